@@ -9,7 +9,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 )
 
 // A file is an output with a descriptor, which gives the width of a terminal.
@@ -85,13 +84,4 @@ func ascii(r rune) string {
 		return text
 	}
 	return "?"
-}
-
-func width(out io.Writer) int {
-	if f, ok := out.(file); ok {
-		if w, _, err := term.GetSize(int(f.Fd())); err == nil {
-			return w
-		}
-	}
-	return 100
 }

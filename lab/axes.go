@@ -1,7 +1,10 @@
 package lab
 
 import (
+	"errors"
 	"fmt"
+	"reflect"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -184,6 +187,24 @@ func (a axes) workloads(v *harness.Variant, cpus int) []harness.Workload {
 	return cross(ws, or(a.section, harness.SectionWork), func(w *harness.Workload, x harness.Section) { w.Section = x })
 }
 
+// checkFor returns an error if the axes do not fit each other or the locks.
+func (a axes) checkFor(program string, locks []*harness.Variant) error {
+	if len(a.wait) > 0 && !slices.ContainsFunc(locks, followsWait) {
+		return usage("none of the locks chosen follows --wait; '%s list' shows those that claim a wait policy", program)
+	}
+	if err := a.checkSections(locks, runtime.GOMAXPROCS(0)); err != nil {
+		return err
+	}
+	if err := errors.Join(a.checkLoad(), a.checkRanks()); err != nil {
+		return err
+	}
+	remote := slices.ContainsFunc(locks, func(v *harness.Variant) bool { return v.Remote != nil })
+	if !remote && !reflect.DeepEqual(a.siting, siting{}) {
+		return usage("none of the locks chosen is kept by servers, which --servers, --durable, --tls and --delay are about")
+	}
+	return nil
+}
+
 // checkRanks rejects fewer workers or clients than ranks.
 func (a axes) checkRanks() error {
 	for _, n := range a.workers {
@@ -288,7 +309,7 @@ const mostCount = 1 << 16
 func parseCount(text string) (int, error) {
 	n, err := strconv.Atoi(text)
 	if err != nil || n < 1 || n > mostCount {
-		return 0, fmt.Errorf("%w: %q is not a number of 1 or more, up to %d", harness.ErrUsage, text, mostCount)
+		return 0, usage("%q is not a number of 1 or more, up to %d", text, mostCount)
 	}
 	return n, nil
 }
@@ -297,14 +318,14 @@ func parseCount(text string) (int, error) {
 func parsePercent(text string) (int, error) {
 	n, err := strconv.Atoi(strings.TrimSuffix(text, "%"))
 	if err != nil || n < 0 || n > 100 {
-		return 0, fmt.Errorf("%w: %q is not a percentage from 0 to 100", harness.ErrUsage, text)
+		return 0, usage("%q is not a percentage from 0 to 100", text)
 	}
 	return n, nil
 }
 
 func parseSwitch(text string) (bool, error) {
 	if text != "on" && text != "off" {
-		return false, fmt.Errorf("%w: %q is neither on nor off", harness.ErrUsage, text)
+		return false, usage("%q is neither on nor off", text)
 	}
 	return text == "on", nil
 }
@@ -320,7 +341,7 @@ func parseServers(text string) (int, error) {
 func parseDelay(text string) (time.Duration, error) {
 	d, err := time.ParseDuration(text)
 	if err != nil || d < 0 || d > harness.MaxDelay {
-		return 0, fmt.Errorf("%w: %q is not a delay: want 0 to %v, such as 500us", harness.ErrUsage, text, harness.MaxDelay)
+		return 0, usage("%q is not a delay: want 0 to %v, such as 500us", text, harness.MaxDelay)
 	}
 	return d, nil
 }
@@ -337,6 +358,6 @@ func parseName[T interface {
 			}
 			names = append(names, x.String())
 		}
-		return "", fmt.Errorf("%w: %q is none of %s", harness.ErrUsage, text, strings.Join(names, ", "))
+		return "", usage("%q is none of %s", text, strings.Join(names, ", "))
 	}
 }

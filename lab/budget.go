@@ -1,10 +1,8 @@
 package lab
 
 import (
-	"fmt"
 	"time"
 
-	"locklab/harness"
 	"locklab/harness/measure"
 	"locklab/internal/numfmt"
 	"locklab/internal/stat"
@@ -41,7 +39,7 @@ func (o runOptions) fit(p *measure.Plan, budget time.Duration) error {
 	usual := max(least, plannedRounds(p))
 	switch {
 	case o.rounds > 0 && o.duration > 0:
-		return fmt.Errorf("%w: give --budget, or --rounds and --duration: with both of them nothing is left to choose", harness.ErrUsage)
+		return usage("give --budget, or --rounds and --duration: with both of them nothing is left to choose")
 	case o.rounds > 0:
 		p.Rounds = o.rounds
 		o.fitWindows(p, budget)
@@ -61,8 +59,7 @@ func (o runOptions) fit(p *measure.Plan, budget time.Duration) error {
 		p.Budget, p.Least, p.Most = max(1, budget), least, max(maxRounds, p.Rounds)
 	}
 	if low := p.Estimate(); low > budget {
-		return fmt.Errorf("%w: a budget of %v is too small: %s in %s take at least %v; choose fewer locks, workers or rounds",
-			harness.ErrUsage, o.budget, numfmt.Plural(len(p.Cases), "case"), numfmt.Plural(p.Rounds, "round"), (low + reportTime).Round(time.Second))
+		return usage("a budget of %v is too small: %s in %s take at least %v; choose fewer locks, workers or rounds", o.budget, numfmt.Plural(len(p.Cases), "case"), numfmt.Plural(p.Rounds, "round"), (low + reportTime).Round(time.Second))
 	}
 	return nil
 }

@@ -13,6 +13,7 @@ import (
 	"locklab/harness"
 	"locklab/harness/chaos"
 	"locklab/harness/result"
+	"locklab/reports/page"
 
 	"locklab/internal/numfmt"
 )
@@ -102,7 +103,7 @@ func (c *chaosRun) plan() (*chaos.Plan, error) {
 		})
 	})
 	if len(ss) == 0 {
-		return nil, fmt.Errorf("%w: none of the scenarios applies to these locks; '%s chaos list -v' shows which do", harness.ErrUsage, c.program.Name)
+		return nil, usage("none of the scenarios applies to these locks; '%s chaos list -v' shows which do", c.program.Name)
 	}
 	return &chaos.Plan{Scenarios: ss, Locks: locks, Tries: c.tries, Short: c.short, Seed: c.seed, Dir: c.out, Done: c.before}, nil
 }
@@ -124,7 +125,7 @@ func (c *chaosRun) open() (err error) {
 		return err
 	}
 	if was := earlier.Manifest.Seed; was != c.seed {
-		return fmt.Errorf("%w: the run in %s has seed %d: give --seed %d", harness.ErrUsage, c.out, was, was)
+		return usage("the run in %s has seed %d: give --seed %d", c.out, was, was)
 	}
 	c.goOn(earlier)
 	return nil
@@ -230,7 +231,7 @@ func (c *chaosRun) print(out io.Writer) error {
 		rows = append(rows, result.JudgeFault(r))
 	}
 	slices.SortStableFunc(rows, func(a, b result.Survival) int { return order(a.Fault.Scenario) - order(b.Fault.Scenario) })
-	return printFaults(out, rows)
+	return page.WriteFaults(out, rows)
 }
 
 func order(name string) int {
@@ -241,8 +242,10 @@ func order(name string) int {
 func (c *chaosRun) refuted() (lines []string) {
 	for _, r := range c.results {
 		if row := result.JudgeFault(r); row.Verdict == result.Refuted {
-			lines = append(lines, fmt.Sprintf("%s: %s in scenario %s, which was not expected: %s", r.Lock.Name, harms(row.Unexpected), r.Scenario, r.Expected.Why))
+			lines = append(lines, fmt.Sprintf("%s: %s in scenario %s, which was not expected: %s", r.Lock.Name, page.Harms(row.Unexpected), r.Scenario, r.Expected.Why))
 		}
 	}
 	return lines
 }
+
+func tries(n int) string { return fmt.Sprintf("%d %s", n, numfmt.Choose(n, "try", "tries")) }

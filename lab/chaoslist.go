@@ -13,6 +13,8 @@ import (
 	"locklab/harness"
 	"locklab/harness/chaos"
 	"locklab/internal/nearest"
+	"locklab/internal/table"
+	"locklab/reports/page"
 )
 
 func (p *Program) chaosListCommand() *cobra.Command {
@@ -45,7 +47,7 @@ func (p *Program) scenarios(words []string) (out []*chaos.Scenario, err error) {
 	for _, word := range words {
 		re, err := regexp.Compile("^(?:" + word + ")$")
 		if err != nil {
-			return nil, fmt.Errorf("%w: --scenario %s: %v", harness.ErrUsage, word, err)
+			return nil, usage("--scenario %s: %v", word, err)
 		}
 		found := false
 		for _, s := range chaos.Suite {
@@ -54,7 +56,7 @@ func (p *Program) scenarios(words []string) (out []*chaos.Scenario, err error) {
 			}
 		}
 		if !found {
-			return nil, fmt.Errorf("%w: no scenario is called %q; '%s chaos list' shows them%s", harness.ErrUsage, word, p.Name, nearest.Hint(word, scenarioNames()))
+			return nil, usage("no scenario is called %q; '%s chaos list' shows them%s", word, p.Name, nearest.Hint(word, scenarioNames()))
 		}
 	}
 	for _, s := range chaos.Suite {
@@ -79,23 +81,20 @@ func (p *Program) listScenarios(out io.Writer, ss []*chaos.Scenario, verbose boo
 		}
 		return nil
 	}
-	t := newTable(out, "SCENARIO", "LOCKS", "TRIES", "TESTS", "QUESTION")
+	t := table.New(out, "SCENARIO", "LOCKS", "TRIES", "TESTS", "QUESTION")
 	for _, s := range ss {
-		t.row(s.Name, len(p.subjects(s)), s.Tries, guarantees(s.Tests), s.Question)
+		t.Row(s.Name, len(p.subjects(s)), s.Tries, guarantees(s.Tests), s.Question)
 	}
-	return t.flush()
+	return t.Flush()
 }
 
-// listed returns words separated by commas, or none without any.
-func listed[T ~string](words []T, none string) string {
-	var texts []string
-	for _, w := range words {
-		texts = append(texts, string(w))
+func guarantees(gs []harness.Guarantee) string {
+	var words []string
+	for _, g := range gs {
+		words = append(words, string(g))
 	}
-	return cmp.Or(strings.Join(texts, ", "), none)
+	return cmp.Or(strings.Join(words, ", "), "-")
 }
-
-func guarantees(gs []harness.Guarantee) string { return listed(gs, "-") }
 
 func (p *Program) subjects(s *chaos.Scenario) (out []*harness.Variant) {
 	for _, v := range p.Locks {
@@ -114,7 +113,7 @@ func (p *Program) describeScenario(out io.Writer, s *chaos.Scenario) {
 		e := s.Expected(v.Name)
 		text := "nothing is known"
 		if e.Why != "" {
-			text = harms(e.Harms) + ": " + e.Why
+			text = page.Harms(e.Harms) + ": " + e.Why
 		}
 		if names[text] == nil {
 			order = append(order, text)
@@ -126,9 +125,6 @@ func (p *Program) describeScenario(out io.Writer, s *chaos.Scenario) {
 	}
 	fmt.Fprintln(out)
 }
-
-// harms names harms in a few words, or returns "safe" without any.
-func harms(hs []harness.Harm) string { return listed(hs, "safe") }
 
 func (p *Program) listScenariosJSON(out io.Writer, ss []*chaos.Scenario) error {
 	type expected struct {

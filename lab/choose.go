@@ -1,7 +1,6 @@
 package lab
 
 import (
-	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -43,8 +42,7 @@ func (p *Program) choose(words []string) ([]*harness.Variant, error) {
 				found = pick(func(v *harness.Variant) bool { return strings.HasPrefix(v.Name, pattern) }, !drop)
 			}
 			if !found {
-				return nil, fmt.Errorf("%w: no lock, family or status is called %q; '%s list' shows them%s",
-					harness.ErrUsage, pattern, p.Name, nearest.Hint(pattern, p.words()))
+				return nil, usage("no lock, family or status is called %q; '%s list' shows them%s", pattern, p.Name, nearest.Hint(pattern, p.words()))
 			}
 		}
 	}
@@ -55,7 +53,7 @@ func (p *Program) choose(words []string) ([]*harness.Variant, error) {
 		}
 	}
 	if len(out) == 0 {
-		return nil, fmt.Errorf("%w: the locks chosen leave none: %s", harness.ErrUsage, strings.Join(words, ","))
+		return nil, usage("the locks chosen leave none: %s", strings.Join(words, ","))
 	}
 	return out, nil
 }
@@ -100,7 +98,7 @@ func (p *Program) matcher(word string) (func(*harness.Variant) bool, error) {
 	}
 	re, err := regexp.Compile("^(?i:" + word + ")$")
 	if err != nil {
-		return nil, fmt.Errorf("%w: %q is neither the name of a lock nor a regular expression: %w", harness.ErrUsage, word, err)
+		return nil, usage("%q is neither the name of a lock nor a regular expression: %w", word, err)
 	}
 	if slices.ContainsFunc(p.Locks, func(v *harness.Variant) bool { return v.Name == word }) {
 		return func(v *harness.Variant) bool { return v.Name == word }, nil

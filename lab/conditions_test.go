@@ -7,6 +7,7 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/measure"
+	"locklab/internal/site"
 )
 
 // TestDefaultConditions: a default run has open and closed loops with the same number of
@@ -66,7 +67,7 @@ func TestDefaultConditions(t *testing.T) {
 	if got, want := o.unconditioned(p), "not measured on durable servers far away, which the lab would have to start: LOCKLAB_REDIS names yours"; got != want {
 		t.Errorf("said %q, want %q", got, want)
 	}
-	if err := checkSites(p); err != nil {
+	if err := site.Check(p); err != nil {
 		t.Error(err)
 	}
 	if o.delay = []time.Duration{time.Millisecond}; o.unconditioned(p) != "" {

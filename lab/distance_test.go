@@ -11,6 +11,7 @@ import (
 	"locklab/harness"
 	"locklab/harness/measure"
 	"locklab/harness/result"
+	"locklab/internal/site"
 )
 
 // TestReportAtDistance: a run of a distributed lock counts its trips, compares predictions
@@ -67,11 +68,11 @@ func TestPlainest(t *testing.T) {
 	p := planned(t, optionsOf(t, "--locks=redis-queue --workers=2 --servers=1,3 --durable=on,off --tls=on,off --delay=0,1ms"))
 	slices.Reverse(p.Cases)
 	v := p.Cases[0].Lock
-	if got, want := plainest(p, v), (harness.Site{Kind: harness.KindRedis, Servers: 1}); got != want {
+	if got, want := site.Plainest(p, v), (harness.Site{Kind: harness.KindRedis, Servers: 1}); got != want {
 		t.Errorf("counts at %+v, want %+v", got, want)
 	}
 	p.Cases = slices.DeleteFunc(p.Cases, func(c measure.Case) bool { return !c.Workload.TLS && !c.Workload.Durable })
-	if got, want := plainest(p, v), (harness.Site{Kind: harness.KindRedis, Servers: 1, Durable: true}); got != want {
+	if got, want := site.Plainest(p, v), (harness.Site{Kind: harness.KindRedis, Servers: 1, Durable: true}); got != want {
 		t.Errorf("counts at %+v, want %+v", got, want)
 	}
 }

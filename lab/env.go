@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -14,6 +13,7 @@ import (
 	"locklab/harness/measure"
 	"locklab/internal/backend"
 	"locklab/internal/machine"
+	"locklab/internal/table"
 )
 
 func (p *Program) envCommand() *cobra.Command {
@@ -42,7 +42,7 @@ that --accept does not name makes the exit status 3.`,
 			if err := show(cmd.OutOrStdout()); err != nil {
 				return err
 			}
-			return demand.judge(p.Name, s.Warnings, true, cmd.ErrOrStderr())
+			return demand.judge(p.Name, s.Warnings, true, cmd.ErrOrStderr(), unfitMachine)
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
@@ -90,7 +90,7 @@ type fact struct{ heading, name, value string }
 // print writes the machine in a line, all facts in aligned columns, and the warnings.
 func (s surrounding) print(out io.Writer) error {
 	fmt.Fprintln(out, s.Environment)
-	t := newTable(out)
+	t := table.New(out)
 	heading := ""
 	for _, f := range s.facts() {
 		if f.heading == heading {
@@ -98,9 +98,9 @@ func (s surrounding) print(out io.Writer) error {
 		} else {
 			heading = f.heading
 		}
-		t.row(f.heading, f.name, f.value)
+		t.Row(f.heading, f.name, f.value)
 	}
-	if err := t.flush(); err != nil {
+	if err := t.Flush(); err != nil {
 		return err
 	}
 	for _, w := range s.Warnings {
@@ -181,7 +181,7 @@ func clockFacts(e machine.Environment) []fact {
 // topologyFacts lists the groups of nearby processors, and omits relations that the system
 // does not report.
 func topologyFacts(t machine.Topology) []fact {
-	facts := []fact{{"CPUs", "order of workers", cpuList(t.CPUs())}}
+	facts := []fact{{"CPUs", "order of workers", machine.ListCPUs(t.CPUs())}}
 	previous := len(t)
 	for _, r := range []machine.Relation{machine.SMTSiblings, machine.SameCache, machine.SameNode, machine.SamePackage} {
 		groups := t.Groups(r)
@@ -192,28 +192,9 @@ func topologyFacts(t machine.Topology) []fact {
 		var lists []string
 		for _, g := range groups {
 			slices.Sort(g)
-			lists = append(lists, cpuList(g))
+			lists = append(lists, machine.ListCPUs(g))
 		}
 		facts = append(facts, fact{"CPUs", r.String(), strings.Join(lists, " | ")})
 	}
 	return facts
-}
-
-// cpuList formats processors as Linux does: "0-3,8". A range has at least three.
-func cpuList(cpus []int) string {
-	var parts []string
-	for len(cpus) > 0 {
-		n := 1
-		for n < len(cpus) && cpus[n] == cpus[0]+n {
-			n++
-		}
-		if n < 3 {
-			n = 1
-			parts = append(parts, strconv.Itoa(cpus[0]))
-		} else {
-			parts = append(parts, fmt.Sprintf("%d-%d", cpus[0], cpus[n-1]))
-		}
-		cpus = cpus[n:]
-	}
-	return strings.Join(parts, ",")
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"locklab/hardware"
+	"locklab/hardware/evidence"
 	"locklab/harness"
 	"locklab/harness/result"
 )
@@ -51,7 +52,7 @@ func (h *hardwareRun) run(ctx context.Context, suite []*hardware.Experiment, std
 // named and is not. It skips one that this machine cannot run, with the reason.
 func (h *hardwareRun) runAll(ctx context.Context, suite []*hardware.Experiment, stdout, stderr io.Writer) error {
 	if h.evidence {
-		if f, err := evidenceFinding(); err != nil {
+		if f, err := evidence.Find(); err != nil {
 			fmt.Fprintf(stderr, "evidence: skipped: %v\n", err)
 		} else if err := h.keep(f); err != nil {
 			return err
@@ -116,7 +117,7 @@ func (h *hardwareRun) runOne(ctx context.Context, e *hardware.Experiment, stdout
 		}
 		return errInterrupted
 	case errors.Is(err, hardware.ErrOptions):
-		return fmt.Errorf("%w: %v", harness.ErrUsage, err)
+		return usage("%v", err)
 	}
 	return err
 }

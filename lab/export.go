@@ -1,7 +1,6 @@
 package lab
 
 import (
-	"bufio"
 	"bytes"
 	"fmt"
 	"io"
@@ -9,7 +8,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"locklab/harness"
 	"locklab/harness/result"
 	"locklab/reports/page"
 )
@@ -30,12 +28,7 @@ In CSV the columns after those that say what was measured are the metrics, by
 their units. What comes from outside is written so that no spreadsheet takes it
 for a formula.`,
 		Example: "  locklab export DIR > results.csv\n  locklab export DIR --format hdr-wait -o waits.hlog",
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return fmt.Errorf("%w: export needs the directory of one run, got %d arguments", harness.ErrUsage, len(args))
-			}
-			return nil
-		},
+		Args:    needs(1, "export needs the directory of one run"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			for _, e := range result.Exports {
 				if e.Name == format {
@@ -44,7 +37,7 @@ for a formula.`,
 					})
 				}
 			}
-			return fmt.Errorf("%w: --format is %q: want one of %s", harness.ErrUsage, format, strings.Join(names, ", "))
+			return usage("--format is %q: want one of %s", format, strings.Join(names, ", "))
 		},
 	}
 	f := cmd.Flags()
@@ -63,22 +56,14 @@ func export(e *result.Export, dir, file string, files *saver, stdout, stderr io.
 	for _, d := range run.Damage {
 		fmt.Fprintf(stderr, "%s: %s\n", dir, d)
 	}
-	if file == "" {
-		return write(e, stdout, run)
-	}
 	var text bytes.Buffer
 	if err := e.Write(&text, run); err != nil {
 		return err
 	}
-	return files.save(file, text.Bytes())
-}
-
-func write(e *result.Export, out io.Writer, run *result.Run) error {
-	buffered := bufio.NewWriter(out)
-	if err := e.Write(buffered, run); err != nil {
-		return err
+	if file != "" {
+		return files.save(file, text.Bytes())
 	}
-	if err := buffered.Flush(); err != nil {
+	if _, err := stdout.Write(text.Bytes()); err != nil {
 		return fmt.Errorf("lab: %w", err)
 	}
 	return nil
@@ -91,7 +76,7 @@ func schemaCommand() *cobra.Command {
 		ValidArgs: []string{"report"},
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 1 || len(args) == 1 && args[0] != "report" {
-				return fmt.Errorf("%w: unexpected %q: want nothing, or report", harness.ErrUsage, args[len(args)-1])
+				return usage("unexpected %q: want nothing, or report", args[len(args)-1])
 			}
 			return nil
 		},

@@ -2,7 +2,6 @@ package lab
 
 import (
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -65,7 +64,7 @@ func (g *guarding) load() error {
 	for _, name := range g.require {
 		want := harness.Guarantee(strings.TrimSpace(name))
 		if !slices.Contains(harness.Guarantees, want) {
-			return fmt.Errorf("%w: --require %s: there is no such guarantee; there are %s", harness.ErrUsage, name, strings.Join(guaranteeNames(), ", "))
+			return usage("--require %s: there is no such guarantee; there are %s", name, strings.Join(guaranteeNames(), ", "))
 		}
 		if !slices.Contains(g.wanted, want) {
 			g.wanted = append(g.wanted, want)
@@ -80,7 +79,7 @@ func (g *guarding) load() error {
 func loadFaults(dir string) (*result.Run, error) {
 	run, err := result.Load(dir)
 	if err == nil && len(run.Faults) == 0 {
-		err = fmt.Errorf("%w: --chaos %s: this run tried no failure scenario", harness.ErrUsage, dir)
+		err = usage("--chaos %s: this run tried no failure scenario", dir)
 	}
 	return run, err
 }
@@ -117,7 +116,7 @@ func (g *guarding) addFaults(run *result.Run) error {
 	}
 	for _, other := range g.runs {
 		if sameDir(other.Dir, run.Dir) {
-			return fmt.Errorf("%w: --chaos %s is the run itself: its failure scenarios are in the report anyway", harness.ErrUsage, other.Dir)
+			return usage("--chaos %s is the run itself: its failure scenarios are in the report anyway", other.Dir)
 		}
 		run.AddFaults(other)
 	}
@@ -133,7 +132,7 @@ func (g *guarding) compares(locks []harness.Lock) error {
 	if g.baseline == "" || slices.Contains(names, g.baseline) {
 		return nil
 	}
-	return fmt.Errorf("%w: --baseline %s: the run has no such lock%s; it has %s", harness.ErrUsage, g.baseline, nearest.Hint(g.baseline, names), numfmt.List(names, 12))
+	return usage("--baseline %s: the run has no such lock%s; it has %s", g.baseline, nearest.Hint(g.baseline, names), numfmt.List(names, 12))
 }
 
 // locksOf returns the locks of run, each once.
@@ -149,7 +148,7 @@ func locksOf(run *result.Run) (locks []harness.Lock) {
 // applyAll is apply for each of runs. The runs of --chaos belong to a single run.
 func (g *guarding) applyAll(runs []*result.Run) error {
 	if len(g.runs) > 0 && len(runs) > 1 {
-		return fmt.Errorf("%w: --chaos is for one run; of several, each takes its own from DIR/%s", harness.ErrUsage, chaosName)
+		return usage("--chaos is for one run; of several, each takes its own from DIR/%s", chaosName)
 	}
 	for _, run := range runs {
 		if err := errors.Join(g.apply(run), g.compares(locksOf(run))); err != nil {

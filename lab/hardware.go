@@ -1,15 +1,10 @@
 package lab
 
 import (
-	"bytes"
-	"fmt"
-
 	"github.com/spf13/cobra"
 
-	"locklab/atomics"
 	"locklab/hardware"
 	"locklab/hardware/evidence"
-	"locklab/harness"
 )
 
 func (p *Program) hardwareCommand() *cobra.Command {
@@ -92,35 +87,4 @@ is listed too; nothing is executed.`,
 			return evidence.Write(cmd.OutOrStdout(), ls)
 		},
 	}
-}
-
-// evidenceFinding returns the listing as a finding for the report, or nil if there is no
-// decoder for the architecture.
-func evidenceFinding() (*harness.Finding, error) {
-	ls, err := evidence.Capture()
-	if err != nil {
-		return nil, err
-	}
-	var text bytes.Buffer
-	if err := evidence.Write(&text, ls); err != nil {
-		return nil, err
-	}
-	marked := 0
-	for _, l := range ls {
-		for _, line := range l.Lines {
-			if line.Atomic {
-				marked++
-			}
-		}
-	}
-	return &harness.Finding{
-		Name:     "evidence",
-		Question: "Which instructions make an operation one step for every other CPU?",
-		Method: "The text of the running binary is disassembled: sync/atomic as the compiler inlined it, and each primitive written in assembly. " +
-			"An arrow marks the atomic instructions.",
-		Source: "the binary itself",
-		Answer: fmt.Sprintf("A compare-and-swap is %s here. The listing shows %d operations and marks %d atomic instructions in them.",
-			atomics.CASName(), len(ls), marked),
-		Listing: text.String(),
-	}, nil
 }

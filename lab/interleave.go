@@ -6,7 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -18,8 +18,8 @@ import (
 	"locklab/reports/page"
 
 	"locklab/harness/measure"
-	"locklab/internal/machine"
 	"locklab/internal/numfmt"
+	"locklab/internal/site"
 	"locklab/internal/stat"
 )
 
@@ -36,31 +36,21 @@ func (o *compareOptions) builds(ctx context.Context, how judge.CompareOptions, o
 	var builds [2]measure.Build
 	for i, path := range []string{old, new} {
 		var err error
-		if builds[i], err = measure.AskBuild(ctx, path); ctx.Err() != nil {
-			fmt.Fprintln(stderr, "interrupted before anything was measured")
-			return errInterrupted
-		} else if err != nil {
-			return err
+		if builds[i], err = measure.AskBuild(ctx, path); err != nil {
+			return unbegun(ctx, err, stderr)
 		}
 	}
 	plan, need, skipped, err := o.plan(builds, len(how.Metrics))
 	if err != nil {
 		return err
 	}
-	servers, lacking, err := startServers(ctx, plan, warmTime(cmp.Or(o.run.budget, 2*plan.Estimate())), stderr)
-	if ctx.Err() != nil {
-		servers.stop()
-		fmt.Fprintln(stderr, "interrupted before anything was measured")
-		return errInterrupted
-	}
-	if err != nil {
+	servers, lacking, err := site.Start(ctx, plan, site.WarmTime(cmp.Or(o.run.budget, 2*plan.Estimate())), stderr)
+	defer servers.Stop()
+	if err = unbegun(ctx, err, stderr); err != nil {
 		return err
 	}
-	defer servers.stop()
 	skipped = append(skipped, lacking...)
-	for _, s := range skipped {
-		fmt.Fprintf(stderr, "skipping %s: %s\n", s.Name(), s.Reason)
-	}
+	printSkipped(stderr, skipped)
 	if err := plan.Validate(); err != nil {
 		return err
 	}
@@ -88,9 +78,9 @@ func (o *compareOptions) plan(builds [2]measure.Build, gates int) (*measure.Plan
 		return nil, 0, nil, err
 	}
 	if plan.Unknown() {
-		return nil, 0, nil, fmt.Errorf("%w: --rate auto finds rates for one build: give those that both are to be measured at, such as --rate 500/s", harness.ErrUsage)
+		return nil, 0, nil, usage("--rate auto finds rates for one build: give those that both are to be measured at, such as --rate 500/s")
 	}
-	skipped := drop(plan, func(c measure.Case) string {
+	skipped := site.Drop(plan, func(c measure.Case) string {
 		for i, b := range builds {
 			if !slices.Contains(b.Locks, c.Lock.Name) {
 				return "the " + sides[i] + " build does not have it"
@@ -99,7 +89,7 @@ func (o *compareOptions) plan(builds [2]measure.Build, gates int) (*measure.Plan
 		return ""
 	})
 	if len(plan.Cases) == 0 && len(skipped) > 0 {
-		return nil, 0, nil, fmt.Errorf("%w: nothing is left to measure: %s: %s", harness.ErrUsage, skipped[0].Name(), skipped[0].Reason)
+		return nil, 0, nil, usage("nothing is left to measure: %s: %s", skipped[0].Name(), skipped[0].Reason)
 	}
 	tests := max(1, gates*len(plan.Cases))
 	need := stat.MinRounds(1 - o.alpha/float64(tests))
@@ -108,13 +98,11 @@ func (o *compareOptions) plan(builds [2]measure.Build, gates int) (*measure.Plan
 		plan.Rounds = 1
 		round := max(time.Millisecond, 2*plan.Estimate())
 		if plan.Rounds = int(o.run.budget / round); plan.Rounds < need {
-			return nil, 0, nil, fmt.Errorf("%w: a budget of %v is too small: %s take %d rounds of %v; choose fewer cases or a shorter --duration",
-				harness.ErrUsage, o.run.budget, numfmt.Plural(tests, "comparison"), need, round.Round(time.Millisecond))
+			return nil, 0, nil, usage("a budget of %v is too small: %s take %d rounds of %v; choose fewer cases or a shorter --duration", o.run.budget, numfmt.Plural(tests, "comparison"), need, round.Round(time.Millisecond))
 		}
 	}
 	if plan.Rounds < need {
-		return nil, 0, nil, fmt.Errorf("%w: %s cannot tell any difference in %s: give --rounds %d or more, or fewer cases",
-			harness.ErrUsage, numfmt.Plural(plan.Rounds, "round"), numfmt.Plural(tests, "comparison"), need)
+		return nil, 0, nil, usage("%s cannot tell any difference in %s: give --rounds %d or more, or fewer cases", numfmt.Plural(plan.Rounds, "round"), numfmt.Plural(tests, "comparison"), need)
 	}
 	return plan, need, skipped, nil
 }
@@ -132,8 +120,7 @@ type pairRun struct {
 	stderr  io.Writer
 }
 
-func (p *pairRun) create(o runOptions, plan *measure.Plan, s *servers, skipped []result.Skip) error {
-	now := time.Now().UTC()
+func (p *pairRun) create(o runOptions, plan *measure.Plan, s *site.Servers, skipped []result.Skip) error {
 	root := cmp.Or(o.out, defaultDir())
 	for i, side := range sides {
 		p.dirs[i] = filepath.Join(root, side)
@@ -142,27 +129,19 @@ func (p *pairRun) create(o runOptions, plan *measure.Plan, s *servers, skipped [
 				return err
 			}
 		} else if result.Exists(p.dirs[i]) {
-			return fmt.Errorf("%w: %s already holds a run; choose another directory, or let --replace move it aside", harness.ErrUsage, p.dirs[i])
+			return usage("%s already holds a run; choose another directory, or let --replace move it aside", p.dirs[i])
 		}
 	}
-	env, sections := machine.Capture(), measure.Calibrate().SectionCosts(plan.Cases)
+	both := o.program.manifest(o.seed)
+	both.Binary, both.Pair, both.Rounds, both.Cases = "", plan.RunID, plan.Rounds, len(plan.Cases)
+	both.Sections, both.Sites, both.Skipped = measure.Calibrate().SectionCosts(plan.Cases), s.Sites, skipped
+	both.Warnings = append(both.Warnings, site.ColdWarnings(s.Sites)...)
 	for i, b := range p.builds {
-		env := env
-		env.Go, env.Arch = b.Go, b.Arch
-		versions := make(map[string]string)
-		for kind, v := range s.versions() {
-			versions[kind] = v
-		}
-		for module, v := range b.Modules {
-			versions[module] = v
-		}
+		m := both
+		m.Machine.Go, m.Machine.Arch, m.Commit, m.Overhead, m.Versions = b.Go, b.Arch, b.Commit, b.Overhead, s.Versions()
+		maps.Copy(m.Versions, b.Modules)
 		var err error
-		p.files[i], err = result.Create(p.dirs[i], result.Manifest{
-			Command: append([]string{o.program.Name}, os.Args[1:]...), Commit: b.Commit, Seed: o.seed, Pair: plan.RunID,
-			Rounds: plan.Rounds, Cases: len(plan.Cases), Started: now, Machine: env, Overhead: b.Overhead, Sections: sections, Versions: versions,
-			Sites: s.accounts, Skipped: skipped, Warnings: append(env.Warnings(), coldWarnings(s.accounts)...),
-		})
-		if err != nil {
+		if p.files[i], err = result.Create(p.dirs[i], m); err != nil {
 			return err
 		}
 	}

@@ -175,14 +175,19 @@ func noArgs(cmd *cobra.Command, args []string) error {
 		names = append(names, c.Name())
 	}
 	hint = cmp.Or(hint, nearest.Hint(args[0], names))
-	return fmt.Errorf("%w: unexpected %q%s; see '%s --help'", harness.ErrUsage, args[0], hint, cmd.CommandPath())
+	return usage("unexpected %q%s; see '%s --help'", args[0], hint, cmd.CommandPath())
 }
 
-// needs returns a check for at least n arguments.
-func needs(n int, what string) cobra.PositionalArgs {
+// usage returns an error about the use of the command line.
+func usage(format string, args ...any) error {
+	return fmt.Errorf("%w: "+format, append([]any{harness.ErrUsage}, args...)...)
+}
+
+// needs returns a check for at least one argument, and at most most.
+func needs(most int, what string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
-		if len(args) < n {
-			return fmt.Errorf("%w: %s; see '%s --help'", harness.ErrUsage, what, cmd.CommandPath())
+		if len(args) < 1 || len(args) > most {
+			return usage("%s, got %d arguments; see '%s --help'", what, len(args), cmd.CommandPath())
 		}
 		return nil
 	}
@@ -196,5 +201,5 @@ func flagError(cmd *cobra.Command, err error) error {
 		cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, "--"+f.Name) })
 		hint = nearest.Hint("--"+unknown.GetSpecifiedName(), names)
 	}
-	return fmt.Errorf("%w: %v%s; see '%s --help'", harness.ErrUsage, err, hint, cmd.CommandPath())
+	return usage("%v%s; see '%s --help'", err, hint, cmd.CommandPath())
 }

@@ -35,23 +35,22 @@ func span(low, high time.Duration) limit {
 // of a workload are lists; harness.Workload checks their values.
 func limits() map[string]limit {
 	const day = 24 * time.Hour
-	window, warmup := span(1, harness.MaxWindow), span(0, harness.MaxWindow)
-	return map[string]limit{
-		"run rounds": count(1, 10_000), "run duration": window, "run warmup": warmup, "run budget": span(1, 7*day),
+	all := map[string]limit{
 		"run ranks": count(1, harness.MaxRanks), "run rank": count(0, harness.MaxRanks-1), "run assemble": span(1, day),
-		"compare rounds": count(1, 10_000), "compare duration": window, "compare warmup": warmup, "compare budget": span(1, 7*day),
-		"compare alpha":    {1e-300, 1 - 1e-16, "a probability between 0 and 1, such as 0.05"},
-		"history alpha":    {1e-300, 1 - 1e-16, "a probability between 0 and 1, such as 0.05"},
 		"hardware repeats": count(1, 10_000), "hardware budget": span(1, day),
 		"chaos tries": count(1, 10_000), "proxy delay": span(0, harness.MaxDelay),
 		"simulate seeds": count(1, 1000), "simulate jobs": count(1, 1024),
 		"trace clients": count(1, 26), "trace hold": span(0, time.Minute),
 	}
+	for _, cmd := range []string{"run", "compare"} {
+		all[cmd+" rounds"], all[cmd+" budget"] = count(1, 10_000), span(1, 7*day)
+		all[cmd+" duration"], all[cmd+" warmup"] = span(1, harness.MaxWindow), span(0, harness.MaxWindow)
+	}
+	for _, cmd := range []string{"compare", "history"} {
+		all[cmd+" alpha"] = limit{1e-300, 1 - 1e-16, "a probability between 0 and 1, such as 0.05"}
+	}
+	return all
 }
-
-// mostServers limits the server processes of a run at a time. Its rounds mix all
-// conditions, so all their servers run at once; a ZooKeeper server takes some 150 MB.
-const mostServers = 40
 
 const seedFlag = "seed"
 
@@ -75,7 +74,7 @@ func checkLimits(cmd *cobra.Command) (err error) {
 			x, err = float64(d), e
 		}
 		if err == nil && !l.holds(x) {
-			err = fmt.Errorf("%w: --%s is %s: want %s", harness.ErrUsage, f.Name, f.Value, l.text)
+			err = usage("--%s is %s: want %s", f.Name, f.Value, l.text)
 		}
 	})
 	return err

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"locklab/harness"
+	"locklab/internal/table"
 )
 
 func (p *Program) listCommand() *cobra.Command {
@@ -43,7 +44,7 @@ func listTable(out io.Writer, locks []*harness.Variant, verbose bool) error {
 	if verbose {
 		head = append(head, "HEAP BYTES, ABOUT", "SOURCE")
 	}
-	t := newTable(out, head...)
+	t := table.New(out, head...)
 	for _, v := range locks {
 		doc := v.Doc
 		if v.Unavailable != "" {
@@ -53,9 +54,9 @@ func listTable(out io.Writer, locks []*harness.Variant, verbose bool) error {
 		if verbose {
 			cells = append(cells, footprint(v), v.Paper)
 		}
-		t.row(cells...)
+		t.Row(cells...)
 	}
-	return t.flush()
+	return t.Flush()
 }
 
 // footprint returns the bytes of a local lock on the heap, and the additional bytes for

@@ -34,13 +34,13 @@ func (l *loading) flags(f *pflag.FlagSet) {
 func (a axes) checkLoad() error {
 	switch open := a.open(); {
 	case !open && a.arrivals != nil:
-		return fmt.Errorf("%w: --arrivals needs a rate, such as --rate 500/s: workers that ask again at once have no arrivals", harness.ErrUsage)
+		return usage("--arrivals needs a rate, such as --rate 500/s: workers that ask again at once have no arrivals")
 	case !open && a.deadlines != nil:
-		return fmt.Errorf("%w: --deadline needs a rate, such as --rate 500/s: it counts from when an acquisition was meant to begin", harness.ErrUsage)
+		return usage("--deadline needs a rate, such as --rate 500/s: it counts from when an acquisition was meant to begin")
 	case open && !a.auto() && a.workers == nil:
-		return fmt.Errorf("%w: --rate needs --workers: how many acquisitions may be under way at once, such as 64; with too few the loop does not stay open", harness.ErrUsage)
+		return usage("--rate needs --workers: how many acquisitions may be under way at once, such as 64; with too few the loop does not stay open")
 	case a.auto() && slices.ContainsFunc(a.think, func(s harness.Span) bool { return s.Mean > 0 }):
-		return fmt.Errorf("%w: --think and --rate auto: when workers ask is said by the one or by the other", harness.ErrUsage)
+		return usage("--think and --rate auto: when workers ask is said by the one or by the other")
 	}
 	return nil
 }
@@ -102,7 +102,7 @@ func (l loading) cross(ws []harness.Workload) (out []harness.Workload) {
 func parseDeadline(text string) (time.Duration, error) {
 	d, err := time.ParseDuration(text)
 	if err != nil || d < 0 || d > harness.MaxDeadline {
-		return 0, fmt.Errorf("%w: %q is not a deadline: want a duration such as 10ms, up to %v, or 0 for none", harness.ErrUsage, text, harness.Span{Mean: harness.MaxDeadline})
+		return 0, usage("%q is not a deadline: want a duration such as 10ms, up to %v, or 0 for none", text, harness.Span{Mean: harness.MaxDeadline})
 	}
 	return d, nil
 }

@@ -34,6 +34,10 @@ type measuring struct {
 	lost        []result.Loss
 }
 
+func (o *runOptions) measuring(p *measure.Plan, out *result.Writer, stderr io.Writer) measuring {
+	return measuring{program: o.program, plan: p, guarantees: o.guarantees, out: out, stderr: stderr, budget: o.budget, begin: o.begin, rounds: p.Rounds, total: p.Total()}
+}
+
 // run measures everything that earlier, which may be nil, lacks. The end of ctx is not an
 // error: the results up to then are complete.
 func (m *measuring) run(ctx context.Context, earlier *result.Run) error {

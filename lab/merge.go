@@ -5,13 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
-	"slices"
 
 	"github.com/spf13/cobra"
 
-	"locklab/harness"
 	"locklab/harness/result"
+	"locklab/reports/page"
 
 	"locklab/internal/numfmt"
 )
@@ -41,7 +41,7 @@ func (p *Program) mergeCommand() *cobra.Command {
 		Short:   "Make one run of the parts that several ranks left",
 		Long:    mergeHelp,
 		Example: "  locklab merge runs/rank-* --out runs/merged    makes one run of the parts of all ranks",
-		Args:    needs(1, "merge needs the directories of all parts of a run"),
+		Args:    needs(math.MaxInt, "merge needs the directories of all parts of a run"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			defer thrifty()()
 			dir := cmp.Or(out, defaultDir())
@@ -84,7 +84,7 @@ func mergeRuns(files *saver, dirs []string, out string, stdout, stderr io.Writer
 			fmt.Fprintf(stderr, "lock=%s/%s, round %d violated %s: %s\n", r.Lock.Name, r.Workload.Name(), r.Round+1, v.Rule, v.Detail)
 		}
 	}
-	if err := rankTable(stdout, run); err != nil {
+	if err := page.WriteRanks(stdout, run); err != nil {
 		return err
 	}
 	if _, err := fmt.Fprintf(stdout, "\n%s of %s merged into %s\n", numfmt.Plural(len(run.Results), "result"), numfmt.Plural(len(parts), "rank"), out); err != nil {
@@ -102,16 +102,16 @@ func mergeRuns(files *saver, dirs []string, out string, stdout, stderr io.Writer
 // vacant returns an error if dir already has a run.
 func vacant(dir string) error {
 	if result.Exists(dir) {
-		return fmt.Errorf("%w: %s already holds a run; choose another directory by --out", harness.ErrUsage, dir)
+		return usage("%s already holds a run; choose another directory by --out", dir)
 	}
 	entries, err := os.ReadDir(dir)
 	switch {
 	case errors.Is(err, os.ErrNotExist):
 		return nil
 	case err != nil:
-		return fmt.Errorf("%w: cannot write to %s: %v", harness.ErrUsage, dir, err)
+		return usage("cannot write to %s: %v", dir, err)
 	case len(entries) > 0:
-		return fmt.Errorf("%w: %s is not empty; choose another directory by --out", harness.ErrUsage, dir)
+		return usage("%s is not empty; choose another directory by --out", dir)
 	}
 	return nil
 }
@@ -126,64 +126,4 @@ func sayLost(stderr io.Writer, lost []result.Loss) {
 	if n := len(lost) - mostLost; n > 0 {
 		fmt.Fprintf(stderr, "not merged: %d more, which manifest.json names\n", n)
 	}
-}
-
-// A rankSum is the work of a rank in all results of a run.
-type rankSum struct {
-	host                     string
-	workers                  int // the most of any case
-	ops                      uint64
-	late, vague              int64
-	blind, merged, sameClock bool
-}
-
-// sums returns the sums of the ranks of run.
-func sums(run *result.Run) []rankSum {
-	out := make([]rankSum, len(run.Manifest.Parts))
-	for _, r := range run.Results {
-		if len(r.Ranks) != len(out) {
-			continue // the lock violated a promise in some rank
-		}
-		one := !slices.ContainsFunc(r.Ranks, func(k harness.Rank) bool { return k.Clock != r.Ranks[0].Clock })
-		for i, k := range r.Ranks {
-			s := &out[i]
-			s.sameClock = one && (s.sameClock || !s.merged)
-			s.merged, s.host, s.workers, s.ops = true, k.Host, max(s.workers, k.Workers), s.ops+k.Ops
-			s.late, s.vague, s.blind = max(s.late, k.Late), max(s.vague, k.Error), s.blind || k.Error < 0
-		}
-	}
-	return out
-}
-
-// clock describes the accuracy of the rank's clock.
-func (s rankSum) clock() string {
-	switch {
-	case s.sameClock:
-		return "the same"
-	case s.blind:
-		return "not known"
-	}
-	return "±" + numfmt.Nanos(float64(s.vague))
-}
-
-// rankTable prints the work of each rank.
-func rankTable(out io.Writer, run *result.Run) error {
-	all := sums(run)
-	var total uint64
-	for _, s := range all {
-		total += s.ops
-	}
-	t := newTable(out, "rank", "host", "workers", "acquisitions", "share", "opened late", "clock")
-	for i, s := range all {
-		if !s.merged {
-			t.row(i, run.Manifest.Parts[i].Host, "-", "-", "-", "-", "-")
-			continue
-		}
-		share := "-"
-		if total > 0 {
-			share = numfmt.Percent(100 * float64(s.ops) / float64(total))
-		}
-		t.row(i, s.host, s.workers, s.ops, share, numfmt.Nanos(float64(max(0, s.late))), s.clock())
-	}
-	return t.flush()
 }

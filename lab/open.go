@@ -4,23 +4,23 @@ import (
 	"errors"
 	"locklab/harness/measure"
 	"locklab/harness/result"
+	"locklab/internal/site"
 	"maps"
 	"os"
-	"slices"
 )
 
 // open creates the run on disk, or resumes it and returns its contents.
-func (o runOptions) open(p *measure.Plan, s *servers, skipped []result.Skip) (string, *result.Writer, *result.Run, error) {
+func (o runOptions) open(p *measure.Plan, s *site.Servers, skipped []result.Skip) (string, *result.Writer, *result.Run, error) {
 	dir := o.store
 	if dir.out == "" {
 		dir.out = defaultDir()
 	}
 	in := measure.Calibrate()
 	m := o.program.manifest(o.seed)
-	maps.Copy(m.Versions, s.versions())
+	maps.Copy(m.Versions, s.Versions())
 	m.Command, m.Rounds, m.Cases, m.OpenEvery, m.Flags = o.commandLine(), p.Rounds, len(p.Cases), p.OpenEvery, o.chosen
 	m.Window, m.Windows, m.Overhead, m.Sections = o.base(p), o.windows(p), in.Overhead(), in.SectionCosts(p.Cases)
-	m.Sites, m.Skipped, m.Warnings = s.accounts, skipped, append(m.Warnings, coldWarnings(s.accounts)...)
+	m.Sites, m.Skipped, m.Warnings = s.Sites, skipped, append(m.Warnings, site.ColdWarnings(s.Sites)...)
 	if p.Unknown() {
 		m.Seeking = new(result.Knee) // none yet
 	}
@@ -34,17 +34,12 @@ func (o runOptions) open(p *measure.Plan, s *servers, skipped []result.Skip) (st
 	if err != nil || run == nil {
 		return dir.out, out, nil, err
 	}
-	if err := goOn(p, dir.out, run, newly(skipped, run.Manifest)); err != nil {
+	if err := goOn(p, dir.out, run, skipped); err != nil {
 		return "", nil, nil, errors.Join(err, out.Finish(func(m *result.Manifest) {
 			m.Finished, m.Interrupted = run.Manifest.Finished, run.Manifest.Interrupted
 		}))
 	}
 	return dir.out, out, run, nil
-}
-
-// newly returns the skipped locks that were not skipped at the start of the run of m.
-func newly(skipped []result.Skip, m result.Manifest) []result.Skip {
-	return slices.DeleteFunc(slices.Clone(skipped), func(s result.Skip) bool { return slices.Contains(m.Skipped, s) })
 }
 
 // commandLine returns the command that repeats the run: the command of rank 0, or the

@@ -1,13 +1,10 @@
 package lab
 
 import (
-	"fmt"
 	"net/url"
 	"os"
 	"path/filepath"
 	"regexp"
-
-	"locklab/harness"
 )
 
 // shownRE finds the pictures in a Markdown file of the lab: each is on its own line.
@@ -36,7 +33,7 @@ func (t target) clear(pictures map[string]bool) error {
 	for path := range pictures {
 		err := os.Remove(filepath.Join(filepath.Dir(t.markdown), filepath.FromSlash(path)))
 		if err != nil && !os.IsNotExist(err) {
-			return fmt.Errorf("%w: cannot remove a picture of the earlier report: %v", harness.ErrUsage, err)
+			return usage("cannot remove a picture of the earlier report: %v", err)
 		}
 	}
 	return nil

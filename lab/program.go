@@ -41,7 +41,7 @@ func (p *Program) validate() error {
 		}
 	}
 	if err := errors.Join(errs...); err != nil {
-		return fmt.Errorf("%w: lab.Program: %w", harness.ErrUsage, err)
+		return usage("lab.Program: %w", err)
 	}
 	return nil
 }

@@ -8,7 +8,6 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/schollz/progressbar/v3"
 	"golang.org/x/term"
 
 	"locklab/harness"
@@ -19,6 +18,16 @@ import (
 	"locklab/internal/stat"
 )
 
+// width returns the columns of the terminal out, or 100.
+func width(out io.Writer) int {
+	if f, ok := out.(file); ok {
+		if w, _, err := term.GetSize(int(f.Fd())); err == nil {
+			return w
+		}
+	}
+	return 100
+}
+
 // progress shows the progress of a run, a comparison of two builds or an experiment. On a
 // terminal it is one line that is overwritten, elsewhere one line every ten seconds.
 type progress struct {
@@ -26,10 +35,9 @@ type progress struct {
 	width    func() int // of the terminal; nil if out is not a terminal
 	rates    map[string][]float64
 	disturbs func() (steal, load float64)
-	pause    time.Duration            // between two lines, if not on a terminal
-	written  time.Time                // of the last of them
-	shown    bool                     // there is a line to overwrite
-	bar      *progressbar.ProgressBar // replaces the line, for an experiment; nil otherwise
+	pause    time.Duration // between two lines, if not on a terminal
+	written  time.Time     // of the last of them
+	shown    bool          // there is a line to overwrite
 }
 
 func (p *Program) newProgress(out io.Writer) *progress {
@@ -73,8 +81,6 @@ func (s *progress) update(p measure.Progress) {
 	at := step{done: p.Done, total: p.Total, round: p.Round + 1, name: name, figure: figure(s.rates[name]), left: p.Left}
 	if len(p.Result.Violations) > 0 {
 		at.figure = "VIOLATED " + p.Result.Violations[0].Rule
-	}
-	if len(p.Result.Violations) > 0 {
 		s.lasting(at.figure + ": " + name)
 	}
 	s.show(at)
@@ -92,21 +98,18 @@ func (s *progress) show(at step) {
 	}
 }
 
-// parts returns a function that shows the completed parts of the named experiment: as a bar
-// on a terminal, elsewhere as a line for every tenth of a long experiment.
+// parts returns a function that shows the completed parts of the named experiment: on a
+// terminal in the line, elsewhere as a line for every tenth of a long experiment.
 func (s *progress) parts(name string) func(done, total int) {
 	const long = 10 * time.Second
 	begin, told := time.Now(), 0
 	return func(done, total int) {
+		took := time.Since(begin)
 		if s.width != nil {
-			if s.bar == nil {
-				s.bar = progressbar.NewOptions(total, progressbar.OptionSetWriter(s.out), progressbar.OptionFullWidth(),
-					progressbar.OptionShowCount(), progressbar.OptionSetDescription(name), progressbar.OptionClearOnFinish())
-			}
-			s.bar.Set(done) // an error means only that the bar could not be drawn
+			s.line(step{done: done, total: total, name: name, left: took * time.Duration(total-done) / time.Duration(max(1, done))})
 			return
 		}
-		if tenth := 10 * done / max(1, total); tenth > told && time.Since(begin) > long {
+		if tenth := 10 * done / max(1, total); tenth > told && took > long {
 			told = tenth
 			fmt.Fprintf(s.out, "%s: %d of %d\n", name, done, total)
 		}
@@ -138,11 +141,6 @@ func (s *progress) line(at step) {
 }
 
 func (s *progress) clear() {
-	if s.bar != nil && !s.bar.IsFinished() {
-		s.bar.Exit() // likewise
-		s.shown = true
-	}
-	s.bar = nil
 	if s.shown {
 		fmt.Fprint(s.out, "\r\x1b[K")
 		s.shown = false

@@ -7,7 +7,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"locklab/harness"
 	"locklab/internal/faultproxy"
 )
 
@@ -33,12 +32,12 @@ func (p *Program) proxyCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			for _, f := range []struct{ name, addr string }{{"listen", listen}, {"to", to}} {
 				if _, port, err := net.SplitHostPort(f.addr); err != nil || port == "" {
-					return fmt.Errorf("%w: --%s is %q: want HOST:PORT, such as 127.0.0.1:7379", harness.ErrUsage, f.name, f.addr)
+					return usage("--%s is %q: want HOST:PORT, such as 127.0.0.1:7379", f.name, f.addr)
 				}
 			}
 			proxy, err := faultproxy.New(to, faultproxy.Unread, faultproxy.Options{Listen: listen})
 			if err != nil {
-				return fmt.Errorf("%w: --listen %s: %v", harness.ErrUsage, listen, err)
+				return usage("--listen %s: %v", listen, err)
 			}
 			defer proxy.Close()
 			proxy.Delay(faultproxy.Request, delay/2)

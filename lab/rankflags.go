@@ -2,7 +2,6 @@ package lab
 
 import (
 	"fmt"
-	"locklab/harness"
 	"locklab/harness/measure"
 	"slices"
 	"strings"
@@ -48,21 +47,18 @@ func (o *rankFlags) declare(cmd *cobra.Command) {
 // resolve completes the flags by what the environment says, and refuses what does not go
 // together.
 func (o *rankFlags) resolve(f *pflag.FlagSet, getenv func(string) string) error {
-	bad := func(format string, args ...any) error {
-		return fmt.Errorf("%w: "+format, append([]any{harness.ErrUsage}, args...)...)
-	}
 	o.defaultSync(f, getenv)
 	switch {
 	case o.told:
 		return nil
 	case o.spawn && f.Changed("rank"):
-		return bad("--rank says which process this is, and --spawn starts all of them: leave out the one or the other")
+		return usage("--rank says which process this is, and --spawn starts all of them: leave out the one or the other")
 	case o.spawn && o.ranks < 2:
-		return bad("--spawn starts as many processes as --ranks says: give --ranks 2 or more")
+		return usage("--spawn starts as many processes as --ranks says: give --ranks 2 or more")
 	case o.spawn:
 		return nil
 	case o.sync == "" && (f.Changed("rank") || o.ranks > 1):
-		return bad("ranks meet at a server: give --sync redis://host:port; or --spawn, which starts all of them here")
+		return usage("ranks meet at a server: give --sync redis://host:port; or --spawn, which starts all of them here")
 	case o.sync == "":
 		return nil
 	}
@@ -73,21 +69,21 @@ func (o *rankFlags) resolve(f *pflag.FlagSet, getenv func(string) string) error 
 	case err != nil:
 		return err
 	case source == "" && !f.Changed("ranks"):
-		return bad("which rank is this? Give --rank and --ranks, or start it by srun, mpirun or a Kubernetes Indexed Job")
+		return usage("which rank is this? Give --rank and --ranks, or start it by srun, mpirun or a Kubernetes Indexed Job")
 	case source == "":
-		return bad("which of the %d ranks is this? Give --rank", o.ranks)
+		return usage("which of the %d ranks is this? Give --rank", o.ranks)
 	case f.Changed("ranks") && o.ranks != n:
-		return bad("--ranks is %d, and %s says %d: leave out --ranks", o.ranks, source, n)
+		return usage("--ranks is %d, and %s says %d: leave out --ranks", o.ranks, source, n)
 	case f.Changed("rank") && o.rank != rank:
-		return bad("--rank is %d, and %s says %d: leave out --rank", o.rank, source, rank)
+		return usage("--rank is %d, and %s says %d: leave out --rank", o.rank, source, rank)
 	default:
 		o.rank, o.ranks = rank, n
 		if err := f.Set("ranks", fmt.Sprint(n)); err != nil { // it is part of the plan
-			return bad("%s says that there are %d ranks: %v", source, n, err)
+			return usage("%s says that there are %d ranks: %v", source, n, err)
 		}
 	}
 	if o.rank < 0 || o.rank >= o.ranks {
-		return bad("--rank is %d: want 0 to %d, with --ranks %d", o.rank, o.ranks-1, o.ranks)
+		return usage("--rank is %d: want 0 to %d, with --ranks %d", o.rank, o.ranks-1, o.ranks)
 	}
 	if !f.Changed("job") && source != "" {
 		o.job = job
@@ -140,7 +136,7 @@ func (o *runOptions) checkRanks() error {
 		{o.auto(), "--rate auto", "the knee is looked for by one process: give rates"},
 	} {
 		if c.given {
-			return fmt.Errorf("%w: %s with --ranks: %s", harness.ErrUsage, c.flag, c.why)
+			return usage("%s with --ranks: %s", c.flag, c.why)
 		}
 	}
 	return nil

@@ -20,6 +20,7 @@ import (
 	"locklab/internal/backend"
 	"locklab/internal/machine"
 	"locklab/internal/numfmt"
+	"locklab/internal/site"
 )
 
 // A setting is what all ranks of a run have in common: rank 0 decides it, or the process that
@@ -45,61 +46,21 @@ type reached struct {
 }
 
 // setting returns what of p other ranks are told.
-func (o *runOptions) setting(p *measure.Plan, s *servers, skipped []result.Skip) setting {
+func (o *runOptions) setting(p *measure.Plan, s *site.Servers, skipped []result.Skip) setting {
 	return setting{
 		Plan:  result.Manifest{Command: o.commandLine(), Flags: o.chosen, Seed: o.seed, Rounds: p.Rounds, Window: o.base(p), Windows: o.windows(p), Skipped: skipped},
-		RunID: p.RunID, Trips: p.Trips, Sites: s.accounts, Versions: s.versions(),
+		RunID: p.RunID, Trips: p.Trips, Sites: s.Sites, Versions: s.Versions(),
 	}
 }
 
 // reach enters in p how the servers are reached that the process which started this rank
 // has started.
-func (s *setting) reach(p *measure.Plan) (*servers, error) {
+func (s *setting) reach(p *measure.Plan) (*site.Servers, error) {
 	p.Endpoints = make(map[harness.Site]harness.Endpoint)
 	for _, r := range s.Servers {
 		p.Endpoints[r.Site] = r.Endpoint()
 	}
-	return &servers{accounts: s.Sites, told: s.Versions}, p.Validate()
-}
-
-// A meeting of ranks is how runner knows them.
-type meeting struct {
-	group *measure.Ranks
-	self  measure.Rank
-}
-
-func (m meeting) Rank() int { return m.self.Rank }
-
-// Begin implements measure.Together.
-func (m meeting) Begin(ctx context.Context, point string, exact bool, failed error) (int64, error) {
-	var why []byte
-	if failed != nil {
-		why = []byte(result.OneLine(failed.Error()))
-	}
-	all, err := m.group.Gather(ctx, point, why)
-	if err != nil {
-		return 0, err
-	}
-	for rank, why := range all {
-		if len(why) > 0 {
-			return 0, fmt.Errorf("%v cannot measure it: %s", m.group.Members()[rank], result.OneLine(string(why)))
-		}
-	}
-	if !exact {
-		return machine.Monotonic(), nil
-	}
-	at, err := m.group.Start(ctx, point)
-	return machine.MonotonicAt(at), err
-}
-
-// Clock implements measure.Together.
-func (m meeting) Clock(ctx context.Context, r *harness.Rank) {
-	r.Host, r.PID, r.Clock, r.Error = m.self.Host, m.self.PID, m.self.Clock, -1
-	before := m.group.Clock()
-	if m.group.Measure(ctx) == nil {
-		c := before.Until(m.group.Clock())
-		r.Offset, r.Error = c.Offset, c.Error
-	}
+	return site.Reached(s.Sites, s.Versions), p.Validate()
 }
 
 // runRank measures this rank's part of a run, together with the others.
@@ -139,20 +100,19 @@ func (o *runOptions) runRank(ctx context.Context, flags *pflag.FlagSet, stderr i
 			err = lerr
 		}
 	}()
-	self.Host = group.Members()[o.rank].Host
-	o.host = self.Host
-	return o.measurePart(ctx, flags, meeting{group, self}, set, stderr)
+	o.host = group.Members()[o.rank].Host
+	return o.measurePart(ctx, flags, group, set, stderr)
 }
 
 // measurePart measures what all ranks have agreed upon.
-func (o *runOptions) measurePart(ctx context.Context, flags *pflag.FlagSet, at meeting, set *setting, stderr io.Writer) error {
-	together := at.group.Context()
-	plan, servers, skipped, err := o.agree(together, flags, at.group, set, stderr)
-	defer servers.stop()
+func (o *runOptions) measurePart(ctx context.Context, flags *pflag.FlagSet, group *measure.Ranks, set *setting, stderr io.Writer) error {
+	together := group.Context()
+	plan, servers, skipped, err := o.agree(together, flags, group, set, stderr)
+	defer servers.Stop()
 	if err != nil {
 		return o.ended(ctx, together, err, stderr)
 	}
-	plan.Together = at
+	plan.Together = group.Together()
 	dir, out, _, err := o.open(plan, servers, skipped)
 	if err != nil {
 		return err
@@ -161,7 +121,7 @@ func (o *runOptions) measurePart(ctx context.Context, flags *pflag.FlagSet, at m
 	if o.rank > 0 {
 		progress = io.Discard
 	}
-	m := measuring{program: o.program, plan: plan, guarantees: o.guarantees, out: out, stderr: progress, budget: o.budget, begin: o.begin, rounds: plan.Rounds, total: plan.Total()}
+	m := o.measuring(plan, out, progress)
 	err = m.run(together, nil)
 	if err == nil && together.Err() != nil {
 		err = context.Cause(together)
@@ -200,52 +160,53 @@ func (o *runOptions) ended(ctx, together context.Context, err error, stderr io.W
 }
 
 // agree returns the plan, which is that of rank 0 or of the process that started the ranks.
-func (o *runOptions) agree(ctx context.Context, flags *pflag.FlagSet, group *measure.Ranks, set *setting, stderr io.Writer) (*measure.Plan, *servers, []result.Skip, error) {
-	var plan *measure.Plan
-	var s *servers
-	var skipped []result.Skip
-	var err error
-	switch {
-	case set != nil:
-		if plan, err = o.follow(flags, *set); err == nil {
-			s, err = set.reach(plan)
+func (o *runOptions) agree(ctx context.Context, flags *pflag.FlagSet, group *measure.Ranks, set *setting, stderr io.Writer) (*measure.Plan, *site.Servers, []result.Skip, error) {
+	if set == nil && o.rank == 0 {
+		plan, s, skipped, err := o.ready(ctx, flags, stderr)
+		if err != nil {
+			return nil, s, nil, err
 		}
-		skipped = set.Plan.Skipped
-	case o.rank == 0:
-		if plan, s, skipped, err = o.ready(ctx, flags, stderr); err != nil {
-			break
-		}
-		plan.Budget, plan.Least, plan.Most = 0, 0, 0 // the others do not plan anew by its clock
-		var text []byte
-		if text, err = json.Marshal(o.setting(plan, s, skipped)); err == nil {
+		plan.Budget, plan.Least, plan.Most = 0, 0, 0 // the others do not plan again by its clock
+		text, err := json.Marshal(o.setting(plan, s, skipped))
+		if err == nil {
 			_, err = group.Share(ctx, "setting", text)
 		}
-	default:
-		set = new(setting)
-		var text []byte
-		if text, err = group.Share(ctx, "setting", nil); err != nil {
-			break
+		if err == nil {
+			err = sameCases(ctx, group, plan)
 		}
-		if err = json.Unmarshal(text, set); err != nil {
-			break
+		return plan, s, skipped, err
+	}
+	shared := set == nil
+	if shared {
+		text, err := group.Share(ctx, "setting", nil)
+		if err == nil {
+			set = new(setting)
+			err = json.Unmarshal(text, set)
 		}
-		if plan, err = o.follow(flags, *set); err != nil {
-			break
-		}
-		if err = sharedServers(plan); err == nil {
-			s, skipped, err = startServers(ctx, plan, 0, stderr) // they are the user's
+		if err != nil {
+			return nil, nil, nil, err
 		}
 	}
+	plan, err := o.follow(flags, *set)
 	if err != nil {
-		return nil, s, nil, err
+		return nil, nil, nil, err
 	}
-	return plan, s, skipped, sameCases(ctx, group, plan)
+	s, skipped := (*site.Servers)(nil), set.Plan.Skipped
+	if !shared {
+		s, err = set.reach(plan)
+	} else if err = sharedServers(plan); err == nil {
+		s, skipped, err = site.Start(ctx, plan, 0, stderr) // they are the user's
+	}
+	if err == nil {
+		err = sameCases(ctx, group, plan)
+	}
+	return plan, s, skipped, err
 }
 
 // follow returns the plan that s says, with the flags that it was made with.
 func (o *runOptions) follow(flags *pflag.FlagSet, s setting) (*measure.Plan, error) {
 	err := setFlags(flags, s.Plan.Flags, func(name, was, is string) error {
-		return fmt.Errorf("%w: rank 0 has --%s %q, this one %q: give all ranks the same flags", harness.ErrUsage, name, was, is)
+		return usage("rank 0 has --%s %q, this one %q: give all ranks the same flags", name, was, is)
 	})
 	if err != nil {
 		return nil, err
@@ -271,8 +232,7 @@ func sharedServers(p *measure.Plan) error {
 	if missing == nil {
 		return nil
 	}
-	return fmt.Errorf("%w: ranks that are started one by one share servers of yours: set %s to host:port for each rank; or --spawn starts ranks and servers on this machine",
-		harness.ErrUsage, numfmt.List(missing, len(missing)))
+	return usage("ranks that are started one by one share servers of yours: set %s to host:port for each rank; or --spawn starts ranks and servers on this machine", numfmt.List(missing, len(missing)))
 }
 
 // variable returns the environment variable by which the user names servers of the kind.
@@ -299,7 +259,7 @@ func sameCases(ctx context.Context, group *measure.Ranks, p *measure.Plan) error
 	}
 	for rank, sum := range all {
 		if !slices.Equal(sum, all[0]) {
-			return fmt.Errorf("%w: %v is to measure other cases than rank 0: its flags, or the servers that it reaches, are others", harness.ErrUsage, group.Members()[rank])
+			return usage("%v is to measure other cases than rank 0: its flags, or the servers that it reaches, are others", group.Members()[rank])
 		}
 	}
 	return nil

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"runtime/debug"
@@ -32,21 +33,7 @@ const (
 // machinesDir is the default directory of a report of several runs.
 const machinesDir = "machines"
 
-// reportOptions is the flags of the command report.
-type reportOptions struct {
-	out, format, pictures string
-	trips                 []time.Duration
-	contenders            []int
-	strictness
-	guarantees guarding
-}
-
-func (p *Program) reportCommand() *cobra.Command {
-	var o reportOptions
-	cmd := &cobra.Command{
-		Use:   "report DIR [DIR]...",
-		Short: "Draw the report of an earlier run again, or of several next to each other",
-		Long: `report draws an earlier run again: ` + reportName + `, and the same as ` + markdownName + ` with its
+const reportHelp = `report draws an earlier run again: ` + reportName + `, and the same as ` + markdownName + ` with its
 charts as PNG files.
 
 Of several directories, such as the same run on several machines, it draws one
@@ -72,8 +59,9 @@ handover is fitted to the points up to a tenth of the most workers; the other po
 show the error. It needs at least four such points, as --workers 5,10,20,50,500 has.
 
 With --strict any warning in the report that --accept does not name makes the exit
-status 3; the report is written all the same.`,
-		Example: `  locklab report build/report
+status 3; the report is written all the same.`
+
+const reportExamples = `  locklab report build/report
   locklab report build/report --out report.md             only the Markdown
   locklab report build/report --format json               for a program
   locklab report runs/laptop runs/server --out both       several machines in one report
@@ -82,14 +70,31 @@ status 3; the report is written all the same.`,
   locklab report runs/laptop --rtt 1.5ms,5ms              predicts distributed locks so far away
   locklab report runs/many --contenders 10k --rtt 50ms    predicts more contenders, near and far
   locklab report build/report --strict --accept guest     fails if the run has another warning
-  locklab report build/report --png pictures              each chart as a picture`,
-		Args: needs(1, "report needs the directory of a run, or of several"),
+  locklab report build/report --png pictures              each chart as a picture`
+
+// reportOptions is the flags of the command report.
+type reportOptions struct {
+	out, format, pictures string
+	trips                 []time.Duration
+	contenders            []int
+	strictness
+	guarantees guarding
+}
+
+func (p *Program) reportCommand() *cobra.Command {
+	var o reportOptions
+	cmd := &cobra.Command{
+		Use:     "report DIR [DIR]...",
+		Short:   "Draw the report of an earlier run again, or of several next to each other",
+		Long:    reportHelp,
+		Example: reportExamples,
+		Args:    needs(math.MaxInt, "report needs the directory of a run, or of several"),
 		RunE: func(cmd *cobra.Command, dirs []string) error {
 			if err := o.validate(page.WarningKinds()); err != nil {
 				return err
 			}
 			if o.format != "" && o.format != "json" {
-				return fmt.Errorf("%w: --format is %q: want json, or leave it out", harness.ErrUsage, o.format)
+				return usage("--format is %q: want json, or leave it out", o.format)
 			}
 			if err := o.guarantees.load(); err != nil {
 				return err
@@ -126,7 +131,7 @@ func (o *reportOptions) report(program string, dirs []string, files *saver, stdo
 	case err != nil:
 		return err
 	case o.format != "" && len(runs) > 1:
-		return fmt.Errorf("%w: --format json is for one run", harness.ErrUsage)
+		return usage("--format json is for one run")
 	case o.format != "":
 		return page.WriteJSON(stdout, runs[0])
 	case len(runs) > 1:
@@ -137,13 +142,17 @@ func (o *reportOptions) report(program string, dirs []string, files *saver, stdo
 	if err != nil {
 		return err
 	}
-	return o.judgeRuns(program, runs, stderr)
+	var ws []harness.Warning
+	for _, run := range runs {
+		ws = append(ws, page.Warnings(run)...)
+	}
+	return o.judge(program, ws, false, stderr, unfitRuns)
 }
 
 func parseRoundTrip(text string) (time.Duration, error) {
 	d, err := time.ParseDuration(text)
 	if err != nil || d <= 0 || d > harness.MaxDelay {
-		return 0, fmt.Errorf("%w: %q is not a round trip: want more than 0 and %v at most, such as 1.5ms", harness.ErrUsage, text, harness.MaxDelay)
+		return 0, usage("%q is not a round trip: want more than 0 and %v at most, such as 1.5ms", text, harness.MaxDelay)
 	}
 	return d, nil
 }
@@ -161,7 +170,7 @@ func parseContenders(text string) (int, error) {
 	}
 	n, err := strconv.Atoi(digits)
 	if err != nil || n < 2 || n > mostContenders {
-		return 0, fmt.Errorf("%w: %q is not a number of contenders: want 2 to %dM, such as 10k", harness.ErrUsage, text, mostContenders/1_000_000)
+		return 0, usage("%q is not a number of contenders: want 2 to %dM, such as 10k", text, mostContenders/1_000_000)
 	}
 	return n, nil
 }
@@ -182,7 +191,7 @@ func (o *reportOptions) predict(runs []*result.Run) error {
 			continue
 		}
 		if len(runs) > 1 {
-			return fmt.Errorf("%w: --%s is for one run", harness.ErrUsage, f.name)
+			return usage("--%s is for one run", f.name)
 		}
 		f.set(runs[0])
 		if err := f.check(runs[0]); err != nil {
@@ -202,7 +211,7 @@ func loadRun(dir string) (*result.Run, error) {
 		return nil, err
 	}
 	if m := run.Manifest; m.IsPart() {
-		return nil, fmt.Errorf("%w: %s is the part of rank %d of a run of %d ranks: make one run of all parts by 'merge' first", harness.ErrUsage, dir, m.Rank, m.Ranks)
+		return nil, usage("%s is the part of rank %d of a run of %d ranks: make one run of all parts by 'merge' first", dir, m.Rank, m.Ranks)
 	}
 	return run, nil
 }
@@ -218,11 +227,11 @@ func readRuns(dirs []string, load func(dir string) (*result.Run, error)) ([]*res
 		}
 		info, err := os.Stat(dir)
 		if err != nil {
-			return nil, fmt.Errorf("%w: cannot read the run in %s: %v", harness.ErrUsage, dir, err)
+			return nil, usage("cannot read the run in %s: %v", dir, err)
 		}
 		for k, other := range seen {
 			if os.SameFile(info, other) {
-				return nil, fmt.Errorf("%w: %s is given twice (also as %s): several runs must be different ones", harness.ErrUsage, dirs[i], dirs[k])
+				return nil, usage("%s is given twice (also as %s): several runs must be different ones", dirs[i], dirs[k])
 			}
 		}
 		runs, seen = append(runs, run), append(seen, info)
@@ -233,7 +242,7 @@ func readRuns(dirs []string, load func(dir string) (*result.Run, error)) ([]*res
 // drawMachines writes the report of several runs.
 func (o *reportOptions) drawMachines(stdout io.Writer, files *saver, machines []chart.Machine) error {
 	if o.pictures != "" {
-		return fmt.Errorf("%w: --png is for one run; of several, --out DIR writes the pictures to DIR/%s", harness.ErrUsage, chartsName)
+		return usage("--png is for one run; of several, --out DIR writes the pictures to DIR/%s", chartsName)
 	}
 	t := newTarget(cmp.Or(o.out, machinesDir))
 	err := t.write(files,

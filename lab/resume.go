@@ -7,10 +7,10 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"locklab/harness"
 	"locklab/harness/measure"
 	"locklab/harness/result"
 	"locklab/internal/numfmt"
+	"locklab/internal/site"
 )
 
 // The flags of the command run that define the measurement. A run stores them, and can be
@@ -41,7 +41,7 @@ func (o *runOptions) resumed(flags *pflag.FlagSet) (*measure.Plan, error) {
 		return nil, err
 	}
 	if m.IsPart() {
-		return nil, fmt.Errorf("%w: %s holds the part of rank %d of %d: %s", harness.ErrUsage, o.out, m.Rank, m.Ranks, o.noResume())
+		return nil, usage("%s holds the part of rank %d of %d: %s", o.out, m.Rank, m.Ranks, o.noResume())
 	}
 	if err := recall(flags, o.out, m); err != nil {
 		return nil, err
@@ -56,11 +56,10 @@ func (o *runOptions) resumed(flags *pflag.FlagSet) (*measure.Plan, error) {
 // error if a given flag differs.
 func recall(f *pflag.FlagSet, dir string, m result.Manifest) error {
 	if m.Flags == nil {
-		return fmt.Errorf("%w: the run in %s does not say how it was planned and cannot be resumed; choose another directory", harness.ErrUsage, dir)
+		return usage("the run in %s does not say how it was planned and cannot be resumed; choose another directory", dir)
 	}
 	return setFlags(f, m.Flags, func(name, was, is string) error {
-		return fmt.Errorf("%w: cannot go on with the run in %s: it was started with --%s %q, this is %q; leave the flag out, or choose another directory",
-			harness.ErrUsage, dir, name, was, is)
+		return usage("cannot go on with the run in %s: it was started with --%s %q, this is %q; leave the flag out, or choose another directory", dir, name, was, is)
 	})
 }
 
@@ -78,7 +77,7 @@ func setFlags(f *pflag.FlagSet, before map[string]string, differs func(name, was
 		}
 		if given {
 			if err := f.Set(name, was); err != nil {
-				return fmt.Errorf("%w: --%s was %q: %v", harness.ErrUsage, name, was, err)
+				return usage("--%s was %q: %v", name, was, err)
 			}
 		}
 	}
@@ -93,16 +92,16 @@ func (o runOptions) planAgain(m result.Manifest) (*measure.Plan, error) {
 		return nil, err
 	}
 	p.Rounds = m.Rounds
-	drop(p, func(c measure.Case) string { // locks that were skipped then are skipped again
+	site.Drop(p, func(c measure.Case) string { // locks that were skipped then are skipped again
 		if i := slices.IndexFunc(m.Skipped, func(s result.Skip) bool {
-			return s.Lock == c.Lock.Name && (s.Conditions == "" || s.Conditions == conditions(c))
+			return s.Lock == c.Lock.Name && (s.Conditions == "" || s.Conditions == site.Conditions(c))
 		}); i >= 0 {
 			return m.Skipped[i].Reason
 		}
 		return ""
 	})
 	if len(p.Cases) == 0 {
-		return nil, fmt.Errorf("%w: the run in %s skipped every lock", harness.ErrUsage, o.out)
+		return nil, usage("the run in %s skipped every lock", o.out)
 	}
 	if m.Seeking == nil { // otherwise some are still missing
 		if err := p.Settle(m.Knees); err != nil {
@@ -131,8 +130,9 @@ type caseRound struct {
 // is skipped now, or p would not have measured a result.
 func goOn(p *measure.Plan, dir string, run *result.Run, skipped []result.Skip) error {
 	refuse := func(format string, args ...any) error {
-		return fmt.Errorf("%w: cannot go on with the run in %s: "+format, append([]any{harness.ErrUsage, dir}, args...)...)
+		return usage("cannot go on with the run in %s: "+format, append([]any{dir}, args...)...)
 	}
+	skipped = slices.DeleteFunc(slices.Clone(skipped), func(s result.Skip) bool { return slices.Contains(run.Manifest.Skipped, s) })
 	if len(skipped) > 0 {
 		return refuse("%s was measured then and is skipped now: %s", skipped[0].Name(), skipped[0].Reason)
 	}

@@ -8,7 +8,6 @@ import (
 	"io"
 	"math/rand/v2"
 	"os"
-	"reflect"
 	"runtime"
 	"slices"
 	"strings"
@@ -21,6 +20,7 @@ import (
 	"locklab/harness"
 	"locklab/harness/measure"
 	"locklab/harness/result"
+	"locklab/internal/site"
 )
 
 type runOptions struct {
@@ -31,7 +31,6 @@ type runOptions struct {
 	rankFlags
 	course
 
-	hardware, chaos bool
 	store
 	guarantees guarding
 	strictness
@@ -50,6 +49,7 @@ type course struct {
 	duration, warmup, budget time.Duration
 	seed                     uint64
 	quick                    bool
+	hardware, chaos          bool   // also run experiments, try failure scenarios
 	extent                   extent // stored as a flag
 }
 
@@ -72,46 +72,36 @@ LOCKLAB_ZOOKEEPER to host:port. Every run is also a test of the lock.
 Without flags it takes about two minutes: one lock for each idea, with the least and
 the greatest contention. --quick answers in twenty seconds. With --budget, --rounds or
 other locks the default choice is measured at more numbers of workers, with mostly
-readers and long holds, in open loops (one round of seven) and on durable servers far
-away, unless a flag says more of the cases than which locks.
+readers and long holds, in open loops and on durable servers far away, unless a flag
+selects more than the locks.
 
 --servers, --durable, --tls and --delay set up the servers that it starts as services
-run them: an ensemble or a primary with replicas, writes forced to disk before they
-are answered, encrypted, so much farther away. Each is an axis, and all servers live
-until the end of the run.
+run them. Each is an axis, and all servers live until the end of the run.
 
 It writes results.jsonl, bench.txt (for benchstat), wait.hlog and handover.hlog
-(for the tools of HdrHistogram), manifest.json, the report as index.html and details.html, and the
-same as report.md with its charts. Ctrl-C keeps what was measured and still writes
-the report; --resume --out DIR goes on from there, also after a crash or a full
+(for the tools of HdrHistogram), manifest.json, and the report as index.html,
+details.html and report.md with its charts. Ctrl-C keeps what was measured and still
+writes the report; --resume --out DIR goes on from there, also after a crash or a full
 disk, with the flags that the run was started with.
 
-With --rate the loop is open: acquisitions are asked for at times drawn before,
-however long those before them take, and waits count from these times, so that a
-stall delays all that would have asked meanwhile. --workers is then how many
-may be under way at once. Without it each worker asks again when it was served.
---rate auto first looks for the knee of each lock: the load at which it falls behind,
-or p99 of the waits passes ten times that of an unloaded lock. Then it measures at 0.1,
-0.25, 0.5, 0.75, 0.9, 1 and 1.1 times that load. It needs no --workers. A search that is
-interrupted keeps its knees and probes, too.
+With --rate the loop is open: acquisitions are asked for at times drawn before, and
+waits count from these times, so that a stall delays all that would have asked
+meanwhile. --workers is then how many may be under way at once. --rate auto first looks
+for the knee of each lock: the load at which it falls behind, or p99 of the waits passes
+ten times that of an unloaded lock. Then it measures at 0.1, 0.25, 0.5, 0.75, 0.9, 1 and
+1.1 times that load. It needs no --workers, and an interrupted search resumes.
 
-With --ranks several processes share the workers of each case, on this machine or on many
-hosts. --spawn starts them all here, and merges what they measure. Elsewhere each is
-started with the same flags, --sync names the Redis server where they meet, and LOCKLAB_REDIS and
-LOCKLAB_ZOOKEEPER name the servers; --rank and --ranks are read from Slurm, Open MPI or a
-Kubernetes Indexed Job. They begin each window at one time. If one of them dies the
-others keep what was measured and stop, with status 3. Ranks cannot resume. Each leaves
-its part in its directory: 'locklab merge' makes one run of the rounds that all ranks
-kept. LOCKLAB_SYNC is --sync, where other users of the host cannot read it: for a URL
-with a password.
+With --ranks several processes share the workers of each case. --spawn starts them all
+here, and merges what they measure. On many hosts each is started with the same flags;
+--sync, or LOCKLAB_SYNC for a URL with a password, names the Redis server where they
+meet; --rank and --ranks are read from Slurm, Open MPI or a Kubernetes Indexed Job. If a
+rank dies the others keep what was measured and stop, with status 3. Ranks cannot
+resume. 'locklab merge' makes one run of the rounds that all ranks kept.
 
---budget takes as many rounds as fit, from those without it to 50, with windows of
-their default length. Where they do not fit, the windows become shorter, down to
-20ms, and then the rounds fewer, down to what a verdict takes, 6 at least; where
-50 leave time over, the windows become longer, up to 1s. --rounds or --duration beside it fixes
-the one and leaves the other to the budget; with --rounds, a machine that gets
-busier meanwhile makes the run longer, which is said as soon as it can be known.
-What --hardware and --chaos add comes on top.`
+--budget takes as many rounds as fit, up to 50. If too few fit, the windows become
+shorter, down to 20ms, and then the rounds fewer, down to what a verdict takes; if 50
+leave time over, the windows become longer, up to 1s. With --rounds or --duration it
+chooses the other. --hardware and --chaos add their time.`
 
 const runExamples = `  locklab run                                       one lock for each idea, two minutes
   locklab run --quick                               which local lock? twenty seconds
@@ -162,7 +152,7 @@ func (p *Program) runCommand() *cobra.Command {
 // run measures, and writes the report of the results even if it was interrupted.
 func (o *runOptions) run(ctx context.Context, flags *pflag.FlagSet, stdout, stderr io.Writer) error {
 	plan, servers, skipped, err := o.ready(ctx, flags, stderr)
-	defer servers.stop()
+	defer servers.Stop()
 	if err != nil {
 		return err
 	}
@@ -178,7 +168,7 @@ func (o *runOptions) run(ctx context.Context, flags *pflag.FlagSet, stdout, stde
 			fmt.Fprintln(stderr, text)
 		}
 	}
-	m := measuring{program: o.program, plan: plan, guarantees: o.guarantees, out: out, stderr: stderr, budget: o.budget, begin: o.begin, rounds: plan.Rounds, total: plan.Total()}
+	m := o.measuring(plan, out, stderr)
 	m.violated = brokenSought(o.knees)
 	err = m.run(ctx, earlier)
 	if o.hardware && err == nil && ctx.Err() == nil {
@@ -196,7 +186,7 @@ func (o *runOptions) run(ctx context.Context, flags *pflag.FlagSet, stdout, stde
 
 // ready turns the flags into a plan with running servers. The caller must stop them, also
 // after an error.
-func (o *runOptions) ready(ctx context.Context, flags *pflag.FlagSet, stderr io.Writer) (*measure.Plan, *servers, []result.Skip, error) {
+func (o *runOptions) ready(ctx context.Context, flags *pflag.FlagSet, stderr io.Writer) (*measure.Plan, *site.Servers, []result.Skip, error) {
 	plan, err := o.prepare(flags)
 	if err == nil && o.ranks > 1 && !o.spawn {
 		err = sharedServers(plan)
@@ -211,22 +201,32 @@ func (o *runOptions) ready(ctx context.Context, flags *pflag.FlagSet, stderr io.
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	s, skipped, err := startServers(ctx, plan, warmTime(cmp.Or(o.budget, plan.Estimate())), stderr)
+	s, skipped, err := site.Start(ctx, plan, site.WarmTime(cmp.Or(o.budget, plan.Estimate())), stderr)
 	if ctx.Err() == nil && err == nil {
-		s.rehearse(ctx, plan, stderr)
+		s.Rehearse(ctx, plan, stderr)
 		err = o.settle(ctx, plan)
 	}
-	if ctx.Err() != nil {
-		fmt.Fprintln(stderr, "interrupted before anything was measured")
-		return nil, s, nil, errInterrupted
-	}
-	if err != nil {
+	if err = unbegun(ctx, err, stderr); err != nil {
 		return nil, s, nil, err
 	}
+	printSkipped(stderr, skipped)
+	return plan, s, skipped, nil
+}
+
+// unbegun returns err, the reason why nothing was measured. If ctx has ended, it prints
+// that and returns errInterrupted.
+func unbegun(ctx context.Context, err error, stderr io.Writer) error {
+	if ctx.Err() == nil {
+		return err
+	}
+	fmt.Fprintln(stderr, "interrupted before anything was measured")
+	return errInterrupted
+}
+
+func printSkipped(stderr io.Writer, skipped []result.Skip) {
 	for _, s := range skipped {
 		fmt.Fprintf(stderr, "skipping %s: %s\n", s.Name(), s.Reason)
 	}
-	return plan, s, skipped, nil
 }
 
 // tryFailures tries the quick failure scenarios on the remote locks of the plan.
@@ -262,7 +262,7 @@ func (o *runOptions) prepare(flags *pflag.FlagSet) (*measure.Plan, error) {
 		o.seed = rand.Uint64()
 	}
 	if flags.Changed("extent") {
-		return nil, fmt.Errorf("%w: --extent is kept by a run for --resume: leave it out, or use --quick", harness.ErrUsage)
+		return nil, usage("--extent is kept by a run for --resume: leave it out, or use --quick")
 	}
 	if o.setExtent(); o.extent != wholeRun {
 		if err := flags.Set("extent", string(o.extent)); err != nil {
@@ -294,21 +294,12 @@ func (o runOptions) plan() (*measure.Plan, error) {
 	}
 	a := o.axes
 	a.processes = max(1, o.ranks)
-	if len(a.wait) > 0 && !slices.ContainsFunc(locks, followsWait) {
-		return nil, fmt.Errorf("%w: none of the locks chosen follows --wait; '%s list' shows those that claim a wait policy", harness.ErrUsage, o.program.Name)
-	}
-	if err := a.checkSections(locks, runtime.GOMAXPROCS(0)); err != nil {
+	if err := a.checkFor(o.program.Name, locks); err != nil {
 		return nil, err
-	}
-	if err := errors.Join(a.checkLoad(), a.checkRanks()); err != nil {
-		return nil, err
-	}
-	if !reflect.DeepEqual(o.siting, siting{}) && !slices.ContainsFunc(locks, func(v *harness.Variant) bool { return v.Remote != nil }) {
-		return nil, fmt.Errorf("%w: none of the locks chosen is kept by servers, which --servers, --durable, --tls and --delay are about", harness.ErrUsage)
 	}
 	if o.extent == quickRun && o.locks == defaultLocks {
 		if locks = sleepers(locks); len(locks) == 0 {
-			return nil, fmt.Errorf("%w: --quick measures local locks whose waiters sleep, and there is none: name others by --locks", harness.ErrUsage)
+			return nil, usage("--quick measures local locks whose waiters sleep, and there is none: name others by --locks")
 		}
 	}
 	if o.extent != wholeRun {

@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"sync"
 
-	"locklab/harness"
 	"locklab/harness/result"
 )
 
@@ -26,7 +25,7 @@ func (s *saver) save(file string, content []byte) error {
 	s.writing.Lock()
 	defer s.writing.Unlock()
 	if err := replace(file, content); err != nil {
-		return fmt.Errorf("%w: cannot write %s: %v", harness.ErrUsage, file, err)
+		return usage("cannot write %s: %v", file, err)
 	}
 	return nil
 }
@@ -74,7 +73,7 @@ func interruptible(ctx context.Context, stderr io.Writer, what string, work func
 func (s *saver) saveRun(dir string, run *result.Run) (err error) {
 	s.writing.Lock()
 	defer s.writing.Unlock()
-	bad := func(err error) error { return fmt.Errorf("%w: cannot write %s: %v", harness.ErrUsage, dir, err) }
+	bad := func(err error) error { return usage("cannot write %s: %v", dir, err) }
 	dir = filepath.Clean(dir)
 	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
 		return bad(err)

@@ -111,7 +111,7 @@ func unsought(p *measure.Plan, ks []result.Knee) error {
 	if len(p.Cases) > 0 || len(ks) == 0 {
 		return nil
 	}
-	return fmt.Errorf("%w: nothing is left to measure: the knee of %s was not found: it %s", harness.ErrUsage, ks[0].Lock, ks[0].Missing)
+	return usage("nothing is left to measure: the knee of %s was not found: it %s", ks[0].Lock, ks[0].Missing)
 }
 
 // A hunt shows the progress of the search for rates, and stores its results.
@@ -181,14 +181,13 @@ func (h *hunt) held(dir string) string {
 }
 
 // left returns the approximate remaining time after probes probes of the current case. It
-// uses the estimate first, and the pace of the search later.
+// uses the estimate before the first probe, and the pace of the search later.
 func (h *hunt) left(probes int) time.Duration {
-	const paced = 5 // probes
 	took := time.Since(h.begin)
 	done := h.done - h.before
 	share := (float64(done) + min(0.95, float64(max(0, probes))/measure.SeekProbes)) / float64(h.cases-h.before)
-	if done == 0 && probes < paced {
-		return max(0, h.whole-took)
+	if share == 0 {
+		return h.whole
 	}
 	return time.Duration(float64(took) * max(0, 1-share) / share)
 }

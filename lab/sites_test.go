@@ -14,6 +14,7 @@ import (
 	"locklab/internal/backend"
 	"locklab/internal/leaktest"
 	"locklab/internal/machine"
+	"locklab/internal/site"
 	wireredis "locklab/internal/wire/redis"
 )
 
@@ -35,26 +36,26 @@ func TestConditions(t *testing.T) {
 	if env := backend.UsersServer(harness.KindRedis); env != "" {
 		t.Skipf("%s names servers of the user, which are not set up", env)
 	}
-	if s, _, err := startServers(t.Context(), planned(t, optionsOf(t, "--locks=redis-queue --workers=1")), 0, io.Discard); err != nil {
+	if s, _, err := site.Start(t.Context(), planned(t, optionsOf(t, "--locks=redis-queue --workers=1")), 0, io.Discard); err != nil {
 		t.Fatal(err) // the helper that starts processes stays, so it must precede leaktest
 	} else {
-		s.stop()
+		s.Stop()
 	}
 	leaktest.All(t)
 	const delay = time.Millisecond
 	p := planned(t, optionsOf(t, "--locks=redis-queue,redis-redlock --workers=2 --servers=1,3 --durable=on --delay=0,1ms"))
-	s, skipped, err := startServers(t.Context(), p, 0, io.Discard)
+	s, skipped, err := site.Start(t.Context(), p, 0, io.Discard)
 	if err != nil || len(skipped) > 0 {
 		t.Fatal(err, skipped)
 	}
-	defer s.stop()
-	if len(p.Cases) != 8 || len(p.Endpoints) != 4 || len(s.running) != 2 || len(s.accounts) != 4 {
-		t.Errorf("%d cases, %d endpoints, %d sets of servers, %d accounts", len(p.Cases), len(p.Endpoints), len(s.running), len(s.accounts))
+	defer s.Stop()
+	if len(p.Cases) != 8 || len(p.Endpoints) != 4 || len(s.Running) != 2 || len(s.Sites) != 4 {
+		t.Errorf("%d cases, %d endpoints, %d sets of servers, %d accounts", len(p.Cases), len(p.Endpoints), len(s.Running), len(s.Sites))
 	}
-	for site, srv := range s.running {
+	for site, srv := range s.Running {
 		wantSetup(t, site, srv.Endpoint())
 	}
-	for _, a := range s.accounts {
+	for _, a := range s.Sites {
 		if a.Direct <= 0 || a.SyncTime <= 0 || (a.Delay > 0) != (a.Delayed >= float64(delay) && a.Proxied > 0) {
 			t.Errorf("took down %+v", a)
 		}
@@ -113,14 +114,14 @@ func TestConditionsTLS(t *testing.T) {
 		t.Skipf("%s names servers of the user, which are not set up", env)
 	}
 	p := planned(t, optionsOf(t, "--locks=redis-queue --workers=2 --tls=on --delay=1ms"))
-	s, skipped, err := startServers(t.Context(), p, 0, io.Discard)
+	s, skipped, err := site.Start(t.Context(), p, 0, io.Discard)
 	if err != nil && strings.Contains(err.Error(), "built without TLS") && !backend.Required(harness.KindRedis) {
 		t.Skip(err)
 	}
 	if err != nil || len(skipped) > 0 {
 		t.Fatal(err, skipped)
 	}
-	defer s.stop()
+	defer s.Stop()
 	at := p.Endpoints[p.Cases[0].Site()]
 	if trip := measure.RoundTrip(t.Context(), machine.Calibrate(), at); trip < float64(time.Millisecond) {
 		t.Errorf("a round trip takes %v ns", trip)
@@ -156,11 +157,11 @@ func TestConditionsTLSJava(t *testing.T) {
 		t.Skipf("%s names servers of the user, which are not set up", env)
 	}
 	p := planned(t, optionsOf(t, "--locks=zk-handoff,curator-mutex --workers=2 --tls=on"))
-	s, skipped, err := startServers(t.Context(), p, 0, io.Discard)
+	s, skipped, err := site.Start(t.Context(), p, 0, io.Discard)
 	if err != nil || len(skipped) > 0 {
 		t.Fatal(err, skipped)
 	}
-	defer s.stop()
+	defer s.Stop()
 	measured := make(map[string]bool)
 	err = p.Run(t.Context(), func(at measure.Progress) error {
 		if r := at.Result; r != nil {
@@ -206,8 +207,8 @@ func TestConditionsAreRefused(t *testing.T) {
 			if test.env != "" {
 				t.Setenv(test.env, test.at)
 			}
-			s, _, err := startServers(t.Context(), planned(t, test.o), 0, io.Discard)
-			s.stop()
+			s, _, err := site.Start(t.Context(), planned(t, test.o), 0, io.Discard)
+			s.Stop()
 			if !errors.Is(err, harness.ErrUsage) || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), "\n") {
 				t.Errorf("got %v, want ErrUsage in one line with %q", err, test.want)
 			}
@@ -220,7 +221,7 @@ func TestConditionsAreRefused(t *testing.T) {
 func TestSkipConditions(t *testing.T) {
 	o := optionsOf(t, "--locks=redis-queue,redis-redlock --workers=2 --servers=1,3,5")
 	p := planned(t, o)
-	skipped := drop(p, func(c measure.Case) string { return c.Lock.Traits.Misfit(c.Workload) })
+	skipped := site.Drop(p, func(c measure.Case) string { return c.Lock.Traits.Misfit(c.Workload) })
 	want := []result.Skip{{Lock: "redis-redlock", Reason: "it is kept by 3 independent servers, not by 5", Conditions: "servers=5"}}
 	if !slices.Equal(skipped, want) || len(p.Cases) != 5 {
 		t.Errorf("skipped %+v, and %d cases are left", skipped, len(p.Cases))
@@ -230,7 +231,7 @@ func TestSkipConditions(t *testing.T) {
 	if err != nil || len(again.Cases) != 5 {
 		t.Errorf("planned again: %v, %+v", err, again)
 	}
-	all := drop(p, func(c measure.Case) string { return map[string]string{"redis-redlock": "no"}[c.Lock.Name] })
+	all := site.Drop(p, func(c measure.Case) string { return map[string]string{"redis-redlock": "no"}[c.Lock.Name] })
 	if !slices.Equal(all, []result.Skip{{Lock: "redis-redlock", Reason: "no"}}) {
 		t.Errorf("skipped %+v", all)
 	}

@@ -16,7 +16,6 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"locklab/harness"
 	"locklab/harness/measure"
 
 	"locklab/internal/backend"
@@ -42,7 +41,7 @@ func (o *runOptions) runSpawned(ctx context.Context, flags *pflag.FlagSet, stdou
 		}
 	}
 	plan, servers, skipped, err := o.ready(ctx, flags, stderr)
-	defer servers.stop()
+	defer servers.Stop()
 	if err != nil {
 		return err
 	}
@@ -84,17 +83,17 @@ func (o *runOptions) room() (dir, parts string, err error) {
 			return "", "", err
 		}
 		if err := os.RemoveAll(parts); err != nil {
-			return "", "", fmt.Errorf("%w: cannot remove the parts of the earlier run: %v", harness.ErrUsage, err)
+			return "", "", usage("cannot remove the parts of the earlier run: %v", err)
 		}
 	}
 	if err := vacant(dir); err != nil {
 		return "", "", err
 	}
 	if vacant(parts) != nil {
-		return "", "", fmt.Errorf("%w: %s is not empty: merge its parts with '%s merge', choose another directory by --out, or let --replace remove them", harness.ErrUsage, parts, o.program.Name)
+		return "", "", usage("%s is not empty: merge its parts with '%s merge', choose another directory by --out, or let --replace remove them", parts, o.program.Name)
 	}
 	if err := os.MkdirAll(parts, 0o755); err != nil {
-		return "", "", fmt.Errorf("%w: %v", harness.ErrUsage, err)
+		return "", "", usage("%v", err)
 	}
 	return dir, parts, nil
 }
@@ -171,30 +170,9 @@ func untilEnded(all []*child.Process, stderr io.Writer) (statuses []error) {
 // well: it notices within ten seconds.
 const lossTime = 20 * time.Second
 
-// conclude merges the parts, writes the report, and says how the run ended.
-func (o *runOptions) conclude(ctx context.Context, dir string, parts []string, statuses []error, stdout, stderr io.Writer) error {
-	err := o.judgeRanks(ctx, statuses, stderr)
-	if errors.As(err, new(unbegun)) {
-		return err
-	}
-	merr := mergeRuns(new(saver), parts, dir, stdout, stderr)
-	switch {
-	case merr == nil, errors.Is(merr, errViolations), errors.Is(merr, errDropped):
-		merr = errors.Join(merr, reportRun(stdout, dir, o.guarantees))
-	default:
-		fmt.Fprintf(stderr, "%s: the parts are in %s and were not merged\n", o.program.Name, filepath.Dir(parts[0]))
-	}
-	return cmp.Or(err, merr)
-}
-
-// An unbegun is that a rank ended before it could measure, and has said why.
-type unbegun int
-
-func (rank unbegun) Error() string { return fmt.Sprintf("rank %d could not begin", int(rank)) }
-
-// judgeRanks returns what the statuses with which the ranks ended mean for that of the run:
-// the worst. A lock that broke a promise is told when the parts are merged.
-func (o *runOptions) judgeRanks(ctx context.Context, statuses []error, stderr io.Writer) (worst error) {
+// conclude merges the parts and writes the report. It returns the worst of the statuses,
+// and merges nothing if a rank could not begin, which has printed why.
+func (o *runOptions) conclude(ctx context.Context, dir string, parts []string, statuses []error, stdout, stderr io.Writer) (worst error) {
 	for rank, err := range statuses {
 		code := 0
 		var exit *exec.ExitError
@@ -202,9 +180,9 @@ func (o *runOptions) judgeRanks(ctx context.Context, statuses []error, stderr io
 			code = exit.ExitCode()
 		}
 		switch {
-		case err == nil, code == exitFailed:
+		case err == nil, code == exitFailed: // the merge reports a broken promise
 		case code == exitUsage:
-			return unbegun(rank)
+			return fmt.Errorf("rank %d could not begin", rank)
 		case ctx.Err() != nil:
 			worst = errInterrupted
 		default:
@@ -214,5 +192,12 @@ func (o *runOptions) judgeRanks(ctx context.Context, statuses []error, stderr io
 			worst = errUnfit
 		}
 	}
-	return worst
+	merr := mergeRuns(new(saver), parts, dir, stdout, stderr)
+	switch {
+	case merr == nil, errors.Is(merr, errViolations), errors.Is(merr, errDropped):
+		merr = errors.Join(merr, reportRun(stdout, dir, o.guarantees))
+	default:
+		fmt.Fprintf(stderr, "%s: the parts are in %s and were not merged\n", o.program.Name, filepath.Dir(parts[0]))
+	}
+	return cmp.Or(worst, merr)
 }

@@ -7,13 +7,10 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/pflag"
 
-	"locklab/harness"
 	"locklab/harness/result"
 	"locklab/internal/machine"
 )
@@ -35,9 +32,9 @@ func (s *store) flags(f *pflag.FlagSet, without string) {
 func (s *store) check() error {
 	switch {
 	case s.out == "" && (s.resume || s.replace):
-		return fmt.Errorf("%w: --resume and --replace need the directory of a run: --out DIR", harness.ErrUsage)
+		return usage("--resume and --replace need the directory of a run: --out DIR")
 	case s.resume && s.replace:
-		return fmt.Errorf("%w: give --resume or --replace, not both", harness.ErrUsage)
+		return usage("give --resume or --replace, not both")
 	}
 	return nil
 }
@@ -117,15 +114,15 @@ func moveAside(dir string) error {
 		return err
 	}
 	if result.InUse(dir) {
-		return fmt.Errorf("%w: another locklab is writing the run in %s: wait for it, or choose another directory", harness.ErrUsage, dir)
+		return usage("another locklab is writing the run in %s: wait for it, or choose another directory", dir)
 	}
 	dir = filepath.Clean(dir)
 	previous := dir + ".previous"
 	if _, err := os.Lstat(previous); err == nil && (!result.Exists(previous) || result.Foreign(previous) != nil) {
-		return fmt.Errorf("%w: cannot move the earlier run aside: %s is there and holds no run; move it away", harness.ErrUsage, previous)
+		return usage("cannot move the earlier run aside: %s is there and holds no run; move it away", previous)
 	}
 	if err := errors.Join(os.RemoveAll(previous), os.Rename(dir, previous)); err != nil {
-		return fmt.Errorf("%w: cannot move the earlier run aside: %v", harness.ErrUsage, err)
+		return usage("cannot move the earlier run aside: %v", err)
 	}
 	return nil
 }
@@ -135,29 +132,6 @@ func encodeJSON(out io.Writer, v any) error {
 	enc := json.NewEncoder(out)
 	enc.SetIndent("", "  ")
 	if err := enc.Encode(v); err != nil {
-		return fmt.Errorf("lab: %w", err)
-	}
-	return nil
-}
-
-// A table prints rows in aligned columns.
-type table struct{ *tabwriter.Writer }
-
-func newTable(out io.Writer, head ...any) table {
-	t := table{tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)}
-	if len(head) > 0 {
-		t.row(head...)
-	}
-	return t
-}
-
-// row adds a row. A failed write is reported by flush.
-func (t table) row(cells ...any) {
-	fmt.Fprintf(t, strings.Repeat("%v\t", len(cells)-1)+"%v\n", cells...)
-}
-
-func (t table) flush() error {
-	if err := t.Flush(); err != nil {
 		return fmt.Errorf("lab: %w", err)
 	}
 	return nil

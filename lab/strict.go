@@ -11,9 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"locklab/harness"
-	"locklab/harness/result"
 	"locklab/internal/machine"
-	"locklab/reports/page"
 )
 
 // errUnfit only selects the exit status; the reason has been printed.
@@ -40,36 +38,24 @@ func (s *strictness) flags(cmd *cobra.Command, when, what string) {
 func (s *strictness) validate(kinds []string) error {
 	for _, kind := range s.accept {
 		if !slices.Contains(kinds, kind) {
-			return fmt.Errorf("%w: --accept %s: there is no such kind of warning; there are %s", harness.ErrUsage, kind, strings.Join(kinds, ", "))
+			return usage("--accept %s: there is no such kind of warning; there are %s", kind, strings.Join(kinds, ", "))
 		}
 	}
 	if len(s.accept) > 0 && !s.strict {
-		return fmt.Errorf("%w: --accept says what --strict lets pass: give both", harness.ErrUsage)
+		return usage("--accept says what --strict lets pass: give both")
 	}
 	return nil
 }
 
-// judge returns errUnfit, with a message, if one of ws, about this machine, is not
-// accepted. Unless shown is set, it also writes the warnings and their remedies.
-func (s *strictness) judge(program string, ws []harness.Warning, shown bool, stderr io.Writer) error {
-	return s.refuse(program, ws, shown, stderr, "this machine is not fit to measure on, and --strict was given; to measure all the same")
-}
+// The verdicts of judge.
+const (
+	unfitMachine = "this machine is not fit to measure on, and --strict was given; to measure all the same"
+	unfitRuns    = "the report has warnings, and --strict was given; to let them pass"
+)
 
-// judgeRuns is judge for the warnings in the reports of finished runs, where they have been
-// shown.
-func (s *strictness) judgeRuns(program string, runs []*result.Run, stderr io.Writer) error {
-	if !s.strict {
-		return nil
-	}
-	var ws []harness.Warning
-	for _, run := range runs {
-		ws = append(ws, page.Warnings(run)...)
-	}
-	return s.refuse(program, ws, false, stderr, "the report has warnings, and --strict was given; to let them pass")
-}
-
-// refuse is judge with the message verdict.
-func (s *strictness) refuse(program string, ws []harness.Warning, shown bool, stderr io.Writer, verdict string) error {
+// judge returns errUnfit, with the verdict, if one of ws is not accepted. Unless shown is
+// set, it also writes the warnings and their remedies.
+func (s *strictness) judge(program string, ws []harness.Warning, shown bool, stderr io.Writer, verdict string) error {
 	if !s.strict {
 		return nil
 	}
@@ -105,5 +91,5 @@ func (s *strictness) admit(program string, stderr io.Writer) error {
 		return err
 	}
 	ws := machine.Capture().Warnings()
-	return s.judge(program, append(ws, machine.NoiseWarnings(listen(listening))...), false, stderr)
+	return s.judge(program, append(ws, machine.NoiseWarnings(listen(listening))...), false, stderr, unfitMachine)
 }

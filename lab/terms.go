@@ -7,7 +7,6 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"locklab/harness"
 	"locklab/harness/result"
 	"locklab/internal/stat"
 )
@@ -52,7 +51,7 @@ func parseMargin(text string) (float64, error) {
 	number, signed := strings.CutSuffix(text, "%")
 	v, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
 	if v /= 100; err != nil || !signed || !(v >= 0 && v <= stat.MaxMargin) {
-		return 0, fmt.Errorf("%w: --margin is %q: want a percentage such as 5%%, from 0%% to %v%%", harness.ErrUsage, text, 100*stat.MaxMargin)
+		return 0, usage("--margin is %q: want a percentage such as 5%%, from 0%% to %v%%", text, 100*stat.MaxMargin)
 	}
 	return v, nil
 }

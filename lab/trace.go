@@ -3,7 +3,6 @@ package lab
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -36,12 +35,7 @@ show the order of things, not the speed of the lock.`,
 		Example: `  locklab trace zk-fair
   locklab trace zk-herd --clients 4 --hold 10ms
   locklab trace redis-poll --json`,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 1 {
-				return nil
-			}
-			return fmt.Errorf("%w: trace tells of one lock, such as zk-fair; see '%s --help'", harness.ErrUsage, cmd.CommandPath())
-		},
+		Args: needs(1, "trace tells of one lock, such as zk-fair"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			t, err := o.trace(cmd.Context(), args[0])
 			if cmd.Context().Err() != nil {
@@ -71,13 +65,13 @@ func (o traceOptions) traceable(name string) (*harness.Variant, error) {
 	v := locks[0]
 	switch {
 	case len(locks) > 1:
-		return nil, fmt.Errorf("%w: %q is %d locks: trace tells of one", harness.ErrUsage, name, len(locks))
+		return nil, usage("%q is %d locks: trace tells of one", name, len(locks))
 	case v.Remote == nil:
-		return nil, fmt.Errorf("%w: %s is kept in memory and sends no messages: trace tells of locks kept by servers ('%s list remote')", harness.ErrUsage, v.Name, o.program.Name)
+		return nil, usage("%s is kept in memory and sends no messages: trace tells of locks kept by servers ('%s list remote')", v.Name, o.program.Name)
 	case v.Unavailable != "":
-		return nil, fmt.Errorf("%w: %s: %s", harness.ErrUsage, v.Name, v.Unavailable)
+		return nil, usage("%s: %s", v.Name, v.Unavailable)
 	case v.Traits.Servers > 1:
-		return nil, fmt.Errorf("%w: %s talks to %d servers: trace listens to one", harness.ErrUsage, v.Name, v.Traits.Servers)
+		return nil, usage("%s talks to %d servers: trace listens to one", v.Name, v.Traits.Servers)
 	}
 	return v, nil
 }
@@ -90,7 +84,7 @@ func (o traceOptions) trace(ctx context.Context, name string) (*trace.Trace, err
 	}
 	srv, err := backend.Start(ctx, v.Traits.Needs)
 	if errors.Is(err, harness.ErrUnavailable) {
-		return nil, fmt.Errorf("%w: %s needs a server: %v", harness.ErrUsage, v.Name, err)
+		return nil, usage("%s needs a server: %v", v.Name, err)
 	}
 	if err != nil {
 		return nil, err
@@ -98,7 +92,7 @@ func (o traceOptions) trace(ctx context.Context, name string) (*trace.Trace, err
 	defer srv.Stop() // a server that cannot be stopped dies with this process
 	at := srv.Endpoint()
 	if at.TLS != nil {
-		return nil, fmt.Errorf("%w: trace cannot read what is sent over TLS: give it a server without", harness.ErrUsage)
+		return nil, usage("trace cannot read what is sent over TLS: give it a server without")
 	}
 	t, err := trace.Record(ctx, v, at, o.clients, o.hold)
 	if err != nil {

@@ -81,5 +81,5 @@ func (a axes) checkSections(locks []*harness.Variant, cpus int) error {
 			why = v.Name + " cannot, because " + text
 		}
 	}
-	return fmt.Errorf("%w: none of the locks chosen can guard the data of --section %s: %s", harness.ErrUsage, data, why)
+	return usage("none of the locks chosen can guard the data of --section %s: %s", data, why)
 }

@@ -7,7 +7,7 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/locktest"
-	"locklab/harness/result"
+	"locklab/internal/site"
 )
 
 // TestWarmUp: ZooKeeper servers of a sufficiently long run are warmed up, with a message
@@ -18,8 +18,8 @@ func TestWarmUp(t *testing.T) {
 		most        time.Duration
 		want        bool
 	}{
-		{"long", "zk-handoff", warmLeast, true},
-		{"short", "zk-handoff", warmLeast - 1, false},
+		{"long", "zk-handoff", site.WarmLeast, true},
+		{"short", "zk-handoff", site.WarmLeast - 1, false},
 		{"redis", "redis-queue", time.Minute, false},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -28,15 +28,15 @@ func TestWarmUp(t *testing.T) {
 				t.Setenv(variable(kind), "")
 			}
 			var said strings.Builder
-			s, skipped, err := startServers(t.Context(), p, test.most, &said)
-			defer s.stop()
+			s, skipped, err := site.Start(t.Context(), p, test.most, &said)
+			defer s.Stop()
 			if err != nil {
 				t.Fatal(err)
 			}
 			if len(skipped) > 0 { // a required server that is missing is an error
 				t.Skip(skipped[0].Reason)
 			}
-			w := s.accounts[0].WarmUp
+			w := s.Sites[0].WarmUp
 			if got := w != nil; got != test.want || got != strings.Contains(said.String(), "warmed ZooKeeper up for ") {
 				t.Fatalf("%+v, said %q", w, said.String())
 			}
@@ -51,23 +51,9 @@ func TestWarmUp(t *testing.T) {
 func TestWarmUpOfAnother(t *testing.T) {
 	at := locktest.Endpoint(t, harness.KindZooKeeper)
 	t.Setenv(variable(harness.KindZooKeeper), at.Addrs[0][0])
-	s, _, err := startServers(t.Context(), planned(t, optionsOf(t, "--locks=zk-handoff --workers=2")), time.Minute, t.Output())
-	defer s.stop()
-	if err != nil || s.accounts[0].WarmUp != nil {
-		t.Errorf("%v: %+v", err, s.accounts)
-	}
-}
-
-// TestWarmText: the text describes the warm-up, and if it was too short.
-func TestWarmText(t *testing.T) {
-	w := result.WarmUp{Took: 12340 * time.Millisecond, First: 2.1e6, Last: 420e3, Steady: true}
-	site := harness.Site{Kind: harness.KindZooKeeper, Servers: 3, Durable: true}
-	want := "warmed ZooKeeper (servers=3 durable=on) up for 12.3s: an acquisition takes 420 µs of its processor time, 2.1 ms at first"
-	if got := warmText(site, w); strings.ReplaceAll(got, "\u00a0", " ") != want {
-		t.Errorf("%q, want %q", got, want)
-	}
-	w.Steady = false
-	if got := warmText(site, w); !strings.HasSuffix(got, "; it was still getting faster") {
-		t.Errorf("%q does not say that it was too short", got)
+	s, _, err := site.Start(t.Context(), planned(t, optionsOf(t, "--locks=zk-handoff --workers=2")), time.Minute, t.Output())
+	defer s.Stop()
+	if err != nil || s.Sites[0].WarmUp != nil {
+		t.Errorf("%v: %+v", err, s.Sites)
 	}
 }

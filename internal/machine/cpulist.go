@@ -57,3 +57,22 @@ func readInt(fsys fs.FS, format string, args ...any) int {
 	}
 	return n
 }
+
+// ListCPUs formats processors as Linux does: "0-3,8". A range has at least three.
+func ListCPUs(cpus []int) string {
+	var parts []string
+	for len(cpus) > 0 {
+		n := 1
+		for n < len(cpus) && cpus[n] == cpus[0]+n {
+			n++
+		}
+		if n < 3 {
+			n = 1
+			parts = append(parts, strconv.Itoa(cpus[0]))
+		} else {
+			parts = append(parts, fmt.Sprintf("%d-%d", cpus[0], cpus[n-1]))
+		}
+		cpus = cpus[n:]
+	}
+	return strings.Join(parts, ",")
+}

@@ -1,4 +1,4 @@
-package lab
+package site
 
 import (
 	"context"
@@ -13,10 +13,10 @@ import (
 
 // reach enters the endpoints of the cases in p, with proxies for delayed sites. It records
 // the configuration of all sites and their round trips.
-func (s *servers) reach(ctx context.Context, p *measure.Plan) error {
+func (s *Servers) reach(ctx context.Context, p *measure.Plan) error {
 	clock := machine.Calibrate()
 	for _, site := range p.Sites() {
-		srv := s.running[site.Near()]
+		srv := s.Running[site.Near()]
 		at := srv.Endpoint()
 		a := result.Site{
 			Kind: site.Kind, Version: srv.Version(), Conditions: site.Conditions(), Servers: site.Servers,
@@ -42,7 +42,7 @@ func (s *servers) reach(ctx context.Context, p *measure.Plan) error {
 			s.proxies, at.Addrs = append(s.proxies, far), far.Addrs
 		}
 		p.Endpoints[site] = at
-		s.accounts = append(s.accounts, a)
+		s.Sites = append(s.Sites, a)
 	}
 	return ctx.Err()
 }

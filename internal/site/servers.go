@@ -1,4 +1,6 @@
-package lab
+// Package site starts the servers that a plan of measurements needs, warms them up, puts
+// them at a distance and counts what their locks send.
+package site
 
 import (
 	"cmp"
@@ -18,31 +20,41 @@ import (
 	"locklab/internal/faultproxy"
 )
 
-// servers are the servers of a run: one set for each configuration, and the proxies that
+// mostServers limits the server processes of a run at a time. Its rounds mix all
+// conditions, so all their servers run at once; a ZooKeeper server takes some 150 MB.
+const mostServers = 40
+
+// Servers are the servers of a run: one set for each configuration, and the proxies that
 // delay some of them.
-type servers struct {
-	running  map[harness.Site]*backend.Server // by sites without delay
-	proxies  []*faultproxy.Row
-	accounts []result.Site
-	warmth   map[harness.Site]*result.WarmUp // by sites without delay
-	told     map[string]string               // versions of servers that another process started
+type Servers struct {
+	Running map[harness.Site]*backend.Server // by sites without delay
+	Sites   []result.Site                    // with their settings and round trips
+
+	proxies []*faultproxy.Row
+	warmth  map[harness.Site]*result.WarmUp // by sites without delay
+	told    map[string]string               // versions of servers that another process started
 }
 
-// startServers starts the servers for the plan's cases and enters them in the plan. It
-// removes cases without available servers, or with a lock that does not fit them, and
-// returns them as skipped with the reason. It warms up servers that get faster while they
-// serve, for at most warm in total.
-func startServers(ctx context.Context, p *measure.Plan, warm time.Duration, stderr io.Writer) (_ *servers, skipped []result.Skip, err error) {
-	s := &servers{running: make(map[harness.Site]*backend.Server)}
+// Reached returns servers that another process has started. Stop leaves them running.
+func Reached(sites []result.Site, versions map[string]string) *Servers {
+	return &Servers{Sites: sites, told: versions}
+}
+
+// Start starts the servers for the plan's cases and enters them in the plan. It removes
+// cases without available servers, or with a lock that does not fit them, and returns them
+// as skipped with the reason. It warms up servers that get faster while they serve, for at
+// most warm in total. It prints its progress to stderr.
+func Start(ctx context.Context, p *measure.Plan, warm time.Duration, stderr io.Writer) (_ *Servers, skipped []result.Skip, err error) {
+	s := &Servers{Running: make(map[harness.Site]*backend.Server)}
 	defer func() {
 		if err != nil {
-			s.stop()
+			s.Stop()
 		}
 	}()
 	p.Endpoints = make(map[harness.Site]harness.Endpoint)
-	skipped = drop(p, func(c measure.Case) string { return c.Lock.Unavailable })
-	skipped = append(skipped, drop(p, func(c measure.Case) string { return c.Lock.Traits.Misfit(c.Workload) })...)
-	if err := checkSites(p); err != nil {
+	skipped = Drop(p, func(c measure.Case) string { return c.Lock.Unavailable })
+	skipped = append(skipped, Drop(p, func(c measure.Case) string { return c.Lock.Traits.Misfit(c.Workload) })...)
+	if err := Check(p); err != nil {
 		return nil, nil, err
 	}
 	if kinds := slices.DeleteFunc(p.Needs(), func(kind string) bool { return backend.UsersServer(kind) != "" }); len(kinds) > 0 {
@@ -65,9 +77,9 @@ func startServers(ctx context.Context, p *measure.Plan, warm time.Duration, stde
 }
 
 // start starts the servers of one site, and drops its cases if they are unavailable.
-func (s *servers) start(ctx context.Context, p *measure.Plan, near harness.Site) ([]result.Skip, error) {
+func (s *Servers) start(ctx context.Context, p *measure.Plan, near harness.Site) ([]result.Skip, error) {
 	of := func(why func(c measure.Case) string) []result.Skip {
-		return drop(p, func(c measure.Case) string {
+		return Drop(p, func(c measure.Case) string {
 			if c.Site().Near() != near {
 				return ""
 			}
@@ -81,7 +93,7 @@ func (s *servers) start(ctx context.Context, p *measure.Plan, near harness.Site)
 	if err != nil {
 		return nil, err
 	}
-	s.running[near] = srv
+	s.Running[near] = srv
 	return of(func(c measure.Case) string { return c.Lock.Traits.Lacks(srv.Endpoint()) }), nil
 }
 
@@ -107,9 +119,9 @@ func nearSites(p *measure.Plan) (near []harness.Site) {
 	return near
 }
 
-// checkSites returns an error if a site of p cannot be set up: it sets conditions for the
+// Check returns an error if a site of p cannot be set up: it sets conditions for the
 // user's servers, or needs too many servers at a time.
-func checkSites(p *measure.Plan) error {
+func Check(p *measure.Plan) error {
 	for _, site := range p.Sites() {
 		env := backend.UsersServer(site.Kind)
 		if env == "" || site.Plain() {
@@ -128,19 +140,18 @@ func checkSites(p *measure.Plan) error {
 		}
 	}
 	if processes > mostServers {
-		return fmt.Errorf("%w: these conditions take %d servers at a time, and a run may have %d: choose fewer of --servers, --durable and --tls, or fewer locks",
-			harness.ErrUsage, processes, mostServers)
+		return fmt.Errorf("%w: these conditions take %d servers at a time, and a run may have %d: choose fewer of --servers, --durable and --tls, or fewer locks", harness.ErrUsage, processes, mostServers)
 	}
 	return nil
 }
 
-// drop removes the cases for which why gives a reason from p.
-func drop(p *measure.Plan, why func(c measure.Case) string) (skipped []result.Skip) {
+// Drop removes the cases for which why gives a reason from p.
+func Drop(p *measure.Plan, why func(c measure.Case) string) (skipped []result.Skip) {
 	var all []result.Skip
 	p.Cases = slices.DeleteFunc(p.Cases, func(c measure.Case) bool {
 		reason := why(c)
 		if reason != "" {
-			all = append(all, result.Skip{Lock: c.Lock.Name, Reason: reason, Conditions: conditions(c)})
+			all = append(all, result.Skip{Lock: c.Lock.Name, Reason: reason, Conditions: Conditions(c)})
 		}
 		return reason != ""
 	})
@@ -155,29 +166,31 @@ func drop(p *measure.Plan, why func(c measure.Case) string) (skipped []result.Sk
 	return skipped
 }
 
-// conditions returns the server conditions of c, in the form of Skip.
-func conditions(c measure.Case) string {
+// Conditions returns the server conditions of c, in the form of Skip.
+func Conditions(c measure.Case) string {
 	w := c.Workload
 	site := harness.Site{Servers: max(1, w.Servers), Durable: w.Durable, TLS: w.TLS, Delay: w.Delay}
 	return cmp.Or(site.Conditions(), "servers=1")
 }
 
-func (s *servers) stop() {
+// Stop stops the servers and their proxies.
+func (s *Servers) Stop() {
 	if s == nil {
 		return
 	}
 	for _, f := range s.proxies {
 		f.Close()
 	}
-	for _, srv := range s.running {
+	for _, srv := range s.Running {
 		srv.Stop() // a server that cannot be stopped dies with this process
 	}
 }
 
-func (s *servers) versions() map[string]string {
+// Versions returns the versions of the servers, by kind.
+func (s *Servers) Versions() map[string]string {
 	v := make(map[string]string)
 	maps.Copy(v, s.told)
-	for site, srv := range s.running {
+	for site, srv := range s.Running {
 		v[site.Kind] = srv.Version()
 	}
 	return v

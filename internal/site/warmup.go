@@ -1,4 +1,4 @@
-package lab
+package site
 
 import (
 	"context"
@@ -16,31 +16,31 @@ import (
 // Limits of the warm-up of servers. It is a fraction of the run, so that short runs for
 // trying out flags do not wait.
 const (
-	warmShare = 8 // ratio of the run to the warm-up
-	warmLeast = 2 * time.Second
+	warmShare = 8                // ratio of the run to the warm-up
+	WarmLeast = 2 * time.Second  // shorter is no warm-up
 	warmMost  = 30 * time.Second // for each set of servers
 )
 
-// warmTime returns the time to warm up the servers of a run of the given length, all
+// WarmTime returns the time to warm up the servers of a run of the given length, all
 // together.
-func warmTime(run time.Duration) time.Duration { return run / warmShare }
+func WarmTime(run time.Duration) time.Duration { return run / warmShare }
 
 // warmUp warms up servers that the lab has started and that get faster while they serve,
 // for at most most. The plainest are first. It records the results.
-func (s *servers) warmUp(ctx context.Context, p *measure.Plan, most time.Duration, stderr io.Writer) error {
+func (s *Servers) warmUp(ctx context.Context, p *measure.Plan, most time.Duration, stderr io.Writer) error {
 	var cold []harness.Site
 	for _, near := range nearSites(p) {
-		if srv := s.running[near]; srv != nil && srv.Owned() && measure.WarmsUp(near.Kind) {
+		if srv := s.Running[near]; srv != nil && srv.Owned() && measure.WarmsUp(near.Kind) {
 			cold = append(cold, near)
 		}
 	}
 	for i, near := range cold {
 		part := min(warmMost, most/time.Duration(len(cold)-i))
-		if part < warmLeast {
+		if part < WarmLeast {
 			continue
 		}
 		fmt.Fprintf(stderr, "warming %s up: %v at most\n", siteName(near), part.Round(time.Second))
-		w, err := p.WarmUp(ctx, near, s.running[near].Endpoint(), part)
+		w, err := p.WarmUp(ctx, near, s.Running[near].Endpoint(), part)
 		if err != nil {
 			return err
 		}
@@ -77,9 +77,9 @@ func warmText(near harness.Site, w result.WarmUp) string {
 // coldKind marks the warning about servers that were still getting faster.
 const coldKind = "cold"
 
-// coldWarnings warns about servers of the lab that were still getting faster at the first
+// ColdWarnings warns about servers of the lab that were still getting faster at the first
 // case.
-func coldWarnings(sites []result.Site) []harness.Warning {
+func ColdWarnings(sites []result.Site) []harness.Warning {
 	var cold []string
 	for _, a := range sites {
 		if !measure.WarmsUp(a.Kind) || a.Settings == "" || a.WarmUp != nil && a.WarmUp.Steady { // or it is the user's

@@ -1,4 +1,4 @@
-package lab
+package page
 
 import (
 	"errors"
@@ -30,22 +30,22 @@ func TestAgree(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		runs []*result.Run
-		want error
+		want bool
 		says string
 	}{
-		{"alike", alike, nil, "sync-mutex: 10"},
-		{"one differs", nine, nil, "sync-mutex: 9, b: 1"},
-		{"two differ", split, errDisagree, "sync-mutex: 8, b: 2  FAILED"},
-		{"one run", alike[:1], nil, "1 of 1 "},
+		{"alike", alike, true, "sync-mutex: 10"},
+		{"one differs", nine, true, "sync-mutex: 9, b: 1"},
+		{"two differ", split, false, "sync-mutex: 8, b: 2  FAILED"},
+		{"one run", alike[:1], true, "1 of 1 "},
 		{"a row is missing", append([]*result.Run{synthetic.Run(1, 12, 2, []int{1, 2}, synthetic.Model{
-			Lock: synthetic.Local("sync-mutex", harness.Blocking, harness.Correct), Rate: func(int) float64 { return 1e6 }})}, alike[1:]...), errDisagree, "1 of 10"},
+			Lock: synthetic.Local("sync-mutex", harness.Blocking, harness.Correct), Rate: func(int) float64 { return 1e6 }})}, alike[1:]...), false, "1 of 10"},
 	} {
 		var out strings.Builder
-		if err := agree(&out, c.runs, 0.9); !errors.Is(err, c.want) || !strings.Contains(out.String(), c.says) {
-			t.Errorf("%s: %v, want %v and %q in\n%s", c.name, err, c.want, c.says, out.String())
+		if agree, err := WriteAgreement(&out, c.runs, 0.9); err != nil || agree != c.want || !strings.Contains(out.String(), c.says) {
+			t.Errorf("%s: %v, error %v, want %v and %q in\n%s", c.name, agree, err, c.want, c.says, out.String())
 		}
 	}
-	if err := agree(new(strings.Builder), []*result.Run{{}}, 0.9); !errors.Is(err, harness.ErrUsage) {
+	if _, err := WriteAgreement(new(strings.Builder), []*result.Run{{}}, 0.9); !errors.Is(err, harness.ErrUsage) {
 		t.Errorf("an empty run: %v, want a usage error", err)
 	}
 }

@@ -1,4 +1,4 @@
-package lab
+package site
 
 import (
 	"context"
@@ -16,11 +16,11 @@ import (
 	"locklab/internal/numfmt"
 )
 
-// rehearse counts the requests and round trips of the remote locks of p, each at its
+// Rehearse counts the requests and round trips of the remote locks of p, each at its
 // plainest servers, and stores them in p. A lock that fails here is reported and measured
 // anyway, without counts. Windows shorter than any budget's are for trying out flags: their
 // results lack the counts too.
-func (s *servers) rehearse(ctx context.Context, p *measure.Plan, stderr io.Writer) {
+func (s *Servers) Rehearse(ctx context.Context, p *measure.Plan, stderr io.Writer) {
 	p.Trips = make(map[string]*harness.Trips)
 	locks := slices.DeleteFunc(p.Locks(), func(v *harness.Variant) bool {
 		return v.Remote == nil || !slices.ContainsFunc(p.Cases, func(c measure.Case) bool { return c.Lock == v && c.Workload.Window >= harness.SliceLength })
@@ -34,7 +34,7 @@ func (s *servers) rehearse(ctx context.Context, p *measure.Plan, stderr io.Write
 	for i, v := range locks {
 		all.Go(func() error {
 			if errs[i] = ctx.Err(); errs[i] == nil {
-				trips[i], errs[i] = measure.CountTrips(ctx, v, s.running[plainest(p, v)].Endpoint(), p.RunID+"-trips-"+v.Name)
+				trips[i], errs[i] = measure.CountTrips(ctx, v, s.Running[Plainest(p, v)].Endpoint(), p.RunID+"-trips-"+v.Name)
 			}
 			return nil
 		})
@@ -56,9 +56,9 @@ const atOnce = 4
 // longList is the number of locks from which a message about the wait is printed.
 const longList = 10
 
-// plainest returns the servers of v with the plainest configuration, without their delay:
+// Plainest returns the servers of v with the plainest configuration, without their delay:
 // TLS messages cannot be read.
-func plainest(p *measure.Plan, v *harness.Variant) (site harness.Site) {
+func Plainest(p *measure.Plan, v *harness.Variant) (site harness.Site) {
 	found := false
 	odd := func(s harness.Site) int {
 		n := s.Servers
