@@ -39,11 +39,11 @@ import (
 // the number of readers that are inside at the end of the pass, and no reader is inside if
 // it is 0.
 //
-// A writer that finds readers resets pending, loads the slots, and adds the sum to pending.
 // A reader that subtracts 1 from a slot loads the writer bit afterwards, and if it is set,
-// subtracts 1 from pending. Each subtraction that the pass missed follows the reset. So if
-// pending is above 0 after the writer's addition, exactly one subtraction makes it 0, and
-// this reader wakes the writer. A subtraction that the pass counted makes the wake-up
+// subtracts 1 from pending, which is 0 or below. A writer that finds readers adds the sum of
+// its pass to pending. As many readers as this sum subtract from pending after the pass
+// looked at their slots. So if pending is above 0 after the addition, exactly one of them
+// makes it 0, and wakes the writer. A reader that the pass did not count makes the wake-up
 // early: then the writer repeats the pass.
 //
 // The list of waiting readers is guarded by the queue bit. No writer sets its bit while
@@ -293,8 +293,8 @@ func (l *RWMutex) drain(done <-chan struct{}) bool {
 	atomics.SpinHint(mutexHints)
 	l.writer = newMutexWaiter()
 	defer l.writer.free()
+	l.pending.Store(0)
 	for {
-		l.pending.Store(0)
 		n := l.inside()
 		if n == 0 {
 			return true

@@ -136,6 +136,7 @@ func TestRWMutexWakesWriter(t *testing.T) {
 			"diverted": func() { l.readers.Add(^uint32(0)); l.left() },
 		} {
 			l.readers.Add(3)
+			l.pending.Store(^uint32(4)) // from readers that left while other writers were inside
 			locked := make(chan struct{})
 			go func() { l.Lock(); close(locked) }()
 			until(t, func() bool { return l.pending.Load() == 3 })
@@ -207,5 +208,48 @@ func TestRWMutexDoesNotAllocate(t *testing.T) {
 		}); n != 0 {
 			t.Errorf("%v allocations, want none", n)
 		}
+	}
+}
+
+// TestRWMutexAwaitsPermit cancels a waiter of either kind after another goroutine has let it
+// in, but before the permit comes. It must take this permit, because its parker is used
+// again.
+func TestRWMutexAwaitsPermit(t *testing.T) {
+	requireWait := func(returned <-chan bool) {
+		t.Helper()
+		select {
+		case <-returned:
+			t.Fatal("the waiter returned before its permit came")
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+	done, returned := make(chan struct{}), make(chan bool)
+
+	var l RWMutex
+	l.Lock()
+	go func() { returned <- l.rLockSlow(done) }()
+	until(t, func() bool { return l.state.Load() == rwWriter+rwWaiting })
+	w := l.waiters.first // these are the steps of admit
+	w.granted, l.waiters.first = true, nil
+	l.readers.Add(1)
+	l.state.Store(0)
+	close(done)
+	requireWait(returned)
+	w.next, w.prev = nil, nil
+	w.parker.Unpark()
+	if !<-returned {
+		t.Error("the reader gave up although it is inside")
+	}
+	l.writers.Unlock()
+
+	done = make(chan struct{})
+	go func() { l.writers.Lock(); l.shut(); returned <- l.drain(done) }()
+	until(t, func() bool { return l.pending.Load() == 1 })
+	l.pending.Add(^uint32(0)) // these are the steps of left
+	close(done)
+	requireWait(returned)
+	l.writer.parker.Unpark()
+	if <-returned {
+		t.Error("the writer entered beside a reader")
 	}
 }

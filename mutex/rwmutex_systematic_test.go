@@ -20,6 +20,7 @@ func TestSystematicRWMutex(t *testing.T) {
 		preemptions int
 	}{
 		{"R W", 5},
+		{"R WW", 5},
 		{"RR WW", 4},
 		{"R R W", 3},
 		{"W W R", 3},
