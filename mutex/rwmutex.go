@@ -84,7 +84,17 @@ type rwSlot struct {
 // RLock takes the lock as a reader and waits for a writer if need be. As with
 // [sync.RWMutex], a goroutine that is a reader already must not call it.
 func (l *RWMutex) RLock() {
-	if !l.TryRLock() {
+	s := l.state.Load()
+	slot := l.slot(s)
+	if s&rwWriter != 0 {
+		l.rLockSlow(nil)
+	} else if n := slot.Add(1); l.state.Load() != s || s == 0 && n != 1 {
+		l.rLock(slot)
+	}
+}
+
+func (l *RWMutex) rLock(slot *atomics.Uint32) {
+	if !l.enter(slot) {
 		l.rLockSlow(nil)
 	}
 }
@@ -105,21 +115,23 @@ func (l *RWMutex) TryRLock() bool {
 	if s&rwWriter != 0 {
 		return false
 	}
-	slot, crowded := &l.readers, false
-	if s&rwSpread != 0 {
-		slot = l.slot()
-		slot.Add(1)
-	} else if n := slot.Load(); !slot.CompareAndSwap(n, n+1) {
-		slot.Add(1)
-		crowded = true
-	}
+	slot := l.slot(s)
+	slot.Add(1)
+	return l.enter(slot)
+}
+
+// enter reports whether a reader that has added 1 to slot is inside. Otherwise it subtracts
+// 1 again.
+func (l *RWMutex) enter(slot *atomics.Uint32) bool {
 	if l.state.Load()&rwWriter != 0 {
 		slot.Add(^uint32(0))
 		l.left()
 		return false
 	}
-	if crowded {
-		l.spread()
+	if slot == &l.readers {
+		if n := slot.Load(); n != slot.Load() { // another processor writes to it now
+			l.collide()
+		}
 	}
 	return true
 }
@@ -127,9 +139,9 @@ func (l *RWMutex) TryRLock() bool {
 // RUnlock releases the lock for one reader. If there is none it panics, or the next Lock
 // does.
 func (l *RWMutex) RUnlock() {
-	if l.state.Load()&rwSpread != 0 {
-		l.slot().Add(^uint32(0))
-	} else if int32(l.readers.Add(^uint32(0))) < 0 {
+	s := l.state.Load()
+	n := l.slot(s).Add(^uint32(0))
+	if s&rwSpread == 0 && int32(n) < 0 {
 		l.readers.Add(1)
 		panic("mutex: RUnlock of an RWMutex without a reader")
 	}
@@ -184,22 +196,31 @@ func (l *RWMutex) LockContext(ctx context.Context) error {
 
 // Unlock releases the lock for the writer. It panics if there is none.
 func (l *RWMutex) Unlock() {
-	s := l.state.Load()
-	if s&rwWriter == 0 {
-		panic("mutex: Unlock of an RWMutex that is not locked")
-	}
-	if s&^rwSpread != rwWriter || !l.state.CompareAndSwap(s, s&^rwWriter) {
+	if s := l.calm(); !l.state.CompareAndSwap(s|rwWriter, s) {
 		l.admit()
 	}
 	l.writers.Unlock()
 }
 
-// slot returns the caller's slot.
-func (l *RWMutex) slot() *atomics.Uint32 { return &l.slots[atomics.Lane(len(l.slots))].Uint32 }
+// calm returns the state without a writer and a list. The caller holds l.writers.
+func (l *RWMutex) calm() uint32 {
+	if l.slots == nil {
+		return 0
+	}
+	return rwSpread
+}
 
-// spread makes slots if there were many collisions. The caller is inside as a reader, so no
-// other writer can be.
-func (l *RWMutex) spread() {
+// slot returns a slot for the caller, which has loaded the state s.
+func (l *RWMutex) slot(s uint32) *atomics.Uint32 {
+	if s&rwSpread == 0 {
+		return &l.readers
+	}
+	return &l.slots[atomics.Lane(len(l.slots))].Uint32
+}
+
+// collide counts a collision on the first slot, and makes slots after many unless a writer
+// waits. The caller is inside as a reader, so no writer is.
+func (l *RWMutex) collide() {
 	if l.crowded.Add(1) < rwCrowd || !l.writers.TryLock() {
 		return
 	}
@@ -269,13 +290,9 @@ func (l *RWMutex) lockList() uint32 {
 
 // shut sets the writer bit. The caller holds l.writers.
 func (l *RWMutex) shut() {
-	for polls := 0; ; {
-		s := l.state.Load()
-		if s&rwQueue != 0 {
-			polls = waitForQueue(polls)
-		} else if l.state.CompareAndSwap(s, s|rwWriter) {
-			return
-		}
+	s := l.calm()
+	for polls := 0; !l.state.CompareAndSwap(s, s|rwWriter); {
+		polls = waitForQueue(polls) // a reader has the queue bit
 	}
 }
 
@@ -324,6 +341,10 @@ func (l *RWMutex) left() {
 // admit clears the writer bit, and lets in the readers in the list.
 func (l *RWMutex) admit() {
 	s := l.lockList()
+	if s&rwWriter == 0 {
+		l.state.Add(^uint32(rwQueue - 1))
+		panic("mutex: Unlock of an RWMutex that is not locked")
+	}
 	n, first := s/rwWaiting, l.waiters.first
 	for w := first; n > 0; n-- {
 		w.granted = true

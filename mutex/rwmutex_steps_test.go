@@ -23,22 +23,21 @@ func TestRWSlotIsLine(t *testing.T) {
 	}
 }
 
-// TestRWMutexSpreads counts collisions of readers up to the bound. One collision is a reader
-// that the counter saw, so the test calls spread as that reader would.
+// TestRWMutexSpreads counts collisions of readers up to the bound.
 func TestRWMutexSpreads(t *testing.T) {
 	var l RWMutex
 	l.RLock()
-	for i := uint32(1); i <= rwCrowd; i++ {
+	for i := range uint32(rwCrowd) {
 		if l.slots != nil {
-			t.Fatalf("slots after %d collisions, want %d", i-1, uint32(rwCrowd))
+			t.Fatalf("slots after %d collisions, want %d", i, uint32(rwCrowd))
 		}
-		l.spread()
+		l.collide()
 	}
 	if len(l.slots) != rwSlots() || l.state.Load() != rwSpread {
 		t.Fatalf("%d slots and state %#x after %d collisions, want %d and %#x", len(l.slots), l.state.Load(), uint32(rwCrowd), rwSlots(), rwSpread)
 	}
 	slots := &l.slots[0]
-	l.spread()
+	l.collide()
 	if &l.slots[0] != slots {
 		t.Error("a later collision made new slots")
 	}
