@@ -40,11 +40,11 @@ import (
 // it is 0.
 //
 // A reader that subtracts 1 from a slot loads the writer bit afterwards, and if it is set,
-// subtracts 1 from pending, which is 0 or below. A writer that finds readers adds the sum of
-// its pass to pending. As many readers as this sum subtract from pending after the pass
-// looked at their slots. So if pending is above 0 after the addition, exactly one of them
-// makes it 0, and wakes the writer. A reader that the pass did not count makes the wake-up
-// early: then the writer repeats the pass.
+// subtracts 1 from pending, which is above 0 only while a writer sleeps. A writer that finds
+// readers adds the sum of its pass to pending. As many readers as this sum subtract from
+// pending after the pass looked at their slots. So if pending is above 0 after the addition,
+// exactly one subtraction makes it 0, and this reader wakes the writer. A reader that the
+// pass did not count makes the wake-up early: then the writer repeats the pass.
 //
 // The list of waiting readers is guarded by the queue bit. No writer sets its bit while
 // another goroutine has the queue bit, so a reader with it may enter if there is no writer.
@@ -54,8 +54,8 @@ import (
 // Slots for readers: Dave Dice and Alex Kogan, "BRAVO - Biased Locking for Reader-Writer
 // Locks", USENIX Annual Technical Conference (ATC), 2019. arXiv 1810.01553.
 //
-// Only the sum of the slots counts: Paul E. McKenney, percpu_rw_semaphore in the Linux
-// kernel, kernel/locking/percpu-rwsem.c.
+// Only the sum of the slots counts: percpu_rw_semaphore in the Linux kernel,
+// kernel/locking/percpu-rwsem.c.
 type RWMutex struct {
 	writers Mutex          // guards the writer bit and the making of slots
 	state   atomics.Uint32 // the bits below, and from rwWaiting the number of readers in the list
@@ -86,17 +86,23 @@ type rwSlot struct {
 func (l *RWMutex) RLock() {
 	s := l.state.Load()
 	slot := l.slot(s)
-	if s&rwWriter != 0 {
+	if s&rwWriter != 0 || s == 0 && slot.Load() != 0 { // a writer, or another reader
+		if !l.TryRLock() {
+			l.rLockSlow(nil)
+		}
+		return
+	}
+	slot.Add(1)
+	if l.state.Load()&rwWriter != 0 {
+		l.divert(slot)
 		l.rLockSlow(nil)
-	} else if n := slot.Add(1); l.state.Load() != s || s == 0 && n != 1 {
-		l.rLock(slot)
 	}
 }
 
-func (l *RWMutex) rLock(slot *atomics.Uint32) {
-	if !l.enter(slot) {
-		l.rLockSlow(nil)
-	}
+// divert takes back the addition to slot of a reader that a writer keeps out.
+func (l *RWMutex) divert(slot *atomics.Uint32) {
+	slot.Add(^uint32(0))
+	l.left()
 }
 
 // RLockContext is RLock that gives up when ctx ends and returns [context.Cause]. It never
@@ -116,22 +122,17 @@ func (l *RWMutex) TryRLock() bool {
 		return false
 	}
 	slot := l.slot(s)
-	slot.Add(1)
-	return l.enter(slot)
-}
-
-// enter reports whether a reader that has added 1 to slot is inside. Otherwise it subtracts
-// 1 again.
-func (l *RWMutex) enter(slot *atomics.Uint32) bool {
+	n := slot.Load()
+	collided := !slot.CompareAndSwap(n, n+1)
+	if collided {
+		slot.Add(1)
+	}
 	if l.state.Load()&rwWriter != 0 {
-		slot.Add(^uint32(0))
-		l.left()
+		l.divert(slot)
 		return false
 	}
-	if slot == &l.readers {
-		if n := slot.Load(); n != slot.Load() { // another processor writes to it now
-			l.collide()
-		}
+	if collided && s&rwSpread == 0 {
+		l.collide()
 	}
 	return true
 }
