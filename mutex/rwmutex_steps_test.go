@@ -184,11 +184,14 @@ func TestRWMutexDoesNotAllocate(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	for _, l := range []*RWMutex{new(RWMutex), spreadRW(4)} {
+		uses := 0
 		if n := testing.AllocsPerRun(1000, func() {
 			l.RLock()
+			uses++
 			l.RUnlock()
 			r := l.RLocker()
 			r.Lock()
+			uses++
 			r.Unlock()
 			if l.TryRLock() {
 				l.RUnlock()
@@ -197,6 +200,7 @@ func TestRWMutexDoesNotAllocate(t *testing.T) {
 				l.RUnlock()
 			}
 			l.Lock()
+			uses++
 			l.Unlock()
 			if l.TryLock() {
 				l.Unlock()
