@@ -1,7 +1,7 @@
 // Package mutex provides locks inside one process that are more than a spin lock:
 //
 //   - locks that sleep: [Mutex], [Chan], [SpinPark], [MCSPark] and, on Linux, [Futex];
-//   - locks with readers: [PhaseFair], [BRAVO] and [SeqLock].
+//   - locks with readers: [RWMutex], [PhaseFair], [BRAVO] and [SeqLock].
 //
 // Most are used like a [sync.Mutex] or a [sync.RWMutex]. SpinPark, MCSPark and BRAVO keep
 // state for each worker, so a worker asks the lock for its own handle and uses that:
@@ -31,7 +31,9 @@
 //   - [Mutex.LockContext]: a waiter must be able to give up when a context ends.
 //   - [Chan]: the same, in strict order of arrival.
 //   - [MCSPark]: strict order of arrival with more goroutines than processors.
-//   - [BRAVO]: readers on many processors and hardly a writer.
+//   - [RWMutex]: readers on many processors, in place of [sync.RWMutex] without another
+//     change of a program. docs/mutex.md has the figures.
+//   - [BRAVO]: the same with a handle for each worker, as in the paper.
 //   - [SeqLock]: a few words that are read all the time.
 //
 // # How long a waiter waits
@@ -39,8 +41,8 @@
 // [Futex], [SpinPark] and the writers and readers of [SeqLock] do not bound a wait. A
 // goroutine that takes such a lock again right after each release can keep another one
 // out for as long as it continues. [Chan] and [MCSPark] serve in order of arrival. [Mutex]
-// and [sync.Mutex] hand over to the waiters of 1 ms; [PhaseFair] and [BRAVO] over
-// [sync.RWMutex] starve no waiter.
+// and [sync.Mutex] hand over to the waiters of 1 ms; [RWMutex], [PhaseFair] and [BRAVO]
+// over [sync.RWMutex] starve no waiter.
 //
 // # What Go adds
 //
@@ -51,7 +53,7 @@
 //     ([runtime.LockOSThread]).
 //   - There is no cheap name for the running goroutine or thread. Locks that keep state
 //     for each of them, a queue node or a reader's word, have a handle per worker
-//     instead.
+//     instead. [RWMutex] guesses from the address of the stack, since any slot will do.
 //   - Pointers are stored through the garbage collector's write barrier, so queues are
 //     linked by index.
 //   - The race detector does not support optimistic readers: the data under a [SeqLock]
@@ -64,5 +66,5 @@
 // hold the lock breaks it silently, unless its documentation differs. An Unlock
 // synchronizes before the Lock or RLock that follows it, and an RUnlock before the Lock
 // that follows it, as for [sync.RWMutex]. No operation allocates, except that a [Mutex]
-// allocates a waiter if its pool is empty. A lock must not be copied after first use.
+// or [RWMutex] allocates a waiter if its pool is empty, and an RWMutex its slots once. A lock must not be copied after first use.
 package mutex

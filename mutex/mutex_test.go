@@ -242,7 +242,7 @@ func BenchmarkPair(b *testing.B) {
 }
 
 func BenchmarkReaders(b *testing.B) {
-	for _, name := range []string{"sync-mutex", "sync-rwmutex", "rw-mutex", "phase-fair", "bravo", "seqlock"} {
+	for _, name := range []string{"sync-mutex", "sync-rwmutex", "rw-mutex", "phase-fair", "bravo", "xsync-rbmutex", "seqlock"} {
 		b.Run("lock="+name, func(b *testing.B) {
 			l := variant(b, name).Local(harness.Setup{Workers: runtime.GOMAXPROCS(0)})
 			var next atomic.Int64

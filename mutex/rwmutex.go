@@ -39,12 +39,12 @@ import (
 // the number of readers that are inside at the end of the pass, and no reader is inside if
 // it is 0.
 //
-// A writer that finds readers resets pending, loads the slots, and adds the sum to pending.
 // A reader that subtracts 1 from a slot loads the writer bit afterwards, and if it is set,
-// subtracts 1 from pending. Each subtraction that the pass missed follows the reset. So if
-// pending is above 0 after the writer's addition, exactly one subtraction makes it 0, and
-// this reader wakes the writer. A subtraction that the pass counted makes the wake-up
-// early: then the writer repeats the pass.
+// subtracts 1 from pending, which is above 0 only while a writer sleeps. A writer that finds
+// readers adds the sum of its pass to pending. As many readers as this sum subtract from
+// pending after the pass looked at their slots. So if pending is above 0 after the addition,
+// exactly one subtraction makes it 0, and this reader wakes the writer. A reader that the
+// pass did not count makes the wake-up early: then the writer repeats the pass.
 //
 // The list of waiting readers is guarded by the queue bit. No writer sets its bit while
 // another goroutine has the queue bit, so a reader with it may enter if there is no writer.
@@ -54,8 +54,8 @@ import (
 // Slots for readers: Dave Dice and Alex Kogan, "BRAVO - Biased Locking for Reader-Writer
 // Locks", USENIX Annual Technical Conference (ATC), 2019. arXiv 1810.01553.
 //
-// Only the sum of the slots counts: Paul E. McKenney, percpu_rw_semaphore in the Linux
-// kernel, kernel/locking/percpu-rwsem.c.
+// Only the sum of the slots counts: percpu_rw_semaphore in the Linux kernel,
+// kernel/locking/percpu-rwsem.c.
 type RWMutex struct {
 	writers Mutex          // guards the writer bit and the making of slots
 	state   atomics.Uint32 // the bits below, and from rwWaiting the number of readers in the list
@@ -84,9 +84,25 @@ type rwSlot struct {
 // RLock takes the lock as a reader and waits for a writer if need be. As with
 // [sync.RWMutex], a goroutine that is a reader already must not call it.
 func (l *RWMutex) RLock() {
-	if !l.TryRLock() {
+	s := l.state.Load()
+	slot := l.slot(s)
+	if s&rwWriter != 0 || s == 0 && slot.Load() != 0 { // a writer, or another reader
+		if !l.TryRLock() {
+			l.rLockSlow(nil)
+		}
+		return
+	}
+	slot.Add(1)
+	if l.state.Load()&rwWriter != 0 {
+		l.divert(slot)
 		l.rLockSlow(nil)
 	}
+}
+
+// divert takes back the addition to slot of a reader that a writer keeps out.
+func (l *RWMutex) divert(slot *atomics.Uint32) {
+	slot.Add(^uint32(0))
+	l.left()
 }
 
 // RLockContext is RLock that gives up when ctx ends and returns [context.Cause]. It never
@@ -105,21 +121,18 @@ func (l *RWMutex) TryRLock() bool {
 	if s&rwWriter != 0 {
 		return false
 	}
-	slot, crowded := &l.readers, false
-	if s&rwSpread != 0 {
-		slot = l.slot()
+	slot := l.slot(s)
+	n := slot.Load()
+	collided := !slot.CompareAndSwap(n, n+1)
+	if collided {
 		slot.Add(1)
-	} else if n := slot.Load(); !slot.CompareAndSwap(n, n+1) {
-		slot.Add(1)
-		crowded = true
 	}
 	if l.state.Load()&rwWriter != 0 {
-		slot.Add(^uint32(0))
-		l.left()
+		l.divert(slot)
 		return false
 	}
-	if crowded {
-		l.spread()
+	if collided && s&rwSpread == 0 {
+		l.collide()
 	}
 	return true
 }
@@ -127,9 +140,9 @@ func (l *RWMutex) TryRLock() bool {
 // RUnlock releases the lock for one reader. If there is none it panics, or the next Lock
 // does.
 func (l *RWMutex) RUnlock() {
-	if l.state.Load()&rwSpread != 0 {
-		l.slot().Add(^uint32(0))
-	} else if int32(l.readers.Add(^uint32(0))) < 0 {
+	s := l.state.Load()
+	n := l.slot(s).Add(^uint32(0))
+	if s&rwSpread == 0 && int32(n) < 0 {
 		l.readers.Add(1)
 		panic("mutex: RUnlock of an RWMutex without a reader")
 	}
@@ -184,22 +197,31 @@ func (l *RWMutex) LockContext(ctx context.Context) error {
 
 // Unlock releases the lock for the writer. It panics if there is none.
 func (l *RWMutex) Unlock() {
-	s := l.state.Load()
-	if s&rwWriter == 0 {
-		panic("mutex: Unlock of an RWMutex that is not locked")
-	}
-	if s&^rwSpread != rwWriter || !l.state.CompareAndSwap(s, s&^rwWriter) {
+	if s := l.calm(); !l.state.CompareAndSwap(s|rwWriter, s) {
 		l.admit()
 	}
 	l.writers.Unlock()
 }
 
-// slot returns the caller's slot.
-func (l *RWMutex) slot() *atomics.Uint32 { return &l.slots[atomics.Lane(len(l.slots))].Uint32 }
+// calm returns the state without a writer and a list. The caller holds l.writers.
+func (l *RWMutex) calm() uint32 {
+	if l.slots == nil {
+		return 0
+	}
+	return rwSpread
+}
 
-// spread makes slots if there were many collisions. The caller is inside as a reader, so no
-// other writer can be.
-func (l *RWMutex) spread() {
+// slot returns a slot for the caller, which has loaded the state s.
+func (l *RWMutex) slot(s uint32) *atomics.Uint32 {
+	if s&rwSpread == 0 {
+		return &l.readers
+	}
+	return &l.slots[atomics.Lane(len(l.slots))].Uint32
+}
+
+// collide counts a collision on the first slot, and makes slots after many unless a writer
+// waits. The caller is inside as a reader, so no writer is.
+func (l *RWMutex) collide() {
 	if l.crowded.Add(1) < rwCrowd || !l.writers.TryLock() {
 		return
 	}
@@ -269,13 +291,9 @@ func (l *RWMutex) lockList() uint32 {
 
 // shut sets the writer bit. The caller holds l.writers.
 func (l *RWMutex) shut() {
-	for polls := 0; ; {
-		s := l.state.Load()
-		if s&rwQueue != 0 {
-			polls = waitForQueue(polls)
-		} else if l.state.CompareAndSwap(s, s|rwWriter) {
-			return
-		}
+	s := l.calm()
+	for polls := 0; !l.state.CompareAndSwap(s, s|rwWriter); {
+		polls = waitForQueue(polls) // a reader has the queue bit
 	}
 }
 
@@ -293,8 +311,8 @@ func (l *RWMutex) drain(done <-chan struct{}) bool {
 	atomics.SpinHint(mutexHints)
 	l.writer = newMutexWaiter()
 	defer l.writer.free()
+	l.pending.Store(0)
 	for {
-		l.pending.Store(0)
 		n := l.inside()
 		if n == 0 {
 			return true
@@ -324,6 +342,10 @@ func (l *RWMutex) left() {
 // admit clears the writer bit, and lets in the readers in the list.
 func (l *RWMutex) admit() {
 	s := l.lockList()
+	if s&rwWriter == 0 {
+		l.state.Add(^uint32(rwQueue - 1))
+		panic("mutex: Unlock of an RWMutex that is not locked")
+	}
 	n, first := s/rwWaiting, l.waiters.first
 	for w := first; n > 0; n-- {
 		w.granted = true

@@ -23,22 +23,21 @@ func TestRWSlotIsLine(t *testing.T) {
 	}
 }
 
-// TestRWMutexSpreads counts collisions of readers up to the bound. One collision is a reader
-// that the counter saw, so the test calls spread as that reader would.
+// TestRWMutexSpreads counts collisions of readers up to the bound.
 func TestRWMutexSpreads(t *testing.T) {
 	var l RWMutex
 	l.RLock()
-	for i := uint32(1); i <= rwCrowd; i++ {
+	for i := range uint32(rwCrowd) {
 		if l.slots != nil {
-			t.Fatalf("slots after %d collisions, want %d", i-1, uint32(rwCrowd))
+			t.Fatalf("slots after %d collisions, want %d", i, uint32(rwCrowd))
 		}
-		l.spread()
+		l.collide()
 	}
 	if len(l.slots) != rwSlots() || l.state.Load() != rwSpread {
 		t.Fatalf("%d slots and state %#x after %d collisions, want %d and %#x", len(l.slots), l.state.Load(), uint32(rwCrowd), rwSlots(), rwSpread)
 	}
 	slots := &l.slots[0]
-	l.spread()
+	l.collide()
 	if &l.slots[0] != slots {
 		t.Error("a later collision made new slots")
 	}
@@ -136,6 +135,7 @@ func TestRWMutexWakesWriter(t *testing.T) {
 			"diverted": func() { l.readers.Add(^uint32(0)); l.left() },
 		} {
 			l.readers.Add(3)
+			l.pending.Store(^uint32(4)) // from readers that left while other writers were inside
 			locked := make(chan struct{})
 			go func() { l.Lock(); close(locked) }()
 			until(t, func() bool { return l.pending.Load() == 3 })
@@ -184,11 +184,14 @@ func TestRWMutexDoesNotAllocate(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	for _, l := range []*RWMutex{new(RWMutex), spreadRW(4)} {
+		uses := 0
 		if n := testing.AllocsPerRun(1000, func() {
 			l.RLock()
+			uses++
 			l.RUnlock()
 			r := l.RLocker()
 			r.Lock()
+			uses++
 			r.Unlock()
 			if l.TryRLock() {
 				l.RUnlock()
@@ -197,6 +200,7 @@ func TestRWMutexDoesNotAllocate(t *testing.T) {
 				l.RUnlock()
 			}
 			l.Lock()
+			uses++
 			l.Unlock()
 			if l.TryLock() {
 				l.Unlock()
@@ -207,5 +211,48 @@ func TestRWMutexDoesNotAllocate(t *testing.T) {
 		}); n != 0 {
 			t.Errorf("%v allocations, want none", n)
 		}
+	}
+}
+
+// TestRWMutexAwaitsPermit cancels a waiter of either kind after another goroutine has let it
+// in, but before the permit comes. It must take this permit, because its parker is used
+// again.
+func TestRWMutexAwaitsPermit(t *testing.T) {
+	requireWait := func(returned <-chan bool) {
+		t.Helper()
+		select {
+		case <-returned:
+			t.Fatal("the waiter returned before its permit came")
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+	done, returned := make(chan struct{}), make(chan bool)
+
+	var l RWMutex
+	l.Lock()
+	go func() { returned <- l.rLockSlow(done) }()
+	until(t, func() bool { return l.state.Load() == rwWriter+rwWaiting })
+	w := l.waiters.first // these are the steps of admit
+	w.granted, l.waiters.first = true, nil
+	l.readers.Add(1)
+	l.state.Store(0)
+	close(done)
+	requireWait(returned)
+	w.next, w.prev = nil, nil
+	w.parker.Unpark()
+	if !<-returned {
+		t.Error("the reader gave up although it is inside")
+	}
+	l.writers.Unlock()
+
+	done = make(chan struct{})
+	go func() { l.writers.Lock(); l.shut(); returned <- l.drain(done) }()
+	until(t, func() bool { return l.pending.Load() == 1 })
+	l.pending.Add(^uint32(0)) // these are the steps of left
+	close(done)
+	requireWait(returned)
+	l.writer.parker.Unpark()
+	if <-returned {
+		t.Error("the writer entered beside a reader")
 	}
 }

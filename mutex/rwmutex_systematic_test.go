@@ -20,6 +20,7 @@ func TestSystematicRWMutex(t *testing.T) {
 		preemptions int
 	}{
 		{"R W", 5},
+		{"R WW", 5},
 		{"RR WW", 4},
 		{"R R W", 3},
 		{"W W R", 3},
@@ -37,16 +38,18 @@ func TestSystematicRWMutex(t *testing.T) {
 		{"R g W c", 1},
 		{"L U W g", 1},
 	} {
-		for _, state := range []uint32{0, rwSpread} {
-			r := explore.Explore(func() explore.Program { return rwProgram(state, plan.workers) }, explore.Limits{Preemptions: plan.preemptions})
-			t.Logf("%s, state %d at the start: %d schedules, %d states", plan.workers, state, r.Schedules, r.States)
-			if r.Failure != nil {
-				t.Fatal(r.Failure)
+		t.Run(plan.workers, func(t *testing.T) {
+			for _, state := range []uint32{0, rwSpread} {
+				r := explore.Explore(func() explore.Program { return rwProgram(state, plan.workers) }, explore.Limits{Preemptions: plan.preemptions})
+				t.Logf("state %d at the start: %d schedules, %d states", state, r.Schedules, r.States)
+				if r.Failure != nil {
+					t.Fatal(r.Failure)
+				}
+				if !r.Complete {
+					t.Error("not all schedules were explored")
+				}
 			}
-			if !r.Complete {
-				t.Error("not all schedules were explored")
-			}
-		}
+		})
 	}
 }
 

@@ -30,7 +30,7 @@ func TestSystematic(t *testing.T) {
 	explore.Suite{
 		Locks: append(slices.Clone(lab.Suite), bravoOverWords),
 		Unexplored: map[string]string{
-			"empty": "it is no lock", "chan": runtime, "sync-mutex": runtime, "semaphore": runtime, "sync-rwmutex": runtime,
+			"empty": "it is no lock", "chan": runtime, "sync-mutex": runtime, "semaphore": runtime, "sync-rwmutex": runtime, "xsync-rbmutex": runtime,
 			"bravo":      "the lock under it is sync.RWMutex, which waits in the Go runtime: see bravo-over-phase-fair",
 			"busted-tas": plain, "busted-handoff": plain, "busted-fifo": plain, "busted-rw": plain,
 		},

@@ -2,6 +2,6 @@
 // lock, and adapters that turn a [harness.Setup] into mutex.Options.
 //
 // It also has the locks that are not for programs, one file each: locks of others for
-// comparison (sync-mutex, sync-rwmutex, semaphore); empty, which measures the cost of the
+// comparison (sync-mutex, sync-rwmutex, semaphore, xsync-rbmutex); empty, which measures the cost of the
 // harness itself; and locks that are broken on purpose, which every checker must reject.
 package lab

@@ -91,6 +91,7 @@ var Suite = []*harness.Variant{
 			return harness.Handles(mutex.NewBRAVO(s.Workers, new(sync.RWMutex), options(s)))
 		},
 	},
+	rbMutex,
 	{
 		Name:   "seqlock",
 		Doc:    "a version number; readers write nothing, and read again if it has changed",

@@ -22,7 +22,7 @@ func All() []*harness.Variant {
 var Defaults = []string{
 	"tas", "ttas", "ttas-backoff", "ticket", "twa", "mcs", "clh", "hapax", "reciprocating", "cohort", "fissile",
 	"empty", "sync-mutex", "mutex", "chan", "semaphore", "futex", "spin-then-park", "mcs-park",
-	"sync-rwmutex", "rw-mutex", "phase-fair", "bravo", "seqlock",
+	"sync-rwmutex", "rw-mutex", "phase-fair", "bravo", "xsync-rbmutex", "seqlock",
 	"zk-handoff", "zk-fair", "zk-herd",
 	"redis-queue", "redis-reentrant", "redis-poll-5ms", "redis-pubsub", "redis-token",
 	"go-zookeeper-lock", "redsync-1ms", "bsm-redislock-1ms", "rueidislock-majority",
