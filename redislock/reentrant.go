@@ -70,7 +70,7 @@ var (
 func (c *Client) Reentrant(name string, o Options) *Reentrant {
 	m := &Reentrant{c: c, name: name, id: newUUID()}
 	m.o, m.err = c.options(o, name)
-	m.sub = c.subscription(redissonName("redisson_lock__channel", name))
+	m.sub = c.subscription(redissonName("redisson_lock__channel", name), false)
 	return m
 }
 
