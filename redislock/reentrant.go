@@ -255,12 +255,10 @@ func (o *Owner) ask(ctx context.Context, fresh *hold) (l *Lease, left time.Durat
 // wait waits for a message, for at most left. It returns the reason, "" if ctx or the
 // client has ended.
 func (w *listener) wait(ctx context.Context, c *Client, left time.Duration) Wake {
-	timer := time.NewTimer(left)
-	defer timer.Stop()
 	select {
 	case <-w.woken:
 		return WakeMessage
-	case <-timer.C:
+	case <-time.After(left):
 		return WakeTime
 	case <-ctx.Done():
 	case <-c.serving.Done():
