@@ -58,4 +58,4 @@ func writeTable(out *bytes.Buffer, t harness.Table) {
 	_ = tw.Flush()
 }
 
-func number(x float64) string { return harness.FormatNumber(x) }
+func number(x float64) string { return harness.Cell{Median: x, Lo: x, Hi: x, N: 1}.String() }

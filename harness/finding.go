@@ -80,16 +80,16 @@ func (c Cell) String() string {
 	case c.N == 0:
 		return "-"
 	}
-	lo, hi := FormatNumber(c.Lo), FormatNumber(c.Hi)
+	lo, hi := formatNumber(c.Lo), formatNumber(c.Hi)
 	if lo == hi {
 		return lo
 	}
-	return fmt.Sprintf("%s [%s..%s]", FormatNumber(c.Median), lo, hi)
+	return fmt.Sprintf("%s [%s..%s]", formatNumber(c.Median), lo, hi)
 }
 
-// FormatNumber writes x with three significant figures, thousands as "k" and
+// formatNumber writes x with three significant figures, thousands as "k" and
 // millions as "M", and whole numbers below ten thousand in full.
-func FormatNumber(x float64) string {
+func formatNumber(x float64) string {
 	switch a := math.Abs(x); {
 	case a >= 999_500:
 		return strconv.FormatFloat(x/1e6, 'f', decimals(a/1e6), 64) + " M"

@@ -56,9 +56,9 @@ type Expected struct {
 	Hi     float64 `json:"hi"`
 }
 
-// MaxModelThreads is the greatest number of hardware threads that a machine of a
+// maxModelThreads is the greatest number of hardware threads that a machine of a
 // [Simulation] may have.
-const MaxModelThreads = 1 << 16
+const maxModelThreads = 1 << 16
 
 // Threads returns how many hardware threads the machine has.
 func (s *Simulation) Threads() int { return s.Sockets * s.Clusters * s.Cores * s.SMT }
@@ -88,8 +88,8 @@ func (s *Simulation) Validate() error {
 	}
 	threads := 1
 	for _, n := range []int{s.Sockets, s.Clusters, s.Cores, s.SMT} {
-		if n < 1 || n > MaxModelThreads/threads {
-			return bad("the machine has %d x %d x %d x %d hardware threads: want 1 to %d", s.Sockets, s.Clusters, s.Cores, s.SMT, MaxModelThreads)
+		if n < 1 || n > maxModelThreads/threads {
+			return bad("the machine has %d x %d x %d x %d hardware threads: want 1 to %d", s.Sockets, s.Clusters, s.Cores, s.SMT, maxModelThreads)
 		}
 		threads *= n
 	}

@@ -142,18 +142,6 @@ func (t Traits) Lacks(at Endpoint) string {
 	return ""
 }
 
-// Servers returns the greatest number of independent servers of a kind that any of vs
-// needs, at least one.
-func Servers(vs []*Variant, kind string) int {
-	n := 1
-	for _, v := range vs {
-		if v.Traits.Needs == kind {
-			n = max(n, v.Traits.Servers)
-		}
-	}
-	return n
-}
-
 // The kinds of server that Traits.Needs and Endpoint.Kind name.
 const (
 	KindRedis     = "redis"

@@ -155,12 +155,10 @@ func Await[L any](ctx context.Context, spawn func(func()) bool, closed error, ac
 		return r.l, r.err
 	case <-ctx.Done():
 	}
-	timer := time.NewTimer(grace)
-	defer timer.Stop()
 	select {
 	case r := <-got:
 		return r.l, r.err
-	case <-timer.C:
+	case <-time.After(grace):
 		close(left)
 		return l, ctx.Err()
 	}

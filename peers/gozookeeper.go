@@ -197,12 +197,10 @@ func (k *zkLease) Unlock(context.Context) error {
 	k.stop()
 	done := make(chan error, 1)
 	go func() { done <- k.l.Unlock() }()
-	timer := time.NewTimer(zkUnlockWait)
-	defer timer.Stop()
 	var err error
 	select {
 	case err = <-done:
-	case <-timer.C:
+	case <-time.After(zkUnlockWait):
 		err = fmt.Errorf("no server has answered for %v", zkUnlockWait)
 	}
 	switch {

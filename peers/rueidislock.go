@@ -230,11 +230,9 @@ func (l *rueidisLease) Unlock(context.Context) error {
 	l.released.Store(lost == nil)
 	done := make(chan struct{})
 	go func() { l.release(); l.end(); close(done) }()
-	timer := time.NewTimer(redisUnlockWait)
-	defer timer.Stop()
 	select {
 	case <-done:
-	case <-timer.C:
+	case <-time.After(redisUnlockWait):
 		return fmt.Errorf("peers: unlock: the server has not answered for %v", redisUnlockWait)
 	}
 	if lost != nil {

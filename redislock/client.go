@@ -89,7 +89,6 @@ type Client struct {
 
 	mail          mailboxes // locked before mu
 	subscriptions channels[subscription]
-	broadcasts    channels[broadcast]
 }
 
 // NewClient returns a client over rdb, which it neither closes nor blocks. The caller

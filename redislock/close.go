@@ -81,11 +81,9 @@ func (c *Client) close() error {
 	}
 	ended := make(chan struct{})
 	go func() { c.work.Wait(); close(ended) }()
-	timer := time.NewTimer(c.longest())
-	defer timer.Stop()
 	select {
 	case <-ended:
-	case <-timer.C:
+	case <-time.After(c.longest()):
 		err = errors.Join(err, errStuck)
 	}
 	return err

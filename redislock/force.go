@@ -55,7 +55,7 @@ func (m *PollMutex) ForceUnlock(ctx context.Context) (freed bool, err error) {
 
 // ForceUnlock deletes the key of the lock and wakes the waiters, see [Mutex.ForceUnlock].
 func (m *PubSubMutex) ForceUnlock(ctx context.Context) (freed bool, err error) {
-	return m.c.forceUnlock(ctx, m.name, m.err, m.broadcast.channel)
+	return m.c.forceUnlock(ctx, m.name, m.err, m.sub.channel)
 }
 
 // ForceUnlock deletes the key of the lock and wakes one waiter of each process, see

@@ -51,8 +51,7 @@ type Lease struct {
 	ended   atomic.Pointer[time.Time] // when; nil before
 	failure atomic.Pointer[error]     // of Unlock, which ended it; nil without one
 	state   atomic.Int32
-	maxHold time.Duration // Options.MaxHold, once it has begun; guarded by c.mu
-	most    time.Time     // its end; guarded by c.mu too
+	limit   lock.Limit // of Options.MaxHold; guarded by c.mu
 }
 
 const (
@@ -203,12 +202,10 @@ func (l *Lease) Unlock(ctx context.Context) error {
 	if !l.c.spawn(func() { done <- l.release(ctx, until) }) {
 		return l.fail(ErrClosed, until)
 	}
-	timer := time.NewTimer(unlockWait)
-	defer timer.Stop()
 	select {
 	case err := <-done:
 		return err
-	case <-timer.C:
+	case <-time.After(unlockWait):
 		return l.fail(fmt.Errorf("no answer to Unlock for %v", unlockWait), until)
 	}
 }
@@ -336,8 +333,8 @@ func (l *Lease) expire() {
 	l.c.mu.Lock()
 	defer l.c.mu.Unlock()
 	switch {
-	case !l.most.IsZero() && !now.Before(l.most):
-		l.end(l.overdueErr())
+	case l.limit.Over(now):
+		l.end(l.limit.Err(ErrLost))
 	case !l.deadline.IsZero() && !now.Before(l.deadline):
 		l.end(l.over())
 	}
@@ -366,9 +363,7 @@ func (l *Lease) until() time.Time {
 	if l.joint == nil {
 		until = l.deadline
 	}
-	if !l.most.IsZero() && l.most.Before(until) {
-		until = l.most
-	}
+	until = l.limit.Bound(until)
 	if ended := l.ended.Load(); ended != nil && ended.Before(until) {
 		until = *ended
 	}

@@ -287,10 +287,8 @@ func (c *Client) pause(ctx context.Context, d time.Duration) bool { return sleep
 
 // sleep waits for d. It returns false if a context ends before.
 func sleep(ctx, other context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
 	select {
-	case <-timer.C:
+	case <-time.After(d):
 		return true
 	case <-ctx.Done():
 	case <-other.Done():

@@ -124,10 +124,8 @@ func (c *Client) later(name string, until time.Time, wake <-chan struct{}, f fun
 
 // restOr waits for d or for wake, and reports whether c is still open.
 func (c *Client) restOr(wake <-chan struct{}, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
 	select {
-	case <-timer.C:
+	case <-time.After(d):
 	case <-wake:
 	case <-c.open.Done():
 	}
@@ -162,12 +160,10 @@ func (c *Client) aside(failed *outage, f func(context.Context) error) func(conte
 		case ctx.Err() != nil:
 			patience = undoWaitEnded
 		}
-		timer := time.NewTimer(patience)
-		defer timer.Stop()
 		select {
 		case err := <-done:
 			return err
-		case <-timer.C:
+		case <-time.After(patience):
 			return errUndoing
 		}
 	}

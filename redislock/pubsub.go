@@ -1,7 +1,9 @@
 package redislock
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"time"
 )
 
@@ -31,7 +33,7 @@ import (
 // fairer, and costs less as soon as there are two waiters.
 type PubSubMutex struct {
 	*keyLock
-	broadcast *broadcast
+	sub *subscription
 }
 
 var (
@@ -44,46 +46,25 @@ var (
 // Its channel is named as [Client.Mutex] describes, with ~released. It may be made for every
 // call: all locks of a name share one connection, until five seconds after their last waiter.
 func (c *Client) PubSubMutex(name string, o Options) *PubSubMutex {
-	m := &PubSubMutex{newKeyLock(c, name, o), c.broadcast(companion(name, "released"))}
+	m := &PubSubMutex{newKeyLock(c, name, o), c.subscription(companion(name, "released"), true)}
 	m.ask, m.needs = pubsubAcquire, pubsubNeeds
 	m.free = func(ctx context.Context, nonce string, _ releaser) (bool, error) {
-		return m.release(ctx, pubsubRelease, nonce, m.broadcast.channel)
+		return m.release(ctx, pubsubRelease, nonce, m.sub.channel)
 	}
 	m.strategy = m.listen
 	return m
 }
 
 func (m *PubSubMutex) listen() (waitFunc, func()) {
-	var notice <-chan struct{} // nil before the first wait; closed by a notification since the last attempt
-	wait := func(ctx context.Context, _ int, left time.Duration) (Wake, error) {
-		if notice == nil {
-			var ready bool
-			if notice, ready = m.broadcast.enter(); ready {
-				return WakeDoubt, nil
-			}
+	w := m.sub.join() // before the first attempt, so that no later message is missed
+	return func(ctx context.Context, _ int, left time.Duration) (Wake, error) {
+		if err := m.sub.listen(); err != nil {
+			return "", err
 		}
-		if left == 0 {
-			left = m.o.TTL
+		why := w.wait(ctx, m.c, cmp.Or(left, m.o.TTL)+watchLate)
+		if err := errors.Join(m.c.ended(ctx), m.sub.failure()); err != nil {
+			return "", err
 		}
-		timer := time.NewTimer(left + watchLate)
-		defer timer.Stop()
-		select {
-		case <-notice:
-			var err error
-			if notice, err = m.broadcast.next(); err != nil { // before the attempt, so that no message is missed
-				return "", err
-			}
-			return WakeMessage, nil
-		case <-timer.C:
-			return WakeTime, nil
-		case <-ctx.Done():
-		case <-m.c.serving.Done():
-		}
-		return "", m.c.ended(ctx)
-	}
-	return wait, func() {
-		if notice != nil {
-			m.broadcast.leave()
-		}
-	}
+		return why, nil
+	}, func() { m.sub.leave(w, true) }
 }

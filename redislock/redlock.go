@@ -253,12 +253,10 @@ func (m *Redlock) ask(ctx context.Context, k *keyLock, nonce string, needed bool
 }
 
 func (m *Redlock) back(ctx context.Context, c *Client, none <-chan struct{}) bool {
-	timer := time.NewTimer(m.answer)
-	defer timer.Stop()
 	select {
 	case <-none:
 		return true
-	case <-timer.C:
+	case <-time.After(m.answer):
 	case <-ctx.Done():
 	case <-c.serving.Done():
 	}

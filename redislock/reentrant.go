@@ -70,7 +70,7 @@ var (
 func (c *Client) Reentrant(name string, o Options) *Reentrant {
 	m := &Reentrant{c: c, name: name, id: newUUID()}
 	m.o, m.err = c.options(o, name)
-	m.sub = c.subscription(redissonName("redisson_lock__channel", name))
+	m.sub = c.subscription(redissonName("redisson_lock__channel", name), false)
 	return m
 }
 
@@ -255,12 +255,10 @@ func (o *Owner) ask(ctx context.Context, fresh *hold) (l *Lease, left time.Durat
 // wait waits for a message, for at most left. It returns the reason, "" if ctx or the
 // client has ended.
 func (w *listener) wait(ctx context.Context, c *Client, left time.Duration) Wake {
-	timer := time.NewTimer(left)
-	defer timer.Stop()
 	select {
 	case <-w.woken:
 		return WakeMessage
-	case <-timer.C:
+	case <-time.After(left):
 		return WakeTime
 	case <-ctx.Done():
 	case <-c.serving.Done():

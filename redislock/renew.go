@@ -37,11 +37,9 @@ func (c *Client) confirm(l *Lease, wait time.Duration) {
 	}) {
 		return
 	}
-	timer := time.NewTimer(wait)
-	defer timer.Stop()
 	select {
 	case <-done:
-	case <-timer.C:
+	case <-time.After(wait):
 	case <-l.Done():
 	}
 }

@@ -49,12 +49,10 @@ func answered[T any](ctx context.Context, c *Client, name string, silence time.D
 		var none T
 		return none, ErrClosed
 	}
-	timer := time.NewTimer(silence)
-	defer timer.Stop()
 	select {
 	case a := <-answers:
 		return a.v, a.err
-	case <-timer.C:
+	case <-time.After(silence):
 	}
 	two := ctx.Err() == nil && send(func() (T, error) {
 		var none T

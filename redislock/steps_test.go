@@ -101,7 +101,7 @@ const abreast = 8
 // TestSteps loses the connection at every step of every lock's protocol, before the server gets
 // the request and after it has executed it.
 func TestSteps(t *testing.T) {
-	at := locktest.Endpoints(t, harness.KindRedis, harness.Servers(lab.Suite, harness.KindRedis))
+	at := locktest.Endpoints(t, harness.KindRedis, locktest.Servers(lab.Suite, harness.KindRedis))
 	leaktest.All(t)
 	var trials errgroup.Group
 	trials.SetLimit(abreast)

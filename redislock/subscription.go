@@ -19,6 +19,7 @@ import (
 type subscription struct {
 	c       *Client
 	channel string
+	every   bool // every message, and every failure, wakes all waiters
 
 	mu      sync.Mutex
 	waiters []*listener   // in order of arrival
@@ -35,8 +36,8 @@ const (
 	readUnlockMessage = "1" // wakes every waiter
 )
 
-func (c *Client) subscription(channel string) *subscription {
-	return c.subscriptions.get(channel, func() *subscription { return &subscription{c: c, channel: channel} })
+func (c *Client) subscription(channel string, every bool) *subscription {
+	return c.subscriptions.get(channel, func() *subscription { return &subscription{c: c, channel: channel, every: every} })
 }
 
 func (s *subscription) join() *listener {
@@ -114,6 +115,7 @@ func (s *subscription) read(pubsub *redis.PubSub) {
 			if s.refused(pubsub, err) {
 				return
 			}
+			s.hear(nil)
 			pause = min(max(retryPause, 2*pause), time.Second)
 			if !s.c.pause(s.c.open, pause) {
 				return
@@ -163,10 +165,14 @@ func (s *subscription) hear(got any) {
 	case *redis.Subscription:
 		s.wakeAll() // earlier messages may have been missed
 	case *redis.Message:
-		switch got.Payload {
-		case unlockMessage:
+		switch {
+		case s.every || got.Payload == readUnlockMessage:
+			s.wakeAll()
+		case got.Payload == unlockMessage:
 			s.wakeOne()
-		case readUnlockMessage:
+		}
+	case nil: // the connection failed
+		if s.every {
 			s.wakeAll()
 		}
 	}

@@ -7,7 +7,6 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"maps"
 	"sync"
 	"time"
 
@@ -84,9 +83,7 @@ type Client struct {
 	leases   map[*Lease]bool      // held, as far as known
 	traced   map[*Lease]time.Time // leases with a Trace, by the last end that it was notified of
 	watchdog *time.Timer          // not nil while there are leases
-	watches  map[string]<-chan zk.Event
-	sweepAt  int
-	cuts     int // number of lost connections
+	cuts     int                  // number of lost connections
 	contacts contacts
 	closed   bool
 	work     sync.WaitGroup // goroutines started by spawn
@@ -142,7 +139,6 @@ func dial(ctx context.Context, servers []string, o ClientOptions) (*Client, erro
 		guardMost: guardMost,
 		up:        make(chan struct{}),
 		leases:    make(map[*Lease]bool),
-		watches:   make(map[string]<-chan zk.Event),
 	}
 	c.live, c.kill = context.WithCancel(context.Background())
 	c.open, c.shut = context.WithCancel(c.live)
@@ -254,9 +250,7 @@ func (p *pause) until(ctx context.Context, c *Client, over context.Context) erro
 		return err
 	}
 	p.next = min(max(firstPause, 2*p.next), lastPause)
-	timer := time.NewTimer(p.next)
-	defer timer.Stop()
-	return awaited(ctx, over, timer.C)
+	return awaited(ctx, over, time.After(p.next))
 }
 
 // awaited returns nil when what fires, or an error if ctx or the client's context over ends
@@ -336,39 +330,4 @@ func (c *Client) forget(l *Lease) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.leases, l)
-}
-
-// watchNode returns a channel that fires when the node at path changes or is deleted or the
-// session ends, or zk.ErrNoNode. All waiters share a pending watch: withdrawn waiters, which
-// cannot cancel theirs, leave one per node.
-func (c *Client) watchNode(path string) (<-chan zk.Event, error) {
-	if wake := c.pendingWatch(path); wake != nil {
-		return wake, nil
-	}
-	_, _, wake, err := c.conn.GetW(path)
-	if err != nil {
-		return nil, err
-	}
-	c.keepWatch(path, wake)
-	return wake, nil
-}
-
-func (c *Client) pendingWatch(path string) <-chan zk.Event {
-	c.mu.Lock()
-	wake := c.watches[path]
-	c.mu.Unlock()
-	if wake != nil && !fired(wake) {
-		return wake
-	}
-	return nil
-}
-
-func (c *Client) keepWatch(path string, wake <-chan zk.Event) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.watches[path] = wake
-	if len(c.watches) > c.sweepAt {
-		maps.DeleteFunc(c.watches, func(_ string, w <-chan zk.Event) bool { return fired(w) })
-		c.sweepAt = 2*len(c.watches) + 16
-	}
 }

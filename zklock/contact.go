@@ -203,10 +203,7 @@ func (c *Client) assure(ctx context.Context) error {
 			return nil
 		}
 		if wait := c.clock.Until(p.Next); !p.Next.IsZero() && wait > 0 {
-			timer := time.NewTimer(wait)
-			err := awaited(ctx, c.open, timer.C)
-			timer.Stop()
-			if err != nil {
+			if err := awaited(ctx, c.open, time.After(wait)); err != nil {
 				return err
 			}
 		}

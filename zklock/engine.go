@@ -20,20 +20,24 @@ func init() {
 
 func follow(r recipe.Recipe) *protocol {
 	p := &protocol{kind: r.Kind, look: func(t *ticket) (view, error) {
-		v, err := r.Look(entry{t})
-		return view{gone: v.Gone, head: v.Head, token: v.Token, wake: v.Wake, again: v.Again}, err
+		e := &entry{t: t}
+		v, err := r.Look(e)
+		return view{gone: v.Gone, head: v.Head, token: v.Token, wake: v.Wake, again: v.Again, ticket: e.watch}, err
 	}}
 	if r.Enter != nil {
-		p.enter = func(t *ticket) (view, error) { return view{}, r.Enter(entry{t}) }
+		p.enter = func(t *ticket) (view, error) { return view{}, r.Enter(&entry{t: t}) }
 	}
 	return p
 }
 
 var fairQueue = follow(recipe.Fair)
 
-type entry struct{ t *ticket }
+type entry struct {
+	t     *ticket
+	watch *ticketWatch // the latest, the owner of the view's wake
+}
 
-var _ recipe.Ticket = entry{}
+var _ recipe.Ticket = (*entry)(nil)
 
 func (e entry) Conn() *zksession.Conn               { return e.t.q.c.conn }
 func (e entry) ACL() []zk.ACL                       { return e.t.q.c.acl }
@@ -61,6 +65,9 @@ func (e entry) Line(names []string, kinds ...string) (line []recipe.Place, i int
 	return line, e.t.index(all)
 }
 
-func (e entry) Watch(name string) (<-chan zk.Event, error) {
-	return e.t.q.c.watchNode(e.t.q.path + "/" + name)
+func (e *entry) Watch(name string) (wake <-chan zk.Event, err error) {
+	if e.watch, err = e.t.q.c.watchTicket(e.t.q.path + "/" + name); err != nil {
+		return nil, err
+	}
+	return e.watch.wake, nil
 }

@@ -144,8 +144,11 @@ func Fair(m *Mutex) *Mutex { m.p = fairQueue; return m }
 // WatchesWaiter reports whether a waiter of a semaphore would watch the ticket at path instead
 // of looking again.
 func WatchesWaiter(c *Client, path string) (bool, error) {
-	wake, err := c.watchUnheld(path)
-	return wake != nil, err
+	w, err := c.watchTicket(path)
+	if errors.Is(err, zk.ErrNoNode) {
+		return false, nil
+	}
+	return err == nil && !w.held, err
 }
 
 var HeldMark = heldMark

@@ -48,15 +48,11 @@ func (t *ticket) sleep(ctx context.Context, v view) (view, Wake, error) {
 		if t.waits.IsZero() {
 			t.waits = c.clock.Now()
 		}
-		timer := time.NewTimer(c.clock.Until(t.waits.Add(c.guardAfter())))
-		defer timer.Stop()
-		slow = timer.C
+		slow = time.After(c.clock.Until(t.waits.Add(c.guardAfter())))
 	}
 	var again <-chan time.Time
 	if v.again > 0 {
-		timer := time.NewTimer(v.again)
-		defer timer.Stop()
-		again = timer.C
+		again = time.After(v.again)
 	}
 	for {
 		select {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"locklab/lock"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -36,8 +37,7 @@ type Lease struct {
 	state atomic.Int32 // stateHeld, and then the cause of its release
 	slow  *time.Timer  // starts the guard of the node; nil without a guard
 
-	maxHold time.Duration // Options.MaxHold, 0 for no limit
-	until   time.Time     // end of MaxHold
+	limit lock.Limit // of Options.MaxHold, set before Lock returns the lease
 
 	trace *Trace    // of the Lock that has returned it, or nil
 	since time.Time // when that Lock returned, if there is a trace
@@ -85,12 +85,10 @@ func (l *Lease) Unlock(context.Context) error {
 	if lost != nil {
 		return lost
 	}
-	timer := time.NewTimer(unlockWait)
-	defer timer.Stop()
 	select {
 	case err := <-done:
 		return err
-	case <-timer.C:
+	case <-time.After(unlockWait):
 		if lost := l.lost(); lost != nil {
 			return lost
 		}
@@ -171,8 +169,8 @@ func (l *Lease) Err() error {
 // expire ends l if its time is over: after a suspend the timer is late.
 func (l *Lease) expire() {
 	switch now := l.c.clock.Now(); {
-	case l.maxHold > 0 && !now.Before(l.until):
-		l.end(l.overdueErr())
+	case l.limit.Over(now):
+		l.end(l.limit.Err(ErrLost))
 	case !now.Before(l.c.deadline()):
 		l.end(l.c.unconfirmed())
 	}
@@ -193,5 +191,5 @@ func (l *Lease) Deadline() (time.Time, bool) {
 	if l.Err() != nil {
 		return time.Time{}, true
 	}
-	return l.c.clock.Local(l.bounded(l.c.deadline())), true
+	return l.c.clock.Local(l.limit.Bound(l.c.deadline())), true
 }

@@ -1,11 +1,5 @@
 package zklock
 
-import (
-	"context"
-	"fmt"
-	"time"
-)
-
 // The states of a lease: how it was given back.
 const (
 	stateHeld     = iota
@@ -13,26 +7,8 @@ const (
 	stateOverdue  // by Options.MaxHold or Shutdown
 )
 
-// limit bounds l to most from now. It is called before Lock returns l.
-func (l *Lease) limit(most time.Duration) {
-	l.maxHold, l.until = most, l.c.clock.Now().Add(most)
-	timer := time.AfterFunc(most, l.overdue)
-	context.AfterFunc(l.alive, func() {
-		if timer.Stop() && !l.c.clock.Now().Before(l.until) { // it was late
-			l.overdue()
-		}
-	})
-}
-
-func (l *Lease) bounded(until time.Time) time.Time {
-	if l.maxHold > 0 && l.until.Before(until) {
-		return l.until
-	}
-	return until
-}
-
 func (l *Lease) overdue() {
-	if l.revoke(l.overdueErr()) {
+	if l.revoke(l.limit.Err(ErrLost)) {
 		l.c.spawn(func() { l.release() })
 	}
 }
@@ -44,8 +20,4 @@ func (l *Lease) revoke(cause error) bool {
 		l.c.lose(l, cause)
 	}
 	return held
-}
-
-func (l *Lease) overdueErr() error {
-	return fmt.Errorf("%w: it has been held for %v, Options.MaxHold", ErrLost, l.maxHold)
 }

@@ -236,11 +236,9 @@ func (o *Owner) wait(ctx context.Context, f *flight, got chan granted) granted {
 	}
 	o.mu.Unlock()
 	if last {
-		timer := time.NewTimer(leaveWait)
-		defer timer.Stop()
 		select {
 		case <-f.done:
-		case <-timer.C:
+		case <-time.After(leaveWait):
 		}
 	}
 	return granted{nil, ctx.Err()}

@@ -1,7 +1,6 @@
 package zklock
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -117,13 +116,15 @@ func (w *permitWait) look(t *ticket) (view, error) {
 			w.waited = true
 			continue
 		}
-		wake, err := c.watchUnheld(t.q.path + "/" + line[i-1].name)
-		if err != nil {
-			return view{}, err
-		}
-		if wake != nil {
+		path := t.q.path + "/" + line[i-1].name
+		ahead, err := c.watchTicket(path)
+		switch {
+		case errors.Is(err, zk.ErrNoNode):
+		case err != nil:
+			return view{}, fmt.Errorf("zklock: watch %s: %w", path, err)
+		case !ahead.held:
 			w.waited = true
-			return view{wake: wake}, nil
+			return view{wake: ahead.wake, ticket: ahead}, nil
 		}
 	}
 }
@@ -160,21 +161,4 @@ func (t *ticket) markHeld(path string) func() {
 			}
 		}
 	}
-}
-
-// watchUnheld is watchNode for a waiter's ticket. It returns nil if the ticket is a holder's, or
-// gone.
-func (c *Client) watchUnheld(path string) (<-chan zk.Event, error) {
-	if wake := c.pendingWatch(path); wake != nil {
-		return wake, nil
-	}
-	data, _, wake, err := c.conn.GetW(path)
-	switch {
-	case errors.Is(err, zk.ErrNoNode) || err == nil && bytes.Equal(data, heldMark):
-		return nil, nil
-	case err != nil:
-		return nil, fmt.Errorf("zklock: watch %s: %w", path, err)
-	}
-	c.keepWatch(path, wake)
-	return wake, nil
 }

@@ -23,19 +23,27 @@ type ticket struct {
 	at      moment // before the request that made the node
 	after   uint64 // a zxid that the client had seen before: the node has a greater one
 	doubt   bool   // a create was not answered: an unknown node may exist
+	sealed  bool   // no other client can write to the node; for some protocols
+	czxid   uint64 // of the node, 0 if unknown; for some protocols
 
-	place  int  // waiters ahead as of the last look, -1 if unknown
-	queued bool // its wait has been reported
+	ticketWait
+	plainTicket
+}
+
+// A ticketWait is the wait of a ticket's owner in the queue.
+type ticketWait struct {
 	try    bool // it does not wait
+	queued bool // its wait has been reported
+	place  int  // waiters ahead as of the last look, -1 if unknown
 
 	// For some protocols only.
-	sealed bool            // no other client can write to the node
-	czxid  uint64          // of the node, 0 if unknown
 	own    <-chan zk.Event // a watch on the node, if it is slow
 	waits  time.Time       // since when its event may be the lock
 	shared bool            // another ticket holds the lock by this one and will continue without it
+}
 
-	// For tickets that may be plain.
+// A plainTicket is the state of a ticket whose name may have no unique part, see plain.go.
+type plainTicket struct {
 	past    *history // not nil from before a plain node is made until the owner has left
 	plain   bool     // the node's name has no unique part
 	unnamed bool     // the node must not be plain
@@ -44,7 +52,8 @@ type ticket struct {
 }
 
 func newTicket(q *queue, p *protocol) *ticket {
-	return &ticket{q: q, p: p, unique: newUnique(p.kind), place: -1, unnamed: q.o.Checkable}
+	return &ticket{q: q, p: p, unique: newUnique(p.kind),
+		ticketWait: ticketWait{place: -1}, plainTicket: plainTicket{unnamed: q.o.Checkable}}
 }
 
 func (t *ticket) anew() {

@@ -151,7 +151,7 @@ func TestWaitDisturbed(t *testing.T) {
 		return c
 	}
 	for range 100 { // select is random
-		own := &ticket{q: &queue{c: &Client{open: t.Context()}}, own: fired(zk.EventNodeDeleted)}
+		own := &ticket{q: &queue{c: &Client{open: t.Context()}}, ticketWait: ticketWait{own: fired(zk.EventNodeDeleted)}}
 		w := &ticketWatch{wake: fired(zk.EventNodeDataChanged), sealed: true, taken: make(chan struct{})}
 		v, err := own.wait(context.Background(), view{wake: w.wake, ticket: w})
 		if v != (view{}) || err != nil {

@@ -75,7 +75,7 @@ func (q *queue) lockPath() string { return cmp.Or(q.name, q.path) }
 // of it, and end with MaxHold.
 func (a attempt) end(l *Lease, err error) (*Lease, error) {
 	if err == nil && a.most > 0 {
-		l.limit(a.most)
+		l.limit.Begin(l.alive, a.most, l.c.clock.Now, l.overdue)
 	}
 	if a.t == nil {
 		return l, err
@@ -86,7 +86,7 @@ func (a attempt) end(l *Lease, err error) (*Lease, error) {
 		return l, err
 	}
 	lock.Tell(a.t.Granted, GrantedInfo{Name: a.name, Token: l.token, Wait: now.Sub(a.began)})
-	until := l.bounded(l.c.deadline())
+	until := l.limit.Bound(l.c.deadline())
 	c := l.c
 	c.mu.Lock()
 	l.trace, l.since = a.t, now
@@ -123,7 +123,7 @@ func (l *Lease) released() {
 func (c *Client) renewed() {
 	until := c.deadline()
 	for _, l := range c.tracedUntil(until) {
-		lock.Tell(l.trace.Renewed, RenewedInfo{Name: l.lockPath(), Token: l.token, Until: c.clock.Local(l.bounded(until))})
+		lock.Tell(l.trace.Renewed, RenewedInfo{Name: l.lockPath(), Token: l.token, Until: c.clock.Local(l.limit.Bound(until))})
 	}
 }
 
@@ -133,7 +133,7 @@ func (c *Client) tracedUntil(until time.Time) (ls []*Lease) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for l, told := range c.traced {
-		if until := l.bounded(until); until.After(told) && l.owned.Err() == nil {
+		if until := l.limit.Bound(until); until.After(told) && l.owned.Err() == nil {
 			c.traced[l] = until
 			ls = append(ls, l)
 		}
@@ -150,7 +150,7 @@ func (c *Client) renewalFailed(err error) {
 	c.contacts.told = true
 	until := c.deadline()
 	for l := range c.traced {
-		left := max(0, c.clock.Until(l.bounded(until)))
+		left := max(0, c.clock.Until(l.limit.Bound(until)))
 		if l.owned.Err() == nil && l.trace.RenewalFailed != nil {
 			c.work.Go(func() { l.trace.RenewalFailed(RenewalFailedInfo{Name: l.lockPath(), Err: err, Left: left}) })
 		}

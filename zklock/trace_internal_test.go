@@ -47,8 +47,10 @@ func TestRenewedWithinMaxHold(t *testing.T) {
 		maxHold time.Duration
 		want    int
 	}{{0, 1}, {time.Minute, 1}, {time.Second, 0}} {
-		l := &Lease{maxHold: c.maxHold, until: now.Add(c.maxHold)}
-		l.life = newLife(t.Context())
+		l := &Lease{life: newLife(t.Context())}
+		if c.maxHold > 0 {
+			l.limit.Begin(l.alive, c.maxHold, func() time.Time { return now }, func() {})
+		}
 		client := &Client{traced: map[*Lease]time.Time{l: now.Add(time.Second)}}
 		if got := len(client.tracedUntil(now.Add(2 * time.Second))); got != c.want {
 			t.Errorf("with a MaxHold of %v %d leases last longer, want %d", c.maxHold, got, c.want)

@@ -1,6 +1,7 @@
 package zklock
 
 import (
+	"bytes"
 	"maps"
 	"sync"
 
@@ -13,6 +14,7 @@ import (
 type ticketWatch struct {
 	wake   <-chan zk.Event
 	sealed bool   // when the watch was set, only its owner could write to it and had not
+	held   bool   // it is marked as a permit's holder's, see [heldMark]
 	czxid  uint64 // of the ticket
 	cuts   int    // of the client, before the watch was set
 
@@ -68,8 +70,9 @@ func (s *ticketWatches) add(path string, w *ticketWatch) {
 	}
 }
 
-// watchTicket watches the data of the ticket at path, or returns zk.ErrNoNode. As in
-// [Client.watchNode], all waiters share a pending watch.
+// watchTicket watches the data of the ticket at path, or returns zk.ErrNoNode. Its channel fires
+// when the ticket changes or is deleted or the session ends. All waiters share a pending watch:
+// withdrawn waiters, which cannot cancel theirs, leave one per node.
 func (c *Client) watchTicket(path string) (*ticketWatch, error) {
 	if w := c.tickets.pending(path); w != nil {
 		return w, nil
@@ -84,6 +87,7 @@ func (c *Client) watchTicket(path string) (*ticketWatch, error) {
 	w := &ticketWatch{
 		wake:   wake,
 		sealed: known && stat.Version == 0,
+		held:   bytes.Equal(data, heldMark),
 		czxid:  uint64(stat.Czxid),
 		cuts:   cuts,
 		taken:  make(chan struct{}),

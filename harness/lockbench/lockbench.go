@@ -71,7 +71,7 @@ func Run(b *testing.B, suite []*harness.Variant) {
 	servers := make(map[string]harness.Endpoint)
 	for _, v := range suite {
 		if kind := v.Traits.Needs; kind != "" && servers[kind].Kind == "" {
-			servers[kind] = locktest.Endpoints(b, kind, harness.Servers(suite, kind))
+			servers[kind] = locktest.Endpoints(b, kind, locktest.Servers(suite, kind))
 		}
 	}
 	warm := make(map[string]func(*testing.B))

@@ -24,6 +24,18 @@ func Endpoints(tb testing.TB, kind string, n int) harness.Endpoint {
 	return newServers(tb).endpoint(tb, kind, n)
 }
 
+// Servers returns the greatest number of independent servers of a kind that any of vs
+// needs, at least one.
+func Servers(vs []*harness.Variant, kind string) int {
+	n := 1
+	for _, v := range vs {
+		if v.Traits.Needs == kind {
+			n = max(n, v.Traits.Servers)
+		}
+	}
+	return n
+}
+
 // servers starts the servers of each kind once, in the number of the first request, and
 // stops them when its owner ends.
 type servers struct {

@@ -168,7 +168,7 @@ func Run(t *testing.T, suite []*harness.Variant) {
 				t.Skip(v.Unavailable)
 			}
 			if v.Traits.Needs != "" {
-				s.At = servers.endpoint(t, v.Traits.Needs, harness.Servers(suite, v.Traits.Needs))
+				s.At = servers.endpoint(t, v.Traits.Needs, Servers(suite, v.Traits.Needs))
 				if lacks := v.Traits.Lacks(s.At); lacks != "" {
 					t.Skip(lacks)
 				}

@@ -7,7 +7,6 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/url"
 	"os"
@@ -16,6 +15,7 @@ import (
 	"strings"
 
 	"locklab/harness"
+	"locklab/internal/wire"
 )
 
 var redis = Kind{
@@ -162,30 +162,16 @@ func redisRequest(args []string) []byte {
 	return b.Bytes()
 }
 
-// readRedisReply reads a simple string, an error or a bulk string: all that the
-// probe can get.
+// readRedisReply returns the text of a reply, no longer than r's buffer.
 func readRedisReply(r *bufio.Reader) (string, error) {
-	line, err := r.ReadSlice('\n') // at most the reader's buffer
-	if err != nil {
+	switch v, err := wire.ReadValue(r); {
+	case err != nil:
 		return "", fmt.Errorf("no Redis reply: %w", err)
+	case v.Type == '-':
+		return "", fmt.Errorf("%w: %s", errRedis, v.Text)
+	case v.Null || v.Items != nil:
+		return "", fmt.Errorf("no Redis reply: unexpected %v", v)
+	default:
+		return v.Text, nil
 	}
-	text := strings.TrimRight(string(line), "\r\n")
-	switch {
-	case strings.HasPrefix(text, "+"):
-		return text[1:], nil
-	case strings.HasPrefix(text, "-"):
-		return "", fmt.Errorf("%w: %s", errRedis, text[1:])
-	case strings.HasPrefix(text, "$"):
-		const most = 64 << 10 // a section of INFO is 600 to 2000 bytes
-		n, err := strconv.Atoi(text[1:])
-		if err != nil || n < 0 || n > most {
-			return "", errors.New("no Redis reply: bad length")
-		}
-		body := make([]byte, n+len("\r\n"))
-		if _, err := io.ReadFull(r, body); err != nil {
-			return "", fmt.Errorf("no Redis reply: %w", err)
-		}
-		return string(body[:n]), nil
-	}
-	return "", errors.New("not a Redis server: unexpected reply")
 }

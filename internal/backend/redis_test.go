@@ -100,11 +100,11 @@ func TestReadRedisReply(t *testing.T) {
 		"+OK\r\n":              "OK",
 		"$5\r\na\r\nbc\r\n":    "a\r\nbc",
 		"-NOAUTH no\r\n":       "error: redis says: NOAUTH no",
-		"$-1\r\n":              "error: no Redis reply: bad length",
-		"$99999999999\r\n":     "error: no Redis reply: bad length",
-		"$5\r\nab":             "error: no Redis reply: unexpected EOF",
+		"$-1\r\n":              "error: no Redis reply: unexpected (nil)",
+		"$99999999999\r\n":     "error: no Redis reply: the server speaks another protocol",
+		"$5000\r\nab":          "error: no Redis reply: EOF",
 		"+OK":                  "error: no Redis reply: EOF",
-		"HTTP/1.1 400 Bad\r\n": "error: not a Redis server: unexpected reply",
+		"HTTP/1.1 400 Bad\r\n": "error: no Redis reply: the server speaks another protocol",
 	} {
 		got, err := readRedisReply(bufio.NewReader(strings.NewReader(reply)))
 		if err != nil {

@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"locklab/harness"
+	"locklab/internal/wire"
 )
 
 var zooKeeper = Kind{
@@ -255,7 +256,7 @@ func handshake(ctx context.Context, addr string) error {
 	be := binary.BigEndian
 	const (
 		sessionTimeout = 4000 // ms, in case closing fails
-		closeSession   = -11
+		longestReply   = 1024 // bytes, far more than the 41 of a reply to a handshake
 	)
 	var b []byte
 	b = be.AppendUint32(b, 45)             // length of the rest
@@ -269,7 +270,7 @@ func handshake(ctx context.Context, addr string) error {
 	if _, err := conn.Write(b); err != nil {
 		return err
 	}
-	reply, err := readFrame(conn)
+	reply, err := wire.ReadFrame(conn, longestReply)
 	if err != nil {
 		return fmt.Errorf("no ZooKeeper session: %w", err)
 	}
@@ -277,28 +278,9 @@ func handshake(ctx context.Context, addr string) error {
 	if len(reply) < 16 || be.Uint32(reply[4:]) == 0 {
 		return errors.New("no ZooKeeper session: refused")
 	}
-	b = be.AppendUint32(nil, 8)
-	b = be.AppendUint32(b, 1) // request number
-	b = append(b, 0xff, 0xff, 0xff, 0x100+closeSession)
-	if _, err := conn.Write(b); err != nil {
+	if _, err := conn.Write(wire.Request(1, wire.OpCloseSession)); err != nil {
 		return err
 	}
-	_, err = readFrame(conn)
+	_, err = wire.ReadFrame(conn, longestReply)
 	return err
-}
-
-// readFrame reads a message with its length before it.
-func readFrame(r io.Reader) ([]byte, error) {
-	var size [4]byte
-	if _, err := io.ReadFull(r, size[:]); err != nil {
-		return nil, err
-	}
-	const most = 1024 // the replies to a handshake have at most 41 bytes
-	n := binary.BigEndian.Uint32(size[:])
-	if n > most {
-		return nil, errors.New("not a ZooKeeper server: bad length")
-	}
-	frame := make([]byte, n)
-	_, err := io.ReadFull(r, frame)
-	return frame, err
 }

@@ -1,7 +1,6 @@
 package backend
 
 import (
-	"bytes"
 	"errors"
 	"os"
 	"os/exec"
@@ -142,15 +141,4 @@ func TestZooKeeperFails(t *testing.T) {
 			wantEmpty(t, sys.temp)
 		})
 	}
-}
-
-func FuzzReadFrame(f *testing.F) {
-	f.Add([]byte("\x00\x00\x00\x02ab"))
-	f.Add([]byte("\xff\xff\xff\xff"))
-	f.Fuzz(func(t *testing.T, in []byte) {
-		frame, err := readFrame(bytes.NewReader(in))
-		if err == nil && !bytes.HasPrefix(in[4:], frame) {
-			t.Errorf("%q is read as %q", in, frame)
-		}
-	})
 }

@@ -50,7 +50,7 @@ type Message struct {
 	Call int
 
 	// Body is the rest: [*ZooRequest], [*ZooReply] or [*ZooEvent]; []string for a Redis
-	// command, and [Value].
+	// command, and [wire.Value].
 	Body any
 }
 
@@ -73,12 +73,6 @@ func Op(names ...string) func(Message) bool {
 func Below(prefix string, names ...string) func(Message) bool {
 	return func(m Message) bool { return slices.Contains(names, m.Op) && strings.HasPrefix(m.Key, prefix) }
 }
-
-// maxMessage bounds the kept part of an unfinished message: far more than a message of a
-// lock, and less than four letters of text as a length.
-const maxMessage = 16 << 20
-
-var errForeign = errors.New("faultproxy: not a message of the protocol")
 
 type call struct {
 	number int

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"locklab/internal/wire"
 	"reflect"
 	"runtime"
 	"slices"
@@ -36,18 +37,18 @@ func zooCases() []zooCase {
 	wantStat := &ZooStat{Czxid: 1, Mzxid: 2, Pzxid: 9, Version: 3, Cversion: 4, Owner: 6, DataLength: 7, Children: 8}
 	acl := slices.Concat(num(1, 31), str("world"), str("anyone"))
 	return []zooCase{
-		{slices.Concat(num(zooCreate2), str("/a"), str("xy"), acl, num(3)), slices.Concat(str("/a1"), stat),
+		{slices.Concat(num(wire.OpCreate2), str("/a"), str("xy"), acl, num(3)), slices.Concat(str("/a1"), stat),
 			ZooRequest{Op: "create2", Path: "/a", DataLength: 2, Flags: 3}, ZooReply{Path: "/a1", Stat: wantStat}},
-		{slices.Concat(num(zooCreateTTL), str("/a"), num(-1), acl, num(6, 0, 9)), slices.Concat(str("/a2"), stat),
+		{slices.Concat(num(wire.OpCreateTTL), str("/a"), num(-1), acl, num(6, 0, 9)), slices.Concat(str("/a2"), stat),
 			ZooRequest{Op: "createTTL", Path: "/a", Flags: 6}, ZooReply{Path: "/a2", Stat: wantStat}},
-		{slices.Concat(num(zooGetChildren), str("/a"), []byte{1}), slices.Concat(num(2), str("b"), str("")),
+		{slices.Concat(num(wire.OpGetChildren), str("/a"), []byte{1}), slices.Concat(num(2), str("b"), str("")),
 			ZooRequest{Op: "getChildren", Path: "/a", Watch: true}, ZooReply{Children: []string{"b", ""}}},
-		{slices.Concat(num(zooSetWatches2, 0, 1), num(1), str("/d"), num(0), num(1), str("/c"), num(-1), num(0)), nil,
+		{slices.Concat(num(wire.OpSetWatches2, 0, 1), num(1), str("/d"), num(0), num(1), str("/c"), num(-1), num(0)), nil,
 			ZooRequest{Op: "setWatches2", Watches: []string{"/d", "/c"}}, ZooReply{}},
-		{slices.Concat(num(zooSetACL), str("/a"), acl, num(0)), stat,
+		{slices.Concat(num(wire.OpSetACL), str("/a"), acl, num(0)), stat,
 			ZooRequest{Op: "setACL", Path: "/a"}, ZooReply{Stat: wantStat}},
 		{num(4711), nil, ZooRequest{}, ZooReply{}},
-		{slices.Concat(num(zooGetData), str("/a")), num(3),
+		{slices.Concat(num(wire.OpGetData), str("/a")), num(3),
 			ZooRequest{Op: "getData", Path: "/a", Short: true}, ZooReply{Stat: new(ZooStat), Short: true}},
 	}
 }
@@ -72,7 +73,7 @@ func TestZooKeeperOps(t *testing.T) {
 	// A reply belongs to the request with its xid, for pings to the oldest.
 	var asked []Message
 	for _, xid := range []int32{-2, 50, 51, -2} {
-		asked = append(asked, z.Read(Request, frame(num(xid, zooSync), str(fmt.Sprint("/", xid)))))
+		asked = append(asked, z.Read(Request, frame(num(xid, wire.OpSync), str(fmt.Sprint("/", xid)))))
 	}
 	for _, i := range []int{2, 0, 1, 3} {
 		xid := asked[i].Body.(*ZooRequest).Xid
@@ -167,7 +168,7 @@ func TestForeign(t *testing.T) {
 		{Redis, "$99999999\r\n"},
 		{Redis, strings.Repeat("*1\r\n", 40)},
 	} {
-		if n, err := c.framing().Cut(Reply, []byte(c.stream)); !errors.Is(err, errForeign) {
+		if n, err := c.framing().Cut(Reply, []byte(c.stream)); !errors.Is(err, wire.ErrForeign) {
 			t.Errorf("Cut(%q) = %d, %v, want an error", c.stream, n, err)
 		}
 	}
@@ -178,7 +179,7 @@ func TestHostileLengths(t *testing.T) {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	for _, n := range []int32{huge, -2, -1 << 31, 1 << 20} {
-		for _, op := range []int32{zooCreate, zooGetData, zooGetChildren, zooGetChildren2, zooMulti, zooSetWatches, zooSetWatches2, zooAuth} {
+		for _, op := range []int32{wire.OpCreate, wire.OpGetData, wire.OpGetChildren, wire.OpGetChildren2, wire.OpMulti, wire.OpSetWatches, wire.OpSetWatches2, wire.OpAuth} {
 			z := ZooKeeper()
 			z.Read(Request, frame(num(n, n, n, n, n, n)))
 			z.Read(Reply, frame(num(n, n, n, n, n)))
@@ -216,11 +217,11 @@ func drive(f Framing, d Direction, stream []byte) {
 
 func FuzzZooKeeper(f *testing.F) {
 	shake := frame(num(0, 0, 0, 4000, 0, 0), str(""))
-	f.Add(slices.Concat(shake, frame(num(1, zooCreate), str("/a"), str("x"), num(1, 31), str("world"), str("anyone"), num(3))),
+	f.Add(slices.Concat(shake, frame(num(1, wire.OpCreate), str("/a"), str("x"), num(1, 31), str("world"), str("anyone"), num(3))),
 		slices.Concat(shake, frame(num(1, 0, 7, 0), str("/a1"))))
-	f.Add(slices.Concat(shake, frame(num(1, zooMulti), num(zooDelete), []byte{0}, num(-1), str("/a"), num(-1), num(-1), []byte{1}, num(-1))),
-		slices.Concat(shake, frame(num(1, 0, 7, 0), num(zooError), []byte{0}, num(0), num(-101), num(-1), []byte{1}, num(-1))))
-	f.Add(slices.Concat(shake, frame(num(-8, zooSetWatches, 0, 9, 1), str("/a"), num(0, 0))),
+	f.Add(slices.Concat(shake, frame(num(1, wire.OpMulti), num(wire.OpDelete), []byte{0}, num(-1), str("/a"), num(-1), num(-1), []byte{1}, num(-1))),
+		slices.Concat(shake, frame(num(1, 0, 7, 0), num(wire.OpError), []byte{0}, num(0), num(-101), num(-1), []byte{1}, num(-1))))
+	f.Add(slices.Concat(shake, frame(num(-8, wire.OpSetWatches, 0, 9, 1), str("/a"), num(0, 0))),
 		slices.Concat(shake, frame(num(-1, 0, 7, 0, 3, 3), str("/a"))))
 	f.Fuzz(func(t *testing.T, requests, replies []byte) {
 		z := ZooKeeper()
@@ -242,7 +243,7 @@ func FuzzRedis(f *testing.F) {
 		drive(r, Reply, replies)
 		for _, d := range []Direction{Request, Reply} {
 			m := r.Read(d, replies)
-			if v, ok := m.Body.(Value); ok {
+			if v, ok := m.Body.(wire.Value); ok {
 				_ = v.String()
 			}
 		}

@@ -2,6 +2,7 @@ package faultproxy
 
 import (
 	"bytes"
+	"locklab/internal/wire"
 	"math/rand/v2"
 	"net"
 	"sync"
@@ -84,7 +85,7 @@ func (k *link) collect(d Direction, from *net.TCPConn, queue chan<- parcel) {
 			if !unread {
 				var foreign error
 				size, foreign = k.framing.Cut(d, stream)
-				if foreign != nil || size == 0 && len(stream) > maxMessage {
+				if foreign != nil || size == 0 && len(stream) > wire.MaxMessage {
 					unread, size = true, len(stream)
 				}
 			}

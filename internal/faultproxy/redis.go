@@ -2,6 +2,7 @@ package faultproxy
 
 import (
 	"bytes"
+	"locklab/internal/wire"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,29 +19,21 @@ type redis struct {
 }
 
 func (*redis) Cut(d Direction, stream []byte) (int, error) {
-	r := &resp{b: stream}
 	if d == Request && len(stream) > 0 && stream[0] != '*' { // a command typed by hand
 		i := bytes.IndexByte(stream, '\n')
 		if i < 0 && len(stream) > 64<<10 {
-			return 0, errForeign
+			return 0, wire.ErrForeign
 		}
 		return i + 1, nil
 	}
-	r.value(0)
-	switch {
-	case r.foreign:
-		return 0, errForeign
-	case r.short:
-		return 0, nil
-	}
-	return r.at, nil
+	return wire.CutValue(stream)
 }
 
 func (r *redis) Read(d Direction, raw []byte) Message {
 	if d == Request {
 		return r.command(raw)
 	}
-	v := readValue(raw)
+	v := wire.ParseValue(raw)
 	var word string
 	if (v.Type == '*' || v.Type == '>') && len(v.Items) > 0 {
 		word = strings.ToLower(v.Items[0].Text)
@@ -69,7 +62,7 @@ func (r *redis) Read(d Direction, raw []byte) Message {
 func (r *redis) command(raw []byte) Message {
 	var words []string
 	if len(raw) > 0 && raw[0] == '*' {
-		for _, item := range readValue(raw).Items {
+		for _, item := range wire.ParseValue(raw).Items {
 			words = append(words, item.Text)
 		}
 	} else {

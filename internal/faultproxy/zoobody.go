@@ -1,40 +1,14 @@
 package faultproxy
 
-// Operation codes (ZooDefs.OpCode in ZooKeeper 3.8).
-const (
-	zooCreate          = 1
-	zooDelete          = 2
-	zooExists          = 3
-	zooGetData         = 4
-	zooSetData         = 5
-	zooGetACL          = 6
-	zooSetACL          = 7
-	zooGetChildren     = 8
-	zooSync            = 9
-	zooPing            = 11
-	zooGetChildren2    = 12
-	zooCheck           = 13
-	zooMulti           = 14
-	zooCreate2         = 15
-	zooRemoveWatches   = 18
-	zooCreateContainer = 19
-	zooCreateTTL       = 21
-	zooMultiRead       = 22
-	zooAuth            = 100
-	zooSetWatches      = 101
-	zooSetWatches2     = 105
-	zooAddWatch        = 106
-	zooClose           = -11
-	zooError           = -1
-)
+import "locklab/internal/wire"
 
 var zooNames = map[int32]string{
-	zooCreate: "create", zooDelete: "delete", zooExists: "exists", zooGetData: "getData", zooSetData: "setData",
-	zooGetACL: "getACL", zooSetACL: "setACL", zooGetChildren: "getChildren", zooSync: "sync", zooPing: "ping",
-	zooGetChildren2: "getChildren2", zooCheck: "check", zooMulti: "multi", zooCreate2: "create2",
-	zooRemoveWatches: "removeWatches", zooCreateContainer: "createContainer", zooCreateTTL: "createTTL",
-	zooMultiRead: "multiRead", zooAuth: "auth", zooSetWatches: "setWatches", zooSetWatches2: "setWatches2",
-	zooAddWatch: "addWatch", zooClose: "closeSession", zooError: "error",
+	wire.OpCreate: "create", wire.OpDelete: "delete", wire.OpExists: "exists", wire.OpGetData: "getData", wire.OpSetData: "setData",
+	wire.OpGetACL: "getACL", wire.OpSetACL: "setACL", wire.OpGetChildren: "getChildren", wire.OpSync: "sync", wire.OpPing: "ping",
+	wire.OpGetChildren2: "getChildren2", wire.OpCheck: "check", wire.OpMulti: "multi", wire.OpCreate2: "create2",
+	wire.OpRemoveWatches: "removeWatches", wire.OpCreateContainer: "createContainer", wire.OpCreateTTL: "createTTL",
+	wire.OpMultiRead: "multiRead", wire.OpAuth: "auth", wire.OpSetWatches: "setWatches", wire.OpSetWatches2: "setWatches2",
+	wire.OpAddWatch: "addWatch", wire.OpCloseSession: "closeSession", wire.OpError: "error",
 }
 
 // A ZooRequest is the part of a ZooKeeper request that matters for a lock. Passwords and
@@ -110,117 +84,130 @@ const (
 )
 
 func readConnect(body []byte) *ZooRequest {
-	j := &jute{b: body}
-	j.take(4 + 8) // protocol version, last zxid
-	r := &ZooRequest{Op: "connect", Timeout: j.int(), Session: j.long()}
-	r.Short = j.bad
+	j := wire.NewRecord(body)
+	j.Skip(4 + 8) // protocol version, last zxid
+	r := &ZooRequest{Op: "connect", Timeout: j.Int(), Session: j.Long()}
+	r.Short = j.Short()
 	return r
 }
 
 func readConnected(body []byte) *ZooReply {
-	j := &jute{b: body}
-	j.take(4) // protocol version
-	r := &ZooReply{Timeout: j.int(), Session: j.long()}
-	r.Short = j.bad
+	j := wire.NewRecord(body)
+	j.Skip(4) // protocol version
+	r := &ZooReply{Timeout: j.Int(), Session: j.Long()}
+	r.Short = j.Short()
 	return r
 }
 
 func readRequest(body []byte) (*ZooRequest, int32) {
-	j := &jute{b: body}
-	xid, code := j.int(), j.int()
-	r := j.request(code)
+	j := wire.NewRecord(body)
+	xid, code := j.Int(), j.Int()
+	r := request(j, code)
 	r.Xid = xid
-	if code == zooMulti || code == zooMultiRead {
-		for part, done := j.multiHeader(); !done; part, done = j.multiHeader() {
-			r.Ops = append(r.Ops, j.request(part))
+	if code == wire.OpMulti || code == wire.OpMultiRead {
+		for part, done := multiHeader(j); !done; part, done = multiHeader(j) {
+			r.Ops = append(r.Ops, request(j, part))
 		}
 	}
-	r.Short = j.bad
+	r.Short = j.Short()
 	return &r, code
 }
 
 // multiHeader returns the operation of the next part of a multi, and true after the last.
-func (j *jute) multiHeader() (code int32, done bool) {
-	code, done = j.int(), j.bool()
-	j.int() // error: repeated in the part
-	return code, done || j.bad
+func multiHeader(j *wire.Record) (code int32, done bool) {
+	code, done = j.Int(), j.Bool()
+	j.Int() // error: repeated in the part
+	return code, done || j.Short()
 }
 
-func (j *jute) request(code int32) ZooRequest {
+func request(j *wire.Record, code int32) ZooRequest {
 	r := ZooRequest{Op: zooNames[code]}
 	switch code {
-	case zooCreate, zooCreate2, zooCreateContainer, zooCreateTTL:
-		r.Path = j.string()
-		r.DataLength = len(j.buffer())
-		j.acl()
-		r.Flags = j.int()
-	case zooDelete, zooCheck:
-		r.Path, r.Version = j.string(), j.int()
-	case zooExists, zooGetData, zooGetChildren, zooGetChildren2:
-		r.Path, r.Watch = j.string(), j.bool()
-	case zooSetData:
-		r.Path = j.string()
-		r.DataLength = len(j.buffer())
-		r.Version = j.int()
-	case zooGetACL, zooSetACL, zooSync, zooRemoveWatches, zooAddWatch:
-		r.Path = j.string()
-	case zooSetWatches, zooSetWatches2:
-		j.long() // relative zxid
+	case wire.OpCreate, wire.OpCreate2, wire.OpCreateContainer, wire.OpCreateTTL:
+		r.Path = j.Text()
+		r.DataLength = len(j.Buffer())
+		acl(j)
+		r.Flags = j.Int()
+	case wire.OpDelete, wire.OpCheck:
+		r.Path, r.Version = j.Text(), j.Int()
+	case wire.OpExists, wire.OpGetData, wire.OpGetChildren, wire.OpGetChildren2:
+		r.Path, r.Watch = j.Text(), j.Bool()
+	case wire.OpSetData:
+		r.Path = j.Text()
+		r.DataLength = len(j.Buffer())
+		r.Version = j.Int()
+	case wire.OpGetACL, wire.OpSetACL, wire.OpSync, wire.OpRemoveWatches, wire.OpAddWatch:
+		r.Path = j.Text()
+	case wire.OpSetWatches, wire.OpSetWatches2:
+		j.Long() // relative zxid
 		for range 3 {
-			r.Watches = append(r.Watches, j.strings()...)
+			r.Watches = append(r.Watches, j.Texts()...)
 		}
-		if code == zooSetWatches2 { // persistent ones, with and without depth
-			r.Watches = append(append(r.Watches, j.strings()...), j.strings()...)
+		if code == wire.OpSetWatches2 { // persistent ones, with and without depth
+			r.Watches = append(append(r.Watches, j.Texts()...), j.Texts()...)
 		}
 	}
 	return r
 }
 
 func readReply(body []byte, code int32) *ZooReply {
-	j := &jute{b: body}
-	r := ZooReply{Xid: j.int(), Zxid: j.long(), Err: j.int()}
+	j := wire.NewRecord(body)
+	r := ZooReply{Xid: j.Int(), Zxid: j.Long(), Err: j.Int()}
 	switch {
-	case j.bad:
-	case code == zooMulti || code == zooMultiRead:
-		if len(j.b) == 0 {
+	case j.Short():
+	case code == wire.OpMulti || code == wire.OpMultiRead:
+		if j.Left() == 0 {
 			break // refused as a whole
 		}
-		for part, done := j.multiHeader(); !done; part, done = j.multiHeader() {
+		for part, done := multiHeader(j); !done; part, done = multiHeader(j) {
 			var op ZooReply
-			j.reply(part, &op)
+			reply(j, part, &op)
 			r.Ops = append(r.Ops, op)
 		}
 	case r.Err == 0:
-		j.reply(code, &r)
+		reply(j, code, &r)
 	}
-	r.Short = j.bad
+	r.Short = j.Short()
 	return &r
 }
 
-func (j *jute) reply(code int32, r *ZooReply) {
+func reply(j *wire.Record, code int32, r *ZooReply) {
 	switch code {
-	case zooCreate, zooSync:
-		r.Path = j.string()
-	case zooCreate2, zooCreateContainer, zooCreateTTL:
-		r.Path, r.Stat = j.string(), j.stat()
-	case zooExists, zooSetData, zooSetACL:
-		r.Stat = j.stat()
-	case zooGetData:
-		r.DataLength = len(j.buffer())
-		r.Stat = j.stat()
-	case zooGetChildren:
-		r.Children = j.strings()
-	case zooGetChildren2:
-		r.Children, r.Stat = j.strings(), j.stat()
-	case zooError:
-		r.Err = j.int()
+	case wire.OpCreate, wire.OpSync:
+		r.Path = j.Text()
+	case wire.OpCreate2, wire.OpCreateContainer, wire.OpCreateTTL:
+		r.Path, r.Stat = j.Text(), stat(j)
+	case wire.OpExists, wire.OpSetData, wire.OpSetACL:
+		r.Stat = stat(j)
+	case wire.OpGetData:
+		r.DataLength = len(j.Buffer())
+		r.Stat = stat(j)
+	case wire.OpGetChildren:
+		r.Children = j.Texts()
+	case wire.OpGetChildren2:
+		r.Children, r.Stat = j.Texts(), stat(j)
+	case wire.OpError:
+		r.Err = j.Int()
 	}
 }
 
 func readEvent(body []byte) *ZooEvent {
-	j := &jute{b: body}
-	j.take(4 + 8 + 4) // reply header
-	e := &ZooEvent{Type: j.int(), State: j.int(), Path: j.string()}
-	e.Short = j.bad
+	j := wire.NewRecord(body)
+	j.Skip(4 + 8 + 4) // reply header
+	e := &ZooEvent{Type: j.Int(), State: j.Int(), Path: j.Text()}
+	e.Short = j.Short()
 	return e
+}
+
+func acl(j *wire.Record) {
+	j.Each(func() { j.Int(); j.Buffer(); j.Buffer() })
+}
+
+func stat(j *wire.Record) *ZooStat {
+	s := &ZooStat{Czxid: j.Long(), Mzxid: j.Long()}
+	j.Skip(16) // ctime, mtime
+	s.Version, s.Cversion = j.Int(), j.Int()
+	j.Int() // aversion
+	s.Owner, s.DataLength, s.Children, s.Pzxid = j.Long(), j.Int(), j.Int(), j.Long()
+	return s
 }

@@ -1,7 +1,7 @@
 package faultproxy
 
 import (
-	"encoding/binary"
+	"locklab/internal/wire"
 	"slices"
 )
 
@@ -16,27 +16,10 @@ type zooKeeper struct {
 	open   []call // oldest first
 }
 
-const (
-	zooLength = 4
-	xidEvent  = -1
-)
-
-func (*zooKeeper) Cut(_ Direction, stream []byte) (int, error) {
-	if len(stream) < zooLength {
-		return 0, nil
-	}
-	n := binary.BigEndian.Uint32(stream)
-	switch {
-	case n > maxMessage: // a four-letter command, or not ZooKeeper at all
-		return 0, errForeign
-	case uint64(len(stream)) < zooLength+uint64(n):
-		return 0, nil
-	}
-	return zooLength + int(n), nil
-}
+func (*zooKeeper) Cut(_ Direction, stream []byte) (int, error) { return wire.CutFrame(stream) }
 
 func (z *zooKeeper) Read(d Direction, raw []byte) Message {
-	body := raw[min(zooLength, len(raw)):]
+	body := raw[min(wire.LengthBytes, len(raw)):]
 	first := !z.shaken[d]
 	z.shaken[d] = true
 	switch {
@@ -58,8 +41,8 @@ func (z *zooKeeper) Read(d Direction, raw []byte) Message {
 		c := z.answered(func(c call) bool { return c.op == "connect" })
 		return Message{Op: "connect", Call: c.number, Body: readConnected(body)}
 	}
-	xid := (&jute{b: body}).int()
-	if xid == xidEvent {
+	xid := wire.NewRecord(body).Int()
+	if xid == wire.XidEvent {
 		e := readEvent(body)
 		return Message{Op: "event", Key: e.Path, Body: e}
 	}

@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"locklab/internal/faultproxy"
+	"locklab/internal/wire"
 )
 
 // A Trace is the sequence of events of a lock.
@@ -181,10 +182,10 @@ func (e *event) step(tree *zooTree) (s Step, err error) {
 		tree.event(e.client, body)
 	case []string:
 		s.Kind, s.Request, s.Reply = "call", words(body), "(no reply)"
-		if v, ok := e.reply.(faultproxy.Value); ok {
+		if v, ok := e.reply.(wire.Value); ok {
 			s.Reply = v.String()
 		}
-	case faultproxy.Value:
+	case wire.Value:
 		s.Kind, s.Text = "event", body.String()
 	}
 	if !e.replied.IsZero() {

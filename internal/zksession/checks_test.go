@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"locklab/internal/wire"
 	"slices"
 	"sync/atomic"
 	"testing"
@@ -58,14 +59,14 @@ func TestStale(t *testing.T) {
 func TestGiveUpLate(t *testing.T) {
 	to := new(sink)
 	c := &conn{Conn: to, owner: &Conn{counter: new(Counter)}}
-	for _, body := range [][]byte{words(0, 0, 0, 4000, 0, 7, 0), words(1, opSetWatches, 1, 2)} {
+	for _, body := range [][]byte{words(0, 0, 0, 4000, 0, 7, 0), words(1, wire.OpSetWatches, 1, 2)} {
 		c.Write(frame(body))
 	}
 	if c.resume.giveUp(c); c.resume.overtaken {
 		t.Error("the watches were sent in time, and the requests have overtaken them")
 	}
 	c = &conn{Conn: to, owner: c.owner}
-	for _, body := range [][]byte{words(0, 0, 0, 4000, 0, 7, 0), words(1, opCreate, 1, 2)} {
+	for _, body := range [][]byte{words(0, 0, 0, 4000, 0, 7, 0), words(1, wire.OpCreate, 1, 2)} {
 		c.Write(frame(body))
 	}
 	c.Conn = &broken{to}
@@ -80,13 +81,13 @@ func TestLongestPath(t *testing.T) {
 	ask := func(op int32, path string) []byte {
 		return frame(append(words(1, op, int32(len(path))), path...))
 	}
-	for _, op := range []int32{opExists, opGetData, opGetChildren2} {
+	for _, op := range []int32{wire.OpExists, wire.OpGetData, wire.OpGetChildren2} {
 		var l longestPath
 		l.note(ask(op, "/twelve-bytes"))
 		l.note(ask(op, "/x"))
-		l.note(ask(opCreate, "/no-watch-is-on-such-a-path"))
+		l.note(ask(wire.OpCreate, "/no-watch-is-on-such-a-path"))
 		const limit, path = 128 << 10, len("/twelve-bytes")
-		if !l.leavesRoom(make([]byte, lengthBytes+limit-4-path)) || l.leavesRoom(make([]byte, lengthBytes+limit-4-path+1)) {
+		if !l.leavesRoom(make([]byte, wire.LengthBytes+limit-4-path)) || l.leavesRoom(make([]byte, wire.LengthBytes+limit-4-path+1)) {
 			t.Errorf("operation %d: the longest path has %d bytes, want %d", op, l.bytes.Load(), path)
 		}
 	}
@@ -111,8 +112,8 @@ func TestDebtSteps(t *testing.T) {
 	if d.greet(frame(words(0, 0, 0, 4000, 0, 0, 0)), 3, now); d.since != 0 {
 		t.Error("a new session owes events of the last one")
 	}
-	d.greet(frame(words(0)), 3, now)     // cut short
-	d.ask(frame(words(1, opSetWatches))) // cut short
+	d.greet(frame(words(0)), 3, now)          // cut short
+	d.ask(frame(words(1, wire.OpSetWatches))) // cut short
 }
 
 // TestProofSteps: the time of sending a handshake counts; a proof is never withdrawn; a read is
@@ -126,13 +127,13 @@ func TestProofSteps(t *testing.T) {
 		c.wrote(words(0, 0, 0, 4000, 0, 7), began, nil)
 		time.Sleep(time.Second)
 		c.read(words(0, 4000))
-		c.wrote(words(1, opGetData), time.Now(), nil)
+		c.wrote(words(1, wire.OpGetData), time.Now(), nil)
 		if p := z.Proof(); !p.Unanswered.IsZero() {
 			t.Error("a read counts as a write")
 		}
 		time.Sleep(3 * time.Second)
-		c.wrote(words(2, opCreate), time.Now(), nil)
-		c.read(reply(2, 0, opCreate))
+		c.wrote(words(2, wire.OpCreate), time.Now(), nil)
+		c.read(reply(2, 0, wire.OpCreate))
 		if p := z.Proof(); !p.Since.Equal(began) {
 			t.Errorf("proven since %v after the handshake was sent", p.Since.Sub(began))
 		}
@@ -169,7 +170,7 @@ func TestPingsHaveNoZxid(t *testing.T) {
 	z := &Conn{counter: new(Counter)}
 	c := &conn{owner: z}
 	for _, xid := range []int32{1, -2} {
-		c.pending = append(c.pending, sent{xid: xid, op: opPing})
+		c.pending = append(c.pending, sent{xid: xid, op: wire.OpPing})
 		c.answered(xid, words(xid, 0, 10-xid, 0))
 	}
 	if got := z.Zxid(); got != 9 {

@@ -5,24 +5,13 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
+	"locklab/internal/wire"
 	"net"
 	"sync"
 	"time"
 )
 
-// Operation codes and xids that serve the connection, not the lock (ZooDefs.OpCode and
-// ClientCnxn in the ZooKeeper source).
-const (
-	opPing         = 11
-	opAuth         = 100
-	opSetWatches   = 101
-	opSetWatches2  = 105
-	opCloseSession = -11
-
-	xidNotification = -1
-
-	codeAuthentication = -124 // KeeperException.Code.SESSIONCLOSEDREQUIRESASLAUTH
-)
+const codeAuthentication = -124 // KeeperException.Code.SESSIONCLOSEDREQUIRESASLAUTH
 
 // conn is one TCP connection to a ZooKeeper server. It counts its packets, records their proofs
 // of the session, and orders them if the library does not, see [resumption].
@@ -93,8 +82,8 @@ func (c *conn) Close() error {
 func (c *conn) Read(p []byte) (int, error) {
 	if c.received == nil {
 		c.received = bufio.NewReader(c.Conn)
-		if head, err := c.received.Peek(lengthBytes); err == nil && binary.BigEndian.Uint32(head) > maxGreeting {
-			err = foreign(head)
+		if head, err := c.received.Peek(wire.LengthBytes); err == nil && binary.BigEndian.Uint32(head) > maxGreeting {
+			err = wire.Foreign(head)
 			c.unanswered(err)
 			return 0, err // the library would allocate that much
 		}
@@ -142,15 +131,15 @@ func (c *conn) wrote(head []byte, at time.Time, packet []byte) {
 	}
 	more := false
 	switch op {
-	case opSetWatches, opSetWatches2:
+	case wire.OpSetWatches, wire.OpSetWatches2:
 		more = !c.owner.longest.leavesRoom(packet)
 		c.owner.mu.Lock()
 		c.owner.debt.ask(packet)
 		c.owner.mu.Unlock()
-	case opPing, opAuth, opCloseSession:
+	case wire.OpPing, wire.OpAuth, wire.OpCloseSession:
 	default:
 		if c.owner.entering.Load() {
-			op = opAuth // counts as little
+			op = wire.OpAuth // counts as little
 		} else {
 			c.owner.counter.requests.Add(1)
 		}
@@ -162,7 +151,7 @@ func (c *conn) wrote(head []byte, at time.Time, packet []byte) {
 
 // held records that the request in packet waits. Its answer is not late before it is sent.
 func (c *conn) held(packet []byte) {
-	xid, _ := word(packet[lengthBytes:], 0)
+	xid, _ := word(packet[wire.LengthBytes:], 0)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for i, s := range c.pending {
@@ -198,7 +187,7 @@ func (c *conn) read(head []byte) {
 	xid, ok := word(head, 0)
 	switch {
 	case !ok:
-	case xid == xidNotification:
+	case xid == wire.XidEvent:
 		c.owner.counter.notifications.Add(1)
 	default:
 		if code, _ := word(head, 3); code == codeAuthentication {

@@ -3,6 +3,7 @@ package zksession
 import (
 	"encoding/binary"
 	"io"
+	"locklab/internal/wire"
 	"net"
 	"slices"
 	"testing"
@@ -37,12 +38,12 @@ func (s *script) SetReadDeadline(t time.Time) error { s.deadline = t; return nil
 func TestConnCounts(t *testing.T) {
 	requests := [][]byte{
 		words(0, 0, 0, 4000), // the handshake
-		words(1, opCreate, 7),
-		words(-2, opPing),
-		words(-4, opAuth), words(2, opAuth),
-		words(-8, opSetWatches), words(3, opSetWatches), words(4, opSetWatches2),
-		words(5, opCreate),
-		words(6, opCloseSession),
+		words(1, wire.OpCreate, 7),
+		words(-2, wire.OpPing),
+		words(-4, wire.OpAuth), words(2, wire.OpAuth),
+		words(-8, wire.OpSetWatches), words(3, wire.OpSetWatches), words(4, wire.OpSetWatches2),
+		words(5, wire.OpCreate),
+		words(6, wire.OpCloseSession),
 	}
 	replies := [][]byte{
 		words(0, 4000, 1, 2, 16), // the handshake: a session of 4 s
@@ -116,8 +117,8 @@ func TestProof(t *testing.T) {
 		since time.Duration // from the first step; -1: nothing is proven
 		next  time.Duration // -1: there is none
 	}
-	ping, create, multi := words(-2, opPing), words(1, opCreate), words(1, opMulti)
-	yes, pong := reply(1, 0, opCreate), reply(-2, 0, 0)
+	ping, create, multi := words(-2, wire.OpPing), words(1, wire.OpCreate), words(1, wire.OpMulti)
+	yes, pong := reply(1, 0, wire.OpCreate), reply(-2, 0, 0)
 	for _, c := range []struct {
 		name  string
 		tick  time.Duration
@@ -133,7 +134,7 @@ func TestProof(t *testing.T) {
 		{"if that is old enough", 0, hello, []step{{5, create, yes, 0, 17}, {11, create, yes, 0, 17}, {1, create, yes, 5, 28}}},
 		{"which may be a ping", 0, hello, []step{{5, ping, pong, 0, 17}, {12, create, yes, 5, 29}}},
 		{"and not one that is unanswered", 0, hello, []step{{5, ping, nil, 0, -1}, {12, create, yes, 0, 29}}},
-		{"nor credentials", 0, hello, []step{{5, words(-4, opAuth), reply(-4, 0, 0), 0, -1}, {12, create, yes, 0, 29}}},
+		{"nor credentials", 0, hello, []step{{5, words(-4, wire.OpAuth), reply(-4, 0, 0), 0, -1}, {12, create, yes, 0, 29}}},
 		{"a refused write proves nothing", 0, hello, []step{{5, ping, pong, 0, 17}, {12, create, reply(1, -112, 0), 0, 17}}},
 		{"a multi that fails neither", 0, hello, []step{{5, ping, pong, 0, 17}, {12, multi, reply(1, 0, -1), 0, 17}}},
 		{"a multi that is done does", 0, hello, []step{{5, ping, pong, 0, 17}, {12, multi, reply(1, 0, 13), 5, 29}}},
@@ -181,15 +182,15 @@ func TestProofUnanswered(t *testing.T) {
 		began := time.Now()
 		k.wrote(words(0, 0, 0, 4000, 0, 0), began, nil)
 		k.read(words(0, 4000))
-		k.read(reply(xidNotification, 0, 0))
+		k.read(reply(wire.XidEvent, 0, 0))
 		k.read(reply(99, 0, 0)) // a stranger
 		if p := z.Proof(); !p.Unanswered.IsZero() || !p.Committed.Equal(began) {
 			t.Errorf("at first: %+v", p)
 		}
-		k.wrote(words(7, opSetData), began, nil)
+		k.wrote(words(7, wire.OpSetData), began, nil)
 		for range 1000 { // the client remembers only a few
 			time.Sleep(100 * time.Millisecond)
-			k.wrote(words(-2, opPing), time.Now(), nil)
+			k.wrote(words(-2, wire.OpPing), time.Now(), nil)
 			k.read(reply(-2, 0, 0))
 		}
 		if p := z.Proof(); !p.Unanswered.Equal(began) {

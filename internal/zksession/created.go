@@ -2,6 +2,7 @@ package zksession
 
 import (
 	"encoding/binary"
+	"locklab/internal/wire"
 	"sync"
 
 	"github.com/go-zookeeper/zk"
@@ -60,19 +61,16 @@ func (c *creations) done(path string, zxid uint64) {
 // packets. Every Write of the library is one whole packet: its length, the two words of the
 // header, the path with its length, and more.
 func requestPath(packet []byte, kind int32) (path string, end int) {
-	const at = lengthBytes + 8
-	if op, ok := word(packet[min(lengthBytes, len(packet)):], 1); !ok || op != kind || len(packet) < at+4 {
+	r := wire.NewRecord(packet[min(wire.LengthBytes, len(packet)):])
+	_, op, path := r.Int(), r.Int(), r.Text()
+	if r.Short() || op != kind {
 		return "", 0
 	}
-	size := binary.BigEndian.Uint32(packet[at:])
-	if path := packet[at+4:]; uint64(size) <= uint64(len(path)) {
-		return string(path[:size]), at + 4 + int(size)
-	}
-	return "", 0
+	return path, len(packet) - r.Left()
 }
 
 func createPath(packet []byte) string {
-	path, _ := requestPath(packet, opCreate)
+	path, _ := requestPath(packet, wire.OpCreate)
 	return path
 }
 

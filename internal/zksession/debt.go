@@ -2,6 +2,7 @@ package zksession
 
 import (
 	"encoding/binary"
+	"locklab/internal/wire"
 	"time"
 )
 
@@ -31,7 +32,7 @@ func (d *debt) greet(hello []byte, seen uint64, now time.Time) {
 		*d = debt{}
 		return
 	}
-	binary.BigEndian.PutUint64(hello[lengthBytes+4:], seen) // behind the protocol's version
+	binary.BigEndian.PutUint64(hello[wire.HelloZxid:], seen)
 	paid := d.since == 0 || !d.asked && !d.began.IsZero() && now.Sub(d.began) > debtLasts
 	if paid || seen < d.since {
 		d.since = seen
@@ -41,7 +42,7 @@ func (d *debt) greet(hello []byte, seen uint64, now time.Time) {
 
 // ask makes packet, a SetWatches, ask for everything that is owed.
 func (d *debt) ask(packet []byte) {
-	const zxid = lengthBytes + 8 // behind the header
+	const zxid = wire.LengthBytes + 8 // behind the header
 	if d.asked = true; len(packet) >= zxid+8 {
 		binary.BigEndian.PutUint64(packet[zxid:], d.since)
 	}

@@ -2,6 +2,7 @@ package zksession
 
 import (
 	"encoding/binary"
+	"locklab/internal/wire"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -74,13 +75,13 @@ func TestDebt(t *testing.T) {
 					send(frame(hello))
 					c.read(words(0, 4000, 0, 7))
 					if conn1.requests {
-						send(frame(words(1, opCreate, 0, 0)))
+						send(frame(words(1, wire.OpCreate, 0, 0)))
 						time.Sleep(2 * resumeWait)
 					}
 					var want []uint64
 					for i, p := range conn1.packets {
 						xid := int32(10 + i)
-						send(frame(append(words(xid, opSetWatches, 0, 0), make([]byte, p.size)...)))
+						send(frame(append(words(xid, wire.OpSetWatches, 0, 0), make([]byte, p.size)...)))
 						if p.answer {
 							c.read(reply(xid, 0, 0))
 						}
@@ -100,10 +101,10 @@ func TestDebt(t *testing.T) {
 }
 
 func asked(stream []byte) (zxids []uint64) {
-	for first := true; len(stream) >= lengthBytes; first = false {
-		body := stream[lengthBytes:][:binary.BigEndian.Uint32(stream)]
-		stream = stream[lengthBytes+len(body):]
-		if op, ok := word(body, 1); ok && op == opSetWatches && !first {
+	for first := true; len(stream) >= wire.LengthBytes; first = false {
+		body := stream[wire.LengthBytes:][:binary.BigEndian.Uint32(stream)]
+		stream = stream[wire.LengthBytes+len(body):]
+		if op, ok := word(body, 1); ok && op == wire.OpSetWatches && !first {
 			zxids = append(zxids, binary.BigEndian.Uint64(body[8:]))
 		}
 	}

@@ -1,19 +1,16 @@
 package zksession
 
-import "encoding/binary"
-
-// A frame of the ZooKeeper protocol is a 32-bit big-endian length and a body. Every body except
-// the two of the handshake starts with the xid of its request. In requests the operation code
-// follows, in replies a zxid and an error code (zookeeper.jute, in the ZooKeeper source).
-const (
-	lengthBytes = 4
-	headBytes   = 24 // how much of a body is inspected
+import (
+	"encoding/binary"
+	"locklab/internal/wire"
 )
+
+const headBytes = 24 // how much of a body is inspected
 
 // frames follows one direction of a connection, however its bytes are split. The zero value is
 // before the first frame.
 type frames struct {
-	buf  [lengthBytes + headBytes]byte
+	buf  [wire.LengthBytes + headBytes]byte
 	have int    // bytes in buf
 	skip uint32 // bytes of the current body to skip
 
@@ -30,29 +27,29 @@ func (f *frames) pass(p []byte, seen func(head []byte)) {
 			p = p[n:]
 			continue
 		}
-		end := lengthBytes
-		if f.have >= lengthBytes {
+		end := wire.LengthBytes
+		if f.have >= wire.LengthBytes {
 			end += int(min(f.length(), headBytes))
 		}
 		n := copy(f.buf[f.have:end], p)
 		if f.blank {
-			const zxid, behind = lengthBytes + 4, lengthBytes + 12
+			const zxid, behind = wire.LengthBytes + 4, wire.LengthBytes + 12
 			clear(p[min(max(zxid-f.have, 0), n):min(max(behind-f.have, 0), n)])
 		}
 		f.have += n
 		p = p[n:]
-		if f.have < lengthBytes {
+		if f.have < wire.LengthBytes {
 			continue
 		}
-		if head := int(min(f.length(), headBytes)); f.have == lengthBytes+head {
+		if head := int(min(f.length(), headBytes)); f.have == wire.LengthBytes+head {
 			f.have = 0
 			f.skip = f.length() - uint32(head)
-			seen(f.buf[lengthBytes : lengthBytes+head])
+			seen(f.buf[wire.LengthBytes : wire.LengthBytes+head])
 		}
 	}
 }
 
-func (f *frames) length() uint32 { return binary.BigEndian.Uint32(f.buf[:lengthBytes]) }
+func (f *frames) length() uint32 { return binary.BigEndian.Uint32(f.buf[:wire.LengthBytes]) }
 
 // word returns 32-bit field i of head, and false if head is too short.
 func word(head []byte, i int) (int32, bool) {

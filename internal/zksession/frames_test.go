@@ -3,6 +3,7 @@ package zksession
 import (
 	"bytes"
 	"encoding/binary"
+	"locklab/internal/wire"
 	"slices"
 	"testing"
 )
@@ -10,9 +11,9 @@ import (
 // withoutZxids is a simple reference for blanking the zxids of a stream.
 func withoutZxids(stream []byte) []byte {
 	out := bytes.Clone(stream)
-	for rest := out; len(rest) >= lengthBytes; {
+	for rest := out; len(rest) >= wire.LengthBytes; {
 		size := uint64(binary.BigEndian.Uint32(rest))
-		rest = rest[lengthBytes:]
+		rest = rest[wire.LengthBytes:]
 		body := rest[:min(size, uint64(len(rest)))]
 		clear(body[min(4, len(body)):min(12, len(body))])
 		rest = rest[len(body):]
@@ -24,9 +25,9 @@ func withoutZxids(stream []byte) []byte {
 // is complete.
 func heads(stream []byte) [][]byte {
 	var out [][]byte
-	for len(stream) >= lengthBytes {
+	for len(stream) >= wire.LengthBytes {
 		size := binary.BigEndian.Uint32(stream)
-		body := stream[lengthBytes:]
+		body := stream[wire.LengthBytes:]
 		head := int(min(size, headBytes))
 		if len(body) < head {
 			break

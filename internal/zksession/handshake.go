@@ -3,6 +3,7 @@ package zksession
 import (
 	"errors"
 	"fmt"
+	"locklab/internal/wire"
 	"net"
 	"os"
 	"time"
@@ -10,16 +11,6 @@ import (
 
 // maxGreeting is longer than any reply to a handshake.
 const maxGreeting = 1024
-
-var errProtocol = errors.New("the server speaks another protocol")
-
-func foreign(head []byte) error {
-	const alert, version = 21, 3 // a TLS record: its type, and the first byte of its version
-	if head[0] == alert && head[1] == version {
-		return fmt.Errorf("%w: TLS", errProtocol)
-	}
-	return fmt.Errorf("%w: its reply begins with %q", errProtocol, head)
-}
 
 // closes returns the error for a server that accepts a connection and closes it.
 func closes(err error) error {
@@ -33,7 +24,7 @@ func (c *conn) unanswered(err error) {
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		c.owner.hosts.hangs(c.address)
 		why = errors.New("the server accepts connections and does not answer: it hangs, it wants TLS, or it is not a ZooKeeper server")
-	case errors.Is(err, errProtocol),
+	case errors.Is(err, wire.ErrForeign),
 		errors.As(err, &remote) && remote.Op == "remote error": // TLS 1.3 reports after the handshake that it lacks a certificate
 		why = err
 	default:

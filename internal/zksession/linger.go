@@ -1,6 +1,7 @@
 package zksession
 
 import (
+	"locklab/internal/wire"
 	"slices"
 	"time"
 )
@@ -12,7 +13,7 @@ import (
 func (c *conn) linger() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.lingers || !slices.ContainsFunc(c.pending, func(s sent) bool { return s.op == opCloseSession }) {
+	if c.lingers || !slices.ContainsFunc(c.pending, func(s sent) bool { return s.op == wire.OpCloseSession }) {
 		return c.lingers
 	}
 	c.lingers = true

@@ -3,6 +3,7 @@ package zksession
 import (
 	"encoding/binary"
 	"errors"
+	"locklab/internal/wire"
 	"math"
 	"sync"
 
@@ -60,7 +61,7 @@ const noVersion = math.MinInt32
 // check makes packet harmless if it is a deletion that is bound to another connection than c.
 // Every Write of the library is one whole packet; DeleteRequest is a path and a version.
 func (b *bindings) check(c *conn, packet []byte) {
-	path, end := requestPath(packet, opDelete)
+	path, end := requestPath(packet, wire.OpDelete)
 	if path == "" || len(packet) < end+4 {
 		return
 	}

@@ -5,7 +5,7 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
-	"io"
+	"locklab/internal/wire"
 	"net"
 	"time"
 )
@@ -47,9 +47,8 @@ func (z *Conn) expired() {
 // ends the session there.
 func isOlder(server net.Conn, hello []byte) (bool, error) {
 	hello = bytes.Clone(hello)
-	const zxid = lengthBytes + 4 // behind the protocol's version
-	seen := binary.BigEndian.Uint64(hello[zxid:])
-	binary.BigEndian.PutUint64(hello[zxid:], 0)
+	seen := binary.BigEndian.Uint64(hello[wire.HelloZxid:])
+	binary.BigEndian.PutUint64(hello[wire.HelloZxid:], 0)
 	reply, err := ask(server, hello)
 	if err != nil {
 		return false, err
@@ -58,40 +57,24 @@ func isOlder(server net.Conn, hello []byte) (bool, error) {
 		return true, nil
 	}
 	const ping, closing = -2, 1 // xids
-	if reply, err = ask(server, request(ping, opPing)); err != nil {
+	if reply, err = ask(server, wire.Request(ping, wire.OpPing)); err != nil {
 		return false, err
 	}
 	if len(reply) < 12 {
-		return false, fmt.Errorf("%w: a short reply to a ping", errProtocol)
+		return false, fmt.Errorf("%w: a short reply to a ping", wire.ErrForeign)
 	}
 	if binary.BigEndian.Uint64(reply[4:]) >= seen {
 		return false, nil
 	}
-	_, err = ask(server, request(closing, opCloseSession))
+	_, err = ask(server, wire.Request(closing, wire.OpCloseSession))
 	return err == nil, err
-}
-
-func request(xid, op int32) []byte {
-	b := binary.BigEndian.AppendUint32(nil, 8)
-	b = binary.BigEndian.AppendUint32(b, uint32(xid))
-	return binary.BigEndian.AppendUint32(b, uint32(op))
 }
 
 func ask(server net.Conn, packet []byte) ([]byte, error) {
 	if _, err := server.Write(packet); err != nil {
 		return nil, err
 	}
-	var head [lengthBytes]byte
-	if _, err := io.ReadFull(server, head[:]); err != nil {
-		return nil, err
-	}
-	size := binary.BigEndian.Uint32(head[:])
-	if size > maxGreeting {
-		return nil, foreign(head[:])
-	}
-	body := make([]byte, size)
-	_, err := io.ReadFull(server, body)
-	return body, err
+	return wire.ReadFrame(server, maxGreeting)
 }
 
 // ended is a connection to a server that does not have the session.
@@ -104,7 +87,7 @@ func newEnded(of net.Conn) ended {
 	const size = 4 + 4 + 8 + 4 + 16 + 1 // version, timeout, session, password, read-only
 	reply := binary.BigEndian.AppendUint32(nil, size)
 	reply = append(reply, make([]byte, size)...)
-	reply[lengthBytes+4+4+8+3] = 16 // the password's length
+	reply[wire.LengthBytes+4+4+8+3] = 16 // the password's length
 	return ended{of, bytes.NewReader(reply)}
 }
 

@@ -1,6 +1,9 @@
 package zksession
 
-import "time"
+import (
+	"locklab/internal/wire"
+	"time"
+)
 
 // A Proof is a client's lower bound for the time from which the servers count the timeout of its
 // session. An answered packet proves little: a server that is cut off from the others answers
@@ -75,28 +78,10 @@ func (ts touches) next(since time.Time) time.Time {
 	return time.Time{}
 }
 
-// Requests that can set a watch.
-const (
-	opExists       = 3
-	opGetData      = 4
-	opGetChildren2 = 12
-)
-
-// Requests that only a majority grants.
-const (
-	opCreate          = 1
-	opDelete          = 2
-	opSetData         = 5
-	opSetACL          = 7
-	opMulti           = 14
-	opCreate2         = 15
-	opCreateContainer = 19
-	opCreateTTL       = 21
-)
-
+// isWrite reports whether only a majority grants a request.
 func isWrite(op int32) bool {
 	switch op {
-	case opCreate, opDelete, opSetData, opSetACL, opMulti, opCreate2, opCreateContainer, opCreateTTL:
+	case wire.OpCreate, wire.OpDelete, wire.OpSetData, wire.OpSetACL, wire.OpMulti, wire.OpCreate2, wire.OpCreateContainer, wire.OpCreateTTL:
 		return true
 	}
 	return false
@@ -105,13 +90,12 @@ func isWrite(op int32) bool {
 // committed reports whether the reply with that head is to a successful write. In a failed multi
 // the head of the first result has type -1, while the reply's head shows no error.
 func committed(op int32, head []byte) bool {
-	const opError = -1
 	err, ok := word(head, 3)
 	if !isWrite(op) || !ok || err != 0 {
 		return false
 	}
 	first, ok := word(head, 4)
-	return op != opMulti || ok && first != opError
+	return op != wire.OpMulti || ok && first != wire.OpError
 }
 
 // Lag returns how much older than a write a touch must be for the leader to know it, and the
@@ -189,11 +173,11 @@ func (c *conn) answered(xid int32, head []byte) (watches bool) {
 		}
 		c.pending = append(c.pending[:i], c.pending[i+1:]...)
 		now := c.owner.time()
-		if s.op != opAuth { // the server does not count it
+		if s.op != wire.OpAuth { // the server does not count it
 			lag := c.owner.Lag()
 			c.touches = c.touches.add(touch{sent: s.at, ready: now.Add(lag)}, lag/8)
 		}
-		if watches = s.op == opSetWatches || s.op == opSetWatches2; watches {
+		if watches = s.op == wire.OpSetWatches || s.op == wire.OpSetWatches2; watches {
 			c.owner.mu.Lock()
 			c.owner.debt.answered(s.more)
 			c.owner.mu.Unlock()

@@ -3,6 +3,7 @@ package zksession
 import (
 	"encoding/binary"
 	"errors"
+	"locklab/internal/wire"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -40,7 +41,7 @@ var errOvertaken = errors.New("zksession: requests have overtaken the watches of
 type longestPath struct{ bytes atomic.Int64 }
 
 func (l *longestPath) note(packet []byte) {
-	for _, op := range []int32{opExists, opGetData, opGetChildren2} {
+	for _, op := range []int32{wire.OpExists, wire.OpGetData, wire.OpGetChildren2} {
 		if path, _ := requestPath(packet, op); int64(len(path)) > l.bytes.Load() {
 			l.bytes.Store(int64(len(path))) // the library writes in one goroutine
 		}
@@ -51,13 +52,12 @@ func (l *longestPath) note(packet []byte) {
 // the last. limit is the library's (Conn.sendSetWatches).
 func (l *longestPath) leavesRoom(packet []byte) bool {
 	const limit = 128 << 10
-	return len(packet)-lengthBytes+4+int(l.bytes.Load()) <= limit
+	return len(packet)-wire.LengthBytes+4+int(l.bytes.Load()) <= limit
 }
 
-// resumes reports whether a handshake resumes a session: ConnectRequest is its length, protocol
-// version, last zxid, timeout, session id …
+// resumes reports whether a handshake resumes a session.
 func resumes(p []byte) bool {
-	const id = lengthBytes + 4 + 8 + 4
+	const id = wire.HelloSession
 	return len(p) >= id+8 && binary.BigEndian.Uint64(p[id:]) != 0
 }
 
@@ -73,11 +73,11 @@ func (r *resumption) write(c *conn, p []byte) (int, error) {
 	if !r.waiting && !r.overtaken {
 		return to.Write(p)
 	}
-	op, ok := word(p[min(lengthBytes, len(p)):], 1)
+	op, ok := word(p[min(wire.LengthBytes, len(p)):], 1)
 	switch {
-	case !ok || op == opPing || op == opAuth || op == opMulti || op == opCloseSession:
+	case !ok || op == wire.OpPing || op == wire.OpAuth || op == wire.OpMulti || op == wire.OpCloseSession:
 		return to.Write(p)
-	case op != opSetWatches && op != opSetWatches2:
+	case op != wire.OpSetWatches && op != wire.OpSetWatches2:
 		if r.overtaken {
 			return to.Write(p)
 		}

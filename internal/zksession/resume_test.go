@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"locklab/internal/wire"
 	"net"
 	"slices"
 	"sync"
@@ -56,7 +57,7 @@ func (s *sink) ops() (out []int32) {
 // TestResumption: before SetWatches only pings, credentials, multis and the end of the session
 // are sent; without SetWatches the rest follows after a while, and later SetWatches come too late.
 func TestResumption(t *testing.T) {
-	const late, manyOf, answer = 0, -opSetWatches, -1 // stand for a while, a packet of many watches, and its reply
+	const late, manyOf, answer = 0, -wire.OpSetWatches, -1 // stand for a while, a packet of many watches, and its reply
 	for _, test := range []struct {
 		name    string
 		session int32
@@ -64,23 +65,23 @@ func TestResumption(t *testing.T) {
 		want    []int32
 		broken  bool
 	}{
-		{"a new session", 0, []int32{opCreate, opSetWatches}, []int32{opCreate, opSetWatches}, false},
-		{"requests wait", 7, []int32{opCreate, opAuth, opPing, opCreate, opSetWatches, opCreate},
-			[]int32{opAuth, opPing, opSetWatches, opCreate, opCreate, opCreate}, false},
-		{"two packets of watches", 7, []int32{opCreate, manyOf, opCreate, opSetWatches, opCreate},
-			[]int32{opSetWatches, opSetWatches, opCreate, opCreate, opCreate}, false},
-		{"one packet that could be the first of two", 7, []int32{opCreate, manyOf, answer, late, opCreate},
-			[]int32{opSetWatches, opCreate, opCreate}, false},
-		{"the first of two is not answered", 7, []int32{opCreate, manyOf, late, opCreate}, []int32{opSetWatches}, false},
-		{"the second of two too late", 7, []int32{opCreate, manyOf, answer, late, opSetWatches},
-			[]int32{opSetWatches, opCreate}, true},
-		{"a contact", 7, []int32{opCreate, opMulti, manyOf, opMulti, answer, opMulti, opSetWatches},
-			[]int32{opMulti, opSetWatches, opMulti, opMulti, opSetWatches, opCreate}, false},
-		{"SetWatches alone", 7, []int32{opSetWatches2, late, opCreate}, []int32{opSetWatches2, opCreate}, false},
-		{"none yet", 7, []int32{opCreate}, nil, false},
-		{"none", 7, []int32{opCreate, late, opCreate}, []int32{opCreate, opCreate}, false},
-		{"nothing overtakes them", 7, []int32{late, opCreate, opSetWatches}, []int32{opSetWatches, opCreate}, false},
-		{"too late", 7, []int32{opCreate, late, opSetWatches}, []int32{opCreate}, true},
+		{"a new session", 0, []int32{wire.OpCreate, wire.OpSetWatches}, []int32{wire.OpCreate, wire.OpSetWatches}, false},
+		{"requests wait", 7, []int32{wire.OpCreate, wire.OpAuth, wire.OpPing, wire.OpCreate, wire.OpSetWatches, wire.OpCreate},
+			[]int32{wire.OpAuth, wire.OpPing, wire.OpSetWatches, wire.OpCreate, wire.OpCreate, wire.OpCreate}, false},
+		{"two packets of watches", 7, []int32{wire.OpCreate, manyOf, wire.OpCreate, wire.OpSetWatches, wire.OpCreate},
+			[]int32{wire.OpSetWatches, wire.OpSetWatches, wire.OpCreate, wire.OpCreate, wire.OpCreate}, false},
+		{"one packet that could be the first of two", 7, []int32{wire.OpCreate, manyOf, answer, late, wire.OpCreate},
+			[]int32{wire.OpSetWatches, wire.OpCreate, wire.OpCreate}, false},
+		{"the first of two is not answered", 7, []int32{wire.OpCreate, manyOf, late, wire.OpCreate}, []int32{wire.OpSetWatches}, false},
+		{"the second of two too late", 7, []int32{wire.OpCreate, manyOf, answer, late, wire.OpSetWatches},
+			[]int32{wire.OpSetWatches, wire.OpCreate}, true},
+		{"a contact", 7, []int32{wire.OpCreate, wire.OpMulti, manyOf, wire.OpMulti, answer, wire.OpMulti, wire.OpSetWatches},
+			[]int32{wire.OpMulti, wire.OpSetWatches, wire.OpMulti, wire.OpMulti, wire.OpSetWatches, wire.OpCreate}, false},
+		{"SetWatches alone", 7, []int32{wire.OpSetWatches2, late, wire.OpCreate}, []int32{wire.OpSetWatches2, wire.OpCreate}, false},
+		{"none yet", 7, []int32{wire.OpCreate}, nil, false},
+		{"none", 7, []int32{wire.OpCreate, late, wire.OpCreate}, []int32{wire.OpCreate, wire.OpCreate}, false},
+		{"nothing overtakes them", 7, []int32{late, wire.OpCreate, wire.OpSetWatches}, []int32{wire.OpSetWatches, wire.OpCreate}, false},
+		{"too late", 7, []int32{wire.OpCreate, late, wire.OpSetWatches}, []int32{wire.OpCreate}, true},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -102,7 +103,7 @@ func TestResumption(t *testing.T) {
 						c.read(reply(int32(i-1), 0, 0))
 						continue
 					case manyOf:
-						body = append(words(int32(i), opSetWatches, 1, 2), make([]byte, 128<<10)...)
+						body = append(words(int32(i), wire.OpSetWatches, 1, 2), make([]byte, 128<<10)...)
 					}
 					_, failed := c.Write(frame(body))
 					err = errors.Join(err, failed)
@@ -128,13 +129,13 @@ func TestResumptionUnanswered(t *testing.T) {
 		write := func(xid, op int32, more int) { c.Write(frame(append(words(xid, op, 1, 2), make([]byte, more)...))) }
 		c.Write(frame(words(0, 0, 0, 4000, 0, 7, 0)))
 		c.read(words(0, 4000, 0, 7))
-		write(1, opCreate, 0)
-		write(2, opSetWatches, 128<<10)
+		write(1, wire.OpCreate, 0)
+		write(2, wire.OpSetWatches, 128<<10)
 		time.Sleep(time.Minute)
 		if at := z.Proof().Unanswered; !at.IsZero() {
 			t.Errorf("a write that was not sent is unanswered for %v", time.Since(at))
 		}
-		write(3, opSetWatches, 0)
+		write(3, wire.OpSetWatches, 0)
 		if at := z.Proof().Unanswered; !at.Equal(time.Now()) {
 			t.Errorf("a write that was just sent is unanswered since %v", at)
 		}
@@ -145,7 +146,7 @@ func TestResumptionCloses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		to := new(sink)
 		c := &conn{Conn: to, owner: &Conn{counter: new(Counter)}}
-		for _, body := range [][]byte{words(0, 0, 0, 4000, 0, 7, 0), words(1, opCreate, 1)} {
+		for _, body := range [][]byte{words(0, 0, 0, 4000, 0, 7, 0), words(1, wire.OpCreate, 1)} {
 			if _, err := c.Write(frame(body)); err != nil {
 				t.Fatal(err)
 			}
@@ -168,7 +169,7 @@ func TestWriteFails(t *testing.T) {
 		t.Errorf("Write of the handshake = %v, want %v", err, io.ErrClosedPipe)
 	}
 	to.closed = false
-	packet := frame(words(1, opAuth, 1))
+	packet := frame(words(1, wire.OpAuth, 1))
 	if _, err := c.Write(packet); err != nil || to.closed {
 		t.Fatalf("Write = %v, closed: %t", err, to.closed)
 	}

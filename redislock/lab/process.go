@@ -77,10 +77,8 @@ func (p *process) spawn(f func()) bool {
 }
 
 func (p *process) pause(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
 	select {
-	case <-timer.C:
+	case <-time.After(d):
 		return true
 	case <-ctx.Done():
 	case <-p.open.Done():
@@ -140,11 +138,9 @@ func (p *process) undo(ctx context.Context, f func(context.Context) error) {
 	}) {
 		return
 	}
-	timer := time.NewTimer(undoWait)
-	defer timer.Stop()
 	select {
 	case <-done:
-	case <-timer.C:
+	case <-time.After(undoWait):
 	}
 }
 

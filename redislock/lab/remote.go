@@ -130,12 +130,10 @@ func (r *client) Close() error {
 	}
 	done := make(chan error, 1)
 	go func() { done <- r.locks.Close() }()
-	timer := time.NewTimer(closeWait)
-	defer timer.Stop()
 	select {
 	case err := <-done:
 		return errors.Join(err, r.rdb.Close())
-	case <-timer.C:
+	case <-time.After(closeWait):
 		err := r.rdb.Close()
 		return errors.Join(<-done, err)
 	}

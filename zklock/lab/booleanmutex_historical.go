@@ -80,12 +80,10 @@ func (g *booleanGate) get(ctx context.Context, timeout time.Duration) error {
 	g.mu.Lock()
 	open := g.open
 	g.mu.Unlock()
-	timer := time.NewTimer(timeout)
-	defer timer.Stop()
 	select {
 	case <-open:
 		return nil
-	case <-timer.C:
+	case <-time.After(timeout):
 		return errGate
 	case <-ctx.Done():
 		return ctx.Err()

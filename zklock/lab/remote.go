@@ -101,11 +101,9 @@ func (r *client) Close() error {
 			r.removeEmpty(dir)
 		}
 	}()
-	timer := time.NewTimer(tidyWait)
-	defer timer.Stop()
 	select {
 	case <-done:
-	case <-timer.C:
+	case <-time.After(tidyWait):
 	}
 	err := r.c.Close() // fails a hung request
 	<-done

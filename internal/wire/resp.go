@@ -1,6 +1,7 @@
-package faultproxy
+package wire
 
 import (
+	"bufio"
 	"bytes"
 	"strconv"
 	"strings"
@@ -86,7 +87,7 @@ func (r *resp) value(depth int) (v Value) {
 			v.Null = true
 			return v
 		}
-		if n > maxMessage {
+		if n > MaxMessage {
 			r.foreign = true
 			return v
 		}
@@ -110,7 +111,7 @@ func (r *resp) items(p []byte, depth int, v *Value) {
 		v.Null = true
 		return
 	}
-	if n > maxMessage {
+	if n > MaxMessage {
 		r.foreign = true
 		return
 	}
@@ -136,7 +137,52 @@ func (r *resp) text(p []byte) string {
 	return string(p)
 }
 
-func readValue(b []byte) Value {
+// CutValue returns the length of the value at the start of stream, or 0 if it is incomplete. An
+// error wraps ErrForeign.
+func CutValue(stream []byte) (int, error) {
+	r := &resp{b: stream}
+	r.value(0)
+	switch {
+	case r.foreign:
+		return 0, ErrForeign
+	case r.short:
+		return 0, nil
+	}
+	return r.at, nil
+}
+
+// ParseValue decodes the value at the start of b. What is missing or foreign is zero.
+func ParseValue(b []byte) Value {
 	r := &resp{b: b, keep: true}
 	return r.value(0)
+}
+
+// FirstWord returns the type of the aggregate at the start of b and its first element. It returns
+// false for another value, and if there is no element or it is no string.
+func FirstWord(b []byte) (kind byte, word string, ok bool) {
+	r := &resp{b: b, keep: true}
+	head := r.line()
+	if len(head) < 2 || !strings.ContainsRune("*~>%|", rune(head[0])) || head[1] == '0' || head[1] == '-' {
+		return 0, "", false
+	}
+	if r.at == len(b) || !strings.ContainsRune("+$=!", rune(b[r.at])) {
+		return 0, "", false
+	}
+	v := r.value(1)
+	return head[0], v.Text, !v.Null && !r.short && !r.foreign
+}
+
+// ReadValue reads one value. It returns bufio.ErrBufferFull for one that is longer than r's
+// buffer, and an error that wraps ErrForeign for other input.
+func ReadValue(r *bufio.Reader) (Value, error) {
+	for {
+		b, _ := r.Peek(r.Buffered())
+		if n, foreign := CutValue(b); n > 0 || foreign != nil {
+			r.Discard(n)
+			return ParseValue(b[:n]), foreign
+		}
+		if _, err := r.Peek(r.Buffered() + 1); err != nil {
+			return Value{}, err
+		}
+	}
 }

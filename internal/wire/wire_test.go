@@ -1,0 +1,56 @@
+package wire
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"io"
+	"testing"
+	"testing/iotest"
+)
+
+// FuzzReadFrame: a frame that is read is a prefix of the input, of the length that CutFrame
+// returns.
+func FuzzReadFrame(f *testing.F) {
+	f.Add([]byte("\x00\x00\x00\x02ab"))
+	f.Add([]byte("\xff\xff\xff\xff"))
+	f.Fuzz(func(t *testing.T, in []byte) {
+		body, err := ReadFrame(bytes.NewReader(in), 1024)
+		n, _ := CutFrame(in)
+		if err == nil && (!bytes.HasPrefix(in[LengthBytes:], body) || n != LengthBytes+len(body)) {
+			t.Errorf("%q is read as %q, and cut at %d", in, body, n)
+		}
+	})
+}
+
+// FuzzValue: a value is cut at the same place whatever follows it, no part of it is cut, and it
+// is read as it is parsed.
+func FuzzValue(f *testing.F) {
+	for _, text := range []string{"+OK\r\n", "$2\r\nab\r\n", "*2\r\n:1\r\n*-1\r\n", "|1\r\n+a\r\n:1\r\n%1\r\n+k\r\n_\r\n", ">0\r\n"} {
+		f.Add([]byte(text))
+	}
+	f.Fuzz(func(t *testing.T, in []byte) {
+		n, err := CutValue(in)
+		if n == 0 || err != nil {
+			if _, err := ReadValue(bufio.NewReader(bytes.NewReader(in))); err == nil {
+				t.Errorf("%q is read, and not cut", in)
+			}
+			return
+		}
+		for i := range n {
+			if m, err := CutValue(in[:i]); m != 0 || err != nil {
+				t.Fatalf("%d bytes of %q are cut at %d, %v", i, in, m, err)
+			}
+		}
+		more := iotest.ErrReader(errors.New("read past the value"))
+		got, err := ReadValue(bufio.NewReader(io.MultiReader(iotest.OneByteReader(bytes.NewReader(in[:n])), more)))
+		if want := ParseValue(in); err == nil && got.String() != want.String() || err != nil && !errors.Is(err, bufio.ErrBufferFull) {
+			t.Errorf("%q is read as %v, %v and parsed as %v", in, got, err, want)
+		}
+		if kind, word, ok := FirstWord(in[:n]); ok && in[0] != '|' {
+			if v := ParseValue(in); v.Type != kind || v.Items[0].Text != word {
+				t.Errorf("the first word of %v is %q", v, word)
+			}
+		}
+	})
+}
