@@ -43,7 +43,7 @@ func (o overlay) Draw(x *Match) Picture {
 		o.metric = x.fairness()
 		o.yTitle = fairnessTitles(o.metric, x.Remote)
 	}
-	l := &draw.Lines{XTitle: "workers contending for one lock (log scale)", XScale: draw.Logarithm, Y: o.y, Format: o.format, Figure: o.format, YTitle: o.yTitle, Apart: true}
+	l := &draw.Lines{XTitle: "workers contending for one lock (log scale)", XScale: draw.Logarithm, Y: o.y, Format: o.format, Figure: o.format, YTitle: o.yTitle, Apart: true, Plain: true}
 	if o.y == draw.LogScale && o.metric == result.Throughput {
 		l.Format = numfmt.SI
 	}

@@ -7,10 +7,6 @@ import (
 	"strconv"
 	"strings"
 
-	"gonum.org/v1/plot"
-	"gonum.org/v1/plot/vg"
-	vgdraw "gonum.org/v1/plot/vg/draw"
-
 	"locklab/harness"
 	"locklab/internal/numfmt"
 	"locklab/internal/stat"
@@ -27,94 +23,24 @@ func (m *Modelled) Chart(f modelFigure, yTitle string) *draw.Lines {
 	for _, w := range m.workers {
 		l.Stops = append(l.Stops, draw.Stop{At: float64(w), Label: strconv.Itoa(w)})
 	}
-	l.Notes = append(l.Notes, simulatedNote)
+	l.Notes = append(l.Notes, draw.LineNote(draw.Look{Hue: draw.Blue, Dash: draw.ModelDashes[0], Marker: draw.ModelShapes[0], Hollow: true}, "simulated: dashed, hollow"))
 	if m.Any(f) {
-		l.Notes = append(l.Notes, measuredNote)
+		l.Notes = append(l.Notes, draw.GlyphNote(draw.ModelShapes[0], "measured here: filled"))
 		l.Apart, l.YTitle = true, strings.TrimPrefix(yTitle, "simulated ")
 	}
-	l.Under = m.beyond
 	if bs := m.Borders(); len(bs) > 0 {
-		l.Notes = append(l.Notes, draw.Note{Colour: draw.Shade, Text: "beyond one socket", Sample: borderSample})
+		l.Zone, l.ZoneText = bs[0], "beyond one socket"
 	}
-	byLock := make(map[string]*ModelledLock)
 	for _, x := range m.Locks {
-		byLock[x.Lock.Name] = x
 		l.Add(x.Lock.Name, x.look, func(i int) stat.Summary { return f.At(x, m.workers[i]) })
-		for _, w := range m.workers {
-			if v := f.measured(x, w); v.N > 0 && v.Median > 0 {
-				l.Also = append(l.Also, v.Median)
-			}
-		}
 	}
-	if m.Like.Simulated == ThisMachine {
-		l.Caption = func(name string) string { return m.offBy(f, byLock[name]) }
-	}
-	l.Own = func(name string) draw.Layer {
-		return func(c vgdraw.Canvas, p *plot.Plot) { m.marks(c, p, l, f, byLock[name]) }
+	for _, x := range m.Locks {
+		l.AddTo(x.Lock.Name, "measured", draw.Look{Hue: x.look.Hue, Strong: x.look.Strong, Marker: draw.ModelShapes[0], Loose: true}, func(i int) stat.Summary {
+			return f.measured(x, m.workers[i])
+		})
 	}
 	return l
 }
-
-// offBy compares the model's figure for x with the measured one, at the most workers that
-// have both; "" if there are none.
-func (m *Modelled) offBy(f modelFigure, x *ModelledLock) (text string) {
-	for _, e := range m.Errors(f) {
-		if e.Lock == x.Lock.Name {
-			text = strings.TrimSuffix(strings.TrimSuffix(ratioText(e.Ratio), "0"), ".0") + " × measured"
-		}
-	}
-	return text
-}
-
-// marks draws the measurements of x, with their intervals.
-func (m *Modelled) marks(c vgdraw.Canvas, p *plot.Plot, l *draw.Lines, f modelFigure, x *ModelledLock) {
-	as := x.look.Filled()
-	as.Marker = draw.ModelShapes[0] // each lock has its own frame
-	for i, w := range m.workers {
-		v := f.measured(x, w)
-		if v.N == 0 || !(v.Median > 0) {
-			continue
-		}
-		lo, hi := l.At(c, p, i, v.Lo), l.At(c, p, i, v.Hi)
-		c.StrokeLine2(vgdraw.LineStyle{Color: as.Hue.RGBA(), Width: vg.Points(1.4)}, lo.X, lo.Y, hi.X, hi.Y)
-		as.Mark(c, l.At(c, p, i, v.Median))
-	}
-}
-
-// beyond shades the range where workers use more than one socket, and draws a line at the
-// start of each further socket.
-func (m *Modelled) beyond(c vgdraw.Canvas, p *plot.Plot) {
-	trX, _ := p.Transforms(&c)
-	for i, b := range m.Borders() {
-		if b <= p.X.Min || b >= p.X.Max {
-			continue
-		}
-		x := trX(b)
-		if i == 0 {
-			c.FillPolygon(draw.Shade.RGBA(), draw.Rect(x, c.Min.Y, c.Max.X, c.Max.Y))
-			right := c
-			right.Min.X = x
-			draw.Gridlines(false)(right, p) // the shade covers the earlier gridlines
-		}
-		c.StrokeLine2(borderLine, x, c.Min.Y, x, c.Max.Y)
-	}
-}
-
-var borderLine = vgdraw.LineStyle{Color: draw.Axis.RGBA(), Width: vg.Points(0.7), Dashes: []vg.Length{2, 2}}
-
-func borderSample(c vgdraw.Canvas, box vg.Rectangle) {
-	c.FillPolygon(draw.Shade.RGBA(), draw.Rect(box.Min.X, box.Min.Y, box.Max.X, box.Max.Y))
-	c.StrokeLine2(borderLine, box.Min.X, box.Min.Y, box.Min.X, box.Max.Y)
-}
-
-// The marks of these charts.
-var (
-	simulatedNote = draw.LineNote(draw.Look{Hue: draw.Blue, Dash: draw.ModelDashes[0], Marker: draw.ModelShapes[0], Hollow: true}, "simulated: dashed, hollow")
-	measuredNote  = draw.Note{Text: "measured here: filled", Sample: func(c vgdraw.Canvas, box vg.Rectangle) {
-		l := draw.Look{Hue: draw.Blue, Marker: draw.ModelShapes[0]}
-		l.Mark(c, vg.Point{X: box.Max.X - 3, Y: (box.Min.Y + box.Max.Y) / 2})
-	}}
-)
 
 // A modelChart draws one question about a model's predictions for a machine.
 type modelChart struct {
