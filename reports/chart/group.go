@@ -82,15 +82,15 @@ func (g *Group) cell(lock string, w int) *Cell {
 
 // A figure is the median of a metric of a lock.
 type figure struct {
-	s *series
-	v float64
+	name string
+	v    float64
 }
 
 // figures returns the figures of m with w workers, the greatest first, without the control.
 func (g *Group) figures(w int, m *result.Metric) (out []figure) {
 	for _, s := range g.at(w) {
 		if v := s.Cells[w].Summary(m); v.N > 0 && s.Lock.Status != harness.Control {
-			out = append(out, figure{s, v.Median})
+			out = append(out, figure{s.Lock.Name, v.Median})
 		}
 	}
 	slices.SortStableFunc(out, func(a, b figure) int { return cmp.Compare(b.v, a.v) })
@@ -99,7 +99,7 @@ func (g *Group) figures(w int, m *result.Metric) (out []figure) {
 
 // of returns f as "mcs (4.1 M/s)".
 func (f figure) of(format func(v float64) string) string {
-	return fmt.Sprintf("%s (%s)", f.s.Lock.Name, format(f.v))
+	return fmt.Sprintf("%s (%s)", f.name, format(f.v))
 }
 
 func (g *Group) compared() *Group {

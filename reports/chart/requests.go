@@ -83,10 +83,10 @@ func wireAnswer(g *Group) string {
 	}
 	most, least := fs[0], fs[len(fs)-1]
 	if len(fs) == 1 {
-		return fmt.Sprintf("With %s, %s takes %s requests per acquisition.", g.unit(w), least.s.Lock.Name, numfmt.Number(least.v))
+		return fmt.Sprintf("With %s, %s takes %s requests per acquisition.", g.unit(w), least.name, numfmt.Number(least.v))
 	}
 	return fmt.Sprintf("With %s, %s takes fewest (%s requests per acquisition) and %s most (%s).",
-		g.unit(w), least.s.Lock.Name, numfmt.Number(least.v), most.s.Lock.Name, numfmt.Number(most.v))
+		g.unit(w), least.name, numfmt.Number(least.v), most.name, numfmt.Number(most.v))
 }
 
 // notified returns the notifications per acquisition of s at the most workers it was

@@ -18,7 +18,7 @@ import (
 func (m *Modelled) Chart(f modelFigure, yTitle string) *draw.Lines {
 	l := &draw.Lines{
 		XTitle: "workers, each on a hardware thread of its own (log scale)", XScale: draw.Logarithm, Place: "with",
-		Y: draw.LogScale, YTitle: yTitle, Format: numfmt.Number, Figure: f.format,
+		Y: draw.LogScale, YTitle: yTitle, Format: f.format, Figure: f.format,
 	}
 	for _, w := range m.workers {
 		l.Stops = append(l.Stops, draw.Stop{At: float64(w), Label: strconv.Itoa(w)})
@@ -60,9 +60,12 @@ const measuredDoc = " Filled mark: measured, the median of the rounds with its i
 // ModelCharts lists every chart of a model in the order of the report.
 var ModelCharts = []modelChart{
 	{"throughput", "which lock keeps its throughput as workers are added?", modelDoc, DrawModelRate, true},
-	{"handover", "how long does a hand-over take?", modelDoc + " From a release to the grant of another worker that waited already: the mean, where a measured one is the median.", drawModelHandover, true},
-	{"misses", "how many cache misses does an acquisition take?", modelDoc + " A miss is a request to the directory, of all workers together.", drawModelMisses, false},
-	{"invalidations", "how many copies does an acquisition invalidate?", modelDoc, drawModelCopies, false},
+	{"handover", "how long does a hand-over take?", modelDoc + " From a release to the grant of another worker that waited already: the mean, where a measured one is the median.",
+		least(modelHandover, "time from release to grant", "the shortest hand-over", "the longest"), true},
+	{"misses", "how many cache misses does an acquisition take?", modelDoc + " A miss is a request to the directory, of all workers together.",
+		least(modelMisses, "misses per acquisition", "the fewest misses per acquisition", "the most"), false},
+	{"invalidations", "how many copies does an acquisition invalidate?", modelDoc,
+		least(modelCopies, "invalidated copies per acquisition", "the fewest copies to invalidate per acquisition", "the most"), false},
 	{"socket", "what does a second socket cost?", "Hollow marks: simulated. Circle: the most workers that one socket holds; square: the fewest beyond it; triangle: the most on two sockets. Hand-overs on the socket and remote misses, per acquisition, are those with the most.", drawModelSocket, true},
 }
 
@@ -72,18 +75,11 @@ func DrawModelRate(m *Modelled) Picture {
 	return m.picture(l, ModelRate, "the highest throughput", "the lowest", func(a, b float64) int { return cmp.Compare(b, a) })
 }
 
-func drawModelHandover(m *Modelled) Picture {
-	l := m.Chart(modelHandover, "simulated time from release to grant (log scale)")
-	l.Format = numfmt.Nanos
-	return m.picture(l, modelHandover, "the shortest hand-over", "the longest", cmp.Compare[float64])
-}
-
-func drawModelMisses(m *Modelled) Picture {
-	return m.picture(m.Chart(modelMisses, "simulated misses per acquisition (log scale)"), modelMisses, "the fewest misses per acquisition", "the most", cmp.Compare[float64])
-}
-
-func drawModelCopies(m *Modelled) Picture {
-	return m.picture(m.Chart(modelCopies, "simulated invalidated copies per acquisition (log scale)"), modelCopies, "the fewest copies to invalidate per acquisition", "the most", cmp.Compare[float64])
+// least returns the function that draws f, of which less is better.
+func least(f modelFigure, yTitle, best, worst string) func(m *Modelled) Picture {
+	return func(m *Modelled) Picture {
+		return m.picture(m.Chart(f, "simulated "+yTitle+" (log scale)"), f, best, worst, cmp.Compare[float64])
+	}
 }
 
 // picture returns l with an answer that names the best and the worst lock by f at the most
@@ -93,23 +89,18 @@ func (m *Modelled) picture(l *draw.Lines, f modelFigure, best, worst string, bet
 		return nothing("%s It has no such figure.", m.Warning())
 	}
 	w := m.Crowd()
-	type got struct {
-		name  string
-		value float64
-	}
-	var gs []got
+	var fs []figure
 	for _, x := range m.Locks {
 		if v := f.At(x, w); v.N > 0 && !Unsound(x.Lock.Status) && (v.Median > 0 || f.metric == nil) {
-			gs = append(gs, got{x.Lock.Name, v.Median})
+			fs = append(fs, figure{x.Lock.Name, v.Median})
 		}
 	}
-	slices.SortStableFunc(gs, func(a, b got) int { return better(a.value, b.value) })
+	slices.SortStableFunc(fs, func(a, b figure) int { return better(a.v, b.v) })
 	answer := m.Warning()
-	if len(gs) > 0 {
-		answer += fmt.Sprintf(" With %s the model expects %s of %s (%s)", numfmt.Plural(w, "worker"), best, gs[0].name, f.format(gs[0].value))
-		if len(gs) > 1 {
-			end := gs[len(gs)-1]
-			answer += fmt.Sprintf(" and %s of %s (%s)", worst, end.name, f.format(end.value))
+	if n := len(fs) - 1; n >= 0 {
+		answer += fmt.Sprintf(" With %s the model expects %s of %s", numfmt.Plural(w, "worker"), best, fs[0].of(f.format))
+		if n > 0 {
+			answer += fmt.Sprintf(" and %s of %s", worst, fs[n].of(f.format))
 		}
 		answer += "."
 	}
