@@ -42,10 +42,7 @@ type changesFrame struct {
 // other.
 func ChangesFrames(h *judge.History, ss []*judge.HistorySeries) (out []*changesFrame) {
 	for _, s := range ss {
-		f := &changesFrame{HistorySeries: s, site: h.Sites[s.Site], hue: draw.Ink, machine: len(h.Sites) > 1}
-		if hue, known := Hues[s.Lock.Family]; known {
-			f.hue = hue
-		}
+		f := &changesFrame{HistorySeries: s, site: h.Sites[s.Site], hue: hueOf(s.Lock.Family), machine: len(h.Sites) > 1}
 		f.Lo, f.Hi = f.reach()
 		out = append(out, f)
 	}

@@ -112,10 +112,8 @@ func (g *Group) unit(n int) string { return numfmt.Plural(n, "worker") }
 
 // Largest returns the group of closed loops with the most cases of one kind, or nil.
 func Largest(gs []*Group, remote bool) *Group {
-	for _, g := range gs {
-		if g.Remote == remote && !g.Open() {
-			return g
-		}
+	if i := slices.IndexFunc(gs, func(g *Group) bool { return g.Remote == remote && !g.Open() }); i >= 0 {
+		return gs[i]
 	}
 	return nil
 }
@@ -126,10 +124,8 @@ func Anchored(gs []*Group, remote bool) *Group {
 	if g := Largest(gs, remote); g != nil {
 		return g
 	}
-	for _, g := range gs {
-		if g.Remote == remote {
-			return g
-		}
+	if i := slices.IndexFunc(gs, func(g *Group) bool { return g.Remote == remote }); i >= 0 {
+		return gs[i]
 	}
 	return nil
 }
