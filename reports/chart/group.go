@@ -102,6 +102,20 @@ func (f figure) of(format func(v float64) string) string {
 	return fmt.Sprintf("%s (%s)", f.name, format(f.v))
 }
 
+// extremes compares the first and the last of fs, which are not empty: "mcs has the highest
+// rate (4 M/s), twice that of tas, the lowest (2 M/s)".
+func extremes(fs []figure, most, least string, format func(v float64) string) string {
+	end := fs[len(fs)-1]
+	text := fmt.Sprintf("%s has %s (%s)", fs[0].name, most, format(fs[0].v))
+	switch {
+	case len(fs) == 1:
+		return text
+	case end.v > 0:
+		return fmt.Sprintf("%s, %s that of %s, %s (%s)", text, numfmt.Times(fs[0].v/end.v), end.name, least, format(end.v))
+	}
+	return fmt.Sprintf("%s, %s has %s (%s)", text, end.name, least, format(end.v))
+}
+
 func (g *Group) compared() *Group {
 	c := *g
 	c.Locks = slices.DeleteFunc(slices.Clone(g.Locks), func(s *series) bool { return s.Lock.Status == harness.Control })

@@ -61,30 +61,30 @@ const measuredDoc = " Filled mark: measured, the median of the rounds with its i
 var ModelCharts = []modelChart{
 	{"throughput", "which lock keeps its throughput as workers are added?", modelDoc, DrawModelRate, true},
 	{"handover", "how long does a hand-over take?", modelDoc + " From a release to the grant of another worker that waited already: the mean, where a measured one is the median.",
-		least(modelHandover, "time from release to grant", "the shortest hand-over", "the longest"), true},
+		drawModel(modelHandover, "time from release to grant", "the longest hand-over", "the shortest"), true},
 	{"misses", "how many cache misses does an acquisition take?", modelDoc + " A miss is a request to the directory, of all workers together.",
-		least(modelMisses, "misses per acquisition", "the fewest misses per acquisition", "the most"), false},
+		drawModel(modelMisses, "misses per acquisition", "the most misses per acquisition", "the fewest"), false},
 	{"invalidations", "how many copies does an acquisition invalidate?", modelDoc,
-		least(modelCopies, "invalidated copies per acquisition", "the fewest copies to invalidate per acquisition", "the most"), false},
+		drawModel(modelCopies, "invalidated copies per acquisition", "the most copies to invalidate per acquisition", "the fewest"), false},
 	{"socket", "what does a second socket cost?", "Hollow marks: simulated. Circle: the most workers that one socket holds; square: the fewest beyond it; triangle: the most on two sockets. Hand-overs on the socket and remote misses, per acquisition, are those with the most.", drawModelSocket, true},
 }
 
 func DrawModelRate(m *Modelled) Picture {
 	l := m.Chart(ModelRate, "simulated acquisitions per second (log scale)")
 	l.Format = numfmt.SI
-	return m.picture(l, ModelRate, "the highest throughput", "the lowest", func(a, b float64) int { return cmp.Compare(b, a) })
+	return m.picture(l, ModelRate, "the highest throughput", "the lowest")
 }
 
-// least returns the function that draws f, of which less is better.
-func least(f modelFigure, yTitle, best, worst string) func(m *Modelled) Picture {
+// drawModel returns the function that draws f.
+func drawModel(f modelFigure, yTitle, most, least string) func(m *Modelled) Picture {
 	return func(m *Modelled) Picture {
-		return m.picture(m.Chart(f, "simulated "+yTitle+" (log scale)"), f, best, worst, cmp.Compare[float64])
+		return m.picture(m.Chart(f, "simulated "+yTitle+" (log scale)"), f, most, least)
 	}
 }
 
-// picture returns l with an answer that names the best and the worst lock by f at the most
-// workers.
-func (m *Modelled) picture(l *draw.Lines, f modelFigure, best, worst string, better func(a, b float64) int) Picture {
+// picture returns l with an answer that names the locks with the most and the least of f at
+// the most workers.
+func (m *Modelled) picture(l *draw.Lines, f modelFigure, most, least string) Picture {
 	if len(l.Lines) == 0 {
 		return nothing("%s It has no such figure.", m.Warning())
 	}
@@ -95,14 +95,10 @@ func (m *Modelled) picture(l *draw.Lines, f modelFigure, best, worst string, bet
 			fs = append(fs, figure{x.Lock.Name, v.Median})
 		}
 	}
-	slices.SortStableFunc(fs, func(a, b figure) int { return better(a.v, b.v) })
+	slices.SortStableFunc(fs, func(a, b figure) int { return cmp.Compare(b.v, a.v) })
 	answer := m.Warning()
-	if n := len(fs) - 1; n >= 0 {
-		answer += fmt.Sprintf(" With %s the model expects %s of %s", numfmt.Plural(w, "worker"), best, fs[0].of(f.format))
-		if n > 0 {
-			answer += fmt.Sprintf(" and %s of %s", worst, fs[n].of(f.format))
-		}
-		answer += "."
+	if len(fs) > 0 {
+		answer += fmt.Sprintf(" The model expects with %s: %s.", numfmt.Plural(w, "worker"), extremes(fs, most, least, f.format))
 	}
 	if text := m.ErrorText(f); text != "" {
 		answer += " " + text
