@@ -42,10 +42,7 @@ type changesFrame struct {
 // other.
 func ChangesFrames(h *judge.History, ss []*judge.HistorySeries) (out []*changesFrame) {
 	for _, s := range ss {
-		f := &changesFrame{HistorySeries: s, site: h.Sites[s.Site], hue: draw.Ink, machine: len(h.Sites) > 1}
-		if hue, known := Hues[s.Lock.Family]; known {
-			f.hue = hue
-		}
+		f := &changesFrame{HistorySeries: s, site: h.Sites[s.Site], hue: hueOf(s.Lock.Family), machine: len(h.Sites) > 1}
 		f.Lo, f.Hi = f.reach()
 		out = append(out, f)
 	}
@@ -227,25 +224,21 @@ func (f *changesFrame) axes(b vgdraw.Canvas, x func(float64) vg.Length, y func(f
 
 // labelled returns the runs in order of priority for commit labels.
 func (f *changesFrame) labelled() (out []int) {
-	add := func(i int) {
-		if i >= 0 && i < len(f.Points) && !slices.Contains(out, i) {
-			out = append(out, i)
-		}
-	}
+	var all, odd []int
 	for _, c := range f.Changes {
-		add(c.At)
+		out = append(out, c.At)
 	}
-	add(0)
-	add(len(f.Points) - 1)
 	for i, p := range f.Points {
-		if p.Off != "" || p.Broke {
-			add(i)
+		if all = append(all, i); p.Off != "" || p.Broke {
+			odd = append(odd, i)
 		}
 	}
-	for i := range f.Points {
-		add(i)
-	}
-	return out
+	seen := make(map[int]bool)
+	return slices.DeleteFunc(slices.Concat(out, []int{0, len(f.Points) - 1}, odd, all), func(i int) bool {
+		twice := seen[i]
+		seen[i] = true
+		return twice || i >= len(f.Points)
+	})
 }
 
 // levels draws the runs between two changes as one level.

@@ -32,30 +32,29 @@ func (d *Contention) Picture() Picture {
 		at   map[float64]stat.Summary
 	}
 	var parts []part
-	seen := make(map[float64]bool)
 	for k, x := range d.locks {
-		for i, trip := range d.trips {
-			look := draw.Look{Hue: x.look.Hue, Strong: true, Marker: draw.ModelShapes[k%len(draw.ModelShapes)]}
-			measured := part{x.Lock.Name, look, make(map[float64]stat.Summary)}
-			if i == 0 {
-				for _, p := range x.fitted.Points {
-					measured.at[float64(p.Contenders)] = p.Rate
-					l.Zone = max(l.Zone, float64(p.Contenders))
-				}
+		look := draw.Look{Hue: x.look.Hue, Strong: true, Marker: draw.ModelShapes[k%len(draw.ModelShapes)]}
+		measured := make(map[float64]stat.Summary)
+		for _, p := range x.fitted.Points {
+			measured[float64(p.Contenders)] = p.Rate
+			l.Zone = max(l.Zone, float64(p.Contenders))
+		}
+		parts = append(parts, part{x.Lock.Name, look, measured})
+		look.Hollow, look.Dash = true, draw.ModelDashes[0]
+		for _, trip := range d.trips {
+			name := x.Lock.Name
+			if trip > 0 {
+				name += " at " + trip.String()
 			}
-			look.Hollow, look.Dash = true, draw.ModelDashes[0]
-			computed := part{x.Lock.Name + ", computed", look, x.computed(d.Asked, trip)}
-			if i > 0 {
-				computed.name = x.Lock.Name + " at " + trip.String() + ", computed"
-			}
-			for _, p := range []part{measured, computed} {
-				if len(p.at) > 0 && len(parts) < mostContenderLines {
-					parts = append(parts, p)
-				}
-				for n := range p.at {
-					seen[n] = true
-				}
-			}
+			parts = append(parts, part{name + ", computed", look, x.computed(d.Asked, trip)})
+		}
+	}
+	parts = slices.DeleteFunc(parts, func(p part) bool { return len(p.at) == 0 })
+	parts = parts[:min(len(parts), mostContenderLines)]
+	seen := make(map[float64]bool)
+	for _, p := range parts {
+		for n := range p.at {
+			seen[n] = true
 		}
 	}
 	for _, n := range slices.Sorted(maps.Keys(seen)) {

@@ -1,6 +1,8 @@
 package chart
 
 import (
+	vgdraw "gonum.org/v1/plot/vg/draw"
+
 	"cmp"
 	"fmt"
 	"math"
@@ -14,10 +16,7 @@ import (
 	"locklab/reports/draw"
 )
 
-const (
-	forestDoc = "Mark: the rate with the setting over the rate with the default, of the same round, median of the rounds; bar: its interval at 95 % for all locks of a setting together (Bonferroni), or the range of the rounds where they are too few for that. A bar that ends at the frame goes on. Pale: not apart from no effect. Hue: family; thin: a lock that is kept to show a bug."
-	amountDoc = "Line: median of the rounds; band: its 95 % order-statistic interval, or the range of the rounds if there are fewer than six. The values stand evenly spaced. Hue: family; marker: lock; thin: a lock that is kept to show a bug. In the answer and the table, intervals hold at 95 % for all locks of a value together (Bonferroni)."
-)
+const effectDoc = "Mark: the rate with the setting over the rate with the default, of the same round, median of the rounds; bar: its interval at 95 % for all locks of a setting together (Bonferroni), or the range of the rounds if they are too few for that. A bar that ends at the frame continues. Pale: not apart from no effect. Hue: family; thin: a lock that is kept to show a bug."
 
 // drawEffect returns the draw function for a chart of d.
 func drawEffect(d *dimension) func(g *Group) Picture {
@@ -27,13 +26,7 @@ func drawEffect(d *dimension) func(g *Group) Picture {
 			return nothing("This run has one value of %s only; a run with %s shows what another one changes.", d.Name, d.Flag)
 		}
 		w := s.crowd()
-		pic := s.forest
-		if d.ordered {
-			pic = s.amounts
-		}
-		p := pic(w)
-		p.Load = cmp.Or(s.context, "the same")
-		return p
+		return Picture{Answer: s.answer(w), Load: cmp.Or(s.context, "the same"), Picture: s.intervals(w), Numbers: s.table(), Data: s.source(s.columns(w)...)}
 	}
 }
 
@@ -143,49 +136,78 @@ func (e effect) verdict() string {
 	return fmt.Sprintf("n = %d", e.N)
 }
 
-// amounts draws the rates with w workers over the values of a numeric setting.
-func (s *sweep) amounts(w int) Picture {
-	l := &draw.Lines{Place: "at", Y: draw.LogScale, Format: numfmt.SI, Figure: numfmt.PerSecond,
-		XTitle: strings.TrimPrefix(s.Name, "the ") + " (values evenly spaced)",
-		YTitle: fmt.Sprintf("%s with %s (log scale)", s.unit(w), numfmt.Plural(w, "worker"))}
-	for i, v := range s.settings {
-		l.Stops = append(l.Stops, draw.Stop{At: float64(i), Label: v.label})
-	}
-	for _, x := range s.groups[s.base].at(w) {
-		if !slices.ContainsFunc(s.All(w), func(e effect) bool { return e.S == x }) {
-			continue
+// settingMarks are the marks of the settings in a row.
+var settingMarks = []vgdraw.GlyphDrawer{vgdraw.CircleGlyph{}, vgdraw.BoxGlyph{}, vgdraw.PyramidGlyph{}, vgdraw.RingGlyph{}, vgdraw.SquareGlyph{}, vgdraw.TriangleGlyph{}, vgdraw.PlusGlyph{}}
+
+// columns returns the numbers of workers that a chart of s shows: the fewest, one worker per
+// processor, and w.
+func (s *sweep) columns(w int) (out []int) {
+	for _, n := range s.workers {
+		if n <= w && (n == s.workers[0] || n == w || !s.remote && n == s.cpus) {
+			out = append(out, n)
 		}
-		l.Add(x.Lock.Name, x.look, func(i int) stat.Summary { return s.groups[i].cell(x.Lock.Name, w).Summary(s.metric(w)) })
 	}
-	if len(l.Lines) == 0 {
-		return s.forest(w)
-	}
-	return ofLines(l, s.answer(w)+reach(l, s.Word), s.table(), s.source(w))
+	return out
 }
 
-// reach describes the spread of the locks at both ends of the axis.
-func reach(l *draw.Lines, word string) string {
-	at := func(i int) float64 {
-		lo, hi := math.Inf(1), 0.0
-		for _, ln := range l.Lines {
-			for _, p := range ln.Points {
-				if p.Stop == i {
-					lo, hi = min(lo, p.Median), max(hi, p.Median)
-				}
+// intervals draws the effects around "no effect": one row per lock, one panel per number of
+// workers. The greatest effect with w workers is first.
+func (s *sweep) intervals(w int) draw.Picture {
+	rank := make(map[*series]float64)
+	var locks []*series
+	all := []draw.Mark{{Mid: 1, Lo: 1, Hi: 1}}
+	for _, n := range s.columns(w) {
+		for _, e := range s.All(n) {
+			all = append(all, s.mark(e))
+			if _, seen := rank[e.S]; !seen {
+				locks, rank[e.S] = append(locks, e.S), 1
+			}
+			if n == w && math.Abs(math.Log(e.Median)) > math.Abs(math.Log(rank[e.S])) {
+				rank[e.S] = e.Median
 			}
 		}
-		return hi / lo
 	}
-	last := len(l.Stops) - 1
-	a, b := at(0), at(last)
-	if len(l.Lines) < 2 || !(a >= 1) || !(b >= 1) {
-		return ""
+	slices.SortStableFunc(locks, func(a, b *series) int {
+		return cmp.Or(cmp.Compare(rank[b], rank[a]), a.look.Compare(b.look))
+	})
+	r := draw.Rows{Title: fmt.Sprintf("rate with the setting ÷ rate with %s, in the same round (log scale)", s.full(s.base))}
+	for i := range s.settings {
+		if i != s.base {
+			r.Notes = append(r.Notes, draw.GlyphNote(s.shape(i), s.full(i)))
+		}
 	}
-	return fmt.Sprintf(" With %s=%s the fastest lock has %s the rate of the slowest, with %s=%s %s.",
-		word, l.Stops[0].Label, numfmt.Times(a), word, l.Stops[last].Label, numfmt.Times(b))
+	lo, hi := draw.Reach(all)
+	lo, hi = draw.LogRange(lo, hi)
+	for _, n := range s.columns(w) {
+		title := numfmt.Plural(n, "worker")
+		if !s.remote && s.cpus > 0 && n > s.cpus {
+			title += " on " + numfmt.Plural(s.cpus, "CPU")
+		}
+		r.Panels = append(r.Panels, draw.Scaled{Title: title, Lo: lo, Hi: hi, Log: true, Line: 1, Format: func(v float64) string { return numfmt.Number(v) + "×" }})
+	}
+	for _, x := range locks {
+		row := draw.Row{Name: x.Lock.Name, Look: x.look}
+		for _, n := range s.columns(w) {
+			var marks []draw.Mark
+			for _, e := range s.All(n) {
+				if e.S == x {
+					marks = append(marks, s.mark(e))
+				}
+			}
+			row.Marks = append(row.Marks, marks)
+		}
+		r.Rows = append(r.Rows, row)
+	}
+	return r.Drawn()
 }
 
-// forest draws the effects of settings side by side.
-func (s *sweep) forest(w int) Picture {
-	return Picture{Answer: s.answer(w), Picture: s.intervals(w), Numbers: s.table(), Data: s.source(s.columns(w)...)}
+func (s *sweep) shape(setting int) vgdraw.GlyphDrawer {
+	if setting > s.base {
+		setting--
+	}
+	return settingMarks[setting%len(settingMarks)]
+}
+
+func (s *sweep) mark(e effect) draw.Mark {
+	return draw.Mark{Mid: e.Median, Lo: e.Lo, Hi: e.Hi, Shape: s.shape(e.setting), Pale: !e.Apart()}
 }

@@ -21,11 +21,7 @@ var (
 )
 
 func effectOf(name, title string, d *dimension) *Chart {
-	c := &Chart{Name: name, Title: title, Doc: forestDoc, Varies: d, Draw: drawEffect(d)}
-	if d.ordered {
-		c.Doc = amountDoc
-	}
-	return c
+	return &Chart{Name: name, Title: title, Doc: effectDoc, Varies: d, Draw: drawEffect(d)}
 }
 
 // both returns c for local locks, and for distributed locks under another title.

@@ -82,15 +82,15 @@ func (g *Group) cell(lock string, w int) *Cell {
 
 // A figure is the median of a metric of a lock.
 type figure struct {
-	s *series
-	v float64
+	name string
+	v    float64
 }
 
 // figures returns the figures of m with w workers, the greatest first, without the control.
 func (g *Group) figures(w int, m *result.Metric) (out []figure) {
 	for _, s := range g.at(w) {
 		if v := s.Cells[w].Summary(m); v.N > 0 && s.Lock.Status != harness.Control {
-			out = append(out, figure{s, v.Median})
+			out = append(out, figure{s.Lock.Name, v.Median})
 		}
 	}
 	slices.SortStableFunc(out, func(a, b figure) int { return cmp.Compare(b.v, a.v) })
@@ -99,7 +99,21 @@ func (g *Group) figures(w int, m *result.Metric) (out []figure) {
 
 // of returns f as "mcs (4.1 M/s)".
 func (f figure) of(format func(v float64) string) string {
-	return fmt.Sprintf("%s (%s)", f.s.Lock.Name, format(f.v))
+	return fmt.Sprintf("%s (%s)", f.name, format(f.v))
+}
+
+// extremes compares the first and the last of fs, which are not empty: "mcs has the highest
+// rate (4 M/s), twice that of tas, the lowest (2 M/s)".
+func extremes(fs []figure, most, least string, format func(v float64) string) string {
+	end := fs[len(fs)-1]
+	text := fmt.Sprintf("%s has %s (%s)", fs[0].name, most, format(fs[0].v))
+	switch {
+	case len(fs) == 1:
+		return text
+	case end.v > 0:
+		return fmt.Sprintf("%s, %s that of %s, %s (%s)", text, numfmt.Times(fs[0].v/end.v), end.name, least, format(end.v))
+	}
+	return fmt.Sprintf("%s, %s has %s (%s)", text, end.name, least, format(end.v))
 }
 
 func (g *Group) compared() *Group {
@@ -112,10 +126,8 @@ func (g *Group) unit(n int) string { return numfmt.Plural(n, "worker") }
 
 // Largest returns the group of closed loops with the most cases of one kind, or nil.
 func Largest(gs []*Group, remote bool) *Group {
-	for _, g := range gs {
-		if g.Remote == remote && !g.Open() {
-			return g
-		}
+	if i := slices.IndexFunc(gs, func(g *Group) bool { return g.Remote == remote && !g.Open() }); i >= 0 {
+		return gs[i]
 	}
 	return nil
 }
@@ -126,10 +138,8 @@ func Anchored(gs []*Group, remote bool) *Group {
 	if g := Largest(gs, remote); g != nil {
 		return g
 	}
-	for _, g := range gs {
-		if g.Remote == remote {
-			return g
-		}
+	if i := slices.IndexFunc(gs, func(g *Group) bool { return g.Remote == remote }); i >= 0 {
+		return gs[i]
 	}
 	return nil
 }

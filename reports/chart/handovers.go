@@ -35,16 +35,7 @@ func handoverAnswer(g *Group) string {
 	if len(fs) == 0 {
 		return fmt.Sprintf("With %s, no lock was handed over.", g.unit(w))
 	}
-	most, least := fs[0], fs[len(fs)-1]
-	text := fmt.Sprintf("With %s, %s is handed over most often (%s)", g.unit(w), most.s.Lock.Name, numfmt.PerSecond(most.v))
-	switch {
-	case len(fs) == 1:
-	case least.v > 0:
-		text += fmt.Sprintf(", %s as often as %s, the least (%s)", numfmt.Times(most.v/least.v), least.s.Lock.Name, numfmt.PerSecond(least.v))
-	default:
-		text += fmt.Sprintf("; %s is not handed over at all", least.s.Lock.Name)
-	}
-	return text + "."
+	return fmt.Sprintf("With %s, %s.", g.unit(w), extremes(fs, "the most hand-overs", "the fewest", numfmt.PerSecond))
 }
 
 // retaken names the lock whose owner takes it back most often, if in more than half of the

@@ -83,25 +83,18 @@ func (s *Story) frame() {
 	if s.to <= s.from {
 		s.to = s.from + int64(time.Millisecond)
 	}
-	for _, h := range s.Holds {
-		if !slices.Contains(s.lanes, h.Worker) && h.Acquired <= s.to && h.Releasing >= s.from {
-			s.lanes = append(s.lanes, h.Worker)
-		}
-	}
-	var idle []int
-	for _, e := range s.history {
-		if e.Worker < 0 || slices.Contains(s.lanes, e.Worker) || e.At < s.from || e.At > s.to {
-			continue
-		}
-		if e.Kind == oracle.Asked || e.Kind == oracle.Tried || e.Kind == oracle.Failed || e.Kind == oracle.Refused {
-			idle = append(idle, e.Worker)
-			continue
-		}
-		s.lanes = append(s.lanes, e.Worker)
-	}
-	for _, w := range idle {
-		if !slices.Contains(s.lanes, w) {
+	add := func(w int, at bool) {
+		if w >= 0 && at && !slices.Contains(s.lanes, w) {
 			s.lanes = append(s.lanes, w)
+		}
+	}
+	for _, h := range s.Holds {
+		add(h.Worker, h.Acquired <= s.to && h.Releasing >= s.from)
+	}
+	for _, idle := range []bool{false, true} { // workers that only ask come last
+		for _, e := range s.history {
+			asks := e.Kind == oracle.Asked || e.Kind == oracle.Tried || e.Kind == oracle.Failed || e.Kind == oracle.Refused
+			add(e.Worker, asks == idle && e.At >= s.from && e.At <= s.to)
 		}
 	}
 	if n := len(s.lanes); n > mostLanes {
@@ -218,7 +211,8 @@ func (s *Story) body(c vgdraw.Canvas) error {
 	s.waits(c, x, middle)
 	s.holds(c, x, middle)
 	s.marks(c, x, middle)
-	historyLegend(c)
+	c.Max.Y = c.Min.Y + 16
+	draw.DrawNotes(c, historyNotes)
 	return nil
 }
 
@@ -257,12 +251,12 @@ func (s *Story) faults(c, field vgdraw.Canvas, x func(int64) vg.Length) {
 		st := draw.Typeset(8.5, hue, vgdraw.XLeft, vgdraw.YCenter)
 		text = draw.Shorten(st, text, 260)
 		at := x(e.At)
-		c.StrokeLine2(vgdraw.LineStyle{Color: hue.RGBA(), Width: vg.Points(1), Dashes: []vg.Length{3, 2}}, at, field.Min.Y, at, field.Max.Y+2)
+		c.StrokeLine2(faultStyle(hue), at, field.Min.Y, at, field.Max.Y+2)
 		left := min(at+3, c.Max.X-st.Width(text)*spare)
 		for row := range ends {
 			if left > ends[row] {
 				y := field.Max.Y + (vg.Length(row)+0.5)*faultLine
-				c.StrokeLine2(vgdraw.LineStyle{Color: hue.RGBA(), Width: vg.Points(1), Dashes: []vg.Length{3, 2}}, at, field.Max.Y, at, y)
+				c.StrokeLine2(faultStyle(hue), at, field.Max.Y, at, y)
 				c.FillText(st, vg.Point{X: left, Y: y + draw.Lift}, text)
 				ends[row] = left + st.Width(text) + 8
 				break
@@ -325,7 +319,11 @@ func (s *Story) marks(c vgdraw.Canvas, x func(int64) vg.Length, middle map[int]v
 				word(e, tokenName(e.Token), draw.Muted)
 			}
 		case oracle.Wrote:
-			writeMark(c, vg.Point{X: x(e.At), Y: y - laneBar/2 - 5}, e.Taken)
+			st := vgdraw.GlyphStyle{Color: draw.Ink.RGBA(), Radius: 3, Shape: vgdraw.PyramidGlyph{}}
+			if !e.Taken {
+				st.Color, st.Shape = draw.Rust.RGBA(), vgdraw.CrossGlyph{}
+			}
+			c.DrawGlyphNoClip(st, vg.Point{X: x(e.At), Y: y - laneBar/2 - 5})
 		case oracle.Told:
 			tick(draw.Ink)
 			word(e, "told", draw.Ink)
@@ -348,39 +346,21 @@ func tokenName(token uint64) string {
 	return "#" + text
 }
 
-// writeMark draws a write, accepted or refused.
-func writeMark(c vgdraw.Canvas, at vg.Point, taken bool) {
-	st := vgdraw.GlyphStyle{Color: draw.Ink.RGBA(), Radius: 3, Shape: vgdraw.PyramidGlyph{}}
-	if !taken {
-		st = vgdraw.GlyphStyle{Color: draw.Rust.RGBA(), Radius: 3, Shape: vgdraw.CrossGlyph{}}
-	}
-	c.DrawGlyphNoClip(st, at)
+// historyNotes explain the marks.
+var historyNotes = []draw.Note{
+	{Colour: draw.Axis, Line: true, Text: "waits"}, {Colour: draw.Blue, Text: "holds"}, {Colour: draw.Rust, Text: "two hold"},
+	draw.GlyphNote(vgdraw.PyramidGlyph{}, "write taken"), draw.GlyphNote(vgdraw.CrossGlyph{}, "write refused"),
+	upright("told that it is lost", vgdraw.LineStyle{Color: draw.Ink.RGBA(), Width: vg.Points(1.6)}), upright("fault", faultStyle(draw.Rust)),
 }
 
-// historyLegend draws the legend under the axis.
-func historyLegend(c vgdraw.Canvas) {
-	st := draw.Typeset(8.5, draw.Ink, vgdraw.XLeft, vgdraw.YCenter)
-	x, y := c.Min.X+laneNames, c.Min.Y+10
-	for _, k := range []struct {
-		text string
-		draw func()
-	}{
-		{"waits", func() {
-			c.StrokeLine2(vgdraw.LineStyle{Color: draw.Axis.RGBA(), Width: vg.Points(1.2)}, x, y, x+14, y)
-		}},
-		{"holds", func() { c.FillPolygon(draw.Blue.RGBA(), draw.Rect(x, y-laneBar/2, x+14, y+laneBar/2)) }},
-		{"two hold", func() { c.FillPolygon(draw.Rust.RGBA(), draw.Rect(x, y-laneBar/2, x+14, y+laneBar/2)) }},
-		{"write taken", func() { writeMark(c, vg.Point{X: x + 9, Y: y}, true) }},
-		{"write refused", func() { writeMark(c, vg.Point{X: x + 9, Y: y}, false) }},
-		{"told that it is lost", func() {
-			c.StrokeLine2(vgdraw.LineStyle{Color: draw.Ink.RGBA(), Width: vg.Points(1.6)}, x+9, y-laneBar/2-1, x+9, y+laneBar/2+1)
-		}},
-		{"fault", func() {
-			c.StrokeLine2(vgdraw.LineStyle{Color: draw.Rust.RGBA(), Width: vg.Points(1), Dashes: []vg.Length{3, 2}}, x+9, y-laneBar/2-2, x+9, y+laneBar/2+2)
-		}},
-	} {
-		k.draw()
-		c.FillText(st, vg.Point{X: x + 18, Y: y + draw.Lift}, k.text)
-		x += 18 + st.Width(k.text) + 18
-	}
+// upright explains an upright line.
+func upright(text string, st vgdraw.LineStyle) draw.Note {
+	return draw.Note{Text: text, Sample: func(c vgdraw.Canvas, box vg.Rectangle) {
+		x := box.Max.X - 4
+		c.StrokeLine2(st, x, box.Min.Y-2, x, box.Max.Y+2)
+	}}
+}
+
+func faultStyle(hue draw.Token) vgdraw.LineStyle {
+	return vgdraw.LineStyle{Color: hue.RGBA(), Width: vg.Points(1), Dashes: []vg.Length{3, 2}}
 }

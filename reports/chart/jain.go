@@ -64,7 +64,7 @@ func jainAnswer(g *Group, m *result.Metric) string {
 	var names []string
 	for _, f := range all {
 		if f.v >= fair {
-			names = append(names, f.s.Lock.Name)
+			names = append(names, f.name)
 		}
 	}
 	slices.Sort(names)

@@ -147,13 +147,12 @@ func (s *loadSweep) fill(closed *Group) {
 			l.Cells[i] = x.Cells[s.workers]
 		}
 	}
-	if closed != nil {
-		for _, x := range closed.at(s.workers) {
-			if l := byName[x.Lock.Name]; l != nil {
-				if v := x.Cells[s.workers].Summary(result.Throughput).Median; v > 0 && v < 1e12 { // otherwise it is damage
-					l.closed = v
-				}
-			}
+	for name, l := range byName {
+		if closed == nil {
+			break
+		}
+		if v := closed.cell(name, s.workers).Summary(result.Throughput).Median; v > 0 && v < 1e12 { // otherwise it is damage
+			l.closed = v
 		}
 	}
 	slices.SortFunc(s.Locks, func(a, b *loadedLock) int {

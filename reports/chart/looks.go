@@ -18,6 +18,18 @@ var Hues = map[harness.Family]draw.Token{
 	harness.Peer:      draw.Ink,
 }
 
+func hueOf(f harness.Family) draw.Token {
+	if hue, known := Hues[f]; known {
+		return hue
+	}
+	return draw.Ink
+}
+
+// lookOf returns the look of lock, without its dash and marker.
+func lookOf(lock harness.Lock) draw.Look {
+	return draw.Look{Name: lock.Name, Family: slices.Index(harness.Families, lock.Family), Hue: hueOf(lock.Family), Strong: !Unsound(lock.Status) && lock.Status != harness.Control}
+}
+
 // AssignLooks gives every lock one look for all charts.
 func AssignLooks(results []*harness.Result) map[string]draw.Look {
 	locks := make(map[string]harness.Lock)
@@ -33,11 +45,7 @@ func AssignLooks(results []*harness.Result) map[string]draw.Look {
 	members := make(map[harness.Family]int)
 	for _, name := range names {
 		lock := locks[name]
-		hue, known := Hues[lock.Family]
-		if !known {
-			hue = draw.Ink
-		}
-		l := draw.Look{Name: name, Family: slices.Index(harness.Families, lock.Family), Hue: hue, Strong: !Unsound(lock.Status) && lock.Status != harness.Control}
+		l := lookOf(lock)
 		if lock.Status == harness.Control {
 			l.Hue, l.Dash, l.Marker = draw.Muted, draw.Dashes[2], vgdraw.CrossGlyph{}
 		} else {
@@ -55,12 +63,9 @@ func AssignLooks(results []*harness.Result) map[string]draw.Look {
 func modelLooks(locks []harness.Lock) map[string]draw.Look {
 	looks := make(map[string]draw.Look)
 	for i, lock := range locks {
-		hue, known := Hues[lock.Family]
-		if !known {
-			hue = draw.Ink
-		}
-		looks[lock.Name] = draw.Look{Name: lock.Name, Family: slices.Index(harness.Families, lock.Family), Hue: hue, Strong: !Unsound(lock.Status) && lock.Status != harness.Control,
-			Dash: draw.ModelDashes[i%len(draw.ModelDashes)], Marker: draw.ModelShapes[i%len(draw.ModelShapes)], Hollow: true}
+		l := lookOf(lock)
+		l.Dash, l.Marker, l.Hollow = draw.ModelDashes[i%len(draw.ModelDashes)], draw.ModelShapes[i%len(draw.ModelShapes)], true
+		looks[lock.Name] = l
 	}
 	return looks
 }

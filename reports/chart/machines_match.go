@@ -1,7 +1,6 @@
 package chart
 
 import (
-	"cmp"
 	"slices"
 	"strings"
 
@@ -52,10 +51,7 @@ func Matches(ms []Machine) (out []*Match) {
 	}
 	out = slices.DeleteFunc(out, func(x *Match) bool { return len(x.groups) < 2 })
 	slices.SortStableFunc(out, func(a, b *Match) int {
-		if a.Remote != b.Remote {
-			return map[bool]int{false: -1, true: 1}[a.Remote]
-		}
-		return 0
+		return map[bool]int{true: 1}[a.Remote] - map[bool]int{true: 1}[b.Remote]
 	})
 	return out
 }
@@ -82,19 +78,16 @@ func (x *Match) Workers() (ws []int) {
 	return slices.Compact(ws)
 }
 
-func (x *Match) cases() (n int) {
-	for _, g := range x.groups {
-		n += g.Cases
-	}
-	return n
-}
-
 // LargestMatch returns the index of the match of one kind with the most cases, or -1.
 func LargestMatch(xs []*Match, remote bool) int {
-	best := -1
+	best, most := -1, -1
 	for i, x := range xs {
-		if x.Remote == remote && (best < 0 || cmp.Compare(x.cases(), xs[best].cases()) > 0) {
-			best = i
+		n := 0
+		for _, g := range x.groups {
+			n += g.Cases
+		}
+		if x.Remote == remote && n > most {
+			best, most = i, n
 		}
 	}
 	return best

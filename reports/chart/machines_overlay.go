@@ -2,7 +2,6 @@ package chart
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -43,7 +42,7 @@ func (o overlay) Draw(x *Match) Picture {
 		o.metric = x.fairness()
 		o.yTitle = fairnessTitles(o.metric, x.Remote)
 	}
-	l := &draw.Lines{XTitle: "workers contending for one lock (log scale)", XScale: draw.Logarithm, Y: o.y, Format: o.format, Figure: o.format, YTitle: o.yTitle, Apart: true}
+	l := &draw.Lines{XTitle: "workers contending for one lock (log scale)", XScale: draw.Logarithm, Y: o.y, Format: o.format, Figure: o.format, YTitle: o.yTitle, Apart: true, Plain: true}
 	if o.y == draw.LogScale && o.metric == result.Throughput {
 		l.Format = numfmt.SI
 	}
@@ -82,20 +81,17 @@ func (o overlay) answer(x *Match) string {
 			break
 		}
 	}
+	shared := x.locks()
 	var parts []string
 	for i, m := range x.machines {
-		best, name := math.NaN(), ""
-		for _, s := range x.locks() {
-			v := x.groups[i].cell(s.Lock.Name, w).Summary(o.metric)
-			if s.Lock.Status == harness.Control || Unsound(s.Lock.Status) || v.N == 0 {
-				continue
-			}
-			if name == "" || o.most == (v.Median > best) && v.Median != best {
-				best, name = v.Median, s.Lock.Name
-			}
+		fs := slices.DeleteFunc(x.groups[i].figures(w, o.metric), func(f figure) bool {
+			return !slices.ContainsFunc(shared, func(s *series) bool { return s.Lock.Name == f.name && !Unsound(s.Lock.Status) })
+		})
+		if !o.most {
+			slices.Reverse(fs)
 		}
-		if name != "" {
-			parts = append(parts, fmt.Sprintf("on %s %s (%s)", m.Name, name, o.format(best)))
+		if len(fs) > 0 {
+			parts = append(parts, fmt.Sprintf("on %s %s", m.Name, fs[0].of(o.format)))
 		}
 	}
 	if parts == nil {

@@ -68,17 +68,15 @@ type ranking struct {
 	rows      []*ranked // fastest first
 	notes     []string  // on locks without a row
 
-	leader      *ranked // the fastest lock of the strongest class; nil without one
-	least, most float64 // of the medians above 0
+	leader *ranked // the fastest lock of the strongest class; nil without one
 }
 
 type ranked struct {
-	s          *series
-	c          *Cell
-	rate, jain stat.Summary
-	requests   stat.Summary
-	mark       RankMark
-	tag        string // the meaning of the mark in a word or two
+	s    *series
+	c    *Cell
+	rate stat.Summary
+	mark RankMark
+	tag  string // the meaning of the mark in a word or two
 }
 
 // A RankMark is the shape that marks a special lock of a ranking.
@@ -105,7 +103,7 @@ func newRanking(g *Group) *ranking {
 			absent = append(absent, x.Lock.Name)
 			continue
 		}
-		row := &ranked{s: x, c: c, rate: c.Summary(s.Metric()), jain: c.Summary(result.Jain), requests: c.Summary(result.Requests)}
+		row := &ranked{s: x, c: c, rate: c.Summary(s.Metric())}
 		if row.rate.N == 0 || !(row.rate.Median >= 0) || math.IsInf(row.rate.Median, 0) {
 			idle = append(idle, x.Lock.Name)
 			continue
@@ -115,7 +113,6 @@ func newRanking(g *Group) *ranking {
 	slices.SortStableFunc(r.rows, func(a, b *ranked) int {
 		return cmp.Or(cmp.Compare(b.rate.Median, a.rate.Median), strings.Compare(a.s.Lock.Name, b.s.Lock.Name))
 	})
-	r.measure()
 	r.setMarks()
 	r.note("broke a promise in this run", offenders(g))
 	r.note("have no rate with "+numfmt.Plural(s.Workers, "worker"), idle)
@@ -123,20 +120,16 @@ func newRanking(g *Group) *ranking {
 	return r
 }
 
-func (r *ranking) measure() {
-	for _, x := range r.rows {
-		if v := x.rate.Median; v > 0 {
-			r.most = max(r.most, v)
-			if r.least == 0 || v < r.least {
-				r.least = v
-			}
-		}
-	}
-}
-
 // log reports whether the range of rates needs a log scale: on a linear one the slowest
 // would lie on the frame.
-func (r *ranking) log() bool { return r.most > 10*r.least }
+func (r *ranking) log() bool {
+	for _, x := range slices.Backward(r.rows) {
+		if x.rate.Median > 0 {
+			return r.rows[0].rate.Median > 10*x.rate.Median
+		}
+	}
+	return false
+}
 
 // setMarks marks the recommended locks, the standard library's and the fastest peer.
 func (r *ranking) setMarks() {
@@ -204,7 +197,15 @@ func (r *ranking) unit() string {
 	return "acquisitions"
 }
 
-func (r *ranking) wait(x *ranked) string { return quoted(x.c.Waits(), 0.99, r.g.Floor()) }
+// more returns the further figures of x: its p99 wait, Jain's index and, if distributed, its
+// requests.
+func (r *ranking) more(x *ranked) []string {
+	out := []string{quoted(x.c.Waits(), 0.99, r.g.Floor()), CellText(result.Jain, x.c.Summary(result.Jain))}
+	if r.g.Remote {
+		out = append(out, CellText(result.Requests, x.c.Summary(result.Requests)))
+	}
+	return out
+}
 
 func (r *ranking) table() Table {
 	t := Table{Head: slices.Concat(Titles("lock", "workers", "rounds"), []Piece{{"per second", r.Metric()}}, Titles("interval", "p99 wait"), ByName(result.Jain))}
@@ -213,11 +214,8 @@ func (r *ranking) table() Table {
 	}
 	t.Head = append(t.Head, Titles("mark")...)
 	for _, x := range r.rows {
-		row := []string{x.s.Lock.Name, strconv.Itoa(r.Workers), strconv.Itoa(x.rate.N), CellText(r.Metric(), x.rate), interval(x.rate, numfmt.SI), r.wait(x), CellText(result.Jain, x.jain)}
-		if r.g.Remote {
-			row = append(row, CellText(result.Requests, x.requests))
-		}
-		t.Rows = append(t.Rows, append(row, cmp.Or(x.tag, numfmt.Unknown)))
+		row := []string{x.s.Lock.Name, strconv.Itoa(r.Workers), strconv.Itoa(x.rate.N), CellText(r.Metric(), x.rate), interval(x.rate, numfmt.SI)}
+		t.Rows = append(t.Rows, append(append(row, r.more(x)...), cmp.Or(x.tag, numfmt.Unknown)))
 	}
 	return t
 }

@@ -22,10 +22,7 @@ func (r *ranking) drawn() draw.Picture {
 	for _, x := range r.rows {
 		m := draw.Mark{Mid: x.rate.Median, Lo: x.rate.Lo, Hi: x.rate.Hi}
 		row := draw.Row{Tag: x.tag, Name: x.s.Lock.Name, Look: x.s.look, Strong: x.mark == ChosenMark,
-			Figures: []string{numfmt.PerSecond(x.rate.Median), r.wait(x), CellText(result.Jain, x.jain)}}
-		if r.g.Remote {
-			row.Figures = append(row.Figures, CellText(result.Requests, x.requests))
-		}
+			Figures: append([]string{numfmt.PerSecond(x.rate.Median)}, r.more(x)...)}
 		if x.mark != PlainMark {
 			m.Shape, m.Radius = RankShape(x.mark), 3.6
 			row.Sign = m.Shape
@@ -38,11 +35,7 @@ func (r *ranking) drawn() draw.Picture {
 	if l := r.leader; l != nil && l.rate.Median > 0 {
 		margin := r.g.Run.Manifest.PracticalMargin()
 		out.Panels[0].Band = [2]float64{l.rate.Median / (1 + margin), l.rate.Median * (1 + margin)}
-		name := []rune(l.s.Lock.Name)
-		if len(name) > 24 {
-			name = append(name[:23], '…')
-		}
-		out.Notes = append(out.Notes, draw.Note{Colour: draw.Warm, Text: fmt.Sprintf("within %s of %s, the leader", numfmt.Percent(100*margin), string(name))})
+		out.Notes = append(out.Notes, draw.Note{Colour: draw.Warm, Text: fmt.Sprintf("within %s of %s, the leader", numfmt.Percent(100*margin), Short(l.s.Lock.Name, 24))})
 	}
 	if r.log() {
 		out.Title += " (log scale: they differ more than tenfold)"
@@ -57,7 +50,7 @@ func (r *ranking) scale(marks []draw.Mark) draw.Scaled {
 	if r.log() {
 		s.Log = true
 		s.Lo, s.Hi = draw.LogRange(lo, hi)
-	} else if r.most == 0 {
+	} else if r.rows[0].rate.Median == 0 {
 		s.Hi = 1
 	}
 	return s

@@ -81,12 +81,7 @@ func wireAnswer(g *Group) string {
 	if len(fs) == 0 {
 		return fmt.Sprintf("With %s, no requests were counted.", g.unit(w))
 	}
-	most, least := fs[0], fs[len(fs)-1]
-	if len(fs) == 1 {
-		return fmt.Sprintf("With %s, %s takes %s requests per acquisition.", g.unit(w), least.s.Lock.Name, numfmt.Number(least.v))
-	}
-	return fmt.Sprintf("With %s, %s takes fewest (%s requests per acquisition) and %s most (%s).",
-		g.unit(w), least.s.Lock.Name, numfmt.Number(least.v), most.s.Lock.Name, numfmt.Number(most.v))
+	return fmt.Sprintf("With %s, %s.", g.unit(w), extremes(fs, "the most requests per acquisition", "the fewest", numfmt.Number))
 }
 
 // notified returns the notifications per acquisition of s at the most workers it was
@@ -175,46 +170,26 @@ func (g *Group) Herds() (out []herd) {
 	return out
 }
 
-// from returns, for a table, the number of workers from which the herd costs more.
+// from returns the number of workers from which the herd costs more than the queue.
 func (h herd) from() string {
-	switch h.index {
-	case -1:
-		return fmt.Sprintf("not up to %d", h.workers[len(h.workers)-1])
-	case 0:
-		return fmt.Sprintf("from %d", h.workers[0])
+	switch {
+	case h.index == -1:
+		return fmt.Sprintf("beyond %s, if at all", numfmt.Plural(h.workers[len(h.workers)-1], "worker"))
+	case h.index == 0:
+		return fmt.Sprintf("from %s, the fewest measured", numfmt.Plural(h.workers[0], "worker"))
+	case h.Close():
+		return fmt.Sprintf("from %.1f workers, interpolated between %d and %d", h.at, h.workers[h.index-1], h.workers[h.index])
+	case h.low == 0:
+		return fmt.Sprintf("from under %d workers", h.high)
+	case h.high == 0:
+		return fmt.Sprintf("from above %d workers", h.low)
 	}
-	if !h.Close() {
-		return "from " + h.between()
-	}
-	return fmt.Sprintf("from %.1f", h.at)
+	return fmt.Sprintf("from between %d and %d workers", h.low, h.high)
 }
 
 // String describes the number of workers from which the herd costs more than the queue.
 func (h herd) String() string {
-	names := fmt.Sprintf("The herd of %s costs more requests than the queue of %s", h.s.Lock.Name, h.queue.Lock.Name)
-	n := len(h.workers)
-	switch h.index {
-	case -1:
-		return fmt.Sprintf("%s only beyond N%[2]s=%[2]s%[3]d, if at all.", names, numfmt.Space, h.workers[n-1])
-	case 0:
-		return fmt.Sprintf("%s from N%[2]s=%[2]s%[3]d on, the least measured.", names, numfmt.Space, h.workers[0])
-	}
-	if !h.Close() {
-		return fmt.Sprintf("%s from a number of workers on that lies %s, too far apart to say where.", names, h.between())
-	}
-	return fmt.Sprintf("%s from about N%[2]s=%[2]s%[3]s on (interpolated between %[4]d and %[5]d).",
-		names, numfmt.Space, fmt.Sprintf("%.1f", h.at), h.workers[h.index-1], h.workers[h.index])
-}
-
-// between returns the measured numbers of workers around the crossing.
-func (h herd) between() string {
-	switch {
-	case h.low == 0:
-		return fmt.Sprintf("under %d", h.high)
-	case h.high == 0:
-		return fmt.Sprintf("above %d", h.low)
-	}
-	return fmt.Sprintf("between %d and %d", h.low, h.high)
+	return fmt.Sprintf("The herd of %s costs more requests than the queue of %s %s.", h.s.Lock.Name, h.queue.Lock.Name, h.from())
 }
 
 // between returns the bounds of a crossing. low is the greatest number of workers below it

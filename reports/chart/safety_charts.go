@@ -77,19 +77,15 @@ func (s *Safety) toldOf() (rows []result.Survival, total int) {
 			}
 		}
 	}
-	slices.SortStableFunc(rows, func(a, b result.Survival) int {
-		return cmp.Or(rankBool(a.Verdict == result.Refuted, b.Verdict == result.Refuted), rankBool(a.Broken > 0, b.Broken > 0))
-	})
-	return rows, total
-}
-
-// rankBool orders true before false.
-func rankBool(a, b bool) int {
-	switch {
-	case a && !b:
-		return -1
-	case b && !a:
-		return 1
+	rank := func(row result.Survival) int {
+		switch {
+		case row.Verdict == result.Refuted:
+			return 0
+		case row.Broken > 0:
+			return 1
+		}
+		return 2
 	}
-	return 0
+	slices.SortStableFunc(rows, func(a, b result.Survival) int { return cmp.Compare(rank(a), rank(b)) })
+	return rows, total
 }

@@ -7,10 +7,6 @@ import (
 	"strconv"
 	"strings"
 
-	"gonum.org/v1/plot"
-	"gonum.org/v1/plot/vg"
-	vgdraw "gonum.org/v1/plot/vg/draw"
-
 	"locklab/harness"
 	"locklab/internal/numfmt"
 	"locklab/internal/stat"
@@ -22,99 +18,29 @@ import (
 func (m *Modelled) Chart(f modelFigure, yTitle string) *draw.Lines {
 	l := &draw.Lines{
 		XTitle: "workers, each on a hardware thread of its own (log scale)", XScale: draw.Logarithm, Place: "with",
-		Y: draw.LogScale, YTitle: yTitle, Format: numfmt.Number, Figure: f.format,
+		Y: draw.LogScale, YTitle: yTitle, Format: f.format, Figure: f.format,
 	}
 	for _, w := range m.workers {
 		l.Stops = append(l.Stops, draw.Stop{At: float64(w), Label: strconv.Itoa(w)})
 	}
-	l.Notes = append(l.Notes, simulatedNote)
+	l.Notes = append(l.Notes, draw.LineNote(draw.Look{Hue: draw.Blue, Dash: draw.ModelDashes[0], Marker: draw.ModelShapes[0], Hollow: true}, "simulated: dashed, hollow"))
 	if m.Any(f) {
-		l.Notes = append(l.Notes, measuredNote)
+		l.Notes = append(l.Notes, draw.GlyphNote(draw.ModelShapes[0], "measured here: filled"))
 		l.Apart, l.YTitle = true, strings.TrimPrefix(yTitle, "simulated ")
 	}
-	l.Under = m.beyond
 	if bs := m.Borders(); len(bs) > 0 {
-		l.Notes = append(l.Notes, draw.Note{Colour: draw.Shade, Text: "beyond one socket", Sample: borderSample})
+		l.Zone, l.ZoneText = bs[0], "beyond one socket"
 	}
-	byLock := make(map[string]*ModelledLock)
 	for _, x := range m.Locks {
-		byLock[x.Lock.Name] = x
 		l.Add(x.Lock.Name, x.look, func(i int) stat.Summary { return f.At(x, m.workers[i]) })
-		for _, w := range m.workers {
-			if v := f.measured(x, w); v.N > 0 && v.Median > 0 {
-				l.Also = append(l.Also, v.Median)
-			}
-		}
 	}
-	if m.Like.Simulated == ThisMachine {
-		l.Caption = func(name string) string { return m.offBy(f, byLock[name]) }
-	}
-	l.Own = func(name string) draw.Layer {
-		return func(c vgdraw.Canvas, p *plot.Plot) { m.marks(c, p, l, f, byLock[name]) }
+	for _, x := range m.Locks {
+		l.AddTo(x.Lock.Name, "measured", draw.Look{Hue: x.look.Hue, Strong: x.look.Strong, Marker: draw.ModelShapes[0], Loose: true}, func(i int) stat.Summary {
+			return f.measured(x, m.workers[i])
+		})
 	}
 	return l
 }
-
-// offBy compares the model's figure for x with the measured one, at the most workers that
-// have both; "" if there are none.
-func (m *Modelled) offBy(f modelFigure, x *ModelledLock) (text string) {
-	for _, e := range m.Errors(f) {
-		if e.Lock == x.Lock.Name {
-			text = strings.TrimSuffix(strings.TrimSuffix(ratioText(e.Ratio), "0"), ".0") + " × measured"
-		}
-	}
-	return text
-}
-
-// marks draws the measurements of x, with their intervals.
-func (m *Modelled) marks(c vgdraw.Canvas, p *plot.Plot, l *draw.Lines, f modelFigure, x *ModelledLock) {
-	as := x.look.Filled()
-	as.Marker = draw.ModelShapes[0] // each lock has its own frame
-	for i, w := range m.workers {
-		v := f.measured(x, w)
-		if v.N == 0 || !(v.Median > 0) {
-			continue
-		}
-		lo, hi := l.At(c, p, i, v.Lo), l.At(c, p, i, v.Hi)
-		c.StrokeLine2(vgdraw.LineStyle{Color: as.Hue.RGBA(), Width: vg.Points(1.4)}, lo.X, lo.Y, hi.X, hi.Y)
-		as.Mark(c, l.At(c, p, i, v.Median))
-	}
-}
-
-// beyond shades the range where workers use more than one socket, and draws a line at the
-// start of each further socket.
-func (m *Modelled) beyond(c vgdraw.Canvas, p *plot.Plot) {
-	trX, _ := p.Transforms(&c)
-	for i, b := range m.Borders() {
-		if b <= p.X.Min || b >= p.X.Max {
-			continue
-		}
-		x := trX(b)
-		if i == 0 {
-			c.FillPolygon(draw.Shade.RGBA(), draw.Rect(x, c.Min.Y, c.Max.X, c.Max.Y))
-			right := c
-			right.Min.X = x
-			draw.Gridlines(false)(right, p) // the shade covers the earlier gridlines
-		}
-		c.StrokeLine2(borderLine, x, c.Min.Y, x, c.Max.Y)
-	}
-}
-
-var borderLine = vgdraw.LineStyle{Color: draw.Axis.RGBA(), Width: vg.Points(0.7), Dashes: []vg.Length{2, 2}}
-
-func borderSample(c vgdraw.Canvas, box vg.Rectangle) {
-	c.FillPolygon(draw.Shade.RGBA(), draw.Rect(box.Min.X, box.Min.Y, box.Max.X, box.Max.Y))
-	c.StrokeLine2(borderLine, box.Min.X, box.Min.Y, box.Min.X, box.Max.Y)
-}
-
-// The marks of these charts.
-var (
-	simulatedNote = draw.LineNote(draw.Look{Hue: draw.Blue, Dash: draw.ModelDashes[0], Marker: draw.ModelShapes[0], Hollow: true}, "simulated: dashed, hollow")
-	measuredNote  = draw.Note{Text: "measured here: filled", Sample: func(c vgdraw.Canvas, box vg.Rectangle) {
-		l := draw.Look{Hue: draw.Blue, Marker: draw.ModelShapes[0]}
-		l.Mark(c, vg.Point{X: box.Max.X - 3, Y: (box.Min.Y + box.Max.Y) / 2})
-	}}
-)
 
 // A modelChart draws one question about a model's predictions for a machine.
 type modelChart struct {
@@ -134,58 +60,45 @@ const measuredDoc = " Filled mark: measured, the median of the rounds with its i
 // ModelCharts lists every chart of a model in the order of the report.
 var ModelCharts = []modelChart{
 	{"throughput", "which lock keeps its throughput as workers are added?", modelDoc, DrawModelRate, true},
-	{"handover", "how long does a hand-over take?", modelDoc + " From a release to the grant of another worker that waited already: the mean, where a measured one is the median.", drawModelHandover, true},
-	{"misses", "how many cache misses does an acquisition take?", modelDoc + " A miss is a request to the directory, of all workers together.", drawModelMisses, false},
-	{"invalidations", "how many copies does an acquisition invalidate?", modelDoc, drawModelCopies, false},
+	{"handover", "how long does a hand-over take?", modelDoc + " From a release to the grant of another worker that waited already: the mean, where a measured one is the median.",
+		drawModel(modelHandover, "time from release to grant", "the longest hand-over", "the shortest"), true},
+	{"misses", "how many cache misses does an acquisition take?", modelDoc + " A miss is a request to the directory, of all workers together.",
+		drawModel(modelMisses, "misses per acquisition", "the most misses per acquisition", "the fewest"), false},
+	{"invalidations", "how many copies does an acquisition invalidate?", modelDoc,
+		drawModel(modelCopies, "invalidated copies per acquisition", "the most copies to invalidate per acquisition", "the fewest"), false},
 	{"socket", "what does a second socket cost?", "Hollow marks: simulated. Circle: the most workers that one socket holds; square: the fewest beyond it; triangle: the most on two sockets. Hand-overs on the socket and remote misses, per acquisition, are those with the most.", drawModelSocket, true},
 }
 
 func DrawModelRate(m *Modelled) Picture {
 	l := m.Chart(ModelRate, "simulated acquisitions per second (log scale)")
 	l.Format = numfmt.SI
-	return m.picture(l, ModelRate, "the highest throughput", "the lowest", func(a, b float64) int { return cmp.Compare(b, a) })
+	return m.picture(l, ModelRate, "the highest throughput", "the lowest")
 }
 
-func drawModelHandover(m *Modelled) Picture {
-	l := m.Chart(modelHandover, "simulated time from release to grant (log scale)")
-	l.Format = numfmt.Nanos
-	return m.picture(l, modelHandover, "the shortest hand-over", "the longest", cmp.Compare[float64])
+// drawModel returns the function that draws f.
+func drawModel(f modelFigure, yTitle, most, least string) func(m *Modelled) Picture {
+	return func(m *Modelled) Picture {
+		return m.picture(m.Chart(f, "simulated "+yTitle+" (log scale)"), f, most, least)
+	}
 }
 
-func drawModelMisses(m *Modelled) Picture {
-	return m.picture(m.Chart(modelMisses, "simulated misses per acquisition (log scale)"), modelMisses, "the fewest misses per acquisition", "the most", cmp.Compare[float64])
-}
-
-func drawModelCopies(m *Modelled) Picture {
-	return m.picture(m.Chart(modelCopies, "simulated invalidated copies per acquisition (log scale)"), modelCopies, "the fewest copies to invalidate per acquisition", "the most", cmp.Compare[float64])
-}
-
-// picture returns l with an answer that names the best and the worst lock by f at the most
-// workers.
-func (m *Modelled) picture(l *draw.Lines, f modelFigure, best, worst string, better func(a, b float64) int) Picture {
+// picture returns l with an answer that names the locks with the most and the least of f at
+// the most workers.
+func (m *Modelled) picture(l *draw.Lines, f modelFigure, most, least string) Picture {
 	if len(l.Lines) == 0 {
 		return nothing("%s It has no such figure.", m.Warning())
 	}
 	w := m.Crowd()
-	type got struct {
-		name  string
-		value float64
-	}
-	var gs []got
+	var fs []figure
 	for _, x := range m.Locks {
 		if v := f.At(x, w); v.N > 0 && !Unsound(x.Lock.Status) && (v.Median > 0 || f.metric == nil) {
-			gs = append(gs, got{x.Lock.Name, v.Median})
+			fs = append(fs, figure{x.Lock.Name, v.Median})
 		}
 	}
-	slices.SortStableFunc(gs, func(a, b got) int { return better(a.value, b.value) })
+	slices.SortStableFunc(fs, func(a, b figure) int { return cmp.Compare(b.v, a.v) })
 	answer := m.Warning()
-	if len(gs) > 0 {
-		answer += fmt.Sprintf(" With %s the model expects %s of %s (%s)", numfmt.Plural(w, "worker"), best, gs[0].name, f.format(gs[0].value))
-		if len(gs) > 1 {
-			end := gs[len(gs)-1]
-			answer += fmt.Sprintf(" and %s of %s (%s)", worst, end.name, f.format(end.value))
-		}
-		answer += "."
+	if len(fs) > 0 {
+		answer += fmt.Sprintf(" The model expects with %s: %s.", numfmt.Plural(w, "worker"), extremes(fs, most, least, f.format))
 	}
 	if text := m.ErrorText(f); text != "" {
 		answer += " " + text

@@ -18,12 +18,11 @@ import (
 // A dimension is a property of the workload that a run may vary. Its values are compared
 // with the default, which is the zero value of its field.
 type dimension struct {
-	Name    string // in a sentence: "pinning"
-	Word    string // in a benchmark name: "pin"
-	Flag    string // of locklab run, with values that show an effect
-	ordered bool   // the values are amounts, drawn along an axis; otherwise they are side by side
-	field   func(w *harness.Workload) any
-	count   func(n int) setting // of a field that is a number
+	Name  string // in a sentence: "pinning"
+	Word  string // in a benchmark name: "pin"
+	Flag  string // of locklab run, with values that show an effect
+	field func(w *harness.Workload) any
+	count func(n int) setting // of a field that is a number
 }
 
 type setting struct {
@@ -36,10 +35,10 @@ var (
 	byWait    = &dimension{Name: "the wait policy", Word: "wait", Flag: "--wait adaptive,yield,park", field: func(w *harness.Workload) any { return &w.Wait }}
 	byGarbage = &dimension{Name: "garbage collection", Word: "gc", Flag: "--gc off,on", field: func(w *harness.Workload) any { return &w.Garbage }}
 	bySection = &dimension{Name: "the data behind the lock", Word: "section", Flag: "--section work,lines:16,map,lru,log", field: func(w *harness.Workload) any { return &w.Section }}
-	byHold    = &dimension{Name: "the hold time", Word: "hold", Flag: "--hold 0,100ns,1us", ordered: true, field: func(w *harness.Workload) any { return &w.Hold }}
-	byThink   = &dimension{Name: "the think time", Word: "think", Flag: "--think 0,1us", ordered: true, field: func(w *harness.Workload) any { return &w.Think }}
-	byLocks   = &dimension{Name: "the number of locks", Word: "locks", Flag: "--spread 1,4,16", ordered: true, field: func(w *harness.Workload) any { return &w.Locks }, count: atLeastOne}
-	byReads   = &dimension{Name: "the share of reads", Word: "reads", Flag: "--read 0,50,90", ordered: true, field: func(w *harness.Workload) any { return &w.Reads },
+	byHold    = &dimension{Name: "the hold time", Word: "hold", Flag: "--hold 0,100ns,1us", field: func(w *harness.Workload) any { return &w.Hold }}
+	byThink   = &dimension{Name: "the think time", Word: "think", Flag: "--think 0,1us", field: func(w *harness.Workload) any { return &w.Think }}
+	byLocks   = &dimension{Name: "the number of locks", Word: "locks", Flag: "--spread 1,4,16", field: func(w *harness.Workload) any { return &w.Locks }, count: atLeastOne}
+	byReads   = &dimension{Name: "the share of reads", Word: "reads", Flag: "--read 0,50,90", field: func(w *harness.Workload) any { return &w.Reads },
 		count: func(n int) setting { return setting{float64(n), strconv.Itoa(n) + "%"} }}
 	byClients = &dimension{Name: "the number of clients", Word: "clients", Flag: "--clients 1,8", field: func(w *harness.Workload) any { return &w.Clients },
 		count: func(n int) setting {
@@ -51,7 +50,7 @@ var (
 	byServers = &dimension{Name: "the number of servers", Word: "servers", Flag: "--servers 1,3", field: func(w *harness.Workload) any { return &w.Servers }, count: atLeastOne}
 	byDurable = &dimension{Name: "durable writes", Word: "durable", Flag: "--durable=off,on", field: func(w *harness.Workload) any { return &w.Durable }}
 	byTLS     = &dimension{Name: "TLS", Word: "tls", Flag: "--tls=off,on", field: func(w *harness.Workload) any { return &w.TLS }}
-	byDelay   = &dimension{Name: "the delay of the servers", Word: "delay", Flag: "--delay 0,1ms,5ms", ordered: true, field: func(w *harness.Workload) any { return &w.Delay }}
+	byDelay   = &dimension{Name: "the delay of the servers", Word: "delay", Flag: "--delay 0,1ms,5ms", field: func(w *harness.Workload) any { return &w.Delay }}
 )
 
 // dimensions are the axes in the order of a workload's name.
@@ -217,13 +216,6 @@ func (s *sweep) source(ws ...int) Source {
 		}
 	}
 	return out
-}
-
-func (s *sweep) unit(w int) string {
-	if s.metric(w) == result.Handovers {
-		return "hand-overs per second"
-	}
-	return "acquisitions per second"
 }
 
 // full returns setting i in the form of benchmark names.

@@ -35,26 +35,20 @@ func throughputAnswer(g *Group) string {
 	if len(fs) == 0 {
 		return fmt.Sprintf("No lock was acquired with %s.", g.unit(last))
 	}
-	name := func(f figure) string { return f.s.Lock.Name }
-	best, end := fs[0], fs[len(fs)-1]
-	most := fmt.Sprintf("With %s, %s has the highest median: %s.", g.unit(last), name(best), numfmt.PerSecond(best.v))
-	if len(fs) > 1 {
-		most = fmt.Sprintf("With %s, %s has the highest median (%s), %s that of %s, the lowest (%s).",
-			g.unit(last), name(best), numfmt.PerSecond(best.v), numfmt.Times(best.v/end.v), name(end), numfmt.PerSecond(end.v))
-	}
+	most := fmt.Sprintf("With %s, %s.", g.unit(last), extremes(fs, "the highest median", "the lowest", numfmt.PerSecond))
 	var kept []figure // percent of the rate with the fewest workers
 	for _, f := range fs {
-		if a := f.s.Cells[first].Summary(result.Throughput).Median; a > 0 {
-			kept = append(kept, figure{f.s, 100 * f.v / a})
+		if a := g.cell(f.name, first).Summary(result.Throughput).Median; a > 0 {
+			kept = append(kept, figure{f.name, 100 * f.v / a})
 		}
 	}
 	if first == last || len(kept) < 2 {
 		return most
 	}
 	slices.SortStableFunc(kept, func(a, b figure) int { return cmp.Compare(b.v, a.v) })
-	best, end = kept[0], kept[len(kept)-1]
+	best, end := kept[0], kept[len(kept)-1]
 	return fmt.Sprintf("From %s to %d, %s keeps most of its rate (%s) and %s least (%s). %s",
-		g.unit(first), last, name(best), numfmt.Percent(best.v), name(end), numfmt.Percent(end.v), most)
+		g.unit(first), last, best.name, numfmt.Percent(best.v), end.name, numfmt.Percent(end.v), most)
 }
 
 // throughputTable has the rates and the costs of an acquisition.

@@ -2,6 +2,7 @@ package chart
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 
 	"locklab/harness"
@@ -15,120 +16,104 @@ const (
 	MostText = 2000 // of sentences
 )
 
+// limits are the lengths of texts by the name of their field. Other texts are sentences; 0
+// is a text that is not drawn.
+var limits = map[string]int{
+	"Name": MostName, "Family": MostName, "Status": MostName, "Needs": MostName, "Wait": MostName, "Pin": MostName, "Section": MostName,
+	"Clock": MostName, "Rule": MostName, "Kind": MostName, "Conditions": MostName, "Version": MostName, "FileSystem": MostName,
+	"Commit": MostName, "Simulated": MostName, "Unit": MostName, "Figure": MostName,
+	"Mix": 2 * MostName, "Scenario": 2 * MostName, "Label": 2 * MostName, "Histories": 0,
+}
+
 // Tidy returns run with texts of one line and limited length. Names stay unique and contain
-// the status of an unsound lock. Unchanged parts are shared with run. tidy must not be
+// the status of an unsound lock. Unchanged parts are shared with run. Tidy must not be
 // applied to its own result.
 func Tidy(run *result.Run) *result.Run {
+	t := tidier{make(map[string]string), make(map[reflect.Type]bool)}
 	out := *run
-	names := make(map[string]string)
-	out.Results = slices.Clone(run.Results)
-	for i, r := range out.Results {
-		c := *r
-		c.Lock = tidyLock(r.Lock, names)
-		c.Workload.Wait, c.Workload.Pin = harness.WaitPolicy(Short(string(r.Workload.Wait), MostName)), harness.Pin(Short(string(r.Workload.Pin), MostName))
-		c.Workload.Section = harness.Section(Short(string(r.Workload.Section), MostName))
-		c.Workload.Hold.Mix, c.Workload.Think.Mix = harness.Mix(Short(string(r.Workload.Hold.Mix), 2*MostName)), harness.Mix(Short(string(r.Workload.Think.Mix), 2*MostName))
-		c.Clock = Short(r.Clock, MostName)
-		c.Retries = ShortAll(r.Retries)
-		c.Violations = slices.Clone(r.Violations)
-		for k, v := range c.Violations {
-			c.Violations[k].Rule, c.Violations[k].Detail, c.Violations[k].Trace = Short(v.Rule, MostName), Short(v.Detail, MostText), ShortAll(v.Trace)
-		}
-		c.Warnings = tidyWarnings(r.Warnings)
-		out.Results[i] = &c
-	}
-	out.Manifest.Warnings = tidyWarnings(run.Manifest.Warnings)
-	out.Manifest.Skipped = slices.Clone(run.Manifest.Skipped)
-	for i, s := range out.Manifest.Skipped {
-		out.Manifest.Skipped[i] = result.Skip{Lock: shortName(names, s.Lock), Reason: Short(s.Reason, MostText), Conditions: Short(s.Conditions, MostName)}
-	}
-	out.Manifest.Sites = slices.Clone(run.Manifest.Sites)
-	for i, s := range out.Manifest.Sites {
-		s.Kind, s.Conditions, s.Version = Short(s.Kind, MostName), Short(s.Conditions, MostName), Short(s.Version, MostName)
-		s.Settings, s.FileSystem = Short(s.Settings, MostText), Short(s.FileSystem, MostName)
-		out.Manifest.Sites[i] = s
-	}
-	out.Damage = ShortAll(run.Damage)
-	out.Faults = slices.Clone(run.Faults)
-	for i, f := range out.Faults {
-		out.Faults[i] = tidyFault(f, names)
-	}
-	out.Chaos = slices.Clone(run.Chaos)
-	for i, s := range out.Chaos {
-		out.Chaos[i].Dir, out.Chaos[i].Commit, out.Chaos[i].Command = Short(s.Dir, MostText), Short(s.Commit, MostName), ShortAll(s.Command)
-	}
-	out.Simulations = tidySimulations(run.Simulations, names)
-	out.Findings = slices.Clone(run.Findings)
-	for i, f := range out.Findings {
-		if f != nil {
-			out.Findings[i] = tidyFinding(f)
-		}
-	}
+	out.Results, out.Damage, out.Faults, out.Chaos = tidied(t, run.Results), tidied(t, run.Damage), tidied(t, run.Faults), tidied(t, run.Chaos)
+	out.Simulations, out.Findings = tidied(t, run.Simulations), tidied(t, run.Findings)
+	m := &out.Manifest
+	m.Warnings, m.Skipped, m.Sites = tidied(t, m.Warnings), tidied(t, m.Skipped), tidied(t, m.Sites)
 	return &out
 }
 
-func tidySimulations(ss []*harness.Simulation, names map[string]string) []*harness.Simulation {
-	out := slices.Clone(ss)
-	for i, s := range out {
-		c := *s
-		c.Lock = tidyLock(s.Lock, names)
-		c.Simulated, c.Accuracy = Short(s.Simulated, MostName), Short(s.Accuracy, MostText)
-		out[i] = &c
+type tidier struct {
+	locks map[string]string     // the names of the locks
+	texts map[reflect.Type]bool // whether a type has texts
+}
+
+func tidied[T any](t tidier, v T) T {
+	return t.tidy(reflect.ValueOf(v), MostText).Interface().(T)
+}
+
+// tidy returns a copy of v whose texts have at most most characters, or the limits of their
+// fields.
+func (t tidier) tidy(v reflect.Value, most int) reflect.Value {
+	if !t.hasText(v.Type()) || most == 0 {
+		return v
 	}
-	return out
-}
-
-func tidyLock(l harness.Lock, names map[string]string) harness.Lock {
-	l.Name = MarkedName(shortName(names, l.Name), l.Status)
-	l.Doc, l.Paper = Short(l.Doc, MostText), Short(l.Paper, MostText)
-	l.Family, l.Status = harness.Family(Short(string(l.Family), MostName)), harness.Status(Short(string(l.Status), MostName))
-	l.Traits.Needs = Short(l.Traits.Needs, MostName)
-	return l
-}
-
-// tidyFault is tidy for a result of a failure scenario; names are the names of the locks.
-func tidyFault(f *harness.FaultResult, names map[string]string) *harness.FaultResult {
-	c := *f
-	c.Lock = tidyLock(f.Lock, names)
-	c.Scenario, c.Question, c.Fault, c.Source = Short(f.Scenario, 2*MostName), Short(f.Question, MostText), Short(f.Fault, MostText), Short(f.Source, MostText)
-	c.Expected.Why, c.Skipped, c.Notes = Short(f.Expected.Why, MostText), Short(f.Skipped, MostText), ShortAll(f.Notes)
-	c.Aims = slices.Clone(f.Aims)
-	for i, a := range c.Aims {
-		c.Aims[i].Text = Short(a.Text, MostText)
-	}
-	return &c
-}
-
-func tidyFinding(f *harness.Finding) *harness.Finding {
-	c := *f
-	c.Name = Short(f.Name, MostName)
-	c.Question, c.Method, c.Source, c.Answer = Short(f.Question, MostText), Short(f.Method, MostText), Short(f.Source, MostText), Short(f.Answer, MostText)
-	c.Notes, c.Warnings, c.Tables = ShortAll(f.Notes), tidyWarnings(f.Warnings), slices.Clone(f.Tables)
-	for i, t := range c.Tables {
-		names := make(map[string]string)
-		t.Caption, t.Label = Short(t.Caption, MostText), Short(t.Label, MostName)
-		t.Columns, t.Rows = slices.Clone(t.Columns), slices.Clone(t.Rows)
-		for k, col := range t.Columns {
-			t.Columns[k].Name, t.Columns[k].Unit = shortName(names, col.Name), Short(col.Unit, MostName)
+	out := reflect.New(v.Type()).Elem()
+	out.Set(v)
+	switch v.Kind() {
+	case reflect.String:
+		out.SetString(Short(v.String(), most))
+	case reflect.Pointer:
+		if !v.IsNil() {
+			out.Set(t.tidy(v.Elem(), most).Addr())
 		}
-		for k, row := range t.Rows {
-			row.Label, row.Cells = Short(row.Label, 2*MostName), slices.Clone(row.Cells)
-			for j, cell := range row.Cells {
-				row.Cells[j].Text = Short(cell.Text, MostText)
+	case reflect.Slice:
+		out.Set(reflect.AppendSlice(reflect.Zero(v.Type()), v))
+		for i := range v.Len() {
+			out.Index(i).Set(t.tidy(v.Index(i), most))
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			limit, known := limits[v.Type().Field(i).Name]
+			if !known {
+				limit = most
 			}
-			t.Rows[k] = row
+			if f := out.Field(i); f.CanSet() {
+				f.Set(t.tidy(v.Field(i), limit))
+			}
 		}
-		c.Tables[i] = t
-	}
-	return &c
-}
-
-func tidyWarnings(ws []harness.Warning) []harness.Warning {
-	out := slices.Clone(ws)
-	for i, w := range out {
-		out[i] = harness.Warning{Text: Short(w.Text, MostText), Remedy: Short(w.Remedy, MostText), Kind: Short(w.Kind, MostName)}
+		t.unique(v, out)
 	}
 	return out
+}
+
+// unique replaces the names in out, the tidy copy of v, by unique ones.
+func (t tidier) unique(v, out reflect.Value) {
+	switch x := out.Addr().Interface().(type) {
+	case *harness.Lock:
+		x.Name = MarkedName(shortName(t.locks, v.Interface().(harness.Lock).Name), x.Status)
+	case *result.Skip:
+		x.Lock = shortName(t.locks, v.Interface().(result.Skip).Lock)
+	case *harness.Table:
+		names := make(map[string]string)
+		for i, col := range v.Interface().(harness.Table).Columns {
+			x.Columns[i].Name = shortName(names, col.Name)
+		}
+	}
+}
+
+// hasText reports whether values of type u contain texts that tidy reaches.
+func (t tidier) hasText(u reflect.Type) bool {
+	if has, known := t.texts[u]; known {
+		return has
+	}
+	t.texts[u] = false // of a type that contains itself
+	has := u.Kind() == reflect.String
+	switch u.Kind() {
+	case reflect.Pointer, reflect.Slice:
+		has = t.hasText(u.Elem())
+	case reflect.Struct:
+		for i := range u.NumField() {
+			has = u.Field(i).IsExported() && t.hasText(u.Field(i).Type) || has
+		}
+	}
+	t.texts[u] = has
+	return has
 }
 
 // Short returns text as a line of at most most characters.

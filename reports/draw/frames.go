@@ -31,6 +31,7 @@ type Frames struct {
 	XTitle, YTitle string
 	Notes          []Note // meaning of shades and marks
 	Apart          bool   // each curve has its own frame, even if they are few
+	Plain          bool   // no frame shows the curves of the others
 }
 
 // A Curve is a named line with its layers, each of which may be nil.
@@ -57,11 +58,14 @@ func (f Frames) Drawn() Picture {
 
 // split returns the curves by frame.
 func (f Frames) split() (out [][]Curve) {
-	for i, cv := range f.Curves {
-		if i == 0 || cv.Frame != f.Curves[i-1].Frame {
-			out = append(out, nil)
+	index := make(map[string]int)
+	for _, cv := range f.Curves {
+		i, known := index[cv.Frame]
+		if !known {
+			i = len(out)
+			index[cv.Frame], out = i, append(out, nil)
 		}
-		out[len(out)-1] = append(out[len(out)-1], cv)
+		out[i] = append(out[i], cv)
 	}
 	return out
 }
@@ -182,9 +186,9 @@ func (f Frames) panels(c draw.Canvas) error {
 	// in grey no reader sees the difference, and a page has n² of these lines.
 	origin := box(0)
 	var traces [][]vg.Point
-	if len(panels) == len(f.Curves) && len(panels) > 1 {
-		for _, cv := range f.Curves {
-			traces = append(traces, Thin(cv.Trace(origin, f.Plot), 0.45))
+	if !f.Plain && len(panels) > 1 {
+		for _, curves := range panels {
+			traces = append(traces, Thin(curves[0].Trace(origin, f.Plot), 0.45))
 		}
 		f.Notes = append(slices.Clone(f.Notes), Note{Colour: Ghost, Line: true, Text: "the other locks"})
 	}
@@ -195,11 +199,10 @@ func (f Frames) panels(c draw.Canvas) error {
 		f.axes(b, i%panelColumns == 0, i+panelColumns >= len(panels) || i/panelColumns == rows-1)
 		ghosts(b, traces, i, vg.Point{X: b.Min.X - origin.Min.X, Y: b.Min.Y - origin.Min.Y})
 		over(curves).draw(b, f.Plot)
-		head := curves[0]
-		if len(curves) > 1 {
-			head.Figure = ""
+		if f.Plain {
+			curves[0].Figure = ""
 		}
-		head.head(b)
+		curves[0].head(b)
 	}
 	return nil
 }

@@ -31,12 +31,9 @@ type Lines struct {
 	Own   func(name string) Layer // drawn before the line of that name; may be nil
 	Lines []line
 
-	Also  []float64 // further figures that the y axis must reach
-	Notes []Note    // meaning of shades and marks
-	Apart bool      // each line has its own frame, even if they are few
-
-	// caption, if not nil, replaces the figure next to a name; "" keeps the figure.
-	Caption func(name string) string
+	Notes []Note // meaning of shades and marks
+	Apart bool   // each line has its own frame, even if they are few
+	Plain bool   // no frame shows the lines of the others
 }
 
 // A Scale is the scale of a y axis.
@@ -86,11 +83,6 @@ func (l *Lines) AddTo(frame, name string, as Look, at func(i int) stat.Summary) 
 // end returns the figure at the end of ln, with its stop if it is not the last of the
 // chart.
 func (l *Lines) end(ln line) string {
-	if l.Caption != nil {
-		if text := l.Caption(ln.Name); text != "" {
-			return text
-		}
-	}
 	text := l.Figure(ln.last.Median)
 	if ln.last.Stop < len(l.Stops)-1 {
 		text += " " + l.Place + " " + l.Stops[ln.last.Stop].Label
@@ -113,9 +105,6 @@ func (l *Lines) yRange() (lo, hi float64) {
 				hi = max(hi, p.Hi)
 			}
 		}
-	}
-	for _, v := range l.Also {
-		lo, hi = min(lo, v), max(hi, v)
 	}
 	if l.Y == CountScale {
 		if hi *= 1.06; !(hi > 0) || hi > 1e300 {
@@ -180,7 +169,7 @@ func (l *Lines) axes() *plot.Plot {
 
 // Drawn returns the lines as a drawing.
 func (l *Lines) Drawn() Picture {
-	f := Frames{Plot: l.axes(), XTitle: l.XTitle, YTitle: l.YTitle, Notes: l.Notes, Apart: l.Apart}
+	f := Frames{Plot: l.axes(), XTitle: l.XTitle, YTitle: l.YTitle, Notes: l.Notes, Apart: l.Apart, Plain: l.Plain}
 	if l.zoned(f.Plot) {
 		f.Notes = append(slices.Clone(f.Notes), Note{Colour: Warm, Text: l.ZoneText})
 	}
@@ -197,7 +186,7 @@ func (l *Lines) Drawn() Picture {
 
 // curve returns ln with its layers; apart reports whether it may have its own frame.
 func (l *Lines) curve(ln line, apart bool) Curve {
-	if apart && ln.frame == ln.Name {
+	if apart && !l.Plain {
 		ln.Look = ln.Look.Alone()
 	}
 	trace := func(c draw.Canvas, p *plot.Plot) []vg.Point { return l.trace(ln, c, p) }
@@ -214,12 +203,23 @@ func (l *Lines) curve(ln line, apart bool) Curve {
 			}
 			l.band(ln, c, p)
 		}}
+	if ln.Look.Loose {
+		cv.Line, cv.Band = cv.Band, nil
+	}
 	return cv
 }
 
-// band fills the area between the bounds of ln.
+// band fills the area between the bounds of ln. The points of a loose line have a bar each.
 func (l *Lines) band(ln line, c draw.Canvas, p *plot.Plot) {
 	var band []vg.Point
+	for _, pt := range ln.Points {
+		if lo, hi := l.At(c, p, pt.Stop, pt.Lo), l.At(c, p, pt.Stop, pt.Hi); ln.Look.Loose {
+			c.StrokeLine2(draw.LineStyle{Color: ln.Look.Hue.RGBA(), Width: vg.Points(1.4)}, lo.X, lo.Y, hi.X, hi.Y)
+		}
+	}
+	if ln.Look.Loose {
+		return
+	}
 	for _, pt := range ln.Points {
 		band = append(band, l.At(c, p, pt.Stop, pt.Hi))
 	}

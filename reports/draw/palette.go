@@ -57,6 +57,7 @@ type Look struct {
 	Marker draw.GlyphDrawer
 	Strong bool // a correct lock; others are thinner
 	Hollow bool // simulated: the line is dashed, the marks are rings
+	Loose  bool // marks with intervals that no line joins
 }
 
 // Seven markers and four dashes share no factor, so 28 locks of a family
@@ -74,12 +75,6 @@ var (
 	ModelShapes = []draw.GlyphDrawer{draw.CircleGlyph{}, draw.BoxGlyph{}, draw.PyramidGlyph{}}
 	ModelDashes = [][]vg.Length{{5, 2.5}, {1.5, 2}, {6, 2, 1.5, 2}, {2.5, 4}}
 )
-
-// Filled returns l for the measured figures of a simulated lock.
-func (l Look) Filled() Look {
-	l.Hollow, l.Dash = false, nil
-	return l
-}
 
 func (l Look) Compare(m Look) int {
 	return cmp.Or(cmp.Compare(l.Family, m.Family), cmp.Compare(l.Name, m.Name))

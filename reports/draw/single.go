@@ -17,8 +17,6 @@ const (
 	titleSize  = 14
 	answerSize = 10
 	footSize   = 7
-
-	captionStep = vg.Length(answerSize * 1.35)
 )
 
 // A Poster is a picture in its own file.
@@ -28,62 +26,65 @@ type Poster struct {
 	Picture                         Picture
 }
 
-func (p Poster) styles() (title, answer, foot text.Style) {
-	return Bold(Typeset(titleSize, Ink, draw.XLeft, draw.YTop)),
-		Typeset(answerSize, Muted, draw.XLeft, draw.YTop),
-		Typeset(footSize, Muted, draw.XLeft, draw.YTop)
+// A block is lines of text in one style.
+type block struct {
+	text.Style
+	step  vg.Length // between lines
+	lines []string
+	below vg.Length // room after the block
 }
 
-// Layout returns the wrapped texts and the height they need around the body.
-func (p Poster) Layout() (title, answer, foot []string, around vg.Length) {
-	st, sa, sf := p.styles()
-	w := Width - 2*Margin
-	title, answer = wrap(st, p.Title, w), wrap(sa, p.Answer, w)
-	foot = wrap(sf, p.Note, w)
-	if p.Data != "" {
-		foot = append(foot, wrap(sf, p.Data, w)...)
+// above returns the texts over the picture.
+func (p Poster) above() []block {
+	of := func(st text.Style, size float64, s string, below vg.Length) block {
+		return block{st, vg.Length(size * 1.35), wrap(st, s, Width-2*Margin), below}
 	}
-	foot = append(foot, wrap(sf, p.Foot, w)...)
-	around = 2*Margin +
-		vg.Length(len(title))*titleSize*1.35 +
-		vg.Length(len(answer))*answerSize*1.35 + 8 +
-		vg.Length(len(foot))*footSize*1.4 + 10
+	out := []block{
+		of(Bold(Typeset(titleSize, Ink, draw.XLeft, draw.YTop)), titleSize, p.Title, 0),
+		of(Typeset(answerSize, Muted, draw.XLeft, draw.YTop), answerSize, p.Answer, 8),
+	}
 	if p.Caption != "" {
-		around += 6 + vg.Length(len(p.captionLines()))*captionStep
+		out[1].below += 4
+		out = append(out, of(Bold(Typeset(answerSize, Ink, draw.XLeft, draw.YTop)), answerSize, p.Caption, 2))
 	}
-	return title, answer, foot, around
+	return out
 }
 
-func (p Poster) captionLines() []string {
-	return wrap(Bold(Typeset(answerSize, Ink, draw.XLeft, draw.YTop)), p.Caption, Width-2*Margin)
+// Below returns the lines under the picture.
+func (p Poster) Below() (lines []string) {
+	for _, s := range []string{p.Note, p.Data, p.Foot} {
+		if s != "" || s == p.Foot {
+			lines = append(lines, wrap(footStyle, s, Width-2*Margin)...)
+		}
+	}
+	return lines
 }
+
+var footStyle = Typeset(footSize, Muted, draw.XLeft, draw.YTop)
 
 func (p Poster) Height() vg.Length {
-	_, _, _, around := p.Layout()
-	return around + p.Picture.Height
+	h := 2*Margin + p.Picture.Height + 10 + vg.Length(len(p.Below()))*footSize*1.4
+	for _, b := range p.above() {
+		h += b.step*vg.Length(len(b.lines)) + b.below
+	}
+	return h
 }
 
-// Draw paints the page on c, whose height is p.height.
+// Draw paints the page on c, whose height is p.Height.
 func (p Poster) Draw(c draw.Canvas) error {
 	c.SetColor(Paper.RGBA())
 	c.Fill(c.Rectangle.Path())
-	title, answer, foot, _ := p.Layout()
-	st, sa, sf := p.styles()
 	c = draw.Crop(c, Margin, -Margin, Margin, -Margin)
 	y := c.Max.Y
-	lines := func(s text.Style, ls []string, step vg.Length) {
-		for _, l := range ls {
-			c.FillText(s, vg.Point{X: c.Min.X, Y: y}, l)
-			y -= step
+	write := func(b block) {
+		for _, l := range b.lines {
+			c.FillText(b.Style, vg.Point{X: c.Min.X, Y: y}, l)
+			y -= b.step
 		}
+		y -= b.below
 	}
-	lines(st, title, titleSize*1.35)
-	lines(sa, answer, answerSize*1.35)
-	y -= 8
-	if p.Caption != "" {
-		y -= 4
-		lines(Bold(Typeset(answerSize, Ink, draw.XLeft, draw.YTop)), p.captionLines(), captionStep)
-		y -= 2
+	for _, b := range p.above() {
+		write(b)
 	}
 	if p.Picture.Height > 0 {
 		body := c
@@ -95,7 +96,7 @@ func (p Poster) Draw(c draw.Canvas) error {
 	y -= p.Picture.Height + 4
 	c.StrokeLine2(draw.LineStyle{Color: Grid.RGBA(), Width: vg.Points(0.75)}, c.Min.X, y, c.Max.X, y)
 	y -= 6
-	lines(sf, foot, footSize*1.4)
+	write(block{footStyle, footSize * 1.4, p.Below(), 0})
 	return nil
 }
 

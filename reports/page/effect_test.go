@@ -222,10 +222,10 @@ func TestHerd(t *testing.T) {
 		cell    string // of the table
 		drawn   bool
 	}{
-		{[]int{1, 2, 3, 4, 8}, false, "from about N = 3.1 on (interpolated between 3 and 4)", "from 3.1 (queue)", true},
-		{[]int{1, 2, 4, 8}, false, "on that lies between 2 and 4,", "from between 2 and 4 (queue)", false},
-		{[]int{1, 2, 8, 32, 64}, false, "on that lies between 2 and 8,", "from between 2 and 8 (queue)", false},
-		{[]int{1, 2, 3, 4, 8}, true, "on that lies between 2 and 8,", "from between 2 and 8 (queue)", false}, // the rounds disagree
+		{[]int{1, 2, 3, 4, 8}, false, "queue from 3.1 workers, interpolated between 3 and 4.", "from 3.1 workers, interpolated between 3 and 4 (queue)", true},
+		{[]int{1, 2, 4, 8}, false, "queue from between 2 and 4 workers.", "from between 2 and 4 workers (queue)", false},
+		{[]int{1, 2, 8, 32, 64}, false, "queue from between 2 and 8 workers.", "from between 2 and 8 workers (queue)", false},
+		{[]int{1, 2, 3, 4, 8}, true, "queue from between 2 and 8 workers.", "from between 2 and 8 workers (queue)", false}, // the rounds disagree
 	} {
 		g := chart.Groups(measure(c.workers, c.noisy))[0]
 		pic := chart.DrawRequests(g)
@@ -244,7 +244,7 @@ func TestHerd(t *testing.T) {
 	g := chart.Groups(run)[0]
 	got := strings.ReplaceAll(chart.DrawRequests(g).Answer, numfmt.Space, " ")
 	// 2+N exceeds 5.1 at 3.1.
-	for _, want := range []string{"With 8 workers, queue takes fewest (5 requests", "herd most (10)", "from about N = 3.1 on (interpolated between 3 and 4)", "about ten machines"} {
+	for _, want := range []string{"With 8 workers, herd has the most requests per acquisition (10), 2 times that of queue, the fewest (5).", "from 3.1 workers, interpolated between 3 and 4.", "about ten machines"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("the answer %q lacks %q", got, want)
 		}
@@ -252,7 +252,7 @@ func TestHerd(t *testing.T) {
 	for _, r := range run.Results {
 		r.Wire.Requests = 5 * r.Ops
 	}
-	if got := strings.ReplaceAll(chart.DrawRequests(chart.Groups(run)[0]).Answer, numfmt.Space, " "); !strings.Contains(got, "only beyond N = 8") {
+	if got := strings.ReplaceAll(chart.DrawRequests(chart.Groups(run)[0]).Answer, numfmt.Space, " "); !strings.Contains(got, "beyond 8 workers, if at all") {
 		t.Errorf("the answer %q does not say that no crossing was measured", got)
 	}
 }

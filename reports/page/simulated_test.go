@@ -143,9 +143,9 @@ func TestSimulatedLinesAreDashed(t *testing.T) {
 		t.Fatal("the measured points are not where they should be")
 	}
 	x, y := a.Chart(chart.ModelRate, ""), b.Chart(chart.ModelRate, "")
-	for i, l := range x.Lines {
-		if !reflect.DeepEqual(l.Points, y.Lines[i].Points) {
-			t.Errorf("line of %s: %v with measured points beside it, %v without", l.Name, l.Points, y.Lines[i].Points)
+	for i, l := range y.Lines {
+		if !reflect.DeepEqual(l.Points, x.Lines[i].Points) {
+			t.Errorf("line of %s: %v with measured points beside it, %v without", l.Name, x.Lines[i].Points, l.Points)
 		}
 	}
 }

@@ -198,7 +198,7 @@ func TestChartsSayWhatTheyDraw(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			_, _, foot, _ := p.Layout()
+			foot := p.Below()
 			if s.Folded {
 				continue // drawn alone, a chart is of another group
 			}
@@ -242,7 +242,7 @@ func TestTablesSayWhereTheyAre(t *testing.T) {
 	}
 	for _, c := range chart.TableCharts(run) {
 		p := findingPage(c, run)
-		if _, _, foot, _ := p.Layout(); p.Data == "" || !strings.Contains(strings.Join(foot, " "), p.Data) {
+		if foot := p.Below(); p.Data == "" || !strings.Contains(strings.Join(foot, " "), p.Data) {
 			t.Errorf("chart %s alone does not say %q", c.Name, p.Data)
 		}
 	}
