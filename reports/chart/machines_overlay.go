@@ -11,6 +11,8 @@ import (
 	"locklab/internal/numfmt"
 	"locklab/internal/stat"
 	"locklab/reports/draw"
+
+	"gonum.org/v1/plot/vg"
 )
 
 // An overlay is a figure of every lock over the number of workers, all machines in one
@@ -54,7 +56,9 @@ func (o overlay) Draw(x *Match) Picture {
 		l.Stops = append(l.Stops, draw.Stop{At: float64(w), Label: strconv.Itoa(w)})
 	}
 	for i, m := range x.machines {
-		l.Notes = append(l.Notes, draw.LineNote(x.looks[i], m.Name))
+		st := draw.Typeset(8, draw.Muted, 0, 0)
+		room := draw.Width/vg.Length(len(x.machines)+1) - 50 // one more for the zone
+		l.Notes = append(l.Notes, draw.LineNote(x.looks[i], draw.Shorten(st, m.Name, max(room, 40))))
 	}
 	for _, s := range x.locks() {
 		for i := range x.machines {

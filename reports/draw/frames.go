@@ -31,7 +31,7 @@ type Frames struct {
 	XTitle, YTitle string
 	Notes          []Note // meaning of shades and marks
 	Apart          bool   // each curve has its own frame, even if they are few
-	Plain          bool   // no frame shows the curves of the others
+	Plain          bool   // no frame shows the curves of the others; the notes have their own line
 }
 
 // A Curve is a named line with its layers, each of which may be nil.
@@ -51,9 +51,17 @@ func Apart(n int) bool { return n > MostLines }
 // Drawn returns the curves as a drawing.
 func (f Frames) Drawn() Picture {
 	if f.Apart || Apart(len(f.Curves)) {
-		return Picture{vg.Length(panelRows(len(f.split())))*panelStep + 40, f.panels}
+		return Picture{vg.Length(panelRows(len(f.split())))*panelStep + 40 + f.legend(), f.panels}
 	}
 	return Picture{max(300, vg.Length(len(f.Curves))*LabelGap+50), f.frame}
+}
+
+// legend returns the height of the line of the notes.
+func (f Frames) legend() vg.Length {
+	if f.Plain {
+		return 18
+	}
+	return 0
 }
 
 // split returns the curves by frame.
@@ -165,6 +173,8 @@ func panelRows(n int) int { return (n + panelColumns - 1) / panelColumns }
 // panels draws the curves of each frame apart from the others.
 func (f Frames) panels(c draw.Canvas) error {
 	c = draw.Crop(c, 0, 0, vg.Points(4), 0) // room for descenders
+	top := c
+	c.Max.Y -= f.legend()
 	c.FillText(Typeset(9, Ink, draw.XLeft, draw.YTop), vg.Point{X: c.Min.X, Y: c.Max.Y}, f.YTitle)
 	panels := f.split()
 	left := vg.Length(panelScale)
@@ -192,7 +202,7 @@ func (f Frames) panels(c draw.Canvas) error {
 		}
 		f.Notes = append(slices.Clone(f.Notes), Note{Colour: Ghost, Line: true, Text: "the other locks"})
 	}
-	DrawNotes(c, f.Notes)
+	DrawNotes(top, f.Notes)
 	for i, curves := range panels {
 		b := box(i)
 		layers{curves[0].Under, f.Under}.draw(b, f.Plot)
