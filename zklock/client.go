@@ -60,30 +60,13 @@ type ClientOptions struct {
 // A Client is a series of sessions with ZooKeeper: when one expires, the next begins. Its
 // methods and locks are safe for concurrent use and share its connection.
 type Client struct {
-	clock  *boottime.Clock
-	conn   *zksession.Conn
-	acl    []zk.ACL
-	tag    tag
-	margin time.Duration
+	conn *zksession.Conn
+	settings
+	lifetime
 
-	trace *Trace // or nil
-
-	guardMost time.Duration
-	stall     func(point) // of tests; may be nil
-
-	open context.Context // ends with Shutdown and Close: no lock is taken after that
-	shut context.CancelFunc
-	live context.Context // ends with Close: no request is sent after that
-	kill context.CancelFunc
-
-	mu       sync.Mutex
-	session  int                  // rises when a session expires
-	isUp     bool                 // connected to a server
-	up       chan struct{}        // closed while isUp
-	leases   map[*Lease]bool      // held, as far as known
-	traced   map[*Lease]time.Time // leases with a Trace, by the last end that it was notified of
-	watchdog *time.Timer          // not nil while there are leases
-	cuts     int                  // number of lost connections
+	mu sync.Mutex
+	sessionState
+	heldLeases
 	contacts contacts
 	closed   bool
 	work     sync.WaitGroup // goroutines started by spawn
@@ -93,6 +76,42 @@ type Client struct {
 	tickets   ticketWatches
 	lists     lists
 	histories histories
+}
+
+// settings do not change after Dial.
+type settings struct {
+	clock  *boottime.Clock
+	acl    []zk.ACL
+	tag    tag
+	margin time.Duration
+	trace  *Trace // or nil
+
+	guardMost time.Duration
+	stall     func(point) // of tests; may be nil
+}
+
+// A lifetime ends in two steps.
+type lifetime struct {
+	open context.Context // ends with Shutdown and Close: no lock is taken after that
+	shut context.CancelFunc
+	live context.Context // ends with Close: no request is sent after that
+	kill context.CancelFunc
+}
+
+// A sessionState is the session and its connection. Guarded by Client.mu, so that a lease begins
+// in the session of its ticket.
+type sessionState struct {
+	session int           // rises when a session expires
+	isUp    bool          // connected to a server
+	up      chan struct{} // closed while isUp
+	cuts    int           // number of lost connections
+}
+
+// heldLeases are the leases that end with the session. Guarded by Client.mu.
+type heldLeases struct {
+	leases   map[*Lease]bool      // held, as far as known
+	traced   map[*Lease]time.Time // leases with a Trace, by the last end that it was notified of
+	watchdog *time.Timer          // not nil while there are leases
 }
 
 // Dial connects to an ensemble (host:port of its servers) and waits for a session until ctx
@@ -131,14 +150,16 @@ func dial(ctx context.Context, servers []string, o ClientOptions) (*Client, erro
 		return nil, err
 	}
 	c := &Client{
-		clock:     cmp.Or(o.clock, boottime.New(nil)),
-		acl:       o.ACL,
-		tag:       tag{rand.Text(), o.Name},
-		margin:    o.Margin,
-		trace:     o.Trace,
-		guardMost: guardMost,
-		up:        make(chan struct{}),
-		leases:    make(map[*Lease]bool),
+		settings: settings{
+			clock:     cmp.Or(o.clock, boottime.New(nil)),
+			acl:       o.ACL,
+			tag:       tag{rand.Text(), o.Name},
+			margin:    o.Margin,
+			trace:     o.Trace,
+			guardMost: guardMost,
+		},
+		sessionState: sessionState{up: make(chan struct{})},
+		heldLeases:   heldLeases{leases: make(map[*Lease]bool)},
 	}
 	c.live, c.kill = context.WithCancel(context.Background())
 	c.open, c.shut = context.WithCancel(c.live)

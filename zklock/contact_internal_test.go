@@ -20,7 +20,7 @@ func TestFailureToldOnce(t *testing.T) {
 		told.Add(1)
 	}}}
 	l.life = newLife(t.Context())
-	c := &Client{conn: new(zksession.Conn), traced: map[*Lease]time.Time{l: {}}}
+	c := &Client{conn: new(zksession.Conn), heldLeases: heldLeases{traced: map[*Lease]time.Time{l: {}}}}
 	c.contacts.busy = true // so that no contact is sent
 	now := time.Now()
 	proof := zksession.Proof{Since: now.Add(-time.Second), Committed: now.Add(-time.Second)}

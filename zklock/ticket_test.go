@@ -133,7 +133,7 @@ func TestGave(t *testing.T) {
 		{"not sealed, or written to before", zk.EventNodeDataChanged, false, 0, false},
 		{"after a reconnect", zk.EventNodeDataChanged, true, 1, false},
 	} {
-		c := &Client{cuts: test.cuts}
+		c := &Client{sessionState: sessionState{cuts: test.cuts}}
 		w := &ticketWatch{sealed: test.sealed}
 		if got := w.gave(c, zk.Event{Type: test.event}); got != test.want {
 			t.Errorf("%s: the lock is given: %t, want %t", test.what, got, test.want)
@@ -151,7 +151,7 @@ func TestWaitDisturbed(t *testing.T) {
 		return c
 	}
 	for range 100 { // select is random
-		own := &ticket{q: &queue{c: &Client{open: t.Context()}}, ticketWait: ticketWait{own: fired(zk.EventNodeDeleted)}}
+		own := &ticket{q: &queue{c: &Client{lifetime: lifetime{open: t.Context()}}}, ticketWait: ticketWait{own: fired(zk.EventNodeDeleted)}}
 		w := &ticketWatch{wake: fired(zk.EventNodeDataChanged), sealed: true, taken: make(chan struct{})}
 		v, err := own.wait(context.Background(), view{wake: w.wake, ticket: w})
 		if v != (view{}) || err != nil {

@@ -12,7 +12,7 @@ import (
 // so that the test can fail.
 func TestTraceAbsent(t *testing.T) {
 	ctx := context.WithValue(t.Context(), t, "something else")
-	c := &Client{open: t.Context()}
+	c := &Client{lifetime: lifetime{open: t.Context()}}
 	q := &queue{c: c, path: "/a"}
 	l := &Lease{c: c, path: "/a", life: newLife(t.Context())}
 	event := make(chan zk.Event)
@@ -51,7 +51,7 @@ func TestRenewedWithinMaxHold(t *testing.T) {
 		if c.maxHold > 0 {
 			l.limit.Begin(l.alive, c.maxHold, func() time.Time { return now }, func() {})
 		}
-		client := &Client{traced: map[*Lease]time.Time{l: now.Add(time.Second)}}
+		client := &Client{heldLeases: heldLeases{traced: map[*Lease]time.Time{l: now.Add(time.Second)}}}
 		if got := len(client.tracedUntil(now.Add(2 * time.Second))); got != c.want {
 			t.Errorf("with a MaxHold of %v %d leases last longer, want %d", c.maxHold, got, c.want)
 		}
