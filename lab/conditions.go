@@ -28,7 +28,7 @@ const loadEvery = 7
 // lock of each family, and two of our locks with two peers.
 func defaultConditions(cpus int) []condition {
 	return []condition{
-		{[]string{"sync-mutex", "ttas-backoff", "spin-then-park"},
+		{[]string{"sync-mutex", "ttas-backoff", "mutex"},
 			axes{workers: []int{8 * cpus}, loading: loading{rates: []harness.Rate{1e6, 2e6, 4e6}}}},
 		{[]string{"redis-queue", "zk-handoff", "go-zookeeper-lock", "redsync-1ms"},
 			axes{workers: []int{mostRemoteWorkers}, loading: loading{rates: []harness.Rate{1000, 2000, 4000}}}},

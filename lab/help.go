@@ -26,7 +26,7 @@ func flagGroups() []flagGroup {
 		{"Servers", serverFlags, ""},
 		{"Model", "machine lines place duel list", ""},
 		{"Contents", "scenario hardware chaos rtt contenders", ""},
-		{"Time", "quick rounds duration budget repeats tries short seeds jobs seed", "warmup"},
+		{"Time", "quick rounds duration budget repeats tries short seeds seed", "warmup"},
 		{"Hosts", "ranks spawn sync any-host", "rank job assemble"},
 		{"Verdict", "to interleave as-given metric alpha margin require least strict", "baseline accept"},
 		{"Output", "out resume replace into all format json png help", ""},

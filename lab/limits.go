@@ -39,7 +39,7 @@ func limits() map[string]limit {
 		"run ranks": count(1, harness.MaxRanks), "run rank": count(0, harness.MaxRanks-1), "run assemble": span(1, day),
 		"hardware repeats": count(1, 10_000), "hardware budget": span(1, day),
 		"chaos tries": count(1, 10_000), "proxy delay": span(0, harness.MaxDelay),
-		"simulate seeds": count(1, 1000), "simulate jobs": count(1, 1024),
+		"simulate seeds": count(1, 1000), "simulate added": count(0, 100),
 		"trace clients": count(1, 26), "trace hold": span(0, time.Minute),
 	}
 	for _, cmd := range []string{"run", "compare"} {

@@ -32,7 +32,7 @@ var axisKinds = map[string]string{
 }
 
 // textual are the kinds of the other flags.
-var textual = []string{"string", "bool", "stringSlice"}
+var textual = []string{"string", "bool", "stringSlice", "stringArray"}
 
 // TestLimits gives each number or duration flag each absurd value. The command must print
 // one line that names the flag or the value, and do nothing else.

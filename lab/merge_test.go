@@ -176,7 +176,7 @@ func TestMergeStatus(t *testing.T) {
 	}{
 		{"nothing", nil, exitUsage, "merge needs the directories of all parts of a run", false},
 		{"missing", parts[:2], exitUsage, "the part of rank 2 of 3 is missing", false},
-		{"one", parts[:1], exitUsage, "the parts of ranks 1, 2 of 3 are missing", false},
+		{"one", parts[:1], exitUsage, "the parts of ranks 1 and 2 of 3 are missing", false},
 		{"twice", []string{parts[0], parts[1], parts[2], parts[1]}, exitUsage, "is given twice", false},
 		{"another job", []string{parts[0], parts[1], late[2], parts[2]}, exitUsage, "rank 2 is there twice", false},
 		{"no part", []string{parts[0], single}, exitUsage, "is no part of a run", false},

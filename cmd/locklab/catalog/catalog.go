@@ -17,12 +17,13 @@ func All() []*harness.Variant {
 }
 
 // Defaults are the locks measured by default: one for each idea. The others are
-// variations, or have another purpose: the cohorts of zklock and redislock need more
-// workers than clients, and by default each worker is a client.
+// variations, such as the locks that mutex and rw-mutex improve on, or have another purpose:
+// the cohorts of zklock and redislock need more workers than clients, and by default each
+// worker is a client.
 var Defaults = []string{
 	"tas", "ttas", "ttas-backoff", "ticket", "twa", "mcs", "clh", "hapax", "reciprocating", "cohort", "fissile",
-	"empty", "sync-mutex", "mutex", "chan", "semaphore", "futex", "spin-then-park", "mcs-park",
-	"sync-rwmutex", "rw-mutex", "phase-fair", "bravo", "xsync-rbmutex", "seqlock",
+	"empty", "sync-mutex", "mutex", "chan", "semaphore", "futex",
+	"sync-rwmutex", "rw-mutex", "phase-fair", "xsync-rbmutex", "seqlock",
 	"zk-handoff", "zk-fair", "zk-herd",
 	"redis-queue", "redis-reentrant", "redis-poll-5ms", "redis-pubsub", "redis-token",
 	"go-zookeeper-lock", "redsync-1ms", "bsm-redislock-1ms", "rueidislock-majority",
