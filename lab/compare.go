@@ -27,7 +27,7 @@ const (
 // These errors only select the exit status; their reason has been printed.
 var (
 	errRegressed = errors.New("a case regressed")
-	errUnsure    = errors.New("not told apart")
+	errUnsure    = errors.New("not significant")
 )
 
 // A notComparedError is the reason for a missing comparison. Its exit status must differ
@@ -55,8 +55,8 @@ type compareOptions struct {
 
 const compareHelp = `compare pairs the cases of two runs, given by their directories, that have the
 same lock and workload. A case has regressed if the whole interval of the ratio
-shows it to be worse by more than the margin, is as good if the interval leaves
-no room for that, and is else not told apart: as in the verdict of a report. All
+shows it to be worse by more than the margin, is not worse if the interval leaves
+no room for that, and is else not significant: as in the verdict of a report. All
 intervals hold together. A case whose lock broke a promise in NEW has regressed.
 
 Directories measured at different times cannot resolve 10 % on a noisy machine.
@@ -78,7 +78,7 @@ The exit status is the verdict, so that a build can depend on it:
   1  at least one case regressed
   2  there is no comparison: wrong usage, no baseline, nothing in common
   3  it cannot be said: none is certain to have regressed, but one may have. Some
-     case is not told apart, the runs are of two machines, or a run lacks what it
+     case is not significant, the runs are of two machines, or a run lacks what it
      was to measure: a case or a round that was lost or skipped, or a line of its
      file that cannot be read
 (130 after Ctrl-C.) Call locklab directly: make turns 1 into 2.`

@@ -151,14 +151,14 @@ func TestCompareStatus(t *testing.T) {
 		said string
 	}{
 		{[]string{base, base}, 0, "the same run"},
-		{[]string{base, like}, 0, "No regression over 5 %. In all: 2 as good"},
+		{[]string{base, like}, 0, "No regression over 5 %. In all: 2 not worse"},
 		{[]string{slow, base}, 0, "2 better"},
 		{[]string{base, slow}, 1, "REGRESSED: lock=mcs/workers=1/hold=0s and lock=tas/workers=1/hold=0s"},
 		{[]string{base, slow, "--margin", "20%"}, 0, "No regression over 20 %"},
 		{[]string{base, slow, "--locks", "mcs"}, 1, "In all: 1 regressed"},
 		{[]string{base, broken}, 1, "NEW violated exclusion in 1 of 10 rounds: lost"},
-		{[]string{base, broken, "--locks", "tas"}, 0, "1 as good"},
-		{[]string{base, wild}, 3, "not told apart"},
+		{[]string{base, broken, "--locks", "tas"}, 0, "1 not worse"},
+		{[]string{base, wild}, 3, "not significant"},
 		{[]string{base, crashed}, 1, "NEW violated crash in 10 of 10 rounds: panic: no node"},
 		{[]string{base, lost}, 3, "NEW has results of 1 of its 2 cases"},
 		{[]string{lost, base}, 3, "BASE has results of 1 of its 2 cases"},

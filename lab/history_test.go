@@ -68,7 +68,7 @@ func TestHistoryStatus(t *testing.T) {
 		{append(slices.Clone(slower), "--alpha", "0.001"), 3, "too few runs"},
 		{faster, 0, "1 better"},
 		{few, 3, "cannot separate a step from an off day"},
-		{few[:2], 0, "1 as good"},
+		{few[:2], 0, "1 not worse"},
 		{append(slices.Clone(steady), few...), 3, "No verdict"},
 		{append(slices.Clone(steady), slower...), 1, "throughput on slower is for the worse"},
 		{append(slices.Clone(steady), other...), 0, "other has one run: there is nothing to compare it with"},

@@ -203,7 +203,7 @@ func (o *runOptions) ready(ctx context.Context, flags *pflag.FlagSet, stderr io.
 	}
 	s, skipped, err := site.Start(ctx, plan, site.WarmTime(cmp.Or(o.budget, plan.Estimate())), stderr)
 	if ctx.Err() == nil && err == nil {
-		s.Rehearse(ctx, plan, stderr)
+		s.DryRun(ctx, plan, stderr)
 		err = o.settle(ctx, plan)
 	}
 	if err = unbegun(ctx, err, stderr); err != nil {

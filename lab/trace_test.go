@@ -36,11 +36,11 @@ func tell(t *testing.T, args ...string) trace.Trace {
 	if status != 0 {
 		t.Fatalf("exit status %d, said %s", status, stderr)
 	}
-	var story trace.Trace
-	if err := json.Unmarshal([]byte(stdout), &story); err != nil {
+	var timeline trace.Trace
+	if err := json.Unmarshal([]byte(stdout), &timeline); err != nil {
 		t.Fatal(err)
 	}
-	return story
+	return timeline
 }
 
 // serverFor starts a server until t ends, unless the environment names one. It returns the
@@ -78,7 +78,7 @@ func linesOf(t trace.Trace) (lines []string) {
 func TestTraceFair(t *testing.T) {
 	t.Parallel()
 	need(t, harness.KindZooKeeper)
-	story := tell(t, "zk-fair")
+	timeline := tell(t, "zk-fair")
 	want := strings.Split(`A wants the lock |
 A create # ephemeral sequential -> #1 | #1, A's
 A getChildren2 . -> [#1] | #1, A's
@@ -94,15 +94,15 @@ B getChildren2 . -> [#2] | #2, B's
 B owns the lock | #2, B's
 B releases the lock | #2, B's
 B delete #2 -> done |`, "\n")
-	if got := linesOf(story); !slices.Equal(got, want) {
-		t.Errorf("the story is\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	if got := linesOf(timeline); !slices.Equal(got, want) {
+		t.Errorf("the timeline is\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
-	if story.Lock != "zk-fair" || !strings.HasPrefix(story.Server, "zookeeper ") || !strings.HasPrefix(story.Path, "/locklab/") {
-		t.Errorf("it is about %q on %q at %q", story.Lock, story.Server, story.Path)
+	if timeline.Lock != "zk-fair" || !strings.HasPrefix(timeline.Server, "zookeeper ") || !strings.HasPrefix(timeline.Path, "/locklab/") {
+		t.Errorf("it is about %q on %q at %q", timeline.Lock, timeline.Server, timeline.Path)
 	}
 	looks := 0
-	for i, s := range story.Steps {
-		if i > 0 && s.At < story.Steps[i-1].At {
+	for i, s := range timeline.Steps {
+		if i > 0 && s.At < timeline.Steps[i-1].At {
 			t.Errorf("step %d is before the one before it", i)
 		}
 		if s.Kind == "call" && s.Took <= 0 {
@@ -113,7 +113,7 @@ B delete #2 -> done |`, "\n")
 		}
 	}
 	if looks < 3 {
-		t.Errorf("the server was asked %d times whether the story is true, want 3 at least", looks)
+		t.Errorf("the server was asked %d times whether the timeline is true, want 3 at least", looks)
 	}
 }
 

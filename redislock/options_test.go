@@ -222,24 +222,24 @@ func optionForceQueue(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-type story struct {
+type timeline struct {
 	mu    sync.Mutex
 	lines []string
 }
 
-func (s *story) add(format string, args ...any) {
+func (s *timeline) add(format string, args ...any) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.lines = append(s.lines, fmt.Sprintf(format, args...))
 }
 
-func (s *story) String() string {
+func (s *timeline) String() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return strings.Join(s.lines, "\n")
 }
 
-func (s *story) trace() *redislock.Trace {
+func (s *timeline) trace() *redislock.Trace {
 	return &redislock.Trace{
 		Sent:     func(e redislock.SentInfo) { s.add("sent %s", e.Op) },
 		Answered: func(e redislock.AnsweredInfo) { s.add("answered %s: %v", e.Op, e.Err) },
@@ -258,7 +258,7 @@ func optionTrace(t *testing.T, at harness.Endpoint) {
 	p := newPeer(t, at)
 	first := lock(t, p.Mutex(key, redislock.Options{}))
 	before := enqueue(t, watch, p.Mutex(key, redislock.Options{}))
-	var s story
+	var s timeline
 	m := newPeer(t, at).Mutex(key, redislock.Options{})
 	got := make(chan *redislock.Lease, 1)
 	go func() {
@@ -277,7 +277,7 @@ func optionTrace(t *testing.T, at harness.Endpoint) {
 	want := fmt.Sprintf("sent acquire\nanswered acquire: <nil>\nqueued behind 1\nwoken: grant\ngranted %d after a while: true\n"+
 		"sent release\nanswered release: <nil>\nreleased %[1]d after a while: true", l.Token())
 	if s.String() != want {
-		t.Errorf("the story is\n%s\nwant\n%s", s.String(), want)
+		t.Errorf("the timeline is\n%s\nwant\n%s", s.String(), want)
 	}
 }
 
@@ -285,7 +285,7 @@ func optionTraceLost(t *testing.T, at harness.Endpoint) {
 	a, b, watch := newClient(t, dial(t, at)), newClient(t, dial(t, at)), dial(t, at)
 	for name, kind := range kinds {
 		key := newKey()
-		var s story
+		var s timeline
 		renewed := make(chan redislock.RenewedInfo, 100)
 		tr := s.trace()
 		tr.Renewed = func(e redislock.RenewedInfo) { renewed <- e }
@@ -296,7 +296,7 @@ func optionTraceLost(t *testing.T, at harness.Endpoint) {
 		}
 		unlock(t, l)
 		if text := s.String(); name != "Cohort" && !strings.Contains(text, "queued") || !strings.HasSuffix(text, "failed: true") && !strings.Contains(text, "failed: true\n") {
-			t.Errorf("%s: the story of a failure is\n%s", name, text)
+			t.Errorf("%s: the timeline of a failure is\n%s", name, text)
 		}
 		l, err := kind(b, key, redislock.Options{TTL: 600 * time.Millisecond}).Lock(ctx)
 		if err != nil {
@@ -319,7 +319,7 @@ func optionTraceLost(t *testing.T, at harness.Endpoint) {
 		})
 		lost(t, l)
 		if text := s.String(); !strings.Contains(text, "granted") || strings.Contains(text, "released") {
-			t.Errorf("%s: the story of a loss is\n%s", name, text)
+			t.Errorf("%s: the timeline of a loss is\n%s", name, text)
 		}
 	}
 }

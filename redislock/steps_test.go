@@ -205,15 +205,15 @@ func (tr *trial) run(ctx context.Context) (err error) {
 		}
 		ends = append(ends, func() error { return errors.Join((*join.s).Close(), r.Close()) })
 	}
-	err = tr.story(ctx)
+	err = tr.timeline(ctx)
 	for _, end := range ends {
 		err = errors.Join(err, end())
 	}
 	return err
 }
 
-// story: a takes the lock, behind b or alone, with a fault on the way; then both continue.
-func (tr *trial) story(ctx context.Context) error {
+// timeline: a takes the lock, behind b or alone, with a fault on the way; then both continue.
+func (tr *trial) timeline(ctx context.Context) error {
 	var first harness.Lease
 	if tr.when == behind {
 		var err error

@@ -184,7 +184,7 @@ func (tr *trial) run(ctx context.Context) (err error) {
 		}
 		leave = append(leave, func() error { return errors.Join((*join.s).Close(), r.Close()) })
 	}
-	err = tr.story(ctx, p)
+	err = tr.timeline(ctx, p)
 	for _, f := range leave {
 		err = errors.Join(err, f())
 	}
@@ -200,9 +200,9 @@ func (tr *trial) run(ctx context.Context) (err error) {
 // errNoFault is the result of a trial without its fault.
 var errNoFault = errors.New("the trial shows nothing")
 
-// story: b holds, a queues behind it and gets the lock, with a fault on the way; then both
+// timeline: b holds, a queues behind it and gets the lock, with a fault on the way; then both
 // continue.
-func (tr *trial) story(ctx context.Context, p *faultproxy.Proxy) error {
+func (tr *trial) timeline(ctx context.Context, p *faultproxy.Proxy) error {
 	held, err := tr.enter(ctx, tr.b)
 	if err != nil {
 		return fmt.Errorf("before the fault: %w", err)

@@ -32,8 +32,8 @@ var waitTold = map[string]string{
 	"cohort":       "granted, released",
 }
 
-// A story is what a Trace has heard, but for renewals.
-type story struct {
+// A timeline is what a Trace has heard, but for renewals.
+type timeline struct {
 	mu     sync.Mutex
 	heard  []string
 	names  []string
@@ -42,21 +42,21 @@ type story struct {
 	queued chan struct{}
 }
 
-func newStory() *story { return &story{queued: make(chan struct{}, 100)} }
+func newTimeline() *timeline { return &timeline{queued: make(chan struct{}, 100)} }
 
-func (s *story) note(name, what string) {
+func (s *timeline) note(name, what string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.heard, s.names = append(s.heard, what), append(s.names, name)
 }
 
-func (s *story) String() string {
+func (s *timeline) String() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return strings.Join(s.heard, ", ")
 }
 
-func (s *story) trace() *zklock.Trace {
+func (s *timeline) trace() *zklock.Trace {
 	token := func(n uint64) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
@@ -80,9 +80,9 @@ func (s *story) trace() *zklock.Trace {
 	}
 }
 
-// want compares the story with what it should be, all of the lock name, whose lease has
+// want compares the timeline with what it should be, all of the lock name, whose lease has
 // that token, 0 if there is none.
-func (s *story) want(t *testing.T, kind, want, name string, token uint64) {
+func (s *timeline) want(t *testing.T, kind, want, name string, token uint64) {
 	t.Helper()
 	for end := time.Now().Add(patience); s.String() != want && time.Now().Before(end) && strings.HasPrefix(want, s.String()); {
 		time.Sleep(time.Millisecond) // a loss is told by another goroutine
@@ -125,7 +125,7 @@ func rival(c *zklock.Client, path, kind string) zklock.Lockable {
 func traceWait(t *testing.T, at harness.Endpoint) {
 	a, b := dial(t, at, zklock.ClientOptions{}), dial(t, at, zklock.ClientOptions{})
 	for kind, want := range waitTold {
-		path, s := newPath(), newStory()
+		path, s := newPath(), newTimeline()
 		m := lockables(b, path, zklock.Options{})[kind]
 		held := grab(t, rival(a, path, kind).Lock)
 		got := make(chan result, 1)
@@ -150,7 +150,7 @@ func traceWait(t *testing.T, at harness.Endpoint) {
 func traceFailed(t *testing.T, at harness.Endpoint) {
 	a, b := dial(t, at, zklock.ClientOptions{}), dial(t, at, zklock.ClientOptions{})
 	for kind := range waitTold {
-		path, s := newPath(), newStory()
+		path, s := newPath(), newTimeline()
 		held := grab(t, rival(a, path, kind).Lock)
 		ctx, cancel := context.WithCancel(zklock.WithTrace(t.Context(), s.trace()))
 		want := "queued 0, failed"
@@ -171,7 +171,7 @@ func traceFailed(t *testing.T, at harness.Endpoint) {
 		}
 		unlock(t, held)
 	}
-	s, path := newStory(), newPath()
+	s, path := newTimeline(), newPath()
 	held, m := grab(t, a.Mutex(path, zklock.Options{}).Lock), b.Mutex(path, zklock.Options{})
 	if _, err := m.TryLock(zklock.WithTrace(t.Context(), s.trace())); !errors.Is(err, zklock.ErrNotAcquired) {
 		t.Errorf("TryLock = %v", err)
@@ -185,7 +185,7 @@ func traceFailed(t *testing.T, at harness.Endpoint) {
 func traceOnce(t *testing.T, at harness.Endpoint) {
 	a, b := dial(t, at, zklock.ClientOptions{}), dial(t, at, zklock.ClientOptions{})
 	for _, kind := range []string{"semaphore", "semaphore v2"} {
-		path, s := newPath(), []*story{newStory(), newStory()}
+		path, s := newPath(), []*timeline{newTimeline(), newTimeline()}
 		held := grab(t, lockables(a, path, zklock.Options{})[kind].Lock)
 		var got []<-chan result
 		for _, s := range s {
@@ -207,7 +207,7 @@ func traceOnce(t *testing.T, at harness.Endpoint) {
 
 // traceClient: the Trace of the client hears of every kind, after that of the context.
 func traceClient(t *testing.T, at harness.Endpoint) {
-	path, s := newPath(), newStory()
+	path, s := newPath(), newTimeline()
 	c := dial(t, at, zklock.ClientOptions{Trace: s.trace()})
 	first := ""
 	ctx := zklock.WithTrace(t.Context(), &zklock.Trace{Granted: func(zklock.GrantedInfo) { first = s.String() }})
@@ -230,7 +230,7 @@ func traceClient(t *testing.T, at harness.Endpoint) {
 func traceWithin(t *testing.T, at harness.Endpoint) {
 	c, path := dial(t, at, zklock.ClientOptions{}), newPath()
 	k := c.Cohort(path, zklock.CohortOptions{})
-	held, s := grab(t, k.Lock), []*story{newStory(), newStory()}
+	held, s := grab(t, k.Lock), []*timeline{newTimeline(), newTimeline()}
 	var got []<-chan result
 	for _, s := range s {
 		one := make(chan result, 1)

@@ -43,7 +43,7 @@ var waiterScenarios = table(Scenario{
 	{Name: "waiter-crash", Takes: 8, Tries: 100, Prompt: TTL / 2,
 		Question: "Does the queue go on, in order, when a waiter in its middle has died?",
 		Fault:    "the process of the second of three waiters is killed (SIGKILL), and the holder releases",
-		Source:   "the story of the well: any member may leave the queue; Redisson issues 1104, 2278, 3730",
+		Source:   "the history of the well: any member may leave the queue; Redisson issues 1104, 2278, 3730",
 		Tests:    []harness.Guarantee{harness.Ordered, harness.Recovery}, Locks: queueLocks,
 		Expect: queueExpect,
 		Aims: []Aim{

@@ -44,7 +44,7 @@ func (r *Row) Count(choice string) {
 // For distributed locks it takes the choice of the strongest class.
 func Across(runs []*result.Run) (rows []Row) {
 	for _, run := range runs {
-		for _, s := range Standing(Groups(run)) {
+		for _, s := range MainSituations(Groups(run)) {
 			d := Decide(s)[0]
 			i := slices.IndexFunc(rows, func(r Row) bool {
 				return r.Situation == s.Name() && r.Workload == s.Workload() && r.Workers == s.Workers

@@ -17,12 +17,12 @@ type GateVerdict string
 // The verdicts. The margin is CompareOptions.Margin. The interval is of the ratio of the
 // new figure to the old.
 const (
-	AsGood       GateVerdict = "as good"        // within the margin, or better: the interval excludes worse
-	Better       GateVerdict = "better"         // by more than the margin, over the whole interval
-	Regressed    GateVerdict = "regressed"      // likewise worse; or the new run broke a promise of the lock
-	Untold       GateVerdict = "not told apart" // the interval does not exclude worse
-	TooFewRounds GateVerdict = "too few rounds" // no difference, however great, could be significant
-	Unmeasured   GateVerdict = "not measured"   // planned in a run, and not measured in all its rounds
+	AsGood       GateVerdict = "not worse"       // within the margin, or better: the interval excludes worse
+	Better       GateVerdict = "better"          // by more than the margin, over the whole interval
+	Regressed    GateVerdict = "regressed"       // likewise worse; or the new run broke a promise of the lock
+	Untold       GateVerdict = "not significant" // the interval does not exclude worse
+	TooFewRounds GateVerdict = "too few rounds"  // no difference, however great, could be significant
+	Unmeasured   GateVerdict = "not measured"    // planned in a run, and not measured in all its rounds
 	OnlyBase     GateVerdict = "only in BASE"
 	OnlyNew      GateVerdict = "only in NEW"
 	NoBase       GateVerdict = "no baseline"  // the old run broke a promise of the lock, so it has no speed

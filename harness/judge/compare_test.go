@@ -277,15 +277,15 @@ func TestMissing(t *testing.T) {
 		want      string
 		outcome   GateOutcome
 	}{
-		{"planned in neither", madeRun(both), madeRun(some), nil, "x as good, y only in BASE", Fine},
-		{"added", madeRun(some), madeRun(both), nil, "x as good, y only in NEW", Fine},
+		{"planned in neither", madeRun(both), madeRun(some), nil, "x not worse, y only in BASE", Fine},
+		{"added", madeRun(some), madeRun(both), nil, "x not worse, y only in NEW", Fine},
 		{"skipped", madeRun(both), madeRun(some), func(m *result.Manifest) {
 			m.Skipped = []result.Skip{{Lock: "y", Reason: "no server"}}
-		}, "x as good, y not measured", Unsure},
+		}, "x not worse, y not measured", Unsure},
 		{"interrupted", madeRun(both), madeRun(some), func(m *result.Manifest) { m.Interrupted = true },
-			"x as good, y not measured", Unsure},
+			"x not worse, y not measured", Unsure},
 		{"killed", madeRun(both), madeRun(some), func(m *result.Manifest) { m.Finished = time.Time{} },
-			"x as good, y not measured", Unsure},
+			"x not worse, y not measured", Unsure},
 	} {
 		if c.edit != nil {
 			c.edit(&c.new.Manifest)

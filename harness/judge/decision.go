@@ -62,9 +62,9 @@ type Estimate struct {
 	N      int     `json:"n"`  // rounds
 }
 
-// Decisions returns the decisions on the situations that stand for the run: see [Standing].
+// Decisions returns the decisions on the situations that stand for the run: see [MainSituations].
 func Decisions(run *result.Run) (out []Decision) {
-	for _, s := range Standing(Groups(run)) {
+	for _, s := range MainSituations(Groups(run)) {
 		out = append(out, Decide(s)...)
 	}
 	return out

@@ -37,7 +37,7 @@ func TestGaps(t *testing.T) {
 		outcome GateOutcome
 		said    string
 	}{
-		{"whole", nil, func(_, _ *result.Run) {}, "", Fine, "y as good"},
+		{"whole", nil, func(_, _ *result.Run) {}, "", Fine, "y not worse"},
 		{"not planned", rates{"x": xs}, func(_, _ *result.Run) {}, "", Fine, "y only in BASE"},
 		{"lost in every round", nil, func(_, n *result.Run) { without(n, is("y")) }, "", Unsure, "y not measured"},
 		{"lost by name", nil, func(_, n *result.Run) {
@@ -66,7 +66,7 @@ func TestGaps(t *testing.T) {
 		}, "", Unsure, "NEW has 9 of its 10 rounds"},
 		{"lost, but another regressed", rates{"x": slow, "y": xs}, func(_, n *result.Run) { without(n, is("y")) }, "", Worse, "x regressed"},
 		{"regressed in what is left", rates{"x": xs, "y": slow}, func(_, n *result.Run) { without(n, late) }, "", Worse, "NEW has 7 of its 10 rounds"},
-		{"lost, and not compared", nil, func(_, n *result.Run) { without(n, is("y")) }, "x", Fine, "x as good"},
+		{"lost, and not compared", nil, func(_, n *result.Run) { without(n, is("y")) }, "x", Fine, "x not worse"},
 		{"lost in BASE", nil, func(b, _ *result.Run) { without(b, is("y")) }, "", Unsure, "BASE has results of 1 of its 2 cases"},
 		{"lost in some rounds of BASE", nil, func(b, _ *result.Run) { without(b, late) }, "", Unsure, "BASE has 7 of its 10 rounds"},
 		{"lost in both", nil, func(b, n *result.Run) { without(b, is("y")); without(n, is("y")) }, "", Unsure, "1 of the 2 cases that NEW was to measure"},
@@ -80,7 +80,7 @@ func TestGaps(t *testing.T) {
 				without(run, is("y"))
 				run.Manifest.Lost = []result.Loss{loss("y", 0)}
 			}
-		}, "x", Fine, "x as good"},
+		}, "x", Fine, "x not worse"},
 		{"no round in common", nil, func(b, n *result.Run) {
 			without(b, func(r *harness.Result) bool { return r.Lock.Name == "y" && r.Round%2 == 0 })
 			without(n, func(r *harness.Result) bool { return r.Lock.Name == "y" && r.Round%2 == 1 })

@@ -44,7 +44,7 @@ type noise struct {
 
 // noises returns the noise of each row of run.
 func noises(run *result.Run) (out []noise) {
-	for _, s := range Standing(Groups(run)) {
+	for _, s := range MainSituations(Groups(run)) {
 		n := noise{name: s.Name()}
 		var all [][]float64
 		for _, x := range s.group.At(s.Workers) {

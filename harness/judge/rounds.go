@@ -10,7 +10,7 @@ import (
 // RoundsFor returns the least number of rounds for the comparisons of cases, and the number
 // of compared locks in the most demanding situation.
 func RoundsFor(cases iter.Seq2[harness.Lock, harness.Workload]) (rounds, locks int) {
-	for at, n := range turnouts(cases) {
+	for at, n := range lockCounts(cases) {
 		if need := neededFor(n, at.distributed); need > rounds {
 			rounds, locks = need, n
 		}
@@ -22,7 +22,7 @@ func RoundsFor(cases iter.Seq2[harness.Lock, harness.Workload]) (rounds, locks i
 // for every interval, and for finding a difference to the baseline that all but a few
 // rounds show: see [stat.SturdyRounds].
 func PlannedRounds(cases iter.Seq2[harness.Lock, harness.Workload]) (rounds int) {
-	for at, n := range turnouts(cases) {
+	for at, n := range lockCounts(cases) {
 		rounds = max(rounds, stat.SturdyRounds(baseLevel(n)), neededFor(n, at.distributed))
 	}
 	return rounds
@@ -40,17 +40,17 @@ func levelFor(locks int, distributed bool) float64 {
 	return baseLevel(locks)
 }
 
-type turnout struct {
+type situationKey struct {
 	distributed bool
 	load        string
 }
 
-// turnouts returns the number of locks in each situation of the cases.
-func turnouts(cases iter.Seq2[harness.Lock, harness.Workload]) map[turnout]int {
-	out := make(map[turnout]int)
+// lockCounts returns the number of locks in each situation of the cases.
+func lockCounts(cases iter.Seq2[harness.Lock, harness.Workload]) map[situationKey]int {
+	out := make(map[situationKey]int)
 	for lock, load := range cases {
 		if load.Rate == 0 { // an open loop ranks no locks
-			out[turnout{lock.Traits.Needs != "", load.Name()}]++
+			out[situationKey{lock.Traits.Needs != "", load.Name()}]++
 		}
 	}
 	return out

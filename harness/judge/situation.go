@@ -94,7 +94,7 @@ func (s Situation) Distributed() bool { return s.group.Remote }
 // Workload returns the workload of s without the workers, such as "hold=100ns".
 func (s Situation) Workload() string { return s.group.Axes }
 
-// Name identifies s among the situations of [Standing], such as "long hold, contended".
+// Name identifies s among the situations of [MainSituations], such as "long hold, contended".
 func (s Situation) Name() string {
 	var parts []string
 	if s.group.Remote {
@@ -219,10 +219,10 @@ func (g *Group) upTo() (few, full int) {
 	return few, full
 }
 
-// Standing returns the situations that stand for gs, the groups of a run: all of the
+// MainSituations returns the situations that stand for gs, the groups of a run: all of the
 // ordinary workload with the most cases. For a long hold, for readers and for non-default
 // servers it adds only the most contended situation, if there is one.
-func Standing(gs []*Group) (out []Situation) {
+func MainSituations(gs []*Group) (out []Situation) {
 	type slot struct {
 		remote bool
 		kind   Kind
@@ -257,9 +257,9 @@ func Standing(gs []*Group) (out []Situation) {
 }
 
 // Decisive returns the situation of the ranking for a kind of lock: the most contended one
-// of the first workload of [Standing]. ok is false if gs have no lock of that kind.
+// of the first workload of [MainSituations]. ok is false if gs have no lock of that kind.
 func Decisive(gs []*Group, remote bool) (s Situation, ok bool) {
-	for _, x := range Standing(gs) {
+	for _, x := range MainSituations(gs) {
 		if x.group.Remote == remote && (!ok || x.group == s.group && x.Workers > s.Workers) {
 			s, ok = x, true
 		}

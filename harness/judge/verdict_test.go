@@ -86,9 +86,9 @@ func TestStatusesAreNeverRecommended(t *testing.T) {
 	}
 }
 
-// TestStandingOfServers: the table contains the non-default servers that differ in the most
+// TestMainSituationsOfServers: the table contains the non-default servers that differ in the most
 // ways, once, if there are default ones too.
-func TestStandingOfServers(t *testing.T) {
+func TestMainSituationsOfServers(t *testing.T) {
 	served := func(seed uint64, set func(w *harness.Workload)) []*harness.Result {
 		run := synthetic.Run(seed, 1, 2, []int{1, 8}, synthetic.Model{Lock: synthetic.Served("q", harness.Redis, "redis"), Rate: synthetic.Constant(900)})
 		for _, r := range run.Results {
@@ -108,22 +108,22 @@ func TestStandingOfServers(t *testing.T) {
 		return out
 	}
 	run.Results = append(append(run.Results, far...), farthest...)
-	first := Standing(Groups(run))
+	first := MainSituations(Groups(run))
 	want := []string{"distributed, 3 durable servers 1ms away, uncontended", "distributed, 3 durable servers 1ms away, contended"}
 	if got := names(first); !slices.Equal(got, want) {
 		t.Errorf("without the default: %q, want %q", got, want)
 	}
 	run.Results = append(run.Results, served(4, func(*harness.Workload) {})...)
-	first = Standing(Groups(run))
+	first = MainSituations(Groups(run))
 	want = []string{"distributed, uncontended", "distributed, contended", "distributed, 3 durable servers 1ms away, contended"}
 	if got := names(first); !slices.Equal(got, want) {
 		t.Errorf("with the default: %q, want %q", got, want)
 	}
 }
 
-// TestStanding: the table contains the ordinary workload, one long hold and one readers
+// TestMainSituations: the table contains the ordinary workload, one long hold and one readers
 // workload; the others follow.
-func TestStanding(t *testing.T) {
+func TestMainSituations(t *testing.T) {
 	run := synthetic.Run(1, 1, 2, []int{1, 2, 8}, synthetic.Fast("a", 1e6), synthetic.Fast("b", 1e6))
 	run.Results = append(run.Results, reheld(synthetic.Run(2, 1, 2, []int{1, 2, 8}, synthetic.Fast("a", 1e6)), time.Microsecond, 0)...)
 	run.Results = append(run.Results, reheld(synthetic.Run(3, 1, 2, []int{1, 2, 8}, synthetic.Fast("a", 1e6)), 10*time.Microsecond, 0)...)
@@ -136,12 +136,12 @@ func TestStanding(t *testing.T) {
 		}
 		return strings.Join(out, "; ")
 	}
-	first := Standing(Groups(run))
+	first := MainSituations(Groups(run))
 	if got, want := names(first), "uncontended; one worker per CPU; more workers than CPUs; long hold, more workers than CPUs; mostly readers; distributed, uncontended; distributed, contended"; got != want {
 		t.Errorf("first\n%s, want\n%s", got, want)
 	}
 	// A long hold alone is the only row.
-	first = Standing(Groups(&result.Run{Manifest: run.Manifest, Results: reheld(synthetic.Run(3, 1, 2, []int{1, 2, 8}, synthetic.Fast("a", 1e6)), time.Millisecond, 0)}))
+	first = MainSituations(Groups(&result.Run{Manifest: run.Manifest, Results: reheld(synthetic.Run(3, 1, 2, []int{1, 2, 8}, synthetic.Fast("a", 1e6)), time.Millisecond, 0)}))
 	if got := names(first); strings.Count(got, "long hold") != 3 {
 		t.Errorf("a long hold alone: %s", got)
 	}

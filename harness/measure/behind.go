@@ -15,7 +15,7 @@ type grant struct {
 
 // A crowd is the clients of a dry run: one holds the lock and the others wait.
 type crowd struct {
-	*rehearsal
+	*dryRun
 	granted chan grant
 	waiting int
 	holder  grant
@@ -46,9 +46,9 @@ func (c *crowd) next(ctx context.Context) error {
 	}
 }
 
-func (r *rehearsal) behind(ctx context.Context) (_ *harness.TripsBehind, err error) {
+func (r *dryRun) behind(ctx context.Context) (_ *harness.TripsBehind, err error) {
 	wait, giveUp := context.WithCancel(ctx)
-	c := &crowd{rehearsal: r, granted: make(chan grant, contends)}
+	c := &crowd{dryRun: r, granted: make(chan grant, contends)}
 	defer func() { err = errors.Join(err, c.disperse(ctx, giveUp)) }()
 	for len(r.clients) < contends {
 		if err := r.join(ctx); err != nil {

@@ -36,7 +36,7 @@ const (
 func CountTrips(ctx context.Context, v *harness.Variant, at harness.Endpoint, key string) (trips *harness.Trips, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, tripPatience, fmt.Errorf("measure: %s was not granted within %v", v.Name, tripPatience))
 	defer cancel()
-	r := &rehearsal{lock: v, at: at, key: key, journal: newJournal()}
+	r := &dryRun{lock: v, at: at, key: key, journal: newJournal()}
 	switch {
 	case at.TLS != nil:
 		return nil, fmt.Errorf("measure: %w: what is sent over TLS cannot be read", harness.ErrUnavailable)
@@ -67,8 +67,8 @@ func CountTrips(ctx context.Context, v *harness.Variant, at harness.Endpoint, ke
 	return trips, err
 }
 
-// A rehearsal is a dry run: clients of one lock whose messages are recorded.
-type rehearsal struct {
+// A dryRun is a dry run: clients of one lock whose messages are recorded.
+type dryRun struct {
 	lock    *harness.Variant
 	at      harness.Endpoint
 	key     string
@@ -79,7 +79,7 @@ type rehearsal struct {
 	exits   []func() error // in order of arrival
 }
 
-func (r *rehearsal) join(ctx context.Context) error {
+func (r *dryRun) join(ctx context.Context) error {
 	i := len(r.clients)
 	row, err := faultproxy.NewRow(r.at.Addrs, r.framing, func(server int) faultproxy.Options {
 		return faultproxy.Options{Observe: func(s faultproxy.Sighting) { r.journal.see(i, server, s) }}
@@ -104,14 +104,14 @@ func (r *rehearsal) join(ctx context.Context) error {
 	return nil
 }
 
-func (r *rehearsal) leave() (err error) {
+func (r *dryRun) leave() (err error) {
 	for i := len(r.exits) - 1; i >= 0; i-- {
 		err = errors.Join(err, r.exits[i]())
 	}
 	return err
 }
 
-func (r *rehearsal) settle(ctx context.Context) (asks bool, err error) {
+func (r *dryRun) settle(ctx context.Context) (asks bool, err error) {
 	first := r.journal.now()
 	for began := time.Now(); time.Since(began) < slow; {
 		select {
@@ -152,7 +152,7 @@ func (l *legs) leg() harness.Leg {
 	return harness.Leg{Halves: int(stat.Median(l.halves)), Requests: stat.Median(l.requests)}
 }
 
-func (r *rehearsal) alone(ctx context.Context, t *harness.Trips) error {
+func (r *dryRun) alone(ctx context.Context, t *harness.Trips) error {
 	if err := r.join(ctx); err != nil {
 		return err
 	}

@@ -181,6 +181,6 @@ func TestCountRefuses(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(errors.New("enough"))
 	if _, err := measure.CountTrips(ctx, v, locktest.Endpoint(t, harness.KindRedis), "x"); err == nil {
-		t.Error("a rehearsal that was interrupted is counted")
+		t.Error("a dry run that was interrupted is counted")
 	}
 }

@@ -5,10 +5,10 @@ import (
 	"testing"
 )
 
-// toldEvents parses a story into events: "A>1" is request 1 of client A, "A<1" the answer to
+// toldEvents parses a timeline into events: "A>1" is request 1 of client A, "A<1" the answer to
 // it, "A!" a notification from the server to A; "A>1/2" is to server 2.
-func toldEvents(story string) (events []event) {
-	for word := range strings.FieldsSeq(story) {
+func toldEvents(timeline string) (events []event) {
+	for word := range strings.FieldsSeq(timeline) {
 		word, server, _ := strings.Cut(word, "/")
 		e := event{id: callID{client: int(word[0] - 'A'), server: len(server), conn: 1}}
 		switch word[1] {
@@ -31,10 +31,10 @@ func toldEvents(story string) (events []event) {
 // in a step that A begins.
 func TestReckon(t *testing.T) {
 	for _, test := range []struct {
-		name, story string
-		of          int // the client
-		want        stamp
-		requests    float64
+		name, timeline string
+		of             int // the client
+		want           stamp
+		requests       float64
 	}{
 		{"nothing", "", 0, stamp{0, true}, 0},
 		{"one round trip", "A>1 A<1", 0, stamp{2, true}, 1},
@@ -57,7 +57,7 @@ func TestReckon(t *testing.T) {
 		{"told by a server that heard nothing", "B!", 1, stamp{1, false}, 0},
 		{"told by the other server", "A>1 B!/x A<1", 1, stamp{1, false}, 1},
 	} {
-		events := toldEvents(test.story)
+		events := toldEvents(test.timeline)
 		r := reckon(events, 0)
 		if got := r.known[test.of]; got != test.want {
 			t.Errorf("%s: %+v, want %+v", test.name, got, test.want)

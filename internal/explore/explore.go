@@ -186,7 +186,7 @@ func (e *explorer) explain(r *run) *Failure {
 // failure returns the Failure of r with err.
 func (r *run) failure(err error) *Failure {
 	return &Failure{
-		Err: err, Decisions: encode(r.path), Trace: r.story,
+		Err: err, Decisions: encode(r.path), Trace: r.timeline,
 		Preemptions: r.preemptions, Reorderings: r.reorderings,
 	}
 }

@@ -22,12 +22,12 @@ type run struct {
 	section section
 	fair    fairness
 
-	prefix []decision // to follow; then the first choice each time
-	known  []uint64   // sites of the waits in prefix
-	sites  []uint64   // of all waits
-	path   []decision // taken so far
-	trace  *trace     // nil while exploring; else r explores no other schedules
-	story  string     // text of trace
+	prefix   []decision // to follow; then the first choice each time
+	known    []uint64   // sites of the waits in prefix
+	sites    []uint64   // of all waits
+	path     []decision // taken so far
+	trace    *trace     // nil while exploring; else r explores no other schedules
+	timeline string     // text of trace
 
 	current     int     // which worker did the last operation, or -1
 	running     *Worker // whose code runs; nil is the driver's or the program's
@@ -81,7 +81,7 @@ func (r *run) execute() {
 		r.err = nil
 	}
 	if r.trace != nil {
-		r.story = r.trace.text(r) // while the workers still stand where they ended
+		r.timeline = r.trace.text(r) // while the workers still stand where they ended
 	}
 }
 

@@ -39,7 +39,7 @@ func TestZooKeeper(t *testing.T) {
 	}
 	c.Close()
 
-	var story []string
+	var timeline []string
 	asked := make(map[int]faultproxy.Sighting)
 	for _, s := range l.all() {
 		switch q := asked[s.Call]; {
@@ -52,10 +52,10 @@ func TestZooKeeper(t *testing.T) {
 		if s.Op == "ping" || s.Key == "/" { // the read of the root depends on the server
 			continue
 		}
-		story = append(story, strings.ReplaceAll(tell(t, s, session), root, "R"))
+		timeline = append(timeline, strings.ReplaceAll(tell(t, s, session), root, "R"))
 	}
-	if !slices.Equal(story, wantStory) {
-		t.Errorf("saw\n%s\nwant\n%s", strings.Join(story, "\n"), strings.Join(wantStory, "\n"))
+	if !slices.Equal(timeline, wantTimeline) {
+		t.Errorf("saw\n%s\nwant\n%s", strings.Join(timeline, "\n"), strings.Join(wantTimeline, "\n"))
 	}
 }
 
@@ -205,7 +205,7 @@ func reply(r *faultproxy.ZooReply, session int64) string {
 	return text
 }
 
-var wantStory = strings.Split(`> connect 1000 ms
+var wantTimeline = strings.Split(`> connect 1000 ms
 < connect err=0
 > auth
 < auth err=0

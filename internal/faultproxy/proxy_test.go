@@ -68,12 +68,12 @@ func pass(t *testing.T, addr string) {
 	if p.Seen("set") != 1 || p.Seen("get") != 1 || p.Seen("del") != 1 || p.Conns() != 1 {
 		t.Errorf("seen %d set, %d get, %d del on %d connections", p.Seen("set"), p.Seen("get"), p.Seen("del"), p.Conns())
 	}
-	var story []string
+	var timeline []string
 	for _, s := range l.all() {
-		story = append(story, fmt.Sprint(s.Conn, s.Dir, s.Op, s.Call, s.Key == key, s.Lost))
+		timeline = append(timeline, fmt.Sprint(s.Conn, s.Dir, s.Op, s.Call, s.Key == key, s.Lost))
 	}
 	want := "1 request set 1 true false|1 reply set 1 true false|1 request get 2 true false|1 reply get 2 true false|1 request del 3 true false|1 reply del 3 true false"
-	if got := strings.Join(story, "|"); strings.ReplaceAll(got, " ", "") != strings.ReplaceAll(want, " ", "") {
+	if got := strings.Join(timeline, "|"); strings.ReplaceAll(got, " ", "") != strings.ReplaceAll(want, " ", "") {
 		t.Errorf("the observer saw\n%s, want\n%s", got, want)
 	}
 }

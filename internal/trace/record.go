@@ -142,10 +142,10 @@ func (r *recorder) see(client string, s faultproxy.Sighting) {
 	}
 }
 
-// story sorts the events: a call is at the time of its request, before all its effects. It
+// timeline sorts the events: a call is at the time of its request, before all its effects. It
 // follows the nodes and watches through the messages, and returns an error if the server's
 // state differs.
-func (r *recorder) story(lock string) (*Trace, error) {
+func (r *recorder) timeline(lock string) (*Trace, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	slices.SortStableFunc(r.events, func(a, b *event) int { return a.at.Compare(b.at) })

@@ -30,7 +30,7 @@ func Record(ctx context.Context, v *harness.Variant, at harness.Endpoint, client
 	if err != nil {
 		return nil, fmt.Errorf("trace: %w", err)
 	}
-	t, err := c.record.story(c.path)
+	t, err := c.record.timeline(c.path)
 	if err != nil {
 		return nil, err
 	}

@@ -12,9 +12,9 @@ import (
 	"locklab/internal/synthetic"
 )
 
-// TestLadder: the cost of a turn without the lock is subtracted. A remainder within the
+// TestCosts: the cost of a turn without the lock is subtracted. A remainder within the
 // noise is an upper bound.
-func TestLadder(t *testing.T) {
+func TestCosts(t *testing.T) {
 	const turn = 100 // ns of the control
 	costs := func(ns, noise float64) func(m *synthetic.Model) {
 		return func(m *synthetic.Model) { m.Rate, m.Noise = synthetic.Constant(1e9/(turn+ns)), noise }
@@ -29,8 +29,8 @@ func TestLadder(t *testing.T) {
 			r.Hold = harness.Spans{N: 10, Sum: 500 * time.Microsecond}
 		}
 	}
-	got := make(map[string]rung)
-	for _, r := range Groups(run)[0].rungs() {
+	got := make(map[string]costRow)
+	for _, r := range Groups(run)[0].costRows() {
 		got[r.name] = r
 	}
 	for name, want := range map[string]float64{"cheap": 20, "dear": 400, "server": 50000} {
@@ -42,35 +42,35 @@ func TestLadder(t *testing.T) {
 		t.Errorf("lost costs %+v, want a bound", r)
 	}
 	if _, there := got["nothing"]; there {
-		t.Error("the control is in the ladder")
+		t.Error("the control is in the cost chart")
 	}
 	run.Results = slices.DeleteFunc(run.Results, func(r *harness.Result) bool { return r.Lock.Name == "nothing" })
-	for _, r := range Groups(run)[0].rungs() {
+	for _, r := range Groups(run)[0].costRows() {
 		if r.name == "cheap" && (!r.atMax || math.Abs(r.Median-turn-20) > 0.1) {
 			t.Errorf("without a control cheap costs %+v, want the whole turn as a bound", r)
 		}
 	}
 }
 
-// TestLadderHasTheHardware takes single operations from the findings of a run.
-func TestLadderHasTheHardware(t *testing.T) {
+// TestCostsHasTheHardware takes single operations from the findings of a run.
+func TestCostsHasTheHardware(t *testing.T) {
 	run := synthetic.Run(6, 6, 2, []int{1}, synthetic.Fast("lock", 1e6))
 	hardware, err := result.Load("../testdata/hardware")
 	if err != nil {
 		t.Fatal(err)
 	}
 	run.Findings = hardware.Findings
-	rs := Groups(run)[0].rungs()
+	rs := Groups(run)[0].costRows()
 	var names []string
 	for _, r := range rs {
 		names = append(names, r.name)
 	}
 	for _, want := range []string{"plain load", "CAS that hits", "a word to another CPU", "lock"} {
 		if !slices.Contains(names, want) {
-			t.Errorf("the ladder %v lacks %q", names, want)
+			t.Errorf("the cost chart %v lacks %q", names, want)
 		}
 	}
-	if answer := ladderAnswer(rs); !strings.HasPrefix(answer, "Lowest medians: of the hardware plain load (0.284") {
+	if answer := costsAnswer(rs); !strings.HasPrefix(answer, "Lowest medians: of the hardware plain load (0.284") {
 		t.Errorf("got %q", answer)
 	}
 }

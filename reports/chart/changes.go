@@ -361,7 +361,7 @@ func ChangesAnswer(h *judge.History, ss []*judge.HistorySeries) string {
 	return fmt.Sprintf("Of %s on %s: %s", numfmt.Plural(len(ss), "series"), numfmt.Plural(len(h.Sites), "machine"), CountVerdicts(vs))
 }
 
-// CountVerdicts counts each verdict in vs, the worst first: "1 regressed, 2 as good."
+// CountVerdicts counts each verdict in vs, the worst first: "1 regressed, 2 not worse."
 func CountVerdicts(vs []judge.GateVerdict) string {
 	n := make(map[judge.GateVerdict]int)
 	for _, v := range vs {

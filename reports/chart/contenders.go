@@ -62,7 +62,7 @@ func (d *Contention) HasLaw() bool {
 // CanExtrapolate returns an error of one line that wraps harness.ErrUsage if run has no
 // lock that can be predicted with more contenders.
 func CanExtrapolate(run *result.Run) error {
-	run = Tidy(run)
+	run = Sanitize(run)
 	d := NewContention(run, Groups(run))
 	if d == nil {
 		return fmt.Errorf("%w: only distributed locks in a closed loop without a delay can be predicted, and the run has none", harness.ErrUsage)

@@ -19,7 +19,7 @@ type FindingChart struct {
 // have something to draw. [WritePNG] and [WriteSVG] accept them like the names of [Suite].
 // A name is the experiment's, with "-2" and so on for its second and further charts.
 func FindingCharts(run *result.Run) (names []string) {
-	for _, c := range TableCharts(Tidy(run)) {
+	for _, c := range TableCharts(Sanitize(run)) {
 		if pic, _ := DrawTable(c.Table); pic.Height > 0 {
 			names = append(names, c.Name)
 		}

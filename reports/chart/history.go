@@ -27,8 +27,8 @@ const (
 	mostMarks        = 400 // events drawn; the file has all
 )
 
-// A Story is a history with its interpretation.
-type Story struct {
+// A Timeline is a history with its interpretation.
+type Timeline struct {
 	r       *harness.FaultResult
 	name    string // of the file
 	history oracle.History
@@ -39,8 +39,8 @@ type Story struct {
 	hidden   int   // workers without a lane
 }
 
-// ReadStory reads the history called name, of a try of r.
-func ReadStory(run *result.Run, r *harness.FaultResult, name string) (*Story, error) {
+// ReadTimeline reads the history called name, of a try of r.
+func ReadTimeline(run *result.Run, r *harness.FaultResult, name string) (*Timeline, error) {
 	f, err := os.Open(run.HistoryFile(name))
 	if err != nil {
 		return nil, errors.Unwrap(err) // the caller has the name
@@ -57,13 +57,13 @@ func ReadStory(run *result.Run, r *harness.FaultResult, name string) (*Story, er
 		h[i].Text = Short(e.Text, MostText)
 	}
 	h.Sort()
-	s := &Story{r: r, name: name, history: h, Judgement: oracle.Judge(h, oracle.RulesOf(r.Lock.Traits, 0))}
+	s := &Timeline{r: r, name: name, history: h, Judgement: oracle.Judge(h, oracle.RulesOf(r.Lock.Traits, 0))}
 	s.frame()
 	return s, nil
 }
 
 // frame chooses the range drawn: the first violation with its cause, or the end.
-func (s *Story) frame() {
+func (s *Timeline) frame() {
 	first, last := s.history[0].At, s.history[len(s.history)-1].At
 	s.from, s.to = max(first, last-int64(4*time.Second)), last
 	i := slices.IndexFunc(s.Findings, func(f oracle.Finding) bool { return f.Harm != "" })
@@ -105,7 +105,7 @@ func (s *Story) frame() {
 
 // aftermath returns the end of the consequences of the finding that ends at end. For two
 // holders, that is the first release and the next action of that worker.
-func (s *Story) aftermath(end int64) int64 {
+func (s *Timeline) aftermath(end int64) int64 {
 	for _, o := range s.Overlaps {
 		a, b := s.Holds[o.Earlier], s.Holds[o.Later]
 		if s.finding.Harm != harness.TwoHolders || b.Acquired != s.finding.From {
@@ -122,12 +122,12 @@ func (s *Story) aftermath(end int64) int64 {
 	return end
 }
 
-func (s *Story) Title() string {
+func (s *Timeline) Title() string {
 	return fmt.Sprintf("What happened to %s in %s?", s.r.Lock.Name, s.r.Scenario)
 }
 
 // Answer summarizes the history.
-func (s *Story) Answer() string {
+func (s *Timeline) Answer() string {
 	if s.finding.Harm == "" {
 		return "The history shows no harm by itself: what was counted was seen elsewhere, such as at the server."
 	}
@@ -154,7 +154,7 @@ const (
 	spare = 1.2 // of the width of a text at the edge: a reader's typeface may be wider
 )
 
-func (s *Story) Picture() Picture {
+func (s *Timeline) Picture() Picture {
 	p := Picture{Answer: s.Answer(), Picture: draw.Picture{Height: vg.Length(s.faultRows())*faultLine + 8 + vg.Length(len(s.lanes))*laneHeight + historyFoot, Body: s.body}}
 	p.Numbers.Head = Titles("at", "worker", "event", "token", "what")
 	for _, e := range s.shown() {
@@ -174,7 +174,7 @@ func (s *Story) Picture() Picture {
 	return p
 }
 
-func (s *Story) shown() (out []oracle.Event) {
+func (s *Timeline) shown() (out []oracle.Event) {
 	for _, e := range s.history {
 		if e.At >= s.from && e.At <= s.to && len(out) < mostMarks {
 			out = append(out, e)
@@ -184,9 +184,9 @@ func (s *Story) shown() (out []oracle.Event) {
 }
 
 // at formats a time relative to the start of the history, as its findings do.
-func (s *Story) at(t int64) string { return numfmt.Nanos(float64(t - s.Start)) }
+func (s *Timeline) at(t int64) string { return numfmt.Nanos(float64(t - s.Start)) }
 
-func (s *Story) body(c vgdraw.Canvas) error {
+func (s *Timeline) body(c vgdraw.Canvas) error {
 	field := c
 	field.Min.X += laneNames
 	field.Max.X -= 10
@@ -217,7 +217,7 @@ func (s *Story) body(c vgdraw.Canvas) error {
 }
 
 // faultRows is the greatest number of text lines for faults.
-func (s *Story) faultRows() (n int) {
+func (s *Timeline) faultRows() (n int) {
 	for _, e := range s.shown() {
 		if e.Kind == oracle.Fault || e.Kind == oracle.Over {
 			n++
@@ -226,7 +226,7 @@ func (s *Story) faultRows() (n int) {
 	return min(n, mostFaults)
 }
 
-func (s *Story) scale(c, field vgdraw.Canvas, x func(int64) vg.Length) {
+func (s *Timeline) scale(c, field vgdraw.Canvas, x func(int64) vg.Length) {
 	st := draw.Typeset(8.5, draw.Muted, vgdraw.XCenter, vgdraw.YTop)
 	for _, t := range draw.LinearTicks(float64(s.from-s.Start), float64(s.to-s.Start), numfmt.Nanos) {
 		at := x(s.Start + int64(t.Value))
@@ -236,7 +236,7 @@ func (s *Story) scale(c, field vgdraw.Canvas, x func(int64) vg.Length) {
 }
 
 // faults draws the faults of servers and connections, each with its text if there is room.
-func (s *Story) faults(c, field vgdraw.Canvas, x func(int64) vg.Length) {
+func (s *Timeline) faults(c, field vgdraw.Canvas, x func(int64) vg.Length) {
 	ends := make([]vg.Length, s.faultRows())
 	for _, e := range s.shown() {
 		if e.Kind != oracle.Fault && e.Kind != oracle.Over {
@@ -265,7 +265,7 @@ func (s *Story) faults(c, field vgdraw.Canvas, x func(int64) vg.Length) {
 	}
 }
 
-func (s *Story) waits(c vgdraw.Canvas, x func(int64) vg.Length, middle map[int]vg.Length) {
+func (s *Timeline) waits(c vgdraw.Canvas, x func(int64) vg.Length, middle map[int]vg.Length) {
 	for _, a := range s.Attempts {
 		y, ok := middle[a.Worker]
 		if ok && a.Answered >= s.from && a.Asked <= s.to {
@@ -275,7 +275,7 @@ func (s *Story) waits(c vgdraw.Canvas, x func(int64) vg.Length, middle map[int]v
 }
 
 // holds draws the holds of the workers and marks overlaps.
-func (s *Story) holds(c vgdraw.Canvas, x func(int64) vg.Length, middle map[int]vg.Length) {
+func (s *Timeline) holds(c vgdraw.Canvas, x func(int64) vg.Length, middle map[int]vg.Length) {
 	bar := func(hue draw.Token, worker int, from, to int64) {
 		y, ok := middle[worker]
 		if !ok || to < s.from || from > s.to {
@@ -295,7 +295,7 @@ func (s *Story) holds(c vgdraw.Canvas, x func(int64) vg.Length, middle map[int]v
 }
 
 // marks draws momentary events, each with a word if there is room.
-func (s *Story) marks(c vgdraw.Canvas, x func(int64) vg.Length, middle map[int]vg.Length) {
+func (s *Timeline) marks(c vgdraw.Canvas, x func(int64) vg.Length, middle map[int]vg.Length) {
 	ends := make(map[int]vg.Length)
 	word := func(e oracle.Event, text string, hue draw.Token) {
 		st := draw.Typeset(7.5, hue, vgdraw.XLeft, vgdraw.YCenter)

@@ -27,13 +27,13 @@ type FaultChart struct {
 // if there are none. [WritePNG] and [WriteSVG] accept them like the names of [Suite]. Each
 // chart draws a history.
 func FaultCharts(run *result.Run) (names []string) {
-	for _, c := range RunFaultCharts(Tidy(run)) {
+	for _, c := range RunFaultCharts(Sanitize(run)) {
 		names = append(names, c.Name)
 	}
 	return names
 }
 
-// RunFaultCharts returns the charts of FaultCharts; run must be tidy.
+// RunFaultCharts returns the charts of FaultCharts; run must be sanitized.
 func RunFaultCharts(run *result.Run) []FaultChart {
 	s := SafetyOf(run)
 	if s == nil || !s.Tried() {
@@ -52,7 +52,7 @@ func DrawFaults(run *result.Run, s *Safety) (charts []FaultChart, notes []string
 		if drawn == mostStories || told[row.Fault.Scenario] == mostAlike {
 			continue
 		}
-		st, err := ReadStory(run, row.Fault, row.Histories[0])
+		st, err := ReadTimeline(run, row.Fault, row.Histories[0])
 		if err != nil {
 			notes = append(notes, fmt.Sprintf("The history %s cannot be drawn: %v.", Short(row.Histories[0], 200), err))
 			continue

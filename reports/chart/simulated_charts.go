@@ -20,7 +20,7 @@ type SimulatedChart struct {
 // without a simulation. [WritePNG] and [WriteSVG] accept them like the names of [Suite].
 // All their figures are simulated, except marks that are labelled as measured.
 func SimulationCharts(run *result.Run) (names []string) {
-	run = Tidy(run)
+	run = Sanitize(run)
 	for _, c := range SimulatedCharts(ModelledOf(run, Groups(run))) {
 		names = append(names, c.Name)
 	}

@@ -12,10 +12,10 @@ import (
 // Suite lists every chart in the order of the report.
 var Suite = []*Chart{
 	RankingLocal, ThroughputLocal, WaitLocal, LoadLocal, JainLocal, TimeLocal,
-	LadderLocal,
+	CostsLocal,
 	HoldLocal, Section, ReadLocal, Spread, ThinkLocal, Pinning, WaitPolicy, Garbage,
 	RankingRemote, HandoversRemote, RequestsRemote, WaitRemote, LoadRemote, JainRemote, TimeRemote,
-	LadderRemote,
+	CostsRemote,
 	HoldRemote, ReadRemote, Clients, ThinkRemote,
 	Servers, Durable, TLS, Delay,
 }
@@ -24,7 +24,7 @@ var Suite = []*Chart{
 // lock that run did not measure, comparisons of dimensions with one value, and optional
 // charts without data.
 func Charts(run *result.Run) (names []string) {
-	gs := Groups(Tidy(run))
+	gs := Groups(Sanitize(run))
 	for _, c := range Suite {
 		g := c.Subject(gs)
 		if g != nil && (c.Varies == nil && !c.Optional || c.Draw(g).Height > 0) {

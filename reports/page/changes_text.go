@@ -80,11 +80,11 @@ func comparisonRemarks(c *judge.Comparison) (out []string) {
 			bad = "Worse"
 		}
 		out = append(out, fmt.Sprintf("* significant, = equivalent. Ratio: median %s; intervals of %s each, so that all hold together; p corrected by Holm for %s; n = %s. "+
-			"%s: the whole interval is worse by more than %s. As good: it excludes that. Not told apart: neither.",
+			"%s: the whole interval is worse by more than %s. Not worse: it excludes that. Not significant: neither.",
 			how, share(c.Level), numfmt.Plural(c.Tests, "comparison"), roundsText(c.Tables()), bad, share(c.Margin)))
 	}
 	if has(judge.Untold) {
-		out = append(out, "Not told apart: more rounds, longer windows, fewer cases or a quieter machine narrow the interval.")
+		out = append(out, "Not significant: more rounds, longer windows, fewer cases or a quieter machine narrow the interval.")
 	}
 	switch {
 	case !has(judge.Unmeasured) && len(c.Gaps) == 0:

@@ -96,7 +96,7 @@ func TestGalleryHasEveryChart(t *testing.T) {
 	gs := chart.Groups(gallery(8, everySetting...))
 	for _, c := range chart.Suite {
 		g := chart.Largest(gs, c.Remote)
-		if pic := c.Draw(g); pic.Height == 0 && c != chart.LadderRemote {
+		if pic := c.Draw(g); pic.Height == 0 && c != chart.CostsRemote {
 			t.Errorf("chart %s has nothing to draw: %s", c.Name, pic.Answer)
 		} else if pic.Height > 0 && (len(pic.Numbers.Rows) == 0 || len(pic.Numbers.Head) == 0) {
 			t.Errorf("chart %s has no table", c.Name)
@@ -110,7 +110,7 @@ func TestGoldenCharts(t *testing.T) {
 	run := gallery(8, everySetting...)
 	outputs := make(map[string]func(io.Writer) error)
 	for _, name := range []string{
-		chart.RankingLocal.Name, chart.RankingRemote.Name, chart.LadderLocal.Name,
+		chart.RankingLocal.Name, chart.RankingRemote.Name, chart.CostsLocal.Name,
 		chart.RequestsRemote.Name, chart.ReadLocal.Name, chart.ReadRemote.Name, chart.Spread.Name,
 		chart.ThinkLocal.Name, chart.WaitPolicy.Name, chart.Garbage.Name, chart.Section.Name, chart.Clients.Name, chart.HoldRemote.Name,
 		chart.Servers.Name, chart.Durable.Name, chart.TLS.Name, chart.Delay.Name, chart.LoadLocal.Name,

@@ -43,7 +43,7 @@ func paints() (out []paint) {
 }
 
 func compose(run *result.Run) (*document, error) {
-	run = chart.Tidy(run)
+	run = chart.Sanitize(run)
 	doc := outline(run)
 	if err := doc.drawLocks(chart.Groups(run)); err != nil {
 		return nil, err

@@ -42,7 +42,7 @@ func CanPredict(run *result.Run) error {
 // and compares predictions with measurements under a delay. It writes nothing if there is
 // neither.
 func WriteDistance(w io.Writer, run *result.Run, width int) error {
-	run = chart.Tidy(run)
+	run = chart.Sanitize(run)
 	d := chart.NewDistance(run, chart.Groups(run))
 	if d == nil || len(d.Asked)+len(d.Far) == 0 {
 		return nil
@@ -86,7 +86,7 @@ func (t *textWriter) columns(rows chart.Table) {
 // WriteContenders writes the predictions for the contenders that the reader asked for, and
 // the points that check them. It writes nothing if none were asked for.
 func WriteContenders(w io.Writer, run *result.Run, width int) error {
-	run = chart.Tidy(run)
+	run = chart.Sanitize(run)
 	d := chart.NewContention(run, chart.Groups(run))
 	if d == nil || !d.HasLaw() || len(d.Asked) == 0 {
 		return nil

@@ -52,7 +52,7 @@ func TestColumnsLinkToMetrics(t *testing.T) {
 			}
 		}
 	}
-	others := map[string]string{"ladder": "time", "ladder-distributed": "time"} // the remainder without the control
+	others := map[string]string{"costs": "time", "costs-distributed": "time"} // the remainder without the control
 	gs := chart.Groups(gallery(3, everySetting...))
 	for _, c := range chart.Suite {
 		if c.Varies != nil {

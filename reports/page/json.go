@@ -55,7 +55,7 @@ type jsonGuarantee struct {
 // WriteJSON writes the report of run as one JSON document: the decisions, the tables, the
 // quality and the guarantees, without charts. [JSONSchema] describes it.
 func WriteJSON(w io.Writer, run *result.Run) error {
-	run = chart.Tidy(run)
+	run = chart.Sanitize(run)
 	ds := judge.Decisions(run)
 	q := assess(run, ds)
 	out := jsonReport{Schema: 1, Headline: numfmt.Plain(plainText(q.headline(ds))), Quality: q.Quality, Answers: []jsonAnswer{},

@@ -20,7 +20,7 @@ import (
 func Machines(runs []*result.Run, folders []string) []chart.Machine {
 	out := make([]chart.Machine, len(runs))
 	for i, run := range runs {
-		out[i] = chart.Machine{Folder: result.OneLine(folders[i]), Run: chart.Tidy(run)}
+		out[i] = chart.Machine{Folder: result.OneLine(folders[i]), Run: chart.Sanitize(run)}
 	}
 	for _, name := range []func(m chart.Machine) string{
 		func(m chart.Machine) string { return m.Run.Manifest.Machine.Host },

@@ -12,7 +12,7 @@ import (
 // standalone returns the page of a chart, for the group with the most cases if it is a
 // chart of groups.
 func standalone(run *result.Run, name string) (draw.Poster, error) {
-	run = chart.Tidy(run)
+	run = chart.Sanitize(run)
 	var names []string
 	for _, c := range chart.TableCharts(run) {
 		if c.Name == name {

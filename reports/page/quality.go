@@ -83,7 +83,7 @@ func skips(ss []result.Skip) (out []skipped) {
 // assess collects the warnings of run, sorted by effect on the decisions ds.
 func assess(run *result.Run, ds []judge.Decision) quality {
 	q := quality{Quality: judge.QualityOf(run, ds), Power: judge.PowerOf(judge.Tables(run, run.Baseline)), Partial: partial(run), Skipped: skips(run.Manifest.Skipped), Damage: run.Damage, Checks: checks(run)}
-	c := newCensus(run, ds)
+	c := newWarningSummary(run, ds)
 	for _, w := range run.Manifest.Warnings {
 		c.whole(chart.Readable(w))
 	}
@@ -123,7 +123,7 @@ func WarningKinds() []string {
 // Warnings returns the warnings in the report of run, one for each kind.
 func Warnings(run *result.Run) (ws []harness.Warning) {
 	kinds := WarningKinds()
-	for _, w := range assess(chart.Tidy(run), nil).Warnings {
+	for _, w := range assess(chart.Sanitize(run), nil).Warnings {
 		if !slices.Contains(kinds, w.Kind) {
 			w.Kind = otherKind
 		}

@@ -164,8 +164,8 @@ func TestRankingIsTheDecision(t *testing.T) {
 		"many rounds": rankedRun(20), "too few rounds": rankedRun(3), "zoo": synthetic.Zoo(12), "two holds": long,
 		"one lock": synthetic.Run(1, 10, 2, []int{1}, synthetic.Fast("only", 1e6)), "gallery": gallery(8, everySetting...),
 	} {
-		doc := outline(chart.Tidy(run))
-		gs := chart.Groups(chart.Tidy(run))
+		doc := outline(chart.Sanitize(run))
+		gs := chart.Groups(chart.Sanitize(run))
 		for _, c := range []*chart.Chart{chart.RankingLocal, chart.RankingRemote} {
 			g := c.Subject(gs)
 			if g == nil {

@@ -63,7 +63,7 @@ func on(t *testing.T, run *result.Run, scenario, lock string) *harness.FaultResu
 // safetyOn returns the section of run, its first sentence, and the line of a lock.
 func safetyOn(t *testing.T, run *result.Run, lock string) (s *safetySection, first string, row safetyLock) {
 	t.Helper()
-	run = chart.Tidy(run)
+	run = chart.Sanitize(run)
 	s, err := composeSafety(run)
 	if err != nil {
 		t.Fatal(err)
@@ -195,12 +195,12 @@ func TestSafetyPages(t *testing.T) {
 	}
 }
 
-// TestStory: the picture of a history shows its content, and an unreadable file is named.
-func TestStory(t *testing.T) {
+// TestTimeline: the picture of a history shows its content, and an unreadable file is named.
+func TestTimeline(t *testing.T) {
 	run := survived(t)
 	f := on(t, run, "failover", "redis-queue")
-	draw := func() (string, *chart.Story) {
-		s, err := chart.ReadStory(run, f, synthetic.HistoryName)
+	draw := func() (string, *chart.Timeline) {
+		s, err := chart.ReadTimeline(run, f, synthetic.HistoryName)
 		if err != nil {
 			t.Fatal(err)
 		}

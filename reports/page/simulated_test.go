@@ -76,7 +76,7 @@ func TestSimulatedGolden(t *testing.T) {
 // alternative text, legend, lines and table. The accuracy of the model is next to it.
 func TestSimulatedIsMarked(t *testing.T) {
 	for _, run := range []*result.Run{simulatedRun(), besideRun()} {
-		ms := chart.ModelledOf(chart.Tidy(run), chart.Groups(chart.Tidy(run)))
+		ms := chart.ModelledOf(chart.Sanitize(run), chart.Groups(chart.Sanitize(run)))
 		charts := chart.SimulatedCharts(ms)
 		if len(charts) < 9 {
 			t.Fatalf("%d charts", len(charts))
@@ -121,7 +121,7 @@ func TestSimulatedLinesAreDashed(t *testing.T) {
 		lock := synthetic.Local(fmt.Sprint("lock-", i), harness.Spin, harness.Correct)
 		many.Simulations = append(many.Simulations, synthetic.Simulations("oak-2x22", 2, 22, modelWorkers, lock)...)
 	}
-	for _, c := range slices.Concat(chart.SimulatedCharts(chart.ModelledOf(chart.Tidy(simulatedRun()), nil)), chart.SimulatedCharts(chart.ModelledOf(chart.Tidy(many), nil))) {
+	for _, c := range slices.Concat(chart.SimulatedCharts(chart.ModelledOf(chart.Sanitize(simulatedRun()), nil)), chart.SimulatedCharts(chart.ModelledOf(chart.Sanitize(many), nil))) {
 		f, err := newFigure(c.Pic, c.Name, c.Name, c.Titled(), "")
 		if err != nil {
 			t.Fatal(err)
@@ -138,7 +138,7 @@ func TestSimulatedLinesAreDashed(t *testing.T) {
 	}
 	with, without := besideRun(), besideRun()
 	without.Results = nil
-	a, b := chart.ModelledOf(chart.Tidy(with), chart.Groups(chart.Tidy(with)))[0], chart.ModelledOf(chart.Tidy(without), nil)[0]
+	a, b := chart.ModelledOf(chart.Sanitize(with), chart.Groups(chart.Sanitize(with)))[0], chart.ModelledOf(chart.Sanitize(without), nil)[0]
 	if !a.Any(chart.ModelRate) || b.Any(chart.ModelRate) {
 		t.Fatal("the measured points are not where they should be")
 	}
@@ -170,7 +170,7 @@ func TestModelChartsDrawTheirFields(t *testing.T) {
 		}
 		return out.String()
 	}
-	for _, c := range chart.SimulatedCharts(chart.ModelledOf(chart.Tidy(simulatedRun()), nil))[:len(chart.ModelCharts)] {
+	for _, c := range chart.SimulatedCharts(chart.ModelledOf(chart.Sanitize(simulatedRun()), nil))[:len(chart.ModelCharts)] {
 		before := draw(simulatedRun(), c.Name)
 		for field, of := range figures {
 			run := simulatedRun()
@@ -271,7 +271,7 @@ func TestModelError(t *testing.T) {
 	for _, r := range run.Results {
 		r.Ops = uint64(map[string]float64{"queue": 4e6, "tas": 1e6}[r.Lock.Name] * r.Elapsed.Seconds())
 	}
-	run = chart.Tidy(run)
+	run = chart.Sanitize(run)
 	m := chart.ModelledOf(run, chart.Groups(run))[0]
 	es := m.Errors(chart.ModelRate)
 	if len(es) != 6 {
@@ -314,7 +314,7 @@ func TestBeside(t *testing.T) {
 		for _, r := range run.Results {
 			c.change(&r.Workload)
 		}
-		run = chart.Tidy(run)
+		run = chart.Sanitize(run)
 		m := chart.ModelledOf(run, chart.Groups(run))[0]
 		i := slices.IndexFunc(m.Locks, func(l *chart.ModelledLock) bool { return l.Lock.Name == "queue" })
 		if n := len(m.Locks[i].Measured); n != c.points {

@@ -104,7 +104,7 @@ func TestChartsDrawWhatTheySay(t *testing.T) {
 	for _, c := range chart.Suite {
 		g := chart.Largest(gs, c.Remote)
 		data := c.Draw(g).Data
-		if c == chart.LadderRemote {
+		if c == chart.CostsRemote {
 			run := *run
 			run.Results = slices.DeleteFunc(slices.Clone(run.Results), func(r *harness.Result) bool { return r.Lock.Traits.Needs == "" })
 			g = chart.Largest(chart.Groups(&run), true)
@@ -138,8 +138,8 @@ func TestChartsDrawWhatTheySay(t *testing.T) {
 		}
 		for field := range spoilers {
 			says := slices.Contains(data.Fields, field)
-			changed := c != chart.LadderRemote && bodyOf(t, c, chart.Largest(spoiled[field], c.Remote)) != before
-			if says && !changed && c != chart.LadderRemote || changed && !says && len(data.Metrics) == 0 {
+			changed := c != chart.CostsRemote && bodyOf(t, c, chart.Largest(spoiled[field], c.Remote)) != before
+			if says && !changed && c != chart.CostsRemote || changed && !says && len(data.Metrics) == 0 {
 				t.Errorf("chart %s names the field %s: %v; its picture depends on it: %v", c.Name, field, says, changed)
 			}
 		}
@@ -208,7 +208,7 @@ func TestChartsSayWhatTheyDraw(t *testing.T) {
 		}
 	}
 	for _, c := range chart.Suite {
-		if !seen[c.Name] && c != chart.LadderRemote {
+		if !seen[c.Name] && c != chart.CostsRemote {
 			t.Errorf("chart %s was not on the page", c.Name)
 		}
 	}

@@ -28,7 +28,7 @@ func TestHistorical(t *testing.T) {
 		r.Workload.Hold.Mean = 10000 // a second situation, for the charts across them
 		run.Results = append(run.Results, r)
 	}
-	gs := chart.Groups(chart.Tidy(run))
+	gs := chart.Groups(chart.Sanitize(run))
 	drawn := 0
 	for _, c := range chart.Suite {
 		g := chart.Largest(gs, c.Remote)
@@ -72,7 +72,7 @@ func TestHistorical(t *testing.T) {
 	}
 	// Without a lock to name, there is no answer.
 	for _, c := range chart.Suite {
-		if g := chart.Largest(chart.Groups(chart.Tidy(synthetic.Run(3, 12, 2, []int{1, 2}, bad[:2]...))), c.Remote); g != nil && c.Draw(g).Height > 0 {
+		if g := chart.Largest(chart.Groups(chart.Sanitize(synthetic.Run(3, 12, 2, []int{1, 2}, bad[:2]...))), c.Remote); g != nil && c.Draw(g).Height > 0 {
 			if pic := c.Drawn(g); !strings.HasPrefix(pic.Answer, "No answer: ") {
 				t.Errorf("%s answers: %s", c.Name, pic.Answer)
 			}

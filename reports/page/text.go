@@ -24,7 +24,7 @@ const minText = 60
 // WriteVerdict writes the verdict on run, and the evidence against it, as text. No line is
 // wider than width columns, at least 60.
 func WriteVerdict(w io.Writer, run *result.Run, width int) error {
-	run = chart.Tidy(run)
+	run = chart.Sanitize(run)
 	t := newText(width)
 	t.colours = showsColours(w)
 	if t.simulated(run) {
@@ -42,7 +42,7 @@ func WriteVerdict(w io.Writer, run *result.Run, width int) error {
 func WriteTables(w io.Writer, run *result.Run, width int) error {
 	t := newText(width)
 	t.colours = showsColours(w)
-	t.execute("tables", shortTables(chart.Tidy(run)))
+	t.execute("tables", shortTables(chart.Sanitize(run)))
 	return t.writeTo(w)
 }
 

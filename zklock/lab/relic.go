@@ -78,7 +78,7 @@ func (r *relic) Close() error {
 	go func() { r.Delete(r.dir, -1); close(removed) }()
 	select {
 	case <-removed:
-	case <-time.After(tidyWait):
+	case <-time.After(sanitizeWait):
 	}
 	r.Conn.Close() // fails a hung request
 	<-removed

@@ -14,7 +14,7 @@ import (
 
 const root = "/locklab"
 
-const tidyWait = 2 * time.Second
+const sanitizeWait = 2 * time.Second
 
 var errs = adapt.Errors{
 	NotHeld:     zklock.ErrNotHeld,
@@ -103,7 +103,7 @@ func (r *client) Close() error {
 	}()
 	select {
 	case <-done:
-	case <-time.After(tidyWait):
+	case <-time.After(sanitizeWait):
 	}
 	err := r.c.Close() // fails a hung request
 	<-done

@@ -47,7 +47,7 @@ func TestAbsurdRun(t *testing.T) {
 			t.Errorf("%s: %q", name, got[i:min(len(got), i+40)])
 		}
 	}
-	if a, b := chart.Short(names[0], chart.MostName), chart.Tidy(run).Results[1].Lock.Name; a == b {
+	if a, b := chart.Short(names[0], chart.MostName), chart.Sanitize(run).Results[1].Lock.Name; a == b {
 		t.Errorf("two locks are called %q", a)
 	}
 }

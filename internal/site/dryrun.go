@@ -16,11 +16,11 @@ import (
 	"locklab/internal/numfmt"
 )
 
-// Rehearse counts the requests and round trips of the remote locks of p, each at its
+// DryRun counts the requests and round trips of the remote locks of p, each at its
 // plainest servers, and stores them in p. A lock that fails here is reported and measured
 // anyway, without counts. Windows shorter than any budget's are for trying out flags: their
 // results lack the counts too.
-func (s *Servers) Rehearse(ctx context.Context, p *measure.Plan, stderr io.Writer) {
+func (s *Servers) DryRun(ctx context.Context, p *measure.Plan, stderr io.Writer) {
 	p.Trips = make(map[string]*harness.Trips)
 	locks := slices.DeleteFunc(p.Locks(), func(v *harness.Variant) bool {
 		return v.Remote == nil || !slices.ContainsFunc(p.Cases, func(c measure.Case) bool { return c.Lock == v && c.Workload.Window >= harness.SliceLength })
@@ -49,7 +49,7 @@ func (s *Servers) Rehearse(ctx context.Context, p *measure.Plan, stderr io.Write
 	}
 }
 
-// atOnce is the number of locks rehearsed in parallel: mostly each waits until its clients
+// atOnce is the number of locks in dry runs in parallel: mostly each waits until its clients
 // are silent.
 const atOnce = 4
 

@@ -15,22 +15,22 @@ import (
 	"locklab/reports/draw"
 )
 
-// LadderLocal and LadderRemote draw the cost of an uncontended acquire and release on one
+// CostsLocal and CostsRemote draw the cost of an uncontended acquire and release on one
 // scale, from an instruction to a lock in ZooKeeper. A run has one such chart: for its
 // local locks if it has any.
-var LadderLocal, LadderRemote = both(Chart{
-	Name:     "ladder",
+var CostsLocal, CostsRemote = both(Chart{
+	Name:     "costs",
 	Title:    "What does an uncontended lock cost?",
-	Doc:      ladderDoc,
+	Doc:      costsDoc,
 	Once:     true,
 	Optional: true,
-	Draw:     drawLadder,
+	Draw:     drawCosts,
 }, "What does an uncontended distributed lock cost?")
 
-const ladderDoc = "Locks: time to take and to free the lock with one worker, with the shortest section of the run; mark: median over the rounds, bar: its 95 % order-statistic interval, or the range if there are fewer than six rounds. From a turn of a local lock that of the control in the same round is taken away, which has the lab's loop and the section but no lock, or, without a section, the lab's own turn; from one of a distributed lock the time it is held. Ring and ≤: what is left cannot be told from nothing, or nothing can be taken away. The rest: one operation on a word, as the experiments of this run measured it."
+const costsDoc = "Locks: time to take and to free the lock with one worker, with the shortest section of the run; mark: median over the rounds, bar: its 95 % order-statistic interval, or the range if there are fewer than six rounds. From a turn of a local lock that of the control in the same round is taken away, which has the lab's loop and the section but no lock, or, without a section, the lab's own turn; from one of a distributed lock the time it is held. Ring and ≤: what is left cannot be told from nothing, or nothing can be taken away. The rest: one operation on a word, as the experiments of this run measured it."
 
-// A rung is one row of the chart with its cost in ns.
-type rung struct {
+// A costRow is one row of the chart with its cost in ns.
+type costRow struct {
 	name  string
 	look  draw.Look
 	kind  string // "hardware", or the family of the lock
@@ -38,8 +38,8 @@ type rung struct {
 	stat.Summary
 }
 
-// rungs returns everything in the run of g with a cost, cheapest first.
-func (g *Group) rungs() (out []rung) {
+// costRows returns everything in the run of g with a cost, cheapest first.
+func (g *Group) costRows() (out []costRow) {
 	out = append(out, g.primitives()...)
 	seen := make(map[string]bool)
 	for _, o := range g.quietest() {
@@ -48,14 +48,14 @@ func (g *Group) rungs() (out []rung) {
 				continue
 			}
 			seen[s.Lock.Name] = true
-			r := rung{name: s.Lock.Name, look: s.look, kind: cmp.Or(familyNames[s.Lock.Family], string(s.Lock.Family))}
+			r := costRow{name: s.Lock.Name, look: s.look, kind: cmp.Or(familyNames[s.Lock.Family], string(s.Lock.Family))}
 			r.Summary, r.atMax = o.alone(s)
 			if r.N > 0 && r.Median > leastCost && r.Median < draw.Beyond {
 				out = append(out, r)
 			}
 		}
 	}
-	slices.SortStableFunc(out, func(a, b rung) int { return cmp.Compare(a.Median, b.Median) })
+	slices.SortStableFunc(out, func(a, b costRow) int { return cmp.Compare(a.Median, b.Median) })
 	return out
 }
 
@@ -128,8 +128,8 @@ const (
 )
 
 // primitives returns the costs of single operations from the experiments of the run.
-func (g *Group) primitives() (out []rung) {
-	base := rung{look: draw.Look{Hue: draw.Muted}, kind: hardwareKind}
+func (g *Group) primitives() (out []costRow) {
+	base := costRow{look: draw.Look{Hue: draw.Muted}, kind: hardwareKind}
 	costs := false
 	for _, f := range Findings(g.Run) {
 		for _, t := range f.Tables {
@@ -165,9 +165,9 @@ func (g *Group) primitives() (out []rung) {
 	return out
 }
 
-// ladderSource returns the source of the chart. For distributed locks the field hold is
+// costsSource returns the source of the chart. For distributed locks the field hold is
 // subtracted from the turn.
-func (g *Group) ladderSource() Source {
+func (g *Group) costsSource() Source {
 	s := Source{Metrics: []*result.Metric{result.Time}, Rounds: []int{roundsOf(g.Both...)}}
 	if Largest(g.Both, true) != nil {
 		s.Fields = []string{"hold"}
@@ -186,11 +186,11 @@ var familyNames = map[harness.Family]string{
 	harness.Spin: "spin", harness.Blocking: "blocking", harness.ZooKeeper: "ZooKeeper", harness.Redis: "Redis", harness.Peer: "peer",
 }
 
-func drawLadder(g *Group) Picture {
+func drawCosts(g *Group) Picture {
 	if g.Remote && Largest(g.Both, false) != nil {
-		return nothing("It is in the ladder with the local locks.")
+		return nothing("It is in the cost chart with the local locks.")
 	}
-	rs := g.rungs()
+	rs := g.costRows()
 	locks := 0
 	for _, r := range rs {
 		if r.kind != hardwareKind {
@@ -201,26 +201,26 @@ func drawLadder(g *Group) Picture {
 		return nothing("No lock was measured with one worker, so there is no uncontended cost to compare.")
 	}
 	return Picture{
-		Answer:  ladderAnswer(rs),
+		Answer:  costsAnswer(rs),
 		Load:    "one worker, the shortest section",
-		Numbers: ladderTable(rs),
-		Data:    g.ladderSource(),
-		Picture: ladderRows(rs),
+		Numbers: costsTable(rs),
+		Data:    g.costsSource(),
+		Picture: costsRows(rs),
 	}
 }
 
-// ladderAnswer names the cheapest lock of each kind, cheapest first, each as a multiple of
+// costsAnswer names the cheapest lock of each kind, cheapest first, each as a multiple of
 // the previous one. An upper bound counts only without a measured figure.
-func ladderAnswer(rs []rung) string {
-	var steps []rung
+func costsAnswer(rs []costRow) string {
+	var steps []costRow
 	for _, bounds := range []bool{false, true} {
 		for _, r := range rs {
-			if r.atMax == bounds && !slices.ContainsFunc(steps, func(o rung) bool { return o.kind == r.kind }) {
+			if r.atMax == bounds && !slices.ContainsFunc(steps, func(o costRow) bool { return o.kind == r.kind }) {
 				steps = append(steps, r)
 			}
 		}
 	}
-	slices.SortStableFunc(steps, func(a, b rung) int { return cmp.Compare(a.Median, b.Median) })
+	slices.SortStableFunc(steps, func(a, b costRow) int { return cmp.Compare(a.Median, b.Median) })
 	var parts []string
 	for i, r := range steps {
 		kind := r.kind + " locks"
@@ -236,20 +236,20 @@ func ladderAnswer(rs []rung) string {
 		parts = append(parts, fmt.Sprintf("of the %s %s (%s)", kind, r.name, cost))
 	}
 	text := "Lowest medians: " + numfmt.List(parts, len(parts)) + "."
-	if !slices.ContainsFunc(steps, func(r rung) bool { return r.kind == hardwareKind }) {
+	if !slices.ContainsFunc(steps, func(r costRow) bool { return r.kind == hardwareKind }) {
 		text += " A run with --hardware adds what single operations cost."
 	}
 	return text
 }
 
-func (r rung) text() string {
+func (r costRow) text() string {
 	if r.atMax {
 		return "≤" + numfmt.Space + numfmt.Nanos(r.Median)
 	}
 	return numfmt.Nanos(r.Median)
 }
 
-func ladderRows(rs []rung) draw.Picture {
+func costsRows(rs []costRow) draw.Picture {
 	r := draw.Rows{Title: "time to take and to free the lock, one worker; time of one operation (log scale)"}
 	var all []draw.Mark
 	var seen []string
@@ -271,7 +271,7 @@ func ladderRows(rs []rung) draw.Picture {
 	return r.Drawn()
 }
 
-func ladderTable(rs []rung) Table {
+func costsTable(rs []costRow) Table {
 	t := Table{Head: Titles("what", "kind", "rounds", "time", "interval")}
 	for _, r := range rs {
 		t.Rows = append(t.Rows, []string{r.name, r.kind, strconv.Itoa(r.N), r.text(), fmt.Sprintf("%s to %s", numfmt.Nanos(r.Lo), numfmt.Nanos(r.Hi))})

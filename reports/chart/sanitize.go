@@ -25,10 +25,10 @@ var limits = map[string]int{
 	"Mix": 2 * MostName, "Scenario": 2 * MostName, "Label": 2 * MostName, "Histories": 0,
 }
 
-// Tidy returns run with texts of one line and limited length. Names stay unique and contain
-// the status of an unsound lock. Unchanged parts are shared with run. Tidy must not be
+// Sanitize returns run with texts of one line and limited length. Names stay unique and contain
+// the status of an unsound lock. Unchanged parts are shared with run. Sanitize must not be
 // applied to its own result.
-func Tidy(run *result.Run) *result.Run {
+func Sanitize(run *result.Run) *result.Run {
 	t := tidier{make(map[string]string), make(map[reflect.Type]bool)}
 	out := *run
 	out.Results, out.Damage, out.Faults, out.Chaos = tidied(t, run.Results), tidied(t, run.Damage), tidied(t, run.Faults), tidied(t, run.Chaos)
@@ -44,12 +44,12 @@ type tidier struct {
 }
 
 func tidied[T any](t tidier, v T) T {
-	return t.tidy(reflect.ValueOf(v), MostText).Interface().(T)
+	return t.sanitize(reflect.ValueOf(v), MostText).Interface().(T)
 }
 
-// tidy returns a copy of v whose texts have at most most characters, or the limits of their
+// sanitize returns a copy of v whose texts have at most most characters, or the limits of their
 // fields.
-func (t tidier) tidy(v reflect.Value, most int) reflect.Value {
+func (t tidier) sanitize(v reflect.Value, most int) reflect.Value {
 	if !t.hasText(v.Type()) || most == 0 {
 		return v
 	}
@@ -60,12 +60,12 @@ func (t tidier) tidy(v reflect.Value, most int) reflect.Value {
 		out.SetString(Short(v.String(), most))
 	case reflect.Pointer:
 		if !v.IsNil() {
-			out.Set(t.tidy(v.Elem(), most).Addr())
+			out.Set(t.sanitize(v.Elem(), most).Addr())
 		}
 	case reflect.Slice:
 		out.Set(reflect.AppendSlice(reflect.Zero(v.Type()), v))
 		for i := range v.Len() {
-			out.Index(i).Set(t.tidy(v.Index(i), most))
+			out.Index(i).Set(t.sanitize(v.Index(i), most))
 		}
 	case reflect.Struct:
 		for i := range v.NumField() {
@@ -74,7 +74,7 @@ func (t tidier) tidy(v reflect.Value, most int) reflect.Value {
 				limit = most
 			}
 			if f := out.Field(i); f.CanSet() {
-				f.Set(t.tidy(v.Field(i), limit))
+				f.Set(t.sanitize(v.Field(i), limit))
 			}
 		}
 		t.unique(v, out)
@@ -82,7 +82,7 @@ func (t tidier) tidy(v reflect.Value, most int) reflect.Value {
 	return out
 }
 
-// unique replaces the names in out, the tidy copy of v, by unique ones.
+// unique replaces the names in out, the sanitized copy of v, by unique ones.
 func (t tidier) unique(v, out reflect.Value) {
 	switch x := out.Addr().Interface().(type) {
 	case *harness.Lock:
@@ -97,7 +97,7 @@ func (t tidier) unique(v, out reflect.Value) {
 	}
 }
 
-// hasText reports whether values of type u contain texts that tidy reaches.
+// hasText reports whether values of type u contain texts that sanitize reaches.
 func (t tidier) hasText(u reflect.Type) bool {
 	if has, known := t.texts[u]; known {
 		return has

@@ -59,7 +59,7 @@ func (t *tally) typical() harness.Warning {
 	return sorted[len(sorted)/2].Warning
 }
 
-type census struct {
+type warningSummary struct {
 	run     *result.Run
 	kinds   []*tally
 	index   map[string]*tally  // by kind, or by text without a kind
@@ -69,9 +69,9 @@ type census struct {
 
 func caseOf(r *harness.Result) string { return r.Lock.Name + " " + r.Workload.Name() }
 
-// newCensus starts the count of the warnings of run; ds are the decisions of run.
-func newCensus(run *result.Run, ds []judge.Decision) *census {
-	c := &census{run: run, index: make(map[string]*tally), medians: make(map[string]float64), results: make(map[*harness.Result][]judge.Situation)}
+// newWarningSummary starts the count of the warnings of run; ds are the decisions of run.
+func newWarningSummary(run *result.Run, ds []judge.Decision) *warningSummary {
+	c := &warningSummary{run: run, index: make(map[string]*tally), medians: make(map[string]float64), results: make(map[*harness.Result][]judge.Situation)}
 	rates := make(map[string][]float64)
 	for _, r := range run.Results {
 		if v, ok := result.Throughput.Of(r); ok {
@@ -91,7 +91,7 @@ func newCensus(run *result.Run, ds []judge.Decision) *census {
 
 // off returns the distance of r's rate from the median of its case, as a share of the
 // median.
-func (c *census) off(r *harness.Result) float64 {
+func (c *warningSummary) off(r *harness.Result) float64 {
 	v, ok := result.Throughput.Of(r)
 	if middle := c.medians[caseOf(r)]; ok && middle > 0 {
 		return math.Abs(v/middle - 1)
@@ -100,7 +100,7 @@ func (c *census) off(r *harness.Result) float64 {
 }
 
 // add counts w and returns the tally of its kind.
-func (c *census) add(w harness.Warning, off float64) *tally {
+func (c *warningSummary) add(w harness.Warning, off float64) *tally {
 	kind := w.Kind
 	if kind == "" || kind == otherKind {
 		kind = w.Text
@@ -115,9 +115,9 @@ func (c *census) add(w harness.Warning, off float64) *tally {
 	return t
 }
 
-func (c *census) whole(w harness.Warning) { c.add(w, 0) }
+func (c *warningSummary) whole(w harness.Warning) { c.add(w, 0) }
 
-func (c *census) of(r *harness.Result, w harness.Warning) {
+func (c *warningSummary) of(r *harness.Result, w harness.Warning) {
 	t := c.add(w, c.off(r))
 	if t.counted == r {
 		return
@@ -129,7 +129,7 @@ func (c *census) of(r *harness.Result, w harness.Warning) {
 	}
 }
 
-func (c *census) experiment(name string, w harness.Warning) {
+func (c *warningSummary) experiment(name string, w harness.Warning) {
 	if t := c.add(w, 0); !slices.Contains(t.experiments, name) {
 		t.experiments = append(t.experiments, name)
 	}
@@ -137,7 +137,7 @@ func (c *census) experiment(name string, w harness.Warning) {
 
 // warnings returns a warning of each kind: first those on results behind a decision, by
 // effect, then those on the whole run, then the rest.
-func (c *census) warnings() (out []warning) {
+func (c *warningSummary) warnings() (out []warning) {
 	for _, t := range c.kinds {
 		w := warning{Warning: t.typical(), count: t.count, behind: len(t.behind)}
 		if len(t.behind) > 0 {
@@ -166,7 +166,7 @@ func (c *census) warnings() (out []warning) {
 const wholeRun = "the whole run"
 
 // where describes the results and experiments that have a warning of t.
-func (c *census) where(t *tally, w warning) string {
+func (c *warningSummary) where(t *tally, w warning) string {
 	var parts []string
 	switch {
 	case w.behind > 0:
