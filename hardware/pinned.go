@@ -42,8 +42,8 @@ func newPinnedThreads(cpus ...int) (*pinnedThreads, error) {
 
 // startThread starts an operating system thread in running, bound to cpu unless that is
 // negative. It executes the jobs sent to it, and ends when they are closed.
-func startThread(running *sync.WaitGroup, cpu int) (jobs chan func(), err error) {
-	jobs = make(chan func())
+func startThread(running *sync.WaitGroup, cpu int) (chan func(), error) {
+	jobs := make(chan func())
 	ready := make(chan error)
 	running.Go(func() {
 		runtime.LockOSThread() // never unlocked: the thread ends with the goroutine

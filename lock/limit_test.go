@@ -23,15 +23,15 @@ func TestLimit(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				var slept time.Duration
-				now := func() time.Time { return time.Now().Add(slept) }
+				var slept atomic.Int64
+				now := func() time.Time { return time.Now().Add(time.Duration(slept.Load())) }
 				began := now()
 				alive, end := context.WithTimeout(t.Context(), c.unlock)
 				defer end()
 				var m lock.Limit
 				var calls atomic.Int32
 				m.Begin(alive, time.Minute, now, func() { calls.Add(1) })
-				slept = c.sleep
+				slept.Store(int64(c.sleep))
 				<-alive.Done()
 				synctest.Wait()
 				if got := calls.Load(); got != c.want {
