@@ -35,23 +35,31 @@ const (
 // medians again.
 func BenchmarkBesideSyncMutex(b *testing.B) {
 	for _, hold := range []time.Duration{0, 100, time.Microsecond, 10 * time.Microsecond} {
-		for _, workers := range []int{1, 2, 8, 16, 64, 1024} {
-			b.Run(fmt.Sprintf("workers=%d/hold=%v", workers, hold), func(b *testing.B) {
-				s := situation{workers, spinsFor(hold)}
-				var ours, theirs samples
-				for b.Loop() {
-					pair := []func(){
-						func() { ours.add(s, new(mutex.Mutex)) },
-						func() { theirs.add(s, new(sync.Mutex)) },
-					}
-					first := rand.IntN(2)
-					pair[first]()
-					pair[1-first]()
-				}
-				report(b, &ours, &theirs)
-			})
+		for _, workers := range []int{1, 2, 8, 16, 64, 1024, 4800} {
+			for _, locked := range []bool{false, true} {
+				b.Run(fmt.Sprintf("workers=%d/hold=%v/locked=%v", workers, hold, locked), func(b *testing.B) {
+					comparePair(b, situation{workers, spinsFor(hold), locked})
+				})
+			}
 		}
 	}
+}
+
+func comparePair(b *testing.B, s situation) {
+	if s.locked && s.workers > 1024 {
+		b.Skip("the Go runtime ends a process of 10,000 threads")
+	}
+	var ours, theirs samples
+	for b.Loop() {
+		pair := []func(){
+			func() { ours.add(s, new(mutex.Mutex)) },
+			func() { theirs.add(s, new(sync.Mutex)) },
+		}
+		first := rand.IntN(2)
+		pair[first]()
+		pair[1-first]()
+	}
+	report(b, &ours, &theirs)
 }
 
 func report(b *testing.B, ours, theirs *samples) {
@@ -68,7 +76,10 @@ func report(b *testing.B, ours, theirs *samples) {
 }
 
 // A situation is how windows use a lock.
-type situation struct{ workers, spins int }
+type situation struct {
+	workers, spins int
+	locked         bool // each worker has its own thread
+}
 
 // samples are figures of windows.
 type samples struct{ rates, cpu, jain, longest []float64 }
@@ -101,6 +112,9 @@ func (at situation) window(l sync.Locker, length time.Duration, timed bool) wind
 	ready.Add(at.workers)
 	for i := range counts {
 		wg.Go(func() {
+			if at.locked {
+				runtime.LockOSThread() // until the goroutine, and so the thread, ends
+			}
 			ready.Done()
 			<-start
 			c := &counts[i]

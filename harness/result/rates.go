@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strconv"
 	"time"
 
@@ -28,6 +29,39 @@ type ratesLine struct {
 	Workload  harness.Workload `json:"workload"`
 	Rates     []digits         `json:"rates"`               // acquisitions per second
 	Handovers []digits         `json:"handovers,omitempty"` // per second
+	Blocks    []ratesBlocks    `json:"blocks,omitempty"`    // by round, if the locks took turns
+}
+
+// ratesBlocks are the blocks of a result, by pass, per second.
+type ratesBlocks struct {
+	Process   uint64   `json:"process"` // 0 without blocks
+	Rates     []digits `json:"rates,omitempty"`
+	Handovers []digits `json:"handovers,omitempty"`
+}
+
+// ratesOf returns the rates of n, which are in each pass, with its length of ns.
+func ratesOf(n []uint64, ns []int64) (out []digits) {
+	for i, k := range n {
+		out = append(out, digits(float64(k)/(float64(ns[i])/1e9)))
+	}
+	return out
+}
+
+// ratesElapsed is the window of results that come from rates: counts have all digits.
+const ratesElapsed = 1000 * time.Second
+
+func countsOf(rates []digits) (out []uint64) {
+	for _, r := range rates {
+		out = append(out, uint64(math.Round(float64(r)*ratesElapsed.Seconds())))
+	}
+	return out
+}
+
+func (b ratesBlocks) blocks() *harness.Blocks {
+	if b.Process == 0 {
+		return nil
+	}
+	return &harness.Blocks{Process: b.Process, Elapsed: slices.Repeat([]int64{int64(ratesElapsed)}, len(b.Rates)), Ops: countsOf(b.Rates), Handovers: countsOf(b.Handovers)}
 }
 
 type digits float64
@@ -60,12 +94,15 @@ func WriteRates(out io.Writer, run *Run) error {
 		name := r.Lock.Name + " " + r.Workload.Name()
 		l := lines[name]
 		if l == nil {
-			l = &ratesLine{Lock: r.Lock, Workload: r.Workload, Rates: make([]digits, rounds), Handovers: make([]digits, rounds)}
+			l = &ratesLine{Lock: r.Lock, Workload: r.Workload, Rates: make([]digits, rounds), Handovers: make([]digits, rounds), Blocks: make([]ratesBlocks, rounds)}
 			l.Lock.Doc, l.Lock.Paper = "", ""
 			lines[name], order = l, append(order, l)
 		}
 		l.Rates[r.Round] = digits(float64(r.Ops) / r.Elapsed.Seconds())
 		l.Handovers[r.Round] = digits(float64(r.Handovers) / r.Elapsed.Seconds())
+		if b := r.Blocks; b != nil && b.Valid() {
+			l.Blocks[r.Round] = ratesBlocks{b.Process, ratesOf(b.Ops, b.Elapsed), ratesOf(b.Handovers, b.Elapsed)}
+		}
 	}
 	for _, l := range order {
 		if l.Workload.Workers < 2 {
@@ -78,10 +115,9 @@ func WriteRates(out io.Writer, run *Run) error {
 	return nil
 }
 
-// ReadRates reads the output of WriteRates. Its results have windows of a thousand
-// seconds, so that counts have all digits of the rates.
+// ReadRates reads the output of WriteRates. Its results and their blocks have windows of a
+// thousand seconds.
 func ReadRates(in io.Reader) (*Run, error) {
-	const elapsed = 1000 * time.Second
 	text := json.NewDecoder(bufio.NewReader(in))
 	var head ratesHead
 	if err := text.Decode(&head); err != nil {
@@ -99,9 +135,12 @@ func ReadRates(in io.Reader) (*Run, error) {
 			if !(rate > 0) {
 				continue
 			}
-			r := &harness.Result{Lock: l.Lock, Workload: l.Workload, Round: round, Elapsed: elapsed, Overlap: 1, Ops: uint64(math.Round(float64(rate) * elapsed.Seconds()))}
+			r := &harness.Result{Lock: l.Lock, Workload: l.Workload, Round: round, Elapsed: ratesElapsed, Overlap: 1, Ops: countsOf(l.Rates[round : round+1])[0]}
 			if round < len(l.Handovers) {
-				r.Handovers = uint64(math.Round(float64(l.Handovers[round]) * elapsed.Seconds()))
+				r.Handovers = countsOf(l.Handovers[round : round+1])[0]
+			}
+			if round < len(l.Blocks) {
+				r.Blocks = l.Blocks[round].blocks()
 			}
 			run.Results = append(run.Results, r)
 		}

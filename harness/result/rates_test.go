@@ -2,6 +2,7 @@ package result
 
 import (
 	"bytes"
+	"slices"
 	"testing"
 	"time"
 
@@ -18,6 +19,8 @@ func TestRates(t *testing.T) {
 	run := &Run{Manifest: Manifest{Rounds: 3, Command: []string{"locklab", "run"}}, Results: []*harness.Result{
 		result("a", 2, 0, 123_456), result("a", 2, 2, 200_000), result("b", 1, 1, 24), bad, result("bad", 1, 1, 100),
 	}}
+	blocks := harness.Blocks{Process: 7, Elapsed: []int64{1e9, 5e8}, Ops: []uint64{500, 400}, Handovers: []uint64{10, 20}}
+	run.Results[1].Blocks = &blocks
 	var out bytes.Buffer
 	if err := WriteRates(&out, run); err != nil {
 		t.Fatal(err)
@@ -39,6 +42,9 @@ func TestRates(t *testing.T) {
 		if s := r.Elapsed.Seconds(); r.Lock.Name != want.lock || r.Round != want.round || float64(r.Ops)/s != want.rate || float64(r.Handovers)/s != want.handovers {
 			t.Errorf("result %d: %s, round %d, %v and %v a second; want %+v", i, r.Lock.Name, r.Round, float64(r.Ops)/s, float64(r.Handovers)/s, want)
 		}
+	}
+	if b := got.Results[1].Blocks; b == nil || !b.Valid() || b.Process != 7 || !slices.Equal(b.Ops, []uint64{500_000, 800_000}) || !slices.Equal(b.Handovers, []uint64{10_000, 40_000}) || got.Results[0].Blocks != nil {
+		t.Errorf("blocks %+v, want the rates of %+v", b, blocks)
 	}
 	if _, err := ReadRates(bytes.NewReader([]byte("{}\n{"))); err == nil {
 		t.Error("a line that is cut short was read")
