@@ -253,10 +253,9 @@ func (h hammer[T]) releasing(word *T) {
 	}
 }
 
-// crowd calls operation(0) to operation(workers-1), each repeatedly from its own
-// goroutine, and returns the number of calls. It continues until the goroutines have run
-// in parallel, which takes a while on a busy machine, or for 200 ms, as on a machine with
-// one CPU.
+// crowd calls operation(0) to operation(workers-1), each repeatedly from its own goroutine,
+// and returns the number of calls. It continues until the goroutines have run in parallel,
+// which takes a while on a busy machine, or for 200 ms, as on a machine with one CPU.
 func crowd(operation func(i int)) (calls uint64) {
 	var batches, overlaps atomic.Uint64
 	deadline := time.Now().Add(200 * time.Millisecond)

@@ -139,8 +139,7 @@ func TestUnparkWhileAwakeOrAsleep(t *testing.T) {
 }
 
 // TestManyUnparkOne has several goroutines wake one owner, so that most permits meet an
-// existing permit. No permit may be lost: the owner must see every goroutine's last
-// write.
+// existing permit. No permit may be lost: the owner must see every goroutine's last write.
 func TestManyUnparkOne(t *testing.T) {
 	const wakers, rounds = 3, 2000
 	p := NewParker()

@@ -112,9 +112,8 @@ func (a Access) After(before uint64) uint64 {
 
 // A Scheduler performs the operations on words in place of the CPU. It is called on the
 // goroutine of the operation. It returns after the operation, with the value that the
-// operation found in the word. So it orders the operations of several goroutines by
-// letting its calls return one at a time. The simplest one performs the operation at
-// once:
+// operation found in the word. So it orders the operations of several goroutines by letting
+// its calls return one at a time. The simplest one performs the operation at once:
 //
 //	func(a Access) uint64 {
 //		before := a.Word.Get()

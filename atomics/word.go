@@ -27,25 +27,23 @@ func (x *Uint32) Load() uint32 { return atomic.LoadUint32(&x.v) }
 func (x *Uint32) Store(v uint32) { atomic.StoreUint32(&x.v, v) }
 
 // StoreRelease sets the value to v, for the holder that releases a lock. As with Store, a
-// goroutine that loads v or swaps it out of the word sees everything that this goroutine
-// did before.
+// goroutine that loads v or swaps it out of the word sees everything that this goroutine did
+// before.
 //
-// It is weaker than Store in one way: a later Load of another word in the same goroutine
-// may take its value before v is visible to others. Never use it if Unlock then checks
-// for sleepers (a futex, a queue of parked goroutines). The check could miss a waiter
-// that went to sleep because it saw the lock still taken, and that waiter would never be
-// woken.
+// It is weaker than Store in one way: a later Load of another word in the same goroutine may
+// take its value before v is visible to others. Never use it if Unlock then checks for
+// sleepers (a futex, a queue of parked goroutines). The check could miss a waiter that went to
+// sleep because it saw the lock still taken, and that waiter would never be woken.
 //
-// On amd64 it is a plain MOV, about half the price of an uncontended lock and unlock;
-// CPUs of that architecture make stores visible in program order. The compiler must not
-// move memory accesses from before it to behind it. To the Go memory model it is a data
-// race, so the model does not promise that. The compilers of Go 1.26 and 1.27 keep stores
-// in order and loads before the next store, and a test reads their output. For later
-// compilers the MOV is a call to assembly, which they cannot see into. The locks'
-// conformance tests check both.
+// On amd64 it is a plain MOV, about half the price of an uncontended lock and unlock; CPUs of
+// that architecture make stores visible in program order. The compiler must not move memory
+// accesses from before it to behind it. To the Go memory model it is a data race, so the model
+// does not promise that. The compilers of Go 1.26 and 1.27 keep stores in order and loads
+// before the next store, and a test reads their output. For later compilers the MOV is a call
+// to assembly, which they cannot see into. The locks' conformance tests check both.
 //
-// On other architectures, and under the race detector and the tag purego, it is Store.
-// Under the tag systematic the Scheduler decides when others see it.
+// On other architectures, and under the race detector and the tag purego, it is Store. Under
+// the tag systematic the Scheduler decides when others see it.
 func (x *Uint32) StoreRelease(v uint32) { storeRelease32(&x.v, v) }
 
 // CompareAndSwap sets the value to new if it is old, and reports whether it did.

@@ -8,8 +8,7 @@ import (
 	"time"
 )
 
-// A Lease is one acquisition of a lock: of what a library says of it, what is
-// needed here.
+// A Lease is one acquisition of a lock: of what a library says of it, what is needed here.
 type Lease interface {
 	Unlock(ctx context.Context) error // works under a cancelled ctx
 	Done() <-chan struct{}            // closed when the lock is released or may be lost
@@ -73,9 +72,8 @@ func Elect[L Lease](ctx context.Context, lock func(context.Context) (L, error), 
 	}
 }
 
-// Locker returns a sync.Locker that takes its leases by lock. Its methods
-// panic where lock and Unlock return an error; Unlock of a Locker that is not
-// locked panics with notHeld.
+// Locker returns a sync.Locker that takes its leases by lock. Its methods panic where lock and
+// Unlock return an error; Unlock of a Locker that is not locked panics with notHeld.
 func Locker[L Lease](lock func(context.Context) (L, error), notHeld error) sync.Locker {
 	return &locker[L]{lock: lock, notHeld: notHeld}
 }

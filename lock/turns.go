@@ -25,9 +25,8 @@ type Waiter[G any] struct {
 	place *list.Element // nil once it was served
 }
 
-// Join appends a waiter. If the queue is idle it calls start, which returns false if it
-// cannot ask the servers. ahead is the number of waiters before this one, or -1 if the queue
-// was idle.
+// Join appends a waiter. If the queue is idle it calls start, which returns false if it cannot
+// ask the servers. ahead is the number of waiters before this one, or -1 if the queue was idle.
 func (t *Turns[G]) Join(start func() bool) (w *Waiter[G], ahead int) {
 	w = &Waiter[G]{Got: make(chan G, 1)}
 	t.mu.Lock()

@@ -24,15 +24,14 @@ const (
 )
 
 // BenchmarkBesideSyncMutex compares Mutex with sync.Mutex in neighbouring windows of one
-// process, whose order is drawn. An operation is one pair of windows for the rate and one
-// for waits:
+// process, whose order is drawn. An operation is one pair of windows for the rate and one for
+// waits:
 //
 //	go test -run '^$' -bench BesideSyncMutex -benchtime 20x ./mutex
 //
-// ratio is the median of rates divided by those of sync.Mutex, with its 95 % interval.
-// jain is the fairness index of Jain over a window of 100 ms, wait-ms the longest wait in
-// it, cpu the processor time for an acquisition divided by the time for one of sync.Mutex:
-// medians again.
+// ratio is the median of rates divided by those of sync.Mutex, with its 95 % interval. jain is
+// the fairness index of Jain over a window of 100 ms, wait-ms the longest wait in it, cpu the
+// processor time for an acquisition divided by the time for one of sync.Mutex: medians again.
 func BenchmarkBesideSyncMutex(b *testing.B) {
 	for _, hold := range []time.Duration{0, 100, time.Microsecond, 10 * time.Microsecond} {
 		for _, workers := range []int{1, 2, 8, 16, 64, 1024} {

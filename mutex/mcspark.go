@@ -43,8 +43,7 @@ type MCSPark struct {
 	_    atomics.CacheLinePad
 }
 
-// MCSParkWorker is the handle of one worker of an [MCSPark] lock, and its place in
-// the queue.
+// MCSParkWorker is the handle of one worker of an [MCSPark] lock, and its place in the queue.
 type MCSParkWorker struct {
 	lock   *MCSPark
 	id     uint32
@@ -94,9 +93,8 @@ func (n *MCSParkWorker) Unlock() {
 	n.lock.nodes[next].parker.Unpark()
 }
 
-// successor waits for a worker that has swapped the tail but has not linked itself yet.
-// That worker is between its two instructions, so the wait is short unless it was
-// preempted there.
+// successor waits for a worker that has swapped the tail but has not linked itself yet. That
+// worker is between its two instructions, so the wait is short unless it was preempted there.
 func (n *MCSParkWorker) successor() uint32 {
 	for w := n.lock.wait; ; {
 		w.Wait()

@@ -7,35 +7,34 @@ import (
 	"locklab/atomics"
 )
 
-// Mutex is a lock that a program can use in place of a [sync.Mutex]. The zero value is
-// free. A goroutine that runs may take a free lock before the waiters. But if the last
-// handover was a while ago, the release hands the lock to the longest waiter: at most
-// every 1 ms divided by the number of waiters, and at most every 15 µs. So no waiter
-// starves.
+// Mutex is a lock that a program can use in place of a [sync.Mutex]. The zero value is free. A
+// goroutine that runs may take a free lock before the waiters. But if the last handover was a
+// while ago, the release hands the lock to the longest waiter: at most every 1 ms divided by
+// the number of waiters, and at most every 15 µs. So no waiter starves.
 //
 // # Trade-offs
 //
 // A goroutine that takes the lock again needs no switch of goroutines, and this makes the
-// rate. The handovers make the lock fair, and they are too rare to cost much. sync.Mutex
-// hands over at every release, once a waiter has waited for 1 ms and until no waiter has.
-// This lock has no such mode, so n waiters wait for 1 ms (n times 15 µs, if that is more),
-// n critical sections and n handovers, apart from the delays of the scheduler. If other
-// programs use the processors, sync.Mutex hardly hands over, and may be a sixth faster.
+// rate. The handovers make the lock fair, and they are too rare to cost much. sync.Mutex hands
+// over at every release, once a waiter has waited for 1 ms and until no waiter has. This lock
+// has no such mode, so n waiters wait for 1 ms (n times 15 µs, if that is more), n critical
+// sections and n handovers, apart from the delays of the scheduler. If other programs use the
+// processors, sync.Mutex hardly hands over, and may be a sixth faster.
 //
-// A waiter may give up: see [Mutex.LockContext]. Sleep and wake-up use a channel. They cost
-// a little more than the semaphore of the runtime, which only sync.Mutex can use. A waiter
-// polls although there is only one processor, or other goroutines are ready to run, since
-// only the runtime can check that cheaply.
+// A waiter may give up: see [Mutex.LockContext]. Sleep and wake-up use a channel. They cost a
+// little more than the semaphore of the runtime, which only sync.Mutex can use. A waiter polls
+// although there is only one processor, or other goroutines are ready to run, since only the
+// runtime can check that cheaply.
 //
 // # Memory ordering
 //
-// Every change of state is a read-modify-write instruction, so these changes have one
-// order. A waiter joins the list only while the lock is busy, and the release finds it in
-// the state. If the lock is free and has waiters, then either the woken bit is set, or a
-// goroutine in Unlock has yet to look. The woken bit stands for one waiter that has left
-// the list. This waiter clears it when it takes the lock, or while the lock is busy: then
-// the next release wakes another one. Therefore no wake-up is lost. The list is guarded by
-// the queue bit. After a handover the permit of the waiter's parker is the lock.
+// Every change of state is a read-modify-write instruction, so these changes have one order. A
+// waiter joins the list only while the lock is busy, and the release finds it in the state. If
+// the lock is free and has waiters, then either the woken bit is set, or a goroutine in Unlock
+// has yet to look. The woken bit stands for one waiter that has left the list. This waiter
+// clears it when it takes the lock, or while the lock is busy: then the next release wakes
+// another one. Therefore no wake-up is lost. The list is guarded by the queue bit. After a
+// handover the permit of the waiter's parker is the lock.
 //
 // # References
 //
@@ -44,8 +43,8 @@ import (
 // standard library.
 //
 // Handovers by time: "eventual fairness" of parking_lot,
-// https://docs.rs/parking_lot/latest/parking_lot/type.Mutex.html, after WTF::Lock of
-// WebKit, https://webkit.org/blog/6161/locking-in-webkit/.
+// https://docs.rs/parking_lot/latest/parking_lot/type.Mutex.html, after WTF::Lock of WebKit,
+// https://webkit.org/blog/6161/locking-in-webkit/.
 type Mutex struct {
 	state atomics.Uint32 // the bits below, and from mutexWaiting the number of waiters in the list
 	since uint16         // when a handover was last due, in units of mutexClock; guarded by the lock

@@ -46,10 +46,9 @@ func variant(tb testing.TB, name string) *harness.Variant {
 	return lab.Suite[i]
 }
 
-// TestWaitersYield checks that with one processor and the lock held, a polling waiter
-// lets the holder run. A waiter that did not yield would keep the processor until the
-// scheduler takes it away, 10 ms later, at every acquisition. The time of other programs
-// does not count.
+// TestWaitersYield checks that with one processor and the lock held, a polling waiter lets the
+// holder run. A waiter that did not yield would keep the processor until the scheduler takes
+// it away, 10 ms later, at every acquisition. The time of other programs does not count.
 func TestWaitersYield(t *testing.T) {
 	const times = 20
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))

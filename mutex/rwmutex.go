@@ -9,16 +9,16 @@ import (
 
 // RWMutex is a readers-writer lock that a program can use in place of a [sync.RWMutex]. The
 // zero value is free. Any goroutine may call RUnlock for the one that called RLock. While a
-// writer waits for the readers inside, no reader enters. The readers that have to wait
-// enter together, after that writer and before the next one. So neither side starves.
+// writer waits for the readers inside, no reader enters. The readers that have to wait enter
+// together, after that writer and before the next one. So neither side starves.
 //
 // # Trade-offs
 //
-// Readers count themselves in one word. After some collisions on it the lock allocates
-// slots, a cache line for each processor up to 64, and readers count themselves there.
-// Then reading gets faster with every processor, unlike with the counter of sync.RWMutex.
-// The price: a writer reads all slots, up to 64 cache lines. The slots stay for the life of
-// the lock. If most acquisitions write, [Mutex] is faster.
+// Readers count themselves in one word. After some collisions on it the lock allocates slots,
+// a cache line for each processor up to 64, and readers count themselves there. Then reading
+// gets faster with every processor, unlike with the counter of sync.RWMutex. The price: a
+// writer reads all slots, up to 64 cache lines. The slots stay for the life of the lock. If
+// most acquisitions write, [Mutex] is faster.
 //
 // The paper below has one table for the process, and a word in it for each reader inside,
 // which that reader must find again. Here only the sum of the slots counts, so a reader may
@@ -26,25 +26,24 @@ import (
 //
 // # Memory ordering
 //
-// All operations are sequentially consistent. A reader that finds the writer bit clear adds
-// 1 to a slot, and then loads the bit again. It is inside if the bit is still clear.
-// Otherwise it subtracts 1 from the same slot and waits. A reader inside subtracts 1 from
-// any slot when it leaves.
+// All operations are sequentially consistent. A reader that finds the writer bit clear adds 1
+// to a slot, and then loads the bit again. It is inside if the bit is still clear. Otherwise
+// it subtracts 1 from the same slot and waits. A reader inside subtracts 1 from any slot when
+// it leaves.
 //
-// A writer sets the bit, and then loads each slot once. Every reader that is inside loaded
-// the clear bit after its addition, so the addition came before the bit, and the pass over
-// the slots counts it. The pass may miss or count the subtraction on another slot, but it
-// counts none without the addition. A reader that was diverted adds and subtracts on one
-// slot, so the pass counts 1 or 0 for it, never -1. Therefore the sum is never less than
-// the number of readers that are inside at the end of the pass, and no reader is inside if
-// it is 0.
+// A writer sets the bit, and then loads each slot once. Every reader that is inside loaded the
+// clear bit after its addition, so the addition came before the bit, and the pass over the
+// slots counts it. The pass may miss or count the subtraction on another slot, but it counts
+// none without the addition. A reader that was diverted adds and subtracts on one slot, so the
+// pass counts 1 or 0 for it, never -1. Therefore the sum is never less than the number of
+// readers that are inside at the end of the pass, and no reader is inside if it is 0.
 //
 // A reader that subtracts 1 from a slot loads the writer bit afterwards, and if it is set,
 // subtracts 1 from pending, which is above 0 only while a writer sleeps. A writer that finds
 // readers adds the sum of its pass to pending. As many readers as this sum subtract from
 // pending after the pass looked at their slots. So if pending is above 0 after the addition,
-// exactly one subtraction makes it 0, and this reader wakes the writer. A reader that the
-// pass did not count makes the wake-up early: then the writer repeats the pass.
+// exactly one subtraction makes it 0, and this reader wakes the writer. A reader that the pass
+// did not count makes the wake-up early: then the writer repeats the pass.
 //
 // The list of waiting readers is guarded by the queue bit. No writer sets its bit while
 // another goroutine has the queue bit, so a reader with it may enter if there is no writer.
@@ -137,8 +136,7 @@ func (l *RWMutex) TryRLock() bool {
 	return true
 }
 
-// RUnlock releases the lock for one reader. If there is none it panics, or the next Lock
-// does.
+// RUnlock releases the lock for one reader. If there is none it panics, or the next Lock does.
 func (l *RWMutex) RUnlock() {
 	s := l.state.Load()
 	n := l.slot(s).Add(^uint32(0))

@@ -215,8 +215,7 @@ func TestRWMutexDoesNotAllocate(t *testing.T) {
 }
 
 // TestRWMutexAwaitsPermit cancels a waiter of either kind after another goroutine has let it
-// in, but before the permit comes. It must take this permit, because its parker is used
-// again.
+// in, but before the permit comes. It must take this permit, because its parker is used again.
 func TestRWMutexAwaitsPermit(t *testing.T) {
 	requireWait := func(returned <-chan bool) {
 		t.Helper()

@@ -98,8 +98,7 @@ func (l *SeqLock) lockSlow() {
 	}
 }
 
-// TryLock takes the lock as a writer if no other writer is inside, and reports
-// whether it did.
+// TryLock takes the lock as a writer if no other writer is inside, and reports whether it did.
 func (l *SeqLock) TryLock() bool {
 	v := l.version.Load()
 	return v&1 == 0 && l.version.CompareAndSwap(v, v+1)

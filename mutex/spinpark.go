@@ -55,9 +55,8 @@ type SpinPark struct {
 	state atomics.Uint32 // parkHeld, parkWoken, and from parkShift the last worker that queued up
 	_     atomics.CacheLinePad
 
-	// queue is the next worker to wake, linked to the one after it. It is guarded by the
-	// lock itself. Unlock moves the workers here that queued up since, in order of
-	// arrival.
+	// queue is the next worker to wake, linked to the one after it. It is guarded by the lock
+	// itself. Unlock moves the workers here that queued up since, in order of arrival.
 	queue uint32
 	_     atomics.CacheLinePad
 }
@@ -183,8 +182,7 @@ func (l *SpinPark) unlockSlow() {
 	}
 }
 
-// reverse turns the list that begins with the last arrival into one that begins with the
-// first.
+// reverse turns the list that begins with the last arrival into one that begins with the first.
 func (l *SpinPark) reverse(last uint32) (first uint32) {
 	for last != 0 {
 		n := &l.nodes[last]

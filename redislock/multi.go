@@ -7,18 +7,17 @@ import (
 )
 
 // A Multi takes several mutexes one after another in an order that all clients share, and
-// releases them in reverse. Without that order two clients could each hold one mutex and
-// wait for the other's until their leases end, which renewal prevents. It costs the sum of
-// its mutexes: two requests for each that is free.
+// releases them in reverse. Without that order two clients could each hold one mutex and wait
+// for the other's until their leases end, which renewal prevents. It costs the sum of its
+// mutexes: two requests for each that is free.
 //
-// Redisson's MultiLock takes its locks in the given order, each with a bounded wait, and
-// then gives all back and restarts: no deadlock, but no guaranteed end.
+// Redisson's MultiLock takes its locks in the given order, each with a bounded wait, and then
+// gives all back and restarts: no deadlock, but no guaranteed end.
 //
 // # References
 //
-// Coffman, Elphick, Shoshani, "System Deadlocks", Computing Surveys 3(2), 1971,
-// §2.2, on the ordering of resources. doi:10.1145/356586.356588.
-// Redisson, org.redisson.RedissonMultiLock.
+// Coffman, Elphick, Shoshani, "System Deadlocks", Computing Surveys 3(2), 1971, §2.2, on the
+// ordering of resources. doi:10.1145/356586.356588. Redisson, org.redisson.RedissonMultiLock.
 
 // A Multi takes the mutexes of several names together. Each is a [Client.Mutex] of that
 // name, so a client that needs one takes only that. It can be locked again after any error.

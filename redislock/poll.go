@@ -7,8 +7,8 @@ import (
 )
 
 // A PollMutex is the lock of the Redis documentation for one server: SET with NX, PX and a
-// random value, deleted by a script that compares the value. Waiters ask again after a
-// random pause.
+// random value, deleted by a script that compares the value. Waiters ask again after a random
+// pause.
 //
 //  1. Acquire: if the key is absent, set it to a nonce with a time to live. If it has the own
 //     nonce, a reply was lost; renew it.
@@ -17,14 +17,13 @@ import (
 //     (DELEX of Redis 8.4, DELIFEQ of Valkey 9), else by a script. The answer to step 1 shows
 //     which.
 //
-// An uncontended acquisition takes two requests. With contention the number of requests
-// grows with the wait, and the order of service is random.
+// An uncontended acquisition takes two requests. With contention the number of requests grows
+// with the wait, and the order of service is random.
 //
 // # References
 //
-// Redis documentation, "Distributed Locks with Redis", section "Correct
-// Implementation with a Single Instance".
-// Redis documentation, SET, section "Patterns".
+// Redis documentation, "Distributed Locks with Redis", section "Correct Implementation with a
+// Single Instance". Redis documentation, SET, section "Patterns".
 
 // PollOptions configures a PollMutex. The zero value is usable.
 type PollOptions struct {

@@ -7,45 +7,42 @@ import (
 	"locklab/internal/waiting"
 )
 
-// CLH is the queue lock of Craig and of Landin and Hagersten: an arrival swaps its node
-// into the tail and polls the node of its predecessor. Service is first come, first
-// served.
+// CLH is the queue lock of Craig and of Landin and Hagersten: an arrival swaps its node into
+// the tail and polls the node of its predecessor. Service is first come, first served.
 //
 // # Trade-offs
 //
-// Cheaper than [MCS]: one read-modify-write instruction per acquisition, and a release is
-// one store that never waits for a successor. There is no TryLock, because a worker that
-// has swapped the tail is in the queue. A waiter polls memory that its predecessor
-// allocated. On machines with several memory nodes this memory may be remote; on others
-// the line moves into the waiter's cache.
+// Cheaper than [MCS]: one read-modify-write instruction per acquisition, and a release is one
+// store that never waits for a successor. There is no TryLock, because a worker that has
+// swapped the tail is in the queue. A waiter polls memory that its predecessor allocated. On
+// machines with several memory nodes this memory may be remote; on others the line moves into
+// the waiter's cache.
 //
-// The busy word of a node is set before the swap and cleared by the release. The owner
-// then leaves the node to its successor, which may not have polled it yet, and takes the
-// node of its predecessor. So a worker that returns at once first fetches the line of a
-// node that another CPU has polled, and a waiter reaches the tail before it. An
-// alternative numbers the acquisitions, so that nothing is set and nodes keep their
-// owners. It took 1.2 times as long with two workers, also in C.
+// The busy word of a node is set before the swap and cleared by the release. The owner then
+// leaves the node to its successor, which may not have polled it yet, and takes the node of
+// its predecessor. So a worker that returns at once first fetches the line of a node that
+// another CPU has polled, and a waiter reaches the tail before it. An alternative numbers the
+// acquisitions, so that nothing is set and nodes keep their owners. It took 1.2 times as long
+// with two workers, also in C.
 //
-// A worker that had to wait offers its successor a place to sleep and checks for a
-// sleeper when it unlocks. A worker that did not wait releases by a plain store. So
-// adaptive goroutines sleep in the queue, except the first one behind a holder that did
-// not wait: that one polls.
+// A worker that had to wait offers its successor a place to sleep and checks for a sleeper when
+// it unlocks. A worker that did not wait releases by a plain store. So adaptive goroutines
+// sleep in the queue, except the first one behind a holder that did not wait: that one polls.
 //
 // # Memory ordering
 //
-// The load of busy that ends a wait pairs with the release store of the predecessor's
-// Unlock; a wake-up comes after that store. The Swap of tail is sequentially consistent,
-// so a waiter that finds a node in the queue sees the store that set its busy word.
+// The load of busy that ends a wait pairs with the release store of the predecessor's Unlock;
+// a wake-up comes after that store. The Swap of tail is sequentially consistent, so a waiter
+// that finds a node in the queue sees the store that set its busy word.
 //
 // # References
 //
-// Travis S. Craig, "Building FIFO and Priority-Queuing Spin Locks from Atomic
-// Swap", Technical Report TR 93-02-02, University of Washington, February 1993.
+// Travis S. Craig, "Building FIFO and Priority-Queuing Spin Locks from Atomic Swap", Technical
+// Report TR 93-02-02, University of Washington, February 1993.
 //
-// Peter S. Magnusson, Anders Landin and Erik Hagersten, "Queue Locks on Cache
-// Coherent Multiprocessors", Proceedings of the 8th International Parallel
-// Processing Symposium (IPPS), 1994, pages 165-171, the lock LH.
-// DOI 10.1109/IPPS.1994.288305.
+// Peter S. Magnusson, Anders Landin and Erik Hagersten, "Queue Locks on Cache Coherent
+// Multiprocessors", Proceedings of the 8th International Parallel Processing Symposium (IPPS),
+// 1994, pages 165-171, the lock LH. DOI 10.1109/IPPS.1994.288305.
 type CLH struct {
 	waiter  waiting.Waiter
 	nodes   []clhNode // one more than workers: the tail of a free lock has no owner
@@ -56,8 +53,7 @@ type CLH struct {
 	_    atomics.CacheLinePad
 }
 
-// A clhNode is a place in the queue. It belongs to one acquisition at a time, of any
-// worker.
+// A clhNode is a place in the queue. It belongs to one acquisition at a time, of any worker.
 type clhNode struct {
 	busy atomics.Uint32 // 1 until the acquisition is over; its successor polls it
 

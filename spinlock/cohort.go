@@ -8,21 +8,19 @@ import (
 	"locklab/internal/waiting"
 )
 
-// Cohort is the lock C-TKT-TKT of Dice, Marathe and Shavit: a worker takes the ticket
-// lock of its node and then the global one, unless the previous holder passed the global
-// lock to its node. So the lock and the data that it guards stay in one cache for up to
-// cohortBound acquisitions.
+// Cohort is the lock C-TKT-TKT of Dice, Marathe and Shavit: a worker takes the ticket lock of
+// its node and then the global one, unless the previous holder passed the global lock to its
+// node. So the lock and the data that it guards stay in one cache for up to cohortBound
+// acquisitions.
 //
 // # Trade-offs
 //
-// It pays if a cache line takes much longer between nodes than inside one. It costs two
-// locks instead of one if no other worker of the node waits. The node of a worker must be
-// known and must not change, since Go cannot ask for it: it comes from [Options]. Workers
-// that are not bound to processors form one node. With one node use [Ticket], which is
-// half of this lock.
+// It pays if a cache line takes much longer between nodes than inside one. It costs two locks
+// instead of one if no other worker of the node waits. The node of a worker must be known and
+// must not change, since Go cannot ask for it: it comes from [Options]. Workers that are not
+// bound to processors form one node. With one node use [Ticket], which is half of this lock.
 //
-// Service is first come, first served inside a node and, except for the bound, among
-// nodes.
+// Service is first come, first served inside a node and, except for the bound, among nodes.
 //
 // # Memory ordering
 //
@@ -30,9 +28,8 @@ import (
 //
 // # References
 //
-// Dave Dice, Virendra J. Marathe and Nir Shavit, "Lock Cohorting: A General
-// Technique for Designing NUMA Locks", PPoPP 2012, pages 247-256, section 3.3.
-// DOI 10.1145/2145816.2145848.
+// Dave Dice, Virendra J. Marathe and Nir Shavit, "Lock Cohorting: A General Technique for
+// Designing NUMA Locks", PPoPP 2012, pages 247-256, section 3.3. DOI 10.1145/2145816.2145848.
 type Cohort struct {
 	global *Ticket
 	nodes  []CohortNode

@@ -77,8 +77,7 @@ func TestToolchainInstructions(t *testing.T) {
 	}
 }
 
-// skipUnderRace skips t under the race detector: the program under test is built without
-// it.
+// skipUnderRace skips t under the race detector: the program under test is built without it.
 func skipUnderRace(t *testing.T) {
 	t.Helper()
 	info, _ := debug.ReadBuildInfo()

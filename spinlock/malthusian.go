@@ -5,18 +5,17 @@ import (
 	"locklab/internal/waiting"
 )
 
-// Malthusian is the lock MCSCR of Dice. It restricts concurrency: it is an MCS queue, and
-// a release that finds two waiters behind it moves the first of them to a passive list
-// and serves the second. The few remaining workers circulate with warm caches and without
-// a queue. When the queue is empty, the worker set aside last comes back. Every
-// thousandth release serves the worker that has been passive longest.
+// Malthusian is the lock MCSCR of Dice. It restricts concurrency: it is an MCS queue, and a
+// release that finds two waiters behind it moves the first of them to a passive list and
+// serves the second. The few remaining workers circulate with warm caches and without a queue.
+// When the queue is empty, the worker set aside last comes back. Every thousandth release
+// serves the worker that has been passive longest.
 //
 // # Trade-offs
 //
-// Throughput under contention stays at the level of a few workers. The price is fairness
-// in the short run: a worker that is set aside waits for hundreds of acquisitions. The
-// goroutine scheduler restricts concurrency too, to GOMAXPROCS running goroutines;
-// compare.
+// Throughput under contention stays at the level of a few workers. The price is fairness in
+// the short run: a worker that is set aside waits for hundreds of acquisitions. The goroutine
+// scheduler restricts concurrency too, to GOMAXPROCS running goroutines; compare.
 //
 // # Memory ordering
 //
@@ -24,8 +23,8 @@ import (
 //
 // # References
 //
-// Dave Dice, "Malthusian Locks", EuroSys 2017, pages 314-327, section 4 (MCSCR).
-// DOI 10.1145/3064176.3064203.
+// Dave Dice, "Malthusian Locks", EuroSys 2017, pages 314-327, section 4 (MCSCR). DOI
+// 10.1145/3064176.3064203.
 type Malthusian struct {
 	waiter waiting.Waiter
 	nodes  []MalthusianWorker // nodes[0] is unused: 0 means no worker

@@ -14,11 +14,10 @@ import (
 	"locklab/spinlock/lab"
 )
 
-// BenchmarkStopTheWorld measures how long the runtime needs to stop the world while a
-// waiter spins on every processor, for every lock and policy. Two rows are for
-// comparison: no waiters, and waiters that spend their time in assembly and hardly ever
-// return to code where the runtime could stop them. The time per operation includes the
-// wait for a processor.
+// BenchmarkStopTheWorld measures how long the runtime needs to stop the world while a waiter
+// spins on every processor, for every lock and policy. Two rows are for comparison: no
+// waiters, and waiters that spend their time in assembly and hardly ever return to code where
+// the runtime could stop them. The time per operation includes the wait for a processor.
 //
 //	go test -run '^$' -bench StopTheWorld ./spinlock
 func BenchmarkStopTheWorld(b *testing.B) {

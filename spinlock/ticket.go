@@ -8,39 +8,36 @@ import (
 	"locklab/internal/waiting"
 )
 
-// Ticket is a ticket lock: Lock draws a number and waits until it is served.
-// Service is in the order of the numbers, that is first come, first served.
-// The zero value is free.
+// Ticket is a ticket lock: Lock draws a number and waits until it is served. Service is in the
+// order of the numbers, that is first come, first served. The zero value is free.
 //
 // # Trade-offs
 //
-// Two words give strict order to any number of goroutines. All waiters poll the same
-// word, so each release invalidates every waiter's cache. With more waiters than
-// processors the lock collapses unless they yield: the next owner is probably not
-// running, and no other may overtake it.
+// Two words give strict order to any number of goroutines. All waiters poll the same word, so
+// each release invalidates every waiter's cache. With more waiters than processors the lock
+// collapses unless they yield: the next owner is probably not running, and no other may
+// overtake it.
 //
-// A lock from [NewTicket] has a place to sleep for each goroutine. Adaptive goroutines
-// sleep, except the first one behind a holder that did not wait: that one polls. Waiters
-// of the zero value yield.
+// A lock from [NewTicket] has a place to sleep for each goroutine. Adaptive goroutines sleep,
+// except the first one behind a holder that did not wait: that one polls. Waiters of the zero
+// value yield.
 //
 // # Memory ordering
 //
-// The load of serving that ends a wait pairs with the release store of the
-// Unlock before it; a wake-up comes after that store. Only the holder writes
-// serving, so a store is enough. The numbers wrap: at most 2^32 - 1 goroutines
-// may hold or wait at a time, and a TryLock must not be stopped between its load
-// and its swap while exactly 2^32 numbers are drawn.
+// The load of serving that ends a wait pairs with the release store of the Unlock before it; a
+// wake-up comes after that store. Only the holder writes serving, so a store is enough. The
+// numbers wrap: at most 2^32 - 1 goroutines may hold or wait at a time, and a TryLock must not
+// be stopped between its load and its swap while exactly 2^32 numbers are drawn.
 //
 // # References
 //
-// David P. Reed and Rajendra K. Kanodia, "Synchronization with Eventcounts and
-// Sequencers", Communications of the ACM 22(2), February 1979, pages 115-123:
-// mutual exclusion by a sequencer and an eventcount. DOI 10.1145/359060.359076.
+// David P. Reed and Rajendra K. Kanodia, "Synchronization with Eventcounts and Sequencers",
+// Communications of the ACM 22(2), February 1979, pages 115-123: mutual exclusion by a
+// sequencer and an eventcount. DOI 10.1145/359060.359076.
 //
-// John M. Mellor-Crummey and Michael L. Scott, "Algorithms for Scalable
-// Synchronization on Shared-Memory Multiprocessors", ACM Transactions on
-// Computer Systems 9(1), February 1991, pages 21-65, section 2.2.
-// DOI 10.1145/103727.103729.
+// John M. Mellor-Crummey and Michael L. Scott, "Algorithms for Scalable Synchronization on
+// Shared-Memory Multiprocessors", ACM Transactions on Computer Systems 9(1), February 1991,
+// pages 21-65, section 2.2. DOI 10.1145/103727.103729.
 type Ticket struct {
 	// Wait is the policy between two polls. Set it before first use.
 	Wait WaitPolicy

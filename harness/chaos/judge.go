@@ -54,10 +54,9 @@ func (b *batch) judge(t *Try, s *Subject, over int64) *harness.FaultResult {
 	return r
 }
 
-// judgeOne adds the outcome of one lock of a try to r, and its history if it is worth
-// keeping and no other was kept. It returns an excuse if the machine explains everything
-// unexpected, so that the try does not count. It returns an error if the history is
-// incomplete.
+// judgeOne adds the outcome of one lock of a try to r, and its history if it is worth keeping
+// and no other was kept. It returns an excuse if the machine explains everything unexpected,
+// so that the try does not count. It returns an error if the history is incomplete.
 func (b *batch) judgeOne(r *harness.FaultResult, s *Subject, delays *oracle.Delays, n int, over int64) (*excuse, error) {
 	rules := b.rules(s.Variant, over)
 	rules.Starvation, rules.Delays = !slices.Contains(r.Expected.Harms, harness.TwoHolders), delays

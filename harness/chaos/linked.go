@@ -110,9 +110,8 @@ func (e *Linked) Isolate(server int) {
 	e.votes.part(server)
 }
 
-// Depose breaks the connections of a leader on the side of its followers, which elect
-// another, and hides that from the leader. It continues as a leader until SyncLimit is
-// over.
+// Depose breaks the connections of a leader on the side of its followers, which elect another,
+// and hides that from the leader. It continues as a leader until SyncLimit is over.
 func (e *Linked) Depose(leader int) {
 	e.votes.part(leader)
 	for way, p := range e.follow.all() {

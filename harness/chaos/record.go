@@ -10,9 +10,8 @@ import (
 
 // The bounds of histories.
 const (
-	// mostEvents is the number of events kept of a try, for all locks: a worker that
-	// locks as fast as it can makes ten thousand a second. In a file each takes some
-	// 100 bytes.
+	// mostEvents is the number of events kept of a try, for all locks: a worker that locks as
+	// fast as it can makes ten thousand a second. In a file each takes some 100 bytes.
 	mostEvents = 1 << 21
 
 	// mostOfOne is the limit for one history: judging it takes up to 120 bytes of

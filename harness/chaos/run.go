@@ -32,9 +32,8 @@ type Plan struct {
 	// servers; 0 is one. The machine is then busier, and times are longer.
 	Parallel int
 
-	// Budget, if not 0, is the time after which no try is started, except the first
-	// of each scenario. Each scenario is repeated while it is ahead of its share of
-	// the time.
+	// Budget, if not 0, is the time after which no try is started, except the first of each
+	// scenario. Each scenario is repeated while it is ahead of its share of the time.
 	Budget time.Duration
 
 	// Dir is the directory for histories of harms; "" keeps none.

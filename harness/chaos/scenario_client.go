@@ -127,8 +127,7 @@ func (p *pair) begin(ctx context.Context) {
 
 var ordinary = Loop{Hold: 20 * time.Millisecond, Think: 20 * time.Millisecond, Random: true}
 
-// outlived is the time after which the lease or session of a dead client has surely
-// ended.
+// outlived is the time after which the lease or session of a dead client has surely ended.
 func outlived(lock *harness.Variant) time.Duration {
 	if lock.Traits.Needs == harness.KindZooKeeper {
 		return 2 * SessionTimeout

@@ -44,8 +44,7 @@ const (
 	// hazardPoll is the time limit for a client that polls every three seconds.
 	hazardPoll = 3500 * time.Millisecond
 
-	// hazardDelay is the latency of a slow connection: longer than the events during
-	// it.
+	// hazardDelay is the latency of a slow connection: longer than the events during it.
 	hazardDelay = 300 * time.Millisecond
 )
 

@@ -87,8 +87,7 @@ var redissonScenarios = table(Scenario{
 		},
 		Try: hazard(func(ctx context.Context, t *Try, s *Subject, x *hazardous) {
 			check(x.next.Acquire(ctx, 0))
-			// The first request precedes the waiter's subscription; the second
-			// follows it.
+			// The first request precedes the waiter's subscription; the second follows it.
 			_, hit := x.wire.inject(faultproxy.Fault{Do: faultproxy.HoldBack, By: 3 * TTL / 2, Skip: 1, Match: func(m faultproxy.Message) bool {
 				return (m.Op == "pttl" || m.Op == "evalsha") && about(s)(m)
 			}})

@@ -13,8 +13,7 @@ import (
 	"locklab/internal/faultproxy"
 )
 
-// Redis returns a client for a scenario's commands to a server. It is closed when the try
-// ends.
+// Redis returns a client for a scenario's commands to a server. It is closed when the try ends.
 func (t *Try) Redis(addr string) *redis.Client {
 	c := redis.NewClient(&redis.Options{Addr: addr, MaxRetries: -1, Protocol: 2, DisableIdentity: true})
 	t.Defer(func() { c.Close() })

@@ -66,8 +66,7 @@ func TestSuite(t *testing.T) {
 }
 
 // one returns a lock for each expectation of s, if possible a recommended one. It omits
-// Curator's locks in all but one scenario: each of their client processes compiles for
-// seconds.
+// Curator's locks in all but one scenario: each of their client processes compiles for seconds.
 func one(s *chaos.Scenario) (out []*harness.Variant) {
 	of := make([]*harness.Variant, len(s.Expect))
 	for _, v := range catalog.All() {

@@ -49,8 +49,7 @@ type History []Event
 // Sort orders the events by time, and keeps the order of events of the same time.
 func (h History) Sort() { slices.SortStableFunc(h, byTime) }
 
-// sorted returns h if it is sorted, and else a sorted copy, to avoid copying a long
-// history.
+// sorted returns h if it is sorted, and else a sorted copy, to avoid copying a long history.
 func (h History) sorted() History {
 	if !slices.IsSortedFunc(h, byTime) {
 		h = slices.Clone(h)

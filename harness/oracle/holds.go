@@ -21,9 +21,8 @@ type Held struct {
 
 	Deadline int64 // the latest known, 0 for none
 
-	// Promise is the time until which the holder could rely on the lock: Releasing,
-	// Deadline, or the start of a pause of its process, whichever came first; never
-	// before Acquired.
+	// Promise is the time until which the holder could rely on the lock: Releasing, Deadline,
+	// or the start of a pause of its process, whichever came first; never before Acquired.
 	Promise int64
 
 	Tried  bool // by TryLock

@@ -56,8 +56,7 @@ type Rules struct {
 	// the delays. See Judgement.Excused. May be nil.
 	Delays *Delays
 
-	// End is the end of the observation, on the clock of the events; 0 is the last
-	// event.
+	// End is the end of the observation, on the clock of the events; 0 is the last event.
 	End int64
 }
 
@@ -76,8 +75,7 @@ func (r Rules) filled() Rules {
 	return r
 }
 
-// A Judgement is the conclusions from a history. Times are in ns on the clock of the
-// events.
+// A Judgement is the conclusions from a history. Times are in ns on the clock of the events.
 type Judgement struct {
 	Start, End int64 // of the observation
 
@@ -89,12 +87,11 @@ type Judgement struct {
 	Broken   int           // overlaps within the promise of the earlier holder
 	Starved  []Overlap     // not in Overlaps: the machine did not run the earlier holder, which no lease can tolerate
 
-	// PlainStale is the number of stale writes accepted by a resource that accepts
-	// all, and FencedStale by one that refuses lesser tokens: 0 without tokens. A
-	// write is stale if a writer that was granted the lock later has written before.
-	// Refused is the number of writes that the second resource refused, and
-	// RefusedNewest how many of them were not stale. Disagreed counts events whose
-	// Taken differs from the rule.
+	// PlainStale is the number of stale writes accepted by a resource that accepts all, and
+	// FencedStale by one that refuses lesser tokens: 0 without tokens. A write is stale if a
+	// writer that was granted the lock later has written before. Refused is the number of
+	// writes that the second resource refused, and RefusedNewest how many of them were not
+	// stale. Disagreed counts events whose Taken differs from the rule.
 	PlainStale, FencedStale, Refused, RefusedNewest, Disagreed int
 
 	TokensFell int // holds with a token not greater than an earlier one

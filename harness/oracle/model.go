@@ -17,8 +17,7 @@ type state struct {
 	// because its hold may end at any time, but it may explain a refusal.
 	unknown bool
 
-	// points are the holds of one moment, whose two operations may appear in reverse
-	// order.
+	// points are the holds of one moment, whose two operations may appear in reverse order.
 	points string
 }
 

@@ -29,9 +29,8 @@ func Sort(holds []Hold) {
 	})
 }
 
-// Counter compares the number of acquisitions with a plain counter. Every holder
-// incremented it by reading it at the start and writing it at the end of its critical
-// section.
+// Counter compares the number of acquisitions with a plain counter. Every holder incremented
+// it by reading it at the start and writing it at the end of its critical section.
 func Counter(got, want uint64) []harness.Violation {
 	if got == want {
 		return nil

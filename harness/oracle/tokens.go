@@ -7,14 +7,13 @@ import (
 	"locklab/harness"
 )
 
-// Tokens reports each hold, of holds sorted by grant, whose fencing token would not
-// protect a resource that remembers the greatest token: it must admit the holder and
-// refuse its predecessors. A writer's token is greater than the token of every earlier
-// hold. A reader's is not less than an earlier writer's; readers may have equal ones in
-// any order.
+// Tokens reports each hold, of holds sorted by grant, whose fencing token would not protect a
+// resource that remembers the greatest token: it must admit the holder and refuse its
+// predecessors. A writer's token is greater than the token of every earlier hold. A reader's
+// is not less than an earlier writer's; readers may have equal ones in any order.
 //
-// If a lock has several permits, the order of two grants is known only if one was
-// requested after the other was granted, so only such holds are compared.
+// If a lock has several permits, the order of two grants is known only if one was requested
+// after the other was granted, so only such holds are compared.
 func Tokens(holds []Hold, permits int) []harness.Violation {
 	found := fallen(holds, permits)
 	if len(found) == 0 {
@@ -25,8 +24,7 @@ func Tokens(holds []Hold, permits int) []harness.Violation {
 		fmt.Sprintf("worker %d got token %d after worker %d had %d", h.Worker, h.Token, o.Worker, o.Token))
 }
 
-// A fall is a hold whose token did not rise, and an earlier hold with a greater or equal
-// token.
+// A fall is a hold whose token did not rise, and an earlier hold with a greater or equal token.
 type fall struct{ h, before *Hold }
 
 func fallen(holds []Hold, permits int) []fall {

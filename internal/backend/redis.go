@@ -33,9 +33,8 @@ var redis = Kind{
 	},
 }
 
-// parseRedis reads host:port[,host:port], which are independent servers, or one
-// redis:// or rediss:// URL (https://www.iana.org/assignments/uri-schemes/prov/redis),
-// rediss being TLS.
+// parseRedis reads host:port[,host:port], which are independent servers, or one redis:// or
+// rediss:// URL (https://www.iana.org/assignments/uri-schemes/prov/redis), rediss being TLS.
 func parseRedis(text string) (harness.Endpoint, error) {
 	bad := func(why string) (harness.Endpoint, error) {
 		return harness.Endpoint{}, fmt.Errorf("%w: LOCKLAB_REDIS: %s", harness.ErrUsage, why)

@@ -13,9 +13,8 @@ import (
 	"locklab/harness"
 )
 
-// secure gives servers of the kind a port for TLS beside the plain one, by which the lab
-// starts them and they reach each other. When they serve, client says how to speak TLS
-// with them.
+// secure gives servers of the kind a port for TLS beside the plain one, by which the lab starts
+// them and they reach each other. When they serve, client says how to speak TLS with them.
 func secure(k *Kind, client *harness.Endpoint) {
 	k.secure = true
 	k.prepare = func(dir string, _ *harness.Endpoint) error { return makeCertificate(dir, client) }

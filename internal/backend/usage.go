@@ -200,8 +200,7 @@ func askRedis(ctx context.Context, at harness.Endpoint, addr string) (questioner
 // A server reports neither its CPU time nor its heap: the size in mntr is the size of the nodes.
 var zooKeeperFigures = figures{connections: []string{"Connections"}}
 
-// zooKeeperLine asks one server, over a connection for each question, which the
-// server ends.
+// zooKeeperLine asks one server, over a connection for each question, which the server ends.
 type zooKeeperLine struct {
 	at   harness.Endpoint
 	addr string

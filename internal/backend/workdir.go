@@ -11,9 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A workdir is a temporary directory with a living owner: the process that
-// holds a lock on it. The kernel drops the lock when that process ends, however
-// it ends.
+// A workdir is a temporary directory with a living owner: the process that holds a lock on it.
+// The kernel drops the lock when that process ends, however it ends.
 type workdir struct {
 	path string
 	lock *os.File

@@ -90,8 +90,7 @@ func TestClaimRemoved(t *testing.T) {
 	}
 }
 
-// A directory is not swept between its making and its locking, nor locked after
-// it was swept.
+// A directory is not swept between its making and its locking, nor locked after it was swept.
 func TestSweepWhileMaking(t *testing.T) {
 	temp := t.TempDir()
 	var makers, sweeper sync.WaitGroup

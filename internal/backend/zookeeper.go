@@ -40,8 +40,7 @@ func parseZooKeeper(text string) (harness.Endpoint, error) {
 	return harness.Endpoint{Kind: harness.KindZooKeeper, Addrs: [][]string{addrs}}, nil
 }
 
-// homebrew is where Homebrew links its packages: on Apple silicon, on Intel and
-// on Linux.
+// homebrew is where Homebrew links its packages: on Apple silicon, on Intel and on Linux.
 var homebrew = []string{"/opt/homebrew/opt", "/usr/local/opt", "/home/linuxbrew/.linuxbrew/opt"}
 
 // findZooKeeper looks for a release in ZOOKEEPER_HOME, then for Debian's jars,
@@ -78,8 +77,7 @@ func findZooKeeper(s system) (program, error) {
 	return program{}, fmt.Errorf("%w: no ZooKeeper in /usr/share/java, Homebrew or ZOOKEEPER_HOME: %s", harness.ErrUnavailable, get)
 }
 
-// findJava looks in JAVA_HOME, then in Homebrew, which keeps its Java off PATH,
-// then on PATH.
+// findJava looks in JAVA_HOME, then in Homebrew, which keeps its Java off PATH, then on PATH.
 func findJava(s system) (string, error) {
 	patterns := []string{}
 	if home := s.getenv("JAVA_HOME"); home != "" {

@@ -50,8 +50,7 @@ type Program struct {
 
 // Limits bound the exploration. All schedules within them are covered.
 type Limits struct {
-	// Preemptions is how often a schedule may stop a worker that could go on;
-	// at most 200.
+	// Preemptions is how often a schedule may stop a worker that could go on; at most 200.
 	Preemptions int
 	// Reorderings is how often a schedule may run a worker while one of its StoreReleases is still
 	// invisible to others; at most 7.

@@ -260,8 +260,7 @@ func TestProgramMustRepeatItself(t *testing.T) {
 	}
 }
 
-// TestGoroutinesEnd checks that an exploration leaves none behind, whether it
-// fails or not.
+// TestGoroutinesEnd checks that an exploration leaves none behind, whether it fails or not.
 func TestGoroutinesEnd(t *testing.T) {
 	before := runtime.NumGoroutine()
 	for _, m := range mutants[:3] {

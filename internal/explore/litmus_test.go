@@ -41,8 +41,7 @@ func (l litmus) String() string {
 
 const litmusWords = 3
 
-// explored returns the outcomes that the explorer finds, with known states or
-// without.
+// explored returns the outcomes that the explorer finds, with known states or without.
 func (l litmus) explored(t *testing.T, limits Limits, forget bool) []string {
 	t.Helper()
 	found := make(map[string]bool)

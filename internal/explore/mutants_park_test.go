@@ -19,9 +19,8 @@ const (
 	wakesNone     bug = "wakes none if the lock was not contended when it loaded it first"
 )
 
-// parking is a test-and-set lock whose waiters sleep: a waiter announces itself
-// and polls again before it sleeps, and Unlock wakes one that has announced
-// itself.
+// parking is a test-and-set lock whose waiters sleep: a waiter announces itself and polls
+// again before it sleeps, and Unlock wakes one that has announced itself.
 type parking struct {
 	bug      bug
 	spins    int // polls before the sleep
@@ -90,9 +89,8 @@ func (l *parking) wake(i int) {
 	}
 }
 
-// futex is the second mutex of Ulrich Drepper, "Futexes Are Tricky": 0 is free,
-// 1 held, 2 held and perhaps a waiter sleeps. All sleep in one place, here a
-// parker each.
+// futex is the second mutex of Ulrich Drepper, "Futexes Are Tricky": 0 is free, 1 held, 2 held
+// and perhaps a waiter sleeps. All sleep in one place, here a parker each.
 type futex struct {
 	*parking
 	state atomics.Uint32

@@ -117,8 +117,7 @@ func (r *run) access(a atomics.Access) (before uint64) {
 	return w.point(a)
 }
 
-// point is where w stands before its operation a. It returns when a has
-// happened.
+// point is where w stands before its operation a. It returns when a has happened.
 func (w *Worker) point(a atomics.Access) (before uint64) {
 	r := w.run
 	if r.aborted {

@@ -58,8 +58,7 @@ type choice struct {
 	reorderings int
 }
 
-// later puts a choice that is not taken now on the list, if it is within the
-// limits.
+// later puts a choice that is not taken now on the list, if it is within the limits.
 func (r *run) later(c choice) {
 	p, o := r.preemptions+c.preemptions, r.reorderings+c.reorderings
 	if p > r.e.limits.Preemptions || o > r.e.limits.Reorderings {

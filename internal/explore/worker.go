@@ -20,9 +20,8 @@ const (
 
 // The numbers behind waiting.
 const (
-	// patience is how many reads in a row may find the same before a worker
-	// counts as waiting, although it calls no SpinHint. It is more than one
-	// acquisition does without waiting.
+	// patience is how many reads in a row may find the same before a worker counts as waiting,
+	// although it calls no SpinHint. It is more than one acquisition does without waiting.
 	patience = 10
 	// inVain is how many operations a worker does while nothing changes before its wait counts as
 	// infinite.
@@ -197,9 +196,8 @@ func (r *run) goesOut(w *Worker) bool {
 	return false
 }
 
-// site returns a hash of the stack, which names a wait loop and its caller.
-// That is slow, so while r repeats the beginning of another run, it takes the
-// sites from there.
+// site returns a hash of the stack, which names a wait loop and its caller. That is slow, so
+// while r repeats the beginning of another run, it takes the sites from there.
 func (r *run) site() uint64 {
 	h := uint64(0)
 	if n := len(r.sites); len(r.path) < len(r.prefix) && n < len(r.known) {

@@ -141,8 +141,7 @@ func drive(t *testing.T, c *wirezk.Conn, root string) {
 	}
 }
 
-// tell formats a sighting in a line. Zxids, which differ from run to run, are only
-// checked.
+// tell formats a sighting in a line. Zxids, which differ from run to run, are only checked.
 func tell(t *testing.T, s faultproxy.Sighting, session int64) string {
 	head := strings.TrimSpace(s.Op + " " + s.Key)
 	switch b := s.Body.(type) {

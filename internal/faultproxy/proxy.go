@@ -15,9 +15,8 @@ type Options struct {
 	// before it is passed on. It must not block, and not call the proxy. It may be nil.
 	Observe func(Sighting)
 
-	// Edit, if not nil, returns the replacement for a message, or for data received
-	// together if the protocol is unread. It is called like Observe, which sees the
-	// original.
+	// Edit, if not nil, returns the replacement for a message, or for data received together
+	// if the protocol is unread. It is called like Observe, which sees the original.
 	Edit func(d Direction, raw []byte) []byte
 
 	// Listen is the host:port for clients; "" is a free port of 127.0.0.1.
@@ -89,9 +88,8 @@ func (p *Proxy) Reset() {
 	}
 }
 
-// HalfClose breaks every connection on the client's side, where it causes a reset. The
-// server does not notice: its side is half open until it closes it, or Reset or Close
-// does.
+// HalfClose breaks every connection on the client's side, where it causes a reset. The server
+// does not notice: its side is half open until it closes it, or Reset or Close does.
 func (p *Proxy) HalfClose() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
