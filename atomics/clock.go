@@ -19,7 +19,6 @@ func Ticks() uint64 { return ticks() }
 // ClockName returns the clock that Ticks reads: "RDTSC", "CNTVCT_EL0" or "monotonic".
 func ClockName() string { return clockName }
 
-// ClockHz returns the number of Ticks in a second if the machine reports it: the
-// CNTFRQ_EL0 register on arm64, 1e9 for the monotonic clock. It is 0 if the rate must be
-// calibrated, as on amd64.
+// ClockHz returns the Ticks in a second, if the machine reports them (CNTFRQ_EL0 on arm64, 1e9
+// for the monotonic clock), or 0 if the rate must be calibrated, as on amd64.
 func ClockHz() float64 { return clockHz() }

@@ -19,20 +19,16 @@
 //
 // The primitives and PollWhile are in assembly on amd64, arm64, loong64, ppc64le, riscv64 and
 // s390x, the spin hint on amd64, arm64 and riscv64, the cycle counter on amd64 and arm64. With
-// the tag purego, with a compiler other than gc and on every other architecture the package
-// uses sync/atomic and time instead.
+// the tag purego, for the words under -race, with a compiler other than gc and on every other
+// architecture the package uses sync/atomic and time instead.
 //
-// The tests of an amd64 machine run the assembly of the others under qemu. They show that an
-// instruction is encoded and used as meant. They show nothing about memory order: that relies
+// The tests of an amd64 machine run the other assembly under qemu, which shows that
+// instructions are encoded and used as meant. It shows nothing about memory order: that relies
 // on the source named by a Primitive.
 //
-// Under -race the words, including PollWhile, use only sync/atomic, because the race detector
-// cannot see assembly.
-//
-// With the tag systematic a Scheduler performs each operation on a word. So a test decides the
-// order of the operations of several goroutines, and when a plain store is seen, and explores
-// all of them. It explores the code that is shipped; see SetScheduler, which only that build
-// has, and internal/explore. The tag is for tests: the hook is slow.
+// With the tag systematic, for tests, a Scheduler performs each operation on a word. So a test
+// explores all orders of the operations of several goroutines, of the code that is shipped:
+// see SetScheduler, which only that build has, and internal/explore.
 //
 // # Rank
 package atomics

@@ -12,9 +12,8 @@ const (
 // with [NewParker]; it must not be copied.
 //
 // Park of a waiting permit, and Unpark of an owner that is awake, are one atomic instruction
-// each. Only a real sleep goes through the Go scheduler. Neither allocates. The owner may be
-// locked to its thread ([runtime.LockOSThread]): then a wake-up costs tens of microseconds
-// instead of a quarter of one.
+// each. Neither allocates. If the owner is locked to its thread, a wake-up costs tens of
+// microseconds instead of a quarter of one.
 //
 // # Memory ordering
 //

@@ -13,9 +13,8 @@ import (
 	"locklab/harness"
 )
 
-// A Scenario is one failure and the expected effect on locks: a declarative value, listed
-// in [Suite]. A try makes the fault once, for one lock or for many at once, and judges
-// each lock's history.
+// A Scenario is one failure and its expected effect on locks, listed in [Suite]. A try makes
+// the fault once, for one lock or many, and judges each lock's history.
 type Scenario struct {
 	Name     string // lower case, words joined by '-'
 	Family   string // a few words for scenarios that differ in one thing
@@ -54,9 +53,9 @@ type Scenario struct {
 	// Tries is the number of faults in a full run, and Short in a run of a minute; 0 is none.
 	Tries, Short int
 
-	// Takes is the duration in seconds of the first try with all its locks, or with one lock if
-	// each is tried alone. It includes the start of the servers, on two processors at a load of
-	// 15 to 25 (make chaos TRIES=1). Later tries find most servers running. 0 is the deadline.
+	// Takes is the duration in seconds of the first try, with all its locks or one if each is
+	// tried alone, on two busy processors (make chaos TRIES=1). It includes the start of the
+	// servers. 0 is the deadline.
 	Takes int
 
 	// Aims are limits for figures of the locks that they name.

@@ -104,8 +104,7 @@ func (t *Try) shared(ctx context.Context) func(*Subject) (holders, next harness.
 	}
 }
 
-// first acquires a free lock and fails if that takes long: other locks of the try must
-// not wait for one that loses wake-ups.
+// first acquires a free lock, or fails soon: the other locks of the try must not wait for it.
 func (w *Worker) first(ctx context.Context) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, firstGrant, errNotGranted)
 	defer cancel()

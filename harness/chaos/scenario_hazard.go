@@ -12,9 +12,8 @@ import (
 	"locklab/internal/faultproxy"
 )
 
-// hazardScenarios test known defects of published ZooKeeper locks. A good lock does not
-// notice their faults: a ticket that disappears at the wrong moment, a second goroutine,
-// a node of another client.
+// hazardScenarios test known defects of published ZooKeeper locks. A good lock does not notice
+// their faults: a ticket that disappears, a second goroutine, a foreign node.
 var hazardScenarios = slices.Concat(hazardWatchScenarios, hazardTicketScenarios, hazardNodeScenarios, hazardClientScenarios, hazardNestedScenarios)
 
 const (

@@ -181,8 +181,7 @@ func changes(s *Subject) func(faultproxy.Message) bool {
 // far below a server's capacity.
 const stormRate = 100
 
-// requests returns the number of client commands that the server at addr has executed,
-// without calls by scripts.
+// requests returns the client commands executed by the server at addr, without scripts' calls.
 func (t *Try) requests(ctx context.Context, addr string) (n int) {
 	text, err := t.Redis(addr).Info(ctx, "commandstats").Result()
 	for line := range strings.Lines(text) {

@@ -168,8 +168,7 @@ func (s *Subject) tickets(c *zk.Conn) (paths []string, err error) {
 	return paths, err
 }
 
-// below returns a path and the paths of all nodes below it, parents first. It skips nodes
-// that disappear during the walk.
+// below returns path and all paths below it, parents first, without nodes that disappear.
 func below(c *zk.Conn, path string) (paths []string, err error) {
 	names, _, err := c.Children(path)
 	if errors.Is(err, zk.ErrNoNode) {

@@ -80,10 +80,9 @@ func one(s *chaos.Scenario) (out []*harness.Variant) {
 	return slices.DeleteFunc(of, func(v *harness.Variant) bool { return v == nil })
 }
 
-// TestScenarios tries each scenario once, on a lock for each of its expectations. An
-// unexpected harm fails only if one of three more tries repeats it, since no lock can
-// tolerate a machine that stands still for long enough. A stall never fails, since a busy
-// machine causes it. The full run reports both.
+// TestScenarios tries each scenario once, on a lock for each expectation. An unexpected harm
+// fails if one of three more tries repeats it; a stall never fails, since a busy machine
+// causes it.
 func TestScenarios(t *testing.T) {
 	if raceEnabled {
 		t.Skip("the workers are processes of their own: what the race detector sees of this one the tests of chaos show")

@@ -285,8 +285,7 @@ func (s *Subject) granted(after int64) bool {
 	return s.history.last > after
 }
 
-// Conclude ends the judged part of the histories. Later actions of the scenario, such as
-// stopping the loops and checking for remains, do not count against the lock.
+// Conclude ends the judged part of the histories: later actions do not count against the lock.
 func (t *Try) Conclude() { t.over = now() }
 
 func (s *Subject) drop() {
