@@ -64,8 +64,7 @@ func (x *Uint32) TestAndSet() bool {
 	return atomic.LoadUint32(&x.v) == 0 && atomic.CompareAndSwapUint32(&x.v, 0, 1)
 }
 
-// AddRelease is StoreRelease of the sum of the value and delta, for a word that only the
-// holder changes. It is one method for the same reason as [Uint32.TestAndSet].
+// AddRelease is StoreRelease of the value plus delta, for a word that only the holder changes.
 func (x *Uint32) AddRelease(delta uint32) { storeRelease32(&x.v, atomic.LoadUint32(&x.v)+delta) }
 
 // GuardedReset sets other to 0 if x is 0 and other is old, and reports whether it did. It
@@ -79,8 +78,7 @@ func (x *Uint32) GuardedReset(other *Uint32, old uint32) bool {
 // ordered like the operations of [Uint32].
 type Uint64 struct{ v atomic.Uint64 }
 
-// AddRelease is StoreRelease of the sum of the value and delta, for a word that only the
-// holder changes. It is one method for the same reason as [Uint32.TestAndSet].
+// AddRelease is StoreRelease of the value plus delta, for a word that only the holder changes.
 func (x *Uint64) AddRelease(delta uint64) { storeRelease64(&x.v, x.v.Load()+delta) }
 
 // Load returns the value.

@@ -13,7 +13,6 @@ func (x *Uint32) schedule(op Op, old, new uint32) (before uint32, ok bool) {
 	return uint32(v), ok
 }
 
-// Load returns the value.
 func (x *Uint32) Load() uint32 {
 	if before, ok := x.schedule(OpLoad, 0, 0); ok {
 		return before
@@ -21,7 +20,6 @@ func (x *Uint32) Load() uint32 {
 	return x.v.Load()
 }
 
-// Store sets the value to v.
 func (x *Uint32) Store(v uint32) {
 	if _, ok := x.schedule(OpStore, 0, v); !ok {
 		x.v.Store(v)
@@ -36,7 +34,6 @@ func (x *Uint32) StoreRelease(v uint32) {
 	}
 }
 
-// CompareAndSwap sets the value to new if it is old, and reports whether it did.
 func (x *Uint32) CompareAndSwap(old, new uint32) bool {
 	if before, ok := x.schedule(OpCompareAndSwap, old, new); ok {
 		return before == old
@@ -44,7 +41,6 @@ func (x *Uint32) CompareAndSwap(old, new uint32) bool {
 	return x.v.CompareAndSwap(old, new)
 }
 
-// Swap sets the value to v and returns the old value.
 func (x *Uint32) Swap(v uint32) uint32 {
 	if before, ok := x.schedule(OpSwap, 0, v); ok {
 		return before
@@ -61,7 +57,6 @@ func (x *Uint32) Add(delta uint32) uint32 {
 
 func (x *Uint32) TestAndSet() bool { return x.Load() == 0 && x.CompareAndSwap(0, 1) }
 
-// AddRelease is StoreRelease of the sum of the value, by a Load, and delta.
 func (x *Uint32) AddRelease(delta uint32) { x.StoreRelease(x.Load() + delta) }
 
 func (x *Uint32) GuardedReset(other *Uint32, old uint32) bool {
@@ -75,7 +70,6 @@ func (x *Uint64) schedule(op Op, old, new uint64) (before uint64, ok bool) {
 	return schedule(op, word64(&x.v), old, new)
 }
 
-// Load returns the value.
 func (x *Uint64) Load() uint64 {
 	if before, ok := x.schedule(OpLoad, 0, 0); ok {
 		return before
@@ -83,22 +77,18 @@ func (x *Uint64) Load() uint64 {
 	return x.v.Load()
 }
 
-// Store sets the value to v.
 func (x *Uint64) Store(v uint64) {
 	if _, ok := x.schedule(OpStore, 0, v); !ok {
 		x.v.Store(v)
 	}
 }
 
-// StoreRelease sets the value to v. A Scheduler may show it to others late, as
-// a CPU with a store buffer does; without one it is Store.
 func (x *Uint64) StoreRelease(v uint64) {
 	if _, ok := x.schedule(OpStoreRelease, 0, v); !ok {
 		x.v.Store(v)
 	}
 }
 
-// CompareAndSwap sets the value to new if it is old, and reports whether it did.
 func (x *Uint64) CompareAndSwap(old, new uint64) bool {
 	if before, ok := x.schedule(OpCompareAndSwap, old, new); ok {
 		return before == old
@@ -106,10 +96,8 @@ func (x *Uint64) CompareAndSwap(old, new uint64) bool {
 	return x.v.CompareAndSwap(old, new)
 }
 
-// AddRelease is StoreRelease of the sum of the value, by a Load, and delta.
 func (x *Uint64) AddRelease(delta uint64) { x.StoreRelease(x.Load() + delta) }
 
-// Swap sets the value to v and returns the old value.
 func (x *Uint64) Swap(v uint64) uint64 {
 	if before, ok := x.schedule(OpSwap, 0, v); ok {
 		return before

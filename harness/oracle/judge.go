@@ -18,8 +18,7 @@ const (
 // Rules are a lock's claims and time limits. The zero value is an exclusive lock without
 // order and tokens.
 type Rules struct {
-	// Permits is the limit of simultaneous holders; 0 is one. With more than one,
-	// neither the resource nor refusals are judged.
+	// Permits is the limit of holders; 0 is one. With more, writes and refusals are not judged.
 	Permits int
 
 	// FIFO: it serves in order of arrival. Fenced: its tokens rise in holding order.
@@ -30,8 +29,7 @@ type Rules struct {
 	// example if a majority of servers has to agree.
 	Spurious bool
 
-	// Prompt is how long a client may wait for a free lock, also after a failure,
-	// before that is a stall; 0 is DefaultPrompt.
+	// Prompt is how long a client may wait for a free lock before a stall; 0 is DefaultPrompt.
 	Prompt time.Duration
 
 	// Arrival is the time after its request until a client is surely in line: the
@@ -51,9 +49,8 @@ type Rules struct {
 	// its process is no evidence.
 	Starvation bool
 
-	// Delays are the times when the machine did not run processes of the try, and the
-	// harms that they excuse. A harm is not concluded if it would not exist without
-	// the delays. See Judgement.Excused. May be nil.
+	// Delays are the times when the machine did not run processes of the try, and the harms
+	// that they excuse: see Judgement.Excused. May be nil.
 	Delays *Delays
 
 	// End is the end of the observation, on the clock of the events; 0 is the last event.
@@ -140,8 +137,7 @@ type Overlap struct {
 // because its attempt failed or its process was killed, is not a holder.
 func Judge(h History, r Rules) Judgement { return JudgeSeq(h.sorted().Each(), r) }
 
-// JudgeSeq is Judge for events in order of time. It reads each once and does not keep it:
-// a history need not be in memory as a whole.
+// JudgeSeq is Judge for events in order of time. It reads each once and does not keep it.
 func JudgeSeq(events iter.Seq[*Event], r Rules) Judgement {
 	r = r.filled()
 	var j Judgement
@@ -181,7 +177,6 @@ func (j *Judgement) Harms() []harness.Harm {
 	return harms
 }
 
-// find records the first finding of a kind, identified by its format.
 func (j *Judgement) find(harm harness.Harm, from, to int64, format string, args ...any) {
 	text := fmt.Sprintf("%s: ", j.since(from)) + fmt.Sprintf(format, args...)
 	j.Findings = append(j.Findings, Finding{Harm: harm, From: from, To: to, Text: text})

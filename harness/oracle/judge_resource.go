@@ -80,7 +80,6 @@ func (r *Resource) Take(token uint64, shared bool) bool {
 // A register is 1 + the index of the latest granted writer that has written.
 type register int
 
-// write returns the hold whose write makes a write of hold by stale, if there is one.
 func (f *register) write(by int, hold *Held) (later int, stale bool) {
 	later, stale = f.behind(by)
 	if !hold.Shared {

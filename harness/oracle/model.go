@@ -6,8 +6,7 @@ import (
 	"github.com/anishathalye/porcupine"
 )
 
-// A state is the state of a lock. It does not need the names of its holders, because a
-// release is called after its grant has returned.
+// A state is the state of a lock.
 type state struct {
 	writers, readers int
 	greatest         uint64 // greatest token of a holder

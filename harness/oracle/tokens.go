@@ -24,7 +24,6 @@ func Tokens(holds []Hold, permits int) []harness.Violation {
 		fmt.Sprintf("worker %d got token %d after worker %d had %d", h.Worker, h.Token, o.Worker, o.Token))
 }
 
-// A fall is a hold whose token did not rise, and an earlier hold with a greater or equal token.
 type fall struct{ h, before *Hold }
 
 func fallen(holds []Hold, permits int) []fall {
@@ -38,8 +37,7 @@ func fallen(holds []Hold, permits int) []fall {
 		}
 		return found
 	}
-	// The holds with the greatest tokens among the first i, of all and of the
-	// writers: index i, nil if there is no such hold.
+	// The holds with the greatest tokens among the first i, of all and of the writers.
 	greatest := make([]*Hold, len(holds)+1)
 	written := make([]*Hold, len(holds)+1)
 	for i := range holds {
@@ -56,8 +54,7 @@ func fallen(holds []Hold, permits int) []fall {
 	return found
 }
 
-// rising follows the tokens of sequential holds: it has the holds with the greatest token
-// of all, and of writers.
+// rising has the sequential holds with the greatest token, of all and of writers.
 type rising struct{ greatest, written *Hold }
 
 // next adds h, and returns the earlier hold whose token h's should have exceeded, or nil.

@@ -61,8 +61,7 @@ func firstAnswer(ctx context.Context, k *Kind, at harness.Endpoint, addrs []stri
 	return "", err
 }
 
-// hostPorts splits a comma-separated list of host:port. The error does not
-// quote the list, which could hold a password by mistake.
+// hostPorts splits a comma-separated list of host:port, without quoting it in the error.
 func hostPorts(list string) ([]string, error) {
 	var addrs []string
 	for addr := range strings.SplitSeq(list, ",") {

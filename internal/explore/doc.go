@@ -1,7 +1,7 @@
 // Package explore runs the workers of a lock one at a time, in every order of their operations
-// within a few preemptions, and checks the promises of the lock in each order. It exists only
-// under the build tag systematic. Then it performs the operations on the words of package
-// atomics instead of the CPU, so it explores the shipped code, not a model.
+// within a few preemptions, and checks the promises of the lock in each order. Under the build
+// tag systematic it performs the operations on the words of package atomics instead of the
+// CPU, so it explores the shipped code, not a model.
 //
 //	go test -tags systematic ./spinlock ./internal/explore
 //
@@ -22,13 +22,11 @@
 // store order). A StoreRelease can stay invisible to others until the worker's next operation
 // other than a Load or a StoreRelease. This exposes a missing fence. Each time a worker
 // continues before its stores are visible is a reordering, and reorderings are counted too.
-// Afterwards the buffer may empty, oldest store first, before any operation of another worker,
-// at no cost.
+// Afterwards the buffer may empty, oldest first, before any operation of another worker.
 //
-// Leaving a store in the buffer only if its worker continues past it loses nothing. Workers
-// that run in between cannot distinguish a buffered store from a store not yet done, which is
-// a preemption. Emptying the buffer only while others run loses nothing either. A test
-// compares all outcomes of random programs with a machine that may do anything at any time.
+// Nothing is lost by that: workers that run in between cannot distinguish a buffered store
+// from a store not yet done. A test compares all outcomes of random programs with a machine
+// that may do anything at any time.
 //
 // # Waiting
 //
@@ -42,13 +40,13 @@
 //
 // # Known states
 //
-// A schedule is cut short at a known state if it has spent no fewer preemptions and reorderings
-// than before. A state contains, for each worker, its operations and the write that each of its
-// reads found; for each word the write of its value; the buffers; and which workers wait, are
-// inside and run next. Equal states in this sense are equal if workers are deterministic and
-// the words order all accesses to other memory. This is false for a lock whose plain fields are
-// accessed by two workers at once; the race detector finds such locks. States are compared by
-// 64 bits of hash: with a million states the chance to miss one is 3 in 10^8.
+// A schedule is cut short at a known state if it has spent no fewer preemptions and
+// reorderings than before. A state contains, for each worker, its operations and the write
+// that each of its reads found; for each word the write of its value; the buffers; and which
+// workers wait, are inside and run next. That is enough if workers are deterministic and the
+// words order all accesses to other memory; the race detector finds locks with plain fields
+// that two workers access at once. States are compared by 64 bits of hash: with a million
+// states the chance to miss one is 3 in 10^8.
 //
 // # What is not covered
 //

@@ -59,8 +59,7 @@ func TestZooKeeper(t *testing.T) {
 	}
 }
 
-// TestZooKeeperReconnect checks that the framing restarts with each connection, and
-// decodes the client library's own requests.
+// TestZooKeeperReconnect: the framing restarts with each connection, and decodes its requests.
 func TestZooKeeperReconnect(t *testing.T) {
 	at := locktest.Endpoint(t, harness.KindZooKeeper)
 	leaktest.All(t)

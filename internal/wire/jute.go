@@ -27,8 +27,7 @@ func CutFrame(stream []byte) (int, error) {
 	return LengthBytes + int(n), nil
 }
 
-// ReadFrame reads the body of one frame. An error wraps ErrForeign if the body is longer than
-// most bytes.
+// ReadFrame reads the body of one frame, at most most bytes, or the error wraps ErrForeign.
 func ReadFrame(r io.Reader, most uint32) ([]byte, error) {
 	var head [LengthBytes]byte
 	if _, err := io.ReadFull(r, head[:]); err != nil {
