@@ -98,8 +98,7 @@ func (t *Turns[G]) Asked() {
 	t.recall = nil
 }
 
-// Serve gives the first waiter the value of offer. It returns false if nobody waits or
-// offer returns false.
+// Serve gives the first waiter the value of offer, and returns false if there is neither.
 func (t *Turns[G]) Serve(offer func() (G, bool)) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -16,8 +16,7 @@ import (
 	"locklab/mutex"
 )
 
-// The windows of BenchmarkBesideSyncMutex. A window for waits is longer than the 10 ms
-// for which the operating system and the Go scheduler let a waiter lie.
+// The windows of BenchmarkBesideSyncMutex; for waits, longer than 10 ms of the schedulers.
 const (
 	rateWindow = 50 * time.Millisecond
 	waitWindow = 100 * time.Millisecond
@@ -66,10 +65,8 @@ func report(b *testing.B, ours, theirs *samples) {
 	b.ReportMetric(0, "ns/op")
 }
 
-// A situation is how windows use a lock.
 type situation struct{ workers, spins int }
 
-// samples are figures of windows.
 type samples struct{ rates, cpu, jain, longest []float64 }
 
 func (s *samples) add(at situation, l sync.Locker) {

@@ -5,9 +5,8 @@ import (
 	"locklab/internal/waiting"
 )
 
-// bravoInhibit is the time for which the bypass stays shut, in units of the time that the
-// revocation took. So writers lose at most about a tenth of their time. It is N = 9 in
-// the paper.
+// bravoInhibit is the time for which the bypass stays shut, in units of the revocation's:
+// writers lose at most about a tenth of their time. It is N = 9 in the paper.
 const bravoInhibit = 9
 
 // BRAVO makes readers of any readers-writer lock cheap while there are only readers. While the
@@ -21,10 +20,9 @@ const bravoInhibit = 9
 // one word per worker. While writers keep coming, an acquisition costs the lock underneath
 // plus a load. A writer that waits for a reader on the bypass polls.
 //
-// The paper hashes thread and lock into one table for the whole process, so a lock needs only
-// two more words. Go has no cheap name for a thread, so here workers have numbers. Each lock
-// has its own table with a cache line per worker. No two readers collide and locks do not
-// disturb each other, but a lock is larger.
+// The paper hashes thread and lock into one table for the whole process. Go has no cheap name
+// for a thread, so here workers have numbers, and each lock has its own table with a cache
+// line per worker: no two readers collide, but a lock is larger.
 //
 // # Memory ordering
 //
@@ -76,8 +74,7 @@ func NewBRAVO(workers int, under RWLocker, o Options) *BRAVO {
 	return l
 }
 
-// Worker returns the handle of worker i, 0 <= i < workers. A handle is used by
-// one goroutine at a time.
+// Worker returns the handle of worker i, 0 <= i < workers, for one goroutine at a time.
 func (l *BRAVO) Worker(i int) *BRAVOWorker {
 	waiting.CheckWorker(i, len(l.readers))
 	return &l.readers[i]
@@ -95,7 +92,6 @@ func (r *BRAVOWorker) RLock() {
 	r.rLockSlow()
 }
 
-// rLockSlow takes the lock underneath, and sets the bias unless a writer cleared it recently.
 func (r *BRAVOWorker) rLockSlow() {
 	l := r.lock
 	l.under.RLock()

@@ -16,13 +16,11 @@ import (
 //
 // Readers count themselves in one word. After some collisions on it the lock allocates slots,
 // a cache line for each processor up to 64, and readers count themselves there. Then reading
-// gets faster with every processor, unlike with the counter of sync.RWMutex. The price: a
-// writer reads all slots, up to 64 cache lines. The slots stay for the life of the lock. If
-// most acquisitions write, [Mutex] is faster.
+// gets faster with every processor, but a writer reads all slots, up to 64 cache lines. The
+// slots stay. If most acquisitions write, [Mutex] is faster.
 //
-// The paper below has one table for the process, and a word in it for each reader inside,
-// which that reader must find again. Here only the sum of the slots counts, so a reader may
-// leave on another slot than it entered on, and needs no handle.
+// Only the sum of the slots counts, so a reader may leave on another slot than it entered on,
+// and needs no handle.
 //
 // # Memory ordering
 //
@@ -80,8 +78,7 @@ type rwSlot struct {
 	_ [atomics.CacheLine - 4]byte
 }
 
-// RLock takes the lock as a reader and waits for a writer if need be. As with
-// [sync.RWMutex], a goroutine that is a reader already must not call it.
+// RLock takes the lock as a reader, and waits for a writer if need be. It is not reentrant.
 func (l *RWMutex) RLock() {
 	s := l.state.Load()
 	slot := l.slot(s)
@@ -98,14 +95,12 @@ func (l *RWMutex) RLock() {
 	}
 }
 
-// divert takes back the addition to slot of a reader that a writer keeps out.
 func (l *RWMutex) divert(slot *atomics.Uint32) {
 	slot.Add(^uint32(0))
 	l.left()
 }
 
-// RLockContext is RLock that gives up when ctx ends and returns [context.Cause]. It never
-// takes the lock under a context that has already ended.
+// RLockContext is RLock that gives up when ctx ends, at once if it has, with [context.Cause].
 func (l *RWMutex) RLockContext(ctx context.Context) error {
 	if ctx.Err() != nil || !l.TryRLock() && !l.rLockSlow(ctx.Done()) {
 		return context.Cause(ctx)
@@ -113,8 +108,7 @@ func (l *RWMutex) RLockContext(ctx context.Context) error {
 	return nil
 }
 
-// TryRLock takes the lock as a reader if no writer is inside or waits for readers, and
-// reports whether it did.
+// TryRLock reports whether it took the lock as a reader, past no writer inside or waiting.
 func (l *RWMutex) TryRLock() bool {
 	s := l.state.Load()
 	if s&rwWriter != 0 {
@@ -179,8 +173,7 @@ func (l *RWMutex) TryLock() bool {
 	return false
 }
 
-// LockContext is Lock that gives up when ctx ends and returns [context.Cause]. It never
-// takes the lock under a context that has already ended.
+// LockContext is Lock that gives up when ctx ends, at once if it has, with [context.Cause].
 func (l *RWMutex) LockContext(ctx context.Context) error {
 	if err := l.writers.LockContext(ctx); err != nil {
 		return err
@@ -209,7 +202,6 @@ func (l *RWMutex) calm() uint32 {
 	return rwSpread
 }
 
-// slot returns a slot for the caller, which has loaded the state s.
 func (l *RWMutex) slot(s uint32) *atomics.Uint32 {
 	if s&rwSpread == 0 {
 		return &l.readers
@@ -248,8 +240,7 @@ func (l *RWMutex) rLockSlow(done <-chan struct{}) bool {
 	return true
 }
 
-// join puts w into the list and returns true. If there is no writer it takes the lock and
-// returns false.
+// join puts w into the list, or takes the lock and returns false if there is no writer.
 func (l *RWMutex) join(w *mutexWaiter) bool {
 	if l.lockList()&rwWriter == 0 {
 		l.readers.Add(1)
@@ -262,8 +253,7 @@ func (l *RWMutex) join(w *mutexWaiter) bool {
 	return true
 }
 
-// leave takes w out of the list. It returns false if a writer has done so: then w has a
-// permit or will have one.
+// leave takes w out of the list, or returns false if w has a permit or will have one.
 func (l *RWMutex) leave(w *mutexWaiter) bool {
 	l.lockList()
 	if w.granted {
@@ -275,7 +265,6 @@ func (l *RWMutex) leave(w *mutexWaiter) bool {
 	return true
 }
 
-// lockList sets the queue bit and returns the state before.
 func (l *RWMutex) lockList() uint32 {
 	for polls := 0; ; {
 		s := l.state.Load()
@@ -329,8 +318,7 @@ func (l *RWMutex) drain(done <-chan struct{}) bool {
 	}
 }
 
-// left notes that the caller subtracted 1 from a slot while the writer bit was set. The
-// last one wakes the writer.
+// left notes a subtraction while the writer bit was set; the last one wakes the writer.
 func (l *RWMutex) left() {
 	if l.pending.Add(^uint32(0)) == 0 {
 		l.writer.parker.Unpark()

@@ -62,8 +62,7 @@ type SeqLock struct {
 	_       atomics.CacheLinePad
 }
 
-// ReadBegin starts a read: it waits while a writer is inside and returns the version for
-// ReadRetry.
+// ReadBegin starts a read: it waits for a writer inside and returns the version for ReadRetry.
 func (l *SeqLock) ReadBegin() uint64 {
 	v := l.version.Load()
 	if v&1 != 0 {
@@ -81,8 +80,7 @@ func (l *SeqLock) readSlow() uint64 {
 	}
 }
 
-// ReadRetry ends a read and reports whether a writer came in between: then the data read
-// since ReadBegin is worthless.
+// ReadRetry reports whether a writer came since ReadBegin: then the data read is worthless.
 func (l *SeqLock) ReadRetry(version uint64) bool { return l.version.Load() != version }
 
 // Lock takes the lock as a writer and waits for other writers if need be.

@@ -165,9 +165,8 @@ func (z *Conn) time() time.Time {
 func (z *Conn) SessionTimeout() time.Duration { return time.Duration(z.timeout.Load()) }
 
 // Close ends the session, and returns when every goroutine of the connection has ended. If no
-// server answers within a second or two, the session ends when a server answers later on the
-// same connection, see [conn.linger], or by its timeout. Running calls fail with
-// [zk.ErrConnectionClosed].
+// server answers within a second or two, the session ends later: see [conn.linger]. Running
+// calls fail with [zk.ErrConnectionClosed].
 func (z *Conn) Close() {
 	z.Conn.Close()
 	z.stop()

@@ -13,11 +13,10 @@ import (
 //
 // # Trade-offs
 //
-// It is a lock made of a lock: an uncontended acquisition takes and frees the mutex inside
-// twice. That costs two to three times as much as the mutex, and half as much as [mutex.Chan].
-// Like Chan, it serves waiters first come, first served, and a waiter can give up when a
-// context ends. Unlike in Chan, a waiter allocates its place in the list and a channel. Its
-// purpose is more than one permit, or permits of different weight.
+// An uncontended acquisition takes and frees the mutex inside twice, at two to three times the
+// cost of the mutex, half of [mutex.Chan]'s. Like Chan, it serves waiters first come, first
+// served, and a waiter can give up when a context ends. Unlike in Chan, a waiter allocates its
+// place in the list and a channel.
 //
 // # Memory ordering
 //
