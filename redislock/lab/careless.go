@@ -18,9 +18,8 @@ import (
 // lock, which DEL then deletes. From then on two clients believe that they hold it, and the
 // next release may admit a third.
 //
-// The conformance suite cannot detect that, since no lease ends during its runs. TestCareless
-// of this package ends one between the two requests. One script that compares and deletes has
-// no such gap.
+// The conformance suite cannot detect that: no lease ends there. TestCareless ends one between
+// the two requests. One script that compares and deletes has no such gap.
 //
 // # References
 //

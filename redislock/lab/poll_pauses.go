@@ -12,8 +12,7 @@ import (
 // the only parameter of polling. A longer pause sends fewer requests, leaves the lock free for
 // longer after each release, and favours new waiters over sleeping ones.
 //
-//   - redis-spin does not pause: the best that polling can reach, at the price of a request
-//     per round trip and waiter.
+//   - redis-spin does not pause: the best of polling, for a request per round trip and waiter.
 //   - redis-poll-1ms, -5ms, -20ms, -100ms pause for that time.
 //   - redis-poll-jitter pauses from 0 to 40 ms, evenly spread. Its mean is 20 ms as in
 //     redis-poll-20ms, so the two differ only by the spread, which separates waiters in step.

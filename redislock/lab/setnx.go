@@ -19,9 +19,8 @@ import (
 //
 // That client repeats a command up to three times if the connection breaks. If only the reply
 // of SET NX was lost, the repetition meets the first one's key and reports that the lock is
-// taken. No client has it, and no error was reported: it stays taken for its time to live.
-// Without repetition the error shows, and the key stays as well. A repeatable request, as in
-// redis-poll, takes the lock again for the same nonce.
+// taken. No client has it, and no error was reported: it stays taken for its time to live. A
+// repeatable request, as in redis-poll, takes the lock again for the same nonce.
 //
 // # References
 //
