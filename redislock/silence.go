@@ -121,13 +121,11 @@ func (c *Client) afresh(rdb *redis.Client, f func(redis.UniversalClient)) {
 
 type serverKey struct{}
 
-// by returns a context that sends a request to rdb as a repetition: it may have been sent
-// before.
+// by returns a context for a repeated request to rdb, which may have been sent before.
 func by(ctx context.Context, rdb redis.UniversalClient) context.Context {
 	return context.WithValue(ctx, serverKey{}, rdb)
 }
 
-// resent returns the client for a repeated request, nil for others.
 func resent(ctx context.Context) redis.UniversalClient {
 	rdb, _ := ctx.Value(serverKey{}).(redis.UniversalClient)
 	return rdb

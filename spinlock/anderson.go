@@ -43,14 +43,12 @@ type Anderson struct {
 	_       atomics.CacheLinePad
 }
 
-// andersonFlag is 1 from the moment when its number may enter until that number has entered.
 type andersonFlag struct {
 	up atomics.Uint32
 	_  atomics.CacheLinePad
 }
 
-// NewAnderson returns a free lock for at most workers goroutines at a time, at least 1.
-// More goroutines break the lock.
+// NewAnderson returns a free lock for at most workers goroutines, at least 1: more break it.
 func NewAnderson(workers int, o Options) *Anderson {
 	l := &Anderson{waiter: o.sleeper(workers), parking: newParkSlots(workers, o), flags: make([]andersonFlag, slots(workers))}
 	l.flag(0).Store(1)
@@ -93,8 +91,7 @@ func (l *Anderson) enter(mine uint32) {
 	l.mine.set(mine)
 }
 
-// TryLock takes the lock if it is free and reports whether it did. If the flag of the next
-// number is up and the caller draws that number, the lock is free and the caller has it.
+// TryLock reports whether it took the lock: the flag of the next number is up if it is free.
 func (l *Anderson) TryLock() bool {
 	mine := l.next.Load()
 	if l.flag(mine).Load() == 0 || !l.next.CompareAndSwap(mine, mine+1) {

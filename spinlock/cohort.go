@@ -36,8 +36,7 @@ type Cohort struct {
 	of     []int
 }
 
-// cohortBound is the maximum number of acquisitions in a row by a node while other nodes
-// may wait, as in the paper.
+// cohortBound is the maximum of acquisitions in a row by a node, as in the paper.
 const cohortBound = 64
 
 // CohortNode is the handle of the workers of one node: the lock of that node.
@@ -67,8 +66,7 @@ func NewCohort(workers int, o Options) *Cohort {
 	return l
 }
 
-// Worker returns the handle of worker i, 0 <= i < workers. Workers of one node
-// have the same handle.
+// Worker returns the handle of worker i, 0 <= i < workers, which its node shares.
 func (l *Cohort) Worker(i int) *CohortNode {
 	waiting.CheckWorker(i, len(l.of))
 	return &l.nodes[l.of[i]]
@@ -96,6 +94,5 @@ func (n *CohortNode) Unlock() {
 	n.local.Unlock()
 }
 
-// waiters reports whether another worker of the node waits for the local lock, which the
-// caller holds.
+// waiters reports whether another worker waits for the local lock, which the caller holds.
 func (n *CohortNode) waiters() bool { return n.local.next.Load()-n.local.serving.Load() > 1 }

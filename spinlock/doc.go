@@ -23,16 +23,13 @@
 //	go mod edit -require=locklab@v0.0.0 -replace=locklab=../locklab
 //	go get locklab/spinlock
 //
-// In a fork, make module MODULE=example.org/you/locklab gives the module that path.
-//
 // # Should a service use one
 //
-// Almost never: use [sync.Mutex]. It polls for a moment too, then parks the goroutine, so that
-// the processor runs the holder instead of the waiters. A spin lock can win only under three
-// conditions. The critical section takes a few nanoseconds and never allocates, blocks or
-// calls a function that may. There are no more contenders than processors (GOMAXPROCS). A
-// measurement of your own program confirms it. Then take [Backoff] if a waiter may starve,
-// else [MCS], which serves in order of arrival.
+// Almost never: use [sync.Mutex]. A spin lock can win only under three conditions. The
+// critical section takes a few nanoseconds and never allocates, blocks or calls a function
+// that may. There are no more contenders than processors (GOMAXPROCS). A measurement of your
+// own program confirms it. Then take [Backoff] if a waiter may starve, else [MCS], which
+// serves in order of arrival.
 //
 // # What Go adds to the old warnings
 //
@@ -43,10 +40,8 @@
 //     waiters sleep: then the releaser makes the next owner run.
 //   - A waiter can delay a stop of the world. The runtime cannot interrupt a goroutine inside
 //     assembly, which contains the spin hint. Here a waiter passes through a Go function after
-//     30 polls at most, and the runtime can stop it there. BenchmarkStopTheWorld shows the
-//     difference. With a waiter on every processor a stop takes 0.01 to 0.1 ms, or a time
-//     slice of the operating system if other programs compete. With loops that only call the
-//     spin hint it takes 15 to 170 ms.
+//     30 polls at most. With a waiter on every processor a stop takes 0.01 to 0.1 ms, with
+//     loops that only call the spin hint 15 to 170 ms (BenchmarkStopTheWorld).
 //   - GOMAXPROCS(1) makes polling useless: the holder cannot run meanwhile. Only waiters that
 //     yield or sleep make progress at once; others wait for preemption, 10 ms at a time.
 //   - [runtime.Gosched] is cheap, about 0.1 µs, on a plain goroutine. After

@@ -36,8 +36,7 @@ import (
 // Dave Dice and Alex Kogan, "Fissile Locks", Networked Systems (NETYS), 2020. DOI
 // 10.1007/978-3-030-67087-0_13, arXiv:2003.05025, listing 1, where line 48 swaps Inner and the
 // text names the outer word. Two parts differ from the paper. The inner lock is plain MCS
-// instead of a variant of CNA, which prefers waiters of the same node of the machine. The
-// grace is a number of polls.
+// instead of a variant of CNA, and the grace is a number of polls.
 type Fissile struct {
 	waiter  waiting.Waiter
 	workers []FissileWorker
@@ -71,8 +70,7 @@ func NewFissile(workers int, o Options) *Fissile {
 	return l
 }
 
-// Worker returns the handle of worker i, 0 <= i < workers. A handle is used by
-// one goroutine at a time.
+// Worker returns the handle of worker i, 0 <= i < workers, for one goroutine at a time.
 func (l *Fissile) Worker(i int) *FissileWorker {
 	waiting.CheckWorker(i, len(l.workers))
 	return &l.workers[i]

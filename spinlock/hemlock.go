@@ -12,9 +12,8 @@ import (
 // # Trade-offs
 //
 // A lock is one word and a worker is one word for any number of locks; a queue lock has a node
-// for each worker and lock. A release with a waiter must wait until the waiter has
-// acknowledged, because the word is needed again. So a releaser may wait for a successor that
-// is not running. Here a worker has one word for each lock, since a handle belongs to one lock.
+// for each worker and lock. A release with a waiter must wait until it has acknowledged,
+// perhaps for a successor that is not running. Here a worker has one word for each lock.
 //
 // # Memory ordering
 //
@@ -54,8 +53,7 @@ func NewHemlock(workers int, o Options) *Hemlock {
 	return l
 }
 
-// Worker returns the handle of worker i, 0 <= i < workers. A handle is used by
-// one goroutine at a time.
+// Worker returns the handle of worker i, 0 <= i < workers, for one goroutine at a time.
 func (l *Hemlock) Worker(i int) *HemlockWorker {
 	waiting.CheckWorker(i, len(l.workers)-1)
 	return &l.workers[i+1]
@@ -78,7 +76,6 @@ func (h *HemlockWorker) Unlock() {
 	}
 }
 
-// handOver gives the lock to the next worker and waits until it has acknowledged.
 func (h *HemlockWorker) handOver() {
 	h.grant.give()
 	w := h.lock.waiter

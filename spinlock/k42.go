@@ -12,13 +12,11 @@ import (
 //
 // # Trade-offs
 //
-// In C the node can lie on the stack of the function that locks, so the lock keeps the
-// interface of an ordinary mutex. In Go a stack moves when it grows, and the link would point
-// nowhere, so here too a worker has a handle with a node. The remaining advantages: Unlock
-// works through any handle, and a holder may wait for other locks with the same kind of node.
-// Taking the lock after a wait costs one more read-modify-write instruction than in [MCS], to
-// leave the queue. Arrivals compare and swap, while [MCS] swaps, and try again when another
-// came first.
+// In C the node can lie on the stack of the function that locks, so the lock has the interface
+// of a mutex. In Go a stack moves, so here a worker has a handle with a node. Unlock works
+// through any handle. Taking the lock after a wait costs one more read-modify-write
+// instruction than in [MCS], to leave the queue. Arrivals compare and swap, while [MCS] swaps,
+// and try again when another came first.
 //
 // Waiters sleep as in [MCS].
 //
@@ -53,8 +51,7 @@ type K42 struct {
 // k42Alone is the tail of a lock that is held and has no waiters.
 const k42Alone = 1<<32 - 1
 
-// K42Worker is the handle of one worker of a [K42] lock. It is the worker's place in the
-// queue; its words are 0 while the worker does not wait.
+// K42Worker is the handle of a worker of a [K42] lock; its words are 0 unless it waits.
 type K42Worker struct {
 	lock  *K42
 	id    uint32
@@ -72,8 +69,7 @@ func NewK42(workers int, o Options) *K42 {
 	return l
 }
 
-// Worker returns the handle of worker i, 0 <= i < workers. A handle is used by
-// one goroutine at a time.
+// Worker returns the handle of worker i, 0 <= i < workers, for one goroutine at a time.
 func (l *K42) Worker(i int) *K42Worker {
 	waiting.CheckWorker(i, len(l.nodes)-1)
 	return &l.nodes[i+1]

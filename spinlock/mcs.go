@@ -46,11 +46,10 @@ type MCS struct {
 	_    atomics.CacheLinePad
 }
 
-// MCSWorker is the handle of one worker of an [MCS] lock and its place in the queue. next
-// is 0 while the worker neither holds the lock nor waits. All words that other workers
-// write are in one cache line, both in an array and behind the 8 bytes that the allocator
-// of Go puts before it. So a handover moves only that line of the node. The size is a
-// power of two, which makes an index a shift.
+// MCSWorker is the handle of one worker of an [MCS] lock and its place in the queue. next is 0
+// unless the worker holds the lock or waits. All words that others write are in one cache
+// line, also behind the 8 bytes of Go's allocator, so a handover moves only that. The size is
+// a power of two: an index is a shift.
 type MCSWorker struct {
 	next  atomics.Uint32 // the worker after this one; written by that worker, once
 	id    uint32
@@ -74,8 +73,7 @@ func NewMCS(workers int, o Options) *MCS {
 	return l
 }
 
-// Worker returns the handle of worker i, 0 <= i < workers. A handle is used by
-// one goroutine at a time.
+// Worker returns the handle of worker i, 0 <= i < workers, for one goroutine at a time.
 func (l *MCS) Worker(i int) *MCSWorker {
 	waiting.CheckWorker(i, len(l.nodes)-1)
 	return &l.nodes[i+1]

@@ -13,10 +13,9 @@ import (
 //
 // # Trade-offs
 //
-// Two words give strict order to any number of goroutines. All waiters poll the same word, so
-// each release invalidates every waiter's cache. With more waiters than processors the lock
-// collapses unless they yield: the next owner is probably not running, and no other may
-// overtake it.
+// All waiters poll the same word, so each release invalidates every waiter's cache. With more
+// waiters than processors the lock collapses unless they yield: the next owner is probably not
+// running, and no other may overtake it.
 //
 // A lock from [NewTicket] has a place to sleep for each goroutine. Adaptive goroutines sleep,
 // except the first one behind a holder that did not wait: that one polls. Waiters of the zero
@@ -56,9 +55,8 @@ type Ticket struct {
 	_       atomics.CacheLinePad
 }
 
-// parkSlots are the slots of a lock that serves by numbers. Number n offers slot n modulo
-// their count. There are enough slots that two numbers that hold or wait never share one.
-// The zero value has no slots: then no waiter sleeps.
+// parkSlots are the slots of a lock that serves by numbers: number n offers slot n modulo
+// their count, enough that no two live numbers share one. Without slots no waiter sleeps.
 type parkSlots struct {
 	sleeper waiting.Waiter // how a wait begins, if there are slots
 	slots   []parkSlot
@@ -72,7 +70,6 @@ func newParkSlots(workers int, o Options) parkSlots {
 	return b
 }
 
-// slots returns the least power of two that is at least n. It panics if n is less than 1.
 func slots(n int) int {
 	if n < 1 {
 		panic(fmt.Sprintf("locklab: %d slots: want at least 1", n))
@@ -82,8 +79,7 @@ func slots(n int) int {
 
 func (b *parkSlots) of(number uint32) *parkSlot { return &b.slots[number&uint32(len(b.slots)-1)] }
 
-// NewTicket returns a free lock for at most workers goroutines at a time, at least 1,
-// whose waiters can sleep. The zero value serves any number, but its waiters only yield.
+// NewTicket returns a free lock for at most workers goroutines, at least 1, that can sleep.
 func NewTicket(workers int, o Options) *Ticket {
 	return &Ticket{Wait: o.Wait, Pin: o.Pin, parkSlots: newParkSlots(workers, o)}
 }
@@ -115,13 +111,10 @@ func (l *Ticket) lockSlow(mine uint32) {
 	l.keepOffer(&w)
 }
 
-// firstPolls is the number of polls that a waiter that makes hints and cannot sleep makes
-// first. With two pinned workers the lock is handed over by then, and nothing comes
-// between the load that sees it and the critical section. With PollWhile, or with the
-// wait prepared first, it took a third longer.
+// firstPolls is the number of first polls of a waiter that cannot sleep, in which two pinned
+// workers hand over. With PollWhile, or the wait prepared first, it took a third longer.
 const firstPolls = 4
 
-// poll waits until number mine is served.
 func (l *Ticket) poll(w *waiting.Waiter, mine uint32) {
 	for serving := l.serving.Load(); serving != mine; {
 		if l.sleep(w, mine) {
@@ -148,13 +141,11 @@ func (l *Ticket) begin(mine uint32) waiting.Waiter {
 	return l.sleeper
 }
 
-// sleep sleeps until the number before mine has released, or reports false at once.
 func (l *Ticket) sleep(w *waiting.Waiter, mine uint32) bool {
 	return w.Tired() && l.of(mine-1).sleep(mine-1)
 }
 
-// TryLock takes the lock if it is free and reports whether it did. It draws a number only
-// if that number is served at once.
+// TryLock takes the lock if it is free, by a number that is served at once, and reports that.
 func (l *Ticket) TryLock() bool {
 	serving := l.serving.Load()
 	return l.next.CompareAndSwap(serving, serving+1)

@@ -9,12 +9,11 @@ package spinlock
 // Only a ticket lock shows a waiter how many are ahead of it, so backoff needs no guess. A
 // waiter with many ahead of it polls seldom, and a release disturbs only the first few. The
 // unit of the delay should be about the length of a critical section. Here it is a unit of the
-// wait policy: much shorter critical sections leave the lock idle, and much longer ones have
-// the traffic of [Ticket]. A waiter that sleeps or yields does not poll, so the delay matters
-// only while it polls.
+// wait policy: shorter critical sections leave the lock idle, longer ones have the traffic of
+// [Ticket]. A waiter that sleeps or yields does not poll, so the delay matters only while it
+// polls.
 //
-// TryLock, Unlock, memory ordering and the behaviour with more waiters than processors are as
-// for [Ticket].
+// All else is as for [Ticket].
 //
 // # References
 //

@@ -10,9 +10,8 @@ const (
 	twaSpread = 127 // slots between two consecutive numbers
 )
 
-// A WaitingArray has the slots that waiters of [TWA] locks poll while many are ahead of them.
-// Any number of locks share one. Its slots are not padded, on purpose: consecutive numbers are
-// far apart in it, so waiters that share a cache line seldom wait at the same time.
+// A WaitingArray has the slots that waiters of any number of [TWA] locks poll. They are not
+// padded: consecutive numbers are far apart, so waiters seldom share a line.
 type WaitingArray struct {
 	slots []atomics.Uint32
 	locks atomics.Uint32 // number of locks that use the array
@@ -24,7 +23,6 @@ func NewWaitingArray(n int) *WaitingArray {
 	return &WaitingArray{slots: make([]atomics.Uint32, slots(n))}
 }
 
-// slot returns the slot for a waiter with that number of the lock with that salt.
 func (a *WaitingArray) slot(salt, number uint32) *atomics.Uint32 {
 	return &a.slots[(number*twaSpread^salt)&uint32(len(a.slots)-1)]
 }

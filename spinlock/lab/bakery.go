@@ -51,8 +51,7 @@ var bakeryNoFence = &harness.Variant{
 // worker reads the numbers, and the store of its number, before it reads the other workers'
 // words. Both are a Store, an XCHG on amd64; bakery-nofence makes them release stores.
 //
-// The numbers are 64 bits wide. They grow while there is always a waiter, and would wrap after
-// centuries.
+// The numbers have 64 bits, and would wrap after centuries of contention.
 //
 // # References
 //
@@ -114,7 +113,6 @@ func (h *bakeryWorker) draw() uint64 {
 	return greatest + 1
 }
 
-// await waits until worker i neither chooses nor goes before mine.
 func (h *bakeryWorker) await(i int, mine uint64, w waiting.Waiter) {
 	other := &h.lock.workers[i]
 	for choosing := other.choosing.Load(); choosing != 0; {

@@ -36,10 +36,9 @@ var petersonNoFence = &harness.Variant{
 //
 // # Trade-offs
 //
-// It shows the use of compare-and-swap. No instruction in it changes a word depending on the
-// word's value, so it works on a machine without such instructions, but it serves only two
-// workers, known beforehand. On a machine whose stores wait in a buffer it needs a fence,
-// which costs as much as the compare-and-swap that it avoids.
+// It shows the use of compare-and-swap: it needs none, but it serves only two workers, known
+// beforehand. On a machine whose stores wait in a buffer it needs a fence, which costs as much
+// as the compare-and-swap that it avoids.
 //
 // # Memory ordering
 //
