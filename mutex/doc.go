@@ -19,6 +19,8 @@
 //	go mod edit -require=locklab@v0.0.0 -replace=locklab=../locklab
 //	go get locklab/mutex
 //
+// In a fork, make module MODULE=example.org/you/locklab gives the module that path.
+//
 // # Which one should a service use
 //
 // [sync.Mutex]. The others are here for comparison, and each suits one situation:

@@ -20,6 +20,8 @@
 //	go mod edit -require=locklab@v0.0.0 -replace=locklab=../locklab
 //	go get locklab/redislock
 //
+// In a fork, make module MODULE=example.org/you/locklab gives the module that path.
+//
 // # Which lock
 //
 // Use [Mutex] unless one of these fits better:

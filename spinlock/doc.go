@@ -23,6 +23,8 @@
 //	go mod edit -require=locklab@v0.0.0 -replace=locklab=../locklab
 //	go get locklab/spinlock
 //
+// In a fork, make module MODULE=example.org/you/locklab gives the module that path.
+//
 // # Should a service use one
 //
 // Almost never: use [sync.Mutex]. A spin lock can win only under three conditions. The

@@ -21,6 +21,8 @@
 //	go mod edit -require=locklab@v0.0.0 -replace=locklab=../locklab
 //	go get locklab/zklock
 //
+// In a fork, make module MODULE=example.org/you/locklab gives the module that path.
+//
 // # What it promises
 //
 // Waiters are served in the order of their tickets: ephemeral sequential nodes below the path
