@@ -7,7 +7,7 @@ var (
 	// ErrNotHeld is returned by Unlock if the lock was lost or was released before.
 	ErrNotHeld = errors.New("lock not held")
 
-	// ErrNotAcquired is returned while another client has the lock, by Lock with ctx's error.
+	// ErrNotAcquired is returned while another client has the lock; Lock adds the error of ctx.
 	ErrNotAcquired = errors.New("lock not acquired")
 
 	// ErrLost is the cause of a lease that ended without Unlock.

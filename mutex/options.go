@@ -16,7 +16,7 @@ type Options struct {
 	// The documentation of each lock names the policies that matter to it.
 	Wait WaitPolicy
 
-	// Pin binds the goroutines to threads, which decides how a waiter yields. Zero is PinNone.
+	// Pin is the goroutines' binding to threads: it decides how a waiter yields. Zero is PinNone.
 	Pin Pin
 }
 

@@ -40,7 +40,8 @@ func (c *Client) Shutdown(ctx context.Context) error {
 // Close ends every wait and every lease, and returns when all goroutines of the client have
 // ended. Waiters leave their queues first, within a second. Keys without Unlock stay until
 // they expire: Shutdown releases them. It may be called twice. The error is from closing the
-// blocking connections, or reports a request that does not return without a read timeout.
+// blocking connections, or reports a request that does not return, as happens without a read
+// timeout.
 func (c *Client) Close() error {
 	c.stop()
 	ctx, cancel := context.WithTimeout(context.Background(), closeWait)

@@ -150,7 +150,7 @@ func (m *Cohort) retake(w *lock.Waiter[acquisition], l *Lease) {
 	_ = l.discard(context.Background()) // it is over anyway
 }
 
-// TryLock takes the lock if it is free and has no waiters; else the error wraps ErrNotAcquired.
+// TryLock takes the lock if it is free without waiters; else the error wraps ErrNotAcquired.
 func (m *Cohort) TryLock(ctx context.Context) (*Lease, error) {
 	if m.err != nil {
 		return nil, m.err

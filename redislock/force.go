@@ -35,7 +35,8 @@ func (s *Semaphore) ForceUnlock(ctx context.Context) (freed bool, err error) {
 }
 
 // ForceUnlock takes the lock away from its process, see [Mutex.ForceUnlock], and ends its row.
-// That process may begin another acquisition within [Options].HandoffTimeout, and none later.
+// That process may begin another acquisition, concurrent with the next holder, within the
+// grant timeout ([Options].HandoffTimeout).
 func (m *Cohort) ForceUnlock(ctx context.Context) (freed bool, err error) {
 	return m.server.ForceUnlock(ctx)
 }

@@ -10,7 +10,8 @@ import (
 	"locklab/lock"
 )
 
-// A Lease is one acquisition, and may be passed on. Its methods are safe for concurrent use.
+// A Lease is one acquisition of a lock: it may be passed on, and any goroutine may unlock it.
+// Its methods are safe for concurrent use.
 type Lease struct {
 	c     *Client
 	name  string
@@ -271,7 +272,8 @@ func (l *Lease) fail(err error, until time.Time) error {
 
 type untilKey struct{}
 
-// inTime reports whether the lease that ctx releases has not expired: then we deleted its key.
+// inTime reports whether the lease that ctx releases has certainly not expired. Then an
+// earlier request of ours deleted a key that is gone.
 func (c *Client) inTime(ctx context.Context) bool {
 	until, ok := ctx.Value(untilKey{}).(time.Time)
 	return !ok || c.clock.Now().Before(until)
@@ -294,10 +296,11 @@ func (l *Lease) lost() error {
 	return nil
 }
 
-// Token returns the fencing token, 0 without. It rises while the server keeps its data.
+// Token returns the fencing token, or 0. It rises strictly while the server keeps its data.
 func (l *Lease) Token() uint64 { return l.token }
 
-// Done returns a channel that closes at Unlock, when a renewal finds a loss, or the deadline.
+// Done returns a channel that closes at Unlock, when a renewal finds a loss, and at the
+// deadline.
 func (l *Lease) Done() <-chan struct{} { return l.alive.Done() }
 
 // Err returns nil while the lock is held, then ErrReleased, or an error that wraps ErrLost.
@@ -328,8 +331,8 @@ func (l *Lease) expire() {
 }
 
 // Deadline returns until when the lock is certainly held; renewals extend it, up to
-// Options.MaxHold. Like Err it includes earlier suspends of the machine, which delay Done and
-// time.Until: call Deadline or Err right before acting.
+// Options.MaxHold. Like Err it includes suspends of the machine before the call. A later
+// suspend delays Done and time.Until: call Deadline or Err right before acting.
 func (l *Lease) Deadline() (time.Time, bool) { return l.c.clock.Local(l.until()), true }
 
 func (l *Lease) fresh(within time.Duration) bool {

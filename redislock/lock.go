@@ -24,7 +24,8 @@ const (
 	// DefaultOutage outlasts a default Sentinel failover and most server restarts.
 	DefaultOutage = time.Minute
 
-	// DefaultMargin is twice the time for which a goroutine may keep a CPU from the holder's.
+	// DefaultMargin is twice the time for which a goroutine may occupy a CPU before the
+	// runtime preempts it: the goroutine of the holder may wait that long.
 	DefaultMargin = 20 * time.Millisecond
 
 	// minLease is the shortest lease and grant: Redis counts milliseconds, drift takes two.
@@ -47,9 +48,9 @@ type Options struct {
 	DisableRenewal bool
 
 	// HandoffTimeout is how long a waiter may take to react to a handover, and the cost of a
-	// dead waiter to the others; all clients should agree. A process that is late, by more
-	// than the longest delay to the server, loses the lock again, and polls from then on. 0 is
-	// DefaultHandoffTimeout. Only locks with a queue use it.
+	// dead waiter to the others. It should be well above the longest delay to the server: a
+	// process that reacts later loses the lock again, and polls from then on. All clients of a
+	// lock should agree. 0 is DefaultHandoffTimeout. Only locks with a queue use it.
 	HandoffTimeout time.Duration
 
 	// Wait bounds Lock, but not TryLock. The error then wraps ErrNotAcquired and
@@ -63,10 +64,11 @@ type Options struct {
 	// in the queue is kept meanwhile. 0 is DefaultOutage.
 	Outage time.Duration
 
-	// Margin is the time between the end of an unrenewed lease for its holder, by Done and
-	// Deadline, and for the servers, in which the holder should stop its work. It comes on top
-	// of one per cent and two milliseconds for clock differences. 0 is DefaultMargin, but at
-	// most a tenth of the lease, or of HandoffTimeout until the first renewal after a handover.
+	// Margin is the time between the end of a lease that could not be renewed, by Done and
+	// Deadline, and the time when the servers can grant the lock to another. The holder should
+	// stop its work within it. It comes on top of one per cent and two milliseconds for clock
+	// differences. 0 is DefaultMargin, but at most a tenth of the lease, or of HandoffTimeout
+	// until the first renewal after a handover.
 	Margin time.Duration
 
 	// MaxHold bounds a lease, however well it is renewed, from when Lock returns it: how long
@@ -128,9 +130,9 @@ func (o Options) bound(try bool) time.Duration {
 func (o Options) again() time.Duration { return min(2*o.TTL, time.Minute) }
 
 // companion returns the name of a key or channel of the lock called name, in the same cluster
-// slot: the name in braces, or with a hash tag and a colon, then ~ and what. No two locks
-// share a companion, and none has it as its key: such names are refused. Names with a closing
-// brace or an empty pair, but no hash tag, have it in another slot.
+// slot: the name in braces, or the name and a colon if it has a hash tag, then ~ and what. No
+// two locks share a companion, and none has it as its key: such names are refused. Names with
+// a closing brace or an empty pair, but no hash tag, have it in another slot.
 func companion(name, what string) string {
 	if hashTag(name) != name {
 		return name + ":" + companionMark + what
@@ -166,13 +168,13 @@ func Do(ctx context.Context, m Lockable, f func(ctx context.Context, l *Lease) e
 
 // Elect calls lead while it holds the lock, as the leader among all callers. The context of
 // lead ends when the lock is lost; Elect then ignores the result and waits again. Otherwise it
-// gives the lock back and returns the result of lead, or an error: of ctx, or of Lock, for
-// example after [Options].Wait.
+// gives the lock back and returns the result of lead. The error wraps the error of ctx when
+// ctx ends, or is the error of Lock, for example after [Options].Wait.
 func Elect(ctx context.Context, m Lockable, lead func(ctx context.Context, l *Lease) error) error {
 	return lock.Elect(ctx, m.Lock, ErrLost, lead)
 }
 
-// Locker returns m as a sync.Locker, which panics with errors. Prefer Lock or Do.
+// Locker returns m as a sync.Locker that panics if Lock or Unlock fails. Prefer Lock or Do.
 func Locker(m Lockable) sync.Locker { return lock.Locker(m.Lock, ErrNotHeld) }
 
 // await runs acquire in a goroutine of c and waits until ctx ends, or for wait if that is not 0.

@@ -58,7 +58,8 @@ func (m *Multi) Names() []string {
 // for the next. If ctx ends it releases them, and if one is lost it restarts.
 func (m *Multi) Lock(ctx context.Context) (*Lease, error) { return m.lock(ctx, false) }
 
-// TryLock takes the mutexes if all are free and have no waiters, or wraps ErrNotAcquired.
+// TryLock takes the mutexes if all are free without waiters; else the error wraps
+// ErrNotAcquired.
 func (m *Multi) TryLock(ctx context.Context) (*Lease, error) { return m.lock(ctx, true) }
 
 func (m *Multi) lock(ctx context.Context, try bool) (*Lease, error) {

@@ -113,7 +113,7 @@ func (m *Mutex) Name() string { return m.name }
 // yet.
 func (m *Mutex) Lock(ctx context.Context) (*Lease, error) { return m.lock(ctx, false) }
 
-// TryLock takes the lock if it is free and has no waiters, or wraps ErrNotAcquired.
+// TryLock takes the lock if it is free without waiters; else the error wraps ErrNotAcquired.
 func (m *Mutex) TryLock(ctx context.Context) (*Lease, error) { return m.lock(ctx, true) }
 
 func (m *Mutex) lock(ctx context.Context, try bool) (*Lease, error) {
@@ -232,7 +232,7 @@ func (w *queued) patience(grant, watch time.Duration, ahead int) time.Duration {
 
 const farBehind = 1000
 
-// watchLate is how long after an owner's time waiters ask: Redis expires keys afterwards.
+// watchLate is how long after an owner's time waiters ask: Redis expires no key early.
 const watchLate = 2 * time.Millisecond
 
 // look is the time after which a waiter verifies its place, since a server may lose its data.

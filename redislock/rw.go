@@ -50,10 +50,12 @@ func (m *RWMutex) Lock(ctx context.Context) (*Lease, error) { return m.write.Loc
 // RLock waits for the lock as a reader, see [Mutex.Lock].
 func (m *RWMutex) RLock(ctx context.Context) (*Lease, error) { return m.read.Lock(ctx) }
 
-// TryLock takes the lock as a writer if it is free without waiters, or wraps ErrNotAcquired.
+// TryLock takes the lock as a writer if it is free without waiters. Otherwise the error wraps
+// ErrNotAcquired.
 func (m *RWMutex) TryLock(ctx context.Context) (*Lease, error) { return m.write.TryLock(ctx) }
 
-// TryRLock takes it as a reader without a writer and waiters, or wraps ErrNotAcquired.
+// TryRLock takes the lock as a reader if no writer holds it and no client waits. Otherwise the
+// error wraps ErrNotAcquired.
 func (m *RWMutex) TryRLock(ctx context.Context) (*Lease, error) { return m.read.TryLock(ctx) }
 
 // RLocker returns the read side of m for [Do] and [Locker].

@@ -46,7 +46,7 @@ func (c call) run(ctx context.Context, rdb redis.Scripter) *redis.Cmd {
 	return request(ctx, c.keys[0], c.script.op, func() *redis.Cmd { return c.script.Run(ctx, rdb, c.keys, c.args...) })
 }
 
-// request calls send, one request for the lock with that name, and reports it to ctx's trace.
+// request calls send, which sends one request about the lock, and reports it to ctx's trace.
 func request[C redis.Cmder](ctx context.Context, name, op string, send func() C) C {
 	t := lock.TraceOf(ctx)
 	if t == nil {

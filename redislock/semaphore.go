@@ -46,8 +46,8 @@ func (c *Client) Semaphore(name string, permits int, o Options) *Semaphore {
 // Name returns the key of the semaphore.
 func (s *Semaphore) Name() string { return s.queue.Name() }
 
-// Lock waits for a permit, which the lease has, until ctx ends, in order: see [Mutex.Lock].
+// Lock waits for a permit until ctx ends, in order of arrival: see [Mutex.Lock].
 func (s *Semaphore) Lock(ctx context.Context) (*Lease, error) { return s.queue.Lock(ctx) }
 
-// TryLock takes a permit if one is left without waiters, or wraps ErrNotAcquired.
+// TryLock takes a permit if one is left without waiters; else the error wraps ErrNotAcquired.
 func (s *Semaphore) TryLock(ctx context.Context) (*Lease, error) { return s.queue.TryLock(ctx) }

@@ -20,7 +20,7 @@ const (
 // answered calls first, which sends a release of the lock called name. Without an answer
 // within silence the connections may be dead: it calls second with a context that sends the
 // request to the same server on a new connection. The first answer to either counts, unless
-// the library ends first with its context.
+// the client library has ended the first request with its context.
 func answered[T any](ctx context.Context, c *Client, name string, silence time.Duration, first, second func(context.Context) (T, error)) (T, error) {
 	if c.prompt {
 		short, cancel := context.WithTimeout(ctx, silence)

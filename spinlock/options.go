@@ -11,7 +11,7 @@ type Options struct {
 	// Wait is the policy between two polls of the lock. The zero value is WaitAdaptive.
 	Wait WaitPolicy
 
-	// Pin binds the goroutines to threads, which decides how a waiter yields. Zero is PinNone.
+	// Pin is the goroutines' binding to threads: it decides how a waiter yields. Zero is PinNone.
 	Pin Pin
 
 	// Nodes[i] is the node on which worker i stays: the processors that share a last-level

@@ -44,7 +44,7 @@ type ClientOptions struct {
 	// most, no control characters. The ticket of a Semaphore's holder loses it when others wait.
 	Name string
 
-	// ACL applies to the nodes that this client makes. nil is the same credentials, or all.
+	// ACL applies to the nodes that this client makes. nil allows the same credentials, or all.
 	ACL []zk.ACL
 
 	// Trace receives the events of every Lock of this client, after the Trace in the context.

@@ -92,8 +92,9 @@ func (c *Client) Cohort(path string, o CohortOptions) *Cohort {
 func (k *Cohort) Path() string { return k.path }
 
 // Lock waits for the lock until ctx ends, behind earlier goroutines of this client, like
-// [Mutex.Lock] except for the tokens: zxids times 256 plus the number of the handover, not
-// comparable with a Mutex's. They need zxids under 2^55; after 2^23 elections Lock fails.
+// [Mutex.Lock] except for the tokens: zxids times 256 plus the number of the handover, which
+// rise strictly among Cohorts and are not comparable with a Mutex's. They need zxids under
+// 2^55; after 2^23 elections Lock fails.
 func (k *Cohort) Lock(ctx context.Context) (*Lease, error) {
 	ctx, a := k.begin(ctx)
 	return a.end(k.wait(ctx))
@@ -128,7 +129,7 @@ func (k *Cohort) stand(ctx context.Context) (*Lease, error) {
 	}
 }
 
-// TryLock takes the lock if it is free and has no waiters, or wraps ErrNotAcquired.
+// TryLock takes the lock if it is free without waiters; else the error wraps ErrNotAcquired.
 func (k *Cohort) TryLock(ctx context.Context) (*Lease, error) {
 	ctx, a := k.begin(ctx)
 	return a.end(k.try(ctx))

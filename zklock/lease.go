@@ -176,10 +176,11 @@ func (l *Lease) drop() {
 	l.c.spawn(func() { l.release() })
 }
 
-// Deadline returns until when the session is certainly alive, less the margin, as known now, at
-// most as [Options].MaxHold allows, and zero once the lease has ended. Commits of the client's
-// writes move it 0.3 to 0.6 of the session timeout ahead, with the default margin. Like Err it
-// includes earlier suspends, which delay Done and time.Until: call it right before acting.
+// Deadline returns until when the session is certainly alive, less the margin, as known now,
+// at most as [Options].MaxHold allows, and zero once the lease has ended. Commits of the
+// client's writes move it 0.3 to 0.6 of the session timeout ahead, with the default margin.
+// Like Err it includes suspends before the call. A later suspend delays Done and time.Until:
+// call it right before acting.
 func (l *Lease) Deadline() (time.Time, bool) {
 	if l.Err() != nil {
 		return time.Time{}, true

@@ -69,7 +69,8 @@ var ErrNoPath = fmt.Errorf("%w: no path to lock", ErrUsage)
 // [Lease.TokenOf]: others may hold it without the first.
 func (m *Multi) Lock(ctx context.Context) (*Lease, error) { return m.lock(ctx, false) }
 
-// TryLock takes the mutexes if all are free and have no waiters, or wraps ErrNotAcquired.
+// TryLock takes the mutexes if all are free without waiters; else the error wraps
+// ErrNotAcquired.
 func (m *Multi) TryLock(ctx context.Context) (*Lease, error) { return m.lock(ctx, true) }
 
 func (m *Multi) lock(ctx context.Context, try bool) (*Lease, error) {

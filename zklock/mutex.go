@@ -69,7 +69,7 @@ func (m *Mutex) Path() string { return m.path }
 // less, causes one more request and event.
 func (m *Mutex) Lock(ctx context.Context) (*Lease, error) { return m.lock(ctx, false) }
 
-// TryLock takes the lock if it is free and has no waiters, or wraps ErrNotAcquired.
+// TryLock takes the lock if it is free without waiters; else the error wraps ErrNotAcquired.
 func (m *Mutex) TryLock(ctx context.Context) (*Lease, error) { return m.lock(ctx, true) }
 
 func (m *Mutex) lock(ctx context.Context, try bool) (*Lease, error) {
@@ -156,10 +156,11 @@ func Do(ctx context.Context, m Lockable, f func(ctx context.Context, l *Lease) e
 
 // Elect calls lead while it holds the lock, as the leader among all callers. The context of
 // lead ends when the lock is lost; Elect then ignores the result and waits again. Otherwise it
-// gives the lock back and returns the result of lead, or an error, of ctx or of Lock.
+// gives the lock back and returns the result of lead. The error wraps the error of ctx when
+// ctx ends, or is the error of Lock.
 func Elect(ctx context.Context, m Lockable, lead func(ctx context.Context, l *Lease) error) error {
 	return lock.Elect(ctx, m.Lock, ErrLost, lead)
 }
 
-// Locker returns m as a sync.Locker, which panics with errors. Prefer Lock or Do.
+// Locker returns m as a sync.Locker that panics if Lock or Unlock fails. Prefer Lock or Do.
 func Locker(m Lockable) sync.Locker { return lock.Locker(m.Lock, ErrNotHeld) }

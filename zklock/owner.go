@@ -46,7 +46,8 @@ type granted struct {
 // [Mutex.Lock]. The error wraps ErrLost until all of its lost leases are unlocked.
 func (o *Owner) Lock(ctx context.Context) (*Lease, error) { return o.lock(ctx, false) }
 
-// TryLock is Lock without waiting; the error wraps ErrNotAcquired if others are there.
+// TryLock is Lock without waiting. The error wraps ErrNotAcquired if another client holds the
+// lock or waits for it.
 func (o *Owner) TryLock(ctx context.Context) (*Lease, error) { return o.lock(ctx, true) }
 
 // Count returns the number of leases that the owner has not unlocked, including lost ones.

@@ -45,7 +45,8 @@ type nodeWatch struct {
 	cuts  int             // of the client, when the watch was set
 }
 
-// pending reports whether the node is unchanged since: events come in order with the replies.
+// pending reports whether the node is unchanged as of the last reply, on an unbroken
+// connection. Events come in order with the replies.
 func (w *nodeWatch) pending(now moment) bool {
 	return w.fired != nil && w.cuts == now.cuts && !fired(w.fired)
 }

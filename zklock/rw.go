@@ -54,10 +54,12 @@ func (m *RWMutex) Lock(ctx context.Context) (*Lease, error) { return m.lock(ctx,
 // RLock waits for the lock as a reader until ctx ends; other readers may hold it too.
 func (m *RWMutex) RLock(ctx context.Context) (*Lease, error) { return m.lock(ctx, m.read, false) }
 
-// TryLock takes the lock as a writer if it is free without waiters, or wraps ErrNotAcquired.
+// TryLock takes the lock as a writer if it is free without waiters. Otherwise the error wraps
+// ErrNotAcquired.
 func (m *RWMutex) TryLock(ctx context.Context) (*Lease, error) { return m.lock(ctx, m.write, true) }
 
-// TryRLock takes it as a reader without a writer, inside or waiting, or wraps ErrNotAcquired.
+// TryRLock takes the lock as a reader if no writer holds it or waits. Otherwise the error
+// wraps ErrNotAcquired.
 func (m *RWMutex) TryRLock(ctx context.Context) (*Lease, error) { return m.lock(ctx, m.read, true) }
 
 func (m *RWMutex) lock(ctx context.Context, p *protocol, try bool) (*Lease, error) {

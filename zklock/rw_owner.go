@@ -34,11 +34,12 @@ func (m *RWMutex) Owner() *RWMutexOwner {
 	return o
 }
 
-// Lock takes the lock as a writer, at once if the owner holds it as one, see [Owner.Lock]. The
-// error wraps ErrUpgrade if the owner only reads.
+// Lock takes the lock as a writer, see [Owner.Lock]. The error wraps ErrUpgrade if the owner
+// only reads.
 func (o *RWMutexOwner) Lock(ctx context.Context) (*Lease, error) { return o.lock(ctx, false) }
 
-// TryLock is Lock without waiting; the error wraps ErrNotAcquired if others are there.
+// TryLock is Lock without waiting. The error wraps ErrNotAcquired if another holds the lock or
+// waits for it.
 func (o *RWMutexOwner) TryLock(ctx context.Context) (*Lease, error) { return o.lock(ctx, true) }
 
 func (o *RWMutexOwner) lock(ctx context.Context, try bool) (*Lease, error) {
@@ -53,7 +54,8 @@ func (o *RWMutexOwner) lock(ctx context.Context, try bool) (*Lease, error) {
 // request, keeps all others out, and passes its token on.
 func (o *RWMutexOwner) RLock(ctx context.Context) (*Lease, error) { return o.r.lock(ctx, false) }
 
-// TryRLock is RLock without waiting; the error wraps ErrNotAcquired if a writer is there.
+// TryRLock is RLock without waiting. The error wraps ErrNotAcquired if another writer holds
+// the lock or waits for it.
 func (o *RWMutexOwner) TryRLock(ctx context.Context) (*Lease, error) { return o.r.lock(ctx, true) }
 
 // Counts returns the numbers of leases that the owner has not unlocked, including lost ones.

@@ -49,7 +49,8 @@ func (s *SemaphoreV2) Path() string { return s.path }
 // Lock waits for a permit until ctx ends, see [Mutex.Lock].
 func (s *SemaphoreV2) Lock(ctx context.Context) (*Lease, error) { return s.lock(ctx, false) }
 
-// TryLock takes a permit if one is free and no other client is there, or wraps ErrNotAcquired.
+// TryLock takes a permit if one is free and no other client is about to take one. Otherwise
+// the error wraps ErrNotAcquired.
 func (s *SemaphoreV2) TryLock(ctx context.Context) (*Lease, error) { return s.lock(ctx, true) }
 
 func (s *SemaphoreV2) lock(ctx context.Context, try bool) (*Lease, error) {

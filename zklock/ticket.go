@@ -163,7 +163,7 @@ func (t *ticket) attempt(ctx context.Context, try bool) (*Lease, error) {
 	}
 }
 
-// enter makes sure that the ticket has a node. The zero view: that has not shown the queue.
+// enter makes sure that the ticket has a node. It returns the zero view if a look is needed.
 func (t *ticket) enter() (view, error) {
 	if t.doubt {
 		if err := t.find(); err != nil {

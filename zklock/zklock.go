@@ -41,8 +41,8 @@ var (
 	// ErrNoAuth is returned together with zk.ErrNoAuth and contains advice.
 	ErrNoAuth = errors.New("zklock: the ACL of a node refuses this client: set Username and Password, or ACL, in ClientOptions")
 
-	// ErrUnanswered is returned by Unlock if no server has answered in time. The client releases
-	// the lock in the background.
+	// ErrUnanswered is returned by Unlock without an answer in time. The client releases the
+	// lock in the background.
 	ErrUnanswered = errors.New("zklock: no server has answered yet; still trying")
 
 	// ErrClosed is returned by the methods of a lock whose Client was closed or shut down.
