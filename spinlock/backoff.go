@@ -39,8 +39,7 @@ type Backoff struct {
 	// Wait is the wait policy during a unit of the delay. Set it before first use.
 	Wait WaitPolicy
 
-	// Pin is how the goroutines that use the lock are bound to threads. It decides how a
-	// waiter yields its processor. Set it before first use.
+	// Pin is the goroutines' binding to threads: it decides how a waiter yields. Set it first.
 	Pin Pin
 
 	_    atomics.CacheLinePad
