@@ -6,9 +6,8 @@ import (
 	"unsafe"
 )
 
-// BenchmarkPrimitive measures each primitive alone on its word. op=cas is the pair of an
-// uncontended spin lock, CompareAndSwap and StoreRelease. All are called through a
-// function value, which hides the gain of inlining: BenchmarkWord measures that.
+// BenchmarkPrimitive measures each primitive alone on its word, through a function value, which
+// hides the gain of inlining: see BenchmarkWord. op=cas is CompareAndSwap and StoreRelease.
 func BenchmarkPrimitive(b *testing.B) {
 	for _, p := range Suite {
 		benchmarkWidth(b, p, ops32(p))
@@ -55,9 +54,7 @@ func benchmarkWidth[T uint32 | uint64](b *testing.B, p *Primitive, o ops[T]) {
 	})
 }
 
-// BenchmarkWord measures the inlined operations of locks: CompareAndSwap and either
-// store. BenchmarkFastPath of package hardware gives the ratio to the bare instructions
-// within one run.
+// BenchmarkWord measures the inlined operations of locks: CompareAndSwap and either store.
 func BenchmarkWord(b *testing.B) {
 	b.Run("release=store/bits=32", func(b *testing.B) {
 		var w Uint32

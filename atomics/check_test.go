@@ -12,8 +12,7 @@ import (
 	"unsafe"
 )
 
-// This file has the checker of primitives. TestPrimitive applies it to the Suite,
-// TestCheckRejects to broken primitives.
+// TestPrimitive applies this checker to the Suite, TestCheckRejects to broken primitives.
 
 type ops[T uint32 | uint64] struct {
 	cas   func(p *T, old, new T) bool
@@ -31,9 +30,8 @@ func ops64(p *Primitive) ops[uint64] {
 	return ops[uint64]{p.CompareAndSwap64, p.Swap64, p.Add64, p.LoadAcquire64, p.StoreRelease64}
 }
 
-// check returns the faults of p: first on one goroutine, and only if it finds no fault on
-// several, where a wrong primitive may do anything. visible reports that the race
-// detector sees the order of p, so that it needs no help.
+// check returns the faults of p: on one goroutine and then, if there are none, on several,
+// where a wrong primitive may do anything. visible: the race detector sees the order of p.
 func check(p *Primitive, visible bool) error {
 	random := rand.NewChaCha8([32]byte([]byte("the same scripts in every run...")))
 	for range 200 {
@@ -57,8 +55,7 @@ func differ(p *Primitive, script []byte) error {
 	return nil
 }
 
-// stepSize is the number of bytes of one step of a script: the operation, the choice of
-// its operands, and 8 bytes for them.
+// stepSize is the bytes of a script's step: operation, choice of operands, 8 for them.
 const stepSize = 10
 
 func differWidth[T uint32 | uint64](got, want ops[T], script []byte) error {
@@ -97,9 +94,8 @@ func differWidth[T uint32 | uint64](got, want ops[T], script []byte) error {
 	return nil
 }
 
-// operands chooses the value to compare with and the value to write. Half of the former
-// equal the value in the word and a quarter differ from it in one bit; some of the latter
-// are at an end of the range.
+// operands chooses the values to compare with and to write. Half of the former equal the word,
+// a quarter differ in one bit; some of the latter are at an end of the range.
 func operands[T uint32 | uint64](now T, how byte, data []byte) (a, b T) {
 	bits := 8 * unsafe.Sizeof(now)
 	v := binary.LittleEndian.Uint64(data)
@@ -253,10 +249,8 @@ func (h hammer[T]) releasing(word *T) {
 	}
 }
 
-// crowd calls operation(0) to operation(workers-1), each repeatedly from its own
-// goroutine, and returns the number of calls. It continues until the goroutines have run
-// in parallel, which takes a while on a busy machine, or for 200 ms, as on a machine with
-// one CPU.
+// crowd calls operation(i), i below workers, repeatedly from one goroutine each, until they
+// have run in parallel or for 200 ms (one CPU), and returns the number of calls.
 func crowd(operation func(i int)) (calls uint64) {
 	var batches, overlaps atomic.Uint64
 	deadline := time.Now().Add(200 * time.Millisecond)
@@ -277,8 +271,7 @@ func crowd(operation func(i int)) (calls uint64) {
 	return batches.Load() * batch
 }
 
-// together runs f(0) to f(workers-1) and waits for all. No call starts before the last
-// goroutine has arrived.
+// together runs f(0) to f(workers-1), started at the same time, and waits for all.
 func together(f func(i int)) {
 	var arrived atomic.Int32
 	var wg sync.WaitGroup

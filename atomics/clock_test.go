@@ -31,8 +31,7 @@ func TestClockName(t *testing.T) {
 	}
 }
 
-// TestTicks compares the clock with the monotonic one. The span between two readings of
-// Ticks lies between two spans of the monotonic clock, the inner and the outer.
+// TestTicks compares spans of Ticks with spans of the monotonic clock.
 func TestTicks(t *testing.T) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

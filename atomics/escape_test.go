@@ -7,9 +7,8 @@ import (
 	"testing"
 )
 
-// These tests fail if an operation makes its word escape to the heap, as assembly does
-// without its directive noescape. Under the tag systematic words escape: the scheduler gets their
-// address.
+// These tests fail if an operation makes its word escape to the heap, as assembly without
+// noescape does. Under the tag systematic words escape: the scheduler gets their address.
 
 func TestUint32StaysOnTheStack(t *testing.T) {
 	if n := testing.AllocsPerRun(100, func() {

@@ -45,7 +45,6 @@ func Example() {
 	// Output: 4000
 }
 
-// Converts a span of Ticks to seconds, if the machine reports the rate.
 func ExampleTicks() {
 	start := atomics.Ticks()
 	atomics.SpinHint(64)

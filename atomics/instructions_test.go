@@ -7,8 +7,7 @@ import (
 	"testing"
 )
 
-// instructions lists the patterns that the disassembly of a function must match and, if
-// not empty, must not match, for an architecture and perhaps a build tag.
+// instructions lists the patterns that a function's disassembly must and must not match.
 var instructions = []struct{ target, function, must, never string }{
 	{"amd64", "lockCmpxchg32.abi0", `LOCK CMPXCHGL `, ``},
 	{"amd64", "lockCmpxchg64.abi0", `LOCK CMPXCHGQ `, ``},
@@ -21,8 +20,7 @@ var instructions = []struct{ target, function, must, never string }{
 	{"amd64", "movStore32.abi0", `MOVL CX, 0\(BX\)`, `LOCK|XCHG`},
 	{"amd64", "movStore64.abi0", `MOVQ CX, 0\(BX\)`, `LOCK|XCHG`},
 	{"amd64", "pause.abi0", `PAUSE`, ``},
-	// The whole loops of PollWhile: a load, a hint and the branch back to the load, whose
-	// target is in its encoding.
+	// The whole loops of PollWhile: a load, a hint and the branch back to the load.
 	{"amd64", "pollWhile32.abi0", `(?s) 8b0b MOVL 0\(BX\), CX .* 39c1 CMPL .* 7506 JNE .* PAUSE .* ffca DECL DX .* 75f4 JNE `, `LOCK|XCHG|CALL`},
 	{"amd64", "pollWhile64.abi0", `(?s) 488b0b MOVQ 0\(BX\), CX .* 4839c1 CMPQ .* 7506 JNE .* PAUSE .* ffca DECL DX .* 75f2 JNE `, `LOCK|XCHG|CALL`},
 	{"amd64", "ticks.abi0", `(?s)RDTSC.*SHLQ \$0x20, DX.*ORQ DX, AX`, ``},
@@ -127,9 +125,8 @@ var instructions = []struct{ target, function, must, never string }{
 
 var blanks = regexp.MustCompile(`[ \t]+`)
 
-// TestToolchainInstructions fails if a function does not contain the instruction in its
-// name. On one CPU a test may not notice: CMPXCHG without LOCK loses an update only while
-// another CPU writes the word.
+// TestToolchainInstructions fails if a function lacks the instruction in its name. A test on
+// one CPU may not notice: CMPXCHG without LOCK works there.
 func TestToolchainInstructions(t *testing.T) {
 	if raceEnabled {
 		t.Skip("the programs that it disassembles are built without the race detector")

@@ -4,10 +4,9 @@ package atomics
 
 import "unsafe"
 
-// Lane returns a number from 0 to n-1 for the caller, n from 1 to 1<<31, to spread writers
-// of one counter over n words. It costs about a nanosecond. The number comes from the
-// address of the goroutine's stack: most goroutines have different ones, up to n. A
-// goroutine usually gets the same number again, but may get another one at any call.
+// Lane returns a number from 0 to n-1 for the caller, n from 1 to 1<<31, to spread writers of
+// one counter over n words. It costs about a nanosecond. A goroutine usually gets the same
+// number again, but may get another one at any call.
 func Lane(n int) int {
 	var here byte
 	// Stacks have 2 KiB or more and are often neighbours. A step of the golden ratio spreads

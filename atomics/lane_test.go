@@ -7,8 +7,7 @@ import (
 	"testing"
 )
 
-// TestLane starts goroutines that are alive at the same time. Their numbers must be below
-// n, and use half of the numbers at least.
+// TestLane: goroutines alive at the same time use at least half of the numbers below n.
 func TestLane(t *testing.T) {
 	const goroutines = 256
 	for _, n := range []int{1, 2, 3, 16, 64} {

@@ -8,8 +8,7 @@ import (
 	"testing"
 )
 
-// An orderRecord has fields that a listing shows by their offsets. The words of the lock
-// are at 0x100 and at 0x108.
+// A listing shows the fields of an orderRecord by offset; the locks are at 0x100 and 0x108.
 type orderRecord struct {
 	_      [0x100]byte
 	word   Uint32
@@ -90,8 +89,7 @@ var (
 	releaseMOV   = regexp.MustCompile(`MOV[LQ] \S+, 0x10[08]\([A-Z0-9]+\)`) // a plain store to a word
 )
 
-// TestToolchainOrder fails if the compiler moves an access to guarded memory behind the
-// plain store that releases the lock.
+// TestToolchainOrder fails if a guarded access moves behind the plain store of the release.
 func TestToolchainOrder(t *testing.T) {
 	// Without these calls the linker leaves the functions out.
 	r := new(orderRecord)

@@ -2,7 +2,6 @@
 
 package atomics
 
-// CacheLine is the distance in bytes at which two words do not disturb each other.
-// Apple's arm64 and POWER have lines of 128 bytes. The adjacent-line prefetcher of Intel
-// CPUs fetches lines of 64 bytes in pairs.
+// CacheLine is the distance in bytes at which two words do not disturb each other. Apple's
+// arm64 and POWER have 128-byte lines; Intel CPUs prefetch 64-byte lines in pairs.
 const CacheLine = 128

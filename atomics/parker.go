@@ -6,27 +6,25 @@ const (
 	parkerParked = 1<<32 - 1 // parkerEmpty - 1
 )
 
-// A Parker lets one goroutine, its owner, sleep until another one wakes it. It holds at
-// most one permit: Unpark puts it there, Park takes it away. Blocking locks use it in
-// place of a channel or a futex, because a schedule explorer can see it (build tag
-// systematic). Make one with [NewParker]; it must not be copied.
+// A Parker lets one goroutine, its owner, sleep until another one wakes it. It holds at most
+// one permit: Unpark puts it there, Park takes it away. Blocking locks use it in place of a
+// channel or a futex, because a schedule explorer can see it (build tag systematic). Make one
+// with [NewParker]; it must not be copied.
 //
-// Park of a waiting permit, and Unpark of an owner that is awake, are one atomic
-// instruction each. Only a real sleep goes through the Go scheduler. Neither allocates.
-// The owner may be locked to its thread ([runtime.LockOSThread]): then a wake-up costs
-// tens of microseconds instead of a quarter of one.
+// Park of a waiting permit, and Unpark of an owner that is awake, are one atomic instruction
+// each. Neither allocates. If the owner is locked to its thread, a wake-up costs tens of
+// microseconds instead of a quarter of one.
 //
 // # Memory ordering
 //
 // Every Unpark synchronizes before the return of the Park that takes its permit, also an
-// Unpark that found a permit there already. So an owner that was unparked sees everything
-// that the other goroutine did before, with any kind of store. A goroutine that checks
-// whether there is an owner to unpark must not have freed the lock by
+// Unpark that found a permit there already. So an owner that was unparked sees everything that
+// the other goroutine did before, with any kind of store. A goroutine that checks whether
+// there is an owner to unpark must not have freed the lock by
 // [Uint32.StoreRelease]: see its documentation.
 //
 // The protocol is taken from thread parking in Rust's standard library
-// (library/std/src/sys/sync/thread_parking/futex.rs), with a channel in place of the
-// futex.
+// (library/std/src/sys/sync/thread_parking/futex.rs), with a channel in place of the futex.
 type Parker struct {
 	state  Uint32 // parkerEmpty, parkerPermit or parkerParked
 	wakeup semaphore

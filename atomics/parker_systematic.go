@@ -4,9 +4,8 @@ package atomics
 
 import "sync/atomic"
 
-// A semaphore puts the owner of a [Parker] to sleep. It counts to one. If there is a
-// [Scheduler], the count is in its own word and no goroutine sleeps; otherwise it is a
-// channel, as in the normal build.
+// A semaphore puts the owner of a [Parker] to sleep. It counts to one: in its own word for a
+// [Scheduler], which no goroutine sleeps on, otherwise in a channel.
 type semaphore struct {
 	tokens chan struct{}
 	count  atomic.Uint32
@@ -14,9 +13,9 @@ type semaphore struct {
 
 func newSemaphore() semaphore { return semaphore{tokens: make(chan struct{}, 1)} }
 
-// acquire takes the token, or gives up when done is closed, and reports whether it took
-// the token. If done is closed before a [Scheduler] sees the call, it waits for another
-// goroutine to move, and then gives up.
+// acquire takes the token, or gives up when done is closed, and reports whether it took it. If
+// done is closed before a [Scheduler] sees the call, it first waits for another goroutine to
+// move.
 func (s *semaphore) acquire(done <-chan struct{}) bool {
 	scheduled := scheduler.Load() != nil
 	select {
@@ -43,7 +42,6 @@ func (s *semaphore) acquire(done <-chan struct{}) bool {
 	}
 }
 
-// release returns the token. It waits while the token has not been taken.
 func (s *semaphore) release() {
 	if _, ok := schedule(OpRelease, word32(&s.count), 0, 0); !ok {
 		s.tokens <- struct{}{}

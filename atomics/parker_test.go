@@ -7,8 +7,7 @@ import (
 	"time"
 )
 
-// parked waits until the owner of p sleeps, or is about to: it can no longer leave Park
-// without a wake-up.
+// parked waits until the owner of p can no longer leave Park without a wake-up.
 func parked(p *Parker) {
 	for p.state.Load() != parkerParked {
 		runtime.Gosched()
@@ -75,8 +74,7 @@ func TestParkUntil(t *testing.T) {
 	}
 }
 
-// TestParkUntilKeepsPermits lets each permit race with the end of a Park. It must be
-// taken by that Park or the next one.
+// TestParkUntilKeepsPermits: a permit that races with the end of a Park is not lost.
 func TestParkUntilKeepsPermits(t *testing.T) {
 	p := NewParker()
 	for range 5000 {
@@ -94,9 +92,7 @@ func TestParkUntilKeepsPermits(t *testing.T) {
 	}
 }
 
-// TestUnparkWhileAwakeOrAsleep wakes the owner many times, both before and after it falls
-// asleep. It checks that the owner sees everything written before the Unpark. The race
-// detector checks too.
+// TestUnparkWhileAwakeOrAsleep: the owner sees everything written before the Unpark.
 func TestUnparkWhileAwakeOrAsleep(t *testing.T) {
 	for _, locked := range []bool{false, true} {
 		rounds := 20_000
@@ -138,9 +134,7 @@ func TestUnparkWhileAwakeOrAsleep(t *testing.T) {
 	}
 }
 
-// TestManyUnparkOne has several goroutines wake one owner, so that most permits meet an
-// existing permit. No permit may be lost: the owner must see every goroutine's last
-// write.
+// TestManyUnparkOne: no permit is lost if several goroutines wake one owner.
 func TestManyUnparkOne(t *testing.T) {
 	const wakers, rounds = 3, 2000
 	p := NewParker()
@@ -184,8 +178,7 @@ func TestParkDoesNotAllocate(t *testing.T) {
 	wg.Wait()
 }
 
-// BenchmarkParker measures a permit that no goroutine waits for, and a round trip between
-// two goroutines, free or locked to their threads.
+// BenchmarkParker measures a free permit, and a round trip, free or locked to threads.
 func BenchmarkParker(b *testing.B) {
 	b.Run("way=permit", func(b *testing.B) {
 		p := NewParker()

@@ -2,9 +2,7 @@
 
 package atomics
 
-// PollWhile polls x while it is v, at most n times, by Load and SpinHint, or by the
-// poller of a model. It returns the last loaded value, and the number of loads that found
-// v. n is limited to 1 to 64.
+// PollWhile polls by Load and SpinHint, or by the poller of a model: see the normal build.
 func (x *Uint32) PollWhile(v uint32, n int) (last uint32, found int) {
 	n = min(max(n, 1), maxSpin)
 	if got, found, ok := poll(word32(&x.v), uint64(v), n); ok {
@@ -20,7 +18,6 @@ func (x *Uint32) PollWhile(v uint32, n int) (last uint32, found int) {
 	return last, found
 }
 
-// PollWhile polls x while it is v: see [Uint32.PollWhile].
 func (x *Uint64) PollWhile(v uint64, n int) (last uint64, found int) {
 	n = min(max(n, 1), maxSpin)
 	if got, found, ok := poll(word64(&x.v), v, n); ok {

@@ -57,9 +57,8 @@ func checkPolls[T uint32 | uint64, W pollable[T]](t *testing.T, word W, neighbou
 	}
 }
 
-// TestPollWhileSees passes plain memory between two goroutines through PollWhile only. A
-// poll must end when another CPU stores, not before, and show everything stored before
-// that. Some poll must also see a change that was not there at its first load.
+// TestPollWhileSees passes plain memory between two goroutines through PollWhile only: a poll
+// ends when another CPU stores, and shows everything stored before that.
 func TestPollWhileSees(t *testing.T) {
 	t.Run("32", func(t *testing.T) { pollInTurn[uint32](t, new(Uint32)) })
 	t.Run("64", func(t *testing.T) { pollInTurn[uint64](t, new(Uint64)) })
@@ -99,8 +98,7 @@ func pollInTurn[T uint32 | uint64, W pollable[T]](t *testing.T, word W) {
 	}
 }
 
-// awaitTurn polls until word changes from k-1 to k. It counts the polls that did not see
-// that at once.
+// awaitTurn polls until word changes from k-1 to k, and counts the polls that came too early.
 func awaitTurn[T uint32 | uint64, W pollable[T]](word W, k T, deadline time.Time) (halfway int, err error) {
 	for {
 		last, found := word.PollWhile(k-1, 64)

@@ -4,11 +4,8 @@ package atomics
 
 import "sync/atomic"
 
-// A Poller performs a whole PollWhile in place of its loads and hints. It polls w while
-// it is v, at most n times, n from 1 to 64, and returns the last loaded value and the
-// number of polls that found v. The results must equal the results of the loads and hints
-// under a [Scheduler]. It exists because a model need not return to the goroutine between
-// two polls.
+// A Poller performs a whole PollWhile of w, v and n (1 to 64), with the results of the loads
+// and hints under a [Scheduler]. A model need not return to the goroutine between two polls.
 type Poller func(w Word, v uint64, n int) (last uint64, found int)
 
 var poller atomic.Pointer[Poller]

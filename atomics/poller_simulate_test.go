@@ -4,8 +4,7 @@ package atomics
 
 import "testing"
 
-// TestPoller checks that the poller, if there is one, answers PollWhile of both sizes,
-// with a number of polls within its bounds. Otherwise the scheduler gets loads and hints.
+// TestPoller: the poller, if there is one, answers PollWhile of both sizes in its bounds.
 func TestPoller(t *testing.T) {
 	var w32 Uint32
 	var w64 Uint64

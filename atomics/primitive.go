@@ -10,13 +10,12 @@ import (
 	"golang.org/x/sys/cpu"
 )
 
-// A Primitive is compare-and-swap, and the other operations of a lock, in the
-// instructions of one family. It is a declarative value that [Suite] lists. Tests and
-// benchmarks of the package judge each listed one with sync/atomic.
+// A Primitive is compare-and-swap, and the other operations of a lock, in the instructions of
+// one family. It is a declarative value that [Suite] lists.
 //
 // Pointers must be aligned to the size of their word. All functions but LoadAcquire and
-// StoreRelease order memory as [sync/atomic] does. The race detector does not see
-// assembly: it reports a race if only a Primitive orders the accesses.
+// StoreRelease order memory as [sync/atomic] does. The race detector does not see assembly: it
+// reports a race if only a Primitive orders the accesses.
 type Primitive struct {
 	// Name identifies the primitive: lower case, words joined by '-'. It must not end in
 	// "-digits", which benchmark tools read as GOMAXPROCS.
@@ -35,15 +34,12 @@ type Primitive struct {
 	// of the Primitive ends the process.
 	Available func() bool
 
-	// CompareAndSwap sets *p to new if it is old, and reports whether it did.
 	CompareAndSwap32 func(p *uint32, old, new uint32) (swapped bool)
 	CompareAndSwap64 func(p *uint64, old, new uint64) (swapped bool)
 
-	// Swap sets *p to new and returns the old value.
 	Swap32 func(p *uint32, new uint32) (old uint32)
 	Swap64 func(p *uint64, new uint64) (old uint64)
 
-	// Add adds delta to *p and returns the new value.
 	Add32 func(p *uint32, delta uint32) (new uint32)
 	Add64 func(p *uint64, delta uint64) (new uint64)
 
@@ -57,8 +53,7 @@ type Primitive struct {
 	StoreRelease64 func(p *uint64, v uint64)
 }
 
-// Reference is sync/atomic, which the compiler turns into instructions itself.
-// Every other primitive is tested against it.
+// Reference is sync/atomic, inlined by the compiler. The tests compare the others with it.
 var Reference = &Primitive{
 	Name:      "sync-atomic",
 	Doc:       "the standard library, inlined by the compiler",
@@ -95,12 +90,11 @@ func Best() *Primitive {
 	return Reference
 }
 
-// CASName names the instruction, or the pair of instructions, that a CompareAndSwap of
-// the words executes on this CPU, such as "LOCK CMPXCHG", "CASAL" or "LDAXR/STLXR". It is
-// "sync/atomic" if that depends on more than the CPU.
+// CASName names the instructions of a CompareAndSwap of the words on this CPU, such as "LOCK
+// CMPXCHG", "CASAL" or "LDAXR/STLXR", or "sync/atomic" if that depends on more than the CPU.
 //
-// On arm64 and loong64 binary code has both ways. CASName uses golang.org/x/sys/cpu, as
-// the Go runtime uses its own copy of that package.
+// On arm64 and loong64 binary code has both ways. CASName uses golang.org/x/sys/cpu, as the Go
+// runtime uses its own copy of that package.
 func CASName() string {
 	switch runtime.GOARCH {
 	case "386", "amd64":
@@ -160,9 +154,7 @@ const (
 	letters = "abcdefghijklmnopqrstuvwxyz"
 )
 
-// lowerCase reports whether the words consist of lower-case letters and digits, and the
-// first begins with a letter. A regular expression would link package regexp into every
-// program that uses a lock.
+// lowerCase avoids a regular expression: it would link regexp into every program with a lock.
 func lowerCase(words []string) bool {
 	for _, w := range words {
 		if w == "" || strings.Trim(w, letters+digits) != "" {

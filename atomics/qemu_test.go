@@ -47,10 +47,9 @@ var beyond = map[string]string{
 	"amcas-db": "no CPU of this qemu has AMCAS_DB: qemu 11 has one",
 }
 
-// TestUnderQEMU runs the tests of this package as a program for another architecture, on
-// emulated CPUs with and without the instructions of its primitives. It fails if a
-// primitive passed on no CPU. It shows that the instructions are encoded and used as
-// meant. It shows nothing about memory order: the emulator keeps the order of the host.
+// TestUnderQEMU runs the tests of this package on emulated CPUs of another architecture, with
+// and without the instructions of its primitives, and fails if a primitive passed on none. It
+// shows nothing about memory order: the emulator keeps the order of the host.
 func TestUnderQEMU(t *testing.T) {
 	if testing.Short() {
 		t.Skip("make test-all runs it")
@@ -102,8 +101,7 @@ func lookQEMU(t *testing.T, arch string) (path string) {
 	return ""
 }
 
-// run returns the output of binary on this CPU. It omits the tests that run the toolchain
-// or try the checker: they do not depend on the CPU.
+// run returns the output of binary on this CPU, without the tests that do not depend on it.
 func (on emulated) run(t *testing.T, qemu, binary string) string {
 	t.Helper()
 	if on.best == "" {

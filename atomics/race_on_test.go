@@ -9,8 +9,7 @@ import (
 
 const raceEnabled = true
 
-// raceAcquire marks, for the race detector, which does not see assembly, that this
-// goroutine read the data that the last raceRelease(p) published.
+// raceAcquire is the race detector's mark of a read after the last raceRelease(p).
 func raceAcquire(p unsafe.Pointer) { runtime.RaceAcquire(p) }
 
 func raceRelease(p unsafe.Pointer) { runtime.RaceRelease(p) }

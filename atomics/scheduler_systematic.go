@@ -70,8 +70,7 @@ func (w Word) Set(v uint64) {
 	}
 }
 
-// Address returns the address of the word, which is also the address of its [Uint32] or
-// [Uint64].
+// Address returns the address of the word, also of its [Uint32] or [Uint64].
 func (w Word) Address() uintptr {
 	if w.u32 != nil {
 		return uintptr(unsafe.Pointer(w.u32))
@@ -112,9 +111,8 @@ func (a Access) After(before uint64) uint64 {
 
 // A Scheduler performs the operations on words in place of the CPU. It is called on the
 // goroutine of the operation. It returns after the operation, with the value that the
-// operation found in the word. So it orders the operations of several goroutines by
-// letting its calls return one at a time. The simplest one performs the operation at
-// once:
+// operation found in the word. So it orders the operations of several goroutines by letting
+// its calls return one at a time. The simplest one performs the operation at once:
 //
 //	func(a Access) uint64 {
 //		before := a.Word.Get()
@@ -127,14 +125,13 @@ type Scheduler func(a Access) (before uint64)
 
 var scheduler atomic.Pointer[Scheduler]
 
-// SetScheduler makes s perform the operations on all words, in every goroutine of the
-// process, until restore brings the previous scheduler back. With a nil s the CPU
-// performs them, as at the start. Set and restore it while no goroutine uses a word.
+// SetScheduler makes s perform the operations on all words, in every goroutine of the process,
+// until restore brings the previous scheduler back. With a nil s the CPU performs them, as at
+// the start. Set and restore it while no goroutine uses a word.
 //
-// It exists for a schedule explorer: a test that runs the goroutines of a lock one at a
-// time, in every order of their operations, instead of hoping that the machine shows the
-// bad order. It is process-wide because the words of a lock have no field for a
-// scheduler. Only the build with the tag systematic has it.
+// It exists for a schedule explorer, which runs the goroutines of a lock one at a time, in
+// every order of their operations. It is process-wide because the words of a lock have no
+// field for a scheduler.
 func SetScheduler(s Scheduler) (restore func()) {
 	next := &s
 	if s == nil {

@@ -46,9 +46,8 @@ func steps64(w *Uint64) []step {
 	}
 }
 
-// TestEveryOperationIsTheSchedulers checks that each operation calls the scheduler
-// exactly once, with its own name, word and operands, and returns the result of the
-// scheduler's answer. Without a scheduler it has the same effect on its word.
+// TestEveryOperationIsTheSchedulers: each operation calls the scheduler once, with its own
+// name, word and operands, and returns its answer.
 func TestEveryOperationIsTheSchedulers(t *testing.T) {
 	for _, scheduled := range []bool{true, false} {
 		var w32 Uint32
@@ -87,8 +86,7 @@ func TestEveryOperationIsTheSchedulers(t *testing.T) {
 	}
 }
 
-// TestSchedulerAnswers checks that an operation uses the scheduler's answer, not the
-// word: so a store that is not yet visible stays hidden.
+// TestSchedulerAnswers: an operation uses the scheduler's answer, not the word.
 func TestSchedulerAnswers(t *testing.T) {
 	var w Uint32
 	defer SetScheduler(func(Access) uint64 { return 7 })()
@@ -138,8 +136,7 @@ func TestSpinHintCallsTheScheduler(t *testing.T) {
 	}
 }
 
-// TestParkerUnderAScheduler tests both ways to wake an owner, with a scheduler that must
-// see the sleep: nothing else would end it.
+// TestParkerUnderAScheduler wakes an owner in both ways; the scheduler must see the sleep.
 func TestParkerUnderAScheduler(t *testing.T) {
 	p := NewParker()
 	var ops []Op
@@ -186,8 +183,7 @@ func TestSetSchedulerNests(t *testing.T) {
 	}
 }
 
-// TestSchedulerDecidesTheOrder loses an update on purpose: it holds one goroutine between
-// its Load and its Store until another has done both.
+// TestSchedulerDecidesTheOrder loses an update on purpose, by the order of its operations.
 func TestSchedulerDecidesTheOrder(t *testing.T) {
 	var w Uint32
 	increment := func() { w.Store(w.Load() + 1) }

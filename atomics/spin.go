@@ -4,19 +4,17 @@ package atomics
 // on Intel since Skylake, at 3 GHz).
 const maxSpin = 64
 
-// SpinHint waits a moment inside a spin loop. It executes n times the instruction that
-// leaves a CPU's resources to the other hardware thread. n is limited to 64; 0 and less
-// do nothing.
+// SpinHint waits a moment inside a spin loop. It executes n times the instruction that leaves
+// a CPU's resources to the other hardware thread. n is limited to 64; 0 and less do nothing.
 //
-// n is bounded because a goroutine inside assembly has no safe point: the garbage
-// collector, for example, must wait until it returns to stop the world. In a loop that
-// spins for long this is not enough, since the loop spends nearly all of its time here:
-// call runtime.Gosched about every 16 rounds.
+// n is bounded because a goroutine inside assembly has no safe point: a stop of the world
+// waits for its return. A loop that spins for long must also call runtime.Gosched about every
+// 16 rounds, since it spends nearly all of its time here.
 //
 //   - amd64: PAUSE, between 10 and 140 cycles by model.
-//   - arm64: ISB. YIELD, the hint meant for this, is a NOP on nearly all cores;
-//     ISB drains the pipeline, tens of cycles. The Go runtime made the same
-//     choice in 1.26 (golang.org/issue/69232).
+//   - arm64: ISB. YIELD, the hint meant for this, is a NOP on nearly all cores; ISB drains the
+//     pipeline, tens of cycles. The Go runtime made the same choice in 1.26
+//     (golang.org/issue/69232).
 //   - riscv64: PAUSE, which a CPU without Zihintpause takes for a NOP.
 //   - elsewhere, and under the tag purego: an empty loop, about a cycle per iteration.
 //   - under the tag systematic: one call of the Scheduler, and no wait.

@@ -11,11 +11,9 @@ import (
 	"testing"
 )
 
-// The tests of this file check the toolchain's output for the package. They need no
-// particular CPU, so the run under qemu omits them by their prefix.
+// These tests check the toolchain's output. The run under qemu omits them by their prefix.
 
-// goTool runs the go command in this folder with env added to the environment and returns
-// its whole output.
+// goTool runs the go command in this folder with env added and returns its whole output.
 func goTool(t *testing.T, env []string, args ...string) (string, error) {
 	t.Helper()
 	path, err := exec.LookPath("go")
@@ -31,8 +29,7 @@ func goTool(t *testing.T, env []string, args ...string) (string, error) {
 	return string(out), err
 }
 
-// TestToolchainInlines fails if a method of the words is too heavy to inline: every lock
-// would pay for a call.
+// TestToolchainInlines fails if a method of the words is too heavy to inline.
 func TestToolchainInlines(t *testing.T) {
 	for _, arch := range []string{"amd64", "arm64", "loong64", "ppc64le", "riscv64", "s390x"} {
 		if testing.Short() && arch != runtime.GOARCH {
@@ -61,9 +58,8 @@ func TestToolchainInlines(t *testing.T) {
 	}
 }
 
-// testBinary builds the test binary of this package for arch and tags, on Linux. go vet
-// would take as long as the compiler, mostly for imports of the tests; make lint runs it
-// on every architecture.
+// testBinary builds the test binary of this package for arch and tags, on Linux, without go
+// vet: make lint runs it on every architecture.
 func testBinary(t *testing.T, arch, tags string) string {
 	t.Helper()
 	binary := filepath.Join(t.TempDir(), "atomics.test")
@@ -134,8 +130,7 @@ func overlayWith(t *testing.T, data string) string {
 	return "-overlay=" + overlay
 }
 
-// TestToolchainCacheLine fails if CacheLine is shorter than the padding of the Go runtime
-// on an architecture for which this package has assembly.
+// TestToolchainCacheLine fails if CacheLine is shorter than the padding of the Go runtime.
 func TestToolchainCacheLine(t *testing.T) {
 	root, err := goTool(t, nil, "env", "GOROOT")
 	if err != nil {

@@ -4,9 +4,8 @@ package atomics
 
 import "sync/atomic"
 
-// A Uint32 is a 32-bit word shared by goroutines. The zero value is 0. It must not be
-// copied after its first use. The [Scheduler] performs its operations, or [sync/atomic]
-// without a scheduler.
+// A Uint32 is the word of the normal build, with the same methods. The [Scheduler] performs
+// its operations, or [sync/atomic] without a scheduler.
 type Uint32 struct{ v atomic.Uint32 }
 
 func (x *Uint32) schedule(op Op, old, new uint32) (before uint32, ok bool) {
@@ -14,7 +13,6 @@ func (x *Uint32) schedule(op Op, old, new uint32) (before uint32, ok bool) {
 	return uint32(v), ok
 }
 
-// Load returns the value.
 func (x *Uint32) Load() uint32 {
 	if before, ok := x.schedule(OpLoad, 0, 0); ok {
 		return before
@@ -22,7 +20,6 @@ func (x *Uint32) Load() uint32 {
 	return x.v.Load()
 }
 
-// Store sets the value to v.
 func (x *Uint32) Store(v uint32) {
 	if _, ok := x.schedule(OpStore, 0, v); !ok {
 		x.v.Store(v)
@@ -37,7 +34,6 @@ func (x *Uint32) StoreRelease(v uint32) {
 	}
 }
 
-// CompareAndSwap sets the value to new if it is old, and reports whether it did.
 func (x *Uint32) CompareAndSwap(old, new uint32) bool {
 	if before, ok := x.schedule(OpCompareAndSwap, old, new); ok {
 		return before == old
@@ -45,7 +41,6 @@ func (x *Uint32) CompareAndSwap(old, new uint32) bool {
 	return x.v.CompareAndSwap(old, new)
 }
 
-// Swap sets the value to v and returns the old value.
 func (x *Uint32) Swap(v uint32) uint32 {
 	if before, ok := x.schedule(OpSwap, 0, v); ok {
 		return before
@@ -53,7 +48,6 @@ func (x *Uint32) Swap(v uint32) uint32 {
 	return x.v.Swap(v)
 }
 
-// Add adds delta, modulo 1<<32, and returns the new value.
 func (x *Uint32) Add(delta uint32) uint32 {
 	if before, ok := x.schedule(OpAdd, 0, delta); ok {
 		return before + delta
@@ -61,29 +55,21 @@ func (x *Uint32) Add(delta uint32) uint32 {
 	return x.v.Add(delta)
 }
 
-// TestAndSet sets the value to 1 if it is 0, by a Load and a CompareAndSwap, and
-// reports whether it did.
 func (x *Uint32) TestAndSet() bool { return x.Load() == 0 && x.CompareAndSwap(0, 1) }
 
-// AddRelease is StoreRelease of the sum of the value, by a Load, and delta.
 func (x *Uint32) AddRelease(delta uint32) { x.StoreRelease(x.Load() + delta) }
 
-// GuardedReset sets other to 0 if x is 0 and other is old, by a Load and a
-// CompareAndSwap, and reports whether it did.
 func (x *Uint32) GuardedReset(other *Uint32, old uint32) bool {
 	return x.Load() == 0 && other.CompareAndSwap(old, 0)
 }
 
-// A Uint64 is a 64-bit word shared by goroutines, aligned to 8 bytes on 32-bit platforms
-// too. The zero value is 0. It must not be copied after its first use. The [Scheduler]
-// performs its operations, or [sync/atomic] without a scheduler.
+// A Uint64 is a [Uint32] with 64 bits, aligned to 8 bytes on 32-bit platforms too.
 type Uint64 struct{ v atomic.Uint64 }
 
 func (x *Uint64) schedule(op Op, old, new uint64) (before uint64, ok bool) {
 	return schedule(op, word64(&x.v), old, new)
 }
 
-// Load returns the value.
 func (x *Uint64) Load() uint64 {
 	if before, ok := x.schedule(OpLoad, 0, 0); ok {
 		return before
@@ -91,22 +77,18 @@ func (x *Uint64) Load() uint64 {
 	return x.v.Load()
 }
 
-// Store sets the value to v.
 func (x *Uint64) Store(v uint64) {
 	if _, ok := x.schedule(OpStore, 0, v); !ok {
 		x.v.Store(v)
 	}
 }
 
-// StoreRelease sets the value to v. A Scheduler may show it to others late, as
-// a CPU with a store buffer does; without one it is Store.
 func (x *Uint64) StoreRelease(v uint64) {
 	if _, ok := x.schedule(OpStoreRelease, 0, v); !ok {
 		x.v.Store(v)
 	}
 }
 
-// CompareAndSwap sets the value to new if it is old, and reports whether it did.
 func (x *Uint64) CompareAndSwap(old, new uint64) bool {
 	if before, ok := x.schedule(OpCompareAndSwap, old, new); ok {
 		return before == old
@@ -114,10 +96,8 @@ func (x *Uint64) CompareAndSwap(old, new uint64) bool {
 	return x.v.CompareAndSwap(old, new)
 }
 
-// AddRelease is StoreRelease of the sum of the value, by a Load, and delta.
 func (x *Uint64) AddRelease(delta uint64) { x.StoreRelease(x.Load() + delta) }
 
-// Swap sets the value to v and returns the old value.
 func (x *Uint64) Swap(v uint64) uint64 {
 	if before, ok := x.schedule(OpSwap, 0, v); ok {
 		return before
@@ -125,7 +105,6 @@ func (x *Uint64) Swap(v uint64) uint64 {
 	return x.v.Swap(v)
 }
 
-// Add adds delta, modulo 1<<64, and returns the new value.
 func (x *Uint64) Add(delta uint64) uint64 {
 	if before, ok := x.schedule(OpAdd, 0, delta); ok {
 		return before + delta

@@ -6,8 +6,7 @@ import (
 	"unsafe"
 )
 
-// words returns the methods of Uint32 and Uint64 as a Primitive, so that check applies to
-// them. store32 and store64 are the methods for StoreRelease.
+// words returns the methods of Uint32 and Uint64 as a Primitive, so that check applies to them.
 func words(store32 func(*Uint32, uint32), store64 func(*Uint64, uint64)) *Primitive {
 	w32 := func(p *uint32) *Uint32 { return (*Uint32)(unsafe.Pointer(p)) }
 	w64 := func(p *uint64) *Uint64 { return (*Uint64)(unsafe.Pointer(p)) }
@@ -25,8 +24,7 @@ func words(store32 func(*Uint32, uint32), store64 func(*Uint64, uint64)) *Primit
 	}
 }
 
-// TestWords compares the words with sync/atomic and builds locks from them. The race
-// detector must be able to follow these locks without help.
+// TestWords compares the words with sync/atomic; the race detector follows their locks.
 func TestWords(t *testing.T) {
 	for name, p := range map[string]*Primitive{
 		"Store":        words((*Uint32).Store, (*Uint64).Store),

@@ -5,7 +5,6 @@ package atomics
 import "runtime"
 
 // Yield announces to the scheduler that this goroutine waits until another one moves.
-// Without a scheduler it is Yield of the normal build.
 func Yield() {
 	if _, ok := schedule(OpSpin, Word{}, 0, 0); !ok {
 		runtime.Gosched()

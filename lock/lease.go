@@ -8,8 +8,7 @@ import (
 	"time"
 )
 
-// A Lease is one acquisition of a lock: of what a library says of it, what is
-// needed here.
+// A Lease is one acquisition of a lock: of what a library says of it, what is needed here.
 type Lease interface {
 	Unlock(ctx context.Context) error // works under a cancelled ctx
 	Done() <-chan struct{}            // closed when the lock is released or may be lost
@@ -47,10 +46,9 @@ func Do[L Lease](ctx context.Context, lock func(context.Context) (L, error), f f
 	return f(inside, l)
 }
 
-// Elect calls lead while it holds the lock that lock takes, as Do does, and again
-// with its next lease after one that was lost, which its Err says by an error that
-// wraps lost, whatever lead has returned then. In every other case it returns what
-// Do does, and an error that wraps that of ctx if ctx has ended.
+// Elect calls lead while it holds the lock that lock takes, as Do does, and again with its
+// next lease if the error of the last wraps lost, whatever lead has returned. Else it returns
+// the result of Do, and an error that wraps ctx's if ctx has ended.
 func Elect[L Lease](ctx context.Context, lock func(context.Context) (L, error), lost error, lead func(context.Context, L) error) error {
 	ctx = Given(ctx)
 	for {
@@ -73,16 +71,14 @@ func Elect[L Lease](ctx context.Context, lock func(context.Context) (L, error), 
 	}
 }
 
-// Locker returns a sync.Locker that takes its leases by lock. Its methods
-// panic where lock and Unlock return an error; Unlock of a Locker that is not
-// locked panics with notHeld.
+// Locker returns a sync.Locker that takes its leases by lock. Its methods panic where lock and
+// Unlock return an error; Unlock of a Locker that is not locked panics with notHeld.
 func Locker[L Lease](lock func(context.Context) (L, error), notHeld error) sync.Locker {
 	return &locker[L]{lock: lock, notHeld: notHeld}
 }
 
 type locker[L Lease] struct {
-	// mu keeps the other users of this locker out until the holder has come to
-	// Unlock, even when the lease is over: Unlock could not tell theirs apart.
+	// mu keeps the other users out until Unlock, which could not distinguish their leases.
 	mu      sync.Mutex
 	lock    func(context.Context) (L, error)
 	notHeld error
@@ -121,8 +117,7 @@ func Given(ctx context.Context) context.Context {
 	return ctx
 }
 
-// grace is how long a Lock whose context has ended waits for its request to be
-// withdrawn, which goes on after that without it.
+// grace is how long a Lock whose context has ended waits for its request's withdrawal.
 const grace = 100 * time.Millisecond
 
 // Await runs acquire, which client libraries may block for long, in a goroutine

@@ -6,8 +6,7 @@ import (
 	"time"
 )
 
-// A Limit ends a lease that is held for too long, see MaxHold in the Options of each library. The
-// zero value is no limit.
+// A Limit ends a lease that is held for too long; see MaxHold. The zero value is no limit.
 type Limit struct {
 	most time.Duration
 	end  time.Time

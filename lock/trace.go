@@ -5,15 +5,12 @@ import (
 	"time"
 )
 
-// A Trace is functions that are called at the steps of a Lock, and of the lease it returns,
-// if [WithTrace] has put them into its context, or for every Lock of a client by
-// ClientOptions.Trace. Functions that are nil are not called. A Lock without a Trace pays
-// one lookup in its context.
+// A Trace is functions that are called at the steps of a Lock and its lease, if [WithTrace]
+// has put them into its context, or ClientOptions.Trace has them. Functions that are nil are
+// not called. A Lock without a Trace pays one lookup in its context.
 //
 // The functions may be called from any goroutine, several at once, and after Lock has
 // returned. They must not block: the lock waits for them.
-//
-// The comment of Trace in each library describes its differences.
 type Trace struct {
 	// Sent is called before a request is sent, and Answered when its answer has come, or
 	// none. Requests that renew a lease are not included. Package zklock calls neither.
@@ -35,14 +32,12 @@ type Trace struct {
 	Renewed       func(RenewedInfo)
 	RenewalFailed func(RenewalFailedInfo)
 
-	// Released is called when Unlock has given the lock back, and Lost when the lease ends
-	// in another way.
+	// Released is called when Unlock has given the lock back, Lost if the lease ends otherwise.
 	Released func(ReleasedInfo)
 	Lost     func(LostInfo)
 }
 
-// SentInfo is a request about the lock with that name. Op is "acquire", "release", which a
-// Lock that gives up sends too, or "force".
+// SentInfo is a request about the lock Name. Op is "acquire", "release" or "force".
 type SentInfo struct{ Name, Op string }
 
 // AnsweredInfo is the result of a request after Took.
@@ -52,8 +47,7 @@ type AnsweredInfo struct {
 	Err      error // nil if the server has answered with anything but an error
 }
 
-// QueuedInfo is the beginning of a wait. Ahead is the number of waiters that are served
-// before this one, without the holders, or -1 if it is unknown.
+// QueuedInfo is the beginning of a wait, behind Ahead other waiters, -1 if unknown.
 type QueuedInfo struct {
 	Name  string // the name or path of the lock, here and below
 	Ahead int
@@ -119,9 +113,8 @@ type LostInfo struct {
 
 type traceKey struct{}
 
-// WithTrace returns a context for Lock, TryLock and Do. The functions of a Trace that is in
-// ctx already are called too, after those of t. What happens to a lease goes to the Trace of
-// its Lock, whatever the context of Unlock is. A ctx that is nil does not end.
+// WithTrace returns a context for Lock, TryLock and Do. A Trace that is in ctx already is
+// called too, after t. A lease has the Trace of its Lock. A ctx that is nil does not end.
 func WithTrace(ctx context.Context, t *Trace) context.Context {
 	ctx = Given(ctx)
 	return OnlyTrace(ctx, t.And(TraceOf(ctx)))
@@ -138,8 +131,7 @@ func TraceOf(ctx context.Context) *Trace {
 	return t
 }
 
-// And returns a Trace whose functions call those of t, then those of next. If one is nil
-// it returns the other.
+// And returns a Trace that calls t, then next. If one is nil it returns the other.
 func (t *Trace) And(next *Trace) *Trace {
 	if t == nil {
 		return next

@@ -25,9 +25,8 @@ type Waiter[G any] struct {
 	place *list.Element // nil once it was served
 }
 
-// Join appends a waiter. If the queue is idle it calls start, which returns false if it
-// cannot ask the servers. ahead is the number of waiters before this one, or -1 if the queue
-// was idle.
+// Join appends a waiter. If the queue is idle it calls start, which returns false if it cannot
+// ask the servers. ahead is the number of waiters before this one, or -1 if the queue was idle.
 func (t *Turns[G]) Join(start func() bool) (w *Waiter[G], ahead int) {
 	w = &Waiter[G]{Got: make(chan G, 1)}
 	t.mu.Lock()
@@ -99,8 +98,7 @@ func (t *Turns[G]) Asked() {
 	t.recall = nil
 }
 
-// Serve gives the first waiter the value of offer. It returns false if nobody waits or
-// offer returns false.
+// Serve gives the first waiter the value of offer, and returns false if there is neither.
 func (t *Turns[G]) Serve(offer func() (G, bool)) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -16,23 +16,21 @@ import (
 	"locklab/mutex"
 )
 
-// The windows of BenchmarkBesideSyncMutex. A window for waits is longer than the 10 ms
-// for which the operating system and the Go scheduler let a waiter lie.
+// The windows of BenchmarkBesideSyncMutex; for waits, longer than 10 ms of the schedulers.
 const (
 	rateWindow = 50 * time.Millisecond
 	waitWindow = 100 * time.Millisecond
 )
 
 // BenchmarkBesideSyncMutex compares Mutex with sync.Mutex in neighbouring windows of one
-// process, whose order is drawn. An operation is one pair of windows for the rate and one
-// for waits:
+// process, whose order is drawn. An operation is one pair of windows for the rate and one for
+// waits:
 //
 //	go test -run '^$' -bench BesideSyncMutex -benchtime 20x ./mutex
 //
-// ratio is the median of rates divided by those of sync.Mutex, with its 95 % interval.
-// jain is the fairness index of Jain over a window of 100 ms, wait-ms the longest wait in
-// it, cpu the processor time for an acquisition divided by the time for one of sync.Mutex:
-// medians again.
+// ratio is the median of rates divided by those of sync.Mutex, with its 95 % interval. jain is
+// the fairness index of Jain over a window of 100 ms, wait-ms the longest wait in it, cpu the
+// processor time for an acquisition divided by the time for one of sync.Mutex: medians again.
 func BenchmarkBesideSyncMutex(b *testing.B) {
 	for _, hold := range []time.Duration{0, 100, time.Microsecond, 10 * time.Microsecond} {
 		for _, workers := range []int{1, 2, 8, 16, 64, 1024, 4800} {
@@ -81,7 +79,6 @@ type situation struct {
 	locked         bool // each worker has its own thread
 }
 
-// samples are figures of windows.
 type samples struct{ rates, cpu, jain, longest []float64 }
 
 func (s *samples) add(at situation, l sync.Locker) {

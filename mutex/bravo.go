@@ -5,42 +5,37 @@ import (
 	"locklab/internal/waiting"
 )
 
-// bravoInhibit is the time for which the bypass stays shut, in units of the time that the
-// revocation took. So writers lose at most about a tenth of their time. It is N = 9 in
-// the paper.
+// bravoInhibit is the time for which the bypass stays shut, in units of the revocation's:
+// writers lose at most about a tenth of their time. It is N = 9 in the paper.
 const bravoInhibit = 9
 
-// BRAVO makes readers of any readers-writer lock cheap while there are only readers.
-// While the bias is set, a reader bypasses the lock underneath and sets its own word
-// instead. A writer takes the lock underneath, clears the bias, and waits until all of
-// these words are clear.
+// BRAVO makes readers of any readers-writer lock cheap while there are only readers. While the
+// bias is set, a reader bypasses the lock underneath and sets its own word instead. A writer
+// takes the lock underneath, clears the bias, and waits until all of these words are clear.
 //
 // # Trade-offs
 //
-// No two readers write to the same cache line, so reading gets faster with every
-// processor, unlike with a counter of readers. The price: after a time without writers, a
-// writer reads one word per worker. While writers keep coming, an acquisition costs the
-// lock underneath plus a load. A writer that waits for a reader on the bypass polls.
+// No two readers write to the same cache line, so reading gets faster with every processor,
+// unlike with a counter of readers. The price: after a time without writers, a writer reads
+// one word per worker. While writers keep coming, an acquisition costs the lock underneath
+// plus a load. A writer that waits for a reader on the bypass polls.
 //
-// The paper hashes thread and lock into one table for the whole process, so a lock needs
-// only two more words. Go has no cheap name for a thread, so here workers have numbers.
-// Each lock has its own table with a cache line per worker. No two readers collide and
-// locks do not disturb each other, but a lock is larger.
+// The paper hashes thread and lock into one table for the whole process. Go has no cheap name
+// for a thread, so here workers have numbers, and each lock has its own table with a cache
+// line per worker: no two readers collide, but a lock is larger.
 //
 // # Memory ordering
 //
-// A reader stores its word and then loads the bias; a writer stores the bias and then
-// loads the word. Neither pair may be reordered, or both would enter: all four are
-// sequentially consistent. A writer that finds the word clear has seen the release store
-// of that reader's RUnlock, which checks for no waiter: the writer polls. Writers, and
-// readers without the bypass, are ordered by the lock underneath. Only a reader that
-// holds that lock sets the bias.
+// A reader stores its word and then loads the bias; a writer stores the bias and then loads the
+// word. Neither pair may be reordered, or both would enter: all four are sequentially
+// consistent. A writer that finds the word clear has seen the release store of that reader's
+// RUnlock, which checks for no waiter: the writer polls. Writers, and readers without the
+// bypass, are ordered by the lock underneath. Only a reader that holds that lock sets the bias.
 //
 // # References
 //
-// Dave Dice and Alex Kogan, "BRAVO - Biased Locking for Reader-Writer Locks",
-// USENIX Annual Technical Conference (ATC), 2019, pages 315-328, listing 1.
-// arXiv 1810.01553.
+// Dave Dice and Alex Kogan, "BRAVO - Biased Locking for Reader-Writer Locks", USENIX Annual
+// Technical Conference (ATC), 2019, pages 315-328, listing 1. arXiv 1810.01553.
 type BRAVO struct {
 	under   RWLocker
 	readers []BRAVOWorker
@@ -79,8 +74,7 @@ func NewBRAVO(workers int, under RWLocker, o Options) *BRAVO {
 	return l
 }
 
-// Worker returns the handle of worker i, 0 <= i < workers. A handle is used by
-// one goroutine at a time.
+// Worker returns the handle of worker i, 0 <= i < workers, for one goroutine at a time.
 func (l *BRAVO) Worker(i int) *BRAVOWorker {
 	waiting.CheckWorker(i, len(l.readers))
 	return &l.readers[i]
@@ -98,8 +92,6 @@ func (r *BRAVOWorker) RLock() {
 	r.rLockSlow()
 }
 
-// rLockSlow takes the lock underneath, and sets the bias unless a writer cleared it
-// recently.
 func (r *BRAVOWorker) rLockSlow() {
 	l := r.lock
 	l.under.RLock()

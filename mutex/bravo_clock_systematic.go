@@ -2,6 +2,5 @@
 
 package mutex
 
-// bravoTicks never advances: the explorer has no clock, and a bypass that opens again at
-// once is the hardest case.
+// bravoTicks never advances: the hardest case is a bypass that opens again at once.
 func bravoTicks() uint64 { return 0 }

@@ -4,26 +4,25 @@ import (
 	"context"
 )
 
-// Chan is a lock made of a channel that holds one element: sending takes it,
-// receiving frees it. Waiters are served first come, first served.
+// Chan is a lock made of a channel that holds one element: sending takes it, receiving frees
+// it. Waiters are served first come, first served.
 //
 // # Trade-offs
 //
-// A waiter can give up: see [Chan.LockContext]. Without contention it costs about five
-// times [sync.Mutex]. Under contention each acquisition is a switch of goroutines, since
-// a receiver hands the lock directly to the first waiter. In return, no waiter starves.
+// A waiter can give up: see [Chan.LockContext]. Without contention it costs about five times
+// [sync.Mutex]. Under contention each acquisition is a switch of goroutines, since a receiver
+// hands the lock directly to the first waiter. In return, no waiter starves.
 //
 // # Memory ordering
 //
-// On a channel with capacity C, the k-th receive is synchronized before the
-// completion of the k+C-th send. With C = 1: an Unlock is synchronized before
-// the Lock that follows it.
+// On a channel with capacity C, the k-th receive is synchronized before the completion of the
+// k+C-th send. With C = 1: an Unlock is synchronized before the Lock that follows it.
 //
 // # References
 //
 // The Go memory model, version of June 6, 2022, section "Channel communication",
-// https://go.dev/ref/mem. The queue of senders in runtime/chan.go (Go 1.26) determines
-// the order of service.
+// https://go.dev/ref/mem. The queue of senders in runtime/chan.go (Go 1.26) determines the
+// order of service.
 type Chan struct{ full chan struct{} }
 
 // NewChan returns a free lock.

@@ -49,8 +49,7 @@ func TestMutexLockContext(t *testing.T) {
 	}
 }
 
-// TestMutexLockContextUnderLoad has workers that wait and workers that give up at random
-// moments. Each must return, and no update may be lost.
+// TestMutexLockContextUnderLoad: workers wait or give up at random, and no update is lost.
 func TestMutexLockContextUnderLoad(t *testing.T) {
 	const workers, times = 16, 300
 	var (

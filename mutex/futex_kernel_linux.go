@@ -10,8 +10,7 @@ import (
 	"locklab/atomics"
 )
 
-// A futexQueue is the queue of sleepers on a word. It is empty: the kernel finds the
-// sleepers by the word's address.
+// A futexQueue is empty: the kernel finds the sleepers by the word's address.
 type futexQueue struct{}
 
 // Operations of futex(2) that golang.org/x/sys/unix does not name.
@@ -21,9 +20,8 @@ const (
 	futexPrivate = 128 // for threads of one process only: saves the kernel a lookup
 )
 
-// wait sleeps while the word has the given value. It may also return for no reason, and
-// when a signal comes: the Go runtime uses signals to preempt. So it ignores the result,
-// and the caller reads the word again.
+// wait sleeps while the word has the given value. It may return for no reason, and at a signal
+// of the Go runtime, so the caller reads the word again.
 func (futexQueue) wait(word *atomics.Uint32, value uint32) {
 	// Syscall6 keeps the word at its address until it returns (unsafe.Pointer, 4).
 	_, _, _ = unix.Syscall6(unix.SYS_FUTEX, uintptr(unsafe.Pointer(word)), futexOpWait|futexPrivate, uintptr(value), 0, 0, 0)

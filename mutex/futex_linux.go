@@ -2,39 +2,34 @@ package mutex
 
 import "locklab/atomics"
 
-// Futex is Drepper's mutex on the futex of Linux: one word with three states: free, held,
-// or held while others sleep. Only a waiter enters the kernel, or a holder that must wake
-// a sleeper. Service is in no order, and a waiter may starve: see the package comment.
-// The zero value is free. Linux only.
+// Futex is Drepper's mutex on the futex of Linux: one word with three states: free, held, or
+// held while others sleep. Only a waiter enters the kernel, or a holder that must wake a
+// sleeper. Service is in no order, and a waiter may starve. The zero value is free. Linux only.
 //
 // # Trade-offs
 //
-// It costs the same as a mutex in a C program: a compare-and-swap and a swap without
-// contention. Under contention it is the wrong lock for goroutines. A waiter blocks its
-// thread, which the scheduler notices late: the processor place (P) of the waiter stays
-// idle until the monitor thread takes it away, 20 µs to 10 ms later. Each waiter needs
-// its own thread. A wake-up takes tens of microseconds, compared with a quarter of a
-// microsecond for a parked goroutine. It suits goroutines that are locked to threads, for
-// which [sync.Mutex] must switch threads too. Use [sync.Mutex].
+// Without contention it costs a compare-and-swap and a swap, as in C. Under contention a
+// waiter blocks its thread, which the scheduler notices late: the processor place (P) of the
+// waiter stays idle until the monitor thread takes it away, 20 µs to 10 ms later. A wake-up
+// takes tens of microseconds, a parked goroutine's a quarter of one. It suits goroutines that
+// are locked to threads, for which [sync.Mutex] must switch threads too. Use [sync.Mutex].
 //
 // # Memory ordering
 //
-// The CompareAndSwap or Swap that finds the word 0 pairs with the Swap of the Unlock that
-// put the 0 there. That Unlock must not be a release store: it reads in the same
-// instruction whether a waiter sleeps. With a store that is not yet visible, a waiter
-// could fall asleep unnoticed. The kernel compares the word again, under its own lock,
-// before the waiter sleeps.
+// The CompareAndSwap or Swap that finds the word 0 pairs with the Swap of the Unlock that put
+// the 0 there. That Unlock must not be a release store: it reads in the same instruction
+// whether a waiter sleeps. With a store that is not yet visible, a waiter could fall asleep
+// unnoticed. The kernel compares the word again, under its own lock, before the waiter sleeps.
 //
 // # References
 //
 // Ulrich Drepper, "Futexes Are Tricky", Red Hat, version 1.6, November 5, 2011,
-// https://www.akkadia.org/drepper/futex.pdf: the class mutex2, which is this
-// protocol, with the loop of mutex3, which marks the word by an exchange
-// instead of a compare-and-exchange. Unlock is an exchange too, one instruction
-// instead of a decrement and a store.
+// https://www.akkadia.org/drepper/futex.pdf: the class mutex2, which is this protocol, with
+// the loop of mutex3, which marks the word by an exchange instead of a compare-and-exchange.
+// Unlock is an exchange too, one instruction instead of a decrement and a store.
 //
-// Hubertus Franke, Rusty Russell and Matthew Kirkwood, "Fuss, Futexes and
-// Furwocks: Fast Userlevel Locking in Linux", Ottawa Linux Symposium, 2002.
+// Hubertus Franke, Rusty Russell and Matthew Kirkwood, "Fuss, Futexes and Furwocks: Fast
+// Userlevel Locking in Linux", Ottawa Linux Symposium, 2002.
 type Futex struct {
 	_     atomics.CacheLinePad
 	state atomics.Uint32 // futexFree, futexHeld or futexSlept
@@ -55,7 +50,6 @@ func (l *Futex) Lock() {
 	}
 }
 
-// lockSlow cannot detect whether others sleep, so it takes the lock as if they did.
 func (l *Futex) lockSlow() {
 	for l.state.Swap(futexSlept) != futexFree {
 		l.queue.wait(&l.state, futexSlept)

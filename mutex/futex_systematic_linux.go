@@ -8,10 +8,9 @@ import (
 	"locklab/atomics"
 )
 
-// A futexQueue models the futex of the kernel with words and parkers, so that the
-// explorer can see it. The comparison of the word and the entry into the queue are one
-// step for a goroutine that wakes, since both sides hold the queue's lock. Here no
-// sleeper wakes up for no reason, and they wake in order of arrival.
+// A futexQueue models the futex of the kernel with words and parkers, for the explorer. To
+// compare the word and to enter the queue are one step for a goroutine that wakes, under the
+// queue's lock. Sleepers wake in order of arrival, and never for no reason.
 type futexQueue struct {
 	held   atomics.Uint32
 	asleep []*atomics.Parker // guarded by held

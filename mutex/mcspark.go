@@ -5,35 +5,33 @@ import (
 	"locklab/internal/waiting"
 )
 
-// MCSPark is the queue lock of Mellor-Crummey and Scott whose waiters do not
-// poll: each parks as soon as it has queued up, and its predecessor's Unlock
-// wakes it. Service is first come, first served.
+// MCSPark is the queue lock of Mellor-Crummey and Scott whose waiters do not poll: each parks
+// as soon as it has queued up, and its predecessor's Unlock wakes it. Service is first come,
+// first served.
 //
 // # Trade-offs
 //
-// It keeps strict order with any number of goroutines: the next owner need not be
-// running, since the release wakes it. In return, each acquisition under contention is a
-// switch of goroutines, some 0.3 µs, however short the critical section. With threads in
-// place of goroutines it is a switch of threads, which takes a hundred times as long.
-// Without contention it costs a swap and a compare-and-swap.
+// It keeps strict order with any number of goroutines: the next owner need not be running,
+// since the release wakes it. In return, each acquisition under contention is a switch of
+// goroutines, some 0.3 µs, however short the critical section. A switch of threads takes a
+// hundred times as long. Without contention it costs a swap and a compare-and-swap.
 //
 // # Memory ordering
 //
-// Taking a free lock: the Swap of tail pairs with the CompareAndSwap of the Unlock that
-// set it to 0. Taking it from a predecessor: the permit of that Unlock's Unpark is the
-// lock, and every Unpark is synchronized before the Park that takes its permit. No
-// wake-up can be lost: a permit may come before the waiter sleeps. Nodes are linked by
-// index, since sync/atomic stores pointers through the garbage collector's write barrier.
+// Taking a free lock: the Swap of tail pairs with the CompareAndSwap of the Unlock that set it
+// to 0. Taking it from a predecessor: the permit of that Unlock's Unpark is the lock, and
+// every Unpark is synchronized before the Park that takes its permit. No wake-up can be lost:
+// a permit may come before the waiter sleeps.
 //
 // # References
 //
-// John M. Mellor-Crummey and Michael L. Scott, "Algorithms for Scalable
-// Synchronization on Shared-Memory Multiprocessors", ACM Transactions on
-// Computer Systems 9(1), February 1991, pages 21-65, section 2.4, algorithm 5,
-// with parking in place of the spin. DOI 10.1145/103727.103729.
+// John M. Mellor-Crummey and Michael L. Scott, "Algorithms for Scalable Synchronization on
+// Shared-Memory Multiprocessors", ACM Transactions on Computer Systems 9(1), February 1991,
+// pages 21-65, section 2.4, algorithm 5, with parking in place of the spin. DOI
+// 10.1145/103727.103729.
 //
-// For the reason why such a queue must not poll with more threads than processors: Dave
-// Dice, "Malthusian Locks", EuroSys 2017. DOI 10.1145/3064176.3064203.
+// For the reason why such a queue must not poll with more threads than processors: Dave Dice,
+// "Malthusian Locks", EuroSys 2017. DOI 10.1145/3064176.3064203.
 type MCSPark struct {
 	nodes []MCSParkWorker // nodes[0] is unused: 0 means no worker
 	wait  waiting.Waiter  // how an Unlock waits for a successor that is between its two instructions
@@ -43,8 +41,7 @@ type MCSPark struct {
 	_    atomics.CacheLinePad
 }
 
-// MCSParkWorker is the handle of one worker of an [MCSPark] lock, and its place in
-// the queue.
+// MCSParkWorker is the handle of one worker of an [MCSPark] lock, and its place in the queue.
 type MCSParkWorker struct {
 	lock   *MCSPark
 	id     uint32
@@ -63,8 +60,7 @@ func NewMCSPark(workers int, o Options) *MCSPark {
 	return l
 }
 
-// Worker returns the handle of worker i, 0 <= i < workers. A handle is used by
-// one goroutine at a time.
+// Worker returns the handle of worker i, 0 <= i < workers, for one goroutine at a time.
 func (l *MCSPark) Worker(i int) *MCSParkWorker {
 	waiting.CheckWorker(i, len(l.nodes)-1)
 	return &l.nodes[i+1]
@@ -94,9 +90,8 @@ func (n *MCSParkWorker) Unlock() {
 	n.lock.nodes[next].parker.Unpark()
 }
 
-// successor waits for a worker that has swapped the tail but has not linked itself yet.
-// That worker is between its two instructions, so the wait is short unless it was
-// preempted there.
+// successor waits for a worker that has swapped the tail but has not linked itself yet. That
+// worker is between its two instructions, so the wait is short unless it was preempted there.
 func (n *MCSParkWorker) successor() uint32 {
 	for w := n.lock.wait; ; {
 		w.Wait()

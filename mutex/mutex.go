@@ -7,35 +7,33 @@ import (
 	"locklab/atomics"
 )
 
-// Mutex is a lock that a program can use in place of a [sync.Mutex]. The zero value is
-// free. A goroutine that runs may take a free lock before the waiters. But if the last
-// handover was a while ago, the release hands the lock to the longest waiter: at most
-// every 1 ms divided by the number of waiters, and at most every 15 µs. So no waiter
-// starves.
+// Mutex is a lock that a program can use in place of a [sync.Mutex]. The zero value is free. A
+// goroutine that runs may take a free lock before the waiters. But if the last handover was a
+// while ago, the release hands the lock to the longest waiter: at most every 1 ms divided by
+// the number of waiters, and at most every 15 µs. So no waiter starves.
 //
 // # Trade-offs
 //
-// A goroutine that takes the lock again needs no switch of goroutines, and this makes the
-// rate. The handovers make the lock fair, and they are too rare to cost much. sync.Mutex
-// hands over at every release, once a waiter has waited for 1 ms and until no waiter has.
-// This lock has no such mode, so n waiters wait for 1 ms (n times 15 µs, if that is more),
-// n critical sections and n handovers, apart from the delays of the scheduler. If other
-// programs use the processors, sync.Mutex hardly hands over, and may be a sixth faster.
+// A goroutine that takes the lock again needs no switch of goroutines. The handovers make the
+// lock fair, and are too rare to cost much. sync.Mutex hands over at every release, once a
+// waiter has waited for 1 ms and until no waiter has. This lock has no such mode, so n waiters
+// wait for 1 ms (n times 15 µs, if that is more), n critical sections and n handovers, apart
+// from the delays of the scheduler. If other programs use the processors, sync.Mutex hardly
+// hands over, and may be a sixth faster.
 //
-// A waiter may give up: see [Mutex.LockContext]. Sleep and wake-up use a channel. They cost
-// a little more than the semaphore of the runtime, which only sync.Mutex can use. A waiter
-// polls although there is only one processor, or other goroutines are ready to run, since
-// only the runtime can check that cheaply.
+// A waiter may give up: see [Mutex.LockContext]. Sleep and wake-up use a channel, which costs
+// a little more than the semaphore of the runtime. A waiter polls even on one processor, or if
+// other goroutines are ready, since only the runtime can check that cheaply.
 //
 // # Memory ordering
 //
-// Every change of state is a read-modify-write instruction, so these changes have one
-// order. A waiter joins the list only while the lock is busy, and the release finds it in
-// the state. If the lock is free and has waiters, then either the woken bit is set, or a
-// goroutine in Unlock has yet to look. The woken bit stands for one waiter that has left
-// the list. This waiter clears it when it takes the lock, or while the lock is busy: then
-// the next release wakes another one. Therefore no wake-up is lost. The list is guarded by
-// the queue bit. After a handover the permit of the waiter's parker is the lock.
+// Every change of state is a read-modify-write instruction, so these changes have one order. A
+// waiter joins the list only while the lock is busy, and the release finds it in the state. If
+// the lock is free and has waiters, then either the woken bit is set, or a goroutine in Unlock
+// has yet to look. The woken bit stands for one waiter that has left the list. This waiter
+// clears it when it takes the lock, or while the lock is busy: then the next release wakes
+// another one. Therefore no wake-up is lost. The list is guarded by the queue bit. After a
+// handover the permit of the waiter's parker is the lock.
 //
 // # References
 //
@@ -44,8 +42,8 @@ import (
 // standard library.
 //
 // Handovers by time: "eventual fairness" of parking_lot,
-// https://docs.rs/parking_lot/latest/parking_lot/type.Mutex.html, after WTF::Lock of
-// WebKit, https://webkit.org/blog/6161/locking-in-webkit/.
+// https://docs.rs/parking_lot/latest/parking_lot/type.Mutex.html, after WTF::Lock of WebKit,
+// https://webkit.org/blog/6161/locking-in-webkit/.
 type Mutex struct {
 	state atomics.Uint32 // the bits below, and from mutexWaiting the number of waiters in the list
 	since uint16         // when a handover was last due, in units of mutexClock; guarded by the lock
@@ -88,8 +86,7 @@ func (m *Mutex) Lock() {
 func (m *Mutex) TryLock() bool { return m.take(0) }
 
 // LockContext takes the lock and returns nil, or gives up when ctx ends and returns
-// [context.Cause]. It never takes the lock under a context that has already ended. If
-// the context ends while the lock becomes free, it may do either.
+// [context.Cause]. It never takes the lock under a context that had ended before.
 func (m *Mutex) LockContext(ctx context.Context) error {
 	if ctx.Err() != nil || !m.take(0) && !m.lockSlow(ctx.Done()) {
 		return context.Cause(ctx)
@@ -153,9 +150,8 @@ func (m *Mutex) poll(woken uint32) bool {
 	return m.take(woken)
 }
 
-// join puts w into the list and returns true, or takes the lock and returns false. The
-// woken waiter is the longest, so it joins at the front. If it has waited for long, it
-// makes the holder hand the lock over.
+// join puts w into the list, or takes the lock and returns false. The woken waiter joins at
+// the front; if it has waited for long, it makes the holder hand the lock over.
 func (m *Mutex) join(w *mutexWaiter, woken uint32) bool {
 	var handover uint32
 	if woken != 0 && w.late() {
@@ -182,8 +178,7 @@ func (m *Mutex) join(w *mutexWaiter, woken uint32) bool {
 	}
 }
 
-// leave takes w out of the list. It returns false if another goroutine has done so: then
-// w has a permit or will have one.
+// leave takes w out of the list, or returns false if w has a permit or will have one.
 func (m *Mutex) leave(w *mutexWaiter) bool {
 	for polls := 0; ; {
 		s := m.state.Load()
@@ -216,9 +211,8 @@ func (m *Mutex) pass() bool {
 	}
 }
 
-// unlockSlow ends a release that left the state s. It hands the lock over if that is due.
-// Otherwise it wakes the longest waiter, unless a woken waiter is on its way or another
-// goroutine has the lock: then a later release does it.
+// unlockSlow ends a release that left the state s: it hands the lock over if that is due, or
+// wakes the longest waiter, unless one is on its way or another goroutine has the lock.
 func (m *Mutex) unlockSlow(s uint32) {
 	if s&mutexHeld != 0 {
 		m.state.Add(mutexHeld)
@@ -261,16 +255,13 @@ func (m *Mutex) handOver() {
 	}
 }
 
-// remove takes w out of the list, and gives the queue bit of the caller back.
 func (m *Mutex) remove(w *mutexWaiter) {
 	m.drop(w)
 	m.state.Add(^uint32(mutexQueue + mutexWaiting - 1))
 }
 
-// A mutexRing is a list of waiters in a ring.
 type mutexRing struct{ first *mutexWaiter } // the longest waiter
 
-// insert puts w at the end.
 func (r *mutexRing) insert(w *mutexWaiter) {
 	if r.first == nil {
 		w.next, w.prev, r.first = w, w, w
@@ -280,7 +271,6 @@ func (r *mutexRing) insert(w *mutexWaiter) {
 	w.prev.next, w.next.prev = w, w
 }
 
-// drop takes w out.
 func (r *mutexRing) drop(w *mutexWaiter) {
 	if r.first == w {
 		r.first = w.next
@@ -292,8 +282,7 @@ func (r *mutexRing) drop(w *mutexWaiter) {
 	w.next, w.prev = nil, nil
 }
 
-// waitForQueue waits for the end of a change of the list, a few instructions long. The
-// goroutine in it may have been preempted, so it yields now and then.
+// waitForQueue waits for the end of a short change of the list, which may be preempted.
 func waitForQueue(polls int) int {
 	if atomics.SpinHint(1); polls%16 == 15 {
 		atomics.Yield()

@@ -21,8 +21,7 @@ var mutexEpoch = time.Now()
 
 func mutexNow() time.Duration { return time.Since(mutexEpoch) }
 
-// late reports whether w has waited for as long as a waiter of sync.Mutex that makes it
-// hand over.
+// late reports whether w has waited for as long as a waiter for which sync.Mutex hands over.
 func (w *mutexWaiter) late() bool { return mutexNow()-w.since >= time.Millisecond }
 
 // handoverDue reports whether the release must hand over. The goroutine that has just

@@ -28,8 +28,7 @@ func TestMutexHandoverTimes(t *testing.T) {
 	}
 }
 
-// TestMutexLooksAtClock checks that looks at the clock that find nothing due become rare,
-// and that looks that come late become frequent.
+// TestMutexLooksAtClock: looks at the clock become rare if nothing is due, frequent if late.
 func TestMutexLooksAtClock(t *testing.T) {
 	var m Mutex
 	for range 2 * mutexSkips {
@@ -52,8 +51,7 @@ func TestMutexLooksAtClock(t *testing.T) {
 	}
 }
 
-// TestMutexDemandsHandover takes a free lock in spite of a waiter. If the last handover
-// was long ago, the release must hand over.
+// TestMutexDemandsHandover: after a long time without one the release must hand over.
 func TestMutexDemandsHandover(t *testing.T) {
 	for ago, want := range map[uint16]uint32{0: mutexHeld, 1 << 15: mutexBusy} {
 		m := Mutex{since: uint16(mutexNow()/mutexClock) + 1000 - ago}

@@ -7,9 +7,8 @@ import (
 	"time"
 )
 
-// waiters starts n goroutines that lock m, each after the one before it is in the list.
-// The returned function waits for all, and returns the order in which they had the lock.
-// Each releases it by release.
+// waiters starts n goroutines that lock m one after the other, and release it by release. The
+// returned function waits for them and returns the order in which they had the lock.
 func waiters(t *testing.T, m *Mutex, n int, release func()) (served func() []int) {
 	t.Helper()
 	var order []int // guarded by m
@@ -69,8 +68,7 @@ func TestMutexServesLongestFirst(t *testing.T) {
 	}
 }
 
-// TestMutexHandsOver checks that a handover leaves no moment in which another goroutine
-// could take the lock.
+// TestMutexHandsOver: during a handover no other goroutine can take the lock.
 func TestMutexHandsOver(t *testing.T) {
 	var m Mutex
 	m.Lock()
@@ -88,8 +86,7 @@ func TestMutexHandsOver(t *testing.T) {
 	requireFree(t, &m)
 }
 
-// TestMutexWakesOne checks that a release wakes no second waiter while one is on its way,
-// and that a handover is for a waiter in the list even then.
+// TestMutexWakesOne: a release wakes no second waiter, but a handover does.
 func TestMutexWakesOne(t *testing.T) {
 	for _, due := range []bool{false, true} {
 		var m Mutex
@@ -111,9 +108,7 @@ func TestMutexWakesOne(t *testing.T) {
 	}
 }
 
-// TestMutexWokenWaiterStaysFirst wakes a waiter that finds the lock taken again. It must
-// be in front of the others afterwards, and count as woken no longer. Since it has waited
-// for long, the holder must hand over.
+// TestMutexWokenWaiterStaysFirst: a woken waiter that finds the lock taken goes to the front.
 func TestMutexWokenWaiterStaysFirst(t *testing.T) {
 	var m Mutex
 	m.Lock()
@@ -162,8 +157,7 @@ func TestMutexLeave(t *testing.T) {
 	}
 }
 
-// TestMutexAwaitsPermit cancels a waiter that another goroutine has taken out of the list
-// and is about to wake. It must take this permit, because its parker is used again.
+// TestMutexAwaitsPermit: a cancelled waiter takes the permit that is on its way.
 func TestMutexAwaitsPermit(t *testing.T) {
 	var m Mutex
 	m.Lock()
@@ -187,8 +181,7 @@ func TestMutexAwaitsPermit(t *testing.T) {
 	requireFree(t, &m)
 }
 
-// TestMutexWokenWaiterGivesUp cancels a waiter after it was woken. If the lock is free it
-// must take it, because no other goroutine will wake a waiter.
+// TestMutexWokenWaiterGivesUp: a cancelled woken waiter takes a free lock: no other is woken.
 func TestMutexWokenWaiterGivesUp(t *testing.T) {
 	for _, test := range []struct {
 		before, after uint32

@@ -22,8 +22,7 @@ func mutexNow() time.Duration { return 0 }
 // late is true unless handovers are rare.
 func (w *mutexWaiter) late() bool { return mutexHandovers <= 2 }
 
-// newMutexWaiter makes a waiter each time. With pooled ones a schedule would depend on
-// the schedules before it.
+// newMutexWaiter pools none: schedules must not depend on each other.
 func newMutexWaiter() *mutexWaiter { return &mutexWaiter{parker: atomics.NewParker()} }
 
 func (w *mutexWaiter) free() {}

@@ -9,9 +9,7 @@ import (
 	"locklab/internal/explore"
 )
 
-// TestSystematicMutexGivesUp explores workers that give up beside others that do not. The
-// first one takes the lock twice. The lock must be free in the end, so no wake-up and no
-// handover is lost.
+// TestSystematicMutexGivesUp: no wake-up and no handover is lost if some workers give up.
 func TestSystematicMutexGivesUp(t *testing.T) {
 	over := make(chan struct{})
 	close(over)

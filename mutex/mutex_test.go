@@ -46,10 +46,8 @@ func variant(tb testing.TB, name string) *harness.Variant {
 	return lab.Suite[i]
 }
 
-// TestWaitersYield checks that with one processor and the lock held, a polling waiter
-// lets the holder run. A waiter that did not yield would keep the processor until the
-// scheduler takes it away, 10 ms later, at every acquisition. The time of other programs
-// does not count.
+// TestWaitersYield: on one processor, a polling waiter lets the holder run, instead of for 10
+// ms keeping the processor. The time of other programs does not count.
 func TestWaitersYield(t *testing.T) {
 	const times = 20
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
@@ -119,8 +117,7 @@ func (l *countingRW) RLock() {
 	l.RWMutex.RLock()
 }
 
-// TestBRAVOBypass counts the readers that reach the lock underneath: the first reader,
-// and the first readers after a writer.
+// TestBRAVOBypass: only the first reader and the first after a writer reach the lock below.
 func TestBRAVOBypass(t *testing.T) {
 	under := new(countingRW)
 	l := mutex.NewBRAVO(2, under, mutex.Options{})

@@ -16,13 +16,11 @@ type Options struct {
 	// The documentation of each lock names the policies that matter to it.
 	Wait WaitPolicy
 
-	// Pin is how the goroutines that use the lock are bound to threads. It decides how a
-	// waiter yields its processor. The zero value is PinNone.
+	// Pin is the goroutines' binding to threads: it decides how a waiter yields. Zero is PinNone.
 	Pin Pin
 }
 
-// A WaitPolicy is the behaviour of a waiter between two polls of the lock. Package
-// spinlock has the same type.
+// A WaitPolicy is a waiter's behaviour between two polls, as in package spinlock.
 type WaitPolicy = waiting.Policy
 
 // The wait policies. A plain goroutine yields its processor with runtime.Gosched; a
@@ -36,8 +34,7 @@ const (
 	WaitPark       = waiting.Park       // sleep until woken; yield in a lock that cannot wake its waiters
 )
 
-// A Pin is how the goroutines that use a lock are bound to threads. Package spinlock has
-// the same type.
+// A Pin is how goroutines are bound to threads, as in package spinlock.
 type Pin = waiting.Pin
 
 const (
@@ -46,8 +43,7 @@ const (
 	PinCPU    = waiting.PinCPU    // each locked to its thread, which is bound to one processor
 )
 
-// An RWLocker is a lock that readers share: any number of readers hold it, or one writer
-// does. Examples are [sync.RWMutex] and [PhaseFair].
+// An RWLocker is a lock that readers share, such as [sync.RWMutex] and [PhaseFair].
 type RWLocker interface {
 	sync.Locker
 	RLock()

@@ -5,41 +5,37 @@ import (
 	"locklab/internal/waiting"
 )
 
-// PhaseFair is the ticket-based phase-fair readers-writer lock, PF-T. While both readers
-// and writers wait, a phase of all readers alternates with a phase of one writer. A
-// reader waits for one writer at most, and a writer for the writers before it and one
-// phase of readers for each. Writers are served in order of arrival. The zero value is
-// free.
+// PhaseFair is the ticket-based phase-fair readers-writer lock, PF-T. While both readers and
+// writers wait, a phase of all readers alternates with a phase of one writer. A reader waits
+// for one writer at most, and a writer for the writers before it and one phase of readers for
+// each. Writers are served in order of arrival. The zero value is free.
 //
 // # Trade-offs
 //
-// No waiter starves, whatever the mix, and the bound of a reader does not grow with the
-// number of writers. A reader costs two atomic additions, to one cache line on its way in
-// and another on its way out. Readers on many processors share these lines: [BRAVO]
-// avoids that. Waiters poll, so critical sections must be short.
+// No waiter starves, whatever the mix, and the bound of a reader does not grow with the number
+// of writers. A reader costs two atomic additions, to one cache line on its way in and another
+// on its way out. Readers on many processors share these lines: [BRAVO] avoids that. Waiters
+// poll, so critical sections must be short.
 //
 // # Memory ordering
 //
-// A reader that found no writer, or saw the phase change, has loaded the value that the
-// Add of the writer's Unlock stored in readersIn. A writer pairs with the Unlock before
-// it through writersOut, and with the readers that it waited for through their Adds to
-// readersOut. Only the holder writes writersOut, so a release store ends the Unlock: a
-// writer that waits for it polls. The counters wrap; at most 2^24 - 1 readers may be
-// inside or wait.
+// A reader that found no writer, or saw the phase change, has loaded the value that the Add of
+// the writer's Unlock stored in readersIn. A writer pairs with the Unlock before it through
+// writersOut, and with the readers that it waited for through their Adds to readersOut. Only
+// the holder writes writersOut, so a release store ends the Unlock: a writer that waits for it
+// polls. The counters wrap; at most 2^24 - 1 readers may be inside or wait.
 //
 // # References
 //
-// Björn B. Brandenburg and James H. Anderson, "Spin-Based Reader-Writer
-// Synchronization for Multiprocessor Real-Time Systems", Real-Time Systems
-// 46(1), September 2010, pages 25-87, the lock PF-T. DOI
-// 10.1007/s11241-010-9097-2. It was published first in Proceedings of the 21st
+// Björn B. Brandenburg and James H. Anderson, "Spin-Based Reader-Writer Synchronization for
+// Multiprocessor Real-Time Systems", Real-Time Systems 46(1), September 2010, pages 25-87, the
+// lock PF-T. DOI 10.1007/s11241-010-9097-2. It was published first in Proceedings of the 21st
 // Euromicro Conference on Real-Time Systems (ECRTS), 2009, pages 184-193.
 type PhaseFair struct {
 	// Wait is the policy between two polls. Set it before first use.
 	Wait WaitPolicy
 
-	// Pin is how the goroutines that use the lock are bound to threads. It decides how a
-	// waiter yields its processor. Set it before first use.
+	// Pin is the goroutines' binding to threads: it decides how a waiter yields. Set it first.
 	Pin Pin
 
 	_          atomics.CacheLinePad
@@ -97,8 +93,7 @@ func awaitWord(word *atomics.Uint32, value uint32, w waiting.Waiter) {
 	}
 }
 
-// Unlock releases the lock, which the caller must hold as a writer. Waiting
-// readers go first.
+// Unlock releases the lock, which the caller must hold as a writer. Waiting readers go first.
 func (l *PhaseFair) Unlock() {
 	mine := l.writersOut.Load()
 	// The bits must be cleared before the next writer may add its own.

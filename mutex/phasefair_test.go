@@ -7,9 +7,8 @@ import (
 	"time"
 )
 
-// TestPhasesAlternate checks the phases. A reader that arrives while one writer is inside
-// and another waits enters before the second writer. A reader that arrives while that
-// writer waits for readers enters after it.
+// TestPhasesAlternate: a reader that arrives behind a waiting writer enters before it, but
+// after it if that writer already waits for readers.
 func TestPhasesAlternate(t *testing.T) {
 	for first := range 4 { // the number of the phase is odd or even
 		var l PhaseFair
@@ -53,8 +52,7 @@ func TestPhasesAlternate(t *testing.T) {
 	}
 }
 
-// TestPhaseFairReaderSeesNextPhase checks that a reader enters even if one writer follows
-// another so fast that the reader never sees the lock without one.
+// TestPhaseFairReaderSeesNextPhase: a reader enters even if one writer follows another.
 func TestPhaseFairReaderSeesNextPhase(t *testing.T) {
 	var l PhaseFair
 	l.Lock()

@@ -13,15 +13,13 @@ import (
 	"locklab/internal/stat"
 )
 
-// BenchmarkBesideRWMutex compares RWMutex with sync.RWMutex and xsync.RBMutex in
-// neighbouring windows of one process, whose order is drawn. An operation is one window for
-// each lock:
+// BenchmarkBesideRWMutex compares RWMutex with sync.RWMutex and xsync.RBMutex in neighbouring
+// windows of one process, whose order is drawn. An operation is one window for each lock:
 //
 //	go test -run '^$' -bench BesideRWMutex -benchtime 20x ./mutex
 //
-// vs-sync and vs-xsync are medians of rates divided by those of the other lock, with their
-// 95 % intervals. Each reads or writes one word in its critical section. Mops is the rate in
-// millions per second.
+// vs-sync and vs-xsync are medians of rates divided by those of the other lock, with their 95
+// % intervals. Mops is the rate in millions per second.
 func BenchmarkBesideRWMutex(b *testing.B) {
 	names := []string{"rw-mutex", "sync-rwmutex", "xsync-rbmutex"}
 	for _, reads := range []int{0, 50, 90, 99, 100} {

@@ -9,42 +9,39 @@ import (
 
 // RWMutex is a readers-writer lock that a program can use in place of a [sync.RWMutex]. The
 // zero value is free. Any goroutine may call RUnlock for the one that called RLock. While a
-// writer waits for the readers inside, no reader enters. The readers that have to wait
-// enter together, after that writer and before the next one. So neither side starves.
+// writer waits for the readers inside, no reader enters. The readers that have to wait enter
+// together, after that writer and before the next one. So neither side starves.
 //
 // # Trade-offs
 //
-// Readers count themselves in one word. After some collisions on it the lock allocates
-// slots, a cache line for each processor up to 64, and readers count themselves there.
-// Then reading gets faster with every processor, unlike with the counter of sync.RWMutex.
-// The price: a writer reads all slots, up to 64 cache lines. The slots stay for the life of
-// the lock. If most acquisitions write, [Mutex] is faster.
+// Readers count themselves in one word. After some collisions on it the lock allocates slots,
+// a cache line for each processor up to 64, and readers count themselves there. Then reading
+// gets faster with every processor, but a writer reads all slots, up to 64 cache lines. The
+// slots stay. If most acquisitions write, [Mutex] is faster.
 //
-// The paper below has one table for the process, and a word in it for each reader inside,
-// which that reader must find again. Here only the sum of the slots counts, so a reader may
-// leave on another slot than it entered on, and needs no handle.
+// Only the sum of the slots counts, so a reader may leave on another slot than it entered on,
+// and needs no handle.
 //
 // # Memory ordering
 //
-// All operations are sequentially consistent. A reader that finds the writer bit clear adds
-// 1 to a slot, and then loads the bit again. It is inside if the bit is still clear.
-// Otherwise it subtracts 1 from the same slot and waits. A reader inside subtracts 1 from
-// any slot when it leaves.
+// All operations are sequentially consistent. A reader that finds the writer bit clear adds 1
+// to a slot, and then loads the bit again. It is inside if the bit is still clear. Otherwise
+// it subtracts 1 from the same slot and waits. A reader inside subtracts 1 from any slot when
+// it leaves.
 //
-// A writer sets the bit, and then loads each slot once. Every reader that is inside loaded
-// the clear bit after its addition, so the addition came before the bit, and the pass over
-// the slots counts it. The pass may miss or count the subtraction on another slot, but it
-// counts none without the addition. A reader that was diverted adds and subtracts on one
-// slot, so the pass counts 1 or 0 for it, never -1. Therefore the sum is never less than
-// the number of readers that are inside at the end of the pass, and no reader is inside if
-// it is 0.
+// A writer sets the bit, and then loads each slot once. Every reader that is inside loaded the
+// clear bit after its addition, so the addition came before the bit, and the pass over the
+// slots counts it. The pass may miss or count the subtraction on another slot, but it counts
+// none without the addition. A reader that was diverted adds and subtracts on one slot, so the
+// pass counts 1 or 0 for it, never -1. Therefore the sum is never less than the number of
+// readers that are inside at the end of the pass, and no reader is inside if it is 0.
 //
 // A reader that subtracts 1 from a slot loads the writer bit afterwards, and if it is set,
 // subtracts 1 from pending, which is above 0 only while a writer sleeps. A writer that finds
 // readers adds the sum of its pass to pending. As many readers as this sum subtract from
 // pending after the pass looked at their slots. So if pending is above 0 after the addition,
-// exactly one subtraction makes it 0, and this reader wakes the writer. A reader that the
-// pass did not count makes the wake-up early: then the writer repeats the pass.
+// exactly one subtraction makes it 0, and this reader wakes the writer. A reader that the pass
+// did not count makes the wake-up early: then the writer repeats the pass.
 //
 // The list of waiting readers is guarded by the queue bit. No writer sets its bit while
 // another goroutine has the queue bit, so a reader with it may enter if there is no writer.
@@ -81,8 +78,7 @@ type rwSlot struct {
 	_ [atomics.CacheLine - 4]byte
 }
 
-// RLock takes the lock as a reader and waits for a writer if need be. As with
-// [sync.RWMutex], a goroutine that is a reader already must not call it.
+// RLock takes the lock as a reader, and waits for a writer if need be. It is not reentrant.
 func (l *RWMutex) RLock() {
 	s := l.state.Load()
 	slot := l.slot(s)
@@ -99,14 +95,12 @@ func (l *RWMutex) RLock() {
 	}
 }
 
-// divert takes back the addition to slot of a reader that a writer keeps out.
 func (l *RWMutex) divert(slot *atomics.Uint32) {
 	slot.Add(^uint32(0))
 	l.left()
 }
 
-// RLockContext is RLock that gives up when ctx ends and returns [context.Cause]. It never
-// takes the lock under a context that has already ended.
+// RLockContext is RLock that gives up when ctx ends, at once if it has, with [context.Cause].
 func (l *RWMutex) RLockContext(ctx context.Context) error {
 	if ctx.Err() != nil || !l.TryRLock() && !l.rLockSlow(ctx.Done()) {
 		return context.Cause(ctx)
@@ -114,8 +108,7 @@ func (l *RWMutex) RLockContext(ctx context.Context) error {
 	return nil
 }
 
-// TryRLock takes the lock as a reader if no writer is inside or waits for readers, and
-// reports whether it did.
+// TryRLock reports whether it took the lock as a reader, past no writer inside or waiting.
 func (l *RWMutex) TryRLock() bool {
 	s := l.state.Load()
 	if s&rwWriter != 0 {
@@ -137,8 +130,7 @@ func (l *RWMutex) TryRLock() bool {
 	return true
 }
 
-// RUnlock releases the lock for one reader. If there is none it panics, or the next Lock
-// does.
+// RUnlock releases the lock for one reader. If there is none it panics, or the next Lock does.
 func (l *RWMutex) RUnlock() {
 	s := l.state.Load()
 	n := l.slot(s).Add(^uint32(0))
@@ -181,8 +173,7 @@ func (l *RWMutex) TryLock() bool {
 	return false
 }
 
-// LockContext is Lock that gives up when ctx ends and returns [context.Cause]. It never
-// takes the lock under a context that has already ended.
+// LockContext is Lock that gives up when ctx ends, at once if it has, with [context.Cause].
 func (l *RWMutex) LockContext(ctx context.Context) error {
 	if err := l.writers.LockContext(ctx); err != nil {
 		return err
@@ -211,7 +202,6 @@ func (l *RWMutex) calm() uint32 {
 	return rwSpread
 }
 
-// slot returns a slot for the caller, which has loaded the state s.
 func (l *RWMutex) slot(s uint32) *atomics.Uint32 {
 	if s&rwSpread == 0 {
 		return &l.readers
@@ -250,8 +240,7 @@ func (l *RWMutex) rLockSlow(done <-chan struct{}) bool {
 	return true
 }
 
-// join puts w into the list and returns true. If there is no writer it takes the lock and
-// returns false.
+// join puts w into the list, or takes the lock and returns false if there is no writer.
 func (l *RWMutex) join(w *mutexWaiter) bool {
 	if l.lockList()&rwWriter == 0 {
 		l.readers.Add(1)
@@ -264,8 +253,7 @@ func (l *RWMutex) join(w *mutexWaiter) bool {
 	return true
 }
 
-// leave takes w out of the list. It returns false if a writer has done so: then w has a
-// permit or will have one.
+// leave takes w out of the list, or returns false if w has a permit or will have one.
 func (l *RWMutex) leave(w *mutexWaiter) bool {
 	l.lockList()
 	if w.granted {
@@ -277,7 +265,6 @@ func (l *RWMutex) leave(w *mutexWaiter) bool {
 	return true
 }
 
-// lockList sets the queue bit and returns the state before.
 func (l *RWMutex) lockList() uint32 {
 	for polls := 0; ; {
 		s := l.state.Load()
@@ -331,8 +318,7 @@ func (l *RWMutex) drain(done <-chan struct{}) bool {
 	}
 }
 
-// left notes that the caller subtracted 1 from a slot while the writer bit was set. The
-// last one wakes the writer.
+// left notes a subtraction while the writer bit was set; the last one wakes the writer.
 func (l *RWMutex) left() {
 	if l.pending.Add(^uint32(0)) == 0 {
 		l.writer.parker.Unpark()

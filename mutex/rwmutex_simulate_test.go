@@ -49,7 +49,6 @@ func TestRWMutexSimulated(t *testing.T) {
 	}
 }
 
-// A pollingRW is a lock whose waiters poll.
 type pollingRW interface {
 	RLock()
 	RUnlock()
@@ -57,7 +56,6 @@ type pollingRW interface {
 	Unlock()
 }
 
-// An rwMix is a lock whose acquisitions are reads with a probability in percent.
 type rwMix struct {
 	l     pollingRW
 	reads int
@@ -86,7 +84,6 @@ func (w *rwMixed) Unlock() {
 	}
 }
 
-// A pollingRWMutex is an RWMutex whose waiters poll.
 type pollingRWMutex struct{ RWMutex }
 
 func (l *pollingRWMutex) RLock() { pollUntil(l.TryRLock) }

@@ -10,7 +10,6 @@ import (
 	"locklab/atomics"
 )
 
-// spreadRW returns a lock whose readers use n slots.
 func spreadRW(n int) *RWMutex {
 	l := &RWMutex{slots: make([]rwSlot, n)}
 	l.state.Store(rwSpread)
@@ -71,8 +70,7 @@ func TestRWMutexSumsAllSlots(t *testing.T) {
 	}
 }
 
-// TestRWMutexNegativeSum has one RUnlock too many on a slot. The next writer must panic, and
-// leave the lock to others.
+// TestRWMutexNegativeSum: the writer after one RUnlock too many panics, and frees the lock.
 func TestRWMutexNegativeSum(t *testing.T) {
 	l := spreadRW(2)
 	l.RUnlock()
@@ -90,9 +88,8 @@ func TestRWMutexNegativeSum(t *testing.T) {
 	}
 }
 
-// TestRWMutexPhases checks that readers that arrive while a writer is inside enter together
-// before the next writer, and that a reader that arrives while that writer waits for them
-// enters after it.
+// TestRWMutexPhases: readers that arrive during a writer enter together, before the next
+// writer.
 func TestRWMutexPhases(t *testing.T) {
 	for _, l := range []*RWMutex{new(RWMutex), spreadRW(4)} {
 		const early = 3
@@ -126,8 +123,7 @@ func TestRWMutexPhases(t *testing.T) {
 	}
 }
 
-// TestRWMutexWakesWriter lets a writer sleep until the last of some readers leaves: by
-// RUnlock, or because the writer bit diverted it.
+// TestRWMutexWakesWriter: a writer sleeps until the last reader leaves or is diverted.
 func TestRWMutexWakesWriter(t *testing.T) {
 	for _, l := range []*RWMutex{new(RWMutex), spreadRW(4)} {
 		for name, leaves := range map[string]func(){
@@ -159,8 +155,7 @@ func TestRWMutexWakesWriter(t *testing.T) {
 	}
 }
 
-// TestRWMutexEarlyWakeUp lets the writer count a reader that then leaves twice as far as
-// pending goes, as if the pass over the slots had counted another subtraction.
+// TestRWMutexEarlyWakeUp: a writer that wakes too early repeats the pass over the slots.
 func TestRWMutexEarlyWakeUp(t *testing.T) {
 	var l RWMutex
 	l.readers.Add(2)
@@ -214,9 +209,7 @@ func TestRWMutexDoesNotAllocate(t *testing.T) {
 	}
 }
 
-// TestRWMutexAwaitsPermit cancels a waiter of either kind after another goroutine has let it
-// in, but before the permit comes. It must take this permit, because its parker is used
-// again.
+// TestRWMutexAwaitsPermit: a cancelled waiter takes the permit that is on its way.
 func TestRWMutexAwaitsPermit(t *testing.T) {
 	requireWait := func(returned <-chan bool) {
 		t.Helper()

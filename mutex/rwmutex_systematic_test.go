@@ -12,8 +12,7 @@ import (
 	"locklab/internal/explore"
 )
 
-// TestSystematicRWMutex explores workers that read, write, try and give up, with and
-// without slots. The lock must be free in the end, so no wake-up is lost.
+// TestSystematicRWMutex: workers read, write, try and give up, and no wake-up is lost.
 func TestSystematicRWMutex(t *testing.T) {
 	for _, plan := range []struct {
 		workers     string // a field per worker, a letter per acquisition: see rwUses
@@ -127,8 +126,7 @@ func rwWrite(w *explore.Worker, l *RWMutex) {
 	l.Unlock()
 }
 
-// An endedOnWait is a context that has not ended when the acquisition begins, but has when
-// it waits.
+// An endedOnWait is a context that ends when the acquisition waits.
 type endedOnWait struct {
 	context.Context
 	asked bool

@@ -167,8 +167,7 @@ func (m *rwModel) use(reads int) error {
 	return m.write()
 }
 
-// TestRWMutexMixed has workers that take one lock in all ways at random. Each must return,
-// no two may be inside that must not, and no update may be lost.
+// TestRWMutexMixed: workers take one lock in all ways, and no update is lost.
 func TestRWMutexMixed(t *testing.T) {
 	const workers, times = 16, 300
 	for _, reads := range []int{10, 50, 90, 99} {

@@ -53,8 +53,7 @@ type SeqLock struct {
 	// Wait is the policy between two polls. Set it before first use.
 	Wait WaitPolicy
 
-	// Pin is how the goroutines that use the lock are bound to threads. It decides how a
-	// waiter yields its processor. Set it before first use.
+	// Pin is the goroutines' binding to threads: it decides how a waiter yields. Set it first.
 	Pin Pin
 
 	_       atomics.CacheLinePad
@@ -62,8 +61,7 @@ type SeqLock struct {
 	_       atomics.CacheLinePad
 }
 
-// ReadBegin starts a read: it waits while a writer is inside and returns the version for
-// ReadRetry.
+// ReadBegin starts a read: it waits for a writer inside and returns the version for ReadRetry.
 func (l *SeqLock) ReadBegin() uint64 {
 	v := l.version.Load()
 	if v&1 != 0 {
@@ -81,8 +79,7 @@ func (l *SeqLock) readSlow() uint64 {
 	}
 }
 
-// ReadRetry ends a read and reports whether a writer came in between: then the data read
-// since ReadBegin is worthless.
+// ReadRetry reports whether a writer came since ReadBegin: then the data read is worthless.
 func (l *SeqLock) ReadRetry(version uint64) bool { return l.version.Load() != version }
 
 // Lock takes the lock as a writer and waits for other writers if need be.
@@ -98,8 +95,7 @@ func (l *SeqLock) lockSlow() {
 	}
 }
 
-// TryLock takes the lock as a writer if no other writer is inside, and reports
-// whether it did.
+// TryLock takes the lock as a writer if no other writer is inside, and reports whether it did.
 func (l *SeqLock) TryLock() bool {
 	v := l.version.Load()
 	return v&1 == 0 && l.version.CompareAndSwap(v, v+1)

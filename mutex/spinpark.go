@@ -5,48 +5,45 @@ import (
 	"locklab/internal/waiting"
 )
 
-// How long a waiter polls before it parks, in polls of parkHints spin hints each. Karlin
-// et al. show that polling for as long as a sleep and a wake-up cost is at most twice as
-// expensive as the best choice with known wait times. This is about 0.5 µs for a
-// goroutine and 25 µs for one locked to its thread, if the hint takes 28 ns (Zen 3).
-// Hints differ by a factor of ten between CPUs, so these numbers are rough.
+// How long a waiter polls before it parks, in polls of parkHints spin hints each: for as long
+// as a sleep and a wake-up cost, which Karlin et al. show to cost at most twice the best
+// choice. This is about 0.5 µs for a goroutine and 25 µs for a thread, if the hint takes 28 ns
+// (Zen 3); hints differ by a factor of ten between CPUs.
 const (
 	parkHints       = 4
 	parkPolls       = 4
 	parkThreadPolls = 200
 )
 
-// SpinPark is a lock whose waiters poll for a bounded time and then park, and whose
-// Unlock wakes the waiter that has slept longest. A waiter that polls may take the lock
-// before one that has just been woken: service is in no order, and a waiter may starve:
-// see the package comment.
+// SpinPark is a lock whose waiters poll for a bounded time and then park, and whose Unlock
+// wakes the waiter that has slept longest. A waiter that polls may take the lock before one
+// that has just been woken: service is in no order, and a waiter may starve.
 //
 // # Trade-offs
 //
-// It works like [sync.Mutex], with its parts visible. Polling saves the two switches of
-// goroutines if the holder is about to leave; the bound saves the processor otherwise.
-// One waiter at a time is woken, and the next only after that one has the lock or sleeps
-// again. So under heavy contention the lock stays with the workers that run. A worker
-// that has bad luck each time it wakes goes to the end of the queue each time. sync.Mutex
-// has a second mode against that; this lock does not.
+// Polling saves the two switches of goroutines if the holder is about to leave; the bound
+// saves the processor otherwise. One waiter at a time is woken, and the next only after that
+// one has the lock or sleeps again. So under heavy contention the lock stays with the workers
+// that run. A worker that has bad luck each time it wakes goes to the end of the queue each
+// time. sync.Mutex has a second mode against that; this lock does not.
 //
 // # Memory ordering
 //
-// Every change of state is a read-modify-write instruction, so these changes have one
-// order. A waiter queues up only in a state with the held bit, and the Unlock that
-// changes this state finds it there. Therefore the release must not be a release store.
-// The worker that next sets the held bit sees everything that the holder wrote before it
-// left; a woken waiter takes the lock like any other.
+// Every change of state is a read-modify-write instruction, so these changes have one order. A
+// waiter queues up only in a state with the held bit, and the Unlock that changes this state
+// finds it there. Therefore the release must not be a release store. The worker that next sets
+// the held bit sees everything that the holder wrote before it left; a woken waiter takes the
+// lock like any other.
 //
 // # References
 //
-// Anna R. Karlin, Kai Li, Mark S. Manasse and Susan Owicki, "Empirical Studies of
-// Competitive Spinning for a Shared-Memory Multiprocessor", Proceedings of the 13th ACM
-// Symposium on Operating Systems Principles (SOSP), 1991, pages 41-55, the fixed-spin
-// strategy. DOI 10.1145/121132.286599.
+// Anna R. Karlin, Kai Li, Mark S. Manasse and Susan Owicki, "Empirical Studies of Competitive
+// Spinning for a Shared-Memory Multiprocessor", Proceedings of the 13th ACM Symposium on
+// Operating Systems Principles (SOSP), 1991, pages 41-55, the fixed-spin strategy. DOI
+// 10.1145/121132.286599.
 //
-// At most one woken waiter at a time is the rule of mutexWoken in the Go standard
-// library, internal/sync/mutex.go.
+// At most one woken waiter at a time is the rule of mutexWoken in the Go standard library,
+// internal/sync/mutex.go.
 type SpinPark struct {
 	polls int              // before a waiter parks
 	nodes []SpinParkWorker // nodes[0] is unused: 0 means no worker
@@ -55,9 +52,8 @@ type SpinPark struct {
 	state atomics.Uint32 // parkHeld, parkWoken, and from parkShift the last worker that queued up
 	_     atomics.CacheLinePad
 
-	// queue is the next worker to wake, linked to the one after it. It is guarded by the
-	// lock itself. Unlock moves the workers here that queued up since, in order of
-	// arrival.
+	// queue is the next worker to wake, linked to the one after it. It is guarded by the lock
+	// itself. Unlock moves the workers here that queued up since, in order of arrival.
 	queue uint32
 	_     atomics.CacheLinePad
 }
@@ -75,15 +71,13 @@ type SpinParkWorker struct {
 	id     uint32
 	parker *atomics.Parker
 
-	// next is the worker that queued up before this one. The worker sets it before it
-	// queues up; then it belongs to the holder.
+	// next is the worker that queued up before this one; the holder's once this one is queued.
 	next uint32
 	_    atomics.CacheLinePad
 }
 
-// NewSpinPark returns a free lock for that many workers, at least 1. Workers locked to
-// threads by o.Pin are slow to wake, so they poll longer. With [WaitPark] in o.Wait they
-// do not poll; other policies have no effect.
+// NewSpinPark returns a free lock for that many workers, at least 1. Workers locked to threads
+// by o.Pin poll longer; with [WaitPark] in o.Wait, never. Other policies have no effect.
 func NewSpinPark(workers int, o Options) *SpinPark {
 	o.check(workers)
 	l := &SpinPark{polls: parkPolls, nodes: make([]SpinParkWorker, workers+1)}
@@ -99,8 +93,7 @@ func NewSpinPark(workers int, o Options) *SpinPark {
 	return l
 }
 
-// Worker returns the handle of worker i, 0 <= i < workers. A handle is used by
-// one goroutine at a time.
+// Worker returns the handle of worker i, 0 <= i < workers, for one goroutine at a time.
 func (l *SpinPark) Worker(i int) *SpinParkWorker {
 	waiting.CheckWorker(i, len(l.nodes)-1)
 	return &l.nodes[i+1]
@@ -183,8 +176,6 @@ func (l *SpinPark) unlockSlow() {
 	}
 }
 
-// reverse turns the list that begins with the last arrival into one that begins with the
-// first.
 func (l *SpinPark) reverse(last uint32) (first uint32) {
 	for last != 0 {
 		n := &l.nodes[last]

@@ -7,8 +7,7 @@ import (
 	"testing"
 )
 
-// TestSpinParkServesSleepers lets workers fall asleep one after the other. A release must
-// wake only the worker that has slept longest.
+// TestSpinParkServesSleepers: a release wakes only the worker that has slept longest.
 func TestSpinParkServesSleepers(t *testing.T) {
 	const waiters = 5
 	l := NewSpinPark(waiters+1, Options{Wait: WaitPark})
@@ -50,8 +49,7 @@ func TestSpinParkWakesOne(t *testing.T) {
 	}
 }
 
-// TestBRAVOInhibits checks that writers that had to wait for readers shut the bypass for
-// longer than that wait.
+// TestBRAVOInhibits: writers that wait for readers shut the bypass for longer than that.
 func TestBRAVOInhibits(t *testing.T) {
 	l := NewBRAVO(2, new(sync.RWMutex), Options{})
 	reader, writer := l.Worker(0), l.Worker(1)

@@ -9,9 +9,7 @@ import (
 
 func TestSuite(t *testing.T) { locktest.Run(t, lab.Suite) }
 
-// TestUnderQEMU runs the locks on emulated CPUs. It omits bravo, which stores one word
-// and then loads another and relies on that order: see the test of this name in package
-// spinlock.
+// TestUnderQEMU runs the locks on emulated CPUs, without bravo: see package spinlock's.
 func TestUnderQEMU(t *testing.T) {
 	if testing.Short() {
 		t.Skip("make test-all runs it")

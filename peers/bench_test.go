@@ -8,8 +8,7 @@ import (
 	"locklab/peers"
 )
 
-// TestMain runs more tests in parallel than there are processors: they wait for servers,
-// timeouts and elections.
+// TestMain runs more tests in parallel than there are processors: most of them wait.
 func TestMain(m *testing.M) {
 	locktest.Parallel(4)
 	lockbench.Main(m)

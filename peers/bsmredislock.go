@@ -13,22 +13,21 @@ import (
 )
 
 // bsm100ms is unmodified bsm/redislock: a script with SET, NX and PX, and one that deletes the
-// key if it has the own value. It does not wait by default. A caller that wants to wait passes a
-// RetryStrategy, in its README a pause of 100 ms. It takes two commands alone, and one for each
-// attempt behind others.
+// key if it has the own value. It waits only with a RetryStrategy, in its README a pause of
+// 100 ms. It takes two commands alone, and one for each attempt behind others.
 //
 // # Additions of the adapter
 //
-//   - A far deadline if the context has none: otherwise the library uses the key's time to live
-//     as the deadline of the wait.
+//   - A far deadline if the context has none: otherwise the library uses the key's time to
+//     live as the deadline of the wait.
 //   - A loss signal: Done closes when the time to live is over, counted from the last request.
 //     The library has no such signal and does not renew the key. A holder does not notice an
 //     earlier deletion.
 //
 // # Unchanged behaviour
 //
-// If the deadline of the context passes during a request, a key that was set stays for its time
-// to live. An error of the server ends Lock.
+// If the deadline of the context passes during a request, a key that was set stays for its
+// time to live. An error of the server ends Lock.
 //
 // # References
 //
@@ -44,8 +43,7 @@ var bsm1ms = newBSM(&harness.Variant{
 	Doc:  "bsm/redislock v0.9.4, asks again after 1 ms",
 }, func() redislock.RetryStrategy { return redislock.LinearBackoff(time.Millisecond) })
 
-// bsmExp starts with 4 ms, the first pause of the library's exponential strategy. Its
-// documentation recommends at least 16.
+// bsmExp starts with 4 ms, the library's default; it recommends at least 16.
 var bsmExp = newBSM(&harness.Variant{
 	Name: "bsm-redislock-exp",
 	Doc:  "bsm/redislock v0.9.4, asks again after 4, 8, 16, 32 and from then on 64 ms",
@@ -72,7 +70,6 @@ func newBSM(v *harness.Variant, retry func() redislock.RetryStrategy) *harness.V
 	return v
 }
 
-// datedScripter records when the last script was sent.
 type datedScripter struct {
 	redis.Scripter
 	sent time.Time

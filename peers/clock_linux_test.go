@@ -10,8 +10,7 @@ import (
 	"locklab/harness/locktest"
 )
 
-// On Linux Java's System.nanoTime is CLOCK_MONOTONIC, like Go's monotonic time: the exchange
-// over the socket finds the difference of their zero points.
+// On Linux Java's System.nanoTime is Go's monotonic time: the exchange finds the difference.
 func TestClockOffset(t *testing.T) {
 	if testing.Short() {
 		t.Skip("make test-all runs it")

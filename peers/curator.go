@@ -38,8 +38,7 @@ var (
 		"Apache Curator 5.4.0, InterProcessMutex",
 		harness.Traits{FIFO: true, Reentrant: true}, curatorRecipe{name: "mutex"})
 
-	// Waiters in one object wait on its monitor, and every watch wakes them all, each to list
-	// the queue again, one after the other.
+	// Every watch wakes all waiters in one object, and each lists the queue again in turn.
 	curatorMutexShared = newCurator("curator-mutex-shared",
 		"InterProcessMutex of Apache Curator, one object shared by the threads of a client",
 		"Apache Curator 5.4.0, InterProcessMutex",
@@ -50,11 +49,10 @@ var (
 	// The last write removes the ticket of the mutex. A thread that is interrupted meanwhile
 	// throws without the lease that it has just got: the node stays, and holds the lock, until
 	// the session ends. (InterProcessSemaphoreV2.internalAcquire1Lease: lock.release() in the
-	// outer finally comes before builder.add. CURATOR-462 reports the same for an interrupt
-	// during the wait, which 5.4.0 fixes. This one is in the sources of July 2026 too; we know
-	// of no report.) TestCuratorInterrupted shows it. The adapter cannot avoid it, because only
-	// an interrupt ends a wait that keeps its place. Only a workload with a deadline gives up
-	// waits, so the lock is measured unmodified, and marked; with a deadline it may get stuck.
+	// outer finally comes before builder.add. CURATOR-462, fixed in 5.4.0, is the same during
+	// the wait. We know of no report of this one.) TestCuratorInterrupted shows it. The adapter
+	// cannot avoid it, because only an interrupt ends a wait that keeps its place. Only a
+	// workload with a deadline gives up waits, so the lock is measured unmodified, and marked.
 	curatorSemaphoreMutex = mayStick(newCurator("curator-semaphore-mutex",
 		"InterProcessSemaphoreMutex of Apache Curator, which any thread may release; a wait given up at its end may leave it locked",
 		"Apache Curator 5.4.0, InterProcessSemaphoreMutex",
@@ -71,8 +69,7 @@ var (
 		harness.Traits{FIFO: true, Reentrant: true, ReadWrite: true}, curatorRecipe{name: "rw", readWrite: true})
 )
 
-// curatorJava is the Java process of all clients in this process: a JVM takes seconds to start
-// and 100 MB. It is process state with one owner, like the children of package backend.
+// curatorJava is the one Java process of all clients: a JVM takes seconds to start and 100 MB.
 var curatorJava = newJavaPeer(5*time.Second, 3*time.Second, time.Second)
 
 // curatorUnavailable is the reason why Curator cannot run here, "" if it can.
@@ -97,7 +94,6 @@ func newCurator(name, doc, paper string, traits harness.Traits, recipe curatorRe
 	}
 }
 
-// mayStick declares that v may get stuck under some rules of the suite, and why.
 func mayStick(v *harness.Variant, why string, rules ...string) *harness.Variant {
 	v.MayStick = make(map[string]string, len(rules))
 	for _, rule := range rules {

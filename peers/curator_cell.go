@@ -12,9 +12,8 @@ import (
 	"locklab/harness/oracle"
 )
 
-// A CuratorCell is a closed loop of Curator's locks inside the Java process: every worker is a
-// thread that takes and releases the lock without a message, so its times are those of a Java
-// program.
+// A CuratorCell is a closed loop of Curator's locks inside the Java process: each worker is a
+// thread that needs no message, so its times are those of a Java program.
 type CuratorCell struct {
 	Recipe  string // "mutex", "semaphore", or "rw" for its writers; "" is "mutex"
 	Mode    string // "session": one each; "object": one session, a lock object each; "instance": one of each; "" is "session"
@@ -26,8 +25,7 @@ type CuratorCell struct {
 	Think  time.Duration // between turns
 }
 
-// A CellLog records the workers of a cell. Its times are ns since a time that the caller has
-// chosen.
+// A CellLog records the workers of a cell, in ns since a time of the caller's choice.
 type CellLog struct {
 	Open, Close int64         // the window
 	Holds       []oracle.Hold // of the whole cell, including those outside the window, in order of grant

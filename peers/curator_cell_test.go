@@ -16,8 +16,7 @@ import (
 	"locklab/peers"
 )
 
-// TestCuratorLoop measures every lock as a run does, with workers inside the Java process, and
-// checks the known numbers of requests per acquisition.
+// TestCuratorLoop measures every lock inside the Java process, and checks its known requests.
 func TestCuratorLoop(t *testing.T) {
 	if testing.Short() {
 		t.Skip("make test-all runs it")
@@ -77,8 +76,7 @@ func measureLoop(t *testing.T, in *measure.Instruments, at harness.Endpoint, nam
 	return r
 }
 
-// TestCuratorByMessages: a workload that the Java process does not support is driven from here,
-// and the result records that.
+// TestCuratorByMessages: an unsupported workload is driven from here, as the result records.
 func TestCuratorByMessages(t *testing.T) {
 	t.Parallel()
 	needJava(t)

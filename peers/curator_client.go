@@ -201,8 +201,7 @@ func (s curatorRWSession) RLock(ctx context.Context) (harness.Lease, error) {
 
 var unlockVerbs = map[string]string{"lock": "unlock", "rlock": "runlock"}
 
-// acquire requests the lock and waits for at most wait milliseconds, or without bound if
-// negative.
+// acquire requests the lock and waits for wait milliseconds at most, unless negative.
 func (s *curatorSession) acquire(ctx context.Context, verb string, wait int) (harness.Lease, error) {
 	if ctx.Err() != nil {
 		return nil, fmt.Errorf("peers: %s %s: %w", verb, s.c.path, ctx.Err())
@@ -248,8 +247,7 @@ func (s *curatorSession) interruptible(ctx context.Context, text string) (string
 	return answer, err
 }
 
-// giveUp closes a connection without waiting for its answer; the process releases the locks of
-// its thread.
+// giveUp closes a connection without an answer; the process releases the thread's locks.
 func (s *curatorSession) giveUp() {
 	s.line.Close()
 	s.line = nil

@@ -11,9 +11,8 @@ import (
 	"locklab/peers"
 )
 
-// TestCuratorDowngrade: a writer that takes the lock for reading too, and then unlocks its
-// write, keeps other writers out. Curator's did not up to version 5.4.0 (CURATOR-621), as
-// documented at curator-rw. Ours does, and keeps Curator's out.
+// TestCuratorDowngrade: a writer that also reads, and then unlocks its write, keeps other
+// writers out, as Curator up to 5.4.0 does not (CURATOR-621).
 func TestCuratorDowngrade(t *testing.T) {
 	if testing.Short() {
 		t.Skip("make test-all runs it")
@@ -38,8 +37,7 @@ func TestCuratorDowngrade(t *testing.T) {
 	}
 }
 
-// downgrade reports whether a waiting writer of the lock next gets in when a holder of the lock
-// owner reads and has stopped writing.
+// downgrade reports whether a waiting writer gets in when a holder reads and stops writing.
 func downgrade(t *testing.T, at harness.Endpoint, owner, next *harness.Variant) (beside bool) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

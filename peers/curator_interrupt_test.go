@@ -11,11 +11,9 @@ import (
 	"locklab/internal/faultproxy"
 )
 
-// TestCuratorInterrupted shows why curator-semaphore-mutex may get stuck under two rules. A
-// waiter that is interrupted while it removes the ticket of the inner mutex, the last step of an
-// acquisition, leaves its lease node. The lock is then held until its session ends. Interrupted
-// earlier, while it waits, it leaves nothing. If Curator fixes this, change MayStick and the
-// documentation.
+// TestCuratorInterrupted shows why curator-semaphore-mutex may get stuck: a waiter that is
+// interrupted while it removes the ticket of the inner mutex leaves its lease node. If Curator
+// fixes this, change MayStick and the documentation.
 func TestCuratorInterrupted(t *testing.T) {
 	if raceEnabled {
 		t.Skip("it is about Java and the server, of which the race detector sees nothing; it runs without -race")
@@ -43,7 +41,6 @@ func TestCuratorInterrupted(t *testing.T) {
 	}
 }
 
-// An interruptStage is a lock with a holder and a waiter, whose client is delayed by a proxy.
 type interruptStage struct {
 	look         *onlooker
 	proxy        *faultproxy.Proxy
@@ -78,9 +75,8 @@ func (s *interruptStage) nodes(t *testing.T, child string, n int) {
 	t.Fatalf("below %s are %q, want %d", child, names, n)
 }
 
-// interrupt makes the waiter give up while the lock is held. If last is set, it does so when the
-// holder has released it and the server has removed the waiter's ticket, but the waiter has not
-// been notified.
+// interrupt makes the waiter give up while the lock is held; if last is set, after the server
+// removed the waiter's ticket, before it is notified.
 func (s *interruptStage) interrupt(t *testing.T, last bool) {
 	t.Helper()
 	lease := mustLock(t, s.holds)

@@ -22,20 +22,16 @@ import (
 //go:embed curator/CuratorPeer.java
 var curatorSource []byte
 
-// javaStart bounds the time until the process has compiled its source and printed HELLO, on a
-// busy machine.
+// javaStart bounds the time until the process has compiled its source and printed HELLO.
 const javaStart = 60 * time.Second
 
-// curatorJars is the path of Debian's libcurator-recipes-java, whose manifest lists its
-// dependencies. The second jar silences the logger's notices.
+// curatorJars is Debian's libcurator-recipes-java, with its manifest, and a silent logger.
 var curatorJars = []string{"/usr/share/java/curator-recipes.jar", "/usr/share/java/slf4j-nop.jar"}
 
-// CuratorEnv names the environment variable with a class path of Curator, for systems without a
-// package of it.
+// CuratorEnv names the environment variable with a class path of Curator.
 const CuratorEnv = "LOCKLAB_CURATOR"
 
-// findCurator returns the Java program and its class path: the value of CuratorEnv, else jars.
-// It only checks files.
+// findCurator returns the Java program and its class path: of CuratorEnv, else jars.
 func findCurator(getenv func(string) string, java func() (string, error), jars []string) (program, classPath string, err error) {
 	const get = "run scripts/deps curator"
 	program, err = java()
@@ -220,8 +216,7 @@ func (j *javaProcess) kill() {
 	j.stdin.Close()
 }
 
-// suspect is called after a late answer: a process that does not even answer a clock request
-// hangs and is killed, which ends its clients too.
+// suspect kills a process whose answer is late if it does not answer a clock request either.
 func (j *javaProcess) suspect() {
 	ctx, cancel := context.WithTimeout(context.Background(), j.answer)
 	defer cancel()

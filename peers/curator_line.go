@@ -18,7 +18,6 @@ type line struct {
 	mu sync.Mutex // for writers
 }
 
-// words returns "verb key=value …" with URL-encoded values.
 func words(verb string, pairs ...string) string {
 	var b strings.Builder
 	b.WriteString(verb)
@@ -79,7 +78,6 @@ func (l *line) ask(text string) (string, error) {
 
 func (l *line) Close() { l.conn.Close() }
 
-// A refusal is an error of the peer.
 type refusal struct{ said string }
 
 func (e *refusal) Error() string { return "Curator: " + e.said }

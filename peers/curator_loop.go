@@ -16,9 +16,8 @@ import (
 	"locklab/harness"
 )
 
-// curatorLoop returns the Loop of a lock that recipe makes. The Java process does not count
-// requests, so the servers do. Their counts include pings and the readings, less than 1 %, and
-// requests of other clients of a server that is not the lab's.
+// curatorLoop returns the Loop of a lock that recipe makes. The servers count its requests,
+// with pings, the readings (less than 1 %), and other clients of a user's server.
 func curatorLoop(recipe curatorRecipe) harness.Loop {
 	return func(ctx context.Context, at harness.Endpoint, key string, w harness.Workload) (*harness.LoopLog, error) {
 		c, err := newCuratorCell(recipe, w)
@@ -38,8 +37,7 @@ func curatorLoop(recipe curatorRecipe) harness.Loop {
 	}
 }
 
-// newCuratorCell returns w as a cell. The error wraps [harness.ErrUsage] if a cell cannot
-// express w.
+// newCuratorCell returns w as a cell, or an error that wraps [harness.ErrUsage] if it cannot.
 func newCuratorCell(recipe curatorRecipe, w harness.Workload) (CuratorCell, error) {
 	c := CuratorCell{Recipe: recipe.name, Workers: w.Workers, Warmup: w.Warmup, Window: w.Window, Hold: w.Hold.Mean, Think: w.Think.Mean}
 	no := func(what string) (CuratorCell, error) {
@@ -68,7 +66,6 @@ func newCuratorCell(recipe curatorRecipe, w harness.Workload) (CuratorCell, erro
 	return c, nil
 }
 
-// A meter reads the servers' counters at the edges of a window.
 type meter struct {
 	at    harness.Endpoint
 	began time.Time
@@ -84,9 +81,8 @@ func (m *meter) read(ctx context.Context) {
 	m.seen, m.err = append(m.seen, n), cmp.Or(m.err, err)
 }
 
-// within returns the servers' counts in the window of log, nil if unknown. On a busy machine
-// they are read a little after its edges. So the counts between the readings are scaled by the
-// acquisitions there and in the window.
+// within returns the servers' counts in the window of log, nil if unknown. They are read a
+// little late, so they are scaled by the acquisitions in between.
 func (m *meter) within(log *CellLog) *harness.Counts {
 	if m.err != nil || len(m.seen) != 2 {
 		return nil
@@ -109,8 +105,7 @@ func acquired(log *CellLog, from, to int64) (n int) {
 	return n
 }
 
-// served returns the packets that all servers of an ensemble have received, and sent as
-// notifications, since they started.
+// served returns the packets that all servers have received, and sent as notifications.
 func served(ctx context.Context, at harness.Endpoint) (total harness.Counts, err error) {
 	counts := make([]harness.Counts, len(at.Addrs[0]))
 	errs := make([]error, len(counts))

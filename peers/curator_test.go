@@ -72,7 +72,6 @@ const (
 	javaLinger = 500 * time.Millisecond
 )
 
-// A javaStage is a separate Java process with one client, whose worker 0 holds the lock.
 type javaStage struct {
 	java    *peers.JavaPeer
 	at      harness.Endpoint
@@ -138,8 +137,7 @@ func within(t *testing.T, d time.Duration, ch <-chan struct{}, what string) {
 	}
 }
 
-// works checks that another client in a new process gets the lock, which the servers free when
-// the session of the old one ends.
+// works checks that a client in a new process gets the lock when the old session ends.
 func (s *javaStage) works(t *testing.T, old int) {
 	t.Helper()
 	c := s.connect(t)
@@ -263,8 +261,7 @@ func workerLeaves(t *testing.T, s *javaStage) {
 	s.close(t)
 }
 
-// foreignHand: a removed node is not noticed, as documented. If Curator notices it one day,
-// change the documentation.
+// foreignHand: a removed node is not noticed. If that changes, change the documentation.
 func foreignHand(t *testing.T, s *javaStage) {
 	look := newOnlooker(t, s.at, "/locklab/"+s.key)
 	names, _, err := look.conn.Children(look.path)

@@ -20,8 +20,7 @@ import (
 	"locklab/peers"
 )
 
-// TestCuratorTLS contends over a server's TLS port with Curator's locks, one of them against
-// zk-handoff; measures one in Java; and connects as clients that must be refused.
+// TestCuratorTLS contends, measures and is refused over a server's TLS port.
 func TestCuratorTLS(t *testing.T) {
 	if testing.Short() {
 		t.Skip("make test-all runs it")

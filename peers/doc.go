@@ -1,4 +1,3 @@
 // Package peers drives unmodified locks of other authors, for comparison. Each file adapts one
-// to the contract of package harness and documents the additions of the adapter. Peers in other
-// languages run in a child process, with the protocol of docs/external-peers.md.
+// and documents the additions. Other languages run in a child process: docs/external-peers.md.
 package peers

@@ -28,7 +28,6 @@ func variant(name string) *harness.Variant {
 
 func newKey() string { return "peers-test-" + rand.Text() }
 
-// A gathering is workers that contend for one lock, each with a separate client.
 type gathering struct {
 	clients  []harness.Remote
 	sessions []harness.Session
@@ -68,8 +67,7 @@ func (g *gathering) close() error {
 	return group.Wait()
 }
 
-// turns lets every worker take the lock while more returns true for the number of its next turn,
-// and records the turns of writers.
+// turns lets every worker take the lock while more returns true, and records writers' turns.
 func (g *gathering) turns(ctx context.Context, base time.Time, hold time.Duration, more func(turn int) bool) error {
 	var group errgroup.Group
 	for i := range g.sessions {

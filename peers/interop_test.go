@@ -21,8 +21,7 @@ import (
 	wirezk "locklab/internal/wire/zookeeper"
 )
 
-// interop lists the locks that must exclude each other when they share a path. Unknown names are
-// ignored, so planned locks may be listed.
+// interop lists the locks that exclude each other on one path. Unknown names are ignored.
 var interop = []struct {
 	name  string
 	locks []string
@@ -33,8 +32,7 @@ var interop = []struct {
 	{"read-write", []string{"curator-rw", "zk-rw", "zk-rw-curator"}, func(worker, turn int) bool { return (worker+turn)%4 != 0 }},
 }
 
-// TestInterop lets locks of different authors contend for one path: no two hold it at once, and
-// it passes in the order of their tickets.
+// TestInterop: locks of different authors exclude each other on a path, in ticket order.
 func TestInterop(t *testing.T) {
 	t.Parallel()
 	at := locktest.Endpoint(t, harness.KindZooKeeper)
@@ -113,9 +111,8 @@ func contend(t *testing.T, at harness.Endpoint, vs []*harness.Variant, reads fun
 	t.Logf("%d workers, %.0f turns per second, %d of %d by readers", len(vs), rate, look.reads.Load(), total)
 }
 
-// An onlooker is notified of all holders of one lock. For a writer it lists the queue: the least
-// ticket must be the holder's. If a waiter were passed over, its ticket would still be there at
-// a later turn, so the least ticket would not rise.
+// An onlooker is notified of all holders of one lock. For a writer it lists the queue: the
+// least ticket is the holder's, and rises, unless a waiter was passed over.
 type onlooker struct {
 	conn    *wirezk.Conn
 	path    string
@@ -201,8 +198,7 @@ func leastTicket(names []string) (int64, error) {
 	return least, nil
 }
 
-// TestOnlookerRejects: locks with different orders pass each other over, and the onlooker
-// detects it.
+// TestOnlookerRejects: the onlooker detects locks with different orders.
 func TestOnlookerRejects(t *testing.T) {
 	o := &onlooker{last: -1}
 	for _, c := range []struct {
@@ -227,8 +223,7 @@ func TestOnlookerRejects(t *testing.T) {
 	}
 }
 
-// TestInteropRejects: a client without a queue holds the path, and the real overlaps are
-// detected.
+// TestInteropRejects: overlaps with a client without a queue are detected.
 func TestInteropRejects(t *testing.T) {
 	t.Parallel()
 	needJava(t)

@@ -15,19 +15,16 @@ import (
 const (
 	redisPrefix = "locklab:"
 
-	// redisTTL is the default time to live of keys, for endpoints and libraries without one:
-	// redsync's, so that all have the same.
+	// redisTTL is the default time to live of keys: redsync's.
 	redisTTL = 8 * time.Second
 
 	redisUnlockWait = 2 * time.Second
 )
 
-// A redisLock takes a lock with a library on top of go-redis. It makes one attempt, or tries
-// until it has the lock or ctx ends. An error wraps harness.ErrNotAcquired if another has the
-// lock.
+// A redisLock takes a lock with a library on top of go-redis, in one attempt, or until ctx
+// ends. An error wraps harness.ErrNotAcquired if another has the lock.
 type redisLock func(ctx context.Context, try bool) (*redisHold, error)
 
-// A redisHold is a library's information on a lock that it has taken.
 type redisHold struct {
 	until time.Time                           // the key may be gone then
 	free  func(context.Context) (bool, error) // reports whether it was held until now
@@ -67,7 +64,6 @@ func (r *redisClient) Named(key string) harness.Remote {
 	return redisNamed{&redisClient{r.Counter, r.rdb, redisPrefix + key, r.join}}
 }
 
-// redisNamed is one of several locks of a client. Closing the client closes it.
 type redisNamed struct{ *redisClient }
 
 func (redisNamed) Close() error { return nil }
@@ -95,8 +91,7 @@ func (s *redisSession) take(ctx context.Context, try bool) (harness.Lease, error
 	return newRedisLease(hold), nil
 }
 
-// cause returns the error of ctx once ctx has ended, else err: the errors of libraries vary, and
-// a socket may notice the deadline first.
+// cause returns the error of ctx once it has ended, else err: the errors of libraries vary.
 func cause(ctx context.Context, err error) error {
 	if deadline, ok := ctx.Deadline(); ok && !time.Now().Before(deadline) {
 		<-ctx.Done()

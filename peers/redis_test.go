@@ -21,7 +21,6 @@ import (
 
 const redisPatience = 20 * time.Second
 
-// A redisPeer is the documentation of a peer in numbers.
 type redisPeer struct {
 	name    string
 	alone   uint64 // commands of an acquisition and its release
@@ -43,8 +42,7 @@ var redisPeers = []redisPeer{
 	{name: "rueidislock-poll", alone: 2, again: 3, refused: 1, renews: true},
 }
 
-// TestRedisPeers checks the additions of the adapters, and the documented behaviour of the
-// peers.
+// TestRedisPeers checks the adapters' additions and the peers' documented behaviour.
 func TestRedisPeers(t *testing.T) {
 	at := locktest.Endpoint(t, harness.KindRedis)
 	for _, p := range redisPeers {
@@ -258,8 +256,7 @@ func (s *redisStage) keyRemoved() {
 	s.unlock(s.lock(session))
 }
 
-// patience: a Lock without a deadline waits for longer than the time to live, and for more
-// attempts than redsync makes by default. A lock that may oversleep is asked again when it has.
+// patience: a Lock without a deadline outlasts the time to live and redsync's 32 attempts.
 func (s *redisStage) patience() {
 	s.at.Lease = 100 * time.Millisecond
 	_, session, done := s.join()

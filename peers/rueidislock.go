@@ -25,25 +25,24 @@ import (
 // goroutine reads the count first, it takes the attempt for a success that has ended, and
 // removes the gate through which invalidations reach the waiter. The waiter then sleeps until
 // its context ends, although the lock is free. (lock.go, function try: "go monitoring" comes
-// before "failures".) TestRueidislockLosesWakeups shows it; with two processors it takes some
-// thousands of acquisitions. Hence its status: a lock that may never be granted cannot be
-// recommended. We know of no report of this defect.
+// before "failures".) TestRueidislockLosesWakeups shows it in some thousands of acquisitions.
+// A lock that may never be granted cannot be recommended. We know of no report of this defect.
 //
 // # Additions of the adapter
 //
-//   - A context for the wait alone. The library uses one context for the wait and the hold: its
-//     end would release the lock, and its deadline is the key's. A Lock whose context ends
+//   - A context for the wait alone. The library uses one context for the wait and the hold:
+//     its end would release the lock, and its deadline is the key's. A Lock whose context ends
 //     withdraws as the library does.
 //   - An answer of TryLock: each request of the library has a limit, TryNextAfter, and
-//     TryWithContext returns context.DeadlineExceeded when the server takes longer. The adapter
-//     tries again, as the library's WithContext does. With a server that always takes longer
-//     neither returns.
+//     TryWithContext returns context.DeadlineExceeded when the server takes longer. The
+//     adapter tries again, as the library's WithContext does. With a server that always takes
+//     longer neither returns.
 //   - Counts of the sent scripts and of the invalidated keys.
 //
 // # Unchanged behaviour
 //
-// The library renews the key, and ends the lease when the server reports a change of the key. It
-// does not report whether the release found the key. It repeats commands after a broken
+// The library renews the key, and ends the lease when the server reports a change of the key.
+// It does not report whether the release found the key. It repeats commands after a broken
 // connection, which are not counted.
 //
 // # References
@@ -61,15 +60,13 @@ var rueidisPush = newRueidis(&harness.Variant{
 })
 
 // rueidisMajority is the library without options: two of three keys, here on one server. The
-// race of rueidisPush would require a goroutine to pause for a whole round trip between two
-// lines: we have not seen it in 300,000 acquisitions.
+// race of rueidisPush, over a round trip, did not occur in 300,000 acquisitions.
 var rueidisMajority = newRueidis(&harness.Variant{
 	Name: "rueidislock-majority",
 	Doc:  "rueidislock v1.0.79 with its defaults: two of three keys, the server tells all waiters",
 }, func(*rueidislock.LockerOption) {})
 
-// rueidisPoll is without client-side caching, as for servers that do not offer it. Waiters ask
-// again after TryNextAfter, 20 ms by default, so they do not depend on wake-ups.
+// rueidisPoll is without client-side caching: waiters ask again after TryNextAfter, 20 ms.
 var rueidisPoll = newRueidis(&harness.Variant{
 	Name: "rueidislock-poll",
 	Doc:  "rueidislock v1.0.79 without client-side caching: one key, asks again after 20 ms",
@@ -137,7 +134,6 @@ func (r *rueidisClient) build(o rueidis.ClientOption) (rueidis.Client, error) {
 	return &countedRueidis{client, &r.requests}, nil
 }
 
-// countedRueidis counts the scripts of rueidislock, which sends nothing else.
 type countedRueidis struct {
 	rueidis.Client
 	requests *atomic.Uint64
@@ -162,7 +158,6 @@ func (r *rueidisClient) Close() error {
 	return nil
 }
 
-// rueidisSession is one worker. Workers of a client share everything.
 type rueidisSession struct{ r *rueidisClient }
 
 var _ harness.TrySession = rueidisSession{}
@@ -177,9 +172,8 @@ func (s rueidisSession) TryLock(ctx context.Context) (harness.Lease, error) {
 	return s.take(ctx, s.r.tryUntilAnswered)
 }
 
-// tryUntilAnswered tries again when a request has taken longer than TryNextAfter: then the
-// library returns a timeout, without knowing whether the lock is held, and has undone the
-// request.
+// tryUntilAnswered tries again when a request has taken longer than TryNextAfter: the library
+// has undone it, without knowing whether the lock is held.
 func (r *rueidisClient) tryUntilAnswered(ctx context.Context, name string) (alive context.Context, release context.CancelFunc, err error) {
 	for {
 		alive, release, err = r.locker.TryWithContext(ctx, name)

@@ -11,8 +11,7 @@ import (
 	"locklab/internal/faultproxy"
 )
 
-// TestRueidislockSlowServer: the library gives up a request after 20 ms without a result.
-// TryLock returns the result when the server answers: the lock is held, or was taken.
+// TestRueidislockSlowServer: TryLock returns a result, however late the server answers.
 func TestRueidislockSlowServer(t *testing.T) {
 	at := locktest.Endpoint(t, harness.KindRedis)
 	for _, name := range []string{"rueidislock", "rueidislock-majority", "rueidislock-poll"} {

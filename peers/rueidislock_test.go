@@ -20,9 +20,8 @@ import (
 	redislab "locklab/redislock/lab"
 )
 
-// TestRueidislockLosesWakeups shows the defect that makes rueidislock with one key Historical: a
-// waiter sleeps although nobody holds the lock. If it is fixed, change the status and the
-// documentation. Correct locks pass the same check.
+// TestRueidislockLosesWakeups shows that rueidislock with one key lets a waiter of a free lock
+// sleep, and correct locks do not. If it is fixed, change the status and the documentation.
 func TestRueidislockLosesWakeups(t *testing.T) {
 	if testing.Short() {
 		t.Skip("make test-all runs it")
@@ -62,8 +61,7 @@ func TestRueidislockLosesWakeups(t *testing.T) {
 	}
 }
 
-// crowdProcessors makes the system interrupt goroutines at any point on any machine, because
-// more threads share the processors. stop ends that.
+// crowdProcessors makes threads share the processors, which interrupts goroutines anywhere.
 func crowdProcessors() (stop func()) {
 	n := runtime.NumCPU()
 	before := runtime.GOMAXPROCS(4 * n)
@@ -93,8 +91,7 @@ func redisQueue(tb testing.TB) *harness.Variant {
 
 const oversleepers = 8
 
-// oversleep lets workers contend for a new lock until each has had it some times, and returns
-// how many still wait although it has been free for a second.
+// oversleep returns how many contending workers wait for a lock that is free for a second.
 func oversleep(ctx context.Context, v *harness.Variant, at harness.Endpoint, see *redis.Client) (asleep int, err error) {
 	ctx, wake := context.WithCancel(ctx)
 	key := "peers-test-" + rand.Text()

@@ -14,8 +14,7 @@ import (
 	"locklab/redislock"
 )
 
-// TestACLRenewal: a user that lacks a right only for the renewal or the release gets an error
-// from Lock or Unlock, instead of losing the lease.
+// TestACLRenewal: Lock or Unlock fails for a user without the renewal's or release's right.
 func TestACLRenewal(t *testing.T) {
 	t.Parallel()
 	const lease = 1500 * time.Millisecond
@@ -23,8 +22,7 @@ func TestACLRenewal(t *testing.T) {
 	leaktest.Own(t)
 	rights := documentedACL(t)
 	var all sync.WaitGroup
-	// The user with all rights comes first and loads every script, because the next one may not
-	// load scripts.
+	// The user with all rights loads every script: the next one may not.
 	for i, right := range append([]string{""}, rights...) {
 		if right != "" && right[0] != '+' {
 			continue
@@ -61,8 +59,7 @@ func TestACLRenewal(t *testing.T) {
 	all.Wait()
 }
 
-// TestACLWithoutEval: Lock returns an error to a user that may not load scripts, even if the
-// server has the script of Lock: the renewal's script may be missing.
+// TestACLWithoutEval: Lock fails for a user that may not load scripts, even loaded ones.
 func TestACLWithoutEval(t *testing.T) {
 	t.Parallel()
 	r := startAll(t, deployments[0])[0]
@@ -86,8 +83,7 @@ func TestACLWithoutEval(t *testing.T) {
 	}
 }
 
-// TestACLTakenAway: a holder that loses a right notices at its next renewal; one whose requests
-// are refused temporarily keeps its lease.
+// TestACLTakenAway: a holder notices a lost right at its renewal; refusals may be temporary.
 func TestACLTakenAway(t *testing.T) {
 	t.Parallel()
 	const lease = 6 * time.Second

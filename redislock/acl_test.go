@@ -15,8 +15,7 @@ import (
 	"locklab/redislock"
 )
 
-// TestACLRights: each right of the documented user is needed, and a user without it gets an
-// error at once.
+// TestACLRights: each right of the documented user is needed, or an error comes at once.
 func TestACLRights(t *testing.T) {
 	t.Parallel()
 	r := startAll(t, deployments[0])[0]
@@ -60,8 +59,7 @@ func TestACLRights(t *testing.T) {
 	})
 }
 
-// TestACLForce: the documented user may unlock by force, for every kind. A user that lacks a
-// right also may, or gets an error of one line.
+// TestACLForce: the documented user may unlock by force; another gets an error of one line.
 func TestACLForce(t *testing.T) {
 	t.Parallel()
 	r := startAll(t, deployments[0])[0]
@@ -143,8 +141,7 @@ func (r running) user(t *testing.T, rights []string) running {
 	return r
 }
 
-// everyKind runs two contending processes for each kind at once, and returns the errors by kind.
-// The first process holds its lock for held.
+// everyKind runs two contending processes for each kind at once, and returns the errors.
 func everyKind(t *testing.T, r running, held time.Duration) map[string]error {
 	admin, failed := r.admin(t), make(map[string]error)
 	var mu sync.Mutex
@@ -175,8 +172,7 @@ func everyKind(t *testing.T, r running, held time.Duration) map[string]error {
 // calm gives a busy machine time to react.
 var calm = redislock.Options{HandoffTimeout: 5 * time.Second}
 
-// contend lets a hand a lock over to b, which waits for held, after another waiter has left. It
-// returns the first error, at which all clients leave.
+// contend lets a hand a lock over to b, after another waiter has left, or returns an error.
 func contend(ctx context.Context, a, b tryLocker, held time.Duration) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -217,8 +213,7 @@ func contend(ctx context.Context, a, b tryLocker, held time.Duration) error {
 	return g.l.Unlock(ctx)
 }
 
-// passOver releases a lock of the kind queue whose only waiter belongs to a dead process with an
-// unread notification.
+// passOver releases a queue lock whose only waiter is dead, with an unread notification.
 func passOver(ctx context.Context, admin redis.UniversalClient, m tryLocker, name string) error {
 	l, err := m.Lock(ctx)
 	if err != nil {

@@ -9,7 +9,6 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// A verdict states whether to repeat a failed request.
 type verdict int
 
 const (
@@ -22,7 +21,6 @@ const (
 	final                    // permanent: a Lock gives up, a lease is lost
 )
 
-// A refusal matches an error of a server by its first words. Advice is appended to the error.
 type refusal struct {
 	prefix  string
 	verdict verdict
@@ -83,8 +81,7 @@ func refusalOf(err error) refusal {
 	return refusal{}
 }
 
-// judge returns the verdict on err. A request without an answer is sent again, unless the
-// client library cannot send it.
+// judge returns the verdict on err. Only a request that cannot be sent is not sent again.
 func judge(err error) verdict {
 	if refused(err) {
 		return refusalOf(err).verdict
@@ -99,8 +96,7 @@ func judge(err error) verdict {
 // final reports whether it is pointless to repeat a request that failed with err.
 func (c *Client) final(err error) bool { return c.settled(err) || judge(err) <= foreign }
 
-// settled is final for requests that are cheap to repeat, such as renewals: an answer that
-// is not in the table may be temporary.
+// settled is final for renewals and the like: an answer outside the table may be temporary.
 func (c *Client) settled(err error) bool {
 	switch judge(err) {
 	case final:
@@ -122,14 +118,12 @@ func (c *Client) deaf(err error) bool {
 	return c.settled(err)
 }
 
-// refused reports whether err is an answer of the server, so that the request has changed
-// nothing.
+// refused reports whether err is an answer of the server, which has changed nothing.
 func refused(err error) bool {
 	var answer redis.Error
 	return errors.As(err, &answer)
 }
 
-// forbidden reports whether err means that the user lacks a right, directly or in a script.
 func forbidden(err error) bool {
 	if err == nil || !refused(err) {
 		return false
@@ -139,7 +133,6 @@ func forbidden(err error) bool {
 	return redis.HasErrorPrefix(err, "NOPERM") || strings.Contains(text, "user executing the script") || strings.Contains(text, "ACL failure in script")
 }
 
-// explain adds the advice for err, unless err contains it.
 func explain(err error) error {
 	advice := refusalOf(err).advice
 	if advice == "" || strings.Contains(err.Error(), advice) {

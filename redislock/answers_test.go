@@ -16,7 +16,6 @@ import (
 	"locklab/redislock"
 )
 
-// A rotation is a user whose password changes in the server before the program gets it.
 type rotation struct {
 	running
 	server   redis.UniversalClient // as a user that may do anything
@@ -65,8 +64,7 @@ func (r *rotation) do(t *testing.T, args ...any) {
 	}
 }
 
-// TestPasswordRotated: while a client's new password is refused, waiters keep waiting, Lock and
-// Unlock ask again, and held leases stay.
+// TestPasswordRotated: while a new password is refused, waiters wait and held leases stay.
 func TestPasswordRotated(t *testing.T) {
 	t.Parallel()
 	r := newRotation(t)
@@ -110,8 +108,7 @@ func TestPasswordRotated(t *testing.T) {
 	}
 }
 
-// TestReleaseRepeated: a lock whose Unlock was refused permanently is free soon after the server
-// allows it again, before its lease is over.
+// TestReleaseRepeated: a refused release is repeated until the server allows it.
 func TestReleaseRepeated(t *testing.T) {
 	t.Parallel()
 	r := newRotation(t)
@@ -188,8 +185,7 @@ func requireOver(t *testing.T, kind string, l *redislock.Lease) {
 	}
 }
 
-// TestUnlockEnds: a lease is over for its owner when Unlock is called, before a request is sent,
-// and stays over without an answer.
+// TestUnlockEnds: a lease is over for its owner when Unlock is called, answered or not.
 func TestUnlockEnds(t *testing.T) {
 	t.Parallel()
 	r := startAll(t, deployments[0])[0]

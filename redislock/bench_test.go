@@ -11,9 +11,8 @@ import (
 	"locklab/redislock/lab"
 )
 
-// parallelTests is the number of parallel tests, whatever the number of processors: they wait
-// for leases and timeouts most of the time, each with its server. Tests of the whole process do
-// not call t.Parallel and run before them.
+// parallelTests is the number of parallel tests, whatever the processors: most of the time
+// they wait. Tests of the whole process run before them.
 const parallelTests = 6
 
 // TestMain silences the client library about the servers that tests kill.

@@ -29,8 +29,7 @@ var (
 	functionPart = regexp.MustCompile(`'\d+$|\.(lto_priv|constprop|part|isra|cold).*$`)
 )
 
-// readProfile reads a callgrind file of that many turns. The format is in "Callgrind Format
-// Specification", Valgrind User Manual.
+// readProfile reads a callgrind file of that many turns ("Callgrind Format Specification").
 func readProfile(path string, turns float64) (profile, error) {
 	file, err := os.Open(path)
 	if err != nil {

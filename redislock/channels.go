@@ -5,8 +5,7 @@ import (
 	"weak"
 )
 
-// channels holds one listener T per channel for all locks of a client, as long as a lock or
-// a waiter refers to it. The zero value is empty.
+// channels holds one listener T per channel, as long as a lock or a waiter refers to it.
 type channels[T any] struct {
 	mu  sync.Mutex
 	all map[string]weak.Pointer[T]

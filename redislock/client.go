@@ -19,28 +19,26 @@ import (
 
 // ClientOptions configures a Client. The zero value is usable.
 type ClientOptions struct {
-	// Blocking runs the blocking commands of waiters: one connection per 32 awaited names (in a
-	// cluster, per name), and one per lock that subscribes. The Client closes it. It must not
-	// repeat requests (set redis.Options.MaxRetries to -1): a message may be lost with a
+	// Blocking runs the blocking commands of waiters: one connection per 32 awaited names (in
+	// a cluster, per name), and one per lock that subscribes. The Client closes it. It must
+	// not repeat requests (set redis.Options.MaxRetries to -1): a message may be lost with a
 	// connection, and that must show. If it is nil, the Client copies the other client, which
-	// must then be a *redis.Client (of one server, or by Sentinel) or a *redis.ClusterClient.
+	// must be a *redis.Client or a *redis.ClusterClient.
 	//
-	// Behind Sentinel and in a cluster, the copy detects a server that hangs, or was
-	// replaced while it hung, even if nothing is sent. After five seconds of silence, and
-	// then at intervals that grow to twenty, it dials a second connection, sends PING, and
-	// waits three seconds for an answer.
+	// Behind Sentinel and in a cluster, the copy detects a silent server that hangs, or was
+	// replaced meanwhile: after five seconds, and then at intervals that grow to twenty, it
+	// sends PING on a second connection, and waits three seconds.
 	//
-	// A given client must detect that without help. One of redis.NewFailoverClient closes
-	// its connections that pop when a replica is promoted, but not the connections that
-	// subscribe, as Reentrant does. A waiter whose client does not notice gets the lock
-	// when the holder's lease is over, or later.
+	// A given client must detect that without help. One of redis.NewFailoverClient closes its
+	// connections that pop when a replica is promoted, but not the connections that subscribe,
+	// as Reentrant does. A waiter whose client does not notice gets the lock when the holder's
+	// lease is over, or later.
 	Blocking redis.UniversalClient
 
-	// Name is the name of this client: letters, digits, and . _ - / after the first. Its
-	// listening connections have this name in CLIENT LIST instead of redis.Options.ClientName of
-	// the other client, unless Blocking is set or the user may not set it. The owner in the key
-	// of a lock, and each waiter in its queue, begins with the name: GET of the key of a Mutex
-	// shows which client has it. The key of a Reentrant has no room for it. "" is no name.
+	// Name is the name of this client: letters, digits, and . _ - / after the first; "" is
+	// none. Its listening connections have this name in CLIENT LIST, unless Blocking is set or
+	// the user may not set it. Owners in keys, except a Reentrant's, and waiters in queues
+	// begin with it.
 	Name string
 
 	// Trace receives the events of every Lock of this client, and of the leases, after the
@@ -50,8 +48,7 @@ type ClientOptions struct {
 	clock *boottime.Clock // for tests; nil for the machine's clock
 }
 
-// A Client holds the state that the locks of one process share: the renewal of leases, and
-// connections to listen on. Its methods and locks are safe for concurrent use.
+// A Client holds the state that the locks of a process share. It is safe for concurrent use.
 type Client struct {
 	rdb  redis.UniversalClient
 	open context.Context // ends with Close
@@ -118,8 +115,7 @@ func NewClient(rdb redis.UniversalClient, o ClientOptions) *Client {
 	return c
 }
 
-// clientName matches the names that Redis accepts, without the characters that have a
-// meaning in the names of waiters.
+// clientName matches Redis's names, without the characters that separate waiters' names.
 var clientName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._/-]{0,63}$`)
 
 func (c *Client) identity() string {
@@ -129,8 +125,7 @@ func (c *Client) identity() string {
 	return c.name + "-" + rand.Text()
 }
 
-// options returns o with defaults, or an error for invalid options, or for the name of the
-// lock or of c.
+// options returns o with defaults, or an error for its options, the lock's name or c's.
 func (c *Client) options(o Options, name string) (Options, error) {
 	o, err := o.withDefaults(name)
 	if err == nil {
@@ -201,8 +196,7 @@ func (c *Client) listener() (redis.UniversalClient, error) {
 	return c.blocking, nil
 }
 
-// introduce gives the listening connections the name of c, if it has one. A missing right
-// is ignored: the lock works without it.
+// introduce gives the listening connections the name of c, if it has one and the right.
 func (c *Client) introduce(name *string, connected *func(context.Context, *redis.Conn) error) {
 	if c.name == "" {
 		return
@@ -220,9 +214,8 @@ func (c *Client) introduce(name *string, connected *func(context.Context, *redis
 	}
 }
 
-// quietMaintenance returns a separate configuration for the listening connections. go-redis
-// writes to the original client's configuration while it connects, so it must not even be
-// read here. No notification is lost: a waiter asks again after a cut.
+// quietMaintenance returns a separate configuration for the listening connections: go-redis
+// writes to the original while it connects. No notification is lost: a waiter asks again.
 func quietMaintenance() *maintnotifications.Config {
 	return &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
 }
@@ -234,12 +227,10 @@ const (
 	// manyConnections sets no limit on listening connections.
 	manyConnections = 1 << 16
 
-	// idleOfNode is the number of idle connections kept per node of a cluster: between two
-	// pops each is idle for a moment.
+	// idleOfNode is the idle connections kept per cluster node: each is idle between two pops.
 	idleOfNode = 4
 )
 
-// keep adds a lease to the watchdog, and reports whether any of it is left.
 func (c *Client) keep(l *Lease) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -311,8 +302,7 @@ func (c *Client) tick() {
 	}
 }
 
-// together returns an error if a cluster cannot keep the companion keys of the lock in the
-// slot of its name.
+// together returns an error if the lock's keys cannot be in the cluster slot of its name.
 func (c *Client) together(name string) error {
 	if _, cluster := c.rdb.(*redis.ClusterClient); !cluster || hashTag(companion(name, "")) == hashTag(name) {
 		return nil

@@ -18,11 +18,10 @@ const closeWait = time.Second
 var errStuck = errors.New("redislock: closed, but the client library has not returned from a request: set its ReadTimeout")
 
 // Shutdown gives back everything, as at the end of a process. No new Lock begins, and waiting
-// Locks leave their queues and return ErrClosed. Held leases end, with an Err that wraps ErrLost
-// and ErrClosed, and their locks are released, so the work under them should have ended before.
-// Shutdown closes the client in the end, at the latest when ctx ends, so ctx should have a
-// deadline. The error names the locks that could not be given back, which stay until their
-// leases are over. It wraps the error of ctx if requests were still running.
+// Locks leave their queues and return ErrClosed. Held leases end, with an Err that wraps
+// ErrLost and ErrClosed, and their locks are released: end the work under them before. Then,
+// or when ctx ends, the client closes. The error names the locks that stay until their leases
+// are over, and wraps the error of ctx if requests were still running.
 func (c *Client) Shutdown(ctx context.Context) error {
 	ctx = lock.Given(ctx)
 	c.stop()
@@ -38,11 +37,11 @@ func (c *Client) Shutdown(ctx context.Context) error {
 	return errors.Join(append(errs, c.close())...)
 }
 
-// Close ends every wait for a lock and every lease, and returns when all goroutines of the
-// client have ended. Waiters leave their queues first, within a second. The keys of leases
-// without Unlock stay until the servers expire them: Shutdown releases them. It is safe to
-// call Close twice. The error is the one from closing the blocking connections, or reports
-// a request that does not return, which happens without a read timeout.
+// Close ends every wait and every lease, and returns when all goroutines of the client have
+// ended. Waiters leave their queues first, within a second. Keys without Unlock stay until
+// they expire: Shutdown releases them. It may be called twice. The error is from closing the
+// blocking connections, or reports a request that does not return, as happens without a read
+// timeout.
 func (c *Client) Close() error {
 	c.stop()
 	ctx, cancel := context.WithTimeout(context.Background(), closeWait)
@@ -89,8 +88,7 @@ func (c *Client) close() error {
 	return err
 }
 
-// longest is how long the client library may take to end a request, unless it has no read
-// timeout.
+// longest is how long the client library may take for a request with a read timeout.
 func (c *Client) longest() time.Duration {
 	var read, dial time.Duration
 	switch rdb := c.rdb.(type) {
@@ -145,7 +143,6 @@ func (c *Client) run(f func()) {
 	f()
 }
 
-// admit is task for a Lock: it refuses after Shutdown or Close.
 func (c *Client) admit(f func()) bool { return c.closedErr() == nil && c.task(f) }
 
 func (c *Client) taskEnds() {
@@ -177,7 +174,6 @@ func (c *Client) idle(ctx context.Context) bool {
 	}
 }
 
-// A debt is a lock, or a place in its queue, that is still to be given back.
 type debt struct {
 	name string
 	err  error // of the latest try; guarded by c.mu
@@ -197,7 +193,6 @@ func (c *Client) debts() int {
 	return len(c.owed)
 }
 
-// pay records the latest result for d. A nil err removes d.
 func (c *Client) pay(d *debt, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

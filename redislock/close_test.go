@@ -63,8 +63,7 @@ func TestShutdown(t *testing.T) {
 	work.Wait()
 }
 
-// waitTwice starts two Locks of m that must fail. It returns their errors, and a channel that is
-// closed when one of them has asked.
+// waitTwice starts two failing Locks of m, and returns their errors and that one has asked.
 func waitTwice(t *testing.T, m redislock.Lockable) (failed <-chan error, waits <-chan struct{}) {
 	errs, queued := make(chan error, 2), make(chan struct{})
 	first := sync.OnceFunc(func() { close(queued) })
@@ -158,8 +157,7 @@ func TestCloseStuck(t *testing.T) {
 	}
 }
 
-// TestDataLost: after the server lost its data, the waiter has the lock soon after the holder's
-// Unlock, before the lease would be over.
+// TestDataLost: after the server lost its data, the waiter has the lock after Unlock.
 func TestDataLost(t *testing.T) {
 	t.Parallel()
 	r := startAll(t, deployments[0])[0]

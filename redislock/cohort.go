@@ -10,33 +10,32 @@ import (
 	"locklab/lock"
 )
 
-// A Cohort is two locks, one behind the other. The waiters of a process queue in it, first come,
-// first served, and one place in the queue of a [Mutex] stands for all of them. A release hands
-// the lock to the next waiter of the process without a request, up to a limit in a row. Then the
-// lock goes back to the server and to the next process, and this one queues again.
+// A Cohort is two locks, one behind the other. The waiters of a process queue in it, first
+// come, first served, and one place in the queue of a [Mutex] stands for all of them. A release
+// hands the lock to the next waiter of the process without a request, up to a limit in a row.
+// Then the lock goes back to the server and to the next process, and this one queues again.
 //
 //  1. Acquire: if the process neither has the lock nor waits for it, ask the server. Otherwise
 //     join the process's own queue.
 //  2. Release: hand over to the first waiter of the process if the limit is not reached and
-//     enough of the lease is left. If the server has not confirmed for a grant timeout that the
-//     lock is held, confirm it first, by a renewal. Otherwise release the lock in the server,
-//     and queue there again if there are waiters.
+//     enough of the lease is left. If the server has not confirmed for a grant timeout that
+//     the lock is held, confirm it first, by a renewal. Otherwise release the lock in the
+//     server, and queue there again if there are waiters.
 //
-// A process with enough waiters sends two or three requests for all acquisitions of a row,
-// and one more for each grant timeout of the row. A handover within the process takes some
-// microseconds. The price is order: a waiting process lets each of the others finish its
-// row first, however early its own waiters came.
+// A process with enough waiters sends two or three requests for a row, and one more for each
+// grant timeout. A handover takes some microseconds. The price is order: a waiting process
+// lets each of the others finish its row first, however early its own waiters came.
 //
 // # Fencing
 //
 // The server gives one token T for a row of acquisitions. Acquisition n of the row has the
-// token T<<12 + n, with 0 <= n < 1<<12. So tokens rise within the row, and from one process
-// to the next, because the next T is greater by at least 1.
+// token T<<12 + n, with 0 <= n < 1<<12. So tokens rise within the row, and to the next, whose
+// T is greater.
 //
 // # References
 //
-// Dice, Marathe, Shavit, "Lock Cohorting: A General Technique for Designing NUMA Locks",
-// PPoPP 2012, §2 (there the cohorts are sockets). doi:10.1145/2145816.2145848.
+// Dice, Marathe, Shavit, "Lock Cohorting: A General Technique for Designing NUMA Locks", PPoPP
+// 2012, §2 (there the cohorts are sockets). doi:10.1145/2145816.2145848.
 
 // CohortOptions configures a Cohort. The zero value is usable.
 type CohortOptions struct {
@@ -57,14 +56,13 @@ const (
 	handoverBits = 12 // of a token; the server gives the other 52: microseconds until the year 2112
 )
 
-// A Cohort is a lock between all clients that use the same name on the same server, and
-// within each client between all users of the same Cohort: make it once and keep it. It can
-// be locked again after any error. It is not reentrant.
+// A Cohort is a lock between all clients that use the same name on the same server, and within
+// each client between all users of the same Cohort: make it once and keep it. It is not
+// reentrant, and can be locked again after any error.
 //
-// It pays off if many goroutines of a process want the same lock at the same time, and the
-// order between processes does not matter. A [Mutex] keeps that order, and sends two
-// requests for each acquisition in such a process. Other processes may use the same key
-// with [Client.Mutex], but then they must not compare its tokens with tokens of a Cohort.
+// It pays off if many goroutines of a process want the same lock, and the order between
+// processes does not matter. A [Mutex] may share its key, but their tokens must not be
+// compared.
 type Cohort struct {
 	c      *Client
 	server *Mutex
@@ -74,7 +72,6 @@ type Cohort struct {
 	turns lock.Turns[acquisition]
 }
 
-// An acquisition is the result for a waiter: the nth use of a server lease, from 0, or an error.
 type acquisition struct {
 	lease *Lease
 	n     int
@@ -95,8 +92,7 @@ func (c *Client) Cohort(name string, o CohortOptions) *Cohort {
 func (m *Cohort) Name() string { return m.server.name }
 
 // Lock waits for the lock until ctx ends, within the process in order of arrival. If the
-// server is unreachable or refuses temporarily for Options.Outage, all waiters of this
-// process get the last error.
+// server fails for Options.Outage, all waiters of this process get the last error.
 func (m *Cohort) Lock(ctx context.Context) (*Lease, error) {
 	if m.err != nil {
 		return nil, m.err
@@ -139,7 +135,6 @@ func (m *Cohort) wait(ctx context.Context) (*Lease, error) {
 	}
 }
 
-// receive waits for the acquisition of w, or withdraws w and returns false.
 func (m *Cohort) receive(ctx context.Context, w *lock.Waiter[acquisition]) (t acquisition, served bool) {
 	select {
 	case t := <-w.Got:
@@ -150,14 +145,12 @@ func (m *Cohort) receive(ctx context.Context, w *lock.Waiter[acquisition]) (t ac
 	return m.turns.Leave(w) // it may have been served meanwhile
 }
 
-// retake makes w the first waiter again, after its acquisition had ended before it began.
 func (m *Cohort) retake(w *lock.Waiter[acquisition], l *Lease) {
 	m.turns.Rejoin(w, m.ask)
 	_ = l.discard(context.Background()) // it is over anyway
 }
 
-// TryLock takes the lock if it is free and has no waiters, here or elsewhere. Otherwise the
-// error wraps ErrNotAcquired.
+// TryLock takes the lock if it is free without waiters; else the error wraps ErrNotAcquired.
 func (m *Cohort) TryLock(ctx context.Context) (*Lease, error) {
 	if m.err != nil {
 		return nil, m.err
@@ -178,8 +171,7 @@ func (m *Cohort) try(ctx context.Context) (*Lease, error) {
 	return m.server.o.limited(m.begin(acquisition{lease: l}))
 }
 
-// ask starts a request to the server for the current waiters. It fails if the client is
-// closed, as Lock notices.
+// ask starts a request to the server for the current waiters, unless the client is closed.
 func (m *Cohort) ask() bool {
 	return m.c.admit(func() {
 		ctx, cancel := context.WithCancel(m.c.open)
@@ -204,8 +196,7 @@ func (m *Cohort) ask() bool {
 	})
 }
 
-// pass hands the lock on after acquisition t, within the process or to the server, and
-// returns the error of the server's release.
+// pass hands the lock on after acquisition t, and returns the error of the server's release.
 func (m *Cohort) pass(t acquisition) error {
 	next := acquisition{lease: t.lease, n: t.n + 1}
 	if m.turns.Len() > 0 && m.may(next) && m.turns.Serve(func() (acquisition, bool) { return next, true }) {
@@ -219,9 +210,8 @@ func (m *Cohort) pass(t acquisition) error {
 	return err
 }
 
-// may reports whether acquisition t may begin. A handover asks the server first if it has
-// not confirmed the lock for a grant timeout: the lock may have been unlocked by force. A
-// lease without renewal goes back to the server instead.
+// may reports whether acquisition t may begin. It asks the server, which may have been forced
+// to unlock, once per grant timeout. A lease without renewal goes back to the server instead.
 func (m *Cohort) may(t acquisition) bool {
 	l := t.lease
 	if l == nil || t.n >= m.inARow || l.Err() != nil || m.c.closedErr() != nil {
@@ -236,8 +226,7 @@ func (m *Cohort) may(t acquisition) bool {
 	return l.fresh(m.server.o.HandoffTimeout) && l.Err() == nil && m.lasts(l)
 }
 
-// lasts reports whether enough of l is left for another acquisition: half a grant timeout,
-// or half the lease if it is not renewed.
+// lasts reports whether half a grant timeout is left of l, or half of an unrenewed lease.
 func (m *Cohort) lasts(l *Lease) bool {
 	least := m.server.o.HandoffTimeout
 	if l.fixed {
@@ -246,8 +235,7 @@ func (m *Cohort) lasts(l *Lease) bool {
 	return m.c.clock.Until(l.until()) > least/2
 }
 
-// begin returns the lease of an acquisition. If the server's lease ends, the acquisition is
-// over too, even if its holder never calls Unlock.
+// begin returns the lease of an acquisition, which is over at the end of the server's lease.
 func (m *Cohort) begin(t acquisition) (*Lease, error) {
 	if t.err != nil {
 		return nil, t.err

@@ -95,8 +95,7 @@ func cohortRequests(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// cohortProcesses: no process exceeds its row while another waits, and tokens rise across
-// processes.
+// cohortProcesses: no process exceeds its row, and tokens rise across processes.
 func cohortProcesses(t *testing.T, at harness.Endpoint) {
 	const inARow = 4
 	key := newKey()
@@ -239,8 +238,7 @@ func cohortOptions(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// cohortForced: after a ForceUnlock no acquisition begins later than a grant timeout, concurrent
-// with the next holder.
+// cohortForced: after a ForceUnlock no acquisition begins later than a grant timeout.
 func cohortForced(t *testing.T, at harness.Endpoint) {
 	const grant = 300 * time.Millisecond
 	key := newKey()

@@ -41,9 +41,8 @@ func (m *Mutex) Holders(ctx context.Context) ([]Contender, error) {
 	return all, nil
 }
 
-// Waiters returns the waiters in the order in which they will be served. A waiter whose
-// process has died is included until its turn would come. Waiters that queue within a
-// process, as in a [Cohort], are not included. It takes one request.
+// Waiters returns the waiters in the order of service, in one request. It includes a dead
+// waiter until its turn would come, and no waiters within a process, as in a [Cohort].
 func (m *Mutex) Waiters(ctx context.Context) ([]Contender, error) {
 	if m.err != nil {
 		return nil, m.err
@@ -83,14 +82,12 @@ func (m *Cohort) Holders(ctx context.Context) ([]Contender, error) {
 // Waiters returns the processes that wait for the lock, see [Mutex.Waiters].
 func (m *Cohort) Waiters(ctx context.Context) ([]Contender, error) { return m.server.Waiters(ctx) }
 
-// Holders returns the current holders of any of the locks, ordered by lock name, see
-// [Mutex.Holders]. It takes one request per lock.
+// Holders returns the holders of any of the locks, by name, with one request per lock.
 func (m *Multi) Holders(ctx context.Context) ([]Contender, error) {
 	return m.contenders(ctx, (*Mutex).Holders)
 }
 
-// Waiters returns the waiters for any of the locks, ordered by lock name, see
-// [Mutex.Waiters]. It takes one request per lock.
+// Waiters returns the waiters for any of the locks, by name, with one request per lock.
 func (m *Multi) Waiters(ctx context.Context) ([]Contender, error) {
 	return m.contenders(ctx, (*Mutex).Waiters)
 }
@@ -109,8 +106,7 @@ func (m *Multi) contenders(ctx context.Context, list func(*Mutex, context.Contex
 	return all, nil
 }
 
-// Holders returns the current holder: one client at most. The server does not record the
-// time or the waiters. It takes one request.
+// Holders returns the one holder, if any, by one request. Its time and waiters are unknown.
 func (k *keyLock) Holders(ctx context.Context) ([]Contender, error) {
 	if k.err != nil {
 		return nil, k.err
@@ -118,8 +114,7 @@ func (k *keyLock) Holders(ctx context.Context) ([]Contender, error) {
 	return holderByKey(ctx, k.c, k.name)
 }
 
-// Holders returns the current holder: one owner at most, by its random name in the server.
-// The server does not record the time or the waiters. It takes one request.
+// Holders returns the one owner, if any, by one request. Its time and waiters are unknown.
 func (m *Reentrant) Holders(ctx context.Context) ([]Contender, error) {
 	if m.err != nil {
 		return nil, m.err
@@ -135,9 +130,8 @@ func (m *Reentrant) Holders(ctx context.Context) ([]Contender, error) {
 	return all, nil
 }
 
-// Holders returns the client that holds the lock on a majority of the servers, if any. The
-// servers do not record the time or the waiters. It takes one request to each server, and
-// fails if a majority does not answer.
+// Holders returns the client that holds the lock on a majority of the servers, if any, without
+// its time. It takes one request to each server, and fails without a majority.
 func (m *Redlock) Holders(ctx context.Context) ([]Contender, error) {
 	if m.err != nil {
 		return nil, m.err
@@ -213,8 +207,7 @@ func clientOf(owner string) string {
 	return owner
 }
 
-// identified matches a name that begins with an identity of a client: a mailbox, or a name
-// derived from one.
+// identified matches a name that begins with a client's mailbox or a name derived from it.
 var identified = regexp.MustCompile(`^(?:([A-Za-z0-9][A-Za-z0-9._/-]*)-)?[A-Z2-7]{26}(?::\d+)*$`)
 
 func listFailed(what, name string, err error) error {

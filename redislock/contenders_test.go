@@ -22,8 +22,7 @@ type waitersOf interface {
 	Waiters(context.Context) ([]redislock.Contender, error)
 }
 
-// TestContenders: every kind lists its holder, and kinds with a queue their waiters, by name,
-// time and token.
+// TestContenders: every kind lists its holder, and waiters by name, time and token.
 func TestContenders(t *testing.T) {
 	t.Parallel()
 	at := locktest.Endpoint(t, harness.KindRedis)
@@ -69,8 +68,7 @@ func TestContenders(t *testing.T) {
 	}
 }
 
-// requireContenders compares the result of list with want, and Since with began for contenders
-// that have a token or wait.
+// requireContenders compares the result of list with want, and Since with began if it is set.
 func requireContenders(t *testing.T, began time.Time, list func(context.Context) ([]redislock.Contender, error), want ...redislock.Contender) {
 	t.Helper()
 	got, err := list(t.Context())
@@ -91,8 +89,7 @@ func requireContenders(t *testing.T, began time.Time, list func(context.Context)
 	}
 }
 
-// TestContendersShared: readers and permits are listed in order, without expired ones; another
-// program's key is listed by its value.
+// TestContendersShared: readers and permits are listed in order, without expired ones.
 func TestContendersShared(t *testing.T) {
 	t.Parallel()
 	at := locktest.Endpoint(t, harness.KindRedis)

@@ -14,8 +14,7 @@ import (
 	"locklab/redislock"
 )
 
-// TestNilContext: a nil context is one that does not end, in every method of every kind and with
-// all settings of the client library.
+// TestNilContext: a nil context is one that does not end, in every method of every kind.
 func TestNilContext(t *testing.T) {
 	at := locktest.Endpoint(t, harness.KindRedis)
 	leaktest.All(t)

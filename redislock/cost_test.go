@@ -16,8 +16,7 @@ import (
 
 type connect func(context.Context, harness.Endpoint, string) (harness.Remote, error)
 
-// TestCost counts requests and messages per acquisition, uncontended and with eight workers that
-// hold the lock for 1 ms: Redisson's locks then and now, a channel against polling.
+// TestCost counts requests and messages per acquisition, uncontended and with eight workers.
 func TestCost(t *testing.T) {
 	t.Parallel()
 	at := locktest.Endpoint(t, harness.KindRedis)
@@ -131,7 +130,6 @@ func crew(t *testing.T, ctx context.Context, at harness.Endpoint, with connect, 
 	return clients, sessions
 }
 
-// A poller is a client whose workers poll at a fixed interval.
 type poller struct {
 	t     *testing.T
 	c     *link

@@ -126,8 +126,7 @@ type lockKind struct {
 	fenced bool
 }
 
-// lockKinds is in the order of Suite, without Redlock, which needs several servers and has
-// separate tests.
+// lockKinds is in the order of Suite, without Redlock, which has separate tests.
 var lockKinds = []lockKind{
 	{"queue", func(c *redislock.Client, name string, o redislock.Options) tryLocker { return c.Mutex(name, o) }, true},
 	{"reentrant", func(c *redislock.Client, name string, o redislock.Options) tryLocker {
@@ -151,8 +150,7 @@ var lockKinds = []lockKind{
 
 const aclUserName, aclPassword = "locks", "hunter2hunter2"
 
-// documentedACL returns the words of the ACL SETUSER command in the package comment, after the
-// user's name.
+// documentedACL returns the words of ACL SETUSER in the package comment, after the user.
 func documentedACL(t *testing.T) []string {
 	t.Helper()
 	text, err := os.ReadFile("doc.go")

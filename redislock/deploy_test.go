@@ -52,8 +52,7 @@ func TestDeployments(t *testing.T) {
 	})
 }
 
-// alternate: two clients contend for a lock, one hands it over to the other, and nothing is
-// left.
+// alternate: of two clients one hands a lock over to the other, and nothing is left.
 func alternate(t *testing.T, r running, k lockKind) {
 	admin := r.admin(t)
 	for _, name := range []string{newName(), newName() + ":{tag}:x"} {
@@ -118,8 +117,7 @@ func keysOf(t *testing.T, rdb redis.UniversalClient, name string) []string {
 	return keys
 }
 
-// wantOneSlot checks that a cluster keeps all keys of each lock in the slot of its name. A Multi
-// has three locks.
+// wantOneSlot: a cluster keeps all keys of each lock in the slot of its name.
 func wantOneSlot(t *testing.T, rdb redis.UniversalClient, name string) {
 	t.Helper()
 	if _, ok := rdb.(*redis.ClusterClient); !ok {
@@ -154,8 +152,7 @@ func wantFree(t *testing.T, rdb redis.UniversalClient, name string) {
 	}
 }
 
-// leftOf returns the remaining keys of the lock, without the ones that remain by design and
-// expire.
+// leftOf returns the remaining keys of the lock that do not expire by design.
 func leftOf(t *testing.T, rdb redis.UniversalClient, name string) []string {
 	t.Helper()
 	return slices.DeleteFunc(keysOf(t, rdb, name), func(key string) bool {
@@ -253,8 +250,7 @@ func clusterNames(t *testing.T, all []running) {
 	}
 }
 
-// slotMigrates: the slot of a held lock moves to another node. Its lease is renewed at every
-// stage, its release works at the last, and the waiter gets it.
+// slotMigrates: a held lock whose slot moves is renewed, released, and granted to the waiter.
 func slotMigrates(t *testing.T, all []running) {
 	r, one := named(all, "cluster"), new(slots)
 	for _, k := range lockKinds {

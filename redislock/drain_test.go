@@ -18,7 +18,6 @@ import (
 	"locklab/redislock"
 )
 
-// A drainRun is a lock whose workers lock, give up, and lose their connections.
 type drainRun struct {
 	kind   lockKind
 	name   string
@@ -134,8 +133,7 @@ func drained(t *testing.T, rdb redis.UniversalClient, name string, most time.Dur
 	}
 }
 
-// TestDrainRejects: the check fails for a lock whose release forgets the waiters (a lost
-// wake-up).
+// TestDrainRejects: the check fails for a lock whose release forgets the waiters.
 func TestDrainRejects(t *testing.T) {
 	r := startAll(t, deployments[0])[0]
 	admin := r.connect(t)

@@ -40,8 +40,7 @@ func ExampleOptions() {
 	fmt.Println("unlocked:", lease.Unlock(ctx) == nil)
 }
 
-// A job that one of all processes does every hour: the first keeps the lock for most of the
-// hour, because clocks differ.
+// A job that one process does every hour keeps the lock for most of it: clocks differ.
 func ExampleOptions_disableRenewal() {
 	client := redis.NewClient(&redis.Options{Addr: address, ContextTimeoutEnabled: true})
 	defer client.Close()
@@ -183,8 +182,7 @@ func ExampleSemaphore() {
 	locks := redislock.NewClient(client, redislock.ClientOptions{})
 	defer locks.Close()
 
-	// At most two reports at once, in all processes together. A crashed process's permit is free
-	// again when its lease is over.
+	// At most two reports at once. A crashed process's permit is free when its lease is over.
 	s := locks.Semaphore("locklab:{example}", 2, redislock.Options{})
 	err := redislock.Do(context.Background(), s, func(ctx context.Context, permit *redislock.Lease) error {
 		fmt.Println("one of two")
@@ -201,8 +199,7 @@ func ExampleMulti() {
 	locks := redislock.NewClient(client, redislock.ClientOptions{})
 	defer locks.Close()
 
-	// A transfer locks both accounts, always in the order of their names, so transfers in both
-	// directions do not deadlock.
+	// A transfer locks both accounts in the order of their names, so there is no deadlock.
 	from, to := "locklab:{example-7}", "locklab:{example-3}"
 	m := locks.Multi([]string{from, to}, redislock.Options{})
 	err := redislock.Do(context.Background(), m, func(ctx context.Context, l *redislock.Lease) error {
@@ -220,8 +217,7 @@ func ExampleElect() {
 	locks := redislock.NewClient(client, redislock.ClientOptions{})
 	defer locks.Close()
 
-	// Every process of the service does this; one of them leads. MaxHold replaces a leader that
-	// is stuck.
+	// Every process does this; one of them leads. MaxHold replaces a leader that is stuck.
 	ctx, stop := context.WithCancel(context.Background())
 	m := locks.Mutex("locklab:{example}", redislock.Options{MaxHold: time.Hour})
 	err := redislock.Elect(ctx, m, func(ctx context.Context, l *redislock.Lease) error {
@@ -239,8 +235,7 @@ func ExampleCohort() {
 	locks := redislock.NewClient(client, redislock.ClientOptions{})
 	defer locks.Close()
 
-	// For many goroutines of one process: up to 17 have the lock in a row before it goes to
-	// another process.
+	// For many goroutines of a process: up to 17 have the lock in a row before another process.
 	m := locks.Cohort("locklab:{example}", redislock.CohortOptions{Handovers: 16})
 	err := redislock.Do(context.Background(), m, func(context.Context, *redislock.Lease) error {
 		fmt.Println("alone")

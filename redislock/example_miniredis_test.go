@@ -35,11 +35,10 @@ func (r *reindexer) run(ctx context.Context) error {
 	return nil
 }
 
-// Tests of a service need no server: every kind of lock works with miniredis in the process.
-// Such a test covers the code's behaviour with and without the lock. It does not cover lost
-// locks: the time of miniredis stands still, so leases end only by FastForward. It has no
-// pauses, no failover and no lost replies, and runs scripts in another Lua than Redis. For these
-// use a real server behind a proxy.
+// Tests of a service need no server: every kind of lock works with miniredis. Such a test does
+// not cover lost locks: the time of miniredis stands still, so leases end only by FastForward,
+// and it has no pauses, no failover, no lost replies, and another Lua. For these use a real
+// server behind a proxy.
 func Example_miniredis() {
 	server, err := miniredis.Run()
 	if err != nil {

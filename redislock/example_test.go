@@ -50,8 +50,7 @@ func ExampleMutex_TryLock() {
 	fmt.Println("why it ended:", lease.Err())
 }
 
-// printed returns the little that f writes to the standard output. No other test may run
-// concurrently.
+// printed returns the short output of f. No other test may run concurrently.
 func printed(t *testing.T, f func()) string {
 	t.Helper()
 	r, w, err := os.Pipe()

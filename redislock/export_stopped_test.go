@@ -6,8 +6,7 @@ import (
 	"time"
 )
 
-// overLease returns an expired lease of 20 ms that nothing has ended, as if the whole process
-// had been stopped.
+// overLease returns an expired lease of 20 ms that nothing has ended.
 func overLease(t *testing.T, c *Client, name string) *Lease {
 	l, err := c.Mutex(name, Options{TTL: 20 * time.Millisecond}).acquire(t.Context(), true)
 	if err != nil {
@@ -18,8 +17,7 @@ func overLease(t *testing.T, c *Client, name string) *Lease {
 	return l
 }
 
-// Stopped stops a process for longer than its lease between the grant and the return of Lock, in
-// each possible place, and requires a new lease.
+// Stopped stops a process for longer than its lease before Lock returns, in each place.
 var Stopped = map[string]func(t *testing.T, c *Client){
 	"Lock":   stoppedLock,
 	"Multi":  stoppedMulti,

@@ -54,15 +54,13 @@ func runners(scripts ...*script) map[string]Runner {
 	return all
 }
 
-// ReadNotification returns the waiter of a notification, the granted token, and the length of
-// the grant.
+// ReadNotification returns a notification's waiter, token, and length of the grant.
 func ReadNotification(text string) (to string, token uint64, span time.Duration, ok bool) {
 	to, l, err := parseNotification(text)
 	return to, l.token, l.span, err == nil
 }
 
-// Watch returns a dialer with health checks at that interval. server is the client library's
-// name for the server.
+// Watch returns a dialer with health checks at that interval for the server of that name.
 func Watch(c *Client, server string, interval, timeout time.Duration, dial func(context.Context, string, string) (net.Conn, error)) func(context.Context, string, string) (net.Conn, error) {
 	return (&healthCheck{dial: dial, sentinel: server == byFailover, interval: interval, timeout: timeout}).dialer(c)
 }
@@ -92,8 +90,7 @@ func Listening(c *Client) (n int) {
 	return n
 }
 
-// HeardServerAt returns when the client last learned the server's clock, for a lock with a
-// waiter.
+// HeardServerAt returns when the client last learned the server's clock.
 func HeardServerAt(m *Mutex) time.Time {
 	m.c.mail.Lock()
 	defer m.c.mail.Unlock()
@@ -113,8 +110,7 @@ func HoldMailboxes(c *Client) (release func()) {
 	return c.mail.Unlock
 }
 
-// Repeat repeats the request that acquired l, a lease of a shared lock, and returns its token, 0
-// if l does not hold the lock.
+// Repeat repeats the request that acquired l, a shared lock's, and returns its token or 0.
 func Repeat(ctx context.Context, l *Lease) (token int64, err error) {
 	again := call{sharing.acquire, l.c.shared(l.name, Options{}, 1).keys, []any{l.renewal.args[0], 1000, 500, 0}}
 	reply, err := again.run(ctx, l.c.rdb).Int64Slice()

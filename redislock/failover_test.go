@@ -20,7 +20,6 @@ import (
 
 var failovers = flag.Int("failovers", 1, "trials of each row of TestFailover, in which Sentinel promotes a replica")
 
-// A fall is one failover and its effect on the locks.
 type fall struct {
 	running
 	t               *testing.T
@@ -86,8 +85,7 @@ func (f *fall) after(m redislock.Lockable) *redislock.Lease {
 
 const retry = 10 * time.Millisecond
 
-// TestFailover runs each row several times on separate servers, and reports how often its claim
-// held. The claims are in the package comment.
+// TestFailover reports how often each claim of the package comment held.
 func TestFailover(t *testing.T) {
 	rows := []struct {
 		name, claim string
@@ -140,8 +138,7 @@ func double(f *fall, lock func(c *redislock.Client) redislock.Lockable) (old, ne
 	return old, f.after(lock(b))
 }
 
-// ends checks that the lease of the old holder ends before its deadline, and the next one does
-// not.
+// ends checks that the lease of the old holder ends before its deadline, the next one not.
 func ends(f *fall, old, next *redislock.Lease) {
 	f.t.Helper()
 	until, _ := old.Deadline()
@@ -236,8 +233,7 @@ func nothingLost(f *fall) bool {
 	return good
 }
 
-// primaryHangs: connections to it stay open with listeners. Every waiter has the lock long
-// before the lease of the holder would be over.
+// primaryHangs: every waiter has the lock long before the holder's lease would be over.
 func primaryHangs(f *fall) bool {
 	const lease = 2 * patience
 	type trio struct {

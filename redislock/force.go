@@ -8,12 +8,11 @@ import (
 )
 
 // ForceUnlock takes the lock away from its holder and gives it to the first waiter. It reports
-// whether that changed anything. It is for manual repair, if the holder is known to be dead and
-// its lease is long. CLIENT LIST and the key of the lock show which client that is, see
-// [ClientOptions]. A live holder learns of it only from its next renewal or Unlock. Until then
-// it may run concurrently with the next holder, whose token is greater. ForceUnlock sends one
-// request, which is not repeated. Without an answer it returns an error, and the lease ends at
-// its deadline.
+// whether that changed anything. It is for manual repair, if the holder is known to be dead
+// and its lease is long. CLIENT LIST and the key show which client that is, see
+// [ClientOptions]. A live holder notices only at its next renewal or Unlock; until then it may
+// run concurrently with the next holder, whose token is greater. ForceUnlock sends one
+// request. Without an answer it returns an error.
 func (m *Mutex) ForceUnlock(ctx context.Context) (freed bool, err error) {
 	if m.err != nil {
 		return false, m.err
@@ -35,15 +34,14 @@ func (s *Semaphore) ForceUnlock(ctx context.Context) (freed bool, err error) {
 	return s.queue.ForceUnlock(ctx)
 }
 
-// ForceUnlock takes the lock away from the process that has it, see [Mutex.ForceUnlock], and
-// ends its row of acquisitions. That process may begin another acquisition, concurrent with the
-// next holder, within the grant timeout ([Options].HandoffTimeout), and none later.
+// ForceUnlock takes the lock away from its process, see [Mutex.ForceUnlock], and ends its row.
+// That process may begin another acquisition, concurrent with the next holder, within the
+// grant timeout ([Options].HandoffTimeout).
 func (m *Cohort) ForceUnlock(ctx context.Context) (freed bool, err error) {
 	return m.server.ForceUnlock(ctx)
 }
 
-// ForceUnlock deletes the key of the lock, see [Mutex.ForceUnlock]. The waiters notice at
-// their next poll.
+// ForceUnlock deletes the key, see [Mutex.ForceUnlock]. Waiters notice at their next poll.
 func (m *PollMutex) ForceUnlock(ctx context.Context) (freed bool, err error) {
 	if m.err != nil {
 		return false, m.err
@@ -58,8 +56,7 @@ func (m *PubSubMutex) ForceUnlock(ctx context.Context) (freed bool, err error) {
 	return m.c.forceUnlock(ctx, m.name, m.err, m.sub.channel)
 }
 
-// ForceUnlock deletes the key of the lock and wakes one waiter of each process, see
-// [Mutex.ForceUnlock].
+// ForceUnlock deletes the key and wakes a waiter per process, see [Mutex.ForceUnlock].
 func (m *Reentrant) ForceUnlock(ctx context.Context) (freed bool, err error) {
 	return m.c.forceUnlock(ctx, m.name, m.err, m.sub.channel)
 }

@@ -11,19 +11,17 @@ import (
 )
 
 // BenchmarkHandover measures the time from the call of Unlock in one process to the return of
-// Lock in another. It compares that with the cost of the server and the client library without a
-// lock:
+// Lock in another. It compares that with the server and the client library without a lock:
 //
-//   - push: RPUSH to a list on which the other blocks, from the call to the return of the BLPOP.
-//     No handover can be faster.
+//   - push: RPUSH to a list on which the other blocks, from the call to the return of the
+//     BLPOP. No handover can be faster.
 //   - ping: PING, from the call to its return, by the client that has just pushed.
-//   - floor: ping + push, the minimum for a lock that asks before it hands over. Redis does both
-//     in one script.
+//   - floor: ping + push, the minimum for a lock that asks before it hands over. Redis does
+//     both in one script.
 //
 // The three alternate, and so do the directions. x-push is the median handover divided by the
 // median push, x-floor by the median floor. x-q25 and x-q75 are the quartiles of the ratio of
-// handover and push in one turn. Clients and server run where the system schedules them: on a
-// small machine they may share a CPU, which affects the ratios little.
+// handover and push in one turn.
 func BenchmarkHandover(b *testing.B) {
 	at := locktest.Endpoint(b, harness.KindRedis)
 	c, s := newBenchPeer(b, at), newBenchPeer(b, at)

@@ -10,18 +10,17 @@ import (
 	"time"
 )
 
-// A healthCheck watches the connections on which a client listens. Silence is normal there. So a
-// server that hangs, or was replaced while it hung, would show only at the end of the blocking
-// pop, and a subscription would wait forever. Therefore, when a connection has been silent for a
-// while, the check dials again, sends PING without a name or a password, and accepts any answer.
-// If there is none, or Sentinel names another server by now, it closes the silent connections,
-// and their waiters ask again. Without Sentinel a different address proves nothing, because a
-// name may stand for several. If no server can replace another, there is no health check.
+// A healthCheck watches the connections on which a client listens. Silence is normal there, so
+// a server that hangs, or was replaced meanwhile, would show only at the end of the blocking
+// pop, for a subscription never. When a connection has been silent for a while, the check
+// dials again, sends PING without a name or a password, and accepts any answer. If there is
+// none, or Sentinel names another server by now, it closes the silent connections, and their
+// waiters ask again. Without Sentinel a different address proves nothing, because a name may
+// stand for several. If no server can replace another, there is no health check.
 //
-// An acquisition costs nothing extra, and a wait costs one short connection now and then:
-// long waits are mostly of many standbys for a leader. Shorter pops would also serve a
-// mailbox, but cost more requests, and the library adds ten seconds to each. A PING on the
-// connection would serve a subscription, but needs one more right.
+// An acquisition costs nothing extra, and a wait one short connection now and then. Shorter
+// pops would also serve a mailbox, but cost more requests, and the library adds ten seconds to
+// each. A PING on the connection would serve a subscription, but needs one more right.
 type healthCheck struct {
 	dial     dialFunc
 	sentinel bool // dial finds the server by Sentinel
@@ -48,8 +47,7 @@ const (
 // byFailover is the client library's placeholder for the address that Sentinel names.
 const byFailover = "FailoverClient"
 
-// watch returns a dialer whose connections are checked until c closes. server is the
-// address in the options of the client library.
+// watch returns a dialer of checked connections to server, until c closes.
 func (c *Client) watch(dial dialFunc, server string) dialFunc {
 	return (&healthCheck{dial: dial, sentinel: server == byFailover, interval: healthCheckInterval, timeout: healthCheckTimeout}).dialer(c)
 }
@@ -123,8 +121,7 @@ func (h *healthCheck) answers(ctx context.Context, w *watched) bool {
 	return err == nil
 }
 
-// settle closes all connections that are silent like w, unless the server is well: then it
-// waits for the next silence.
+// settle closes all connections that are silent like w, unless the server is well.
 func (h *healthCheck) settle(w *watched, well bool) {
 	now := time.Now().UnixNano()
 	var dead []*watched
@@ -145,7 +142,6 @@ func (h *healthCheck) settle(w *watched, well bool) {
 	}
 }
 
-// A watched connection records since when it has been silent.
 type watched struct {
 	net.Conn
 	h             *healthCheck
@@ -166,7 +162,6 @@ func peer(conn net.Conn) string {
 	return ""
 }
 
-// A watchedSocket also exposes its socket to the client library.
 type watchedSocket struct {
 	*watched
 	syscall.Conn

@@ -8,8 +8,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// TestWatched: only connections whose server may be replaced are checked: elsewhere a long wait
-// costs no request.
+// TestWatched: only connections whose server may be replaced are checked.
 func TestWatched(t *testing.T) {
 	dial := func(context.Context, string, string) (net.Conn, error) {
 		conn, _ := net.Pipe() // neither end writes

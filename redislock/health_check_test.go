@@ -16,8 +16,7 @@ import (
 	"locklab/redislock"
 )
 
-// TestHealthCheck: silent connections are closed if the server hangs or Sentinel names another
-// one, and not otherwise.
+// TestHealthCheck: silent connections close only if the server hangs or is replaced.
 func TestHealthCheck(t *testing.T) {
 	t.Parallel()
 	rs := startAll(t, deployments[0], deployments[0])

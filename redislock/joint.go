@@ -8,7 +8,6 @@ import (
 	"time"
 )
 
-// A joint combines leases into one, which is held while at least need parts are held.
 type joint struct {
 	need int
 	all  *Lease
@@ -52,8 +51,7 @@ func (j *joint) spread() bool {
 	return slices.ContainsFunc(j.members(), func(l *Lease) bool { return l.c != j.all.c })
 }
 
-// begin returns the lease of the parts, at least need of them. If they have been lost
-// already, the lease reports that.
+// begin returns the lease of the parts, at least need of them, or already lost.
 func (j *joint) begin() *Lease {
 	for _, l := range j.members() {
 		context.AfterFunc(l.alive, j.check)
@@ -65,8 +63,7 @@ func (j *joint) begin() *Lease {
 	return j.all
 }
 
-// renewed notifies the trace when renewals of parts extend the whole: once for all parts
-// that are renewed at about the same time.
+// renewed notifies the trace when parts extend the whole: once for simultaneous renewals.
 func (j *joint) renewed(l *Lease) {
 	j.all.c.mu.Lock()
 	t := j.all.trace
@@ -109,8 +106,7 @@ func (j *joint) members() []*Lease {
 	return slices.Clone(j.parts)
 }
 
-// dissolve returns the parts for the last time: none are added later, and their end does
-// not affect the lease.
+// dissolve returns the parts for the last time: their end no longer affects the lease.
 func (j *joint) dissolve() []*Lease {
 	j.mu.Lock()
 	defer j.mu.Unlock()

@@ -8,8 +8,7 @@ import (
 	"locklab/lock"
 )
 
-// A keyLock is a lock that is one key with a time to live. The lock is free if the key is
-// absent, else held by the owner of the nonce in it. It records no waiters.
+// A keyLock is one key with a time to live, with the owner's nonce. It records no waiters.
 type keyLock struct {
 	c    *Client
 	name string
@@ -50,11 +49,10 @@ func newKeyLock(c *Client, name string, o Options) *keyLock {
 // Name returns the key of the lock.
 func (k *keyLock) Name() string { return k.name }
 
-// Lock waits for the lock until ctx ends. While the server is unreachable or refuses
-// temporarily, it repeats its request, see [Mutex.Lock].
+// Lock waits for the lock until ctx ends.
 //
-// It takes one request for each attempt, and one more if the server does not have the
-// script yet.
+// It takes one request for each attempt, and one more if the server does not have the script
+// yet.
 func (k *keyLock) Lock(ctx context.Context) (*Lease, error) { return k.lock(ctx, false) }
 
 // TryLock takes the lock if it is free. Otherwise the error wraps ErrNotAcquired.
@@ -67,8 +65,7 @@ func (k *keyLock) lock(ctx context.Context, try bool) (*Lease, error) {
 	return k.o.limited(k.c.await(ctx, k.name, k.o.bound(try), func(ctx context.Context) (*Lease, error) { return k.acquire(ctx, try) }))
 }
 
-// acquire asks for the lock until it has it, ctx ends, or the server fails. It leaves a key
-// behind only if it returns a lease.
+// acquire asks for the lock until ctx ends or the server fails. Only a lease leaves a key.
 func (k *keyLock) acquire(ctx context.Context, try bool) (*Lease, error) {
 	nonce, failed := k.c.identity(), new(outage)
 	undo := k.c.aside(failed, func(ctx context.Context) error { return k.withdraw(ctx, nonce) })
@@ -115,8 +112,7 @@ func (k *keyLock) acquire(ctx context.Context, try bool) (*Lease, error) {
 	}
 }
 
-// attempt sends one request for the lock. It returns a lease, or the time until another
-// client's lease ends, 0 if unknown.
+// attempt sends one request. It returns a lease, or the rest of another's, 0 if unknown.
 func (k *keyLock) attempt(ctx context.Context, nonce string) (l *Lease, left time.Duration, err error) {
 	lease := k.o.TTL.Milliseconds()
 	sent := k.c.clock.Now()
@@ -135,8 +131,7 @@ func (k *keyLock) attempt(ctx context.Context, nonce string) (l *Lease, left tim
 
 func (k *keyLock) call(s *script, args ...any) call { return call{s, []string{k.name}, args} }
 
-// withdraw deletes the key if it has the nonce, whose waiter has left. If the server does
-// not answer, it continues in the background for as long as the key may exist.
+// withdraw deletes the key if it has the nonce, in the background if there is no answer.
 func (k *keyLock) withdraw(ctx context.Context, nonce string) error {
 	again := func(ctx context.Context) error { _, err := k.free(ctx, nonce, byScript); return err }
 	err := again(ctx)
@@ -146,8 +141,7 @@ func (k *keyLock) withdraw(ctx context.Context, nonce string) error {
 	return err
 }
 
-// release runs a script that deletes the key if it has the nonce, and reports whether the
-// key was there until now.
+// release deletes the key if it has the nonce, by a script, and reports whether it had.
 func (k *keyLock) release(ctx context.Context, s *script, nonce string, args ...any) (held bool, err error) {
 	err = k.c.persist(ctx, func(ctx context.Context, again bool) error {
 		n, err := k.call(s, append([]any{nonce}, args...)...).run(ctx, k.c.rdb).Int()

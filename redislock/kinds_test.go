@@ -41,8 +41,7 @@ func TestKinds(t *testing.T) {
 	}
 }
 
-// before is a client that calls do once, before it sends the first command with one of these
-// names.
+// before calls do once, before it sends the first command with one of these names.
 type before struct {
 	names []string
 	do    func()
@@ -89,7 +88,6 @@ func take(t *testing.T, got <-chan *redislock.Lease) *redislock.Lease {
 	return l
 }
 
-// late is a context whose deadline has passed unnoticed.
 type late struct {
 	context.Context
 	deadline time.Time
@@ -181,8 +179,7 @@ func release(t *testing.T, at harness.Endpoint, commands []string, lock func(*re
 	return err, held
 }
 
-// carefulRelease: another client takes the lock right before its release. redis-unsafe then
-// deletes the lock of the next holder, see TestCareless in package lab.
+// carefulRelease: another client takes the lock right before its release, and keeps it.
 func carefulRelease(t *testing.T, at harness.Endpoint) {
 	err, held := release(t, at, []string{deleter(t, at)}, func(c *redislock.Client, key string) redislock.Lockable {
 		return c.PollMutex(key, redislock.PollOptions{})
@@ -283,8 +280,7 @@ func pubsubDeadHolder(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// bracedNames: locks whose names differ from a held one by braces or by a suffix do not affect
-// it.
+// bracedNames: locks whose names differ by braces or a suffix do not affect each other.
 func bracedNames(t *testing.T, at harness.Endpoint) {
 	for _, k := range lockKinds {
 		t.Run(k.name, func(t *testing.T) {

@@ -10,8 +10,8 @@ import (
 	"locklab/lock"
 )
 
-// A Lease is one acquisition of a lock and owns the lock: it may be passed on, and any
-// goroutine may unlock it. Its methods are safe for concurrent use.
+// A Lease is one acquisition of a lock: it may be passed on, and any goroutine may unlock it.
+// Its methods are safe for concurrent use.
 type Lease struct {
 	c     *Client
 	name  string
@@ -64,8 +64,7 @@ const (
 	renewTries = 10
 
 	// A renewal without an answer is sent again on a new connection after this part of the
-	// lease, while earlier ones may still be answered. So there are four attempts, three of
-	// them on new connections.
+	// lease, so there are four attempts, three of them on new connections.
 	renewSilence = 6
 
 	// unlockWait bounds Unlock, and the cleanup of a failed Lock.
@@ -75,9 +74,8 @@ const (
 	unlockSilence = time.Second
 )
 
-// drift is how much shorter we count a span than the server, whose clock may run faster:
-// one per cent and two milliseconds, as the implementations of Redlock do ("Distributed
-// Locks with Redis", redis.io).
+// drift is how much shorter we count a span than the server: one per cent and two milliseconds,
+// as the implementations of Redlock do ("Distributed Locks with Redis", redis.io).
 func drift(span time.Duration) time.Duration { return span/100 + 2*time.Millisecond }
 
 // reserve is how much earlier the holder's lease ends than a server's grant of that span.
@@ -104,8 +102,7 @@ func (l *Lease) begin(from time.Time, span time.Duration) bool {
 	return l.c.keep(l)
 }
 
-// extend records a renewal that was sent at that time. It returns false if a later one is
-// recorded. The caller holds l.c.mu.
+// extend records a renewal that was sent then, unless a later one is. The caller holds l.c.mu.
 func (l *Lease) extend(sent time.Time) bool {
 	if !sent.After(l.from) {
 		return false
@@ -119,8 +116,7 @@ func (l *Lease) extend(sent time.Time) bool {
 	return true
 }
 
-// failed records the failure of a renewal that was sent at that time. The lease stays until
-// its deadline. The caller holds l.c.mu.
+// failed records a failed renewal; the lease stays until its deadline. The caller holds l.c.mu.
 func (l *Lease) failed(sent time.Time, err error) {
 	if sent.Before(l.from) {
 		return // a later one has succeeded
@@ -179,10 +175,9 @@ func (l *Lease) finish(cause error) time.Time {
 // repeats the request for two seconds, after one second on a new connection. Then its error
 // wraps ErrUnanswered. The error wraps ErrNotHeld if the lock was lost, may have been lost
 // before the server answered, or has been released. After any error the client continues in
-// the background until the server answers or the lock expires.
+// the background.
 //
-// If the client library itself repeated the request after a lost reply, Unlock cannot
-// distinguish its own success from a loss, and returns ErrNotHeld.
+// If the client library repeated the request after a lost reply, a success may be ErrNotHeld.
 func (l *Lease) Unlock(ctx context.Context) error {
 	if !l.state.CompareAndSwap(stateHeld, stateUnlocked) {
 		if l.state.CompareAndSwap(stateRevoked, stateUnlocked) {
@@ -224,7 +219,6 @@ func (l *Lease) release(ctx context.Context, until time.Time) error {
 	return l.lost()
 }
 
-// revoke ends l with that cause, unless Unlock was called, and gives the lock back.
 func (l *Lease) revoke(cause error) error {
 	if !l.state.CompareAndSwap(stateHeld, stateRevoked) {
 		return nil
@@ -236,8 +230,7 @@ func (l *Lease) revoke(cause error) error {
 	return err
 }
 
-// yield gives the lock back, in the background if that fails. It reports whether the lock
-// was held until then.
+// yield gives the lock back, in the background if need be, and reports whether it was held.
 func (l *Lease) yield(ctx context.Context, until time.Time) (held bool, err error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(lock.Given(ctx)), unlockWait)
 	defer cancel()
@@ -296,7 +289,6 @@ func (l *Lease) giveBack(ctx context.Context) (held bool, err error) {
 	})
 }
 
-// lost returns the error of Unlock for a lease that ended without it.
 func (l *Lease) lost() error {
 	if cause := l.Err(); cause != nil && !errors.Is(cause, ErrReleased) {
 		return fmt.Errorf("%w: %s: %w", ErrNotHeld, l.name, cause)
@@ -304,16 +296,14 @@ func (l *Lease) lost() error {
 	return nil
 }
 
-// Token returns the fencing token, or 0 if the lock has none. It rises strictly from holder to
-// holder while the server keeps its data; see the package comment for servers that lose it.
+// Token returns the fencing token, or 0. It rises strictly while the server keeps its data.
 func (l *Lease) Token() uint64 { return l.token }
 
-// Done returns a channel that is closed when Unlock is called, when a renewal finds the
-// lock lost, and at the deadline.
+// Done returns a channel that closes at Unlock, when a renewal finds a loss, and at the
+// deadline.
 func (l *Lease) Done() <-chan struct{} { return l.alive.Done() }
 
-// Err returns nil while the lock is held, then the reason of its end: ErrReleased, or an
-// error that wraps ErrLost. Unlock may also find a loss.
+// Err returns nil while the lock is held, then ErrReleased, or an error that wraps ErrLost.
 func (l *Lease) Err() error {
 	if l.joint != nil {
 		l.joint.check() // the end of a part may not have been noticed yet
@@ -340,13 +330,11 @@ func (l *Lease) expire() {
 	}
 }
 
-// Deadline returns until when the lock is certainly held if it is not released. Each
-// renewal extends it, up to Options.MaxHold. It includes suspends of the machine before the
-// call, as Err does; time.Until of it does not count a later suspend. Call Deadline or Err
-// right before acting. Done is closed by a Go timer, which a suspend delays.
+// Deadline returns until when the lock is certainly held; renewals extend it, up to
+// Options.MaxHold. Like Err it includes suspends of the machine before the call. A later
+// suspend delays Done and time.Until: call Deadline or Err right before acting.
 func (l *Lease) Deadline() (time.Time, bool) { return l.c.clock.Local(l.until()), true }
 
-// fresh reports whether the server confirmed the lock within that time.
 func (l *Lease) fresh(within time.Duration) bool {
 	l.c.mu.Lock()
 	defer l.c.mu.Unlock()

@@ -18,20 +18,17 @@ const (
 	// DefaultTTL bounds how long a crashed holder blocks the others.
 	DefaultTTL = 30 * time.Second
 
-	// DefaultHandoffTimeout is longer than a garbage collection and a lost packet, and
-	// short enough that a dead waiter costs little.
+	// DefaultHandoffTimeout outlasts a garbage collection and a lost packet.
 	DefaultHandoffTimeout = 500 * time.Millisecond
 
-	// DefaultOutage is longer than a Sentinel failover with default settings, and than most
-	// server restarts.
+	// DefaultOutage outlasts a default Sentinel failover and most server restarts.
 	DefaultOutage = time.Minute
 
-	// DefaultMargin is twice the time for which a goroutine may occupy a CPU before the runtime
-	// preempts it: the goroutine that reacts to the end of a lease may wait that long.
+	// DefaultMargin is twice the time for which a goroutine may occupy a CPU before the
+	// runtime preempts it: the goroutine of the holder may wait that long.
 	DefaultMargin = 20 * time.Millisecond
 
-	// minLease is the shortest lease and grant timeout. Redis counts whole milliseconds,
-	// and drift takes two of them.
+	// minLease is the shortest lease and grant: Redis counts milliseconds, drift takes two.
 	minLease = 5 * time.Millisecond
 
 	// maxLease is longer than any real lease.
@@ -43,49 +40,41 @@ const (
 
 // Options configures a lock. The zero value is usable.
 type Options struct {
-	// TTL is the length of a lease: how long the servers keep the lock for a holder without
-	// renewals. It is sent in whole milliseconds. 0 is DefaultTTL.
+	// TTL is the length of a lease without renewals, in whole milliseconds. 0 is DefaultTTL.
 	TTL time.Duration
 
-	// DisableRenewal turns renewal off: the holder has TTL and no more. Otherwise a lease
-	// is renewed while the process lives, from a third of its length on, and at once after
-	// a handover.
+	// DisableRenewal turns renewal off: the holder has TTL and no more. Else a lease is
+	// renewed from a third of its length on, and at once after a handover.
 	DisableRenewal bool
 
-	// HandoffTimeout is how long a waiter may take to react to a handover. It is also the
-	// cost of a dead waiter to the others. It should be well above the longest delay to the
-	// server: a process that reacts later loses the lock again, and polls more often from
-	// then on. All clients of a lock should agree. 0 is DefaultHandoffTimeout. Only locks
-	// with a queue use it.
+	// HandoffTimeout is how long a waiter may take to react to a handover, and the cost of a
+	// dead waiter to the others. It should be well above the longest delay to the server: a
+	// process that reacts later loses the lock again, and polls from then on. All clients of a
+	// lock should agree. 0 is DefaultHandoffTimeout. Only locks with a queue use it.
 	HandoffTimeout time.Duration
 
-	// Wait bounds Lock, whatever its context allows. Lock then returns an error that wraps
-	// ErrNotAcquired and context.DeadlineExceeded, 0.1 s later if the server does not
-	// answer. 0 is no bound. TryLock does not wait.
+	// Wait bounds Lock, but not TryLock. The error then wraps ErrNotAcquired and
+	// context.DeadlineExceeded, 0.1 s later if the server does not answer. 0 is no bound.
 	Wait time.Duration
 
-	// Outage is how long a Lock without Wait or a context deadline repeats its request
-	// while every request fails. Then the server is unreachable, loads its data, is busy
-	// with a script, is not the primary, or refuses a password that it has accepted before.
-	// A Lock with a deadline continues until the deadline, and TryLock asks three times. A
-	// Cohort, which asks for all of its waiters, always uses Outage. A place in the queue
-	// is kept meanwhile. 0 is DefaultOutage.
+	// Outage is how long a Lock without a deadline or Wait repeats a request while every one
+	// fails: the server is unreachable, loads its data, is busy with a script, is not the
+	// primary, or refuses a password that it has accepted before. A Lock with a deadline
+	// continues until then, and TryLock asks three times. A Cohort always uses Outage. A place
+	// in the queue is kept meanwhile. 0 is DefaultOutage.
 	Outage time.Duration
 
-	// Margin is the time between the end of a lease for its holder and the time when the
-	// servers can grant the lock to another. It applies if the lease could not be renewed:
-	// Done is closed then, and Deadline returns that time. It comes on top of one per cent
-	// of the lease and two milliseconds for clock differences. The holder should stop its
-	// work within the margin. 0 is DefaultMargin, but at most a tenth of the lease. After a
-	// handover the lease is as long as HandoffTimeout until its first renewal, and the
-	// margin is at most a tenth of that.
+	// Margin is the time between the end of a lease that could not be renewed, by Done and
+	// Deadline, and the time when the servers can grant the lock to another. The holder should
+	// stop its work within it. It comes on top of one per cent and two milliseconds for clock
+	// differences. 0 is DefaultMargin, but at most a tenth of the lease, or of HandoffTimeout
+	// until the first renewal after a handover.
 	Margin time.Duration
 
-	// MaxHold bounds a lease, however well it is renewed, from when Lock returns it. It
-	// bounds how long a holder that is alive but stuck keeps the lock from the others. Then
-	// the lease is lost as if it could not be renewed: Done is closed, Err wraps ErrLost
-	// and mentions MaxHold, and the lock is given back at once. 0 is no bound. Each
-	// re-entry and each lease in a row of a Cohort has its own bound.
+	// MaxHold bounds a lease, however well it is renewed, from when Lock returns it: how long
+	// a holder that is alive but stuck keeps the lock. Then Done is closed, Err wraps ErrLost
+	// and mentions MaxHold, and the lock is given back. 0 is no bound. Each re-entry and each
+	// lease in a row of a Cohort has its own bound.
 	MaxHold time.Duration
 
 	_ struct{}
@@ -137,15 +126,13 @@ func (o Options) bound(try bool) time.Duration {
 	return o.Wait
 }
 
-// again is the longest time before a waiter asks again, whatever notifications it received:
-// two leases, but at most a minute.
+// again is the longest time before a waiter asks again: two leases, at most a minute.
 func (o Options) again() time.Duration { return min(2*o.TTL, time.Minute) }
 
-// companion returns the name of a key or channel that belongs to the lock called name and
-// is in the same cluster slot. It is the name in braces, or the name and a colon if it has
-// a hash tag, followed by ~ and what. No two locks share a companion, and no lock has it as
-// its key, because such names are refused. A cluster keeps it in another slot if the name
-// has a closing brace or an empty pair, but no hash tag.
+// companion returns the name of a key or channel of the lock called name, in the same cluster
+// slot: the name in braces, or the name and a colon if it has a hash tag, then ~ and what. No
+// two locks share a companion, and none has it as its key: such names are refused. Names with
+// a closing brace or an empty pair, but no hash tag, have it in another slot.
 func companion(name, what string) string {
 	if hashTag(name) != name {
 		return name + ":" + companionMark + what
@@ -155,12 +142,10 @@ func companion(name, what string) string {
 
 const companionMark = "~"
 
-// companionName matches the results of companion and the names of mailboxes, which add an
-// identity without a colon.
+// companionName matches companions, and mailboxes, which add an identity without a colon.
 var companionName = regexp.MustCompile(companionMark + `(queue|token|tokens|released|mail:[^:~]*)$`)
 
-// hashTag returns the part of a key that determines its cluster slot: the text between its
-// first brace and the next closing one, or else all of it.
+// hashTag returns the part of a key between braces that determines its slot, or all of it.
 func hashTag(key string) string {
 	_, tail, opened := strings.Cut(key, "{")
 	if tag, _, closed := strings.Cut(tail, "}"); opened && closed && tag != "" {
@@ -181,17 +166,15 @@ func Do(ctx context.Context, m Lockable, f func(ctx context.Context, l *Lease) e
 	return lock.Do(ctx, m.Lock, f)
 }
 
-// Elect calls lead while it holds the lock, as the leader among all callers with the same
-// lock. The context of lead ends when the lock is lost. When lead returns after a loss,
-// Elect ignores its result and waits for the lock again. Otherwise Elect gives the lock
-// back and returns the result of lead. It returns an error that wraps the error of ctx when
-// ctx ends, and the error of Lock when Lock fails, for example after [Options].Wait.
+// Elect calls lead while it holds the lock, as the leader among all callers. The context of
+// lead ends when the lock is lost; Elect then ignores the result and waits again. Otherwise it
+// gives the lock back and returns the result of lead. The error wraps the error of ctx when
+// ctx ends, or is the error of Lock, for example after [Options].Wait.
 func Elect(ctx context.Context, m Lockable, lead func(ctx context.Context, l *Lease) error) error {
 	return lock.Elect(ctx, m.Lock, ErrLost, lead)
 }
 
-// Locker returns m as a sync.Locker. Its methods panic if Lock or Unlock returns an error:
-// the server fails, or the lock was lost. Prefer Lock or Do.
+// Locker returns m as a sync.Locker that panics if Lock or Unlock fails. Prefer Lock or Do.
 func Locker(m Lockable) sync.Locker { return lock.Locker(m.Lock, ErrNotHeld) }
 
 // await runs acquire in a goroutine of c and waits until ctx ends, or for wait if that is not 0.
@@ -243,8 +226,7 @@ func ended(ctx context.Context, name string) error {
 	return fmt.Errorf("%w: %s: %w", ErrNotAcquired, name, err)
 }
 
-// gaveUp returns the error of a Lock that failed with err, or the error of ctx if it has
-// ended. undo, if not nil, reverts requests whose outcome is unknown.
+// gaveUp returns err of a failed Lock, or ctx's. undo, if not nil, reverts unsure requests.
 func gaveUp(ctx context.Context, name string, o Options, err error, undo func(context.Context) error) error {
 	if until, ok := ctx.Deadline(); ok && !time.Now().Before(until) {
 		<-ctx.Done() // the client library may have checked the deadline before
@@ -264,8 +246,7 @@ func gaveUp(ctx context.Context, name string, o Options, err error, undo func(co
 	return err
 }
 
-// endedWith returns the error of a Lock whose context has ended. It includes the failure of
-// the last request if that adds information.
+// endedWith returns the error of a Lock whose context has ended, with the last failure.
 func endedWith(ctx context.Context, name string, err error) error {
 	end := ended(ctx, name)
 	if err == nil || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, ErrClosed) {
@@ -285,7 +266,6 @@ func (c *Client) ended(ctx context.Context) error { return errors.Join(ctx.Err()
 
 func (c *Client) pause(ctx context.Context, d time.Duration) bool { return sleep(ctx, c.open, d) }
 
-// sleep waits for d. It returns false if a context ends before.
 func sleep(ctx, other context.Context, d time.Duration) bool {
 	select {
 	case <-time.After(d):

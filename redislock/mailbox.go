@@ -22,7 +22,6 @@ type notification struct {
 	written time.Time // lower bound of the local time of writing
 }
 
-// A clock relates our time before a request was sent to the server's time when it ran.
 type clock struct {
 	sent time.Time
 	time time.Duration
@@ -54,9 +53,8 @@ func parseNotification(text string) (to string, l notification, err error) {
 	return to, l, nil
 }
 
-// A mailbox receives the notifications to this process about one lock, and holds the state
-// of that lock: one for all locks of a client with the same name, while any part is in use.
-// c.mail guards the fields that change.
+// A mailbox receives a process's notifications about one lock, and holds its state: one for
+// all locks of a client with the same name. c.mail guards the fields that change.
 type mailbox struct {
 	c   *Client
 	key string
@@ -141,9 +139,8 @@ func (m *Mutex) leave(w *queued) {
 	b.drop()
 }
 
-// heard records the server's time. The latest is best: clocks drift. A time from before the
-// notification connection broke is useless: that connection may now lead to another server
-// with another clock.
+// heard records the server's time, the latest, as clocks drift, unless the notification
+// connection broke since: it may now lead to another server.
 func (b *mailbox) heard(c clock) {
 	b.c.mail.Lock()
 	defer b.c.mail.Unlock()
@@ -263,7 +260,6 @@ type outgoing struct {
 	over  bool
 }
 
-// sends records a release until the caller calls end.
 func (m *Mutex) sends() *outgoing {
 	m.c.mail.Lock()
 	defer m.c.mail.Unlock()
@@ -328,8 +324,7 @@ func (b *mailbox) wakeAllLocked() {
 	}
 }
 
-// put leaves a notification for w, replacing an unread one. A taken lock does not replace a
-// grant or a request to ask.
+// put leaves a notification for w. A taken lock does not replace a grant or a request to ask.
 func (w *queued) put(l notification) {
 	select {
 	case old := <-w.notification:

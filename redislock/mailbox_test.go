@@ -63,8 +63,7 @@ func mailboxConnections(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// mailboxFresh: locks that are made for every request cost as few requests as a kept one, and
-// leave nothing.
+// mailboxFresh: locks made for every request cost no more than a kept one, and leave nothing.
 func mailboxFresh(t *testing.T, at harness.Endpoint) {
 	const n = 8
 	key := newKey()
@@ -147,8 +146,7 @@ func mailboxSubscribers(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// mailboxAnother: a waiter for another name shares the connection, at the cost of a stopWord,
-// its time to live and one more pop.
+// mailboxAnother: a waiter for another name costs a stopWord, its time to live and a pop.
 func mailboxAnother(t *testing.T, at harness.Endpoint) {
 	watch, h, p := dial(t, at), newPeer(t, at), newPeer(t, at)
 	if err := redislock.LoadQueueScripts(t.Context(), watch); err != nil {
@@ -226,8 +224,7 @@ func mailboxNeverEmpty(t *testing.T, at harness.Endpoint) {
 	unlock(t, next)
 }
 
-// mailboxReplaced: the listening connection is dead without either end noticing; a new waiter
-// gets its message on another.
+// mailboxReplaced: if the listening connection is dead, a new waiter uses another.
 func mailboxReplaced(t *testing.T, at harness.Endpoint) {
 	watch, h, p := dial(t, at), newPeer(t, at), newPeer(t, at)
 	a, b := newKey(), newKey()
@@ -301,8 +298,7 @@ func clusterNode(t *testing.T, all []running) {
 	}
 }
 
-// mailboxStopWord: a process died after it wrote its stopWord, and has not read a notification
-// for a grant timeout: its waiters are skipped.
+// mailboxStopWord: waiters of a process that died after its stopWord are skipped.
 func mailboxStopWord(t *testing.T, at harness.Endpoint) {
 	const grant = 5 * time.Minute
 	watch, h, p := dial(t, at), newPeer(t, at), newPeer(t, at)

@@ -13,9 +13,7 @@ import (
 	"locklab/redislock"
 )
 
-// TestMargin: the deadline of a holder that is cut off is earlier than the next holder's grant
-// by the margin and the clock tolerance. The close of Done also depends on the machine and is
-// only logged.
+// TestMargin: a cut-off holder's deadline is before the next grant, by the margin and drift.
 func TestMargin(t *testing.T) {
 	t.Parallel()
 	at := locktest.Endpoint(t, harness.KindRedis)

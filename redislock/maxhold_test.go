@@ -13,8 +13,7 @@ import (
 	"locklab/redislock"
 )
 
-// TestMaxHold: a stuck holder loses the lock when MaxHold is over, and the next one has it at
-// once, before the lease would have ended.
+// TestMaxHold: a stuck holder loses the lock when MaxHold is over, and the next has it.
 func TestMaxHold(t *testing.T) {
 	t.Parallel()
 	at := locktest.Endpoint(t, harness.KindRedis)
@@ -71,8 +70,7 @@ func TestMaxHold(t *testing.T) {
 	}
 }
 
-// TestElect: a leader that loses the lock leads again, whatever lead returns. Otherwise Elect
-// returns lead's result, and the lock is free.
+// TestElect: a leader that loses the lock leads again; otherwise Elect returns its result.
 func TestElect(t *testing.T) {
 	at := locktest.Endpoint(t, harness.KindRedis)
 	leaktest.Own(t)

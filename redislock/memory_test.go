@@ -24,8 +24,7 @@ func everyShape() map[string]func(c *redislock.Client, name string, o redislock.
 	return all
 }
 
-// TestAllDie: when all processes of a lock die, holders and waiters, every remaining key
-// expires.
+// TestAllDie: when all processes of a lock die, every remaining key expires.
 func TestAllDie(t *testing.T) {
 	t.Parallel()
 	at := locktest.Endpoint(t, harness.KindRedis)

@@ -19,13 +19,11 @@ type migration struct {
 	one      *slots
 }
 
-// slots are the slots that migrate in a test, a different one for each migration.
 type slots struct {
 	sync.Mutex // two nodes that migrate keys to each other block each other
 	taken      map[int64]bool
 }
 
-// take reports whether slot was free.
 func (s *slots) take(slot int64) bool {
 	s.Lock()
 	defer s.Unlock()

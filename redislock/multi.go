@@ -6,23 +6,20 @@ import (
 	"slices"
 )
 
-// A Multi takes several mutexes one after another in an order that all clients share, and
-// releases them in reverse. Without that order two clients could each hold one mutex and
-// wait for the other's until their leases end, which renewal prevents. It costs the sum of
-// its mutexes: two requests for each that is free.
+// A Multi takes several mutexes in an order that all clients share, and releases them in
+// reverse. Otherwise two clients could each wait for the other's mutex, for ever, as both
+// renew. It costs the sum of its mutexes: two requests for each that is free.
 //
-// Redisson's MultiLock takes its locks in the given order, each with a bounded wait, and
-// then gives all back and restarts: no deadlock, but no guaranteed end.
+// Redisson's MultiLock takes its locks in the given order, each with a bounded wait, and then
+// restarts: no deadlock, but no guaranteed end.
 //
 // # References
 //
-// Coffman, Elphick, Shoshani, "System Deadlocks", Computing Surveys 3(2), 1971,
-// §2.2, on the ordering of resources. doi:10.1145/356586.356588.
-// Redisson, org.redisson.RedissonMultiLock.
+// Coffman, Elphick, Shoshani, "System Deadlocks", Computing Surveys 3(2), 1971, §2.2, on the
+// ordering of resources. doi:10.1145/356586.356588. Redisson, org.redisson.RedissonMultiLock.
 
-// A Multi takes the mutexes of several names together. Each is a [Client.Mutex] of that
-// name, so a client that needs one takes only that. It can be locked again after any error.
-// It is not reentrant.
+// A Multi takes the mutexes of several names together, each a [Client.Mutex]. It can be locked
+// again after any error. It is not reentrant.
 //
 // Its lease ends when any of the mutexes is lost; the others are held until it is unlocked.
 // Its token is the token of the first name: see [Lease.TokenOf].
@@ -32,8 +29,7 @@ type Multi struct {
 	err   error
 }
 
-// Multi returns the mutexes with these names, without duplicates. They are taken in the
-// order of their names.
+// Multi returns the mutexes with these names, in the order of names, without duplicates.
 func (c *Client) Multi(names []string, o Options) *Multi {
 	m := &Multi{c: c}
 	for _, name := range slices.Compact(slices.Sorted(slices.Values(names))) {
@@ -62,7 +58,7 @@ func (m *Multi) Names() []string {
 // for the next. If ctx ends it releases them, and if one is lost it restarts.
 func (m *Multi) Lock(ctx context.Context) (*Lease, error) { return m.lock(ctx, false) }
 
-// TryLock takes the mutexes if all are free and have no waiters. Otherwise the error wraps
+// TryLock takes the mutexes if all are free without waiters; else the error wraps
 // ErrNotAcquired.
 func (m *Multi) TryLock(ctx context.Context) (*Lease, error) { return m.lock(ctx, true) }
 
@@ -104,9 +100,8 @@ func (m *Multi) acquire(ctx context.Context, try bool) (l *Lease, again bool, er
 	return j.begin(), false, nil
 }
 
-// TokenOf returns the fencing token of one name of a [Multi], or of another lock with that
-// name, and 0 for other names. A resource that belongs to one name should check the token
-// of that name: others may hold that name without the first.
+// TokenOf returns the fencing token of one name of a [Multi], or of another lock, and 0 for
+// other names. A resource that belongs to one name should check its token.
 func (l *Lease) TokenOf(name string) uint64 {
 	if l.name == name {
 		return l.token

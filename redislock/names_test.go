@@ -9,8 +9,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// keysOfAll returns the keys and channels of every kind of lock with that name, the name first,
-// or nothing if the name is refused.
+// keysOfAll returns the keys and channels of every kind of lock with that name, first itself.
 func keysOfAll(c *Client, name string) []string {
 	m := c.Mutex(name, Options{})
 	if m.err != nil {
@@ -68,8 +67,7 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// TestNeeds: the number of arguments is listed for all commands that renew and release a lock,
-// so that the first Lock can check the rights to them.
+// TestNeeds: arguments are listed for all commands of renewals and releases.
 func TestNeeds(t *testing.T) {
 	for _, text := range []string{exclusive.needs, sharing.needs, pollNeeds, pubsubNeeds, reentrantNeeds} {
 		if !strings.Contains(text, " pexpire/2") || !strings.Contains(text, " del/1") {

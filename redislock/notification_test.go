@@ -10,8 +10,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// slot returns the cluster slot of a key: CRC-16/XMODEM of its hash tag, as in the Redis cluster
-// specification.
+// slot returns a key's cluster slot: CRC-16/XMODEM of its hash tag.
 func slot(key string) uint16 {
 	if _, tail, ok := strings.Cut(key, "{"); ok {
 		if tag, _, ok := strings.Cut(tail, "}"); ok && tag != "" {
@@ -85,8 +84,7 @@ func FuzzParseNotification(f *testing.F) {
 	})
 }
 
-// TestClock: the estimate is never after the true time, for any clock drift within bounds, and
-// never after now.
+// TestClock: the estimate is never after the true time, nor now, for any bounded drift.
 func TestClock(t *testing.T) {
 	sent := time.Now()
 	for _, test := range []struct {
@@ -112,9 +110,8 @@ func TestClock(t *testing.T) {
 	}
 }
 
-// TestClockOfAnother: after a failover to a server whose clock is ahead, an old notification
-// does not count as new by the previous server's clock. Once a request has returned the new
-// clock, it counts from when it was written.
+// TestClockOfAnother: after a failover an old notification does not count as new by the
+// previous server's clock, but from when it was written, by the new one.
 func TestClockOfAnother(t *testing.T) {
 	const ahead, grant = 10 * time.Second, 500 * time.Millisecond
 	c := NewClient(redis.NewClient(&redis.Options{Addr: "127.0.0.1:1"}), ClientOptions{})

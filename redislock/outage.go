@@ -8,7 +8,6 @@ import (
 	"time"
 )
 
-// An outage counts the consecutive failures of a Lock's requests.
 type outage struct {
 	failures int
 	began    time.Time // time of the first failure
@@ -23,8 +22,7 @@ const (
 	maxFailures = 3
 )
 
-// pause records a failure and returns a random pause before the next try, so that the
-// clients of one server do not ask in step.
+// pause records a failure and returns a random pause, so that clients do not ask in step.
 func (f *outage) pause(err error) time.Duration {
 	if f.failures == 0 {
 		f.began = time.Now()
@@ -37,8 +35,7 @@ func (f *outage) pause(err error) time.Duration {
 
 func (f *outage) over() { *f = outage{} }
 
-// ended returns the joined errs. If all are nil and ctx has ended, it returns the last
-// failure, or else the error of ctx.
+// ended returns the joined errs, or if all are nil, the last failure or ctx's error.
 func (f *outage) ended(ctx context.Context, errs ...error) error {
 	if err := errors.Join(errs...); err != nil || ctx.Err() == nil {
 		return err
@@ -61,8 +58,7 @@ func (f *outage) lasts(ctx context.Context, o Options, try bool) bool {
 	return !bounded && time.Since(f.began) >= o.Outage
 }
 
-// persist calls f, which sends one request, until the server answers or ctx ends, with
-// pauses between. unsure means that an earlier request may have taken effect.
+// persist calls f until the server answers or ctx ends. unsure: an earlier request may count.
 func (c *Client) persist(ctx context.Context, f func(ctx context.Context, unsure bool) error) error {
 	var o outage
 	for unsure := resent(ctx) != nil; ; {
@@ -81,8 +77,7 @@ func (c *Client) persist(ctx context.Context, f func(ctx context.Context, unsure
 }
 
 const (
-	// maxLater is the maximum number of requests that a client keeps for a server that does
-	// not answer.
+	// maxLater bounds the requests that a client keeps for a silent server.
 	maxLater = 1024
 
 	// laterPause is the pause before the first such try. Each try lasts up to unlockWait.
@@ -90,9 +85,8 @@ const (
 	laterMost  = time.Second // the pause grows up to this
 )
 
-// later calls f, which gives back a lock or a place in its queue, in the background until
-// it succeeds, until is past or c closes. It calls f at once after wake, which may be nil.
-// done, if not nil, is called at the end. Beyond maxLater, f is dropped.
+// later calls f in the background until it succeeds, until is past or c closes, and at once
+// after wake, which may be nil; then done, if not nil. Beyond maxLater, f is dropped.
 func (c *Client) later(name string, until time.Time, wake <-chan struct{}, f func(context.Context) error, done func()) {
 	if done == nil {
 		done = func() {}
@@ -122,7 +116,6 @@ func (c *Client) later(name string, until time.Time, wake <-chan struct{}, f fun
 	}
 }
 
-// restOr waits for d or for wake, and reports whether c is still open.
 func (c *Client) restOr(wake <-chan struct{}, d time.Duration) bool {
 	select {
 	case <-time.After(d):
@@ -141,8 +134,7 @@ const (
 
 var errUndoing = errors.New("the server has not answered")
 
-// aside returns f as the undo of gaveUp. f runs for up to unlockWait, but the Lock waits
-// for less, and not at all if its context ended in an outage.
+// aside returns f as the undo of gaveUp: for up to unlockWait, which the Lock does not await.
 func (c *Client) aside(failed *outage, f func(context.Context) error) func(context.Context) error {
 	return func(ctx context.Context) error {
 		done := make(chan error, 1)

@@ -23,7 +23,6 @@ import (
 	"locklab/redislock"
 )
 
-// A durable server has an append-only file, and can be killed and restarted.
 type durable struct {
 	t       *testing.T
 	program string
@@ -131,9 +130,8 @@ func primary(ctx context.Context, _ *durable, admin *redis.Client) error {
 	return admin.Do(ctx, "REPLICAOF", "NO", "ONE").Err()
 }
 
-// TestOutage: the holder releases while the server is unusable for longer than Unlock waits. The
-// waiters keep their places and get the lock soon after the server's return, long before the
-// lease would be over.
+// TestOutage: after a release while the server is unusable, the waiters keep their places and
+// get the lock soon after its return.
 func TestOutage(t *testing.T) {
 	t.Parallel()
 	for _, c := range outages {
@@ -227,8 +225,7 @@ func newOutageKind(t *testing.T, at running, admin redis.UniversalClient, k lock
 	return o
 }
 
-// serve locks and unlocks m. A waiter that was not scheduled within the grant has lost its turn,
-// and asks again.
+// serve locks and unlocks m. A waiter that is late for its grant asks again.
 func (o *outageKind) serve(ctx context.Context, m redislock.Lockable) error {
 	for {
 		l, err := m.Lock(ctx)
@@ -241,8 +238,7 @@ func (o *outageKind) serve(ctx context.Context, m redislock.Lockable) error {
 	}
 }
 
-// TestOutageWithoutEnd: how long a Lock keeps asking, and its error then. The clock is
-// virtual, so the load of the machine is in no duration.
+// TestOutageWithoutEnd: how long a Lock keeps asking, by a virtual clock, and its error.
 func TestOutageWithoutEnd(t *testing.T) { synctest.Test(t, outageWithoutEnd) }
 
 func outageWithoutEnd(t *testing.T) {

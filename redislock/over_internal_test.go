@@ -6,8 +6,7 @@ import (
 	"time"
 )
 
-// TestOver: the error of an expired lease contains the server's grant, which after a handover is
-// the grant timeout.
+// TestOver: an expired lease's error contains the server's grant, the timeout of a handover.
 func TestOver(t *testing.T) {
 	c := NewClient(nil, ClientOptions{})
 	defer c.Close()

@@ -7,8 +7,8 @@ import (
 )
 
 // A PollMutex is the lock of the Redis documentation for one server: SET with NX, PX and a
-// random value, deleted by a script that compares the value. Waiters ask again after a
-// random pause.
+// random value, deleted by a script that compares the value. Waiters ask again after a random
+// pause.
 //
 //  1. Acquire: if the key is absent, set it to a nonce with a time to live. If it has the own
 //     nonce, a reply was lost; renew it.
@@ -17,29 +17,26 @@ import (
 //     (DELEX of Redis 8.4, DELIFEQ of Valkey 9), else by a script. The answer to step 1 shows
 //     which.
 //
-// An uncontended acquisition takes two requests. With contention the number of requests
-// grows with the wait, and the order of service is random.
+// An uncontended acquisition takes two requests. With contention the number of requests grows
+// with the wait, and the order of service is random.
 //
 // # References
 //
-// Redis documentation, "Distributed Locks with Redis", section "Correct
-// Implementation with a Single Instance".
-// Redis documentation, SET, section "Patterns".
+// Redis documentation, "Distributed Locks with Redis", section "Correct Implementation with a
+// Single Instance". Redis documentation, SET, section "Patterns".
 
 // PollOptions configures a PollMutex. The zero value is usable.
 type PollOptions struct {
 	Options
 
-	// Pause returns the wait before attempt n+1 of one Lock, n from 1; Backoff makes one
-	// that grows. nil is 5 to 15 ms, evenly spread: fifty waiters then ask five thousand
-	// times a second, a tenth of one server's capacity.
+	// Pause returns the wait before attempt n+1 of one Lock, n from 1; see Backoff. nil is 5
+	// to 15 ms, evenly spread: fifty waiters then ask 5000 times a second.
 	Pause func(n int) time.Duration
 }
 
 // A PollMutex is a lock between all clients that use the same name on the same server, whose
-// waiters poll. It can be locked again after any error. It is not reentrant: a holder that locks
-// it again waits for its own lease to end. It has no fencing tokens: [Lease.Token] is 0. [Mutex]
-// has them, is fairer, and is faster as soon as there are waiters.
+// waiters poll. It can be locked again after any error. It is not reentrant, and has no
+// fencing tokens: [Lease.Token] is 0. [Mutex] has them, is fairer, and faster with waiters.
 type PollMutex struct{ *keyLock }
 
 // PollMutex returns the mutex with that name, its key in the server, such as "locks:reindex".
@@ -67,10 +64,9 @@ func jitter(least, most time.Duration) func(int) time.Duration {
 	return func(int) time.Duration { return least + rand.N(most-least+1) }
 }
 
-// Backoff returns pauses for PollOptions: the nth is evenly spread from 0 to first doubled
-// n-1 times, but at most to most. Many waiters then send few requests, and a single one is
-// served fast. It is the "full jitter" of Brooker, "Exponential Backoff And Jitter", AWS
-// Architecture Blog, 2015.
+// Backoff returns pauses for PollOptions: the nth is evenly spread from 0 to first doubled n-1
+// times, at most to most ("full jitter": Brooker, "Exponential Backoff And Jitter", AWS
+// Architecture Blog, 2015). Many waiters then send few requests.
 func Backoff(first, most time.Duration) func(n int) time.Duration {
 	return func(n int) time.Duration {
 		bound := most

@@ -57,8 +57,7 @@ func TestProfile(t *testing.T) {
 	}
 }
 
-// findValgrind returns the path of valgrind. Without valgrind the test is skipped, or fails if
-// LOCKLAB_REQUIRE names it.
+// findValgrind returns valgrind's path, or skips, or fails if LOCKLAB_REQUIRE names it.
 func findValgrind(t *testing.T) string {
 	t.Helper()
 	path, err := exec.LookPath("valgrind")

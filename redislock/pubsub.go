@@ -27,10 +27,9 @@ import (
 // Redisson, org.redisson.RedissonLock: this protocol, plus a count of re-entries and a
 // latch. Redis documentation, "Redis Pub/Sub", section "Delivery semantics": at most once.
 
-// A PubSubMutex is a lock between all clients that use the same name on the same server,
-// whose waiters all wake up when it is released. It can be locked again after any error. It
-// is not reentrant, and has no fencing tokens: [Lease.Token] is 0. [Mutex] has them, is
-// fairer, and costs less as soon as there are two waiters.
+// A PubSubMutex is a lock between all clients that use the same name on the same server, whose
+// waiters all wake up when it is released. It can be locked again after any error. It is not
+// reentrant, and has no fencing tokens. [Mutex] has them, is fairer, and cheaper with waiters.
 type PubSubMutex struct {
 	*keyLock
 	sub *subscription

@@ -10,52 +10,50 @@ import (
 	"locklab/lock"
 )
 
-// A Mutex is a lock with a queue in the server: a release hands it to the first waiter, in
-// one script.
+// A Mutex is a lock with a queue in the server: a release hands it to the first waiter, in one
+// script.
 //
 //  1. Acquire: if the lock is free and there are no waiters, take it with a whole lease.
 //     Otherwise join the queue and listen to the own mailbox, a list. One blocking pop of the
 //     process reads the mailboxes of all its waiters.
-//  2. Release: make the first waiter the owner, with a new token and for the grant timeout, and
-//     write that into its mailbox. For a waiter of the same process the reply carries the
+//  2. Release: make the first waiter the owner, with a new token and for the grant timeout,
+//     and write that into its mailbox. For a waiter of the same process the reply carries the
 //     notification.
-//  3. A new owner that has not released the lock after five milliseconds asks for a whole lease,
-//     as every owner does periodically.
+//  3. A new owner that has not released the lock after five milliseconds asks for a whole
+//     lease, as every owner does periodically.
 //
-// An uncontended acquisition takes two requests, and so does a handover within a process.
-// An acquisition behind others takes three, one of them the blocking pop, whatever the
-// number of waiters.
+// An uncontended acquisition takes two requests, and so does a handover within a process. An
+// acquisition behind others takes three, one of them the blocking pop, whatever the number of
+// waiters.
 //
 // # Failures
 //
-// The key of the lock is the truth, messages are hints. A message is valid only for the
-// time that it grants. That time counts from before the waiter's own request was sent, by
-// the server's times of the request and the grant. After no message, a late one, or an
-// error, a waiter sends its request again, and the script recognizes the waiter.
+// The key of the lock is the truth, messages are hints. A message is valid only for the time
+// that it grants. That time counts from before the waiter's own request was sent, by the
+// server's times of the request and the grant. After no message, a late one, or an error, a
+// waiter sends its request again, and the script recognizes the waiter.
 //
 // After the grant timeout of a handover, the process that handed over checks whether the new
-// owner has the lock or has lost it, and then hands it on. The reply to a waiter's request
-// contains the end of the owner's lease, and the waiter asks again then: about once per lease,
-// later waiters a little later. The first ones ask up to twenty times in a lease, in case the
-// server has lost its data. So any number of deaths costs the next waiter at most the rest of
-// one lease, and a grant timeout per process with dead waiters ahead. Renewals send waiters
-// nothing.
+// owner has the lock or has lost it, and then hands it on. A waiter asks again at the end of
+// the owner's lease, later waiters a little later, and the first ones up to twenty times in a
+// lease, in case the server has lost its data. So any number of deaths costs the next waiter
+// at most the rest of one lease, and a grant timeout per process with dead waiters ahead.
+// Renewals send waiters nothing.
 //
-// A waiter that gives up while the server does not answer leaves its place behind. The
-// client removes it when the server answers again, and gives the lock back at once if it
-// was granted to that place. If a process leaves a message unread for the grant timeout,
-// its waiters are skipped. If messages arrive later than that, the process polls instead:
-// several times in each grant timeout for its first waiter.
+// A waiter that gives up while the server does not answer leaves its place behind. The client
+// removes it when the server answers again, and gives the lock back at once if it was granted
+// to that place. If a process leaves a message unread for the grant timeout, its waiters are
+// skipped. If messages arrive later than that, the process polls instead: several times in
+// each grant timeout for its first waiter.
 //
 // # References
 //
-// A list per waiter is used for reliable queues: Redis documentation, LMOVE, section
-// "Pattern: Reliable queue". We know of no description of a lock like this one; locklab,
+// A list per waiter is used for reliable queues: Redis documentation, LMOVE, section "Pattern:
+// Reliable queue". We know of no description of a lock like this one; locklab,
 // docs/decisions/0008-redis-queue.md, explains why it is safe.
 
-// A Mutex is a lock between all clients that use the same name on the same server, first
-// come, first served. It can be locked again after any error. It is not reentrant: a holder
-// that locks it again waits for itself.
+// A Mutex is a lock between all clients that use the same name on the same server, first come,
+// first served. It can be locked again after any error. It is not reentrant.
 type Mutex struct {
 	c    *Client
 	name string
@@ -65,7 +63,6 @@ type Mutex struct {
 	err  error // the error of an invalid name or o
 }
 
-// A queueKind holds the scripts for a queue and its holders.
 type queueKind struct {
 	acquire, release, free, renew, check, pass, force *script
 
@@ -92,10 +89,9 @@ var exclusive = queueKind{
 
 // Mutex returns the mutex with that name, its key in the server, such as "locks:reindex".
 // Companion keys have that name in braces, or the name and a colon if it has braces itself,
-// and then ~queue, ~token and the like. So no two names share a key; a name that ends like
-// a companion is refused. In a cluster a name with braces must have text in the first pair.
-// A Mutex may be made for every call: all of one name share the Client's state for their
-// waiters, which is dropped five seconds after the last waiter.
+// and then ~queue, ~token and the like; a name that ends so is refused. In a cluster a name
+// with braces must have text in the first pair. A Mutex may be made for every call: all of one
+// name share the Client's state.
 func (c *Client) Mutex(name string, o Options) *Mutex {
 	m := &Mutex{c: c, name: name, kind: exclusive}
 	if m.o, m.err = c.options(o, name); m.err == nil {
@@ -109,17 +105,15 @@ func (c *Client) Mutex(name string, o Options) *Mutex {
 func (m *Mutex) Name() string { return m.name }
 
 // Lock waits for the lock until ctx ends, in order of arrival; the error then wraps
-// ErrNotAcquired and the error of ctx. While the server is unreachable or refuses temporarily,
-// Lock asks again, after pauses of up to a third of a second: it loads its data, is busy with a
-// script, or is not the primary. It gives up when ctx ends, or after Options.Outage if ctx has
-// no deadline. Then it returns the last error.
+// ErrNotAcquired and the error of ctx. While the server is unreachable or refuses temporarily
+// (it loads its data, is busy, or is not the primary), Lock asks again, after up to a third of
+// a second. Without a deadline in ctx it gives up after Options.Outage, with the last error.
 //
-// An uncontended Lock takes one request, and one more if the server does not have the
-// script yet.
+// An uncontended Lock takes one request, and one more if the server does not have the script
+// yet.
 func (m *Mutex) Lock(ctx context.Context) (*Lease, error) { return m.lock(ctx, false) }
 
-// TryLock takes the lock if it is free and has no waiters. Otherwise the error wraps
-// ErrNotAcquired.
+// TryLock takes the lock if it is free without waiters; else the error wraps ErrNotAcquired.
 func (m *Mutex) TryLock(ctx context.Context) (*Lease, error) { return m.lock(ctx, true) }
 
 func (m *Mutex) lock(ctx context.Context, try bool) (*Lease, error) {
@@ -129,7 +123,6 @@ func (m *Mutex) lock(ctx context.Context, try bool) (*Lease, error) {
 	return m.o.limited(m.c.await(ctx, m.name, m.o.bound(try), func(ctx context.Context) (*Lease, error) { return m.acquire(ctx, try) }))
 }
 
-// A queued is one Lock, from its first request to its last.
 type queued struct {
 	nonce        string
 	box          *mailbox
@@ -138,8 +131,7 @@ type queued struct {
 	until        time.Time         // when it asks again, whatever messages arrive
 }
 
-// soonest returns the earlier of the times that is still to come. An early request for another
-// reason does not postpone the scheduled one: this waiter may be the only one that asks then.
+// soonest returns the earlier of the times to come: no early request may postpone the schedule.
 func (c *Client) soonest(old, at time.Time) time.Time {
 	if old.Before(at) && c.clock.Now().Before(old) {
 		return old
@@ -147,8 +139,7 @@ func (c *Client) soonest(old, at time.Time) time.Time {
 	return at
 }
 
-// acquire asks for the lock until it has it, ctx ends, or the server fails. It leaves a
-// place in the queue, or the lock, behind only if it returns a lease.
+// acquire asks for the lock until ctx ends or the server fails. Only a lease leaves anything.
 func (m *Mutex) acquire(ctx context.Context, try bool) (*Lease, error) {
 	w := m.enter(lock.TraceOf(ctx))
 	defer m.leave(w)
@@ -195,8 +186,7 @@ func (m *Mutex) acquire(ctx context.Context, try bool) (*Lease, error) {
 	}
 }
 
-// ask sends the request of w. It returns a lease, or the time to wait for a notification
-// and the number of waiters ahead.
+// ask sends the request of w. It returns a lease, or the wait and the number of waiters ahead.
 func (m *Mutex) ask(ctx context.Context, w *queued, try bool) (l *Lease, watch time.Duration, ahead int, err error) {
 	sent := m.c.clock.Now()
 	reply, err := m.c.take(ctx, m.call(m.kind.acquire, w, m.o.TTL.Milliseconds(), m.o.HandoffTimeout.Milliseconds(), !try), m.kind.needs).Int64Slice()
@@ -228,9 +218,8 @@ func (m *Mutex) ask(ctx context.Context, w *queued, try bool) (l *Lease, watch t
 }
 
 // patience returns the time to wait before a request scheduled in watch. If notifications come
-// too late to grant anything, requests must discover grants. The lock stays with a new owner for
-// the grant timeout, and a waiter that asks three times in that gets it in the reply. Later
-// waiters ask less often, so that many waiters send few more requests than the first.
+// too late, requests must discover grants: a waiter that asks three times in a grant timeout
+// gets it in the reply. Later waiters ask less often.
 func (w *queued) patience(grant, watch time.Duration, ahead int) time.Duration {
 	mail := &w.box.c.mail
 	mail.Lock()
@@ -243,13 +232,11 @@ func (w *queued) patience(grant, watch time.Duration, ahead int) time.Duration {
 
 const farBehind = 1000
 
-// watchLate is how long after the end of an owner's time waiters ask: Redis expires a key
-// when its time is over, not before.
+// watchLate is how long after an owner's time waiters ask: Redis expires no key early.
 const watchLate = 2 * time.Millisecond
 
-// look is the time after which a waiter verifies its place in the queue, whatever messages
-// arrived: a server that has lost its data grants nothing. The first waiter asks twenty
-// times in a lease, at most once a second. Later waiters ask less often.
+// look is the time after which a waiter verifies its place, since a server may lose its data.
+// The first waiter asks twenty times in a lease, at most once a second; later ones less often.
 func (m *Mutex) look(ahead int) time.Duration {
 	return max(m.o.TTL/20, time.Second) * time.Duration(1+min(max(ahead, 0), farBehind))
 }

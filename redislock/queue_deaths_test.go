@@ -17,8 +17,7 @@ import (
 	"locklab/redislock"
 )
 
-// A death kills processes of a lock. It returns the remaining waiter, and the time of the
-// deaths.
+// A death kills processes of a lock. It returns the remaining waiter, and the time.
 type death struct {
 	name string
 	die  func(t *testing.T, s *deathScene) (last *waiter, died time.Time)
@@ -81,8 +80,7 @@ type deathScene struct {
 	lease, grant time.Duration
 }
 
-// TestDeaths: whichever processes die at one time, the next waiter has the lock at most one
-// lease and one grant timeout later.
+// TestDeaths: the next waiter has the lock at most a lease and a grant timeout after deaths.
 func TestDeaths(t *testing.T) {
 	t.Parallel()
 	at := locktest.Endpoint(t, harness.KindRedis)
@@ -135,8 +133,7 @@ func (s *deathScene) kill(ps ...*peer) time.Time {
 	return time.Now()
 }
 
-// queueLeftPlace: a waiter gives up while its process cannot reach the server. Its place goes
-// when the server is reachable again, even if no other client asks for the lock.
+// queueLeftPlace: a place that is left while the server is unreachable goes afterwards.
 func queueLeftPlace(t *testing.T, at harness.Endpoint) {
 	watch, key := dial(t, at), newKey()
 	p := newPeer(t, at)
@@ -155,8 +152,7 @@ func queueLeftPlace(t *testing.T, at harness.Endpoint) {
 	unlock(t, l)
 }
 
-// queueGrantToNone: the lock is handed to a waiter that gave up without telling the server; its
-// process gives the lock back on the notification.
+// queueGrantToNone: a process gives back a lock that is handed to a waiter that gave up.
 func queueGrantToNone(t *testing.T, at harness.Endpoint) {
 	const grant = 8 * time.Second
 	watch, key := dial(t, at), newKey()
@@ -208,8 +204,7 @@ func kindCalled(t *testing.T, name string) lockKind {
 	return lockKind{}
 }
 
-// queueCrowdWaits: each of many waiters asks about once a lease while the lock is held, whatever
-// its place, and not all at once.
+// queueCrowdWaits: many waiters of a held lock ask about once a lease, not all at once.
 func queueCrowdWaits(t *testing.T, at harness.Endpoint) {
 	const lease, grant, crowd, leases = 900 * time.Millisecond, 300 * time.Millisecond, 100, 4
 	watch, key := dial(t, at), newKey()

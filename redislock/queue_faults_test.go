@@ -25,8 +25,7 @@ func queueDeadWaiter(t *testing.T, at harness.Endpoint) {
 	unlock(t, l)
 }
 
-// queueDeadProcess: waiters of a dead process cost the others one grant timeout, waiters of two
-// processes two.
+// queueDeadProcess: the waiters of a dead process together cost one grant timeout.
 func queueDeadProcess(t *testing.T, at harness.Endpoint) {
 	const grant = 600 * time.Millisecond
 	for processes, names := range map[int][]string{1: {"GHOST:1", "GHOST:2", "GHOST:3", "GHOST:4"}, 2: {"GHOST:1", "OTHER:1", "GHOST:2", "OTHER:2"}} {
@@ -83,8 +82,7 @@ func queueOwnerDies(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// queueLateUnlock: a holder past its lease hands on a free lock, though the first waiter, which
-// should have watched, is dead.
+// queueLateUnlock: a late holder hands on a free lock, though the first waiter is dead.
 func queueLateUnlock(t *testing.T, at harness.Endpoint) {
 	const lease, grant = 700 * time.Millisecond, 600 * time.Millisecond
 	watch, key := dial(t, at), newKey()

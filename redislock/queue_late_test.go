@@ -12,8 +12,7 @@ import (
 	"locklab/redislock"
 )
 
-// queueLateNotifications: each notification to a process comes after its grant timeout. It still
-// gets the lock, with a punctual competitor and alone.
+// queueLateNotifications: a process whose notifications are late still gets the lock.
 func queueLateNotifications(t *testing.T, at harness.Endpoint) {
 	const grant, delay = 100 * time.Millisecond, 150 * time.Millisecond
 	key := newKey()
@@ -64,8 +63,7 @@ func queueLateNotifications(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// queueAllLate: all notifications come after the grant timeout, and in the second case all
-// replies too. All processes make progress.
+// queueAllLate: all processes make progress although all notifications, or replies, are late.
 func queueAllLate(t *testing.T, at harness.Endpoint) {
 	const grant, delay, some = 100 * time.Millisecond, 150 * time.Millisecond, 3
 	for name, all := range map[string]bool{"notifications": false, "everything": true} {
@@ -136,8 +134,7 @@ func queueManyLate(t *testing.T, at harness.Endpoint) {
 	unlock(t, l)
 }
 
-// queueLateToAnother: the late notification grants nothing, and is for another waiter than the
-// skipped ones.
+// queueLateToAnother: the late notification is for another waiter than the skipped ones.
 func queueLateToAnother(t *testing.T, at harness.Endpoint) {
 	watch, key := dial(t, at), newKey()
 	o := redislock.Options{HandoffTimeout: 200 * time.Millisecond}

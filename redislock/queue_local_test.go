@@ -16,8 +16,7 @@ import (
 	"locklab/redislock"
 )
 
-// TestQueueLocal: handovers between waiters of one process, whose notifications come with the
-// reply to a release.
+// TestQueueLocal: handovers within a process, whose notifications come with replies.
 func TestQueueLocal(t *testing.T) {
 	at := locktest.Endpoint(t, harness.KindRedis)
 	for _, test := range []struct {
@@ -94,9 +93,8 @@ func localLostReply(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// localLostLeave: a waiter gives up just as it gets the lock, and the reply to its request
-// contains the next notification. The library repeats the request, and the second reply does not
-// contain it.
+// localLostLeave: a waiter gives up just as it gets the lock, and the reply to its request,
+// with the next notification, is lost.
 func localLostLeave(t *testing.T, at harness.Endpoint) {
 	o := redislock.Options{HandoffTimeout: 10 * time.Second}
 	for name, kind := range map[string]func(c *redislock.Client, key string) keyed{
@@ -123,8 +121,7 @@ func localLostLeave(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// localLateComer joins the queue after the release has begun, whose reply with its notification
-// does not come.
+// localLateComer joins the queue after the release began, whose reply does not come.
 func localLateComer(t *testing.T, at harness.Endpoint) {
 	const grant = 300 * time.Millisecond
 	watch, key := dial(t, at), newKey()
@@ -157,7 +154,6 @@ func localLateComer(t *testing.T, at harness.Endpoint) {
 	unlock(t, next)
 }
 
-// holdBack delays the next request once it is on.
 type holdBack struct {
 	on          atomic.Bool
 	begun, goOn chan struct{}
@@ -236,8 +232,7 @@ func localOrder(t *testing.T, at harness.Endpoint) {
 	unlock(t, l)
 }
 
-// localReaders: a leaving writer admits many readers of its process, in one mailbox. They renew
-// their leases together, though the server does not have the script for it.
+// localReaders: readers of one process, in one mailbox, renew their leases together.
 func localReaders(t *testing.T, at harness.Endpoint) {
 	const n, most, grant = 300, 100, 3 * time.Second
 	watch, key := dial(t, at), newKey()
@@ -288,7 +283,6 @@ func localReaders(t *testing.T, at harness.Endpoint) {
 	all.Wait()
 }
 
-// restarted is a server without scripts until the first batch.
 type restarted struct {
 	forgetful
 	sent atomic.Int64 // batches with scripts, and scripts sent alone
@@ -313,7 +307,6 @@ func (r *restarted) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Pr
 	}
 }
 
-// count counts cmd's requests, and reports whether it runs a script.
 func (r *restarted) count(cmd redis.Cmder) bool {
 	runs := strings.HasPrefix(cmd.Name(), "eval")
 	if runs {

@@ -14,7 +14,6 @@ import (
 
 const slack = 400 * time.Millisecond
 
-// A peer is a process: a Client with one link for requests and one for listening.
 type peer struct {
 	*redislock.Client
 	*link

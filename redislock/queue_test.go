@@ -82,8 +82,7 @@ type queueTest struct {
 	run  func(*testing.T, harness.Endpoint)
 }
 
-// waitsMostly are tests that mostly wait for timeouts, with bounds far above the load of
-// concurrent tests.
+// waitsMostly are tests that mostly wait for timeouts, far above concurrent load.
 var waitsMostly = map[string]bool{
 	"requests while it is kept":         true,
 	"nothing stays for ever":            true,
@@ -259,8 +258,7 @@ func queueThousand(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// queueTokens: tokens rise in all cases except a server that loses its data while its clock
-// falls.
+// queueTokens: tokens rise, unless a server loses its data while its clock falls.
 func queueTokens(t *testing.T, at harness.Endpoint) {
 	watch, key := dial(t, at), newKey()
 	var last uint64

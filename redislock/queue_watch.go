@@ -7,10 +7,9 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// withdraw removes w from the queue, or takes the lock away from it. If the server does not
-// answer, it continues in the background: the place would cost the others a grant timeout.
-// It uses no new connection: while the library's connections are silent, the cost is as if
-// this process had died.
+// withdraw takes w's place or the lock away, in the background if the server does not answer:
+// the place would cost a grant timeout. It uses no new connection: if the library's are
+// silent, the cost is as if this process had died.
 func (m *Mutex) withdraw(ctx context.Context, w *queued) error {
 	_, err := m.release(ctx, w, false)
 	if err == nil {
@@ -35,15 +34,13 @@ func (m *Mutex) withdraw(ctx context.Context, w *queued) error {
 	return err
 }
 
-// splitSlot reports whether err answers a request for several keys of a migrating slot:
-// they may be on two nodes.
+// splitSlot reports whether err is about several keys of a migrating slot, on two nodes.
 func splitSlot(err error) bool {
 	return redis.HasErrorPrefix(err, "TRYAGAIN") || redis.HasErrorPrefix(err, "ASK ")
 }
 
-// free takes the lock away from w by a request with one key, and reports whether w had it.
-// The first waiter gets the lock in the background when the slot's keys are together again.
-// again means that an earlier request may have taken it away.
+// free takes the lock away from w by a request with one key, and reports whether w had it,
+// perhaps after an earlier request (again). The first waiter gets it when the slot has moved.
 func (m *Mutex) free(ctx context.Context, w *queued, again bool) bool {
 	n, err := m.alone(m.kind.free, w).run(ctx, m.c.rdb).Int()
 	if err != nil || n == 0 && !again {
@@ -60,17 +57,15 @@ func (m *Mutex) free(ctx context.Context, w *queued, again bool) bool {
 // placeStays is how long the server keeps a queue without requests.
 const placeStays = 10 * time.Minute
 
-// watchOver checks a handover after the grant timeout. A later handover postpones the
-// check: it proves that the earlier owner came.
+// watchOver checks a handover after the grant timeout, unless a later one proves it.
 func (m *Mutex) watchOver() {
 	if !m.c.mail.guard(m) { // the client is closed
 		m.pass()
 	}
 }
 
-// check hands the lock on if its owner's time has run out. It uses no new connection: if
-// its request is lost, the waiters ask within a lease of their own requests, as if this
-// process had died.
+// check hands the lock on if its owner's time has run out. It uses no new connection: without
+// it the waiters ask within a lease.
 func (m *Mutex) check() {
 	ctx, cancel := context.WithTimeout(m.c.open, unlockWait)
 	defer cancel()
@@ -88,8 +83,7 @@ func (m *Mutex) send(ctx context.Context, s *script) (int, error) {
 	return call{s, m.keys, []any{"", m.o.HandoffTimeout.Milliseconds()}}.run(ctx, m.c.rdb).Int()
 }
 
-// pass leaves the check of the latest handover to the first waiter. It tries once, on
-// existing connections: see check.
+// pass leaves the check of the latest handover to the first waiter, in one try: see check.
 func (m *Mutex) pass() {
 	ctx, cancel := context.WithTimeout(context.Background(), unlockWait)
 	defer cancel()

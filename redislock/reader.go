@@ -85,8 +85,7 @@ func (mail *mailboxes) withRoom(b *mailbox, tag string) *reader {
 	return nil
 }
 
-// call ends the running pop. If it does not end, other readers take the mailboxes. The
-// caller holds c.mail.
+// call ends the running pop, or other readers take the mailboxes. The caller holds c.mail.
 func (r *reader) call() {
 	if len(r.on) == 0 || r.over != nil {
 		return
@@ -111,8 +110,7 @@ func (r *reader) say(key string) error {
 	return err
 }
 
-// replace gives the mailboxes to other readers if the pop has still not ended. The old pop
-// continues, and its messages are delivered.
+// replace gives the mailboxes to other readers if the pop has still not ended.
 func (r *reader) replace() {
 	rdb, err := r.c.listener()
 	r.c.mail.Lock()
@@ -206,9 +204,8 @@ func (r *reader) read(rdb redis.UniversalClient) {
 	}
 }
 
-// next returns the keys and timeout of the next pop. The timeout is finite because a
-// connection may be dead without either end noticing. Mailboxes that have had no waiter for
-// a while are dropped; after a failure all without waiters.
+// next returns the keys and timeout of the next pop, finite because a connection may be dead
+// unnoticed. Mailboxes without a waiter for a while are dropped; after a failure, at once.
 func (r *reader) next(failed bool) (keys []string, timeout time.Duration) {
 	r.c.mail.Lock()
 	defer r.c.mail.Unlock()

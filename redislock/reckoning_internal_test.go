@@ -6,8 +6,7 @@ import (
 	"time"
 )
 
-// TestReckoning: a lease or grant counts from before its request, less clock drift and the
-// margin.
+// TestReckoning: a lease or grant counts from before its request, less drift and margin.
 func TestReckoning(t *testing.T) {
 	const span, margin = 10 * time.Minute, 30 * time.Second
 	for _, c := range []struct{ given, less time.Duration }{
@@ -37,8 +36,7 @@ func TestReckoning(t *testing.T) {
 	}
 }
 
-// TestNotificationWithReply: a notification with a reply counts from before the request was
-// sent.
+// TestNotificationWithReply: it counts from before the request was sent.
 func TestNotificationWithReply(t *testing.T) {
 	c := NewClient(nil, ClientOptions{})
 	defer c.Close()

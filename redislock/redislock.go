@@ -9,13 +9,11 @@ import (
 
 // The errors of this package. Errors of the client library are wrapped unchanged.
 var (
-	// ErrNotHeld is returned by Unlock if the lock was lost, may have been lost, or was
-	// released before.
+	// ErrNotHeld is returned by Unlock if the lock was, or may have been, lost or released.
 	ErrNotHeld = fmt.Errorf("redislock: %w", lock.ErrNotHeld)
 
-	// ErrNotAcquired is returned by TryLock while another client holds the lock or waits
-	// for it. A Lock whose context or Options.Wait has ended returns it together with the
-	// error of the context: errors.Is reports both.
+	// ErrNotAcquired is returned by TryLock while another client holds the lock or waits for
+	// it, and by Lock, with the error of its context, after ctx or Options.Wait has ended.
 	ErrNotAcquired = fmt.Errorf("redislock: %w", lock.ErrNotAcquired)
 
 	// ErrLost is the cause of a lease that ended without Unlock.
@@ -31,7 +29,6 @@ var (
 	// ErrClosed is returned by the methods of a lock whose Client was closed or shut down.
 	ErrClosed = errors.New("redislock: the client is closed")
 
-	// ErrUsage is returned by the methods of a lock with an invalid option or name. No
-	// request was sent.
+	// ErrUsage is returned, without a request, for an invalid option or name.
 	ErrUsage = errors.New("redislock: invalid configuration")
 )

@@ -95,7 +95,6 @@ func requests(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// noScript asks for a script that the server does not have, as after a restart.
 func noScript(t *testing.T, at harness.Endpoint) {
 	c := dial(t, at)
 	c.Client.AddHook(forgetful{})
@@ -226,8 +225,7 @@ func locker(t *testing.T, at harness.Endpoint) {
 	k.Unlock()
 }
 
-// lockerPastLease: a holder past its lease panics in Unlock, and does not release the lock of
-// the next user of the Locker.
+// lockerPastLease: a holder past its lease panics in Unlock, and does not release the next.
 func lockerPastLease(t *testing.T, at harness.Endpoint) {
 	c := dial(t, at)
 	key := newKey()

@@ -43,21 +43,18 @@ import (
 // Redis documentation, "Distributed Locks with Redis", section "The Redlock
 // Algorithm".
 
-// RedlockOptions configures a Redlock. The zero value is usable: a nil Pause adds up to
-// twice the attempt's duration to the pause of a [PollMutex].
+// RedlockOptions configures a Redlock. A nil Pause adds up to twice an attempt's duration.
 type RedlockOptions struct {
 	PollOptions
 
-	// Answer is how long a server may take before it counts as a refusal, and is skipped
-	// until it answers. It must be well below the lease. 0 is a tenth of the lease, but at
-	// most DefaultAnswer.
+	// Answer is how long a server may take before it is skipped until it answers, well below
+	// the lease. 0 is a tenth of the lease, at most DefaultAnswer.
 	Answer time.Duration
 }
 
 var errNoAnswer = errors.New("redislock: the server has not answered in time")
 
-// DefaultAnswer is long for a live server, and short enough that a dead one delays its
-// users little.
+// DefaultAnswer is long for a live server, and a dead one delays its users little.
 const DefaultAnswer = 200 * time.Millisecond
 
 // A Redlock is a lock between all clients that use the same name on the same independent
@@ -71,9 +68,8 @@ type Redlock struct {
 	err    error                     // the error of invalid options
 }
 
-// NewRedlock returns the lock with that name on the servers of these clients, one for each:
-// three or five masters without replication between them. All users of the lock must name
-// the same servers. The caller closes the clients, see [Client.Close].
+// NewRedlock returns the lock with that name on these clients' servers, one for each: three or
+// five masters without replication, the same for all users. The caller closes the clients.
 func NewRedlock(clients []*Client, name string, o RedlockOptions) *Redlock {
 	m := &Redlock{name: name, answer: o.Answer, pause: o.Pause}
 	if len(clients) == 0 {
@@ -147,8 +143,7 @@ func (m *Redlock) acquire(ctx context.Context, c *Client, try bool) (*Lease, err
 	}
 }
 
-// wait returns the pause before attempt n+1. It grows with the duration of the last
-// attempt: contenders that began together must not do so again.
+// wait returns the pause before attempt n+1, which grows with the last attempt's duration.
 func (m *Redlock) wait(n int, took time.Duration) time.Duration {
 	if m.pause != nil {
 		return m.pause(n)
@@ -156,16 +151,14 @@ func (m *Redlock) wait(n int, took time.Duration) time.Duration {
 	return leastPause + rand.N(mostPause-leastPause+2*took)
 }
 
-// A ballot is the answer of one server: a lease, an error, or neither for a refusal.
 type ballot struct {
 	l     *Lease
 	err   error
 	final bool // err is permanent
 }
 
-// vote asks all servers once, with one nonce. It returns a lease if a majority grants it,
-// and an error if errors prevent a majority, final if permanently. It gives unneeded keys
-// back in the background.
+// vote asks all servers once, with one nonce. It returns a lease of a majority, or an error if
+// errors prevent one, final if permanently. It gives unneeded keys back in the background.
 func (m *Redlock) vote(ctx context.Context, c *Client) (l *Lease, final bool, err error) {
 	n := len(m.keys)
 	ballots, nonce := make(chan ballot, n), c.identity()
@@ -218,8 +211,7 @@ func (m *Redlock) vote(ctx context.Context, c *Client) (l *Lease, final bool, er
 	return nil, false, nil
 }
 
-// patience returns how long to wait for one vote. needed means that servers that have not
-// answered before may be needed.
+// patience returns how long to wait for one vote; needed: silent servers may be needed.
 func (m *Redlock) patience(needed bool) time.Duration {
 	if needed {
 		return 2*m.answer + retryPause
@@ -228,8 +220,7 @@ func (m *Redlock) patience(needed bool) time.Duration {
 }
 
 // ask asks one server, even if ctx ends: a late key is kept. An attempt with an unknown
-// outcome is undone later, and the server is not asked again until then. If the majority
-// needs it, it gets as long for that as for an answer.
+// outcome is undone before the next, in the time for an answer if the majority needs it.
 func (m *Redlock) ask(ctx context.Context, k *keyLock, nonce string, needed bool) ballot {
 	u := &k.c.unanswered
 	if none, why := u.state(); none != nil {
@@ -284,8 +275,7 @@ func (m *Redlock) giveBack(ctx context.Context, l *Lease) {
 	l.c.task(func() { _ = l.discard(ctx) }) // a failed release ends with its lease
 }
 
-// scatter returns the release of all parts at once. It is over when enough servers have
-// answered to decide whether the lock is free or was lost.
+// scatter returns the release of all parts at once, until enough servers have answered.
 func (m *Redlock) scatter(j *joint) func(context.Context) (bool, error) {
 	return func(ctx context.Context) (held bool, err error) {
 		parts := j.dissolve()

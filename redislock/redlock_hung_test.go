@@ -34,8 +34,7 @@ func blackHole(t *testing.T) (addr string, dialed *atomic.Int64) {
 	return l.Addr().String(), dialed
 }
 
-// redlockHung: a hung server costs contenders its detection once, not once for each vote that is
-// split between the other two.
+// redlockHung: a hung server costs contenders its detection once, not once for each vote.
 func redlockHung(t *testing.T, s *trio) {
 	const contenders, times = 8, 40
 	addr, dialed := blackHole(t)

@@ -96,7 +96,6 @@ func (s *trio) count(t *testing.T, servers ...int) (n int) {
 	return n
 }
 
-// warm takes the lock once on all servers: they may not have the scripts yet.
 func (s *trio) warm(t *testing.T, m *redislock.Redlock) {
 	t.Helper()
 	l := lock(t, m)

@@ -16,37 +16,35 @@ import (
 // A Reentrant is Redisson's current RLock with fewer requests: its owner may take it again,
 // and Go and Java services can share it.
 //
-//  1. Acquire: the key of the lock is a hash with one field, the owner, and its count; it lives
-//     as long as the lease. One script takes the lock, takes it again, or answers how long it is
-//     taken.
+//  1. Acquire: the key of the lock is a hash with one field, the owner, and its count; it
+//     lives as long as the lease. One script takes the lock, takes it again, or answers how
+//     long it is taken.
 //  2. Otherwise listen to the channel of the lock. Go to 1 when a message comes, when the
 //     subscription begins, and when the time is over.
 //  3. Release: one script counts down, and at zero deletes the key and publishes.
 //
 // An uncontended acquisition takes two requests; Redisson sends three. Redisson stores the
-// outcome of each release in a separate key, so that a repeated release does not count
-// twice, and deletes it later. Here a request contains the new count instead of the change,
-// so repeating it changes nothing.
+// outcome of each release in a separate key, so that a repeated one does not count twice. Here
+// a request contains the new count instead of the change.
 //
-// A release wakes one waiter in each waiting process, and any client that asks at that
-// moment may be faster: there is no order.
+// A release wakes one waiter in each waiting process, and any client that asks at that moment
+// may be faster: there is no order.
 //
 // # References
 //
-// Redisson 4.7.0, org.redisson.RedissonLock, RedissonBaseLock and
-// pubsub.LockPubSub: the key, the field, the channel and the messages.
+// Redisson 4.7.0, org.redisson.RedissonLock, RedissonBaseLock and pubsub.LockPubSub: the key,
+// the field, the channel and the messages.
 
 // A Reentrant is a lock whose owner may take it again, between all clients that use the same
 // name on the same server, including Redisson's getLock and getFencedLock. It can be locked
 // again after any error. It is not fair, and has no fencing tokens: [Mutex] has both.
 //
-// Redisson (4.7.0) must reach the same key, so without a NameMapper. In a cluster set its
-// shardedSubscriptionMode to OFF: the default, AUTO, publishes with SPUBLISH from Redis 7 on. A
-// Go service does not receive that, nor Redisson its PUBLISH; each then waits for the rest of
-// the other's lease. Locks of getSpinLock and getFairLock have a key of the same name and shape,
-// and exclude this one. But they do not notify its waiters, which wait for the rest of the lease
-// and ignore the queue of getFairLock. A Go holder has no token of getFencedLock and does not
-// raise the next one. Give both sides suitable leases: each renews only its own.
+// Redisson (4.7.0) must reach the same key, so without a NameMapper, and in a cluster with
+// shardedSubscriptionMode OFF: the default, AUTO, publishes with SPUBLISH from Redis 7 on, and
+// each side then waits for the rest of the other's lease. Locks of getSpinLock and getFairLock
+// have a key of the same shape and exclude this one, without notices or the queue. A Go holder
+// has no token of getFencedLock and does not raise the next one. Each side renews only its own
+// leases.
 type Reentrant struct {
 	c    *Client
 	name string
@@ -82,8 +80,7 @@ func newUUID() string {
 }
 
 // redissonName returns Redisson's name for a companion of the object called name
-// (RedissonObject.prefixName). It is the same for x and {x}, whose waiters then wake each
-// other in vain; their keys differ.
+// (RedissonObject.prefixName): the same for x and {x}, whose waiters wake each other in vain.
 func redissonName(prefix, name string) string {
 	if strings.Contains(name, "{") {
 		return prefix + ":" + name
@@ -104,8 +101,7 @@ func (m *Reentrant) TryLock(ctx context.Context) (*Lease, error) { return m.Owne
 func (m *Reentrant) Owner() *Owner { return &Owner{m: m, locking: make(chan struct{}, 1)} }
 
 // An Owner holds a [Reentrant] as often as it has leases, like a thread in Java. Any
-// goroutine may lock and unlock as this owner, and several may at once. Goroutines that
-// must exclude each other need an Owner each.
+// goroutines may lock and unlock as this owner, and do not exclude each other.
 type Owner struct {
 	m       *Reentrant
 	locking chan struct{} // full while a Lock of this owner runs; TryLock does not use it
@@ -122,8 +118,7 @@ type hold struct {
 	leases map[*Lease]bool // not yet unlocked
 }
 
-// lost reports whether h is over by our clock. Its remains in the server are not taken
-// again, since nobody would give them back.
+// lost reports whether h is over by our clock. Nothing would give its remains back.
 func (h *hold) lost() bool {
 	for l := range h.leases {
 		if l.Err() == nil {
@@ -134,14 +129,12 @@ func (h *hold) lost() bool {
 }
 
 // Lock waits for the lock until ctx ends; if this owner has it, it takes it once more.
-// While the server is unreachable or refuses temporarily, it asks again, see [Mutex.Lock].
 //
-// An uncontended Lock takes one request, and one more if the server does not have the
-// script yet.
+// An uncontended Lock takes one request, and one more if the server does not have the script
+// yet.
 func (o *Owner) Lock(ctx context.Context) (*Lease, error) { return o.lock(ctx, false) }
 
-// TryLock takes the lock if it is free or this owner has it. Otherwise the error wraps
-// ErrNotAcquired.
+// TryLock takes the lock if it is free or this owner's; else the error wraps ErrNotAcquired.
 func (o *Owner) TryLock(ctx context.Context) (*Lease, error) { return o.lock(ctx, true) }
 
 func (o *Owner) lock(ctx context.Context, try bool) (*Lease, error) {
@@ -152,8 +145,7 @@ func (o *Owner) lock(ctx context.Context, try bool) (*Lease, error) {
 	return m.o.limited(m.c.await(ctx, m.name, m.o.bound(try), func(ctx context.Context) (*Lease, error) { return o.acquire(ctx, try) }))
 }
 
-// acquire asks for the lock until it has it, ctx ends, or the server fails. It leaves a
-// count in the server only if it returns a lease.
+// acquire asks for the lock until ctx ends or the server fails. Only a lease leaves a count.
 func (o *Owner) acquire(ctx context.Context, try bool) (*Lease, error) {
 	m := o.m
 	if !try { // TryLock must not wait behind another Lock
@@ -252,8 +244,7 @@ func (o *Owner) ask(ctx context.Context, fresh *hold) (l *Lease, left time.Durat
 	}
 }
 
-// wait waits for a message, for at most left. It returns the reason, "" if ctx or the
-// client has ended.
+// wait waits for a message, at most left, and returns the reason, "" if ctx or c has ended.
 func (w *listener) wait(ctx context.Context, c *Client, left time.Duration) Wake {
 	select {
 	case <-w.woken:

@@ -179,8 +179,7 @@ func reentrantGiveUp(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// reentrantExpiry: an owner past its lease starts over, and its old leases do not release the
-// new one.
+// reentrantExpiry: the old leases of an owner past its lease do not release the new one.
 func reentrantExpiry(t *testing.T, at harness.Endpoint) {
 	c := dial(t, at)
 	key := newKey()
@@ -203,8 +202,7 @@ func reentrantExpiry(t *testing.T, at harness.Endpoint) {
 	unlock(t, again)
 }
 
-// reentrantLostHere: a lock that is over by our clock is not taken again, although the server
-// still has it.
+// reentrantLostHere: a lock that is over by our clock is not taken again.
 func reentrantLostHere(t *testing.T, at harness.Endpoint) {
 	c := dial(t, at)
 	key := newKey()

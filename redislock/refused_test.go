@@ -91,9 +91,8 @@ var states = []state{
 		func(ctx context.Context, admin redis.UniversalClient) error { return admin.ScriptFlush(ctx).Err() }},
 }
 
-// TestRefused: a server that refuses to lock is one clear error for every kind of lock: at once,
-// or for temporary refusals after Options.Outage. Nothing is left, and earlier holders and
-// waiters continue.
+// TestRefused: a server that refuses to lock is one clear error for every kind of lock, at
+// once or after Options.Outage, and nothing is left.
 func TestRefused(t *testing.T) {
 	t.Parallel()
 	r := startAll(t, deployments[0])[0]
@@ -144,7 +143,6 @@ func TestRefused(t *testing.T) {
 	t.Run("wrong password", func(t *testing.T) { wrongPassword(t, r) })
 }
 
-// A refusal has a lock with a holder and a waiter, and a free lock.
 type refusal struct {
 	kind        lockKind
 	name, fresh string

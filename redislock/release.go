@@ -6,8 +6,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// A releaser selects how a server deletes a key that has a given value, from the answer of
-// poll_acquire.lua. Zero means a script too.
+// A releaser selects how a server deletes a key with a given value; zero is a script.
 type releaser int
 
 // A command needs no script, and a fraction of a script's time in the server.
@@ -27,14 +26,12 @@ func (r releaser) command(key, nonce string) []any {
 	return nil
 }
 
-// missing reports whether the server lacks the command, as after a failover to an older
-// one, or the user may not use it.
+// missing reports whether the server lacks the command, or the user may not use it.
 func missing(err error) bool {
 	return redis.HasErrorPrefix(err, "unknown command") || redis.HasErrorPrefix(err, "NOPERM")
 }
 
-// compareAndDelete deletes the key if it has the nonce, and reports whether it was there
-// until now.
+// compareAndDelete deletes the key if it has the nonce, and reports whether it had.
 func (k *keyLock) compareAndDelete(ctx context.Context, nonce string, by releaser) (held bool, err error) {
 	command := by.command(k.name, nonce)
 	if command == nil || resent(ctx) != nil || k.c.scripts.Load() {

@@ -16,10 +16,9 @@ type server struct {
 	leases []*Lease
 }
 
-// renew extends each of ls to a whole lease, by one concurrent batch per server. With
-// afresh each batch uses a new connection, because an earlier renewal is silent and pooled
-// connections may be too. A batch also uses one if it would wait for a pooled connection
-// behind other requests of the program.
+// renew extends each of ls to a whole lease, by one concurrent batch per server. With afresh
+// each uses a new connection, because an earlier renewal is silent; so does one that would
+// wait for a pooled connection behind other requests.
 func (c *Client) renew(ls []*Lease, afresh bool) {
 	for _, s := range c.servers(ls) {
 		c.work.Go(func() { c.renewAt(s, afresh) })
@@ -87,8 +86,7 @@ func (c *Client) renewAt(s *server, afresh bool) {
 	}
 }
 
-// usedUp reports whether all connections that rdb may have, including those it is dialling,
-// are in use.
+// usedUp reports whether all connections that rdb may have are in use or dialled.
 func usedUp(rdb *redis.Client) bool {
 	pool := rdb.PoolStats()
 	return pool.IdleConns == 0 && int(pool.TotalConns+pool.PendingRequests) >= rdb.Options().PoolSize
@@ -113,8 +111,7 @@ type failure struct {
 
 var errSilent = errors.New("redislock: the server has not answered a renewal")
 
-// renewed records the answers to renew. It returns the renewed leases, and the failures,
-// that have a trace or a joint lease to notify.
+// renewed records the answers to renew, and returns those that have a trace or joint to notify.
 func (c *Client) renewed(ls []*Lease, replies []*redis.Cmd, sent time.Time) (told []*Lease, failed []failure) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -21,8 +21,7 @@ const starvedLease = 3 * time.Second
 
 const starvedPool = 2
 
-// TestRenewalAlone: a renewal depends on nothing else. Each row disables one thing for three
-// leases: no lease is lost, and no renewal fails.
+// TestRenewalAlone: no lease is lost, whatever else is disabled for three leases.
 func TestRenewalAlone(t *testing.T) {
 	t.Parallel()
 	at := locktest.Endpoint(t, harness.KindRedis)
@@ -153,8 +152,7 @@ func releaseUnanswered(t *testing.T, s *starved) {
 	go l.Unlock(context.Background())
 }
 
-// dialsHang: the connections of the client library have broken, and all replacements that it may
-// open are pending.
+// dialsHang: all connections have broken, and all replacements are pending.
 func dialsHang(t *testing.T, s *starved) {
 	s.hangs.Store(true)
 	s.link.cut()

@@ -16,8 +16,7 @@ import (
 	"locklab/redislock"
 )
 
-// TestSilence: dead connections that neither end has noticed do not use up a lease while new
-// ones work, with all settings of the client library.
+// TestSilence: dead connections do not use up a lease while new ones work.
 func TestSilence(t *testing.T) {
 	t.Parallel()
 	at := locktest.Endpoint(t, harness.KindRedis)
@@ -57,8 +56,7 @@ func silentLock(t *testing.T, at harness.Endpoint, open func(*redislock.Client, 
 	m := open(p.Client, newKey(), redislock.Options{Wait: 8 * time.Second})
 	p.link.silence()
 	l := lock(t, m)
-	// An owner sends one request at a time. A client library that does not end it with its
-	// context delays the second.
+	// An owner sends one request at a time: one that ignores its context delays the second.
 	if _, counts := m.(*redislock.Reentrant); counts && !p.link.Options().ContextTimeoutEnabled {
 		if err := l.Unlock(t.Context()); !errors.Is(err, redislock.ErrUnanswered) {
 			t.Errorf("Unlock = %v, want that the server has not answered", err)
@@ -132,8 +130,7 @@ func renewalCost(t *testing.T, at harness.Endpoint) {
 	unlock(t, l)
 }
 
-// usedUpPool: other requests use all the connections of the client library, and a renewal waits
-// for none of them.
+// usedUpPool: a renewal waits for no connection of the client library's busy pool.
 func usedUpPool(t *testing.T, at harness.Endpoint) {
 	const size = 2
 	link := dial(t, at, func(o *redis.Options) { o.PoolSize = size })
@@ -158,8 +155,7 @@ func usedUpPool(t *testing.T, at harness.Endpoint) {
 	unlock(t, l)
 }
 
-// TestNodeHangs: a hung node of a cluster costs no lock of other nodes, whether or not it has a
-// lock, with all settings of the client library.
+// TestNodeHangs: a hung node of a cluster costs no lock of other nodes.
 func TestNodeHangs(t *testing.T) {
 	t.Parallel()
 	const lease = 4 * time.Second

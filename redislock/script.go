@@ -32,7 +32,6 @@ func newScript(names ...string) *script {
 	return &script{redis.NewScript(string(source)), op, string(source)}
 }
 
-// A call is one run of a script, sent alone or in a batch.
 type call struct {
 	script *script
 	keys   []string
@@ -47,8 +46,7 @@ func (c call) run(ctx context.Context, rdb redis.Scripter) *redis.Cmd {
 	return request(ctx, c.keys[0], c.script.op, func() *redis.Cmd { return c.script.Run(ctx, rdb, c.keys, c.args...) })
 }
 
-// request calls send, which sends one request for the lock with that name, and reports it
-// to the trace of ctx.
+// request calls send, which sends one request about the lock, and reports it to ctx's trace.
 func request[C redis.Cmder](ctx context.Context, name, op string, send func() C) C {
 	t := lock.TraceOf(ctx)
 	if t == nil {
@@ -61,9 +59,8 @@ func request[C redis.Cmder](ctx context.Context, name, op string, send func() C)
 	return reply
 }
 
-// needs returns the last argument of a script that takes a lock. It makes the script check
-// that the user may send the commands of these scripts. A missing right to PUBLISH shows in
-// the release.
+// needs returns the last argument of a script that takes a lock: the user's rights to the
+// commands of these scripts are checked. A missing right to PUBLISH shows in the release.
 func needs(scripts ...*script) string {
 	var commands []string
 	for _, s := range scripts {
@@ -80,8 +77,7 @@ func needs(scripts ...*script) string {
 
 var scriptCommand = regexp.MustCompile(`redis\.call\('(\w+)'`)
 
-// arguments is the minimum number of arguments of each command of our scripts; the first is
-// a key.
+// arguments is the minimum number of arguments of our scripts' commands, from the key on.
 var arguments = map[string]int{
 	"time": 0,
 	"get":  1, "del": 1, "exists": 1, "pttl": 1, "rpop": 1, "zcard": 1, "zpopmin": 1,
@@ -89,8 +85,7 @@ var arguments = map[string]int{
 	"zadd": 3, "zrange": 3, "zrangebyscore": 3, "hset": 3,
 }
 
-// take runs a script that takes a lock. Until one with the same needs has succeeded, the
-// script also checks the user's rights.
+// take runs a script that takes a lock, and checks the user's rights until it has succeeded.
 func (c *Client) take(ctx context.Context, k call, needs string) *redis.Cmd {
 	if _, known := c.permitted.Load(needs); known {
 		return c.ask(ctx, k)
@@ -104,8 +99,7 @@ func (c *Client) take(ctx context.Context, k call, needs string) *redis.Cmd {
 	return reply
 }
 
-// batch sends all calls at once and returns their replies. It sends a missing script once,
-// whatever the number of calls.
+// batch sends all calls at once and returns their replies. It sends a missing script once.
 func batch(ctx context.Context, rdb redis.UniversalClient, calls []call) []*redis.Cmd {
 	if len(calls) == 1 {
 		return []*redis.Cmd{calls[0].run(ctx, rdb)}

@@ -31,8 +31,7 @@ type keyFuzz struct {
 	more    int           // allowed additional messages, for a lock that was free before
 }
 
-// FuzzKeyScripts compares the scripts of PollMutex, PubSubMutex and Reentrant with a model, step
-// by step: answers, the key, its time to live, and messages for releases only.
+// FuzzKeyScripts compares the scripts of one-key locks with a model, step by step.
 func FuzzKeyScripts(f *testing.F) {
 	at := locktest.Endpoint(f, harness.KindRedis)
 	for kind := range byte(3) {

@@ -15,7 +15,6 @@ const (
 	fuzzedSlack = 20 * time.Millisecond // servers count milliseconds
 )
 
-// A window is an interval that contains an event.
 type window struct{ from, to time.Time }
 
 func (w window) add(d time.Duration) window { return window{w.from.Add(d), w.to.Add(d)} }
@@ -34,14 +33,12 @@ func (w window) meets(v window) bool {
 	return !w.from.After(v.to.Add(fuzzedSlack)) && !v.from.After(w.to.Add(fuzzedSlack))
 }
 
-// A holding records when a hold ends, and whether it is a whole lease.
 type holding struct {
 	whole bool
 	ends  window
 }
 
-// A queueModel is the expected state of a queue's scripts. A waiter is called mailbox:number, or
-// mailbox:number:limit for shared locks.
+// A queueModel models a queue's scripts. A waiter is mailbox:number, or mailbox:number:limit.
 type queueModel struct {
 	several bool
 	holders map[string]holding

@@ -31,8 +31,7 @@ type queueFuzz struct {
 	ahead   uint64            // µs by which the counter was set forward
 }
 
-// fuzzedWaiters are two waiters of each of two processes, by kind: one holder; readers and
-// writers; two permits.
+// fuzzedWaiters are two waiters of each of two processes, by kind.
 var fuzzedWaiters = [][]string{
 	{"A:1", "A:2", "B:1", "B:2"},
 	{"A:1:1", "A:2:9", "B:1:1", "B:2:9"},
@@ -40,10 +39,7 @@ var fuzzedWaiters = [][]string{
 }
 
 // FuzzQueueScripts compares the scripts of a queue with a model in Go, step by step: answers,
-// holders, order, rising tokens, notifications of exactly the new holders, and the promised time
-// to live of every key.
-//
-//	go test ./redislock -run '^$' -fuzz FuzzQueueScripts -fuzztime 1m
+// holders, order, rising tokens, notifications, and the promised time to live of every key.
 func FuzzQueueScripts(f *testing.F) {
 	at := locktest.Endpoint(f, harness.KindRedis)
 	rng := rand.New(rand.NewPCG(1, 2))

@@ -95,16 +95,14 @@ func dial(t testing.TB, at harness.Endpoint, tweak ...func(*redis.Options)) *lin
 	return l
 }
 
-// lossy is a connection that loses replies: the server executes the request, then the connection
-// breaks or is silent.
+// lossy loses replies: after the request the connection breaks or is silent.
 type lossy struct {
 	net.Conn
 	link   *link
 	silent atomic.Bool // nothing arrives any more, in either direction
 }
 
-// silence makes the open connections silent, as behind a router that has dropped its state. New
-// ones work.
+// silence makes the open connections silent, as behind a router without their state.
 func (l *link) silence() {
 	for _, c := range l.open() {
 		c.silent.Store(true)

@@ -9,21 +9,18 @@ import (
 )
 
 const (
-	// askSilence is the wait without an answer after which a Lock asks on another
-	// connection. If the client library does not end a request with its context, its read
-	// timeout applies if that is longer.
+	// askSilence is the wait after which a Lock asks on another connection, or the library's
+	// read timeout if that is longer and requests ignore their context.
 	askSilence = 2 * time.Second
 
-	// maxAfresh bounds a client's concurrent requests on new connections: more are
-	// pointless if the server hangs.
+	// maxAfresh bounds a client's concurrent requests on new connections.
 	maxAfresh = 32
 )
 
 // answered calls first, which sends a release of the lock called name. Without an answer
-// within silence, its connection and the pooled ones may be dead without either end
-// noticing. Then it calls second with a context that sends the request to the same server
-// on a new connection. A client library that ends a request with its context has closed the
-// silent connection by then; otherwise the first answer to either counts.
+// within silence the connections may be dead: it calls second with a context that sends the
+// request to the same server on a new connection. The first answer to either counts, unless
+// the client library has ended the first request with its context.
 func answered[T any](ctx context.Context, c *Client, name string, silence time.Duration, first, second func(context.Context) (T, error)) (T, error) {
 	if c.prompt {
 		short, cancel := context.WithTimeout(ctx, silence)
@@ -65,7 +62,6 @@ func answered[T any](ctx context.Context, c *Client, name string, silence time.D
 	return a.v, a.err
 }
 
-// again calls second on a new connection, or returns v and err if that is impossible.
 func again[T any](ctx context.Context, c *Client, name string, second func(context.Context) (T, error), v T, err error) (T, error) {
 	rdb := c.serverOf(name)
 	defer c.fresh.Add(-1)
@@ -76,9 +72,8 @@ func again[T any](ctx context.Context, c *Client, name string, second func(conte
 }
 
 // ask sends a request for a lock. Without an answer for a while it abandons the request and
-// repeats it on a new connection: the script must recognize the repetition. Unlike a
-// release, the first must be abandoned before. Otherwise it could take the lock again after
-// the lock of the second was released.
+// repeats it on a new connection; the script must recognize that. Unless abandoned, the first
+// could take the lock again after the lock of the second was released.
 func (c *Client) ask(ctx context.Context, request call) *redis.Cmd {
 	short, cancel := context.WithTimeout(ctx, askSilence)
 	defer cancel()
@@ -112,8 +107,7 @@ func (c *Client) serverOf(key string) *redis.Client {
 	return rdb
 }
 
-// afresh calls f with a client for the server of rdb without connections. The client is
-// closed afterwards, or with c.
+// afresh calls f with a client for the server of rdb without connections, closed afterwards.
 func (c *Client) afresh(rdb *redis.Client, f func(redis.UniversalClient)) {
 	o := *rdb.Options()
 	o.PoolSize, o.MaxActiveConns, o.MinIdleConns, o.MaxRetries = 1, 0, 0, -1
@@ -127,13 +121,11 @@ func (c *Client) afresh(rdb *redis.Client, f func(redis.UniversalClient)) {
 
 type serverKey struct{}
 
-// by returns a context that sends a request to rdb as a repetition: it may have been sent
-// before.
+// by returns a context for a repeated request to rdb, which may have been sent before.
 func by(ctx context.Context, rdb redis.UniversalClient) context.Context {
 	return context.WithValue(ctx, serverKey{}, rdb)
 }
 
-// resent returns the client for a repeated request, nil for others.
 func resent(ctx context.Context) redis.UniversalClient {
 	rdb, _ := ctx.Value(serverKey{}).(redis.UniversalClient)
 	return rdb

@@ -294,7 +294,6 @@ func (tr *trial) after(ctx context.Context) error {
 	}
 }
 
-// left returns the keys of the lock without the counter of its tokens, which must outlive it.
 func (tr *trial) left(ctx context.Context) (keys []string, err error) {
 	all := tr.see.Scan(context.WithoutCancel(ctx), 0, "*"+tr.key+"*", 1000).Iterator()
 	for all.Next(context.WithoutCancel(ctx)) {

@@ -8,8 +8,7 @@ import (
 	"locklab/redislock"
 )
 
-// TestStopped: a process that was stopped for longer than its lease, between the grant and the
-// return of Lock, gets another lease.
+// TestStopped: a process that was stopped for longer than its lease gets another one.
 func TestStopped(t *testing.T) {
 	at := locktest.Endpoint(t, harness.KindRedis)
 	for name, stop := range redislock.Stopped {

@@ -145,7 +145,6 @@ func (s *subscription) refused(pubsub *redis.PubSub, err error) bool {
 	return true
 }
 
-// failure returns why waiters get no messages, nil if they may.
 func (s *subscription) failure() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -193,7 +192,6 @@ func (s *subscription) wakeAll() {
 	}
 }
 
-// wake reports whether w was not already woken.
 func (w *listener) wake() bool {
 	select {
 	case w.woken <- struct{}{}:

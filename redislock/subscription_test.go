@@ -76,8 +76,7 @@ func reentrantLostMessage(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// reentrantPassesOn: a message that woke a waiter that gives up is passed to the next one, which
-// nothing else wakes before its lease is over.
+// reentrantPassesOn: a message that woke a waiter that gives up is passed to the next one.
 func reentrantPassesOn(t *testing.T, at harness.Endpoint) {
 	c, other := dial(t, at), dial(t, at)
 	key := newKey()

@@ -33,8 +33,7 @@ func newSleeper(t *testing.T, c *link) *sleeper {
 	return s
 }
 
-// requireExpired checks that a lease whose time ended during a suspend reports it before any Go
-// timer fires.
+// requireExpired checks that a lease that ended in a suspend reports it before any Go timer.
 func requireExpired(t *testing.T, l *redislock.Lease) {
 	t.Helper()
 	if until, ok := l.Deadline(); !ok || time.Until(until) > 0 {
@@ -136,8 +135,7 @@ func (a afterReply) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	}
 }
 
-// renewAfterSuspend: a lease that begins after a suspend is renewed in time, though the timer of
-// an older one is late.
+// renewAfterSuspend: a lease that begins after a suspend is renewed in time.
 func renewAfterSuspend(t *testing.T, at harness.Endpoint) {
 	s := newSleeper(t, dial(t, at))
 	lock(t, s.Mutex(newKey(), redislock.Options{TTL: time.Hour}))
@@ -175,8 +173,7 @@ func redlockSuspended(t *testing.T, s *trio) {
 	l.Unlock(t.Context())
 }
 
-// TestCohortAsksFirst: a row continues only if the server has confirmed the lock within a grant
-// timeout, which includes suspends.
+// TestCohortAsksFirst: a row continues only if the server has confirmed the lock lately.
 func TestCohortAsksFirst(t *testing.T) {
 	t.Parallel()
 	at := locktest.Endpoint(t, harness.KindRedis)
@@ -232,8 +229,7 @@ func (r refusing) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	}
 }
 
-// TestServerClockFromRequest: the server's clock is related to the time of the request, not of
-// the answer.
+// TestServerClockFromRequest: the server's clock belongs to the request's time.
 func TestServerClockFromRequest(t *testing.T) {
 	t.Parallel()
 	at := locktest.Endpoint(t, harness.KindRedis)

@@ -61,8 +61,7 @@ func (l *Lease) traceAs(t *Trace) {
 	l.trace, l.since = t, time.Now()
 }
 
-// traced returns ctx, or context.Background() if it is nil, with the Trace of c besides
-// that of ctx.
+// traced returns ctx, or context.Background() if nil, with the Trace of c in addition.
 func (c *Client) traced(ctx context.Context) context.Context {
 	ctx = lock.Given(ctx)
 	if c.trace == nil {
@@ -105,7 +104,6 @@ func (l *Lease) renewalFailed(err error) {
 	}
 }
 
-// released tells the trace of l, if there is one, that Unlock has succeeded.
 func (l *Lease) released() {
 	if l.trace != nil {
 		lock.Tell(l.trace.Released, ReleasedInfo{Name: l.name, Token: l.token, Held: time.Since(l.since)})

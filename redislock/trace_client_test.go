@@ -15,8 +15,7 @@ import (
 	"locklab/redislock"
 )
 
-// TestClientTrace: the Trace of a client hears of every Lock of every kind, and that of a
-// context hears it as well, before.
+// TestClientTrace: a client's Trace gets every Lock of every kind, after the context's.
 func TestClientTrace(t *testing.T) {
 	at := locktest.Endpoint(t, harness.KindRedis)
 	leaktest.Own(t)
@@ -61,8 +60,7 @@ func TestClientTrace(t *testing.T) {
 	}
 }
 
-// TestRenewalFailed: a Trace hears of each renewal that is refused, or not answered, with
-// the time that is left, before it hears that the lease is lost.
+// TestRenewalFailed: a Trace gets each failed renewal, with the time left, before the loss.
 func TestRenewalFailed(t *testing.T) {
 	t.Parallel()
 	at := locktest.Endpoint(t, harness.KindRedis)

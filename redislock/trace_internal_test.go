@@ -9,7 +9,6 @@ import (
 	"locklab/lock"
 )
 
-// An instant server answers every script at once.
 type instant struct {
 	redis.Scripter
 	reply *redis.Cmd
@@ -17,8 +16,7 @@ type instant struct {
 
 func (s instant) EvalSha(context.Context, string, []string, ...any) *redis.Cmd { return s.reply }
 
-// TestTraceAbsent: without a Trace each step costs what it would cost if there
-// were none, in allocations.
+// TestTraceAbsent: without a Trace no step allocates more.
 func TestTraceAbsent(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.WithValue(t.Context(), t, "something else"))
 	defer cancel()

@@ -19,10 +19,9 @@ import (
 	"locklab/redislock"
 )
 
-// What each kind of lock tells a Trace, in the order of Trace's fields, of a Lock that
-// is alone, whose lease is renewed and released; one that has to wait for another
-// process; one that waits in vain; and one whose lease is lost. The requests of a Cohort
-// are not those of one waiter.
+// The calls of a Trace for each kind of lock, in the order of Trace's fields: of a Lock alone,
+// one that waits, one that waits in vain, and one whose lease is lost. A Cohort's requests are
+// not one waiter's.
 const (
 	aloneHooks  = "Sent Answered Granted Renewed Released"
 	waitHooks   = "Sent Answered Queued Woken Granted Released"
@@ -42,7 +41,6 @@ var traces = map[string]struct{ alone, wait, failed, lost string }{
 	"Cohort":      {"Granted Renewed Released", "Granted Released", "Failed", "Granted Lost"},
 }
 
-// A heard is which functions of a Trace have been called, and the renewals.
 type heard struct {
 	mu       sync.Mutex
 	hooks    map[string]bool
@@ -71,7 +69,6 @@ func (h *heard) renewed() []redislock.RenewedInfo {
 	return slices.Clone(h.renewals)
 }
 
-// context returns a context whose Trace is h.
 func (h *heard) context(t *testing.T) context.Context {
 	return redislock.WithTrace(t.Context(), h.trace())
 }
@@ -95,8 +92,7 @@ func (h *heard) trace() *redislock.Trace {
 	}
 }
 
-// TestTraceOfEachKind: exactly the hooks of the table are called, for every kind that a
-// Client or a function New makes.
+// TestTraceOfEachKind: exactly the hooks of the table are called, for every kind.
 func TestTraceOfEachKind(t *testing.T) {
 	t.Parallel()
 	made := slices.Sorted(slices.Values(constructors(t)))
@@ -119,8 +115,7 @@ func TestTraceOfEachKind(t *testing.T) {
 	}
 }
 
-// constructors returns the names of what the exported functions of the package make,
-// as *T alone, but for clients.
+// constructors returns the types of exported constructors' results, without clients.
 func constructors(t *testing.T) (kinds []string) {
 	t.Helper()
 	files, err := os.ReadDir(".")
@@ -164,7 +159,6 @@ func typeName(e ast.Expr) string {
 	return name.Name
 }
 
-// A traceScene is two processes that use locks of a kind.
 type traceScene struct {
 	t     *testing.T
 	name  string
@@ -241,8 +235,7 @@ func (s traceScene) lost(h *heard) error {
 	return nil
 }
 
-// TestTraceOfSeveral: the renewals of leases that make one are told once, with its
-// token, and as long as it lasts.
+// TestTraceOfSeveral: the renewals of a joint lease are reported once, with its token.
 func TestTraceOfSeveral(t *testing.T) {
 	t.Parallel()
 	const lease = 1200 * time.Millisecond

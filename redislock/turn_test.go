@@ -14,8 +14,7 @@ import (
 	"locklab/redislock"
 )
 
-// contenders are clients with one connection each that take a lock in turns, and ask again at
-// once. Their leases do not end meanwhile, however slow the server is.
+// contenders are clients with one connection each that take a lock in turns, without a pause.
 type contenders struct {
 	links []*link
 	locks []*redislock.Mutex
@@ -67,9 +66,8 @@ func (c *contenders) requests() (n uint64) {
 	return n
 }
 
-// BenchmarkTurn measures the cost of a turn when many clients take a lock in turns: requests,
-// the server's bytes, the processor time of the server and of the clients (this process), and
-// the clients' allocations. make profile-redis lists the functions.
+// BenchmarkTurn measures the cost of a turn among many clients: requests, bytes, processor
+// time of the server and of this process, allocations. make profile-redis lists the functions.
 func BenchmarkTurn(b *testing.B) {
 	at := locktest.Endpoint(b, harness.KindRedis)
 	for _, n := range []int{8, 50} {

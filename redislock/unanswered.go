@@ -6,10 +6,9 @@ import (
 	"time"
 )
 
-// unanswered counts a client's requests to a server of a [Redlock] whose outcome is
-// unknown, because the answer is late or missing. While there are any, the server gets no
-// more requests. A client that waited for it would withhold its votes from the others, and
-// each request would occupy a connection.
+// unanswered counts a client's requests to a server of a [Redlock] without an answer in time.
+// Meanwhile the server gets no more: a client that waited for it would withhold its votes from
+// the others, and each request would occupy a connection.
 type unanswered struct {
 	mu   sync.Mutex
 	n    int
@@ -35,8 +34,7 @@ func (u *unanswered) remove() {
 	}
 }
 
-// state returns a channel that is closed when the count returns to zero, nil if it is zero,
-// and the latest error.
+// state returns a channel that closes when the count is zero, nil if it is, and the last error.
 func (u *unanswered) state() (none <-chan struct{}, last error) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -83,8 +81,7 @@ func (p *pending) end() {
 // maxUndoPause bounds the delay after a server's return before it is asked again.
 const maxUndoPause = 500 * time.Millisecond
 
-// undo reverts an attempt that was sent at that time, until the server answers or its lease
-// is over. It sends requests itself, so each attempt has exactly one running.
+// undo reverts an attempt that was sent then, by its own requests, until the lease is over.
 func (k *keyLock) undo(ctx context.Context, nonce string, sent time.Time) {
 	for pause := retryPause; ; pause = min(2*pause, maxUndoPause) {
 		short, cancel := context.WithTimeout(context.WithoutCancel(ctx), unlockWait)

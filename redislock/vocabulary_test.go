@@ -27,8 +27,7 @@ func lockables() map[string]func(c *redislock.Client, name string, o redislock.O
 // tokenless are the kinds that are documented to have no fencing tokens.
 var tokenless = []string{"PollMutex", "PubSubMutex", "Redlock", "Reentrant", "Owner"}
 
-// TestLockables: a lease has a token unless its kind is documented to have none, Do and Locker
-// work with every kind, and TokenOf returns the token only for the lock's name.
+// TestLockables: every kind has tokens as documented, and works with Do, Locker and TokenOf.
 func TestLockables(t *testing.T) {
 	at := locktest.Endpoint(t, harness.KindRedis)
 	leaktest.Own(t)

@@ -5,9 +5,9 @@ import (
 	"locklab/internal/waiting"
 )
 
-// Anderson is the array-based queue lock of Anderson: Lock draws a number, as in a
-// [Ticket] lock, and polls the flag of that number. No other waiter polls that flag.
-// Service is first come, first served. Make one with [NewAnderson].
+// Anderson is the array-based queue lock of Anderson: Lock draws a number, as in a [Ticket]
+// lock, and polls the flag of that number. No other waiter polls that flag. Service is first
+// come, first served. Make one with [NewAnderson].
 //
 // # Trade-offs
 //
@@ -16,21 +16,20 @@ import (
 // worker and a maximum number of workers. The lock moves through the array even without
 // waiters, so an uncontended acquisition touches two lines that change each time.
 //
-// As in [Ticket], adaptive goroutines sleep, except the first one behind a holder that
-// did not wait: that one polls.
+// As in [Ticket], adaptive goroutines sleep, except the first one behind a holder that did not
+// wait: that one polls.
 //
 // # Memory ordering
 //
-// The load of a flag that ends a wait pairs with the release store of the Unlock before
-// it; a wake-up comes after that store. A holder clears its flag before it unlocks, so
-// the flag is clear when the next number that shares it is drawn.
+// The load of a flag that ends a wait pairs with the release store of the Unlock before it; a
+// wake-up comes after that store. A holder clears its flag before it unlocks, so the flag is
+// clear when the next number that shares it is drawn.
 //
 // # References
 //
-// Thomas E. Anderson, "The Performance of Spin Lock Alternatives for
-// Shared-Memory Multiprocessors", IEEE Transactions on Parallel and
-// Distributed Systems 1(1), January 1990, pages 6-16: queueing in shared
-// memory. DOI 10.1109/71.80120.
+// Thomas E. Anderson, "The Performance of Spin Lock Alternatives for Shared-Memory
+// Multiprocessors", IEEE Transactions on Parallel and Distributed Systems 1(1), January 1990,
+// pages 6-16: queueing in shared memory. DOI 10.1109/71.80120.
 type Anderson struct {
 	waiter  waiting.Waiter
 	parking parkSlots
@@ -44,15 +43,12 @@ type Anderson struct {
 	_       atomics.CacheLinePad
 }
 
-// andersonFlag is 1 from the moment when its number may enter until that number has
-// entered.
 type andersonFlag struct {
 	up atomics.Uint32
 	_  atomics.CacheLinePad
 }
 
-// NewAnderson returns a free lock for at most workers goroutines at a time, at least 1.
-// More goroutines break the lock.
+// NewAnderson returns a free lock for at most workers goroutines, at least 1: more break it.
 func NewAnderson(workers int, o Options) *Anderson {
 	l := &Anderson{waiter: o.sleeper(workers), parking: newParkSlots(workers, o), flags: make([]andersonFlag, slots(workers))}
 	l.flag(0).Store(1)
@@ -95,9 +91,7 @@ func (l *Anderson) enter(mine uint32) {
 	l.mine.set(mine)
 }
 
-// TryLock takes the lock if it is free and reports whether it did. If the flag of the
-// next number is up and the caller draws that number, the lock is free and the caller has
-// it.
+// TryLock reports whether it took the lock: the flag of the next number is up if it is free.
 func (l *Anderson) TryLock() bool {
 	mine := l.next.Load()
 	if l.flag(mine).Load() == 0 || !l.next.CompareAndSwap(mine, mine+1) {

@@ -7,45 +7,40 @@ import (
 	"locklab/internal/waiting"
 )
 
-// CLH is the queue lock of Craig and of Landin and Hagersten: an arrival swaps its node
-// into the tail and polls the node of its predecessor. Service is first come, first
-// served.
+// CLH is the queue lock of Craig and of Landin and Hagersten: an arrival swaps its node into
+// the tail and polls the node of its predecessor. Service is first come, first served.
 //
 // # Trade-offs
 //
-// Cheaper than [MCS]: one read-modify-write instruction per acquisition, and a release is
-// one store that never waits for a successor. There is no TryLock, because a worker that
-// has swapped the tail is in the queue. A waiter polls memory that its predecessor
-// allocated. On machines with several memory nodes this memory may be remote; on others
-// the line moves into the waiter's cache.
+// Cheaper than [MCS]: one read-modify-write instruction per acquisition, and a release is one
+// store that never waits for a successor. There is no TryLock, because a worker that has
+// swapped the tail is in the queue. A waiter polls memory of its predecessor, which may be on
+// another memory node.
 //
-// The busy word of a node is set before the swap and cleared by the release. The owner
-// then leaves the node to its successor, which may not have polled it yet, and takes the
-// node of its predecessor. So a worker that returns at once first fetches the line of a
-// node that another CPU has polled, and a waiter reaches the tail before it. An
-// alternative numbers the acquisitions, so that nothing is set and nodes keep their
-// owners. It took 1.2 times as long with two workers, also in C.
+// The busy word of a node is set before the swap and cleared by the release. The owner then
+// leaves the node to its successor, which may not have polled it yet, and takes the node of
+// its predecessor. So a worker that returns at once first fetches the line of a node that
+// another CPU has polled. Numbered acquisitions, in which nodes keep their owners, took 1.2
+// times as long with two workers, also in C.
 //
-// A worker that had to wait offers its successor a place to sleep and checks for a
-// sleeper when it unlocks. A worker that did not wait releases by a plain store. So
-// adaptive goroutines sleep in the queue, except the first one behind a holder that did
-// not wait: that one polls.
+// A worker that had to wait offers its successor a place to sleep and checks for a sleeper when
+// it unlocks. A worker that did not wait releases by a plain store. So adaptive goroutines
+// sleep in the queue, except the first one behind a holder that did not wait: that one polls.
 //
 // # Memory ordering
 //
-// The load of busy that ends a wait pairs with the release store of the predecessor's
-// Unlock; a wake-up comes after that store. The Swap of tail is sequentially consistent,
-// so a waiter that finds a node in the queue sees the store that set its busy word.
+// The load of busy that ends a wait pairs with the release store of the predecessor's Unlock;
+// a wake-up comes after that store. The Swap of tail is sequentially consistent, so a waiter
+// that finds a node in the queue sees the store that set its busy word.
 //
 // # References
 //
-// Travis S. Craig, "Building FIFO and Priority-Queuing Spin Locks from Atomic
-// Swap", Technical Report TR 93-02-02, University of Washington, February 1993.
+// Travis S. Craig, "Building FIFO and Priority-Queuing Spin Locks from Atomic Swap", Technical
+// Report TR 93-02-02, University of Washington, February 1993.
 //
-// Peter S. Magnusson, Anders Landin and Erik Hagersten, "Queue Locks on Cache
-// Coherent Multiprocessors", Proceedings of the 8th International Parallel
-// Processing Symposium (IPPS), 1994, pages 165-171, the lock LH.
-// DOI 10.1109/IPPS.1994.288305.
+// Peter S. Magnusson, Anders Landin and Erik Hagersten, "Queue Locks on Cache Coherent
+// Multiprocessors", Proceedings of the 8th International Parallel Processing Symposium (IPPS),
+// 1994, pages 165-171, the lock LH. DOI 10.1109/IPPS.1994.288305.
 type CLH struct {
 	waiter  waiting.Waiter
 	nodes   []clhNode // one more than workers: the tail of a free lock has no owner
@@ -56,8 +51,7 @@ type CLH struct {
 	_    atomics.CacheLinePad
 }
 
-// A clhNode is a place in the queue. It belongs to one acquisition at a time, of any
-// worker.
+// A clhNode is a place in the queue. It belongs to one acquisition at a time, of any worker.
 type clhNode struct {
 	busy atomics.Uint32 // 1 until the acquisition is over; its successor polls it
 
@@ -90,8 +84,7 @@ type CLHWorker struct {
 // clhMost is the largest number of workers whose nodes have offsets of 32 bits.
 const clhMost = 1<<32/clhNodeSize - 2
 
-// NewCLH returns a free lock for that many workers, at least 1 and at most 16777214. It
-// panics for more.
+// NewCLH returns a free lock for workers, 1 to 16777214; it panics for other numbers.
 func NewCLH(workers int, o Options) *CLH {
 	if int64(workers) > clhMost {
 		panic("locklab: a CLH lock is for 16777214 workers at most")
@@ -106,13 +99,11 @@ func NewCLH(workers int, o Options) *CLH {
 	return l
 }
 
-// node returns the node at a place, its distance from the first node in bytes. An index
-// would take a shift, a load of the length and a comparison, three times in an
-// acquisition: 47 instructions instead of 33. Places come from NewCLH only.
+// node returns the node at a place, its distance from the first in bytes: an index would take
+// a shift, a load and a comparison, 14 of 47 instructions. Places come from NewCLH only.
 func (h *CLHWorker) node(place uint32) *clhNode { return (*clhNode)(unsafe.Add(h.nodes, place)) }
 
-// Worker returns the handle of worker i, 0 <= i < workers. A handle is used by
-// one goroutine at a time.
+// Worker returns the handle of worker i, 0 <= i < workers, for one goroutine at a time.
 func (l *CLH) Worker(i int) *CLHWorker {
 	waiting.CheckWorker(i, len(l.workers))
 	return &l.workers[i]
@@ -124,8 +115,7 @@ func (h *CLHWorker) Lock() {
 	h.await(h.tail.Swap(h.own), (*CLHWorker).lockSlow)
 }
 
-// await calls slow if the acquisition of the node pred is not over. It takes slow as a
-// value so that Lock can be inlined: see [Ticket.await].
+// await calls slow if the acquisition of pred is not over; slow is a value: see [Ticket.await].
 func (h *CLHWorker) await(pred uint32, slow func(*CLHWorker)) {
 	h.pred = pred
 	if h.node(pred).busy.Load() != 0 {
@@ -149,9 +139,8 @@ func (h *CLHWorker) lockSlow() {
 	}
 }
 
-// sleep sleeps until the acquisition of ahead is over and reports true. It reports false
-// at once if the owner of ahead has not offered the park word, or is unlocking. The
-// worker sleeps at its own parker: after the wake-up the node may serve others.
+// sleep sleeps at the worker's own parker until the acquisition of ahead is over and reports
+// true, or false at once if the owner of ahead has not offered the park word, or is unlocking.
 func (h *CLHWorker) sleep(ahead *clhNode) bool {
 	if !ahead.park.CompareAndSwap(clhParkFree, clhSleeper+h.index) {
 		return false
@@ -163,7 +152,6 @@ func (h *CLHWorker) sleep(ahead *clhNode) bool {
 // Unlock releases the lock to the next worker in the queue.
 func (h *CLHWorker) Unlock() { h.release((*CLHWorker).unlockOffered) }
 
-// release takes offered as a value for the same reason as await.
 func (h *CLHWorker) release(offered func(*CLHWorker)) {
 	if h.offered {
 		offered(h)

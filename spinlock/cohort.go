@@ -8,21 +8,19 @@ import (
 	"locklab/internal/waiting"
 )
 
-// Cohort is the lock C-TKT-TKT of Dice, Marathe and Shavit: a worker takes the ticket
-// lock of its node and then the global one, unless the previous holder passed the global
-// lock to its node. So the lock and the data that it guards stay in one cache for up to
-// cohortBound acquisitions.
+// Cohort is the lock C-TKT-TKT of Dice, Marathe and Shavit: a worker takes the ticket lock of
+// its node and then the global one, unless the previous holder passed the global lock to its
+// node. So the lock and the data that it guards stay in one cache for up to cohortBound
+// acquisitions.
 //
 // # Trade-offs
 //
-// It pays if a cache line takes much longer between nodes than inside one. It costs two
-// locks instead of one if no other worker of the node waits. The node of a worker must be
-// known and must not change, since Go cannot ask for it: it comes from [Options]. Workers
-// that are not bound to processors form one node. With one node use [Ticket], which is
-// half of this lock.
+// It pays if a cache line takes much longer between nodes than inside one. It costs two locks
+// instead of one if no other worker of the node waits. The node of a worker must be known and
+// must not change, since Go cannot ask for it: it comes from [Options]. Workers that are not
+// bound to processors form one node. With one node use [Ticket], which is half of this lock.
 //
-// Service is first come, first served inside a node and, except for the bound, among
-// nodes.
+// Service is first come, first served inside a node and, except for the bound, among nodes.
 //
 // # Memory ordering
 //
@@ -30,17 +28,15 @@ import (
 //
 // # References
 //
-// Dave Dice, Virendra J. Marathe and Nir Shavit, "Lock Cohorting: A General
-// Technique for Designing NUMA Locks", PPoPP 2012, pages 247-256, section 3.3.
-// DOI 10.1145/2145816.2145848.
+// Dave Dice, Virendra J. Marathe and Nir Shavit, "Lock Cohorting: A General Technique for
+// Designing NUMA Locks", PPoPP 2012, pages 247-256, section 3.3. DOI 10.1145/2145816.2145848.
 type Cohort struct {
 	global *Ticket
 	nodes  []CohortNode
 	of     []int
 }
 
-// cohortBound is the maximum number of acquisitions in a row by a node while other nodes
-// may wait, as in the paper.
+// cohortBound is the maximum of acquisitions in a row by a node, as in the paper.
 const cohortBound = 64
 
 // CohortNode is the handle of the workers of one node: the lock of that node.
@@ -70,8 +66,7 @@ func NewCohort(workers int, o Options) *Cohort {
 	return l
 }
 
-// Worker returns the handle of worker i, 0 <= i < workers. Workers of one node
-// have the same handle.
+// Worker returns the handle of worker i, 0 <= i < workers, which its node shares.
 func (l *Cohort) Worker(i int) *CohortNode {
 	waiting.CheckWorker(i, len(l.of))
 	return &l.nodes[l.of[i]]
@@ -99,6 +94,5 @@ func (n *CohortNode) Unlock() {
 	n.local.Unlock()
 }
 
-// waiters reports whether another worker of the node waits for the local lock, which the
-// caller holds.
+// waiters reports whether another worker waits for the local lock, which the caller holds.
 func (n *CohortNode) waiters() bool { return n.local.next.Load()-n.local.serving.Load() > 1 }

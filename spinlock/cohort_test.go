@@ -14,10 +14,9 @@ import (
 	"locklab/spinlock/lab"
 )
 
-// BenchmarkCohortOneNode compares cohort with ticket while all workers are on one node,
-// in neighbouring blocks: ticket, cohort, cohort, ticket. It calls both through a
-// sync.Locker, as the lab does. cohort/ticket is the median of the rounds' ratios, with
-// the quartiles; it must not exceed 1.2.
+// BenchmarkCohortOneNode compares cohort with ticket on one node, in neighbouring blocks, both
+// through a sync.Locker, as the lab does. cohort/ticket is the median of the rounds' ratios,
+// with the quartiles; it must not exceed 1.2.
 //
 //	go test -run '^$' -bench CohortOneNode ./spinlock
 func BenchmarkCohortOneNode(b *testing.B) {
@@ -86,8 +85,7 @@ func (r *contestRun) more(i int) bool {
 	return true
 }
 
-// nsThroughLocker runs a block of a lock on the given CPUs through a sync.Locker, as the
-// lab does. It returns the nanoseconds of an operation.
+// nsThroughLocker runs a block on the given CPUs, and returns the ns of an operation.
 func nsThroughLocker(b *testing.B, v *harness.Variant, cpus []int, span time.Duration) float64 {
 	r := &contestRun{workers: make([]contestWorker, len(cpus))}
 	l := v.Local(harness.Setup{Workers: len(cpus), Pin: harness.PinCPU})

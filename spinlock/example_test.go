@@ -7,8 +7,7 @@ import (
 	"locklab/spinlock"
 )
 
-// A fixed pool of workers updates a table of counters: critical sections of a few
-// nanoseconds, no more workers than processors, and service in order of arrival.
+// Workers update a table: short critical sections, few workers, service in order of arrival.
 func ExampleMCS() {
 	const workers = 4
 	type counters struct {

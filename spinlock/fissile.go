@@ -7,38 +7,36 @@ import (
 
 // Fissile is the lock of Dice and Kogan: two locks in one. The holder of the outer one, a
 // test-and-set word, is the owner. An arrival tries the word once and otherwise takes the
-// inner lock, an MCS queue. The holder of the inner lock, the alpha, is the only worker
-// that polls the word. So arrivals may pass the whole queue, but only during the alpha's
-// grace. Then the alpha sets impatient, and the next release but one at the latest hands
-// the word to it instead of freeing it.
+// inner lock, an MCS queue. The holder of the inner lock, the alpha, is the only worker that
+// polls the word. So arrivals may pass the whole queue, but only during the alpha's grace.
+// Then the alpha sets impatient, and the next release but one at the latest hands the word to
+// it instead of freeing it.
 //
 // # Trade-offs
 //
 // Without contention it is [TAS] with one more load. With contention at most one waiter
-// disturbs the word, and the queue moves while other workers are in the critical section.
-// A preempted waiter delays no other while arrivals pass it. Passing is bounded in time,
-// so no worker starves, but service is in no order.
+// disturbs the word, and the queue moves while other workers are in the critical section. A
+// preempted waiter delays no other while arrivals pass it. Passing is bounded in time, so no
+// worker starves, but service is in no order.
 //
-// Waiters in the queue sleep as in [MCS]. The alpha polls: a release reads only a word of
-// the lock's own line and cannot find sleepers.
+// Waiters in the queue sleep as in [MCS]. The alpha polls: a release reads only a word of the
+// lock's own line and cannot find sleepers.
 //
 // # Memory ordering
 //
-// The CompareAndSwap or Swap that takes the word pairs with the release store of the
-// Unlock before it. Unlock stores the value that it has just read from impatient. If this
-// was the old 0, the word becomes free: the alpha takes it or loses it to one more
-// arrival, whose Unlock reads the new value. So the alpha's store need only become
-// visible in the end. Only the alpha can take a word that is handed over, since the
-// others compare it with free. The alpha clears impatient before it leaves the queue, so
-// the next alpha finds it clear.
+// The CompareAndSwap or Swap that takes the word pairs with the release store of the Unlock
+// before it. Unlock stores the value that it has just read from impatient. If this was the old
+// 0, the word becomes free: the alpha takes it or loses it to one more arrival, whose Unlock
+// reads the new value. So the alpha's store need only become visible in the end. Only the
+// alpha can take a word that is handed over, since the others compare it with free. The alpha
+// clears impatient before it leaves the queue, so the next alpha finds it clear.
 //
 // # References
 //
 // Dave Dice and Alex Kogan, "Fissile Locks", Networked Systems (NETYS), 2020. DOI
-// 10.1007/978-3-030-67087-0_13, arXiv:2003.05025, listing 1, where line 48 swaps Inner
-// and the text names the outer word. Two parts differ from the paper. The inner lock is
-// plain MCS instead of a variant of CNA, which prefers waiters of the same node of the
-// machine. The grace is a number of polls.
+// 10.1007/978-3-030-67087-0_13, arXiv:2003.05025, listing 1, where line 48 swaps Inner and the
+// text names the outer word. Two parts differ from the paper. The inner lock is plain MCS
+// instead of a variant of CNA, and the grace is a number of polls.
 type Fissile struct {
 	waiter  waiting.Waiter
 	workers []FissileWorker
@@ -72,8 +70,7 @@ func NewFissile(workers int, o Options) *Fissile {
 	return l
 }
 
-// Worker returns the handle of worker i, 0 <= i < workers. A handle is used by
-// one goroutine at a time.
+// Worker returns the handle of worker i, 0 <= i < workers, for one goroutine at a time.
 func (l *Fissile) Worker(i int) *FissileWorker {
 	waiting.CheckWorker(i, len(l.workers))
 	return &l.workers[i]

@@ -8,8 +8,7 @@ import (
 	"locklab/internal/waiting"
 )
 
-// TestFissileHandsOver goes through a handover step by step. Once the alpha is impatient,
-// a release must leave the word to the alpha only.
+// TestFissileHandsOver: once the alpha is impatient, a release leaves the word to it only.
 func TestFissileHandsOver(t *testing.T) {
 	l := NewFissile(2, Options{})
 	holder, arrival := &l.workers[0], &l.workers[1]
@@ -35,8 +34,7 @@ func TestFissileHandsOver(t *testing.T) {
 	}
 }
 
-// TestFissilePatienceEnds holds the lock until the alpha is impatient. No arrival may
-// then pass it, however often it tries.
+// TestFissilePatienceEnds: no arrival passes an impatient alpha, however often it tries.
 func TestFissilePatienceEnds(t *testing.T) {
 	for _, wait := range waiting.Policies {
 		l := NewFissile(2, Options{Wait: wait})

@@ -23,7 +23,6 @@ const (
 
 func newGrant() grant { return grant{parker: atomics.NewParker()} }
 
-// await waits for the grant as w does, and resets it.
 func (g *grant) await(w waiting.Waiter) {
 	g.wait(w)
 	g.reset()
@@ -42,7 +41,6 @@ func (g *grant) wait(w waiting.Waiter) {
 	}
 }
 
-// give gives the grant and wakes the worker if it sleeps.
 func (g *grant) give() {
 	if g.state.Swap(grantGiven) == grantAsleep {
 		g.parker.Unpark()
@@ -53,9 +51,8 @@ func (g *grant) give() {
 // the giver does not wait for it.
 func (g *grant) giveAwake() { g.state.StoreRelease(grantGiven) }
 
-// successor returns next when it is no longer 0: the index of a worker that has swapped
-// the tail but has not linked itself yet. That worker is between its two instructions, so
-// the wait is short unless it was preempted there.
+// successor returns next when it is no longer 0: a worker that swapped the tail has linked
+// itself, soon unless it is preempted in between.
 func successor(next *atomics.Uint32, w waiting.Waiter) uint32 {
 	for {
 		if id := w.While(next, 0); id != 0 {

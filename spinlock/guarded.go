@@ -2,8 +2,7 @@
 
 package spinlock
 
-// A guarded word is used only by the holder of a lock, so it is plain. The simulated
-// caches treat it as a word, since its line moves with the lock.
+// A guarded word is plain, for the holder of a lock; the simulated caches treat it as a word.
 type guarded struct{ v uint32 }
 
 func (g *guarded) get() uint32  { return g.v }

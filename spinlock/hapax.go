@@ -13,9 +13,8 @@ const (
 	hapaxReserved = 1 << 63 // alone in a slot: a waiter is about to enter its value
 )
 
-// A HapaxSpace supplies the values of [Hapax] locks and the slots in which their waiters
-// wait. A value was never used before and is never used again (hapax legomenon: a word
-// that occurs once). Any number of locks share a space.
+// A HapaxSpace supplies the values of any number of [Hapax] locks, each used once (hapax
+// legomenon: a word that occurs once), and the slots in which their waiters wait.
 type HapaxSpace struct {
 	slots  []hapaxSlot
 	locks  atomics.Uint32 // number of locks that use the space
@@ -24,50 +23,46 @@ type HapaxSpace struct {
 	_      atomics.CacheLinePad
 }
 
-// hapaxSlot contains the value whose departure a worker awaits there, or 0.
 type hapaxSlot struct {
 	awaited atomics.Uint64
 	sleeper *atomics.Parker // wakes the waiter if awaited has hapaxAsleep; guarded by a reservation
 	_       atomics.CacheLinePad
 }
 
-// NewHapaxSpace returns a space with at least n slots, 1 or more, of two cache lines
-// each. The paper takes 4096 for all locks of a program. With fewer slots a waiter more
-// often finds its slot taken, and then polls the lock instead.
+// NewHapaxSpace returns a space with at least n slots, 1 or more, of two cache lines each: in
+// the paper 4096 for a program. A waiter whose slot is taken polls the lock instead.
 func NewHapaxSpace(n int) *HapaxSpace {
 	return &HapaxSpace{slots: make([]hapaxSlot, slots(n))}
 }
 
-// Hapax is the value-based queue lock of Dice and Kogan, in the variant with visible
-// waiters: an arrival swaps a value that was never used before into the lock, and gets
-// the value of its predecessor. It awaits the predecessor's departure in a slot found by
-// hashing that value. Service is first come, first served. Make one with [NewHapax].
+// Hapax is the value-based queue lock of Dice and Kogan, in the variant with visible waiters:
+// an arrival swaps a value that was never used before into the lock, and gets the value of its
+// predecessor. It awaits the predecessor's departure in a slot found by hashing that value.
+// Service is first come, first served. Make one with [NewHapax].
 //
 // # Trade-offs
 //
-// Only numbers pass from worker to worker: no node must outlive its owner's acquisition,
-// and the garbage collector has nothing to see. This suits Go. A release disturbs one
-// waiter, as in [MCS], and never waits for a successor. Without contention an acquisition
-// takes two read-modify-write instructions. If the values of two waiters share a slot,
-// the second one polls the lock and cannot sleep.
+// Only numbers pass from worker to worker, which suits Go: the garbage collector has nothing
+// to see. A release disturbs one waiter, as in [MCS], and never waits for a successor. Without
+// contention an acquisition takes two read-modify-write instructions. If the values of two
+// waiters share a slot, the second one polls the lock and cannot sleep.
 //
-// A worker draws its values in blocks of 65,536. The values have 63 bits and last for
-// some thousand years.
+// A worker draws its values in blocks of 65,536. The values have 63 bits and last for some
+// thousand years.
 //
 // # Memory ordering
 //
-// Taking a free lock: the load of depart pairs with the store in the Unlock before it.
-// Taking it in a slot: the load that finds the slot changed, or the wake-up, pairs with
-// the CompareAndSwap of the Unlock that cleared it. A waiter enters its value into the
-// slot and then reads depart; an Unlock writes depart and then reads the slot. Both
-// writes are sequentially consistent, so at least one of the two sees the other.
+// Taking a free lock: the load of depart pairs with the store in the Unlock before it. Taking
+// it in a slot: the load that finds the slot changed, or the wake-up, pairs with the
+// CompareAndSwap of the Unlock that cleared it. A waiter enters its value into the slot and
+// then reads depart; an Unlock writes depart and then reads the slot. Both writes are
+// sequentially consistent, so at least one of the two sees the other.
 //
 // # References
 //
 // Dave Dice and Alex Kogan, "Hapax Locks: Value-Based Mutual Exclusion", November 2025,
 // arXiv:2511.14608, listing 5; published as "Hapax Locks: Scalable Value-Based Mutual
-// Exclusion", PPoPP 2026, pages 13-25. The listing requires the same order of store and
-// load as described under Memory ordering.
+// Exclusion", PPoPP 2026, pages 13-25.
 type Hapax struct {
 	waiter waiting.Waiter
 	space  *HapaxSpace
@@ -89,8 +84,7 @@ type HapaxWorker struct {
 	_      atomics.CacheLinePad
 }
 
-// NewHapax returns a free lock for that many workers, at least 1, that draws its values
-// from space. Other locks may share space.
+// NewHapax returns a free lock for workers, at least 1, with values from space, shared or not.
 func NewHapax(workers int, space *HapaxSpace, o Options) *Hapax {
 	l := &Hapax{waiter: o.sleeper(workers), space: space, salt: space.locks.Add(1), workers: make([]HapaxWorker, workers)}
 	for i := range l.workers {
@@ -99,14 +93,12 @@ func NewHapax(workers int, space *HapaxSpace, o Options) *Hapax {
 	return l
 }
 
-// Worker returns the handle of worker i, 0 <= i < workers. A handle is used by
-// one goroutine at a time.
+// Worker returns the handle of worker i, 0 <= i < workers, for one goroutine at a time.
 func (l *Hapax) Worker(i int) *HapaxWorker {
 	waiting.CheckWorker(i, len(l.workers))
 	return &l.workers[i]
 }
 
-// slot returns the slot for the departure of a value.
 func (l *Hapax) slot(value uint64) *hapaxSlot {
 	return &l.space.slots[(l.salt+uint32(value/hapaxBlock))*hapaxSpread&uint32(len(l.space.slots)-1)]
 }
@@ -151,8 +143,7 @@ func (h *HapaxWorker) lockSlow(before uint64) {
 	}
 }
 
-// enter makes slot the slot of h, unless it is taken. The reservation keeps others out
-// while h stores its parker; it does not contain the awaited value.
+// enter makes slot the slot of h, unless it is taken, and reserves it to store h's parker.
 func (h *HapaxWorker) enter(slot *hapaxSlot, before uint64) bool {
 	if !h.lock.waiter.Sleeps() {
 		return slot.awaited.CompareAndSwap(0, before)

@@ -5,29 +5,27 @@ import (
 	"locklab/internal/waiting"
 )
 
-// Hemlock is the lock of Dice and Kogan: the tail names the last arrival,
-// each arrival polls a word of the worker before it, and a release writes into
-// the releaser's own word. Service is first come, first served.
+// Hemlock is the lock of Dice and Kogan: the tail names the last arrival, each arrival polls a
+// word of the worker before it, and a release writes into the releaser's own word. Service is
+// first come, first served.
 //
 // # Trade-offs
 //
-// A lock is one word and a worker is one word for any number of locks; a queue lock has a
-// node for each worker and lock. A release with a waiter must wait until the waiter has
-// acknowledged, because the word is needed again. So a releaser may wait for a successor
-// that is not running. Here a worker has one word for each lock, since a handle belongs
-// to one lock.
+// A lock is one word and a worker is one word for any number of locks; a queue lock has a node
+// for each worker and lock. A release with a waiter must wait until it has acknowledged,
+// perhaps for a successor that is not running. Here a worker has one word for each lock.
 //
 // # Memory ordering
 //
-// Taking a free lock: the Swap of tail pairs with the CompareAndSwap of the Unlock that
-// set it to 0. Taking it from a predecessor: the load of its grant pairs with its Swap,
-// or, for a waiter that slept, the Park with the Unpark. The store that acknowledges
-// pairs with the load that ends the releaser's wait.
+// Taking a free lock: the Swap of tail pairs with the CompareAndSwap of the Unlock that set it
+// to 0. Taking it from a predecessor: the load of its grant pairs with its Swap, or, for a
+// waiter that slept, the Park with the Unpark. The store that acknowledges pairs with the load
+// that ends the releaser's wait.
 //
 // # References
 //
-// Dave Dice and Alex Kogan, "Hemlock: Compact and Scalable Mutual Exclusion",
-// SPAA 2021, pages 173-183, listing 1. DOI 10.1145/3409964.3461805.
+// Dave Dice and Alex Kogan, "Hemlock: Compact and Scalable Mutual Exclusion", SPAA 2021, pages
+// 173-183, listing 1. DOI 10.1145/3409964.3461805.
 type Hemlock struct {
 	waiter  waiting.Waiter
 	workers []HemlockWorker // workers[0] is unused: 0 means no worker
@@ -55,8 +53,7 @@ func NewHemlock(workers int, o Options) *Hemlock {
 	return l
 }
 
-// Worker returns the handle of worker i, 0 <= i < workers. A handle is used by
-// one goroutine at a time.
+// Worker returns the handle of worker i, 0 <= i < workers, for one goroutine at a time.
 func (l *Hemlock) Worker(i int) *HemlockWorker {
 	waiting.CheckWorker(i, len(l.workers)-1)
 	return &l.workers[i+1]
@@ -79,7 +76,6 @@ func (h *HemlockWorker) Unlock() {
 	}
 }
 
-// handOver gives the lock to the next worker and waits until it has acknowledged.
 func (h *HemlockWorker) handOver() {
 	h.grant.give()
 	w := h.lock.waiter

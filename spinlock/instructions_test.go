@@ -14,10 +14,9 @@ import (
 	"testing"
 )
 
-// fastPaths bounds the instructions on amd64 for an acquisition of a free lock, an
-// increment of a counter and the release, with the loop around them, called by type from
-// another module. The comments give the number if Lock is called instead of inlined. The
-// compiler of Go 1.26 makes these; a later one may make fewer.
+// fastPaths bounds the instructions on amd64 for an acquisition of a free lock, an increment
+// and the release, in a loop, called by type from another module; in comments, if Lock is
+// called instead of inlined. Later compilers than Go 1.26's may make fewer.
 var fastPaths = []struct {
 	lock string
 	most float64
@@ -29,8 +28,7 @@ var fastPaths = []struct {
 	{"clh", 33}, // 48 by a call
 }
 
-// TestToolchainInstructions counts the instructions of each fast path with callgrind:
-// unlike a time, the count is the same on a busy machine.
+// TestToolchainInstructions counts the instructions of each fast path with callgrind.
 func TestToolchainInstructions(t *testing.T) {
 	if testing.Short() {
 		t.Skip("make test-all runs it")
@@ -77,8 +75,7 @@ func TestToolchainInstructions(t *testing.T) {
 	}
 }
 
-// skipUnderRace skips t under the race detector: the program under test is built without
-// it.
+// skipUnderRace skips t under the race detector: the program under test is built without it.
 func skipUnderRace(t *testing.T) {
 	t.Helper()
 	info, _ := debug.ReadBuildInfo()
@@ -87,8 +84,7 @@ func skipUnderRace(t *testing.T) {
 	}
 }
 
-// findValgrind returns the path of valgrind. Without valgrind the test is skipped, or
-// fails if LOCKLAB_REQUIRE names valgrind.
+// findValgrind returns valgrind's path, or skips, or fails if LOCKLAB_REQUIRE names it.
 func findValgrind(t *testing.T) string {
 	t.Helper()
 	path, err := exec.LookPath("valgrind")
@@ -103,8 +99,7 @@ func findValgrind(t *testing.T) string {
 	return ""
 }
 
-// TestToolchainInlines fails if the fast path of a lock is too heavy to inline, so that
-// each acquisition would pay for a call.
+// TestToolchainInlines fails if the fast path of a lock is too heavy to inline.
 func TestToolchainInlines(t *testing.T) {
 	skipUnderRace(t)
 	out, err := exec.CommandContext(t.Context(), "go", "build", "-gcflags=-m", ".").CombinedOutput()

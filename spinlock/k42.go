@@ -5,41 +5,38 @@ import (
 	"locklab/internal/waiting"
 )
 
-// K42 is the queue lock of the K42 operating system (Auslander et al.), a variant of
-// [MCS] whose holder has no place in the queue: a worker links its node only to wait and
-// unlinks it when it gets the lock. Unlock needs only the lock. Service is first come,
-// first served. Make one with [NewK42].
+// K42 is the queue lock of the K42 operating system (Auslander et al.), a variant of [MCS]
+// whose holder has no place in the queue: a worker links its node only to wait and unlinks it
+// when it gets the lock. Unlock needs only the lock. Service is first come, first served. Make
+// one with [NewK42].
 //
 // # Trade-offs
 //
-// In C the node can lie on the stack of the function that locks, so the lock keeps the
-// interface of an ordinary mutex. In Go a stack moves when it grows, and the link would
-// point nowhere, so here too a worker has a handle with a node. The remaining advantages:
-// Unlock works through any handle, and a holder may wait for other locks with the same
-// kind of node. Taking the lock after a wait costs one more read-modify-write instruction
-// than in [MCS], to leave the queue. Arrivals compare and swap, while [MCS] swaps, and
-// try again when another came first.
+// In C the node can lie on the stack of the function that locks, so the lock has the interface
+// of a mutex. In Go a stack moves, so here a worker has a handle with a node. Unlock works
+// through any handle. Taking the lock after a wait costs one more read-modify-write
+// instruction than in [MCS], to leave the queue. Arrivals compare and swap, while [MCS] swaps,
+// and try again when another came first.
 //
 // Waiters sleep as in [MCS].
 //
 // # Memory ordering
 //
-// Taking a free lock: the CompareAndSwap of tail pairs with that of the Unlock that freed
-// it. Taking it from a holder: the load of grant that ends the wait, or the wake-up,
-// pairs with the Swap of grant in that Unlock. All words of a node are 0 before the
-// CompareAndSwap that publishes it.
+// Taking a free lock: the CompareAndSwap of tail pairs with that of the Unlock that freed it.
+// Taking it from a holder: the load of grant that ends the wait, or the wake-up, pairs with
+// the Swap of grant in that Unlock. All words of a node are 0 before the CompareAndSwap that
+// publishes it.
 //
 // # References
 //
-// Marc A. Auslander, David J. Edelsohn, Orran Y. Krieger, Bryan S. Rosenburg
-// and Robert W. Wisniewski, "Enhancement to the MCS Lock for Increased
-// Functionality and Improved Programmability", U.S. patent application
-// 2003/0200457 A1, filed April 2002, published October 2003 (abandoned).
-// Pseudocode:
+// Marc A. Auslander, David J. Edelsohn, Orran Y. Krieger, Bryan S. Rosenburg and Robert W.
+// Wisniewski, "Enhancement to the MCS Lock for Increased Functionality and Improved
+// Programmability", U.S. patent application 2003/0200457 A1, filed April 2002, published
+// October 2003 (abandoned). Pseudocode:
 // https://www.cs.rochester.edu/research/synchronization/pseudocode/ss.html
 //
-// Michael L. Scott, "Shared-Memory Synchronization", Morgan & Claypool, 2013,
-// section 4.3.1, the K42 variant. DOI 10.2200/S00499ED1V01Y201304CAC023.
+// Michael L. Scott, "Shared-Memory Synchronization", Morgan & Claypool, 2013, section 4.3.1,
+// the K42 variant. DOI 10.2200/S00499ED1V01Y201304CAC023.
 type K42 struct {
 	waiter waiting.Waiter
 	nodes  []K42Worker // nodes[0] is unused: 0 means no worker
@@ -54,8 +51,7 @@ type K42 struct {
 // k42Alone is the tail of a lock that is held and has no waiters.
 const k42Alone = 1<<32 - 1
 
-// K42Worker is the handle of one worker of a [K42] lock. It is the worker's place in the
-// queue; its words are 0 while the worker does not wait.
+// K42Worker is the handle of a worker of a [K42] lock; its words are 0 unless it waits.
 type K42Worker struct {
 	lock  *K42
 	id    uint32
@@ -73,8 +69,7 @@ func NewK42(workers int, o Options) *K42 {
 	return l
 }
 
-// Worker returns the handle of worker i, 0 <= i < workers. A handle is used by
-// one goroutine at a time.
+// Worker returns the handle of worker i, 0 <= i < workers, for one goroutine at a time.
 func (l *K42) Worker(i int) *K42Worker {
 	waiting.CheckWorker(i, len(l.nodes)-1)
 	return &l.nodes[i+1]

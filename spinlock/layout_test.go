@@ -69,8 +69,7 @@ func TestElementsDoNotShareLines(t *testing.T) {
 	}
 }
 
-// TestMCSNodeIsOneLine checks that a handover moves one 64-byte line of a node, at any
-// address that the allocator chooses.
+// TestMCSNodeIsOneLine checks that a handover moves one 64-byte line of a node.
 func TestMCSNodeIsOneLine(t *testing.T) {
 	const line = 64
 	for workers := 1; workers <= 300; workers++ {

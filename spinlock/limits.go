@@ -2,12 +2,9 @@
 
 package spinlock
 
-// malthusianPeriod is the number of releases after which the worker that has been passive
-// longest is served: rare enough not to cost throughput (the paper's value).
+// malthusianPeriod is the releases until the longest passive worker is served, as in the paper.
 const malthusianPeriod = 1000
 
-// fissileGrace is the number of waits, each of polls up to the next yield or of one
-// yield, before the alpha becomes impatient: a few microseconds. From 5 to 1000 polls,
-// with 2 and 8 goroutines on two busy processors, speed and fairness differed less than
-// between two runs.
+// fissileGrace is the number of waits, each up to the next yield, before the alpha becomes
+// impatient: a few microseconds. From 5 to 1000 polls, speed and fairness hardly differed.
 const fissileGrace = 20

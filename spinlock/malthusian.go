@@ -5,18 +5,16 @@ import (
 	"locklab/internal/waiting"
 )
 
-// Malthusian is the lock MCSCR of Dice. It restricts concurrency: it is an MCS queue, and
-// a release that finds two waiters behind it moves the first of them to a passive list
-// and serves the second. The few remaining workers circulate with warm caches and without
-// a queue. When the queue is empty, the worker set aside last comes back. Every
-// thousandth release serves the worker that has been passive longest.
+// Malthusian is the lock MCSCR of Dice. It restricts concurrency: it is an MCS queue, and a
+// release that finds two waiters behind it moves the first of them to a passive list and
+// serves the second. The few remaining workers circulate with warm caches and without a queue.
+// When the queue is empty, the worker set aside last comes back. Every thousandth release
+// serves the worker that has been passive longest.
 //
 // # Trade-offs
 //
-// Throughput under contention stays at the level of a few workers. The price is fairness
-// in the short run: a worker that is set aside waits for hundreds of acquisitions. The
-// goroutine scheduler restricts concurrency too, to GOMAXPROCS running goroutines;
-// compare.
+// Throughput under contention stays at the level of a few workers. The price is fairness in
+// the short run: a worker that is set aside waits for hundreds of acquisitions.
 //
 // # Memory ordering
 //
@@ -24,8 +22,8 @@ import (
 //
 // # References
 //
-// Dave Dice, "Malthusian Locks", EuroSys 2017, pages 314-327, section 4 (MCSCR).
-// DOI 10.1145/3064176.3064203.
+// Dave Dice, "Malthusian Locks", EuroSys 2017, pages 314-327, section 4 (MCSCR). DOI
+// 10.1145/3064176.3064203.
 type Malthusian struct {
 	waiter waiting.Waiter
 	nodes  []MalthusianWorker // nodes[0] is unused: 0 means no worker
@@ -40,8 +38,7 @@ type Malthusian struct {
 	_              atomics.CacheLinePad
 }
 
-// MalthusianWorker is the handle of one worker of a [Malthusian] lock: its place in
-// the queue or in the passive list.
+// MalthusianWorker is one worker's handle, and its place in the queue or the passive list.
 type MalthusianWorker struct {
 	lock  *Malthusian
 	id    uint32
@@ -63,8 +60,7 @@ func NewMalthusian(workers int, o Options) *Malthusian {
 	return l
 }
 
-// Worker returns the handle of worker i, 0 <= i < workers. A handle is used by
-// one goroutine at a time.
+// Worker returns the handle of worker i, 0 <= i < workers, for one goroutine at a time.
 func (l *Malthusian) Worker(i int) *MalthusianWorker {
 	waiting.CheckWorker(i, len(l.nodes)-1)
 	return &l.nodes[i+1]
@@ -110,9 +106,8 @@ func (n *MalthusianWorker) Unlock() {
 	n.handOver(next)
 }
 
-// leave ends the acquisition of a worker that sees no successor. The worker that became
-// passive last takes its place in the queue, or else the lock is free. It fails if
-// another worker has arrived.
+// leave ends the acquisition of a worker that sees no successor: the worker that became
+// passive last takes its place, or the lock is free. It fails if another worker has arrived.
 func (n *MalthusianWorker) leave() bool {
 	l := n.lock
 	p := l.newest.get()

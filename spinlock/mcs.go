@@ -7,39 +7,36 @@ import (
 	"locklab/internal/waiting"
 )
 
-// MCS is the queue lock of Mellor-Crummey and Scott: arrivals link their nodes
-// into a queue, and each waiter polls a word in its own node until its
-// predecessor writes there. Service is first come, first served.
+// MCS is the queue lock of Mellor-Crummey and Scott: arrivals link their nodes into a queue,
+// and each waiter polls a word in its own node until its predecessor writes there. Service is
+// first come, first served.
 //
 // # Trade-offs
 //
-// A release touches one waiter's cache line, whatever the number of waiters, so it suits
-// many processors and strict order. It costs two read-modify-write instructions per
-// acquisition even without waiters, and a node per worker.
+// A release touches one waiter's cache line, whatever the number of waiters, so it suits many
+// processors and strict order. It costs two read-modify-write instructions per acquisition
+// even without waiters, and a node per worker.
 //
-// A release can find the next waiter, so waiters can sleep. Adaptive goroutines do, at
-// once if there are more workers than processors, else after a few polls.
+// A release can find the next waiter, so waiters can sleep. Adaptive goroutines do, at once if
+// there are more workers than processors, else after a few polls.
 //
-// Nodes are linked by index, not by pointer: sync/atomic stores a pointer
-// through the garbage collector's write barrier, which more than doubles the
-// cost of an acquisition.
+// Nodes are linked by index, not by pointer: sync/atomic stores a pointer through the garbage
+// collector's write barrier, which more than doubles the cost of an acquisition.
 //
 // # Memory ordering
 //
-// Taking a free lock: the Swap of tail pairs with the CompareAndSwap of the Unlock that
-// set it to 0. Taking it from a predecessor: the load of grant that ends the wait, or the
-// wake-up, pairs with the Swap of grant in that Unlock, or with its release store if no
-// waiter of the lock ever sleeps. The Swap of tail is sequentially consistent, so next is
-// 0 again before any other worker can read the index of the node. The store that resets
-// grant precedes the store that links the node, and only a worker that has seen the link
-// gives.
+// Taking a free lock: the Swap of tail pairs with the CompareAndSwap of the Unlock that set it
+// to 0. Taking it from a predecessor: the load of grant that ends the wait, or the wake-up,
+// pairs with the Swap of grant in that Unlock, or with its release store if no waiter of the
+// lock ever sleeps. The Swap of tail is sequentially consistent, so next is 0 again before any
+// other worker can read the index of the node. The store that resets grant precedes the store
+// that links the node, and only a worker that has seen the link gives.
 //
 // # References
 //
-// John M. Mellor-Crummey and Michael L. Scott, "Algorithms for Scalable
-// Synchronization on Shared-Memory Multiprocessors", ACM Transactions on
-// Computer Systems 9(1), February 1991, pages 21-65, section 2.4, algorithm 5.
-// DOI 10.1145/103727.103729.
+// John M. Mellor-Crummey and Michael L. Scott, "Algorithms for Scalable Synchronization on
+// Shared-Memory Multiprocessors", ACM Transactions on Computer Systems 9(1), February 1991,
+// pages 21-65, section 2.4, algorithm 5. DOI 10.1145/103727.103729.
 type MCS struct {
 	waiter waiting.Waiter
 	nodes  []MCSWorker // nodes[0] is unused: 0 means no worker
@@ -49,11 +46,10 @@ type MCS struct {
 	_    atomics.CacheLinePad
 }
 
-// MCSWorker is the handle of one worker of an [MCS] lock and its place in the queue. next
-// is 0 while the worker neither holds the lock nor waits. All words that other workers
-// write are in one cache line, both in an array and behind the 8 bytes that the allocator
-// of Go puts before it. So a handover moves only that line of the node. The size is a
-// power of two, which makes an index a shift.
+// MCSWorker is the handle of one worker of an [MCS] lock and its place in the queue. next is 0
+// unless the worker holds the lock or waits. All words that others write are in one cache
+// line, also behind the 8 bytes of Go's allocator, so a handover moves only that. The size is
+// a power of two: an index is a shift.
 type MCSWorker struct {
 	next  atomics.Uint32 // the worker after this one; written by that worker, once
 	id    uint32
@@ -77,8 +73,7 @@ func NewMCS(workers int, o Options) *MCS {
 	return l
 }
 
-// Worker returns the handle of worker i, 0 <= i < workers. A handle is used by
-// one goroutine at a time.
+// Worker returns the handle of worker i, 0 <= i < workers, for one goroutine at a time.
 func (l *MCS) Worker(i int) *MCSWorker {
 	waiting.CheckWorker(i, len(l.nodes)-1)
 	return &l.nodes[i+1]

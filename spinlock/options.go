@@ -11,26 +11,22 @@ type Options struct {
 	// Wait is the policy between two polls of the lock. The zero value is WaitAdaptive.
 	Wait WaitPolicy
 
-	// Pin is how the goroutines that use the lock are bound to threads. It decides how a
-	// waiter yields its processor. The zero value is PinNone.
+	// Pin is the goroutines' binding to threads: it decides how a waiter yields. Zero is PinNone.
 	Pin Pin
 
-	// Nodes[i] is the node of the machine on which worker i stays. A node is the
-	// processors that share a last-level cache, numbered from 0. Nodes has an element for
-	// each worker, or is nil: then all workers are on one node. Only Cohort uses it.
+	// Nodes[i] is the node on which worker i stays: the processors that share a last-level
+	// cache, numbered from 0. If nil, all workers are on one node. Only Cohort uses it.
 	Nodes []int
 }
 
-// A WaitPolicy is the behaviour of a waiter between two polls of the lock. Package mutex
-// has the same type.
+// A WaitPolicy is a waiter's behaviour between two polls, as in package mutex.
 type WaitPolicy = waiting.Policy
 
-// The wait policies. A plain goroutine yields its processor with runtime.Gosched; a
-// goroutine locked to a thread needs sched_yield of the operating system.
+// The wait policies. A plain goroutine yields its processor with runtime.Gosched; a goroutine
+// locked to a thread needs sched_yield of the operating system.
 //
-// The default does not only spin. A lock that serves in order of arrival and whose
-// waiters never yield comes to a standstill with more workers than processors: the next
-// owner is not running.
+// A lock in order of arrival whose waiters never yield comes to a standstill with more workers
+// than processors: the next owner is not running.
 const (
 	WaitAdaptive   = waiting.Adaptive   // a few spin hints, then sleep if the lock can wake its waiters, else yield before each poll
 	WaitSpin       = waiting.Spin       // poll again at once
@@ -40,8 +36,7 @@ const (
 	WaitPark       = waiting.Park       // sleep until woken; yield in a lock that cannot wake its waiters
 )
 
-// A Pin is how the goroutines that use a lock are bound to threads. Package mutex has the
-// same type.
+// A Pin is how goroutines are bound to threads, as in package mutex.
 type Pin = waiting.Pin
 
 const (
@@ -52,7 +47,6 @@ const (
 
 func (o Options) check(workers int) { waiting.Check(workers, o.Wait, o.Pin) }
 
-// sleeper returns the start of a wait in a lock that can wake its waiters.
 func (o Options) sleeper(workers int) waiting.Waiter {
 	o.check(workers)
 	return waiting.NewSleeper(workers, o.Wait, o.Pin)

@@ -8,8 +8,7 @@ import (
 	"locklab/spinlock"
 )
 
-// constructors lists every constructor that takes workers and Options. Each entry also
-// uses the last worker, if the lock has handles.
+// constructors lists every constructor with workers and Options, and uses the last handle.
 var constructors = map[string]func(workers int, o spinlock.Options){
 	"NewTicket":             func(n int, o spinlock.Options) { spinlock.NewTicket(n, o) },
 	"NewProportionalTicket": func(n int, o spinlock.Options) { spinlock.NewProportionalTicket(n, o) },
@@ -74,7 +73,6 @@ func TestOtherMistakes(t *testing.T) {
 	wantPanic(t, "Ticket", often, func() { twice(&spinlock.Ticket{Wait: "often"}) })
 }
 
-// twice takes a lock twice, so that the second Lock must wait.
 func twice(mu interface{ Lock() }) {
 	mu.Lock()
 	mu.Lock()
@@ -87,7 +85,6 @@ func wantPanic(t *testing.T, name, want string, f func()) {
 	}
 }
 
-// panics returns the value with which f panics, or "".
 func panics(f func()) (message string) {
 	defer func() {
 		if r := recover(); r != nil {

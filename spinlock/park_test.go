@@ -13,15 +13,13 @@ import (
 	"locklab/spinlock/lab"
 )
 
-// sleepers lists the locks that can wake a sleeping waiter, each with the number of
-// waiters that stay awake. These are the first waiter behind a holder that did not wait,
-// in locks whose release is then a plain store, and the alpha of fissile.
+// sleepers lists the locks that can wake a sleeping waiter, with the number of waiters that
+// stay awake: the first behind a holder that did not wait, and the alpha of fissile.
 var sleepers = map[string]int{
 	"ticket": 1, "ticket-prop": 1, "twa": 1, "anderson": 1, "clh": 1, "mcs": 0, "k42": 0, "hapax": 0,
 	"hemlock": 0, "reciprocating": 0, "malthusian": 0, "cohort": 1, "fissile": 1,
 }
 
-// asleep counts the goroutines that sleep for a lock of this package.
 func asleep() (n int) {
 	buf := make([]byte, 1<<20)
 	for g := range strings.SplitSeq(string(buf[:runtime.Stack(buf, true)]), "\n\n") {
@@ -33,7 +31,6 @@ func asleep() (n int) {
 	return n
 }
 
-// eventually waits until cond holds, and reports false after 10 s.
 func eventually(cond func() bool) bool {
 	for end := time.Now().Add(10 * time.Second); !cond(); time.Sleep(100 * time.Microsecond) {
 		if time.Now().After(end) {
@@ -43,9 +40,8 @@ func eventually(cond func() bool) bool {
 	return true
 }
 
-// TestWaitersSleep reads the state of waiting goroutines. With many waiters all must
-// sleep, also by the adaptive policy; with locks and policies that do not promise it, no
-// waiter may sleep. Then all must wake up.
+// TestWaitersSleep: with many waiters all sleep, unless locks or policies promise the
+// opposite, and then all wake up.
 func TestWaitersSleep(t *testing.T) {
 	workers := runtime.GOMAXPROCS(0) + 4
 	for _, v := range lab.Suite {
@@ -92,8 +88,7 @@ func sleepAndWake(t *testing.T, l harness.Local, workers, want int) {
 	}
 }
 
-// TestNoLostWakeUp takes a lock often while the queue fills and empties, so that waiters
-// fall asleep while they are being served. After a lost wake-up they sleep for ever.
+// TestNoLostWakeUp: no wake-up is lost while the queue fills and empties.
 func TestNoLostWakeUp(t *testing.T) {
 	locks := map[string]func(s harness.Setup) harness.Local{
 		// Each waiter meets another one in the only slot.

@@ -3,20 +3,16 @@ package spinlock
 import "locklab/atomics"
 
 // A parkSlot is a place in which one waiter sleeps until its predecessor in a queue has
-// released the lock. A predecessor that had to wait offers the slot while it waits, and
-// must check it when it unlocks. A predecessor that did not wait offers nothing, so its
-// Unlock is a plain store, and its successor polls. So a queue costs nothing without
-// waiters, and with many waiters nearly all sleep.
+// released the lock. A predecessor that had to wait offers the slot while it waits, and must
+// check it when it unlocks. A predecessor that did not wait offers nothing, so its Unlock is a
+// plain store, and its successor polls. With many waiters nearly all sleep.
 //
 // Predecessor and successor share one word, the park word, and each changes it by one
-// read-modify-write instruction. So no wake-up can be lost: either the successor comes
-// first and the predecessor finds it, or the slot is closed and the successor continues
-// to poll. The release may be a plain store for the same reason: a polling waiter sees it
-// in the end, and a sleeping waiter has been found already.
+// read-modify-write instruction. So no wake-up can be lost: either the successor comes first
+// and the predecessor finds it, or the slot is closed and the successor continues to poll.
 //
-// A slot serves many acquisitions, each with another pair of workers; their numbers
-// distinguish them. The states of the slot for acquisition n are n*slotStates plus one of
-// the following.
+// A slot serves many acquisitions, each with another pair of workers; their numbers distinguish
+// them. The states of the slot for acquisition n are n*slotStates plus one of the following.
 type parkSlot struct {
 	state  atomics.Uint64
 	parker *atomics.Parker
@@ -39,8 +35,7 @@ func newSlots(n int) []parkSlot {
 	return s
 }
 
-// offer lets the successor of acquisition n sleep. The owner calls it while it waits, and
-// must call close before it unlocks.
+// offer lets the successor of acquisition n sleep; the owner must close before it unlocks.
 func (s *parkSlot) offer(n uint32) { s.state.Store(uint64(n)*slotStates + slotOpen) }
 
 // sleep sleeps until acquisition n has been released and reports true. It reports false
@@ -54,12 +49,9 @@ func (s *parkSlot) sleep(n uint32) bool {
 	return true
 }
 
-// close withdraws the offer and reports whether the owner must call wake after it has
-// unlocked.
 func (s *parkSlot) close() (taken bool) {
 	return s.state.Swap(slotClosed)%slotStates == slotTaken
 }
 
-// wake wakes the successor. The next acquisition may have begun by then, but has not
-// ended: it belongs to the successor.
+// wake wakes the successor, whose acquisition may have begun by then, but has not ended.
 func (s *parkSlot) wake() { s.parker.Unpark() }

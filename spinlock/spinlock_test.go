@@ -14,8 +14,7 @@ import (
 	"locklab/spinlock/lab"
 )
 
-// The types that promise TryLock. Types without a constructor promise a ready zero value
-// too.
+// The types that promise TryLock. Types without a constructor promise a ready zero value too.
 var (
 	_ tryLocker = (*spinlock.TAS)(nil)
 	_ tryLocker = (*spinlock.ExchangeTAS)(nil)
@@ -41,10 +40,8 @@ type tryLocker interface {
 	TryLock() bool
 }
 
-// TestWaitersYield checks that with one processor and the lock held, a waiter lets the
-// holder run. A waiter that did not yield would keep the processor until the scheduler
-// takes it away, 10 ms later, at every acquisition. The time of other programs does not
-// count.
+// TestWaitersYield: on one processor, a waiter lets the holder run, instead of keeping the
+// processor for 10 ms. The time of other programs does not count.
 func TestWaitersYield(t *testing.T) {
 	const times = 20
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))

@@ -12,8 +12,7 @@ import (
 	"locklab/atomics"
 )
 
-// TestCohortKeepsItsBound counts the acquisitions of a node while both nodes wait. The
-// waiters of the node are numbers without goroutines.
+// TestCohortKeepsItsBound counts the acquisitions of a node while both nodes wait.
 func TestCohortKeepsItsBound(t *testing.T) {
 	l := NewCohort(2, Options{Nodes: []int{0, 1}})
 	n := l.Worker(0)
@@ -38,8 +37,7 @@ func TestCohortKeepsItsBound(t *testing.T) {
 	}
 }
 
-// TestMalthusianReadmits lets two workers alternate while the queue is never empty. It
-// counts the releases until the worker set aside is served.
+// TestMalthusianReadmits counts the releases until the worker set aside is served.
 func TestMalthusianReadmits(t *testing.T) {
 	l := NewMalthusian(3, Options{})
 	holder, next, aside := l.Worker(0), l.Worker(1), l.Worker(2)
@@ -150,7 +148,6 @@ func TestMalthusianPassiveList(t *testing.T) {
 }
 
 // TestNumbersWrap lets workers queue up across the wrap of the numbers that a lock draws.
-// Each worker once draws 0.
 func TestNumbersWrap(t *testing.T) {
 	const waiters = 4
 	for _, wait := range []WaitPolicy{WaitAdaptive, WaitYield, WaitPark} {
@@ -188,8 +185,7 @@ func (l *Anderson) begin0(number uint32) {
 }
 func (l *Anderson) drawn() uint32 { return l.next.Load() }
 
-// queueFrom lets a holder take the lock by number first and waiters queue up behind it
-// one by one. It returns the order of service.
+// queueFrom queues waiters up behind a holder with number first, and returns their order.
 func queueFrom(l numbered, first uint32, waiters int) (order []int) {
 	l.begin0(first)
 	l.Lock()
@@ -231,9 +227,8 @@ func TestHapaxDrawsBlocks(t *testing.T) {
 	}
 }
 
-// TestHapaxMeets lets an arrival and a release happen at the same moment: one of them
-// must see the other. On amd64 this needs the fence between the store of depart and the
-// load of the slot.
+// TestHapaxMeets: of an arrival and a release at the same moment one sees the other, on amd64
+// by the fence between the store of depart and the load of the slot.
 func TestHapaxMeets(t *testing.T) {
 	if runtime.GOMAXPROCS(0) < 2 {
 		t.Skip("one processor: nothing happens at the same moment")

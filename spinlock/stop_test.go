@@ -14,11 +14,9 @@ import (
 	"locklab/spinlock/lab"
 )
 
-// BenchmarkStopTheWorld measures how long the runtime needs to stop the world while a
-// waiter spins on every processor, for every lock and policy. Two rows are for
-// comparison: no waiters, and waiters that spend their time in assembly and hardly ever
-// return to code where the runtime could stop them. The time per operation includes the
-// wait for a processor.
+// BenchmarkStopTheWorld measures how long the runtime needs to stop the world while a waiter
+// spins on every processor, for every lock and policy. Two rows are for comparison: no waiters,
+// and waiters that stay in assembly. The time per operation includes the wait for a processor.
 //
 //	go test -run '^$' -bench StopTheWorld ./spinlock
 func BenchmarkStopTheWorld(b *testing.B) {
@@ -66,8 +64,7 @@ func benchmarkWaiters(b *testing.B, v *harness.Variant, wait harness.WaitPolicy)
 	wg.Wait()
 }
 
-// benchmarkStops stops the world n times and reports the median and the 99th percentile
-// of a stop. It calls before before each.
+// benchmarkStops stops the world n times, after before, and reports median and p99.
 func benchmarkStops(b *testing.B, n int, before func()) {
 	var stats runtime.MemStats
 	took := make([]float64, n)

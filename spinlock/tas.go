@@ -5,32 +5,30 @@ import (
 	"locklab/internal/waiting"
 )
 
-// TAS is a test-and-set lock: the first goroutine that swaps its word from 0 to 1 takes
-// it. Service is in no order, and a waiter may starve: see the package comment. The zero
-// value is free.
+// TAS is a test-and-set lock: the first goroutine that swaps its word from 0 to 1 takes it.
+// Service is in no order, and a waiter may starve. The zero value is free.
 //
 // # Trade-offs
 //
-// It is the smallest lock and, without contention, the fastest. Under contention every
-// poll takes the cache line away from the holder, which needs it to release. The cost of
-// one acquisition grows with the number of waiters.
+// It is the smallest and, without contention, fastest lock. Under contention every poll takes
+// the cache line away from the holder, which needs it to release. The cost of one acquisition
+// grows with the number of waiters.
 //
 // # Memory ordering
 //
-// The CompareAndSwap that takes the lock is sequentially consistent and pairs with the
-// release store of the Unlock before it.
+// The CompareAndSwap that takes the lock is sequentially consistent and pairs with the release
+// store of the Unlock before it.
 //
 // # References
 //
 // Thomas E. Anderson, "The Performance of Spin Lock Alternatives for Shared-Memory
-// Multiprocessors", IEEE Transactions on Parallel and Distributed Systems 1(1), January
-// 1990, pages 6-16: the lock called spin on test-and-set. DOI 10.1109/71.80120.
+// Multiprocessors", IEEE Transactions on Parallel and Distributed Systems 1(1), January 1990,
+// pages 6-16: the lock called spin on test-and-set. DOI 10.1109/71.80120.
 type TAS struct {
 	// Wait is the policy between two polls. Set it before first use.
 	Wait WaitPolicy
 
-	// Pin is how the goroutines that use the lock are bound to threads. It decides how a
-	// waiter yields its processor. Set it before first use.
+	// Pin is the goroutines' binding to threads: it decides how a waiter yields. Set it first.
 	Pin Pin
 
 	_    atomics.CacheLinePad
@@ -45,7 +43,6 @@ func (l *TAS) Lock() {
 	}
 }
 
-// lockSlow is separate so that Lock can be inlined.
 func (l *TAS) lockSlow() {
 	for w := waiting.New(l.Wait, l.Pin); !l.held.CompareAndSwap(0, 1); {
 		w.Wait()

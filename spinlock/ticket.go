@@ -8,45 +8,40 @@ import (
 	"locklab/internal/waiting"
 )
 
-// Ticket is a ticket lock: Lock draws a number and waits until it is served.
-// Service is in the order of the numbers, that is first come, first served.
-// The zero value is free.
+// Ticket is a ticket lock: Lock draws a number and waits until it is served. Service is in the
+// order of the numbers, that is first come, first served. The zero value is free.
 //
 // # Trade-offs
 //
-// Two words give strict order to any number of goroutines. All waiters poll the same
-// word, so each release invalidates every waiter's cache. With more waiters than
-// processors the lock collapses unless they yield: the next owner is probably not
+// All waiters poll the same word, so each release invalidates every waiter's cache. With more
+// waiters than processors the lock collapses unless they yield: the next owner is probably not
 // running, and no other may overtake it.
 //
-// A lock from [NewTicket] has a place to sleep for each goroutine. Adaptive goroutines
-// sleep, except the first one behind a holder that did not wait: that one polls. Waiters
-// of the zero value yield.
+// A lock from [NewTicket] has a place to sleep for each goroutine. Adaptive goroutines sleep,
+// except the first one behind a holder that did not wait: that one polls. Waiters of the zero
+// value yield.
 //
 // # Memory ordering
 //
-// The load of serving that ends a wait pairs with the release store of the
-// Unlock before it; a wake-up comes after that store. Only the holder writes
-// serving, so a store is enough. The numbers wrap: at most 2^32 - 1 goroutines
-// may hold or wait at a time, and a TryLock must not be stopped between its load
-// and its swap while exactly 2^32 numbers are drawn.
+// The load of serving that ends a wait pairs with the release store of the Unlock before it; a
+// wake-up comes after that store. Only the holder writes serving, so a store is enough. The
+// numbers wrap: at most 2^32 - 1 goroutines may hold or wait at a time, and a TryLock must not
+// be stopped between its load and its swap while exactly 2^32 numbers are drawn.
 //
 // # References
 //
-// David P. Reed and Rajendra K. Kanodia, "Synchronization with Eventcounts and
-// Sequencers", Communications of the ACM 22(2), February 1979, pages 115-123:
-// mutual exclusion by a sequencer and an eventcount. DOI 10.1145/359060.359076.
+// David P. Reed and Rajendra K. Kanodia, "Synchronization with Eventcounts and Sequencers",
+// Communications of the ACM 22(2), February 1979, pages 115-123: mutual exclusion by a
+// sequencer and an eventcount. DOI 10.1145/359060.359076.
 //
-// John M. Mellor-Crummey and Michael L. Scott, "Algorithms for Scalable
-// Synchronization on Shared-Memory Multiprocessors", ACM Transactions on
-// Computer Systems 9(1), February 1991, pages 21-65, section 2.2.
-// DOI 10.1145/103727.103729.
+// John M. Mellor-Crummey and Michael L. Scott, "Algorithms for Scalable Synchronization on
+// Shared-Memory Multiprocessors", ACM Transactions on Computer Systems 9(1), February 1991,
+// pages 21-65, section 2.2. DOI 10.1145/103727.103729.
 type Ticket struct {
 	// Wait is the policy between two polls. Set it before first use.
 	Wait WaitPolicy
 
-	// Pin is how the goroutines that use the lock are bound to threads. It decides how a
-	// waiter yields its processor. Set it before first use.
+	// Pin is the goroutines' binding to threads: it decides how a waiter yields. Set it first.
 	Pin Pin
 
 	parkSlots
@@ -59,9 +54,8 @@ type Ticket struct {
 	_       atomics.CacheLinePad
 }
 
-// parkSlots are the slots of a lock that serves by numbers. Number n offers slot n modulo
-// their count. There are enough slots that two numbers that hold or wait never share one.
-// The zero value has no slots: then no waiter sleeps.
+// parkSlots are the slots of a lock that serves by numbers: number n offers slot n modulo
+// their count, enough that no two live numbers share one. Without slots no waiter sleeps.
 type parkSlots struct {
 	sleeper waiting.Waiter // how a wait begins, if there are slots
 	slots   []parkSlot
@@ -75,7 +69,6 @@ func newParkSlots(workers int, o Options) parkSlots {
 	return b
 }
 
-// slots returns the least power of two that is at least n. It panics if n is less than 1.
 func slots(n int) int {
 	if n < 1 {
 		panic(fmt.Sprintf("locklab: %d slots: want at least 1", n))
@@ -85,8 +78,7 @@ func slots(n int) int {
 
 func (b *parkSlots) of(number uint32) *parkSlot { return &b.slots[number&uint32(len(b.slots)-1)] }
 
-// NewTicket returns a free lock for at most workers goroutines at a time, at least 1,
-// whose waiters can sleep. The zero value serves any number, but its waiters only yield.
+// NewTicket returns a free lock for at most workers goroutines, at least 1, that can sleep.
 func NewTicket(workers int, o Options) *Ticket {
 	return &Ticket{Wait: o.Wait, Pin: o.Pin, parkSlots: newParkSlots(workers, o)}
 }
@@ -118,13 +110,10 @@ func (l *Ticket) lockSlow(mine uint32) {
 	l.keepOffer(&w)
 }
 
-// firstPolls is the number of polls that a waiter that makes hints and cannot sleep makes
-// first. With two pinned workers the lock is handed over by then, and nothing comes
-// between the load that sees it and the critical section. With PollWhile, or with the
-// wait prepared first, it took a third longer.
+// firstPolls is the number of first polls of a waiter that cannot sleep, in which two pinned
+// workers hand over. With PollWhile, or the wait prepared first, it took a third longer.
 const firstPolls = 4
 
-// poll waits until number mine is served.
 func (l *Ticket) poll(w *waiting.Waiter, mine uint32) {
 	for serving := l.serving.Load(); serving != mine; {
 		if l.sleep(w, mine) {
@@ -151,13 +140,11 @@ func (l *Ticket) begin(mine uint32) waiting.Waiter {
 	return l.sleeper
 }
 
-// sleep sleeps until the number before mine has released, or reports false at once.
 func (l *Ticket) sleep(w *waiting.Waiter, mine uint32) bool {
 	return w.Tired() && l.of(mine-1).sleep(mine-1)
 }
 
-// TryLock takes the lock if it is free and reports whether it did. It draws a number only
-// if that number is served at once.
+// TryLock takes the lock if it is free, by a number that is served at once, and reports that.
 func (l *Ticket) TryLock() bool {
 	serving := l.serving.Load()
 	return l.next.CompareAndSwap(serving, serving+1)

@@ -30,8 +30,7 @@ type TTAS struct {
 	// Wait is the policy between two polls. Set it before first use.
 	Wait WaitPolicy
 
-	// Pin is how the goroutines that use the lock are bound to threads. It decides how a
-	// waiter yields its processor. Set it before first use.
+	// Pin is the goroutines' binding to threads: it decides how a waiter yields. Set it first.
 	Pin Pin
 
 	_    atomics.CacheLinePad

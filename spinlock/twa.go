@@ -10,40 +10,35 @@ const (
 	twaSpread = 127 // slots between two consecutive numbers
 )
 
-// A WaitingArray has the slots that waiters of [TWA] locks poll while many are ahead of
-// them. Any number of locks share one. Its slots are not padded, on purpose: consecutive
-// numbers are far apart in it, so waiters that share a cache line seldom wait at the same
-// time.
+// A WaitingArray has the slots that waiters of any number of [TWA] locks poll. They are not
+// padded: consecutive numbers are far apart, so waiters seldom share a line.
 type WaitingArray struct {
 	slots []atomics.Uint32
 	locks atomics.Uint32 // number of locks that use the array
 }
 
-// NewWaitingArray returns an array of at least n slots, 1 or more, 4 bytes each. The
-// paper takes 4096 for all locks of a program. With fewer slots more waiters poll their
-// lock in vain.
+// NewWaitingArray returns an array of at least n slots, 1 or more, 4 bytes each. The paper
+// takes 4096 for all locks of a program. With fewer slots more waiters poll their lock in vain.
 func NewWaitingArray(n int) *WaitingArray {
 	return &WaitingArray{slots: make([]atomics.Uint32, slots(n))}
 }
 
-// slot returns the slot for a waiter with that number of the lock with that salt.
 func (a *WaitingArray) slot(salt, number uint32) *atomics.Uint32 {
 	return &a.slots[(number*twaSpread^salt)&uint32(len(a.slots)-1)]
 }
 
-// TWA is a ticket lock augmented with a waiting array: as in [Ticket], Lock draws a
-// number, but only the next in line polls the lock. Each waiter behind it polls a slot of
-// an array, found by hashing lock and number. The slot changes when the waiter becomes
-// the next in line. Service is first come, first served. Make one with [NewTWA].
+// TWA is a ticket lock augmented with a waiting array: as in [Ticket], Lock draws a number,
+// but only the next in line polls the lock. Each waiter behind it polls a slot of an array,
+// found by hashing lock and number. The slot changes when the waiter becomes the next in line.
+// Service is first come, first served. Make one with [NewTWA].
 //
 // # Trade-offs
 //
-// A release disturbs two waiters, whatever their number: the next owner, and its
-// successor, which moves from the array to the lock while the owner runs. So with many
-// waiters a handover is nearly as fast as in [MCS], without a node or a handle per
-// worker. The price is a second read-modify-write instruction in each release, needed or
-// not, on a line of the array that changes with each release. Two waiters that share a
-// slot poll their locks once in vain.
+// A release disturbs two waiters, whatever their number: the next owner, and its successor,
+// which moves from the array to the lock while the owner runs. So with many waiters a handover
+// is nearly as fast as in [MCS], without a node or a handle per worker. The price is a second
+// read-modify-write instruction in each release, needed or not, on a line of the array that
+// changes with each release. Two waiters that share a slot poll their locks once in vain.
 //
 // Adaptive goroutines sleep as in [Ticket], and then do not use the array.
 //
@@ -54,9 +49,9 @@ func (a *WaitingArray) slot(salt, number uint32) *atomics.Uint32 {
 //
 // # References
 //
-// Dave Dice and Alex Kogan, "TWA - Ticket Locks Augmented with a Waiting
-// Array", Euro-Par 2019: Parallel Processing, LNCS 11725, pages 334-345,
-// DOI 10.1007/978-3-030-29400-7_24, arXiv:1810.01573.
+// Dave Dice and Alex Kogan, "TWA - Ticket Locks Augmented with a Waiting Array", Euro-Par
+// 2019: Parallel Processing, LNCS 11725, pages 334-345, DOI 10.1007/978-3-030-29400-7_24,
+// arXiv:1810.01573.
 type TWA struct {
 	Ticket
 	array *WaitingArray

@@ -18,8 +18,7 @@ import (
 	"locklab/internal/twin"
 )
 
-// outside is the program in testdata/outside: a separate module that calls locks by their
-// types, as a user does.
+// outside is testdata/outside: a separate module that calls locks by their types.
 var outside = &twin.Program{
 	Topic: "outside",
 	Doc:   "The locks of package spinlock, called by their types from another module.",
@@ -27,8 +26,7 @@ var outside = &twin.Program{
 	Build: buildOutside,
 }
 
-// buildOutside makes a module of the program in dir, as the package comment describes,
-// and builds it without the network.
+// buildOutside builds the program in dir as the package comment describes, without network.
 func buildOutside(ctx context.Context, dir string) (path string, err error) {
 	text, err := os.ReadFile(filepath.Join("testdata", "outside", "main.go"))
 	if err != nil {
@@ -114,11 +112,9 @@ func TestToolchainOutside(t *testing.T) {
 	}
 }
 
-// BenchmarkTwin compares each lock, called from a program of another module, with the
-// same algorithm in C and, for one worker, with Concurrency Kit. It runs neighbouring
-// blocks: Go, C, C, Go. go/c is the median of the rounds' ratios, with the quartiles; the
-// times are valid for this run only. Two workers run on two CPUs, whose distance changes
-// on a virtual machine: read their ratio with its spread.
+// BenchmarkTwin compares each lock, called from another module, with the same algorithm in C
+// and, for one worker, with Concurrency Kit, in neighbouring blocks: Go, C, C, Go. go/c is the
+// median of the rounds' ratios, with the quartiles, which two CPUs' distance changes.
 func BenchmarkTwin(b *testing.B) {
 	cpus := machine.CPUOrder()
 	for _, c := range contests {

@@ -8,9 +8,8 @@ import (
 	"locklab/spinlock"
 )
 
-// BenchmarkVia measures one uncontended acquisition and its release. It calls the lock by
-// its type or its handle's type, as a program does, and through a sync.Locker, as the lab
-// does.
+// BenchmarkVia measures one uncontended acquisition and its release. It calls the lock by its
+// type or its handle's type, as a program does, and through a sync.Locker, as the lab does.
 //
 //	go test -run '^$' -bench Via ./spinlock
 func BenchmarkVia(b *testing.B) {

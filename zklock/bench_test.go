@@ -11,8 +11,7 @@ import (
 	"locklab/zklock/lab"
 )
 
-// TestMain runs one more test in parallel than there are processors (at least 3): they wait most
-// of the time.
+// TestMain runs more tests in parallel than there are processors: most of them wait.
 func TestMain(m *testing.M) {
 	locktest.Parallel(1 + max(2, runtime.GOMAXPROCS(0)))
 	lockbench.Main(tests{m})

@@ -15,9 +15,7 @@ import (
 	wirezk "locklab/internal/wire/zookeeper"
 )
 
-// TestCutOff: an answer of a server that is cut off from the others does not prove a session
-// alive. The scenarios isolated-follower and half-open-leader of package chaos show the effect
-// on holders.
+// TestCutOff: an answer of a server that is cut off does not prove a session alive.
 func TestCutOff(t *testing.T) {
 	t.Parallel()
 	var wg sync.WaitGroup
@@ -35,8 +33,7 @@ func TestCutOff(t *testing.T) {
 	}
 }
 
-// cutOffServer cuts off one server of three, with the ticks and limits of ZooKeeper's sample
-// configuration, 2 s and 5.
+// cutOffServer cuts off one server of three, with ZooKeeper's sample ticks and limits.
 func cutOffServer(t *testing.T, leads bool, cut func(e *chaos.Linked, server int)) {
 	e, err := chaos.StartLinked(t.Context())
 	if errors.Is(err, harness.ErrUnavailable) && !backend.Required(harness.KindZooKeeper) {
@@ -60,8 +57,7 @@ func cutOffServer(t *testing.T, leads bool, cut func(e *chaos.Linked, server int
 	proofs(t, see, leads)
 }
 
-// proofs: answers of a server that is cut off prove nothing, and it leaves writes unanswered
-// until it breaks the connection, even writes that it would refuse.
+// proofs: answers of a server that is cut off prove nothing, and it leaves writes unanswered.
 func proofs(t *testing.T, c *wirezk.Conn, leads bool) {
 	before := c.Proof()
 	var wg sync.WaitGroup

@@ -19,8 +19,7 @@ var ErrNoCheck = fmt.Errorf("%w: the lease cannot be checked by an operation", E
 //	_, err = conn.Multi(append(ops, &zk.SetDataRequest{Path: "/state", Data: data, Version: -1})...)
 //
 // If the lock is not held, Multi returns zk.ErrNoNode or zk.ErrBadVersion. There is one
-// operation, or one for each path of a [Multi]. They need the right to read the tickets: the
-// connection needs the credentials of the client, if any.
+// operation, or one for each path of a [Multi]. They need the right to read the tickets.
 //
 // Each operation checks the lease's ticket, which exists while the lock is held, has a unique
 // name, and is deleted in the transaction that releases the lock. The tickets of a [Mutex] and

@@ -24,8 +24,7 @@ func requireStale(t *testing.T, see *wirezk.Conn, path string, ops []any) {
 	}
 }
 
-// checkedByUser: a transaction of another connection succeeds only while the lock is held,
-// whatever is written to tickets meanwhile.
+// checkedByUser: another connection's transaction succeeds only while the lock is held.
 func checkedByUser(t *testing.T, at harness.Endpoint) {
 	see, state := raw(t, at), newPath()
 	unlock(t, lock(t, dial(t, at, zklock.ClientOptions{}).Mutex(state, zklock.Options{}))) // makes the node
@@ -71,8 +70,7 @@ func checkedByUser(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// checkedAfterRemake: a lost lease does not pass by another ticket with its number, of a
-// recreated node.
+// checkedAfterRemake: a lost lease does not pass by another ticket with its number.
 func checkedAfterRemake(t *testing.T, at harness.Endpoint) {
 	see, path, o := raw(t, at), newPath(), zklock.Options{Checkable: true}
 	l := lock(t, dial(t, at, zklock.ClientOptions{}).Mutex(path, o))

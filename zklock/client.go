@@ -19,11 +19,10 @@ import (
 
 // ClientOptions configures a connection. The zero value is usable.
 type ClientOptions struct {
-	// SessionTimeout is how long the servers keep the tickets of a client without contact: how
-	// long a crashed holder blocks the others. The servers bound it, by default to 2 to 20 of
-	// their ticks; Dial fails with ErrSessionTimeout if they do not grant it. 0 is 10 s, or the
-	// nearest value that the servers allow. A lease tolerates 0.3 of it without a majority of
-	// the servers, such as during an election.
+	// SessionTimeout is how long the servers keep the tickets of a client without contact. The
+	// servers bound it, by default to 2 to 20 of their ticks; Dial fails with ErrSessionTimeout
+	// if they do not grant it. 0 is 10 s, or the nearest value that the servers allow. A lease
+	// tolerates 0.3 of it without a majority of the servers, such as during an election.
 	SessionTimeout time.Duration
 
 	// Margin is the time between the end of a lease that cannot be renewed and the earliest
@@ -33,10 +32,9 @@ type ClientOptions struct {
 	// end before the session can be proven alive again.
 	Margin time.Duration
 
-	// Tick is the tickTime of the servers, if their minSessionTimeout allows sessions of less
-	// than two ticks; twice that for an observer of an observer master. 0 means that
-	// SessionTimeout is at least two ticks, the default: in that time a follower reports live
-	// sessions to its leader four times. Longer ticks make leases shorter.
+	// Tick is the tickTime of the servers, twice that for an observer of an observer master,
+	// if they grant sessions of less than two ticks, else 0. In two ticks a follower reports
+	// live sessions to its leader four times. Longer ticks make leases shorter.
 	Tick time.Duration
 
 	Username, Password string      // digest authentication, the only kind supported; none if Username is empty
@@ -46,12 +44,10 @@ type ClientOptions struct {
 	// most, no control characters. The ticket of a Semaphore's holder loses it when others wait.
 	Name string
 
-	// ACL applies to the nodes that this client makes. nil allows every client with the same
-	// credentials, or all clients without credentials.
+	// ACL applies to the nodes that this client makes. nil allows the same credentials, or all.
 	ACL []zk.ACL
 
-	// Trace receives the events of every Lock of this client, and of the leases, after the Trace
-	// in the context.
+	// Trace receives the events of every Lock of this client, after the Trace in the context.
 	Trace *Trace
 
 	clock *boottime.Clock // for tests; nil for the machine's clock
@@ -78,7 +74,6 @@ type Client struct {
 	histories histories
 }
 
-// settings do not change after Dial.
 type settings struct {
 	clock  *boottime.Clock
 	acl    []zk.ACL
@@ -98,8 +93,7 @@ type lifetime struct {
 	kill context.CancelFunc
 }
 
-// A sessionState is the session and its connection. Guarded by Client.mu, so that a lease begins
-// in the session of its ticket.
+// A sessionState is guarded by Client.mu: a lease begins in the session of its ticket.
 type sessionState struct {
 	session int           // rises when a session expires
 	isUp    bool          // connected to a server
@@ -188,8 +182,7 @@ func dial(ctx context.Context, servers []string, o ClientOptions) (*Client, erro
 // SessionTimeout returns the granted timeout, which may differ from ClientOptions.
 func (c *Client) SessionTimeout() time.Duration { return c.conn.SessionTimeout() }
 
-// Stats counts a client's packets. Keep-alives, connecting, authentication and renewed watches
-// are not counted.
+// Stats counts a client's packets, without keep-alives, connecting and renewed watches.
 type Stats struct {
 	Requests      uint64 // sent
 	Notifications uint64 // watch events received
@@ -254,12 +247,10 @@ const (
 	lastPause  = time.Second
 )
 
-// wait is until for a client that takes locks.
 func (p *pause) wait(ctx context.Context, c *Client) error { return p.until(ctx, c, c.open) }
 
-// until returns nil after a pause on a live connection, or an error if ctx or the client's
-// context over ends before. The pause begins when the connection is up, so that not all clients
-// repeat their requests while the library restores its watches.
+// until returns nil after a pause on a live connection, or an error if ctx or over ends. The
+// pause begins when the connection is up, so that the library restores its watches first.
 func (p *pause) until(ctx context.Context, c *Client, over context.Context) error {
 	c.mu.Lock()
 	up, isUp := c.up, c.isUp
@@ -274,8 +265,7 @@ func (p *pause) until(ctx context.Context, c *Client, over context.Context) erro
 	return awaited(ctx, over, time.After(p.next))
 }
 
-// awaited returns nil when what fires, or an error if ctx or the client's context over ends
-// before.
+// awaited returns nil when what fires, or an error if ctx or over ends before.
 func awaited[E any](ctx, over context.Context, what <-chan E) error {
 	select {
 	case <-what:
@@ -297,8 +287,7 @@ func transient(err error) bool {
 		errors.Is(err, zk.ErrClosing)
 }
 
-// grant begins l, acquired by t. It returns false if the session of t may have ended, or if an
-// event occurred that t must exclude.
+// grant begins l, acquired by t, unless t's session may have ended or an event excludes it.
 func (c *Client) grant(l *Lease, t *ticket) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -11,18 +11,16 @@ import (
 
 // CohortOptions configures a Cohort. The zero value is usable.
 type CohortOptions struct {
-	// Handovers is how often the lock may pass between goroutines of this client before the
-	// client queues again behind the others. A handover costs no request. 0 is DefaultHandovers,
-	// 16: one ticket serves up to 17 holders in turn. The maximum is MaxHandovers. A negative
-	// number allows none: every holder queues at the servers.
+	// Handovers is how often the lock may pass between goroutines of this client, without a
+	// request, before it queues again behind the others. 0 is DefaultHandovers, 16: a ticket
+	// serves up to 17 holders. The maximum is MaxHandovers. A negative number allows none.
 	Handovers int
 
 	// LocalFirst lets the next goroutine queue at the servers before the ticket of the last
 	// holder has been removed. The two requests travel together, so the lock comes round sooner.
 	LocalFirst bool
 
-	// Container, Wait and MaxHold are as in Options. MaxHold applies to each holding goroutine
-	// separately.
+	// Container, Wait and MaxHold are as in Options; MaxHold applies to each goroutine.
 	Container bool
 	Wait      time.Duration
 	MaxHold   time.Duration
@@ -31,11 +29,10 @@ type CohortOptions struct {
 }
 
 const (
-	// DefaultHandovers spreads the requests of a ticket, 0.5 ms in all, over 17 acquisitions, 30
-	// µs each: little compared with typical hold times between processes. More handovers speed
-	// up only locks with shorter holds, and delay the other clients. BenchmarkCohort (50
-	// goroutines of one process, two busy shared cores) measured 2,000 acquisitions/s without
-	// handovers, 11,500 with 4, 31,000 with 16, 73,000 with 64, and 1,700 with a Mutex.
+	// DefaultHandovers spreads the requests of a ticket, 0.5 ms in all, over 17 acquisitions,
+	// 30 µs each. BenchmarkCohort (50 goroutines of one process, two busy shared cores)
+	// measured 2,000 acquisitions/s without handovers, 11,500 with 4, 31,000 with 16, 73,000
+	// with 64, and 1,700 with a Mutex.
 	DefaultHandovers = 16
 
 	// MaxHandovers is the number of holders between two tokens of the servers.
@@ -44,31 +41,27 @@ const (
 	tokenBits = 8
 )
 
-// maxZxid bounds the transaction numbers in tokens: an ensemble reaches it after 2^23 leader
-// elections.
+// maxZxid bounds the transaction numbers in tokens: 2^23 leader elections.
 const maxZxid = 1<<(63-tokenBits) - 1
 
-// A Cohort is a [Mutex] for clients with many goroutines that want the same lock. They queue in
-// memory, in order of arrival, with one ticket at the servers for all. The holder hands the
-// ticket to the next of them, up to [CohortOptions].Handovers times. Then the ticket is given
-// back and the client queues again behind the others. So a busy client cannot starve another:
-// each ticket serves at most 1 + Handovers holders. A goroutine that gives up costs its client
-// no place at the servers while others of the client wait.
+// A Cohort is a [Mutex] for clients with many goroutines that want the same lock. They queue
+// in memory, in order of arrival, with one ticket at the servers for all. The holder hands the
+// ticket to the next of them, up to [CohortOptions].Handovers times. Then the client queues
+// again behind the others. So a busy client cannot starve another.
 //
 // It is fair to clients, not to goroutines: five goroutines of one client and fifty of another
-// each have half of the acquisitions. A client without waiters holds the lock once per tenure of
-// the others.
+// each have half of the acquisitions.
 //
-// Otherwise it is like a Mutex, with which it can share a path, with two exceptions. Its tokens
-// differ, see [Cohort.Lock], and a ticket that is removed by hand is noticed only when it is
-// given back. Use one Cohort for all goroutines of a client: two of them count as two clients.
-// It is not reentrant.
+// Otherwise it is like a Mutex, with which it can share a path, with two exceptions. Its
+// tokens differ, see [Cohort.Lock], and a ticket that is removed by hand is noticed only when
+// it is given back. Use one Cohort for all goroutines of a client: two of them count as two
+// clients. It is not reentrant.
 //
 // # References
 //
 // Dice, Marathe, Shavit, "Lock Cohorting: A General Technique for Designing NUMA Locks", PPoPP
-// 2012, DOI 10.1145/2145816.2145848: the global lock stays in a cluster for a bounded number of
-// local handovers. Here a cluster is a client.
+// 2012, DOI 10.1145/2145816.2145848: the global lock stays in a cluster for a bounded number
+// of local handovers. Here a cluster is a client.
 type Cohort struct {
 	queue
 	most       int
@@ -98,11 +91,10 @@ func (c *Client) Cohort(path string, o CohortOptions) *Cohort {
 // Path returns the path of the lock.
 func (k *Cohort) Path() string { return k.path }
 
-// Lock waits for the lock until ctx ends, behind earlier goroutines of this client. It is like
+// Lock waits for the lock until ctx ends, behind earlier goroutines of this client, like
 // [Mutex.Lock] except for the tokens: zxids times 256 plus the number of the handover, which
-// rise strictly from holder to holder among Cohorts. A resource must not compare them with
-// tokens of a Mutex. They need zxids under 2^55; after 2^23 elections of the ensemble Lock
-// fails.
+// rise strictly among Cohorts and are not comparable with a Mutex's. They need zxids under
+// 2^55; after 2^23 elections Lock fails.
 func (k *Cohort) Lock(ctx context.Context) (*Lease, error) {
 	ctx, a := k.begin(ctx)
 	return a.end(k.wait(ctx))
@@ -137,8 +129,7 @@ func (k *Cohort) stand(ctx context.Context) (*Lease, error) {
 	}
 }
 
-// TryLock takes the lock if it is free and has no waiters, here or in another client. Otherwise
-// the error wraps ErrNotAcquired.
+// TryLock takes the lock if it is free without waiters; else the error wraps ErrNotAcquired.
 func (k *Cohort) TryLock(ctx context.Context) (*Lease, error) {
 	ctx, a := k.begin(ctx)
 	return a.end(k.try(ctx))
@@ -182,14 +173,12 @@ func (k *Cohort) tryOnce(ctx context.Context) (*Lease, error) {
 
 func (k *Cohort) failed(err error) error { return fmt.Errorf("zklock: lock %s: %w", k.path, err) }
 
-// abandon ends the wait of w. If w already has the lock, the lock goes to the next waiter.
 func (k *Cohort) abandon(w *lock.Waiter[grant]) {
 	if t, served := k.turns.Leave(w); served && t.l != nil {
 		t.l.drop()
 	}
 }
 
-// start starts drive. It fails if the client is closed, as every waiter notices.
 func (k *Cohort) start() bool { return k.c.spawn(k.drive) }
 
 // next starts drive if a goroutine waits. The last drive, or the holder of the lock, calls it.
@@ -236,9 +225,8 @@ func (k *Cohort) fetch(ctx context.Context, try bool) (*Lease, error) {
 	return l, nil
 }
 
-// firstToken returns the token of the first holder of a ticket, which saw zxid. Later holders of
-// the ticket take the following numbers. The holder of the next ticket has seen this one go, and
-// so at least zxid + 1.
+// firstToken returns the token of the first holder of a ticket, which saw zxid; the next take
+// the following numbers. The holder of the next ticket has seen at least zxid + 1.
 func firstToken(zxid uint64) (uint64, error) {
 	if zxid > maxZxid {
 		return 0, fmt.Errorf("zxid %#x is too great for the tokens of a Cohort; use a Mutex", zxid)
@@ -246,7 +234,6 @@ func firstToken(zxid uint64) (uint64, error) {
 	return zxid << tokenBits, nil
 }
 
-// own makes l, just granted, the tenure of a holder of t.
 func (k *Cohort) own(l *Lease, t *ticket, token uint64, passes int) {
 	h := &tenure{k: k, t: t, token: token, passes: passes}
 	l.token, l.free = token, h.release
@@ -256,7 +243,6 @@ func (k *Cohort) own(l *Lease, t *ticket, token uint64, passes int) {
 	h.still = context.AfterFunc(l.alive, h.lost)
 }
 
-// A tenure is the state that a holder passes on to the next.
 type tenure struct {
 	k      *Cohort
 	t      *ticket
@@ -267,8 +253,7 @@ type tenure struct {
 	still func() bool // stops waiting for a loss
 }
 
-// lost lets the others continue when the lease ends before its holder calls Unlock. They queue
-// again: the ticket, if it still exists, excludes everybody until Unlock.
+// lost lets the others queue again when the lease ends before Unlock: the ticket excludes all.
 func (h *tenure) lost() {
 	if !h.over.Swap(true) {
 		h.k.next()

@@ -37,7 +37,6 @@ func TestCohort(t *testing.T) {
 	})
 }
 
-// inLine starts a Lock in the background and waits until n goroutines wait in k.
 func inLine(t *testing.T, ctx context.Context, k *zklock.Cohort, n int) <-chan result {
 	t.Helper()
 	got := make(chan result, 1)
@@ -92,8 +91,7 @@ func handoversAreFree(t *testing.T, at harness.Endpoint) {
 	queued(t, see, k.Path(), 0)
 }
 
-// othersNotStarved: a client with many waiters gives the lock up after its handovers, and its
-// next ticket is behind the other client's.
+// othersNotStarved: a client with many waiters gives the lock up after its handovers.
 func othersNotStarved(t *testing.T, at harness.Endpoint) {
 	for _, o := range []zklock.CohortOptions{
 		{Handovers: -1}, {Handovers: -1, LocalFirst: true}, {Handovers: 2}, {Handovers: 2, LocalFirst: true},
@@ -126,8 +124,7 @@ func othersNotStarved(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// firstGivesUp: the ticket at the servers is the client's, and keeps its place while a goroutine
-// waits.
+// firstGivesUp: the ticket is the client's, and keeps its place while a goroutine waits.
 func firstGivesUp(t *testing.T, at harness.Endpoint) {
 	see := raw(t, at)
 	head := dial(t, at, zklock.ClientOptions{}).Mutex(newPath(), zklock.Options{})
@@ -252,8 +249,7 @@ func cohortExpires(t *testing.T, at harness.Endpoint) {
 	queued(t, see, k.Path(), 0)
 }
 
-// handsOverAfterExpiry: a ticket of an expired session cannot be handed on, even before the
-// holder is notified.
+// handsOverAfterExpiry: a ticket of an expired session cannot be handed on.
 func handsOverAfterExpiry(t *testing.T, at harness.Endpoint) {
 	k := dial(t, at, zklock.ClientOptions{}).Cohort(newPath(), zklock.CohortOptions{})
 	handed, err := zklock.HandOverAfterExpiry(k)
@@ -262,8 +258,7 @@ func handsOverAfterExpiry(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// cohortSuspects: a holder that may have lost the lock blocks the others of its client until it
-// has unlocked, if its session survives.
+// cohortSuspects: a holder that may have lost the lock blocks its client until Unlock.
 func cohortSuspects(t *testing.T, at harness.Endpoint) {
 	p, see := newProxy(t, at), raw(t, at)
 	o := zklock.ClientOptions{SessionTimeout: 6 * time.Second, Margin: 2 * time.Second}
@@ -300,8 +295,7 @@ func cohortNodeRemoved(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// cohortDies: a client that dies with the lock and waiters costs the others its session timeout
-// and no more.
+// cohortDies: a client that dies with the lock costs the others its session timeout only.
 func cohortDies(t *testing.T, at harness.Endpoint) {
 	p, see := newProxy(t, at), raw(t, at)
 	o := zklock.ClientOptions{SessionTimeout: time.Second}

@@ -12,10 +12,9 @@ import (
 	"locklab/internal/zksession"
 )
 
-// A majority of the servers proves that a client's session is alive by committing the client's
-// writes (zksession.Proof, docs/decisions/0009-zk-contact.md). A client that holds or waits for
-// a lock makes sure that it writes often enough. If nothing else is due, it sends a contact, a
-// multi with one check.
+// A majority of the servers proves that a client's session is alive by committing its writes
+// (zksession.Proof, docs/decisions/0009-zk-contact.md). A client that holds or waits writes
+// often enough, if need be a contact, a multi with one check.
 
 // contacts schedules these writes. Guarded by Client.mu, except one.
 type contacts struct {
@@ -30,7 +29,6 @@ type contacts struct {
 	one sync.Mutex // held while a contact is on its way
 }
 
-// deadline returns until when the session is certainly alive, less the margin.
 func (c *Client) deadline() time.Time { return c.until(c.conn.Proof()) }
 
 func (c *Client) until(p zksession.Proof) time.Time {
@@ -133,9 +131,8 @@ func (c *Client) contacted(err error) {
 	}
 }
 
-// contactDue returns the time of the next contact: at once on a new connection, then as soon as
-// it proves that the server has the last write, or, late in the lease, as soon as it proves
-// anything. The caller holds c.mu.
+// contactDue returns the time of the next contact: at once on a new connection, then when it
+// proves the last write, or late in the lease, anything. The caller holds c.mu.
 func (c *Client) contactDue(p zksession.Proof, now time.Time) time.Time {
 	due := now
 	if !p.Committed.IsZero() {
@@ -155,15 +152,13 @@ func later(a, b time.Time) time.Time {
 }
 
 // impatience is how long a write may stay unanswered before the client switches to another
-// server, where the session survives if only this server is cut off. It is long for a working
-// ensemble, and short compared with a lease. It doubles while no server completes a write, to
-// spare a slow ensemble. The caller holds c.mu.
+// server: long for a working ensemble, short for a lease. It doubles while no server completes
+// a write, to spare a slow ensemble. The caller holds c.mu.
 func (c *Client) impatience() time.Duration {
 	return max(c.contacts.patient, c.conn.SessionTimeout()/8, 500*time.Millisecond)
 }
 
-// contact proves that the session is alive, unless another write has proven more than since
-// meanwhile.
+// contact proves the session alive, unless another write has proven more than since.
 func (c *Client) contact(since time.Time) error {
 	c.contacts.one.Lock()
 	defer c.contacts.one.Unlock()

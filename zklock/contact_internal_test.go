@@ -9,8 +9,7 @@ import (
 	"locklab/internal/zksession"
 )
 
-// TestFailureToldOnce: a Trace gets one RenewalFailed per lost connection, however often the
-// client checks, even if the lost connection had an answer.
+// TestFailureToldOnce: a Trace gets one RenewalFailed per lost connection.
 func TestFailureToldOnce(t *testing.T) {
 	var told atomic.Int32
 	l := &Lease{path: "/a", trace: &Trace{RenewalFailed: func(e RenewalFailedInfo) {

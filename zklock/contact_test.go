@@ -23,8 +23,7 @@ func TestContact(t *testing.T) {
 }
 
 // contactCost: a client that holds or waits sends at most four contacts in a session timeout,
-// others none. A timeout of a second is too short for this: on a busy machine little is left
-// after each answer, and then a client asks sooner.
+// others none. In a second a busy machine would leave little after each answer.
 func contactCost(t *testing.T, at harness.Endpoint) {
 	var wg sync.WaitGroup
 	for _, timeout := range []time.Duration{2 * time.Second, 4 * time.Second} {

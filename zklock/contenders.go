@@ -26,8 +26,7 @@ func (m *Mutex) Holders(ctx context.Context) ([]Contender, error) {
 	return m.contenders(ctx, firstOf(1), m.p.kind)
 }
 
-// Waiters returns the waiters in order. Like all Waiters methods it sends one request for each
-// of them.
+// Waiters returns the waiters in order, with one request for each.
 func (m *Mutex) Waiters(ctx context.Context) ([]Contender, error) {
 	return m.contenders(ctx, behindFirst(1), m.p.kind)
 }
@@ -47,8 +46,7 @@ func (k *Cohort) Holders(ctx context.Context) ([]Contender, error) {
 	return k.contenders(ctx, firstOf(1), fairQueue.kind)
 }
 
-// Waiters returns the waiting clients in order, see [Mutex.Waiters]. Goroutines that wait in the
-// memory of a client are not included.
+// Waiters returns the waiting clients in order, see [Mutex.Waiters], but not goroutines.
 func (k *Cohort) Waiters(ctx context.Context) ([]Contender, error) {
 	return k.contenders(ctx, behindFirst(1), fairQueue.kind)
 }
@@ -79,8 +77,7 @@ func (s *SemaphoreV2) Holders(ctx context.Context) ([]Contender, error) {
 	return s.contenders(ctx, &s.leases, firstOf(s.permits), leaseKind)
 }
 
-// Waiters returns the waiters for a permit in order, see [Mutex.Waiters]. A client that has just
-// got its permit may be included.
+// Waiters returns the waiters in order, see [Mutex.Waiters], perhaps with a new holder.
 func (s *SemaphoreV2) Waiters(ctx context.Context) ([]Contender, error) {
 	return s.contenders(ctx, &s.locks, behindFirst(0), fairQueue.kind)
 }
@@ -160,8 +157,7 @@ func (q *queue) contender(name string) (Contender, error) {
 	return Contender{Name: who, Since: time.UnixMilli(stat.Ctime), Token: uint64(stat.Czxid)}, nil
 }
 
-// nameIn returns the client's name in the data of its ticket, or another library's text, "" if
-// there is neither.
+// nameIn returns the client's name in a ticket's data, or another library's text, or "".
 func nameIn(data []byte) string {
 	text := string(data)
 	if tag, ok := parseTag(data); ok {

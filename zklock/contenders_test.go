@@ -20,7 +20,6 @@ type lister interface {
 	Waiters(context.Context) ([]zklock.Contender, error)
 }
 
-// byOwner is a Reentrant with a new owner for each Lock.
 type byOwner struct{ *zklock.Reentrant }
 
 func (m byOwner) Lock(ctx context.Context) (*zklock.Lease, error) { return m.Owner().Lock(ctx) }

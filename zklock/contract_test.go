@@ -15,8 +15,7 @@ import (
 	"locklab/zklock"
 )
 
-// TestContract tests documented limits: tickets that are removed by hand, invalid paths, and
-// servers with other settings.
+// TestContract tests documented limits: removed tickets, invalid paths, other servers.
 func TestContract(t *testing.T) {
 	t.Parallel()
 	at := endpoint(t)
@@ -99,8 +98,7 @@ func removedUnder(t *testing.T, at harness.Endpoint, m *zklock.Mutex) {
 	}
 }
 
-// waitingTicketRemoved: a waiter without its ticket does not take the lock by the event, and
-// queues again.
+// waitingTicketRemoved: a waiter without its ticket does not take the lock by the event.
 func waitingTicketRemoved(t *testing.T, at harness.Endpoint) {
 	see := raw(t, at)
 	path := newPath()
@@ -175,8 +173,7 @@ func slowHolderCosts(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// unlockGuarded: the guard does not mistake a release for a loss, whether it is about to look,
-// looks, or waits for an event.
+// unlockGuarded: the guard does not mistake a release for a loss, at any of its steps.
 func unlockGuarded(t *testing.T, at harness.Endpoint, open func(c *zklock.Client, path string) taker) {
 	p := newProxy(t, at)
 	c := dial(t, p.at, zklock.ClientOptions{SessionTimeout: short})
@@ -290,8 +287,7 @@ func readableRoot(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// sessionTimeout: a timeout that the servers do not grant is a one-line error with the granted
-// one.
+// sessionTimeout: a timeout that the servers do not grant is an error with the granted one.
 func sessionTimeout(t *testing.T, at harness.Endpoint) {
 	for asked, says := range map[time.Duration]string{
 		time.Millisecond: "grant ",

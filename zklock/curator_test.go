@@ -22,8 +22,7 @@ import (
 	"locklab/zklock"
 )
 
-// TestCurator contends with the original Curator on the same paths, and revokes locks in both
-// directions.
+// TestCurator contends with Curator on the same paths, and revokes locks in both directions.
 func TestCurator(t *testing.T) {
 	t.Parallel()
 	at := endpoint(t)
@@ -110,7 +109,6 @@ func expect(t *testing.T, says *bufio.Scanner, want string) {
 	}
 }
 
-// sharedFiles are files that both sides use under the locks.
 type sharedFiles struct {
 	t           *testing.T
 	dir         string

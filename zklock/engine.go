@@ -7,9 +7,8 @@ import (
 	"locklab/zklock/internal/recipe"
 )
 
-// Other packages of this module use the tickets of this one with their own recipes, like
-// log/internal of the standard library: no name for it is exported, and no foreign recipe is
-// linked into a program that uses this package.
+// Other packages of this module use these tickets with their own recipes, like log/internal of
+// the standard library: nothing is exported or linked into a program for them.
 func init() {
 	recipe.Engine.Mutex = func(m any, r recipe.Recipe) { m.(*Mutex).p = follow(r) }
 	recipe.Engine.RWMutex = func(m any, write, read recipe.Recipe) {

@@ -16,8 +16,7 @@ func WithSuspends(o ClientOptions, slept func() time.Duration) ClientOptions {
 	return o
 }
 
-// StopAfterGrant stops c with stop between the next grant and the return of Lock. No lease ends
-// meanwhile.
+// StopAfterGrant stops c with stop between the next grant and the return of Lock.
 func StopAfterGrant(c *Client, stop func()) {
 	swap := func(with map[*Lease]bool) map[*Lease]bool {
 		c.mu.Lock()
@@ -40,8 +39,7 @@ func ClientOf(m *Mutex) *Client { return m.c }
 
 func Expire(c *Client) { c.onEvent(zk.Event{Type: zk.EventSession, State: zk.StateExpired}) }
 
-// GrantAfter queues at m, which must be free, and reports whether the ticket gets the lock if
-// happens runs after the look at the queue.
+// GrantAfter reports whether a ticket of m gets the lock if happens runs after its look.
 func GrantAfter(m *Mutex, happens func(*Client)) (bool, error) {
 	t := newTicket(&m.queue, m.p)
 	if _, err := t.enter(); err != nil {
@@ -55,8 +53,7 @@ func GrantAfter(m *Mutex, happens func(*Client)) (bool, error) {
 	return m.c.grant(&Lease{}, t), nil
 }
 
-// Deadline returns until when the session of c is certainly alive, less the margin. Assure
-// returns when a lease can begin.
+// Deadline is Client.deadline. Assure returns when a lease can begin.
 func Deadline(c *Client) time.Time                { return c.deadline() }
 func Assure(ctx context.Context, c *Client) error { return c.assure(ctx) }
 
@@ -94,8 +91,7 @@ func (m *Mutex) LockNumbered(ctx context.Context) (*Lease, int32, error) {
 
 func (k *Cohort) Busy() bool { return k.turns.Busy() }
 
-// HandOverAfterExpiry takes k, which must be free, and reports whether its holder can hand it on
-// after the session has expired.
+// HandOverAfterExpiry reports whether k's holder can hand it on after the session expired.
 func HandOverAfterExpiry(k *Cohort) (bool, error) {
 	t := newTicket(&k.queue, fairQueue)
 	if _, err := t.lock(context.Background(), false); err != nil {
@@ -115,8 +111,7 @@ func ServeAndAbandon(k *Cohort) {
 
 func Unseal(c *Client) { seals(c, nil) }
 
-// Forge makes c claim a seal that its tickets do not have: the ACL of their lock lets all
-// clients write.
+// Forge makes c claim a seal that its tickets do not have: all clients can write to them.
 func Forge(c *Client) { seals(c, c.acl) }
 
 // Estrange makes c seal its tickets with an identity that the servers do not accept as its own.
@@ -141,8 +136,7 @@ func Node(l *Lease) string { return l.path + "/" + l.node }
 
 func Fair(m *Mutex) *Mutex { m.p = fairQueue; return m }
 
-// WatchesWaiter reports whether a waiter of a semaphore would watch the ticket at path instead
-// of looking again.
+// WatchesWaiter reports whether a semaphore's waiter would watch path instead of looking again.
 func WatchesWaiter(c *Client, path string) (bool, error) {
 	w, err := c.watchTicket(path)
 	if errors.Is(err, zk.ErrNoNode) {
@@ -153,8 +147,7 @@ func WatchesWaiter(c *Client, path string) (bool, error) {
 
 var HeldMark = heldMark
 
-// Relax delays the ticket guards of an unused c to a third of the session timeout, for tests
-// that count requests on slow machines.
+// Relax delays the ticket guards of an unused c to a third of the session timeout.
 func Relax(c *Client) *Client { c.guardMost = time.Hour; return c }
 
 // Stall makes c call f after each reply that made a ticket. c must be unused meanwhile.

@@ -22,7 +22,6 @@ func variant(t *testing.T, name string) *harness.Variant {
 	return lab.Suite[i]
 }
 
-// newKey returns an unused key of a lock, without a dash after the common path.
 func newKey() string { return newPath()[len("/locklab/"):] }
 
 func client(t *testing.T, v *harness.Variant, at harness.Endpoint, key string) harness.Remote {
@@ -124,8 +123,7 @@ func costs(t *testing.T, v *harness.Variant, requests, notifications, alone floa
 	}
 }
 
-// contendedCost returns the traffic of an acquisition among four clients that queue again at
-// once.
+// contendedCost returns the traffic of an acquisition among four clients that queue at once.
 func contendedCost(t *testing.T, at harness.Endpoint, v *harness.Variant) (requests, notifications float64) {
 	const workers, acquisitions = 4, 25
 	key := newPath()[len("/locklab/"):]
@@ -171,8 +169,7 @@ func correct() (out []*harness.Variant) {
 	return out
 }
 
-// A multi waits in one queue and has no ticket in the next, so no queue has a ticket of each
-// contender. TestKinds also has one die there.
+// A multi waits in one queue at a time, so no queue has a ticket of each contender.
 var notInLine = []string{"zk-multi"}
 
 func middleWaiterDies(t *testing.T, at harness.Endpoint) {

@@ -57,8 +57,7 @@ func named(t *testing.T, name string) *harness.Variant {
 	return nil
 }
 
-// broken returns v with a fault that wrap adds to its sessions. see is a connection of the
-// client itself.
+// broken returns v with a fault that wrap adds to its sessions, but not to see.
 func broken(v *harness.Variant, wrap func(s harness.Session, see *wirezk.Conn, path string) harness.Session) *harness.Variant {
 	bad := *v
 	bad.Traits.Fenced = false
@@ -89,7 +88,6 @@ func (r *badRemote) Close() error {
 	return r.Remote.Close()
 }
 
-// open admits everybody.
 type open struct{}
 
 func (open) Lock(context.Context) (harness.Lease, error) { return open{}, nil }

@@ -39,8 +39,7 @@ var steps = map[string][]string{
 	"zk-boolean-mutex":         {"create", "delete", "exists", "getChildren2"},
 }
 
-// Locks with several holders or nodes do not fit a trial, in which one client follows another.
-// TestKinds covers their hazards.
+// TestKinds covers locks with several holders or nodes, which do not fit a trial.
 var notTried = []string{"zk-semaphore", "zk-semaphore-v2", "zk-multi"}
 
 // TestFaults loses the connection at every step of every lock's protocol, before the server gets
@@ -57,8 +56,7 @@ func TestFaults(t *testing.T) {
 	atOnce(t, at, tests)
 }
 
-// TestFaultsAtFollower is TestFaults of our own protocols with the faulty client at a
-// follower, which may lag behind, and the other at the leader.
+// TestFaultsAtFollower is TestFaults with the faulty client at a follower, which may lag.
 func TestFaultsAtFollower(t *testing.T) {
 	t.Parallel()
 	server := ensemble(t)
@@ -78,8 +76,7 @@ func TestFaultsAtFollower(t *testing.T) {
 	atOnce(t, at, tests)
 }
 
-// testFaults runs the trials of v, with requests ops, at once: they mostly wait for the client
-// library to reconnect.
+// testFaults runs the trials of v, with requests ops, at once: they mostly wait.
 func testFaults(t *testing.T, at harness.Endpoint, via string, v *harness.Variant, ops []string) {
 	var sent []string
 	for settle := aWhile; settle <= 8*aWhile && !slices.Equal(sent, ops); settle *= 2 {
@@ -200,8 +197,7 @@ func (tr *trial) run(ctx context.Context) (err error) {
 // errNoFault is the result of a trial without its fault.
 var errNoFault = errors.New("the trial shows nothing")
 
-// timeline: b holds, a queues behind it and gets the lock, with a fault on the way; then both
-// continue.
+// timeline: b holds, a queues behind it and gets the lock despite a fault; both continue.
 func (tr *trial) timeline(ctx context.Context, p *faultproxy.Proxy) error {
 	held, err := tr.enter(ctx, tr.b)
 	if err != nil {

@@ -1,8 +1,7 @@
 package zklock
 
-// A forecast predicts whether the ticket ahead has the number before one's own, from earlier
-// tickets. Asking for it by name saves a request if it has, and costs one if not. The zero value
-// lists.
+// A forecast predicts from earlier tickets whether the ticket ahead has the previous number:
+// asking for it by name then saves a request, and else costs one. The zero value lists.
 type forecast struct {
 	right int // consecutive correct predictions
 	need  int // how many are needed to ask by name, at least one

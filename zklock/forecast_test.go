@@ -2,8 +2,7 @@ package zklock
 
 import "testing"
 
-// TestForecast: y means that the ticket ahead has the predicted number, n not; capitals mean
-// that it was asked for by name.
+// TestForecast: y: the ticket ahead has the predicted number, n: not; capitals: asked by name.
 func TestForecast(t *testing.T) {
 	for _, test := range []struct{ seen, want string }{
 		{"yyyy", "yYYY"},

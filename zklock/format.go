@@ -8,10 +8,9 @@ import (
 	"unicode"
 )
 
-// The data of a sealed ticket, which only its client can write to and does only to release the
-// lock, is four words: a marker, the version of this format, the client's identity, and its
-// name, which may be empty or contain spaces. A waiter takes a write for the lock only if it has
-// this version; behind other data it lists the queue when it is woken.
+// The data of a sealed ticket, which only its client writes to, to release the lock, is four
+// words: a marker, the version of this format, the client's identity, and its name, perhaps
+// with spaces. A write is the lock only with this version; else the waiter lists the queue.
 const (
 	marker        = "zklock-sealed"
 	formatVersion = 1
@@ -28,7 +27,6 @@ func (t tag) nameData() []byte {
 	return []byte(namePrefix + t.name)
 }
 
-// A tag identifies the client of a ticket.
 type tag struct{ identity, name string }
 
 func (t tag) data() []byte {
@@ -44,7 +42,6 @@ func parseTag(data []byte) (t tag, ok bool) {
 	return tag{words[2], words[3]}, true
 }
 
-// sealedData reports whether data belongs to a sealed ticket of any version.
 func sealedData(data []byte) bool { return bytes.HasPrefix(data, []byte(sealPrefix)) }
 
 func checkName(name string) error {

@@ -12,19 +12,16 @@ import (
 )
 
 // Another client can remove a ticket. A watch on every ticket would cost each acquisition a
-// request and an event, so only slow tickets have one. Until then the owner does not notice a
-// removal and may hold the lock concurrently with another, so slow counts from the beginning of
-// its wait.
+// request and an event, so only slow tickets, by the beginning of their wait, have one. Until
+// then a removed owner may hold the lock concurrently with another.
 
-// guardMost bounds guardAfter, except in tests that count requests. It is shorter than a person
-// or program needs to list the queue, find the blocking ticket and delete it, and long enough
-// that a request hardly matters.
+// guardMost bounds guardAfter, except in tests that count requests: shorter than it takes to
+// list the queue and delete a ticket, and long enough that a request hardly matters.
 const guardMost = time.Second
 
 func (c *Client) guardAfter() time.Duration { return min(c.guardMost, c.conn.SessionTimeout()/3) }
 
-// wait returns the zero view when it is time to look again, or a view if an event makes a look
-// unnecessary.
+// wait returns the zero view to look again, or a view if an event makes that unnecessary.
 func (t *ticket) wait(ctx context.Context, v view) (view, error) {
 	trace := lock.TraceOf(ctx)
 	if !t.queued {
@@ -86,7 +83,6 @@ func (t *ticket) sleep(ctx context.Context, v view) (view, Wake, error) {
 	}
 }
 
-// wakeBy returns the reason for waking by ev, which is no grant.
 func wakeBy(ev zk.Event) Wake {
 	if ev.Type == zk.EventNotWatching || ev.Type == zk.EventSession {
 		return WakeDoubt
@@ -94,8 +90,7 @@ func wakeBy(ev zk.Event) Wake {
 	return WakeMessage
 }
 
-// disturbed reports whether the watch on the own ticket has fired. Events come in the order of
-// their causes.
+// disturbed reports whether the own ticket's watch has fired: events come in causal order.
 func (t *ticket) disturbed() bool {
 	select {
 	case <-t.own:

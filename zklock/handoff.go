@@ -14,14 +14,14 @@ import (
 //     client can write to (its ACL names an identity of this client).
 //  2. If the previous number was this client's last holder, the lock is held. Else watch the
 //     data of the ticket with the previous number, and go to 5.
-//  3. If it does not exist or is not a sealed ticket, list the tickets. The owner of the lowest
-//     holds the lock.
-//  4. Watch the data of the next lower ticket. If it is gone, go to 3, or hold the lock if there
-//     was no other.
+//  3. If it does not exist or is not a sealed ticket, list the tickets. The owner of the
+//     lowest holds the lock.
+//  4. Watch the data of the next lower ticket. If it is gone, go to 3, or hold the lock if
+//     there was no other.
 //  5. The watch fires. If it is NodeDataChanged, the ticket had the marker and version 0, and
 //     the connection has not broken since, the lock is held. Otherwise go to 3.
-//  6. To release, one multi writes to the own ticket and deletes it. A waiter that gives up only
-//     deletes it.
+//  6. To release, one multi writes to the own ticket and deletes it. A waiter that gives up
+//     only deletes it.
 //
 // The watch fires once, for the write, and the deletion is in the same transaction. Only the
 // holder runs that multi, and nobody else can write. A crash, an expiry, a withdrawal and a
@@ -30,22 +30,21 @@ import (
 // docs/decisions/0006-zk-handoff.md has the full argument, and models/handoff.pml checks every
 // interleaving.
 //
-// Such a ticket has no unique name, and numbers restart when the node of the lock is recreated:
-// see plain.go and models/plain.pml for the consequences. Step 2 is skipped if numbers do not
-// predict the next ticket, for example if other libraries use the path.
+// Such a ticket has no unique name, and numbers restart with the node of the lock: see
+// plain.go and models/plain.pml. Step 2 is skipped if numbers do not predict the next ticket.
 //
 // Acquire and release take two requests alone, and three if others come and go in between.
 // Behind others they take three and one watch event, whatever their number, with no request
-// between the release and the next holder. Nothing but tickets is written.
+// between the release and the next holder.
 //
 // The token is the czxid of the own ticket, which rises in the order of holding. The header of
 // the reply to 1 has it.
 //
 // # References
 //
-// Apache ZooKeeper, "ZooKeeper Recipes and Solutions", Locks, and Hunt, Konar, Junqueira, Reed,
-// "ZooKeeper: Wait-free coordination for internet-scale systems", USENIX ATC 2010, §2.4, have
-// the queue. The handover by the event is in neither; we know of no earlier description.
+// Apache ZooKeeper, "ZooKeeper Recipes and Solutions", Locks, and Hunt, Konar, Junqueira,
+// Reed, "ZooKeeper: Wait-free coordination for internet-scale systems", USENIX ATC 2010, §2.4,
+// have the queue. The handover by the event is in neither; we know of no earlier description.
 var handoffQueue = &protocol{kind: "lock-", enter: enterHandoff, look: lookHandoff, remove: removeHandoff}
 
 // enterHandoff makes the ticket's node, sealed if possible and if its holder hands over.
@@ -137,8 +136,7 @@ func (t *ticket) countAhead(names []string) (count int) {
 	return count
 }
 
-// born makes sure that the ticket's czxid is known, which it is except after a lost reply, and
-// reports whether the ticket exists.
+// born makes sure that the ticket's czxid is known, and reports whether the ticket exists.
 func (t *ticket) born() (there bool, err error) {
 	if t.czxid != 0 {
 		return true, nil

@@ -32,11 +32,10 @@ func median(x []float64) float64 {
 	return x[len(x)/2]
 }
 
-// BenchmarkHandover compares the handover of zk-handoff and of zk-fair, from the call of Unlock
-// to the return of the next Lock, with two minimums. One is the deletion of a node, from the
-// call to the watch event at another client. The other is the multi of the release alone; the
-// rest is the library's. The measures alternate in random order; the ratios are medians over the
-// rounds, with 95 % intervals by order statistics.
+// BenchmarkHandover compares the handovers of zk-handoff and zk-fair, from the call of Unlock
+// to the return of the next Lock, with the deletion of a node, from the call to the watch
+// event, and with the release's multi alone. The order is random; the ratios are medians over
+// the rounds, with 95 % intervals by order statistics.
 func BenchmarkHandover(b *testing.B) {
 	at := locktest.Endpoint(b, harness.KindZooKeeper)
 	c, d := benchClient(b, at), benchClient(b, at)
@@ -149,9 +148,8 @@ func handover(b *testing.B, m, n *zklock.Mutex) func() (time.Duration, error) {
 	}
 }
 
-// BenchmarkAgainstFair compares the rate of zk-handoff with zk-fair, the protocol of Curator and
-// zk.Lock, in alternating rounds. Every client has a separate session and queues again at once.
-// An operation is a pair of rounds; the ratio is the median over the pairs.
+// BenchmarkAgainstFair compares the rates of zk-handoff and zk-fair in alternating rounds. An
+// operation is a pair of rounds; the ratio is the median over the pairs.
 func BenchmarkAgainstFair(b *testing.B) {
 	at := locktest.Endpoint(b, harness.KindZooKeeper)
 	for _, contenders := range []int{1, 2, 8, 50} {

@@ -10,9 +10,8 @@ import (
 	"locklab/zklock"
 )
 
-// TestHandoffCost checks the documented cost of zk-handoff behind others. Two clients in a tight
-// loop sometimes miss each other: with four requests behind another and three alone they average
-// 3.9.
+// TestHandoffCost checks the documented cost of zk-handoff behind others. Two clients sometimes
+// miss each other: with four requests behind another and three alone they average 3.9.
 func TestHandoffCost(t *testing.T) {
 	at := endpoint(t)
 	for _, contenders := range []int{2, 8, 50} {
@@ -31,9 +30,8 @@ func TestHandoffCost(t *testing.T) {
 	}
 }
 
-// crowd lets clients with one session each queue again at once. It returns the traffic of an
-// acquisition, and Jain's index of their shares, while all run. It fails t if one is served out
-// of order.
+// crowd lets clients queue again at once, in order, or fails t. It returns the traffic of an
+// acquisition, and Jain's index of their shares.
 func crowd(t *testing.T, at harness.Endpoint, contenders, rounds int) (requests, notifications, jain float64) {
 	t.Helper()
 	w := &crowdWatch{t: t, from: 3 * contenders, to: (3 + rounds) * contenders, shares: make([]float64, contenders)}

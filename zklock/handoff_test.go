@@ -87,8 +87,7 @@ func eventIsLock(t *testing.T, at harness.Endpoint) {
 	queued(t, see, path, 0)
 }
 
-// sharedEvent: a waiter that has given up must not take the event from the one behind it, which
-// shares its watch.
+// sharedEvent: a waiter that has given up leaves the event to the one behind, on one watch.
 func sharedEvent(t *testing.T, at harness.Endpoint) {
 	see := raw(t, at)
 	path := newPath()
@@ -129,8 +128,7 @@ func estranged(t *testing.T, at harness.Endpoint) {
 	queued(t, see, m.Path(), 0)
 }
 
-// sealedWithCredentials: clients of one user hand over to each other; others see nothing, and
-// even that user cannot write to a ticket.
+// sealedWithCredentials: clients of one user hand over to each other, and cannot write.
 func sealedWithCredentials(t *testing.T, at harness.Endpoint) {
 	unlock(t, lock(t, dial(t, at, zklock.ClientOptions{}).Mutex(newPath(), zklock.Options{}))) // the root is open to all
 	at.Username, at.Password = user, password
@@ -187,8 +185,7 @@ func lostReleaseReply(t *testing.T, at harness.Endpoint) {
 	queued(t, see, path, 0)
 }
 
-// anyReplyLost: a client loses one reply or event, first, second, and so on, of its first
-// acquisition, alone, and its second, behind another.
+// anyReplyLost: a client loses one reply or event of an acquisition, alone or behind another.
 func anyReplyLost(t *testing.T, at harness.Endpoint) {
 	loseEach(t, at, func(c, d *zklock.Client, path string) [3]taker {
 		m, n := c.Mutex(path, zklock.Options{}), d.Mutex(path, zklock.Options{})

@@ -12,8 +12,7 @@ import (
 	"locklab/zklock"
 )
 
-// madeAgain: nodes of a lock that are removed, recreated and set until their versions match keep
-// their data. No request can distinguish the two nodes, so a lock writes to none.
+// madeAgain: nodes of a lock that are recreated with equal versions keep their data.
 func madeAgain(t *testing.T, s *stage) {
 	c, a := s.contender(t, s.at, zklock.ClientOptions{})
 	_, b := s.contender(t, s.at, zklock.ClientOptions{})
@@ -77,9 +76,8 @@ func (s *stage) nodes(t *testing.T) []node {
 	return all
 }
 
-// sessionChanges: a goroutine stops after the reply that made its ticket, and continues in the
-// next session of its client, which has no ticket. It must not count that as a place in the
-// queue.
+// sessionChanges: a goroutine that stops after it made its ticket, and continues in the next
+// session, has no place in the queue.
 func sessionChanges(t *testing.T, s *stage) {
 	p := newProxy(t, s.at)
 	c, f := s.contender(t, p.at, zklock.ClientOptions{SessionTimeout: 3 * time.Second})

@@ -13,8 +13,7 @@ import (
 	"locklab/zklock/lab"
 )
 
-// TestHistorical shows the mechanism of each fault of the historical locks, by its number in the
-// lab's list, which failure scenarios do not show.
+// TestHistorical shows the faults, by number, that failure scenarios do not show.
 func TestHistorical(t *testing.T) {
 	t.Parallel()
 	at := endpoint(t)
@@ -45,8 +44,7 @@ func pathWithDash(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// adoptsTicket: the second lock of a session makes no ticket, waits for the first one's as if it
-// were its own, and cannot even delete it.
+// adoptsTicket: the second lock of a session makes no ticket, and waits for the first one's.
 func adoptsTicket(t *testing.T, at harness.Endpoint) {
 	see, key, v := raw(t, at), newKey(), variant(t, "zk-writelock-historical")
 	c := client(t, v, at, key)
@@ -96,8 +94,7 @@ func asksTooOften(t *testing.T, at harness.Endpoint) {
 	mustUnlock(t, soon(t, waiter))
 }
 
-// ownsAfterSession: the session expires, another client has the lock, and the object still
-// grants it.
+// ownsAfterSession: the object grants an expired session's lock, which another client has.
 func ownsAfterSession(t *testing.T, at harness.Endpoint) {
 	p, key, v := newProxy(t, at), newKey(), variant(t, "zk-boolean-mutex-historical")
 	p.at.SessionTimeout = time.Second

@@ -109,8 +109,7 @@ func grab(t *testing.T, f taker) *zklock.Lease {
 	return l
 }
 
-// behind waits for the lock in the background, and has most likely found its place when behind
-// returns.
+// behind waits for the lock in the background, and has most likely found its place.
 func behind(ctx context.Context, f taker) <-chan result {
 	got := make(chan result, 1)
 	go func() {
@@ -194,8 +193,7 @@ func repliesLost(t *testing.T, s *stage) {
 	lost(t, l) // another might have deleted the ticket
 }
 
-// deletedUnseen: the ticket is deleted and another holds the lock. The answer to the first
-// release is lost, and the second finds no ticket.
+// deletedUnseen: the ticket is deleted, and the answer to the first release is lost.
 func deletedUnseen(t *testing.T, s *stage) {
 	p := newProxy(t, s.at)
 	_, a := s.contender(t, p.at, zklock.ClientOptions{})
@@ -215,8 +213,7 @@ func deletedUnseen(t *testing.T, s *stage) {
 	unlock(t, next)
 }
 
-// releaseUnanswered: the reply to the release takes longer than Unlock waits. The lease is over
-// for its owner from the start of Unlock.
+// releaseUnanswered: the lease is over at Unlock, however late the reply.
 func releaseUnanswered(t *testing.T, s *stage) {
 	p := newProxy(t, s.at)
 	_, a := s.contender(t, p.at, zklock.ClientOptions{})
@@ -241,8 +238,7 @@ func releaseUnanswered(t *testing.T, s *stage) {
 	unlock(t, grab(t, b))
 }
 
-// stoppedAfterGrant: a process that was stopped for longer than its session, between the grant
-// and the return of Lock, gets another lease.
+// stoppedAfterGrant: a process that was stopped for longer than its session gets another lease.
 func stoppedAfterGrant(t *testing.T, s *stage) {
 	p := newProxy(t, s.at)
 	c, f := s.contender(t, p.at, zklock.ClientOptions{SessionTimeout: 3 * time.Second})
@@ -313,8 +309,7 @@ func closedInLine(t *testing.T, s *stage) {
 	lost(t, held)
 }
 
-// faultsAndCancels: connections break, replies get lost and contenders give up at random; no two
-// hold the lock at once, and all get in at the end.
+// faultsAndCancels: despite faults and cancels no two hold the lock at once, and all get in.
 func faultsAndCancels(t *testing.T, s *stage) {
 	const contenders = 4
 	p := newProxy(t, s.at)

@@ -14,8 +14,7 @@ func counts(c *zklock.Client) harness.Counts {
 
 func depth(s harness.Session) int { return s.(interface{ Depth() int }).Depth() }
 
-// naiveSemaphore is a semaphore whose waiters watch the ticket that is ahead by the number of
-// permits.
+// naiveSemaphore's waiters watch the ticket that is ahead by the number of permits.
 var naiveSemaphore = &harness.Variant{
 	Name: "naive", Doc: "watches the wrong ticket", Paper: "none", Family: harness.ZooKeeper, Status: harness.Broken,
 	Traits: harness.Traits{Permits: 2, Needs: harness.KindZooKeeper},
@@ -23,7 +22,6 @@ var naiveSemaphore = &harness.Variant{
 		func(_ []recipe.Place, i int) int { return max(-1, i-2) }, "permit-")}),
 }
 
-// firstWriteRWMutex returns a RWMutex with Curator's rule for watches.
 func firstWriteRWMutex(c *zklock.Client, path string) *zklock.RWMutex {
 	return lab.WatchFirst(c.RWMutex(path, zklock.Options{}))
 }

@@ -12,12 +12,11 @@ import (
 	"github.com/go-zookeeper/zk"
 )
 
-// A Lease is one acquisition of a lock and owns the lock: it may be passed on, and any goroutine
-// may unlock it. Its methods are safe for concurrent use.
+// A Lease is one acquisition of a lock and owns the lock: it may be passed on, and any
+// goroutine may unlock it. Its methods are safe for concurrent use.
 //
-// It has no separate time to live except [Options].MaxHold. It lasts while the servers confirm
-// the session of its client, see [ClientOptions].SessionTimeout and [Lease.Deadline], and all
-// leases of a client end with the session.
+// It lasts while the servers confirm the session of its client, see
+// [ClientOptions].SessionTimeout and [Lease.Deadline], and up to [Options].MaxHold.
 type Lease struct {
 	c     *Client
 	path  string // above its node
@@ -59,15 +58,13 @@ func newLife(parent context.Context) (f life) {
 
 const unlockWait = 2 * time.Second
 
-// Unlock releases the lock with one request, whether or not ctx has ended, and waits at most two
-// seconds for the answer. After that it continues in the background and the error wraps
+// Unlock releases the lock with one request, whether or not ctx has ended, and waits at most
+// two seconds for the answer. After that it continues in the background and the error wraps
 // ErrUnanswered. The lease ends when Unlock begins, whatever it returns. The error wraps
-// ErrNotHeld if the lock was lost, even if only possibly, or was released before. If the reply
-// to the release is lost and the node is gone, the lock was possibly lost: somebody else may
-// have deleted the node before.
+// ErrNotHeld if the lock was lost, even if only possibly, or was released before. A lost reply
+// to the release and a missing node are a possible loss.
 //
-// Unlock a lost lease like any other: its session may still be alive and exclude the others
-// until then. Unlock then does not wait.
+// Unlock a lost lease too: until then its session may exclude the others. It does not wait.
 func (l *Lease) Unlock(context.Context) error {
 	switch l.state.Swap(stateUnlocked) {
 	case stateUnlocked:
@@ -131,14 +128,12 @@ func (l *Lease) giveBack() {
 // Token returns the fencing token. It rises strictly from holder to holder of the same path,
 // even if the path was recreated in between. For a [Mutex], a [Multi] or a [RWMutex] it is the
 // czxid of this holder's ticket; for a writer that reads on, of its write ticket. For other
-// locks it is the zxid of the last change to the queue that this holder saw when it found itself
-// at the head. By then its predecessor's ticket had gone, which is such a change, and the
-// predecessor had seen that ticket in place. See [RWMutex] and [Semaphore] for tokens of
-// concurrent holders.
+// locks it is the zxid of the last change to the queue that this holder saw when it found
+// itself at the head, at least its predecessor's departure. See [RWMutex] and [Semaphore] for
+// tokens of concurrent holders.
 func (l *Lease) Token() uint64 { return l.token }
 
-// TokenOf returns the fencing token of the lock at path: of one lock of a [Multi], or Token if
-// the lease is of that lock. It is 0 for other paths.
+// TokenOf returns the fencing token of the lock at path, of a [Multi] or the lease, else 0.
 func (l *Lease) TokenOf(path string) uint64 {
 	for _, part := range l.parts {
 		if part.path == path {
@@ -181,12 +176,11 @@ func (l *Lease) drop() {
 	l.c.spawn(func() { l.release() })
 }
 
-// Deadline returns until when the session is certainly alive, less the margin, as known now. It
-// moves forward while a majority of the servers commits the client's writes; then it is 0.3 to
-// 0.6 of the session timeout ahead, with the default margin. It is never later than
-// [Options].MaxHold allows, and zero once the lease has ended. It includes suspends of the
-// machine before the call, as Err does; time.Until of it does not count a later suspend. Done is
-// closed by a Go timer, which a pause or a suspend delays, so call Deadline right before acting.
+// Deadline returns until when the session is certainly alive, less the margin, as known now,
+// at most as [Options].MaxHold allows, and zero once the lease has ended. Commits of the
+// client's writes move it 0.3 to 0.6 of the session timeout ahead, with the default margin.
+// Like Err it includes suspends before the call. A later suspend delays Done and time.Until:
+// call it right before acting.
 func (l *Lease) Deadline() (time.Time, bool) {
 	if l.Err() != nil {
 		return time.Time{}, true

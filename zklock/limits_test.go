@@ -16,8 +16,7 @@ import (
 	"locklab/zklock"
 )
 
-// TestLimits tests paths and ACLs at their limits. It does not run in parallel: long packets
-// keep the server busy.
+// TestLimits tests paths and ACLs at their limits, alone: long packets keep the server busy.
 func TestLimits(t *testing.T) {
 	at := endpoint(t)
 	atOnce(t, at, []serverTest{
@@ -193,8 +192,7 @@ func longestPath(t *testing.T, at harness.Endpoint) {
 	unlock(t, take(t, got))
 }
 
-// nilContexts: a nil context is one that does not end, in every method. None of them panics,
-// also not in a goroutine of the client.
+// nilContexts: a nil context is one that does not end, in every method.
 func nilContexts(t *testing.T, at harness.Endpoint) {
 	var none context.Context
 	c, err := zklock.Dial(none, at.Addrs[0], zklock.ClientOptions{})

@@ -6,10 +6,9 @@ import (
 	"github.com/go-zookeeper/zk"
 )
 
-// lists are a client's requests for the tickets of locks. For each lock one is running, and one
-// more serves all callers since it was sent. So a thousand waiters of one client do not list a
-// thousand names a thousand times, and contacts are not delayed behind such lists on the one
-// connection.
+// lists are a client's requests for tickets: for each lock one is running, and one more serves
+// all callers since. So a thousand waiters do not list a thousand names a thousand times, and
+// delay no contacts on the one connection.
 type lists struct {
 	mu sync.Mutex
 	by map[string]*listing // on its way, by path
@@ -23,8 +22,7 @@ type listing struct {
 	err   error
 }
 
-// list returns the names below path by a request that is sent after the call. Callers share them
-// and must not change them.
+// list returns the shared names below path by a request after the call; do not change them.
 func (c *Client) list(path string) ([]string, *zk.Stat, error) {
 	s := &c.lists
 	s.mu.Lock()

@@ -7,12 +7,10 @@ import (
 )
 
 // ErrMargin is ErrUsage, returned by Dial if ClientOptions.Margin is negative or makes leases
-// too short to last from one proof of the session to the next. Lock returns it if the servers
-// grant a later session too little time.
+// too short to be renewed, and by Lock if the servers grant a later session too little time.
 var ErrMargin = fmt.Errorf("%w: margin", ErrUsage)
 
-// term returns how long after a proof a session of that timeout is assumed to be alive. It makes
-// all deductions from the timeout.
+// term returns how long after a proof a session of that timeout is assumed to be alive.
 func term(timeout, margin time.Duration) time.Duration {
 	if margin == 0 {
 		margin = timeout / 10
@@ -42,8 +40,7 @@ func (c *Client) checkTerm() error {
 // longestTimeout is the greatest session timeout: the protocol has 32 bits of milliseconds.
 const longestTimeout = math.MaxInt32 * time.Millisecond
 
-// checkTimes returns an error for impossible options. [Client.checkTerm] checks the granted
-// timeout.
+// checkTimes returns an error for impossible options, [Client.checkTerm] for a granted timeout.
 func checkTimes(timeout, margin, tick time.Duration) error {
 	switch {
 	case timeout < 0 || timeout > 0 && timeout < time.Millisecond:

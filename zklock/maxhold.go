@@ -13,7 +13,6 @@ func (l *Lease) overdue() {
 	}
 }
 
-// revoke ends l before its owner does. It returns false if the owner was first.
 func (l *Lease) revoke(cause error) bool {
 	held := l.state.CompareAndSwap(stateHeld, stateOverdue)
 	if held {

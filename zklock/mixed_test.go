@@ -10,9 +10,8 @@ import (
 	"locklab/zklock"
 )
 
-// TestMixedVersions: a waiter takes a write to the ticket ahead for the lock only if the ticket
-// has this version. Behind another version or program it lists the queue, and waits until the
-// ticket is gone.
+// TestMixedVersions: a write to the ticket ahead is the lock only if that has this version.
+// Behind others a waiter lists the queue, and waits until the ticket is gone.
 func TestMixedVersions(t *testing.T) {
 	t.Parallel()
 	var tests []serverTest

@@ -11,9 +11,8 @@ import (
 type MultiOptions struct {
 	Options
 
-	// Ordered keeps the given order of the paths. All users of two of the paths must then use
-	// the same order, or they may deadlock. Otherwise the paths are sorted, which gives all
-	// users the same order.
+	// Ordered keeps the given order of the paths, which all users of two of them must then
+	// use, or they may deadlock. Otherwise the paths are sorted.
 	Ordered bool
 
 	_ struct{}
@@ -70,7 +69,7 @@ var ErrNoPath = fmt.Errorf("%w: no path to lock", ErrUsage)
 // [Lease.TokenOf]: others may hold it without the first.
 func (m *Multi) Lock(ctx context.Context) (*Lease, error) { return m.lock(ctx, false) }
 
-// TryLock takes the mutexes if all are free and have no waiters. Otherwise the error wraps
+// TryLock takes the mutexes if all are free without waiters; else the error wraps
 // ErrNotAcquired.
 func (m *Multi) TryLock(ctx context.Context) (*Lease, error) { return m.lock(ctx, true) }
 
@@ -97,8 +96,7 @@ func (m *Multi) lock(ctx context.Context, try bool) (*Lease, error) {
 	}))
 }
 
-// takeAll takes a lease by each ticket in turn, all or none. It restarts if one is lost
-// meanwhile.
+// takeAll takes a lease by each ticket in turn, all or none, and restarts if one is lost.
 func takeAll(ctx context.Context, try bool, line []*ticket) ([]*Lease, error) {
 	var again pause
 	for {

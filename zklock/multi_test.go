@@ -148,8 +148,7 @@ func multiCircle(t *testing.T, at harness.Endpoint) {
 	wg.Wait()
 }
 
-// multiLosesWhileWaiting: the first mutex is lost while the second is awaited. It is taken again
-// before the lease is returned.
+// multiLosesWhileWaiting: a mutex lost while another is awaited is taken again.
 func multiLosesWhileWaiting(t *testing.T, at harness.Endpoint) {
 	p, see, path := newProxy(t, at), raw(t, at), newPath()
 	m := dial(t, p.at, zklock.ClientOptions{SessionTimeout: time.Second}).Multi([]string{path + "/a", path + "/b"}, zklock.MultiOptions{})

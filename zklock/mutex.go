@@ -12,23 +12,20 @@ import (
 
 // Options configures a lock. The zero value is usable.
 type Options struct {
-	// Container makes missing parents of the tickets container nodes, which the server removes
-	// some time after their last child. It needs ZooKeeper 3.5.3. Otherwise they are persistent
-	// and stay.
+	// Container makes missing parents container nodes, which the server (3.5.3 or later)
+	// removes some time after their last child. Otherwise they are persistent.
 	Container bool
 
 	// Wait bounds Lock, whatever its context allows. Lock then returns an error that wraps
 	// ErrNotAcquired and context.DeadlineExceeded. 0 is no bound. TryLock does not wait.
 	Wait time.Duration
 
-	// MaxHold bounds a lease from when Lock returns it, even if its session is alive. It bounds
-	// how long a holder that is alive but stuck excludes the others. Then the lease is lost:
-	// Done is closed, Err wraps ErrLost and mentions MaxHold, and the lock is given back at
-	// once. 0 is no bound. Each Lock of a Reentrant has its own bound.
+	// MaxHold bounds a lease from when Lock returns it: how long a stuck holder with a live
+	// session excludes the others. Then Done is closed, Err wraps ErrLost and mentions MaxHold,
+	// and the lock is given back. 0 is no bound. Each Lock of a Reentrant has its own bound.
 	MaxHold time.Duration
 
-	// Checkable makes leases of a Mutex, a Multi and a RWMutex support IsOwner, for one more
-	// request per acquisition. Other locks do not need it.
+	// Checkable makes a Mutex, a Multi and a RWMutex support IsOwner, for one more request.
 	Checkable bool
 
 	_ struct{}
@@ -51,10 +48,9 @@ type Mutex struct {
 	p *protocol
 }
 
-// Mutex returns the mutex at path, such as "/locks/reindex". Nothing else should be below that
-// node; children that are not tickets are ignored. The node and its parents are made when needed
-// and never written to: their data is the user's, even if the node is recreated, see
-// [ErrExhausted]. Lock returns [ErrPath] for an invalid path.
+// Mutex returns the mutex at path, such as "/locks/reindex". Other children of that node are
+// ignored. The node and its parents are made when needed; their data is the user's, even if it
+// is recreated, see [ErrExhausted]. Lock returns [ErrPath] for an invalid path.
 func (c *Client) Mutex(path string, o Options) *Mutex {
 	return &Mutex{queue{c: c, path: path, o: o}, handoffQueue}
 }
@@ -63,19 +59,17 @@ func (c *Client) Mutex(path string, o Options) *Mutex {
 func (m *Mutex) Path() string { return m.path }
 
 // Lock waits for the lock until ctx ends, in order of arrival; the error then wraps
-// ErrNotAcquired and the error of ctx. It keeps waiting while the servers are unreachable; only
-// ctx and Options.Wait bound it.
+// ErrNotAcquired and the error of ctx. It keeps waiting while the servers are unreachable;
+// only ctx and Options.Wait bound it.
 //
-// Behind others of this kind it takes two requests and one watch event, which is the lock. Alone
-// it takes one request, or two if another client was there since. Behind other locks on the
-// path, or another goroutine of this client, it takes three. Unlock takes one. A client that
-// waits or holds for longer than a second, or a third of the session timeout if that is less,
-// causes one more request and event. For contending goroutines of one client a [Cohort] is
-// better.
+// Behind others of this kind it takes two requests and one watch event, which is the lock.
+// Alone it takes one request, or two if another client was there since. Behind other locks on
+// the path, or another goroutine of this client, it takes three. Unlock takes one. A client
+// that waits or holds for longer than a second, or a third of the session timeout if that is
+// less, causes one more request and event.
 func (m *Mutex) Lock(ctx context.Context) (*Lease, error) { return m.lock(ctx, false) }
 
-// TryLock takes the lock if it is free and has no waiters. Otherwise the error wraps
-// ErrNotAcquired.
+// TryLock takes the lock if it is free without waiters; else the error wraps ErrNotAcquired.
 func (m *Mutex) TryLock(ctx context.Context) (*Lease, error) { return m.lock(ctx, true) }
 
 func (m *Mutex) lock(ctx context.Context, try bool) (*Lease, error) {
@@ -96,8 +90,7 @@ func (q *queue) await(ctx context.Context, take func(ctx context.Context) (*Leas
 	return l, q.named(ctx, err)
 }
 
-// living returns a live lease from take. It repeats take if the process was stopped for longer
-// than the lease.
+// living returns a live lease from take, repeated if the process was stopped for too long.
 func (q *queue) living(take func() (*Lease, error)) (*Lease, error) {
 	for {
 		l, err := take()
@@ -148,9 +141,8 @@ func busy(path string) error {
 	return fmt.Errorf("%w: lock %s: another has it or waits for it", ErrNotAcquired, path)
 }
 
-// A Lockable returns leases. It is implemented by [Mutex], [Reentrant], [Owner], [RWMutex],
-// [RWMutexOwner], [Semaphore], [SemaphoreV2], [Cohort], [Multi] and the result of
-// [RWMutex.RLocker].
+// A Lockable returns leases: [Mutex], [Reentrant], [Owner], [RWMutex], [RWMutexOwner],
+// [Semaphore], [SemaphoreV2], [Cohort], [Multi] and the result of [RWMutex.RLocker].
 type Lockable interface {
 	Lock(ctx context.Context) (*Lease, error)
 }
@@ -162,15 +154,13 @@ func Do(ctx context.Context, m Lockable, f func(ctx context.Context, l *Lease) e
 	return lock.Do(ctx, m.Lock, f)
 }
 
-// Elect calls lead while it holds the lock, as the leader among all callers with the same lock.
-// The context of lead ends when the lock is lost. When lead returns after a loss, Elect ignores
-// its result and waits for the lock again. Otherwise Elect gives the lock back and returns the
-// result of lead. It returns an error that wraps the error of ctx when ctx ends, and the error
-// of Lock when Lock fails.
+// Elect calls lead while it holds the lock, as the leader among all callers. The context of
+// lead ends when the lock is lost; Elect then ignores the result and waits again. Otherwise it
+// gives the lock back and returns the result of lead. The error wraps the error of ctx when
+// ctx ends, or is the error of Lock.
 func Elect(ctx context.Context, m Lockable, lead func(ctx context.Context, l *Lease) error) error {
 	return lock.Elect(ctx, m.Lock, ErrLost, lead)
 }
 
-// Locker returns m as a sync.Locker. Its methods panic if Lock or Unlock returns an error: the
-// client is closed, or the lock was lost. Prefer Lock or Do.
+// Locker returns m as a sync.Locker that panics if Lock or Unlock fails. Prefer Lock or Do.
 func Locker(m Lockable) sync.Locker { return lock.Locker(m.Lock, ErrNotHeld) }

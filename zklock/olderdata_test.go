@@ -11,8 +11,7 @@ import (
 	"locklab/zklock"
 )
 
-// TestOlderData: servers return with older data than their clients have seen, and refuse their
-// sessions. The lease is lost, and the lock is available again.
+// TestOlderData: servers with older data than seen refuse a session: the lease is lost.
 func TestOlderData(t *testing.T) {
 	t.Parallel()
 	log := t.TempDir()

@@ -9,9 +9,8 @@ import (
 	"locklab/lock"
 )
 
-// An Owner may take again the lock that it holds, and frees it with the last Unlock. It is safe
-// for concurrent use: its goroutines count as one, so it excludes other owners and not them.
-// Goroutines that arrive while the owner waits in the queue share its place. See
+// An Owner may take again the lock that it holds, and frees it with the last Unlock. Its
+// goroutines count as one: they do not exclude each other, and share a place in the queue. See
 // [Reentrant.Owner].
 type Owner struct {
 	q       *queue
@@ -23,7 +22,6 @@ type Owner struct {
 	flight *flight     // nil if it does not wait for it
 }
 
-// A possession is one acquisition from the servers and the leases that share it.
 type possession struct {
 	owner  *Owner
 	ticket *ticket // its shared is guarded by owner.mu while this is owner.now
@@ -32,7 +30,6 @@ type possession struct {
 	holds  map[*Lease]bool // guarded by owner.mu
 }
 
-// A flight is a place in the queue and its waiters.
 type flight struct {
 	try     bool
 	cancel  context.CancelFunc
@@ -46,12 +43,11 @@ type granted struct {
 }
 
 // Lock takes the lock, at once and without a request if the owner holds it, else like
-// [Mutex.Lock]. While the owner has lost leases, the error wraps ErrLost: all of them must be
-// unlocked first.
+// [Mutex.Lock]. The error wraps ErrLost until all of its lost leases are unlocked.
 func (o *Owner) Lock(ctx context.Context) (*Lease, error) { return o.lock(ctx, false) }
 
-// TryLock is Lock without waiting. The error wraps ErrNotAcquired if another holds the lock or
-// waits for it.
+// TryLock is Lock without waiting. The error wraps ErrNotAcquired if another client holds the
+// lock or waits for it.
 func (o *Owner) TryLock(ctx context.Context) (*Lease, error) { return o.lock(ctx, true) }
 
 // Count returns the number of leases that the owner has not unlocked, including lost ones.
@@ -81,8 +77,7 @@ func (o *Owner) possession() *possession {
 	return o.now
 }
 
-// lend is possession, but its holder then does not hand over, because another ticket may hold
-// the lock by it and continue when it leaves.
+// lend is possession without a handover: another ticket may hold the lock by it afterwards.
 func (o *Owner) lend() *possession {
 	n := o.possession()
 	if n == nil {

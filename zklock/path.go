@@ -10,9 +10,8 @@ import (
 	"github.com/go-zookeeper/zk"
 )
 
-// A server rejects packets of 1 MiB (the default jute.maxbuffer) or more: it breaks the
-// connection, each time that the request is repeated. A request has the paths of up to three
-// tickets, or one and an ACL.
+// A server breaks the connection of each packet of 1 MiB (the default jute.maxbuffer) or more.
+// A request has the paths of up to three tickets, or one and an ACL.
 const (
 	maxPath   = 256 << 10 // bytes of the path of a lock
 	maxTicket = 64        // bytes of the name of a ticket, and the slash before it
@@ -27,8 +26,7 @@ func checkPath(path string) error {
 	if err := checkNode(path, maxPath); err != nil {
 		return err
 	}
-	// The nodes of a path are permanent: one that looked like a ticket would block the waiters
-	// of a lock at its parent forever.
+	// A permanent node that looked like a ticket would block a lock at its parent forever.
 	for _, name := range strings.Split(path[1:], "/") {
 		for _, kind := range ticketKinds {
 			if _, ok := number(name, kind); ok {
@@ -86,8 +84,7 @@ func quoted(path string) string {
 	return strconv.Quote(path[:most]) + "…" + strconv.Quote(path[len(path)-most:])
 }
 
-// checkTicket returns an error that wraps ErrPath if path is not the path of a ticket, as
-// [Reentrant.Participants] returns it.
+// checkTicket returns an error that wraps ErrPath unless path is a ticket's.
 func checkTicket(path string) error {
 	if err := checkNode(path, maxPath+maxTicket); err != nil {
 		return err

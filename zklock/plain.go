@@ -45,8 +45,8 @@ type nodeWatch struct {
 	cuts  int             // of the client, when the watch was set
 }
 
-// pending reports whether the node is unchanged as of the last reply, on an unbroken connection.
-// Events come in order with the replies.
+// pending reports whether the node is unchanged as of the last reply, on an unbroken
+// connection. Events come in order with the replies.
 func (w *nodeWatch) pending(now moment) bool {
 	return w.fired != nil && w.cuts == now.cuts && !fired(w.fired)
 }
@@ -124,7 +124,6 @@ func (s *histories) sweep() {
 	s.sweepAt = 2*len(s.by) + 16
 }
 
-// A moment is the number of a client's expired sessions and of its broken connections.
 type moment struct{ session, cuts int }
 
 func (c *Client) now() moment {
@@ -149,7 +148,6 @@ func (t *ticket) claim() {
 	t.plain = t.past != nil
 }
 
-// free lets another ticket be the plain one. This one's name is not used from now on.
 func (t *ticket) free() {
 	if t.past != nil {
 		t.q.c.histories.leave(t.past)
@@ -165,9 +163,8 @@ func (t *ticket) data() []byte {
 	return tag.data()
 }
 
-// findPlain looks among names for the node of an unconfirmed plain ticket: the one with its
-// nonce, of this session, which has lasted since then. It searches backwards and stops at a
-// ticket that existed before. Otherwise it returns zk.ErrNoNode.
+// findPlain looks among names for the node of an unconfirmed plain ticket, with its nonce and
+// of this session, backwards up to a ticket that existed before, or returns zk.ErrNoNode.
 func (t *ticket) findPlain(names []string, since moment) error {
 	c := t.q.c
 	want, _ := parseTag(t.data())
@@ -232,8 +229,7 @@ func (c *Client) isNode(path string, czxid uint64) (bool, error) {
 	return there && uint64(stat.Czxid) == czxid, nil
 }
 
-// watchOwn watches the data of the node at path if it has that czxid (0 for any), or returns
-// zk.ErrNoNode.
+// watchOwn watches the node at path if it has that czxid (0: any), or returns zk.ErrNoNode.
 func (c *Client) watchOwn(path string, czxid uint64) (<-chan zk.Event, error) {
 	_, stat, w, err := c.conn.GetW(path)
 	switch {
@@ -248,8 +244,7 @@ func (c *Client) watchOwn(path string, czxid uint64) (<-chan zk.Event, error) {
 	return w, err
 }
 
-// short looks at the queue without a list, if possible; else known is false. It works once per
-// ticket, because it depends on state from before the ticket was made.
+// short looks at the queue without a list, once per ticket, if state from before it allows.
 func (t *ticket) short() (v view, known bool, err error) {
 	n, _ := number(t.node, t.p.kind)
 	if t.past == nil || t.blind || t.listed || n <= 0 || t.q.c.now() != t.at {
@@ -279,12 +274,10 @@ func (t *ticket) short() (v view, known bool, err error) {
 	return view{}, false, nil
 }
 
-// behind reports whether the ticket that w watches is ahead of t, of this package and unwritten,
-// so that a write to it is its release. A ticket younger than t belongs to another node of the
-// lock, whose numbers restarted.
+// behind reports whether the ticket that w watches is ahead of t, of this package and
+// unwritten. A younger ticket belongs to another node of the lock, whose numbers restarted.
 func (t *ticket) behind(w *ticketWatch) bool { return w.sealed && w.czxid < t.czxid }
 
-// forecast records once whether the ticket ahead had the predicted number.
 func (t *ticket) forecast(asNumbered bool) {
 	if t.past != nil && !t.listed {
 		t.past.note(asNumbered)
@@ -293,8 +286,7 @@ func (t *ticket) forecast(asNumbered bool) {
 }
 
 // follows reports whether ticket n is first because the previous number was this client's last
-// turn. That one had no ticket before it when it went, and the node of the lock is the same
-// since, so no ticket is between the two.
+// turn, which had no ticket before it, below the same node.
 func (t *ticket) follows(n int32) (bool, error) {
 	l, c := t.past, t.q.c
 	last := l.last

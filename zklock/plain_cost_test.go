@@ -14,8 +14,7 @@ import (
 	"locklab/zklock"
 )
 
-// TestPlainCost checks the documented cost of zk-handoff if the ticket ahead has not the
-// predicted number.
+// TestPlainCost checks the cost of zk-handoff if the ticket ahead has another number.
 func TestPlainCost(t *testing.T) {
 	t.Parallel()
 	tests := []serverTest{
@@ -85,8 +84,7 @@ func costBesideFair(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// costOfLostCreate: a search for a ticket that may have been made costs no request per waiter
-// ahead, except for later ones.
+// costOfLostCreate: a search for a ticket costs no request per waiter ahead, except later ones.
 func costOfLostCreate(t *testing.T, at harness.Endpoint, do faultproxy.Action) {
 	const ahead, late = 40, 3
 	p, see, path := newProxy(t, at), raw(t, at), newPath()

@@ -10,9 +10,8 @@ import (
 	"locklab/zklock"
 )
 
-// TestPlainFaults loses each request and each reply of two turns of zk-handoff, before the
-// server gets it and after it has executed it. One turn asks for the ticket ahead by name; the
-// other asks nothing because the last turn was its own.
+// TestPlainFaults loses each request and each reply of two turns of zk-handoff: one asks for
+// the ticket ahead by name, the other follows its own last turn.
 func TestPlainFaults(t *testing.T) {
 	t.Parallel()
 	var tests []serverTest
@@ -37,7 +36,6 @@ func TestPlainFaults(t *testing.T) {
 	atOnce(t, endpoint(t), tests)
 }
 
-// A fault is the loss of one message of a turn.
 type fault struct {
 	do   faultproxy.Action
 	step int
@@ -91,8 +89,7 @@ func lostAlone(t *testing.T, at harness.Endpoint, f fault) bool {
 	return settled(t, see, lost, m, n)
 }
 
-// settled lets each take the lock again, checks that no ticket is left, and reports whether the
-// message was lost.
+// settled lets each take the lock again, and reports whether the message was lost.
 func settled(t *testing.T, see *wirezk.Conn, lost *faultproxy.Injection, ms ...*zklock.Mutex) bool {
 	t.Helper()
 	for range 2 {

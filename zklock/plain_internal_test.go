@@ -6,8 +6,7 @@ import (
 	"github.com/go-zookeeper/zk"
 )
 
-// TestNodeWatchAfterCut: after a lost connection a watch without an event proves nothing: the
-// event may have been lost or delayed.
+// TestNodeWatchAfterCut: after a lost connection a watch without an event proves nothing.
 func TestNodeWatchAfterCut(t *testing.T) {
 	w := nodeWatch{fired: make(chan zk.Event, 1), cuts: 1}
 	if !w.pending(moment{cuts: 1}) || w.pending(moment{cuts: 2}) {

@@ -15,8 +15,7 @@ import (
 	"locklab/zklock"
 )
 
-// TestPlain tests tickets without a unique name, whose names are reused when the node of the
-// lock is recreated.
+// TestPlain tests tickets without a unique name, whose names are reused.
 func TestPlain(t *testing.T) {
 	t.Parallel()
 	atOnce(t, endpoint(t), []serverTest{
@@ -140,8 +139,7 @@ func plainGuard(t *testing.T, at harness.Endpoint) {
 	unlock(t, second)
 }
 
-// stuck returns a client that waits with ticket 1 and is cut off while the queue is recreated
-// and others get tickets 0 and 1.
+// stuck returns a client that waits with ticket 1, cut off while others get tickets 0 and 1.
 func stuck(t *testing.T, at harness.Endpoint, o zklock.ClientOptions, ctx context.Context) (p *proxy, see *wirezk.Conn, c *zklock.Client, waits <-chan result, head *zklock.Lease, next <-chan result) {
 	t.Helper()
 	p, see = newProxy(t, at), raw(t, at)
@@ -253,8 +251,7 @@ func byName(t *testing.T, see *wirezk.Conn, m, n *zklock.Mutex) {
 	t.Fatal("the test shows nothing: the ticket ahead is not asked for by its name")
 }
 
-// plainLastTurn: a client whose last ticket had the previous number is first. If the node of the
-// lock is another, that ticket is another's.
+// plainLastTurn: a client whose last ticket had the previous number is first, on the same node.
 func plainLastTurn(t *testing.T, at harness.Endpoint, turns int) {
 	see, path := raw(t, at), newPath()
 	c := dial(t, at, zklock.ClientOptions{})
@@ -327,8 +324,7 @@ func plainRevoke(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// plainTwo: a client has one plain ticket at a time in a queue, even if it has not noticed yet
-// that the ticket is gone.
+// plainTwo: a client has one plain ticket at a time in a queue, even if that is gone unnoticed.
 func plainTwo(t *testing.T, at harness.Endpoint) {
 	see, path := raw(t, at), newPath()
 	c := dial(t, at, zklock.ClientOptions{})

@@ -11,7 +11,6 @@ import (
 	"github.com/go-zookeeper/zk"
 )
 
-// A queue is the tickets below one node, of any kind.
 type queue struct {
 	c    *Client
 	path string
@@ -19,9 +18,8 @@ type queue struct {
 	o    Options
 }
 
-// A protocol distinguishes one lock from another: the names of its tickets, the meaning of a
-// look at the queue, and how a holder leaves. [ticket] handles the rest, such as lost
-// connections and replies.
+// A protocol distinguishes one lock from another: names of tickets, looks at the queue,
+// departure. [ticket] handles the rest, such as lost connections and replies.
 type protocol struct {
 	// kind is the part of a ticket's name between its unique part and its number.
 	kind string
@@ -37,7 +35,6 @@ type protocol struct {
 	remove func(t *ticket) error
 }
 
-// A view is the result of a look.
 type view struct {
 	gone  bool            // the ticket is not in the queue any more
 	head  bool            // the ticket has the lock
@@ -49,8 +46,7 @@ type view struct {
 	gives  bool         // its event may be the lock
 }
 
-// number returns the server's sequence number in a ticket's name. It returns false for names
-// that are not tickets of that kind, of this package, of Curator or of zk.Lock.
+// number returns the server's number in the name of a ticket, ours, Curator's or zk.Lock's.
 func number(name, kind string) (int32, bool) {
 	i := strings.LastIndex(name, kind)
 	if i < 0 || i > 0 && name[i-1] != '-' {
@@ -68,13 +64,11 @@ func number(name, kind string) (int32, bool) {
 	return int32(n), len(digits) == width
 }
 
-// before reports whether number a was given out before b. Servers up to 3.5 continue at the
-// smallest number after the greatest; later ones repeat the greatest. So no ticket near the end
-// is granted, see [ticket.exhausted].
+// before reports whether number a was given out before b. Servers up to 3.5 wrap, later ones
+// repeat the greatest, so no ticket near the end is granted: see [ticket.exhausted].
 func before(a, b int32) bool { return a-b < 0 }
 
-// ahead returns the name of the last ticket of its kind before t, "" if t is first, and whether
-// t is among names. Other names are ignored.
+// ahead returns the last ticket of its kind before t, or "", and whether t is among names.
 func (t *ticket) ahead(names []string) (name string, present bool) {
 	own, _ := number(t.node, t.p.kind)
 	var best int32

@@ -112,8 +112,7 @@ func watchesShared(t *testing.T, at harness.Endpoint) {
 	unlock(t, take(t, next))
 }
 
-// aheadChanges: the watch on the ticket ahead fires although it stays. The waiter looks, sets a
-// new watch, and waits on.
+// aheadChanges: the watch on the ticket ahead fires although it stays, and is set again.
 func aheadChanges(t *testing.T, at harness.Endpoint) {
 	see := raw(t, at)
 	c := dial(t, at, zklock.ClientOptions{})
@@ -158,8 +157,7 @@ func foreignChildren(t *testing.T, at harness.Endpoint) {
 	queued(t, see, m.Path(), n)
 }
 
-// ownNodeRemoved: a waiter without its ticket queues again; a holder without its ticket does not
-// hold the lock.
+// ownNodeRemoved: a waiter without its ticket queues again; a holder does not hold the lock.
 func ownNodeRemoved(t *testing.T, at harness.Endpoint) {
 	see := raw(t, at)
 	m := dial(t, at, zklock.ClientOptions{}).Mutex(newPath(), zklock.Options{})
@@ -224,8 +222,7 @@ func containers(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// besideZKLock lets a mutex and zk.Lock, which names and orders its tickets like Curator,
-// contend for one path.
+// besideZKLock lets a mutex and zk.Lock, with Curator's tickets, contend for one path.
 func besideZKLock(t *testing.T, at harness.Endpoint) {
 	const acquisitions = 20
 	path := newPath()

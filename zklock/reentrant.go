@@ -9,8 +9,7 @@ import (
 	"locklab/lock"
 )
 
-// Ownership determines the owner of a call to a [Reentrant] lock. If none of these fits, use
-// [Reentrant.Owner].
+// Ownership determines the owner of a call to a [Reentrant] lock; see also [Reentrant.Owner].
 type Ownership int
 
 const (
@@ -18,8 +17,7 @@ const (
 	// of one request.
 	ByContext Ownership = iota
 
-	// ByClient: every goroutine that uses the client. It excludes other clients; its goroutines
-	// enter together.
+	// ByClient: every goroutine of the client. It excludes only other clients.
 	ByClient
 
 	// BySession is ByClient until the session expires. Then the next Lock queues again, even if
@@ -38,9 +36,8 @@ type ReentrantOptions struct {
 	Ownership Ownership
 
 	// OnRevoke, if not nil, is called each time that another client requests the lock by
-	// Client.Revoke or Curator's Revoker. The request is not binding: the owner holds the lock
-	// until it unlocks. OnRevoke runs in a goroutine that Close waits for. It costs one more
-	// request per acquisition.
+	// Client.Revoke or Curator's Revoker, in a goroutine that Close waits for. The request is
+	// not binding. It costs one more request per acquisition.
 	OnRevoke func(*Owner)
 
 	_ struct{}
@@ -138,15 +135,13 @@ func (m *Reentrant) ownerOf(ctx context.Context) (*Owner, error) {
 	return nil, fmt.Errorf("%w: lock %s: Ownership %d: want ByContext, ByClient or BySession", ErrUsage, quoted(m.path), m.o.Ownership)
 }
 
-// WithOwner returns a context with a new owner. Code that locks with it, or with a derived
-// context, is that owner to every ByContext lock.
+// WithOwner returns a context with a new owner for every ByContext lock.
 func WithOwner(ctx context.Context) context.Context {
 	return context.WithValue(lock.Given(ctx), ownerKey{}, &owners{by: make(map[*Reentrant]*Owner)})
 }
 
 type ownerKey struct{}
 
-// owners maps each lock to one context's owner.
 type owners struct {
 	mu sync.Mutex
 	by map[*Reentrant]*Owner

@@ -167,8 +167,7 @@ func ownedByClient(t *testing.T, at harness.Endpoint) {
 	unlock(t, grab(t, other.Lock))
 }
 
-// ownedBySession: the next session queues again while leases of the last are not unlocked;
-// ByClient does not.
+// ownedBySession: the next session queues again despite leases of the last; ByClient does not.
 func ownedBySession(t *testing.T, at harness.Endpoint) {
 	p := newProxy(t, at)
 	c := dial(t, p.at, zklock.ClientOptions{SessionTimeout: time.Second})
@@ -316,8 +315,7 @@ func ownerBesideZKLock(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// expire ends the session of the client behind p, whose only ticket at path is removed, and lets
-// it reconnect.
+// expire ends the session of the client behind p, with its ticket, and lets it reconnect.
 func expire(t *testing.T, see interface {
 	Children(string) ([]string, *zk.Stat, error)
 }, p *proxy, path string) {

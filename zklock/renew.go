@@ -15,8 +15,7 @@ import (
 // holds the lock or waits for it. See docs/decisions/0017-zk-numbers.md.
 var ErrExhausted = errors.New("zklock: the numbers of tickets are used up: delete the node of the lock while nobody holds it or waits for it")
 
-// A server numbers the sequential children of a node up to 2^31-1. Then it repeats this number,
-// and negative ones.
+// A server numbers sequential children up to 2^31-1, and then repeats that, or negative ones.
 const (
 	renewFrom  = 1 << 30       // a release with a number from here on may recreate the node
 	renewEvery = 1 << 10       // if it is a multiple of this
@@ -34,8 +33,7 @@ func (t *ticket) exhausted() error {
 	return nil
 }
 
-// renew recreates the node of the lock as soon as it has no tickets. With try it does not wait
-// for that.
+// renew recreates the node of the lock once it has no tickets; with try it does not wait.
 func (q *queue) renew(ctx context.Context, try bool) error {
 	var again pause
 	for {
@@ -83,12 +81,10 @@ func (q *queue) remake() error {
 	return err
 }
 
-// issued returns the number of sequential nodes made below the node, at most 2^31-1. The server
-// counts creates and shows creates and deletes together.
+// issued returns the number of sequential nodes made below the node, at most 2^31-1.
 func issued(stat *zk.Stat) uint32 { return uint32(stat.Cversion+stat.NumChildren) / 2 }
 
-// onlyTickets returns zk.ErrNotEmpty if all children of the node are tickets, which are
-// temporary.
+// onlyTickets returns zk.ErrNotEmpty if all children of the node are temporary tickets.
 func (q *queue) onlyTickets() error {
 	names, _, err := q.c.conn.Children(q.path)
 	if err != nil && !errors.Is(err, zk.ErrNoNode) {
@@ -102,8 +98,7 @@ func (q *queue) onlyTickets() error {
 	return zk.ErrNotEmpty
 }
 
-// renewAfter recreates the free node of the lock after every renewEvery-th ticket from renewFrom
-// on.
+// renewAfter recreates the free node after every renewEvery-th ticket from renewFrom on.
 func (q *queue) renewAfter(n int32) {
 	if n >= renewFrom && n%renewEvery == 0 {
 		q.c.spawn(func() { q.remake() }) // else after another one

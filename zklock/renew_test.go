@@ -105,8 +105,7 @@ func sequential(t *testing.T, see *wirezk.Conn, path string) string {
 	return node
 }
 
-// refusesNumbers: no ticket is granted while another program has one. Then the node is
-// recreated.
+// refusesNumbers: no ticket is granted near the end; then the node is recreated.
 func refusesNumbers(t *testing.T, at harness.Endpoint) {
 	const path = "/end/refused"
 	see := raw(t, at)
@@ -170,8 +169,7 @@ func requireExhausted(t *testing.T, at harness.Endpoint, path string, why error)
 	}
 }
 
-// renewsEarly: a release long before the end recreates the node of a free lock, with its data,
-// but not while another has a ticket.
+// renewsEarly: a release recreates a free node long before the end, but none with a ticket.
 func renewsEarly(t *testing.T, at harness.Endpoint) {
 	const path = "/end/early"
 	see := raw(t, at)

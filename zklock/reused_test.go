@@ -15,9 +15,8 @@ import (
 	"locklab/zklock"
 )
 
-// TestReusedNames: while a client is cut off, its ticket goes with the node of the lock, and
-// another client recreates the node and has a ticket of the same name. The first client always
-// gets a correct result, and the other keeps its ticket and the lock.
+// TestReusedNames: while a client is cut off, its ticket and node are replaced by others of
+// the same name. It gets a correct result, and the other keeps the lock.
 func TestReusedNames(t *testing.T) {
 	t.Setenv("JAVA_TOOL_OPTIONS", "-Dznode.container.checkIntervalMs=100")
 	server, err := backend.StartEnsembleOf(t.Context(), backend.EnsembleOptions{Servers: 1})
@@ -42,7 +41,6 @@ func TestReusedNames(t *testing.T) {
 	atOnce(t, server.Endpoint(), tests)
 }
 
-// A loss is a way in which tickets and their parent disappear.
 type loss struct {
 	name    string
 	session time.Duration // of the client whose ticket is lost; 0 is the default
@@ -152,8 +150,7 @@ func reuse(t *testing.T, at harness.Endpoint, how loss, what reuser) {
 	queued(t, s.see, s.path, 0)
 }
 
-// loseSession lets the session of the first client end, and the server remove the empty
-// container.
+// loseSession lets the first client's session end, and the server remove the empty container.
 func loseSession(t *testing.T, s *reused) {
 	if s.ahead != nil {
 		unlock(t, s.ahead)
@@ -175,7 +172,6 @@ func deleteAll(t *testing.T, s *reused) {
 	}
 }
 
-// over checks that the first lease has ended by why, and that Unlock reports it.
 func (s *reused) over(t *testing.T, why error) {
 	t.Helper()
 	if err := told(t, s.first); !errors.Is(err, why) || !errors.Is(err, zklock.ErrLost) {

@@ -36,15 +36,13 @@ func (m *Reentrant) Participants(ctx context.Context) ([]string, error) {
 	}, func([]string) {})
 }
 
-// ErrNotRevocable is returned by Revoke for the ticket of a [Mutex] or a [Multi], whose holder
-// does not listen and which must not be written to.
+// ErrNotRevocable is returned by Revoke for a [Mutex] or a [Multi], whose tickets are sealed.
 var ErrNotRevocable = errors.New("zklock: the lock of a Mutex or Multi cannot be asked for")
 
 // Revoke asks the owner of the ticket at path, see [Reentrant.Participants], to give the lock
-// back. Only holders with an OnRevoke receive the request, and Curator's Revocable ones. It
-// returns nil when the request is written, not when it is fulfilled, and also if the ticket is
-// already gone. It returns ErrNotRevocable for a ticket that only its client can write to, even
-// if that client calls it. It needs the right to read and write nodes of other clients.
+// back, if it has an OnRevoke or is Curator's Revocable. It returns nil when the request is
+// written, or the ticket is gone, and ErrNotRevocable for a ticket that only its client can
+// write to. It needs the right to read and write nodes of other clients.
 func (c *Client) Revoke(ctx context.Context, path string) error {
 	if err := checkTicket(path); err != nil {
 		return err
@@ -58,10 +56,9 @@ func (c *Client) Revoke(ctx context.Context, path string) error {
 	return err
 }
 
-// revoke writes to the ticket at path unless it is sealed: a write to a ticket that this client
-// has sealed would count as its release. A ticket has its marker permanently, and a unique name
-// is never reused, so the result of the read still holds for the write. A plain name may belong
-// to a sealed ticket by then.
+// revoke writes to the ticket at path unless it is sealed: a write to one that this client has
+// sealed would be its release. A marker is permanent and a unique name never reused, so the
+// read still holds for the write; a plain name may be a sealed ticket's by then.
 func (c *Client) revoke(path string) error {
 	data, _, err := c.conn.Get(path)
 	if errors.Is(err, zk.ErrNoNode) { // or not on this server yet

@@ -9,8 +9,7 @@ import (
 	"locklab/zklock"
 )
 
-// revokeHeard: the holder receives each request and continues until it unlocks; a waiter keeps
-// its place though the ticket ahead changes.
+// revokeHeard: the holder receives each request and continues; a waiter keeps its place.
 func revokeHeard(t *testing.T, at harness.Endpoint) {
 	path := newPath()
 	asked := make(chan *zklock.Owner, 10)
@@ -86,8 +85,7 @@ func revokeNonsense(t *testing.T, at harness.Endpoint) {
 }
 
 // revokeSealed: Revoke of a Mutex or a Multi is refused, and is not mistaken for its release,
-// from another client and from the holder's, which alone may write to the ticket. Waiters of any
-// kind behind the ticket keep waiting.
+// even from the holder's client. Waiters keep waiting.
 func revokeSealed(t *testing.T, at harness.Endpoint) {
 	see := raw(t, at)
 	path := newPath()

@@ -40,8 +40,7 @@ type RWMutex struct {
 	write, read *protocol
 }
 
-// RWMutex returns the lock at path, such as "/locks/index". Nothing else should be below that
-// node. The node and its parents are made when needed and never written to.
+// RWMutex returns the lock at path, such as "/locks/index": see [Client.Mutex] on paths.
 func (c *Client) RWMutex(path string, o Options) *RWMutex {
 	return &RWMutex{queue{c: c, path: path, o: o}, writeQueue, readQueue}
 }
@@ -52,15 +51,14 @@ func (m *RWMutex) Path() string { return m.path }
 // Lock waits for the lock as a writer until ctx ends, see [Mutex.Lock].
 func (m *RWMutex) Lock(ctx context.Context) (*Lease, error) { return m.lock(ctx, m.write, false) }
 
-// RLock waits for the lock as a reader until ctx ends. Its lease may overlap with leases of
-// other readers.
+// RLock waits for the lock as a reader until ctx ends; other readers may hold it too.
 func (m *RWMutex) RLock(ctx context.Context) (*Lease, error) { return m.lock(ctx, m.read, false) }
 
-// TryLock takes the lock as a writer if it is free and has no waiters. Otherwise the error wraps
+// TryLock takes the lock as a writer if it is free without waiters. Otherwise the error wraps
 // ErrNotAcquired.
 func (m *RWMutex) TryLock(ctx context.Context) (*Lease, error) { return m.lock(ctx, m.write, true) }
 
-// TryRLock takes the lock as a reader if no writer holds it or waits for it. Otherwise the error
+// TryRLock takes the lock as a reader if no writer holds it or waits. Otherwise the error
 // wraps ErrNotAcquired.
 func (m *RWMutex) TryRLock(ctx context.Context) (*Lease, error) { return m.lock(ctx, m.read, true) }
 

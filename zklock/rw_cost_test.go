@@ -34,8 +34,7 @@ func rwAlone(t *testing.T, at harness.Endpoint) {
 	unlock(t, held)
 }
 
-// rwHandOver: from the release of a writer to the next lock no client sends a request. A writer
-// behind a reader must look.
+// rwHandOver: from a writer's release to the next lock no client sends a request.
 func rwHandOver(t *testing.T, at harness.Endpoint) {
 	see, path := raw(t, at), newPath()
 	c, a := newRW(t, at, path)
@@ -110,8 +109,7 @@ func rwBehindWriters(t *testing.T, at harness.Endpoint) {
 }
 
 // rwCrowd: 50 clients, every tenth of which writes. A reader needs 4 requests: create, list,
-// watch, delete. A writer behind readers needs 5, and more if the reader it watches leaves
-// before another.
+// watch, delete; a writer behind readers at least 5.
 func rwCrowd(t *testing.T, at harness.Endpoint) {
 	const readers, writers = 45, 5
 	nearest, events := rwCost(t, at, newVariant(t, "zk-rw"), readers, writers)
@@ -137,8 +135,7 @@ func newVariant(t *testing.T, name string) *harness.Variant {
 	return nil
 }
 
-// rwCost returns the requests and watch events of an acquisition among clients that only read or
-// only write, and queue again at once.
+// rwCost returns the requests and events of an acquisition among clients of one kind.
 func rwCost(t *testing.T, at harness.Endpoint, v *harness.Variant, readers, writers int) (requests, notifications float64) {
 	t.Helper()
 	key := newPath()[len("/locklab/"):]

@@ -9,8 +9,7 @@ import (
 	"github.com/go-zookeeper/zk"
 )
 
-// ErrUpgrade is returned to an owner that reads and asks to write: it would wait for itself, and
-// two such owners for each other.
+// ErrUpgrade is returned to an owner that reads and asks to write: it would wait for itself.
 var ErrUpgrade = errors.New("zklock: a reader cannot become a writer: unlock first")
 
 // A RWMutexOwner may take again the lock that it holds: a reader may read, a writer may write,
@@ -35,8 +34,8 @@ func (m *RWMutex) Owner() *RWMutexOwner {
 	return o
 }
 
-// Lock takes the lock as a writer, at once if the owner holds it as one, see [Owner.Lock]. The
-// error wraps ErrUpgrade if the owner only reads.
+// Lock takes the lock as a writer, see [Owner.Lock]. The error wraps ErrUpgrade if the owner
+// only reads.
 func (o *RWMutexOwner) Lock(ctx context.Context) (*Lease, error) { return o.lock(ctx, false) }
 
 // TryLock is Lock without waiting. The error wraps ErrNotAcquired if another holds the lock or
@@ -51,13 +50,12 @@ func (o *RWMutexOwner) lock(ctx context.Context, try bool) (*Lease, error) {
 	return a.end(o.w.take(ctx, try))
 }
 
-// RLock takes the lock as a reader, at once and without a request if the owner holds it as one.
-// If the owner holds it as a writer, RLock takes one request, no other can come between the two,
-// and the reader's token is the writer's.
+// RLock takes the lock as a reader, without a request if the owner is one. A writer needs one
+// request, keeps all others out, and passes its token on.
 func (o *RWMutexOwner) RLock(ctx context.Context) (*Lease, error) { return o.r.lock(ctx, false) }
 
-// TryRLock is RLock without waiting. The error wraps ErrNotAcquired if another writer holds the
-// lock or waits for it.
+// TryRLock is RLock without waiting. The error wraps ErrNotAcquired if another writer holds
+// the lock or waits for it.
 func (o *RWMutexOwner) TryRLock(ctx context.Context) (*Lease, error) { return o.r.lock(ctx, true) }
 
 // Counts returns the numbers of leases that the owner has not unlocked, including lost ones.

@@ -42,8 +42,7 @@ func rwOwner(t *testing.T, at harness.Endpoint) {
 	unlock(t, take(t, reader))
 }
 
-// rwDowngrade: nobody else writes between the write and the read, though a writer waits all the
-// time.
+// rwDowngrade: nobody else writes between the write and the read, though a writer waits.
 func rwDowngrade(t *testing.T, at harness.Endpoint) {
 	see, path := raw(t, at), newPath()
 	_, a := newRW(t, at, path)
@@ -111,8 +110,7 @@ func rwDowngradeLost(t *testing.T, at harness.Endpoint) {
 	lost(t, w)
 }
 
-// rwDowngradeEnds: the owner unlocks its write between the reply that made its reader's ticket
-// and the grant.
+// rwDowngradeEnds: the owner unlocks its write before its reader's grant.
 func rwDowngradeEnds(t *testing.T, at harness.Endpoint) {
 	see, path := raw(t, at), newPath()
 	c, a := newRW(t, at, path)
@@ -149,8 +147,7 @@ func rwTakenBeforeLook(t *testing.T, at harness.Endpoint) {
 	unlock(t, take(t, waits))
 }
 
-// rwSessionChanges: between the look at the queue and the watch on the writer ahead the session
-// ends. The waiter queues again at once.
+// rwSessionChanges: before the watch on the writer ahead the session ends: it queues again.
 func rwSessionChanges(t *testing.T, at harness.Endpoint) {
 	see, path, p := raw(t, at), newPath(), newProxy(t, at)
 	_, a := newRW(t, at, path)
@@ -174,8 +171,7 @@ func rwSessionChanges(t *testing.T, at harness.Endpoint) {
 	unlock(t, take(t, waits))
 }
 
-// changeSession ends the session of c, which has expired when gone returns true, and waits for
-// the next.
+// changeSession ends the session of c, expired when gone returns true, and waits for the next.
 func changeSession(t *testing.T, p *proxy, c *zklock.Client, gone func() bool) {
 	t.Helper()
 	old := zklock.SessionID(c)

@@ -60,8 +60,7 @@ func rwExcludes(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// rwRush runs readers, writers and one owner that writes and reads on in each of some clients,
-// some of which give up, and returns violations.
+// rwRush runs readers, writers and owners, some of which give up, and returns violations.
 func rwRush(t *testing.T, at harness.Endpoint, open func(*zklock.Client, string) *zklock.RWMutex) error {
 	const clients, acquisitions = 4, 40
 	path := newPath()
@@ -262,8 +261,7 @@ func readerReplyLost(t *testing.T, at harness.Endpoint) {
 	queued(t, see, path, 0)
 }
 
-// rwAnyReplyLost: each reply to a writer, to a reader behind a writer, and to a writer behind a
-// reader.
+// rwAnyReplyLost: each reply to a writer or reader behind the other is lost.
 func rwAnyReplyLost(t *testing.T, at harness.Endpoint) {
 	for _, reads := range []bool{false, true} {
 		loseEach(t, at, func(c, d *zklock.Client, path string) [3]taker {

@@ -10,9 +10,8 @@ import (
 	"github.com/go-zookeeper/zk"
 )
 
-// A seal lets a client make nodes that no other client can write to. It is a random identity
-// next to the user's credentials, and the knowledge that the servers enforce ACLs. The parent's
-// ACL controls deletion, so a user that may break a lock by hand still can.
+// A seal lets a client make nodes that no other client can write to, by a random identity next
+// to the user's credentials, if the servers enforce ACLs. A user may still delete them by hand.
 type seal struct {
 	mu             sync.Mutex
 	user, password string
@@ -21,8 +20,7 @@ type seal struct {
 }
 
 // sealedACL returns the ACL of a sealed node below path, which must exist, or nil if these
-// servers cannot seal. The first call tests them: with an authentication, and one request that
-// they must refuse and that changes nothing.
+// servers cannot seal. The first call tests that, by one request that they must refuse.
 func (c *Client) sealedACL(path string) ([]zk.ACL, error) {
 	s := &c.seal
 	s.mu.Lock()
@@ -62,9 +60,8 @@ func (c *Client) aclsEnforced(path string) (bool, error) {
 	return false, err
 }
 
-// checkACL refuses an ACL with the scheme auth if the client has no user, because it would mean
-// the random identity of the seal: the permanent nodes above the tickets would be closed to all
-// others. It also refuses an ACL that is too long for a request.
+// checkACL refuses an ACL too long for a request, or with the scheme auth without a user: it
+// would mean the seal's identity, and close the permanent nodes to all others.
 func checkACL(acl []zk.ACL, o ClientOptions) error {
 	size := 0
 	for _, a := range acl {
@@ -85,8 +82,7 @@ func checkACL(acl []zk.ACL, o ClientOptions) error {
 	return nil
 }
 
-// sealed returns acl without the right to change a node or its ACL, plus one user with all
-// rights.
+// sealed returns acl without the rights to change a node, plus one user with all rights.
 func sealed(acl []zk.ACL, user, password string) []zk.ACL {
 	var out []zk.ACL
 	for _, a := range acl {
@@ -97,8 +93,7 @@ func sealed(acl []zk.ACL, user, password string) []zk.ACL {
 	return slices.Concat(out, zk.DigestACL(zk.PermAll, user, password))
 }
 
-// unseal stops sealing, because the client's own nodes were closed to it: the servers hash
-// identities differently.
+// unseal stops sealing: the servers hash identities differently, so own nodes were closed.
 func (c *Client) unseal() {
 	c.seal.mu.Lock()
 	defer c.seal.mu.Unlock()

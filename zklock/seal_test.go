@@ -43,8 +43,7 @@ func foreignWriteSealed(t *testing.T, at harness.Endpoint) {
 	lost(t, head)
 }
 
-// foreignWriteUnsealed: if the servers let all clients write there is no marker, and a waiter
-// looks after every event.
+// foreignWriteUnsealed: if all clients may write, a waiter looks after every event.
 func foreignWriteUnsealed(t *testing.T, at harness.Endpoint) {
 	see := raw(t, at)
 	c := dial(t, at, zklock.ClientOptions{})
@@ -53,8 +52,7 @@ func foreignWriteUnsealed(t *testing.T, at harness.Endpoint) {
 	writesWhileHeld(t, see, c, zklock.Marker, 2, 0)
 }
 
-// writesWhileHeld writes to a holder's ticket, before times before and after times after a
-// waiter has set its watch, and checks that no waiter enters.
+// writesWhileHeld: no waiter enters by writes to a holder's ticket, before or after its watch.
 func writesWhileHeld(t *testing.T, see *wirezk.Conn, c *zklock.Client, data string, after, before int) {
 	m := c.Mutex(newPath(), zklock.Options{})
 	head := lock(t, m)
@@ -80,8 +78,7 @@ func writesWhileHeld(t *testing.T, see *wirezk.Conn, c *zklock.Client, data stri
 	queued(t, see, m.Path(), 0)
 }
 
-// foreignWriteForged shows the purpose of the ACL: without it the marker and the version protect
-// only from a write before the watch.
+// foreignWriteForged: without the ACL the marker protects only from a write before the watch.
 func foreignWriteForged(t *testing.T, at harness.Endpoint) {
 	see := raw(t, at)
 	c := dial(t, at, zklock.ClientOptions{})
@@ -102,8 +99,7 @@ func foreignWriteForged(t *testing.T, at harness.Endpoint) {
 	unlock(t, second)
 }
 
-// TestSealUnavailable runs against servers that cannot seal: they enforce no ACL, do not support
-// such identities, or hash them differently.
+// TestSealUnavailable runs against servers without ACLs or such identities, or other hashes.
 func TestSealUnavailable(t *testing.T) {
 	for _, option := range []string{
 		"-Dzookeeper.skipACL=yes",

@@ -13,8 +13,7 @@ import (
 	"locklab/zklock"
 )
 
-// seedHold scales TestSeed50: holds last from one to two times this. 100ms is the size of source
-// article 004.
+// seedHold scales TestSeed50: holds last one to two of it, 100ms in source article 004.
 var seedHold = flag.Duration("seed-hold", 2*time.Millisecond, "least time that a holder of TestSeed50 stays")
 
 // TestSeed50 is the test of source article 004, with assertions: 50 goroutines on one session

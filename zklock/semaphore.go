@@ -148,8 +148,7 @@ func (w *permitWait) list(t *ticket) (v view, line []place, err error) {
 	return v, places(names, t.p.kind), nil
 }
 
-// markHeld returns a function that marks the ticket at path as a holder's for the waiter behind.
-// If it fails permanently the node is gone, which has the same effect.
+// markHeld marks the ticket at path as a holder's for the waiter behind, or else it is gone.
 func (t *ticket) markHeld(path string) func() {
 	c := t.q.c
 	return func() {

@@ -119,8 +119,7 @@ func semaphoreOutOfOrder(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// semaphoreNaive shows that the conformance suite detects the rule that loses wake-ups, by its
-// first check.
+// semaphoreNaive: the conformance suite detects the rule that loses wake-ups.
 func semaphoreNaive(t *testing.T, at harness.Endpoint) {
 	s := locktest.Subject{Variant: naiveSemaphore, At: at, Patience: time.Second}
 	i := slices.IndexFunc(locktest.Rules, func(r locktest.Rule) bool { return r.Name == "liveness" })
@@ -170,8 +169,7 @@ func semaphoreWakesOne(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// semaphoreMarkFirst: a waiter ahead becomes a holder between the list and the watch on it. Its
-// mark would no longer wake the watcher.
+// semaphoreMarkFirst: a waiter ahead is marked between the list and the watch on it.
 func semaphoreMarkFirst(t *testing.T, at harness.Endpoint) {
 	c, see, path := dial(t, at, zklock.ClientOptions{}), raw(t, at), newPath()
 	lock, _ := semaphores[0].open(c, path, 1)

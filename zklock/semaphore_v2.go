@@ -19,9 +19,8 @@ import (
 //     release the mutex.
 //  4. When the watch fires, go to 3.
 //
-// Only the holder of the mutex watches the leases, so a release wakes one waiter. The two
-// tickets take six requests, four of them writes, for acquire and release without waiters, and
-// about eight behind others.
+// A release wakes one waiter, the mutex's holder. Acquire and release take six requests, four
+// of them writes, and about eight behind others.
 //
 // # References
 //
@@ -50,8 +49,8 @@ func (s *SemaphoreV2) Path() string { return s.path }
 // Lock waits for a permit until ctx ends, see [Mutex.Lock].
 func (s *SemaphoreV2) Lock(ctx context.Context) (*Lease, error) { return s.lock(ctx, false) }
 
-// TryLock takes a permit if one is free and no other client is about to take one. Otherwise the
-// error wraps ErrNotAcquired.
+// TryLock takes a permit if one is free and no other client is about to take one. Otherwise
+// the error wraps ErrNotAcquired.
 func (s *SemaphoreV2) TryLock(ctx context.Context) (*Lease, error) { return s.lock(ctx, true) }
 
 func (s *SemaphoreV2) lock(ctx context.Context, try bool) (*Lease, error) {

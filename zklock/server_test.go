@@ -13,15 +13,13 @@ import (
 	wirezk "locklab/internal/wire/zookeeper"
 )
 
-// common is a server for all tests that do not harm it: starting one costs more than most tests.
-// No two of them use the same nodes, see newPath.
+// common is a server for all tests that do not harm it, each on its own nodes, see newPath.
 var common struct {
 	mu     sync.Mutex
 	server *backend.Server // nil before the first test that needs it
 }
 
-// endpoint returns the common server. Without one it skips t, or fails it if LOCKLAB_REQUIRE
-// demands one.
+// endpoint returns the common server, or skips t, or fails it if LOCKLAB_REQUIRE demands one.
 func endpoint(t *testing.T) harness.Endpoint {
 	t.Helper()
 	common.mu.Lock()

@@ -48,8 +48,7 @@ func lostReplyToCreate(t *testing.T, at harness.Endpoint) {
 	queued(t, see, m.Path(), 0)
 }
 
-// lostReplyAndCancel: the waiter of the unconfirmed ticket has left when the connection is back;
-// the ticket is removed.
+// lostReplyAndCancel: an unconfirmed ticket is removed after its waiter has left.
 func lostReplyAndCancel(t *testing.T, at harness.Endpoint) {
 	p, see := newProxy(t, at), raw(t, at)
 	m := dial(t, p.at, zklock.ClientOptions{}).Mutex(newPath(), zklock.Options{})
@@ -194,8 +193,7 @@ func expiresWhileWaiting(t *testing.T, at harness.Endpoint) {
 	queued(t, see, path, 0)
 }
 
-// expiresBeforeGrant: the expiry is reported, or the deadline passes, between the list that
-// shows the own ticket at the head and the lease.
+// expiresBeforeGrant: the session or deadline ends between the look and the lease.
 func expiresBeforeGrant(t *testing.T, at harness.Endpoint) {
 	for why, happens := range map[string]func(*zklock.Client){
 		"of an expired session": zklock.Expire,
@@ -208,8 +206,7 @@ func expiresBeforeGrant(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// leaseTooShort: when little is left of the session, a lease begins after a proof that it is
-// alive.
+// leaseTooShort: when little is left of the session, a lease begins after a proof.
 func leaseTooShort(t *testing.T, at harness.Endpoint) {
 	c := dial(t, at, zklock.ClientOptions{SessionTimeout: time.Second})
 	before := zklock.Deadline(c)

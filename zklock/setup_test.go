@@ -138,8 +138,7 @@ func unlock(t *testing.T, l *zklock.Lease) {
 	}
 }
 
-// unlockDespiteFault is unlock after a possibly lost reply: another client may have deleted the
-// ticket.
+// unlockDespiteFault is unlock after a possibly lost reply, and so perhaps a lost lock.
 func unlockDespiteFault(t *testing.T, l *zklock.Lease) {
 	t.Helper()
 	if err := l.Unlock(t.Context()); err != nil && !errors.Is(err, zklock.ErrNotHeld) || l.Err() == nil {
@@ -152,8 +151,7 @@ type result struct {
 	err error
 }
 
-// waiting starts a Lock in the background and waits until the queue has n tickets and the waiter
-// most likely watches.
+// waiting starts a Lock in the background and waits for n tickets, and most likely its watch.
 func waiting(t *testing.T, ctx context.Context, m *zklock.Mutex, see *wirezk.Conn, n int) <-chan result {
 	t.Helper()
 	got := comes(t, ctx, m, see, n)
@@ -161,7 +159,6 @@ func waiting(t *testing.T, ctx context.Context, m *zklock.Mutex, see *wirezk.Con
 	return got
 }
 
-// comes is waiting for a lock whose waiters poll: it returns when there are n tickets.
 func comes(t *testing.T, ctx context.Context, m *zklock.Mutex, see *wirezk.Conn, n int) <-chan result {
 	t.Helper()
 	got := make(chan result, 1)
@@ -221,7 +218,6 @@ func lost(t *testing.T, l *zklock.Lease) {
 	}
 }
 
-// A proxy is the network between a client and a server.
 type proxy struct {
 	*faultproxy.Proxy
 	at harness.Endpoint // the server, through the proxy
@@ -255,7 +251,6 @@ type latency func(time.Duration)
 
 func (f latency) Store(ns int64) { f(time.Duration(ns)) }
 
-// swallow loses the reply to the next request except a ping.
 type swallow struct {
 	p    *faultproxy.Proxy
 	skip int // number of replies to pass first
@@ -275,8 +270,7 @@ func (s *swallow) Load() bool {
 	}
 }
 
-// inTime repeats try until it takes at most most. A busy machine delays one try or a few; a lock
-// that is late delays all.
+// inTime repeats try until it takes at most most: a busy machine does not delay all tries.
 func inTime(t *testing.T, what string, most time.Duration, try func() time.Duration) {
 	t.Helper()
 	const tries = 5

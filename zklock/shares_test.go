@@ -18,8 +18,7 @@ type share struct {
 	worst        time.Duration // the longest wait of any of them
 }
 
-// shares lets clients with that many goroutines each compete for one lock during window, with
-// empty critical sections. Only time in which all of them run counts.
+// shares lets clients with that many goroutines each compete for one lock during window.
 func shares(tb testing.TB, at harness.Endpoint, o zklock.CohortOptions, workers []int, window time.Duration) []share {
 	tb.Helper()
 	path := newPath()
@@ -91,8 +90,7 @@ var orders = []struct {
 	{"cohort=64", zklock.CohortOptions{Handovers: 64}},
 }
 
-// TestShares: a busy client does not starve one with a single goroutine, in both orders of
-// release.
+// TestShares: a busy client does not starve a single goroutine, in both orders of release.
 func TestShares(t *testing.T) {
 	at := endpoint(t)
 	for _, order := range orders {
@@ -136,8 +134,7 @@ func BenchmarkShares(b *testing.B) {
 	}
 }
 
-// BenchmarkCohort measures 50 goroutines of one client by number of handovers; shared=mutex is
-// the same with a Mutex.
+// BenchmarkCohort measures 50 goroutines of one client by handovers; shared=mutex: a Mutex.
 func BenchmarkCohort(b *testing.B) {
 	at := locktest.Endpoint(b, harness.KindZooKeeper)
 	run := func(name string, lock func(c *zklock.Client) func(context.Context) (*zklock.Lease, error)) {

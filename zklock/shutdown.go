@@ -13,15 +13,14 @@ import (
 	"locklab/lock"
 )
 
-// Shutdown closes the client in order. From its beginning no lock is taken: each Lock returns
-// ErrClosed, and waiting ones leave the queue first. The held leases end at once, with an Err
-// that wraps ErrLost and ErrClosed, and their locks are given back, so holders must have ended
-// their work. Then the client is closed, as by Close.
+// Shutdown closes the client in order. No lock is taken from then on: each Lock returns
+// ErrClosed, and waiting ones leave the queue. The held leases end, with an Err that wraps
+// ErrLost and ErrClosed, and their locks are given back: end the work before. Then, or when
+// ctx ends, the client is closed, as by Close.
 //
-// When ctx ends Shutdown stops waiting and closes the client. The error names the locks that
-// were not given back by then, and those whose tickets the servers refused to delete. They are
-// free when the session ends: at once if a server answers Close, else when the servers time it
-// out. Shutdown may be called twice, and concurrently with Close.
+// The error names the locks that were not given back. They are free when the session ends: at
+// once if a server answers Close, else when the servers time it out. Shutdown may be called
+// twice, and concurrently with Close.
 func (c *Client) Shutdown(ctx context.Context) error {
 	ctx = lock.Given(ctx)
 	c.mu.Lock()
@@ -74,11 +73,10 @@ func (c *Client) inQueues() (paths []string) {
 	return paths
 }
 
-// Close ends the client's session, and with it every lock that it holds and every wait. It
-// returns when all its goroutines have ended, after a second or two if no server answers. A
-// server that answers later on the same connection still ends the session; otherwise the tickets
-// stay until it times out. The error is always nil. Close may be called twice. [Client.Shutdown]
-// gives the locks back first, and reports failures.
+// Close ends the client's session, with every lock and every wait, and returns when all its
+// goroutines have ended, after a second or two if no server answers; the tickets then stay
+// until one does, or the session times out. The error is always nil. Close may be called
+// twice. [Client.Shutdown] gives the locks back first, and reports failures.
 func (c *Client) Close() error {
 	c.mu.Lock()
 	c.closed = true

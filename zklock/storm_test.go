@@ -13,9 +13,8 @@ import (
 	"locklab/zklock"
 )
 
-// cohortStorm: clients of every kind, whose goroutines give up at random, try without waiting,
-// and lose their connection. No two hold the lock at once, tokens rise, every contender gets the
-// lock again, and nothing is left.
+// cohortStorm: clients of every kind give up, try, and lose their connection at random. No two
+// hold the lock at once, tokens rise, and nothing is left.
 func cohortStorm(t *testing.T, at harness.Endpoint) {
 	p, see, path := newProxy(t, at), raw(t, at), newPath()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)

@@ -11,8 +11,7 @@ import (
 	"locklab/zklock"
 )
 
-// TestSuspend: after a suspend longer than the session the lease is over at once, though Go's
-// timers stood still.
+// TestSuspend: after a suspend longer than the session the lease is over at once.
 func TestSuspend(t *testing.T) {
 	t.Parallel()
 	atOnce(t, endpoint(t), []serverTest{{"session", suspendPastSession}, {"max hold", suspendPastMaxHold}})

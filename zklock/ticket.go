@@ -163,8 +163,7 @@ func (t *ticket) attempt(ctx context.Context, try bool) (*Lease, error) {
 	}
 }
 
-// enter makes sure that the ticket has a node. It returns the zero view if that has not shown
-// the queue.
+// enter makes sure that the ticket has a node. It returns the zero view if a look is needed.
 func (t *ticket) enter() (view, error) {
 	if t.doubt {
 		if err := t.find(); err != nil {
@@ -190,8 +189,7 @@ func (t *ticket) create() error {
 	})
 }
 
-// made makes the ticket's node by request, which returns the node's path, and missing parents
-// before.
+// made makes the ticket's node by request, which returns its path, and missing parents before.
 func (t *ticket) made(request func() (string, error)) error {
 	send := func() (string, error) {
 		t.at, t.after = t.q.c.now(), t.q.c.conn.Zxid()
@@ -210,10 +208,9 @@ func (t *ticket) made(request func() (string, error)) error {
 		return fmt.Errorf("zklock: queue at %s: %w", t.q.path, err)
 	}
 	t.q.c.pass(ticketMade)
-	// Read after the reply: the node belongs to this session or to an ended one, and then the
-	// next look does not show it. So a look must follow, whatever the reply contains. For a
-	// plain ticket a look shows only a name: it suffices if the session is the one of the
-	// request.
+	// Read after the reply: the node is this session's or an ended one's, which the next look
+	// does not show. So a look must follow; a plain ticket's shows only a name, and suffices
+	// in the request's session.
 	session := t.q.c.sessions()
 	if t.plain && (session != t.at.session || t.czxid == 0) {
 		t.doubt = true
@@ -253,9 +250,8 @@ func (t *ticket) find() error {
 	return nil
 }
 
-// withdraw removes the ticket's node, if there is one. It continues through lost connections
-// until the node is gone, its session has ended or the client is closed. removed is true if the
-// node existed until now.
+// withdraw removes the ticket's node, through lost connections, until it is gone, its session
+// has ended or the client is closed. removed is true if it existed until now.
 func (t *ticket) withdraw() (removed bool, err error) {
 	if t.plain {
 		t.q.c.histories.left(t.key(), false)
@@ -276,8 +272,7 @@ func (t *ticket) release() (held bool, err error) {
 // errRefused is in the error for a ticket that the servers refuse to delete.
 var errRefused = errors.New("the servers refuse to delete its ticket; still trying")
 
-// leave is withdraw with the request remove. If the servers keep refusing it, it fails, and
-// removeLater continues.
+// leave is withdraw by remove. If the servers keep refusing it, removeLater continues.
 func (t *ticket) leave(remove func(t *ticket) error) (removed bool, err error) {
 	defer func() {
 		t.node = "" // its name is not used any more
@@ -290,8 +285,7 @@ func (t *ticket) leave(remove func(t *ticket) error) (removed bool, err error) {
 	return removed, err
 }
 
-// removeLater removes the ticket's node in the background, as soon as the servers allow it. The
-// caller's ticket is detached.
+// removeLater removes the detached ticket's node in the background, once the servers allow it.
 func (t *ticket) removeLater() {
 	rest, c := *t, t.q.c
 	t.past = nil // its node is still there

@@ -39,8 +39,7 @@ func TestNumber(t *testing.T) {
 	}
 }
 
-// FuzzNumber: every number that the server can append is parsed behind any of our names, and no
-// name breaks the parser.
+// FuzzNumber: every number behind any of our names is parsed, and no name breaks the parser.
 func FuzzNumber(f *testing.F) {
 	f.Add("_c_x-lock-", int32(1))
 	f.Add("lock--lock-", int32(math.MinInt32))
@@ -141,8 +140,7 @@ func TestGave(t *testing.T) {
 	}
 }
 
-// TestWaitDisturbed: both events are there, the removal of the own ticket and the release of the
-// one ahead. The removal counts.
+// TestWaitDisturbed: the removal of the own ticket counts before the release of the one ahead.
 func TestWaitDisturbed(t *testing.T) {
 	fired := func(event zk.EventType) <-chan zk.Event {
 		c := make(chan zk.Event, 1)

@@ -17,8 +17,7 @@ import (
 	"locklab/zklock"
 )
 
-// An ensemble with TLS (secureClientPort) and ACLs. The example is not run, because it needs
-// files.
+// An ensemble with TLS (secureClientPort) and ACLs; the example needs files, so it is not run.
 func ExampleDial() {
 	ca, err := os.ReadFile("ca.pem")
 	if err != nil {

@@ -17,9 +17,8 @@ import (
 	"locklab/zklock"
 )
 
-// TestTokens lets clients of every kind come and go on one path: a client waits, gives up, only
-// tries, dies as a holder or waiter, or has unsealed tickets. zk.Lock contends too, and another
-// client removes the node of the lock whenever it is empty. The tokens rise from holder to
+// TestTokens lets clients of every kind, and zk.Lock, wait, give up, try and die on one path,
+// whose node another client removes whenever it is empty. The tokens rise from holder to
 // holder. No token is greater than the czxid of its ticket, so the next one is greater.
 func TestTokens(t *testing.T) {
 	t.Parallel()
@@ -167,8 +166,7 @@ func (w *tokenWatch) mortal(r *rand.Rand) {
 	w.visit(r, m)
 }
 
-// zkLock is a holder of another library. It cannot give up, and fails if its parent is removed:
-// then it returns with a new session.
+// zkLock is a holder of another library, which cannot give up and fails without its parent.
 func (w *tokenWatch) zkLock(r *rand.Rand) {
 	ctx, cancel := context.WithTimeout(w.t.Context(), patience)
 	defer cancel()
@@ -193,8 +191,7 @@ func (w *tokenWatch) zkLock(r *rand.Rand) {
 	}
 }
 
-// remover makes the sequence restart. On a busy machine the path is rarely empty, so it
-// sometimes keeps the visitors away.
+// remover makes the sequence restart. It sometimes keeps the visitors away for that.
 func (w *tokenWatch) remover(r *rand.Rand) {
 	if r.IntN(100) == 0 {
 		w.visits.Lock()

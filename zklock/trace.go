@@ -57,8 +57,7 @@ type attempt struct {
 	began time.Time
 }
 
-// begin returns ctx, which does not end if it is nil, with the Trace of the client besides
-// its own, and the Lock that begins with it.
+// begin returns ctx, or one that does not end, with the client's Trace added, and its Lock.
 func (q *queue) begin(ctx context.Context) (context.Context, attempt) {
 	ctx = lock.Given(ctx)
 	t := lock.TraceOf(ctx).And(q.c.trace)
@@ -68,11 +67,9 @@ func (q *queue) begin(ctx context.Context) (context.Context, attempt) {
 	return lock.OnlyTrace(ctx, t), attempt{q.o.MaxHold, t, q.lockPath(), time.Now()}
 }
 
-// lockPath returns the path of the lock that the tickets are of.
 func (q *queue) lockPath() string { return cmp.Or(q.name, q.path) }
 
-// end returns what the Lock returns, which it tells, and has the lease tell what becomes
-// of it, and end with MaxHold.
+// end returns the results of the Lock, which it reports, with the lease's later events.
 func (a attempt) end(l *Lease, err error) (*Lease, error) {
 	if err == nil && a.most > 0 {
 		l.limit.Begin(l.alive, a.most, l.c.clock.Now, l.overdue)
@@ -99,7 +96,6 @@ func (a attempt) end(l *Lease, err error) (*Lease, error) {
 	return l, nil
 }
 
-// ended tells of a loss when a lease that has a Trace has ended.
 func (l *Lease) ended() {
 	l.c.mu.Lock()
 	delete(l.c.traced, l)
@@ -109,10 +105,8 @@ func (l *Lease) ended() {
 	}
 }
 
-// lockPath returns the path of the lock.
 func (l *Lease) lockPath() string { return cmp.Or(l.name, l.path) }
 
-// released tells the Trace of l, if there is one, that Unlock has succeeded.
 func (l *Lease) released() {
 	if l.trace != nil {
 		lock.Tell(l.trace.Released, ReleasedInfo{Name: l.lockPath(), Token: l.token, Held: time.Since(l.since)})
@@ -127,8 +121,7 @@ func (c *Client) renewed() {
 	}
 }
 
-// tracedUntil returns the leases that have a Trace which has not heard that they last until
-// then.
+// tracedUntil returns the leases with a Trace that has no report that they last until then.
 func (c *Client) tracedUntil(until time.Time) (ls []*Lease) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -8,8 +8,7 @@ import (
 	"github.com/go-zookeeper/zk"
 )
 
-// TestTraceAbsent: without a Trace the steps allocate nothing, and with one they do,
-// so that the test can fail.
+// TestTraceAbsent: without a Trace the steps allocate nothing, and with one they do.
 func TestTraceAbsent(t *testing.T) {
 	ctx := context.WithValue(t.Context(), t, "something else")
 	c := &Client{lifetime: lifetime{open: t.Context()}}
@@ -39,8 +38,7 @@ func TestTraceAbsent(t *testing.T) {
 	}
 }
 
-// TestRenewedWithinMaxHold: a lease that MaxHold ends first does not last longer, however
-// often its session is confirmed.
+// TestRenewedWithinMaxHold: a lease that MaxHold ends first does not last longer.
 func TestRenewedWithinMaxHold(t *testing.T) {
 	now := time.Now()
 	for _, c := range []struct {

@@ -20,8 +20,7 @@ var tracedPaths = map[string]string{
 	"writer owner": "/rw", "semaphore": "/semaphore", "semaphore v2": "/v2", "multi": "/m/a", "cohort": "/cohort",
 }
 
-// waitTold is what a Trace is told of a Lock behind the lock of another client. A
-// Cohort's waits at the servers are no steps of one waiter.
+// waitTold is a Trace's report of a Lock behind another client's.
 var waitTold = map[string]string{
 	"mutex": "queued 0, woken grant, granted, released", "multi": "queued 0, woken grant, granted, released",
 	"owner": "queued 0, woken message, granted, released", "reentrant": "queued 0, woken message, granted, released",
@@ -80,8 +79,7 @@ func (s *timeline) trace() *zklock.Trace {
 	}
 }
 
-// want compares the timeline with what it should be, all of the lock name, whose lease has
-// that token, 0 if there is none.
+// want compares the timeline with the expected one, of the lock name and token, 0 for none.
 func (s *timeline) want(t *testing.T, kind, want, name string, token uint64) {
 	t.Helper()
 	for end := time.Now().Add(patience); s.String() != want && time.Now().Before(end) && strings.HasPrefix(want, s.String()); {
@@ -114,7 +112,6 @@ func TestTrace(t *testing.T) {
 	})
 }
 
-// rival returns a lock of another client that keeps one of that kind waiting.
 func rival(c *zklock.Client, path, kind string) zklock.Lockable {
 	if kind == "reader" {
 		kind = "writer"
@@ -180,8 +177,7 @@ func traceFailed(t *testing.T, at harness.Endpoint) {
 	unlock(t, held)
 }
 
-// traceOnce: a waiter that waits several times, because others come or in several queues,
-// is Queued once.
+// traceOnce: a waiter that waits several times is Queued once.
 func traceOnce(t *testing.T, at harness.Endpoint) {
 	a, b := dial(t, at, zklock.ClientOptions{}), dial(t, at, zklock.ClientOptions{})
 	for _, kind := range []string{"semaphore", "semaphore v2"} {
@@ -249,8 +245,7 @@ func traceWithin(t *testing.T, at harness.Endpoint) {
 	unlock(t, held)
 }
 
-// A fading lease is one that is not confirmed any more. A renewal begins a new count of
-// the failures: on a busy machine a session may fade more than once.
+// A fading lease is no longer confirmed. A renewal restarts the count of the failures.
 type fading struct {
 	mu      sync.Mutex
 	renewed []zklock.RenewedInfo
@@ -276,8 +271,7 @@ func (f *fading) counts() (renewed, failed, lost int) {
 	return len(f.renewed), len(f.failed), len(f.lost)
 }
 
-// fade holds a lock of each kind, spoils the link to the server when all leases were
-// renewed, and looks at what is told.
+// fade spoils the link of a held lock of each kind after renewals, and checks the reports.
 func fade(t *testing.T, at harness.Endpoint, spoil func(*proxy), says string) {
 	const timeout = 4 * time.Second // a busy machine may stall for a second
 	p := newProxy(t, at)

@@ -38,8 +38,7 @@ func TestTwoFaults(t *testing.T) {
 	atOnce(t, endpoint(t), tests)
 }
 
-// oldEvent: while a waiter is cut off, the ticket that it watches goes with the node of the
-// lock, and another has its name. After the reconnect it gets NodeDataChanged.
+// oldEvent: a waiter that was cut off gets NodeDataChanged of another ticket with the name.
 func oldEvent(t *testing.T, at harness.Endpoint) {
 	p, see, path := newProxy(t, at), raw(t, at), newPath()
 	mutex := func() *zklock.Mutex { return dial(t, at, zklock.ClientOptions{}).Mutex(path, zklock.Options{}) }
@@ -63,8 +62,7 @@ func oldEvent(t *testing.T, at harness.Endpoint) {
 	unlock(t, take(t, waits))
 }
 
-// deletedBehindList: a waiter with a watch on its ticket has listed the queue. Before it watches
-// the one ahead everything is deleted, and another client has the lock.
+// deletedBehindList: between a waiter's list and its next watch everything is deleted.
 func deletedBehindList(t *testing.T, at harness.Endpoint) {
 	p, see, path := newProxy(t, at), raw(t, at), newPath()
 	c := dial(t, p.at, zklock.ClientOptions{SessionTimeout: 4 * time.Second})
@@ -149,8 +147,7 @@ func takenBeforeDelete(t *testing.T, at harness.Endpoint) {
 	unlock(t, other)
 }
 
-// foundBySession: a node with the data of a ticket is the ticket only in the session in which it
-// was to be made.
+// foundBySession: a node is a ticket only in the session in which it was to be made.
 func foundBySession(t *testing.T, at harness.Endpoint) {
 	see := raw(t, at)
 	c := dial(t, at, zklock.ClientOptions{})
@@ -226,8 +223,7 @@ func lostCreateTaken(t *testing.T, at harness.Endpoint, expires, cancels bool) {
 	unlock(t, take(t, waits))
 }
 
-// identityLate: after a reconnect the servers receive the client's identity late. It still hands
-// over, and does not mistake a refusal for servers without ACLs.
+// identityLate: a client whose identity is late after a reconnect still hands over.
 func identityLate(t *testing.T, at harness.Endpoint, do faultproxy.Action) {
 	p, see, path := newProxy(t, at), raw(t, at), newPath()
 	c := dial(t, p.at, zklock.ClientOptions{})

@@ -114,8 +114,7 @@ func electsAgain(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// outstays: a stuck holder loses the lock when MaxHold is over, and the next one has it at once;
-// one that unlocks in time loses nothing.
+// outstays: a stuck holder loses the lock when MaxHold is over, and the next one has it.
 func outstays(t *testing.T, at harness.Endpoint) {
 	const most = 100 * time.Millisecond
 	c, other, path := dial(t, at, zklock.ClientOptions{}), dial(t, at, zklock.ClientOptions{}), newPath()

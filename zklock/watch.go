@@ -8,9 +8,8 @@ import (
 	"github.com/go-zookeeper/zk"
 )
 
-// A ticketWatch is a watch on the data of another's ticket, shared by all that wait for it. The
-// library gives its event to one of them, which leaves it here for the rest, who only see the
-// channel closed.
+// A ticketWatch is a watch on another's ticket, shared by all that wait for it. One of them
+// gets its event, and leaves it here: the rest only see the channel closed.
 type ticketWatch struct {
 	wake   <-chan zk.Event
 	sealed bool   // when the watch was set, only its owner could write to it and had not
@@ -22,7 +21,6 @@ type ticketWatch struct {
 	event zk.Event
 }
 
-// take completes a receive from w.wake: it returns the event to every receiver.
 func (w *ticketWatch) take(ev zk.Event, ok bool) zk.Event {
 	if ok {
 		w.event = ev

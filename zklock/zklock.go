@@ -7,15 +7,13 @@ import (
 	"locklab/lock"
 )
 
-// The errors of this package. Errors of the client library are wrapped unchanged, so that
-// errors.Is(err, zk.ErrNoAuth) works.
+// The errors of this package, which wrap the library's unchanged, such as zk.ErrNoAuth.
 var (
 	// ErrNotHeld is returned by Unlock if the lock was lost or was released before.
 	ErrNotHeld = fmt.Errorf("zklock: %w", lock.ErrNotHeld)
 
-	// ErrNotAcquired is returned by TryLock while another client holds the lock or waits for it.
-	// A Lock whose context or Options.Wait has ended returns it together with the error of the
-	// context: errors.Is reports both.
+	// ErrNotAcquired is returned by TryLock while another client holds the lock or waits for
+	// it, and by Lock, with the error of its context, after ctx or Options.Wait has ended.
 	ErrNotAcquired = fmt.Errorf("zklock: %w", lock.ErrNotAcquired)
 
 	// ErrLost is the cause of a lease that ended without Unlock.
@@ -31,8 +29,7 @@ var (
 	// timeout, or it is impossible.
 	ErrSessionTimeout = fmt.Errorf("%w: session timeout", ErrUsage)
 
-	// ErrUsage is in every error about an invalid option, path or server address. No request was
-	// sent, or the servers refused it.
+	// ErrUsage is in every error about an invalid option, path or server address.
 	ErrUsage = errors.New("zklock: invalid configuration")
 
 	// ErrPath is ErrUsage for an invalid path of a lock. No request was sent.
@@ -44,8 +41,8 @@ var (
 	// ErrNoAuth is returned together with zk.ErrNoAuth and contains advice.
 	ErrNoAuth = errors.New("zklock: the ACL of a node refuses this client: set Username and Password, or ACL, in ClientOptions")
 
-	// ErrUnanswered is returned by Unlock if no server has answered in time. The client releases
-	// the lock in the background.
+	// ErrUnanswered is returned by Unlock without an answer in time. The client releases the
+	// lock in the background.
 	ErrUnanswered = errors.New("zklock: no server has answered yet; still trying")
 
 	// ErrClosed is returned by the methods of a lock whose Client was closed or shut down.

@@ -56,8 +56,7 @@ func loops(ctx context.Context, t *chaos.Try, l chaos.Loop) {
 	t.Sleep(ctx, 300*time.Millisecond)
 }
 
-// TestSeen checks that the harms of a lock without exclusion are reported and its history
-// is kept.
+// TestSeen: the harms of a lock without exclusion are reported and its history is kept.
 func TestSeen(t *testing.T) {
 	t.Parallel()
 	leaktest.Own(t)
@@ -115,8 +114,7 @@ func TestDeadline(t *testing.T) {
 	}
 }
 
-// TestFaultNotMade checks that a try with a crashed worker process counts for no lock in
-// it, even if no call waits for the process, and that the faults are given up.
+// TestFaultNotMade: a try with a crashed worker process counts for no lock in it.
 func TestFaultNotMade(t *testing.T) {
 	t.Parallel()
 	leaktest.Own(t)
@@ -233,8 +231,7 @@ func TestPause(t *testing.T) {
 	}
 }
 
-// TestStarved checks that a try does not count if the machine keeps a holder from running
-// until the next one has entered. It is repeated, unless two holders are expected.
+// TestStarved: a try does not count if the machine keeps a holder from running.
 func TestStarved(t *testing.T) {
 	t.Parallel()
 	leaktest.Own(t)

@@ -12,10 +12,9 @@ import (
 	"locklab/internal/machine"
 )
 
-// The machine may keep the processes of a try from running for long, and a lock then
-// seems to stall. So all of them are watched. A worker process and the lab measure how
-// late they wake, which also reveals a processor that a virtual machine is not given. For
-// a server the lab reads how long its threads were ready and did not run.
+// The machine may keep the processes of a try from running, and a lock then seems to stall. So
+// a worker process and the lab measure how late they wake, and for a server the lab reads how
+// long its threads were ready and did not run.
 
 const serverBeat = 200 * time.Millisecond
 
@@ -71,9 +70,8 @@ func (w *watch) add(process string, from, to int64) {
 	w.delays = append(w.delays, oracle.Delay{Process: process, From: from, To: to})
 }
 
-// servers polls how long the threads of servers waited to run. Only the longest wait
-// counts. The sum would be too much: a Java virtual machine that compiles on a busy
-// machine waits all the time, and still serves.
+// servers polls how long the threads of servers waited to run. Only the longest wait counts: a
+// Java virtual machine that compiles on a busy machine waits all the time, and still serves.
 func (w *watch) servers(t *Try) {
 	waited := make(map[int]map[string]time.Duration) // by process and thread
 	since := now()

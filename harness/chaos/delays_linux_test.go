@@ -17,8 +17,7 @@ import (
 	"locklab/internal/child"
 )
 
-// TestServerDelayed checks that a server that is ready but not run is detected: it shares
-// its processor with busy processes of higher priority.
+// TestServerDelayed checks that a server that is ready but not run is detected.
 func TestServerDelayed(t *testing.T) {
 	t.Parallel()
 	locktest.Endpoint(t, harness.KindRedis) // skips without Redis, or fails if it is required

@@ -12,8 +12,7 @@ import (
 	"locklab/internal/leaktest"
 )
 
-// TestDelayed checks that a delay caused only by the machine is no harm of the lock, and
-// that the try is repeated.
+// TestDelayed: a delay caused only by the machine is no harm, and the try is repeated.
 func TestDelayed(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -82,8 +81,7 @@ func TestHurtOnBusyMachine(t *testing.T) {
 	}
 }
 
-// TestFirstGrant checks that a free lock that is never granted does not spoil the tries
-// of other locks.
+// TestFirstGrant: a lock that is never granted does not spoil the tries of other locks.
 func TestFirstGrant(t *testing.T) {
 	t.Parallel()
 	leaktest.Own(t)

@@ -42,8 +42,7 @@ func notRun(e oracle.Excuse) string {
 	return fmt.Sprintf("the machine did not run %s for %v", e.Process, e.Delayed.Round(time.Millisecond))
 }
 
-// hurt reports whether a try of s shows an unexpected harm that no delay of the machine
-// excuses.
+// hurt reports whether a try of s shows an unexpected harm that no delay excuses.
 func (s *Subject) hurt(j *oracle.Judgement, expected harness.Expectation) bool {
 	seen := j.Harms()
 	for h := range s.harms {

@@ -35,8 +35,7 @@ func InFile(s *Subject) int {
 	return s.history.spilled
 }
 
-// Lose removes event i from the history file of s, simulating a fault of the code or of
-// the disk.
+// Lose removes event i from the history file of s, as a fault of the code or the disk does.
 func Lose(s *Subject, i int) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -42,8 +42,7 @@ type Host struct {
 // A pause is a time during which the try stopped a process; to is 0 while it lasts.
 type pause struct{ from, to int64 }
 
-// A Worker is a client of a lock, or one of several workers of a client. Its process may
-// have other workers.
+// A Worker is a client of a lock, or one of several workers of a client.
 type Worker struct {
 	ID   int
 	Host *Host
@@ -133,8 +132,7 @@ func (h *Host) crash() error {
 
 const crashLines = 12
 
-// crashed fails the locks of all workers of crashed processes: a crash of one lock
-// affects the others in its process.
+// crashed fails the locks of all workers of crashed processes.
 func (t *Try) crashed() {
 	t.mu.Lock()
 	hosts := t.hosts
@@ -300,8 +298,7 @@ func (w *Worker) ReleaseAgain(ctx context.Context) error {
 	return w.Host.ask(ctx, command{Do: doAgain, Worker: w.ID})
 }
 
-// Write writes to the guarded resource with the token of the worker's acquisition, held
-// or lost.
+// Write writes to the guarded resource with the token of the acquisition, held or lost.
 func (w *Worker) Write(ctx context.Context) error {
 	return w.Host.ask(ctx, command{Do: doWrite, Worker: w.ID})
 }
@@ -336,8 +333,7 @@ func (h *Host) each(kind oracle.EventKind) {
 	}
 }
 
-// Pause stops the process and its children, as SIGSTOP, a debugger or a virtual machine
-// migration does.
+// Pause stops the process and its children, as SIGSTOP does.
 func (h *Host) Pause() {
 	from := now()
 	check(signalTree(h.proc.PID(), true))

@@ -54,10 +54,8 @@ func (b *batch) judge(t *Try, s *Subject, over int64) *harness.FaultResult {
 	return r
 }
 
-// judgeOne adds the outcome of one lock of a try to r, and its history if it is worth
-// keeping and no other was kept. It returns an excuse if the machine explains everything
-// unexpected, so that the try does not count. It returns an error if the history is
-// incomplete.
+// judgeOne adds one lock's outcome to r, and its history if worth keeping. It returns an excuse
+// if the machine explains every unexpected harm, and an error if the history is incomplete.
 func (b *batch) judgeOne(r *harness.FaultResult, s *Subject, delays *oracle.Delays, n int, over int64) (*excuse, error) {
 	rules := b.rules(s.Variant, over)
 	rules.Starvation, rules.Delays = !slices.Contains(r.Expected.Harms, harness.TwoHolders), delays
@@ -138,8 +136,7 @@ func join(r, one *harness.FaultResult) {
 	r.Histories = append(r.Histories, one.Histories...)
 }
 
-// reason returns why the fault could not be made. It omits the hint to set up a server,
-// because a user's server would not help here.
+// reason returns why the fault could not be made, without the hint to set up a server.
 func reason(err error) string {
 	text := "the fault could not be made: " + err.Error()
 	if errors.Is(err, harness.ErrUnavailable) {

@@ -66,10 +66,9 @@ func (l *links) add(from, to int, addr string) (string, error) {
 	return p.Addr(), nil
 }
 
-// callBack edits the first message of an electing server. It contains the server's own
-// address, and a server of a greater number calls back there, past the proxies. callBack
-// replaces it by the address of a proxy. The two ports have the same number of digits,
-// since the system chooses both.
+// callBack edits an electing server's first message. It contains the server's own address,
+// which a server of a greater number calls back, past the proxies: a proxy's address replaces
+// it. The ports have the same number of digits, since the system chooses both.
 func (l *links) callBack(from, to int, raw []byte) []byte {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -110,9 +109,8 @@ func (e *Linked) Isolate(server int) {
 	e.votes.part(server)
 }
 
-// Depose breaks the connections of a leader on the side of its followers, which elect
-// another, and hides that from the leader. It continues as a leader until SyncLimit is
-// over.
+// Depose breaks the connections of a leader on the side of its followers, which elect another,
+// and hides that from the leader. It continues as a leader until SyncLimit is over.
 func (e *Linked) Depose(leader int) {
 	e.votes.part(leader)
 	for way, p := range e.follow.all() {

@@ -15,8 +15,7 @@ import (
 	"locklab/internal/backend"
 )
 
-// TestLinked checks that an isolated follower stops serving while the others continue,
-// and that a deposed leader still acts as one while there is a new leader.
+// TestLinked: an isolated follower stops serving, and a deposed leader still acts as one.
 func TestLinked(t *testing.T) {
 	for _, c := range []struct {
 		name string

@@ -10,8 +10,7 @@ import (
 	"locklab/internal/leaktest"
 )
 
-// TestLoopTold checks that a looping holder whose lease ends early is recorded as
-// notified and not as releasing, although the loop unlocks at once.
+// TestLoopTold: a looping holder whose lease ends early is recorded as notified.
 func TestLoopTold(t *testing.T) {
 	t.Parallel()
 	leaktest.Own(t)

@@ -53,8 +53,7 @@ func (o *opening) endpoint() harness.Endpoint {
 	return at
 }
 
-// A Loop describes how a worker repeatedly locks and unlocks. Its zero value does so as
-// fast as possible.
+// A Loop describes how a worker repeatedly locks and unlocks: as fast as it can if zero.
 type Loop struct {
 	Hold, Think time.Duration
 
@@ -72,9 +71,8 @@ type Loop struct {
 	// Shared locks for reading, if the lock has readers.
 	Shared bool
 
-	// Blind makes the holder write at the end of its critical section without
-	// checking its lease, as after a pause between check and write. Otherwise a
-	// holder whose lease has ended does not write.
+	// Blind makes the holder write at the end without checking its lease, as after a pause
+	// between check and write. Otherwise a holder whose lease has ended does not write.
 	Blind bool
 
 	// Quiet leaves out the writes.

@@ -9,8 +9,7 @@ import (
 	zklab "locklab/zklock/lab"
 )
 
-// TestPublishedCounts: the shipped counts are of scenarios that exist, and no scenario
-// showed a harm that it does not expect.
+// TestPublishedCounts: the shipped scenarios exist, and none showed an unexpected harm.
 func TestPublishedCounts(t *testing.T) {
 	var locks []harness.Lock
 	for _, v := range slices.Concat(redislab.Suite, zklab.Suite) {

@@ -10,9 +10,8 @@ import (
 
 // The bounds of histories.
 const (
-	// mostEvents is the number of events kept of a try, for all locks: a worker that
-	// locks as fast as it can makes ten thousand a second. In a file each takes some
-	// 100 bytes.
+	// mostEvents is the number of events kept of a try, for all locks: a worker that locks as
+	// fast as it can makes ten thousand a second. In a file each takes some 100 bytes.
 	mostEvents = 1 << 21
 
 	// mostOfOne is the limit for one history: judging it takes up to 120 bytes of
@@ -25,9 +24,8 @@ const (
 	eventBytes = 96 // of an event in memory, without its text
 )
 
-// A record is the growing history of a lock. The latest events are in memory; earlier
-// ones move to a file when memory is full. Answers to frequent questions of scenarios are
-// kept separately.
+// A record is the growing history of a lock: the latest events in memory, the earlier ones in
+// a file. Answers to frequent questions of scenarios are kept separately.
 type record struct {
 	dir  string // of the file; "" is the system's temporary directory
 	most int    // limit of events; the rest is dropped
@@ -106,8 +104,7 @@ func (r *record) size() int64 {
 	return r.parts[len(r.parts)-1]
 }
 
-// nameless returns a new file that is already unlinked: the system frees it when it is
-// closed or the process ends in any way.
+// nameless returns a new unlinked file, which the system frees however the process ends.
 func nameless(dir string) (*os.File, error) {
 	f, err := os.CreateTemp(dir, "locklab-history-")
 	if err != nil {

@@ -36,8 +36,7 @@ func alternating(n int) (h oracle.History) {
 	return h
 }
 
-// TestRecord checks that a history does not depend on the memory limit, that the limit is
-// kept, and that its file has no name.
+// TestRecord: a history does not depend on the memory limit, and its file has no name.
 func TestRecord(t *testing.T) {
 	want := alternating(500)
 	rules := oracle.Rules{Fenced: true}
@@ -111,8 +110,7 @@ func TestRecordNotWhole(t *testing.T) {
 	}
 }
 
-// TestReplay checks the order of events, by time and then by arrival, for any split
-// between file and memory, up to the requested moment.
+// TestReplay: events are ordered by time, then arrival, however memory and file split them.
 func TestReplay(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for _, room := range []int{0, 3 * eventBytes, 50 * eventBytes, 1 << 30} {

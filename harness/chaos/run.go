@@ -32,18 +32,16 @@ type Plan struct {
 	// servers; 0 is one. The machine is then busier, and times are longer.
 	Parallel int
 
-	// Budget, if not 0, is the time after which no try is started, except the first
-	// of each scenario. Each scenario is repeated while it is ahead of its share of
-	// the time.
+	// Budget, if not 0, is the time after which no try is started, except the first of each
+	// scenario. Each scenario is repeated while it is ahead of its share of the time.
 	Budget time.Duration
 
 	// Dir is the directory for histories of harms; "" keeps none.
 	Dir string
 
-	// Memory is the limit in bytes for the histories of a try in memory, all
-	// together; 0 is DefaultMemory. The rest goes to files in Dir, or if Dir is "" in
-	// the system's temporary directory. They have no names, so they disappear with
-	// the process however it ends. They are read back one at a time to be judged.
+	// Memory is the limit in bytes for the histories of a try in memory; 0 is DefaultMemory.
+	// The rest goes to nameless files in Dir, or in the system's temporary directory if Dir is
+	// "", which disappear with the process.
 	Memory int
 
 	// Done, which may be nil, returns the number of earlier tries that count, and of
@@ -64,9 +62,8 @@ type Progress struct {
 
 const keepAfter = 20 * time.Second
 
-// Run makes the tries and passes results to keep as they arrive. The results of a
-// scenario and a lock come in parts, which add up. It returns the error of keep or of
-// ctx; results finished before have been passed on.
+// Run makes the tries and passes results to keep as they arrive, in parts that add up. It
+// returns the error of keep or of ctx; results finished before have been passed on.
 func (p *Plan) Run(ctx context.Context, keep func(*harness.FaultResult) error) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
@@ -201,8 +198,7 @@ func (b *batch) run(ctx context.Context, locks []*harness.Variant) error {
 
 const mostFailures = 3
 
-// spareTries is the limit of extra tries for tries that do not count because the machine
-// did not run a process.
+// spareTries is the limit of extra tries for tries that do not count.
 func spareTries(tries int) int { return 3 + tries/4 }
 
 func (b *batch) runnable(locks []*harness.Variant, say bool) (out []*harness.Variant, err error) {
@@ -231,8 +227,7 @@ func (b *batch) try(ctx context.Context, locks []*harness.Variant, n int, lost m
 	err := steps(func() { b.scenario.Try(tctx, t) })
 	over := cmp.Or(t.over, now())
 	if err != nil && tctx.Err() != nil && ctx.Err() == nil {
-		// The locks did not reach the expected state by the deadline: their
-		// histories are judged.
+		// Not in the expected state by the deadline: the histories are judged.
 		for _, s := range t.Subjects {
 			s.Note("the try ended at its deadline of %v: %v", b.scenario.Deadline, err)
 		}

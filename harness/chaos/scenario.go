@@ -13,9 +13,8 @@ import (
 	"locklab/harness"
 )
 
-// A Scenario is one failure and the expected effect on locks: a declarative value, listed
-// in [Suite]. A try makes the fault once, for one lock or for many at once, and judges
-// each lock's history.
+// A Scenario is one failure and its expected effect on locks, listed in [Suite]. A try makes
+// the fault once, for one lock or many, and judges each lock's history.
 type Scenario struct {
 	Name     string // lower case, words joined by '-'
 	Family   string // a few words for scenarios that differ in one thing
@@ -33,36 +32,30 @@ type Scenario struct {
 	// Expect are the expected effects: the first whose Locks match counts.
 	Expect []Expectation
 
-	// Deadline is when a try ends in any case. It counts after the servers have been
-	// started.
+	// Deadline is when a try ends in any case. It counts after the servers have been started.
 	Deadline time.Duration
 
-	// Prompt is how long a free lock may wait for its next holder before that is a
-	// stall: the time to notice the failure on a busy machine if nothing has to
-	// expire. 0 is a second.
+	// Prompt is how long a free lock may wait for its next holder before that is a stall: the
+	// time to notice the failure on a busy machine if nothing has to expire. 0 is a second.
 	Prompt time.Duration
 
-	// Arrival is the time after a request until a client is surely in line, for locks
-	// that serve in order; a client without a server is not in line. 0 is
-	// oracle.DefaultArrival.
+	// Arrival is the time after a request until a client is surely in line, for locks that
+	// serve in order; a client without a server is not in line. 0 is oracle.DefaultArrival.
 	Arrival time.Duration
 
-	// Down reports that the fault may keep requests from all servers until the lock
-	// is granted again: a client that asks in the meantime may not be in line
-	// (oracle.Rules).
+	// Down reports that the fault may keep requests from all servers until the lock is granted
+	// again: a client that asks in the meantime may not be in line (oracle.Rules).
 	Down bool
 
 	// Alone tries one lock at a time, because one would disturb the other.
 	Alone bool
 
-	// Tries is the number of faults in a full run, and Short in a run of a minute; 0
-	// is none.
+	// Tries is the number of faults in a full run, and Short in a run of a minute; 0 is none.
 	Tries, Short int
 
-	// Takes is the duration in seconds of the first try with all its locks, or with one
-	// lock if each is tried alone. It includes the start of the servers, on two
-	// processors at a load of 15 to 25 (make chaos TRIES=1). Later tries find most
-	// servers running. 0 is the deadline.
+	// Takes is the duration in seconds of the first try, with all its locks or one if each is
+	// tried alone, on two busy processors (make chaos TRIES=1). It includes the start of the
+	// servers. 0 is the deadline.
 	Takes int
 
 	// Aims are limits for figures of the locks that they name.

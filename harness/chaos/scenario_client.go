@@ -104,8 +104,7 @@ func (t *Try) shared(ctx context.Context) func(*Subject) (holders, next harness.
 	}
 }
 
-// first acquires a free lock and fails if that takes long: other locks of the try must
-// not wait for one that loses wake-ups.
+// first acquires a free lock, or fails soon: the other locks of the try must not wait for it.
 func (w *Worker) first(ctx context.Context) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, firstGrant, errNotGranted)
 	defer cancel()
@@ -127,8 +126,7 @@ func (p *pair) begin(ctx context.Context) {
 
 var ordinary = Loop{Hold: 20 * time.Millisecond, Think: 20 * time.Millisecond, Random: true}
 
-// outlived is the time after which the lease or session of a dead client has surely
-// ended.
+// outlived is the time after which the lease or session of a dead client has surely ended.
 func outlived(lock *harness.Variant) time.Duration {
 	if lock.Traits.Needs == harness.KindZooKeeper {
 		return 2 * SessionTimeout

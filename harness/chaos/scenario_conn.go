@@ -165,8 +165,7 @@ func lost(do faultproxy.Action) func(ctx context.Context, t *Try) {
 	})
 }
 
-// allGet makes all clients acquire a lock for a moment, as many as may hold it together,
-// and reports whether they all could.
+// allGet reports whether all clients could acquire a lock, as many together as it permits.
 func allGet(ctx context.Context, ws []*Worker) bool {
 	began := time.Now()
 	got := 0

@@ -12,9 +12,8 @@ import (
 	"locklab/internal/faultproxy"
 )
 
-// hazardScenarios test known defects of published ZooKeeper locks. A good lock does not
-// notice their faults: a ticket that disappears at the wrong moment, a second goroutine,
-// a node of another client.
+// hazardScenarios test known defects of published ZooKeeper locks. A good lock does not notice
+// their faults: a ticket that disappears, a second goroutine, a foreign node.
 var hazardScenarios = slices.Concat(hazardWatchScenarios, hazardTicketScenarios, hazardNodeScenarios, hazardClientScenarios, hazardNestedScenarios)
 
 const (
@@ -44,8 +43,7 @@ const (
 	// hazardPoll is the time limit for a client that polls every three seconds.
 	hazardPoll = 3500 * time.Millisecond
 
-	// hazardDelay is the latency of a slow connection: longer than the events during
-	// it.
+	// hazardDelay is the latency of a slow connection: longer than the events during it.
 	hazardDelay = 300 * time.Millisecond
 )
 

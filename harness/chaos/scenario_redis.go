@@ -23,14 +23,12 @@ const (
 
 	redisGo = redisFenced + "|" + redisOurs + "|" + redisFixed + "|redis-token|redis-redlock"
 
-	// redisFenced have tokens that follow the server's clock in addition to the
-	// counter.
+	// redisFenced have tokens that follow the server's clock in addition to the counter.
 	redisFenced = "redis-(queue|rw|semaphore|multi|cohort)"
 
 	redisPlain = redisRenewed + "|" + redisFixed
 
-	// redisPublished are locks with defects that any failure may show: see their
-	// comments.
+	// redisPublished are locks with defects that any failure may show: see their comments.
 	redisPublished = "redis-(redisson12|fair-redisson)"
 
 	// redisRenewed have holders that renew the lease, and so contact the server.
@@ -51,9 +49,8 @@ var losesWakeUps = Expectation{"rueidislock|rueidislock-majority", []harness.Har
 var twoPermits = Expectation{"redis-semaphore", []harness.Harm{harness.Overtaken},
 	"both permits may be free at once, and two waiters hear of theirs in either order"}
 
-// forgotten is the expectation for locks that the server has forgotten. Redlock's other
-// two servers still have it; the other locks are granted to a new client although they
-// are held.
+// forgotten is the expectation for locks that the server has forgotten. Redlock's other two
+// servers still have it; the other locks are granted to a new client although they are held.
 var forgotten = slices.Concat([]Expectation{
 	{"redis-redlock", nil, "two of the three servers still have its keys"},
 }, forgottenFenced, forgottenPlain)
@@ -126,8 +123,7 @@ type incident struct {
 	began int64
 }
 
-// incident makes each lock held and waited for, and returns at a random moment of the
-// lease.
+// incident makes each lock held and waited for, and returns at a random moment of the lease.
 func (t *Try) incident(ctx context.Context, at func(*Subject) harness.Endpoint) *incident {
 	i := &incident{t: t}
 	i.hosts, i.of = t.pairs(ctx, func(s *Subject) (holders, next harness.Endpoint) { return at(s), at(s) })

@@ -86,8 +86,7 @@ func (r *replicated) cutAndPromote(ctx context.Context) {
 	i.outcome(ctx, i.began)
 }
 
-// needs makes the primary refuse writes after a second or two without contact to n
-// replicas.
+// needs makes the primary refuse writes after a second or two without contact to n replicas.
 func (r *replicated) needs(ctx context.Context, n int) {
 	check(r.primary.Do(ctx, "CONFIG", "SET", "min-replicas-to-write", n, "min-replicas-max-lag", 1).Err())
 }

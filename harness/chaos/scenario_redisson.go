@@ -87,8 +87,7 @@ var redissonScenarios = table(Scenario{
 		},
 		Try: hazard(func(ctx context.Context, t *Try, s *Subject, x *hazardous) {
 			check(x.next.Acquire(ctx, 0))
-			// The first request precedes the waiter's subscription; the second
-			// follows it.
+			// The first request precedes the waiter's subscription; the second follows it.
 			_, hit := x.wire.inject(faultproxy.Fault{Do: faultproxy.HoldBack, By: 3 * TTL / 2, Skip: 1, Match: func(m faultproxy.Message) bool {
 				return (m.Op == "pttl" || m.Op == "evalsha") && about(s)(m)
 			}})
@@ -182,8 +181,7 @@ func changes(s *Subject) func(faultproxy.Message) bool {
 // far below a server's capacity.
 const stormRate = 100
 
-// requests returns the number of client commands that the server at addr has executed,
-// without calls by scripts.
+// requests returns the client commands executed by the server at addr, without scripts' calls.
 func (t *Try) requests(ctx context.Context, addr string) (n int) {
 	text, err := t.Redis(addr).Info(ctx, "commandstats").Result()
 	for line := range strings.Lines(text) {

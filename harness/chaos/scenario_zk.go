@@ -65,8 +65,7 @@ type crowd struct {
 var busy = Loop{Hold: 30 * time.Millisecond, Think: 60 * time.Millisecond, Random: true}
 
 // contend makes three clients of each lock, or more for several permits, lock and unlock.
-// Client i connects to at(s, i). contend waits until each has had the lock, or for a
-// while.
+// Client i connects to at(s, i). contend waits until each has had the lock, or for a while.
 func contend(ctx context.Context, t *Try, at func(s *Subject, i int) harness.Endpoint) *crowd {
 	c := &crowd{t: t, hosts: t.Hosts(2), stuck: make(map[*Subject]bool)}
 	c.workers = gather(t, func(s *Subject) (ws []*Worker) {
@@ -99,8 +98,7 @@ func hold(ctx context.Context, t *Try, holders, others harness.Endpoint) (*crowd
 	return c, of
 }
 
-// served waits, up to most, until each live worker has been granted its lock later than
-// after.
+// served waits, up to most, until each live worker has been granted its lock later than after.
 func (c *crowd) served(ctx context.Context, after int64, most time.Duration) {
 	ctx, cancel := context.WithTimeout(ctx, most)
 	defer cancel()
@@ -170,8 +168,7 @@ func (s *Subject) tickets(c *zk.Conn) (paths []string, err error) {
 	return paths, err
 }
 
-// below returns a path and the paths of all nodes below it, parents first. It skips nodes
-// that disappear during the walk.
+// below returns path and all paths below it, parents first, without nodes that disappear.
 func below(c *zk.Conn, path string) (paths []string, err error) {
 	names, _, err := c.Children(path)
 	if errors.Is(err, zk.ErrNoNode) {

@@ -134,8 +134,7 @@ func (p *pair) again(ctx context.Context, lost bool) {
 		if err == nil && lost {
 			w.Lock.Show(harness.Misled, "the release of a lock that was lost returned no error")
 		}
-		// The loop begins when the release is over, after up to ten seconds with
-		// Curator.
+		// The loop begins when the release is over, after up to ten seconds with Curator.
 		begin, cancel := context.WithTimeout(ctx, time.Second)
 		_ = w.loop(begin, ordinary)
 		cancel()

@@ -50,8 +50,7 @@ func forAWhile(what string, d time.Duration, fault func(p *faultproxy.Proxy, on 
 	})
 }
 
-// late delays what goes through the proxies by d and up to jitter more, in both
-// directions.
+// late delays what goes through the proxies by d and up to jitter more, in both directions.
 func (w wire) late(d, jitter time.Duration, seed uint64) {
 	for i, p := range w {
 		for _, way := range []faultproxy.Direction{faultproxy.Request, faultproxy.Reply} {

@@ -58,8 +58,7 @@ func (s *Subject) asks(ops []string) func(faultproxy.Message) bool {
 	}
 }
 
-// requestExpected returns the expectations of a lost request; why is about
-// go-zookeeper-lock.
+// requestExpected returns the expectations of a lost request; why is about go-zookeeper-lock.
 func requestExpected(why string) []Expectation {
 	return []Expectation{
 		{zooSessions, nil, "what may have been done is looked up or done again on the next connection, and tickets that no client needs are removed"},

@@ -13,16 +13,14 @@ import (
 	"locklab/internal/faultproxy"
 )
 
-// Redis returns a client for a scenario's commands to a server. It is closed when the try
-// ends.
+// Redis returns a client for a scenario's commands to a server. It is closed when the try ends.
 func (t *Try) Redis(addr string) *redis.Client {
 	c := redis.NewClient(&redis.Options{Addr: addr, MaxRetries: -1, Protocol: 2, DisableIdentity: true})
 	t.Defer(func() { c.Close() })
 	return c
 }
 
-// ZooKeeper returns a session for a scenario's changes to the tickets of locks. It is
-// closed when the try ends.
+// ZooKeeper returns a session for a scenario's changes to tickets, closed when the try ends.
 func (t *Try) ZooKeeper(addrs []string) *zk.Conn {
 	c, events, err := zk.Connect(addrs, 10*time.Second, zk.WithLogger(log.New(io.Discard, "", 0)))
 	if err != nil {
@@ -36,8 +34,7 @@ func (t *Try) ZooKeeper(addrs []string) *zk.Conn {
 	return c
 }
 
-// Through returns at with a proxy in front of each server, and the proxies in the order
-// of its lists.
+// Through returns at with a proxy in front of each server, and the proxies in that order.
 func (t *Try) Through(at harness.Endpoint) (harness.Endpoint, wire) {
 	framing := faultproxy.Redis
 	if at.Kind == harness.KindZooKeeper {

@@ -43,8 +43,7 @@ func scripted(wrong harness.Harm, then func(s *chaos.Subject)) chaos.Scenario {
 	}
 }
 
-// TestTokenFell checks that a token that fell is one harm: the search for an order of the
-// history, which cannot find one, adds no other.
+// TestTokenFell: a token that fell is one harm; the search adds no other.
 func TestTokenFell(t *testing.T) {
 	t.Parallel()
 	r := try(t, scripted(harness.TokenFell, nil), chaos.Plan{}, "fenced")["fenced"]
@@ -53,8 +52,7 @@ func TestTokenFell(t *testing.T) {
 	}
 }
 
-// TestSpilled checks that a judgement does not depend on the memory limit, and that a
-// history with an event lost in its file is not judged.
+// TestSpilled: a judgement does not depend on memory; an incomplete history is not judged.
 func TestSpilled(t *testing.T) {
 	t.Parallel()
 	leaktest.Own(t)

@@ -2,8 +2,7 @@ package chaos
 
 import "slices"
 
-// Suite lists every scenario: failures of clients, of connections, of Redis servers, of
-// ZooKeeper servers, and of single locks.
+// Suite lists every scenario.
 var Suite = slices.Concat(clientScenarios, connScenarios, releaseScenarios, cutScenarios, noiseScenarios, waiterScenarios, readerScenarios, redissonScenarios, redisScenarios, clusterScenarios, zooScenarios, hazardScenarios)
 
 const (

@@ -66,8 +66,7 @@ func TestSuite(t *testing.T) {
 }
 
 // one returns a lock for each expectation of s, if possible a recommended one. It omits
-// Curator's locks in all but one scenario: each of their client processes compiles for
-// seconds.
+// Curator's locks in all but one scenario: each of their client processes compiles for seconds.
 func one(s *chaos.Scenario) (out []*harness.Variant) {
 	of := make([]*harness.Variant, len(s.Expect))
 	for _, v := range catalog.All() {
@@ -81,10 +80,9 @@ func one(s *chaos.Scenario) (out []*harness.Variant) {
 	return slices.DeleteFunc(of, func(v *harness.Variant) bool { return v == nil })
 }
 
-// TestScenarios tries each scenario once, on a lock for each of its expectations. An
-// unexpected harm fails only if one of three more tries repeats it, since no lock can
-// tolerate a machine that stands still for long enough. A stall never fails, since a busy
-// machine causes it. The full run reports both.
+// TestScenarios tries each scenario once, on a lock for each expectation. An unexpected harm
+// fails if one of three more tries repeats it; a stall never fails, since a busy machine
+// causes it.
 func TestScenarios(t *testing.T) {
 	if raceEnabled {
 		t.Skip("the workers are processes of their own: what the race detector sees of this one the tests of chaos show")

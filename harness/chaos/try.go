@@ -79,8 +79,7 @@ func (s *Subject) until(end int64, f func(events iter.Seq[*oracle.Event])) error
 	return p.err
 }
 
-// write makes the guarded resource judge a write, in one critical section for all
-// workers.
+// write makes the guarded resource judge a write, in one critical section for all workers.
 func (s *Subject) write(worker int, token uint64, shared bool) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -207,8 +206,7 @@ func perLock(processes int, f func(ctx context.Context, t *Try, s *Subject, host
 	}
 }
 
-// Fault records in the histories of all locks what is being done to servers or
-// connections.
+// Fault records in the histories of all locks what is being done to servers or connections.
 func (t *Try) Fault(format string, args ...any) {
 	for _, s := range t.Subjects {
 		s.Fault(format, args...)
@@ -287,8 +285,7 @@ func (s *Subject) granted(after int64) bool {
 	return s.history.last > after
 }
 
-// Conclude ends the judged part of the histories. Later actions of the scenario, such as
-// stopping the loops and checking for remains, do not count against the lock.
+// Conclude ends the judged part of the histories: later actions do not count against the lock.
 func (t *Try) Conclude() { t.over = now() }
 
 func (s *Subject) drop() {
@@ -323,8 +320,7 @@ func (t *Try) end() {
 }
 
 // StopAll ends the loops of all workers, within the grace time. It returns the number of
-// workers of each lock that still wait for it then: they are stuck, as their histories
-// show.
+// workers of each lock that still wait for it then: they are stuck, as their histories show.
 func (t *Try) StopAll(ctx context.Context) map[*Subject]int {
 	ctx, cancel := context.WithTimeout(ctx, grace)
 	defer cancel()

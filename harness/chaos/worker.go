@@ -63,8 +63,7 @@ type process struct {
 	pulse   pulse
 }
 
-// live reports periodically that the process runs, and at once after a time without
-// running.
+// live reports periodically that the process runs, and at once after a time without running.
 func (p *process) live(stop <-chan struct{}) {
 	ticker := time.NewTicker(beat)
 	defer ticker.Stop()
@@ -85,8 +84,7 @@ func (p *process) live(stop <-chan struct{}) {
 
 const aliveBeats = 50
 
-// ran reports a time without running, if any, before any later message. The caller holds
-// p.mu.
+// ran reports a time without running, if any, before any later message. The caller holds p.mu.
 func (p *process) ran() {
 	p.pulse.beat(func(from, to int64) { p.out.Encode(message{Delay: &delay{from, to}}) })
 }

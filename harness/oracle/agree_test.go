@@ -83,8 +83,7 @@ func (c *chance) leave(worker int, at int64) int64 {
 	return at
 }
 
-// TestAgreement checks that the oracle and porcupine reject the same histories, of locks
-// with one permit and, without refusals, with several. A window has one operation or more.
+// TestAgreement: the oracle and porcupine reject the same histories.
 func TestAgreement(t *testing.T) {
 	const seeds = 12_000
 	counts := make(map[string]int)

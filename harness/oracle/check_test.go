@@ -102,8 +102,7 @@ func TestLinearWindows(t *testing.T) {
 	}
 }
 
-// TestViolationWithUnknowns: with four failed attempts a violation is found at once. With
-// sixteen the search would take hours, so the history is not proven.
+// TestViolationWithUnknowns: four unknowns are searched at once; sixteen are not proven.
 func TestViolationWithUnknowns(t *testing.T) {
 	for _, n := range []int{4, 16} {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
@@ -120,9 +119,8 @@ func TestViolationWithUnknowns(t *testing.T) {
 	}
 }
 
-// TestDeterministicModel shows why the model is nondeterministic. Two clients asked
-// without an answer. In a deterministic model every operation must take effect, so both
-// have the lock, and it rejects a correct history.
+// TestDeterministicModel: a deterministic model makes both of two clients without an answer
+// have the lock, and rejects a correct history.
 func TestDeterministicModel(t *testing.T) {
 	h := History{
 		{At: 1, Worker: 1, Kind: Asked},

@@ -74,9 +74,8 @@ func (p *delayed) until(at int64) int64 {
 	return p.before[i-1] + min(at, last.to) - last.from
 }
 
-// Between returns the longest total delay of a process between two moments, and its name.
-// The work for a lock passes from process to process, so it loses at most the delay of
-// the slowest.
+// Between returns the longest total delay of a process between two moments, and its name. The
+// work for a lock passes from process to process, so it loses at most the delay of the slowest.
 func (d *Delays) Between(from, to int64) (longest time.Duration, process string) {
 	if d == nil {
 		return 0, ""

@@ -97,8 +97,7 @@ func NewReader(r io.Reader, most int) *Reader {
 	return &Reader{buf: bufio.NewReaderSize(r, min(most, maxLine))}
 }
 
-// Next returns the next event; the error is io.EOF after the last, and at an incomplete
-// line.
+// Next returns the next event; the error is io.EOF after the last, and at an incomplete line.
 func (r *Reader) Next() (e Event, err error) {
 	line, err := r.buf.ReadSlice('\n')
 	r.lines++

@@ -9,8 +9,7 @@ import (
 // An EventKind is a kind of event of a worker, or of its servers and connections.
 type EventKind string
 
-// The kinds of events. A call of Lock is an Asked and later a Granted, Refused or Failed;
-// a call of TryLock begins with Tried.
+// The kinds of events. A call of Lock is an Asked and later a Granted, Refused or Failed.
 const (
 	Asked     EventKind = "asked"     // before Lock was called
 	Tried     EventKind = "tried"     // before TryLock was called
@@ -49,8 +48,6 @@ type History []Event
 // Sort orders the events by time, and keeps the order of events of the same time.
 func (h History) Sort() { slices.SortStableFunc(h, byTime) }
 
-// sorted returns h if it is sorted, and else a sorted copy, to avoid copying a long
-// history.
 func (h History) sorted() History {
 	if !slices.IsSortedFunc(h, byTime) {
 		h = slices.Clone(h)

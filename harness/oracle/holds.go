@@ -8,22 +8,19 @@ import (
 	"time"
 )
 
-// A Held is a hold in a history. It was definitely held from Acquired to Releasing: the
-// start of its release, the notice of its loss, the end of its process, or the end of the
-// observation, whichever came first. Its Deadline does not end it: a holder continues
-// until it is notified.
+// A Held is a hold in a history. It was definitely held from Acquired to Releasing: the start
+// of its release, the notice of its loss, or the end of its process or the observation, if
+// earlier. Its Deadline does not end it: a holder continues until it is notified.
 type Held struct {
 	Hold
 
-	// Released is the latest time of the end of the hold: the return of Unlock
-	// without an error, else math.MaxInt64 for unknown.
+	// Released is when the hold ended: the return of Unlock without an error, or math.MaxInt64.
 	Released int64
 
 	Deadline int64 // the latest known, 0 for none
 
-	// Promise is the time until which the holder could rely on the lock: Releasing,
-	// Deadline, or the start of a pause of its process, whichever came first; never
-	// before Acquired.
+	// Promise is the time until which the holder could rely on the lock: Releasing, Deadline,
+	// or the start of a pause of its process, whichever came first; never before Acquired.
 	Promise int64
 
 	Tried  bool // by TryLock
@@ -121,8 +118,7 @@ func collect(events iter.Seq[*Event], r Rules, j *Judgement) *collector {
 	return c
 }
 
-// sort orders the holds like Sort: of two granted at the same time, the one that ended
-// first comes first, if possible.
+// sort orders the holds like Sort; of two granted together, the one that ended first is first.
 func (c *collector) sort() {
 	if slices.IsSortedFunc(c.j.Holds, func(x, y Held) int { return byGrant(&x, &y) }) {
 		return
@@ -277,7 +273,6 @@ func (c *collector) end(w *course, at int64) *Held {
 	return h
 }
 
-// deadline updates the deadline of hold i from e, if it has one: renewals extend it.
 func (c *collector) deadline(i int, e *Event) {
 	if i >= 0 && e.Deadline != 0 {
 		h := c.holds.at(i)
@@ -316,8 +311,7 @@ func (c *collector) pausedAt(h *Held) (pause, bool) {
 // its fault: shorter delays are not reported.
 const spare = int64(20 * time.Millisecond)
 
-// starvedIn reports whether the process of a worker did not run between two moments, up
-// to spare, without action by the try.
+// starvedIn reports whether a worker's process did not run between two moments, up to spare.
 func (c *collector) starvedIn(worker int, from, to int64) bool {
 	var lost int64
 	w := c.of(worker)

@@ -18,8 +18,7 @@ const (
 // Rules are a lock's claims and time limits. The zero value is an exclusive lock without
 // order and tokens.
 type Rules struct {
-	// Permits is the limit of simultaneous holders; 0 is one. With more than one,
-	// neither the resource nor refusals are judged.
+	// Permits is the limit of holders; 0 is one. With more, writes and refusals are not judged.
 	Permits int
 
 	// FIFO: it serves in order of arrival. Fenced: its tokens rise in holding order.
@@ -30,8 +29,7 @@ type Rules struct {
 	// example if a majority of servers has to agree.
 	Spurious bool
 
-	// Prompt is how long a client may wait for a free lock, also after a failure,
-	// before that is a stall; 0 is DefaultPrompt.
+	// Prompt is how long a client may wait for a free lock before a stall; 0 is DefaultPrompt.
 	Prompt time.Duration
 
 	// Arrival is the time after its request until a client is surely in line: the
@@ -51,13 +49,11 @@ type Rules struct {
 	// its process is no evidence.
 	Starvation bool
 
-	// Delays are the times when the machine did not run processes of the try, and the
-	// harms that they excuse. A harm is not concluded if it would not exist without
-	// the delays. See Judgement.Excused. May be nil.
+	// Delays are the times when the machine did not run processes of the try, and the harms
+	// that they excuse: see Judgement.Excused. May be nil.
 	Delays *Delays
 
-	// End is the end of the observation, on the clock of the events; 0 is the last
-	// event.
+	// End is the end of the observation, on the clock of the events; 0 is the last event.
 	End int64
 }
 
@@ -76,8 +72,7 @@ func (r Rules) filled() Rules {
 	return r
 }
 
-// A Judgement is the conclusions from a history. Times are in ns on the clock of the
-// events.
+// A Judgement is the conclusions from a history. Times are in ns on the clock of the events.
 type Judgement struct {
 	Start, End int64 // of the observation
 
@@ -89,12 +84,11 @@ type Judgement struct {
 	Broken   int           // overlaps within the promise of the earlier holder
 	Starved  []Overlap     // not in Overlaps: the machine did not run the earlier holder, which no lease can tolerate
 
-	// PlainStale is the number of stale writes accepted by a resource that accepts
-	// all, and FencedStale by one that refuses lesser tokens: 0 without tokens. A
-	// write is stale if a writer that was granted the lock later has written before.
-	// Refused is the number of writes that the second resource refused, and
-	// RefusedNewest how many of them were not stale. Disagreed counts events whose
-	// Taken differs from the rule.
+	// PlainStale is the number of stale writes accepted by a resource that accepts all, and
+	// FencedStale by one that refuses lesser tokens: 0 without tokens. A write is stale if a
+	// writer that was granted the lock later has written before. Refused is the number of
+	// writes that the second resource refused, and RefusedNewest how many of them were not
+	// stale. Disagreed counts events whose Taken differs from the rule.
 	PlainStale, FencedStale, Refused, RefusedNewest, Disagreed int
 
 	TokensFell int // holds with a token not greater than an earlier one
@@ -143,8 +137,7 @@ type Overlap struct {
 // because its attempt failed or its process was killed, is not a holder.
 func Judge(h History, r Rules) Judgement { return JudgeSeq(h.sorted().Each(), r) }
 
-// JudgeSeq is Judge for events in order of time. It reads each once and does not keep it:
-// a history need not be in memory as a whole.
+// JudgeSeq is Judge for events in order of time. It reads each once and does not keep it.
 func JudgeSeq(events iter.Seq[*Event], r Rules) Judgement {
 	r = r.filled()
 	var j Judgement
@@ -184,7 +177,6 @@ func (j *Judgement) Harms() []harness.Harm {
 	return harms
 }
 
-// find records the first finding of a kind, identified by its format.
 func (j *Judgement) find(harm harness.Harm, from, to int64, format string, args ...any) {
 	text := fmt.Sprintf("%s: ", j.since(from)) + fmt.Sprintf(format, args...)
 	j.Findings = append(j.Findings, Finding{Harm: harm, From: from, To: to, Text: text})

@@ -8,8 +8,7 @@ import (
 	"locklab/harness"
 )
 
-// overlaps finds the holds that began during others by the rule of Overlaps, once with
-// the ends of the holds and once with the ends of their promises.
+// overlaps finds the holds that began during others, by their ends and by their promises.
 func (j *Judgement) overlaps(r Rules, c *collector) {
 	all, promised := newInside(r.Permits), newInside(r.Permits)
 	for i := range j.Holds {
@@ -59,8 +58,7 @@ func (j *Judgement) overlap(x Overlap) {
 	j.Longest = max(j.Longest, x.Length)
 }
 
-// tokens compares the tokens by the rule of Tokens, one hold at a time to identify each
-// that fell. Holds without a token do not count, nor do holds of unknown order.
+// tokens compares the tokens by the rule of Tokens, without holds of unknown order.
 func (j *Judgement) tokens(r Rules) {
 	if !r.Fenced {
 		return
@@ -110,7 +108,6 @@ func (j *Judgement) margins(r Rules) {
 	slices.Reverse(j.Margins)
 }
 
-// index returns 0 for a hold that excludes all others, and 1 for one that excludes writers.
 func index(shared bool) int {
 	if shared {
 		return 1

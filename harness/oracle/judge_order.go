@@ -15,8 +15,7 @@ func (j *Judgement) order(r Rules, c *collector) {
 	if !r.FIFO {
 		return
 	}
-	// Attempts are in order of their beginning. first is the first that may still
-	// wait.
+	// Attempts are in order of their beginning. first is the first that may still wait.
 	waits := make([]int32, 0, len(j.Attempts)) // of Attempts
 	for i := range j.Attempts {
 		if a := &j.Attempts[i]; !a.Tried && a.Outcome != Unknown && a.Outcome != Not && (!a.Shared || r.Permits > 1) && !c.stopped(a) {
@@ -62,11 +61,10 @@ func (c *collector) stopped(a *Attempt) bool {
 	})
 }
 
-// refusals counts the attempts that were refused while the lock was surely free. A holder
-// may have had the lock since its request, but not before its predecessors left, until it
-// was surely released or its successor was granted it. A failed attempt may have taken
-// effect, even repeatedly, at any time after it began. A holder of unknown order counts
-// as such an attempt.
+// refusals counts the attempts that were refused while the lock was surely free. A holder may
+// have had the lock since its request, but not before its predecessors left, until it was
+// surely released or its successor was granted it. A failed attempt may have taken effect, even
+// repeatedly, at any time after it began. A holder of unknown order counts as such an attempt.
 func (j *Judgement) refusals(r Rules) {
 	refused := func(a Attempt) bool { return a.Outcome == Not }
 	if r.Permits > 1 || r.Spurious || !slices.ContainsFunc(j.Attempts, refused) {

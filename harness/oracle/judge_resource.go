@@ -2,13 +2,12 @@ package oracle
 
 import "locklab/harness"
 
-// resource follows the writes through two resources, one that accepts all and one that
-// refuses lesser tokens. Events of kind Wrote must be in the order of their arrival at
-// the resource.
+// resource follows the writes through two resources, one that accepts all and one that refuses
+// lesser tokens. Events of kind Wrote must be in the order of their arrival at the resource.
 //
-// A reader's write must not come after a later writer's, and makes no other write stale.
-// A writer that lost the lock has a lesser token than a reader after it, so the resource
-// also remembers readers' tokens.
+// A reader's write must not come after a later writer's, and makes no other write stale. A
+// writer that lost the lock has a lesser token than a reader after it, so the resource also
+// remembers readers' tokens.
 func (j *Judgement) resource(r Rules, c *collector) {
 	if r.Permits > 1 {
 		return
@@ -81,7 +80,6 @@ func (r *Resource) Take(token uint64, shared bool) bool {
 // A register is 1 + the index of the latest granted writer that has written.
 type register int
 
-// write returns the hold whose write makes a write of hold by stale, if there is one.
 func (f *register) write(by int, hold *Held) (later int, stale bool) {
 	later, stale = f.behind(by)
 	if !hold.Shared {

@@ -6,8 +6,7 @@ import (
 	"github.com/anishathalye/porcupine"
 )
 
-// A state is the state of a lock. It does not need the names of its holders, because a
-// release is called after its grant has returned.
+// A state is the state of a lock.
 type state struct {
 	writers, readers int
 	greatest         uint64 // greatest token of a holder
@@ -17,8 +16,7 @@ type state struct {
 	// because its hold may end at any time, but it may explain a refusal.
 	unknown bool
 
-	// points are the holds of one moment, whose two operations may appear in reverse
-	// order.
+	// points are the holds of one moment, whose two operations may appear in reverse order.
 	points string
 }
 

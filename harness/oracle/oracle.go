@@ -18,8 +18,7 @@ const (
 	Crash     = "crash" // the lock ended its process: by a panic, a fatal error of the runtime, or an exit
 )
 
-// A Hold is a [harness.Hold]. The lock was definitely held from Acquired, after the
-// return of Lock, to Releasing, just before the call of Unlock.
+// A Hold is a [harness.Hold], definite from the return of Lock to the call of Unlock.
 type Hold = harness.Hold
 
 // Sort orders holds by the time of their grant.
@@ -29,9 +28,7 @@ func Sort(holds []Hold) {
 	})
 }
 
-// Counter compares the number of acquisitions with a plain counter. Every holder
-// incremented it by reading it at the start and writing it at the end of its critical
-// section.
+// Counter compares the acquisitions with a plain counter, which every holder incremented.
 func Counter(got, want uint64) []harness.Violation {
 	if got == want {
 		return nil
@@ -43,8 +40,7 @@ func Counter(got, want uint64) []harness.Violation {
 	return report(Exclusion, lost, fmt.Sprintf("a counter guarded by the lock reads %d after %d increments", got, want))
 }
 
-// Torn reports the number of times that a worker inside found the two halves of the
-// guarded data unequal: a writer was inside too.
+// Torn reports how often a worker inside found the two halves of the guarded data unequal.
 func Torn(n uint64) []harness.Violation {
 	return report(Exclusion, n, "what the lock guards was found half written")
 }
@@ -66,8 +62,7 @@ func Data(section harness.Section, got, want uint64, flaw string) []harness.Viol
 	return report(Exclusion, max(1, lost), detail)
 }
 
-// Stuck reports workers that did not return from the lock after the stop, although nobody
-// held it and no worker made progress for this time.
+// Stuck reports workers that never returned from the lock, although nobody held it.
 func Stuck(workers []int, waited time.Duration) []harness.Violation {
 	if len(workers) == 0 {
 		return nil

@@ -105,8 +105,7 @@ func TestCounterAndStuck(t *testing.T) {
 	want(t, Stuck([]int{4, 7}, time.Second), Liveness, 2)
 }
 
-// TestOverlapsAgainstBruteForce plants overlaps in random histories of writers, readers
-// and several permits, and compares the verdict with the quadratic definition.
+// TestOverlapsAgainstBruteForce compares the verdict with the quadratic definition.
 func TestOverlapsAgainstBruteForce(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	for round := range 4000 {

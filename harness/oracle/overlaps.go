@@ -10,14 +10,13 @@ import (
 	"locklab/harness"
 )
 
-// Overlaps reports each hold, of holds sorted by grant, that began during other definite
-// holds that it excludes. Readers and writers never overlap. A lock with several permits
-// allows that number of holds, by readers or not. For permits 0 or 1, writers never
-// overlap and readers may overlap freely.
+// Overlaps reports each hold, of holds sorted by grant, that began during other definite holds
+// that it excludes. Readers and writers never overlap. A lock with several permits allows that
+// number of holds, by readers or not. For permits 0 or 1, writers never overlap and readers
+// may overlap freely.
 //
-// For locks that block until granted this rule is exact: an acquisition takes effect at
-// its return at the latest, a release at its call at the earliest. It takes time in O(n
-// permits).
+// For locks that block until granted this rule is exact: an acquisition takes effect at its
+// return at the latest, a release at its call at the earliest. It takes time in O(n permits).
 func Overlaps(holds []Hold, permits int) []harness.Violation {
 	seen := newInside(max(1, permits))
 	var n uint64

@@ -2,8 +2,7 @@ package oracle
 
 const pageSize = 1 << 12
 
-// pages is a list that grows without copying: a slice that grows by append allocates five
-// times its final size in total.
+// pages is a list that grows without copying, unlike a slice.
 type pages[T any] struct {
 	of [][]T
 	n  int

@@ -7,10 +7,9 @@ import (
 	"locklab/harness"
 )
 
-// stuck finds the workers left waiting at the end by a free lock: requests older than
-// Prompt, if the lock has been free and waited for that long. Alternatively, if the lock
-// has been free that long and was not granted since the last disturbance began or ended,
-// it finds the workers whose attempts since then failed.
+// stuck finds the workers left waiting at the end by a free lock: requests older than Prompt,
+// if the lock has been free and waited for that long. If it was not granted since the last
+// disturbance, it also finds the workers whose attempts since then failed.
 func (j *Judgement) stuck(s *sweep, c *collector) {
 	prompt := int64(s.r.Prompt)
 	most := s.longest(j.End)

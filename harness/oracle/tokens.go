@@ -7,14 +7,13 @@ import (
 	"locklab/harness"
 )
 
-// Tokens reports each hold, of holds sorted by grant, whose fencing token would not
-// protect a resource that remembers the greatest token: it must admit the holder and
-// refuse its predecessors. A writer's token is greater than the token of every earlier
-// hold. A reader's is not less than an earlier writer's; readers may have equal ones in
-// any order.
+// Tokens reports each hold, of holds sorted by grant, whose fencing token would not protect a
+// resource that remembers the greatest token: it must admit the holder and refuse its
+// predecessors. A writer's token is greater than the token of every earlier hold. A reader's
+// is not less than an earlier writer's; readers may have equal ones in any order.
 //
-// If a lock has several permits, the order of two grants is known only if one was
-// requested after the other was granted, so only such holds are compared.
+// If a lock has several permits, the order of two grants is known only if one was requested
+// after the other was granted, so only such holds are compared.
 func Tokens(holds []Hold, permits int) []harness.Violation {
 	found := fallen(holds, permits)
 	if len(found) == 0 {
@@ -25,8 +24,6 @@ func Tokens(holds []Hold, permits int) []harness.Violation {
 		fmt.Sprintf("worker %d got token %d after worker %d had %d", h.Worker, h.Token, o.Worker, o.Token))
 }
 
-// A fall is a hold whose token did not rise, and an earlier hold with a greater or equal
-// token.
 type fall struct{ h, before *Hold }
 
 func fallen(holds []Hold, permits int) []fall {
@@ -40,8 +37,7 @@ func fallen(holds []Hold, permits int) []fall {
 		}
 		return found
 	}
-	// The holds with the greatest tokens among the first i, of all and of the
-	// writers: index i, nil if there is no such hold.
+	// The holds with the greatest tokens among the first i, of all and of the writers.
 	greatest := make([]*Hold, len(holds)+1)
 	written := make([]*Hold, len(holds)+1)
 	for i := range holds {
@@ -58,8 +54,7 @@ func fallen(holds []Hold, permits int) []fall {
 	return found
 }
 
-// rising follows the tokens of sequential holds: it has the holds with the greatest token
-// of all, and of writers.
+// rising has the sequential holds with the greatest token, of all and of writers.
 type rising struct{ greatest, written *Hold }
 
 // next adds h, and returns the earlier hold whose token h's should have exceeded, or nil.

@@ -11,17 +11,15 @@ import (
 
 const never = math.MaxInt64
 
-// An operation took effect between call and ret.
 type operation struct {
 	input
 	worker    int
 	call, ret int64
 }
 
-// operations returns the operations of a history. With one permit, a grant comes after
-// all earlier holds began to end, and a release before the next grant has returned, in
-// every order that a lock allows. So their times are narrowed to that. The answer stays
-// the same, and there are more moments for cuts.
+// operations returns the operations of a history. With one permit, a grant comes after all
+// earlier holds began to end, and a release before the next grant has returned, in every order
+// that a lock allows. So their times are narrowed to that, for more cuts with the same answer.
 func operations(j *Judgement, r Rules) []operation {
 	ops := raw(j, r)
 	if r.Permits > 1 {

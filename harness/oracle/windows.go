@@ -9,15 +9,14 @@ import (
 	"locklab/harness"
 )
 
-// A Window is the cost of a disturbance: the longest wait of clients for a free lock from
-// then on, among the waits that were in progress or began before the next disturbance.
-// Each ends when the lock is granted.
+// A Window is the cost of a disturbance: the longest wait of clients for a free lock from then
+// on, among the waits that were in progress or began before the next disturbance. Each ends
+// when the lock is granted.
 //
-// The lock is free while it has no definite holder. A holder whose process is paused does
-// nothing about the lock. It counts until its Deadline if that is known, and at most
-// until the lock was granted to another. If the end of its lease is unknown it counts
-// until it is notified. Killed holders do not count: the time until their leases end is
-// part of the window. Waiters are calls of Lock, while their processes run. The time
+// The lock is free while it has no definite holder. A paused holder counts until its Deadline
+// if that is known, and at most until the lock was granted to another. If the end of its lease
+// is unknown it counts until it is notified. Killed holders do not count: the rest of their
+// leases is part of the window. Waiters are calls of Lock, while their processes run. The time
 // between a failed attempt and the next one is not waiting, but does not end the wait.
 type Window struct {
 	Cause    Event // Fault, Killed or Paused
@@ -199,7 +198,6 @@ type sweep struct {
 	settled int64   // time until which disturbances may have effects
 }
 
-// A part is a wait for a free lock between two disturbances.
 type part struct{ from, to, waited int64 }
 
 func (s *sweep) cut(at int64) {

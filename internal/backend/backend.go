@@ -24,8 +24,7 @@ type Kind struct {
 	// parse reads the value of Env. Its errors quote no credentials.
 	parse func(text string) (harness.Endpoint, error)
 
-	// find returns the program that starts a server. The error wraps harness.ErrUnavailable and
-	// names the missing program and how to install it.
+	// find returns the program that starts a server; the error wraps harness.ErrUnavailable.
 	find func(s system) (program, error)
 
 	// command writes the configuration of the server m, which is one of all,
@@ -36,8 +35,7 @@ type Kind struct {
 	// to serve.
 	probe func(ctx context.Context, at harness.Endpoint, addr string) (answer, error)
 
-	// prepare, if set, is called before any server starts. It writes to dir, the parent of the
-	// servers' directories, and completes at.
+	// prepare, if set, is called before any server starts, writes to dir and completes at.
 	prepare func(dir string, at *harness.Endpoint) error
 
 	// settle, if set, is called when all servers answer, and returns when they serve together.
@@ -60,13 +58,11 @@ type Kind struct {
 
 var Kinds = []*Kind{&redis, &zooKeeper}
 
-// A program is the result of find.
 type program struct {
 	path      string // executable
 	classPath string // for Java
 }
 
-// A member is one server of a group that is started together.
 type member struct {
 	dir  string // private, exists
 	port int    // of 127.0.0.1
@@ -84,7 +80,6 @@ func (m member) clientAddr() string {
 
 func (m member) addr() string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(m.port)) }
 
-// An answer is a server's report about itself.
 type answer struct {
 	version  string
 	identity string // its process id or data directory
@@ -118,19 +113,16 @@ func freePorts(n int) ([]int, error) {
 	return ports, nil
 }
 
-// Start returns a running server of the kind: the user's if its environment variable is set, else a
-// new one, which the caller must Stop. If ctx ends before the server is ready, Start stops it and
-// returns the cause.
-//
-// The error wraps [harness.ErrUnavailable] if the programs to start one are missing. It wraps
+// Start returns a running server of the kind: the user's if its environment variable is set,
+// else a new one, which the caller must Stop. If ctx ends first, Start stops it and returns
+// the cause. The error wraps [harness.ErrUnavailable] without a program to start, and
 // [harness.ErrUsage] if the user's server has an invalid address or does not answer.
 func Start(ctx context.Context, kind string) (*Server, error) {
 	return start(ctx, host(), kind)
 }
 
-// StartEnsemble is Start for a ZooKeeper ensemble of n servers, at least one. The number should be
-// odd, since a majority must live. The user's servers are used as they are, regardless of their
-// number.
+// StartEnsemble is Start for a ZooKeeper ensemble of n servers, at least one, better an odd
+// number, since a majority must live. The user's servers may be of another number.
 func StartEnsemble(ctx context.Context, servers int) (*Server, error) {
 	return startMany(ctx, host(), harness.KindZooKeeper, servers)
 }

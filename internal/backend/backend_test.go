@@ -29,8 +29,7 @@ func need(tb testing.TB, kind string) {
 	}
 }
 
-// env returns a getenv with only the given name, value pairs and the variables needed to find
-// programs.
+// env returns a getenv with the given names and values only, and PATH and the like.
 func env(pairs ...string) func(string) string {
 	return func(name string) string {
 		for i := 0; i < len(pairs); i += 2 {
@@ -45,7 +44,6 @@ func env(pairs ...string) func(string) string {
 	}
 }
 
-// lab is the system with its temporary files in a folder of the test.
 func lab(tb testing.TB, pairs ...string) system {
 	sys := host()
 	sys.getenv = env(pairs...)
@@ -170,8 +168,7 @@ func TestStopLeavesNoGoroutine(t *testing.T) {
 	}
 }
 
-// goroutines returns the stacks of the goroutines of this package and package child, except tests
-// and spawnLoop.
+// goroutines returns the stacks of this package and package child, without tests and spawnLoop.
 func goroutines() []string {
 	buf := make([]byte, 1<<20)
 	buf = buf[:runtime.Stack(buf, true)]

@@ -24,8 +24,7 @@ func certificateFiles(dir string) (cert, key string) {
 // certified is how long a certificate holds.
 const certified = 30 * 24 * time.Hour
 
-// makeCertificate writes a certificate for 127.0.0.1 that outlasts any run, and makes at trust only
-// this certificate.
+// makeCertificate writes a certificate for 127.0.0.1, and makes at trust only this one.
 func makeCertificate(dir string, at *harness.Endpoint) error {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

@@ -60,10 +60,9 @@ func clockEnviron(m member) (string, error) {
 	return clockEnv + "=" + path, os.WriteFile(path, make([]byte, clockSize), 0o600)
 }
 
-// SetClock sets the wall clock of server i to this machine's clock plus offset, immediately, even
-// if the server is stopped or killed. Its monotonic clock is unchanged. The server must have been
-// started with RedisOptions.Clock or the library of [BuildClockShim]. The offset survives a
-// Restart.
+// SetClock sets the wall clock of server i, even if it is stopped or killed, to this machine's
+// plus offset, which survives a Restart. Its monotonic clock is unchanged. The server must
+// have been started with RedisOptions.Clock or the library of [BuildClockShim].
 func (s *Server) SetClock(i int, offset time.Duration) error {
 	g, err := s.hurt(i)
 	if err != nil {

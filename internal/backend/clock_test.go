@@ -132,8 +132,7 @@ func TestSetClock(t *testing.T) {
 	}
 }
 
-// TestClockPreloaded: a library that was built once serves many, and one that is another
-// is found out.
+// TestClockPreloaded: a library that was built once serves many; another one is found out.
 func TestClockPreloaded(t *testing.T) {
 	dir := t.TempDir()
 	path, err := BuildClockShim(t.Context(), dir)
@@ -153,8 +152,7 @@ func TestClockPreloaded(t *testing.T) {
 	}
 }
 
-// TestClockShim: seconds and nanoseconds that a program is given belong together, however
-// the offset carries from one to the other.
+// TestClockShim: seconds and nanoseconds that a program is given belong together.
 func TestClockShim(t *testing.T) {
 	dir := t.TempDir()
 	path, err := BuildClockShim(t.Context(), dir)

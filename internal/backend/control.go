@@ -12,7 +12,6 @@ import (
 // Only servers that the lab started may be disturbed. Their numbers start at 0, in the order of the
 // addresses, sentinels last.
 
-// hurt checks that the lab owns server i and returns its group.
 func (s *Server) hurt(i int) (*group, error) {
 	if s.group == nil {
 		return nil, fmt.Errorf("%w: backend: the lab did not start this server, and so leaves its process alone", harness.ErrUsage)
@@ -67,12 +66,11 @@ func (s *Server) Kill(i int) error {
 	return err
 }
 
-// Restart starts server i again, with the same command, port and data on disk, and returns when it
-// serves. It kills a running server first. A Redis server that was promoted or demoted gets its
-// original role. A member of a ZooKeeper ensemble does not serve without a majority: if more
-// members are missing, restart them at the same time.
-//
-// If it does not serve before ctx ends, Restart kills it; it may be restarted.
+// Restart starts server i again, with the same command, port and data on disk, and returns
+// when it serves. It kills a running server first. A Redis server that was promoted or demoted
+// gets its original role. A member of a ZooKeeper ensemble does not serve without a majority:
+// restart missing members at the same time. If it does not serve before ctx ends, Restart
+// kills it; it may be restarted.
 func (s *Server) Restart(ctx context.Context, i int) error {
 	g, err := s.hurt(i)
 	if err != nil {

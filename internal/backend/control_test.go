@@ -37,7 +37,6 @@ func mustStartRedisOf(t *testing.T, sys system, o RedisOptions) *Server {
 	return s
 }
 
-// ask returns the reply to a command, and an error if there is no reply within limit.
 func ask(s *Server, i int, limit time.Duration, args ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
@@ -175,8 +174,7 @@ func TestHurtRefused(t *testing.T) {
 	}
 }
 
-// TestRestartFails: a server whose port is taken for good is an error, and leaves
-// nothing running; when the port is free it starts.
+// TestRestartFails: a server whose port is taken is an error, and leaves nothing running.
 func TestRestartFails(t *testing.T) {
 	sys := lab(t)
 	s := mustStartRedisOf(t, sys, RedisOptions{})
@@ -327,7 +325,6 @@ func TestCycles(t *testing.T) {
 	}
 }
 
-// openFiles returns how many descriptors this process has, 0 if unknown.
 func openFiles(t *testing.T) int {
 	if runtime.GOOS != "linux" {
 		return 0

@@ -6,8 +6,7 @@ import (
 	"net"
 )
 
-// dial connects to a server, over TLS if conf is set. When ctx ends the
-// connection fails whatever it does.
+// dial connects to a server, over TLS if conf is set. When ctx ends the connection fails.
 func dial(ctx context.Context, addr string, conf *tls.Config) (net.Conn, error) {
 	var d net.Dialer
 	conn, err := d.DialContext(ctx, "tcp", addr)
@@ -34,7 +33,6 @@ func (c *boundConn) Close() error {
 	return c.Conn.Close()
 }
 
-// handshaken completes the TLS handshake of conn, which dial made.
 func handshaken(ctx context.Context, conn net.Conn) error {
 	return conn.(*boundConn).Conn.(*tls.Conn).HandshakeContext(ctx)
 }

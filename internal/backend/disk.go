@@ -9,7 +9,6 @@ import (
 	"locklab/harness"
 )
 
-// onDisk returns temp, or a directory for temporary files on a disk if temp is in memory.
 func onDisk(temp string) (string, error) {
 	for _, dir := range []string{temp, "/var/tmp"} {
 		if info, err := os.Stat(dir); err == nil && info.IsDir() && !inMemory(dir) {
@@ -19,15 +18,13 @@ func onDisk(temp string) (string, error) {
 	return "", fmt.Errorf("%w: %s and /var/tmp are in memory, and durable servers need a disk: set TMPDIR to a directory on one", harness.ErrUnavailable, temp)
 }
 
-// syncs is the number of measured writes, and syncSize the bytes of each, about as many as a lock
-// writes.
+// syncs is the number of measured writes of syncSize bytes, about the bytes that a lock writes.
 const (
 	syncs    = 31
 	syncSize = 256
 )
 
-// FileSystem returns the file system type of the servers' directory, such as "ext4"; "" if unknown,
-// and for the user's servers.
+// FileSystem returns the file system type of the servers' directory, such as "ext4", or "".
 func (s *Server) FileSystem() string {
 	if s.group == nil {
 		return ""
@@ -44,8 +41,7 @@ func inMemory(dir string) bool {
 	return false
 }
 
-// SyncTime returns how long the servers' disk takes to persist a small append: the median of
-// several. It is 0 for the user's servers.
+// SyncTime returns the median time to persist a small append; 0 for the user's servers.
 func (s *Server) SyncTime() (time.Duration, error) {
 	if s.group == nil {
 		return 0, nil

@@ -8,7 +8,6 @@ var fileSystems = map[int64]string{
 	unix.BTRFS_SUPER_MAGIC: "btrfs", unix.OVERLAYFS_SUPER_MAGIC: "overlay", unix.NFS_SUPER_MAGIC: "nfs", unix.F2FS_SUPER_MAGIC: "f2fs",
 }
 
-// fileSystem returns the file system type of dir, "" if unknown.
 func fileSystem(dir string) string {
 	var fs unix.Statfs_t
 	if unix.Statfs(dir, &fs) != nil {

@@ -2,5 +2,4 @@
 
 package backend
 
-// fileSystem returns "", unknown.
 func fileSystem(string) string { return "" }

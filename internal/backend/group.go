@@ -28,7 +28,6 @@ type group struct {
 	servers []*instance
 }
 
-// An instance is one server of a group.
 type instance struct {
 	member
 	cmd        *exec.Cmd     // as it was started first
@@ -87,7 +86,6 @@ func (g *group) process(s *instance) *process {
 
 func (g *group) size() int { return len(g.servers) }
 
-// path is the parent of the servers' directories.
 func (g *group) path() string { return g.dir.path }
 
 func (g *group) pids() (pids []int) {
@@ -114,7 +112,6 @@ func (g *group) settle(ctx context.Context) error {
 	return g.kind.settle(ctx, all)
 }
 
-// within returns a context that ends with ctx, after readyTime, and with stop.
 func (g *group) within(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, late := context.WithTimeoutCause(ctx, readyTime, fmt.Errorf("not ready within %v", readyTime))
 	ctx, cancel := context.WithCancelCause(ctx)

@@ -25,9 +25,8 @@ const (
 
 var errPortTaken = errors.New("address in use")
 
-// launch starts n servers of the kind and waits until all are ready. They form one ensemble unless
-// k.alone is set. If another process takes a port before the server binds it, launch tries other
-// ports.
+// launch starts n servers of the kind, one ensemble unless k.alone is set, and waits until all
+// are ready. If another process takes a port first, launch tries other ports.
 func launch(ctx context.Context, sys system, k *Kind, p program, n int) (*Server, error) {
 	sweep(sys.temp)
 	ctx, cancel := context.WithTimeoutCause(ctx, readyTime, fmt.Errorf("not ready within %v", readyTime))
@@ -101,8 +100,7 @@ func (g *group) serve(ctx context.Context, s *Server, members []member) (err err
 }
 
 // ready polls a server until it serves and returns its version. A starting server may accept a
-// connection and never answer, so each attempt has a limit. The limit grows, because answers may
-// take long on a busy machine.
+// connection and never answer, so each attempt has a limit, which grows for a busy machine.
 func ready(ctx context.Context, k *Kind, at harness.Endpoint, m member, p *process) (string, error) {
 	addr := m.addr()
 	limit := 100 * time.Millisecond
@@ -129,8 +127,7 @@ func ready(ctx context.Context, k *Kind, at harness.Endpoint, m member, p *proce
 	}
 }
 
-// newMembers creates a directory and finds free ports for each of n servers, with an additional
-// port each if they are secure.
+// newMembers creates a directory and finds free ports for each of n servers, two if secure.
 func newMembers(sys system, dir string, n int, secure bool) ([]member, error) {
 	want := n
 	if n > 1 {

@@ -25,8 +25,7 @@ import (
 	"locklab/harness"
 )
 
-// The owner of a server, whose every way to end is tested, is this test binary
-// with these variables set.
+// The owner of a server, whose every way to end is tested, is this test binary with these set.
 const (
 	ownerKind = "BACKEND_TEST_OWNER_KIND" // of server
 	ownerWay  = "BACKEND_TEST_OWNER_WAY"  // to end
@@ -101,8 +100,7 @@ func own(kind, way string) error {
 	return nil
 }
 
-// Ways for an owner to end. After each of them no server is left, and after the
-// next Start no directory.
+// Ways for an owner to end: no server is left, nor after the next Start a directory.
 var ways = []struct {
 	name    string
 	signal  syscall.Signal // sent to the owner's process group, as a terminal does
@@ -189,7 +187,6 @@ func startOwner(t *testing.T, kind, way, temp string) (cmd *exec.Cmd, pids []int
 	return cmd, pids, stderr
 }
 
-// gone waits for a process to end.
 func gone(pid int) bool {
 	for deadline := time.Now().Add(10 * time.Second); alive(pid); time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
@@ -199,8 +196,7 @@ func gone(pid int) bool {
 	return true
 }
 
-// alive reports whether the process exists and is not a zombie that its new
-// parent has yet to reap.
+// alive reports whether the process exists and is no zombie.
 func alive(pid int) bool {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err == nil {
@@ -238,7 +234,6 @@ func TestStopAfterCrash(t *testing.T) {
 	wantEmpty(t, sys.temp)
 }
 
-// script writes an executable and returns a system that uses it as redis-server.
 func script(t *testing.T, text string) system {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "redis-server")
@@ -303,8 +298,7 @@ func TestStartCancelled(t *testing.T) {
 	wantEmpty(t, sys.temp)
 }
 
-// The port that was chosen is taken: by a server of the same kind, which would
-// answer in place of ours, or by something that is no server.
+// The port is taken by a server of the same kind, which could answer in place of ours, or none.
 func TestPortTaken(t *testing.T) {
 	for _, k := range Kinds {
 		other := mustStart(t, lab(t), k.Name).Endpoint().Addrs[0][0]

@@ -13,7 +13,6 @@ import (
 	"locklab/internal/child"
 )
 
-// A process is a server that was started, with its output in a file.
 type process struct {
 	*child.Process
 	log string
@@ -36,7 +35,6 @@ func spawn(cmd *exec.Cmd, dir string) (*process, error) {
 	return &process{p, name}, nil
 }
 
-// reason explains why a process has ended.
 func (p *process) reason() error {
 	err := fmt.Errorf("the server ended: %w", p.Err())
 	if strings.Contains(strings.ToLower(p.output()), "address already in use") { // EADDRINUSE in C and in Java

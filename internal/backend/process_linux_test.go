@@ -13,8 +13,7 @@ import (
 	"locklab/harness"
 )
 
-// The parent-death signal follows the thread that forks. Here that thread ends:
-// it is locked to a goroutine that returns. Servers must not care.
+// The parent-death signal follows the thread that forks: servers must outlive its end.
 func TestServerOutlivesThread(t *testing.T) {
 	need(t, harness.KindRedis)
 	sys := lab(t)

@@ -33,9 +33,8 @@ var redis = Kind{
 	},
 }
 
-// parseRedis reads host:port[,host:port], which are independent servers, or one
-// redis:// or rediss:// URL (https://www.iana.org/assignments/uri-schemes/prov/redis),
-// rediss being TLS.
+// parseRedis reads host:port[,host:port], which are independent servers, or one redis:// or
+// rediss:// URL (https://www.iana.org/assignments/uri-schemes/prov/redis), rediss being TLS.
 func parseRedis(text string) (harness.Endpoint, error) {
 	bad := func(why string) (harness.Endpoint, error) {
 		return harness.Endpoint{}, fmt.Errorf("%w: LOCKLAB_REDIS: %s", harness.ErrUsage, why)
@@ -79,8 +78,7 @@ func parseRedis(text string) (harness.Endpoint, error) {
 	return at, nil
 }
 
-// redisProgram names the environment variable of the program to start, for tests on another
-// version.
+// redisProgram names the variable of the program to start, for tests on another version.
 const redisProgram = "LOCKLAB_REDIS_SERVER"
 
 func findRedis(s system) (program, error) {
@@ -99,8 +97,7 @@ func findRedis(s system) (program, error) {
 	return program{}, fmt.Errorf("%w: no redis-server or valkey-server on PATH: run scripts/deps redis, or set LOCKLAB_REDIS=host:port", harness.ErrUnavailable)
 }
 
-// redisCommand keeps everything in memory: with a disk, measurements of a lock would measure the
-// disk.
+// redisCommand keeps everything in memory: the disk is not part of a lock's cost.
 func redisCommand(p program, m member, _ []member) (*exec.Cmd, error) {
 	cmd := exec.Command(p.path,
 		"--bind", "127.0.0.1",
@@ -135,8 +132,7 @@ func probeRedis(ctx context.Context, at harness.Endpoint, addr string) (answer, 
 	return redisAnswer(info), nil
 }
 
-// redisAnswer parses the text of INFO. Valkey reports redis_version 7.2.4 for old clients and its
-// own version separately.
+// redisAnswer parses INFO. Valkey reports redis_version 7.2.4 and its own version separately.
 func redisAnswer(info string) answer {
 	fields := fieldsOf(info, ":")
 	version := fields["redis_version"]
@@ -152,7 +148,6 @@ func redisAnswer(info string) answer {
 // errRedis is a reply that is an error.
 var errRedis = errors.New("redis says")
 
-// redisRequest encodes a command (https://redis.io/docs/latest/develop/reference/protocol-spec/).
 func redisRequest(args []string) []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "*%d\r\n", len(args))

@@ -15,8 +15,7 @@ import (
 	"locklab/harness"
 )
 
-// A Layout is an arrangement of cooperating Redis servers: a declarative value, listed in Layouts.
-// Tests start one to check a lock under failures.
+// A Layout is an arrangement of cooperating Redis servers, to check a lock under failures.
 type Layout struct {
 	Name string // in messages
 	Doc  string // one line, without a capital or a full stop
@@ -28,11 +27,10 @@ type Layout struct {
 // Layouts lists every arrangement of Redis servers.
 var Layouts = []*Layout{Sentinel, Cluster, TLS}
 
-// Sentinel is a primary, a replica, and three Redis Sentinels that watch them. They promote the
-// replica if two of them cannot reach the primary for sentinelPatience.
-//
-// Their configuration already contains the addresses that they would discover in the first seconds.
-// Endpoint contains the primary and the replica.
+// Sentinel is a primary, a replica, and three Redis Sentinels, which promote the replica if
+// two of them cannot reach the primary for sentinelPatience. Their configuration contains the
+// addresses that they would discover in the first seconds; Endpoint, the primary and the
+// replica.
 var Sentinel = &Layout{
 	Name:    "redis-sentinel",
 	Doc:     "a primary, a replica and three sentinels",
@@ -59,8 +57,7 @@ var TLS = &Layout{
 	kind:    layoutKind(tlsCommand, makeCertificate, nil),
 }
 
-// layoutKind is the kind of the servers of a layout: Redis servers that are
-// started and brought together in another way.
+// layoutKind is Redis servers that are started and brought together in another way.
 func layoutKind(
 	command func(program, member, []member) (*exec.Cmd, error),
 	prepare func(dir string, at *harness.Endpoint) error,
@@ -71,8 +68,7 @@ func layoutKind(
 	return k
 }
 
-// StartAlone starts one new server regardless of LOCKLAB_REDIS, for tests that disturb it; see
-// [StartLayout].
+// StartAlone starts one new server, for tests that disturb it: see [StartLayout].
 func StartAlone(ctx context.Context) (*Server, error) { return startLayout(ctx, host(), &alone) }
 
 var alone = Layout{Name: "redis", servers: 1, kind: layoutKind(redisCommand, nil, nil)}
@@ -110,8 +106,7 @@ const (
 	// SentinelMaster is the sentinels' name of the primary.
 	SentinelMaster = "lab"
 
-	// sentinelPatience is how long a server may be silent before a sentinel considers it dead. It
-	// is short to make tests fast; the usual value is 30 s.
+	// sentinelPatience is a server's silence before a sentinel considers it dead, usually 30 s.
 	sentinelPatience = 500 * time.Millisecond
 )
 
@@ -123,14 +118,12 @@ func redisWith(p program, m member, args ...string) (*exec.Cmd, error) {
 	return cmd, err
 }
 
-// sentinelCommand makes the first member the primary, the second its replica and
-// the others sentinels.
+// sentinelCommand starts the primary, its replica, then sentinels.
 func sentinelCommand(p program, m member, all []member) (*exec.Cmd, error) {
 	primary := strconv.Itoa(all[0].port)
 	switch m.port {
 	case all[0].port:
-		// Synchronize a replica at once, without the default wait of five seconds for other
-		// replicas.
+		// Synchronize at once, without the default wait of five seconds for other replicas.
 		return redisWith(p, m, "--repl-diskless-sync-delay", "0")
 	case all[1].port:
 		return redisWith(p, m, "--replicaof", "127.0.0.1", primary)
@@ -158,11 +151,9 @@ func sentinelCommand(p program, m member, all []member) (*exec.Cmd, error) {
 	return cmd, err
 }
 
-// sentinelID is the run id that a sentinel gets: forty hexadecimal digits.
 func sentinelID(m member) string { return fmt.Sprintf("%040x", m.port) }
 
-// settleSentinels waits until the replica has its copy, and each sentinel has found the replica and
-// the other sentinels.
+// settleSentinels waits until the replica has its copy and the sentinels see all others.
 func settleSentinels(ctx context.Context, all []member) error {
 	if err := until(ctx, all[1], "master_link_status:up", "INFO", "replication"); err != nil {
 		return err
@@ -188,8 +179,7 @@ func clusterCommand(p program, m member, _ []member) (*exec.Cmd, error) {
 	)
 }
 
-// settleCluster assigns the slots, introduces the members to the first, and waits until all of them
-// serve.
+// settleCluster assigns the slots, introduces the members, and waits until all of them serve.
 func settleCluster(ctx context.Context, all []member) error {
 	const slots = 16384
 	for i, m := range all {
@@ -241,7 +231,6 @@ func tell(ctx context.Context, m member, args ...string) (string, error) {
 	return reply, nil
 }
 
-// until sends a command to a member until the reply contains want.
 func until(ctx context.Context, m member, want string, args ...string) error {
 	return untilTimes(ctx, m, 1, want, args...)
 }

@@ -10,8 +10,7 @@ import (
 	"locklab/harness"
 )
 
-// TestLayouts starts each layout, checks its properties, and checks that nothing remains
-// afterwards.
+// TestLayouts starts each layout, checks its properties, and that nothing remains afterwards.
 func TestLayouts(t *testing.T) {
 	for _, l := range Layouts {
 		t.Run(l.Name, func(t *testing.T) {

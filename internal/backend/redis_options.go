@@ -16,10 +16,9 @@ import (
 // A Persistence defines which data a Redis server has on disk after a restart.
 type Persistence int
 
-// The kinds of persistence. EverySecond and Always differ in when the append-only file is forced to
-// disk. The difference matters after a power failure, which nothing here simulates: data passed to
-// the kernel outlives the server. A killed server loses at most the data that it held back while
-// EverySecond waited for a slow disk.
+// The kinds of persistence. EverySecond and Always differ in when the append-only file is
+// forced to disk, which matters only after a power failure. A killed server loses at most the
+// data that it held back while EverySecond waited for a slow disk.
 const (
 	None        Persistence = iota // nothing: it is empty after a restart
 	EverySecond                    // an append-only file, appendfsync everysec
@@ -47,8 +46,7 @@ type RedisOptions struct {
 	// Persistence is the persistence of each server.
 	Persistence Persistence
 
-	// Args are further arguments of each server, such as "--maxclients", "10". They follow the
-	// lab's arguments and override them.
+	// Args are further arguments of each server, after the lab's, which they override.
 	Args []string
 
 	// Under is a program and its arguments that run each server, such as valgrind: the server's
@@ -62,10 +60,9 @@ type RedisOptions struct {
 	Clock bool
 }
 
-// StartRedisOf starts a new primary and its replicas, which the caller must Stop, regardless of
-// LOCKLAB_REDIS, for failure tests. They are in sync when it returns. Endpoint has them in one
-// list, the primary first. The error wraps [harness.ErrUnavailable] if there is no program to
-// start, or no C compiler for Clock.
+// StartRedisOf starts a new primary and its replicas, in sync, which the caller must Stop,
+// regardless of LOCKLAB_REDIS. Endpoint has them in one list, the primary first. The error
+// wraps [harness.ErrUnavailable] without a program to start, or a C compiler for Clock.
 func StartRedisOf(ctx context.Context, o RedisOptions) (*Server, error) {
 	return startRedisOf(ctx, host(), o)
 }
@@ -96,8 +93,7 @@ func startRedisOf(ctx context.Context, sys system, o RedisOptions) (*Server, err
 
 // command is redisCommand with the options o, as arguments that override others.
 func (o RedisOptions) command(p program, m member, all []member) (*exec.Cmd, error) {
-	// Synchronize replicas at once, without the default wait of five seconds. Any server may
-	// become the primary.
+	// Synchronize at once. Any server may become the primary.
 	cmd, err := redisWith(p, m, "--repl-diskless-sync-delay", "0")
 	if err != nil {
 		return nil, err
@@ -129,8 +125,7 @@ func (o RedisOptions) command(p program, m member, all []member) (*exec.Cmd, err
 	return cmd, nil
 }
 
-// settleReplicas waits until each replica has its copy and the primary, the first server, reports
-// all replicas online.
+// settleReplicas waits until each replica has its copy and the primary reports all online.
 func settleReplicas(ctx context.Context, all []member) error {
 	for _, m := range all[1:] {
 		if err := until(ctx, m, "master_link_status:up", "INFO", "replication"); err != nil {

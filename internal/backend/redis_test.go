@@ -229,8 +229,7 @@ func TestUserRedisWithTLS(t *testing.T) {
 	addr := launchRedis(t, at, func(m member) []string {
 		return []string{"--port", "0", "--tls-port", strconv.Itoa(m.port), "--tls-cert-file", cert, "--tls-key-file", key, "--tls-auth-clients", "no"}
 	})
-	// The certificate is not one that the machine trusts, and that is the proof
-	// that it is checked.
+	// The machine does not trust the certificate, so a client that checks it fails.
 	_, err := start(t.Context(), lab(t, "LOCKLAB_REDIS", "rediss://"+addr), harness.KindRedis)
 	if _, ok := errors.AsType[*tls.CertificateVerificationError](err); !ok || !errors.Is(err, harness.ErrUsage) {
 		t.Errorf("error is %v, want a refused certificate", err)

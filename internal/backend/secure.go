@@ -13,9 +13,8 @@ import (
 	"locklab/harness"
 )
 
-// secure gives servers of the kind a port for TLS beside the plain one, by which the lab
-// starts them and they reach each other. When they serve, client says how to speak TLS
-// with them.
+// secure gives servers of the kind a port for TLS beside the plain one, by which the lab starts
+// them and they reach each other. When they serve, client says how to speak TLS with them.
 func secure(k *Kind, client *harness.Endpoint) {
 	k.secure = true
 	k.prepare = func(dir string, _ *harness.Endpoint) error { return makeCertificate(dir, client) }
@@ -71,8 +70,7 @@ func secureRedis(cmd *exec.Cmd, m member) error {
 	return nil
 }
 
-// secureZooKeeper adds to the configuration of a server, which is its last argument. Only
-// ZooKeeper's Netty server knows TLS.
+// secureZooKeeper adds TLS to a server's configuration, the last argument: only Netty has it.
 func secureZooKeeper(cmd *exec.Cmd, m member) error {
 	cert, key := certificateFiles(filepath.Dir(m.dir))
 	store := filepath.Join(m.dir, "tls.pem")
@@ -82,8 +80,7 @@ func secureZooKeeper(cmd *exec.Cmd, m member) error {
 	return encrypt(cmd.Args[len(cmd.Args)-1], m.secure, store, "none")
 }
 
-// encrypt configures a ZooKeeper server to serve TLS at port, with the key and certificates in
-// store; clientAuth is "none" or "need".
+// encrypt makes a ZooKeeper server serve TLS at port; clientAuth is "none" or "need".
 func encrypt(path string, port int, store, clientAuth string) error {
 	config, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
 	if err != nil {

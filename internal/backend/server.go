@@ -40,13 +40,11 @@ func (s *Server) Endpoint() harness.Endpoint {
 // Version returns the version reported by the server, such as "7.0.15", or "unknown".
 func (s *Server) Version() string { return s.version }
 
-// Owned reports whether the lab started the server. On a server that is not
-// owned the lab touches only names under its own run id and never uses FLUSH,
-// CONFIG, DEBUG or signals.
+// Owned reports whether the lab started the server. On a server that is not owned the lab
+// touches only names under its own run id and never uses FLUSH, CONFIG, DEBUG or signals.
 func (s *Server) Owned() bool { return s.group != nil }
 
-// Sentinels returns the addresses of the sentinels of the layout [Sentinel], nil of
-// others.
+// Sentinels returns the addresses of the sentinels of the layout [Sentinel], nil of others.
 func (s *Server) Sentinels() []string { return slices.Clone(s.sentinels) }
 
 // Stop ends the server in any state, and returns when its process is gone and its directory

@@ -12,8 +12,7 @@ import (
 	"locklab/harness"
 )
 
-// A Setup is a configuration of servers, as services run them. The zero value forces nothing to
-// disk.
+// A Setup is a configuration of servers. The zero value forces nothing to disk.
 type Setup struct {
 	// Servers is the number of copies of the data: a ZooKeeper ensemble, or a Redis primary and
 	// its replicas. At least one replica must follow, or the primary accepts no write. 0 is 1.
@@ -23,16 +22,13 @@ type Setup struct {
 	// is 1. Only Redis allows more than one, and then without replicas.
 	Independent int
 
-	// Durable servers force each write to disk before they answer. Their directories are on a
-	// disk, not in memory, if the system reports the file system.
+	// Durable servers force each write to disk before they answer, in directories on a disk.
 	Durable bool
 
-	// TLS makes clients use TLS with each server, with a certificate that they trust. Servers
-	// communicate with each other without TLS.
+	// TLS makes clients use TLS with each server. Servers communicate without TLS.
 	TLS bool
 }
 
-// plain reports whether any server of the user satisfies s.
 func (s Setup) plain() bool { return s.Servers <= 1 && !s.Durable && !s.TLS }
 
 // Processes returns how many servers s starts.
@@ -60,8 +56,7 @@ func (s Setup) Settings(kind string) string {
 	return text
 }
 
-// minReplicas is the number of replicas that must have been in contact in the last ten seconds for
-// a primary to accept writes.
+// minReplicas is the number of replicas in contact, without which a primary accepts no write.
 const minReplicas = 1
 
 // StartSetup starts new servers, which the caller must Stop, or returns the user's if s requires
@@ -142,8 +137,7 @@ func (s Setup) kind(k *Kind) Kind {
 	return layoutKind(o.command, nil, settleReplicas)
 }
 
-// UsersServer returns the environment variable that contains the user's servers of the kind, "" if
-// it is unset.
+// UsersServer returns the variable that contains the user's servers of the kind, "" if unset.
 func UsersServer(kind string) string {
 	if k, err := lookup(kind); err == nil && os.Getenv(k.Env) != "" {
 		return k.Env

@@ -79,8 +79,7 @@ func TestSetup(t *testing.T) {
 	}
 }
 
-// wantTLS connects to a server at addr as clients do. With TLS it also tries without a certificate
-// and with an unknown one.
+// wantTLS connects to addr as clients do, also without a certificate and with an unknown one.
 func wantTLS(t *testing.T, at harness.Endpoint, addr string, want bool) {
 	t.Helper()
 	ask := func(at harness.Endpoint) error {

@@ -48,8 +48,7 @@ func TestSignal(t *testing.T) {
 	}
 }
 
-// TestSignalStops: a server that was sent SIGSTOP has stopped, with all its threads, when
-// Signal returns.
+// TestSignalStops: a server sent SIGSTOP has stopped, with all its threads, on return.
 func TestSignalStops(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("the system does not say whether a thread is stopped")

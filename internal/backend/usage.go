@@ -20,15 +20,13 @@ type Usage struct {
 	Connections int64         // of clients, including the connection of the Gauge
 }
 
-// figures lists the names of a server's values: several names are summed, and an empty list means
-// that the server does not report the value.
+// figures lists the names of a server's values: several are summed, none is unreported.
 type figures struct {
 	cpu         []string // seconds
 	memory      []string // bytes
 	connections []string
 }
 
-// A questioner asks one server for its figures, by name, over its own connection.
 type questioner interface {
 	ask(ctx context.Context) (map[string]string, error)
 	close()
@@ -37,15 +35,13 @@ type questioner interface {
 // gaugeTime is how long a server has to answer.
 const gaugeTime = 2 * time.Second
 
-// A Gauge reads the resource usage of servers. It belongs to one goroutine. Its requests change
-// nothing and touch no name.
+// A Gauge reads the resource usage of servers, for one goroutine, and changes nothing there.
 type Gauge struct {
 	kind *Kind
 	all  []questioner
 }
 
-// NewGauge returns a Gauge of the servers in the first lists of at.Addrs, the servers of one lock.
-// The caller closes it.
+// NewGauge returns a Gauge of the first lists of at.Addrs. The caller closes it.
 func NewGauge(ctx context.Context, at harness.Endpoint, lists int) (*Gauge, error) {
 	k, err := lookup(at.Kind)
 	if err != nil {
@@ -89,7 +85,6 @@ func (g *Gauge) Read(ctx context.Context) (Usage, error) {
 	return u, nil
 }
 
-// plus returns a + b, or -1 if one of them is not known.
 func plus[N ~int64](a, b N) N {
 	if a < 0 || b < 0 {
 		return -1
@@ -113,7 +108,6 @@ func total(fields map[string]string, names []string, unit float64) int64 {
 	return int64(math.Round(sum))
 }
 
-// fieldsOf reads lines of a name and a value with sep between.
 func fieldsOf(text, sep string) map[string]string {
 	fields := make(map[string]string)
 	for line := range strings.Lines(text) {
@@ -165,8 +159,7 @@ func (l *redisLine) do(args ...string) (string, error) {
 
 func (l *redisLine) close() { l.conn.Close() }
 
-// ask requests the sections one by one: before Redis 7 INFO accepts one at a time, and without one
-// it returns much more.
+// ask requests the sections one by one, as INFO before Redis 7 requires.
 func (l *redisLine) ask(ctx context.Context) (map[string]string, error) {
 	if deadline, ok := ctx.Deadline(); ok {
 		l.conn.SetDeadline(deadline)
@@ -200,8 +193,7 @@ func askRedis(ctx context.Context, at harness.Endpoint, addr string) (questioner
 // A server reports neither its CPU time nor its heap: the size in mntr is the size of the nodes.
 var zooKeeperFigures = figures{connections: []string{"Connections"}}
 
-// zooKeeperLine asks one server, over a connection for each question, which the
-// server ends.
+// zooKeeperLine asks one server, over a connection for each question, which the server ends.
 type zooKeeperLine struct {
 	at   harness.Endpoint
 	addr string

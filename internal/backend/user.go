@@ -35,9 +35,8 @@ func connect(ctx context.Context, k *Kind, text string) (*Server, error) {
 	return s, nil
 }
 
-// firstAnswer asks all members of one ensemble at once and returns the version
-// of the first that serves. One is enough: it can serve only if a majority of
-// its ensemble is there.
+// firstAnswer asks all members of one ensemble at once and returns the version of the first
+// that serves. One is enough: it can serve only if a majority of its ensemble is there.
 func firstAnswer(ctx context.Context, k *Kind, at harness.Endpoint, addrs []string) (version string, err error) {
 	type result struct {
 		answer
@@ -62,8 +61,7 @@ func firstAnswer(ctx context.Context, k *Kind, at harness.Endpoint, addrs []stri
 	return "", err
 }
 
-// hostPorts splits a comma-separated list of host:port. The error does not
-// quote the list, which could hold a password by mistake.
+// hostPorts splits a comma-separated list of host:port, without quoting it in the error.
 func hostPorts(list string) ([]string, error) {
 	var addrs []string
 	for addr := range strings.SplitSeq(list, ",") {

@@ -65,8 +65,7 @@ func deadAddr(t *testing.T) string {
 	return l.Addr().String()
 }
 
-// deafAddr returns an address that accepts connections, never reads from them, and sends only
-// reply.
+// deafAddr returns an address that accepts connections, never reads, and sends only reply.
 func deafAddr(t *testing.T, reply string) string {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -11,9 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A workdir is a temporary directory with a living owner: the process that
-// holds a lock on it. The kernel drops the lock when that process ends, however
-// it ends.
+// A workdir is a temporary directory with a living owner: the process that holds its lock.
 type workdir struct {
 	path string
 	lock *os.File
@@ -41,8 +39,7 @@ func newWorkdir(temp, kind string) (*workdir, error) {
 	}
 }
 
-// lockWorkdir takes the lock of the directory at path. The error is EWOULDBLOCK
-// if it has an owner, and ErrNotExist if it is gone.
+// lockWorkdir locks the directory: EWOULDBLOCK if it has an owner, ErrNotExist if it is gone.
 func lockWorkdir(path string) (*workdir, error) {
 	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -56,8 +53,7 @@ func lockWorkdir(path string) (*workdir, error) {
 	return d, nil
 }
 
-// claim takes the lock. The process that had it before may have removed the
-// directory after it was opened here, so it checks again.
+// claim takes the lock, and checks that the previous owner has not removed the directory.
 func (d *workdir) claim() error {
 	if err := unix.Flock(int(d.lock.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
 		return &os.PathError{Op: "flock", Path: d.path, Err: err}
@@ -76,13 +72,11 @@ func (d *workdir) claim() error {
 	return nil
 }
 
-// remove removes the directory and then gives up its lock.
 func (d *workdir) remove() error {
 	return errors.Join(os.RemoveAll(d.path), d.lock.Close())
 }
 
-// sweep removes the directories in temp whose owner is dead. It does what it
-// can: a directory that belongs to another user stays.
+// sweep removes the directories in temp whose owner is dead, except other users'.
 func sweep(temp string) {
 	entries, _ := os.ReadDir(temp)
 	for _, e := range entries {

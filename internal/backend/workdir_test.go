@@ -63,8 +63,7 @@ func TestSweep(t *testing.T) {
 	}
 }
 
-// A lock on what was removed in the meantime is worth nothing, also if the name
-// is in use again.
+// A lock on a removed directory is worth nothing, even if the name is in use again.
 func TestClaimRemoved(t *testing.T) {
 	for name, again := range map[string]func(path string) error{
 		"gone":  func(string) error { return nil },
@@ -90,8 +89,7 @@ func TestClaimRemoved(t *testing.T) {
 	}
 }
 
-// A directory is not swept between its making and its locking, nor locked after
-// it was swept.
+// A directory is not swept between its making and its locking, nor locked after it was swept.
 func TestSweepWhileMaking(t *testing.T) {
 	temp := t.TempDir()
 	var makers, sweeper sync.WaitGroup

@@ -31,7 +31,6 @@ var zooKeeper = Kind{
 	},
 }
 
-// parseZooKeeper reads host:port[,host:port], which are one ensemble.
 func parseZooKeeper(text string) (harness.Endpoint, error) {
 	addrs, err := hostPorts(text)
 	if err != nil {
@@ -40,12 +39,10 @@ func parseZooKeeper(text string) (harness.Endpoint, error) {
 	return harness.Endpoint{Kind: harness.KindZooKeeper, Addrs: [][]string{addrs}}, nil
 }
 
-// homebrew is where Homebrew links its packages: on Apple silicon, on Intel and
-// on Linux.
+// homebrew is where Homebrew links its packages: on Apple silicon, on Intel and on Linux.
 var homebrew = []string{"/opt/homebrew/opt", "/usr/local/opt", "/home/linuxbrew/.linuxbrew/opt"}
 
-// findZooKeeper looks for a release in ZOOKEEPER_HOME, then for Debian's jars,
-// then for Homebrew's.
+// findZooKeeper looks for a release in ZOOKEEPER_HOME, then Debian's jars, then Homebrew's.
 func findZooKeeper(s system) (program, error) {
 	java, err := findJava(s)
 	if err != nil {
@@ -78,8 +75,7 @@ func findZooKeeper(s system) (program, error) {
 	return program{}, fmt.Errorf("%w: no ZooKeeper in /usr/share/java, Homebrew or ZOOKEEPER_HOME: %s", harness.ErrUnavailable, get)
 }
 
-// findJava looks in JAVA_HOME, then in Homebrew, which keeps its Java off PATH,
-// then on PATH.
+// findJava looks in JAVA_HOME, then in Homebrew, which keeps its Java off PATH, then on PATH.
 func findJava(s system) (string, error) {
 	patterns := []string{}
 	if home := s.getenv("JAVA_HOME"); home != "" {
@@ -108,12 +104,10 @@ func findJava(s system) (string, error) {
 
 // zooKeeperConfig is for lock measurements and fast failures:
 //
-//   - tickTime is the grain of session expiry and half of the shortest session
-//     timeout: 500 ms allow sessions of 2 to 4 s that expire on time.
-//   - maxClientCnxns is 60 per client address by default, too few for one
-//     loopback client with a session per worker.
+//   - tickTime is the grain of session expiry and half of the shortest session timeout.
+//   - maxClientCnxns is 60 by default, too few for one client address with a session per
+//     worker.
 //   - snapCount avoids snapshots, which stall requests, in measured windows.
-//   - the allowed commands are used by the lab: identity, version, counters.
 const zooKeeperConfig = `tickTime=500
 minSessionTimeout=1000
 maxSessionTimeout=60000
@@ -126,9 +120,8 @@ admin.enableServer=false
 4lw.commands.whitelist=conf,cons,mntr,ruok,srvr,wchs
 `
 
-// zooKeeperLoggers is configuration by file name. Releases use different loggers. Each prints
-// errors, which a failed start quotes, but no warnings: every broken connection would print one,
-// with a stack trace.
+// zooKeeperLoggers is configuration by file name: releases use different loggers. Each prints
+// errors, which a failed start quotes, but no warnings, one per broken connection.
 var zooKeeperLoggers = map[string]string{
 	"logback.xml": `<configuration>
 <appender name="C" class="ch.qos.logback.core.ConsoleAppender"><encoder><pattern>%msg%n%ex{short}</pattern></encoder></appender>
@@ -144,8 +137,7 @@ log4j.appender.C.layout.ConversionPattern=%m%n
 `,
 }
 
-// zooKeeperFiles returns the configuration of m, by path. The servers of an ensemble list each
-// other, and a file myid identifies each.
+// zooKeeperFiles returns the configuration of m, by path, with the list of the ensemble.
 func zooKeeperFiles(config string, m member, all []member) (map[string]string, error) {
 	data := filepath.Join(m.dir, "data")
 	text := zooKeeperConfig + fmt.Sprintf("clientPort=%d\ndataDir=%s\n", m.port, data)
@@ -163,8 +155,7 @@ func zooKeeperFiles(config string, m member, all []member) (map[string]string, e
 	return files, os.Mkdir(data, 0o700)
 }
 
-// The two values of forceSync (ZooKeeper Administrator's Guide, "Unsafe Options"): yes,
-// its default, forces the log to disk before a write is answered.
+// The values of forceSync: yes, the default, forces the log to disk before a write is answered.
 const (
 	noForceSync = "-Dzookeeper.forceSync=no"
 	forceSync   = "-Dzookeeper.forceSync=yes"
@@ -195,9 +186,8 @@ func zooKeeperCommand(p program, m member, all []member) (*exec.Cmd, error) {
 	), nil
 }
 
-// probeZooKeeper opens and closes a session, which only a server that serves
-// can grant, and then asks for version and data directory. A user's server may
-// forbid these questions: then they are unknown.
+// probeZooKeeper opens and closes a session, which only a server that serves can grant, and
+// then asks for version and data directory, unknown if a user's server forbids that.
 func probeZooKeeper(ctx context.Context, _ harness.Endpoint, addr string) (answer, error) {
 	if err := handshake(ctx, addr); err != nil {
 		return answer{}, err
@@ -225,7 +215,6 @@ var (
 	zooKeeperDataDir = regexp.MustCompile(`(?m)^dataDir=(.*)$`)
 )
 
-// fourLetters sends a four-letter command and returns the server's reply.
 func fourLetters(ctx context.Context, addr, command string) (string, error) {
 	return fourLettersAt(ctx, harness.Endpoint{}, addr, command)
 }
@@ -244,9 +233,8 @@ func fourLettersAt(ctx context.Context, at harness.Endpoint, addr, command strin
 	return string(text), err
 }
 
-// handshake opens a session and closes it again: ConnectRequest,
-// ConnectResponse, then a request of type closeSession
-// (zookeeper-jute/src/main/resources/zookeeper.jute, ZooDefs.OpCode).
+// handshake opens a session and closes it: ConnectRequest, ConnectResponse, then a request of
+// type closeSession (zookeeper-jute/src/main/resources/zookeeper.jute, ZooDefs.OpCode).
 func handshake(ctx context.Context, addr string) error {
 	conn, err := dial(ctx, addr, nil)
 	if err != nil {

@@ -21,14 +21,12 @@ type EnsembleOptions struct {
 	// Servers is the number of servers, an odd number. 0 is 3.
 	Servers int
 
-	// First is the number of the first server; the following servers count up. 0 is 1, and the
-	// last may be 255. Numbers from 128 make session ids negative. It has no effect on a single
-	// server.
+	// First is the number of the first server, up to 255; 0 is 1. Numbers from 128 make
+	// session ids negative. It has no effect on a single server.
 	First int
 
-	// TickTime is the grain of the servers' clocks: a leader pings its followers every half tick,
-	// and by default a session lasts at least two ticks. 0 is 500 ms, which also allows sessions
-	// of two ticks.
+	// TickTime is the grain of the servers' clocks: a leader pings its followers every half
+	// tick, and a session lasts at least two ticks. 0 is 500 ms.
 	TickTime time.Duration
 
 	// SyncLimit is the number of ticks after which a silent follower or leader is considered dead.
@@ -58,8 +56,7 @@ type EnsembleOptions struct {
 }
 
 // StartEnsembleOf starts a new ensemble, which the caller must Stop, regardless of
-// LOCKLAB_ZOOKEEPER, for failure tests. The error wraps [harness.ErrUnavailable] if there is no
-// program to start.
+// LOCKLAB_ZOOKEEPER. The error wraps [harness.ErrUnavailable] if there is no program to start.
 func StartEnsembleOf(ctx context.Context, o EnsembleOptions) (*Server, error) {
 	if o.Servers == 0 {
 		o.Servers = 3

@@ -87,15 +87,13 @@ func hurtEnsemble(t *testing.T, s *Server) {
 	}
 }
 
-// done is a context that has ended.
 func done(t *testing.T) context.Context {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	return ctx
 }
 
-// TestLeaderBesideSilence: a stopped server accepts connections and does not answer. The first
-// query waits for it; later queries do not.
+// TestLeaderBesideSilence: only the first query waits for a stopped server.
 func TestLeaderBesideSilence(t *testing.T) {
 	silent, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -151,8 +149,7 @@ func TestLeaderEpoch(t *testing.T) {
 	}
 }
 
-// TestEnsembleOf: servers use the configured links and ticks. They lead and follow, and continue
-// when the leader fails.
+// TestEnsembleOf: servers use the configured links and ticks, and tolerate a failed leader.
 func TestEnsembleOf(t *testing.T) {
 	need(t, harness.KindZooKeeper)
 	_, none := StartEnsemble(t.Context(), 0)

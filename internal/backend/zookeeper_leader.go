@@ -15,10 +15,9 @@ import (
 	"locklab/harness"
 )
 
-// Leader returns the number of the leader of a ZooKeeper ensemble; it waits for one, for example
-// after the last leader was killed. A stopped or dead server does not count, since it does not
-// answer. If two servers claim to lead because one was cut off, the later election wins. A single
-// server leads itself.
+// Leader returns the number of the leader of a ZooKeeper ensemble, and waits for one if need
+// be. A stopped or dead server does not answer, so it does not count. Of two leaders the later
+// election wins. A single server leads itself.
 func (s *Server) Leader(ctx context.Context) (int, error) {
 	if s.endpoint.Kind != harness.KindZooKeeper {
 		return 0, fmt.Errorf("%w: backend: %s servers elect no leader", harness.ErrUsage, s.endpoint.Kind)
@@ -36,15 +35,13 @@ func (s *Server) Leader(ctx context.Context) (int, error) {
 	}
 }
 
-// Time limits for the first answer of a server, and for a server that was silent before: a stopped
-// server must not delay the others.
+// Time limits for the first answer of a server, and for one that was silent before.
 const (
 	saysWithin   = time.Second
 	silentWithin = 100 * time.Millisecond
 )
 
-// newestLeader asks all servers at once, each with its limit, and updates limits: 0 is the first
-// time.
+// newestLeader asks all servers at once, each with its limit, and updates limits, first 0.
 func newestLeader(ctx context.Context, addrs []string, limits []time.Duration) (int, bool) {
 	epochs := make([]int64, len(addrs))
 	var all sync.WaitGroup
@@ -66,7 +63,6 @@ func newestLeader(ctx context.Context, addrs []string, limits []time.Duration) (
 	return newest(epochs)
 }
 
-// newest returns which number is the greatest, and false if all are negative.
 func newest(epochs []int64) (i int, found bool) {
 	for j, epoch := range epochs {
 		if epoch >= 0 && (!found || epoch > epochs[i]) {

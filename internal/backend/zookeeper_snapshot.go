@@ -9,9 +9,8 @@ import (
 	"slices"
 )
 
-// writeSnapshot writes a ZooKeeper snapshot with the nodes of counters, open to all clients; each
-// value is the number of the next sequential child. Counters must contain the parents of each node.
-// A server that starts in dir loads it.
+// writeSnapshot writes a ZooKeeper snapshot, for a server that starts in dir, with the nodes of
+// counters and their parents, open to all clients; each value is the number of the next child.
 //
 // The format is org.apache.zookeeper.server.persistence.FileSnap, 3.4 and later: a header, no
 // sessions, no ACLs, the nodes, a checksum.

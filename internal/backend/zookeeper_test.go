@@ -74,8 +74,7 @@ func TestFindZooKeeper(t *testing.T) {
 	}
 }
 
-// An administrator may forbid all four-letter commands but srvr, which scripts
-// of ZooKeeper itself need: the session is the proof that it serves.
+// An administrator may forbid all commands but srvr: the session proves that it serves.
 func TestUserZooKeeperForbidsCommands(t *testing.T) {
 	need(t, harness.KindZooKeeper)
 	sys := lab(t)

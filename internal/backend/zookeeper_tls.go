@@ -44,8 +44,7 @@ func StartZooKeeperTLS(ctx context.Context) (*Server, error) {
 	return s, nil
 }
 
-// NettyOfDebian returns the addition to a class path of Debian's jars for a server or client with
-// TLS: the manifest of zookeeper.jar does not list Netty.
+// NettyOfDebian returns the addition to a class path of Debian's jars for TLS: Netty.
 func NettyOfDebian(classPath string) (more string) {
 	const debian = "/usr/share/java/"
 	if strings.HasPrefix(classPath, debian) {
@@ -56,7 +55,6 @@ func NettyOfDebian(classPath string) (more string) {
 	return more
 }
 
-// A securePort is an additional port for TLS.
 type securePort struct {
 	port   int
 	pem    []byte // certificate and key

@@ -29,8 +29,7 @@ func newCoroutine() *coroutine {
 	return c
 }
 
-// resume runs the body until it suspends, or from the beginning, and reports
-// whether it has returned.
+// resume runs the body until it suspends, and reports whether it has returned.
 func (c *coroutine) resume() (finished bool) {
 	c.finished = false
 	c.next()
@@ -39,7 +38,6 @@ func (c *coroutine) resume() (finished bool) {
 
 func (c *coroutine) suspend() { c.yield(struct{}{}) }
 
-// unwind is the panic that ends the body of an aborted worker.
 type unwind struct{}
 
 func (e *explorer) coroutine(i int) *coroutine {
@@ -49,14 +47,12 @@ func (e *explorer) coroutine(i int) *coroutine {
 	return e.coroutines[i]
 }
 
-// dismiss ends the goroutines of the coroutines, whose bodies have returned.
 func (e *explorer) dismiss() {
 	for _, c := range e.coroutines {
 		c.stop()
 	}
 }
 
-// body runs the function of a worker to its end, or until it is unwound.
 func (w *Worker) body(do func(*Worker)) {
 	defer func() {
 		switch p := recover(); p.(type) {

@@ -50,8 +50,7 @@ type Program struct {
 
 // Limits bound the exploration. All schedules within them are covered.
 type Limits struct {
-	// Preemptions is how often a schedule may stop a worker that could go on;
-	// at most 200.
+	// Preemptions is how often a schedule may stop a worker that could go on; at most 200.
 	Preemptions int
 	// Reorderings is how often a schedule may run a worker while one of its StoreReleases is still
 	// invisible to others; at most 7.
@@ -89,7 +88,6 @@ func (f *Failure) Error() string {
 // Unwrap returns f.Err.
 func (f *Failure) Unwrap() error { return f.Err }
 
-// An explorer walks through the schedules of one program.
 type explorer struct {
 	build      func() Program
 	limits     Limits
@@ -108,10 +106,9 @@ type item struct {
 	sites []uint64 // of the waits up to there
 }
 
-// Explore runs the program under every schedule within the limits, and stops at the first failure.
-// Schedules with the fewest preemptions and reorderings come first. It calls build once for each.
-// While it runs it controls the operations on all words of the process (see
-// [atomics.SetScheduler]). No other code may use words, and no other exploration may run.
+// Explore runs the program under every schedule within the limits, those with the fewest
+// preemptions and reorderings first, until a failure. It calls build for each. Meanwhile it
+// controls the words of the process (see [atomics.SetScheduler]): no other code may use any.
 func Explore(build func() Program, limits Limits) Report {
 	e := newExplorer(build, limits)
 	e.seen = make(map[uint64]budget)
@@ -130,7 +127,6 @@ func newExplorer(build func() Program, limits Limits) *explorer {
 	}
 }
 
-// all runs all schedules and ends the coroutines.
 func (e *explorer) all() Report {
 	e.report.Complete = true
 	defer e.dismiss()
@@ -154,8 +150,7 @@ func (e *explorer) explore() {
 	}
 }
 
-// run runs one schedule: its decisions, and then the first choice at every point. It puts the other
-// choices on the list.
+// run runs one schedule with the first choice at every further point, and lists the others.
 func (e *explorer) run(it item) {
 	var prefix []decision
 	if it.n > 0 || it.next != 0 {
@@ -172,7 +167,6 @@ func (e *explorer) run(it item) {
 	}
 }
 
-// explain runs the schedule of r again with a trace.
 func (e *explorer) explain(r *run) *Failure {
 	again := newRun(e, r.path)
 	again.trace = &trace{}
@@ -183,7 +177,6 @@ func (e *explorer) explain(r *run) *Failure {
 	return again.failure(r.err)
 }
 
-// failure returns the Failure of r with err.
 func (r *run) failure(err error) *Failure {
 	return &Failure{
 		Err: err, Decisions: encode(r.path), Trace: r.timeline,
@@ -219,8 +212,7 @@ func Replay(build func() Program, limits Limits, decisions string) (Report, erro
 // that reached a state, plus one; 0 is never.
 type budget [maxReorderings + 1]uint8
 
-// met records that a state was reached. It reports whether it was reached before at no greater
-// cost; then all continuations are covered.
+// met reports whether a state was reached before at no greater cost: then it is covered.
 func (e *explorer) met(state uint64, preemptions, reorderings int) bool {
 	if e.seen == nil {
 		return false

@@ -62,8 +62,7 @@ func TestTraceOfStoreBuffer(t *testing.T) {
 	}
 }
 
-// TestFewest checks that a failure has the fewest preemptions and reorderings: with one less of
-// either there is no failure.
+// TestFewest checks that a failure has the fewest preemptions and reorderings.
 func TestFewest(t *testing.T) {
 	for _, m := range mutants {
 		f := explore.Explore(m.program(m.bug), limits).Failure
@@ -112,8 +111,7 @@ func TestSchedulesEndTheExploration(t *testing.T) {
 	}
 }
 
-// TestWaitersThatWrite explores a lock whose waiters change the word that they
-// wait for. Without fairness two of them wake each other for ever.
+// TestWaitersThatWrite explores waiters that change their word, for ever without fairness.
 func TestWaitersThatWrite(t *testing.T) {
 	v := &harness.Variant{Local: func(harness.Setup) harness.Local {
 		var users atomics.Uint32
@@ -133,8 +131,7 @@ func TestWaitersThatWrite(t *testing.T) {
 	}
 }
 
-// TestWaitersWithoutHint explores waiters that poll without a SpinHint. They must count as waiting;
-// otherwise a waiter that never gets the lock would run forever.
+// TestWaitersWithoutHint explores waiters that poll without a SpinHint: they count as waiting.
 func TestWaitersWithoutHint(t *testing.T) {
 	for name, try := range map[string]func(*atomics.Uint32) bool{
 		"Load":           func(held *atomics.Uint32) bool { return held.Load() == 0 && held.CompareAndSwap(0, 1) },
@@ -163,9 +160,8 @@ func TestWaitersWithoutHint(t *testing.T) {
 	}
 }
 
-// TestParker explores the Parker. In one program a worker sleeps until two others have each
-// signalled twice. In the other, two workers alternate, and each Park must return by the intended
-// Unpark.
+// TestParker explores the Parker: a worker that two others signal twice each, and two workers
+// that alternate, in which each Park must return by the intended Unpark.
 func TestParker(t *testing.T) {
 	for name, build := range map[string]func() explore.Program{"many wake one": manyWakeOne, "in turn": alternating} {
 		if r := explore.Explore(build, limits); r.Failure != nil || !r.Complete {
@@ -174,8 +170,7 @@ func TestParker(t *testing.T) {
 	}
 }
 
-// manyWakeOne signals by plain stores: an Unpark must make them visible even if it finds a permit
-// already.
+// manyWakeOne signals by plain stores, which an Unpark that finds a permit makes visible too.
 func manyWakeOne() explore.Program {
 	p := atomics.NewParker()
 	var done [2]atomics.Uint32
@@ -260,8 +255,7 @@ func TestProgramMustRepeatItself(t *testing.T) {
 	}
 }
 
-// TestGoroutinesEnd checks that an exploration leaves none behind, whether it
-// fails or not.
+// TestGoroutinesEnd checks that an exploration leaves none behind, whether it fails or not.
 func TestGoroutinesEnd(t *testing.T) {
 	before := runtime.NumGoroutine()
 	for _, m := range mutants[:3] {

@@ -24,7 +24,6 @@ func (f *fairness) init(n int) {
 	}
 }
 
-// steps notes an operation of worker w.
 func (f *fairness) steps(w int) {
 	for i := range f.n {
 		f.before[i] &^= 1 << w
@@ -33,7 +32,6 @@ func (f *fairness) steps(w int) {
 	f.by = w
 }
 
-// observe notes which workers are able to run.
 func (f *fairness) observe(able uint8) {
 	for i := range f.n {
 		f.always[i] &= able
@@ -45,7 +43,6 @@ func (f *fairness) observe(able uint8) {
 	f.able = able
 }
 
-// yields notes that worker w waits from now on.
 func (f *fairness) yields(w int, able uint8) {
 	f.observe(able)
 	f.before[w] |= (f.always[w] | f.stopped[w]) &^ f.ran[w]
@@ -62,8 +59,7 @@ func (f *fairness) behind(able uint8) (set uint8) {
 	return set
 }
 
-// state returns a hash of the future-relevant state of the workers that have not returned. A worker
-// that has run since another yielded is owed nothing at its next yield.
+// state returns a hash of the future-relevant state of the workers that have not returned.
 func (f *fairness) state(alive uint8) uint64 {
 	h := uint64(0)
 	for i := range f.n {

@@ -13,7 +13,6 @@ import (
 	"locklab/atomics"
 )
 
-// An instruction is one operation of a litmus test, on word x.
 type instruction struct {
 	op atomics.Op
 	x  int
@@ -27,8 +26,7 @@ func (in instruction) String() string {
 	return fmt.Sprintf("%c.%v(%d)", 'x'+in.x, in.op, in.v)
 }
 
-// A litmus is a program without branches: the instructions of each thread. Its outcome is the
-// results of the loads and swaps, and the final words.
+// A litmus is the instructions of threads; its outcome, their results and the final words.
 type litmus [][]instruction
 
 func (l litmus) String() string {
@@ -41,8 +39,7 @@ func (l litmus) String() string {
 
 const litmusWords = 3
 
-// explored returns the outcomes that the explorer finds, with known states or
-// without.
+// explored returns the outcomes that the explorer finds, with known states or without.
 func (l litmus) explored(t *testing.T, limits Limits, forget bool) []string {
 	t.Helper()
 	found := make(map[string]bool)
@@ -139,8 +136,7 @@ func (l litmus) reference() []string {
 	return slices.Sorted(maps.Keys(found))
 }
 
-// does returns the state after thread i has done in, if it can: with stores in
-// its buffer a thread can do no locked instruction.
+// does returns the state after thread i has done in, if its buffer allows that.
 func (m machine) does(i int, in instruction) (machine, bool) {
 	m = m.clone()
 	m.at[i]++
@@ -178,8 +174,7 @@ func thread(is ...instruction) []instruction { return is }
 
 const x, y = 0, 1
 
-// TestLitmus checks the outcomes that distinguish total store order from stronger and weaker
-// models.
+// TestLitmus checks the outcomes that distinguish total store order from other models.
 func TestLitmus(t *testing.T) {
 	for _, test := range []struct {
 		name    string
@@ -226,9 +221,8 @@ func randomLitmus(rnd *rand.Rand, n int) litmus {
 	return l
 }
 
-// TestAgainstTotalStoreOrder compares all outcomes of random programs with the reference. It shows
-// that no outcome is lost by delaying stores only if they are overtaken, or by recognizing known
-// states.
+// TestAgainstTotalStoreOrder compares all outcomes of random programs with the reference, so
+// that delayed stores and known states lose none.
 func TestAgainstTotalStoreOrder(t *testing.T) {
 	const programs = 150
 	rnd := rand.New(rand.NewPCG(1, 2))
@@ -248,9 +242,8 @@ func TestAgainstTotalStoreOrder(t *testing.T) {
 	}
 }
 
-// TestKnownStatesWithinLimits compares the outcomes within few preemptions and reorderings with and
-// without known states. Here the identity of a known state includes the running worker and the cost
-// spent.
+// TestKnownStatesWithinLimits compares the outcomes with and without known states, within few
+// preemptions and reorderings.
 func TestKnownStatesWithinLimits(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(3, 4))
 	for n := range 100 {

@@ -47,7 +47,6 @@ func Lock(v *harness.Variant, u Use) func() Program {
 	}
 }
 
-// A client is a worker with its handle.
 type client struct {
 	handle    sync.Locker
 	reentrant bool
@@ -95,7 +94,6 @@ func (c *client) use(w *Worker, k int, try bool) {
 	c.handle.Unlock()
 }
 
-// write changes both words, as plain stores do.
 func (c *client) write(w *Worker) {
 	w.Asks()
 	c.handle.Lock()

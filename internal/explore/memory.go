@@ -8,14 +8,12 @@ import (
 	"locklab/atomics"
 )
 
-// A cell is a word that a worker has touched.
 type cell struct {
 	word    atomics.Word
 	version uint64 // which write the value is of; 0 is what the word began with
 }
 
-// memory is all words, with total store order: a StoreRelease stays in the worker's buffer until it
-// is flushed, oldest first.
+// memory is all words, with total store order: a store buffer per worker, oldest first.
 type memory struct {
 	cells []cell // few: a search is faster than a map
 	sum   uint64 // of the versions
@@ -31,8 +29,7 @@ func (m *memory) at(w atomics.Word) int {
 	return len(m.cells) - 1
 }
 
-// write makes v the value of cell c, written by the given event. It reports whether the value
-// changed: rewriting the same value is no event, since no worker can observe it.
+// write makes v the value of cell c, and reports whether it changed: else no worker sees it.
 func (m *memory) write(c int, v, event uint64) bool {
 	if m.cells[c].word.Get() == v {
 		return false
@@ -43,7 +40,6 @@ func (m *memory) write(c int, v, event uint64) bool {
 	return true
 }
 
-// An entry is a store on its way to memory.
 type entry struct {
 	cell  int
 	value uint64

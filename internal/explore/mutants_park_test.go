@@ -19,9 +19,7 @@ const (
 	wakesNone     bug = "wakes none if the lock was not contended when it loaded it first"
 )
 
-// parking is a test-and-set lock whose waiters sleep: a waiter announces itself
-// and polls again before it sleeps, and Unlock wakes one that has announced
-// itself.
+// parking is a test-and-set lock whose waiters announce themselves and poll before they sleep.
 type parking struct {
 	bug      bug
 	spins    int // polls before the sleep
@@ -90,9 +88,8 @@ func (l *parking) wake(i int) {
 	}
 }
 
-// futex is the second mutex of Ulrich Drepper, "Futexes Are Tricky": 0 is free,
-// 1 held, 2 held and perhaps a waiter sleeps. All sleep in one place, here a
-// parker each.
+// futex is the second mutex of Ulrich Drepper, "Futexes Are Tricky": 0 is free, 1 held, 2 held
+// and perhaps a waiter sleeps. All sleep in one place, here a parker each.
 type futex struct {
 	*parking
 	state atomics.Uint32
@@ -200,7 +197,6 @@ type bypass struct {
 	inside []atomics.Uint32 // by worker: it is on the bypass
 }
 
-// bypassReader is a worker's handle.
 type bypassReader struct {
 	*bypass
 	inside *atomics.Uint32
@@ -293,7 +289,6 @@ func (l *seq) ReadRetry(version uint64) bool {
 // Bugs of a lock that lets two in.
 const oneTooMany bug = "lets one more in than it has permits"
 
-// permits is a counting semaphore.
 type permits struct{ left atomics.Uint32 }
 
 func newPermits(_ int, b bug) harness.Local {

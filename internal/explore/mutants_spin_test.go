@@ -9,12 +9,10 @@ import (
 	"locklab/harness"
 )
 
-// perWorker makes a Local of one handle per worker.
 type perWorker func(i int) sync.Locker
 
 func (f perWorker) Worker(i int) sync.Locker { return f(i) }
 
-// funcs is a handle made of two functions.
 type funcs struct{ lock, unlock func() }
 
 func (f funcs) Lock()   { f.lock() }

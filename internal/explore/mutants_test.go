@@ -11,8 +11,7 @@ import (
 	"locklab/internal/explore"
 )
 
-// A mutant is a lock with a bug, and the program in which the explorer must find it. The same lock
-// without the bug must pass.
+// A mutant is a lock with a bug, and the program that finds it. Without the bug it must pass.
 type mutant struct {
 	lock    string
 	make    func(workers int, b bug) harness.Local
@@ -74,7 +73,6 @@ var mutants = []mutant{
 
 var limits = explore.Limits{Preemptions: 3, Reorderings: 2}
 
-// program returns the program of m, with the bug or without.
 func (m mutant) program(b bug) func() explore.Program {
 	v := &harness.Variant{Traits: m.traits, Local: func(s harness.Setup) harness.Local { return m.make(s.Workers, b) }}
 	return explore.Lock(v, explore.Use{Acquisitions: slices.Repeat([]int{m.times}, m.workers)})

@@ -12,8 +12,7 @@ import (
 // opLeave is the end of a critical section, for the explorer one more operation.
 const opLeave atomics.Op = 200
 
-// A run is one schedule from beginning to end. Its workers are coroutines:
-// they, the driver and the explorer never run at the same time.
+// A run is one schedule. Its workers are coroutines: nothing runs at the same time.
 type run struct {
 	e       *explorer
 	program Program
@@ -85,7 +84,6 @@ func (r *run) execute() {
 	}
 }
 
-// resume runs w until its next operation and reports whether there is one.
 func (r *run) resume(w *Worker) bool {
 	r.running = w
 	w.done = w.co.resume()
@@ -93,7 +91,6 @@ func (r *run) resume(w *Worker) bool {
 	return !w.done
 }
 
-// abort unwinds the workers that have not returned.
 func (r *run) abort() {
 	r.aborted = true
 	for _, w := range r.workers {
@@ -117,8 +114,7 @@ func (r *run) access(a atomics.Access) (before uint64) {
 	return w.point(a)
 }
 
-// point is where w stands before its operation a. It returns when a has
-// happened.
+// point is where w stands before its operation a. It returns when a has happened.
 func (w *Worker) point(a atomics.Access) (before uint64) {
 	r := w.run
 	if r.aborted {
@@ -139,7 +135,6 @@ func (w *Worker) point(a atomics.Access) (before uint64) {
 	return r.step(w)
 }
 
-// suspend gives control to the driver, until w is to run.
 func (w *Worker) suspend() {
 	w.co.suspend()
 	if w.run.aborted {
@@ -164,14 +159,12 @@ func (r *run) fail(err error) {
 	r.chosen = nil
 }
 
-// halt ends the run from inside a worker.
 func (w *Worker) halt(err error) {
 	w.run.fail(err)
 	w.run.running = nil
 	w.suspend()
 }
 
-// step does the pending operation of w.
 func (r *run) step(w *Worker) (before uint64) {
 	r.steps++
 	if r.steps > r.e.limits.Steps {
@@ -254,7 +247,6 @@ func (r *run) modify(w *Worker) uint64 {
 	return before
 }
 
-// reads makes w observe the latest write of cell c.
 func (r *run) reads(w *Worker, c int) {
 	version := r.memory.cells[c].version
 	w.happens(version)

@@ -8,8 +8,7 @@ import (
 	"locklab/atomics"
 )
 
-// choose decides what happens next, does what is not a worker's operation, and
-// returns the worker whose operation is next; nil ends the run.
+// choose decides the next event, and returns the worker that does it next; nil ends the run.
 func (r *run) choose() *Worker {
 	for r.err == nil {
 		if w := r.goesLate(); w != nil || r.err != nil {
@@ -43,7 +42,6 @@ func (r *run) choose() *Worker {
 	return nil
 }
 
-// covered ends the run if it has met a known state, and reports whether it has.
 func (r *run) covered() bool {
 	if r.e.met(r.state(), r.preemptions, r.reorderings) {
 		r.err = errCovered
@@ -51,15 +49,12 @@ func (r *run) covered() bool {
 	return r.err != nil
 }
 
-// A choice is a decision and its cost.
 type choice struct {
 	decision    decision
 	preemptions int
 	reorderings int
 }
 
-// later puts a choice that is not taken now on the list, if it is within the
-// limits.
 func (r *run) later(c choice) {
 	p, o := r.preemptions+c.preemptions, r.reorderings+c.reorderings
 	if p > r.e.limits.Preemptions || o > r.e.limits.Reorderings {
@@ -70,10 +65,9 @@ func (r *run) later(c choice) {
 	})
 }
 
-// goesLate decides about the latest stores of the current worker. Either they become visible now,
-// or the worker runs first: then goesLate returns it, and its stores are late. There is no third
-// case. If others run while the stores are invisible and the worker has not continued, the result
-// is the same as if they ran before the stores.
+// goesLate decides about the latest stores of the current worker: either they become visible
+// now, or the worker runs first, and is returned. There is no third case: others that run
+// before that could as well run before the stores.
 func (r *run) goesLate() *Worker {
 	if r.current < 0 {
 		return nil
@@ -111,7 +105,6 @@ func passes(op atomics.Op) bool {
 	return op == atomics.OpLoad || op == atomics.OpStoreRelease || op == opLeave
 }
 
-// ableSet returns the workers that can go on, a bit for each.
 func (r *run) ableSet() (set uint8) {
 	for i, w := range r.workers {
 		if r.able(w) {
@@ -211,8 +204,7 @@ func (r *run) finished() bool {
 	return true
 }
 
-// state returns a hash of all that decides how the run can go on: see the
-// package comment, under Known states.
+// state returns a hash of all that decides how the run can continue: see Known states.
 func (r *run) state() uint64 {
 	h := mix(r.memory.sum, uint64(r.current+1))
 	alive := uint8(0)

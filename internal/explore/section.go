@@ -8,8 +8,7 @@ import (
 	"locklab/atomics"
 )
 
-// section watches which workers ask for a lock, wait for it and are inside. Sets of
-// workers are bits.
+// section watches which workers (bits) ask for a lock, wait for it and are inside.
 type section struct {
 	permits int
 	fifo    bool
@@ -25,7 +24,6 @@ func (s *section) init(_ int, p *Program) {
 	s.permits, s.fifo = max(1, p.Permits), p.FIFO
 }
 
-// begins is called before each operation of w.
 func (s *section) begins(w *Worker) {
 	if bit := uint8(1) << w.id; s.asking&bit != 0 {
 		s.asking &^= bit
@@ -37,7 +35,6 @@ func (s *section) begins(w *Worker) {
 // waiting notes that w cannot go on. If it has asked, it has a place now.
 func (s *section) waiting(w *Worker) { s.waits |= s.asked & (1 << w.id) }
 
-// ends notes that w asks no more: it is inside, or has given up.
 func (s *section) ends(w *Worker) {
 	bit := uint8(1) << w.id
 	s.asking &^= bit

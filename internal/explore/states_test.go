@@ -51,9 +51,7 @@ func patterns() []pattern {
 	}
 }
 
-// TestKnownStatesLoseNothing compares all outcomes of a program, including the workers'
-// observations and the order of their acquisitions, with the outcomes if every schedule runs to its
-// end.
+// TestKnownStatesLoseNothing compares all outcomes of a program with and without known states.
 func TestKnownStatesLoseNothing(t *testing.T) {
 	for i, p := range patterns() {
 		outcomes := func(forget bool) (found []string, r Report) {
@@ -137,9 +135,7 @@ func TestStateTellsApart(t *testing.T) {
 	}
 }
 
-// TestFewSchedules checks that nothing is explored twice without need. The end of a critical
-// section is one with the following operation. Waiters that rewrite the same value wake no worker,
-// and no worker wakes itself.
+// TestFewSchedules checks that nothing is explored twice without need.
 func TestFewSchedules(t *testing.T) {
 	var held, users atomics.Uint32
 	for name, test := range map[string]struct {

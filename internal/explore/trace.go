@@ -11,14 +11,12 @@ import (
 	"locklab/atomics"
 )
 
-// The trace of a livelock is long: only its beginning and end are printed, with these numbers of
-// lines.
+// The trace of a livelock is long: only its beginning and end are printed.
 const (
 	traceHead = 100
 	traceTail = 20
 )
 
-// A trace is a list of events, one line each.
 type trace struct{ lines []line }
 
 // A line is an operation or, if it has a text, something else.
@@ -52,7 +50,6 @@ func (r *run) notePreemption(worker int) {
 // opFlush is a StoreRelease that becomes visible.
 const opFlush atomics.Op = 201
 
-// noteFlush notes a flush, unless it follows its store at once as usual.
 func (r *run) noteFlush(w *Worker, e entry) {
 	if r.trace != nil && w.late {
 		cell := r.memory.cells[e.cell].word

@@ -20,12 +20,10 @@ const (
 
 // The numbers behind waiting.
 const (
-	// patience is how many reads in a row may find the same before a worker
-	// counts as waiting, although it calls no SpinHint. It is more than one
-	// acquisition does without waiting.
+	// patience is how many reads in a row may find the same before a worker counts as waiting,
+	// although it calls no SpinHint. It is more than one acquisition does without waiting.
 	patience = 10
-	// inVain is how many operations a worker does while nothing changes before its wait counts as
-	// infinite.
+	// inVain is how many operations without a change make a worker's wait infinite.
 	inVain = 1000
 )
 
@@ -92,7 +90,6 @@ func (w *Worker) knows(c int, version uint64) {
 	}
 }
 
-// acts notes that w has done more than read.
 func (w *Worker) acts() {
 	for i := range w.observed {
 		w.observed[i].times = 0
@@ -122,8 +119,7 @@ func (r *run) arrive(w *Worker) {
 	}
 }
 
-// pollsAgain reports whether w is about to read what it has read often enough,
-// and will again find the same.
+// pollsAgain reports whether w, after reads enough, is about to find the same again.
 func (r *run) pollsAgain(w *Worker) bool {
 	if !r.idles(w) {
 		return false
@@ -136,7 +132,6 @@ func (r *run) pollsAgain(w *Worker) bool {
 	return false
 }
 
-// idles reports whether the pending operation of w changes nothing.
 func (r *run) idles(w *Worker) bool {
 	switch a := w.pending; a.Op {
 	case atomics.OpSpin, atomics.OpLoad:
@@ -161,8 +156,7 @@ func (r *run) able(w *Worker) bool {
 	return true
 }
 
-// news reports whether something that w has read is different now. If it
-// has read nothing, any write is news.
+// news reports whether a word that w has read is different now; any word if it has read none.
 func (r *run) news(w *Worker) bool {
 	for _, l := range w.observed {
 		if r.memory.cells[l.cell].version != l.version {
@@ -197,9 +191,8 @@ func (r *run) goesOut(w *Worker) bool {
 	return false
 }
 
-// site returns a hash of the stack, which names a wait loop and its caller.
-// That is slow, so while r repeats the beginning of another run, it takes the
-// sites from there.
+// site returns a hash of the stack, which names a wait loop and its caller. That is slow, so
+// while r repeats the beginning of another run, it takes the sites from there.
 func (r *run) site() uint64 {
 	h := uint64(0)
 	if n := len(r.sites); len(r.path) < len(r.prefix) && n < len(r.known) {

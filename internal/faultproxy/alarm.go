@@ -2,12 +2,10 @@ package faultproxy
 
 import "time"
 
-// coarse is the time before a message is due during which the runtime's timer is too
-// coarse: the Go scheduler of an idle process sleeps for whole milliseconds.
+// coarse is the time before a message is due during which the runtime's timer is too coarse.
 const coarse = 3 * time.Millisecond
 
-// An alarm lets one goroutine wait until a time, more precisely than the runtime's timers
-// if the system supports it. Its zero value is ready.
+// An alarm lets a goroutine wait until a time more precisely than the runtime's timers.
 type alarm struct{ fine fine }
 
 func (a *alarm) until(due time.Time, gone <-chan struct{}) bool {

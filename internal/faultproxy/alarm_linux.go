@@ -7,9 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// fine is a timer of the kernel that can be read like a file (timerfd_create(2)). So the
-// runtime wakes the goroutine as for a socket, within some tens of microseconds. It is
-// made when first needed.
+// fine is a kernel timer that is read like a file (timerfd_create(2)), made when first needed.
+// So the runtime wakes the goroutine as for a socket, within some tens of microseconds.
 type fine struct {
 	file *os.File
 	none bool // the system has none to give

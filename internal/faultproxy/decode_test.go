@@ -59,8 +59,7 @@ func TestZooKeeper(t *testing.T) {
 	}
 }
 
-// TestZooKeeperReconnect checks that the framing restarts with each connection, and
-// decodes the client library's own requests.
+// TestZooKeeperReconnect: the framing restarts with each connection, and decodes its requests.
 func TestZooKeeperReconnect(t *testing.T) {
 	at := locktest.Endpoint(t, harness.KindZooKeeper)
 	leaktest.All(t)
@@ -141,8 +140,7 @@ func drive(t *testing.T, c *wirezk.Conn, root string) {
 	}
 }
 
-// tell formats a sighting in a line. Zxids, which differ from run to run, are only
-// checked.
+// tell formats a sighting in a line. Zxids, which differ from run to run, are only checked.
 func tell(t *testing.T, s faultproxy.Sighting, session int64) string {
 	head := strings.TrimSpace(s.Op + " " + s.Key)
 	switch b := s.Body.(type) {

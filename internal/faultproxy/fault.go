@@ -17,8 +17,7 @@ const (
 	// LoseRequest breaks the connection before the server receives the request.
 	LoseRequest
 
-	// HoldBack delays the request, and later data of its connection, by Fault.By, also if
-	// the client has closed the connection meanwhile.
+	// HoldBack delays the request and later data by Fault.By, also if the client has closed.
 	HoldBack
 )
 
@@ -32,8 +31,7 @@ func (a Action) String() string {
 	return "reply lost"
 }
 
-// A Fault is an accident that waits for its request. The zero value loses the reply to
-// the next request.
+// A Fault waits for its request. The zero value loses the reply to the next request.
 type Fault struct {
 	Do    Action
 	By    time.Duration      // for HoldBack
@@ -51,8 +49,7 @@ type Injection struct {
 	done  chan struct{}
 }
 
-// Inject activates f. If several faults match a request, the oldest hits, and the others
-// do not count it.
+// Inject activates f. Of several faults that match a request, only the oldest counts it.
 func (p *Proxy) Inject(f Fault) *Injection {
 	i := &Injection{p: p, fault: f, left: max(f.Times, 1), done: make(chan struct{})}
 	p.mu.Lock()
@@ -61,8 +58,7 @@ func (p *Proxy) Inject(f Fault) *Injection {
 	return i
 }
 
-// Done returns a channel that is closed at the first hit: the connection is broken, or
-// the request is held back.
+// Done returns a channel that is closed at the first hit.
 func (i *Injection) Done() <-chan struct{} { return i.done }
 
 // Remove cancels the remaining hits. It is safe to call twice.

@@ -25,9 +25,8 @@ func (d Direction) String() string {
 
 // A Framing decodes one connection of a protocol. [ZooKeeper] and [Redis] make one.
 type Framing interface {
-	// Cut returns the length of the message at the start of stream, or 0 if it is
-	// incomplete. An error means that this is not the protocol; then the direction is
-	// passed on unread. Cut may be called for both directions at the same time.
+	// Cut returns the length of the message at the start of stream, or 0 if it is incomplete.
+	// An error makes the direction pass unread. Both directions may call it at the same time.
 	Cut(d Direction, stream []byte) (int, error)
 
 	// Read decodes a message. It is called once for each, in order, by one goroutine at a
@@ -37,9 +36,8 @@ type Framing interface {
 
 // A Message is the decoded part of a message.
 type Message struct {
-	// Op is the protocol's name of the operation; a reply has the name of its request:
-	// "create", "getChildren2", "evalsha". An unsolicited message is "event" for
-	// ZooKeeper and "push" for Redis; an undecodable one is "".
+	// Op is the operation, of a reply its request's: "create", "getChildren2", "evalsha";
+	// "event" (ZooKeeper) or "push" (Redis) if unsolicited, "" if undecodable.
 	Op string
 
 	// Key is the path or the first key of a request, and in a reply of its request.

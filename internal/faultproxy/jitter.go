@@ -10,10 +10,9 @@ type jitter struct {
 	seed uint64
 }
 
-// Jitter delays each new message of one direction by a time drawn uniformly from [0,
-// most), in addition to Delay. Messages keep their order, so a late one delays its
-// successors. A connection's draws depend on the seed, its number and its messages so
-// far, but not on other connections. 0 disables it.
+// Jitter delays each new message of one direction by a time drawn uniformly from [0, most), in
+// addition to Delay. Messages keep their order, so a late one delays its successors. A
+// connection's draws depend only on the seed, its number and its messages. 0 disables it.
 func (p *Proxy) Jitter(d Direction, most time.Duration, seed uint64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

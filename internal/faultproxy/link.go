@@ -113,8 +113,7 @@ func (k *link) collect(d Direction, from *net.TCPConn, queue chan<- parcel) {
 	}
 }
 
-// unheard reports whether the other side does not see that the source of d is closed: the
-// end of a stream is treated like messages.
+// unheard reports whether the other side does not see that the source of d is closed.
 func (k *link) unheard(d Direction) bool {
 	k.p.mu.Lock()
 	defer k.p.mu.Unlock()

@@ -15,22 +15,19 @@ type Options struct {
 	// before it is passed on. It must not block, and not call the proxy. It may be nil.
 	Observe func(Sighting)
 
-	// Edit, if not nil, returns the replacement for a message, or for data received
-	// together if the protocol is unread. It is called like Observe, which sees the
-	// original.
+	// Edit, if not nil, returns the replacement for a message, or for data received together
+	// if the protocol is unread. It is called like Observe, which sees the original.
 	Edit func(d Direction, raw []byte) []byte
 
 	// Listen is the host:port for clients; "" is a free port of 127.0.0.1.
 	Listen string
 
-	// Await is the time for which the proxy tries to reach a server that refuses
-	// connections, before it breaks the client's connection. Some clients handle a broken
-	// connection differently from a refused one.
+	// Await is how long the proxy tries to reach a server that refuses connections, before it
+	// breaks the client's, which some clients handle differently.
 	Await time.Duration
 }
 
-// A Proxy stands in front of one server. Any goroutine may call its methods; their
-// effects include open connections.
+// A Proxy stands in front of one server. Any goroutine may call its methods.
 type Proxy struct {
 	framing func() Framing
 	observe func(Sighting)
@@ -70,8 +67,7 @@ func New(to string, framing func() Framing, o Options) (*Proxy, error) {
 // Addr returns the address of the proxy for clients.
 func (p *Proxy) Addr() string { return p.listen.Addr().String() }
 
-// Close breaks every connection and returns when every goroutine of the proxy has ended.
-// It is safe to call twice. The error is always nil.
+// Close breaks every connection and waits for every goroutine of the proxy. Its error is nil.
 func (p *Proxy) Close() error {
 	p.shut()
 	p.listen.Close()
@@ -89,9 +85,8 @@ func (p *Proxy) Reset() {
 	}
 }
 
-// HalfClose breaks every connection on the client's side, where it causes a reset. The
-// server does not notice: its side is half open until it closes it, or Reset or Close
-// does.
+// HalfClose breaks every connection on the client's side, where it causes a reset. The server
+// does not notice: its side is half open until it closes it, or Reset or Close does.
 func (p *Proxy) HalfClose() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -109,9 +104,8 @@ func (p *Proxy) Refuse(on bool) {
 	p.refuse = on
 }
 
-// BlackHole drops the messages of one direction, and the closing of connections. When
-// turned off, it resets the connections that lost data, since a stream with a gap has no
-// meaning. Faults neither hit nor count dropped messages.
+// BlackHole drops the messages of one direction, unseen by faults, and the closing of
+// connections. When turned off, it resets the connections that lost data: a stream has no gaps.
 func (p *Proxy) BlackHole(d Direction, on bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -128,10 +122,9 @@ func (p *Proxy) Partition(on bool) {
 	p.BlackHole(Reply, on)
 }
 
-// Forget makes every open connection silent for ever, in both directions, as behind a NAT
-// that has forgotten it: messages and the closing of a side vanish. New connections work.
-// A silent connection ends when both sides have closed it, or by Reset or Close. Faults
-// neither hit nor count dropped messages.
+// Forget makes every open connection silent for ever, in both directions, as behind a NAT that
+// has forgotten it; faults see none of its messages. New connections work. A silent connection
+// ends when both sides have closed it, or by Reset or Close.
 func (p *Proxy) Forget() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -140,18 +133,16 @@ func (p *Proxy) Forget() {
 	}
 }
 
-// Redirect leads new connections to another server, like a name or a virtual address that
-// moves after a failover. Open connections stay with the old server, as with a name; a
-// Reset after it breaks them, as with an address. After Redirect has returned no new
-// connection reaches the old server.
+// Redirect leads new connections to another server, like a name that moves after a failover.
+// Open connections stay with the old one; a Reset breaks them, as with a virtual address.
+// After Redirect has returned no new connection reaches the old server.
 func (p *Proxy) Redirect(to string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.to = to
 }
 
-// Delay delays the new messages of one direction by a time, in order. It does not limit
-// throughput. See Jitter.
+// Delay delays the new messages of one direction, in order, at any throughput. See Jitter.
 func (p *Proxy) Delay(d Direction, by time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -320,8 +320,7 @@ func many(t *testing.T, addr string) {
 		})
 	}
 	wg.Wait()
-	// A reply may be lost among others of its connection only if they are pipelined.
-	// These are not: each request arrived.
+	// A reply may be lost among others only if they are pipelined. These are not.
 	direct.must(t, "$3", "GET %s", key)
 	direct.next(t, fmt.Sprint(clients*turns))
 	direct.must(t, ":1", "DEL %s", key)

@@ -8,9 +8,8 @@ import (
 	"strings"
 )
 
-// Redis returns the framing of one connection of a Redis client. Replies come in the
-// order of the commands; messages to a subscriber are recognized by their first word.
-// Commands with other kinds of replies (MONITOR, CLIENT REPLY) are not supported.
+// Redis returns the framing of one connection of a Redis client. Replies come in the order of
+// the commands, except messages to a subscriber. MONITOR and CLIENT REPLY are not supported.
 func Redis() Framing { return new(redis) }
 
 type redis struct {

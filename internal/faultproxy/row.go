@@ -9,8 +9,7 @@ type Row struct {
 	proxies []*Proxy
 }
 
-// NewRow starts a proxy in front of each address in to, by server, with the options of the
-// server. The caller closes it.
+// NewRow starts a proxy in front of each address in to, by server. The caller closes it.
 func NewRow(to [][]string, framing func() Framing, options func(server int) Options) (*Row, error) {
 	r := new(Row)
 	for server, list := range to {

@@ -15,8 +15,7 @@ import (
 	"locklab/internal/faultproxy"
 )
 
-// patience is the time limit for something that must happen; aWhile is the time of
-// waiting for something that must not happen.
+// patience limits the wait for something that must happen, aWhile for the opposite.
 const (
 	patience = 20 * time.Second
 	aWhile   = 150 * time.Millisecond

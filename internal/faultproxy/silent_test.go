@@ -52,8 +52,7 @@ func forget(t *testing.T, addr string) {
 	c.broken(t, "PING")
 }
 
-// TestForgotten checks that neither side of a silent connection sees that the other has
-// closed it, and that after both have closed it nothing is left.
+// TestForgotten: no side of a silent connection sees the other close, and nothing is left.
 func TestForgotten(t *testing.T) {
 	leaktest.All(t)
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -11,8 +11,7 @@ var zooNames = map[int32]string{
 	wire.OpAddWatch: "addWatch", wire.OpCloseSession: "closeSession", wire.OpError: "error",
 }
 
-// A ZooRequest is the part of a ZooKeeper request that matters for a lock. Passwords and
-// data are not kept.
+// A ZooRequest is the part of a ZooKeeper request that matters for a lock.
 type ZooRequest struct {
 	Xid        int32
 	Op         string // "connect" for the handshake, "" if unknown
@@ -113,7 +112,6 @@ func readRequest(body []byte) (*ZooRequest, int32) {
 	return &r, code
 }
 
-// multiHeader returns the operation of the next part of a multi, and true after the last.
 func multiHeader(j *wire.Record) (code int32, done bool) {
 	code, done = j.Int(), j.Bool()
 	j.Int() // error: repeated in the part

@@ -5,8 +5,7 @@ package wire
 
 import "errors"
 
-// MaxMessage is the longest message in bytes that is decoded: far more than a message of a lock,
-// and less than four letters of text as a length.
+// MaxMessage is the longest decoded message in bytes, less than four letters as a length.
 const MaxMessage = 16 << 20
 
 // ErrForeign is in errors about input of another protocol, or longer than MaxMessage.

@@ -27,8 +27,8 @@ func CutFrame(stream []byte) (int, error) {
 	return LengthBytes + int(n), nil
 }
 
-// ReadFrame reads the body of one frame. An error wraps ErrForeign if the body is longer than
-// most bytes.
+// ReadFrame reads the body of a frame. An error wraps ErrForeign if it is longer than most
+// bytes.
 func ReadFrame(r io.Reader, most uint32) ([]byte, error) {
 	var head [LengthBytes]byte
 	if _, err := io.ReadFull(r, head[:]); err != nil {

@@ -9,8 +9,7 @@ import (
 	"testing/iotest"
 )
 
-// FuzzReadFrame: a frame that is read is a prefix of the input, of the length that CutFrame
-// returns.
+// FuzzReadFrame: a frame that is read is a prefix of the input, with the length of CutFrame.
 func FuzzReadFrame(f *testing.F) {
 	f.Add([]byte("\x00\x00\x00\x02ab"))
 	f.Add([]byte("\xff\xff\xff\xff"))
@@ -23,8 +22,7 @@ func FuzzReadFrame(f *testing.F) {
 	})
 }
 
-// FuzzValue: a value is cut at the same place whatever follows it, no part of it is cut, and it
-// is read as it is parsed.
+// FuzzValue: a value is cut at the same place whatever follows it, and read as it is parsed.
 func FuzzValue(f *testing.F) {
 	for _, text := range []string{"+OK\r\n", "$2\r\nab\r\n", "*2\r\n:1\r\n*-1\r\n", "|1\r\n+a\r\n:1\r\n%1\r\n+k\r\n_\r\n", ">0\r\n"} {
 		f.Add([]byte(text))

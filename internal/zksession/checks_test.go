@@ -12,8 +12,7 @@ import (
 	"time"
 )
 
-// TestStale: the servers have refused a session, but no handshake of a new one, for longer than
-// its timeout.
+// TestStale: the servers have refused a session, and not a new one, for its timeout.
 func TestStale(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		z := &Conn{counter: new(Counter), hosts: new(hosts)}
@@ -54,8 +53,7 @@ func TestStale(t *testing.T) {
 	})
 }
 
-// TestGiveUpLate: a timer that fires after the watches were sent does nothing; requests that
-// cannot be sent break the connection.
+// TestGiveUpLate: a timer that fires after the watches were sent does nothing.
 func TestGiveUpLate(t *testing.T) {
 	to := new(sink)
 	c := &conn{Conn: to, owner: &Conn{counter: new(Counter)}}
@@ -75,8 +73,7 @@ func TestGiveUpLate(t *testing.T) {
 	}
 }
 
-// TestLongestPath: a packet is the last of SetWatches if the longest requested path would have
-// fit into it.
+// TestLongestPath: the last packet of SetWatches has room for the longest requested path.
 func TestLongestPath(t *testing.T) {
 	ask := func(op int32, path string) []byte {
 		return frame(append(words(1, op, int32(len(path))), path...))
@@ -116,8 +113,7 @@ func TestDebtSteps(t *testing.T) {
 	d.ask(frame(words(1, wire.OpSetWatches))) // cut short
 }
 
-// TestProofSteps: the time of sending a handshake counts; a proof is never withdrawn; a read is
-// not confirmed by a majority.
+// TestProofSteps: a handshake counts from its sending; a proof stays; a read proves nothing.
 func TestProofSteps(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		z := &Conn{counter: new(Counter)}
@@ -164,8 +160,7 @@ func TestCreations(t *testing.T) {
 	}
 }
 
-// TestPingsHaveNoZxid: the zxid in a reply to a ping does not count as seen, so that a slightly
-// lagging server resumes the session.
+// TestPingsHaveNoZxid: the zxid in a reply to a ping does not count as seen.
 func TestPingsHaveNoZxid(t *testing.T) {
 	z := &Conn{counter: new(Counter)}
 	c := &conn{owner: z}

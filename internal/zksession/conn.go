@@ -38,7 +38,6 @@ type conn struct {
 	lingers   bool      // see linger
 }
 
-// sent is a request without an answer.
 type sent struct {
 	xid, op int32
 	at      time.Time
@@ -56,10 +55,9 @@ func (c *conn) Write(p []byte) (int, error) {
 	c.owner.bound.check(c, p)
 	n, err := c.resume.write(c, p)
 	if err != nil && c.outCount > 1 {
-		// The library (v1.0.4) answers a request whose Write fails twice, here and at the end of
-		// the connection. The credentials that it presents after a reconnect have room for one
-		// answer, so the client would block forever. Therefore only the end of the connection
-		// reports the failure.
+		// The library (v1.0.4) answers a request whose Write fails twice, and the credentials
+		// after a reconnect have room for one answer: the client would block forever. So only
+		// the end of the connection reports the failure.
 		c.Conn.Close()
 		return len(p), nil
 	}
@@ -77,8 +75,7 @@ func (c *conn) Close() error {
 	return c.Conn.Close()
 }
 
-// Read is buffered: the library reads the length of each packet separately, which would double
-// the system calls.
+// Read is buffered: the library reads each length separately, by another system call.
 func (c *conn) Read(p []byte) (int, error) {
 	if c.received == nil {
 		c.received = bufio.NewReader(c.Conn)
@@ -96,9 +93,8 @@ func (c *conn) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// SetReadDeadline shortens the client library's deadline for the handshake, ten times its
-// receive timeout. A stopped server still accepts connections, and would hold the client longer
-// than its session lasts.
+// SetReadDeadline shortens the library's deadline for the handshake, ten receive timeouts: a
+// stopped server, which still accepts connections, would hold the client for too long.
 func (c *conn) SetReadDeadline(t time.Time) error {
 	if c.inCount == 0 && (t.IsZero() || t.After(c.dead)) {
 		t = c.dead

@@ -33,8 +33,7 @@ func (s *script) Read(p []byte) (int, error) {
 func (s *script) Write(p []byte) (int, error)       { return len(p), nil }
 func (s *script) SetReadDeadline(t time.Time) error { s.deadline = t; return nil }
 
-// TestConnCounts sends every kind of packet, and receives them with every split. The library
-// gets the handshake unchanged, and no later zxid.
+// TestConnCounts receives every kind of packet with every split; the library gets no zxid.
 func TestConnCounts(t *testing.T) {
 	requests := [][]byte{
 		words(0, 0, 0, 4000), // the handshake
@@ -82,8 +81,7 @@ func TestConnCounts(t *testing.T) {
 	}
 }
 
-// TestReadOnce: a packet that has arrived costs one read of the TCP connection, though the
-// library reads its length first.
+// TestReadOnce: a packet that has arrived costs one read of the TCP connection.
 func TestReadOnce(t *testing.T) {
 	in := slices.Concat(frame(words(0, 4000, 1, 2, 16)), frame(words(1, 0, 9, 0, 5, 5)))
 	s := &script{in: in, step: len(in)}
@@ -105,8 +103,7 @@ func TestReadOnce(t *testing.T) {
 // reply returns the head of a reply: the error code, and the type of a multi's first result.
 func reply(xid, err, first int32) []byte { return words(xid, 0, 9, err, first, 0) }
 
-// TestProof: only a successful write proves something, about packets that were answered a lag
-// before it was sent.
+// TestProof: only a successful write proves something, about packets answered a lag before.
 func TestProof(t *testing.T) {
 	const timeout, lag = 40 * time.Second, 12 * time.Second
 	hello, resume := words(0, 0, 0, 4000, 0, 0), words(0, 0, 0, 4000, 0, 7)

@@ -2,8 +2,7 @@ package zksession
 
 import "sync/atomic"
 
-// A Counter counts packets. Its zero value is ready to use; it is safe for concurrent use by
-// several connections.
+// A Counter counts packets. Its zero value is ready; it is safe for concurrent use.
 type Counter struct {
 	requests      atomic.Uint64
 	notifications atomic.Uint64

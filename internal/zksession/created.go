@@ -58,8 +58,7 @@ func (c *creations) done(path string, zxid uint64) {
 }
 
 // requestPath returns the path in a request packet of that kind and where it ends; "" for other
-// packets. Every Write of the library is one whole packet: its length, the two words of the
-// header, the path with its length, and more.
+// packets. The library writes whole packets: length, two words of header, path, and more.
 func requestPath(packet []byte, kind int32) (path string, end int) {
 	r := wire.NewRecord(packet[min(wire.LengthBytes, len(packet)):])
 	_, op, path := r.Int(), r.Int(), r.Text()
@@ -74,8 +73,7 @@ func createPath(packet []byte) string {
 	return path
 }
 
-// created records the zxid of a reply, and as the node's czxid if it answers a create. The
-// caller holds c.mu.
+// created records the zxid of a reply, and a created node's czxid. The caller holds c.mu.
 func (c *conn) created(path string, head []byte) {
 	const at, code, end = 4, 12, 16 // ReplyHeader is xid, zxid, error
 	if len(head) < end {

@@ -14,8 +14,7 @@ import (
 	"locklab/internal/wire/zookeeper"
 )
 
-// TestCreateZxid: the zxid of the reply is the server's czxid, with concurrent writers, at one
-// server and at each of an ensemble.
+// TestCreateZxid: the zxid of the reply is the server's czxid, with concurrent writers.
 func TestCreateZxid(t *testing.T) {
 	t.Run("one server", func(t *testing.T) {
 		at := locktest.Endpoint(t, harness.KindZooKeeper)

@@ -8,14 +8,13 @@ import (
 
 // A debt is the zxid from which on the server still owes events of pending watches. The library
 // (go-zookeeper v1.0.4) asks in SetWatches for events since the last reply that it has seen. If
-// a connection breaks before all watches are restored, that may be too late: the events between
-// are lost. So SetWatches asks for events since the last reply of the connection on which the
-// watches were complete. An extra event is harmless: after a reconnect no event is trusted
-// without a look.
+// a connection breaks before all watches are restored, the events between are lost. So
+// SetWatches asks for events since the last reply of the connection on which the watches were
+// complete. An extra event is harmless: after a reconnect no event is trusted without a look.
 //
 // The library also reads that zxid in one goroutine (Conn.sendSetWatches) while another writes
-// it (Conn.recvLoop), which is a data race. So it never sees a zxid: it reads 0 in every reply,
-// and the real one is put into its handshakes here.
+// it (Conn.recvLoop), a data race. So it reads 0 in every reply, and its handshakes get the
+// real one here.
 type debt struct {
 	since uint64    // the zxid; 0 if nothing is owed
 	asked bool      // SetWatches without an answer were sent
@@ -25,8 +24,7 @@ type debt struct {
 // debtLasts is the age of a connection without SetWatches that has none to send.
 const debtLasts = 5 * time.Second
 
-// greet records a handshake. If it resumes a session, it inserts seen, the greatest zxid in the
-// replies that the client has received.
+// greet records a handshake, and inserts seen, the greatest received zxid, in a resuming one.
 func (d *debt) greet(hello []byte, seen uint64, now time.Time) {
 	if !resumes(hello) {
 		*d = debt{}

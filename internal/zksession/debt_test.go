@@ -9,8 +9,7 @@ import (
 	"time"
 )
 
-// TestDebt: the zxids that SetWatches ask for, on successive connections of a session. The
-// client has seen replies up to a zxid when it connects; the library has not.
+// TestDebt: the zxids that SetWatches ask for, on successive connections of a session.
 func TestDebt(t *testing.T) {
 	const many = 128 << 10
 	type packet struct {

@@ -1,5 +1,4 @@
-// Package zksession is a session with a ZooKeeper ensemble that exposes more than the client
-// library: since when the servers certainly count its timeout, see [Proof], and its traffic. It
-// reads the packets of the connection. Keep-alives and connection setup are not counted, so the
-// counts are the cost of its user alone.
+// Package zksession is a session with a ZooKeeper ensemble that reads its packets, to expose
+// since when the servers certainly count its timeout, see [Proof], and its traffic, without
+// keep-alives and connection setup.
 package zksession

@@ -7,8 +7,7 @@ import (
 
 const headBytes = 24 // how much of a body is inspected
 
-// frames follows one direction of a connection, however its bytes are split. The zero value is
-// before the first frame.
+// frames follows one direction of a connection, however its bytes are split, from its start.
 type frames struct {
 	buf  [wire.LengthBytes + headBytes]byte
 	have int    // bytes in buf

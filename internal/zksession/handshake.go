@@ -12,7 +12,6 @@ import (
 // maxGreeting is longer than any reply to a handshake.
 const maxGreeting = 1024
 
-// closes returns the error for a server that accepts a connection and closes it.
 func closes(err error) error {
 	return fmt.Errorf("the server closes the connection (%w): it does not serve now, it has too many connections from this address (maxClientCnxns), it wants TLS, or it is not a ZooKeeper server", err)
 }
@@ -39,9 +38,8 @@ func (c *conn) unanswered(err error) {
 	c.owner.refused = fmt.Errorf("%s: %w", c.address, why)
 }
 
-// handshakeWait is how long a server may take for the handshake after hung late ones. A stopped
-// server accepts connections: a client that waits for it loses time in which another would
-// serve.
+// handshakeWait is the limit for the handshake after hung late ones. A client that waits for a
+// stopped server, which accepts connections, loses time in which another would serve.
 func handshakeWait(timeout time.Duration, hung int) time.Duration {
 	most := max(timeout/3, 200*time.Millisecond)
 	return min(most, max(timeout/8, 500*time.Millisecond)<<min(hung, 8))
@@ -55,10 +53,9 @@ type handshakes struct {
 	refused time.Time // since when the servers do not resume the session; zero if they do
 }
 
-// failed records an unanswered handshake. A server that breaks the connection is not slow: it
-// has no leader, and most likely the others have none. As soon as they have one, waiting long
-// for the hung server is pointless. So the next wait is short, but not forever: if a server
-// always refuses, the others may be slow.
+// failed records an unanswered handshake. A server that breaks the connection has no leader;
+// when the others have one again, a long wait for the hung server is pointless. So the next
+// wait is short, but not forever: if a server always refuses, the others may be slow.
 func (h *handshakes) failed(err error) {
 	switch {
 	case errors.Is(err, os.ErrDeadlineExceeded):

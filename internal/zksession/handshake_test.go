@@ -9,8 +9,7 @@ import (
 	"time"
 )
 
-// TestHandshakes: a server that breaks the connection does not lengthen the wait for a hung one
-// for a while, and our own closing does not count.
+// TestHandshakes: a broken connection keeps the next wait for a hung server short for a while.
 func TestHandshakes(t *testing.T) {
 	var h handshakes
 	step := func(what string, err error, want int) {
@@ -37,8 +36,7 @@ type ends struct {
 
 func (e *ends) Read([]byte) (int, error) { return 0, e.err }
 
-// TestHandshakeFails: only a connection that fails before its handshake is answered reports
-// whether the server hangs.
+// TestHandshakeFails: only a failure before the handshake counts as a hung server.
 func TestHandshakeFails(t *testing.T) {
 	z := &Conn{counter: new(Counter), hosts: new(hosts)}
 	z.timeout.Store(int64(4 * time.Second))

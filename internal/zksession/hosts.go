@@ -35,8 +35,7 @@ const (
 	shortRounds = 4
 )
 
-// hasty is the interval between two connections that makes the next one wait. A refused request
-// can break each of them.
+// hasty is the interval between two connections that makes the next one wait.
 const hasty = time.Second
 
 // Init does nothing: the servers are known.

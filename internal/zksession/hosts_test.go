@@ -17,8 +17,7 @@ func hostsOf(t *testing.T, lookup func(context.Context, string) ([]string, error
 	return z.newHosts(servers, lookup)
 }
 
-// TestHosts: after the first rounds without a session the client waits shortly, later as long as
-// the library; a session resets the count.
+// TestHosts: the client waits shortly in the first rounds without a session, then longer.
 func TestHosts(t *testing.T) {
 	h := hostsOf(t, nil, "127.0.0.1:1", "127.0.0.1:2")
 	for try := range 2 {
@@ -44,8 +43,7 @@ func TestHosts(t *testing.T) {
 	}
 }
 
-// TestHung: in the first rounds a hung server is skipped while there is another, later it is
-// tried again; if all hang, each is tried.
+// TestHung: in the first rounds a hung server is skipped while there is another.
 func TestHung(t *testing.T) {
 	servers := []string{"127.0.0.1:1", "127.0.0.1:2", "127.0.0.1:3"}
 	for hung := range 4 {
@@ -110,8 +108,7 @@ func TestHandshakeWait(t *testing.T) {
 	}
 }
 
-// TestLastServer: the server of the last session is tried after all others, and after a wait. So
-// are the others after short sessions.
+// TestLastServer: the server of the last session is tried after all others, and a wait.
 func TestLastServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := hostsOf(t, nil, "127.0.0.1:1", "127.0.0.1:2", "127.0.0.1:3")

@@ -7,9 +7,8 @@ import (
 )
 
 // linger keeps an unused connection's socket open until the session would time out, if the
-// server has not answered the request to end the session, and reports whether it does. A closed
-// socket would refuse the answers to earlier requests: then the server drops the unread rest of
-// the connection, and the session stays until it times out.
+// server has not answered the request to end it, and reports whether it does. A closed socket
+// refuses answers: then the server drops the unread requests, and the session stays.
 func (c *conn) linger() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

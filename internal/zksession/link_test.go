@@ -13,8 +13,7 @@ import (
 	"locklab/internal/zksession"
 )
 
-// TestDeleteOn: a deletion that is bound to a connection happens on that one or not at all, also
-// if the connection ends before the request is sent.
+// TestDeleteOn: a deletion bound to a connection happens on that one or not at all.
 func TestDeleteOn(t *testing.T) {
 	at := locktest.Endpoint(t, harness.KindZooKeeper)
 	z, err := zookeeper.Connect(t.Context(), at, zookeeper.Options{})

@@ -63,8 +63,7 @@ func (n *names) targets(wait time.Duration) (all []target) {
 	return all
 }
 
-// look starts a lookup of each name without a running one, and returns channels that are closed
-// when they end.
+// look starts lookups, one per name at a time, and returns channels that close at their ends.
 func (n *names) look() (ends []<-chan struct{}) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -53,8 +53,7 @@ func round(h *hosts) (addrs []string, errs []error) {
 	}
 }
 
-// TestNames: a round resolves each name, tries all its addresses, and uses the previous ones if
-// a lookup fails or is slow.
+// TestNames: a round tries all addresses of each name, or the previous ones if a lookup fails.
 func TestNames(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		z := &zone{hosts: map[string][]string{"zk": {"10.0.0.1", "10.0.0.2"}, "v6.": {"2001:db8::1"}}}

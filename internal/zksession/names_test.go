@@ -14,8 +14,7 @@ import (
 	"locklab/internal/zksession"
 )
 
-// TestNewAddress: the session survives a new address of the server, and a client finds the
-// serving address among several.
+// TestNewAddress: the session survives a new address of the server.
 func TestNewAddress(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("only Linux has 127.0.0.2 without setup")

@@ -10,10 +10,9 @@ import (
 	"time"
 )
 
-// A server refuses a session whose client has seen a later zxid than its own: it closes the
-// connection. After a restore of older data all servers do, and the library would retry forever.
-// So if no server has resumed the session for its timeout, the client looks for such a server,
-// and begins another session if there is one.
+// A server closes the connection of a session that has seen a later zxid than its own. After a
+// restore of older data all servers do, forever. So if no server has resumed the session for
+// its timeout, the client looks for such a server, and begins another session if there is one.
 
 // stale reports whether to look, and returns the handshake.
 func (z *Conn) stale() (hello []byte, is bool) {
@@ -42,9 +41,8 @@ func (z *Conn) expired() {
 	z.shakes = handshakes{}
 }
 
-// isOlder resumes the session at a server as if the client had seen nothing, and reports whether
-// the session is over: the server does not have it, or has older data. In the latter case it
-// ends the session there.
+// isOlder resumes the session at a server as if the client had seen nothing, and reports
+// whether it is over: unknown there, or with older data, when isOlder ends it.
 func isOlder(server net.Conn, hello []byte) (bool, error) {
 	hello = bytes.Clone(hello)
 	seen := binary.BigEndian.Uint64(hello[wire.HelloZxid:])

@@ -25,15 +25,13 @@ type Proof struct {
 	// was. The begin of a session counts as one.
 	Committed time.Time
 
-	// Next is the time from which a write proves more than Since, zero if no packet that could
-	// has been answered.
+	// Next is the time from which a write proves more than Since, zero if none could.
 	Next time.Time
 
 	// Unanswered is when the oldest write without an answer was sent, zero if there is none.
 	Unanswered time.Time
 }
 
-// A touch is a packet that the server of this connection has answered.
 type touch struct {
 	sent  time.Time
 	ready time.Time // the leader knows it when it gets a write sent then or later
@@ -57,8 +55,7 @@ func (ts touches) add(t touch, grain time.Duration) touches {
 	return append(ts[now:], t)
 }
 
-// proves returns since when the session is certainly touched if a write sent at that time
-// succeeds.
+// proves returns since when a write at that time, if it succeeds, proves the session.
 func (ts touches) proves(sent time.Time) (since time.Time) {
 	for _, t := range ts {
 		if !t.ready.After(sent) {
@@ -126,8 +123,7 @@ func (z *Conn) Proof() Proof {
 	return p
 }
 
-// Cut breaks the TCP connection. The library opens another one, to another server if it has
-// several, and resumes the session there.
+// Cut breaks the TCP connection. The library opens another one and resumes the session there.
 func (z *Conn) Cut() {
 	z.mu.Lock()
 	now := z.now
@@ -161,9 +157,8 @@ func (c *conn) greeted() {
 	}
 }
 
-// answered records that the server has received, and perhaps executed, the oldest request with
-// that xid, and reports whether it was SetWatches. Pings share one xid and are answered in
-// order.
+// answered records that the server has received the oldest request with that xid, and reports
+// whether it was SetWatches. Pings share one xid and are answered in order.
 func (c *conn) answered(xid int32, head []byte) (watches bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

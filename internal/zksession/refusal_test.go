@@ -35,8 +35,7 @@ func startServer(t *testing.T, config string) (s *backend.Server, addrs []string
 	return s, s.Endpoint().Addrs[0]
 }
 
-// TestOlderData: if a server returns with older data than its client has seen, the client begins
-// another session.
+// TestOlderData: if a server returns with older data, the client begins another session.
 func TestOlderData(t *testing.T) {
 	t.Parallel()
 	log := t.TempDir()
@@ -73,8 +72,7 @@ func connectWatched(t *testing.T, addrs []string, expired chan<- struct{}) *zkse
 	return z
 }
 
-// TestIsOlder: a session is over only if the server does not have it, or has seen less than the
-// client.
+// TestIsOlder: a session is over only if the server does not have it, or has seen less.
 func TestIsOlder(t *testing.T) {
 	at := locktest.Endpoint(t, harness.KindZooKeeper)
 	expired := make(chan struct{}, 10)
@@ -104,8 +102,7 @@ func TestIsOlder(t *testing.T) {
 	requireOlder("a server without the session", true)
 }
 
-// TestAuthenticationRequired: servers that require authentication refuse other clients at once,
-// with ErrAuthentication.
+// TestAuthenticationRequired: servers that require authentication refuse other clients.
 func TestAuthenticationRequired(t *testing.T) {
 	t.Parallel()
 	for config, digest := range map[string]bool{

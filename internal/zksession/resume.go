@@ -30,14 +30,12 @@ type resumption struct {
 	timer     *time.Timer
 }
 
-// resumeWait is how long requests wait for SetWatches, which the library sends at once: long for
-// a goroutine of a busy machine, short compared with a reconnect.
+// resumeWait limits the wait for SetWatches, which the library sends at once.
 const resumeWait = 100 * time.Millisecond
 
 var errOvertaken = errors.New("zksession: requests have overtaken the watches of the session: connect again")
 
-// longestPath is the length of the longest path in the client's requests. Only such a path can
-// be in SetWatches.
+// longestPath is the longest path in the client's requests, and so in SetWatches.
 type longestPath struct{ bytes atomic.Int64 }
 
 func (l *longestPath) note(packet []byte) {

@@ -160,8 +160,7 @@ func TestResumptionCloses(t *testing.T) {
 	})
 }
 
-// TestWriteFails: the library notices a failed Write only by the end of the connection, except
-// for the handshake.
+// TestWriteFails: the library notices a failed Write only by the end of the connection.
 func TestWriteFails(t *testing.T) {
 	to := &sink{closed: true}
 	c := &conn{Conn: to, owner: &Conn{counter: new(Counter)}}

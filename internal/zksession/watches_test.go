@@ -11,8 +11,7 @@ import (
 	"locklab/internal/zksession"
 )
 
-// TestManyWatches: watches that need several packets, or exactly fill one, are restored before
-// requests, which then are served.
+// TestManyWatches: watches that need several packets, or fill one, are restored first.
 func TestManyWatches(t *testing.T) {
 	at := locktest.Endpoint(t, harness.KindZooKeeper)
 	const perPacket = 130 // of paths of 1,000 bytes

@@ -20,8 +20,7 @@ var ErrNoSession = errors.New("no session")
 // ErrAuthentication is returned by [Connect] if the servers require another authentication.
 var ErrAuthentication = errors.New("the servers require clients to authenticate (enforce.auth.enabled or sessionRequireClientSASLAuth): set user name and password if they allow the scheme digest; SASL is not supported")
 
-// DefaultSessionTimeout is the default of Options.SessionTimeout: long enough for a garbage
-// collector or a leader election, short enough that a crashed holder does not stop a service.
+// DefaultSessionTimeout is the default: longer than a garbage collection or an election.
 const DefaultSessionTimeout = 10 * time.Second
 
 // MaxSessionTimeout is the protocol's maximum.
@@ -34,9 +33,8 @@ type Options struct {
 	Username, Password string        // digest authentication; none if Username is empty
 	TLS                *tls.Config   // nil for plain TCP; without ServerName each server needs a certificate for its own host
 
-	// OnEvent is called with every event of the connection, in order, on the library's
-	// goroutines: it must not block or call the connection. Unlike the library's channel it
-	// misses none. It may be nil.
+	// OnEvent, if not nil, is called with every event of the connection, in order, and misses
+	// none. It must not block or call the connection.
 	OnEvent func(zk.Event)
 
 	// Counter counts the traffic; nil is a new one.
@@ -52,8 +50,7 @@ type Options struct {
 	lookup func(ctx context.Context, host string) ([]string, error) // for tests; nil is the system's
 }
 
-// A Conn is a client of a ZooKeeper ensemble: one session at a time, over one TCP connection at
-// a time. It reconnects automatically.
+// A Conn is a client of a ZooKeeper ensemble: one session and connection at a time, renewed.
 type Conn struct {
 	*zk.Conn
 	counter *Counter
@@ -168,9 +165,8 @@ func (z *Conn) time() time.Time {
 func (z *Conn) SessionTimeout() time.Duration { return time.Duration(z.timeout.Load()) }
 
 // Close ends the session, and returns when every goroutine of the connection has ended. If no
-// server answers within a second or two, the session ends when a server answers later on the
-// same connection, see [conn.linger], or by its timeout. Running calls fail with
-// [zk.ErrConnectionClosed].
+// server answers within a second or two, the session ends later: see [conn.linger]. Running
+// calls fail with [zk.ErrConnectionClosed].
 func (z *Conn) Close() {
 	z.Conn.Close()
 	z.stop()

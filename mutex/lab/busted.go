@@ -7,16 +7,14 @@ import (
 	"locklab/harness"
 )
 
-// The controls below are broken on purpose. Every checker of locks must reject them: a
-// checker that accepts one would accept a mistake too. Each breaks one promise and keeps
-// the others, without bad luck or help from the machine: on one processor or with busy
-// neighbours it fails as well. Their words are atomic, so under the race detector the
-// critical section races, not the lock.
+// The controls below are broken on purpose. Every checker of locks must reject them. Each
+// breaks one promise and keeps the others, without bad luck or help from the machine. Their
+// words are atomic, so under the race detector the critical section races, not the lock.
 //
 // # References
 //
-// Paul E. McKenney and others, the Linux kernel, kernel/locking/locktorture.c,
-// lock_busted: a lock that does nothing, to prove that the torture test detects it.
+// Paul E. McKenney and others, the Linux kernel, kernel/locking/locktorture.c, lock_busted: a
+// lock that does nothing, to prove that the torture test detects it.
 
 var bustedTAS = busted(&harness.Variant{
 	Name:  "busted-tas",
@@ -37,8 +35,7 @@ var bustedFIFO = busted(&harness.Variant{
 	Local:  func(harness.Setup) harness.Local { return harness.Shared(new(stack)) },
 })
 
-// bustedRW is a lock for writers; its readers wait for them, but writers do not wait for
-// readers.
+// bustedRW makes readers wait for writers, but not writers for readers.
 var bustedRW = busted(&harness.Variant{
 	Name:   "busted-rw",
 	Doc:    "broken on purpose: writers do not wait for the readers inside",
@@ -51,8 +48,7 @@ func busted(v *harness.Variant) *harness.Variant {
 	return v
 }
 
-// A lateTaker is a test-and-set lock that checks and takes in two steps, and lets others
-// run in between.
+// A lateTaker is a test-and-set lock that checks, lets others run, and then takes.
 type lateTaker struct{ held atomics.Uint32 }
 
 func (l *lateTaker) Lock() {
@@ -65,8 +61,7 @@ func (l *lateTaker) Lock() {
 
 func (l *lateTaker) Unlock() { l.held.Store(0) }
 
-// An impatient is a test-and-set lock whose waiters enter while it is held, at every
-// fourth poll. The first to leave then frees it for others.
+// An impatient is a test-and-set lock whose waiters enter a held lock at every fourth poll.
 type impatient struct{ polls, held atomics.Uint32 }
 
 func (l *impatient) Lock() {
@@ -112,8 +107,7 @@ func (l *stack) Unlock() {
 	p.Unpark()
 }
 
-// A rude is a test-and-set lock for writers. Its readers wait while a writer is inside,
-// but leave no trace.
+// A rude is a test-and-set lock for writers. Its readers wait for a writer, but leave no trace.
 type rude struct{ writing atomics.Uint32 }
 
 func (l *rude) Lock() {

@@ -6,28 +6,26 @@ import (
 	"locklab/harness"
 )
 
-// rwMutex is the readers-writer lock of the standard library: a counter of
-// readers, and a sync.Mutex for the writers among themselves.
+// rwMutex is the readers-writer lock of the standard library: a counter of readers, and a
+// sync.Mutex for the writers among themselves.
 //
 // # Trade-offs
 //
-// Readers share the lock, but they also share the counter: each RLock and each RUnlock is
-// an atomic addition to one word, whose cache line travels between all readers. With
-// short critical sections that costs more than the sharing gains, and reading does not
-// get faster with more processors. It pays if readers stay for microseconds. A writer
-// keeps new readers out while it waits for the readers inside, so neither side starves;
-// for that reason a goroutine must not take RLock twice.
+// Readers share a counter: each RLock and each RUnlock is an atomic addition to one word, whose
+// cache line travels between them. So reading does not get faster with more processors unless
+// readers stay for microseconds. A writer keeps new readers out while it waits for the readers
+// inside, so neither side starves; for that reason a goroutine must not take RLock twice.
 //
 // # Memory ordering
 //
-// For every RLock there is a number n such that the n-th Unlock is synchronized
-// before its return, and the matching RUnlock before the return of the n+1-th
-// Lock: the Go memory model, section "Locks".
+// For every RLock there is a number n such that the n-th Unlock is synchronized before its
+// return, and the matching RUnlock before the return of the n+1-th Lock: the Go memory model,
+// section "Locks".
 //
 // # References
 //
-// The Go standard library, package sync, rwmutex.go. golang.org/issue/17973 reports that
-// the shared counter does not scale.
+// The Go standard library, package sync, rwmutex.go. golang.org/issue/17973 reports that the
+// shared counter does not scale.
 var rwMutex = &harness.Variant{
 	Name:       "sync-rwmutex",
 	Doc:        "the readers-writer lock of the Go standard library",

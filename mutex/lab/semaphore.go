@@ -8,28 +8,25 @@ import (
 	"locklab/harness"
 )
 
-// weighted is the semaphore of the extended standard library with one permit:
-// a counter and a list of waiters, both guarded by a sync.Mutex.
+// weighted is the semaphore of the extended standard library with one permit: a counter and a
+// list of waiters, both guarded by a sync.Mutex.
 //
 // # Trade-offs
 //
-// It is a lock made of a lock: an uncontended acquisition takes and frees the mutex
-// inside twice. That costs two to three times as much as the mutex, and half as much as
-// [mutex.Chan]. Like Chan, it serves waiters first come, first served, and a waiter can
-// give up when a context ends. Unlike in Chan, a waiter allocates its place in the list
-// and a channel. Its purpose is more than one permit, or permits of different weight.
+// An uncontended acquisition takes and frees the mutex inside twice, at two to three times the
+// cost of the mutex, half of [mutex.Chan]'s. Like Chan, it serves waiters first come, first
+// served, and a waiter can give up when a context ends. Unlike in Chan, a waiter allocates its
+// place in the list and a channel.
 //
 // # Memory ordering
 //
-// As for the mutex inside: a Release is synchronized before the Acquire that takes the
-// permit.
+// As for the mutex inside: a Release is synchronized before the Acquire that takes the permit.
 //
 // # References
 //
-// The Go project, golang.org/x/sync/semaphore, type Weighted (v0.24.0): service is in
-// order, since an arrival queues up behind all other waiters. The permits go back to
-// Edsger W. Dijkstra, "Over de sequentialiteit van procesbeschrijvingen" (EWD 35), 1962
-// or 1963.
+// The Go project, golang.org/x/sync/semaphore, type Weighted (v0.24.0): service is in order,
+// since an arrival queues up behind all other waiters. The permits go back to Edsger W.
+// Dijkstra, "Over de sequentialiteit van procesbeschrijvingen" (EWD 35), 1962 or 1963.
 var weighted = &harness.Variant{
 	Name:   "semaphore",
 	Doc:    "golang.org/x/sync/semaphore with one permit",

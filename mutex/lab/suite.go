@@ -7,9 +7,8 @@ import (
 	"locklab/mutex"
 )
 
-// Suite lists the locks of package mutex and of this package: the control first, then
-// locks, simplest first, then locks with readers, and last the controls that are broken
-// on purpose.
+// Suite lists the locks of package mutex and of this package: the control first, then locks,
+// simplest first, then locks with readers, and last the controls that are broken on purpose.
 var Suite = []*harness.Variant{
 	empty,
 	{

@@ -11,8 +11,7 @@ import (
 
 func TestSuiteComplete(t *testing.T) { layers.SuiteComplete(t, ".", Suite) }
 
-// TestOptions checks that the lab and the library have the same wait policies and pins
-// under the same names.
+// TestOptions: the lab and the library have the same wait policies and pins.
 func TestOptions(t *testing.T) {
 	var policies []waiting.Policy
 	for _, p := range harness.WaitPolicies {

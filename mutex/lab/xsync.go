@@ -10,11 +10,10 @@ import (
 //
 // # Trade-offs
 //
-// A reader gets a token from a sync.Pool, which has one for each processor, and sets a slot
-// of the lock by it. So reading gets faster with every processor, but RUnlock needs the token
-// of RLock, and the lock does not fit in the place of a sync.RWMutex. A writer closes the
-// slots for a multiple of the time for which it waited for readers. A token is allocated if
-// the pool is empty.
+// A reader gets a token from a sync.Pool, which has one for each processor, and sets a slot of
+// the lock by it. So reading gets faster with every processor, but RUnlock needs the token of
+// RLock. A writer closes the slots for a multiple of the time for which it waited for readers.
+// A token is allocated if the pool is empty.
 //
 // # Memory ordering
 //
@@ -37,7 +36,6 @@ type rbLock struct{ *xsync.RBMutex }
 
 func (l rbLock) Worker(int) *rbWorker { return &rbWorker{RBMutex: l.RBMutex} }
 
-// An rbWorker keeps the token of a worker that reads.
 type rbWorker struct {
 	*xsync.RBMutex
 	token *xsync.RToken

@@ -13,21 +13,19 @@ import (
 	"locklab/redislock"
 )
 
-// careless is redis-poll with the naive release: check whether the key is still ours, and
-// if so delete it. Between these two requests the lease may end and another client may take
-// the lock, which DEL then deletes. From then on two clients believe that they hold it, and
-// the next release may admit a third.
+// careless is redis-poll with the naive release: check whether the key is still ours, and if
+// so delete it. Between these two requests the lease may end and another client may take the
+// lock, which DEL then deletes. From then on two clients believe that they hold it, and the
+// next release may admit a third.
 //
-// The conformance suite cannot detect that, since no lease ends during its runs.
-// TestCareless of this package ends one between the two requests. One script that compares
-// and deletes has no such gap.
+// The conformance suite cannot detect that: no lease ends there. TestCareless ends one between
+// the two requests. One script that compares and deletes has no such gap.
 //
 // # References
 //
-// Redisson 1.2.0, org.redisson.RedissonLock, unlock: GET, a comparison in the
-// client, and DEL.
-// Redis documentation, "Distributed Locks with Redis", section "Correct
-// Implementation with a Single Instance", on why the value must be compared.
+// Redisson 1.2.0, org.redisson.RedissonLock, unlock: GET, a comparison in the client, and DEL.
+// Redis documentation, "Distributed Locks with Redis", section "Correct Implementation with a
+// Single Instance", on why the value must be compared.
 var careless = &harness.Variant{
 	Name:   "redis-unsafe",
 	Doc:    "redis-poll released by GET and then DEL, which may delete the lock of the next holder",

@@ -12,7 +12,6 @@ import (
 	"locklab/internal/leaktest"
 )
 
-// before is a client hook that calls do once, before the first DEL.
 type before struct {
 	redis.Hook
 	do   func()
@@ -35,7 +34,6 @@ func (b *before) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 }
 
 // TestCareless: redis-unsafe deletes the lock of the next holder, and reports no error.
-// TestKinds of package redislock has the same case with a release of one request.
 func TestCareless(t *testing.T) {
 	at := locktest.Endpoint(t, harness.KindRedis)
 	leaktest.Own(t)

@@ -52,8 +52,7 @@ func (s copiedEntries) Subscribe(ctx context.Context) (func() int, error) {
 
 func (s copiedEntries) Unsubscribe(ctx context.Context) { s.unsubscribe(ctx) }
 
-// countedEntries has an atomic count in an entry that stays the same, as the article suggests.
-// It is wrong.
+// countedEntries has an atomic count in an entry, as the article suggests, which is wrong.
 type countedEntries struct {
 	m       sync.Map // "" to *countedEntry
 	mu      sync.Mutex

@@ -18,21 +18,20 @@ import (
 //
 //  1. Acquire: one script drops waiters from the head of the queue whose time is over by the
 //     client's clock. If the lock is free and the waiter is at the head, or there are no
-//     waiters, it takes the lock. Otherwise it joins the queue, with the previous waiter's time
-//     plus five minutes.
-//  2. A waiter subscribes to a private channel. It asks again when a message comes, and when the
-//     reported lease of the holder is over.
+//     waiters, it takes the lock. Otherwise it joins the queue, with the previous waiter's
+//     time plus five minutes.
+//  2. A waiter subscribes to a private channel. It asks again when a message comes, and when
+//     the reported lease of the holder is over.
 //  3. Release: as redis-reentrant with Redisson's three requests, but the message goes only to
 //     the head of the queue.
 //
 // # Known faults
 //
-// A free lock has no time left, so a waiter that is not at the head must ask again in
-// 0 ms. If the head is dead, the others ask as fast as the server answers, until its time
-// is over. By default that is five minutes and the lease, and five minutes more for each
-// dead waiter before it. The script compares times of different machines' clocks. An
-// acquisition moves the time of every waiter, in one script. Counting up twice after a lost
-// reply holds the lock until the lease ends.
+// A free lock has no time left, so a waiter that is not at the head must ask again in 0 ms. If
+// the head is dead, the others ask as fast as the server answers, until its time is over. By
+// default that is five minutes and the lease, and five minutes more for each dead waiter
+// before it. The script compares different machines' clocks, and moves the time of every
+// waiter. Counting up twice after a lost reply holds the lock until the lease ends.
 //
 // # References
 //
@@ -55,8 +54,7 @@ const (
 	// fairWait is how long others wait for a waiter at the head: threadWaitTime.
 	fairWait = 5 * time.Minute
 
-	// fairLatch is how long the server remembers a release: three tries of 3 s, with pauses
-	// of 1.5 s.
+	// fairLatch is how long the server remembers a release: three tries of 3 s, 1.5 s apart.
 	fairLatch = 13500 * time.Millisecond
 )
 
@@ -187,8 +185,7 @@ func (t *fairThread) giveBack(ctx context.Context) (held bool, err error) {
 	return held, err
 }
 
-// leave removes the waiter from the queue, and gives back a lock that was granted unnoticed
-// and cannot be from before.
+// leave removes the waiter from the queue, and gives back a lock that was granted unnoticed.
 func (t *fairThread) leave(ctx context.Context) error {
 	err := t.run(ctx, fairLeave, nil).Err()
 	if t.leases.Load() == 0 {

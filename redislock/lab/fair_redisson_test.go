@@ -157,8 +157,7 @@ func fairLeaves(t *testing.T, s *scene) {
 	unlock(t, acquire(t, s.fair(0, time.Minute).Thread()))
 }
 
-// fairDeadHead: behind a dead head a waiter asks continuously while the lock is free, until the
-// head's time is over.
+// fairDeadHead: behind a dead head a waiter of a free lock asks continuously.
 func fairDeadHead(t *testing.T, s *scene) {
 	const lease, wait = 300 * time.Millisecond, time.Second
 	holder, dead, waiter := s.fair(lease, wait), s.fair(lease, wait), s.fair(lease, wait)

@@ -56,9 +56,8 @@ func (l *plainLease) begin(sent time.Time) bool {
 	return true
 }
 
-// until returns when a lease that was requested at that time ends: earlier than in the
-// server by the clock tolerance, and by 20 ms, at most a tenth of the lease, for the
-// notification of the holder.
+// until returns when a lease requested at that time ends, earlier than in the server by the
+// clock tolerance, and by 20 ms, at most a tenth of the lease.
 func (l *plainLease) until(sent time.Time) time.Time {
 	return sent.Add(l.span - l.span/100 - 2*time.Millisecond - min(20*time.Millisecond, l.span/10))
 }

@@ -10,8 +10,7 @@ import (
 	"locklab/internal/leaktest"
 )
 
-// parallelTests is the number of parallel tests: they wait most of the time, each with its
-// server.
+// parallelTests is the number of parallel tests: they wait most of the time.
 const parallelTests = 6
 
 // TestMain silences the client library about connections that tests break.

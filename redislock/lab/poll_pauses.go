@@ -9,11 +9,10 @@ import (
 )
 
 // The locks in this file are redis-poll with other pauses between the attempts of a waiter,
-// the only parameter of polling. A longer pause sends fewer requests, leaves the lock free
-// for longer after each release, and favours new waiters over sleeping ones.
+// the only parameter of polling. A longer pause sends fewer requests, leaves the lock free for
+// longer after each release, and favours new waiters over sleeping ones.
 //
-//   - redis-spin does not pause: the best that polling can reach, at the price of a request per
-//     round trip and waiter.
+//   - redis-spin does not pause: the best of polling, for a request per round trip and waiter.
 //   - redis-poll-1ms, -5ms, -20ms, -100ms pause for that time.
 //   - redis-poll-jitter pauses from 0 to 40 ms, evenly spread. Its mean is 20 ms as in
 //     redis-poll-20ms, so the two differ only by the spread, which separates waiters in step.
@@ -22,11 +21,10 @@ import (
 //
 // # References
 //
-// Redis documentation, "Distributed Locks with Redis", section "Retry on Failure",
-// which asks for a random delay.
-// Brooker, "Exponential Backoff And Jitter", AWS Architecture Blog, 2015.
-// Redisson, org.redisson.RedissonSpinLock and LockOptions.ExponentialBackOff, for
-// the bounds of 1 and 128 ms.
+// Redis documentation, "Distributed Locks with Redis", section "Retry on Failure", which asks
+// for a random delay. Brooker, "Exponential Backoff And Jitter", AWS Architecture Blog, 2015.
+// Redisson, org.redisson.RedissonSpinLock and LockOptions.ExponentialBackOff, for the bounds
+// of 1 and 128 ms.
 
 var (
 	pollSpin   = polls("redis-spin", "redis-poll whose waiters do not pause", constant(0))

@@ -17,8 +17,7 @@ import (
 	"locklab/lock"
 )
 
-// A process is the state shared by the locks of one process on the plain client library:
-// its connections, and the goroutines of its requests.
+// A process is the state shared by the locks of a process: connections and goroutines.
 type process struct {
 	rdb      *redis.Client // this and the next are nil if the lock has its own client
 	blocking *redis.Client // for commands that block, and to subscribe
@@ -48,8 +47,7 @@ func newIdle() *process {
 	return p
 }
 
-// Close ends every wait and every lease, and returns when all goroutines have ended. The
-// keys of leases without Unlock stay.
+// Close ends every wait and every lease, and every goroutine. Keys without Unlock stay.
 func (p *process) Close() error {
 	p.mu.Lock()
 	p.over = true
@@ -93,8 +91,7 @@ func (p *process) closed() error {
 	return nil
 }
 
-// await runs acquire in a goroutine of p, which the client library may block for long, and
-// waits until ctx ends. A later lease is released.
+// await runs acquire in a goroutine of p and waits until ctx ends. It releases a later lease.
 func (p *process) await(ctx context.Context, name string, acquire func(context.Context) (*plainLease, error)) (harness.Lease, error) {
 	l, err := lock.Await(ctx, p.spawn, errClosed, func() (*plainLease, error) { return acquire(ctx) },
 		func(l *plainLease) { _ = l.Unlock(ctx) })
@@ -122,8 +119,7 @@ const (
 	retryPause = 10 * time.Millisecond
 	retryMost  = 250 * time.Millisecond
 
-	// undoWait is how long a Lock that gives up waits until its effects are undone.
-	// requestWait bounds that and an Unlock.
+	// undoWait bounds the undoing of a Lock that gives up, requestWait that and an Unlock.
 	undoWait    = 80 * time.Millisecond
 	requestWait = 2 * time.Second
 )
@@ -149,8 +145,7 @@ type plainLocker interface {
 	TryLock(ctx context.Context) (harness.Lease, error)
 }
 
-// plain returns the constructor of a Variant. lock makes its lock, and a function that
-// returns a worker's view of it.
+// plain returns the constructor of a Variant; lock makes its lock, and a view per worker.
 func plain(lock func(p *process, name string, ttl time.Duration) (worker func() plainLocker)) func(context.Context, harness.Endpoint, string) (harness.Remote, error) {
 	return plainWith(func(*redis.Options) {}, lock)
 }

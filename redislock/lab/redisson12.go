@@ -64,14 +64,12 @@ type lock12 struct {
 	entries *entries12
 	threads atomic.Int64
 
-	// before is called with the name of the next step, so that tests can interleave other
-	// clients.
+	// before is called with the name of the next step, for tests to interleave other clients.
 	before func(step string)
 
 	wakeups, inVain atomic.Uint64 // permits taken, and taken in vain
 }
 
-// newLock12 returns a lock whose leases are never renewed; 0 is no end.
 func newLock12(p *process, name string, lease time.Duration) *lock12 {
 	r := &lock12{p: p, name: name, id: newUUID(), lease: lease, before: func(string) {}}
 	r.entries = &entries12{hub: newHub(p), channel: "redisson__lock__channel__" + name, before: func(s string) { r.before(s) }}
@@ -172,8 +170,7 @@ func (t *thread12) lock(ctx context.Context, lease time.Duration) error {
 	return err
 }
 
-// tryFor waits for the lock for wait, and for the subscription for as long again, because
-// the time of the subscription is not subtracted.
+// tryFor waits for the lock for wait, and for the subscription for as long again.
 func (t *thread12) tryFor(ctx context.Context, wait, lease time.Duration) (ok bool, err error) {
 	ok, _, err = t.try(ctx, lease)
 	if ok || err != nil {

@@ -6,17 +6,16 @@ import (
 )
 
 // entries12 lets the waiters of a process share one subscription: Redisson 1.2.0's ENTRIES.
-// That is one map for the whole process, whose keys begin with the id of a client. One map
-// per lock of a client is equivalent, and has one key.
+// That is one map for the process; one map per lock of a client is equivalent, with one key.
 //
 // # Why the count of waiters is not an atomic integer
 //
-// The waiter that counts down to zero removes the entry, and between these two steps
-// another may count it up again. With an atomic integer in the entry, remove(key, entry)
-// still finds the same entry and removes it. The new waiter then sleeps on an entry that no
-// message reaches, on an unsubscribed channel. So an entry never changes. Counting replaces
-// it by a copy: a compare-and-swap of identity and count together. remove(key, entry) then
-// fails if another has counted since.
+// The waiter that counts down to zero removes the entry, and between these two steps another
+// may count it up again. With an atomic integer in the entry, remove(key, entry) still finds
+// the same entry and removes it. The new waiter then sleeps on an entry that no message
+// reaches, on an unsubscribed channel. So an entry never changes. Counting replaces it by a
+// copy: a compare-and-swap of identity and count together. remove(key, entry) then fails if
+// another has counted since.
 type entries12 struct {
 	m       sync.Map   // "" to *entry12
 	mu      sync.Mutex // from a change of the map to its SUBSCRIBE or UNSUBSCRIBE
@@ -25,14 +24,12 @@ type entries12 struct {
 	before  func(step string)
 }
 
-// An entry12 is immutable.
 type entry12 struct {
 	waiters int
 	latch   chan struct{} // a semaphore: holds the permits
 	promise *promise12    // of the subscription
 }
 
-// A promise12 is kept once: with an error, or nil.
 type promise12 struct {
 	once sync.Once
 	kept chan struct{}
@@ -73,8 +70,7 @@ func (s *entries12) enter() *entry12 {
 	}
 }
 
-// subscribe joins the subscription, and waits for it. If the entry is not nil, even with an
-// error, the waiter must unsubscribe.
+// subscribe joins the subscription. If the entry is not nil, the waiter must unsubscribe.
 func (s *entries12) subscribe(ctx context.Context) (*entry12, error) {
 	e := s.enter()
 	for e == nil {

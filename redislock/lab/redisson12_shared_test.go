@@ -10,8 +10,7 @@ import (
 	"time"
 )
 
-// herd12: one release wakes one waiter in each process, as in current Redisson and
-// redis-reentrant; only a queue wakes one in all.
+// herd12: one release wakes one waiter in each process; only a queue wakes one in all.
 func herd12(t *testing.T, s *scene) {
 	const processes = 3
 	h := s.process12().Thread()
@@ -100,8 +99,7 @@ func subscriptions12(t *testing.T, s *scene) {
 
 var totalMemory = regexp.MustCompile(`tot-mem=(\d+)`)
 
-// subscribers returns the number of connections that subscribe to the channel, and the server's
-// memory for all subscribing connections.
+// subscribers returns the connections subscribed to the channel, and their memory.
 func (s *scene) subscribers(channel string) (n int64, memory int) {
 	ctx := context.WithoutCancel(s.t.Context())
 	n = s.watch.PubSubNumSub(ctx, channel).Val()[channel]
@@ -115,8 +113,7 @@ func (s *scene) subscribers(channel string) (n int64, memory int) {
 	return n, memory
 }
 
-// lastUnsubscribe lets a waiter come while the last one goes: why the count is not an atomic
-// integer.
+// lastUnsubscribe lets a waiter come while the last one goes.
 func lastUnsubscribe(t *testing.T, s *scene) {
 	for _, test := range []struct {
 		name    string
@@ -138,8 +135,7 @@ func lastUnsubscribe(t *testing.T, s *scene) {
 			entries.Before(once(test.step, 1, func() { permits, err = entries.Subscribe(t.Context()) }))
 			entries.Unsubscribe(t.Context())
 			s.must(err)
-			// The server answers UNSUBSCRIBE and PUBLISH in order of arrival, but they come on
-			// different connections.
+			// The replies to UNSUBSCRIBE and PUBLISH come on different connections.
 			want := int64(0)
 			if test.heard {
 				want = 1

@@ -79,8 +79,7 @@ func immortal(t *testing.T, s *scene) {
 	}
 }
 
-// B19: GET returns the own value, the lease ends, another takes the lock, and DEL frees it for a
-// third one.
+// B19: the lease ends after GET, another takes the lock, and DEL frees it for a third.
 func foreignUnlock(t *testing.T, s *scene) {
 	p, q := s.process12(), s.process12()
 	a, b, c := p.Thread(), q.Thread(), q.Thread()
@@ -97,8 +96,7 @@ func foreignUnlock(t *testing.T, s *scene) {
 	}
 }
 
-// B20: without a lease a crash holds the lock forever; with one too, if it comes between SETNX
-// and PEXPIRE.
+// B20: a crash holds the lock forever without a lease, or between SETNX and PEXPIRE.
 func forEver(t *testing.T, s *scene) {
 	for _, crash := range []string{"", "pexpire"} {
 		p, q := s.process12(), s.process12()
@@ -122,8 +120,7 @@ func forEver(t *testing.T, s *scene) {
 	}
 }
 
-// B21: the key vanishes after GET. PTTL returns -2, and the waiter sleeps while the lock is
-// free.
+// B21: the key vanishes after GET, PTTL returns -2, and the waiter of a free lock sleeps.
 func sleepsBesideFree(t *testing.T, s *scene) {
 	const wait = 300 * time.Millisecond
 	p, q := s.process12(), s.process12()
@@ -204,8 +201,7 @@ func onceTheWait(t *testing.T, s *scene) {
 	unlock(t, l)
 }
 
-// B23: each unlock while the entry exists and no waiter sleeps leaves a permit, which later
-// wakes a waiter in vain.
+// B23: an unlock while no waiter sleeps leaves a permit, which wakes a later one in vain.
 func leftOver(t *testing.T, s *scene) {
 	p, q := s.process12(), s.process12()
 	permits, err := q.Entries().Subscribe(t.Context())

@@ -10,8 +10,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// A hub is the connection on which a process of these locks subscribes to any number of
-// channels: SUBSCRIBE before a wait, UNSUBSCRIBE after it, as Redisson does.
+// A hub is the connection on which a process of these locks subscribes to any channels.
 type hub struct {
 	p *process
 
@@ -27,8 +26,7 @@ func newHub(p *process) *hub {
 	return &hub{p: p, asked: make(map[string][]*entry12), listeners: make(map[string][]*entry12)}
 }
 
-// subscribe sends SUBSCRIBE. Its confirmation keeps the promise of e; from then on each
-// message gives e a permit.
+// subscribe sends SUBSCRIBE, whose confirmation keeps e's promise; each message is a permit.
 func (h *hub) subscribe(ctx context.Context, channel string, e *entry12) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -66,8 +66,7 @@ func dial(ctx context.Context, at harness.Endpoint) (*client, error) {
 	if err := answers(ctx, rdb, at); err != nil {
 		return nil, err
 	}
-	// The client copies the options of rdb for its blocking connections, so the counter
-	// sees them.
+	// The client copies rdb's options, so the counter sees its blocking connections.
 	return &client{Counter: counter, rdb: rdb, locks: redislock.NewClient(rdb, redislock.ClientOptions{})}, nil
 }
 
@@ -82,7 +81,6 @@ func connect(ctx context.Context, at harness.Endpoint, tweak ...func(*redis.Opti
 	return rdb, counter, nil
 }
 
-// answers returns an error for a server that does not answer, and closes its client.
 func answers(ctx context.Context, rdb redis.UniversalClient, at harness.Endpoint) error {
 	err := rdb.Ping(ctx).Err()
 	if err == nil {
@@ -97,7 +95,6 @@ func (r *client) Named(key string) harness.Remote {
 	return named{&client{Counter: r.Counter, rdb: r.rdb, locks: r.locks, make: r.make, name: nameOf(key), lock: r.make(nameOf(key))}}
 }
 
-// named is one of several locks of a client. Closing the client closes it.
 type named struct{ *client }
 
 func (named) Close() error { return nil }
@@ -113,8 +110,7 @@ func (r *client) Join(context.Context, int) (harness.Session, error) {
 }
 
 const (
-	// tokenExpiry is how long a counter of tokens stays after a lab client has left. In
-	// production it stays longer.
+	// tokenExpiry is how long a counter of tokens stays after a lab client has left.
 	tokenExpiry = time.Hour
 
 	// closeWait bounds the cleanup of Lock and Unlock.
@@ -139,7 +135,6 @@ func (r *client) Close() error {
 	}
 }
 
-// A session is one worker. Workers of a client share everything.
 type session struct{ lock locker }
 
 var _ harness.TrySession = session{}

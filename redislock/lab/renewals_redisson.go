@@ -16,16 +16,15 @@ import (
 	wireredis "locklab/internal/wire/redis"
 )
 
-// renewalsRedisson is redis-poll with Redisson's renewal: one task for all locks of a
-// client, which in a Redis Cluster visits one slot after another.
+// renewalsRedisson is redis-poll with Redisson's renewal: one task for all locks of a client,
+// which in a Redis Cluster visits one slot after another.
 //
 // # Known faults
 //
 // The task asks a slot when the previous one has answered, and a round ends with the first
 // that does not. If a node of a cluster hangs, the locks in later slots are not renewed,
-// whatever their node. They are lost with their lease, in this round or the next, though
-// their node runs. The order is a hash table's, by the low bits of the slot. The
-// other locks here ask each node separately.
+// whatever their node. They are lost with their lease, in this round or the next, though their
+// node runs. The order is a hash table's.
 //
 // # References
 //
@@ -73,7 +72,6 @@ func (r *renewalClient) Named(key string) harness.Remote {
 	return renewalNamed{&renewalClient{r.Counter, r.task, nameOf(key)}}
 }
 
-// renewalNamed is one of several locks of a client. Closing the client closes it.
 type renewalNamed struct{ *renewalClient }
 
 func (renewalNamed) Close() error { return nil }
@@ -119,7 +117,6 @@ type renewalTask struct {
 	runs bool
 }
 
-// renewed is a lease that the task renews, until it is released or another holds the lock.
 type renewed struct {
 	name, nonce string
 	slot        int

@@ -12,22 +12,20 @@ import (
 	"locklab/harness"
 )
 
-// setNX is the common first lock: SET with NX, PX and a nonce, and a script that compares
-// and deletes, over a go-redis client with default options.
+// setNX is the common first lock: SET with NX, PX and a nonce, and a script that compares and
+// deletes, over a go-redis client with default options.
 //
 // # Known faults
 //
-// That client repeats a command up to three times if the connection breaks. If only the
-// reply of SET NX was lost, the repetition meets the first one's key and reports that the
-// lock is taken. No client has it, and no error was reported: it stays taken for its time
-// to live. Without repetition the error shows, and the key stays as well. A repeatable
-// request, as in redis-poll, takes the lock again for the same nonce.
+// That client repeats a command up to three times if the connection breaks. If only the reply
+// of SET NX was lost, the repetition meets the first one's key and reports that the lock is
+// taken. No client has it, and no error was reported: it stays taken for its time to live. A
+// repeatable request, as in redis-poll, takes the lock again for the same nonce.
 //
 // # References
 //
-// Redis documentation, "Distributed Locks with Redis", section "Correct
-// Implementation with a Single Instance". github.com/redis/go-redis/v9,
-// Options.MaxRetries: 3 by default.
+// Redis documentation, "Distributed Locks with Redis", section "Correct Implementation with a
+// Single Instance". github.com/redis/go-redis/v9, Options.MaxRetries: 3 by default.
 var setNX = &harness.Variant{
 	Name:   "redis-setnx",
 	Doc:    "SET NX PX and compare-and-delete by a client that repeats commands: a lost reply leaves an orphan",

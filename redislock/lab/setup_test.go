@@ -51,8 +51,7 @@ func newLink(t *testing.T, at harness.Endpoint, tweak ...func(*redis.Options)) *
 	return l
 }
 
-// lossy is a connection that loses replies: the server executes the request, then the connection
-// breaks.
+// lossy is a connection that loses replies: after the request it breaks.
 type lossy struct {
 	net.Conn
 	link *link

@@ -44,8 +44,7 @@ var token = &harness.Variant{
 
 var tokenMake = newScript("token_make")
 
-// A tokenLock is one client's view of the lock. Like the element, its mark stays until it
-// is deleted.
+// A tokenLock is one client's view of the lock, whose mark stays until it is deleted.
 type tokenLock struct {
 	p    *process
 	name string
@@ -61,8 +60,7 @@ func (m *tokenLock) lock(ctx context.Context, try bool) (harness.Lease, error) {
 	return m.p.await(ctx, m.name, func(ctx context.Context) (*plainLease, error) { return m.acquire(ctx, try) })
 }
 
-// acquire pops the element. Each request blocks for one second, so that a leaving waiter
-// leaves no blocked request behind.
+// acquire pops the element, for one second at a time: a leaving waiter leaves no request.
 func (m *tokenLock) acquire(ctx context.Context, try bool) (*plainLease, error) {
 	if !m.made.Load() {
 		if err := tokenMake.Run(ctx, m.p.rdb, []string{m.name, m.name + ":~made"}).Err(); err != nil {

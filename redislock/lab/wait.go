@@ -16,8 +16,7 @@ import (
 
 // waiting is SET with NX, PX and a nonce. It counts as granted once a majority of the primary
 // and its replicas has it: WAIT returns how many replicas have confirmed. A grant with too few
-// confirmations is given back. The client requires a majority of the replicas that the primary
-// had at connection time; without replicas it is redis-setnx without repetition.
+// confirmations is given back. The majority is of the replicas at connection time.
 //
 // # Known faults
 //
@@ -26,16 +25,16 @@ import (
 //
 //   - The promoted replica may be one that has not confirmed, and no server compares their
 //     state.
-//   - min-replicas-to-write counts replicas that were in contact in the last seconds, whether or
-//     not they have this write.
+//   - min-replicas-to-write counts replicas that were in contact in the last seconds, whether
+//     or not they have this write.
 //   - Later steps, a release or a renewal, are not confirmed.
 //   - An unconfirmed grant exists until it is given back, and may be confirmed later.
 //
 // # References
 //
-// Redis documentation, WAIT, section "Consistency and WAIT"; "Distributed Locks with
-// Redis", section "Why Failover-based Implementations Are Not Enough". Redisson 4.7.0
-// sends WAIT behind each script of a lock and waits for a second.
+// Redis documentation, WAIT, section "Consistency and WAIT"; "Distributed Locks with Redis",
+// section "Why Failover-based Implementations Are Not Enough". Redisson 4.7.0 sends WAIT
+// behind each script of a lock and waits for a second.
 var waiting = &harness.Variant{
 	Name:   "redis-wait",
 	Doc:    "SET NX PX, granted once most of the replicas have it (WAIT); lost if another replica takes over",
@@ -53,7 +52,6 @@ var waiting = &harness.Variant{
 	},
 }
 
-// replicas is the primary's number of replicas as of the latest connection.
 type replicas struct{ n atomic.Int64 }
 
 func (r *replicas) count(ctx context.Context, conn *redis.Conn) error {
@@ -64,7 +62,6 @@ func (r *replicas) count(ctx context.Context, conn *redis.Conn) error {
 	return err
 }
 
-// enough returns how many replicas form a majority with the primary.
 func (r *replicas) enough() int { return int(r.n.Load()+1) / 2 }
 
 // mostWait bounds the confirmation of a grant, together with a tenth of the lease.

@@ -31,35 +31,32 @@ var bakeryNoFence = &harness.Variant{
 	Local:  func(s harness.Setup) harness.Local { return newBakery(s, false) },
 }
 
-// bakeryLock is Lamport's bakery: an arrival reads the numbers of all others and takes
-// one that is greater; then it waits for all whose number is smaller. Two workers may
-// draw the same number; the lower worker goes first.
+// bakeryLock is Lamport's bakery: an arrival reads the numbers of all others and takes one
+// that is greater; then it waits for all whose number is smaller. Two workers may draw the
+// same number; the lower worker goes first.
 //
 // # Trade-offs
 //
-// Like [Peterson's lock] it needs no instruction that changes a word depending on its
-// value, and it serves any number of workers in order of arrival. But each acquisition
-// reads a word or two of every worker, with or without contention. Workers are served in
-// the order in which they leave the doorway, the part that draws a number with a load for
-// every worker. A worker that loses its processor in the doorway is overtaken. With four
-// workers on two shared processors, one acquisition too many passed in up to 0.03 % of
-// waits, and more than one in 0.001 % (go test ./spinlock/lab -run '^$' -bench Doorway).
+// Like [Peterson's lock] it needs no instruction that changes a word depending on its value,
+// and it serves any number of workers in order of arrival. But each acquisition reads a word
+// or two of every worker, with or without contention. Workers are served in the order in which
+// they leave the doorway, the part that draws a number with a load for every worker. A worker
+// that loses its processor in the doorway is overtaken. With four workers on two shared
+// processors, one acquisition too many passed in up to 0.03 % of waits, and more than one in
+// 0.001 % (go test ./spinlock/lab -run '^$' -bench Doorway).
 //
 // # Memory ordering
 //
-// Two stores must be visible before the loads that follow: the store of choosing, before
-// the worker reads the numbers, and the store of its number, before it reads the other
-// workers' words. Both are a Store, an XCHG on amd64; bakery-nofence makes them release
-// stores.
+// Two stores must be visible before the loads that follow: the store of choosing, before the
+// worker reads the numbers, and the store of its number, before it reads the other workers'
+// words. Both are a Store, an XCHG on amd64; bakery-nofence makes them release stores.
 //
-// The numbers are 64 bits wide. They grow while there is always a waiter, and would wrap
-// after centuries.
+// The numbers have 64 bits, and would wrap after centuries of contention.
 //
 // # References
 //
-// Leslie Lamport, "A New Solution of Dijkstra's Concurrent Programming
-// Problem", Communications of the ACM 17(8), August 1974, pages 453-455. DOI
-// 10.1145/361082.361093.
+// Leslie Lamport, "A New Solution of Dijkstra's Concurrent Programming Problem",
+// Communications of the ACM 17(8), August 1974, pages 453-455. DOI 10.1145/361082.361093.
 //
 // [Peterson's lock]: https://doi.org/10.1016/0020-0190(81)90106-X
 type bakeryLock struct {
@@ -116,7 +113,6 @@ func (h *bakeryWorker) draw() uint64 {
 	return greatest + 1
 }
 
-// await waits until worker i neither chooses nor goes before mine.
 func (h *bakeryWorker) await(i int, mine uint64, w waiting.Waiter) {
 	other := &h.lock.workers[i]
 	for choosing := other.choosing.Load(); choosing != 0; {

@@ -8,10 +8,8 @@ import (
 	"locklab/harness"
 )
 
-// BenchmarkDoorway runs the bakery with four workers. It considers the waits during which
-// every other worker was served once, since those may all have been ahead. It reports the
-// share of them in which one acquisition more passed through the doorway, and the share
-// with two or more.
+// BenchmarkDoorway runs the bakery with four workers. Of the waits in which all others were
+// served once, it reports the shares in which one and more acquisitions too many passed.
 func BenchmarkDoorway(b *testing.B) {
 	const workers = 4
 	l := newBakery(harness.Setup{Workers: workers}, true)

@@ -2,6 +2,5 @@
 
 package lab
 
-// fenced is the reason why a lock without its fence is not broken in this build, "" if it
-// is broken.
+// fenced is why a lock without its fence is not broken in this build, "" if it is.
 const fenced = ""

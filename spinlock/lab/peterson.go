@@ -31,29 +31,27 @@ var petersonNoFence = &harness.Variant{
 	Local:  func(s harness.Setup) harness.Local { return newPeterson(s, false) },
 }
 
-// petersonLock is Peterson's algorithm for two. A worker announces that it wants the lock
-// and lets the other go first. It waits while the other wants the lock and it is the
-// other's turn.
+// petersonLock is Peterson's algorithm for two. A worker announces that it wants the lock and
+// lets the other go first. It waits while the other wants the lock and it is the other's turn.
 //
 // # Trade-offs
 //
-// It shows the use of compare-and-swap. No instruction in it changes a word depending on
-// the word's value, so it works on a machine without such instructions, but it serves
-// only two workers, known beforehand. On a machine whose stores wait in a buffer it needs
-// a fence, which costs as much as the compare-and-swap that it avoids.
+// It shows the use of compare-and-swap: it needs none, but it serves only two workers, known
+// beforehand. On a machine whose stores wait in a buffer it needs a fence, which costs as much
+// as the compare-and-swap that it avoids.
 //
 // # Memory ordering
 //
-// A worker's two stores must be visible before it reads the other's flag. A load may pass
-// an earlier store to another word even on amd64. If both workers read too early, both
-// see a flag of 0 and enter. The second store is a Store, sequentially consistent, an
-// XCHG on amd64. It orders the first store too, because stores leave the buffer in order.
-// peterson-nofence makes it a release store: a plain MOV.
+// A worker's two stores must be visible before it reads the other's flag. A load may pass an
+// earlier store to another word even on amd64. If both workers read too early, both see a flag
+// of 0 and enter. The second store is a Store, sequentially consistent, an XCHG on amd64. It
+// orders the first store too, because stores leave the buffer in order. peterson-nofence makes
+// it a release store: a plain MOV.
 //
 // # References
 //
-// Gary L. Peterson, "Myths About the Mutual Exclusion Problem", Information Processing
-// Letters 12(3), June 1981, pages 115-116, figure 1. DOI 10.1016/0020-0190(81)90106-X.
+// Gary L. Peterson, "Myths About the Mutual Exclusion Problem", Information Processing Letters
+// 12(3), June 1981, pages 115-116, figure 1. DOI 10.1016/0020-0190(81)90106-X.
 //
 // Intel SDM, volume 3A, section "Loads May Be Reordered with Earlier Stores to Different
 // Locations".

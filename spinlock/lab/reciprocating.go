@@ -100,8 +100,7 @@ func (h *reciprocatingWorker) lockSlow(below uint32) {
 	if below != reciprocatingEmpty {
 		h.succ = below
 	}
-	// Below the last worker of a segment is the element of a worker that had taken the
-	// free lock: it is no successor.
+	// Below a segment's last worker is one that had taken the free lock: it is no successor.
 	if h.succ == h.end {
 		h.succ, h.end = 0, reciprocatingEmpty
 	}
@@ -123,8 +122,7 @@ func (h *reciprocatingWorker) await() uint32 {
 	}
 }
 
-// open opens the gate of a worker and wakes it if it sleeps there. One Swap both opens
-// and checks, so no wake-up can be lost between the two.
+// open opens a worker's gate and wakes it if it sleeps there, by one Swap: no wake-up is lost.
 func (l *reciprocatingLock) open(worker, end uint32) {
 	h := &l.workers[worker]
 	if h.gate.Swap(end) == gateAsleep {

@@ -12,8 +12,7 @@ import (
 
 func TestSuiteComplete(t *testing.T) { layers.SuiteComplete(t, ".", Suite) }
 
-// TestOptions checks that the lab and the library have the same wait policies and pins
-// under the same names.
+// TestOptions: the lab and the library have the same wait policies and pins.
 func TestOptions(t *testing.T) {
 	var policies []waiting.Policy
 	for _, p := range harness.WaitPolicies {
@@ -31,8 +30,7 @@ func TestOptions(t *testing.T) {
 	}
 }
 
-// TestCohortOnOneNode checks that with one node the lock is the ticket lock itself: a
-// lock for several nodes may cost no more than that on one node.
+// TestCohortOnOneNode checks that with one node the lock is the ticket lock itself.
 func TestCohortOnOneNode(t *testing.T) {
 	cohort := Suite[slices.IndexFunc(Suite, func(v *harness.Variant) bool { return v.Name == "cohort" })]
 	for _, tc := range []struct {

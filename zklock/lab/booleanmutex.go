@@ -33,8 +33,7 @@ var booleanMutex = &harness.Variant{
 	Remote: Follows(booleanMutexRecipe(time.Minute)),
 }
 
-// booleanMutexRecipe returns the protocol with that timeout at the gate. The gate is the watch's
-// channel, which stays open to all once it is closed.
+// booleanMutexRecipe returns the protocol with that timeout at the gate, the watch's channel.
 func booleanMutexRecipe(timeout time.Duration) recipe.Recipe {
 	return recipe.Recipe{Kind: "lock-", Look: func(t recipe.Ticket) (recipe.View, error) {
 		v, err := lookExists(t)

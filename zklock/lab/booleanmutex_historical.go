@@ -51,7 +51,6 @@ var booleanMutexHistorical = &harness.Variant{
 	},
 }
 
-// A booleanGate stays open or shut until it is set.
 type booleanGate struct {
 	mu   sync.Mutex
 	open chan struct{} // closed while the gate is open
@@ -93,7 +92,6 @@ func (g *booleanGate) get(ctx context.Context, timeout time.Duration) error {
 // gateTimeout is 60*1000 of the wrong unit (B8).
 const gateTimeout = 60 * 1000 * time.Microsecond
 
-// A distributedLock is one object for all goroutines of a client.
 type distributedLock struct {
 	r     *relic
 	depth atomic.Int64 // the deepest call of lock

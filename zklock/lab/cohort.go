@@ -7,25 +7,23 @@ import (
 	"locklab/zklock"
 )
 
-// twoLevel is [zklock.Cohort] without handovers: the goroutines of a client queue in memory, and
-// the first takes a ticket at the servers, so the client has one ticket instead of one per
+// twoLevel is [zklock.Cohort] without handovers: the goroutines of a client queue in memory,
+// and the first takes a ticket at the servers, so the client has one ticket instead of one per
 // goroutine. The holder releases the distributed lock first, then the local one.
 //
-// The order of release does not let a busy client starve the others: the servers serve tickets
-// in order of arrival and a client has one at a time. With 49 goroutines in one client and one
-// in another, the single one had 49 % of the acquisitions in both orders. With 25 and 25, each
-// client had half and Jain's index was 100. Local first saves a part of a round trip: 1.24 times
-// as fast in the median of five pairs (0.84 to 1.60).
+// No order of release lets a busy client starve the others, since a client has one ticket at a
+// time. With 49 goroutines in one client and one in another, the single one had 49 % of the
+// acquisitions in both orders. Local first was 1.24 times as fast in the median of five pairs
+// (0.84 to 1.60).
 //
 // Handovers do change the balance. The single goroutine has one hold per tenure of the others:
-// 17 % with 4 handovers, 5.4 % with 16, 1.8 % with 64. Its longest waits do not grow: 130, 205
-// and 114 ms, against 140 and 190 ms without. Two clients with enough goroutines have equal
-// shares again: 25 and 25 at 9,400, 19,700 and 55,000 acquisitions/s. (go test ./zklock -run -
-// -bench Shares -benchtime 1x; two busy shared cores.)
+// 17 % with 4 handovers, 5.4 % with 16, 1.8 % with 64. Its longest waits do not grow. Two
+// clients with enough goroutines have equal shares: 25 and 25 at 9,400, 19,700 and 55,000
+// acquisitions/s. (go test ./zklock -run - -bench Shares -benchtime 1x; two busy shared cores.)
 //
 // Alibaba's DistributedReentrantLock has three faults that this one has not. Its tryLock keeps
-// the local lock when the distributed one is taken. Its first unlock of a nested lock frees the
-// distributed one. A failed unlock keeps the local one forever.
+// the local lock when the distributed one is taken. Its first unlock of a nested lock frees
+// the distributed one. A failed unlock keeps the local one forever.
 //
 // # References
 //

@@ -14,16 +14,15 @@ import (
 	"locklab/harness"
 )
 
-// fairHistorical is [fair] as printed in an article on the herd effect, typical first code. Its
-// faults, by their numbers in the lab's list:
+// fairHistorical is [fair] as printed in an article on the herd effect, typical first code.
+// Its faults, by their numbers in the lab's list:
 //
 //   - B1: exists watches the ticket ahead, and its answer is ignored. If the ticket has just
 //     gone, nothing ever wakes the waiter.
 //   - B2: a waiter that was not first lists again to find the ticket ahead. If it is first by
 //     then, it returns an error.
-//   - B3: the watcher polls every 3 s until it is first, in the thread that delivers events. All
-//     other watches of the process wait, and the lock stays free for up to 3 s if a waiter in
-//     the middle dies.
+//   - B3: the watcher polls every 3 s until it is first, in the thread that delivers events.
+//     All other watches wait, and the lock stays free for up to 3 s if a waiter dies.
 //   - B4: a ticket's number is the text between the second and the third '-' of its path. That
 //     fails if the lock's path has a '-', or the session's number is negative.
 //   - B5: every event, including a lost connection, counts as the end of the ticket ahead.

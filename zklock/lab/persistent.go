@@ -8,14 +8,13 @@ import (
 )
 
 // persistent is [fair] with tickets that do not end with their session. It is equivalent while
-// no client dies. The ticket of a holder or waiter that crashes, or only loses its session,
-// stays until it is removed by hand, and every client waits forever: see the failure scenarios
-// holder-crash and middle-waiter-killed.
+// no client dies. The ticket of a client that crashes, or loses its session, stays until it is
+// removed by hand: see the failure scenarios holder-crash and middle-waiter-killed.
 //
 // # References
 //
-// Apache ZooKeeper Programmer's Guide, "Ephemeral Nodes": the other kind of node, and why locks
-// use it.
+// Apache ZooKeeper Programmer's Guide, "Ephemeral Nodes": the other kind of node, and why
+// locks use it.
 var persistent = &harness.Variant{
 	Name:   "zk-persistent",
 	Doc:    "zk-fair with persistent tickets: a crash blocks all others for ever",

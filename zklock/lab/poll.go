@@ -13,9 +13,8 @@ import (
 
 const pollPeriod = 5 * time.Millisecond
 
-// poll is the queue of [fair] without watches: every waiter lists it every 5 ms. It shows the
-// value of a watch: a handover takes up to a period, and every waiter costs a request per
-// period.
+// poll is the queue of [fair] without watches: every waiter lists it every 5 ms. A handover
+// takes up to a period, for a request per waiter and period.
 //
 //  1. Create a ticket, an EPHEMERAL_SEQUENTIAL node.
 //  2. List the tickets. The owner of the lowest holds the lock.

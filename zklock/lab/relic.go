@@ -15,9 +15,8 @@ import (
 	wirezk "locklab/internal/wire/zookeeper"
 )
 
-// A relic is a client of a historical lock: published code, kept with its faults to show their
-// effects. It uses the plain client library, since the rest of this package would fix some of
-// them. Code that ended with its process ends here with the context or the client.
+// A relic is a client of a historical lock: published code, with its faults, on the plain
+// client library. Code that ended with its process ends here with the context or the client.
 type relic struct {
 	*wirezk.Conn
 	dir  string
@@ -86,8 +85,7 @@ func (r *relic) Close() error {
 	return nil
 }
 
-// onEvent passes each event of the connection to all watchers, as ZooKeeper's own client does
-// and this one's library does not.
+// onEvent passes each event of the connection to all watchers, as ZooKeeper's own client does.
 func (r *relic) onEvent(ev zk.Event) {
 	if ev.Type != zk.EventSession || ev.State != zk.StateDisconnected && ev.State != zk.StateExpired {
 		return

@@ -35,8 +35,7 @@ type sharer interface {
 	RLock(ctx context.Context) (*zklock.Lease, error)
 }
 
-// remote returns the constructor of a variant whose workers share the lock that open makes. Its
-// tickets are at its path or at the paths below it.
+// remote returns the constructor of a variant whose workers share the lock that open makes.
 func remote(open func(c *zklock.Client, path string, o zklock.Options) locker, below ...string) func(context.Context, harness.Endpoint, string) (harness.Remote, error) {
 	return owners(func(c *zklock.Client, path string) func() locker {
 		l := open(c, path, zklock.Options{})
@@ -91,8 +90,7 @@ func (r *client) Counts() harness.Counts {
 	return harness.Counts{Requests: s.Requests, Notifications: s.Notifications}
 }
 
-// Close removes the nodes above the tickets, if no other client needs them, and closes the
-// client.
+// Close removes the unneeded nodes above the tickets, and closes the client.
 func (r *client) Close() error {
 	done := make(chan struct{})
 	go func() {
@@ -110,8 +108,7 @@ func (r *client) Close() error {
 	return err
 }
 
-// removeEmpty removes the node at path and its parents below the root, as long as they are
-// empty.
+// removeEmpty removes the node at path and its parents below the root while they are empty.
 func (r *client) removeEmpty(path string) {
 	conn := recipe.Engine.Conn(r.c)
 	for ; strings.HasPrefix(path, root+"/"); path = path[:strings.LastIndexByte(path, '/')] {

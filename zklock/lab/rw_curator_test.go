@@ -6,8 +6,7 @@ import (
 	"locklab/zklock/internal/recipe"
 )
 
-// TestObstacles checks for every reader in a line the writer that it waits for by Curator's
-// rule.
+// TestObstacles checks the writer that each reader in a line waits for by Curator's rule.
 func TestObstacles(t *testing.T) {
 	for _, test := range []struct {
 		line string

@@ -5,8 +5,7 @@ import (
 	"locklab/zklock"
 )
 
-// Suite lists the locks of package zklock and of this package. Failure scenarios
-// (docs/failures.md) show the faults of the historical ones.
+// Suite lists the locks of package zklock and of this package.
 var Suite = []*harness.Variant{
 	{
 		Name:       "zk-handoff",

@@ -14,12 +14,10 @@ import (
 //   - B13: a TryLock that gets the local lock and not the distributed one returns false and
 //     keeps the local one: no other goroutine of the client gets in again. So does a failed
 //     Lock.
-//   - B14: the distributed lock counts nothing: the first Unlock of a goroutine that has locked
-//     twice deletes the ticket, and another client gets in.
+//   - B14: the distributed lock counts nothing: the first Unlock of a goroutine that has
+//     locked twice deletes the ticket, and another client gets in.
 //   - B15: a failed Unlock of the distributed lock leaves the local one locked, and its ticket
 //     in the queue while the session is alive.
-//
-// A Lock whose context ends gives the local lock back, which otter cannot.
 //
 // # References
 //
@@ -41,7 +39,6 @@ var twoLevelHistorical = &harness.Variant{
 	},
 }
 
-// A localLock is a reentrant lock in memory, whose owners are sessions.
 type localLock struct {
 	free chan struct{} // has a value while there is no owner
 

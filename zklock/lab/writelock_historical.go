@@ -14,15 +14,14 @@ import (
 
 // writeLockHistorical is [writeLock] as Apache publishes it, with two faults.
 //
-// The lock stalls forever (B1). If the ticket ahead goes between the list and exists, exists
-// returns no, and a line is logged. The loop, which only repeats while there is no ticket, then
+// The lock stalls forever (B1). If the ticket ahead goes between the list and exists, the loop
 // ends as if another client were to wake us. The watch on the missing node never fires. Two
 // sessions that take the lock alternately deadlock within a second.
 //
 // Two locks of one session take each other's tickets (B7). A ticket is identified by the
-// session's number, so the second lock finds the first's and adopts it, by its bare name instead
-// of a path. In the sorted list its real path then comes before it. So it watches its own
-// ticket, and deletes an invalid path.
+// session's number, so the second lock finds the first's and adopts it, by its bare name
+// instead of a path. In the sorted list its real path then comes before it. So it watches its
+// own ticket, and deletes an invalid path.
 //
 // # References
 //
@@ -79,8 +78,7 @@ func (w *oldWriteLock) retry(ctx context.Context) (owner bool, wake <-chan zk.Ev
 	return owner, wake, err
 }
 
-// execute is one round of the recipe. If another client has the lock, it returns false and a
-// watch that may never fire.
+// execute is one round. Behind others it returns false and a watch that may never fire.
 func (w *oldWriteLock) execute() (owner bool, wake <-chan zk.Event, err error) {
 	for {
 		if w.id == "" {
@@ -119,8 +117,7 @@ func (w *oldWriteLock) adoptOrCreate() (err error) {
 	return err
 }
 
-// below returns the path of the last ticket before the own one, by number and then by path, ""
-// if there is none.
+// below returns the last ticket before the own one, by number and then path, or "".
 func (w *oldWriteLock) below(names []string) string {
 	best := ""
 	for _, name := range names {

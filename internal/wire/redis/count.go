@@ -58,8 +58,7 @@ func counting(dial dialer, c *Counter) dialer {
 	}
 }
 
-// counted is a connection whose traffic is counted. At most one goroutine reads it and one
-// writes it at a time.
+// counted is a connection that counts. One goroutine reads it and one writes it at a time.
 type counted struct {
 	net.Conn
 	out, in frames

@@ -2,8 +2,7 @@ package redis
 
 import "locklab/internal/wire"
 
-// frames follows one direction of a connection in RESP, the protocol of Redis. Its input may be
-// split anywhere.
+// frames follows one direction of a connection in RESP; its input may be split anywhere.
 type frames struct {
 	// first is called with the type of each outermost array, push and so on, and its first
 	// element if that is a string.

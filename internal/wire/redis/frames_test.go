@@ -6,8 +6,7 @@ import (
 	"testing"
 )
 
-// TestFrames: exactly the first elements of outermost values are reported, wherever the input is
-// split.
+// TestFrames: the first elements of outermost values are reported, wherever input is split.
 func TestFrames(t *testing.T) {
 	long := "a name that is longer than any that counts, by far"
 	for _, test := range []struct {

@@ -11,8 +11,7 @@ import (
 	"locklab/harness"
 )
 
-// poolSize is the maximum number of connections of a Redis client, opened on demand: a lock must
-// not wait for a connection until its lease is half over.
+// poolSize is the limit of connections of a client: a lock must not wait for a connection.
 const poolSize = 64
 
 const dialTimeout = 5 * time.Second

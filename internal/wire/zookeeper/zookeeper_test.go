@@ -168,8 +168,7 @@ func zooKeeperCounts(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// TestZooKeeperSilentServer: a stopped server accepts connections and does not answer. The
-// client must leave it within the lifetime of a session.
+// TestZooKeeperSilentServer: the client leaves a stopped server within a session's lifetime.
 func TestZooKeeperSilentServer(t *testing.T) {
 	leaktest.All(t)
 	l, err := net.Listen("tcp", "127.0.0.1:0")

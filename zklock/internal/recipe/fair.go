@@ -7,8 +7,8 @@ import (
 	"github.com/go-zookeeper/zk"
 )
 
-// Fair is the lock recipe of the ZooKeeper documentation: every waiter waits for the ticket just
-// ahead, so a release wakes one waiter.
+// Fair is the lock recipe of the ZooKeeper documentation: every waiter waits for the ticket
+// just ahead, so a release wakes one waiter.
 //
 //  1. Create a ticket, an EPHEMERAL_SEQUENTIAL node.
 //  2. List the tickets. The owner of the lowest holds the lock.
@@ -17,19 +17,18 @@ import (
 //     have belonged to a waiter that gave up.
 //
 // Acquire and release take three requests alone, and five and one watch event behind others,
-// whatever their number, though the list grows with it. The ticket ahead is watched by getData:
-// exists on a missing node would leave a watch that never fires.
+// whatever their number, though the list grows with it. The ticket ahead is watched by
+// getData: exists on a missing node would leave a watch that never fires.
 //
-// The token is the zxid of the last change to the queue that the holder saw when it found itself
-// first. The previous ticket had gone by then, which is such a change, and its owner had seen it
-// in place. So the tokens of this recipe rise, but not always past the tokens of a Mutex on the
-// same path.
+// The token is the zxid of the last change to the queue that the holder saw when it found
+// itself first. The previous ticket had gone by then, which is such a change, and its owner
+// had seen it in place. So the tokens rise, but not always past a Mutex's on the path.
 //
 // # References
 //
 // Apache ZooKeeper, "ZooKeeper Recipes and Solutions", Locks. Hunt, Konar, Junqueira, Reed,
-// "ZooKeeper: Wait-free coordination for internet-scale systems", USENIX ATC 2010, §2.4, "Simple
-// Locks without Herd Effect".
+// "ZooKeeper: Wait-free coordination for internet-scale systems", USENIX ATC 2010, §2.4,
+// "Simple Locks without Herd Effect".
 var Fair = Recipe{Kind: "lock-", Look: lookFair}
 
 func lookFair(t Ticket) (View, error) {

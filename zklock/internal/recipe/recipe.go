@@ -8,14 +8,12 @@ import (
 	"locklab/internal/zksession"
 )
 
-// A Recipe defines the names of a lock's tickets and how a look at the queue decides for the
-// owner of one.
+// A Recipe defines the names of a lock's tickets, and how a look at the queue decides.
 type Recipe struct {
 	// Kind is the part of a ticket's name between its unique part and its number.
 	Kind string
 
-	// Enter makes the ticket's node, by Ticket.Create or an equivalent request. nil is
-	// Ticket.Create.
+	// Enter makes the ticket's node, by Ticket.Create (nil) or an equivalent request.
 	Enter func(t Ticket) error
 
 	Look func(t Ticket) (View, error)
@@ -41,8 +39,7 @@ type Ticket interface {
 	Unique() string // unique start of the node's name
 	Name() string   // the node's name, "" without a node
 
-	// Create makes the node, and missing parents. Made does so by a request that returns the
-	// node's path.
+	// Create makes the node, and missing parents; Made, by a request that returns its path.
 	Create() error
 	Made(request func() (path string, err error)) error
 	MakeParents() error
@@ -56,19 +53,16 @@ type Ticket interface {
 	// whether this one is among names.
 	Ahead(names []string) (name string, present bool)
 
-	// Line returns the tickets of these kinds in order of their numbers, and the index of this
-	// one, -1 if absent.
+	// Line returns the tickets of these kinds by their numbers, and this one's index or -1.
 	Line(names []string, kinds ...string) (line []Place, i int)
 
-	// Watch watches the data of the ticket with that name, or returns zk.ErrNoNode. The tickets
-	// of a client share a pending watch.
+	// Watch watches the data of a ticket, by a shared watch, or returns zk.ErrNoNode.
 	Watch(name string) (<-chan zk.Event, error)
 }
 
 // Engine is zklock's interface for recipes. A program that links zklock sets it at its start.
 var Engine struct {
-	// Mutex makes m, a *zklock.Mutex, follow r. RWMutex does so for a *zklock.RWMutex, with one
-	// recipe for writers and one for readers.
+	// Mutex makes m, a *zklock.Mutex, follow r; RWMutex a *zklock.RWMutex two recipes.
 	Mutex   func(m any, r Recipe)
 	RWMutex func(m any, write, read Recipe)
 
