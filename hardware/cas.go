@@ -31,7 +31,6 @@ type guarded struct {
 	_       atomics.CacheLinePad
 }
 
-// holdIterations is the time of a thread inside: longer than a store takes to leave the
-// store buffer. Otherwise two threads inside could each read back their own id and not
-// notice.
+// holdIterations is the time of a thread inside: longer than a store takes to leave the store
+// buffer. Otherwise two threads inside could each read back their own id and not notice.
 const holdIterations = 100

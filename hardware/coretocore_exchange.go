@@ -14,8 +14,7 @@ import (
 
 type handOver struct {
 	name string
-	// hand passes w on hops times: it waits until w is me, 0 or 1, and sets it to the
-	// other.
+	// hand passes w on hops times: it waits until w is me, 0 or 1, and sets it to the other.
 	hand func(w *atomics.Uint64, me uint64, hops int)
 }
 
@@ -242,8 +241,7 @@ func adaptHops(hops int, took, span time.Duration) int {
 type hopVisit struct {
 	cas []float64 // each sample of CAS-spin
 
-	// both holds the medians of neighbouring blocks, alternating CAS-spin and load, then
-	// CAS.
+	// both holds the medians of neighbouring blocks, alternating CAS-spin and load, then CAS.
 	both []float64
 }
 

@@ -59,10 +59,9 @@ func fastPaths() []fastPath {
 // compared with speed changes of a machine.
 const fastPathBatch = 4096
 
-// timeFastPaths times one block of each of paths, one immediately after the other, and
-// appends the ns for an acquisition to each. So a slow machine affects all equally. The
-// first path and the direction change with round, so that no path always follows the same
-// one.
+// timeFastPaths times one block of each of paths, one immediately after the other, and appends
+// the ns for an acquisition to each. So a slow machine affects all equally. The first path and
+// the direction change with round, so that no path always follows the same one.
 func timeFastPaths(paths []fastPath, w *fastPathWords, round int, ns [][]float64) {
 	for k := range paths {
 		i := (round/2 + k) % len(paths)
@@ -75,9 +74,8 @@ func timeFastPaths(paths []fastPath, w *fastPathWords, round int, ns [][]float64
 	}
 }
 
-// measureFastPaths times paths in turn on one CPU for about span. It returns for each
-// path the median time of an acquisition in ns, and the median of its ratios to the first
-// path.
+// measureFastPaths times paths in turn on one CPU for about span. It returns for each path the
+// median time of an acquisition in ns, and the median of its ratios to the first path.
 func measureFastPaths(ctx context.Context, cpu int, span time.Duration, paths []fastPath) (ns, ratio []float64, err error) {
 	pinned, err := newPinnedThreads(cpu)
 	if err != nil {

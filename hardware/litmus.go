@@ -31,10 +31,9 @@ type line struct {
 }
 
 // A litmusThread runs the iterations from up to below to. In each it writes its number to
-// mine, waits until theirs is at least that, and accesses first and then second. It
-// stores the loaded values in seen. After about a millisecond of waiting it returns
-// early; next is the iteration to continue with. first, second and seen are arrays,
-// indexed by the iteration.
+// mine, waits until theirs is at least that, and accesses first and then second. It stores the
+// loaded values in seen. After about a millisecond of waiting it returns early; next is the
+// iteration to continue with. first, second and seen are arrays, indexed by the iteration.
 type litmusThread func(first, second *line, seen, mine, theirs *uint64, from, to uint64) (next uint64)
 
 // A litmusTest is a pair of threads and the outcome that shows reordering. The second

@@ -41,8 +41,7 @@ func sound(t *testing.T, c *casCell) {
 }
 
 // TestOneInstructionLosesNothingOnOneCPU checks that an interrupt comes between two
-// instructions, not into one. The failures of the other bodies prove that the threads
-// meet.
+// instructions, not into one. The failures of the other bodies prove that the threads meet.
 func TestOneInstructionLosesNothingOnOneCPU(t *testing.T) {
 	deadline := time.Now().Add(time.Minute)
 	for span := 20 * time.Millisecond; ; span *= 2 {

@@ -14,9 +14,8 @@ import (
 // steps together. The caller must close it, which ends the threads.
 //
 // A step may be assembly, which the Go scheduler cannot interrupt, so a step must take
-// milliseconds: a garbage collection waits for it. For the same reason assembly must
-// never wait without bound for another thread, which the collector may have stopped
-// already.
+// milliseconds: a garbage collection waits for it. For the same reason assembly must never
+// wait without bound for another thread, which the collector may have stopped already.
 type pinnedThreads struct {
 	jobs    []chan func()
 	threads sync.WaitGroup

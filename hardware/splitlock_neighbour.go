@@ -196,8 +196,7 @@ func (b *splitBench) window(n neighbour, a *aggressor) (ns, rate float64) {
 	return ns, rate
 }
 
-// cacheBytes are the sizes of a CPU's data caches by level, 0 if unknown. There is no
-// level 0.
+// cacheBytes are the sizes of a CPU's data caches by level, 0 if unknown. There is no level 0.
 type cacheBytes [4]int
 
 func readCacheBytes(fsys fs.FS, cpu int) (sizes cacheBytes) {
@@ -215,9 +214,8 @@ type footprint struct {
 	batch int
 }
 
-// footprints returns half of the first two levels, and twice the last, so that a random
-// walk hardly ever hits. The limit is 256 MiB; the last level may still hold a part of
-// that.
+// footprints returns half of the first two levels, and twice the last, so that a random walk
+// hardly ever hits. The limit is 256 MiB; the last level may still hold a part of that.
 func (c cacheBytes) footprints() []footprint {
 	const kib, mib = 1 << 10, 1 << 20
 	return []footprint{

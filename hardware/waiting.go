@@ -34,8 +34,7 @@ type waitWay struct {
 	wait      func(p *atomics.Uint64, v, n uint64) (last uint64)
 }
 
-// The ways of all architectures: no instruction, and the instruction of
-// [atomics.SpinHint].
+// The ways of all architectures: no instruction, and the instruction of [atomics.SpinHint].
 var (
 	waitByLoads = waitWay{"load only", always, pollWord}
 	waitByHints = waitWay{hintName, always, func(p *atomics.Uint64, v, n uint64) uint64 {
@@ -56,8 +55,7 @@ func pollWord(p *atomics.Uint64, v, n uint64) (last uint64) {
 func allWays() []waitWay { return append([]waitWay{waitByLoads, waitByHints}, waitWays...) }
 
 const (
-	// waitsPerCall bounds the waits of a call: some µs, but 1.6 ms of WFE, which a store
-	// ends.
+	// waitsPerCall bounds the waits of a call: some µs, but 1.6 ms of WFE, which a store ends.
 	waitsPerCall = 16
 
 	waitBlock = 250 * time.Microsecond // about, of handovers or waits in vain

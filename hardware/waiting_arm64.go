@@ -10,8 +10,7 @@ import (
 	"locklab/atomics"
 )
 
-// mostTicks bounds a wait by WFET: a few µs with the counters of today, from 25 MHz to 1
-// GHz.
+// mostTicks bounds a wait by WFET: a few µs with the counters of today, from 25 MHz to 1 GHz.
 const mostTicks = 1000
 
 var waitWays = []waitWay{

@@ -41,9 +41,8 @@ const (
 	// Storm: waiting clients sent requests without a pause.
 	Storm Harm = "storm"
 
-	// Misled: a call returned a wrong result: an error of an earlier call, a
-	// successful release of a lock not held, or a granted lock reported as not
-	// granted.
+	// Misled: a call returned a wrong result: an error of an earlier call, a successful
+	// release of a lock not held, or a granted lock reported as not granted.
 	Misled Harm = "misled"
 
 	// Lost: a running holder lost the lock although its server ran and was reachable:
@@ -95,8 +94,7 @@ type FaultResult struct {
 	Lock     Lock        `json:"lock"`
 	Expected Expectation `json:"expected"`
 
-	// Skipped, if not empty, is the reason why the scenario was not tried on the
-	// lock.
+	// Skipped, if not empty, is the reason why the scenario was not tried on the lock.
 	Skipped string `json:"skipped,omitempty"`
 
 	Seed        uint64        `json:"seed"`
@@ -104,12 +102,11 @@ type FaultResult struct {
 	Elapsed     time.Duration `json:"elapsed"` // ns
 	Interrupted bool          `json:"interrupted,omitempty"`
 
-	// Tries is the number of tries that were judged, and Seen the number of them that
-	// showed each harm. Failed counts tries without the fault, because the lab could
-	// not make it. Starved counts tries disturbed by the machine, which kept a
-	// process from running that nothing had stopped: a holder until the next one had
-	// entered, or a client or server long enough to explain the harm. Neither is part
-	// of Tries.
+	// Tries is the number of tries that were judged, and Seen the number of them that showed
+	// each harm. Failed counts tries without the fault, because the lab could not make it.
+	// Starved counts tries disturbed by the machine, which kept a process from running that
+	// nothing had stopped: a holder until the next one had entered, or a client or server long
+	// enough to explain the harm. Neither is part of Tries.
 	//
 	// Together counts the tries that showed exactly each set of harms. Older files
 	// lack it: see Hurt.
@@ -121,11 +118,10 @@ type FaultResult struct {
 
 	Published int `json:"-"` // of Tries, made in the project's own campaign
 
-	// In ns. If the lock was granted again in a try, Window holds the time that it
-	// was free before. If a holder lost the lock and another entered, Margin holds
-	// the time from the notice of the loss to the entry, negative if the entry came
-	// first. Overlap holds, for each try with two holders, the longest time that
-	// there were two.
+	// In ns. If the lock was granted again in a try, Window holds the time that it was free
+	// before. If a holder lost the lock and another entered, Margin holds the time from the
+	// notice of the loss to the entry, negative if the entry came first. Overlap holds, for
+	// each try with two holders, the longest time that there were two.
 	Window  []int64 `json:"window,omitempty"`
 	Margin  []int64 `json:"margin,omitempty"`
 	Overlap []int64 `json:"overlap,omitempty"`

@@ -104,23 +104,21 @@ type Result struct {
 	// be bound, or on a machine that was too busy.
 	Transfer float64 `json:"transfer,omitempty"`
 
-	// RoundTrip is the time of a bare request to the first server of the lock, from
-	// sending it to its answer, in ns. It is the median of requests over a separate
-	// connection, one at a time, right before and right after the window, bound to no
-	// processor. The request to Redis is PING, or TIME if the user may not send PING.
-	// The request to ZooKeeper is exists of "/", a read, which the server answers
-	// from memory; a write takes longer, since it goes through the log and, in an
-	// ensemble, to a majority. The first of several independent servers stands for
-	// all. It is 0 if not measured: for local locks, or because the server did not
-	// answer in time.
+	// RoundTrip is the time of a bare request to the first server of the lock, from sending it
+	// to its answer, in ns. It is the median of requests over a separate connection, one at a
+	// time, right before and right after the window, bound to no processor. The request to
+	// Redis is PING, or TIME if the user may not send PING. The request to ZooKeeper is exists
+	// of "/", a read, which the server answers from memory; a write takes longer, since it
+	// goes through the log and, in an ensemble, to a majority. The first of several
+	// independent servers stands for all. It is 0 if not measured: for local locks, or because
+	// the server did not answer in time.
 	RoundTrip float64 `json:"round_trip,omitempty"`
 
 	// Trips is the lock's use of the network, counted before the run; nil if unknown.
 	// It is the same in every result of the lock in a run.
 	Trips *Trips `json:"trips,omitempty"`
 
-	// Overlap is the share of the measured span during which all workers ran,
-	// 0 to 1.
+	// Overlap is the share of the measured span during which all workers ran, 0 to 1.
 	Overlap float64 `json:"overlap"`
 
 	// CPU is the cost to this process, servers not included. It is the zero value if
@@ -192,15 +190,13 @@ type Overhead struct {
 	// one test. It excludes the move of the log's cache line when the owner changes.
 	Log float64 `json:"log"`
 
-	// Timing is the cost of timing to a timed acquisition, which is one in
-	// Result.SampleEvery.
+	// Timing is the cost of timing to a timed acquisition, which is one in Result.SampleEvery.
 	Timing float64 `json:"timing"`
 
-	// Direct and Locker are the cost of Lock and Unlock of a free test-and-set lock
-	// and nothing else. Direct calls them directly, so the compiler can inline them,
-	// as in a program that names its lock's type. Locker calls them through
-	// sync.Locker, like every measured acquisition of a local lock. The difference is
-	// the price of the indirection.
+	// Direct and Locker are the cost of Lock and Unlock of a free test-and-set lock and
+	// nothing else. Direct calls them directly, so the compiler can inline them, as in a
+	// program that names its lock's type. Locker calls them through sync.Locker, like every
+	// measured acquisition of a local lock. The difference is the price of the indirection.
 	Direct float64 `json:"direct,omitempty"`
 	Locker float64 `json:"locker,omitempty"`
 }
@@ -216,9 +212,8 @@ type CPU struct {
 // A ServerCost is the cost of a window to all servers that a lock uses together. A nil
 // field is unknown.
 type ServerCost struct {
-	// CPU is the processor time of the servers in the window, user and system, in ns,
-	// by the clocks of their processes. If the lab did not start them, the servers
-	// report it.
+	// CPU is the processor time of the servers in the window, user and system, in ns, by the
+	// clocks of their processes. If the lab did not start them, the servers report it.
 	CPU *time.Duration `json:"cpu,omitempty"`
 
 	// Memory is the growth of the memory that the servers have allocated, in bytes,
@@ -229,8 +224,7 @@ type ServerCost struct {
 	Connections *int64 `json:"connections,omitempty"`
 }
 
-// A Violation is a broken promise. The rates of a Result with
-// a Violation are not used.
+// A Violation is a broken promise. The rates of a Result with a Violation are not used.
 type Violation struct {
 	Rule   string `json:"rule"`   // "exclusion", "liveness", "fencing", "error", "crash"
 	Detail string `json:"detail"` // the observation, in one line
@@ -247,9 +241,8 @@ type Warning struct {
 	Text   string `json:"text"`   // the defect, with its figure
 	Remedy string `json:"remedy"` // the user's remedy
 
-	// Kind is the subject of the warning in one word, such as "governor": the same
-	// for the same fault on every machine. It is "" for warnings that need no
-	// distinction.
+	// Kind is the subject of the warning in one word, such as "governor": the same for the
+	// same fault on every machine. It is "" for warnings that need no distinction.
 	Kind string `json:"kind,omitempty"`
 }
 

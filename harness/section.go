@@ -61,8 +61,7 @@ func (s Section) String() string {
 	return string(s)
 }
 
-// ParseSection reads "work", "lines:N" with N from 1 to MaxLines, "map", "lru" or
-// "log".
+// ParseSection reads "work", "lines:N" with N from 1 to MaxLines, "map", "lru" or "log".
 func ParseSection(text string) (Section, error) {
 	for _, s := range []Section{SectionWork, SectionMap, SectionLRU, SectionLog} {
 		if text == s.String() {

@@ -48,8 +48,7 @@ type Simulation struct {
 	Accuracy string `json:"accuracy,omitempty"`
 }
 
-// An Expected is a figure of a model: the median of its seeds, the least and the
-// greatest.
+// An Expected is a figure of a model: the median of its seeds, the least and the greatest.
 type Expected struct {
 	Median float64 `json:"median"`
 	Lo     float64 `json:"lo"`

@@ -24,8 +24,7 @@ type Span struct {
 }
 
 // A Mix is some lengths with weights, as text: each length once, the shortest first, the
-// weights without a common divisor, a weight of 1 left out. So equal mixtures are equal
-// texts.
+// weights without a common divisor, a weight of 1 left out. So equal mixtures are equal texts.
 type Mix string
 
 // A Part is a length of a mixture. Its share of the spans is Weight divided by the sum of
@@ -41,8 +40,7 @@ const (
 	maxSpan    = time.Minute // keeps a typing mistake from taking a day
 )
 
-// String returns the form that ParseSpan reads: "100ns", "100ns-exp" or
-// "100ns*99+50µs".
+// String returns the form that ParseSpan reads: "100ns", "100ns-exp" or "100ns*99+50µs".
 func (s Span) String() string {
 	switch {
 	case s.Mix != "":

@@ -8,9 +8,8 @@ import (
 	"slices"
 )
 
-// A Variant describes one lock: a declarative value that a family lists in its Suite.
-// That adds the lock to the conformance tests, the benchmarks, the command line and the
-// charts.
+// A Variant describes one lock: a declarative value that a family lists in its Suite. That
+// adds the lock to the conformance tests, the benchmarks, the command line and the charts.
 type Variant struct {
 	// Name identifies the lock everywhere: lower case, words joined by '-'.
 	// It must not end in "-digits", which benchmark tools read as GOMAXPROCS.
@@ -115,8 +114,7 @@ func (c Complexity) String() string {
 	return "not judged"
 }
 
-// Traits are claims. The conformance suite, the oracle and the failure
-// scenarios check them.
+// Traits are claims. The conformance suite, the oracle and the failure scenarios check them.
 type Traits struct {
 	FIFO        bool   `json:"fifo,omitempty"`         // grants in order of arrival
 	Doorway     bool   `json:"doorway,omitempty"`      // with FIFO: arrives by several steps, and the order is the order of their ends

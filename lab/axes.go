@@ -106,11 +106,10 @@ const defaultReads = 90
 // a waiter to sleep and waking it.
 const defaultLongHold = 10 * time.Microsecond
 
-// defaultCases returns the cases for the default choice of locks. It adds two kinds of
-// cases at the greatest number of workers, unless the user sets the axis. Readers-writer
-// locks, with sync-mutex for comparison, are also measured with mostly reads, except in
-// open loops. Recommended local locks, and locks that sleep, are also measured with a long
-// hold.
+// defaultCases returns the cases for the default choice of locks. It adds two kinds of cases
+// at the greatest number of workers, unless the user sets the axis. Readers-writer locks, with
+// sync-mutex for comparison, are also measured with mostly reads, except in open loops.
+// Recommended local locks, and locks that sleep, are also measured with a long hold.
 func (a axes) defaultCases(locks []*harness.Variant, cpus int) (cases []measure.Case) {
 	if len(a.reads) > 0 {
 		return a.cases(locks, cpus)

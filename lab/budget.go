@@ -22,14 +22,12 @@ const (
 // around a median. A verdict on many locks needs more.
 var minRounds = stat.MinRounds(0.95)
 
-// fit chooses rounds and windows so that p takes about budget. It keeps values from the
-// user.
+// fit chooses rounds and windows so that p takes about budget. It keeps values from the user.
 //
-// Otherwise it uses the most rounds that fit, from the planned number up to maxRounds. If
-// even the planned number does not fit, it first shortens the windows, down to minWindow.
-// Then it drops rounds, down to the number for a verdict. If time remains, it extends the
-// windows, up to maxWindow. In a plan of all parts each part then has its share of the
-// time: see parts.
+// Otherwise it uses the most rounds that fit, from the planned number up to maxRounds. If even
+// the planned number does not fit, it first shortens the windows, down to minWindow. Then it
+// drops rounds, down to the number for a verdict. If time remains, it extends the windows, up
+// to maxWindow. In a plan of all parts each part then has its share of the time: see parts.
 //
 // If even the least plan does not fit, fit leaves p as the least plan and returns an error.
 func (o runOptions) fit(p *measure.Plan, budget time.Duration) error {

@@ -228,8 +228,7 @@ func (o *compareOptions) print(x *page.Changes, outcome judge.GateOutcome, stdou
 	return nil
 }
 
-// options reads the flags about significance; given reports whether the user set the
-// margin.
+// options reads the flags about significance; given reports whether the user set the margin.
 func (o *compareOptions) options(given bool) (how judge.CompareOptions, err error) {
 	if !slices.Contains(page.ChangesFormats, o.format) {
 		return how, fmt.Errorf("%w: --format is %q: want one of %s", harness.ErrUsage, o.format, strings.Join(page.ChangesFormats, ", "))

@@ -113,8 +113,7 @@ func documents(t *testing.T) (names []string) {
 	return names
 }
 
-// commands returns every command of the documents and of --help, and the first
-// place of each.
+// commands returns every command of the documents and of --help, and the first place of each.
 func commands(t *testing.T) map[string]string {
 	t.Helper()
 	found := make(map[string]string)

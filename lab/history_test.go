@@ -12,8 +12,7 @@ import (
 	"locklab/internal/synthetic"
 )
 
-// writeRuns writes synthetic runs, each into its own directory, and returns the
-// directories.
+// writeRuns writes synthetic runs, each into its own directory, and returns the directories.
 func writeRuns(t *testing.T, root string, runs []*result.Run) (dirs []string) {
 	t.Helper()
 	for _, run := range runs {

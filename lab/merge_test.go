@@ -141,8 +141,7 @@ func TestMerge(t *testing.T) {
 	}
 }
 
-// TestMergeStatus: a rejected or omitted part gives one line, and a rejection writes
-// nothing.
+// TestMergeStatus: a rejected or omitted part gives one line, and a rejection writes nothing.
 func TestMergeStatus(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()

@@ -129,8 +129,7 @@ func (o runOptions) division(p *measure.Plan) string {
 	return strings.Join(said, ", ")
 }
 
-// windows returns the windows of local locks in each part of p, the base of the other
-// windows.
+// windows returns the windows of local locks in each part of p, the base of the other windows.
 func (o runOptions) windows(p *measure.Plan) map[string]time.Duration {
 	m := make(map[string]time.Duration)
 	for _, t := range parts {

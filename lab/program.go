@@ -13,8 +13,7 @@ import (
 // A Program is a command line over a list of locks. Its zero value has no locks; it can
 // draw and compare runs.
 type Program struct {
-	// Name is the name of the program in help, messages and files; "" is the name of its
-	// file.
+	// Name is the name of the program in help, messages and files; "" is the name of its file.
 	Name string
 
 	// Version is printed with the commit by version and --version; "" is 0.0.0.

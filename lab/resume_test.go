@@ -56,8 +56,7 @@ func begun(t *testing.T, cmd *exec.Cmd, results int) *bytes.Buffer {
 	return said
 }
 
-// once checks that the run in dir has every case in every round exactly once, and returns
-// it.
+// once checks that the run in dir has every case in every round exactly once, and returns it.
 func once(t *testing.T, dir string, cases, rounds int) *result.Run {
 	t.Helper()
 	run, err := result.Load(dir)
@@ -241,9 +240,8 @@ func children(t *testing.T, pid int) (pids []int) {
 	return pids
 }
 
-// TestKilledChild kills measuring processes. A case whose process is killed once is
-// measured again. If it is killed twice the case is lost, the run continues, and --resume
-// measures it.
+// TestKilledChild kills measuring processes. A case whose process is killed once is measured
+// again. If it is killed twice the case is lost, the run continues, and --resume measures it.
 func TestKilledChild(t *testing.T) {
 	apart(t)
 	if runtime.GOOS != "linux" {

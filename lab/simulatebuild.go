@@ -48,8 +48,7 @@ func thisBuild() string {
 
 const simulateKind = "simulates "
 
-// simulateElsewhere runs the command of this process in the simulating build, with more
-// flags.
+// simulateElsewhere runs the command of this process in the simulating build, with more flags.
 func (p *Program) simulateElsewhere(ctx context.Context, stderr io.Writer, more ...string) error {
 	exe, remove, err := p.simulator(ctx, stderr)
 	if err != nil {

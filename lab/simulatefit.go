@@ -264,8 +264,7 @@ func (h *here) summary() string {
 	return fmt.Sprintf("locks that the model is not fitted to, two workers and more: typical factor %.2f over %s", typical, numfmt.Plural(n, "point"))
 }
 
-// off describes the model's error for the lock of p on this machine, in one sentence or
-// two.
+// off describes the model's error for the lock of p on this machine, in one sentence or two.
 func (h *here) off(p *herePoint) string {
 	typical, n := h.factorOf(func(q *herePoint) bool { return q.lock == p.lock })
 	if n == 0 {

@@ -46,9 +46,8 @@ var distances = map[machine.Relation]int{
 	machine.OtherNode: 3, machine.OtherPackage: 3, machine.Unknown: 2,
 }
 
-// transfers returns the median one-way time of a word, in ns, by distance, from the field
-// of the experiment core-to-core. pairs is the number of pairs at each distance, possibly
-// 0.
+// transfers returns the median one-way time of a word, in ns, by distance, from the field of
+// the experiment core-to-core. pairs is the number of pairs at each distance, possibly 0.
 func transfers(f *harness.Finding, t machine.Topology) (times [4]float64, pairs [4]int, err error) {
 	i := slices.IndexFunc(f.Tables, func(t harness.Table) bool { return t.Chart == harness.Heat })
 	if i < 0 {

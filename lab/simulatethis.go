@@ -186,8 +186,7 @@ func (h *hereMeasurement) measureLocks(ctx context.Context) error {
 	return err
 }
 
-// plan adds to plan the cases, and the fit locks with their workloads of two and more
-// workers.
+// plan adds to plan the cases, and the fit locks with their workloads of two and more workers.
 func (h *hereMeasurement) plan(plan *measure.Plan) error {
 	cases := slices.Clone(h.cases)
 	for _, c := range h.cases {

@@ -69,9 +69,8 @@ func main() {
 	}
 }
 
-// heedSignals lets signals end the programs of tests even if nohup, or a script that runs
-// this program in the background, ignores them: a child inherits an ignored signal, but
-// no handler.
+// heedSignals lets signals end the programs of tests even if nohup, or a script that runs this
+// program in the background, ignores them: a child inherits an ignored signal, but no handler.
 func heedSignals() {
 	for _, s := range []os.Signal{syscall.SIGINT, syscall.SIGHUP} {
 		if signal.Ignored(s) {

@@ -16,10 +16,9 @@ const (
 
 // locate returns the function whose text fn executes.
 //
-// The pointer to an assembly function refers to a wrapper that moves arguments from
-// registers to the stack. The linker gives both the same name, and places the wrappers of
-// a package after its other functions. So the preceding function of the same name is the
-// assembly.
+// The pointer to an assembly function refers to a wrapper that moves arguments from registers
+// to the stack. The linker gives both the same name, and places the wrappers of a package
+// after its other functions. So the preceding function of the same name is the assembly.
 func locate(fn any) *runtime.Func {
 	entry := reflect.ValueOf(fn).Pointer()
 	f := runtime.FuncForPC(entry)

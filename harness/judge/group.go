@@ -163,8 +163,7 @@ func (g *Group) see(r *harness.Result) {
 	})
 }
 
-// Processors describes the processors that the workers of local locks share, such as "2
-// CPUs".
+// Processors describes the processors that the workers of local locks share, such as "2 CPUs".
 func (g *Group) Processors() string {
 	if g.Limit > 0 && g.Limit < float64(g.CPUs)+1 {
 		return numfmt.Number(g.Limit) + " CPUs"

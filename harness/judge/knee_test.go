@@ -94,9 +94,8 @@ func TestKneeOfFewRounds(t *testing.T) {
 	}
 }
 
-// TestKneeUnresolved: a rate without a resolved p99 gives no information on the waits, but
-// may show that the lock falls behind. If p99 is resolved at no rate there is no saturation
-// point.
+// TestKneeUnresolved: a rate without a resolved p99 gives no information on the waits, but may
+// show that the lock falls behind. If p99 is resolved at no rate there is no saturation point.
 func TestKneeUnresolved(t *testing.T) {
 	steep := func(i, _ int) float64 { return 1000 * math.Pow(2, float64(i)) }
 	few := func(ls []Load, which ...int) []Load {

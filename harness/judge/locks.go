@@ -8,8 +8,7 @@ import (
 	"locklab/harness/result"
 )
 
-// The verdicts on a lock compared with another lock of its run, which are not
-// regressions.
+// The verdicts on a lock compared with another lock of its run, which are not regressions.
 const (
 	Lesser GateVerdict = "worse" // significant, by more than the margin
 	Unsafe GateVerdict = "broke a promise"
@@ -47,8 +46,7 @@ func CompareLocks(run *result.Run, to string, o CompareOptions) (*Comparison, er
 	return c, nil
 }
 
-// inPlaceOf returns run with the results of the lock called to in place of every other
-// lock's.
+// inPlaceOf returns run with the results of the lock called to in place of every other lock's.
 func inPlaceOf(run *result.Run, to string) *result.Run {
 	out := &result.Run{Manifest: run.Manifest}
 	locks := make(map[string]map[string]harness.Lock) // by workload, then by name

@@ -108,13 +108,12 @@ func shifted(v stat.Summary, by float64) PredictedTime {
 //
 //	T(r) = p(r) + (T₀ - p₀)·T₀/T(r),  p(r) = k·(a + r - r₀)
 //
-// with T₀ and p₀ near the servers, k the round trips of a hand-over and a the time that
-// one takes to a client alone. At r₀ it is T₀, and far away p(r). Such a term is the
-// utilization law (X·D) as the waiting of E. Lazowska, J. Zahorjan, G. Graham, K. Sevcik,
-// "Quantitative System Performance", 1984, chapters 3 and 5, whose bounds are those here:
-// no request waits for another, and each waits as long as near the servers. That holds
-// while there is always a waiter: until a worker is back in the queue, the others have
-// not all been served.
+// with T₀ and p₀ near the servers, k the round trips of a hand-over and a the time that one
+// takes to a client alone. At r₀ it is T₀, and far away p(r). Such a term is the utilization
+// law (X·D) as the waiting of E. Lazowska, J. Zahorjan, G. Graham, K. Sevcik, "Quantitative
+// System Performance", 1984, chapters 3 and 5, whose bounds are those here: no request waits
+// for another, and each waits as long as near the servers. That holds while there is always a
+// waiter: until a worker is back in the queue, the others have not all been served.
 func (m *Model) handover(workers int, trip float64) (PredictedTime, string) {
 	path, why := m.path(workers)
 	near := m.near(result.HandoverTime, workers)
@@ -189,12 +188,11 @@ func (p path) among(near stat.Summary, trip float64) PredictedTime {
 	}
 }
 
-// behind is the median wait of a lock that serves in order. Every worker has the lock
-// once while it goes round, so the time from one acquisition of a worker to its next is
-// as many turns as there are workers; what of that is no wait is the release, for which
-// the next one does not wait. A turn is the mean time between two hand-overs, since the
-// sum of several is hardly their median times their number; it is as much longer farther
-// away as a hand-over is.
+// behind is the median wait of a lock that serves in order. Every worker has the lock once
+// while it goes round, so the time from one acquisition of a worker to its next is as many
+// turns as there are workers; what of that is no wait is the release, for which the next one
+// does not wait. A turn is the mean time between two hand-overs, since the sum of several is
+// hardly their median times their number; it is as much longer farther away as a hand-over is.
 func (m *Model) behind(workers int, trip float64) (PredictedTime, string) {
 	path, why := m.path(workers)
 	near, turn := m.near(result.P50, workers), m.near(turn, workers)

@@ -98,8 +98,7 @@ func TestCrowd(t *testing.T) {
 		}
 		last = added
 	}
-	// A crowd that is quicker than a single client, because processors do not fall
-	// asleep.
+	// A crowd that is quicker than a single client, because processors do not fall asleep.
 	w.crowd = -10e3
 	m = w.model()
 	if p := at(w.trip); math.Abs(p.Value-40e3) > 1 {

@@ -12,8 +12,7 @@ import (
 type Price struct {
 	Kind PriceKind `json:"kind"`
 
-	// Own and Default are the figures of both locks; nil for a property that is not
-	// measured.
+	// Own and Default are the figures of both locks; nil for a property that is not measured.
 	Own     *Figure `json:"own"`
 	Default *Figure `json:"default"`
 }

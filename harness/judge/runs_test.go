@@ -45,8 +45,7 @@ func TestAlarms(t *testing.T) {
 				found++
 			}
 		}
-		// 5 % of 200 runs are 10 alarms, on one side 5; 20 would come up in one
-		// of 10^5 seeds.
+		// 5 % of 200 runs are 10 alarms, on one side 5; 20 would come up in one of 10^5 seeds.
 		if alarms > 20 || found != runs {
 			t.Errorf("paired %v: %d false alarms and %d true ones in %d runs", paired, alarms, found, runs)
 		}

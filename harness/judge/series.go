@@ -183,11 +183,10 @@ func (s *HistorySeries) Levels() (out []Level) {
 	return out
 }
 
-// findOff marks the points off their level. Such a point is outside the range of at least
-// two others of its level by more than the margin, and its rounds differ significantly
-// from both neighbours'. The newest has one neighbour, and is marked only if there are
-// enough other runs for a level. The first is never marked: there may have been another
-// level before.
+// findOff marks the points off their level. Such a point is outside the range of at least two
+// others of its level by more than the margin, and its rounds differ significantly from both
+// neighbours'. The newest has one neighbour, and is marked only if there are enough other runs
+// for a level. The first is never marked: there may have been another level before.
 func (s *HistorySeries) findOff(h *History) {
 	for _, l := range s.Levels() {
 		at := l.at

@@ -67,8 +67,7 @@ func (g *Group) Deployment() string {
 	return text
 }
 
-// A Situation is a workload with a number of workers that stands for a degree of
-// contention.
+// A Situation is a workload with a number of workers that stands for a degree of contention.
 type Situation struct {
 	group   *Group
 	Degree  Degree

@@ -42,8 +42,7 @@ var units = []string{
 	"offered/s", "goodput-%", "late-%",
 }
 
-// Hold is the hold time of a local lock in a benchmark. Remote locks are released at
-// once.
+// Hold is the hold time of a local lock in a benchmark. Remote locks are released at once.
 const Hold = 100 * time.Nanosecond
 
 // The rates of open loops for local and for distributed locks: far less than a good lock

@@ -55,8 +55,7 @@ var brokenLocks = []breakage{
 	{name: "try-stays-in-line", rule: "try", stuck: true, local: shared(func(q *quitter) sync.Locker { return &tryStaysInLine{brokenTicket{q: q}} })},
 }
 
-// correct are locks that keep their claims: a suite that rejects everything proves
-// nothing.
+// correct are locks that keep their claims: a suite that rejects everything proves nothing.
 var correct = []breakage{
 	{name: "mutex", traits: harness.Traits{Bounded: true}, local: newMutex},
 	{name: "queue", traits: harness.Traits{FIFO: true, Allocates: true}, local: newQueue(queueFaults{})},

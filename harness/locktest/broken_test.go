@@ -35,9 +35,8 @@ func tries(t *testing.T) int {
 // a busy machine needs it: see DefaultStress.
 const persistence = time.Minute
 
-// hasty is the patience for a lock that must be found stuck: it stays stuck for any
-// patience. All other locks get the default, so that the machine does not cause their
-// failures.
+// hasty is the patience for a lock that must be found stuck: it stays stuck for any patience.
+// All other locks get the default, so that the machine does not cause their failures.
 const hasty = 100 * time.Millisecond
 
 func (b breakage) patience() time.Duration {

@@ -45,10 +45,9 @@ type workerSet struct {
 	err     error // the first failure of an acquisition
 }
 
-// drive starts n workers together. They repeat use until the limits end it or an
-// acquisition fails. It returns the number of acquisitions of each worker and the first
-// failure. The failure is a stuckError if no worker finished an acquisition for
-// limits.patience.
+// drive starts n workers together. They repeat use until the limits end it or an acquisition
+// fails. It returns the number of acquisitions of each worker and the first failure. The
+// failure is a stuckError if no worker finished an acquisition for limits.patience.
 //
 // The context of an acquisition ends with the first failure. Workers stuck in a local
 // lock cannot be stopped: they stay behind when drive returns a stuckError.

@@ -17,10 +17,9 @@ const (
 )
 
 // inOrder checks that a lock serves in order of arrival. Worker 0 takes the lock and the
-// others arrive one by one. Then worker 0 releases the lock and asks again at once, as
-// the last. A waiter's arrival cannot be observed from outside, so arrivals are spaced by
-// time, and the lock has several trials with increasing gaps. A FIFO lock passes one of
-// them.
+// others arrive one by one. Then worker 0 releases the lock and asks again at once, as the
+// last. A waiter's arrival cannot be observed from outside, so arrivals are spaced by time,
+// and the lock has several trials with increasing gaps. A FIFO lock passes one of them.
 //
 // use takes the lock as worker i, calls visit inside, and releases it.
 func inOrder(ctx context.Context, s Subject, n int, gap time.Duration, use func(ctx context.Context, i int, visit func()) error) error {
@@ -135,13 +134,12 @@ const (
 	// processors of most test machines.
 	few, many = 4, 12
 
-	// suspect and tolerated limit the share of acquisitions, and of waits, with
-	// another worker ahead once too often. A worker announces its request and may be
-	// preempted before it is in line. This project's FIFO locks were measured on two
-	// processors with ten to fifteen runnable threads, in half a million acquisitions
-	// and more. They showed up to 0.003 % of acquisitions and 0.016 % of waits. A
-	// lock that exchanges two waiters once in 1024 handovers shows 0.06 % or more,
-	// and one that lets as many arrivals go first 0.15 %.
+	// suspect and tolerated limit the share of acquisitions, and of waits, with another worker
+	// ahead once too often. A worker announces its request and may be preempted before it is
+	// in line. This project's FIFO locks were measured on two processors with ten to fifteen
+	// runnable threads, in half a million acquisitions and more. They showed up to 0.003 % of
+	// acquisitions and 0.016 % of waits. A lock that exchanges two waiters once in 1024
+	// handovers shows 0.06 % or more, and one that lets as many arrivals go first 0.15 %.
 	suspect, tolerated = 0.0001, 0.0003
 
 	// offProcessor is the length of a wait during which the worker may have lost its
@@ -149,10 +147,9 @@ const (
 	// % of the waits for a semaphore were that long.
 	offProcessor = 200 * time.Microsecond
 
-	// enoughWaits is the number of waits for a verdict: on a busy machine few
-	// acquisitions have to wait. A suspect lock then gets four times as many, and
-	// fails if both shares still exceed the limits. Without enough waits within the
-	// stress time the lock passes.
+	// enoughWaits is the number of waits for a verdict: on a busy machine few acquisitions
+	// have to wait. A suspect lock then gets four times as many, and fails if both shares
+	// still exceed the limits. Without enough waits within the stress time the lock passes.
 	enoughWaits = 25_000
 )
 

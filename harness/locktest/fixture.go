@@ -163,8 +163,7 @@ func (r *fixture) acquireRelease(i int) error {
 	return r.unlock(lease)
 }
 
-// held returns an error unless the lock is held: worker i tries to take it for a short
-// time.
+// held returns an error unless the lock is held: worker i tries to take it for a short time.
 func (r *fixture) held(i int) error {
 	ctx, cancel := context.WithTimeout(r.ctx, soon)
 	defer cancel()

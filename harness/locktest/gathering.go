@@ -13,11 +13,10 @@ import (
 	"locklab/harness"
 )
 
-// A gathering drives a new lock in lockstep. In each round some workers hold the lock and
-// all others ask for it. Then the holders leave at the same time, and the next round
-// begins when every worker has had the lock once. No worker asks twice in a round. So no
-// later arrival hides a lost wake-up, a forgotten waiter or a place that two waiters
-// share.
+// A gathering drives a new lock in lockstep. In each round some workers hold the lock and all
+// others ask for it. Then the holders leave at the same time, and the next round begins when
+// every worker has had the lock once. No worker asks twice in a round. So no later arrival
+// hides a lost wake-up, a forgotten waiter or a place that two waiters share.
 type gathering struct {
 	hs     []sync.Locker
 	rounds int
@@ -134,8 +133,7 @@ func (g *gathering) step(ctx context.Context, i int) error {
 	return g.meet(ctx)
 }
 
-// host is a holder's stay: until all others wait, and then until the first holder ends
-// it.
+// host is a holder's stay: until all others wait, and then until the first holder ends it.
 func (g *gathering) host(ctx context.Context, p int) {
 	g.stay(ctx, p)
 	// Some mistakes show only if holders leave together, within less time than a

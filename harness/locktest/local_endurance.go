@@ -45,8 +45,7 @@ func encounters(hs []sync.Locker, readers bool) (es []encounter) {
 	return es
 }
 
-// newRound makes a gathering of one round. The waiters are in line before the holder
-// leaves.
+// newRound makes a gathering of one round. The waiters are in line before the holder leaves.
 func newRound(hs []sync.Locker, kind int) *gathering {
 	g := &gathering{hs: hs, rounds: kind + 1, reads: kind != writersOnly, inside: new(rwInside)}
 	g.round, g.hold = kind, func(int) { time.Sleep(100 * time.Microsecond) }
@@ -91,8 +90,7 @@ func grow(ctx context.Context, s Subject, hs []sync.Locker, readers bool) error 
 			}
 			return nil
 		})
-		// The rounds before and after it cover counters with another initial
-		// value.
+		// The rounds before and after it cover counters with another initial value.
 		for range 3 {
 			if err == nil && len(hs) > 1 {
 				err = newRound(hs, es[n].kind).run(ctx, s)

@@ -54,12 +54,11 @@ type Subject struct {
 
 // Defaults of a Subject.
 const (
-	// DefaultStress keeps a test run short. It is for each rule that depends on
-	// chance. The hardest lock to catch is a test-and-set that loads and stores in
-	// two steps. In 200 ms on two processors the exclusion rule caught it 100 of 100
-	// times on an idle machine, but only 47 of 100 with six other busy processes. The
-	// preemption rule takes a hundredth of the time on an idle machine. On a busy
-	// machine give both some seconds.
+	// DefaultStress keeps a test run short. It is for each rule that depends on chance. The
+	// hardest lock to catch is a test-and-set that loads and stores in two steps. In 200 ms on
+	// two processors the exclusion rule caught it 100 of 100 times on an idle machine, but
+	// only 47 of 100 with six other busy processes. The preemption rule takes a hundredth of
+	// the time on an idle machine. On a busy machine give both some seconds.
 	DefaultStress = 100 * time.Millisecond
 
 	// DefaultPatience is far above any pause of a busy machine, since a failure must
@@ -139,15 +138,13 @@ func isNotApplicable(err error) bool {
 // wait for their servers.
 const abreast = 4
 
-// Run tests every variant of suite, one subtest per variant and rule. It starts the
-// servers that the suite needs. If it cannot, it skips the variants that need them with
-// the reason, unless LOCKLAB_REQUIRE names them. It also skips variants that are not
-// available here.
+// Run tests every variant of suite, one subtest per variant and rule. It starts the servers
+// that the suite needs. If it cannot, it skips the variants that need them with the reason,
+// unless LOCKLAB_REQUIRE names them. It also skips variants that are not available here.
 //
-// A Broken variant must fail. A Historical one may: its broken rules are logged, until it
-// gets stuck for the first time. Its family's own tests must show the published bug. If
-// [harness.Variant.MayStick] declares that a lock may get stuck under a rule, that is
-// logged.
+// A Broken variant must fail. A Historical one may: its broken rules are logged, until it gets
+// stuck for the first time. Its family's own tests must show the published bug. If
+// [harness.Variant.MayStick] declares that a lock may get stuck under a rule, that is logged.
 func Run(t *testing.T, suite []*harness.Variant) {
 	t.Helper()
 	if err := errors.Join(harness.Validate(suite), validateMayStick(suite)); err != nil {

@@ -14,8 +14,7 @@ import (
 // belong to the process, so the mutex does, too.
 var processWide sync.Mutex
 
-// The disturbances, in turn. Each takes goroutines off their processors at arbitrary
-// points.
+// The disturbances, in turn. Each takes goroutines off their processors at arbitrary points.
 var disturbances = []func(){
 	func() { runtime.GOMAXPROCS(1) },
 	func() { runtime.GC() },

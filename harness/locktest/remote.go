@@ -55,8 +55,7 @@ func (r *fixture) visit(ctx context.Context, i int, stay func(harness.Lease) err
 	return errors.Join(err, r.unlock(lease))
 }
 
-// linger passes time inside: mostly none, sometimes 2 ms, so that others request a held
-// lock.
+// linger passes time inside: mostly none, sometimes 2 ms, so that others request a held lock.
 func linger(uses uint64) {
 	if uses%4 == 3 {
 		time.Sleep(2 * time.Millisecond)

@@ -12,9 +12,8 @@ import (
 )
 
 // A remote acquisition takes milliseconds. So these checks use some hundred acquisitions
-// instead of the hundred thousand of local locks, and more waiters. Not covered are
-// counters of more than eight bits, and faults that occur less often than once in a
-// hundred times.
+// instead of the hundred thousand of local locks, and more waiters. Not covered are counters
+// of more than eight bits, and faults that occur less often than once in a hundred times.
 const (
 	throngs      = 20 // simultaneous waiters
 	throngRounds = 3

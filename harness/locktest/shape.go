@@ -22,10 +22,9 @@ func (sh shape) String() string {
 	return fmt.Sprintf("workers=%d wait=%s pin=%s", sh.workers, sh.wait, sh.pin)
 }
 
-// shapes returns the ways to drive v: several worker counts, workers locked to their
-// threads, and for a lock that polls every other wait policy too. Busy waiters need a
-// processor each. Waiters that yield their thread are locked to it, as the policy
-// intends.
+// shapes returns the ways to drive v: several worker counts, workers locked to their threads,
+// and for a lock that polls every other wait policy too. Busy waiters need a processor each.
+// Waiters that yield their thread are locked to it, as the policy intends.
 func shapes(v *harness.Variant) []shape {
 	var out []shape
 	add := func(workers int, wait harness.WaitPolicy, pin harness.Pin) {
@@ -160,8 +159,7 @@ func notStuck(err error, why string) error {
 	return err
 }
 
-// aMoment is how long a check of a local lock waits to see that something does not
-// happen.
+// aMoment is how long a check of a local lock waits to see that something does not happen.
 const aMoment = 5 * time.Millisecond
 
 // shutOut checks that enter waits until leave has been called: it calls leave after a

@@ -121,8 +121,7 @@ var queues = []queue{
 		}},
 }
 
-// quantile returns the wait, in service times, that a share q of the arrivals does not
-// exceed.
+// quantile returns the wait, in service times, that a share q of the arrivals does not exceed.
 func (s queue) quantile(rho, q float64) float64 {
 	if s.within(rho, 0) >= q {
 		return 0
@@ -172,8 +171,7 @@ func TestQueueingTheory(t *testing.T) {
 	}
 }
 
-// TestTogether: the chosen reading of two clocks is the one with the least time between
-// them.
+// TestTogether: the chosen reading of two clocks is the one with the least time between them.
 func TestTogether(t *testing.T) {
 	gaps := []int64{5e6, 900, 20, 3e6} // between the readings of each try, in ns
 	at, try := int64(1000), 0

@@ -65,8 +65,7 @@ const (
 	firstPause = 2 * time.Millisecond
 	lastPause  = 50 * time.Millisecond
 
-	// linger is how long a rank that refuses the others stays, so that they learn
-	// why.
+	// linger is how long a rank that refuses the others stays, so that they learn why.
 	linger = time.Second
 
 	hellos    = "hello"

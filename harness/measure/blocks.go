@@ -30,8 +30,7 @@ const (
 	remotePasses = 2
 )
 
-// block returns the length of a block of w. Blocks of distributed locks grow with the
-// window.
+// block returns the length of a block of w. Blocks of distributed locks grow with the window.
 func block(w harness.Workload, remote bool) time.Duration {
 	procs := cmp.Or(w.GOMAXPROCS, runtime.GOMAXPROCS(0))
 	switch {

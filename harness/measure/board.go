@@ -18,9 +18,8 @@ import (
 )
 
 const (
-	// claimExpiry is the life of a claim without renewal: five beats. With a load of
-	// dozens a process is late by a second or two, and dead processes must be noticed
-	// within ten.
+	// claimExpiry is the life of a claim without renewal: five beats. With a load of dozens a
+	// process is late by a second or two, and dead processes must be noticed within ten.
 	claimExpiry = 5 * time.Second
 
 	// postedExpiry is the life of other data after the last renewal by any rank.

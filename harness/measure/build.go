@@ -17,9 +17,8 @@ import (
 	"locklab/internal/machine"
 )
 
-// protocol is the version of the exchange with a measuring process. It changes with the
-// fields of spec and their meaning. The result is a line of a result file, which has its
-// own version.
+// protocol is the version of the exchange with a measuring process. It changes with the fields
+// of spec and their meaning. The result is a line of a result file, which has its own version.
 const protocol = 1
 
 // A Build is a program that can measure: this one, or another build of the lab.

@@ -45,9 +45,8 @@ type spec struct {
 	Access
 }
 
-// Main returns at once in an ordinary process. In a measuring process it
-// measures one lock of suite and never returns. It must be the first line of
-// main.
+// Main returns at once in an ordinary process. In a measuring process it measures one lock of
+// suite and never returns. It must be the first line of main.
 func Main(suite []*harness.Variant) {
 	if os.Getenv(childEnv) == "" {
 		return
@@ -270,8 +269,7 @@ func ask(ctx context.Context, s spec, limit time.Duration) ([]byte, error) {
 func killHung(proc *child.Process, served func(step time.Duration) time.Duration, limit time.Duration) (killed func() bool) {
 	end, hung := make(chan struct{}), make(chan bool, 1)
 	go func() {
-		// A process that does not hang takes about a quarter of limit, and is not
-		// disturbed.
+		// A process that does not hang takes about a quarter of limit, and is not disturbed.
 		for wait := limit / 4; ; wait = min(wait, time.Second/2) {
 			select {
 			case <-end:

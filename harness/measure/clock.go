@@ -10,8 +10,7 @@ import (
 )
 
 // A RankClock is the known relation of this rank's clock to the common clock: a time of
-// CLOCK_MONOTONIC here plus Offset is a common time, with at most Error in either
-// direction.
+// CLOCK_MONOTONIC here plus Offset is a common time, with at most Error in either direction.
 //
 // The common clock is the clock of the server that the ranks meet at, in ns since 1970.
 // Each reading of it lies between a time before and one after here, which bounds the

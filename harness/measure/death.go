@@ -140,8 +140,7 @@ func fromOutside(exit *exec.ExitError, lines []string) bool {
 // ownSignals are signals caused by the process's own code.
 var ownSignals = []syscall.Signal{syscall.SIGABRT, syscall.SIGBUS, syscall.SIGFPE, syscall.SIGILL, syscall.SIGSEGV, syscall.SIGTRAP}
 
-// osFailures are prefixes of the runtime's messages about resources that the system
-// refused.
+// osFailures are prefixes of the runtime's messages about resources that the system refused.
 var osFailures = []string{
 	"fatal error: runtime: out of memory", "fatal error: runtime: cannot allocate memory",
 	"fatal error: out of memory", "runtime: out of memory", "runtime: failed to create new OS thread", "runtime: may need to increase max user processes",

@@ -195,8 +195,7 @@ func (d *drive) join(back <-chan struct{}, left int) {
 	}
 }
 
-// slice is the time that a thread or goroutine keeps the processor while others wait for
-// it.
+// slice is the time that a thread or goroutine keeps the processor while others wait for it.
 const slice = 10 * time.Millisecond
 
 // noteStuck records the workers that have not returned; waited is the time since the last

@@ -110,9 +110,8 @@ func (j *tripJournal) pace() {
 	}
 }
 
-// calm reports whether no message has come for a while and none will come. If a request
-// may wait for the lock, its missing answer is attributed to that after several times as
-// long.
+// calm reports whether no message has come for a while and none will come. If a request may
+// wait for the lock, its missing answer is attributed to that after several times as long.
 func (j *tripJournal) calm(now time.Time) bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()

@@ -12,8 +12,7 @@ import (
 	"locklab/harness/result"
 )
 
-// loopJob returns a job whose Loop gives these acquisitions, in a window from 100 to 200
-// ns.
+// loopJob returns a job whose Loop gives these acquisitions, in a window from 100 to 200 ns.
 func loopJob(err error, acquisitions ...harness.Acquisition) Job {
 	v := new(shelf).variant(harness.Traits{})
 	v.Loop = func(_ context.Context, _ harness.Endpoint, _ string, w harness.Workload) (*harness.LoopLog, error) {

@@ -264,12 +264,11 @@ func (g *Ranks) Members() []Rank { return slices.Clone(g.members) }
 // is gone: then its cause is a *LostError.
 func (g *Ranks) Context() context.Context { return g.context }
 
-// Leave ends the group for this rank, and its goroutines and connections. An empty why
-// means that it is done: others may leave later. Any other text is the reason for giving
-// up: their contexts end with an error that names this rank and the reason. After Context
-// has ended by a LostError, that is the reason. Leave returns within seconds even if the
-// server is gone; later calls do nothing. An error means that the others may not have
-// been notified.
+// Leave ends the group for this rank, and its goroutines and connections. An empty why means
+// that it is done: others may leave later. Any other text is the reason for giving up: their
+// contexts end with an error that names this rank and the reason. After Context has ended by a
+// LostError, that is the reason. Leave returns within seconds even if the server is gone;
+// later calls do nothing. An error means that the others may not have been notified.
 func (g *Ranks) Leave(ctx context.Context, why string) error { return g.leave(ctx, why) }
 
 var errLeft = errors.New("measure: this rank has left the group")

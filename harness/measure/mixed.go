@@ -192,8 +192,7 @@ func (w *mixedWorker) record(asked, got, left uint64, timed bool) {
 	}
 }
 
-// write takes t's lock and changes its data. It reports whether another worker wrote
-// before.
+// write takes t's lock and changes its data. It reports whether another worker wrote before.
 func (w *mixedWorker) write(t *lockAccess, asked uint64, timed bool) (passed bool) {
 	t.lock.Lock()
 	got := w.now(timed)

@@ -59,11 +59,10 @@ const (
 	meetings     = 2 * time.Second
 )
 
-// meet lets every worker wait for the lock behind the others, twice, before the first
-// drive. A client opens the connections for waiting at its first wait. In a short window
-// with few arrivals these would dominate the measurement. At moderate loads, where waits
-// are rare, each arrival would be the first of some client. An error here recurs in the
-// drive.
+// meet lets every worker wait for the lock behind the others, twice, before the first drive. A
+// client opens the connections for waiting at its first wait. In a short window with few
+// arrivals these would dominate the measurement. At moderate loads, where waits are rare, each
+// arrival would be the first of some client. An error here recurs in the drive.
 //
 // Even on a slow machine, no wait is abandoned while the lock is being granted. A workload
 // without a deadline never abandons a wait, and some locks stay locked if a waiter does.

@@ -38,8 +38,7 @@ func (in *Instruments) Overhead() harness.Overhead {
 }
 
 // A benchKind is the subject of a measurement. The first three are iterations of the loop,
-// each including the costs of the previous ones; the others are acquisitions without the
-// loop.
+// each including the costs of the previous ones; the others are acquisitions without the loop.
 type benchKind int
 
 const (

@@ -31,8 +31,7 @@ func newPacer(d *drive) *pacer {
 	return p
 }
 
-// take takes an arrival and returns it with its intended start, or false if the drive is
-// over.
+// take takes an arrival and returns it with its intended start, or false if the drive is over.
 func (p *pacer) take() (i, at int64, ok bool) {
 	if p.c.over() {
 		return 0, 0, false

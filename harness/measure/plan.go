@@ -25,8 +25,7 @@ type Case struct {
 // Site returns the servers that the case needs.
 func (c Case) Site() harness.Site { return c.Lock.Traits.Site(c.Workload) }
 
-// Name returns the case's benchmark name, such as
-// "lock=mcs/workers=8/hold=100ns".
+// Name returns the case's benchmark name, such as "lock=mcs/workers=8/hold=100ns".
 func (c Case) Name() string {
 	name := "lock=" + c.Lock.Name + "/" + c.Workload.Name()
 	if c.Unknown() {
@@ -76,8 +75,7 @@ type Plan struct {
 	exe  string // the program that measures; "" is this one
 }
 
-// Validate reports the first mistake in p as an error that wraps
-// harness.ErrUsage.
+// Validate reports the first mistake in p as an error that wraps harness.ErrUsage.
 func (p *Plan) Validate() error {
 	if len(p.Cases) == 0 {
 		return fmt.Errorf("%w: no case to measure: the locks and workers chosen leave none", harness.ErrUsage)

@@ -25,8 +25,7 @@ type Together interface {
 	// error with that rank and the reason.
 	//
 	// If exact is set, Begin returns the time when all continue, by [machine.Monotonic]. It
-	// may be in the past if this rank received it late. Otherwise each rank continues at
-	// once.
+	// may be in the past if this rank received it late. Otherwise each rank continues at once.
 	Begin(ctx context.Context, point string, exact bool, failed error) (int64, error)
 
 	// Clock sets the fields of r about this process and its clock, for the time since the

@@ -142,8 +142,7 @@ func (s seat) Clock(_ context.Context, r *harness.Rank) {
 	r.Host, r.PID, r.Clock, r.Offset, r.Error = "here", os.Getpid(), "test", 0, 5
 }
 
-// measureRanks measures one case of v with several ranks and returns the last report of
-// each.
+// measureRanks measures one case of v with several ranks and returns the last report of each.
 func measureRanks(ctx context.Context, t *testing.T, v *harness.Variant, w harness.Workload) (*gathering, []Progress, []error) {
 	t.Helper()
 	b := &gathering{ranks: w.Ranks, points: make(map[string]*gatheringPoint)}

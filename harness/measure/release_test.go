@@ -37,9 +37,8 @@ func (l *tardy) Token() uint64               { return 0 }
 func (l *tardy) Done() <-chan struct{}       { return l.done }
 func (l *tardy) Deadline() (time.Time, bool) { return time.Time{}, false }
 
-// TestRelease: an Unlock that continues in the background is no error if the lock is
-// released in the end. It is an error if the lease does not end, or the lock is lost before
-// or after.
+// TestRelease: an Unlock that continues in the background is no error if the lock is released
+// in the end. It is an error if the lease does not end, or the lock is lost before or after.
 func TestRelease(t *testing.T) {
 	unanswered := errors.New("no answer yet")
 	for _, test := range []struct {

@@ -234,8 +234,7 @@ func TestRemoteReads(t *testing.T) {
 	}
 }
 
-// TestReadsOfAMutex: for a remote lock without readers, a read takes the lock as a write
-// does.
+// TestReadsOfAMutex: for a remote lock without readers, a read takes the lock as a write does.
 func TestReadsOfAMutex(t *testing.T) {
 	s := new(shelf)
 	w := harness.Workload{Workers: 3, Reads: 50, Hold: harness.Span{Mean: 50 * time.Microsecond}, Window: 50 * time.Millisecond}

@@ -228,11 +228,10 @@ func (r *Rig) Close() error {
 // leastWarmup is driven even without a warm-up, to tune the window.
 const leastWarmup = 2 * time.Millisecond
 
-// steady returns the greatest delay of a window until each worker has had the lock. The
-// first requests of a remote client are special: it makes parents, lists tickets or loads
-// scripts. If many workers alternate, a window is short for that. A lock that starves
-// workers is measured anyway after half of a window. In an open loop not every worker has
-// work.
+// steady returns the greatest delay of a window until each worker has had the lock. The first
+// requests of a remote client are special: it makes parents, lists tickets or loads scripts.
+// If many workers alternate, a window is short for that. A lock that starves workers is
+// measured anyway after half of a window. In an open loop not every worker has work.
 func (j *Job) steady() time.Duration {
 	if j.Lock.Remote == nil || j.Workload.Rate > 0 {
 		return 0
@@ -240,8 +239,7 @@ func (j *Job) steady() time.Duration {
 	return j.Workload.Window / 2
 }
 
-// Measure sets up job in this process, warms it up, measures it and closes
-// it.
+// Measure sets up job in this process, warms it up, measures it and closes it.
 func Measure(ctx context.Context, in *Instruments, job Job) (*harness.Result, error) {
 	if job.Lock.Loop == nil {
 		return measureHere(ctx, in, job)
@@ -299,8 +297,7 @@ func measureHere(ctx context.Context, in *Instruments, job Job) (res *harness.Re
 	return rig.window(ctx, servers)
 }
 
-// window drives the window of r and returns its result, with the disturbances of the
-// machine.
+// window drives the window of r and returns its result, with the disturbances of the machine.
 func (r *Rig) window(ctx context.Context, servers *serverMeter) (*harness.Result, error) {
 	rig, job := r, r.job
 	runtime.GC()

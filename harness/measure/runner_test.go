@@ -168,8 +168,7 @@ func TestMixed(t *testing.T) {
 	}
 }
 
-// TestGarbage: the axis makes the collector run in the window, and closing the rig stops
-// it.
+// TestGarbage: the axis makes the collector run in the window, and closing the rig stops it.
 func TestGarbage(t *testing.T) {
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	collections := func() uint32 {

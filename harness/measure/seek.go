@@ -49,11 +49,10 @@ type seeker struct {
 }
 
 // seek finds the greatest load that a lock sustains: it grants the offered rate, and p99 of
-// the waits is at most ten times p99 at a small load, where the lock counts as unloaded.
-// From there it doubles the load until it is too high. Then it bisects, on a logarithmic
-// scale, between the greatest sustained and the least excessive load. If the small load
-// turns out to be too close to the saturation point, it restarts with a tenth of that
-// point.
+// the waits is at most ten times p99 at a small load, where the lock counts as unloaded. From
+// there it doubles the load until it is too high. Then it bisects, on a logarithmic scale,
+// between the greatest sustained and the least excessive load. If the small load turns out to
+// be too close to the saturation point, it restarts with a tenth of that point.
 func (s *seeker) seek() error {
 	rest := max(s.least, min(harness.MaxRate/climb, harness.Rate(restShare*s.Closed)))
 	found := false

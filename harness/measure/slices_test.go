@@ -227,9 +227,8 @@ func driveOnTime(t *testing.T, r *Rig, window time.Duration) (res *harness.Resul
 	return res
 }
 
-// TestKeeper: a lock that a worker keeps for 50 ms has at most two owners in a slice of 20
-// ms, and a third whose batch was counted late. This holds in windows of one slice and of
-// twelve.
+// TestKeeper: a lock that a worker keeps for 50 ms has at most two owners in a slice of 20 ms,
+// and a third whose batch was counted late. This holds in windows of one slice and of twelve.
 func TestKeeper(t *testing.T) {
 	const workers = 4
 	rig, err := Open(t.Context(), instruments(), Job{Lock: keeperVariant(), Workload: harness.Workload{Workers: workers, Window: 1}})

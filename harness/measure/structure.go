@@ -139,8 +139,7 @@ func (t table) audit() (writes uint64, flaw string) {
 	return writes, flaw
 }
 
-// A cache counts the writes of each key since its insertion, and all writes of evicted
-// keys.
+// A cache counts the writes of each key since its insertion, and all writes of evicted keys.
 type cache struct {
 	lru     *simplelru.LRU[uint64, uint64]
 	evicted uint64 // writes of evicted keys

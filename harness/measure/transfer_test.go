@@ -43,8 +43,7 @@ func TestTransfers(t *testing.T) {
 	t.Error("200 probes, none good")
 }
 
-// TestTransfersWithout: if nothing can be measured, a probe returns quickly without
-// samples.
+// TestTransfersWithout: if nothing can be measured, a probe returns quickly without samples.
 func TestTransfersWithout(t *testing.T) {
 	in := instruments()
 	first := in.Topology.CPUs()[0]

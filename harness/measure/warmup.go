@@ -16,10 +16,9 @@ import (
 
 // Parameters of the warm-up of servers on Java, which are interpreted at first and compiled
 // while they serve. A ZooKeeper server just after its start takes five times the processor
-// time per acquisition that it takes 20 seconds of load later. Services see that only on
-// the day when they start their servers. The compilation depends on the requests: after
-// requests of another kind it starts again. So the servers are warmed up with the cases of
-// the plan.
+// time per acquisition that it takes 20 seconds of load later. Services see that only on the
+// day when they start their servers. The compilation depends on the requests: after requests
+// of another kind it starts again. So the servers are warmed up with the cases of the plan.
 const (
 	warmWindow  = 150 * time.Millisecond // of a case
 	warmCases   = 6                      // greatest number in a pass: other workers and locks are similar

@@ -87,8 +87,7 @@ func (w witness) pause() GuaranteeStatus {
 	return status(rs, harness.Fencing)
 }
 
-// oneServer reports whether the lock is on one server at a time, which a replica may
-// replace.
+// oneServer reports whether the lock is on one server at a time, which a replica may replace.
 func (w witness) oneServer() bool {
 	return w.lock.Traits.Needs == harness.KindRedis && w.lock.Traits.Servers <= 1
 }

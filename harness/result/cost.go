@@ -11,8 +11,7 @@ import (
 // section if that is calibrated work, and never includes servers.
 //
 // Source: getrusage(2); as a cost of waiting: A. Karlin, K. Li, M. Manasse, S. Owicki,
-// "Empirical Studies of Competitive Spinning for a Shared-Memory Multiprocessor", SOSP
-// 1991.
+// "Empirical Studies of Competitive Spinning for a Shared-Memory Multiprocessor", SOSP 1991.
 var CPU = closed(metric("cpu", "cpu-ns/op", "processor time of the measuring process per acquisition", "Karlin et al. 1991", Lower,
 	func(r *harness.Result) (float64, bool) {
 		v, ok := ratio(float64(r.CPU.Time), float64(r.Ops))
@@ -45,8 +44,7 @@ func own[N int64 | uint64](of func(c harness.CPU) N) reader {
 }
 
 // Requests is the messages that the clients sent per acquisition, without keep-alives. It
-// repeats to about ±0.1 even on a noisy machine, so it can gate a change when a time
-// cannot.
+// repeats to about ±0.1 even on a noisy machine, so it can gate a change when a time cannot.
 //
 // Source: the counting of messages per critical section of G. Ricart, A. Agrawala, "An
 // Optimal Algorithm for Mutual Exclusion in Computer Networks", CACM 24(1), 1981.

@@ -100,9 +100,8 @@ var faultColumns = []csvColumn[Survival]{
 	}},
 }
 
-// WriteFaultsCSV writes the failure scenarios of run as CSV (RFC 4180), one row per
-// scenario and lock, judged by package result. No cell can be interpreted as a formula:
-// see [OneCell].
+// WriteFaultsCSV writes the failure scenarios of run as CSV (RFC 4180), one row per scenario
+// and lock, judged by package result. No cell can be interpreted as a formula: see [OneCell].
 func WriteFaultsCSV(out io.Writer, run *Run) error {
 	columns := slices.Clone(faultColumns)
 	for _, h := range harness.Harms {

@@ -89,11 +89,10 @@ var MinMax = long("min-max", "minmax-%", "acquisitions of the least served worke
 // short. It is left out. If more are left out than remain, fairness is unknown, as in a
 // window shorter than a slice.
 //
-// Source: R. Jain, D. Chiu, W. Hawe, "A Quantitative Measure of Fairness and
-// Discrimination for Resource Allocation in Shared Computer Systems", DEC-TR-301, 1984.
-// Over windows of one length, there of packets: C. Koksal, H. Kassab, H. Balakrishnan,
-// "An Analysis of Short-Term Fairness in Wireless Media Access Protocols", SIGMETRICS
-// 2000.
+// Source: R. Jain, D. Chiu, W. Hawe, "A Quantitative Measure of Fairness and Discrimination
+// for Resource Allocation in Shared Computer Systems", DEC-TR-301, 1984. Over windows of one
+// length, there of packets: C. Koksal, H. Kassab, H. Balakrishnan, "An Analysis of Short-Term
+// Fairness in Wireless Media Access Protocols", SIGMETRICS 2000.
 var Jain = metric("jain", "jain-slice-%",
 	"Jain's fairness index within slices of 20 ms (60 ms of locks kept by servers): 100 is equal shares, 100/workers is one owner", "Jain, Chiu & Hawe 1984", Higher,
 	func(r *harness.Result) (float64, bool) {

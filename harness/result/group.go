@@ -9,8 +9,7 @@ import (
 	"locklab/internal/machine"
 )
 
-// A group is the results of all ranks of one case and round, and their common
-// conclusions.
+// A group is the results of all ranks of one case and round, and their common conclusions.
 type group struct {
 	parts   []*harness.Result // by rank
 	ranks   []harness.Rank
@@ -183,9 +182,8 @@ func off(a, b float64) float64 {
 	return b
 }
 
-// roundTrip returns the round trip of the middle rank, the lower one of two, if all
-// measured ranks are about equally far from the servers: otherwise 0, since there is no
-// single figure.
+// roundTrip returns the round trip of the middle rank, the lower one of two, if all measured
+// ranks are about equally far from the servers: otherwise 0, since there is no single figure.
 func (g *group) roundTrip() float64 {
 	const alike = 1.5
 	var all []float64

@@ -29,8 +29,7 @@ type Knee struct {
 	// the name of the lock, or "".
 	Missing string `json:"missing,omitempty"`
 
-	// Broken is the promise that the lock broke in a probe and so ended the search,
-	// or "".
+	// Broken is the promise that the lock broke in a probe and so ended the search, or "".
 	Broken string `json:"broken,omitempty"`
 }
 
@@ -64,8 +63,7 @@ const (
 	LimitP99     Limit = "p99"     // waits are too long
 )
 
-// String describes the saturation point, or why it is missing, for a line that names the
-// lock.
+// String describes the saturation point, or why it is missing, for a line that names the lock.
 func (k Knee) String() string {
 	if k.Missing != "" {
 		return "it " + k.Missing

@@ -105,8 +105,7 @@ func Quantile(h harness.Histogram, q float64) (value float64, ok bool) {
 	return h.Quantile(q), true
 }
 
-// Resolved returns the greatest quantile that n observations resolve, 0 if they resolve
-// none.
+// Resolved returns the greatest quantile that n observations resolve, 0 if they resolve none.
 func Resolved(n int64) float64 {
 	if n <= beyond {
 		return 0

@@ -24,8 +24,7 @@ const (
 	HandoverLogName = "handover.hlog"
 )
 
-// maxLine limits one line of results.jsonl, so that a damaged file cannot take all
-// memory.
+// maxLine limits one line of results.jsonl, so that a damaged file cannot take all memory.
 const maxLine = 16 << 20
 
 // ErrForeign is wrapped by errors about a directory whose files another program wrote.
@@ -80,9 +79,8 @@ func ReadManifest(dir string) (m Manifest, err error) {
 	return m, nil
 }
 
-// Load reads the run in directory dir. Unreadable lines are skipped and listed in
-// Run.Damage. An error wraps harness.ErrUsage if dir has no run or one that this version
-// cannot read.
+// Load reads the run in directory dir. Unreadable lines are skipped and listed in Run.Damage.
+// An error wraps harness.ErrUsage if dir has no run or one that this version cannot read.
 func Load(dir string) (*Run, error) {
 	m, err := ReadManifest(dir)
 	if err != nil {

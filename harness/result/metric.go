@@ -30,16 +30,14 @@ type Metric struct {
 	// not judge r: a caller drops results with violations first.
 	Of func(r *harness.Result) (value float64, ok bool)
 
-	// AtMost is set for times that the clock of r may not resolve. If Of has no
-	// figure for that reason, AtMost returns an upper bound and true. See
-	// [Metric.Summary].
+	// AtMost is set for times that the clock of r may not resolve. If Of has no figure for
+	// that reason, AtMost returns an upper bound and true. See [Metric.Summary].
 	AtMost func(r *harness.Result) (bound float64, ok bool)
 }
 
-// Summary summarizes m over rs, the rounds of one case. A round with only a bound counts
-// as that bound: leaving it out would leave the slow rounds. If the median is no more
-// than such a bound, AtMost of the summary is set, and the median must be shown as "at
-// most".
+// Summary summarizes m over rs, the rounds of one case. A round with only a bound counts as
+// that bound: leaving it out would leave the slow rounds. If the median is no more than such a
+// bound, AtMost of the summary is set, and the median must be shown as "at most".
 func (m *Metric) Summary(rs []*harness.Result) stat.Summary {
 	return SummarizeReadings(func(yield func(Reading) bool) {
 		for _, r := range rs {

@@ -106,8 +106,7 @@ func TestByHand(t *testing.T) {
 		{Bypass, log(7, 3, 2, 0, 0, 1, 0, 1, 2), 3},
 		// Worker 1 never comes: it was passed at least five times.
 		{Bypass, log(5, 2, 0, 0, 0, 0, 0), 5},
-		// A stretch cut by the end of a burst counts, and is not joined across
-		// it.
+		// A stretch cut by the end of a burst counts, and is not joined across it.
 		{Bypass, log(4, 2, 1, 0, 0, 0, 0, 1, 0, 1), 3},
 		{Bypass, log(4, 2, 0, 1, 0, 0, 0, 0, 1, 0), 2},
 
@@ -128,8 +127,7 @@ func TestByHand(t *testing.T) {
 		{RoundTrip, &harness.Result{RoundTrip: 8}, 8},
 		{HandoverRoundTrips, &harness.Result{Handover: result(20).Handover, RoundTrip: 8}, 2.5},
 		{P50RoundTrips, &harness.Result{Wait: result(20).Handover, RoundTrip: 8}, 2.5},
-		// 5 of 20 acquisitions in 20 us changed hands, or all if there is no
-		// other.
+		// 5 of 20 acquisitions in 20 us changed hands, or all if there is no other.
 		{TurnRoundTrips, handedOver(2, 5), 2}, {TurnRoundTrips, handedOver(1, 0), 0.5},
 		{TurnRoundTrips, handedOver(2, 0), 10}, // at least
 		{Hold, &harness.Result{Hold: harness.Spans{N: 20, Sum: 2400}}, 120},

@@ -2,10 +2,9 @@ package result
 
 import "locklab/harness"
 
-// The figures of an open loop. Its achieved rate is [Throughput]. The waits, from the
-// intended start of an acquisition, are [P50], [P99] and [P999]. A closed loop has no
-// such figures. An open loop has no figures of single workers: any free worker takes an
-// arrival.
+// The figures of an open loop. Its achieved rate is [Throughput]. The waits, from the intended
+// start of an acquisition, are [P50], [P99] and [P999]. A closed loop has no such figures. An
+// open loop has no figures of single workers: any free worker takes an arrival.
 
 // Offered is arrivals per second of an open loop: the workload's rate, as drawn in this
 // window.
@@ -60,9 +59,8 @@ var Late = loaded("late", "late-%", "share of the arrivals of an open loop that 
 // The limits for a lock to sustain a load. Beyond the saturation point, the knee of the
 // curve of waits over the load, a lock fails them.
 //
-// Source: the knee of a delay curve in L. Kleinrock, "Power and Deterministic Rules of
-// Thumb for Probabilistic Problems in Computer Communications", ICC 1979. We chose these
-// two limits.
+// Source: the knee of a delay curve in L. Kleinrock, "Power and Deterministic Rules of Thumb
+// for Probabilistic Problems in Computer Communications", ICC 1979. We chose these two limits.
 const (
 	LeastGoodput = 95 // granted percent of the load
 	MostSlowdown = 10 // p99 of the waits relative to an unloaded lock

@@ -36,10 +36,9 @@ func (d digits) MarshalJSON() ([]byte, error) {
 	return strconv.AppendFloat(nil, float64(d), 'g', 5, 64), nil
 }
 
-// WriteRates writes the rates of every case of run by round: the least data that
-// reproduce most verdicts, in some kilobytes. Locks that broke a promise are left out.
-// The distribution of acquisitions among workers is not included, so fairness decides
-// nothing.
+// WriteRates writes the rates of every case of run by round: the least data that reproduce
+// most verdicts, in some kilobytes. Locks that broke a promise are left out. The distribution
+// of acquisitions among workers is not included, so fairness decides nothing.
 func WriteRates(out io.Writer, run *Run) error {
 	m := run.Manifest
 	text := json.NewEncoder(out)

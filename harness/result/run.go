@@ -36,8 +36,7 @@ type Manifest struct {
 	Flags  map[string]string `json:"flags,omitempty"`
 	Window time.Duration     `json:"window,omitempty"` // ns
 
-	// Windows are the chosen windows of the parts that the time of the run was
-	// divided among.
+	// Windows are the chosen windows of the parts that the time of the run was divided among.
 	Windows map[string]time.Duration `json:"windows,omitempty"` // ns
 
 	Started  time.Time `json:"started"`

@@ -9,10 +9,9 @@ import (
 	"locklab/internal/stat"
 )
 
-// Short-term fairness comes from the owner log: the workers that held the lock, in order,
-// in bursts of consecutive acquisitions. The gap between two bursts is unknown, so a run
-// or a wait longer than a burst counts as one burst. "Time" is counted in acquisitions
-// throughout.
+// Short-term fairness comes from the owner log: the workers that held the lock, in order, in
+// bursts of consecutive acquisitions. The gap between two bursts is unknown, so a run or a
+// wait longer than a burst counts as one burst. "Time" is counted in acquisitions throughout.
 
 func short(name, unit, doc, paper, better string, of func(log owners) (float64, bool)) *Metric {
 	return metric(name, unit, doc, paper, better, func(r *harness.Result) (float64, bool) {
@@ -73,10 +72,9 @@ func weighted(lengths []int, q float64) float64 {
 // over every time has 1. A streak is cut by an end of a burst of the log, so a figure of
 // the length of a burst means "at least".
 //
-// Source: the "streak" of BenchmarkMutexCapture in the Go runtime
-// (runtime/runtime_test.go). It also weights by time and converts to ns by the mean time
-// of an acquisition. Its percentiles are the lower bounds of powers of two; these are
-// exact, and in acquisitions.
+// Source: the "streak" of BenchmarkMutexCapture in the Go runtime (runtime/runtime_test.go).
+// It also weights by time and converts to ns by the mean time of an acquisition. Its
+// percentiles are the lower bounds of powers of two; these are exact, and in acquisitions.
 var (
 	StreakP50 = stretch("streak-p50", "half of the time falls into runs by one worker no longer than this, in acquisitions", "", streaks, 0.5)
 	StreakP99 = stretch("streak-p99", "99 % of the time falls into runs by one worker no longer than this, in acquisitions", "", streaks, 0.99)
@@ -129,11 +127,10 @@ func gaps(log owners) (lengths []int) {
 	return lengths
 }
 
-// Reacquire is the median time to reacquire: the number of acquisitions by others between
-// two of the same worker. Strict rotation gives workers-1; a lock that an owner mostly
-// reacquires at once gives 0. Each pair of successive acquisitions counts once,
-// regardless of its duration, so starving workers hardly affect it: see [GapP99] for
-// them.
+// Reacquire is the median time to reacquire: the number of acquisitions by others between two
+// of the same worker. Strict rotation gives workers-1; a lock that an owner mostly reacquires
+// at once gives 0. Each pair of successive acquisitions counts once, regardless of its
+// duration, so starving workers hardly affect it: see [GapP99] for them.
 //
 // Source: the MTTR of D. Dice, "Measuring short-term fairness for locks", 2014.
 var Reacquire = short("reacquire", "mttr-acq",
@@ -199,8 +196,7 @@ var LWSS = short("working-set", "lwss-%",
 // "Data Requirements for Implementation of N-Process Mutual Exclusion Using a Single
 // Shared Variable", JACM 29(1), 1982.
 var (
-	// Bypass is the greatest: one worker that briefly lost its processor determines
-	// it.
+	// Bypass is the greatest: one worker that briefly lost its processor determines it.
 	Bypass = short("bypass", "bypass-acq",
 		"greatest number of times one other worker took the lock between two acquisitions of a worker",
 		"Burns et al. 1982", Lower,

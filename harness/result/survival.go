@@ -37,10 +37,9 @@ type Survival struct {
 
 	N int // tries
 
-	// Violations is the number of tries in 1000 with one of [Unsafe]; NaN without
-	// tries. Older results count each harm separately. If AtLeast is true, two harms
-	// may have occurred in different tries, and it is the count of the more frequent
-	// one.
+	// Violations is the number of tries in 1000 with one of [Unsafe]; NaN without tries. Older
+	// results count each harm separately. If AtLeast is true, two harms may have occurred in
+	// different tries, and it is the count of the more frequent one.
 	Violations float64
 	AtLeast    bool
 
@@ -50,9 +49,8 @@ type Survival struct {
 	Broken      float64
 	BrokenBound float64
 
-	// Bound is the upper bound of the share of tries with a violation, 0 to 1,
-	// one-sided at 95 %: see stat.UpperBound. If nothing occurred, it is the bound of
-	// any harm.
+	// Bound is the upper bound of the share of tries with a violation, 0 to 1, one-sided at 95
+	// %: see stat.UpperBound. If nothing occurred, it is the bound of any harm.
 	Bound float64
 
 	Window    Times // how long the lock was free and not granted
@@ -101,8 +99,7 @@ func JudgeFault(r *harness.FaultResult) Survival {
 	return row
 }
 
-// seen returns the harms of r: in the order of harness.Harms, then the ones of a newer
-// lab.
+// seen returns the harms of r: in the order of harness.Harms, then the ones of a newer lab.
 func seen(r *harness.FaultResult) (out []harness.Harm) {
 	for _, h := range slices.Concat(harness.Harms, slices.Sorted(maps.Keys(r.Seen))) {
 		if r.Seen[h] > 0 && !slices.Contains(out, h) {
@@ -194,8 +191,7 @@ func quantile(vs []float64, q float64) float64 {
 	return vs[min(max(i, 0), len(vs)-1)]
 }
 
-// reach compares the figure of a with its limit. A try that got stuck has an infinite
-// window.
+// reach compares the figure of a with its limit. A try that got stuck has an infinite window.
 func reach(r *harness.FaultResult, a harness.FaultAim) Aim {
 	var vs []float64
 	switch a.Figure {

@@ -140,8 +140,7 @@ func packInside(t *testing.T, raw []byte) string {
 	return base64.StdEncoding.EncodeToString(append(head, out.Bytes()...))
 }
 
-// BenchmarkAppend measures the writing between two cases; sync-ms is the median disk
-// time.
+// BenchmarkAppend measures the writing between two cases; sync-ms is the median disk time.
 func BenchmarkAppend(b *testing.B) {
 	run, err := Load("../../reports/testdata/run")
 	if err != nil {

@@ -23,8 +23,7 @@ type ValidationRecord struct {
 	Most    float64 `json:"most"`
 }
 
-// Beware is the typical factor above which a sentence of [Accuracy] begins with a
-// warning.
+// Beware is the typical factor above which a sentence of [Accuracy] begins with a warning.
 const Beware = 1.5
 
 //go:embed accuracy.json

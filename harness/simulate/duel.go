@@ -8,10 +8,9 @@ import (
 	"io"
 )
 
-// Duel writes to out, step by step, how hardware threads a and b compare and swap one
-// word in the same instant, with a copy of its line in each cache. The last sentence
-// names the winner and the deciding rule. It returns an error if m has no such threads,
-// or if a write fails.
+// Duel writes to out, step by step, how hardware threads a and b compare and swap one word in
+// the same instant, with a copy of its line in each cache. The last sentence names the winner
+// and the deciding rule. It returns an error if m has no such threads, or if a write fails.
 func Duel(m *Machine, a, b int, seed uint64, out io.Writer) error {
 	if n := m.Threads(); a == b || min(a, b) < 0 || max(a, b) >= n {
 		return fmt.Errorf("simulate: a duel of threads %d and %d: want two of 0 to %d", a, b, n-1)

@@ -63,10 +63,9 @@ func (s *set) each(f func(i int)) {
 	}
 }
 
-// A line is a cache line and its entry in the directory. In terms of MESI it is modified
-// or exclusive at its owner, or shared by copies, or invalid in every cache. Requests
-// that neither the owner nor a copy can answer wait in a queue and are served one after
-// the other.
+// A line is a cache line and its entry in the directory. In terms of MESI it is modified or
+// exclusive at its owner, or shared by copies, or invalid in every cache. Requests that
+// neither the owner nor a copy can answer wait in a queue and are served one after the other.
 type line struct {
 	id     int
 	key    uintptr // its address, in lines
@@ -146,8 +145,7 @@ func (s *sim) request(r request) *request {
 	return q
 }
 
-// answered recycles r and the requests that share its answer. Nothing refers to them any
-// more.
+// answered recycles r and the requests that share its answer. Nothing refers to them any more.
 func (s *sim) answered(r *request) {
 	s.unused = append(append(s.unused, r), r.with...)
 }

@@ -9,10 +9,9 @@ package simulate
 // subtracted afterwards. A later miss counts as in progress since the core would have
 // reached it, if its line has not changed since.
 //
-// Locked instructions and spin hints end the overlap, because later loads wait for them.
-// Every branch counts as predicted, also the end of a wait: the figures of locks on a Zen
-// 4 differed by a factor of 1.36 with it, and by 1.53 without overlap past the end of a
-// wait.
+// Locked instructions and spin hints end the overlap, because later loads wait for them. Every
+// branch counts as predicted, also the end of a wait: the figures of locks on a Zen 4 differed
+// by a factor of 1.36 with it, and by 1.53 without overlap past the end of a wait.
 type lookahead struct {
 	issued  int64 // ps, time of the last load that missed
 	arrived int64 // ps, when its line came

@@ -23,9 +23,8 @@ type Machine struct {
 	Pause float64 `json:"pause"` // a spin hint
 	Yield float64 `json:"yield"` // yielding the processor when no other thread wants it; 0 is Pause
 
-	// Transfer is the time to get a line that another core has modified, by the
-	// location of that core: the other thread, the cluster, the socket, another
-	// socket.
+	// Transfer is the time to get a line that another core has modified, by the location of
+	// that core: the other thread, the cluster, the socket, another socket.
 	Transfer [4]float64 `json:"transfer"`
 	// Shared is the time to get a copy of an unmodified line, by the location of the
 	// nearest copy.

@@ -62,8 +62,7 @@ type Series struct {
 }
 
 // All are the published series. Loop of lockhammer is the mean time of swap_mutex and
-// ticket_spinlock with one thread beyond their time in the model; of lockbench it is a
-// guess.
+// ticket_spinlock with one thread beyond their time in the model; of lockbench it is a guess.
 var All = []Series{
 	{File: "lockhammer.csv", Host: "x86-4", Machine: "broadwell-2x10", Loop: 9},
 	{File: "lockhammer.csv", Host: "x86-3", Machine: "broadwell-2x22", Loop: 9.5},

@@ -33,8 +33,7 @@ func machine(t testing.TB) *simulate.Machine {
 	}
 }
 
-// locks calls f for every correct lock that the model can run with this number of
-// workers.
+// locks calls f for every correct lock that the model can run with this number of workers.
 func locks(t *testing.T, workers int, f func(t *testing.T, v *harness.Variant)) {
 	t.Helper()
 	n := 0

@@ -17,9 +17,8 @@ type Workload struct {
 	Hold    float64 // ns of additional work in the critical section
 	Think   float64 // ns between two acquisitions, varied by half to either side
 
-	// Wait is the action of waiters between two polls: harness.WaitPause or
-	// harness.WaitSpin. The other policies sleep or yield, and the model has no
-	// operating system for that.
+	// Wait is the action of waiters between two polls: harness.WaitPause or harness.WaitSpin.
+	// The other policies sleep or yield, and the model has no operating system for that.
 	Wait harness.WaitPolicy
 
 	Turns  int     // counted acquisitions; 0 is 8 per worker, at least 2000

@@ -10,6 +10,5 @@
 // ends threads at will, so one goroutine starts all children: spawnLoop, which is locked
 // to its thread and lives as long as the process.
 //
-// Compilers and other tools that answer and end do not need this: use
-// exec.CommandContext.
+// Compilers and other tools that answer and end do not need this: use exec.CommandContext.
 package child

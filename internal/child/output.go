@@ -5,9 +5,8 @@ import (
 	"sync"
 )
 
-// A Head keeps the beginning of the written data, up to Most bytes. It drops the rest
-// without an error: the process must not end before it has printed the reason for a
-// failure.
+// A Head keeps the beginning of the written data, up to Most bytes. It drops the rest without
+// an error: the process must not end before it has printed the reason for a failure.
 type Head struct {
 	Most int
 

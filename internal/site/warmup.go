@@ -21,8 +21,7 @@ const (
 	warmMost  = 30 * time.Second // for each set of servers
 )
 
-// WarmTime returns the time to warm up the servers of a run of the given length, all
-// together.
+// WarmTime returns the time to warm up the servers of a run of the given length, all together.
 func WarmTime(run time.Duration) time.Duration { return run / warmShare }
 
 // warmUp warms up servers that the lab has started and that get faster while they serve,

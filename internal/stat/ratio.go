@@ -25,9 +25,8 @@ func (r Ratio) Less() bool { return r.Enough() && r.Hi < 1 }
 
 // Paired returns the ratio a/b of nonnegative figures of two cases measured in the same
 // rounds. Figures are paired by index, so a disturbance of a whole round affects both and
-// cancels. Its median and interval are of one ratio per round; P is from the sign test.
-// Pairs with a NaN, and pairs of two zeros, are left out; equal pairs count against a
-// difference.
+// cancels. Its median and interval are of one ratio per round; P is from the sign test. Pairs
+// with a NaN, and pairs of two zeros, are left out; equal pairs count against a difference.
 //
 // When several comparisons are read together, level is their [Level], so that the chance
 // of any false difference among them stays under 5 %.

@@ -7,8 +7,7 @@ import (
 	"slices"
 )
 
-// A Step is a place at which the values of a sequence move to another level and stay
-// there.
+// A Step is a place at which the values of a sequence move to another level and stay there.
 type Step struct {
 	At int // index of the first value after it
 

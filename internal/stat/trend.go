@@ -62,9 +62,8 @@ func kendall(n, score int) float64 {
 		deviation := math.Sqrt(m * (m - 1) * (2*m + 5) / 18)
 		return min(1, math.Erfc(float64(max(0, score-1))/deviation/math.Sqrt2))
 	}
-	// shares[k] is the share of all orders of the first values with k falling pairs:
-	// value number i is inserted before any number of the others, with equal
-	// probability.
+	// shares[k] is the share of all orders of the first values with k falling pairs: value
+	// number i is inserted before any number of the others, with equal probability.
 	shares := []float64{1}
 	for i := 2; i <= n; i++ {
 		next := make([]float64, len(shares)+i-1)

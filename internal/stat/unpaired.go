@@ -60,15 +60,13 @@ func MinUnpaired(level float64) int {
 	return n
 }
 
-// ratioRank returns the greatest rank k, counted from 1, such that the k-th least and the
-// k-th greatest of the ratios of m to n values enclose their factor with probability of
-// at least level, and that probability. If no rank does, it returns rank 1 and its
-// probability.
+// ratioRank returns the greatest rank k, counted from 1, such that the k-th least and the k-th
+// greatest of the ratios of m to n values enclose their factor with probability of at least
+// level, and that probability. If no rank does, it returns rank 1 and its probability.
 //
 // The number of ratios below the factor is distributed as Mann and Whitney's U, so the
 // interval misses with probability 2·P(U < k). As in the test, that is exact up to
-// [stats.MannWhitneyExactLimit] values and normal, with the correction for continuity,
-// above.
+// [stats.MannWhitneyExactLimit] values and normal, with the correction for continuity, above.
 func ratioRank(m, n int, level float64) (rank int, confidence float64) {
 	mean, dev := float64(m*n)/2, math.Sqrt(float64(m)*float64(n)*float64(m+n+1)/12)
 	near := int(mean + 0.5 - math.Sqrt2*math.Erfinv(level)*dev)

@@ -9,15 +9,14 @@ import (
 
 // The numbers behind the wait policies.
 const (
-	// adaptivePolls is the number of polls of an adaptive waiter before it starts to
-	// yield, and adaptiveHints the length of the pause between these polls: about 1 µs in
-	// total. With a worker per processor (two, critical sections of 4 to 100 steps) the
-	// first-come first-served locks then make about twice as many acquisitions as with
-	// yields only. With more workers than processors only the yield matters. A longer
-	// pause delays the handover. With two pinned workers on a Zen 5, clh took 2.1 and mcs
-	// 2.0 times as long as in C with 8 polls of 4 hints, 1.7 and 1.4 with 16 of 2, 1.1
-	// and 0.8 with 30 of 1 (make bench-c, medians of two runs on a busy machine, with a
-	// call for each poll).
+	// adaptivePolls is the number of polls of an adaptive waiter before it starts to yield,
+	// and adaptiveHints the length of the pause between these polls: about 1 µs in total. With
+	// a worker per processor (two, critical sections of 4 to 100 steps) the first-come
+	// first-served locks then make about twice as many acquisitions as with yields only. With
+	// more workers than processors only the yield matters. A longer pause delays the handover.
+	// With two pinned workers on a Zen 5, clh took 2.1 and mcs 2.0 times as long as in C with
+	// 8 polls of 4 hints, 1.7 and 1.4 with 16 of 2, 1.1 and 0.8 with 30 of 1 (make bench-c,
+	// medians of two runs on a busy machine, with a call for each poll).
 	adaptivePolls = 30
 	adaptiveHints = 1
 
@@ -29,12 +28,11 @@ const (
 	busyPolls = 64
 
 	// threadYields is the number of thread yields of a waiter before it once gives up its
-	// place in the Go scheduler too. That costs 60 times as much, and matters only if
-	// there are fewer places (GOMAXPROCS) than such threads: then the next owner may have
-	// none. For example, a ticket lock with 16 pinned threads on two processors, in
-	// thousand acquisitions a second for 4, 16 and 64 of these yields: with 17 places 35,
-	// 75 to 110, 50 to 70; with two places 6, 1 to 4, 1. If every yield gives up the
-	// place: 8 and 6.
+	// place in the Go scheduler too. That costs 60 times as much, and matters only if there
+	// are fewer places (GOMAXPROCS) than such threads: then the next owner may have none. For
+	// example, a ticket lock with 16 pinned threads on two processors, in thousand
+	// acquisitions a second for 4, 16 and 64 of these yields: with 17 places 35, 75 to 110, 50
+	// to 70; with two places 6, 1 to 4, 1. If every yield gives up the place: 8 and 6.
 	threadYields = 16
 )
 
@@ -75,12 +73,11 @@ func New(p Policy, pin Pin) Waiter {
 	return w
 }
 
-// NewSleeper returns a waiter with policy p, for a lock for that number of workers that
-// can wake a sleeping waiter. With the adaptive policy goroutines sleep: at once if there
-// are more of them than processors, since then each poll costs the holder time.
-// Goroutines that are locked to threads yield the threads instead, since a wake-up takes
-// 100 times as long. But if they outnumber GOMAXPROCS a yield is not enough, see
-// threadYields, and they sleep too.
+// NewSleeper returns a waiter with policy p, for a lock for that number of workers that can
+// wake a sleeping waiter. With the adaptive policy goroutines sleep: at once if there are more
+// of them than processors, since then each poll costs the holder time. Goroutines that are
+// locked to threads yield the threads instead, since a wake-up takes 100 times as long. But if
+// they outnumber GOMAXPROCS a yield is not enough, see threadYields, and they sleep too.
 //
 // Measured in million acquisitions a second on two processors shared with other programs,
 // for 2, 4 and 16 goroutines: mcs asleep 31, 5.3, 4.5, with yields 15, 1.0, 0.16; clh 19,

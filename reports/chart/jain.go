@@ -14,8 +14,7 @@ import (
 	"locklab/reports/draw"
 )
 
-// JainLocal and JainRemote draw Jain's fairness index over the number of
-// workers.
+// JainLocal and JainRemote draw Jain's fairness index over the number of workers.
 var JainLocal, JainRemote = both(Chart{
 	Name:    "fairness",
 	Carries: true,

@@ -124,8 +124,7 @@ func (g *Group) closedLike(load harness.Workload) *Group {
 	return g.Both[i]
 }
 
-// fill selects the number of workers at which most locks were measured, and adds these
-// locks.
+// fill selects the number of workers at which most locks were measured, and adds these locks.
 func (s *loadSweep) fill(closed *Group) {
 	most := 0
 	for _, g := range s.groups {

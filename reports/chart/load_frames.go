@@ -16,8 +16,7 @@ import (
 	"locklab/reports/draw"
 )
 
-// LoadLocal and LoadRemote draw the wait of acquisitions over the offered rate, in open
-// loops.
+// LoadLocal and LoadRemote draw the wait of acquisitions over the offered rate, in open loops.
 var LoadLocal, LoadRemote = both(Chart{
 	Name:     "load",
 	Title:    "How long does an acquisition wait at a given offered load?",

@@ -125,8 +125,7 @@ func (g *Group) queue(s *series) *series {
 	})
 }
 
-// A herd is a lock with a herd, the queue to compare it with, and the crossing of their
-// costs.
+// A herd is a lock with a herd, the queue to compare it with, and the crossing of their costs.
 type herd struct {
 	s, queue *series
 	workers  []int // both were measured with these
@@ -137,8 +136,7 @@ type herd struct {
 	low, high int
 }
 
-// closeFactor is the greatest ratio of the bounds of a crossing that is reported as a
-// number.
+// closeFactor is the greatest ratio of the bounds of a crossing that is reported as a number.
 const closeFactor = 2
 
 func (h herd) Close() bool {

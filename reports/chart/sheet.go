@@ -75,8 +75,7 @@ type reading struct {
 	n           int // samples
 }
 
-// read returns the figure of row i in column j of the table, or false if it cannot be
-// drawn.
+// read returns the figure of row i in column j of the table, or false if it cannot be drawn.
 func (s sheet) read(i, j int) (reading, bool) {
 	if i >= len(s.Rows) || j >= len(s.Rows[i].Cells) {
 		return reading{}, false

@@ -242,8 +242,7 @@ func (h *heatChart) legendHeight() vg.Length {
 	return h.top + vg.Length(n)*swatch + 12
 }
 
-// legend draws the scale, greatest class first, with the number of cells in
-// each class.
+// legend draws the scale, greatest class first, with the number of cells in each class.
 func (h *heatChart) legend(c vgdraw.Canvas) {
 	title := "per cell (log scale)"
 	write, unit := ticked(h.unit)

@@ -36,9 +36,8 @@ type ModelledLock struct {
 	Measured            map[int]*Cell               // with the same section and times, by workers; on the machine of the run
 }
 
-// ModelledOf returns the predictions of run, by machine and workload in the order of the
-// file. For each machine, the workload with the most simulations is first. gs are the
-// groups of run.
+// ModelledOf returns the predictions of run, by machine and workload in the order of the file.
+// For each machine, the workload with the most simulations is first. gs are the groups of run.
 func ModelledOf(run *result.Run, gs []*Group) (out []*Modelled) {
 	n := make(map[*Modelled]int)
 	for _, s := range run.Simulations {

@@ -99,8 +99,7 @@ func spanned(s harness.Span) setting {
 	return v
 }
 
-// sectionOrder returns the sort key of sections: no data, lines by their number, the
-// others.
+// sectionOrder returns the sort key of sections: no data, lines by their number, the others.
 func sectionOrder(s harness.Section) float64 {
 	if s == harness.SectionWork {
 		return 0

@@ -206,6 +206,5 @@ func tickRank(v float64) int {
 	return 2
 }
 
-// Beyond is the limit above which a figure counts as a mistake: sums of such figures
-// overflow.
+// Beyond is the limit above which a figure counts as a mistake: sums of such figures overflow.
 const Beyond = 1e290

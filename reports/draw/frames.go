@@ -263,8 +263,7 @@ func (f Frames) axes(b draw.Canvas, scale, foot bool) {
 	}
 }
 
-// scale writes the figures of the y axis left of b: powers of ten first, then others that
-// fit.
+// scale writes the figures of the y axis left of b: powers of ten first, then others that fit.
 func (f Frames) scale(b draw.Canvas) {
 	_, trY := f.Plot.Transforms(&b)
 	st := Typeset(8, Muted, draw.XRight, draw.YCenter)

@@ -27,9 +27,8 @@ var (
 	svgStyle = regexp.MustCompile(`style="[^"]*"`)
 )
 
-// Inline returns the body of pic as an SVG element for a page: it scales, its
-// colours are CSS variables, and it has a title and a description. id is
-// unique in the page.
+// Inline returns the body of pic as an SVG element for a page: it scales, its colours are CSS
+// variables, and it has a title and a description. id is unique in the page.
 func Inline(pic Picture, id, title, desc string) (string, error) {
 	c := vgsvg.New(Width, pic.Height)
 	if err := pic.Body(draw.New(c)); err != nil {

@@ -80,8 +80,7 @@ func (l *Lines) AddTo(frame, name string, as Look, at func(i int) stat.Summary) 
 	}
 }
 
-// end returns the figure at the end of ln, with its stop if it is not the last of the
-// chart.
+// end returns the figure at the end of ln, with its stop if it is not the last of the chart.
 func (l *Lines) end(ln line) string {
 	text := l.Figure(ln.last.Median)
 	if ln.last.Stop < len(l.Stops)-1 {

@@ -10,8 +10,7 @@ import (
 )
 
 // A Token is a colour with a meaning. Charts use the light value. Inside a page each token
-// becomes a CSS variable of its name, and the reader's theme chooses between light and
-// dark.
+// becomes a CSS variable of its name, and the reader's theme chooses between light and dark.
 type Token struct {
 	Name        string
 	Light, Dark uint32 // 0xRRGGBB
@@ -60,8 +59,7 @@ type Look struct {
 	Loose  bool // marks with intervals that no line joins
 }
 
-// Seven markers and four dashes share no factor, so 28 locks of a family
-// differ.
+// Seven markers and four dashes share no factor, so 28 locks of a family differ.
 var (
 	Markers = []draw.GlyphDrawer{
 		draw.CircleGlyph{}, draw.SquareGlyph{}, draw.PyramidGlyph{}, draw.RingGlyph{},
@@ -88,8 +86,7 @@ func (l Look) Line() draw.LineStyle {
 	return draw.LineStyle{Color: l.Hue.RGBA(), Width: w, Dashes: l.Dash}
 }
 
-// Mark draws l's marker at p on a disc of paper, so that it is readable on top of other
-// lines.
+// Mark draws l's marker at p on a disc of paper, so that it is readable on top of other lines.
 func (l Look) Mark(c draw.Canvas, p vg.Point) {
 	r := vg.Points(2.3)
 	if l.Strong {

@@ -17,8 +17,7 @@ import (
 )
 
 // These tests repeat the checks of axe-core (make test-a11y) that need only the text of a
-// page. They add two checks: every chart has a table, and text in charts has enough
-// contrast.
+// page. They add two checks: every chart has a table, and text in charts has enough contrast.
 
 var (
 	headingRE = regexp.MustCompile(`<h([1-6])`)
@@ -83,8 +82,7 @@ func inaccessible(page string) (out []string) {
 	return append(out, illegible(page)...)
 }
 
-// illegible lists the charts without a table and the text colours with a contrast under
-// 4.5.
+// illegible lists the charts without a table and the text colours with a contrast under 4.5.
 func illegible(page string) (out []string) {
 	tags := figureTag.FindAllString(page, -1)
 	for i, tag := range tags {

@@ -19,9 +19,8 @@ import (
 	"locklab/reports/draw"
 )
 
-// gallery returns a small synthetic run with some settings of otherSettings. With all of
-// them every chart of the Suite has data, except the cost chart of a run without local
-// locks.
+// gallery returns a small synthetic run with some settings of otherSettings. With all of them
+// every chart of the Suite has data, except the cost chart of a run without local locks.
 func gallery(rounds int, settings ...string) *result.Run {
 	falling := func(from float64) func(int) float64 {
 		return func(w int) float64 { return from / math.Sqrt(float64(w)) }

@@ -132,8 +132,7 @@ func TestLooksDiffer(t *testing.T) {
 	}
 }
 
-// FuzzReport draws runs of arbitrary numbers. It must never panic or write an invalid
-// number.
+// FuzzReport draws runs of arbitrary numbers. It must never panic or write an invalid number.
 func FuzzReport(f *testing.F) {
 	f.Add([]byte{})
 	f.Add([]byte("a run of one lock with one worker and a wait or two"))

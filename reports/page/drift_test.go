@@ -14,8 +14,7 @@ import (
 	"locklab/internal/synthetic"
 )
 
-// paced returns a run of six locks with the given speed in each round; the first round is
-// 0.
+// paced returns a run of six locks with the given speed in each round; the first round is 0.
 func paced(rounds int, noise float64, speed func(round int) float64) *result.Run {
 	var models []synthetic.Model
 	for i := range 6 {

@@ -16,8 +16,7 @@ import (
 	"locklab/reports/chart"
 )
 
-// The runs of two "machines": one machine whose Go scheduler used one processor
-// and two.
+// The runs of two "machines": one machine whose Go scheduler used one processor and two.
 var machineRuns = []string{"../testdata/machines/one-processor", "../testdata/machines/two-processors"}
 
 func loadMachines(t *testing.T, folders ...string) []chart.Machine {
@@ -71,8 +70,7 @@ func TestMachineNames(t *testing.T) {
 	}
 }
 
-// pairOf returns two machines with the same locks. The second is faster by the lock's
-// factor.
+// pairOf returns two machines with the same locks. The second is faster by the lock's factor.
 func pairOf(rounds int, factors map[string]float64) []chart.Machine {
 	models := func(by map[string]float64) (ms []synthetic.Model) {
 		for i, name := range []string{"mcs", "ticket", "mutex"} {

@@ -11,11 +11,10 @@ import (
 	"locklab/reports/draw"
 )
 
-// Colour distance under simulated colour blindness. Sources: B. Ottosson,
-// "A perceptual color space for image processing", 2020 (OKLab); G. Machado,
-// M. Oliveira, L. Fernandes, "A Physiologically-based Model for Simulation of
-// Color Vision Deficiency", IEEE TVCG 15(6), 2009, severity 1; WCAG 2.2, 1.4.11
-// (contrast of graphics, 3:1).
+// Colour distance under simulated colour blindness. Sources: B. Ottosson, "A perceptual color
+// space for image processing", 2020 (OKLab); G. Machado, M. Oliveira, L. Fernandes, "A
+// Physiologically-based Model for Simulation of Color Vision Deficiency", IEEE TVCG 15(6),
+// 2009, severity 1; WCAG 2.2, 1.4.11 (contrast of graphics, 3:1).
 
 type vec [3]float64
 
@@ -66,8 +65,7 @@ var visions = map[string][3]vec{
 	"tritan": {{1.255528, -0.076749, -0.178779}, {-0.078411, 0.930809, 0.147602}, {0.004733, 0.691367, 0.303900}},
 }
 
-// mistakes lists the series colours that are too close to each other or to their
-// background.
+// mistakes lists the series colours that are too close to each other or to their background.
 func mistakes(colours map[string]uint32, grounds ...uint32) (out []string) {
 	for name, c := range colours {
 		for _, ground := range grounds {

@@ -191,8 +191,7 @@ func TestPage(t *testing.T) {
 	}
 }
 
-// checkFigure checks that svg is well-formed, themed, and described by an answer of the
-// page.
+// checkFigure checks that svg is well-formed, themed, and described by an answer of the page.
 func checkFigure(t *testing.T, page, svg string) {
 	t.Helper()
 	if !strings.Contains(svg, `role="img"`) || !strings.Contains(svg, "<title") || !strings.Contains(svg, "<desc") {

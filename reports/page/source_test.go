@@ -151,8 +151,7 @@ func TestChartsDrawWhatTheySay(t *testing.T) {
 	}
 }
 
-// TestChartsSayWhatTheyDraw: in every form, the line under a chart names its metrics and
-// file.
+// TestChartsSayWhatTheyDraw: in every form, the line under a chart names its metrics and file.
 func TestChartsSayWhatTheyDraw(t *testing.T) {
 	run := gallery(3, everySetting...)
 	doc, err := compose(run)
@@ -274,9 +273,8 @@ func TestTablesSayWhereTheyAre(t *testing.T) {
 	}
 }
 
-// TestNumbersAreOfTheirLines recomputes figures. A cell in a metric's column, for a lock
-// and a number of workers, is the median of that metric over the matching lines of
-// results.jsonl.
+// TestNumbersAreOfTheirLines recomputes figures. A cell in a metric's column, for a lock and a
+// number of workers, is the median of that metric over the matching lines of results.jsonl.
 func TestNumbersAreOfTheirLines(t *testing.T) {
 	checked := make(map[string]int)
 	for _, dir := range []string{goldenRun, axesRun} {

@@ -12,8 +12,7 @@ import (
 	"locklab/internal/synthetic"
 )
 
-// mostOpen limits the unfolded figures of a page, so that a printout is short enough to
-// carry.
+// mostOpen limits the unfolded figures of a page, so that a printout is short enough to carry.
 const mostOpen = 12
 
 var (
@@ -32,8 +31,7 @@ func unfolded(page string) string {
 	}
 }
 
-// unprintable lists the reasons why the printout of a page is not one sheet with few
-// figures.
+// unprintable lists the reasons why the printout of a page is not one sheet with few figures.
 func unprintable(page string) (out []string) {
 	say := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
 	open := unfolded(page)

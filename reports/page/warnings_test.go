@@ -10,8 +10,7 @@ import (
 	"locklab/harness/result"
 )
 
-// TestWarnings: a warning keeps its kind anywhere in the run. An unknown kind becomes
-// "other".
+// TestWarnings: a warning keeps its kind anywhere in the run. An unknown kind becomes "other".
 func TestWarnings(t *testing.T) {
 	noise := func(text string) harness.Warning { return harness.Warning{Text: text, Kind: "steal"} }
 	run := &result.Run{

@@ -89,8 +89,7 @@ func newWarningSummary(run *result.Run, ds []judge.Decision) *warningSummary {
 	return c
 }
 
-// off returns the distance of r's rate from the median of its case, as a share of the
-// median.
+// off returns the distance of r's rate from the median of its case, as a share of the median.
 func (c *warningSummary) off(r *harness.Result) float64 {
 	v, ok := result.Throughput.Of(r)
 	if middle := c.medians[caseOf(r)]; ok && middle > 0 {
