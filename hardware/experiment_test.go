@@ -355,10 +355,12 @@ func ExampleWrite() {
 	if err := Write(os.Stdout, f); err != nil {
 		panic(err)
 	}
-	// Output: Time of one operation
+	// Output:
+	// Time of one operation
 	//   operation  time, ns      to A
 	//   A          2.5 [2..3]    1
 	//   B          7.5 [6.5..9]  3
 	//
-	// note: ran on paper answer: B takes 3.00 times as long as A.
+	// note: ran on paper
+	// answer: B takes 3.00 times as long as A.
 }

@@ -55,8 +55,7 @@ func fastPaths() []fastPath {
 	return paths
 }
 
-// fastPathBatch makes a block of about 20 µs: long compared with the clock, short
-// compared with speed changes of a machine.
+// fastPathBatch makes blocks of 20 µs: long for the clock, short for changes of speed.
 const fastPathBatch = 4096
 
 // timeFastPaths times one block of each of paths, one immediately after the other, and appends
@@ -110,7 +109,6 @@ type fastPathCell struct {
 	ns, ratio [][]float64
 }
 
-// measure takes a span for each path.
 func (c *fastPathCell) measure(ctx context.Context, span time.Duration) error {
 	ns, ratio, err := measureFastPaths(ctx, c.cpu, span*time.Duration(len(c.paths)), c.paths)
 	if err != nil {

@@ -62,8 +62,7 @@ func TestOneInstructionLosesNothingOnOneCPU(t *testing.T) {
 	}
 }
 
-// TestOnlyAtomicBodiesSurviveTwoCPUs also checks the counts: they must show failures of
-// the broken bodies.
+// TestOnlyAtomicBodiesSurviveTwoCPUs: the counts also show failures of the broken bodies.
 func TestOnlyAtomicBodiesSurviveTwoCPUs(t *testing.T) {
 	deadline := time.Now().Add(time.Minute)
 	for span := 10 * time.Millisecond; ; span *= 2 {

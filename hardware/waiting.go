@@ -117,8 +117,6 @@ func (c *waitCell) inVain(pinned *pinnedThreads) (ns float64) {
 	return ns
 }
 
-// beside times work on thread 0 while thread 1, if waits, waits for a store that does not
-// come.
 func (c *waitCell) beside(pinned *pinnedThreads, waits bool) (ns float64) {
 	line := new(hopLine)
 	var over atomic.Bool
@@ -135,8 +133,8 @@ func (c *waitCell) beside(pinned *pinnedThreads, waits bool) (ns float64) {
 	return ns
 }
 
-// multiplyFour runs four chains of n multiplications each: a core runs several of them at
-// a time, and shares its units with its other thread.
+// multiplyFour runs four chains of n multiplications: a core overlaps them, and shares its
+// units.
 //
 //go:noinline
 func multiplyFour(n int) (x uint64) {

@@ -40,8 +40,7 @@ type Rank struct {
 	Late int64 `json:"late"`
 }
 
-// Machine identifies the machine of the rank by the boot of its kernel, with which Clock
-// begins if the system reports it. Otherwise it is the host name, which machines may share.
+// Machine identifies the rank's machine by the boot of its kernel, else by its host name.
 func (r Rank) Machine() string {
 	if boot, _, ok := strings.Cut(r.Clock, " time:"); ok { // the form of measure.RankClockName
 		return boot

@@ -28,8 +28,7 @@ type Simulation struct {
 	Seed    uint64     `json:"seed"`             // the first one
 	Seeds   int        `json:"seeds"`
 
-	// OnCores and OnSockets are the numbers of cores and sockets that the workers ran
-	// on; 0 is unknown.
+	// OnCores and OnSockets are the numbers that the workers ran on; 0 is unknown.
 	OnCores   int `json:"on_cores,omitempty"`
 	OnSockets int `json:"on_sockets,omitempty"`
 
@@ -55,8 +54,7 @@ type Expected struct {
 	Hi     float64 `json:"hi"`
 }
 
-// maxModelThreads is the greatest number of hardware threads that a machine of a
-// [Simulation] may have.
+// maxModelThreads limits the hardware threads of a [Simulation].
 const maxModelThreads = 1 << 16
 
 // Threads returns how many hardware threads the machine has.

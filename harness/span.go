@@ -17,9 +17,8 @@ type Span struct {
 	Mean time.Duration `json:"mean"`
 	// Exp draws each span from an exponential distribution with that mean.
 	Exp bool `json:"exp,omitempty"`
-	// Mix, if not "", draws each span from some lengths by their weights:
-	// "100ns*99+50µs" is 50 µs once in a hundred and 100 ns otherwise. Mean is then
-	// their mean, rounded up to a nanosecond.
+	// Mix, if not "", draws each span from lengths by their weights: "100ns*99+50µs" is 50 µs
+	// once in a hundred. Mean is then their mean, rounded up to a nanosecond.
 	Mix Mix `json:"mix,omitempty"`
 }
 

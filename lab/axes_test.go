@@ -76,8 +76,7 @@ func TestSectionIsGuarded(t *testing.T) {
 	}
 }
 
-// TestWaitIsFollowed: a lock that does not claim to follow the wait policy is not measured
-// under one, and is named.
+// TestWaitIsFollowed: a lock that ignores the wait policy has no case of one, and is named.
 func TestWaitIsFollowed(t *testing.T) {
 	o := optionsOf(t, "--locks=tas,sync-mutex,chan --workers=2 --wait=spin,yield")
 	p, err := o.plan()

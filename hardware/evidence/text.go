@@ -39,8 +39,7 @@ func text(f *runtime.Func) []byte {
 		}
 		size++
 	}
-	// vet takes a converted address for a pointer to an object that may move; this is an
-	// address of code, which never moves.
+	// vet takes the address of code, which never moves, for one of an object that may.
 	start := *(*unsafe.Pointer)(unsafe.Pointer(&entry))
 	return bytes.Clone(unsafe.Slice((*byte)(start), size))
 }

@@ -23,7 +23,8 @@ func ExampleWrite() {
 	if err != nil {
 		fmt.Println(err)
 	}
-	// Output: lock-cmpxchg Swap32: locklab/atomics.xchg32
+	// Output:
+	// lock-cmpxchg Swap32: locklab/atomics.xchg32
 	//    0000  488b5c2408  MOVQ 0x8(SP), BX
 	// -> 0005  870b        XCHGL CX, 0(BX)  ; locked without a prefix
 	//    0007  c3          RET

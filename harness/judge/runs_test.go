@@ -14,8 +14,7 @@ import (
 	"locklab/internal/machine"
 )
 
-// TestAlarms draws runs of equal cases and of a slowed one. Alarms among the equal ones
-// must be as rare as alpha, and the slowed one must be found.
+// TestAlarms: alarms among equal cases are as rare as alpha; a slowed case is found.
 func TestAlarms(t *testing.T) {
 	const runs, cases, rounds = 200, 5, 12
 	random := rand.New(rand.NewPCG(1, 2))

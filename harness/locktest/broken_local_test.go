@@ -9,9 +9,7 @@ import (
 	"locklab/harness"
 )
 
-// Locks that are broken on purpose. Each makes one well-known mistake. Their waiters end
-// when the lock is abandoned, so that a stuck lock does not use processors for the rest
-// of the test.
+// Locks with one well-known mistake each. Their waiters end when the lock is abandoned.
 
 type breakage struct {
 	name   string
@@ -228,8 +226,7 @@ func (n *mcsNode) Unlock() {
 	n.lock.tail.Store(nil)
 }
 
-// stingyCLH is CLH whose workers keep their own nodes: a worker that returns before its
-// successor has loaded the node makes it busy again.
+// stingyCLH keeps its nodes: it may make one busy again before its successor has loaded it.
 type stingyCLH struct {
 	q    *quitter
 	tail atomic.Pointer[clhNode]

@@ -16,8 +16,7 @@ type launcher struct {
 	job         func(getenv func(string) string) string
 }
 
-// launchers are the launchers that Read supports, the innermost first: Slurm starts
-// mpirun, which starts the ranks.
+// launchers has the innermost first: Slurm starts mpirun, which starts the ranks.
 var launchers = []launcher{
 	{
 		name: "Open MPI", doc: "https://docs.open-mpi.org, Environment variables set for MPI applications",

@@ -35,8 +35,7 @@ func NewBench(out io.Writer, m machine.Environment) *Bench {
 	return b
 }
 
-// word returns name as one word: in a benchmark line and in a HdrHistogram log a space or
-// a comma begins the next field.
+// word returns name as one word: a blank or a comma would begin the next field.
 func word(name string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsSpace(r) || r == ',' {

@@ -15,5 +15,7 @@ func ExampleMetric() {
 	if v, ok := result.WindowJain.Of(r); ok {
 		fmt.Printf("%.1f %s\n", v, result.WindowJain.Unit)
 	}
-	// Output: 77.6 jain-slice-% 99.5 jain-%
+	// Output:
+	// 77.6 jain-slice-%
+	// 99.5 jain-%
 }

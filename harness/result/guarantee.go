@@ -129,8 +129,7 @@ func status(rs []*harness.FaultResult, g harness.Guarantee) (s GuaranteeStatus) 
 	return s
 }
 
-// claims reports whether a lock with the traits t can have g: without tokens there is
-// nothing to check, and a lock without a promise of order cannot break it.
+// claims reports whether a lock with traits t can have g, which tokens or order require.
 func claims(t harness.Traits, g harness.Guarantee) bool {
 	switch g {
 	case harness.Fencing:

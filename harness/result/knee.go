@@ -25,8 +25,7 @@ type Knee struct {
 	Rates  []harness.Rate `json:"rates"`  // to be measured by the run
 	Trials []Trial        `json:"trials"` // the probes of open loops, in order
 
-	// Missing is the reason why no saturation point was found, in words that follow
-	// the name of the lock, or "".
+	// Missing is the reason without a saturation point, to follow the name of the lock, or "".
 	Missing string `json:"missing,omitempty"`
 
 	// Broken is the promise that the lock broke in a probe and so ended the search, or "".

@@ -13,8 +13,7 @@ type Metric struct {
 	// Name identifies the metric in tables: lower case, words joined by '-'.
 	Name string
 
-	// Unit is the unit in benchmark lines. It has no space. A part of it reads "ns"
-	// only if the figure is in nanoseconds, which benchstat then shows in seconds.
+	// Unit is the unit in benchmark lines, one word; "ns" in it makes benchstat show seconds.
 	Unit string
 
 	// Doc describes the figure in one line, without a capital or a full stop.
@@ -110,7 +109,6 @@ func metric(name, unit, doc, paper, better string, of reader) *Metric {
 	return &Metric{Name: name, Unit: unit, Doc: doc, Paper: paper, Better: better, Of: of}
 }
 
-// derive returns a metric computed by of from the figure of m, or from its bound.
 func (m *Metric) derive(name, unit, doc, paper, better string, of func(r *harness.Result, v float64) (float64, bool)) *Metric {
 	from := func(source reader) reader {
 		if source == nil {
@@ -128,7 +126,6 @@ func (m *Metric) derive(name, unit, doc, paper, better string, of func(r *harnes
 	return d
 }
 
-// closed removes the figures of m from results of an open loop.
 func closed(m *Metric) *Metric {
 	only := func(of reader) reader {
 		return func(r *harness.Result) (float64, bool) {

@@ -14,7 +14,6 @@ import (
 	"locklab/internal/machine"
 )
 
-// ratesHead is the first line of WriteRates: the origin of the run.
 type ratesHead struct {
 	Command []string            `json:"command"`
 	Started time.Time           `json:"started"`
@@ -22,7 +21,6 @@ type ratesHead struct {
 	Machine machine.Environment `json:"machine"`
 }
 
-// ratesLine is a case: its rates by round, 0 for a missing round.
 type ratesLine struct {
 	Lock      harness.Lock     `json:"lock"`
 	Workload  harness.Workload `json:"workload"`
@@ -36,9 +34,8 @@ func (d digits) MarshalJSON() ([]byte, error) {
 	return strconv.AppendFloat(nil, float64(d), 'g', 5, 64), nil
 }
 
-// WriteRates writes the rates of every case of run by round: the least data that reproduce
-// most verdicts, in some kilobytes. Locks that broke a promise are left out. The distribution
-// of acquisitions among workers is not included, so fairness decides nothing.
+// WriteRates writes the rates of every case by round, the least data that reproduce most
+// verdicts. Locks with a violation and the distribution among workers are left out.
 func WriteRates(out io.Writer, run *Run) error {
 	m := run.Manifest
 	text := json.NewEncoder(out)
@@ -77,8 +74,7 @@ func WriteRates(out io.Writer, run *Run) error {
 	return nil
 }
 
-// ReadRates reads the output of WriteRates. Its results have windows of a thousand
-// seconds, so that counts have all digits of the rates.
+// ReadRates reads the output of WriteRates into windows so long that counts keep all digits.
 func ReadRates(in io.Reader) (*Run, error) {
 	const elapsed = 1000 * time.Second
 	text := json.NewDecoder(bufio.NewReader(in))

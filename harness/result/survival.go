@@ -43,9 +43,7 @@ type Survival struct {
 	Violations float64
 	AtLeast    bool
 
-	// Broken is like Violations, but counts only the harms that break the tested
-	// guarantees: two holders with a resource kept safe by tokens are a violation,
-	// and do not break fencing.
+	// Broken is like Violations, but only of harms that break the tested guarantees.
 	Broken      float64
 	BrokenBound float64
 
@@ -99,7 +97,6 @@ func JudgeFault(r *harness.FaultResult) Survival {
 	return row
 }
 
-// seen returns the harms of r: in the order of harness.Harms, then the ones of a newer lab.
 func seen(r *harness.FaultResult) (out []harness.Harm) {
 	for _, h := range slices.Concat(harness.Harms, slices.Sorted(maps.Keys(r.Seen))) {
 		if r.Seen[h] > 0 && !slices.Contains(out, h) {
@@ -172,7 +169,6 @@ func times(ns []int64, endless int) (t Times) {
 	return t
 }
 
-// values returns ns and `endless` infinite ones, in order.
 func values(ns []int64, endless int) (vs []float64) {
 	for _, v := range ns {
 		vs = append(vs, float64(v))
@@ -184,8 +180,6 @@ func values(ns []int64, endless int) (vs []float64) {
 	return vs
 }
 
-// quantile returns the least of the sorted values v such that at least a share q of
-// them is at most v.
 func quantile(vs []float64, q float64) float64 {
 	i := int(math.Ceil(q*float64(len(vs)))) - 1
 	return vs[min(max(i, 0), len(vs)-1)]
@@ -228,8 +222,7 @@ func (row Survival) Missed() (out []Aim) {
 	return out
 }
 
-// Reading explains the verdict in a sentence, such as "two holders in 15 of 20 tries, as
-// expected: the replica had not been told".
+// Reading explains the verdict, such as "two holders in 15 of 20 tries, as expected: …".
 func (row Survival) Reading() string {
 	if row.Verdict == NotTested {
 		return "not tested: " + row.Skipped

@@ -116,7 +116,6 @@ func TestUnpackReuse(t *testing.T) {
 	}
 }
 
-// BenchmarkLoad reads a real file; its packed parts dominate time and garbage.
 func BenchmarkLoad(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {

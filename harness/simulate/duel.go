@@ -66,7 +66,6 @@ func (d *duel) rule() string {
 	return "the directory grants the line to one contender at a time, first come, first served, and of two that are as near to it in one instant the model takes that with the lower number, where a machine may take either"
 }
 
-// note writes a line of the log between the model's lines.
 func (s *sim) note(format string, args ...any) {
 	if s.log != nil {
 		fmt.Fprintf(s.log, format+"\n", args...)

@@ -52,8 +52,7 @@ type Series struct {
 	Host    string
 	Machine string
 
-	// Loop is the measuring program's own time per acquisition, in addition to the
-	// critical section and the time between two acquisitions, ns.
+	// Loop is the measuring program's own time per acquisition, ns.
 	Loop float64
 
 	// Apart reports that a core has one worker, though the machine has more threads.

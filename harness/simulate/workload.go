@@ -8,9 +8,8 @@ import (
 	"locklab/harness"
 )
 
-// A Workload describes workers that take a lock, work, release it and think, in a loop,
-// each on its own hardware thread. A zero Turns or Warm is a sufficient default; Workers
-// has no default.
+// A Workload describes workers that take a lock, work, release it and think, each on its own
+// thread. A zero Turns or Warm is a sufficient default.
 type Workload struct {
 	Workers int
 	Lines   int     // cache lines of data that a critical section reads and writes
