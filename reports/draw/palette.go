@@ -99,10 +99,8 @@ func (l Look) Mark(c draw.Canvas, p vg.Point) {
 	}
 }
 
-// Heat are the colours of a field, from the least figure to the greatest: pale to dark on
-// paper, dark to pale on a dark page. Their lightness rises in even steps of OKLab, so the
-// order is visible without hues. A test checks the order, the steps for colour-blind
-// readers, and the contrast of text on each.
+// Heat are the colours of a field, from the least figure: pale to dark on paper, the reverse
+// on a dark page, in even steps of OKLab lightness. A test checks order, steps and contrast.
 var Heat = []Token{
 	{"heat0", 0xF6F4C5, 0x221B4E},
 	{"heat1", 0xCCE4A6, 0x222C6B},
@@ -115,8 +113,7 @@ var Heat = []Token{
 	{"heat8", 0x251C55, 0xE8E67B},
 }
 
-// TextOn returns the colour of text on heat[i]: both themes switch between the same two
-// colours.
+// TextOn returns the colour of text on heat[i], the same two in both themes.
 func TextOn(i int) Token {
 	if i <= 4 {
 		return Ink
