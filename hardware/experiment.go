@@ -22,7 +22,7 @@ type Experiment struct {
 	Source   string // the paper or person that asked or described it first
 	OptIn    string // reason why it runs only if named; "" runs by default
 
-	// Simulation: it uses a model, whose figures no disturbance changes.
+	// Simulation reports that it uses a model, whose figures no disturbance changes.
 	Simulation bool
 
 	budget func() time.Duration // default of Options.Budget; nil is 3 s

@@ -112,7 +112,7 @@ type FaultResult struct {
 
 	Published int `json:"-"` // of Tries, made in the project's own campaign
 
-	// In ns. Window holds how long the lock was free in each try. Margin holds the time from
+	// In ns. Window holds how long the lock was free before each next grant. Margin holds the time from
 	// the notice of the loss to the next entry, negative if the entry came first. Overlap
 	// holds, for each try with two holders, the longest time that there were two.
 	Window  []int64 `json:"window,omitempty"`

@@ -99,6 +99,7 @@ type Lease interface {
 	// holder that was paused past its lease.
 	Token() uint64
 
+	// Done is closed when the lock is released or may have been lost.
 	Done() <-chan struct{}
 
 	// Err is nil while the lock is held. Then it is ErrReleased or wraps ErrLost.

@@ -74,9 +74,9 @@ type Result struct {
 	HoldsLost uint64 `json:"holds_lost,omitempty"`
 
 	// Slices[s*len(Workers)+i] is the number of acquisitions that worker i finished in slice
-	// s, which lasts SliceLength; a shorter rest is left out. A worker counts at its stop
-	// checks. Slices is empty with fewer than two workers and in a window shorter than a
-	// slice.
+	// s, which lasts SliceLength; a shorter rest is left out. A worker counts what it
+	// finished since its previous stop check in the slice of the check. Slices is empty with
+	// fewer than two workers and in a window shorter than a slice.
 	Slices []uint32 `json:"-"`
 
 	// Unserved is the longest time of the window without a finished acquisition of a
@@ -94,8 +94,8 @@ type Result struct {
 
 	// Transfer is the one-way time to move a word between processors by compare-and-swap, in
 	// ns: the median right before and after the window, on the first two processors of the
-	// workers. It is 0 if not measured: for remote locks, unbound threads, one or too busy
-	// processors.
+	// workers. It is 0 if not measured: for remote locks, unbound threads, one processor,
+	// or a machine that was too busy.
 	Transfer float64 `json:"transfer,omitempty"`
 
 	// RoundTrip is the time of a bare request to the lock's first server, in ns: the median of

@@ -7,8 +7,8 @@ import (
 )
 
 // A Section is the data that a worker of a local lock changes in the critical section, in
-// addition to Workload.Hold: it finds them before that work and writes them after. Only the
-// lock protects the data, whose consistency is checked at the end. Its text is ParseSection's
+// addition to Workload.Hold: it reads the data before that work and writes it after. Only
+// the lock protects the data, whose consistency is checked at the end. Its text is ParseSection's
 // canonical form.
 type Section string
 

@@ -28,7 +28,7 @@ type Simulation struct {
 	Seed    uint64     `json:"seed"`             // the first one
 	Seeds   int        `json:"seeds"`
 
-	// OnCores and OnSockets are the numbers that the workers ran on; 0 is unknown.
+	// OnCores and OnSockets count the cores and sockets of the workers; 0 is unknown.
 	OnCores   int `json:"on_cores,omitempty"`
 	OnSockets int `json:"on_sockets,omitempty"`
 

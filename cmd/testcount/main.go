@@ -136,7 +136,7 @@ func (t *tally) run(args string) error {
 	return nil
 }
 
-// goTest returns go's arguments for one run, the user's first: -C must be.
+// goTest returns go's arguments for one run. The user's come first, since -C must be first.
 func goTest(args string) []string {
 	return append(append([]string{"test"}, strings.Fields(args)...), "-json")
 }

@@ -248,7 +248,7 @@ func (s Situation) order(pool []candidate, base candidate) []candidate {
 	return pool
 }
 
-// reference returns the baseline of the table if it is correct, else another lock, for order.
+// reference returns the baseline of the table if pool has it, else the first of pool.
 func (s Situation) reference(pool []candidate) candidate {
 	base := s.group.baseline("", s.Workers)
 	if i := slices.IndexFunc(pool, func(c candidate) bool { return c.Series == base }); i >= 0 {

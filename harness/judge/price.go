@@ -12,6 +12,7 @@ import (
 type Price struct {
 	Kind PriceKind `json:"kind"`
 
+	// Own and Default are the figures of both locks; nil if not measured.
 	Own     *Figure `json:"own"`
 	Default *Figure `json:"default"`
 }

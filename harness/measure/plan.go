@@ -45,7 +45,7 @@ type Plan struct {
 	// Trips are the counted trips of the remote locks, by name, for the results.
 	Trips map[string]*harness.Trips
 
-	// OpenEvery, if more than 1, restricts open loops to one of every OpenEvery rounds.
+	// OpenEvery, if more than 1, limits open loops to the first of every OpenEvery rounds.
 	OpenEvery int
 
 	// Done reports whether a case was measured in a round before, to skip; nil skips nothing.
@@ -122,7 +122,7 @@ type Progress struct {
 	Lost        error           // the reason why the processes that measured Case gave no result
 }
 
-// maxLost consecutive cases without a result end a run: they are not the cause.
+// maxLost consecutive cases without a result end a run: the cases are not the cause.
 const maxLost = 5
 
 // ErrGaveUp ends a run after five consecutive losses. Everything has been reported.

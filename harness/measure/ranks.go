@@ -42,8 +42,8 @@ var points = []string{pointServers, pointLock, pointWindow}
 // tail is the time that workers continue after the window, for other ranks' windows.
 const tail = 50 * time.Millisecond
 
-// A meeting lets a measuring process meet the other ranks, through its parent. nil is for a
-// process that has a case alone.
+// A meeting lets a measuring process meet the other ranks, through its parent. A nil
+// meeting is for a process that has a case alone.
 type meeting struct {
 	out    io.Writer
 	begins <-chan int64 // when to continue, by machine.Monotonic, for each point

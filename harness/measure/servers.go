@@ -11,7 +11,7 @@ import (
 )
 
 // A serverMeter measures the cost of a window for a lock's servers, by its own connections,
-// which send nothing in the window. nil is for a lock without servers that answer.
+// which send nothing in the window. A nil meter is for a lock without such servers.
 type serverMeter struct {
 	gauge *backend.Gauge
 	pids  []int

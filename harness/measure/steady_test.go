@@ -33,7 +33,7 @@ func (g *newcomer) Lock(ctx context.Context) (harness.Lease, error) {
 
 func (g *newcomer) Close() error { return nil }
 
-// TestSteady: a remote window begins when each worker has had the lock, at most half late.
+// TestSteady: a remote window begins when each worker has had the lock, late by half at most.
 func TestSteady(t *testing.T) {
 	h := new(newcomers)
 	v := h.variant(harness.Traits{})

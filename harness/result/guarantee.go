@@ -129,7 +129,7 @@ func status(rs []*harness.FaultResult, g harness.Guarantee) (s GuaranteeStatus) 
 	return s
 }
 
-// claims reports whether a lock with traits t can have g, which tokens or order require.
+// claims reports whether a lock with traits t can have g: fencing needs tokens, order a claim.
 func claims(t harness.Traits, g harness.Guarantee) bool {
 	switch g {
 	case harness.Fencing:

@@ -26,7 +26,7 @@ type Manifest struct {
 	Rounds  int      `json:"rounds"`           // planned
 	Cases   int      `json:"cases"`            // planned in each round
 
-	// OpenEvery, if more than 1, limits open loops to every OpenEvery-th round.
+	// OpenEvery, if more than 1, limits open loops to the first of every OpenEvery rounds.
 	OpenEvery int `json:"open_every,omitempty"`
 
 	// Flags determine the measurements, Window is the chosen window for local locks. With them
@@ -64,8 +64,10 @@ type Manifest struct {
 	Versions map[string]string   `json:"versions"`          // "redis", "zookeeper", and each module the lab was built with
 	Sites    []Site              `json:"sites,omitempty"`   // the servers of the run
 
+	// Sections is the time of one change of each section's data without a lock, in ns.
 	Sections map[harness.Section]float64 `json:"sections,omitempty"`
 
+	// Knees are the saturation points that determined the rates of --rate auto.
 	Knees []Knee `json:"knees,omitempty"`
 
 	// Seeking is the unfinished Knee that the run was searching for when this was

@@ -155,7 +155,7 @@ func TestBrokenLocks(t *testing.T) {
 	}
 }
 
-// TestBrokenVariants: the model finds the locks without a fence, except in this build.
+// TestBrokenVariants: the model finds locks without a fence, or reports that it lacks them.
 func TestBrokenVariants(t *testing.T) {
 	m, n := machine(t), 0
 	m.Upgrade[3] = 300 // a store stays long in the buffer

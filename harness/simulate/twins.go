@@ -18,10 +18,10 @@ type Twin struct {
 	Doc   string
 	Local func(harness.Setup) harness.Local
 
-	// Crowd: several workers may be inside. It is no lock, or the twin omits a rare exclusion.
+	// Crowd reports that several workers may be inside: it is no lock, or lacks a rare case.
 	Crowd bool
 
-	// Loose: the twin omits actions of the original's waiters; its row counts nowhere.
+	// Loose reports that the twin omits actions of waiters: its row counts nowhere.
 	Loose bool
 }
 
