@@ -210,7 +210,7 @@ func TestConditionsAreRefused(t *testing.T) {
 	}
 }
 
-// TestSkipConditions: a lock is skipped where it does not fit, and again in a resumed run.
+// TestSkipConditions: a lock is skipped if it does not fit, and again in a resumed run.
 func TestSkipConditions(t *testing.T) {
 	o := optionsOf(t, "--locks=redis-queue,redis-redlock --workers=2 --servers=1,3,5")
 	p := planned(t, o)

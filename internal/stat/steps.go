@@ -45,8 +45,9 @@ const (
 // P-values Should Never Be Zero", Statistical Applications in Genetics and Molecular Biology
 // 9(1), 2010, for the given order among the random ones; D. Matteson, N. James, "A
 // Nonparametric Approach for Multiple Change Point Analysis of Multivariate Data", JASA 109,
-// 2014, for orders and search in parts, with distances in place of ranks, in which an outlier
-// weighs more.
+// 2014, for orders and search in parts, by which MongoDB and Apache Otava find changes (D. Daly
+// et al., ICPE 2020; M. Fleming et al., ICPE 2023). Ranks replace its distances here, so that
+// an outlier weighs no more than another run.
 func Steps(sequences [][]float64, alpha float64) [][]Step {
 	s := &stepSearch{sequences: sequences, alpha: alpha, greatest: make(map[[2]int][]float64)}
 	out := make([][]Step, len(sequences))

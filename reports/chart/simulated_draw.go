@@ -109,7 +109,7 @@ func (m *Modelled) picture(l *draw.Lines, f modelFigure, most, least string) Pic
 	return ofLines(l, answer, f.table(m), data)
 }
 
-// Crowd returns the most workers with three quarters of the most simulated locks.
+// Crowd returns the most workers with at least 3/4 of the greatest number of simulated locks.
 func (m *Modelled) Crowd() int {
 	n := make([]int, len(m.workers))
 	for i, w := range m.workers {
