@@ -14,6 +14,7 @@ import (
 	"locklab/internal/machine"
 )
 
+// ratesHead is the first line of WriteRates: the origin of the run.
 type ratesHead struct {
 	Command []string            `json:"command"`
 	Started time.Time           `json:"started"`
@@ -21,6 +22,7 @@ type ratesHead struct {
 	Machine machine.Environment `json:"machine"`
 }
 
+// ratesLine is a case: its rates by round, 0 for a missing round.
 type ratesLine struct {
 	Lock      harness.Lock     `json:"lock"`
 	Workload  harness.Workload `json:"workload"`
@@ -34,8 +36,10 @@ func (d digits) MarshalJSON() ([]byte, error) {
 	return strconv.AppendFloat(nil, float64(d), 'g', 5, 64), nil
 }
 
-// WriteRates writes the rates of every case by round, the least data that reproduce most
-// verdicts. Locks with a violation and the distribution among workers are left out.
+// WriteRates writes the rates of every case of run by round: the least data that
+// reproduce most verdicts, in some kilobytes. Locks that broke a promise are left out.
+// The distribution of acquisitions among workers is not included, so fairness decides
+// nothing.
 func WriteRates(out io.Writer, run *Run) error {
 	m := run.Manifest
 	text := json.NewEncoder(out)
@@ -74,7 +78,8 @@ func WriteRates(out io.Writer, run *Run) error {
 	return nil
 }
 
-// ReadRates reads the output of WriteRates into windows so long that counts keep all digits.
+// ReadRates reads the output of WriteRates. Its results have windows of a thousand
+// seconds, so that counts have all digits of the rates.
 func ReadRates(in io.Reader) (*Run, error) {
 	const elapsed = 1000 * time.Second
 	text := json.NewDecoder(bufio.NewReader(in))

@@ -183,7 +183,7 @@ func floorZone(c vgdraw.Canvas, p *plot.Plot, floor float64) {
 
 func quantileName(q float64) string { return fmt.Sprintf("p%g", 100*q) }
 
-// quoted formats quantile q of h: "≤ floor" if the clock does not resolve it, a dash if samples do not.
+// quoted formats quantile q of h: "≤ floor" if it is unresolved, a dash without enough samples.
 func quoted(h harness.Histogram, q, floor float64) string {
 	switch f := judge.Quantile(h, q, floor); {
 	case f == nil:
