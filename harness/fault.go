@@ -112,9 +112,9 @@ type FaultResult struct {
 
 	Published int `json:"-"` // of Tries, made in the project's own campaign
 
-	// In ns. Window holds how long the lock was free before each next grant. Margin holds the time from
-	// the notice of the loss to the next entry, negative if the entry came first. Overlap
-	// holds, for each try with two holders, the longest time that there were two.
+	// In ns. Window holds how long the lock was free before the next grant, Margin the time
+	// from the notice of the loss to the next entry, negative if the entry came first, and
+	// Overlap, for each try with two holders, the longest time that there were two.
 	Window  []int64 `json:"window,omitempty"`
 	Margin  []int64 `json:"margin,omitempty"`
 	Overlap []int64 `json:"overlap,omitempty"`

@@ -34,8 +34,8 @@ func allCommands(root *cobra.Command) []*cobra.Command {
 	return all
 }
 
-// TestHelpFitsAScreen: --help of each command has at most 50 lines of 100 columns, in the
-// order usage, flags, examples, and each of many flags is in one group. 'help COMMAND' explains the omitted flags.
+// TestHelpFitsAScreen: --help has at most 50 lines of 100 columns, in order, and each of many
+// flags is in one group; 'help COMMAND' has all.
 func TestHelpFitsAScreen(t *testing.T) {
 	for _, cmd := range allCommands(program().command()) {
 		checkGroups(t, cmd)
