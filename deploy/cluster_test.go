@@ -24,9 +24,8 @@ import (
 	"locklab/internal/child"
 )
 
-// A slurm is a Slurm cluster whose nodes are all this machine: a controller, a daemon for each
-// node, and munged, which authenticates them. They are child processes with files in one
-// directory.
+// A slurm is a Slurm cluster on this machine: a controller, a daemon for each node, and
+// munged, all child processes with files in one directory.
 type slurm struct {
 	t    *testing.T
 	root string // where the packages are unpacked
@@ -66,7 +65,6 @@ func startSlurm(t *testing.T, root string, nodes int) *slurm {
 
 func (s *slurm) path(name string) string { return filepath.Join(s.dir, name) }
 
-// program returns the path of a program, which Debian may call NAME-wlm.
 func (s *slurm) program(name string) string {
 	for _, dir := range []string{"usr/bin", "usr/sbin"} {
 		for _, end := range []string{"", "-wlm"} {
@@ -123,8 +121,7 @@ func (s *slurm) configure(nodes int) {
 		"LD_LIBRARY_PATH="+plugins[0]+":"+filepath.Dir(plugins[0]), "PATH="+filepath.Join(root, "usr/bin")+":"+os.Getenv("PATH"))
 }
 
-// slurmConf is slurm.conf without the nodes: no accounting and control groups, and two
-// processors per node on any machine.
+// slurmConf is slurm.conf without the nodes, accounting and control groups.
 const slurmConf = `ClusterName=locklab
 SlurmctldHost=%[1]s(127.0.0.1)
 SlurmctldPort=%[2]d
@@ -160,12 +157,10 @@ func (s *slurm) write(name string, text []byte, mode os.FileMode) {
 	}
 }
 
-// apart reports whether nodes can have separate host names and files, which needs an unconfined
-// root.
+// apart reports whether nodes can have host names and files, which needs an unconfined root.
 func apart() bool { return exec.Command("unshare", "--uts", "--mount", "true").Run() == nil }
 
-// start starts a daemon in the foreground. If apart, a node's daemon has its own host name and
-// /var/tmp.
+// start starts a daemon in the foreground; if apart, a node's has its host name and /var/tmp.
 func (s *slurm) start(name string, args ...string) {
 	s.t.Helper()
 	cmd := exec.Command(s.program(name), args...)
@@ -195,8 +190,7 @@ func (s *slurm) command(name string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// await waits for ok. It fails the test, with the daemons' output, if that takes too long or one
-// of them has ended.
+// await waits for ok, or fails with the daemons' output.
 func (s *slurm) await(what string, ok func() bool) {
 	s.t.Helper()
 	for end := time.Now().Add(patience); !ok(); time.Sleep(100 * time.Millisecond) {
@@ -225,8 +219,7 @@ func (s *slurm) logs() string {
 	return b.String()
 }
 
-// stop ends every process of the cluster: the daemons, and the processes that they started for
-// jobs, which leave their process groups.
+// stop ends every process of the cluster, also jobs' that left their groups.
 func (s *slurm) stop() {
 	for _, d := range slices.Backward(s.daemons) {
 		d.Kill()
@@ -252,9 +245,8 @@ func (s *slurm) stop() {
 	}
 }
 
-// orphans returns the children of this process that were started with this cluster's
-// configuration, as all of its processes are, and ended Slurm daemons, whose configuration is no
-// longer visible.
+// orphans returns this process's children with this cluster's configuration, and ended Slurm
+// daemons.
 func (s *slurm) orphans() (pids []int) {
 	stats, _ := filepath.Glob("/proc/[0-9]*/stat")
 	for _, name := range stats {

@@ -50,7 +50,6 @@ func program(t *testing.T) string {
 	return filepath.Join(built.dir, "locklab")
 }
 
-// buildAs runs the go build of a Containerfile with another output path.
 func buildAs(containerfile, out string) error {
 	text, err := os.ReadFile(containerfile)
 	if err != nil {
@@ -69,7 +68,6 @@ func buildAs(containerfile, out string) error {
 	return nil
 }
 
-// TestContainerfile: the binary needs nothing from a system, and every copied file exists.
 func TestContainerfile(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("images are of Linux")
@@ -142,8 +140,7 @@ func TestLicences(t *testing.T) {
 	}
 }
 
-// TestEmptyRoot runs the program as in its image: with only itself and the two directories, as a
-// user other than root.
+// TestEmptyRoot runs the program as in its image: alone, as a user other than root.
 func TestEmptyRoot(t *testing.T) {
 	if err := exec.Command("unshare", "--mount", "--pid", "--fork", "true").Run(); err != nil {
 		t.Skipf("an empty root needs root and mount namespaces: unshare: %v", err)

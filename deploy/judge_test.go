@@ -10,9 +10,8 @@ import (
 	"locklab/harness/result"
 )
 
-// judgeRun returns what is wrong with the merged run of that many ranks on that many hosts, all
-// of which had the lock. On a busy machine the windows of a case may be apart; if they are in
-// all cases, there is no result.
+// judgeRun returns what is wrong with the merged run. On a busy machine the windows of all
+// cases may be apart: then there is no result.
 func judgeRun(run *result.Run, ranks, hosts int) error {
 	var errs []error
 	wrong := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }

@@ -34,7 +34,6 @@ func text(t *testing.T, file string) string {
 	return string(b)
 }
 
-// check validates the documents of text by the schemas of m.
 func (m manifest) check(t *testing.T, text string) error {
 	docs, err := decode([]byte(text))
 	if err != nil {
@@ -61,7 +60,6 @@ func TestManifests(t *testing.T) {
 	}
 }
 
-// TestManifestsReject: each of these files has one fault.
 func TestManifestsReject(t *testing.T) {
 	for _, c := range []struct {
 		m              manifest
@@ -84,8 +82,7 @@ func TestManifestsReject(t *testing.T) {
 	}
 }
 
-// TestRanksOfManifests: the numbers of ranks agree, results leave the pod, and a rank is
-// never started again alone.
+// TestRanksOfManifests: numbers agree, results leave the pod, and no rank restarts alone.
 func TestRanksOfManifests(t *testing.T) {
 	job, compose := text(t, all[0].file), text(t, all[3].file)
 	ranks := regexp.MustCompile(`LOCKLAB_RANKS: "(\d+)"`).FindStringSubmatch(text(t, all[2].file))
@@ -111,7 +108,6 @@ func TestRanksOfManifests(t *testing.T) {
 	}
 }
 
-// TestArguments: the program understands the arguments in the manifests.
 func TestArguments(t *testing.T) {
 	env := map[string]string{"JOB_COMPLETION_INDEX": "0"}
 	for _, m := range regexp.MustCompile(`(?m)^  (\w+): "?([^"\n]*)"?$`).FindAllStringSubmatch(text(t, all[2].file), -1) {
@@ -144,7 +140,6 @@ func TestArguments(t *testing.T) {
 	}
 }
 
-// understands runs the program with arguments and --help, which it prints if they are valid.
 func understands(program string, args []string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()

@@ -38,7 +38,6 @@ func needNamespaces(t *testing.T) {
 	}
 }
 
-// inNamespaces runs the script and returns its output. It fails t if a namespace is left.
 func inNamespaces(t *testing.T, env []string, args ...string) (string, error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
@@ -60,7 +59,6 @@ func inNamespaces(t *testing.T, env []string, args ...string) (string, error) {
 	return string(out), err
 }
 
-// remains returns the namespaces that the script with that pid has not removed.
 func remains(pid int) (names []string) {
 	entries, _ := os.ReadDir("/run/netns")
 	for _, e := range entries {
@@ -71,8 +69,7 @@ func remains(pid int) (names []string) {
 	return names
 }
 
-// TestNamespaces: each command has an address, a host name, a number, access to the server, and
-// its arguments unchanged.
+// TestNamespaces: each command has an address, a host name, a number, and its arguments.
 func TestNamespaces(t *testing.T) {
 	needNamespaces(t)
 	const script = `echo $1 $(hostname) $(ip -4 -o addr show eth0 | sed 's/.*inet \([^ ]*\).*/\1/') $JOB_COMPLETION_INDEX/$LOCKLAB_RANKS "[$2]"
@@ -109,7 +106,6 @@ func TestNamespacesStatus(t *testing.T) {
 	}
 }
 
-// TestNamespacesUsage: a wrong call prints one line with the right usage, also without root.
 func TestNamespacesUsage(t *testing.T) {
 	for args, want := range map[string]string{
 		"":                "want scripts/namespaces N -- COMMAND",
@@ -142,7 +138,6 @@ func usageMistake(t *testing.T, args string, err error, want string) {
 	}
 }
 
-// TestNamespacesEnd: the script always removes its namespaces and their processes.
 func TestNamespacesEnd(t *testing.T) {
 	needNamespaces(t)
 	// A process that ignores SIGHUP, as under nohup, passes that to its children, and a shell

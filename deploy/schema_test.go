@@ -45,7 +45,6 @@ func schemas(t *testing.T, pattern string) (all []schema) {
 	return all
 }
 
-// validate checks a document by a definition of s, or by the whole schema for "".
 func (s schema) validate(definition string, doc any) error {
 	at := "file:///testdata/" + s.name + ".json"
 	if definition != "" {
@@ -69,7 +68,6 @@ func (s schema) validate(definition string, doc any) error {
 	return nil
 }
 
-// decode returns the documents of a YAML file. A duplicate key is an error.
 func decode(text []byte) (docs []map[string]any, err error) {
 	d := yaml.NewDecoder(bytes.NewReader(text))
 	for {

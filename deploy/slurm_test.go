@@ -17,8 +17,7 @@ import (
 	"locklab/internal/backend"
 )
 
-// needSlurm returns the directory of the unpacked Slurm packages, or skips t. A cluster takes a
-// minute to start, and packages that make test does not fetch.
+// needSlurm returns the directory of the Slurm packages, or skips t.
 func needSlurm(t *testing.T) string {
 	t.Helper()
 	root := os.Getenv("LOCKLAB_SLURM")
@@ -52,8 +51,7 @@ func edited(t *testing.T, redis, dir string) string {
 	return script
 }
 
-// unshared returns the script with its commented commands for nodes without a shared file system
-// instead of the active ones.
+// unshared returns the script with the commands for nodes without a shared file system.
 func unshared(t *testing.T, script string) string {
 	t.Helper()
 	begin, end := strings.Index(script, "\nsrun "), strings.Index(script, "\n# Where nodes share no file system")
@@ -115,7 +113,6 @@ func (s *slurm) submit(name string, nodes int) (job string, status int) {
 	return job, status
 }
 
-// TestSlurm submits the job script to a cluster of three nodes, and reads the resulting run.
 func TestSlurm(t *testing.T) {
 	root := needSlurm(t)
 	const nodes = 3
@@ -160,7 +157,6 @@ func slurmFault(t *testing.T, script string) string {
 	return strings.Replace(script, "--rounds 3", "--rounds 200", 1)
 }
 
-// TestSlurmRankDies: the job ends, fails, names the rank, and merges nothing.
 func TestSlurmRankDies(t *testing.T) {
 	s, script, dir := slurmWithRedis(t, needSlurm(t), 3)
 	s.write("fault.sbatch", []byte(slurmFault(t, script)), 0o755)

@@ -24,9 +24,8 @@ var arbiter = experiment(Experiment{
 
 const none = -1
 
-// grant is the mutual-exclusion circuit. The path of a contender is closed if it pulls
-// its own switch and no other contender pulls. It returns a contender with a closed path,
-// and the number of closed paths.
+// grant is the mutual-exclusion circuit: a path is closed if its contender alone pulls. It
+// returns a contender with a closed path, and the number of closed paths.
 func grant(pulls []bool) (winner, closed int) {
 	pulled := 0
 	for _, p := range pulls {
@@ -60,14 +59,12 @@ var policies = []policy{
 	{"round robin", roundRobin, func(int) float64 { return 1 }},
 }
 
-// expectedRounds returns the mean number of rounds until exactly one of n contenders
-// pulls, each independently with probability p: 1/(n p (1-p)^(n-1)). It is infinite if
-// that never happens.
+// expectedRounds returns the mean rounds until exactly one of n contenders pulls, each with
+// probability p: 1/(n p (1-p)^(n-1)), perhaps infinite.
 func expectedRounds(n int, p float64) float64 {
 	return 1 / (float64(n) * p * math.Pow(1-p, float64(n-1)))
 }
 
-// pulling returns the policy of contenders that pull with a probability.
 func pulling(name string, probability func(n int) float64) policy {
 	return policy{name,
 		func(n int, random *machine.Random) func() (int, int) {
@@ -152,7 +149,6 @@ func play(rounds, n int, round func() (winner, closed int)) game {
 
 func (g game) roundsPerGrant() float64 { return float64(g.rounds) / float64(g.grants) }
 
-// jain returns the fairness index of the wins. It is 0 without wins.
 func (g game) jain() float64 { return stat.Jain(g.wins) }
 
 type arbiterCell struct {

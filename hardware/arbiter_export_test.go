@@ -4,9 +4,8 @@ package hardware
 
 import "locklab/internal/machine"
 
-// PlayArbiter plays rounds of the named policy of the experiment arbiter for n
-// contenders. It returns the wins of each contender, and false if there is no such
-// policy.
+// PlayArbiter plays rounds of the named policy of the experiment arbiter for n contenders. It
+// returns the wins of each contender, and false if there is no such policy.
 func PlayArbiter(name string, rounds, n int) (wins []int, ok bool) {
 	for _, p := range policies {
 		if p.name == name {

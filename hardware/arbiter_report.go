@@ -7,8 +7,7 @@ import (
 	"locklab/harness"
 )
 
-// arbiterFinding shows the policies at one size, then over all sizes, then the circuit
-// over the probability of a pull.
+// arbiterFinding shows the policies at one size, over all sizes, and the circuit.
 func arbiterFinding(bySize [][]*arbiterCell, byProbability []*arbiterCell, seed uint64) *harness.Finding {
 	var eight []*arbiterCell
 	var all game

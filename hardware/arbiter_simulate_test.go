@@ -9,8 +9,7 @@ import (
 	"locklab/harness/simulate"
 )
 
-// queue is a machine on which the owner of a line changes it once: at the end of that
-// instruction the line goes to the next request.
+// queue is a machine whose owner of a line changes it once and passes it to the next request.
 func queue(favour int) *simulate.Machine {
 	return &simulate.Machine{
 		Name: "queue", Sockets: 2, Clusters: 1, Cores: 16, SMT: 1,
@@ -19,11 +18,8 @@ func queue(favour int) *simulate.Machine {
 	}
 }
 
-// TestArbiterAndLine compares the two arbiters that see all requests with the queue of a
-// line in the model of harness/simulate. First come, first served among contenders that
-// ask again at once is round robin: one grant a round, and the same number for each. A
-// queue that always favours the socket of the last owner is fixed priority of that
-// socket; with a bound it is not.
+// TestArbiterAndLine: first come, first served is round robin; always favouring the last
+// owner's socket is fixed priority, with a bound it is not.
 func TestArbiterAndLine(t *testing.T) {
 	const rounds = 4000
 	for _, n := range []int{2, 4, 8, 16} {

@@ -59,8 +59,7 @@ func TestCheckGrantSeesFaults(t *testing.T) {
 	}
 }
 
-// TestRoundsFollowTheFormula checks that the mean of geometric waits is within five
-// standard errors of the formula. The seed is fixed, so the result is always the same.
+// TestRoundsFollowTheFormula: the mean is within five standard errors; the seed is fixed.
 func TestRoundsFollowTheFormula(t *testing.T) {
 	const rounds = 50_000
 	for _, n := range []int{1, 2, 5, 8, 30} {

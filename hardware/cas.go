@@ -11,17 +11,15 @@ type casBody struct {
 	// the compare-and-swap. It returns the number of reported successes.
 	add func(p *uint64, attempts uint64) (won uint64)
 
-	// lock takes and frees the spin lock in s, limit times. It gives up when it has found
-	// the lock held patience times in a row. Inside, it uses s as described at guarded,
-	// with iterations of an empty loop. It returns the number of entries, and of entries
-	// that met another thread inside. id is not 0 and differs between threads; limit and
+	// lock takes and frees the spin lock in s, limit times, or until it was held patience
+	// times in a row. Inside, it uses s as at guarded, with iterations of an empty loop. It
+	// returns the entries, and those that met another thread. id is unique, and id, limit and
 	// patience are not 0.
 	lock func(s *guarded, id, limit, patience, iterations uint64) (entered, violated uint64)
 }
 
-// guarded is a spin lock and the data it guards, each in its own line. The thread inside
-// writes its id to owner and adds one to counter, with plain instructions. Then it waits,
-// and checks whether owner is still its id.
+// guarded is a spin lock and its data, each in its own line. The thread inside writes its id
+// to owner, adds one to counter by plain instructions, waits, and checks owner.
 type guarded struct {
 	word    uint64
 	_       atomics.CacheLinePad
@@ -31,7 +29,6 @@ type guarded struct {
 	_       atomics.CacheLinePad
 }
 
-// holdIterations is the time of a thread inside: longer than a store takes to leave the
-// store buffer. Otherwise two threads inside could each read back their own id and not
-// notice.
+// holdIterations is the time of a thread inside: longer than a store takes to leave the store
+// buffer. Otherwise two threads inside could each read back their own id and not notice.
 const holdIterations = 100

@@ -8,8 +8,7 @@ import (
 	"locklab/atomics"
 )
 
-// casBodies are ordered from no help of the hardware to full help. No single instruction
-// compares and swaps without being atomic.
+// casBodies go from no help of the hardware to full help; no single instruction is not atomic.
 var casBodies = armBodies(hasCASAL())
 
 func armBodies(casal bool) []casBody {

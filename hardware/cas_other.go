@@ -4,8 +4,7 @@ package hardware
 
 import "sync/atomic"
 
-// casBodies are the implementations possible in Go: there is no instruction that compares
-// and swaps without being atomic.
+// casBodies are those possible in Go: no instruction compares and swaps without being atomic.
 var casBodies = []casBody{
 	goBody(casBody{name: "load, compare, store"}, compareThenStore),
 	goBody(casBody{name: "atomic.CompareAndSwap", single: true, atomic: true}, atomic.CompareAndSwapUint64),
@@ -46,8 +45,7 @@ func lock(g *guarded, id, limit, patience, iterations uint64, cas compareAndSwap
 				return entered, violated
 			}
 		}
-		// Atomic loads and stores, but two of them: no race for the detector, and no
-		// atomic increment either.
+		// Two atomic accesses: no race for the detector, and no atomic increment.
 		atomic.StoreUint64(&g.owner, id)
 		atomic.StoreUint64(&g.counter, atomic.LoadUint64(&g.counter)+1)
 		for i := uint64(0); i < iterations && atomic.LoadUint64(&g.owner) == id; i++ {

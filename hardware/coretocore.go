@@ -29,11 +29,10 @@ var coreToCore = experiment(Experiment{
 	Run: runCoreToCore,
 })
 
-// runCoreToCore measures for about o.Budget. o.Repeats is the number of visits to a pair if there is time.
-//
-// A finished pair is kept as the samples of CAS-spin in ns, with a key such as "3-17". A
-// pair measured by both algorithms is kept before that as "3-17 both": the medians of
-// neighbouring blocks in ns, alternating CAS-spin and load, then CAS.
+// runCoreToCore measures for about o.Budget, with up to o.Repeats visits to a pair. A finished
+// pair is kept as samples of CAS-spin in ns, with a key such as "3-17", after "3-17 both" if
+// measured by both algorithms: medians of neighbouring blocks in ns, CAS-spin and load in
+// turn, then CAS.
 func runCoreToCore(ctx context.Context, o Options) (*harness.Finding, error) {
 	cpus, relation := hopCPUs()
 	pairs := shuffledPairs(cpus, relation, o.Seed)
@@ -53,9 +52,8 @@ func runCoreToCore(ctx context.Context, o Options) (*harness.Finding, error) {
 	return f, err
 }
 
-// hopCPUs returns the processors ordered so that near ones are together, and their
-// relation function. If threads cannot be bound it returns two negative numbers for two
-// threads on any CPU.
+// hopCPUs returns the processors, near ones together, and their relation. If threads cannot be
+// bound, two negative numbers stand for threads on any CPU.
 func hopCPUs() ([]int, func(a, b int) machine.Relation) {
 	t := machine.ReadTopology()
 	if allCPUs()[0] == unbound {
@@ -96,8 +94,7 @@ func keepPair(p *hopPair, keep func(harness.Sample) error) error {
 
 const coreToCoreName = "core-to-core"
 
-// takeEarlier copies the results of an earlier run to pairs. It skips samples that are
-// invalid or belong to CPUs that this process may not use.
+// takeEarlier copies the valid results of an earlier run on allowed CPUs to pairs.
 func takeEarlier(pairs []*hopPair, earlier []harness.Sample) {
 	byKey := make(map[string]*hopPair)
 	for _, p := range pairs {

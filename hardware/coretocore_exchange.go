@@ -14,20 +14,17 @@ import (
 
 type handOver struct {
 	name string
-	// hand passes w on hops times: it waits until w is me, 0 or 1, and sets it to the
-	// other.
+	// hand passes w on hops times: it waits until w is me, 0 or 1, and sets it to the other.
 	hand func(w *atomics.Uint64, me uint64, hops int)
 }
 
-// The two algorithms differ in the effect of a waiter on the line: a compare-and-swap
-// takes it to write, even in vain, a load only to read.
+// A waiter takes the line to write by a compare-and-swap, even in vain, to read by a load.
 var (
 	casSpin     = handOver{"CAS-spin", handByCAS}
 	loadThenCAS = handOver{"load, then CAS", handByLoad}
 )
 
-// hopPatience is the number of vain tries after which a thread lets others run. It is far
-// more than a handover takes, unless the other thread stands still, for example stopped
+// hopPatience is the vain tries after which a thread lets others run: the other may be stopped
 // by a garbage collection that waits for this one.
 const hopPatience = 1 << 20
 
@@ -92,7 +89,6 @@ func newHopRig() *hopRig {
 	return &hopRig{threads: make(map[int]*hopThread), restore: raiseProcs(least)}
 }
 
-// thread returns the thread of a CPU. A negative number names an unbound thread.
 func (r *hopRig) thread(cpu int) (*hopThread, error) {
 	if t := r.threads[cpu]; t != nil {
 		return t, nil
@@ -113,8 +109,7 @@ func (r *hopRig) close() {
 	r.restore()
 }
 
-// fresh returns n unused lines. The thread touches them first, so they lie in the memory
-// of its own node.
+// fresh returns n unused lines, in the memory of the thread's node: it touches them first.
 func (t *hopThread) fresh(n int) []hopLine {
 	if len(t.lines) < n {
 		done := make(chan struct{})
@@ -138,9 +133,8 @@ type exchange struct {
 	span    time.Duration // of a sample
 	blocks  int
 
-	// hops is the number of round trips of the next sample, 0 at the end of a block. The
-	// follower sets it before the two meet and the leader reads it after: the handovers
-	// order that.
+	// hops is the round trips of the next sample, 0 at the end of a block. The follower sets
+	// it before the two meet and the leader reads it after.
 	hops int
 	next int // hops of the first sample of the next block
 }
@@ -149,9 +143,8 @@ func newExchange(h handOver, a, b *hopThread, span time.Duration) *exchange {
 	return &exchange{handOver: h, threads: [2]*hopThread{a, b}, span: span, next: firstHops}
 }
 
-// block takes n samples, at most hopBlock, and returns the time of one way of each in ns,
-// in order. It may return fewer. Every sample has its own line; the two threads provide
-// the lines of alternate blocks.
+// block takes n samples, at most hopBlock, and returns the one-way times in ns, perhaps fewer.
+// Every sample has its own line, from the two threads in alternate blocks.
 func (e *exchange) block(n int) []float64 {
 	lines := e.threads[e.blocks%2].fresh(n + calibrations)
 	e.blocks++
@@ -193,9 +186,8 @@ func (e *exchange) lead(lines []hopLine) (preempted []bool) {
 	return preempted
 }
 
-// follow measures the time: when its clock starts, the leader is ready. A sample does not
-// count if the thread was preempted, or if it is much too short because the number of
-// hops is still too small.
+// follow measures the time. A sample does not count if the thread was preempted, or if it is
+// much too short because hops is still small.
 func (e *exchange) follow(lines []hopLine, n int) []hopSample {
 	samples := make([]hopSample, 0, n)
 	before := preemptions()
@@ -224,16 +216,14 @@ func (e *exchange) follow(lines []hopLine, n int) []hopSample {
 	return samples
 }
 
-// preemptions returns the number of preemptions of the calling thread, 0 if the system
-// does not count them. A sample during which another program had the CPU has no meaning.
+// preemptions returns the calling thread's, 0 if unknown: such a sample has no meaning.
 func preemptions() int64 {
 	u, _ := machine.ThreadUsage()
 	return u.Involuntary
 }
 
-// adaptHops returns the number of round trips that fill span if hops of them took that
-// long. An interrupted sample may have taken very long, so it reduces the number by a
-// factor of two at most.
+// adaptHops returns the round trips that fill span, if hops took that long: at least half,
+// since a sample may have been interrupted.
 func adaptHops(hops int, took, span time.Duration) int {
 	fill := float64(hops) * float64(span) / float64(max(took, 1))
 	return int(min(max(fill, float64(hops)/2, firstHops), mostHops))
@@ -242,8 +232,7 @@ func adaptHops(hops int, took, span time.Duration) int {
 type hopVisit struct {
 	cas []float64 // each sample of CAS-spin
 
-	// both holds the medians of neighbouring blocks, alternating CAS-spin and load, then
-	// CAS.
+	// both holds the medians of neighbouring blocks, alternating CAS-spin and load, then CAS.
 	both []float64
 }
 

@@ -11,9 +11,7 @@ import (
 	"locklab/atomics"
 )
 
-// TestHandOver checks that each thread has finished all its exchanges when both return,
-// and that the word has its initial value. A waiter that does not wait would finish
-// before the other.
+// TestHandOver: both threads finish all exchanges, and the word has its initial value.
 func TestHandOver(t *testing.T) {
 	const hops = 1000
 	for _, h := range []handOver{casSpin, loadThenCAS} {

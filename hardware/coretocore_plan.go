@@ -68,9 +68,8 @@ func (p hopPlan) takes(weight int, sample time.Duration) time.Duration {
 	return time.Duration(weight) * time.Duration(p.visits) * time.Duration(p.samples) * sample
 }
 
-// planHops plans for pairs of a total weight. If the time left is too short for that many
-// visits, it first reduces the visits, then the samples of one visit, and last the pairs.
-// sample is the time of a sample with all overhead.
+// planHops plans for a total weight of pairs. In too little time it reduces the visits, then
+// the samples of a visit, and last the pairs. sample is the time of one with overhead.
 func planHops(weight, visits int, left, sample time.Duration) hopPlan {
 	left = max(left, 0)
 	each := left / time.Duration(max(weight, 1))
@@ -104,9 +103,8 @@ func shuffle(pairs []*hopPair, seed uint64) {
 	rand.New(machine.NewRandom(seed)).Shuffle(len(pairs), func(i, j int) { pairs[i], pairs[j] = pairs[j], pairs[i] })
 }
 
-// firstOfEach returns n of pairs, and the others, both in their order. It takes the same
-// number of every relation, or all if there are fewer. So rare relations, such as SMT
-// siblings, are not left to chance.
+// firstOfEach returns n of pairs, equally many of every relation if there are, and the others,
+// both in order: rare relations are not left to chance.
 func firstOfEach(pairs []*hopPair, n int) (first, rest []*hopPair) {
 	count := make(map[machine.Relation]int)
 	for _, p := range pairs {
@@ -131,8 +129,7 @@ func firstOfEach(pairs []*hopPair, n int) (first, rest []*hopPair) {
 	return first, rest
 }
 
-// A hopSweep measures pairs within a time. It uses neither threads nor the clock of the
-// machine, so tests can simulate other machines.
+// A hopSweep measures pairs within a time, without threads or the machine's clock, for tests.
 type hopSweep struct {
 	pairs   []*hopPair // in the order of measurement
 	visits  int        // wanted for each pair

@@ -68,8 +68,6 @@ func (m *aMachine) sweep(n int, seed uint64) *hopSweep {
 	return &hopSweep{pairs: pairs, visits: defaultRepeats, budget: hopBudget(len(pairs)), seed: seed, visit: m.visit, now: m.now}
 }
 
-// TestSweepKeepsItsTime uses 2, 16 and 256 CPUs, also with a slow overhead of samples and
-// with a machine that becomes slow on the way.
 func TestSweepKeepsItsTime(t *testing.T) {
 	for _, test := range []struct {
 		cpus    int
@@ -151,9 +149,8 @@ func TestEveryPairOncePerPass(t *testing.T) {
 	}
 }
 
-// TestSweepEndsOnABusyMachine checks that a visit that takes a hundred times as long as
-// the estimate is cut off, and that a pair without samples counts as not measured.
-// Neither takes for ever.
+// TestSweepEndsOnABusyMachine: a far too long visit is cut off; a pair without samples is not
+// measured.
 func TestSweepEndsOnABusyMachine(t *testing.T) {
 	m := &aMachine{slow: func(v int) float64 {
 		if v < 40 {
@@ -178,8 +175,7 @@ func TestSweepEndsOnABusyMachine(t *testing.T) {
 	}
 }
 
-// TestLateWaveIsCut checks that the pairs that a late wave has not begun wait for a plan
-// with a better estimate.
+// TestLateWaveIsCut: the pairs that a late wave has not begun wait for a better estimate.
 func TestLateWaveIsCut(t *testing.T) {
 	m := &aMachine{slow: func(int) float64 { return 10 }}
 	s := m.sweep(16, 1)

@@ -9,9 +9,8 @@ import (
 	"locklab/internal/stat"
 )
 
-// Regimes are levels between which a figure jumps. On a virtual machine the host moves
-// the CPUs, and a handover takes three times as long from one second to the next. The
-// median of such samples may be a value that never occurred, so the levels are separated.
+// Regimes are levels between which a figure jumps: a host moves CPUs, and a handover takes
+// three times as long. Their common median may never have occurred, so they are separated.
 const (
 	regimeGap    = 1.3  // two levels differ by at least this factor
 	regimeValley = 0.25 // the density between them is at most this share of the rarer level's
@@ -26,10 +25,9 @@ type peak struct {
 	valley   float64 // least density between it and the previous peak
 }
 
-// regimesOf divides sorted positive samples into regimes, from fast to slow. It uses the
-// density of the logarithms. A valley between two maxima divides them if it is deep, they
-// are far enough apart and both have enough samples. Every sample is in one regime, so an
-// outlier is in the nearest one.
+// regimesOf divides sorted positive samples into regimes, from fast to slow, at the deep
+// valleys of the density of their logarithms between distant maxima with enough samples. An
+// outlier is in the nearest regime.
 func regimesOf(sorted []float64) [][]float64 {
 	if len(sorted) == 0 {
 		return nil
@@ -61,8 +59,6 @@ func regimesOf(sorted []float64) [][]float64 {
 	return out
 }
 
-// core returns the number of its samples near the maximum. Widely scattered samples are
-// not a level.
 func (p peak) core(sorted []float64) int {
 	mode := sorted[0] * math.Exp(float64(p.at)*binWidth)
 	from, _ := slices.BinarySearch(sorted[p.from:p.to], mode/regimeGap)
@@ -79,14 +75,12 @@ func join(a, b peak) peak {
 	return p
 }
 
-// binWidth is the resolution of the density, in natural logarithms: an eighth of the
-// least gap. The density is smoothed over half a gap.
+// binWidth is the density's resolution, in natural logarithms: an eighth of the least gap.
 var binWidth = math.Log(regimeGap) / 8
 
 const smoothBins = 4
 
-// peaksOf returns every local maximum of the density, with the samples between the
-// adjacent valleys.
+// peaksOf returns every local maximum of the density, with the samples between its valleys.
 func peaksOf(sorted []float64) []peak {
 	bin := func(x float64) int { return int(math.Log(x/sorted[0]) / binWidth) }
 	density := make([]float64, bin(sorted[len(sorted)-1])+1)
@@ -135,8 +129,7 @@ type regime struct {
 	pairs   int       // number of pairs with samples in it
 }
 
-// groupRegimes merges the regimes of several pairs: a group is a sequence of medians
-// without a gap. Its fastest and slowest median may be any number of steps apart.
+// groupRegimes merges the regimes of several pairs into sequences of medians without a gap.
 func groupRegimes(pairs [][][]float64) []regime {
 	type level struct {
 		median  float64

@@ -11,15 +11,13 @@ import (
 	"locklab/internal/twin"
 )
 
-// A twinRound is four neighbouring blocks, in the order Go, C, C, Go: a drift during the
-// round affects both equally.
+// A twinRound is neighbouring blocks in the order Go, C, C, Go: a drift affects both equally.
 type twinRound struct{ goFirst, cFirst, cLast, goLast float64 } // ns one way
 
 func (r twinRound) ratio() float64 { return math.Sqrt(r.goFirst * r.goLast / (r.cFirst * r.cLast)) }
 
-// matchRounds returns the rounds during which the machine stayed in one regime: both
-// blocks of Go are in the same regime of Go, and both of C in the same of C. It never
-// compares Go with C, so it cannot make them agree.
+// matchRounds returns the rounds in which both blocks of Go, and both of C, were in one
+// regime. It never compares Go with C.
 func matchRounds(rounds []twinRound) []twinRound {
 	var goNs, cNs []float64
 	for _, r := range rounds {
@@ -52,10 +50,9 @@ func TestMatchRounds(t *testing.T) {
 	}
 }
 
-// BenchmarkCoreToCoreTwin compares the handover in Go with the same in C, by both
-// algorithms, on the two nearest CPUs. A block is one sample of a millisecond, so that
-// both see the same machine. It is repeated if a thread was preempted. go/c should be 0.9
-// to 1.1; the figures in ns are valid for this run only.
+// BenchmarkCoreToCoreTwin compares the handover in Go and C, by both algorithms, on the
+// nearest CPUs, in blocks of a millisecond. go/c should be 0.9 to 1.1; figures in ns are for
+// this run only.
 func BenchmarkCoreToCoreTwin(b *testing.B) {
 	for _, test := range []struct {
 		inGo handOver

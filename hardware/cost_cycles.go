@@ -11,8 +11,6 @@ import (
 
 const coreCycles = "cycles"
 
-// countable reports whether event can be counted on this machine, with a note for the
-// finding.
 func countable(event string) (ok bool, note string) {
 	for _, s := range machine.ProbeEvents() {
 		switch {

@@ -11,7 +11,6 @@ import (
 	"locklab/internal/machine"
 )
 
-// all returns the figures of all CPUs of a series, nil if the operation is private.
 func (c *costCell) all(series [][]float64) []float64 {
 	if c.op.private {
 		return nil

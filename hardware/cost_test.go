@@ -72,9 +72,8 @@ func TestCrowds(t *testing.T) {
 	}
 }
 
-// TestCountedPerOperation counts an event that the kernel supports everywhere, with the
-// code that counts cycles. It is the processor time of an operation in ns, which cannot
-// exceed the elapsed time.
+// TestCountedPerOperation counts the processor time, at most the elapsed time, by the code for
+// cycles.
 func TestCountedPerOperation(t *testing.T) {
 	const event = "task-clock"
 	if ok, note := countable(event); !ok {

@@ -22,8 +22,7 @@ type Experiment struct {
 	Source   string // the paper or person that asked or described it first
 	OptIn    string // reason why it runs only if named; "" runs by default
 
-	// Simulation reports that it uses a model: a disturbance of the machine does not
-	// change the figures.
+	// Simulation reports that it uses a model, whose figures no disturbance changes.
 	Simulation bool
 
 	budget func() time.Duration // default of Options.Budget; nil is 3 s
@@ -52,9 +51,8 @@ func experiment(e Experiment) *Experiment {
 	return &e
 }
 
-// Run runs e and completes its finding: name, question, method, source, times, and
-// disturbances of the machine meanwhile. Like e.Run it returns a finding and an error if
-// ctx ended after something was measured.
+// Run runs e and completes its finding: name, question, method, source, times and
+// disturbances. Like e.Run it may return a finding and an error.
 func Run(ctx context.Context, e *Experiment, o Options) (*harness.Finding, error) {
 	started, were, noise := time.Now(), machine.ReadConditions(), machine.Watch()
 	f, err := e.Run(ctx, o)
@@ -80,8 +78,7 @@ type Options struct {
 	// Locks are the lab's locks for an experiment about locks; nil omits that part.
 	Locks []*harness.Variant
 
-	// Progress, if not nil, is called from time to time by a long experiment with the
-	// number of finished parts.
+	// Progress, if not nil, is called by a long experiment with the finished parts.
 	Progress func(done, total int)
 
 	// Earlier has the finished parts of an interrupted run, which are not measured again.
@@ -113,8 +110,7 @@ func (o Options) share(n int) time.Duration {
 	return max(time.Millisecond, o.Budget/time.Duration(o.Repeats)/time.Duration(n))
 }
 
-// summarize returns the cell of samples. Infinite samples, which JSON cannot represent,
-// become text.
+// summarize returns the cell of samples. Infinite ones, which JSON lacks, become text.
 func summarize(samples []float64) harness.Cell {
 	if len(samples) == 0 {
 		return harness.Cell{Text: "-"}
@@ -133,7 +129,6 @@ var Suite = []*Experiment{lostUpdates, splitLock, litmus, falseSharing, coreToCo
 
 func always() error { return nil }
 
-// needTwoCPUs is for experiments about the view of one CPU on another.
 func needTwoCPUs() error {
 	if n := len(machine.CPUOrder()); n < 2 {
 		return fmt.Errorf("hardware: needs two CPUs, this process may use %d", n)
@@ -141,9 +136,8 @@ func needTwoCPUs() error {
 	return nil
 }
 
-// repeat calls measure o.Repeats times. An interrupted call does not count: measure must
-// keep its results only if it returns nil. It returns the number of finished calls, and
-// an error if that is 0 or ctx ended.
+// repeat calls measure o.Repeats times. A call counts only if measure returns nil. It returns
+// the finished calls, and an error if there are none or ctx ended.
 func repeat(ctx context.Context, o Options, measure func(round int) error) (done int, err error) {
 	for done < o.Repeats {
 		if err := ctx.Err(); err != nil {
@@ -173,9 +167,8 @@ func cellsOf[C cell](cs []C) (cells []cell) {
 	return cells
 }
 
-// measureCells measures each of cells in every repeat. The budget has room for that many
-// spans in a repeat. An interrupted repeat does not count: the cells have the results of
-// the number of repeats returned.
+// measureCells measures each of cells in every repeat; the budget has room for spans spans.
+// The cells have the results of the repeats returned.
 func measureCells(ctx context.Context, o Options, spans int, cells []cell) (done int, err error) {
 	span := o.share(spans)
 	done, err = repeat(ctx, o, func(int) error {
@@ -192,8 +185,7 @@ func measureCells(ctx context.Context, o Options, spans int, cells []cell) (done
 	return done, err
 }
 
-// during calls step until span is over, at least once, and returns the error of ctx if it
-// ends before.
+// during calls step until span is over, at least once, or returns the error of ctx.
 func during(ctx context.Context, span time.Duration, step func()) error {
 	for start, first := time.Now(), true; first || time.Since(start) < span; first = false {
 		if err := ctx.Err(); err != nil {

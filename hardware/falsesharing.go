@@ -44,8 +44,7 @@ func addAtomically(p *uint64, n int) {
 	}
 }
 
-// addPlainly is one instruction that reads and writes memory on amd64. The compiler does
-// not keep *p in a register during the loop.
+// addPlainly is one instruction on amd64. *p is in no register during the loop.
 //
 //go:noinline
 func addPlainly(p *uint64, n int) {

@@ -55,14 +55,12 @@ func fastPaths() []fastPath {
 	return paths
 }
 
-// fastPathBatch makes a block of about 20 µs: long compared with the clock, short
-// compared with speed changes of a machine.
+// fastPathBatch makes blocks of 20 µs: long for the clock, short for changes of speed.
 const fastPathBatch = 4096
 
-// timeFastPaths times one block of each of paths, one immediately after the other, and
-// appends the ns for an acquisition to each. So a slow machine affects all equally. The
-// first path and the direction change with round, so that no path always follows the same
-// one.
+// timeFastPaths times one block of each of paths, one immediately after the other, and appends
+// the ns for an acquisition to each. So a slow machine affects all equally. The first path and
+// the direction change with round, so that no path always follows the same one.
 func timeFastPaths(paths []fastPath, w *fastPathWords, round int, ns [][]float64) {
 	for k := range paths {
 		i := (round/2 + k) % len(paths)
@@ -75,9 +73,8 @@ func timeFastPaths(paths []fastPath, w *fastPathWords, round int, ns [][]float64
 	}
 }
 
-// measureFastPaths times paths in turn on one CPU for about span. It returns for each
-// path the median time of an acquisition in ns, and the median of its ratios to the first
-// path.
+// measureFastPaths times paths in turn on one CPU for about span. It returns for each path the
+// median time of an acquisition in ns, and the median of its ratios to the first path.
 func measureFastPaths(ctx context.Context, cpu int, span time.Duration, paths []fastPath) (ns, ratio []float64, err error) {
 	pinned, err := newPinnedThreads(cpu)
 	if err != nil {
@@ -112,7 +109,6 @@ type fastPathCell struct {
 	ns, ratio [][]float64
 }
 
-// measure takes a span for each path.
 func (c *fastPathCell) measure(ctx context.Context, span time.Duration) error {
 	ns, ratio, err := measureFastPaths(ctx, c.cpu, span*time.Duration(len(c.paths)), c.paths)
 	if err != nil {

@@ -2,8 +2,7 @@
 
 package hardware
 
-// bareLock takes and frees the lock in p, which is free, n times, by LOCK CMPXCHG and MOV
-// only; n > 0.
+// bareLock takes and frees the lock in p n times, by LOCK CMPXCHG and MOV only; n > 0.
 //
 //go:noescape
 func bareLock(p *uint32, n int)

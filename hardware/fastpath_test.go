@@ -8,12 +8,9 @@ import (
 	"time"
 )
 
-// BenchmarkFastPath compares the cost of an uncontended lock with the minimum that the
-// instructions allow. An operation is one round of short blocks, one for each path, in
-// changing order. It reports the median of the ratios to the first path within a round,
-// and their 10th and 90th percentile.
-//
-// On amd64 a lock of the words of package atomics should cost at most 1.35 times the bare
+// BenchmarkFastPath compares an uncontended lock with the minimum of instructions, in rounds
+// of short blocks in changing order. It reports the median ratio to the first path and the
+// 10th and 90th percentile. On amd64 a lock of package atomics should cost at most 1.35 times
 // LOCK CMPXCHG and MOV.
 func BenchmarkFastPath(b *testing.B) {
 	runtime.LockOSThread()
@@ -40,8 +37,7 @@ func BenchmarkFastPath(b *testing.B) {
 	}
 }
 
-// TestFastPathsFreeTheLock checks that each path frees its lock: otherwise it would time
-// failing compare-and-swaps from then on.
+// TestFastPathsFreeTheLock: otherwise a path would time failing compare-and-swaps.
 func TestFastPathsFreeTheLock(t *testing.T) {
 	for _, p := range fastPaths() {
 		w := new(fastPathWords)
@@ -54,8 +50,7 @@ func TestFastPathsFreeTheLock(t *testing.T) {
 		}
 	}
 	if bareFastPath != nil {
-		// A loop that did nothing would pass, so let it meet a taken lock: it cannot take
-		// it, but frees it.
+		// A loop that did nothing would pass: let it meet a taken lock, which it frees.
 		w := &fastPathWords{bare: 7}
 		if bareFastPath.run(w, 1); w.bare == 0 {
 			return

@@ -31,10 +31,9 @@ type line struct {
 }
 
 // A litmusThread runs the iterations from up to below to. In each it writes its number to
-// mine, waits until theirs is at least that, and accesses first and then second. It
-// stores the loaded values in seen. After about a millisecond of waiting it returns
-// early; next is the iteration to continue with. first, second and seen are arrays,
-// indexed by the iteration.
+// mine, waits until theirs is at least that, and accesses first and then second. It stores the
+// loaded values in seen. After about a millisecond of waiting it returns early; next is the
+// iteration to continue with. first, second and seen are arrays, indexed by the iteration.
 type litmusThread func(first, second *line, seen, mine, theirs *uint64, from, to uint64) (next uint64)
 
 // A litmusTest is a pair of threads and the outcome that shows reordering. The second
@@ -67,8 +66,7 @@ type petersonLock struct {
 // iterationsPerStep iterations fit into the second level cache, with all lines.
 const iterationsPerStep = 2048
 
-// An arena has the memory of a litmus test for one step. Iterations count from 1, because
-// 0 marks a thread that has not started.
+// An arena is a litmus test's memory for a step. Iterations count from 1: 0 is not started.
 type arena struct {
 	x, y [iterationsPerStep + 1]line
 	seen [2][iterationsPerStep + 1]uint64
@@ -123,9 +121,8 @@ func (c *litmusCell) measure(ctx context.Context, span time.Duration) error {
 
 func (c *litmusCell) keep(n int) { c.rate = c.rate[:n] }
 
-// enterPeterson runs one step of lock. Two threads inside show in the id that one
-// overwrites, or in the increment that one loses, depending on how long the stores take
-// to leave their buffers.
+// enterPeterson runs one step of lock. Two threads inside show in an overwritten id or a lost
+// increment, depending on the store buffers.
 func enterPeterson(c *pinnedThreads, lock petersonLock) (entered, violated uint64) {
 	const limit, patience, iterations = 1 << 14, 1 << 18, holdIterations
 	var s guarded
@@ -192,9 +189,8 @@ func litmusTables(tests, locks []litmusCell) []harness.Table {
 	return []harness.Table{outcomes, entries}
 }
 
-// translated reports whether an emulator such as qemu-user runs a program built for
-// goarch: then the kernel whose files are under fsys has another architecture. It
-// supports the architectures of the litmus tests.
+// translated reports whether an emulator such as qemu-user runs this program for goarch: the
+// kernel under fsys has another architecture.
 func translated(fsys fs.FS, goarch string) bool {
 	kernels := map[string]string{"amd64": "x86_64", "arm64": "aarch64", "riscv64": "riscv64"}
 	want, known := kernels[goarch]
@@ -204,8 +200,7 @@ func translated(fsys fs.FS, goarch string) bool {
 	if kernel := readTrimmed(fsys, "proc/sys/kernel/arch"); kernel != "" {
 		return kernel != want
 	}
-	// Before Linux 6.1 the vendor of an x86 processor shows it; emulators of that time
-	// show the vendor too.
+	// Before Linux 6.1 an x86 processor's vendor shows it; old emulators show the vendor too.
 	return goarch != "amd64" && strings.Contains(readTrimmed(fsys, "proc/cpuinfo"), "vendor_id")
 }
 

@@ -2,8 +2,7 @@
 
 package hardware
 
-// memoryModel names the model that allows or forbids outcomes: a store may come after a
-// later load, and nothing else is reordered (x86-TSO).
+// memoryModel is x86-TSO: a store may come after a later load, and nothing else is reordered.
 const memoryModel = "x86"
 
 var litmusTests = []litmusTest{

@@ -2,12 +2,11 @@
 
 package hardware
 
-// memoryModel names the model that allows or forbids outcomes. Arm's model, in the
-// section "Definition of the Arm memory model" (Arm ARM, DDI 0487, B2.3), orders two
-// accesses of a thread to different words only if an instruction between them does. A DMB
-// orders everything before it with everything after it. A load-acquire comes before its
-// successors, a store-release after its predecessors, and a store-release before a later
-// load-acquire. All other threads see a store at the same time.
+// memoryModel is Arm's, "Definition of the Arm memory model" (Arm ARM, DDI 0487, B2.3). It
+// orders two accesses of a thread to different words only by an instruction: a DMB orders all
+// before with all after it, a load-acquire comes before its successors, a store-release after
+// its predecessors and before a later load-acquire. All other threads see a store at the same
+// time.
 const memoryModel = "Armv8"
 
 // litmusTests are the classic ones, with plain accesses and with ordering instructions.

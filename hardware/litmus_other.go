@@ -6,8 +6,7 @@ import "errors"
 
 const memoryModel = "this architecture"
 
-// Go has no access that is both free of data races and free to be reordered, so without
-// assembly there is nothing to test.
+// Go has no access that is free of data races and of order: there is nothing to test.
 var (
 	litmusTests   []litmusTest
 	petersonLocks []petersonLock

@@ -2,14 +2,12 @@
 
 package hardware
 
-// memoryModel names the model that allows or forbids outcomes. RVWMO (Unprivileged ISA,
-// chapter "RVWMO Memory Consistency Model") orders two accesses of a thread to different
-// words only if an instruction between them does, such as a FENCE.
+// memoryModel is RVWMO (Unprivileged ISA, chapter "RVWMO Memory Consistency Model"). It orders
+// two accesses of a thread to different words only by an instruction such as a FENCE.
 const memoryModel = "RVWMO"
 
-// litmusTests are the classic ones, with plain accesses and with a fence. Allowed
-// outcomes may never occur: the extension Ztso forbids all but store buffering, and some
-// processors work as if they had it.
+// litmusTests are plain and with a fence. Allowed outcomes may never occur: Ztso forbids all
+// but store buffering.
 var litmusTests = []litmusTest{
 	{name: "store buffering, SD and LD", allowed: true, certain: true, relaxed: neitherSaw, threads: [2]litmusThread{storeLoad, storeLoad}},
 	{name: "store buffering, FENCE", relaxed: neitherSaw, threads: [2]litmusThread{storeFenceLoad, storeFenceLoad}},

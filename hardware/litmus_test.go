@@ -23,8 +23,7 @@ func pairApart(t *testing.T) *pinnedThreads {
 	return c
 }
 
-// seenWithin plays until play counts something, for at most a minute: on a busy machine
-// the two threads may not run at once for a while.
+// seenWithin plays until play counts something, for at most a minute on a busy machine.
 func seenWithin(play func() uint64) bool {
 	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); {
 		if play() > 0 {
@@ -34,10 +33,8 @@ func seenWithin(play func() uint64) bool {
 	return false
 }
 
-// brokenByEmulator returns the reason why the emulator of this program allows an outcome
-// that the named test or lock forbids, or "". qemu-user on amd64 puts a fence before a
-// store-release and another after a load-acquire, but none between the two (qemu 7.2 with
-// "-d out_asm").
+// brokenByEmulator returns why the emulator allows an outcome that the test or lock forbids,
+// or "". qemu-user 7.2 on amd64 puts no fence between a store-release and a load-acquire.
 func brokenByEmulator(name string) string {
 	if translated(os.DirFS("/"), runtime.GOARCH) && (name == "store buffering, STLR and LDAR" || name == "Peterson's lock, STLR and LDAR") {
 		return "an emulator runs this, and it does not keep a load-acquire behind a store-release"
@@ -67,8 +64,7 @@ func TestTranslated(t *testing.T) {
 	}
 }
 
-// TestLitmus checks that no forbidden outcome occurs, and that every certain one does,
-// which also proves that the count works. Other outcomes may occur.
+// TestLitmus: no forbidden outcome occurs, and every certain one does.
 func TestLitmus(t *testing.T) {
 	c := pairApart(t)
 	a := new(arena)

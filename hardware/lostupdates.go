@@ -67,12 +67,10 @@ func runLostUpdates(ctx context.Context, o Options) (*harness.Finding, error) {
 	return f, err
 }
 
-// maxThreads bounds the number of threads: more threads find nothing new, and a step
-// lasts too long.
+// maxThreads bounds the threads: more find nothing new, and a step lasts too long.
 const maxThreads = 64
 
-// lostPlacements returns the placements of the bodies: the placements of two threads, and
-// if there are more CPUs a thread on each.
+// lostPlacements returns the placements of two threads, and of one thread on each CPU.
 func lostPlacements(two []placement, cpus []int) []placement {
 	places := slices.Clone(two)
 	name := "all CPUs"
@@ -106,8 +104,7 @@ func (c *casCell) measure(ctx context.Context, span time.Duration) error {
 
 func (c *casCell) keep(n int) { c.counters, c.locks = c.counters[:n], c.locks[:n] }
 
-// The work of a thread in a step. Apart, it is the work of all threads together, because
-// they wait for each other.
+// A thread's work in a step; apart, of all threads together, which wait for each other.
 const (
 	attemptsOneCPU = 1 << 22 // at first
 	attemptsApart  = 1 << 19
@@ -117,13 +114,10 @@ const (
 	patienceApart  = 1 << 19
 )
 
-// leastStepOneCPU is the least length of a step on one CPU: some slices of the scheduler,
-// of a few milliseconds each. In a shorter step one thread finishes before the other
-// begins and they never meet.
+// leastStepOneCPU is some slices of the scheduler, or one thread finishes before the other
+// begins.
 const leastStepOneCPU = 20 * time.Millisecond
 
-// perThread is the work of each thread in a step: oneCPU if all are on one CPU, else its
-// share of apart.
 func (p placement) perThread(oneCPU, apart uint64) uint64 {
 	if p.shared {
 		return oneCPU
@@ -149,10 +143,9 @@ func (c *casCell) measureCounter(ctx context.Context, pinned *pinnedThreads, spa
 	return t, err
 }
 
-// measureLock counts the failures of the spin lock. A thread that finds it held for very
-// long gives up the step. When all have left, the lock must be free. If not, an unlock
-// was lost (a failing CMPXCHG writes back the value it read, over the unlock in between)
-// and all would wait for ever.
+// measureLock counts the failures of the spin lock. A thread that finds it held for very long
+// gives up the step. If the lock is not free then, an unlock was lost: a failing CMPXCHG
+// writes back the old value.
 func (c *casCell) measureLock(ctx context.Context, pinned *pinnedThreads, span time.Duration) (t lockTally, err error) {
 	limit := c.place.perThread(entriesOneCPU, entriesApart)
 	patience := c.place.perThread(patienceOneCPU, patienceApart)

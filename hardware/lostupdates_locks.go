@@ -67,9 +67,8 @@ type lockCell struct {
 	ns      []float64   // wall clock time for one entry
 }
 
-// newLockCells returns a cell for each of locks at each of places, and notes on the
-// omitted locks. A lock that is not meant to exclude proves nothing. A lock that this
-// system lacks or that serves fewer workers cannot run.
+// newLockCells returns a cell for each of locks at each of places, and notes on omitted locks:
+// those that do not exclude, or cannot run here.
 func newLockCells(locks []*harness.Variant, places []lockPlacement) (cells []*lockCell, notes []string) {
 	for _, l := range locks {
 		if why := notALock(l); why != "" {
@@ -100,13 +99,11 @@ func notALock(v *harness.Variant) string {
 }
 
 const (
-	// leastLockSpan lets the scheduler, whose slices last some milliseconds, change the
-	// thread on one CPU a few times.
+	// leastLockSpan lets the scheduler change the thread on one CPU a few times.
 	leastLockSpan = 10 * time.Millisecond
 
-	// lockPatience is the time that the workers have to leave after the end. With the
-	// worst wait on one CPU each acquisition lasts a slice of the scheduler, and each
-	// worker ends within its slice.
+	// lockPatience is the workers' time to leave. With the worst wait on one CPU each
+	// acquisition lasts a slice of the scheduler.
 	lockPatience = 20 * time.Second
 )
 
@@ -171,13 +168,11 @@ func (s *section) work(i int) {
 
 var errStuck = errors.New("a worker did not come back")
 
-// play lets the workers run at p for span. It bounds the time, not the acquisitions: a
-// first-come first-served lock on one CPU may be acquired once in a slice of the
-// scheduler. A worker loads the stop flag before each acquisition, so the holder leaves,
-// and each waiter gets in and leaves.
+// play lets the workers run at p for span. It bounds the time, since a first-come first-served
+// lock on one CPU takes a slice for each acquisition. A worker loads the stop flag before
+// each, so all leave.
 //
-// If a worker has not left after patience, the error is errStuck. Its thread cannot be
-// ended, so it stays.
+// If one has not left after patience, the error is errStuck. Its thread stays.
 func (s *section) play(ctx context.Context, p lockPlacement, span, patience time.Duration) error {
 	if err := ctx.Err(); err != nil {
 		return err

@@ -24,8 +24,7 @@ type free struct{}
 func (free) Lock()   {}
 func (free) Unlock() {}
 
-// TestLockCellsSeeABrokenLock checks the counts at each place: a lock that lets every
-// worker in loses increments even on one CPU.
+// TestLockCellsSeeABrokenLock: a lock that lets all in loses increments even on one CPU.
 func TestLockCellsSeeABrokenLock(t *testing.T) {
 	if raceEnabled {
 		t.Skip("the guarded counter of a broken lock is a data race")

@@ -28,7 +28,6 @@ func total(tallies []lockTally) (sum lockTally) {
 	return sum
 }
 
-// rates returns the cell of the shares of tallies, in parts per million.
 func rates[T any](tallies []T, share func(T) (part, whole uint64)) harness.Cell {
 	var rs []float64
 	for _, t := range tallies {
@@ -50,7 +49,6 @@ func (c *casCell) failed() bool {
 	return counter.lost > 0 || lock.broken()
 }
 
-// namesOf returns the different names of cells, in order of appearance.
 func namesOf(cells []*lockCell, name func(*lockCell) string) (names []string) {
 	for _, c := range cells {
 		if n := name(c); !slices.Contains(names, n) {

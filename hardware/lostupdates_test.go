@@ -41,8 +41,7 @@ func sound(t *testing.T, c *casCell) {
 }
 
 // TestOneInstructionLosesNothingOnOneCPU checks that an interrupt comes between two
-// instructions, not into one. The failures of the other bodies prove that the threads
-// meet.
+// instructions, not into one. The failures of the other bodies prove that the threads meet.
 func TestOneInstructionLosesNothingOnOneCPU(t *testing.T) {
 	deadline := time.Now().Add(time.Minute)
 	for span := 20 * time.Millisecond; ; span *= 2 {
@@ -63,8 +62,7 @@ func TestOneInstructionLosesNothingOnOneCPU(t *testing.T) {
 	}
 }
 
-// TestOnlyAtomicBodiesSurviveTwoCPUs also checks the counts: they must show failures of
-// the broken bodies.
+// TestOnlyAtomicBodiesSurviveTwoCPUs: the counts also show failures of the broken bodies.
 func TestOnlyAtomicBodiesSurviveTwoCPUs(t *testing.T) {
 	deadline := time.Now().Add(time.Minute)
 	for span := 10 * time.Millisecond; ; span *= 2 {

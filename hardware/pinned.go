@@ -14,9 +14,8 @@ import (
 // steps together. The caller must close it, which ends the threads.
 //
 // A step may be assembly, which the Go scheduler cannot interrupt, so a step must take
-// milliseconds: a garbage collection waits for it. For the same reason assembly must
-// never wait without bound for another thread, which the collector may have stopped
-// already.
+// milliseconds: a garbage collection waits for it. For the same reason assembly must never
+// wait without bound for another thread, which the collector may have stopped already.
 type pinnedThreads struct {
 	jobs    []chan func()
 	threads sync.WaitGroup
@@ -24,8 +23,7 @@ type pinnedThreads struct {
 	restore func() // GOMAXPROCS
 }
 
-// newPinnedThreads starts one thread for each of cpus. A CPU may be listed more than
-// once; unbound leaves the thread to the system.
+// newPinnedThreads starts a thread for each of cpus, which may repeat; unbound leaves it free.
 func newPinnedThreads(cpus ...int) (*pinnedThreads, error) {
 	// Threads that wait for each other must all run at once, in addition to the caller.
 	c := &pinnedThreads{restore: raiseProcs(len(cpus) + 1)}
@@ -63,7 +61,6 @@ func startThread(running *sync.WaitGroup, cpu int) (chan func(), error) {
 	return jobs, nil
 }
 
-// raiseProcs raises GOMAXPROCS to least, and returns a function that restores it.
 func raiseProcs(least int) (restore func()) {
 	before := runtime.GOMAXPROCS(0)
 	if before >= least {
@@ -130,7 +127,6 @@ func placements() []placement {
 	return ps
 }
 
-// apart returns the placement of two threads that are as far apart as this process may place them.
 func apart() placement {
 	places := placements()
 	return places[len(places)-1]

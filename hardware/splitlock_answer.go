@@ -5,13 +5,11 @@ import (
 	"locklab/internal/numfmt"
 )
 
-// slowed is the factor from which a neighbour counts as slowed down: less is within the
-// noise of a shared machine.
+// slowed is the factor from which a neighbour counts as slowed down, above noise.
 const slowed = 1.5
 
-// splitAnswer reports the additional cost of each access across two lines, and which
-// neighbours that slows down. A neighbour's factor compares with the same access inside a
-// line, so that the normal disturbance between two busy CPUs does not count.
+// splitAnswer reports the additional cost of each access across two lines, and the slowed
+// neighbours, compared with the same access inside a line.
 func splitAnswer(selves []*splitCell, beside []*neighbourCell) string {
 	var costs []string
 	dear := false

@@ -13,21 +13,18 @@ import (
 	"unsafe"
 )
 
-// A pace is the number of accesses in one call of assembly. The runtime cannot interrupt
-// a call, and a host may make accesses slow at any time, so a call that took long makes
-// the next one shorter. The zero value starts with one.
+// A pace is the accesses in one call of assembly, which the runtime cannot interrupt: a call
+// that took long makes the next one shorter. The zero value starts with one.
 type pace struct{ n uint64 }
 
-// The length of a call: long compared with the clock, short for a garbage collection that
-// waits for it.
+// The length of a call: long for the clock, short for a garbage collection that waits.
 const (
 	shortCall = 250 * time.Microsecond
 	longCall  = time.Millisecond
 	mostCalls = 4096 // accesses
 )
 
-// call runs f with the current number of accesses. steady is false while the pace
-// changes: then the clock may be much of the time.
+// call runs f. steady is false while the pace changes: the clock may be much of the time.
 func (p *pace) call(f func(n uint64)) (took time.Duration, accesses uint64, steady bool) {
 	accesses = max(1, p.n)
 	start := time.Now()
@@ -55,8 +52,7 @@ type neighbour struct {
 	work  func(n int)
 }
 
-// neighbours returns workloads ever farther from the core, starting with the registers.
-// It allocates their memory.
+// neighbours returns workloads ever farther from the core, from the registers on.
 func neighbours(caches cacheBytes, rng *rand.Rand) []neighbour {
 	x := uint64(1)
 	own := alignedBytes(lineBytes, lineBytes)
@@ -113,8 +109,8 @@ func (c *chain) walk(n int) {
 	c.at = at
 }
 
-// alignedBytes returns n bytes whose address is a multiple of align. The size is not a
-// constant, so they are on the heap, which does not move.
+// alignedBytes returns n bytes at a multiple of align. The size is not constant, so they are
+// on the heap, which does not move.
 //
 //go:noinline
 func alignedBytes(n, align int) []byte {
@@ -152,7 +148,6 @@ func (c *splitCell) keep(n int) { c.ns = c.ns[:n] }
 
 const splitWindow = 2 * time.Millisecond
 
-// measure takes three spans, one for each activity of the other thread.
 func (c *neighbourCell) measure(ctx context.Context, span time.Duration) error {
 	var idle, inside, split, rates []float64
 	err := during(ctx, 3*span, func() {
@@ -196,8 +191,7 @@ func (b *splitBench) window(n neighbour, a *aggressor) (ns, rate float64) {
 	return ns, rate
 }
 
-// cacheBytes are the sizes of a CPU's data caches by level, 0 if unknown. There is no
-// level 0.
+// cacheBytes are the sizes of a CPU's data caches by level, 0 if unknown. There is no level 0.
 type cacheBytes [4]int
 
 func readCacheBytes(fsys fs.FS, cpu int) (sizes cacheBytes) {
@@ -215,9 +209,8 @@ type footprint struct {
 	batch int
 }
 
-// footprints returns half of the first two levels, and twice the last, so that a random
-// walk hardly ever hits. The limit is 256 MiB; the last level may still hold a part of
-// that.
+// footprints returns half of the first two levels, and twice the last, so that a random walk
+// hardly ever hits. The limit is 256 MiB; the last level may still hold a part of that.
 func (c cacheBytes) footprints() []footprint {
 	const kib, mib = 1 << 10, 1 << 20
 	return []footprint{

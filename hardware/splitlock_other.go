@@ -9,8 +9,6 @@ import (
 
 var splitAccesses []splitAccess
 
-// unaligned describes unaligned atomic accesses on other architectures: none of them
-// allows one across a line.
 var unaligned = map[string]string{
 	"386":     "this is written for amd64",
 	"amd64":   "it needs assembly, which this build has not (gc, without the tag purego)",

@@ -13,8 +13,7 @@ import (
 	"locklab/internal/leaktest"
 )
 
-// harmlessPlan runs the whole experiment on little memory and inside lines: tests do not
-// disturb the machine.
+// harmlessPlan runs the experiment on little memory and inside lines, to disturb nobody.
 func harmlessPlan() splitPlan {
 	places := []splitPlace{{"aligned", 0}, {"4 bytes off", 4}, {"8 bytes off", 8}}
 	return splitPlan{places: places, inside: places[0], across: places[1], caches: cacheBytes{0, 1 << 12, 1 << 13, 1 << 14}}
@@ -77,8 +76,7 @@ func TestSplitPlaces(t *testing.T) {
 	}
 }
 
-// TestSplitAccessesCount checks that each access adds one at any place, and writes
-// nothing else. Three accesses across a line disturb no other thread.
+// TestSplitAccessesCount: each access adds one at any place, and writes nothing else.
 func TestSplitAccessesCount(t *testing.T) {
 	skipSplitLock(t)
 	const before = uint64(1<<32 - 2) // it carries into the upper half
@@ -107,8 +105,7 @@ func TestSplitAccessesCount(t *testing.T) {
 	}
 }
 
-// TestSplitAccessesAreLocked checks that two threads that add to one word lose nothing
-// with LOCK, and something without. It is inside a line, so it disturbs no other thread.
+// TestSplitAccessesAreLocked: two threads lose nothing with LOCK, and something without.
 func TestSplitAccessesAreLocked(t *testing.T) {
 	skipSplitLock(t)
 	c := pairApart(t)

@@ -13,13 +13,11 @@ import (
 // accesses across two lines, so their own cost cannot be measured.
 var ErrSplitLockTrapped = errors.New("hardware: split locks are trapped")
 
-// splitLockTrap returns the reason why the Linux kernel whose files are under fsys would
-// trap a locked access across two lines, or nil. On another system the files are missing,
-// and it returns nil.
+// splitLockTrap returns why the Linux kernel whose files are under fsys would trap a locked
+// access across two lines, or nil, also for another system.
 //
-// Linux shows the detection features of the processor as flags of /proc/cpuinfo, which
-// the boot option split_lock_detect does not remove. It follows that option; the default,
-// also for a misspelt value, is "warn" (arch/x86/kernel/cpu/bus_lock.c).
+// Linux shows the feature as a flag of /proc/cpuinfo, for any boot option split_lock_detect,
+// whose default, also for a misspelt value, is "warn" (arch/x86/kernel/cpu/bus_lock.c).
 func splitLockTrap(fsys fs.FS) error {
 	flags := cpuFeatures(fsys, "flags")
 	alignment, debug := slices.Contains(flags, "split_lock_detect"), slices.Contains(flags, "bus_lock_detect")
@@ -46,7 +44,6 @@ func splitLockTrap(fsys fs.FS) error {
 	return fmt.Errorf("%w: this kernel %s (flag %s in /proc/cpuinfo); boot it with split_lock_detect=off to measure them", ErrSplitLockTrapped, effect, flag)
 }
 
-// cpuFeatures returns the words of the first line of /proc/cpuinfo with this key.
 func cpuFeatures(fsys fs.FS, key string) []string {
 	for line := range strings.Lines(readTrimmed(fsys, "proc/cpuinfo")) {
 		if k, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(k) == key {
@@ -76,17 +73,14 @@ func readTrimmed(fsys fs.FS, name string) string {
 	return strings.TrimSpace(string(text))
 }
 
-// slowAccess is the threshold of probeSplit: an access without a trap takes a few
-// microseconds at most.
+// slowAccess is far above an untrapped access, some microseconds.
 const slowAccess = time.Millisecond
 
-// probeSplit makes a few accesses, one at a time, and returns an error if they are so
-// slow that something must trap them. A hypervisor may do so without the guest seeing it.
-// once makes one access and returns its time.
+// probeSplit makes a few accesses and returns an error if they are so slow that something
+// traps them, perhaps an unseen hypervisor. once makes one access and returns its time.
 //
-// One slow access may be a thread that was preempted. And Linux, after a trap, lets the
-// accesses of that CPU pass for two ticks. So it waits after a slow access until the trap
-// is active again, and judges by the second slow one.
+// One slow access may be a preempted thread, and Linux lets a CPU pass for two ticks after a
+// trap. So it waits after a slow access, and judges by the second.
 func probeSplit(once func() time.Duration, wait func(time.Duration)) error {
 	const (
 		accesses = 16

@@ -6,12 +6,9 @@ import (
 	"time"
 )
 
-// timed runs op on every thread of c for about span and returns the time of one operation
-// in ns. op does n operations; n is so large that reading the clock does not count.
-//
-// The span is divided into windows in which all threads run. A window's figure is the
-// mean of the threads, and the result the median of the windows, so that a few windows
-// with a preempted thread do not count.
+// timed runs op on every thread of c for about span and returns the time of one operation in
+// ns; op does n of them, so many that reading the clock does not count. The result is the
+// median over windows of the threads' mean, which ignores a few preemptions.
 func timed(ctx context.Context, c *pinnedThreads, span time.Duration, op func(thread, n int)) (float64, error) {
 	const window = 5 * time.Millisecond
 	var windows []float64
@@ -26,8 +23,6 @@ func timed(ctx context.Context, c *pinnedThreads, span time.Duration, op func(th
 // batch is the number of operations between two readings of the clock.
 const batch = 4096
 
-// perOperation runs batches of op for about span, at least one, and returns the time of one
-// operation in ns.
 func perOperation(span time.Duration, batch int, op func(n int)) float64 {
 	ops, took := 0, time.Duration(0)
 	for start := time.Now(); ops == 0 || took < span; took = time.Since(start) {

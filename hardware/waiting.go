@@ -34,8 +34,7 @@ type waitWay struct {
 	wait      func(p *atomics.Uint64, v, n uint64) (last uint64)
 }
 
-// The ways of all architectures: no instruction, and the instruction of
-// [atomics.SpinHint].
+// The ways of all architectures: no instruction, and the instruction of [atomics.SpinHint].
 var (
 	waitByLoads = waitWay{"load only", always, pollWord}
 	waitByHints = waitWay{hintName, always, func(p *atomics.Uint64, v, n uint64) uint64 {
@@ -56,8 +55,7 @@ func pollWord(p *atomics.Uint64, v, n uint64) (last uint64) {
 func allWays() []waitWay { return append([]waitWay{waitByLoads, waitByHints}, waitWays...) }
 
 const (
-	// waitsPerCall bounds the waits of a call: some µs, but 1.6 ms of WFE, which a store
-	// ends.
+	// waitsPerCall bounds the waits of a call: some µs, but 1.6 ms of WFE, which a store ends.
 	waitsPerCall = 16
 
 	waitBlock = 250 * time.Microsecond // about, of handovers or waits in vain
@@ -119,8 +117,6 @@ func (c *waitCell) inVain(pinned *pinnedThreads) (ns float64) {
 	return ns
 }
 
-// beside times work on thread 0 while thread 1, if waits, waits for a store that does not
-// come.
 func (c *waitCell) beside(pinned *pinnedThreads, waits bool) (ns float64) {
 	line := new(hopLine)
 	var over atomic.Bool
@@ -137,8 +133,8 @@ func (c *waitCell) beside(pinned *pinnedThreads, waits bool) (ns float64) {
 	return ns
 }
 
-// multiplyFour runs four chains of n multiplications each: a core runs several of them at
-// a time, and shares its units with its other thread.
+// multiplyFour runs four chains of n multiplications: a core overlaps them, and shares its
+// units.
 //
 //go:noinline
 func multiplyFour(n int) (x uint64) {

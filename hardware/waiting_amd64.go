@@ -7,8 +7,7 @@ import (
 	"locklab/atomics"
 )
 
-// mostTicks bounds a wait by UMWAIT or MWAITX: 4 µs at 2.5 GHz. Linux bounds UMWAIT
-// itself at 100,000 (IA32_UMWAIT_CONTROL).
+// mostTicks bounds UMWAIT or MWAITX: 4 µs at 2.5 GHz; Linux's bound is 100,000.
 const mostTicks = 10_000
 
 // pauseTicks is the length of a TPAUSE: about a PAUSE of Intel since Skylake.
@@ -23,15 +22,13 @@ var waitWays = []waitWay{
 
 const hintName = "PAUSE"
 
-// needWAITPKG checks for UMONITOR, UMWAIT and TPAUSE: Intel, since Tremont and Alder Lake
-// (SDM volume 2, CPUID leaf 7).
+// needWAITPKG checks for UMWAIT and TPAUSE of Intel (SDM volume 2, CPUID leaf 7).
 func needWAITPKG() error { return needFeature("WAITPKG", 7, 5) }
 
 // needMONITORX checks for MONITORX and MWAITX: AMD, since Excavator and Zen (APM volume
 // 3, CPUID function 8000_0001h).
 func needMONITORX() error { return needFeature("MONITORX", 1<<31|1, 29) }
 
-// needFeature checks for a bit of ECX of a leaf of CPUID.
 func needFeature(name string, leaf uint32, bit uint) error {
 	if most, _, _, _ := cpuid(leaf&(1<<31), 0); most >= leaf {
 		if _, _, c, _ := cpuid(leaf, 0); c>>bit&1 != 0 {

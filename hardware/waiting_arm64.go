@@ -10,8 +10,7 @@ import (
 	"locklab/atomics"
 )
 
-// mostTicks bounds a wait by WFET: a few µs with the counters of today, from 25 MHz to 1
-// GHz.
+// mostTicks bounds a wait by WFET: a few µs with the counters of today, from 25 MHz to 1 GHz.
 const mostTicks = 1000
 
 var waitWays = []waitWay{
@@ -22,8 +21,7 @@ var waitWays = []waitWay{
 
 const hintName = "ISB"
 
-// needEventStream checks for the event stream of Linux, which ends a WFE after 100 µs at
-// the latest. Without it a wait for a store that never comes need not end.
+// needEventStream checks for Linux's event stream: without it a WFE need not end.
 func needEventStream() error {
 	return needFeature("evtstrm", "this system promises no event stream (evtstrm in /proc/cpuinfo), without which WFE may wait for ever")
 }

@@ -16,8 +16,7 @@ import (
 	"locklab/internal/qemu"
 )
 
-// emulatedVariable marks a test run under an emulator, in which WFE ends on its own
-// although /proc/cpuinfo belongs to the host.
+// emulatedVariable marks a run under an emulator, in which WFE ends on its own.
 const emulatedVariable = "LOCKLAB_EMULATED"
 
 func forEachWay(t *testing.T, f func(t *testing.T, w waitWay)) {
@@ -32,8 +31,7 @@ func forEachWay(t *testing.T, f func(t *testing.T, w waitWay)) {
 	}
 }
 
-// TestWaits checks the result of a way for a constant word: it returns at once if the
-// word has another value, in any bit, and after n waits otherwise.
+// TestWaits: a way returns at once if any bit of the word differs, otherwise after n waits.
 func TestWaits(t *testing.T) {
 	forEachWay(t, func(t *testing.T, w waitWay) {
 		var line hopLine
@@ -53,8 +51,7 @@ func TestWaits(t *testing.T) {
 	})
 }
 
-// TestWaitsSeeAStore passes plain memory back and forth: a wait must end when the other
-// thread stores, not before, and show everything stored before that.
+// TestWaitsSeeAStore: a wait ends when the other thread stores, and shows all stored before.
 func TestWaitsSeeAStore(t *testing.T) {
 	forEachWay(t, func(t *testing.T, w waitWay) {
 		const turns = 400
@@ -81,10 +78,8 @@ func TestWaitsSeeAStore(t *testing.T) {
 	})
 }
 
-// waitBytes are the expected parts of functions, in this order: their machine code, for
-// instructions that the disassembler does not support. A branch contains its distance, so
-// a loop is pinned completely: monitor, load, compare, leave; wait, count, return to the
-// monitor.
+// waitBytes are the expected machine code, in order, of instructions that the disassembler
+// lacks. A branch contains its distance, so a loop is pinned completely.
 var waitBytes = []struct {
 	goarch, function string
 	parts            []string
@@ -175,8 +170,7 @@ func TestWaitingAnswer(t *testing.T) {
 	}
 }
 
-// TestWaitingNeighbour measures a neighbour on two CPUs that need not be threads of one
-// core. So the code runs even on machines without such threads.
+// TestWaitingNeighbour measures a neighbour on two CPUs of any kind.
 func TestWaitingNeighbour(t *testing.T) {
 	b := newWaitBench()
 	b.siblings = b.apart.cpus

@@ -28,8 +28,7 @@ func Write(w io.Writer, f *harness.Finding) error {
 	return err
 }
 
-// maxField is the maximum number of printed rows of a field of cells: more do not fit
-// into a terminal. JSON, result files and charts have them all.
+// maxField is the maximum printed rows of a field; JSON, result files and charts have all.
 const maxField = 16
 
 func writeTable(out *bytes.Buffer, t harness.Table) {

@@ -2,8 +2,7 @@ package harness
 
 import "errors"
 
-// Errors that every remote lock wraps, so that callers can handle any lock alike. A lock
-// package wraps them in its own sentinels.
+// Errors that every remote lock wraps, so that callers can handle any lock alike.
 var (
 	ErrNotHeld     = errors.New("lock not held")         // Unlock of a lease that was lost or released
 	ErrNotAcquired = errors.New("lock not acquired")     // TryLock while another worker holds the lock

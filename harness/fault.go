@@ -14,9 +14,8 @@ const (
 	// neither released the lock nor received notice of its loss.
 	TwoHolders Harm = "two holders"
 
-	// StaleWrite: the guarded resource accepted a holder's write after a write of its
-	// successor. If the lock has fencing tokens, the resource remembers the greatest
-	// token and rejects lesser ones.
+	// StaleWrite: the resource accepted a write after one of a successor, though it rejects
+	// tokens less than the greatest seen, if the lock has any.
 	StaleWrite Harm = "stale write"
 
 	// TokenFell: a later holder's token was not greater.
@@ -41,9 +40,7 @@ const (
 	// Storm: waiting clients sent requests without a pause.
 	Storm Harm = "storm"
 
-	// Misled: a call returned a wrong result: an error of an earlier call, a
-	// successful release of a lock not held, or a granted lock reported as not
-	// granted.
+	// Misled: a call returned a wrong result, such as a successful release of a lock not held.
 	Misled Harm = "misled"
 
 	// Lost: a running holder lost the lock although its server ran and was reachable:
@@ -95,8 +92,7 @@ type FaultResult struct {
 	Lock     Lock        `json:"lock"`
 	Expected Expectation `json:"expected"`
 
-	// Skipped, if not empty, is the reason why the scenario was not tried on the
-	// lock.
+	// Skipped, if not empty, is the reason why the scenario was not tried on the lock.
 	Skipped string `json:"skipped,omitempty"`
 
 	Seed        uint64        `json:"seed"`
@@ -104,15 +100,10 @@ type FaultResult struct {
 	Elapsed     time.Duration `json:"elapsed"` // ns
 	Interrupted bool          `json:"interrupted,omitempty"`
 
-	// Tries is the number of tries that were judged, and Seen the number of them that
-	// showed each harm. Failed counts tries without the fault, because the lab could
-	// not make it. Starved counts tries disturbed by the machine, which kept a
-	// process from running that nothing had stopped: a holder until the next one had
-	// entered, or a client or server long enough to explain the harm. Neither is part
-	// of Tries.
-	//
-	// Together counts the tries that showed exactly each set of harms. Older files
-	// lack it: see Hurt.
+	// Tries counts the judged tries, and Seen those that showed each harm. Failed counts tries
+	// without the fault, which the lab could not make, and Starved tries in which the machine
+	// kept a process from running for long enough to explain the harm. Neither is part of
+	// Tries. Together counts each exact set of harms; older files lack it: see Hurt.
 	Tries    int          `json:"tries"`
 	Seen     map[Harm]int `json:"seen,omitempty"`
 	Together []Together   `json:"together,omitempty"`
@@ -121,11 +112,9 @@ type FaultResult struct {
 
 	Published int `json:"-"` // of Tries, made in the project's own campaign
 
-	// In ns. If the lock was granted again in a try, Window holds the time that it
-	// was free before. If a holder lost the lock and another entered, Margin holds
-	// the time from the notice of the loss to the entry, negative if the entry came
-	// first. Overlap holds, for each try with two holders, the longest time that
-	// there were two.
+	// In ns. Window holds how long the lock was free before the next grant, Margin the time
+	// from the notice of the loss to the next entry, negative if the entry came first, and
+	// Overlap, for each try with two holders, the longest time that there were two.
 	Window  []int64 `json:"window,omitempty"`
 	Margin  []int64 `json:"margin,omitempty"`
 	Overlap []int64 `json:"overlap,omitempty"`
@@ -156,8 +145,7 @@ type FaultFigure struct {
 	Values []float64 `json:"values"`
 }
 
-// A FaultAim is a limit for a quantile of a figure: the windows, the margins, or a member
-// of Figures.
+// A FaultAim is a limit for a quantile of the windows, the margins, or a member of Figures.
 type FaultAim struct {
 	Figure   string  `json:"figure"` // "window", "margin" or a name in Figures
 	Quantile float64 `json:"quantile"`

@@ -102,7 +102,6 @@ func formatNumber(x float64) string {
 	}
 }
 
-// decimals returns the number of decimals for three significant figures of a > 0.
 func decimals(a float64) int {
 	return max(0, min(2, 2-int(math.Floor(math.Log10(a)))))
 }

@@ -27,8 +27,7 @@ func (h Histogram) Quantile(q float64) float64 {
 	if total == 0 {
 		return math.NaN()
 	}
-	// Without the factor the product of the two floats may round up: 0.07 of 100 is
-	// 7.
+	// Without the factor the product of the two floats may round up: 0.07 of 100 is 7.
 	rank := max(1, int64(math.Ceil(q*float64(total)*(1-1e-15))))
 	var seen int64
 	for _, b := range h {

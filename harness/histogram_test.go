@@ -22,8 +22,6 @@ func histogram(values []int64) harness.Histogram {
 	return h
 }
 
-// quantile implements the definition on a sorted slice: the smallest value v such that at
-// least a share q of all values is at most v.
 func quantile(sorted []int64, q float64) float64 {
 	for i, v := range sorted {
 		if float64(i+1) >= q*float64(len(sorted)) {

@@ -30,19 +30,17 @@ type TryLocker interface {
 	TryLock() bool
 }
 
-// An RWLocker is a handle of a lock that lets readers share: any number of
-// them, or one writer by Lock. Unlock must not be called for an RLock, nor
-// RUnlock for a Lock.
+// An RWLocker is a handle of a lock that lets readers share: any number of them, or one writer
+// by Lock. Unlock must not be called for an RLock, nor RUnlock for a Lock.
 type RWLocker interface {
 	sync.Locker
 	RLock()
 	RUnlock()
 }
 
-// An OptimisticReader is a handle whose readers do not keep writers out. They
-// read between ReadBegin and ReadRetry. If ReadRetry returns true, a writer
-// intervened, and the reader discards what it read and begins again. Guarded data
-// must be read atomically, word by word.
+// An OptimisticReader is a handle whose readers do not keep writers out. They read between
+// ReadBegin and ReadRetry. If ReadRetry returns true, a writer intervened, and the reader
+// discards what it read and begins again. Guarded data must be read atomically, word by word.
 type OptimisticReader interface {
 	sync.Locker
 	ReadBegin() (version uint64)
@@ -53,9 +51,8 @@ type OptimisticReader interface {
 // WaitAdaptive.
 type WaitPolicy string
 
-// The wait policies. The default does not only spin: with more workers than processors, a
-// FIFO lock whose waiters never yield stops making progress, because the next owner is
-// not running:
+// The wait policies. The default does not only spin: with more workers than processors, a FIFO
+// lock whose waiters never yield stops making progress, because the next owner is not running:
 //
 //	locklab run --locks ticket,mcs --wait spin,adaptive --workers 8 --hold 0
 //

@@ -6,10 +6,9 @@ import (
 	"strings"
 )
 
-// A Rank is one of several processes, perhaps on several hosts, that measured a case
-// together: its part of the case. Each rank leaves its own Result with one Rank and only
-// its own workers. Merged, they are one Result with all ranks, in the order of their
-// numbers.
+// A Rank is one of several processes, perhaps on several hosts, that measured a case together:
+// its part of the case. Each rank leaves its own Result with one Rank and only its own
+// workers. Merged, they are one Result with all ranks, in the order of their numbers.
 type Rank struct {
 	Rank int    `json:"rank"` // 0 is the first
 	Host string `json:"host"` // host name, unique in the run
@@ -21,9 +20,8 @@ type Rank struct {
 
 	Ops uint64 `json:"ops"` // acquisitions in its window
 
-	// Clock names the clock of Zero, Opened and Closed. Times of ranks with equal
-	// Clock are comparable: they read CLOCK_MONOTONIC of the same boot of the same
-	// kernel.
+	// Clock names the clock of Zero, Opened and Closed. Times of ranks with equal Clock are
+	// comparable: they read CLOCK_MONOTONIC of the same boot of the same kernel.
 	Clock string `json:"clock"`
 
 	// Zero is the origin of the times in Result.Holds. Opened and Closed are the ends
@@ -32,21 +30,17 @@ type Rank struct {
 	Opened int64 `json:"opened"`
 	Closed int64 `json:"closed"`
 
-	// A time of Clock plus Offset is a time of the common clock of all ranks, in ns
-	// since 1970: the clock of the server through which they met. The error is at
-	// most Error ns in either direction during the whole window. Error is -1 if
-	// nothing is known.
+	// A time of Clock plus Offset is a time of the common clock of all ranks, in ns since
+	// 1970: the clock of the server through which they met. The error is at most Error ns in
+	// either direction during the whole window. Error is -1 if nothing is known.
 	Offset int64 `json:"offset"`
 	Error  int64 `json:"error"`
 
-	// Late is the delay between the agreed and the actual opening of the window, in
-	// ns.
+	// Late is the delay between the agreed and the actual opening of the window, in ns.
 	Late int64 `json:"late"`
 }
 
-// Machine identifies the machine of the rank by the boot of its kernel, with which Clock
-// begins if the system reports it. Otherwise it is the host name, which machines may
-// share.
+// Machine identifies the rank's machine by the boot of its kernel, else by its host name.
 func (r Rank) Machine() string {
 	if boot, _, ok := strings.Cut(r.Clock, " time:"); ok { // the form of measure.RankClockName
 		return boot
@@ -68,9 +62,8 @@ type Hold struct {
 // MaxRanks is the greatest number of ranks of a case.
 const MaxRanks = 1024
 
-// Share returns the first worker of rank and the number of its workers. Workers are
-// spread as evenly as possible; the ranks with one more come first. Without ranks, rank 0
-// has them all.
+// Share returns the first worker of rank and the number of its workers. Workers are spread as
+// evenly as possible; the ranks with one more come first. Without ranks, rank 0 has them all.
 func (w Workload) Share(rank int) (first, workers int) { return spread(w.Workers, w.Ranks, rank) }
 
 // Part returns the part of w that rank drives in one process: its share of the workers,

@@ -10,9 +10,8 @@ import (
 type Endpoint struct {
 	Kind string // KindRedis or KindZooKeeper
 
-	// Addrs has one list of host:port per independent server or ensemble.
-	// A ZooKeeper ensemble of three is one list of three; a Redlock over
-	// five masters is five lists of one.
+	// Addrs has one list of host:port per independent server or ensemble. A ZooKeeper ensemble
+	// of three is one list of three; a Redlock over five masters is five lists of one.
 	Addrs [][]string
 
 	// Cluster reports that Addrs[0] are nodes of one Redis Cluster.
@@ -43,12 +42,10 @@ type Endpoint struct {
 // A Remote is ONE client of a distributed lock: one connection pool to Redis, one session
 // with ZooKeeper.
 type Remote interface {
-	// Join adds worker i to this client. Workers are numbered across all
-	// clients of a run.
+	// Join adds worker i to this client. Workers are numbered across all clients of a run.
 	Join(ctx context.Context, i int) (Session, error)
 
-	// Close ends the client and everything it started. The caller closes its sessions
-	// first.
+	// Close ends the client and everything it started. The caller closes its sessions first.
 	Close() error
 }
 
@@ -64,9 +61,8 @@ type Namer interface {
 
 // A Session is one worker of a client. It is used by one goroutine at a time.
 type Session interface {
-	// Lock waits for the lock. When ctx ends it gives up, leaves nothing behind that
-	// could block others, and returns an error for which errors.Is(err, ctx.Err())
-	// holds.
+	// Lock waits for the lock. When ctx ends it gives up, leaves nothing behind that could
+	// block others, and returns an error for which errors.Is(err, ctx.Err()) holds.
 	Lock(ctx context.Context) (Lease, error)
 
 	Close() error

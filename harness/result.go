@@ -49,15 +49,13 @@ type Result struct {
 	Wait     Histogram `json:"-"` // request to grant, 1 in SampleEvery, by chance
 	Handover Histogram `json:"-"` // release to grant of another worker, 1 in SampleEvery, by chance
 
-	// HandoverWait is request to grant of the acquisitions in the window whose
-	// predecessor was another worker, for distributed locks only. If one worker
-	// reacquires the lock often, most acquisitions wait for nothing, and quantiles of
-	// Wait reveal little about the others.
+	// HandoverWait is request to grant of the acquisitions whose predecessor was another
+	// worker, for distributed locks only. Reacquisitions wait for nothing and would hide these
+	// waits.
 	HandoverWait Histogram `json:"-"`
 
-	// Hold and Think are the remaining times of a sampled acquisition. A hold is from
-	// grant to release and includes the lab's work in the critical section. A think
-	// includes the workload's think time and the time without a processor.
+	// Hold and Think are from sampled acquisitions. A hold is from grant to release, with the
+	// lab's work. A think includes think time and time without a processor.
 	Hold  Spans `json:"hold,omitzero"`
 	Think Spans `json:"think,omitzero"` // empty if the workload has no think time
 
@@ -70,16 +68,14 @@ type Result struct {
 	// own. Workers, Owners and Slices of such a result cover its own workers.
 	Ranks []Rank `json:"ranks,omitempty"`
 
-	// Holds has every acquisition of a rank during its window, in the order of their
-	// grants; a merge uses them to check the lock across all ranks. HoldsLost counts
-	// the holds that were not kept. A merged result has no Holds.
+	// Holds has a rank's acquisitions in the window in the order of grants, for the checks of
+	// a merge, which keeps none. HoldsLost counts the holds not kept.
 	Holds     []Hold `json:"-"`
 	HoldsLost uint64 `json:"holds_lost,omitempty"`
 
-	// Slices[s*len(Workers)+i] is the number of acquisitions that worker i finished
-	// in slice s of the window. Each slice lasts SliceLength, the first begins with
-	// the window, and a shorter rest is left out. A worker counts all acquisitions
-	// since its previous stop check in the slice of the check. Slices is empty with
+	// Slices[s*len(Workers)+i] is the number of acquisitions that worker i finished in slice
+	// s, which lasts SliceLength; a shorter rest is left out. A worker counts what it
+	// finished since its previous stop check in the slice of the check. Slices is empty with
 	// fewer than two workers and in a window shorter than a slice.
 	Slices []uint32 `json:"-"`
 
@@ -87,9 +83,8 @@ type Result struct {
 	// worker, between two of its checks; 0 if not measured.
 	Unserved time.Duration `json:"unserved,omitempty"`
 
-	// Open is the outcome of the arrivals of an open loop; nil for a closed loop. Any
-	// free worker of an open loop takes an arrival, so it has no Handovers, Owners or
-	// Slices, and the counts per worker mean nothing.
+	// Open is the outcome of an open loop; nil for a closed one. Any free worker takes an
+	// arrival, so counts per worker mean nothing and there are no Handovers, Owners or Slices.
 	Open *OpenLoop `json:"open,omitempty"`
 
 	SampleEvery int     `json:"sample_every"` // latency is timed for one in this many acquisitions on average; 1 is every acquisition
@@ -97,30 +92,24 @@ type Result struct {
 	ClockStep   float64 `json:"clock_step"`   // ns: the clock advances in steps of this
 	Clock       string  `json:"clock"`        // which clock timed the samples
 
-	// Transfer is the time to move a word from one processor to another by
-	// compare-and-swap, one way, in ns. It is the median of samples right before and
-	// right after the window, on the first two processors of the workers' order. It
-	// is 0 if not measured: for remote locks, with one processor, if threads cannot
-	// be bound, or on a machine that was too busy.
+	// Transfer is the one-way time to move a word between processors by compare-and-swap, in
+	// ns: the median right before and after the window, on the first two processors of the
+	// workers. It is 0 if not measured: for remote locks, unbound threads, one processor,
+	// or a machine that was too busy.
 	Transfer float64 `json:"transfer,omitempty"`
 
-	// RoundTrip is the time of a bare request to the first server of the lock, from
-	// sending it to its answer, in ns. It is the median of requests over a separate
-	// connection, one at a time, right before and right after the window, bound to no
-	// processor. The request to Redis is PING, or TIME if the user may not send PING.
-	// The request to ZooKeeper is exists of "/", a read, which the server answers
-	// from memory; a write takes longer, since it goes through the log and, in an
-	// ensemble, to a majority. The first of several independent servers stands for
-	// all. It is 0 if not measured: for local locks, or because the server did not
-	// answer in time.
+	// RoundTrip is the time of a bare request to the lock's first server, in ns: the median of
+	// requests one at a time over a separate connection, right before and after the window. It
+	// is PING of Redis, or TIME if PING is forbidden, and exists "/" of ZooKeeper, a read
+	// answered from memory; a write goes through the log and a majority. It is 0 if not
+	// measured: for local locks, or without an answer in time.
 	RoundTrip float64 `json:"round_trip,omitempty"`
 
 	// Trips is the lock's use of the network, counted before the run; nil if unknown.
 	// It is the same in every result of the lock in a run.
 	Trips *Trips `json:"trips,omitempty"`
 
-	// Overlap is the share of the measured span during which all workers ran,
-	// 0 to 1.
+	// Overlap is the share of the measured span during which all workers ran, 0 to 1.
 	Overlap float64 `json:"overlap"`
 
 	// CPU is the cost to this process, servers not included. It is the zero value if
@@ -129,28 +118,24 @@ type Result struct {
 
 	Wire *Counts `json:"wire,omitempty"` // in the window; nil for local locks
 
-	// Servers is the cost of the window to the servers of the lock; nil for local
-	// locks and if unknown.
+	// Servers is the cost to the servers; nil for local locks and if unknown.
 	Servers *ServerCost `json:"servers,omitempty"`
 
 	Noise *Noise `json:"noise,omitempty"` // disturbances of the machine in the window; nil if not measured
 
-	// Retries describes, in one line each, the earlier processes of this measurement
-	// that were killed from outside and gave no result.
+	// Retries describes, in a line each, earlier processes that were killed from outside.
 	Retries []string `json:"retries,omitempty"`
 
-	// Blocks are all measurements of the rate in the same process; nil if the lock was alone
-	// there.
+	// Blocks has all rates measured in the same process; nil if the lock was alone there.
 	Blocks *Blocks `json:"blocks,omitempty"`
 
 	Violations []Violation `json:"violations,omitempty"`
 	Warnings   []Warning   `json:"warnings,omitempty"`
 }
 
-// Blocks are short windows in which the locks of one workload took turns in one process, in
-// an order drawn anew for each pass. Two locks are compared by the ratios of their blocks in
-// the same pass: noise that is slower than a pass is in both. The last block is the window of
-// the result.
+// Blocks are short windows in which the locks of a workload took turns in one process, in an
+// order drawn for each pass. Locks are compared by the ratios within a pass, which slower
+// noise does not change. The last block is the window of the result.
 type Blocks struct {
 	Process   uint64   `json:"process"` // the same for all locks that took turns
 	Elapsed   []int64  `json:"elapsed"` // ns, by pass
@@ -192,15 +177,12 @@ type Overhead struct {
 	// one test. It excludes the move of the log's cache line when the owner changes.
 	Log float64 `json:"log"`
 
-	// Timing is the cost of timing to a timed acquisition, which is one in
-	// Result.SampleEvery.
+	// Timing is the cost of timing to a timed acquisition, which is one in Result.SampleEvery.
 	Timing float64 `json:"timing"`
 
-	// Direct and Locker are the cost of Lock and Unlock of a free test-and-set lock
-	// and nothing else. Direct calls them directly, so the compiler can inline them,
-	// as in a program that names its lock's type. Locker calls them through
-	// sync.Locker, like every measured acquisition of a local lock. The difference is
-	// the price of the indirection.
+	// Direct and Locker are the cost of Lock and Unlock of a free test-and-set lock: called
+	// directly, where the compiler can inline them, and through sync.Locker, like every
+	// measured local lock.
 	Direct float64 `json:"direct,omitempty"`
 	Locker float64 `json:"locker,omitempty"`
 }
@@ -213,43 +195,36 @@ type CPU struct {
 	Allocs      uint64        `json:"allocs"`      // heap objects
 }
 
-// A ServerCost is the cost of a window to all servers that a lock uses together. A nil
-// field is unknown.
+// A ServerCost is the cost of a window to all servers of a lock. A nil field is unknown.
 type ServerCost struct {
-	// CPU is the processor time of the servers in the window, user and system, in ns,
-	// by the clocks of their processes. If the lab did not start them, the servers
-	// report it.
+	// CPU is the processor time of the servers in the window, user and system, in ns, by the
+	// clocks of their processes. If the lab did not start them, the servers report it.
 	CPU *time.Duration `json:"cpu,omitempty"`
 
-	// Memory is the growth of the memory that the servers have allocated, in bytes,
-	// and Connections the growth of the number of connected clients. Both compare the
-	// moment right after the window, while all workers still contend, with the time
-	// before the lock's first client.
+	// Memory is the growth of the servers' allocated memory, in bytes, and Connections of
+	// their clients, from before the lock's first client to right after the window, while all
+	// contend.
 	Memory      *int64 `json:"memory,omitempty"`
 	Connections *int64 `json:"connections,omitempty"`
 }
 
-// A Violation is a broken promise. The rates of a Result with
-// a Violation are not used.
+// A Violation is a broken promise. The rates of a Result with a Violation are not used.
 type Violation struct {
 	Rule   string `json:"rule"`   // "exclusion", "liveness", "fencing", "error", "crash"
 	Detail string `json:"detail"` // the observation, in one line
 	Count  uint64 `json:"count"`  // how often, at least 1
 
-	// Trace is the beginning of the output of a crashing process, line by line; nil
-	// unless it crashed.
+	// Trace is the beginning of a crashing process's output, by line; nil unless it crashed.
 	Trace []string `json:"trace,omitempty"`
 }
 
-// A Warning is evidence that a measurement is less reliable than it seems. It travels
-// with the Result.
+// A Warning is evidence that a measurement is less reliable than it seems.
 type Warning struct {
 	Text   string `json:"text"`   // the defect, with its figure
 	Remedy string `json:"remedy"` // the user's remedy
 
-	// Kind is the subject of the warning in one word, such as "governor": the same
-	// for the same fault on every machine. It is "" for warnings that need no
-	// distinction.
+	// Kind is the subject of the warning in one word, such as "governor": the same for the
+	// same fault on every machine. It is "" for warnings that need no distinction.
 	Kind string `json:"kind,omitempty"`
 }
 

@@ -6,11 +6,10 @@ import (
 	"strings"
 )
 
-// A Section is the shared data that a worker of a local lock changes in the critical
-// section, in addition to the work of Workload.Hold. Each acquisition finds the data
-// before that work and writes it after. Only the lock protects the data, and its
-// consistency is checked at the end. An acquisition that only reads reads the data. The
-// text of a Section is the canonical form that ParseSection returns.
+// A Section is the data that a worker of a local lock changes in the critical section, in
+// addition to Workload.Hold: it reads the data before that work and writes it after. Only
+// the lock protects the data, whose consistency is checked at the end. Its text is ParseSection's
+// canonical form.
 type Section string
 
 // The sections without a number.
@@ -22,9 +21,8 @@ const (
 	// uniformly at random.
 	SectionMap Section = "map"
 
-	// SectionLRU adds one to a value in a cache of the 512 most recently used keys,
-	// the key drawn uniformly at random from 1024. Half of the time the key is absent
-	// and replaces another one (github.com/hashicorp/golang-lru/v2/simplelru).
+	// SectionLRU adds one to a value in a cache of the 512 most recently used of 1024 uniform
+	// keys; half of the accesses replace one (github.com/hashicorp/golang-lru/v2/simplelru).
 	SectionLRU Section = "lru"
 
 	// SectionLog appends a numbered entry of 32 bytes to a buffer of 64 KiB, which
@@ -61,8 +59,7 @@ func (s Section) String() string {
 	return string(s)
 }
 
-// ParseSection reads "work", "lines:N" with N from 1 to MaxLines, "map", "lru" or
-// "log".
+// ParseSection reads "work", "lines:N" with N from 1 to MaxLines, "map", "lru" or "log".
 func ParseSection(text string) (Section, error) {
 	for _, s := range []Section{SectionWork, SectionMap, SectionLRU, SectionLog} {
 		if text == s.String() {

@@ -28,8 +28,7 @@ type Simulation struct {
 	Seed    uint64     `json:"seed"`             // the first one
 	Seeds   int        `json:"seeds"`
 
-	// OnCores and OnSockets are the numbers of cores and sockets that the workers ran
-	// on; 0 is unknown.
+	// OnCores and OnSockets count the cores and sockets of the workers; 0 is unknown.
 	OnCores   int `json:"on_cores,omitempty"`
 	OnSockets int `json:"on_sockets,omitempty"`
 
@@ -48,16 +47,14 @@ type Simulation struct {
 	Accuracy string `json:"accuracy,omitempty"`
 }
 
-// An Expected is a figure of a model: the median of its seeds, the least and the
-// greatest.
+// An Expected is a figure of a model: the median of its seeds, the least and the greatest.
 type Expected struct {
 	Median float64 `json:"median"`
 	Lo     float64 `json:"lo"`
 	Hi     float64 `json:"hi"`
 }
 
-// maxModelThreads is the greatest number of hardware threads that a machine of a
-// [Simulation] may have.
+// maxModelThreads limits the hardware threads of a [Simulation].
 const maxModelThreads = 1 << 16
 
 // Threads returns how many hardware threads the machine has.

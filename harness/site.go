@@ -39,8 +39,7 @@ func (s Site) Near() Site {
 // Plain reports whether s is one server, not durable, without TLS and not delayed.
 func (s Site) Plain() bool { return s == Site{Kind: s.Kind, Servers: 1} }
 
-// Conditions returns the parts of s that differ from the default, in the words of
-// Workload.Name, such as "servers=3 durable=on delay=2ms"; "" for none.
+// Conditions returns the non-default parts of s, such as "servers=3 durable=on delay=2ms".
 func (s Site) Conditions() string {
 	w := Workload{Workers: 1, Servers: s.Servers, Durable: s.Durable, TLS: s.TLS, Delay: s.Delay}
 	parts := strings.Split(w.Name(), "/")

@@ -17,15 +17,13 @@ type Span struct {
 	Mean time.Duration `json:"mean"`
 	// Exp draws each span from an exponential distribution with that mean.
 	Exp bool `json:"exp,omitempty"`
-	// Mix, if not "", draws each span from some lengths by their weights:
-	// "100ns*99+50µs" is 50 µs once in a hundred and 100 ns otherwise. Mean is then
-	// their mean, rounded up to a nanosecond.
+	// Mix, if not "", draws each span from lengths by their weights: "100ns*99+50µs" is 50 µs
+	// once in a hundred. Mean is then their mean, rounded up to a nanosecond.
 	Mix Mix `json:"mix,omitempty"`
 }
 
 // A Mix is some lengths with weights, as text: each length once, the shortest first, the
-// weights without a common divisor, a weight of 1 left out. So equal mixtures are equal
-// texts.
+// weights without a common divisor, a weight of 1 left out. So equal mixtures are equal texts.
 type Mix string
 
 // A Part is a length of a mixture. Its share of the spans is Weight divided by the sum of
@@ -41,8 +39,7 @@ const (
 	maxSpan    = time.Minute // keeps a typing mistake from taking a day
 )
 
-// String returns the form that ParseSpan reads: "100ns", "100ns-exp" or
-// "100ns*99+50µs".
+// String returns the form that ParseSpan reads: "100ns", "100ns-exp" or "100ns*99+50µs".
 func (s Span) String() string {
 	switch {
 	case s.Mix != "":

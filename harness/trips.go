@@ -1,9 +1,8 @@
 package harness
 
-// Trips is the network use of a distributed lock, counted from its messages in a dry run
-// that is neither timed nor delayed. It counts the trips between a client and a server
-// that follow one another, each caused by the one before. Messages that no client waits
-// for, such as the cleanup after a release, are requests, not trips.
+// Trips is the network use of a distributed lock, counted in a dry run without delay or
+// timing. A trip is between a client and a server, caused by the one before. Messages that no
+// client waits for, such as a cleanup, are requests, not trips.
 type Trips struct {
 	Lock   Leg `json:"lock"`   // of a client alone: from asking to the grant
 	Unlock Leg `json:"unlock"` // of a client alone: from releasing to the return
@@ -19,8 +18,7 @@ type TripsBehind struct {
 	Handover Leg `json:"handover"` // from the release of one client to the grant of the next
 	Unlock   Leg `json:"unlock"`   // from releasing to the return
 
-	// Requests is the number of messages of all clients from one release to the next:
-	// the full cost of an acquisition behind others.
+	// Requests is the number of messages of all clients from one release to the next.
 	Requests float64 `json:"requests"`
 
 	// Polls reports that waiters ask again on their own, such as after a pause.

@@ -8,9 +8,8 @@ import (
 	"slices"
 )
 
-// A Variant describes one lock: a declarative value that a family lists in its Suite.
-// That adds the lock to the conformance tests, the benchmarks, the command line and the
-// charts.
+// A Variant describes one lock: a declarative value that a family lists in its Suite. That
+// adds the lock to the conformance tests, the benchmarks, the command line and the charts.
 type Variant struct {
 	// Name identifies the lock everywhere: lower case, words joined by '-'.
 	// It must not end in "-digits", which benchmark tools read as GOMAXPROCS.
@@ -31,15 +30,13 @@ type Variant struct {
 	// measurements a report recommends the simplest.
 	Complexity Complexity
 
-	// Unavailable is the reason why this build or system cannot run the lock, such as
-	// "a system call of Linux", or "". An unavailable lock is listed and skipped with
-	// this reason; Local and Remote must not be called.
+	// Unavailable is the reason why this build or system cannot run the lock, or "". Such a
+	// lock is listed and skipped; Local and Remote must not be called.
 	Unavailable string
 
-	// MayStick maps rules of the conformance suite under which the lock sometimes
-	// gets stuck to the known fault. The suite logs that. Every other finding still
-	// counts against the lock, under these rules too. It is only for other people's
-	// locks: ours are to be fixed. Doc warns users of the fault.
+	// MayStick maps rules of the conformance suite under which the lock sometimes gets stuck
+	// to the known fault, which the suite logs. Every other finding counts. It is only for
+	// other people's locks; Doc warns users of the fault.
 	MayStick map[string]string
 
 	// Exactly one of Local and Remote is set.
@@ -115,8 +112,7 @@ func (c Complexity) String() string {
 	return "not judged"
 }
 
-// Traits are claims. The conformance suite, the oracle and the failure
-// scenarios check them.
+// Traits are claims. The conformance suite, the oracle and the failure scenarios check them.
 type Traits struct {
 	FIFO        bool   `json:"fifo,omitempty"`         // grants in order of arrival
 	Doorway     bool   `json:"doorway,omitempty"`      // with FIFO: arrives by several steps, and the order is the order of their ends

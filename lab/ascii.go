@@ -17,17 +17,15 @@ type file interface {
 	Fd() uintptr
 }
 
-// needsASCII reports whether the user's terminal shows ASCII only. It checks for a locale
-// without UTF-8, such as C and POSIX, and for the Linux console, which lacks most other
-// characters. Without a locale the terminal counts as UTF-8.
+// needsASCII reports whether the terminal shows ASCII only: a locale without UTF-8, such as C,
+// or the Linux console. Without a locale it counts as UTF-8.
 func needsASCII(getenv func(string) string) bool {
 	locale := strings.ToLower(cmp.Or(getenv("LC_ALL"), getenv("LC_CTYPE"), getenv("LANG")))
 	utf := strings.Contains(locale, "utf-8") || strings.Contains(locale, "utf8")
 	return locale != "" && !utf || getenv("TERM") == "linux"
 }
 
-// readable returns a writer to out for text that the user's terminal can show. Text
-// redirected to a file stays unchanged.
+// readable returns a writer to out that the user's terminal can show; files stay unchanged.
 func readable(out *os.File, getenv func(string) string) file {
 	if info, err := out.Stat(); err != nil || info.Mode().IsRegular() || !needsASCII(getenv) {
 		return out
@@ -35,7 +33,6 @@ func readable(out *os.File, getenv func(string) string) file {
 	return &asciiWriter{file: out}
 }
 
-// exact lets cmd write data for programs, such as JSON and CSV, unchanged.
 func exact(cmd *cobra.Command) {
 	format, json := cmd.Flags().Lookup("format"), cmd.Flags().Lookup("json")
 	if format != nil && format.Value.String() != "text" || json != nil && json.Value.String() == "true" {
@@ -45,7 +42,6 @@ func exact(cmd *cobra.Command) {
 	}
 }
 
-// An asciiWriter replaces all characters beyond ASCII.
 type asciiWriter struct {
 	file
 	cut []byte // the first bytes of a split character

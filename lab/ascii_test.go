@@ -30,8 +30,7 @@ func TestNeedsASCII(t *testing.T) {
 	}
 }
 
-// TestReadable: a terminal or pipe without UTF-8 gets ASCII for any split of writes. A file
-// and data for programs stay unchanged.
+// TestReadable: a terminal without UTF-8 gets ASCII for any writes; files and data do not.
 func TestReadable(t *testing.T) {
 	const text, plain = "4.0×–4.2 µs ±5 % ≤ 8…\n█ 𝄞", "4.0x-4.2 us ~5 % <= 8~\n# ?"
 	none := func(string) string { return "C" }

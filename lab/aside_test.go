@@ -9,8 +9,7 @@ import (
 	"locklab/harness/result"
 )
 
-// TestMoveAside: --replace moves a run only if no other process writes it, and overwrites
-// nothing but a run.
+// TestMoveAside: --replace moves a run that nobody writes, and overwrites only a run.
 func TestMoveAside(t *testing.T) {
 	make := func(t *testing.T, dir, commit string) *result.Writer {
 		t.Helper()

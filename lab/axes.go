@@ -56,7 +56,6 @@ const (
 	briefWorkers       // only the least and the greatest contention: see [extent]
 )
 
-// defaultWorkers returns the default numbers of workers of a local or remote lock.
 func (s scope) defaultWorkers(remote bool, cpus int) []int {
 	switch {
 	case remote && s == briefWorkers:
@@ -81,8 +80,7 @@ const (
 // defaultHold is the hold time of a local lock: enough for a few cache misses.
 const defaultHold = 100 * time.Nanosecond
 
-// cases crosses the axes with the locks. It omits cases that a lock cannot run: too many
-// workers for the lock, or more clients than workers.
+// cases crosses the axes with the locks, without cases that a lock cannot run.
 func (a axes) cases(locks []*harness.Variant, cpus int) (cases []measure.Case) {
 	for _, v := range locks {
 		for _, w := range a.workloads(v, cpus) {
@@ -98,19 +96,15 @@ func (a axes) cases(locks []*harness.Variant, cpus int) (cases []measure.Case) {
 	return cases
 }
 
-// defaultReads is the default share of reads for readers-writer locks: without readers they
-// are slow mutexes.
+// defaultReads is the default share of reads of readers-writer locks, else slow mutexes.
 const defaultReads = 90
 
-// defaultLongHold is the long hold time of a local lock: several times the cost of putting
-// a waiter to sleep and waking it.
+// defaultLongHold is several times the cost of a waiter's sleep and wake-up.
 const defaultLongHold = 10 * time.Microsecond
 
-// defaultCases returns the cases for the default choice of locks. It adds two kinds of
-// cases at the greatest number of workers, unless the user sets the axis. Readers-writer
-// locks, with sync-mutex for comparison, are also measured with mostly reads, except in
-// open loops. Recommended local locks, and locks that sleep, are also measured with a long
-// hold.
+// defaultCases returns the cases for the default locks. Unless the user sets the axis, it
+// adds, at the most workers, readers-writer locks and sync-mutex with mostly reads, and
+// recommended local locks, and ones that sleep, with a long hold.
 func (a axes) defaultCases(locks []*harness.Variant, cpus int) (cases []measure.Case) {
 	if len(a.reads) > 0 {
 		return a.cases(locks, cpus)
@@ -138,7 +132,6 @@ func (a axes) defaultCases(locks []*harness.Variant, cpus int) (cases []measure.
 	return append(a.cases(plain, cpus), readers.cases(shared, cpus)...)
 }
 
-// longHolds returns the long-hold cases of the locks with sleeping waiters.
 func (a axes) longHolds(locks []*harness.Variant, cpus int) []measure.Case {
 	locks = slices.DeleteFunc(slices.Clone(locks), func(v *harness.Variant) bool {
 		return v.Family != harness.Blocking || v.Status == harness.Control || v.Traits.ReadWrite
@@ -149,7 +142,6 @@ func (a axes) longHolds(locks []*harness.Variant, cpus int) []measure.Case {
 
 func most(workers []int) []int { return []int{slices.Max(workers)} }
 
-// workloads returns every combination of the axes that makes sense for v.
 func (a axes) workloads(v *harness.Variant, cpus int) []harness.Workload {
 	remote := v.Traits.Needs != ""
 	hold, workers := harness.Span{Mean: defaultHold}, a.scope.defaultWorkers(remote, cpus)
@@ -187,7 +179,6 @@ func (a axes) workloads(v *harness.Variant, cpus int) []harness.Workload {
 	return cross(ws, or(a.section, harness.SectionWork), func(w *harness.Workload, x harness.Section) { w.Section = x })
 }
 
-// checkFor returns an error if the axes do not fit each other or the locks.
 func (a axes) checkFor(program string, locks []*harness.Variant) error {
 	if len(a.wait) > 0 && !slices.ContainsFunc(locks, followsWait) {
 		return usage("none of the locks chosen follows --wait; '%s list' shows those that claim a wait policy", program)
@@ -205,7 +196,6 @@ func (a axes) checkFor(program string, locks []*harness.Variant) error {
 	return nil
 }
 
-// checkRanks rejects fewer workers or clients than ranks.
 func (a axes) checkRanks() error {
 	for _, n := range a.workers {
 		for _, clients := range or(a.clients, 0) {
@@ -218,7 +208,6 @@ func (a axes) checkRanks() error {
 	return nil
 }
 
-// atLeast returns workers with all values below n replaced by n.
 func atLeast(n int, workers []int) (more []int) {
 	for _, w := range workers {
 		more = append(more, max(n, w))
@@ -233,7 +222,6 @@ func several(n int) int {
 	return n
 }
 
-// cross returns every workload of ws with every value of one axis.
 func cross[T any](ws []harness.Workload, values []T, set func(*harness.Workload, T)) (out []harness.Workload) {
 	for _, w := range ws {
 		for _, x := range values {
@@ -251,8 +239,7 @@ func or[T any](given []T, otherwise ...T) []T {
 	return otherwise
 }
 
-// localWorkers returns 1, 2, 4 … up to the processors, and two, four and eight times the
-// processors. The last ones show the effect of more workers than processors.
+// localWorkers returns 1, 2, 4 … up to the processors, and 2, 4 and 8 times these.
 func localWorkers(cpus int) (ns []int) {
 	for n := 1; n < cpus; n *= 2 {
 		ns = append(ns, n)
@@ -294,7 +281,6 @@ func parseWords[T any](text string, parse func(string) (T, error)) (out []T, err
 	return out, nil
 }
 
-// parseList reads the comma-separated list of a flag and parses each word with parse.
 func parseList[T any](flag, text string, parse func(string) (T, error)) ([]T, error) {
 	out, err := parseWords(text, parse)
 	if err != nil {
@@ -314,7 +300,6 @@ func parseCount(text string) (int, error) {
 	return n, nil
 }
 
-// parsePercent reads a whole number from 0 to 100, with or without a percent sign.
 func parsePercent(text string) (int, error) {
 	n, err := strconv.Atoi(strings.TrimSuffix(text, "%"))
 	if err != nil || n < 0 || n > 100 {

@@ -40,10 +40,9 @@ func TestCasesAreDistinct(t *testing.T) {
 			t.Errorf("%s is planned twice", c.Name())
 		}
 	}
-	// workers x hold x gomaxprocs x reads. For local locks also x pin x spread x gc x
-	// section, and x wait for locks that follow it. For remote locks also x servers x
-	// durable x tls x delay. All of these closed, and at a rate with both arrivals x
-	// deadlines.
+	// workers x hold x gomaxprocs x reads. For local locks also x pin x spread x gc x section,
+	// and x wait for locks that follow it. For remote locks also x servers x durable x tls x
+	// delay. All of these closed, and at a rate with both arrivals x deadlines.
 	const loads = 1 + 2*2
 	if seen["spin"] != 2*2*2*3*8*2*3*loads || seen["one"] != 1*2*2*3*8*3*loads || seen["far"] != 2*2*2*2*16*loads {
 		t.Errorf("%d cases of spin, %d of one, %d of far", seen["spin"], seen["one"], seen["far"])
@@ -77,8 +76,7 @@ func TestSectionIsGuarded(t *testing.T) {
 	}
 }
 
-// TestWaitIsFollowed: a lock that does not claim to follow the wait policy is not measured
-// under one, and is named.
+// TestWaitIsFollowed: a lock that ignores the wait policy has no case of one, and is named.
 func TestWaitIsFollowed(t *testing.T) {
 	o := optionsOf(t, "--locks=tas,sync-mutex,chan --workers=2 --wait=spin,yield")
 	p, err := o.plan()

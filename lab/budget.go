@@ -18,20 +18,16 @@ const (
 	reportTime = 2 * time.Second        // to write the report at the end, approximately
 )
 
-// minRounds is the least number of rounds for a budget: fewer give no interval of 95 %
-// around a median. A verdict on many locks needs more.
+// minRounds is the least rounds for a 95 % interval around a median; many locks need more.
 var minRounds = stat.MinRounds(0.95)
 
-// fit chooses rounds and windows so that p takes about budget. It keeps values from the
-// user.
+// fit chooses rounds and windows so that p takes about budget, and keeps the user's values. It
+// uses the most rounds that fit, from the planned number up to maxRounds. If the planned
+// number does not fit, it shortens the windows, down to minWindow, and then drops rounds, down
+// to the number for a verdict. Remaining time extends the windows, up to maxWindow. In a plan
+// of all parts each has its share.
 //
-// Otherwise it uses the most rounds that fit, from the planned number up to maxRounds. If
-// even the planned number does not fit, it first shortens the windows, down to minWindow.
-// Then it drops rounds, down to the number for a verdict. If time remains, it extends the
-// windows, up to maxWindow. In a plan of all parts each part then has its share of the
-// time: see parts.
-//
-// If even the least plan does not fit, fit leaves p as the least plan and returns an error.
+// If even the least plan does not fit, fit leaves p as that and returns an error.
 func (o runOptions) fit(p *measure.Plan, budget time.Duration) error {
 	p.Budget = 0
 	need, _ := verdictRounds(p)
@@ -64,13 +60,11 @@ func (o runOptions) fit(p *measure.Plan, budget time.Duration) error {
 	return nil
 }
 
-// fitLess gives p the shortest windows and the rounds that fit, too few for a verdict.
 func (o runOptions) fitLess(p *measure.Plan, budget time.Duration) {
 	o.fitRounds(p, budget, minWindow, 1)
 	p.Budget, p.Least, p.Most = budget, 1, p.Rounds
 }
 
-// fitRounds gives p these windows and as many rounds as fit, at least least.
 func (o runOptions) fitRounds(p *measure.Plan, budget, window time.Duration, least int) {
 	o.setWindows(p, window)
 	p.Rounds = 0
@@ -82,13 +76,11 @@ func (o runOptions) fitRounds(p *measure.Plan, budget, window time.Duration, lea
 	}
 }
 
-// fitWindows chooses the windows of p for its given rounds.
 func (o runOptions) fitWindows(p *measure.Plan, budget time.Duration) {
 	every := func(measure.Case) bool { return true }
 	o.setWindows(p, min(maxWindow, max(minWindow, o.windowFor(p, every, budget))))
 }
 
-// base returns the window of the local locks of p, the base of the other windows.
 func (o runOptions) base(p *measure.Plan) time.Duration {
 	return o.baseOf(p.Cases[0])
 }

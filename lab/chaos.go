@@ -24,8 +24,7 @@ const (
 	shortParallel = 3
 )
 
-// A chaosRun tries failure scenarios and prints the outcome for each lock. With a directory
-// it also stores the results.
+// A chaosRun tries failure scenarios, prints the outcomes and, with a directory, stores them.
 type chaosRun struct {
 	program   *Program
 	scenarios []string
@@ -108,7 +107,6 @@ func (c *chaosRun) plan() (*chaos.Plan, error) {
 	return &chaos.Plan{Scenarios: ss, Locks: locks, Tries: c.tries, Short: c.short, Seed: c.seed, Dir: c.out, Done: c.before}, nil
 }
 
-// before returns the number of tries of a scenario in an interrupted run.
 func (c *chaosRun) before(scenario, lock string) (count, all int) {
 	i := slices.IndexFunc(c.done, func(r *harness.FaultResult) bool { return r.Scenario == scenario && r.Lock.Name == lock })
 	if i < 0 {
@@ -118,7 +116,6 @@ func (c *chaosRun) before(scenario, lock string) (count, all int) {
 	return r.Tries + r.Failed, r.Tries + r.Failed + r.Starved
 }
 
-// open creates the directory, or resumes the run in it.
 func (c *chaosRun) open() (err error) {
 	var earlier *result.Run
 	if c.file, earlier, err = c.store.open(c.program.manifest(c.seed)); err != nil || earlier == nil {
@@ -131,7 +128,6 @@ func (c *chaosRun) open() (err error) {
 	return nil
 }
 
-// goOn continues an earlier run.
 func (c *chaosRun) goOn(earlier *result.Run) {
 	c.done, c.results = earlier.Faults, slices.Clone(earlier.Faults)
 }
@@ -160,7 +156,6 @@ func (c *chaosRun) run(ctx context.Context, stdout, stderr io.Writer) error {
 	return nil
 }
 
-// took returns the time per try of a scenario in the resumed run.
 func (c *chaosRun) took(scenario string) (try time.Duration) {
 	for _, r := range c.done {
 		if n := r.Tries + r.Failed + r.Starved; n > 0 && r.Scenario == scenario {
@@ -170,7 +165,6 @@ func (c *chaosRun) took(scenario string) (try time.Duration) {
 	return try
 }
 
-// roughly formats an approximate duration.
 func roughly(d time.Duration) string {
 	switch {
 	case d >= 2*time.Hour:
@@ -181,7 +175,6 @@ func roughly(d time.Duration) string {
 	return "about " + numfmt.Plural(max(1, int(d.Seconds())), "second")
 }
 
-// try makes the tries, and reports progress to stderr.
 func (c *chaosRun) try(ctx context.Context, stderr io.Writer) error {
 	plan, err := c.plan()
 	if err != nil {
@@ -238,7 +231,6 @@ func order(name string) int {
 	return slices.IndexFunc(chaos.Suite, func(s *chaos.Scenario) bool { return s.Name == name })
 }
 
-// refuted returns a line for each lock and scenario with an unexpected outcome.
 func (c *chaosRun) refuted() (lines []string) {
 	for _, r := range c.results {
 		if row := result.JudgeFault(r); row.Verdict == result.Refuted {

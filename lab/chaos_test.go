@@ -106,8 +106,7 @@ func TestRoughly(t *testing.T) {
 	}
 }
 
-// TestRunChaos: a run tries the quick scenarios on its remote locks, and its report
-// contains their outcomes.
+// TestRunChaos: a run tries the quick scenarios on its remote locks and reports them.
 func TestRunChaos(t *testing.T) {
 	t.Parallel()
 	if raceEnabled {
@@ -125,7 +124,6 @@ func TestRunChaos(t *testing.T) {
 	}
 }
 
-// gone waits until the processes have ended.
 func gone(t *testing.T, pids []int) {
 	t.Helper()
 	if len(pids) < 2 {
@@ -163,7 +161,6 @@ func childrenOf(t *testing.T, pid int) (out []int) {
 	return out
 }
 
-// TestChaosRefuted: an unexpected outcome is printed and sets the exit status.
 func TestChaosRefuted(t *testing.T) {
 	c := chaosRun{program: program()}
 	c.keep(&harness.FaultResult{

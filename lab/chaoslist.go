@@ -38,7 +38,6 @@ func (p *Program) chaosListCommand() *cobra.Command {
 	return cmd
 }
 
-// scenarios returns the named scenarios, or all without a name.
 func (p *Program) scenarios(words []string) (out []*chaos.Scenario, err error) {
 	if len(words) == 0 {
 		return chaos.Suite, nil

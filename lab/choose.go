@@ -9,12 +9,10 @@ import (
 	"locklab/internal/nearest"
 )
 
-// choose returns the locks of p that match words, each once, in the order of p.
-//
-// A word is the name of a lock, else a family (spin, blocking, zk, redis, peer), a status
-// (control, historical, broken), "local", "remote", "all" or "default". It can also
-// be a regular expression for a whole name, such as zk-.*. A word that matches nothing else
-// is tried as a prefix of names. Words may be joined by '|', and a leading '-' removes the
+// choose returns the locks of p that match words, each once, in the order of p. A word is the
+// name of a lock, else a family (spin, blocking, zk, redis, peer), a status (control,
+// historical, broken), "local", "remote", "all", "default", or a regular expression for a
+// whole name, and last a prefix. Words may be joined by '|', and a leading '-' removes the
 // matches.
 //
 // The error wraps harness.ErrUsage and names the word that matches nothing.
@@ -64,8 +62,7 @@ const blockingFamily = "blocking"
 // minPrefix is the shortest prefix of a name, so that a typing mistake does not match.
 const minPrefix = 3
 
-// alternatives splits a word at each '|' outside of brackets, so that a misspelt
-// alternative is reported.
+// alternatives splits a word at each '|' outside of brackets, to report a misspelt one.
 func alternatives(word string) (parts []string) {
 	depth, from := 0, 0
 	for i, r := range word {
@@ -84,7 +81,6 @@ func alternatives(word string) (parts []string) {
 	return append(parts, word[from:])
 }
 
-// matcher returns a function that reports whether the word names a variant.
 func (p *Program) matcher(word string) (func(*harness.Variant) bool, error) {
 	switch word {
 	case "all":
@@ -110,14 +106,12 @@ func (p *Program) matcher(word string) (func(*harness.Variant) bool, error) {
 		if word == string(v.Family) || word != "" && word == string(v.Status) {
 			return true
 		}
-		// Go programmers call sync-mutex and go-zookeeper-lock "sync.Mutex" and "zk.Lock".
-		// That name is the first word of the description.
+		// "sync.Mutex" and "zk.Lock" are the first words of descriptions.
 		known, _, _ := strings.Cut(v.Doc, " ")
 		return re.MatchString(v.Name) || re.MatchString(known) && strings.Contains(known, ".")
 	}, nil
 }
 
-// words returns the words that choose accepts.
 func (p *Program) words() []string {
 	words := []string{"all", "default", "local", "remote", blockingFamily}
 	for _, v := range p.Locks {

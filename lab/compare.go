@@ -30,14 +30,12 @@ var (
 	errUnsure    = errors.New("not significant")
 )
 
-// A notComparedError is the reason for a missing comparison. Its exit status must differ
-// from a regression, which uses the status of other failures.
+// A notComparedError is a missing comparison, whose exit status must not be a regression's.
 type notComparedError struct{ error }
 
 func (e notComparedError) Unwrap() error { return e.error }
 
-// compared returns err, marked as a missing comparison unless it selects the exit status of a
-// verdict.
+// compared marks err as a missing comparison unless it selects the status of a verdict.
 func compared(err error) error {
 	if err == nil || errors.Is(err, errRegressed) || errors.Is(err, errUnsure) || errors.Is(err, errInterrupted) {
 		return err
@@ -115,7 +113,6 @@ func (p *Program) compareCommand() *cobra.Command {
 	return cmd
 }
 
-// flags declares the flags, those for --interleave only last.
 func (o *compareOptions) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.SortFlags = false
@@ -134,8 +131,7 @@ func (o *compareOptions) flags(cmd *cobra.Command) {
 	f.BoolVar(&o.run.replace, "replace", false, "move earlier runs in that directory to old.previous and new.previous")
 }
 
-// toMeasure are the flags that need a measurement. (--locks also selects from existing
-// results.)
+// toMeasure are the flags that need a measurement.
 var toMeasure = []string{
 	"workers", "clients", "hold", "think", "wait", "pin", "gomaxprocs", "read", "spread", "gc", "section",
 	"servers", "durable", "tls", "delay", "rate", "arrivals", "deadline",
@@ -149,7 +145,6 @@ func metricNames() (names []string) {
 	return names
 }
 
-// changesFlags declares the flags for the comparison of runs and its output.
 func (o *compareOptions) changesFlags(f *pflag.FlagSet) {
 	names := metricNames()
 	f.StringVar(&o.metric, "metric", names[0], "what to compare: "+strings.Join(names, ", "))
@@ -209,7 +204,6 @@ func (o *compareOptions) directories(how judge.CompareOptions, base, next string
 	return o.print(page.CompareChanges(c), c.Outcome(), stdout, stderr)
 }
 
-// print writes x and returns the error for its outcome.
 func (o *compareOptions) print(x *page.Changes, outcome judge.GateOutcome, stdout, stderr io.Writer) error {
 	if o.format == "csv" {
 		for _, text := range x.Asides() {
@@ -228,8 +222,6 @@ func (o *compareOptions) print(x *page.Changes, outcome judge.GateOutcome, stdou
 	return nil
 }
 
-// options reads the flags about significance; given reports whether the user set the
-// margin.
 func (o *compareOptions) options(given bool) (how judge.CompareOptions, err error) {
 	if !slices.Contains(page.ChangesFormats, o.format) {
 		return how, fmt.Errorf("%w: --format is %q: want one of %s", harness.ErrUsage, o.format, strings.Join(page.ChangesFormats, ", "))
@@ -252,8 +244,7 @@ func (o *compareOptions) options(given bool) (how judge.CompareOptions, err erro
 	return how, nil
 }
 
-// among returns a function that reports whether words name a lock of the runs. The runs may
-// contain locks that this program lacks.
+// among returns a matcher of words to locks of the runs, which this program may lack.
 func (p *Program) among(words []string, runs ...*result.Run) (func(harness.Lock) bool, error) {
 	var known []*harness.Variant
 	for _, run := range runs {
@@ -275,7 +266,6 @@ func (p *Program) among(words []string, runs ...*result.Run) (func(harness.Lock)
 	}, nil
 }
 
-// variant returns a variant for l that can be chosen by name, kind or status.
 func variant(l harness.Lock) *harness.Variant {
 	v := &harness.Variant{Name: l.Name, Doc: l.Doc, Paper: l.Paper, Family: l.Family, Status: l.Status, Traits: l.Traits}
 	if l.Traits.Needs == "" {

@@ -19,8 +19,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// slowed makes the test binary another build of the command, with a ticket lock that takes
-// a microsecond more.
+// slowed makes the test binary another build, with a ticket lock a microsecond slower.
 const slowed = "LOCKLAB_TEST_SLOWED"
 
 func suiteUnderTest() []*harness.Variant {
@@ -50,7 +49,6 @@ func (l *slowLock) Lock() {
 	}
 }
 
-// testBuilds writes two programs: the command, and the command with a slow lock.
 func testBuilds(t *testing.T) (same, slow string) {
 	t.Helper()
 	exe, err := os.Executable()
@@ -67,7 +65,6 @@ func testBuilds(t *testing.T) (same, slow string) {
 	return same, slow
 }
 
-// writeRun writes a run in which a worker acquires "tas" at rate, and "mcs" twice as often.
 func writeRun(t *testing.T, dir string, rate float64, rounds int, edit func(*harness.Result)) string {
 	t.Helper()
 	out, err := result.Create(dir, result.Manifest{Rounds: rounds, Cases: 2, Started: time.Now()})
@@ -93,7 +90,6 @@ func writeRun(t *testing.T, dir string, rate float64, rounds int, edit func(*har
 	return dir
 }
 
-// cutLines replaces each line with text in the results in dir.
 func cutLines(t *testing.T, dir string, by func(line string) string, text string) {
 	t.Helper()
 	name := filepath.Join(dir, result.ResultsName)
@@ -118,7 +114,6 @@ func cutLines(t *testing.T, dir string, by func(line string) string, text string
 	}
 }
 
-// TestCompareStatus: the exit status is the verdict.
 func TestCompareStatus(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
@@ -201,8 +196,7 @@ func TestCompareStatus(t *testing.T) {
 	}
 }
 
-// TestCompareFlags: each flag is registered for both forms or for --interleave only.
-// Otherwise it would be ignored silently.
+// TestCompareFlags: each flag is for both forms or --interleave only, or it would be ignored.
 func TestCompareFlags(t *testing.T) {
 	both := []string{"margin", "alpha", "metric", "format", "to", "interleave", "locks", "any-host", "help"}
 	n := 0
@@ -219,7 +213,6 @@ func TestCompareFlags(t *testing.T) {
 	}
 }
 
-// TestCompareUnreadable: an error that prevents a comparison is never a regression.
 func TestCompareUnreadable(t *testing.T) {
 	base := writeRun(t, filepath.Join(t.TempDir(), "base"), 1e6, 6, nil)
 	if err := os.Remove(filepath.Join(base, result.ResultsName)); err != nil {

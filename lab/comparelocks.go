@@ -10,9 +10,8 @@ import (
 	"locklab/reports/page"
 )
 
-// locks compares the locks of the run in dir with one of them. The text form prints their
-// rates as in the table of the report. A difference is not a regression, so it has no exit
-// status.
+// locks compares the locks of the run in dir with one of them, with rates in text. A
+// difference is no regression and has no exit status.
 func (o *compareOptions) locks(how judge.CompareOptions, dir string, stdout, stderr io.Writer) error {
 	run, err := loadRun(dir)
 	if err != nil {

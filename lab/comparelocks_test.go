@@ -8,8 +8,6 @@ import (
 	"locklab/harness"
 )
 
-// TestCompareTo: the locks of one run are compared with each other, and no difference is a
-// regression.
 func TestCompareTo(t *testing.T) {
 	t.Parallel()
 	base := writeRun(t, filepath.Join(t.TempDir(), "base"), 1e6, 10, nil)

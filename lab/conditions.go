@@ -11,21 +11,18 @@ import (
 	"locklab/internal/numfmt"
 )
 
-// A condition is a further workload of a default run: some locks under conditions of real
-// services.
+// A condition is a workload of real services for some locks of a default run.
 type condition struct {
 	locks []string // in the default choice; with all locks also defaults of the same kind
 	axes  axes
 }
 
-// loadEvery is the interval, in rounds, of the open loops of a default run. Their waits are
-// pooled over all rounds. So a few rounds with longer windows have enough samples, and
-// clients connect less often.
+// loadEvery is the rounds between open loops of a default run: their waits are pooled, so
+// fewer, longer windows have enough samples.
 const loadEvery = 7
 
-// defaultConditions returns a load as in services, the same on every machine so that runs
-// can be compared, and durable servers 1 ms away. sync-mutex is compared with the fastest
-// lock of each family, and two of our locks with two peers.
+// defaultConditions returns a load as in services, equal on every machine, and durable servers
+// 1 ms away, for the fastest lock of each family and some peers.
 func defaultConditions(cpus int) []condition {
 	return []condition{
 		{[]string{"sync-mutex", "ttas-backoff", "mutex"},
@@ -37,8 +34,7 @@ func defaultConditions(cpus int) []condition {
 	}
 }
 
-// takes reports whether v is measured under c: if it is named, or, with all locks, if it is
-// a default and like a named one.
+// takes reports whether v is measured under c: if named, or as a default like a named one.
 func (c condition) takes(v *harness.Variant, named []*harness.Variant, byDefault bool) bool {
 	if slices.Contains(c.locks, v.Name) {
 		return true
@@ -67,13 +63,11 @@ func named(locks []*harness.Variant, names []string) []*harness.Variant {
 	return slices.DeleteFunc(slices.Clone(locks), func(v *harness.Variant) bool { return !slices.Contains(names, v.Name) })
 }
 
-// particular reports whether the user restricts more than the locks.
 func (o runOptions) particular() bool {
 	return !reflect.DeepEqual(o.axes, axes{}) || o.duration > 0 || o.plain || o.ranks > 1
 }
 
-// openEvery returns the interval, in rounds, of open loops. Those that the user requested
-// are in every round.
+// openEvery returns the rounds between open loops; requested ones are in every round.
 func (o runOptions) openEvery() int {
 	if few, _ := o.whole(); few && !o.particular() && o.extent == wholeRun {
 		return loadEvery
@@ -81,8 +75,7 @@ func (o runOptions) openEvery() int {
 	return 1
 }
 
-// unconditioned names in a line the default conditions that the user's own servers rule
-// out, or returns "".
+// unconditioned names the default conditions that the user's own servers rule out, or "".
 func (o runOptions) unconditioned(p *measure.Plan) string {
 	if _, all := o.whole(); !all || o.particular() || o.extent != wholeRun {
 		return ""

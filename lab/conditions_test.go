@@ -10,9 +10,8 @@ import (
 	"locklab/internal/site"
 )
 
-// TestDefaultConditions: a default run has open and closed loops with the same number of
-// workers, and non-default servers with comparable locks. Settings and servers of the user
-// remove them.
+// TestDefaultConditions: a default run has comparable open loops and other servers, unless the
+// user's settings remove them.
 func TestDefaultConditions(t *testing.T) {
 	count := func(o runOptions) (open, sites int) {
 		t.Helper()
@@ -75,7 +74,6 @@ func TestDefaultConditions(t *testing.T) {
 	}
 }
 
-// TestConditionsAreOfTheDefault: each lock of a condition is in the default choice.
 func TestConditionsAreOfTheDefault(t *testing.T) {
 	p := program()
 	for _, c := range defaultConditions(2) {

@@ -12,7 +12,6 @@ import (
 	"locklab/internal/synthetic"
 )
 
-// TestReportContenders predicts more contenders, near and far, in every form of the report.
 func TestReportContenders(t *testing.T) {
 	if testing.Short() {
 		t.Skip("make test-all runs it")

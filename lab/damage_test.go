@@ -10,8 +10,7 @@ import (
 	"locklab/harness/result"
 )
 
-// TestResumeDamaged resumes a run with an unreadable line: it reports the line and measures
-// its case again.
+// TestResumeDamaged: an unreadable line is reported, and its case is measured again.
 func TestResumeDamaged(t *testing.T) {
 	t.Parallel()
 	cmd := locklab(t, least()...)
@@ -37,8 +36,7 @@ func TestResumeDamaged(t *testing.T) {
 	}
 }
 
-// TestDoubt: too few rounds are reported before the measurement, in words for one lock and
-// for several.
+// TestDoubt: too few rounds are reported before the measurement.
 func TestDoubt(t *testing.T) {
 	for _, c := range []struct{ locks, want string }{
 		{"tas", "no interval of 95 % can come of this: it takes 6 rounds, and this has 1; leave out --rounds"},

@@ -14,9 +14,8 @@ import (
 	"locklab/internal/site"
 )
 
-// TestReportAtDistance: a run of a distributed lock counts its trips, compares predictions
-// with measurements under a delay, and predicts other delays on request. For a local lock
-// it reports an error.
+// TestReportAtDistance: a run counts trips, tests its predictions under a delay, and predicts
+// others; a local lock is an error.
 func TestReportAtDistance(t *testing.T) {
 	if testing.Short() {
 		t.Skip("make test-all runs it")
@@ -63,7 +62,6 @@ func TestReportAtDistance(t *testing.T) {
 	}
 }
 
-// TestPlainest: trips are counted on the plainest servers, whose messages can be read.
 func TestPlainest(t *testing.T) {
 	p := planned(t, optionsOf(t, "--locks=redis-queue --workers=2 --servers=1,3 --durable=on,off --tls=on,off --delay=0,1ms"))
 	slices.Reverse(p.Cases)

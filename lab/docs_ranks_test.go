@@ -18,8 +18,7 @@ import (
 // shortRanks is a short run of several ranks, each with at least one worker.
 const shortRanks = "--rounds 1 --duration 30ms --warmup 1ms"
 
-// allRanks runs the command of one rank for all ranks, each in its own directory, as on
-// separate hosts. It replaces the address in the command by a local Redis.
+// allRanks runs one rank's command for all, each in its directory, with a local Redis.
 func allRanks(home, command string) error {
 	m := regexp.MustCompile(`--rank (\d+) --ranks (\d+) .*redis://([\w.:]+)`).FindStringSubmatch(command)
 	if m == nil {
@@ -52,8 +51,7 @@ func allRanks(home, command string) error {
 	return errors.Join(errs...)
 }
 
-// understood lets the locklab that a command starts print its help. Success means that it
-// accepts the flags before.
+// understood lets a command's locklab print its help, after it has accepted the flags.
 func understood(home, command string) error {
 	i := strings.Index(command, "locklab ")
 	if i < 0 {
@@ -62,7 +60,6 @@ func understood(home, command string) error {
 	return shorten(home, "env "+command[i:], "--help")
 }
 
-// deployExists checks that the files of package deploy in a command exist.
 func deployExists(_, command string) error {
 	names := regexp.MustCompile(`\bdeploy/[\w./]+`).FindAllString(command, -1)
 	if len(names) == 0 {

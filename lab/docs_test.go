@@ -19,8 +19,7 @@ import (
 	"locklab/internal/backend"
 )
 
-// A rule is the treatment of the commands in the documents that match it. The first match
-// counts.
+// A rule is the treatment of matching commands in the documents; the first match counts.
 type rule struct {
 	match string // a regular expression
 	short string // words that shorten the command to a second
@@ -35,8 +34,7 @@ const shortRun = "--workers 1 --rounds 1 --duration 1ms --warmup 1ms"
 // shortLoad is the same for an open loop, whose window needs arrivals.
 const shortLoad = "--rounds 1 --duration 30ms --warmup 1ms"
 
-// docRules are for every command in the documents. In a command, DIR and runs/... stand for
-// directories of the test, and NAME for mcs.
+// docRules are for every command: DIR and runs/... are test directories, NAME is mcs.
 var docRules = []rule{
 	{match: `^locklab hardware split-lock`, why: "it holds up every CPU of the host, and runs only when asked for by name"},
 	{match: `^locklab hardware evidence$`},
@@ -100,7 +98,6 @@ var (
 	exampleRE = regexp.MustCompile(`\s{3,}.*$`)
 )
 
-// documents returns the files whose commands are run.
 func documents(t *testing.T) (names []string) {
 	t.Helper()
 	for _, pattern := range []string{"../README.md", "../CONTRIBUTING.md", "../docs/*.md", "../docs/*/*.md"} {
@@ -113,8 +110,6 @@ func documents(t *testing.T) (names []string) {
 	return names
 }
 
-// commands returns every command of the documents and of --help, and the first
-// place of each.
 func commands(t *testing.T) map[string]string {
 	t.Helper()
 	found := make(map[string]string)
@@ -156,7 +151,6 @@ func commands(t *testing.T) map[string]string {
 	return found
 }
 
-// TestCommands runs each command of the documents, shortened as docRules say.
 func TestCommands(t *testing.T) {
 	if raceEnabled {
 		t.Skip("the commands are run without the race detector, by make test: each is tested under it on its own")
@@ -215,8 +209,7 @@ func TestCommands(t *testing.T) {
 	}
 }
 
-// mostTime is when a command counts as hung. It is shortened to a second or two, and two of
-// them that start ensembles and JVMs have taken 45 s on a machine with a load of 38.
+// mostTime is when a command, shortened to a second or two, counts as hung under any load.
 const mostTime = 4 * time.Minute
 
 // shorten runs a command followed by short, in the shell, in the empty directory home.
@@ -248,8 +241,7 @@ func shorten(home, command, short string) error {
 	return shell(home, first+" "+short)
 }
 
-// putRuns puts a run at each input path of a command: a word in capitals, or a path in
-// runs/ or build/, unless it is an output.
+// putRuns puts a run at each input path of a command: in capitals, or in runs/ or build/.
 func putRuns(home string, words []string) error {
 	for i, w := range words {
 		if !regexp.MustCompile(`^([A-Z0-9]+|runs/.*|build/.*)$`).MatchString(w) || i == 0 || strings.HasPrefix(words[i-1], "-") {
@@ -262,7 +254,6 @@ func putRuns(home string, words []string) error {
 	return nil
 }
 
-// shell runs a command, in the root of the module if it is one of the go command.
 func shell(home, command string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), mostTime)
 	defer cancel()
@@ -278,7 +269,6 @@ func shell(home, command string) error {
 	return nil
 }
 
-// budgetIsRead checks the value of --budget, and runs the rest of the command.
 func budgetIsRead(home, command string) error {
 	budget := regexp.MustCompile(`--budget (\S+)`)
 	m := budget.FindStringSubmatch(command)
@@ -291,7 +281,6 @@ func budgetIsRead(home, command string) error {
 	return shorten(home, budget.ReplaceAllString(command, ""), shortRun+" --locks mcs")
 }
 
-// scenariosExist looks for the scenarios and locks that a "locklab chaos" names.
 func scenariosExist(_, command string) error {
 	c := chaosRun{program: program()}
 	words := strings.Fields(strings.ReplaceAll(command, "'", ""))
@@ -307,7 +296,6 @@ func scenariosExist(_, command string) error {
 	return err
 }
 
-// targetExists lets make say what it would do.
 func targetExists(_, command string) error {
 	cmd := exec.Command("sh", "-c", strings.Replace(command, "make ", "make -n ", 1))
 	cmd.Dir = ".."
@@ -317,8 +305,6 @@ func targetExists(_, command string) error {
 	return nil
 }
 
-// testsExist checks that the sources of the packages contain the tests, benchmarks and own
-// flags of a "go test" command.
 func testsExist(_, command string) error {
 	words := strings.Fields(strings.ReplaceAll(command, "'", ""))
 	var wanted []string // regular expressions
@@ -358,7 +344,6 @@ func testsExist(_, command string) error {
 	return nil
 }
 
-// TestDocRulesReject: the checks must fail on what they are there for.
 func TestDocRulesReject(t *testing.T) {
 	run := func(home, command string) error { return shorten(home, command, shortRun) }
 	list := func(home, command string) error { return shorten(home, command, "") }

@@ -66,7 +66,6 @@ type server struct {
 	Reason string `json:"reason,omitempty"` // the reason why it is unavailable; "" if it is available
 }
 
-// lookAround inspects the machine, and watches it for d.
 func lookAround(d time.Duration) surrounding {
 	env := machine.Capture()
 	s := surrounding{Environment: env, Topology: machine.ReadTopology(), Overhead: measure.Calibrate().Overhead(), Noise: listen(d)}
@@ -87,7 +86,6 @@ func (s surrounding) encode(out io.Writer) error {
 
 type fact struct{ heading, name, value string }
 
-// print writes the machine in a line, all facts in aligned columns, and the warnings.
 func (s surrounding) print(out io.Writer) error {
 	fmt.Fprintln(out, s.Environment)
 	t := table.New(out)
@@ -136,7 +134,6 @@ func (s surrounding) facts() []fact {
 	return append(facts, s.checkFacts()...)
 }
 
-// checkFacts lists all checks of the machine. A check with a warning has a mark.
 func (s surrounding) checkFacts() (facts []fact) {
 	for _, c := range append(s.Environment.Checks(), machine.NoiseChecks([]harness.Noise{s.Noise})...) {
 		mark, found := "ok", c.Found
@@ -151,7 +148,6 @@ func (s surrounding) checkFacts() (facts []fact) {
 	return facts
 }
 
-// atHand describes something as available or, with a reason, as missing.
 func atHand(reason, missing string) string {
 	if reason == "" {
 		return "at hand"
@@ -178,8 +174,7 @@ func clockFacts(e machine.Environment) []fact {
 	}
 }
 
-// topologyFacts lists the groups of nearby processors, and omits relations that the system
-// does not report.
+// topologyFacts lists the groups of nearby processors that the system reports.
 func topologyFacts(t machine.Topology) []fact {
 	facts := []fact{{"CPUs", "order of workers", machine.ListCPUs(t.CPUs())}}
 	previous := len(t)

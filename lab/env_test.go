@@ -11,7 +11,6 @@ import (
 	"locklab/internal/machine"
 )
 
-// twoSockets is a machine of two sockets with two cores each and two threads per core.
 func twoSockets() surrounding {
 	s := surrounding{
 		Environment: machine.Environment{OS: "linux", Arch: "amd64", CPU: "Made-up 9000", CPUs: 8, Cores: 4, Sockets: 2,
@@ -83,7 +82,6 @@ warning (noise): it is noisy
 	}
 }
 
-// TestPrintEnvOfLittle prints a machine that reports nothing.
 func TestPrintEnvOfLittle(t *testing.T) {
 	s := surrounding{Environment: machine.Environment{OS: "plan9", Arch: "arm64", CPUs: 2, Clock: "CNTVCT_EL0", ClockRate: "stated",
 		Skew: machine.Skew{Reason: "threads cannot be bound"}}}
@@ -106,7 +104,6 @@ func TestPrintEnvOfLittle(t *testing.T) {
 	}
 }
 
-// TestEnvJSON: the JSON has every part of the text.
 func TestEnvJSON(t *testing.T) {
 	text, err := json.Marshal(twoSockets())
 	if err != nil {
@@ -124,7 +121,6 @@ func TestEnvJSON(t *testing.T) {
 	}
 }
 
-// TestLookAround: the facts about this machine are complete.
 func TestLookAround(t *testing.T) {
 	s := lookAround(10 * time.Millisecond)
 	if len(s.Topology) != s.CPUs || len(s.Servers) != 2 || len(s.Events) != len(machine.EventNames()) {

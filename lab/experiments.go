@@ -13,8 +13,7 @@ import (
 	"locklab/harness/result"
 )
 
-// A hardwareRun runs hardware experiments and prints their findings. With a directory it
-// also stores them.
+// A hardwareRun runs experiments, prints their findings and, with a directory, stores them.
 type hardwareRun struct {
 	program *Program
 	options hardware.Options
@@ -27,7 +26,6 @@ type hardwareRun struct {
 	earlier *result.Run    // an interrupted run to resume; nil without one
 }
 
-// run runs the experiments of suite and writes the report, even if it was interrupted.
 func (h *hardwareRun) run(ctx context.Context, suite []*hardware.Experiment, stdout, stderr io.Writer) (err error) {
 	if err := h.check(); err != nil {
 		return err
@@ -86,7 +84,6 @@ func (h *hardwareRun) finished(e *hardware.Experiment) bool {
 	})
 }
 
-// runOne runs e, and prints and stores its finding, even if it was interrupted.
 func (h *hardwareRun) runOne(ctx context.Context, e *hardware.Experiment, stdout, stderr io.Writer) error {
 	if !h.json {
 		fmt.Fprintf(stdout, "%s: %s\n%s\n\n", e.Name, e.Question, e.Method)

@@ -69,7 +69,6 @@ func TestExperimentUsageErrors(t *testing.T) {
 	}
 }
 
-// TestExperimentInterrupt: Ctrl-C prints the findings of finished repeats.
 func TestExperimentInterrupt(t *testing.T) {
 	t.Parallel()
 	cmd := locklab(t, "hardware", "arbiter", "--repeats", "1000000")
@@ -95,7 +94,6 @@ func TestExperimentInterrupt(t *testing.T) {
 	}
 }
 
-// TestExperimentKept follows a finding into a directory and its report.
 func TestExperimentKept(t *testing.T) {
 	if testing.Short() {
 		t.Skip("make test-all runs it")

@@ -47,7 +47,6 @@ for a formula.`,
 	return cmd
 }
 
-// export writes the run in dir to the file, or to stdout without one.
 func export(e *result.Export, dir, file string, files *saver, stdout, stderr io.Writer) error {
 	run, err := loadRun(dir)
 	if err != nil {

@@ -11,7 +11,6 @@ import (
 	"locklab/harness/result"
 )
 
-// TestExport writes a recorded run in every format.
 func TestExport(t *testing.T) {
 	t.Parallel()
 	dir, err := filepath.Abs("../reports/testdata/run")

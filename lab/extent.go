@@ -8,8 +8,7 @@ import (
 	"locklab/harness"
 )
 
-// An extent is how much of the default choice a run measures. It is kept with the flags of
-// a run, so that a resumed run has the same cases.
+// An extent is how much of the default choice a run measures; a resumed run keeps it.
 type extent string
 
 const (
@@ -24,7 +23,6 @@ const (
 	quickBudget = 20 * time.Second
 )
 
-// setExtent chooses the extent and the budget of a new run.
 func (o *runOptions) setExtent() {
 	_, all := o.whole()
 	switch {
@@ -38,16 +36,14 @@ func (o *runOptions) setExtent() {
 	}
 }
 
-// sleepers returns the local locks for services: their waiters sleep.
 func sleepers(locks []*harness.Variant) []*harness.Variant {
 	return slices.DeleteFunc(slices.Clone(locks), func(v *harness.Variant) bool {
 		return v.Local == nil || v.Family != harness.Blocking || v.Status == harness.Control || v.Traits.ReadWrite
 	})
 }
 
-// whole reports whether the locks are the default choice or all, possibly with exceptions.
-// Such locks are measured under all conditions. few is set for the default choice, which
-// has fewer cases.
+// whole reports whether locks are the default choice (few) or all, perhaps with exceptions:
+// these are measured under all conditions.
 func (o runOptions) whole() (few, whole bool) {
 	first, _, _ := strings.Cut(o.locks, ",")
 	return first == defaultLocks, first == defaultLocks || first == "all"

@@ -15,7 +15,6 @@ import (
 	"locklab/harness/result"
 )
 
-// parseRun returns the options of 'run' with these flags.
 func parseRun(t *testing.T, args ...string) (*runOptions, *pflag.FlagSet) {
 	t.Helper()
 	o := &runOptions{program: program()}
@@ -29,14 +28,12 @@ func parseRun(t *testing.T, args ...string) (*runOptions, *pflag.FlagSet) {
 	return o, cmd.Flags()
 }
 
-// optionsOf is parseRun without the flag set.
 func optionsOf(t *testing.T, args string) runOptions {
 	t.Helper()
 	o, _ := parseRun(t, strings.Fields(args)...)
 	return *o
 }
 
-// planOfFlags returns the plan of 'run' with these flags, which it also keeps.
 func planOfFlags(t *testing.T, args ...string) (*runOptions, *measure.Plan, error) {
 	t.Helper()
 	o, flags := parseRun(t, args...)
@@ -44,8 +41,7 @@ func planOfFlags(t *testing.T, args ...string) (*runOptions, *measure.Plan, erro
 	return o, p, err
 }
 
-// TestExtent: which cases a run has by default, with --quick and with a budget, and that
-// the flags that it keeps give the same cases again.
+// TestExtent: the cases by default, with --quick and a budget, and again by the kept flags.
 func TestExtent(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2))
 	for _, c := range []struct {
@@ -93,7 +89,6 @@ func TestExtent(t *testing.T) {
 	}
 }
 
-// TestQuickWithoutSleepers: --quick without a local lock whose waiters sleep is one line.
 func TestQuickWithoutSleepers(t *testing.T) {
 	o := optionsOf(t, "")
 	o.program, o.extent = &Program{Name: "own", Locks: program().spinLocks()}, quickRun

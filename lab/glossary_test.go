@@ -45,8 +45,7 @@ func glossary(t *testing.T) (words, units []string) {
 	return words, units
 }
 
-// TestGlossary: each word of the glossary occurs in the code, each of its units belongs to a
-// metric, and each metric's unit is explained.
+// TestGlossary: each word is in the code, each unit is a metric's and vice versa.
 func TestGlossary(t *testing.T) {
 	words, units := glossary(t)
 	if len(words) < 25 || len(units) < 25 {
@@ -92,7 +91,6 @@ func TestGlossary(t *testing.T) {
 	}
 }
 
-// TestAxesInGlossary: the title of each axis of a chart uses a word of the glossary.
 func TestAxesInGlossary(t *testing.T) {
 	words, _ := glossary(t)
 	titles := axisTitles(t)
@@ -107,9 +105,8 @@ func TestAxesInGlossary(t *testing.T) {
 	}
 }
 
-// axisTitles returns the titles of axes that are written out in the packages of reports:
-// what is assigned to a variable or a field called xTitle or yTitle, given to
-// draw.Place, or returned by a function whose name ends in Titles.
+// axisTitles returns the axis titles in the packages of reports: assigned to xTitle or yTitle,
+// given to draw.Place, or returned by a function …Titles.
 func axisTitles(t *testing.T) (titles []string) {
 	t.Helper()
 	files, err := filepath.Glob("../reports/*/*.go")
@@ -159,7 +156,6 @@ func axisTitles(t *testing.T) (titles []string) {
 	return titles
 }
 
-// isTitle reports whether e is a variable or a field for the title of an axis.
 func isTitle(e ast.Expr) bool {
 	name := ""
 	switch e := e.(type) {
@@ -171,8 +167,7 @@ func isTitle(e ast.Expr) bool {
 	return strings.EqualFold(name, "xTitle") || strings.EqualFold(name, "yTitle")
 }
 
-// literals returns the text in e that names a quantity: not what is in
-// parentheses, comes from the data, or is given to a function other than Sprintf.
+// literals returns the text in e that names a quantity, without parentheses, data and calls.
 func literals(e ast.Expr) (texts []string) {
 	ast.Inspect(e, func(n ast.Node) bool {
 		switch n := n.(type) {

@@ -20,8 +20,7 @@ import (
 // chaosName is the subdirectory of a run with its failure scenarios.
 const chaosName = "chaos"
 
-// A guarding is the terms of a verdict: the required guarantees of distributed locks, and
-// the runs of failure scenarios to check them.
+// A guarding is the terms of a verdict: required guarantees, and runs of failure scenarios.
 type guarding struct {
 	terms
 	baseline string
@@ -32,18 +31,15 @@ type guarding struct {
 	runs   []*result.Run       // in chaos
 }
 
-// flags declares the flags of every command with a verdict.
 func (g *guarding) flags(cmd *cobra.Command) {
 	g.terms.flags(cmd.Flags())
 	cmd.Flags().StringSliceVar(&g.require, "require", nil, "recommend only distributed locks with these tested guarantees: "+strings.Join(guaranteeNames(), ", "))
 }
 
-// tableFlags declares the flag of commands that write the table of all locks.
 func (g *guarding) tableFlags(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&g.baseline, "baseline", "", "lock that the table compares the others with (default "+judge.DefaultBaseline+"; distributed the fastest that others wrote, else the first)")
 }
 
-// runFlags declares the flag for further runs.
 func (g *guarding) runFlags(cmd *cobra.Command) {
 	cmd.Flags().StringSliceVar(&g.chaos, "chaos", nil, "directories of runs of failure scenarios to take guarantees from (default DIR/"+chaosName+" if it is there)")
 }
@@ -55,7 +51,6 @@ func guaranteeNames() (names []string) {
 	return names
 }
 
-// load validates the flags and reads the runs that they name.
 func (g *guarding) load() error {
 	g.wanted, g.runs = nil, nil
 	if err := g.terms.apply(new(result.Manifest)); err != nil {
@@ -75,7 +70,6 @@ func (g *guarding) load() error {
 	return err
 }
 
-// loadFaults reads the run in dir, which must have failure scenarios.
 func loadFaults(dir string) (*result.Run, error) {
 	run, err := result.Load(dir)
 	if err == nil && len(run.Faults) == 0 {
@@ -84,8 +78,7 @@ func loadFaults(dir string) (*result.Run, error) {
 	return run, err
 }
 
-// apply sets in run, which was read from a directory, what the flags ask for, and adds
-// the published outcomes of failure scenarios to its own.
+// apply sets the flags' terms in run and adds the published outcomes of failure scenarios.
 func (g *guarding) apply(run *result.Run) error {
 	run.Require, run.Baseline = g.wanted, g.baseline
 	if err := g.terms.apply(&run.Manifest); err != nil {
@@ -103,8 +96,7 @@ func (g *guarding) apply(run *result.Run) error {
 	return nil
 }
 
-// addFaults adds to run the failure scenarios of the runs that --chaos names, or without
-// it of the one in its directory.
+// addFaults adds the failure scenarios of --chaos, or else of the run's directory.
 func (g *guarding) addFaults(run *result.Run) error {
 	if own := filepath.Join(run.Dir, chaosName); len(g.runs) == 0 && result.Exists(own) {
 		other, err := result.Load(own)
@@ -123,7 +115,6 @@ func (g *guarding) addFaults(run *result.Run) error {
 	return nil
 }
 
-// compares returns an error if none of locks has the name of the baseline.
 func (g *guarding) compares(locks []harness.Lock) error {
 	var names []string
 	for _, l := range locks {
@@ -135,7 +126,6 @@ func (g *guarding) compares(locks []harness.Lock) error {
 	return usage("--baseline %s: the run has no such lock%s; it has %s", g.baseline, nearest.Hint(g.baseline, names), numfmt.List(names, 12))
 }
 
-// locksOf returns the locks of run, each once.
 func locksOf(run *result.Run) (locks []harness.Lock) {
 	for _, r := range run.Results {
 		if !slices.ContainsFunc(locks, func(l harness.Lock) bool { return l.Name == r.Lock.Name }) {

@@ -39,7 +39,6 @@ func faultRun(t *testing.T, dir string) {
 	}
 }
 
-// copyRun copies the files of a recorded run that a report needs.
 func copyRun(t *testing.T, dir string) {
 	t.Helper()
 	for _, name := range []string{result.ManifestName, result.ResultsName} {
@@ -53,8 +52,7 @@ func copyRun(t *testing.T, dir string) {
 	}
 }
 
-// TestGuarantees: the outcomes of failure scenarios, in a named directory or in that of the
-// run, decide the recommendation. --require restricts it.
+// TestGuarantees: failure scenarios decide the recommendation, and --require restricts it.
 func TestGuarantees(t *testing.T) {
 	t.Parallel()
 	dir, faults := t.TempDir(), filepath.Join(t.TempDir(), "faults")
@@ -86,7 +84,6 @@ func TestGuarantees(t *testing.T) {
 	}
 }
 
-// TestGuaranteesUsage: an impossible request gives one line and exit status 2.
 func TestGuaranteesUsage(t *testing.T) {
 	t.Parallel()
 	faults := filepath.Join(t.TempDir(), "faults")

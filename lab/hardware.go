@@ -36,7 +36,6 @@ directory. Ctrl-C keeps what was finished; --resume goes on from there.`,
 	return cmd
 }
 
-// flags adds the flags of a command that runs experiments.
 func (h *hardwareRun) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.SortFlags = false

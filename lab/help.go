@@ -18,8 +18,7 @@ import (
 // A flagGroup is the flags of one purpose. --help shows flags; 'help COMMAND' also shows rare.
 type flagGroup struct{ name, flags, rare string }
 
-// flagGroups returns the groups in the order of --help. Each flag of a command with more
-// than fewFlags is in one.
+// flagGroups returns the groups of --help; each flag of a command with many is in one.
 func flagGroups() []flagGroup {
 	return []flagGroup{
 		{"Workload", workloadFlags, rareWorkloadFlags},
@@ -40,7 +39,6 @@ const (
 	fewFlags          = 6
 )
 
-// flagsOf returns the flags of cmd with these names.
 func flagsOf(cmd *cobra.Command, names string) (found []*pflag.Flag) {
 	for name := range strings.FieldsSeq(names) {
 		if f := cmd.Flags().Lookup(name); f != nil {
@@ -50,8 +48,7 @@ func flagsOf(cmd *cobra.Command, names string) (found []*pflag.Flag) {
 	return found
 }
 
-// setHelp limits --help of root and its commands to one screen; 'help COMMAND' prints
-// everything.
+// setHelp limits --help to one screen; 'help COMMAND' prints everything.
 func setHelp(root *cobra.Command) {
 	full := root.HelpFunc()
 	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) { printHelp(cmd.OutOrStdout(), cmd) })
@@ -70,8 +67,6 @@ func setHelp(root *cobra.Command) {
 	})
 }
 
-// printHelp writes the help of cmd on one screen: its purpose, usage, commands, flags and
-// examples.
 func printHelp(out io.Writer, cmd *cobra.Command) {
 	fmt.Fprintf(out, "%s\n\nUsage: %s\n", cut(strings.ReplaceAll(cmd.Short+".", "?.", "?"), helpWidth), cmd.UseLine())
 	printCommands(out, cmd)
@@ -100,8 +95,7 @@ func printCommands(out io.Writer, cmd *cobra.Command) {
 	}
 }
 
-// printFlags writes the flags of cmd by group, a line each, and returns the number of rare
-// ones.
+// printFlags writes the flags of cmd by group and returns the number of rare ones.
 func printFlags(out io.Writer, cmd *cobra.Command) (hidden int) {
 	var all []string
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
@@ -138,13 +132,11 @@ const (
 	mostExamples = 6
 )
 
-// printExamples writes the first examples of cmd that fit into a line.
 func printExamples(out io.Writer, cmd *cobra.Command) {
 	lines := slices.DeleteFunc(strings.Split(cmd.Example, "\n"), func(line string) bool { return len(line) > helpWidth })
 	fmt.Fprintf(out, "\nExamples:\n%s\n", strings.Join(lines[:min(len(lines), mostExamples)], "\n"))
 }
 
-// gist returns the first part of the explanation of a flag.
 func gist(text string) string {
 	end := len(text)
 	for _, stop := range []string{"; ", ": ", " (", ", such as "} {
@@ -155,8 +147,7 @@ func gist(text string) string {
 	return cmp.Or(text[:end], text)
 }
 
-// completeWith makes the shell complete the values of a flag of cmd, also after a comma or
-// a '-'.
+// completeWith completes the values of a flag, also after a comma or a '-'.
 func completeWith(cmd *cobra.Command, flag string, words func() []string) {
 	err := cmd.RegisterFlagCompletionFunc(flag, func(_ *cobra.Command, _ []string, typed string) (out []cobra.Completion, _ cobra.ShellCompDirective) {
 		last := strings.LastIndexAny(typed, ",|") + 1
@@ -204,7 +195,6 @@ func manCommand() *cobra.Command {
 	}
 }
 
-// completeNames makes the shell complete the names of locks, scenarios and metrics.
 func (p *Program) completeNames(root *cobra.Command) {
 	words := map[string]func() []string{"locks": p.words, "baseline": p.words, "scenario": scenarioNames, "metric": metricNames}
 	for _, cmd := range root.Commands() {

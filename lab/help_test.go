@@ -13,7 +13,6 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// helpOf returns the output of a command line, which must succeed.
 func helpOf(t *testing.T, args ...string) string {
 	t.Helper()
 	var out bytes.Buffer
@@ -27,7 +26,6 @@ func helpOf(t *testing.T, args ...string) string {
 	return out.String()
 }
 
-// allCommands returns root and all its subcommands.
 func allCommands(root *cobra.Command) []*cobra.Command {
 	all := []*cobra.Command{root}
 	for _, c := range root.Commands() {
@@ -36,8 +34,8 @@ func allCommands(root *cobra.Command) []*cobra.Command {
 	return all
 }
 
-// TestHelpFitsAScreen: --help of each command has at most 50 lines of 100 columns, in the
-// order usage, flags, examples, and each of many flags is in one group. 'help COMMAND' explains the omitted flags.
+// TestHelpFitsAScreen: --help has at most 50 lines of 100 columns, in order, and each of many
+// flags is in one group; 'help COMMAND' has all.
 func TestHelpFitsAScreen(t *testing.T) {
 	for _, cmd := range allCommands(program().command()) {
 		checkGroups(t, cmd)
@@ -65,7 +63,6 @@ func TestHelpFitsAScreen(t *testing.T) {
 	}
 }
 
-// checkGroups checks that each flag of cmd is in one group, if it has many.
 func checkGroups(t *testing.T, cmd *cobra.Command) {
 	t.Helper()
 	cmd.InitDefaultHelpFlag()
@@ -83,7 +80,6 @@ func checkGroups(t *testing.T, cmd *cobra.Command) {
 	})
 }
 
-// TestHints: a mistyped name leads to the right one.
 func TestHints(t *testing.T) {
 	for _, c := range []struct {
 		args []string
@@ -107,8 +103,6 @@ func TestHints(t *testing.T) {
 	}
 }
 
-// TestCompletion: the shell completes names of locks (also after others), scenarios and
-// metrics.
 func TestCompletion(t *testing.T) {
 	for _, c := range []struct {
 		args []string
@@ -126,7 +120,6 @@ func TestCompletion(t *testing.T) {
 	}
 }
 
-// TestVersionAndMan: the version contains its commit, and each command has a manual page.
 func TestVersionAndMan(t *testing.T) {
 	if text := helpOf(t, "version"); !strings.HasPrefix(text, "locklab 0.0.0 (commit ") || !strings.Contains(helpOf(t, "--version"), "0.0.0 (commit ") {
 		t.Errorf("version prints %q", text)

@@ -12,8 +12,6 @@ import (
 	"locklab/internal/synthetic"
 )
 
-// writeRuns writes synthetic runs, each into its own directory, and returns the
-// directories.
 func writeRuns(t *testing.T, root string, runs []*result.Run) (dirs []string) {
 	t.Helper()
 	for _, run := range runs {
@@ -35,7 +33,6 @@ func writeRuns(t *testing.T, root string, runs []*result.Run) (dirs []string) {
 	return dirs
 }
 
-// TestHistoryStatus: the exit status is the verdict.
 func TestHistoryStatus(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
@@ -104,7 +101,6 @@ func TestHistoryStatus(t *testing.T) {
 	}
 }
 
-// TestHistoryFiles checks each form of --out and --format.
 func TestHistoryFiles(t *testing.T) {
 	if testing.Short() {
 		t.Skip("make test-all runs it")

@@ -23,15 +23,13 @@ import (
 	"locklab/internal/stat"
 )
 
-// defaultPairs is the default number of rounds for two builds. That many ratios show a
-// difference at 95 % for any number of cases that fits into a day.
+// defaultPairs is the rounds for two builds: enough for 95 % with any number of cases.
 const defaultPairs = 20
 
 // sides name the two builds, and the directories of their runs.
 var sides = [2]string{"old", "new"}
 
-// builds measures two builds in alternating rounds and compares them. If ctx ends, it
-// stores and compares the results up to then.
+// builds measures two builds in alternating rounds and compares them, also if ctx ends.
 func (o *compareOptions) builds(ctx context.Context, how judge.CompareOptions, old, new string, stdout, stderr io.Writer) error {
 	var builds [2]measure.Build
 	for i, path := range []string{old, new} {
@@ -151,7 +149,6 @@ func (p *pairRun) create(o runOptions, plan *measure.Plan, s *site.Servers, skip
 // errEnough ends a comparison at the end of its budget.
 var errEnough = errors.New("the budget is spent")
 
-// measure runs plan into the files of both builds. The end of ctx is not an error.
 func (p *pairRun) measure(ctx context.Context, plan *measure.Plan) error {
 	show := p.program.newProgress(p.stderr)
 	defer show.clear()
@@ -192,9 +189,8 @@ func (p *pairRun) keep(build int, at measure.Progress) error {
 	return errors.Join(p.files[build].Append(at.Result), p.files[build].Sync())
 }
 
-// conclude closes the runs and compares them. err is the reason for an early end: a build
-// gave up, or the disk is full. It does not replace the comparison. The missing results
-// make the comparison inconclusive, unless it finds a regression anyway.
+// conclude closes the runs and compares them. err is the reason for an early end, whose
+// missing results make the comparison inconclusive, unless it finds a regression.
 func (p *pairRun) conclude(o *compareOptions, how judge.CompareOptions, err error, interrupted bool, stdout io.Writer) error {
 	early := interrupted || err != nil
 	for i, f := range p.files {
@@ -234,7 +230,6 @@ func (p *pairRun) conclude(o *compareOptions, how judge.CompareOptions, err erro
 	return cerr
 }
 
-// speed formats a result in a few words; nil is a lost one.
 func speed(r *harness.Result) string {
 	if r == nil {
 		return "LOST"

@@ -16,7 +16,6 @@ import (
 	"locklab/harness/result"
 )
 
-// interleaved are the flags for a comparison of two builds that takes a second.
 func interleaved(old, new string, more ...string) []string {
 	return append([]string{"compare", "--interleave", old, new, "--locks", "ticket", "--workers", "1", "--metric", "cpu",
 		"--rounds", "12", "--duration", "30ms", "--out", "pair"}, more...)
@@ -51,7 +50,6 @@ func TestInterleave(t *testing.T) {
 	if runs[0].Manifest.Pair != runs[1].Manifest.Pair {
 		t.Error("the two runs do not know each other")
 	}
-	// The directories give the same output again.
 	again, stderr, status := output(t, locklab(t, "compare", old, new, "--metric", "cpu"))
 	if status != exitRegressed || again != stdout {
 		t.Errorf("exit status %d, said %q\n%s\nwant\n%s", status, stderr, again, stdout)
@@ -73,8 +71,7 @@ func TestInterleave(t *testing.T) {
 	}
 }
 
-// TestInterleaveLosses: a build whose processes sometimes die is measured to the end, and
-// does not pass.
+// TestInterleaveLosses: a build whose processes die is measured to the end, and does not pass.
 func TestInterleaveLosses(t *testing.T) {
 	if testing.Short() {
 		t.Skip("make test-all runs it")
@@ -103,8 +100,7 @@ func TestInterleaveLosses(t *testing.T) {
 		{"killed once", "", "4) kill -9 $$;;", 0, "hold=100ns, round 3: measure: measuring process: signal: killed", [2]int{12, 12}},
 		{"killed twice", "", "4|5) kill -9 $$;;", exitUnsure, "NEW has 11 of its 12 rounds; round 3 was lost", [2]int{12, 11}},
 		{"crashes", "", "4) " + crash, exitRegressed, "NEW violated crash in 1 of 12 rounds", [2]int{12, 12}},
-		// Five losses in a row end the measurement. In the round of the fifth loss the
-		// other build may not have had its turn.
+		// Five losses in a row end it, perhaps before the other build's turn.
 		{"new dies from the first round on", "", soon, exitUnsure, "program: 5 cases in a row gave no result", [2]int{4, 0}},
 		{"new dies from the fourth round on", "", late, exitUnsure, "NEW has 3 of its 12 rounds; round 4 was lost", [2]int{7, 3}},
 		{"old dies from the fourth round on", late, "", exitUnsure, "BASE has 3 of its 12 rounds; round 4 was lost", [2]int{3, 7}},
@@ -138,8 +134,7 @@ func TestInterleaveLosses(t *testing.T) {
 	}
 }
 
-// TestInterleaveFullDisk limits the files of two builds to 10 kB each, as on a full disk.
-// The results up to then are compared, and the missing ones are named.
+// TestInterleaveFullDisk: on a full disk, results are compared, and missing ones named.
 func TestInterleaveFullDisk(t *testing.T) {
 	if testing.Short() {
 		t.Skip("make test-all runs it")
@@ -167,7 +162,6 @@ func TestInterleaveFullDisk(t *testing.T) {
 	}
 }
 
-// TestInterleaveInterrupt: Ctrl-C keeps the results and prints their comparison.
 func TestInterleaveInterrupt(t *testing.T) {
 	if testing.Short() {
 		t.Skip("make test-all runs it")
@@ -211,8 +205,7 @@ func TestInterleaveInterrupt(t *testing.T) {
 	}
 }
 
-// TestInterleavePlan: locks that one build lacks are skipped with a message, and too few
-// rounds are rejected before the measurement.
+// TestInterleavePlan: locks that one build lacks, and too few rounds, are reported at once.
 func TestInterleavePlan(t *testing.T) {
 	options := func(rounds int) *compareOptions {
 		return &compareOptions{alpha: 0.05, run: optionsOf(t, "--locks=tas,mcs --workers=1,2 "+"--rounds="+fmt.Sprint(rounds))}

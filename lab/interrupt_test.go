@@ -12,7 +12,6 @@ import (
 	"locklab/harness/result"
 )
 
-// TestInterrupt: Ctrl-C keeps the results.
 func TestInterrupt(t *testing.T) {
 	t.Parallel()
 	cmd := locklab(t, "run", "--locks", "sync-mutex,mcs", "--workers", "1", "--rounds", "50", "--duration", "100ms", "--out", "run")
@@ -51,7 +50,6 @@ func TestInterrupt(t *testing.T) {
 	}
 }
 
-// TestInterruptEarly sends Ctrl-C while the servers start.
 func TestInterruptEarly(t *testing.T) {
 	t.Parallel()
 	stalled := t.TempDir() // a program that starts and never gets ready

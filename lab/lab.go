@@ -58,8 +58,6 @@ func Main(p Program) {
 	os.Exit(p.status(root.ExecuteContext(ctx)))
 }
 
-// mainFile returns the path of the source file whose main function called Main, as recorded
-// by the compiler, or "".
 func mainFile() string {
 	var pcs [16]uintptr
 	frames := runtime.CallersFrames(pcs[:runtime.Callers(0, pcs[:])])
@@ -79,9 +77,8 @@ type silent struct{}
 
 func (silent) Printf(context.Context, string, ...any) {}
 
-// untilSignal returns a context that ends with the first of the signals. A second signal
-// then ends the process at once. signal.NotifyContext ends its context first and would lose
-// a second signal that comes immediately.
+// untilSignal returns a context that ends with the first of the signals; a second one ends the
+// process. signal.NotifyContext could lose an immediate second signal.
 func untilSignal(signals ...os.Signal) context.Context {
 	ctx, cancel := context.WithCancel(context.Background())
 	first := make(chan os.Signal, 1)
@@ -94,7 +91,6 @@ func untilSignal(signals ...os.Signal) context.Context {
 	return ctx
 }
 
-// status prints err in one line if it has not been printed, and returns the exit status.
 func (p *Program) status(err error) int {
 	switch {
 	case err == nil:
@@ -159,7 +155,6 @@ throughput, latency and fairness.`,
 	return root
 }
 
-// noArgs rejects arguments, which cobra would take for a mistyped command.
 func noArgs(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
@@ -178,12 +173,10 @@ func noArgs(cmd *cobra.Command, args []string) error {
 	return usage("unexpected %q%s; see '%s --help'", args[0], hint, cmd.CommandPath())
 }
 
-// usage returns an error about the use of the command line.
 func usage(format string, args ...any) error {
 	return fmt.Errorf("%w: "+format, append([]any{harness.ErrUsage}, args...)...)
 }
 
-// needs returns a check for at least one argument, and at most most.
 func needs(most int, what string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) < 1 || len(args) > most {
@@ -193,7 +186,6 @@ func needs(most int, what string) cobra.PositionalArgs {
 	}
 }
 
-// flagError names the flag closest to a mistyped one.
 func flagError(cmd *cobra.Command, err error) error {
 	hint := ""
 	if unknown := new(pflag.NotExistError); errors.As(err, &unknown) && unknown.GetSpecifiedShortnames() == "" {

@@ -35,7 +35,6 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// locklab returns the command, to be run as a process in its own directory.
 func locklab(t *testing.T, args ...string) *exec.Cmd {
 	t.Helper()
 	exe, err := os.Executable()
@@ -48,7 +47,6 @@ func locklab(t *testing.T, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// output runs cmd and returns its output and its exit status.
 func output(t *testing.T, cmd *exec.Cmd) (stdout, stderr string, status int) {
 	t.Helper()
 	var out, errs bytes.Buffer
@@ -61,14 +59,12 @@ func output(t *testing.T, cmd *exec.Cmd) (stdout, stderr string, status int) {
 	return out.String(), errs.String(), cmd.ProcessState.ExitCode()
 }
 
-// quick are the flags of a run that takes a second.
 func quick(args ...string) []string {
 	return append([]string{"run", "--locks", "empty,sync-mutex,mcs", "--workers", "1,2", "--rounds", "2",
 		"--duration", "20ms", "--out", "run"}, args...)
 }
 
-// least are the flags of a run with few charts, for tests of other things: under the race
-// detector a chart takes a second.
+// least are the flags of a run with few charts, which are slow under the race detector.
 func least(args ...string) []string {
 	return append([]string{"run", "--locks", "sync-mutex", "--workers", "1", "--rounds", "2",
 		"--duration", "20ms", "--out", "run"}, args...)
@@ -292,7 +288,6 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// TestNoServers: a lock without its server is skipped with a message.
 func TestNoServers(t *testing.T) {
 	t.Parallel()
 	cmd := locklab(t, least("--locks", "sync-mutex,redis-poll,zk-fair")...)

@@ -10,8 +10,7 @@ import (
 	"locklab/harness"
 )
 
-// A limit is the range of a number or duration flag, both ends included. A typing mistake
-// must not occupy the machine for a year, nor overflow.
+// A limit is the range of a flag, ends included, against typing mistakes.
 type limit struct {
 	low, high float64 // durations in ns
 	text      string  // the range in words
@@ -54,7 +53,6 @@ func limits() map[string]limit {
 
 const seedFlag = "seed"
 
-// checkLimits reports the first given flag of cmd that is out of range.
 func checkLimits(cmd *cobra.Command) (err error) {
 	all := limits()
 	cmd.Flags().Visit(func(f *pflag.Flag) {

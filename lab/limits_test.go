@@ -25,17 +25,14 @@ var absurd = map[string][]string{
 	"span":     {"-1ns", "1000000h", "9223372036s", "9223372037s", "NaN", "5", "-1h-exp", "1000000h-exp"},
 }
 
-// axisKinds are the kinds of the list flags of "locklab run".
 var axisKinds = map[string]string{
 	"workers": "count", "clients": "count", "gomaxprocs": "count", "spread": "count", "read": "percent", "hold": "span", "think": "span",
 	"servers": "servers", "delay": "delay", "rate": "rate", "deadline": "deadline",
 }
 
-// textual are the kinds of the other flags.
 var textual = []string{"string", "bool", "stringSlice", "stringArray"}
 
-// TestLimits gives each number or duration flag each absurd value. The command must print
-// one line that names the flag or the value, and do nothing else.
+// TestLimits: each absurd value of a flag gives one line that names it.
 func TestLimits(t *testing.T) {
 	if raceEnabled {
 		t.Skip("it starts hundreds of processes, which the race detector makes slow and does not look into")
@@ -66,7 +63,6 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// refuses gives cmd a flag that it must reject.
 func refuses(t *testing.T, cmd *cobra.Command, flag, value string, args []string) {
 	t.Run(cmd.Name()+"/"+flag+"="+strconv.Quote(value), func(t *testing.T) {
 		t.Parallel()

@@ -59,9 +59,8 @@ func listTable(out io.Writer, locks []*harness.Variant, verbose bool) error {
 	return t.Flush()
 }
 
-// footprint returns the bytes of a local lock on the heap, and the additional bytes for
-// each worker. Most of it is padding, so that no two words with different writers share a
-// cache line.
+// footprint returns the bytes of a local lock on the heap, and for each worker, mostly
+// padding.
 func footprint(v *harness.Variant) string {
 	if v.Local == nil || v.Unavailable != "" {
 		return "-"
@@ -95,7 +94,6 @@ func heapBytes(v *harness.Variant, workers int) uint64 {
 	return least
 }
 
-// claims names the traits of a lock in a few words.
 func claims(t harness.Traits) string {
 	several := ""
 	if t.Servers > 1 {

@@ -17,11 +17,9 @@ type loading struct {
 	deadlines []time.Duration // 0 is no deadline
 }
 
-// autoRate stands for the rates around the saturation point of a lock, which must be
-// searched: see measure.Plan.Seek.
+// autoRate stands for the rates around the saturation point: see measure.Plan.Seek.
 const autoRate harness.Rate = -1
 
-// auto is autoRate as text.
 const auto = "auto"
 
 func (l *loading) flags(f *pflag.FlagSet) {
@@ -30,7 +28,6 @@ func (l *loading) flags(f *pflag.FlagSet) {
 	f.Var(list(&l.deadlines, parseDeadline), "deadline", "drop an acquisition of --rate that waits longer than this: 10ms; 0 is never (default 0)")
 }
 
-// checkLoad returns an error if the axes of an open loop do not fit each other.
 func (a axes) checkLoad() error {
 	switch open := a.open(); {
 	case !open && a.arrivals != nil:
@@ -49,17 +46,14 @@ func (l loading) open() bool {
 	return slices.ContainsFunc(l.rates, func(r harness.Rate) bool { return r != 0 })
 }
 
-// auto reports whether rates must be searched.
 func (l loading) auto() bool { return slices.Contains(l.rates, autoRate) }
 
-// The default numbers of workers for a search of rates: some workers are always free while
-// the lock keeps up.
+// The default workers for a search: some are always free while the lock keeps up.
 const (
 	autoWorkers      = 64 // of a distributed lock
 	autoLocalWorkers = 4  // per processor, of a local lock
 )
 
-// pool returns the number of workers of v for a search.
 func pool(v *harness.Variant, cpus int) []int {
 	n := autoLocalWorkers * cpus
 	if v.Traits.Needs != "" {
@@ -82,8 +76,7 @@ func parseRate(text string) (harness.Rate, error) {
 	return r, err
 }
 
-// cross returns every workload of ws under every load; a closed loop has no arrivals and no
-// deadline.
+// cross returns every workload under every load; a closed one has no arrivals or deadline.
 func (l loading) cross(ws []harness.Workload) (out []harness.Workload) {
 	for _, w := range ws {
 		for _, w.Rate = range or(l.rates, 0) {

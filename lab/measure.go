@@ -38,8 +38,7 @@ func (o *runOptions) measuring(p *measure.Plan, out *result.Writer, stderr io.Wr
 	return measuring{program: o.program, plan: p, guarantees: o.guarantees, out: out, stderr: stderr, budget: o.budget, begin: o.begin, rounds: p.Rounds, total: p.Total()}
 }
 
-// run measures everything that earlier, which may be nil, lacks. The end of ctx is not an
-// error: the results up to then are complete.
+// run measures what earlier, which may be nil, lacks. The end of ctx is not an error.
 func (m *measuring) run(ctx context.Context, earlier *result.Run) error {
 	if earlier != nil {
 		m.done = len(earlier.Results)
@@ -106,7 +105,6 @@ func (m *measuring) overrun(p measure.Progress, passed time.Duration) string {
 	return fmt.Sprintf("over the budget: as busy as the machine is now, %s %s about %v, not %v; %s", numfmt.Plural(p.Rounds, "round"), numfmt.Choose(p.Rounds, "takes", "take"), whole.Round(time.Second), m.budget, again)
 }
 
-// keep writes the result of a case.
 func (m *measuring) keep(p measure.Progress) error {
 	if p.Lost != nil {
 		m.lost = append(m.lost, loss(p))
@@ -125,8 +123,7 @@ func loss(p measure.Progress) result.Loss {
 
 func (m *measuring) noteLost(f *result.Manifest) { noteLost(f, m.program, m.lost, m.total) }
 
-// noteLost replaces the lost cases in f, the manifest of a run of p, by lost. total is the
-// number of measurements.
+// noteLost replaces the lost cases in f, the manifest of a run of p with total measurements.
 func noteLost(f *result.Manifest, p *Program, lost []result.Loss, total int) {
 	f.Lost = lost
 	f.Warnings = slices.DeleteFunc(f.Warnings, isLoss)

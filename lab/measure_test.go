@@ -14,7 +14,6 @@ import (
 	mutexlab "locklab/mutex/lab"
 )
 
-// TestEarlierViolation: a resumed run still reports earlier violations.
 func TestEarlierViolation(t *testing.T) {
 	w := harness.Workload{Workers: 1, Window: 1}
 	lock := mutexlab.Suite[0]
@@ -30,8 +29,7 @@ func TestEarlierViolation(t *testing.T) {
 	}
 }
 
-// TestOverrun: a budget overrun is reported in advance, unless the run may still reduce its
-// rounds.
+// TestOverrun: a budget overrun is reported in advance, unless rounds may be reduced.
 func TestOverrun(t *testing.T) {
 	const budget = 30 * time.Second
 	fixed, free := new(measure.Plan), &measure.Plan{Budget: budget, Least: 6, Most: 50}
@@ -59,8 +57,7 @@ func TestOverrun(t *testing.T) {
 	}
 }
 
-// TestOverBudget runs a plan whose cases take longer than its budget. It reports this once,
-// before the end, and keeps the requested rounds.
+// TestOverBudget: an overrun is reported once, before the end, and keeps the rounds.
 func TestOverBudget(t *testing.T) {
 	plan := &measure.Plan{Seed: 1, Rounds: 3, Cases: []measure.Case{{Lock: mutexlab.Suite[0],
 		Workload: harness.Workload{Workers: 1, Warmup: time.Millisecond, Window: 150 * time.Millisecond}}}}

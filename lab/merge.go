@@ -54,7 +54,6 @@ func (p *Program) mergeCommand() *cobra.Command {
 	return cmd
 }
 
-// mergeRuns merges the parts in dirs into the new directory out.
 func mergeRuns(files *saver, dirs []string, out string, stdout, stderr io.Writer) error {
 	if err := vacant(out); err != nil {
 		return err
@@ -99,7 +98,6 @@ func mergeRuns(files *saver, dirs []string, out string, stdout, stderr io.Writer
 	return nil
 }
 
-// vacant returns an error if dir already has a run.
 func vacant(dir string) error {
 	if result.Exists(dir) {
 		return usage("%s already holds a run; choose another directory by --out", dir)
@@ -116,7 +114,6 @@ func vacant(dir string) error {
 	return nil
 }
 
-// mostLost limits the losses that are listed individually.
 const mostLost = 20
 
 func sayLost(stderr io.Writer, lost []result.Loss) {

@@ -46,7 +46,6 @@ func partResult(rank, round int) *harness.Result {
 	return r
 }
 
-// writeParts writes the parts of three ranks below root, changed by edit.
 func writeParts(t *testing.T, root string, edit func(p *result.Run)) (dirs []string) {
 	t.Helper()
 	var parts []*result.Run
@@ -65,7 +64,6 @@ func writeParts(t *testing.T, root string, edit func(p *result.Run)) (dirs []str
 	return writeRuns(t, root, parts)
 }
 
-// contents returns the contents of the files below dir, by path.
 func contents(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	out := make(map[string]string)
@@ -84,7 +82,6 @@ func contents(t *testing.T, dir string) map[string]string {
 	return out
 }
 
-// TestMerge merges parts and uses the result like any other run.
 func TestMerge(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
@@ -141,8 +138,6 @@ func TestMerge(t *testing.T) {
 	}
 }
 
-// TestMergeStatus: a rejected or omitted part gives one line, and a rejection writes
-// nothing.
 func TestMergeStatus(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()

@@ -9,7 +9,6 @@ import (
 	"os"
 )
 
-// open creates the run on disk, or resumes it and returns its contents.
 func (o runOptions) open(p *measure.Plan, s *site.Servers, skipped []result.Skip) (string, *result.Writer, *result.Run, error) {
 	dir := o.store
 	if dir.out == "" {
@@ -42,8 +41,7 @@ func (o runOptions) open(p *measure.Plan, s *site.Servers, skipped []result.Skip
 	return dir.out, out, run, nil
 }
 
-// commandLine returns the command that repeats the run: the command of rank 0, or the
-// command that started all ranks.
+// commandLine returns the command that repeats the run: rank 0's, or of all ranks.
 func (o *runOptions) commandLine() []string {
 	if o.command != nil {
 		return o.command

@@ -10,16 +10,14 @@ import (
 	"locklab/harness/measure"
 )
 
-// A part is one share of the time of a report. The table in docs/methodology.md lists the
-// same parts.
+// A part is a share of the time of a report, as in docs/methodology.md.
 type part struct {
 	name string
 	time time.Duration                                 // in make report
 	has  func(v harness.Lock, w harness.Workload) bool // nil for a part on top of --budget
 }
 
-// parts is the division of time in make report. With another budget the measured parts have
-// the same shares of it.
+// parts is the division of time in make report; other budgets have the same shares.
 var parts = []part{
 	{"local", 115 * time.Second, func(v harness.Lock, w harness.Workload) bool { return v.Traits.Needs == "" && usual(v, w) }},
 	{"distributed", 2 * time.Minute, func(v harness.Lock, w harness.Workload) bool { return v.Traits.Needs != "" && usual(v, w) }},
@@ -35,26 +33,22 @@ var parts = []part{
 // hardwareTime is the time of each hardware experiment.
 const hardwareTime = 2 * time.Second
 
-// usual reports whether v under w belongs to no part about one condition.
 func usual(v harness.Lock, w harness.Workload) bool {
 	return w.Rate == 0 && !sited(v, w) && (v.Traits.Needs != "" || w.Reads == 0 && !longHeld(w))
 }
 
 func longHeld(w harness.Workload) bool { return w.Hold.Mean == defaultLongHold }
 
-// sited reports whether w needs other servers than a nearby one without durable writes.
 func sited(v harness.Lock, w harness.Workload) bool {
 	return v.Traits.Needs != "" && w.Rate == 0 && !v.Traits.Site(w).Plain()
 }
 
-// of returns a function that reports whether a case of p belongs to t.
 func (t part) of(p *measure.Plan) func(measure.Case) bool {
 	return func(c measure.Case) bool { return t.has != nil && t.has(c.Lock.Describe(), c.StandIn().Workload) }
 }
 
-// divide gives the parts of p, whose rounds are set, windows that use their shares of the
-// budget. A part outside the limits of its windows gets the shortest or longest ones, and
-// the others divide the rest.
+// divide gives the parts of p windows that use their shares of the budget. A part beyond its
+// limits gets the shortest or longest, and the others divide the rest.
 func (o runOptions) divide(p *measure.Plan, budget time.Duration) {
 	var open []part
 	for _, t := range parts {
@@ -83,7 +77,6 @@ func (o runOptions) divide(p *measure.Plan, budget time.Duration) {
 	}
 }
 
-// share returns the time of left for t, one of open.
 func share(left time.Duration, t part, open []part) time.Duration {
 	var all time.Duration
 	for _, u := range open {
@@ -92,9 +85,8 @@ func share(left time.Duration, t part, open []part) time.Duration {
 	return time.Duration(float64(left) * float64(t.time) / float64(all))
 }
 
-// windowFor returns the longest window, in whole milliseconds, with which the cases picked
-// by has take at most d. The result is below minWindow if even that is too long, and above
-// maxWindow if maxWindow is not enough.
+// windowFor returns the longest window, in whole ms, with which the cases picked by has take
+// at most d, or one outside of minWindow and maxWindow.
 func (o runOptions) windowFor(p *measure.Plan, has func(measure.Case) bool, d time.Duration) time.Duration {
 	const step = time.Millisecond
 	n := sort.Search(int((maxWindow-minWindow)/step)+1, func(i int) bool {
@@ -107,8 +99,7 @@ func (o runOptions) windowFor(p *measure.Plan, has func(measure.Case) bool, d ti
 	return minWindow + time.Duration(n-1)*step
 }
 
-// division gives the approximate time of each part of p and of the parts on top, or "" for
-// a single part.
+// division gives the approximate time of each part of p, or "" for a single part.
 func (o runOptions) division(p *measure.Plan) string {
 	var said []string
 	for _, t := range parts {
@@ -129,8 +120,6 @@ func (o runOptions) division(p *measure.Plan) string {
 	return strings.Join(said, ", ")
 }
 
-// windows returns the windows of local locks in each part of p, the base of the other
-// windows.
 func (o runOptions) windows(p *measure.Plan) map[string]time.Duration {
 	m := make(map[string]time.Duration)
 	for _, t := range parts {

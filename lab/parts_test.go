@@ -12,7 +12,6 @@ import (
 	"locklab/harness"
 )
 
-// TestPartsInMethodology: the page has a row for each part, and no other.
 func TestPartsInMethodology(t *testing.T) {
 	text, err := os.ReadFile("../docs/methodology.md")
 	if err != nil {
@@ -34,9 +33,8 @@ func TestPartsInMethodology(t *testing.T) {
 	}
 }
 
-// TestDivide: every case is in exactly one part. Each part has its share of a sufficient
-// budget. With an insufficient one, no window is too short. A resumed run has the same
-// windows.
+// TestDivide: every case is in one part with its share, no window is too short, and a resumed
+// run has the same.
 func TestDivide(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2))
 	for _, budget := range []time.Duration{5 * time.Minute, 10 * time.Minute} {
@@ -85,8 +83,7 @@ func TestDivide(t *testing.T) {
 	}
 }
 
-// TestRemoteWorkers: the default choice measures distributed locks with three numbers of
-// workers, the choice of all locks with all numbers.
+// TestRemoteWorkers: distributed locks have three numbers of workers by default, else all.
 func TestRemoteWorkers(t *testing.T) {
 	for _, locks := range []string{defaultLocks, "all"} {
 		o := optionsOf(t, "--locks="+locks)

@@ -10,7 +10,6 @@ import (
 // shownRE finds the pictures in a Markdown file of the lab: each is on its own line.
 var shownRE = regexp.MustCompile(`(?m)^!\[.*\]\(<([^<>\n]*)>\)$`)
 
-// shown returns the pictures in the current Markdown file, by path, or nil without a file.
 func (t target) shown() map[string]bool {
 	text, err := os.ReadFile(t.markdown)
 	if err != nil {
@@ -27,8 +26,7 @@ func (t target) shown() map[string]bool {
 	return out
 }
 
-// clear removes pictures of an earlier report that this one lacks. It leaves other files,
-// which are not the lab's.
+// clear removes pictures of an earlier report that this one lacks, and no other files.
 func (t target) clear(pictures map[string]bool) error {
 	for path := range pictures {
 		err := os.Remove(filepath.Join(filepath.Dir(t.markdown), filepath.FromSlash(path)))

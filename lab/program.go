@@ -13,8 +13,7 @@ import (
 // A Program is a command line over a list of locks. Its zero value has no locks; it can
 // draw and compare runs.
 type Program struct {
-	// Name is the name of the program in help, messages and files; "" is the name of its
-	// file.
+	// Name is the name of the program in help, messages and files; "" is the name of its file.
 	Name string
 
 	// Version is printed with the commit by version and --version; "" is 0.0.0.
@@ -32,7 +31,6 @@ type Program struct {
 	mainFile string // of the main function, from the compiler; "" is unknown
 }
 
-// validate returns the mistakes in p.
 func (p *Program) validate() error {
 	errs := []error{harness.Validate(p.Locks)}
 	for _, name := range p.Defaults {
@@ -46,7 +44,6 @@ func (p *Program) validate() error {
 	return nil
 }
 
-// byDefault reports whether v is measured if no lock is named.
 func (p *Program) byDefault(v *harness.Variant) bool {
 	if p.Defaults != nil {
 		return slices.Contains(p.Defaults, v.Name)
@@ -63,7 +60,6 @@ func (p *Program) spinLocks() (locks []*harness.Variant) {
 	return locks
 }
 
-// exampleLocks finds the locks in an example.
 var exampleLocks = regexp.MustCompile(`(?:--locks|--to|locklab trace) (\S+)`)
 
 // examples returns the examples of a command under the name of this program. It omits

@@ -11,7 +11,6 @@ import (
 	spinlab "locklab/spinlock/lab"
 )
 
-// own is a lock of another module.
 func own() *harness.Variant {
 	return &harness.Variant{Name: "own", Doc: "a lock", Paper: "none", Family: harness.Spin,
 		Local: func(harness.Setup) harness.Local { return nil }}
@@ -42,7 +41,6 @@ func TestProgramValidate(t *testing.T) {
 	}
 }
 
-// TestByDefault: a program without defaults measures the locks to use and to compare with.
 func TestByDefault(t *testing.T) {
 	p := Program{}
 	for status, want := range map[harness.Status]bool{
@@ -54,7 +52,6 @@ func TestByDefault(t *testing.T) {
 	}
 }
 
-// TestOwnName: the help of another program uses its own name and locks.
 func TestOwnName(t *testing.T) {
 	p := &Program{Name: "bench", Locks: []*harness.Variant{own()}}
 	names := make(map[string]bool)
@@ -82,7 +79,6 @@ func TestOwnName(t *testing.T) {
 	}
 }
 
-// TestSpinLocks: the experiment about spin locks runs the locks of package spinlock.
 func TestSpinLocks(t *testing.T) {
 	if got := program().spinLocks(); !slices.Equal(got, spinlab.Suite) {
 		t.Errorf("got %d locks, want the %d of spinlock/lab", len(got), len(spinlab.Suite))

@@ -18,7 +18,6 @@ import (
 	"locklab/internal/stat"
 )
 
-// width returns the columns of the terminal out, or 100.
 func width(out io.Writer) int {
 	if f, ok := out.(file); ok {
 		if w, _, err := term.GetSize(int(f.Fd())); err == nil {
@@ -28,8 +27,7 @@ func width(out io.Writer) int {
 	return 100
 }
 
-// progress shows the progress of a run, a comparison of two builds or an experiment. On a
-// terminal it is one line that is overwritten, elsewhere one line every ten seconds.
+// progress shows progress on a terminal in one line, elsewhere in one every ten seconds.
 type progress struct {
 	out      io.Writer
 	width    func() int // of the terminal; nil if out is not a terminal
@@ -56,7 +54,6 @@ func newProgress(out io.Writer) *progress {
 	return s
 }
 
-// add records a result, of this run or of an earlier part of it.
 func (s *progress) add(name string, r *harness.Result) {
 	if rate, ok := result.Throughput.Of(r); ok && len(r.Violations) == 0 {
 		s.rates[name] = append(s.rates[name], rate)
@@ -86,7 +83,6 @@ func (s *progress) update(p measure.Progress) {
 	s.show(at)
 }
 
-// show shows at, with the disturbances of the machine.
 func (s *progress) show(at step) {
 	at.steal, at.load = s.disturbs()
 	switch {
@@ -98,8 +94,7 @@ func (s *progress) show(at step) {
 	}
 }
 
-// parts returns a function that shows the completed parts of the named experiment: on a
-// terminal in the line, elsewhere as a line for every tenth of a long experiment.
+// parts returns a function that shows the parts of the named experiment, or every tenth.
 func (s *progress) parts(name string) func(done, total int) {
 	const long = 10 * time.Second
 	begin, told := time.Now(), 0
@@ -116,7 +111,6 @@ func (s *progress) parts(name string) func(done, total int) {
 	}
 }
 
-// oddities returns a line for each process in p that gave no result.
 func oddities(p measure.Progress) (lines []string) {
 	name := p.Case.Name()
 	if p.Lost != nil {
@@ -133,7 +127,6 @@ func (s *progress) lasting(text string) {
 	fmt.Fprintln(s.out, text)
 }
 
-// line overwrites the previous line.
 func (s *progress) line(at step) {
 	// The last column stays empty: some terminals begin a new line there.
 	fmt.Fprintf(s.out, "\r%s\x1b[K", at.fit(s.width()-1))
@@ -147,8 +140,7 @@ func (s *progress) clear() {
 	}
 }
 
-// figure formats the results of a case: the median of its rounds and, from six rounds on,
-// the larger half of its interval.
+// figure formats the median of a case's rounds and, from six on, the half interval.
 func figure(rates []float64) string {
 	sum := stat.Summarize(rates)
 	if sum.N == 0 {
@@ -169,7 +161,6 @@ type step struct {
 	steal, load        float64
 }
 
-// plain returns the line for a file: everything, in columns.
 func (s step) plain() string {
 	return strings.TrimRight(fmt.Sprintf("%s round %-2d  %-44s  %-15s  %s  %s", s.count(), s.round, s.name, s.figure, s.rest(), s.noise()), " ")
 }
@@ -178,12 +169,10 @@ func (s step) count() string {
 	return fmt.Sprintf("[%*d/%d]", len(fmt.Sprint(s.total)), s.done, s.total)
 }
 
-// rest formats the remaining time in at least seven characters.
 func (s step) rest() string {
 	return fmt.Sprintf("%7s left", time.Duration(max(0, s.left)).Round(time.Second))
 }
 
-// noise describes the known disturbances of the machine.
 func (s step) noise() string {
 	var parts []string
 	if s.figure != "" && !math.IsNaN(s.steal) {
@@ -195,11 +184,9 @@ func (s step) noise() string {
 	return strings.Join(parts, " ")
 }
 
-// leastName is the least number of columns for a case's name.
 const leastName = 16
 
-// fit returns the line for a terminal of the given width. It cuts the name first, then
-// drops fields from the right.
+// fit returns the line for a terminal: it cuts the name first, then drops fields.
 func (s step) fit(columns int) string {
 	optional := []string{s.figure, strings.TrimSpace(s.rest()), s.noise()}
 	name := strings.TrimPrefix(s.name, "lock=")
@@ -218,10 +205,8 @@ func (s step) fit(columns int) string {
 	return cut(s.count(), columns)
 }
 
-// columnsOf returns the width of text, with one column per character.
 func columnsOf(text string) int { return utf8.RuneCountInString(text) }
 
-// cut shortens text to the given number of columns.
 func cut(text string, columns int) string {
 	runes := []rune(text)
 	switch {

@@ -80,8 +80,7 @@ func TestPlainLine(t *testing.T) {
 	}
 }
 
-// TestParts simulates an experiment of twenty parts, a second each, on a file and on a
-// terminal, where it stops halfway.
+// TestParts simulates an experiment of twenty seconds on a file and on a terminal.
 func TestParts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
@@ -124,7 +123,6 @@ func TestProgressPauses(t *testing.T) {
 	})
 }
 
-// TestOneProgress: no other file overwrites a line of the terminal.
 func TestOneProgress(t *testing.T) {
 	files, err := filepath.Glob("*.go")
 	if err != nil || !slices.Contains(files, "progress.go") {
@@ -143,7 +141,6 @@ func TestOneProgress(t *testing.T) {
 	}
 }
 
-// TestProgress simulates a run on a terminal and on a file.
 func TestProgress(t *testing.T) {
 	c := measure.Case{Lock: &harness.Variant{Name: "mcs"}, Workload: harness.Workload{Workers: 2}}
 	result := func(v ...harness.Violation) *harness.Result {

@@ -12,7 +12,6 @@ import (
 	"locklab/internal/leaktest"
 )
 
-// echo serves lines on its own port until t ends, and returns its address.
 func echo(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -35,8 +34,6 @@ func echo(t *testing.T) string {
 	return l.Addr().String()
 }
 
-// TestProxy: the proxy returns data unchanged, after the delay, until the command is
-// interrupted.
 func TestProxy(t *testing.T) {
 	leaktest.All(t)
 	const delay = 60 * time.Millisecond

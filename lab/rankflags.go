@@ -44,8 +44,7 @@ func (o *rankFlags) declare(cmd *cobra.Command) {
 	_ = f.MarkHidden(settingFlag)
 }
 
-// resolve completes the flags by what the environment says, and refuses what does not go
-// together.
+// resolve completes the flags from the environment and refuses contradictions.
 func (o *rankFlags) resolve(f *pflag.FlagSet, getenv func(string) string) error {
 	o.defaultSync(f, getenv)
 	switch {
@@ -91,8 +90,7 @@ func (o *rankFlags) resolve(f *pflag.FlagSet, getenv func(string) string) error 
 	return nil
 }
 
-// defaultSync takes the place of --sync from the environment, if this is to be a rank by
-// the flags or by what has started it: the variable alone makes none of it.
+// defaultSync sets --sync from the environment, if other flags or the launcher make a rank.
 func (o *rankFlags) defaultSync(f *pflag.FlagSet, getenv func(string) string) {
 	_, _, _, source, err := measure.ReadRank(getenv)
 	launched := source != "" || err != nil
@@ -101,12 +99,10 @@ func (o *rankFlags) defaultSync(f *pflag.FlagSet, getenv func(string) string) {
 	}
 }
 
-// meeting returns where and how this rank meets the others.
 func (o *rankFlags) meeting() measure.RankOptions {
 	return measure.RankOptions{Rank: o.rank, Ranks: o.ranks, Sync: o.sync, Job: o.job, Assemble: o.assemble}
 }
 
-// withoutPassword returns a command line with the password of --sync taken out.
 func withoutPassword(command []string) []string {
 	out := slices.Clone(command)
 	for i, arg := range out {
@@ -120,7 +116,6 @@ func withoutPassword(command []string) []string {
 	return out
 }
 
-// checkRanks refuses flags that a run of several ranks does not have.
 func (o *runOptions) checkRanks() error {
 	if o.ranks < 2 {
 		return nil

@@ -23,8 +23,7 @@ import (
 	"locklab/internal/site"
 )
 
-// A setting is what all ranks of a run have in common: rank 0 decides it, or the process that
-// starts them all.
+// A setting is common to all ranks: rank 0, or the process that starts them, decides it.
 type setting struct {
 	Plan  result.Manifest // as far as a run is planned again by it
 	RunID string
@@ -53,8 +52,7 @@ func (o *runOptions) setting(p *measure.Plan, s *site.Servers, skipped []result.
 	}
 }
 
-// reach enters in p how the servers are reached that the process which started this rank
-// has started.
+// reach enters the servers in p that the process which started this rank has started.
 func (s *setting) reach(p *measure.Plan) (*site.Servers, error) {
 	p.Endpoints = make(map[harness.Site]harness.Endpoint)
 	for _, r := range s.Servers {
@@ -63,7 +61,6 @@ func (s *setting) reach(p *measure.Plan) (*site.Servers, error) {
 	return site.Reached(s.Sites, s.Versions), p.Validate()
 }
 
-// runRank measures this rank's part of a run, together with the others.
 func (o *runOptions) runRank(ctx context.Context, flags *pflag.FlagSet, stderr io.Writer) (err error) {
 	var set *setting
 	if o.told {
@@ -104,7 +101,6 @@ func (o *runOptions) runRank(ctx context.Context, flags *pflag.FlagSet, stderr i
 	return o.measurePart(ctx, flags, group, set, stderr)
 }
 
-// measurePart measures what all ranks have agreed upon.
 func (o *runOptions) measurePart(ctx context.Context, flags *pflag.FlagSet, group *measure.Ranks, set *setting, stderr io.Writer) error {
 	together := group.Context()
 	plan, servers, skipped, err := o.agree(together, flags, group, set, stderr)
@@ -220,8 +216,7 @@ func (o *runOptions) follow(flags *pflag.FlagSet, s setting) (*measure.Plan, err
 	return plan, nil
 }
 
-// sharedServers refuses locks of p whose servers the lab would have to start: each rank
-// would start some of its own.
+// sharedServers refuses locks whose servers each rank would have to start.
 func sharedServers(p *measure.Plan) error {
 	var missing []string
 	for _, kind := range p.Needs() {
@@ -235,7 +230,6 @@ func sharedServers(p *measure.Plan) error {
 	return usage("ranks that are started one by one share servers of yours: set %s to host:port for each rank; or --spawn starts ranks and servers on this machine", numfmt.List(missing, len(missing)))
 }
 
-// variable returns the environment variable by which the user names servers of the kind.
 func variable(kind string) string {
 	for _, k := range backend.Kinds {
 		if k.Name == kind {

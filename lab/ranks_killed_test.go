@@ -43,8 +43,7 @@ func TestRanksServerKilled(t *testing.T) {
 	keptSome(t, all)
 }
 
-// TestRanksStopped: a rank is stopped, and the others give up. When it continues it ends as
-// well, and what all have kept can be merged.
+// TestRanksStopped: if a rank is stopped, all end at last, and the kept results merge.
 func TestRanksStopped(t *testing.T) {
 	if testing.Short() {
 		t.Skip("make test-all runs it")
@@ -85,8 +84,7 @@ func amid(t *testing.T, all []*rankProcess, results int) {
 	}
 }
 
-// keptSome fails t unless every rank has kept what it had finished, and the rounds that all
-// have kept can be merged.
+// keptSome checks that every rank kept its finished results, and that they merge.
 func keptSome(t *testing.T, all []*rankProcess) {
 	t.Helper()
 	args := []string{"merge", "--out", "whole"}

@@ -21,8 +21,7 @@ import (
 // word is a password that is looked for everywhere.
 const word = "s3cr3t-w0rd"
 
-// meetingPlace starts a server with TLS where ranks meet as a user with a password, and
-// returns its URL and the file of its certificate.
+// meetingPlace starts a TLS server with a password, and returns its URL and certificate file.
 func meetingPlace(t *testing.T) (url, ca string) {
 	t.Helper()
 	s, err := backend.StartSetup(t.Context(), harness.KindRedis, backend.Setup{TLS: true})
@@ -54,7 +53,6 @@ func meetingPlace(t *testing.T) (url, ca string) {
 	return "rediss://ranks:" + word + "@" + at.Addrs[0][0], ca
 }
 
-// commandLines returns those of a process and of all that it has started.
 func commandLines(t *testing.T, pid int) (out []string) {
 	t.Helper()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
@@ -121,9 +119,8 @@ func wordless(t *testing.T, dir string, said ...string) {
 	}
 }
 
-// TestRanksSecure: ranks meet over TLS with a password, spawned and by hand, by the flag and
-// by the environment, and the password is in no file, no output and no command line of a
-// process that the lab starts. SSL_CERT_FILE stands for the system's authorities.
+// TestRanksSecure: ranks meet over TLS with a password, by flag or environment, which is in no
+// file, output or command line. SSL_CERT_FILE stands for the authorities.
 func TestRanksSecure(t *testing.T) {
 	if testing.Short() {
 		t.Skip("make test-all runs it")

@@ -18,7 +18,6 @@ import (
 	"locklab/internal/backend"
 )
 
-// ownRedis starts a server for one test, and returns its address.
 func ownRedis(t *testing.T) string {
 	t.Helper()
 	s, err := backend.StartAlone(t.Context())
@@ -50,21 +49,18 @@ func (s *said) String() string {
 	return s.text.String()
 }
 
-// A rankProcess is a rank of a run that was started by hand.
 type rankProcess struct {
 	*exec.Cmd
 	stderr *said
 	dir    string
 }
 
-// startRanks starts n ranks, which have a server in common.
 func startRanks(t *testing.T, n int, args ...string) (all []*rankProcess) {
 	t.Helper()
 	return ranksAt(t, n, "", args...)
 }
 
-// ranksAt is startRanks of ranks that meet at the server that sync names; "" is the same
-// as that of the locks.
+// ranksAt is startRanks with ranks that meet at sync; "" is the locks' server.
 func ranksAt(t *testing.T, n int, sync string, args ...string) (all []*rankProcess) {
 	t.Helper()
 	return ranksWith(t, n, sync, nil, args...)
@@ -94,7 +90,6 @@ func ranksWith(t *testing.T, n int, sync string, env []string, args ...string) (
 	return all
 }
 
-// measured waits until a rank has kept so many results.
 func (p *rankProcess) measured(t *testing.T, n int) {
 	t.Helper()
 	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(10 * time.Millisecond) {
@@ -107,8 +102,7 @@ func (p *rankProcess) measured(t *testing.T, n int) {
 	}
 }
 
-// TestRanksEnd: whichever rank is killed, stopped or interrupted, the others end soon, keep
-// what they have measured, and say which rank it was.
+// TestRanksEnd: if any rank ends, the others end soon, keep their results, and name it.
 func TestRanksEnd(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -156,7 +150,6 @@ func TestRanksEnd(t *testing.T) {
 	}
 }
 
-// TestRanksPlan: in a run of several ranks every case is shared by them.
 func TestRanksPlan(t *testing.T) {
 	for _, locks := range []string{defaultLocks, "all", "redis-queue,zk-handoff"} {
 		o := optionsOf(t, "--locks="+locks)
@@ -176,7 +169,6 @@ func TestRanksPlan(t *testing.T) {
 	}
 }
 
-// TestRanksRefused: what cannot be measured together is one line and status 2.
 func TestRanksRefused(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -72,7 +72,6 @@ const reportExamples = `  locklab report build/report
   locklab report build/report --strict --accept guest     fails if the run has another warning
   locklab report build/report --png pictures              each chart as a picture`
 
-// reportOptions is the flags of the command report.
 type reportOptions struct {
 	out, format, pictures string
 	trips                 []time.Duration
@@ -118,7 +117,6 @@ func (p *Program) reportCommand() *cobra.Command {
 	return cmd
 }
 
-// report writes the report of the runs in dirs, or prints it as JSON.
 func (o *reportOptions) report(program string, dirs []string, files *saver, stdout, stderr io.Writer) error {
 	runs, err := loadRuns(dirs)
 	if err == nil {
@@ -157,10 +155,8 @@ func parseRoundTrip(text string) (time.Duration, error) {
 	return d, nil
 }
 
-// mostContenders limits --contenders, to reject typing mistakes.
 const mostContenders = 10_000_000
 
-// parseContenders reads a number of contenders, with k for thousands and M for millions.
 func parseContenders(text string) (int, error) {
 	digits := text
 	for suffix, zeros := range map[string]string{"k": "000", "M": "000000"} {
@@ -175,8 +171,7 @@ func parseContenders(text string) (int, error) {
 	return n, nil
 }
 
-// predict requests the predictions. It returns an error if runs is not one run with
-// distributed locks that can be predicted.
+// predict requests the predictions, for one run with predictable distributed locks.
 func (o *reportOptions) predict(runs []*result.Run) error {
 	for _, f := range []struct {
 		name  string
@@ -201,10 +196,8 @@ func (o *reportOptions) predict(runs []*result.Run) error {
 	return nil
 }
 
-// loadRuns reads the runs in dirs and rejects duplicates.
 func loadRuns(dirs []string) ([]*result.Run, error) { return readRuns(dirs, loadRun) }
 
-// loadRun reads the run in dir, which must not be a part of a merged run.
 func loadRun(dir string) (*result.Run, error) {
 	run, err := result.Load(dir)
 	if err != nil {
@@ -216,7 +209,6 @@ func loadRun(dir string) (*result.Run, error) {
 	return run, nil
 }
 
-// readRuns reads the runs in dirs with load and rejects duplicates.
 func readRuns(dirs []string, load func(dir string) (*result.Run, error)) ([]*result.Run, error) {
 	var runs []*result.Run
 	var seen []os.FileInfo
@@ -239,7 +231,6 @@ func readRuns(dirs []string, load func(dir string) (*result.Run, error)) ([]*res
 	return runs, nil
 }
 
-// drawMachines writes the report of several runs.
 func (o *reportOptions) drawMachines(stdout io.Writer, files *saver, machines []chart.Machine) error {
 	if o.pictures != "" {
 		return usage("--png is for one run; of several, --out DIR writes the pictures to DIR/%s", chartsName)
@@ -264,7 +255,6 @@ func thrifty() (undo func()) {
 	return func() { debug.SetGCPercent(before) }
 }
 
-// drawRun writes the report of run to out, and its charts as pictures.
 func (o *reportOptions) drawRun(stdout io.Writer, files *saver, run *result.Run, out string) error {
 	var names []string
 	if o.pictures != "" {
@@ -285,7 +275,6 @@ func (o *reportOptions) drawRun(stdout io.Writer, files *saver, run *result.Run,
 	return writeReport(stdout, files, run, out)
 }
 
-// writeReport writes the report of run to out and its verdict to stdout.
 func writeReport(stdout io.Writer, files *saver, run *result.Run, out string) error {
 	t := newTarget(out)
 	err := t.write(files,

@@ -8,7 +8,6 @@ import (
 	"testing"
 )
 
-// machineRuns returns the directories of two runs of one workload.
 func machineRuns(t *testing.T) (one, two string) {
 	t.Helper()
 	dir, err := filepath.Abs("../reports/testdata/machines")
@@ -18,7 +17,6 @@ func machineRuns(t *testing.T) (one, two string) {
 	return filepath.Join(dir, "one-processor"), filepath.Join(dir, "two-processors")
 }
 
-// files returns the names of the files under dir.
 func files(t *testing.T, dir string) map[string]bool {
 	t.Helper()
 	out := make(map[string]bool)
@@ -35,7 +33,6 @@ func files(t *testing.T, dir string) map[string]bool {
 	return out
 }
 
-// checkImages checks that the pictures of a Markdown file are exactly those next to it.
 func checkImages(t *testing.T, dir, name string) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(dir, name))
@@ -109,8 +106,7 @@ func TestReportTargets(t *testing.T) {
 	}
 }
 
-// TestReportAgain draws a report over one with more charts. It removes pictures that the
-// new one lacks, and no other files.
+// TestReportAgain: a report removes its earlier pictures, and no other files.
 func TestReportAgain(t *testing.T) {
 	if raceEnabled {
 		t.Skip("the pictures are drawn under the race detector by the tests of reports")
@@ -132,8 +128,7 @@ func TestReportAgain(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	// The earlier report also shows a missing picture, and names some files that it does
-	// not own.
+	// The earlier report also shows a missing picture, and files that it does not own.
 	report := filepath.Join(dir, markdownName)
 	text, err := os.ReadFile(report)
 	if err != nil {

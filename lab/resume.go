@@ -13,12 +13,10 @@ import (
 	"locklab/internal/site"
 )
 
-// The flags of the command run that define the measurement. A run stores them, and can be
-// resumed only with the same ones.
+// The flags of the command run that define the measurement, stored and fixed for a resume.
 var planFlags = strings.Fields(workloadFlags + " " + rareWorkloadFlags + " " + serverFlags +
 	" ranks rounds duration warmup budget quick extent seed hardware chaos margin")
 
-// chosen returns the plan flags that the user gave, and the seed.
 func chosen(f *pflag.FlagSet, seed uint64) map[string]string {
 	m := map[string]string{"seed": fmt.Sprint(seed)}
 	for _, name := range planFlags {
@@ -29,12 +27,10 @@ func chosen(f *pflag.FlagSet, seed uint64) map[string]string {
 	return m
 }
 
-// noResume returns why ranks refuse --resume, and what to do instead.
 func (o *runOptions) noResume() string {
 	return "ranks cannot resume: merge what they kept with '" + o.program.Name + " merge', or start again"
 }
 
-// resumed returns the plan of the run to go on with.
 func (o *runOptions) resumed(flags *pflag.FlagSet) (*measure.Plan, error) {
 	m, err := result.ReadManifest(o.out)
 	if err != nil {
@@ -52,8 +48,7 @@ func (o *runOptions) resumed(flags *pflag.FlagSet) (*measure.Plan, error) {
 	return o.planAgain(m)
 }
 
-// recall sets the flags of the plan to those in m, the manifest of a run. It returns an
-// error if a given flag differs.
+// recall sets the flags of the plan to those in m, or returns an error if a given one differs.
 func recall(f *pflag.FlagSet, dir string, m result.Manifest) error {
 	if m.Flags == nil {
 		return usage("the run in %s does not say how it was planned and cannot be resumed; choose another directory", dir)
@@ -84,7 +79,6 @@ func setFlags(f *pflag.FlagSet, before map[string]string, differs func(name, was
 	return nil
 }
 
-// planAgain returns the plan as at the start of the run with manifest m.
 func (o runOptions) planAgain(m result.Manifest) (*measure.Plan, error) {
 	o.budget = 0 // it was spent on these rounds and windows
 	p, err := o.plan()
@@ -120,7 +114,6 @@ func (o runOptions) planAgain(m result.Manifest) (*measure.Plan, error) {
 	return p, nil
 }
 
-// A caseRound names a case in a round.
 type caseRound struct {
 	name  string
 	round int

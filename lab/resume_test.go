@@ -22,7 +22,6 @@ import (
 	"locklab/harness/result"
 )
 
-// apart marks a test of whole processes, which mostly waits for them.
 func apart(t *testing.T) {
 	t.Helper()
 	if raceEnabled {
@@ -31,7 +30,6 @@ func apart(t *testing.T) {
 	t.Parallel()
 }
 
-// begun starts cmd and returns after the given number of results in its output.
 func begun(t *testing.T, cmd *exec.Cmd, results int) *bytes.Buffer {
 	t.Helper()
 	stderr, err := cmd.StderrPipe()
@@ -56,8 +54,6 @@ func begun(t *testing.T, cmd *exec.Cmd, results int) *bytes.Buffer {
 	return said
 }
 
-// once checks that the run in dir has every case in every round exactly once, and returns
-// it.
 func once(t *testing.T, dir string, cases, rounds int) *result.Run {
 	t.Helper()
 	run, err := result.Load(dir)
@@ -135,8 +131,6 @@ func TestResume(t *testing.T) {
 	refusals(t, home)
 }
 
-// interruptThrice starts a run in home, resumes it twice, and each time stops it after some
-// results.
 func interruptThrice(t *testing.T, home string, start []string) {
 	t.Helper()
 	for i, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGKILL, syscall.SIGKILL} {
@@ -157,8 +151,7 @@ func interruptThrice(t *testing.T, home string, start []string) {
 	}
 }
 
-// refusals resumes the finished run in home/run under changed conditions. Each must give
-// one line. (Package result tests the other conditions.)
+// refusals resumes a finished run under changed conditions: each gives one line.
 func refusals(t *testing.T, home string) {
 	name := filepath.Join(home, "run", result.ManifestName)
 	original, err := os.ReadFile(name)
@@ -207,7 +200,6 @@ func refusals(t *testing.T, home string) {
 	}
 }
 
-// TestOneWriter: two commands cannot write one run.
 func TestOneWriter(t *testing.T) {
 	apart(t)
 	cmd := locklab(t, "run", "--locks", "sync-mutex", "--workers", "1", "--rounds", "1000", "--duration", "30ms", "--out", "run")
@@ -241,9 +233,7 @@ func children(t *testing.T, pid int) (pids []int) {
 	return pids
 }
 
-// TestKilledChild kills measuring processes. A case whose process is killed once is
-// measured again. If it is killed twice the case is lost, the run continues, and --resume
-// measures it.
+// TestKilledChild: a case killed once is measured again, twice it is lost until --resume.
 func TestKilledChild(t *testing.T) {
 	apart(t)
 	if runtime.GOOS != "linux" {
@@ -296,7 +286,6 @@ func TestKilledChild(t *testing.T) {
 	}
 }
 
-// TestOrphans: a killed run leaves no process behind.
 func TestOrphans(t *testing.T) {
 	apart(t)
 	if runtime.GOOS != "linux" {
@@ -323,8 +312,7 @@ func TestOrphans(t *testing.T) {
 	}
 }
 
-// limited returns locklab in a process whose files are limited to blocks of 512 bytes, or
-// of 1024 in some shells.
+// limited returns locklab with files limited to blocks of 512 bytes, or of 1024.
 func limited(t *testing.T, blocks int, args ...string) *exec.Cmd {
 	t.Helper()
 	sh, err := exec.LookPath("sh")
@@ -337,8 +325,7 @@ func limited(t *testing.T, blocks int, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// TestFullDisk limits the files of a run to 10 kB, as on a full disk. The results up to
-// then are complete, and the run resumes when there is room.
+// TestFullDisk: on a full disk the results are complete, and the run resumes with room.
 func TestFullDisk(t *testing.T) {
 	apart(t)
 	const rounds = 10
@@ -365,7 +352,6 @@ func TestFullDisk(t *testing.T) {
 	once(t, dir, 2, rounds)
 }
 
-// TestPlanFlags: --resume checks every flag that defines the measurement.
 func TestPlanFlags(t *testing.T) {
 	others := []string{"rank", "sync", "job", "assemble", "spawn", "setting", "out", "replace", "resume", "strict", "accept", "help", "require", "baseline"} // they say where and whether, not what
 	program().runCommand().Flags().VisitAll(func(f *pflag.Flag) {

@@ -9,19 +9,16 @@ import (
 	"locklab/harness/measure"
 )
 
-// verdictRounds returns the least number of rounds for a verdict on p, and the number of
-// compared locks in the most demanding situation.
+// verdictRounds returns the rounds for a verdict on p, and the most compared locks.
 func verdictRounds(p *measure.Plan) (rounds, locks int) {
 	return judge.RoundsFor(described(p))
 }
 
-// plannedRounds returns the number of rounds of p that finds a difference of twice the
-// tolerance: see [judge.PlannedRounds].
+// plannedRounds returns the rounds that find twice the tolerance: see [judge.PlannedRounds].
 func plannedRounds(p *measure.Plan) int {
 	return max(defaultRounds, judge.PlannedRounds(described(p)))
 }
 
-// described yields the cases of p as a report sees them.
 func described(p *measure.Plan) iter.Seq2[harness.Lock, harness.Workload] {
 	return func(yield func(harness.Lock, harness.Workload) bool) {
 		for _, c := range p.Cases {
@@ -35,7 +32,6 @@ func described(p *measure.Plan) iter.Seq2[harness.Lock, harness.Workload] {
 	}
 }
 
-// setRounds gives p the rounds from the user, or the planned number.
 func (o runOptions) setRounds(p *measure.Plan) {
 	p.Rounds = o.rounds
 	if o.rounds == 0 {
@@ -43,7 +39,6 @@ func (o runOptions) setRounds(p *measure.Plan) {
 	}
 }
 
-// doubt returns a warning that p has too few rounds for a verdict, or "".
 func doubt(p *measure.Plan) string {
 	need, locks := verdictRounds(p)
 	if p.Rounds >= need {

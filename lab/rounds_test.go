@@ -16,8 +16,7 @@ import (
 	"locklab/reports/page"
 )
 
-// measured returns synthetic results of every case of the default plan in all its rounds.
-// All are equally fast, so only the number of rounds matters.
+// measured returns equally fast results of every case of the default plan.
 func measured(t *testing.T, o runOptions) (run *result.Run, rounds int) {
 	t.Helper()
 	p, err := o.plan()
@@ -42,8 +41,7 @@ func measured(t *testing.T, o runOptions) (run *result.Run, rounds int) {
 
 var fewRE = regexp.MustCompile(`no recommendation: \d+ of \d+ rounds`)
 
-// TestDefaultRounds: the default plan has enough rounds for each verdict, for any number of
-// processors, and so have the plans of the Makefile.
+// TestDefaultRounds: the default and Makefile plans have enough rounds on any machine.
 func TestDefaultRounds(t *testing.T) {
 	for _, flags := range []string{"", "--budget=5m", "--locks=all", "--locks=sync-mutex,mcs --workers=1,2"} {
 		o := optionsOf(t, flags)
@@ -80,8 +78,6 @@ func verdictOf(t *testing.T, run *result.Run) string {
 	return out.String()
 }
 
-// TestDefaultSituations: a default run covers every situation that its number of processors
-// allows.
 func TestDefaultSituations(t *testing.T) {
 	run, _ := measured(t, optionsOf(t, ""))
 	text := verdictOf(t, run)
@@ -92,7 +88,6 @@ func TestDefaultSituations(t *testing.T) {
 	}
 }
 
-// TestMakefileRounds: make report leaves the rounds to the lab, or sets enough.
 func TestMakefileRounds(t *testing.T) {
 	text, err := os.ReadFile("../Makefile")
 	if err != nil {
@@ -107,9 +102,8 @@ func TestMakefileRounds(t *testing.T) {
 
 var budgetRE = regexp.MustCompile(`(?m)^BUDGET +\?= *(\S+)$`)
 
-// TestMakefileBudget: on two processors the budget of make report is enough for the rounds
-// of the intervals, even after ten seconds of server start. It equals the share of the
-// measured parts in the six minutes.
+// TestMakefileBudget: on two processors make report's budget suffices for the rounds, and
+// equals its share of six minutes.
 func TestMakefileBudget(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2))
 	text, err := os.ReadFile("../Makefile")

@@ -149,7 +149,6 @@ func (p *Program) runCommand() *cobra.Command {
 	return cmd
 }
 
-// run measures, and writes the report of the results even if it was interrupted.
 func (o *runOptions) run(ctx context.Context, flags *pflag.FlagSet, stdout, stderr io.Writer) error {
 	plan, servers, skipped, err := o.ready(ctx, flags, stderr)
 	defer servers.Stop()
@@ -213,8 +212,7 @@ func (o *runOptions) ready(ctx context.Context, flags *pflag.FlagSet, stderr io.
 	return plan, s, skipped, nil
 }
 
-// unbegun returns err, the reason why nothing was measured. If ctx has ended, it prints
-// that and returns errInterrupted.
+// unbegun returns why nothing was measured, after printing an end of ctx.
 func unbegun(ctx context.Context, err error, stderr io.Writer) error {
 	if ctx.Err() == nil {
 		return err
@@ -229,7 +227,6 @@ func printSkipped(stderr io.Writer, skipped []result.Skip) {
 	}
 }
 
-// tryFailures tries the quick failure scenarios on the remote locks of the plan.
 func (o *runOptions) tryFailures(ctx context.Context, m *measuring, dir string, earlier *result.Run) error {
 	c := chaosRun{program: o.program, short: true, seed: o.seed, store: store{out: dir}, file: m.out}
 	for _, v := range m.plan.Locks() {
@@ -252,8 +249,7 @@ func (o *runOptions) tryFailures(ctx context.Context, m *measuring, dir string, 
 	return err
 }
 
-// prepare turns the flags into a plan, without servers: a new plan, or the plan of the run
-// to resume.
+// prepare returns a new plan, or the plan of the run to resume, without servers.
 func (o *runOptions) prepare(flags *pflag.FlagSet) (*measure.Plan, error) {
 	if o.resume {
 		return o.resumed(flags)
@@ -273,7 +269,6 @@ func (o *runOptions) prepare(flags *pflag.FlagSet) (*measure.Plan, error) {
 	return o.plan()
 }
 
-// reportRun writes the report of the run in dir into dir.
 func reportRun(stdout io.Writer, dir string, guarantees guarding) error {
 	defer thrifty()()
 	run, err := result.Load(dir)
@@ -286,7 +281,6 @@ func reportRun(stdout io.Writer, dir string, guarantees guarding) error {
 	return writeReport(stdout, new(saver), run, dir)
 }
 
-// plan turns the flags into a plan, without servers.
 func (o runOptions) plan() (*measure.Plan, error) {
 	locks, err := o.program.choose(strings.Split(o.locks, ","))
 	if err != nil {

@@ -7,7 +7,6 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// axisFlags declares the flags that select the cases.
 func (o *runOptions) axisFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&o.locks, "locks", defaultLocks, "locks, families, statuses or regular expressions; a leading '-' takes away; default is one lock for each idea, those for readers and writers with 90 % reads")
@@ -31,7 +30,6 @@ func (o *runOptions) axisFlags(cmd *cobra.Command) {
 	o.loading.flags(f)
 }
 
-// runFlags declares the flags of the course of a run.
 func (o *runOptions) runFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.IntVar(&o.rounds, "rounds", 0, fmt.Sprintf("how often each case is measured (default so often that twice the margin is found, %d at least)", defaultRounds))

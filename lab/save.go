@@ -19,8 +19,7 @@ type saver struct{ writing sync.Mutex }
 // does not return.
 func (s *saver) close() { s.writing.Lock() }
 
-// save writes a file and creates its directories. A reader sees the earlier file or this
-// one. A reader with the earlier file open keeps it.
+// save writes a file, and its directories, atomically; a reader with the earlier one keeps it.
 func (s *saver) save(file string, content []byte) error {
 	s.writing.Lock()
 	defer s.writing.Unlock()
@@ -53,9 +52,8 @@ func replace(file string, content []byte) error {
 	return err
 }
 
-// interruptible returns the result of work. If ctx ends first, it returns errInterrupted
-// after the file that work is writing is complete. Reading and drawing are long
-// calculations that do not check a context. The command must then exit, which ends work.
+// interruptible returns the result of work, or errInterrupted if ctx ends first, after the
+// current file is complete. The command must then exit, which ends work: it checks no context.
 func interruptible(ctx context.Context, stderr io.Writer, what string, work func(files *saver) error) error {
 	files, done := new(saver), make(chan error, 1)
 	go func() { done <- work(files) }()
@@ -69,7 +67,6 @@ func interruptible(ctx context.Context, stderr io.Writer, what string, work func
 	}
 }
 
-// saveRun writes run into the new directory dir atomically.
 func (s *saver) saveRun(dir string, run *result.Run) (err error) {
 	s.writing.Lock()
 	defer s.writing.Unlock()

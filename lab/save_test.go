@@ -16,7 +16,6 @@ import (
 	"locklab/harness/result"
 )
 
-// smallRun copies a recorded run into its own directory.
 func smallRun(t *testing.T) (dir string) {
 	t.Helper()
 	dir = filepath.Join(t.TempDir(), "run")
@@ -26,7 +25,6 @@ func smallRun(t *testing.T) (dir string) {
 	return dir
 }
 
-// put writes a file in place of one of an earlier report.
 func put(t *testing.T, file, text string) {
 	t.Helper()
 	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
@@ -43,8 +41,6 @@ func holds(t *testing.T, file string) string {
 	return string(text)
 }
 
-// drawing starts a report of dir, where both pages exist already. It kills the command if
-// it does not end within a generous time.
 func drawing(t *testing.T, dir string) (cmd *exec.Cmd, stderr *bufio.Reader) {
 	t.Helper()
 	put(t, filepath.Join(dir, reportName), "earlier")
@@ -65,7 +61,6 @@ func drawing(t *testing.T, dir string) (cmd *exec.Cmd, stderr *bufio.Reader) {
 	return cmd, bufio.NewReader(pipe)
 }
 
-// interrupted sends Ctrl-C and returns after the command has announced its end.
 func interrupted(t *testing.T, cmd *exec.Cmd, stderr *bufio.Reader) {
 	t.Helper()
 	if err := cmd.Process.Signal(os.Interrupt); err != nil {
@@ -83,8 +78,7 @@ func pipeAt(t *testing.T, file string) {
 	}
 }
 
-// TestReportInterrupted: Ctrl-C during the composition of a large page leaves the old
-// files. During the drawing of pictures it leaves the rest undrawn. All files are complete.
+// TestReportInterrupted: Ctrl-C leaves the old files, or undrawn pictures, all complete.
 func TestReportInterrupted(t *testing.T) {
 	if testing.Short() {
 		t.Skip("make test-all runs it")
@@ -99,8 +93,7 @@ func TestReportInterrupted(t *testing.T) {
 		}
 		pipeAt(t, results)
 		cmd, stderr := drawing(t, dir)
-		// The command opens the pipe when it begins to read; once all is written it has
-		// read nearly all.
+		// The pipe opens when reading begins; once all is written nearly all is read.
 		f, err := os.OpenFile(results, os.O_WRONLY, 0)
 		if err != nil {
 			t.Fatal(err)
@@ -153,8 +146,7 @@ func whole(page string) bool {
 	return strings.HasPrefix(page, "<!") && strings.HasSuffix(strings.TrimSpace(page), "</html>")
 }
 
-// writingTo starts a report whose page goes through a pipe, so that it is in the
-// middle of writing it when writingTo returns.
+// writingTo starts a report whose page is being written to a pipe on return.
 func writingTo(t *testing.T) (dir string, cmd *exec.Cmd, stderr *bufio.Reader, page *os.File) {
 	t.Helper()
 	dir = smallRun(t)
@@ -177,8 +169,7 @@ func writingTo(t *testing.T) (dir string, cmd *exec.Cmd, stderr *bufio.Reader, p
 	return dir, cmd, stderr, page
 }
 
-// TestReportInterruptedInFile: a file that is being written when Ctrl-C comes is
-// completed, and is the last.
+// TestReportInterruptedInFile: a file begun before Ctrl-C is completed, and is the last.
 func TestReportInterruptedInFile(t *testing.T) {
 	apart(t)
 	dir, cmd, stderr, page := writingTo(t)
@@ -198,8 +189,7 @@ func TestReportInterruptedInFile(t *testing.T) {
 	}
 }
 
-// TestSecondSignal: a second Ctrl-C ends the command as it stands, even while it
-// waits for a file that it cannot write; the earlier page stays.
+// TestSecondSignal: a second Ctrl-C ends the command at once; the earlier page stays.
 func TestSecondSignal(t *testing.T) {
 	apart(t)
 	for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
@@ -218,9 +208,7 @@ func TestSecondSignal(t *testing.T) {
 	}
 }
 
-// TestReplaced: each file that a command writes anew takes the place of the
-// earlier one when it is whole. A second name of the earlier file keeps its
-// content then, which it would not if the file were written over.
+// TestReplaced: a file takes the earlier one's place when it is whole, as a second name shows.
 func TestReplaced(t *testing.T) {
 	if testing.Short() {
 		t.Skip("make test-all runs it")
@@ -282,7 +270,6 @@ func TestReplaced(t *testing.T) {
 	}
 }
 
-// TestReplaceSpecial: replace keeps a link and replaces its target, and writes to a pipe.
 func TestReplaceSpecial(t *testing.T) {
 	dir := t.TempDir()
 	real, link, pipe := filepath.Join(dir, "real"), filepath.Join(dir, "link"), filepath.Join(dir, "pipe")

@@ -24,9 +24,8 @@ const (
 	manyRounds    = 10
 )
 
-// BenchmarkReport10k reports a file of 10,000 results in its own process. The histograms
-// and owner logs are from a recorded run. It measures time and peak memory, with limits of
-// 20 s and 1024 MiB on two processors.
+// BenchmarkReport10k reports 10,000 results in a process, within 20 s and 1024 MiB on two
+// processors.
 func BenchmarkReport10k(b *testing.B) {
 	dir := writeMany(b, manyRounds)
 	exe, err := os.Executable()
@@ -56,8 +55,7 @@ func BenchmarkReport10k(b *testing.B) {
 	}
 }
 
-// TestMemoryOfRun writes the results of a long run. The memory of the directing process
-// grows only by a number per result, for the median in the progress.
+// TestMemoryOfRun: the directing process grows only by a number per result.
 func TestMemoryOfRun(t *testing.T) {
 	real, err := result.Load("../reports/testdata/run")
 	if err != nil {
@@ -94,7 +92,6 @@ func TestMemoryOfRun(t *testing.T) {
 	}
 }
 
-// writeMany writes a run of many cases, made from the results of a recorded one.
 func writeMany(tb testing.TB, rounds int) (dir string) {
 	tb.Helper()
 	real, err := result.Load("../reports/testdata/run")

@@ -24,9 +24,8 @@ type kneeSearch struct {
 // long is the number of measurements from which a probe of a second or two is negligible.
 const long = 200
 
-// settle prepares a plan with running servers, except for rates that must be searched. With
-// a budget it chooses rounds and windows by the current cost of a case on this machine. The
-// remaining time of a long run is estimated by the same cost.
+// settle prepares a plan with running servers, except for searched rates. It chooses a
+// budget's rounds and windows by the current cost of a case.
 func (o *runOptions) settle(ctx context.Context, p *measure.Plan) error {
 	if o.fits() || p.Unknown() || o.resume && p.Total() > long {
 		if err := p.Validate(); err != nil {
@@ -42,22 +41,19 @@ func (o *runOptions) settle(ctx context.Context, p *measure.Plan) error {
 	return p.Validate()
 }
 
-// fits reports whether the budget must still be spent. A run that had begun to measure has
-// spent it.
+// fits reports whether the budget must still be spent; a run that measured has spent it.
 func (o *runOptions) fits() bool { return o.budget > 0 && (!o.resume || o.begun != nil) }
 
-// refit spends the rest of the budget. If it is too small on a busy machine, the run still
-// begins with the least plan.
+// refit spends the rest of the budget; if too small, the least plan begins.
 func (o *runOptions) refit(p *measure.Plan) {
 	if o.fits() {
 		_ = o.fit(p, o.budget-time.Since(o.begin)-reportTime)
 	}
 }
 
-// seek finds the missing rates of the cases of p, and completes the manifest of the run in
-// dir, which out writes. Each probe is in the manifest before the next one begins. seek
-// closes out and returns the error if the search ends early. It does not repeat the results
-// of an earlier run: see planAgain.
+// seek finds the missing rates of p and completes the manifest in dir, which out writes,
+// before each probe. It closes out and returns the error if the search ends early, and repeats
+// no earlier result: see planAgain.
 func (o *runOptions) seek(ctx context.Context, p *measure.Plan, dir string, out *result.Writer, stderr io.Writer) error {
 	if !p.Unknown() {
 		return nil
@@ -83,7 +79,6 @@ func (o *runOptions) seek(ctx context.Context, p *measure.Plan, dir string, out 
 	}
 }
 
-// search is seek without its final steps.
 func (o *runOptions) search(ctx context.Context, p *measure.Plan, h *hunt) (err error) {
 	if o.knees, err = p.Seek(ctx, o.knees, o.begun, h.at); err != nil {
 		return err
@@ -106,7 +101,6 @@ func (o *runOptions) search(ctx context.Context, p *measure.Plan, h *hunt) (err 
 	return cmp.Or(unsought(p, o.knees), p.Validate())
 }
 
-// unsought returns an error if p has no case because no rates were found for ks.
 func unsought(p *measure.Plan, ks []result.Knee) error {
 	if len(p.Cases) > 0 || len(ks) == 0 {
 		return nil
@@ -127,7 +121,6 @@ type hunt struct {
 	over   bool // the search is complete
 }
 
-// hunting starts a hunt.
 func (o *runOptions) hunting(p *measure.Plan, out *result.Writer, stderr io.Writer) *hunt {
 	cases := slices.DeleteFunc(slices.Clone(p.Cases), func(c measure.Case) bool { return !c.Unknown() })
 	h := &hunt{out: out, show: o.program.newProgress(stderr), cases: len(cases), before: len(o.knees), done: len(o.knees), begin: time.Now()}
@@ -171,7 +164,6 @@ func (h *hunt) at(now measure.Seeking) error {
 	return nil
 }
 
-// held describes the part of the search that is in dir.
 func (h *hunt) held(dir string) string {
 	text := fmt.Sprintf("%s holds %d of %s", dir, h.done, numfmt.Plural(h.cases, "knee"))
 	if h.probes > 0 {
@@ -192,7 +184,6 @@ func (h *hunt) left(probes int) time.Duration {
 	return time.Duration(float64(took) * max(0, 1-share) / share)
 }
 
-// found describes the result of the search for the saturation point of c.
 func found(c measure.Case, k result.Knee) string {
 	if k.Missing != "" {
 		return fmt.Sprintf("no knee of %s: it %s", c.Name(), k.Missing)
@@ -204,14 +195,12 @@ func found(c measure.Case, k result.Knee) string {
 	return fmt.Sprintf("knee of %s: %v; measured at %s", c.Name(), k, strings.Join(rates, ", "))
 }
 
-// soughtConditions returns the conditions of the search for k, in the form of Skip.
 func soughtConditions(k result.Knee) string {
 	w := k.Workload
 	site := harness.Site{Servers: max(1, w.Servers), Durable: w.Durable, TLS: w.TLS, Delay: w.Delay}
 	return strings.TrimSpace(fmt.Sprintf("rate=auto workers=%d %s", w.Workers, site.Conditions()))
 }
 
-// kneeless returns the saturation points that were not found as skipped cases.
 func kneeless(ks []result.Knee) (skipped []result.Skip) {
 	for _, k := range ks {
 		if k.Missing != "" && len(k.Rates) == 0 {
@@ -221,7 +210,6 @@ func kneeless(ks []result.Knee) (skipped []result.Skip) {
 	return skipped
 }
 
-// brokenSought returns a line for each lock that violated a promise in a search.
 func brokenSought(ks []result.Knee) (lines []string) {
 	for _, k := range ks {
 		if k.Broken != "" {

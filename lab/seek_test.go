@@ -60,8 +60,6 @@ func TestSeek(t *testing.T) {
 	}
 }
 
-// sought starts a run that searches its rates, interrupts it, and returns its output and
-// its manifest.
 func sought(t *testing.T, rounds int) (*exec.Cmd, fmt.Stringer, result.Manifest) {
 	t.Helper()
 	cmd := locklab(t, "run", "--locks", "sync-mutex", "--hold", "50us", "--rate", "closed,auto", "--workers", "4", "--rounds", strconv.Itoa(rounds), "--duration", "40ms", "--seed", "5", "--out", "run")
@@ -77,8 +75,7 @@ func sought(t *testing.T, rounds int) (*exec.Cmd, fmt.Stringer, result.Manifest)
 	return cmd, said, m
 }
 
-// TestSeekInterrupt sends Ctrl-C in the first probe of a search: it prints one line and
-// leaves a run to resume. There is no report, because there are no results.
+// TestSeekInterrupt: Ctrl-C in the first probe prints one line and leaves a run to resume.
 func TestSeekInterrupt(t *testing.T) {
 	t.Parallel()
 	cmd := locklab(t, "run", "--locks", "sync-mutex", "--rate", "auto", "--rounds", "2", "--duration", "2s", "--out", "run")
@@ -131,7 +128,6 @@ func TestSeekBroken(t *testing.T) {
 	}
 }
 
-// TestSeekWords checks the texts for a successful and a failed search.
 func TestSeekWords(t *testing.T) {
 	c := measure.Case{Lock: &harness.Variant{Name: "x"}, Workload: harness.Workload{Workers: 64}, Sought: true}
 	k := result.Knee{Lock: "x", Workload: harness.Workload{Workers: 64, Servers: 3, Delay: time.Millisecond},
@@ -155,8 +151,7 @@ func TestSeekWords(t *testing.T) {
 	}
 }
 
-// TestSeekPlanned: each lock has one case for the search, with enough workers, in addition
-// to the given rates. The search is in the budget.
+// TestSeekPlanned: each lock has one search case with enough workers, within the budget.
 func TestSeekPlanned(t *testing.T) {
 	o := optionsOf(t, "--locks=mcs,redis-queue,peterson --rate=closed,auto,500/s --deadline=10ms")
 	p, err := o.plan()
@@ -196,8 +191,7 @@ func TestSeekPlanned(t *testing.T) {
 	}
 }
 
-// TestSeekPlannedAgain: a run resumes at the rates of its manifest, for any division of its
-// windows into parts. It omits skipped rates, and without rates it does not resume.
+// TestSeekPlannedAgain: a run resumes at its manifest's rates, and without rates not at all.
 func TestSeekPlannedAgain(t *testing.T) {
 	o := optionsOf(t, "--locks=sync-mutex,redis-queue,redis-poll --workers=4 --rate=closed,auto --out=run")
 	load := harness.Workload{Workers: 4, Locks: 1, Hold: harness.Span{Mean: defaultHold}}

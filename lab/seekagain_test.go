@@ -19,8 +19,7 @@ import (
 // soughtTwo are the flags of a run that searches two saturation points.
 var soughtTwo = []string{"run", "--locks", "chan,sync-mutex", "--hold", "50us", "--rate", "closed,auto", "--workers", "4", "--rounds", "1", "--duration", "20ms", "--seed", "5", "--out", "run"}
 
-// stoppedAt starts cmd, stops it with stop at the first line that matches at, and returns
-// its output.
+// stoppedAt starts cmd, stops it at the first line that matches at, and returns its output.
 func stoppedAt(t *testing.T, cmd *exec.Cmd, at func(line string) bool, stop func(*os.Process)) string {
 	t.Helper()
 	stderr, err := cmd.StderrPipe()
@@ -43,9 +42,7 @@ func stoppedAt(t *testing.T, cmd *exec.Cmd, at func(line string) bool, stop func
 	return said.String()
 }
 
-// TestSeekGoesOn ends a search for two saturation points in the middle of the second: by
-// Ctrl-C, by two of them, and by a kill. The first result and the probes are on disk. The
-// run resumes with them to its end and makes no probe twice.
+// TestSeekGoesOn: an interrupted or killed search resumes and makes no probe twice.
 func TestSeekGoesOn(t *testing.T) {
 	if testing.Short() {
 		t.Skip("make test-all runs it")
@@ -105,8 +102,7 @@ func TestSeekGoesOn(t *testing.T) {
 	}
 }
 
-// TestSeekPlannedBefore: a run interrupted in its search resumes the search, and spends its
-// budget afterwards. A run with a complete search does neither.
+// TestSeekPlannedBefore: a search is resumed before its budget is spent, a complete one not.
 func TestSeekPlannedBefore(t *testing.T) {
 	o := optionsOf(t, "--locks=sync-mutex,chan --workers=4 --budget=1h --resume --rate=auto --out=run")
 	load := harness.Workload{Workers: 4, Locks: 1, Hold: harness.Span{Mean: defaultHold}}

@@ -45,8 +45,7 @@ type simulateFiles struct {
 	replace   bool
 }
 
-// A simulatePassed is passed by the usual build to the simulating one. It measures for
-// --machine this.
+// A simulatePassed is passed by the usual build, which measures for --machine this.
 type simulatePassed struct {
 	points    string   // directory of the measured run
 	disturbed []string // disturbances of the measurements
@@ -136,7 +135,6 @@ func (p *Program) simulateCommand() *cobra.Command {
 	return cmd
 }
 
-// addHidden adds the flags that one build passes to the other.
 func (o *simulateOptions) addHidden(f *pflag.FlagSet) {
 	f.BoolVar(&o.tell, tellFlag, false, "print the kind and the commit of this build")
 	f.StringVar(&o.points, "points", "", "directory of a run measured on the machine of --machine")
@@ -147,7 +145,6 @@ func (o *simulateOptions) addHidden(f *pflag.FlagSet) {
 	}
 }
 
-// run checks the flags, and simulates in the build that can.
 func (o simulateOptions) run(ctx context.Context, stdout, stderr io.Writer) error {
 	switch {
 	case o.out != "" && o.into != "":
@@ -186,7 +183,6 @@ func (o simulateOptions) run(ctx context.Context, stdout, stderr io.Writer) erro
 	return o.simulate(ctx, m, cases, stdout, stderr)
 }
 
-// simulate runs the cases, prints them and stores them.
 func (o simulateOptions) simulate(ctx context.Context, m *simulate.Machine, cases []simulatedCase, stdout, stderr io.Writer) error {
 	keep, err := o.open()
 	if err != nil {
@@ -252,7 +248,6 @@ type keptSimulations struct {
 	new *result.Writer // nil if the run was finished before
 }
 
-// open opens the run for --out or --into, or returns nil.
 func (o simulateOptions) open() (*keptSimulations, error) {
 	switch {
 	case o.into != "":
@@ -265,7 +260,6 @@ func (o simulateOptions) open() (*keptSimulations, error) {
 	return &keptSimulations{w, o.out, w}, err
 }
 
-// writer creates the run of --out, or continues it if the usual build has created it.
 func (o simulateOptions) writer() (*result.Writer, error) {
 	if o.points != "" {
 		m, err := result.ReadManifest(o.out)
@@ -287,7 +281,6 @@ func (o simulateOptions) writer() (*result.Writer, error) {
 	})
 }
 
-// machine stores the description of m.
 func (k *keptSimulations) machine(m *simulate.Machine) error {
 	if k == nil {
 		return nil
@@ -306,7 +299,6 @@ func (k *keptSimulations) add(s *harness.Simulation) error {
 	return k.AppendSimulation(s)
 }
 
-// close ends the run and draws the report.
 func (k *keptSimulations) close(stdout io.Writer, interrupted bool) error {
 	if k == nil {
 		return nil

@@ -20,8 +20,7 @@ import (
 	"locklab/internal/machine"
 )
 
-// simulates returns a program that simulates, for the command: a copy of this test with the
-// simulating build next to it.
+// simulates returns a copy of this test with the simulating build next to it.
 func simulates(t *testing.T) string {
 	t.Helper()
 	exe, err := os.Executable()
@@ -43,15 +42,13 @@ func simulates(t *testing.T) string {
 	return to
 }
 
-// writeProgram writes a program that can run at once: no child that is being started holds
-// its file open.
+// writeProgram writes a program to run at once: no starting child holds its file open.
 func writeProgram(name string, text []byte) error {
 	syscall.ForkLock.RLock()
 	defer syscall.ForkLock.RUnlock()
 	return os.WriteFile(name, text, 0o755)
 }
 
-// simulateBy returns the command simulate of the program exe, without a go command.
 func simulateBy(t *testing.T, exe string, args ...string) *exec.Cmd {
 	t.Helper()
 	cmd := locklab(t, append([]string{"simulate"}, args...)...)
@@ -59,7 +56,6 @@ func simulateBy(t *testing.T, exe string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// A simulateRefusal is flags that simulate rejects, and part of the message.
 type simulateRefusal struct{ args, want string }
 
 var simulateRefusals = []simulateRefusal{
@@ -119,8 +115,7 @@ func TestSimulateUsage(t *testing.T) {
 	}
 }
 
-// TestSimulateWithout: without the other build and without a go command, one line explains
-// how to build it.
+// TestSimulateWithout: without a build or go, one line explains how to build it.
 func TestSimulateWithout(t *testing.T) {
 	t.Parallel()
 	cmd := locklab(t, "simulate", "--machine", "skylake-24", "--out", "run")
@@ -134,8 +129,7 @@ func TestSimulateWithout(t *testing.T) {
 	}
 }
 
-// simulationIsRead checks that the flags of a command are accepted: the only error is the
-// missing simulating build.
+// simulationIsRead: the only error is the missing simulating build.
 func simulationIsRead(home, command string) error {
 	exe, err := os.Executable()
 	if err != nil {
@@ -172,7 +166,6 @@ func TestListMachines(t *testing.T) {
 	}
 }
 
-// TestSimulate runs the command by the two builds.
 func TestSimulate(t *testing.T) {
 	if testing.Short() {
 		t.Skip("make test-all runs it")
@@ -190,7 +183,6 @@ func TestSimulate(t *testing.T) {
 	}
 }
 
-// simulateTable: output and file are marked as simulated.
 func simulateTable(t *testing.T, exe string) {
 	args := []string{"--machine", "skylake-8x32", "--locks", "ticket,mcs,ttas-backoff", "--workers", "1,2,40", "--seeds", "2", "--hold", "10ns,1us"}
 	cmd := simulateBy(t, exe, append(args, "-o", "run")...)
@@ -226,8 +218,7 @@ func simulateTable(t *testing.T, exe string) {
 	}
 }
 
-// simulateSame: the usual build prints and returns the same as the simulating one, also if
-// a case fails and if the machine is unknown.
+// simulateSame: both builds print and return the same, also for failures.
 func simulateSame(t *testing.T, exe string) {
 	commands := map[string]int{
 		"--machine skylake-24 --locks tas,mcs --workers 1,8 --wait spin,pause --seeds 2": 0,
@@ -255,7 +246,6 @@ func simulateSame(t *testing.T, exe string) {
 	}
 }
 
-// simulateStale: a simulating build that is older than the program is not used.
 func simulateStale(t *testing.T, exe string) {
 	dir := t.TempDir()
 	old := filepath.Join(dir, "locklab")
@@ -282,8 +272,7 @@ func simulateStale(t *testing.T, exe string) {
 	}
 }
 
-// simulateInto adds to a measured run: nothing else in it changes, and the section is the
-// run's.
+// simulateInto: simulations change nothing else in a measured run.
 func simulateInto(t *testing.T, exe string) {
 	dir := filepath.Join(t.TempDir(), "run")
 	stdout, stderr, status := output(t, locklab(t, "run", "--locks", "mcs,sync-mutex", "--workers", "1,2", "--hold", "250ns", "--rounds", "1", "--duration", "5ms", "--out", dir))
@@ -307,7 +296,6 @@ func simulateInto(t *testing.T, exe string) {
 	}
 }
 
-// simulateInterrupt: Ctrl-C stores and prints the finished cases.
 func simulateInterrupt(t *testing.T, exe string) {
 	cmd := simulateBy(t, exe, "--machine", "skylake-8x32", "--locks", "ticket,ttas", "--workers", "1..256", "--seeds", "1000", "-o", "run")
 	var stdout, stderr bytes.Buffer
@@ -340,8 +328,7 @@ func simulateInterrupt(t *testing.T, exe string) {
 	}
 }
 
-// simulateThis describes this machine, and stores the measurements, the simulations and the
-// machine.
+// simulateThis: this machine's measurements, simulations and description are stored.
 func simulateThis(t *testing.T, exe string) {
 	if len(machine.CPUOrder()) < 2 {
 		t.Skip("--machine this needs two processors")
@@ -391,8 +378,7 @@ func simulateThis(t *testing.T, exe string) {
 	}
 }
 
-// simulateHook: the measuring build has no hook in its atomic operations, the simulating
-// build has.
+// simulateHook: only the simulating build has a hook in its atomic operations.
 func simulateHook(t *testing.T, exe string) {
 	hook := []byte(strings.Join([]string{"atomics.Set", "Scheduler"}, "")) // assembled, so that this test does not contain the text
 	for exe, want := range map[string]bool{exe: false, exe + simulateSuffix: true} {

@@ -48,8 +48,6 @@ func thisBuild() string {
 
 const simulateKind = "simulates "
 
-// simulateElsewhere runs the command of this process in the simulating build, with more
-// flags.
 func (p *Program) simulateElsewhere(ctx context.Context, stderr io.Writer, more ...string) error {
 	exe, remove, err := p.simulator(ctx, stderr)
 	if err != nil {
@@ -156,7 +154,6 @@ func unfit(ctx context.Context, self, beside string) string {
 	return ""
 }
 
-// simulatesAt returns the commit of a program that simulates; "" is unknown.
 func simulatesAt(ctx context.Context, exe string) (commit string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
@@ -182,12 +179,10 @@ func unlikeCommits(other, own string) string {
 	return fmt.Sprintf("it is of commit %.12s%s, and this program of %.12s%s", x, other[len(x):], y, own[len(y):])
 }
 
-// filesOnly is the import path of a program that was built from files.
 const filesOnly = "command-line-arguments"
 
-// findSource returns a directory of the module of the program that info describes, and the
-// package to build there. main is the file of its main function, as given to the compiler.
-// The directories near may be in the module.
+// findSource returns a directory of info's module and the package to build, by the file main
+// of its main function and the directories near.
 func findSource(ctx context.Context, tool string, info *debug.BuildInfo, main string, near ...string) (dir, pkg string, err error) {
 	has := func(dir string) bool {
 		cmd := exec.CommandContext(ctx, tool, "list", "-m")
@@ -206,8 +201,7 @@ func findSource(ctx context.Context, tool string, info *debug.BuildInfo, main st
 	return "", "", fmt.Errorf("the source of module %s is neither where this program is nor where it runs", info.Main.Path)
 }
 
-// build makes the simulating build of the program self as the file out. A note is a
-// difference of its source from this program.
+// build makes the simulating build of self as out; a note is a difference of the source.
 func (p *Program) build(ctx context.Context, self, out string, stderr io.Writer) (note []string, err error) {
 	tool, err := exec.LookPath("go")
 	if err != nil {

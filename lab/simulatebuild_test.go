@@ -12,7 +12,6 @@ import (
 	"time"
 )
 
-// script writes a program that sh runs.
 func script(t *testing.T, text string) string {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), "program")
@@ -22,7 +21,6 @@ func script(t *testing.T, text string) string {
 	return name
 }
 
-// TestPassOn checks that the exit status of the simulating build becomes the program's.
 func TestPassOn(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]int{"exit 0": 0, "exit 1": exitFailed, "exit 2": exitUsage, "exit 130": exitInterrupted, "kill -9 $$": exitFailed} {
@@ -39,8 +37,7 @@ func TestPassOn(t *testing.T) {
 	}
 }
 
-// TestPassOnInterrupt checks that the simulating build gets an interrupt when the context
-// ends, and that passOn waits for its exit status.
+// TestPassOnInterrupt: an interrupt is passed on, and its exit status awaited.
 func TestPassOnInterrupt(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]error{
@@ -65,7 +62,6 @@ func TestPassOnInterrupt(t *testing.T) {
 	}
 }
 
-// TestUnfit checks the reasons for which a file next to the program is not used.
 func TestUnfit(t *testing.T) {
 	t.Parallel()
 	self := script(t, "exit 3")
@@ -106,8 +102,7 @@ func TestUnlikeCommits(t *testing.T) {
 	}
 }
 
-// TestFindSource checks the places of the source: the file of main, then the directories
-// of the program and the user.
+// TestFindSource: the file of main, then the directories of the program and the user.
 func TestFindSource(t *testing.T) {
 	t.Parallel()
 	tool, err := exec.LookPath("go")
@@ -139,8 +134,7 @@ func TestFindSource(t *testing.T) {
 	}
 }
 
-// TestSimulateFromSource checks that the go command makes the simulating build from the
-// source, in place of one that is not fit, and that an error is one line.
+// TestSimulateFromSource: the go command replaces an unfit build; an error is one line.
 func TestSimulateFromSource(t *testing.T) {
 	if testing.Short() {
 		t.Skip("make test-all runs it")

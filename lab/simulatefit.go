@@ -20,15 +20,13 @@ import (
 	"locklab/internal/stat"
 )
 
-// A herePoint is the measurements of one lock with one number of workers on this machine,
-// and its simulation.
+// A herePoint is a lock's measurements at a number of workers here, and its simulation.
 type herePoint struct {
 	simulatedCase
 	ns        []float64           // per acquisition, of each round with an acquisition
 	simulated *harness.Simulation // nil if it failed
 }
 
-// fitted reports whether the model is fitted to p.
 func (p *herePoint) fitted() bool {
 	return slices.Contains(fitLocks, p.lock.Name) && p.workload.Workers > 1 && len(p.ns) > 0
 }
@@ -43,8 +41,7 @@ type here struct {
 	points []*herePoint
 }
 
-// compareHere fits the free parameters of m to the points of a run, simulates the points
-// and prints both figures.
+// compareHere fits m to the points of a run, simulates them and prints both figures.
 func (o simulateOptions) compareHere(ctx context.Context, m *simulate.Machine, cases []simulatedCase, stdout, stderr io.Writer) error {
 	h := &here{simulateOptions: o, stdout: stdout, stderr: stderr, model: m}
 	if err := h.read(cases); err != nil {
@@ -66,7 +63,6 @@ func (o simulateOptions) compareHere(ctx context.Context, m *simulate.Machine, c
 	return err
 }
 
-// read reads the points of the cases and of the fit locks.
 func (h *here) read(cases []simulatedCase) error {
 	run, err := result.Load(h.simulateOptions.points)
 	if err != nil {
@@ -112,7 +108,6 @@ func (h *here) read(cases []simulatedCase) error {
 	return nil
 }
 
-// compare fits the model, simulates the points, stores them and prints both figures.
 func (h *here) compare(ctx context.Context) error {
 	if err := h.fit(ctx); err != nil {
 		return err
@@ -125,8 +120,7 @@ func (h *here) compare(ctx context.Context) error {
 	return errors.Join(err, h.judge())
 }
 
-// simulateOn returns copies of the points with their simulations, for each of the machines.
-// If ctx ends, some have none, and the error is ctx's.
+// simulateOn returns copies of the points, simulated on each machine unless ctx ends.
 func (h *here) simulateOn(ctx context.Context, what string, seeds int, points []*herePoint, machines ...*simulate.Machine) ([][]*herePoint, error) {
 	var cases []simulatedCase
 	var all []*herePoint
@@ -146,8 +140,7 @@ func (h *here) simulateOn(ctx context.Context, what string, seeds int, points []
 	return slices.Collect(slices.Chunk(all, len(points))), err
 }
 
-// on returns p's case on m as seen by measured workers: they occupy one thread of each core
-// before a second one.
+// on returns p's case on m: workers occupy one thread of each core first.
 func (p *herePoint) on(m *simulate.Machine) simulatedCase {
 	c := p.simulatedCase
 	if c.machine = m; c.workload.Workers <= m.Caches() {
@@ -158,7 +151,6 @@ func (p *herePoint) on(m *simulate.Machine) simulatedCase {
 	return c
 }
 
-// fit chooses the machine of the grid closest to the measurements of the fit locks.
 func (h *here) fit(ctx context.Context) error {
 	of := slices.DeleteFunc(slices.Clone(h.points), func(p *herePoint) bool { return !p.fitted() })
 	if len(of) == 0 {
@@ -185,9 +177,8 @@ func (h *here) fit(ctx context.Context) error {
 	return nil
 }
 
-// factor returns the typical factor between simulations and measurements: the root mean
-// square of its logarithm. It omits points without both figures, and returns the number of
-// the others. Without any the factor is infinite.
+// factor returns the typical factor between simulations and measurements, the root mean square
+// of its logarithm, over n points; infinite without any.
 func factor(points []*herePoint) (typical float64, n int) {
 	sum := 0.0
 	for _, p := range points {
@@ -203,12 +194,10 @@ func factor(points []*herePoint) (typical float64, n int) {
 	return math.Exp(math.Sqrt(sum / float64(n))), n
 }
 
-// factorOf returns the factor of some points.
 func (h *here) factorOf(of func(*herePoint) bool) (typical float64, n int) {
 	return factor(slices.DeleteFunc(slices.Clone(h.points), func(p *herePoint) bool { return !of(p) }))
 }
 
-// judge stores the simulations with their errors, and prints both figures.
 func (h *here) judge() error {
 	for _, p := range h.points {
 		if p.simulated == nil {
@@ -255,7 +244,6 @@ func (h *here) writeTable() error {
 	return w.Flush()
 }
 
-// summary describes the model's error with two and more workers, in one sentence.
 func (h *here) summary() string {
 	typical, n := h.factorOf(func(p *herePoint) bool { return p.workload.Workers > 1 && !p.fitted() })
 	if n == 0 {
@@ -264,8 +252,6 @@ func (h *here) summary() string {
 	return fmt.Sprintf("locks that the model is not fitted to, two workers and more: typical factor %.2f over %s", typical, numfmt.Plural(n, "point"))
 }
 
-// off describes the model's error for the lock of p on this machine, in one sentence or
-// two.
 func (h *here) off(p *herePoint) string {
 	typical, n := h.factorOf(func(q *herePoint) bool { return q.lock == p.lock })
 	if n == 0 {

@@ -9,8 +9,7 @@ import (
 	"locklab/harness/simulate"
 )
 
-// modelOf returns the model's form of a measured workload, and whether it has one. The
-// workload must be a closed loop of workers on one lock with constant times.
+// modelOf returns the model of a closed loop on one lock with constant times, or false.
 func modelOf(w harness.Workload) (simulate.Workload, bool) {
 	m := simulate.Workload{Workers: w.Workers, Hold: float64(w.Hold.Mean), Think: float64(w.Think.Mean), Wait: harness.WaitPause, Apart: true} // as workers are bound
 	if w.Wait == harness.WaitSpin {

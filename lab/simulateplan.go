@@ -16,7 +16,6 @@ import (
 // this is the user's name for the machine of this program.
 const this = "this"
 
-// modelled returns the machine of that name from the program, or from a file.
 func modelled(name string) (*simulate.Machine, error) {
 	if name == "" {
 		return nil, fmt.Errorf("%w: which machine? give --machine NAME, of --list, a file, or --machine this", harness.ErrUsage)
@@ -35,8 +34,7 @@ func modelled(name string) (*simulate.Machine, error) {
 	return m, nil
 }
 
-// simulated returns the chosen locks that the model can run. A word such as all may match
-// other locks, but the user must not name one.
+// simulated returns the chosen locks that the model can run; a named one must be among them.
 func (o simulateOptions) simulated() ([]*harness.Variant, error) {
 	if o.locks == "" {
 		var locks []*harness.Variant
@@ -77,8 +75,7 @@ func (o simulateOptions) simulated() ([]*harness.Variant, error) {
 	return locks, nil
 }
 
-// simulable returns the reason why the model cannot run v with that many workers, or nil. A
-// lock that only the simulating build lacks is a case that fails.
+// simulable returns why the model cannot run v; only the simulating build may lack a lock.
 func simulable(v *harness.Variant, workers int) error {
 	if simulate.Simulates {
 		c := *v
@@ -88,7 +85,6 @@ func simulable(v *harness.Variant, workers int) error {
 	return simulate.CheckVariant(v, workers)
 }
 
-// locksFlag returns the flag --locks for the locks of cases.
 func locksFlag(cases []simulatedCase) string {
 	var names []string
 	for _, c := range cases {
@@ -99,10 +95,8 @@ func locksFlag(cases []simulatedCase) string {
 	return "--locks=" + strings.Join(names, ",")
 }
 
-// usualWorkers is the default greatest number of simulated workers.
 const usualWorkers = 64
 
-// workerCounts reads numbers of workers and ranges of them.
 func workerCounts(text string, m *simulate.Machine) ([]int, error) {
 	if text == "" {
 		text = fmt.Sprintf("1..%d", min(usualWorkers, m.Threads()))
@@ -137,8 +131,7 @@ func workerCounts(text string, m *simulate.Machine) ([]int, error) {
 	return slices.Compact(counts), nil
 }
 
-// steps returns a, b, the powers of two between them, and the sizes of m in that range:
-// cores and threads of a socket, and of the machine.
+// steps returns a, b, powers of two between them, and the sizes of m in that range.
 func steps(a, b int, m *simulate.Machine) []int {
 	ns := []int{a, b}
 	for n := 1; n < b; n *= 2 {
@@ -174,8 +167,7 @@ type simulatedCase struct {
 	seeds    int
 }
 
-// cases crosses the user's choices: by workload, number of workers and lock. It omits a
-// lock at more workers than it serves.
+// cases crosses the user's choices, without a lock at more workers than it serves.
 func (o simulateOptions) cases(m *simulate.Machine) ([]simulatedCase, error) {
 	locks, err := o.simulated()
 	if err != nil {
@@ -224,7 +216,6 @@ const (
 	placeSockets = "sockets"
 )
 
-// placed returns a workload with the placement of text.
 func placed(text string) (w simulate.Workload, err error) {
 	switch text {
 	case placeCores:
@@ -238,7 +229,6 @@ func placed(text string) (w simulate.Workload, err error) {
 	return w, err
 }
 
-// crossModel returns every workload of ws with every value of one axis.
 func crossModel[T any](ws []simulate.Workload, values []T, set func(*simulate.Workload, T)) (out []simulate.Workload) {
 	for _, w := range ws {
 		for _, x := range values {

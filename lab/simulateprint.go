@@ -15,7 +15,6 @@ import (
 	"locklab/internal/numfmt"
 )
 
-// listMachines prints the machines of the program.
 func listMachines(out io.Writer) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "MACHINE\tSOCKETS\tCORES\tTHREADS\tEVIDENCE\tWHAT IT IS")
@@ -40,7 +39,6 @@ func provenance(m *simulate.Machine) string {
 	return m.Evidence
 }
 
-// label marks output as simulated, with the machine.
 func label(m *simulate.Machine) string {
 	text := "simulated: " + m.Name
 	if m.Hypothetical {
@@ -49,12 +47,10 @@ func label(m *simulate.Machine) string {
 	return text
 }
 
-// size describes the sockets, cores and threads of m.
 func size(m *simulate.Machine) string {
 	return fmt.Sprintf("%s, %s, %s", numfmt.Plural(m.Sockets, "socket"), numfmt.Plural(m.Caches(), "core"), numfmt.Plural(m.Threads(), "hardware thread"))
 }
 
-// writeSimulations prints a table for each workload, by lock and number of workers.
 func writeSimulations(out io.Writer, m *simulate.Machine, all []*harness.Simulation) error {
 	if _, err := fmt.Fprintf(out, "%s: %s, %s\n", label(m), m.Doc, size(m)); err != nil {
 		return err
@@ -82,13 +78,11 @@ func writeSimulations(out io.Writer, m *simulate.Machine, all []*harness.Simulat
 	return nil
 }
 
-// alike reports whether two simulations share a table.
 func alike(a, b *harness.Simulation) bool {
 	return a.Lines == b.Lines && a.Hold == b.Hold && a.Think == b.Think && a.Wait == b.Wait
 }
 
-// accuracies returns the sentences on the model's error, each with the locks it applies to,
-// or without them if it applies to all.
+// accuracies returns the sentences on the model's error, with the locks they apply to.
 func accuracies(all []*harness.Simulation) (lines []string) {
 	var sentences []string
 	of := make(map[string][]string)
@@ -135,7 +129,6 @@ func writeTable(out io.Writer, table []*harness.Simulation) error {
 	return w.Flush()
 }
 
-// seedRange returns the range of the seeds' figures, or "same" if they are equal.
 func seedRange(e harness.Expected) string {
 	lo, hi := numfmt.Number(e.Lo), numfmt.Number(e.Hi)
 	if lo == hi {
@@ -144,7 +137,6 @@ func seedRange(e harness.Expected) string {
 	return lo + " to " + hi
 }
 
-// handover returns the time of a handover, or unknown if one worker keeps the lock.
 func handover(s *harness.Simulation) string {
 	if s.Handover.Median == 0 {
 		return numfmt.Unknown
@@ -152,7 +144,6 @@ func handover(s *harness.Simulation) string {
 	return numfmt.Number(s.Handover.Median)
 }
 
-// socketShare returns the share of handovers within a socket, if there is another socket.
 func socketShare(s *harness.Simulation) string {
 	if s.OnSockets < 2 {
 		return numfmt.Unknown
@@ -160,8 +151,7 @@ func socketShare(s *harness.Simulation) string {
 	return numfmt.Plain(numfmt.Percent(100 * s.SameSocket.Median))
 }
 
-// printDuels prints the results of two simultaneous compare-and-swaps of one word, on cores
-// of one socket and of different sockets.
+// printDuels prints two simultaneous compare-and-swaps, in a socket and between two.
 func printDuels(out io.Writer, m *simulate.Machine, seed uint64) error {
 	type pair struct {
 		where string

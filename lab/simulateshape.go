@@ -40,15 +40,13 @@ func shapeOf(t machine.Topology) *simulate.Machine {
 	return &simulate.Machine{Sockets: 1, Clusters: 1, Cores: len(t), SMT: 1}
 }
 
-// distances maps the relation of two processors to the index of the model's transfer times.
 var distances = map[machine.Relation]int{
 	machine.SMTSiblings: 0, machine.SameCache: 1, machine.SameNode: 2, machine.SamePackage: 2,
 	machine.OtherNode: 3, machine.OtherPackage: 3, machine.Unknown: 2,
 }
 
-// transfers returns the median one-way time of a word, in ns, by distance, from the field
-// of the experiment core-to-core. pairs is the number of pairs at each distance, possibly
-// 0.
+// transfers returns the median one-way time of a word, in ns, by distance, from the field of
+// the experiment core-to-core. pairs is the number of pairs at each distance, possibly 0.
 func transfers(f *harness.Finding, t machine.Topology) (times [4]float64, pairs [4]int, err error) {
 	i := slices.IndexFunc(f.Tables, func(t harness.Table) bool { return t.Chart == harness.Heat })
 	if i < 0 {
@@ -80,8 +78,7 @@ func transfers(f *harness.Finding, t machine.Topology) (times [4]float64, pairs 
 	return times, pairs, nil
 }
 
-// filled returns times with zeros replaced by the next nearer time, or else the next
-// farther one.
+// filled returns times with zeros replaced by the next nearer, or else farther one.
 func filled(times [4]float64) [4]float64 {
 	for i := range times {
 		for d := 1; times[i] == 0 && d < len(times); d++ {
@@ -108,7 +105,6 @@ func alone(f *harness.Finding, operation string) (float64, error) {
 	return 0, fmt.Errorf("lab: the experiment %s does not tell what %q takes", f.Name, operation)
 }
 
-// pauseTime returns the time of one spin hint, in ns: the median of some batches.
 func pauseTime() float64 {
 	const batches, hints = 31, 2000
 	var ns []float64
@@ -122,7 +118,6 @@ func pauseTime() float64 {
 	return math.Max(stat.Median(ns), 0.1)
 }
 
-// describe sets the times of m, the model of this machine, from measurements.
 func describe(m *simulate.Machine, t machine.Topology, hops, cost *harness.Finding) error {
 	times, pairs, err := transfers(hops, t)
 	if err != nil {
@@ -171,9 +166,8 @@ func describe(m *simulate.Machine, t machine.Topology, hops, cost *harness.Findi
 	return m.Validate()
 }
 
-// grid returns machines like m with different values of two parameters that no single
-// measurement gives. One is the progress of a transfer when the last owner sees it, the
-// other the time that it delays the next request.
+// grid returns machines like m with values of two unmeasured parameters: a transfer's progress
+// when the owner sees it, and the delay of the next request.
 func grid(m *simulate.Machine) (all []*simulate.Machine) {
 	near := slices.MinFunc(m.Transfer[1:], cmp.Compare[float64])
 	for _, window := range []float64{0.1, 0.2, 0.3, 0.4, 0.55, 0.7, 0.85, 1} {

@@ -30,7 +30,6 @@ const (
 // fitLocks are the locks to fit the model of this machine to, if the program has them.
 var fitLocks = []string{"tas", "ticket"}
 
-// A hereMeasurement measures the machine of the program for its model.
 type hereMeasurement struct {
 	simulateOptions
 	stderr   io.Writer
@@ -40,8 +39,7 @@ type hereMeasurement struct {
 	keep     *keptSimulations // nil if the run is measured already
 }
 
-// measureHere measures this machine and some locks on it, unless --into names a run that
-// has them. The simulating build then fits the model to them.
+// measureHere measures this machine and some locks, unless --into names a run with them.
 func (o simulateOptions) measureHere(ctx context.Context, stdout, stderr io.Writer) (err error) {
 	h := &hereMeasurement{simulateOptions: o, stderr: stderr, topology: machine.ReadTopology()}
 	h.model = shapeOf(h.topology)
@@ -92,7 +90,6 @@ func (o simulateOptions) measureHere(ctx context.Context, stdout, stderr io.Writ
 	return passOn(ctx, exe, h.arguments(file)...)
 }
 
-// arguments returns the flags for the simulating build that override the user's.
 func (h *hereMeasurement) arguments(file string) []string {
 	args := []string{locksFlag(h.cases), "--machine", file, "--points", h.points, "--workers", h.workers, "--lines", h.lines, "--hold", h.hold, "--think", h.think}
 	for _, why := range h.disturbed {
@@ -101,7 +98,6 @@ func (h *hereMeasurement) arguments(file string) []string {
 	return args
 }
 
-// measure describes the machine, writes its file and measures the cases.
 func (h *hereMeasurement) measure(ctx context.Context, file string) error {
 	hops, err := h.find(ctx, "core-to-core")
 	if err != nil {
@@ -127,8 +123,7 @@ func (h *hereMeasurement) measure(ctx context.Context, file string) error {
 	return h.measureLocks(ctx)
 }
 
-// find returns the finding of an experiment: from the run that simulations are added to, or
-// from a new experiment.
+// find returns an experiment's finding, from the run of --into or a new experiment.
 func (h *hereMeasurement) find(ctx context.Context, name string) (*harness.Finding, error) {
 	if h.into != "" {
 		run, err := result.Load(h.into)
@@ -161,7 +156,6 @@ func (h *hereMeasurement) find(ctx context.Context, name string) (*harness.Findi
 	return f, err
 }
 
-// measureLocks measures the cases, and the fit locks with the same workloads.
 func (h *hereMeasurement) measureLocks(ctx context.Context) error {
 	plan := &measure.Plan{Rounds: hereRounds, Seed: h.seed}
 	if err := h.plan(plan); err != nil {
@@ -186,8 +180,7 @@ func (h *hereMeasurement) measureLocks(ctx context.Context) error {
 	return err
 }
 
-// plan adds to plan the cases, and the fit locks with their workloads of two and more
-// workers.
+// plan adds to plan the cases, and the fit locks with their workloads of two and more workers.
 func (h *hereMeasurement) plan(plan *measure.Plan) error {
 	cases := slices.Clone(h.cases)
 	for _, c := range h.cases {
@@ -211,12 +204,10 @@ func (h *hereMeasurement) plan(plan *measure.Plan) error {
 	return nil
 }
 
-// fitLocks returns the locks of the program to fit the model of this machine to.
 func (p *Program) fitLocks() []*harness.Variant {
 	return slices.DeleteFunc(p.spinLocks(), func(v *harness.Variant) bool { return !slices.Contains(fitLocks, v.Name) })
 }
 
-// measured returns the case that measures c.
 func (c simulatedCase) measured() (measure.Case, error) {
 	w := harness.Workload{Workers: c.workload.Workers, Pin: harness.PinCPU, Window: hereWindow, Warmup: hereWarmup,
 		Hold: harness.Span{Mean: time.Duration(c.workload.Hold)}, Think: harness.Span{Mean: time.Duration(c.workload.Think)}}

@@ -15,7 +15,6 @@ import (
 
 var simulations = synthetic.Simulations("oak-2x4", 2, 4, []int{1, 2, 4, 8}, synthetic.Local("queue", harness.Spin, harness.Correct))
 
-// TestSimulationsOnDisk reports, draws and exports a run with simulations only.
 func TestSimulationsOnDisk(t *testing.T) {
 	alone := filepath.Join(t.TempDir(), "alone")
 	w, err := result.Create(alone, result.Manifest{})
@@ -53,7 +52,6 @@ func TestSimulationsOnDisk(t *testing.T) {
 	}
 }
 
-// TestCompareLeavesSimulationsOut compares a run with a copy that also has simulations.
 func TestCompareLeavesSimulationsOut(t *testing.T) {
 	measured, err := filepath.Abs("../reports/testdata/run")
 	if err != nil {

@@ -18,7 +18,6 @@ import (
 	wireredis "locklab/internal/wire/redis"
 )
 
-// planned returns the plan of "locklab run" with some flags.
 func planned(t *testing.T, o runOptions) *measure.Plan {
 	t.Helper()
 	o.duration, o.warmup, o.rounds = 200*time.Millisecond, 10*time.Millisecond, 1
@@ -81,7 +80,6 @@ func TestConditions(t *testing.T) {
 	}
 }
 
-// wantSetup checks the configuration of the servers at a site.
 func wantSetup(t *testing.T, site harness.Site, at harness.Endpoint) {
 	t.Helper()
 	if want := map[int]int{1: 3, 3: 3}[site.Servers]; len(at.PIDs) != want { // three alone, for Redlock
@@ -106,8 +104,7 @@ func wantSetup(t *testing.T, site harness.Site, at harness.Endpoint) {
 	}
 }
 
-// TestConditionsTLS measures a lock over TLS: the measuring process gets the certificate to
-// trust.
+// TestConditionsTLS: the measuring process gets the certificate to trust.
 func TestConditionsTLS(t *testing.T) {
 	needRedis(t)
 	if env := backend.UsersServer(harness.KindRedis); env != "" {
@@ -142,8 +139,7 @@ func TestConditionsTLS(t *testing.T) {
 	}
 }
 
-// TestConditionsTLSJava does the same with a lock whose workers are in Java, together with
-// one in Go.
+// TestConditionsTLSJava does so with a lock whose workers are in Java.
 func TestConditionsTLSJava(t *testing.T) {
 	if testing.Short() {
 		t.Skip("make test-all runs it")
@@ -175,7 +171,6 @@ func TestConditionsTLSJava(t *testing.T) {
 	}
 }
 
-// lacksCurator returns the reason why Curator cannot run here, or nil.
 func lacksCurator() error {
 	for _, v := range program().Locks {
 		if v.Name == "curator-mutex" && v.Unavailable != "" {
@@ -185,7 +180,6 @@ func lacksCurator() error {
 	return nil
 }
 
-// TestConditionsAreRefused: each gives one line.
 func TestConditionsAreRefused(t *testing.T) {
 	for _, test := range []struct {
 		env, at string
@@ -216,8 +210,7 @@ func TestConditionsAreRefused(t *testing.T) {
 	}
 }
 
-// TestSkipConditions: a lock that does not fit some conditions is skipped there, and a
-// resumed run skips the same cases.
+// TestSkipConditions: a lock is skipped if it does not fit, and again in a resumed run.
 func TestSkipConditions(t *testing.T) {
 	o := optionsOf(t, "--locks=redis-queue,redis-redlock --workers=2 --servers=1,3,5")
 	p := planned(t, o)

@@ -23,12 +23,10 @@ import (
 	"locklab/internal/machine"
 )
 
-// partsSuffix is what the name of the directory with the parts of a run has more than that
-// of the run.
+// partsSuffix follows the name of a run's directory in that of its parts.
 const partsSuffix = ".ranks"
 
-// leaveTime is how long ranks have to end by themselves when they are told to, before they are
-// ended.
+// leaveTime is how long ranks have to end after a request, before they are ended.
 const leaveTime = 15 * time.Second
 
 // runSpawned measures by several processes on this machine, its ranks, and merges what they
@@ -73,8 +71,7 @@ func (o *runOptions) runSpawned(ctx context.Context, flags *pflag.FlagSet, stdou
 	return o.conclude(ctx, dir, parts, statuses, stdout, stderr)
 }
 
-// room returns the directory of the run, which does not exist yet, and makes that of its
-// parts beside it.
+// room returns the directory of the run, which must not exist, and makes that of its parts.
 func (o *runOptions) room() (dir, parts string, err error) {
 	dir = filepath.Clean(cmp.Or(o.out, defaultDir()))
 	parts = dir + partsSuffix
@@ -166,8 +163,7 @@ func untilEnded(all []*child.Process, stderr io.Writer) (statuses []error) {
 	return statuses
 }
 
-// lossTime is by when a rank has ended after the failure of another, on a busy machine as
-// well: it notices within ten seconds.
+// lossTime is by when a rank has ended after another's failure: it notices within ten seconds.
 const lossTime = 20 * time.Second
 
 // conclude merges the parts and writes the report. It returns the worst of the statuses,

@@ -16,7 +16,6 @@ import (
 	"locklab/internal/backend"
 )
 
-// spawning returns a command that spawns ranks, with servers of its own.
 func spawning(t *testing.T, args ...string) *exec.Cmd {
 	t.Helper()
 	if _, err := exec.LookPath("redis-server"); err != nil && !backend.Required(harness.KindRedis) {
@@ -27,8 +26,7 @@ func spawning(t *testing.T, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// TestSpawn: one command measures by several processes and leaves one run, which its parts
-// give again.
+// TestSpawn: several processes leave one run, which its parts give again.
 func TestSpawn(t *testing.T) {
 	t.Parallel()
 	// A rank that is late by a twentieth of the window, on a busy machine, is not merged.
@@ -76,8 +74,7 @@ func TestSpawn(t *testing.T) {
 	}
 }
 
-// TestSpawnEnds: when a rank is killed, or the command is interrupted, what all ranks have
-// measured until then is one run.
+// TestSpawnEnds: after a kill or an interrupt the measured results are one run.
 func TestSpawnEnds(t *testing.T) {
 	if testing.Short() {
 		t.Skip("make test-all runs it")

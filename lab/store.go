@@ -21,14 +21,12 @@ type store struct {
 	resume, replace bool
 }
 
-// flags declares the flags; without is the directory, or the effect, without --out.
 func (s *store) flags(f *pflag.FlagSet, without string) {
 	f.StringVarP(&s.out, "out", "o", "", "directory to write (default: "+without+")")
 	f.BoolVar(&s.resume, "resume", false, "go on with what an interrupted command left in that directory")
 	f.BoolVar(&s.replace, "replace", false, "move an earlier run in that directory to DIR.previous")
 }
 
-// check rejects flags that conflict.
 func (s *store) check() error {
 	switch {
 	case s.out == "" && (s.resume || s.replace):
@@ -39,13 +37,11 @@ func (s *store) check() error {
 	return nil
 }
 
-// defaultDir returns a new directory for a run, named by the current time.
 func defaultDir() string {
 	return filepath.Join(defaultRunsRoot, time.Now().UTC().Format("20060102T150405Z"))
 }
 
-// open creates the run with manifest m, or resumes it and returns its contents. Both
-// results are nil without a directory.
+// open creates or resumes the run with manifest m; both results are nil without a directory.
 func (s *store) open(m result.Manifest) (*result.Writer, *result.Run, error) {
 	switch {
 	case s.out == "":
@@ -70,7 +66,6 @@ func (s *store) close(file *result.Writer, early error) error {
 	return errors.Join(early, finish(file, early != nil), reportRun(io.Discard, s.out, guarding{}))
 }
 
-// interrupted prints how to resume, and returns errInterrupted.
 func (s *store) interrupted(stderr io.Writer) error {
 	text := "interrupted: only what was finished by then is shown"
 	if s.out != "" {
@@ -80,12 +75,10 @@ func (s *store) interrupted(stderr io.Writer) error {
 	return errInterrupted
 }
 
-// printReport prints the path of the report.
 func (s *store) printReport(out io.Writer) {
 	fmt.Fprintln(out, reportLine(filepath.Join(s.out, reportName)))
 }
 
-// finish completes file; more edits its manifest.
 func finish(file *result.Writer, early bool, more ...func(*result.Manifest)) error {
 	return file.Finish(func(m *result.Manifest) {
 		m.Finished, m.Interrupted = time.Now().UTC(), early
@@ -95,7 +88,6 @@ func finish(file *result.Writer, early bool, more ...func(*result.Manifest)) err
 	})
 }
 
-// manifest returns the manifest of a run that begins now, with the machine and the program.
 func (p *Program) manifest(seed uint64) result.Manifest {
 	env := machine.Capture()
 	return result.Manifest{
@@ -104,8 +96,7 @@ func (p *Program) manifest(seed uint64) result.Manifest {
 	}
 }
 
-// moveAside makes room for a run in dir: it renames an earlier run to DIR.previous and
-// replaces a previous run of that name.
+// moveAside renames a run in dir to DIR.previous, in place of a run of that name.
 func moveAside(dir string) error {
 	if !result.Exists(dir) {
 		return nil
@@ -127,7 +118,6 @@ func moveAside(dir string) error {
 	return nil
 }
 
-// encodeJSON writes v as indented JSON.
 func encodeJSON(out io.Writer, v any) error {
 	enc := json.NewEncoder(out)
 	enc.SetIndent("", "  ")

@@ -17,8 +17,7 @@ import (
 // errUnfit only selects the exit status; the reason has been printed.
 var errUnfit = errors.New("the machine is not, or was not, fit to measure on")
 
-// listening is the observation time of the machine. It is much longer than the kernel's
-// ticks of 10 ms.
+// listening is the observation time, much longer than the kernel's ticks of 10 ms.
 const listening = time.Second
 
 // A strictness selects the warnings about the machine that stop a command.
@@ -27,14 +26,12 @@ type strictness struct {
 	accept []string // kinds of warnings
 }
 
-// flags declares the flags; when and what complete their help.
 func (s *strictness) flags(cmd *cobra.Command, when, what string) {
 	f := cmd.Flags()
 	f.BoolVar(&s.strict, "strict", false, "exit with status 3 if there is a warning about the "+what+"; "+when)
 	f.StringSliceVar(&s.accept, "accept", nil, "kinds of warnings that --strict lets pass, such as guest,clock-step")
 }
 
-// validate rejects kinds that are not among kinds.
 func (s *strictness) validate(kinds []string) error {
 	for _, kind := range s.accept {
 		if !slices.Contains(kinds, kind) {
@@ -53,8 +50,7 @@ const (
 	unfitRuns    = "the report has warnings, and --strict was given; to let them pass"
 )
 
-// judge returns errUnfit, with the verdict, if one of ws is not accepted. Unless shown is
-// set, it also writes the warnings and their remedies.
+// judge returns errUnfit if one of ws is not accepted, and writes them unless shown is set.
 func (s *strictness) judge(program string, ws []harness.Warning, shown bool, stderr io.Writer, verdict string) error {
 	if !s.strict {
 		return nil
@@ -78,14 +74,12 @@ func (s *strictness) judge(program string, ws []harness.Warning, shown bool, std
 	return errUnfit
 }
 
-// listen watches the machine for d while this process is idle.
 func listen(d time.Duration) harness.Noise {
 	w := machine.Watch()
 	time.Sleep(d)
 	return w.Stop()
 }
 
-// admit judges the current state of the machine, before any measurement.
 func (s *strictness) admit(program string, stderr io.Writer) error {
 	if err := s.validate(machine.WarningKinds()); err != nil || !s.strict {
 		return err

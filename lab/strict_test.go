@@ -53,8 +53,7 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-// TestStrict runs the commands. The machine of a test is unknown. So either all kinds of
-// warnings are accepted, or none, with a certain warning: one processor always gives one.
+// TestStrict accepts all kinds of warnings of this machine, or none, with a certain one.
 func TestStrict(t *testing.T) {
 	t.Parallel()
 	all := "--accept=" + strings.Join(machine.WarningKinds(), ",")
@@ -77,7 +76,6 @@ func TestStrict(t *testing.T) {
 	}
 }
 
-// TestReportStrict draws runs with and without warnings; the report is drawn in both cases.
 func TestReportStrict(t *testing.T) {
 	t.Parallel()
 	one, two := machineRuns(t)

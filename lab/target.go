@@ -12,7 +12,6 @@ import (
 // A target is the files of a report; "" omits one.
 type target struct{ html, markdown string }
 
-// newTarget returns the target for out: a file, by its extension, or a directory.
 func newTarget(out string) target {
 	if info, err := os.Stat(out); err != nil || !info.IsDir() {
 		switch strings.ToLower(filepath.Ext(out)) {
@@ -32,8 +31,7 @@ func (t target) first() string {
 	return t.html
 }
 
-// folder returns the name of the directory for the pictures of the Markdown, unique for
-// each report in a directory.
+// folder returns the directory of the Markdown's pictures, unique for each report.
 func (t target) folder() string {
 	base := filepath.Base(t.markdown)
 	if base == markdownName {
@@ -42,8 +40,7 @@ func (t target) folder() string {
 	return strings.TrimSuffix(base, filepath.Ext(base)) + "-" + chartsName
 }
 
-// write writes each file of t once it is complete, and removes the pictures of an earlier
-// report.
+// write writes each file of t once complete, and removes an earlier report's pictures.
 func (t target) write(files *saver, html func(io.Writer) error, markdown func(w io.Writer, folder string, picture func(string, []byte) error) error) error {
 	if t.html != "" {
 		var page bytes.Buffer
@@ -72,7 +69,6 @@ func (t target) write(files *saver, html func(io.Writer) error, markdown func(w 
 	return files.save(t.markdown, text.Bytes())
 }
 
-// print prints the path of the report, unless err is set, which it returns.
 func (t target) print(stdout io.Writer, err error) error {
 	if err == nil {
 		_, err = fmt.Fprintf(stdout, "\n%s\n", reportLine(t.first()))
@@ -80,7 +76,6 @@ func (t target) print(stdout io.Writer, err error) error {
 	return err
 }
 
-// reportLine returns the message with the path of a report.
 func reportLine(file string) string {
 	if abs, err := filepath.Abs(file); err == nil {
 		file = abs

@@ -30,7 +30,6 @@ func (t *terms) flags(f *pflag.FlagSet) {
 	marginFlag(f, &t.margin, "")
 }
 
-// apply writes the given flags into m.
 func (t *terms) apply(m *result.Manifest) error {
 	if t.set == nil {
 		return nil
@@ -45,8 +44,7 @@ func (t *terms) apply(m *result.Manifest) error {
 	return nil
 }
 
-// parseMargin reads the value of --margin, a percentage such as "5%" or "0.5%". The sign is
-// required: 0.05 could mean 5 %.
+// parseMargin reads a percentage such as "0.5%"; without the sign 0.05 could mean 5 %.
 func parseMargin(text string) (float64, error) {
 	number, signed := strings.CutSuffix(text, "%")
 	v, err := strconv.ParseFloat(strings.TrimSpace(number), 64)

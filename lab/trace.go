@@ -56,7 +56,6 @@ show the order of things, not the speed of the lock.`,
 	return cmd
 }
 
-// traceable returns the lock of that name if it can be traced.
 func (o traceOptions) traceable(name string) (*harness.Variant, error) {
 	locks, err := o.program.choose([]string{name})
 	if err != nil {
@@ -76,7 +75,6 @@ func (o traceOptions) traceable(name string) (*harness.Variant, error) {
 	return v, nil
 }
 
-// trace records the lock of that name on a real server.
 func (o traceOptions) trace(ctx context.Context, name string) (*trace.Trace, error) {
 	v, err := o.traceable(name)
 	if err != nil {

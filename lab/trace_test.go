@@ -17,7 +17,6 @@ import (
 	"locklab/internal/trace"
 )
 
-// need skips or fails the test if there can be no server of the kind.
 func need(t *testing.T, kind string) {
 	t.Helper()
 	err := backend.Available(kind)
@@ -29,7 +28,6 @@ func need(t *testing.T, kind string) {
 	}
 }
 
-// tell runs a trace and returns its result.
 func tell(t *testing.T, args ...string) trace.Trace {
 	t.Helper()
 	stdout, stderr, status := output(t, locklab(t, append([]string{"trace", "--json"}, args...)...))
@@ -43,8 +41,7 @@ func tell(t *testing.T, args ...string) trace.Trace {
 	return timeline
 }
 
-// serverFor starts a server until t ends, unless the environment names one. It returns the
-// variable that names it to a process.
+// serverFor starts a server until t ends, or uses the environment's, and returns its variable.
 func serverFor(t *testing.T, kind string) string {
 	t.Helper()
 	i := slices.IndexFunc(backend.Kinds, func(k *backend.Kind) bool { return k.Name == kind })
@@ -54,7 +51,6 @@ func serverFor(t *testing.T, kind string) string {
 	return backend.Kinds[i].Env + "=" + strings.Join(locktest.Endpoint(t, kind).Addrs[0], ",")
 }
 
-// lines writes a trace with tickets by their numbers and without times.
 func linesOf(t trace.Trace) (lines []string) {
 	ticket := regexp.MustCompile(`_c_[0-9a-f]{32}-lock-(0{9}(\d))?`)
 	token := regexp.MustCompile(`, with token \d+`)
@@ -72,9 +68,7 @@ func linesOf(t trace.Trace) (lines []string) {
 	return lines
 }
 
-// TestTraceFair checks the sequence in the articles on the fair lock against a real server.
-// A takes 1, lists and owns. B takes 2, lists, is not first and watches A. A deletes; B is
-// notified, lists and owns.
+// TestTraceFair checks the published sequence of the fair lock against a real server.
 func TestTraceFair(t *testing.T) {
 	t.Parallel()
 	need(t, harness.KindZooKeeper)
@@ -117,9 +111,7 @@ B delete #2 -> done |`, "\n")
 	}
 }
 
-// TestTraceEveryLock: every distributed lock has a trace in which each client owns it once.
-// The printed trace equals the JSON. All use one server of each kind; TestTraceFair starts
-// its own.
+// TestTraceEveryLock: in each trace each client owns the lock once; text equals JSON.
 func TestTraceEveryLock(t *testing.T) {
 	if testing.Short() {
 		t.Skip("make test-all runs it")
@@ -182,7 +174,6 @@ func TestTraceUsage(t *testing.T) {
 	}
 }
 
-// TestTraceInterrupt: Ctrl-C ends a trace and its server.
 func TestTraceInterrupt(t *testing.T) {
 	need(t, harness.KindRedis)
 	cmd := locklab(t, "trace", "redis-poll", "--hold", "1m")

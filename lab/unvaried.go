@@ -11,8 +11,7 @@ import (
 
 func followsWait(v *harness.Variant) bool { return v.Traits.FollowsWait }
 
-// unheeded returns lines that name the locks of p that an axis does not vary, and the
-// chosen locks without a case.
+// unheeded names the locks that an axis does not vary, and chosen locks without a case.
 func (o runOptions) unheeded(p *measure.Plan) (lines []string) {
 	say := func(text string, of func(*harness.Variant) bool) {
 		var names []string
@@ -35,8 +34,7 @@ func (o runOptions) unheeded(p *measure.Plan) (lines []string) {
 	return lines
 }
 
-// unguarded returns a line for each local lock that cannot guard the data of the sections
-// under some workloads, which are omitted.
+// unguarded returns a line for each local lock that cannot guard a section's data.
 func (o runOptions) unguarded() (lines []string) {
 	locks, err := o.program.choose(strings.Split(o.locks, ","))
 	if err != nil {
@@ -55,7 +53,6 @@ func (o runOptions) unguarded() (lines []string) {
 	return lines
 }
 
-// data returns the first section of a that has data, or SectionWork.
 func (a axes) data() harness.Section {
 	i := slices.IndexFunc(a.section, func(s harness.Section) bool { return s != harness.SectionWork })
 	if i < 0 {
@@ -64,8 +61,7 @@ func (a axes) data() harness.Section {
 	return a.section[i]
 }
 
-// checkSections returns an error if a has a section with data that none of locks can guard
-// under any of its workloads.
+// checkSections returns an error if no lock can guard a section's data in any workload.
 func (a axes) checkSections(locks []*harness.Variant, cpus int) error {
 	data, why := a.data(), ""
 	if data == harness.SectionWork {

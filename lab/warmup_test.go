@@ -10,8 +10,7 @@ import (
 	"locklab/internal/site"
 )
 
-// TestWarmUp: ZooKeeper servers of a sufficiently long run are warmed up, with a message
-// and a record. Redis servers, which do not get faster, and servers of a short run are not.
+// TestWarmUp: only ZooKeeper servers of a long run are warmed up, with a message and a record.
 func TestWarmUp(t *testing.T) {
 	for _, test := range []struct {
 		name, locks string
@@ -47,7 +46,6 @@ func TestWarmUp(t *testing.T) {
 	}
 }
 
-// TestWarmUpOfAnother: a server that the lab did not start is not warmed up.
 func TestWarmUpOfAnother(t *testing.T) {
 	at := locktest.Endpoint(t, harness.KindZooKeeper)
 	t.Setenv(variable(harness.KindZooKeeper), at.Addrs[0][0])

@@ -16,9 +16,8 @@
 //	-	return drift(span) + margin
 //	+	return drift(span)
 //
-// The lines below "test" are a diff: the lines with a blank or a minus occur once in the
-// file, one after another, and the lines with a blank or a plus replace them. "test" has
-// the arguments of go test, without quotes; it runs in the directory of the package. A
-// package at the end, such as ../zklock, is tested instead. The test must pass without
-// the mutant.
+// The lines below "test" are a diff: the lines with a blank or a minus occur once in the file,
+// one after another, and the lines with a blank or a plus replace them. "test" has the
+// arguments of go test, without quotes; it runs in the directory of the package. A package at
+// the end, such as ../zklock, is tested instead. The test must pass without the mutant.
 package main

@@ -76,8 +76,7 @@ func (c *campaign) run(pattern *regexp.Regexp, list bool) error {
 	return nil
 }
 
-// try returns the result line for m, or "" if an earlier run killed it, and whether it is
-// killed.
+// try returns the result line for m, "" if killed before, and whether it is killed.
 func (c *campaign) try(m mutant) (line string, killed bool, err error) {
 	text, err := m.apply(c.root)
 	if err != nil {
@@ -114,8 +113,7 @@ func (c *campaign) try(m mutant) (line string, killed bool, err error) {
 	return fmt.Sprintf("%s%s%.1f s\n", result, key, time.Since(began).Seconds()), killed, nil
 }
 
-// overlay writes text and the overlay file for go test. It returns the name of the
-// overlay file, and a function that removes both.
+// overlay writes text and go test's overlay file, and returns its name and a cleaner.
 func (c *campaign) overlay(m mutant, text []byte) (name string, clean func(), err error) {
 	dir, err := os.MkdirTemp("", "mutant")
 	if err != nil {

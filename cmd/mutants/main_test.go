@@ -36,8 +36,7 @@ func TestMutantsApply(t *testing.T) {
 	}
 }
 
-// TestCampaign tries mutants that are killed, survive, do not build, do not apply or have
-// no test. A second run tries only the survivors.
+// TestCampaign: mutants are killed, survive or fail, and a second run tries only survivors.
 func TestCampaign(t *testing.T) {
 	root := t.TempDir()
 	for name, text := range map[string]string{

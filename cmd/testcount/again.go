@@ -15,12 +15,9 @@ type failure struct {
 	final bool // it is not run again
 }
 
-// fatal matches the output of failures that are independent of time: data races, and
-// crashes of the process.
+// fatal matches failures independent of time: data races, and crashes.
 var fatal = regexp.MustCompile(`(?m)^(WARNING: DATA RACE|panic: |fatal error: |unexpected fault address)`)
 
-// fails records that a test failed. The failure is final if the output or the name of the
-// test matches.
 func (t reading) fails(e event, said string) {
 	top, _, _ := strings.Cut(e.Test, "/")
 	i := slices.IndexFunc(t.failures, func(f *failure) bool {
@@ -35,9 +32,8 @@ func (t reading) fails(e event, said string) {
 	f.final = f.final || e.Test == "" || fatal.MatchString(said) || t.final != nil && (t.final.MatchString(e.Test) || t.final.MatchString(said))
 }
 
-// again runs the failed tests twice more, alone. A test that passes both times does not
-// count as failed; the summary names it. It does nothing if more than limit tests failed,
-// or if a failure is final: the machine is not the cause.
+// again runs the failed tests twice more, alone; those that pass are named and do not count.
+// It does nothing above limit, or if a failure is final.
 func (t *tally) again(limit int) {
 	if len(t.failures) > limit || slices.ContainsFunc(t.failures, func(f *failure) bool { return f.final }) {
 		return
@@ -52,8 +48,6 @@ func (t *tally) again(limit int) {
 	}
 }
 
-// againArgs returns the arguments of go test that run f twice: the arguments of its run,
-// for one test of one package.
 func againArgs(f *failure) string {
 	var kept []string
 	words := strings.Fields(f.args)

@@ -8,8 +8,7 @@ import (
 	"testing"
 )
 
-// TestAgain checks that a test that fails once and passes two reruns does not count as
-// failed, and is named. A repeated failure, a final one and more than a few count.
+// TestAgain: a test that passes two reruns is named; final and many failures count.
 func TestAgain(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{

@@ -7,8 +7,7 @@ import (
 	"strings"
 )
 
-// asides are the first words of arguments without tests, and the go commands for them. A
-// list with export data only compiles: it links no program.
+// asides are go commands for arguments without tests; a list with export data only compiles.
 var asides = map[string][]string{
 	"vet":     {"vet"},
 	"compile": {"list", "-export", "-test", "-f="},

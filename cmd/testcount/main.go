@@ -69,9 +69,7 @@ func main() {
 	}
 }
 
-// heedSignals lets signals end the programs of tests even if nohup, or a script that runs
-// this program in the background, ignores them: a child inherits an ignored signal, but
-// no handler.
+// heedSignals lets signals end tests' programs even under nohup: a child inherits no handler.
 func heedSignals() {
 	for _, s := range []os.Signal{syscall.SIGINT, syscall.SIGHUP} {
 		if signal.Ignored(s) {
@@ -80,8 +78,6 @@ func heedSignals() {
 	}
 }
 
-// stages runs the stages of args one after the other, and reports whether all were run;
-// failed tests are counted.
 func (t *tally) stages(args []string) bool {
 	ok := true
 	for _, stage := range split(args, "then") {
@@ -101,8 +97,7 @@ func split(args []string, sep string) [][]string {
 	}
 }
 
-// beside runs the lanes at the same time, the runs of each one after the other, and
-// reports whether all were run.
+// beside runs the lanes at the same time, and reports whether all were run.
 func (t *tally) beside(lanes [][]string) bool {
 	var wg sync.WaitGroup
 	var failed atomic.Bool
@@ -141,14 +136,12 @@ func (t *tally) run(args string) error {
 	return nil
 }
 
-// goTest returns the arguments of go for one run. The user's arguments come first: -C,
-// which selects another module, must be first.
+// goTest returns go's arguments for one run. The user's come first, since -C must be first.
 func goTest(args string) []string {
 	return append(append([]string{"test"}, strings.Fields(args)...), "-json")
 }
 
-// read follows one run and prints a line for each package, and the whole output of a
-// failing test. It reports whether one failed.
+// read follows one run, prints each package and failing tests, and reports any failure.
 func (t *tally) read(args string, in io.Reader) (failed bool) {
 	r := reading{t, args, make(map[string][]string)}
 	lines := bufio.NewScanner(in)
@@ -214,8 +207,7 @@ func (t reading) add(e event) {
 	delete(t.said, key)
 }
 
-// cutShort prints the output of the running tests when their process ended. It includes
-// the reason: a panic of another goroutine is part of their output.
+// cutShort prints the output of the tests whose process ended, with the reason.
 func (t reading) cutShort(e event) {
 	if e.Test != "" {
 		return

@@ -46,8 +46,7 @@ not JSON
 	}
 }
 
-// TestBeside checks that lanes run at the same time: each needs the progress of the
-// other. Failed and skipped tests of a lane count.
+// TestBeside: lanes run at the same time, and their failed and skipped tests count.
 func TestBeside(t *testing.T) {
 	t.Setenv(meetEnv, t.TempDir())
 	for _, c := range []struct {
@@ -90,7 +89,6 @@ func TestMeet(t *testing.T) {
 	}
 }
 
-// meet adds a byte to one file and waits until the other is as long.
 func meet(t *testing.T, mine, other string) {
 	f, err := os.OpenFile(mine, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -140,8 +138,7 @@ func TestOtherModule(t *testing.T) {
 	}
 }
 
-// TestAside checks that vet and compile run during tests, at a low priority and in the
-// requested environment, and that their failure fails the run.
+// TestAside: vet and compile run during tests, at low priority, and can fail the run.
 func TestAside(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{

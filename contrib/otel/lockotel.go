@@ -40,9 +40,8 @@ type Options struct {
 	// MeterProvider makes the instruments; nil is the global one.
 	MeterProvider metric.MeterProvider
 
-	// Name returns the value of lock.name for a lock; nil is its name. Each value
-	// costs a series in each metric: where names have no bound, such as one for each
-	// order, return what they have in common.
+	// Name returns the value of lock.name; nil is the lock's name. Each value costs a series
+	// in each metric: return what unbounded names have in common.
 	Name func(lock string) string
 
 	_ struct{}
@@ -92,7 +91,6 @@ func newMeter(o Options) (*meter, error) {
 	return m, errors.Join(errs[:]...)
 }
 
-// attributes returns the attributes of the lock with that name, and more.
 func (m *meter) attributes(name string, more ...attribute.KeyValue) metric.MeasurementOption {
 	if m.name != nil {
 		name = m.name(name)
@@ -132,10 +130,9 @@ func (m *meter) wasLost(i lock.LostInfo) {
 	m.held.Add(context.Background(), -1, m.attributes(i.Name))
 }
 
-// Events returns a context for Lock, TryLock and Do, whose steps become events of the
-// span in ctx: lock.queued, lock.woken, lock.granted, lock.failed,
-// lock.renewal_failed, lock.released and lock.lost. A span that has ended takes no
-// more of them. If ctx has no span that records, Events returns ctx.
+// Events returns a context for Lock, TryLock and Do, whose steps become events of the span in
+// ctx: lock.queued, lock.woken, lock.granted, lock.failed, lock.renewal_failed, lock.released
+// and lock.lost. Without a span that records, it returns ctx.
 func Events(ctx context.Context) context.Context {
 	span := trace.SpanFromContext(ctx)
 	if !span.IsRecording() {

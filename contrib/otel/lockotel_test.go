@@ -22,8 +22,7 @@ import (
 	"locklab/zklock"
 )
 
-// figures returns, for each metric and outcome of the lock called "orders", its sum,
-// or the number of its values.
+// figures returns the sums, or numbers of values, of the lock called "orders".
 func figures(t *testing.T, reader sdkmetric.Reader, system string) map[string]int64 {
 	t.Helper()
 	var all metricdata.ResourceMetrics
@@ -61,7 +60,6 @@ func figures(t *testing.T, reader sdkmetric.Reader, system string) map[string]in
 	return got
 }
 
-// A client has one mutex at a server. The functions return lease as an interface.
 type client struct {
 	lock, try func(context.Context) (lock.Lease, error)
 	close     func() error
@@ -95,8 +93,6 @@ func dialRedis(t *testing.T, trace *lock.Trace) client {
 	return client{asLease(m.Lock), asLease(m.TryLock), c.Close}
 }
 
-// TestSteps: a lock that is taken, waited for, given up, released and lost, on a server,
-// shows each step in metrics and in the events of a span.
 func TestSteps(t *testing.T) {
 	for system, dial := range map[string]func(*testing.T, *lock.Trace) client{"redis": dialRedis, "zookeeper": dialZooKeeper} {
 		t.Run(system, func(t *testing.T) { testSteps(t, system, dial) })
@@ -173,7 +169,6 @@ func testSteps(t *testing.T, system string, dial func(*testing.T, *lock.Trace) c
 	}
 }
 
-// TestNoSpan: without a span that records nothing is added to the context.
 func TestNoSpan(t *testing.T) {
 	if ctx := t.Context(); lockotel.Events(ctx) != ctx {
 		t.Error("the context has a trace that nothing reads")

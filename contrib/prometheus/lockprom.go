@@ -32,13 +32,11 @@ type Options struct {
 	// System is the value of the label system, such as "redis" or "zookeeper".
 	System string
 
-	// Registerer takes the metrics; nil is the default one. A registry that has them
-	// already, for other locks, keeps those.
+	// Registerer takes the metrics; nil is the default. It keeps those that it has.
 	Registerer prometheus.Registerer
 
-	// Name returns the value of the label lock; nil is the lock's name. Each value
-	// costs a series in each metric: where names have no bound, such as one for each
-	// order, return what they have in common.
+	// Name returns the value of the label lock; nil is the lock's name. Each value costs a
+	// series in each metric: return what unbounded names have in common.
 	Name func(lock string) string
 
 	// Buckets are the upper bounds of the histograms, in seconds, rising; nil is 19
@@ -101,7 +99,6 @@ func register(o Options) (*collector, error) {
 	return c, errors.Join(errs[:]...)
 }
 
-// registerOne returns c, or the one like it that is registered already.
 func registerOne[C prometheus.Collector](to prometheus.Registerer, c C) (C, error) {
 	err := to.Register(c)
 	if before, ok := errors.AsType[prometheus.AlreadyRegisteredError](err); ok {
@@ -112,7 +109,6 @@ func registerOne[C prometheus.Collector](to prometheus.Registerer, c C) (C, erro
 	return c, err
 }
 
-// labels returns the values of the labels system and lock.
 func (c *collector) labels(name string) []string {
 	if c.name != nil {
 		name = c.name(name)

@@ -17,8 +17,7 @@ import (
 	"locklab/zklock"
 )
 
-// figures returns, for each metric and outcome of the lock called "orders", its
-// value, or the number of its values.
+// figures returns the values, or their number, of the lock called "orders".
 func figures(t *testing.T, from prometheus.Gatherer, system string) map[string]float64 {
 	t.Helper()
 	families, err := from.Gather()
@@ -45,7 +44,6 @@ func figures(t *testing.T, from prometheus.Gatherer, system string) map[string]f
 	return got
 }
 
-// A client has one mutex at a server. The functions return lease as an interface.
 type client struct {
 	lock, try func(context.Context) (lock.Lease, error)
 	close     func() error
@@ -79,8 +77,6 @@ func dialRedis(t *testing.T, trace *lock.Trace) client {
 	return client{asLease(m.Lock), asLease(m.TryLock), c.Close}
 }
 
-// TestSteps: a lock that is taken, waited for, given up, released and lost, on a server,
-// shows each step.
 func TestSteps(t *testing.T) {
 	for system, dial := range map[string]func(*testing.T, *lock.Trace) client{"redis": dialRedis, "zookeeper": dialZooKeeper} {
 		t.Run(system, func(t *testing.T) { testSteps(t, system, dial) })
@@ -143,7 +139,6 @@ func testSteps(t *testing.T, system string, dial func(*testing.T, *lock.Trace) c
 	}
 }
 
-// TestForeign: a metric of that name that is another's is an error, and not a panic.
 func TestForeign(t *testing.T) {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(prometheus.NewGauge(prometheus.GaugeOpts{Name: "lock_held"}))

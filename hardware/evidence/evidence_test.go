@@ -18,8 +18,7 @@ type fact struct {
 	marked          string // a pattern of their mnemonics, in order, joined by blanks
 }
 
-// facts are by architecture. The facts of sync/atomic are the output of gc, for arm64
-// with or without the check for FEAT_LSE.
+// facts are by architecture; those of sync/atomic are the output of gc, with or without LSE.
 var facts = map[string][]fact{
 	"amd64": {
 		{"sync-atomic", "CompareAndSwap32", `LOCK CMPXCHGL`},
@@ -107,9 +106,8 @@ func TestFacts(t *testing.T) {
 	}
 }
 
-// TestPrimitives checks common properties of every architecture. Each operation that
-// reads and writes has a marked instruction and ends in a decoded return. The listing
-// shows the function, not its wrapper.
+// TestPrimitives: an operation that reads and writes has a marked instruction, and its listing
+// ends in a return.
 func TestPrimitives(t *testing.T) {
 	ls := capturing(t)
 	if want := 5 * len(atomics.Suite); len(ls) != want {

@@ -12,9 +12,8 @@ import (
 	"testing"
 )
 
-// TestStripped runs the tests of this package in a binary without a symbol table, for
-// this architecture and, emulated, for every other one with a decoder. The tests read the
-// text of the binary, so an emulator does not matter.
+// TestStripped runs these tests in a binary without a symbol table, here and, emulated, for
+// every other architecture.
 func TestStripped(t *testing.T) {
 	if testing.Short() {
 		t.Skip("make test-all runs it")
@@ -66,14 +65,11 @@ func emulator(t *testing.T, name string) string {
 	return path
 }
 
-// strippedBinary builds the test binary of this package for arch, on Linux, without a
-// symbol table.
 func strippedBinary(t *testing.T, arch string) string {
 	t.Helper()
 	binary := filepath.Join(t.TempDir(), "evidence.test")
 	cmd := exec.CommandContext(t.Context(), "go", "test", "-c", "-vet=off", "-ldflags=-s -w", "-o", binary, ".")
-	// Flags of this test run are not for the inner command. make test has compiled its
-	// packages without paths.
+	// Flags of this run are not for the inner command; make test compiles without paths.
 	cmd.Env = append(cmd.Environ(), "GOFLAGS=-trimpath", "CGO_ENABLED=0", "GOOS=linux", "GOARCH="+arch)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)

@@ -6,8 +6,7 @@ import (
 	"locklab/atomics"
 )
 
-// inlined is [atomics.Reference] as a lock uses it: the compiler replaces each call below
-// by instructions.
+// inlined is [atomics.Reference] as a lock uses it: the compiler inlines each call below.
 var inlined = &atomics.Primitive{
 	Name:             atomics.Reference.Name,
 	CompareAndSwap32: compareAndSwap,

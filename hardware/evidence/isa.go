@@ -13,8 +13,7 @@ type isa struct {
 	// multiple of its length.
 	padding []byte
 
-	// decode returns the first instruction of code, at address pc, and its length. The
-	// text is empty for an unsupported instruction.
+	// decode returns the first instruction of code, at pc, and its length; its text may be "".
 	decode func(code []byte, pc uint64, symbol func(uint64) (string, uint64)) (text string, size int)
 
 	marks []mark // the first match counts
@@ -27,8 +26,7 @@ type mark struct {
 }
 
 func (a *isa) disassemble(f *runtime.Func) []Line {
-	// Addresses count from the start of f, so that a listing does not depend on the
-	// linker's placement.
+	// Addresses count from the start of f, independent of the linker's placement.
 	symbol := func(addr uint64) (string, uint64) {
 		g := runtime.FuncForPC(f.Entry() + uintptr(addr))
 		if g == nil {

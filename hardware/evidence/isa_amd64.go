@@ -2,8 +2,7 @@ package evidence
 
 import "golang.org/x/arch/x86/x86asm"
 
-// native is the instruction set of this binary: Intel SDM vol. 2; vol. 3A, Locked Atomic
-// Operations.
+// native: Intel SDM vol. 2; vol. 3A, Locked Atomic Operations.
 var native = &isa{
 	padding: []byte{0xcc}, // INT3
 	decode: func(code []byte, pc uint64, symbol func(uint64) (string, uint64)) (string, int) {

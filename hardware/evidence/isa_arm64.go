@@ -6,8 +6,7 @@ import (
 	"golang.org/x/arch/arm64/arm64asm"
 )
 
-// native is the instruction set of this binary: Arm Architecture Reference
-// Manual (DDI 0487).
+// native is the instruction set of this binary: Arm Architecture Reference Manual (DDI 0487).
 var native = &isa{
 	padding: make([]byte, 4),
 	decode: func(code []byte, pc uint64, symbol func(uint64) (string, uint64)) (string, int) {

@@ -6,8 +6,7 @@ import (
 	"golang.org/x/arch/loong64/loong64asm"
 )
 
-// native is the instruction set of this binary: LoongArch Reference Manual,
-// volume 1, atomic memory access and barrier instructions.
+// native: LoongArch Reference Manual, volume 1, atomic memory access and barrier instructions.
 var native = &isa{
 	padding: []byte{0x00, 0x00, 0x2a, 0x00}, // BREAK
 	decode: func(code []byte, pc uint64, symbol func(uint64) (string, uint64)) (string, int) {

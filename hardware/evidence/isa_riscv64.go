@@ -6,8 +6,7 @@ import (
 	"golang.org/x/arch/riscv64/riscv64asm"
 )
 
-// native is the instruction set of this binary: The RISC-V Instruction Set
-// Manual, volume I, extension A.
+// native: The RISC-V Instruction Set Manual, volume I, extension A.
 var native = &isa{
 	padding: make([]byte, 2),
 	decode: func(code []byte, pc uint64, symbol func(uint64) (string, uint64)) (string, int) {
@@ -27,9 +26,8 @@ var native = &isa{
 	},
 }
 
-// ordered adds the bits aq and rl to the mnemonic of an atomic instruction. Go's syntax
-// omits them because its assembler chooses them. For example, "LRW.AQ" is LR.W.AQ, a load
-// that stays before later accesses.
+// ordered adds the bits aq and rl, which Go's syntax omits, to an atomic mnemonic: "LRW.AQ" is
+// LR.W.AQ, a load that stays before later accesses.
 func ordered(text, name string) string {
 	for _, bits := range []string{".AQ", ".RL", ".AQRL"} {
 		if strings.HasSuffix(name, bits) {

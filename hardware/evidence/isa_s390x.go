@@ -2,8 +2,7 @@ package evidence
 
 import "golang.org/x/arch/s390x/s390xasm"
 
-// native is the instruction set of this binary: z/Architecture Principles of
-// Operation (SA22-7832).
+// native: z/Architecture Principles of Operation (SA22-7832).
 var native = &isa{
 	padding: make([]byte, 2),
 	decode: func(code []byte, pc uint64, symbol func(uint64) (string, uint64)) (string, int) {

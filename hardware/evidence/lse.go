@@ -52,8 +52,6 @@ func memoryOp(code uint32) string {
 	return ""
 }
 
-// register names the register in the low five bits of n; the meaning of 31 depends on the
-// operand.
 func register(n uint32, r31 string) string {
 	if n &= 31; n != 31 {
 		return fmt.Sprintf("R%d", n)

@@ -16,10 +16,9 @@ const (
 
 // locate returns the function whose text fn executes.
 //
-// The pointer to an assembly function refers to a wrapper that moves arguments from
-// registers to the stack. The linker gives both the same name, and places the wrappers of
-// a package after its other functions. So the preceding function of the same name is the
-// assembly.
+// The pointer to an assembly function refers to a wrapper that moves arguments from registers
+// to the stack. The linker gives both the same name, and places the wrappers of a package
+// after its other functions. So the preceding function of the same name is the assembly.
 func locate(fn any) *runtime.Func {
 	entry := reflect.ValueOf(fn).Pointer()
 	f := runtime.FuncForPC(entry)
@@ -40,8 +39,7 @@ func text(f *runtime.Func) []byte {
 		}
 		size++
 	}
-	// vet takes a converted address for a pointer to an object that may move; this is an
-	// address of code, which never moves.
+	// vet takes the address of code, which never moves, for one of an object that may.
 	start := *(*unsafe.Pointer)(unsafe.Pointer(&entry))
 	return bytes.Clone(unsafe.Slice((*byte)(start), size))
 }

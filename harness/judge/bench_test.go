@@ -5,8 +5,6 @@ import (
 	"testing"
 )
 
-// BenchmarkCompare compares runs of 1000 cases; samples with ties are the slowest to
-// test.
 func BenchmarkCompare(b *testing.B) {
 	for _, rounds := range []int{10, 25, 50} {
 		for _, spread := range []float64{0.02, 0} {

@@ -9,8 +9,6 @@ import (
 	"locklab/internal/synthetic"
 )
 
-// TestBlocksDecide: locks whose blocks alternated are compared by blocks, others by
-// windows.
 func TestBlocksDecide(t *testing.T) {
 	blocks := func(process uint64, factor float64) *harness.Blocks {
 		b := &harness.Blocks{Process: process}

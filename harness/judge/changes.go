@@ -41,7 +41,6 @@ type runTables struct {
 	at     map[tableKey]int
 }
 
-// add adds row to the table of the case, which begin returns if row is its first.
 func (x *runTables) add(site int, l harness.Lock, w harness.Workload, m *result.Metric, row Entry, begin func() Table) {
 	k := tableKey{site, l.Traits.Needs != "", m, Axes(w)}
 	i, known := x.at[k]
@@ -118,8 +117,6 @@ func (s *HistorySeries) entry(margin float64) Entry {
 	return row
 }
 
-// changed converts the ratio of two runs, or returns nil if they were not compared. Faster
-// is better.
 func changed(m *result.Metric, r stat.Ratio, margin float64) *Ratio {
 	out := compared(r, margin)
 	if out == nil {
@@ -132,5 +129,4 @@ func changed(m *result.Metric, r stat.Ratio, margin float64) *Ratio {
 	return out
 }
 
-// finite returns v, or the greatest number if v is infinite.
 func finite(v float64) float64 { return min(v, math.MaxFloat64) }

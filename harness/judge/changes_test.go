@@ -7,8 +7,7 @@ import (
 	"locklab/harness/result"
 )
 
-// TestHistoryTables: the table of a machine contains each run of each case, with its steps
-// and outliers, and the level since the last step.
+// TestHistoryTables: the table has each run of each case, with steps, outliers and the level.
 func TestHistoryTables(t *testing.T) {
 	xs := append(scattered(1e6, 6), scattered(0.8e6, 6)...)
 	xs[9] = 0.4e6
@@ -33,7 +32,6 @@ func TestHistoryTables(t *testing.T) {
 	}
 }
 
-// TestDirection: of a time, a greater figure is slower.
 func TestDirection(t *testing.T) {
 	base, next := madeRun(rates{"x": around(1e6, 0.02, 10)}), madeRun(rates{"x": around(0.8e6, 0.02, 10)})
 	for _, run := range []*result.Run{base, next} {

@@ -56,7 +56,6 @@ func (s Situation) classOf(c candidate) result.Class {
 	return result.ClassOf(s.group.Run.Faults, c.Lock.Name)
 }
 
-// byClass returns pool by the strength of the guarantees seen, the strongest first.
 func (s Situation) byClass(pool []candidate) (out [][]candidate) {
 	by := make(map[result.Strength][]candidate)
 	for _, c := range pool {
@@ -85,7 +84,6 @@ func (s Situation) fastest(pool []candidate, base candidate) candidate {
 	})
 }
 
-// complexity returns the complexity of l, the greatest if its author gave none.
 func complexity(l harness.Lock) harness.Complexity { return cmp.Or(l.Complexity, harness.Composed+1) }
 
 // Lacking returns the guarantees of wanted that c does not have.

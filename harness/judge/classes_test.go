@@ -10,7 +10,6 @@ import (
 	"locklab/internal/synthetic"
 )
 
-// served returns a run of distributed locks with the results of failure scenarios.
 func served(faults ...*harness.FaultResult) *result.Run {
 	model := func(name string, family harness.Family, kind string, rate float64) synthetic.Model {
 		return synthetic.Model{Lock: synthetic.Served(name, family, kind), Rate: synthetic.Constant(rate), Handed: 1, Noise: 0.01}
@@ -36,8 +35,6 @@ func harm(h harness.Harm) func(*harness.FaultResult) {
 	return func(f *harness.FaultResult) { f.Seen = map[harness.Harm]int{h: 1} }
 }
 
-// TestClasses: the fastest lock of the strongest class comes first. One more violation
-// changes the class. A weaker class follows if it is significantly faster.
 func TestClasses(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -71,8 +68,6 @@ func TestClasses(t *testing.T) {
 	}
 }
 
-// TestSimplestOfEquals: among distributed locks within the tolerance of the fastest and not
-// significantly slower, the simplest is recommended.
 func TestSimplestOfEquals(t *testing.T) {
 	model := func(name string, rate float64, c harness.Complexity) synthetic.Model {
 		l := synthetic.Served(name, harness.Redis, "redis")
@@ -89,7 +84,6 @@ func TestSimplestOfEquals(t *testing.T) {
 	}
 }
 
-// TestRequire: only locks with the required guarantees compete.
 func TestRequire(t *testing.T) {
 	for _, c := range []struct {
 		faults  []*harness.FaultResult

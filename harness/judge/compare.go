@@ -83,8 +83,7 @@ type GateRow struct {
 	Lock     harness.Lock
 	Workload harness.Workload
 	Metric   *result.Metric
-	// Base and New are the medians of the rounds with intervals of 95 %; N is 0
-	// without a figure.
+	// Base and New are the medians of the rounds with intervals of 95 %; N is 0 without one.
 	Base, New stat.Summary
 	Ratio     stat.Ratio // of the new figure to the old, P corrected for all comparisons; N is 0 if they were not compared
 	Verdict   GateVerdict
@@ -116,8 +115,7 @@ func (c *Comparison) Outcome() GateOutcome {
 	return out
 }
 
-// Compare compares base with next. The error wraps harness.ErrUsage if they have no
-// comparable case in common.
+// Compare compares base with next. It wraps harness.ErrUsage if they have no comparable case.
 func Compare(base, next *result.Run, o CompareOptions) (*Comparison, error) {
 	if len(o.Metrics) == 0 {
 		o.Metrics = Metrics[:1]
@@ -182,8 +180,6 @@ func (c *Comparison) empty(metrics []*result.Metric) error {
 	return fmt.Errorf("%w: %s", harness.ErrUsage, why)
 }
 
-// sameRounds reports whether two runs were measured in the same rounds: an interleaved
-// pair, or a run and itself.
 func sameRounds(a, b result.Manifest) bool {
 	return a.Pair != "" && a.Pair == b.Pair || sameRun(a, b)
 }

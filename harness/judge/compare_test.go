@@ -31,7 +31,6 @@ func madeResult(name string, round int, rate float64) *harness.Result {
 		Workload: harness.Workload{Workers: 1, Window: time.Second}, Round: round, Elapsed: time.Second, Ops: uint64(rate)}
 }
 
-// around returns n figures around a median that differ by up to spread.
 func around(median, spread float64, n int) (xs []float64) {
 	for i := range n {
 		// The order differs from the order of the figures, and between medians.
@@ -321,8 +320,7 @@ func TestMissing(t *testing.T) {
 	}
 }
 
-// TestFloors checks that figures below both clocks' resolution are equal, and that a
-// figure below one clock's resolution is its bound.
+// TestFloors: figures below both clocks' resolution are equal; below one, it is a bound.
 func TestFloors(t *testing.T) {
 	waits := func(floor float64, wait int64) *result.Run {
 		run := madeRun(rates{"x": around(1e6, 0.02, 10)})

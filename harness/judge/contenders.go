@@ -16,8 +16,7 @@ const (
 	preferred = 0.75 // a steeper law is taken if it multiplies the error by less than this
 )
 
-// Refuted is the factor by which a law may miss a point that was left out of the fit.
-// Beyond it nothing is predicted.
+// Refuted is the greatest factor by which a law may miss a left-out point and still predict.
 const Refuted = 1.5
 
 // A PredictedPoint is a measurement with some number of contenders.
@@ -27,7 +26,6 @@ type PredictedPoint struct {
 	Wait       stat.Summary // median wait, ns
 }
 
-// period returns the mean time from one handover to the next, in ns.
 func (p PredictedPoint) period() float64 { return 1e9 / p.Rate.Median }
 
 // A Law is the time per handover with n contenders: Fixed + Growing·(n−1)^Power, in ns.
@@ -105,7 +103,6 @@ func (c *Contenders) Fitted() int {
 	return c.fitted[len(c.fitted)-1].Contenders
 }
 
-// outsideWait returns the median part of a contender's cycle that is not a wait, in ns.
 func (c *Contenders) outsideWait() float64 {
 	var rest []float64
 	for _, p := range c.fitted {
@@ -202,10 +199,8 @@ func (c *Contenders) At(n int, trip float64) (p Prediction, why string) {
 	return p, ""
 }
 
-// widen extends the range of t to v.
 func (t *PredictedTime) widen(v float64) { t.Lo, t.Hi = min(t.Lo, v), max(t.Hi, v) }
 
-// by predicts the lock with n contenders by l.
 func (c *Contenders) by(l Law, n int, trip float64) (p Prediction, why string) {
 	period, rest := l.At(float64(n)), c.release
 	if trip > 0 {
@@ -272,7 +267,6 @@ func (x LeftOut) WaitError() float64 {
 	return x.Predicted.Wait.Value/x.Point.Wait.Median - 1
 }
 
-// factor returns the factor of a relative error, 1 or more.
 func factor(e float64) float64 {
 	if math.IsNaN(e) {
 		return 1

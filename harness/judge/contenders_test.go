@@ -12,7 +12,6 @@ import (
 	"locklab/internal/synthetic"
 )
 
-// upTo returns numbers of workers up to most. The law is fitted to a tenth of them.
 func upTo(most int) (workers []int) {
 	for _, n := range []int{1, 2, 5, 10, 20, 50, 100, 300, 1000, 3000} {
 		if n <= most {
@@ -22,7 +21,6 @@ func upTo(most int) (workers []int) {
 	return workers
 }
 
-// fitted returns the law of a made-up lock that was measured with these workers.
 func fitted(c synthetic.Contended, workers []int, edits ...func(r *harness.Result)) (*judge.Contenders, string) {
 	byWorkers := make(map[int][]*harness.Result)
 	for _, r := range synthetic.Contenders(3, workers, c).Results {
@@ -35,7 +33,6 @@ func fitted(c synthetic.Contended, workers []int, edits ...func(r *harness.Resul
 	return judge.NewContenders(m, workers)
 }
 
-// mustFit is [fitted] of a lock that has a law.
 func mustFit(t *testing.T, c synthetic.Contended, workers []int, edits ...func(r *harness.Result)) *judge.Contenders {
 	t.Helper()
 	f, why := fitted(c, workers, edits...)
@@ -45,7 +42,6 @@ func mustFit(t *testing.T, c synthetic.Contended, workers []int, edits ...func(r
 	return f
 }
 
-// periodOf returns a queue with that time per handover, in ns.
 func periodOf(period func(n float64) float64) synthetic.Contended {
 	c := synthetic.Queue("queue")
 	c.Period = func(n float64) time.Duration { return time.Duration(period(n)) }
@@ -54,7 +50,6 @@ func periodOf(period func(n float64) float64) synthetic.Contended {
 
 func near(got, want, share float64) bool { return math.Abs(got/want-1) <= share }
 
-// TestLawRecovered fits locks with known laws to few contenders and predicts many.
 func TestLawRecovered(t *testing.T) {
 	unordered := synthetic.Queue("unordered")
 	unordered.Lock.Traits.FIFO = false
@@ -100,8 +95,7 @@ func TestLawRecovered(t *testing.T) {
 	}
 }
 
-// TestLawIgnoresNoise checks that noise is not fitted as growth, and the range of the fits
-// without one point.
+// TestLawIgnoresNoise: noise is not fitted as growth.
 func TestLawIgnoresNoise(t *testing.T) {
 	noise := map[float64]float64{5: 1.08, 10: 0.9, 20: 0.95, 50: 1.05, 100: 1.02}
 	c := mustFit(t, periodOf(func(n float64) float64 { return 300e3 * cmp.Or(noise[n], 1) }), upTo(1000))
@@ -136,8 +130,7 @@ func TestCostsAreNotNegative(t *testing.T) {
 	}
 }
 
-// TestWrongLawIsRefuted checks a lock whose time grows only beyond the fitted points, and
-// the tolerance.
+// TestWrongLawIsRefuted: a time that grows only beyond the fitted points is found.
 func TestWrongLawIsRefuted(t *testing.T) {
 	for slower, want := range map[float64]string{0.8: "", 1.45: "", 0.5: "refuted: off by a factor of 2 with 1000 contenders", 1.55: "refuted: off by a factor of 1.6 with 1000 contenders", 10: "refuted: off by a factor of 10 with 1000 contenders"} {
 		c := mustFit(t, periodOf(func(n float64) float64 {
@@ -160,7 +153,6 @@ func TestWrongLawIsRefuted(t *testing.T) {
 	}
 }
 
-// TestWrongWaitIsNotPredicted checks a lock whose waits do not follow Little's law.
 func TestWrongWaitIsNotPredicted(t *testing.T) {
 	c := mustFit(t, synthetic.Queue("queue"), upTo(1000), func(r *harness.Result) {
 		if r.Workload.Workers == 1000 {
@@ -224,7 +216,6 @@ func TestContendersAtDistance(t *testing.T) {
 	}
 }
 
-// TestContendersOfDamage checks that odd figures of a file give no prediction or a finite one.
 func TestContendersOfDamage(t *testing.T) {
 	for i, edit := range []func(r *harness.Result){
 		func(r *harness.Result) { r.Elapsed = math.MaxInt64 },

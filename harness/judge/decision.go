@@ -97,19 +97,16 @@ func (s Situation) candidates() (out []candidate) {
 	return out
 }
 
-// correct reports whether a lock competes: it is not kept to show a bug, and admits one
-// holder.
+// correct reports whether a lock competes: it shows no bug on purpose, and admits one holder.
 func correct(l harness.Lock) bool {
 	return l.Status.Competes() && l.Traits.Permits <= 1
 }
 
-// ratio returns the rate of a divided by the rate of base in their common rounds, or nil
-// without any. The data must not choose base. All such ratios hold together.
+// ratio returns a's rate over base's in common rounds, or nil. The data must not choose base.
 func (s Situation) ratio(a, base candidate) *Ratio {
 	return s.compareAt(a, base, baseLevel(len(s.group.At(s.Workers))))
 }
 
-// compare is ratio for two locks that the data may choose: all pairs hold together.
 func (s Situation) compare(a, b candidate) *Ratio {
 	return s.compareAt(a, b, stat.Level(stat.Pairs(len(s.group.At(s.Workers)))))
 }
@@ -119,11 +116,9 @@ func (s Situation) compareAt(a, b candidate, level float64) *Ratio {
 	return compared(stat.Paired(xs, ys, level), s.tolerance())
 }
 
-// baseLevel returns the confidence of each comparison with a baseline, which is one of the
-// locks.
+// baseLevel returns the confidence of each comparison with the baseline, one of the locks.
 func baseLevel(locks int) float64 { return stat.Level(locks - 1) }
 
-// tolerance returns the relative difference of rates that does not matter.
 func (s Situation) tolerance() float64 { return s.group.Run.Manifest.PracticalMargin() }
 
 // DefaultLock returns the name of the lock that a Go program uses without a report.
@@ -173,8 +168,6 @@ func (s Situation) decideLocal() Decision {
 	return d
 }
 
-// faster returns the locks of pool that are significantly faster than base, beyond the
-// tolerance, in the order of pool.
 func (s Situation) faster(pool []candidate, base candidate) (out []candidate) {
 	for _, x := range pool {
 		r := s.ratio(x, base)
@@ -205,12 +198,10 @@ func (s Situation) newDecision(pool []candidate) Decision {
 	return Decision{Situation: s, Locks: len(pool), Needed: s.needed()}
 }
 
-// needed returns the number of rounds for the intervals of s.
 func (s Situation) needed() int {
 	return neededFor(len(s.group.At(s.Workers)), s.Distributed())
 }
 
-// rounds returns the least number of rounds in a comparison with base.
 func (s Situation) rounds(pool []candidate, base candidate) int {
 	least := base.rate.N
 	for _, x := range pool {
@@ -245,7 +236,6 @@ func estimate(s stat.Summary) *Estimate {
 	return e
 }
 
-// order returns pool by the median of the ratios to base, the fastest first.
 func (s Situation) order(pool []candidate, base candidate) []candidate {
 	ratio := func(c candidate) float64 {
 		if r := s.ratio(c, base); c.Series != base.Series && r != nil {
@@ -258,8 +248,7 @@ func (s Situation) order(pool []candidate, base candidate) []candidate {
 	return pool
 }
 
-// reference returns the lock of the comparisons that find the fastest: the baseline of the
-// table if it is correct.
+// reference returns the baseline of the table if pool has it, else the first of pool.
 func (s Situation) reference(pool []candidate) candidate {
 	base := s.group.baseline("", s.Workers)
 	if i := slices.IndexFunc(pool, func(c candidate) bool { return c.Series == base }); i >= 0 {

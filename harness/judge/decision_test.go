@@ -20,12 +20,10 @@ func noisy(m *synthetic.Model) { m.Noise = 0.1 }
 
 func noisier(m *synthetic.Model) { m.Noise = 0.2 }
 
-// general turns a model into a blocking lock.
 func general(m *synthetic.Model) {
 	m.Lock.Family, m.Lock.Complexity = harness.Blocking, harness.Standard
 }
 
-// decideOn returns the only decision of run on the named situation.
 func decideOn(t *testing.T, run *result.Run, situation string) Decision {
 	t.Helper()
 	ds := slices.DeleteFunc(Decisions(run), func(d Decision) bool { return d.Situation.Name() != situation })
@@ -43,8 +41,6 @@ func kinds(ps []Price) string {
 	return strings.Join(out, " ")
 }
 
-// TestDecisions: the default is recommended unless another correct lock, of any author, is
-// significantly faster by more than the tolerance.
 func TestDecisions(t *testing.T) {
 	mutex := synthetic.With(synthetic.Fast(DefaultBaseline, 1e6), general)
 	blocking := func(name string, rate float64, more ...func(*synthetic.Model)) synthetic.Model {
@@ -99,7 +95,6 @@ func TestDecisions(t *testing.T) {
 	}
 }
 
-// TestReadersHaveTheirDefault: with mostly reads the default is sync.RWMutex.
 func TestReadersHaveTheirDefault(t *testing.T) {
 	run := synthetic.Run(5, 12, 2, []int{8}, synthetic.With(synthetic.Fast("sync-rwmutex", 2e6), general), synthetic.With(synthetic.Fast(DefaultBaseline, 1e6), general))
 	run.Results = reheld(run, 100*time.Nanosecond, 90)
@@ -108,7 +103,6 @@ func TestReadersHaveTheirDefault(t *testing.T) {
 	}
 }
 
-// TestTolerance: the tolerance is the margin of the manifest.
 func TestTolerance(t *testing.T) {
 	for margin, want := range map[float64]string{0: "fast", 0.05: "fast", 0.2: DefaultBaseline} {
 		run := synthetic.Run(5, 12, 2, []int{8}, synthetic.With(synthetic.Fast(DefaultBaseline, 1e6), general), synthetic.With(synthetic.Fast("fast", 1.1e6), general))
@@ -119,7 +113,6 @@ func TestTolerance(t *testing.T) {
 	}
 }
 
-// TestRoundsFor: the returned number of rounds gives a decision, and one less does not.
 func TestRoundsFor(t *testing.T) {
 	local := []synthetic.Model{synthetic.With(synthetic.Fast(DefaultBaseline, 1e6), general), synthetic.Fast("a", 5e6), synthetic.Fast("b", 1e6), synthetic.Fast("c", 1e6)}
 	server := func(name string, rate float64) synthetic.Model {
@@ -146,8 +139,7 @@ func TestRoundsFor(t *testing.T) {
 	}
 }
 
-// TestEqualLocksLeaveTheDefault: with equal locks, noise makes at most 5 % of runs
-// recommend another lock than the default.
+// TestEqualLocksLeaveTheDefault: among equal locks, at most 5 % of runs recommend another.
 func TestEqualLocksLeaveTheDefault(t *testing.T) {
 	const runs = 300
 	wrong := 0
@@ -165,7 +157,6 @@ func TestEqualLocksLeaveTheDefault(t *testing.T) {
 	}
 }
 
-// TestContendedRemote: acquisitions by the previous owner do not make a lock win.
 func TestContendedRemote(t *testing.T) {
 	greedy := synthetic.Model{Lock: synthetic.Served("greedy", harness.Redis, "redis"), Rate: synthetic.Constant(9000), Handed: 0.01, Skew: 3, Noise: 0.02}
 	queue := synthetic.Model{Lock: synthetic.Served("queue", harness.ZooKeeper, "zookeeper"), Rate: synthetic.Constant(900), Handed: 1, Noise: 0.02}
@@ -178,7 +169,6 @@ func TestContendedRemote(t *testing.T) {
 	}
 }
 
-// TestAcross counts the decisions of runs and the power of tables.
 func TestAcross(t *testing.T) {
 	mutex := synthetic.With(synthetic.Fast(DefaultBaseline, 1e6), general)
 	var runs []*result.Run

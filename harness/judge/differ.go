@@ -35,7 +35,6 @@ func warnings(base, next *result.Run, paired, anyHost bool, ms []*matched) (out 
 	return out
 }
 
-// defects returns the reasons why a comparison may lack results of run.
 func defects(name string, run *result.Run) (out []string) {
 	if m := run.Manifest; m.Interrupted || m.Finished.IsZero() {
 		out = append(out, name+" did not run to its end")

@@ -8,8 +8,7 @@ import (
 	"locklab/harness/result"
 )
 
-// An Exclusion is the reason why a lock does not compete: a violation, its status, its
-// permits, or missing required guarantees.
+// An Exclusion is the reason why a lock does not compete, such as a violation or its status.
 type Exclusion struct {
 	Lock harness.Lock
 

@@ -17,8 +17,6 @@ var Metrics = []*result.Metric{
 	result.Jain, result.WindowJain, result.CPU, result.ServerCPU, result.Requests, result.Notifications,
 }
 
-// worse returns how many times worse the new figure is than the old; ratio is the new
-// figure over the old.
 func worse(m *result.Metric, ratio stat.Ratio) stat.Ratio {
 	if m.Better == result.Lower {
 		return ratio

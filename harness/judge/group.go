@@ -87,7 +87,6 @@ func (g *Group) addWorkers(w int) {
 	}
 }
 
-// arrange sorts gs and their contents.
 func arrange(gs []*Group) []*Group {
 	for _, g := range gs {
 		slices.SortFunc(g.Series, func(a, b *Series) int {
@@ -134,7 +133,6 @@ func Axes(w harness.Workload) string {
 	return strings.ReplaceAll(rest, "/", " ")
 }
 
-// processors returns the number of processors that local workers share under w.
 func processors(run *result.Run, w harness.Workload) int {
 	m := run.Manifest.Machine
 	n := m.GOMAXPROCS
@@ -147,7 +145,6 @@ func processors(run *result.Run, w harness.Workload) int {
 	return n
 }
 
-// see updates the processors of g from the window of r.
 func (g *Group) see(r *harness.Result) {
 	if n := r.Noise; n != nil && n.CPUs > 0 {
 		g.CPUs = min(g.CPUs, n.CPUs)
@@ -163,8 +160,7 @@ func (g *Group) see(r *harness.Result) {
 	})
 }
 
-// Processors describes the processors that the workers of local locks share, such as "2
-// CPUs".
+// Processors describes the processors that the workers of local locks share, such as "2 CPUs".
 func (g *Group) Processors() string {
 	if g.Limit > 0 && g.Limit < float64(g.CPUs)+1 {
 		return numfmt.Number(g.Limit) + " CPUs"
@@ -288,8 +284,7 @@ func blockRatio(a, b *harness.Result, m *result.Metric) (ratio float64, ok bool)
 	return stat.Median(ratios), len(ratios) > 0
 }
 
-// Waits returns the waits of all rounds as one histogram, for quantiles of the whole:
-// averages of quantiles would be wrong.
+// Waits returns the waits of all rounds together, since quantiles cannot be averaged.
 func (c *Cell) Waits() harness.Histogram {
 	if c.wait == nil {
 		var all harness.Histogram

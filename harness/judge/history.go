@@ -257,7 +257,6 @@ func visits(runs []*result.Run) (out []Visit) {
 	return out
 }
 
-// sort orders the series for a reader: by case, then by machine.
 func (h *History) sort(metrics []*result.Metric) {
 	slices.SortStableFunc(h.Series, func(a, b HistorySeries) int {
 		return cmp.Or(byCase(metrics, GateRow{Lock: a.Lock, Workload: a.Workload, Metric: a.Metric}, GateRow{Lock: b.Lock, Workload: b.Workload, Metric: b.Metric}),
@@ -265,7 +264,6 @@ func (h *History) sort(metrics []*result.Metric) {
 	})
 }
 
-// steps finds the changes of every series. The machines with enough runs share Alpha.
 func (h *History) steps(sites int) {
 	least, enough := stat.MinSteps(h.Alpha), 0
 	for _, s := range h.Sites {

@@ -43,8 +43,7 @@ type Knee struct {
 	Unsound bool
 }
 
-// kneeDraws yields the runs for From and To: 200 resampled ones, or, if rounds are too few
-// to vary, each round alone.
+// kneeDraws yields 200 resampled runs, or, if rounds are too few to vary, each round alone.
 func kneeDraws(rounds []int) iter.Seq[[]int] {
 	if len(rounds) < stat.MinRounds(0.95) {
 		return slices.Chunk(rounds, 1)
@@ -150,7 +149,6 @@ func newKneeLoad(l Load) kneeLoad {
 	return x
 }
 
-// behind reports whether the rounds of draw grant too little of the offered rate.
 func (l *kneeLoad) behind(draw []int) bool {
 	var shares []float64
 	for _, round := range draw {
@@ -161,7 +159,6 @@ func (l *kneeLoad) behind(draw []int) bool {
 	return len(shares) > 0 && !(stat.Median(shares) >= result.LeastGoodput)
 }
 
-// doubtful reports whether the waits are due to the machine in most rounds of draw.
 func (l *kneeLoad) doubtful(draw []int) bool {
 	n := 0
 	for _, round := range draw {
@@ -193,8 +190,7 @@ func (l *kneeLoad) p99(draw []int) (float64, bool) {
 	return 0, false
 }
 
-// draws yields n random draws with replacement, each with as many rounds as there are. They
-// depend only on the number of rounds.
+// draws yields n random draws with replacement, determined by the number of rounds.
 func draws(rounds []int, n int) iter.Seq[[]int] {
 	rng := rand.New(rand.NewPCG(0x5ab1e, uint64(len(rounds))))
 	return func(yield func([]int) bool) {

@@ -10,9 +10,7 @@ import (
 	"locklab/harness/result"
 )
 
-// loadsOf returns the results of a lock at rates of 100, 200 … per second in the given
-// number of rounds. p99 of the waits, in ns, and the granted share of the rate are
-// functions of rate and round.
+// loadsOf returns loads at 100, 200 … per second; p99 (ns) and granted are of rate and round.
 func loadsOf(rounds int, p99 func(i, round int) float64, granted func(i, round int) float64) (ls []Load) {
 	for i := range 6 {
 		c := &Cell{Rounds: make(map[int]*harness.Result)}
@@ -31,8 +29,6 @@ func loadsOf(rounds int, p99 func(i, round int) float64, granted func(i, round i
 
 func all(i, round int) float64 { return 100 }
 
-// TestKneeOf: the saturation point is at the limit that is exceeded first, by all rounds
-// together. Its interval is as wide as the rounds differ.
 func TestKneeOf(t *testing.T) {
 	flat := func(int, int) float64 { return 1000 }
 	steep := func(i, _ int) float64 { return 1000 * math.Pow(2, float64(i)) } // 16 times at 500/s
@@ -69,8 +65,7 @@ func TestKneeOf(t *testing.T) {
 	}
 }
 
-// TestKneeOfStalls: one stalling round of ten does not move the saturation point. It widens
-// the interval by the effect of two such rounds in ten.
+// TestKneeOfStalls: one stalling round of ten widens the interval and moves no point.
 func TestKneeOfStalls(t *testing.T) {
 	ls := loadsOf(10, func(int, int) float64 { return 1000 }, all)
 	for _, l := range ls[1:] {
@@ -81,7 +76,6 @@ func TestKneeOfStalls(t *testing.T) {
 	}
 }
 
-// TestKneeOfFewRounds: with too few rounds for an interval, each round is evaluated alone.
 func TestKneeOfFewRounds(t *testing.T) {
 	for rounds, want := range map[int]harness.Rate{5: 300, 6: 600} {
 		ls := loadsOf(rounds, func(int, int) float64 { return 1000 }, all)
@@ -94,9 +88,7 @@ func TestKneeOfFewRounds(t *testing.T) {
 	}
 }
 
-// TestKneeUnresolved: a rate without a resolved p99 gives no information on the waits, but
-// may show that the lock falls behind. If p99 is resolved at no rate there is no saturation
-// point.
+// TestKneeUnresolved: a rate without a resolved p99 may show only that the lock falls behind.
 func TestKneeUnresolved(t *testing.T) {
 	steep := func(i, _ int) float64 { return 1000 * math.Pow(2, float64(i)) }
 	few := func(ls []Load, which ...int) []Load {
@@ -125,8 +117,6 @@ func TestKneeUnresolved(t *testing.T) {
 	}
 }
 
-// TestKneeUnsound: if most rounds warn about the loop at the least rate, the waits there
-// are due to the machine.
 func TestKneeUnsound(t *testing.T) {
 	for rounds, want := range map[int]bool{0: false, 5: false, 6: true, 10: true} {
 		ls := loadsOf(10, func(int, int) float64 { return 1000 }, all)
@@ -142,7 +132,6 @@ func TestKneeUnsound(t *testing.T) {
 	}
 }
 
-// TestKneeMerges: p99 of a draw equals p99 of the merged histograms of its rounds.
 func TestKneeMerges(t *testing.T) {
 	ls := loadsOf(7, func(i, round int) float64 { return 1000 * float64(1+(i*7+round*3)%11) }, all)
 	for _, l := range ls {

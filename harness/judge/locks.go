@@ -8,16 +8,13 @@ import (
 	"locklab/harness/result"
 )
 
-// The verdicts on a lock compared with another lock of its run, which are not
-// regressions.
 const (
 	Lesser GateVerdict = "worse" // significant, by more than the margin
 	Unsafe GateVerdict = "broke a promise"
 )
 
-// CompareLocks compares every other lock of run with the lock called to, under the same workload
-// and by the ratios within a round. The error wraps harness.ErrUsage if they have no
-// comparable case in common.
+// CompareLocks compares the other locks of run with the lock called to, within a round. It
+// wraps harness.ErrUsage without a comparable case.
 func CompareLocks(run *result.Run, to string, o CompareOptions) (*Comparison, error) {
 	wanted := o.Locks
 	o.Locks = func(l harness.Lock) bool { return l.Name != to && (wanted == nil || wanted(l)) }
@@ -47,8 +44,6 @@ func CompareLocks(run *result.Run, to string, o CompareOptions) (*Comparison, er
 	return c, nil
 }
 
-// inPlaceOf returns run with the results of the lock called to in place of every other
-// lock's.
 func inPlaceOf(run *result.Run, to string) *result.Run {
 	out := &result.Run{Manifest: run.Manifest}
 	locks := make(map[string]map[string]harness.Lock) // by workload, then by name

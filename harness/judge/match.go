@@ -12,7 +12,6 @@ import (
 	"locklab/internal/numfmt"
 )
 
-// A matched is one case of several runs. A run without it has no results.
 type matched struct {
 	lock     harness.Lock
 	workload harness.Workload
@@ -128,7 +127,6 @@ func violations(side string, rs []*harness.Result) string {
 	return fmt.Sprintf("%s violated %s in %d of %s: %s", side, first.Rule, n, numfmt.Plural(len(rs), "round"), first.Detail)
 }
 
-// missing returns the verdict on a case that has a figure in an older run, but not in run i.
 func (m *matched) missing(i int, next result.Manifest, is *plan) (GateVerdict, string) {
 	if len(m.runs[i]) > 0 {
 		return Unmeasured, is.side + " has too few samples for a figure"
@@ -194,7 +192,6 @@ func gateReadings(g *result.Metric, rs []*harness.Result) (out []reading) {
 	return out
 }
 
-// floorOf returns the greatest bound among readings, 0 without one.
 func floorOf(readings ...[]reading) (floor float64) {
 	for _, r := range slices.Concat(readings...) {
 		if r.bound {

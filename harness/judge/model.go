@@ -13,9 +13,8 @@ import (
 type PredictedTime struct {
 	Value float64
 
-	// Lo and Hi are for a prediction the times of a crowd that adds nothing and of one
-	// that adds as much as it does near the servers, each at the bound of the rounds; for
-	// a measurement its interval.
+	// Lo and Hi are the interval of a measurement. Of a prediction they are the times if the
+	// other clients add nothing, and if they add as much as near the servers, at the bounds.
 	Lo, Hi float64
 }
 
@@ -27,9 +26,8 @@ type Model struct {
 	rounds func(workers int) []*harness.Result
 }
 
-// NewModel returns the model of a lock whose rounds near the servers, at some number of
-// workers, rounds returns: none if it was not measured so. They are of workloads of which
-// [Fits] is true.
+// NewModel returns the model of a lock; rounds returns its rounds near the servers with some
+// number of workers, if any, of workloads that fit: see [FitsModel].
 func NewModel(lock harness.Lock, rounds func(workers int) []*harness.Result) *Model {
 	return &Model{Lock: lock, rounds: rounds}
 }
@@ -40,19 +38,17 @@ func (m *Model) Counted(t *harness.Trips) *Model {
 	return m
 }
 
-// Near returns what a situation takes near the servers, with its interval; N is 0 if that was
-// not measured.
+// Near returns the time of a situation near the servers, with its interval; N is 0 without it.
 func (m *Model) Near(s *PredictedSituation, workers int) stat.Summary {
 	return m.near(s.Metric, workers)
 }
 
 func (m *Model) near(x *result.Metric, workers int) stat.Summary { return x.Summary(m.rounds(workers)) }
 
-// trip returns the round trip at which the rounds with so many workers were measured.
 func (m *Model) trip(workers int) float64 { return result.RoundTrip.Summary(m.rounds(workers)).Median }
 
-// Predict returns the time of s among workers at a round trip of trip ns; why says in
-// words why there is none, though perhaps bounds.
+// Predict returns the time of s with workers at a round trip of trip ns. If why is not empty,
+// it is the reason for a missing value; t may still have bounds.
 func (m *Model) Predict(s *PredictedSituation, workers int, trip float64) (t PredictedTime, why string) {
 	switch {
 	case m.Trips == nil:
@@ -82,8 +78,8 @@ const (
 	idle       = "too few workers: the queue is empty now and then"
 )
 
-// alone is the median wait of one worker: k round trips, each longer by as much as the
-// network is, and what the lock and its server do besides, which stays.
+// alone returns the median wait of one worker: k round trips, which grow with the distance,
+// and the constant time of the lock and its server.
 func (m *Model) alone(trip float64) (PredictedTime, string) {
 	near, from := m.near(result.P50, 1), m.trip(1)
 	switch {
@@ -95,26 +91,22 @@ func (m *Model) alone(trip float64) (PredictedTime, string) {
 	return shifted(near, m.Trips.Lock.RoundTrips()*(trip-from)), ""
 }
 
-// shifted returns v, all of it so much later.
 func shifted(v stat.Summary, by float64) PredictedTime {
 	return PredictedTime{v.Median + by, v.Lo + by, v.Hi + by}
 }
 
-// handover is the median hand-over. A crowd makes it longer than its round trips are for
-// a client alone: requests of all the others wait for the same processors, at the server
-// and at the clients. How much that is near the servers is the difference of the two. It
-// comes with the others' requests, of which there are so many in each turn; so farther
-// away, where turns are fewer in a second, it is less in the same proportion:
+// handover returns the median handover. Requests of other clients make it longer than its
+// round trips for a single client, since all wait for the same processors. Near the servers
+// the addition is the difference of the two. It follows the number of requests per second,
+// so farther away it falls with the rate of handovers:
 //
 //	T(r) = p(r) + (T₀ - p₀)·T₀/T(r),  p(r) = k·(a + r - r₀)
 //
-// with T₀ and p₀ near the servers, k the round trips of a hand-over and a the time that
-// one takes to a client alone. At r₀ it is T₀, and far away p(r). Such a term is the
-// utilization law (X·D) as the waiting of E. Lazowska, J. Zahorjan, G. Graham, K. Sevcik,
-// "Quantitative System Performance", 1984, chapters 3 and 5, whose bounds are those here:
-// no request waits for another, and each waits as long as near the servers. That holds
-// while there is always a waiter: until a worker is back in the queue, the others have
-// not all been served.
+// with T₀ and p₀ near the servers, k the round trips of a handover and a the time of one for a
+// single client. At r₀ it is T₀, and far away p(r). The term is the utilization law (X·D) as
+// the waiting of E. Lazowska, J. Zahorjan, G. Graham, K. Sevcik, "Quantitative System
+// Performance", 1984, chapters 3 and 5, with the same bounds: no request waits for another, or
+// each waits as long as near the servers. It holds while the queue is never empty.
 func (m *Model) handover(workers int, trip float64) (PredictedTime, string) {
 	path, why := m.path(workers)
 	near := m.near(result.HandoverTime, workers)
@@ -125,8 +117,8 @@ func (m *Model) handover(workers int, trip float64) (PredictedTime, string) {
 		return PredictedTime{}, notCrowd
 	}
 	if !m.Lock.Traits.FIFO {
-		// Of the trips of a hand-over two are certain: that of the release, and that of
-		// the answer to a request that was under way, from whichever client.
+		// Two trips of a handover are certain: the release, and the answer to a request
+		// that was under way, from any client.
 		path.trips = min(path.trips, 1)
 		least := path.among(near, trip)
 		path.trips = m.Trips.Behind.Handover.RoundTrips()
@@ -135,7 +127,7 @@ func (m *Model) handover(workers int, trip float64) (PredictedTime, string) {
 	return path.among(near, trip), ""
 }
 
-// A path is the round trips of a hand-over.
+// A path is the round trips of a handover.
 type path struct {
 	trips float64 // in sequence
 	each  stat.Summary
@@ -143,7 +135,6 @@ type path struct {
 	from  float64 // the round trip at which the crowd was measured
 }
 
-// path returns the path of that many workers, or why it is missing.
 func (m *Model) path(workers int) (p path, why string) {
 	b, one := m.Trips.Behind, m.near(result.P50, 1)
 	p = path{alone: m.trip(1), from: m.trip(workers)}
@@ -168,17 +159,17 @@ func (m *Model) path(workers int) (p path, why string) {
 	return p, ""
 }
 
-// idle reports whether the queue of so many workers is empty now and then.
+// idle reports whether the queue is sometimes empty.
 func (m *Model) idle(workers int) bool {
 	b := m.Trips.Behind
 	return (workers-1)*b.Handover.Halves < b.Unlock.Halves+b.Queue.Halves
 }
 
-// among returns what the path takes at a round trip among a crowd that took near at its own.
+// among returns the time of the path at a round trip, if it was near where it was measured.
 func (p path) among(near stat.Summary, trip float64) PredictedTime {
 	farther := p.trips * (trip - p.from)
-	// Where a client alone is no quicker than the crowd, which does not let processors
-	// sleep, the crowd adds nothing.
+	// If a single client is no quicker than the crowd, which keeps processors awake, the
+	// crowd adds nothing.
 	free := func(each, crowd float64) float64 { return min(p.trips*(each+p.from-p.alone), crowd) }
 	here := free(p.each.Median, near.Median)
 	added, there := near.Median-here, here+farther
@@ -189,12 +180,10 @@ func (p path) among(near stat.Summary, trip float64) PredictedTime {
 	}
 }
 
-// behind is the median wait of a lock that serves in order. Every worker has the lock
-// once while it goes round, so the time from one acquisition of a worker to its next is
-// as many turns as there are workers; what of that is no wait is the release, for which
-// the next one does not wait. A turn is the mean time between two hand-overs, since the
-// sum of several is hardly their median times their number; it is as much longer farther
-// away as a hand-over is.
+// behind returns the median wait of a lock that serves in order. Each worker has the lock once
+// in a rotation, so a worker's acquisitions are as many turns apart as there are workers. This
+// time is the wait and the worker's own release. A turn is the mean time between handovers,
+// since a sum of several is not their median times their number; distance adds to it alike.
 func (m *Model) behind(workers int, trip float64) (PredictedTime, string) {
 	path, why := m.path(workers)
 	near, turn := m.near(result.P50, workers), m.near(turn, workers)
@@ -212,7 +201,7 @@ func (m *Model) behind(workers int, trip float64) (PredictedTime, string) {
 	return PredictedTime{near.Median + longer(t.Value), near.Median + longer(t.Lo), near.Median + longer(t.Hi)}, ""
 }
 
-// turn is the mean time from one hand-over to the next, in ns.
+// turn is the mean time from one handover to the next, in ns.
 var turn = &result.Metric{Of: func(r *harness.Result) (float64, bool) {
 	trips, ok := result.TurnRoundTrips.Of(r)
 	trip, known := result.RoundTrip.Of(r)

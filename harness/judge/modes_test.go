@@ -6,7 +6,6 @@ import (
 	"testing"
 )
 
-// TestModes: two groups are found with their shares; noise of one group has none.
 func TestModes(t *testing.T) {
 	for name, c := range map[string]struct {
 		rates []float64

@@ -9,8 +9,7 @@ import (
 	"locklab/internal/numfmt"
 )
 
-// A plan is the planned measurements of a run, by its manifest, and the missing ones. An
-// old run without this information, whose counts are 0, lacks nothing.
+// A plan is what a manifest planned, and what is missing. A run without counts lacks nothing.
 type plan struct {
 	side    string // "BASE" or "NEW"
 	rounds  int

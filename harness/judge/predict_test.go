@@ -10,7 +10,6 @@ import (
 	"locklab/harness/judge"
 )
 
-// A world is the times of a synthetic lock on a synthetic machine, in ns.
 type world struct {
 	trip         float64 // a bare round trip
 	work         float64 // per round trip: the work of the server and the client
@@ -19,7 +18,6 @@ type world struct {
 	release      float64
 }
 
-// rounds returns rounds with this many workers in a world that follows the model exactly.
 func (w world) rounds(workers int) (rs []*harness.Result) {
 	wait := w.lock * (w.trip + w.work)
 	handover := w.handed*(w.trip+w.work) + w.crowd
@@ -71,8 +69,7 @@ func TestPredict(t *testing.T) {
 	}
 }
 
-// TestCrowd checks that the crowd's addition is as measured at the measured round trip,
-// less farther away, and never more than near the servers.
+// TestCrowd: a crowd adds its measured time near the servers, and less farther away.
 func TestCrowd(t *testing.T) {
 	w := world{trip: 20e3, work: 30e3, crowd: 100e3, lock: 1, handed: 1, release: 1}
 	m := w.model()
@@ -98,8 +95,7 @@ func TestCrowd(t *testing.T) {
 		}
 		last = added
 	}
-	// A crowd that is quicker than a single client, because processors do not fall
-	// asleep.
+	// A crowd that is quicker than a single client, because processors do not fall asleep.
 	w.crowd = -10e3
 	m = w.model()
 	if p := at(w.trip); math.Abs(p.Value-40e3) > 1 {

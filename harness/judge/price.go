@@ -12,8 +12,7 @@ import (
 type Price struct {
 	Kind PriceKind `json:"kind"`
 
-	// Own and Default are the figures of both locks; nil for a property that is not
-	// measured.
+	// Own and Default are the figures of both locks; nil if not measured.
 	Own     *Figure `json:"own"`
 	Default *Figure `json:"default"`
 }
@@ -37,7 +36,6 @@ const (
 	longer    = 1.5 // longest wait, as a ratio
 )
 
-// prices returns the prices of l compared with base.
 func (s Situation) prices(l, base candidate) (out []Price) {
 	worse := func(kind PriceKind, m *result.Metric, of func(stat.Summary, []float64) float64, is func(own, other float64) bool) {
 		own, other := l.cell.Figures(m), base.cell.Figures(m)

@@ -7,7 +7,6 @@ import (
 	"locklab/internal/synthetic"
 )
 
-// TestQualityOf: each single reason lowers the grade.
 func TestQualityOf(t *testing.T) {
 	for _, c := range []struct {
 		name      string

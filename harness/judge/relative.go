@@ -10,11 +10,10 @@ import (
 	"locklab/internal/numfmt"
 )
 
-// relative returns metrics whose figures are ratios to a reference lock in the same run,
-// round and workload: the machine's slowness on a day affects both. The reference is the
-// first of to that the round has; local locks have local references. A round without a
-// reference, or with a broken promise of it, has no figure. The error wraps
-// harness.ErrUsage if no round has one.
+// relative returns metrics whose figures are ratios to a reference lock in the same run, round
+// and workload: the machine's slowness on a day affects both. The reference is the first of to
+// that the round has; local locks have local references. A round without a reference, or with
+// a broken promise of it, has no figure. The error wraps harness.ErrUsage if no round has one.
 func relative(metrics []*result.Metric, runs []*result.Run, to []string) (out []*result.Metric, err error) {
 	references := make(map[*harness.Result]*harness.Result)
 	for _, run := range runs {

@@ -11,8 +11,6 @@ import (
 	"locklab/harness/result"
 )
 
-// slowing returns runs of a machine that loses half of its speed after six days. One lock
-// also loses a fifth of its own after nine, another does not.
 func slowing() (runs []*result.Run) {
 	for i, x := range scattered(1e6, 18) {
 		if i >= 6 {
@@ -27,8 +25,6 @@ func slowing() (runs []*result.Run) {
 	return runs
 }
 
-// TestRelative checks that in ratios to another lock a slower machine is no change, and
-// that a slower lock is one, at the right place.
 func TestRelative(t *testing.T) {
 	h := over(t, slowing(), HistoryOptions{})
 	if s := h.of(t, "a", "even"); s.Verdict != Regressed || s.Changes[0].At != 6 {

@@ -14,8 +14,7 @@ import (
 	"locklab/internal/machine"
 )
 
-// TestAlarms draws runs of equal cases and of a slowed one. Alarms among the equal ones
-// must be as rare as alpha, and the slowed one must be found.
+// TestAlarms: alarms among equal cases are as rare as alpha; a slowed case is found.
 func TestAlarms(t *testing.T) {
 	const runs, cases, rounds = 200, 5, 12
 	random := rand.New(rand.NewPCG(1, 2))
@@ -45,8 +44,7 @@ func TestAlarms(t *testing.T) {
 				found++
 			}
 		}
-		// 5 % of 200 runs are 10 alarms, on one side 5; 20 would come up in one
-		// of 10^5 seeds.
+		// 5 % of 200 runs are 10 alarms, on one side 5; 20 would come up in one of 10^5 seeds.
 		if alarms > 20 || found != runs {
 			t.Errorf("paired %v: %d false alarms and %d true ones in %d runs", paired, alarms, found, runs)
 		}

@@ -55,7 +55,6 @@ func (c *comparisons) add(h *History, site int, runs []*result.Run, o HistoryOpt
 	}
 }
 
-// run makes the comparisons, with one correction for all of them.
 func (c *comparisons) run(h *History) {
 	c.Alpha, c.Margin = h.Alpha, h.Margin
 	c.test(c.tests)
@@ -134,8 +133,6 @@ func (s *HistorySeries) judge(h *History) {
 	}
 }
 
-// shortVerdict returns the verdict on a series too short for a step, by the comparisons
-// with the run before.
 func (s *HistorySeries) shortVerdict() GateVerdict {
 	for _, p := range s.Points {
 		switch p.Verdict {
@@ -183,11 +180,10 @@ func (s *HistorySeries) Levels() (out []Level) {
 	return out
 }
 
-// findOff marks the points off their level. Such a point is outside the range of at least
-// two others of its level by more than the margin, and its rounds differ significantly
-// from both neighbours'. The newest has one neighbour, and is marked only if there are
-// enough other runs for a level. The first is never marked: there may have been another
-// level before.
+// findOff marks the points off their level. Such a point is outside the range of at least two
+// others of its level by more than the margin, and its rounds differ significantly from both
+// neighbours'. The newest has one neighbour, and is marked only if there are enough other runs
+// for a level. The first is never marked: there may have been another level before.
 func (s *HistorySeries) findOff(h *History) {
 	for _, l := range s.Levels() {
 		at := l.at
@@ -263,8 +259,7 @@ func historyWarnings(h *History) (out []string) {
 	return append(out, h.together()...)
 }
 
-// together names the runs at which most cases of a machine changed: the machine may be
-// the reason. It needs at least four cases.
+// together names the runs at which most cases of a machine, at least four, changed.
 func (h *History) together() (out []string) {
 	for i, site := range h.Sites {
 		cases, at := 0, make([]int, len(site.Runs))

@@ -44,8 +44,7 @@ func (g *Group) Kind() Kind {
 	return Ordinary
 }
 
-// Deployment describes the servers of g if they are not the default, such as "3 durable
-// servers 1ms away"; otherwise it returns "".
+// Deployment describes the servers of g if they are not the default, or returns "".
 func (g *Group) Deployment() string {
 	w := g.Load
 	if !g.Remote || w.Servers <= 1 && !w.Durable && !w.TLS && w.Delay == 0 {
@@ -67,8 +66,7 @@ func (g *Group) Deployment() string {
 	return text
 }
 
-// A Situation is a workload with a number of workers that stands for a degree of
-// contention.
+// A Situation is a workload with a number of workers that stands for a degree of contention.
 type Situation struct {
 	group   *Group
 	Degree  Degree
@@ -156,8 +154,7 @@ func (s Situation) Disturbs(w harness.Warning) bool {
 	return true
 }
 
-// Compare returns the ratio of the rate of lock a to the rate of lock b in their common
-// rounds, or nil if one of them does not compete.
+// Compare returns the rate of a over b's in common rounds, or nil if one does not compete.
 func (s Situation) Compare(a, b string) *Ratio {
 	pool := s.candidates()
 	i := slices.IndexFunc(pool, func(x candidate) bool { return x.Lock.Name == a })
@@ -168,8 +165,7 @@ func (s Situation) Compare(a, b string) *Ratio {
 	return s.compare(pool[i], pool[k])
 }
 
-// situations returns the situations of g. An open loop has none: its rate is the offered
-// rate until the lock is overloaded.
+// situations returns none for an open loop: its rate is the offered one until overload.
 func situations(g *Group) (out []Situation) {
 	if g.Open() {
 		return nil
@@ -267,8 +263,7 @@ func Decisive(gs []*Group, remote bool) (s Situation, ok bool) {
 	return s, ok
 }
 
-// farthest returns the first group of gs whose servers differ from the default in the most
-// ways, or nil if gs is empty.
+// farthest returns the first group whose servers differ most from the default, or nil.
 func farthest(gs []*Group) (best *Group) {
 	ways := func(g *Group) (n int) {
 		for _, off := range []bool{g.Load.Servers > 1, g.Load.Durable, g.Load.TLS, g.Load.Delay != 0} {

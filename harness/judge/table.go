@@ -27,7 +27,6 @@ type Table struct {
 	Rows        []Entry  `json:"rows"`   // of locks: by the ratio in that column, greatest first; violators last
 }
 
-// noDetail is the Detail of a table of runs.
 const noDetail = -1
 
 // A Column is a number of workers, or a run.
@@ -137,7 +136,6 @@ func Tables(run *result.Run, baseline string) (out []Table) {
 	return out
 }
 
-// table returns the table of g, and false if no lock has a rate.
 func (g *Group) table(baseline string) (Table, bool) {
 	most := g.Crowd()
 	base := g.baseline(baseline, most)
@@ -162,8 +160,7 @@ func (g *Group) Metric(workers int) *result.Metric {
 	return Situation{group: g, Workers: workers}.Metric()
 }
 
-// baseline returns the lock to compare the others with: the named one, else sync.Mutex, or
-// the fastest peer among distributed locks, or the first measured lock.
+// baseline returns the named lock, else sync.Mutex or the fastest peer, else the first.
 func (g *Group) baseline(name string, workers int) (found *Series) {
 	best := 0.0
 	named := func(name string) *Series {
@@ -212,7 +209,6 @@ func (t Table) entry(g *Group, s, base *Series) Entry {
 	return r
 }
 
-// compared converts r, or returns nil if there is no pair of rounds.
 func compared(r stat.Ratio, tolerance float64) *Ratio {
 	if r.N == 0 {
 		return nil
@@ -235,7 +231,6 @@ func compared(r stat.Ratio, tolerance float64) *Ratio {
 	return out
 }
 
-// ratio returns the ratio in column i, or 0 without one.
 func (r Entry) ratio(i int) float64 {
 	if r.Ratios[i] == nil {
 		return 0
@@ -243,8 +238,6 @@ func (r Entry) ratio(i int) float64 {
 	return r.Ratios[i].Median
 }
 
-// violators returns a row for each lock of g's workload with a violation in any workload of
-// the run.
 func (g *Group) violators() (out []Entry) {
 	for _, x := range Exclusions(g.Run) {
 		here := slices.ContainsFunc(g.Run.Results, func(r *harness.Result) bool {
@@ -258,7 +251,6 @@ func (g *Group) violators() (out []Entry) {
 	return out
 }
 
-// figure returns the median of s, or nil if s is empty.
 func figure(s stat.Summary) *Figure {
 	if s.N == 0 {
 		return nil
@@ -276,7 +268,6 @@ func Quantile(h harness.Histogram, q, floor float64) *Figure {
 	return waited(h, v, floor, ok)
 }
 
-// waited returns a wait of h; nil if it is not known.
 func waited(h harness.Histogram, v, floor float64, known bool) *Figure {
 	if !known {
 		return nil
@@ -284,8 +275,7 @@ func waited(h harness.Histogram, v, floor float64, known bool) *Figure {
 	return &Figure{Value: max(v, floor), N: h.Count(), AtMost: v < floor}
 }
 
-// moment returns p99 of the wait of a worker at a random moment; nil if h has too few
-// samples for p99.
+// moment returns p99 of the wait at a random moment; nil if h does not resolve it.
 func moment(h harness.Histogram, floor float64) *Figure {
 	_, ok := result.Quantile(h, 0.99)
 	return waited(h, h.TimeQuantile(0.99), floor, ok)

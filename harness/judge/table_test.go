@@ -21,7 +21,6 @@ func tableOf(t *testing.T, run *result.Run) Table {
 	return ts[0]
 }
 
-// readings returns the rows of t as words: a lock and its outcome in each column.
 func readings(t Table) (out []string) {
 	for _, r := range t.Rows {
 		line := r.Lock
@@ -37,8 +36,6 @@ func readings(t Table) (out []string) {
 	return out
 }
 
-// TestTable: every measured lock has a row, for any status, and each is compared with the
-// baseline at each number of workers.
 func TestTable(t *testing.T) {
 	run := synthetic.Run(5, 14, 2, []int{1, 2, 8},
 		synthetic.With(synthetic.Fast("sync-mutex", 1e6), general), synthetic.Fast("even", 1e6),
@@ -76,7 +73,6 @@ func TestTable(t *testing.T) {
 	}
 }
 
-// TestViolatorElsewhere: a lock with a violation in another workload has no speed.
 func TestViolatorElsewhere(t *testing.T) {
 	run := synthetic.Run(5, 8, 2, []int{8}, synthetic.Fast("a", 1e6), synthetic.Fast("b", 2e6))
 	other := synthetic.Run(6, 1, 2, []int{8}, synthetic.Fast("b", 2e6)).Results[0]
@@ -89,8 +85,7 @@ func TestViolatorElsewhere(t *testing.T) {
 	}
 }
 
-// TestBaseline: the baseline is the named lock, else sync.Mutex; between processes the
-// fastest peer.
+// TestBaseline: the named lock, else sync.Mutex; between processes the fastest peer.
 func TestBaseline(t *testing.T) {
 	peer := func(name string, rate float64) synthetic.Model {
 		return synthetic.With(synthetic.Model{Lock: synthetic.Served(name, harness.Peer, "redis"), Rate: synthetic.Constant(rate), Handed: 1}, status(harness.Correct))
@@ -120,7 +115,6 @@ func TestBaseline(t *testing.T) {
 	}
 }
 
-// TestTableOfFewRounds: too few rounds give a ratio without an interval.
 func TestTableOfFewRounds(t *testing.T) {
 	run := synthetic.Run(5, 3, 2, []int{8}, synthetic.Fast("a", 1e6), synthetic.Fast("b", 2e6))
 	for _, r := range tableOf(t, run).Rows {
@@ -130,8 +124,6 @@ func TestTableOfFewRounds(t *testing.T) {
 	}
 }
 
-// TestTablesOfEqualLocks: at most one column in twenty reports a difference between equal
-// locks.
 func TestTablesOfEqualLocks(t *testing.T) {
 	const runs, locks = 120, 16
 	var models []synthetic.Model
@@ -150,7 +142,6 @@ func TestTablesOfEqualLocks(t *testing.T) {
 	}
 }
 
-// TestOpenLoopsHaveNoTable: the rate of an open loop is the offered one.
 func TestOpenLoopsHaveNoTable(t *testing.T) {
 	run := synthetic.Run(5, 8, 2, []int{8}, synthetic.Fast("a", 1e6))
 	for _, r := range run.Results {

@@ -55,8 +55,6 @@ func TestExclusions(t *testing.T) {
 	}
 }
 
-// TestViolationsAreNeverRecommended: a single violation of any rule excludes a lock, even
-// in a workload other than the judged one.
 func TestViolationsAreNeverRecommended(t *testing.T) {
 	for _, rule := range []string{"exclusion", "liveness", "fencing", "error", "conformance", "safety"} {
 		run := synthetic.Run(3, 10, 2, []int{1, 2, 8}, synthetic.Fast("a", 9e6), synthetic.Fast("b", 2e6), synthetic.Fast(DefaultBaseline, 1e6))
@@ -72,8 +70,6 @@ func TestViolationsAreNeverRecommended(t *testing.T) {
 	}
 }
 
-// TestStatusesAreNeverRecommended: locks that are kept to show a bug, or with an unknown
-// status, do not compete.
 func TestStatusesAreNeverRecommended(t *testing.T) {
 	for _, s := range []harness.Status{harness.Control, harness.Historical, harness.Broken, "new"} {
 		odd := synthetic.With(synthetic.Fast("a", 9e6), status(s))
@@ -86,8 +82,7 @@ func TestStatusesAreNeverRecommended(t *testing.T) {
 	}
 }
 
-// TestMainSituationsOfServers: the table contains the non-default servers that differ in the most
-// ways, once, if there are default ones too.
+// TestMainSituationsOfServers: only the servers that differ most join the default ones.
 func TestMainSituationsOfServers(t *testing.T) {
 	served := func(seed uint64, set func(w *harness.Workload)) []*harness.Result {
 		run := synthetic.Run(seed, 1, 2, []int{1, 8}, synthetic.Model{Lock: synthetic.Served("q", harness.Redis, "redis"), Rate: synthetic.Constant(900)})
@@ -121,8 +116,6 @@ func TestMainSituationsOfServers(t *testing.T) {
 	}
 }
 
-// TestMainSituations: the table contains the ordinary workload, one long hold and one readers
-// workload; the others follow.
 func TestMainSituations(t *testing.T) {
 	run := synthetic.Run(1, 1, 2, []int{1, 2, 8}, synthetic.Fast("a", 1e6), synthetic.Fast("b", 1e6))
 	run.Results = append(run.Results, reheld(synthetic.Run(2, 1, 2, []int{1, 2, 8}, synthetic.Fast("a", 1e6)), time.Microsecond, 0)...)

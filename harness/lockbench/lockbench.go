@@ -30,9 +30,7 @@ func Main(m interface{ Run() int }) {
 	os.Exit(m.Run())
 }
 
-// units are the metrics of a benchmark line, in order; a result file has all metrics. A
-// time per acquisition means little without the distribution among workers, so metrics of
-// the owner log are included.
+// units are the metrics of a benchmark line, in order, with the distribution among workers.
 var units = []string{
 	"ns/op", "acq/s", "p50-ns/op", "p99-ns/op", "p999-ns/op", "handovers/s", "handover-ns/op",
 	"transfers/handover", "roundtrip-ns/op", "roundtrips/turn", "roundtrips/handover", "p99-roundtrips/op",
@@ -42,12 +40,10 @@ var units = []string{
 	"offered/s", "goodput-%", "late-%",
 }
 
-// Hold is the hold time of a local lock in a benchmark. Remote locks are released at
-// once.
+// Hold is the hold time of a local lock in a benchmark. Remote locks are released at once.
 const Hold = 100 * time.Nanosecond
 
-// The rates of open loops for local and for distributed locks: far less than a good lock
-// grants, so that it waits like a service with spare capacity.
+// The rates of open loops for local and distributed locks: far less than a good lock grants.
 const (
 	Rate       harness.Rate = 100_000
 	RemoteRate harness.Rate = 500
@@ -60,11 +56,9 @@ const (
 	openRemoteWorkers = 64
 )
 
-// Run makes sub-benchmarks of every variant. The closed loops have 1, P and 4P workers, P
-// being GOMAXPROCS, and the name lock=NAME/workers=N/hold=D. The open loop has the name
-// lock=NAME/workers=N/rate=R/hold=D, and its waits count from the intended start of each
-// acquisition. b.N is one budget that all workers share. A violated promise fails the
-// benchmark.
+// Run makes sub-benchmarks of every variant: closed loops of 1, P and 4P workers, P being
+// GOMAXPROCS, and an open loop, whose waits count from the intended starts. All workers share
+// the budget b.N. A violated promise fails the benchmark.
 func Run(b *testing.B, suite []*harness.Variant) {
 	in := sync.OnceValue(measure.Calibrate)
 	procs := runtime.GOMAXPROCS(0)
@@ -122,8 +116,7 @@ func workloads(v *harness.Variant, procs int) (ws []harness.Workload) {
 	return append(ws, w)
 }
 
-// The warm-up of each call of a benchmark function, to tune the loop; it is called
-// several times with growing b.N.
+// The warm-up of each call of a benchmark function, which grows b.N.
 const (
 	localWarmup  = 5 * time.Millisecond
 	remoteWarmup = 50 * time.Millisecond

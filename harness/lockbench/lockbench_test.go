@@ -11,9 +11,7 @@ import (
 	"locklab/internal/machine"
 )
 
-// TestProbesAreNotTimed checks that a benchmark's clock runs only while the workers do,
-// and not during the probes of the machine. The probes take two milliseconds, so with
-// them a benchmark of two milliseconds would get one acquisition, and their time.
+// TestProbesAreNotTimed: a benchmark's clock runs only while the workers do.
 func TestProbesAreNotTimed(t *testing.T) {
 	if cpus := machine.ReadTopology().CPUs(); len(cpus) < 2 {
 		t.Skip("with one processor there is no probe")

@@ -33,8 +33,7 @@ var brokenClaims = []breakage{
 	{name: "all-enter", rule: "reentrant", traits: harness.Traits{Reentrant: true}, local: newNoop},
 }
 
-// mostlyInOrder is a ticket lock that lets push consecutive arrivals of sixteen bypass
-// the queue. That is too few for the trials of the order of arrival.
+// mostlyInOrder lets push consecutive arrivals of sixteen bypass the queue of a ticket lock.
 type mostlyInOrder struct {
 	brokenTAS     // held by the worker inside
 	push          uint32

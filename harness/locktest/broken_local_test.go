@@ -9,9 +9,7 @@ import (
 	"locklab/harness"
 )
 
-// Locks that are broken on purpose. Each makes one well-known mistake. Their waiters end
-// when the lock is abandoned, so that a stuck lock does not use processors for the rest
-// of the test.
+// Locks with one well-known mistake each. Their waiters end when the lock is abandoned.
 
 type breakage struct {
 	name   string
@@ -55,8 +53,7 @@ var brokenLocks = []breakage{
 	{name: "try-stays-in-line", rule: "try", stuck: true, local: shared(func(q *quitter) sync.Locker { return &tryStaysInLine{brokenTicket{q: q}} })},
 }
 
-// correct are locks that keep their claims: a suite that rejects everything proves
-// nothing.
+// correct are locks that keep their claims: a suite that rejects everything proves nothing.
 var correct = []breakage{
 	{name: "mutex", traits: harness.Traits{Bounded: true}, local: newMutex},
 	{name: "queue", traits: harness.Traits{FIFO: true, Allocates: true}, local: newQueue(queueFaults{})},
@@ -229,8 +226,7 @@ func (n *mcsNode) Unlock() {
 	n.lock.tail.Store(nil)
 }
 
-// stingyCLH is CLH whose workers keep their own nodes: a worker that returns before its
-// successor has loaded the node makes it busy again.
+// stingyCLH keeps its nodes: it may make one busy again before its successor has loaded it.
 type stingyCLH struct {
 	q    *quitter
 	tail atomic.Pointer[clhNode]

@@ -231,8 +231,7 @@ func (l *narrowTicket) Lock() {
 	}
 }
 
-// wrapsEarly admits the worker at which the counter's bits wrap, if exactly `ahead`
-// workers precede it.
+// wrapsEarly admits the worker at which the counter wraps, if exactly `ahead` precede it.
 type wrapsEarly struct {
 	brokenTicket
 	bits, ahead uint32
@@ -270,8 +269,7 @@ func (l *walksIn) Lock() {
 	l.brokenTAS.Lock()
 }
 
-// growing gains a permit after a thousand releases. It has one too many from the
-// beginning, which it keeps for itself until then.
+// growing gains a permit after a thousand releases, one too many, which it kept for itself.
 type growing struct {
 	permits
 	releases atomic.Int32

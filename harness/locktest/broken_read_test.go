@@ -44,8 +44,7 @@ func readers(bs ...breakage) []breakage {
 	return bs
 }
 
-// rwFaults are mistakes of a lock that counts its readers. Without any it is correct;
-// readers go first.
+// rwFaults are mistakes of a lock that counts its readers, who go first.
 type rwFaults struct {
 	noEntry   bool // RLock does not check for a writer
 	noWait    bool // Lock does not check for readers

@@ -109,7 +109,6 @@ func (s *memorySession) Close() error {
 	return nil
 }
 
-// memoryLease is a request and, once granted is closed, a lease.
 type memoryLease struct {
 	server   *memoryServer
 	session  *memorySession
@@ -205,8 +204,7 @@ func (l *memoryLock) grant(r *memoryLease) {
 	close(r.granted)
 }
 
-// next takes the lock from r, or from its holder if r is not one, and grants it to the
-// next waiter.
+// next takes the lock from r, or its holder, and grants it to the next waiter.
 func (l *memoryLock) next(r *memoryLease, f fault) {
 	k := max(0, slices.Index(l.holders, r))
 	if f == countsToThree && !slices.Contains(l.holders, r) {

@@ -31,13 +31,10 @@ func tries(t *testing.T) int {
 	return n
 }
 
-// persistence is the stress time for each try. A try ends with the first failure, so only
-// a busy machine needs it: see DefaultStress.
+// persistence is the stress time of a try, which ends with the first failure.
 const persistence = time.Minute
 
-// hasty is the patience for a lock that must be found stuck: it stays stuck for any
-// patience. All other locks get the default, so that the machine does not cause their
-// failures.
+// hasty is the patience for a lock that must be found stuck, and stays stuck.
 const hasty = 100 * time.Millisecond
 
 func (b breakage) patience() time.Duration {
@@ -121,7 +118,6 @@ func TestCorrectIsAccepted(t *testing.T) {
 	}
 }
 
-// TestEveryRuleRejectsSomething keeps a rule that cannot fail out of the suite.
 func TestEveryRuleRejectsSomething(t *testing.T) {
 	caught := make(map[string]bool)
 	for _, b := range breakages {

@@ -45,13 +45,10 @@ type workerSet struct {
 	err     error // the first failure of an acquisition
 }
 
-// drive starts n workers together. They repeat use until the limits end it or an
-// acquisition fails. It returns the number of acquisitions of each worker and the first
-// failure. The failure is a stuckError if no worker finished an acquisition for
-// limits.patience.
-//
-// The context of an acquisition ends with the first failure. Workers stuck in a local
-// lock cannot be stopped: they stay behind when drive returns a stuckError.
+// drive starts n workers together, which repeat use until the limits or a failure end it. It
+// returns each worker's acquisitions and the first failure, a stuckError if none progressed
+// for limits.patience. A failure ends the context of acquisitions; workers stuck in a local
+// lock stay behind.
 func drive(ctx context.Context, n int, lim limits, use func(ctx context.Context, i int) error) ([]uint64, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -98,8 +95,7 @@ func (c *workerSet) work(ctx context.Context, i int, uses uint64, use func(conte
 	}
 }
 
-// recovered turns a panic of f into an error, such as an index error of a lock whose
-// arrays are too short.
+// recovered turns a panic of f, such as an index error of a lock, into an error.
 func recovered(f func() error) (err error) {
 	defer func() {
 		if r := recover(); r != nil {

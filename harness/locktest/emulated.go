@@ -14,8 +14,7 @@ import (
 	"locklab/internal/qemu"
 )
 
-// An emulatedCPU is a CPU model, and the compare-and-swap instructions that locks must
-// use on it.
+// An emulatedCPU is a CPU model, and the compare-and-swap instructions to use on it.
 type emulatedCPU struct{ name, cas string }
 
 var emulatedCPUs = []emulatedCPU{
@@ -30,10 +29,9 @@ const (
 	emulatedStress = "50ms"
 )
 
-// UnderQEMU runs the calling package's TestSuite, whose argument must be suite, on
-// emulated CPUs with and without atomic instructions. It uses the rules with concurrent
-// threads, for a short time. A lock in beyond is skipped for the given reason: a fault of
-// the emulator. The calling test must be named TestUnderQEMU.
+// UnderQEMU runs the calling package's TestSuite, whose argument must be suite, on emulated
+// CPUs with and without atomic instructions, by the rules with concurrent threads. A lock in
+// beyond is skipped for that fault of the emulator. The caller must be named TestUnderQEMU.
 func UnderQEMU(t *testing.T, suite []*harness.Variant, beyond map[string]string) {
 	t.Helper()
 	if raceDetector {
@@ -79,8 +77,7 @@ func checkBeyond(suite []*harness.Variant, beyond map[string]string) error {
 	return nil
 }
 
-// run returns the output of the calling package's tests on the CPU. The caller finds
-// failures in the results.
+// run returns the output of the calling package's tests on the CPU, with any failures.
 func (cpu emulatedCPU) run(t *testing.T, emulator, binary string, suite []*harness.Variant, beyond map[string]string) string {
 	t.Helper()
 	var names []string

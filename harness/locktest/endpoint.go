@@ -9,16 +9,14 @@ import (
 	"locklab/internal/backend"
 )
 
-// Endpoint starts a server of the given kind for the duration of tb, or uses the server
-// that the environment names, and returns its endpoint. Without a server it skips tb with
-// the reason, or fails it if LOCKLAB_REQUIRE names the kind.
+// Endpoint starts a server of the kind for tb, or uses the one that the environment names.
+// Without one it skips tb with the reason, or fails it if LOCKLAB_REQUIRE names the kind.
 func Endpoint(tb testing.TB, kind string) harness.Endpoint {
 	tb.Helper()
 	return Endpoints(tb, kind, 1)
 }
 
-// Endpoints is Endpoint for n independent servers. The environment may name fewer: see
-// [harness.Traits.Lacks].
+// Endpoints is Endpoint for n independent servers, or fewer: see [harness.Traits.Lacks].
 func Endpoints(tb testing.TB, kind string, n int) harness.Endpoint {
 	tb.Helper()
 	return newServers(tb).endpoint(tb, kind, n)
@@ -36,8 +34,7 @@ func Servers(vs []*harness.Variant, kind string) int {
 	return n
 }
 
-// servers starts the servers of each kind once, in the number of the first request, and
-// stops them when its owner ends.
+// servers starts the servers of each kind once and stops them when its owner ends.
 type servers struct {
 	owner testing.TB
 	mu    sync.Mutex // guards known

@@ -16,11 +16,9 @@ const (
 	trials = 5 // a lock without order passes all by luck once in 7!/5 = 1008 times
 )
 
-// inOrder checks that a lock serves in order of arrival. Worker 0 takes the lock and the
-// others arrive one by one. Then worker 0 releases the lock and asks again at once, as
-// the last. A waiter's arrival cannot be observed from outside, so arrivals are spaced by
-// time, and the lock has several trials with increasing gaps. A FIFO lock passes one of
-// them.
+// inOrder checks that a lock serves in order of arrival. Worker 0 takes the lock, the others
+// arrive one by one, and worker 0 asks again after its release. An arrival cannot be observed,
+// so time spaces them, and the trials have increasing gaps. A FIFO lock passes one of them.
 //
 // use takes the lock as worker i, calls visit inside, and releases it.
 func inOrder(ctx context.Context, s Subject, n int, gap time.Duration, use func(ctx context.Context, i int, visit func()) error) error {
@@ -99,9 +97,8 @@ func fifoLocal(ctx context.Context, s Subject) error {
 
 const longestTrial = 100 * time.Millisecond
 
-// crowdInOrder checks the order of a longer queue, in several rounds, each in a random
-// order of arrival, so that it detects a worker that is always late or early. A round out
-// of order has as many trials as the check of the order of arrival.
+// crowdInOrder checks the order of a longer queue, in rounds with random orders of arrival. A
+// round out of order has as many trials as the check of the order of arrival.
 func (sh shape) crowdInOrder(ctx context.Context, s Subject) error {
 	g, err := sh.gather(ctx, s, 4)
 	if err != nil {
@@ -135,24 +132,19 @@ const (
 	// processors of most test machines.
 	few, many = 4, 12
 
-	// suspect and tolerated limit the share of acquisitions, and of waits, with
-	// another worker ahead once too often. A worker announces its request and may be
-	// preempted before it is in line. This project's FIFO locks were measured on two
-	// processors with ten to fifteen runnable threads, in half a million acquisitions
-	// and more. They showed up to 0.003 % of acquisitions and 0.016 % of waits. A
-	// lock that exchanges two waiters once in 1024 handovers shows 0.06 % or more,
-	// and one that lets as many arrivals go first 0.15 %.
+	// suspect and tolerated limit the share of acquisitions, and of waits, with another worker
+	// ahead once too often: a worker may be preempted between its announcement and its place
+	// in line. On two processors with ten to fifteen runnable threads, FIFO locks showed up to
+	// 0.003 % of acquisitions and 0.016 % of waits, broken locks 0.06 % or more.
 	suspect, tolerated = 0.0001, 0.0003
 
-	// offProcessor is the length of a wait during which the worker may have lost its
-	// processor before it was in line. On two processors with a load of 12 up to 0.05
-	// % of the waits for a semaphore were that long.
+	// offProcessor is the wait in which a worker may have lost its processor before it was in
+	// line. On two processors with a load of 12, up to 0.05 % of the waits were that long.
 	offProcessor = 200 * time.Microsecond
 
-	// enoughWaits is the number of waits for a verdict: on a busy machine few
-	// acquisitions have to wait. A suspect lock then gets four times as many, and
-	// fails if both shares still exceed the limits. Without enough waits within the
-	// stress time the lock passes.
+	// enoughWaits is the number of waits for a verdict: on a busy machine few acquisitions
+	// have to wait. A suspect lock then gets four times as many, and fails if both shares
+	// still exceed the limits. Without enough waits within the stress time the lock passes.
 	enoughWaits = 25_000
 )
 
@@ -210,9 +202,8 @@ func (w *waitCount) fill(ctx context.Context, r *rig) (err error) {
 	return err
 }
 
-// overtaking drives the lock hard and checks that no waiter is overtaken: after a worker
-// asks, each other worker goes ahead of it at most once. If asking takes several steps,
-// one more acquisition may pass during these.
+// overtaking checks that after a worker asks, each other goes ahead of it at most once. If
+// asking takes several steps, one more may pass during these.
 func overtaking(ctx context.Context, s Subject) error {
 	most := uint64(1)
 	if s.Variant.Traits.Doorway {

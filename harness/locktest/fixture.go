@@ -14,8 +14,7 @@ import (
 // soon is how long a check waits to see that something does not happen.
 const soon = 300 * time.Millisecond
 
-// A fixture is the clients and sessions that contend for one lock, whose key is unique to
-// the check.
+// A fixture is the clients and sessions that contend for one lock, of a unique key.
 type fixture struct {
 	ctx      context.Context
 	s        Subject
@@ -29,9 +28,8 @@ type fixture struct {
 	leases []harness.Lease
 }
 
-// inFixture runs check in a new fixture and then closes everything in it, the sessions
-// first. If a lock has several permits, all but one are taken before, so that it behaves
-// like other locks.
+// inFixture runs check in a new fixture and then closes it, sessions first. All permits but
+// one are taken before, so that the lock behaves like others.
 func inFixture(ctx context.Context, s Subject, check func(r *fixture) error) error {
 	return inFixtureWithout(ctx, s, spare(s.Variant), check)
 }
@@ -130,7 +128,6 @@ func (r *fixture) atMost(n int) int { return atMost(r.s.Variant, n) }
 
 var errNoGrant = errors.New("does not get the lock")
 
-// lock takes the lock as worker i, which has no reason to wait for long.
 func (r *fixture) lock(i int) (harness.Lease, error) {
 	ctx, cancel := r.patient()
 	defer cancel()
@@ -163,8 +160,7 @@ func (r *fixture) acquireRelease(i int) error {
 	return r.unlock(lease)
 }
 
-// held returns an error unless the lock is held: worker i tries to take it for a short
-// time.
+// held returns an error unless the lock is held: worker i tries to take it for a short time.
 func (r *fixture) held(i int) error {
 	ctx, cancel := context.WithTimeout(r.ctx, soon)
 	defer cancel()

@@ -13,11 +13,9 @@ import (
 	"locklab/harness"
 )
 
-// A gathering drives a new lock in lockstep. In each round some workers hold the lock and
-// all others ask for it. Then the holders leave at the same time, and the next round
-// begins when every worker has had the lock once. No worker asks twice in a round. So no
-// later arrival hides a lost wake-up, a forgotten waiter or a place that two waiters
-// share.
+// A gathering drives a new lock in lockstep. In each round some workers hold the lock and all
+// others ask for it. The holders leave together, and the next round begins when every worker
+// has had the lock once. So no later arrival hides a lost wake-up or a shared place.
 type gathering struct {
 	hs     []sync.Locker
 	rounds int
@@ -102,9 +100,8 @@ func (g *gathering) kind() int {
 	return g.round % 4
 }
 
-// reader reports whether the worker in place p reads. Of every four rounds, one has no
-// readers. In the others all waiters read, or every other place, or the holders and some
-// waiters.
+// reader reports whether the worker in place p reads: nobody in one round of four, otherwise
+// all waiters, every other place, or the holders and some waiters.
 func (g *gathering) reader(p int) bool {
 	switch g.kind() {
 	case 0:
@@ -134,12 +131,10 @@ func (g *gathering) step(ctx context.Context, i int) error {
 	return g.meet(ctx)
 }
 
-// host is a holder's stay: until all others wait, and then until the first holder ends
-// it.
+// host is a holder's stay: until all others wait, and then until the first holder ends it.
 func (g *gathering) host(ctx context.Context, p int) {
 	g.stay(ctx, p)
-	// Some mistakes show only if holders leave together, within less time than a
-	// wake-up takes.
+	// Some mistakes show only if holders leave within less time than a wake-up.
 	g.left.Add(1)
 	for spins := 1; int(g.left.Load()) < g.holders; spins++ {
 		if spins%64 > 0 {

@@ -86,9 +86,8 @@ func reuseLocal(ctx context.Context, s Subject) error {
 	})
 }
 
-// besideEachOther takes two locks of a kind, one inside the other, and releases them in
-// the order of acquisition. It also takes a lock in one goroutine and releases it in
-// another: a handle belongs to no goroutine.
+// besideEachOther nests two locks, released in the order of acquisition, and releases a lock
+// in another goroutine: a handle belongs to none.
 func besideEachOther(ctx context.Context, s Subject) error {
 	sh := shape{workers: atMost(s.Variant, 2)}
 	a, err := sh.handles(ctx, s)

@@ -10,8 +10,7 @@ import (
 	"locklab/harness"
 )
 
-// claimsLocal checks that a lock's claims match the abilities of its handles, because
-// reports and the other rules rely on the claims.
+// claimsLocal checks a lock's claims, on which others rely, against its handles.
 func claimsLocal(_ context.Context, s Subject) error {
 	h := s.Variant.Local(harness.Setup{Workers: 1 + spare(s.Variant)}).Worker(0)
 	_, shared := h.(harness.RWLocker)

@@ -10,12 +10,10 @@ import (
 	"locklab/harness"
 )
 
-// crowdSizes are the sizes of queues: odd and even, and on both sides of common sizes of
-// arrays and of a byte.
+// crowdSizes are odd and even, and on both sides of common sizes of arrays and of a byte.
 var crowdSizes = []int{3, 5, 9, 13, 17, 33, 65, 130, 300}
 
-// crowdPolicies returns the wait policies under which many workers can wait for v: a busy
-// waiter keeps the holder from running.
+// crowdPolicies leaves out busy waiters, which keep the holder from running.
 func crowdPolicies(v *harness.Variant) []harness.WaitPolicy {
 	if v.Family == harness.Spin {
 		return []harness.WaitPolicy{harness.WaitAdaptive, harness.WaitYield, harness.WaitPark}
@@ -23,9 +21,7 @@ func crowdPolicies(v *harness.Variant) []harness.WaitPolicy {
 	return []harness.WaitPolicy{harness.WaitAdaptive}
 }
 
-// eachCrowdShape runs check with crowds of growing size. It skips the largest once the
-// others have taken five times the stress time, for example for a lock whose arrivals
-// read all workers under the race detector.
+// eachCrowdShape runs check with growing crowds, the largest only if the others were quick.
 func eachCrowdShape(s Subject, check func(sh shape) error) error {
 	const always = 33
 	start := time.Now()
@@ -64,7 +60,6 @@ func (sh shape) gather(ctx context.Context, s Subject, rounds int) (*gathering, 
 	return &gathering{hs: hs, rounds: rounds, reads: rw && s.Variant.Traits.ReadWrite, inside: new(rwInside)}, nil
 }
 
-// crowdLocal makes more workers wait than a lock may have been designed for.
 func crowdLocal(ctx context.Context, s Subject) error {
 	return eachCrowdShape(s, func(sh shape) error {
 		rounds := 8
@@ -79,8 +74,7 @@ func crowdLocal(ctx context.Context, s Subject) error {
 	})
 }
 
-// wakeUpLocal makes waiters go to sleep, in many rounds: the hold determines how long one
-// sleeps, and whether a release meets a waiter that is about to sleep.
+// wakeUpLocal makes waiters sleep for different times, and releases meet one about to sleep.
 func wakeUpLocal(ctx context.Context, s Subject) error {
 	for _, wait := range crowdPolicies(s.Variant) {
 		if wait == harness.WaitYield {

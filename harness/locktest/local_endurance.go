@@ -11,12 +11,10 @@ import (
 	"locklab/harness"
 )
 
-// longLife is the number of contended acquisitions of a lock, if the stress time allows:
-// twice the range of a counter of 16 bits.
+// longLife is the acquisitions of a lock, in the stress time: twice a counter of 16 bits.
 const longLife = 1 << 17
 
-// A counter of k bits wraps at each multiple of 2^k acquisitions. The check has waiters
-// at the wraps of leastBits to mostBits bits, also if each acquisition adds 2 or 4.
+// A counter of k bits wraps at multiples of 2^k acquisitions, or of a half or quarter of that.
 const leastBits, mostBits = 6, 16
 
 // An encounter is the acquisition of a round at which a counter wraps.
@@ -26,8 +24,7 @@ type encounter struct {
 	uses  int // acquisitions of the round that count
 }
 
-// encounters lists every writer of a round of writers, or every reader of each kind of
-// round that has readers.
+// encounters lists every writer of a writers' round, or every reader of each kind of round.
 func encounters(hs []sync.Locker, readers bool) (es []encounter) {
 	for kind := range 4 {
 		g := newRound(hs, kind)
@@ -45,8 +42,7 @@ func encounters(hs []sync.Locker, readers bool) (es []encounter) {
 	return es
 }
 
-// newRound makes a gathering of one round. The waiters are in line before the holder
-// leaves.
+// newRound makes a gathering of one round. The waiters are in line before the holder leaves.
 func newRound(hs []sync.Locker, kind int) *gathering {
 	g := &gathering{hs: hs, rounds: kind + 1, reads: kind != writersOnly, inside: new(rwInside)}
 	g.round, g.hold = kind, func(int) { time.Sleep(100 * time.Microsecond) }
@@ -73,9 +69,8 @@ func enduranceLocal(ctx context.Context, s Subject) error {
 	return usedPermits(ctx, s)
 }
 
-// grow ages the lock without contention, by writers or by readers. At each possible wrap
-// of a counter, workers wait for the lock. For each number of bits, the wrap meets each
-// place in the queue once.
+// grow ages the lock without contention. At each wrap of a counter workers wait for it, so
+// that for each number of bits the wrap meets each place in the queue once.
 func grow(ctx context.Context, s Subject, hs []sync.Locker, readers bool) error {
 	es := encounters(hs, readers)
 	period := len(es) | 1 // odd: multiples of 2^k leave all remainders
@@ -91,8 +86,7 @@ func grow(ctx context.Context, s Subject, hs []sync.Locker, readers bool) error 
 			}
 			return nil
 		})
-		// The rounds before and after it cover counters with another initial
-		// value.
+		// The rounds before and after it cover counters with another initial value.
 		for range 3 {
 			if err == nil && len(hs) > 1 {
 				err = newRound(hs, es[n].kind).run(ctx, s)
@@ -138,9 +132,7 @@ func checkAged(ctx context.Context, s Subject, hs []sync.Locker) error {
 	})
 }
 
-// busyLife is a long life with waiters at every acquisition, if the stress time allows:
-// the holder yields, so that the others ask while it is inside. Other checks have few
-// such acquisitions.
+// busyLife is a long life with waiters at every acquisition: the holder yields while inside.
 func busyLife(ctx context.Context, s Subject) error {
 	for _, lim := range []struct {
 		workers uint64
@@ -198,8 +190,7 @@ func usedPermits(ctx context.Context, s Subject) error {
 	return nil
 }
 
-// permitsInBatches makes as many workers as there are permits hold the lock together,
-// while more wait for it.
+// permitsInBatches makes all permits' holders overlap, while more workers wait.
 func permitsInBatches(ctx context.Context, s Subject) error {
 	permits := s.Variant.Traits.Permits
 	for _, waiters := range []int{1, permits, 3*permits + 9} {

@@ -36,8 +36,7 @@ func notReentrant(ctx context.Context, s Subject) error {
 	return nil
 }
 
-// asWriter, byTrying and asReader return functions that take and leave the lock by a
-// handle, nil if it cannot.
+// asWriter, byTrying and asReader return functions to take and leave the lock, or nil.
 func asWriter(h sync.Locker) (take, leave func()) { return h.Lock, h.Unlock }
 
 func asReader(h sync.Locker) (take, leave func()) {
@@ -59,8 +58,7 @@ func byTrying(h sync.Locker) (take, leave func()) {
 	return nil, nil
 }
 
-// asksAgain takes a new lock, and asks for it again. A lock with handles may never
-// release that worker: it sleeps forever.
+// asksAgain takes a new lock and asks for it again: a lock with handles may sleep forever.
 func asksAgain(ctx context.Context, s Subject, hold, ask func(sync.Locker) (take, leave func()), did string) error {
 	policies := crowdPolicies(s.Variant)
 	hs, err := shape{workers: atMost(s.Variant, 2), wait: policies[len(policies)-1]}.handles(ctx, s)

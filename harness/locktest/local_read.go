@@ -42,8 +42,7 @@ func read(h sync.Locker, load func()) {
 	}
 }
 
-// An rwInside has words that record which workers are inside: writers as in inside, and
-// the number of readers. A correct lock makes them redundant.
+// An rwInside records the writers inside, like inside, and the number of readers.
 type rwInside struct {
 	inside
 	readers atomic.Int32
@@ -74,8 +73,7 @@ func (a *rwInside) read(i int, stay func()) error {
 	return nil
 }
 
-// mixedAccess makes workers write every fourth acquisition and read in between, if their
-// lock has readers that keep writers out. Otherwise they write.
+// mixedAccess makes workers write every fourth time, or always without excluding readers.
 func mixedAccess(ctx context.Context, r *rig) error {
 	var a rwInside
 	_, err := r.drive(ctx, func(i int) (err error) {
@@ -274,9 +272,8 @@ const (
 	throngWrites = 3 // acquisitions of the writer
 )
 
-// writerProgress makes readers overlap without a gap: each stays until another one has
-// entered. It also leaves after a time long enough to show that a writer keeps others
-// out. A writer must get in.
+// writerProgress makes readers overlap without a gap, up to a time long enough to show that a
+// writer keeps others out. A writer must get in.
 func writerProgress(ctx context.Context, s Subject) error {
 	n := atMost(s.Variant, throng)
 	if n < 3 {

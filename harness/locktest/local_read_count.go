@@ -11,12 +11,10 @@ import (
 	"locklab/harness"
 )
 
-// readerCounts are the numbers of readers inside when a writer comes: on both sides of
-// the limits of small counters.
+// readerCounts are numbers of readers on both sides of the limits of small counters.
 var readerCounts = []int{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 15, 16, 17, 20, 31, 32, 33, 63, 64, 65, 127, 128, 129, 255, 256, 257, 511, 512, 513, 1023, 1024, 1025}
 
-// readCount admits readers one after the other, and makes a writer wait for them. They
-// leave one by one, and the writer must not enter before the last has left.
+// readCount admits readers one by one. A writer must not enter before the last has left.
 func readCount(ctx context.Context, s Subject) error {
 	if h := s.Variant.Local(harness.Setup{Workers: 1 + spare(s.Variant)}).Worker(0); !isShared(h) {
 		return NotApplicable("the lock has no readers that keep writers out")
@@ -43,8 +41,7 @@ func isShared(h sync.Locker) bool {
 	return ok
 }
 
-// aBlink is how long a wrongly admitted writer may take to show it; every check gives it
-// many of them.
+// aBlink is how long a wrongly admitted writer may take to show it, many times a check.
 const aBlink = 200 * time.Microsecond
 
 // writerBehind makes a writer wait for readers that leave in order, or in reverse order

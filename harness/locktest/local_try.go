@@ -61,8 +61,7 @@ func tryContended(ctx context.Context, r *rig) error {
 	return err
 }
 
-// often is the number of tries of a free lock, and of a lock held by each kind of holder:
-// enough to find a fault in one of 10,000 tries.
+// often is the number of tries, enough to find a fault in one of 10,000.
 const often = 100_000
 
 // tryOften tries a lock that is held by Lock, by TryLock and by a reader, with and

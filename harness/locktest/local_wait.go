@@ -37,14 +37,11 @@ func waitLocal(ctx context.Context, s Subject) error {
 }
 
 const (
-	// A goroutine is preempted after 10 ms: a waiter that had the processor for half
-	// of that did not yield.
+	// Preemption comes after 10 ms: a waiter that ran for half of that did not yield.
 	kept = 5 * time.Millisecond
 
-	// keptOften is how often a waiter must have kept the processor, and yieldedOften
-	// how often it must have yielded, whichever comes first. A busy machine also
-	// takes the processor from the whole process, but less often than that in 200
-	// yields, which take a tenth of a millisecond.
+	// keptOften is how often a waiter must have kept the processor, and yieldedOften how often
+	// yielded, whichever is first. A busy machine takes the processor less often than that.
 	keptOften, yieldedOften = 4, 200
 )
 

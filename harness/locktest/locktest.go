@@ -22,16 +22,14 @@ type Rule struct {
 	// Applies reports whether v makes this promise.
 	Applies func(v *harness.Variant) bool
 
-	// Check returns nil if the lock kept its promise. It returns a [NotApplicable] if
-	// the lock does not make it, and otherwise the lock's fault.
+	// Check returns nil, a [NotApplicable], or the lock's fault.
 	Check func(ctx context.Context, s Subject) error
 
 	// plain reports that the check guards plain memory by the lock, so that the race
 	// detector also reports a lock that does not exclude.
 	plain bool
 
-	// waits reports that a stuck lock breaks this very promise. Under other checks it
-	// breaks liveness.
+	// waits: a stuck lock breaks this very promise, otherwise liveness.
 	waits bool
 
 	// once reports that repeating the check finds nothing more.
@@ -47,23 +45,19 @@ type Subject struct {
 	// or twice that for a distributed lock.
 	Stress time.Duration
 
-	// Patience is how long a lock may be granted to nobody while workers wait, before
-	// it counts as stuck; 0 is DefaultPatience.
+	// Patience is the longest time without a grant while workers wait; 0 is DefaultPatience.
 	Patience time.Duration
 }
 
 // Defaults of a Subject.
 const (
-	// DefaultStress keeps a test run short. It is for each rule that depends on
-	// chance. The hardest lock to catch is a test-and-set that loads and stores in
-	// two steps. In 200 ms on two processors the exclusion rule caught it 100 of 100
-	// times on an idle machine, but only 47 of 100 with six other busy processes. The
-	// preemption rule takes a hundredth of the time on an idle machine. On a busy
-	// machine give both some seconds.
+	// DefaultStress keeps a test run short. It is for each rule that depends on chance. A
+	// test-and-set of two steps is the hardest lock to catch. In 200 ms on two processors the
+	// exclusion rule caught it 100 of 100 times, but 47 of 100 with six other busy processes;
+	// the preemption rule is faster. On a busy machine give both some seconds.
 	DefaultStress = 100 * time.Millisecond
 
-	// DefaultPatience is far above any pause of a busy machine, since a failure must
-	// mean a stuck lock.
+	// DefaultPatience is far above any pause of a busy machine.
 	DefaultPatience = 20 * time.Second
 )
 
@@ -98,9 +92,8 @@ type NotApplicable string
 
 func (n NotApplicable) Error() string { return string(n) }
 
-// Check tries every rule that applies to s and returns one error that joins a
-// [Failure] for each promise broken, or nil. It returns a [NotApplicable] if the
-// lock cannot run here, see [harness.Variant.Unavailable].
+// Check returns one error that joins a [Failure] for each broken promise of s, or nil, or a
+// [NotApplicable] if the lock cannot run here: see [harness.Variant.Unavailable].
 func Check(ctx context.Context, s Subject) error {
 	if why := s.Variant.Unavailable; why != "" {
 		return NotApplicable(why)
@@ -135,19 +128,16 @@ func isNotApplicable(err error) bool {
 	return errors.As(err, &n)
 }
 
-// abreast is the number of remote variants tested at the same time, since they mostly
-// wait for their servers.
+// abreast is the number of remote variants tested at once, which mostly wait.
 const abreast = 4
 
-// Run tests every variant of suite, one subtest per variant and rule. It starts the
-// servers that the suite needs. If it cannot, it skips the variants that need them with
-// the reason, unless LOCKLAB_REQUIRE names them. It also skips variants that are not
-// available here.
+// Run tests every variant of suite, one subtest per variant and rule. It starts the servers
+// that the suite needs. If it cannot, it skips the variants that need them with the reason,
+// unless LOCKLAB_REQUIRE names them. It also skips variants that are not available here.
 //
-// A Broken variant must fail. A Historical one may: its broken rules are logged, until it
-// gets stuck for the first time. Its family's own tests must show the published bug. If
-// [harness.Variant.MayStick] declares that a lock may get stuck under a rule, that is
-// logged.
+// A Broken variant must fail. A Historical one may: its broken rules are logged, until it gets
+// stuck for the first time. Its family's own tests must show the published bug. If
+// [harness.Variant.MayStick] declares that a lock may get stuck under a rule, that is logged.
 func Run(t *testing.T, suite []*harness.Variant) {
 	t.Helper()
 	if err := errors.Join(harness.Validate(suite), validateMayStick(suite)); err != nil {
@@ -226,9 +216,8 @@ func runOne(t *testing.T, s Subject) {
 // patienceWithHistorical is short, since no verdict depends on it.
 const patienceWithHistorical = time.Second
 
-// record returns the rules that a historical lock breaks, until it gets stuck for the
-// first time, as such locks do. Like verdict, it omits rules that guard plain memory
-// under the race detector.
+// record returns the rules that a historical lock breaks, until it gets stuck. Like verdict,
+// it omits rules that guard plain memory under the race detector.
 func record(ctx context.Context, s Subject) error {
 	s.Patience, s.Stress = patienceWithHistorical, cmp.Or(s.Stress, DefaultStress/5)
 	var errs []error
@@ -247,18 +236,16 @@ func record(ctx context.Context, s Subject) error {
 	return errors.Join(errs...)
 }
 
-// patienceWithBroken is the greatest number of lucky passes of a broken lock before it
-// counts as correct: chance needs more time on a busy machine.
+// patienceWithBroken is the greatest number of lucky passes of a broken lock.
 const patienceWithBroken = 100
 
 // inFull is the first try that gives a rule its full time.
 const inFull = 3
 
-// verdict inverts Check for a lock that must fail, and returns the reason for its
-// failure. The first failure is enough. Under the race detector it omits rules that guard
-// plain memory: the detector would report the wanted failure, and fail the test. A rule
-// gets little time at first, and at most DefaultStress later: if it does not reject the
-// lock, another rule or try may.
+// verdict inverts Check for a lock that must fail, and returns its first failure. Under the
+// race detector it omits rules that guard plain memory: the detector would report the wanted
+// failure. A rule gets little time at first, and at most DefaultStress later: another may
+// reject the lock.
 func verdict(ctx context.Context, s Subject, tries int) (why, err error) {
 	most := min(s.stress(), DefaultStress)
 	for try := range tries {

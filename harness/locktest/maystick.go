@@ -8,8 +8,7 @@ import (
 	"locklab/harness"
 )
 
-// excuse splits the error of a check into a fault that v.MayStick declares, in words, and
-// the rest, which counts against the lock.
+// excuse splits err into a fault that v.MayStick declares, in words, and the rest.
 func (r Rule) excuse(v *harness.Variant, err error) (known string, rest error) {
 	why := v.MayStick[r.Name]
 	if why == "" || !onlyStuck(err) {

@@ -41,9 +41,7 @@ func TestMayStick(t *testing.T) {
 	}
 }
 
-// TestMayStickOfBroken checks that a broken lock is excused if it gets stuck under a
-// declared rule, because it leaks places or permits, but not if it admits one holder too
-// many.
+// TestMayStickOfBroken: a declared rule excuses a stuck lock, but not one holder too many.
 func TestMayStickOfBroken(t *testing.T) {
 	for f, want := range map[fault]bool{leavesTicketOfThirty: true, leaksOfThirty: true, onePermitMore: false} {
 		t.Run(string(f), func(t *testing.T) {

@@ -7,8 +7,7 @@ import (
 	"sync/atomic"
 )
 
-// inside is a word that records which worker is in the critical section. A correct lock
-// makes it redundant.
+// inside records which worker is in the critical section.
 type inside struct {
 	owner atomic.Int32 // worker + 1; 0 is none
 	_     [128]byte
@@ -46,8 +45,7 @@ func newPace(workers int, thinks bool) *pace {
 	return p
 }
 
-// hold passes time inside: mostly none, so that acquisitions are many, often a few steps,
-// and sometimes a yield, so that the holder is not running.
+// hold passes time inside: mostly none, often a few steps, sometimes a yield.
 func (p *pace) hold(i int) {
 	w := &p.workers[i]
 	w.uses++
@@ -60,8 +58,7 @@ func (p *pace) hold(i int) {
 	}
 }
 
-// reads reports whether worker i reads in its next acquisition: three in four, chosen so
-// that no two workers keep step.
+// reads reports whether worker i reads next: three in four, with no two in step.
 func (p *pace) reads(i int) bool {
 	w := &p.workers[i]
 	w.rand = w.rand*1664525 + 1013904223

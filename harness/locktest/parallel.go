@@ -5,10 +5,9 @@ import (
 	"strconv"
 )
 
-// Parallel sets the number of concurrent tests that call t.Parallel, unless the flag
-// -test.parallel is given. A package calls it in TestMain if its tests mostly wait for
-// servers and timeouts: the default, one per processor, is for tests that compute. Under
-// the race detector the number is halved. Parallel parses the flags.
+// Parallel sets the number of concurrent tests, halved under the race detector, unless the
+// flag -test.parallel is given. A package whose tests mostly wait for servers calls it in
+// TestMain. Parallel parses the flags.
 func Parallel(tests int) {
 	flag.Parse()
 	given := false

@@ -10,12 +10,10 @@ import (
 	"locklab/harness"
 )
 
-// processWide lets one check at a time disturb the process: GOMAXPROCS and the collector
-// belong to the process, so the mutex does, too.
+// processWide lets one check at a time change GOMAXPROCS and the collector.
 var processWide sync.Mutex
 
-// The disturbances, in turn. Each takes goroutines off their processors at arbitrary
-// points.
+// The disturbances, in turn. Each takes goroutines off their processors at arbitrary points.
 var disturbances = []func(){
 	func() { runtime.GOMAXPROCS(1) },
 	func() { runtime.GC() },
@@ -25,8 +23,7 @@ var disturbances = []func(){
 	func() { runtime.GC() },
 }
 
-// startPerturbation disturbs all goroutines of the process, at random times, until stop
-// is called.
+// startPerturbation disturbs all goroutines at random times until stop is called.
 func startPerturbation() (stop func()) {
 	processWide.Lock()
 	before := runtime.GOMAXPROCS(0)
@@ -50,9 +47,8 @@ func startPerturbation() (stop func()) {
 	}
 }
 
-// preemptionLocal checks exclusion, also between readers and writers, in a process with
-// constant disturbance. Busy waiters are left out: on one processor each acquisition
-// would take the 10 ms until they are preempted.
+// preemptionLocal checks exclusion under constant disturbance, without busy waiters, which
+// would take 10 ms until they are preempted.
 func preemptionLocal(ctx context.Context, s Subject) error {
 	calm := []shape{
 		{workers: atMost(s.Variant, 2)},

@@ -14,13 +14,11 @@ import (
 	"time"
 )
 
-// raceChild names the environment variable that makes this binary a child that drives one
-// lock. A race would fail the test in its process, so a test that wants one runs it in a
-// child.
+// raceChild names the variable that makes this binary a child that drives one lock: a race
+// would fail the test in its own process.
 const raceChild = "LOCKTEST_RACE_CHILD"
 
-// raceExit is the exit status of a process with a report of the race detector (GORACE
-// exitcode).
+// raceExit is the exit status after a report of the race detector (GORACE exitcode).
 const raceExit = 66
 
 func TestMain(m *testing.M) {
@@ -32,7 +30,6 @@ func TestMain(m *testing.M) {
 }
 
 // driveForRace runs the check of a rule that guards plain memory, and ignores its result.
-// A broken lock has much time on a busy machine: its process ends with the first report.
 func driveForRace(name string) {
 	lock, rule, _ := strings.Cut(name, "/")
 	for _, b := range slices.Concat(correct, breakages) {
@@ -59,9 +56,8 @@ type raceTest struct {
 	races bool
 }
 
-// raceTests has every correct lock, and for each kind of lock at least one that does not
-// synchronize. Optimistic readers have no such entry: their guarded data is atomic, so
-// the detector reports nothing.
+// raceTests has every correct lock, and a wrong one of each kind but optimistic readers, whose
+// guarded data is atomic.
 var raceTests = []raceTest{
 	{"mutex/lost-update", false},
 	{"no-op/lost-update", true},

@@ -22,8 +22,7 @@ type crowd struct{ workers, per int }
 
 func (c crowd) String() string { return fmt.Sprintf("workers=%d per-client=%d", c.workers, c.per) }
 
-// eachCrowd runs check in a new fixture for every crowd and names the crowd in its error.
-// Each has all of the stress time, since an acquisition takes long.
+// eachCrowd runs check in a new fixture for every crowd, each with all of the stress time.
 func eachCrowd(ctx context.Context, s Subject, check func(r *fixture, lim limits) error) error {
 	for _, c := range crowds(s.Variant) {
 		lim := limits{window: s.stress(), patience: s.patience()}
@@ -55,8 +54,7 @@ func (r *fixture) visit(ctx context.Context, i int, stay func(harness.Lease) err
 	return errors.Join(err, r.unlock(lease))
 }
 
-// linger passes time inside: mostly none, sometimes 2 ms, so that others request a held
-// lock.
+// linger passes time inside: mostly none, sometimes 2 ms, so that others request a held lock.
 func linger(uses uint64) {
 	if uses%4 == 3 {
 		time.Sleep(2 * time.Millisecond)
@@ -107,7 +105,6 @@ func lostUpdateRemote(ctx context.Context, s Subject) error {
 	})
 }
 
-// reuseRemote runs without contention, so the order of acquisitions is known.
 func reuseRemote(ctx context.Context, s Subject) error {
 	return inFixture(ctx, s, func(r *fixture) error {
 		if err := r.fill(r.atMost(3), 2); err != nil {
@@ -151,8 +148,7 @@ func fencingRemote(ctx context.Context, s Subject) error {
 	return remoteReaders(readFencing)(ctx, s)
 }
 
-// writersFencing makes some waiters give up, and starts some rounds with an empty queue,
-// since recipes take another path then.
+// writersFencing has waiters that give up, and rounds with an empty queue: another path.
 func writersFencing(ctx context.Context, s Subject) error {
 	return inFixture(ctx, s, func(r *fixture) error {
 		if err := r.fill(r.atMost(4), 2); err != nil {

@@ -23,7 +23,6 @@ func cancelRemote(ctx context.Context, s Subject) error {
 			if err := step.run(r); err != nil {
 				return fmt.Errorf("%s: %w", step.name, err)
 			}
-			// The waiters that gave up have left: every worker gets the lock.
 			for _, i := range []int{2, 1, 0} {
 				if err := r.acquireRelease(i); err != nil {
 					return fmt.Errorf("%s: afterwards: %w", step.name, err)
@@ -39,8 +38,7 @@ type grant struct {
 	err   error
 }
 
-// wait starts Lock as worker i in a new goroutine. It waits under ctx alone; the caller
-// must end ctx or release the lock.
+// wait starts Lock as worker i in a goroutine; the caller must end ctx or release the lock.
 func (r *fixture) wait(ctx context.Context, i int) <-chan grant {
 	got := make(chan grant, 1)
 	go func() {

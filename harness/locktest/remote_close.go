@@ -30,8 +30,7 @@ func closeRemote(ctx context.Context, s Subject) error {
 	return leaked(key, before)
 }
 
-// labelled runs f in a new goroutine with a label, which the goroutines that it starts
-// inherit. So concurrent checks can identify their own.
+// labelled runs f in a new goroutine with a label, which goroutines inherit, to identify them.
 func labelled(ctx context.Context, key string, f func() error) error {
 	done := make(chan error, 1)
 	go func() {
@@ -43,8 +42,7 @@ func labelled(ctx context.Context, key string, f func() error) error {
 
 const label = "locktest"
 
-// busyRoom uses everything that may start goroutines: leases, waiters, waiters that give
-// up, and sessions that close while others continue.
+// busyRoom uses everything that may start goroutines: leases, waiters, and closing sessions.
 func busyRoom(ctx context.Context, s Subject) error {
 	return inFixture(ctx, s, func(r *fixture) error {
 		if err := r.fill(r.atMost(3), 2); err != nil {
@@ -78,9 +76,8 @@ func busyRoom(ctx context.Context, s Subject) error {
 	})
 }
 
-// leaked returns an error with the stacks of leaked goroutines of f in [labelled]. These
-// are the goroutines with the label, and any without a label beyond before, since timers
-// start goroutines without labels.
+// leaked returns an error with the stacks of the goroutines of f in [labelled]: the labelled
+// ones, and unlabelled ones beyond before, since timers start such.
 func leaked(key string, before map[string]int) error {
 	for deadline := time.Now().Add(leakPatience); ; time.Sleep(10 * time.Millisecond) {
 		others, left, err := goroutines(key)

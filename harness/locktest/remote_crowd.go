@@ -11,10 +11,8 @@ import (
 	"locklab/harness"
 )
 
-// A remote acquisition takes milliseconds. So these checks use some hundred acquisitions
-// instead of the hundred thousand of local locks, and more waiters. Not covered are
-// counters of more than eight bits, and faults that occur less often than once in a
-// hundred times.
+// A remote acquisition takes milliseconds, so these checks use hundreds instead of 10^5. Not
+// covered are counters of more than eight bits, and faults rarer than one in a hundred.
 const (
 	throngs      = 20 // simultaneous waiters
 	throngRounds = 3
@@ -134,8 +132,7 @@ func enduranceRemote(ctx context.Context, s Subject) error {
 	})
 }
 
-// longRemoteLife is the number of acquisitions of a remote lock, if the stress time
-// allows: more than the range of a counter of eight bits.
+// longRemoteLife is the acquisitions of a remote lock: more than a counter of eight bits.
 const longRemoteLife = 300
 
 func (r *fixture) gatherIfMany() error {
@@ -178,8 +175,7 @@ func starvationRemote(ctx context.Context, s Subject) error {
 	})
 }
 
-// Each worker needs fairRemoteHolds acquisitions. More than unfairRemoteHolds per worker
-// on average are too many if one has not had them.
+// Each worker needs fairRemoteHolds before the average is above unfairRemoteHolds.
 const (
 	fairRemoteHolds   = 4
 	unfairRemoteHolds = 40
@@ -244,8 +240,7 @@ func (r *fixture) writerBehind(readers int) error {
 	return errors.Join(append(errs, r.leave(g.lease))...)
 }
 
-// cancelManyRemote makes many waiters give up, some at the moment of the grant. A lock
-// with permits must have all of them afterwards, and not one more.
+// cancelManyRemote makes waiters give up, some at their grant. All permits must remain.
 func cancelManyRemote(ctx context.Context, s Subject) error {
 	permits := max(1, s.Variant.Traits.Permits)
 	n := atMost(s.Variant, 12)
@@ -273,8 +268,7 @@ func cancelManyRemote(ctx context.Context, s Subject) error {
 	})
 }
 
-// The number of abandoned waits: manyGiveUp if the stress time allows, and someGiveUp at
-// least.
+// The abandoned waits, if the stress time allows, and at least.
 const (
 	manyGiveUp = 300
 	someGiveUp = 64

@@ -11,8 +11,7 @@ import (
 	"locklab/harness"
 )
 
-// inCompany runs check in a fixture of three workers: 0 and 1 behind one client, 2 behind
-// another.
+// inCompany runs check in a fixture of workers 0 and 1 behind one client, 2 behind another.
 func inCompany(ctx context.Context, s Subject, check func(r *fixture) error) error {
 	if n := atMost(s.Variant, 3); n < 3 {
 		return NotApplicable(fmt.Sprintf("needs three workers: the lock serves at most %d", n))
@@ -25,7 +24,6 @@ func inCompany(ctx context.Context, s Subject, check func(r *fixture) error) err
 	})
 }
 
-// ownerRemote has a fixture for each case, since all they do is wait.
 func ownerRemote(ctx context.Context, s Subject) error {
 	// The next holder may be in another client, in the same, or the same worker.
 	return atOnce([]int{2, 1, 0}, func(next int) error {
@@ -189,8 +187,7 @@ func tryRemote(ctx context.Context, s Subject) error {
 	})
 }
 
-// The number of tries of a held lock: manyTries if the stress time allows, and fewTries
-// at least.
+// The tries of a held lock, if the stress time allows, and at least.
 const (
 	manyTries = 300
 	fewTries  = 10

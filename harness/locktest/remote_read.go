@@ -109,8 +109,7 @@ func (r *fixture) free() error {
 	return nil
 }
 
-// readExclusionRemote first tries steps that do not depend on chance. Then it lets all
-// contend and judges the times at which they were inside.
+// readExclusionRemote tries steps without chance, then judges the times of contending workers.
 func readExclusionRemote(ctx context.Context, s Subject) error {
 	if err := inCompany(ctx, s, apart); err != nil && !isNotApplicable(err) {
 		return err
@@ -158,8 +157,7 @@ func apart(r *fixture) error {
 	return r.free()
 }
 
-// mixed makes all workers write every fourth acquisition and read in between, sometimes
-// lingering inside. It returns the holds of all workers.
+// mixed makes workers write every fourth time, sometimes lingering, and returns all holds.
 func (r *fixture) mixed(ctx context.Context, lim limits, linger time.Duration) ([]oracle.Hold, error) {
 	n := len(r.sessions)
 	p, epoch := newPace(n, false), time.Now()
@@ -258,7 +256,6 @@ func writerProgressRemote(ctx context.Context, s Subject) error {
 	})
 }
 
-// aBit leaves the processor to a client and its servers.
 func aBit() { time.Sleep(100 * time.Microsecond) }
 
 func (r *fixture) writeAmong(ctx context.Context, entries *atomic.Uint64, n uint64) error {

@@ -10,8 +10,7 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// remotePatience is enough for a server in memory, and limits the time for a lock that is
-// stuck on purpose. Rules whose faults do not get stuck have more: see [hasty].
+// remotePatience limits the time for a lock that is stuck on purpose: see [hasty].
 func remotePatience(rule string) time.Duration {
 	switch rule {
 	case "exclusion", "lost-update", "fifo", "fencing":

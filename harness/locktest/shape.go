@@ -22,10 +22,8 @@ func (sh shape) String() string {
 	return fmt.Sprintf("workers=%d wait=%s pin=%s", sh.workers, sh.wait, sh.pin)
 }
 
-// shapes returns the ways to drive v: several worker counts, workers locked to their
-// threads, and for a lock that polls every other wait policy too. Busy waiters need a
-// processor each. Waiters that yield their thread are locked to it, as the policy
-// intends.
+// shapes returns the ways to drive v: worker counts, workers locked to their threads, and
+// every policy of a polling lock. Busy waiters need a processor each.
 func shapes(v *harness.Variant) []shape {
 	var out []shape
 	add := func(workers int, wait harness.WaitPolicy, pin harness.Pin) {
@@ -47,7 +45,6 @@ func shapes(v *harness.Variant) []shape {
 	return out
 }
 
-// spare returns the number of permits to take so that one is left.
 func spare(v *harness.Variant) int { return max(0, v.Traits.Permits-1) }
 
 func atMost(v *harness.Variant, n int) int {
@@ -57,8 +54,7 @@ func atMost(v *harness.Variant, n int) int {
 	return n
 }
 
-// handles returns a new lock's handles, one per worker. If the lock has several permits,
-// all but one are taken and kept, so that it behaves like other locks.
+// handles returns a new lock's handles, one per worker, with all permits but one taken.
 func (sh shape) handles(ctx context.Context, s Subject) ([]sync.Locker, error) {
 	hs := sh.all(s.Variant, sh.workers+spare(s.Variant))
 	own, taken := hs[:sh.workers], hs[sh.workers:]
@@ -96,8 +92,7 @@ func (r *rig) drive(ctx context.Context, use func(i int) error) ([]uint64, error
 	return drive(ctx, len(r.hs), r.lim, func(_ context.Context, i int) error { return use(i) })
 }
 
-// eachShape runs check on a new lock of every shape and names the shape in its error. The
-// limits have no end: check sets one.
+// eachShape runs check, which sets the limits' end, on a new lock of every shape.
 func eachShape(ctx context.Context, s Subject, check func(ctx context.Context, r *rig) error) error {
 	for _, sh := range shapes(s.Variant) {
 		if err := sh.once(ctx, s, limits{}, false, check); err != nil {
@@ -119,10 +114,9 @@ func (sh shape) once(ctx context.Context, s Subject, lim limits, thinks bool, ch
 	return nil
 }
 
-// eachRound divides the stress time among the shapes, and among rounds in each of them.
-// Every round has a new lock and new goroutines: most races appear soon after a start or
-// not for long. Every other round has pauses between acquisitions, since a queue that is
-// never empty hides faults that happen when it becomes empty.
+// eachRound divides the stress time among shapes and rounds, each with a new lock and
+// goroutines: most races appear soon after a start. Every other round has pauses, since a
+// queue that is never empty hides faults.
 func eachRound(ctx context.Context, s Subject, check func(ctx context.Context, r *rig) error) error {
 	return roundsOf(ctx, s, shapes(s.Variant), check)
 }
@@ -145,8 +139,7 @@ func roundsOf(ctx context.Context, s Subject, all []shape, check func(ctx contex
 	return nil
 }
 
-// alone runs steps in a new goroutine. There is no contention, so a waiting step means
-// that the lock does not open; stuck explains why it should.
+// alone runs steps in a goroutine. Without contention, a waiting step fails as stuck explains.
 func alone(ctx context.Context, s Subject, stuck string, steps func() error) error {
 	_, err := drive(ctx, 1, limits{uses: 1, patience: s.patience()}, func(context.Context, int) error { return steps() })
 	return notStuck(err, stuck)
@@ -160,13 +153,11 @@ func notStuck(err error, why string) error {
 	return err
 }
 
-// aMoment is how long a check of a local lock waits to see that something does not
-// happen.
+// aMoment is how long a check of a local lock waits to see that something does not happen.
 const aMoment = 5 * time.Millisecond
 
-// shutOut checks that enter waits until leave has been called: it calls leave after a
-// moment, and enter must not have returned by then. It returns once both have returned,
-// or with an error that begins with what.
+// shutOut checks that enter returns only after leave, called after a moment. It returns once
+// both have, or with an error that begins with what.
 func shutOut(ctx context.Context, s Subject, what string, enter, leave func()) error {
 	entered := make(chan struct{})
 	_, err := drive(ctx, 2, limits{uses: 1, patience: s.patience()}, func(_ context.Context, i int) error {

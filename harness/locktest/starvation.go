@@ -11,18 +11,15 @@ import (
 
 const fairHolds = 20
 
-// unfair is the limit for one wait: the acquisitions by all others and the time.
 type unfair struct {
 	holds    uint64
 	patience time.Duration
 }
 
-// tooUnfair tolerates that the operating system keeps a waiter from running while others
-// acquire in a microsecond each.
+// tooUnfair tolerates a waiter without a processor while others acquire in a microsecond.
 var tooUnfair = unfair{10_000, time.Second}
 
-// starvationLocal makes workers contend without a pause until each of them has had some
-// acquisitions.
+// starvationLocal makes workers contend until each has had some acquisitions.
 func starvationLocal(ctx context.Context, s Subject) error {
 	for _, n := range []int{few, many} {
 		sh := shape{workers: atMost(s.Variant, n)}
@@ -30,9 +27,8 @@ func starvationLocal(ctx context.Context, s Subject) error {
 			return err
 		}
 	}
-	// One greedy worker starves another on a lock that is free for only a moment:
-	// about one of 3,000 attempts of the other succeeds. If the lock sets waiters
-	// aside, several greedy workers starve it, too.
+	// A greedy worker starves another on a lock free for a moment: one of 3,000 attempts
+	// succeeds. Several starve one that sets waiters aside.
 	for _, c := range []struct {
 		workers int
 		hold    func()
@@ -50,8 +46,7 @@ func starvationLocal(ctx context.Context, s Subject) error {
 	return nil
 }
 
-// greedy makes worker 0 ask for the lock at intervals, while each other worker retakes it
-// immediately after each release.
+// greedy makes worker 0 ask at intervals, while the others retake the lock at once.
 func greedy(ctx context.Context, r *rig, hold func(), limit unfair) error {
 	const turns = 15
 	var taken atomic.Uint64 // acquisitions of the others
@@ -141,8 +136,6 @@ func (t *turn) begin(taken uint64) {
 	t.at.Store(time.Now().UnixNano())
 }
 
-// starved returns the number of acquisitions since the wait began, 0 if it is within the
-// limit.
 func (t *turn) starved(taken uint64, limit unfair) (ahead uint64) {
 	if from := t.taken.Load(); taken > from+limit.holds && time.Since(time.Unix(0, t.at.Load())) > limit.patience {
 		return taken - from

@@ -9,8 +9,7 @@ import (
 	"time"
 )
 
-// seldomTAS loads and stores in two steps, but only once in many acquisitions: the fault
-// is visible for some nanoseconds per millisecond.
+// seldomTAS loads and stores in two steps once in many acquisitions.
 type seldomTAS struct {
 	brokenTAS
 	calls atomic.Uint32
@@ -29,8 +28,7 @@ func (l *seldomTAS) Lock() {
 	l.held.Store(true)
 }
 
-// rejected returns the name of the first of the rules that rejects b within stress, "" if
-// none does.
+// rejected returns the first of the rules that rejects b within stress, or "".
 func (b breakage) rejected(t *testing.T, stress time.Duration, rules ...string) string {
 	for _, name := range rules {
 		v, q := b.variant()
@@ -43,9 +41,8 @@ func (b breakage) rejected(t *testing.T, stress time.Duration, rules ...string) 
 	return ""
 }
 
-// TestStressFindsTheRare demonstrates make stress: its rules pass the lock in many runs
-// of DefaultStress. With the time from the environment they reject it in nearly every run
-// on an otherwise idle machine.
+// TestStressFindsTheRare: with the environment's time the rules of make stress reject the
+// lock.
 func TestStressFindsTheRare(t *testing.T) {
 	stress, err := stressFromEnv()
 	if err != nil {

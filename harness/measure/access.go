@@ -7,8 +7,7 @@ import (
 	"locklab/harness"
 )
 
-// An Access is an endpoint in transit to a process that uses it. It is the only place where
-// credentials are written; it must go only into a pipe.
+// An Access is an endpoint in transit. It has credentials and must go only into a pipe.
 type Access struct {
 	At                 harness.Endpoint
 	Username, Password string

@@ -41,8 +41,7 @@ func RedactedSync(sync string) string {
 	return scheme + user + ":xxxxx" + rest[at:]
 }
 
-// parseSync reads [Options.Sync]. Its errors quote nothing of the URL but the scheme, which
-// could hold no password.
+// parseSync reads [Options.Sync]. Its errors quote the scheme at most.
 func parseSync(text string) (address, error) {
 	scheme, _, ok := strings.Cut(text, "://")
 	switch {
@@ -92,7 +91,6 @@ func parseRedis(text string) (address, error) {
 	return at, nil
 }
 
-// hostPort returns the mistake in an address, without quoting it.
 func hostPort(addr string) error {
 	host, port, err := net.SplitHostPort(addr)
 	if err != nil || host == "" || strings.ContainsAny(host, "@/?#% \t\r\n\x00") {

@@ -12,9 +12,8 @@ import (
 	"locklab/internal/machine"
 )
 
-// arrivals are the intended start times of the acquisitions of an open loop, drawn in
-// advance. All workers share one schedule and take its entries in order. A schedule of more
-// than a million entries repeats.
+// arrivals are the intended starts of an open loop, drawn in advance, in one schedule for all
+// workers. More than a million entries repeat.
 type arrivals struct {
 	times  []int64 // ns since the start of the schedule, ascending: one period
 	period int64   // ns from an entry to the same one of the next period
@@ -25,7 +24,6 @@ type arrivals struct {
 	_    atomics.CacheLinePad
 }
 
-// mostTimes is the greatest number of entries of a schedule: 8 MiB.
 const mostTimes = 1 << 20
 
 // newArrivals draws a schedule of length until, in ns, or of total arrivals.
@@ -55,7 +53,6 @@ func newArrivals(rate harness.Rate, spacing harness.Arrival, until, total int64,
 // scheduleSeed separates the random numbers of a schedule from those that workers use.
 const scheduleSeed = 0xbb67ae8584caa73b
 
-// at returns the intended start of arrival i.
 func (a *arrivals) at(i int64) int64 {
 	n := int64(len(a.times))
 	if i < n {
@@ -64,7 +61,6 @@ func (a *arrivals) at(i int64) int64 {
 	return i/n*a.period + a.times[i%n]
 }
 
-// before returns the number of arrivals intended before t.
 func (a *arrivals) before(t int64) int64 {
 	n := int64(len(a.times))
 	most := n
@@ -82,8 +78,7 @@ func (a *arrivals) take() (i int64, ok bool) {
 
 func (a *arrivals) taken() int64 { return min(a.next.Load(), a.total) }
 
-// A load is the state that an open loop adds to a drive: its arrivals, and the range that
-// counts. Times are ns since the start of the schedule.
+// A load is the arrivals of an open loop and the range that counts, in ns since its start.
 type load struct {
 	*arrivals
 	from, to int64 // an arrival counts if its intended start is in [from, to)
@@ -94,8 +89,7 @@ type load struct {
 	over  chan struct{} // closed when workers must leave
 }
 
-// lead is the length of an open loop before its window, as a share of the window. It gives
-// the queue time to form.
+// lead is the length of an open loop before its window, as a share, to form the queue.
 const lead = 0.2
 
 // newLoad returns the load of a drive of r until limit, or nil for a closed loop.
@@ -117,7 +111,6 @@ func newLoad(r *Rig, limit Limit, seed uint64) *load {
 	return l
 }
 
-// headstart is the time, in ns, for workers to get ready for the first arrival.
 const headstart = int64(time.Millisecond)
 
 // begin must be called before the workers start.
@@ -129,8 +122,7 @@ func (l *load) begin(d *drive) {
 	l.began, l.tick = now+headstart, tick+uint64(float64(headstart)*d.rig.in.Clock.Hz()/1e9)
 }
 
-// together reads two clocks as close together as possible for a thread that may lose its
-// processor between the readings.
+// together reads two clocks as close together as possible for a preemptible thread.
 func together(now func() int64, tick func() uint64) (ns int64, ticks uint64) {
 	least := int64(math.MaxInt64)
 	for range 10 {
@@ -143,7 +135,6 @@ func together(now func() int64, tick func() uint64) (ns int64, ticks uint64) {
 	return ns, ticks
 }
 
-// warm waits until the start of the window, or until ctx ends.
 func (l *load) warm(ctx context.Context, d *drive) {
 	if l == nil {
 		return
@@ -161,5 +152,4 @@ func (l *load) end() {
 	}
 }
 
-// counts reports whether an arrival intended at t counts.
 func (l *load) counts(t int64) bool { return t >= l.from && t < l.to }

@@ -11,7 +11,6 @@ import (
 	"locklab/internal/machine"
 )
 
-// TestSchedule: a seed always gives the same arrivals, at the requested rate and spacing.
 func TestSchedule(t *testing.T) {
 	const n, rate = 200_000, 50_000 // gaps of 20 µs
 	for _, c := range []struct {
@@ -45,8 +44,6 @@ func TestSchedule(t *testing.T) {
 	}
 }
 
-// TestScheduleRepeats: a schedule longer than the stored entries continues at its rate, and
-// counts the arrivals before a time correctly.
 func TestScheduleRepeats(t *testing.T) {
 	for _, spacing := range harness.Arrivals {
 		a := newArrivals(harness.MaxRate, spacing, math.MaxInt64, math.MaxInt64, 3)
@@ -74,9 +71,8 @@ func TestScheduleRepeats(t *testing.T) {
 	}
 }
 
-// lindley sends n arrivals through one server that serves them in order, with service times
-// from service. It records their waits by the recursion of D. Lindley, "The Theory of
-// Queues with a Single Server", 1952. It omits the first arrivals, while the queue forms.
+// lindley records the waits of n arrivals at one server in order, without the first, by the
+// recursion of D. Lindley, "The Theory of Queues with a Single Server", 1952.
 func lindley(a *arrivals, n int64, service func() int64, wait *result.Histogram) {
 	const forming = 20_000
 	free := int64(0)
@@ -90,8 +86,7 @@ func lindley(a *arrivals, n int64, service func() int64, wait *result.Histogram)
 	}
 }
 
-// A queue is a kind of server with its theory: within returns the share of arrivals that
-// wait at most t service times at a load of rho.
+// A queue is a server and its theory: the share of arrivals that wait at most t service times.
 type queue struct {
 	name    string
 	service func(rng *machine.Random) int64
@@ -121,8 +116,6 @@ var queues = []queue{
 		}},
 }
 
-// quantile returns the wait, in service times, that a share q of the arrivals does not
-// exceed.
 func (s queue) quantile(rho, q float64) float64 {
 	if s.within(rho, 0) >= q {
 		return 0
@@ -141,9 +134,7 @@ func (s queue) quantile(rho, q float64) float64 {
 	return hi
 }
 
-// TestQueueingTheory compares the recorded waits of schedules through one server with
-// theory, in simulated time. At a load of one half, half of the arrivals do not wait, so
-// the median may be 0.
+// TestQueueingTheory compares recorded waits with theory, in simulated time.
 func TestQueueingTheory(t *testing.T) {
 	schedules := map[float64]int{0.5: 3, 0.8: 8, 0.9: 24}
 	for _, s := range queues {
@@ -172,8 +163,6 @@ func TestQueueingTheory(t *testing.T) {
 	}
 }
 
-// TestTogether: the chosen reading of two clocks is the one with the least time between
-// them.
 func TestTogether(t *testing.T) {
 	gaps := []int64{5e6, 900, 20, 3e6} // between the readings of each try, in ns
 	at, try := int64(1000), 0

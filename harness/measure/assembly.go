@@ -14,8 +14,7 @@ import (
 	"time"
 )
 
-// A claim is the value that claims a rank. It is short: each rank reads all of them once
-// a second.
+// A claim claims a rank. It is short: each rank reads all of them once a second.
 type claim struct {
 	Nonce string // of the process
 	Ranks int    // its number of ranks
@@ -65,8 +64,7 @@ const (
 	firstPause = 2 * time.Millisecond
 	lastPause  = 50 * time.Millisecond
 
-	// linger is how long a rank that refuses the others stays, so that they learn
-	// why.
+	// linger is how long a rank that refuses the others stays, so that they learn why.
 	linger = time.Second
 
 	hellos    = "hello"
@@ -191,8 +189,7 @@ func (a *assembly) note(rank int, value []byte) {
 	a.first[rank] = c.member(rank)
 }
 
-// greet posts the hello of the run that claims make up, and sets them to nil unless all
-// have posted theirs.
+// greet posts the hello of the run of claims, and sets them to nil unless all have.
 func (a *assembly) greet(ctx context.Context, claims *[]claim) error {
 	all := *claims
 	*claims = nil

@@ -15,8 +15,7 @@ var errTwice = errors.New("another value was posted there before")
 // maxValue is the greatest size of a posted value, in bytes.
 const maxValue = 512 << 10
 
-// Share returns rank 0's value; other values are ignored. It is a barrier: it returns
-// when all ranks have called it.
+// Share returns rank 0's value, after all ranks have called it: it is a barrier.
 func (g *Ranks) Share(ctx context.Context, name string, value []byte) ([]byte, error) {
 	if g.options.Rank != 0 {
 		value = nil
@@ -28,12 +27,11 @@ func (g *Ranks) Share(ctx context.Context, name string, value []byte) ([]byte, e
 	return all[0], nil
 }
 
-// Gather returns the values of all ranks, in their order. It is a barrier: it returns
-// when all ranks have called it. A value has at most 512 KiB. Names are for messages:
-// they may repeat, but all ranks must call the same barriers in the same order.
+// Gather returns the values of all ranks, at most 512 KiB each, in their order. It is a
+// barrier: all ranks must call the same in the same order; names are for messages.
 //
-// If ctx or Context has ended, the error is its cause; otherwise it describes the fault.
-// After an error every barrier returns it.
+// If ctx or Context has ended, the error is its cause. After an error every barrier returns
+// it.
 func (g *Ranks) Gather(ctx context.Context, name string, value []byte) ([][]byte, error) {
 	return g.gather(ctx, "gather "+name, value)
 }

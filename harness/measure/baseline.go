@@ -9,8 +9,7 @@ import (
 	"locklab/internal/stat"
 )
 
-// A baseline is a time of the machine that a lock can hardly beat, measured right before
-// and after a window. The times of the lock are compared with it.
+// A baseline is a time that a lock can hardly beat, measured right before and after a window.
 type baseline struct {
 	of     func(r *harness.Result) *float64
 	change float64 // least ratio of the times after and before that means two regimes
@@ -40,8 +39,7 @@ var (
 	}
 )
 
-// bracket sets the baseline of r from the probes before and after its window, and warns if
-// they disagree.
+// bracket sets the baseline of r from both probes, and warns if they disagree.
 func bracket(r *harness.Result, before, after []float64) {
 	if len(before) == 0 || len(after) == 0 {
 		return // a single probe cannot show whether the regime held
@@ -57,9 +55,8 @@ func bracket(r *harness.Result, before, after []float64) {
 	}
 }
 
-// probe returns the times of a baseline. For a local lock these are transfers between the
-// first two processors of the workers' order, for a distributed lock round trips to its
-// server. It returns nil if workers are stuck, which may occupy the processors.
+// probe returns the times of a baseline: transfers between two processors, or round trips to
+// the server. It returns nil if workers are stuck, which may occupy the processors.
 func (r *Rig) probe(ctx context.Context) []float64 {
 	switch {
 	case r.dead:
@@ -70,9 +67,8 @@ func (r *Rig) probe(ctx context.Context) []float64 {
 	return roundTrips(ctx, r.in.Clock, r.job.At)
 }
 
-// DriveProbed is Drive between two probes of the time of a transfer or a round trip, each
-// of some milliseconds; the result contains them. It calls start and stop right before and
-// after Drive, so that a caller's timing excludes the probes.
+// DriveProbed is Drive between two probes of a transfer or a round trip, each of some
+// milliseconds. It calls start and stop right before and after Drive.
 func (r *Rig) DriveProbed(ctx context.Context, limit Limit, start, stop func()) (*harness.Result, error) {
 	before := r.probe(ctx)
 	start()

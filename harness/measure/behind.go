@@ -26,7 +26,6 @@ type crowd struct {
 	turns                   int
 }
 
-// ask makes a client ask for the lock, and returns when the client only waits.
 func (c *crowd) ask(ctx, wait context.Context, client int) (again bool, err error) {
 	c.waiting++
 	go func() {
@@ -78,8 +77,7 @@ func (r *dryRun) behind(ctx context.Context) (_ *harness.TripsBehind, err error)
 	return b, nil
 }
 
-// known reports whether enough turns were played: few suffice if a waiter asked on its
-// own in all of them.
+// known reports whether enough turns were played: few if a waiter always asked on its own.
 func (c *crowd) known() bool {
 	switch {
 	case c.turns < warm:

@@ -10,8 +10,7 @@ import (
 	"locklab/internal/stat"
 )
 
-// BenchmarkOverhead prints the cost of the loop: bare, with the owner log, and with timing.
-// It also prints the cost of a free lock called directly and through sync.Locker.
+// BenchmarkOverhead prints the costs of the loop, its parts, and a free lock.
 func BenchmarkOverhead(b *testing.B) {
 	in := instruments()
 	var bare, log, timing, direct, locker []float64
@@ -28,7 +27,6 @@ func BenchmarkOverhead(b *testing.B) {
 	b.ReportMetric(in.Clock.Floor(), "floor-ns")
 }
 
-// BenchmarkTransfers prints the cost and the result of the probe around a window.
 func BenchmarkTransfers(b *testing.B) {
 	in := instruments()
 	var ns []float64
@@ -46,8 +44,7 @@ func BenchmarkTransfers(b *testing.B) {
 	b.ReportMetric(float64(failed)/float64(b.N), "failed/op")
 }
 
-// BenchmarkInstruments measures the setup of a measuring process before its lock, alone and
-// with data from its parent.
+// BenchmarkInstruments times a measuring process's setup, alone and with data from its parent.
 func BenchmarkInstruments(b *testing.B) {
 	known := calibrate()
 	b.Run("told=false", func(b *testing.B) {
@@ -62,9 +59,7 @@ func BenchmarkInstruments(b *testing.B) {
 	})
 }
 
-// BenchmarkShared compares the ratio of two locks that take turns in one process with the
-// ratio of the same locks in processes of their own. It prints the medians of both ratios
-// and the median of their difference.
+// BenchmarkShared compares the ratio of two locks in one process with the ratio in two.
 func BenchmarkShared(b *testing.B) {
 	for _, workers := range []int{1, 2, 16} {
 		b.Run("workers="+strconv.Itoa(workers), func(b *testing.B) {
@@ -85,7 +80,6 @@ func BenchmarkShared(b *testing.B) {
 	}
 }
 
-// measured returns the results of one round of locks, by name.
 func measured(b *testing.B, seed, workers int, locks ...*harness.Variant) map[string]*harness.Result {
 	b.Helper()
 	p := plan(1, locks...)
@@ -107,7 +101,6 @@ func measured(b *testing.B, seed, workers int, locks ...*harness.Variant) map[st
 
 func rate(r *harness.Result) float64 { return float64(r.Ops) / float64(r.Elapsed) }
 
-// ratioOfBlocks returns the median ratio of the rates in x and y, by pass.
 func ratioOfBlocks(x, y *harness.Blocks) float64 {
 	var ratios []float64
 	for i := range x.Ops {
@@ -116,11 +109,8 @@ func ratioOfBlocks(x, y *harness.Blocks) float64 {
 	return stat.Median(ratios)
 }
 
-// BenchmarkQueue sends the arrivals of an open loop through a free lock with one worker and
-// a known hold time. It prints the difference between the quantiles of the waits and
-// theory, for the drawn load and the measured hold. The difference is due to the loop, the
-// machine and chance. A few seconds have some thousand arrivals, and those in a queue
-// depend on each other.
+// BenchmarkQueue prints the difference between the waits at a free lock with a known hold and
+// theory: the error of the loop, the machine and chance.
 func BenchmarkQueue(b *testing.B) {
 	for _, s := range queues {
 		for _, rho := range []float64{0.5, 0.8} {

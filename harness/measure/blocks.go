@@ -16,8 +16,7 @@ import (
 	"locklab/harness/result"
 )
 
-// The length of a block of local locks. With more workers than processors it is two
-// preemption slices of the Go scheduler.
+// The length of a block of local locks: with excess workers two preemption slices.
 const (
 	blockAlone = 5 * time.Millisecond // one worker
 	blockFew   = 10 * time.Millisecond
@@ -30,8 +29,7 @@ const (
 	remotePasses = 2
 )
 
-// block returns the length of a block of w. Blocks of distributed locks grow with the
-// window.
+// block returns the length of a block of w. Blocks of distributed locks grow with the window.
 func block(w harness.Workload, remote bool) time.Duration {
 	procs := cmp.Or(w.GOMAXPROCS, runtime.GOMAXPROCS(0))
 	switch {
@@ -45,8 +43,7 @@ func block(w harness.Workload, remote bool) time.Duration {
 	return blockMany
 }
 
-// passes returns the number of blocks of each lock. For a local lock they add up to half of
-// the window.
+// passes returns the blocks of each lock, for a local one half of the window.
 func passes(w harness.Workload, remote bool) int {
 	if remote {
 		return remotePasses
@@ -54,8 +51,7 @@ func passes(w harness.Workload, remote bool) int {
 	return max(fewestPasses, int(w.Window/(2*block(w, remote))))
 }
 
-// A unit is the cases of one process: the closed loops of one workload, of local or of
-// distributed locks.
+// A unit is the cases of one process: the closed loops of one workload and kind of lock.
 type unit []Case
 
 type unitKey struct {
@@ -65,7 +61,6 @@ type unitKey struct {
 
 func (c Case) unit() unitKey { return unitKey{c.Workload, c.Lock.Remote != nil} }
 
-// units returns the units of p, in the order of their first cases.
 func (p *Plan) units() (out []unit) {
 	at := make(map[unitKey]int)
 	for _, c := range p.Cases {
@@ -93,14 +88,12 @@ func (p *Plan) sizes() map[unitKey]int {
 	return out
 }
 
-// shares reports whether c may share a process with other cases.
 func (p *Plan) shares(c Case) bool {
 	return p.Together == nil && !c.Sought && c.Workload.Rate == 0 && c.Lock.Loop == nil && p.exe == ""
 }
 
-// measureUnit measures the cases of u in one process and calls each with every result. A
-// case can lack a result because a lock violated a promise, crashed or hung. Such cases are
-// measured alone, so that the right lock gets the blame.
+// measureUnit measures the cases of u in one process and calls each with every result. Cases
+// without a result are measured alone, so that the right lock gets the blame.
 func (p *Plan) measureUnit(ctx context.Context, u unit, known calibration, round, serial int, each func(Case, *harness.Result, error) error) error {
 	left := slices.Clone(u)
 	if len(u) > 1 {
@@ -144,9 +137,8 @@ func results(text []byte) (out []*harness.Result) {
 	return out
 }
 
-// measureShared measures the locks of jobs, which have one workload, in this process: first
-// alternating blocks, then a window of each, which is its last block. It writes each result
-// to out when it is complete.
+// measureShared measures the locks of jobs, of one workload, here: alternating blocks, then a
+// window of each, its last block. It writes each result to out when complete.
 func measureShared(ctx context.Context, in *Instruments, jobs []Job, s spec, out io.Writer) (err error) {
 	rigs, meters := make([]*Rig, len(jobs)), make([]*serverMeter, len(jobs))
 	defer func() {
@@ -202,11 +194,9 @@ func measureShared(ctx context.Context, in *Instruments, jobs []Job, s spec, out
 	return nil
 }
 
-// errViolated ends a process of several locks: a violation by one of them may disturb the
-// others.
+// errViolated ends a process of several locks: a violation may disturb the others.
 var errViolated = errors.New("measure: a lock broke a promise in a process that others share")
 
-// clean drives r until limit and adds the results to b, if b is not nil.
 func (r *Rig) clean(ctx context.Context, limit Limit, b *harness.Blocks) error {
 	res, err := r.Drive(ctx, limit)
 	switch {

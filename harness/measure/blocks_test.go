@@ -10,7 +10,6 @@ import (
 	"locklab/harness/oracle"
 )
 
-// resultsOf runs p and returns the results by lock, in the order of their rounds.
 func resultsOf(t *testing.T, p *Plan) map[string][]*harness.Result {
 	t.Helper()
 	out := make(map[string][]*harness.Result)
@@ -25,8 +24,6 @@ func resultsOf(t *testing.T, p *Plan) map[string][]*harness.Result {
 	return out
 }
 
-// TestBlocksAlternate: the local locks of one workload have one block per pass in a shared
-// process. Other cases have none.
 func TestBlocksAlternate(t *testing.T) {
 	p := plan(2, good, readers, single)
 	open := p.Cases[0]
@@ -73,8 +70,7 @@ func TestBlocksAlternate(t *testing.T) {
 	}
 }
 
-// idle counts the blocks without an acquisition: the host can take the processor for the 5
-// ms of a block.
+// idle counts blocks without an acquisition: the host may take the processor for 5 ms.
 func idle(ops []uint64) (n int) {
 	for _, k := range ops {
 		if k == 0 {
@@ -84,8 +80,7 @@ func idle(ops []uint64) (n int) {
 	return n
 }
 
-// TestBlameInSharedProcess: if a lock in a shared process violates a promise, crashes or
-// gets stuck, only it gets the blame. The others have their results.
+// TestBlameInSharedProcess: only the lock that breaks the process gets the blame.
 func TestBlameInSharedProcess(t *testing.T) {
 	for _, c := range []struct {
 		bad  *harness.Variant
@@ -118,7 +113,6 @@ func TestBlameInSharedProcess(t *testing.T) {
 	}
 }
 
-// TestSharedInterrupted: results of a shared process are kept if the user ends it.
 func TestSharedInterrupted(t *testing.T) {
 	p := plan(1, good, readers, hang)
 	for i := range p.Cases {
@@ -131,8 +125,6 @@ func TestSharedInterrupted(t *testing.T) {
 	}
 }
 
-// TestLengthOfBlocks: a block is two preemption slices if there are more workers than
-// processors.
 func TestLengthOfBlocks(t *testing.T) {
 	for _, c := range []struct {
 		workers, procs int

@@ -18,9 +18,8 @@ import (
 )
 
 const (
-	// claimExpiry is the life of a claim without renewal: five beats. With a load of
-	// dozens a process is late by a second or two, and dead processes must be noticed
-	// within ten.
+	// claimExpiry is the life of a claim without renewal: five beats. With a load of dozens a
+	// process is late by a second or two, and dead processes must be noticed within ten.
 	claimExpiry = 5 * time.Second
 
 	// postedExpiry is the life of other data after the last renewal by any rank.
@@ -50,9 +49,8 @@ type place struct {
 	rank, ranks int
 }
 
-// A board is a Redis server's part of a meeting, for one rank. A claim is a key with an
-// expiry. All posts of a run are one hash, whose fields are places and ranks. Every method is
-// one request or a few. After a lost reply it may be called again.
+// A board is a Redis server's part of a meeting. A claim is a key with an expiry; the posts of
+// a run are a hash by place and rank. Every method is one request or a few, and repeatable.
 type board struct {
 	place
 	client *redis.Client
@@ -86,8 +84,7 @@ func connect(ctx context.Context, at address, p place, expiry time.Duration) (*b
 	}
 }
 
-// hopeless reports whether a connection fails the same way again: the server speaks no TLS,
-// or its certificate is not trusted.
+// hopeless reports whether a connection fails the same way again, such as by TLS.
 func hopeless(err error) bool {
 	return errors.As(err, new(tls.RecordHeaderError)) || errors.As(err, new(*tls.CertificateVerificationError))
 }
@@ -178,7 +175,6 @@ func (b *board) read(ctx context.Context, run, at string) ([][]byte, error) {
 	return values(reply), nil
 }
 
-// drop removes the rank's post at a place.
 func (b *board) drop(ctx context.Context, run, at string) error {
 	return refusal(b.client.HDel(ctx, b.key("run", run), field(at, b.rank)).Err())
 }
@@ -189,7 +185,6 @@ func (b *board) now(ctx context.Context) (int64, error) {
 	return t.UnixNano(), refusal(err)
 }
 
-// releaseClaim deletes the claim if it is still the own one.
 var releaseClaim = redis.NewScript(`if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('del', KEYS[1]) end return 0`)
 
 // leave gives up the claim and disconnects, even if it fails.
@@ -201,10 +196,8 @@ func (b *board) leave(ctx context.Context) error {
 	return refusal(releaseClaim.Run(ctx, b.client, []string{b.claimKey(b.rank)}, b.value).Err())
 }
 
-// expiry is the time after which a claim without renewal has surely ended.
 func (b *board) expiry() time.Duration { return b.ttl + time.Second }
 
-// refusal marks a permanent error reported by the server.
 func refusal(err error) error {
 	var said redis.Error
 	if err == nil || errors.Is(err, redis.Nil) || !errors.As(err, &said) {

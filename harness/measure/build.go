@@ -17,9 +17,8 @@ import (
 	"locklab/internal/machine"
 )
 
-// protocol is the version of the exchange with a measuring process. It changes with the
-// fields of spec and their meaning. The result is a line of a result file, which has its
-// own version.
+// protocol is the version of the exchange with a measuring process. It changes with the fields
+// of spec and their meaning. The result is a line of a result file, which has its own version.
 const protocol = 1
 
 // A Build is a program that can measure: this one, or another build of the lab.
@@ -36,7 +35,6 @@ type Build struct {
 	Overhead harness.Overhead  `json:"overhead"`
 }
 
-// describe returns the description of this program with the locks of suite.
 func describe(suite []*harness.Variant) Build {
 	b := Build{
 		Protocol: protocol, Schema: result.Schema, Arch: runtime.GOARCH, Go: runtime.Version(),
@@ -48,7 +46,6 @@ func describe(suite []*harness.Variant) Build {
 	return b
 }
 
-// introduction limits the time for a program to describe itself.
 const introduction = 10 * time.Second
 
 // AskBuild starts the program in file path and reads its description. The error wraps
@@ -87,10 +84,9 @@ func AskBuild(ctx context.Context, path string) (Build, error) {
 	return b, nil
 }
 
-// RunBuilds measures p with each of builds in the same rounds. The builds measure a case
-// one right after the other, in a random order each time, so that a disturbance of the
-// machine affects both. Otherwise it is like [Plan.Run]; report gets results and lost cases
-// with the index of their build in builds.
+// RunBuilds is [Plan.Run] for builds in the same rounds. They measure a case one right after
+// the other, in a random order, so that a disturbance affects all. report gets each build's
+// index.
 func (p *Plan) RunBuilds(ctx context.Context, builds []Build, report func(build int, at Progress) error) error {
 	if err := p.ready(); err != nil {
 		return err

@@ -15,7 +15,6 @@ import (
 	"locklab/harness/result"
 )
 
-// script writes a program that runs text with the shell.
 func script(t *testing.T, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "program")
@@ -25,7 +24,6 @@ func script(t *testing.T, text string) string {
 	return path
 }
 
-// this returns the program under test, under another name.
 func this(t *testing.T) string {
 	t.Helper()
 	exe, err := os.Executable()
@@ -79,8 +77,7 @@ func TestAskBuildRefuses(t *testing.T) {
 	}
 }
 
-// TestRunBuilds: every case of every round is measured by each build, one right after the
-// other, and the order varies.
+// TestRunBuilds: each build measures every case of a round in turn, in varying order.
 func TestRunBuilds(t *testing.T) {
 	log := filepath.Join(t.TempDir(), "log")
 	exe, err := os.Executable()

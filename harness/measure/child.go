@@ -19,9 +19,8 @@ import (
 	"locklab/internal/machine"
 )
 
-// childEnv makes a process measure one case. It reads the case from standard input and
-// writes the result to standard output as one line of a result file. It ends when its
-// standard input does, so that it cannot outlive its parent.
+// childEnv makes a process measure a case from standard input and write a line of a result
+// file. It ends when its input does, so that it cannot outlive its parent.
 const childEnv = "LOCKLAB_MEASURE"
 
 // A spec is a case in transit to the measuring process.
@@ -45,9 +44,8 @@ type spec struct {
 	Access
 }
 
-// Main returns at once in an ordinary process. In a measuring process it
-// measures one lock of suite and never returns. It must be the first line of
-// main.
+// Main returns at once in an ordinary process. In a measuring process it measures one lock of
+// suite and never returns. It must be the first line of main.
 func Main(suite []*harness.Variant) {
 	if os.Getenv(childEnv) == "" {
 		return
@@ -82,8 +80,7 @@ func exitCode(err error) int {
 	return exitFailed
 }
 
-// hear reads the case and, if the process meets other ranks, the start signals. It ends the
-// process at the end of in.
+// hear reads the case and start signals, and ends the process at the end of in.
 func hear(in io.Reader) (s spec, begins <-chan int64, err error) {
 	dec := json.NewDecoder(in)
 	if err := dec.Decode(&s); err != nil {
@@ -164,7 +161,6 @@ type share struct {
 	Access
 }
 
-// measureShared measures the locks of s.Shared in alternating blocks.
 func (s spec) measureShared(suite []*harness.Variant, in *Instruments, out io.Writer) error {
 	var jobs []Job
 	for i, x := range s.Shared {
@@ -177,7 +173,6 @@ func (s spec) measureShared(suite []*harness.Variant, in *Instruments, out io.Wr
 	return measureShared(context.Background(), in, jobs, s, out)
 }
 
-// spawn measures s in a fresh process within limit.
 func spawn(ctx context.Context, s spec, limit time.Duration) (*harness.Result, error) {
 	s.Told = true
 	text, err := ask(ctx, s, limit)
@@ -201,8 +196,7 @@ func spawn(ctx context.Context, s spec, limit time.Duration) (*harness.Result, e
 	return record.Result, s.answered(record.Result)
 }
 
-// answered returns an error if r has another workload than s: an older build ignores an
-// unknown axis.
+// answered returns an error if r has another workload: an older build ignores an unknown axis.
 func (s *spec) answered(r *harness.Result) error {
 	if r.Workload == s.Workload {
 		return nil
@@ -270,8 +264,7 @@ func ask(ctx context.Context, s spec, limit time.Duration) ([]byte, error) {
 func killHung(proc *child.Process, served func(step time.Duration) time.Duration, limit time.Duration) (killed func() bool) {
 	end, hung := make(chan struct{}), make(chan bool, 1)
 	go func() {
-		// A process that does not hang takes about a quarter of limit, and is not
-		// disturbed.
+		// A process that does not hang takes about a quarter of limit, and is not disturbed.
 		for wait := limit / 4; ; wait = min(wait, time.Second/2) {
 			select {
 			case <-end:
@@ -289,8 +282,7 @@ func killHung(proc *child.Process, served func(step time.Duration) time.Duration
 	return func() bool { close(end); return <-hung }
 }
 
-// An answer is the output of a process, of limited size: the process may be any program
-// that the user named.
+// An answer is the limited output of any program that the user named.
 type answer struct{ text []byte }
 
 const maxAnswer = 64 << 20

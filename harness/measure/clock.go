@@ -9,21 +9,18 @@ import (
 	"time"
 )
 
-// A RankClock is the known relation of this rank's clock to the common clock: a time of
-// CLOCK_MONOTONIC here plus Offset is a common time, with at most Error in either
-// direction.
+// A RankClock relates clocks: a time of CLOCK_MONOTONIC here plus Offset is a common time,
+// with at most Error in either direction.
 //
-// The common clock is the clock of the server that the ranks meet at, in ns since 1970.
-// Each reading of it lies between a time before and one after here, which bounds the
-// offset (Cristian, Probabilistic clock synchronization, Distributed Computing 3, 1989).
-// The offset is in the intersection of all bounds (Marzullo, Maintaining the Time in a
-// Distributed System, PhD thesis, Stanford 1984). Its middle is Offset and half its width
-// Error. That is a bound, not an estimate, if neither clock is set and their rates differ
-// by less than 100 ppm. Redis reports its clock to the microsecond.
+// The common clock is the server's, in ns since 1970. Each reading of it lies between two
+// times here, which bounds the offset (Cristian, Probabilistic clock synchronization,
+// Distributed Computing 3, 1989). The offset is in the intersection of all bounds (Marzullo,
+// Maintaining the Time in a Distributed System, PhD thesis, Stanford 1984), with Offset in its
+// middle and half its width Error. That holds if neither clock is set and their rates differ
+// by less than 100 ppm.
 //
-// If all ranks read the same clock, of one boot of one kernel, it is the common one:
-// Offset and Error are 0. Measuring against the server's clock could only add an error,
-// and that clock may be set.
+// If all ranks read the same clock, of one boot of one kernel, it is the common one, and
+// Offset and Error are 0: the server's could only add an error.
 type RankClock struct {
 	Offset int64  // ns
 	Error  int64  // ns, -1 if nothing is known
@@ -31,9 +28,8 @@ type RankClock struct {
 	At     int64  // CLOCK_MONOTONIC when it was measured, ns; 0 for the same clock
 }
 
-// Until combines c, measured before a time of interest, and later, measured after it,
-// into a Clock that holds for all of the time between, if the server's clock was not set.
-// The offset may have moved from one to the other.
+// Until combines c and later, measured before and after, into a Clock that holds for all of
+// the time between, if the server's clock was not set. The offset may have moved.
 func (c RankClock) Until(later RankClock) RankClock {
 	switch {
 	case c.Error < 0:
@@ -41,7 +37,6 @@ func (c RankClock) Until(later RankClock) RankClock {
 	case later.Error < 0:
 		return later
 	}
-	// Between two bounds it strays no farther than the rates allow in half the time.
 	stray := drift(later.At-c.At) / 2
 	low := min(c.Offset-c.Error, later.Offset-later.Error) - stray
 	high := max(c.Offset+c.Error, later.Offset+later.Error) + stray
@@ -105,9 +100,8 @@ func (g *Ranks) setClock(c RankClock) {
 	g.clock = c
 }
 
-// Measure measures Clock again, by some tens of requests. A measurement without a result
-// is not an error: Clock has the reason. The error is the cause of ctx or of Context,
-// whichever ended, or that the server refuses to report its clock.
+// Measure measures Clock again, by some tens of requests. Without a result Clock has the
+// reason. The error is the cause of ctx or Context, or the server's refusal.
 func (g *Ranks) Measure(ctx context.Context) error {
 	if g.same {
 		g.setClock(RankClock{})
@@ -132,8 +126,7 @@ func (g *Ranks) Measure(ctx context.Context) error {
 	return nil
 }
 
-// phase returns a pause that puts the next sample at another part of a millisecond:
-// multiples of the golden ratio spread most evenly (Knuth, TAOCP 3, 6.4).
+// phase returns a pause to the next sample, by the golden ratio (Knuth, TAOCP 3, 6.4).
 func phase(i int) time.Duration {
 	_, part := math.Modf(float64(i) * math.Phi)
 	return time.Duration(float64(time.Millisecond) * (0.5 + part))

@@ -57,8 +57,7 @@ func newFake(random *rand.Rand) *fakeClock {
 
 type estimator func([]sample) RankClock
 
-// wrong counts random servers with an offset outside the bounds of e, and bounds wider
-// than the best sample and the drift allow.
+// wrong counts servers whose offset is outside the bounds of e, and bounds that are too wide.
 func wrong(e estimator) (outside, wide int) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 3000 {
@@ -79,8 +78,7 @@ func wrong(e estimator) (outside, wide int) {
 	return outside, wide
 }
 
-// TestBounds checks that the true offset is within the bounds for any path to the server,
-// and that slightly wrong estimators are detected.
+// TestBounds: the true offset is within the bounds; slightly wrong estimators are detected.
 func TestBounds(t *testing.T) {
 	if outside, wide := wrong(intersect); outside+wide > 0 {
 		t.Errorf("%d bounds do not contain the offset, %d are wider than the best sample's", outside, wide)
@@ -134,8 +132,7 @@ func changed(all []sample, f func(*sample)) []sample {
 	return out
 }
 
-// TestSet checks that setting the server's clock between samples is detected if the
-// change exceeds the samples' uncertainty, and never produces a bound.
+// TestSet: a server's clock set by more than the uncertainty is detected.
 func TestSet(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	for range 1000 {
@@ -178,8 +175,7 @@ func TestUntil(t *testing.T) {
 	}
 }
 
-// TestDepart checks that all start together, within the error of their clocks, and never
-// wait for a clock that was set.
+// TestDepart: all start together within their clocks' errors, and never wait for a set clock.
 func TestDepart(t *testing.T) {
 	const ms = int64(time.Millisecond)
 	for _, test := range []struct {

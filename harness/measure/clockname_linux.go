@@ -5,13 +5,12 @@ import (
 	"strings"
 )
 
-// RankClockName names the CLOCK_MONOTONIC of this process: by the boot of the kernel
-// (/proc/sys/kernel/random/boot_id, see random(4)) and the time namespace, each of which
-// may add its own offset (time_namespaces(7)). Ranks with the same name read the same
-// clock. If the system does not report it, the name is unique to the process.
+// RankClockName names this process's CLOCK_MONOTONIC by the kernel's boot (boot_id of
+// random(4)) and the time namespace (time_namespaces(7)); ranks with one name read one clock.
+// If the system does not report it, the name is unique to the process.
 //
-// Virtual machines resumed from one snapshot have the same name and different clocks: do
-// not spread ranks over them.
+// Virtual machines resumed from one snapshot share a name and not a clock: do not spread ranks
+// over them.
 func RankClockName() string {
 	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	if err != nil {

@@ -7,8 +7,7 @@ import (
 	"locklab/atomics"
 )
 
-// A Limit is the end of a drive: a time, or a number of acquisitions shared by all workers.
-// Exactly one of the two is set.
+// A Limit ends a drive: either a time, or a number of acquisitions of all workers.
 type Limit struct {
 	Window time.Duration
 	Ops    int64
@@ -24,8 +23,7 @@ const (
 	stop                  // workers finish the current batch and leave
 )
 
-// A control is the communication between the coordinator of a drive and its workers.
-// Workers load it once per batch, not once per acquisition.
+// A control connects a drive's coordinator and workers, which load it once per batch.
 type control struct {
 	epoch   time.Time // origin of all times of the drive, which are in ns
 	limit   Limit
@@ -46,15 +44,13 @@ func newControl(limit Limit, batch int64) *control {
 	return c
 }
 
-// now returns ns on the monotonic clock since the drive was set up.
 func (c *control) now() int64 { return int64(time.Since(c.epoch)) }
 
 func (c *control) over() bool { return c.phase.Load() == stop }
 
-// next returns a worker's next batch after one of last acquisitions: its number of
-// acquisitions, 0 at the end, and whether they are recorded. One acquisition may take
-// nanoseconds or, if busy waiters have no processor, a second. So a batch is at most
-// twice as large as the previous one, and none lasts much longer than all before it.
+// next returns a worker's next batch after one of last acquisitions, 0 at the end, and whether
+// it is recorded. An acquisition may take nanoseconds or a second, so a batch is at most twice
+// the previous one.
 func (c *control) next(last int64) (n int64, recorded bool) {
 	phase := c.phase.Load()
 	if phase == stop {

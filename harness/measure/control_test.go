@@ -10,7 +10,6 @@ import (
 	"locklab/harness"
 )
 
-// TestBatchesGrow: a worker loads the phase after one acquisition, then after two.
 func TestBatchesGrow(t *testing.T) {
 	for batch, want := range map[int64][]int64{
 		64: {1, 2, 4, 8, 16, 32, 64, 64},
@@ -33,7 +32,6 @@ func TestBatchesGrow(t *testing.T) {
 	}
 }
 
-// A snail is a slow lock, like a lock whose busy waiters have no processor.
 type snail struct {
 	sync.Mutex
 	got atomic.Int64
@@ -45,9 +43,8 @@ func (s *snail) Lock() {
 	time.Sleep(30 * time.Millisecond)
 }
 
-// TestSlowIsNotStuck drives a lock whose waiters together, but not individually, exceed the
-// patience. At the end of a drive only one acquisition of each worker may be pending, not a
-// batch.
+// TestSlowIsNotStuck: waiters together may exceed the patience, with one acquisition pending
+// each.
 func TestSlowIsNotStuck(t *testing.T) {
 	const workers = 8
 	s := new(snail)
@@ -64,8 +61,7 @@ func TestSlowIsNotStuck(t *testing.T) {
 	}
 }
 
-// TestLeavesEarly: a worker that still waits for the lock at the end of a drive does not
-// take it again, even in the middle of a batch.
+// TestLeavesEarly: at the end of a drive no waiter takes the lock again, even in a batch.
 func TestLeavesEarly(t *testing.T) {
 	w := instruments().bench(bareLoop).w
 	var s section

@@ -11,9 +11,8 @@ import (
 	"locklab/internal/stat"
 )
 
-// The number of plays of each step. The first ones open connections, load scripts, and
-// let adaptive locks adapt. On a machine that stalls a step may seem to have settled too
-// early: if plays differ there are more of them.
+// The plays of each step: the first open connections, load scripts and adapt. There are more
+// if plays differ.
 const (
 	warm     = 2
 	plays    = 5
@@ -22,8 +21,7 @@ const (
 	contends = 3 // clients: one holds the lock and the others wait
 )
 
-// patience is the time limit of a dry run. If a step has not settled after settling, and
-// has more requests than asking, its clients poll; other steps get the time slow.
+// patience limits a dry run. After settling, a step with more than asking requests polls.
 const (
 	tripPatience = 20 * time.Second
 	settling     = 150 * time.Millisecond
@@ -67,7 +65,6 @@ func CountTrips(ctx context.Context, v *harness.Variant, at harness.Endpoint, ke
 	return trips, err
 }
 
-// A dryRun is a dry run: clients of one lock whose messages are recorded.
 type dryRun struct {
 	lock    *harness.Variant
 	at      harness.Endpoint

@@ -34,8 +34,7 @@ type count struct {
 	delayed                bool // compared with a delay
 }
 
-// counts follow the protocols of the locks, as locklab trace shows them. A waiter of
-// redis-pubsub subscribes before it waits, unless its client still listens.
+// counts follow the protocols of the locks, as locklab trace shows them.
 var counts = map[string]count{
 	"redis-queue":     {lock: 1, unlock: 1, queue: 1, handover: 1, requests: [2]float64{2, 1}, delayed: true},
 	"redis-token":     {lock: 1, unlock: 1, queue: 0.5, handover: 1, requests: [2]float64{2, 1}},
@@ -49,8 +48,7 @@ var counts = map[string]count{
 	"zk-poll":         {lock: 2, unlock: 1, polls: true, requests: [2]float64{3, 0}},
 }
 
-// TestCount counts locks on real servers, and compares the counts with the proxy's delay:
-// k sequential round trips take at least k delays, and with a long delay little more.
+// TestCount compares counts with the proxy's delay: k trips take k delays and little more.
 func TestCount(t *testing.T) {
 	at := map[string]harness.Endpoint{harness.KindRedis: locktest.Endpoints(t, harness.KindRedis, 3), harness.KindZooKeeper: locktest.Endpoint(t, harness.KindZooKeeper)}
 	for name, want := range counts {
@@ -119,9 +117,8 @@ func (l *least) add(d time.Duration) { l.took = min(l.took, float64(d)/float64(d
 
 func (l *least) seen() bool { return l.took < l.leg.RoundTrips()+0.5 }
 
-// delayed plays the lock at a distance until each leg has taken its counted time, and
-// little more. On a busy machine that may take several tries; a leg with half an
-// additional round trip never does.
+// delayed plays the lock at a distance until each leg takes its counted time, on a busy
+// machine in several tries; half an additional trip never passes.
 func delayed(t *testing.T, v *harness.Variant, at harness.Endpoint, trips *harness.Trips) {
 	sessions := []harness.Session{distant(t, v, at, 0), distant(t, v, at, 1)}
 	alone := &least{"an acquisition alone", trips.Lock, math.Inf(1)}

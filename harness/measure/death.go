@@ -18,9 +18,8 @@ import (
 	"locklab/harness/result"
 )
 
-// told is a line of a measuring process other than its result: its stage, or the reason for
-// its failure. The parent uses it to distinguish a lock that ends the process from a lab or
-// server that cannot measure. Older builds print neither.
+// told is a stage of a measuring process, or the reason for its failure, which distinguishes a
+// lock from a lab or server. Older builds print neither.
 type told struct {
 	At     string `json:"at,omitempty"`
 	Failed string `json:"failed,omitempty"`
@@ -46,8 +45,7 @@ type heard struct {
 	answer []byte // the line that is not a told, such as a result
 }
 
-// mostTold is the greatest number of told lines of a measuring process. Further lines are
-// part of the answer: the process may be any program.
+// mostTold limits the told lines; others are part of the answer, of any program.
 const mostTold = 8
 
 func listen(text []byte) (h heard) {
@@ -72,7 +70,6 @@ func listen(text []byte) (h heard) {
 	return h
 }
 
-// silent returns the error for a process that ended with status 0 and without a result.
 func (h heard) silent() error {
 	err := errors.New("it ended with status 0 and gave no result")
 	if h.at == atLock || h.at == atWork {
@@ -114,15 +111,13 @@ func fate(err error, h heard, said string) error {
 	return &lostError{err: lost}
 }
 
-// fromOutside reports whether a process was ended from outside: by a signal of another
-// process, such as the kernel without memory, or because the system refused it memory or
-// threads.
+// fromOutside reports whether another process's signal, or the system's refusal of memory or
+// threads, ended a process.
 func fromOutside(exit *exec.ExitError, lines []string) bool {
 	if ws, ok := exit.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
 		return !slices.Contains(ownSignals, ws.Signal())
 	}
-	// The Go runtime prints the source of a fatal signal: si_code is SI_USER, 0, if it came
-	// from kill.
+	// The runtime prints a fatal signal's source: si_code is SI_USER, 0, after kill.
 	for i, line := range lines[:min(len(lines), 12)] {
 		if strings.HasPrefix(line, "SIGQUIT: ") {
 			return true
@@ -140,8 +135,6 @@ func fromOutside(exit *exec.ExitError, lines []string) bool {
 // ownSignals are signals caused by the process's own code.
 var ownSignals = []syscall.Signal{syscall.SIGABRT, syscall.SIGBUS, syscall.SIGFPE, syscall.SIGILL, syscall.SIGSEGV, syscall.SIGTRAP}
 
-// osFailures are prefixes of the runtime's messages about resources that the system
-// refused.
 var osFailures = []string{
 	"fatal error: runtime: out of memory", "fatal error: runtime: cannot allocate memory",
 	"fatal error: out of memory", "runtime: out of memory", "runtime: failed to create new OS thread", "runtime: may need to increase max user processes",
@@ -160,8 +153,7 @@ const (
 	traceColumns = 200
 )
 
-// trace returns the start of a crash message, from the line with the reason, as lines
-// without control characters.
+// trace returns a crash message from the line with the reason, without control characters.
 func trace(lines []string) (out []string) {
 	if i := slices.IndexFunc(lines, func(l string) bool { return traced([]string{l}) }); i > 0 {
 		lines = lines[i:]
@@ -179,8 +171,7 @@ func shortened(text string, most int) string {
 	return text
 }
 
-// A lostError means that a measuring process ended without a result, for a reason unrelated
-// to the lock.
+// A lostError is the loss of a result for a reason unrelated to the lock.
 type lostError struct {
 	err   error
 	again bool // it was killed: another try may give a result
@@ -189,7 +180,6 @@ type lostError struct {
 func (e *lostError) Error() string { return e.err.Error() }
 func (e *lostError) Unwrap() error { return e.err }
 
-// lostBy returns the reason for a lost result, or nil if err is nil or another error.
 func lostBy(err error) error {
 	var lost *lostError
 	if errors.As(err, &lost) {
@@ -204,8 +194,7 @@ type lockError interface {
 	violation() harness.Violation
 }
 
-// A crashError means that a measuring process ended on its own while its lock ran: it
-// panicked, had a fatal error of the runtime, or exited.
+// A crashError is the end of a measuring process on its own while its lock ran.
 type crashError struct {
 	err   error
 	trace []string

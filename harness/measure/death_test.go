@@ -62,8 +62,7 @@ func (l *mortalLock) Unlock() {
 	l.Mutex.Unlock()
 }
 
-// A slowPanic is the value of a panic that ends the process late: the runtime asks for its
-// text after the deferred calls, while the other goroutines run.
+// A slowPanic ends the process late: the runtime asks for its text while other goroutines run.
 type slowPanic struct{}
 
 func (slowPanic) Error() string {
@@ -85,7 +84,6 @@ func kill(sig syscall.Signal) {
 	select {}
 }
 
-// ended runs one case of v in a fresh process and returns its outcome.
 func ended(t *testing.T, v *harness.Variant, exe string) (at Progress) {
 	t.Helper()
 	p := plan(1, v)
@@ -102,8 +100,7 @@ func ended(t *testing.T, v *harness.Variant, exe string) (at Progress) {
 	return at
 }
 
-// TestDeaths: a lock that ends its process has violated a promise. It is not tried again
-// until a process survives by chance.
+// TestDeaths: a lock that ends its process has broken a promise, and is not tried again.
 func TestDeaths(t *testing.T) {
 	t.Setenv(onceEnv, filepath.Join(t.TempDir(), "once"))
 	for _, c := range []struct{ name, detail, trace string }{
@@ -150,8 +147,7 @@ func TestDeaths(t *testing.T) {
 	}
 }
 
-// TestCrashInProbe: a crashed process gives no cost of a case, and does not prevent the
-// probe of the other cases.
+// TestCrashInProbe: a crash gives no cost of a case, and the probe continues.
 func TestCrashInProbe(t *testing.T) {
 	p := plan(1, crash)
 	if err := p.Probe(t.Context()); err != nil || len(p.cost) > 0 {
@@ -163,9 +159,7 @@ func TestCrashInProbe(t *testing.T) {
 	}
 }
 
-// TestFate: only failures caused by the lock are charged to it, and only a process killed
-// from outside is tried again. The programs stand for measuring processes, the first three
-// for older builds that report no stages.
+// TestFate: only a lock's failures are charged to it; only a killed process is tried again.
 func TestFate(t *testing.T) {
 	const hear, lab, lock = "read -r spec; ", `echo '{"at":"calibration"}'; `, `echo '{"at":"calibration"}'; echo '{"at":"lock"}'; `
 	for name, c := range map[string]struct {
@@ -209,8 +203,7 @@ func TestFate(t *testing.T) {
 	}
 }
 
-// TestRunBuildsGoesOn: also in a comparison of builds, a crash is a result, and a killed
-// process loses only its case.
+// TestRunBuildsGoesOn: of builds, too, a crash is a result and a kill loses its case.
 func TestRunBuildsGoesOn(t *testing.T) {
 	for _, c := range []struct{ name, rule, lost string }{{"panic", "crash", ""}, {"kill-always", "", "signal: killed"}} {
 		i := slices.IndexFunc(mortals, func(v *harness.Variant) bool { return v.Name == c.name })

@@ -78,8 +78,7 @@ func (d *drive) run(ctx context.Context, worker func(i int, t *tally), wire func
 	d.join(back, left)
 }
 
-// window starts the workers, measures them once all are running, and returns the number of
-// workers that returned before the end.
+// window starts the workers, measures all running, and returns how many came back early.
 func (d *drive) window(ctx context.Context, back <-chan struct{}, timeout *time.Timer, wire func() harness.Counts) (left int) {
 	close(d.start)
 	select {
@@ -108,7 +107,6 @@ func (d *drive) window(ctx context.Context, back <-chan struct{}, timeout *time.
 	return left
 }
 
-// steady waits until each worker has had the lock, for at most the limit's Steady.
 func (d *drive) steady(ctx context.Context) {
 	first := func(t *tally) bool { return t.counts().ops == 0 }
 	for end := time.Now().Add(d.limit.Steady); slices.ContainsFunc(d.tallies, first) && time.Now().Before(end) && ctx.Err() == nil; {
@@ -116,8 +114,7 @@ func (d *drive) steady(ctx context.Context) {
 	}
 }
 
-// meet waits for the other ranks, if there are any. Their windows begin at the same time,
-// or in an open loop their arrivals do.
+// meet waits for any other ranks, so that windows, or arrivals, begin at the same time.
 func (d *drive) meet(ctx context.Context) {
 	if d.alone == nil {
 		d.late, d.alone = d.limit.together.begin(ctx, pointWindow)
@@ -170,8 +167,7 @@ func (d *drive) await(ctx context.Context, back <-chan struct{}, timeout *time.T
 	return left
 }
 
-// join waits for the remaining workers, and records as stuck those that made no progress
-// for the patience although they could have.
+// join waits for the rest, and records as stuck those without progress they could have made.
 func (d *drive) join(back <-chan struct{}, left int) {
 	w := d.rig.job.Workload
 	limit := d.rig.job.patience() + time.Duration(w.Workers)*(long(w.Hold)+long(w.Think)+slice)
@@ -195,12 +191,10 @@ func (d *drive) join(back <-chan struct{}, left int) {
 	}
 }
 
-// slice is the time that a thread or goroutine keeps the processor while others wait for
-// it.
+// slice is the time that a thread or goroutine keeps the processor while others wait for it.
 const slice = 10 * time.Millisecond
 
-// noteStuck records the workers that have not returned; waited is the time since the last
-// progress of any.
+// noteStuck records the workers that are out, after waited without progress.
 func (d *drive) noteStuck(waited time.Duration) {
 	d.waited = waited.Round(time.Second / 10)
 	for i, t := range d.tallies {
@@ -252,7 +246,6 @@ func starvation(served func(time.Duration) time.Duration, noise *machine.Watcher
 	}
 }
 
-// long returns a length that hardly any span of s exceeds.
 func long(s harness.Span) time.Duration {
 	d := 8 * s.Mean
 	for _, p := range s.Parts() {
@@ -261,8 +254,6 @@ func long(s harness.Span) time.Duration {
 	return d
 }
 
-// result converts the drive into a Result, except for the parts that differ between the two
-// loops.
 func (d *drive) result() *harness.Result {
 	job, clock := d.rig.job, d.rig.in.Clock
 	r := &harness.Result{
@@ -323,7 +314,6 @@ func (d *drive) overlap() float64 {
 	return max(0, float64(end-begin)/float64(last-first))
 }
 
-// A heapCounter counts heap objects allocated since the start.
 type heapCounter []metrics.Sample
 
 // newHeapCounter reads once, because the first reading allocates.
@@ -341,8 +331,7 @@ func (h heapCounter) objects() uint64 {
 	return h[0].Value.Uint64()
 }
 
-// pin binds the calling goroutine according to the workload and returns a function that
-// undoes it.
+// pin binds the calling goroutine by the workload and returns the undo.
 func (r *Rig) pin(worker int) (unpin func()) {
 	switch r.job.Workload.Pin {
 	case harness.PinThread:

@@ -8,8 +8,7 @@ import (
 	"locklab/harness"
 )
 
-// TestEmptied empties the server while ranks wait for each other at the start, after one
-// has seen the other: they meet nevertheless.
+// TestEmptied: ranks meet although the server is emptied after one has seen the other.
 func TestEmptied(t *testing.T) {
 	sync := parallel(t)
 	var all [2]*assembly

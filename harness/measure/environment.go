@@ -16,8 +16,7 @@ type launcher struct {
 	job         func(getenv func(string) string) string
 }
 
-// launchers are the launchers that Read supports, the innermost first: Slurm starts
-// mpirun, which starts the ranks.
+// launchers has the innermost first: Slurm starts mpirun, which starts the ranks.
 var launchers = []launcher{
 	{
 		name: "Open MPI", doc: "https://docs.open-mpi.org, Environment variables set for MPI applications",
@@ -48,12 +47,10 @@ var launchers = []launcher{
 // The job is Slurm's, with its step, or "". source names the variables, for messages.
 // Without any of these, ranks is 0, source "" and err nil.
 //
-// In the script of sbatch Slurm sets them as well, as for rank 0: start the ranks by
-// srun.
+// In the script of sbatch Slurm sets them as well, as for rank 0: start the ranks by srun.
 //
-// The error wraps harness.ErrUsage if a variable is missing or not a number. It also does
-// if PMI and Slurm, both set, disagree, because other means started the ranks inside a
-// Slurm job.
+// The error wraps harness.ErrUsage if a variable is missing or not a number. It also does if
+// PMI and Slurm, both set, disagree, because other means started the ranks inside a Slurm job.
 func ReadRank(getenv func(string) string) (rank, ranks int, job, source string, err error) {
 	set := slices.DeleteFunc(slices.Clone(launchers), func(l launcher) bool {
 		return getenv(l.rank) == "" || l.name == "PMI" && getenv(l.ranks) == "" // PMIx sets the rank alone

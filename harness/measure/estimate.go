@@ -10,10 +10,8 @@ import (
 	"locklab/internal/stat"
 )
 
-// The cost of a fresh process in addition to its windows: start, calibration of work,
-// probes, and input and output; for distributed locks also the sessions. A case with a
-// window of 2 ms takes some 25 ms more on a virtual machine with two processors. It takes
-// twice that if other programs use half of them. [Plan.Probe] measures the current cost.
+// The cost of a process in addition to its windows. A case with a window of 2 ms takes some 25
+// ms more on two virtual processors, twice that if half are busy. [Plan.Probe] measures it.
 const (
 	processCost = 40 * time.Millisecond
 	clientCost  = 3 * time.Millisecond  // per client: with 64 clients a case took 2 to 6 ms longer for each than with one, depending on the lock
@@ -46,10 +44,8 @@ func (p *Plan) estimateOf(has func(Case) bool, rounds int) (d time.Duration) {
 	return d
 }
 
-// estimate returns the duration of c alone in a process.
 func (p *Plan) estimate(c Case) time.Duration { return p.estimateIn(c, nil) }
 
-// estimateIn returns the duration of c in a unit of one of sizes.
 func (p *Plan) estimateIn(c Case, sizes map[unitKey]int) time.Duration {
 	cost := processCost
 	blocks := time.Duration(0)
@@ -118,7 +114,6 @@ func (p *Plan) Probe(ctx context.Context) error {
 	return nil
 }
 
-// spread returns up to n cases of the locks on site, evenly spread.
 func spread(cases []Case, site harness.Site, n int) []Case {
 	all := slices.DeleteFunc(slices.Clone(cases), func(c Case) bool { return c.Site() != site })
 	if len(all) <= n {
@@ -159,7 +154,6 @@ func (p *Plan) progress(now time.Time) *progress {
 	return r
 }
 
-// add records that c was measured.
 func (r *progress) add(c Case) {
 	e := r.plan.estimateIn(c, r.sizes)
 	r.done++
@@ -170,7 +164,6 @@ func (r *progress) add(c Case) {
 // settled is the length of the run after which its pace is more reliable than the estimate.
 const settled = 2 * time.Second
 
-// left returns the remaining time: the estimate, corrected by the pace so far.
 func (r *progress) left(now time.Time) time.Duration {
 	if r.behind < settled {
 		return r.ahead
@@ -178,8 +171,7 @@ func (r *progress) left(now time.Time) time.Duration {
 	return time.Duration(float64(r.ahead) * float64(now.Sub(r.begin)) / float64(r.behind))
 }
 
-// replan adjusts the number of rounds after behind rounds, so that the run ends as close to
-// its budget as whole rounds allow.
+// replan adjusts the rounds after behind rounds, to end as close to the budget as possible.
 func (r *progress) replan(behind int, now time.Time) {
 	p := r.plan
 	if p.Budget == 0 {

@@ -12,7 +12,6 @@ import (
 	"locklab/harness"
 )
 
-// TestKilledProcess: a process that is killed twice loses only its own case.
 func TestKilledProcess(t *testing.T) {
 	always := mortals[slices.IndexFunc(mortals, func(v *harness.Variant) bool { return v.Name == "kill-always" })]
 	var lost error
@@ -42,7 +41,6 @@ func TestKilledProcess(t *testing.T) {
 	}
 }
 
-// TestDone measures only missing cases, in the same order and with the same seeds.
 func TestDone(t *testing.T) {
 	p := plan(3, good, single)
 	p.Done = func(c Case, round int) bool { return round == 0 || round == 1 && c.Lock == single }
@@ -59,7 +57,6 @@ func TestDone(t *testing.T) {
 	}
 }
 
-// TestReplan simulates a run whose cases take longer or shorter than estimated.
 func TestReplan(t *testing.T) {
 	for _, c := range []struct {
 		pace float64 // relative to the estimate
@@ -83,7 +80,6 @@ func TestReplan(t *testing.T) {
 	}
 }
 
-// TestProbeCost: the cost of a case without its windows is measured, not assumed.
 func TestProbeCost(t *testing.T) {
 	p := plan(10, good)
 	if err := p.Probe(t.Context()); err != nil {

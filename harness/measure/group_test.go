@@ -64,8 +64,7 @@ func use(t *testing.T, g *Ranks) {
 	}
 }
 
-// checkClocks compares the clocks of ranks that run in one process. Their true offsets
-// are equal, and known relative to the clock of a server on this host.
+// checkClocks compares the clocks of ranks in one process, whose true offsets are known.
 func checkClocks(t *testing.T, all []*Ranks, same bool) {
 	t.Helper()
 	low, high := int64(-1<<62), int64(1<<62)

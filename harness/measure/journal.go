@@ -93,14 +93,12 @@ func (j *tripJournal) between(from, to int) []event {
 	return slices.Clone(j.events[from:to])
 }
 
-// The least and the greatest silence after which all has settled: for an idle machine and
-// for a busy one.
+// The silence after which all has settled, on an idle and on a busy machine.
 const (
 	leastSilence = 5 * time.Millisecond
 	mostSilence  = 60 * time.Millisecond
 )
 
-// pace adapts the silence to the current time of an answer on this machine.
 func (j *tripJournal) pace() {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -110,9 +108,8 @@ func (j *tripJournal) pace() {
 	}
 }
 
-// calm reports whether no message has come for a while and none will come. If a request
-// may wait for the lock, its missing answer is attributed to that after several times as
-// long.
+// calm reports whether no message has come for a while and none will come. If a request may
+// wait for the lock, its missing answer is attributed to that after several times as long.
 func (j *tripJournal) calm(now time.Time) bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()

@@ -14,8 +14,7 @@ import (
 // Unknown reports whether the rate of c must still be found: see [Plan.Seek].
 func (c Case) Unknown() bool { return c.Sought && c.Workload.Rate == 0 }
 
-// StandIn returns c with some rate if its rate must still be found, for callers whose
-// result does not depend on the rate.
+// StandIn returns c with some rate if it is unknown, for callers that ignore the rate.
 func (c Case) StandIn() Case {
 	if c.Unknown() {
 		c.Workload.Rate = min(harness.MaxRate, max(1, harness.Rate(1/max(1e-9, c.Workload.Window.Seconds()))))
@@ -34,17 +33,15 @@ type Seeking struct {
 	Done bool        // the search is complete
 }
 
-// Seek finds the saturation point of each case of p with an unknown rate, one after the
-// other. It uses short probes in fresh processes, like measured cases. Then it replaces
-// these cases by cases at rates around the saturation points.
+// Seek finds the saturation points of the cases of p with unknown rates, by short probes in
+// fresh processes, and replaces them by cases at rates around.
 //
-// It calls say before the search of each case, before each probe, and with the final knee;
-// an error from say ends the search. Probes are not results: they only choose rates. A lock
-// without a saturation point has no rates, and its knee has the reason. A lock that
-// violates a promise in a probe is measured at that rate, so that the run shows it.
+// It calls say before each search and probe, and with the knee; say's error ends the search. A
+// lock without a saturation point has no rates; its knee has the reason. A lock that violates
+// a promise in a probe is measured at that rate.
 //
-// found and begun, which may be nil, are from an interrupted search of the same cases:
-// completed knees and the unfinished one. Seek repeats none of their probes.
+// found and begun, if not nil, are from an interrupted search: completed knees and the
+// unfinished one, whose probes are not repeated.
 func (p *Plan) Seek(ctx context.Context, found []result.Knee, begun *result.Knee, say func(Seeking) error) ([]result.Knee, error) {
 	var ks []result.Knee
 	known := calibrate()
@@ -74,8 +71,7 @@ func (c Case) HasKnee(k result.Knee) bool {
 	return k.Lock == c.Lock.Name && k.Workload == timeless(c.Workload)
 }
 
-// Settle replaces the cases of p with unknown rates by cases at the rates of ks. It omits
-// cases that p already has.
+// Settle replaces the cases with unknown rates by new cases at the rates of ks.
 func (p *Plan) Settle(ks []result.Knee) error {
 	var cases []Case
 	has := make(map[string]bool)
@@ -103,8 +99,7 @@ func (p *Plan) Settle(ks []result.Knee) error {
 	return nil
 }
 
-// Trim removes cases from p, and their rates from ks, if the rates were found with longer
-// windows than now: a window might have no arrival.
+// Trim removes cases, and their rates from ks, for which the windows are now too short.
 func (p *Plan) Trim(ks []result.Knee) {
 	p.Cases = slices.DeleteFunc(p.Cases, func(c Case) bool {
 		if !c.Sought || float64(c.Workload.Rate)*c.Workload.Window.Seconds() >= 1 {
@@ -139,7 +134,6 @@ type search struct {
 	say    func(Seeking) error
 }
 
-// run finds the saturation point, or the reason why it is missing.
 func (s *search) run(ctx context.Context) error {
 	first := *s.Knee
 	if s.before.Lock != "" {
@@ -159,7 +153,6 @@ func (s *search) tell(k result.Knee, done bool) error {
 	return s.say(Seeking{Case: s.c, Knee: k, Made: len(s.before.Trials), Done: done})
 }
 
-// find is run without the reports of its start and end.
 func (s *search) find(ctx context.Context) error {
 	if s.Closed = s.before.Closed; s.Closed == 0 {
 		if err := s.unbounded(ctx); err != nil || s.Missing != "" {
@@ -192,17 +185,14 @@ func (s *search) unbounded(ctx context.Context) error {
 	return nil
 }
 
-// closed returns w, whose rate is unknown, as a closed loop.
 func closed(w harness.Workload) harness.Workload {
 	w.Arrivals, w.Deadline = harness.Poisson, 0
 	return w
 }
 
-// brokenRate is the rate for a lock that violated a promise before any rate was tried.
 const brokenRate harness.Rate = 1000
 
-// missing records the reason if err only means that a probe gave no result. Otherwise it
-// returns err.
+// missing records the reason if err only means a probe without a result, else returns err.
 func (s *search) missing(ctx context.Context, err error) error {
 	if why := lostBy(err); why != nil && ctx.Err() == nil {
 		s.Missing, s.Rates = "gave no result in a probe: "+result.OneLine(why.Error()), nil
@@ -238,8 +228,7 @@ func (s *search) probe(ctx context.Context, rate harness.Rate) (probed, error) {
 	return p, nil
 }
 
-// probeWindowOf returns the window of a probe of w: the time of a thousand arrivals,
-// limited to a range around the window of a case.
+// probeWindowOf returns the time of a thousand arrivals, limited to a range.
 func probeWindowOf(w harness.Workload) time.Duration {
 	const shortest, longest = 4, 3 // a quarter, and three times, of the case's
 	d := time.Duration(probeArrivals / float64(w.Rate) * float64(time.Second))
@@ -272,7 +261,6 @@ const (
 	turnTrips = 2
 )
 
-// seekTime returns the approximate time of the search for the rates of c.
 func (p *Plan) seekTime(c Case) time.Duration {
 	each := p.estimate(c.StandIn())
 	if _, measured := p.cost[c.Site()]; !measured && c.Lock.Remote != nil {
@@ -282,7 +270,6 @@ func (p *Plan) seekTime(c Case) time.Duration {
 	return SeekProbes * each
 }
 
-// probedThen returns the result of a probe recorded as t.
 func probedThen(t result.Trial) probed {
 	return probed{granted: t.Granted, behind: t.Over == result.LimitGranted, p99: t.P99, waits: t.Waits}
 }

@@ -99,7 +99,6 @@ func newLocalWorker(d *drive, i int, t *tally) *localWorker {
 	return worker
 }
 
-// run acquires the lock repeatedly until the control ends the drive.
 func (w *localWorker) run(s *section, lock sync.Locker) {
 	last := int64(0)
 	for n, recorded := w.c.next(last); n != 0; n, recorded = w.c.next(last) {
@@ -109,14 +108,12 @@ func (w *localWorker) run(s *section, lock sync.Locker) {
 	}
 }
 
-// batch acquires the lock most times. It returns the number of acquisitions, and how many
-// of them followed another worker. It leaves early if the drive is over and the lock
-// changes hands: a contended acquisition may take long, and no longer counts.
+// batch acquires the lock most times, and returns how often and how many acquisitions followed
+// another worker's. It leaves early if the drive is over and the lock changes hands.
 //
-// It reads the counter on entry and writes it back on exit, so that any overlap of two
-// holds can lose an increment. Inside the section a sampled acquisition only reads the
-// clock; the readings are processed after the release. They are kept in w, because a
-// variable that lives across the calls would cost every acquisition.
+// It reads the counter on entry and writes it back on exit, so that an overlap loses an
+// increment. A sampled acquisition only reads the clock inside; w keeps the readings, because
+// a variable across the calls would cost every acquisition.
 func (w *localWorker) batch(s *section, lock sync.Locker, most uint64, recorded bool) (done, handovers uint64) {
 	first := w.done
 	for k, end := first, first+most; k != end; k++ {
@@ -165,9 +162,8 @@ func (w *localWorker) batch(s *section, lock sync.Locker, most uint64, recorded 
 	return most, handovers
 }
 
-// passed is called in the acquisition before which the handover is timed, and chooses the
-// next one. If record is set and the lock came from another worker, it records the time
-// since the release.
+// passed chooses the next handover to time, and records the time since a release by another
+// worker, if record is set.
 func (w *localWorker) passed(s *section, record bool) {
 	if record {
 		w.t.handover.Record(w.clock.Nanoseconds(w.clock.Now() - s.stamp))
@@ -175,8 +171,7 @@ func (w *localWorker) passed(s *section, record bool) {
 	s.next += w.sampler.gap()
 }
 
-// record chooses the next timed acquisition, stores the readings if recorded is set, and
-// thinks.
+// record chooses the next timed acquisition, stores the readings if recorded, and thinks.
 func (w *localWorker) record(recorded bool) {
 	w.next += w.sampler.gap()
 	if !recorded {

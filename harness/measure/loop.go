@@ -13,8 +13,7 @@ import (
 	"locklab/internal/machine"
 )
 
-// queueTime is the time to form a queue right before the window of a Loop. Its workers
-// differ from those in the warm-up, which is for compilers.
+// queueTime forms a queue before the window of a Loop; the warm-up is for compilers.
 const queueTime = 500 * time.Millisecond
 
 // measureLoop is Measure for a lock whose workers run in another process. The error wraps
@@ -45,8 +44,7 @@ func measureLoop(ctx context.Context, in *Instruments, job Job) (*harness.Result
 	seen.Busy = min(w.Workers, seen.CPUs)
 	res.Noise = &seen
 	res.Warnings = append(res.Warnings, machine.ChangeWarnings(seen, in.Start)...)
-	// The use of processors by other processes is not a disturbance: the workers are one of
-	// them.
+	// Others' use of processors is no disturbance: the workers are one of them.
 	rig.bracket(ctx, res, before)
 	res.Warnings = append(res.Warnings, doubts(res)...)
 	return res, ctx.Err()
@@ -71,7 +69,6 @@ func loopOnce(ctx context.Context, in *Instruments, job Job, w harness.Workload)
 	return r, nil
 }
 
-// judgeLoop converts log into the figures of r, as the drive of a remote lock does.
 func judgeLoop(r *harness.Result, log *harness.LoopLog) {
 	holds := make([]oracle.Hold, len(log.Acquisitions))
 	for i, t := range log.Acquisitions {
@@ -98,8 +95,6 @@ func judgeLoop(r *harness.Result, log *harness.LoopLog) {
 	r.Violations = oracle.Overlaps(holds, r.Lock.Traits.Permits)
 }
 
-// loopOverlap returns the share of the window in which all workers had begun and none had
-// ended.
 func loopOverlap(holds []oracle.Hold, workers int, from, to int64) float64 {
 	begin, end := make(map[int]int64), make(map[int]int64)
 	for _, h := range holds {
@@ -118,7 +113,6 @@ func loopOverlap(holds []oracle.Hold, workers int, from, to int64) float64 {
 	return max(0, float64(last-first)/float64(to-from))
 }
 
-// byMessages warns that the workers are here and their lock is in another process.
 func byMessages(err error) harness.Warning {
 	return harness.Warning{
 		Kind:   "messages",

@@ -12,8 +12,6 @@ import (
 	"locklab/harness/result"
 )
 
-// loopJob returns a job whose Loop gives these acquisitions, in a window from 100 to 200
-// ns.
 func loopJob(err error, acquisitions ...harness.Acquisition) Job {
 	v := new(shelf).variant(harness.Traits{})
 	v.Loop = func(_ context.Context, _ harness.Endpoint, _ string, w harness.Workload) (*harness.LoopLog, error) {
@@ -26,7 +24,6 @@ func loopJob(err error, acquisitions ...harness.Acquisition) Job {
 		At: harness.Endpoint{Kind: harness.KindRedis}}
 }
 
-// TestLoop: acquisitions of workers in another process are counted like local ones.
 func TestLoop(t *testing.T) {
 	in := Calibrate()
 	job := loopJob(nil,
@@ -54,7 +51,6 @@ func TestLoop(t *testing.T) {
 	}
 }
 
-// TestLoopRejects: the oracle judges the acquisitions before the figures are computed.
 func TestLoopRejects(t *testing.T) {
 	in := Calibrate()
 	for name, c := range map[string]struct {

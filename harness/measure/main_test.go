@@ -17,8 +17,7 @@ import (
 	"locklab/internal/leaktest"
 )
 
-// patience is the time limit for events that must happen, also on a machine with a load
-// of dozens.
+// patience limits events that must happen, also under a load of dozens.
 const patience = 2 * time.Minute
 
 const asChild = "LOCKLAB_RANKS_TEST"
@@ -34,8 +33,7 @@ func runTests(m *testing.M) {
 	os.Exit(code)
 }
 
-// beRank is a rank in a separate process. It takes part in a barrier for each line of its
-// input, and prints events in lines.
+// beRank is a rank in a process, at a barrier for each line of input.
 func beRank(text string) int {
 	var o RankOptions
 	if err := json.Unmarshal([]byte(text), &o); err != nil {
@@ -63,14 +61,12 @@ func beRank(text string) int {
 	return 0
 }
 
-// common is the server for all tests that do not hurt it.
 var common struct {
 	mu     sync.Mutex
 	server *backend.Server
 }
 
-// parallel makes t a parallel test that checks for leaks, and returns Options.Sync of the
-// common server.
+// parallel makes t parallel and checked for leaks, and returns Sync of the common server.
 func parallel(t *testing.T) (sync string) {
 	t.Helper()
 	t.Parallel()
@@ -89,7 +85,6 @@ func commonServer(t *testing.T) *backend.Server {
 	return common.server
 }
 
-// start starts a Redis server, or skips t, or fails it if LOCKLAB_REQUIRE says so.
 func start(t *testing.T, by func(context.Context) (*backend.Server, error)) *backend.Server {
 	t.Helper()
 	server, err := by(context.Background())
@@ -102,7 +97,6 @@ func start(t *testing.T, by func(context.Context) (*backend.Server, error)) *bac
 	return server
 }
 
-// startAlone starts a server for one test, to be hurt.
 func startAlone(t *testing.T) *backend.Server {
 	t.Helper()
 	server := start(t, backend.StartAlone)

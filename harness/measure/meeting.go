@@ -108,14 +108,12 @@ type Ranks struct {
 	left    map[int]bool  // ranks that have left regularly
 }
 
-// JoinRanks meets the other ranks and returns when all are there and have exchanged their
-// Members; self describes this rank. The caller must Leave the group.
+// JoinRanks meets the other ranks and returns when all have exchanged their Members; self
+// describes this one. The caller must Leave the group.
 //
-// Errors that the user can correct have one line and wrap harness.ErrUsage: bad options,
-// a server that does not answer, a rank taken by a live process, ranks that do not come
-// within o.Assemble, that have another number of ranks, or that run another build. If an
-// earlier run of the job was killed a moment ago, Join waits until its claims have
-// expired. When ctx ends the error is its cause.
+// Errors that the user can correct have one line and wrap harness.ErrUsage: bad options, no
+// answer, a rank that is taken or missing after o.Assemble, another number of ranks or build.
+// Join waits until claims of a killed run have expired. When ctx ends the error is its cause.
 func JoinRanks(ctx context.Context, o RankOptions, self Rank) (*Ranks, error) {
 	o, err := o.complete()
 	if err != nil {
@@ -264,12 +262,10 @@ func (g *Ranks) Members() []Rank { return slices.Clone(g.members) }
 // is gone: then its cause is a *LostError.
 func (g *Ranks) Context() context.Context { return g.context }
 
-// Leave ends the group for this rank, and its goroutines and connections. An empty why
-// means that it is done: others may leave later. Any other text is the reason for giving
-// up: their contexts end with an error that names this rank and the reason. After Context
-// has ended by a LostError, that is the reason. Leave returns within seconds even if the
-// server is gone; later calls do nothing. An error means that the others may not have
-// been notified.
+// Leave ends the group for this rank, its goroutines and connections. An empty why means that
+// it is done; any other is the reason for giving up, in the others' errors. After a LostError,
+// that is the reason. Leave returns within seconds even without the server; later calls do
+// nothing. An error means that the others may not have been notified.
 func (g *Ranks) Leave(ctx context.Context, why string) error { return g.leave(ctx, why) }
 
 var errLeft = errors.New("measure: this rank has left the group")

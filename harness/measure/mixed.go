@@ -11,9 +11,8 @@ import (
 	"locklab/internal/machine"
 )
 
-// mixedLoop drives locks inside this process with mixed acquisitions: some only read, or
-// they spread over several locks. It has no owner log, and counts handovers among the
-// writers of one lock.
+// mixedLoop drives local locks with mixed acquisitions: some only read, or several locks. It
+// has no owner log, and counts handovers among the writers of one lock.
 type mixedLoop struct {
 	locks []mixedLock
 	reads int // acquisitions in a hundred
@@ -26,11 +25,9 @@ type mixedLock struct {
 	more    structure // of the workload's section; nil if it has none
 }
 
-// sharedData is the data that a lock of a mixedLoop guards. A writer makes the halves
-// unequal and then equal again. A reader that finds them unequal was inside together with a
-// writer. The words are atomic, because the readers of a sequence lock load them while a
-// writer writes. But a writer's store is plain and its increment has two steps, so two
-// writers still lose increments.
+// sharedData is guarded by a lock of a mixedLoop. A writer makes the halves unequal and then
+// equal; a reader that finds them unequal was inside with it. The words are atomic for a
+// sequence lock's readers, but an increment has two steps, so two writers still lose some.
 type sharedData struct {
 	_           atomics.CacheLinePad
 	left, right atomics.Uint64 // number of writes
@@ -80,8 +77,7 @@ func (l *mixedLoop) drive(ctx context.Context, d *drive) *harness.Result {
 	return r
 }
 
-// audit returns the total number of writes in the data of all locks, and the first flaw in
-// the data.
+// audit returns the writes in the data of all locks, and the first flaw.
 func (l *mixedLoop) audit() (writes uint64, flaw string) {
 	for _, lock := range l.locks {
 		if lock.more == nil {
@@ -94,7 +90,6 @@ func (l *mixedLoop) audit() (writes uint64, flaw string) {
 	return writes, flaw
 }
 
-// writes returns the sum of the counters of all locks.
 func (l *mixedLoop) writes() (n uint64) {
 	for _, lock := range l.locks {
 		n += lock.data.left.Load()
@@ -113,7 +108,6 @@ type mixedWorker struct {
 	_            atomics.CacheLinePad // the counts change at every acquisition
 }
 
-// A lockAccess is a worker's access to one lock for writing and reading.
 type lockAccess struct {
 	lock       sync.Locker
 	shared     harness.RWLocker         // nil if readers do not share
@@ -137,7 +131,6 @@ func (l *mixedLoop) newWorker(d *drive, i int, t *tally) *mixedWorker {
 	return w
 }
 
-// run acquires locks until the control ends the drive.
 func (w *mixedWorker) run() {
 	for n, recorded := w.c.next(0); n != 0; n, recorded = w.c.next(n) {
 		var done, handovers uint64
@@ -166,7 +159,6 @@ func (w *mixedWorker) run() {
 	}
 }
 
-// due counts an acquisition and reports whether it is timed.
 func (w *mixedWorker) due(recorded bool) bool {
 	k := w.done
 	if w.done++; k != w.next {
@@ -192,8 +184,7 @@ func (w *mixedWorker) record(asked, got, left uint64, timed bool) {
 	}
 }
 
-// write takes t's lock and changes its data. It reports whether another worker wrote
-// before.
+// write takes t's lock and changes its data. It reports whether another worker wrote before.
 func (w *mixedWorker) write(t *lockAccess, asked uint64, timed bool) (passed bool) {
 	t.lock.Lock()
 	got := w.now(timed)
@@ -221,7 +212,6 @@ func (w *mixedWorker) write(t *lockAccess, asked uint64, timed bool) (passed boo
 	return passed
 }
 
-// load reads the data of t's lock and reports whether it was consistent.
 func (w *mixedWorker) load(t *lockAccess) bool {
 	n := t.data.left.Load()
 	w.hold.spend()
@@ -235,7 +225,6 @@ func (w *mixedWorker) check(whole bool) {
 	}
 }
 
-// read takes t's lock for reading, or for writing if it has no readers, and loads its data.
 func (w *mixedWorker) read(t *lockAccess, asked uint64, timed bool) {
 	switch {
 	case t.optimistic != nil:

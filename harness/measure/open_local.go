@@ -10,10 +10,9 @@ import (
 	"locklab/harness/oracle"
 )
 
-// openLocalLoop drives a lock inside this process as an open loop. Its workers take the
-// arrivals of one schedule, wait for each and request the lock. They wait on the clock that
-// times the waits, without a system call if the arrival is near. It has no owners or
-// handovers, because a worker is only a place to run an acquisition.
+// openLocalLoop drives a local lock as an open loop. Workers take the arrivals of one
+// schedule, wait by the clock that times waits, without a system call if one is near, and
+// request the lock. It has no owners: a worker is only a place to run.
 type openLocalLoop struct{ *localLoop }
 
 func (l openLocalLoop) drive(ctx context.Context, d *drive) *harness.Result {
@@ -44,8 +43,7 @@ func (l openLocalLoop) drive(ctx context.Context, d *drive) *harness.Result {
 	return r
 }
 
-// An openLocalWorker is one worker in its loop. The embedded done counts its entries into
-// the section.
+// An openLocalWorker is one worker; the embedded done counts its entries.
 type openLocalWorker struct {
 	_ atomics.CacheLinePad
 	localWorker
@@ -60,7 +58,6 @@ func newOpenLocalWorker(d *drive, i int, t *tally) *openLocalWorker {
 		perNs: d.rig.in.Clock.Hz() / 1e9, yields: yields(d.rig.job.Workload)}
 }
 
-// run serves arrivals until the drive is over.
 func (w *openLocalWorker) run(s *section, lock sync.Locker) {
 	for k := uint64(0); ; k++ {
 		i, at, ok := w.pacer.take()
@@ -85,8 +82,7 @@ func (w *openLocalWorker) run(s *section, lock sync.Locker) {
 	}
 }
 
-// await waits for an arrival. It returns the time and whether it had to wait; ok is false
-// if the drive ended meanwhile.
+// await returns the time of an arrival and whether it had to wait; ok is false at the end.
 func (w *openLocalWorker) await(due uint64) (now uint64, waited, ok bool) {
 	const hints = 4 // spin hints between two readings of the clock
 	far := uint64(float64(farAhead) * w.perNs)
@@ -109,9 +105,8 @@ func (w *openLocalWorker) await(due uint64) (now uint64, waited, ok bool) {
 	}
 }
 
-// serve acquires and releases the lock for the arrival that was due at due; now is the time
-// of the request. If the deadline has passed, it does not request the lock, or does nothing
-// in the section: a handle cannot withdraw a request.
+// serve takes the lock for the arrival due at due; now is the time of the request. After the
+// deadline it does not request it, or does nothing inside: a handle cannot withdraw.
 func (w *openLocalWorker) serve(s *section, lock sync.Locker, at int64, due, now uint64, timed bool) {
 	deadline := w.pacer.deadline
 	if deadline > 0 && w.clock.Nanoseconds(now-due) > deadline {

@@ -52,22 +52,18 @@ func (l openRemoteLoop) drive(ctx context.Context, d *drive) *harness.Result {
 	return r
 }
 
-// How often each worker waits behind the others before the first drive, and the time limit
-// to begin a wait.
+// How often a worker waits before the first drive, and the time limit to begin.
 const (
 	meetingsEach = 2
 	meetings     = 2 * time.Second
 )
 
-// meet lets every worker wait for the lock behind the others, twice, before the first
-// drive. A client opens the connections for waiting at its first wait. In a short window
-// with few arrivals these would dominate the measurement. At moderate loads, where waits
-// are rare, each arrival would be the first of some client. An error here recurs in the
-// drive.
+// meet lets every worker wait behind the others, twice, before the first drive: a client opens
+// connections at its first wait, which would dominate a short window. An error here recurs in
+// the drive.
 //
-// Even on a slow machine, no wait is abandoned while the lock is being granted. A workload
-// without a deadline never abandons a wait, and some locks stay locked if a waiter does.
-// meet returns if nothing was granted for the patience.
+// No wait is abandoned while the lock is being granted, since some locks stay locked if a
+// waiter leaves. meet returns if nothing was granted for the patience.
 func (l openRemoteLoop) meet(ctx context.Context, begin, patience time.Duration, watch watchdog) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -118,7 +114,6 @@ func newOpenRemoteWorker(d *drive, i int, session harness.Session) *openRemoteWo
 	return &openRemoteWorker{newRemoteWorker(d, i, session), newPacer(d), machine.NewAlarm()}
 }
 
-// run serves arrivals until the drive is over, ctx ends or the lock fails.
 func (w *openRemoteWorker) run(ctx context.Context, t *tally, s *remoteSection) {
 	for {
 		i, at, ok := w.pacer.take()
@@ -145,8 +140,7 @@ func (w *openRemoteWorker) run(ctx context.Context, t *tally, s *remoteSection) 
 	}
 }
 
-// awake is the time before an arrival when a worker of a remote lock wakes, in ns: the
-// greatest usual delay of the alarm.
+// awake is how long before an arrival a worker wakes, in ns: an alarm's greatest usual delay.
 const awake = int64(60 * time.Microsecond)
 
 // await waits for an arrival due at due, in ns after the epoch, and reports whether it had

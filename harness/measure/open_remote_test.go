@@ -11,7 +11,6 @@ import (
 	"locklab/harness"
 )
 
-// An usher is a slow lock that counts abandoned waits.
 type usher struct {
 	*shelf
 	pause  time.Duration
@@ -28,8 +27,7 @@ func (u *usher) Lock(ctx context.Context) (harness.Lease, error) {
 	return lease, nil
 }
 
-// TestMeetGivesUpNoWait: waiters of a slow lock are never told to leave while it is
-// granted. If it is not granted, all are.
+// TestMeetGivesUpNoWait: waiters of a slow lock leave only if it is not granted.
 func TestMeetGivesUpNoWait(t *testing.T) {
 	const workers = 8
 	for name, c := range map[string]struct {
@@ -61,7 +59,6 @@ func TestMeetGivesUpNoWait(t *testing.T) {
 	}
 }
 
-// TestMeetEnds: meet ends with its context.
 func TestMeetEnds(t *testing.T) {
 	u := &usher{shelf: new(shelf)}
 	u.variant(harness.Traits{})
@@ -74,7 +71,6 @@ func TestMeetEnds(t *testing.T) {
 	}
 }
 
-// rationed returns a counter that adds a share of each step, and its number of readings.
 func rationed(share float64) (served func(time.Duration) time.Duration, reads *atomic.Int64) {
 	var sum time.Duration
 	reads = new(atomic.Int64)
@@ -85,8 +81,7 @@ func rationed(share float64) (served func(time.Duration) time.Duration, reads *a
 	}, reads
 }
 
-// TestStuckOnBusyMachine: the patience with workers counts only time in which they could
-// make progress.
+// TestStuckOnBusyMachine: the patience counts only time in which workers could progress.
 func TestStuckOnBusyMachine(t *testing.T) {
 	const patience = 40 * time.Millisecond
 	for _, share := range []float64{1, 0.25} {
@@ -114,8 +109,7 @@ func (l *drowsy) Unlock() {
 	l.Mutex.Unlock()
 }
 
-// TestStarvedIsNotStuck: workers that return after the patience, but had no processor
-// during it, are not stuck.
+// TestStarvedIsNotStuck: late workers without a processor are not stuck.
 func TestStarvedIsNotStuck(t *testing.T) {
 	const patience = 20 * time.Millisecond
 	for share, want := range map[float64]int{0: 0, 1: 1} {

@@ -16,8 +16,7 @@ func openly(workers int, rate harness.Rate, hold time.Duration) harness.Workload
 	return harness.Workload{Workers: workers, Rate: rate, Hold: harness.Span{Mean: hold}, Warmup: 20 * time.Millisecond, Window: 100 * time.Millisecond}
 }
 
-// arrived checks that the number of arrivals in the window fits the rate, within five
-// standard deviations of a Poisson process.
+// arrived checks that the arrivals fit the rate within five Poisson deviations.
 func arrived(t *testing.T, r *harness.Result) {
 	t.Helper()
 	if r.Open == nil {
@@ -29,7 +28,6 @@ func arrived(t *testing.T, r *harness.Result) {
 	}
 }
 
-// unowned fails t if r attributes acquisitions to workers.
 func unowned(t *testing.T, r *harness.Result) {
 	t.Helper()
 	if len(r.Owners) > 0 || len(r.Slices) > 0 || r.Handovers > 0 || len(r.Handover) > 0 || r.Unserved > 0 {
@@ -56,7 +54,6 @@ func kindsOf(r *harness.Result) (kinds []string) {
 	return kinds
 }
 
-// TestOpenLocal: arrivals follow the schedule, and each timed one has a wait.
 func TestOpenLocal(t *testing.T) {
 	even := openly(3, 20_000, 5*time.Microsecond)
 	even.Arrivals, even.Pin = harness.Even, harness.PinThread
@@ -87,8 +84,7 @@ func TestOpenLocal(t *testing.T) {
 	})
 }
 
-// TestRareAreTimed: if no arrival came in a short warm-up, each of the few later ones is
-// timed.
+// TestRareAreTimed: after a warm-up without arrivals, each of a few is timed.
 func TestRareAreTimed(t *testing.T) {
 	w := openly(2, 100, 0)
 	w.Warmup, w.Arrivals = time.Microsecond, harness.Even
@@ -103,8 +99,7 @@ func TestRareAreTimed(t *testing.T) {
 	}
 }
 
-// A timed is a mutex that measures its shortest hold. The work of a hold can take less time
-// than at its calibration.
+// A timed is a mutex that measures its shortest hold, perhaps less than calibrated.
 type timed struct {
 	sync.Mutex
 	granted  time.Time
@@ -117,8 +112,7 @@ func (m *timed) Lock() { m.Mutex.Lock(); m.granted = time.Now() }
 
 func (m *timed) Unlock() { m.shortest = min(m.shortest, time.Since(m.granted)); m.Mutex.Unlock() }
 
-// TestOverload: a lock at five times its capacity grants what it can. Each ungranted
-// acquisition counts as a wait until the end.
+// TestOverload: a lock at five times its capacity grants what it can; others count as waits.
 func TestOverload(t *testing.T) {
 	w := openly(4, 5_000, time.Millisecond)
 	check := func(r *harness.Result, hold time.Duration) {
@@ -159,7 +153,6 @@ func measureOpen(t *testing.T, s *shelf, w harness.Workload) *harness.Result {
 	return res
 }
 
-// TestOpenRemote is TestOpenLocal for a distributed lock.
 func TestOpenRemote(t *testing.T) {
 	r := measureOpen(t, new(shelf), openly(16, 2_000, 50*time.Microsecond))
 	if len(r.Violations) > 0 {
@@ -175,7 +168,6 @@ func TestOpenRemote(t *testing.T) {
 	}
 }
 
-// TestMeet: before the drive every worker has taken the lock twice, even with few arrivals.
 func TestMeet(t *testing.T) {
 	const workers = 16
 	s := new(shelf)
@@ -185,7 +177,6 @@ func TestMeet(t *testing.T) {
 	}
 }
 
-// TestLoadDoubts checks the warnings from arrivals, and that there are no others.
 func TestLoadDoubts(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -211,8 +202,7 @@ func TestLoadDoubts(t *testing.T) {
 	}
 }
 
-// TestPool: a loop with too few workers has a warning, and more workers mean fewer arrivals
-// without a free worker.
+// TestPool: too few workers give a warning; more give fewer late arrivals.
 func TestPool(t *testing.T) {
 	// One acquisition in 5 ms on average takes 2 ms: two in five come while it lasts.
 	w := openly(1, 200, 2*time.Millisecond)
@@ -229,8 +219,7 @@ func TestPool(t *testing.T) {
 	}
 }
 
-// TestDeadline: an acquisition that misses its deadline is dropped, counts as a wait of the
-// deadline, and leaves the lock to others.
+// TestDeadline: a missed deadline drops the acquisition and counts as a wait.
 func TestDeadline(t *testing.T) {
 	w := openly(32, 1_000, 5*time.Millisecond)
 	w.Deadline = 20 * time.Millisecond
@@ -256,7 +245,6 @@ func TestDeadline(t *testing.T) {
 	check("local", measureLocal(t, good, w))
 }
 
-// TestOpenByNumber drives an open loop for a number of acquisitions, as a benchmark does.
 func TestOpenByNumber(t *testing.T) {
 	for _, v := range []*harness.Variant{good, new(shelf).variant(harness.Traits{})} {
 		rig, err := Open(t.Context(), instruments(), Job{Lock: v, Workload: openly(8, 20_000, 0)})

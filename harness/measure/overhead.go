@@ -10,10 +10,9 @@ import (
 	"locklab/internal/stat"
 )
 
-// Overhead measures the cost of the loop around a local lock, in some milliseconds. One
-// worker runs the measuring loop with a lock that does nothing: bare, with the owner log in
-// a burst, and with each acquisition timed. It also calls a real lock directly and through
-// sync.Locker. The five samples alternate, and each figure is the median.
+// Overhead measures the cost of the loop around a lock that does nothing, in some
+// milliseconds: bare, with the owner log, and with each acquisition timed; and a real lock
+// called directly and through sync.Locker. Samples alternate, and each figure is a median.
 func (in *Instruments) Overhead() harness.Overhead {
 	const samples = 31
 	var bare, log, timing, direct, locker []float64
@@ -38,8 +37,7 @@ func (in *Instruments) Overhead() harness.Overhead {
 }
 
 // A benchKind is the subject of a measurement. The first three are iterations of the loop,
-// each including the costs of the previous ones; the others are acquisitions without the
-// loop.
+// each including the costs of the previous ones; the others are acquisitions without the loop.
 type benchKind int
 
 const (
@@ -50,7 +48,6 @@ const (
 	lockerCalls
 )
 
-// A bench is an uncontended worker with a lock that does nothing.
 type bench struct {
 	kind benchKind
 	w    *localWorker
@@ -68,7 +65,6 @@ func (in *Instruments) bench(kind benchKind) *bench {
 	return &bench{kind: kind, w: w, s: s, lock: noLock{}}
 }
 
-// sample returns the time of one acquisition in ns, the mean of a burst of the owner log.
 func (b *bench) sample(in *Instruments) float64 {
 	b.s.base = b.s.n // so that the log keeps all acquisitions
 	start := in.Clock.Now()
@@ -88,7 +84,6 @@ type noLock struct{}
 func (noLock) Lock()   {}
 func (noLock) Unlock() {}
 
-// A wordLock is a minimal lock: one worker's test-and-set lock.
 type wordLock struct {
 	_    atomics.CacheLinePad
 	held atomics.Uint32

@@ -31,8 +31,6 @@ func newPacer(d *drive) *pacer {
 	return p
 }
 
-// take takes an arrival and returns it with its intended start, or false if the drive is
-// over.
 func (p *pacer) take() (i, at int64, ok bool) {
 	if p.c.over() {
 		return 0, 0, false
@@ -43,8 +41,7 @@ func (p *pacer) take() (i, at int64, ok bool) {
 	return i, p.at(i), true
 }
 
-// begun records the delay lag, in ns, of the request of arrival i, intended at at. waited
-// reports whether the worker waited for the arrival.
+// begun records the delay lag, in ns, of arrival i; waited: the worker waited for it.
 func (p *pacer) begun(i, at, lag int64, waited bool) {
 	switch {
 	case !p.counts(at):
@@ -58,8 +55,7 @@ func (p *pacer) begun(i, at, lag int64, waited bool) {
 	}
 }
 
-// drop records that an arrival intended at at was dropped; timed reports whether it is a
-// sample.
+// drop records that a timed or untimed arrival was dropped.
 func (p *pacer) drop(t *tally, at int64, timed bool) {
 	if gone := at + p.deadline; gone < p.to {
 		p.passed++
@@ -75,23 +71,20 @@ func (p *pacer) drop(t *tally, at int64, timed bool) {
 	}
 }
 
-// leave records that the drive ended before a taken arrival, intended at at, began; timed
-// reports whether it is a sample.
+// leave records that the drive ended before a taken arrival began.
 func (p *pacer) leave(at int64, timed bool) {
 	if timed && p.counts(at) {
 		p.left = append(p.left, at)
 	}
 }
 
-// A worker sleeps if its arrival is far ahead. It wakes early enough that a timer of the
-// runtime, which may be a millisecond late, does not delay it.
+// A worker sleeps if its arrival is far ahead, and wakes early: a timer may be 1 ms late.
 const (
 	farAhead  = int64(3 * time.Millisecond)
 	wakeAhead = int64(1500 * time.Microsecond)
 )
 
-// sleep sleeps most of the time until an arrival that is ahead ns away. It returns early if
-// the drive is over.
+// sleep sleeps most of the ahead ns until an arrival, or until the drive is over.
 func (p *pacer) sleep(ahead int64) {
 	p.timer.Reset(time.Duration(ahead - wakeAhead))
 	select {
@@ -101,8 +94,7 @@ func (p *pacer) sleep(ahead int64) {
 	}
 }
 
-// yields reports whether a waiting worker must yield to others, because there are more
-// workers than processors.
+// yields reports whether waiting workers must yield, as there are too many.
 func yields(w harness.Workload) bool { return w.Workers > runtime.GOMAXPROCS(0) }
 
 // settle returns the outcome of the arrivals of d, whose workers have returned. It adds the
@@ -150,8 +142,7 @@ func (d *drive) settle(pacers []*pacer) *harness.OpenLoop {
 	return o
 }
 
-// waiting adds the unfinished waits before arrival last to a tally, up to the end of the
-// window: arrivals that no worker took, or that had not begun at the end of the drive.
+// waiting adds the waits before arrival last that had not begun, up to the window's end.
 func (d *drive) waiting(pacers []*pacer, last, end int64) {
 	l := d.load
 	wait, gaps := &d.tallies[0].wait, newSampler(d, -1)
@@ -183,10 +174,8 @@ const (
 	mostLag     = 0.5  // of the 99th percentile of the waits; above it the loop dominates
 )
 
-// fewWaiting is the number of acquisitions that may wait at the end of a window by chance.
 const fewWaiting = 10
 
-// loadDoubts returns warnings from the arrivals of r.
 func loadDoubts(r *harness.Result) (ws []harness.Warning) {
 	o := r.Open
 	offered, achieved := float64(o.Offered)/o.Span.Seconds(), float64(r.Ops)/r.Elapsed.Seconds()

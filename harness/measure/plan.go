@@ -25,8 +25,7 @@ type Case struct {
 // Site returns the servers that the case needs.
 func (c Case) Site() harness.Site { return c.Lock.Traits.Site(c.Workload) }
 
-// Name returns the case's benchmark name, such as
-// "lock=mcs/workers=8/hold=100ns".
+// Name returns the case's benchmark name, such as "lock=mcs/workers=8/hold=100ns".
 func (c Case) Name() string {
 	name := "lock=" + c.Lock.Name + "/" + c.Workload.Name()
 	if c.Unknown() {
@@ -35,8 +34,7 @@ func (c Case) Name() string {
 	return name
 }
 
-// A Plan is the cases of a run: every case once per round, each time in a fresh process, in
-// an order shuffled in every round.
+// A Plan is the cases of a run: each once per round, in a fresh process, in shuffled order.
 type Plan struct {
 	Cases     []Case
 	Rounds    int
@@ -44,16 +42,13 @@ type Plan struct {
 	RunID     string                            // names this run's locks on the servers
 	Endpoints map[harness.Site]harness.Endpoint // for the remote locks among Cases
 
-	// Trips are the counted requests and round trips of the remote locks among Cases, by
-	// name; the results contain them. A missing lock has no counts.
+	// Trips are the counted trips of the remote locks, by name, for the results.
 	Trips map[string]*harness.Trips
 
-	// OpenEvery, if more than 1, restricts open loops to the first of every OpenEvery
-	// rounds: their quantiles pool all rounds and need fewer of them.
+	// OpenEvery, if more than 1, limits open loops to the first of every OpenEvery rounds.
 	OpenEvery int
 
-	// Done reports whether an earlier run has measured a case in a round, so that this one
-	// skips it; nil skips nothing.
+	// Done reports whether a case was measured in a round before, to skip; nil skips nothing.
 	Done func(c Case, round int) bool
 
 	// Budget, if not 0, limits the duration of Run. After each round Run adjusts the number
@@ -61,23 +56,19 @@ type Plan struct {
 	Budget      time.Duration
 	Least, Most int
 
-	// Patience is the time after its estimate when a measuring process counts as hung; 0 is
-	// one minute, which covers a loaded machine and slow workers.
+	// Patience is the time after its estimate when a process counts as hung; 0 is one minute.
 	Patience time.Duration
 
-	// Together, if not nil, connects the other processes that measure this plan. The cases
-	// have ranks, and this process runs its share of their workers, clients and rates. A
-	// result covers only that share.
+	// Together, if not nil, connects the other processes of this plan: this one runs its share
+	// of the workers, clients and rates, which its results cover.
 	Together Together
 
-	// cost is the measured cost of a process as a multiple of its constants, by the servers
-	// of its lock: see Probe.
+	// cost is the measured cost of a process as a multiple of its constants: see Probe.
 	cost map[harness.Site]float64
 	exe  string // the program that measures; "" is this one
 }
 
-// Validate reports the first mistake in p as an error that wraps
-// harness.ErrUsage.
+// Validate reports the first mistake in p as an error that wraps harness.ErrUsage.
 func (p *Plan) Validate() error {
 	if len(p.Cases) == 0 {
 		return fmt.Errorf("%w: no case to measure: the locks and workers chosen leave none", harness.ErrUsage)
@@ -113,7 +104,6 @@ func (p *Plan) Validate() error {
 	return nil
 }
 
-// ready is Validate for a plan that is about to be measured.
 func (p *Plan) ready() error {
 	if p.Unknown() {
 		return fmt.Errorf("%w: the rates of some cases are to be found yet", harness.ErrUsage)
@@ -132,22 +122,18 @@ type Progress struct {
 	Lost        error           // the reason why the processes that measured Case gave no result
 }
 
-// maxLost is the number of consecutive cases without a result, each tried twice, that ends
-// a run: the cause is then not the cases.
+// maxLost consecutive cases without a result end a run: the cases are not the cause.
 const maxLost = 5
 
-// ErrGaveUp ends a run in which five consecutive cases gave no result. Everything measured,
-// and each of these losses, has been reported.
+// ErrGaveUp ends a run after five consecutive losses. Everything has been reported.
 var ErrGaveUp = errors.New("measure: gave up")
 
-// Run measures p. It calls report before each case and again with the result after it. It
-// stops at the first error of report, or when ctx ends, and returns the error; everything
-// reported so far is complete.
+// Run measures p. It calls report before each case and with the result after it. It stops at
+// the first error of report, or when ctx ends; everything reported is complete.
 //
-// A case whose process is killed from outside is tried once more, which its result records,
-// and then reported as lost. A case whose process cannot measure is lost. Too many
-// consecutive losses are ErrGaveUp. A lock that ends its process has violated a promise,
-// which is its result.
+// A case whose process is killed from outside is tried once more, and then lost, like one
+// whose process cannot measure. Too many consecutive losses are ErrGaveUp. A lock that ends
+// its process has violated a promise, which is its result.
 func (p *Plan) Run(ctx context.Context, report func(Progress) error) error {
 	if err := p.ready(); err != nil {
 		return err
@@ -210,10 +196,8 @@ func (p *Plan) total(rounds int) (n int) {
 
 func (p *Plan) due(c Case, round int) bool { return p.RoundsOf(c, round+1) > p.RoundsOf(c, round) }
 
-// has reports whether an earlier run has measured c in round.
 func (p *Plan) has(c Case, round int) bool { return p.Done != nil && p.Done(c, round) }
 
-// measureTwice is measure, repeated once if the process was killed from outside.
 func (p *Plan) measureTwice(ctx context.Context, c Case, known calibration, round, serial int) (*harness.Result, error) {
 	res, err := p.measure(ctx, c, known, round, serial)
 	var first *lostError

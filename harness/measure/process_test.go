@@ -13,8 +13,7 @@ import (
 	"locklab/internal/child"
 )
 
-// TestHungProcess: a lock that hangs its process is a finding. A lock whose clients do not
-// connect in time is not: it was never requested.
+// TestHungProcess: a hanging lock is a finding, and a client that never connects is not.
 func TestHungProcess(t *testing.T) {
 	for _, c := range []struct {
 		lock  *harness.Variant
@@ -40,7 +39,6 @@ func TestHungProcess(t *testing.T) {
 	}
 }
 
-// TestKillHung: a process is killed once it could have run for the limit, and not before.
 func TestKillHung(t *testing.T) {
 	for share, want := range map[float64]bool{0: false, 1: true} {
 		cmd := exec.Command("sleep", "0.3")
@@ -71,7 +69,6 @@ func TestCancel(t *testing.T) {
 	}
 }
 
-// TestOrphan: a measuring process ends with its parent, whose end closes the pipe.
 func TestOrphan(t *testing.T) {
 	exe, err := os.Executable()
 	if err != nil {

@@ -134,8 +134,7 @@ func endedRanks(t *testing.T, all map[int]*Ranks, since time.Time) map[int]error
 	return causes
 }
 
-// TestGone checks that the others notice and name killed or stopped processes while they
-// are at no barrier.
+// TestGone: at no barrier, too, killed or stopped processes are noticed and named.
 func TestGone(t *testing.T) {
 	for _, test := range []struct {
 		name   string
@@ -177,8 +176,7 @@ func TestGone(t *testing.T) {
 	}
 }
 
-// TestGoneAtBarrier kills a rank between posting and reading. Its post counts, the next
-// barrier fails, and the run can be restarted at once.
+// TestGoneAtBarrier: a rank killed after its post counts; the next barrier fails.
 func TestGoneAtBarrier(t *testing.T) {
 	sync := parallel(t)
 	here, away := mixed(t, sync, 3, 2)
@@ -208,8 +206,7 @@ func TestGoneAtBarrier(t *testing.T) {
 	}
 }
 
-// TestKilledRun kills all ranks of a run. A new run of the same job, with fewer ranks,
-// begins when their claims have expired, and its last rank leaves nothing behind.
+// TestKilledRun: a new run begins when a killed one's claims expire, and leaves nothing.
 func TestKilledRun(t *testing.T) {
 	sync := parallel(t)
 	_, away := mixed(t, sync, 3, 0, 1, 2)

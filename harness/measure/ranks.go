@@ -14,23 +14,19 @@ import (
 	"locklab/internal/machine"
 )
 
-// Together connects the processes that measure the cases of a plan at the same time, its
-// ranks. Each has its own plan, which differs only in this field.
+// Together connects the ranks of a plan, which measure its cases at the same time.
 type Together interface {
 	// Rank returns the number of this rank.
 	Rank() int
 
-	// Begin waits until each rank has reached the same point, under the same name. If
-	// failed is set, this rank cannot continue. Then no rank continues, and all get an
-	// error with that rank and the reason.
+	// Begin waits until each rank has reached the same point. If failed is set, none
+	// continues, and all get an error with this rank and the reason.
 	//
-	// If exact is set, Begin returns the time when all continue, by [machine.Monotonic]. It
-	// may be in the past if this rank received it late. Otherwise each rank continues at
-	// once.
+	// If exact is set, Begin returns the time when all continue, by [machine.Monotonic],
+	// perhaps in the past. Otherwise each rank continues at once.
 	Begin(ctx context.Context, point string, exact bool, failed error) (int64, error)
 
-	// Clock sets the fields of r about this process and its clock, for the time since the
-	// last call or since the ranks first met.
+	// Clock sets the fields of r about this process and its clock, since the last call.
 	Clock(ctx context.Context, r *harness.Rank)
 }
 
@@ -43,20 +39,17 @@ const (
 
 var points = []string{pointServers, pointLock, pointWindow}
 
-// tail is the time that a rank's workers continue after its window. Windows of other ranks,
-// which end a little later, thus keep all contenders to their end.
+// tail is the time that workers continue after the window, for other ranks' windows.
 const tail = 50 * time.Millisecond
 
-// A meeting lets a measuring process meet the other ranks at the points of its case,
-// through its parent, which is connected to them. A nil meeting is for a process that has a
-// case alone.
+// A meeting lets a measuring process meet the other ranks, through its parent. A nil
+// meeting is for a process that has a case alone.
 type meeting struct {
 	out    io.Writer
 	begins <-chan int64 // when to continue, by machine.Monotonic, for each point
 }
 
-// begin meets at a point and waits until the time when all ranks continue. It returns the
-// delay after that time.
+// begin meets at a point, waits until all continue, and returns how late it is.
 func (m *meeting) begin(ctx context.Context, point string) (late time.Duration, err error) {
 	if m == nil {
 		return 0, nil
@@ -75,7 +68,6 @@ func (m *meeting) begin(ctx context.Context, point string) (late time.Duration, 
 	return time.Duration(machine.Monotonic() - at), nil
 }
 
-// agree meets at a point and returns the time when all ranks continue.
 func (m *meeting) agree(ctx context.Context, point string) (at int64, err error) {
 	tell(m.out, told{Meet: point})
 	select {
@@ -86,8 +78,7 @@ func (m *meeting) agree(ctx context.Context, point string) (at int64, err error)
 	}
 }
 
-// A relay is the parent's side of a meeting: it meets the other ranks when the measuring
-// process reports a point.
+// A relay is the parent's side of a meeting.
 type relay struct {
 	together Together
 	serial   int // of the case and round in the plan
@@ -97,7 +88,6 @@ type relay struct {
 	err    error // the reason why the case cannot be measured
 }
 
-// pass meets all other ranks at the next point.
 func (r *relay) pass(ctx context.Context, failed error) (int64, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -119,10 +109,9 @@ func (r *relay) pass(ctx context.Context, failed error) (int64, error) {
 	return at, nil
 }
 
-// end must be called at the end of the measuring process, with its error or nil. If other
-// ranks still wait for it at a point, they get the error. It returns the reason why this
-// rank has no result, or nil. The reason may be another rank's failure, which ended this
-// rank's process.
+// end must be called at the end of the measuring process, with its error, which other ranks
+// that wait get. It returns the reason without a result, perhaps another rank's failure, or
+// nil.
 func (r *relay) end(ctx context.Context, failed error) error {
 	r.mu.Lock()
 	err, left := r.err, r.passed < len(points)
@@ -140,9 +129,8 @@ func (r *relay) end(ctx context.Context, failed error) error {
 	return failed
 }
 
-// watch returns a writer for the output of a measuring process. It forwards lines to out,
-// meets the other ranks at each point in them, and writes the start time to in. If the case
-// cannot continue it closes in, which ends the process.
+// watch returns a writer for a measuring process's output. It forwards lines to out, meets the
+// others at each point, and writes the start to in, or closes it if the case cannot continue.
 func (r *relay) watch(ctx context.Context, out io.Writer, in io.WriteCloser) *relayWriter {
 	w := &relayWriter{out: out, at: make(chan struct{}, len(points)), over: make(chan struct{})}
 	go func() {
@@ -189,16 +177,13 @@ func (w *relayWriter) Write(text []byte) (int, error) {
 	}
 }
 
-// close must be called when the process has ended.
 func (w *relayWriter) close() {
 	close(w.at)
 	<-w.over
 }
 
-// mostPoint is a limit above the length of a line that reports a point.
 const mostPoint = 100
 
-// part sets the fields of res, from a measuring process, that describe this rank.
 func (p *Plan) part(ctx context.Context, res *harness.Result, w harness.Workload) {
 	if len(res.Ranks) == 0 { // it has reached no window
 		res.Ranks = make([]harness.Rank, 1)
@@ -210,7 +195,6 @@ func (p *Plan) part(ctx context.Context, res *harness.Result, w harness.Workload
 	res.Workload = w
 }
 
-// ranked sets the fields of the rank that the measuring process can compute.
 func ranked(r *harness.Result, d *drive, holds []harness.Hold) {
 	zero := machine.MonotonicAt(d.epoch)
 	rank := harness.Rank{Zero: zero, Opened: zero + d.t0.at, Closed: zero + d.t1.at, Late: int64(d.late)}

@@ -17,8 +17,7 @@ import (
 	"locklab/internal/machine"
 )
 
-// A fileLock is a remote lock that processes share without a server: flock(2) on a file
-// named by the key.
+// A fileLock is a remote lock without a server: flock(2) on a file named by the key.
 type fileLock struct {
 	path  string
 	open  bool // lets every worker in
@@ -142,8 +141,6 @@ func (s seat) Clock(_ context.Context, r *harness.Rank) {
 	r.Host, r.PID, r.Clock, r.Offset, r.Error = "here", os.Getpid(), "test", 0, 5
 }
 
-// measureRanks measures one case of v with several ranks and returns the last report of
-// each.
 func measureRanks(ctx context.Context, t *testing.T, v *harness.Variant, w harness.Workload) (*gathering, []Progress, []error) {
 	t.Helper()
 	b := &gathering{ranks: w.Ranks, points: make(map[string]*gatheringPoint)}
@@ -162,7 +159,6 @@ func measureRanks(ctx context.Context, t *testing.T, v *harness.Variant, w harne
 	return b, last, errs
 }
 
-// checkPart checks the fields about the measuring rank in a result.
 func checkPart(t *testing.T, rank int, r *harness.Result, w harness.Workload) {
 	t.Helper()
 	k := r.Ranks[0]
@@ -178,8 +174,7 @@ func checkPart(t *testing.T, rank int, r *harness.Result, w harness.Workload) {
 	}
 }
 
-// TestRanks: ranks measure their parts of a case at the same time. The holds of all ranks
-// together show whether the lock was exclusive.
+// TestRanks: ranks measure their parts together; all holds show whether the lock excludes.
 func TestRanks(t *testing.T) {
 	w := harness.Workload{Workers: 3, Ranks: 2, Hold: harness.Span{Mean: 20 * time.Microsecond}, Think: harness.Span{Mean: 200 * time.Microsecond}, Warmup: 5 * time.Millisecond, Window: 300 * time.Millisecond}
 	for _, c := range []struct {
@@ -226,8 +221,7 @@ func TestRanks(t *testing.T) {
 	}
 }
 
-// TestRanksFail: if one rank cannot measure, none waits for it, and each reports which one
-// it was.
+// TestRanksFail: if one rank cannot measure, none waits, and each names it.
 func TestRanksFail(t *testing.T) {
 	w := harness.Workload{Workers: 4, Ranks: 2, Window: 50 * time.Millisecond}
 	b, last, errs := measureRanks(t.Context(), t, exclusive3, w)
@@ -249,8 +243,7 @@ func TestRanksFail(t *testing.T) {
 	}
 }
 
-// TestRanksBroken: if a lock violates a promise in one rank before the window, that is the
-// rank's result. The other rank learns that there is no result.
+// TestRanksBroken: a violation before the window is its rank's result; the other has none.
 func TestRanksBroken(t *testing.T) {
 	w := harness.Workload{Workers: 3, Ranks: 2, Hold: harness.Span{Mean: 5 * time.Millisecond}, Warmup: 100 * time.Millisecond, Window: 50 * time.Millisecond}
 	_, last, errs := measureRanks(t.Context(), t, unshared, w)
@@ -262,7 +255,6 @@ func TestRanksBroken(t *testing.T) {
 	}
 }
 
-// TestRanksLocal: a lock inside a process has one rank only.
 func TestRanksLocal(t *testing.T) {
 	w := workload(2)
 	w.Ranks = 2

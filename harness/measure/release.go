@@ -8,10 +8,8 @@ import (
 	"locklab/harness"
 )
 
-// release gives lease back. An Unlock may return before its servers have answered, and
-// continue in the background: a server that thousands of clients join is busy for longer
-// than a library waits. release then waits for the end of the lease. It waits half as long
-// as the patience with workers, so that the error is reported rather than stuck workers.
+// release gives lease back. If Unlock fails before its busy servers have answered, it waits
+// for the end of the lease, half as long as the patience: an error, not stuck workers.
 func release(ctx context.Context, lease harness.Lease, patience time.Duration) error {
 	err := lease.Unlock(ctx)
 	if err == nil || errors.Is(err, harness.ErrNotHeld) || lease.Err() != nil || lease.Done() == nil {

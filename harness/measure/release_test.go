@@ -10,7 +10,6 @@ import (
 	"locklab/harness"
 )
 
-// A tardy lease fails its Unlock at once and ends later.
 type tardy struct {
 	done       chan struct{}
 	says, ends error
@@ -37,9 +36,7 @@ func (l *tardy) Token() uint64               { return 0 }
 func (l *tardy) Done() <-chan struct{}       { return l.done }
 func (l *tardy) Deadline() (time.Time, bool) { return time.Time{}, false }
 
-// TestRelease: an Unlock that continues in the background is no error if the lock is
-// released in the end. It is an error if the lease does not end, or the lock is lost before
-// or after.
+// TestRelease: a late release is no error, but a lost lock or one without an end is.
 func TestRelease(t *testing.T) {
 	unanswered := errors.New("no answer yet")
 	for _, test := range []struct {
@@ -64,14 +61,12 @@ func TestRelease(t *testing.T) {
 	}
 }
 
-// endless is a lease whose Unlock fails and whose end cannot be observed.
 type endless struct{ shelfLease }
 
 var errEndless = errors.New("no answer ever")
 
 func (*endless) Unlock(context.Context) error { return errEndless }
 
-// TestReleaseIsJudged: a worker whose release finally fails stops, under the error rule.
 func TestReleaseIsJudged(t *testing.T) {
 	s := new(shelf)
 	v := s.variant(harness.Traits{})
@@ -86,7 +81,6 @@ func TestReleaseIsJudged(t *testing.T) {
 	}
 }
 
-// failing is a shelf whose leases are never released.
 type failing struct{ *shelf }
 
 func (f failing) Join(context.Context, int) (harness.Session, error) { return f, nil }

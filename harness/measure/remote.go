@@ -13,8 +13,7 @@ import (
 	"locklab/harness/result"
 )
 
-// remoteLoop drives a distributed lock. An acquisition takes many microseconds, so every
-// one is timed and every hold is kept for the oracle.
+// remoteLoop drives a distributed lock: every acquisition is timed and kept for the oracle.
 type remoteLoop struct {
 	remotes  []harness.Remote
 	sessions []harness.Session // one per worker
@@ -65,8 +64,7 @@ func closeAll[C interface {
 	return errors.Join(errs...)
 }
 
-// counts returns the messages that all clients sent and received, and whether they are
-// counted at all.
+// counts returns the messages of all clients, and whether they are counted.
 func (l *remoteLoop) counts() (total harness.Counts, ok bool) {
 	for _, r := range l.remotes {
 		c, ok := r.(harness.Counter)
@@ -100,7 +98,6 @@ func (l *remoteLoop) drive(ctx context.Context, d *drive) *harness.Result {
 	return r
 }
 
-// judge adds to r the violations in the combined event logs of all workers.
 func (l *remoteLoop) judge(r *harness.Result, d *drive, s *remoteSection, workers []*remoteWorker) {
 	var holds []oracle.Hold
 	var failed int
@@ -132,9 +129,7 @@ func (l *remoteLoop) judge(r *harness.Result, d *drive, s *remoteSection, worker
 	}
 }
 
-// owners adds to r the owner of each hold in the window, and the idle time between two of
-// them. If several workers may hold the lock, a grant waits for no particular release, so
-// there is none.
+// owners adds the holds' owners and the idle times between to r, unless several may hold.
 func owners(r *harness.Result, holds []oracle.Hold, from, to int64) {
 	var handover, wait result.Histogram
 	for i, h := range holds {
@@ -153,5 +148,4 @@ func owners(r *harness.Result, holds []oracle.Hold, from, to int64) {
 	r.Handover, r.HandoverWait = handover.Snapshot(), wait.Snapshot()
 }
 
-// maxRemoteOwners limits the owner log of a remote run.
 const maxRemoteOwners = 1 << 14

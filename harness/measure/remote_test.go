@@ -130,14 +130,12 @@ func TestRemoteViolations(t *testing.T) {
 	}
 }
 
-// TestUnclaimedFence: tokens are judged only if a lock claims them.
 func TestUnclaimedFence(t *testing.T) {
 	if r := measureRemote(t, &shelf{stale: true}, harness.Traits{}); len(r.Violations) > 0 {
 		t.Errorf("violations %v", r.Violations)
 	}
 }
 
-// TestPermits drives a lock with several concurrent holders.
 func TestPermits(t *testing.T) {
 	s := new(shelf)
 	r := measureRemote(t, s, harness.Traits{Permits: 2, Fenced: true})
@@ -206,7 +204,6 @@ func measureReads(t *testing.T, l *library, percent int) *harness.Result {
 	return res
 }
 
-// TestRemoteReads drives shared readers, on a correct lock and on broken ones.
 func TestRemoteReads(t *testing.T) {
 	for percent, share := range map[int]bool{0: false, 50: true, 90: true, 100: true} {
 		l := new(library)
@@ -234,8 +231,6 @@ func TestRemoteReads(t *testing.T) {
 	}
 }
 
-// TestReadsOfAMutex: for a remote lock without readers, a read takes the lock as a write
-// does.
 func TestReadsOfAMutex(t *testing.T) {
 	s := new(shelf)
 	w := harness.Workload{Workers: 3, Reads: 50, Hold: harness.Span{Mean: 50 * time.Microsecond}, Window: 50 * time.Millisecond}
@@ -245,7 +240,6 @@ func TestReadsOfAMutex(t *testing.T) {
 	}
 }
 
-// TestRemoteSection: a section with a writer inside is inconsistent for another worker.
 func TestRemoteSection(t *testing.T) {
 	s := newRemoteSection(harness.Traits{})
 	nothing := func() {}

@@ -10,27 +10,23 @@ import (
 	"locklab/internal/machine"
 )
 
-// A remoteSection is the data that the remote lock guards. A writer makes the halves
-// unequal and then equal again, from a number that it read on entry. If another writer is
-// inside, one of the two increments gets lost. A worker that finds the halves unequal was
-// inside together with a writer. The words are atomic, because the race detector cannot see
-// that a server orders the holders.
+// A remoteSection is the guarded data. A writer makes the halves unequal and then equal, from
+// the number on entry: two writers lose an increment, and unequal halves show another inside.
+// The words are atomic, since the race detector cannot see a server's order.
 type remoteSection struct {
 	left, right atomic.Uint64 // writes
 	last        atomic.Int64  // worker that wrote last
 	alone       bool          // writers are exclusive
 }
 
-// newRemoteSection returns the data for a lock with these claims. With several permits the
-// holders are not exclusive, and only their order is recorded.
+// newRemoteSection returns the data; with several permits only the order is recorded.
 func newRemoteSection(claims harness.Traits) *remoteSection {
 	s := &remoteSection{alone: claims.Permits <= 1}
 	s.last.Store(-1)
 	return s
 }
 
-// write changes s for the duration of stay. It reports whether another worker wrote before,
-// and whether s was consistent.
+// write changes s during stay, and reports whether another wrote before and s was consistent.
 func (s *remoteSection) write(worker int, stay func()) (passed, whole bool) {
 	passed = s.last.Swap(int64(worker)) != int64(worker)
 	if !s.alone {
@@ -45,14 +41,12 @@ func (s *remoteSection) write(worker int, stay func()) (passed, whole bool) {
 	return passed, whole
 }
 
-// read loads s before and after stay and reports whether it was consistent.
 func (s *remoteSection) read(stay func()) (whole bool) {
 	n := s.left.Load()
 	stay()
 	return s.right.Load() == n || !s.alone
 }
 
-// judge compares s with the operations of the workers.
 func (s *remoteSection) judge(workers []*remoteWorker) []harness.Violation {
 	if !s.alone {
 		return nil
@@ -89,8 +83,7 @@ func newRemoteWorker(d *drive, i int, session harness.Session) *remoteWorker {
 	return r
 }
 
-// run acquires the lock repeatedly until the control ends the drive, ctx ends or the lock
-// fails.
+// run acquires the lock until the drive, ctx or the lock ends.
 func (w *remoteWorker) run(ctx context.Context, t *tally, s *remoteSection) {
 	for n, recorded := w.d.next(0); n != 0; n, recorded = w.d.next(n) {
 		handover, err := w.acquire(ctx, t, s, recorded)
@@ -104,13 +97,11 @@ func (w *remoteWorker) run(ctx context.Context, t *tally, s *remoteSection) {
 	}
 }
 
-// reads decides randomly whether the next acquisition only reads.
 func (w *remoteWorker) reads() bool {
 	percent := uint64(w.d.rig.job.Workload.Reads)
 	return percent > 0 && w.dice.Uint64()&0xffffffff*100>>32 < percent
 }
 
-// lock takes the lock, for a shared reader if shared is set.
 func (w *remoteWorker) lock(ctx context.Context, shared bool) (harness.Lease, error) {
 	if shared {
 		return w.readers.RLock(ctx)
@@ -151,8 +142,7 @@ func (w *remoteWorker) acquire(ctx context.Context, t *tally, s *remoteSection, 
 	return handover, nil
 }
 
-// use spends the hold time reading or writing s, and reports whether another worker wrote
-// before this one.
+// use reads or writes s for the hold time, and reports whether another wrote before.
 func (w *remoteWorker) use(s *remoteSection, reads bool) (passed bool) {
 	whole := true
 	if reads {

@@ -21,12 +21,10 @@ type Instruments struct {
 	Start    machine.Conditions // of the run
 }
 
-// Calibrate measures the clock and the cost of work, and reads the processors. It takes
-// some tens of milliseconds.
+// Calibrate measures the clock and the cost of work, in some tens of milliseconds.
 func Calibrate() *Instruments { return calibrate().instruments() }
 
-// A calibration is the clock and the topology that all measuring processes of a run share.
-// The first process measures it and passes it on.
+// A calibration is shared by all measuring processes of a run; the first makes it.
 type calibration struct {
 	Clock    machine.Rating
 	Topology machine.Topology
@@ -37,8 +35,7 @@ func calibrate() calibration {
 	return calibration{Clock: machine.Calibrate().Rating(), Topology: machine.ReadTopology(), Start: machine.ReadConditions()}
 }
 
-// instruments adds the calibrations that each process must make: the speed of a processor
-// changes during a run.
+// instruments adds the calibrations of each process: a processor's speed changes.
 func (s calibration) instruments() *Instruments {
 	clock, ok := s.Clock.Clock()
 	if !ok {
@@ -61,9 +58,8 @@ type Job struct {
 	Key      string           // names the lock on the servers
 	Seed     uint64           // of the workers' random spans
 
-	// Patience is the time for workers to return after a drive, on top of their hold times,
-	// before they count as stuck; 0 is 10 s. Only time in which they could make progress
-	// counts: see [machine.Served].
+	// Patience is the time for workers to return after a drive, on top of their holds; 0 is 10
+	// s. Only time in which they could progress counts: see [machine.Served].
 	Patience time.Duration
 
 	together *meeting // with other ranks; nil if this process has the case alone
@@ -80,8 +76,7 @@ func (j *Job) patience() time.Duration {
 	return j.Patience
 }
 
-// A Rig is a lock set up for one workload. It can be driven repeatedly; each drive tunes
-// the next. It must be used by one goroutine.
+// A Rig is a lock set up for one workload, used by one goroutine. Each drive tunes the next.
 type Rig struct {
 	in     *Instruments
 	job    Job
@@ -102,8 +97,7 @@ type loop interface {
 	close() error
 }
 
-// Open sets up the lock and its workers. An error wraps harness.ErrUsage if the workload or
-// the pinning is not possible.
+// Open sets up the lock and its workers. It wraps harness.ErrUsage if that is impossible.
 func Open(ctx context.Context, in *Instruments, job Job) (*Rig, error) {
 	w := job.Workload
 	if err := w.Validate(); err != nil {
@@ -138,7 +132,6 @@ func Open(ctx context.Context, in *Instruments, job Job) (*Rig, error) {
 	return r, nil
 }
 
-// newLoop chooses the loop of the workers.
 func (r *Rig) newLoop(ctx context.Context) (loop, error) {
 	w := r.job.Workload
 	switch open := w.Rate > 0; {
@@ -185,8 +178,7 @@ func fits(v *harness.Variant, w harness.Workload) error {
 	return nil
 }
 
-// Drive runs all workers until limit and returns the result. A Rig with stuck workers
-// cannot be driven again.
+// Drive runs all workers until limit. A Rig with stuck workers cannot be driven again.
 func (r *Rig) Drive(ctx context.Context, limit Limit) (*harness.Result, error) {
 	if r.dead {
 		return nil, fmt.Errorf("measure: workers are stuck in %s", r.job.Lock.Name)
@@ -228,11 +220,9 @@ func (r *Rig) Close() error {
 // leastWarmup is driven even without a warm-up, to tune the window.
 const leastWarmup = 2 * time.Millisecond
 
-// steady returns the greatest delay of a window until each worker has had the lock. The
-// first requests of a remote client are special: it makes parents, lists tickets or loads
-// scripts. If many workers alternate, a window is short for that. A lock that starves
-// workers is measured anyway after half of a window. In an open loop not every worker has
-// work.
+// steady returns the greatest delay of a window until each worker has had the lock: a remote
+// client's first requests are special. A lock that starves workers is measured anyway after
+// half of a window. In an open loop not every worker has work.
 func (j *Job) steady() time.Duration {
 	if j.Lock.Remote == nil || j.Workload.Rate > 0 {
 		return 0
@@ -240,8 +230,7 @@ func (j *Job) steady() time.Duration {
 	return j.Workload.Window / 2
 }
 
-// Measure sets up job in this process, warms it up, measures it and closes
-// it.
+// Measure sets up job in this process, warms it up, measures it and closes it.
 func Measure(ctx context.Context, in *Instruments, job Job) (*harness.Result, error) {
 	if job.Lock.Loop == nil {
 		return measureHere(ctx, in, job)
@@ -264,7 +253,6 @@ func Measure(ctx context.Context, in *Instruments, job Job) (*harness.Result, er
 	return res, err
 }
 
-// measureHere is Measure with the workers in this process.
 func measureHere(ctx context.Context, in *Instruments, job Job) (res *harness.Result, err error) {
 	servers := newServerMeter(ctx, job, false)
 	defer servers.close()
@@ -299,8 +287,6 @@ func measureHere(ctx context.Context, in *Instruments, job Job) (res *harness.Re
 	return rig.window(ctx, servers)
 }
 
-// window drives the window of r and returns its result, with the disturbances of the
-// machine.
 func (r *Rig) window(ctx context.Context, servers *serverMeter) (*harness.Result, error) {
 	rig, job := r, r.job
 	runtime.GC()
@@ -325,11 +311,9 @@ func (r *Rig) window(ctx context.Context, servers *serverMeter) (*harness.Result
 	return res, nil
 }
 
-// minOverlap is the least share of the window in which all workers must have run for a
-// valid result.
+// minOverlap is the least share of the window with all workers for a valid result.
 const minOverlap = 0.95
 
-// doubts returns warnings that follow from the result itself.
 func doubts(r *harness.Result) (ws []harness.Warning) {
 	if r.Overlap < minOverlap {
 		ws = append(ws, harness.Warning{

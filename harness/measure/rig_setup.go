@@ -9,7 +9,6 @@ import (
 	"locklab/internal/machine"
 )
 
-// setup returns the argument for the constructor of a local lock.
 func (r *Rig) setup() harness.Setup {
 	w := r.job.Workload
 	s := harness.Setup{Workers: w.Workers, Wait: w.Wait, Pin: w.Pin}
@@ -19,9 +18,8 @@ func (r *Rig) setup() harness.Setup {
 	return s
 }
 
-// nodes returns the node of each worker in t, numbered in the order of the workers. A node
-// is the processors with one last-level cache, or, if the system does not report caches,
-// with one memory. It returns nil if neither is reported or there is only one node.
+// nodes returns each worker's node, numbered in their order: the processors of a last-level
+// cache, else of a memory. It returns nil without several nodes.
 func nodes(t machine.Topology, workers int) []int {
 	const untold = -1
 	used := t[:min(workers, len(t))]
@@ -50,8 +48,7 @@ func nodes(t machine.Topology, workers int) []int {
 // garbagePercent is Go's own default for GOGC.
 const garbagePercent = 100
 
-// allocatorLoad starts a goroutine that allocates about 250 MB per second, so that the
-// collector runs some tens of times per second. It returns a function to stop it.
+// allocatorLoad allocates about 250 MB/s, for some tens of collections per second, until stop.
 func allocatorLoad() (stop func()) {
 	const size, pause = 256 << 10, time.Millisecond
 	done, ended := make(chan struct{}), make(chan struct{})

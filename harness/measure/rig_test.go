@@ -42,7 +42,6 @@ func TestNodes(t *testing.T) {
 	}
 }
 
-// TestSetup checks the argument for the constructor of a lock.
 func TestSetup(t *testing.T) {
 	in := *instruments()
 	in.Topology = two
@@ -62,8 +61,7 @@ func TestSetup(t *testing.T) {
 	}
 }
 
-// TestInstruments: a process uses the calibration of its parent, or makes its own if that
-// one is invalid.
+// TestInstruments: a process uses its parent's calibration, if valid.
 func TestInstruments(t *testing.T) {
 	told := calibration{Clock: machine.Rating{Hz: 1e9, Floor: 123, Step: 4}, Topology: two}
 	if in := told.instruments(); in.Clock.Floor() != 123 || in.Clock.Step() != 4 || !slices.Equal(in.Topology, two) || in.Work.Iterations(time.Second) == 0 {
@@ -74,7 +72,6 @@ func TestInstruments(t *testing.T) {
 	}
 }
 
-// TestTune: sampling costs a contended lock no more than its share.
 func TestTune(t *testing.T) {
 	clock, _ := machine.Rating{Hz: 1e9, Floor: 10, Step: 1}.Clock()
 	every := func(workers int, think time.Duration, period float64) int {
@@ -137,8 +134,7 @@ func TestOverhead(t *testing.T) {
 	}
 }
 
-// TestWindowAllocatesNothing: allocations by the loop and the edges of the window would
-// count as the lock's.
+// TestWindowAllocatesNothing: allocations of the loop would count as the lock's.
 func TestWindowAllocatesNothing(t *testing.T) {
 	b := instruments().bench(timedLoop)
 	think := harness.Span{Mean: 10, Exp: true}
@@ -155,8 +151,7 @@ func TestWindowAllocatesNothing(t *testing.T) {
 	}
 }
 
-// TestPadding: fields written at every acquisition or batch share no cache line with fields
-// of others.
+// TestPadding: fields written at every acquisition or batch share no cache line.
 func TestPadding(t *testing.T) {
 	var s section
 	var y tally

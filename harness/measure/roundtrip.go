@@ -15,14 +15,9 @@ import (
 	wirezk "locklab/internal/wire/zookeeper"
 )
 
-// The time of a bare request to a server of the lock, and back. A lock that waits for an
-// answer cannot take less, so it is the unit of the lock's times, as the time of a transfer
-// is for local locks.
-//
-// One connection sends one request at a time. It is opened and closed for each probe, so
-// that the server has no more clients in the window than the workload has. The lock's own
-// clients and their counts are not affected. The scheduler may run it anywhere, even if the
-// workers are bound: a client that waits for a socket is woken there.
+// A lock that waits for an answer cannot beat a bare request, so it is the unit of its times.
+// A connection sends one request at a time. It is open during the probe only, so that the
+// window has no additional client, and runs anywhere: a client of a socket is woken there.
 const (
 	tripsMost     = 200                   // samples of a probe
 	tripsLeast    = 5                     // samples that a median needs
@@ -31,9 +26,8 @@ const (
 	tripsPatience = 2 * time.Second       // with a server, all together
 )
 
-// roundTrips returns the times of bare requests to the first server of at, in ns, in one
-// probe. It returns nil if the server cannot be reached or stops answering. That is not an
-// error: the lock itself will fail if it needs that server.
+// roundTrips returns the times of bare requests to the first server, in ns, or nil if it does
+// not answer: the lock will fail if it needs that server.
 func roundTrips(ctx context.Context, clock machine.Clock, at harness.Endpoint) []float64 {
 	ctx, cancel := context.WithTimeout(ctx, tripsPatience)
 	defer cancel()
@@ -78,7 +72,6 @@ type line struct {
 	close func()
 }
 
-// dial returns a line to the first server of at, in the first ensemble.
 func dial(ctx context.Context, at harness.Endpoint) (line, error) {
 	if len(at.Addrs) == 0 || len(at.Addrs[0]) == 0 {
 		return line{}, fmt.Errorf("measure: %w: an endpoint of kind %q without an address", harness.ErrUsage, at.Kind)
@@ -93,7 +86,6 @@ func dial(ctx context.Context, at harness.Endpoint) (line, error) {
 	return line{}, fmt.Errorf("measure: %w: no bare request to a server of kind %q is known", harness.ErrUsage, at.Kind)
 }
 
-// dialRedis connects with the first request.
 func dialRedis(at harness.Endpoint) (line, error) {
 	client, _, err := wireredis.Connect(at, func(o *redis.Options) { o.PoolSize = 1 })
 	if err != nil {

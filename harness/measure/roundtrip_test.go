@@ -45,7 +45,6 @@ var served = []far{
 	{harness.KindZooKeeper, "zk-handoff", zklab.Suite, faultproxy.ZooKeeper, "exists", []string{"connect", "ping", "closeSession"}},
 }
 
-// behind puts a proxy between this test and the server of the kind s at at.
 func behind(t *testing.T, s far, at harness.Endpoint) *distance {
 	t.Helper()
 	d := &distance{at: at}
@@ -72,7 +71,6 @@ func (d *distance) note(s faultproxy.Sighting) {
 	}
 }
 
-// asked returns the requests since the last call.
 func (d *distance) asked() []string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -95,7 +93,6 @@ func (d *distance) open(t *testing.T) *Rig {
 	return rig
 }
 
-// TestRoundTrip measures round trips to real servers.
 func TestRoundTrip(t *testing.T) {
 	for _, s := range served {
 		t.Run(s.kind, func(t *testing.T) {
@@ -108,8 +105,7 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-// testLate: taking and freeing a free lock takes longer than a bare request. With later
-// answers of the server both take longer, the round trip by the added delay.
+// testLate: a lock takes longer than a bare request; a delay adds to both.
 func testLate(t *testing.T, d *distance) {
 	rig := d.open(t)
 	measure := func() (r *harness.Result, share float64) {
@@ -136,8 +132,7 @@ func testLate(t *testing.T, d *distance) {
 	}
 }
 
-// testApart: the lock's counts exclude the round trips. Their connection sends nothing else
-// and is closed afterwards.
+// testApart: the round trips are in no count of the lock, on their own connection.
 func testApart(t *testing.T, s far, d *distance) {
 	leaktest.All(t)
 	rig := d.open(t)
@@ -180,7 +175,6 @@ func testApart(t *testing.T, s far, d *distance) {
 	}
 }
 
-// testWithout: a server that does not answer costs a bounded time.
 func testWithout(t *testing.T, s far, d *distance) {
 	leaktest.All(t)
 	d.at.SessionTimeout = 4 * time.Second // a client that is closed without an answer keeps its socket for that long
@@ -222,7 +216,6 @@ func testWithout(t *testing.T, s far, d *distance) {
 	none("it refuses connections", little)
 }
 
-// TestRoundTripNowhere: without a server the result lacks only its round trips.
 func TestRoundTripNowhere(t *testing.T) {
 	in := instruments()
 	for _, at := range []harness.Endpoint{{}, {Kind: harness.KindRedis}, {Kind: "oracle", Addrs: [][]string{{"127.0.0.1:1"}}}, {Kind: harness.KindZooKeeper, Addrs: [][]string{{}}}} {
@@ -237,8 +230,7 @@ func TestRoundTripNowhere(t *testing.T) {
 	}
 }
 
-// testFirst: the request goes to the first of several independent servers, and of the
-// members of an ensemble.
+// testFirst: the request goes to the first server, and the first member.
 func testFirst(t *testing.T, s far, one, two *distance) {
 	at := one.at
 	at.Addrs = [][]string{{one.Addr(), two.Addr()}, {two.Addr()}}

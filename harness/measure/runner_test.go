@@ -111,8 +111,7 @@ func workload(workers int) harness.Workload {
 		Warmup: 5 * time.Millisecond, Window: 60 * time.Millisecond}
 }
 
-// measureLocal measures again if a busy machine gave the workers no processor in the short
-// window.
+// measureLocal measures again if a busy machine did not run the workers.
 func measureLocal(t *testing.T, v *harness.Variant, w harness.Workload) (res *harness.Result) {
 	t.Helper()
 	for range 5 {
@@ -140,7 +139,6 @@ func TestLocal(t *testing.T) {
 	}
 }
 
-// TestMixed drives locks of every kind of reader by the axes that mix acquisitions.
 func TestMixed(t *testing.T) {
 	window := 50 * time.Millisecond
 	for _, v := range []*harness.Variant{good, readers, optimist} {
@@ -168,8 +166,6 @@ func TestMixed(t *testing.T) {
 	}
 }
 
-// TestGarbage: the axis makes the collector run in the window, and closing the rig stops
-// it.
 func TestGarbage(t *testing.T) {
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	collections := func() uint32 {
@@ -194,7 +190,6 @@ func TestGarbage(t *testing.T) {
 	}
 }
 
-// checkSound checks that the parts of a good lock's result agree.
 func checkSound(t *testing.T, r *harness.Result) {
 	t.Helper()
 	if len(r.Violations) > 0 {
@@ -252,7 +247,6 @@ func TestOpsLimit(t *testing.T) {
 	}
 }
 
-// TestOpsLimitStuck: a drive without a window also ends if the lock is stuck.
 func TestOpsLimitStuck(t *testing.T) {
 	rig, err := Open(t.Context(), instruments(), Job{Lock: stuck, Workload: workload(2), Patience: 300 * time.Millisecond})
 	if err != nil {
@@ -268,7 +262,6 @@ func TestOpsLimitStuck(t *testing.T) {
 	}
 }
 
-// TestViolations: a run of a broken lock reports it.
 func TestViolations(t *testing.T) {
 	for _, c := range []struct {
 		lock *harness.Variant

@@ -6,20 +6,16 @@ import (
 	"locklab/internal/machine"
 )
 
-// A sampler chooses the acquisitions to time: each independently with the same probability,
-// one in every. So no order of service can stay in step with the samples, as it could with
-// every 2^k-th acquisition. If eight workers took the lock in rotation, that would time the
-// same pair every time.
+// A sampler chooses the acquisitions to time, each independently with the same probability. So
+// no order of service stays in step with the samples, as with every 2^k-th.
 //
-// An acquisition that is not timed costs one comparison, because the sampler draws the
-// number of acquisitions to the next timed one, which is geometric. Sampling by number
-// rather than by time avoids a bias to long waits.
+// It draws the number of acquisitions to the next timed one, which is geometric, so that
+// others cost one comparison. Sampling by time would prefer long waits.
 type sampler struct {
 	rng   *machine.Random
 	scale float64 // the mean of the exponential distribution whose integer part is distributed as the gaps, less one
 }
 
-// newSampler returns the sampler of a worker of d; -1 gives an additional one.
 func newSampler(d *drive, worker int) sampler {
 	return samplerOf(d.tuning.sampleEvery, d.rig.job.Seed+uint64(worker))
 }

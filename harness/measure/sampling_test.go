@@ -11,9 +11,7 @@ import (
 	"locklab/harness/result"
 )
 
-// orders are strictly periodic orders of service, for workers that always want the lock. In
-// the second and third a worker has alternately a long and a short wait, as with a lock
-// that serves its whole stack.
+// orders are strictly periodic orders of service; in two a worker's waits alternate in length.
 var orders = []struct {
 	name    string
 	workers []int
@@ -24,9 +22,8 @@ var orders = []struct {
 	{"there and back, 8", []int{0, 1, 2, 3, 4, 5, 6, 7, 7, 6, 5, 4, 3, 2, 1, 0}},
 }
 
-// TestSamplesKeepNoStep drives the loop itself in a periodic order, and counts the timed
-// acquisitions at each place of the order. Each place must get its share of the waits, and
-// each change of owner its share of the handovers. No time is measured.
+// TestSamplesKeepNoStep: in a periodic order each place has its share of the timed waits and
+// handovers.
 func TestSamplesKeepNoStep(t *testing.T) {
 	const uses = 1 << 17
 	for _, o := range orders {
@@ -38,8 +35,7 @@ func TestSamplesKeepNoStep(t *testing.T) {
 	}
 }
 
-// timedPlaces counts the timed waits at each place of order, and the timed handovers at
-// each place whose worker differs from the previous one.
+// timedPlaces counts timed waits and handovers at each place of order.
 func timedPlaces(t *testing.T, order []int, every, uses int) (waits, handovers []int64) {
 	t.Helper()
 	d := &drive{control: newControl(Limit{Window: time.Hour}, 1), tuning: tuning{sampleEvery: every}, rig: &Rig{in: instruments(), job: Job{Seed: 5}}}
@@ -69,9 +65,7 @@ func timedPlaces(t *testing.T, order []int, every, uses int) (waits, handovers [
 	return waits, handovers
 }
 
-// uniform checks that counts, each the number of samples of one in every of all, scatter as
-// random samples do. Chi-squared must be within five standard deviations of its mean, and
-// the total must fit.
+// uniform checks that counts scatter like random samples, within five deviations.
 func uniform(t *testing.T, what string, counts []int64, every, all int) {
 	t.Helper()
 	expected := float64(all) / float64(every)
@@ -88,8 +82,6 @@ func uniform(t *testing.T, what string, counts []int64, every, all int) {
 	}
 }
 
-// TestGaps: each acquisition is timed with the same probability, independently of earlier
-// ones.
 func TestGaps(t *testing.T) {
 	for _, every := range []int{1, 2, 64, 1024} {
 		s, p := samplerOf(every, 3), 1/float64(every)
@@ -115,9 +107,8 @@ func TestGaps(t *testing.T) {
 	}
 }
 
-// An orderedLock serves in a strictly periodic order until the drive is over, with a slow
-// handover at one place. It times every handover and every wait itself, for comparison with
-// the loop's samples.
+// An orderedLock serves in a strictly periodic order with one slow handover, and times all
+// itself.
 type orderedLock struct {
 	order  []int
 	slow   int // place after a slow handover
@@ -134,8 +125,7 @@ type orderedLock struct {
 	handed, longest int // the same for handovers
 }
 
-// slowly is longer than other handovers, except those that lose their processor. The lock
-// counts these too.
+// slowly is longer than other handovers, unless they lose their processor.
 const slowly = 100 * time.Microsecond
 
 func newOrderedLock(order []int, slow int) *orderedLock {
@@ -173,8 +163,7 @@ func (h *orderedHandle) Lock() {
 	h.last = h.id
 }
 
-// await waits until the lock is granted to h, or for the end: the granted worker may have
-// left without another Lock.
+// await waits for the grant to h, or for the end: the granted worker may have left.
 func (h *orderedHandle) await() {
 	poll := time.NewTicker(20 * time.Millisecond)
 	defer poll.Stop()
@@ -206,12 +195,10 @@ func (h *orderedHandle) Unlock() {
 	h.grants[h.order[next]] <- struct{}{}
 }
 
-// end admits each worker that comes. The workers leave one by one, so an order would wait
-// for those that have left.
+// end admits everybody: an order would wait for those that have left.
 func (h *orderedHandle) end() { h.close.Do(func() { close(h.ended) }) }
 
-// TestSamplesAreLikeTheRest drives both loops with a lock of strict order with one slow
-// place. The samples must contain it at its actual frequency.
+// TestSamplesAreLikeTheRest: samples have a slow place at its actual frequency.
 func TestSamplesAreLikeTheRest(t *testing.T) {
 	for _, c := range []struct {
 		name      string
@@ -252,8 +239,7 @@ func TestSamplesAreLikeTheRest(t *testing.T) {
 	}
 }
 
-// alike checks that the share of long spans among the samples equals their share among all,
-// within five standard deviations of the samples.
+// alike checks the share of long spans among the samples, within five deviations.
 func alike(t *testing.T, samples harness.Histogram, all, long int) {
 	t.Helper()
 	var n, over int64
@@ -272,7 +258,6 @@ func alike(t *testing.T, samples harness.Histogram, all, long int) {
 	}
 }
 
-// TestLogKeepsNoStep: over many drives every acquisition is equally often in the owner log.
 func TestLogKeepsNoStep(t *testing.T) {
 	const total, drives = 16 * 16 * result.BurstHolds, 400
 	seen := make([]int64, 16)

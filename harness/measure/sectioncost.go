@@ -9,9 +9,8 @@ import (
 	"locklab/internal/stat"
 )
 
-// SectionCosts returns the time of one change of the data of each section of cases, in ns:
-// by one worker, without a lock, with the data in its cache, as the median of bursts. It
-// returns nil if no section has data.
+// SectionCosts returns the time of one change of each section's data, in ns: by one worker
+// without a lock, the median of bursts. It returns nil without data.
 func (in *Instruments) SectionCosts(cases []Case) map[harness.Section]float64 {
 	costs := make(map[harness.Section]float64)
 	for _, c := range cases {

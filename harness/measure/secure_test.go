@@ -17,14 +17,12 @@ const (
 	secretWord = "s3cr3t-w0rd"
 )
 
-// urlOf is Options.Sync of a server, with a password.
 func urlOf(at harness.Endpoint, password string) string {
 	return "redis://" + secretUser + ":" + password + "@" + at.Addrs[0][0]
 }
 
-// TestSecure: ranks meet as a user with a password, who may use their names alone; and
-// whatever is wrong with that, or with TLS, is one line without the password, and soon.
-// TestRanksSecure of package lab has ranks that meet over TLS.
+// TestSecure: ranks meet with a password and rights to their names; a fault is one line
+// without the password.
 func TestSecure(t *testing.T) {
 	if testing.Short() {
 		t.Skip("make test-all runs it")

@@ -26,8 +26,7 @@ const (
 	probeArrivals = 1000 // of a probe, if its window is long enough
 )
 
-// kneeShares are the measured loads relative to the saturation point: the least for the
-// unloaded lock, the greatest beyond the point.
+// kneeShares are the measured loads relative to the saturation point, from unloaded to beyond.
 var kneeShares = []float64{restShare, 0.25, 0.5, 0.75, 0.9, 1, 1.1}
 
 // A probed is the result of one probe of a rate.
@@ -48,12 +47,10 @@ type seeker struct {
 	probe func(rate harness.Rate) (probed, error)
 }
 
-// seek finds the greatest load that a lock sustains: it grants the offered rate, and p99 of
-// the waits is at most ten times p99 at a small load, where the lock counts as unloaded.
-// From there it doubles the load until it is too high. Then it bisects, on a logarithmic
-// scale, between the greatest sustained and the least excessive load. If the small load
-// turns out to be too close to the saturation point, it restarts with a tenth of that
-// point.
+// seek finds the greatest load that a lock sustains: it grants the rate, with p99 of the waits
+// at most ten times p99 unloaded, at a small load. It doubles the load until it is too high,
+// and bisects on a logarithmic scale. If the small load is too close to the point, it restarts
+// with a tenth of that.
 func (s *seeker) seek() error {
 	rest := max(s.least, min(harness.MaxRate/climb, harness.Rate(restShare*s.Closed)))
 	found := false
@@ -89,8 +86,7 @@ func (s *seeker) seek() error {
 	return nil
 }
 
-// unloaded probes the lock at the load for an unloaded lock, and reports whether it falls
-// behind even there.
+// unloaded probes the unloaded lock, and reports whether it falls behind even there.
 func (s *seeker) unloaded() (behind bool, err error) {
 	var p99 []float64
 	missed := 0
@@ -114,8 +110,7 @@ func (s *seeker) unloaded() (behind bool, err error) {
 	return false, nil
 }
 
-// bracket finds the closest sustained and excessive loads. Over stays 0 if no load is
-// excessive.
+// bracket finds the closest sustained and excessive loads; Over is 0 without one.
 func (s *seeker) bracket() error {
 	s.UpTo = s.Rest
 	for s.Over == 0 {
@@ -135,8 +130,7 @@ func (s *seeker) bracket() error {
 	return nil
 }
 
-// try probes rate and classifies it as sustained or excessive by a majority of at most
-// three probes.
+// try classifies rate as sustained or excessive by a majority of at most three probes.
 func (s *seeker) try(rate harness.Rate) error {
 	over, rule := 0, result.Limit("")
 	for n := 1; over < votes && n-over <= votes; n++ {
@@ -173,12 +167,10 @@ func (s *seeker) note(rate harness.Rate, got probed, over result.Limit) {
 	s.Trials = append(s.Trials, result.Trial{Rate: rate, Granted: got.granted, P99: got.p99, Waits: got.waits, Over: over})
 }
 
-// between returns the middle of two rates on a logarithmic scale.
 func between(a, b harness.Rate) harness.Rate {
 	return harness.Rate(math.Sqrt(float64(a) * float64(b)))
 }
 
-// around returns the rates to measure for a lock with that saturation point, from least on.
 func around(knee, least harness.Rate) (rates []harness.Rate) {
 	knee = knee.Rounded(result.KneeFigures)
 	for _, share := range kneeShares {

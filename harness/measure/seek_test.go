@@ -26,8 +26,6 @@ type simulated struct {
 // capacity of a simulated lock, in arrivals per second.
 const capacity = 1e9 / serviceTime
 
-// probe sends the arrivals of a window through the server, preceded by a fifth of the
-// window as in an open loop.
 func (c *simulated) probe(rate harness.Rate, window time.Duration) (probed, error) {
 	c.seed++
 	c.probes++
@@ -70,7 +68,6 @@ func (c *simulated) probe(rate harness.Rate, window time.Duration) (probed, erro
 	return p, nil
 }
 
-// seekIn searches the saturation point of c with probe windows from window.
 func (c *simulated) seekIn(t *testing.T, closed float64, window func(rate harness.Rate) time.Duration) *result.Knee {
 	t.Helper()
 	s := seeker{Knee: &result.Knee{Closed: closed}, least: 1}
@@ -81,7 +78,6 @@ func (c *simulated) seekIn(t *testing.T, closed float64, window func(rate harnes
 	return s.Knee
 }
 
-// many returns windows with n arrivals.
 func many(n float64) func(harness.Rate) time.Duration {
 	return func(rate harness.Rate) time.Duration { return time.Duration(n / float64(rate) * 1e9) }
 }
@@ -92,18 +88,16 @@ func asProbed(window time.Duration) func(harness.Rate) time.Duration {
 	}
 }
 
-// kneeOf returns the load at which p99 of the waits in s is ten times p99 at the load rest.
 func (s queue) kneeOf(rest float64) float64 {
 	limit := result.MostSlowdown * s.quantile(rest, 0.99)
 	return root(func(rho float64) bool { return s.quantile(rho, 0.99) > limit })
 }
 
-// deadlineKneeOf returns the load at which one in twenty arrivals exceeds the deadline and
-// is dropped. Sources: B. Gavish, P. Schweitzer, "The Markovian Queue with Bounded Waiting
-// Time", Management Science 23(12), 1977; for any service P. De Kok, H. Tijms, "A Queueing
-// System with Impatient Customers", J. Applied Probability 22(3), 1985. For an M/G/1 queue
-// with a load under 1 the dropped share is the formula below, from the waits in the same
-// queue without a deadline.
+// deadlineKneeOf returns the load at which one in twenty arrivals is dropped at the deadline.
+// Sources: B. Gavish, P. Schweitzer, "The Markovian Queue with Bounded Waiting Time",
+// Management Science 23(12), 1977; for any service P. De Kok, H. Tijms, "A Queueing System
+// with Impatient Customers", J. Applied Probability 22(3), 1985. For M/G/1 with a load under 1
+// the formula uses the waits without a deadline.
 func (s queue) deadlineKneeOf(deadline float64) float64 {
 	return root(func(rho float64) bool {
 		longer := 1 - s.within(rho, deadline)
@@ -111,7 +105,6 @@ func (s queue) deadlineKneeOf(deadline float64) float64 {
 	})
 }
 
-// root returns the least load for which over is true.
 func root(over func(rho float64) bool) float64 {
 	lo, hi := 0.01, 0.995
 	for range 40 {
@@ -124,10 +117,7 @@ func root(over func(rho float64) bool) float64 {
 	return lo
 }
 
-// TestSeek compares the search with theory in simulated time. With long probes chance
-// hardly matters, and the true saturation point lies between the two loads found, for each
-// limit. This also holds if the closed-loop rate differs from the open loop. The number of
-// probes is limited.
+// TestSeek: with long probes the true saturation point lies between the two loads found.
 func TestSeek(t *testing.T) {
 	const mostProbes = 60
 	mm1, md1 := queues[0], queues[1]
@@ -163,8 +153,7 @@ func TestSeek(t *testing.T) {
 	}
 }
 
-// TestSeekAnew: a closed loop that grants far more, or far less, than an open one misleads
-// the search only temporarily.
+// TestSeekAnew: a wrong closed loop misleads the search only temporarily.
 func TestSeekAnew(t *testing.T) {
 	md1 := queues[1]
 	for _, closed := range []float64{0.3, 5, 40, 5000} {
@@ -210,7 +199,6 @@ func TestSeekShort(t *testing.T) {
 // remoteWindow is the window of a case of a distributed lock.
 const remoteWindow = 750 * time.Millisecond
 
-// TestSeekEnds: a search ends, with the reason if it found nothing.
 func TestSeekEnds(t *testing.T) {
 	seek := func(closed float64, probe func(n int, rate harness.Rate) (probed, error)) (*result.Knee, int, error) {
 		n := 0
@@ -254,7 +242,6 @@ func TestSeekEnds(t *testing.T) {
 	}
 }
 
-// TestAround: the rates to measure are round numbers near the saturation point.
 func TestAround(t *testing.T) {
 	for _, c := range []struct {
 		knee, least harness.Rate

@@ -12,16 +12,13 @@ import (
 	"locklab/harness/result"
 )
 
-// sought returns a plan of v with an unknown rate.
 func sought(v *harness.Variant, w harness.Workload) *Plan {
 	p := plan(1, v)
 	p.Cases = []Case{{Lock: v, Workload: w, Sought: true}}
 	return p
 }
 
-// TestSeekPlan finds the saturation point of a lock with a hold of 200 µs, so at most 5,000
-// per second. The rates around it are added to the plan once, and are the same if the plan
-// is made again.
+// TestSeekPlan: the rates around a saturation point are added once, and again the same.
 func TestSeekPlan(t *testing.T) {
 	w := harness.Workload{Workers: 4, Hold: harness.Span{Mean: 200 * time.Microsecond}, Warmup: 2 * time.Millisecond, Window: 30 * time.Millisecond, Arrivals: harness.Even}
 	p := sought(good, w)
@@ -82,8 +79,7 @@ func TestSeekPlan(t *testing.T) {
 // quietly ignores the progress of a search.
 func quietly(Seeking) error { return nil }
 
-// TestSeekAgain stops a search after some probes. A second search continues with them; with
-// the complete results it makes no probe.
+// TestSeekAgain: an interrupted search continues with its probes, or makes none.
 func TestSeekAgain(t *testing.T) {
 	w := harness.Workload{Workers: 4, Hold: harness.Span{Mean: 200 * time.Microsecond}, Warmup: 2 * time.Millisecond, Window: 30 * time.Millisecond, Arrivals: harness.Even}
 	const made = 3
@@ -121,7 +117,6 @@ func TestSeekAgain(t *testing.T) {
 	}
 }
 
-// TestSeekSame: the same results lead to the same rates.
 func TestSeekSame(t *testing.T) {
 	queue := simulated{queue: queues[1]}
 	whole := queue.seekIn(t, 0.9*capacity, many(2000))
@@ -145,8 +140,7 @@ func TestSeekSame(t *testing.T) {
 	}
 }
 
-// TestSeekNothing: locks that violate a promise, crash, are killed or do not connect in
-// time end their search, with the reason.
+// TestSeekNothing: locks that fail or are lost end their search, with the reason.
 func TestSeekNothing(t *testing.T) {
 	always := mortals[slices.IndexFunc(mortals, func(v *harness.Variant) bool { return v.Name == "kill-always" })]
 	long := harness.Workload{Workers: 2, Hold: harness.Span{Mean: 200 * time.Millisecond}, Window: time.Millisecond}

@@ -10,9 +10,8 @@ import (
 	"locklab/internal/machine"
 )
 
-// A serverMeter measures the cost of a window for the servers of a lock. It uses its own
-// connections, whose requests are not counted as the lock's, and sends nothing in the
-// window. A nil meter is for a lock without servers, or with servers that do not answer.
+// A serverMeter measures the cost of a window for a lock's servers, by its own connections,
+// which send nothing in the window. A nil meter is for a lock without such servers.
 type serverMeter struct {
 	gauge *backend.Gauge
 	pids  []int
@@ -23,9 +22,8 @@ type serverMeter struct {
 	cpu     time.Duration // in the window; -1 if not known
 }
 
-// newServerMeter returns the meter of the servers of job's lock. It must be called before
-// the lock has a client. If shared, other locks of this process already have clients there,
-// and it does not wait for their end.
+// newServerMeter must be called before the lock has a client. If shared, it does not wait for
+// the end of other locks' clients.
 func newServerMeter(ctx context.Context, job Job, shared bool) *serverMeter {
 	if job.Lock.Remote == nil {
 		return nil
@@ -61,8 +59,7 @@ func newServerMeter(ctx context.Context, job Job, shared bool) *serverMeter {
 	return m
 }
 
-// The clients of the previous case may have left only just now, and a busy server notices
-// that later.
+// The previous case's clients may have left only now, which a busy server notices late.
 const (
 	quietPause = 2 * time.Millisecond
 	quietTime  = time.Second            // for all of them to leave
@@ -70,9 +67,8 @@ const (
 	theirsTime = 20 * time.Millisecond  // the same for servers of the user
 )
 
-// quiet reads a gauge until its servers have only its own connections, one per server, or
-// no client has left for a while. Servers that the lab did not start may have other
-// clients, which stay.
+// quiet reads a gauge until its servers have only its connections, or no client has left for a
+// while: foreign ones stay.
 func quiet(read func() (backend.Usage, error), servers int64, still time.Duration) (u backend.Usage, err error) {
 	begin := time.Now()
 	least, since := int64(math.MaxInt64), begin
@@ -96,8 +92,7 @@ func (m *serverMeter) close() {
 	}
 }
 
-// used returns the CPU time of the servers, -1 if unknown. It reads the clocks of their
-// processes, or else the servers' own reports.
+// used returns the servers' CPU time by their processes' clocks or own reports; -1 if unknown.
 func (m *serverMeter) used(ctx context.Context) (sum time.Duration) {
 	for _, pid := range m.pids {
 		t, ok := machine.ProcessCPU(pid)
@@ -164,8 +159,7 @@ func (m *serverMeter) end(ctx context.Context) {
 	}
 }
 
-// crowd must be called after the window, while all workers still contend and nothing is
-// recorded.
+// crowd must be called after the window, while all workers still contend.
 func (m *serverMeter) crowd(ctx context.Context) {
 	if m == nil {
 		return
@@ -173,7 +167,6 @@ func (m *serverMeter) crowd(ctx context.Context) {
 	m.crowded = m.read(ctx)
 }
 
-// read returns the usage of the servers, -1 for each figure if they do not answer.
 func (m *serverMeter) read(ctx context.Context) backend.Usage {
 	u, err := m.gauge.Read(ctx)
 	if err != nil {
@@ -182,7 +175,6 @@ func (m *serverMeter) read(ctx context.Context) backend.Usage {
 	return u
 }
 
-// cost returns the measurements of m, or nil without any.
 func (m *serverMeter) cost() *harness.ServerCost {
 	if m == nil {
 		return nil
@@ -200,8 +192,7 @@ func (m *serverMeter) cost() *harness.ServerCost {
 	return c
 }
 
-// grown returns the growth of a figure. It returns nil if a figure is unknown, or if others
-// released more than the lock took.
+// grown returns the growth of a figure, nil if unknown or negative.
 func grown(before, after int64) *int64 {
 	if before < 0 || after < before {
 		return nil

@@ -20,7 +20,6 @@ import (
 	zklab "locklab/zklock/lab"
 )
 
-// contended measures the lock of that name with eight workers, on dedicated servers.
 func contended(t *testing.T, at harness.Endpoint, name string) *harness.Result {
 	t.Helper()
 	locks := slices.Concat(redislab.Suite, zklab.Suite)
@@ -36,7 +35,6 @@ func contended(t *testing.T, at harness.Endpoint, name string) *harness.Result {
 	return r
 }
 
-// own returns servers that nothing else uses.
 func own(t *testing.T, kind string) harness.Endpoint {
 	t.Helper()
 	locktest.Endpoint(t, kind) // skips if there is none
@@ -54,8 +52,7 @@ func own(t *testing.T, kind string) harness.Endpoint {
 	return s.Endpoint()
 }
 
-// alone waits until the server at has no client but the caller. A busy machine may notice
-// departed clients later than a meter waits.
+// alone waits until the server at has no client but the caller.
 func alone(t *testing.T, at harness.Endpoint) {
 	t.Helper()
 	g, err := backend.NewGauge(t.Context(), at, 1)
@@ -76,8 +73,7 @@ func alone(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// TestQuiet: the initial state of a meter excludes departing clients of the previous case,
-// also if foreign clients stay, or come and go.
+// TestQuiet: a meter's initial state excludes departing clients, also among foreign ones.
 func TestQuiet(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -111,9 +107,7 @@ func TestQuiet(t *testing.T) {
 	}
 }
 
-// TestDistributedBlocks: locks that take turns in one process have blocks there, and each
-// is charged for its own connections only. On a busy machine a worker may not have waited
-// yet, or the server may not have noticed a closed connection: then they are measured again.
+// TestDistributedBlocks: each lock in a process is charged for its own connections only.
 func TestDistributedBlocks(t *testing.T) {
 	at := own(t, harness.KindRedis)
 	connections := map[string]int64{"redis-poll-1ms": 8, "redis-queue": 16, "redis-token": 16}
@@ -157,9 +151,8 @@ func distributedBlocks(t *testing.T, at harness.Endpoint, names []string) []*har
 	return results(out.Bytes())
 }
 
-// TestServerCost: the cost of real servers depends on the lock. While a lock is held for
-// long, polling waiters cost the server more than queued ones. Waiters for a message need
-// one more connection.
+// TestServerCost: polling waiters cost more than queued ones, waiters for a message a
+// connection.
 func TestServerCost(t *testing.T) {
 	at := own(t, harness.KindRedis)
 	connected := func(at harness.Endpoint, name string, want int64) (r *harness.Result) {
@@ -217,8 +210,7 @@ func TestServerCost(t *testing.T) {
 	}
 }
 
-// TestServerCostOfProcess: the clock of the server's process agrees with the server's
-// report within a timer tick or two; another process's clock does not.
+// TestServerCostOfProcess: the clock of the server's process agrees with its report.
 func TestServerCostOfProcess(t *testing.T) {
 	at := own(t, harness.KindRedis)
 	const tick = 20 * time.Millisecond

@@ -10,9 +10,8 @@ import (
 	"locklab/internal/machine"
 )
 
-// A slicer counts the acquisitions of one worker in each slice of the window, and its
-// longest time without one. The worker reads the clock for this only at some of its checks
-// for the end. The zero value counts nothing.
+// A slicer counts one worker's acquisitions in each slice of the window, and its longest time
+// without one, at some of its checks. The zero value counts nothing.
 type slicer struct {
 	_       atomics.CacheLinePad
 	c       *control
@@ -28,8 +27,7 @@ type slicer struct {
 	_       atomics.CacheLinePad
 }
 
-// start prepares s for a window of d. It counts nothing for one worker, for a drive that is
-// not limited by time, and for a window shorter than a slice.
+// start prepares s for d's window. It counts nothing for one worker, or without a whole slice.
 func (s *slicer) start(d *drive) {
 	window := d.limit.Window
 	if len(d.tallies) < 2 || d.limit.Ops > 0 || window < harness.SliceLength {
@@ -39,7 +37,6 @@ func (s *slicer) start(d *drive) {
 		window: int64(window), counts: make([]uint32, window/harness.SliceLength)}
 }
 
-// add counts a completed batch.
 func (s *slicer) add(ops uint64, recorded bool) {
 	s.pending += ops
 	if s.left--; s.left > 0 && recorded || s.c == nil {
@@ -48,9 +45,8 @@ func (s *slicer) add(ops uint64, recorded bool) {
 	s.check()
 }
 
-// check counts the acquisitions since the previous check in the current slice. Those
-// completed before the window do not count; the batch in progress at its start does, as in
-// the shares of the window.
+// check counts the acquisitions since the previous check in the current slice. The batch in
+// progress at the window's start counts.
 func (s *slicer) check() {
 	n := s.pending
 	s.pending, s.left = 0, s.every
@@ -59,7 +55,6 @@ func (s *slicer) check() {
 	}
 }
 
-// count adds n acquisitions at a time, in ns since the window began.
 func (s *slicer) count(at int64, n uint64) {
 	s.longest = max(s.longest, min(at, s.window)-s.last)
 	s.last = at
@@ -68,7 +63,6 @@ func (s *slicer) count(at int64, n uint64) {
 	}
 }
 
-// addSlices adds the counts of the slicers to r, if there are any.
 func addSlices(r *harness.Result, workers []*slicer) {
 	if len(workers) == 0 || workers[0].counts == nil {
 		return
@@ -83,8 +77,7 @@ func addSlices(r *harness.Result, workers []*slicer) {
 	}
 }
 
-// loopSlices adds to r the acquisitions of its workers in each slice of a window that began
-// at from, by their log. Each worker's holds are in the order of acquisition.
+// loopSlices adds the slices of a window from from to r, by the holds of each worker in order.
 func loopSlices(r *harness.Result, holds []oracle.Hold, from int64) {
 	if len(r.Workers) < 2 || r.Elapsed < harness.SliceLength {
 		return
@@ -104,9 +97,8 @@ func loopSlices(r *harness.Result, holds []oracle.Hold, from int64) {
 // Checks may cost this share of an acquisition, averaged over all.
 const checkShare = 0.005
 
-// checkEvery returns the number of batches between a worker's readings of the clock, for a
-// total rate of all workers in acquisitions per ns. It assumes that the lock waits for each
-// reading. A worker then reads it about every 5 µs times the workers.
+// checkEvery returns the batches between a worker's readings of the clock, at a total rate per
+// ns, as if the lock waited for each: about every 5 µs times the workers.
 func checkEvery(clock machine.Clock, rate float64, batch int64) int64 {
 	const bookkeeping = 5 // ns
 	return max(1, int64(math.Ceil((clock.Floor()+bookkeeping)*rate/checkShare/float64(batch))))

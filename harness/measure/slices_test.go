@@ -25,7 +25,6 @@ func slicersOf(workers int, window time.Duration) []*slicer {
 	return out
 }
 
-// TestSlices: acquisitions count in the slice of the worker's check.
 func TestSlices(t *testing.T) {
 	ws := slicersOf(2, 70*time.Millisecond)
 	for _, x := range []struct {
@@ -92,7 +91,6 @@ func TestSlicerReadsSeldom(t *testing.T) {
 	new(slicer).add(1, true) // counts nothing
 }
 
-// A model is a synthetic lock: the worker and the time of the k-th acquisition.
 type model struct {
 	name  string
 	owner func(phase, at int64, k int) int
@@ -104,8 +102,6 @@ var models = []model{
 	{"of one", func(int64, int64, int) int { return 2 }},
 }
 
-// measured returns a window of m: an acquisition every 250 µs, by workers that check each
-// time.
 func (m model) measured(rng *rand.Rand, window time.Duration) *harness.Result {
 	ws := slicersOf(4, window)
 	r := &harness.Result{Workers: make([]uint64, 4)}
@@ -123,9 +119,7 @@ func (m model) measured(rng *rand.Rand, window time.Duration) *harness.Result {
 	return r
 }
 
-// TestFairnessHasOneScale: Jain's index over slices does not depend on the length of the
-// window. Over the window it does: a lock that each worker keeps for 50 ms rises from
-// unfair to fair.
+// TestFairnessHasOneScale: Jain's index over slices does not depend on the window's length.
 func TestFairnessHasOneScale(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	windows := []time.Duration{20 * time.Millisecond, 100 * time.Millisecond, 250 * time.Millisecond, time.Second}
@@ -203,15 +197,13 @@ func inSlices(r *harness.Result) (n uint64) {
 	return n
 }
 
-// fewer reports whether n is less than half of r's acquisitions in the planned part of the
-// window. Batches in progress at its end are in no slice.
+// fewer reports whether n is under half of r's acquisitions in the planned window.
 func fewer(r *harness.Result, n uint64, window time.Duration) bool {
 	underway := uint64(len(r.Workers) * 2 * maxBatch)
 	return 2*(n+underway)*uint64(r.Elapsed) < r.Ops*uint64(window)
 }
 
-// driveOnTime drives r again if a busy machine ended the window late, or ran no worker in a
-// slice.
+// driveOnTime drives r again if a busy machine was late or ran no worker.
 func driveOnTime(t *testing.T, r *Rig, window time.Duration) (res *harness.Result) {
 	t.Helper()
 	for range 50 {
@@ -227,9 +219,7 @@ func driveOnTime(t *testing.T, r *Rig, window time.Duration) (res *harness.Resul
 	return res
 }
 
-// TestKeeper: a lock that a worker keeps for 50 ms has at most two owners in a slice of 20
-// ms, and a third whose batch was counted late. This holds in windows of one slice and of
-// twelve.
+// TestKeeper: a lock kept for 50 ms has at most three owners in a slice of 20 ms.
 func TestKeeper(t *testing.T) {
 	const workers = 4
 	rig, err := Open(t.Context(), instruments(), Job{Lock: keeperVariant(), Workload: harness.Workload{Workers: workers, Window: 1}})
@@ -273,8 +263,7 @@ func TestKeeper(t *testing.T) {
 	}
 }
 
-// TestSlicesOfOthers: loops with readers, several locks, distributed locks and workers in
-// another process have slices too; a single worker has none.
+// TestSlicesOfOthers: every other loop has slices too; a single worker has none.
 func TestSlicesOfOthers(t *testing.T) {
 	const window = 2 * harness.SliceLength
 	local := keeperVariant()
@@ -312,9 +301,7 @@ func TestSlicesOfOthers(t *testing.T) {
 	}
 }
 
-// BenchmarkSlices measures the cost of slices per acquisition. It uses a lock that does
-// nothing, in batches of 64 with their publication, at the rate of a single worker. The
-// samples without and with slices alternate; each figure is their median.
+// BenchmarkSlices measures the cost of slices per acquisition, in alternating samples.
 func BenchmarkSlices(b *testing.B) {
 	in := instruments()
 	w := in.bench(bareLoop)
@@ -345,8 +332,7 @@ func BenchmarkSlices(b *testing.B) {
 	b.ReportMetric(100*(stat.Median(with)/stat.Median(without)-1), "added-%")
 }
 
-// BenchmarkFairnessByWindow prints Jain's index in slices and over the window, for several
-// window lengths of the same lock.
+// BenchmarkFairnessByWindow prints Jain's index in slices and over windows.
 func BenchmarkFairnessByWindow(b *testing.B) {
 	mutex := &harness.Variant{Name: "sync-mutex", Doc: "the standard library's", Paper: "none", Family: harness.Blocking,
 		Local: func(harness.Setup) harness.Local { return harness.Shared(new(sync.Mutex)) }}

@@ -29,16 +29,14 @@ func newSpinner(work machine.Work, s harness.Span, rng *machine.Random) spinner 
 	return spin
 }
 
-// guard makes every span change data, if it is not nil: it is read before the work and
-// written after it.
+// guard makes every span change data: read before the work, written after it.
 func (s *spinner) guard(data structure, worker int) {
 	if data != nil {
 		s.some, s.plain, s.data, s.worker = true, false, data, worker
 	}
 }
 
-// spend is small enough to inline: an empty span must cost nothing. For the same reason
-// there is no separate test for data.
+// spend is small enough to inline, without a test for data: an empty span must cost nothing.
 func (s *spinner) spend() {
 	if s.some {
 		s.work()

@@ -17,9 +17,8 @@ import (
 	redislab "locklab/redislock/lab"
 )
 
-// TestStall stops a Redis server for a second while an open loop and a closed one each want
-// a lock. In the open loop, all arrivals of that second have long waits. Each worker of the
-// closed loop has only one long wait, for any number of acquisitions that did not happen.
+// TestStall stops a server for a second: in an open loop all its arrivals have long waits, in
+// a closed one each worker has one.
 func TestStall(t *testing.T) {
 	server, err := backend.StartAlone(t.Context())
 	if errors.Is(err, harness.ErrUnavailable) && !backend.Required(harness.KindRedis) {

@@ -23,16 +23,13 @@ type departure struct {
 	Learned int64 // from the last rank's arrival until this rank learned of it
 }
 
-// Start returns the common start time of all ranks. It is the latest arrival by the
-// common clock, plus 200 ms or twice the time that a rank recently needed to learn that
-// all have come, at most 5 s. Start is a barrier. The time is on this process's monotonic
-// clock, as exact as Clock. Start checks Clock, and measures it again if the server's
-// clock was set.
+// Start returns the common start of all ranks: the latest arrival plus 200 ms, or twice the
+// time that a rank recently needed to learn that all have come, at most 5 s. Start is a
+// barrier. The time is on this process's monotonic clock, as exact as Clock, which Start
+// checks and measures again if the server's clock was set.
 //
-// If the time has passed when this rank learns of it, it is still returned without an
-// error: the caller finds that it is in the past, and records the delay. If a rank's
-// clock is unknown, all begin as soon as they learn that all have come, within about 50
-// ms.
+// A time that has passed is returned without an error: the caller records the delay. If a
+// rank's clock is unknown, all begin when they learn that all have come, within about 50 ms.
 func (g *Ranks) Start(ctx context.Context, name string) (time.Time, error) {
 	if err := g.check(ctx); err != nil {
 		return time.Time{}, err

@@ -33,9 +33,7 @@ func (g *newcomer) Lock(ctx context.Context) (harness.Lease, error) {
 
 func (g *newcomer) Close() error { return nil }
 
-// TestSteady: the window of a remote lock begins when each worker has had the lock, so that
-// no figure contains the cost of a first acquisition. It is delayed by at most half of its
-// length, and not at all for a local lock.
+// TestSteady: a remote window begins when each worker has had the lock, late by half at most.
 func TestSteady(t *testing.T) {
 	h := new(newcomers)
 	v := h.variant(harness.Traits{})

@@ -11,8 +11,7 @@ import (
 	"locklab/internal/machine"
 )
 
-// Unguarded returns the reason why v cannot guard the data of w's section, or "" if it can
-// or it has none.
+// Unguarded returns why v cannot guard the data of w's section, or "".
 func Unguarded(v *harness.Variant, w harness.Workload) string {
 	switch {
 	case w.Section == harness.SectionWork:
@@ -28,9 +27,8 @@ func Unguarded(v *harness.Variant, w harness.Workload) string {
 	return ""
 }
 
-// A structure is the data of a harness.Section. It has no lock and its fields are not
-// atomic. A worker reads on entry and writes before it leaves. So two workers inside at the
-// same time lose a write or corrupt the data.
+// A structure is the data of a harness.Section, not atomic. A worker reads on entry and writes
+// before it leaves, so two inside lose a write or corrupt the data.
 type structure interface {
 	// find chooses an element with rng and returns it with its value.
 	find(rng *machine.Random) (at, value uint64)
@@ -41,12 +39,10 @@ type structure interface {
 	// read reports whether the data it read was consistent.
 	read(rng *machine.Random) bool
 
-	// audit returns the number of writes in the data and its flaw, or "" without one. No
-	// worker may be inside.
+	// audit returns the writes in the data and its flaw, or "". No worker may be inside.
 	audit() (writes uint64, flaw string)
 }
 
-// newStructure returns the data of s, nil if it has none.
 func newStructure(s harness.Section) structure {
 	switch s {
 	case harness.SectionWork:
@@ -139,8 +135,7 @@ func (t table) audit() (writes uint64, flaw string) {
 	return writes, flaw
 }
 
-// A cache counts the writes of each key since its insertion, and all writes of evicted
-// keys.
+// A cache counts the writes of each key since its insertion, and all writes of evicted keys.
 type cache struct {
 	lru     *simplelru.LRU[uint64, uint64]
 	evicted uint64 // writes of evicted keys
@@ -202,7 +197,6 @@ type journal struct {
 	late    uint64 // entries preceded by another one after find
 }
 
-// count returns the total number of entries.
 func (j *journal) count() uint64 { return j.before + uint64(len(j.entries)/entrySize) }
 
 func (j *journal) find(*machine.Random) (at, value uint64) { return 0, j.count() }

@@ -15,8 +15,6 @@ import (
 // everySection has data.
 var everySection = []harness.Section{harness.CacheLines(1), harness.CacheLines(16), harness.SectionMap, harness.SectionLRU, harness.SectionLog}
 
-// TestStructures writes to the data of each section alone until a cache is full and a log
-// is reset, and corrupts it.
 func TestStructures(t *testing.T) {
 	const writes = 5000
 	for _, s := range everySection {
@@ -75,8 +73,7 @@ func TestStructures(t *testing.T) {
 	}
 }
 
-// TestTwoInside: two workers inside at once show in the data of every section, for either
-// order of writes, even without parallelism.
+// TestTwoInside: two workers inside show in every section's data, in either order.
 func TestTwoInside(t *testing.T) {
 	for _, s := range everySection {
 		data := newStructure(s)
@@ -93,7 +90,6 @@ func TestTwoInside(t *testing.T) {
 	}
 }
 
-// TestTornReads: a reader detects lines or a log that are half written.
 func TestTornReads(t *testing.T) {
 	l, j := make(lines, 3), new(journal)
 	l.write(0, 0, 0)
@@ -113,7 +109,6 @@ func TestTornReads(t *testing.T) {
 	}
 }
 
-// TestSections drives correct locks over each section, with every loop of local locks.
 func TestSections(t *testing.T) {
 	window := 30 * time.Millisecond
 	for _, s := range everySection {
@@ -132,8 +127,7 @@ func TestSections(t *testing.T) {
 	}
 }
 
-// TestSectionsCatch: the data of a section shows that a lock admits two workers. A map and
-// a cache may end the process, so other processes drive them.
+// TestSectionsCatch: data shows two workers; a map or cache may end its process.
 func TestSectionsCatch(t *testing.T) {
 	if raceEnabled {
 		t.Skip("under the race detector a lock that does nothing ends the process")
@@ -180,7 +174,6 @@ func TestSectionsCatch(t *testing.T) {
 	})
 }
 
-// TestUnguarded: locks that cannot guard the data of a section are rejected.
 func TestUnguarded(t *testing.T) {
 	data := harness.Workload{Workers: 2, Section: harness.SectionMap, Window: 1}
 	reading := data
@@ -205,7 +198,6 @@ func TestUnguarded(t *testing.T) {
 	}
 }
 
-// TestSectionCosts: the cost of each section of a plan is measured once.
 func TestSectionCosts(t *testing.T) {
 	p := plan(1, good, good, single)
 	if costs := instruments().SectionCosts(p.Cases); costs != nil {
@@ -218,7 +210,6 @@ func TestSectionCosts(t *testing.T) {
 	}
 }
 
-// TestMixture: the frequency of each length matches its weight, for work and for sleep.
 func TestMixture(t *testing.T) {
 	span, err := harness.ParseSpan("100ns*7+20us*2+1ms")
 	if err != nil {
@@ -252,8 +243,7 @@ func TestMixture(t *testing.T) {
 	}
 }
 
-// TestAnswered: a result from a build without support for an axis is not a result of that
-// case.
+// TestAnswered: a result of a build without an axis is not a result of that case.
 func TestAnswered(t *testing.T) {
 	s := spec{Workload: workload(2)}
 	s.Workload.Section = harness.SectionMap

@@ -29,31 +29,26 @@ type counts struct {
 	handovers uint64 // those whose predecessor was another worker
 }
 
-// publish adds a batch to the counts that the coordinator can read.
 func (t *tally) publish(ops, handovers uint64) {
 	t.own.ops += ops
 	t.own.handovers += handovers
 	t.pub.set(t.own)
 }
 
-// done must be called after each batch: see publish. recorded reports whether it began in
-// the window.
+// done must be called after each batch; recorded: it began in the window.
 func (t *tally) done(ops, handovers uint64, recorded bool) {
 	t.publish(ops, handovers)
 	t.slices.add(ops, recorded)
 }
 
-// counts returns the published counts. Both are from the same batch.
 func (t *tally) counts() counts { return t.pub.get() }
 
-// published is one record of two words that one goroutine writes and others read
-// consistently. It is a sequence lock whose writer writes a second record and leaves the
-// one being read alone. So a reader need not wait for a writer that has lost its processor
-// halfway. It retries only after a whole publication.
+// published is a record of two words that one goroutine writes and others read consistently: a
+// sequence lock whose writer writes a second record and leaves the one being read. So a reader
+// waits for no writer without a processor, and retries only after a whole publication.
 //
-// Memory ordering: the version is released after the words, and so are the words of the
-// next record after the version. A reader that finds the version unchanged has read words
-// that no later store can have replaced.
+// Memory ordering: the version is released after the words, and the next record's words after
+// the version. A reader with an unchanged version has read words that no later store replaced.
 type published struct {
 	version atomics.Uint64 // its parity selects the newest record
 	records [2]struct{ ops, handovers atomics.Uint64 }

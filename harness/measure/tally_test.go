@@ -6,8 +6,7 @@ import (
 	"testing"
 )
 
-// TestTallyIsReadWhole reads a tally while its worker publishes. A reader that loaded two
-// rising counters one by one would see one ahead of the other.
+// TestTallyIsReadWhole: two rising counters are read from the same publication.
 func TestTallyIsReadWhole(t *testing.T) {
 	snapshots := 100_000
 	if raceEnabled {
@@ -50,8 +49,7 @@ func TestTallyIsReadWhole(t *testing.T) {
 	}
 }
 
-// TestHalfPublished: a writer that has lost its processor halfway neither blocks a reader
-// nor shows it one count of the new record.
+// TestHalfPublished: a writer stopped halfway neither blocks a reader nor shows new counts.
 func TestHalfPublished(t *testing.T) {
 	var p published
 	for n := uint64(1); n < 4; n++ {
@@ -65,7 +63,6 @@ func TestHalfPublished(t *testing.T) {
 	}
 }
 
-// BenchmarkPublish measures the cost of publishing the counts of a batch.
 func BenchmarkPublish(b *testing.B) {
 	w := new(tally)
 	for b.Loop() {

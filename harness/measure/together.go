@@ -12,7 +12,6 @@ import (
 // Together returns g as the ranks of a plan.
 func (g *Ranks) Together() Together { return groupOfPlan{g} }
 
-// groupOfPlan implements Together by a group of ranks.
 type groupOfPlan struct{ group *Ranks }
 
 func (m groupOfPlan) Rank() int { return m.group.options.Rank }

@@ -10,10 +10,9 @@ import (
 	"locklab/internal/machine"
 )
 
-// The transfer time of a word between two processors: two threads pass it to and fro with
-// compare-and-swap. A handover of a lock cannot take less, so it is the unit of handovers.
-// On a shared machine the time is bimodal and changes within a run. So each window has its
-// own figure, taken right before and right after.
+// Two threads pass a word to and fro with compare-and-swap. No handover can take less, so it
+// is the unit of handovers. The time is bimodal and changes on a shared machine, so each
+// window has its own figure.
 //
 // Source of the method: N. Viennot, core-to-core-latency, 2022.
 const (
@@ -34,8 +33,7 @@ type ferry struct {
 	_    atomics.CacheLinePad
 }
 
-// transfers returns one-way times in ns, in one probe. It returns nil if there are not two
-// processors, if a thread cannot be bound, or if the two did not run at once.
+// transfers returns one-way times in ns, or nil if no two bound threads ran at once.
 func transfers(clock machine.Clock, cpus []int) []float64 {
 	if len(cpus) < 2 || cpus[0] == cpus[1] {
 		return nil
@@ -71,7 +69,6 @@ func transfers(clock machine.Clock, cpus []int) []float64 {
 	return samples
 }
 
-// follow changes every 1 to 0 until the leader has left.
 func (f *ferry) follow() {
 	for {
 		for tries := 1; !f.side.CompareAndSwap(1, 0); tries++ {
@@ -82,7 +79,6 @@ func (f *ferry) follow() {
 	}
 }
 
-// lead changes every 0 to 1 and returns the one-way time in each sample.
 func (f *ferry) lead(clock machine.Clock) (samples []float64) {
 	samples = make([]float64, 0, transferMost)
 	begin := clock.Now()

@@ -11,8 +11,7 @@ import (
 	"locklab/internal/stat"
 )
 
-// TestTransfers probes until one probe succeeds: on a busy machine the two threads seldom
-// run at once.
+// TestTransfers probes until one succeeds: on a busy machine two threads seldom run at once.
 func TestTransfers(t *testing.T) {
 	in := instruments()
 	cpus := in.Topology.CPUs()
@@ -43,8 +42,6 @@ func TestTransfers(t *testing.T) {
 	t.Error("200 probes, none good")
 }
 
-// TestTransfersWithout: if nothing can be measured, a probe returns quickly without
-// samples.
 func TestTransfersWithout(t *testing.T) {
 	in := instruments()
 	first := in.Topology.CPUs()[0]
@@ -55,7 +52,6 @@ func TestTransfersWithout(t *testing.T) {
 	}
 }
 
-// TestDeserted: neither side of a ferry waits forever for the other.
 func TestDeserted(t *testing.T) {
 	in := instruments()
 	begin := time.Now()
@@ -123,7 +119,6 @@ func times(xs []float64, by float64) (out []float64) {
 	return out
 }
 
-// TestProbe: only locks in this process have a transfer time.
 func TestProbe(t *testing.T) {
 	in := *instruments()
 	in.Topology = machine.Topology{{CPU: 0}, {CPU: 1}}
@@ -136,8 +131,7 @@ func TestProbe(t *testing.T) {
 	}
 }
 
-// TestDriveProbed: a drive of a local lock has a transfer time if the probes around it
-// succeed, which on a busy machine takes some tries.
+// TestDriveProbed: a local lock has a transfer time if the probes succeed.
 func TestDriveProbed(t *testing.T) {
 	if len(instruments().Topology.CPUs()) < 2 || raceEnabled {
 		t.Skip("no transfers here, see TestTransfers")

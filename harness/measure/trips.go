@@ -8,8 +8,7 @@ type stamp struct {
 
 func (s stamp) after() stamp { return stamp{s.halves + 1, s.caused} }
 
-// later returns the more informative of s and t: a stamp caused by the step before
-// another, and then the one with more trips.
+// later returns the stamp caused by the step, and then the one with more trips.
 func (s stamp) later(t stamp) stamp {
 	if s.caused != t.caused {
 		if t.caused {
@@ -28,10 +27,9 @@ type reckoning struct {
 	sent   map[int]stamp    // by client: its requests, at the server
 }
 
-// reckon follows the trips of a step that a client begins. Everything was silent before
-// it. So a client that sends a message without having received any acts on its own. An
-// answer to an earlier request is caused by the last request at its server: the holder's,
-// for which the client waited.
+// reckon follows the trips of a step that a client begins in silence. A client that sends
+// without having received acts on its own. An answer to an earlier request is caused by the
+// last request at its server, the holder's.
 func reckon(events []event, begun int) *reckoning {
 	r := &reckoning{known: map[int]stamp{begun: {0, true}}, asked: make(map[callID]stamp), latest: make(map[int]stamp), sent: make(map[int]stamp)}
 	for _, e := range events {

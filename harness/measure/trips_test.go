@@ -27,8 +27,7 @@ func toldEvents(timeline string) (events []event) {
 	return events
 }
 
-// TestReckon checks the number of sequential trips behind the state of the second client,
-// in a step that A begins.
+// TestReckon: sequential trips behind the second client's state, in a step that A begins.
 func TestReckon(t *testing.T) {
 	for _, test := range []struct {
 		name, timeline string

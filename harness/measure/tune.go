@@ -45,15 +45,12 @@ func (r *Rig) tune(limit Limit) tuning {
 // draw is the approximate time, in ns, to choose the next timed acquisition.
 const draw = 5
 
-// timedInside returns the approximate time, in ns, that timing adds to a hold: the readings
-// after the grant and before the release of a sampled acquisition, and the same two for a
-// sampled handover, plus one draw. It delays all workers, so it must be compared with the
-// time between acquisitions.
+// timedInside returns the time, in ns, that timing adds to a hold: two readings of a sampled
+// acquisition and of a sampled handover, and a draw. It delays all workers.
 func (r *Rig) timedInside() float64 { return 4*r.in.Clock.Floor() + draw }
 
-// timedOutside returns the approximate time, in ns, that timing adds outside the section:
-// the reading before the request, the bookkeeping, and with think time the readings around
-// it. It delays one worker.
+// timedOutside returns the time, in ns, that timing adds outside the section, with readings
+// around think time. It delays one worker.
 func (r *Rig) timedOutside() float64 {
 	const bookkeeping = 15 + draw
 	readings := 1.0
@@ -63,7 +60,6 @@ func (r *Rig) timedOutside() float64 {
 	return readings*r.in.Clock.Floor() + bookkeeping
 }
 
-// powerOfTwo returns the least power of two that is at least x, from 1 to 1024.
 func powerOfTwo(x float64) int {
 	n := max(1, min(1024, int(x+0.999)))
 	return 1 << bits.Len(uint(n-1))

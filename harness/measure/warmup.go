@@ -14,12 +14,9 @@ import (
 	"locklab/internal/stat"
 )
 
-// Parameters of the warm-up of servers on Java, which are interpreted at first and compiled
-// while they serve. A ZooKeeper server just after its start takes five times the processor
-// time per acquisition that it takes 20 seconds of load later. Services see that only on
-// the day when they start their servers. The compilation depends on the requests: after
-// requests of another kind it starts again. So the servers are warmed up with the cases of
-// the plan.
+// Servers on Java compile themselves while they serve. ZooKeeper just after its start takes
+// five times the processor time of 20 seconds of load later. Compilation depends on the
+// requests, so the servers are warmed up with the cases of the plan.
 const (
 	warmWindow  = 150 * time.Millisecond // of a case
 	warmCases   = 6                      // greatest number in a pass: other workers and locks are similar
@@ -33,10 +30,9 @@ const (
 // WarmsUp reports whether servers of that kind get faster while they serve.
 func WarmsUp(kind string) bool { return kind == harness.KindZooKeeper }
 
-// WarmUp drives cases of p on the servers of near at at, each in a fresh process and as
-// close as possible to the servers. It ends when the processor time of an acquisition stops
-// falling, or after most. It discards the measurements. A case without a result, or with a
-// violation, is omitted.
+// WarmUp drives cases of p on the servers of near at at, in fresh processes, undelayed, until
+// the processor time of an acquisition stops falling, or for most. It discards the results,
+// and omits a case without one or with a violation.
 func (p *Plan) WarmUp(ctx context.Context, near harness.Site, at harness.Endpoint, most time.Duration) (result.WarmUp, error) {
 	plan, known, serial := *p, calibrate(), warmSerial
 	plan.Endpoints, plan.Together = map[harness.Site]harness.Endpoint{near: at}, nil
@@ -72,7 +68,6 @@ type warming struct {
 
 func (w *warming) over() bool { return time.Since(w.begin) >= w.most }
 
-// run repeats stretches until the cost stops falling.
 func (w *warming) run(ctx context.Context) error {
 	var before map[string][]float64
 	for len(w.cases) > 0 && !w.said.Steady && !w.over() {
@@ -87,7 +82,6 @@ func (w *warming) run(ctx context.Context) error {
 	return nil
 }
 
-// stretch makes passes over the cases, and returns the costs of an acquisition of each.
 func (w *warming) stretch(ctx context.Context) (map[string][]float64, error) {
 	costs := make(map[string][]float64)
 	ops := uint64(0)
@@ -112,7 +106,6 @@ func (w *warming) stretch(ctx context.Context) (map[string][]float64, error) {
 	return costs, nil
 }
 
-// note records the costs of a pass.
 func (w *warming) note(pass []float64) {
 	if len(pass) == 0 {
 		return
@@ -167,7 +160,6 @@ func warmable(cases []Case, near harness.Site) (out []Case) {
 	return out
 }
 
-// ratioOf returns the typical ratio of the costs in now to before, over their common cases.
 func ratioOf(now, before map[string][]float64) float64 {
 	var ratios []float64
 	for name, costs := range now {

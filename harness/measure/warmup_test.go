@@ -12,13 +12,11 @@ import (
 	"locklab/harness/result"
 )
 
-// coldLock returns a distributed lock that is never called.
 func coldLock(name string, status harness.Status) *harness.Variant {
 	return &harness.Variant{Name: name, Status: status, Traits: harness.Traits{Needs: harness.KindZooKeeper}}
 }
 
-// TestWarming: servers are warmed up until the cost of an acquisition stops falling, within
-// the time limit, with the cases that give results.
+// TestWarming: a warm-up ends when the cost stops falling, or at its time limit.
 func TestWarming(t *testing.T) {
 	const each = 200 * time.Millisecond
 	lock := coldLock("lock", harness.Correct)
@@ -69,8 +67,7 @@ func TestWarming(t *testing.T) {
 	}
 }
 
-// TestWarmingFailures: a case that violates a promise or is lost does not affect the
-// others. An error of the lab ends the warm-up, and so does its context.
+// TestWarmingFailures: a failing case affects no other; the lab's errors and ctx end it.
 func TestWarmingFailures(t *testing.T) {
 	good, bad := Case{Lock: coldLock("good", ""), Workload: workload(1)}, Case{Lock: coldLock("bad", ""), Workload: workload(1)}
 	broken := errors.New("broken")
@@ -107,8 +104,7 @@ func TestWarmingFailures(t *testing.T) {
 	}
 }
 
-// TestWarmable: servers are warmed up with the cases that they will serve: once each, near,
-// in a closed loop and with few workers.
+// TestWarmable: the cases that servers will serve, once, near, closed, with few workers.
 func TestWarmable(t *testing.T) {
 	lock, loop := coldLock("lock", harness.Correct), coldLock("loop", harness.Correct)
 	loop.Loop = func(context.Context, harness.Endpoint, string, harness.Workload) (*harness.LoopLog, error) {
@@ -152,7 +148,6 @@ func TestWarmable(t *testing.T) {
 	}
 }
 
-// TestWarmUpNothing: servers whose locks are not in the plan are not warmed up.
 func TestWarmUpNothing(t *testing.T) {
 	got, err := plan(1, good).WarmUp(t.Context(), harness.Site{Kind: harness.KindZooKeeper, Servers: 1}, harness.Endpoint{}, time.Minute)
 	if got != (result.WarmUp{}) || err != nil {

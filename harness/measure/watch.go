@@ -8,8 +8,7 @@ import (
 	"time"
 )
 
-// A LostRankError reports that a run cannot continue: ranks are gone, or the server that they
-// meet at.
+// A LostRankError ends a run without some ranks, or without their server.
 type LostRankError struct {
 	Members []Rank // the ranks that are gone, in order; nil if it is the server
 	Server  string // the server that is gone, without credentials; "" if ranks are
@@ -53,8 +52,7 @@ func (g *Ranks) watch(ctx context.Context) {
 				return
 			}
 			g.cancel(lost)
-			// The claim stays, so that the others see it and this rank's
-			// farewell, until it expires or the owner leaves.
+			// The claim stays, so that the others see it and the farewell, until it expires.
 			return
 		}
 		pause = beatPause

@@ -12,9 +12,8 @@ import (
 	"locklab/harness"
 )
 
-// TestBegin checks that the files of a process killed while it creates a run are not a
-// run, and that a new run can start there. A directory with a result, a manifest, another
-// file or another writer is not touched.
+// TestBegin: files left by a process killed in Create are no run; anything else is not
+// touched.
 func TestBegin(t *testing.T) {
 	for _, c := range []struct {
 		name   string

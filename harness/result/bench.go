@@ -24,8 +24,7 @@ type Bench struct {
 }
 
 // NewBench returns a writer of benchmark lines measured on machine m. Only constants of a
-// machine become configuration: benchstat splits its tables wherever a configuration
-// differs.
+// machine become configuration: benchstat splits its tables wherever a configuration differs.
 func NewBench(out io.Writer, m machine.Environment) *Bench {
 	b := &Bench{out: out, lines: benchfmt.NewWriter(out), procs: m.GOMAXPROCS}
 	for _, c := range [][2]string{{"locklab-schema", strconv.Itoa(Schema)}, {"goos", m.OS}, {"goarch", m.Arch}, {"cpu", m.CPU}, {"kernel", m.Kernel}, {"governor", m.Governor}} {
@@ -36,8 +35,7 @@ func NewBench(out io.Writer, m machine.Environment) *Bench {
 	return b
 }
 
-// word returns name as one word: in a benchmark line and in a HdrHistogram log a space or
-// a comma begins the next field.
+// word returns name as one word: a blank or a comma would begin the next field.
 func word(name string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsSpace(r) || r == ',' {

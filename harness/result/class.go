@@ -76,7 +76,6 @@ func (w witness) broke(g harness.Guarantee, h harness.Harm) bool {
 	return slices.Contains(w.got[g].Harms, h)
 }
 
-// pause returns the status of fencing in the scenarios without the loss of a server.
 func (w witness) pause() GuaranteeStatus {
 	var rs []*harness.FaultResult
 	for _, r := range w.rs {
@@ -87,8 +86,6 @@ func (w witness) pause() GuaranteeStatus {
 	return status(rs, harness.Fencing)
 }
 
-// oneServer reports whether the lock is on one server at a time, which a replica may
-// replace.
 func (w witness) oneServer() bool {
 	return w.lock.Traits.Needs == harness.KindRedis && w.lock.Traits.Servers <= 1
 }

@@ -7,10 +7,8 @@ import (
 	"locklab/harness"
 )
 
-// MostApart limits the difference between windows of ranks, as a share of the window: how
-// much later one may open than the first, or earlier one may close than the last. It
-// equals the practical margin of rates (stat.DefaultMargin). The rates of the merged
-// result are too low by the share during which a rank was not measuring.
+// MostApart limits how far apart the ranks' windows may open or close, as a share of the
+// window. It equals stat.DefaultMargin: merged rates are too low by the share without a rank.
 const MostApart = 0.05
 
 type clocks struct {
@@ -49,8 +47,7 @@ func newClocks(ranks []harness.Rank) clocks {
 	return c
 }
 
-// between returns the greatest error when comparing times of ranks i and j, and false if
-// unknown.
+// between returns the greatest error between times of ranks i and j; false if unknown.
 func (c clocks) between(i, j int) (ns int64, ok bool) {
 	switch {
 	case c.name[i] == c.name[j]:

@@ -6,26 +6,19 @@ import (
 	"locklab/harness"
 )
 
-// CPU is the processor time of the measuring process, user and system, per acquisition,
-// in nanoseconds. It shows the cost of waiting by polling. It includes the critical
-// section if that is calibrated work, and never includes servers.
+// CPU is the processor time of the measuring process, user and system, per acquisition, in ns.
+// It shows the cost of polling, includes calibrated work, and never includes servers.
 //
 // Source: getrusage(2); as a cost of waiting: A. Karlin, K. Li, M. Manasse, S. Owicki,
-// "Empirical Studies of Competitive Spinning for a Shared-Memory Multiprocessor", SOSP
-// 1991.
+// "Empirical Studies of Competitive Spinning for a Shared-Memory Multiprocessor", SOSP 1991.
 var CPU = closed(metric("cpu", "cpu-ns/op", "processor time of the measuring process per acquisition", "Karlin et al. 1991", Lower,
 	func(r *harness.Result) (float64, bool) {
 		v, ok := ratio(float64(r.CPU.Time), float64(r.Ops))
 		return v, ok && r.CPU.Time > 0
 	}))
 
-// Switches is the voluntary context switches per acquisition: how often a thread of the
-// process gave up its processor in order to wait.
-//
-// Preemptions is the involuntary ones: how often the kernel took the processor from a
-// running thread of the process. That may be a waiter that polls, or the holder.
-//
-// Allocs is the heap objects allocated per acquisition.
+// Switches is the voluntary context switches per acquisition, Preemptions the involuntary
+// ones, of a polling waiter or of the holder. Allocs is the heap objects per acquisition.
 //
 // Source: getrusage(2).
 var (
@@ -45,17 +38,15 @@ func own[N int64 | uint64](of func(c harness.CPU) N) reader {
 }
 
 // Requests is the messages that the clients sent per acquisition, without keep-alives. It
-// repeats to about ±0.1 even on a noisy machine, so it can gate a change when a time
-// cannot.
+// repeats to about ±0.1 even on a noisy machine, so it can gate a change when a time cannot.
 //
 // Source: the counting of messages per critical section of G. Ricart, A. Agrawala, "An
 // Optimal Algorithm for Mutual Exclusion in Computer Networks", CACM 24(1), 1981.
 var Requests = metric("requests", "reqs/op", "messages that the clients sent per acquisition", "Ricart & Agrawala 1981", Lower,
 	wired(func(c *harness.Counts) uint64 { return c.Requests }))
 
-// Notifications is the messages that the servers sent unasked per acquisition: watch
-// events and published messages. More than one on average means that a release wakes
-// clients that do not get the lock.
+// Notifications is the watch events and published messages per acquisition. More than one
+// means that a release wakes clients that do not get the lock.
 var Notifications = metric("notifications", "notifs/op", "messages that the servers sent unasked per acquisition", "Hunt et al. 2010", Lower,
 	wired(func(c *harness.Counts) uint64 { return c.Notifications }))
 

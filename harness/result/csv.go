@@ -59,10 +59,9 @@ var resultColumns = []csvColumn[*harness.Result]{
 	{"warnings", func(r *harness.Result) any { return len(r.Warnings) }},
 }
 
-// WriteCSV writes the results of run as CSV (RFC 4180), one row per case and round: its
-// properties, then a column for each metric, named by its unit. A missing figure is an
-// empty cell, like every figure of a result that violates a rule. No cell can be
-// interpreted as a formula: see [OneCell].
+// WriteCSV writes the results of run as CSV (RFC 4180): a row per case and round, a column for
+// each metric, named by its unit. A missing figure is an empty cell, like every figure of a
+// result with a violation. No cell is a formula: see [OneCell].
 func WriteCSV(out io.Writer, run *Run) error {
 	columns := slices.Clone(resultColumns)
 	for _, m := range Metrics {
@@ -100,9 +99,7 @@ var faultColumns = []csvColumn[Survival]{
 	}},
 }
 
-// WriteFaultsCSV writes the failure scenarios of run as CSV (RFC 4180), one row per
-// scenario and lock, judged by package result. No cell can be interpreted as a formula:
-// see [OneCell].
+// WriteFaultsCSV writes a row per failure scenario and lock, like [WriteCSV].
 func WriteFaultsCSV(out io.Writer, run *Run) error {
 	columns := slices.Clone(faultColumns)
 	for _, h := range harness.Harms {
@@ -137,8 +134,7 @@ var simulationColumns = []csvColumn[*harness.Simulation]{
 	{"accuracy", func(s *harness.Simulation) any { return s.Accuracy }},
 }
 
-// simulationFigures are the figures of a row. Their names differ from the units of
-// measured metrics.
+// simulationFigures have other names than the units of measured metrics.
 var simulationFigures = []struct {
 	name string
 	of   func(s *harness.Simulation) harness.Expected
@@ -155,9 +151,7 @@ var simulationFigures = []struct {
 	{"simulated-jain", func(s *harness.Simulation) harness.Expected { return s.Jain }},
 }
 
-// WriteSimulationsCSV writes the simulations of run as CSV (RFC 4180), one row per
-// machine, lock and workload; the column simulated names the machine. No cell can be
-// interpreted as a formula: see [OneCell].
+// WriteSimulationsCSV writes a row per simulated machine, lock and workload, like [WriteCSV].
 func WriteSimulationsCSV(out io.Writer, run *Run) error {
 	columns := slices.Clone(simulationColumns)
 	for _, f := range simulationFigures {
@@ -190,7 +184,6 @@ func csvHead[T any](columns []csvColumn[T]) (names []string) {
 	return names
 }
 
-// csvText returns v as text: a duration in ns, a time in UTC, and nothing for a missing figure.
 func csvText(v any) string {
 	switch v := v.(type) {
 	case time.Duration:

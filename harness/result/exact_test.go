@@ -65,7 +65,6 @@ func encoded(t testing.TB, rs ...*harness.Result) (all []byte) {
 	return all
 }
 
-// TestSums covers fields that do not come from holds: open loops, costs and disturbances.
 func TestSums(t *testing.T) {
 	w := workload(8, 4)
 	seats := oneClock()

@@ -50,10 +50,9 @@ func TestLogs(t *testing.T) {
 	}
 }
 
-// agree compares every bucket and percentiles of an HdrHistogram and of ours.
-// hdrhistogram-go returns the observation whose rank is nearest to the percentile. Ours
-// (like HdrHistogram in Java) returns the first that is not below it, so agree uses the
-// rank for ours.
+// agree compares every bucket and percentiles of an HdrHistogram and of ours. hdrhistogram-go
+// returns the observation whose rank is nearest to the percentile. Ours (like HdrHistogram in
+// Java) returns the first that is not below it, so agree uses the rank for ours.
 func agree(t *testing.T, name string, got *hdrhistogram.Histogram, want harness.Histogram) {
 	t.Helper()
 	n := want.Count()

@@ -11,9 +11,7 @@ import (
 	"locklab/internal/stat"
 )
 
-// long returns a metric of long-term fairness: the distribution of the acquisitions of
-// the whole window, which desc lists from the best to the least served worker. Workers
-// without any count too.
+// long returns a metric of the acquisitions of all workers in the window, in descending order.
 func long(name, unit, doc, paper, better string, of func(desc []float64, sum float64) float64) *Metric {
 	return closed(metric(name, unit, doc, paper, better, func(r *harness.Result) (float64, bool) {
 		desc := make([]float64, len(r.Workers))
@@ -29,9 +27,8 @@ func long(name, unit, doc, paper, better string, of func(desc []float64, sum flo
 	}))
 }
 
-// BusyHalf is the fairness factor, in percent: the share of all acquisitions that the
-// busier half of the workers took. It is 50 if the lock is strictly fair and 100 if half
-// of the workers starve. With an odd number of workers, the middle one counts half.
+// BusyHalf is the fairness factor, in percent: the share of acquisitions by the busier half of
+// the workers, 50 to 100. With an odd number, the middle one counts half.
 //
 // Source: D. Dice, A. Kogan, "Compact NUMA-aware Locks", EuroSys 2019, §7.
 var BusyHalf = long("busy-half", "busyhalf-%", "share of the acquisitions taken by the busier half of the workers", "Dice & Kogan 2019", Lower,
@@ -59,41 +56,30 @@ var Spread = long("spread", "rstdev-%", "standard deviation of the workers' acqu
 		return 100 * math.Sqrt(squares/float64(len(desc))) / mean
 	})
 
-// MinMax is the acquisitions of the least served worker relative to the best served one,
-// in percent: 100 is fair, 0 means that a worker starved.
+// MinMax is the least served worker's acquisitions over the best served one's, in percent.
 //
 // Source: the fairness check of Linux, kernel/locking/locktorture.c, which reports the
 // greatest and least number of acquisitions of a writer.
 var MinMax = long("min-max", "minmax-%", "acquisitions of the least served worker over those of the best served", "Linux locktorture", Higher,
 	func(desc []float64, _ float64) float64 { return 100 * desc[len(desc)-1] / desc[0] })
 
-// Jain is Jain's fairness index of the workers' acquisitions x within slices of one
-// length, in percent, the mean of the slices of the window:
+// Jain is Jain's fairness index of the workers' acquisitions x within slices of one length, in
+// percent, the mean of the slices of the window: 100 · (Σx)² / (n · Σx²). It is 100 if all n
+// workers got the same in each slice and 100/n if one got everything: 40 % reads "as if 40 %
+// of the workers shared the lock equally". An index over the window would rise with its
+// length. A slice lasts 20 ms, or 60 ms for a distributed lock, the shortest windows of a
+// budget. The mean, unlike a median, does not depend on the number of slices.
 //
-//	100 · (Σx)² / (n · Σx²)
+// The index of a slice is relative to the highest that its number of acquisitions allows,
+// since counts are whole: a lock that serves in turn has 100. That corrects less than 0.1
+// points at 20 acquisitions per worker, 11 % at one and a half. A slice with fewer
+// acquisitions than workers is inconclusive and left out. If more are left out than remain,
+// fairness is unknown, as in a window shorter than a slice.
 //
-// It is 100 if all n workers got the same in each slice and 100/n if one got everything:
-// an index of 40 % reads "as if 40 % of the workers shared the lock equally". A lock that
-// moves to another worker every 50 ms is unfair over 20 ms and fair over a second. So an
-// index over the window rises with the window's length. This one does not: a slice lasts
-// 20 ms, or 60 ms for a distributed lock, the shortest windows of a budget.
-//
-// It is a mean because the expected mean does not depend on the number of slices, unlike
-// the median of a skewed distribution.
-//
-// Counts are whole, so the workers can have equal counts only if their number divides the
-// number of acquisitions. The index of a slice is relative to the highest that its number
-// of acquisitions allows: a lock that serves in turn has 100. With 20 acquisitions per
-// worker that corrects less than 0.1 points, with one and a half 11 %. A slice with fewer
-// acquisitions than workers is inconclusive, since some may have starved or it was too
-// short. It is left out. If more are left out than remain, fairness is unknown, as in a
-// window shorter than a slice.
-//
-// Source: R. Jain, D. Chiu, W. Hawe, "A Quantitative Measure of Fairness and
-// Discrimination for Resource Allocation in Shared Computer Systems", DEC-TR-301, 1984.
-// Over windows of one length, there of packets: C. Koksal, H. Kassab, H. Balakrishnan,
-// "An Analysis of Short-Term Fairness in Wireless Media Access Protocols", SIGMETRICS
-// 2000.
+// Source: R. Jain, D. Chiu, W. Hawe, "A Quantitative Measure of Fairness and Discrimination
+// for Resource Allocation in Shared Computer Systems", DEC-TR-301, 1984. Over windows of one
+// length, there of packets: C. Koksal, H. Kassab, H. Balakrishnan, "An Analysis of Short-Term
+// Fairness in Wireless Media Access Protocols", SIGMETRICS 2000.
 var Jain = metric("jain", "jain-slice-%",
 	"Jain's fairness index within slices of 20 ms (60 ms of locks kept by servers): 100 is equal shares, 100/workers is one owner", "Jain, Chiu & Hawe 1984", Higher,
 	func(r *harness.Result) (float64, bool) {
@@ -134,14 +120,13 @@ func sumOf(xs []float64) (sum float64) {
 	return sum
 }
 
-// Starved is the share of the workers' slices of the window with no finished acquisition,
-// in percent: the worker waited, for the lock or for a processor, while others may have
-// been served. Slices are as in [Jain]. If holds and thinks take a tenth of a slice or
-// more, a worker may have had no time to finish one, and there is no figure.
+// Starved is the share of the workers' slices without a finished acquisition, in percent: the
+// worker waited, for the lock or a processor. If holds and thinks take a tenth of a slice or
+// more, there is no figure.
 //
-// Source: the "starve" of BenchmarkMutexCapture in the Go runtime
-// (runtime/runtime_test.go), which weights the stretches without a worker by time; here
-// they are compared with one length.
+// Source: the "starve" of BenchmarkMutexCapture in the Go runtime (runtime/runtime_test.go),
+// which weights the stretches without a worker by time; here they are compared with one
+// length.
 var Starved = metric("starved", "starved-%",
 	"share of the workers' slices of 20 ms (60 ms of locks kept by servers) in which a worker finished no acquisition", "Go runtime, BenchmarkMutexCapture", Lower,
 	func(r *harness.Result) (float64, bool) {
@@ -168,8 +153,7 @@ var Unserved = metric("unserved", "unserved-ns",
 	"longest time in which a worker finished no acquisition: it is one moment, and no longer than the window", "Go runtime, BenchmarkMutexCapture", Lower,
 	func(r *harness.Result) (float64, bool) { return float64(r.Unserved), r.Unserved > 0 })
 
-// scale returns the time scale of fairness: the shortest window of a budget, for a local or a
-// distributed lock, so that every window has a slice.
+// scale returns the shortest window of a budget, so that every window has a slice.
 func scale(r *harness.Result) time.Duration {
 	if r.Lock.Traits.Needs != "" {
 		return 3 * harness.SliceLength
@@ -177,9 +161,8 @@ func scale(r *harness.Result) time.Duration {
 	return harness.SliceLength
 }
 
-// sliced yields each worker's acquisitions in each slice of r with the length of its time
-// scale; the slice is reused. It yields nothing with fewer than two workers, or if the
-// data of r are inconsistent.
+// sliced yields each worker's acquisitions in each slice of r, reused. It yields nothing with
+// fewer than two workers, or inconsistent data.
 func sliced(r *harness.Result) iter.Seq[[]float64] {
 	return func(yield func([]float64) bool) {
 		workers := len(r.Workers)

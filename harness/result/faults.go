@@ -25,9 +25,7 @@ func (r *Run) addFault(f *harness.FaultResult) {
 	r.Faults = append(r.Faults, f)
 }
 
-// AddFaults adds the faults of other, a run of failure scenarios in its own directory, to
-// the faults of r, and records their source in r.Chaos. It copies nothing else, and does
-// not change other.
+// AddFaults adds the faults of other, a run of failure scenarios, and its source to r.
 func (r *Run) AddFaults(other *Run) {
 	for _, f := range other.Faults {
 		c := *f
@@ -41,8 +39,7 @@ func (r *Run) AddFaults(other *Run) {
 	r.Chaos = append(r.Chaos, Source{Dir: other.Dir, Command: m.Command, Commit: m.Commit, Started: m.Started, Faults: len(other.Faults)})
 }
 
-// AddPublished adds fs, outcomes of the project's own campaign, to the faults of r. from
-// describes the campaign.
+// AddPublished adds outcomes of the project's own campaign, which from describes.
 func (r *Run) AddPublished(fs []*harness.FaultResult, from string) {
 	for _, f := range fs {
 		r.addFault(f)

@@ -154,8 +154,6 @@ func FuzzFault(f *testing.F) {
 	})
 }
 
-// TestUnknownKind checks that a reader reports and skips a line of an unknown kind, as
-// older readers do with this kind.
 func TestUnknownKind(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, fault())

@@ -47,8 +47,7 @@ func TestFindingRoundTrip(t *testing.T) {
 	}
 }
 
-// TestResume cuts a run in the middle of a line, like a crash, and resumes it. All whole
-// lines and later ones must be there, and nothing of the cut line.
+// TestResume: a run cut in the middle of a line keeps all whole lines, and later ones.
 func TestResume(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")
 	m := Manifest{Commit: "abc", Machine: machine.Environment{OS: "linux", Arch: "amd64", CPU: "Test 9000", CPUs: 8, Kernel: "6"}}

@@ -16,8 +16,7 @@ const window = 400 * time.Millisecond
 var servedLock = harness.Lock{Name: "queue", Doc: "made up", Paper: "none", Family: "redis",
 	Traits: harness.Traits{Needs: "redis", Fenced: true}}
 
-// drawn returns the ordered holds of a lock that chooses randomly among this many
-// workers, for a window: no two overlap, and tokens rise.
+// drawn returns ordered holds by random workers, with rising tokens and no overlap.
 func drawn(seed uint64, workers int) (out []harness.Hold) {
 	rnd := rand.New(rand.NewPCG(seed, 9))
 	free := make([]int64, workers) // since when each worker wants it
@@ -74,13 +73,11 @@ type seat struct {
 	offset, error int64 // as reported
 }
 
-// at returns a seat whose clock is ahead by this much, with an offset that is wrong by
-// miss and a reported error.
+// at returns a seat with this clock, an offset wrong by miss and the reported error.
 func at(host string, ahead, miss, error int64) seat {
 	return seat{host, host + "/boot", ahead, -ahead + miss, error}
 }
 
-// oneClock returns four ranks on two hosts of one kernel, like containers.
 func oneClock() []seat {
 	return []seat{{"a", "k", 7e9, 1, 900}, {"a", "k", 7e9, 2, 900}, {"b", "k", 7e9, -3, 900}, {"b", "k", 7e9, 4, -1}}
 }

@@ -8,8 +8,7 @@ import (
 	"syscall"
 )
 
-// lockFile makes the caller the only writer of f until f is closed, or returns an error
-// if there is another. The system releases the lock when a process dies.
+// lockFile makes the caller f's only writer until f is closed or the process dies.
 func lockFile(f *os.File) error {
 	err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 	if errors.Is(err, syscall.EWOULDBLOCK) {

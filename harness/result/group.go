@@ -9,8 +9,7 @@ import (
 	"locklab/internal/machine"
 )
 
-// A group is the results of all ranks of one case and round, and their common
-// conclusions.
+// A group is the results of all ranks of one case and round, and their common conclusions.
 type group struct {
 	parts   []*harness.Result // by rank
 	ranks   []harness.Rank
@@ -63,7 +62,6 @@ const KindRanks = "ranks"
 // othersKind is the Kind of package machine's warning about other processes.
 const othersKind = "others"
 
-// A warned is a warning and its host; "" is all hosts.
 type warned struct {
 	host string
 	harness.Warning
@@ -130,8 +128,7 @@ func retries(p *harness.Result) (out []string) {
 	return out
 }
 
-// noise returns the worst value of each figure on any host, or nil if none was measured.
-// To a rank the other ranks of its machine are other processes: their use does not count.
+// noise returns the worst figures of any host, or nil. The use of other ranks does not count.
 func (g *group) noise() *harness.Noise {
 	var out *harness.Noise
 	for i, p := range g.parts {
@@ -164,7 +161,6 @@ func (g *group) noise() *harness.Noise {
 	return out
 }
 
-// fewer returns the smaller of a and b; 0 is no limit.
 func fewer(a, b int) int {
 	if a == 0 || b == 0 {
 		return max(a, b)
@@ -172,7 +168,6 @@ func fewer(a, b int) int {
 	return min(a, b)
 }
 
-// off returns which of a and b is farther from 1; 0 is unknown.
 func off(a, b float64) float64 {
 	switch {
 	case a == 0:
@@ -183,9 +178,7 @@ func off(a, b float64) float64 {
 	return b
 }
 
-// roundTrip returns the round trip of the middle rank, the lower one of two, if all
-// measured ranks are about equally far from the servers: otherwise 0, since there is no
-// single figure.
+// roundTrip returns the lower middle rank's, or 0 if the ranks are not about equally far away.
 func (g *group) roundTrip() float64 {
 	const alike = 1.5
 	var all []float64

@@ -53,10 +53,9 @@ func (s GuaranteeStatus) String() string {
 	return string(s.State)
 }
 
-// Guarantees returns the status of each guarantee of the named lock. A guarantee is held
-// only if every result that tests it has tries, and no result shows or expects a harm
-// that breaks it. If it is optional, as order and fencing are, the lock must also claim
-// it.
+// Guarantees returns the status of each guarantee of the named lock. A guarantee is held only
+// if every result that tests it has tries, and no result shows or expects a harm that breaks
+// it. If it is optional, as order and fencing are, the lock must also claim it.
 func Guarantees(rs []*harness.FaultResult, lock string) map[harness.Guarantee]GuaranteeStatus {
 	out := make(map[harness.Guarantee]GuaranteeStatus)
 	mine := ofLock(rs, lock)
@@ -130,8 +129,7 @@ func status(rs []*harness.FaultResult, g harness.Guarantee) (s GuaranteeStatus) 
 	return s
 }
 
-// claims reports whether a lock with the traits t can have g: without tokens there is
-// nothing to check, and a lock without a promise of order cannot break it.
+// claims reports whether a lock with traits t can have g: fencing needs tokens, order a claim.
 func claims(t harness.Traits, g harness.Guarantee) bool {
 	switch g {
 	case harness.Fencing:

@@ -41,7 +41,6 @@ func (h *Histogram) Record(ns int64) {
 	h.counts[index(uint64(max(ns, 0)))]++
 }
 
-// index returns the counter of value v, v <= MaxValue.
 func index(v uint64) int {
 	shift := bits.Len64(v|(full-1)) - (halfBits + 1)
 	return shift<<halfBits + int(v>>shift)

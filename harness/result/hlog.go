@@ -8,11 +8,10 @@ import (
 	"locklab/harness"
 )
 
-// A logKind is a file of histograms in the log format of HdrHistogram, version 1.3, which
-// its tools read (HistogramLogProcessor, HistogramLogAnalyzer). Each result is one
-// interval, whose tag is its benchmark name. Values are nanoseconds; by convention the
-// greatest of an interval is written in milliseconds. Source: HdrHistogram 2.2.2,
-// HistogramLogWriter.
+// A logKind is a file of histograms in the log format of HdrHistogram, version 1.3, which its
+// tools read (HistogramLogProcessor, HistogramLogAnalyzer). Each result is one interval, whose
+// tag is its benchmark name. Values are nanoseconds; by convention the greatest of an interval
+// is written in milliseconds. Source: HdrHistogram 2.2.2, HistogramLogWriter.
 type logKind struct {
 	name string // of the file
 	what string

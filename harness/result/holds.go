@@ -9,12 +9,10 @@ import (
 	"locklab/harness"
 )
 
-// MaxHolds is the greatest number of holds in a line, so that the line is not too long
-// for a reader. A result with more is not written: the recorder keeps no more, and counts
-// the others in HoldsLost.
+// MaxHolds limits the holds in a line. The recorder keeps no more, and counts them in
+// HoldsLost.
 const MaxHolds = 1 << 19
 
-// mostHold is the greatest size of an unpacked hold in bytes: five numbers.
 const mostHold = 5 * binary.MaxVarintLen64
 
 // encodeHolds packs holds as DEFLATE of their number and five columns of zigzag varints

@@ -48,9 +48,8 @@ func (g *group) judge() {
 		g.found(", beyond the errors of their clocks", oracle.Overlaps(narrow, lock.Permits))
 		if lock.Fenced {
 			oracle.Sort(began)
-			// The oracle treats these holds like holds of a lock with several
-			// permits: the order is known only if they began far enough
-			// apart.
+			// The oracle treats these holds like holds of a lock with several permits: the
+			// order is known only if they began far enough apart.
 			g.found("", oracle.Tokens(began, 2))
 		}
 	}
@@ -105,9 +104,8 @@ func twice(all []oracle.Hold) []harness.Violation {
 	return []harness.Violation{{Rule: oracle.Fencing, Detail: detail, Count: n}}
 }
 
-// unseen warns of overlaps that the clocks cannot show. Each end of an overlap may be
-// wrong by the errors of both clocks, and an overlap counts only if it is longer than
-// that.
+// unseen warns of overlaps that the clocks cannot show. Each end of an overlap may be wrong by
+// the errors of both clocks, and an overlap counts only if it is longer than that.
 func (g *group) unseen() {
 	if blind := g.clocks.unknown(); len(blind) > 0 {
 		var names []string

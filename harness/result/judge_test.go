@@ -151,8 +151,7 @@ func indexOf(texts []string, part string) int {
 	return slices.IndexFunc(texts, func(t string) bool { return strings.Contains(t, part) })
 }
 
-// TestOnlyTogether checks that if one rank began earlier, handovers count only after all
-// had begun: before, the others' holds are unknown.
+// TestOnlyTogether: handovers count only after all ranks had begun.
 func TestOnlyTogether(t *testing.T) {
 	holds := []harness.Hold{hold(0, 1000, 1), hold(1, 2000, 2), hold(0, 30_000, 3), hold(2, 31_000, 4), hold(0, 32_000, 5), hold(1, 399_000, 6), hold(0, 399_500, 7)}
 	seats := oneClock()[1:3]

@@ -25,12 +25,10 @@ type Knee struct {
 	Rates  []harness.Rate `json:"rates"`  // to be measured by the run
 	Trials []Trial        `json:"trials"` // the probes of open loops, in order
 
-	// Missing is the reason why no saturation point was found, in words that follow
-	// the name of the lock, or "".
+	// Missing is the reason without a saturation point, to follow the name of the lock, or "".
 	Missing string `json:"missing,omitempty"`
 
-	// Broken is the promise that the lock broke in a probe and so ended the search,
-	// or "".
+	// Broken is the promise that the lock broke in a probe and so ended the search, or "".
 	Broken string `json:"broken,omitempty"`
 }
 
@@ -64,8 +62,7 @@ const (
 	LimitP99     Limit = "p99"     // waits are too long
 )
 
-// String describes the saturation point, or why it is missing, for a line that names the
-// lock.
+// String describes the saturation point, or why it is missing, for a line that names the lock.
 func (k Knee) String() string {
 	if k.Missing != "" {
 		return "it " + k.Missing

@@ -41,23 +41,21 @@ func floored(m *Metric, floor func(r *harness.Result) float64) *Metric {
 	return m
 }
 
-// HandoverTime is the median time from release to the grant of another worker, in
-// nanoseconds: how long the lock is idle while a worker waits for it. With think time, it
-// includes time without any request. Under [Floor] it is missing.
+// HandoverTime is the median time from release to another worker's grant, in ns, with any time
+// without a request. Under [Floor] it is missing.
 //
-// Source: BenchmarkMutexHandoff of the Go runtime (runtime/runtime_test.go), which
-// measures that time for two threads.
+// Source: BenchmarkMutexHandoff of the Go runtime (runtime/runtime_test.go), which measures
+// that time for two threads.
 var HandoverTime = floored(metric("handover-time", "handover-ns/op", "median time from release to the grant of another worker",
 	"Go runtime, BenchmarkMutexHandoff", Lower,
 	func(r *harness.Result) (float64, bool) { return Quantile(r.Handover, 0.5) }), Floor)
 
-// HandoverMean is the mean time from release to the grant of another worker, in
-// nanoseconds: the cost of a handover in the time per acquisition, next to the [Hold]. It
-// is far above the median, [HandoverTime], if the next owner sometimes has no processor.
-// It is missing if all handovers of that mean would not fit into the window.
+// HandoverMean is the mean time from release to another worker's grant, in ns. It is far above
+// the median, [HandoverTime], if the next owner sometimes has no processor. It is missing if
+// all handovers of that mean would not fit into the window.
 //
-// Source: BenchmarkMutexHandoff of the Go runtime (runtime/runtime_test.go), whose ns/op
-// is a mean.
+// Source: BenchmarkMutexHandoff of the Go runtime (runtime/runtime_test.go), whose ns/op is a
+// mean.
 var HandoverMean = floored(metric("handover-mean", "mean-handover-ns/op", "mean time from release to the grant of another worker",
 	"Go runtime, BenchmarkMutexHandoff", Lower,
 	func(r *harness.Result) (float64, bool) {
@@ -65,35 +63,30 @@ var HandoverMean = floored(metric("handover-mean", "mean-handover-ns/op", "mean 
 		return mean, r.Handover.Count() > beyond && fitting(r, mean, r.Handovers)
 	}), func(r *harness.Result) float64 { return MeanFloor(r, r.Handover.Count()) })
 
-// HandoverWaitP99 is the 99th percentile of the time from request to grant of the
-// acquisitions whose predecessor was another worker, in nanoseconds. If one worker
-// repeatedly reacquires the lock, most acquisitions wait for nothing, and [P99] is a free
-// lock's; this metric is the wait of the others. It exists for distributed locks, and is
-// missing if the samples do not resolve it.
+// HandoverWaitP99 is the 99th percentile from request to grant, in ns, of the acquisitions
+// whose predecessor was another worker: [P99] without reacquisitions. It exists for
+// distributed locks, if the samples resolve it.
 //
-// Source: the quantiles of G. Tene, "How NOT to Measure Latency", 2013, of the node
-// hand-offs of Z. Radović, E. Hagersten, HPCA 2003.
+// Source: the quantiles of G. Tene, "How NOT to Measure Latency", 2013, of the node hand-offs
+// of Z. Radović, E. Hagersten, HPCA 2003.
 var HandoverWaitP99 = floored(metric("handover-wait-p99", "p99-handover-wait-ns/op",
 	"99 in 100 acquisitions that took the lock from another worker waited no longer", "Tene 2013", Lower,
 	func(r *harness.Result) (float64, bool) { return Quantile(r.HandoverWait, 0.99) }), Floor)
 
-// Hold is the mean time from grant to release of the sampled acquisitions, in
-// nanoseconds. It exceeds the workload's hold time by the guarded counter and the owner
-// log, a reading of the clock, and the holder's time without a processor, during which
-// all others wait. It is missing if the samples cannot be representative, because all
-// holds would not fit into the window.
+// Hold is the mean time from grant to release, in ns. It exceeds the workload's hold by the
+// counter and the log, a reading of the clock, and time without a processor. It is missing if
+// all holds of that mean would not fit into the window.
 //
-// Source: the critical section and its preempted holder in A. Karlin, K. Li, M. Manasse,
-// S. Owicki, "Empirical Studies of Competitive Spinning for a Shared-Memory
-// Multiprocessor", SOSP 1991.
+// Source: the critical section and its preempted holder in A. Karlin, K. Li, M. Manasse, S.
+// Owicki, "Empirical Studies of Competitive Spinning for a Shared-Memory Multiprocessor", SOSP
+// 1991.
 var Hold = floored(metric("hold", "hold-ns/op", "mean time from grant to release", "Karlin et al. 1991", "",
 	func(r *harness.Result) (float64, bool) {
 		mean := r.Hold.Mean()
 		return mean, r.Hold.N > beyond && fitting(r, mean, r.Ops)
 	}), func(r *harness.Result) float64 { return MeanFloor(r, r.Hold.N) })
 
-// beyond is the number of observations that must lie above a quantile to quote it: with
-// ten, the count above the true quantile is known to about a third.
+// beyond observations must lie above a quantile: ten give that count to about a third.
 const beyond = 10
 
 // Quantile returns quantile q of h, and false if fewer than ten observations lie above
@@ -105,8 +98,7 @@ func Quantile(h harness.Histogram, q float64) (value float64, ok bool) {
 	return h.Quantile(q), true
 }
 
-// Resolved returns the greatest quantile that n observations resolve, 0 if they resolve
-// none.
+// Resolved returns the greatest quantile that n observations resolve, 0 if they resolve none.
 func Resolved(n int64) float64 {
 	if n <= beyond {
 		return 0
@@ -117,19 +109,16 @@ func Resolved(n int64) float64 {
 // Needed returns the number of observations that resolve quantile q.
 func Needed(q float64) int64 { return int64(math.Ceil(beyond / (1 - q))) }
 
-// Floor returns the least latency, in nanoseconds, whose quantiles r's clock can resolve:
-// five times its floor and step together. A smaller figure is reported as "at most the
-// floor". The floor is never subtracted, because quantiles of a difference are not
-// differences of quantiles.
+// Floor returns the least latency, in ns, that r's clock can resolve: five times its floor and
+// step. A smaller figure is "at most the floor". It is never subtracted: quantiles of
+// differences are not differences of quantiles.
 func Floor(r *harness.Result) float64 {
 	return 5 * (r.ClockFloor + r.ClockStep)
 }
 
-// MeanFloor returns the least mean of n spans, in nanoseconds, that r's clock can
-// resolve. A mean is more accurate than a quantile. The steps of the clock fall anywhere
-// in a span, so their error averages out over n spans. The remaining error is one reading
-// of the clock in each span, which at the floor is a fifth of the figure. It is not
-// subtracted, because a processor executes a part of it in parallel with the timed code.
+// MeanFloor returns the least mean of n spans, in ns, that r's clock can resolve. The error of
+// its steps averages out. The other error is one reading a span, at the floor a fifth of the
+// figure. It is not subtracted, because processors overlap it with the timed code.
 func MeanFloor(r *harness.Result, n int64) float64 {
 	return 5 * (r.ClockFloor + r.ClockStep/math.Sqrt(float64(max(1, n))))
 }

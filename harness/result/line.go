@@ -91,8 +91,7 @@ func Encode(rec Record) ([]byte, error) {
 	return nil, errors.New("result: the record is empty")
 }
 
-// encodeLine returns a line with the fields of a header and of body, a struct; invalid is
-// the error if body is not valid.
+// encodeLine returns a line of a header and body, a struct, or invalid, the error of body.
 func encodeLine(kind string, body any, invalid error) ([]byte, error) {
 	head, err := json.Marshal(header{Schema, kind})
 	rest, berr := json.Marshal(body)
@@ -103,7 +102,6 @@ func encodeLine(kind string, body any, invalid error) ([]byte, error) {
 	return slices.Concat(head, rest[1:], []byte("\n")), nil
 }
 
-// pack returns r with its packed parts.
 func pack(r *harness.Result) (l caseLine, err error) {
 	l = caseLine{Result: r}
 	for _, h := range l.histograms() {
@@ -188,7 +186,6 @@ func decodeAs[T any](text []byte, thing string, name func(*T) string) (*T, error
 	return v, nil
 }
 
-// wrapped returns err as an error of this package, or nil.
 func wrapped(err error) error {
 	if err != nil {
 		return fmt.Errorf("result: %w", err)
@@ -254,7 +251,6 @@ func encodeNumbers[N uint16 | uint32](name string, numbers []N) (string, error) 
 	return deflate(name, raw)
 }
 
-// deflate returns the base64 of a DEFLATE stream of raw; name is for errors.
 func deflate(name string, raw []byte) (string, error) {
 	var buf bytes.Buffer
 	w, err := flate.NewWriter(&buf, flate.BestCompression)

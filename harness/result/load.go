@@ -24,15 +24,13 @@ const (
 	HandoverLogName = "handover.hlog"
 )
 
-// maxLine limits one line of results.jsonl, so that a damaged file cannot take all
-// memory.
+// maxLine limits one line of results.jsonl, so that a damaged file cannot take all memory.
 const maxLine = 16 << 20
 
 // ErrForeign is wrapped by errors about a directory whose files another program wrote.
 var ErrForeign = fmt.Errorf("%w: not the files of a run", harness.ErrUsage)
 
-// Foreign returns an error that wraps [ErrForeign] if another program wrote the manifest
-// or the results in dir. Either may be missing.
+// Foreign returns an error that wraps [ErrForeign] if another program wrote files in dir.
 func Foreign(dir string) error {
 	if _, err := ReadManifest(dir); errors.Is(err, ErrForeign) {
 		return err
@@ -48,8 +46,7 @@ func Foreign(dir string) error {
 	return nil
 }
 
-// ReadManifest reads the manifest of the run in directory dir. An error wraps
-// harness.ErrUsage if dir has no run or one that this version cannot read.
+// ReadManifest wraps harness.ErrUsage if dir has no run, or one that this version cannot read.
 func ReadManifest(dir string) (m Manifest, err error) {
 	name := filepath.Join(dir, ManifestName)
 	text, err := os.ReadFile(name)
@@ -80,9 +77,8 @@ func ReadManifest(dir string) (m Manifest, err error) {
 	return m, nil
 }
 
-// Load reads the run in directory dir. Unreadable lines are skipped and listed in
-// Run.Damage. An error wraps harness.ErrUsage if dir has no run or one that this version
-// cannot read.
+// Load reads the run in directory dir. Unreadable lines are skipped and listed in Run.Damage.
+// An error wraps harness.ErrUsage if dir has no run or one that this version cannot read.
 func Load(dir string) (*Run, error) {
 	m, err := ReadManifest(dir)
 	if err != nil {

@@ -10,11 +10,10 @@ import (
 	"locklab/harness"
 )
 
-// Merge returns the run with the given parts, one of each rank, in any order. It does not
-// change them, and is deterministic. A case and round has no result if a rank lacks it,
-// or if a rank's window opened or closed apart from the others by more than MostApart.
-// Manifest.Lost then has the rank, its host and the reason. Simulations are copied; of
-// two of the same case, the lower rank's.
+// Merge returns the run of parts, one of each rank, in any order. It changes no part. A case
+// and round has no result if a rank lacks it, or its window opened or closed more than
+// MostApart from the others': Manifest.Lost has the reason. Of two simulations of a case, the
+// lower rank's is copied.
 //
 // An error wraps harness.ErrUsage if parts do not belong to one run.
 func Merge(parts []*Run) (*Run, error) {
@@ -138,7 +137,6 @@ func lacks(p *Run, k key) string {
 	return " has no result of it"
 }
 
-// lostByAll returns the losses of parts that no rank has a result of.
 func lostByAll(parts []*Run, rounds []*round) (out []Loss) {
 	seen := make(map[key]bool)
 	for _, r := range rounds {
@@ -155,7 +153,6 @@ func lostByAll(parts []*Run, rounds []*round) (out []Loss) {
 	return out
 }
 
-// manifest returns the manifest of the merged run: rank 0's, updated with all ranks'.
 func manifest(parts []*Run) Manifest {
 	m := parts[0].Manifest
 	m.Rank, m.Ranks, m.Lost, m.Skipped = 0, len(parts), nil, nil

@@ -236,8 +236,7 @@ func TestWarningsPooled(t *testing.T) {
 	}
 }
 
-// TestMachines checks that the use of ranks on the same machine, under any name, is not
-// the use of others. The use of ranks on a machine with only the same name is.
+// TestMachines: ranks of one machine, under any name, are not others; equal host names may be.
 func TestMachines(t *testing.T) {
 	for _, c := range []struct {
 		name        string
@@ -265,8 +264,7 @@ func TestMachines(t *testing.T) {
 	}
 }
 
-// TestSimulations checks that each rank's simulation is in the merged run, once, and that
-// a simulation of a different machine with the same name is left out with a warning.
+// TestSimulations: a simulation is copied once, unless its machine differs from its namesake.
 func TestSimulations(t *testing.T) {
 	parts := few()
 	simulated := func(rank int, pause string, workers ...int) {

@@ -13,8 +13,7 @@ type Metric struct {
 	// Name identifies the metric in tables: lower case, words joined by '-'.
 	Name string
 
-	// Unit is the unit in benchmark lines. It has no space. A part of it reads "ns"
-	// only if the figure is in nanoseconds, which benchstat then shows in seconds.
+	// Unit is the unit in benchmark lines, one word; "ns" in it makes benchstat show seconds.
 	Unit string
 
 	// Doc describes the figure in one line, without a capital or a full stop.
@@ -30,16 +29,14 @@ type Metric struct {
 	// not judge r: a caller drops results with violations first.
 	Of func(r *harness.Result) (value float64, ok bool)
 
-	// AtMost is set for times that the clock of r may not resolve. If Of has no
-	// figure for that reason, AtMost returns an upper bound and true. See
-	// [Metric.Summary].
+	// AtMost is set for times that the clock of r may not resolve. If Of has no figure for
+	// that reason, AtMost returns an upper bound and true. See [Metric.Summary].
 	AtMost func(r *harness.Result) (bound float64, ok bool)
 }
 
-// Summary summarizes m over rs, the rounds of one case. A round with only a bound counts
-// as that bound: leaving it out would leave the slow rounds. If the median is no more
-// than such a bound, AtMost of the summary is set, and the median must be shown as "at
-// most".
+// Summary summarizes m over rs, the rounds of one case. A round with only a bound counts as
+// that bound: leaving it out would leave the slow rounds. If the median is no more than such a
+// bound, AtMost of the summary is set, and the median must be shown as "at most".
 func (m *Metric) Summary(rs []*harness.Result) stat.Summary {
 	return SummarizeReadings(func(yield func(Reading) bool) {
 		for _, r := range rs {
@@ -112,7 +109,6 @@ func metric(name, unit, doc, paper, better string, of reader) *Metric {
 	return &Metric{Name: name, Unit: unit, Doc: doc, Paper: paper, Better: better, Of: of}
 }
 
-// derive returns a metric computed by of from the figure of m, or from its bound.
 func (m *Metric) derive(name, unit, doc, paper, better string, of func(r *harness.Result, v float64) (float64, bool)) *Metric {
 	from := func(source reader) reader {
 		if source == nil {
@@ -130,7 +126,6 @@ func (m *Metric) derive(name, unit, doc, paper, better string, of func(r *harnes
 	return d
 }
 
-// closed removes the figures of m from results of an open loop.
 func closed(m *Metric) *Metric {
 	only := func(of reader) reader {
 		return func(r *harness.Result) (float64, bool) {

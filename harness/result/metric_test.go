@@ -80,11 +80,9 @@ func TestByHand(t *testing.T) {
 		{Notifications, result(0), 1.1},
 		{Overlap, result(0), 90},
 
-		// Runs of 1 1 2 4 and, in the second burst, 6 2.
 		{StreakP50, log(8, 3, 0, 1, 2, 2, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 0, 0), 4},
 		{StreakP99, log(8, 3, 0, 1, 2, 2, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 0, 0), 6},
 		{StreakP50, log(4, 2, 0, 1, 0, 1), 1},
-		// A run is not joined across two bursts.
 		{StreakP99, log(2, 2, 1, 1, 1, 1), 2},
 
 		// Windows of three: {0,1,2} {0,0,1} | {2,2,2} {0,1,0}, two left over each.
@@ -106,13 +104,10 @@ func TestByHand(t *testing.T) {
 		{Bypass, log(7, 3, 2, 0, 0, 1, 0, 1, 2), 3},
 		// Worker 1 never comes: it was passed at least five times.
 		{Bypass, log(5, 2, 0, 0, 0, 0, 0), 5},
-		// A stretch cut by the end of a burst counts, and is not joined across
-		// it.
+		// A stretch cut by the end of a burst counts, and is not joined across it.
 		{Bypass, log(4, 2, 1, 0, 0, 0, 0, 1, 0, 1), 3},
 		{Bypass, log(4, 2, 0, 1, 0, 0, 0, 0, 1, 0), 2},
 
-		// Stretches: 0 before 1 has one 0, 0 to 0 has one 1, then 0 0 0 0 alone
-		// and 1 passed four times: of 1 1 4, the greatest is 99 %.
 		{BypassP99, log(6, 2, 0, 1, 0, 0, 0, 0), 4},
 		{BypassP99, log(4, 2, 0, 1, 0, 1), 1},
 		{BypassP99, once(log(400, 2), 300, 19), 1},
@@ -128,8 +123,7 @@ func TestByHand(t *testing.T) {
 		{RoundTrip, &harness.Result{RoundTrip: 8}, 8},
 		{HandoverRoundTrips, &harness.Result{Handover: result(20).Handover, RoundTrip: 8}, 2.5},
 		{P50RoundTrips, &harness.Result{Wait: result(20).Handover, RoundTrip: 8}, 2.5},
-		// 5 of 20 acquisitions in 20 us changed hands, or all if there is no
-		// other.
+		// 5 of 20 acquisitions in 20 us changed hands, or all if there is no other.
 		{TurnRoundTrips, handedOver(2, 5), 2}, {TurnRoundTrips, handedOver(1, 0), 0.5},
 		{TurnRoundTrips, handedOver(2, 0), 10}, // at least
 		{Hold, &harness.Result{Hold: harness.Spans{N: 20, Sum: 2400}}, 120},
@@ -143,9 +137,7 @@ func TestByHand(t *testing.T) {
 		{Hold, permits(held(3, 220, 0), 3), 100},
 		{Hold, beside(held(3, 220, 0), 50, 0), 100}, {Hold, beside(held(3, 220, 0), 0, 2), 100},
 
-		// Worker 1 never runs: its wait is the burst.
 		{GapP99, log(4, 2, 0, 0, 0, 0), 4},
-		// Rotation of three: edges give 1 and 2, the middle gives 2.
 		{GapP99, log(6, 3, 0, 1, 2, 0, 1, 2), 2},
 	} {
 		got, ok := c.m.Of(c.r)
@@ -155,8 +147,7 @@ func TestByHand(t *testing.T) {
 	}
 }
 
-// once returns r with a rotation of two workers. Worker 0 once takes the lock run times
-// in a row, from acquisition at.
+// once returns r with a rotation of two, except a run of worker 0 from acquisition at.
 func once(r *harness.Result, at, run int) *harness.Result {
 	for i := range r.Burst {
 		owner := uint16(i % 2)

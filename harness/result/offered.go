@@ -2,10 +2,9 @@ package result
 
 import "locklab/harness"
 
-// The figures of an open loop. Its achieved rate is [Throughput]. The waits, from the
-// intended start of an acquisition, are [P50], [P99] and [P999]. A closed loop has no
-// such figures. An open loop has no figures of single workers: any free worker takes an
-// arrival.
+// The figures of an open loop. Its achieved rate is [Throughput]. The waits, from the intended
+// start of an acquisition, are [P50], [P99] and [P999]. A closed loop has no such figures. An
+// open loop has no figures of single workers: any free worker takes an arrival.
 
 // Offered is arrivals per second of an open loop: the workload's rate, as drawn in this
 // window.
@@ -17,13 +16,12 @@ var Offered = loaded("offered", "offered/s", "acquisitions per second that an op
 		return float64(r.Open.Offered) / r.Open.Span.Seconds(), r.Open.Span > 0
 	})
 
-// Goodput is the granted share of an open loop's requests, in percent: the rate of
-// acquisitions, without those after the deadline, over the rate of arrivals. It is around
-// 100 if the lock keeps up. It is a little above if the window begins with more
-// acquisitions in progress than it ends with.
+// Goodput is the granted share of an open loop's requests, in percent: acquisitions by the
+// deadline over arrivals. It is a little above 100 if the window begins with more in progress
+// than it ends with.
 //
-// Source: as [Offered]; the word is from S. Floyd, K. Fall, "Promoting the Use of
-// End-to-End Congestion Control in the Internet", IEEE/ACM ToN 7(4), 1999.
+// Source: as [Offered]; the word is from S. Floyd, K. Fall, "Promoting the Use of End-to-End
+// Congestion Control in the Internet", IEEE/ACM ToN 7(4), 1999.
 var Goodput = loaded("goodput", "goodput-%", "rate granted by the deadline, if there is one, over the rate that an open loop asked for", "Floyd & Fall 1999", Higher,
 	func(r *harness.Result) (float64, bool) {
 		offered, ok := Offered.Of(r)
@@ -48,9 +46,8 @@ var Dropped = loaded("dropped", "dropped-%", "share of the arrivals of an open l
 var Backlog = loaded("backlog", "backlog", "arrivals of an open loop that were waiting or being served as the window ended", "Schroeder, Wierman & Harchol-Balter 2006", Lower,
 	func(r *harness.Result) (float64, bool) { return float64(r.Open.Backlog), true })
 
-// Late is the share of the arrivals of an open loop that found all workers busy, in
-// percent. Their waits count from their intended start, but the lock did not receive them
-// then: with more workers it would have had a longer queue.
+// Late is the share of arrivals that found all workers busy, in percent. Their waits count
+// from the intended start, but the lock did not see them in its queue then.
 //
 // Source: coordinated omission in G. Tene, "How NOT to Measure Latency", 2013: a load
 // generator hides the requests that it does not send.
@@ -60,9 +57,8 @@ var Late = loaded("late", "late-%", "share of the arrivals of an open loop that 
 // The limits for a lock to sustain a load. Beyond the saturation point, the knee of the
 // curve of waits over the load, a lock fails them.
 //
-// Source: the knee of a delay curve in L. Kleinrock, "Power and Deterministic Rules of
-// Thumb for Probabilistic Problems in Computer Communications", ICC 1979. We chose these
-// two limits.
+// Source: the knee of a delay curve in L. Kleinrock, "Power and Deterministic Rules of Thumb
+// for Probabilistic Problems in Computer Communications", ICC 1979. We chose these two limits.
 const (
 	LeastGoodput = 95 // granted percent of the load
 	MostSlowdown = 10 // p99 of the waits relative to an unloaded lock
@@ -72,7 +68,6 @@ func ofArrivals(r *harness.Result, n uint64) (float64, bool) {
 	return 100 * float64(n) / float64(r.Open.Offered), r.Open.Offered > 0
 }
 
-// loaded returns a metric of results of an open loop.
 func loaded(name, unit, doc, paper, better string, of reader) *Metric {
 	return metric(name, unit, doc, paper, better, func(r *harness.Result) (float64, bool) {
 		if r.Open == nil {

@@ -7,7 +7,6 @@ import (
 	"locklab/harness"
 )
 
-// A heldSpan is a hold on the common clock, with the worker's index in the case.
 type heldSpan struct {
 	harness.Hold
 	rank int
@@ -39,7 +38,6 @@ type turnOrder struct {
 	handover, wait harness.Histogram
 }
 
-// mostOwners limits the owner log, like in package measure.
 const mostOwners = 1 << 14
 
 const measureCloser = "let the ranks meet at a server that is nearer to them, or run them on one host"
@@ -100,7 +98,6 @@ func (g *group) tooClose(all []heldSpan) (n int) {
 	return n
 }
 
-// byTokens sorts all by fencing tokens, and reports whether these determine the order.
 func byTokens(all []heldSpan, claims harness.Traits) bool {
 	if !claims.Fenced || claims.Permits > 1 {
 		return false
@@ -116,8 +113,7 @@ func byTokens(all []heldSpan, claims harness.Traits) bool {
 	return true
 }
 
-// together returns the holds of all, in their order, that were granted while all ranks
-// measured: at other times an unrecorded hold of a rank may be between two of them.
+// together returns the holds granted while all ranks measured: before, one may be unrecorded.
 func (g *group) together(all []heldSpan) []heldSpan {
 	if !g.clocks.known {
 		return all

@@ -48,9 +48,8 @@ func (l *OwnerLog) Record(n uint64, worker int) {
 	}
 }
 
-// Owners returns the whole bursts among the first total acquisitions. Without any, as
-// after a short run, it returns the first acquisitions as one burst, which may be
-// shorter.
+// Owners returns the whole bursts among the first total acquisitions. Without any, as after a
+// short run, it returns the first acquisitions as one burst, which may be shorter.
 func (l *OwnerLog) Owners(total uint64) (owners []uint16, burst int) {
 	for b, group := range l.at {
 		if (group+1)<<burstBits <= total {

@@ -10,8 +10,6 @@ import (
 	"locklab/harness"
 )
 
-// publishedColumns are the counts of a campaign: the tries of a scenario on a lock, and in
-// how many each harm was seen.
 func publishedColumns() []csvColumn[*harness.FaultResult] {
 	columns := []csvColumn[*harness.FaultResult]{
 		{"scenario", func(f *harness.FaultResult) any { return f.Scenario }},
@@ -24,9 +22,8 @@ func publishedColumns() []csvColumn[*harness.FaultResult] {
 	return columns
 }
 
-// WritePublished writes the counts of the failure scenarios of run as the project ships them:
-// a comment with the commit, the date, the processor and the clients, and a row for each
-// scenario and lock with tries.
+// WritePublished writes the campaign of run: a comment with its origin, then a row for each
+// tried scenario and lock.
 func WritePublished(out io.Writer, run *Run) error {
 	m := run.Manifest
 	fmt.Fprintf(out, "# commit %s, %s, %s, go-redis %s, go-zookeeper %s\n", m.Commit, m.Started.UTC().Format("2006-01-02"),

@@ -8,7 +8,6 @@ import (
 	"locklab/harness"
 )
 
-// TestPublished: counts are read back as they were written, and a damaged file is refused.
 func TestPublished(t *testing.T) {
 	run := &Run{Manifest: Manifest{Commit: "abc"}, Faults: []*harness.FaultResult{
 		{Scenario: "holder-pause", Lock: harness.Lock{Name: "a"}, Tries: 60, Seen: map[harness.Harm]int{harness.StaleWrite: 7}},

@@ -7,7 +7,6 @@ import (
 	"locklab/harness"
 )
 
-// merged returns a result of four ranks on two hosts: workers 0 and 1, 2, 3 and 4 on a, 5 on b.
 func merged(ops ...uint64) *harness.Result {
 	r := &harness.Result{Workers: make([]uint64, 6), Workload: harness.Workload{Workers: 6, Ranks: 4}, Elapsed: 1e9}
 	first := 0

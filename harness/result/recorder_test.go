@@ -10,8 +10,6 @@ import (
 	"locklab/harness"
 )
 
-// TestHistogramAgainstHDR records the same values here and in the reference
-// implementation and requires the same buckets.
 func TestHistogramAgainstHDR(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	var ours Histogram

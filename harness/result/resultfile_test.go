@@ -135,7 +135,6 @@ func TestWriterAndLoad(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	// The files of a killed run must load.
 	run, err := Load(dir)
 	if err != nil || len(run.Results) != 2 || !run.Manifest.Finished.IsZero() {
 		t.Fatalf("before Finish: %v, %+v", err, run)

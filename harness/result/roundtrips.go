@@ -13,17 +13,14 @@ var RoundTrip = metric("roundtrip", "roundtrip-ns/op", "bare request to the serv
 		return r.RoundTrip, r.RoundTrip >= 1 && r.RoundTrip < 1e12
 	})
 
-// The times of a distributed lock in units of the bare round trip measured around the
-// same window: the efficiency of the protocol on its network and server. They make rounds
-// or machines with paths of different speed comparable. An acquisition with one request
-// takes at least one round trip. A write, or a request that the server answers later than
-// a read, takes more. A path that changes its speed within the window distorts the
-// figure, so that it may even be a little under the protocol's minimum. The figures are
-// missing if no round trip was measured.
+// The times of a distributed lock in units of the bare round trip around the same window: the
+// efficiency of its protocol, comparable between paths. One request takes at least one round
+// trip; a write, or a late answer, takes more. A path whose speed changes in the window may
+// give a little under the protocol's minimum. The figures are missing without a round trip.
 //
 // Source: the synchronization delay and the response time of M. Singhal, "A Taxonomy of
-// Distributed Mutual Exclusion", JPDC 18(1), 1993, which are given in message delays,
-// measured in place of counted.
+// Distributed Mutual Exclusion", JPDC 18(1), 1993, which are given in message delays, measured
+// in place of counted.
 var (
 	HandoverRoundTrips = inRoundTrips("handover-roundtrips", "roundtrips/handover",
 		"median hand-over over the bare round trip to the server", HandoverTime)
@@ -35,11 +32,9 @@ var (
 		"time from one hand-over to the next, of one worker from one acquisition to the next, over the bare round trip to the server", handoverPeriod)
 )
 
-// handoverPeriod is the time from one handover to the next, with the hold: the window
-// divided by the handovers. A single worker hands the lock to itself. Reacquisitions do
-// not count, as in [Handovers]. A window without a handover counts as one period, which
-// took at least that long: leaving it out would leave the quick ones. If several may hold
-// at once there are no such periods.
+// handoverPeriod is the window divided by the handovers. A single worker hands over to itself.
+// A window without a handover is one period of at least that length: leaving it out would
+// leave the quick ones. With several holders at once there are no periods.
 var handoverPeriod = &Metric{Of: func(r *harness.Result) (float64, bool) {
 	n := r.Handovers
 	if len(r.Workers) == 1 {
@@ -58,16 +53,14 @@ func inRoundTrips(name, unit, doc string, m *Metric) *Metric {
 	})
 }
 
-// HandoverTransfers is the median handover in units of the time to move a word from one
-// processor to another around the same window: the efficiency of the algorithm on its
-// machine. A handover between two processors of a shared cache takes at least one. A
-// worker on a farther processor, or one that must be woken, costs more. It makes two
-// rounds comparable even if the machine became slower between them. It is missing if the
-// transfer was not measured or the handover is under the [Floor].
+// HandoverTransfers is the median handover in units of [harness.Result.Transfer]: the
+// efficiency of the algorithm on its machine, comparable if the machine slowed down between
+// rounds. A handover takes at least one; a farther or sleeping worker costs more. It is
+// missing without a transfer, or under the [Floor].
 //
 // Source: the remote memory references of J. Mellor-Crummey, M. Scott, "Algorithms for
-// Scalable Synchronization on Shared-Memory Multiprocessors", TOCS 9(1), 1991, measured
-// in place of counted.
+// Scalable Synchronization on Shared-Memory Multiprocessors", TOCS 9(1), 1991, measured in
+// place of counted.
 var HandoverTransfers = HandoverTime.derive("handover-transfers", "transfers/handover",
 	"median hand-over over the time of a word from one processor to another", "Mellor-Crummey & Scott 1991", Lower,
 	func(r *harness.Result, ns float64) (float64, bool) { return ratio(ns, r.Transfer) })

@@ -26,40 +26,34 @@ type Manifest struct {
 	Rounds  int      `json:"rounds"`           // planned
 	Cases   int      `json:"cases"`            // planned in each round
 
-	// OpenEvery, if more than 1, limits open loops to the first of every OpenEvery
-	// rounds: see [harness.Workload.RoundsOf].
+	// OpenEvery, if more than 1, limits open loops to the first of every OpenEvery rounds.
 	OpenEvery int `json:"open_every,omitempty"`
 
-	// Flags are the flags of the command that determine the measurements, and Window
-	// is its chosen window for local locks. With them and the seed, an interrupted
-	// run gets the same plan again.
+	// Flags determine the measurements, Window is the chosen window for local locks. With them
+	// and the seed, an interrupted run gets the same plan again.
 	Flags  map[string]string `json:"flags,omitempty"`
 	Window time.Duration     `json:"window,omitempty"` // ns
 
-	// Windows are the chosen windows of the parts that the time of the run was
-	// divided among.
+	// Windows are the chosen windows of the parts that the time of the run was divided among.
 	Windows map[string]time.Duration `json:"windows,omitempty"` // ns
 
 	Started  time.Time `json:"started"`
 	Finished time.Time `json:"finished,omitzero"` // zero while running, or if the run was killed
 
-	// Margin is the tolerance: the relative difference of rates that does not matter;
-	// nil is the default.
+	// Margin is the relative difference of rates that does not matter; nil is the default.
 	Margin *float64 `json:"margin,omitempty"`
 
 	// Pair, if not empty, is shared with one other run: another build of the lab
 	// measured in the same rounds, case by case.
 	Pair string `json:"pair,omitempty"`
 
-	// Ranks is the number of ranks of a run that several measured together, Rank is
-	// the number of this rank, from 0, and Job is their name for the run. They are
-	// set in a part, the results of one rank: see [Manifest.IsPart].
+	// Ranks is the number of ranks that measured together, Rank is this one, from 0, and Job
+	// names their run. They are set in a part: see [Manifest.IsPart].
 	Rank  int    `json:"rank,omitempty"`
 	Ranks int    `json:"ranks,omitempty"`
 	Job   string `json:"job,omitempty"`
 
-	// Parts are the parts that the run was merged from, in the order of their ranks;
-	// Machine is then rank 0's.
+	// Parts are the parts of a merged run, by rank; Machine is then rank 0's.
 	Parts []Part `json:"parts,omitempty"`
 
 	// Interrupted is true if the run ended before its last round.
@@ -70,12 +64,10 @@ type Manifest struct {
 	Versions map[string]string   `json:"versions"`          // "redis", "zookeeper", and each module the lab was built with
 	Sites    []Site              `json:"sites,omitempty"`   // the servers of the run
 
-	// Sections is the time of one change of each section's data by one worker without
-	// a lock, in ns.
+	// Sections is the time of one change of each section's data without a lock, in ns.
 	Sections map[harness.Section]float64 `json:"sections,omitempty"`
 
-	// Knees are the saturation points that determined the rates: one for each lock
-	// and workload with --rate auto.
+	// Knees are the saturation points that determined the rates of --rate auto.
 	Knees []Knee `json:"knees,omitempty"`
 
 	// Seeking is the unfinished Knee that the run was searching for when this was
@@ -114,8 +106,7 @@ func (m Manifest) PracticalMargin() float64 {
 	return *m.Margin
 }
 
-// Differs returns, in a few words, why results measured under n cannot be combined with
-// results of m, or "".
+// Differs returns why results under n and m cannot be combined, in a few words, or "".
 func (m Manifest) Differs(n Manifest) string {
 	a, b := m.Machine, n.Machine
 	unlike := a.Unlike(b, true) // a restarted container has another name
@@ -142,8 +133,7 @@ type Skip struct {
 	Lock   string `json:"lock"`
 	Reason string `json:"reason"` // one line, with a remedy
 
-	// Conditions, if not empty, are the server conditions without a measurement, such
-	// as "servers=5": under others it was measured.
+	// Conditions, such as "servers=5", are the server conditions without a measurement, or "".
 	Conditions string `json:"conditions,omitempty"`
 }
 
@@ -205,13 +195,11 @@ type Run struct {
 	Findings []*harness.Finding
 	Samples  []harness.Sample
 
-	// Faults are the outcomes of failure scenarios: one for each scenario and lock,
-	// in order of appearance, with all its tries.
+	// Faults has one outcome for each scenario and lock, in order of appearance.
 	Faults []*harness.FaultResult
 
-	// Simulations are the predictions of models: the last for each machine, lock and
-	// workload. They are not results. Machines are those models, one of each name. A
-	// later, different model with the same name also replaced the simulations.
+	// Simulations are the last of each machine, lock and workload; Machines are the models,
+	// one of each name. A different model of the same name replaces its simulations.
 	Simulations []*harness.Simulation
 	Machines    []*harness.ModelMachine
 
@@ -219,23 +207,19 @@ type Run struct {
 	// to be recommended: requested by the reader, not read from a file.
 	Require []harness.Guarantee
 
-	// Baseline is the lock that tables compare the others with; "" is the default. It
-	// is requested by the reader, not read from a file.
+	// Baseline is the lock of the tables, requested by the reader; "" is the default.
 	Baseline string
 
-	// RoundTrips, if not empty, are the round-trip times for predictions of
-	// distributed locks: requested by the reader, not read from a file.
+	// RoundTrips are the round trips for predictions, requested by the reader.
 	RoundTrips []time.Duration
 
-	// Contenders, if not empty, are the numbers of contenders to predict these locks with:
-	// asked for, not read from a file.
+	// Contenders are the numbers of contenders to predict, requested by the reader.
 	Contenders []int
 
 	// Chaos are other runs that contributed to Faults: see [Run.AddFaults].
 	Chaos []Source
 
-	// Published describes the project's own campaign that contributed to Faults: see
-	// [Run.AddPublished]; "" if it did not.
+	// Published describes the project's campaign in Faults ([Run.AddPublished]), or is "".
 	Published string
 
 	Damage []string // unreadable lines, one sentence each; the rest is kept

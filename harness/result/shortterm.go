@@ -9,10 +9,8 @@ import (
 	"locklab/internal/stat"
 )
 
-// Short-term fairness comes from the owner log: the workers that held the lock, in order,
-// in bursts of consecutive acquisitions. The gap between two bursts is unknown, so a run
-// or a wait longer than a burst counts as one burst. "Time" is counted in acquisitions
-// throughout.
+// Short-term fairness comes from the owner log. Gaps between its bursts are unknown, so no run
+// or wait exceeds a burst. "Time" is counted in acquisitions.
 
 func short(name, unit, doc, paper, better string, of func(log owners) (float64, bool)) *Metric {
 	return metric(name, unit, doc, paper, better, func(r *harness.Result) (float64, bool) {
@@ -30,7 +28,6 @@ type owners struct {
 	workers int
 }
 
-// valid reports whether there is a log of at least two workers that names only those.
 func (o owners) valid() bool {
 	return o.workers > 1 && o.burst > 1 && len(o.ids) >= o.burst &&
 		int(slices.Max(o.ids)) < o.workers
@@ -46,14 +43,12 @@ func (o owners) bursts() iter.Seq[[]uint16] {
 	}
 }
 
-// stretch returns a metric of the lengths of stretches: the quantile q, weighted by time.
 func stretch(name, doc, better string, lengths func(owners) []int, q float64) *Metric {
 	return short(name, name, doc, "Go runtime, BenchmarkMutexCapture", better,
 		func(log owners) (float64, bool) { return weighted(lengths(log), q), true })
 }
 
-// weighted returns the least length such that a share q of all time is spent in stretches
-// no longer than it. It reorders lengths.
+// weighted returns the least length such that stretches up to it have a share q of all time.
 func weighted(lengths []int, q float64) float64 {
 	slices.Sort(lengths)
 	var total, seen float64
@@ -68,15 +63,12 @@ func weighted(lengths []int, q float64) float64 {
 	return math.NaN()
 }
 
-// The streaks are the numbers of consecutive acquisitions by the same worker, weighted by
-// time. The median is the length of the run around a random moment. A lock that is handed
-// over every time has 1. A streak is cut by an end of a burst of the log, so a figure of
-// the length of a burst means "at least".
+// The streaks are the numbers of consecutive acquisitions by one worker, weighted by time. A
+// lock that is always handed over has 1. A figure of the length of a burst means "at least".
 //
-// Source: the "streak" of BenchmarkMutexCapture in the Go runtime
-// (runtime/runtime_test.go). It also weights by time and converts to ns by the mean time
-// of an acquisition. Its percentiles are the lower bounds of powers of two; these are
-// exact, and in acquisitions.
+// Source: the "streak" of BenchmarkMutexCapture in the Go runtime (runtime/runtime_test.go),
+// which converts to ns and gives lower bounds of powers of two; these are exact, and in
+// acquisitions.
 var (
 	StreakP50 = stretch("streak-p50", "half of the time falls into runs by one worker no longer than this, in acquisitions", "", streaks, 0.5)
 	StreakP99 = stretch("streak-p99", "99 % of the time falls into runs by one worker no longer than this, in acquisitions", "", streaks, 0.99)
@@ -95,16 +87,12 @@ func streaks(log owners) (lengths []int) {
 	return lengths
 }
 
-// The gaps are the numbers of acquisitions by others between two acquisitions of a
-// worker, weighted by time. Pick a worker and a moment at random: half of the time the
-// gap around it is no longer than the median. Strict rotation gives workers-1. A worker
-// that never appears in a burst waited for at least the whole burst, and counts as that.
-// So a figure cannot exceed the length of a burst, and means "at least" if it reaches it.
+// The gaps are the numbers of acquisitions by others between two of a worker, weighted by
+// time: the wait around a random moment. Strict rotation gives workers-1. A worker that a
+// burst lacks counts as the burst, so a figure of that length means "at least".
 //
-// Source: the "starve" of BenchmarkMutexCapture in the Go runtime
-// (runtime/runtime_test.go). It also weights by time, over whole threads, and converts to
-// ns by the mean time of an acquisition. Its percentiles are the lower bounds of powers
-// of two; these are exact, and in acquisitions.
+// Source: the "starve" of BenchmarkMutexCapture in the Go runtime (runtime/runtime_test.go),
+// over whole threads, in ns and powers of two; these are exact, and in acquisitions.
 var (
 	GapP50 = stretch("gap-p50", "half of the workers' time falls into waits no longer than this, in acquisitions by others", Lower, gaps, 0.5)
 	GapP99 = stretch("gap-p99", "99 % of the workers' time falls into waits no longer than this, in acquisitions by others", Lower, gaps, 0.99)
@@ -129,11 +117,9 @@ func gaps(log owners) (lengths []int) {
 	return lengths
 }
 
-// Reacquire is the median time to reacquire: the number of acquisitions by others between
-// two of the same worker. Strict rotation gives workers-1; a lock that an owner mostly
-// reacquires at once gives 0. Each pair of successive acquisitions counts once,
-// regardless of its duration, so starving workers hardly affect it: see [GapP99] for
-// them.
+// Reacquire is the median number of acquisitions by others between two of the same worker.
+// Strict rotation gives workers-1, an owner that mostly reacquires at once 0. Each pair counts
+// once, so starving workers hardly matter: see [GapP99].
 //
 // Source: the MTTR of D. Dice, "Measuring short-term fairness for locks", 2014.
 var Reacquire = short("reacquire", "mttr-acq",
@@ -153,14 +139,12 @@ var Reacquire = short("reacquire", "mttr-acq",
 		return stat.Median(between), len(between) > 0
 	})
 
-// LWSS is the size of the lock working set, in percent of the workers: the number of
-// different workers that hold the lock in a window of as many acquisitions as there are
-// workers, averaged over disjoint windows. Strict rotation gives 100, random choice about
-// 63, one owner 100/workers.
+// LWSS is the lock working set, in percent of the workers: the different holders in as many
+// acquisitions as there are workers, averaged over disjoint windows. Rotation gives 100,
+// random choice about 63, one owner 100/workers.
 //
-// Source: D. Dice, "Measuring short-term fairness for locks", 2014, and "Malthusian
-// Locks", EuroSys 2017, which do not fix the length of the window. A window of one round
-// of all workers makes the figure comparable between numbers of workers.
+// Source: D. Dice, "Measuring short-term fairness for locks", 2014, and "Malthusian Locks",
+// EuroSys 2017, which do not fix the window; one round makes numbers of workers comparable.
 var LWSS = short("working-set", "lwss-%",
 	"share of the workers that hold the lock within as many acquisitions as there are workers",
 	"Dice 2014", "",
@@ -181,26 +165,19 @@ var LWSS = short("working-set", "lwss-%",
 		return ratio(100*float64(distinct), float64(windows*log.workers))
 	})
 
-// The bypass of a stretch, from an acquisition of a worker to its next, is the number of
-// times that ONE other worker took the lock in it: the most frequent one. A FIFO lock has
-// at most 1 if every worker asks again at once: a later request is not served twice
-// before it. A lock that lets newcomers pass has no bound.
+// The bypass of a stretch, from a worker's acquisition to its next, is the number of times
+// that ONE other worker, the most frequent one, took the lock. A FIFO lock has at most 1 if
+// every worker asks again at once; a lock that lets newcomers pass has no bound.
 //
-// The log holds grants, not requests, so the figures are upper bounds. Acquisitions by
-// others also count while a worker thinks, or has no processor between its release and
-// its next request. With think time, or more workers than processors, a fair lock exceeds
-// 1; compare with a fair lock's figures.
+// The log holds grants, not requests, so the figures are upper bounds: with think time, or
+// more workers than processors, a fair lock exceeds 1. Compare with a fair lock's figures. A
+// stretch cut by a burst's end counts up to there; one without others does not count.
 //
-// A stretch that is cut by an end of a burst counts up to there. So a worker that starves
-// through a burst counts too, and no figure exceeds the length of a burst. Stretches
-// without others are reacquisitions by the owner, and do not count.
-//
-// Source: the bounded bypass of J. Burns, P. Jackson, N. Lynch, M. Fischer, G. Peterson,
-// "Data Requirements for Implementation of N-Process Mutual Exclusion Using a Single
-// Shared Variable", JACM 29(1), 1982.
+// Source: the bounded bypass of J. Burns, P. Jackson, N. Lynch, M. Fischer, G. Peterson, "Data
+// Requirements for Implementation of N-Process Mutual Exclusion Using a Single Shared
+// Variable", JACM 29(1), 1982.
 var (
-	// Bypass is the greatest: one worker that briefly lost its processor determines
-	// it.
+	// Bypass is the greatest: one worker that briefly lost its processor determines it.
 	Bypass = short("bypass", "bypass-acq",
 		"greatest number of times one other worker took the lock between two acquisitions of a worker",
 		"Burns et al. 1982", Lower,

@@ -38,9 +38,8 @@ func sameMachine(a, b *harness.ModelMachine) bool {
 	return a.Hypothetical == b.Hypothetical && json.Compact(&x, a.File) == nil && json.Compact(&y, b.File) == nil && bytes.Equal(x.Bytes(), y.Bytes())
 }
 
-// AddSimulations adds the simulations of other whose cases r does not have. It omits
-// simulations of a machine if r has a different machine of that name, and returns the
-// names of these machines.
+// AddSimulations adds the new cases of other, and returns the names of machines that it leaves
+// out because r has a different one of that name.
 func (r *Run) AddSimulations(other *Run) (leftOut []string) {
 	for _, m := range other.Machines {
 		i := r.machine(m.Name)

@@ -198,8 +198,7 @@ func cutEnd(t *testing.T, name string, n int64) {
 	}
 }
 
-// TestSimulationsOnly checks that a run without measurements is valid, and that a crash
-// loses at most its last line.
+// TestSimulationsOnly: a run without measurements is valid; a crash loses its last line only.
 func TestSimulationsOnly(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")
 	w, err := Create(dir, Manifest{})

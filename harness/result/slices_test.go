@@ -69,9 +69,8 @@ func TestSlicesByHand(t *testing.T) {
 	}
 }
 
-// TestJainOfTurns checks that a lock that serves in turn has 100 for any number of
-// acquisitions, that one owner has 100/workers within an eighth, and that no lock has
-// more than 100.
+// TestJainOfTurns: serving in turn has 100, one owner about 100/workers, no lock more than
+// 100.
 func TestJainOfTurns(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for range 2000 {

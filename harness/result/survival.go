@@ -37,22 +37,18 @@ type Survival struct {
 
 	N int // tries
 
-	// Violations is the number of tries in 1000 with one of [Unsafe]; NaN without
-	// tries. Older results count each harm separately. If AtLeast is true, two harms
-	// may have occurred in different tries, and it is the count of the more frequent
-	// one.
+	// Violations is the number of tries in 1000 with one of [Unsafe]; NaN without tries. Older
+	// results count each harm separately. If AtLeast is true, two harms may have occurred in
+	// different tries, and it is the count of the more frequent one.
 	Violations float64
 	AtLeast    bool
 
-	// Broken is like Violations, but counts only the harms that break the tested
-	// guarantees: two holders with a resource kept safe by tokens are a violation,
-	// and do not break fencing.
+	// Broken is like Violations, but only of harms that break the tested guarantees.
 	Broken      float64
 	BrokenBound float64
 
-	// Bound is the upper bound of the share of tries with a violation, 0 to 1,
-	// one-sided at 95 %: see stat.UpperBound. If nothing occurred, it is the bound of
-	// any harm.
+	// Bound is the upper bound of the share of tries with a violation, 0 to 1, one-sided at 95
+	// %: see stat.UpperBound. If nothing occurred, it is the bound of any harm.
 	Bound float64
 
 	Window    Times // how long the lock was free and not granted
@@ -101,8 +97,6 @@ func JudgeFault(r *harness.FaultResult) Survival {
 	return row
 }
 
-// seen returns the harms of r: in the order of harness.Harms, then the ones of a newer
-// lab.
 func seen(r *harness.FaultResult) (out []harness.Harm) {
 	for _, h := range slices.Concat(harness.Harms, slices.Sorted(maps.Keys(r.Seen))) {
 		if r.Seen[h] > 0 && !slices.Contains(out, h) {
@@ -175,7 +169,6 @@ func times(ns []int64, endless int) (t Times) {
 	return t
 }
 
-// values returns ns and `endless` infinite ones, in order.
 func values(ns []int64, endless int) (vs []float64) {
 	for _, v := range ns {
 		vs = append(vs, float64(v))
@@ -187,15 +180,12 @@ func values(ns []int64, endless int) (vs []float64) {
 	return vs
 }
 
-// quantile returns the least of the sorted values v such that at least a share q of
-// them is at most v.
 func quantile(vs []float64, q float64) float64 {
 	i := int(math.Ceil(q*float64(len(vs)))) - 1
 	return vs[min(max(i, 0), len(vs)-1)]
 }
 
-// reach compares the figure of a with its limit. A try that got stuck has an infinite
-// window.
+// reach compares the figure of a with its limit. A try that got stuck has an infinite window.
 func reach(r *harness.FaultResult, a harness.FaultAim) Aim {
 	var vs []float64
 	switch a.Figure {
@@ -232,8 +222,7 @@ func (row Survival) Missed() (out []Aim) {
 	return out
 }
 
-// Reading explains the verdict in a sentence, such as "two holders in 15 of 20 tries, as
-// expected: the replica had not been told".
+// Reading explains the verdict, such as "two holders in 15 of 20 tries, as expected: …".
 func (row Survival) Reading() string {
 	if row.Verdict == NotTested {
 		return "not tested: " + row.Skipped

@@ -117,8 +117,7 @@ func TestWindowsAndAims(t *testing.T) {
 	if got := met(row.Aims); !slices.Equal(got, []string{"met", "missed", "met", "met", "?"}) || len(row.Missed()) != 1 {
 		t.Errorf("aims %v, %d missed", got, len(row.Missed()))
 	}
-	// A try that got stuck has an infinite window; a holder notified too late misses
-	// its aim.
+	// A try that got stuck has an infinite window; a holder notified too late misses its aim.
 	r.Seen, r.Margin = map[harness.Harm]int{harness.Stuck: 5}, []int64{5, -1}
 	row = result.JudgeFault(r)
 	if w := row.Window; w.N != 9 || !math.IsInf(w.Median, 1) || !math.IsInf(w.Most, 1) {

@@ -25,7 +25,6 @@ func syncDir(dir string) {
 	}
 }
 
-// writeFile writes a file and waits until it is on disk.
 func writeFile(name string, text []byte) error {
 	f, err := os.OpenFile(name, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o644)
 	if err != nil {

@@ -2,15 +2,13 @@ package result
 
 import "locklab/harness"
 
-// Time is the measured window divided by the acquisitions in it, in nanoseconds: the time
-// from one acquisition to the next by any worker. The Go benchmark format calls it ns/op.
-// It is not the time that one worker waits; see [P50].
+// Time is the window divided by its acquisitions, in ns: from one to the next by any worker.
+// It is ns/op of Go benchmarks, not a worker's wait: see [P50].
 var Time = metric("time", "ns/op", "wall time of the window divided by the acquisitions of all workers",
 	"Go benchmark data format, golang.org/design/14313-benchmark-format", Lower,
 	func(r *harness.Result) (float64, bool) { return ratio(float64(r.Elapsed), float64(r.Ops)) })
 
-// Throughput is acquisitions of all workers per second of the measured window. An
-// immediate reacquisition counts like any other; [Handovers] does not count it.
+// Throughput is acquisitions per second of all workers, with reacquisitions: see [Handovers].
 var Throughput = metric("throughput", "acq/s", "acquisitions of all workers per second", "Mellor-Crummey & Scott 1991", Higher,
 	func(r *harness.Result) (float64, bool) { return ratio(float64(r.Ops), r.Elapsed.Seconds()) })
 

@@ -15,10 +15,9 @@ import (
 	"locklab/harness"
 )
 
-// An unpacker reads the packed parts of lines. Its buffers are reused from line to line.
-// A file has tens of thousands of parts, and fresh buffers for each, with capacity for
-// all counts of a histogram, would cost most of the time in garbage collection. The zero
-// value is ready.
+// An unpacker reads the packed parts of lines. It reuses its buffers: fresh ones for tens of
+// thousands of parts would cost most of the time in garbage collection. The zero value is
+// ready.
 type unpacker struct {
 	packed  []byte
 	raw     bytes.Buffer
@@ -123,7 +122,6 @@ func (u *unpacker) histogram(text string) (harness.Histogram, error) {
 	return append(harness.Histogram(nil), u.buckets...), nil // nil if it is empty
 }
 
-// parseHistogram reads an inflated histogram into u.buckets.
 func (u *unpacker) parseHistogram(raw []byte) error {
 	if len(raw) < hdrHeader || binary.BigEndian.Uint32(raw) != hdrPlain || binary.BigEndian.Uint32(raw[8:]) != 0 {
 		return errHistogram

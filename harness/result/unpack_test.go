@@ -116,7 +116,6 @@ func TestUnpackReuse(t *testing.T) {
 	}
 }
 
-// BenchmarkLoad reads a real file; its packed parts dominate time and garbage.
 func BenchmarkLoad(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
@@ -140,8 +139,7 @@ func packInside(t *testing.T, raw []byte) string {
 	return base64.StdEncoding.EncodeToString(append(head, out.Bytes()...))
 }
 
-// BenchmarkAppend measures the writing between two cases; sync-ms is the median disk
-// time.
+// BenchmarkAppend measures the writing between two cases; sync-ms is the median disk time.
 func BenchmarkAppend(b *testing.B) {
 	run, err := Load("../../reports/testdata/run")
 	if err != nil {

@@ -73,10 +73,9 @@ func begin(dir string) (*tail, error) {
 	return &tail{results}, nil
 }
 
-// Resume continues the run in directory dir, which must be of the same lab and machine as
-// m, and returns its content. It removes a last line that a crash cut short. The error
-// wraps harness.ErrUsage if dir has no run, one of another machine or program, or one
-// that is still being written.
+// Resume continues the run in dir, of the same lab and machine as m, and returns its content
+// without a cut last line. It wraps harness.ErrUsage if dir has no such run, or it is being
+// written.
 func Resume(dir string, m Manifest) (*Writer, *Run, error) {
 	results, run, err := reopen(dir, "go on with", os.O_CREATE, func(run *Run) string {
 		if len(run.Manifest.Parts) > 0 {
@@ -95,9 +94,8 @@ func Resume(dir string, m Manifest) (*Writer, *Run, error) {
 	return w, run, nil
 }
 
-// reopen opens the results of the run in dir for more lines, and returns its content. It
-// refuses a run if refuses returns a reason. Otherwise it removes a last line that a crash
-// cut short. purpose is for errors.
+// reopen opens the results in dir for more lines, without a cut last line, and returns the
+// content. It refuses a run if refuses returns a reason; purpose is for errors.
 func reopen(dir, purpose string, flag int, refuses func(*Run) string) (*tail, *Run, error) {
 	if _, err := ReadManifest(dir); err != nil {
 		return nil, nil, err
@@ -127,8 +125,7 @@ func reopen(dir, purpose string, flag int, refuses func(*Run) string) (*tail, *R
 	return t, run, nil
 }
 
-// derive opens the files that have the results in other formats, and rewrites them: they
-// may lack a line that results.jsonl has.
+// derive opens and rewrites the other formats: they may lack a line that results.jsonl has.
 func (w *Writer) derive(run *Run) error {
 	open := func(name string) (*tail, error) {
 		f, err := os.OpenFile(filepath.Join(w.dir, name), os.O_CREATE|os.O_TRUNC|os.O_APPEND|os.O_WRONLY, 0o644)
@@ -202,9 +199,8 @@ func (w *Writer) AppendSample(s harness.Sample) error { return w.write(Encode(Re
 // AppendFault adds the outcome of some tries of a failure scenario on a lock.
 func (w *Writer) AppendFault(r *harness.FaultResult) error { return w.write(Encode(Record{Fault: r})) }
 
-// Sync waits until the appended data are on disk, 1 to 5 ms (BenchmarkAppend). A run
-// calls it before the next case, which takes hundreds of ms and so does not share the
-// machine with the writing.
+// Sync waits until the data are on disk, 1 to 5 ms (BenchmarkAppend). A run calls it between
+// cases.
 func (w *Writer) Sync() error { return syncFile(w.results.File) }
 
 // Edit changes the manifest on disk during the run.

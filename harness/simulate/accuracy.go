@@ -10,8 +10,7 @@ import (
 	"sync"
 )
 
-// A ValidationRecord is the error of the model against the published measurements on one machine:
-// for all locks, or for one.
+// A ValidationRecord is the model's error on one machine: for all locks, or for one.
 type ValidationRecord struct {
 	Machine string  `json:"machine"`
 	Lock    string  `json:"lock,omitempty"` // the most similar lock of the lab; "" is all measured locks
@@ -23,8 +22,7 @@ type ValidationRecord struct {
 	Most    float64 `json:"most"`
 }
 
-// Beware is the typical factor above which a sentence of [Accuracy] begins with a
-// warning.
+// Beware is the typical factor above which a sentence of [Accuracy] begins with a warning.
 const Beware = 1.5
 
 //go:embed accuracy.json
@@ -39,9 +37,8 @@ var ValidationRecords = sync.OnceValue(func() []ValidationRecord {
 	return all
 })
 
-// Accuracy describes in one sentence the error of the model against published
-// measurements of such a lock on such a machine, or the evidence that exists instead.
-// lock is the name of a lock of the lab.
+// Accuracy describes in one sentence the model's error, against published measurements, for a
+// lock of the lab on m, or the evidence that exists instead.
 func Accuracy(m *Machine, lock string) string {
 	least, most := math.Inf(1), 1.0
 	var all, like *ValidationRecord

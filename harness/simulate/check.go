@@ -4,9 +4,8 @@ package simulate
 
 import "fmt"
 
-// A checker checks the invariants of the protocol after every event: a line has one owner
-// or copies, and a cache reads the value that was written last. Words keep their values,
-// so it counts versions: a copy that should have been invalidated has an old version.
+// A checker checks the protocol after every event: a line has one owner or copies, and a cache
+// reads the last value. It counts versions, which a copy that escaped invalidation lacks.
 type checker struct {
 	s        *sim
 	versions []int64         // of lines, by id
@@ -26,7 +25,6 @@ func (k *checker) filled(l *line, cache int) {
 	k.copies[i][cache] = k.versions[i]
 }
 
-// written is called before a core writes.
 func (k *checker) written(l *line, c *core) {
 	i := k.of(l)
 	if l.owner != c.cache {
@@ -36,14 +34,12 @@ func (k *checker) written(l *line, c *core) {
 	k.copies[i][c.cache] = k.versions[i]
 }
 
-// read is called before a core reads from its cache.
 func (k *checker) read(l *line, c *core) {
 	if i := k.of(l); k.copies[i][c.cache] != k.versions[i] {
 		k.s.fail(fmt.Errorf("simulate: core %d reads version %d of line %d, which has %d", c.id, k.copies[i][c.cache], l.id, k.versions[i]))
 	}
 }
 
-// all is called after an event.
 func (k *checker) all() {
 	for _, l := range k.s.order {
 		if l.owner != none && (l.copies.count() != 1 || !l.copies.has(l.owner)) {

@@ -22,8 +22,7 @@ type Outcome struct {
 // Log returns the logarithm of the model's figure over the measured one.
 func (o Outcome) Log() float64 { return math.Log(o.Model / o.NS) }
 
-// Run simulates every wanted point of the series (nil: all of them) on m, each with that
-// many seeds.
+// Run simulates every wanted point of the series (nil: all) on m, each with seeds seeds.
 func (s Series) Run(m *Machine, seeds int, wanted func(Point) bool) ([]Outcome, error) {
 	points, err := s.points()
 	if err != nil {

@@ -14,9 +14,8 @@ type Contention struct {
 	Rounds int   // requests that the directory granted, that is rounds of its arbiter
 }
 
-// Contend makes hardware threads add to one word as fast as possible until there are that
-// many additions. It models the queue at a line without a lock, like the experiment
-// arbiter of package hardware models a bus.
+// Contend makes hardware threads add to one word as fast as possible, additions times: the
+// queue at a line without a lock.
 func Contend(m *Machine, threads []int, additions int, seed uint64) (Contention, error) {
 	s := newSim(m, seed)
 	var ball cell

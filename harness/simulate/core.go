@@ -66,7 +66,6 @@ func (c *core) suspend() {
 	}
 }
 
-// resume lets the worker continue on its own until some time.
 func (c *core) resume(until int64) {
 	if c.over {
 		return
@@ -85,10 +84,9 @@ func (c *core) wakes() {
 	c.event = c.s.at(max(c.clock, c.s.now), evCore, c.id)
 }
 
-// works passes time by the thread's own work. The threads of a core share its execution
-// units, so it takes longer if another one executes the program's work. A thread that
-// polls leaves most units free: on both threads of each core, lh_swap_mutex and
-// lh_ticket_spinlock with a critical section of 1000 ns take no longer than on one.
+// works passes time by the thread's own work, longer if the core's other thread works too. A
+// polling thread leaves most units free: lh_swap_mutex and lh_ticket_spinlock with a section
+// of 1000 ns take no longer on both threads.
 func (c *core) works(ps int64) {
 	if c.slowed() {
 		ps = int64(float64(ps) * max(c.s.m.Sibling, 1))
@@ -105,7 +103,6 @@ func (c *core) slowed() bool {
 	return false
 }
 
-// spend is work of the program other than its operations on words.
 func (c *core) spend(ps int64) {
 	c.works(ps)
 	c.busy = c.clock

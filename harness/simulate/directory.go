@@ -29,8 +29,7 @@ func (s *sim) ask(r *request) {
 	}
 }
 
-// join lets r share the answer to another request of its core: one fill buffer per line.
-// A load can also use the line of a store.
+// join lets r share the answer to a request of its core: one fill buffer per line.
 func join(requests []*request, r *request) bool {
 	for _, q := range requests {
 		if q.core.cache == r.core.cache && (q.own || !r.own) {
@@ -47,10 +46,9 @@ func (s *sim) next(l *line) {
 	}
 }
 
-// choose removes the next request from the queue: first come, first served, with two
-// exceptions. A limited number of consecutive requests from the owner's socket go before
-// older ones, because their way is shorter. Of the requests of one instant, one from the
-// directory's socket arrives first.
+// choose removes the next request: first come, first served, with two exceptions. A limited
+// number from the owner's socket go before older ones, and of one instant the directory's
+// socket is first.
 func (s *sim) choose(l *line) *request {
 	best := s.favoured(l)
 	if best > 0 {
@@ -91,8 +89,7 @@ func (s *sim) nearHome(l *line) int {
 	return 0
 }
 
-// serve grants one request. The owner of the line may use it until the message has
-// arrived there.
+// serve grants one request. The owner may use the line until the message arrives.
 func (s *sim) serve(l *line) {
 	r := s.choose(l)
 	l.coming = append(l.coming, r)
@@ -169,8 +166,7 @@ func (s *sim) leave(l *line) {
 	s.at(s.now+l.took, evFree, l.id)
 }
 
-// invalidate removes the line from all caches but c, which receives it, or only the right
-// to write if it already has a copy.
+// invalidate removes the line from all caches but c, which may already have a copy.
 func (s *sim) invalidate(l *line, c int) {
 	s.wakeAll(l) // dozing waiters load it once more
 	others, had := l.copies, l.copies.has(c)

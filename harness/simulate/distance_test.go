@@ -9,8 +9,7 @@ import (
 	"testing"
 )
 
-// TestFarAndNear compares the nearest copy and the farthest one with a search through all
-// caches. Of equally distant copies it expects the first and the last.
+// TestFarAndNear compares the nearest and farthest copies with a full search, ties included.
 func TestFarAndNear(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	for _, m := range List() {

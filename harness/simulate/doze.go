@@ -8,9 +8,8 @@ import (
 	"locklab/atomics"
 )
 
-// Waiters that poll a line in their own cache see the same value until it is invalidated.
-// They doze until then, and make all those polls in one step. That takes one event per
-// change instead of one per poll. Workload.Exact disables it.
+// Waiters that poll a line in their own cache doze until it is invalidated, and make all those
+// polls in one step: one event per change. Workload.Exact disables it.
 type dozing struct {
 	looks []*line // lines read since its last spin hint, if it did nothing else
 	stale bool    // it did something else
@@ -21,8 +20,7 @@ type dozing struct {
 	timer int64 // ps, of its timer event; none without one
 }
 
-// longestDoze is in ps. A waiter may give up after a number of polls, and would be late
-// by up to this time.
+// longestDoze, in ps, bounds the delay of a waiter that gives up after some polls.
 const longestDoze = 1_000_000
 
 func (c *core) spin(a atomics.Access) uint64 {
@@ -92,8 +90,7 @@ func (c *core) rings() {
 	}
 }
 
-// rouse ends a doze: the worker makes its polls until t on its own. by, if not nil, has
-// already removed it from its watchers.
+// rouse ends a doze: the worker makes its polls until t. by, if not nil, has removed it.
 func (c *core) rouse(t int64, by *line) {
 	c.forget(by)
 	c.dozes = false
@@ -125,8 +122,7 @@ func (s *sim) wake(l *line, cache int) {
 	}
 }
 
-// wakeAll rouses all waiters that doze over l, in their order. A waiter that dozes over
-// it again, since nothing has changed yet, is appended and roused again.
+// wakeAll rouses all that doze over l, in order; one that dozes again is appended.
 func (s *sim) wakeAll(l *line) {
 	for len(l.watchers) > 0 {
 		all := l.watchers

@@ -8,10 +8,9 @@ import (
 	"io"
 )
 
-// Duel writes to out, step by step, how hardware threads a and b compare and swap one
-// word in the same instant, with a copy of its line in each cache. The last sentence
-// names the winner and the deciding rule. It returns an error if m has no such threads,
-// or if a write fails.
+// Duel writes to out, step by step, how hardware threads a and b compare and swap one word in
+// the same instant, with a copy of its line in each cache. The last sentence names the winner
+// and the deciding rule. It returns an error if m has no such threads, or if a write fails.
 func Duel(m *Machine, a, b int, seed uint64, out io.Writer) error {
 	if n := m.Threads(); a == b || min(a, b) < 0 || max(a, b) >= n {
 		return fmt.Errorf("simulate: a duel of threads %d and %d: want two of 0 to %d", a, b, n-1)
@@ -67,7 +66,6 @@ func (d *duel) rule() string {
 	return "the directory grants the line to one contender at a time, first come, first served, and of two that are as near to it in one instant the model takes that with the lower number, where a machine may take either"
 }
 
-// note writes a line of the log between the model's lines.
 func (s *sim) note(format string, args ...any) {
 	if s.log != nil {
 		fmt.Fprintf(s.log, format+"\n", args...)

@@ -23,10 +23,8 @@ type event struct {
 
 func (a *event) before(b *event) bool { return a.at < b.at || a.at == b.at && a.seq < b.seq }
 
-// events is a heap with four children per node. It is half as deep as a binary heap, and
-// the children share a cache line or two. Package container/heap would make two interface
-// calls for each comparison. Most events create another one: a popped event stays at the
-// root until the new one replaces it.
+// events is a heap with four children per node: half as deep as a binary one, and children
+// share a cache line. A popped event stays at the root until a new one replaces it.
 type events struct {
 	heap  []event
 	taken bool // the root has been popped

@@ -14,16 +14,13 @@ type Number struct {
 	Try  []float64
 }
 
-// A Fit is a machine with numbers fitted to published data, and the machines that inherit
-// them.
+// A Fit is a machine with fitted numbers, and the machines that inherit them.
 type Fit struct {
 	Machine string
 	Numbers []Number
 	Heirs   []string // of the first two numbers
 }
 
-// fitted reports whether a point is used for fitting: locks without a critical section,
-// at 8 and at 16 workers.
 func fitted(p Point) bool {
 	return p.Section == "0/0" && (p.Workers == 8 || p.Workers == 16) && !Loose(p.Lock)
 }
@@ -42,9 +39,8 @@ var Fits = []Fit{
 	{"naples-32", []Number{window, occupy, inside, beyond}, []string{"milan-2x48", "milanx-64"}},
 }
 
-// Run returns the machine with the numbers that bring the model nearest to the fitted
-// points, by the median of that many seeds. It varies the numbers one by one until none
-// changes, from three starting points.
+// Run returns the machine nearest to the fitted points, by the median of seeds seeds. It
+// varies the numbers one by one until none changes, from three starting points.
 func (f Fit) Run(seeds int) (*Machine, error) {
 	m, err := Named(f.Machine)
 	if err != nil {

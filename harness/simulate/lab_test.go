@@ -12,10 +12,7 @@ import (
 	"locklab/spinlock/lab"
 )
 
-// TestLabLocks compares locks of the lab with their similar twins on one machine:
-// conclusions about the twins apply to the lab's locks only if the two behave alike. The
-// lab's locks differ in their layout in cache lines and in a waiter's action between two
-// polls.
+// TestLabLocks compares locks of the lab with their twins: conclusions need similar behaviour.
 func TestLabLocks(t *testing.T) {
 	m, err := simulate.Named("broadwell-2x22")
 	if err != nil {

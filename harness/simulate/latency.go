@@ -2,9 +2,8 @@
 
 package simulate
 
-// The duration of a request in ns without jitter, by its way. Latencies are between two
-// cores, as measured by ping-pong benchmarks. They include the way to the directory and
-// back if one of the two sockets is the line's home.
+// The duration of a request in ns without jitter: between two cores, as in ping-pong
+// benchmarks, with the way to the directory if one of the sockets is the line's home.
 
 func (s *sim) transfer(l *line, to, from int) float64 {
 	d := s.distance(to, from)
@@ -27,9 +26,8 @@ func (s *sim) nearest(l *line, c int) float64 {
 	return s.m.Shared[best] + s.detour(l, c, from)
 }
 
-// invalidation returns the time until all copies but c's are gone and c has one. It is
-// the time for the farthest copy, since all go at the same time, plus an acknowledgement
-// for each further one.
+// invalidation returns the time until all copies but c's are gone: the farthest one's, plus an
+// acknowledgement for each other.
 func (s *sim) invalidation(l *line, c int) float64 {
 	others := l.copies
 	others.remove(c)
@@ -78,8 +76,7 @@ func (s *sim) fromMemory(l *line, c int) float64 {
 	return s.m.Memory
 }
 
-// detour returns the extra time via a directory on a third socket. Inside a cluster its
-// cache answers without the directory.
+// detour returns the extra time via a directory on a third socket; clusters answer without it.
 func (s *sim) detour(l *line, to, from int) float64 {
 	if s.cluster(to) == s.cluster(from) || l.home == s.socket(to) || l.home == s.socket(from) {
 		return 0

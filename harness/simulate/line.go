@@ -46,7 +46,6 @@ func (s *set) last(in block) int {
 	return none
 }
 
-// word returns the part of s in a block among caches 64k to 64k+63.
 func (s *set) word(k int, in block) uint64 {
 	w := s[k] & (^uint64(0) << max(in.from-64*k, 0))
 	if rest := 64*(k+1) - in.to; rest > 0 {
@@ -63,10 +62,8 @@ func (s *set) each(f func(i int)) {
 	}
 }
 
-// A line is a cache line and its entry in the directory. In terms of MESI it is modified
-// or exclusive at its owner, or shared by copies, or invalid in every cache. Requests
-// that neither the owner nor a copy can answer wait in a queue and are served one after
-// the other.
+// A line is a cache line and its directory entry: modified or exclusive at its owner, shared
+// by copies, or invalid (MESI). Requests that no owner or copy can answer wait in a queue.
 type line struct {
 	id     int
 	key    uintptr // its address, in lines
@@ -128,10 +125,8 @@ func (s *sim) line(w atomics.Word, c *core) *line {
 	return l
 }
 
-// recentLines is the number of lines that are found without the map: a power of two.
 const recentLines = 1 << 10
 
-// request returns a request like r, reusing the memory of an answered one.
 func (s *sim) request(r request) *request {
 	var q *request
 	if n := len(s.unused); n > 0 {
@@ -146,8 +141,7 @@ func (s *sim) request(r request) *request {
 	return q
 }
 
-// answered recycles r and the requests that share its answer. Nothing refers to them any
-// more.
+// answered recycles r and the requests that share its answer. Nothing refers to them any more.
 func (s *sim) answered(r *request) {
 	s.unused = append(append(s.unused, r), r.with...)
 }

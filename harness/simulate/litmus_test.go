@@ -9,9 +9,8 @@ import (
 	"locklab/atomics"
 )
 
-// litmus has two cores that store, then load. The outcomes follow x86-TSO (Sewell et al.,
-// CACM 53(7), 2010), over many distances in time, and with the lines at either core, at
-// both and at no core.
+// litmus has two cores that store, then load, with the outcomes of x86-TSO (Sewell et al.,
+// CACM 53(7), 2010), at many distances in time, from any caches.
 var litmus = []struct {
 	name    string
 	left    func(w *words) (a, b uint64)
@@ -77,8 +76,7 @@ func TestLitmus(t *testing.T) {
 	}
 }
 
-// litmusRun runs the two programs gap ns apart; each bit of warm makes one core read one
-// word before.
+// litmusRun runs the programs gap ns apart; each bit of warm is one word read before.
 func litmusRun(t *testing.T, m *Machine, thread, warm int, gap float64, left, right func(*words) (a, b uint64)) (la, lb, ra, rb uint64) {
 	touch := func(a *actor, at float64, w *atomics.Uint64, bit int) {
 		if a.at(at); warm&bit != 0 {

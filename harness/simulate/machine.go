@@ -23,15 +23,12 @@ type Machine struct {
 	Pause float64 `json:"pause"` // a spin hint
 	Yield float64 `json:"yield"` // yielding the processor when no other thread wants it; 0 is Pause
 
-	// Transfer is the time to get a line that another core has modified, by the
-	// location of that core: the other thread, the cluster, the socket, another
-	// socket.
+	// Transfer is the time to get a line that another core has modified, by the location of
+	// that core: the other thread, the cluster, the socket, another socket.
 	Transfer [4]float64 `json:"transfer"`
-	// Shared is the time to get a copy of an unmodified line, by the location of the
-	// nearest copy.
+	// Shared is the time to get a copy of an unmodified line, by the nearest copy.
 	Shared [4]float64 `json:"shared"`
-	// Upgrade is the time to become the only owner of a line that has copies, by the
-	// location of the farthest copy; 0 is as Transfer.
+	// Upgrade is the time to own a line with copies, by the farthest; 0 is as Transfer.
 	Upgrade [4]float64 `json:"upgrade"`
 	Memory  float64    `json:"memory"` // a line that no cache has
 	Occupy  float64    `json:"occupy"` // how long one copy delays the next request
@@ -43,8 +40,7 @@ type Machine struct {
 	// Reach is how far, in ns of its own work, a core runs ahead of a load that
 	// misses. A later independent miss starts within it. 0 is no overlap.
 	Reach float64 `json:"reach"`
-	// Sibling is the factor that slows a thread's own work while the other thread of
-	// its core works too; 0 and 1 are no slowdown.
+	// Sibling slows a thread while its core's other thread works; 0 and 1 are no slowdown.
 	Sibling float64 `json:"sibling"`
 	// Home is the extra time of a request that leaves the cluster, if the directory
 	// of its line is on a socket that neither requests nor has the line.
@@ -53,8 +49,7 @@ type Machine struct {
 	// home of a line is the socket of the core that touches it first.
 	Interleave bool `json:"interleave"`
 
-	// Sources has the source of each number, by its name in the file, or "guess" and
-	// the reason.
+	// Sources has the source of each number, or "guess" and the reason.
 	Sources map[string]string `json:"sources"`
 }
 

@@ -50,8 +50,7 @@ func List() []*Machine {
 	return all
 }
 
-// Named returns the program's machine called name. The error for an unknown name lists
-// the known ones.
+// Named returns the program's machine called name, or an error with the known names.
 func Named(name string) (*Machine, error) {
 	var names []string
 	for _, m := range List() {
@@ -81,9 +80,8 @@ func Load(file string) (*Machine, error) {
 	return m, nil
 }
 
-// Parse reads a machine from JSON. It is strict and names the field in its error: an
-// unknown or missing field, a list of the wrong length, a number out of its range, or a
-// number without a source.
+// Parse reads a machine from JSON. It is strict: its error names an unknown, missing or wrong
+// field, or a number without a source.
 func Parse(b []byte) (*Machine, error) {
 	var raw map[string]json.RawMessage
 	if err := json.Unmarshal(b, &raw); err != nil {
@@ -184,8 +182,7 @@ func (f machineField) sourced() bool {
 	return false
 }
 
-// decode reads the field. It is stricter than the JSON decoder, which fills an array from
-// a list of any length and accepts null for anything.
+// decode reads the field, stricter than JSON: no list of another length, no null.
 func (f machineField) decode(text json.RawMessage) error {
 	if string(text) == "null" {
 		return machineError("%s is null", f.name)
@@ -207,7 +204,6 @@ func (f machineField) decode(text json.RawMessage) error {
 
 type span struct{ lo, hi float64 }
 
-// spans has the ranges of the numbers, by name. Other times are from 0 to maxTime.
 var spans = sync.OnceValue(func() map[string]span {
 	some := span{math.SmallestNonzeroFloat64, maxTime}
 	return map[string]span{

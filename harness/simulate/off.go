@@ -10,8 +10,7 @@ import (
 	"locklab/harness"
 )
 
-// Simulates reports whether this build simulates. A simulating build cannot measure: each
-// of its atomic operations calls a scheduler.
+// Simulates reports that this build simulates: a scheduler in its atomics, and no measuring.
 const Simulates = false
 
 var errOff = errors.New("simulate: this build does not simulate: it lacks the tags systematic and simulate")

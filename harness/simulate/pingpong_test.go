@@ -8,9 +8,8 @@ import (
 	"locklab/harness/simulate"
 )
 
-// TestPingPong runs the original latency benchmark, a compare-and-swap to and fro between
-// two cores, on each modelled machine, and expects the original latencies. Transfer is
-// less than a whole hop, which includes the instruction.
+// TestPingPong: the original benchmark has its latencies on each machine. Transfer is less
+// than a hop, which includes the instruction.
 func TestPingPong(t *testing.T) {
 	for _, m := range simulate.List() {
 		for i, c := range []struct {

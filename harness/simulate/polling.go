@@ -4,10 +4,9 @@ package simulate
 
 import "locklab/atomics"
 
-// A waiter mostly loads one word and passes the time of a spin hint: PollWhile of package
-// atomics. The model polls without the worker, whose coroutine switches only once until
-// the polls end. It adds as many polls at once as nothing can interrupt. Single loads and
-// hints give the same figures (TestPolls).
+// A waiter mostly loads one word and passes a spin hint: PollWhile of package atomics. The
+// model polls without the worker, as many times at once as nothing can interrupt, with the
+// figures of single loads (TestPolls).
 type polling struct {
 	phase pollPhase
 	word  atomics.Word
@@ -17,7 +16,6 @@ type polling struct {
 	got   uint64 // value found by the last poll
 }
 
-// A pollPhase is the next step of a waiter in PollWhile.
 type pollPhase uint8
 
 const (
@@ -42,7 +40,6 @@ func (s *sim) poll(w atomics.Word, v uint64, n int) (last uint64, found int) {
 	return c.got, c.found
 }
 
-// polls continues the polls of c until they are over or another event must happen first.
 func (c *core) polls() (over bool) {
 	for {
 		switch c.phase {

@@ -11,9 +11,7 @@ import (
 	"locklab/spinlock/lab"
 )
 
-// TestPolls checks that batched polls by the model change no figure and no number of
-// events. It covers threads of a core that slow each other, every poll as an event, and
-// waiters that poll without a hint.
+// TestPolls: batched polls change no figure and no number of events.
 func TestPolls(t *testing.T) {
 	base := section(12)
 	for _, change := range []func(m *simulate.Machine, w *simulate.Workload){
@@ -36,7 +34,6 @@ func TestPolls(t *testing.T) {
 	}
 }
 
-// TestAllocations limits the garbage of a run: requests are reused.
 func TestAllocations(t *testing.T) {
 	w := section(32)
 	w.Turns, w.Warm = 4000, 100

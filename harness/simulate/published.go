@@ -52,8 +52,7 @@ type Series struct {
 	Host    string
 	Machine string
 
-	// Loop is the measuring program's own time per acquisition, in addition to the
-	// critical section and the time between two acquisitions, ns.
+	// Loop is the measuring program's own time per acquisition, ns.
 	Loop float64
 
 	// Apart reports that a core has one worker, though the machine has more threads.
@@ -62,8 +61,7 @@ type Series struct {
 }
 
 // All are the published series. Loop of lockhammer is the mean time of swap_mutex and
-// ticket_spinlock with one thread beyond their time in the model; of lockbench it is a
-// guess.
+// ticket_spinlock with one thread beyond their time in the model; of lockbench it is a guess.
 var All = []Series{
 	{File: "lockhammer.csv", Host: "x86-4", Machine: "broadwell-2x10", Loop: 9},
 	{File: "lockhammer.csv", Host: "x86-3", Machine: "broadwell-2x22", Loop: 9.5},

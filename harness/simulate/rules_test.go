@@ -9,8 +9,7 @@ import (
 	"locklab/atomics"
 )
 
-// plain is a machine of round numbers without jitter: two sockets of two clusters of two
-// cores. Threads 0 and 1 are a cluster, 0 and 2 a socket, 0 and 4 are on two.
+// plain has round numbers without jitter: two sockets of two clusters of two cores.
 func plain() *Machine {
 	return &Machine{
 		Name: "plain", Sockets: 2, Clusters: 2, Cores: 2, SMT: 1,
@@ -20,8 +19,7 @@ func plain() *Machine {
 	}
 }
 
-// An actor is a core of a scenario. at waits until a time in ns; note records its time
-// under a name.
+// An actor is a core: at waits until a time in ns, note records its time.
 type actor struct {
 	*core
 	times map[string]float64
@@ -31,8 +29,7 @@ func (a *actor) at(ns float64)    { a.clock = max(a.clock, int64(ns*1000)) }
 func (a *actor) note(name string) { a.times[name] = float64(a.clock) / 1000 }
 func (a *actor) idles(ns float64) { a.spend(int64(ns * 1000)) }
 
-// A words is the data of a scenario: x, y and z in separate lines, and beside in the line
-// of x.
+// A words is a scenario's data: x, y and z in separate lines, beside in x's line.
 type words struct {
 	x, beside atomics.Uint64
 	_         atomics.CacheLinePad
@@ -64,8 +61,7 @@ func play(t *testing.T, m *Machine, parts ...part) map[string]float64 {
 	return times
 }
 
-// scenarios specify each rule of the model to the nanosecond. Without jitter a time is a
-// sum of numbers of plain, given next to it.
+// scenarios specify each rule of the model to the nanosecond, as sums of numbers of plain.
 var scenarios = []struct {
 	name  string
 	tune  func(m *Machine)

@@ -18,8 +18,7 @@ var (
 	ErrStuck      = errors.New("simulate: no worker takes the lock")
 )
 
-// patience is the time without any acquisition after which a lock is stuck, in addition
-// to hold and think time, in ps.
+// patience, in ps, is the time without an acquisition, beyond hold and think, of a stuck lock.
 const patience = 2_000_000_000
 
 type cell struct {
@@ -122,7 +121,6 @@ func place(m *Machine, w Workload, i int) int {
 	return spread(m, w, i, m.Threads())
 }
 
-// spread returns the index of worker i's part among n equal parts of m.
 func spread(m *Machine, w Workload, i, n int) int {
 	if !w.Spread {
 		return i

@@ -69,7 +69,6 @@ func (s *sim) fail(err error) {
 	s.halted = true
 }
 
-// simulate handles events until none is left, the run is halted or ctx ends.
 func (s *sim) simulate(ctx context.Context) {
 	defer atomics.SetScheduler(s.schedule)()
 	if !s.single {
@@ -95,8 +94,7 @@ func (s *sim) simulate(ctx context.Context) {
 	}
 }
 
-// schedule executes an operation of the running worker. Without a worker the lock is
-// being made or examined.
+// schedule executes an operation of the running worker; without one the lock is being made.
 func (s *sim) schedule(a atomics.Access) uint64 {
 	if c := s.running; c != nil {
 		return c.access(a)

@@ -12,14 +12,11 @@ import (
 	"locklab/harness"
 )
 
-// Simulates reports whether this build simulates. A simulating build cannot measure: each
-// of its atomic operations calls a scheduler.
+// Simulates reports that this build simulates: a scheduler in its atomics, and no measuring.
 const Simulates = true
 
-// Simulate runs workers that contend for a lock of v on m, with that many seeds starting
-// at w.Seed. It must not run concurrently with another run in one process, since the
-// words of locks have one scheduler: see atomics.SetScheduler. If ctx ends, the error is
-// its cause.
+// Simulate runs workers that contend for a lock of v on m, with seeds from w.Seed. Runs must
+// not overlap in a process: see atomics.SetScheduler. If ctx ends, the error is its cause.
 func Simulate(ctx context.Context, m *Machine, v *harness.Variant, w Workload, seeds int) (harness.Simulation, error) {
 	if err := CheckVariant(v, w.Workers); err != nil {
 		return harness.Simulation{}, err

@@ -22,8 +22,7 @@ func section(workers int) simulate.Workload {
 	return simulate.Workload{Workers: workers, Lines: 1, Hold: 10, Think: 10, Wait: harness.WaitPause, Turns: 400, Warm: 50, Seed: 1}
 }
 
-// machine is a server with two threads per core and two clusters per socket, which
-// exercises every rule of the model.
+// machine has two threads per core and two clusters per socket, for every rule of the model.
 func machine(t testing.TB) *simulate.Machine {
 	return &simulate.Machine{
 		Name: "test", Sockets: 2, Clusters: 2, Cores: 4, SMT: 2,
@@ -33,8 +32,6 @@ func machine(t testing.TB) *simulate.Machine {
 	}
 }
 
-// locks calls f for every correct lock that the model can run with this number of
-// workers.
 func locks(t *testing.T, workers int, f func(t *testing.T, v *harness.Variant)) {
 	t.Helper()
 	n := 0
@@ -50,8 +47,7 @@ func locks(t *testing.T, workers int, f func(t *testing.T, v *harness.Variant)) 
 	}
 }
 
-// TestRepeats runs every spin lock twice with one seed, at different addresses, and with
-// another seed.
+// TestRepeats runs every spin lock twice with one seed, at other addresses, and with another.
 func TestRepeats(t *testing.T) {
 	m := machine(t)
 	var litter [][]byte
@@ -105,7 +101,6 @@ func TestDozing(t *testing.T) {
 	}
 }
 
-// mean returns the time per acquisition over seeds, in ns, and its number of events.
 func mean(t *testing.T, m *simulate.Machine, v *harness.Variant, workers, seeds int, exact bool) (ns float64, steps int64) {
 	w := section(workers)
 	w.Turns, w.Exact = 1500, exact
@@ -160,9 +155,7 @@ func TestBrokenLocks(t *testing.T) {
 	}
 }
 
-// TestBrokenVariants checks that the model finds the locks of the lab that lack a fence,
-// since it has store buffers. In this build they are available only to the explorer, and
-// report that.
+// TestBrokenVariants: the model finds locks without a fence, or reports that it lacks them.
 func TestBrokenVariants(t *testing.T) {
 	m, n := machine(t), 0
 	m.Upgrade[3] = 300 // a store stays long in the buffer
@@ -273,13 +266,11 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// local returns a spin lock that CheckVariant accepts.
 func local(l sync.Locker) *harness.Variant {
 	return &harness.Variant{Name: "mine", Family: harness.Spin, Local: func(harness.Setup) harness.Local { return harness.Shared(l) }}
 }
 
-// TestUnseen checks that Simulate refuses a lock that is taken without words of package
-// atomics, and one that panics when a worker takes it alone.
+// TestUnseen: Simulate refuses a lock without words of atomics, and one that panics.
 func TestUnseen(t *testing.T) {
 	for want, l := range map[string]sync.Locker{
 		"mine is taken without a word of package atomics: the model does not see it": new(sync.Mutex),
@@ -292,8 +283,7 @@ func TestUnseen(t *testing.T) {
 	}
 }
 
-// TestSimulateEnds checks that a run without an end, and one that has not begun, end with
-// their context.
+// TestSimulateEnds: endless runs, and ones not begun, end with their context.
 func TestSimulateEnds(t *testing.T) {
 	why := errors.New("it is late")
 	for _, after := range []int{0, 1000} {
@@ -322,7 +312,6 @@ func TestSimulateEnds(t *testing.T) {
 	}
 }
 
-// A notifying is a lock that calls a function when it is taken.
 type notifying struct {
 	sync.Locker
 	taken func()

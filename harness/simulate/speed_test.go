@@ -20,9 +20,8 @@ func large(t testing.TB) *simulate.Machine {
 
 var oneWaiter = []string{"twa", "anderson", "mcs", "k42", "clh", "hapax", "hemlock", "reciprocating", "fissile"}
 
-// TestEvents limits the duration of a simulation by the number of events per acquisition.
-// Each waiter that polls the lock itself costs a few, for any time between its polls.
-// Waiters in a queue cost nothing.
+// TestEvents limits the events per acquisition: a few for each polling waiter, none in a
+// queue.
 func TestEvents(t *testing.T) {
 	m := large(t)
 	locks(t, 64, func(t *testing.T, v *harness.Variant) {

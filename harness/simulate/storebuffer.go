@@ -8,9 +8,8 @@ import (
 	"locklab/atomics"
 )
 
-// A storeBuffer keeps stores that others do not see yet. They become visible in order
-// (TSO: Sewell et al., "x86-TSO", CACM 53(7), 2010). All their lines are requested at
-// once, so that misses of several stores overlap.
+// A storeBuffer keeps stores that others do not see yet. They become visible in order (TSO:
+// Sewell et al., "x86-TSO", CACM 53(7), 2010); all lines are requested at once.
 type storeBuffer struct {
 	buffer   []atomics.Access
 	fetching []*line // requested for them

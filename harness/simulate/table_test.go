@@ -20,8 +20,7 @@ type bound struct {
 	tau              float64 // at least
 }
 
-// bounds are slightly wider than the current errors of the model, in the order of the
-// table. Improvements of the model should tighten them.
+// bounds are slightly wider than the model's current errors, in the order of the table.
 var bounds = []bound{
 	{"broadwell-2x10", "0/0", 1.27, 1.73, 0.83},
 	{"broadwell-2x10", "200/1000", 1.28, 1.94, 0.95},
@@ -61,8 +60,7 @@ var outcomes = sync.OnceValues(func() (map[string][]simulate.Outcome, error) {
 	return all, nil
 })
 
-// TestTable compares the model with the published measurements, and fails if the errors
-// have grown. In short mode it uses the machines that are held out.
+// TestTable fails if the model's errors against published measurements have grown.
 func TestTable(t *testing.T) {
 	all, err := outcomes()
 	if err != nil {

@@ -4,8 +4,7 @@ package simulate
 
 import "fmt"
 
-// A tally counts the acquisitions of a run, and checks that there is one holder at a
-// time. Times are in ps.
+// A tally counts a run's acquisitions, in ps, and checks that there is one holder.
 type tally struct {
 	s        *sim
 	w        Workload

@@ -18,12 +18,10 @@ type Twin struct {
 	Doc   string
 	Local func(harness.Setup) harness.Local
 
-	// Crowd reports that several workers may be inside: it is no lock, or the twin
-	// omits the exclusion of a second worker in a rare case.
+	// Crowd reports that several workers may be inside: it is no lock, or lacks a rare case.
 	Crowd bool
 
-	// Loose reports that the twin is known to omit actions of the original's waiters:
-	// its row is shown and counts nowhere.
+	// Loose reports that the twin omits actions of waiters: its row counts nowhere.
 	Loose bool
 }
 
@@ -142,9 +140,8 @@ type counter struct {
 func (l *counter) Lock()   { l.v.Add(1) }
 func (l *counter) Unlock() { l.v.Add(^uint32(0)) }
 
-// queue is a lock with a queue of waiting nodes; tail is the last (0 is none). In the
-// spin lock of Linux the first of them waits for a lock word next to tail; in a plain one
-// it is the holder.
+// queue is a lock with a queue of waiting nodes; tail is the last (0 is none). In Linux's spin
+// lock the first waits for a lock word; in a plain one it is the holder.
 type queue struct {
 	_            pad
 	locked, tail atomics.Uint32
@@ -199,10 +196,9 @@ func (q queueLock) Worker(i int) sync.Locker { return (*queueWorker)(&q.nodes[i+
 
 type queueWorker node
 
-// Lock tries twice without the queue, like the original. There the lock word and tail are
-// one word of 32 bits, and the first in the queue writes a byte of it. Here they are two.
-// The addition of 0 stands for the compare-and-swap that finds tail taken, and a worker
-// may slip in between two instructions.
+// Lock tries twice without the queue, like the original, where lock word and tail are one
+// word. Here they are two: the addition of 0 stands for a compare-and-swap that finds tail
+// taken, and a worker may slip in between.
 func (w *queueWorker) Lock() {
 	n, q := (*node)(w), w.q
 	for range 2 {

@@ -10,8 +10,7 @@ import (
 // ErrNotSimulated is wrapped by the errors of [CheckVariant].
 var ErrNotSimulated = errors.New("simulate: not a lock that the model can run")
 
-// CheckVariant returns the reason why the model cannot run v with that many workers, or
-// nil.
+// CheckVariant returns the reason why the model cannot run v with that many workers, or nil.
 func CheckVariant(v *harness.Variant, workers int) error {
 	switch {
 	case v.Local == nil || v.Family != harness.Spin:

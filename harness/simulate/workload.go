@@ -8,18 +8,16 @@ import (
 	"locklab/harness"
 )
 
-// A Workload describes workers that take a lock, work, release it and think, in a loop,
-// each on its own hardware thread. A zero Turns or Warm is a sufficient default; Workers
-// has no default.
+// A Workload describes workers that take a lock, work, release it and think, each on its own
+// thread. A zero Turns or Warm is a sufficient default.
 type Workload struct {
 	Workers int
 	Lines   int     // cache lines of data that a critical section reads and writes
 	Hold    float64 // ns of additional work in the critical section
 	Think   float64 // ns between two acquisitions, varied by half to either side
 
-	// Wait is the action of waiters between two polls: harness.WaitPause or
-	// harness.WaitSpin. The other policies sleep or yield, and the model has no
-	// operating system for that.
+	// Wait is the action of waiters between two polls: harness.WaitPause or harness.WaitSpin.
+	// The other policies sleep or yield, and the model has no operating system for that.
 	Wait harness.WaitPolicy
 
 	Turns  int     // counted acquisitions; 0 is 8 per worker, at least 2000

@@ -56,9 +56,8 @@ func (p *Process) Kill() {
 	}
 }
 
-// Signal sends the child a signal, and does not wait for the effect. It sends [os.Kill]
-// to its children, too. If the child is gone it returns [os.ErrProcessDone], even if
-// another process has its id by now.
+// Signal sends the child a signal, and its children [os.Kill] too, without waiting. If the
+// child is gone it returns [os.ErrProcessDone].
 func (p *Process) Signal(s os.Signal) error {
 	if s != os.Kill {
 		return p.proc.Signal(s)
@@ -85,7 +84,6 @@ var spawnThread = sync.OnceValue(func() chan<- func() {
 	return work
 })
 
-// spawnLoop never returns: see the package comment.
 func spawnLoop(work <-chan func()) {
 	pprof.SetGoroutineLabels(context.Background()) // it outlives the purpose of the first child
 	runtime.LockOSThread()

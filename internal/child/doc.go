@@ -1,15 +1,11 @@
 // Package child starts helper processes that end with this one: servers, locks and
 // measurements in other programs.
 //
-// A child has its own process group. So Ctrl-C at the terminal, which goes to the
-// foreground group, does not end it directly, and a kill includes its children. On Linux
-// the kernel kills the child with its owner, however the owner ends. Elsewhere a child
-// survives a kill -9 of its owner, unless it sees the end of its standard input.
+// A child has its own process group: Ctrl-C does not end it directly, and a kill includes its
+// children. On Linux the kernel kills the child with its owner. Elsewhere a child survives a
+// kill -9 of its owner, unless its standard input ends.
 //
-// The parent-death signal is sent when the THREAD that forked ends, not the process. Go
-// ends threads at will, so one goroutine starts all children: spawnLoop, which is locked
-// to its thread and lives as long as the process.
-//
-// Compilers and other tools that answer and end do not need this: use
-// exec.CommandContext.
+// The parent-death signal is sent when the THREAD that forked ends. Go ends threads at will,
+// so one goroutine, spawnLoop, is locked to its thread and starts all children. Tools that
+// answer and end do not need this: use exec.CommandContext.
 package child

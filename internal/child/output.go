@@ -5,9 +5,8 @@ import (
 	"sync"
 )
 
-// A Head keeps the beginning of the written data, up to Most bytes. It drops the rest
-// without an error: the process must not end before it has printed the reason for a
-// failure.
+// A Head keeps the beginning of the written data, up to Most bytes. It drops the rest without
+// an error: the process must not end before it has printed the reason for a failure.
 type Head struct {
 	Most int
 
@@ -54,9 +53,8 @@ func (t *Tail) String() string {
 	return string(t.text)
 }
 
-// LastWords returns the end of a process's output, in one line of 600 bytes at most and
-// without the stack frames of Java, for an error about its end. It is "" if the process
-// printed nothing.
+// LastWords returns the end of a process's output in one line of at most 600 bytes, without
+// the stack frames of Java, or "".
 func LastWords(text string) string {
 	var words []string
 	for line := range strings.Lines(text) {

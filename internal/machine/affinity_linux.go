@@ -9,8 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// affinity returns the processors that any thread of this process may run on. It reads the masks of
-// all threads: both the calling thread and the main thread may be pinned.
+// affinity returns the processors of any thread: the calling and the main one may be pinned.
 func affinity() []int {
 	threads, err := os.ReadDir("/proc/self/task")
 	if err != nil {

@@ -6,8 +6,6 @@ import (
 	"testing"
 )
 
-// TestPinThread pins a thread to each processor in turn. A pinned thread must still see all
-// processors.
 func TestPinThread(t *testing.T) {
 	all := CPUOrder()
 	done := make(chan struct{})

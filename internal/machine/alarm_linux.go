@@ -7,10 +7,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// An Alarm lets one goroutine at a time sleep for less than a millisecond. In an idle process a
-// timer of the Go runtime fires up to 1 ms late: the runtime waits in epoll_wait, which counts in
-// milliseconds. A kernel timer is an event itself and fires within some tens of microseconds. The
-// nil Alarm does not sleep.
+// An Alarm lets one goroutine at a time sleep for less than a millisecond. In an idle process
+// a Go timer fires up to 1 ms late, because epoll_wait counts in milliseconds; a kernel timer
+// fires within tens of microseconds. The nil Alarm does not sleep.
 type Alarm struct {
 	file *os.File
 	raw  interface{ Control(func(uintptr)) error }

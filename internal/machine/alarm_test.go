@@ -6,7 +6,6 @@ import (
 	"time"
 )
 
-// TestAlarm: an alarm never fires early, and fires repeatedly.
 func TestAlarm(t *testing.T) {
 	a := NewAlarm()
 	if a == nil {
@@ -34,7 +33,6 @@ func TestAlarm(t *testing.T) {
 	none.Close()
 }
 
-// BenchmarkAlarm prints how late an alarm and a timer of the runtime fire.
 func BenchmarkAlarm(b *testing.B) {
 	a := NewAlarm()
 	defer a.Close()

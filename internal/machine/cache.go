@@ -52,8 +52,6 @@ const maxIndex = 10
 // Documentation/ABI/testing/sysfs-devices-system-cpu.
 const sysCache = "sys/devices/system/cpu/cpu%d/cache/index%d/"
 
-// readCacheLevel returns the level of cache i of a processor (-1 after the last), and the
-// processors that share it (nil if unknown).
 func readCacheLevel(fsys fs.FS, cpu, i int) (level int, shared []int) {
 	level = readInt(fsys, sysCache+"level", cpu, i)
 	if level < 1 {
@@ -66,7 +64,6 @@ func readCacheLevel(fsys fs.FS, cpu, i int) (level int, shared []int) {
 	return level, shared
 }
 
-// readLastCache returns the lowest processor that shares cpu's last-level cache, or untold.
 func readLastCache(fsys fs.FS, cpu int) int {
 	last, highest := untold, 0
 	for i := range maxIndex {
@@ -84,8 +81,7 @@ func readLastCache(fsys fs.FS, cpu int) int {
 	return last
 }
 
-// ReadCaches returns the kinds of caches of cpus, nearest first. Different kinds of cores have
-// different caches at one level.
+// ReadCaches returns the kinds of caches of cpus, nearest first, perhaps several at one level.
 func ReadCaches(fsys fs.FS, cpus []int) []Cache {
 	type instance struct{ index, first int } // the lowest processor that shares it
 	seen := make(map[instance]bool)
@@ -125,7 +121,6 @@ func ReadCaches(fsys fs.FS, cpus []int) []Cache {
 	return caches
 }
 
-// parseKiB parses a size such as "32K" or "8M" and returns 0 on failure.
 func parseKiB(text string) int {
 	for _, unit := range []struct {
 		suffix string

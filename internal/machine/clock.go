@@ -24,13 +24,12 @@ type Clock struct {
 
 func newClock(hz float64) Clock { return Clock{hz: hz, period: 1e9 / hz} }
 
-// Calibrate returns a clock whose rate is accurate to a few parts per million. It takes about 40 ms
-// if the rate must be measured, else less than 5 ms. It takes longer on a machine whose clock
-// advances in steps of microseconds.
+// Calibrate returns a clock whose rate is accurate to a few ppm. It takes less than 5 ms, or
+// about 40 ms if the rate must be measured, longer if the clock advances by microseconds.
 //
-// The rate comes from atomics.ClockHz if the machine states it: on arm64 Linux reads the rate of
-// its own clock from the same register. Otherwise Calibrate compares the counter with Go's
-// monotonic clock, which the system may slew by up to 500 ppm to follow network time.
+// The rate comes from atomics.ClockHz if the machine states it, such as on arm64. Otherwise
+// Calibrate compares the counter with Go's monotonic clock, which may be slewed by up to 500
+// ppm.
 func Calibrate() Clock {
 	hz, err := atomics.ClockHz(), 0.0
 	stated := hz > 0
@@ -48,10 +47,8 @@ func Calibrate() Clock {
 // inlines to [atomics.Ticks].
 func (Clock) Now() uint64 { return atomics.Ticks() }
 
-// Nanoseconds converts the difference of two readings, later minus earlier, to the nearest
-// nanosecond. It takes about 2 ns. A negative difference, which is very large as a uint64, becomes
-// 0. Readings on two cores may disagree by tens of nanoseconds, so a span across cores can have a
-// negative length.
+// Nanoseconds converts the difference of two readings, later minus earlier, to the nearest ns,
+// in about 2 ns. A negative one, possible across cores, becomes 0.
 func (c Clock) Nanoseconds(ticks uint64) int64 {
 	return int64(float64(max(0, int64(ticks)))*c.period + 0.5)
 }
@@ -62,22 +59,19 @@ func (Clock) Name() string { return atomics.ClockName() }
 // Hz returns the rate of the clock in ticks per second.
 func (c Clock) Hz() float64 { return c.hz }
 
-// RateError returns the spread of independent calibrations of the rate in parts per million:
-// greatest minus least. It is 0 if the machine states the rate; see [Clock.Stated]. It excludes
-// errors shared by all calibrations, such as a slew of the system clock of up to 500 ppm.
+// RateError returns the spread of independent calibrations of the rate in ppm, greatest minus
+// least, or 0 if the machine states the rate. It excludes shared errors, such as a slew.
 func (c Clock) RateError() float64 { return c.err }
 
 // Stated reports whether the machine states the rate of the clock; otherwise it was measured.
 func (c Clock) Stated() bool { return c.stated }
 
-// Floor returns the time between two back-to-back readings, in ns. Every timed span includes one
-// floor, so a span near the floor is unknown. It is the median over chains of many readings: a
-// single pair shows the step of the clock, not the cost of a reading.
+// Floor returns the time between two back-to-back readings, in ns: part of every span, so one
+// near it is unknown. It is the median over chains: a single pair shows the clock's step.
 func (c Clock) Floor() float64 { return c.floor }
 
-// Step returns the step of the clock, in ns: the greatest number that divides every observed
-// difference, within a tick. A clock may count many ticks at a time; the TSC of some AMD machines
-// moves every 10 ns.
+// Step returns the clock's step, in ns: the greatest number that divides every difference,
+// within a tick. The TSC of some AMD machines moves every 10 ns.
 func (c Clock) Step() float64 { return c.step }
 
 // measureHz returns the result of [agree] for the rates of three spans.
@@ -96,8 +90,7 @@ func measureHz() (hz, ppm float64) {
 	return agree(rates)
 }
 
-// agree returns the median of rates and their spread (greatest minus least) in ppm of the median.
-// The median ignores one bad span, such as a stopped guest.
+// agree returns the median of rates, which ignores one bad span, and their spread in ppm.
 func agree(rates []float64) (median, ppm float64) {
 	median = stat.Median(rates)
 	return median, (slices.Max(rates) - slices.Min(rates)) / median * 1e6
@@ -118,7 +111,6 @@ func pair(epoch time.Time) (ns int64, ticks uint64) {
 	return ns, ticks
 }
 
-// readingTicks returns the cost of one reading, in ticks.
 func readingTicks() float64 {
 	const chains, links = 63, 64
 	var costs []float64
@@ -161,13 +153,10 @@ func deltas() map[uint64]int {
 	return seen
 }
 
-// stepTicks returns the step of a clock, in ticks, from the count of each difference; 0 if there
-// are no differences.
-//
-// A step of s ticks, s not an integer, appears as differences of k*s rounded up or down, so
-// neighbouring integers belong to one multiple. Three in a row cannot, and mean that the clock
-// counts single ticks. Rare differences are excluded: they come from a change of core or a
-// correction.
+// stepTicks returns the step of a clock, in ticks, from the count of each difference, or 0. A
+// step of s ticks, s not an integer, appears as k*s rounded up or down. Three neighbouring
+// integers mean single ticks. Rare differences come from a change of core or a correction, and
+// are excluded.
 func stepTicks(seen map[uint64]int) float64 {
 	values := usual(seen)
 	type multiple struct{ ticks, count float64 }
@@ -203,7 +192,6 @@ func stepTicks(seen map[uint64]int) float64 {
 	return ticks / steps
 }
 
-// usual returns the values with a share above 1 in 500, in rising order.
 func usual(seen map[uint64]int) []uint64 {
 	total := 0
 	for _, n := range seen {

@@ -87,7 +87,6 @@ func TestAgree(t *testing.T) {
 	}
 }
 
-// TestRateError checks that the rate is either stated or measured, and that measurements differ.
 func TestRateError(t *testing.T) {
 	c := Calibrate()
 	if stated := atomics.ClockHz() > 0; c.Stated() != stated || (c.RateError() == 0) != stated {
@@ -122,7 +121,6 @@ func TestNanoseconds(t *testing.T) {
 	}
 }
 
-// TestStepTicks simulates clocks that move by s ticks at a time.
 func TestStepTicks(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for _, s := range []float64{1, 2, 10, 16, 24.45, 26, 41.67, 1000} {

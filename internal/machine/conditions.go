@@ -25,7 +25,6 @@ func readConditions(fsys fs.FS, cpus []int) Conditions {
 	return Conditions{len(cpus), limit, readGovernor(fsys, cpus), readTurbo(fsys)}
 }
 
-// worst returns the lower limits of c and d, and both names if they differ.
 func (c Conditions) worst(d Conditions) Conditions {
 	both := func(a, b string) string {
 		if a == b || b == "" {
@@ -42,7 +41,6 @@ func (c Conditions) worst(d Conditions) Conditions {
 // A change is a condition of a window that differs from the start of the run.
 type change struct{ kind, name, now, was string }
 
-// changed skips conditions that n does not record, as in runs of an earlier version.
 func changed(n harness.Noise, was Conditions) (out []change) {
 	limit := limitName(n.Limit)
 	if n.Limit == 0 {
@@ -61,8 +59,7 @@ func changed(n harness.Noise, was Conditions) (out []change) {
 	return out
 }
 
-// ChangeWarnings returns the differences between the conditions of n and those at the start of the
-// run.
+// ChangeWarnings returns the differences of n's conditions from the start of the run.
 func ChangeWarnings(n harness.Noise, was Conditions) (ws []harness.Warning) {
 	for _, c := range changed(n, was) {
 		ws = append(ws, harness.Warning{Kind: c.kind,

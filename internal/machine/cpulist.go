@@ -11,9 +11,8 @@ import (
 // maxCPU bounds plausible processor numbers; Linux has at most 8192.
 const maxCPU = 1 << 16
 
-// parseCPUList parses the list format of Linux, such as "0-3,8", into a sorted list without
-// duplicates; nil for other text. See
-// https://docs.kernel.org/admin-guide/kernel-parameters.html#cpu-lists.
+// parseCPUList parses Linux's format, such as "0-3,8", into a sorted list without duplicates,
+// or nil. See https://docs.kernel.org/admin-guide/kernel-parameters.html#cpu-lists.
 func parseCPUList(text string) []int {
 	var cpus []int
 	for part := range strings.SplitSeq(strings.TrimSpace(text), ",") {
@@ -34,8 +33,7 @@ func parseCPUList(text string) []int {
 	return slices.Compact(cpus)
 }
 
-// readText returns the trimmed content of a file, or "" if it cannot be read or is absurdly long:
-// /proc/cpuinfo has 2 KiB per processor.
+// readText returns a file's trimmed content, or "" if it is unreadable or absurdly long.
 func readText(fsys fs.FS, format string, args ...any) string {
 	b, err := fs.ReadFile(fsys, fmt.Sprintf(format, args...))
 	if err != nil || len(b) > 16<<20 {
@@ -49,7 +47,6 @@ func exists(fsys fs.FS, format string, args ...any) bool {
 	return err == nil
 }
 
-// readInt returns the number in a file, or -1 if it has none.
 func readInt(fsys fs.FS, format string, args ...any) int {
 	n, err := strconv.Atoi(readText(fsys, format, args...))
 	if err != nil {

@@ -2,7 +2,6 @@ package machine
 
 import "testing"
 
-// TestListCPUs: three or more in a row are a range.
 func TestListCPUs(t *testing.T) {
 	for _, tc := range []struct {
 		cpus []int

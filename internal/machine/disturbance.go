@@ -22,19 +22,14 @@ type disturbance struct {
 	remedy     string
 }
 
-// moveCost is the approximate cost of a thread's move to another processor, whose caches hold none
-// of its data. BenchmarkMove measures it as the extra CPU time of the next piece of work. On a
-// guest on AMD EPYC this is 1 to 12 µs for a message and its answer through a socket, as in an
-// acquisition of a remote lock. A walk costs 1 µs over 16 KiB, 5 µs over 256 KiB, and 18 µs over 1
-// MiB, the whole level-2 cache.
-//
-// A worker that waits for an answer moves whenever another processor is idle, thousands of times
-// per second, without being slower. In a run of 14 remote locks with one worker, windows with over
-// 2500 moves per second had 1.02 times the median rate of their case.
+// moveCost is the cost of a thread's move to another processor, without its data in caches.
+// BenchmarkMove measured on an AMD EPYC guest 1 to 12 µs for a message and its answer, and 1
+// to 18 µs for 16 KiB to 1 MiB of data. A waiting worker moves thousands of times per second
+// without harm: in a run of 14 remote locks, windows with over 2500 moves per second had 1.02
+// times the median rate.
 const moveCost = 10 * time.Microsecond
 
-// moving returns the share of the busy processors' time that moves between them take, or -1 if
-// unknown.
+// moving returns the share of the busy processors' time that moves take, or -1.
 func moving(n harness.Noise) float64 {
 	busy := n.CPUs
 	if n.Busy > 0 {
@@ -101,7 +96,6 @@ var disturbances = []disturbance{
 func share(v float64, digits int) string { return fmt.Sprintf("%.*f %%", digits, 100*v) }
 func often(v float64, _ int) string      { return numfmt.Plural(int(v), "time") }
 
-// over reports whether v exceeds the tolerance.
 func (d disturbance) over(v float64) bool { return v >= 0 && d.bad(v) > d.most }
 
 func (d disturbance) bad(v float64) float64 {
@@ -111,8 +105,7 @@ func (d disturbance) bad(v float64) float64 {
 	return v
 }
 
-// NoiseWarnings returns a warning with a remedy for each figure of n that makes measurements
-// unreliable; nil if there are no such figures or the system reports none.
+// NoiseWarnings returns a warning with a remedy for each unreliable figure of n, or nil.
 func NoiseWarnings(n harness.Noise) []harness.Warning {
 	var ws []harness.Warning
 	for _, d := range disturbances {
@@ -131,8 +124,7 @@ type Check struct {
 	Bad   bool   // there is a warning about it
 }
 
-// NoiseChecks returns one check for each figure of a Noise over the windows ns. A check is bad if
-// any window is.
+// NoiseChecks returns a check for each figure of a Noise, bad if any of the windows ns is.
 func NoiseChecks(ns []harness.Noise) []Check {
 	var checks []Check
 	for _, d := range disturbances {

@@ -51,9 +51,8 @@ type Environment struct {
 	Events []EventStatus `json:"events,omitempty"` // of the processors this process may use, nearest first
 }
 
-// Capture reads the environment of this process. It calibrates a clock and compares the counters of
-// the processors; see [Calibrate] and [MeasureSkew] for the time that takes. In all it takes 50 ms
-// on a small machine, and some 0.1 s on one with hundreds of processors and thousands of files.
+// Capture reads the environment, calibrates a clock and compares the processors' counters, in
+// 50 ms on a small machine and some 0.1 s on a large one.
 func Capture() Environment {
 	e := Environment{OS: runtime.GOOS, Arch: runtime.GOARCH}
 	e.Host, _ = os.Hostname()
@@ -71,8 +70,7 @@ func Capture() Environment {
 	return e
 }
 
-// String returns the environment in one line for the foot of a chart, such as "AMD EPYC 7B13 · 2
-// CPUs (1 socket) · linux 6.18 amd64 · go1.26.8 · KVM guest".
+// String returns one line, such as "AMD EPYC 7B13 · 2 CPUs (1 socket) · linux 6.18 amd64 · …".
 func (e Environment) String() string {
 	var parts []string
 	if name := shortCPU(e.CPU); name != "" {
@@ -107,7 +105,6 @@ func (e Environment) String() string {
 	return strings.Join(parts, " · ")
 }
 
-// shortCPU removes trademarks, the clock rate and the number of cores from a model name.
 func shortCPU(model string) string {
 	model, _, _ = strings.Cut(model, " @ ")
 	model = strings.NewReplacer("(R)", "", "(TM)", "", "(tm)", "").Replace(model)
@@ -120,7 +117,6 @@ func shortCPU(model string) string {
 	return strings.Join(words, " ")
 }
 
-// shortKernel returns the first two numbers of a release, such as "6.18" for "6.18.2-generic".
 func shortKernel(release string) string {
 	parts := strings.SplitN(release, ".", 3)
 	if len(parts) < 2 {

@@ -20,7 +20,6 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// TestFixtures compares all values derived from the files of a machine with testdata/*.golden.
 func TestFixtures(t *testing.T) {
 	for _, f := range fixtures(t) {
 		t.Run(f.name, func(t *testing.T) {
@@ -65,7 +64,6 @@ func TestFixtures(t *testing.T) {
 	}
 }
 
-// worst returns an environment that triggers every warning.
 func worst() Environment {
 	load := 2.0
 	return Environment{OS: "linux", Arch: "amd64", CPUs: 1, Cores: 4, CPULimit: 0.5, Governor: "powersave",
@@ -109,7 +107,6 @@ func TestWarnings(t *testing.T) {
 	}
 }
 
-// checkWarnings checks that ws match want, each a sentence with a remedy, and all different.
 func checkWarnings(t *testing.T, ws []harness.Warning, want []string) {
 	t.Helper()
 	if len(ws) != len(want) {

@@ -2,8 +2,7 @@ package machine
 
 import "time"
 
-// An event is something that Linux counts for a thread. Type and number come from its header
-// linux/perf_event.h; they are part of the kernel's ABI and never change.
+// An event is something that Linux counts for a thread, by type and number of perf_event.h.
 type event struct {
 	name   string
 	doc    string
@@ -45,8 +44,7 @@ type Scope int
 const (
 	// ThisThread counts the calling thread, which runtime.LockOSThread holds.
 	ThisThread Scope = iota
-	// WholeProcess counts all current threads and the threads they start. It may miss a thread
-	// that starts during the call of [OpenCounters].
+	// WholeProcess counts all threads, but may miss one that starts during [OpenCounters].
 	WholeProcess
 )
 
@@ -61,9 +59,8 @@ type Count struct {
 	Running time.Duration // part of Enabled during which the events were counted
 }
 
-// Value returns the number of events, or false if they cannot be counted. A processor has few
-// counters. If more events are requested, the kernel multiplexes them, and Value is an estimate:
-// Raw times Enabled by Running.
+// Value returns the number of events, or false. If the kernel multiplexes counters, it is an
+// estimate: Raw times Enabled by Running.
 func (c Count) Value() (float64, bool) {
 	if c.Reason != "" || c.Running <= 0 {
 		return 0, false
@@ -79,14 +76,12 @@ func (c Count) Sub(earlier Count) Count {
 	return c
 }
 
-// Counters count the events of the processor and the kernel for some threads. Get them from
-// [OpenCounters].
+// Counters count events of the processor and the kernel for some threads, from [OpenCounters].
 type Counters struct {
 	scope  Scope
 	counts []opened
 }
 
-// An opened event has one file for each thread, or no file if it cannot be counted.
 type opened struct {
 	count Count
 	files []int
@@ -101,8 +96,7 @@ func OpenCounters(scope Scope) *Counters {
 	return c
 }
 
-// Read returns the counts since OpenCounters, in the order of [EventNames]. For the events between
-// two readings, see [Count.Sub].
+// Read returns the counts since OpenCounters, in the order of [EventNames]; see [Count.Sub].
 func (c *Counters) Read() []Count {
 	counts := make([]Count, len(c.counts))
 	for i, o := range c.counts {

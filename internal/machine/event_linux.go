@@ -50,7 +50,6 @@ func allThreads() []int {
 	return threads
 }
 
-// openEvent counts e for all of threads. If one of them fails, it counts for no thread.
 func openEvent(e event, threads []int, inherit bool) opened {
 	o := opened{count: Count{Event: e.name}}
 	attr := unix.PerfEventAttr{
@@ -87,8 +86,6 @@ func openFile(attr *unix.PerfEventAttr, tid int) (int, error) {
 
 func forbidden(err error) bool { return errors.Is(err, unix.EACCES) || errors.Is(err, unix.EPERM) }
 
-// whyNot explains why perf_event_open refused e. Paranoid is the content of
-// /proc/sys/kernel/perf_event_paranoid.
 func whyNot(e event, err error, paranoid string) string {
 	switch {
 	case errors.Is(err, unix.ENOENT) && e.kind == hardware:
@@ -116,7 +113,6 @@ func whyNot(e event, err error, paranoid string) string {
 	return err.Error()
 }
 
-// read adds up the counts of all threads.
 func (o opened) read() Count {
 	c := o.count
 	for _, fd := range o.files {

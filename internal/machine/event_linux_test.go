@@ -12,7 +12,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestEventNumbers compares the events with the constants of golang.org/x/sys.
 func TestEventNumbers(t *testing.T) {
 	want := map[string][2]uint64{
 		"cycles":           {unix.PERF_TYPE_HARDWARE, unix.PERF_COUNT_HW_CPU_CYCLES},
@@ -31,8 +30,7 @@ func TestEventNumbers(t *testing.T) {
 	}
 }
 
-// counted returns the number of events between two readings; it skips the test if the event cannot
-// be counted.
+// counted returns the events between two readings, or skips the test.
 func counted(t *testing.T, event string, before, after []Count) float64 {
 	t.Helper()
 	i := slices.Index(EventNames(), event)
@@ -43,8 +41,7 @@ func counted(t *testing.T, event string, before, after []Count) float64 {
 	return v
 }
 
-// TestCountersCount checks that the events of a thread are counted, and events of another thread
-// only for the whole process.
+// TestCountersCount: another thread's events count only for the whole process.
 func TestCountersCount(t *testing.T) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -81,7 +78,6 @@ func TestCountersCount(t *testing.T) {
 	}
 }
 
-// elsewhere calls f on another thread, which ends.
 func elsewhere(f func()) {
 	done := make(chan struct{})
 	go func() {
@@ -92,7 +88,6 @@ func elsewhere(f func()) {
 	<-done
 }
 
-// onNewThread calls f on a new thread: it holds threads until the system creates another.
 func onNewThread(f func()) {
 	old := allThreads()
 	release, fresh := make(chan struct{}), make(chan bool)
@@ -111,7 +106,6 @@ func onNewThread(f func()) {
 	}
 }
 
-// sleep blocks the thread, not only the goroutine, n times.
 func sleep(n int) {
 	for range n {
 		span := unix.NsecToTimespec(int64(100 * time.Microsecond))

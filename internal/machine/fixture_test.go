@@ -8,9 +8,8 @@ import (
 	"testing/fstest"
 )
 
-// A fixture holds the files of /proc and /sys of one machine that this package reads, in one file:
-// a comment, "arch:" and "cpus:", then for each file a line "-- path --" and the content, as in
-// golang.org/x/tools/txtar.
+// A fixture holds the files of /proc and /sys of one machine in one file: a comment, "arch:"
+// and "cpus:", then each file after "-- path --", as in golang.org/x/tools/txtar.
 type fixture struct {
 	name string
 	arch string
@@ -59,8 +58,7 @@ func readFixture(t testing.TB, file string) fixture {
 	return f
 }
 
-// read returns the environment of the fixture, with fixed values for fields that do not come from
-// files.
+// read returns the fixture's environment, with fixed values for fields without files.
 func (f fixture) read() Environment {
 	e := Environment{OS: "linux", Arch: f.arch}
 	readEnvironment(&e, f.fsys, f.cpus)

@@ -86,9 +86,8 @@ func inContainer(fsys fs.FS) bool {
 	return false
 }
 
-// cgroupDirs returns the directories of this process's CPU control groups and of all their parents,
-// for both versions of cgroups. In a container the path can be a path of the host that does not
-// exist there. Therefore the root, which is the container's own, is always included.
+// cgroupDirs returns the directories of this process's CPU control groups and their parents,
+// of both versions, and always the root: in a container the path may be the host's.
 func cgroupDirs(fsys fs.FS) []string {
 	dirs := []string{}
 	for line := range strings.Lines(readText(fsys, "proc/self/cgroup")) {
@@ -139,8 +138,7 @@ func readCPULimit(fsys fs.FS) (limit float64, known bool) {
 	return limit, known || limit > 0
 }
 
-// parseQuota parses "quota period", both in µs, and returns quota/period; 0 if the quota is "max"
-// or -1. It reports whether text has this form.
+// parseQuota parses "quota period", both in µs; the limit is 0 for "max" or -1.
 func parseQuota(text string) (limit float64, ok bool) {
 	fields := strings.Fields(text)
 	if len(fields) != 2 {

@@ -13,9 +13,8 @@ func (d Difference) String() string { return fmt.Sprintf("%s %s and %s", d.Name,
 
 const hostName = "host"
 
-// identity lists the facts that identify a machine: figures of different machines are neither put
-// into one run nor compared. The kernel, the governor and the Go version are excluded: they are
-// conditions, which may change on one machine.
+// identity lists the facts of one machine: different ones are neither combined nor compared.
+// Kernel, governor and Go version are conditions, which may change.
 var identity = []struct {
 	name string
 	of   func(e Environment) string

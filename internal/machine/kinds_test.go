@@ -10,7 +10,6 @@ import (
 	"locklab/harness"
 )
 
-// edited returns the files of the quiet machine with one file changed.
 func edited(t *testing.T, path, content string) fixture {
 	t.Helper()
 	f := readFixture(t, "testdata/quiet.txtar")
@@ -27,8 +26,7 @@ func kindsOf(ws []harness.Warning) (kinds []string) {
 	return kinds
 }
 
-// TestKindsFromFiles changes one file of a machine without faults at a time. Exactly one warning
-// must result, and only the check of its kind may be bad.
+// TestKindsFromFiles: each changed file gives one warning, and makes its check bad.
 func TestKindsFromFiles(t *testing.T) {
 	const sys = "sys/devices/system/cpu/"
 	for _, tc := range []struct{ kind, path, content string }{
@@ -72,7 +70,6 @@ func TestKindsFromFiles(t *testing.T) {
 	}
 }
 
-// TestHybrid gives the quiet machine two kinds of cores, by one sign at a time.
 func TestHybrid(t *testing.T) {
 	const sys = "sys/devices/system/cpu/cpu0/"
 	for name, tc := range map[string]struct {
@@ -98,8 +95,7 @@ func TestHybrid(t *testing.T) {
 	}
 }
 
-// TestMissingIsUnknown removes the files of one check at a time from a machine without faults: the
-// check must then be unknown.
+// TestMissingIsUnknown: without its files a check is unknown.
 func TestMissingIsUnknown(t *testing.T) {
 	for _, tc := range []struct{ kind, part string }{
 		{kindLimit, "proc/self/cgroup"},
@@ -133,7 +129,6 @@ func TestMissingIsUnknown(t *testing.T) {
 	}
 }
 
-// TestNoiseFromFiles does the same with facts that change during a window.
 func TestNoiseFromFiles(t *testing.T) {
 	for _, tc := range []struct{ kind, path, content string }{
 		{"", "", ""},

@@ -8,8 +8,7 @@ import (
 	"time"
 )
 
-// A Meter measures the current disturbance of the machine, for display. A [Watcher] records the
-// disturbance of a result.
+// A Meter measures the current disturbance for display; a [Watcher] records a result's.
 type Meter struct {
 	fsys         fs.FS
 	cpus         []int
@@ -30,13 +29,11 @@ func (m *Meter) mark(now time.Time) {
 	_, m.steal, m.total = parseStat(readText(m.fsys, "proc/stat"), m.cpus)
 }
 
-// meterSpan is the averaging time of a Meter: a tick of the kernel is 10 ms, so shorter times are
-// imprecise.
+// meterSpan is the averaging time, far above the kernel's tick of 10 ms.
 const meterSpan = 5 * time.Second
 
-// Read returns the share of processor time that the host gave to other guests during the last
-// seconds. Load is the number of threads that run or are ready to, averaged by the kernel over a
-// minute. Values that the system does not report are NaN.
+// Read returns the share of time that the host gave to others in the last seconds, and the
+// threads that run or want to, averaged over a minute. Unknown values are NaN.
 func (m *Meter) Read() (steal, load float64) { return m.read(time.Now()) }
 
 func (m *Meter) read(now time.Time) (steal, load float64) {

@@ -11,9 +11,8 @@ func MonotonicAt(t time.Time) int64 {
 	return monotonicAt(Monotonic, func() int64 { return int64(time.Until(t)) })
 }
 
-// monotonicAt returns the value of mono at the moment left reaches 0; left counts down at the same
-// speed. If a thread loses its processor between two readings, the clocks seem to differ by more.
-// Therefore it uses the readings that took the least time.
+// monotonicAt returns mono when left, which counts down, reaches 0. It uses the quickest
+// readings: a preempted thread makes the clocks seem to differ.
 func monotonicAt(mono, left func() int64) (at int64) {
 	const tries, enough = 1000, int64(time.Microsecond)
 	least := int64(math.MaxInt64)

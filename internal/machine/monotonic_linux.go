@@ -2,8 +2,7 @@ package machine
 
 import "golang.org/x/sys/unix"
 
-// Monotonic reads CLOCK_MONOTONIC, in ns. It is the same for every process of the machine and is
-// never set. Go's own monotonic times are meaningless to other processes.
+// Monotonic reads CLOCK_MONOTONIC, in ns: the same for every process, and never set.
 func Monotonic() int64 {
 	var t unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &t); err != nil {

@@ -4,6 +4,5 @@ package machine
 
 import "time"
 
-// Monotonic reads the wall clock, in ns: the same for every process of the machine, but it may be
-// set. On Linux it is CLOCK_MONOTONIC, which is never set.
+// Monotonic reads the wall clock, in ns: the same for every process, but it may be set.
 func Monotonic() int64 { return time.Now().UnixNano() }

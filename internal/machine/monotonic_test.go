@@ -5,8 +5,6 @@ import (
 	"time"
 )
 
-// TestMonotonicAt: if a thread loses its processor between readings, the clocks do not shift
-// against each other.
 func TestMonotonicAt(t *testing.T) {
 	const due = int64(12345 * time.Microsecond)
 	at, reads := int64(0), 0

@@ -10,8 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// BenchmarkMove measures the cost of a thread's move to another processor: the median extra CPU
-// time of a piece of work after a move. The value of moveCost comes from it.
+// BenchmarkMove measures moveCost: the median extra CPU time of work after a move.
 func BenchmarkMove(b *testing.B) {
 	near := ReadTopology().CPUs()
 	if len(near) < 2 {
@@ -53,8 +52,6 @@ func benchmarkMove(b *testing.B, cpus []int, work func()) {
 	b.ReportMetric(stat.Median(took[true])-stat.Median(took[false]), "move-ns")
 }
 
-// pinned locks the goroutine to its thread. The returned function unlocks it and restores the
-// thread's affinity.
 func pinned(b *testing.B) (undo func()) {
 	var before unix.CPUSet
 	runtime.LockOSThread()

@@ -11,9 +11,8 @@ import (
 	"locklab/harness"
 )
 
-// A Watcher records the disturbances of the machine between [Watch] and Stop. It runs nothing in
-// between. Each end takes 0.3 ms on a small machine; half of that grows with the number of
-// processors.
+// A Watcher records the disturbances between [Watch] and Stop, and runs nothing in between.
+// Each end takes 0.3 ms on a small machine.
 type Watcher struct {
 	cpus   []int
 	were   Conditions
@@ -42,8 +41,7 @@ func (w *Watcher) stop(fsys fs.FS, cpus []int) harness.Noise {
 	return n
 }
 
-// An observation is the state of the counters at one moment. A counter that could not be read is
-// -1.
+// An observation is the counters at one moment; an unreadable one is -1.
 type observation struct {
 	at       time.Time
 	speed    float64       // iterations of Do in one ns
@@ -87,7 +85,6 @@ func noise(a, b observation) harness.Noise {
 	return n
 }
 
-// since returns the increase of a counter: 0 if it restarted, -1 if a reading is unknown.
 func since(a, b int64) int64 {
 	if a < 0 || b < 0 {
 		return -1
@@ -95,7 +92,6 @@ func since(a, b int64) int64 {
 	return max(0, b-a)
 }
 
-// othersShare returns the share of all ticks used by other processes.
 func othersShare(a, b observation, total float64) float64 {
 	const tick = 10 * time.Millisecond // USER_HZ is 100 wherever Go runs on Linux
 	if a.busy < 0 || b.busy < 0 {
@@ -107,8 +103,7 @@ func othersShare(a, b observation, total float64) float64 {
 	return max(0, others/total)
 }
 
-// speed returns the current speed of the processor: the best of a few tries, to ignore
-// interruptions.
+// speed returns the processor's current speed, the best of a few tries.
 func speed() float64 {
 	const iterations, tries = 5_000, 8
 	best := time.Duration(math.MaxInt64)
@@ -133,8 +128,7 @@ func parseStat(text string, cpus []int) (busy, steal, total int64) {
 	found := false
 	for line := range strings.Lines(text) {
 		fields := strings.Fields(line)
-		// user nice system idle iowait irq softirq steal; guest time, which
-		// follows, is part of user.
+		// user nice system idle iowait irq softirq steal; guest time is part of user.
 		const system, idle, iowait, stolen = 2, 3, 4, 7
 		if len(fields) < 2+stolen || !wanted[fields[0]] {
 			continue
@@ -175,8 +169,7 @@ func parsePressure(text string) int64 {
 	return -1
 }
 
-// readThrottle returns how often the control groups of this process were throttled, or -1 if no
-// group has a limit.
+// readThrottle returns how often this process's groups were throttled, or -1 without a limit.
 func readThrottle(fsys fs.FS) int64 {
 	sum := int64(-1)
 	for _, dir := range cgroupDirs(fsys) {
@@ -233,10 +226,9 @@ func readLoad(fsys fs.FS) *float64 {
 	return &load
 }
 
-// readTSC returns the properties of the time-stamp counter, joined by '+', from the flags of the
-// processor. "constant" means that its rate does not follow the frequency, and "nonstop" that it
-// runs while the processor sleeps. It returns "variable" if it has neither property and "" if there
-// is no counter.
+// readTSC returns the properties of the time-stamp counter, joined by '+': "constant" if its
+// rate ignores the frequency, "nonstop" if it runs in sleep, "variable" without either, ""
+// without a counter.
 func readTSC(info map[string]string) string {
 	flags := strings.Fields(info["flags"])
 	if !slices.Contains(flags, "tsc") {
@@ -254,7 +246,6 @@ func readTSC(info map[string]string) string {
 	return strings.Join(all, "+")
 }
 
-// parseCount parses a count; it returns -1 if text is no count or absurd.
 func parseCount(text string) int64 {
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || n < 0 || n > math.MaxInt64>>20 {
@@ -263,7 +254,6 @@ func parseCount(text string) int64 {
 	return n
 }
 
-// add returns the sum of two counts; -1 is an absent count.
 func add(a, b int64) int64 {
 	if a < 0 || b < 0 {
 		return max(a, b)

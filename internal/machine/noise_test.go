@@ -12,7 +12,6 @@ import (
 	"locklab/harness"
 )
 
-// quietStart is an observation, and quietEnd one a second later on two idle processors.
 var (
 	quietStart = observation{at: time.Unix(100, 0), speed: 1, own: time.Second,
 		busy: 40_000, steal: 10, total: 50_000, pressure: 7000, throttle: 3, hot: 5, moved: 9}
@@ -20,7 +19,6 @@ var (
 		busy: 40_000, steal: 10, total: 50_200, pressure: 7000, throttle: 3, hot: 5, moved: 9}
 )
 
-// unknown is an observation on a system that reports nothing.
 func unknown(at time.Time) observation {
 	return observation{at: at, busy: -1, steal: -1, total: -1, pressure: -1, throttle: -1, hot: -1, moved: -1}
 }
@@ -66,9 +64,8 @@ func TestNoiseWarnings(t *testing.T) {
 	}
 }
 
-// TestMoves: moves are judged by their cost to the busy processors, not by their number. The
-// windows are from distributed locks, with one worker on two processors. The first three are from a
-// run on an idle machine, where moves had no visible cost.
+// TestMoves: moves are judged by their cost. The windows are of distributed locks with one
+// worker on two processors, the first three from an idle machine.
 func TestMoves(t *testing.T) {
 	for _, c := range []struct {
 		moved int64
@@ -165,7 +162,6 @@ func TestObserveWithoutFiles(t *testing.T) {
 	}
 }
 
-// TestWatchSeesOtherProcesses starts programs that only use the processors.
 func TestWatchSeesOtherProcesses(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skipf("%s does not tell what other processes use", runtime.GOOS)
@@ -197,8 +193,6 @@ func TestWatchSeesOtherProcesses(t *testing.T) {
 	t.Errorf("nothing about other processes in %+v", ws)
 }
 
-// TestWatchSamples: a window has the processors and the limit that were there from its start to its
-// end.
 func TestWatchSamples(t *testing.T) {
 	const limit = "sys/fs/cgroup/user.slice/cpu.max"
 	for name, c := range map[string]struct {

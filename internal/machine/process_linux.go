@@ -7,8 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// processCPU reads the process's CPU-time clock. It computes the clock id as clock_getcpuclockid(3)
-// does. Reading the clock of another process needs no privilege.
+// processCPU reads the process's CPU-time clock, by clock_getcpuclockid(3)'s id, unprivileged.
 func processCPU(pid int) (time.Duration, bool) {
 	const scheduled = 2 // CPUCLOCK_SCHED of linux/posix-timers_types.h, in ns
 	var t unix.Timespec

@@ -2,8 +2,7 @@ package machine
 
 import "math"
 
-// A Rating is the result of [Calibrate] in a form for another process of the same machine, which
-// then needs no calibration. It is invalid after a reboot.
+// A Rating is the result of [Calibrate] for another process of the machine, until a reboot.
 type Rating struct {
 	Hz     float64 `json:"hz"`    // ticks per second
 	Floor  float64 `json:"floor"` // ns

@@ -45,7 +45,6 @@ func readEnvironment(e *Environment, fsys fs.FS, cpus []int) {
 	e.NUMANodes = t.parts(func(p Place) int { return p.Node })
 }
 
-// parseCPUInfo returns the first value of each key in /proc/cpuinfo.
 func parseCPUInfo(text string) map[string]string {
 	info := make(map[string]string)
 	for line := range strings.Lines(text) {
@@ -58,8 +57,7 @@ func parseCPUInfo(text string) map[string]string {
 	return info
 }
 
-// parseArmParts returns the keys of [armParts] for every kind of core in /proc/cpuinfo: a
-// big.LITTLE machine has several.
+// parseArmParts returns the keys of [armParts] for every kind of core in /proc/cpuinfo.
 func parseArmParts(text string) (parts []string) {
 	implementer := ""
 	for line := range strings.Lines(text) {
@@ -122,7 +120,6 @@ var armParts = map[string]string{
 	"0xc0 0xac4": "Ampere-1a",
 }
 
-// parseMemTotal returns the MemTotal of /proc/meminfo in MiB, or 0.
 func parseMemTotal(text string) int {
 	for line := range strings.Lines(text) {
 		fields := strings.Fields(line)
@@ -136,8 +133,7 @@ func parseMemTotal(text string) int {
 	return 0
 }
 
-// readGovernor returns the frequency policies of cpus, joined by '+'; "none" if the kernel controls
-// no frequency, "" if unknown.
+// readGovernor returns the frequency policies of cpus, "none" without control, "" if unknown.
 func readGovernor(fsys fs.FS, cpus []int) string {
 	var all []string
 	for _, cpu := range cpus {
@@ -157,17 +153,15 @@ func readGovernor(fsys fs.FS, cpus []int) string {
 	return strings.Join(all, "+")
 }
 
-// hybridKinds are the event sources that Linux registers instead of "cpu" for the kinds of cores of
-// a hybrid x86 processor. Each lists its CPUs.
+// hybridKinds are the event sources of a hybrid x86 processor's cores, each with its CPUs.
 var hybridKinds = []string{"cpu_core", "cpu_atom", "cpu_lowpower"}
 
 // speedFiles contain a speed of each processor, the most direct first: see
 // https://docs.kernel.org/scheduler/sched-capacity.html, cpufreq and acpi_cppc.
 var speedFiles = []string{"cpu_capacity", "cpufreq/cpuinfo_max_freq", "acpi_cppc/highest_perf"}
 
-// readCapacities returns the relative speeds of cpus joined by '+' (the fastest is 1024), or the
-// names of their kinds. It returns "" if all are within 10 %, as cores of one kind are. It reports
-// whether the system gives evidence either way for each of cpus.
+// readCapacities returns the relative speeds of cpus joined by '+' (the fastest is 1024), or
+// the names of their kinds, or "" if within 10 %, and whether there is evidence for each.
 func readCapacities(fsys fs.FS, cpus []int) (kinds string, known bool) {
 	known = len(cpus) == 1
 	for _, file := range speedFiles {
@@ -200,8 +194,7 @@ func readCapacities(fsys fs.FS, cpus []int) (kinds string, known bool) {
 	return kinds, known || kinds != "" || listed == len(cpus)
 }
 
-// unlike returns speeds relative to the greatest, which is 1024, joined by '+'; "" if all are
-// within 10 %.
+// unlike returns speeds relative to the greatest, 1024, joined by '+'; "" within 10 %.
 func unlike(speeds []int) string {
 	if len(speeds) == 0 {
 		return ""
@@ -218,7 +211,6 @@ func unlike(speeds []int) string {
 	return strings.Join(slices.Compact(texts), "+")
 }
 
-// readTurbo returns "on" or "off" if the kernel has a switch for frequencies above the nominal one.
 func readTurbo(fsys fs.FS) string {
 	for _, s := range []struct{ file, on, off string }{
 		{"intel_pstate/no_turbo", "0", "1"},

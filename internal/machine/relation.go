@@ -61,8 +61,7 @@ func (p Place) Relation(q Place) Relation {
 	return Unknown
 }
 
-// Relation returns the distance of the processors numbered a and b. A processor that is not in t is
-// Unknown to all but itself.
+// Relation returns the distance of a and b; one that is not in t is Unknown to all but itself.
 func (t Topology) Relation(a, b int) Relation {
 	if a == b {
 		return SameCPU
@@ -83,8 +82,7 @@ func (t Topology) place(cpu int) (Place, bool) {
 	return t[i], true
 }
 
-// Groups divides the processors into groups within r of each other, such as the cohorts of a lock
-// that prefers to stay within SameCache. Groups and their members are in the order of t.
+// Groups divides the processors into groups within r of each other, in the order of t.
 func (t Topology) Groups(r Relation) [][]int {
 	var groups [][]int
 	var first []Place

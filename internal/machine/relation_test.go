@@ -86,8 +86,7 @@ func TestRelationNames(t *testing.T) {
 	}
 }
 
-// TestGroups checks on every fixture that a wider relation makes no more groups, and that every
-// processor is in exactly one.
+// TestGroups: a wider relation makes no more groups, and every processor is in one.
 func TestGroups(t *testing.T) {
 	for _, f := range fixtures(t) {
 		topology := readTopology(f.fsys, f.cpus)

@@ -9,9 +9,8 @@ import (
 	"time"
 )
 
-// RunDelays returns for each thread of a process, by its number, how long it was ready to run but
-// did not run. It is the second field of schedstat: Documentation/scheduler/sched-stats.rst of
-// Linux. It is empty if the system does not report it.
+// RunDelays returns for each thread of a process how long it was ready to run but did not: the
+// second field of schedstat (Documentation/scheduler/sched-stats.rst), or nothing.
 func RunDelays(pid int) map[string]time.Duration {
 	delays := make(map[string]time.Duration)
 	dir := fmt.Sprintf("/proc/%d/task", pid)

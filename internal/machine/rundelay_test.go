@@ -8,7 +8,6 @@ import (
 	"time"
 )
 
-// TestRunDelays: if more threads than processors compute, each waits for a processor.
 func TestRunDelays(t *testing.T) {
 	if _, err := os.Stat("/proc/self/schedstat"); err != nil {
 		t.Skip("the system does not tell: ", err)

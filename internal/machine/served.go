@@ -6,10 +6,9 @@ import (
 	"time"
 )
 
-// A Served counts the time during which a process could have made progress. While one of its
-// threads wants a processor, it counts the CPU time of the process, at most the elapsed time. While
-// no thread does, it counts the elapsed time. A time limit on this count distinguishes a hung
-// process from one that lacks processors.
+// A Served counts the time in which a process could have made progress: the CPU time while a
+// thread wants a processor, at most the elapsed time, and the elapsed time otherwise. A limit
+// on it distinguishes a hung process from one that lacks processors.
 type Served struct {
 	pid   int
 	wants func() bool // a processor
@@ -20,8 +19,7 @@ type Served struct {
 	sum time.Duration
 }
 
-// NewServed starts counting for process pid. On systems other than Linux it counts all elapsed time
-// of other processes.
+// NewServed starts counting for process pid; not on Linux, others' elapsed time counts.
 func NewServed(pid int) *Served {
 	s := &Served{pid: pid, at: time.Now()}
 	s.used = func() (time.Duration, bool) { return ProcessCPU(pid) }
@@ -48,7 +46,6 @@ func (s *Served) Count(step time.Duration) time.Duration {
 	return s.sum
 }
 
-// runnableGoroutines returns how many goroutines wait for a thread.
 func runnableGoroutines() uint64 {
 	sample := []metrics.Sample{{Name: "/sched/goroutines/runnable:goroutines"}}
 	if metrics.Read(sample); sample[0].Value.Kind() != metrics.KindUint64 {

@@ -6,7 +6,6 @@ import (
 	"time"
 )
 
-// TestServed: only time that a process could have used counts.
 func TestServed(t *testing.T) {
 	const step = time.Second
 	cpu, wants := time.Duration(0), false

@@ -14,15 +14,13 @@ import (
 	"locklab/atomics"
 )
 
-// A Skew is the disagreement between the counters of different processors, in ns. It bounds the
-// error of a span that begins on one processor and ends on another, such as a handover. Get it from
-// [MeasureSkew].
+// A Skew is the disagreement between the processors' counters, in ns. It bounds the error of a
+// span between two, such as a handover. Get it from [MeasureSkew].
 //
-// A message cannot arrive before it was sent. So the least times from the first processor to
-// another and back bound the other's offset. The offset is half their difference, within half the
-// shortest round trip. This assumes nothing about how the round trip divides into its two
-// directions. Source: the clock filter of D. Mills, "Internet Time Synchronization: the Network
-// Time Protocol", IEEE Transactions on Communications 39(10), 1991.
+// A message cannot arrive before it was sent, so the least times to another processor and back
+// bound its offset: half their difference, within half the shortest round trip. Source: the
+// clock filter of D. Mills, "Internet Time Synchronization: the Network Time Protocol", IEEE
+// Transactions on Communications 39(10), 1991.
 type Skew struct {
 	Offset   float64 `json:"offset_ns,omitempty"` // greatest absolute offset from the first processor of CPUOrder
 	Error    float64 `json:"error_ns,omitempty"`  // the true value of Offset is within this
@@ -40,10 +38,9 @@ const (
 	skewPatience = 4 * time.Millisecond  // for one, more than a time slice
 )
 
-// MeasureSkew compares the counters of the processors this process may use with the first in
-// [CPUOrder], each for about half a millisecond. It stops after 20 ms: on a large machine it
-// compares a sample spread over the order. It runs two threads, which end with it, and changes no
-// setting of the process.
+// MeasureSkew compares the counters of the allowed processors with the first in [CPUOrder],
+// each for half a millisecond, up to 20 ms: a sample of a large machine. Its two threads end
+// with it.
 func MeasureSkew(c Clock) Skew { return measureSkew(c, CPUOrder(), 0) }
 
 // measureSkew adds shift ticks to the counters of all processors except the first.
@@ -63,8 +60,7 @@ func measureSkew(c Clock, cpus []int, shift uint64) Skew {
 	return skew
 }
 
-// A session is two threads that compare pairs of processors: the leader stays on the first
-// processor, the follower moves from one to the next.
+// A session is two threads: the leader stays on the first processor, the follower moves on.
 type session struct {
 	start   time.Time
 	shift   uint64
@@ -112,7 +108,6 @@ func (s *session) lead(c Clock, cpus []int) (skew Skew) {
 	return skew
 }
 
-// unpinned explains why nothing was measured after PinThread failed.
 func unpinned(err error) string {
 	if errors.Is(err, errors.ErrUnsupported) {
 		return "threads cannot be bound to processors on " + runtime.GOOS
@@ -120,7 +115,6 @@ func unpinned(err error) string {
 	return strings.TrimPrefix(err.Error(), "machine: ")
 }
 
-// add includes one more processor.
 func (s *Skew) add(c Clock, there, back transit) {
 	offset, err := there.offset(back)
 	// A reading is early by up to a step of the clock.
@@ -133,8 +127,7 @@ func (s *Skew) add(c Clock, there, back transit) {
 	s.Backward += there.backward + back.backward
 }
 
-// scattered yields all of cpus in the order of van der Corput's sequence, so that the first few are
-// spread over the machine.
+// scattered yields cpus in van der Corput's order, so that the first few are spread.
 func scattered(cpus []int) func(yield func(int) bool) {
 	return func(yield func(int) bool) {
 		width := bits.Len(uint(len(cpus) - 1))
@@ -174,17 +167,15 @@ func (t *transit) add(ticks int64) {
 	}
 }
 
-// offset returns how far the counter at the far end of there is ahead, and the possible error, both
-// in ticks.
+// offset returns how far the far counter is ahead, and the possible error, in ticks.
 func (t transit) offset(back transit) (offset, err float64) {
 	there, home := float64(t.least), float64(back.least)
 	return (there - home) / 2, (there + home) / 2
 }
 
-// volley sends the time through out and receives it from in, alternately. A message is the time
-// doubled, plus the parity of the round in the lowest bit. The parity marks a message as new: two
-// readings of a coarse clock may be equal. A reading serves twice, as the end of one direction and
-// the start of the next.
+// volley sends the time through out and receives it from in, alternately. A message is the
+// time doubled plus the round's parity, which marks it as new. A reading ends one direction
+// and starts the next.
 func volley(in, out *atomic.Uint64, serves bool, shift uint64) (t transit) {
 	start := time.Now()
 	now := stamp() + shift
@@ -206,9 +197,8 @@ func volley(in, out *atomic.Uint64, serves bool, shift uint64) (t transit) {
 	return t
 }
 
-// await waits a limited time for a message of the given parity: the other thread may have lost its
-// processor. The loop is Go, which a garbage collection can interrupt; a pause instruction would
-// only add to the round trip.
+// await waits a limited time for a message of the parity. The loop is Go, which a garbage
+// collection can interrupt; a pause would only add to the round trip.
 func await(in *atomic.Uint64, parity uint64, start time.Time) (message uint64, ok bool) {
 	for i := 1; ; i++ {
 		if m := in.Load(); m&1 == parity {

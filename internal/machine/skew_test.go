@@ -9,8 +9,7 @@ import (
 	"testing"
 )
 
-// skewOf returns the result of measureSkew. It skips the test if the processors cannot be compared,
-// as on a machine that cannot run two threads at once.
+// skewOf returns measureSkew's result, or skips the test if two threads cannot run at once.
 func skewOf(t *testing.T, c Clock, shift uint64) (s Skew) {
 	t.Helper()
 	for range 10 {
@@ -33,8 +32,6 @@ func TestMeasureSkew(t *testing.T) {
 	}
 }
 
-// TestMeasureSkewFindsOffset shifts the counters of all processors except the first by much more
-// than a message takes.
 func TestMeasureSkewFindsOffset(t *testing.T) {
 	c := Calibrate()
 	for _, ns := range []float64{500_000, -500_000} {
@@ -98,8 +95,7 @@ func TestTransitOffset(t *testing.T) {
 	}
 }
 
-// TestVolleyWithoutPartner checks that a thread neither waits forever for an absent partner nor
-// takes an old message for a new one.
+// TestVolleyWithoutPartner: no thread waits forever, or takes an old message for a new one.
 func TestVolleyWithoutPartner(t *testing.T) {
 	for _, serves := range []bool{true, false} {
 		var in, out atomic.Uint64

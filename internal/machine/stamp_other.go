@@ -4,6 +4,5 @@ package machine
 
 import "locklab/atomics"
 
-// stamp reads the clock of [atomics.Ticks]; counters other than the amd64 TSC wait for earlier
-// loads.
+// stamp reads the clock of [atomics.Ticks], which waits for earlier loads except on amd64.
 func stamp() uint64 { return atomics.Ticks() }

@@ -10,10 +10,9 @@ import (
 	"strings"
 )
 
-// CPUOrder returns the processors this process may use, in the order for pinned workers. The first
-// thread of every core comes first, grouped by package and last-level cache. The sibling threads
-// follow in the same order. So few workers share caches but no core. It is never empty; if the
-// system does not report the topology, it is 0 to runtime.NumCPU()-1.
+// CPUOrder returns the allowed processors in the order for pinned workers: each core's first
+// thread, by package and last-level cache, then the siblings. So few workers share caches but
+// no core. It is never empty; unknown topologies are 0 to runtime.NumCPU()-1.
 func CPUOrder() []int { return ReadTopology().CPUs() }
 
 // PinThread binds the calling thread to one processor, numbered as in [CPUOrder]. The caller must
@@ -21,10 +20,8 @@ func CPUOrder() []int { return ReadTopology().CPUs() }
 // with its goroutine. The error wraps errors.ErrUnsupported on systems other than Linux.
 func PinThread(cpu int) error { return pinThread(cpu) }
 
-// hostFS is the root of /proc and /sys. Tests use other trees.
 func hostFS() fs.FS { return os.DirFS("/") }
 
-// allowedCPUs returns the processors this process may use, in rising order.
 func allowedCPUs() []int {
 	if cpus := affinity(); len(cpus) > 0 {
 		return cpus
@@ -39,9 +36,8 @@ func allowedCPUs() []int {
 // untold marks facts that the system does not report about a [Place].
 const untold = -1
 
-// A Place is the position of a processor. Two processors share a part of the machine if they have
-// the same number for it. The number -1 is unknown. A core and a cache have the lowest number of
-// the processors that share them.
+// A Place is the position of a processor. Processors with the same number for a part share it;
+// a core and a cache have the lowest number of their processors. -1 is unknown.
 type Place struct {
 	CPU     int `json:"cpu"`
 	Thread  int `json:"thread"`     // index among the usable threads of its core, from 0
@@ -67,7 +63,6 @@ func (t Topology) CPUs() []int {
 	return cpus
 }
 
-// parts is count, but 0 if key is unknown for any processor.
 func (t Topology) parts(key func(Place) int) int {
 	if slices.ContainsFunc(t, func(p Place) bool { return key(p) == untold }) {
 		return 0
@@ -83,8 +78,7 @@ func (t Topology) count(key func(Place) int) int {
 	return len(seen)
 }
 
-// readTopology reads the places of cpus. If they cannot be read, every processor is its own core,
-// with all else unknown.
+// readTopology reads the places of cpus; unreadable ones are their own cores.
 func readTopology(fsys fs.FS, cpus []int) Topology {
 	nodes := readNodes(fsys)
 	t := make(Topology, 0, len(cpus))
@@ -118,7 +112,6 @@ func readTopology(fsys fs.FS, cpus []int) Topology {
 	return t
 }
 
-// readSiblings returns the threads of cpu's core, including cpu, in rising order; nil if unknown.
 func readSiblings(fsys fs.FS, cpu int) []int {
 	// Linux 5.3 renamed thread_siblings_list to core_cpus_list.
 	for _, name := range []string{"core_cpus_list", "thread_siblings_list"} {

@@ -8,8 +8,6 @@ import (
 	"testing/fstest"
 )
 
-// TestCPUOrderRules checks the documented order on every fixture, for every choice of two or more
-// of its processors.
 func TestCPUOrderRules(t *testing.T) {
 	for _, f := range fixtures(t) {
 		for choice := 1; choice < 1<<len(f.cpus); choice++ {

@@ -13,9 +13,8 @@ type Usage struct {
 	MajorFaults int64 // page faults that did
 }
 
-// ProcessUsage returns the usage of this process without its children (getrusage with RUSAGE_SELF).
-// The kernel counts CPU time exactly on most systems, but some advance it only with the timer tick,
-// every 1 to 10 ms.
+// ProcessUsage returns this process's usage without children (getrusage with RUSAGE_SELF).
+// Some kernels advance CPU time only by ticks of 1 to 10 ms.
 func ProcessUsage() Usage { return processUsage() }
 
 // ThreadUsage returns the usage of the calling thread (getrusage with RUSAGE_THREAD), in about 0.4
@@ -23,9 +22,8 @@ func ProcessUsage() Usage { return processUsage() }
 // runtime.LockOSThread; otherwise the figures belong to an arbitrary thread.
 func ThreadUsage() (u Usage, ok bool) { return threadUsage() }
 
-// ProcessCPU returns the CPU time of a process of this machine, summed over its running and ended
-// threads. It returns false if there is no such process, and on systems other than Linux. For a
-// running thread it may lack the time since the last timer tick.
+// ProcessCPU returns a process's CPU time over running and ended threads, without the last
+// timer tick. It returns false without such a process, and on systems other than Linux.
 func ProcessCPU(pid int) (time.Duration, bool) { return processCPU(pid) }
 
 // Sub returns u - v.

@@ -32,7 +32,6 @@ func TestUsageSub(t *testing.T) {
 	}
 }
 
-// TestThreadUsage checks that a thread is charged only for its own work.
 func TestThreadUsage(t *testing.T) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -70,8 +69,7 @@ func TestThreadUsage(t *testing.T) {
 	}
 }
 
-// TestThreadUsageCountsFaults touches memory for the first time: one minor fault per page, or one
-// for all if the kernel has huge pages.
+// TestThreadUsageCountsFaults: a minor fault per fresh page, or one for a huge page.
 func TestThreadUsageCountsFaults(t *testing.T) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -90,7 +88,6 @@ func TestThreadUsageCountsFaults(t *testing.T) {
 	}
 }
 
-// TestProcessCPU: the CPU time belongs to the named process.
 func TestProcessCPU(t *testing.T) {
 	begin, ok := ProcessCPU(os.Getpid())
 	if !ok {

@@ -13,7 +13,6 @@ func processUsage() Usage {
 	return u
 }
 
-// usageOf returns the usage of the process or thread that getrusage calls subject.
 func usageOf(subject int) (Usage, bool) {
 	var r unix.Rusage
 	if unix.Getrusage(subject, &r) != nil {

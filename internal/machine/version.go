@@ -14,9 +14,8 @@ import (
 //	go build -ldflags "-X locklab/internal/machine.commit=abc123"
 var commit string
 
-// BuildCommit returns the revision of this program as recorded by the go command, with "+dirty" if
-// the source was changed. Otherwise it returns the commit set by the linker, or "". Test binaries
-// have neither by default.
+// BuildCommit returns the revision by the go command, with "+dirty" if changed, else by the
+// linker, or "". Test binaries have neither by default.
 func BuildCommit() string {
 	info, _ := debug.ReadBuildInfo()
 	return buildCommit(info, commit)
@@ -65,8 +64,7 @@ func modules(info *debug.BuildInfo) map[string]string {
 	return versions
 }
 
-// BinaryHash returns the SHA-256 of the running program, in hexadecimal, or "" if it cannot be
-// read. It takes some 0.1 s.
+// BinaryHash returns the SHA-256 of the running program in hexadecimal, or "", in some 0.1 s.
 func BinaryHash() string {
 	name, err := Executable()
 	if err != nil {

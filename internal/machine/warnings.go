@@ -11,27 +11,23 @@ import (
 // maxLoad is the tolerated number of threads per processor that ran before the start.
 const maxLoad = 0.25
 
-// maxFloor is the time, in ns, above which a reading of the clock must involve the hypervisor or
-// the kernel.
+// maxFloor is the time, in ns, of a reading that must involve the hypervisor or the kernel.
 const maxFloor = 100
 
 // maxStep is the clock step, in ns, above which single short spans are imprecise.
 const maxStep = 5
 
-// maxRateError is the tolerated spread of the clock rate, in ppm: a quartz crystal is good to about
-// 100 ppm.
+// maxRateError is the tolerated spread of the clock rate, in ppm, as of quartz.
 const maxRateError = 100
 
-// Both in ns: a proven disagreement between the clocks of processors, and one that cannot be ruled
-// out. A disagreement below the first is smaller than the resolution of the clock; see
-// result.Floor.
+// Both in ns: a proven disagreement between processors' clocks, and a possible one. A lesser
+// one is below the clock's resolution; see result.Floor.
 const (
 	maxSkew      = 100
 	maxSkewBound = 1000
 )
 
-// Warnings returns the properties of the machine that make its figures unreliable, each with a
-// remedy. No two are the same.
+// Warnings returns what makes the machine's figures unreliable, each once, with a remedy.
 func (e Environment) Warnings() []harness.Warning {
 	var ws []harness.Warning
 	warn := func(when bool, kind, text, remedy string) {
@@ -69,7 +65,6 @@ func (e Environment) Warnings() []harness.Warning {
 	return ws
 }
 
-// clockWarnings returns the warnings about the clock of the samples.
 func (e Environment) clockWarnings() []harness.Warning {
 	var ws []harness.Warning
 	if e.Clock == "monotonic" {
@@ -131,8 +126,7 @@ func (e Environment) clockWarnings() []harness.Warning {
 	return ws
 }
 
-// distrustsTSC reports whether Linux chose a clock that it falls back to when its watchdog finds
-// the TSC out of step.
+// distrustsTSC reports whether Linux fell back to another clock because of the TSC.
 func (e Environment) distrustsTSC() bool {
 	for _, fallback := range []string{"hpet", "acpi_pm", "jiffies", "pit"} {
 		if strings.HasSuffix(e.Clocksource, fallback) { // also "refined-jiffies"

@@ -9,10 +9,9 @@ import (
 	"locklab/internal/stat"
 )
 
-// Work is CPU work of known length: it converts times to iterations of [Do], at the processor speed
-// of the calibration. A lower clock rate or a busy sibling thread makes the same iterations last
-// longer. Get it from [CalibrateWork]; the zero value always returns 0 iterations. It is immutable
-// and may be shared.
+// Work is CPU work of known length: it converts times to iterations of [Do], at the speed of
+// the calibration. A lower clock rate or a busy sibling thread makes them last longer. The
+// zero value returns 0 iterations. It is immutable and may be shared.
 type Work struct {
 	perNs float64 // iterations in one nanosecond
 }
@@ -51,22 +50,18 @@ func (w Work) Iterations(d time.Duration) int {
 	return max(1, toInt(float64(d)*w.perNs))
 }
 
-// toInt returns the integer nearest to x >= 0, or a very large one if x exceeds int: 32 bits hold a
-// second of work.
+// toInt returns the integer nearest to x >= 0, or a very large one beyond int.
 func toInt(x float64) int {
 	return int(min(x+0.5, math.MaxInt/2))
 }
 
-// Do keeps the processor busy for n iterations of about 1 ns each; it returns at once for n <= 0.
-// It touches no memory and may be preempted.
+// Do keeps the processor busy for n iterations of about 1 ns each, or none for n <= 0. It
+// touches no memory and may be preempted.
 //
-// An iteration is one multiplication that depends on the previous result. Its time is the latency
-// of the multiplier. Unlike the time of an empty loop, it hardly depends on the loop's alignment or
-// on a sibling thread.
-//
-// An out-of-order processor may begin the code after Do some tens of nanoseconds before the work is
-// done. It cannot free a lock early: others see a store only after all earlier instructions are
-// complete.
+// An iteration is one multiplication that depends on the previous result: its latency hardly
+// depends on alignment or a sibling thread. An out-of-order processor may begin the code after
+// Do tens of ns early, but cannot free a lock early: a store is visible only after all earlier
+// instructions.
 //
 //go:noinline
 func Do(iterations int) {
@@ -81,12 +76,9 @@ func Do(iterations int) {
 	}
 }
 
-// Random is a source of random numbers for one goroutine. It has no lock, allocates nothing, and
-// fills its own cache lines, so that the sources of two workers do not disturb each other. Get it
-// from [NewRandom]; do not copy it.
-//
-// The generator is SplitMix64 (Steele, Lea and Flood, "Fast Splittable Pseudorandom Number
-// Generators", OOPSLA 2014).
+// Random is a source of random numbers for one goroutine, without a lock or allocations, alone
+// in its cache lines. Get it from [NewRandom]; do not copy it. The generator is SplitMix64
+// (Steele, Lea and Flood, "Fast Splittable Pseudorandom Number Generators", OOPSLA 2014).
 type Random struct {
 	_     atomics.CacheLinePad
 	state uint64
@@ -114,8 +106,7 @@ func (r *Random) Uint64() uint64 {
 // of math/rand/v2 takes 5 ns, a logarithm 11 ns, and a worker spends it while it holds the lock.
 func (r *Random) Exp(mean float64) float64 { return mean * r.shape.ExpFloat64() }
 
-// ExpIterations returns an exponentially distributed number of iterations for [Do] with the given
-// mean, rounded to the nearest integer.
+// ExpIterations returns an exponential number of iterations for [Do] of that mean, rounded.
 func ExpIterations(r *Random, mean int) int {
 	return toInt(r.Exp(float64(mean)))
 }

@@ -8,7 +8,6 @@ import (
 	"time"
 )
 
-// took returns the least time of Do(n), in ns: other programs only add to it.
 func took(c Clock, n int) float64 {
 	spans := make([]float64, 31)
 	for i := range spans {
@@ -19,7 +18,6 @@ func took(c Clock, n int) float64 {
 	return slices.Min(spans)
 }
 
-// TestDoIsMonotone also fails if the compiler removes the whole loop.
 func TestDoIsMonotone(t *testing.T) {
 	c := Calibrate()
 	for _, n := range []int{5000, 50_000} {
@@ -59,9 +57,8 @@ func TestIterations(t *testing.T) {
 	}
 }
 
-// TestWorkLastsAsLongAsAsked: work lasts as long as requested at the processor speed of its
-// calibration. A busy sibling thread may slow both down by a quarter, so each try calibrates right
-// before it measures.
+// TestWorkLastsAsLongAsAsked: each try calibrates right before, since a sibling slows both
+// down.
 func TestWorkLastsAsLongAsAsked(t *testing.T) {
 	c := Calibrate()
 	for _, d := range []time.Duration{10 * time.Microsecond, 200 * time.Microsecond} {
@@ -72,8 +69,7 @@ func TestWorkLastsAsLongAsAsked(t *testing.T) {
 	}
 }
 
-// TestRandomIsSplitMix64 compares with the authors' reference code,
-// https://prng.di.unimi.it/splitmix64.c.
+// TestRandomIsSplitMix64 compares with https://prng.di.unimi.it/splitmix64.c.
 func TestRandomIsSplitMix64(t *testing.T) {
 	r := NewRandom(1234567)
 	for i, want := range []uint64{6457827717110365317, 3203168211198807973, 9817491932198370423,
@@ -132,8 +128,7 @@ func TestExpIterations(t *testing.T) {
 	}
 }
 
-// TestNeighbouringSeeds checks that the sources of two workers, whose seeds differ by 1, are
-// unrelated: half of their bits differ.
+// TestNeighbouringSeeds: half of the bits differ between seeds that differ by 1.
 func TestNeighbouringSeeds(t *testing.T) {
 	a, b := NewRandom(100), NewRandom(101)
 	const n = 10_000

@@ -16,10 +16,8 @@ import (
 	"locklab/internal/numfmt"
 )
 
-// DryRun counts the requests and round trips of the remote locks of p, each at its
-// plainest servers, and stores them in p. A lock that fails here is reported and measured
-// anyway, without counts. Windows shorter than any budget's are for trying out flags: their
-// results lack the counts too.
+// DryRun counts the trips of the remote locks of p at their plainest servers, and stores them
+// in p. A lock that fails is reported, and measured without counts, as are too short windows.
 func (s *Servers) DryRun(ctx context.Context, p *measure.Plan, stderr io.Writer) {
 	p.Trips = make(map[string]*harness.Trips)
 	locks := slices.DeleteFunc(p.Locks(), func(v *harness.Variant) bool {
@@ -49,15 +47,13 @@ func (s *Servers) DryRun(ctx context.Context, p *measure.Plan, stderr io.Writer)
 	}
 }
 
-// atOnce is the number of locks in dry runs in parallel: mostly each waits until its clients
-// are silent.
+// atOnce is the dry runs in parallel, which mostly wait for silence.
 const atOnce = 4
 
 // longList is the number of locks from which a message about the wait is printed.
 const longList = 10
 
-// Plainest returns the servers of v with the plainest configuration, without their delay:
-// TLS messages cannot be read.
+// Plainest returns v's plainest servers without delay: TLS messages cannot be read.
 func Plainest(p *measure.Plan, v *harness.Variant) (site harness.Site) {
 	found := false
 	odd := func(s harness.Site) int {

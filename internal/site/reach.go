@@ -47,8 +47,7 @@ func (s *Servers) reach(ctx context.Context, p *measure.Plan) error {
 	return ctx.Err()
 }
 
-// probes is the number of measurements of each round trip of a site, alternating with the
-// others.
+// probes is the measurements of each round trip of a site, alternating.
 const probes = 3
 
 // trips measures the round trips to at. If a has a delay it also measures those through a

@@ -24,8 +24,7 @@ import (
 // conditions, so all their servers run at once; a ZooKeeper server takes some 150 MB.
 const mostServers = 40
 
-// Servers are the servers of a run: one set for each configuration, and the proxies that
-// delay some of them.
+// Servers are a run's servers, a set for each configuration, and the proxies that delay some.
 type Servers struct {
 	Running map[harness.Site]*backend.Server // by sites without delay
 	Sites   []result.Site                    // with their settings and round trips
@@ -40,10 +39,9 @@ func Reached(sites []result.Site, versions map[string]string) *Servers {
 	return &Servers{Sites: sites, told: versions}
 }
 
-// Start starts the servers for the plan's cases and enters them in the plan. It removes
-// cases without available servers, or with a lock that does not fit them, and returns them
-// as skipped with the reason. It warms up servers that get faster while they serve, for at
-// most warm in total. It prints its progress to stderr.
+// Start starts the servers for the plan and enters them in it. It returns cases without
+// fitting servers as skipped, with the reason. It warms up servers that get faster, for at
+// most warm in total, with progress on stderr.
 func Start(ctx context.Context, p *measure.Plan, warm time.Duration, stderr io.Writer) (_ *Servers, skipped []result.Skip, err error) {
 	s := &Servers{Running: make(map[harness.Site]*backend.Server)}
 	defer func() {
@@ -76,7 +74,6 @@ func Start(ctx context.Context, p *measure.Plan, warm time.Duration, stderr io.W
 	return s, skipped, s.reach(ctx, p)
 }
 
-// start starts the servers of one site, and drops its cases if they are unavailable.
 func (s *Servers) start(ctx context.Context, p *measure.Plan, near harness.Site) ([]result.Skip, error) {
 	of := func(why func(c measure.Case) string) []result.Skip {
 		return Drop(p, func(c measure.Case) string {
@@ -97,8 +94,7 @@ func (s *Servers) start(ctx context.Context, p *measure.Plan, near harness.Site)
 	return of(func(c measure.Case) string { return c.Lock.Traits.Lacks(srv.Endpoint()) }), nil
 }
 
-// setup returns the configuration of a site without delay. It has as many independent
-// servers as a lock of p needs.
+// setup returns a site's configuration without delay, with as many servers as p's locks need.
 func setup(p *measure.Plan, near harness.Site) backend.Setup {
 	b := backend.Setup{Servers: near.Servers, Independent: 1, Durable: near.Durable, TLS: near.TLS}
 	for _, c := range p.Cases {
@@ -109,7 +105,6 @@ func setup(p *measure.Plan, near harness.Site) backend.Setup {
 	return b
 }
 
-// nearSites returns the sites of p without their delays, each once.
 func nearSites(p *measure.Plan) (near []harness.Site) {
 	for _, site := range p.Sites() {
 		if !slices.Contains(near, site.Near()) {
@@ -119,8 +114,7 @@ func nearSites(p *measure.Plan) (near []harness.Site) {
 	return near
 }
 
-// Check returns an error if a site of p cannot be set up: it sets conditions for the
-// user's servers, or needs too many servers at a time.
+// Check returns an error if a site of p cannot be set up: the user's servers, or too many.
 func Check(p *measure.Plan) error {
 	for _, site := range p.Sites() {
 		env := backend.UsersServer(site.Kind)

@@ -13,16 +13,14 @@ import (
 	"locklab/internal/numfmt"
 )
 
-// Limits of the warm-up of servers. It is a fraction of the run, so that short runs for
-// trying out flags do not wait.
+// Limits of the warm-up, a fraction of the run, so that short runs do not wait.
 const (
 	warmShare = 8                // ratio of the run to the warm-up
 	WarmLeast = 2 * time.Second  // shorter is no warm-up
 	warmMost  = 30 * time.Second // for each set of servers
 )
 
-// WarmTime returns the time to warm up the servers of a run of the given length, all
-// together.
+// WarmTime returns the time to warm up the servers of a run of the given length, all together.
 func WarmTime(run time.Duration) time.Duration { return run / warmShare }
 
 // warmUp warms up servers that the lab has started and that get faster while they serve,
@@ -64,7 +62,6 @@ func siteName(near harness.Site) string {
 	return "ZooKeeper"
 }
 
-// warmText describes a warm-up in a line.
 func warmText(near harness.Site, w result.WarmUp) string {
 	text := fmt.Sprintf("warmed %s up for %v: an acquisition takes %s of its processor time, %s at first",
 		siteName(near), w.Took.Round(100*time.Millisecond), numfmt.Nanos(w.Last), numfmt.Nanos(w.First))
@@ -74,11 +71,9 @@ func warmText(near harness.Site, w result.WarmUp) string {
 	return text
 }
 
-// coldKind marks the warning about servers that were still getting faster.
 const coldKind = "cold"
 
-// ColdWarnings warns about servers of the lab that were still getting faster at the first
-// case.
+// ColdWarnings warns about servers that were still getting faster at the first case.
 func ColdWarnings(sites []result.Site) []harness.Warning {
 	var cold []string
 	for _, a := range sites {

@@ -8,7 +8,6 @@ import (
 	"time"
 )
 
-// TestWarmText: the text describes the warm-up, and if it was too short.
 func TestWarmText(t *testing.T) {
 	w := result.WarmUp{Took: 12340 * time.Millisecond, First: 2.1e6, Last: 420e3, Steady: true}
 	site := harness.Site{Kind: harness.KindZooKeeper, Servers: 3, Durable: true}

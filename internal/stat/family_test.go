@@ -17,10 +17,8 @@ func TestLevel(t *testing.T) {
 	}
 }
 
-// TestLeaderIsChosen draws equal cases, picks the one with the highest median and
-// compares the others with it in the fewest rounds. The level for all pairs keeps the
-// chance of a false difference under 5 %. The level for the comparisons with the leader
-// alone does not.
+// TestLeaderIsChosen: among equal cases, the level for all pairs keeps false differences to
+// the leader under 5 %; the level for the leader's comparisons does not.
 func TestLeaderIsChosen(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 5))
 	claims := func(k int, level float64) float64 {

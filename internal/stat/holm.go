@@ -4,9 +4,8 @@ import (
 	"slices"
 )
 
-// Holm corrects ps, each the P of one comparison, for being read together. Taking those
-// under alpha for differences is wrong about any of them with probability of at most
-// alpha.
+// Holm corrects ps, each the P of one comparison, for being read together. Taking those under
+// alpha for differences is wrong about any of them with probability of at most alpha.
 //
 // Source: S. Holm, "A Simple Sequentially Rejective Multiple Test Procedure",
 // Scandinavian Journal of Statistics 6(2), 1979.

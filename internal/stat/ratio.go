@@ -7,10 +7,9 @@ type Ratio struct {
 	Summary         // of the ratios
 	Level   float64 // the requested confidence
 
-	// P is the probability that samples of equal cases would differ as much, by the
-	// test whose inversion is the interval. At 1 - Level the test rejects if and only
-	// if the interval excludes 1, if no figures are equal. It is not corrected for
-	// other comparisons, see [Holm]. It is 1 without any pair.
+	// P is the probability that samples of equal cases would differ as much, by the test whose
+	// inversion is the interval: 1 without a pair, and not corrected for other comparisons,
+	// see [Holm].
 	P float64
 }
 
@@ -24,13 +23,10 @@ func (r Ratio) Greater() bool { return r.Enough() && r.Lo > 1 }
 func (r Ratio) Less() bool { return r.Enough() && r.Hi < 1 }
 
 // Paired returns the ratio a/b of nonnegative figures of two cases measured in the same
-// rounds. Figures are paired by index, so a disturbance of a whole round affects both and
-// cancels. Its median and interval are of one ratio per round; P is from the sign test.
-// Pairs with a NaN, and pairs of two zeros, are left out; equal pairs count against a
-// difference.
-//
-// When several comparisons are read together, level is their [Level], so that the chance
-// of any false difference among them stays under 5 %.
+// rounds. Figures are paired by index, so a disturbance of a round cancels. Median and
+// interval are of one ratio per round; P is from the sign test. Pairs with a NaN, or of two
+// zeros, are left out; equal pairs count against a difference. level is the [Level] of
+// comparisons read together.
 func Paired(a, b []float64, level float64) Ratio {
 	ratios := make([]float64, min(len(a), len(b)))
 	less, greater := 0, 0

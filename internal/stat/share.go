@@ -7,12 +7,11 @@ import (
 )
 
 // UpperBound returns the one-sided 95 % upper bound of a share after k of n tries: the
-// greatest share that gives k or fewer of n in at least one of twenty runs. 0 of 200 give
-// 0.0149: a more frequent event would have appeared in 19 runs of 20. The bound is exact,
-// not an approximation, and therefore never too small. Without tries it is 1.
+// greatest share that gives k or fewer of n in one of twenty runs, such as 0.0149 for 0 of
+// 200. It is exact. Without tries it is 1.
 //
-// Source: C. Clopper, E. Pearson, "The Use of Confidence or Fiducial Limits Illustrated
-// in the Case of the Binomial", Biometrika 26(4), 1934.
+// Source: C. Clopper, E. Pearson, "The Use of Confidence or Fiducial Limits Illustrated in the
+// Case of the Binomial", Biometrika 26(4), 1934.
 func UpperBound(k, n int) float64 {
 	if k >= n || n <= 0 {
 		return 1

@@ -7,8 +7,7 @@ import (
 	"locklab/internal/stat"
 )
 
-// TestUpperBound compares with values from a bisection of the binomial sum in Python, and
-// with that sum.
+// TestUpperBound compares with a bisection of the binomial sum in Python, and with that sum.
 func TestUpperBound(t *testing.T) {
 	for _, c := range []struct {
 		k, n int

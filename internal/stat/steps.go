@@ -7,8 +7,7 @@ import (
 	"slices"
 )
 
-// A Step is a place at which the values of a sequence move to another level and stay
-// there.
+// A Step is a place at which the values of a sequence move to another level and stay there.
 type Step struct {
 	At int // index of the first value after it
 
@@ -18,8 +17,7 @@ type Step struct {
 }
 
 const (
-	// stepSide is the least number of values on either side of a step: a single one
-	// is an outlier, not a level.
+	// stepSide is the least values on either side of a step: a single one is an outlier.
 	stepSide = 2
 
 	// stepOrders is the number of random orders: P is a multiple of 1/10000.
@@ -29,28 +27,27 @@ const (
 	allOrders = 8
 )
 
-// Steps finds the steps of sequences of one length, such as the medians of the same runs,
-// case by case. A NaN value is missing. All steps at one level of the search are right
-// together with probability 1 - alpha, if the values of a sequence without a step come in
-// random order. The distribution and the dependence of the sequences do not matter.
+// Steps finds the steps of sequences of one length, such as the medians of the same runs by
+// case. A NaN is missing. All steps at one level of the search are right together with
+// probability 1 - alpha, if values without a step come in random order, for any distribution
+// and dependence.
 //
-// A place divides a sequence into two parts of at least two values. Its score is the rank
-// sum of one part, as in the test of Mann and Whitney, divided by the deviation of that
-// sum. The place with the greatest score is the candidate. Then all sequences are put
-// into other orders, the same for each. P is the share of the orders in which the
-// greatest score of any sequence reaches the candidate's. These are all orders of up to 8
-// values; for more values the given order and 9999 random ones, always the same. If P is
-// less than alpha, both parts are searched in the same way.
+// A place divides a sequence into two parts of at least two values. Its score is the rank sum
+// of one part, as in the test of Mann and Whitney, over the deviation of that sum. The
+// candidate has the greatest score. Then all sequences get other orders, the same for each:
+// all orders of up to 8 values, else the given one and 9999 random ones, always the same. P is
+// the share of the orders in which the greatest score of any sequence reaches the candidate's.
+// If it is less than alpha, both parts are searched.
 //
 // Sources: A. Pettitt, "A Non-Parametric Approach to the Change-Point Problem", Applied
 // Statistics 28(2), 1979, for the scan by ranks; P. Westfall, S. Young, "Resampling-Based
-// Multiple Testing", Wiley 1993, for the greatest score; B. Phipson, G. Smyth,
-// "Permutation P-values Should Never Be Zero", Statistical Applications in Genetics and
-// Molecular Biology 9(1), 2010, for the given order among the random ones; D. Matteson,
-// N. James, "A Nonparametric Approach for Multiple Change Point Analysis of Multivariate
-// Data", JASA 109, 2014, for orders and search in parts. MongoDB and Apache Otava find
-// changes by the last one (D. Daly et al., ICPE 2020; M. Fleming et al., ICPE 2023). Here
-// ranks replace its distances, so that an outlier weighs no more than another run.
+// Multiple Testing", Wiley 1993, for the greatest score; B. Phipson, G. Smyth, "Permutation
+// P-values Should Never Be Zero", Statistical Applications in Genetics and Molecular Biology
+// 9(1), 2010, for the given order among the random ones; D. Matteson, N. James, "A
+// Nonparametric Approach for Multiple Change Point Analysis of Multivariate Data", JASA 109,
+// 2014, for orders and search in parts, by which MongoDB and Apache Otava find changes (D. Daly
+// et al., ICPE 2020; M. Fleming et al., ICPE 2023). Ranks replace its distances here, so that
+// an outlier weighs no more than another run.
 func Steps(sequences [][]float64, alpha float64) [][]Step {
 	s := &stepSearch{sequences: sequences, alpha: alpha, greatest: make(map[[2]int][]float64)}
 	out := make([][]Step, len(sequences))
@@ -60,8 +57,7 @@ func Steps(sequences [][]float64, alpha float64) [][]Step {
 	return out
 }
 
-// MinSteps returns the fewest values of one sequence in which [Steps] can find a step at
-// alpha: an unmistakable one in the middle.
+// MinSteps returns the fewest values with which [Steps] can find a clear step at alpha.
 func MinSteps(alpha float64) int {
 	for n := 2 * stepSide; ; n++ {
 		rising := make([]float64, n)
@@ -94,8 +90,7 @@ func (s *stepSearch) in(xs []float64, lo, hi int) []Step {
 	return append(steps, s.in(xs, lo+at, hi)...)
 }
 
-// chance returns the share of the orders of the values from lo to hi whose greatest score
-// of any sequence is at least score.
+// chance returns the share of the orders of lo to hi whose greatest score reaches score.
 func (s *stepSearch) chance(lo, hi int, score float64) float64 {
 	part := [2]int{lo, hi}
 	if s.greatest[part] == nil {
@@ -165,8 +160,7 @@ func permute(order []int, n int, f func([]int)) {
 	}
 }
 
-// ranked returns the ranks of xs, from 1; equal values share their mean rank, and missing
-// values have rank NaN.
+// ranked returns the ranks of xs, from 1; equal values share a rank, missing ones have NaN.
 func ranked(xs []float64) []float64 {
 	order := make([]int, 0, len(xs))
 	ranks := make([]float64, len(xs))
@@ -220,8 +214,7 @@ func scan(ranks []float64) (at int, score float64) {
 	return at, score
 }
 
-// A wholeScan computes the scores of [scan] for sequences without a gap, for thousands of
-// orders.
+// A wholeScan computes [scan]'s scores of sequences without a gap, for thousands of orders.
 type wholeScan struct{ mean, weight []float64 } // by the number of values before
 
 func newWholeScan(n int) (w wholeScan) {

@@ -44,8 +44,7 @@ func TestSteps(t *testing.T) {
 	}
 }
 
-// TestStepsOfMany checks that sequences in random order have a step in at most 5 % of the
-// tries, over all sequences, whether they move together or independently.
+// TestStepsOfMany: sequences in random order have a step in at most 5 % of the tries.
 func TestStepsOfMany(t *testing.T) {
 	const tries, length, alpha = 120, 10, 0.05
 	for _, together := range []bool{false, true} {

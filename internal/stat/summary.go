@@ -11,8 +11,7 @@ import (
 type Summary struct {
 	Median float64
 
-	// Lo and Hi bound the median of the distribution that the rounds are drawn from,
-	// with probability Confidence, for any distribution.
+	// Lo and Hi bound the median of the rounds' distribution with probability Confidence.
 	Lo, Hi     float64
 	Confidence float64
 
@@ -23,8 +22,7 @@ type Summary struct {
 	AtMost bool
 }
 
-// Spread returns the greater distance from the median to a bound as a share of the
-// median, like benchstat's ± column; NaN if the median is 0.
+// Spread returns the greater distance from the median to a bound as its share, or NaN at 0.
 func (s Summary) Spread() float64 {
 	if s.Median == 0 {
 		return math.NaN()
@@ -34,10 +32,9 @@ func (s Summary) Spread() float64 {
 
 const level95 = 0.95
 
-// Summarize returns the median of xs and the order-statistic interval of at least 95 %
-// around it. With fewer than six values there is no such interval: Lo and Hi are then the
-// least and the greatest value, and Confidence is their actual confidence. NaN values are
-// left out; an empty summary is NaN with N 0.
+// Summarize returns the median of xs and the order-statistic interval of at least 95 %. With
+// fewer than six values it is the least and the greatest, and Confidence their actual one. NaN
+// values are left out; an empty summary is NaN with N 0.
 func Summarize(xs []float64) Summary { return summarize(xs, level95) }
 
 func summarize(xs []float64, level float64) Summary {
@@ -50,8 +47,7 @@ func summarize(xs []float64, level float64) Summary {
 	return between(sorted, rank, confidence)
 }
 
-// Median returns the middle of xs, or the mean of the two middle values. NaN values are
-// left out; without values it is NaN.
+// Median returns the middle of xs, or the mean of two, without NaN values; NaN without any.
 func Median(xs []float64) float64 {
 	sorted := numbers(xs)
 	if len(sorted) == 0 {
@@ -66,9 +62,8 @@ func middle(sorted []float64) float64 {
 	return (sorted[(n-1)/2] + sorted[n/2]) / 2
 }
 
-// MidMean returns the mean of the middle half of xs: it ignores one value in four at
-// either end, and uses more of the others than the median. NaN values are left out;
-// without values it is NaN.
+// MidMean returns the mean of the middle half of xs: it ignores outliers, and uses more values
+// than the median. NaN values are left out; without values it is NaN.
 func MidMean(xs []float64) float64 {
 	sorted := numbers(xs)
 	slices.Sort(sorted)
@@ -84,8 +79,6 @@ func MidMean(xs []float64) float64 {
 	return sum
 }
 
-// between returns the summary of sorted whose bounds are the values of that rank from
-// either end.
 func between(sorted []float64, rank int, confidence float64) Summary {
 	n := len(sorted)
 	return Summary{
@@ -99,14 +92,13 @@ func between(sorted []float64, rank int, confidence float64) Summary {
 
 func numbers(xs []float64) []float64 { return slices.DeleteFunc(slices.Clone(xs), math.IsNaN) }
 
-// medianRank returns the greatest rank k, counted from 1, such that the k-th least and
-// the k-th greatest of n values enclose the median with probability of at least level,
-// and that probability. If no rank does, it returns rank 1 and its probability.
+// medianRank returns the greatest rank k such that the k-th least and greatest of n values
+// enclose the median with probability of at least level, and that probability, else rank 1 and
+// its.
 //
-// The number of values below the median is binomial with p = 1/2, so the interval misses
-// with probability 2·P(X < k). Source: H. David, H. Nagaraja, "Order Statistics", 3rd ed.
-// 2003, §7.1. The interval is symmetric in ranks. benchstat's drops one end if the level
-// allows it (not at 10 rounds), and is approximate above 30 rounds.
+// The number of values below the median is binomial with p = 1/2, so the interval misses with
+// probability 2·P(X < k). Source: H. David, H. Nagaraja, "Order Statistics", 3rd ed. 2003,
+// §7.1. The interval is symmetric in ranks and exact, unlike benchstat's.
 func medianRank(n int, level float64) (rank int, confidence float64) {
 	below := stats.BinomialDist{N: n, P: 0.5}
 	reach := func(k int) float64 { return max(0, 1-2*below.CDF(float64(k-1))) }
@@ -133,9 +125,8 @@ func lastRank(most, near int, level float64, reach func(k int) float64) (rank in
 	return rank, confidence
 }
 
-// MinRounds returns the fewest rounds whose whole range encloses the median with
-// probability of at least level, 0 < level < 1: the widest interval of n rounds reaches 1
-// - 2^(1-n).
+// MinRounds returns the fewest rounds whose whole range encloses the median with probability
+// of at least level, 0 < level < 1; n rounds reach 1 - 2^(1-n).
 func MinRounds(level float64) int {
 	n := 1
 	for 1-math.Pow(2, float64(1-n)) < level {
@@ -144,10 +135,9 @@ func MinRounds(level float64) int {
 	return n
 }
 
-// contrary is the share of rounds that may contradict the others, which [SturdyRounds]
-// allows for. One in twenty contradicts by noise, for example if a lock is slower by
-// twice the margin on a machine that repeats within 2 %. One in fifty contradicts because
-// another program took the processor.
+// contrary is the share of rounds that may contradict the others, for [SturdyRounds]: one in
+// twenty by noise, for a lock slower by twice the margin on a machine that repeats within 2 %,
+// and one in fifty by another program.
 const contrary = 0.07
 
 // SturdyRounds returns the fewest rounds whose interval at level is conclusive in 95 % of

@@ -7,8 +7,7 @@ import (
 	"testing"
 )
 
-// TestMedianRank checks the ranks and levels of the 95 % interval against sums of
-// binomial coefficients in rational arithmetic.
+// TestMedianRank compares with sums of binomial coefficients in rational arithmetic.
 func TestMedianRank(t *testing.T) {
 	for _, c := range []struct {
 		n, rank int
@@ -40,8 +39,7 @@ func TestMinRounds(t *testing.T) {
 	}
 }
 
-// TestSturdyRounds checks that this number of rounds is conclusive in 95 % of runs if 7 %
-// of the rounds contradict, and one less is not.
+// TestSturdyRounds: this number is conclusive in 95 % of runs, and one less is not.
 func TestSturdyRounds(t *testing.T) {
 	const tries = 4000
 	for level, want := range map[float64]int{0.95: 12, 1 - 0.045/3: 17, 1 - 0.045/6: 19, 1 - 0.045/10: 19, 1 - 0.05/58: 26} {
@@ -97,8 +95,7 @@ func TestSummarize(t *testing.T) {
 	}
 }
 
-// TestCoverage draws from a skewed distribution with a known median and counts how often
-// the interval contains it.
+// TestCoverage: the interval contains the known median of a skewed distribution often enough.
 func TestCoverage(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	const runs, n = 20000, 10

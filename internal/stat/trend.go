@@ -9,8 +9,7 @@ import (
 type Trend struct {
 	N int // values
 
-	// P is the probability that values in random order would rise or fall as clearly;
-	// 1 with fewer than two.
+	// P is the probability that values in random order would rise or fall as clearly.
 	P float64
 
 	// Change is the rise of the line through the values from the first to the last:
@@ -49,8 +48,7 @@ func FindTrend(xs []float64) Trend {
 	return t
 }
 
-// exactTrend is the greatest number of values with an exact P; above it the normal
-// distribution is close enough.
+// exactTrend is the most values with an exact P; above, the normal distribution is close.
 const exactTrend = 60
 
 // kendall returns the probability that the rising pairs of n values in random order
@@ -62,9 +60,7 @@ func kendall(n, score int) float64 {
 		deviation := math.Sqrt(m * (m - 1) * (2*m + 5) / 18)
 		return min(1, math.Erfc(float64(max(0, score-1))/deviation/math.Sqrt2))
 	}
-	// shares[k] is the share of all orders of the first values with k falling pairs:
-	// value number i is inserted before any number of the others, with equal
-	// probability.
+	// shares[k] is the share of orders with k falling pairs: value i is inserted anywhere.
 	shares := []float64{1}
 	for i := 2; i <= n; i++ {
 		next := make([]float64, len(shares)+i-1)

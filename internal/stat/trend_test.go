@@ -56,8 +56,6 @@ func TestTrendLevel(t *testing.T) {
 	}
 }
 
-// TestTrendApproximation compares the two computations of the probability at their
-// transition.
 func TestTrendApproximation(t *testing.T) {
 	for _, score := range []int{0, 100, 300, 500} {
 		exact, close := kendall(exactTrend, score), kendall(exactTrend+1, score)

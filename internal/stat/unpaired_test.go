@@ -24,8 +24,6 @@ func benchstatP(a, b []float64) float64 {
 	return benchmath.AssumeNothing.Compare(sample(a), sample(b)).P
 }
 
-// TestUnpairedIsMannWhitney checks that the interval excludes 1 exactly when benchstat's
-// test rejects.
 func TestUnpairedIsMannWhitney(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	apart := 0
@@ -104,7 +102,6 @@ func TestUnpairedEdges(t *testing.T) {
 	}
 }
 
-// TestRatioRank compares with the counts of all arrangements of two samples.
 func TestRatioRank(t *testing.T) {
 	for _, c := range [][2]int{{1, 1}, {2, 3}, {4, 2}, {5, 5}, {6, 4}} {
 		m, n := c[0], c[1]
@@ -138,8 +135,7 @@ func TestRatioRank(t *testing.T) {
 	}
 }
 
-// TestUnpairedEnough checks that samples are too small exactly if the test cannot reject
-// at all.
+// TestUnpairedEnough: samples are too small exactly if the test cannot reject at all.
 func TestUnpairedEnough(t *testing.T) {
 	for n := 1; n <= 9; n++ {
 		var low, high []float64
@@ -155,8 +151,7 @@ func TestUnpairedEnough(t *testing.T) {
 	}
 }
 
-// TestRatioRankApproximation checks that the exact and the normal ranks agree within one
-// in a hundred at their transition.
+// TestRatioRankApproximation: exact and normal ranks agree within one in a hundred.
 func TestRatioRankApproximation(t *testing.T) {
 	const last = 50
 	for _, level := range []float64{0.9, 0.95, 0.999} {

@@ -81,7 +81,6 @@ var (
 	protect  = regexp.MustCompile(`(_c_[0-9a-f]{4})[0-9a-f]{28}`)
 )
 
-// brief shortens random parts of names, and scripts.
 func brief(line string) string {
 	if i := strings.IndexByte(line, '\n'); i >= 0 { // the source of a script
 		j := strings.LastIndexByte(line, '\n')
@@ -92,7 +91,6 @@ func brief(line string) string {
 	return longText.ReplaceAllString(line, "$1…")
 }
 
-// below writes a path relative to the lock's node, which is ".".
 func below(lock, path string) string {
 	if path == lock {
 		return "."
@@ -169,8 +167,7 @@ func zooEvent(lock string, e *faultproxy.ZooEvent) string {
 	return fmt.Sprintf("event %d, state %d", e.Type, e.State)
 }
 
-// An observer connects an independent client to the server. It returns functions to read
-// the lock's state there, and to disconnect.
+// An observer connects an independent client, to read the lock's state and to disconnect.
 type observer func(ctx context.Context, at harness.Endpoint, lock string) (look func(context.Context) (snapshot, error), end func(), err error)
 
 func seeZooKeeper(ctx context.Context, at harness.Endpoint, lock string) (func(context.Context) (snapshot, error), func(), error) {

@@ -79,7 +79,6 @@ type event struct {
 
 func newRecorder() *recorder { return &recorder{open: make(map[callID]*event)} }
 
-// start begins the trace with the current state of the server.
 func (r *recorder) start(before snapshot) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -93,7 +92,6 @@ func (r *recorder) stop() {
 	r.running = false
 }
 
-// calm reports whether every request has its reply and no message has come for a while.
 func (r *recorder) calm() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -115,7 +113,6 @@ func (r *recorder) look(s snapshot) {
 	r.events = append(r.events, &event{at: time.Now(), seen: &s})
 }
 
-// see records a message, except those that keep the connection alive.
 func (r *recorder) see(client string, s faultproxy.Sighting) {
 	switch s.Op {
 	case "ping", "connect", "auth", "hello", "client", "select", "closeSession":
@@ -142,9 +139,8 @@ func (r *recorder) see(client string, s faultproxy.Sighting) {
 	}
 }
 
-// timeline sorts the events: a call is at the time of its request, before all its effects. It
-// follows the nodes and watches through the messages, and returns an error if the server's
-// state differs.
+// timeline sorts the events, a call at its request. It follows nodes and watches, and returns
+// an error if the server's state differs.
 func (r *recorder) timeline(lock string) (*Trace, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -165,7 +161,6 @@ func (r *recorder) timeline(lock string) (*Trace, error) {
 	return t, nil
 }
 
-// step converts the event to a step, and applies it to the tree.
 func (e *event) step(tree *zooTree) (s Step, err error) {
 	s = Step{Kind: "says", Client: e.client, Text: e.said}
 	if e.seen != nil {
@@ -195,9 +190,8 @@ func (e *event) step(tree *zooTree) (s Step, err error) {
 	return s, err
 }
 
-// words joins the words of a command. It quotes words that are not text, such as the random
-// values of some locks: they would break lines and columns, and terminals execute some of
-// them.
+// words joins the words of a command and quotes those that are not text: they would break
+// lines, and terminals execute some.
 func words(command []string) string {
 	shown := make([]string, len(command))
 	for i, word := range command {
@@ -211,7 +205,6 @@ func words(command []string) string {
 
 func ms(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
-// A zooTree is the lock's node and those below it, according to the messages.
 type zooTree struct {
 	path    string
 	owners  map[string]string // node → client, "" for a persistent node
@@ -223,7 +216,6 @@ type zooWatch struct {
 	list         bool // of the children
 }
 
-// call applies a request to the tree.
 func (z *zooTree) call(client string, q *faultproxy.ZooRequest, r *faultproxy.ZooReply) {
 	if r == nil {
 		return
@@ -261,7 +253,6 @@ func (z *zooTree) remove(node string) {
 	}
 }
 
-// event removes a watch that fired.
 func (z *zooTree) event(client string, e *faultproxy.ZooEvent) {
 	z.watches = slices.DeleteFunc(z.watches, func(w zooWatch) bool {
 		return w.client == client && w.path == e.Path && (e.Type == faultproxy.NodeDeleted || w.list == (e.Type == faultproxy.NodeChildrenChanged))
@@ -271,7 +262,6 @@ func (z *zooTree) event(client string, e *faultproxy.ZooEvent) {
 	}
 }
 
-// nodes returns the tree, nil if it is empty.
 func (z *zooTree) nodes() (nodes []Node) {
 	watchers := func(p string) (names []string) {
 		for _, w := range z.watches {
@@ -294,10 +284,8 @@ func (z *zooTree) nodes() (nodes []Node) {
 	return append(nodes, below...)
 }
 
-// number returns the part of a node's name that the server added.
 func number(name string) string { return name[max(0, len(name)-10):] }
 
-// check compares the tree with the server's state.
 func (z *zooTree) check(names []string) error {
 	var own []string
 	for name := range z.owners {

@@ -66,8 +66,7 @@ func newCast(ctx context.Context, v *harness.Variant, at harness.Endpoint, clien
 	default:
 		c.path, framing, c.look = key, faultproxy.Redis, seeRedis
 	}
-	// First another client uses the lock: the nodes above the tickets exist, and ticket 0
-	// has been taken.
+	// Another client goes first: the nodes above the tickets exist, and ticket 0 is taken.
 	usher, err := c.join(ctx, v, at, key, 0)
 	if err != nil {
 		return c, err
@@ -111,7 +110,6 @@ func (c *cast) join(ctx context.Context, v *harness.Variant, at harness.Endpoint
 	return s, err
 }
 
-// leave closes everything, the latest first.
 func (c *cast) leave() (err error) {
 	for i := len(c.exits) - 1; i >= 0; i-- {
 		err = errors.Join(err, c.exits[i]())
@@ -119,15 +117,13 @@ func (c *cast) leave() (err error) {
 	return err
 }
 
-// A grant is the result of a client's Lock.
 type grant struct {
 	i   int
 	l   harness.Lease
 	err error
 }
 
-// play lets the clients request the lock, each after the previous one has settled, and then
-// pass it on.
+// play lets the clients request the lock in turn, as each settles, and then pass it on.
 func (c *cast) play(ctx context.Context, hold time.Duration) error {
 	granted := make(chan grant, len(c.members))
 	look, end, err := c.look(ctx, c.at, c.path)
@@ -195,8 +191,7 @@ func sleep(ctx context.Context, d time.Duration) error {
 // quiet is the duration of silence that counts as settled.
 const quiet = 40 * time.Millisecond
 
-// The greatest time to settle. ZooKeeper clients do settle; Redis clients may poll, or wait
-// in a request.
+// The greatest time to settle: Redis clients may poll, or wait in a request.
 const (
 	settleZooKeeper = 5 * time.Second
 	settleRedis     = 100 * time.Millisecond

@@ -7,7 +7,6 @@ import (
 	"time"
 )
 
-// TestTraceDoubt: a trace that contradicts the server's state is an error.
 func TestTraceDoubt(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -32,7 +31,6 @@ func TestTraceDoubt(t *testing.T) {
 	}
 }
 
-// TestTraceTree follows requests that no current lock sends.
 func TestTraceTree(t *testing.T) {
 	ok, missing := &faultproxy.ZooReply{}, &faultproxy.ZooReply{Err: faultproxy.NoNode}
 	z := &zooTree{path: "/l", owners: make(map[string]string)}

@@ -14,12 +14,10 @@ import (
 	"locklab/internal/child"
 )
 
-// ErrNoCompiler reports that this machine has no working C compiler. The wrapping error
-// has the reason.
+// ErrNoCompiler reports that there is no working C compiler, with the reason around it.
 var ErrNoCompiler = errors.New("twin: no C compiler")
 
-// ErrNoHeader reports that a header that the program needs is missing. The wrapping error
-// names it, and how to get it.
+// ErrNoHeader reports a missing header, with its name and source around it.
 var ErrNoHeader = errors.New("twin: missing C header")
 
 // Options configures the build of a twin. The zero value is ready to use.

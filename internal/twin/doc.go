@@ -12,8 +12,7 @@
 //
 // # Protocol
 //
-// The protocol is lines of text, over standard input and output of the child. It begins
-// with
+// The protocol is lines of text, over standard input and output of the child. It begins with
 //
 //	twin 1 TOPIC CASE...
 //

@@ -13,9 +13,8 @@ type Program struct {
 	Cases []string
 	Needs string // a header in addition to C11 and POSIX, and how to get it; or ""
 
-	// Build, if not nil, makes the program in place of a C compiler, in a directory that
-	// is removed as soon as the program runs. It returns the path. It is for programs in
-	// other languages with the same protocol.
+	// Build, if not nil, makes the program in another language, in a directory that is removed
+	// once it runs, and returns the path.
 	Build func(ctx context.Context, dir string) (path string, err error)
 }
 

@@ -53,8 +53,7 @@ const Unbound = -1
 // ErrEnded reports that the child is gone.
 var ErrEnded = errors.New("twin: the C program has ended")
 
-// Start builds p and starts it. The child ends when ctx does. The error wraps
-// [ErrNoCompiler] if this machine cannot build C.
+// Start builds p and starts it until ctx ends. It wraps [ErrNoCompiler] without a compiler.
 func Start(ctx context.Context, p *Program, o Options) (*Twin, error) {
 	dir, err := os.MkdirTemp("", "locklab-twin-")
 	if err != nil {
@@ -162,9 +161,8 @@ func (t *Twin) ask(ctx context.Context, command string) ([]string, error) {
 	return words[1:], nil
 }
 
-// Run measures a case of the program for about span, from 1 ms to a minute,
-// with a thread for each of cpus, bound to that CPU unless it is [Unbound]. If
-// ctx ends first, so does the child, and every later call returns [ErrEnded].
+// Run measures a case for about span, from 1 ms to a minute, with a thread for each of cpus,
+// bound unless [Unbound]. If ctx ends first, so does the child: later calls return [ErrEnded].
 func (t *Twin) Run(ctx context.Context, name string, cpus []int, span time.Duration) (Reading, error) {
 	list := make([]string, len(cpus))
 	for i, cpu := range cpus {

@@ -61,8 +61,7 @@ func TestDiesWithOwner(t *testing.T) {
 	}
 }
 
-// threads returns the number of threads of a process, 0 if it is gone or only waits to be
-// reaped by its parent.
+// threads returns a process's threads, 0 if it is gone or a zombie.
 func threads(pid string) int {
 	text, err := os.ReadFile("/proc/" + strings.TrimSpace(pid) + "/stat")
 	if err != nil {

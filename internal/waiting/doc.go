@@ -1,4 +1,3 @@
-// Package waiting implements the waits of local locks between two polls: one way for each
-// [Policy]. It also checks the arguments of constructors of the lock packages, so that
-// all refuse a mistake with the same words.
+// Package waiting implements the waits of local locks between two polls, one way for each
+// [Policy], and checks constructors' arguments with the same words for all.
 package waiting

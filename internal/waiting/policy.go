@@ -54,8 +54,7 @@ type pinError Pin
 
 func (e pinError) Error() string { return fmt.Sprintf("locklab: unknown pin %q", string(e)) }
 
-// Check panics unless a lock can be made for that number of workers, with this policy and
-// pin.
+// Check panics unless a lock can be made for that number of workers, with this policy and pin.
 func Check(workers int, p Policy, pin Pin) {
 	if workers < 1 {
 		panic(fmt.Sprintf("locklab: a lock for %d workers: want at least 1", workers))

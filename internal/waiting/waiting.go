@@ -9,15 +9,12 @@ import (
 
 // The numbers behind the wait policies.
 const (
-	// adaptivePolls is the number of polls of an adaptive waiter before it starts to
-	// yield, and adaptiveHints the length of the pause between these polls: about 1 µs in
-	// total. With a worker per processor (two, critical sections of 4 to 100 steps) the
-	// first-come first-served locks then make about twice as many acquisitions as with
-	// yields only. With more workers than processors only the yield matters. A longer
-	// pause delays the handover. With two pinned workers on a Zen 5, clh took 2.1 and mcs
-	// 2.0 times as long as in C with 8 polls of 4 hints, 1.7 and 1.4 with 16 of 2, 1.1
-	// and 0.8 with 30 of 1 (make bench-c, medians of two runs on a busy machine, with a
-	// call for each poll).
+	// adaptivePolls is the polls of an adaptive waiter before it yields, and adaptiveHints the
+	// pause between them: about 1 µs in total. With a worker per processor the FIFO locks then
+	// make about twice as many acquisitions as with yields only; with more workers only the
+	// yield matters. A longer pause delays the handover. With two pinned workers on a Zen 5,
+	// clh took 2.1 and mcs 2.0 times as long as in C with 8 polls of 4 hints, 1.7 and 1.4 with
+	// 16 of 2, 1.1 and 0.8 with 30 of 1 (make bench-c).
 	adaptivePolls = 30
 	adaptiveHints = 1
 
@@ -29,17 +26,15 @@ const (
 	busyPolls = 64
 
 	// threadYields is the number of thread yields of a waiter before it once gives up its
-	// place in the Go scheduler too. That costs 60 times as much, and matters only if
-	// there are fewer places (GOMAXPROCS) than such threads: then the next owner may have
-	// none. For example, a ticket lock with 16 pinned threads on two processors, in
-	// thousand acquisitions a second for 4, 16 and 64 of these yields: with 17 places 35,
-	// 75 to 110, 50 to 70; with two places 6, 1 to 4, 1. If every yield gives up the
-	// place: 8 and 6.
+	// place in the Go scheduler too. That costs 60 times as much, and matters only if there
+	// are fewer places (GOMAXPROCS) than such threads: then the next owner may have none. For
+	// example, a ticket lock with 16 pinned threads on two processors, in thousand
+	// acquisitions a second for 4, 16 and 64 of these yields: with 17 places 35, 75 to 110, 50
+	// to 70; with two places 6, 1 to 4, 1. If every yield gives up the place: 8 and 6.
 	threadYields = 16
 )
 
-// A Waiter is one wait for one lock: the actions between two polls. It lives on the stack
-// of the goroutine that waits.
+// A Waiter is one wait for one lock, on the waiting goroutine's stack.
 type Waiter struct {
 	hints  int  // spin hints per unit of delay; 0 is an empty Go loop
 	polls  int  // polls left before the next yield, or before the sleep
@@ -49,9 +44,8 @@ type Waiter struct {
 	sleeps bool // sleep instead of the first yield, if the lock can wake its waiters
 }
 
-// New returns a waiter with policy p, for a lock that cannot wake a sleeping waiter. It
-// panics if the policy or the pin is unknown. The panic values are cheap to make: New is
-// inlined at the start of a wait.
+// New returns a waiter with policy p, for a lock that cannot wake a sleeper. It panics on an
+// unknown policy or pin, with values cheap enough for inlining.
 func New(p Policy, pin Pin) Waiter {
 	w := Waiter{thread: pin != PinNone}
 	if w.thread && pin != PinThread && pin != PinCPU {
@@ -75,17 +69,15 @@ func New(p Policy, pin Pin) Waiter {
 	return w
 }
 
-// NewSleeper returns a waiter with policy p, for a lock for that number of workers that
-// can wake a sleeping waiter. With the adaptive policy goroutines sleep: at once if there
-// are more of them than processors, since then each poll costs the holder time.
-// Goroutines that are locked to threads yield the threads instead, since a wake-up takes
-// 100 times as long. But if they outnumber GOMAXPROCS a yield is not enough, see
-// threadYields, and they sleep too.
+// NewSleeper returns a waiter with policy p, for a lock of that number of workers that can
+// wake a sleeper. By the adaptive policy goroutines sleep, at once if they outnumber the
+// processors, since each poll costs the holder time. Those locked to threads yield these
+// instead, since a wake-up takes 100 times as long, unless they outnumber GOMAXPROCS: see
+// threadYields.
 //
-// Measured in million acquisitions a second on two processors shared with other programs,
-// for 2, 4 and 16 goroutines: mcs asleep 31, 5.3, 4.5, with yields 15, 1.0, 0.16; clh 19,
-// 5.3, 4.4 and 12, 1.2, 0.10; ticket 22, 4.6, 3.9 and 15, 1.0, 0.14. With the policy
-// spin, 16 make ten acquisitions a second.
+// In million acquisitions a second on two shared processors, for 2, 4 and 16 goroutines: mcs
+// asleep 31, 5.3, 4.5, with yields 15, 1.0, 0.16; clh 19, 5.3, 4.4 and 12, 1.2, 0.10; ticket
+// 22, 4.6, 3.9 and 15, 1.0, 0.14.
 func NewSleeper(workers int, p Policy, pin Pin) Waiter {
 	w := New(p, pin)
 	switch p {
@@ -107,13 +99,13 @@ func (w *Waiter) Spend(n int) { w.polls = max(0, w.polls-n) }
 // Tired reports whether it is time to sleep.
 func (w *Waiter) Tired() bool { return w.sleeps && w.polls == 0 }
 
-// While polls word while it is v, until the next yield or sleep is due, and returns the
-// last loaded value. If one is due already it yields and polls once, so a lock that can
-// wake its waiters calls Tired first.
+// While polls word while it is v, until the next yield or sleep is due, and returns the last
+// value. If one is due already it yields and polls once, so a lock that can wake its waiters
+// calls Tired first.
 //
-// It is equivalent to a loop of one poll and one Wait, load for load and hint for hint,
-// without a call for each. It must stay a call for the same reason as [Waiter.Delay]. In
-// a call it makes at most adaptivePolls polls in assembly, 1 to 2 µs.
+// It equals a loop of one poll and one Wait, load for load and hint for hint, without a call
+// for each. It must stay a call, as [Waiter.Delay]. It makes at most adaptivePolls polls in
+// assembly, 1 to 2 µs.
 //
 //go:noinline
 func (w *Waiter) While(word *atomics.Uint32, v uint32) (last uint32) {
@@ -164,11 +156,8 @@ func (w *Waiter) While64(word *atomics.Uint64, v uint64) (last uint64) {
 func (w *Waiter) Wait() { w.Delay(1) }
 
 // Delay is Wait for locks that back off: the pause is n times as long, but a yield is one
-// yield, since the scheduler decides how long that takes.
-//
-// It must stay a call, with the stack check at the start of every Go function. There the
-// runtime can stop a waiter that would otherwise spend nearly all of its time in
-// assembly, where it cannot be stopped.
+// yield. It must stay a call, with Go's stack check: there the runtime can stop a waiter that
+// spends nearly all of its time in assembly.
 //
 //go:noinline
 func (w *Waiter) Delay(n int) {

@@ -9,8 +9,7 @@ import (
 	"locklab/atomics"
 )
 
-// TestWaitersSleepWhenWoken checks completely when a lock that can wake lets its waiters
-// sleep, and after how many polls.
+// TestWaitersSleepWhenWoken checks when a lock that can wake lets its waiters sleep.
 func TestWaitersSleepWhenWoken(t *testing.T) {
 	few, many := 1, runtime.GOMAXPROCS(0)+1
 	for _, tc := range []struct {
@@ -72,8 +71,7 @@ func TestMistakesPanic(t *testing.T) {
 	}
 }
 
-// TestWhile checks that While keeps its polls if the word has changed, spends them
-// otherwise, and then yields.
+// TestWhile: While keeps its polls if the word has changed, else spends them and yields.
 func TestWhile(t *testing.T) {
 	var word32 atomics.Uint32
 	var word64 atomics.Uint64
@@ -110,8 +108,7 @@ func TestWhile(t *testing.T) {
 	}
 }
 
-// TestYields checks whether a waiter yields its goroutine or its thread. A waiter that
-// yields its thread must sometimes give up its processor too.
+// TestYields: a waiter that yields its thread must sometimes give up its processor too.
 func TestYields(t *testing.T) {
 	for _, tc := range []struct {
 		wait   Policy

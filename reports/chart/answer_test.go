@@ -10,7 +10,6 @@ import (
 	"locklab/internal/synthetic"
 )
 
-// TestAnswers compares the answers of charts with the known figures of a synthetic run.
 func TestAnswers(t *testing.T) {
 	steady := synthetic.With(synthetic.Fast("steady", 1e6), func(m *synthetic.Model) { m.Noise = 0 })
 	falling := synthetic.With(steady, func(m *synthetic.Model) {
@@ -43,7 +42,6 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// TestWaitAnswerIsTrue: if one lock has too few samples, no quantile is called the highest.
 func TestWaitAnswerIsTrue(t *testing.T) {
 	quick := synthetic.Fast("quick", 1e6)
 	slow := synthetic.With(synthetic.Fast("slow", 1e3), func(m *synthetic.Model) { m.Noise = 0 }) // 15 samples a round, 150 in all: p90
@@ -60,7 +58,6 @@ func TestWaitAnswerIsTrue(t *testing.T) {
 	}
 }
 
-// TestFloorIsNotALatency: no figure below the clock's floor is quoted.
 func TestFloorIsNotALatency(t *testing.T) {
 	h := harness.Histogram{{Value: 7, N: 5000}, {Value: 900, N: 5000}}
 	for _, c := range []struct {

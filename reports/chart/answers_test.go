@@ -12,8 +12,7 @@ import (
 	"locklab/internal/synthetic"
 )
 
-// TestCosts: the cost of a turn without the lock is subtracted. A remainder within the
-// noise is an upper bound.
+// TestCosts: the rest of a turn is subtracted; a remainder within the noise is a bound.
 func TestCosts(t *testing.T) {
 	const turn = 100 // ns of the control
 	costs := func(ns, noise float64) func(m *synthetic.Model) {
@@ -52,7 +51,6 @@ func TestCosts(t *testing.T) {
 	}
 }
 
-// TestCostsHasTheHardware takes single operations from the findings of a run.
 func TestCostsHasTheHardware(t *testing.T) {
 	run := synthetic.Run(6, 6, 2, []int{1}, synthetic.Fast("lock", 1e6))
 	hardware, err := result.Load("../testdata/hardware")

@@ -38,8 +38,7 @@ type changesFrame struct {
 	Lo, Hi  float64
 }
 
-// ChangesFrames returns a frame for each of ss, with the machines of a case next to each
-// other.
+// ChangesFrames returns a frame for each of ss, a case's machines next to each other.
 func ChangesFrames(h *judge.History, ss []*judge.HistorySeries) (out []*changesFrame) {
 	for _, s := range ss {
 		f := &changesFrame{HistorySeries: s, site: h.Sites[s.Site], hue: hueOf(s.Lock.Family), machine: len(h.Sites) > 1}
@@ -114,7 +113,6 @@ func DrawChanges(h *judge.History, ss []*judge.HistorySeries, answer string) Pic
 	return p
 }
 
-// absent notes in the place of frame i of row that the case was not measured there.
 func absent(b vgdraw.Canvas, h *judge.History, row []*changesFrame, i int) {
 	first := slices.IndexFunc(row, func(f *changesFrame) bool { return f != nil })
 	if site := row[first].Site - first + i; site < len(h.Sites) {
@@ -125,8 +123,7 @@ func absent(b vgdraw.Canvas, h *judge.History, row []*changesFrame, i int) {
 	}
 }
 
-// ChangesRows arranges frames in rows. Each machine has its column if there are enough
-// columns.
+// ChangesRows arranges frames in rows, each machine in its column if there are enough.
 func ChangesRows(frames []*changesFrame, columns int) (rows [][]*changesFrame) {
 	if len(frames) == 0 || !frames[0].machine {
 		for part := range slices.Chunk(frames, columns) {
@@ -162,7 +159,6 @@ func (f *changesFrame) draw(b vgdraw.Canvas) {
 	}
 }
 
-// head writes the case, the machine and the verdict above b.
 func (f *changesFrame) head(b vgdraw.Canvas) {
 	name := draw.Bold(draw.Typeset(8.5, draw.Ink, vgdraw.XLeft, vgdraw.YBottom))
 	under := draw.Typeset(7.5, draw.Muted, vgdraw.XLeft, vgdraw.YBottom)
@@ -183,7 +179,6 @@ func (f *changesFrame) head(b vgdraw.Canvas) {
 	c.FillText(under, vg.Point{X: left, Y: b.Max.Y + 4}, draw.Shorten(under, Short(text, MostText), room-st.Width(verdict)-6))
 }
 
-// changesWord is the verdict on s in a frame.
 func changesWord(s *judge.HistorySeries) string {
 	if s.Verdict == judge.Regressed && s.Points[len(s.Points)-1].Broke {
 		return "violated"
@@ -222,7 +217,6 @@ func (f *changesFrame) axes(b vgdraw.Canvas, x func(float64) vg.Length, y func(f
 	}
 }
 
-// labelled returns the runs in order of priority for commit labels.
 func (f *changesFrame) labelled() (out []int) {
 	var all, odd []int
 	for _, c := range f.Changes {
@@ -241,7 +235,6 @@ func (f *changesFrame) labelled() (out []int) {
 	})
 }
 
-// levels draws the runs between two changes as one level.
 func (f *changesFrame) levels(b vgdraw.Canvas, x func(float64) vg.Length, y func(float64) vg.Length) {
 	c := b
 	if f.short() {
@@ -260,7 +253,6 @@ func (f *changesFrame) levels(b vgdraw.Canvas, x func(float64) vg.Length, y func
 
 func (f *changesFrame) short() bool { return f.Verdict == judge.FewRuns }
 
-// joined draws lines from run to run with the difference between neighbours.
 func (f *changesFrame) joined(b vgdraw.Canvas, x func(float64) vg.Length, y func(float64) vg.Length) {
 	c := b
 	st := draw.Typeset(7.5, draw.Ink, vgdraw.XCenter, vgdraw.YBottom)
@@ -376,7 +368,6 @@ func CountVerdicts(vs []judge.GateVerdict) string {
 	return strings.Join(parts, ", ") + "."
 }
 
-// changesFigure formats the figure of a run.
 func changesFigure(s *judge.HistorySeries, p judge.HistoryPoint) string {
 	switch {
 	case p.Broke:
@@ -389,7 +380,6 @@ func changesFigure(s *judge.HistorySeries, p judge.HistoryPoint) string {
 	return FormatUnit(s.Metric.Unit)(p.Median)
 }
 
-// changesMark describes the special events at point i, or returns "".
 func changesMark(s *judge.HistorySeries, i int) string {
 	var parts []string
 	for _, c := range s.Changes {

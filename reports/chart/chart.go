@@ -13,26 +13,22 @@ type Chart struct {
 	Doc    string // how to read it: what a line, a band and a colour are
 	Remote bool   // draws the distributed locks; otherwise the local ones
 
-	// varies is the dimension that a chart compares groups by. Such a chart is drawn once,
-	// if the run has more than one value of it.
+	// varies is the dimension that a chart compares groups by, if the run has several values.
 	Varies *dimension
 
 	// once restricts a chart to the group with the most cases.
 	Once bool
 
-	// judged marks a chart of the verdict: it draws the main workload, and its answer is
-	// the verdict, which names no unsound lock.
+	// judged: the chart draws the main workload, and its answer names no unsound lock.
 	Judged bool
 
 	// optional omits a chart that has nothing to draw.
 	Optional bool
 
-	// carries marks a main chart of a report: its page shows and prints it. Other charts
-	// are folded.
+	// carries: a main chart of a report, whose page shows and prints it. Others are folded.
 	Carries bool
 
-	// open marks a chart of the open loops of a run, for whichever group. Other charts draw
-	// closed loops.
+	// open: the chart draws open loops, for any group; others draw closed ones.
 	Open bool
 
 	// draw draws a group, which holds at least one result.

@@ -35,7 +35,6 @@ func FormatUnit(unit string) func(v float64) string {
 	return numfmt.Number
 }
 
-// formatOf returns a formatter for figures of m, with the unit for a time or a share.
 func formatOf(m *result.Metric) func(v float64) string {
 	switch {
 	case strings.HasSuffix(m.Unit, "ns/op"):
@@ -46,7 +45,6 @@ func formatOf(m *result.Metric) func(v float64) string {
 	return numfmt.SI
 }
 
-// interval formats the bounds of v, with the confidence level if it is under 95 %.
 func interval(v stat.Summary, format func(float64) string) string {
 	if v.N == 0 {
 		return numfmt.Unknown
@@ -64,7 +62,6 @@ type column struct {
 	text func(s *series, c *Cell) string
 }
 
-// metrics returns columns of the medians of ms, under their names.
 func metrics(ms ...*result.Metric) (out []column) {
 	for _, m := range ms {
 		out = append(out, median(m.Name, m))
@@ -72,7 +69,6 @@ func metrics(ms ...*result.Metric) (out []column) {
 	return out
 }
 
-// inUnits returns columns of the medians of ms, under their units.
 func inUnits(ms ...*result.Metric) (out []column) {
 	for _, m := range ms {
 		out = append(out, median(m.Unit, m))
@@ -84,12 +80,10 @@ func median(title string, m *result.Metric) column {
 	return column{Piece{title, m}, func(_ *series, c *Cell) string { return CellText(m, c.Summary(m)) }}
 }
 
-// withInterval returns a column of the medians of m, and one of their intervals.
 func withInterval(title string, m *result.Metric) []column {
 	return []column{median(title, m), {Piece{Text: "interval"}, func(_ *series, c *Cell) string { return interval(c.Summary(m), formatOf(m)) }}}
 }
 
-// table returns a table of the cells of g that have a figure of need, if need is not nil.
 func (g *Group) table(need *result.Metric, parts ...[]column) Table {
 	columns := slices.Concat(parts...)
 	t := Table{Head: Titles("lock", "workers", "rounds")}
@@ -112,7 +106,6 @@ func (g *Group) table(need *result.Metric, parts ...[]column) Table {
 	return t
 }
 
-// known returns the metrics of ms that some result of g has.
 func (g *Group) known(ms ...*result.Metric) (out []*result.Metric) {
 	for _, m := range ms {
 		if slices.ContainsFunc(g.Locks, func(s *series) bool {
@@ -129,7 +122,6 @@ func (g *Group) known(ms ...*result.Metric) (out []*result.Metric) {
 	return out
 }
 
-// inTrips returns ms, which are in round trips, if g has round trips.
 func (g *Group) inTrips(ms ...*result.Metric) []*result.Metric {
 	for _, s := range g.Locks {
 		for _, c := range s.Cells {

@@ -59,8 +59,7 @@ func (d *Contention) HasLaw() bool {
 	return slices.ContainsFunc(d.locks, func(l contendedLock) bool { return l.why == "" })
 }
 
-// CanExtrapolate returns an error of one line that wraps harness.ErrUsage if run has no
-// lock that can be predicted with more contenders.
+// CanExtrapolate returns an error that wraps harness.ErrUsage if no lock can be predicted.
 func CanExtrapolate(run *result.Run) error {
 	run = Sanitize(run)
 	d := NewContention(run, Groups(run))
@@ -105,7 +104,6 @@ func (d *Contention) Rows() Table {
 	return t
 }
 
-// at predicts l with n contenders at a round trip.
 func (l contendedLock) at(n int, trip time.Duration) (p judge.Prediction, why string) {
 	if l.why != "" {
 		return p, l.why
@@ -129,13 +127,11 @@ func (l contendedLock) predictedRow(n int, trip time.Duration) []string {
 	return row
 }
 
-// rateText formats a rate with its range.
 func rateText(r judge.PredictedTime) string {
 	return fmt.Sprintf("%s (%s–%s)", numfmt.SI(r.Value), numfmt.SI(r.Lo), numfmt.SI(r.Hi))
 }
 
-// Answer returns the highest rate predicted for the most contenders asked for, and the
-// errors at the points left out.
+// Answer returns the highest requested rate and the errors at the points left out.
 func (d *Contention) Answer() string {
 	if len(d.Asked) == 0 {
 		return d.Errors()
@@ -152,8 +148,7 @@ func (d *Contention) Answer() string {
 	return text + " " + d.Errors()
 }
 
-// Errors returns how many points left out of the fit are predicted well, and the greatest
-// error.
+// Errors returns how many left-out points are predicted well, and the greatest error.
 func (d *Contention) Errors() string {
 	good, all := 0, 0
 	worst, where := 0.0, ""

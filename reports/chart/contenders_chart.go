@@ -12,7 +12,6 @@ import (
 	"locklab/reports/draw"
 )
 
-// mostContenderLines is the greatest number of lines in the chart.
 const mostContenderLines = 12
 
 const (
@@ -21,8 +20,7 @@ const (
 	ContendersDoc      = "Filled and solid: measured, with the range of the rounds. Hollow and dashed: computed by the fitted law, with its range. Points with both were left out of the fit. Hue: family; marker: lock."
 )
 
-// Picture draws the measured and the computed rates. Computed figures are hollow and dashed,
-// and named as computed.
+// Picture draws the measured and the computed rates: the latter hollow, dashed and so named.
 func (d *Contention) Picture() Picture {
 	l := &draw.Lines{XTitle: "contenders (log scale)", YTitle: "handovers per second (log scale)", XScale: draw.Logarithm, Y: draw.LogScale,
 		Format: numfmt.SI, Figure: numfmt.SI, Place: "with", ZoneText: "computed, not measured"}
@@ -69,7 +67,6 @@ func (d *Contention) Picture() Picture {
 	return ofLines(l, d.Answer(), Table{}, d.Group.source(result.Handovers))
 }
 
-// computed returns the rates at the points left out of the fit and at those asked for.
 func (l contendedLock) computed(asked []int, trip time.Duration) map[float64]stat.Summary {
 	out := make(map[float64]stat.Summary)
 	if l.why != "" {
@@ -91,8 +88,7 @@ func (l contendedLock) computed(asked []int, trip time.Duration) map[float64]sta
 	return out
 }
 
-// ContendersCharts returns the name of the chart of contenders, if the reader of run asked
-// for it.
+// ContendersCharts returns the name of the chart, if the reader asked for it.
 func ContendersCharts(run *result.Run) []string {
 	if len(run.Contenders) == 0 {
 		return nil

@@ -15,9 +15,8 @@ import (
 	"locklab/reports/draw"
 )
 
-// CostsLocal and CostsRemote draw the cost of an uncontended acquire and release on one
-// scale, from an instruction to a lock in ZooKeeper. A run has one such chart: for its
-// local locks if it has any.
+// CostsLocal and CostsRemote draw the cost of a free acquire and release, from an instruction
+// to ZooKeeper. A run has one such chart, for its local locks if any.
 var CostsLocal, CostsRemote = both(Chart{
 	Name:     "costs",
 	Title:    "What does an uncontended lock cost?",
@@ -29,7 +28,6 @@ var CostsLocal, CostsRemote = both(Chart{
 
 const costsDoc = "Locks: time to take and to free the lock with one worker, with the shortest section of the run; mark: median over the rounds, bar: its 95 % order-statistic interval, or the range if there are fewer than six rounds. From a turn of a local lock that of the control in the same round is taken away, which has the lab's loop and the section but no lock, or, without a section, the lab's own turn; from one of a distributed lock the time it is held. Ring and ≤: what is left cannot be told from nothing, or nothing can be taken away. The rest: one operation on a word, as the experiments of this run measured it."
 
-// A costRow is one row of the chart with its cost in ns.
 type costRow struct {
 	name  string
 	look  draw.Look
@@ -38,7 +36,6 @@ type costRow struct {
 	stat.Summary
 }
 
-// costRows returns everything in the run of g with a cost, cheapest first.
 func (g *Group) costRows() (out []costRow) {
 	out = append(out, g.primitives()...)
 	seen := make(map[string]bool)
@@ -59,8 +56,7 @@ func (g *Group) costRows() (out []costRow) {
 	return out
 }
 
-// quietest returns the groups of the run with one worker, sorted by the work of a turn
-// outside the lock.
+// quietest returns the run's groups with one worker, by the work of a turn outside the lock.
 func (g *Group) quietest() []*Group {
 	gs := slices.DeleteFunc(slices.Clone(g.Both), func(o *Group) bool {
 		return o.Workers[0] != 1 || o.Load.Reads > 0 || o.Load.Think.Mean > 0 || o.Load.Garbage || o.Load.Section != harness.SectionWork || o.Open()
@@ -71,8 +67,7 @@ func (g *Group) quietest() []*Group {
 	return gs
 }
 
-// alone returns the time, in ns, that one worker takes to acquire and release s, and
-// whether it is only an upper bound.
+// alone returns one worker's time to acquire and release s, in ns, perhaps an upper bound.
 func (g *Group) alone(s *series) (cost stat.Summary, bound bool) {
 	var control *Cell
 	for _, o := range g.at(1) {
@@ -103,7 +98,6 @@ func (g *Group) alone(s *series) (cost stat.Summary, bound bool) {
 	return stat.Summarize(turns), true
 }
 
-// besides returns the part of a turn of r, in ns, that is not the lock.
 func (g *Group) besides(r *harness.Result, control *Cell) (float64, bool) {
 	switch {
 	case g.Remote && g.Load.Hold.Mean == 0 && r.Hold.N == 0:
@@ -127,7 +121,6 @@ const (
 	leastCost = 1e-6 // ns: less is a mistake
 )
 
-// primitives returns the costs of single operations from the experiments of the run.
 func (g *Group) primitives() (out []costRow) {
 	base := costRow{look: draw.Look{Hue: draw.Muted}, kind: hardwareKind}
 	costs := false
@@ -165,8 +158,6 @@ func (g *Group) primitives() (out []costRow) {
 	return out
 }
 
-// costsSource returns the source of the chart. For distributed locks the field hold is
-// subtracted from the turn.
 func (g *Group) costsSource() Source {
 	s := Source{Metrics: []*result.Metric{result.Time}, Rounds: []int{roundsOf(g.Both...)}}
 	if Largest(g.Both, true) != nil {

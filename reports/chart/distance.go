@@ -15,8 +15,7 @@ import (
 	"locklab/internal/stat"
 )
 
-// Distances are the network use of the distributed locks of a run, and their predicted cost
-// at other distances from the servers.
+// Distances are the network use of a run's distributed locks, and predictions at distances.
 type Distances struct {
 	near    *Group // the workload without a delay: the basis of all predictions
 	Far     []*Group
@@ -78,7 +77,6 @@ func roundsIn(c *Cell) (rs []*harness.Result) {
 	return rs
 }
 
-// tripsOf returns the trips of s, which are the same in all its rounds.
 func tripsOf(s *series) *harness.Trips {
 	for _, w := range slices.Sorted(maps.Keys(s.Cells)) {
 		for _, r := range roundsIn(s.Cells[w]) {
@@ -123,7 +121,6 @@ func (d *Distances) crowd(s *judge.PredictedSituation) int {
 	return d.Workers
 }
 
-// counts returns the columns of requests and of round trips.
 func counts(t *harness.Trips) []string {
 	row := slices.Repeat([]string{numfmt.Unknown}, 7)
 	if t == nil {
@@ -182,7 +179,6 @@ func (d *Distances) CostsAnswer() string {
 	return cmp.Or(text, "No two clients of these locks wait for each other.")
 }
 
-// mostNamed limits the names of locks in a sentence.
 const mostNamed = 6
 
 func trips(v float64) string {
@@ -214,10 +210,8 @@ func (d *Distances) Predictions() Table {
 	return t
 }
 
-// notPredicted is the title of the last column: the reason for a missing prediction.
 const notPredicted = "not predicted"
 
-// predicted formats a prediction and its range.
 func predicted(p judge.PredictedTime) (value, within string) {
 	value, within = numfmt.Unknown, numfmt.Unknown
 	if p.Value > 0 {
@@ -229,8 +223,7 @@ func predicted(p judge.PredictedTime) (value, within string) {
 	return value, within
 }
 
-// PredictionsAnswer names the lock with the fastest predicted handover at the first round
-// trip.
+// PredictionsAnswer names the fastest predicted handover at the first round trip.
 func (d *Distances) PredictionsAnswer() string {
 	at := d.Asked[0]
 	var best distantLock
@@ -248,7 +241,6 @@ func (d *Distances) PredictionsAnswer() string {
 		numfmt.Nanos(least), numfmt.Nanos(best.model.Near(judge.Handover, d.Workers).Median))
 }
 
-// A trial is a prediction with its measurement, or the reason why there is none.
 type trial struct {
 	lock  string
 	delay time.Duration
@@ -256,7 +248,6 @@ type trial struct {
 	judge.PredictionTest
 }
 
-// trials compares measurements at a greater distance with their predictions.
 func (d *Distances) trials() (all []trial) {
 	for _, l := range d.locks {
 		for _, s := range judge.PredictedSituations {

@@ -18,7 +18,6 @@ import (
 
 const effectDoc = "Mark: the rate with the setting over the rate with the default, of the same round, median of the rounds; bar: its interval at 95 % for all locks of a setting together (Bonferroni), or the range of the rounds if they are too few for that. A bar that ends at the frame continues. Pale: not apart from no effect. Hue: family; thin: a lock that is kept to show a bug."
 
-// drawEffect returns the draw function for a chart of d.
 func drawEffect(d *dimension) func(g *Group) Picture {
 	return func(g *Group) Picture {
 		s := d.Sweep(g)
@@ -30,8 +29,7 @@ func drawEffect(d *dimension) func(g *Group) Picture {
 	}
 }
 
-// answer names the largest effect with w workers, and counts the locks without a
-// significant effect.
+// answer names the largest effect with w workers, and counts the locks without one.
 func (s *sweep) answer(w int) string {
 	all := s.All(w)
 	size := func(e effect) float64 { return math.Abs(math.Log(e.Median)) }
@@ -63,7 +61,6 @@ func (s *sweep) answer(w int) string {
 	return fmt.Sprintf("%s, the largest effect is that of %s. Not apart from no effect: %s.", with, says(largest(apart)), s.notApart(w))
 }
 
-// notApart counts the locks without a significant effect, for each setting.
 func (s *sweep) notApart(w int) string {
 	var parts []string
 	for i := range s.settings {
@@ -86,7 +83,6 @@ func (s *sweep) notApart(w int) string {
 	return strings.Join(parts, ", ")
 }
 
-// ofRate formats a ratio of rates in words.
 func ofRate(r float64) string {
 	if r >= 1 {
 		return numfmt.Times(r) + " the rate"
@@ -125,7 +121,6 @@ func (s *sweep) table() Table {
 	return t
 }
 
-// verdict reports in a word whether e is apart from no effect.
 func (e effect) verdict() string {
 	switch {
 	case e.Apart():
@@ -136,11 +131,9 @@ func (e effect) verdict() string {
 	return fmt.Sprintf("n = %d", e.N)
 }
 
-// settingMarks are the marks of the settings in a row.
 var settingMarks = []vgdraw.GlyphDrawer{vgdraw.CircleGlyph{}, vgdraw.BoxGlyph{}, vgdraw.PyramidGlyph{}, vgdraw.RingGlyph{}, vgdraw.SquareGlyph{}, vgdraw.TriangleGlyph{}, vgdraw.PlusGlyph{}}
 
-// columns returns the numbers of workers that a chart of s shows: the fewest, one worker per
-// processor, and w.
+// columns returns the shown numbers of workers: the fewest, one per processor, and w.
 func (s *sweep) columns(w int) (out []int) {
 	for _, n := range s.workers {
 		if n <= w && (n == s.workers[0] || n == w || !s.remote && n == s.cpus) {

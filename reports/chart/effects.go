@@ -24,14 +24,12 @@ func effectOf(name, title string, d *dimension) *Chart {
 	return &Chart{Name: name, Title: title, Doc: effectDoc, Varies: d, Draw: drawEffect(d)}
 }
 
-// both returns c for local locks, and for distributed locks under another title.
 func both(c Chart, title string) (local, distributed *Chart) {
 	d := c
 	d.Title = title
 	return &c, remote(&d)
 }
 
-// remote makes c a chart of distributed locks.
 func remote(c *Chart) *Chart {
 	c.Name, c.Remote = c.Name+"-distributed", true
 	return c

@@ -82,7 +82,6 @@ func SafetyOf(run *result.Run) *Safety {
 	return s
 }
 
-// worst returns the greatest number of violations in 1,000 faults of a scenario.
 func (s *Survivor) worst() (most float64) {
 	for _, row := range s.Rows {
 		if row.Verdict != result.NotTested {
@@ -149,7 +148,6 @@ func (s *Safety) Answer() string {
 	return text
 }
 
-// refuted names the locks and scenarios with an unexpected violation.
 func (s *Safety) refuted() (out []string) {
 	for _, h := range s.Scenarios {
 		for _, row := range h.Rows {

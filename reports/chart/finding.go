@@ -16,8 +16,7 @@ func Findings(run *result.Run) []*harness.Finding {
 	return slices.DeleteFunc(slices.Clone(run.Findings), func(f *harness.Finding) bool { return f == nil })
 }
 
-// Slug returns the name of f, number i of the run, for an address or file name. It replaces
-// an unsuitable name.
+// Slug returns a suitable name of f, number i of the run, for an address or file name.
 func Slug(f *harness.Finding, i int) string {
 	if !NameRE.MatchString(f.Name) || len(f.Name) > 60 {
 		return fmt.Sprintf("finding-%d", i+1)

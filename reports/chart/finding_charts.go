@@ -15,9 +15,8 @@ type FindingChart struct {
 	Number  int // of the table in the finding, from 1
 }
 
-// FindingCharts returns the names of the charts of the hardware experiments of run that
-// have something to draw. [WritePNG] and [WriteSVG] accept them like the names of [Suite].
-// A name is the experiment's, with "-2" and so on for its second and further charts.
+// FindingCharts returns the names of the drawable hardware charts of run, for [WritePNG] and
+// [WriteSVG]: the experiment's, with "-2" and so on for further ones.
 func FindingCharts(run *result.Run) (names []string) {
 	for _, c := range TableCharts(Sanitize(run)) {
 		if pic, _ := DrawTable(c.Table); pic.Height > 0 {
@@ -27,8 +26,7 @@ func FindingCharts(run *result.Run) (names []string) {
 	return names
 }
 
-// TableCharts lists the tables of run to draw. Names are unique, also among the charts of
-// the Suite.
+// TableCharts lists the tables of run to draw, with names unique also in the Suite.
 func TableCharts(run *result.Run) (out []FindingChart) {
 	taken := make(map[string]bool)
 	for _, c := range Suite {

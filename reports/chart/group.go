@@ -19,8 +19,7 @@ type Group struct {
 	Both  []*Group  // all groups of the run: local and distributed locks, closed and open loops
 	Locks []*series // as in Group, each with its look
 
-	// conditions select the open loops that a chart draws, if the run has them under
-	// several; "" selects the conditions with the most rates.
+	// conditions select the open loops of a chart; "" is the ones with the most rates.
 	Conditions string
 }
 
@@ -34,7 +33,6 @@ type Cell = judge.Cell
 
 func Groups(run *result.Run) []*Group { return looked(judge.Groups(run)) }
 
-// looked gives every lock of gs, groups of one run, its look.
 func looked(gs []*judge.Group) (out []*Group) {
 	var looks map[string]draw.Look
 	for _, v := range gs {
@@ -70,7 +68,6 @@ func (g *Group) at(w int) (out []*series) {
 	return out
 }
 
-// cell returns the rounds of a lock with w workers, or nil.
 func (g *Group) cell(lock string, w int) *Cell {
 	for _, s := range g.Locks {
 		if s.Lock.Name == lock {
@@ -80,13 +77,11 @@ func (g *Group) cell(lock string, w int) *Cell {
 	return nil
 }
 
-// A figure is the median of a metric of a lock.
 type figure struct {
 	name string
 	v    float64
 }
 
-// figures returns the figures of m with w workers, the greatest first, without the control.
 func (g *Group) figures(w int, m *result.Metric) (out []figure) {
 	for _, s := range g.at(w) {
 		if v := s.Cells[w].Summary(m); v.N > 0 && s.Lock.Status != harness.Control {
@@ -97,7 +92,6 @@ func (g *Group) figures(w int, m *result.Metric) (out []figure) {
 	return out
 }
 
-// of returns f as "mcs (4.1 M/s)".
 func (f figure) of(format func(v float64) string) string {
 	return fmt.Sprintf("%s (%s)", f.name, format(f.v))
 }
@@ -151,19 +145,16 @@ func NoGroup(remote bool) string {
 	return "This run has no result of a local lock."
 }
 
-// source returns the source of a picture of g that draws ms.
 func (g *Group) source(ms ...*result.Metric) Source {
 	return Source{Metrics: ms, Rounds: []int{roundsOf(g)}}
 }
 
-// fields returns the source of a picture of g that draws fields of its lines.
 func (g *Group) fields(names ...string) Source {
 	s := g.source()
 	s.Fields = names
 	return s
 }
 
-// roundsOf counts the rounds of gs.
 func roundsOf(gs ...*Group) int {
 	seen := make(map[int]bool)
 	for _, g := range gs {

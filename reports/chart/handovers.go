@@ -28,7 +28,6 @@ func drawHandovers(g *Group) Picture {
 	return ofLines(l, handoverAnswer(g)+retaken(g), throughputTable(g), g.source(result.Handovers))
 }
 
-// handoverAnswer compares the rates with the most workers.
 func handoverAnswer(g *Group) string {
 	w := g.Workers[len(g.Workers)-1]
 	fs := g.figures(w, result.Handovers)
@@ -38,8 +37,7 @@ func handoverAnswer(g *Group) string {
 	return fmt.Sprintf("With %s, %s.", g.unit(w), extremes(fs, "the most hand-overs", "the fewest", numfmt.PerSecond))
 }
 
-// retaken names the lock whose owner takes it back most often, if in more than half of the
-// acquisitions.
+// retaken names the lock most often taken back by its owner, in over half of the acquisitions.
 func retaken(g *Group) string {
 	w := g.Workers[len(g.Workers)-1]
 	name, most := "", 50.0

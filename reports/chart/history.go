@@ -62,7 +62,6 @@ func ReadTimeline(run *result.Run, r *harness.FaultResult, name string) (*Timeli
 	return s, nil
 }
 
-// frame chooses the range drawn: the first violation with its cause, or the end.
 func (s *Timeline) frame() {
 	first, last := s.history[0].At, s.history[len(s.history)-1].At
 	s.from, s.to = max(first, last-int64(4*time.Second)), last
@@ -183,7 +182,6 @@ func (s *Timeline) shown() (out []oracle.Event) {
 	return out
 }
 
-// at formats a time relative to the start of the history, as its findings do.
 func (s *Timeline) at(t int64) string { return numfmt.Nanos(float64(t - s.Start)) }
 
 func (s *Timeline) body(c vgdraw.Canvas) error {
@@ -216,7 +214,6 @@ func (s *Timeline) body(c vgdraw.Canvas) error {
 	return nil
 }
 
-// faultRows is the greatest number of text lines for faults.
 func (s *Timeline) faultRows() (n int) {
 	for _, e := range s.shown() {
 		if e.Kind == oracle.Fault || e.Kind == oracle.Over {
@@ -235,7 +232,6 @@ func (s *Timeline) scale(c, field vgdraw.Canvas, x func(int64) vg.Length) {
 	}
 }
 
-// faults draws the faults of servers and connections, each with its text if there is room.
 func (s *Timeline) faults(c, field vgdraw.Canvas, x func(int64) vg.Length) {
 	ends := make([]vg.Length, s.faultRows())
 	for _, e := range s.shown() {
@@ -274,7 +270,6 @@ func (s *Timeline) waits(c vgdraw.Canvas, x func(int64) vg.Length, middle map[in
 	}
 }
 
-// holds draws the holds of the workers and marks overlaps.
 func (s *Timeline) holds(c vgdraw.Canvas, x func(int64) vg.Length, middle map[int]vg.Length) {
 	bar := func(hue draw.Token, worker int, from, to int64) {
 		y, ok := middle[worker]
@@ -294,7 +289,6 @@ func (s *Timeline) holds(c vgdraw.Canvas, x func(int64) vg.Length, middle map[in
 	}
 }
 
-// marks draws momentary events, each with a word if there is room.
 func (s *Timeline) marks(c vgdraw.Canvas, x func(int64) vg.Length, middle map[int]vg.Length) {
 	ends := make(map[int]vg.Length)
 	word := func(e oracle.Event, text string, hue draw.Token) {
@@ -337,7 +331,6 @@ func (s *Timeline) marks(c vgdraw.Canvas, x func(int64) vg.Length, middle map[in
 	}
 }
 
-// tokenName formats a token for the picture; a long one is cut to its end.
 func tokenName(token uint64) string {
 	text := fmt.Sprint(token)
 	if len(text) > 7 {
@@ -346,14 +339,12 @@ func tokenName(token uint64) string {
 	return "#" + text
 }
 
-// historyNotes explain the marks.
 var historyNotes = []draw.Note{
 	{Colour: draw.Axis, Line: true, Text: "waits"}, {Colour: draw.Blue, Text: "holds"}, {Colour: draw.Rust, Text: "two hold"},
 	draw.GlyphNote(vgdraw.PyramidGlyph{}, "write taken"), draw.GlyphNote(vgdraw.CrossGlyph{}, "write refused"),
 	upright("told that it is lost", vgdraw.LineStyle{Color: draw.Ink.RGBA(), Width: vg.Points(1.6)}), upright("fault", faultStyle(draw.Rust)),
 }
 
-// upright explains an upright line.
 func upright(text string, st vgdraw.LineStyle) draw.Note {
 	return draw.Note{Text: text, Sample: func(c vgdraw.Canvas, box vg.Rectangle) {
 		x := box.Max.X - 4

@@ -14,8 +14,7 @@ import (
 	"locklab/reports/draw"
 )
 
-// JainLocal and JainRemote draw Jain's fairness index over the number of
-// workers.
+// JainLocal and JainRemote draw Jain's fairness index over the number of workers.
 var JainLocal, JainRemote = both(Chart{
 	Name:    "fairness",
 	Carries: true,
@@ -39,7 +38,6 @@ func drawJain(g *Group) Picture {
 	return ofLines(l, jainAnswer(g, m), jainTable(g, m), g.source(m))
 }
 
-// oneOwner draws the least possible index: one of n workers has everything.
 func oneOwner(c vgdraw.Canvas, p *plot.Plot) {
 	trX, trY := p.Transforms(&c)
 	var pts []vg.Point
@@ -86,9 +84,8 @@ func jainTable(g *Group, m *result.Metric) Table {
 	return g.table(m, withInterval(m.Name, m), metrics(columns...))
 }
 
-// fairness returns the metric of Jain's index for a picture of g: over slices of one
-// length, or over the window if the run has no slices. A picture never mixes the two. A
-// lock has no slices if its windows were shorter or had fewer acquisitions than workers.
+// fairness returns Jain's index for a picture of g: over slices of one length, or over the
+// window if the run has none. A picture never mixes the two.
 func (g *Group) fairness() *result.Metric {
 	for _, s := range g.Locks {
 		for _, c := range s.Cells {
@@ -100,7 +97,6 @@ func (g *Group) fairness() *result.Metric {
 	return result.WindowJain
 }
 
-// fairnessTitles returns the axis title of m, one of the two metrics.
 func fairnessTitles(m *result.Metric, remote bool) string {
 	switch {
 	case m == result.WindowJain:

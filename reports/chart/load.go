@@ -21,7 +21,6 @@ type loadSweep struct {
 	Locks   []*loadedLock
 }
 
-// A loadedLock is the results of one lock at each rate.
 type loadedLock struct {
 	S      *series
 	Cells  []*Cell // by rate; nil if not measured
@@ -32,8 +31,7 @@ type loadedLock struct {
 	sought *result.Knee // the search that chose the rates; nil without one
 }
 
-// Loads returns the open loops of the run for locks of the kind of g, under its conditions,
-// or nil.
+// Loads returns the open loops for locks of g's kind, under its conditions, or nil.
 func (g *Group) Loads() *loadSweep {
 	for _, s := range g.loadSweeps() {
 		if g.Conditions == "" || g.Conditions == s.context {
@@ -45,8 +43,7 @@ func (g *Group) Loads() *loadSweep {
 	return nil
 }
 
-// loadSweeps returns the open loops of the run for locks of the kind of g, with the most
-// rates first. Each sweep has the open loops that differ only in the rate.
+// loadSweeps returns the run's sweeps for locks of g's kind, with the most rates first.
 func (g *Group) loadSweeps() (sweeps []*loadSweep) {
 	byRest := make(map[string]*loadSweep)
 	for _, o := range g.Both {
@@ -69,8 +66,7 @@ func (g *Group) loadSweeps() (sweeps []*loadSweep) {
 	return sweeps
 }
 
-// Under returns g once for each picture of c: a chart of open loops has one for each set of
-// conditions.
+// Under returns g once for each picture of c: for open loops one per set of conditions.
 func (c *Chart) Under(g *Group) []*Group {
 	sweeps := g.loadSweeps()
 	if !c.Open || len(sweeps) < 2 {
@@ -85,8 +81,7 @@ func (c *Chart) Under(g *Group) []*Group {
 	return out
 }
 
-// Titled returns the question of a chart, with the conditions of g if its run has open
-// loops under several.
+// Titled returns a chart's question, with the conditions of g if its run has several.
 func (g *Group) Titled(question string) string {
 	if g.Conditions == "" {
 		return question
@@ -94,8 +89,6 @@ func (g *Group) Titled(question string) string {
 	return strings.TrimSuffix(question, "?") + ", with " + g.Conditions + "?"
 }
 
-// findKnees finds the saturation points of the locks. sought are the results of the run's
-// own search.
 func (s *loadSweep) findKnees(sought []result.Knee) {
 	floor := s.floor()
 	for _, l := range s.Locks {
@@ -114,7 +107,6 @@ func (s *loadSweep) findKnees(sought []result.Knee) {
 	}
 }
 
-// closedLike returns the group of the run whose workload is load in a closed loop, or nil.
 func (g *Group) closedLike(load harness.Workload) *Group {
 	load.Rate, load.Arrivals, load.Deadline = 0, harness.Poisson, 0
 	i := slices.IndexFunc(g.Both, func(o *Group) bool { return o.Remote == g.Remote && o.Axes == judge.Axes(load) })
@@ -124,8 +116,7 @@ func (g *Group) closedLike(load harness.Workload) *Group {
 	return g.Both[i]
 }
 
-// fill selects the number of workers at which most locks were measured, and adds these
-// locks.
+// fill selects the number of workers at which most locks were measured, and adds these locks.
 func (s *loadSweep) fill(closed *Group) {
 	most := 0
 	for _, g := range s.groups {
@@ -161,8 +152,7 @@ func (s *loadSweep) fill(closed *Group) {
 	})
 }
 
-// at returns the saturation point of l with its interval, or "" if neither results nor
-// search found it.
+// at returns the saturation point of l with its interval, or "".
 func (l *loadedLock) at() string {
 	switch k := l.Knee; {
 	case l.Kneed && k.UpTo == 0:
@@ -177,12 +167,10 @@ func (l *loadedLock) at() string {
 	return ""
 }
 
-// probed returns the result of the search for the saturation point of l.
 func (l *loadedLock) probed() string {
 	return fmt.Sprintf("%v .. %v", l.sought.UpTo.Rounded(result.KneeFigures), l.sought.Over.Rounded(result.KneeFigures))
 }
 
-// bound returns r, or beyond if r is unknown.
 func bound(r harness.Rate, beyond string) string {
 	if r == 0 {
 		return beyond
@@ -190,8 +178,7 @@ func bound(r harness.Rate, beyond string) string {
 	return r.String()
 }
 
-// why gives the reason for the upper end of the loads that l sustains, in a sentence
-// without its end.
+// why returns the reason for the upper end of l's loads, in a sentence without its end.
 func (l *loadedLock) why() string {
 	k := l.Knee
 	switch k.Rule {

@@ -16,8 +16,7 @@ import (
 	"locklab/reports/draw"
 )
 
-// LoadLocal and LoadRemote draw the wait of acquisitions over the offered rate, in open
-// loops.
+// LoadLocal and LoadRemote draw the wait of acquisitions over the offered rate, in open loops.
 var LoadLocal, LoadRemote = both(Chart{
 	Name:     "load",
 	Title:    "How long does an acquisition wait at a given offered load?",
@@ -46,7 +45,6 @@ func drawLoad(g *Group) Picture {
 	}
 }
 
-// range99 returns the greatest wait of l that is drawn, and whether there is any.
 func (s *loadSweep) range99(l *loadedLock) (most float64, ok bool) {
 	floor := s.floor()
 	for i := range s.Rates {
@@ -94,7 +92,6 @@ func (s *loadSweep) Answer() string {
 	return text
 }
 
-// unresolved is the answer if no saturation point can be found.
 func (s *loadSweep) unresolved() string {
 	text := "Too few waits were timed at each load to quote p99, by which it would be said where the knee is: more rounds, or a longer --duration, give more."
 	var names []string
@@ -109,7 +106,6 @@ func (s *loadSweep) unresolved() string {
 	return text
 }
 
-// axes returns an empty plot with the axes of s.
 func (s *loadSweep) axes() *plot.Plot {
 	floor := s.floor()
 	xLo, xHi := float64(s.Rates[0]), float64(s.Rates[len(s.Rates)-1])
@@ -135,7 +131,6 @@ func (s *loadSweep) axes() *plot.Plot {
 	return p
 }
 
-// frames draws each lock in its own frame: its p99, and the other quantiles thinner.
 func (s *loadSweep) frames() draw.Picture {
 	floor := s.floor()
 	f := draw.Frames{Plot: s.axes(), XTitle: "acquisitions asked for, all workers together (log scale)",
@@ -175,7 +170,6 @@ func (s *loadSweep) frames() draw.Picture {
 	return f.Drawn()
 }
 
-// notes explains the upright lines and the field around the saturation point.
 func (s *loadSweep) notes() (notes []draw.Note) {
 	if slices.ContainsFunc(s.Locks, func(l *loadedLock) bool { return l.closed > 0 }) {
 		notes = append(notes, draw.Note{Colour: draw.Axis, Line: true, Text: "closed loop (dashed)"})
@@ -189,7 +183,6 @@ func (s *loadSweep) notes() (notes []draw.Note) {
 	return notes
 }
 
-// upright draws the saturation point of l and the rate of its closed loop.
 func (l *loadedLock) upright(c vgdraw.Canvas, p *plot.Plot) {
 	trX, _ := p.Transforms(&c)
 	if l.Kneed && l.Knee.UpTo > 0 {
@@ -202,7 +195,6 @@ func (l *loadedLock) upright(c vgdraw.Canvas, p *plot.Plot) {
 	}
 }
 
-// kneeField fills the range of loads that contains the saturation point of l.
 func (l *loadedLock) kneeField(c vgdraw.Canvas, p *plot.Plot) {
 	low, high := l.Knee.From, l.Knee.To
 	if !l.Kneed {

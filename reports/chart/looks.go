@@ -25,7 +25,6 @@ func hueOf(f harness.Family) draw.Token {
 	return draw.Ink
 }
 
-// lookOf returns the look of lock, without its dash and marker.
 func lookOf(lock harness.Lock) draw.Look {
 	return draw.Look{Name: lock.Name, Family: slices.Index(harness.Families, lock.Family), Hue: hueOf(lock.Family), Strong: !Unsound(lock.Status) && lock.Status != harness.Control}
 }
@@ -58,8 +57,7 @@ func AssignLooks(results []*harness.Result) map[string]draw.Look {
 	return looks
 }
 
-// modelLooks gives every simulated lock a look that no measured lock has: dashed lines and
-// hollow marks.
+// modelLooks gives each simulated lock dashed lines and hollow marks.
 func modelLooks(locks []harness.Lock) map[string]draw.Look {
 	looks := make(map[string]draw.Look)
 	for i, lock := range locks {

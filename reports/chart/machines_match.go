@@ -10,8 +10,7 @@ import (
 	"locklab/reports/draw"
 )
 
-// A Match is the groups of one workload, of local or of distributed locks, that more than
-// one machine measured.
+// A Match is the groups of one workload and kind that several machines measured.
 type Match struct {
 	Remote   bool
 	Axes     string
@@ -21,8 +20,7 @@ type Match struct {
 	cpus     int      // of every machine, 0 if they differ
 }
 
-// Matches returns the common workloads of the machines, local locks first, then in the
-// order of the machines.
+// Matches returns the common workloads of the machines, local locks first, in their order.
 func Matches(ms []Machine) (out []*Match) {
 	type key struct {
 		remote bool
@@ -56,7 +54,6 @@ func Matches(ms []Machine) (out []*Match) {
 	return out
 }
 
-// locks returns a series of each lock that at least two machines measured.
 func (x *Match) locks() (out []*series) {
 	seen := make(map[string]int)
 	for _, g := range x.groups {
@@ -93,7 +90,6 @@ func LargestMatch(xs []*Match, remote bool) int {
 	return best
 }
 
-// fairness returns the metric of Jain's index for x, as for a group.
 func (x *Match) fairness() *result.Metric {
 	for _, g := range x.groups {
 		if m := g.fairness(); m == result.Jain {
@@ -103,7 +99,6 @@ func (x *Match) fairness() *result.Metric {
 	return result.WindowJain
 }
 
-// source returns the source of a picture of x that draws m.
 func (x *Match) source(m *result.Metric) Source {
 	s := Source{Metrics: []*result.Metric{m}}
 	for _, g := range x.groups {

@@ -15,8 +15,7 @@ import (
 	"gonum.org/v1/plot/vg"
 )
 
-// An overlay is a figure of every lock over the number of workers, all machines in one
-// frame.
+// An overlay is a figure of every lock over the number of workers, all machines in one frame.
 type overlay struct {
 	Name, Title string
 	metric      *result.Metric
@@ -75,8 +74,6 @@ func (o overlay) Draw(x *Match) Picture {
 	return ofLines(l, o.answer(x), o.table(x), x.source(o.metric))
 }
 
-// answer names the best lock of each machine with the most workers that all of them
-// measured.
 func (o overlay) answer(x *Match) string {
 	w := 0
 	for _, n := range slices.Backward(x.Workers()) {

@@ -15,8 +15,7 @@ import (
 	"locklab/reports/draw"
 )
 
-// TestFrames: eight lines share a frame. Nine have one frame each, with the name of the
-// lock and the other lines behind it.
+// TestFrames: eight lines share a frame; nine have one each, with the others behind.
 func TestFrames(t *testing.T) {
 	for _, n := range []int{draw.MostLines, draw.MostLines + 1} {
 		var models []synthetic.Model
@@ -46,7 +45,6 @@ func TestFrames(t *testing.T) {
 	}
 }
 
-// TestThin compares thinned polylines with the originals.
 func TestThin(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	const off = 0.5
@@ -80,7 +78,6 @@ func TestThin(t *testing.T) {
 	}
 }
 
-// distanceTo returns the distance of p from the segment from a to b.
 func distanceTo(p, a, b vg.Point) float64 {
 	d := b.Sub(a)
 	f := 0.0
@@ -91,7 +88,6 @@ func distanceTo(p, a, b vg.Point) float64 {
 	return math.Hypot(float64(p.X-q.X), float64(p.Y-q.Y))
 }
 
-// TestHandovers: a lock whose owner keeps taking it back does not lead by its acquisitions.
 func TestHandovers(t *testing.T) {
 	poll := synthetic.Model{Lock: synthetic.Served("poll", harness.Redis, harness.KindRedis), Rate: synthetic.Constant(5000), Handed: 0.01}
 	queue := synthetic.Model{Lock: synthetic.Served("queue", harness.Redis, harness.KindRedis), Rate: synthetic.Constant(500), Handed: 1}

@@ -18,7 +18,6 @@ type Picture struct {
 	Data    Source // their source
 }
 
-// nothing returns a picture without data: a sentence with the reason.
 func nothing(format string, args ...any) Picture {
 	return Picture{Answer: fmt.Sprintf(format, args...)}
 }

@@ -47,7 +47,6 @@ func drawRanking(g *Group) Picture {
 	}
 }
 
-// answer returns the decision on the situation, and the fastest lock.
 func (r *ranking) answer() string {
 	var parts []string
 	for _, d := range r.decisions {
@@ -131,7 +130,6 @@ func (r *ranking) log() bool {
 	return false
 }
 
-// setMarks marks the recommended locks, the standard library's and the fastest peer.
 func (r *ranking) setMarks() {
 	peer := slices.IndexFunc(r.rows, func(x *ranked) bool {
 		l := x.s.Lock
@@ -163,7 +161,6 @@ func (r *ranking) setMarks() {
 	}
 }
 
-// note adds a line on locks that are not ranked.
 func (r *ranking) note(why string, names []string) {
 	if len(names) > 0 {
 		slices.Sort(names)
@@ -171,7 +168,6 @@ func (r *ranking) note(why string, names []string) {
 	}
 }
 
-// offenders lists the locks of the kind of g with a violation, each with the rule.
 func offenders(g *Group) (out []string) {
 	for name, bad := range judge.Violations(g.Run) {
 		if remote := bad[0].Lock.Traits.Needs != ""; remote == g.Remote {
@@ -181,7 +177,6 @@ func offenders(g *Group) (out []string) {
 	return out
 }
 
-// setting returns the number of workers and of their processors.
 func (r *ranking) setting() string {
 	text := numfmt.Plural(r.Workers, "worker")
 	if !r.g.Remote && r.g.CPUs > 0 && r.Workers > 1 {
@@ -197,8 +192,7 @@ func (r *ranking) unit() string {
 	return "acquisitions"
 }
 
-// more returns the further figures of x: its p99 wait, Jain's index and, if distributed, its
-// requests.
+// more returns the further figures of x: p99 wait, Jain's index and requests.
 func (r *ranking) more(x *ranked) []string {
 	out := []string{quoted(x.c.Waits(), 0.99, r.g.Floor()), CellText(result.Jain, x.c.Summary(result.Jain))}
 	if r.g.Remote {
@@ -220,7 +214,6 @@ func (r *ranking) table() Table {
 	return t
 }
 
-// data returns the source of the picture.
 func (r *ranking) data() Source {
 	s := r.g.source(r.Metric(), result.Jain)
 	if r.g.Remote {

@@ -10,7 +10,6 @@ import (
 	"locklab/reports/draw"
 )
 
-// drawn draws r: tags, names, medians with their intervals, and figures.
 func (r *ranking) drawn() draw.Picture {
 	out := draw.Rows{Title: r.unit() + " per second, all workers together", Foot: r.notes,
 		Heads: []string{map[bool]string{false: "rate", true: "hand-overs"}[r.Metric() == result.Handovers], "p99 wait", "Jain"},
@@ -43,7 +42,6 @@ func (r *ranking) drawn() draw.Picture {
 	return out.Drawn()
 }
 
-// scale returns the scale of the rates; a linear one begins at 0.
 func (r *ranking) scale(marks []draw.Mark) draw.Scaled {
 	lo, hi := draw.Reach(marks)
 	s := draw.Scaled{Hi: min(max(1.04*hi, 1e-300), 1e300), Format: numfmt.SI, Overflow: true}

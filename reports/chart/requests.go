@@ -15,8 +15,7 @@ import (
 	"locklab/reports/draw"
 )
 
-// RequestsRemote draws the requests of an acquisition over the number of workers. A
-// thundering herd shows as a rising line. The table has the notifications too.
+// RequestsRemote draws the requests of an acquisition: a thundering herd is a rising line.
 var RequestsRemote = &Chart{
 	Name:    "requests-distributed",
 	Carries: true,
@@ -27,13 +26,11 @@ var RequestsRemote = &Chart{
 }
 
 const (
-	// herdFrom is the least mean number of notifications per acquisition that counts as a
-	// herd: a release wakes clients that do not get the lock. A lock with two queues, such
-	// as a semaphore, takes two for any number of waiters.
+	// herdFrom is the least mean of notifications per acquisition of a herd. A lock with two
+	// queues, such as a semaphore, takes two for any number of waiters.
 	herdFrom = 2.5
 
-	// wideSpread is the ratio of most to fewest requests above which a linear axis no
-	// longer separates the cheap locks.
+	// wideSpread is the ratio of requests above which a linear axis no longer separates locks.
 	wideSpread = 20
 
 	mostHerds = 3 // in the answer
@@ -74,7 +71,6 @@ func DrawRequests(g *Group) Picture {
 	return ofLines(l, answer+rule, wireTable(g, herds), g.source(result.Requests))
 }
 
-// wireAnswer names the locks with the fewest and the most requests, at the most workers.
 func wireAnswer(g *Group) string {
 	w := g.Crowd()
 	fs := g.figures(w, result.Requests)
@@ -84,8 +80,7 @@ func wireAnswer(g *Group) string {
 	return fmt.Sprintf("With %s, %s.", g.unit(w), extremes(fs, "the most requests per acquisition", "the fewest", numfmt.Number))
 }
 
-// notified returns the notifications per acquisition of s at the most workers it was
-// measured with. It reports false if they are unknown.
+// notified returns the notifications per acquisition of s at the most workers, if known.
 func (g *Group) notified(s *series) (float64, bool) {
 	for _, w := range slices.Backward(g.Workers) {
 		if v := s.Cells[w].Summary(result.Notifications); v.N > 0 {
@@ -95,9 +90,8 @@ func (g *Group) notified(s *series) (float64, bool) {
 	return 0, false
 }
 
-// queue returns the queue without a herd to compare s with, on the same kind of server. It
-// prefers one of the same family, then the one with the fewest requests. It returns nil if
-// s has no herd or there is no such queue.
+// queue returns the queue without a herd to compare s with, on the same kind of server, of the
+// same family if possible, with the fewest requests, or nil.
 func (g *Group) queue(s *series) *series {
 	if n, ok := g.notified(s); !ok || n <= herdFrom {
 		return nil
@@ -125,8 +119,7 @@ func (g *Group) queue(s *series) *series {
 	})
 }
 
-// A herd is a lock with a herd, the queue to compare it with, and the crossing of their
-// costs.
+// A herd is a lock with a herd, the queue to compare it with, and the crossing of their costs.
 type herd struct {
 	s, queue *series
 	workers  []int // both were measured with these
@@ -137,8 +130,7 @@ type herd struct {
 	low, high int
 }
 
-// closeFactor is the greatest ratio of the bounds of a crossing that is reported as a
-// number.
+// closeFactor is the greatest ratio of the bounds of a crossing that is reported as a number.
 const closeFactor = 2
 
 func (h herd) Close() bool {
@@ -170,7 +162,6 @@ func (g *Group) Herds() (out []herd) {
 	return out
 }
 
-// from returns the number of workers from which the herd costs more than the queue.
 func (h herd) from() string {
 	switch {
 	case h.index == -1:
@@ -192,9 +183,8 @@ func (h herd) String() string {
 	return fmt.Sprintf("The herd of %s costs more requests than the queue of %s %s.", h.s.Lock.Name, h.queue.Lock.Name, h.from())
 }
 
-// between returns the bounds of a crossing. low is the greatest number of workers below it
-// at which the herd is surely not more expensive, high the least above it from which it
-// surely is. A bound is 0 if there is no such number.
+// between returns the bounds of a crossing: the greatest number of workers at which the herd
+// surely costs no more, and the least from which it surely does, or 0.
 func between(ws []int, index int, least, greatest []float64) (low, high int) {
 	for i := 0; i < index; i++ {
 		if greatest[i] <= 0 {
@@ -207,8 +197,7 @@ func between(ws []int, index int, least, greatest []float64) (low, high int) {
 	return low, high
 }
 
-// drawCrossings marks the crossing of the herd called name. Its text is under those of the
-// herds before it.
+// drawCrossings marks the crossing of the herd called name, below other texts.
 func drawCrossings(name string, herds []herd) draw.Layer {
 	return func(c vgdraw.Canvas, p *plot.Plot) {
 		trX, _ := p.Transforms(&c)

@@ -23,9 +23,8 @@ type FaultChart struct {
 	Folded           bool // folded, on a page about failures only
 }
 
-// FaultCharts returns the names of the charts of the failure scenarios of run, or nothing
-// if there are none. [WritePNG] and [WriteSVG] accept them like the names of [Suite]. Each
-// chart draws a history.
+// FaultCharts returns the names of the charts of run's failure scenarios, each of a history,
+// for [WritePNG] and [WriteSVG].
 func FaultCharts(run *result.Run) (names []string) {
 	for _, c := range RunFaultCharts(Sanitize(run)) {
 		names = append(names, c.Name)
@@ -67,8 +66,6 @@ func DrawFaults(run *result.Run, s *Safety) (charts []FaultChart, notes []string
 	return charts, notes
 }
 
-// toldOf returns the rows of s with stored histories, violations first, and the total
-// number of histories.
 func (s *Safety) toldOf() (rows []result.Survival, total int) {
 	for _, h := range s.Scenarios {
 		for _, row := range h.Rows {

@@ -9,15 +9,13 @@ import (
 	"locklab/harness/result"
 )
 
-// Limits, in characters, of texts from a file that are drawn or in a table. The charts make
-// room for names; a name wider than the page would leave none for the data.
+// Limits, in characters, of drawn texts from a file: the charts make room for names.
 const (
 	MostName = 36   // of locks, rows, columns
 	MostText = 2000 // of sentences
 )
 
-// limits are the lengths of texts by the name of their field. Other texts are sentences; 0
-// is a text that is not drawn.
+// limits are the lengths of texts by field. Other texts are sentences; 0 is not drawn.
 var limits = map[string]int{
 	"Name": MostName, "Family": MostName, "Status": MostName, "Needs": MostName, "Wait": MostName, "Pin": MostName, "Section": MostName,
 	"Clock": MostName, "Rule": MostName, "Kind": MostName, "Conditions": MostName, "Version": MostName, "FileSystem": MostName,
@@ -82,7 +80,6 @@ func (t tidier) sanitize(v reflect.Value, most int) reflect.Value {
 	return out
 }
 
-// unique replaces the names in out, the sanitized copy of v, by unique ones.
 func (t tidier) unique(v, out reflect.Value) {
 	switch x := out.Addr().Interface().(type) {
 	case *harness.Lock:
@@ -97,7 +94,6 @@ func (t tidier) unique(v, out reflect.Value) {
 	}
 }
 
-// hasText reports whether values of type u contain texts that sanitize reaches.
 func (t tidier) hasText(u reflect.Type) bool {
 	if has, known := t.texts[u]; known {
 		return has
@@ -136,8 +132,7 @@ func ShortAll(texts []string) []string {
 	return out
 }
 
-// shortName is short for a name that must be unique in names. It adds the result to names,
-// and numbers names with the same start.
+// shortName is short for a name that it adds to names, numbered if not unique.
 func shortName(names map[string]string, name string) string {
 	if s, known := names[name]; known {
 		return s

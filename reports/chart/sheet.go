@@ -48,8 +48,7 @@ func newSheet(t harness.Table) sheet {
 	return s
 }
 
-// rowNames returns the labels of the rows. If two rows have the same label, the words in
-// their cells distinguish them.
+// rowNames returns the labels of the rows; words in the cells distinguish equal ones.
 func rowNames(t harness.Table) []string {
 	seen := make(map[string]int)
 	for _, r := range t.Rows {
@@ -68,15 +67,12 @@ func rowNames(t harness.Table) []string {
 	return names
 }
 
-// A reading is a figure that can be drawn: it is finite, and lo <= mid <= hi. The ends of
-// the interval may be infinite.
+// A reading is a drawable figure: finite, lo <= mid <= hi. The interval may be infinite.
 type reading struct {
 	mid, lo, hi float64
 	n           int // samples
 }
 
-// read returns the figure of row i in column j of the table, or false if it cannot be
-// drawn.
 func (s sheet) read(i, j int) (reading, bool) {
 	if i >= len(s.Rows) || j >= len(s.Rows[i].Cells) {
 		return reading{}, false
@@ -95,7 +91,6 @@ func (s sheet) read(i, j int) (reading, bool) {
 	return r, true
 }
 
-// words returns the replacement for a figure that cannot be drawn.
 func (s sheet) words(i, j int) string {
 	if j >= len(s.Rows[i].Cells) {
 		return numfmt.Unknown
@@ -103,7 +98,6 @@ func (s sheet) words(i, j int) string {
 	return CellFigure(s.Rows[i].Cells[j])
 }
 
-// readings returns all figures of the first rows that can be drawn.
 func (s sheet) readings(rows int) (out []reading) {
 	for i := range min(rows, len(s.Rows)) {
 		for _, j := range s.drawn {
@@ -129,8 +123,7 @@ func span(rs []reading, positive bool) (lo, hi float64, ok bool) {
 	return lo, hi, lo <= hi
 }
 
-// sampled describes the sample of a mark: "median of 5 samples". It returns "" if no figure
-// was measured more than once.
+// sampled describes a mark, such as "median of 5 samples", or returns "".
 func sampled(rs []reading) string {
 	if len(rs) == 0 {
 		return ""
@@ -192,8 +185,7 @@ func Quantity(unit string) func(v float64) string {
 	}
 }
 
-// ticked returns a formatter for ticks of a unit, and the unit to add to the title of the
-// axis.
+// ticked returns a formatter for ticks of a unit, and the unit for the axis title.
 func ticked(unit string) (write func(v float64) string, title string) {
 	if unit == "ns" || unit == "%" {
 		return Quantity(unit), ""
@@ -221,8 +213,7 @@ func (s sheet) axisTitle(log bool) string {
 	return title
 }
 
-// ColumnLook returns a distinct look for each column of a table: hues first, then dashes,
-// each with its own marker.
+// ColumnLook returns a distinct look for each column: hues, then dashes, with markers.
 func ColumnLook(i int) draw.Look {
 	hue := []draw.Token{draw.Blue, draw.Rust, draw.Sage, draw.Plum, draw.Ink}[i%5]
 	return draw.Look{Hue: hue, Dash: draw.Dashes[i/5%len(draw.Dashes)], Marker: draw.Markers[i%len(draw.Markers)], Strong: true}

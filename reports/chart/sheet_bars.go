@@ -13,7 +13,6 @@ const (
 	mostBarColumns = 5 // one for each hue
 )
 
-// drawBars draws a row of marks for each row of a table, one mark per column.
 func drawBars(s sheet) (Picture, string) {
 	hidden := ""
 	if n := len(s.drawn); n > mostBarColumns {
@@ -59,7 +58,6 @@ func drawBars(s sheet) (Picture, string) {
 	return Picture{Picture: r.Drawn()}, how + hidden
 }
 
-// scale returns the scale of the figures of s. A linear one contains 0.
 func (s sheet) scale(rs []reading) draw.Scaled {
 	out := draw.Scaled{}
 	out.Format, _ = ticked(s.unit)

@@ -16,7 +16,6 @@ const (
 	longRange  = 8 // least ratio of X for a logarithmic axis
 )
 
-// drawCurves draws the columns of a table over the X of its rows.
 func drawCurves(s sheet) (Picture, string) {
 	how := ""
 	if n := len(s.drawn); n > mostCurves {
@@ -67,7 +66,6 @@ func drawCurves(s sheet) (Picture, string) {
 	return Picture{Picture: l.Drawn()}, text + how
 }
 
-// ordered returns the rows with a position, by rising X, and the names of the others.
 func (s sheet) ordered() (rows []int, nowhere []string) {
 	for i, r := range s.Rows {
 		switch a := math.Abs(r.X); {

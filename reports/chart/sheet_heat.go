@@ -52,8 +52,7 @@ func drawHeat(s sheet) (Picture, string) {
 	return Picture{Picture: draw.Picture{Height: max(h.top+vg.Length(h.rows)*h.cell, h.legendHeight()) + 10, Body: h.body}}, h.how(rs)
 }
 
-// cellSide returns the side of a cell in a row of n. It prefers halves of a point: short
-// numbers keep the drawing of a large field short.
+// cellSide returns the side of a cell in a row of n: halves of a point keep drawings short.
 func cellSide(n int) vg.Length {
 	side := heatMost / vg.Length(n)
 	if side < 0.5 {
@@ -62,7 +61,6 @@ func cellSide(n int) vg.Length {
 	return vg.Length(math.Floor(float64(2*side))) / 2
 }
 
-// measured returns the figures outside the diagonal, without their intervals.
 func (h *heatChart) measured() (out []reading) {
 	for i := range h.rows {
 		for k, j := range h.drawn {
@@ -112,7 +110,6 @@ func (h *heatChart) nameWidth() (w vg.Length) {
 	return w
 }
 
-// columnName returns the name above column k: the name of the same row, if there is one.
 func (h *heatChart) columnName(k int) string {
 	if k < h.rows {
 		return h.Rows[k].Label
@@ -160,7 +157,6 @@ func (h *heatChart) names(c, field vgdraw.Canvas) {
 	}
 }
 
-// figures writes the figure of each cell, if all of them fit.
 func (h *heatChart) figures(c vgdraw.Canvas) {
 	write, _ := ticked(h.unit)
 	if h.unit == "ns" {
@@ -218,7 +214,6 @@ func (h *heatChart) runs(c vgdraw.Canvas) {
 	}
 }
 
-// hatch marks all of c as not measured; measured cells are drawn over it.
 func hatch(c vgdraw.Canvas) {
 	const step = vg.Length(5)
 	c.FillPolygon(draw.Shade.RGBA(), draw.Rect(c.Min.X, c.Min.Y, c.Max.X, c.Max.Y))
@@ -242,8 +237,6 @@ func (h *heatChart) legendHeight() vg.Length {
 	return h.top + vg.Length(n)*swatch + 12
 }
 
-// legend draws the scale, greatest class first, with the number of cells in
-// each class.
 func (h *heatChart) legend(c vgdraw.Canvas) {
 	title := "per cell (log scale)"
 	write, unit := ticked(h.unit)

@@ -18,8 +18,7 @@ import (
 // ThisMachine is the name of the model of the machine that measured the run.
 const ThisMachine = "this"
 
-// A Modelled is the prediction of a model for locks on one machine under one workload; none
-// of it was measured.
+// A Modelled is a model's prediction for one machine and workload, without measurements.
 type Modelled struct {
 	Like    *harness.Simulation // any of them: all share machine and workload
 	workers []int               // ascending
@@ -36,9 +35,8 @@ type ModelledLock struct {
 	Measured            map[int]*Cell               // with the same section and times, by workers; on the machine of the run
 }
 
-// ModelledOf returns the predictions of run, by machine and workload in the order of the
-// file. For each machine, the workload with the most simulations is first. gs are the
-// groups of run.
+// ModelledOf returns the predictions of run, by machine and workload in the order of the file.
+// For each machine, the workload with the most simulations is first. gs are the groups of run.
 func ModelledOf(run *result.Run, gs []*Group) (out []*Modelled) {
 	n := make(map[*Modelled]int)
 	for _, s := range run.Simulations {
@@ -76,7 +74,6 @@ func WorkloadOf(s *harness.Simulation) string {
 	return text
 }
 
-// briefly formats ns as the names of cases do: "1.5us".
 func briefly(ns float64) string {
 	if ns == 0 {
 		return "0s"
@@ -96,7 +93,6 @@ func (m *Modelled) add(s *harness.Simulation) {
 	}
 }
 
-// finish sorts m, and adds looks and the measurements of its locks.
 func (m *Modelled) finish(gs []*Group) {
 	slices.Sort(m.workers)
 	slices.SortFunc(m.Locks, func(a, b *ModelledLock) int { return cmp.Compare(a.Lock.Name, b.Lock.Name) })
@@ -124,9 +120,8 @@ func (m *Modelled) beside(g *Group) bool {
 		float64(w.Hold.Mean) == m.Like.Hold && float64(w.Think.Mean) == m.Like.Think && !w.Think.Exp
 }
 
-// take keeps the cells of g for l with no more workers than processors. If there are two
-// workloads it prefers pinned workers. They are closer to the model, in which each worker
-// has its own hardware thread.
+// take keeps g's cells for l up to one worker per processor, of pinned workers if possible: in
+// the model each has its thread.
 func (l *ModelledLock) take(g *Group) {
 	for _, s := range g.Locks {
 		if s.Lock.Name != l.Lock.Name {
@@ -172,8 +167,7 @@ func (m *Modelled) Shape() string {
 	return text
 }
 
-// Accuracy describes the model's error against measurements, once for all locks with the
-// same text.
+// Accuracy describes the model's error, once for all locks with the same text.
 func (m *Modelled) Accuracy() string {
 	var texts []string
 	of := make(map[string][]string)
@@ -234,7 +228,6 @@ func (m *Modelled) Borders() (out []float64) {
 	return out
 }
 
-// perSocket returns the number of workers that fill a socket.
 func (m *Modelled) perSocket() int {
 	if m.Like.Apart {
 		return m.Like.Clusters * m.Like.Cores
@@ -242,7 +235,6 @@ func (m *Modelled) perSocket() int {
 	return m.Like.Threads() / m.Like.Sockets
 }
 
-// sockets returns the number of sockets that the workers of s use.
 func (m *Modelled) sockets(s *harness.Simulation) int {
 	if s.OnSockets > 0 {
 		return s.OnSockets
@@ -291,7 +283,6 @@ func (f modelFigure) At(l *ModelledLock, w int) stat.Summary {
 	return stat.Summary{Median: e.Median, Lo: e.Lo, Hi: e.Hi, N: s.Seeds}
 }
 
-// measured returns the measurement of l with w workers; N is 0 without one.
 func (f modelFigure) measured(l *ModelledLock, w int) stat.Summary {
 	if f.metric == nil || l.Measured[w] == nil {
 		return stat.Summary{}
@@ -351,8 +342,7 @@ func (m *Modelled) Errors(f modelFigure) (out []modelError) {
 	return out
 }
 
-// ErrorText describes the error of simulated figures. The typical factor is the root mean
-// square of the logarithm of the ratio, as in the validation.
+// ErrorText describes the error of simulated figures by the root mean square of the log ratio.
 func (m *Modelled) ErrorText(f modelFigure) string {
 	es := m.Errors(f)
 	if len(es) == 0 {
@@ -374,7 +364,6 @@ func (m *Modelled) ErrorText(f modelFigure) string {
 
 func points(n int) string { return numfmt.Plural(n, "point") + " " + numfmt.Choose(n, "was", "were") }
 
-// ratioText formats a ratio, which may be less than 1: "0.43".
 func ratioText(v float64) string {
 	if !(v >= 0.005 && v < 1e6) {
 		return numfmt.Unknown

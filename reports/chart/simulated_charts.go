@@ -16,9 +16,8 @@ type SimulatedChart struct {
 	Pic Picture
 }
 
-// SimulationCharts returns the names of the charts of simulated machines, or nothing
-// without a simulation. [WritePNG] and [WriteSVG] accept them like the names of [Suite].
-// All their figures are simulated, except marks that are labelled as measured.
+// SimulationCharts returns the names of the charts of simulated machines, for [WritePNG] and
+// [WriteSVG]. All figures are simulated, except marks labelled as measured.
 func SimulationCharts(run *result.Run) (names []string) {
 	run = Sanitize(run)
 	for _, c := range SimulatedCharts(ModelledOf(run, Groups(run))) {

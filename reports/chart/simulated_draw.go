@@ -75,7 +75,6 @@ func DrawModelRate(m *Modelled) Picture {
 	return m.picture(l, ModelRate, "the highest throughput", "the lowest")
 }
 
-// drawModel returns the function that draws f.
 func drawModel(f modelFigure, yTitle, most, least string) func(m *Modelled) Picture {
 	return func(m *Modelled) Picture {
 		return m.picture(m.Chart(f, "simulated "+yTitle+" (log scale)"), f, most, least)
@@ -110,8 +109,7 @@ func (m *Modelled) picture(l *draw.Lines, f modelFigure, most, least string) Pic
 	return ofLines(l, answer, f.table(m), data)
 }
 
-// Crowd returns the greatest number of workers with at least three quarters of the greatest
-// number of simulated locks.
+// Crowd returns the most workers with at least 3/4 of the greatest number of simulated locks.
 func (m *Modelled) Crowd() int {
 	n := make([]int, len(m.workers))
 	for i, w := range m.workers {
@@ -136,8 +134,7 @@ type socketStep struct {
 	workers []int // the most in one socket, the fewest on two, the most on two
 }
 
-// socketSteps returns the locks of m that were simulated within one socket and across two,
-// sorted by loss.
+// socketSteps returns the locks simulated within and across sockets, by loss.
 func (m *Modelled) socketSteps() (out []socketStep) {
 	for _, l := range m.Locks {
 		var in, over, two int
@@ -166,10 +163,8 @@ func (m *Modelled) socketSteps() (out []socketStep) {
 
 func (x socketStep) time(i int) float64 { return x.at[x.workers[i]].PerAcquisition.Median }
 
-// ratio returns the time at step i divided by the time within the socket.
 func (x socketStep) ratio(i int) float64 { return x.time(i) / x.time(0) }
 
-// last returns the simulation with the most workers of two sockets.
 func (x socketStep) last() *harness.Simulation { return x.at[x.workers[len(x.workers)-1]] }
 
 // cells returns the figures of x: a ratio for each step beyond the socket, the share of
@@ -219,8 +214,6 @@ func drawModelSocket(m *Modelled) Picture {
 	}
 }
 
-// socketRows draws a row for each lock: its time within the socket and across sockets, and
-// figures.
 func socketRows(xs []socketStep) draw.Picture {
 	counts := xs[0].workers
 	r := draw.Rows{Title: "simulated time per acquisition, all workers together (log scale)",

@@ -9,9 +9,8 @@ import (
 	"locklab/internal/numfmt"
 )
 
-// A Source names the figures and lines that a picture draws, so that a reader can find the
-// lines of a point. The picture shows lock and workload; the metric names the part of the
-// line.
+// A Source names the figures and lines of a picture, for a reader who looks for a point's
+// lines.
 type Source struct {
 	Metrics     []*result.Metric
 	Fields      []string // drawn unchanged from a line: "wait"
@@ -63,7 +62,6 @@ func (s Source) Sentence() (out []Piece) {
 	return append(out, Piece{Text: s.end()})
 }
 
-// end names the file of the lines and the number of rounds.
 func (s Source) end() string {
 	text := " of " + result.ResultsName
 	if len(s.Rounds) > 1 {
@@ -82,7 +80,6 @@ func (s Source) end() string {
 	return text + ", " + numfmt.Number(float64(least)) + " to " + numfmt.Plural(most, "round") + "."
 }
 
-// joint returns the text before item i of n in a list.
 func joint(i, n int) string {
 	switch {
 	case i == 0:

@@ -25,9 +25,8 @@ func (c *Chart) Drawn(g *Group) Picture {
 	return pic
 }
 
-// Subject returns the group that c draws when it is drawn alone: for a chart of the verdict
-// the main workload, otherwise the group with the most cases. It returns nil if gs, the
-// groups of a run, have none of its kind.
+// Subject returns the group that c draws alone: the main workload of the verdict, or the one
+// with the most cases, or nil.
 func (c *Chart) Subject(gs []*Group) *Group {
 	s, ok := judge.Decisive(bare(gs), c.Remote)
 	for _, g := range gs {
@@ -41,8 +40,6 @@ func (c *Chart) Subject(gs []*Group) *Group {
 	return Largest(gs, c.Remote)
 }
 
-// sound returns g without unsound locks, and the names of these. The group is nil if no
-// others remain.
 func (g *Group) sound() (*Group, []string) {
 	var left []string
 	for _, s := range g.Locks {

@@ -20,9 +20,8 @@ var Suite = []*Chart{
 	Servers, Durable, TLS, Delay,
 }
 
-// Charts returns the names of the charts of [Suite] for run. It omits charts for a kind of
-// lock that run did not measure, comparisons of dimensions with one value, and optional
-// charts without data.
+// Charts returns the names of the charts of [Suite] for run, without absent kinds of locks,
+// dimensions with one value, and optional charts without data.
 func Charts(run *result.Run) (names []string) {
 	gs := Groups(Sanitize(run))
 	for _, c := range Suite {
@@ -34,8 +33,7 @@ func Charts(run *result.Run) (names []string) {
 	return names
 }
 
-// Find returns the chart called name. The error wraps harness.ErrUsage and lists the
-// available names, including others.
+// Find returns the chart called name. It wraps harness.ErrUsage and lists the available names.
 func Find(name string, others ...string) (*Chart, error) {
 	var names []string
 	for _, c := range Suite {

@@ -15,8 +15,7 @@ import (
 	"locklab/internal/stat"
 )
 
-// A dimension is a property of the workload that a run may vary. Its values are compared
-// with the default, which is the zero value of its field.
+// A dimension is a property of the workload that a run may vary, from the zero value.
 type dimension struct {
 	Name  string // in a sentence: "pinning"
 	Word  string // in a benchmark name: "pin"
@@ -58,7 +57,6 @@ var dimensions = []*dimension{byHold, byThink, byReads, bySection, byLocks, ByPi
 
 func atLeastOne(n int) setting { return setting{float64(max(1, n)), strconv.Itoa(max(1, n))} }
 
-// of returns the value of d in w.
 func (d *dimension) of(w harness.Workload) setting {
 	switch v := d.field(&w).(type) {
 	case *int:
@@ -79,7 +77,6 @@ func (d *dimension) of(w harness.Workload) setting {
 	return setting{}
 }
 
-// without returns w with the default of d.
 func (d *dimension) without(w harness.Workload) harness.Workload {
 	reflect.ValueOf(d.field(&w)).Elem().SetZero()
 	return w
@@ -99,8 +96,6 @@ func spanned(s harness.Span) setting {
 	return v
 }
 
-// sectionOrder returns the sort key of sections: no data, lines by their number, the
-// others.
 func sectionOrder(s harness.Section) float64 {
 	if s == harness.SectionWork {
 		return 0
@@ -125,8 +120,7 @@ type sweep struct {
 	memo     map[[2]int][]effect // by setting and workers
 }
 
-// Sweep returns the groups of g's kind that differ in d only, with the most settings, or
-// nil if there are fewer than two.
+// Sweep returns the groups that differ in d only, with the most settings, or nil under two.
 func (d *dimension) Sweep(g *Group) *sweep {
 	var best *sweep
 	byRest := make(map[string]*sweep)
@@ -162,7 +156,6 @@ func (d *dimension) Sweep(g *Group) *sweep {
 	return best
 }
 
-// context returns the workload w without d, which has its default there.
 func (d *dimension) context(w harness.Workload) string {
 	if d != byHold { // a name always has the hold time
 		return judge.Axes(w)
@@ -176,7 +169,6 @@ func (d *dimension) context(w harness.Workload) string {
 	return strings.Join(out, " ")
 }
 
-// count finds the numbers of workers that allow a comparison.
 func (s *sweep) count() {
 	for _, w := range s.groups[s.base].Workers {
 		if len(s.All(w)) > 0 {
@@ -185,7 +177,6 @@ func (s *sweep) count() {
 	}
 }
 
-// crowd returns the crowd as for [Group], over all settings.
 func (s *sweep) crowd() int {
 	most := 0
 	for _, w := range s.workers {
@@ -199,7 +190,6 @@ func (s *sweep) crowd() int {
 	return s.workers[len(s.workers)-1]
 }
 
-// metric returns the metric of effects with w workers.
 func (s *sweep) metric(w int) *result.Metric {
 	if s.remote && w > 1 && s.dimension != byReads { // readers hand nothing over
 		return result.Handovers
@@ -207,7 +197,6 @@ func (s *sweep) metric(w int) *result.Metric {
 	return result.Throughput
 }
 
-// source returns the source of a picture of the rates with ws workers.
 func (s *sweep) source(ws ...int) Source {
 	out := Source{Rounds: []int{roundsOf(s.groups...)}}
 	for _, w := range ws {
@@ -218,13 +207,11 @@ func (s *sweep) source(ws ...int) Source {
 	return out
 }
 
-// full returns setting i in the form of benchmark names.
 func (s *sweep) full(i int) string {
 	return s.Word + "=" + s.settings[i].label
 }
 
-// An effect is the rate of a lock with a setting divided by its rate with the base setting,
-// within common rounds.
+// An effect is a lock's rate with a setting over its base rate, in common rounds.
 type effect struct {
 	S       *series
 	setting int

@@ -28,7 +28,6 @@ func drawThroughput(g *Group) Picture {
 	return ofLines(l, throughputAnswer(g), throughputTable(g), g.source(result.Throughput))
 }
 
-// throughputAnswer compares the rates with the fewest and the most workers.
 func throughputAnswer(g *Group) string {
 	first, last := g.Workers[0], g.Workers[len(g.Workers)-1]
 	fs := slices.DeleteFunc(g.figures(last, result.Throughput), func(f figure) bool { return !(f.v > 0) })
@@ -51,7 +50,6 @@ func throughputAnswer(g *Group) string {
 		g.unit(first), last, best.name, numfmt.Percent(best.v), end.name, numfmt.Percent(end.v), most)
 }
 
-// throughputTable has the rates and the costs of an acquisition.
 func throughputTable(g *Group) Table {
 	columns := []*result.Metric{result.Time, result.CPU, result.Switches, result.Allocs,
 		result.HandoverTime, result.HandoverTransfers, result.Hold, result.HoldShare, result.WaitShare, result.Overlap}

@@ -14,8 +14,7 @@ import (
 	"locklab/reports/draw"
 )
 
-// TimeLocal and TimeRemote draw the division of the time of a lock and of its workers, at
-// the greatest number of workers at which most locks were measured.
+// TimeLocal and TimeRemote draw the division of the time of a lock and of its workers.
 var TimeLocal, TimeRemote = both(Chart{
 	Name:  "time",
 	Title: "Where does the time go?",
@@ -34,11 +33,9 @@ type budget struct {
 	known          bool    // hold and waitTime are known
 }
 
-// rest returns the share of time when the lock is neither held nor handed over.
 func (b budget) rest() float64 { return max(0, 100-b.held-b.handed) }
 
-// timeShare returns a metric of this chart only: the share of the window that n(r) spans
-// with the mean of m took.
+// timeShare returns the share of the window that n(r) spans with the mean of m took.
 func timeShare(m *result.Metric, n func(r *harness.Result) uint64) *result.Metric {
 	return &result.Metric{Of: func(r *harness.Result) (float64, bool) {
 		mean, ok := m.Of(r)
@@ -55,7 +52,6 @@ var (
 	handedShare = ordered(timeShare(result.HandoverMean, func(r *harness.Result) uint64 { return r.Handovers }))
 )
 
-// ordered removes the figures of m from results with an unknown order of holds.
 func ordered(m *result.Metric) *result.Metric {
 	of := m.Of
 	m.Of = func(r *harness.Result) (float64, bool) {
@@ -67,8 +63,7 @@ func ordered(m *result.Metric) *result.Metric {
 	return m
 }
 
-// budgets returns the budgets of the locks of g that were timed with w workers, most
-// handover time first, and the names of the others.
+// budgets returns the budgets of the timed locks of g, and the names of the others.
 func (g *Group) budgets(w int) (out []budget, untold []string) {
 	for _, s := range g.at(w) {
 		if s.Lock.Status == harness.Control {
@@ -138,7 +133,6 @@ func timeAnswer(g *Group, w int, bs []budget, untold []string) string {
 	return strings.TrimSpace(text)
 }
 
-// timeRows draws a row for each lock, with the lock's time and a worker's.
 func timeRows(unit string, bs []budget) draw.Picture {
 	percent := draw.Scaled{Hi: 100, Format: numfmt.Percent}
 	r := draw.Rows{Title: "share of the time", Heads: []string{"per acq."}, Panels: []draw.Scaled{percent, percent},

@@ -18,8 +18,7 @@ import (
 	"locklab/reports/draw"
 )
 
-// WaitLocal and WaitRemote draw the wait of an acquisition: all quantiles at the greatest
-// number of workers at which most locks were measured.
+// WaitLocal and WaitRemote draw the wait of an acquisition: all quantiles at high contention.
 var WaitLocal, WaitRemote = both(Chart{
 	Name:    "wait",
 	Carries: true,
@@ -138,7 +137,6 @@ func waitAxes(curves []curve, floor float64) *plot.Plot {
 	return p
 }
 
-// waitFrames draws the curves.
 func waitFrames(g *Group, curves []curve) draw.Picture {
 	floor := g.Floor()
 	q, _ := shared(curves)
@@ -175,7 +173,6 @@ func waitFrames(g *Group, curves []curve) draw.Picture {
 	return f.Drawn()
 }
 
-// floorZone shades the times below the clock's resolution, and draws the grid.
 func floorZone(c vgdraw.Canvas, p *plot.Plot, floor float64) {
 	if floor > p.Y.Min {
 		_, trY := p.Transforms(&c)
@@ -186,8 +183,7 @@ func floorZone(c vgdraw.Canvas, p *plot.Plot, floor float64) {
 
 func quantileName(q float64) string { return fmt.Sprintf("p%g", 100*q) }
 
-// quoted formats quantile q of h: "≤ floor" if it is below the resolution of the clock, and
-// a dash if h has too few samples.
+// quoted formats quantile q of h: "≤ floor" if it is unresolved, a dash without enough samples.
 func quoted(h harness.Histogram, q, floor float64) string {
 	switch f := judge.Quantile(h, q, floor); {
 	case f == nil:
@@ -199,7 +195,6 @@ func quoted(h harness.Histogram, q, floor float64) string {
 	}
 }
 
-// path returns the curve in two parts: resolved by the samples, and the unresolved tail.
 func (cv curve) path(c vgdraw.Canvas, p *plot.Plot, floor float64) (sure, rest []vg.Point) {
 	trX, trY := p.Transforms(&c)
 	resolved, last := result.Resolved(cv.n), 1-1/float64(cv.n)
@@ -239,7 +234,6 @@ func Height(c vgdraw.Canvas, trY func(float64) vg.Length, v, floor float64) vg.L
 	return max(c.Min.Y, min(trY(v), c.Max.Y))
 }
 
-// appendStep appends pt to pts. It drops the middle one of three points at one height.
 func appendStep(pts []vg.Point, pt vg.Point) []vg.Point {
 	if n := len(pts); n > 1 && pts[n-1].Y == pt.Y && pts[n-2].Y == pt.Y {
 		pts[n-1] = pt

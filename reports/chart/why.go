@@ -9,7 +9,6 @@ import (
 	"locklab/internal/numfmt"
 )
 
-// mostNames limits the names of locks in a sentence.
 const mostNames = 4
 
 func perSecond(s judge.Situation, v float64) string {
@@ -47,7 +46,6 @@ func Why(d judge.Decision) string {
 	return none + "no correct lock made progress"
 }
 
-// unbeaten returns the reason to recommend the default.
 func unbeaten(d judge.Decision) string {
 	if d.Gain != nil && (d.Gain.Reading == judge.Faster || d.Gain.Reading == judge.Equivalent) {
 		return fmt.Sprintf("%s is %s as fast, which is within the tolerance", d.Fastest, GainText(d.Gain))
@@ -58,7 +56,6 @@ func unbeaten(d judge.Decision) string {
 	return fmt.Sprintf("none of %d other locks is significantly faster", d.Locks-1)
 }
 
-// faster returns the reason to recommend a lock other than the default.
 func faster(d judge.Decision) string {
 	switch {
 	case d.Gain == nil:
@@ -116,7 +113,6 @@ func PriceTexts(d judge.Decision, figures bool) (out []string) {
 	return out
 }
 
-// notTested is the class of a lock without failure tests.
 const notTested = "not tested for failures"
 
 func ClassText(c result.Class) string {
@@ -126,8 +122,7 @@ func ClassText(c result.Class) string {
 	return c.Sentence
 }
 
-// Decimals returns the format of a ratio, with as many decimals as an interval of that
-// width supports.
+// Decimals returns the format of a ratio with the decimals that its interval supports.
 func Decimals(v, width float64) string {
 	switch {
 	case v >= 10:

@@ -9,8 +9,7 @@ import (
 	"locklab/reports/draw"
 )
 
-// workersChart returns a chart of m over the number of workers of g. A logarithmic y axis
-// omits values of zero or less; the table has them.
+// workersChart returns a chart of m over the workers of g; a log axis omits zero and less.
 func workersChart(g *Group, m *result.Metric, y draw.Scale) *draw.Lines {
 	l := &draw.Lines{XTitle: "workers contending for one lock (log scale)", XScale: draw.Logarithm, Place: "with", Y: y}
 	if !g.Remote {
@@ -25,7 +24,6 @@ func workersChart(g *Group, m *result.Metric, y draw.Scale) *draw.Lines {
 	return l
 }
 
-// beyondCPUs returns the zone with more workers than processors.
 func beyondCPUs(cpus int) (from float64, text string) {
 	return float64(cpus), fmt.Sprintf("more workers than CPUs (%d)", cpus)
 }

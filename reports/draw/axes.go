@@ -33,8 +33,7 @@ func Logarithm(x float64) float64 { return math.Log(math.Max(x, math.SmallestNon
 // Tail spreads quantiles q so that every further nine takes the same room.
 func Tail(q float64) float64 { return -math.Log10(math.Max(1-q, 1e-9)) }
 
-// NewPlot returns an empty plot in house style over the given ranges. Its axis
-// titles are drawn by place.
+// NewPlot returns an empty plot in house style; place draws its axis titles.
 func NewPlot(xMin, xMax, yMin, yMax float64) *plot.Plot {
 	p := plot.New()
 	p.BackgroundColor = nil
@@ -50,9 +49,8 @@ func NewPlot(xMin, xMax, yMin, yMax float64) *plot.Plot {
 	return p
 }
 
-// Place draws p on c with horizontal axis titles: the y title above the axis, the x title
-// below the data. (gonum/plot rotates the y title and, on a log scale, reserves its space
-// in the wrong place.)
+// Place draws p on c with the y title above the axis and the x title below the data.
+// (gonum/plot rotates the y title and misplaces its space on a log scale.)
 func Place(p *plot.Plot, c draw.Canvas, xTitle, yTitle string) {
 	c = draw.Crop(c, 0, 0, vg.Points(4), 0) // room for descenders
 	in := c
@@ -119,8 +117,7 @@ func LogTicks(lo, hi float64, format func(float64) string) plot.ConstantTicks {
 	return ticks
 }
 
-// LogRange widens a positive range a little: no line lies on the frame, and a constant has
-// a range.
+// LogRange widens a positive range a little: no line lies on the frame.
 func LogRange(lo, hi float64) (from, to float64) {
 	if !(lo > 0) || math.IsInf(hi, 0) || !(hi >= lo) {
 		return 1, 10
@@ -132,8 +129,7 @@ func LogRange(lo, hi float64) (from, to float64) {
 	return math.Max(lo/pad, 1e-300), math.Min(hi*pad, 1e300)
 }
 
-// StopTicks labels the stops of an axis and omits labels that would overlap: the ends stay,
-// and then the powers of two.
+// StopTicks labels the stops of an axis without overlap: the ends, then the powers of two.
 func StopTicks(stops []Stop, scale Warp) plot.ConstantTicks {
 	if scale == nil {
 		scale = func(x float64) float64 { return x }
@@ -157,7 +153,6 @@ func StopTicks(stops []Stop, scale Warp) plot.ConstantTicks {
 	return ticks
 }
 
-// stopRank returns 0 for an end of the axis, 1 for a power of two, and 2 otherwise.
 func stopRank(stops []Stop, i int) int {
 	fraction, _ := math.Frexp(stops[i].At)
 	switch {
@@ -195,7 +190,6 @@ type Stop struct {
 	Label string
 }
 
-// tickRank returns 0 for a power of ten, 1 for 2 or 5 times one, and 2 otherwise.
 func tickRank(v float64) int {
 	switch {
 	case powerOfTen(v):
@@ -206,6 +200,5 @@ func tickRank(v float64) int {
 	return 2
 }
 
-// Beyond is the limit above which a figure counts as a mistake: sums of such figures
-// overflow.
+// Beyond is the limit above which a figure counts as a mistake: sums of such figures overflow.
 const Beyond = 1e290

@@ -9,8 +9,7 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// MostLines is the greatest number of lines in one frame. If there are more they cross too
-// often, and each gets its own frame.
+// MostLines is the most lines in one frame; more cross too often and get their own frames.
 const MostLines = 8
 
 const (
@@ -56,7 +55,6 @@ func (f Frames) Drawn() Picture {
 	return Picture{max(300, vg.Length(len(f.Curves))*LabelGap+50), f.frame}
 }
 
-// legend returns the height of the line of the notes.
 func (f Frames) legend() vg.Length {
 	if f.Plain {
 		return 18
@@ -64,7 +62,6 @@ func (f Frames) legend() vg.Length {
 	return 0
 }
 
-// split returns the curves by frame.
 func (f Frames) split() (out [][]Curve) {
 	index := make(map[string]int)
 	for _, cv := range f.Curves {
@@ -78,7 +75,6 @@ func (f Frames) split() (out [][]Curve) {
 	return out
 }
 
-// draw calls the layers of all curves, one kind of layer after the other.
 func (ls layers) draw(c draw.Canvas, p *plot.Plot) {
 	for _, l := range ls {
 		if l != nil {
@@ -89,8 +85,7 @@ func (ls layers) draw(c draw.Canvas, p *plot.Plot) {
 
 type layers []Layer
 
-// over returns the bands, the lines, and the marks of curves; those of a correct lock are on
-// top.
+// over returns the bands, lines and marks of curves, correct locks on top.
 func over(curves []Curve) (all layers) {
 	var lines, marks, strong layers
 	for _, cv := range curves {
@@ -104,7 +99,6 @@ func over(curves []Curve) (all layers) {
 	return slices.Concat(all, lines, marks, strong)
 }
 
-// frame draws all curves in one frame.
 func (f Frames) frame(c draw.Canvas) error {
 	labels := make([]EndLabel, len(f.Curves))
 	for i, cv := range f.Curves {
@@ -123,8 +117,7 @@ func (f Frames) frame(c draw.Canvas) error {
 	return nil
 }
 
-// extend draws a faint line from the end of pts to the right edge if the line ends before
-// it. It returns the height of the end.
+// extend draws a faint line from the end of pts to the right edge, and returns its height.
 func extend(c draw.Canvas, as Look, pts []vg.Point) vg.Length {
 	end := pts[len(pts)-1]
 	if end.X < c.Max.X-1 {
@@ -170,7 +163,6 @@ func (l Look) Alone() Look {
 
 func panelRows(n int) int { return (n + panelColumns - 1) / panelColumns }
 
-// panels draws the curves of each frame apart from the others.
 func (f Frames) panels(c draw.Canvas) error {
 	c = draw.Crop(c, 0, 0, vg.Points(4), 0) // room for descenders
 	top := c
@@ -217,7 +209,6 @@ func (f Frames) panels(c draw.Canvas) error {
 	return nil
 }
 
-// ghosts draws all traces except number skip, moved by d, as one path.
 func ghosts(c draw.Canvas, traces [][]vg.Point, skip int, d vg.Point) {
 	var path vg.Path
 	for i, pts := range traces {
@@ -236,8 +227,6 @@ func ghosts(c draw.Canvas, traces [][]vg.Point, skip int, d vg.Point) {
 	c.Stroke(path)
 }
 
-// axes draws the axes around b; scale and foot select the figures of the y axis and of the
-// x axis.
 func (f Frames) axes(b draw.Canvas, scale, foot bool) {
 	trX, _ := f.Plot.Transforms(&b)
 	line := draw.LineStyle{Color: Axis.RGBA(), Width: vg.Points(0.75)}
@@ -263,8 +252,6 @@ func (f Frames) axes(b draw.Canvas, scale, foot bool) {
 	}
 }
 
-// scale writes the figures of the y axis left of b: powers of ten first, then others that
-// fit.
 func (f Frames) scale(b draw.Canvas) {
 	_, trY := f.Plot.Transforms(&b)
 	st := Typeset(8, Muted, draw.XRight, draw.YCenter)

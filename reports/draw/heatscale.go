@@ -44,8 +44,7 @@ func NewHeatScale(lo, hi float64) HeatScale {
 	return HeatScale{enclose(all, lo, hi)}
 }
 
-// enclose returns the part of bounds that covers lo to hi, or nil if it has more classes
-// than there are colours.
+// enclose returns the part of bounds that covers lo to hi, or nil with too many classes.
 func enclose(bounds []float64, lo, hi float64) []float64 {
 	first, last := 0, len(bounds)-1
 	for first+1 < last && bounds[first+1] <= lo {
@@ -70,8 +69,7 @@ func (h HeatScale) Class(v float64) int {
 	return max(0, min(i, h.Classes()-1))
 }
 
-// Colour returns the index in heat of the colour of a class. If there are few classes,
-// their colours are close together.
+// Colour returns the index in heat of a class; few classes have close colours.
 func (h HeatScale) Colour(class int) int {
 	n := h.Classes()
 	if n == 1 {

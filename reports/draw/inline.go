@@ -13,7 +13,6 @@ import (
 	"gonum.org/v1/plot/vg/vgsvg"
 )
 
-// legal drops characters that XML does not allow; the canvas escapes the others.
 func legal(r rune) rune {
 	if r < ' ' && r != '\t' && r != '\n' && r != '\r' || r == 0xFFFE || r == 0xFFFF {
 		return -1
@@ -27,9 +26,8 @@ var (
 	svgStyle = regexp.MustCompile(`style="[^"]*"`)
 )
 
-// Inline returns the body of pic as an SVG element for a page: it scales, its
-// colours are CSS variables, and it has a title and a description. id is
-// unique in the page.
+// Inline returns the body of pic as an SVG element for a page: it scales, its colours are CSS
+// variables, and it has a title and a description. id is unique in the page.
 func Inline(pic Picture, id, title, desc string) (string, error) {
 	c := vgsvg.New(Width, pic.Height)
 	if err := pic.Body(draw.New(c)); err != nil {
@@ -58,12 +56,10 @@ var flatText = regexp.MustCompile(`<text x="([-0-9.]+)" y="[-0-9.]+" transform="
 // svgSize finds the font size in a style.
 var svgSize = regexp.MustCompile(`font-size:([0-9.]+)px`)
 
-// wider is the greatest allowed factor by which another font may be wider than the font of
-// the layout. DejaVu Sans is 12 to 20 % wider.
+// wider is how much wider another font may be; DejaVu Sans is 12 to 20 % wider.
 const wider = 1.25
 
-// fitted fixes the width of texts that end near the right edge of a drawing. A reader's
-// wider font would otherwise be cut off there.
+// fitted fixes the width of texts near the right edge, which a wider font would cut off.
 func fitted(svg string) string {
 	return flatText.ReplaceAllStringFunc(svg, func(text string) string {
 		m := flatText.FindStringSubmatch(text)
@@ -85,8 +81,7 @@ func fitted(svg string) string {
 	})
 }
 
-// svgFont is the font of the charts' layout. On a system without it a browser uses its
-// default font, so a page lists fonts of the same widths after it.
+// svgFont is the font of the layout; a page lists fonts of the same widths after it.
 const svgFont = "font-family:Liberation Sans;"
 
 // Themed replaces the colours of every style attribute by CSS variables, and removes the
@@ -111,8 +106,7 @@ func Themed(svg string) (string, error) {
 	return out, nil
 }
 
-// Near reports whether hex equals rgb within the rounding of a translucent colour: a few
-// units per channel.
+// Near reports whether hex equals rgb within the rounding of a translucent colour.
 func Near(hex string, rgb uint32) bool {
 	var v uint32
 	if _, err := fmt.Sscanf(hex, "#%06x", &v); err != nil {

@@ -9,8 +9,7 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// TestLegendFitsAnyFont: text at the right edge of a chart keeps its width under any font,
-// and all text is in the fonts of the page.
+// TestLegendFitsAnyFont: text at the right edge keeps its width under any font.
 func TestLegendFitsAnyFont(t *testing.T) {
 	const text = "knee (solid), its interval & more"
 	pic := Picture{100, func(c draw.Canvas) error {

@@ -11,8 +11,7 @@ import (
 	"locklab/internal/stat"
 )
 
-// A Lines draws a figure over an axis of the workload, one line per lock. All lines
-// share one frame, or each has its own if they are many.
+// A Lines draws a figure over an axis, one line per lock, in one frame or, if many, several.
 type Lines struct {
 	Stops    []Stop // ascending positions on the x axis
 	XTitle   string
@@ -80,8 +79,6 @@ func (l *Lines) AddTo(frame, name string, as Look, at func(i int) stat.Summary) 
 	}
 }
 
-// end returns the figure at the end of ln, with its stop if it is not the last of the
-// chart.
 func (l *Lines) end(ln line) string {
 	text := l.Figure(ln.last.Median)
 	if ln.last.Stop < len(l.Stops)-1 {
@@ -184,7 +181,6 @@ func (l *Lines) Drawn() Picture {
 	return f.Drawn()
 }
 
-// curve returns ln with its layers; apart reports whether it may have its own frame.
 func (l *Lines) curve(ln line, apart bool) Curve {
 	if apart && !l.Plain {
 		ln.Look = ln.Look.Alone()
@@ -209,7 +205,6 @@ func (l *Lines) curve(ln line, apart bool) Curve {
 	return cv
 }
 
-// band fills the area between the bounds of ln. The points of a loose line have a bar each.
 func (l *Lines) band(ln line, c draw.Canvas, p *plot.Plot) {
 	var band []vg.Point
 	for _, pt := range ln.Points {
@@ -233,10 +228,8 @@ func (l *Lines) band(ln line, c draw.Canvas, p *plot.Plot) {
 	c.FillPolygon(ln.Look.Hue.Alpha(opacity), band)
 }
 
-// zoned reports whether the zone is on the axis.
 func (l *Lines) zoned(p *plot.Plot) bool { return l.Zone >= 1 && l.Zone < p.X.Max }
 
-// shade shades the zone.
 func (l *Lines) shade(c draw.Canvas, p *plot.Plot) {
 	if !l.zoned(p) {
 		return

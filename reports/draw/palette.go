@@ -10,8 +10,7 @@ import (
 )
 
 // A Token is a colour with a meaning. Charts use the light value. Inside a page each token
-// becomes a CSS variable of its name, and the reader's theme chooses between light and
-// dark.
+// becomes a CSS variable of its name, and the reader's theme chooses between light and dark.
 type Token struct {
 	Name        string
 	Light, Dark uint32 // 0xRRGGBB
@@ -60,8 +59,7 @@ type Look struct {
 	Loose  bool // marks with intervals that no line joins
 }
 
-// Seven markers and four dashes share no factor, so 28 locks of a family
-// differ.
+// Seven markers and four dashes share no factor, so 28 locks of a family differ.
 var (
 	Markers = []draw.GlyphDrawer{
 		draw.CircleGlyph{}, draw.SquareGlyph{}, draw.PyramidGlyph{}, draw.RingGlyph{},
@@ -88,8 +86,7 @@ func (l Look) Line() draw.LineStyle {
 	return draw.LineStyle{Color: l.Hue.RGBA(), Width: w, Dashes: l.Dash}
 }
 
-// Mark draws l's marker at p on a disc of paper, so that it is readable on top of other
-// lines.
+// Mark draws l's marker at p on a disc of paper, so that it is readable on top of other lines.
 func (l Look) Mark(c draw.Canvas, p vg.Point) {
 	r := vg.Points(2.3)
 	if l.Strong {
@@ -102,10 +99,8 @@ func (l Look) Mark(c draw.Canvas, p vg.Point) {
 	}
 }
 
-// Heat are the colours of a field, from the least figure to the greatest: pale to dark on
-// paper, dark to pale on a dark page. Their lightness rises in even steps of OKLab, so the
-// order is visible without hues. A test checks the order, the steps for colour-blind
-// readers, and the contrast of text on each.
+// Heat are the colours of a field, from the least figure: pale to dark on paper, the reverse
+// on a dark page, in even steps of OKLab lightness. A test checks order, steps and contrast.
 var Heat = []Token{
 	{"heat0", 0xF6F4C5, 0x221B4E},
 	{"heat1", 0xCCE4A6, 0x222C6B},
@@ -118,8 +113,7 @@ var Heat = []Token{
 	{"heat8", 0x251C55, 0xE8E67B},
 }
 
-// TextOn returns the colour of text on heat[i]: both themes switch between the same two
-// colours.
+// TextOn returns the colour of text on heat[i], the same two in both themes.
 func TextOn(i int) Token {
 	if i <= 4 {
 		return Ink

@@ -9,8 +9,7 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// Rows are named rows with marks and their intervals: the names at the left, one panel of
-// marks or several side by side, and columns of figures at the right.
+// Rows are named rows with marks and intervals in one or more panels, and columns of figures.
 type Rows struct {
 	Rows   []Row
 	Panels []Scaled
@@ -63,13 +62,11 @@ const (
 	// RowName is the width of the widest name.
 	RowName = Width / 3
 
-	// widerText is the greatest factor by which text in a reader's font may be wider than
-	// drawn.
+	// widerText is how much wider text in a reader's font may be than drawn.
 	widerText = 1.15
 )
 
-// Reach returns a range for figures with intervals. An interval far wider than the figures
-// ends at the frame.
+// Reach returns a range for figures with intervals; a far wider one ends at the frame.
 func Reach(marks []Mark) (lo, hi float64) {
 	least, most := math.Inf(1), 0.0
 	for _, m := range marks {
@@ -89,7 +86,6 @@ func Reach(marks []Mark) (lo, hi float64) {
 	return lo, hi
 }
 
-// step returns the height of a row: marks of one panel lie over each other.
 func (r *Rows) step() (step vg.Length) {
 	step = rowStep
 	for _, row := range r.Rows {
@@ -112,7 +108,6 @@ func (r *Rows) Drawn() Picture {
 	return Picture{rowsHead + r.step()*vg.Length(len(r.Rows)) + rowsFoot + footStep*vg.Length(len(r.foot())) + 6, r.body}
 }
 
-// widths returns the widths of the tags, of the names, and of each column of figures.
 func (r *Rows) widths() (tags, names vg.Length, figures []vg.Length) {
 	st := bold8()
 	for _, h := range r.Heads {
@@ -175,7 +170,6 @@ func (r *Rows) middle(b draw.Canvas, i int) vg.Length {
 	return b.Max.Y - (vg.Length(i)+0.5)*r.step()
 }
 
-// names writes the sign, the tag and the name of the row.
 func (row Row) names(c draw.Canvas, right, y vg.Length) {
 	st := Typeset(8, Muted, draw.XLeft, draw.YCenter)
 	if row.Strong {
@@ -199,7 +193,6 @@ func (row Row) figures(c draw.Canvas, widths []vg.Length, x, y vg.Length) {
 	}
 }
 
-// panel draws panel i with its marks into b.
 func (r *Rows) panel(b draw.Canvas, i int, s Scaled) {
 	c := b
 	c.FillText(Bold(Typeset(8.5, Ink, draw.XCenter, draw.YBottom)), vg.Point{X: b.Center().X, Y: b.Max.Y + 4}, s.Title)
@@ -236,7 +229,6 @@ func (r *Rows) panel(b draw.Canvas, i int, s Scaled) {
 	}
 }
 
-// draw draws m at the height y.
 func (m Mark) draw(b draw.Canvas, s Scaled, as Look, at func(v float64) vg.Length, y vg.Length) {
 	c, hue, opacity := b, as.Hue, uint8(255)
 	if m.Hue != nil {
@@ -282,7 +274,6 @@ func (m Mark) draw(b draw.Canvas, s Scaled, as Look, at func(v float64) vg.Lengt
 	c.FillText(st, vg.Point{X: x, Y: y + Lift}, m.Text)
 }
 
-// scaleUnder draws a scale under b and a line through b at each label that fits.
 func scaleUnder(b draw.Canvas, p *plot.Plot, ticks plot.ConstantTicks) {
 	c := b
 	trX, _ := p.Transforms(&b)

@@ -34,7 +34,6 @@ type block struct {
 	below vg.Length // room after the block
 }
 
-// above returns the texts over the picture.
 func (p Poster) above() []block {
 	of := func(st text.Style, size float64, s string, below vg.Length) block {
 		return block{st, vg.Length(size * 1.35), wrap(st, s, Width-2*Margin), below}

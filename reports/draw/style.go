@@ -13,8 +13,7 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// Typeset returns a text style. The typeface has the metrics of Arial, so a page keeps its
-// layout on machines without it.
+// Typeset returns a text style. The typeface has the metrics of Arial, for a stable layout.
 func Typeset(size float64, t Token, x text.XAlignment, y text.YAlignment) text.Style {
 	return text.Style{
 		Color:   t.RGBA(),
@@ -30,10 +29,8 @@ func Bold(s text.Style) text.Style {
 	return s
 }
 
-// bold8 returns the style of the strongest figures in rows.
 func bold8() text.Style { return Bold(Typeset(8, Ink, draw.XLeft, draw.YCenter)) }
 
-// wrap breaks s at spaces into lines no wider than w if possible.
 func wrap(st text.Style, s string, w vg.Length) (lines []string) {
 	cur := ""
 	for _, word := range Words(s) {
@@ -65,8 +62,7 @@ func WrapShort(st text.Style, s string, w vg.Length, n int) []string {
 
 var status = regexp.MustCompile(` \([a-z]+\)$`)
 
-// Shorten cuts s to width w, with an ellipsis. A word in parentheses at its end stays: it is
-// the status of a lock.
+// Shorten cuts s to width w, with an ellipsis; a status in parentheses at its end stays.
 func Shorten(st text.Style, s string, w vg.Length) string {
 	if st.Width(s) <= w {
 		return s

@@ -16,9 +16,7 @@ import (
 	"locklab/reports/draw"
 )
 
-// These tests repeat the checks of axe-core (make test-a11y) that need only the text of a
-// page. They add two checks: every chart has a table, and text in charts has enough
-// contrast.
+// The checks of axe-core (make test-a11y) on text, and a table and contrast for each chart.
 
 var (
 	headingRE = regexp.MustCompile(`<h([1-6])`)
@@ -31,8 +29,6 @@ var (
 	figureTag = regexp.MustCompile(`<figure>|<h[234] id|<details><summary>numbers|<p class="doc">[^<]*too many to read here`)
 )
 
-// inaccessible lists the faults of a page for readers with low or no vision or without a
-// mouse.
 func inaccessible(page string) (out []string) {
 	say := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
 	level := 0
@@ -83,8 +79,6 @@ func inaccessible(page string) (out []string) {
 	return append(out, illegible(page)...)
 }
 
-// illegible lists the charts without a table and the text colours with a contrast under
-// 4.5.
 func illegible(page string) (out []string) {
 	tags := figureTag.FindAllString(page, -1)
 	for i, tag := range tags {
@@ -132,7 +126,6 @@ func TestAccess(t *testing.T) {
 	}
 }
 
-// TestAccessIsChecked damages a page in every way that the check must find.
 func TestAccessIsChecked(t *testing.T) {
 	page := pageOf(t, everything())
 	for want, damage := range map[string][2]string{
@@ -158,8 +151,6 @@ func TestAccessIsChecked(t *testing.T) {
 	}
 }
 
-// TestPageOfStandardSuite: a page with the locks, workers and rounds of the default run
-// stays under 3 MB.
 func TestPageOfStandardSuite(t *testing.T) {
 	const most = 3_000_000
 	var locals, readers, remotes []synthetic.Model

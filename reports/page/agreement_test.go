@@ -10,7 +10,6 @@ import (
 	"locklab/internal/synthetic"
 )
 
-// TestAgree: runs agree if at least nine in ten have the same recommendation.
 func TestAgree(t *testing.T) {
 	made := func(seed uint64, noise, a, b float64) *result.Run {
 		model := func(name string, rate float64) synthetic.Model {

@@ -49,7 +49,6 @@ func WriteAgreement(out io.Writer, runs []*result.Run, least float64) (agree boo
 	return !failed, nil
 }
 
-// choices lists the choices of the runs of r, the most frequent first.
 func choices(r judge.Row) string {
 	var parts []string
 	for _, t := range r.Tallies {

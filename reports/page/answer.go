@@ -48,7 +48,6 @@ func answers(ds []judge.Decision) (out []answerRow) {
 	return out
 }
 
-// requirement names the situation of d, and the condition if its class is weaker.
 func requirement(d judge.Decision) string {
 	text := d.Situation.Name()
 	if d.Over != "" && d.Class != nil && d.Class.Where != "" {
@@ -66,7 +65,6 @@ func docOf(d judge.Decision) string {
 	return ""
 }
 
-// tolerances returns the state of each guarantee of a lock of class c.
 func tolerances(c result.Class) (out []tolerance) {
 	if c.Tries == 0 {
 		return nil
@@ -133,7 +131,6 @@ func guaranteeMark(s result.GuaranteeStatus) string {
 	return stateMark[s.State]
 }
 
-// heldMark returns the mark for a number of tries without a violation.
 func heldMark(tries int) string {
 	if tries < result.EnoughTries {
 		return fmt.Sprintf("0/%d", tries)
@@ -141,7 +138,6 @@ func heldMark(tries int) string {
 	return stateMark[result.Held]
 }
 
-// uses groups ds by recommended lock, in order.
 func uses(ds []judge.Decision) (names []string, of map[string][]judge.Decision) {
 	of = make(map[string][]judge.Decision)
 	for _, d := range ds {

@@ -10,9 +10,8 @@ import (
 	"locklab/harness/result"
 )
 
-// WriteBriefHTML writes the answer of run and its main charts as one page. Links to
-// definitions, tables and further charts lead to details, the relative address of the page
-// by [WriteHTML]. For a run without locks it writes the full page.
+// WriteBriefHTML writes the answer of run and its main charts as one page. Other links lead to
+// details, the relative address of [WriteHTML]'s. Without locks it writes the full page.
 func WriteBriefHTML(w io.Writer, run *result.Run, details string) error {
 	doc, err := compose(run)
 	if err != nil {
@@ -29,8 +28,7 @@ func WriteBriefHTML(w io.Writer, run *result.Run, details string) error {
 	return err
 }
 
-// cut removes everything from doc that the page at details has and a first reading does not
-// need.
+// cut removes what the page at details has and a first reading does not need.
 func (doc *document) cut(details string) {
 	doc.Details = details
 	for _, ss := range []*[]section{&doc.Local, &doc.Served, &doc.Simulated} {
@@ -77,7 +75,6 @@ var (
 	anchorRE = regexp.MustCompile(` id="([^"]+)"`)
 )
 
-// leadTo redirects links of page to details if page lacks their anchors.
 func leadTo(details string, page []byte) []byte {
 	here := make(map[string]bool)
 	for _, m := range anchorRE.FindAllSubmatch(page, -1) {

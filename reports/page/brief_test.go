@@ -11,8 +11,7 @@ import (
 
 var tagsRE = regexp.MustCompile(`(?s)<(style|svg)[^>]*>.*?</(style|svg)>|<[^>]+>`)
 
-// TestBriefPage: the first page has the answer and at most 15 charts and 6,000 words. Every
-// link leads to an anchor of this or of the second page.
+// TestBriefPage: at most 15 charts and 6,000 words, and every link has its anchor.
 func TestBriefPage(t *testing.T) {
 	run := synthetic.Zoo(1)
 	var brief, whole bytes.Buffer

@@ -35,8 +35,7 @@ func CompareChanges(c *judge.Comparison) *Changes {
 	return x
 }
 
-// HistoryChanges returns the changes of h. If all is set, the text contains every run of
-// every case, else of cases with a change or an outlier.
+// HistoryChanges returns the changes of h; all puts every run of every case into the text.
 func HistoryChanges(h *judge.History, all bool) *Changes {
 	x := &Changes{tables: h.Tables(), doc: outlineHistory(h)}
 	for _, t := range x.tables {
@@ -65,9 +64,8 @@ func (x *Changes) Asides() (out []string) {
 	return out
 }
 
-// Write writes x in one of [ChangesFormats]. No line of text is wider than width columns, at
-// least 60. JSON is one object; CSV has a line for each run of a case, and text in it is
-// safe for a spreadsheet.
+// Write writes x in one of [ChangesFormats]. Text is at most width columns wide, at least 60;
+// CSV has a line for each run of a case, safe for a spreadsheet.
 func (x *Changes) Write(w io.Writer, format string, width int) error {
 	switch format {
 	case "csv":
@@ -88,8 +86,7 @@ func (x *Changes) Write(w io.Writer, format string, width int) error {
 	return t.writeTo(w)
 }
 
-// WriteHistoryHTML writes one self-contained page about the runs of h. Unchanged series are
-// folded.
+// WriteHistoryHTML writes one self-contained page about h, with unchanged series folded.
 func WriteHistoryHTML(w io.Writer, h *judge.History) error {
 	doc, err := composeHistory(h)
 	if err != nil {

@@ -42,8 +42,7 @@ const (
 	unchangedName = "unchanged"
 )
 
-// notable splits the series of h: series with a change, and the others. If a case is
-// notable on one machine, its series on all machines are.
+// notable splits the series of h by a change; a notable case is so on all machines.
 func notable(h *judge.History) (first, others []*judge.HistorySeries) {
 	looked := make(map[string]bool)
 	key := func(s *judge.HistorySeries) string { return s.Case() + "\x00" + s.Metric.Name }
@@ -62,7 +61,6 @@ func notable(h *judge.History) (first, others []*judge.HistorySeries) {
 	return first, others
 }
 
-// composeComparison returns c in words; ts are its tables.
 func composeComparison(c *judge.Comparison, ts []judge.Table) *historyDocument {
 	doc := &historyDocument{Title: "What changed between the two runs?", Lead: comparisonHeadline(c), Worse: c.Outcome() == judge.Worse,
 		Findings: comparisonFindings(c), Gaps: c.Gaps, Sites: historySites(c.Sites()), Remarks: comparisonRemarks(c), Warnings: c.Warnings}
@@ -75,7 +73,6 @@ func composeComparison(c *judge.Comparison, ts []judge.Table) *historyDocument {
 	return doc
 }
 
-// outlineHistory returns h in words, without its pictures. Its tables contain the newest run.
 func outlineHistory(h *judge.History) *historyDocument {
 	doc := &historyDocument{Title: historyTitle, Lead: chart.Short(historyHeadline(h), chart.MostText), Worse: h.Outcome() == judge.Worse,
 		Sites: historySites(h.Sites), Remarks: historyRemarks(h), Warnings: chart.ShortAll(h.Warnings)}
@@ -88,7 +85,6 @@ func outlineHistory(h *judge.History) *historyDocument {
 	return doc
 }
 
-// addTable adds v unless it is empty.
 func (doc *historyDocument) addTable(v tableView) {
 	if len(v.Rows) > 0 {
 		doc.Tables = append(doc.Tables, v)
@@ -117,7 +113,6 @@ func composeHistory(h *judge.History) (*historyDocument, error) {
 	return doc, nil
 }
 
-// draw adds pictures of ss, one section each.
 func (doc *historyDocument) draw(h *judge.History, ss []*judge.HistorySeries, name, title string, folded bool) error {
 	parts := slices.Collect(slices.Chunk(ss, mostFrames))
 	for i, part := range parts {
@@ -137,7 +132,6 @@ func (doc *historyDocument) draw(h *judge.History, ss []*judge.HistorySeries, na
 	return nil
 }
 
-// caseList returns the title of a picture of ss: a question about their metrics.
 func caseList(ss []*judge.HistorySeries) string {
 	var names []string
 	for _, s := range ss {
@@ -148,7 +142,6 @@ func caseList(ss []*judge.HistorySeries) string {
 	return "How did " + numfmt.List(names, len(names)) + " go from run to run?"
 }
 
-// define fills in the glossary.
 func (doc *historyDocument) define(h *judge.History) {
 	doc.Terms = terms
 	for i := range h.Series {
@@ -162,7 +155,6 @@ func (doc *historyDocument) define(h *judge.History) {
 	}
 }
 
-// historyPage returns the picture of the changes, with its question and answer.
 func historyPage(h *judge.History) draw.Poster {
 	ss, others := notable(h)
 	p := draw.Poster{Title: changesTitle, Note: chart.ChangesDoc}

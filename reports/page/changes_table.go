@@ -50,7 +50,6 @@ func viewRuns(t judge.Table, first int, keep func(*judge.Case) bool) (v tableVie
 	return v
 }
 
-// runCell formats the ratio of a run, or its figure if there is none.
 func runCell(r judge.Entry, column int, format func(float64) string) string {
 	run := r.Case.Runs[column]
 	switch {
@@ -62,7 +61,6 @@ func runCell(r judge.Entry, column int, format func(float64) string) string {
 	return figureText(run.Figure, format)
 }
 
-// figureText formats f, or returns n/a.
 func figureText(f *judge.Figure, format func(float64) string) string {
 	switch {
 	case f == nil:
@@ -73,7 +71,6 @@ func figureText(f *judge.Figure, format func(float64) string) string {
 	return numfmt.Plain(format(f.Value))
 }
 
-// planned reports whether a case was to be measured by both runs.
 func planned(v judge.GateVerdict) bool { return v != judge.OnlyBase && v != judge.OnlyNew }
 
 var csvColumns = []string{
@@ -81,8 +78,7 @@ var csvColumns = []string{
 	"baseline", "ratio", "ratio_lo", "ratio_hi", "ratio_n", "confidence", "p", "reading", "verdict", "change", "off", "note",
 }
 
-// writeTables writes a line for each column of each row of ts, tables of runs. A missing
-// figure is empty.
+// writeTables writes a line for each column of each row of ts; a missing figure is empty.
 func writeTables(out io.Writer, ts []judge.Table) error {
 	w := csv.NewWriter(out)
 	w.Write(csvColumns) // Error reports it
@@ -125,8 +121,7 @@ func csvRatio(r *judge.Ratio, level float64) []string {
 
 func exact(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 
-// harmless returns s in a form that no spreadsheet executes: names and notes come from a
-// file. Source: OWASP, "CSV Injection".
+// harmless returns s so that no spreadsheet executes it. Source: OWASP, "CSV Injection".
 func harmless(s string) string {
 	if t := strings.TrimLeft(s, " \u00a0"); t != "" && strings.ContainsRune("=+-@\t\r\n|%＝＋－＠", []rune(t)[0]) {
 		return "'" + s
@@ -134,7 +129,6 @@ func harmless(s string) string {
 	return s
 }
 
-// siteTable lists the runs of a machine.
 func siteTable(s judge.Site) (rows [][]string) {
 	for _, v := range s.Runs {
 		differs := numfmt.Unknown

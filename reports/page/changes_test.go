@@ -41,7 +41,6 @@ func TestGoldenHistory(t *testing.T) {
 	})
 }
 
-// changedRuns returns two runs with every kind of verdict.
 func changedRuns() []*result.Run {
 	zk := synthetic.Model{Lock: synthetic.Served("zk", harness.ZooKeeper, harness.KindZooKeeper), Rate: synthetic.Constant(800)}
 	models := []synthetic.Model{zk}
@@ -80,8 +79,7 @@ func TestGoldenComparison(t *testing.T) {
 	})
 }
 
-// TestChanges: every form of a comparison contains each case. The text keeps its width, the
-// tables in JSON follow the schema, and CSV has a line for each run of a case.
+// TestChanges: every form has each case; the JSON tables follow the schema.
 func TestChanges(t *testing.T) {
 	schema := schemaOf(t, "#/$defs/table")
 	c, h := comparisonOf(t, changedRuns()), historyOf(t, synthetic.TwoMachines())
@@ -136,7 +134,6 @@ func TestChanges(t *testing.T) {
 	}
 }
 
-// TestRemedies: runs of an interleaved pair cannot be resumed.
 func TestRemedies(t *testing.T) {
 	for _, pair := range []string{"", "p"} {
 		runs := changedRuns()
@@ -151,7 +148,6 @@ func TestRemedies(t *testing.T) {
 	}
 }
 
-// TestSpreadsheet: no cell of CSV is a formula, and no figure is infinite.
 func TestSpreadsheet(t *testing.T) {
 	for _, name := range []string{"=HYPERLINK(\"http://x\")", "+1", "-1", "@SUM(A1)", "\t=1", "  =1", "＝1", "|calc", "a\n=1"} {
 		c := comparisonOf(t, changedRuns())
@@ -174,8 +170,6 @@ func TestSpreadsheet(t *testing.T) {
 	}
 }
 
-// TestHistoryPage: the page is accessible, names every case and folds the unchanged ones. A
-// history without a change draws all cases.
 func TestHistoryPage(t *testing.T) {
 	h := historyOf(t, synthetic.TwoMachines())
 	var page bytes.Buffer
@@ -207,8 +201,6 @@ func TestHistoryPage(t *testing.T) {
 	}
 }
 
-// TestFramesApart: a frame holds points of one machine, and the frames of a case span the
-// same ratio.
 func TestFramesApart(t *testing.T) {
 	h := historyOf(t, synthetic.TwoMachines())
 	first, _ := notable(h)

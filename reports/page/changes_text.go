@@ -11,15 +11,12 @@ import (
 	"locklab/reports/chart"
 )
 
-// mostNames limits the cases that a sentence names.
 const mostNames = 6
 
-// share formats v, such as a margin, in percent.
 func share(v float64) string {
 	return strconv.FormatFloat(float64(int64(1e4*v+0.5))/1e2, 'f', -1, 64) + " %"
 }
 
-// comparisonHeadline returns the outcome of c, with the number of each verdict.
 func comparisonHeadline(c *judge.Comparison) string {
 	var vs []judge.GateVerdict
 	for _, r := range c.Rows {
@@ -40,7 +37,6 @@ func comparisonHeadline(c *judge.Comparison) string {
 	return fmt.Sprintf("No regression over %s. In all: %s", share(c.Margin), counts)
 }
 
-// casesOf returns the cases with a verdict, each once.
 func casesOf(c *judge.Comparison, v judge.GateVerdict) (out []string) {
 	for _, r := range c.Rows {
 		if r.Verdict == v && !slices.Contains(out, r.Case()) {
@@ -66,7 +62,6 @@ func comparisonFindings(c *judge.Comparison) (out []string) {
 	return out
 }
 
-// comparisonRemarks explains the figures of c, and the remedies for inconclusive ones.
 func comparisonRemarks(c *judge.Comparison) (out []string) {
 	has := func(v judge.GateVerdict) bool {
 		return slices.ContainsFunc(c.Rows, func(r judge.GateRow) bool { return r.Verdict == v })
@@ -105,7 +100,6 @@ func comparisonRemarks(c *judge.Comparison) (out []string) {
 	return out
 }
 
-// seriesTitle names a series: its case, its metric, and its machine if there are several.
 func seriesTitle(h *judge.History, s *judge.HistorySeries) string {
 	text := s.Case() + ", " + s.Title()
 	if len(h.Sites) > 1 {
@@ -114,7 +108,6 @@ func seriesTitle(h *judge.History, s *judge.HistorySeries) string {
 	return text
 }
 
-// seriesFindings describes the changes, the outliers and the gaps of s.
 func seriesFindings(h *judge.History, s *judge.HistorySeries) (out []string) {
 	site, title := h.Sites[s.Site], seriesTitle(h, s)
 	figure := func(v float64) string { return numfmt.Plain(chart.FormatUnit(s.Metric.Unit)(v)) }
@@ -143,7 +136,6 @@ func seriesFindings(h *judge.History, s *judge.HistorySeries) (out []string) {
 	return out
 }
 
-// historyHeadline returns the outcome of h, with the number of each verdict.
 func historyHeadline(h *judge.History) string {
 	var vs []judge.GateVerdict
 	var bad []string
@@ -164,7 +156,6 @@ func historyHeadline(h *judge.History) string {
 	return "No case's last change is for the worse. In all: " + counts
 }
 
-// historyRemarks explains the figures of h, and the remedies for inconclusive ones.
 func historyRemarks(h *judge.History) (out []string) {
 	if len(h.To) > 0 {
 		out = append(out, fmt.Sprintf("Figures are ratios to %s in the same round under the same workload, so that a slow day cancels. A change may be of either lock.",

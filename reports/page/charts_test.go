@@ -19,9 +19,8 @@ import (
 	"locklab/reports/draw"
 )
 
-// gallery returns a small synthetic run with some settings of otherSettings. With all of
-// them every chart of the Suite has data, except the cost chart of a run without local
-// locks.
+// gallery returns a small synthetic run with some settings of otherSettings. With all of them
+// every chart of the Suite has data, except the cost chart of a run without local locks.
 func gallery(rounds int, settings ...string) *result.Run {
 	falling := func(from float64) func(int) float64 {
 		return func(w int) float64 { return from / math.Sqrt(float64(w)) }
@@ -68,8 +67,7 @@ func gallery(rounds int, settings ...string) *result.Run {
 
 const openLoops = "open"
 
-// opened returns base with eight workers as open loops. Some of its locks are too slow for
-// the rates.
+// opened returns base with eight workers as open loops, too fast for some locks.
 func opened(base *result.Run) (out []*harness.Result) {
 	for _, r := range base.Results {
 		if r.Workload.Workers != 8 || r.Lock.Status == harness.Control {
@@ -86,7 +84,6 @@ func opened(base *result.Run) (out []*harness.Result) {
 	return out
 }
 
-// everySetting changes each default once.
 var everySetting = []string{"hold", "hold-distributed", "section", "pinning", "wait-policy", "garbage", "think", "spread", "read", "read-distributed", "clients-distributed",
 	"servers-distributed", "durable-distributed", "tls-distributed", "delay-distributed", openLoops}
 
@@ -104,8 +101,7 @@ func TestGalleryHasEveryChart(t *testing.T) {
 	}
 }
 
-// TestGoldenCharts draws the charts that have no data in the recorded runs of the other
-// goldens.
+// TestGoldenCharts draws the charts without data in the other goldens.
 func TestGoldenCharts(t *testing.T) {
 	run := gallery(8, everySetting...)
 	outputs := make(map[string]func(io.Writer) error)
@@ -120,7 +116,6 @@ func TestGoldenCharts(t *testing.T) {
 	checkGolden(t, outputs)
 }
 
-// TestOrderOfInput: a chart does not depend on the order of results in a file.
 func TestOrderOfInput(t *testing.T) {
 	run := gallery(6, everySetting...)
 	before := charts(t, run)
@@ -146,10 +141,8 @@ func charts(t *testing.T, run *result.Run) map[string]string {
 	return out
 }
 
-// extremes are values that no measurement gives.
 var extremes = []float64{0, 1, -1, 0.5, math.NaN(), math.Inf(1), math.Inf(-1), math.MaxFloat64, -math.MaxFloat64, math.SmallestNonzeroFloat64, math.MaxInt64, math.MinInt64}
 
-// spoil sets the given fields to v in every result whose index is a multiple of every.
 func spoil(run *result.Run, fields uint32, every int, v float64) {
 	i := int64(max(math.MinInt64, min(v, math.MaxInt64/2)))
 	if math.IsNaN(v) {
@@ -211,8 +204,7 @@ func spoil(run *result.Run, fields uint32, every int, v float64) {
 	}
 }
 
-// FuzzCharts draws every chart of runs with some damaged figures. No chart may panic, be
-// empty, or write an invalid number.
+// FuzzCharts: with damaged figures no chart panics, is empty, or writes an invalid number.
 func FuzzCharts(f *testing.F) {
 	if testing.Short() {
 		f.Skip("make test-all runs it")

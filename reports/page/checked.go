@@ -20,8 +20,7 @@ type checked struct {
 	Broken    int // windows with a violation
 }
 
-// audit lists the checks of the run, by name of lock. It derives them from the lock's
-// promises: a measured window records no rule that held.
+// audit lists the run's checks by lock, from its promises: results record no rule that held.
 func audit(run *result.Run) (out []checked) {
 	index := make(map[string]int)
 	for _, r := range run.Results {
@@ -56,7 +55,6 @@ func audit(run *result.Run) (out []checked) {
 	return out
 }
 
-// rulesOf returns the rules that package runner checks on a result.
 func rulesOf(r *harness.Result) []string {
 	rules := []string{"crash: it does not end its process", "liveness: every worker comes back"}
 	traits, contended := r.Lock.Traits, r.Workload.Workers > 1

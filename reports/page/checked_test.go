@@ -11,7 +11,6 @@ import (
 	"locklab/internal/synthetic"
 )
 
-// TestAudit: the report lists the rules checked for each lock and the number of checks.
 func TestAudit(t *testing.T) {
 	res := func(lock harness.Lock, workers int, change func(*harness.Result)) *harness.Result {
 		r := &harness.Result{Lock: lock, Workload: harness.Workload{Workers: workers}, Ops: 1000}

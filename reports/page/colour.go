@@ -28,7 +28,6 @@ func colourOf(r *judge.Ratio) colour {
 	return plain
 }
 
-// paint returns s in the colour, by the escape sequences of ECMA-48.
 func (c colour) paint(s string) string {
 	switch c {
 	case green:

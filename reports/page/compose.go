@@ -15,7 +15,6 @@ import (
 	"locklab/reports/draw"
 )
 
-// outline returns the report of run without its charts.
 func outline(run *result.Run) *document {
 	doc := &document{
 		Title:      "Which lock for which contention?",
@@ -34,7 +33,6 @@ func outline(run *result.Run) *document {
 	return doc
 }
 
-// paints returns the colours of a page.
 func paints() (out []paint) {
 	for _, t := range draw.Tokens {
 		out = append(out, paint{t.Name, template.CSS(draw.CSS(t.Light)), template.CSS(draw.CSS(t.Dark))})
@@ -95,7 +93,6 @@ func compose(run *result.Run) (*document, error) {
 // rankedCharts are shown next to the sheet, one for each kind of lock.
 var rankedCharts = []string{"ranking", "ranking-distributed"}
 
-// rank moves the ranked charts from their sections to the sheet.
 func (doc *document) rank() {
 	for _, ss := range [][]section{doc.Local, doc.Served} {
 		for i := range ss {
@@ -111,8 +108,7 @@ func (doc *document) rank() {
 	}
 }
 
-// foldedRoom limits the bytes of folded groups in a page, for each kind of lock. A run may
-// have hundreds of groups.
+// foldedRoom limits the bytes of folded groups in a page, which may be hundreds.
 const foldedRoom = 400_000
 
 // drawLocks draws the sections of gs for each kind of lock: the group with the most cases,
@@ -187,8 +183,7 @@ func kind(remote bool) string {
 	return "Local locks"
 }
 
-// draft draws the charts of g: comparisons across groups if across is set, otherwise the
-// others. Anchors in the page end in id.
+// draft draws the charts of g, comparisons across groups or the others; anchors end in id.
 func draft(g *chart.Group, title, id string, across bool) (section, error) {
 	s := section{ID: "group-" + id, Title: title, Slug: chart.SlugOf(g.Axes)}
 	if across {
@@ -229,7 +224,6 @@ func draft(g *chart.Group, title, id string, across bool) (section, error) {
 	return s, nil
 }
 
-// distanceSection returns the tables of d.
 func distanceSection(d *chart.Distances) section {
 	s := section{ID: "distance", Title: "Distributed locks, what distance costs", Slug: "distance", Note: d.Notes() + " Workload: " + d.Load() + ".",
 		Folded: len(d.Asked)+len(d.Far) == 0}
@@ -246,7 +240,6 @@ func distanceSection(d *chart.Distances) section {
 	return s
 }
 
-// contentionSection returns the chart and the table of d; folded if nothing was asked for.
 func contentionSection(d *chart.Contention) (section, error) {
 	f, err := newFigure(d.Picture(), chart.ContendersChart, chart.ContendersChart, chart.ContendersQuestion, chart.ContendersDoc)
 	t := d.Rows()

@@ -11,8 +11,7 @@ import (
 	"locklab/reports/chart"
 )
 
-// composeSafety returns the failure section of the distributed locks of run, or nil without
-// failure tests.
+// composeSafety returns the failure section of run, or nil without failure tests.
 func composeSafety(run *result.Run) (*safetySection, error) {
 	s := chart.SafetyOf(run)
 	if s == nil {
@@ -45,7 +44,6 @@ func composeSafety(run *result.Run) (*safetySection, error) {
 	return out, nil
 }
 
-// published returns the number of tries in run that are of the project's own campaign.
 func published(run *result.Run) (n int) {
 	for _, f := range run.Faults {
 		n += f.Published
@@ -53,7 +51,6 @@ func published(run *result.Run) (n int) {
 	return n
 }
 
-// testCommand returns the commands that test the locks of run and draw it again.
 func testCommand(run *result.Run) string {
 	dir := run.Dir
 	if dir == "" {
@@ -62,7 +59,6 @@ func testCommand(run *result.Run) string {
 	return judge.TestCommand + "\nlocklab report " + quote(dir) + " --chaos DIR"
 }
 
-// sources names the runs of the failure scenarios.
 func sources(run *result.Run) (out []string) {
 	from := 0
 	for _, c := range run.Chaos {
@@ -111,8 +107,7 @@ func lockRow(s *chart.Safety, l *chart.Survivor) safetyLock {
 	return row
 }
 
-// outcome returns the result of a lock in a scenario as a mark: its shape is the
-// observation, and a ! marks an unexpected one.
+// outcome returns a result as a mark: its shape is the observation, a ! is unexpected.
 func outcome(r result.Survival) safetyCell {
 	c := safetyCell{Long: r.Reading()}
 	violated := r.Broken > 0
@@ -146,7 +141,6 @@ func harmNames(hs []harness.Harm) string {
 	return numfmt.List(names, len(names))
 }
 
-// scenarioTable returns the figures of every lock in a scenario.
 func scenarioTable(h *chart.Hazard) safetyScenario {
 	t := safetyScenario{Name: h.Scenario, Question: h.Question, Fault: numfmt.Sentence(h.Fault), Source: h.Source}
 	for _, g := range h.Tests {
@@ -179,7 +173,6 @@ func scenarioTable(h *chart.Hazard) safetyScenario {
 	return t
 }
 
-// aimText describes with its figure whether an aim is met.
 func aimText(a result.Aim) string {
 	format := numfmt.Number
 	if a.Figure == "window" || a.Figure == "margin" {

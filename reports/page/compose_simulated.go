@@ -10,8 +10,6 @@ import (
 	"locklab/reports/chart"
 )
 
-// composeSimulated returns a section for each machine and workload of the simulations of
-// run. gs are its groups.
 func composeSimulated(run *result.Run, gs []*chart.Group) (out []section, err error) {
 	charts := chart.SimulatedCharts(chart.ModelledOf(run, gs))
 	for i, c := range charts {
@@ -34,7 +32,6 @@ func composeSimulated(run *result.Run, gs []*chart.Group) (out []section, err er
 	return out, nil
 }
 
-// about describes machine m and the model.
 func about(m *chart.Modelled) string {
 	text := fmt.Sprintf("%s %s has %s. The code of %s ran on a model of caches and a directory; docs/simulation.md says what that carries and what it cannot say.",
 		m.Warning(), m.Begin(), m.Shape(), m.DrawnLocks())
@@ -47,9 +44,8 @@ func about(m *chart.Modelled) string {
 	return text
 }
 
-// expectedText is the only sentence of a verdict about models' predictions. It is separate
-// from the measurements and has no effect on the verdict. It is "" if no other machine was
-// simulated.
+// expectedText is the only sentence of a verdict about models' predictions, without effect on
+// it, or "" if no other machine was simulated.
 func expectedText(run *result.Run) string {
 	var m *chart.Modelled // the largest machine; the run's own machine was measured
 	for _, x := range chart.ModelledOf(run, nil) {
@@ -74,7 +70,6 @@ func expectedText(run *result.Run) string {
 		numfmt.Plural(w, "worker"), m.Name(), m.Shape(), name, m.DrawnLocks(), numfmt.PerSecond(least))
 }
 
-// simulatedOrigin describes the source of the figures of a run without measurements.
 func simulatedOrigin(run *result.Run) string {
 	text := "Nothing was measured in this run: all figures are simulated, of " + numfmt.List(chart.MachinesOf(chart.ModelledOf(run, nil)), 6)
 	if commit := run.Manifest.Commit; commit != "" {
@@ -83,8 +78,7 @@ func simulatedOrigin(run *result.Run) string {
 	return text
 }
 
-// simulatedOnly turns doc into the report of a run without measurements: the host that
-// computed the model does not affect the figures.
+// simulatedOnly makes doc a report without measurements, which no host affects.
 func (doc *document) simulatedOnly(run *result.Run) {
 	doc.Title, doc.Origin, doc.Expected = simulatedTitle, simulatedOrigin(run), ""
 	doc.Quality = quality{Partial: doc.Quality.Partial, Damage: doc.Quality.Damage}

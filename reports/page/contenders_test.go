@@ -17,8 +17,7 @@ import (
 	"locklab/reports/chart"
 )
 
-// contended returns a run of a queue, a herd, a lock that polls and one that the fit misses,
-// with up to 1000 workers.
+// contended returns a run of a queue, a herd, a poller and a misfit, with up to 1000 workers.
 func contended(asked ...int) *result.Run {
 	wrong := synthetic.Queue("wrong") // 20 times slower with 1000
 	wrong.Period = func(n float64) time.Duration { return 300*time.Microsecond + time.Duration(5*max(0, n-100)*n) }
@@ -27,8 +26,6 @@ func contended(asked ...int) *result.Run {
 	return run
 }
 
-// TestGoldenContenders draws the chart, and writes the section as Markdown and for the
-// terminal.
 func TestGoldenContenders(t *testing.T) {
 	run := contended(1500, 10_000, 100_000)
 	run.RoundTrips = []time.Duration{50 * time.Millisecond}
@@ -80,8 +77,7 @@ func TestContendersRows(t *testing.T) {
 	}
 }
 
-// TestComputedIsMarked checks that computed points are hollow and dashed and named as
-// computed. Without numbers asked for, the section only checks the fit.
+// TestComputedIsMarked: computed points are hollow, dashed and named as computed.
 func TestComputedIsMarked(t *testing.T) {
 	asked, plain := pageOf(t, contended(100_000)), pageOf(t, contended())
 	for _, want := range []string{`id="contenders-rate"`, "computed, not measured", ", computed", "stroke-dasharray:5,2.5"} {
@@ -134,7 +130,6 @@ func TestCannotExtrapolate(t *testing.T) {
 	}
 }
 
-// TestContendersOfDamage checks that no figure of a damaged file is written as none.
 func TestContendersOfDamage(t *testing.T) {
 	if testing.Short() {
 		t.Skip("make test-all runs it")

@@ -16,9 +16,8 @@ import (
 	"locklab/reports/chart"
 )
 
-// farther returns a run of a queue, a polling lock and a lock without trip counts, near and
-// with delays. The queue takes a round trip and 30 µs for a grant and for a handover, with
-// one and with eight workers.
+// farther returns a run of a queue, a polling lock and one without trips, near and with
+// delays. The queue takes a round trip and 30 µs for a grant and for a handover.
 func farther(delays ...time.Duration) *result.Run {
 	model := func(name string) synthetic.Model {
 		m := synthetic.Model{Lock: synthetic.Served(name, harness.Redis, harness.KindRedis), Rate: synthetic.Constant(5000), Handed: 1}
@@ -59,7 +58,6 @@ func rowsOf(t chart.Table, lock string) (rows [][]string) {
 	return rows
 }
 
-// TestDistance compares the tables with the run.
 func TestDistance(t *testing.T) {
 	run := farther(time.Millisecond, 5*time.Millisecond)
 	run.RoundTrips = []time.Duration{1500 * time.Microsecond}
@@ -101,7 +99,6 @@ func TestDistance(t *testing.T) {
 	}
 }
 
-// TestDistanceIsSeen: a lock slower than its prediction is reported.
 func TestDistanceIsSeen(t *testing.T) {
 	run := farther(time.Millisecond)
 	for _, r := range run.Results {
@@ -115,8 +112,6 @@ func TestDistanceIsSeen(t *testing.T) {
 	}
 }
 
-// TestDistanceOnPages: every form of the report has the tables, unfolded, and the heads of
-// their columns link to definitions.
 func TestDistanceOnPages(t *testing.T) {
 	run := farther(time.Millisecond)
 	run.RoundTrips = []time.Duration{2 * time.Millisecond}
@@ -144,8 +139,7 @@ func TestDistanceOnPages(t *testing.T) {
 	}
 }
 
-// TestWithoutDistance: an older run and a run without distributed locks have no such
-// section. If predictions are requested, it gives the reason for their absence.
+// TestWithoutDistance: runs without trips or distributed locks have no section, or its reason.
 func TestWithoutDistance(t *testing.T) {
 	old, local, delayed := farther(), synthetic.Run(1, 2, 2, []int{1}, synthetic.Fast("a", 1e6)), farther()
 	for _, r := range old.Results {
@@ -172,7 +166,6 @@ func TestWithoutDistance(t *testing.T) {
 	}
 }
 
-// TestDistanceOfDamage: a damaged file gives no invalid number.
 func TestDistanceOfDamage(t *testing.T) {
 	for _, v := range extremes {
 		run := farther(time.Millisecond)

@@ -38,9 +38,7 @@ func CanPredict(run *result.Run) error {
 	return nil
 }
 
-// WriteDistance writes the predicted cost of the locks of run at the requested round trips,
-// and compares predictions with measurements under a delay. It writes nothing if there is
-// neither.
+// WriteDistance writes the requested predictions of run and their tests under a delay, if any.
 func WriteDistance(w io.Writer, run *result.Run, width int) error {
 	run = chart.Sanitize(run)
 	d := chart.NewDistance(run, chart.Groups(run))
@@ -52,8 +50,7 @@ func WriteDistance(w io.Writer, run *result.Run, width int) error {
 	return t.writeTo(w)
 }
 
-// columns writes a table without its ranges and intervals. Below it, it lists each lock
-// without a prediction once per reason.
+// columns writes a table without ranges, and each lock without a prediction once per reason.
 func (t *textWriter) columns(rows chart.Table) {
 	last := len(rows.Head) - 1
 	var shown []int
@@ -83,8 +80,7 @@ func (t *textWriter) columns(rows chart.Table) {
 	}
 }
 
-// WriteContenders writes the predictions for the contenders that the reader asked for, and
-// the points that check them. It writes nothing if none were asked for.
+// WriteContenders writes the requested predictions and the points that check them, if any.
 func WriteContenders(w io.Writer, run *result.Run, width int) error {
 	run = chart.Sanitize(run)
 	d := chart.NewContention(run, chart.Groups(run))

@@ -22,7 +22,6 @@ import (
 	"locklab/reports/draw"
 )
 
-// TestSpread checks labels at random heights: in order, separated, within the range.
 func TestSpread(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for range 2000 {
@@ -132,8 +131,6 @@ func TestLooksDiffer(t *testing.T) {
 	}
 }
 
-// FuzzReport draws runs of arbitrary numbers. It must never panic or write an invalid
-// number.
 func FuzzReport(f *testing.F) {
 	f.Add([]byte{})
 	f.Add([]byte("a run of one lock with one worker and a wait or two"))
@@ -160,8 +157,7 @@ func FuzzReport(f *testing.F) {
 	})
 }
 
-// drawAll draws every chart of every group of run, and counts the charts. No coordinate or
-// word may be NaN or infinite.
+// drawAll draws and counts every chart of run. No coordinate or word may be NaN or infinite.
 func drawAll(t *testing.T, run *result.Run) map[string]int {
 	t.Helper()
 	drawn := make(map[string]int)
@@ -189,7 +185,6 @@ func drawAll(t *testing.T, run *result.Run) map[string]int {
 	return drawn
 }
 
-// TestScrambled draws runs of random figures. Unlike FuzzReport, it reaches every chart.
 func TestScrambled(t *testing.T) {
 	if testing.Short() {
 		t.Skip("make test-all runs it")
@@ -325,7 +320,6 @@ func scramble(data []byte) *result.Run {
 	return run
 }
 
-// scrambleTable makes a table whose rows may lack cells.
 func scrambleTable(flags uint64, next func() uint64) harness.Table {
 	float := func() float64 { return math.Float64frombits(next()) }
 	t := harness.Table{Caption: "c", Chart: chart.Painters[flags%3].Kind, Log: flags>>2&1 == 0}
@@ -378,7 +372,6 @@ func TestShorten(t *testing.T) {
 	}
 }
 
-// TestBelowTheFloor: times under the clock's resolution share one height.
 func TestBelowTheFloor(t *testing.T) {
 	var c vgdraw.Canvas
 	c.Max = vg.Point{X: 100, Y: 100}

@@ -23,8 +23,7 @@ const (
 	oddCases    = 5    // least number of cases in an outlier round
 )
 
-// A pace is the speed of each round of a run, for one kind of lock: the median over all
-// cases of the case's rate divided by its median rate.
+// A pace is each round's speed for one kind of lock: the median of the cases' relative rates.
 type pace struct {
 	remote bool
 	rounds []int // ascending
@@ -32,8 +31,7 @@ type pace struct {
 	cases  int
 }
 
-// paces returns the pace of local and of distributed locks. It omits cases that lack
-// rounds, as at the end of an interrupted run, so all rounds compare the same cases.
+// paces returns the paces of local and distributed locks, without cases that lack rounds.
 func paces(run *result.Run) (out []pace) {
 	for _, remote := range []bool{false, true} {
 		p := pace{remote: remote}
@@ -66,7 +64,6 @@ func paces(run *result.Run) (out []pace) {
 	return out
 }
 
-// addPace adds to ratios the rate of each round of c over the median rate.
 func addPace(c *chart.Cell, ratios map[int][]float64) {
 	middle := c.Summary(result.Throughput).Median
 	if !(middle > 0) {
@@ -81,13 +78,11 @@ func addPace(c *chart.Cell, ratios map[int][]float64) {
 
 func (p pace) trend() stat.Trend { return stat.FindTrend(p.speeds) }
 
-// drifted reports whether t is significant and large enough.
 func drifted(t stat.Trend) bool {
 	return t.P < driftChance && math.Abs(t.Change) > driftChange
 }
 
-// odd returns the outlier rounds, counted from 1. With few cases a round may be an outlier
-// because of one case.
+// odd returns the outlier rounds, from 1; with few cases one may cause it.
 func (p pace) odd() (rounds []string) {
 	if p.cases < oddCases || len(p.rounds) < 3 {
 		return nil
@@ -122,7 +117,6 @@ func drifts(run *result.Run) (ws []harness.Warning) {
 	return ws
 }
 
-// checks returns all checks on the quality of run.
 func checks(run *result.Run) []machine.Check {
 	if run.Manifest.Machine.OS == "" && len(run.Results) == 0 {
 		return nil
@@ -154,5 +148,4 @@ func checks(run *result.Run) []machine.Check {
 	return out
 }
 
-// minOverlap is the overlap, in percent, below which a result has a warning.
 const minOverlap = 95

@@ -14,8 +14,6 @@ import (
 	"locklab/internal/synthetic"
 )
 
-// paced returns a run of six locks with the given speed in each round; the first round is
-// 0.
 func paced(rounds int, noise float64, speed func(round int) float64) *result.Run {
 	var models []synthetic.Model
 	for i := range 6 {
@@ -68,7 +66,6 @@ func TestDrift(t *testing.T) {
 	}
 }
 
-// TestDriftIsSeldomFalse draws noisy runs of a steady machine.
 func TestDriftIsSeldomFalse(t *testing.T) {
 	found := 0
 	const runs = 200
@@ -81,8 +78,7 @@ func TestDriftIsSeldomFalse(t *testing.T) {
 	}
 }
 
-// TestChecks: the report lists all checks, good or bad, and marks noise figures that an
-// older run lacks.
+// TestChecks: the report lists all checks, good or bad, and marks missing noise figures.
 func TestChecks(t *testing.T) {
 	run := synthetic.Run(1, 6, 2, []int{1, 2}, synthetic.Fast("a", 1e6))
 	state := func() map[string]string {
@@ -123,8 +119,7 @@ func TestChecks(t *testing.T) {
 	}
 }
 
-// TestDisturbs: warnings about processors used by others disturb local locks, but not
-// distributed ones, whose servers use them.
+// TestDisturbs: use of processors by others disturbs local locks only.
 func TestDisturbs(t *testing.T) {
 	run := synthetic.Run(1, 10, 2, []int{1, 8}, synthetic.Fast("a", 1e6), served("q", 900))
 	for _, d := range judge.Decisions(run) {

@@ -29,7 +29,6 @@ func vary(run *result.Run, set func(w *harness.Workload), by func(lock string) f
 	return &out
 }
 
-// otherSettings has every dimension with a chart, and a function that leaves its default.
 var otherSettings = map[string]func(w *harness.Workload){
 	"pinning":             func(w *harness.Workload) { w.Pin = harness.PinCPU },
 	"wait-policy":         func(w *harness.Workload) { w.Wait = harness.WaitYield },
@@ -49,8 +48,7 @@ var otherSettings = map[string]func(w *harness.Workload){
 	"delay-distributed":   func(w *harness.Workload) { w.Delay = time.Millisecond },
 }
 
-// TestEffects makes each setting halve the rate of one lock of a dozen. The chart must
-// report that lock and no other.
+// TestEffects: each setting halves one lock's rate, which the chart reports alone.
 func TestEffects(t *testing.T) {
 	for _, c := range chart.Suite {
 		if c.Varies == nil {
@@ -98,7 +96,6 @@ func TestEffects(t *testing.T) {
 	}
 }
 
-// TestNoEffect: chance is not called an effect, and too few rounds give no answer.
 func TestNoEffect(t *testing.T) {
 	same := func(string) float64 { return 1 }
 	for _, c := range []struct {
@@ -121,8 +118,7 @@ func TestNoEffect(t *testing.T) {
 	}
 }
 
-// TestEffectsAreReadTogether: of many locks, one may differ by chance. The intervals are
-// wide enough to hold for all locks together.
+// TestEffectsAreReadTogether: intervals are wide enough for all locks together.
 func TestEffectsAreReadTogether(t *testing.T) {
 	var models []synthetic.Model
 	for i := range 10 {
@@ -137,8 +133,6 @@ func TestEffectsAreReadTogether(t *testing.T) {
 	}
 }
 
-// TestServedByHandovers: the effect on a distributed lock is measured in handovers.
-// Acquisitions by the previous owner do not count.
 func TestServedByHandovers(t *testing.T) {
 	poll := synthetic.Model{Lock: synthetic.Served("poll", harness.Redis, harness.KindRedis), Rate: synthetic.Constant(5000), Handed: 0.5, Noise: 0.001}
 	run := vary(synthetic.Run(1, 10, 2, []int{1, 8}, poll), otherSettings["clients-distributed"], func(string) float64 { return 1 })
@@ -153,8 +147,7 @@ func TestServedByHandovers(t *testing.T) {
 	}
 }
 
-// TestUnvaried: the page has no chart of a dimension with one value, and one line with the
-// flags that vary it.
+// TestUnvaried: a dimension with one value has no chart, but a line with the flags.
 func TestUnvaried(t *testing.T) {
 	var buf bytes.Buffer
 	if err := WriteHTML(&buf, synthetic.Run(1, 3, 2, []int{1, 2}, synthetic.Fast("a", 1e6))); err != nil {
@@ -171,7 +164,6 @@ func TestUnvaried(t *testing.T) {
 	}
 }
 
-// TestCrossing compares with known crossings.
 func TestCrossing(t *testing.T) {
 	for _, c := range []struct {
 		ws    []int
@@ -192,9 +184,8 @@ func TestCrossing(t *testing.T) {
 	}
 }
 
-// TestHerd draws a queue with three requests and a herd with one more for each worker. They
-// cross between three and four workers. The answer depends on the distance between the
-// measured numbers.
+// TestHerd: a queue with three requests and a herd with one more per worker cross between
+// three and four; the answer depends on the measured numbers.
 func TestHerd(t *testing.T) {
 	queue := synthetic.Model{Lock: synthetic.Served("queue", harness.ZooKeeper, harness.KindZooKeeper), Rate: synthetic.Constant(500), Handed: 1}
 	queue.Lock.Traits.FIFO = true
@@ -257,7 +248,6 @@ func TestHerd(t *testing.T) {
 	}
 }
 
-// TestTime divides a window with known parts.
 func TestTime(t *testing.T) {
 	m := synthetic.Fast("a", 1e5)
 	m.Noise, m.Handed = 0, 1
@@ -279,8 +269,6 @@ func TestTime(t *testing.T) {
 	}
 }
 
-// TestManyGroups: a page of 120 groups is small enough for a browser, and names the omitted
-// parts.
 func TestManyGroups(t *testing.T) {
 	run := &result.Run{}
 	for i := range 60 {

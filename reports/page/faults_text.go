@@ -13,8 +13,7 @@ import (
 	"locklab/internal/table"
 )
 
-// WriteFaults writes a table for each scenario, followed by the notes on locks with
-// unexpected outcomes.
+// WriteFaults writes a table for each scenario, and notes on unexpected outcomes.
 func WriteFaults(out io.Writer, rows []result.Survival) error {
 	for len(rows) > 0 {
 		n := 1
@@ -69,7 +68,6 @@ func writeScenario(out io.Writer, rows []result.Survival) error {
 	return nil
 }
 
-// writeAims writes the missed limits.
 func writeAims(out io.Writer, r result.Survival) {
 	for _, a := range r.Aims {
 		if a.Known() && !a.Met {
@@ -82,7 +80,6 @@ func writeAims(out io.Writer, r result.Survival) {
 	}
 }
 
-// harmsSeen names the harms with the number of tries that showed them.
 func harmsSeen(r result.Survival) string {
 	if len(r.Seen) == 0 {
 		return "-"

@@ -42,12 +42,10 @@ func newGlossary(run *result.Run) (g glossary) {
 	return g
 }
 
-// linesOf returns a command that shows the results of a lock.
 func linesOf(lock string, workers int) string {
 	return "jq -c " + quote(fmt.Sprintf("select(.lock.name == %s and .workload.workers == %d)", strconv.Quote(lock), workers)) + " " + result.ResultsName
 }
 
-// defines reports whether g has an entry at that address.
 func (g glossary) defines(link string) bool {
 	return slices.ContainsFunc(g.Metrics, func(d definition) bool { return d.Link() == link }) ||
 		slices.ContainsFunc(g.Terms, func(t term) bool { return t.Link() == link })

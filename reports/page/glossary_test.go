@@ -13,8 +13,6 @@ import (
 	"locklab/reports/chart"
 )
 
-// TestMetricsAreDefined: every page has one row for each metric, with its definition and
-// source.
 func TestMetricsAreDefined(t *testing.T) {
 	run := synthetic.Run(1, 1, 2, []int{1}, synthetic.Fast("a", 1e6))
 	html := pageOf(t, run)
@@ -38,8 +36,6 @@ func TestMetricsAreDefined(t *testing.T) {
 	}
 }
 
-// TestColumnsLinkToMetrics: a column named after a metric or its unit links to a definition
-// on the page.
 func TestColumnsLinkToMetrics(t *testing.T) {
 	for name, page := range pages(t) {
 		links := regexp.MustCompile(`href="#(metric-[^"]*)"`).FindAllStringSubmatch(page, -1)

@@ -21,8 +21,6 @@ var measure = flag.Bool("measure", false, "run the hardware experiments anew for
 // test ./reports -run GoldenHardware -measure -update
 const hardwareRun = "../testdata/hardware"
 
-// TestGoldenHardware draws the findings of real experiments and compares the
-// page and every chart byte by byte.
 func TestGoldenHardware(t *testing.T) {
 	if *measure {
 		measureHardware(t)
@@ -53,7 +51,6 @@ func TestGoldenHardware(t *testing.T) {
 	}
 }
 
-// measureHardware runs each default experiment for about a second.
 func measureHardware(t *testing.T) {
 	if err := os.RemoveAll(hardwareRun); err != nil {
 		t.Fatal(err)

@@ -15,9 +15,8 @@ type fragment struct {
 	Lock bool
 }
 
-// headline returns the answer in two sentences, one on locks inside a process and one on
-// distributed locks. It has no figures of the run, so another run with the same decisions
-// has the same headline.
+// headline returns the answer, a sentence each on local and distributed locks, without
+// figures, so another run with the same decisions has the same.
 func headline(ds []judge.Decision) (out []fragment) {
 	for _, remote := range []bool{false, true} {
 		mine := slices.DeleteFunc(slices.Clone(ds), func(d judge.Decision) bool { return d.Situation.Distributed() != remote })
@@ -31,7 +30,6 @@ func headline(ds []judge.Decision) (out []fragment) {
 // Headline returns the headline of the report of a run with the decisions ds.
 func Headline(ds []judge.Decision) string { return plainText(headline(ds)) }
 
-// sentenceOn returns the sentence on ds, which are all of local or of distributed locks.
 func sentenceOn(ds []judge.Decision, remote bool) (out []fragment) {
 	add := func(text string) { out = append(out, fragment{Text: text}) }
 	place := "Inside one process"
@@ -67,7 +65,6 @@ func sentenceOn(ds []judge.Decision, remote bool) (out []fragment) {
 	return out
 }
 
-// remark returns the main restriction of a lock that all of ds recommend.
 func remark(ds []judge.Decision) string {
 	d := ds[len(ds)-1]
 	if d.Class != nil {
@@ -83,7 +80,6 @@ func remark(ds []judge.Decision) string {
 	return text + ")"
 }
 
-// weaker names the lock of the weakest class that is faster in the most contended situation.
 func weaker(ds []judge.Decision) []fragment {
 	for _, d := range slices.Backward(ds) {
 		if d.Over != "" {
@@ -112,7 +108,6 @@ var degreeWords = map[judge.Degree]struct{ meaning, taken, when string }{
 	judge.Contended:      {"all workers want the lock at once", "", "under contention"},
 }
 
-// when returns the condition of s, for a sentence.
 func when(s judge.Situation) string {
 	text := degreeWords[s.Degree].when
 	switch s.Group().Kind() {

@@ -55,7 +55,6 @@ func TestHeadline(t *testing.T) {
 	}
 }
 
-// TestHeadlineOnClasses: a faster lock of a weaker class is named once, with its condition.
 func TestHeadlineOnClasses(t *testing.T) {
 	run := synthetic.Run(1, 10, 2, []int{1, 8}, served("safe", 500), served("quick", 900))
 	for _, name := range []string{"safe", "quick"} {
@@ -79,8 +78,7 @@ func TestHeadlineOnClasses(t *testing.T) {
 	}
 }
 
-// TestTickNeedsTries: a guarantee has a tick only if each scenario had 59 tries without a
-// violation. These bound the rate of violations by 5 %.
+// TestTickNeedsTries: a tick needs 59 clean tries of each scenario, a bound of 5 %.
 func TestTickNeedsTries(t *testing.T) {
 	if stat.UpperBound(0, result.EnoughTries) > 0.05 || stat.UpperBound(0, result.EnoughTries-1) < 0.05 {
 		t.Errorf("%d tries bound the share by %v", result.EnoughTries, stat.UpperBound(0, result.EnoughTries))
@@ -98,7 +96,6 @@ func TestTickNeedsTries(t *testing.T) {
 	}
 }
 
-// TestPublishedTries: a guarantee shows its published tries and those of the run.
 func TestPublishedTries(t *testing.T) {
 	lock := synthetic.Served("safe", harness.Redis, "redis")
 	run := &result.Run{Faults: []*harness.FaultResult{synthetic.Fault("failover", lock, 1, 0, nil, harness.Failover)}}
@@ -114,7 +111,6 @@ func TestPublishedTries(t *testing.T) {
 	}
 }
 
-// TestWhy: the reason of a decision has its ratio, its price and its rounds.
 func TestWhy(t *testing.T) {
 	mutex := blocking("sync-mutex", 1e6)
 	steady := func(m synthetic.Model) synthetic.Model { m.Noise = 0.001; return m }
@@ -133,7 +129,6 @@ func TestWhy(t *testing.T) {
 	}
 }
 
-// TestMeaningFollowsWindows: a statement of a row about processors holds for every window.
 func TestMeaningFollowsWindows(t *testing.T) {
 	const alone, taken, wait = "every CPU has a worker, no worker waits for a CPU", "as many workers as CPUs, of which others or a CPU limit took time in some windows", "workers wait for CPUs as well as for the lock"
 	for name, c := range map[string]struct {

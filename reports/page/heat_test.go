@@ -14,8 +14,7 @@ import (
 	"locklab/reports/draw"
 )
 
-// TestHeatScale checks scales of every width. Their round bounds enclose all figures, they
-// have at most one class per colour, and no empty class at an end.
+// TestHeatScale: round bounds enclose all figures, with a colour per class and none empty.
 func TestHeatScale(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	ranges := [][2]float64{{50, 50}, {1, 1}, {1, 10}, {10, 10}, {1, 1e9}, {1, 1e8}, {24, 27}, {20, 250}, {1e-289, 1e289}, {9.99, 10}}
@@ -45,7 +44,6 @@ func TestHeatScale(t *testing.T) {
 	}
 }
 
-// TestHeatField parses the drawing of a field.
 func TestHeatField(t *testing.T) {
 	table := field(16, 0)
 	table.Rows[3].Cells[5].N = 0
@@ -78,7 +76,6 @@ func pictureOf(t harness.Table) chart.Picture {
 	return pic
 }
 
-// TestHeatSize: a field of 256 CPUs with realistic scatter takes less than 1 MB.
 func TestHeatSize(t *testing.T) {
 	run := laboratory()
 	run.Findings = run.Findings[2:3]
@@ -100,7 +97,6 @@ func TestHeatSize(t *testing.T) {
 	}
 }
 
-// heatMistakes lists the faults in the colours of a field.
 func heatMistakes(colours []uint32, light, dark uint32) (out []string) {
 	for i, c := range colours {
 		text := light

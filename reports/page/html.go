@@ -20,8 +20,7 @@ var verdictText string // called by reportText
 //go:embed safety.html.tmpl
 var safetyText string // also called by reportText
 
-// WriteHTML writes the report of run as one self-contained page: it needs no
-// script, no network and no other file.
+// WriteHTML writes the report of run as one self-contained page, without script or network.
 func WriteHTML(w io.Writer, run *result.Run) error {
 	doc, err := compose(run)
 	if err != nil {
@@ -30,7 +29,6 @@ func WriteHTML(w io.Writer, run *result.Run) error {
 	return writePage(w, "report", doc)
 }
 
-// writePage executes the named template with data and writes the whole result or nothing.
 func writePage(w io.Writer, name string, data any) error {
 	t, err := template.New("report").Funcs(template.FuncMap{"link": link, "tip": tip, "head": func(text string) chart.Piece { return chart.Piece{Text: text} }}).Parse(reportText + verdictText + safetyText)
 	if err == nil {

@@ -52,8 +52,7 @@ type jsonGuarantee struct {
 	Harms     []harness.Harm        `json:"harms"`
 }
 
-// WriteJSON writes the report of run as one JSON document: the decisions, the tables, the
-// quality and the guarantees, without charts. [JSONSchema] describes it.
+// WriteJSON writes the report of run as JSON, without charts; [JSONSchema] describes it.
 func WriteJSON(w io.Writer, run *result.Run) error {
 	run = chart.Sanitize(run)
 	ds := judge.Decisions(run)

@@ -14,7 +14,6 @@ import (
 
 func reportSchema(t *testing.T) *jsonschema.Schema { return schemaOf(t, "") }
 
-// schemaOf returns a part of the schema, such as "#/$defs/table", or all of it.
 func schemaOf(t *testing.T, part string) *jsonschema.Schema {
 	t.Helper()
 	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(JSONSchema))
@@ -41,8 +40,6 @@ func jsonOf(t *testing.T, run *result.Run) []byte {
 	return out.Bytes()
 }
 
-// TestJSON: the JSON of recorded and synthetic runs follows the schema and contains the
-// headline, tables and guarantees of the page.
 func TestJSON(t *testing.T) {
 	s := reportSchema(t)
 	golden, err := result.Load(goldenRun)
@@ -76,7 +73,6 @@ func TestJSON(t *testing.T) {
 	}
 }
 
-// TestJSONSchemaRejects: the schema rejects each damage.
 func TestJSONSchemaRejects(t *testing.T) {
 	s := reportSchema(t)
 	text := string(jsonOf(t, synthetic.Zoo(10)))

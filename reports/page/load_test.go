@@ -11,11 +11,8 @@ import (
 	"locklab/reports/chart"
 )
 
-// TestKnees: the saturation point follows from the granted rate and the waits of a lock, if
-// there are enough samples.
 func TestKnees(t *testing.T) {
-	// The queues of the gallery serve 707 k/s (fair), 2.1 M/s (greedy), 1.06 M/s (parking)
-	// and 530 k/s (old). At 94 % of these loads p99 is 25 times its value at a tenth.
+	// The queues serve 707 k/s (fair), 2.1 M/s (greedy), 1.06 M/s (parking) and 530 k/s (old).
 	run := gallery(3, openLoops)
 	for _, r := range run.Results {
 		if r.Open != nil && r.Lock.Name == "parking" {
@@ -46,8 +43,6 @@ func TestKnees(t *testing.T) {
 	}
 }
 
-// TestOpenLoopsRankNothing: open loops do not rank locks. A lock that keeps up grants the
-// offered rate and no more.
 func TestOpenLoopsRankNothing(t *testing.T) {
 	run := gallery(8, openLoops)
 	plain := gallery(8)
@@ -86,8 +81,7 @@ func TestOpenLoopsRankNothing(t *testing.T) {
 	}
 }
 
-// ownRates returns a gallery in which each lock has open loops at its own rates around its
-// saturation point, and a recorded search, as from locklab run --rate auto.
+// ownRates returns a gallery with open loops at each lock's rates, as from --rate auto.
 func ownRates() *result.Run {
 	run := gallery(8)
 	var open []*harness.Result
@@ -113,8 +107,7 @@ func ownRates() *result.Run {
 	return run
 }
 
-// TestOwnRates: locks measured at different rates share one chart, each at its own rates.
-// No answer refers to the rate of another lock.
+// TestOwnRates: locks at different rates share one chart; answers mix no rates.
 func TestOwnRates(t *testing.T) {
 	run := ownRates()
 	g := chart.Largest(chart.Groups(run), false)
@@ -138,8 +131,7 @@ func TestOwnRates(t *testing.T) {
 	}
 }
 
-// TestKneeUntold: with too few waits for a saturation point, the report uses the result of
-// the search. It ignores a damaged search.
+// TestKneeUntold: with too few waits the search's result is used, unless damaged.
 func TestKneeUntold(t *testing.T) {
 	run := ownRates()
 	for _, r := range run.Results {
@@ -158,8 +150,7 @@ func TestKneeUntold(t *testing.T) {
 	}
 }
 
-// TestLoadsUnderConditions: a run with open loops under several conditions has a chart for
-// each, labelled with its conditions, in every form.
+// TestLoadsUnderConditions: each set of conditions has its labelled chart, in every form.
 func TestLoadsUnderConditions(t *testing.T) {
 	run := gallery(3, openLoops)
 	for _, r := range slices.Clone(run.Results) {

@@ -15,8 +15,7 @@ import (
 	"locklab/reports/chart"
 )
 
-// Machines names each run, read from the folder of the same index. It takes the first
-// unique name of host, folder and full path.
+// Machines names each run by the first unique one of host, folder and full path.
 func Machines(runs []*result.Run, folders []string) []chart.Machine {
 	out := make([]chart.Machine, len(runs))
 	for i, run := range runs {
@@ -42,8 +41,7 @@ func Machines(runs []*result.Run, folders []string) []chart.Machine {
 	return out
 }
 
-// settings are the facts of an environment that should be the same on all machines, with
-// the remedy.
+// settings are the facts that should be the same on all machines, with the remedy.
 var settings = []fact{
 	{"system", "Another kernel schedules and wakes differently."},
 	{"GOMAXPROCS", "Set it alike, unless the number of processors is what you compare."},
@@ -57,8 +55,7 @@ var settings = []fact{
 	{"measured", "Use the same --rounds and --duration."},
 }
 
-// sideBySide returns a table with a column for each machine and a row for each name in any of
-// their facts, in the order of each.
+// sideBySide returns a table with a column for each machine and a row for each fact's name.
 func sideBySide(title string, names []string, facts [][]fact) chart.Table {
 	t := chart.Table{Head: chart.Titles(append([]string{title}, names...)...)}
 	for i, fs := range facts {
@@ -75,8 +72,6 @@ func sideBySide(title string, names []string, facts [][]fact) chart.Table {
 	return t
 }
 
-// differences lists the differences in settings between the machines, and the cases that
-// not all of them measured.
 func differences(ms []chart.Machine) (out []harness.Warning) {
 	var facts [][]fact
 	for _, m := range ms {
@@ -99,8 +94,7 @@ func differences(ms []chart.Machine) (out []harness.Warning) {
 	return append(out, coverage(ms)...)
 }
 
-// differ groups machines by a fact: "2 on a; 4 on b and c". It returns "" if all have the
-// same.
+// differ groups machines by a fact, such as "2 on a; 4 on b and c", or returns "".
 func differ(ms []chart.Machine, facts [][]fact, name string) string {
 	var values []string
 	on := make(map[string][]string)
@@ -123,7 +117,6 @@ func differ(ms []chart.Machine, facts [][]fact, name string) string {
 	return strings.Join(values, "; ")
 }
 
-// copies warns about machines with the same run.
 func copies(ms []chart.Machine) (out []harness.Warning) {
 	for i, m := range ms {
 		for _, o := range ms[:i] {
@@ -138,7 +131,6 @@ func copies(ms []chart.Machine) (out []harness.Warning) {
 	return out
 }
 
-// apart warns about machines measured on different days.
 func apart(ms []chart.Machine) []harness.Warning {
 	var starts []time.Time
 	for _, m := range ms {
@@ -158,7 +150,6 @@ func apart(ms []chart.Machine) []harness.Warning {
 		Remedy: "What else changed in that time is in the ratios too."}}
 }
 
-// coverage lists the cases that were not measured on every machine.
 func coverage(ms []chart.Machine) (out []harness.Warning) {
 	cases := make([]map[string]bool, len(ms))
 	all := make(map[string]bool)

@@ -10,7 +10,6 @@ import (
 	"locklab/reports/chart"
 )
 
-// draftMatch draws the comparison; if folded, only the rates.
 func draftMatch(x *chart.Match, id string, folded bool) (section, error) {
 	s := section{ID: "machines-" + id, Title: kind(x.Remote) + ", " + x.Axes, Slug: chart.SlugOf(x.Axes), Folded: folded}
 	suffix := map[bool]string{false: "", true: "-distributed"}[x.Remote]
@@ -83,7 +82,6 @@ func composeMachines(ms []chart.Machine) (*machinesDocument, error) {
 	return doc, nil
 }
 
-// verdictFacts returns the recommendation for each situation of a machine.
 func verdictFacts(m *document) (out []fact) {
 	for _, d := range m.Decisions {
 		cell := "no recommendation"

@@ -16,8 +16,7 @@ import (
 	"locklab/reports/chart"
 )
 
-// The runs of two "machines": one machine whose Go scheduler used one processor
-// and two.
+// The runs of two "machines": one machine whose Go scheduler used one processor and two.
 var machineRuns = []string{"../testdata/machines/one-processor", "../testdata/machines/two-processors"}
 
 func loadMachines(t *testing.T, folders ...string) []chart.Machine {
@@ -71,8 +70,6 @@ func TestMachineNames(t *testing.T) {
 	}
 }
 
-// pairOf returns two machines with the same locks. The second is faster by the lock's
-// factor.
 func pairOf(rounds int, factors map[string]float64) []chart.Machine {
 	models := func(by map[string]float64) (ms []synthetic.Model) {
 		for i, name := range []string{"mcs", "ticket", "mutex"} {
@@ -148,8 +145,7 @@ func renderMachines(t *testing.T, ms []chart.Machine) string {
 	return buf.String()
 }
 
-// TestMachinesOfAnyKind: runs with little or nothing in common are drawn, or the report
-// notes that there is nothing to draw.
+// TestMachinesOfAnyKind: runs with little in common are drawn, or noted.
 func TestMachinesOfAnyKind(t *testing.T) {
 	same := map[string]float64{"mcs": 1, "ticket": 1, "mutex": 1}
 	other := synthetic.Run(3, 2, 64, []int{8, 16}, synthetic.Fast("mcs", 1e6))
@@ -187,7 +183,6 @@ func TestMachinesOfAnyKind(t *testing.T) {
 	}
 }
 
-// TestMachinesEscape puts markup into all fields of two files, their folders and hosts.
 func TestMachinesEscape(t *testing.T) {
 	const evil = `<script>alert("x")</script>|&'` + "`"
 	a, b := synthetic.Run(1, 2, 2, []int{1, 2}, synthetic.Fast("mcs", 1e6)), synthetic.Run(2, 2, 2, []int{1, 2}, synthetic.Fast("mcs", 1e6))
@@ -208,7 +203,6 @@ func TestMachinesEscape(t *testing.T) {
 	checkTables(t, text.String())
 }
 
-// TestMachinesScrambled compares runs of random figures: no panic and no invalid number.
 func TestMachinesScrambled(t *testing.T) {
 	if testing.Short() {
 		t.Skip("make test-all runs it")

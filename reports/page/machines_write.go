@@ -8,9 +8,8 @@ import (
 	"io"
 )
 
-// WriteMachinesHTML writes one self-contained page about several runs: the verdicts of
-// each, and the common cases in shared frames. The others are compared with the first. The
-// error wraps harness.ErrUsage if there are fewer than two.
+// WriteMachinesHTML writes one self-contained page about several runs, compared with the
+// first. The error wraps harness.ErrUsage if there are fewer than two.
 func WriteMachinesHTML(w io.Writer, ms []chart.Machine) error {
 	doc, err := composeMachines(ms)
 	if err != nil {

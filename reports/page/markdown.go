@@ -20,9 +20,8 @@ import (
 	"locklab/reports/draw"
 )
 
-// WriteMarkdown writes the content of [WriteHTML] as GitHub Flavored Markdown. The charts
-// are PNG files of 144 dots per inch. Before it writes the text, it passes each to picture
-// with its path, folder/NAME.png.
+// WriteMarkdown writes the content of [WriteHTML] as GitHub Flavored Markdown. Before the text
+// it passes each chart, a PNG of 144 dots per inch, to picture with its path, folder/NAME.png.
 func WriteMarkdown(w io.Writer, run *result.Run, folder string, picture func(path string, png []byte) error) error {
 	doc, err := compose(run)
 	if err != nil {
@@ -31,8 +30,7 @@ func WriteMarkdown(w io.Writer, run *result.Run, folder string, picture func(pat
 	return newMarkdown(folder, picture, doc.glossary).write(w, "report", doc)
 }
 
-// WriteMachinesMarkdown writes the content of [WriteMachinesHTML] as Markdown; folder and
-// picture are as in [WriteMarkdown].
+// WriteMachinesMarkdown writes [WriteMachinesHTML]'s content as [WriteMarkdown] does.
 func WriteMachinesMarkdown(w io.Writer, ms []chart.Machine, folder string, picture func(path string, png []byte) error) error {
 	doc, err := composeMachines(ms)
 	if err != nil {
@@ -41,8 +39,7 @@ func WriteMachinesMarkdown(w io.Writer, ms []chart.Machine, folder string, pictu
 	return newMarkdown(folder, picture, doc.glossary).write(w, "machines", doc)
 }
 
-// WriteHistoryMarkdown writes the content of [WriteHistoryHTML] as Markdown; folder and
-// picture are as in [WriteMarkdown].
+// WriteHistoryMarkdown writes [WriteHistoryHTML]'s content as [WriteMarkdown] does.
 func WriteHistoryMarkdown(w io.Writer, h *judge.History, folder string, picture func(path string, png []byte) error) error {
 	doc, err := composeHistory(h)
 	if err != nil {
@@ -72,7 +69,6 @@ type part struct {
 	Of   any
 }
 
-// write executes the named template with data and writes the whole result or nothing.
 func (m *markdown) write(w io.Writer, name string, data any) error {
 	t, err := template.New("markdown").Funcs(template.FuncMap{
 		"inline": inlineText, "para": blockText, "fence": fenced, "table": markdownTable, "heads": heads, "row": row,
@@ -95,7 +91,6 @@ func (m *markdown) write(w io.Writer, name string, data any) error {
 	return nil
 }
 
-// image passes the picture to the caller without title and answer, which are in the text.
 func (m *markdown) image(title, answer, name string, pic draw.Picture) (string, error) {
 	if pic.Height == 0 {
 		return "", nil
@@ -112,8 +107,7 @@ func (m *markdown) image(title, answer, name string, pic draw.Picture) (string, 
 	return fmt.Sprintf("![%s](<%s>)\n\n", inlineText(title+" "+answer), &url.URL{Path: file}), m.picture(file, png)
 }
 
-// meanings returns one line of links from the columns of a table to the glossary, one link
-// for each definition.
+// meanings returns a line of links from a table's columns to the glossary.
 func (m *markdown) meanings(head []chart.Piece) string {
 	var order []string
 	named := make(map[string][]string)
@@ -136,7 +130,6 @@ func (m *markdown) meanings(head []chart.Piece) string {
 	return "What the columns mean: " + strings.Join(order, " · ") + ".\n\n"
 }
 
-// fenced returns s unchanged, in a fence longer than any fence in it.
 func fenced(s string) string {
 	fence := "```"
 	for strings.Contains(s, fence) {
@@ -150,7 +143,6 @@ func fenced(s string) string {
 	}, strings.TrimRight(s, "\n")) + "\n" + fence
 }
 
-// markdownTable returns a table of plain text. It fills up short rows.
 func markdownTable(head []string, rows [][]string) string {
 	var b strings.Builder
 	b.WriteString(heads(head))
@@ -160,13 +152,11 @@ func markdownTable(head []string, rows [][]string) string {
 	return b.String()
 }
 
-// heads returns the first two lines of a table. A column is a text, or several.
 func heads(columns ...any) string {
 	line := row(columns...)
 	return line + "|" + strings.Repeat(" --- |", strings.Count(line, "|")-1) + "\n"
 }
 
-// row returns a line of a table. A cell is a text, or several.
 func row(cells ...any) string {
 	var b strings.Builder
 	add := func(text string) { b.WriteString("| " + inlineText(text) + " ") }
@@ -191,17 +181,14 @@ func row(cells ...any) string {
 	return b.String() + "|\n"
 }
 
-// markdownEscapes escapes the markup of Markdown and GitHub, including formulas between
-// dollars, and addresses.
+// markdownEscapes escapes the markup of Markdown and GitHub, with formulas and addresses.
 var markdownEscapes = strings.NewReplacer(
 	"&", "&amp;", "<", "&lt;", ">", "&gt;", "|", "&#124;", "$", "&#36;", "://", "&#58;//",
 	`\`, `\\`, "`", "\\`", "*", `\*`, "_", `\_`, "[", `\[`, "]", `\]`, "~", `\~`,
 )
 
-// inlineText escapes s, which may come from anywhere, so that Markdown shows it literally.
 func inlineText(s string) string { return markdownEscapes.Replace(oneLine(s)) }
 
-// blockText is inlineText for the start of a line, where more characters have a meaning.
 func blockText(s string) string {
 	s = inlineText(s)
 	digits := strings.TrimLeft(s, "0123456789")
@@ -216,7 +203,6 @@ func blockText(s string) string {
 	return s
 }
 
-// oneLine joins the lines of s and drops invisible characters.
 func oneLine(s string) string {
 	return strings.Join(strings.FieldsFunc(strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) {

@@ -52,8 +52,6 @@ func everything() *result.Run {
 
 var imageRE = regexp.MustCompile(`!\[((?:[^\]\\]|\\.)*)\]\(<([^>]*)>\)`)
 
-// TestMarkdown: the text has the content of the page: every chart with its question,
-// answer, figures and picture.
 func TestMarkdown(t *testing.T) {
 	run := everything()
 	text, pictures := markdownOf(t, run)
@@ -105,7 +103,6 @@ func TestMarkdown(t *testing.T) {
 	checkTables(t, text)
 }
 
-// checkTables checks that every row of a table has as many columns as its head in Markdown.
 func checkTables(t *testing.T, text string) {
 	t.Helper()
 	columns, tables := 0, 0
@@ -128,7 +125,6 @@ func checkTables(t *testing.T, text string) {
 	}
 }
 
-// prose returns text without its fenced blocks.
 func prose(t *testing.T, text string) string {
 	t.Helper()
 	var out strings.Builder
@@ -150,8 +146,7 @@ func prose(t *testing.T, text string) string {
 	return out.String()
 }
 
-// TestMarkdownEscapes puts markup into every field of a file. The reader must see exactly
-// the text of the file.
+// TestMarkdownEscapes: the reader sees markup in any field as text.
 func TestMarkdownEscapes(t *testing.T) {
 	const evil = "<script>alert(1)</script>|`x`*b*_i_~s~[l](http://e.vil)![p](q)&amp;$a$@user\\|\n# h\r\n```\n- <img src=x onerror=y>\x1b[31m"
 	run := synthetic.Run(1, 2, 2, []int{1, 2}, synthetic.Fast("mcs", 1e6), synthetic.With(synthetic.Fast("broken", 2e6), func(m *synthetic.Model) { m.Breaks = true }))
@@ -216,7 +211,6 @@ func TestMarkdownErrors(t *testing.T) {
 	}
 }
 
-// spoilRun puts text into every text field of a file.
 func spoilRun(run *result.Run, text string) {
 	m := &run.Manifest
 	m.Command, m.Commit = []string{"locklab", text}, text
@@ -239,7 +233,6 @@ func spoilRun(run *result.Run, text string) {
 	}
 }
 
-// TestSVGEscapes: a drawing with markup in its texts is still valid.
 func TestSVGEscapes(t *testing.T) {
 	run := everything()
 	spoilRun(run, `<script>alert("x")</script>]]>&'`+"`|\x01")

@@ -10,8 +10,7 @@ import (
 	"locklab/reports/chart"
 )
 
-// notKnown gives the reasons for unknown figures of t, column by column, or "" if all are
-// known.
+// notKnown gives the reasons for unknown figures of t by column, or "".
 func notKnown(t chart.Table) string {
 	var why []string
 	of := make(map[string][]string) // columns, by reason
@@ -42,13 +41,11 @@ func notKnown(t chart.Table) string {
 	return numfmt.Unknown + " stands for no figure. " + numfmt.Sentence(strings.Join(why, "; "))
 }
 
-// quantiles maps the end of a column head, or a part of it, to its quantile.
 var quantiles = []struct {
 	name string
 	q    float64
 }{{"p999", 0.999}, {"p99.9", 0.999}, {"p99", 0.99}, {"p90", 0.9}, {"p50", 0.5}}
 
-// untold gives the reason for a missing figure in a column, if it depends on the column.
 func untold(h chart.Piece) string {
 	name := strings.ToLower(h.Text)
 	if h.Metric != nil {

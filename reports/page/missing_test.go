@@ -9,7 +9,6 @@ import (
 	"locklab/reports/chart"
 )
 
-// TestNotKnown: a table with dashes explains them by column.
 func TestNotKnown(t *testing.T) {
 	head := slices.Concat(chart.Titles("lock", "p99 wait"), chart.ByName(result.Jain, result.Requests), chart.Titles("interval"), chart.ByName(result.CPU))
 	for _, c := range []struct {

@@ -16,7 +16,6 @@ import (
 	"locklab/reports/chart"
 )
 
-// origin returns the line under every chart: the source of its figures.
 func origin(run *result.Run) string {
 	m := run.Manifest
 	parts := append([]string{chart.Hardware(m.Machine)}, software(m.Machine)...)
@@ -32,8 +31,7 @@ func origin(run *result.Run) string {
 	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), " · ")
 }
 
-// shortCommit returns a full hash of Git as its first twelve digits. The environment at the
-// end of a report has all of them.
+// shortCommit returns the first twelve digits of a hash; the environment has all.
 func shortCommit(commit string) string {
 	const short, full = 12, 40
 	if hash, dirty, _ := strings.Cut(commit, "+"); len(hash) == full {
@@ -59,8 +57,7 @@ func software(e machine.Environment) []string {
 	return out
 }
 
-// windows returns the number of rounds and the measured time of each case: "10 rounds of
-// 200ms, shuffled".
+// windows returns the rounds and time of each case, such as "10 rounds of 200ms, shuffled".
 func windows(run *result.Run) string {
 	n := roundsSeen(run)
 	if n == 0 {
@@ -88,7 +85,6 @@ func roundsSeen(run *result.Run) int {
 // A fact is a line of the table of the environment.
 type fact struct{ Name, Value string }
 
-// environment lists all known facts about the machine and the software of the run.
 func environment(run *result.Run) []fact {
 	m := run.Manifest
 	facts := append(machineFacts(m.Machine), fact{"locklab", m.Commit})
@@ -120,7 +116,6 @@ func environment(run *result.Run) []fact {
 	return slices.DeleteFunc(facts, func(f fact) bool { return f.Value == "" })
 }
 
-// siteFact describes the configuration and the distance of the servers.
 func siteFact(s result.Site) fact {
 	name := s.Kind + " servers"
 	if s.Conditions != "" {
@@ -162,8 +157,7 @@ func siteFact(s result.Site) fact {
 	return fact{name, strings.Join(parts, "; ")}
 }
 
-// partFacts describes each host of a merged run and its ranks. The machine of rank 0 is in
-// the facts above it.
+// partFacts describes the hosts of a merged run and their ranks; rank 0's machine is above.
 func partFacts(parts []result.Part) (facts []fact) {
 	at := make(map[string]int)
 	ranks := make(map[string][]string)
@@ -180,7 +174,6 @@ func partFacts(parts []result.Part) (facts []fact) {
 	return facts
 }
 
-// machineFacts lists the facts about the machine; unknown values are empty.
 func machineFacts(e machine.Environment) []fact {
 	facts := []fact{
 		{"host", e.Host},
@@ -221,7 +214,6 @@ func machineFacts(e machine.Environment) []fact {
 	return facts
 }
 
-// count formats n, or "" for zero, which means unknown.
 func count(n int) string {
 	if n == 0 {
 		return ""
@@ -236,8 +228,7 @@ func moment(t time.Time) string {
 	return t.UTC().Format(time.RFC3339)
 }
 
-// versions lists the servers, whose names have no slash, and the modules of the build,
-// whose names have one.
+// versions lists the servers and, with a slash in their names, the modules of the build.
 func versions(run *result.Run) (out []fact) {
 	for _, name := range slices.Sorted(maps.Keys(run.Manifest.Versions)) {
 		out = append(out, fact{name, run.Manifest.Versions[name]})
@@ -249,7 +240,6 @@ func modules(run *result.Run) []fact {
 	return slices.DeleteFunc(versions(run), func(f fact) bool { return !strings.Contains(f.Name, "/") })
 }
 
-// command returns the command line that repeats the run, quoted for a shell.
 func command(run *result.Run) string {
 	var words []string
 	for _, w := range run.Manifest.Command {
@@ -258,7 +248,6 @@ func command(run *result.Run) string {
 	return strings.Join(words, " ")
 }
 
-// quote quotes a word for a POSIX shell, if need be.
 func quote(w string) string {
 	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+=:,./-"
 	if w != "" && strings.Trim(w, plain) == "" {

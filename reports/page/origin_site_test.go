@@ -10,7 +10,6 @@ import (
 	"locklab/internal/numfmt"
 )
 
-// TestSiteFacts: the environment gives the configuration and distance of the servers.
 func TestSiteFacts(t *testing.T) {
 	for _, test := range []struct {
 		s           result.Site
@@ -40,7 +39,6 @@ func TestSiteFacts(t *testing.T) {
 	}
 }
 
-// TestPartFacts: the environment of a merged run names each host and its ranks.
 func TestPartFacts(t *testing.T) {
 	on := func(rank int, host string) result.Part {
 		return result.Part{Rank: rank, Host: host, OS: "linux", Arch: "arm64", Kernel: "6.1", CPU: "C" + host, CPUs: 8}

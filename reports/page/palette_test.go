@@ -11,11 +11,10 @@ import (
 	"locklab/reports/draw"
 )
 
-// Colour distance under simulated colour blindness. Sources: B. Ottosson,
-// "A perceptual color space for image processing", 2020 (OKLab); G. Machado,
-// M. Oliveira, L. Fernandes, "A Physiologically-based Model for Simulation of
-// Color Vision Deficiency", IEEE TVCG 15(6), 2009, severity 1; WCAG 2.2, 1.4.11
-// (contrast of graphics, 3:1).
+// Colour distance under simulated colour blindness. Sources: B. Ottosson, "A perceptual color
+// space for image processing", 2020 (OKLab); G. Machado, M. Oliveira, L. Fernandes, "A
+// Physiologically-based Model for Simulation of Color Vision Deficiency", IEEE TVCG 15(6),
+// 2009, severity 1; WCAG 2.2, 1.4.11 (contrast of graphics, 3:1).
 
 type vec [3]float64
 
@@ -48,7 +47,6 @@ func oklab(c vec) vec {
 	}
 }
 
-// distance returns the OKLab distance times 100.
 func distance(a, b vec) float64 {
 	x, y := oklab(a), oklab(b)
 	return 100 * math.Sqrt((x[0]-y[0])*(x[0]-y[0])+(x[1]-y[1])*(x[1]-y[1])+(x[2]-y[2])*(x[2]-y[2]))
@@ -66,8 +64,6 @@ var visions = map[string][3]vec{
 	"tritan": {{1.255528, -0.076749, -0.178779}, {-0.078411, 0.930809, 0.147602}, {0.004733, 0.691367, 0.303900}},
 }
 
-// mistakes lists the series colours that are too close to each other or to their
-// background.
 func mistakes(colours map[string]uint32, grounds ...uint32) (out []string) {
 	for name, c := range colours {
 		for _, ground := range grounds {
@@ -127,7 +123,6 @@ func TestPalette(t *testing.T) {
 	}
 }
 
-// faint lists the colours with less than the wanted contrast to a background.
 func faint(ts []draw.Token, want float64, of func(draw.Token) uint32, grounds ...draw.Token) (out []string) {
 	for _, c := range ts {
 		for _, g := range grounds {
@@ -139,7 +134,6 @@ func faint(ts []draw.Token, want float64, of func(draw.Token) uint32, grounds ..
 	return out
 }
 
-// TestEveryTokenHasARole: every colour is in a list that the tests check.
 func TestEveryTokenHasARole(t *testing.T) {
 	roles := slices.Concat(seriesTokens, textTokens, grounds, frameTokens, faintTokens, draw.Heat)
 	for _, c := range draw.Tokens {
@@ -164,7 +158,6 @@ func TestEveryTokenHasARole(t *testing.T) {
 	}
 }
 
-// TestPaletteIsRejected gives the checker known bad colours.
 func TestPaletteIsRejected(t *testing.T) {
 	light := themes["light"]
 	for name, c := range map[string]struct {
@@ -183,8 +176,7 @@ func TestPaletteIsRejected(t *testing.T) {
 	}
 }
 
-// TestTokensStayApart guards the rewriting of SVG colours to CSS variables, which tolerates
-// the rounding of translucent colours.
+// TestTokensStayApart guards the rewriting of colours, which tolerates rounding.
 func TestTokensStayApart(t *testing.T) {
 	for i, a := range draw.Tokens {
 		for _, b := range draw.Tokens[i+1:] {

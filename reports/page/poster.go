@@ -9,8 +9,7 @@ import (
 	"locklab/reports/draw"
 )
 
-// standalone returns the page of a chart, for the group with the most cases if it is a
-// chart of groups.
+// standalone returns the page of a chart, for the largest group if it is of groups.
 func standalone(run *result.Run, name string) (draw.Poster, error) {
 	run = chart.Sanitize(run)
 	var names []string
@@ -62,7 +61,6 @@ func standalone(run *result.Run, name string) (draw.Poster, error) {
 	return p, nil
 }
 
-// findingPage returns c as a separate page.
 func findingPage(c chart.FindingChart, run *result.Run) draw.Poster {
 	p := draw.Poster{Title: chart.Title(c.Finding), Answer: chart.Answer(c.Finding), Caption: c.Table.Caption, Foot: origin(run)}
 	p.Data = chart.Plain(tableSource(c.Finding, c.Number))
@@ -85,7 +83,6 @@ func simulatedPage(c chart.SimulatedChart, run *result.Run) draw.Poster {
 	return draw.Poster{Title: c.Titled(), Answer: c.Pic.Answer, Note: c.Note(), Data: chart.Plain(c.Pic.Data.Sentence()), Foot: simulatedFoot(c, run), Picture: c.Pic.Picture}
 }
 
-// simulatedFoot names the simulated machine, and the measured machine if c has measured marks.
 func simulatedFoot(c chart.SimulatedChart, run *result.Run) string {
 	text := "simulated: " + c.Of.Name() + ", " + c.Of.Shape()
 	if c.Pic.Data.Metrics != nil {
@@ -97,8 +94,7 @@ func simulatedFoot(c chart.SimulatedChart, run *result.Run) string {
 	return text
 }
 
-// contendersPage returns the page of the chart of contenders; false if name is another
-// chart or the reader of run did not ask for it.
+// contendersPage returns the page of the chart of contenders; false if not asked for.
 func contendersPage(run *result.Run, name string) (draw.Poster, bool) {
 	if name != chart.ContendersChart || len(run.Contenders) == 0 {
 		return draw.Poster{}, false

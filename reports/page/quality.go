@@ -63,7 +63,6 @@ func (q quality) skippedLocks() (n int) {
 	return n
 }
 
-// skips groups ss by reason, in order.
 func skips(ss []result.Skip) (out []skipped) {
 	locks := make(map[string][]string)
 	for _, s := range ss {
@@ -80,7 +79,6 @@ func skips(ss []result.Skip) (out []skipped) {
 	return out
 }
 
-// assess collects the warnings of run, sorted by effect on the decisions ds.
 func assess(run *result.Run, ds []judge.Decision) quality {
 	q := quality{Quality: judge.QualityOf(run, ds), Power: judge.PowerOf(judge.Tables(run, run.Baseline)), Partial: partial(run), Skipped: skips(run.Manifest.Skipped), Damage: run.Damage, Checks: checks(run)}
 	c := newWarningSummary(run, ds)
@@ -107,15 +105,13 @@ func assess(run *result.Run, ds []judge.Decision) quality {
 	return q
 }
 
-// retried warns about a result that needed another try.
 func retried(r *harness.Result) harness.Warning {
 	return harness.Warning{Kind: "retried",
 		Text:   fmt.Sprintf("%s was measured again, its process having been killed from outside: %s", r.Lock.Name, r.Retries[0]),
 		Remedy: "look whether the kernel ran out of memory (dmesg), or what else ended it; a lock that kills its own process looks the same"}
 }
 
-// WarningKinds returns the kinds that [Warnings] may return: first about the machine, then
-// about the measurement.
+// WarningKinds returns the kinds of [Warnings]: about the machine, then the measurement.
 func WarningKinds() []string {
 	return append(machine.WarningKinds(), "overlap", "late", "clipped", "messages", "transfer", "round-trip", "lost", "retried", "drift", "ranks", "cold", otherKind)
 }
@@ -132,7 +128,6 @@ func Warnings(run *result.Run) (ws []harness.Warning) {
 	return ws
 }
 
-// partial describes the progress of a run that did not end, or returns "".
 func partial(run *result.Run) string {
 	m := run.Manifest
 	if !m.Interrupted && !m.Finished.IsZero() {

@@ -17,7 +17,6 @@ import (
 	"locklab/reports/chart"
 )
 
-// A placed is a text of a drawing and its height on the page, from the top.
 type placed struct {
 	text string
 	y    float64
@@ -25,7 +24,6 @@ type placed struct {
 
 var svgText = regexp.MustCompile(`<text x="[^"]*" y="([^"]*)"[^>]*>([^<]*)</text>`)
 
-// placedIn returns the texts of a chart of run from top to bottom.
 func placedIn(t *testing.T, run *result.Run, chart string) (out []placed) {
 	t.Helper()
 	var buf bytes.Buffer
@@ -43,7 +41,6 @@ func placedIn(t *testing.T, run *result.Run, chart string) (out []placed) {
 	return out
 }
 
-// namesIn returns the names that are whole texts, from top to bottom.
 func namesIn(texts []placed, names ...string) (out []string) {
 	for _, p := range texts {
 		if slices.Contains(names, p.text) {
@@ -53,7 +50,6 @@ func namesIn(texts []placed, names ...string) (out []string) {
 	return out
 }
 
-// beside returns the texts in the row of the lock called name.
 func beside(texts []placed, name string) (out []string) {
 	for _, p := range texts {
 		if p.text != name {
@@ -81,7 +77,6 @@ func served(name string, rate float64, edits ...func(*synthetic.Model)) syntheti
 	return synthetic.With(m, edits...)
 }
 
-// rankedRun has local locks of each status, with names in no order.
 func rankedRun(rounds int) *result.Run {
 	return synthetic.Run(3, rounds, 2, []int{1, 2, 8},
 		synthetic.With(synthetic.With(synthetic.Fast("delta", 2e6), ofFamily(harness.Blocking))),
@@ -97,8 +92,7 @@ func rankedRun(rounds int) *result.Run {
 	)
 }
 
-// TestRankingOrder: rows are sorted by median, not by mean or name, and every lock of the
-// kind has one row.
+// TestRankingOrder: rows are sorted by median, and every lock of the kind has one.
 func TestRankingOrder(t *testing.T) {
 	run := rankedRun(12)
 	for _, r := range run.Results {
@@ -127,8 +121,7 @@ func TestRankingOrder(t *testing.T) {
 	}
 }
 
-// TestRankingMarks: the chosen lock, the default and the best peer have a tag and a mark of
-// a unique shape.
+// TestRankingMarks: the chosen lock, the default and the best peer have unique marks.
 func TestRankingMarks(t *testing.T) {
 	run := rankedRun(20)
 	for chart, marks := range map[string]map[string]string{
@@ -155,8 +148,7 @@ func TestRankingMarks(t *testing.T) {
 	}
 }
 
-// TestRankingIsTheDecision: the answer over the chart is the decision on the most contended
-// situation.
+// TestRankingIsTheDecision: the answer is the decision on the most contended situation.
 func TestRankingIsTheDecision(t *testing.T) {
 	long := vary(rankedRun(12), otherSettings["hold"], func(string) float64 { return 0.5 })
 	chosen, open := 0, 0
@@ -187,8 +179,6 @@ func TestRankingIsTheDecision(t *testing.T) {
 	}
 }
 
-// mostContended returns the first decision of a kind on the ordinary workload with the most
-// workers.
 func mostContended(ds []judge.Decision, remote bool) (out judge.Decision) {
 	for _, d := range ds {
 		s := d.Situation
@@ -199,8 +189,7 @@ func mostContended(ds []judge.Decision, remote bool) (out judge.Decision) {
 	return out
 }
 
-// TestRankingScale: the scale is logarithmic, and labelled so, only if the rates differ by
-// more than a factor of ten. A linear scale starts at 0.
+// TestRankingScale: rates beyond a factor of ten have a log scale; a linear one starts at 0.
 func TestRankingScale(t *testing.T) {
 	for least, log := range map[float64]bool{3e6: false, 2.1e5: false, 1e5: true, 1e3: true} {
 		run := synthetic.Run(1, 10, 2, []int{1, 8}, synthetic.Fast("fast", 2e6), synthetic.Fast("slow", least))
@@ -215,8 +204,6 @@ func TestRankingScale(t *testing.T) {
 	}
 }
 
-// TestRankingSizes: one lock or sixty with long names, each has its row between head and
-// scale.
 func TestRankingSizes(t *testing.T) {
 	for _, n := range []int{1, 60} {
 		var models []synthetic.Model

@@ -18,7 +18,6 @@ type rankSum struct {
 	blind, merged, sameClock bool
 }
 
-// rankSums returns the sums of the ranks of run.
 func rankSums(run *result.Run) []rankSum {
 	out := make([]rankSum, len(run.Manifest.Parts))
 	for _, r := range run.Results {
@@ -36,7 +35,6 @@ func rankSums(run *result.Run) []rankSum {
 	return out
 }
 
-// clock describes the accuracy of the rank's clock.
 func (s rankSum) clock() string {
 	switch {
 	case s.sameClock:

@@ -7,10 +7,9 @@ import (
 	"locklab/harness/result"
 )
 
-// WritePNG draws the named chart of run, of [chart.Suite], of [chart.FindingCharts], of
-// [chart.FaultCharts], of [chart.SimulationCharts] or of [chart.ContendersCharts], with its
-// question, answer and origin, as a PNG of 144 dots per inch.
-// The error wraps harness.ErrUsage if there is no chart of that name.
+// WritePNG draws the named chart of run, of [chart.Suite] or another list of package chart,
+// with question, answer and origin, as a PNG of 144 dots per inch. The error wraps
+// harness.ErrUsage if there is no chart of that name.
 func WritePNG(w io.Writer, run *result.Run, chart string) error {
 	p, err := standalone(run, chart)
 	if err != nil {
@@ -28,7 +27,6 @@ func WriteSVG(w io.Writer, run *result.Run, chart string) error {
 	return named(p.WriteSVG(w), "chart "+chart)
 }
 
-// named adds what to err, if there is one.
 func named(err error, what string) error {
 	if err != nil {
 		return fmt.Errorf("reports: %s: %w", what, err)

@@ -26,14 +26,12 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// goldenRun is a measured run, the source of most goldens; axesRun is the source of goldens
-// that need more axes.
+// goldenRun is a measured run, the source of most goldens; axesRun has more axes.
 const (
 	goldenRun = "../testdata/run"
 	axesRun   = "../testdata/axes"
 )
 
-// TestGolden draws every output from a measured run and compares it byte by byte.
 func TestGolden(t *testing.T) {
 	run, err := result.Load(goldenRun)
 	if err != nil {
@@ -59,8 +57,6 @@ func TestGolden(t *testing.T) {
 	checkGolden(t, outputs)
 }
 
-// checkGolden compares the output of each function with the golden file of that name, or
-// rewrites it.
 func checkGolden(t *testing.T, outputs map[string]func(io.Writer) error) {
 	t.Helper()
 	if runtime.GOARCH != "amd64" {
@@ -92,7 +88,6 @@ func checkGolden(t *testing.T, outputs map[string]func(io.Writer) error) {
 	}
 }
 
-// firstDifference quotes the first difference of two texts.
 func firstDifference(got, want []byte) string {
 	i := 0
 	for i < min(len(got), len(want)) && got[i] == want[i] {
@@ -156,8 +151,7 @@ func TestSameInputSameBytes(t *testing.T) {
 	}
 }
 
-// TestPage: a page is one small file without script, with every figure drawn, described and
-// in both themes.
+// TestPage: a page is one small file without script, with every figure described.
 func TestPage(t *testing.T) {
 	var buf bytes.Buffer
 	if err := WriteHTML(&buf, synthetic.Zoo(10)); err != nil {
@@ -191,8 +185,6 @@ func TestPage(t *testing.T) {
 	}
 }
 
-// checkFigure checks that svg is well-formed, themed, and described by an answer of the
-// page.
 func checkFigure(t *testing.T, page, svg string) {
 	t.Helper()
 	if !strings.Contains(svg, `role="img"`) || !strings.Contains(svg, "<title") || !strings.Contains(svg, "<desc") {
@@ -213,7 +205,6 @@ func checkFigure(t *testing.T, page, svg string) {
 	}
 }
 
-// TestEscaping puts markup into every field of a file.
 func TestEscaping(t *testing.T) {
 	const evil = `<script>alert("x")</script>&'`
 	run := synthetic.Zoo(6)
@@ -243,8 +234,7 @@ func TestEscaping(t *testing.T) {
 	}
 }
 
-// TestNothingToDraw: without data, every output has a sentence and is neither blank nor
-// panics.
+// TestNothingToDraw: without data, every output has a sentence.
 func TestNothingToDraw(t *testing.T) {
 	idle := synthetic.Fast("idle", 0)
 	for name, run := range map[string]*result.Run{

@@ -12,8 +12,7 @@ import (
 	"locklab/reports/chart"
 )
 
-// distant is a synthetic run of locks on two kinds of server; model.result sets the round
-// trips.
+// distant is a synthetic run on two kinds of server; model.result sets the round trips.
 func distant(rounds int) *result.Run {
 	quick := synthetic.Model{Lock: synthetic.Served("quick", harness.Redis, harness.KindRedis), Rate: synthetic.Constant(1e4), Handed: 1}
 	stingy := synthetic.Model{Lock: synthetic.Served("stingy", harness.Peer, harness.KindRedis), Rate: synthetic.Constant(2e4), Handed: 0.1}
@@ -24,8 +23,6 @@ func distant(rounds int) *result.Run {
 	return synthetic.Run(3, rounds, 2, []int{1, 8}, quick, stingy, keeper, nothing, near)
 }
 
-// TestTurnsInRoundTrips: quick has half its rate alone, and every tenth acquisition of
-// stingy is a handover.
 func TestTurnsInRoundTrips(t *testing.T) {
 	pic := chart.HandoversRemote.Draw(chart.Largest(chart.Groups(distant(10)), true))
 	rows := make(map[string][]string)
@@ -39,8 +36,7 @@ func TestTurnsInRoundTrips(t *testing.T) {
 	}
 }
 
-// TestWithoutRoundTrips: a file without round trips shows none. A file with round trips
-// shows them for its distributed locks only.
+// TestWithoutRoundTrips: round trips are shown for distributed locks, if measured.
 func TestWithoutRoundTrips(t *testing.T) {
 	for _, old := range []bool{false, true} {
 		run := distant(6)

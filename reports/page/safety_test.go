@@ -18,8 +18,7 @@ import (
 	"locklab/reports/chart"
 )
 
-// survived returns a run of distributed locks with synthetic failure scenarios and the
-// history of one of them.
+// survived returns a run with synthetic failure scenarios and one history.
 func survived(t *testing.T) *result.Run {
 	t.Helper()
 	model := func(name string, family harness.Family, kind string, rate float64) synthetic.Model {
@@ -60,7 +59,6 @@ func on(t *testing.T, run *result.Run, scenario, lock string) *harness.FaultResu
 	return nil
 }
 
-// safetyOn returns the section of run, its first sentence, and the line of a lock.
 func safetyOn(t *testing.T, run *result.Run, lock string) (s *safetySection, first string, row safetyLock) {
 	t.Helper()
 	run = chart.Sanitize(run)
@@ -76,8 +74,7 @@ func safetyOn(t *testing.T, run *result.Run, lock string) (s *safetySection, fir
 	return s, headlineOf(run), row
 }
 
-// TestSafetyFollowsTheFaults: one more violation changes the guarantee, the class, the mark
-// and the first sentence.
+// TestSafetyFollowsTheFaults: one violation changes guarantee, class, mark and sentence.
 func TestSafetyFollowsTheFaults(t *testing.T) {
 	const strong = "survives the loss of a server without two holders, and tokens refuse a paused holder"
 	const base = "Between processes use zk-handoff (" + strong + "); or, if one server is enough and the resource checks tokens, the faster redis-queue."
@@ -121,8 +118,7 @@ func TestSafetyFollowsTheFaults(t *testing.T) {
 	}
 }
 
-// TestSafetyUntested: without a try the page notes this, names the command, and invents
-// nothing.
+// TestSafetyUntested: without a try the page names the command, and invents nothing.
 func TestSafetyUntested(t *testing.T) {
 	run := survived(t)
 	run.Faults = nil
@@ -151,8 +147,6 @@ func TestSafetyUntested(t *testing.T) {
 	}
 }
 
-// TestSafetyPages: page and Markdown of a run with failure scenarios, and of failure
-// scenarios alone.
 func TestSafetyPages(t *testing.T) {
 	run := survived(t)
 	on(t, run, "failover", "zk-lock").Seen = map[harness.Harm]int{harness.Stuck: 1}
@@ -195,7 +189,6 @@ func TestSafetyPages(t *testing.T) {
 	}
 }
 
-// TestTimeline: the picture of a history shows its content, and an unreadable file is named.
 func TestTimeline(t *testing.T) {
 	run := survived(t)
 	f := on(t, run, "failover", "redis-queue")
@@ -250,8 +243,6 @@ func TestTimeline(t *testing.T) {
 	}
 }
 
-// TestFaultCharts: the charts of failures can be drawn alone, with their sources. Without a
-// failure scenario there are none.
 func TestFaultCharts(t *testing.T) {
 	run := survived(t)
 	names := chart.FaultCharts(run)

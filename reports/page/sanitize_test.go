@@ -14,7 +14,6 @@ import (
 	"locklab/reports/chart"
 )
 
-// TestAbsurdRun: a run with long names, hostile texts and absurd numbers is drawn quickly.
 func TestAbsurdRun(t *testing.T) {
 	const hostile = "\x1b[2J\u202e\nBenchmark"
 	run := new(result.Run)

@@ -11,7 +11,6 @@ import (
 	"locklab/internal/synthetic"
 )
 
-// TestSectionCost: the page has the cost of a critical section.
 func TestSectionCost(t *testing.T) {
 	run := synthetic.Run(1, 2, 2, []int{1, 8}, synthetic.Fast("steady", 1e6))
 	run.Manifest.Sections = map[harness.Section]float64{harness.SectionMap: 21.5}

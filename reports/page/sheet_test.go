@@ -18,7 +18,6 @@ import (
 	"locklab/reports/draw"
 )
 
-// A label is a text of a picture and its rectangle.
 type label struct {
 	text                     string
 	left, bottom, right, top vg.Length
@@ -41,7 +40,6 @@ func labelsOf(t *testing.T, pic chart.Picture) (out []label) {
 	return out
 }
 
-// collisions lists texts that overlap or reach outside the picture.
 func collisions(ls []label, height vg.Length) (out []string) {
 	for i, a := range ls {
 		if a.left < -0.5 || a.right > draw.Width+0.5 || a.bottom < -0.5 || a.top > height+0.5 {
@@ -56,7 +54,6 @@ func collisions(ls []label, height vg.Length) (out []string) {
 	return out
 }
 
-// TestLabelsStayApart measures every text of every chart.
 func TestLabelsStayApart(t *testing.T) {
 	tables := slices.Concat(barTables(), lineTables(), []harness.Table{field(2, 0), field(3, 0.5), field(16, 0.1), field(17, 0), field(64, 0), field(256, 0.01)})
 	crowd := barTables()[0]
@@ -105,7 +102,6 @@ func TestLabelsStayApart(t *testing.T) {
 	}
 }
 
-// TestOneUnit: columns with another unit than the first are not drawn.
 func TestOneUnit(t *testing.T) {
 	table := harness.Table{Columns: append(columns("ns", "one", "two"), columns("%", "other")...)}
 	for i := range 3 {
@@ -137,7 +133,6 @@ func TestQuantity(t *testing.T) {
 	}
 }
 
-// TestCurveTicks: if labels are crowded, the ends and the powers of two stay.
 func TestCurveTicks(t *testing.T) {
 	table := harness.Table{Chart: harness.Lines, Columns: columns("ns", "a")}
 	for _, x := range []float64{8, 40, 48, 56, 60, 62, 63, 64, 65, 128, 250, 256} {
@@ -154,7 +149,6 @@ func TestCurveTicks(t *testing.T) {
 	}
 }
 
-// TestNoughtOnLogScale: a log scale draws no figure of 0, and the text notes this.
 func TestNoughtOnLogScale(t *testing.T) {
 	for _, table := range []harness.Table{lineTables()[2], barTables()[0]} {
 		table.Log = true

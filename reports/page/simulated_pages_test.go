@@ -12,7 +12,6 @@ import (
 	"locklab/reports/chart"
 )
 
-// TestSimulatedHostile draws the possible contents of a damaged or foreign file.
 func TestSimulatedHostile(t *testing.T) {
 	if testing.Short() {
 		t.Skip("make test-all runs it")
@@ -53,7 +52,6 @@ func TestSimulatedHostile(t *testing.T) {
 	}
 }
 
-// TestMachinesWithSimulations: a report of several runs omits simulations, with a note.
 func TestMachinesWithSimulations(t *testing.T) {
 	runs := []*result.Run{besideRun(), synthetic.Run(2, 10, 4, []int{1, 2}, synthetic.Fast("queue", 4e6))}
 	var out bytes.Buffer
@@ -65,7 +63,6 @@ func TestMachinesWithSimulations(t *testing.T) {
 	}
 }
 
-// TestAccuracyText: a sentence about several locks appears once and names each.
 func TestAccuracyText(t *testing.T) {
 	var locks []harness.Lock
 	for _, name := range []string{"a", "b", "c", "d", "e", "f"} {

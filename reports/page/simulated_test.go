@@ -57,7 +57,6 @@ func besideRun() *result.Run {
 	return run
 }
 
-// TestSimulatedGolden compares the pictures and pages of simulations with reviewed files.
 func TestSimulatedGolden(t *testing.T) {
 	outputs := map[string]func(io.Writer) error{
 		"simulated.md": func(w io.Writer) error {
@@ -72,8 +71,7 @@ func TestSimulatedGolden(t *testing.T) {
 	checkGolden(t, outputs)
 }
 
-// TestSimulatedIsMarked: every part of a simulated chart is marked as simulated: title,
-// alternative text, legend, lines and table. The accuracy of the model is next to it.
+// TestSimulatedIsMarked: every part of a simulated chart is marked, next to the accuracy.
 func TestSimulatedIsMarked(t *testing.T) {
 	for _, run := range []*result.Run{simulatedRun(), besideRun()} {
 		ms := chart.ModelledOf(chart.Sanitize(run), chart.Groups(chart.Sanitize(run)))
@@ -106,15 +104,13 @@ func TestSimulatedIsMarked(t *testing.T) {
 	}
 }
 
-// cutOut returns the part of s between two texts.
 func cutOut(s, from, to string) string {
 	_, rest, _ := strings.Cut(s, from)
 	text, _, _ := strings.Cut(rest, to)
 	return text
 }
 
-// TestSimulatedLinesAreDashed: a picture without measured marks has no solid line in the
-// colour of a lock. With marks, a measured figure moves no line.
+// TestSimulatedLinesAreDashed: no lock has a solid line, and no measured mark moves one.
 func TestSimulatedLinesAreDashed(t *testing.T) {
 	many := simulatedRun() // enough for one frame each
 	for i := range draw.MostLines {
@@ -150,8 +146,7 @@ func TestSimulatedLinesAreDashed(t *testing.T) {
 	}
 }
 
-// TestModelChartsDrawTheirFields: each chart changes with the fields that it names, and
-// with no other figure.
+// TestModelChartsDrawTheirFields: each chart changes with exactly the fields that it names.
 func TestModelChartsDrawTheirFields(t *testing.T) {
 	figures := map[string]func(s *harness.Simulation) *harness.Expected{
 		"per_acquisition": func(s *harness.Simulation) *harness.Expected { return &s.PerAcquisition },
@@ -186,8 +181,7 @@ func TestModelChartsDrawTheirFields(t *testing.T) {
 	}
 }
 
-// TestVerdictWithSimulations: simulations change no statement about measured locks. One
-// separate sentence names them.
+// TestVerdictWithSimulations: simulations add one sentence, and change no other.
 func TestVerdictWithSimulations(t *testing.T) {
 	with, without := besideRun(), besideRun()
 	without.Simulations = nil
@@ -236,8 +230,7 @@ func TestVerdictWithSimulations(t *testing.T) {
 	}
 }
 
-// TestSimulatedOnly: the report of a run without measurements notes this, gives no verdict
-// and names only the simulated machines.
+// TestSimulatedOnly: a report without measurements has a note and no verdict.
 func TestSimulatedOnly(t *testing.T) {
 	run := simulatedRun()
 	run.Manifest.Machine.CPU = "Made-up CPU"
@@ -259,7 +252,6 @@ func TestSimulatedOnly(t *testing.T) {
 	}
 }
 
-// TestModelError compares the model's error with a calculation by hand.
 func TestModelError(t *testing.T) {
 	run := besideRun()
 	for _, s := range run.Simulations {
@@ -291,8 +283,7 @@ func TestModelError(t *testing.T) {
 	}
 }
 
-// TestBeside: a measured point appears only with simulations of the same section, hold and
-// think times, and with at most one worker per processor.
+// TestBeside: a measured point needs the same section and times, and a processor per worker.
 func TestBeside(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -323,7 +314,6 @@ func TestBeside(t *testing.T) {
 	}
 }
 
-// TestBorders: the start of another socket follows from the records.
 func TestBorders(t *testing.T) {
 	for _, c := range []struct {
 		name    string

@@ -20,14 +20,12 @@ import (
 	"locklab/harness/result"
 )
 
-// markOf returns a number from 0.5 to 1 that differs between cases.
 func markOf(r *harness.Result) float64 {
 	h := fnv.New32a()
 	h.Write([]byte(r.Lock.Name + " " + r.Workload.Name()))
 	return 0.5 + float64(h.Sum32()%1000)/2000
 }
 
-// figuresOf returns the values of ms for every result.
 func figuresOf(rs []*harness.Result, ms []*result.Metric) (out []string) {
 	for _, r := range rs {
 		for _, m := range ms {
@@ -38,7 +36,6 @@ func figuresOf(rs []*harness.Result, ms []*result.Metric) (out []string) {
 	return out
 }
 
-// bodyOf returns the drawing of g by c, without its texts.
 func bodyOf(t *testing.T, c *chart.Chart, g *chart.Group) string {
 	t.Helper()
 	pic := c.Draw(g)
@@ -52,7 +49,6 @@ func bodyOf(t *testing.T, c *chart.Chart, g *chart.Group) string {
 	return svg
 }
 
-// called returns the metrics that f evaluates.
 func called(f func()) (out []*result.Metric) {
 	for _, m := range result.Metrics {
 		of := m.Of
@@ -68,7 +64,6 @@ func called(f func()) (out []*result.Metric) {
 	return out
 }
 
-// spoilers change one field of a result, by its name in results.jsonl.
 var spoilers = map[string]func(r *harness.Result){
 	"wait": func(r *harness.Result) {
 		r.Wait = slices.Clone(r.Wait)
@@ -82,8 +77,7 @@ var spoilers = map[string]func(r *harness.Result){
 	"hold":      func(r *harness.Result) { r.Hold.Sum += r.Elapsed / 2 },
 }
 
-// TestChartsDrawWhatTheySay: a chart names exactly the metrics and fields that it draws. The
-// picture changes if and only if one of them does.
+// TestChartsDrawWhatTheySay: a chart changes exactly with the metrics and fields it names.
 func TestChartsDrawWhatTheySay(t *testing.T) {
 	if testing.Short() {
 		t.Skip("make test-all runs it")
@@ -151,8 +145,6 @@ func TestChartsDrawWhatTheySay(t *testing.T) {
 	}
 }
 
-// TestChartsSayWhatTheyDraw: in every form, the line under a chart names its metrics and
-// file.
 func TestChartsSayWhatTheyDraw(t *testing.T) {
 	run := gallery(3, everySetting...)
 	doc, err := compose(run)
@@ -214,8 +206,6 @@ func TestChartsSayWhatTheyDraw(t *testing.T) {
 	}
 }
 
-// TestTablesSayWhereTheyAre: the chart of an experiment names its table, and a chart of
-// several machines names all their files.
 func TestTablesSayWhereTheyAre(t *testing.T) {
 	run := laboratory()
 	doc, err := compose(run)
@@ -274,9 +264,7 @@ func TestTablesSayWhereTheyAre(t *testing.T) {
 	}
 }
 
-// TestNumbersAreOfTheirLines recomputes figures. A cell in a metric's column, for a lock
-// and a number of workers, is the median of that metric over the matching lines of
-// results.jsonl.
+// TestNumbersAreOfTheirLines: a cell is the median of its metric over the matching lines.
 func TestNumbersAreOfTheirLines(t *testing.T) {
 	checked := make(map[string]int)
 	for _, dir := range []string{goldenRun, axesRun} {
@@ -319,7 +307,6 @@ func TestNumbersAreOfTheirLines(t *testing.T) {
 	}
 }
 
-// TestSource compares the sentences for few and for many items.
 func TestSource(t *testing.T) {
 	for _, test := range []struct {
 		s    chart.Source

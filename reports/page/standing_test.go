@@ -11,8 +11,7 @@ import (
 	"locklab/reports/chart"
 )
 
-// TestHistorical: a lock kept to show a bug is marked wherever it is named. No answer calls
-// it the best, even if it is fast and fair.
+// TestHistorical: a lock kept to show a bug is marked, and never called the best.
 func TestHistorical(t *testing.T) {
 	bad := []synthetic.Model{
 		{Lock: synthetic.Local("swift", harness.Spin, harness.Historical), Rate: synthetic.Constant(900e6), Handed: 1, Noise: 0.02},

@@ -95,7 +95,6 @@ func studies(run *result.Run) (out []study, err error) {
 	return out, nil
 }
 
-// newPlate draws t, table number k of f, and formats its figures.
 func newPlate(t harness.Table, f *harness.Finding, k int, id string) (plate, error) {
 	p := plate{ID: id, Caption: t.Caption, Data: tableSource(f, k)}
 	if p.Caption == "" {
@@ -120,7 +119,6 @@ func newPlate(t harness.Table, f *harness.Finding, k int, id string) (plate, err
 	return p, nil
 }
 
-// fill formats the figures of t.
 func (p *plate) fill(t harness.Table) {
 	p.Head = []string{t.Label}
 	for _, c := range t.Columns {
@@ -148,7 +146,6 @@ func (p *plate) fill(t harness.Table) {
 	}
 }
 
-// tableSource names the table of a chart and its file.
 func tableSource(f *harness.Finding, k int) []chart.Piece {
 	return chart.Source{Experiments: []string{cmp.Or(f.Name, "without a name")}, Table: k}.Sentence()
 }

@@ -19,7 +19,6 @@ import (
 	"locklab/reports/draw"
 )
 
-// spoilFinding puts text into every text field of a finding.
 func spoilFinding(f *harness.Finding, text string) {
 	f.Name, f.Question, f.Method, f.Source, f.Answer, f.Listing = text, text, text, text, text, text
 	f.Notes, f.Warnings = []string{text}, []harness.Warning{{Text: text, Remedy: text}}
@@ -48,7 +47,6 @@ func pageOf(t *testing.T, run *result.Run) string {
 
 var svgRE = regexp.MustCompile(`(?s)<svg.*?</svg>`)
 
-// TestStudies checks a page with findings only.
 func TestStudies(t *testing.T) {
 	run := laboratory()
 	page := pageOf(t, run)
@@ -83,7 +81,6 @@ func TestStudies(t *testing.T) {
 	checkOutline(t, page)
 }
 
-// checkOutline checks that no heading skips a level and no address is used twice.
 func checkOutline(t *testing.T, page string) {
 	t.Helper()
 	last := byte('0')
@@ -102,7 +99,6 @@ func checkOutline(t *testing.T, page string) {
 	}
 }
 
-// TestStudiesBesideLocks checks the position of the hardware section among the locks.
 func TestStudiesBesideLocks(t *testing.T) {
 	run := synthetic.Zoo(6)
 	if page := pageOf(t, run); strings.Contains(page, "Hardware") || strings.Contains(page, "hardware do?") {
@@ -121,7 +117,6 @@ func TestStudiesBesideLocks(t *testing.T) {
 	checkOutline(t, page)
 }
 
-// TestFindingCharts checks the names of the charts, which become file names.
 func TestFindingCharts(t *testing.T) {
 	run := laboratory()
 	want := []string{"cost", "cost-2", "cost-3", "sharing", "sharing-2", "sharing-3", "core-to-core", "core-to-core-2"}
@@ -162,8 +157,7 @@ func TestFindingCharts(t *testing.T) {
 	checkOutline(t, pageOf(t, run))
 }
 
-// TestAwkwardTables: for any content of a file, the page gives the reason for a missing
-// drawing.
+// TestAwkwardTables: the page gives the reason for a missing drawing.
 func TestAwkwardTables(t *testing.T) {
 	nan, inf := math.NaN(), math.Inf(1)
 	odd := []harness.Cell{{}, {N: 5}, {Median: nan, N: 1}, {Median: inf, N: 1}, {Median: 1e308, Lo: -1e308, Hi: 1e308, N: 2}, {Median: 5e-324, N: 1},
@@ -205,7 +199,6 @@ func TestAwkwardTables(t *testing.T) {
 	}
 }
 
-// TestLargeTables: pages and pictures have a limited size.
 func TestLargeTables(t *testing.T) {
 	var long harness.Table
 	long.Columns = columns("ns", strings.Split(strings.Repeat("a column,", 29)+"a column", ",")...)

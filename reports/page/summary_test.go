@@ -12,15 +12,13 @@ import (
 	"locklab/internal/synthetic"
 )
 
-// mostOpen limits the unfolded figures of a page, so that a printout is short enough to
-// carry.
+// mostOpen limits the unfolded figures of a page, so that a printout is short enough to carry.
 const mostOpen = 12
 
 var (
 	styleRE = regexp.MustCompile(`(?s)@media print \{.*?\n\}`)
 )
 
-// unfolded returns page without its folded parts.
 func unfolded(page string) string {
 	for { // innermost first
 		i := strings.Index(page, "</details>")
@@ -32,8 +30,6 @@ func unfolded(page string) string {
 	}
 }
 
-// unprintable lists the reasons why the printout of a page is not one sheet with few
-// figures.
 func unprintable(page string) (out []string) {
 	say := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
 	open := unfolded(page)
@@ -68,7 +64,6 @@ func unprintable(page string) (out []string) {
 	return out
 }
 
-// paperPages returns pages of recorded and synthetic runs.
 func paperPages(t *testing.T) map[string]string {
 	t.Helper()
 	out := make(map[string]string)
@@ -93,7 +88,6 @@ func TestPaper(t *testing.T) {
 	}
 }
 
-// TestPaperIsChecked damages a page in every way that the check must find.
 func TestPaperIsChecked(t *testing.T) {
 	page := pageOf(t, everything())
 	for want, damage := range map[string][2]string{
@@ -125,7 +119,6 @@ var (
 	hrefRE  = regexp.MustCompile(`href="#([^"]*)"`)
 )
 
-// unexplained lists the heads of number columns in a page that lack a link target on it.
 func unexplained(page string) (out []string) {
 	for _, table := range tableRE.FindAllString(page, -1) {
 		if strings.HasPrefix(table, `<table class="facts`) {
@@ -154,7 +147,6 @@ func unexplained(page string) (out []string) {
 	return slices.Compact(out)
 }
 
-// TestHeadsLead: every head of a number column links to its definition on the same page.
 func TestHeadsLead(t *testing.T) {
 	all := paperPages(t)
 	run, err := result.Load("../testdata/hardware")
@@ -179,7 +171,6 @@ func TestHeadsLead(t *testing.T) {
 	}
 }
 
-// TestTerms: names of terms are unique, and every term has a definition.
 func TestTerms(t *testing.T) {
 	seen := make(map[string]bool)
 	for _, x := range slices.Concat(terms, modelTerms) {
@@ -195,7 +186,6 @@ func TestTerms(t *testing.T) {
 	}
 }
 
-// TestAnswerRows: the page and the Markdown have a row for each decision, before any chart.
 func TestAnswerRows(t *testing.T) {
 	run := synthetic.Zoo(10)
 	run.Faults = synthetic.Faults()

@@ -25,8 +25,7 @@ type tableView struct {
 // notAvailable replaces a missing figure; a note contains the reason.
 const notAvailable = "n/a"
 
-// viewTable returns t with its columns in that order, and the other figures after column
-// first.
+// viewTable returns t with those columns, and the other figures after column first.
 func viewTable(t judge.Table, columns []int, first int) tableView {
 	v := tableView{remote: t.Distributed, Title: tableTitle(t)}
 	var heads []string
@@ -86,7 +85,6 @@ func lockCell(r judge.Entry) string {
 	return r.Lock
 }
 
-// ratioCell formats the ratio of r in a column, or the rate of the baseline.
 func ratioCell(t judge.Table, r judge.Entry, column int) string {
 	rate, ratio := t.Columns[column].Rate, r.Ratios[column]
 	switch {
@@ -98,7 +96,6 @@ func ratioCell(t judge.Table, r judge.Entry, column int) string {
 	return ratioText(ratio)
 }
 
-// ratioText formats a ratio with its interval and the mark of its reading.
 func ratioText(ratio *judge.Ratio) string {
 	if ratio.Reading == judge.TooFew {
 		return fmt.Sprintf(chart.Decimals(ratio.Median, ratio.Median)+"x n=%d", ratio.Median, ratio.N)
@@ -114,8 +111,7 @@ func ratioText(ratio *judge.Ratio) string {
 	return fmt.Sprintf(f+"x "+f+"–"+f+mark, ratio.Median, ratio.Lo, ratio.Hi)
 }
 
-// detailCells formats the figures of r in the detailed column, and adds the kinds of
-// unavailable figures to missing.
+// detailCells formats r in the detailed column, and adds unavailable kinds to missing.
 func detailCells(t judge.Table, r judge.Entry, missing map[string]bool) (out []string) {
 	if r.Violated > 0 || r.Ratios[t.Detail] == nil && r.Lock != t.Baseline {
 		return make([]string, 5)
@@ -144,7 +140,6 @@ func detailCells(t judge.Table, r judge.Entry, missing map[string]bool) (out []s
 	return out
 }
 
-// tableNotes explains the marks, the figures and the gaps of t.
 func tableNotes(t judge.Table, missing map[string]bool) (notes []string) {
 	notes = append(notes, fmt.Sprintf("* significant, = equivalent. All intervals of a column hold together with 95 %% confidence; n = %s. Waits, fairness and cost of an acquisition: %s.",
 		roundsText([]judge.Table{t}), numfmt.Plural(t.Columns[t.Detail].Workers, "worker")))
@@ -175,7 +170,6 @@ func tableNotes(t judge.Table, missing map[string]bool) (notes []string) {
 	return notes
 }
 
-// roundsText returns the number of rounds of the ratios in ts: "8 rounds" or "7 to 8 rounds".
 func roundsText(ts []judge.Table) string {
 	least, most := 0, 0
 	for _, t := range ts {
@@ -196,11 +190,9 @@ func roundsText(ts []judge.Table) string {
 	return numfmt.Plural(most, "round")
 }
 
-// mostModes is how many locks with two rates are named.
 const mostModes = 4
 
-// modeNote names the locks of t whose rounds fall into two groups of rates; "" if there are
-// none.
+// modeNote names the locks of t with two groups of rates, or returns "".
 func modeNote(t judge.Table) string {
 	var texts []string
 	for _, r := range t.Rows {

@@ -12,7 +12,6 @@ import (
 	"locklab/reports/chart"
 )
 
-// TestTableText checks the terminal, the page and the Markdown for each lock.
 func TestTableText(t *testing.T) {
 	mutex, same := synthetic.Fast(judge.DefaultBaseline, 1e6), synthetic.Fast("same", 1e6)
 	noisy := synthetic.With(synthetic.Fast("wild", 1.05e6), func(m *synthetic.Model) { m.Noise = 0.3 })
@@ -48,7 +47,6 @@ func TestTableText(t *testing.T) {
 	}
 }
 
-// TestRatioFormat: a ratio has as many decimals as its interval supports.
 func TestRatioFormat(t *testing.T) {
 	for _, c := range []struct {
 		r    judge.Ratio

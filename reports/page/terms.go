@@ -79,7 +79,6 @@ var headMetrics = map[string]*result.Metric{
 // Link returns the address of t in a page.
 func (t term) Link() string { return "term-" + strings.ReplaceAll(t.Name, " ", "-") }
 
-// explained returns the metric or the term of a column head, or neither.
 func explained(head string) (*result.Metric, *term) {
 	if m := headMetrics[head]; m != nil {
 		return m, nil
@@ -96,10 +95,8 @@ func explained(head string) (*result.Metric, *term) {
 	return nil, nil
 }
 
-// anchor returns the address of the definition of m in a page.
 func anchor(m *result.Metric) string { return "metric-" + m.Name }
 
-// link returns the address of the metric or term that p names, or "".
 func link(p chart.Piece) string {
 	if p.Metric != nil {
 		return anchor(p.Metric)
@@ -113,7 +110,6 @@ func link(p chart.Piece) string {
 	return ""
 }
 
-// tip describes in short the metric that p names. Terms have no tip: they have a row.
 func tip(p chart.Piece) string {
 	m := p.Metric
 	if m == nil {

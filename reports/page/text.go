@@ -46,7 +46,6 @@ func WriteTables(w io.Writer, run *result.Run, width int) error {
 	return t.writeTo(w)
 }
 
-// simulated writes the text for a run without measurements, and reports whether run is one.
 func (t *textWriter) simulated(run *result.Run) bool {
 	if len(run.Results)+len(run.Findings)+len(run.Faults) > 0 || len(run.Simulations) == 0 {
 		return false
@@ -82,7 +81,6 @@ func newText(width int) *textWriter { return &textWriter{width: max(width, minTe
 //go:embed text.txt.tmpl
 var terminalText string
 
-// execute adds the named template with data.
 func (t *textWriter) execute(name string, data any) {
 	part := func(write func(p *textWriter)) string {
 		p := newText(t.width)
@@ -104,7 +102,6 @@ func (t *textWriter) execute(name string, data any) {
 	t.err = cmp.Or(t.err, err)
 }
 
-// writeTo writes t with common spaces.
 func (t *textWriter) writeTo(w io.Writer) error {
 	if t.err == nil {
 		_, t.err = io.WriteString(w, strings.ReplaceAll(t.buf.String(), numfmt.Space, " "))
@@ -119,17 +116,14 @@ func (t *textWriter) gap() { t.buf.WriteByte('\n') }
 
 func (t *textWriter) line(s string) { t.wrapped("", "", s) }
 
-// item writes s as a wrapped item of a list.
 func (t *textWriter) item(s string) { t.wrapped("  - ", "    ", s) }
 
-// field writes a value under its name, wrapped; it omits an empty one.
 func (t *textWriter) field(name, s string) {
 	if s != "" {
 		t.wrapped(fmt.Sprintf("  %-9s ", name), strings.Repeat(" ", 12), s)
 	}
 }
 
-// wrapped writes s after first, and its further lines after rest.
 func (t *textWriter) wrapped(first, rest, s string) {
 	cur := first
 	for i, word := range draw.Words(s) {
@@ -152,8 +146,6 @@ const (
 	mostWidth   = 100 // in characters
 )
 
-// shortTables returns the tables of run with the most important columns next to the other
-// figures, then the rest.
 func shortTables(run *result.Run) (out []tableView) {
 	for _, of := range judge.Tables(run, run.Baseline) {
 		var first, rest []int
@@ -173,8 +165,7 @@ func shortTables(run *result.Run) (out []tableView) {
 	return out
 }
 
-// grid writes a table: the first column to the left, the others to the right. Columns that
-// do not fit are below, next to a repeated first column.
+// grid writes a table; columns that do not fit are below, next to a repeated first one.
 func (t *textWriter) grid(v tableView) {
 	head := chart.Texts(v.Head)
 	lines := append([][]string{head}, v.Rows...)

@@ -15,8 +15,7 @@ import (
 	"locklab/reports/draw"
 )
 
-// TestUnresolvedTail: the part of a curve that its samples do not resolve is thin and grey.
-// A curve of many samples has no such part.
+// TestUnresolvedTail: the part of a curve without enough samples is thin and grey.
 func TestUnresolvedTail(t *testing.T) {
 	tail := regexp.MustCompile(`stroke:(#[0-9A-F]{6});[^"]*stroke-width:0\.8"`)
 	for _, c := range []struct {
@@ -46,7 +45,6 @@ func TestUnresolvedTail(t *testing.T) {
 	}
 }
 
-// waitsOf makes a histogram of n waits around each centre, with a deviation of a tenth.
 func waitsOf(n int64, centres ...float64) harness.Histogram {
 	counts := make(map[int64]int64)
 	for _, c := range centres {

@@ -10,8 +10,6 @@ import (
 	"locklab/harness/result"
 )
 
-// TestWarnings: a warning keeps its kind anywhere in the run. An unknown kind becomes
-// "other".
 func TestWarnings(t *testing.T) {
 	noise := func(text string) harness.Warning { return harness.Warning{Text: text, Kind: "steal"} }
 	run := &result.Run{
@@ -38,8 +36,7 @@ func TestWarnings(t *testing.T) {
 	}
 }
 
-// TestTraces: the page and the Markdown show one crash for each lock, and mark results that
-// needed another try.
+// TestTraces: each crashing lock has one trace, and retried results are marked.
 func TestTraces(t *testing.T) {
 	lock := harness.Lock{Name: "flaky"}
 	w := harness.Workload{Workers: 2, Window: 1}

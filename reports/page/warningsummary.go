@@ -14,12 +14,10 @@ import (
 	"locklab/internal/stat"
 )
 
-// otherKind is the kind of a warning that is not in [WarningKinds], for example from a file
-// of an older version.
+// otherKind is the kind of a warning outside [WarningKinds], as of an older version.
 const otherKind = "other"
 
-// A warning is a kind of warning with its typical example. That example's result has the
-// median distance from the median of its case.
+// A warning is a kind of warning with its typical example, of median distance from its case.
 type warning struct {
 	harness.Warning
 	Where string // "the whole run", or a number of results
@@ -29,8 +27,7 @@ type warning struct {
 	off    float64 // typical distance of these from the median of their case
 }
 
-// effect estimates how much w moved the decisions: the number of their results with w,
-// times the typical distance of these from the median of their case.
+// effect is the number of decisions' results with w, times their distance from the median.
 func (w warning) effect() float64 { return float64(w.behind) * w.off }
 
 // Said returns w as a paragraph.
@@ -52,7 +49,6 @@ type example struct {
 	off float64
 }
 
-// typical returns the median example by distance.
 func (t *tally) typical() harness.Warning {
 	sorted := slices.Clone(t.examples)
 	slices.SortStableFunc(sorted, func(a, b example) int { return cmp.Compare(a.off, b.off) })
@@ -69,7 +65,6 @@ type warningSummary struct {
 
 func caseOf(r *harness.Result) string { return r.Lock.Name + " " + r.Workload.Name() }
 
-// newWarningSummary starts the count of the warnings of run; ds are the decisions of run.
 func newWarningSummary(run *result.Run, ds []judge.Decision) *warningSummary {
 	c := &warningSummary{run: run, index: make(map[string]*tally), medians: make(map[string]float64), results: make(map[*harness.Result][]judge.Situation)}
 	rates := make(map[string][]float64)
@@ -89,8 +84,6 @@ func newWarningSummary(run *result.Run, ds []judge.Decision) *warningSummary {
 	return c
 }
 
-// off returns the distance of r's rate from the median of its case, as a share of the
-// median.
 func (c *warningSummary) off(r *harness.Result) float64 {
 	v, ok := result.Throughput.Of(r)
 	if middle := c.medians[caseOf(r)]; ok && middle > 0 {
@@ -99,7 +92,6 @@ func (c *warningSummary) off(r *harness.Result) float64 {
 	return 0
 }
 
-// add counts w and returns the tally of its kind.
 func (c *warningSummary) add(w harness.Warning, off float64) *tally {
 	kind := w.Kind
 	if kind == "" || kind == otherKind {
@@ -135,8 +127,7 @@ func (c *warningSummary) experiment(name string, w harness.Warning) {
 	}
 }
 
-// warnings returns a warning of each kind: first those on results behind a decision, by
-// effect, then those on the whole run, then the rest.
+// warnings returns a warning of each kind: behind a decision, by effect, on the run, the rest.
 func (c *warningSummary) warnings() (out []warning) {
 	for _, t := range c.kinds {
 		w := warning{Warning: t.typical(), count: t.count, behind: len(t.behind)}
@@ -165,7 +156,6 @@ func (c *warningSummary) warnings() (out []warning) {
 
 const wholeRun = "the whole run"
 
-// where describes the results and experiments that have a warning of t.
 func (c *warningSummary) where(t *tally, w warning) string {
 	var parts []string
 	switch {

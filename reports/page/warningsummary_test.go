@@ -13,7 +13,6 @@ import (
 	"locklab/internal/synthetic"
 )
 
-// TestWarningsInOrder: warnings are merged by kind and sorted by effect on the decisions.
 func TestWarningsInOrder(t *testing.T) {
 	run := synthetic.Run(1, 20, 4, []int{1, 2}, synthetic.With(synthetic.Fast("a", 1e6), func(m *synthetic.Model) { m.Noise = 0 }), synthetic.With(synthetic.Fast("b", 5e5), func(m *synthetic.Model) { m.Noise = 0 }))
 	warn := func(r *harness.Result, kind, text string) {
@@ -67,7 +66,6 @@ func TestWarningsInOrder(t *testing.T) {
 	}
 }
 
-// TestSkippedTogether: locks skipped for the same reason share one line.
 func TestSkippedTogether(t *testing.T) {
 	run := synthetic.Run(1, 1, 2, []int{1}, synthetic.Fast("a", 1e6))
 	for _, l := range []string{"x", "y", "z"} {

@@ -16,10 +16,8 @@ func All() []*harness.Variant {
 	return slices.Concat(spinlab.Suite, mutexlab.Suite, zklab.Suite, redislab.Suite, peers.Suite)
 }
 
-// Defaults are the locks measured by default: one for each idea. The others are
-// variations, such as the locks that mutex and rw-mutex improve on, or have another purpose:
-// the cohorts of zklock and redislock need more workers than clients, and by default each
-// worker is a client.
+// Defaults are the locks measured by default, one for each idea. Others are variations or have
+// another purpose: cohorts need more workers than clients.
 var Defaults = []string{
 	"tas", "ttas", "ttas-backoff", "ticket", "twa", "mcs", "clh", "hapax", "reciprocating", "cohort", "fissile",
 	"empty", "sync-mutex", "mutex", "chan", "semaphore", "futex",
