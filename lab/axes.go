@@ -61,9 +61,9 @@ func (s scope) defaultWorkers(remote bool, cpus int) []int {
 	case remote && s == briefWorkers:
 		return []int{briefRemoteWorkers}
 	case remote && s == fewWorkers:
-		return []int{1, 8, 64}
+		return []int{1, fewRemoteWorkers}
 	case remote: // contention does not depend on the client's processors
-		return []int{1, 2, 8, 32, mostRemoteWorkers}
+		return []int{1, 2, 8, fewRemoteWorkers, mostRemoteWorkers}
 	case s == briefWorkers:
 		return slices.Compact([]int{1, 8 * cpus})
 	case s == fewWorkers:
@@ -74,6 +74,7 @@ func (s scope) defaultWorkers(remote bool, cpus int) []int {
 
 const (
 	briefRemoteWorkers = 8
+	fewRemoteWorkers   = 16
 	mostRemoteWorkers  = 64
 )
 

@@ -103,13 +103,17 @@ func (o runOptions) setWindowsOf(p *measure.Plan, has func(measure.Case) bool, w
 		}
 		w := &p.Cases[i].Workload
 		w.Window = window
-		if c := p.Cases[i]; c.Lock.Local != nil && w.Workers > 1 && w.Rate == 0 && !c.Sought && o.duration == 0 {
-			w.Window = max(w.Window, fairWindow)
-		}
-		if p.Cases[i].Lock.Remote != nil && o.duration == 0 {
-			w.Window *= remoteStretch
-			if w.Rate > 0 || p.Cases[i].Sought {
+		c := p.Cases[i]
+		remote, open := c.Lock.Remote != nil, w.Rate > 0 || c.Sought
+		if o.duration == 0 {
+			if remote {
+				w.Window *= remoteStretch
+			}
+			switch {
+			case remote && open:
 				w.Window = max(w.Window, loadWindow)
+			case !open && w.Workers > 1 && (remote || c.Lock.Local != nil):
+				w.Window = max(w.Window, fairWindow)
 			}
 		}
 		w.Warmup = w.Window / warmupShare

@@ -28,7 +28,7 @@ func defaultConditions(cpus int) []condition {
 		{[]string{"sync-mutex", "ttas-backoff", "mutex"},
 			axes{workers: []int{8 * cpus}, loading: loading{rates: []harness.Rate{1e6, 2e6, 4e6}}}},
 		{[]string{"redis-queue", "zk-handoff", "go-zookeeper-lock", "redsync-1ms"},
-			axes{workers: []int{mostRemoteWorkers}, loading: loading{rates: []harness.Rate{1000, 2000, 4000}}}},
+			axes{workers: []int{fewRemoteWorkers}, loading: loading{rates: []harness.Rate{1000, 2000, 4000}}}},
 		{[]string{"redis-queue", "redis-reentrant", "zk-handoff"},
 			axes{workers: []int{8}, siting: siting{servers: []int{3}, durable: []bool{true}, delay: []time.Duration{time.Millisecond}}}},
 	}

@@ -19,8 +19,8 @@ type part struct {
 
 // parts is the division of time in make report; other budgets have the same shares.
 var parts = []part{
-	{"local", 115 * time.Second, func(v harness.Lock, w harness.Workload) bool { return v.Traits.Needs == "" && usual(v, w) }},
-	{"distributed", 2 * time.Minute, func(v harness.Lock, w harness.Workload) bool { return v.Traits.Needs != "" && usual(v, w) }},
+	{"local", 105 * time.Second, func(v harness.Lock, w harness.Workload) bool { return v.Traits.Needs == "" && usual(v, w) }},
+	{"distributed", 100 * time.Second, func(v harness.Lock, w harness.Workload) bool { return v.Traits.Needs != "" && usual(v, w) }},
 	{"conditions", 30 * time.Second, func(v harness.Lock, w harness.Workload) bool {
 		return v.Traits.Needs == "" && w.Rate == 0 && (w.Reads > 0 || longHeld(w))
 	}},

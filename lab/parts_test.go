@@ -83,7 +83,7 @@ func TestDivide(t *testing.T) {
 	}
 }
 
-// TestRemoteWorkers: distributed locks have three numbers of workers by default, else all.
+// TestRemoteWorkers: distributed locks have two numbers of workers by default, else all.
 func TestRemoteWorkers(t *testing.T) {
 	for _, locks := range []string{defaultLocks, "all"} {
 		o := optionsOf(t, "--locks="+locks)
@@ -98,9 +98,9 @@ func TestRemoteWorkers(t *testing.T) {
 			}
 		}
 		for v, got := range workers {
-			want := []int{1, 2, 8, 32, 64}
+			want := []int{1, 2, 8, 16, 64}
 			if locks == defaultLocks {
-				want = []int{1, 8, 64}
+				want = []int{1, 16}
 			}
 			if !slices.Equal(got, want) && !v.Traits.ReadWrite {
 				t.Errorf("--locks %s: %s with %v workers, want %v", locks, v.Name, got, want)

@@ -10,7 +10,7 @@ import (
 func (o *runOptions) axisFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&o.locks, "locks", defaultLocks, "locks, families, statuses or regular expressions; a leading '-' takes away; default is one lock for each idea, those for readers and writers with 90 % reads")
-	f.Var(list(&o.workers, parseCount), "workers", "workers that contend (default 1,2,4 … 8 per processor; remote 1,2,8,32,64; in the default choice 1, one and 8 per processor; remote 1,8,64)")
+	f.Var(list(&o.workers, parseCount), "workers", "workers that contend (default 1,2,4 … 8 per processor; remote 1,2,8,16,64; in the default choice 1, one and 8 per processor; remote 1,16)")
 	f.Var(list(&o.clients, parseCount), "clients", "connections or sessions that remote workers share (default one each)")
 	f.Var(list(&o.hold, harness.ParseSpan), "hold", "time inside the section: 100ns, 100ns-exp, or 100ns*99+50us for 50us once in a hundred (default 100ns; remote 0)")
 	f.Var(list(&o.section, harness.ParseSection), "section", "data of a local lock that a worker changes beside --hold: work (none), lines:N, map, lru, log (default work)")
