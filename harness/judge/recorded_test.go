@@ -12,9 +12,9 @@ import (
 	"locklab/internal/stat"
 )
 
-// The rates of 18 rounds of the default choice, in windows of 30 ms, as measured by make
-// report. The machine was an idle virtual machine (Intel Xeon, 2.50 GHz, two virtual
-// processors, Linux 6.18, Go 1.26.8). These two commands record another:
+// The rates of 12 rounds of the default choice, by block, as measured by make report. The machine
+// was an idle virtual machine (AMD EPYC, two virtual processors, Linux 6.18, Go 1.26.8). These two
+// commands record another:
 //
 //	locklab run --locks default --budget 4m30s --out DIR
 //	locklab export DIR --format rates | gzip -9n >harness/judge/testdata/recorded.jsonl.gz
