@@ -207,7 +207,7 @@ func TestSeekPlannedAgain(t *testing.T) {
 		got = append(got, fmt.Sprintf("%s %v %v", c.Lock.Name, c.Workload.Rate, c.Workload.Window))
 	}
 	slices.Sort(got)
-	if want := []string{"redis-poll closed 60ms", "sync-mutex 100k/s 30ms", "sync-mutex 200k/s 30ms", "sync-mutex closed 100ms"}; !slices.Equal(got, want) || p.Rounds != 7 {
+	if want := []string{"redis-poll closed 100ms", "sync-mutex 100k/s 30ms", "sync-mutex 200k/s 30ms", "sync-mutex closed 100ms"}; !slices.Equal(got, want) || p.Rounds != 7 {
 		t.Errorf("%d rounds of %q, want 7 of %q", p.Rounds, got, want)
 	}
 	m.Knees = m.Knees[1:]

@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -49,6 +50,11 @@ func TestDecisions(t *testing.T) {
 	handles := func(m *synthetic.Model) { m.Lock.Traits.Handles = true }
 	wild := func(m *synthetic.Model) { m.Noise = 0.7 }
 	unfair := func(m *synthetic.Model) { m.Skew = 30 }
+	var many []synthetic.Model // too many for intervals of all pairs
+	for i := range 14 {
+		many = append(many, blocking(fmt.Sprint("slow", i), 5e5))
+	}
+	many = slices.Clip(many)
 	for _, c := range []struct {
 		name    string
 		models  []synthetic.Model
@@ -66,6 +72,8 @@ func TestDecisions(t *testing.T) {
 		{"two fast locks", []synthetic.Model{mutex, blocking("a", 2e6), blocking("b", 2.002e6)}, BySpeed, "b", "b", "a", ""},
 		{"a dearer lock that is not significantly faster", []synthetic.Model{mutex, blocking("a", 2e6), blocking("b", 2.002e6, handles)}, BySpeed, "a", "a", "b", ""},
 		{"a dearer lock that is significantly faster", []synthetic.Model{mutex, blocking("a", 2e6), blocking("b", 3e6, handles)}, BySpeed, "b", "b", "", "handles"},
+		{"the same among many locks", append(many, mutex, blocking("a", 2e6), blocking("b", 3e6, handles)), BySpeed, "b", "b", "", "handles"},
+		{"equal ones among many locks", append(many, mutex, blocking("a", 2e6), blocking("b", 2.002e6, handles)), BySpeed, "a", "a", "b", ""},
 		{"a cheap lock behind a precise one", []synthetic.Model{mutex, blocking("a", 1.8e6), blocking("b", 2e6, handles), blocking("c", 4e6, handles, wild)}, BySpeed, "c", "c", "a b", "handles"},
 		{"within the tolerance", []synthetic.Model{mutex, blocking("fast", 1.03e6)}, ByDefault, DefaultBaseline, "fast", "fast", ""},
 		{"nothing is faster", []synthetic.Model{mutex, blocking("slow", 5e5)}, ByDefault, DefaultBaseline, DefaultBaseline, "", ""},

@@ -224,7 +224,7 @@ func TestRoundTripNowhere(t *testing.T) {
 		}
 	}
 	far := new(shelf).variant(harness.Traits{}) // whose endpoint is nowhere
-	r, err := Measure(t.Context(), in, Job{Lock: far, Workload: harness.Workload{Workers: 1, Window: 10 * time.Millisecond}})
+	r, err := Measure(t.Context(), in, Job{Lock: far, Workload: harness.Workload{Workers: 1, Window: 300 * time.Millisecond}})
 	if err != nil || len(r.Violations) > 0 || r.Ops == 0 || r.RoundTrip != 0 {
 		t.Errorf("%+v, %v: want a result without a round trip", r, err)
 	}

@@ -27,7 +27,7 @@ var RankingLocal, RankingRemote = both(Chart{
 const rankingDoc = "Sorted by median rate (distributed: handovers per second). " +
 	"Mark: the median; bar: its 95 % order-statistic interval, or the range if there are fewer than six rounds; a point at its end: it continues. " +
 	"Star: the chosen lock; box: the default of the standard library; triangle: the fastest peer. Hue: family. " +
-	"Field: the tolerance around the fastest lock. The decision compares rates within each round, so a mark outside the field may still be equivalent. " +
+	"Field: the tolerance around the chosen lock, or else the fastest. The decision compares rates within each round, so a mark outside the field may still be equivalent. " +
 	"p99 wait: ≤ below the resolution of the clock; – too few samples."
 
 func drawRanking(g *Group) Picture {

@@ -34,7 +34,7 @@ func (r *ranking) drawn() draw.Picture {
 	if l := r.leader; l != nil && l.rate.Median > 0 {
 		margin := r.g.Run.Manifest.PracticalMargin()
 		out.Panels[0].Band = [2]float64{l.rate.Median / (1 + margin), l.rate.Median * (1 + margin)}
-		out.Notes = append(out.Notes, draw.Note{Colour: draw.Warm, Text: fmt.Sprintf("within %s of %s, the leader", numfmt.Percent(100*margin), Short(l.s.Lock.Name, 24))})
+		out.Notes = append(out.Notes, draw.Note{Colour: draw.Warm, Text: fmt.Sprintf("within %s of %s", numfmt.Percent(100*margin), Short(l.s.Lock.Name, 24))})
 	}
 	if r.log() {
 		out.Title += " (log scale: they differ more than tenfold)"

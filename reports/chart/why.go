@@ -77,7 +77,11 @@ func ties(d judge.Decision) string {
 	if len(d.Ties) == 0 {
 		return ""
 	}
-	return "; not significantly slower: " + numfmt.List(d.Ties, mostNames)
+	text := "; not significantly slower: "
+	if d.Class == nil { // of locks that are equally fast the one with the fewest prices is used
+		text = "; no significant difference: "
+	}
+	return text + numfmt.List(d.Ties, mostNames)
 }
 
 func rounds(d judge.Decision) string { return " (" + numfmt.Plural(d.Rounds, "round") + ")" }
