@@ -15,12 +15,12 @@ import (
 // # Trade-offs
 //
 // A goroutine that takes the lock again needs no switch of goroutines. The handovers make the
-// lock fair, and are too rare to cost much. sync.Mutex hands over at every release, once a
+// lock fair, and take at most a fifth of the time. sync.Mutex hands over at every release, once a
 // waiter has waited for 1 ms and until no waiter has. This lock has no such mode, so n waiters
-// wait for 1 ms (n times 15 µs, if that is more), n critical sections and n handovers, apart
-// from the delays of the scheduler. If other programs use the processors, sync.Mutex hardly
+// wait for 1 ms (or n times 15 µs, or four times their handovers, if that is more), n critical
+// sections and n handovers, apart from the delays of the scheduler. If other programs use the processors, sync.Mutex hardly
 // hands over, and may be a sixth faster. If goroutines are locked to threads, a handover is a
-// switch of threads, and sync.Mutex has two to three times the rate.
+// switch of threads: then handovers are rare, and sync.Mutex may be twice as fast.
 //
 // A waiter may give up: see [Mutex.LockContext]. Sleep and wake-up use a channel, which costs
 // a little more than the semaphore of the runtime. A waiter polls even on one processor, or if
@@ -68,12 +68,17 @@ const (
 // mutexHints is the number of spin hints between the two polls of a waiter, before it sleeps.
 const mutexHints = 30
 
+// mutexWakes is the number of wake-ups without the lock after which a waiter that has waited for
+// long makes the holder hand the lock over.
+const mutexWakes = 4
+
 // A mutexWaiter is a waiter in the list of one Mutex or RWMutex. Waiters are pooled.
 type mutexWaiter struct {
 	next, prev *mutexWaiter // nil outside the list
 	parker     *atomics.Parker
 	granted    bool          // the permit is the lock
-	since      time.Duration // when its wait began
+	since      time.Duration // when its wait began; after a handover, when that began
+	wakes      uint8         // wake-ups without the lock, up to mutexWakes
 }
 
 // Lock takes the lock and waits for it if need be.
@@ -126,7 +131,7 @@ func (m *Mutex) lockSlow(done <-chan struct{}) bool {
 	}
 	w := newMutexWaiter()
 	defer w.free()
-	w.since = mutexNow()
+	w.since, w.wakes = mutexNow(), 0
 	for woken := uint32(0); m.join(w, woken); woken = mutexWoken {
 		if !w.parker.ParkUntil(done) {
 			if m.leave(w) {
@@ -135,9 +140,14 @@ func (m *Mutex) lockSlow(done <-chan struct{}) bool {
 			w.parker.Park() // the permit is on the way
 			return w.granted || m.pass()
 		}
-		if w.granted || m.poll(mutexWoken) {
+		if w.granted {
+			m.putOff(mutexNow() - w.since)
 			return true
 		}
+		if m.poll(mutexWoken) {
+			return true
+		}
+		w.wakes = min(w.wakes+1, mutexWakes)
 	}
 	return true
 }
@@ -250,6 +260,7 @@ func (m *Mutex) handOver() {
 			w := m.first
 			w.granted = true
 			m.remove(w)
+			w.since = mutexNow()
 			w.parker.Unpark()
 			return
 		}

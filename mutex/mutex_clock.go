@@ -21,8 +21,24 @@ var mutexEpoch = time.Now()
 
 func mutexNow() time.Duration { return time.Since(mutexEpoch) }
 
-// late reports whether w has waited for as long as a waiter for which sync.Mutex hands over.
-func (w *mutexWaiter) late() bool { return mutexNow()-w.since >= time.Millisecond }
+// At most a fifth of the time goes into handovers: the next one waits for mutexCost times as long
+// as the last one took, up to mutexMostPutOff in units of mutexClock.
+const (
+	mutexCost       = 4
+	mutexMostPutOff = 16_000
+)
+
+// late reports whether w has waited for as long as a waiter for which sync.Mutex hands over, and
+// was woken often enough: a wake-up may be a switch of threads, and each must not cost a handover.
+func (w *mutexWaiter) late() bool {
+	return w.wakes >= mutexWakes && mutexNow()-w.since >= time.Millisecond
+}
+
+// putOff puts the next handover off, since the last one took that long: a switch of threads, if
+// the waiter's goroutine is locked to one. The waiter calls it with the lock.
+func (m *Mutex) putOff(took time.Duration) {
+	m.since = uint16(mutexNow()/mutexClock + min(mutexCost*took/mutexClock, mutexMostPutOff))
+}
 
 // handoverDue reports whether the release must hand over. The goroutine that has just
 // taken the lock in spite of waiters calls it.
@@ -39,8 +55,12 @@ func (m *Mutex) handoverDue(waiters uint32) bool {
 // due reports whether the last handover was long ago, for that number of waiters. If so,
 // the next one counts from now. Looks become rarer if several find nothing due, and more
 // frequent if one comes late. After now has wrapped, every 67 ms, a handover may be late by
-// the time between two.
+// the time between two, or by mutexMostPutOff if there was none for 50 ms.
 func (m *Mutex) due(waiters uint32, now uint16) bool {
+	if ahead := m.since - now; ahead > 0 && ahead <= mutexMostPutOff {
+		m.skips = min(m.skips+1, mutexSkips)
+		return false
+	}
 	elapsed, pause := uint32(now-m.since), max(mutexLongest/waiters, mutexShortest)
 	if elapsed < pause {
 		if elapsed < pause/2 {

@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"sync"
 	"testing"
+	"time"
 )
 
 // TestMutexHandoverTimes checks the time between two handovers, also when the clock wraps.
@@ -26,6 +27,58 @@ func TestMutexHandoverTimes(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestMutexPutsOff: after a slow handover the next one waits for four times as long, within limits.
+func TestMutexPutsOff(t *testing.T) {
+	const unit = mutexClock * time.Nanosecond
+	for took, want := range map[time.Duration]uint16{0: 0, 100 * unit: 400, time.Hour: mutexMostPutOff} {
+		var m Mutex
+		before := uint16(mutexNow() / mutexClock)
+		m.putOff(took)
+		if off, passed := m.since-before-want, uint16(mutexNow()/mutexClock)-before; off > passed {
+			t.Errorf("after a handover of %v the time to the next counts from %d units later, want %d", took, m.since-before, want)
+		}
+		now := m.since - want
+		if want > 0 && (m.due(1000, now) || m.due(1000, m.since+mutexShortest-1)) || !m.due(1000, m.since+mutexShortest) {
+			t.Errorf("a handover that was put off by %d units is due at another time", want)
+		}
+	}
+}
+
+// TestMutexLate: a waiter is late if it has waited for a millisecond, and woke four times in vain.
+func TestMutexLate(t *testing.T) {
+	for wakes, want := range map[uint8]bool{mutexWakes - 1: false, mutexWakes: true} {
+		for since, old := range map[time.Duration]bool{mutexNow() - time.Millisecond: true, mutexNow() + time.Hour: false} {
+			if w := (&mutexWaiter{since: since, wakes: wakes}); w.late() != (want && old) {
+				t.Errorf("%d wake-ups, has waited: %t; late is %t", wakes, old, w.late())
+			}
+		}
+	}
+}
+
+// TestMutexCountsWakes: a waiter that is woken four times without the lock demands it.
+func TestMutexCountsWakes(t *testing.T) {
+	var m Mutex
+	m.Lock()
+	served := waiters(t, &m, 1, m.Unlock)
+	m.first.since = -time.Hour
+	for wakes := range mutexWakes {
+		if m.state.Load() != mutexHeld+mutexWaiting {
+			t.Fatalf("state %#x after %d wake-ups, want held with a waiter", m.state.Load(), wakes)
+		}
+		m.state.Add(mutexWoken | mutexQueue)
+		w := m.first
+		m.remove(w)
+		w.parker.Unpark()
+		until(t, func() bool { return m.state.Load()&^mutexHandover == mutexHeld+mutexWaiting })
+	}
+	if s := m.state.Load(); s != mutexBusy+mutexWaiting {
+		t.Errorf("state %#x after %d wake-ups, want a handover to come", s, mutexWakes)
+	}
+	m.Unlock()
+	served()
+	requireFree(t, &m)
 }
 
 // TestMutexLooksAtClock: looks at the clock become rare if nothing is due, frequent if late.

@@ -114,7 +114,7 @@ func TestMutexWokenWaiterStaysFirst(t *testing.T) {
 	m.Lock()
 	served := waiters(t, &m, 3, m.Unlock)
 	w := m.first
-	w.since = -time.Hour
+	w.since, w.wakes = -time.Hour, mutexWakes
 	// The woken waiter joins again: these are its steps and the release before.
 	m.state.Add(mutexWoken | mutexQueue)
 	m.remove(w)

@@ -25,6 +25,8 @@ func (w *mutexWaiter) late() bool { return mutexHandovers <= 2 }
 // newMutexWaiter pools none: schedules must not depend on each other.
 func newMutexWaiter() *mutexWaiter { return &mutexWaiter{parker: atomics.NewParker()} }
 
+func (m *Mutex) putOff(time.Duration) {}
+
 func (w *mutexWaiter) free() {}
 
 var (
