@@ -20,7 +20,7 @@ import (
 // wait for 1 ms (or n times 15 µs, or four times their handovers, if that is more), n critical
 // sections and n handovers, apart from the delays of the scheduler. If other programs use the processors, sync.Mutex hardly
 // hands over, and may be a sixth faster. If goroutines are locked to threads, a handover is a
-// switch of threads: then handovers are rare, and sync.Mutex may be twice as fast.
+// switch of threads: then handovers are rare, and sync.Mutex may be 1.6 times as fast.
 //
 // A waiter may give up: see [Mutex.LockContext]. Sleep and wake-up use a channel, which costs
 // a little more than the semaphore of the runtime. A waiter polls even on one processor, or if
