@@ -192,13 +192,13 @@ func (s Situation) faster(pool []candidate, base candidate) (out []candidate) {
 // cheapest returns the first lock of pool with the fewest prices, compared with base, among those
 // that no lock of pool is significantly faster than.
 func (s Situation) cheapest(pool []candidate, base candidate) candidate {
-	best, fewest := pool[0], len(s.prices(pool[0], base))
+	best, fewest := pool[0], burden(s.prices(pool[0], base))
 	for _, x := range pool[1:] {
 		beaten := slices.ContainsFunc(pool, func(y candidate) bool {
 			r := s.versus(y, x)
 			return y.Series != x.Series && r != nil && r.Reading == Faster
 		})
-		if n := len(s.prices(x, base)); n < fewest && !beaten {
+		if n := burden(s.prices(x, base)); n < fewest && !beaten {
 			best, fewest = x, n
 		}
 	}

@@ -62,3 +62,13 @@ func (s Situation) prices(l, base candidate) (out []Price) {
 	}
 	return out
 }
+
+// burden counts prices. A trait counts twice: it holds on every machine, a figure may vary.
+func burden(ps []Price) (n int) {
+	for _, p := range ps {
+		if n++; p.Own == nil {
+			n++
+		}
+	}
+	return n
+}
