@@ -189,14 +189,14 @@ func (s Situation) faster(pool []candidate, base candidate) (out []candidate) {
 	return out
 }
 
-// cheapest returns the first lock of pool with the fewest prices, compared with base, among those
-// that no lock of pool is significantly faster than.
+// cheapest returns the first lock of pool with the least burden, compared with base, among those
+// that no lock of pool is shown to beat by more than the tolerance.
 func (s Situation) cheapest(pool []candidate, base candidate) candidate {
 	best, fewest := pool[0], burden(s.prices(pool[0], base))
 	for _, x := range pool[1:] {
 		beaten := slices.ContainsFunc(pool, func(y candidate) bool {
 			r := s.versus(y, x)
-			return y.Series != x.Series && r != nil && r.Reading == Faster
+			return y.Series != x.Series && r != nil && r.Lo > 1+s.tolerance()
 		})
 		if n := burden(s.prices(x, base)); n < fewest && !beaten {
 			best, fewest = x, n

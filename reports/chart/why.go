@@ -78,8 +78,8 @@ func ties(d judge.Decision) string {
 		return ""
 	}
 	text := "; not significantly slower: "
-	if d.Class == nil { // of locks that are equally fast the one with the fewest prices is used
-		text = "; no significant difference: "
+	if d.Class == nil {
+		text = "; not shown to differ by more than the tolerance: "
 	}
 	return text + numfmt.List(d.Ties, mostNames)
 }
