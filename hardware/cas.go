@@ -13,7 +13,7 @@ type casBody struct {
 
 	// lock takes and frees the spin lock in s, limit times, or until it was held patience
 	// times in a row. Inside, it uses s as at guarded, with iterations of an empty loop. It
-	// returns the entries, and those that met another thread. id is unique, and id, limit and
+	// returns the entries, and the number that met another thread. id is unique, and id, limit and
 	// patience are not 0.
 	lock func(s *guarded, id, limit, patience, iterations uint64) (entered, violated uint64)
 }

@@ -68,7 +68,7 @@ type lockCell struct {
 }
 
 // newLockCells returns a cell for each of locks at each of places, and notes on omitted locks:
-// those that do not exclude, or cannot run here.
+// locks that do not exclude, or cannot run here.
 func newLockCells(locks []*harness.Variant, places []lockPlacement) (cells []*lockCell, notes []string) {
 	for _, l := range locks {
 		if why := notALock(l); why != "" {

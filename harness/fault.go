@@ -100,7 +100,7 @@ type FaultResult struct {
 	Elapsed     time.Duration `json:"elapsed"` // ns
 	Interrupted bool          `json:"interrupted,omitempty"`
 
-	// Tries counts the judged tries, and Seen those that showed each harm. Failed counts tries
+	// Tries counts the judged tries, and Seen the tries with each harm. Failed counts tries
 	// without the fault, which the lab could not make, and Starved tries in which the machine
 	// kept a process from running for long enough to explain the harm. Neither is part of
 	// Tries. Together counts each exact set of harms; older files lack it: see Hurt.

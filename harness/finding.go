@@ -57,7 +57,7 @@ type Column struct {
 // A Row has the figures of one thing.
 type Row struct {
 	Label string  `json:"label"`
-	X     float64 `json:"x,omitempty"` // position on the x axis of lines; 0 is none
+	X     float64 `json:"x,omitempty"` // position on the x axis of lines; 0: none
 	Cells []Cell  `json:"cells"`
 }
 

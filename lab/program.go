@@ -23,7 +23,7 @@ type Program struct {
 	Locks []*harness.Variant
 
 	// Defaults are the names of the locks to measure if the user names none. nil is all
-	// locks except those that are broken, historical or a control.
+	// locks except if they are broken, historical or a control.
 	Defaults []string
 
 	everyStep bool // progress outside a terminal has a line for each step, for tests

@@ -142,7 +142,7 @@ func (o *runOptions) measurePart(ctx context.Context, flags *pflag.FlagSet, grou
 }
 
 // ended returns what it means for the exit status that err ended this rank, of which
-// together is the context and ctx that of the process.
+// together is the context and ctx the one of the process.
 func (o *runOptions) ended(ctx, together context.Context, err error, stderr io.Writer) error {
 	var lost *measure.LostRankError
 	switch {
@@ -155,7 +155,7 @@ func (o *runOptions) ended(ctx, together context.Context, err error, stderr io.W
 	return err
 }
 
-// agree returns the plan, which is that of rank 0 or of the process that started the ranks.
+// agree returns the plan, made by rank 0 or of the process that started the ranks.
 func (o *runOptions) agree(ctx context.Context, flags *pflag.FlagSet, group *measure.Ranks, set *setting, stderr io.Writer) (*measure.Plan, *site.Servers, []result.Skip, error) {
 	if set == nil && o.rank == 0 {
 		plan, s, skipped, err := o.ready(ctx, flags, stderr)

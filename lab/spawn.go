@@ -23,7 +23,7 @@ import (
 	"locklab/internal/machine"
 )
 
-// partsSuffix follows the name of a run's directory in that of its parts.
+// partsSuffix follows the name of a run's directory in its parts' names.
 const partsSuffix = ".ranks"
 
 // leaveTime is how long ranks have to end after a request, before they are ended.
@@ -71,7 +71,7 @@ func (o *runOptions) runSpawned(ctx context.Context, flags *pflag.FlagSet, stdou
 	return o.conclude(ctx, dir, parts, statuses, stdout, stderr)
 }
 
-// room returns the directory of the run, which must not exist, and makes that of its parts.
+// room returns the directory of the run, which must not exist, and makes the one of its parts.
 func (o *runOptions) room() (dir, parts string, err error) {
 	dir = filepath.Clean(cmp.Or(o.out, defaultDir()))
 	parts = dir + partsSuffix
@@ -112,7 +112,7 @@ func (o *runOptions) spawnRanks(ctx context.Context, dir, job string, setting []
 	}
 	var started []*child.Process
 	defer func() {
-		for _, p := range started { // those that have ended are left alone
+		for _, p := range started { // ended ones are left alone
 			p.Kill()
 		}
 	}()

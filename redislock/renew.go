@@ -111,7 +111,7 @@ type failure struct {
 
 var errSilent = errors.New("redislock: the server has not answered a renewal")
 
-// renewed records the answers to renew, and returns those that have a trace or joint to notify.
+// renewed records the answers to renew, and returns the leases that have a trace or joint to notify.
 func (c *Client) renewed(ls []*Lease, replies []*redis.Cmd, sent time.Time) (told []*Lease, failed []failure) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

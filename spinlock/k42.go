@@ -22,7 +22,7 @@ import (
 //
 // # Memory ordering
 //
-// Taking a free lock: the CompareAndSwap of tail pairs with that of the Unlock that freed it.
+// Taking a free lock: the CompareAndSwap of tail pairs with the one in the Unlock that freed it.
 // Taking it from a holder: the load of grant that ends the wait, or the wake-up, pairs with
 // the Swap of grant in that Unlock. All words of a node are 0 before the CompareAndSwap that
 // publishes it.

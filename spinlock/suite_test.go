@@ -9,7 +9,7 @@ import (
 
 func TestSuite(t *testing.T) { locktest.Run(t, lab.Suite) }
 
-// TestUnderQEMU runs the locks on emulated CPUs, except those that rely on a store before a
+// TestUnderQEMU runs the locks on emulated CPUs, except locks that rely on a store before a
 // load of another word: qemu 7.2 makes STLR and LDAR plain, which amd64 reorders. Hapax hangs
 // there within seconds, but not with swaps; the other two have not failed yet.
 func TestUnderQEMU(t *testing.T) {

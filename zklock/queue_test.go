@@ -214,7 +214,7 @@ func containers(t *testing.T, at harness.Endpoint) {
 		t.Errorf("%d containers were asked for, want none", n)
 	}
 	unlock(t, lock(t, c.Mutex(newPath()+"/a/b", zklock.Options{Container: true})))
-	if n := p.Seen("createContainer"); n != 5 { // including those that exist
+	if n := p.Seen("createContainer"); n != 5 { // including existing ones
 		t.Errorf("%d containers were asked for, want 5", n)
 	}
 	if n := p.Seen("create"); n != 5+3 { // of the first; and tickets, of the second one in vain

@@ -32,7 +32,7 @@ func (t reading) fails(e event, said string) {
 	f.final = f.final || e.Test == "" || fatal.MatchString(said) || t.final != nil && (t.final.MatchString(e.Test) || t.final.MatchString(said))
 }
 
-// again runs the failed tests twice more, alone; those that pass are named and do not count.
+// again runs the failed tests twice more, alone; a test that then passes is named and does not count.
 // It does nothing above limit, or if a failure is final.
 func (t *tally) again(limit int) {
 	if len(t.failures) > limit || slices.ContainsFunc(t.failures, func(f *failure) bool { return f.final }) {

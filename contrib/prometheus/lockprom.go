@@ -32,7 +32,7 @@ type Options struct {
 	// System is the value of the label system, such as "redis" or "zookeeper".
 	System string
 
-	// Registerer takes the metrics; nil is the default. It keeps those that it has.
+	// Registerer takes the metrics; nil is the default. It keeps its existing metrics.
 	Registerer prometheus.Registerer
 
 	// Name returns the value of the label lock; nil is the lock's name. Each value costs a

@@ -50,7 +50,7 @@ type Scenario struct {
 	// Alone tries one lock at a time, because one would disturb the other.
 	Alone bool
 
-	// Tries is the number of faults in a full run, and Short in a run of a minute; 0 is none.
+	// Tries is the number of faults in a full run, and Short in a run of a minute; 0: none.
 	Tries, Short int
 
 	// Takes is the duration in seconds of the first try, with all its locks or one if each is

@@ -9,7 +9,7 @@ import (
 
 // inside records which worker is in the critical section.
 type inside struct {
-	owner atomic.Int32 // worker + 1; 0 is none
+	owner atomic.Int32 // worker + 1; 0: none
 	_     [128]byte
 }
 

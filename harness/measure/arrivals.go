@@ -50,7 +50,7 @@ func newArrivals(rate harness.Rate, spacing harness.Arrival, until, total int64,
 	return a
 }
 
-// scheduleSeed separates the random numbers of a schedule from those that workers use.
+// scheduleSeed separates the random numbers of a schedule from the workers' own.
 const scheduleSeed = 0xbb67ae8584caa73b
 
 func (a *arrivals) at(i int64) int64 {

@@ -147,7 +147,7 @@ func (r *relay) watch(ctx context.Context, out io.Writer, in io.WriteCloser) *re
 	return w
 }
 
-// A relayWriter forwards lines, except those that report a point.
+// A relayWriter forwards lines that do not report a point.
 type relayWriter struct {
 	out  io.Writer
 	line []byte        // an incomplete line

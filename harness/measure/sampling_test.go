@@ -195,7 +195,7 @@ func (h *orderedHandle) Unlock() {
 	h.grants[h.order[next]] <- struct{}{}
 }
 
-// end admits everybody: an order would wait for those that have left.
+// end admits everybody: an order would wait for workers that have left.
 func (h *orderedHandle) end() { h.close.Do(func() { close(h.ended) }) }
 
 // TestSamplesAreLikeTheRest: samples have a slow place at its actual frequency.

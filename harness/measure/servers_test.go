@@ -37,7 +37,7 @@ func contended(t *testing.T, at harness.Endpoint, name string) *harness.Result {
 
 func own(t *testing.T, kind string) harness.Endpoint {
 	t.Helper()
-	locktest.Endpoint(t, kind) // skips if there is none
+	locktest.Endpoint(t, kind) // skips without one
 	t.Setenv("LOCKLAB_REDIS", "")
 	t.Setenv("LOCKLAB_ZOOKEEPER", "")
 	s, err := backend.Start(t.Context(), kind)

@@ -140,7 +140,7 @@ type counter struct {
 func (l *counter) Lock()   { l.v.Add(1) }
 func (l *counter) Unlock() { l.v.Add(^uint32(0)) }
 
-// queue is a lock with a queue of waiting nodes; tail is the last (0 is none). In Linux's spin
+// queue is a lock with a queue of waiting nodes; tail is the last (0: none). In Linux's spin
 // lock the first waits for a lock word; in a plain one it is the holder.
 type queue struct {
 	_            pad

@@ -21,7 +21,7 @@ const (
 // arms its own flag before it links itself.
 type mcs struct {
 	bug   bug
-	nodes []mcsNode // nodes[0] is none
+	nodes []mcsNode // nodes[0] is not used
 	tail  atomics.Uint32
 }
 

@@ -43,7 +43,7 @@ func hypervisorName(fsys fs.FS, kernel string) (name string, known bool) {
 		readText(fsys, "sys/devices/system/clocksource/clocksource0/available_clocksource"),
 	}, "\n")
 	for _, h := range []struct{ mark, name string }{
-		// More specific marks first: clouds report their own name, not that of the hypervisor.
+		// More specific marks first: clouds report their own name, not the hypervisor's.
 		{".metal", ""},
 		{"VMware", "VMware"},
 		{"VirtualBox", "VirtualBox"},

@@ -190,7 +190,7 @@ func (e *event) step(tree *zooTree) (s Step, err error) {
 	return s, err
 }
 
-// words joins the words of a command and quotes those that are not text: they would break
+// words joins the words of a command and quotes words that are not text: they would break
 // lines, and terminals execute some.
 func words(command []string) string {
 	shown := make([]string, len(command))

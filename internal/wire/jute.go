@@ -12,7 +12,7 @@ import (
 const LengthBytes = 4
 
 // CutFrame returns the length of the frame at the start of stream, or 0 if it is incomplete. An
-// error wraps ErrForeign: the length is that of a four-letter command, or not of ZooKeeper.
+// error wraps ErrForeign: the length belongs to a four-letter command, or not of ZooKeeper.
 func CutFrame(stream []byte) (int, error) {
 	if len(stream) < LengthBytes {
 		return 0, nil

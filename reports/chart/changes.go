@@ -1,11 +1,9 @@
 package chart
 
 import (
-	"fmt"
 	"math"
 	"slices"
 	"strconv"
-	"strings"
 
 	"gonum.org/v1/plot/vg"
 	vgdraw "gonum.org/v1/plot/vg/draw"
@@ -324,81 +322,4 @@ func (f *changesFrame) change(b vgdraw.Canvas, x vg.Length, change judge.Change)
 		at = x - 3 - w
 	}
 	c.FillText(st, vg.Point{X: at, Y: b.Max.Y - 1}, text)
-}
-
-func changesTable(h *judge.History, ss []*judge.HistorySeries) Table {
-	t := Table{Head: Titles("case", "metric", "machine", "run", "date, UTC", "commit", "median", "interval, 95 %", "to the run before", "interval", "")}
-	for _, s := range ss {
-		for i, p := range s.Points {
-			v := h.Sites[s.Site].Runs[i]
-			row := []string{Short(s.Case(), MostText), s.Title(), Short(h.Sites[s.Site].Name, MostName), strconv.Itoa(i + 1), v.Date(), v.Commit(), changesFigure(s, p), numfmt.Unknown, numfmt.Unknown, numfmt.Unknown, Short(changesMark(s, i), MostText)}
-			if p.N > 0 {
-				row[7] = FormatUnit(s.Metric.Unit)(p.Lo) + "–" + FormatUnit(s.Metric.Unit)(p.Hi)
-			}
-			if p.Before.N > 0 {
-				row[8], row[9] = numfmt.Number(p.Before.Median), ratios(p.Before.Lo, p.Before.Hi)
-			}
-			t.Rows = append(t.Rows, row)
-		}
-	}
-	return t
-}
-
-// ChangesAnswer summarizes the verdicts on ss in a sentence.
-func ChangesAnswer(h *judge.History, ss []*judge.HistorySeries) string {
-	var vs []judge.GateVerdict
-	for _, s := range ss {
-		vs = append(vs, s.Verdict)
-	}
-	return fmt.Sprintf("Of %s on %s: %s", numfmt.Plural(len(ss), "series"), numfmt.Plural(len(h.Sites), "machine"), CountVerdicts(vs))
-}
-
-// CountVerdicts counts each verdict in vs, the worst first: "1 regressed, 2 not worse."
-func CountVerdicts(vs []judge.GateVerdict) string {
-	n := make(map[judge.GateVerdict]int)
-	for _, v := range vs {
-		n[v]++
-	}
-	var parts []string
-	for _, v := range judge.Verdicts {
-		if n[v] > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", n[v], v))
-		}
-	}
-	return strings.Join(parts, ", ") + "."
-}
-
-func changesFigure(s *judge.HistorySeries, p judge.HistoryPoint) string {
-	switch {
-	case p.Broke:
-		return "violated"
-	case p.N == 0:
-		return numfmt.Unknown
-	case p.AtMost:
-		return "≤ " + FormatUnit(s.Metric.Unit)(p.Median)
-	}
-	return FormatUnit(s.Metric.Unit)(p.Median)
-}
-
-func changesMark(s *judge.HistorySeries, i int) string {
-	var parts []string
-	for _, c := range s.Changes {
-		if c.At == i {
-			parts = append(parts, strings.ToUpper(string(c.Verdict))+" here")
-		}
-	}
-	p := s.Points[i]
-	switch {
-	case p.Off != "":
-		parts = append(parts, string(p.Off))
-	case p.Broke:
-		parts = append(parts, "violated")
-	case p.N == 0:
-		parts = append(parts, "no figure: "+p.Gap)
-	case p.Verdict == judge.Regressed:
-		parts = append(parts, "worse than before")
-	case p.Verdict == judge.Better:
-		parts = append(parts, "better than before")
-	}
-	return strings.Join(parts, "; ")
 }
