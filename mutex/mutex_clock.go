@@ -21,15 +21,15 @@ var mutexEpoch = time.Now()
 
 func mutexNow() time.Duration { return time.Since(mutexEpoch) }
 
-// At most a fifth of the time goes into handovers: the next one waits for mutexCost times as long
-// as the last one took, up to mutexMostPutOff in units of mutexClock.
+// At most a twentieth of the time goes into handovers: the next one waits for mutexCost times as
+// long as the last one took, up to mutexMostPutOff in units of mutexClock.
 const (
-	mutexCost       = 4
-	mutexMostPutOff = 16_000
+	mutexCost       = 19
+	mutexMostPutOff = 2_000
 )
 
-// late reports whether w has waited for as long as a waiter for which sync.Mutex hands over, and
-// was woken often enough: a wake-up may be a switch of threads, and each must not cost a handover.
+// late reports whether w got no lock in a millisecond after its first wake-up, and was woken often
+// enough: a wake-up may be a switch of threads, and each must not cost a handover.
 func (w *mutexWaiter) late() bool {
 	return w.wakes >= mutexWakes && mutexNow()-w.since >= time.Millisecond
 }
