@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"fmt"
 	"time"
 
 	"locklab/harness/measure"
@@ -18,21 +19,15 @@ const (
 	reportTime = 2 * time.Second        // to write the report at the end, approximately
 )
 
-// minRounds is the least rounds for a 95 % interval around a median; many locks need more.
-var minRounds = stat.MinRounds(0.95)
-
 // fit chooses rounds and windows so that p takes about budget, and keeps the user's values. It
-// uses the most rounds that fit, from the planned number up to maxRounds. If the planned
-// number does not fit, it shortens the windows, down to minWindow, and then drops rounds, down
-// to the number for a verdict. Remaining time extends the windows, up to maxWindow. In a plan
+// uses the most rounds that fit, from defaultRounds up to maxRounds. If defaultRounds do not fit,
+// it shortens the windows, down to minWindow, and then drops rounds, down to the least for an
+// interval. Remaining time extends the windows, up to maxWindow. In a plan
 // of all parts each has its share.
 //
 // If even the least plan does not fit, fit leaves p as that and returns an error.
 func (o runOptions) fit(p *measure.Plan, budget time.Duration) error {
 	p.Budget = 0
-	need, _ := verdictRounds(p)
-	least := max(minRounds, need)
-	usual := max(least, plannedRounds(p))
 	switch {
 	case o.rounds > 0 && o.duration > 0:
 		return usage("give --budget, or --rounds and --duration: with both of them nothing is left to choose")
@@ -40,11 +35,11 @@ func (o runOptions) fit(p *measure.Plan, budget time.Duration) error {
 		p.Rounds = o.rounds
 		o.fitWindows(p, budget)
 	case o.duration > 0:
-		o.fitRounds(p, budget, o.duration, least)
+		o.fitRounds(p, budget, o.duration, stat.MinRounds)
 	default:
-		o.fitRounds(p, budget, defaultWindow, usual)
+		o.fitRounds(p, budget, defaultWindow, defaultRounds)
 		if o.fitWindows(p, budget); p.Estimate() > budget {
-			o.fitRounds(p, budget, minWindow, least)
+			o.fitRounds(p, budget, minWindow, stat.MinRounds)
 			o.fitWindows(p, budget)
 		}
 	}
@@ -52,7 +47,7 @@ func (o runOptions) fit(p *measure.Plan, budget time.Duration) error {
 		o.divide(p, budget)
 	}
 	if o.rounds == 0 {
-		p.Budget, p.Least, p.Most = max(1, budget), least, max(maxRounds, p.Rounds)
+		p.Budget, p.Least, p.Most = max(1, budget), stat.MinRounds, max(maxRounds, p.Rounds)
 	}
 	if low := p.Estimate(); low > budget {
 		return usage("a budget of %v is too small: %s in %s take at least %v; choose fewer locks, workers or rounds", o.budget, numfmt.Plural(len(p.Cases), "case"), numfmt.Plural(p.Rounds, "round"), (low + reportTime).Round(time.Second))
@@ -121,4 +116,12 @@ func (o runOptions) setWindowsOf(p *measure.Plan, has func(measure.Case) bool, w
 			w.Warmup = o.warmup
 		}
 	}
+}
+
+// tooFewRounds returns a warning if p has too few rounds for an interval, else "".
+func tooFewRounds(p *measure.Plan) string {
+	if p.Rounds >= stat.MinRounds {
+		return ""
+	}
+	return fmt.Sprintf("no interval and no recommendation can come of %s: leave out --rounds, or give %d or more", numfmt.Plural(p.Rounds, "round"), stat.MinRounds)
 }

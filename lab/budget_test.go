@@ -7,6 +7,7 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/measure"
+	"locklab/internal/stat"
 )
 
 // TestFit tries budgets from too small to too large. Rounds and windows must reach their
@@ -23,17 +24,17 @@ func TestFit(t *testing.T) {
 		short    bool // the budget is too small
 		over     bool // the budget cannot be used up
 	}{
-		{name: "nothing", budget: time.Second, fewest: minRounds, most: minRounds, shortest: minWindow, longest: minWindow, short: true},
-		{name: "fewest rounds", budget: 5 * time.Second, fewest: minRounds, most: defaultRounds, shortest: minWindow, longest: 40 * time.Millisecond},
-		{name: "shorter windows", budget: 20 * time.Second, fewest: 12, most: 12, shortest: minWindow, longest: defaultWindow},
-		{name: "as they are", budget: 35 * time.Second, fewest: 12, most: 12, shortest: 200 * time.Millisecond, longest: 300 * time.Millisecond},
+		{name: "nothing", budget: time.Second, fewest: stat.MinRounds, most: stat.MinRounds, shortest: minWindow, longest: minWindow, short: true},
+		{name: "fewest rounds", budget: 5 * time.Second, fewest: stat.MinRounds, most: defaultRounds, shortest: minWindow, longest: 40 * time.Millisecond},
+		{name: "shorter windows", budget: 14 * time.Second, fewest: 8, most: 8, shortest: minWindow, longest: defaultWindow},
+		{name: "as they are", budget: 25 * time.Second, fewest: 8, most: 8, shortest: 200 * time.Millisecond, longest: 300 * time.Millisecond},
 		{name: "more rounds", budget: time.Minute, fewest: 15, most: 20, shortest: defaultWindow, longest: 300 * time.Millisecond},
 		{name: "longer windows", budget: 5 * time.Minute, fewest: maxRounds, most: maxRounds, shortest: 300 * time.Millisecond, longest: maxWindow},
 		{name: "too much", budget: 24 * time.Hour, fewest: maxRounds, most: maxRounds, shortest: maxWindow, longest: maxWindow, over: true},
 		{name: "rounds given", o: optionsOf(t, "--locks=mcs --rounds=5"), budget: time.Minute, fewest: 5, most: 5, shortest: defaultWindow, longest: maxWindow},
 		{name: "rounds given, too many", o: optionsOf(t, "--locks=mcs --rounds=1000"), budget: time.Minute, fewest: 1000, most: 1000, shortest: minWindow, longest: minWindow, short: true},
 		{name: "windows given", o: optionsOf(t, "--locks=mcs --duration=100ms"), budget: time.Minute, fewest: 30, most: 40, shortest: 100 * time.Millisecond, longest: 100 * time.Millisecond},
-		{name: "windows given, too long", o: optionsOf(t, "--locks=mcs --duration=10s"), budget: time.Minute, fewest: minRounds, most: minRounds, shortest: 10 * time.Second, longest: 10 * time.Second, short: true},
+		{name: "windows given, too long", o: optionsOf(t, "--locks=mcs --duration=10s"), budget: time.Minute, fewest: stat.MinRounds, most: stat.MinRounds, shortest: 10 * time.Second, longest: 10 * time.Second, short: true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p := new(measure.Plan)
@@ -50,7 +51,7 @@ func TestFit(t *testing.T) {
 			if e := p.Estimate(); !c.short && !c.over && (e < c.budget*9/10 || e > c.budget*21/20) {
 				t.Errorf("a budget of %v gives a run of %v", c.budget, e)
 			}
-			if bounded := p.Budget > 0; bounded == (c.o.rounds > 0) || bounded && (p.Least != minRounds || p.Most < p.Rounds) {
+			if bounded := p.Budget > 0; bounded == (c.o.rounds > 0) || bounded && (p.Least != stat.MinRounds || p.Most < p.Rounds) {
 				t.Errorf("the run itself may take %v in %d to %d rounds", p.Budget, p.Least, p.Most)
 			}
 		})

@@ -60,9 +60,9 @@ intervals hold together. A case whose lock broke a promise in NEW has regressed.
 Directories measured at different times cannot resolve 10 % on a noisy machine.
 With --interleave the arguments are two binaries of locklab: each case is
 measured by one right after the other, in an order drawn anew each time, and
-compared by the ratios within a round (sign test). Both runs are kept, in DIR/old
-and DIR/new, to be reported or compared again. The flags below --interleave are
-for it alone, except that --locks also chooses among the locks of two
+compared by the ratios within a round (t-test of their logarithms). Both runs are
+kept, in DIR/old and DIR/new, to be reported or compared again. The flags below
+--interleave are for it alone, except that --locks also chooses among the locks of two
 directories. Ctrl-C keeps what was measured. So do a full disk and a build that
 gives no result five times in a row, which end the measurement: what it lacks is
 unsure.

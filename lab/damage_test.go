@@ -36,19 +36,19 @@ func TestResumeDamaged(t *testing.T) {
 	}
 }
 
-// TestDoubt: too few rounds are reported before the measurement.
-func TestDoubt(t *testing.T) {
-	for _, c := range []struct{ locks, want string }{
-		{"tas", "no interval of 95 % can come of this: it takes 6 rounds, and this has 1; leave out --rounds"},
-		{"tas,mcs", "no verdict can come of this: it takes 6 rounds to compare 2 locks, and this has 1; "},
+// TestTooFewRounds: too few rounds are reported before the measurement.
+func TestTooFewRounds(t *testing.T) {
+	for flags, want := range map[string]string{
+		"--rounds=5": "no interval and no recommendation can come of 5 rounds: leave out --rounds, or give 6 or more",
+		"--rounds=6": "",
+		"":           "",
 	} {
-		o := optionsOf(t, "--workers=1 --rounds=1 "+"--locks="+c.locks)
-		p, err := o.plan()
+		p, err := optionsOf(t, "--locks=tas --workers=1 "+flags).plan()
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := doubt(p); !strings.HasPrefix(got, c.want) {
-			t.Errorf("%s: said %q, want %q", c.locks, got, c.want)
+		if got := tooFewRounds(p); got != want {
+			t.Errorf("%s: %q, want %q", flags, got, want)
 		}
 	}
 }

@@ -90,7 +90,7 @@ func (o *compareOptions) plan(builds [2]measure.Build, gates int) (*measure.Plan
 		return nil, 0, nil, usage("nothing is left to measure: %s: %s", skipped[0].Name(), skipped[0].Reason)
 	}
 	tests := max(1, gates*len(plan.Cases))
-	need := stat.MinRounds(1 - o.alpha/float64(tests))
+	need := stat.MinRounds
 	plan.Rounds = o.run.rounds
 	if o.run.budget > 0 {
 		plan.Rounds = 1

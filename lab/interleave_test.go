@@ -29,7 +29,7 @@ func TestInterleave(t *testing.T) {
 	same, slow := testBuilds(t)
 	cmd := locklab(t, interleaved(same, slow)...)
 	stdout, stderr, status := output(t, cmd)
-	if status != exitRegressed || !strings.Contains(stdout, "sign test") || !strings.Contains(stdout, "REGRESSED: lock=ticket") {
+	if status != exitRegressed || !strings.Contains(stdout, "t-test") || !strings.Contains(stdout, "REGRESSED: lock=ticket") {
 		t.Fatalf("a slow build: exit status %d\n%s%s", status, stdout, stderr)
 	}
 	old, new := filepath.Join(cmd.Dir, "pair", "old"), filepath.Join(cmd.Dir, "pair", "new")
@@ -191,7 +191,7 @@ func TestInterleaveInterrupt(t *testing.T) {
 		}
 	}
 	cmd.Wait()
-	if status := cmd.ProcessState.ExitCode(); status != exitInterrupted || !strings.Contains(stdout.String(), "sign test") {
+	if status := cmd.ProcessState.ExitCode(); status != exitInterrupted || !strings.Contains(stdout.String(), "t-test") {
 		t.Errorf("exit status %d\n%s%s", status, stdout.String(), said.String())
 	}
 	for _, side := range sides {

@@ -147,7 +147,7 @@ func figure(rates []float64) string {
 		return ""
 	}
 	text := numfmt.Plain(numfmt.PerSecond(sum.Median))
-	if sum.N < stat.MinRounds(0.95) {
+	if sum.N < stat.MinRounds {
 		return text
 	}
 	return fmt.Sprintf("%s ±%.0f %%", text, 100*sum.Spread())

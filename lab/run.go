@@ -55,7 +55,7 @@ type course struct {
 
 const (
 	defaultLocks    = "default"
-	defaultRounds   = 10
+	defaultRounds   = 8
 	defaultWindow   = 250 * time.Millisecond // for local locks
 	remoteStretch   = 3                      // factor for the longer window of remote locks
 	warmupShare     = 5                      // the warm-up is the window divided by this
@@ -99,8 +99,8 @@ rank dies the others keep what was measured and stop, with status 3. Ranks canno
 resume. 'locklab merge' makes one run of the rounds that all ranks kept.
 
 --budget takes as many rounds as fit, up to 50. If too few fit, the windows become
-shorter, down to 20ms, and then the rounds fewer, down to what a verdict takes; if 50
-leave time over, the windows become longer, up to 1s. With --rounds or --duration it
+shorter, down to 20ms, and then the rounds fewer, down to 6; if 50 rounds leave time
+over, the windows become longer, up to 1s. With --rounds or --duration it
 chooses the other. --hardware and --chaos add their time.`
 
 const runExamples = `  locklab run                                       one lock for each idea, two minutes
@@ -162,7 +162,7 @@ func (o *runOptions) run(ctx context.Context, flags *pflag.FlagSet, stdout, stde
 	if err := o.seek(ctx, plan, dir, out, stderr); err != nil {
 		return err
 	}
-	for _, text := range append(o.unheeded(plan), o.unconditioned(plan), doubt(plan), o.division(plan)) {
+	for _, text := range append(o.unheeded(plan), o.unconditioned(plan), tooFewRounds(plan), o.division(plan)) {
 		if text != "" {
 			fmt.Fprintln(stderr, text)
 		}
@@ -311,7 +311,7 @@ func (o runOptions) plan() (*measure.Plan, error) {
 	}
 	p := &measure.Plan{Cases: cases, OpenEvery: o.openEvery(), Seed: o.seed,
 		RunID: fmt.Sprintf("%x-%x", time.Now().Unix(), os.Getpid())}
-	o.setRounds(p)
+	p.Rounds = cmp.Or(o.rounds, defaultRounds)
 	window := o.duration
 	if window == 0 {
 		window = defaultWindow

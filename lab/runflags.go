@@ -32,7 +32,7 @@ func (o *runOptions) axisFlags(cmd *cobra.Command) {
 
 func (o *runOptions) runFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.IntVar(&o.rounds, "rounds", 0, fmt.Sprintf("how often each case is measured (default so often that twice the margin is found, %d at least)", defaultRounds))
+	f.IntVar(&o.rounds, "rounds", 0, fmt.Sprintf("how often each case is measured (default %d)", defaultRounds))
 	f.DurationVar(&o.duration, "duration", 0, fmt.Sprintf("measured window of a case (default %v; remote %d times that)", defaultWindow, remoteStretch))
 	f.DurationVar(&o.warmup, "warmup", 0, "driven before the window (default a fifth of it)")
 	f.BoolVar(&o.quick, "quick", false, "an answer in twenty seconds: by default the local locks whose waiters sleep, with the least and the greatest contention")

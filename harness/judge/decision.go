@@ -206,11 +206,7 @@ func (s Situation) cheapest(pool []candidate, base candidate) candidate {
 }
 
 func (s Situation) newDecision(pool []candidate) Decision {
-	return Decision{Situation: s, Locks: len(pool), Needed: s.needed()}
-}
-
-func (s Situation) needed() int {
-	return neededFor(len(s.group.At(s.Workers)), s.Distributed())
+	return Decision{Situation: s, Locks: len(pool), Needed: stat.MinRounds}
 }
 
 func (s Situation) rounds(pool []candidate, base candidate) int {

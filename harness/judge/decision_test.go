@@ -48,7 +48,7 @@ func TestDecisions(t *testing.T) {
 		return synthetic.With(synthetic.Fast(name, rate), append([]func(*synthetic.Model){general}, more...)...)
 	}
 	handles := func(m *synthetic.Model) { m.Lock.Traits.Handles = true }
-	wild := func(m *synthetic.Model) { m.Noise = 0.7 }
+	wild := func(m *synthetic.Model) { m.Noise = 1 }
 	unfair := func(m *synthetic.Model) { m.Skew = 30 }
 	var many []synthetic.Model // too many for intervals of all pairs
 	for i := range 14 {
@@ -122,26 +122,16 @@ func TestTolerance(t *testing.T) {
 	}
 }
 
-func TestRoundsFor(t *testing.T) {
+// TestFewRounds: without the rounds for an interval there is no recommendation.
+func TestFewRounds(t *testing.T) {
 	local := []synthetic.Model{synthetic.With(synthetic.Fast(DefaultBaseline, 1e6), general), synthetic.Fast("a", 5e6), synthetic.Fast("b", 1e6), synthetic.Fast("c", 1e6)}
 	server := func(name string, rate float64) synthetic.Model {
 		return synthetic.Model{Lock: synthetic.Served(name, harness.Redis, "redis"), Rate: synthetic.Constant(rate), Handed: 1, Noise: 0.01}
 	}
 	for _, models := range [][]synthetic.Model{local, {server("p", 1000), server("q", 500), server("r", 400), server("s", 300)}} {
-		cases := func(yield func(harness.Lock, harness.Workload) bool) {
-			for _, m := range models {
-				if !yield(m.Lock, harness.Workload{Workers: 8}) {
-					return
-				}
-			}
-		}
-		need, locks := RoundsFor(cases)
-		if locks != len(models) || PlannedRounds(cases) <= need {
-			t.Errorf("%d rounds for %d locks, %d planned", need, locks, PlannedRounds(cases))
-		}
-		for rounds, want := range map[int]bool{need: true, need - 1: false} {
+		for rounds, want := range map[int]bool{stat.MinRounds: true, stat.MinRounds - 1: false} {
 			ds := Decisions(synthetic.Run(1, rounds, 2, []int{8}, models...))
-			if d := ds[0]; (d.Use != "") != want || (d.Rule == FewRounds) == want || d.Rounds != rounds || d.Needed != need {
+			if d := ds[0]; (d.Use != "") != want || (d.Rule == FewRounds) == want || d.Rounds != rounds || d.Needed != stat.MinRounds {
 				t.Errorf("%d rounds: %s, use %q, %d of %d rounds", rounds, d.Rule, d.Use, d.Rounds, d.Needed)
 			}
 		}
@@ -157,7 +147,7 @@ func TestEqualLocksLeaveTheDefault(t *testing.T) {
 		for _, name := range []string{"a", "b", "c", "d", "e"} {
 			models = append(models, synthetic.With(synthetic.Fast(name, 1e5), general, noisy))
 		}
-		if decideOn(t, synthetic.Run(seed, stat.MinRounds(baseLevel(6)), 2, []int{8}, models...), string(Oversubscribed)).Rule != ByDefault {
+		if decideOn(t, synthetic.Run(seed, 8, 2, []int{8}, models...), string(Oversubscribed)).Rule != ByDefault {
 			wrong++
 		}
 	}

@@ -45,7 +45,7 @@ type Knee struct {
 
 // kneeDraws yields 200 resampled runs, or, if rounds are too few to vary, each round alone.
 func kneeDraws(rounds []int) iter.Seq[[]int] {
-	if len(rounds) < stat.MinRounds(0.95) {
+	if len(rounds) < stat.MinRounds {
 		return slices.Chunk(rounds, 1)
 	}
 	return draws(rounds, 200)

@@ -72,19 +72,24 @@ func noises(run *result.Run) (out []noise) {
 }
 
 // draw returns synthetic ratios of locks with the given true ones. All locks have the noise
-// of the same recorded lock, since locks are equal only if their disturbances are alike.
+// of the same recorded lock, since locks are equal only if their disturbances are alike: then
+// a ratio and its inverse are equally likely.
 func (n noise) draw(rng *rand.Rand, rounds int, ratios []float64) [][]float64 {
 	out, own := make([][]float64, len(ratios)), n.own[rng.IntN(len(n.own))]
 	for range rounds {
 		for i, ratio := range ratios {
-			out[i] = append(out[i], ratio*own[rng.IntN(len(own))])
+			x := own[rng.IntN(len(own))]
+			if rng.IntN(2) == 0 {
+				x = 1 / x
+			}
+			out[i] = append(out[i], ratio*x)
 		}
 	}
 	return out
 }
 
 // TestRecordedNoise uses the noise of the recorded run. A column of 16 locks that equal the
-// baseline shows a difference in at most 5 % of runs. The log has the share of runs that find a
+// baseline shows a difference in 5 % of runs, or fewer. The log has the share of runs that find a
 // slower lock.
 func TestRecordedNoise(t *testing.T) {
 	const locks, rounds, tries = 16, 12, 300
@@ -109,7 +114,7 @@ func TestRecordedNoise(t *testing.T) {
 		}
 		t.Logf("%s: equal locks differ in %.1f %% of columns; found: 0.9 in %.0f %%, 0.8 in %.0f %%, 0.7 in %.0f %%", n.name,
 			100*float64(wrong)/tries, 100*float64(found[0.9])/tries, 100*float64(found[0.8])/tries, 100*float64(found[0.7])/tries)
-		if wrong > tries/20 {
+		if wrong > tries*3/40 { // two standard errors above 5 %
 			t.Errorf("%s: %d of %d columns of equal locks show a difference", n.name, wrong, tries)
 		}
 		if found[0.7] == 0 {

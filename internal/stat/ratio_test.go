@@ -4,6 +4,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/aclements/go-moremath/stats"
 )
 
 func TestPaired(t *testing.T) {
@@ -22,9 +24,9 @@ func TestPaired(t *testing.T) {
 	if c := Paired(a, a, 0.95); c.Greater() || c.Less() || !c.Enough() {
 		t.Errorf("with itself: got %+v, want neither, from enough rounds", c)
 	}
-	// Ten rounds reach 99.8 %, not 99.9 %: even a clear difference gives no verdict.
-	if c := Paired(a, b, 0.999); c.Enough() || c.Greater() {
-		t.Errorf("at 99.9 %%: got %+v, want too few rounds", c)
+	few := MinRounds - 1
+	if c := Paired(a[:few], b[:few], 0.95); c.Enough() || c.Greater() || c.N != few || c.Lo > c.Median || c.Hi < c.Median {
+		t.Errorf("%d rounds: got %+v, want too few, with their range", few, c)
 	}
 	if c := Paired([]float64{0, 1, math.NaN()}, []float64{0, 0, 1}, 0.5); c.N != 1 || !math.IsInf(c.Median, 1) {
 		t.Errorf("zeros: got %+v, want one infinite ratio", c)
@@ -34,26 +36,60 @@ func TestPaired(t *testing.T) {
 	}
 }
 
-func TestPairedIsSignTest(t *testing.T) {
+// TestPairedIsTTest compares P with the t-test of the library, and the interval with P.
+func TestPairedIsTTest(t *testing.T) {
 	random := rand.New(rand.NewPCG(5, 6))
 	for range 2000 {
-		n := 1 + random.IntN(30)
-		a, b := make([]float64, n), make([]float64, n)
+		n := MinRounds + random.IntN(30)
+		a, b, logs := make([]float64, n), make([]float64, n), make([]float64, n)
+		shift := 0.3 * random.Float64()
 		for i := range n {
-			a[i] = float64(1 + random.IntN(6)) // with ties
-			b[i] = a[i] * []float64{0.8, 0.9, 1, 1.1}[random.IntN(4)]
+			logs[i] = shift + 0.3*random.NormFloat64()
+			a[i] = float64(1 + random.IntN(6))
+			b[i] = a[i] * math.Exp(logs[i])
 		}
 		level := []float64{0.9, 0.95, 0.999}[random.IntN(3)]
 		e := Paired(b, a, level)
-		out := e.Lo > 1 || e.Hi < 1
-		if rejects := e.P <= 1-level; e.Enough() && out != rejects {
+		test, err := stats.OneSampleTTest(stats.Sample{Xs: logs}, 0, stats.LocationDiffers)
+		if err != nil || math.Abs(e.P-test.P) > 1e-9 {
+			t.Fatalf("n = %d: p = %v, want that of %+v, error %v", n, e.P, test, err)
+		}
+		if out := e.Greater() || e.Less(); out != (e.P < 1-level) {
 			t.Fatalf("n = %d, p = %v at level %v, interval %v to %v", n, e.P, level, e.Lo, e.Hi)
 		}
 	}
 }
 
+// TestPairedErrs: of equal cases at most 5 % differ, whether noise is normal, has outliers, or
+// has two modes.
+func TestPairedErrs(t *testing.T) {
+	random := rand.New(rand.NewPCG(7, 8))
+	for name, noise := range map[string]func() float64{
+		"normal":   random.NormFloat64,
+		"outliers": func() float64 { return math.Tan(math.Pi * (random.Float64() - 0.5)) },
+		"modes":    func() float64 { return float64(random.IntN(2)) + 0.1*random.NormFloat64() },
+	} {
+		const runs = 2000
+		for _, rounds := range []int{MinRounds, 12} {
+			wrong := 0
+			for range runs {
+				a, b := make([]float64, rounds), make([]float64, rounds)
+				for i := range rounds {
+					a[i], b[i] = math.Exp(noise()), math.Exp(noise())
+				}
+				if r := Paired(a, b, 0.95); r.Greater() || r.Less() {
+					wrong++
+				}
+			}
+			if share := float64(wrong) / runs; share > 0.07 { // four standard errors
+				t.Errorf("%s, %d rounds: %.1f %% of equal cases differ", name, rounds, 100*share)
+			}
+		}
+	}
+}
+
 func TestOddFigures(t *testing.T) {
-	odd := [][]float64{nil, {0}, {0, 0, 0}, {1, 1, 1, 1, 1, 1}, {math.MaxFloat64, 1e-300}, {0, 1, 2, 3, 4, 5, 6}, {5e-324, 5e-324}}
+	odd := [][]float64{nil, {0}, {0, 0, 0}, {1, 1, 1, 1, 1, 1}, {math.MaxFloat64, 1e-300}, {0, 1, 2, 3, 4, 5, 6}, {0, 0, 0, 0, 0, 0, 0}, {5e-324, 5e-324}}
 	for _, a := range odd {
 		for _, b := range odd {
 			for _, level := range []float64{0.5, 0.95, 1 - 1e-15} {
@@ -61,8 +97,8 @@ func TestOddFigures(t *testing.T) {
 					t.Errorf("%v, %v: p = %v", a, b, e.P)
 				}
 				n := min(len(a), len(b))
-				if e := Paired(b[:n], a[:n], level); !(e.P >= 0 && e.P <= 1) {
-					t.Errorf("%v, %v: p = %v", a, b, e.P)
+				if e := Paired(b[:n], a[:n], level); !(e.P >= 0 && e.P <= 1) || e.N > 0 && !(e.Lo <= e.Median && e.Median <= e.Hi) {
+					t.Errorf("%v, %v: got %+v", a, b, e)
 				}
 			}
 		}

@@ -125,29 +125,6 @@ func lastRank(most, near int, level float64, reach func(k int) float64) (rank in
 	return rank, confidence
 }
 
-// MinRounds returns the fewest rounds whose whole range encloses the median with probability
-// of at least level, 0 < level < 1; n rounds reach 1 - 2^(1-n).
-func MinRounds(level float64) int {
-	n := 1
-	for 1-math.Pow(2, float64(1-n)) < level {
-		n++
-	}
-	return n
-}
-
-// contrary is the share of rounds that may contradict the others, for [SturdyRounds]: one in
-// twenty by noise, for a lock slower by twice the margin on a machine that repeats within 2 %,
-// and one in fifty by another program.
-const contrary = 0.07
-
-// SturdyRounds returns the fewest rounds whose interval at level is conclusive in 95 % of
-// runs, if each round contradicts independently with probability [contrary]. With
-// [MinRounds] a single such round hides the result.
-func SturdyRounds(level float64) int {
-	for n := MinRounds(level); ; n++ {
-		rank, _ := medianRank(n, level)
-		if (stats.BinomialDist{N: n, P: contrary}).CDF(float64(rank-1)) >= level95 {
-			return n
-		}
-	}
-}
+// MinRounds is the fewest rounds with an interval of 95 %. The range of n rounds encloses the
+// median with probability 1 - 2^(1-n).
+const MinRounds = 6

@@ -54,7 +54,7 @@ func (s *sweep) answer(w int) string {
 	case !enough:
 		e := largest(all)
 		return fmt.Sprintf("%s, the largest change of the median is that by %s. But n = %d: to tell an effect from chance needs %s.",
-			with, says(e), e.N, numfmt.Plural(stat.MinRounds(e.Level), "round"))
+			with, says(e), e.N, numfmt.Plural(stat.MinRounds, "round"))
 	case len(apart) == 0:
 		return fmt.Sprintf("%s, no effect is beyond chance. The largest change of a median is that by %s.", with, says(largest(all)))
 	}

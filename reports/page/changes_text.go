@@ -69,7 +69,7 @@ func comparisonRemarks(c *judge.Comparison) (out []string) {
 	if c.Tests > 0 {
 		how, bad := "over all pairs of rounds (Mann-Whitney test)", "Regressed"
 		if c.Paired {
-			how = "of the ratios within a round (sign test)"
+			how = "of the ratios within a round (t-test of their logarithms)"
 		}
 		if c.To != "" {
 			bad = "Worse"
