@@ -5,7 +5,7 @@ BUILD   := build
 REPORT  ?= $(BUILD)/report
 FULL    ?= $(BUILD)/report-full
 CHAOS   ?= $(BUILD)/chaos
-BUDGET  ?= 4m30s
+BUDGET  ?= 2m
 HOUR    ?= 58m
 COUNT   ?= 1
 STRESS  ?= 1250ms
@@ -53,7 +53,7 @@ build: ## build build/locklab
 build-simulate: build ## build build/locklab-simulate too, for the command simulate on a machine without Go
 	$(GO) build -trimpath -tags systematic,simulate -ldflags '$(LDFLAGS)' -o $(BUILD)/locklab-simulate ./cmd/locklab
 
-report: ## install what is missing, measure one lock for each idea, on real servers, 40 seconds of it under failures (5 and a half minutes and the build), write build/report/index.html and report.md
+report: ## install what is missing, measure one lock for each idea, on real servers, 40 seconds of it under failures (4 minutes with the build; BUDGET=10m for narrower intervals), write build/report/index.html and report.md
 	$(MAKE) -j2 --no-print-directory deps build
 	$(BUILD)/locklab run --hardware --chaos --budget $(BUDGET) --out $(REPORT) --replace
 
@@ -179,7 +179,7 @@ compare: build ## compare two runs: BASE=dir NEW=dir. CI calls build/locklab com
 prove-compare: ## 20 comparisons of a build with itself and 20 with a lock slowed by 10 %: ten minutes; TRIES=n
 	scripts/prove-compare
 
-prove-verdict: build ## 10 runs of the default report and 10 beside two busy processes: the same locks and first sentence in 9 of 10? Goes on where it was interrupted; an hour and a half. TRIES=n BUDGET=4m30s KIND=--quiet
+prove-verdict: build ## 10 runs of the default report and 10 beside two busy processes: the same locks and first sentence in 9 of 10? Goes on where it was interrupted; an hour. TRIES=n BUDGET=2m KIND=--quiet
 	scripts/deps redis zookeeper
 	BUDGET=$(BUDGET) scripts/prove-verdict $(KIND)
 

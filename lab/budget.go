@@ -20,10 +20,10 @@ const (
 )
 
 // fit chooses rounds and windows so that p takes about budget, and keeps the user's values. It
-// uses the most rounds that fit, from defaultRounds up to maxRounds. If defaultRounds do not fit,
-// it shortens the windows, down to minWindow, and then drops rounds, down to the least for an
-// interval. Remaining time extends the windows, up to maxWindow. In a plan
-// of all parts each has its share.
+// uses the most rounds that fit with windows of fairWindow, up to maxRounds. If defaultRounds do
+// not fit, it shortens the windows, down to minWindow, and then drops rounds, down to the least
+// for an interval. Remaining time extends the windows, up to maxWindow. In a plan of all parts
+// each has its share.
 //
 // If even the least plan does not fit, fit leaves p as that and returns an error.
 func (o runOptions) fit(p *measure.Plan, budget time.Duration) error {
@@ -37,7 +37,7 @@ func (o runOptions) fit(p *measure.Plan, budget time.Duration) error {
 	case o.duration > 0:
 		o.fitRounds(p, budget, o.duration, stat.MinRounds)
 	default:
-		o.fitRounds(p, budget, defaultWindow, defaultRounds)
+		o.fitRounds(p, budget, fairWindow, defaultRounds)
 		if o.fitWindows(p, budget); p.Estimate() > budget {
 			o.fitRounds(p, budget, minWindow, stat.MinRounds)
 			o.fitWindows(p, budget)

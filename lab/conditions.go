@@ -15,6 +15,7 @@ import (
 type condition struct {
 	locks []string // in the default choice; with all locks also defaults of the same kind
 	axes  axes
+	all   bool // only with all locks: servers that need a warm-up of their own
 }
 
 // loadEvery is the rounds between open loops of a default run: their waits are pooled, so
@@ -26,11 +27,11 @@ const loadEvery = 7
 func defaultConditions(cpus int) []condition {
 	return []condition{
 		{[]string{"sync-mutex", "ttas-backoff", "mutex"},
-			axes{workers: []int{8 * cpus}, loading: loading{rates: []harness.Rate{1e6, 2e6, 4e6}}}},
+			axes{workers: []int{8 * cpus}, loading: loading{rates: []harness.Rate{1e6, 2e6, 4e6}}}, false},
 		{[]string{"redis-queue", "zk-handoff", "go-zookeeper-lock", "redsync-1ms"},
-			axes{workers: []int{fewRemoteWorkers}, loading: loading{rates: []harness.Rate{1000, 2000, 4000}}}},
+			axes{workers: []int{fewRemoteWorkers}, loading: loading{rates: []harness.Rate{1000, 2000, 4000}}}, false},
 		{[]string{"redis-queue", "redis-reentrant", "zk-handoff"},
-			axes{workers: []int{8}, siting: siting{servers: []int{3}, durable: []bool{true}, delay: []time.Duration{time.Millisecond}}}},
+			axes{workers: []int{8}, siting: siting{servers: []int{3}, durable: []bool{true}, delay: []time.Duration{time.Millisecond}}}, true},
 	}
 }
 
@@ -50,6 +51,9 @@ func (o runOptions) conditioned(locks []*harness.Variant, cpus int, few bool) (c
 		return nil
 	}
 	for _, c := range defaultConditions(cpus) {
+		if c.all && few {
+			continue
+		}
 		of := slices.DeleteFunc(slices.Clone(locks), func(v *harness.Variant) bool {
 			foreign := len(c.axes.servers) > 0 && backend.UsersServer(v.Traits.Needs) != ""
 			return foreign || !c.takes(v, named(locks, c.locks), !few && o.program.byDefault(v))
@@ -77,7 +81,7 @@ func (o runOptions) openEvery() int {
 
 // unconditioned names the default conditions that the user's own servers rule out, or "".
 func (o runOptions) unconditioned(p *measure.Plan) string {
-	if _, all := o.whole(); !all || o.particular() || o.extent != wholeRun {
+	if few, all := o.whole(); few || !all || o.particular() || o.extent != wholeRun {
 		return ""
 	}
 	var envs []string

@@ -13,25 +13,25 @@ import (
 // A part is a share of the time of a report, as in docs/methodology.md.
 type part struct {
 	name string
-	time time.Duration                                 // in make report
+	time time.Duration                                 // in make report; durable servers only with all locks
 	has  func(v harness.Lock, w harness.Workload) bool // nil for a part on top of --budget
 }
 
 // parts is the division of time in make report; other budgets have the same shares.
 var parts = []part{
-	{"local", 105 * time.Second, func(v harness.Lock, w harness.Workload) bool { return v.Traits.Needs == "" && usual(v, w) }},
-	{"distributed", 100 * time.Second, func(v harness.Lock, w harness.Workload) bool { return v.Traits.Needs != "" && usual(v, w) }},
-	{"conditions", 30 * time.Second, func(v harness.Lock, w harness.Workload) bool {
+	{"local", 55 * time.Second, func(v harness.Lock, w harness.Workload) bool { return v.Traits.Needs == "" && usual(v, w) }},
+	{"distributed", 42 * time.Second, func(v harness.Lock, w harness.Workload) bool { return v.Traits.Needs != "" && usual(v, w) }},
+	{"conditions", 10 * time.Second, func(v harness.Lock, w harness.Workload) bool {
 		return v.Traits.Needs == "" && w.Rate == 0 && (w.Reads > 0 || longHeld(w))
 	}},
-	{"load", 20 * time.Second, func(v harness.Lock, w harness.Workload) bool { return w.Rate > 0 }},
-	{"durable servers", 15 * time.Second, func(v harness.Lock, w harness.Workload) bool { return sited(v, w) }},
-	{"hardware", 20 * time.Second, nil},
+	{"load", 8 * time.Second, func(v harness.Lock, w harness.Workload) bool { return w.Rate > 0 }},
+	{"durable servers", 5 * time.Second, func(v harness.Lock, w harness.Workload) bool { return sited(v, w) }},
+	{"hardware", 10 * time.Second, nil},
 	{"failures", 40 * time.Second, nil},
 }
 
 // hardwareTime is the time of each hardware experiment.
-const hardwareTime = 2 * time.Second
+const hardwareTime = time.Second
 
 func usual(v harness.Lock, w harness.Workload) bool {
 	return w.Rate == 0 && !sited(v, w) && (v.Traits.Needs != "" || w.Reads == 0 && !longHeld(w))

@@ -54,7 +54,7 @@ func TestDivide(t *testing.T) {
 				t.Errorf("%s is in %d parts, its window is of %v", c.Name(), in, w)
 			}
 		}
-		measured := slices.DeleteFunc(slices.Clone(parts), func(t part) bool { return t.has == nil })
+		measured := slices.DeleteFunc(slices.Clone(parts), func(t part) bool { return p.EstimateOf(t.of(p)) == 0 })
 		for _, part := range measured {
 			got, want := p.EstimateOf(part.of(p)), share(budget, part, measured)
 			if enough := budget > 6*time.Minute; enough && (got < want*9/10 || got > want*11/10) {

@@ -12,6 +12,7 @@ import (
 	"locklab/harness"
 	"locklab/harness/result"
 	"locklab/internal/machine"
+	"locklab/internal/stat"
 	"locklab/reports/page"
 )
 
@@ -42,11 +43,11 @@ var fewRE = regexp.MustCompile(`no recommendation: \d+ of \d+ rounds`)
 
 // TestDefaultRounds: the default and Makefile plans have enough rounds on any machine.
 func TestDefaultRounds(t *testing.T) {
-	for _, flags := range []string{"", "--budget=5m", "--locks=all", "--locks=sync-mutex,mcs --workers=1,2"} {
+	for _, flags := range []string{"", "--budget=2m10s", "--budget=5m", "--locks=all", "--locks=sync-mutex,mcs --workers=1,2"} {
 		o := optionsOf(t, flags)
 		run, rounds := measured(t, o)
 		text := verdictOf(t, run)
-		if few := fewRE.FindString(text); few != "" || rounds < defaultRounds {
+		if few := fewRE.FindString(text); few != "" || rounds < stat.MinRounds {
 			t.Errorf("--locks %s takes %d rounds: %s", o.locks, rounds, few)
 		}
 		t.Logf("--locks %s: %d cases, %d rounds", o.locks, run.Manifest.Cases, rounds)
@@ -92,7 +93,7 @@ func TestMakefileRounds(t *testing.T) {
 var budgetRE = regexp.MustCompile(`(?m)^BUDGET +\?= *(\S+)$`)
 
 // TestMakefileBudget: on two processors make report's budget suffices for the rounds, and
-// equals its share of six minutes.
+// equals its share of three minutes.
 func TestMakefileBudget(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2))
 	text, err := os.ReadFile("../Makefile")
@@ -107,14 +108,14 @@ func TestMakefileBudget(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const start = 10 * time.Second
+	const start = 3 * time.Second
 	o := optionsOf(t, "--budget="+budget.String())
 	p, err := o.plan()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := o.fit(p, budget-start-reportTime); err != nil || p.Rounds < defaultRounds {
-		t.Errorf("%v give %d rounds, want %d (%v)", budget, p.Rounds, defaultRounds, err)
+	if err := o.fit(p, budget-start-reportTime); err != nil || p.Rounds < stat.MinRounds {
+		t.Errorf("%v give %d rounds, want %d (%v)", budget, p.Rounds, stat.MinRounds, err)
 	}
 	var whole, measured time.Duration
 	for _, t := range parts {
@@ -122,7 +123,7 @@ func TestMakefileBudget(t *testing.T) {
 			measured += t.time
 		}
 	}
-	if measured != budget || whole > 6*time.Minute {
-		t.Errorf("the parts take %v, of these %v in the budget; the Makefile's is %v, and all together 6m", whole, measured, budget)
+	if measured != budget || whole > 3*time.Minute {
+		t.Errorf("the parts take %v, of these %v in the budget; the Makefile's is %v, and all together 3m", whole, measured, budget)
 	}
 }

@@ -72,8 +72,8 @@ LOCKLAB_ZOOKEEPER to host:port. Every run is also a test of the lock.
 Without flags it takes about two minutes: one lock for each idea, with the least and
 the greatest contention. --quick answers in twenty seconds. With --budget, --rounds or
 other locks the default choice is measured at more numbers of workers, with mostly
-readers and long holds, in open loops and on durable servers far away, unless a flag
-selects more than the locks.
+readers and long holds and in open loops, and all locks on durable servers far away too,
+unless a flag selects more than the locks.
 
 --servers, --durable, --tls and --delay set up the servers that it starts as services
 run them. Each is an axis, and all servers live until the end of the run.
@@ -98,10 +98,10 @@ meet; --rank and --ranks are read from Slurm, Open MPI or a Kubernetes Indexed J
 rank dies the others keep what was measured and stop, with status 3. Ranks cannot
 resume. 'locklab merge' makes one run of the rounds that all ranks kept.
 
---budget takes as many rounds as fit, up to 50. If too few fit, the windows become
-shorter, down to 20ms, and then the rounds fewer, down to 6; if 50 rounds leave time
-over, the windows become longer, up to 1s. With --rounds or --duration it
-chooses the other. --hardware and --chaos add their time.`
+--budget takes as many rounds as fit, up to 50, with windows of 100ms. If fewer than 8
+fit, the windows become shorter, down to 20ms, and then the rounds fewer, down to 6. If 50
+rounds leave time over, the windows become longer, up to 1s. With --rounds or --duration
+it chooses the other. --hardware and --chaos add their time.`
 
 const runExamples = `  locklab run                                       one lock for each idea, two minutes
   locklab run --quick                               which local lock? twenty seconds
@@ -171,7 +171,7 @@ func (o *runOptions) run(ctx context.Context, flags *pflag.FlagSet, stdout, stde
 	m.violated = brokenSought(o.knees)
 	err = m.run(ctx, earlier)
 	if o.hardware && err == nil && ctx.Err() == nil {
-		fmt.Fprintln(stderr, "what the hardware does: twenty seconds")
+		fmt.Fprintln(stderr, "what the hardware does: ten seconds")
 		h := hardwareRun{program: o.program, options: hardware.Options{Budget: hardwareTime}, file: out, earlier: earlier, evidence: true}
 		if err = h.runAll(ctx, hardware.Suite, io.Discard, stderr); errors.Is(err, errInterrupted) {
 			err = nil
