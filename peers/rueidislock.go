@@ -11,7 +11,6 @@ import (
 	"github.com/redis/rueidis/rueidislock"
 
 	"locklab/harness"
-	"locklab/lock"
 )
 
 // rueidisPush is rueidislock with its README's settings for one server: a script with SET, NX
@@ -111,8 +110,7 @@ func dialRueidis(ctx context.Context, at harness.Endpoint, key string, set func(
 	}
 	set(&o)
 	// The library connects without a context.
-	start := func(f func()) bool { go f(); return true }
-	locker, err := lock.Await(ctx, start, nil, func() (rueidislock.Locker, error) { return rueidislock.NewLocker(o) }, rueidislock.Locker.Close)
+	locker, err := await(ctx, func() (rueidislock.Locker, error) { return rueidislock.NewLocker(o) }, rueidislock.Locker.Close)
 	if err != nil {
 		return nil, fmt.Errorf("peers: %w: %s: %w", harness.ErrUnavailable, at.Addrs[0][0], err)
 	}
@@ -203,48 +201,18 @@ func (s rueidisSession) take(ctx context.Context, lock func(context.Context, str
 		}
 		return nil, fmt.Errorf("peers: lock %s: %w", s.r.key, err)
 	}
-	return &rueidisLease{alive: alive, release: release, end: end}, nil
-}
-
-type rueidisLease struct {
-	alive    context.Context
-	release  context.CancelFunc // returns when the library has finished with the key
-	end      context.CancelFunc
-	unlocked atomic.Bool
-	released atomic.Bool // by Unlock, while it was held
-}
-
-var _ harness.Lease = (*rueidisLease)(nil)
-
-func (l *rueidisLease) Unlock(context.Context) error {
-	if l.unlocked.Swap(true) {
-		return fmt.Errorf("%w: unlocked before", errNotHeld)
-	}
-	lost := l.Err()
-	l.released.Store(lost == nil)
-	done := make(chan struct{})
-	go func() { l.release(); l.end(); close(done) }()
-	select {
-	case <-done:
-	case <-time.After(redisUnlockWait):
-		return fmt.Errorf("peers: unlock: the server has not answered for %v", redisUnlockWait)
-	}
-	if lost != nil {
-		return fmt.Errorf("%w: %w", errNotHeld, lost)
-	}
-	return nil
-}
-
-func (l *rueidisLease) Token() uint64               { return 0 }
-func (l *rueidisLease) Done() <-chan struct{}       { return l.alive.Done() }
-func (l *rueidisLease) Deadline() (time.Time, bool) { return time.Time{}, false }
-
-func (l *rueidisLease) Err() error {
-	switch {
-	case l.alive.Err() == nil:
-		return nil
-	case l.released.Load():
-		return errReleased
-	}
-	return fmt.Errorf("%w: its key has changed, or could not be renewed", errLost)
+	var unwatch func() bool // false if alive has ended
+	l := newLease(context.Background(), time.Time{}, func(ctx context.Context) (bool, error) {
+		held := unwatch()
+		_, err := await(ctx, func() (bool, error) {
+			release() // returns when the library has finished with the key
+			end()
+			return true, nil
+		}, func(bool) {})
+		return held, err
+	})
+	unwatch = context.AfterFunc(alive, func() {
+		l.end(fmt.Errorf("%w: its key has changed, or could not be renewed", errLost))
+	})
+	return l, nil
 }
