@@ -75,9 +75,7 @@ func checkedAfterRemake(t *testing.T, at harness.Endpoint) {
 	see, path, o := raw(t, at), newPath(), zklock.Options{Checkable: true}
 	l := lock(t, dial(t, at, zklock.ClientOptions{}).Mutex(path, o))
 	ops, err := l.IsOwner()
-	if err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, err)
 	remake(t, see, path, 0)
 	other := lock(t, dial(t, at, zklock.ClientOptions{}).Mutex(path, o))
 	if numberOf(t, other) != numberOf(t, l) {

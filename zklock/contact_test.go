@@ -83,19 +83,10 @@ func contactBusy(t *testing.T, at harness.Endpoint) {
 }
 
 func contactBelowRoot(t *testing.T, _ harness.Endpoint) {
-	server, err := backend.StartEnsembleOf(t.Context(), backend.EnsembleOptions{Servers: 1})
-	if err != nil { // the others have one
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { server.Stop() })
-	at := server.Endpoint()
+	at := startServer(t, backend.EnsembleOptions{})
 	see := raw(t, at)
-	if _, err := see.Create("/open", nil, 0, zk.WorldACL(zk.PermAll)); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := see.SetACL("/", zk.WorldACL(zk.PermCreate|zk.PermAdmin), -1); err != nil {
-		t.Fatal(err)
-	}
+	createNode(t, see, "/open", nil, 0)
+	setACL(t, see, "/", zk.WorldACL(zk.PermCreate|zk.PermAdmin))
 	c := dial(t, at, zklock.ClientOptions{SessionTimeout: 2 * time.Second})
 	l := lock(t, c.Mutex("/open/lock", zklock.Options{}))
 	time.Sleep(2 * c.SessionTimeout())

@@ -121,9 +121,7 @@ func listForeigners(t *testing.T, at harness.Endpoint) {
 	m := dial(t, at, zklock.ClientOptions{Name: "ours"}).Mutex(path, zklock.Options{})
 	held := lock(t, m)
 	for _, name := range []string{"lock-", "_c_4cdd4bd0-1c5e-4b4a-9c3c-0e2f6f1d7a55-lock-"} {
-		if _, err := see.Create(path+"/"+name, []byte("192.0.2.7"), zk.FlagEphemeralSequential, zk.WorldACL(zk.PermAll)); err != nil {
-			t.Fatal(err)
-		}
+		createNode(t, see, path+"/"+name, []byte("192.0.2.7"), zk.FlagEphemeralSequential)
 	}
 	if _, err := see.Create(path+"/lock-", []byte{0xff}, zk.FlagEphemeralSequential, zk.WorldACL(zk.PermCreate)); err != nil {
 		t.Fatal(err)

@@ -132,7 +132,7 @@ func Sealed(c *Client) bool {
 // Marker is the data of a sealed ticket.
 var Marker = string(tag{"another", "a test"}.data())
 
-func Node(l *Lease) string { return l.path + "/" + l.node }
+func Node(l *Lease) string { return l.q.path + "/" + l.node }
 
 func Fair(m *Mutex) *Mutex { m.p = fairQueue; return m }
 

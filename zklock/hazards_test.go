@@ -15,7 +15,7 @@ import (
 // madeAgain: nodes of a lock that are recreated with equal versions keep their data.
 func madeAgain(t *testing.T, s *stage) {
 	c, a := s.contender(t, s.at, zklock.ClientOptions{})
-	_, b := s.contender(t, s.at, zklock.ClientOptions{})
+	b := s.taker(t)
 	for _, f := range []taker{b, a, a, a} { // any remembered state is up to date
 		unlock(t, grab(t, f))
 	}
@@ -81,7 +81,7 @@ func (s *stage) nodes(t *testing.T) []node {
 func sessionChanges(t *testing.T, s *stage) {
 	p := newProxy(t, s.at)
 	c, f := s.contender(t, p.at, zklock.ClientOptions{SessionTimeout: 3 * time.Second})
-	_, other := s.contender(t, s.at, zklock.ClientOptions{})
+	other := s.taker(t)
 	for range 3 {
 		unlock(t, grab(t, f)) // it has met no other, and may infer that it would be first
 	}
@@ -124,14 +124,10 @@ func (s *stage) owned(t *testing.T, session int64) (count int) {
 }
 
 func deletionsRefused(t *testing.T, s *stage) {
-	_, a := s.contender(t, s.at, zklock.ClientOptions{})
-	_, b := s.contender(t, s.at, zklock.ClientOptions{})
-	_, c := s.contender(t, s.at, zklock.ClientOptions{})
+	a, b, c := s.taker(t), s.taker(t), s.taker(t)
 	allow := func(perms int32) {
 		for _, n := range s.nodes(t) {
-			if _, err := s.see.SetACL(n.path, zk.WorldACL(perms), -1); err != nil {
-				t.Fatal(err)
-			}
+			setACL(t, s.see, n.path, zk.WorldACL(perms))
 		}
 	}
 	held := grab(t, a)

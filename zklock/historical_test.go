@@ -100,8 +100,7 @@ func ownsAfterSession(t *testing.T, at harness.Endpoint) {
 	p.at.SessionTimeout = time.Second
 	s := session(t, client(t, v, p.at, key))
 	old := mustLock(t, s)
-	p.refuse.Store(true)
-	p.cut()
+	p.disconnect()
 	other := mustLock(t, session(t, client(t, v, at, key)))
 	p.refuse.Store(false)
 	if again := mustLock(t, s); old.Err() != nil || again.Err() != nil || other.Err() != nil {

@@ -56,6 +56,13 @@ func (s *stage) contender(t *testing.T, at harness.Endpoint, o zklock.ClientOpti
 	return c, s.open(c, s.path)
 }
 
+// taker is contender for the lock of a client with the default options.
+func (s *stage) taker(t *testing.T) taker {
+	t.Helper()
+	_, f := s.contender(t, s.at, zklock.ClientOptions{})
+	return f
+}
+
 func TestKinds(t *testing.T) {
 	t.Parallel()
 	at := endpoint(t)
@@ -88,7 +95,7 @@ func TestKinds(t *testing.T) {
 				s := &stage{at, raw(t, at), newPath(), k.open}
 				defer s.deserted(t)
 				if k.spare {
-					_, away := s.contender(t, at, zklock.ClientOptions{})
+					away := s.taker(t)
 					defer unlock(t, grab(t, away))
 				}
 				h.run(t, s)
@@ -103,9 +110,7 @@ func grab(t *testing.T, f taker) *zklock.Lease {
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	l, err := f(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, err)
 	return l
 }
 
@@ -142,9 +147,7 @@ func (s *stage) tickets(t *testing.T) []string {
 }
 
 func oneCancels(t *testing.T, s *stage, waiter int) {
-	_, a := s.contender(t, s.at, zklock.ClientOptions{})
-	_, b := s.contender(t, s.at, zklock.ClientOptions{})
-	_, c := s.contender(t, s.at, zklock.ClientOptions{})
+	a, b, c := s.taker(t), s.taker(t), s.taker(t)
 	held := grab(t, a)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -152,24 +155,20 @@ func oneCancels(t *testing.T, s *stage, waiter int) {
 	ctxs[waiter] = ctx
 	waiters := []<-chan result{behind(ctxs[0], b), behind(ctxs[1], c)}
 	cancel()
-	if r := <-waiters[waiter]; !errors.Is(r.err, context.Canceled) {
-		t.Fatalf("Lock = %v, want %v", r.err, context.Canceled)
-	}
+	expectError(t, (<-waiters[waiter]).err, context.Canceled)
 	empty(t, waiters[1-waiter])
 	unlock(t, held)
 	unlock(t, take(t, waiters[1-waiter]))
 }
 
 func oneDies(t *testing.T, s *stage) {
-	_, a := s.contender(t, s.at, zklock.ClientOptions{})
+	a := s.taker(t)
 	client, b := s.contender(t, s.at, zklock.ClientOptions{})
-	_, c := s.contender(t, s.at, zklock.ClientOptions{})
+	c := s.taker(t)
 	held := grab(t, a)
 	middle, last := behind(t.Context(), b), behind(t.Context(), c)
 	client.Close()
-	if r := <-middle; !errors.Is(r.err, zklock.ErrClosed) {
-		t.Errorf("Lock of a closed client = %v, want ErrClosed", r.err)
-	}
+	expectError(t, (<-middle).err, zklock.ErrClosed)
 	empty(t, last)
 	unlock(t, held)
 	unlock(t, take(t, last))
@@ -177,7 +176,7 @@ func oneDies(t *testing.T, s *stage) {
 
 func repliesLost(t *testing.T, s *stage) {
 	p := newProxy(t, s.at)
-	_, f := s.contender(t, p.at, zklock.ClientOptions{})
+	f := s.open(dial(t, p.at, zklock.ClientOptions{}), s.path)
 	unlock(t, grab(t, f))
 	before := len(s.tickets(t))
 	p.swallow.Store(true)
@@ -196,15 +195,12 @@ func repliesLost(t *testing.T, s *stage) {
 // deletedUnseen: the ticket is deleted, and the answer to the first release is lost.
 func deletedUnseen(t *testing.T, s *stage) {
 	p := newProxy(t, s.at)
-	_, a := s.contender(t, p.at, zklock.ClientOptions{})
-	_, b := s.contender(t, s.at, zklock.ClientOptions{})
+	a, b := s.open(dial(t, p.at, zklock.ClientOptions{}), s.path), s.taker(t)
 	before := s.tickets(t)
 	held := grab(t, a)
 	for _, path := range s.tickets(t) {
 		if !slices.Contains(before, path) {
-			if err := s.see.Delete(path, -1); err != nil {
-				t.Fatal(err)
-			}
+			deleteNode(t, s.see, path)
 		}
 	}
 	next := grab(t, b)
@@ -216,8 +212,7 @@ func deletedUnseen(t *testing.T, s *stage) {
 // releaseUnanswered: the lease is over at Unlock, however late the reply.
 func releaseUnanswered(t *testing.T, s *stage) {
 	p := newProxy(t, s.at)
-	_, a := s.contender(t, p.at, zklock.ClientOptions{})
-	_, b := s.contender(t, s.at, zklock.ClientOptions{})
+	a, b := s.open(dial(t, p.at, zklock.ClientOptions{}), s.path), s.taker(t)
 	held := grab(t, a)
 	p.delay.Store(int64(time.Hour))
 	unlocked := make(chan error, 1)
@@ -230,9 +225,7 @@ func releaseUnanswered(t *testing.T, s *stage) {
 	if until, ok := held.Deadline(); !errors.Is(held.Err(), zklock.ErrReleased) || !ok || until.After(time.Now()) {
 		t.Errorf("after Unlock began Err = %v, and %v are left", held.Err(), time.Until(until))
 	}
-	if err := <-unlocked; !errors.Is(err, zklock.ErrUnanswered) {
-		t.Errorf("Unlock = %v, want ErrUnanswered", err)
-	}
+	expectError(t, <-unlocked, zklock.ErrUnanswered)
 	p.delay.Store(0)
 	p.cut()
 	unlock(t, grab(t, b))
@@ -246,8 +239,7 @@ func stoppedAfterGrant(t *testing.T, s *stage) {
 	stopped := false
 	zklock.StopAfterGrant(c, func() {
 		stopped = true
-		p.refuse.Store(true)
-		p.cut()
+		p.disconnect()
 		eventually(t, "its session has expired", func() bool { return len(s.tickets(t)) == before })
 		p.refuse.Store(false)
 	})
@@ -263,12 +255,10 @@ func stoppedAfterGrant(t *testing.T, s *stage) {
 
 func cutInLine(t *testing.T, s *stage) {
 	p := newProxy(t, s.at)
-	_, a := s.contender(t, s.at, zklock.ClientOptions{})
-	_, b := s.contender(t, p.at, zklock.ClientOptions{})
+	a, b := s.taker(t), s.open(dial(t, p.at, zklock.ClientOptions{}), s.path)
 	held := grab(t, a)
 	next := behind(t.Context(), b)
-	p.refuse.Store(true)
-	p.cut()
+	p.disconnect()
 	unlock(t, held) // while the waiter cannot receive it
 	p.refuse.Store(false)
 	unlock(t, take(t, next))
@@ -276,17 +266,12 @@ func cutInLine(t *testing.T, s *stage) {
 
 func bothExpire(t *testing.T, s *stage) {
 	p, o := newProxy(t, s.at), zklock.ClientOptions{SessionTimeout: 2 * time.Second}
-	_, a := s.contender(t, p.at, o)
-	_, b := s.contender(t, p.at, o)
-	_, c := s.contender(t, s.at, zklock.ClientOptions{})
+	a, b, c := s.open(dial(t, p.at, o), s.path), s.open(dial(t, p.at, o), s.path), s.taker(t)
 	held := grab(t, a)
 	second, third := behind(t.Context(), b), behind(t.Context(), c)
-	p.refuse.Store(true)
-	p.cut()
+	p.disconnect()
 	l := take(t, third)
-	if l.Token() <= held.Token() {
-		t.Errorf("token %d after %d", l.Token(), held.Token())
-	}
+	expectRisingTokens(t, held, l)
 	lost(t, held)
 	p.refuse.Store(false)
 	empty(t, second)
@@ -300,12 +285,8 @@ func closedInLine(t *testing.T, s *stage) {
 	held := grab(t, f)
 	next := behind(t.Context(), s.open(c, s.path))
 	c.Close()
-	if r := <-next; !errors.Is(r.err, zklock.ErrClosed) {
-		t.Errorf("waiting Lock = %v, want ErrClosed", r.err)
-	}
-	if _, err := f(t.Context()); err == nil {
-		t.Error("Lock of a closed client succeeds")
-	}
+	expectError(t, (<-next).err, zklock.ErrClosed)
+	expectError(t, lockError(t.Context(), f), zklock.ErrClosed)
 	lost(t, held)
 }
 
@@ -321,7 +302,7 @@ func faultsAndCancels(t *testing.T, s *stage) {
 		if i%2 == 0 {
 			at = p.at
 		}
-		_, f := s.contender(t, at, zklock.ClientOptions{})
+		f := s.open(dial(t, at, zklock.ClientOptions{}), s.path)
 		wg.Go(func() {
 			for time.Now().Before(end) {
 				ctx, cancel := context.WithTimeout(t.Context(), time.Duration(rand.IntN(100))*time.Millisecond)

@@ -2,7 +2,6 @@ package zklock_test
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"sync"
 	"testing"
@@ -22,20 +21,8 @@ func TestMulti(t *testing.T) {
 		{"partial failure", multiPartial},
 		{"no clients wait in a circle", multiCircle},
 		{"one is lost while waiting for the next", multiLosesWhileWaiting},
-		{"session expires", multiExpires},
 		{"tokens", multiTokens},
 	})
-}
-
-func gotAll(t *testing.T, m *zklock.Multi) *zklock.Lease {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	defer cancel()
-	l, err := m.Lock(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return l
 }
 
 func multiOrder(t *testing.T, at harness.Endpoint) {
@@ -56,9 +43,7 @@ func multiOrder(t *testing.T, at harness.Endpoint) {
 			t.Error("the caller's paths are sorted")
 		}
 	}
-	if _, err := c.Multi(nil, zklock.MultiOptions{}).Lock(t.Context()); !errors.Is(err, zklock.ErrNoPath) || !errors.Is(err, zklock.ErrUsage) {
-		t.Errorf("Lock of no paths = %v, want ErrNoPath", err)
-	}
+	expectError(t, lockError(t.Context(), c.Multi(nil, zklock.MultiOptions{}).Lock), zklock.ErrNoPath, zklock.ErrUsage)
 }
 
 func multiRequests(t *testing.T, at harness.Endpoint) {
@@ -75,7 +60,7 @@ func multiRequests(t *testing.T, at harness.Endpoint) {
 		return counts(c).Sub(before)
 	}
 	one := cost(func() { unlock(t, lock(t, single)) })
-	three := cost(func() { unlock(t, gotAll(t, m)) })
+	three := cost(func() { unlock(t, grab(t, m.Lock)) })
 	if want := one.Add(one).Add(one); three != want || one.Requests == 0 {
 		t.Errorf("10 acquisitions of 3 cost %+v, and of 1 %+v", three, one)
 	}
@@ -86,7 +71,7 @@ func multiBesideSingle(t *testing.T, at harness.Endpoint) {
 	c, d := dial(t, at, zklock.ClientOptions{}), dial(t, at, zklock.ClientOptions{})
 	m := c.Multi([]string{path + "/a", path + "/b"}, zklock.MultiOptions{})
 	b := d.Mutex(path+"/b", zklock.Options{})
-	l := gotAll(t, m)
+	l := grab(t, m.Lock)
 	excluded(t, "a mutex of the second path", b.Lock)
 	unlock(t, l)
 	single := lock(t, b)
@@ -111,14 +96,10 @@ func multiPartial(t *testing.T, at harness.Endpoint) {
 	c, d := dial(t, at, zklock.ClientOptions{}), dial(t, at, zklock.ClientOptions{})
 	m := c.Multi([]string{path + "/a", path + "/b", path + "/c"}, zklock.MultiOptions{})
 	last := lock(t, d.Mutex(path+"/c", zklock.Options{}))
-	if _, err := m.TryLock(t.Context()); !errors.Is(err, zklock.ErrNotAcquired) {
-		t.Errorf("TryLock = %v, want ErrNotAcquired", err)
-	}
+	expectError(t, lockError(t.Context(), m.TryLock), zklock.ErrNotAcquired)
 	ctx, cancel := context.WithTimeout(t.Context(), aWhile)
 	defer cancel()
-	if _, err := m.Lock(ctx); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("Lock = %v, want %v", err, context.DeadlineExceeded)
-	}
+	expectError(t, lockError(ctx, m.Lock), context.DeadlineExceeded)
 	for _, name := range []string{"/a", "/b"} {
 		queued(t, see, path+name, 0)
 	}
@@ -139,7 +120,7 @@ func multiCircle(t *testing.T, at harness.Endpoint) {
 		m := dial(t, at, zklock.ClientOptions{}).Multi(paths, zklock.MultiOptions{})
 		wg.Go(func() {
 			for range 20 {
-				l := gotAll(t, m)
+				l := grab(t, m.Lock)
 				time.Sleep(time.Millisecond)
 				unlock(t, l)
 			}
@@ -168,25 +149,11 @@ func multiLosesWhileWaiting(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-func multiExpires(t *testing.T, at harness.Endpoint) {
-	p, see, path := newProxy(t, at), raw(t, at), newPath()
-	m := dial(t, p.at, zklock.ClientOptions{SessionTimeout: time.Second}).Multi([]string{path + "/a", path + "/b"}, zklock.MultiOptions{})
-	l := gotAll(t, m)
-	expire(t, see, p, path+"/b")
-	<-l.Done()
-	lost(t, l)
-	next := gotAll(t, m)
-	if next.Token() <= l.Token() || next.TokenOf(path+"/b") <= l.TokenOf(path+"/b") {
-		t.Error("the tokens do not rise")
-	}
-	unlock(t, next)
-}
-
 func multiTokens(t *testing.T, at harness.Endpoint) {
 	path := newPath()
 	c := dial(t, at, zklock.ClientOptions{})
 	m := c.Multi([]string{path + "/b", path + "/a"}, zklock.MultiOptions{})
-	l := gotAll(t, m)
+	l := grab(t, m.Lock)
 	a, b := l.TokenOf(path+"/a"), l.TokenOf(path+"/b")
 	if l.Token() != a || a == 0 || b <= a || l.TokenOf("/other") != 0 {
 		t.Errorf("tokens %d, %d and %d", l.Token(), a, b)

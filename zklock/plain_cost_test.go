@@ -38,9 +38,7 @@ func costOfWrites(t *testing.T, at harness.Endpoint) {
 		unlock(t, lock(t, m))
 	}
 	for range 3 {
-		if _, err := see.Set(m.Path(), []byte("config"), -1); err != nil {
-			t.Fatal(err)
-		}
+		setData(t, see, m.Path(), []byte("config"))
 		for _, want := range []uint64{3, 2, 2} {
 			if got := cost(func() { unlock(t, lock(t, m)) }, c); got.Requests != want {
 				t.Errorf("an acquisition costs %d requests, want %d", got.Requests, want)
@@ -92,9 +90,7 @@ func costOfLostCreate(t *testing.T, at harness.Endpoint, do faultproxy.Action) {
 	unlock(t, lock(t, dial(t, at, zklock.ClientOptions{}).Mutex(path, zklock.Options{})))
 	come := func(n int) {
 		for range n {
-			if _, err := see.Create(path+"/lock-", []byte(zklock.Marker), zk.FlagEphemeralSequential, zk.WorldACL(zk.PermAll)); err != nil {
-				t.Fatal(err)
-			}
+			createNode(t, see, path+"/lock-", []byte(zklock.Marker), zk.FlagEphemeralSequential)
 		}
 	}
 	come(ahead)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -23,7 +22,8 @@ func TestPlain(t *testing.T) {
 		{"unlock in the next session", plainUnlockNextSession},
 		{"guard", plainGuard},
 		{"cancel", plainCancel},
-		{"list", plainList},
+		{"list", func(t *testing.T, at harness.Endpoint) { plainList(t, at, false) }},
+		{"list after a reconnect", func(t *testing.T, at harness.Endpoint) { plainList(t, at, true) }},
 		{"number ahead", plainAhead},
 		{"last turn, watched", func(t *testing.T, at harness.Endpoint) { plainLastTurn(t, at, 3) }},
 		{"last turn, not watched", func(t *testing.T, at harness.Endpoint) { plainLastTurn(t, at, 1) }},
@@ -43,12 +43,8 @@ func remake(t *testing.T, see *wirezk.Conn, path string, numbers int) {
 			t.Fatal(err)
 		}
 	}
-	if err := see.Delete(path, -1); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := see.Create(path, nil, zk.FlagPersistent, zk.WorldACL(zk.PermAll)); err != nil {
-		t.Fatal(err)
-	}
+	deleteNode(t, see, path)
+	createNode(t, see, path, nil, zk.FlagPersistent)
 	spend(t, see, path, numbers)
 }
 
@@ -59,9 +55,7 @@ func spend(t *testing.T, see *wirezk.Conn, path string, numbers int) {
 		if err == nil {
 			err = see.Delete(node, -1)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		requireNoError(t, err)
 	}
 }
 
@@ -109,8 +103,7 @@ func plainUnlockNextSession(t *testing.T, at harness.Endpoint) {
 	c := dial(t, p.at, zklock.ClientOptions{SessionTimeout: time.Second})
 	zklock.SetMargin(c, -time.Hour)
 	first := lock(t, c.Mutex(path, zklock.Options{}))
-	p.refuse.Store(true)
-	p.cut()
+	p.disconnect()
 	queued(t, see, path, 0)
 	remake(t, see, path, 0)
 	second := lock(t, dial(t, at, zklock.ClientOptions{}).Mutex(path, zklock.Options{}))
@@ -121,9 +114,7 @@ func plainUnlockNextSession(t *testing.T, at harness.Endpoint) {
 	go func() { done <- first.Unlock(t.Context()) }()
 	time.Sleep(aWhile / 4) // the release waits for a connection
 	p.refuse.Store(false)
-	if err := <-done; !errors.Is(err, zklock.ErrNotHeld) {
-		t.Errorf("Unlock = %v, want ErrNotHeld", err)
-	}
+	expectError(t, <-done, zklock.ErrNotHeld)
 	unlock(t, lock(t, c.Mutex(path+"-2", zklock.Options{}))) // all pending requests have been sent
 	holds(t, see, path, second)
 	unlock(t, second)
@@ -131,43 +122,42 @@ func plainUnlockNextSession(t *testing.T, at harness.Endpoint) {
 
 func plainGuard(t *testing.T, at harness.Endpoint) {
 	see, _, first, second := twins(t, at, zklock.ClientOptions{SessionTimeout: short})
-	if err := told(t, first); !errors.Is(err, zklock.ErrLost) {
-		t.Errorf("Err = %v, want ErrLost", err)
-	}
+	expectError(t, told(t, first), zklock.ErrLost)
 	lost(t, first)
 	holds(t, see, parent(second), second)
 	unlock(t, second)
 }
 
-// stuck returns a client that waits with ticket 1, cut off while others get tickets 0 and 1.
-func stuck(t *testing.T, at harness.Endpoint, o zklock.ClientOptions, ctx context.Context) (p *proxy, see *wirezk.Conn, c *zklock.Client, waits <-chan result, head *zklock.Lease, next <-chan result) {
+// stuck returns a client that waits with ticket 1, cut off while others get tickets 0 and 1. back
+// ends that: on the same connection, or with breaks on another.
+func stuck(t *testing.T, at harness.Endpoint, ctx context.Context, breaks bool) (see *wirezk.Conn, c *zklock.Client, waits <-chan result, head *zklock.Lease, next <-chan result, back func()) {
 	t.Helper()
-	p, see = newProxy(t, at), raw(t, at)
-	path := newPath()
-	c = dial(t, p.at, o)
-	d, e := dial(t, at, zklock.ClientOptions{}), dial(t, at, zklock.ClientOptions{})
-	lock(t, d.Mutex(path, zklock.Options{}))
+	p, see, path := newProxy(t, at), raw(t, at), newPath()
+	mutex := func() *zklock.Mutex { return dial(t, at, zklock.ClientOptions{}).Mutex(path, zklock.Options{}) }
+	c = dial(t, p.at, zklock.ClientOptions{})
+	lock(t, mutex())
 	waits = waiting(t, ctx, c.Mutex(path, zklock.Options{}), see, 2)
-	p.silent.Store(true)
+	if breaks {
+		p.disconnect()
+	} else {
+		p.silent.Store(true)
+	}
 	remake(t, see, path, 0)
-	f := dial(t, at, zklock.ClientOptions{})
-	head = lock(t, f.Mutex(path, zklock.Options{}))
-	next = waiting(t, t.Context(), e.Mutex(path, zklock.Options{}), see, 2)
+	head = lock(t, mutex())
+	next = waiting(t, t.Context(), mutex(), see, 2)
 	if names := queue(t, see, path); names[0] != "lock-0000000000" || names[1] != "lock-0000000001" {
 		t.Fatalf("the test shows nothing: the queue is %q", names)
 	}
-	return p, see, c, waits, head, next
+	return see, c, waits, head, next, func() { p.silent.Store(false); p.refuse.Store(false) }
 }
 
 func plainCancel(t *testing.T, at harness.Endpoint) {
 	ctx, cancel := context.WithCancel(t.Context())
-	p, see, c, waits, head, next := stuck(t, at, zklock.ClientOptions{}, ctx)
+	see, c, waits, head, next, back := stuck(t, at, ctx, false)
 	cancel()
-	if r := <-waits; !errors.Is(r.err, context.Canceled) {
-		t.Fatalf("Lock = %v, want %v", r.err, context.Canceled)
-	}
+	expectError(t, (<-waits).err, context.Canceled)
 	time.Sleep(aWhile / 4) // its withdrawal is on the way
-	p.silent.Store(false)
+	back()
 	unlock(t, lock(t, c.Mutex(newPath(), zklock.Options{})))
 	quiet(t, aWhile/4, c)
 	if names := queue(t, see, parent(head)); len(names) != 2 {
@@ -177,9 +167,13 @@ func plainCancel(t *testing.T, at harness.Endpoint) {
 	unlock(t, take(t, next))
 }
 
-func plainList(t *testing.T, at harness.Endpoint) {
-	p, _, _, waits, head, next := stuck(t, at, zklock.ClientOptions{}, t.Context())
-	p.silent.Store(false)
+// plainList: the waiter gets NodeDataChanged of another ticket with the name of the one ahead.
+func plainList(t *testing.T, at harness.Endpoint, breaks bool) {
+	see, _, waits, head, next, back := stuck(t, at, t.Context(), breaks)
+	back()
+	if breaks {
+		queued(t, see, parent(head), 3)
+	}
 	empty(t, waits) // it is woken, and its guard comes later
 	unlock(t, head)
 	l := take(t, next)
@@ -199,25 +193,20 @@ func plainAhead(t *testing.T, at harness.Endpoint) {
 		others[i] = dial(t, at, zklock.ClientOptions{}).Mutex(path, zklock.Options{})
 	}
 	var second *zklock.Lease
-	var third <-chan result
-	var stalled atomic.Bool
-	zklock.Stall(c, func() {
-		if stalled.Load() {
-			return
-		}
-		defer stalled.Store(true)
+	third := make(chan (<-chan result), 1)
+	zklock.StallOnce(c, zklock.TicketMade, func() {
 		remake(t, see, path, numberOf(t, head))
 		second = lock(t, others[0])
-		third = waiting(t, t.Context(), others[1], see, 2)
 		if name(second) != name(head) {
 			t.Errorf("the test shows nothing: tickets %s and %s", name(second), name(head))
 		}
+		third <- waiting(t, t.Context(), others[1], see, 2)
 	})
 	waits := behind(t.Context(), m.Lock)
-	eventually(t, "the others are there", func() bool { return stalled.Load() })
+	last := <-third
 	empty(t, waits) // its guard comes later
 	unlock(t, second)
-	l := take(t, third)
+	l := take(t, last)
 	empty(t, waits)
 	unlock(t, l)
 	unlock(t, take(t, waits))
@@ -300,25 +289,16 @@ func plainFind(t *testing.T, at harness.Endpoint) {
 // plainRevoke: Revoke does not write to a ticket whose name may belong to a sealed one by then.
 func plainRevoke(t *testing.T, at harness.Endpoint) {
 	see, c, first, second := twins(t, at, zklock.ClientOptions{})
-	if err := c.Revoke(t.Context(), zklock.Node(first)); !errors.Is(err, zklock.ErrNotRevocable) {
-		t.Errorf("Revoke = %v, want ErrNotRevocable", err)
-	}
+	expectError(t, c.Revoke(t.Context(), zklock.Node(first)), zklock.ErrNotRevocable)
 	lost(t, first)
 	holds(t, see, parent(second), second)
 	unlock(t, second)
-	node, err := see.Create(parent(second)+"/lock-", nil, zk.FlagEphemeralSequential, zk.WorldACL(zk.PermAll))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := c.Revoke(t.Context(), node); !errors.Is(err, zklock.ErrNotRevocable) {
-		t.Errorf("Revoke of another's = %v, want ErrNotRevocable", err)
-	}
+	node := createNode(t, see, parent(second)+"/lock-", nil, zk.FlagEphemeralSequential)
+	expectError(t, c.Revoke(t.Context(), node), zklock.ErrNotRevocable)
 	if data, _, err := see.Get(node); err != nil || len(data) != 0 {
 		t.Errorf("%s has %q, %v", node, data, err)
 	}
-	if err := see.Delete(node, -1); err != nil {
-		t.Fatal(err)
-	}
+	deleteNode(t, see, node)
 	if err := c.Revoke(t.Context(), node); err != nil {
 		t.Errorf("Revoke of what is gone = %v, want nil", err)
 	}
@@ -350,9 +330,7 @@ func plainNameInUse(t *testing.T, at harness.Endpoint) {
 	c := dial(t, at, zklock.ClientOptions{})
 	m := c.Mutex(path, zklock.Options{})
 	unlock(t, lock(t, m))
-	if _, err := see.Create(path+"/lock-0000000002", nil, zk.FlagEphemeral, zk.WorldACL(zk.PermAll)); err != nil {
-		t.Fatal(err)
-	}
+	createNode(t, see, path+"/lock-0000000002", nil, zk.FlagEphemeral)
 	l := lock(t, m)
 	if !strings.HasPrefix(name(l), "_c_") || !strings.HasSuffix(name(l), "-lock-0000000002") {
 		t.Errorf("ticket %s, want number 2 and a part of its own", name(l))

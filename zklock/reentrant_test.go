@@ -35,15 +35,14 @@ func TestReentrant(t *testing.T) {
 	})
 }
 
-func newReentrant(t *testing.T, at harness.Endpoint, path string, o zklock.ReentrantOptions) (*zklock.Client, *zklock.Reentrant) {
-	c := dial(t, at, zklock.ClientOptions{})
-	return c, c.Reentrant(path, o)
+func newReentrant(t *testing.T, at harness.Endpoint, path string, o zklock.ReentrantOptions) *zklock.Reentrant {
+	t.Helper()
+	return dial(t, at, zklock.ClientOptions{}).Reentrant(path, o)
 }
 
 func ownerCounts(t *testing.T, at harness.Endpoint) {
 	path := newPath()
-	_, m := newReentrant(t, at, path, zklock.ReentrantOptions{})
-	_, other := newReentrant(t, at, path, zklock.ReentrantOptions{})
+	m, other := newReentrant(t, at, path, zklock.ReentrantOptions{}), newReentrant(t, at, path, zklock.ReentrantOptions{})
 	o := m.Owner()
 	var leases []*zklock.Lease
 	for i := range 4 {
@@ -59,20 +58,14 @@ func ownerCounts(t *testing.T, at harness.Endpoint) {
 	for i, k := range []int{0, 2, 3, 1} { // the first is nothing special
 		empty(t, next)
 		unlock(t, leases[k])
-		if err := leases[k].Unlock(t.Context()); !errors.Is(err, zklock.ErrNotHeld) {
-			t.Errorf("second Unlock = %v, want ErrNotHeld", err)
-		}
-		if err := leases[k].Err(); !errors.Is(err, zklock.ErrReleased) {
-			t.Errorf("Err = %v, want ErrReleased", err)
-		}
+		expectError(t, leases[k].Unlock(t.Context()), zklock.ErrNotHeld)
+		expectError(t, leases[k].Err(), zklock.ErrReleased)
 		if o.Count() != 3-i {
 			t.Errorf("Count = %d, want %d", o.Count(), 3-i)
 		}
 	}
 	l := take(t, next)
-	if l.Token() <= leases[0].Token() {
-		t.Errorf("token %d after %d", l.Token(), leases[0].Token())
-	}
+	expectRisingTokens(t, leases[0], l)
 	unlock(t, l)
 }
 
@@ -85,7 +78,8 @@ func ownerRequests(t *testing.T, at harness.Endpoint) {
 		{"plain", zklock.ReentrantOptions{}, 3},
 		{"with OnRevoke", zklock.ReentrantOptions{OnRevoke: func(*zklock.Owner) {}}, 4},
 	} {
-		c, m := newReentrant(t, at, newPath(), test.o)
+		c := dial(t, at, zklock.ClientOptions{})
+		m := c.Reentrant(newPath(), test.o)
 		o := m.Owner()
 		first := grab(t, o.Lock) // makes the parents
 		time.Sleep(aWhile / 10)  // as below
@@ -114,7 +108,7 @@ func excluded(t *testing.T, what string, f taker) {
 }
 
 func ownedByHandle(t *testing.T, at harness.Endpoint) {
-	_, m := newReentrant(t, at, newPath(), zklock.ReentrantOptions{})
+	m := newReentrant(t, at, newPath(), zklock.ReentrantOptions{})
 	o := m.Owner()
 	l := grab(t, o.Lock)
 	excluded(t, "another handle of the client", m.Owner().Lock)
@@ -124,8 +118,7 @@ func ownedByHandle(t *testing.T, at harness.Endpoint) {
 }
 
 func ownedByContext(t *testing.T, at harness.Endpoint) {
-	_, m := newReentrant(t, at, newPath(), zklock.ReentrantOptions{})
-	_, elsewhere := newReentrant(t, at, newPath(), zklock.ReentrantOptions{})
+	m, elsewhere := newReentrant(t, at, newPath(), zklock.ReentrantOptions{}), newReentrant(t, at, newPath(), zklock.ReentrantOptions{})
 	mine, theirs := zklock.WithOwner(t.Context()), zklock.WithOwner(t.Context())
 	with := func(owner context.Context, m *zklock.Reentrant) taker {
 		return func(ctx context.Context) (*zklock.Lease, error) {
@@ -147,16 +140,13 @@ func ownedByContext(t *testing.T, at harness.Endpoint) {
 	unlock(t, l)
 	unlock(t, grab(t, with(theirs, m)))
 	for _, lock := range []taker{m.Lock, m.TryLock} {
-		if _, err := lock(t.Context()); !errors.Is(err, zklock.ErrNoOwner) {
-			t.Errorf("without an owner: %v, want ErrNoOwner", err)
-		}
+		expectError(t, lockError(t.Context(), lock), zklock.ErrNoOwner)
 	}
 }
 
 func ownedByClient(t *testing.T, at harness.Endpoint) {
 	path, o := newPath(), zklock.ReentrantOptions{Ownership: zklock.ByClient}
-	_, m := newReentrant(t, at, path, o)
-	_, other := newReentrant(t, at, path, o)
+	m, other := newReentrant(t, at, path, o), newReentrant(t, at, path, o)
 	l := grab(t, m.Lock)
 	done := make(chan *zklock.Lease)
 	go func() { done <- grab(t, m.TryLock) }()
@@ -181,18 +171,14 @@ func ownedBySession(t *testing.T, at harness.Endpoint) {
 	expire(t, raw(t, at), p, bySession.Path())
 	<-old.Done()
 	l := grab(t, bySession.Lock)
-	if l.Token() <= old.Token() {
-		t.Errorf("token %d after %d", l.Token(), old.Token())
-	}
+	expectRisingTokens(t, old, l)
 	lost(t, old)
 	lost(t, inner)
 	if err := l.Err(); err != nil {
 		t.Errorf("the lease of this session ended with one of the last: %v", err)
 	}
 	unlock(t, l)
-	if _, err := byClient.Lock(t.Context()); !errors.Is(err, zklock.ErrLost) {
-		t.Errorf("the client as owner, with lost leases: %v, want ErrLost", err)
-	}
+	expectError(t, lockError(t.Context(), byClient.Lock), zklock.ErrLost)
 	lost(t, stuck)
 	unlock(t, grab(t, byClient.Lock))
 }
@@ -207,31 +193,25 @@ func ownerLoses(t *testing.T, at harness.Endpoint) {
 	expire(t, raw(t, at), p, m.Path())
 	for _, l := range []*zklock.Lease{inner, outer} {
 		<-l.Done()
-		if _, err := o.Lock(t.Context()); !errors.Is(err, zklock.ErrSessionExpired) {
-			t.Errorf("Lock by an owner with lost leases = %v, want ErrSessionExpired", err)
-		}
+		expectError(t, lockError(t.Context(), o.Lock), zklock.ErrSessionExpired)
 		lost(t, l)
 	}
 	if o.Count() != 0 {
 		t.Errorf("Count = %d, want 0", o.Count())
 	}
 	l := grab(t, o.Lock)
-	if l.Token() <= outer.Token() {
-		t.Errorf("token %d after %d", l.Token(), outer.Token())
-	}
+	expectRisingTokens(t, outer, l)
 	unlock(t, l)
 }
 
 func ownerSharesPlace(t *testing.T, at harness.Endpoint) {
 	see, path := raw(t, at), newPath()
-	_, m := newReentrant(t, at, path, zklock.ReentrantOptions{})
+	m := newReentrant(t, at, path, zklock.ReentrantOptions{})
 	o, other := m.Owner(), m.Owner()
 	held := grab(t, other.Lock)
 	a, b := behind(t.Context(), o.Lock), behind(t.Context(), o.Lock)
 	queued(t, see, path, 2)
-	if _, err := o.TryLock(t.Context()); !errors.Is(err, zklock.ErrNotAcquired) {
-		t.Errorf("TryLock beside waiters of the owner = %v, want ErrNotAcquired", err)
-	}
+	expectError(t, lockError(t.Context(), o.TryLock), zklock.ErrNotAcquired)
 	unlock(t, held)
 	first, second := take(t, a), take(t, b)
 	queued(t, see, path, 1)
@@ -243,7 +223,7 @@ func ownerSharesPlace(t *testing.T, at harness.Endpoint) {
 
 func ownerKeepsPlace(t *testing.T, at harness.Endpoint) {
 	see, path := raw(t, at), newPath()
-	_, m := newReentrant(t, at, path, zklock.ReentrantOptions{})
+	m := newReentrant(t, at, path, zklock.ReentrantOptions{})
 	o, other := m.Owner(), m.Owner()
 	held := grab(t, other.Lock)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -251,9 +231,7 @@ func ownerKeepsPlace(t *testing.T, at harness.Endpoint) {
 	a, b := behind(ctx, o.Lock), behind(t.Context(), o.Lock)
 	before := queued(t, see, path, 2)
 	cancel()
-	if r := <-a; !errors.Is(r.err, context.Canceled) {
-		t.Errorf("Lock = %v, want %v", r.err, context.Canceled)
-	}
+	expectError(t, (<-a).err, context.Canceled)
 	if after := queued(t, see, path, 2); after[1] != before[1] {
 		t.Errorf("the place is %s, was %s", after[1], before[1])
 	}
@@ -269,12 +247,10 @@ func ownerKeepsPlace(t *testing.T, at harness.Endpoint) {
 
 func ownerTries(t *testing.T, at harness.Endpoint) {
 	see, path := raw(t, at), newPath()
-	_, m := newReentrant(t, at, path, zklock.ReentrantOptions{})
+	m := newReentrant(t, at, path, zklock.ReentrantOptions{})
 	o, other := m.Owner(), m.Owner()
 	l := grab(t, o.TryLock)
-	if _, err := other.TryLock(t.Context()); !errors.Is(err, zklock.ErrNotAcquired) {
-		t.Errorf("TryLock by another = %v, want ErrNotAcquired", err)
-	}
+	expectError(t, lockError(t.Context(), other.TryLock), zklock.ErrNotAcquired)
 	queued(t, see, path, 1)
 	inner := grab(t, o.TryLock)
 	unlock(t, l)
@@ -284,17 +260,13 @@ func ownerTries(t *testing.T, at harness.Endpoint) {
 
 func ownerBesideZKLock(t *testing.T, at harness.Endpoint) {
 	see, path := raw(t, at), newPath()
-	_, m := newReentrant(t, at, path, zklock.ReentrantOptions{})
+	m := newReentrant(t, at, path, zklock.ReentrantOptions{})
 	theirs := zk.NewLock(see.Conn.Conn, path, zk.WorldACL(zk.PermAll))
-	if err := theirs.Lock(); err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, theirs.Lock())
 	o := m.Owner()
 	next := behind(t.Context(), o.Lock)
 	empty(t, next)
-	if err := theirs.Unlock(); err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, theirs.Unlock())
 	l := take(t, next)
 	locked := make(chan error, 1)
 	go func() { locked <- theirs.Lock() }()
@@ -307,12 +279,8 @@ func ownerBesideZKLock(t *testing.T, at harness.Endpoint) {
 	case <-time.After(aWhile):
 	}
 	unlock(t, inner)
-	if err := <-locked; err != nil {
-		t.Fatal(err)
-	}
-	if err := theirs.Unlock(); err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, <-locked)
+	requireNoError(t, theirs.Unlock())
 }
 
 // expire ends the session of the client behind p, with its ticket, and lets it reconnect.
@@ -320,8 +288,7 @@ func expire(t *testing.T, see interface {
 	Children(string) ([]string, *zk.Stat, error)
 }, p *proxy, path string) {
 	t.Helper()
-	p.refuse.Store(true)
-	p.cut()
+	p.disconnect()
 	eventually(t, "the session expires", func() bool {
 		names, _, err := see.Children(path)
 		return err == nil && len(names) == 0

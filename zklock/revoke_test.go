@@ -13,8 +13,9 @@ import (
 func revokeHeard(t *testing.T, at harness.Endpoint) {
 	path := newPath()
 	asked := make(chan *zklock.Owner, 10)
-	_, m := newReentrant(t, at, path, zklock.ReentrantOptions{OnRevoke: func(o *zklock.Owner) { asked <- o }})
-	c, other := newReentrant(t, at, path, zklock.ReentrantOptions{})
+	m := newReentrant(t, at, path, zklock.ReentrantOptions{OnRevoke: func(o *zklock.Owner) { asked <- o }})
+	c := dial(t, at, zklock.ClientOptions{})
+	other := c.Reentrant(path, zklock.ReentrantOptions{})
 	o := m.Owner()
 	for range 2 {
 		outer, inner := grab(t, o.Lock), grab(t, o.Lock)
@@ -24,9 +25,7 @@ func revokeHeard(t *testing.T, at harness.Endpoint) {
 			t.Fatalf("Participants = %q, %v, want two", line, err)
 		}
 		for range 2 {
-			if err := c.Revoke(t.Context(), line[0]); err != nil {
-				t.Fatal(err)
-			}
+			requireNoError(t, c.Revoke(t.Context(), line[0]))
 			select {
 			case owner := <-asked:
 				if owner != o {
@@ -54,7 +53,8 @@ func revokeHeard(t *testing.T, at harness.Endpoint) {
 }
 
 func revokeWithoutListener(t *testing.T, at harness.Endpoint) {
-	c, m := newReentrant(t, at, newPath(), zklock.ReentrantOptions{})
+	c := dial(t, at, zklock.ClientOptions{})
+	m := c.Reentrant(newPath(), zklock.ReentrantOptions{})
 	if line, err := m.Participants(t.Context()); err != nil || len(line) != 0 {
 		t.Errorf("Participants without a node = %q, %v", line, err)
 	}
@@ -72,7 +72,8 @@ func revokeWithoutListener(t *testing.T, at harness.Endpoint) {
 
 func revokeNonsense(t *testing.T, at harness.Endpoint) {
 	see := raw(t, at)
-	c, m := newReentrant(t, at, newPath(), zklock.ReentrantOptions{})
+	c := dial(t, at, zklock.ClientOptions{})
+	m := c.Reentrant(newPath(), zklock.ReentrantOptions{})
 	unlock(t, grab(t, m.Owner().Lock))
 	for _, path := range []string{"", "/", m.Path(), m.Path() + "/config"} {
 		if err := c.Revoke(t.Context(), path); err == nil {

@@ -11,8 +11,9 @@ import (
 
 func rwOwner(t *testing.T, at harness.Endpoint) {
 	path := newPath()
-	c, a := newRW(t, at, path)
-	_, b := newRW(t, at, path)
+	c := dial(t, at, zklock.ClientOptions{})
+	a := c.RWMutex(path, zklock.Options{})
+	b := newRW(t, at, path)
 	o := a.Owner()
 	r := grab(t, o.RLock)
 	before := counts(c)
@@ -21,9 +22,7 @@ func rwOwner(t *testing.T, at harness.Endpoint) {
 		t.Errorf("reading again costs %+v, want nothing", have)
 	}
 	for _, lock := range []taker{o.Lock, o.TryLock} {
-		if _, err := lock(t.Context()); !errors.Is(err, zklock.ErrUpgrade) {
-			t.Errorf("a reader that wants to write gets %v, want ErrUpgrade", err)
-		}
+		expectError(t, lockError(t.Context(), lock), zklock.ErrUpgrade)
 	}
 	unlock(t, r)
 	writer := behind(t.Context(), b.Lock)
@@ -45,8 +44,7 @@ func rwOwner(t *testing.T, at harness.Endpoint) {
 // rwDowngrade: nobody else writes between the write and the read, though a writer waits.
 func rwDowngrade(t *testing.T, at harness.Endpoint) {
 	see, path := raw(t, at), newPath()
-	_, a := newRW(t, at, path)
-	_, b := newRW(t, at, path)
+	a, b := newRW(t, at, path), newRW(t, at, path)
 	o := a.Owner()
 	w := grab(t, o.Lock)
 	sharer := behind(t.Context(), b.RLock)
@@ -61,33 +59,31 @@ func rwDowngrade(t *testing.T, at harness.Endpoint) {
 	unlock(t, inner)
 	unlock(t, take(t, sharer))
 	empty(t, writer)
-	if _, err := o.Lock(t.Context()); !errors.Is(err, zklock.ErrUpgrade) {
-		t.Errorf("after the downgrade Lock = %v, want ErrUpgrade", err)
-	}
+	expectError(t, lockError(t.Context(), o.Lock), zklock.ErrUpgrade)
 	unlock(t, r)
 	l := take(t, writer)
-	if l.Token() <= r.Token() {
-		t.Errorf("token %d after %d", l.Token(), r.Token())
-	}
+	expectRisingTokens(t, r, l)
 	unlock(t, l)
 	queued(t, see, path, 0)
 }
 
+// rwDowngradeHandsOver: the writer that reads on does not hand over, even if its reply is lost.
 func rwDowngradeHandsOver(t *testing.T, at harness.Endpoint) {
-	see, path := raw(t, at), newPath()
-	_, a := newRW(t, at, path)
-	_, b := newRW(t, at, path)
+	p, see, path := newProxy(t, at), raw(t, at), newPath()
+	a, b := newRW(t, p.at, path), newRW(t, at, path)
 	o := a.Owner()
 	w := grab(t, o.Lock)
 	writer := behind(t.Context(), b.Lock)
+	p.swallow.Store(true)
 	r := grab(t, o.RLock)
+	if p.swallow.Load() {
+		t.Fatal("the test shows nothing: no reply was lost")
+	}
 	unlock(t, w)
 	empty(t, writer)
 	unlock(t, r)
 	l := take(t, writer)
-	if l.Token() <= r.Token() {
-		t.Errorf("token %d after %d", l.Token(), r.Token())
-	}
+	expectRisingTokens(t, r, l)
 	unlock(t, l)
 	queued(t, see, path, 0)
 }
@@ -97,10 +93,9 @@ func rwDowngradeLost(t *testing.T, at harness.Endpoint) {
 	m := dial(t, p.at, zklock.ClientOptions{SessionTimeout: time.Second}).RWMutex(path, zklock.Options{})
 	o := m.Owner()
 	w := grab(t, o.Lock)
-	p.refuse.Store(true)
-	p.cut()
+	p.disconnect()
 	<-w.Done()
-	_, b := newRW(t, at, path)
+	b := newRW(t, at, path)
 	other := grab(t, b.Lock)
 	p.refuse.Store(false)
 	read := behind(t.Context(), o.RLock) // queues like any other
@@ -113,7 +108,8 @@ func rwDowngradeLost(t *testing.T, at harness.Endpoint) {
 // rwDowngradeEnds: the owner unlocks its write before its reader's grant.
 func rwDowngradeEnds(t *testing.T, at harness.Endpoint) {
 	see, path := raw(t, at), newPath()
-	c, a := newRW(t, at, path)
+	c := dial(t, at, zklock.ClientOptions{})
+	a := c.RWMutex(path, zklock.Options{})
 	o := a.Owner()
 	w := grab(t, o.Lock)
 	zklock.StallOnce(c, zklock.TicketMade, func() { unlock(t, w) })
@@ -123,34 +119,16 @@ func rwDowngradeEnds(t *testing.T, at harness.Endpoint) {
 	queued(t, see, path, 0)
 }
 
-// rwTakenBeforeLook: between the reply that made a writer's ticket and the look at the queue,
-// the node is recreated. Another writer then has a ticket of the same name and the lock.
 func rwTakenBeforeLook(t *testing.T, at harness.Endpoint) {
 	see, path := raw(t, at), newPath()
-	_, a := newRW(t, at, path)
-	_, b := newRW(t, at, path)
-	c, m := newRW(t, at, path)
-	head := grab(t, a.Lock)
-	taken := make(chan *zklock.Lease, 1)
-	zklock.StallOnce(c, zklock.TicketMade, func() {
-		remake(t, see, path, numberOf(t, head)+1)
-		other := grab(t, b.Lock)
-		if numberOf(t, other) != numberOf(t, head)+1 {
-			t.Errorf("the test shows nothing: tickets %s and %s", name(head), name(other))
-		}
-		taken <- other
-	})
-	waits := behind(t.Context(), m.Lock)
-	other := <-taken
-	empty(t, waits)
-	unlock(t, other)
-	unlock(t, take(t, waits))
+	c := dial(t, at, zklock.ClientOptions{})
+	takenBeforeLook(t, see, c, c.RWMutex(path, zklock.Options{}).Lock, newRW(t, at, path).Lock, newRW(t, at, path).Lock)
 }
 
 // rwSessionChanges: before the watch on the writer ahead the session ends: it queues again.
 func rwSessionChanges(t *testing.T, at harness.Endpoint) {
 	see, path, p := raw(t, at), newPath(), newProxy(t, at)
-	_, a := newRW(t, at, path)
+	a := newRW(t, at, path)
 	c := dial(t, p.at, zklock.ClientOptions{SessionTimeout: time.Second})
 	head := grab(t, a.Lock)
 	changed := make(chan bool)
@@ -175,8 +153,7 @@ func rwSessionChanges(t *testing.T, at harness.Endpoint) {
 func changeSession(t *testing.T, p *proxy, c *zklock.Client, gone func() bool) {
 	t.Helper()
 	old := zklock.SessionID(c)
-	p.refuse.Store(true)
-	p.cut()
+	p.disconnect()
 	eventually(t, "the session expires", gone)
 	p.refuse.Store(false)
 	eventually(t, "the client has another", func() bool { return zklock.Up(c) && zklock.SessionID(c) != old })

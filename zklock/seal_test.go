@@ -58,9 +58,7 @@ func writesWhileHeld(t *testing.T, see *wirezk.Conn, c *zklock.Client, data stri
 	head := lock(t, m)
 	write := func() {
 		t.Helper()
-		if _, err := see.Set(zklock.Node(head), []byte(data), -1); err != nil {
-			t.Fatal(err)
-		}
+		setData(t, see, zklock.Node(head), []byte(data))
 	}
 	for range before {
 		write()
@@ -88,9 +86,7 @@ func foreignWriteForged(t *testing.T, at harness.Endpoint) {
 	m := c.Mutex(newPath(), zklock.Options{})
 	head := lock(t, m)
 	next := waiting(t, t.Context(), m, see, 2)
-	if _, err := see.Set(zklock.Node(head), revoke, -1); err != nil {
-		t.Fatal(err)
-	}
+	setData(t, see, zklock.Node(head), revoke)
 	second := take(t, next) // if the waiter did not get the lock, the ACL would be unnecessary
 	if head.Err() != nil || second.Err() != nil {
 		t.Errorf("want the hazard, two holders, not %v and %v", head.Err(), second.Err())

@@ -59,38 +59,7 @@ func semaphoreRequests(t *testing.T, at harness.Endpoint) {
 		if have := counts(c).Sub(before).Requests; have != 10*kind.alone {
 			t.Errorf("%s: 10 acquisitions cost %d requests, want %d each", kind.name, have, kind.alone)
 		}
-		for _, permits := range []int{1, 3} {
-			requests, events := semaphoreCost(t, at, kind.open, permits)
-			t.Logf("%s: %d permits and 8 contenders: %.2f requests and %.2f events", kind.name, permits, requests, events)
-			if requests > 12 {
-				t.Errorf("%s: %.2f requests for an acquisition", kind.name, requests)
-			}
-		}
 	}
-}
-
-// semaphoreCost returns the traffic of an acquisition among 8 clients that queue again at once.
-func semaphoreCost(t *testing.T, at harness.Endpoint, open func(*zklock.Client, string, int) (taker, taker), permits int) (requests, events float64) {
-	const clients, acquisitions = 8, 20
-	path := newPath()
-	var wg sync.WaitGroup
-	var all []*zklock.Client
-	for range clients {
-		c := dial(t, at, zklock.ClientOptions{})
-		all = append(all, c)
-		lock, _ := open(c, path, permits)
-		wg.Go(func() {
-			for range acquisitions {
-				unlock(t, grab(t, lock))
-			}
-		})
-	}
-	wg.Wait()
-	var sum harness.Counts
-	for _, c := range all {
-		sum = sum.Add(counts(c))
-	}
-	return float64(sum.Requests) / (clients * acquisitions), float64(sum.Notifications) / (clients * acquisitions)
 }
 
 func semaphoreOutOfOrder(t *testing.T, at harness.Endpoint) {
@@ -179,9 +148,7 @@ func semaphoreMarkFirst(t *testing.T, at harness.Endpoint) {
 		want bool
 	}{{nil, true}, {zklock.HeldMark, false}, {[]byte("something else"), true}} {
 		node := path + "/" + string(test.data) + "x"
-		if _, err := see.Create(node, test.data, zk.FlagEphemeral, zk.WorldACL(zk.PermAll)); err != nil {
-			t.Fatal(err)
-		}
+		createNode(t, see, node, test.data, zk.FlagEphemeral)
 		if have, err := zklock.WatchesWaiter(c, node); have != test.want || err != nil {
 			t.Errorf("a ticket with %q is waited for: %t, %v, want %t", test.data, have, err, test.want)
 		}

@@ -58,9 +58,7 @@ func dial(t *testing.T, at harness.Endpoint, o zklock.ClientOptions) *zklock.Cli
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	c, err := zklock.Dial(ctx, at.Addrs[0], o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, err)
 	t.Cleanup(func() { c.Close() })
 	if o.SessionTimeout == 0 {
 		zklock.Relax(c)
@@ -73,9 +71,7 @@ func raw(t *testing.T, at harness.Endpoint) *wirezk.Conn {
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	c, err := wirezk.Connect(ctx, at, wirezk.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, err)
 	t.Cleanup(c.Close)
 	return c
 }
@@ -125,17 +121,68 @@ func lock(t *testing.T, m *zklock.Mutex) *zklock.Lease {
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	l, err := m.Lock(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, err)
 	return l
 }
 
 func unlock(t *testing.T, l *zklock.Lease) {
 	t.Helper()
-	if err := l.Unlock(t.Context()); err != nil {
+	requireNoError(t, l.Unlock(t.Context()))
+}
+
+func requireNoError(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+// expectError reports an error unless err wraps each of want.
+func expectError(t *testing.T, err error, want ...error) {
+	t.Helper()
+	for _, w := range want {
+		if !errors.Is(err, w) {
+			t.Errorf("error %v, want %v", err, w)
+		}
+	}
+}
+
+func lockError(ctx context.Context, lock taker) error {
+	_, err := lock(ctx)
+	return err
+}
+
+func expectRisingTokens(t *testing.T, leases ...*zklock.Lease) {
+	t.Helper()
+	for i, l := range leases[1:] {
+		if l.Token() <= leases[i].Token() {
+			t.Errorf("token %d after %d", l.Token(), leases[i].Token())
+		}
+	}
+}
+
+func createNode(t *testing.T, see *wirezk.Conn, path string, data []byte, flags int32) string {
+	t.Helper()
+	name, err := see.Create(path, data, flags, zk.WorldACL(zk.PermAll))
+	requireNoError(t, err)
+	return name
+}
+
+func setData(t *testing.T, see *wirezk.Conn, path string, data []byte) {
+	t.Helper()
+	_, err := see.Set(path, data, -1)
+	requireNoError(t, err)
+}
+
+func setACL(t *testing.T, see *wirezk.Conn, path string, acl []zk.ACL) {
+	t.Helper()
+	_, err := see.SetACL(path, acl, -1)
+	requireNoError(t, err)
+}
+
+func deleteNode(t *testing.T, see *wirezk.Conn, path string) {
+	t.Helper()
+	requireNoError(t, see.Delete(path, -1))
 }
 
 // unlockDespiteFault is unlock after a possibly lost reply, and so perhaps a lost lock.
@@ -202,17 +249,13 @@ func empty(t *testing.T, got <-chan result) {
 
 func lost(t *testing.T, l *zklock.Lease) {
 	t.Helper()
-	if err := l.Unlock(t.Context()); !errors.Is(err, zklock.ErrNotHeld) {
-		t.Errorf("Unlock = %v, want ErrNotHeld", err)
-	}
+	expectError(t, l.Unlock(t.Context()), zklock.ErrNotHeld)
 	select {
 	case <-l.Done():
 	default:
 		t.Error("Done is open")
 	}
-	if err := l.Err(); !errors.Is(err, zklock.ErrLost) {
-		t.Errorf("Err = %v, want ErrLost", err)
-	}
+	expectError(t, l.Err(), zklock.ErrLost)
 	if until, ok := l.Deadline(); !ok || until.After(time.Now()) {
 		t.Errorf("Deadline of a lost lease = %v, %t", until, ok)
 	}
@@ -231,9 +274,7 @@ type proxy struct {
 func newProxy(t *testing.T, at harness.Endpoint) *proxy {
 	t.Helper()
 	fp, err := faultproxy.New(at.Addrs[0][0], faultproxy.ZooKeeper, faultproxy.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, err)
 	t.Cleanup(func() { fp.Close() })
 	p := &proxy{Proxy: fp, at: at, swallow: swallow{p: fp}, silent: fp.Partition, refuse: fp.Refuse,
 		delay: func(by time.Duration) { fp.Delay(faultproxy.Reply, by) }}
@@ -242,6 +283,12 @@ func newProxy(t *testing.T, at harness.Endpoint) *proxy {
 }
 
 func (p *proxy) cut() { p.Reset() }
+
+// disconnect breaks the connection and all later ones until refuse is off.
+func (p *proxy) disconnect() {
+	p.refuse.Store(true)
+	p.cut()
+}
 
 type toggle func(bool)
 

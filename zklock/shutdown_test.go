@@ -17,7 +17,7 @@ import (
 func shutDown(t *testing.T, s *stage) {
 	p := newProxy(t, s.at)
 	c, f := s.contender(t, p.at, zklock.ClientOptions{SessionTimeout: 20 * time.Second})
-	_, other := s.contender(t, s.at, zklock.ClientOptions{})
+	other := s.taker(t)
 	held := grab(t, f)
 	next, last := behind(t.Context(), s.open(c, s.path)), behind(t.Context(), other)
 	end := p.Inject(faultproxy.Fault{Do: faultproxy.LoseRequest, Match: faultproxy.Op("closeSession")})
@@ -29,9 +29,7 @@ func shutDown(t *testing.T, s *stage) {
 	if n := s.owned(t, session); n > 0 {
 		t.Errorf("%d tickets are left", n)
 	}
-	if r := <-next; !errors.Is(r.err, zklock.ErrClosed) {
-		t.Errorf("waiting Lock = %v, want ErrClosed", r.err)
-	}
+	expectError(t, (<-next).err, zklock.ErrClosed)
 	requireShutDown(t, c, f, held)
 	unlock(t, take(t, last))
 }
@@ -48,9 +46,7 @@ func isDone(done <-chan struct{}) bool {
 // requireShutDown checks that a client takes no lock and has lost its lease.
 func requireShutDown(t *testing.T, c *zklock.Client, f taker, held *zklock.Lease) {
 	t.Helper()
-	if _, err := f(t.Context()); !errors.Is(err, zklock.ErrClosed) {
-		t.Errorf("Lock = %v, want ErrClosed", err)
-	}
+	expectError(t, lockError(t.Context(), f), zklock.ErrClosed)
 	if !errors.Is(held.Err(), zklock.ErrClosed) {
 		t.Errorf("Err = %v, want ErrClosed", held.Err())
 	}
@@ -65,17 +61,13 @@ func shutDownRefused(t *testing.T, s *stage) {
 	held := grab(t, f)
 	next := behind(t.Context(), s.open(c, s.path))
 	for _, n := range s.nodes(t) {
-		if _, err := s.see.SetACL(n.path, zk.WorldACL(zk.PermAll&^zk.PermDelete), -1); err != nil {
-			t.Fatal(err)
-		}
+		setACL(t, s.see, n.path, zk.WorldACL(zk.PermAll&^zk.PermDelete))
 	}
 	err := c.Shutdown(t.Context())
 	if err == nil || !strings.Contains(err.Error(), s.path) || strings.Contains(err.Error(), "\n") {
 		t.Errorf("Shutdown = %v, want %s in one line", err, s.path)
 	}
-	if r := <-next; !errors.Is(r.err, zklock.ErrClosed) {
-		t.Errorf("waiting Lock = %v, want ErrClosed", r.err)
-	}
+	expectError(t, (<-next).err, zklock.ErrClosed)
 	requireShutDown(t, c, f, held)
 	for _, n := range s.nodes(t) {
 		s.see.SetACL(n.path, zk.WorldACL(zk.PermAll), -1)

@@ -43,8 +43,9 @@ func suspendPastSession(t *testing.T, at harness.Endpoint) {
 	p.refuse.Store(true) // nothing proves that the session is alive
 	p.cut()
 	for kind, l := range held {
-		if until, _ := l.Deadline(); l.Err() != nil || time.Until(until) <= 0 || time.Until(until) > timeout {
-			t.Errorf("%s: before, its Deadline is in %v: %v", kind, time.Until(until), l.Err())
+		until, _ := l.Deadline()
+		if l.Err() != nil || time.Until(until) <= 0 || time.Until(until) > timeout || !strings.Contains(until.String(), " m=") {
+			t.Errorf("%s: before, its Deadline is in %v, %v, want a monotonic one: %v", kind, time.Until(until), until, l.Err())
 		}
 	}
 	s.suspend(timeout)

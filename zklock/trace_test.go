@@ -211,9 +211,7 @@ func traceClient(t *testing.T, at harness.Endpoint) {
 		s.heard, s.names, s.tokens = nil, nil, nil
 		first = "not called"
 		l, err := m.Lock(ctx)
-		if err != nil {
-			t.Fatal(err)
-		}
+		requireNoError(t, err)
 		if first != "" {
 			t.Errorf("%s: the Trace of the context hears of the grant after %q", kind, first)
 		}
@@ -281,9 +279,7 @@ func fade(t *testing.T, at harness.Endpoint, spoil func(*proxy), says string) {
 	for kind := range waitTold {
 		path, f := newPath(), new(fading)
 		l, err := lockables(c, path, zklock.Options{})[kind].Lock(zklock.WithTrace(t.Context(), f.trace()))
-		if err != nil {
-			t.Fatal(err)
-		}
+		requireNoError(t, err)
 		held[kind], told[kind], names[kind] = l, f, path+tracedPaths[kind]
 	}
 	for kind, f := range told {

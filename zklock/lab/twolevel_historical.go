@@ -27,9 +27,8 @@ var twoLevelHistorical = &harness.Variant{
 	Name:   "zk-two-level-historical",
 	Doc:    "otter's two-level lock as published: TryLock keeps the local lock, the first of two Unlocks frees all",
 	Paper:  "otter DistributedReentrantLock",
-	Family: harness.ZooKeeper,
 	Status: harness.Historical,
-	Traits: harness.Traits{Reentrant: true, Needs: harness.KindZooKeeper},
+	Traits: harness.Traits{Reentrant: true},
 	Remote: func(ctx context.Context, at harness.Endpoint, key string) (harness.Remote, error) {
 		object, local := new(distributedLock), newLocalLock()
 		return remoteRelic(func(r *relic) harness.Session {
