@@ -131,19 +131,19 @@ func (r *cellRun) take(text string) error {
 	verb, rest, _ := strings.Cut(text, " ")
 	switch verb {
 	case "open", "close":
-		var at [1]int64
-		if err := integers(rest, at[:]); err != nil {
+		n, err := integers(rest, 1)
+		if err != nil {
 			return err
 		}
-		if at[0] += r.offset; verb == "open" {
-			r.log.Open = at[0]
+		if at := n[0] + r.offset; verb == "open" {
+			r.log.Open = at
 		} else {
-			r.log.Close = at[0]
+			r.log.Close = at
 		}
 		r.edge()
 	case "turn":
-		var n [4]int64
-		if err := integers(rest, n[:]); err != nil {
+		n, err := integers(rest, 4)
+		if err != nil {
 			return err
 		}
 		if n[0] < 0 || n[0] >= r.workers {
@@ -163,17 +163,17 @@ func (r *cellRun) take(text string) error {
 	return nil
 }
 
-func integers(text string, out []int64) error {
-	fields := strings.Fields(text)
-	if len(fields) != len(out) {
-		return fmt.Errorf("%q: want %d numbers", text, len(out))
-	}
-	for i, field := range fields {
+// integers returns the numbers in text, of which there must be count.
+func integers(text string, count int) (out []int64, err error) {
+	for _, field := range strings.Fields(text) {
 		n, err := strconv.ParseInt(field, 10, 64)
 		if err != nil {
-			return fmt.Errorf("%q: %w", text, err)
+			return nil, fmt.Errorf("%q: %w", text, err)
 		}
-		out[i] = n
+		out = append(out, n)
 	}
-	return nil
+	if len(out) != count {
+		return nil, fmt.Errorf("%q: want %d numbers", text, count)
+	}
+	return out, nil
 }

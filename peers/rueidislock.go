@@ -148,26 +148,12 @@ func (r *rueidisClient) Counts() harness.Counts {
 }
 
 func (r *rueidisClient) Join(context.Context, int) (harness.Session, error) {
-	return rueidisSession{r}, nil
+	return &redisSession{r.key, r.lock}, nil
 }
 
 func (r *rueidisClient) Close() error {
 	r.locker.Close()
 	return nil
-}
-
-type rueidisSession struct{ r *rueidisClient }
-
-var _ harness.TrySession = rueidisSession{}
-
-func (s rueidisSession) Close() error { return nil }
-
-func (s rueidisSession) Lock(ctx context.Context) (harness.Lease, error) {
-	return s.take(ctx, s.r.locker.WithContext)
-}
-
-func (s rueidisSession) TryLock(ctx context.Context) (harness.Lease, error) {
-	return s.take(ctx, s.r.tryUntilAnswered)
 }
 
 // tryUntilAnswered tries again when a request has taken longer than TryNextAfter: the library
@@ -181,13 +167,17 @@ func (r *rueidisClient) tryUntilAnswered(ctx context.Context, name string) (aliv
 	}
 }
 
-func (s rueidisSession) take(ctx context.Context, lock func(context.Context, string) (context.Context, context.CancelFunc, error)) (harness.Lease, error) {
+func (r *rueidisClient) lock(ctx context.Context, try bool) (*lease, error) {
 	if ctx.Err() != nil {
-		return nil, fmt.Errorf("peers: lock %s: %w", s.r.key, ctx.Err())
+		return nil, ctx.Err()
+	}
+	lock := r.locker.WithContext
+	if try {
+		lock = r.tryUntilAnswered
 	}
 	hold, end := context.WithCancel(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, end)
-	alive, release, err := lock(hold, s.r.key)
+	alive, release, err := lock(hold, r.key)
 	if !stop() { // ctx has ended
 		if err == nil {
 			release()
@@ -199,7 +189,7 @@ func (s rueidisSession) take(ctx context.Context, lock func(context.Context, str
 		if errors.Is(err, rueidislock.ErrNotLocked) {
 			err = errors.Join(harness.ErrNotAcquired, err)
 		}
-		return nil, fmt.Errorf("peers: lock %s: %w", s.r.key, err)
+		return nil, err
 	}
 	var unwatch func() bool // false if alive has ended
 	l := newLease(context.Background(), time.Time{}, func(ctx context.Context) (bool, error) {

@@ -120,11 +120,8 @@ func (k *Cohort) TryLock(ctx context.Context) (*Lease, error) {
 }
 
 func (k *Cohort) tryOnce(ctx context.Context) (*Lease, error) {
-	switch {
-	case ctx.Err() != nil:
-		return nil, ctx.Err()
-	case k.c.open.Err() != nil:
-		return nil, ErrClosed
+	if err := ctx.Err(); err != nil {
+		return nil, err
 	}
 	if !k.turns.Try() {
 		return nil, busy(k.path)
@@ -145,8 +142,6 @@ func (k *Cohort) tryOnce(ctx context.Context) (*Lease, error) {
 	}
 	return l, err
 }
-
-func (k *Cohort) failed(err error) error { return fmt.Errorf("zklock: lock %s: %w", k.path, err) }
 
 func (k *Cohort) abandon(w *lock.Waiter[granted]) {
 	if t, served := k.turns.Leave(w); served && t.l != nil {
@@ -194,7 +189,7 @@ func (k *Cohort) fetch(ctx context.Context, try bool) (*Lease, error) {
 	token, err := firstToken(l.token)
 	if err != nil {
 		l.release()
-		return nil, k.failed(err)
+		return nil, fmt.Errorf("zklock: lock %s: %w", k.path, err)
 	}
 	k.own(l, t, token, 0)
 	return l, nil

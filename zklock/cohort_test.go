@@ -170,9 +170,7 @@ func tryCohort(t *testing.T, at harness.Endpoint) {
 	for _, k := range []*zklock.Cohort{k, other, k} {
 		expectError(t, lockError(t.Context(), k.TryLock), zklock.ErrNotAcquired)
 	}
-	if got := counts(c).Sub(before); got != (harness.Counts{}) {
-		t.Errorf("TryLock behind one's own client costs %+v, want nothing", got)
-	}
+	expectEqual(t, "TryLock behind one's own client costs", counts(c).Sub(before), harness.Counts{})
 	next := inLine(t, t.Context(), k, 1)
 	unlock(t, held) // TryLock took it
 	unlock(t, take(t, next))

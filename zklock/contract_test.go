@@ -280,9 +280,7 @@ func sessionTimeout(t *testing.T, at harness.Endpoint) {
 			t.Errorf("SessionTimeout %v: Dial = %v, want %q", asked, err, says)
 		}
 	}
-	if got := dial(t, at, zklock.ClientOptions{SessionTimeout: 3 * time.Second}).SessionTimeout(); got != 3*time.Second {
-		t.Errorf("asked for 3s, the servers granted %v", got)
-	}
+	expectEqual(t, "asked for 3s, the servers granted", dial(t, at, zklock.ClientOptions{SessionTimeout: 3 * time.Second}).SessionTimeout(), 3*time.Second)
 }
 
 func wrongAddress(t *testing.T, _ harness.Endpoint) {

@@ -89,8 +89,6 @@ func (m *Mutex) LockNumbered(ctx context.Context) (*Lease, int32, error) {
 	return l, n, err
 }
 
-func (k *Cohort) Busy() bool { return k.turns.Busy() }
-
 // HandOverAfterExpiry reports whether k's holder can hand it on after the session expired.
 func HandOverAfterExpiry(k *Cohort) (bool, error) {
 	t := newTicket(&k.queue, fairQueue)

@@ -45,9 +45,7 @@ func cost(f func(), cs ...*zklock.Client) (sum harness.Counts) {
 
 func expectCost(t *testing.T, want harness.Counts, f func(), cs ...*zklock.Client) {
 	t.Helper()
-	if got := cost(f, cs...); got != want {
-		t.Errorf("it costs %+v, want %+v", got, want)
-	}
+	expectEqual(t, "it costs", cost(f, cs...), want)
 }
 
 func oneByOne(t *testing.T, at harness.Endpoint) {
@@ -64,9 +62,7 @@ func oneByOne(t *testing.T, at harness.Endpoint) {
 			unlock(t, lock(t, n))
 		}
 	}, c, d)
-	if got != (harness.Counts{Requests: 60}) {
-		t.Errorf("20 acquisitions in turn cost %+v, want 3 requests each", got)
-	}
+	expectEqual(t, "20 acquisitions in turn cost", got, harness.Counts{Requests: 60})
 	if got := cost(func() { unlock(t, lock(t, m)) }, c); got.Requests != 3 {
 		t.Errorf("alone it costs %d requests, want 3", got.Requests)
 	}

@@ -47,9 +47,7 @@ func madeAgain(t *testing.T, s *stage) {
 		}
 	}, c)
 	for i, n := range s.nodes(t) {
-		if n != before[i] {
-			t.Errorf("the node is %+v, was %+v", n, before[i])
-		}
+		expectEqual(t, "the node", n, before[i])
 	}
 	if spent.Requests == 0 {
 		t.Error("the test shows nothing: no request was sent")

@@ -87,9 +87,7 @@ func asksTooOften(t *testing.T, at harness.Endpoint) {
 	c = client(t, variant(t, "zk-boolean-mutex"), at, key+"-mended")
 	waiter = begin(t.Context(), session(t, c))
 	time.Sleep(2 * aWhile)
-	if n := c.(harness.Counter).Counts().Requests; n != 3 {
-		t.Errorf("mended, a waiter sends %d requests, want 3", n)
-	}
+	expectEqual(t, "mended, a waiter sends", c.(harness.Counter).Counts().Requests, 3)
 	mustUnlock(t, held)
 	mustUnlock(t, soon(t, waiter))
 }

@@ -3,7 +3,6 @@ package zklock_test
 import (
 	"context"
 	"slices"
-	"sync"
 	"testing"
 	"time"
 
@@ -19,7 +18,6 @@ func TestMulti(t *testing.T) {
 		{"requests", multiRequests},
 		{"beside single mutexes", multiBesideSingle},
 		{"partial failure", multiPartial},
-		{"no clients wait in a circle", multiCircle},
 		{"one is lost while waiting for the next", multiLosesWhileWaiting},
 		{"tokens", multiTokens},
 	})
@@ -110,23 +108,6 @@ func multiPartial(t *testing.T, at harness.Endpoint) {
 	} else {
 		unlock(t, l)
 	}
-}
-
-func multiCircle(t *testing.T, at harness.Endpoint) {
-	path := newPath()
-	a, b, c := path+"/a", path+"/b", path+"/c"
-	var wg sync.WaitGroup
-	for _, paths := range [][]string{{a, b}, {b, c}, {c, a}} {
-		m := dial(t, at, zklock.ClientOptions{}).Multi(paths, zklock.MultiOptions{})
-		wg.Go(func() {
-			for range 20 {
-				l := grab(t, m.Lock)
-				time.Sleep(time.Millisecond)
-				unlock(t, l)
-			}
-		})
-	}
-	wg.Wait()
 }
 
 // multiLosesWhileWaiting: a mutex lost while another is awaited is taken again.

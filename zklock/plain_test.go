@@ -197,9 +197,7 @@ func plainAhead(t *testing.T, at harness.Endpoint) {
 	zklock.StallOnce(c, zklock.TicketMade, func() {
 		remake(t, see, path, numberOf(t, head))
 		second = lock(t, others[0])
-		if name(second) != name(head) {
-			t.Errorf("the test shows nothing: tickets %s and %s", name(second), name(head))
-		}
+		expectEqual(t, "without which the test shows nothing: ticket", name(second), name(head))
 		third <- waiting(t, t.Context(), others[1], see, 2)
 	})
 	waits := behind(t.Context(), m.Lock)
@@ -319,9 +317,7 @@ func plainTwo(t *testing.T, at harness.Endpoint) {
 	holds(t, see, path, second)
 	unlock(t, second)
 	third := lock(t, m)
-	if name(third) != "lock-0000000001" {
-		t.Errorf("ticket %s when the others have left, want lock-0000000001", name(third))
-	}
+	expectEqual(t, "ticket when the others have left", name(third), "lock-0000000001")
 	unlock(t, third)
 }
 

@@ -19,8 +19,6 @@ func TestQueue(t *testing.T) {
 		{"waiters give up again and again", watchesShared},
 		{"data of the ticket ahead changes", aheadChanges},
 		{"foreign children", foreignChildren},
-		{"own node removed while waiting", ownNodeRemoved},
-		{"parent removed and made again", parentMadeAgain},
 		{"containers", containers},
 	})
 }
@@ -63,9 +61,7 @@ func watchesShared(t *testing.T, at harness.Endpoint) {
 	empty(t, next)
 	unlock(t, l)
 	unlock(t, take(t, next))
-	if got := counts(c).Sub(start).Notifications; got != 1 {
-		t.Errorf("%d watch events, want 1", got)
-	}
+	expectEqual(t, "watch events", counts(c).Sub(start).Notifications, 1)
 	// The next predecessor has a separate watch.
 	l = lock(t, holder.Mutex(path, zklock.Options{}))
 	next = waiting(t, t.Context(), m, see, 2)
@@ -117,56 +113,12 @@ func foreignChildren(t *testing.T, at harness.Endpoint) {
 	queued(t, see, m.Path(), n)
 }
 
-// ownNodeRemoved: a waiter without its ticket queues again; a holder does not hold the lock.
-func ownNodeRemoved(t *testing.T, at harness.Endpoint) {
-	see := raw(t, at)
-	m := dial(t, at, zklock.ClientOptions{}).Mutex(newPath(), zklock.Options{})
-	head := lock(t, m)
-	next := waiting(t, t.Context(), m, see, 2)
-	nodes := queue(t, see, m.Path())
-	remove := func(name string) {
-		deleteNode(t, see, m.Path()+"/"+name)
-	}
-	remove(nodes[1])
-	remove(nodes[0])
-	second := take(t, next)
-	if nodes := queue(t, see, m.Path()); len(nodes) != 1 {
-		t.Errorf("the queue is %q, want one ticket", nodes)
-	}
-	lost(t, head)
-	if second.Err() != nil {
-		t.Errorf("the second holder's Err = %v", second.Err())
-	}
-	expectRisingTokens(t, head, second)
-	unlock(t, second)
-	queued(t, see, m.Path(), 0)
-}
-
-func parentMadeAgain(t *testing.T, at harness.Endpoint) {
-	see := raw(t, at)
-	m := dial(t, at, zklock.ClientOptions{}).Mutex(newPath(), zklock.Options{})
-	var last uint64
-	for round := range 4 {
-		for range 3 {
-			l := lock(t, m)
-			if l.Token() <= last {
-				t.Errorf("round %d: token %d after %d", round, l.Token(), last)
-			}
-			last = l.Token()
-			unlock(t, l)
-		}
-		deleteNode(t, see, m.Path())
-	}
-}
-
 // containers: a node does not show whether it is a container, so the test checks the requests.
 func containers(t *testing.T, at harness.Endpoint) {
 	p := newProxy(t, at)
 	c := dial(t, p.at, zklock.ClientOptions{})
 	unlock(t, lock(t, c.Mutex(newPath()+"/a/b", zklock.Options{})))
-	if n := p.Seen("createContainer"); n != 0 {
-		t.Errorf("%d containers were asked for, want none", n)
-	}
+	expectEqual(t, "containers were asked for", p.Seen("createContainer"), 0)
 	unlock(t, lock(t, c.Mutex(newPath()+"/a/b", zklock.Options{Container: true})))
 	if n := p.Seen("createContainer"); n != 5 { // including existing ones
 		t.Errorf("%d containers were asked for, want 5", n)

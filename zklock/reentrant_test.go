@@ -60,9 +60,7 @@ func ownerCounts(t *testing.T, at harness.Endpoint) {
 		unlock(t, leases[k])
 		expectError(t, leases[k].Unlock(t.Context()), zklock.ErrNotHeld)
 		expectError(t, leases[k].Err(), zklock.ErrReleased)
-		if o.Count() != 3-i {
-			t.Errorf("Count = %d, want %d", o.Count(), 3-i)
-		}
+		expectEqual(t, "Count", o.Count(), 3-i)
 	}
 	l := take(t, next)
 	expectRisingTokens(t, leases[0], l)
@@ -196,9 +194,7 @@ func ownerLoses(t *testing.T, at harness.Endpoint) {
 		expectError(t, lockError(t.Context(), o.Lock), zklock.ErrSessionExpired)
 		lost(t, l)
 	}
-	if o.Count() != 0 {
-		t.Errorf("Count = %d, want 0", o.Count())
-	}
+	expectEqual(t, "Count", o.Count(), 0)
 	l := grab(t, o.Lock)
 	expectRisingTokens(t, outer, l)
 	unlock(t, l)

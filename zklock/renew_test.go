@@ -84,9 +84,7 @@ func endOfNumbers(t *testing.T, s *stage, spare bool) {
 		})
 	}
 	wg.Wait()
-	if n := r.acquisitions.Load(); n != 12 {
-		t.Errorf("%d acquisitions, want 12", n)
-	}
+	expectEqual(t, "acquisitions", r.acquisitions.Load(), 12)
 }
 
 func sequential(t *testing.T, see *wirezk.Conn, path string) string {

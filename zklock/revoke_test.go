@@ -47,9 +47,7 @@ func revokeHeard(t *testing.T, at harness.Endpoint) {
 			t.Errorf("Revoke of what is gone = %v, want nil", err)
 		}
 	}
-	if n := len(asked); n != 0 {
-		t.Errorf("%d wishes more than were made", n)
-	}
+	expectEqual(t, "wishes more than were made", len(asked), 0)
 }
 
 func revokeWithoutListener(t *testing.T, at harness.Endpoint) {

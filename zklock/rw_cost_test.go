@@ -18,9 +18,7 @@ func rwAlone(t *testing.T, at harness.Endpoint) {
 		unlock(t, grab(t, m.Lock))
 		unlock(t, grab(t, m.RLock))
 	}
-	if have := counts(c).Sub(before); have != (harness.Counts{Requests: 60}) {
-		t.Errorf("20 acquisitions cost %+v, want 3 requests each", have)
-	}
+	expectEqual(t, "20 acquisitions cost", counts(c).Sub(before), harness.Counts{Requests: 60})
 	// Among readers.
 	d := dial(t, at, zklock.ClientOptions{})
 	n := d.RWMutex(m.Path(), zklock.Options{})

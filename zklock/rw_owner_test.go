@@ -18,9 +18,7 @@ func rwOwner(t *testing.T, at harness.Endpoint) {
 	r := grab(t, o.RLock)
 	before := counts(c)
 	again := grab(t, o.RLock)
-	if have := counts(c).Sub(before); have != (harness.Counts{}) {
-		t.Errorf("reading again costs %+v, want nothing", have)
-	}
+	expectEqual(t, "reading again costs", counts(c).Sub(before), harness.Counts{})
 	for _, lock := range []taker{o.Lock, o.TryLock} {
 		expectError(t, lockError(t.Context(), lock), zklock.ErrUpgrade)
 	}
@@ -50,9 +48,7 @@ func rwDowngrade(t *testing.T, at harness.Endpoint) {
 	sharer := behind(t.Context(), b.RLock)
 	writer := behind(t.Context(), b.Lock)
 	r := grab(t, o.RLock)
-	if r.Token() != w.Token() {
-		t.Errorf("the reader's token is %d, want the writer's, %d", r.Token(), w.Token())
-	}
+	expectEqual(t, "the reader's token", r.Token(), w.Token())
 	inner := grab(t, o.Lock) // it still writes
 	unlock(t, w)
 	empty(t, sharer)

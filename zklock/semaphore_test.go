@@ -4,8 +4,6 @@ import (
 	"errors"
 	"slices"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -26,7 +24,6 @@ func TestSemaphore(t *testing.T) {
 		{"one waiter wakes", semaphoreWakesOne},
 		{"the mark came before the watch", semaphoreMarkFirst},
 		{"a holder dies", semaphoreHolderDies},
-		{"never more than permits", semaphoreBound},
 		{"nodes of v2", semaphoreV2Nodes},
 	})
 }
@@ -176,36 +173,6 @@ func semaphoreHolderDies(t *testing.T, at harness.Endpoint) {
 		unlock(t, take(t, next))
 		unlock(t, second)
 		unlock(t, grab(t, try))
-	}
-}
-
-func semaphoreBound(t *testing.T, at harness.Endpoint) {
-	const permits, clients, acquisitions = 3, 8, 10
-	for _, kind := range semaphores {
-		path := newPath()
-		var inside, most atomic.Int64
-		var wg sync.WaitGroup
-		for range clients {
-			lock, _ := kind.open(dial(t, at, zklock.ClientOptions{}), path, permits)
-			wg.Go(func() {
-				for range acquisitions {
-					l := grab(t, lock)
-					n := inside.Add(1)
-					for m := most.Load(); n > m && !most.CompareAndSwap(m, n); m = most.Load() {
-					}
-					// Long enough for others to enter, even on a busy machine.
-					for began := time.Now(); time.Since(began) < 20*time.Millisecond || most.Load() < permits && time.Since(began) < 2*time.Second; {
-						time.Sleep(time.Millisecond)
-					}
-					inside.Add(-1)
-					unlock(t, l)
-				}
-			})
-		}
-		wg.Wait()
-		if most.Load() != permits {
-			t.Errorf("%s: at most %d were inside at once, want %d", kind.name, most.Load(), permits)
-		}
 	}
 }
 

@@ -147,6 +147,13 @@ func expectError(t *testing.T, err error, want ...error) {
 	}
 }
 
+func expectEqual[T comparable](t *testing.T, what string, got, want T) {
+	t.Helper()
+	if got != want {
+		t.Errorf("%s: %v, want %v", what, got, want)
+	}
+}
+
 func lockError(ctx context.Context, lock taker) error {
 	_, err := lock(ctx)
 	return err

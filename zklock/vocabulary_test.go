@@ -31,7 +31,6 @@ func TestVocabulary(t *testing.T) {
 	atOnce(t, endpoint(t), []serverTest{
 		{"wait", waitsNoLonger},
 		{"do", doesEveryKind},
-		{"elect", electsAgain},
 		{"max hold", outstays},
 	})
 }
@@ -89,28 +88,6 @@ func doesEveryKind(t *testing.T, at harness.Endpoint) {
 		k.Lock()
 		ran = false
 		k.Unlock()
-	}
-}
-
-func electsAgain(t *testing.T, at harness.Endpoint) {
-	c, see := dial(t, at, zklock.ClientOptions{SessionTimeout: time.Second}), raw(t, at)
-	m := c.Mutex(newPath(), zklock.Options{})
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	defer cancel()
-	var tokens []uint64
-	err := zklock.Elect(ctx, m, func(ctx context.Context, l *zklock.Lease) error {
-		tokens = append(tokens, l.Token())
-		if len(tokens) == 1 {
-			if err := see.Delete(zklock.Node(l), -1); err != nil {
-				t.Error(err)
-			}
-			<-ctx.Done()
-			return errors.New("the first term is over")
-		}
-		return nil
-	})
-	if err != nil || len(tokens) != 2 || tokens[1] <= tokens[0] {
-		t.Errorf("Elect = %v, after terms with the tokens %d", err, tokens)
 	}
 }
 
