@@ -34,11 +34,7 @@ func TestCohort(t *testing.T) {
 
 func inLine(t *testing.T, ctx context.Context, k *zklock.Cohort, n int) <-chan result {
 	t.Helper()
-	got := make(chan result, 1)
-	go func() {
-		l, err := k.Lock(ctx)
-		got <- result{l, err}
-	}()
+	got := begins(ctx, k.Lock)
 	eventually(t, "the line has the right length", func() bool { return k.Line() == n })
 	return got
 }
@@ -54,9 +50,9 @@ func lines(t *testing.T, k *zklock.Cohort, n int) (waiters []<-chan result) {
 func handoversAreFree(t *testing.T, at harness.Endpoint) {
 	see, c := raw(t, at), dial(t, at, zklock.ClientOptions{})
 	k := c.Cohort(newPath(), zklock.CohortOptions{Handovers: 3})
-	unlock(t, grab(t, k.Lock)) // makes the parents
+	unlock(t, acquire(t, k.Lock)) // makes the parents
 	before := counts(c)
-	held := grab(t, k.Lock)
+	held := acquire(t, k.Lock)
 	waiters := lines(t, k, 7)
 	last := uint64(0)
 	for i := range 8 {
@@ -66,13 +62,13 @@ func handoversAreFree(t *testing.T, at harness.Endpoint) {
 		last = held.Token()
 		unlock(t, held)
 		if i < len(waiters) {
-			held = take(t, waiters[i])
+			held = awaitLease(t, waiters[i])
 		}
 	}
 	if got, want := counts(c).Sub(before), (harness.Counts{Requests: 2 * 3}); got != want {
 		t.Errorf("8 holders on 2 tickets cost %+v, want %+v", got, want)
 	}
-	queued(t, see, k.Path(), 0)
+	awaitQueue(t, see, k.Path(), 0)
 }
 
 // othersNotStarved: a client with many waiters gives the lock up after its handovers.
@@ -83,28 +79,28 @@ func othersNotStarved(t *testing.T, at harness.Endpoint) {
 		see := raw(t, at)
 		busy := dial(t, at, zklock.ClientOptions{}).Cohort(newPath(), o)
 		other := dial(t, at, zklock.ClientOptions{}).Cohort(busy.Path(), o)
-		held := grab(t, busy.Lock)
+		held := acquire(t, busy.Lock)
 		waiters := lines(t, busy, 6)
 		first := inLine(t, t.Context(), other, 1)
-		queued(t, see, busy.Path(), 2)
+		awaitQueue(t, see, busy.Path(), 2)
 		unlock(t, held)
 		token := held.Token()
 		for i := range max(0, o.Handovers) {
-			held = take(t, waiters[i])
+			held = awaitLease(t, waiters[i])
 			token = held.Token()
-			empty(t, first)
+			expectWaiting(t, first)
 			unlock(t, held)
 		}
-		held = take(t, first)
+		held = awaitLease(t, first)
 		if held.Token() <= token {
 			t.Errorf("%+v: the other client has token %d after %d", o, held.Token(), token)
 		}
-		empty(t, waiters[max(0, o.Handovers)])
+		expectWaiting(t, waiters[max(0, o.Handovers)])
 		unlock(t, held)
 		for _, w := range waiters[max(0, o.Handovers):] {
-			unlock(t, take(t, w))
+			unlock(t, awaitLease(t, w))
 		}
-		queued(t, see, busy.Path(), 0)
+		awaitQueue(t, see, busy.Path(), 0)
 	}
 }
 
@@ -117,16 +113,16 @@ func firstGivesUp(t *testing.T, at harness.Endpoint) {
 	ctx, cancel := context.WithCancel(t.Context())
 	first := inLine(t, ctx, k, 1)
 	second := inLine(t, t.Context(), k, 2)
-	before := queued(t, see, k.Path(), 2)
+	before := awaitQueue(t, see, k.Path(), 2)
 	cancel()
 	expectError(t, (<-first).err, context.Canceled)
-	empty(t, second)
+	expectWaiting(t, second)
 	if after := queue(t, see, k.Path()); !slices.Equal(before, after) {
 		t.Errorf("the queue is %q, was %q", after, before)
 	}
 	unlock(t, held)
-	unlock(t, take(t, second))
-	queued(t, see, k.Path(), 0)
+	unlock(t, awaitLease(t, second))
+	awaitQueue(t, see, k.Path(), 0)
 }
 
 func allGiveUp(t *testing.T, at harness.Endpoint) {
@@ -137,27 +133,27 @@ func allGiveUp(t *testing.T, at harness.Endpoint) {
 	for range 3 {
 		ctx, cancel := context.WithCancel(t.Context())
 		waiters := []<-chan result{inLine(t, ctx, k, 1), inLine(t, ctx, k, 2)}
-		queued(t, see, k.Path(), 2)
+		awaitQueue(t, see, k.Path(), 2)
 		cancel()
 		for _, w := range waiters {
 			expectError(t, (<-w).err, context.Canceled)
 		}
 	}
-	queued(t, see, k.Path(), 1)
+	awaitQueue(t, see, k.Path(), 1)
 	next := inLine(t, t.Context(), k, 1)
-	empty(t, next)
-	queued(t, see, k.Path(), 2)
+	expectWaiting(t, next)
+	awaitQueue(t, see, k.Path(), 2)
 	unlock(t, held)
-	unlock(t, take(t, next))
-	queued(t, see, k.Path(), 0)
+	unlock(t, awaitLease(t, next))
+	awaitQueue(t, see, k.Path(), 0)
 }
 
 func servedWhileGivingUp(t *testing.T, at harness.Endpoint) {
 	see := raw(t, at)
 	k := dial(t, at, zklock.ClientOptions{}).Cohort(newPath(), zklock.CohortOptions{})
 	zklock.ServeAndAbandon(k)
-	unlock(t, grab(t, k.Lock))
-	queued(t, see, k.Path(), 0)
+	unlock(t, acquire(t, k.Lock))
+	awaitQueue(t, see, k.Path(), 0)
 }
 
 func tryCohort(t *testing.T, at harness.Endpoint) {
@@ -173,30 +169,30 @@ func tryCohort(t *testing.T, at harness.Endpoint) {
 	expectEqual(t, "TryLock behind one's own client costs", counts(c).Sub(before), harness.Counts{})
 	next := inLine(t, t.Context(), k, 1)
 	unlock(t, held) // TryLock took it
-	unlock(t, take(t, next))
+	unlock(t, awaitLease(t, next))
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	expectError(t, lockError(ended, k.TryLock), context.Canceled)
-	held = grab(t, other.Lock) // the refused one has left nothing
+	held = acquire(t, other.Lock) // the refused one has left nothing
 	unlock(t, held)
-	queued(t, see, k.Path(), 0)
+	awaitQueue(t, see, k.Path(), 0)
 }
 
 func cohortExpires(t *testing.T, at harness.Endpoint) {
 	p, see := newProxy(t, at), raw(t, at)
 	k := dial(t, p.at, zklock.ClientOptions{SessionTimeout: time.Second}).Cohort(newPath(), zklock.CohortOptions{})
-	held := grab(t, k.Lock)
+	held := acquire(t, k.Lock)
 	waiters := lines(t, k, 2)
 	p.disconnect()
-	queued(t, see, k.Path(), 0)
-	p.refuse.Store(false)
-	next := take(t, waiters[0])
+	awaitQueue(t, see, k.Path(), 0)
+	p.Refuse(false)
+	next := awaitLease(t, waiters[0])
 	expectRisingTokens(t, held, next)
-	lost(t, held) // does not free the next holder's lock
-	empty(t, waiters[1])
+	expectLost(t, held) // does not free the next holder's lock
+	expectWaiting(t, waiters[1])
 	unlock(t, next)
-	unlock(t, take(t, waiters[1]))
-	queued(t, see, k.Path(), 0)
+	unlock(t, awaitLease(t, waiters[1]))
+	awaitQueue(t, see, k.Path(), 0)
 }
 
 // handsOverAfterExpiry: a ticket of an expired session cannot be handed on.
@@ -213,31 +209,31 @@ func cohortSuspects(t *testing.T, at harness.Endpoint) {
 	p, see := newProxy(t, at), raw(t, at)
 	o := zklock.ClientOptions{SessionTimeout: 6 * time.Second, Margin: 2 * time.Second}
 	k := dial(t, p.at, o).Cohort(newPath(), zklock.CohortOptions{})
-	held := grab(t, k.Lock)
+	held := acquire(t, k.Lock)
 	next := inLine(t, t.Context(), k, 1)
-	p.silent.Store(true)
+	p.Partition(true)
 	<-held.Done()
-	p.silent.Store(false)
+	p.Partition(false)
 	p.cut() // to the same session
-	queued(t, see, k.Path(), 2)
-	empty(t, next)
-	lost(t, held)
-	l := take(t, next)
+	awaitQueue(t, see, k.Path(), 2)
+	expectWaiting(t, next)
+	expectLost(t, held)
+	l := awaitLease(t, next)
 	expectRisingTokens(t, held, l)
 	unlock(t, l)
-	queued(t, see, k.Path(), 0)
+	awaitQueue(t, see, k.Path(), 0)
 }
 
 func cohortNodeRemoved(t *testing.T, at harness.Endpoint) {
 	see := raw(t, at)
 	for _, o := range []zklock.CohortOptions{{Handovers: -1}, {Handovers: -1, LocalFirst: true}} {
 		k := dial(t, at, zklock.ClientOptions{}).Cohort(newPath(), o)
-		held := grab(t, k.Lock)
+		held := acquire(t, k.Lock)
 		next := inLine(t, t.Context(), k, 1)
 		deleteNode(t, see, k.Path()+"/"+queue(t, see, k.Path())[0])
-		lost(t, held)
-		unlock(t, take(t, next))
-		queued(t, see, k.Path(), 0)
+		expectLost(t, held)
+		unlock(t, awaitLease(t, next))
+		awaitQueue(t, see, k.Path(), 0)
 	}
 }
 

@@ -59,7 +59,7 @@ func contactCost(t *testing.T, at harness.Endpoint) {
 				return
 			}
 			held.Unlock(t.Context())
-			unlock(t, take(t, next))
+			unlock(t, awaitLease(t, next))
 		})
 	}
 	wg.Wait()

@@ -76,7 +76,7 @@ func listContenders(t *testing.T, at harness.Endpoint) {
 			var names []string
 			before := time.Now().Add(-time.Minute)
 			for range k.most {
-				held = append(held, grab(t, m.Lock))
+				held = append(held, acquire(t, m.Lock))
 				names = append(names, "a b")
 			}
 			requireContenders(t, see, names, nil)
@@ -94,25 +94,25 @@ func listContenders(t *testing.T, at harness.Endpoint) {
 			for _, l := range held {
 				unlock(t, l)
 			}
-			unlock(t, take(t, next))
-			unlock(t, take(t, last))
+			unlock(t, awaitLease(t, next))
+			unlock(t, awaitLease(t, last))
 			requireContenders(t, see, nil, nil)
 		}})
 	}
 	together(t, at, append(tests, serverTest{"readers", func(t *testing.T, at harness.Endpoint) {
 		m := a.RWMutex(newPath(), zklock.Options{})
 		o := m.Owner()
-		w := grab(t, o.Lock)
-		r := grab(t, o.RLock)
+		w := acquire(t, o.Lock)
+		r := acquire(t, o.RLock)
 		requireContenders(t, m, []string{"a b", "a b"}, nil)
 		unlock(t, w)
-		shared := grab(t, b.RWMutex(m.Path(), zklock.Options{}).RLock)
+		shared := acquire(t, b.RWMutex(m.Path(), zklock.Options{}).RLock)
 		writes := behind(t.Context(), m.Lock)
 		eventually(t, "it waits", func() bool { return len(namesOf(t, m.Waiters)) == 1 })
 		requireContenders(t, m, []string{"a b", anonymous}, []string{"a b"})
 		unlock(t, r)
 		unlock(t, shared)
-		unlock(t, take(t, writes))
+		unlock(t, awaitLease(t, writes))
 	}}))
 }
 

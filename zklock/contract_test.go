@@ -12,6 +12,7 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"locklab/harness"
+	"locklab/internal/faultproxy"
 	"locklab/zklock"
 )
 
@@ -55,7 +56,7 @@ func TestContract(t *testing.T) {
 // short is a session timeout that makes a ticket slow soon.
 const short = time.Second
 
-func told(t *testing.T, l *zklock.Lease) error {
+func awaitEnd(t *testing.T, l *zklock.Lease) error {
 	t.Helper()
 	select {
 	case <-l.Done():
@@ -74,9 +75,9 @@ func heldTicketRemoved(t *testing.T, at harness.Endpoint) {
 			time.Sleep(wait)
 			began := time.Now()
 			deleteNode(t, see, zklock.Node(l))
-			expectError(t, told(t, l), zklock.ErrLost)
+			expectError(t, awaitEnd(t, l), zklock.ErrLost)
 			took := time.Since(began)
-			lost(t, l)
+			expectLost(t, l)
 			unlock(t, lock(t, m))
 			return took
 		})
@@ -94,10 +95,10 @@ func waitingTicketRemoved(t *testing.T, at harness.Endpoint) {
 	time.Sleep(short/3 + 100*time.Millisecond)
 	deleteNode(t, see, path+"/"+queue(t, see, path)[1])
 	unlock(t, head) // the event is on its way to both
-	l := take(t, last)
-	empty(t, unlucky)
+	l := awaitLease(t, last)
+	expectWaiting(t, unlucky)
 	unlock(t, l)
-	unlock(t, take(t, unlucky))
+	unlock(t, awaitLease(t, unlucky))
 }
 
 // newWaiterTicketRemoved: a documented limit. Deleting the ticket of a new waiter lets two hold
@@ -118,13 +119,13 @@ func newWaiterTold(t *testing.T, at harness.Endpoint) time.Duration {
 	deleteNode(t, see, path+"/"+queue(t, see, path)[1])
 	time.Sleep(aWhile / 4) // the waiter behind lists
 	unlock(t, head)
-	wrong, right := take(t, unlucky), take(t, last)
+	wrong, right := awaitLease(t, unlucky), awaitLease(t, last)
 	if time.Since(began) < time.Second && wrong.Err() != nil {
 		t.Errorf("Err = %v at once: then the documentation can promise more", wrong.Err())
 	}
-	expectError(t, told(t, wrong), zklock.ErrLost)
+	expectError(t, awaitEnd(t, wrong), zklock.ErrLost)
 	took := time.Since(began)
-	lost(t, wrong)
+	expectLost(t, wrong)
 	if right.Err() != nil || right.Token() <= head.Token() {
 		t.Errorf("the one with a ticket: %v, token %d after %d", right.Err(), right.Token(), head.Token())
 	}
@@ -132,7 +133,7 @@ func newWaiterTold(t *testing.T, at harness.Endpoint) time.Duration {
 		t.Errorf("a resource cannot refuse the one without a ticket: token %d, the other's %d", wrong.Token(), right.Token())
 	}
 	unlock(t, right)
-	queued(t, see, path, 0)
+	awaitQueue(t, see, path, 0)
 	return took
 }
 
@@ -155,11 +156,11 @@ func unlockGuarded(t *testing.T, at harness.Endpoint, open func(c *zklock.Client
 	c := dial(t, p.at, zklock.ClientOptions{SessionTimeout: short})
 	lock := open(c, newPath())
 	for k, late := 0, 0; k < 9; k++ {
-		l := grab(t, lock)
+		l := acquire(t, lock)
 		time.Sleep(short/3 + time.Duration(k-3)*time.Millisecond)
-		p.delay.Store(int64(k%3) * int64(10*time.Millisecond)) // the event comes long before the reply is processed
+		p.Delay(faultproxy.Reply, time.Duration(k%3)*10*time.Millisecond) // the event comes long before the reply is processed
 		err := l.Unlock(t.Context())
-		p.delay.Store(0)
+		p.Delay(faultproxy.Reply, 0)
 		if late < 20 && err != nil && strings.Contains(err.Error(), "has confirmed the session for") {
 			k, late = k-1, late+1 // the machine ran the server or this process too rarely, which is a loss
 			continue
@@ -249,7 +250,7 @@ func readableRoot(t *testing.T, at harness.Endpoint) {
 		for _, k := range []string{"", "/a", "/a/b/c"} {
 			o := zklock.Options{Container: container}
 			unlock(t, lock(t, c.Mutex(fmt.Sprintf("%s/%t%s", own, container, k), o)))
-			unlock(t, grab(t, c.SemaphoreV2(fmt.Sprintf("%s/v2-%t%s", own, container, k), 2, o).Lock))
+			unlock(t, acquire(t, c.SemaphoreV2(fmt.Sprintf("%s/v2-%t%s", own, container, k), 2, o).Lock))
 		}
 	}
 	expectError(t, lockError(t.Context(), c.Mutex(closed+"/other", zklock.Options{}).Lock), zklock.ErrNoAuth)

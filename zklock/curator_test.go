@@ -53,7 +53,7 @@ func TestCurator(t *testing.T) {
 		mine := filepath.Join(holders, "go"+strconv.Itoa(i))
 		wg.Go(func() {
 			for !over.Load() {
-				l := grab(t, s.Lock)
+				l := acquire(t, s.Lock)
 				requireTwoHolders(t, holders, mine)
 				unlock(t, l)
 			}

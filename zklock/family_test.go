@@ -82,11 +82,6 @@ func mustLock(t *testing.T, s harness.Session) harness.Lease {
 	return soon(t, begin(ctx, s))
 }
 
-func mustUnlock(t *testing.T, l harness.Lease) {
-	t.Helper()
-	requireNoError(t, l.Unlock(t.Context()))
-}
-
 func requestsBehindOthers(t *testing.T, at harness.Endpoint) {
 	for _, v := range correct() {
 		requests, notifications := contendedCost(t, at, v, 4, harness.Session.Lock)

@@ -77,11 +77,11 @@ func eventIsLock(t *testing.T, at harness.Endpoint) {
 	var l *zklock.Lease
 	expectCost(t, harness.Counts{Requests: 1, Notifications: 1}, func() {
 		unlock(t, head)
-		l = take(t, next)
+		l = awaitLease(t, next)
 	}, c, d)
 	expectRisingTokens(t, head, l)
 	unlock(t, l)
-	queued(t, see, path, 0)
+	awaitQueue(t, see, path, 0)
 }
 
 // sharedEvent: a waiter that has given up leaves the event to the one behind, on one watch.
@@ -96,10 +96,10 @@ func sharedEvent(t *testing.T, at harness.Endpoint) {
 	second := waiting(t, t.Context(), m, see, 3)
 	cancel()
 	expectError(t, (<-first).err, context.Canceled)
-	empty(t, second) // it was woken, and watches the holder now
+	expectWaiting(t, second) // it was woken, and watches the holder now
 	expectCost(t, harness.Counts{Requests: 1, Notifications: 1}, func() {
 		unlock(t, head)
-		unlock(t, take(t, second))
+		unlock(t, awaitLease(t, second))
 	}, d)
 }
 
@@ -112,12 +112,12 @@ func estranged(t *testing.T, at harness.Endpoint) {
 	head := lock(t, m)
 	next := waiting(t, t.Context(), m, see, 2)
 	unlock(t, head)
-	unlock(t, take(t, next))
+	unlock(t, awaitLease(t, next))
 	if zklock.Sealed(c) {
 		t.Error("the client still seals its tickets")
 	}
 	unlock(t, lock(t, m))
-	queued(t, see, m.Path(), 0)
+	awaitQueue(t, see, m.Path(), 0)
 }
 
 // sealedWithCredentials: clients of one user hand over to each other, and cannot write.
@@ -139,7 +139,7 @@ func sealedWithCredentials(t *testing.T, at harness.Endpoint) {
 	expectError(t, stranger.Delete(zklock.Node(head), -1), zk.ErrNoAuth)
 	expectCost(t, harness.Counts{Requests: 1, Notifications: 1}, func() {
 		unlock(t, head)
-		unlock(t, take(t, next))
+		unlock(t, awaitLease(t, next))
 	}, d)
 }
 
@@ -183,23 +183,22 @@ func oneReplyLost(t *testing.T, at harness.Endpoint, k int, takers func(c, d *zk
 	path := newPath()
 	c, d := dial(t, p.at, zklock.ClientOptions{}), dial(t, at, zklock.ClientOptions{})
 	takes := takers(c, d, path)
-	p.swallow.skip = k
-	p.swallow.Store(true)
-	first := grab(t, takes[0])
+	p.loseReply(k)
+	first := acquire(t, takes[0])
 	next := behind(t.Context(), takes[1])
-	queued(t, see, path, 2)
+	awaitQueue(t, see, path, 2)
 	unlockDespiteFault(t, first)
-	second := take(t, next)
+	second := awaitLease(t, next)
 	next = behind(t.Context(), takes[2])
-	queued(t, see, path, 2)
+	awaitQueue(t, see, path, 2)
 	unlock(t, second)
-	third := take(t, next)
+	third := awaitLease(t, next)
 	unlockDespiteFault(t, third)
 	if second.Token() <= first.Token() || third.Token() <= second.Token() {
 		t.Errorf("tokens %d, %d, %d", first.Token(), second.Token(), third.Token())
 	}
-	queued(t, see, path, 0)
-	return !p.swallow.Load()
+	awaitQueue(t, see, path, 0)
+	return p.replyLost()
 }
 
 func cutWaiterLists(t *testing.T, at harness.Endpoint) {
@@ -210,10 +209,10 @@ func cutWaiterLists(t *testing.T, at harness.Endpoint) {
 	next := waiting(t, t.Context(), d.Mutex(path, zklock.Options{}), see, 2)
 	p.cut()
 	eventually(t, "the waiter is back", func() bool { return p.Seen("setWatches") > 0 })
-	empty(t, next)
+	expectWaiting(t, next)
 	expectCost(t, harness.Counts{Requests: 2, Notifications: 1}, func() {
 		unlock(t, head)
-		unlock(t, take(t, next))
+		unlock(t, awaitLease(t, next))
 	}, d)
 }
 

@@ -63,7 +63,7 @@ func adoptsTicket(t *testing.T, at harness.Endpoint) {
 	if g := <-second; !errors.Is(g.err, zk.ErrInvalidPath) {
 		t.Errorf("the hazard does not show: Lock = %v, want also %v", g.err, zk.ErrInvalidPath)
 	}
-	mustUnlock(t, held)
+	unlock(t, held)
 }
 
 // asksTooOften: every 60 ms, one level deeper and with one more watch.
@@ -80,7 +80,7 @@ func asksTooOften(t *testing.T, at harness.Endpoint) {
 		t.Errorf("the hazard does not show: %d requests at depth 8", asked)
 	}
 	t.Logf("%d requests and a stack of %d while nothing happened", asked, depth(s))
-	mustUnlock(t, held)
+	unlock(t, held)
 	soon(t, waiter)
 	// The traffic of the fixed lock while it waits.
 	held = mustLock(t, session(t, client(t, variant(t, "zk-boolean-mutex"), at, key+"-mended")))
@@ -88,8 +88,8 @@ func asksTooOften(t *testing.T, at harness.Endpoint) {
 	waiter = begin(t.Context(), session(t, c))
 	time.Sleep(2 * aWhile)
 	expectEqual(t, "mended, a waiter sends", c.(harness.Counter).Counts().Requests, 3)
-	mustUnlock(t, held)
-	mustUnlock(t, soon(t, waiter))
+	unlock(t, held)
+	unlock(t, soon(t, waiter))
 }
 
 // ownsAfterSession: the object grants an expired session's lock, which another client has.
@@ -100,9 +100,9 @@ func ownsAfterSession(t *testing.T, at harness.Endpoint) {
 	old := mustLock(t, s)
 	p.disconnect()
 	other := mustLock(t, session(t, client(t, v, at, key)))
-	p.refuse.Store(false)
+	p.Refuse(false)
 	if again := mustLock(t, s); old.Err() != nil || again.Err() != nil || other.Err() != nil {
 		t.Errorf("the hazard does not show: %v, %v, %v", old.Err(), again.Err(), other.Err())
 	}
-	mustUnlock(t, other)
+	unlock(t, other)
 }

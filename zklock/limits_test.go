@@ -174,9 +174,9 @@ func longestPath(t *testing.T, at harness.Endpoint) {
 	p.cut()
 	eventually(t, "the waiter is cut off", func() bool { return !zklock.Up(d) })
 	eventually(t, "the waiter is back", func() bool { return zklock.Up(d) })
-	empty(t, got)
+	expectWaiting(t, got)
 	unlock(t, head)
-	unlock(t, take(t, got))
+	unlock(t, awaitLease(t, got))
 }
 
 // nilContexts: a nil context is one that does not end, in every method.
@@ -212,7 +212,7 @@ func nilContexts(t *testing.T, at harness.Endpoint) {
 	}
 	r := c.Reentrant(path, zklock.ReentrantOptions{})
 	expectError(t, lockError(none, r.Lock), zklock.ErrNoOwner)
-	unlock(t, grab(t, func(context.Context) (*zklock.Lease, error) { return r.Lock(zklock.WithOwner(none)) }))
+	unlock(t, acquire(t, func(context.Context) (*zklock.Lease, error) { return r.Lock(zklock.WithOwner(none)) }))
 	for _, m := range []zklock.Lockable{c.Mutex(path, zklock.Options{}), c.Cohort(path, zklock.CohortOptions{})} {
 		ran := false
 		err := zklock.Do(none, m, func(ctx context.Context, _ *zklock.Lease) error { ran = true; return ctx.Err() })
@@ -265,5 +265,5 @@ func margins(t *testing.T, at harness.Endpoint) {
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	expectError(t, lockError(ctx, m.Lock), zklock.ErrMargin)
-	queued(t, see, m.Path(), 0)
+	awaitQueue(t, see, m.Path(), 0)
 }

@@ -36,10 +36,10 @@ func behindTicketWith(t *testing.T, at harness.Endpoint, data string) {
 	next := waiting(t, t.Context(), m, see, 2)
 	setData(t, see, head, []byte(data))
 	if !strings.HasPrefix(data, "zklock-sealed 1 ") {
-		empty(t, next)
+		expectWaiting(t, next)
 		deleteNode(t, see, head)
 	}
-	l := take(t, next)
+	l := awaitLease(t, next)
 	if data, _, err := see.Get(zklock.Node(l)); err != nil || !strings.HasSuffix(string(data), " the one behind") {
 		t.Errorf("the ticket has %q, %v, want the name of its client", data, err)
 	}

@@ -58,7 +58,7 @@ func multiRequests(t *testing.T, at harness.Endpoint) {
 		return counts(c).Sub(before)
 	}
 	one := cost(func() { unlock(t, lock(t, single)) })
-	three := cost(func() { unlock(t, grab(t, m.Lock)) })
+	three := cost(func() { unlock(t, acquire(t, m.Lock)) })
 	if want := one.Add(one).Add(one); three != want || one.Requests == 0 {
 		t.Errorf("10 acquisitions of 3 cost %+v, and of 1 %+v", three, one)
 	}
@@ -69,15 +69,15 @@ func multiBesideSingle(t *testing.T, at harness.Endpoint) {
 	c, d := dial(t, at, zklock.ClientOptions{}), dial(t, at, zklock.ClientOptions{})
 	m := c.Multi([]string{path + "/a", path + "/b"}, zklock.MultiOptions{})
 	b := d.Mutex(path+"/b", zklock.Options{})
-	l := grab(t, m.Lock)
-	excluded(t, "a mutex of the second path", b.Lock)
+	l := acquire(t, m.Lock)
+	expectExcluded(t, "a mutex of the second path", b.Lock)
 	unlock(t, l)
 	single := lock(t, b)
 	all := behind(t.Context(), m.Lock)
-	empty(t, all)
-	excluded(t, "a mutex of the first path", d.Mutex(path+"/a", zklock.Options{}).Lock) // held meanwhile
+	expectWaiting(t, all)
+	expectExcluded(t, "a mutex of the first path", d.Mutex(path+"/a", zklock.Options{}).Lock) // held meanwhile
 	unlock(t, single)
-	unlock(t, take(t, all))
+	unlock(t, awaitLease(t, all))
 	err := zklock.Do(t.Context(), m, func(_ context.Context, l *zklock.Lease) error {
 		if l.TokenOf(path+"/b") == 0 {
 			t.Error("no token")
@@ -99,9 +99,9 @@ func multiPartial(t *testing.T, at harness.Endpoint) {
 	defer cancel()
 	expectError(t, lockError(ctx, m.Lock), context.DeadlineExceeded)
 	for _, name := range []string{"/a", "/b"} {
-		queued(t, see, path+name, 0)
+		awaitQueue(t, see, path+name, 0)
 	}
-	queued(t, see, path+"/c", 1)
+	awaitQueue(t, see, path+"/c", 1)
 	unlock(t, last)
 	if l, err := m.TryLock(t.Context()); err != nil {
 		t.Error(err)
@@ -117,16 +117,16 @@ func multiLosesWhileWaiting(t *testing.T, at harness.Endpoint) {
 	d := dial(t, at, zklock.ClientOptions{})
 	second := lock(t, d.Mutex(path+"/b", zklock.Options{}))
 	all := behind(t.Context(), m.Lock)
-	before := queued(t, see, path+"/a", 1)
+	before := awaitQueue(t, see, path+"/a", 1)
 	expire(t, see, p, path+"/a")
 	eventually(t, "the first is taken again", func() bool {
 		now := queue(t, see, path+"/a")
 		return len(now) == 1 && now[0] != before[0]
 	})
 	unlock(t, second)
-	unlock(t, take(t, all))
+	unlock(t, awaitLease(t, all))
 	for _, name := range []string{"/a", "/b"} {
-		queued(t, see, path+name, 0)
+		awaitQueue(t, see, path+name, 0)
 	}
 }
 
@@ -134,7 +134,7 @@ func multiTokens(t *testing.T, at harness.Endpoint) {
 	path := newPath()
 	c := dial(t, at, zklock.ClientOptions{})
 	m := c.Multi([]string{path + "/b", path + "/a"}, zklock.MultiOptions{})
-	l := grab(t, m.Lock)
+	l := acquire(t, m.Lock)
 	a, b := l.TokenOf(path+"/a"), l.TokenOf(path+"/b")
 	if l.Token() != a || a == 0 || b <= a || l.TokenOf("/other") != 0 {
 		t.Errorf("tokens %d, %d and %d", l.Token(), a, b)

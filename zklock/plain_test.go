@@ -35,8 +35,8 @@ func TestPlain(t *testing.T) {
 	})
 }
 
-// remake recreates the node at path, so that its numbers restart, and uses up the first numbers.
-func remake(t *testing.T, see *wirezk.Conn, path string, numbers int) {
+// recreateNode recreates the node at path, so that its numbers restart, and uses up the first numbers.
+func recreateNode(t *testing.T, see *wirezk.Conn, path string, numbers int) {
 	t.Helper()
 	for _, name := range queue(t, see, path) {
 		if err := see.Delete(path+"/"+name, -1); err != nil && !errors.Is(err, zk.ErrNoNode) {
@@ -45,10 +45,10 @@ func remake(t *testing.T, see *wirezk.Conn, path string, numbers int) {
 	}
 	deleteNode(t, see, path)
 	createNode(t, see, path, nil, zk.FlagPersistent)
-	spend(t, see, path, numbers)
+	useNumbers(t, see, path, numbers)
 }
 
-func spend(t *testing.T, see *wirezk.Conn, path string, numbers int) {
+func useNumbers(t *testing.T, see *wirezk.Conn, path string, numbers int) {
 	t.Helper()
 	for range numbers {
 		node, err := see.Create(path+"/x-", nil, zk.FlagEphemeralSequential, zk.WorldACL(zk.PermAll))
@@ -64,7 +64,7 @@ func name(l *zklock.Lease) string {
 	return node[strings.LastIndexByte(node, '/')+1:]
 }
 
-func holds(t *testing.T, see *wirezk.Conn, path string, l *zklock.Lease) {
+func expectSoleHolder(t *testing.T, see *wirezk.Conn, path string, l *zklock.Lease) {
 	t.Helper()
 	if names := queue(t, see, path); len(names) != 1 || names[0] != name(l) || l.Err() != nil {
 		t.Errorf("the queue is %q, want the ticket of the holder, %s (%v)", names, name(l), l.Err())
@@ -78,7 +78,7 @@ func twins(t *testing.T, at harness.Endpoint, o zklock.ClientOptions) (see *wire
 	see, path := raw(t, at), newPath()
 	c, d := dial(t, at, o), dial(t, at, zklock.ClientOptions{})
 	first = lock(t, c.Mutex(path, zklock.Options{}))
-	remake(t, see, path, 0)
+	recreateNode(t, see, path, 0)
 	second = lock(t, d.Mutex(path, zklock.Options{}))
 	if name(first) != name(second) || !strings.HasPrefix(name(first), "lock-") {
 		t.Fatalf("the test shows nothing: tickets %s and %s", name(first), name(second))
@@ -90,8 +90,8 @@ func parent(l *zklock.Lease) string { return strings.TrimSuffix(zklock.Node(l), 
 
 func plainUnlock(t *testing.T, at harness.Endpoint) {
 	see, c, first, second := twins(t, at, zklock.ClientOptions{})
-	lost(t, first)
-	holds(t, see, parent(second), second)
+	expectLost(t, first)
+	expectSoleHolder(t, see, parent(second), second)
 	if !zklock.Sealed(c) {
 		t.Error("the client takes the ticket of another for its own that is closed to it")
 	}
@@ -104,8 +104,8 @@ func plainUnlockNextSession(t *testing.T, at harness.Endpoint) {
 	zklock.SetMargin(c, -time.Hour)
 	first := lock(t, c.Mutex(path, zklock.Options{}))
 	p.disconnect()
-	queued(t, see, path, 0)
-	remake(t, see, path, 0)
+	awaitQueue(t, see, path, 0)
+	recreateNode(t, see, path, 0)
 	second := lock(t, dial(t, at, zklock.ClientOptions{}).Mutex(path, zklock.Options{}))
 	if name(first) != name(second) {
 		t.Fatalf("the test shows nothing: tickets %s and %s", name(first), name(second))
@@ -113,18 +113,18 @@ func plainUnlockNextSession(t *testing.T, at harness.Endpoint) {
 	done := make(chan error, 1)
 	go func() { done <- first.Unlock(t.Context()) }()
 	time.Sleep(aWhile / 4) // the release waits for a connection
-	p.refuse.Store(false)
+	p.Refuse(false)
 	expectError(t, <-done, zklock.ErrNotHeld)
 	unlock(t, lock(t, c.Mutex(path+"-2", zklock.Options{}))) // all pending requests have been sent
-	holds(t, see, path, second)
+	expectSoleHolder(t, see, path, second)
 	unlock(t, second)
 }
 
 func plainGuard(t *testing.T, at harness.Endpoint) {
 	see, _, first, second := twins(t, at, zklock.ClientOptions{SessionTimeout: short})
-	expectError(t, told(t, first), zklock.ErrLost)
-	lost(t, first)
-	holds(t, see, parent(second), second)
+	expectError(t, awaitEnd(t, first), zklock.ErrLost)
+	expectLost(t, first)
+	expectSoleHolder(t, see, parent(second), second)
 	unlock(t, second)
 }
 
@@ -140,15 +140,15 @@ func stuck(t *testing.T, at harness.Endpoint, ctx context.Context, breaks bool) 
 	if breaks {
 		p.disconnect()
 	} else {
-		p.silent.Store(true)
+		p.Partition(true)
 	}
-	remake(t, see, path, 0)
+	recreateNode(t, see, path, 0)
 	head = lock(t, mutex())
 	next = waiting(t, t.Context(), mutex(), see, 2)
 	if names := queue(t, see, path); names[0] != "lock-0000000000" || names[1] != "lock-0000000001" {
 		t.Fatalf("the test shows nothing: the queue is %q", names)
 	}
-	return see, c, waits, head, next, func() { p.silent.Store(false); p.refuse.Store(false) }
+	return see, c, waits, head, next, func() { p.Partition(false); p.Refuse(false) }
 }
 
 func plainCancel(t *testing.T, at harness.Endpoint) {
@@ -159,12 +159,12 @@ func plainCancel(t *testing.T, at harness.Endpoint) {
 	time.Sleep(aWhile / 4) // its withdrawal is on the way
 	back()
 	unlock(t, lock(t, c.Mutex(newPath(), zklock.Options{})))
-	quiet(t, aWhile/4, c)
+	awaitQuiet(t, aWhile/4, c)
 	if names := queue(t, see, parent(head)); len(names) != 2 {
 		t.Errorf("the queue is %q, want both tickets of others", names)
 	}
 	unlock(t, head)
-	unlock(t, take(t, next))
+	unlock(t, awaitLease(t, next))
 }
 
 // plainList: the waiter gets NodeDataChanged of another ticket with the name of the one ahead.
@@ -172,14 +172,14 @@ func plainList(t *testing.T, at harness.Endpoint, breaks bool) {
 	see, _, waits, head, next, back := stuck(t, at, t.Context(), breaks)
 	back()
 	if breaks {
-		queued(t, see, parent(head), 3)
+		awaitQueue(t, see, parent(head), 3)
 	}
-	empty(t, waits) // it is woken, and its guard comes later
+	expectWaiting(t, waits) // it is woken, and its guard comes later
 	unlock(t, head)
-	l := take(t, next)
-	empty(t, waits)
+	l := awaitLease(t, next)
+	expectWaiting(t, waits)
 	unlock(t, l)
-	unlock(t, take(t, waits))
+	unlock(t, awaitLease(t, waits))
 }
 
 func plainAhead(t *testing.T, at harness.Endpoint) {
@@ -195,19 +195,19 @@ func plainAhead(t *testing.T, at harness.Endpoint) {
 	var second *zklock.Lease
 	third := make(chan (<-chan result), 1)
 	zklock.StallOnce(c, zklock.TicketMade, func() {
-		remake(t, see, path, numberOf(t, head))
+		recreateNode(t, see, path, numberOf(t, head))
 		second = lock(t, others[0])
 		expectEqual(t, "without which the test shows nothing: ticket", name(second), name(head))
 		third <- waiting(t, t.Context(), others[1], see, 2)
 	})
 	waits := behind(t.Context(), m.Lock)
 	last := <-third
-	empty(t, waits) // its guard comes later
+	expectWaiting(t, waits) // its guard comes later
 	unlock(t, second)
-	l := take(t, last)
-	empty(t, waits)
+	l := awaitLease(t, last)
+	expectWaiting(t, waits)
 	unlock(t, l)
-	unlock(t, take(t, waits))
+	unlock(t, awaitLease(t, waits))
 }
 
 func numberOf(t *testing.T, l *zklock.Lease) (n int) {
@@ -228,7 +228,7 @@ func byName(t *testing.T, see *wirezk.Conn, m, n *zklock.Mutex) {
 		got := cost(func() {
 			next := waiting(t, t.Context(), m, see, 2)
 			unlock(t, head)
-			l = take(t, next)
+			l = awaitLease(t, next)
 			unlock(t, l)
 		}, c)
 		if got == (harness.Counts{Requests: 3, Notifications: 1}) {
@@ -248,15 +248,15 @@ func plainLastTurn(t *testing.T, at harness.Endpoint, turns int) {
 		l = lock(t, m)
 		unlock(t, l)
 	}
-	remake(t, see, path, numberOf(t, l))
+	recreateNode(t, see, path, numberOf(t, l))
 	head := lock(t, dial(t, at, zklock.ClientOptions{}).Mutex(path, zklock.Options{}))
 	if name(head) != name(l) {
 		t.Fatalf("the test shows nothing: tickets %s and %s", name(head), name(l))
 	}
 	next := waiting(t, t.Context(), m, see, 2)
-	empty(t, next)
+	expectWaiting(t, next)
 	unlock(t, head)
-	unlock(t, take(t, next))
+	unlock(t, awaitLease(t, next))
 }
 
 func plainFind(t *testing.T, at harness.Endpoint) {
@@ -265,31 +265,29 @@ func plainFind(t *testing.T, at harness.Endpoint) {
 	m := c.Mutex(path, zklock.Options{})
 	unlock(t, lock(t, m))
 	head := lock(t, dial(t, at, zklock.ClientOptions{}).Mutex(path, zklock.Options{}))
-	p.refuse.Store(true)
-	p.swallow.Store(true)
+	p.Refuse(true)
+	p.loseReply(0)
 	waits := behind(t.Context(), m.Lock)
-	if p.swallow.Load() {
-		t.Fatal("the test shows nothing: no reply was lost")
-	}
+	p.requireReplyLost(t)
 	last := waiting(t, t.Context(), dial(t, at, zklock.ClientOptions{}).Mutex(path, zklock.Options{}), see, 3)
 	before := queue(t, see, path)
-	p.refuse.Store(false)
+	p.Refuse(false)
 	unlock(t, head)
-	l := take(t, waits)
+	l := awaitLease(t, waits)
 	if name(l) != before[1] {
 		t.Errorf("it holds the lock by %s, want %s of %q", name(l), before[1], before)
 	}
-	empty(t, last)
+	expectWaiting(t, last)
 	unlock(t, l)
-	unlock(t, take(t, last))
+	unlock(t, awaitLease(t, last))
 }
 
 // plainRevoke: Revoke does not write to a ticket whose name may belong to a sealed one by then.
 func plainRevoke(t *testing.T, at harness.Endpoint) {
 	see, c, first, second := twins(t, at, zklock.ClientOptions{})
 	expectError(t, c.Revoke(t.Context(), zklock.Node(first)), zklock.ErrNotRevocable)
-	lost(t, first)
-	holds(t, see, parent(second), second)
+	expectLost(t, first)
+	expectSoleHolder(t, see, parent(second), second)
 	unlock(t, second)
 	node := createNode(t, see, parent(second)+"/lock-", nil, zk.FlagEphemeralSequential)
 	expectError(t, c.Revoke(t.Context(), node), zklock.ErrNotRevocable)
@@ -308,13 +306,13 @@ func plainTwo(t *testing.T, at harness.Endpoint) {
 	c := dial(t, at, zklock.ClientOptions{})
 	m := c.Mutex(path, zklock.Options{})
 	first := lock(t, m)
-	remake(t, see, path, 0)
+	recreateNode(t, see, path, 0)
 	second := lock(t, m)
 	if name(first) != "lock-0000000000" || !strings.HasSuffix(name(second), name(first)) || name(second) == name(first) {
 		t.Errorf("tickets %s and %s, want the second with a part of its own", name(first), name(second))
 	}
-	lost(t, first)
-	holds(t, see, path, second)
+	expectLost(t, first)
+	expectSoleHolder(t, see, path, second)
 	unlock(t, second)
 	third := lock(t, m)
 	expectEqual(t, "ticket when the others have left", name(third), "lock-0000000001")

@@ -58,16 +58,16 @@ func watchesShared(t *testing.T, at harness.Endpoint) {
 		t.Errorf("%d waiters that gave up cost %d requests, want at most %d", waiters, got, 3*waiters)
 	}
 	next := waiting(t, t.Context(), m, see, 2) // on the same watch
-	empty(t, next)
+	expectWaiting(t, next)
 	unlock(t, l)
-	unlock(t, take(t, next))
+	unlock(t, awaitLease(t, next))
 	expectEqual(t, "watch events", counts(c).Sub(start).Notifications, 1)
 	// The next predecessor has a separate watch.
 	l = lock(t, holder.Mutex(path, zklock.Options{}))
 	next = waiting(t, t.Context(), m, see, 2)
-	empty(t, next)
+	expectWaiting(t, next)
 	unlock(t, l)
-	unlock(t, take(t, next))
+	unlock(t, awaitLease(t, next))
 }
 
 // aheadChanges: the watch on the ticket ahead fires although it stays, and is set again.
@@ -82,13 +82,13 @@ func aheadChanges(t *testing.T, at harness.Endpoint) {
 	before := counts(c)
 	for k := range uint64(2) {
 		setData(t, see, m.Path()+"/"+ahead, []byte("x"))
-		empty(t, next)
+		expectWaiting(t, next)
 		if got, want := counts(c).Sub(before), (harness.Counts{Requests: 2 * (k + 1), Notifications: k + 1}); got != want {
 			t.Errorf("after %d changes: %+v more, want %+v", k+1, got, want)
 		}
 	}
 	unlock(t, l)
-	unlock(t, take(t, next))
+	unlock(t, awaitLease(t, next))
 }
 
 func foreignChildren(t *testing.T, at harness.Endpoint) {
@@ -107,10 +107,10 @@ func foreignChildren(t *testing.T, at harness.Endpoint) {
 	n := len(queue(t, see, m.Path()))
 	head := lock(t, m)
 	next := waiting(t, t.Context(), m, see, n+2)
-	empty(t, next)
+	expectWaiting(t, next)
 	unlock(t, head)
-	unlock(t, take(t, next))
-	queued(t, see, m.Path(), n)
+	unlock(t, awaitLease(t, next))
+	awaitQueue(t, see, m.Path(), n)
 }
 
 // containers: a node does not show whether it is a container, so the test checks the requests.

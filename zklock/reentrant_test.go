@@ -46,7 +46,7 @@ func ownerCounts(t *testing.T, at harness.Endpoint) {
 	o := m.Owner()
 	var leases []*zklock.Lease
 	for i := range 4 {
-		l := grab(t, o.Lock)
+		l := acquire(t, o.Lock)
 		if l.Token() == 0 || i > 0 && l.Token() != leases[0].Token() {
 			t.Errorf("the token of lease %d is %d, want that of the first", i, l.Token())
 		}
@@ -56,13 +56,13 @@ func ownerCounts(t *testing.T, at harness.Endpoint) {
 	}
 	next := behind(t.Context(), other.Owner().Lock)
 	for i, k := range []int{0, 2, 3, 1} { // the first is nothing special
-		empty(t, next)
+		expectWaiting(t, next)
 		unlock(t, leases[k])
 		expectError(t, leases[k].Unlock(t.Context()), zklock.ErrNotHeld)
 		expectError(t, leases[k].Err(), zklock.ErrReleased)
 		expectEqual(t, "Count", o.Count(), 3-i)
 	}
-	l := take(t, next)
+	l := awaitLease(t, next)
 	expectRisingTokens(t, leases[0], l)
 	unlock(t, l)
 }
@@ -79,13 +79,13 @@ func ownerRequests(t *testing.T, at harness.Endpoint) {
 		c := dial(t, at, zklock.ClientOptions{})
 		m := c.Reentrant(newPath(), test.o)
 		o := m.Owner()
-		first := grab(t, o.Lock) // makes the parents
-		time.Sleep(aWhile / 10)  // as below
+		first := acquire(t, o.Lock) // makes the parents
+		time.Sleep(aWhile / 10)     // as below
 		unlock(t, first)
 		before := counts(c)
 		const acquisitions = 5
 		for range acquisitions {
-			outer, inner := grab(t, o.Lock), grab(t, o.Lock)
+			outer, inner := acquire(t, o.Lock), acquire(t, o.Lock)
 			time.Sleep(aWhile / 10) // OnRevoke is prepared in the background
 			unlock(t, inner)
 			unlock(t, outer)
@@ -96,7 +96,7 @@ func ownerRequests(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-func excluded(t *testing.T, what string, f taker) {
+func expectExcluded(t *testing.T, what string, f taker) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), aWhile)
 	defer cancel()
@@ -108,11 +108,11 @@ func excluded(t *testing.T, what string, f taker) {
 func ownedByHandle(t *testing.T, at harness.Endpoint) {
 	m := newReentrant(t, at, newPath(), zklock.ReentrantOptions{})
 	o := m.Owner()
-	l := grab(t, o.Lock)
-	excluded(t, "another handle of the client", m.Owner().Lock)
-	unlock(t, grab(t, o.Lock))
+	l := acquire(t, o.Lock)
+	expectExcluded(t, "another handle of the client", m.Owner().Lock)
+	unlock(t, acquire(t, o.Lock))
 	unlock(t, l)
-	unlock(t, grab(t, m.Owner().Lock))
+	unlock(t, acquire(t, m.Owner().Lock))
 }
 
 func ownedByContext(t *testing.T, at harness.Endpoint) {
@@ -129,14 +129,14 @@ func ownedByContext(t *testing.T, at harness.Endpoint) {
 			return l, err
 		}
 	}
-	l := grab(t, with(mine, m))
+	l := acquire(t, with(mine, m))
 	done := make(chan *zklock.Lease)
-	go func() { done <- grab(t, with(mine, m)) }() // the owner goes with the context
+	go func() { done <- acquire(t, with(mine, m)) }() // the owner goes with the context
 	unlock(t, <-done)
-	excluded(t, "another context", with(theirs, m))
-	unlock(t, grab(t, with(mine, elsewhere))) // a separate lock
+	expectExcluded(t, "another context", with(theirs, m))
+	unlock(t, acquire(t, with(mine, elsewhere))) // a separate lock
 	unlock(t, l)
-	unlock(t, grab(t, with(theirs, m)))
+	unlock(t, acquire(t, with(theirs, m)))
 	for _, lock := range []taker{m.Lock, m.TryLock} {
 		expectError(t, lockError(t.Context(), lock), zklock.ErrNoOwner)
 	}
@@ -145,14 +145,14 @@ func ownedByContext(t *testing.T, at harness.Endpoint) {
 func ownedByClient(t *testing.T, at harness.Endpoint) {
 	path, o := newPath(), zklock.ReentrantOptions{Ownership: zklock.ByClient}
 	m, other := newReentrant(t, at, path, o), newReentrant(t, at, path, o)
-	l := grab(t, m.Lock)
+	l := acquire(t, m.Lock)
 	done := make(chan *zklock.Lease)
-	go func() { done <- grab(t, m.TryLock) }()
+	go func() { done <- acquire(t, m.TryLock) }()
 	inner := <-done
 	unlock(t, l)
-	excluded(t, "another client", other.Lock)
+	expectExcluded(t, "another client", other.Lock)
 	unlock(t, inner)
-	unlock(t, grab(t, other.Lock))
+	unlock(t, acquire(t, other.Lock))
 }
 
 // ownedBySession: the next session queues again despite leases of the last; ByClient does not.
@@ -162,23 +162,23 @@ func ownedBySession(t *testing.T, at harness.Endpoint) {
 	zklock.SetMargin(c, -time.Hour) // only the servers end its session
 	bySession := c.Reentrant(newPath(), zklock.ReentrantOptions{Ownership: zklock.BySession})
 	byClient := c.Reentrant(newPath(), zklock.ReentrantOptions{Ownership: zklock.ByClient})
-	old, inner, stuck := grab(t, bySession.Lock), grab(t, bySession.Lock), grab(t, byClient.Lock)
+	old, inner, stuck := acquire(t, bySession.Lock), acquire(t, bySession.Lock), acquire(t, byClient.Lock)
 	if old.Token() != inner.Token() {
 		t.Error("the session takes its own lock as a stranger")
 	}
 	expire(t, raw(t, at), p, bySession.Path())
 	<-old.Done()
-	l := grab(t, bySession.Lock)
+	l := acquire(t, bySession.Lock)
 	expectRisingTokens(t, old, l)
-	lost(t, old)
-	lost(t, inner)
+	expectLost(t, old)
+	expectLost(t, inner)
 	if err := l.Err(); err != nil {
 		t.Errorf("the lease of this session ended with one of the last: %v", err)
 	}
 	unlock(t, l)
 	expectError(t, lockError(t.Context(), byClient.Lock), zklock.ErrLost)
-	lost(t, stuck)
-	unlock(t, grab(t, byClient.Lock))
+	expectLost(t, stuck)
+	unlock(t, acquire(t, byClient.Lock))
 }
 
 func ownerLoses(t *testing.T, at harness.Endpoint) {
@@ -187,15 +187,15 @@ func ownerLoses(t *testing.T, at harness.Endpoint) {
 	zklock.SetMargin(c, -time.Hour) // only the servers end its session
 	m := c.Reentrant(newPath(), zklock.ReentrantOptions{})
 	o := m.Owner()
-	outer, inner := grab(t, o.Lock), grab(t, o.Lock)
+	outer, inner := acquire(t, o.Lock), acquire(t, o.Lock)
 	expire(t, raw(t, at), p, m.Path())
 	for _, l := range []*zklock.Lease{inner, outer} {
 		<-l.Done()
 		expectError(t, lockError(t.Context(), o.Lock), zklock.ErrSessionExpired)
-		lost(t, l)
+		expectLost(t, l)
 	}
 	expectEqual(t, "Count", o.Count(), 0)
-	l := grab(t, o.Lock)
+	l := acquire(t, o.Lock)
 	expectRisingTokens(t, outer, l)
 	unlock(t, l)
 }
@@ -204,54 +204,54 @@ func ownerSharesPlace(t *testing.T, at harness.Endpoint) {
 	see, path := raw(t, at), newPath()
 	m := newReentrant(t, at, path, zklock.ReentrantOptions{})
 	o, other := m.Owner(), m.Owner()
-	held := grab(t, other.Lock)
+	held := acquire(t, other.Lock)
 	a, b := behind(t.Context(), o.Lock), behind(t.Context(), o.Lock)
-	queued(t, see, path, 2)
+	awaitQueue(t, see, path, 2)
 	expectError(t, lockError(t.Context(), o.TryLock), zklock.ErrNotAcquired)
 	unlock(t, held)
-	first, second := take(t, a), take(t, b)
-	queued(t, see, path, 1)
+	first, second := awaitLease(t, a), awaitLease(t, b)
+	awaitQueue(t, see, path, 1)
 	unlock(t, first)
-	excluded(t, "another owner", other.Lock)
+	expectExcluded(t, "another owner", other.Lock)
 	unlock(t, second)
-	queued(t, see, path, 0)
+	awaitQueue(t, see, path, 0)
 }
 
 func ownerKeepsPlace(t *testing.T, at harness.Endpoint) {
 	see, path := raw(t, at), newPath()
 	m := newReentrant(t, at, path, zklock.ReentrantOptions{})
 	o, other := m.Owner(), m.Owner()
-	held := grab(t, other.Lock)
+	held := acquire(t, other.Lock)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	a, b := behind(ctx, o.Lock), behind(t.Context(), o.Lock)
-	before := queued(t, see, path, 2)
+	before := awaitQueue(t, see, path, 2)
 	cancel()
 	expectError(t, (<-a).err, context.Canceled)
-	if after := queued(t, see, path, 2); after[1] != before[1] {
+	if after := awaitQueue(t, see, path, 2); after[1] != before[1] {
 		t.Errorf("the place is %s, was %s", after[1], before[1])
 	}
 	unlock(t, held)
-	unlock(t, take(t, b))
-	held = grab(t, other.Lock)
-	excluded(t, "the owner", o.Lock)
-	queued(t, see, path, 1)
+	unlock(t, awaitLease(t, b))
+	held = acquire(t, other.Lock)
+	expectExcluded(t, "the owner", o.Lock)
+	awaitQueue(t, see, path, 1)
 	unlock(t, held)
-	unlock(t, grab(t, o.Lock))
-	queued(t, see, path, 0)
+	unlock(t, acquire(t, o.Lock))
+	awaitQueue(t, see, path, 0)
 }
 
 func ownerTries(t *testing.T, at harness.Endpoint) {
 	see, path := raw(t, at), newPath()
 	m := newReentrant(t, at, path, zklock.ReentrantOptions{})
 	o, other := m.Owner(), m.Owner()
-	l := grab(t, o.TryLock)
+	l := acquire(t, o.TryLock)
 	expectError(t, lockError(t.Context(), other.TryLock), zklock.ErrNotAcquired)
-	queued(t, see, path, 1)
-	inner := grab(t, o.TryLock)
+	awaitQueue(t, see, path, 1)
+	inner := acquire(t, o.TryLock)
 	unlock(t, l)
 	unlock(t, inner)
-	queued(t, see, path, 0)
+	awaitQueue(t, see, path, 0)
 }
 
 func ownerBesideZKLock(t *testing.T, at harness.Endpoint) {
@@ -261,13 +261,13 @@ func ownerBesideZKLock(t *testing.T, at harness.Endpoint) {
 	requireNoError(t, theirs.Lock())
 	o := m.Owner()
 	next := behind(t.Context(), o.Lock)
-	empty(t, next)
+	expectWaiting(t, next)
 	requireNoError(t, theirs.Unlock())
-	l := take(t, next)
+	l := awaitLease(t, next)
 	locked := make(chan error, 1)
 	go func() { locked <- theirs.Lock() }()
-	queued(t, see, path, 2)
-	inner := grab(t, o.Lock)
+	awaitQueue(t, see, path, 2)
+	inner := acquire(t, o.Lock)
 	unlock(t, l)
 	select {
 	case err := <-locked:
@@ -289,5 +289,5 @@ func expire(t *testing.T, see interface {
 		names, _, err := see.Children(path)
 		return err == nil && len(names) == 0
 	})
-	p.refuse.Store(false)
+	p.Refuse(false)
 }

@@ -56,30 +56,17 @@ func TestNumbersEnd(t *testing.T) {
 func endOfNumbers(t *testing.T, s *stage, spare bool) {
 	if spare {
 		away := s.taker(t)
-		defer unlock(t, grab(t, away))
+		defer unlock(t, acquire(t, away))
 	}
-	var r rush
-	var mu sync.Mutex
-	var last uint64
+	r := rush{rising: true}
 	var wg sync.WaitGroup
 	for range 4 {
 		f := s.taker(t)
 		wg.Go(func() {
+			ctx, cancel := context.WithTimeout(t.Context(), patience)
+			defer cancel()
 			for range 3 {
-				r.visit(t, t.Context(), func(ctx context.Context) (*zklock.Lease, error) {
-					ctx, cancel := context.WithTimeout(ctx, patience)
-					defer cancel()
-					l, err := f(ctx)
-					if err == nil {
-						mu.Lock()
-						defer mu.Unlock()
-						if l.Token() <= last {
-							t.Errorf("token %d after %d", l.Token(), last)
-						}
-						last = l.Token()
-					}
-					return l, err
-				})
+				r.visit(t, ctx, f, true)
 			}
 		})
 	}
@@ -114,10 +101,10 @@ func refusesNumbers(t *testing.T, at harness.Endpoint) {
 		t.Errorf("Lock = %v, want ErrExhausted, ErrNotAcquired and DeadlineExceeded", err)
 	}
 	waits := behind(t.Context(), m.Lock)
-	empty(t, waits)
-	queued(t, see, path, 1)
+	expectWaiting(t, waits)
+	awaitQueue(t, see, path, 1)
 	deleteNode(t, see, other)
-	unlock(t, take(t, waits))
+	unlock(t, awaitLease(t, waits))
 }
 
 func foreignChildStays(t *testing.T, at harness.Endpoint) {

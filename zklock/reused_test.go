@@ -97,7 +97,7 @@ func reuse(t *testing.T, at harness.Endpoint, how loss, what reuser) {
 	}
 	names := queue(t, s.see, s.path)
 	s.ticket = s.path + "/" + names[len(names)-1]
-	s.p.refuse.Store(true)
+	s.p.Refuse(true)
 	s.p.cut()
 	how.lose(t, s)
 
@@ -112,7 +112,7 @@ func reuse(t *testing.T, at harness.Endpoint, how loss, what reuser) {
 	}
 	connected, released := what.do(t, s, how.why)
 	time.Sleep(aWhile / 4) // its requests wait for a connection
-	s.p.refuse.Store(false)
+	s.p.Refuse(false)
 	if connected != nil {
 		connected()
 	}
@@ -130,12 +130,12 @@ func reuse(t *testing.T, at harness.Endpoint, how loss, what reuser) {
 	}
 	unlock(t, other)
 	if next != nil {
-		unlock(t, take(t, next))
+		unlock(t, awaitLease(t, next))
 	}
 	if released != nil {
 		released()
 	}
-	queued(t, s.see, s.path, 0)
+	awaitQueue(t, s.see, s.path, 0)
 }
 
 // loseSession lets the first client's session end, and the server remove the empty container.
@@ -158,7 +158,7 @@ func deleteAll(t *testing.T, s *reused) {
 
 func (s *reused) over(t *testing.T, why error) {
 	t.Helper()
-	expectError(t, told(t, s.first), why, zklock.ErrLost)
+	expectError(t, awaitEnd(t, s.first), why, zklock.ErrLost)
 }
 
 func reusedUnlock(t *testing.T, s *reused, why error) (connected, released func()) {
@@ -176,7 +176,7 @@ func reusedUnlock(t *testing.T, s *reused, why error) (connected, released func(
 func reusedGuard(t *testing.T, s *reused, why error) (connected, released func()) {
 	return func() {
 		s.over(t, why)
-		lost(t, s.first)
+		expectLost(t, s.first)
 	}, nil
 }
 
@@ -204,14 +204,14 @@ func reusedRevoke(t *testing.T, s *reused, why error) (connected, released func(
 func reusedLock(t *testing.T, s *reused, why error) (connected, released func()) {
 	again := behind(t.Context(), s.m.Lock)
 	return func() {
-			queued(t, s.see, s.path, 2)
-			empty(t, again)
+			awaitQueue(t, s.see, s.path, 2)
+			expectWaiting(t, again)
 			expectError(t, lockError(t.Context(), s.m.TryLock), zklock.ErrNotAcquired)
 			expectError(t, s.first.Unlock(t.Context()), zklock.ErrNotHeld)
 			s.over(t, why)
-			empty(t, again)
+			expectWaiting(t, again)
 		}, func() {
-			l := take(t, again)
+			l := awaitLease(t, again)
 			expectRisingTokens(t, s.first, l)
 			unlock(t, l)
 		}

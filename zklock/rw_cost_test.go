@@ -12,20 +12,20 @@ import (
 func rwAlone(t *testing.T, at harness.Endpoint) {
 	c := dial(t, at, zklock.ClientOptions{})
 	m := c.RWMutex(newPath(), zklock.Options{})
-	unlock(t, grab(t, m.Lock)) // makes the parents
+	unlock(t, acquire(t, m.Lock)) // makes the parents
 	before := counts(c)
 	for range 10 {
-		unlock(t, grab(t, m.Lock))
-		unlock(t, grab(t, m.RLock))
+		unlock(t, acquire(t, m.Lock))
+		unlock(t, acquire(t, m.RLock))
 	}
 	expectEqual(t, "20 acquisitions cost", counts(c).Sub(before), harness.Counts{Requests: 60})
 	// Among readers.
 	d := dial(t, at, zklock.ClientOptions{})
 	n := d.RWMutex(m.Path(), zklock.Options{})
-	held := grab(t, n.RLock)
-	unlock(t, grab(t, m.RLock)) // has met another
+	held := acquire(t, n.RLock)
+	unlock(t, acquire(t, m.RLock)) // has met another
 	for range 10 {
-		if have := cost(func() { unlock(t, grab(t, m.RLock)) }, c, d); have != (harness.Counts{Requests: 3}) {
+		if have := cost(func() { unlock(t, acquire(t, m.RLock)) }, c, d); have != (harness.Counts{Requests: 3}) {
 			t.Fatalf("an acquisition among readers costs %+v, want 3 requests", have)
 		}
 	}
@@ -41,29 +41,29 @@ func rwHandOver(t *testing.T, at harness.Endpoint) {
 	b := d.RWMutex(path, zklock.Options{})
 	e := dial(t, at, zklock.ClientOptions{})
 	r := e.RWMutex(path, zklock.Options{})
-	head := grab(t, a.Lock)
+	head := acquire(t, a.Lock)
 	second := behind(t.Context(), b.Lock)
-	queued(t, see, path, 2)
+	awaitQueue(t, see, path, 2)
 	reader := behind(t.Context(), r.RLock)
-	queued(t, see, path, 3)
-	empty(t, reader)
+	awaitQueue(t, see, path, 3)
+	expectWaiting(t, reader)
 	last := head.Token()
 	for _, next := range []<-chan result{second, reader} {
 		var l *zklock.Lease
-		expectCost(t, harness.Counts{Requests: 1, Notifications: 1}, func() { unlock(t, head); l = take(t, next) }, c, d, e)
+		expectCost(t, harness.Counts{Requests: 1, Notifications: 1}, func() { unlock(t, head); l = awaitLease(t, next) }, c, d, e)
 		if l.Token() <= last {
 			t.Errorf("token %d after %d", l.Token(), last)
 		}
 		head, last = l, l.Token()
 	}
 	writer := behind(t.Context(), a.Lock)
-	empty(t, writer)
-	expectCost(t, harness.Counts{Requests: 2, Notifications: 1}, func() { unlock(t, head); head = take(t, writer) }, c, d, e)
+	expectWaiting(t, writer)
+	expectCost(t, harness.Counts{Requests: 2, Notifications: 1}, func() { unlock(t, head); head = awaitLease(t, writer) }, c, d, e)
 	if head.Token() <= last {
 		t.Errorf("token %d after a reader's %d", head.Token(), last)
 	}
 	unlock(t, head)
-	queued(t, see, path, 0)
+	awaitQueue(t, see, path, 0)
 }
 
 func rwBehindWriters(t *testing.T, at harness.Endpoint) {
@@ -80,23 +80,23 @@ func rwBehindWriters(t *testing.T, at harness.Endpoint) {
 		c := dial(t, at, zklock.ClientOptions{})
 		m := test.open(c, path)
 		other := newRW(t, at, path)
-		held := grab(t, other.RLock)
-		unlock(t, grab(t, m.RLock)) // has met another
+		held := acquire(t, other.RLock)
+		unlock(t, acquire(t, m.RLock)) // has met another
 		unlock(t, held)
 		before := counts(c)
 		var writers []<-chan result
 		for i := range 3 {
 			m := newRW(t, at, path)
 			writers = append(writers, behind(t.Context(), m.Lock))
-			queued(t, see, path, i+1)
+			awaitQueue(t, see, path, i+1)
 		}
 		reader := behind(t.Context(), m.RLock)
 		for _, w := range writers {
-			l := take(t, w)
-			empty(t, reader)
+			l := awaitLease(t, w)
+			expectWaiting(t, reader)
 			unlock(t, l)
 		}
-		unlock(t, take(t, reader))
+		unlock(t, awaitLease(t, reader))
 		if have := counts(c).Sub(before); have != test.want {
 			t.Errorf("the rule %q costs a reader behind three writers %+v, want %+v", test.name, have, test.want)
 		}

@@ -15,28 +15,28 @@ func rwOwner(t *testing.T, at harness.Endpoint) {
 	a := c.RWMutex(path, zklock.Options{})
 	b := newRW(t, at, path)
 	o := a.Owner()
-	r := grab(t, o.RLock)
+	r := acquire(t, o.RLock)
 	before := counts(c)
-	again := grab(t, o.RLock)
+	again := acquire(t, o.RLock)
 	expectEqual(t, "reading again costs", counts(c).Sub(before), harness.Counts{})
 	for _, lock := range []taker{o.Lock, o.TryLock} {
 		expectError(t, lockError(t.Context(), lock), zklock.ErrUpgrade)
 	}
 	unlock(t, r)
 	writer := behind(t.Context(), b.Lock)
-	empty(t, writer)
+	expectWaiting(t, writer)
 	unlock(t, again)
-	unlock(t, take(t, writer))
-	w := grab(t, o.Lock)
-	inner := grab(t, o.Lock)
+	unlock(t, awaitLease(t, writer))
+	w := acquire(t, o.Lock)
+	inner := acquire(t, o.Lock)
 	if writes, reads := o.Counts(); writes != 2 || reads != 0 {
 		t.Errorf("Counts = %d, %d, want 2, 0", writes, reads)
 	}
 	unlock(t, w)
 	reader := behind(t.Context(), b.RLock)
-	empty(t, reader)
+	expectWaiting(t, reader)
 	unlock(t, inner)
-	unlock(t, take(t, reader))
+	unlock(t, awaitLease(t, reader))
 }
 
 // rwDowngrade: nobody else writes between the write and the read, though a writer waits.
@@ -44,23 +44,23 @@ func rwDowngrade(t *testing.T, at harness.Endpoint) {
 	see, path := raw(t, at), newPath()
 	a, b := newRW(t, at, path), newRW(t, at, path)
 	o := a.Owner()
-	w := grab(t, o.Lock)
+	w := acquire(t, o.Lock)
 	sharer := behind(t.Context(), b.RLock)
 	writer := behind(t.Context(), b.Lock)
-	r := grab(t, o.RLock)
+	r := acquire(t, o.RLock)
 	expectEqual(t, "the reader's token", r.Token(), w.Token())
-	inner := grab(t, o.Lock) // it still writes
+	inner := acquire(t, o.Lock) // it still writes
 	unlock(t, w)
-	empty(t, sharer)
+	expectWaiting(t, sharer)
 	unlock(t, inner)
-	unlock(t, take(t, sharer))
-	empty(t, writer)
+	unlock(t, awaitLease(t, sharer))
+	expectWaiting(t, writer)
 	expectError(t, lockError(t.Context(), o.Lock), zklock.ErrUpgrade)
 	unlock(t, r)
-	l := take(t, writer)
+	l := awaitLease(t, writer)
 	expectRisingTokens(t, r, l)
 	unlock(t, l)
-	queued(t, see, path, 0)
+	awaitQueue(t, see, path, 0)
 }
 
 // rwDowngradeHandsOver: the writer that reads on does not hand over, even if its reply is lost.
@@ -68,37 +68,35 @@ func rwDowngradeHandsOver(t *testing.T, at harness.Endpoint) {
 	p, see, path := newProxy(t, at), raw(t, at), newPath()
 	a, b := newRW(t, p.at, path), newRW(t, at, path)
 	o := a.Owner()
-	w := grab(t, o.Lock)
+	w := acquire(t, o.Lock)
 	writer := behind(t.Context(), b.Lock)
-	p.swallow.Store(true)
-	r := grab(t, o.RLock)
-	if p.swallow.Load() {
-		t.Fatal("the test shows nothing: no reply was lost")
-	}
+	p.loseReply(0)
+	r := acquire(t, o.RLock)
+	p.requireReplyLost(t)
 	unlock(t, w)
-	empty(t, writer)
+	expectWaiting(t, writer)
 	unlock(t, r)
-	l := take(t, writer)
+	l := awaitLease(t, writer)
 	expectRisingTokens(t, r, l)
 	unlock(t, l)
-	queued(t, see, path, 0)
+	awaitQueue(t, see, path, 0)
 }
 
 func rwDowngradeLost(t *testing.T, at harness.Endpoint) {
 	p, path := newProxy(t, at), newPath()
 	m := dial(t, p.at, zklock.ClientOptions{SessionTimeout: time.Second}).RWMutex(path, zklock.Options{})
 	o := m.Owner()
-	w := grab(t, o.Lock)
+	w := acquire(t, o.Lock)
 	p.disconnect()
 	<-w.Done()
 	b := newRW(t, at, path)
-	other := grab(t, b.Lock)
-	p.refuse.Store(false)
+	other := acquire(t, b.Lock)
+	p.Refuse(false)
 	read := behind(t.Context(), o.RLock) // queues like any other
-	empty(t, read)
+	expectWaiting(t, read)
 	unlock(t, other)
-	unlock(t, take(t, read))
-	lost(t, w)
+	unlock(t, awaitLease(t, read))
+	expectLost(t, w)
 }
 
 // rwDowngradeEnds: the owner unlocks its write before its reader's grant.
@@ -107,12 +105,12 @@ func rwDowngradeEnds(t *testing.T, at harness.Endpoint) {
 	c := dial(t, at, zklock.ClientOptions{})
 	a := c.RWMutex(path, zklock.Options{})
 	o := a.Owner()
-	w := grab(t, o.Lock)
+	w := acquire(t, o.Lock)
 	zklock.StallOnce(c, zklock.TicketMade, func() { unlock(t, w) })
 	if r, err := o.RLock(t.Context()); !errors.Is(err, zklock.ErrNotHeld) {
 		t.Fatalf("RLock = %v, %v, want ErrNotHeld", r, err)
 	}
-	queued(t, see, path, 0)
+	awaitQueue(t, see, path, 0)
 }
 
 func rwTakenBeforeLook(t *testing.T, at harness.Endpoint) {
@@ -126,7 +124,7 @@ func rwSessionChanges(t *testing.T, at harness.Endpoint) {
 	see, path, p := raw(t, at), newPath(), newProxy(t, at)
 	a := newRW(t, at, path)
 	c := dial(t, p.at, zklock.ClientOptions{SessionTimeout: time.Second})
-	head := grab(t, a.Lock)
+	head := acquire(t, a.Lock)
 	changed := make(chan bool)
 	zklock.StallOnce(c, zklock.BeforeWatch, func() {
 		defer close(changed)
@@ -139,10 +137,10 @@ func rwSessionChanges(t *testing.T, at harness.Endpoint) {
 	}})
 	waits := behind(ctx, c.RWMutex(path, zklock.Options{}).Lock)
 	<-changed
-	queued(t, see, path, 2)
-	empty(t, waits)
+	awaitQueue(t, see, path, 2)
+	expectWaiting(t, waits)
 	unlock(t, head)
-	unlock(t, take(t, waits))
+	unlock(t, awaitLease(t, waits))
 }
 
 // changeSession ends the session of c, expired when gone returns true, and waits for the next.
@@ -151,6 +149,6 @@ func changeSession(t *testing.T, p *proxy, c *zklock.Client, gone func() bool) {
 	old := zklock.SessionID(c)
 	p.disconnect()
 	eventually(t, "the session expires", gone)
-	p.refuse.Store(false)
+	p.Refuse(false)
 	eventually(t, "the client has another", func() bool { return zklock.Up(c) && zklock.SessionID(c) != old })
 }

@@ -163,17 +163,17 @@ func (r *rwResource) wrong(format string, args ...any) {
 func rwShares(t *testing.T, at harness.Endpoint) {
 	see, path := raw(t, at), newPath()
 	a, b := newRW(t, at, path), newRW(t, at, path)
-	first, second := grab(t, a.RLock), grab(t, b.RLock)
+	first, second := acquire(t, a.RLock), acquire(t, b.RLock)
 	writer := behind(t.Context(), b.Lock)
-	queued(t, see, path, 3)
+	awaitQueue(t, see, path, 3)
 	late := behind(t.Context(), a.RLock) // no reader passes a writer
 	unlock(t, second)
-	empty(t, writer)
+	expectWaiting(t, writer)
 	unlock(t, first)
-	l := take(t, writer)
-	empty(t, late)
+	l := awaitLease(t, writer)
+	expectWaiting(t, late)
 	unlock(t, l)
-	unlock(t, take(t, late))
+	unlock(t, awaitLease(t, late))
 }
 
 func nearestWriterLeaves(t *testing.T, at harness.Endpoint, dies bool) {
@@ -182,7 +182,7 @@ func nearestWriterLeaves(t *testing.T, at harness.Endpoint, dies bool) {
 	client := dial(t, at, zklock.ClientOptions{})
 	b := client.RWMutex(path, zklock.Options{})
 	c := newRW(t, at, path)
-	held := grab(t, a.Lock)
+	held := acquire(t, a.Lock)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	nearest := behind(ctx, b.Lock)
@@ -195,42 +195,42 @@ func nearestWriterLeaves(t *testing.T, at harness.Endpoint, dies bool) {
 	if r := <-nearest; r.err == nil {
 		t.Fatal("the writer got in")
 	}
-	queued(t, see, path, 2)
-	empty(t, reader)
+	awaitQueue(t, see, path, 2)
+	expectWaiting(t, reader)
 	unlock(t, held)
-	unlock(t, take(t, reader))
-	queued(t, see, path, 0)
+	unlock(t, awaitLease(t, reader))
+	awaitQueue(t, see, path, 0)
 }
 
 func middleReaderLeaves(t *testing.T, at harness.Endpoint) {
 	see, path := raw(t, at), newPath()
 	a, b := newRW(t, at, path), newRW(t, at, path)
-	first, nearest := grab(t, a.RLock), grab(t, b.RLock)
+	first, nearest := acquire(t, a.RLock), acquire(t, b.RLock)
 	writer := behind(t.Context(), a.Lock)
 	unlock(t, nearest)
-	empty(t, writer)
+	expectWaiting(t, writer)
 	unlock(t, first)
-	unlock(t, take(t, writer))
-	queued(t, see, path, 0)
+	unlock(t, awaitLease(t, writer))
+	awaitQueue(t, see, path, 0)
 }
 
 func readerExpires(t *testing.T, at harness.Endpoint) {
 	p, see, path := newProxy(t, at), raw(t, at), newPath()
 	reader := dial(t, p.at, zklock.ClientOptions{SessionTimeout: time.Second}).RWMutex(path, zklock.Options{})
 	b := newRW(t, at, path)
-	held := grab(t, reader.RLock)
+	held := acquire(t, reader.RLock)
 	writer := behind(t.Context(), b.Lock)
-	empty(t, writer)
+	expectWaiting(t, writer)
 	p.disconnect()
-	l := take(t, writer)
-	lost(t, held)
+	l := awaitLease(t, writer)
+	expectLost(t, held)
 	if l.Token() <= held.Token() {
 		t.Errorf("the writer's token is %d after the reader's %d", l.Token(), held.Token())
 	}
-	p.refuse.Store(false)
+	p.Refuse(false)
 	unlock(t, l)
-	unlock(t, grab(t, reader.RLock))
-	queued(t, see, path, 0)
+	unlock(t, acquire(t, reader.RLock))
+	awaitQueue(t, see, path, 0)
 }
 
 // rwAnyReplyLost: each reply to a writer or reader behind the other is lost.
@@ -255,17 +255,17 @@ func rwTry(t *testing.T, at harness.Endpoint) {
 			t.Errorf("%s = %v, want ErrNotAcquired", what, err)
 		}
 	}
-	r := grab(t, a.TryRLock)
-	unlock(t, grab(t, b.TryRLock))
+	r := acquire(t, a.TryRLock)
+	unlock(t, acquire(t, b.TryRLock))
 	refused("TryLock beside a reader", b.TryLock)
 	unlock(t, r)
-	w := grab(t, a.TryLock)
+	w := acquire(t, a.TryLock)
 	refused("TryRLock beside a writer", b.TryRLock)
 	refused("TryLock beside a writer", b.TryLock)
-	queued(t, see, path, 1)
+	awaitQueue(t, see, path, 1)
 	unlock(t, w)
 	err := zklock.Do(t.Context(), a.RLocker(), func(context.Context, *zklock.Lease) error {
-		unlock(t, grab(t, b.TryRLock))
+		unlock(t, acquire(t, b.TryRLock))
 		return nil
 	})
 	if err != nil {

@@ -35,12 +35,12 @@ func foreignWriteSealed(t *testing.T, at harness.Endpoint) {
 	write()
 	next := waiting(t, t.Context(), m, see, 2)
 	write()
-	empty(t, next)
+	expectWaiting(t, next)
 	if err := see.Delete(zklock.Node(head), -1); err != nil { // to break the lock by hand
 		t.Fatal(err)
 	}
-	unlock(t, take(t, next))
-	lost(t, head)
+	unlock(t, awaitLease(t, next))
+	expectLost(t, head)
 }
 
 // foreignWriteUnsealed: if all clients may write, a waiter looks after every event.
@@ -66,14 +66,14 @@ func writesWhileHeld(t *testing.T, see *wirezk.Conn, c *zklock.Client, data stri
 	next := waiting(t, t.Context(), m, see, 2)
 	for range after {
 		write()
-		empty(t, next)
+		expectWaiting(t, next)
 	}
 	if err := head.Err(); err != nil {
 		t.Errorf("the holder's Err = %v", err)
 	}
 	unlock(t, head)
-	unlock(t, take(t, next))
-	queued(t, see, m.Path(), 0)
+	unlock(t, awaitLease(t, next))
+	awaitQueue(t, see, m.Path(), 0)
 }
 
 // foreignWriteForged: without the ACL the marker protects only from a write before the watch.
@@ -87,7 +87,7 @@ func foreignWriteForged(t *testing.T, at harness.Endpoint) {
 	head := lock(t, m)
 	next := waiting(t, t.Context(), m, see, 2)
 	setData(t, see, zklock.Node(head), revoke)
-	second := take(t, next) // if the waiter did not get the lock, the ACL would be unnecessary
+	second := awaitLease(t, next) // if the waiter did not get the lock, the ACL would be unnecessary
 	if head.Err() != nil || second.Err() != nil {
 		t.Errorf("want the hazard, two holders, not %v and %v", head.Err(), second.Err())
 	}

@@ -48,10 +48,10 @@ func semaphoreRequests(t *testing.T, at harness.Endpoint) {
 	for _, kind := range semaphores {
 		c := dial(t, at, zklock.ClientOptions{})
 		lock, _ := kind.open(c, newPath(), 3)
-		unlock(t, grab(t, lock)) // makes the parents
+		unlock(t, acquire(t, lock)) // makes the parents
 		before := counts(c)
 		for range 10 {
-			unlock(t, grab(t, lock))
+			unlock(t, acquire(t, lock))
 		}
 		if have := counts(c).Sub(before).Requests; have != 10*kind.alone {
 			t.Errorf("%s: 10 acquisitions cost %d requests, want %d each", kind.name, have, kind.alone)
@@ -66,16 +66,16 @@ func semaphoreOutOfOrder(t *testing.T, at harness.Endpoint) {
 			l, _ := kind.open(dial(t, at, zklock.ClientOptions{}), path, 3)
 			return l
 		}
-		held := []*zklock.Lease{grab(t, lock()), grab(t, lock()), grab(t, lock())}
+		held := []*zklock.Lease{acquire(t, lock()), acquire(t, lock()), acquire(t, lock())}
 		var waiters []<-chan result
 		for range 5 {
 			waiters = append(waiters, behind(t.Context(), lock()))
 		}
 		for _, k := range []int{1, 2, 0, 2, 1} {
 			unlock(t, held[k])
-			held[k] = take(t, waiters[0])
+			held[k] = awaitLease(t, waiters[0])
 			if waiters = waiters[1:]; len(waiters) > 0 {
-				empty(t, waiters[0])
+				expectWaiting(t, waiters[0])
 			}
 		}
 		for _, l := range held {
@@ -104,7 +104,7 @@ func semaphoreNaive(t *testing.T, at harness.Endpoint) {
 func semaphoreWakesOne(t *testing.T, at harness.Endpoint) {
 	path := newPath()
 	holder := dial(t, at, zklock.ClientOptions{}).Semaphore(path, 2, zklock.Options{})
-	a, b := grab(t, holder.Lock), grab(t, holder.Lock)
+	a, b := acquire(t, holder.Lock), acquire(t, holder.Lock)
 	var clients []*zklock.Client
 	var waiters []<-chan result
 	for range 5 {
@@ -120,8 +120,8 @@ func semaphoreWakesOne(t *testing.T, at harness.Endpoint) {
 	}
 	before := heard()
 	unlock(t, b)
-	first := take(t, waiters[0])
-	empty(t, waiters[1])
+	first := awaitLease(t, waiters[0])
+	expectWaiting(t, waiters[1])
 	after := heard()
 	for i, want := range []uint64{1, 1, 0, 0, 0} {
 		if after[i]-before[i] != want {
@@ -131,7 +131,7 @@ func semaphoreWakesOne(t *testing.T, at harness.Endpoint) {
 	unlock(t, a)
 	unlock(t, first)
 	for _, w := range waiters[1:] {
-		unlock(t, take(t, w))
+		unlock(t, awaitLease(t, w))
 	}
 }
 
@@ -139,7 +139,7 @@ func semaphoreWakesOne(t *testing.T, at harness.Endpoint) {
 func semaphoreMarkFirst(t *testing.T, at harness.Endpoint) {
 	c, see, path := dial(t, at, zklock.ClientOptions{}), raw(t, at), newPath()
 	lock, _ := semaphores[0].open(c, path, 1)
-	unlock(t, grab(t, lock)) // makes the parents
+	unlock(t, acquire(t, lock)) // makes the parents
 	for _, test := range []struct {
 		data []byte
 		want bool
@@ -160,19 +160,19 @@ func semaphoreHolderDies(t *testing.T, at harness.Endpoint) {
 		path := newPath()
 		c := dial(t, at, zklock.ClientOptions{})
 		lock, _ := kind.open(c, path, 2)
-		first := grab(t, lock)
+		first := acquire(t, lock)
 		other, try := kind.open(dial(t, at, zklock.ClientOptions{}), path, 2)
-		second := grab(t, other)
+		second := acquire(t, other)
 		if _, err := try(t.Context()); !errors.Is(err, zklock.ErrNotAcquired) {
 			t.Errorf("%s: TryLock without a permit left = %v, want ErrNotAcquired", kind.name, err)
 		}
 		next := behind(t.Context(), other)
-		empty(t, next)
+		expectWaiting(t, next)
 		c.Close()
-		lost(t, first)
-		unlock(t, take(t, next))
+		expectLost(t, first)
+		unlock(t, awaitLease(t, next))
 		unlock(t, second)
-		unlock(t, grab(t, try))
+		unlock(t, acquire(t, try))
 	}
 }
 
@@ -180,10 +180,10 @@ func semaphoreHolderDies(t *testing.T, at harness.Endpoint) {
 func semaphoreV2Nodes(t *testing.T, at harness.Endpoint) {
 	see, path := raw(t, at), newPath()
 	s := dial(t, at, zklock.ClientOptions{}).SemaphoreV2(path, 1, zklock.Options{})
-	l := grab(t, s.Lock)
+	l := acquire(t, s.Lock)
 	next := behind(t.Context(), s.Lock)
 	last := behind(t.Context(), s.Lock)
-	leases, locks := queued(t, see, path+"/leases", 2), queued(t, see, path+"/locks", 2)
+	leases, locks := awaitQueue(t, see, path+"/leases", 2), awaitQueue(t, see, path+"/locks", 2)
 	for _, name := range append(leases, locks...) {
 		if len(name) < 3 || name[:3] != "_c_" {
 			t.Errorf("ticket %q", name)
@@ -191,7 +191,7 @@ func semaphoreV2Nodes(t *testing.T, at harness.Endpoint) {
 	}
 	for _, w := range []<-chan result{next, last} {
 		unlock(t, l)
-		l = take(t, w)
+		l = awaitLease(t, w)
 	}
 	unlock(t, l)
 }

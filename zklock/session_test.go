@@ -27,8 +27,8 @@ func lostReplyAndCancel(t *testing.T, at harness.Endpoint) {
 	p, see := newProxy(t, at), raw(t, at)
 	m := dial(t, p.at, zklock.ClientOptions{}).Mutex(newPath(), zklock.Options{})
 	unlock(t, lock(t, m))
-	p.refuse.Store(true) // the client does not reconnect for now
-	p.swallow.Store(true)
+	p.Refuse(true) // the client does not reconnect for now
+	p.loseReply(0)
 	ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
 	defer cancel()
 	began := time.Now()
@@ -36,9 +36,9 @@ func lostReplyAndCancel(t *testing.T, at harness.Endpoint) {
 	if took := time.Since(began); took > 5*time.Second {
 		t.Errorf("Lock returned after %v: it waited for the connection", took)
 	}
-	queued(t, see, m.Path(), 1) // the ticket of the lost reply
-	p.refuse.Store(false)
-	queued(t, see, m.Path(), 0)
+	awaitQueue(t, see, m.Path(), 1) // the ticket of the lost reply
+	p.Refuse(false)
+	awaitQueue(t, see, m.Path(), 0)
 }
 
 func cutOff(t *testing.T, at harness.Endpoint) {
@@ -55,7 +55,7 @@ func cutOff(t *testing.T, at harness.Endpoint) {
 	if left := time.Until(until); !ok || left <= 0 || left > o.SessionTimeout {
 		t.Errorf("the deadline of a healthy lease is %v ahead, %t", left, ok)
 	}
-	p.silent.Store(true)
+	p.Partition(true)
 	var told, entered time.Time
 	for told.IsZero() || entered.IsZero() {
 		done := held.Done()
@@ -81,9 +81,9 @@ func cutOff(t *testing.T, at harness.Endpoint) {
 		t.Logf("the old holder was told %v before the next entered", margin)
 	}
 	expectError(t, held.Err(), zklock.ErrLost)
-	p.silent.Store(false)
+	p.Partition(false)
 	p.cut()
-	lost(t, held)
+	expectLost(t, held)
 }
 
 // expiresBeforeGrant: the session or deadline ends between the look and the lease.
@@ -115,7 +115,7 @@ func silentServer(t *testing.T, at harness.Endpoint) {
 	c := dial(t, p.at, zklock.ClientOptions{SessionTimeout: 10 * time.Second})
 	heldPath, m := newPath(), c.Mutex(newPath(), zklock.Options{})
 	held := lock(t, c.Mutex(heldPath, zklock.Options{}))
-	p.silent.Store(true)
+	p.Partition(true)
 	began := time.Now()
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()
@@ -126,9 +126,9 @@ func silentServer(t *testing.T, at harness.Endpoint) {
 	if took := time.Since(began); took > 6*time.Second {
 		t.Errorf("Lock and Unlock took %v together", took)
 	}
-	p.silent.Store(false)
+	p.Partition(false)
 	p.cut() // the server still has the session
-	queued(t, see, heldPath, 0)
-	queued(t, see, m.Path(), 0)
+	awaitQueue(t, see, heldPath, 0)
+	awaitQueue(t, see, m.Path(), 0)
 	eventually(t, "the lease knows", func() bool { return errors.Is(held.Err(), zklock.ErrReleased) })
 }

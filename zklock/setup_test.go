@@ -97,7 +97,7 @@ func queue(t *testing.T, c *wirezk.Conn, path string) []string {
 	return names
 }
 
-func queued(t *testing.T, c *wirezk.Conn, path string, n int) []string {
+func awaitQueue(t *testing.T, c *wirezk.Conn, path string, n int) []string {
 	t.Helper()
 	var names []string
 	eventually(t, "the queue has the right length", func() bool {
@@ -118,14 +118,10 @@ func eventually(t *testing.T, what string, ok func() bool) {
 
 func lock(t *testing.T, m *zklock.Mutex) *zklock.Lease {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	defer cancel()
-	l, err := m.Lock(ctx)
-	requireNoError(t, err)
-	return l
+	return acquire(t, m.Lock)
 }
 
-func unlock(t *testing.T, l *zklock.Lease) {
+func unlock(t *testing.T, l harness.Lease) {
 	t.Helper()
 	requireNoError(t, l.Unlock(t.Context()))
 }
@@ -208,30 +204,30 @@ type result struct {
 // waiting starts a Lock in the background and waits for n tickets, and most likely its watch.
 func waiting(t *testing.T, ctx context.Context, m *zklock.Mutex, see *wirezk.Conn, n int) <-chan result {
 	t.Helper()
-	got := comes(t, ctx, m, see, n)
-	quiet(t, aWhile/4, zklock.ClientOf(m)) // it watches
+	got := begins(ctx, m.Lock)
+	awaitQueue(t, see, m.Path(), n)
+	awaitQuiet(t, aWhile/4, zklock.ClientOf(m)) // it watches
 	return got
 }
 
-func comes(t *testing.T, ctx context.Context, m *zklock.Mutex, see *wirezk.Conn, n int) <-chan result {
-	t.Helper()
+// begins starts a Lock in the background.
+func begins(ctx context.Context, f taker) <-chan result {
 	got := make(chan result, 1)
 	go func() {
-		l, err := m.Lock(ctx)
+		l, err := f(ctx)
 		got <- result{l, err}
 	}()
-	queued(t, see, m.Path(), n)
 	return got
 }
 
-func quiet(t *testing.T, while time.Duration, c *zklock.Client) {
+func awaitQuiet(t *testing.T, while time.Duration, c *zklock.Client) {
 	t.Helper()
 	eventually(t, "the client asks nothing", func() bool {
 		return cost(func() { time.Sleep(while) }, c) == harness.Counts{}
 	})
 }
 
-func take(t *testing.T, got <-chan result) *zklock.Lease {
+func awaitLease(t *testing.T, got <-chan result) *zklock.Lease {
 	t.Helper()
 	select {
 	case r := <-got:
@@ -245,7 +241,7 @@ func take(t *testing.T, got <-chan result) *zklock.Lease {
 	}
 }
 
-func empty(t *testing.T, got <-chan result) {
+func expectWaiting(t *testing.T, got <-chan result) {
 	t.Helper()
 	select {
 	case r := <-got:
@@ -254,12 +250,10 @@ func empty(t *testing.T, got <-chan result) {
 	}
 }
 
-func lost(t *testing.T, l *zklock.Lease) {
+func expectLost(t *testing.T, l *zklock.Lease) {
 	t.Helper()
 	expectError(t, l.Unlock(t.Context()), zklock.ErrNotHeld)
-	select {
-	case <-l.Done():
-	default:
+	if !isDone(l.Done()) {
 		t.Error("Done is open")
 	}
 	expectError(t, l.Err(), zklock.ErrLost)
@@ -268,14 +262,11 @@ func lost(t *testing.T, l *zklock.Lease) {
 	}
 }
 
+// A proxy can be silent (Partition) or break new connections at once (Refuse).
 type proxy struct {
 	*faultproxy.Proxy
-	at harness.Endpoint // the server, through the proxy
-
-	swallow swallow // lose the next reply and break the connection
-	silent  toggle  // let nothing through in either direction
-	refuse  toggle  // break new connections at once
-	delay   latency // ns by which replies are delayed
+	at   harness.Endpoint // the server, through the proxy
+	lost *faultproxy.Injection
 }
 
 func newProxy(t *testing.T, at harness.Endpoint) *proxy {
@@ -283,44 +274,29 @@ func newProxy(t *testing.T, at harness.Endpoint) *proxy {
 	fp, err := faultproxy.New(at.Addrs[0][0], faultproxy.ZooKeeper, faultproxy.Options{})
 	requireNoError(t, err)
 	t.Cleanup(func() { fp.Close() })
-	p := &proxy{Proxy: fp, at: at, swallow: swallow{p: fp}, silent: fp.Partition, refuse: fp.Refuse,
-		delay: func(by time.Duration) { fp.Delay(faultproxy.Reply, by) }}
-	p.at.Addrs = [][]string{{fp.Addr()}}
-	return p
+	at.Addrs = [][]string{{fp.Addr()}}
+	return &proxy{Proxy: fp, at: at}
 }
 
 func (p *proxy) cut() { p.Reset() }
 
-// disconnect breaks the connection and all later ones until refuse is off.
+// disconnect breaks the connection and all later ones until Refuse is off.
 func (p *proxy) disconnect() {
-	p.refuse.Store(true)
+	p.Refuse(true)
 	p.cut()
 }
 
-type toggle func(bool)
-
-func (f toggle) Store(on bool) { f(on) }
-
-type latency func(time.Duration)
-
-func (f latency) Store(ns int64) { f(time.Duration(ns)) }
-
-type swallow struct {
-	p    *faultproxy.Proxy
-	skip int // number of replies to pass first
-	next *faultproxy.Injection
+// loseReply loses the next reply after skip others, and breaks the connection.
+func (p *proxy) loseReply(skip int) {
+	p.lost = p.Inject(faultproxy.Fault{Skip: skip, Match: func(m faultproxy.Message) bool { return m.Op != "ping" && m.Op != "connect" }})
 }
 
-func (s *swallow) Store(bool) {
-	s.next = s.p.Inject(faultproxy.Fault{Skip: s.skip, Match: func(m faultproxy.Message) bool { return m.Op != "ping" && m.Op != "connect" }})
-}
+func (p *proxy) replyLost() bool { return isDone(p.lost.Done()) }
 
-func (s *swallow) Load() bool {
-	select {
-	case <-s.next.Done():
-		return false
-	default:
-		return true
+func (p *proxy) requireReplyLost(t *testing.T) {
+	t.Helper()
+	if !p.replyLost() {
+		t.Fatal("the test shows nothing: no reply was lost")
 	}
 }
 

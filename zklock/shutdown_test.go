@@ -18,7 +18,7 @@ func shutDown(t *testing.T, s *stage) {
 	p := newProxy(t, s.at)
 	c, f := s.contender(t, p.at, zklock.ClientOptions{SessionTimeout: 20 * time.Second})
 	other := s.taker(t)
-	held := grab(t, f)
+	held := acquire(t, f)
 	next, last := behind(t.Context(), s.open(c, s.path)), behind(t.Context(), other)
 	end := p.Inject(faultproxy.Fault{Do: faultproxy.LoseRequest, Match: faultproxy.Op("closeSession")})
 	session := zklock.SessionID(c)
@@ -31,7 +31,7 @@ func shutDown(t *testing.T, s *stage) {
 	}
 	expectError(t, (<-next).err, zklock.ErrClosed)
 	requireShutDown(t, c, f, held)
-	unlock(t, take(t, last))
+	unlock(t, awaitLease(t, last))
 }
 
 func isDone(done <-chan struct{}) bool {
@@ -50,7 +50,7 @@ func requireShutDown(t *testing.T, c *zklock.Client, f taker, held *zklock.Lease
 	if !errors.Is(held.Err(), zklock.ErrClosed) {
 		t.Errorf("Err = %v, want ErrClosed", held.Err())
 	}
-	lost(t, held)
+	expectLost(t, held)
 	if err := c.Shutdown(t.Context()); err != nil {
 		t.Errorf("second Shutdown = %v", err)
 	}
@@ -58,7 +58,7 @@ func requireShutDown(t *testing.T, c *zklock.Client, f taker, held *zklock.Lease
 
 func shutDownRefused(t *testing.T, s *stage) {
 	c, f := s.contender(t, s.at, zklock.ClientOptions{})
-	held := grab(t, f)
+	held := acquire(t, f)
 	next := behind(t.Context(), s.open(c, s.path))
 	for _, n := range s.nodes(t) {
 		setACL(t, s.see, n.path, zk.WorldACL(zk.PermAll&^zk.PermDelete))
@@ -78,8 +78,8 @@ func shutDownRefused(t *testing.T, s *stage) {
 func shutDownSilent(t *testing.T, s *stage) {
 	p := newProxy(t, s.at)
 	c, f := s.contender(t, p.at, zklock.ClientOptions{SessionTimeout: 2 * time.Second})
-	held := grab(t, f)
-	p.silent.Store(true)
+	held := acquire(t, f)
+	p.Partition(true)
 	ctx, cancel := context.WithTimeout(t.Context(), aWhile)
 	defer cancel()
 	err := c.Shutdown(ctx)

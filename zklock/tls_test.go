@@ -53,7 +53,7 @@ func TestTLS(t *testing.T) {
 		held := lock(t, m)
 		next := behind(t.Context(), n.Lock)
 		unlock(t, held)
-		l := take(t, next)
+		l := awaitLease(t, next)
 		expectRisingTokens(t, held, l)
 		unlock(t, l)
 	}

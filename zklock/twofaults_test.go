@@ -51,12 +51,12 @@ func deletedBehindList(t *testing.T, at harness.Endpoint) {
 	cancel() // so that it lists
 	<-between
 	<-held.Done()
-	remake(t, see, path, 0)
+	recreateNode(t, see, path, 0)
 	other := lock(t, f.Mutex(path, zklock.Options{}))
-	queued(t, see, path, 2) // it queues again
-	empty(t, waits)
+	awaitQueue(t, see, path, 2) // it queues again
+	expectWaiting(t, waits)
 	unlock(t, other)
-	unlock(t, take(t, waits))
+	unlock(t, awaitLease(t, waits))
 }
 
 func mutexTakenBeforeLook(t *testing.T, at harness.Endpoint) {
@@ -70,11 +70,11 @@ func mutexTakenBeforeLook(t *testing.T, at harness.Endpoint) {
 // takenBeforeLook: between the reply that made the ticket of c and its look at the queue, the
 // node is recreated. Another then has a ticket of the same name and the lock.
 func takenBeforeLook(t *testing.T, see *wirezk.Conn, c *zklock.Client, lock, holder, other taker) {
-	head := grab(t, holder)
+	head := acquire(t, holder)
 	taken := make(chan *zklock.Lease, 1)
 	zklock.StallOnce(c, zklock.TicketMade, func() {
-		remake(t, see, parent(head), numberOf(t, head)+1)
-		l := grab(t, other)
+		recreateNode(t, see, parent(head), numberOf(t, head)+1)
+		l := acquire(t, other)
 		if numberOf(t, l) != numberOf(t, head)+1 {
 			t.Errorf("the test shows nothing: tickets %s and %s", name(head), name(l))
 		}
@@ -82,9 +82,9 @@ func takenBeforeLook(t *testing.T, see *wirezk.Conn, c *zklock.Client, lock, hol
 	})
 	waits := behind(t.Context(), lock)
 	l := <-taken
-	empty(t, waits)
+	expectWaiting(t, waits)
 	unlock(t, l)
-	unlock(t, take(t, waits))
+	unlock(t, awaitLease(t, waits))
 }
 
 // takenBeforeDelete: a waiter that gives up has seen its ticket. Before the delete its session
@@ -102,11 +102,11 @@ func takenBeforeDelete(t *testing.T, at harness.Endpoint) {
 		for _, p := range []*proxy{p, q} {
 			p.disconnect()
 		}
-		queued(t, see, path, 1)
-		remake(t, see, path, numberOf(t, head)+1)
+		awaitQueue(t, see, path, 1)
+		recreateNode(t, see, path, numberOf(t, head)+1)
 		taken <- lock(t, dial(t, at, zklock.ClientOptions{}).Mutex(path, zklock.Options{}))
-		p.refuse.Store(false)
-		q.refuse.Store(false)
+		p.Refuse(false)
+		q.Refuse(false)
 	})
 	cancel()
 	<-waits
@@ -115,7 +115,7 @@ func takenBeforeDelete(t *testing.T, at harness.Endpoint) {
 		t.Fatalf("the test shows nothing: tickets %s and %s", mine, name(other))
 	}
 	unlock(t, lock(t, c.Mutex(newPath(), zklock.Options{}))) // all pending requests have been sent
-	holds(t, see, path, other)
+	expectSoleHolder(t, see, path, other)
 	unlock(t, other)
 }
 
@@ -152,17 +152,15 @@ func lostCreateTaken(t *testing.T, at harness.Endpoint, expires, cancels bool) {
 	unlock(t, lock(t, dial(t, at, zklock.ClientOptions{}).Mutex(path, zklock.Options{})))
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	p.refuse.Store(true)
-	p.swallow.Store(true)
+	p.Refuse(true)
+	p.loseReply(0)
 	waits := behind(ctx, c.Mutex(path, zklock.Options{}).Lock)
-	if p.swallow.Load() {
-		t.Fatal("the test shows nothing: no reply was lost")
-	}
-	mine := queued(t, see, path, 1)[0]
+	p.requireReplyLost(t)
+	mine := awaitQueue(t, see, path, 1)[0]
 	if expires {
-		queued(t, see, path, 0)
+		awaitQueue(t, see, path, 0)
 	}
-	remake(t, see, path, 1)
+	recreateNode(t, see, path, 1)
 	other := lock(t, dial(t, at, zklock.ClientOptions{}).Mutex(path, zklock.Options{}))
 	if name(other) != mine || !strings.HasPrefix(mine, "lock-") {
 		t.Fatalf("the test shows nothing: tickets %s and %s", mine, name(other))
@@ -171,18 +169,18 @@ func lostCreateTaken(t *testing.T, at harness.Endpoint, expires, cancels bool) {
 		cancel()
 		expectError(t, (<-waits).err, context.Canceled)
 	}
-	p.refuse.Store(false)
+	p.Refuse(false)
 	unlock(t, lock(t, c.Mutex(newPath(), zklock.Options{})))
 	if cancels {
-		quiet(t, aWhile/4, c)
-		holds(t, see, path, other)
+		awaitQuiet(t, aWhile/4, c)
+		expectSoleHolder(t, see, path, other)
 		unlock(t, other)
 		return
 	}
-	queued(t, see, path, 2)
-	empty(t, waits)
+	awaitQueue(t, see, path, 2)
+	expectWaiting(t, waits)
 	unlock(t, other)
-	unlock(t, take(t, waits))
+	unlock(t, awaitLease(t, waits))
 }
 
 // identityLate: a client whose identity is late after a reconnect still hands over.
@@ -197,12 +195,10 @@ func identityLate(t *testing.T, at harness.Endpoint, do faultproxy.Action) {
 	late := p.Inject(faultproxy.Fault{Do: do, By: time.Second, Match: faultproxy.Op("auth")})
 	p.cut()
 	unlock(t, head)
-	select {
-	case <-late.Done():
-	default:
+	if !isDone(late.Done()) {
 		t.Error("the test shows nothing: it presented no identity")
 	}
-	unlock(t, take(t, next))
+	unlock(t, awaitLease(t, next))
 	if !zklock.Sealed(c) || p.Seen("delete") > 0 {
 		t.Errorf("sealed: %t, %d plain deletes; want a release by the event", zklock.Sealed(c), p.Seen("delete"))
 	}
