@@ -34,8 +34,7 @@ func TestSeed50(t *testing.T) {
 	var order []int32
 	var tokens []uint64
 	var ideal time.Duration
-	var entered, left time.Time
-	before := counts(c)
+	began, before := time.Now(), counts(c)
 	var wg sync.WaitGroup
 	for range goroutines {
 		wg.Go(func() {
@@ -49,18 +48,12 @@ func TestSeed50(t *testing.T) {
 			mu.Lock()
 			order, tokens = append(order, n), append(tokens, l.Token())
 			ideal += hold
-			if entered.IsZero() {
-				entered = time.Now()
-			}
 			mu.Unlock()
 			time.Sleep(hold)
 			inside.Add(-1)
 			if err := l.Unlock(ctx); err != nil {
 				t.Error(err)
 			}
-			mu.Lock()
-			left = time.Now()
-			mu.Unlock()
 		})
 	}
 	wg.Wait()
@@ -72,7 +65,7 @@ func TestSeed50(t *testing.T) {
 			t.Errorf("in place %d came number %d after %d, with token %d after %d", i, order[i], order[i-1], tokens[i], tokens[i-1])
 		}
 	}
-	took, cost := left.Sub(entered), counts(c).Sub(before)
+	took, cost := time.Since(began), counts(c).Sub(before)
 	t.Logf("ideal %v, took %v: %v more for each hand-over; %d requests, %d watch events", ideal.Round(time.Millisecond),
 		took.Round(time.Millisecond), ((took - ideal) / goroutines).Round(time.Microsecond), cost.Requests, cost.Notifications)
 }
