@@ -141,10 +141,3 @@ func (t *Turns[G]) Len() int {
 	defer t.mu.Unlock()
 	return t.line.Len()
 }
-
-// Busy reports whether a goroutine of this client has the lock, or a request was started.
-func (t *Turns[G]) Busy() bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.busy
-}

@@ -23,10 +23,10 @@ func TestTurnsKeepOrder(t *testing.T) {
 	if a, b := <-first.Got, <-second.Got; a != 2 || b != 3 || started != 1 {
 		t.Errorf("got %d and %d after %d requests, want 2 and 3 after 1", a, b, started)
 	}
-	if turns.Serve(give(4)) || !turns.Busy() {
+	if turns.Serve(give(4)) || !turns.busy {
 		t.Error("served without waiters, or idle before Next")
 	}
-	if turns.Next(asks(&started)); turns.Busy() || started != 1 || !turns.Try() {
+	if turns.Next(asks(&started)); turns.busy || started != 1 || !turns.Try() {
 		t.Errorf("busy without waiters, after %d requests", started)
 	}
 }
@@ -55,7 +55,7 @@ func TestTurnsRecall(t *testing.T) {
 	if recalled != 1 {
 		t.Errorf("recalled %d times, want once", recalled)
 	}
-	if turns.Ask(nil) || turns.Busy() {
+	if turns.Ask(nil) || turns.busy {
 		t.Error("busy without waiters")
 	}
 	late, _ := turns.Join(asks(&started))
@@ -84,7 +84,7 @@ func TestTurnsServedWhileLeaving(t *testing.T) {
 // TestTurnsClosed: a queue whose client cannot ask stays idle.
 func TestTurnsClosed(t *testing.T) {
 	var turns Turns[int]
-	if turns.Join(func() bool { return false }); turns.Busy() {
+	if turns.Join(func() bool { return false }); turns.busy {
 		t.Error("busy without a request")
 	}
 }

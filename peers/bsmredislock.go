@@ -91,7 +91,7 @@ type bsmSession struct {
 // farOff is a deadline that no wait reaches.
 const farOff = 1000 * time.Hour
 
-func (s *bsmSession) lock(ctx context.Context, try bool) (*redisHold, error) {
+func (s *bsmSession) lock(ctx context.Context, try bool) (*lease, error) {
 	options := new(redislock.Options) // one attempt
 	if !try {
 		options.RetryStrategy = s.retry()
@@ -115,5 +115,5 @@ func (s *bsmSession) lock(ctx context.Context, try bool) (*redisHold, error) {
 		return err == nil, err
 	}
 	// 1 % for clock differences, as in redsync.
-	return &redisHold{s.scripts.sent.Add(s.ttl - s.ttl/100), free}, nil
+	return newLease(context.Background(), s.scripts.sent.Add(s.ttl-s.ttl/100), free), nil
 }

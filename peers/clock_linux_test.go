@@ -21,14 +21,10 @@ func TestClockOffset(t *testing.T) {
 	defer s.close(t)
 	base := time.Now()
 	offset, err := s.java.ClockOffset(t.Context(), base)
-	if err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, err)
 	var ts unix.Timespec
 	before := time.Since(base)
-	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &ts); err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, unix.ClockGettime(unix.CLOCK_MONOTONIC, &ts))
 	want := int64(before) - ts.Nano()
 	if d := time.Duration(offset - want).Abs(); d > 5*time.Millisecond {
 		t.Errorf("Java's clock seems %v off CLOCK_MONOTONIC", d)

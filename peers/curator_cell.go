@@ -9,26 +9,19 @@ import (
 	"time"
 
 	"locklab/harness"
-	"locklab/harness/oracle"
 )
 
 // A CuratorCell is a closed loop of Curator's locks inside the Java process: each worker is a
 // thread that needs no message, so its times are those of a Java program.
 type CuratorCell struct {
-	Recipe  string // "mutex", "semaphore", or "rw" for its writers; "" is "mutex"
-	Mode    string // "session": one each; "object": one session, a lock object each; "instance": one of each; "" is "session"
+	Recipe  string // "mutex", "semaphore", or "rw" for its writers
+	Mode    string // "session": one each; "object": one session, a lock object each; "instance": one of each
 	Workers int    // at least 1
 
 	Warmup time.Duration // before the window
 	Window time.Duration
 	Hold   time.Duration // inside the lock
 	Think  time.Duration // between turns
-}
-
-// A CellLog records the workers of a cell, in ns since a time of the caller's choice.
-type CellLog struct {
-	Open, Close int64         // the window
-	Holds       []oracle.Hold // of the whole cell, including those outside the window, in order of grant
 }
 
 const cellDrain = 10 * time.Second
@@ -40,7 +33,7 @@ const cellDrain = 10 * time.Second
 //
 // The error wraps [harness.ErrUnavailable] if Curator cannot run here. A cell that does not end
 // in time is an error too, and its process is killed.
-func measureCurator(ctx context.Context, java *javaPeer, at harness.Endpoint, key string, c CuratorCell, base time.Time, edge func()) (*CellLog, error) {
+func measureCurator(ctx context.Context, java *javaPeer, at harness.Endpoint, key string, c CuratorCell, base time.Time, edge func()) (*harness.LoopLog, error) {
 	if c.Workers < 1 {
 		return nil, fmt.Errorf("peers: %w: a cell of %d workers", harness.ErrUsage, c.Workers)
 	}
@@ -60,7 +53,7 @@ func measureCurator(ctx context.Context, java *javaPeer, at harness.Endpoint, ke
 		proc.suspect()
 		return nil, err
 	}
-	run := &cellRun{log: new(CellLog), workers: int64(c.Workers), offset: offset, edge: edge}
+	run := &cellRun{log: &harness.LoopLog{Began: base}, workers: int64(c.Workers), offset: offset, edge: edge}
 	if err = run.drive(ctx, proc, append(where, c.words(key)...)); err != nil {
 		if ctx.Err() != nil {
 			proc.suspect()
@@ -68,26 +61,16 @@ func measureCurator(ctx context.Context, java *javaPeer, at harness.Endpoint, ke
 		}
 		return nil, fmt.Errorf("peers: cell of Curator: %w", err)
 	}
-	oracle.Sort(run.log.Holds)
 	return run.log, nil
 }
 
 func (c CuratorCell) words(key string) []string {
-	pairs := []string{"path", "/locklab/" + key, "workers", strconv.Itoa(c.Workers)}
-	add := func(key, value, otherwise string) {
-		if value == "" {
-			value = otherwise
-		}
-		pairs = append(pairs, key, value)
+	number := func(n int64) string { return strconv.FormatInt(n, 10) }
+	return []string{
+		"path", "/locklab/" + key, "workers", strconv.Itoa(c.Workers), "recipe", c.Recipe, "mode", c.Mode,
+		"warm_ms", number(c.Warmup.Milliseconds()), "run_ms", number(c.Window.Milliseconds()), "drain_ms", number(cellDrain.Milliseconds()),
+		"hold_ns", number(int64(c.Hold)), "think_ns", number(int64(c.Think)),
 	}
-	add("recipe", c.Recipe, "mutex")
-	add("mode", c.Mode, "session")
-	for key, d := range map[string]time.Duration{"warm_ms": c.Warmup, "run_ms": c.Window, "drain_ms": cellDrain} {
-		add(key, strconv.FormatInt(d.Milliseconds(), 10), "")
-	}
-	add("hold_ns", strconv.FormatInt(int64(c.Hold), 10), "")
-	add("think_ns", strconv.FormatInt(int64(c.Think), 10), "")
-	return pairs
 }
 
 // clockOffset returns the difference between ns since base and the process's clock.
@@ -119,7 +102,7 @@ func (j *javaProcess) clockOffset(ctx context.Context, base time.Time) (int64, e
 }
 
 type cellRun struct {
-	log     *CellLog
+	log     *harness.LoopLog
 	workers int64
 	offset  int64
 	edge    func()
@@ -148,25 +131,25 @@ func (r *cellRun) take(text string) error {
 	verb, rest, _ := strings.Cut(text, " ")
 	switch verb {
 	case "open", "close":
-		var at [1]int64
-		if err := integers(rest, at[:]); err != nil {
+		n, err := integers(rest, 1)
+		if err != nil {
 			return err
 		}
-		if at[0] += r.offset; verb == "open" {
-			r.log.Open = at[0]
+		if at := n[0] + r.offset; verb == "open" {
+			r.log.Open = at
 		} else {
-			r.log.Close = at[0]
+			r.log.Close = at
 		}
 		r.edge()
 	case "turn":
-		var n [4]int64
-		if err := integers(rest, n[:]); err != nil {
+		n, err := integers(rest, 4)
+		if err != nil {
 			return err
 		}
 		if n[0] < 0 || n[0] >= r.workers {
 			return fmt.Errorf("%q: there is no such worker", text)
 		}
-		r.log.Holds = append(r.log.Holds, oracle.Hold{Worker: int(n[0]),
+		r.log.Acquisitions = append(r.log.Acquisitions, harness.Acquisition{Worker: int(n[0]),
 			Requested: n[1] + r.offset, Acquired: n[2] + r.offset, Releasing: n[3] + r.offset})
 	case "drained":
 		if rest != "0" {
@@ -180,17 +163,17 @@ func (r *cellRun) take(text string) error {
 	return nil
 }
 
-func integers(text string, out []int64) error {
-	fields := strings.Fields(text)
-	if len(fields) != len(out) {
-		return fmt.Errorf("%q: want %d numbers", text, len(out))
-	}
-	for i, field := range fields {
+// integers returns the numbers in text, of which there must be count.
+func integers(text string, count int) (out []int64, err error) {
+	for _, field := range strings.Fields(text) {
 		n, err := strconv.ParseInt(field, 10, 64)
 		if err != nil {
-			return fmt.Errorf("%q: %w", text, err)
+			return nil, fmt.Errorf("%q: %w", text, err)
 		}
-		out[i] = n
+		out = append(out, n)
 	}
-	return nil
+	if len(out) != count {
+		return nil, fmt.Errorf("%q: want %d numbers", text, count)
+	}
+	return out, nil
 }

@@ -67,9 +67,7 @@ func TestCuratorLoop(t *testing.T) {
 func measureLoop(t *testing.T, in *measure.Instruments, at harness.Endpoint, name string, w harness.Workload) *harness.Result {
 	t.Helper()
 	r, err := measure.Measure(t.Context(), in, measure.Job{Lock: variant(name), At: at, Key: newKey(), Workload: w})
-	if err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, err)
 	if len(r.Violations) > 0 {
 		t.Fatalf("violations: %+v", r.Violations)
 	}
@@ -99,11 +97,11 @@ func TestMeasureCuratorRefuses(t *testing.T) {
 		cell peers.CuratorCell
 		want string
 	}{
-		"recipe":     {at, peers.CuratorCell{Recipe: "barrier", Workers: 1}, "unknown recipe barrier"},
+		"recipe":     {at, peers.CuratorCell{Recipe: "barrier", Mode: "session", Workers: 1}, "unknown recipe barrier"},
 		"no workers": {at, peers.CuratorCell{}, "0 workers"},
-		"servers":    {nowhere, peers.CuratorCell{Workers: 1}, "needs a ZooKeeper ensemble"},
+		"servers":    {nowhere, peers.CuratorCell{Recipe: "mutex", Mode: "session", Workers: 1}, "needs a ZooKeeper ensemble"},
 	} {
-		_, err := peers.MeasureCurator(t.Context(), c.at, newKey(), c.cell, time.Now(), func() {})
+		_, err := peers.MeasureCurator(t.Context(), peers.CuratorJava, c.at, newKey(), c.cell, time.Now(), func() {})
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: error is %v, want %q", name, err, c.want)
 		}
@@ -124,7 +122,7 @@ func FuzzTakeLine(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		log, err := peers.TakeLine(text, 3)
-		for _, h := range log.Holds {
+		for _, h := range log.Acquisitions {
 			if err != nil || h.Worker < 0 || h.Worker >= 3 {
 				t.Errorf("%q is taken as %+v, %v", text, h, err)
 			}

@@ -28,9 +28,9 @@ type curatorClient struct {
 	closed sync.Once
 
 	mu     sync.Mutex
-	leases map[*curatorLease]bool // that hold the lock
-	lost   int                    // sessions up to this number have ended
-	dead   error                  // why all have ended
+	leases map[*lease]int // held, by the numbers of their sessions
+	lost   int            // sessions up to this number have ended
+	dead   error          // why all have ended
 }
 
 var _ harness.Remote = (*curatorClient)(nil)
@@ -40,7 +40,7 @@ func newCuratorClient(ctx context.Context, java *javaPeer, recipe curatorRecipe,
 	if err != nil {
 		return nil, err
 	}
-	c := &curatorClient{java: java, recipe: recipe, path: "/locklab/" + key, heard: make(chan struct{}), leases: make(map[*curatorLease]bool)}
+	c := &curatorClient{java: java, recipe: recipe, path: "/locklab/" + key, heard: make(chan struct{}), leases: make(map[*lease]int)}
 	if c.proc, err = java.hire(ctx); err != nil {
 		return nil, fmt.Errorf("%w (%w)", err, harness.ErrUnavailable)
 	}
@@ -104,17 +104,17 @@ func (c *curatorClient) end(lost int, dead error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.lost, c.dead = max(c.lost, lost), dead
-	for l := range c.leases {
-		c.judge(l)
+	for l, epoch := range c.leases {
+		c.judge(l, epoch)
 	}
 }
 
 // judge ends l if its session is over. The caller holds c.mu.
-func (c *curatorClient) judge(l *curatorLease) {
+func (c *curatorClient) judge(l *lease, epoch int) {
 	switch {
 	case c.dead != nil:
 		l.end(c.dead)
-	case l.epoch <= c.lost:
+	case epoch <= c.lost:
 		l.end(fmt.Errorf("%w: Curator reports ConnectionState.LOST", errLost))
 	default:
 		return
@@ -122,14 +122,14 @@ func (c *curatorClient) judge(l *curatorLease) {
 	delete(c.leases, l)
 }
 
-func (c *curatorClient) hold(l *curatorLease) {
+func (c *curatorClient) hold(l *lease, epoch int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.leases[l] = true
-	c.judge(l)
+	c.leases[l] = epoch
+	c.judge(l, epoch)
 }
 
-func (c *curatorClient) forget(l *curatorLease) {
+func (c *curatorClient) forget(l *lease) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.leases, l)
@@ -262,4 +262,40 @@ func (s *curatorSession) Close() error {
 		s.line = nil
 	}
 	return nil
+}
+
+// newCuratorLease returns the lease of a lock that the session's thread got in that epoch, the
+// number of Curator's session. The request verb releases it.
+func newCuratorLease(s *curatorSession, verb, epoch string) (l *lease, err error) {
+	n, err := strconv.Atoi(epoch)
+	if err != nil {
+		return nil, fmt.Errorf("peers: %w", err)
+	}
+	granted := s.line
+	l = newLease(context.Background(), time.Time{}, func(context.Context) (bool, error) {
+		s.c.forget(l)
+		err := s.release(granted, verb)
+		return err == nil, err
+	})
+	s.c.hold(l, n)
+	return l, nil
+}
+
+// release asks the thread to unlock, even a lost lock, because Curator counts.
+func (s *curatorSession) release(granted *line, verb string) error {
+	if s.line == nil || s.line != granted {
+		return fmt.Errorf("%w: the connection to its thread was given up", errLost)
+	}
+	granted.conn.SetReadDeadline(time.Now().Add(curatorUnlockWait))
+	answer, err := granted.ask(verb)
+	switch {
+	case errors.As(err, new(*refusal)):
+	case err != nil:
+		s.giveUp()
+		return err
+	case answer != "ok":
+		err = fmt.Errorf("unexpected answer %q", answer)
+	}
+	granted.conn.SetReadDeadline(time.Time{})
+	return err
 }

@@ -43,60 +43,37 @@ func downgrade(t *testing.T, at harness.Endpoint, owner, next *harness.Variant) 
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	key := newKey()
-	var sessions []harness.Session
-	for _, v := range []*harness.Variant{owner, next} {
-		r, err := v.Remote(ctx, at, key)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer r.Close()
-		s, err := r.Join(ctx, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer s.Close()
-		sessions = append(sessions, s)
-	}
-	writes := mustLock(t, sessions[0])
+	_, mine := joinAt(t, owner, at, key)
+	_, theirs := joinAt(t, next, at, key)
+	writes := mustLock(t, mine)
 	waits := make(chan harness.Lease, 1)
-	failed := make(chan error, 1)
 	go func() {
-		l, err := sessions[1].Lock(ctx)
+		defer close(waits)
+		l, err := theirs.Lock(ctx)
 		if err != nil {
-			failed <- err
+			t.Error(err)
 			return
 		}
 		waits <- l
 	}()
 	time.Sleep(time.Second) // its ticket is before the reader's
-	reads, err := sessions[0].(harness.RWSession).RLock(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := writes.Unlock(ctx); err != nil {
-		t.Fatal(err)
-	}
+	reads, err := mine.(harness.RWSession).RLock(ctx)
+	requireNoError(t, err)
+	requireNoError(t, writes.Unlock(ctx))
 	var l harness.Lease
 	select {
 	case l = <-waits:
 		beside = true
-	case err := <-failed:
-		t.Fatal(err)
 	case <-time.After(2 * time.Second):
 	}
-	if err := reads.Unlock(ctx); err != nil {
-		t.Fatal(err)
+	requireNoError(t, reads.Unlock(ctx))
+	if l == nil {
+		l = <-waits
 	}
 	if l == nil {
-		select {
-		case l = <-waits:
-		case err := <-failed:
-			t.Fatal(err)
-		}
+		t.FailNow()
 	}
-	if err := l.Unlock(ctx); err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, l.Unlock(ctx))
 	return beside
 }
 

@@ -34,9 +34,7 @@ func TestCuratorInterrupted(t *testing.T) {
 			if err := s.late.Close(); err != nil { // its session ends
 				t.Error(err)
 			}
-			if err := mustLock(t, s.holds).Unlock(t.Context()); err != nil {
-				t.Error(err)
-			}
+			expectNoError(t, mustLock(t, s.holds).Unlock(t.Context()))
 		})
 	}
 }
@@ -52,9 +50,7 @@ func newInterruptStage(t *testing.T, at harness.Endpoint) *interruptStage {
 	t.Helper()
 	key, v := newKey(), variant("curator-semaphore-mutex")
 	p, err := faultproxy.New(at.Addrs[0][0], faultproxy.ZooKeeper, faultproxy.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, err)
 	t.Cleanup(func() { p.Close() })
 	s := &interruptStage{look: newOnlooker(t, at, "/locklab/"+key), proxy: p}
 	_, s.holds = joinAt(t, v, at, key)
@@ -94,19 +90,13 @@ func (s *interruptStage) interrupt(t *testing.T, last bool) {
 	s.proxy.Delay(faultproxy.Reply, 500*time.Millisecond)
 	defer s.proxy.Delay(faultproxy.Reply, 0)
 	if last {
-		if err := lease.Unlock(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		requireNoError(t, lease.Unlock(t.Context()))
 		s.nodes(t, "/locks", 0)
 		cancel()
 	}
-	if err := <-gaveUp; !errors.Is(err, context.Canceled) {
-		t.Fatalf("Lock = %v, want %v", err, context.Canceled)
-	}
+	expectError(t, <-gaveUp, context.Canceled)
 	if !last {
-		if err := lease.Unlock(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		requireNoError(t, lease.Unlock(t.Context()))
 	}
 }
 
@@ -122,8 +112,6 @@ func (s *interruptStage) stuck(t *testing.T) bool {
 	case err != nil:
 		t.Fatal(err)
 	}
-	if err := lease.Unlock(t.Context()); err != nil {
-		t.Error(err)
-	}
+	expectNoError(t, lease.Unlock(t.Context()))
 	return false
 }

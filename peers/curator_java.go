@@ -182,24 +182,13 @@ func launchJava(ctx context.Context, cmd *exec.Cmd) (*javaProcess, error) {
 }
 
 func (j *javaProcess) greet(hello string) error {
-	verb, values := parseLine(hello)
-	if verb != "HELLO" || values["addr"] == "" || values["port"] == "" {
+	var java, host, port string
+	_, err := fmt.Sscanf(hello, "HELLO peer=curator version=%s java=%s addr=%s port=%s", &j.version, &java, &host, &port)
+	if err != nil {
 		return fmt.Errorf("it says %q, want HELLO and where it listens", strings.TrimSpace(hello))
 	}
-	j.addr, j.version = net.JoinHostPort(values["addr"], values["port"]), values["version"]
+	j.addr = net.JoinHostPort(host, port)
 	return nil
-}
-
-func parseLine(text string) (verb string, values map[string]string) {
-	values = make(map[string]string)
-	for i, word := range strings.Fields(text) {
-		if key, value, ok := strings.Cut(word, "="); ok {
-			values[key] = value
-		} else if i == 0 {
-			verb = word
-		}
-	}
-	return verb, values
 }
 
 func (j *javaProcess) gone() bool {

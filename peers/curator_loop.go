@@ -3,17 +3,15 @@ package peers
 import (
 	"cmp"
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
-	"io"
-	"net"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
 
 	"locklab/harness"
+	"locklab/internal/backend"
 )
 
 // curatorLoop returns the Loop of a lock that recipe makes. The servers count its requests,
@@ -29,11 +27,8 @@ func curatorLoop(recipe curatorRecipe) harness.Loop {
 		if err != nil {
 			return nil, err
 		}
-		out := &harness.LoopLog{Began: m.began, Open: log.Open, Close: log.Close, Wire: m.within(log)}
-		for _, h := range log.Holds {
-			out.Acquisitions = append(out.Acquisitions, harness.Acquisition{Worker: h.Worker, Requested: h.Requested, Acquired: h.Acquired, Releasing: h.Releasing})
-		}
-		return out, nil
+		log.Wire = m.within(log)
+		return log, nil
 	}
 }
 
@@ -83,7 +78,7 @@ func (m *meter) read(ctx context.Context) {
 
 // within returns the servers' counts in the window of log, nil if unknown. They are read a
 // little late, so they are scaled by the acquisitions in between.
-func (m *meter) within(log *CellLog) *harness.Counts {
+func (m *meter) within(log *harness.LoopLog) *harness.Counts {
 	if m.err != nil || len(m.seen) != 2 {
 		return nil
 	}
@@ -96,8 +91,8 @@ func (m *meter) within(log *CellLog) *harness.Counts {
 	return &harness.Counts{Requests: scale(d.Requests), Notifications: scale(d.Notifications)}
 }
 
-func acquired(log *CellLog, from, to int64) (n int) {
-	for _, h := range log.Holds {
+func acquired(log *harness.LoopLog, from, to int64) (n int) {
+	for _, h := range log.Acquisitions {
 		if h.Acquired >= from && h.Acquired < to {
 			n++
 		}
@@ -111,7 +106,7 @@ func served(ctx context.Context, at harness.Endpoint) (total harness.Counts, err
 	errs := make([]error, len(counts))
 	var wg sync.WaitGroup
 	for i, addr := range at.Addrs[0] {
-		wg.Go(func() { counts[i], errs[i] = servedBy(ctx, addr, at.TLS) })
+		wg.Go(func() { counts[i], errs[i] = servedBy(ctx, at, addr) })
 	}
 	wg.Wait()
 	for _, c := range counts {
@@ -122,25 +117,15 @@ func served(ctx context.Context, at harness.Endpoint) (total harness.Counts, err
 
 const servedPatience = 10 * time.Second
 
-func servedBy(ctx context.Context, addr string, secure *tls.Config) (harness.Counts, error) {
-	conn, err := new(net.Dialer).DialContext(ctx, "tcp", addr)
-	if err != nil {
-		return harness.Counts{}, err
-	}
-	defer conn.Close()
-	conn.SetDeadline(time.Now().Add(servedPatience))
-	if secure != nil {
-		conn = tls.Client(conn, secure)
-	}
-	if _, err := io.WriteString(conn, "mntr"); err != nil {
-		return harness.Counts{}, err
-	}
-	text, err := io.ReadAll(conn)
+func servedBy(ctx context.Context, at harness.Endpoint, addr string) (harness.Counts, error) {
+	ctx, cancel := context.WithTimeout(ctx, servedPatience)
+	defer cancel()
+	text, err := backend.FourLetters(ctx, at, addr, "mntr")
 	if err != nil {
 		return harness.Counts{}, err
 	}
 	values := make(map[string]uint64)
-	for line := range strings.Lines(string(text)) {
+	for line := range strings.Lines(text) {
 		if name, value, ok := strings.Cut(strings.TrimSpace(line), "\t"); ok {
 			values[name], _ = strconv.ParseUint(value, 10, 64) // some are not numbers
 		}

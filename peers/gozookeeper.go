@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/go-zookeeper/zk"
@@ -43,14 +42,6 @@ var goZooKeeper = &harness.Variant{
 	Traits: harness.Traits{FIFO: true, Needs: harness.KindZooKeeper},
 	Remote: newZKClient,
 }
-
-var (
-	errNotHeld  = fmt.Errorf("peers: %w", harness.ErrNotHeld)
-	errLost     = fmt.Errorf("peers: %w", harness.ErrLost)
-	errReleased = fmt.Errorf("peers: %w", harness.ErrReleased)
-)
-
-const zkUnlockWait = 2 * time.Second
 
 type zkClient struct {
 	wirezk.Counter // of all sessions together
@@ -143,7 +134,7 @@ func (s *zkSession) Lock(ctx context.Context) (harness.Lease, error) {
 		if err != nil {
 			return nil, fmt.Errorf("peers: lock %s: %w", s.r.path, err)
 		}
-		return newZKLease(s.conn, l), nil
+		return newLease(s.conn.alive, time.Time{}, func(ctx context.Context) (bool, error) { return zkUnlock(ctx, l) }), nil
 	case <-ctx.Done():
 		s.conn.Close()
 		s.conn = nil
@@ -173,50 +164,10 @@ func (s *zkSession) Close() error {
 	return nil
 }
 
-type zkLease struct {
-	l        *zk.Lock
-	alive    context.Context
-	end      context.CancelCauseFunc
-	unlocked atomic.Bool
-	stop     func() bool
-}
-
-var _ harness.Lease = (*zkLease)(nil)
-
-func newZKLease(conn *zkConn, l *zk.Lock) *zkLease {
-	k := &zkLease{l: l}
-	k.alive, k.end = context.WithCancelCause(context.Background())
-	k.stop = context.AfterFunc(conn.alive, func() { k.end(context.Cause(conn.alive)) })
-	return k
-}
-
-func (k *zkLease) Unlock(context.Context) error {
-	if k.unlocked.Swap(true) {
-		return fmt.Errorf("%w: unlocked before", errNotHeld)
+func zkUnlock(ctx context.Context, l *zk.Lock) (held bool, err error) {
+	_, err = await(ctx, func() (bool, error) { return true, l.Unlock() }, func(bool) {})
+	if errors.Is(err, zk.ErrNoNode) {
+		return false, nil
 	}
-	k.stop()
-	done := make(chan error, 1)
-	go func() { done <- k.l.Unlock() }()
-	var err error
-	select {
-	case err = <-done:
-	case <-time.After(zkUnlockWait):
-		err = fmt.Errorf("no server has answered for %v", zkUnlockWait)
-	}
-	switch {
-	case err == nil:
-		k.end(errReleased)
-	case errors.Is(err, zk.ErrNoNode):
-		k.end(fmt.Errorf("%w: %w", errLost, err))
-		return fmt.Errorf("%w: %w", errNotHeld, err)
-	default:
-		k.end(fmt.Errorf("%w: %w", errLost, err))
-		return fmt.Errorf("peers: unlock: %w", err)
-	}
-	return nil
+	return err == nil, err
 }
-
-func (k *zkLease) Token() uint64               { return 0 }
-func (k *zkLease) Done() <-chan struct{}       { return k.alive.Done() }
-func (k *zkLease) Err() error                  { return context.Cause(k.alive) }
-func (k *zkLease) Deadline() (time.Time, bool) { return time.Time{}, false }

@@ -2,7 +2,6 @@ package peers_test
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"testing"
 	"time"
@@ -13,7 +12,6 @@ import (
 	"locklab/harness/locktest"
 	"locklab/internal/leaktest"
 	wirezk "locklab/internal/wire/zookeeper"
-	"locklab/peers"
 )
 
 type stage struct {
@@ -34,69 +32,29 @@ func TestGoZooKeeper(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			leaktest.All(t)
-			s := newStage(t, at)
+			key := newKey()
+			look := newOnlooker(t, at, "/locklab/"+key)
+			s := &stage{path: look.path, see: look.conn}
+			s.remote, s.session = joinAt(t, variant("go-zookeeper-lock"), at, key)
 			run(t, s)
-			s.close(t)
 		})
 	}
 }
 
-func newStage(t *testing.T, at harness.Endpoint) *stage {
-	t.Helper()
-	key := "peers-test-" + rand.Text()
-	s := &stage{path: "/locklab/" + key}
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
-	defer cancel()
-	var err error
-	if s.remote, err = peers.Suite[0].Remote(ctx, at, key); err != nil {
-		t.Fatal(err)
-	}
-	if s.session, err = s.remote.Join(ctx, 0); err != nil {
-		t.Fatal(err)
-	}
-	if s.see, err = wirezk.Connect(ctx, at, wirezk.Options{}); err != nil {
-		t.Fatal(err)
-	}
-	return s
-}
-
-func (s *stage) close(t *testing.T) {
-	t.Helper()
-	if err := errors.Join(s.session.Close(), s.remote.Close()); err != nil {
-		t.Error(err)
-	}
-	names, _, _ := s.see.Children(s.path) // mostly there is no such node any more
-	for _, name := range names {
-		_ = s.see.Delete(s.path+"/"+name, -1)
-	}
-	_ = s.see.Delete(s.path, -1)
-	s.see.Close()
-}
-
 func (s *stage) lock(t *testing.T) harness.Lease {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
-	defer cancel()
-	l, err := s.session.Lock(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return l
+	return mustLock(t, s.session)
 }
 
 func (s *stage) unlock(t *testing.T, l harness.Lease) {
 	t.Helper()
-	if err := l.Unlock(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, l.Unlock(t.Context()))
 }
 
 func (s *stage) children(t *testing.T) []string {
 	t.Helper()
 	names, _, err := s.see.Children(s.path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, err)
 	return names
 }
 
@@ -114,9 +72,7 @@ func requests(t *testing.T, s *stage) {
 func cancelEndsSession(t *testing.T, s *stage) {
 	s.unlock(t, s.lock(t))
 	holder := zk.NewLock(s.see.Conn.Conn, s.path, zk.WorldACL(zk.PermAll))
-	if err := holder.Lock(); err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, holder.Lock())
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
 	if _, err := s.session.Lock(ctx); !errors.Is(err, context.DeadlineExceeded) {
@@ -125,33 +81,23 @@ func cancelEndsSession(t *testing.T, s *stage) {
 	if names := s.children(t); len(names) != 1 {
 		t.Errorf("the queue is %q, want the holder alone", names)
 	}
-	if err := holder.Unlock(); err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, holder.Unlock())
 	s.unlock(t, s.lock(t)) // in a new session
 }
 
 func nodeRemoved(t *testing.T, s *stage) {
 	l := s.lock(t)
 	for _, name := range s.children(t) {
-		if err := s.see.Delete(s.path+"/"+name, -1); err != nil {
-			t.Fatal(err)
-		}
+		requireNoError(t, s.see.Delete(s.path+"/"+name, -1))
 	}
-	if err := l.Unlock(t.Context()); !errors.Is(err, harness.ErrNotHeld) {
-		t.Errorf("Unlock = %v, want ErrNotHeld", err)
-	}
-	if err := l.Err(); !errors.Is(err, harness.ErrLost) {
-		t.Errorf("Err = %v, want ErrLost", err)
-	}
+	expectError(t, l.Unlock(t.Context()), harness.ErrNotHeld)
+	expectError(t, l.Err(), harness.ErrLost)
 	s.unlock(t, s.lock(t))
 }
 
 func lastOneOut(t *testing.T, s *stage) {
 	s.unlock(t, s.lock(t))
-	if err := s.session.Close(); err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, s.session.Close())
 	if ok, _, err := s.see.Exists(s.path); ok || err != nil {
 		t.Errorf("after Close the lock's node exists: %t, %v", ok, err)
 	}

@@ -54,7 +54,7 @@ func TestInterop(t *testing.T) {
 			if len(vs) == 0 {
 				t.Skipf("none of %q can run", group.locks)
 			}
-			contend(t, at, slices.Repeat(vs, max(2, 4/len(vs))), group.reads)
+			contend(t, at, slices.Repeat(vs, max(2, 4/len(vs))), group.reads, turnsTogether())
 		})
 	}
 }
@@ -76,24 +76,19 @@ func turnsTogether() int64 {
 	return 1000
 }
 
-func contend(t *testing.T, at harness.Endpoint, vs []*harness.Variant, reads func(worker, turn int) bool) {
+func contend(t *testing.T, at harness.Endpoint, vs []*harness.Variant, reads func(worker, turn int) bool, total int64) {
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	key := newKey()
 	g, err := gather(ctx, at, key, vs)
 	defer g.close()
-	if err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, err)
 	look := newOnlooker(t, at, "/locklab/"+key)
 	g.inside, g.reads = look.enter, reads
-	total := turnsTogether()
 	var left atomic.Int64
 	left.Store(total)
 	start := time.Now()
-	if err := g.turns(ctx, start, 0, func(int) bool { return left.Add(-1) >= 0 }); err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, g.turns(ctx, start, 0, func(int) bool { return left.Add(-1) >= 0 }))
 	rate := float64(total) / time.Since(start).Seconds()
 	holds := slices.Concat(g.holds...)
 	oracle.Sort(holds)
@@ -129,9 +124,7 @@ func newOnlooker(t *testing.T, at harness.Endpoint, path string) *onlooker {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	conn, err := wirezk.Connect(ctx, at, wirezk.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, err)
 	t.Cleanup(conn.Close)
 	return &onlooker{conn: conn, path: path, last: -1}
 }
@@ -233,9 +226,7 @@ func TestInteropRejects(t *testing.T) {
 	key := newKey()
 	g, err := gather(ctx, at, key, []*harness.Variant{variant("curator-mutex"), variant("curator-mutex")})
 	defer g.close()
-	if err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, err)
 	look := newOnlooker(t, at, "/locklab/"+key)
 	g.inside = func(int, bool) (func(), error) { // deletes all tickets, including the holder's
 		leave := func() {}
@@ -252,9 +243,7 @@ func TestInteropRejects(t *testing.T) {
 	}
 	base := time.Now()
 	for hold := 20 * time.Millisecond; hold < time.Second; hold *= 2 { // on a busy machine the next one takes a while
-		if err := g.turns(ctx, base, hold, func(turn int) bool { return turn < 5 }); err != nil {
-			t.Fatal(err)
-		}
+		requireNoError(t, g.turns(ctx, base, hold, func(turn int) bool { return turn < 5 }))
 		holds := slices.Concat(g.holds...)
 		oracle.Sort(holds)
 		if len(oracle.Overlaps(holds, 1)) > 0 {

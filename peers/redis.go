@@ -3,7 +3,6 @@ package peers
 import (
 	"context"
 	"fmt"
-	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -17,18 +16,11 @@ const (
 
 	// redisTTL is the default time to live of keys: redsync's.
 	redisTTL = 8 * time.Second
-
-	redisUnlockWait = 2 * time.Second
 )
 
 // A redisLock takes a lock with a library on top of go-redis, in one attempt, or until ctx
 // ends. An error wraps harness.ErrNotAcquired if another has the lock.
-type redisLock func(ctx context.Context, try bool) (*redisHold, error)
-
-type redisHold struct {
-	until time.Time                           // the key may be gone then
-	free  func(context.Context) (bool, error) // reports whether it was held until now
-}
+type redisLock func(ctx context.Context, try bool) (*lease, error)
 
 type redisClient struct {
 	*wireredis.Counter
@@ -84,11 +76,11 @@ func (s *redisSession) TryLock(ctx context.Context) (harness.Lease, error) { ret
 func (s *redisSession) Close() error { return nil }
 
 func (s *redisSession) take(ctx context.Context, try bool) (harness.Lease, error) {
-	hold, err := s.lock(ctx, try)
+	l, err := s.lock(ctx, try)
 	if err != nil {
 		return nil, fmt.Errorf("peers: lock %s: %w", s.key, cause(ctx, err))
 	}
-	return newRedisLease(hold), nil
+	return l, nil
 }
 
 // cause returns the error of ctx once it has ended, else err: the errors of libraries vary.
@@ -101,47 +93,3 @@ func cause(ctx context.Context, err error) error {
 	}
 	return err
 }
-
-type redisLease struct {
-	*redisHold
-	alive    context.Context
-	end      context.CancelCauseFunc
-	expiry   *time.Timer
-	unlocked atomic.Bool
-}
-
-var _ harness.Lease = (*redisLease)(nil)
-
-func newRedisLease(hold *redisHold) *redisLease {
-	l := &redisLease{redisHold: hold}
-	l.alive, l.end = context.WithCancelCause(context.Background())
-	l.expiry = time.AfterFunc(time.Until(hold.until), func() {
-		l.end(fmt.Errorf("%w: its time is over", errLost))
-	})
-	return l
-}
-
-func (l *redisLease) Unlock(ctx context.Context) error {
-	if l.unlocked.Swap(true) {
-		return fmt.Errorf("%w: unlocked before", errNotHeld)
-	}
-	l.expiry.Stop()
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), redisUnlockWait)
-	defer cancel()
-	held, err := l.free(ctx)
-	switch {
-	case err != nil:
-		l.end(fmt.Errorf("%w: %w", errLost, err))
-		return fmt.Errorf("peers: unlock: %w", err)
-	case !held:
-		l.end(fmt.Errorf("%w: its key was gone or another holder's", errLost))
-		return fmt.Errorf("%w: its key was gone or another holder's", errNotHeld)
-	}
-	l.end(errReleased)
-	return nil
-}
-
-func (l *redisLease) Token() uint64               { return 0 }
-func (l *redisLease) Done() <-chan struct{}       { return l.alive.Done() }
-func (l *redisLease) Err() error                  { return context.Cause(l.alive) }
-func (l *redisLease) Deadline() (time.Time, bool) { return l.until, true }

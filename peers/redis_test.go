@@ -80,15 +80,6 @@ type redisStage struct {
 	key string
 }
 
-func redisPeerNamed(tb testing.TB, name string) *harness.Variant {
-	tb.Helper()
-	i := slices.IndexFunc(peers.Suite, func(v *harness.Variant) bool { return v.Name == name })
-	if i < 0 {
-		tb.Fatalf("no peer is named %s", name)
-	}
-	return peers.Suite[i]
-}
-
 func redisEventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(redisPatience); !ok(); time.Sleep(2 * time.Millisecond) {
@@ -100,45 +91,26 @@ func redisEventually(t *testing.T, what string, ok func() bool) {
 
 func (s *redisStage) join() (remote harness.Remote, session harness.Session, done func()) {
 	s.Helper()
-	remote, err := redisPeerNamed(s, s.name).Remote(s.Context(), s.at, s.key)
-	if err != nil {
-		s.Fatal(err)
-	}
+	remote, err := variant(s.name).Remote(s.Context(), s.at, s.key)
+	requireNoError(s, err)
 	if session, err = remote.Join(s.Context(), 0); err != nil {
 		s.Fatal(err)
 	}
 	return remote, session, func() {
 		s.Helper()
-		if err := errors.Join(session.Close(), remote.Close()); err != nil {
-			s.Error(err)
-		}
+		expectNoError(s, errors.Join(session.Close(), remote.Close()))
 	}
-}
-
-func (s *redisStage) lock(session harness.Session) harness.Lease {
-	s.Helper()
-	ctx, cancel := context.WithTimeout(s.Context(), redisPatience)
-	defer cancel()
-	l, err := session.Lock(ctx)
-	if err != nil {
-		s.Fatal(err)
-	}
-	return l
 }
 
 func (s *redisStage) unlock(l harness.Lease) {
 	s.Helper()
-	if err := l.Unlock(s.Context()); err != nil {
-		s.Error(err)
-	}
+	expectNoError(s, l.Unlock(s.Context()))
 }
 
 func (s *redisStage) see() *redis.Client {
 	s.Helper()
 	client, _, err := wireredis.Connect(s.at)
-	if err != nil {
-		s.Fatal(err)
-	}
+	requireNoError(s, err)
 	return client
 }
 
@@ -152,20 +124,18 @@ func (s *redisStage) keys() []string {
 func (s *redisStage) present(see *redis.Client) int64 {
 	s.Helper()
 	n, err := see.Exists(s.Context(), s.keys()...).Result()
-	if err != nil {
-		s.Fatal(err)
-	}
+	requireNoError(s, err)
 	return n
 }
 
 func (s *redisStage) commands() {
 	remote, session, done := s.join()
 	defer done()
-	s.unlock(s.lock(session)) // the server has the scripts from now on
+	s.unlock(mustLock(s.T, session)) // the server has the scripts from now on
 	count := remote.(harness.Counter).Counts
 	before := count()
 	for range 10 {
-		s.unlock(s.lock(session))
+		s.unlock(mustLock(s.T, session))
 	}
 	if got := count().Sub(before).Requests; got < 10*s.alone || got > 10*(s.alone+s.again) {
 		s.Errorf("10 acquisitions cost %d commands, want %d each, and at most %d more", got, s.alone, s.again)
@@ -173,8 +143,8 @@ func (s *redisStage) commands() {
 
 	other, waiter, done := s.join()
 	defer done()
-	s.unlock(s.lock(waiter))
-	held := s.lock(session)
+	s.unlock(mustLock(s.T, waiter))
+	held := mustLock(s.T, session)
 	before = other.(harness.Counter).Counts()
 	if l, err := waiter.(harness.TrySession).TryLock(s.Context()); !errors.Is(err, harness.ErrNotAcquired) {
 		s.Errorf("TryLock of a held lock = %v, %v", l, err)
@@ -192,7 +162,7 @@ func (s *redisStage) timeToLive() {
 	s.at.Lease = 300 * time.Millisecond
 	_, session, done := s.join()
 	defer done()
-	l := s.lock(session)
+	l := mustLock(s.T, session)
 	if s.renews {
 		select {
 		case <-l.Done():
@@ -213,10 +183,8 @@ func (s *redisStage) timeToLive() {
 	if !errors.Is(l.Err(), harness.ErrLost) {
 		s.Errorf("Err = %v, want ErrLost", l.Err())
 	}
-	next := s.lock(session) // the key expires, if a little later
-	if err := l.Unlock(s.Context()); !errors.Is(err, harness.ErrNotHeld) {
-		s.Errorf("Unlock = %v, want ErrNotHeld", err)
-	}
+	next := mustLock(s.T, session) // the key expires, if a little later
+	expectError(s, l.Unlock(s.Context()), harness.ErrNotHeld)
 	s.unlock(next)
 }
 
@@ -226,7 +194,7 @@ func (s *redisStage) keyRemoved() {
 	defer done()
 	see := s.see()
 	defer see.Close()
-	l := s.lock(session)
+	l := mustLock(s.T, session)
 	if n, err := see.Del(s.Context(), s.keys()...).Result(); n == 0 || err != nil {
 		s.Fatalf("removed %d keys: %v", n, err)
 	}
@@ -247,13 +215,11 @@ func (s *redisStage) keyRemoved() {
 	case l.Err() != nil:
 		s.Errorf("Err = %v: the documentation says that there is no signal", l.Err())
 	}
-	if err := l.Unlock(s.Context()); !errors.Is(err, harness.ErrNotHeld) {
-		s.Errorf("Unlock = %v, want ErrNotHeld", err)
-	}
+	expectError(s, l.Unlock(s.Context()), harness.ErrNotHeld)
 	if !errors.Is(l.Err(), harness.ErrLost) {
 		s.Errorf("after Unlock Err = %v, want ErrLost", l.Err())
 	}
-	s.unlock(s.lock(session))
+	s.unlock(mustLock(s.T, session))
 }
 
 // patience: a Lock without a deadline outlasts the time to live and redsync's 32 attempts.
@@ -263,7 +229,7 @@ func (s *redisStage) patience() {
 	defer done()
 	see := s.see()
 	defer see.Close()
-	s.unlock(s.lock(session))
+	s.unlock(mustLock(s.T, session))
 	for asked := 0; ; {
 		err := s.outwait(session, see)
 		if asked++; err == nil {
@@ -279,9 +245,7 @@ func (s *redisStage) patience() {
 func (s *redisStage) outwait(session harness.Session, see *redis.Client) error {
 	const taken = 400 * time.Millisecond
 	for _, key := range s.keys() {
-		if err := see.Set(s.Context(), key, "another client", taken).Err(); err != nil {
-			s.Fatal(err)
-		}
+		requireNoError(s, see.Set(s.Context(), key, "another client", taken).Err())
 	}
 	began := time.Now()
 	ctx, cancel := context.WithCancel(context.WithoutCancel(s.Context()))
@@ -300,13 +264,11 @@ func (s *redisStage) outwait(session harness.Session, see *redis.Client) error {
 
 func (s *redisStage) noServer() {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		s.Fatal(err)
-	}
+	requireNoError(s, err)
 	addr := l.Addr().String()
 	l.Close()
 	s.at.Addrs = [][]string{{addr}}
-	_, err = redisPeerNamed(s, s.name).Remote(s.Context(), s.at, s.key)
+	_, err = variant(s.name).Remote(s.Context(), s.at, s.key)
 	if !errors.Is(err, harness.ErrUnavailable) {
 		s.Errorf("without a server: %v, want ErrUnavailable", err)
 	}
@@ -314,15 +276,13 @@ func (s *redisStage) noServer() {
 
 func (s *redisStage) connectEnds() {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		s.Fatal(err)
-	}
+	requireNoError(s, err)
 	defer l.Close()
 	s.at.Addrs = [][]string{{l.Addr().String()}}
 	ctx, cancel := context.WithTimeout(s.Context(), 100*time.Millisecond)
 	defer cancel()
 	began := time.Now()
-	_, err = redisPeerNamed(s, s.name).Remote(ctx, s.at, s.key)
+	_, err = variant(s.name).Remote(ctx, s.at, s.key)
 	if d := time.Since(began); err == nil || d > 2*time.Second {
 		s.Errorf("under a context of 100 ms: %v after %v", err, d)
 	}
@@ -330,14 +290,14 @@ func (s *redisStage) connectEnds() {
 
 func (s *redisStage) wrongKind() {
 	s.at.Kind = harness.KindZooKeeper
-	if _, err := redisPeerNamed(s, s.name).Remote(s.Context(), s.at, s.key); !errors.Is(err, harness.ErrUsage) {
+	if _, err := variant(s.name).Remote(s.Context(), s.at, s.key); !errors.Is(err, harness.ErrUsage) {
 		s.Errorf("with an endpoint of ZooKeeper: %v, want ErrUsage", err)
 	}
 }
 
 func (s *redisStage) wrongPassword() {
 	s.at.Username, s.at.Password = "locklab-nobody", "wrong-secret"
-	_, err := redisPeerNamed(s, s.name).Remote(s.Context(), s.at, s.key)
+	_, err := variant(s.name).Remote(s.Context(), s.at, s.key)
 	if err == nil || !strings.Contains(err.Error(), "WRONGPASS") || strings.Contains(err.Error(), s.at.Password) {
 		s.Errorf("with a wrong password: %v, want WRONGPASS without the password", err)
 	}
@@ -348,7 +308,7 @@ func (s *redisStage) nothingLeft() {
 	defer done()
 	see := s.see()
 	defer see.Close()
-	l := s.lock(session)
+	l := mustLock(s.T, session)
 	if s.present(see) == 0 {
 		s.Error("a lock that is held has no key")
 	}
@@ -362,9 +322,7 @@ func (s *redisStage) cancelledHolder() {
 	ctx, cancel := context.WithTimeout(s.Context(), redisPatience)
 	l, err := session.Lock(ctx)
 	cancel()
-	if err != nil {
-		s.Fatal(err)
-	}
+	requireNoError(s, err)
 	time.Sleep(20 * time.Millisecond)
 	if l.Err() != nil {
 		s.Errorf("the end of the context of Lock ended the lease: %v", l.Err())

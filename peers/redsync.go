@@ -60,7 +60,7 @@ func newRedsync(v *harness.Variant, settings ...redsync.Option) *harness.Variant
 			redsync.WithTries(math.MaxInt), redsync.WithExpiry(cmp.Or(at.Lease, redisTTL)),
 		}, settings...)
 		r.join = func(key string) redisLock {
-			return func(ctx context.Context, try bool) (*redisHold, error) {
+			return func(ctx context.Context, try bool) (*lease, error) {
 				return redsyncLock(ctx, rs.NewMutex(key, options...), try)
 			}
 		}
@@ -69,7 +69,7 @@ func newRedsync(v *harness.Variant, settings ...redsync.Option) *harness.Variant
 	return v
 }
 
-func redsyncLock(ctx context.Context, m *redsync.Mutex, try bool) (*redisHold, error) {
+func redsyncLock(ctx context.Context, m *redsync.Mutex, try bool) (*lease, error) {
 	lock := m.LockContext
 	if try {
 		lock = m.TryLockContext
@@ -86,5 +86,5 @@ func redsyncLock(ctx context.Context, m *redsync.Mutex, try bool) (*redisHold, e
 		}
 		return ok, err
 	}
-	return &redisHold{m.Until(), free}, nil
+	return newLease(context.Background(), m.Until(), free), nil
 }

@@ -11,7 +11,6 @@ import (
 	"github.com/redis/rueidis/rueidislock"
 
 	"locklab/harness"
-	"locklab/lock"
 )
 
 // rueidisPush is rueidislock with its README's settings for one server: a script with SET, NX
@@ -111,8 +110,7 @@ func dialRueidis(ctx context.Context, at harness.Endpoint, key string, set func(
 	}
 	set(&o)
 	// The library connects without a context.
-	start := func(f func()) bool { go f(); return true }
-	locker, err := lock.Await(ctx, start, nil, func() (rueidislock.Locker, error) { return rueidislock.NewLocker(o) }, rueidislock.Locker.Close)
+	locker, err := await(ctx, func() (rueidislock.Locker, error) { return rueidislock.NewLocker(o) }, rueidislock.Locker.Close)
 	if err != nil {
 		return nil, fmt.Errorf("peers: %w: %s: %w", harness.ErrUnavailable, at.Addrs[0][0], err)
 	}
@@ -150,26 +148,12 @@ func (r *rueidisClient) Counts() harness.Counts {
 }
 
 func (r *rueidisClient) Join(context.Context, int) (harness.Session, error) {
-	return rueidisSession{r}, nil
+	return &redisSession{r.key, r.lock}, nil
 }
 
 func (r *rueidisClient) Close() error {
 	r.locker.Close()
 	return nil
-}
-
-type rueidisSession struct{ r *rueidisClient }
-
-var _ harness.TrySession = rueidisSession{}
-
-func (s rueidisSession) Close() error { return nil }
-
-func (s rueidisSession) Lock(ctx context.Context) (harness.Lease, error) {
-	return s.take(ctx, s.r.locker.WithContext)
-}
-
-func (s rueidisSession) TryLock(ctx context.Context) (harness.Lease, error) {
-	return s.take(ctx, s.r.tryUntilAnswered)
 }
 
 // tryUntilAnswered tries again when a request has taken longer than TryNextAfter: the library
@@ -183,13 +167,17 @@ func (r *rueidisClient) tryUntilAnswered(ctx context.Context, name string) (aliv
 	}
 }
 
-func (s rueidisSession) take(ctx context.Context, lock func(context.Context, string) (context.Context, context.CancelFunc, error)) (harness.Lease, error) {
+func (r *rueidisClient) lock(ctx context.Context, try bool) (*lease, error) {
 	if ctx.Err() != nil {
-		return nil, fmt.Errorf("peers: lock %s: %w", s.r.key, ctx.Err())
+		return nil, ctx.Err()
+	}
+	lock := r.locker.WithContext
+	if try {
+		lock = r.tryUntilAnswered
 	}
 	hold, end := context.WithCancel(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, end)
-	alive, release, err := lock(hold, s.r.key)
+	alive, release, err := lock(hold, r.key)
 	if !stop() { // ctx has ended
 		if err == nil {
 			release()
@@ -201,50 +189,20 @@ func (s rueidisSession) take(ctx context.Context, lock func(context.Context, str
 		if errors.Is(err, rueidislock.ErrNotLocked) {
 			err = errors.Join(harness.ErrNotAcquired, err)
 		}
-		return nil, fmt.Errorf("peers: lock %s: %w", s.r.key, err)
+		return nil, err
 	}
-	return &rueidisLease{alive: alive, release: release, end: end}, nil
-}
-
-type rueidisLease struct {
-	alive    context.Context
-	release  context.CancelFunc // returns when the library has finished with the key
-	end      context.CancelFunc
-	unlocked atomic.Bool
-	released atomic.Bool // by Unlock, while it was held
-}
-
-var _ harness.Lease = (*rueidisLease)(nil)
-
-func (l *rueidisLease) Unlock(context.Context) error {
-	if l.unlocked.Swap(true) {
-		return fmt.Errorf("%w: unlocked before", errNotHeld)
-	}
-	lost := l.Err()
-	l.released.Store(lost == nil)
-	done := make(chan struct{})
-	go func() { l.release(); l.end(); close(done) }()
-	select {
-	case <-done:
-	case <-time.After(redisUnlockWait):
-		return fmt.Errorf("peers: unlock: the server has not answered for %v", redisUnlockWait)
-	}
-	if lost != nil {
-		return fmt.Errorf("%w: %w", errNotHeld, lost)
-	}
-	return nil
-}
-
-func (l *rueidisLease) Token() uint64               { return 0 }
-func (l *rueidisLease) Done() <-chan struct{}       { return l.alive.Done() }
-func (l *rueidisLease) Deadline() (time.Time, bool) { return time.Time{}, false }
-
-func (l *rueidisLease) Err() error {
-	switch {
-	case l.alive.Err() == nil:
-		return nil
-	case l.released.Load():
-		return errReleased
-	}
-	return fmt.Errorf("%w: its key has changed, or could not be renewed", errLost)
+	var unwatch func() bool // false if alive has ended
+	l := newLease(context.Background(), time.Time{}, func(ctx context.Context) (bool, error) {
+		held := unwatch()
+		_, err := await(ctx, func() (bool, error) {
+			release() // returns when the library has finished with the key
+			end()
+			return true, nil
+		}, func(bool) {})
+		return held, err
+	})
+	unwatch = context.AfterFunc(alive, func() {
+		l.end(fmt.Errorf("%w: its key has changed, or could not be renewed", errLost))
+	})
+	return l, nil
 }

@@ -18,11 +18,9 @@ func TestRueidislockSlowServer(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel() // it waits most of the time
 			p, err := faultproxy.New(at.Addrs[0][0], faultproxy.Redis, faultproxy.Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			requireNoError(t, err)
 			t.Cleanup(func() { p.Close() })
-			key, v := newKey(), redisPeerNamed(t, name)
+			key, v := newKey(), variant(name)
 			_, holds := joinAt(t, v, at, key)
 			slow := at
 			slow.Addrs = [][]string{{p.Addr()}}
@@ -36,9 +34,7 @@ func TestRueidislockSlowServer(t *testing.T) {
 			if _, err := tryLate(t, p, tries); !errors.Is(err, harness.ErrNotAcquired) {
 				t.Errorf("TryLock of a held lock = %v, want ErrNotAcquired", err)
 			}
-			if err := lease.Unlock(t.Context()); err != nil {
-				t.Error(err)
-			}
+			expectNoError(t, lease.Unlock(t.Context()))
 			if err := mustLock(t, tries).Unlock(t.Context()); err != nil {
 				t.Errorf("after TryLock: %v", err)
 			}
@@ -59,14 +55,10 @@ func tryLate(t *testing.T, p *faultproxy.Proxy, s harness.Session) (harness.Leas
 func joinAt(t *testing.T, v *harness.Variant, at harness.Endpoint, key string) (harness.Remote, harness.Session) {
 	t.Helper()
 	r, err := v.Remote(t.Context(), at, key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, err)
 	t.Cleanup(func() { r.Close() })
 	s, err := r.Join(t.Context(), 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, err)
 	t.Cleanup(func() { s.Close() })
 	return r, s
 }

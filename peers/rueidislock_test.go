@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -17,7 +16,6 @@ import (
 	"locklab/harness"
 	"locklab/harness/locktest"
 	wireredis "locklab/internal/wire/redis"
-	redislab "locklab/redislock/lab"
 )
 
 // TestRueidislockLosesWakeups shows that rueidislock with one key lets a waiter of a free lock
@@ -31,13 +29,11 @@ func TestRueidislockLosesWakeups(t *testing.T) {
 	}
 	at := locktest.Endpoint(t, harness.KindRedis)
 	see, _, err := wireredis.Connect(at)
-	if err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, err)
 	defer see.Close()
 	t.Run("rueidislock", func(t *testing.T) {
 		defer crowdProcessors()()
-		v := redisPeerNamed(t, "rueidislock")
+		v := variant("rueidislock")
 		const trials = 200 // on two processors 1 to 15 were enough
 		for trial := range trials {
 			switch asleep, err := oversleep(t.Context(), v, at, see); {
@@ -50,7 +46,7 @@ func TestRueidislockLosesWakeups(t *testing.T) {
 		}
 		t.Errorf("no waiter has overslept in %d trials: the peer has been cured", trials)
 	})
-	for _, v := range []*harness.Variant{redisPeerNamed(t, "rueidislock-majority"), redisPeerNamed(t, "rueidislock-poll"), redisQueue(t)} {
+	for _, v := range []*harness.Variant{variant("rueidislock-majority"), variant("rueidislock-poll"), variant("redis-queue")} {
 		t.Run(v.Name, func(t *testing.T) {
 			for range 2 {
 				if asleep, err := oversleep(t.Context(), v, at, see); asleep > 0 || err != nil {
@@ -78,15 +74,6 @@ func crowdProcessors() (stop func()) {
 		wg.Wait()
 		runtime.GOMAXPROCS(before)
 	}
-}
-
-func redisQueue(tb testing.TB) *harness.Variant {
-	tb.Helper()
-	i := slices.IndexFunc(redislab.Suite, func(v *harness.Variant) bool { return v.Name == "redis-queue" })
-	if i < 0 {
-		tb.Fatal("package redislock/lab has no redis-queue")
-	}
-	return redislab.Suite[i]
 }
 
 const oversleepers = 8

@@ -10,7 +10,6 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/chaos"
-	"locklab/internal/backend"
 	"locklab/internal/leaktest"
 	wirezk "locklab/internal/wire/zookeeper"
 )
@@ -36,16 +35,7 @@ func TestCutOff(t *testing.T) {
 // cutOffServer cuts off one server of three, with ZooKeeper's sample ticks and limits.
 func cutOffServer(t *testing.T, leads bool, cut func(e *chaos.Linked, server int)) {
 	e, err := chaos.StartLinked(t.Context())
-	if errors.Is(err, harness.ErrUnavailable) && !backend.Required(harness.KindZooKeeper) {
-		t.Skip(err)
-	} else if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := e.Stop(); err != nil {
-			t.Errorf("stop: %v", err)
-		}
-	})
+	requireStarted(t, e, err)
 	leaktest.Own(t)
 	addrs := e.Server().Endpoint().Addrs[0]
 	server := leader(t, e.Server())

@@ -48,7 +48,7 @@ func checkedByUser(t *testing.T, at harness.Endpoint) {
 		{c.Cohort(path, zklock.CohortOptions{Handovers: -1}), 1},
 	} {
 		name := fmt.Sprintf("%d, %T", i, k.lock)
-		l := grab(t, k.lock.Lock)
+		l := acquire(t, k.lock.Lock)
 		ops, err := l.IsOwner()
 		if len(ops) != k.checks || errors.Is(err, zklock.ErrNoCheck) != (k.checks == 0) {
 			t.Errorf("%s: IsOwner = %d operations, %v, want %d", name, len(ops), err, k.checks)
@@ -75,10 +75,8 @@ func checkedAfterRemake(t *testing.T, at harness.Endpoint) {
 	see, path, o := raw(t, at), newPath(), zklock.Options{Checkable: true}
 	l := lock(t, dial(t, at, zklock.ClientOptions{}).Mutex(path, o))
 	ops, err := l.IsOwner()
-	if err != nil {
-		t.Fatal(err)
-	}
-	remake(t, see, path, 0)
+	requireNoError(t, err)
+	recreateNode(t, see, path, 0)
 	other := lock(t, dial(t, at, zklock.ClientOptions{}).Mutex(path, o))
 	if numberOf(t, other) != numberOf(t, l) {
 		t.Fatalf("the test shows nothing: tickets %s and %s", name(l), name(other))

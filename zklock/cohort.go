@@ -67,12 +67,7 @@ type Cohort struct {
 	most       int
 	localFirst bool
 
-	turns lock.Turns[grant]
-}
-
-type grant struct {
-	l   *Lease
-	err error
+	turns lock.Turns[granted]
 }
 
 // Cohort returns the lock at path, as Mutex does, for many goroutines.
@@ -96,22 +91,12 @@ func (k *Cohort) Path() string { return k.path }
 // rise strictly among Cohorts and are not comparable with a Mutex's. They need zxids under
 // 2^55; after 2^23 elections Lock fails.
 func (k *Cohort) Lock(ctx context.Context) (*Lease, error) {
-	ctx, a := k.begin(ctx)
-	return a.end(k.wait(ctx))
-}
-
-func (k *Cohort) wait(ctx context.Context) (*Lease, error) {
-	ctx, stop, err := k.bounded(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer stop()
-	return k.living(func() (*Lease, error) { return k.stand(ctx) })
+	return k.acquire(ctx, k.stand)
 }
 
 func (k *Cohort) stand(ctx context.Context) (*Lease, error) {
 	if err := ctx.Err(); err != nil {
-		return nil, k.named(ctx, err)
+		return nil, err
 	}
 	w, ahead := k.turns.Join(k.start)
 	if ahead >= 0 {
@@ -122,7 +107,7 @@ func (k *Cohort) stand(ctx context.Context) (*Lease, error) {
 		return t.l, t.err
 	case <-ctx.Done():
 		k.abandon(w)
-		return nil, k.named(ctx, ctx.Err())
+		return nil, ctx.Err()
 	case <-k.c.open.Done():
 		k.abandon(w)
 		return nil, ErrClosed
@@ -131,25 +116,12 @@ func (k *Cohort) stand(ctx context.Context) (*Lease, error) {
 
 // TryLock takes the lock if it is free without waiters; else the error wraps ErrNotAcquired.
 func (k *Cohort) TryLock(ctx context.Context) (*Lease, error) {
-	ctx, a := k.begin(ctx)
-	return a.end(k.try(ctx))
-}
-
-func (k *Cohort) try(ctx context.Context) (*Lease, error) {
-	ctx, stop, err := k.bounded(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer stop()
-	return k.living(func() (*Lease, error) { return k.tryOnce(ctx) })
+	return k.acquire(ctx, k.tryOnce)
 }
 
 func (k *Cohort) tryOnce(ctx context.Context) (*Lease, error) {
-	switch {
-	case ctx.Err() != nil:
-		return nil, k.named(ctx, ctx.Err())
-	case k.c.open.Err() != nil:
-		return nil, ErrClosed
+	if err := ctx.Err(); err != nil {
+		return nil, err
 	}
 	if !k.turns.Try() {
 		return nil, busy(k.path)
@@ -168,12 +140,10 @@ func (k *Cohort) tryOnce(ctx context.Context) (*Lease, error) {
 	if !started {
 		k.next()
 	}
-	return l, k.named(ctx, err)
+	return l, err
 }
 
-func (k *Cohort) failed(err error) error { return fmt.Errorf("zklock: lock %s: %w", k.path, err) }
-
-func (k *Cohort) abandon(w *lock.Waiter[grant]) {
+func (k *Cohort) abandon(w *lock.Waiter[granted]) {
 	if t, served := k.turns.Leave(w); served && t.l != nil {
 		t.l.drop()
 	}
@@ -198,14 +168,14 @@ func (k *Cohort) drive() {
 		recall()
 		switch {
 		case err == nil:
-			if !k.turns.Serve(func() (grant, bool) { return grant{l: l}, true }) {
+			if !k.turns.Serve(func() (granted, bool) { return granted{l: l}, true }) {
 				l.release() // the last waiter has left; k.next continues
 			}
 			return
 		case k.c.open.Err() != nil:
 			return // every waiter notices
 		case !recalled: // an error; the next may succeed
-			k.turns.Serve(func() (grant, bool) { return grant{err: err}, true })
+			k.turns.Serve(func() (granted, bool) { return granted{err: err}, true })
 		}
 	}
 }
@@ -219,7 +189,7 @@ func (k *Cohort) fetch(ctx context.Context, try bool) (*Lease, error) {
 	token, err := firstToken(l.token)
 	if err != nil {
 		l.release()
-		return nil, k.failed(err)
+		return nil, fmt.Errorf("zklock: lock %s: %w", k.path, err)
 	}
 	k.own(l, t, token, 0)
 	return l, nil
@@ -278,12 +248,12 @@ func (h *tenure) release() (held bool, err error) {
 	return held, err
 }
 
-func (h *tenure) handOver() (grant, bool) {
+func (h *tenure) handOver() (granted, bool) {
 	k := h.k
-	l := &Lease{c: k.c, path: k.path}
+	l := &Lease{q: &k.queue}
 	if !k.c.grant(l, h.t) {
-		return grant{}, false // the session may have ended
+		return granted{}, false // the session may have ended
 	}
 	k.own(l, h.t, h.token+1, h.passes+1)
-	return grant{l: l}, true
+	return granted{l: l}, true
 }

@@ -183,7 +183,7 @@ func (c *Client) contactPath() string {
 			return t.q.path
 		}
 		for l := range c.leases {
-			return l.path
+			return l.q.path
 		}
 	}
 	return "/"

@@ -53,15 +53,13 @@ func contactCost(t *testing.T, at harness.Endpoint) {
 				}
 				t.Logf("a client with a session of %v that %s sends %.2f requests a second", timeout, what, float64(n)/took.Seconds())
 			}
-			if sent[2] != 0 {
-				t.Errorf("a client that neither holds nor waits sends %d requests", sent[2])
-			}
+			expectEqual(t, "a client that neither holds nor waits sends", sent[2], 0)
 			if err := held.Err(); err != nil {
 				t.Errorf("the lease has ended: %v", err)
 				return
 			}
 			held.Unlock(t.Context())
-			unlock(t, take(t, next))
+			unlock(t, awaitLease(t, next))
 		})
 	}
 	wg.Wait()
@@ -83,19 +81,10 @@ func contactBusy(t *testing.T, at harness.Endpoint) {
 }
 
 func contactBelowRoot(t *testing.T, _ harness.Endpoint) {
-	server, err := backend.StartEnsembleOf(t.Context(), backend.EnsembleOptions{Servers: 1})
-	if err != nil { // the others have one
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { server.Stop() })
-	at := server.Endpoint()
+	at := startServer(t, backend.EnsembleOptions{})
 	see := raw(t, at)
-	if _, err := see.Create("/open", nil, 0, zk.WorldACL(zk.PermAll)); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := see.SetACL("/", zk.WorldACL(zk.PermCreate|zk.PermAdmin), -1); err != nil {
-		t.Fatal(err)
-	}
+	createNode(t, see, "/open", nil, 0)
+	setACL(t, see, "/", zk.WorldACL(zk.PermCreate|zk.PermAdmin))
 	c := dial(t, at, zklock.ClientOptions{SessionTimeout: 2 * time.Second})
 	l := lock(t, c.Mutex("/open/lock", zklock.Options{}))
 	time.Sleep(2 * c.SessionTimeout())

@@ -12,6 +12,7 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"locklab/lock"
+	"locklab/zklock/internal/recipe"
 )
 
 // A Contender is a ticket at a lock, of any client, including Curator and zk.Lock. Its Name may
@@ -54,12 +55,12 @@ func (k *Cohort) Waiters(ctx context.Context) ([]Contender, error) {
 // Holders returns the writer or the readers that hold the lock, see [Mutex.Holders]. A writer
 // that reads on is included twice.
 func (m *RWMutex) Holders(ctx context.Context) ([]Contender, error) {
-	return m.contenders(ctx, func(line []place) []place { return line[:held(line)] }, readKind, writeKind)
+	return m.contenders(ctx, func(line []recipe.Place) []recipe.Place { return line[:held(line)] }, readKind, writeKind)
 }
 
 // Waiters returns the waiting readers and writers in order, see [Mutex.Waiters].
 func (m *RWMutex) Waiters(ctx context.Context) ([]Contender, error) {
-	return m.contenders(ctx, func(line []place) []place { return line[held(line):] }, readKind, writeKind)
+	return m.contenders(ctx, func(line []recipe.Place) []recipe.Place { return line[held(line):] }, readKind, writeKind)
 }
 
 // Holders returns the holders of permits, see [Mutex.Holders].
@@ -82,22 +83,22 @@ func (s *SemaphoreV2) Waiters(ctx context.Context) ([]Contender, error) {
 	return s.contenders(ctx, &s.locks, behindFirst(0), fairQueue.kind)
 }
 
-func (s *SemaphoreV2) contenders(ctx context.Context, q *queue, part func([]place) []place, kind string) ([]Contender, error) {
+func (s *SemaphoreV2) contenders(ctx context.Context, q *queue, part func([]recipe.Place) []recipe.Place, kind string) ([]Contender, error) {
 	if err := checkPath(s.path); err != nil { // "" is invalid, though /locks is a path
 		return nil, err
 	}
 	return q.contenders(ctx, part, kind)
 }
 
-func firstOf(n int) func([]place) []place {
-	return func(line []place) []place { return line[:max(0, min(n, len(line)))] }
+func firstOf(n int) func([]recipe.Place) []recipe.Place {
+	return func(line []recipe.Place) []recipe.Place { return line[:max(0, min(n, len(line)))] }
 }
 
-func behindFirst(n int) func([]place) []place {
-	return func(line []place) []place { return line[max(0, min(n, len(line))):] }
+func behindFirst(n int) func([]recipe.Place) []recipe.Place {
+	return func(line []recipe.Place) []recipe.Place { return line[max(0, min(n, len(line))):] }
 }
 
-func (q *queue) contenders(ctx context.Context, part func(line []place) []place, kinds ...string) ([]Contender, error) {
+func (q *queue) contenders(ctx context.Context, part func(line []recipe.Place) []recipe.Place, kinds ...string) ([]Contender, error) {
 	if err := checkPath(q.lockPath()); err != nil {
 		return nil, err
 	}
@@ -113,7 +114,7 @@ func (q *queue) contenders(ctx context.Context, part func(line []place) []place,
 	}, func([]Contender) {})
 }
 
-func (q *queue) read(line []place) ([]Contender, error) {
+func (q *queue) read(line []recipe.Place) ([]Contender, error) {
 	const atOnce = 16 // so that contacts are not delayed
 	all, errs := make([]Contender, len(line)), make([]error, len(line))
 	slots := make(chan struct{}, atOnce)
@@ -121,7 +122,7 @@ func (q *queue) read(line []place) ([]Contender, error) {
 	for i, p := range line {
 		slots <- struct{}{}
 		work.Go(func() {
-			all[i], errs[i] = q.contender(p.name)
+			all[i], errs[i] = q.contender(p.Name)
 			<-slots
 		})
 	}
@@ -132,7 +133,7 @@ func (q *queue) read(line []place) ([]Contender, error) {
 		case err == nil:
 			there = append(there, all[i])
 		case !errors.Is(err, zk.ErrNoNode):
-			return nil, fmt.Errorf("zklock: look at %s/%s: %w", q.path, line[i].name, explained(err))
+			return nil, fmt.Errorf("zklock: look at %s/%s: %w", q.path, line[i].Name, explained(err))
 		}
 	}
 	return there, nil

@@ -76,7 +76,7 @@ func listContenders(t *testing.T, at harness.Endpoint) {
 			var names []string
 			before := time.Now().Add(-time.Minute)
 			for range k.most {
-				held = append(held, grab(t, m.Lock))
+				held = append(held, acquire(t, m.Lock))
 				names = append(names, "a b")
 			}
 			requireContenders(t, see, names, nil)
@@ -94,25 +94,25 @@ func listContenders(t *testing.T, at harness.Endpoint) {
 			for _, l := range held {
 				unlock(t, l)
 			}
-			unlock(t, take(t, next))
-			unlock(t, take(t, last))
+			unlock(t, awaitLease(t, next))
+			unlock(t, awaitLease(t, last))
 			requireContenders(t, see, nil, nil)
 		}})
 	}
 	together(t, at, append(tests, serverTest{"readers", func(t *testing.T, at harness.Endpoint) {
 		m := a.RWMutex(newPath(), zklock.Options{})
 		o := m.Owner()
-		w := grab(t, o.Lock)
-		r := grab(t, o.RLock)
+		w := acquire(t, o.Lock)
+		r := acquire(t, o.RLock)
 		requireContenders(t, m, []string{"a b", "a b"}, nil)
 		unlock(t, w)
-		shared := grab(t, b.RWMutex(m.Path(), zklock.Options{}).RLock)
+		shared := acquire(t, b.RWMutex(m.Path(), zklock.Options{}).RLock)
 		writes := behind(t.Context(), m.Lock)
 		eventually(t, "it waits", func() bool { return len(namesOf(t, m.Waiters)) == 1 })
 		requireContenders(t, m, []string{"a b", anonymous}, []string{"a b"})
 		unlock(t, r)
 		unlock(t, shared)
-		unlock(t, take(t, writes))
+		unlock(t, awaitLease(t, writes))
 	}}))
 }
 
@@ -121,9 +121,7 @@ func listForeigners(t *testing.T, at harness.Endpoint) {
 	m := dial(t, at, zklock.ClientOptions{Name: "ours"}).Mutex(path, zklock.Options{})
 	held := lock(t, m)
 	for _, name := range []string{"lock-", "_c_4cdd4bd0-1c5e-4b4a-9c3c-0e2f6f1d7a55-lock-"} {
-		if _, err := see.Create(path+"/"+name, []byte("192.0.2.7"), zk.FlagEphemeralSequential, zk.WorldACL(zk.PermAll)); err != nil {
-			t.Fatal(err)
-		}
+		createNode(t, see, path+"/"+name, []byte("192.0.2.7"), zk.FlagEphemeralSequential)
 	}
 	if _, err := see.Create(path+"/lock-", []byte{0xff}, zk.FlagEphemeralSequential, zk.WorldACL(zk.PermCreate)); err != nil {
 		t.Fatal(err)

@@ -12,6 +12,7 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"locklab/harness"
+	"locklab/internal/faultproxy"
 	"locklab/zklock"
 )
 
@@ -21,7 +22,6 @@ func TestContract(t *testing.T) {
 	at := endpoint(t)
 	atOnce(t, at, []serverTest{
 		{"holder's ticket removed", heldTicketRemoved},
-		{"ticket of zk-fair's holder removed", fairTicketRemoved},
 		{"slow waiter's ticket removed", waitingTicketRemoved},
 		{"new waiter's ticket removed", newWaiterTicketRemoved},
 		{"a slow holder's costs", slowHolderCosts},
@@ -50,14 +50,13 @@ func TestContract(t *testing.T) {
 		{"holders and waiters of other libraries", listForeigners},
 		{"session timeout", sessionTimeout},
 		{"wrong address", wrongAddress},
-		{"lease passed on", leasePassedOn},
 	})
 }
 
 // short is a session timeout that makes a ticket slow soon.
 const short = time.Second
 
-func told(t *testing.T, l *zklock.Lease) error {
+func awaitEnd(t *testing.T, l *zklock.Lease) error {
 	t.Helper()
 	select {
 	case <-l.Done():
@@ -68,30 +67,17 @@ func told(t *testing.T, l *zklock.Lease) error {
 }
 
 func heldTicketRemoved(t *testing.T, at harness.Endpoint) {
-	c := dial(t, at, zklock.ClientOptions{SessionTimeout: short})
-	removedUnder(t, at, c.Mutex(newPath(), zklock.Options{}))
-}
-
-func fairTicketRemoved(t *testing.T, at harness.Endpoint) {
-	c := dial(t, at, zklock.ClientOptions{SessionTimeout: short})
-	removedUnder(t, at, zklock.Fair(c.Mutex(newPath(), zklock.Options{})))
-}
-
-func removedUnder(t *testing.T, at harness.Endpoint, m *zklock.Mutex) {
+	m := dial(t, at, zklock.ClientOptions{SessionTimeout: short}).Mutex(newPath(), zklock.Options{})
 	see := raw(t, at)
 	for _, wait := range []time.Duration{0, short/3 + 100*time.Millisecond} {
 		inTime(t, "to tell the holder", short/3+short/5, func() time.Duration {
 			l := lock(t, m)
 			time.Sleep(wait)
 			began := time.Now()
-			if err := see.Delete(zklock.Node(l), -1); err != nil {
-				t.Fatal(err)
-			}
-			if err := told(t, l); !errors.Is(err, zklock.ErrLost) {
-				t.Errorf("Err = %v, want ErrLost", err)
-			}
+			deleteNode(t, see, zklock.Node(l))
+			expectError(t, awaitEnd(t, l), zklock.ErrLost)
 			took := time.Since(began)
-			lost(t, l)
+			expectLost(t, l)
 			unlock(t, lock(t, m))
 			return took
 		})
@@ -107,14 +93,12 @@ func waitingTicketRemoved(t *testing.T, at harness.Endpoint) {
 	unlucky := waiting(t, t.Context(), c.Mutex(path, zklock.Options{}), see, 2)
 	last := waiting(t, t.Context(), d.Mutex(path, zklock.Options{}), see, 3)
 	time.Sleep(short/3 + 100*time.Millisecond)
-	if err := see.Delete(path+"/"+queue(t, see, path)[1], -1); err != nil {
-		t.Fatal(err)
-	}
+	deleteNode(t, see, path+"/"+queue(t, see, path)[1])
 	unlock(t, head) // the event is on its way to both
-	l := take(t, last)
-	empty(t, unlucky)
+	l := awaitLease(t, last)
+	expectWaiting(t, unlucky)
 	unlock(t, l)
-	unlock(t, take(t, unlucky))
+	unlock(t, awaitLease(t, unlucky))
 }
 
 // newWaiterTicketRemoved: a documented limit. Deleting the ticket of a new waiter lets two hold
@@ -132,20 +116,16 @@ func newWaiterTold(t *testing.T, at harness.Endpoint) time.Duration {
 	began := time.Now()
 	unlucky := waiting(t, t.Context(), c.Mutex(path, zklock.Options{}), see, 2)
 	last := waiting(t, t.Context(), d.Mutex(path, zklock.Options{}), see, 3)
-	if err := see.Delete(path+"/"+queue(t, see, path)[1], -1); err != nil {
-		t.Fatal(err)
-	}
+	deleteNode(t, see, path+"/"+queue(t, see, path)[1])
 	time.Sleep(aWhile / 4) // the waiter behind lists
 	unlock(t, head)
-	wrong, right := take(t, unlucky), take(t, last)
+	wrong, right := awaitLease(t, unlucky), awaitLease(t, last)
 	if time.Since(began) < time.Second && wrong.Err() != nil {
 		t.Errorf("Err = %v at once: then the documentation can promise more", wrong.Err())
 	}
-	if err := told(t, wrong); !errors.Is(err, zklock.ErrLost) {
-		t.Errorf("Err = %v, want ErrLost", err)
-	}
+	expectError(t, awaitEnd(t, wrong), zklock.ErrLost)
 	took := time.Since(began)
-	lost(t, wrong)
+	expectLost(t, wrong)
 	if right.Err() != nil || right.Token() <= head.Token() {
 		t.Errorf("the one with a ticket: %v, token %d after %d", right.Err(), right.Token(), head.Token())
 	}
@@ -153,7 +133,7 @@ func newWaiterTold(t *testing.T, at harness.Endpoint) time.Duration {
 		t.Errorf("a resource cannot refuse the one without a ticket: token %d, the other's %d", wrong.Token(), right.Token())
 	}
 	unlock(t, right)
-	queued(t, see, path, 0)
+	awaitQueue(t, see, path, 0)
 	return took
 }
 
@@ -162,15 +142,12 @@ func slowHolderCosts(t *testing.T, at harness.Endpoint) {
 	m := c.Mutex(newPath(), zklock.Options{})
 	unlock(t, lock(t, m))
 	unlock(t, lock(t, m))
-	got := cost(func() {
+	expectCost(t, harness.Counts{Requests: 3, Notifications: 1}, func() {
 		l := lock(t, m)
 		time.Sleep(1200 * time.Millisecond)
 		unlock(t, l)
 		eventually(t, "the event has come", func() bool { return counts(c).Notifications > 0 })
 	}, c)
-	if want := (harness.Counts{Requests: 3, Notifications: 1}); got != want {
-		t.Errorf("a long hold costs %+v, want %+v", got, want)
-	}
 }
 
 // unlockGuarded: the guard does not mistake a release for a loss, at any of its steps.
@@ -179,11 +156,11 @@ func unlockGuarded(t *testing.T, at harness.Endpoint, open func(c *zklock.Client
 	c := dial(t, p.at, zklock.ClientOptions{SessionTimeout: short})
 	lock := open(c, newPath())
 	for k, late := 0, 0; k < 9; k++ {
-		l := grab(t, lock)
+		l := acquire(t, lock)
 		time.Sleep(short/3 + time.Duration(k-3)*time.Millisecond)
-		p.delay.Store(int64(k%3) * int64(10*time.Millisecond)) // the event comes long before the reply is processed
+		p.Delay(faultproxy.Reply, time.Duration(k%3)*10*time.Millisecond) // the event comes long before the reply is processed
 		err := l.Unlock(t.Context())
-		p.delay.Store(0)
+		p.Delay(faultproxy.Reply, 0)
 		if late < 20 && err != nil && strings.Contains(err.Error(), "has confirmed the session for") {
 			k, late = k-1, late+1 // the machine ran the server or this process too rarely, which is a loss
 			continue
@@ -191,9 +168,7 @@ func unlockGuarded(t *testing.T, at harness.Endpoint, open func(c *zklock.Client
 		if err != nil {
 			t.Error(err)
 		}
-		if err := l.Err(); !errors.Is(err, zklock.ErrReleased) {
-			t.Errorf("Err = %v, want ErrReleased", err)
-		}
+		expectError(t, l.Err(), zklock.ErrReleased)
 	}
 }
 
@@ -268,23 +243,17 @@ func readableRoot(t *testing.T, at harness.Endpoint) {
 	unlock(t, lock(t, dial(t, at, zklock.ClientOptions{}).Mutex(closed, zklock.Options{}))) // makes the node
 	acl := append(zk.WorldACL(zk.PermRead|zk.PermDelete), zk.DigestACL(zk.PermAll, user, password)...)
 	own := closed + "/app"
-	if _, err := see.Create(own, nil, zk.FlagPersistent, zk.WorldACL(zk.PermAll)); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := see.SetACL(closed, acl, -1); err != nil {
-		t.Fatal(err)
-	}
+	createNode(t, see, own, nil, zk.FlagPersistent)
+	setACL(t, see, closed, acl)
 	c := dial(t, at, zklock.ClientOptions{})
 	for _, container := range []bool{false, true} {
 		for _, k := range []string{"", "/a", "/a/b/c"} {
 			o := zklock.Options{Container: container}
 			unlock(t, lock(t, c.Mutex(fmt.Sprintf("%s/%t%s", own, container, k), o)))
-			unlock(t, grab(t, c.SemaphoreV2(fmt.Sprintf("%s/v2-%t%s", own, container, k), 2, o).Lock))
+			unlock(t, acquire(t, c.SemaphoreV2(fmt.Sprintf("%s/v2-%t%s", own, container, k), 2, o).Lock))
 		}
 	}
-	if _, err := c.Mutex(closed+"/other", zklock.Options{}).Lock(t.Context()); !errors.Is(err, zklock.ErrNoAuth) {
-		t.Errorf("Lock below a node that may only be read = %v, want ErrNoAuth", err)
-	}
+	expectError(t, lockError(t.Context(), c.Mutex(closed+"/other", zklock.Options{}).Lock), zklock.ErrNoAuth)
 }
 
 // sessionTimeout: a timeout that the servers do not grant is an error with the granted one.
@@ -312,16 +281,12 @@ func sessionTimeout(t *testing.T, at harness.Endpoint) {
 			t.Errorf("SessionTimeout %v: Dial = %v, want %q", asked, err, says)
 		}
 	}
-	if got := dial(t, at, zklock.ClientOptions{SessionTimeout: 3 * time.Second}).SessionTimeout(); got != 3*time.Second {
-		t.Errorf("asked for 3s, the servers granted %v", got)
-	}
+	expectEqual(t, "asked for 3s, the servers granted", dial(t, at, zklock.ClientOptions{SessionTimeout: 3 * time.Second}).SessionTimeout(), 3*time.Second)
 }
 
 func wrongAddress(t *testing.T, _ harness.Endpoint) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, err)
 	l.Close()
 	dead := l.Addr().String()
 	for _, test := range []struct {
@@ -351,26 +316,5 @@ func wrongAddress(t *testing.T, _ harness.Endpoint) {
 			len(test.servers) > 0 && !strings.Contains(err.Error(), test.servers[len(test.servers)-1]) {
 			t.Errorf("%q: Dial = %v, want %v, the address and %q in one line", test.servers, err, test.want, test.why)
 		}
-	}
-}
-
-func leasePassedOn(t *testing.T, at harness.Endpoint) {
-	m := dial(t, at, zklock.ClientOptions{}).Mutex(newPath(), zklock.Options{})
-	leases := make(chan *zklock.Lease)
-	go func() {
-		l, err := m.Lock(t.Context())
-		if err != nil {
-			t.Error(err)
-		}
-		leases <- l
-	}()
-	l := <-leases
-	done := make(chan error)
-	go func() { done <- l.Unlock(t.Context()) }()
-	if err := <-done; err != nil {
-		t.Error(err)
-	}
-	if err := l.Unlock(t.Context()); !errors.Is(err, zklock.ErrNotHeld) {
-		t.Errorf("second Unlock = %v, want ErrNotHeld", err)
 	}
 }

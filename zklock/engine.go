@@ -41,9 +41,7 @@ var _ recipe.Ticket = (*entry)(nil)
 func (e entry) Conn() *zksession.Conn               { return e.t.q.c.conn }
 func (e entry) ACL() []zk.ACL                       { return e.t.q.c.acl }
 func (e entry) Dir() string                         { return e.t.q.path }
-func (e entry) Kind() string                        { return e.t.p.kind }
 func (e entry) Unique() string                      { return e.t.unique }
-func (e entry) Name() string                        { return e.t.node }
 func (e entry) Create() error                       { return e.t.create() }
 func (e entry) Made(f func() (string, error)) error { return e.t.made(f) }
 func (e entry) MakeParents() error                  { return e.t.q.makeParents() }
@@ -54,14 +52,11 @@ func (e entry) Adopt(name string) {
 
 func (e entry) Children() ([]string, *zk.Stat, error) { return e.t.q.c.list(e.t.q.path) }
 
-func (e entry) Ahead(names []string) (name string, present bool) { return e.t.ahead(names) }
-
 func (e entry) Line(names []string, kinds ...string) (line []recipe.Place, i int) {
-	all := places(names, kinds...)
-	for _, p := range all {
-		line = append(line, recipe.Place{Name: p.name, Kind: p.kind})
-	}
-	return line, e.t.index(all)
+	line = places(names, kinds...)
+	i = e.t.index(line)
+	e.t.place = i - held(line)
+	return line, i
 }
 
 func (e *entry) Watch(name string) (wake <-chan zk.Event, err error) {

@@ -9,19 +9,32 @@ import (
 	"locklab/internal/backend"
 )
 
-func ensemble(t *testing.T) *backend.Server {
+// requireStarted fails t, or skips it without servers. It stops the server at the end of t.
+func requireStarted[S interface{ Stop() error }](t *testing.T, server S, err error) S {
 	t.Helper()
-	server, err := backend.StartEnsemble(t.Context(), 3)
 	if errors.Is(err, harness.ErrUnavailable) && !backend.Required(harness.KindZooKeeper) {
 		t.Skip(err)
-	} else if err != nil {
-		t.Fatal(err)
 	}
+	requireNoError(t, err)
 	t.Cleanup(func() {
 		if err := server.Stop(); err != nil {
 			t.Errorf("stop: %v", err)
 		}
 	})
+	return server
+}
+
+func startServer(t *testing.T, o backend.EnsembleOptions) harness.Endpoint {
+	t.Helper()
+	o.Servers = 1
+	server, err := backend.StartEnsembleOf(t.Context(), o)
+	return requireStarted(t, server, err).Endpoint()
+}
+
+func ensemble(t *testing.T) *backend.Server {
+	t.Helper()
+	server, err := backend.StartEnsemble(t.Context(), 3)
+	requireStarted(t, server, err)
 	if !server.Owned() {
 		t.Skip("the servers at hand were not started here, and so are not to be killed")
 	}
@@ -33,8 +46,6 @@ func leader(t *testing.T, server *backend.Server) int {
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	i, err := server.Leader(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, err)
 	return i
 }

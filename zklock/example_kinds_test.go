@@ -6,12 +6,10 @@ import (
 	"fmt"
 	"io"
 	"log"
-	"testing"
 	"time"
 
 	"github.com/go-zookeeper/zk"
 
-	"locklab/harness"
 	"locklab/zklock"
 )
 
@@ -234,36 +232,25 @@ func ExampleElect() {
 	fmt.Println(err)
 }
 
-func kindExamples(t *testing.T, at harness.Endpoint) {
-	if at.Username != "" || at.TLS != nil {
-		t.Skip("the examples connect without credentials, which the server at hand wants")
-	}
-	servers = at.Addrs[0]
-	see := raw(t, at)
-	for _, e := range []struct {
-		name string
-		run  func()
-		want string
-	}{
-		{"Reentrant", ExampleReentrant, "one acquisition: true\nanother owner: zklock: lock not acquired: lock /locklab/example: another has it or waits for it\n<nil> <nil>\n"},
-		{"Reentrant_Owner", ExampleReentrant_Owner, "to unlock: 2\nto unlock: 1 and still held: true\n"},
-		{"Client_Revoke", ExampleClient_Revoke, "it was only a wish: true true\n"},
-		{"RWMutex", ExampleRWMutex, "a writer beside them: true\nread: true\n"},
-		{"RWMutexOwner", ExampleRWMutexOwner, "and back: true\nread what it wrote: true\n"},
-		{"Semaphore", ExampleSemaphore, "a third: true\nafter one has left: true true\n"},
-		{"SemaphoreV2", ExampleSemaphoreV2, "done: true\n"},
-		{"Mutex_Lock", ExampleMutex_Lock, "held, with a token for the resource: true\n"},
-		{"Mutex_Holders", ExampleMutex_Holders, "reindexer on host 7 has it: true\nwaiters: 0\n"},
-		{"Lease_IsOwner", ExampleLease_IsOwner, "while it is held: <nil>\nafter that: zk: node does not exist\n"},
-		{"Locker", ExampleLocker, "alone\n"},
-		{"Elect", ExampleElect, "leads until the work is done, or until ctx ends: true\n<nil>\n"},
-		{"Multi", ExampleMulti, "[/locklab/example/3 /locklab/example/7]\n<nil>\n"},
-	} {
-		if have := printed(t, e.run); have != e.want {
-			t.Errorf("Example%s printed %q, want %q", e.name, have, e.want)
-		}
-		for _, path := range []string{"/3", "/7", "/locks", "/leases", ""} {
-			see.Delete("/locklab/example"+path, -1)
-		}
-	}
+var examples = []struct {
+	name string
+	run  func()
+	want string
+}{
+	{"", Example, "alone; the resource can check the token: true\n"},
+	{"Client_Cohort", ExampleClient_Cohort, "acquisitions: 50\n"},
+	{"Mutex_TryLock", ExampleMutex_TryLock, "again: true\nunlocked: true\nwhy it ended: zklock: lock released\n"},
+	{"Reentrant", ExampleReentrant, "one acquisition: true\nanother owner: zklock: lock not acquired: lock /locklab/example: another has it or waits for it\n<nil> <nil>\n"},
+	{"Reentrant_Owner", ExampleReentrant_Owner, "to unlock: 2\nto unlock: 1 and still held: true\n"},
+	{"Client_Revoke", ExampleClient_Revoke, "it was only a wish: true true\n"},
+	{"RWMutex", ExampleRWMutex, "a writer beside them: true\nread: true\n"},
+	{"RWMutexOwner", ExampleRWMutexOwner, "and back: true\nread what it wrote: true\n"},
+	{"Semaphore", ExampleSemaphore, "a third: true\nafter one has left: true true\n"},
+	{"SemaphoreV2", ExampleSemaphoreV2, "done: true\n"},
+	{"Mutex_Lock", ExampleMutex_Lock, "held, with a token for the resource: true\n"},
+	{"Mutex_Holders", ExampleMutex_Holders, "reindexer on host 7 has it: true\nwaiters: 0\n"},
+	{"Lease_IsOwner", ExampleLease_IsOwner, "while it is held: <nil>\nafter that: zk: node does not exist\n"},
+	{"Locker", ExampleLocker, "alone\n"},
+	{"Elect", ExampleElect, "leads until the work is done, or until ctx ends: true\n<nil>\n"},
+	{"Multi", ExampleMulti, "[/locklab/example/3 /locklab/example/7]\n<nil>\n"},
 }

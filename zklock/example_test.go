@@ -10,7 +10,6 @@ import (
 	"sync"
 	"testing"
 
-	"locklab/harness"
 	"locklab/internal/leaktest"
 	"locklab/zklock"
 )
@@ -81,35 +80,25 @@ func ExampleClient_Cohort() {
 func TestExamples(t *testing.T) {
 	at := endpoint(t)
 	leaktest.Own(t)
-	examples(t, at)
-	kindExamples(t, at)
-}
-
-func examples(t *testing.T, at harness.Endpoint) {
 	if at.Username != "" || at.TLS != nil {
 		t.Skip("the examples connect without credentials, which the server at hand wants")
 	}
 	servers = at.Addrs[0]
 	see := raw(t, at)
-	defer see.Delete("/locklab/example", -1)
-	if got, want := printed(t, Example), "alone; the resource can check the token: true\n"; got != want {
-		t.Errorf("Example printed %q, want %q", got, want)
-	}
-	if got, want := printed(t, ExampleClient_Cohort), "acquisitions: 50\n"; got != want {
-		t.Errorf("ExampleClient_Cohort printed %q, want %q", got, want)
-	}
-	want := "again: true\nunlocked: true\nwhy it ended: zklock: lock released\n"
-	if got := printed(t, ExampleMutex_TryLock); got != want {
-		t.Errorf("ExampleMutex_TryLock printed %q, want %q", got, want)
+	for _, e := range examples {
+		if have := printed(t, e.run); have != e.want {
+			t.Errorf("Example%s printed %q, want %q", e.name, have, e.want)
+		}
+		for _, path := range []string{"/3", "/7", "/locks", "/leases", ""} {
+			see.Delete("/locklab/example"+path, -1)
+		}
 	}
 }
 
 func printed(t *testing.T, f func()) string {
 	t.Helper()
 	r, w, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, err)
 	defer r.Close()
 	old := os.Stdout
 	os.Stdout = w
@@ -117,44 +106,6 @@ func printed(t *testing.T, f func()) string {
 	os.Stdout = old
 	w.Close()
 	out, err := io.ReadAll(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, err)
 	return string(out)
-}
-
-func doEnds(t *testing.T, at harness.Endpoint) {
-	c := dial(t, at, zklock.ClientOptions{})
-	m := c.Mutex(newPath(), zklock.Options{})
-	boom := errors.New("boom")
-	err := zklock.Do(t.Context(), m, func(ctx context.Context, l *zklock.Lease) error {
-		go c.Close()
-		<-ctx.Done()
-		if cause := context.Cause(ctx); !errors.Is(cause, zklock.ErrLost) {
-			t.Errorf("cause %v, want ErrLost", cause)
-		}
-		return boom
-	})
-	if !errors.Is(err, boom) || !errors.Is(err, zklock.ErrNotHeld) {
-		t.Errorf("Do = %v, want both boom and ErrNotHeld", err)
-	}
-}
-
-func locker(t *testing.T, at harness.Endpoint) {
-	see := raw(t, at)
-	path := newPath()
-	k := zklock.Locker(dial(t, at, zklock.ClientOptions{}).Mutex(path, zklock.Options{}))
-	for range 2 {
-		k.Lock()
-		if len(queue(t, see, path)) != 1 {
-			t.Error("Lock does not lock")
-		}
-		k.Unlock()
-	}
-	defer func() {
-		if recover() == nil {
-			t.Error("Unlock of a lock that is not held does not panic")
-		}
-	}()
-	k.Unlock()
 }

@@ -89,8 +89,6 @@ func (m *Mutex) LockNumbered(ctx context.Context) (*Lease, int32, error) {
 	return l, n, err
 }
 
-func (k *Cohort) Busy() bool { return k.turns.Busy() }
-
 // HandOverAfterExpiry reports whether k's holder can hand it on after the session expired.
 func HandOverAfterExpiry(k *Cohort) (bool, error) {
 	t := newTicket(&k.queue, fairQueue)
@@ -132,7 +130,7 @@ func Sealed(c *Client) bool {
 // Marker is the data of a sealed ticket.
 var Marker = string(tag{"another", "a test"}.data())
 
-func Node(l *Lease) string { return l.path + "/" + l.node }
+func Node(l *Lease) string { return l.q.path + "/" + l.node }
 
 func Fair(m *Mutex) *Mutex { m.p = fairQueue; return m }
 

@@ -2,24 +2,24 @@ package zklock_test
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"sync"
 	"testing"
 	"time"
 
 	"locklab/harness"
-	"locklab/zklock"
+	"locklab/peers"
 	"locklab/zklock/lab"
 )
 
 func variant(t *testing.T, name string) *harness.Variant {
 	t.Helper()
-	i := slices.IndexFunc(lab.Suite, func(v *harness.Variant) bool { return v.Name == name })
+	all := slices.Concat(lab.Suite, peers.Suite)
+	i := slices.IndexFunc(all, func(v *harness.Variant) bool { return v.Name == name })
 	if i < 0 {
 		t.Fatalf("no lock %q", name)
 	}
-	return lab.Suite[i]
+	return all[i]
 }
 
 func newKey() string { return newPath()[len("/locklab/"):] }
@@ -34,9 +34,7 @@ func client(t *testing.T, v *harness.Variant, at harness.Endpoint, key string) h
 func closed(t *testing.T) func(harness.Remote, error) harness.Remote {
 	return func(r harness.Remote, err error) harness.Remote {
 		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
+		requireNoError(t, err)
 		t.Cleanup(func() { r.Close() })
 		return r
 	}
@@ -45,9 +43,7 @@ func closed(t *testing.T) func(harness.Remote, error) harness.Remote {
 func session(t *testing.T, r harness.Remote) harness.Session {
 	t.Helper()
 	s, err := r.Join(t.Context(), 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, err)
 	return s
 }
 
@@ -86,22 +82,19 @@ func mustLock(t *testing.T, s harness.Session) harness.Lease {
 	return soon(t, begin(ctx, s))
 }
 
-func mustUnlock(t *testing.T, l harness.Lease) {
-	t.Helper()
-	if err := l.Unlock(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-}
-
 func requestsBehindOthers(t *testing.T, at harness.Endpoint) {
 	for _, v := range correct() {
-		requests, notifications := contendedCost(t, at, v)
+		requests, notifications := contendedCost(t, at, v, 4, harness.Session.Lock)
 		t.Logf("%s: %.2f requests and %.2f notifications for each of 4 contenders", v.Name, requests, notifications)
 		switch v.Name {
 		case "zk-fair", "zk-boolean-mutex", "zk-two-level", "zk-two-level-local-first", "zk-cohort":
 			costs(t, v, requests, notifications, 3)
 		case "zk-writelock": // checks its parent and its ticket each time
 			costs(t, v, requests, notifications, 5)
+		case "zk-semaphore", "zk-semaphore-v2":
+			if requests > 12 {
+				t.Errorf("%s: %.2f requests for an acquisition", v.Name, requests)
+			}
 		case "zk-poll":
 			if notifications != 0 {
 				t.Errorf("%s has %.2f notifications", v.Name, notifications)
@@ -123,26 +116,21 @@ func costs(t *testing.T, v *harness.Variant, requests, notifications, alone floa
 	}
 }
 
-// contendedCost returns the traffic of an acquisition among four clients that queue at once.
-func contendedCost(t *testing.T, at harness.Endpoint, v *harness.Variant) (requests, notifications float64) {
-	const workers, acquisitions = 4, 25
-	key := newPath()[len("/locklab/"):]
+// contendedCost returns the traffic of an acquisition among clients that queue again at once.
+// The i-th client takes locks[i%len(locks)].
+func contendedCost(t *testing.T, at harness.Endpoint, v *harness.Variant, workers int, locks ...func(harness.Session, context.Context) (harness.Lease, error)) (requests, notifications float64) {
+	t.Helper()
+	const acquisitions = 25
+	key := newKey()
 	var wg sync.WaitGroup
 	var mu sync.Mutex
 	var total harness.Counts
 	for i := range workers {
-		r, err := v.Remote(t.Context(), at, key)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer r.Close()
-		s, err := r.Join(t.Context(), i)
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := client(t, v, at, key)
+		s, lock := session(t, r), locks[i%len(locks)]
 		wg.Go(func() {
 			for range acquisitions {
-				l, err := s.Lock(t.Context())
+				l, err := lock(s, t.Context())
 				if err == nil {
 					err = l.Unlock(t.Context())
 				}
@@ -157,7 +145,8 @@ func contendedCost(t *testing.T, at harness.Endpoint, v *harness.Variant) (reque
 		})
 	}
 	wg.Wait()
-	return float64(total.Requests) / (workers * acquisitions), float64(total.Notifications) / (workers * acquisitions)
+	n := float64(workers * acquisitions)
+	return float64(total.Requests) / n, float64(total.Notifications) / n
 }
 
 func correct() (out []*harness.Variant) {
@@ -167,47 +156,4 @@ func correct() (out []*harness.Variant) {
 		}
 	}
 	return out
-}
-
-// A multi waits in one queue at a time, so no queue has a ticket of each contender.
-var notInLine = []string{"zk-multi"}
-
-func middleWaiterDies(t *testing.T, at harness.Endpoint) {
-	var tests []serverTest
-	for _, v := range correct() {
-		if v.Traits.FIFO && v.Traits.Permits == 0 && !v.Traits.ReadWrite && !slices.Contains(notInLine, v.Name) {
-			tests = append(tests, serverTest{v.Name, func(t *testing.T, at harness.Endpoint) { middleDies(t, at, v) }})
-		}
-	}
-	together(t, at, tests)
-}
-
-func middleDies(t *testing.T, at harness.Endpoint, v *harness.Variant) {
-	see, key := raw(t, at), newKey()
-	path := "/locklab/" + key
-	var cs []harness.Remote
-	var ss []harness.Session
-	for range 3 {
-		c := client(t, v, at, key)
-		cs, ss = append(cs, c), append(ss, session(t, c))
-	}
-	head := mustLock(t, ss[0])
-	middle := begin(t.Context(), ss[1])
-	queued(t, see, path, 2)
-	last := begin(t.Context(), ss[2])
-	queued(t, see, path, 3)
-	time.Sleep(aWhile / 4)
-	cs[1].Close()
-	if g := <-middle; !errors.Is(g.err, zklock.ErrClosed) {
-		t.Errorf("Lock of a closed client = %v, want ErrClosed", g.err)
-	}
-	queued(t, see, path, 2)
-	select {
-	case g := <-last:
-		t.Fatalf("the one behind returned %v, %v while the first holds the lock", g.l, g.err)
-	case <-time.After(aWhile):
-	}
-	mustUnlock(t, head)
-	mustUnlock(t, soon(t, last))
-	queued(t, see, path, 0)
 }

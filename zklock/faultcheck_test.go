@@ -14,7 +14,6 @@ import (
 	"locklab/internal/faultproxy"
 	"locklab/internal/leaktest"
 	wirezk "locklab/internal/wire/zookeeper"
-	"locklab/peers"
 )
 
 // TestFaultsReject: the trials reject locks with each of the faults that they look for.
@@ -30,9 +29,9 @@ func TestFaultsReject(t *testing.T) {
 		op   string
 		want string
 	}{
-		{"a lock that excludes none", broken(fair, func(harness.Session, *wirezk.Conn, string) harness.Session { return open{} }), "", "at once"},
-		{"a lost reply gives up", named(t, "go-zookeeper-lock"), "getChildren2", "connection closed"},
-		{"the ticket of a waiter that gave up is left in the queue", broken(named(t, "go-zookeeper-lock"), retrying), "getChildren2", "deadline"},
+		{"a lock that excludes none", broken(fair, excludingNone), "", "at once"},
+		{"a lost reply gives up", variant(t, "go-zookeeper-lock"), "getChildren2", "connection closed"},
+		{"the ticket of a waiter that gave up is left in the queue", broken(variant(t, "go-zookeeper-lock"), retrying), "getChildren2", "deadline"},
 		{"a node is left behind", broken(fair, leavingNodes), "create", "still"},
 		{"the accident does not happen", fair, "exists", "shows nothing"},
 	} {
@@ -47,18 +46,8 @@ func TestFaultsReject(t *testing.T) {
 	wg.Wait()
 }
 
-func named(t *testing.T, name string) *harness.Variant {
-	for _, v := range peers.Suite {
-		if v.Name == name {
-			return v
-		}
-	}
-	t.Fatalf("no peer is called %s", name)
-	return nil
-}
-
-// broken returns v with a fault that wrap adds to its sessions, but not to see.
-func broken(v *harness.Variant, wrap func(s harness.Session, see *wirezk.Conn, path string) harness.Session) *harness.Variant {
+// broken returns v with a fault that wrap adds to the Lock of its sessions, but not to see.
+func broken(v *harness.Variant, wrap func(lock lockFunc, see *wirezk.Conn, path string) lockFunc) *harness.Variant {
 	bad := *v
 	bad.Traits.Fenced = false
 	bad.Remote = func(ctx context.Context, at harness.Endpoint, key string) (harness.Remote, error) {
@@ -67,20 +56,25 @@ func broken(v *harness.Variant, wrap func(s harness.Session, see *wirezk.Conn, p
 			return nil, err
 		}
 		see, err := wirezk.Connect(ctx, at, wirezk.Options{})
-		return &badRemote{r, see, func(s harness.Session) harness.Session { return wrap(s, see, "/locklab/"+key) }}, err
+		return &badRemote{r, see, func(lock lockFunc) lockFunc { return wrap(lock, see, "/locklab/"+key) }}, err
 	}
 	return &bad
 }
 
+type lockFunc func(context.Context) (harness.Lease, error)
+
 type badRemote struct {
 	harness.Remote
 	see  *wirezk.Conn
-	wrap func(harness.Session) harness.Session
+	wrap func(lockFunc) lockFunc
 }
 
 func (r *badRemote) Join(ctx context.Context, i int) (harness.Session, error) {
 	s, err := r.Remote.Join(ctx, i)
-	return r.wrap(s), err
+	if err != nil {
+		return nil, err
+	}
+	return badSession{s, r.wrap(s.Lock)}, nil
 }
 
 func (r *badRemote) Close() error {
@@ -88,45 +82,40 @@ func (r *badRemote) Close() error {
 	return r.Remote.Close()
 }
 
-type open struct{}
-
-func (open) Lock(context.Context) (harness.Lease, error) { return open{}, nil }
-func (open) Unlock(context.Context) error                { return nil }
-func (open) Close() error                                { return nil }
-func (open) Token() uint64                               { return 0 }
-func (open) Done() <-chan struct{}                       { return nil }
-func (open) Err() error                                  { return nil }
-func (open) Deadline() (time.Time, bool)                 { return time.Time{}, false }
-
-func retrying(s harness.Session, _ *wirezk.Conn, _ string) harness.Session {
-	return retry{s}
-}
-
-type retry struct{ harness.Session }
-
-func (r retry) Lock(ctx context.Context) (l harness.Lease, err error) {
-	for {
-		if l, err = r.Session.Lock(ctx); err == nil || ctx.Err() != nil {
-			return l, err
-		}
-		time.Sleep(100 * time.Millisecond)
-	}
-}
-
-func leavingNodes(s harness.Session, see *wirezk.Conn, path string) harness.Session {
-	return leftNodes{s, see, path}
-}
-
-type leftNodes struct {
+type badSession struct {
 	harness.Session
-	see  *wirezk.Conn
-	path string
+	lock lockFunc
 }
 
-func (s leftNodes) Lock(ctx context.Context) (harness.Lease, error) {
-	l, err := s.Session.Lock(ctx)
-	if err == nil {
-		_, err = s.see.Create(s.path+"/left-"+rand.Text(), nil, zk.FlagEphemeral, zk.WorldACL(zk.PermAll))
+func (s badSession) Lock(ctx context.Context) (harness.Lease, error) { return s.lock(ctx) }
+
+// open is a lease of a lock that excludes none.
+type open struct{ harness.Lease }
+
+func (open) Unlock(context.Context) error { return nil }
+func (open) Token() uint64                { return 0 }
+
+func excludingNone(lockFunc, *wirezk.Conn, string) lockFunc {
+	return func(context.Context) (harness.Lease, error) { return open{}, nil }
+}
+
+func retrying(lock lockFunc, _ *wirezk.Conn, _ string) lockFunc {
+	return func(ctx context.Context) (l harness.Lease, err error) {
+		for {
+			if l, err = lock(ctx); err == nil || ctx.Err() != nil {
+				return l, err
+			}
+			time.Sleep(100 * time.Millisecond)
+		}
 	}
-	return l, err
+}
+
+func leavingNodes(lock lockFunc, see *wirezk.Conn, path string) lockFunc {
+	return func(ctx context.Context) (harness.Lease, error) {
+		l, err := lock(ctx)
+		if err == nil {
+			_, err = see.Create(path+"/left-"+rand.Text(), nil, zk.FlagEphemeral, zk.WorldACL(zk.PermAll))
+		}
+		return l, err
+	}
 }

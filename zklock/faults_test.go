@@ -231,9 +231,7 @@ func (tr *trial) timeline(ctx context.Context, p *faultproxy.Proxy) error {
 	tr.over = true
 	tr.mu.Unlock()
 	if tr.op != "" {
-		select {
-		case <-hit:
-		default:
+		if !isDone(hit) {
 			return fmt.Errorf("%w: no %s was lost", errNoFault, tr.op)
 		}
 	}

@@ -92,34 +92,32 @@ func wakeBy(ev zk.Event) Wake {
 
 // disturbed reports whether the own ticket's watch has fired: events come in causal order.
 func (t *ticket) disturbed() bool {
-	select {
-	case <-t.own:
-		t.own = nil
-		return true
-	default:
+	if !fired(t.own) {
 		return false
 	}
+	t.own = nil
+	return true
 }
 
 // guarded starts the guard of a lease whose ticket began to wait at since, or had not to wait if
 // since is zero: now if there is a watch, else when the ticket is slow.
 func (l *Lease) guarded(own <-chan zk.Event, since time.Time) {
-	after := l.c.guardAfter()
+	after := l.q.c.guardAfter()
 	switch {
 	case own != nil:
 		after = 0
 	case !since.IsZero():
-		after = max(0, after-l.c.clock.Since(since))
+		after = max(0, after-l.q.c.clock.Since(since))
 	}
-	l.slow = time.AfterFunc(after, func() { l.c.spawn(func() { l.guard(own) }) })
+	l.slow = time.AfterFunc(after, func() { l.q.c.spawn(func() { l.guard(own) }) })
 }
 
 func (l *Lease) guard(own <-chan zk.Event) {
-	c := l.c
+	c := l.q.c
 	var again pause
 	for l.Err() == nil {
 		if own == nil {
-			w, err := c.watchOwn(l.path+"/"+l.node, l.czxid)
+			w, err := c.watchOwn(l.q.path+"/"+l.node, l.czxid)
 			switch {
 			case l.state.Load() != stateHeld:
 				return

@@ -5,6 +5,8 @@ import (
 	"fmt"
 
 	"github.com/go-zookeeper/zk"
+
+	"locklab/zklock/internal/recipe"
 )
 
 // handoffQueue is the protocol of every Mutex: the queue of [recipe.Fair], but a holder hands
@@ -45,7 +47,8 @@ import (
 // Apache ZooKeeper, "ZooKeeper Recipes and Solutions", Locks, and Hunt, Konar, Junqueira,
 // Reed, "ZooKeeper: Wait-free coordination for internet-scale systems", USENIX ATC 2010, §2.4,
 // have the queue. The handover by the event is in neither; we know of no earlier description.
-var handoffQueue = &protocol{kind: "lock-", enter: enterHandoff, look: lookHandoff, remove: removeHandoff}
+var handoffQueue = &protocol{kind: "lock-", enter: enterHandoff, remove: removeHandoff,
+	look: func(t *ticket) (view, error) { return lookHandoff(t, nearest, true, "lock-") }}
 
 // enterHandoff makes the ticket's node, sealed if possible and if its holder hands over.
 func enterHandoff(t *ticket) (view, error) {
@@ -78,7 +81,10 @@ func enterHandoff(t *ticket) (view, error) {
 	})
 }
 
-func lookHandoff(t *ticket) (view, error) {
+// lookHandoff looks at the line of these kinds. The owner of the i-th ticket waits for the one
+// that obstacle returns, or holds the lock if that is -1. A sole ticket ahead may be gone: alone
+// means that no other can have come between it and t.
+func lookHandoff(t *ticket, obstacle func(line []recipe.Place, i int) int, alone bool, kinds ...string) (view, error) {
 	c := t.q.c
 	if there, err := t.born(); !there {
 		return view{gone: err == nil}, err
@@ -87,54 +93,42 @@ func lookHandoff(t *ticket) (view, error) {
 		return v, err
 	}
 	for {
-		names, stat, err := c.list(t.q.path)
-		if errors.Is(err, zk.ErrNoNode) {
-			return view{gone: true}, nil
-		}
-		if err != nil {
-			return view{}, fmt.Errorf("zklock: list %s: %w", t.q.path, err)
-		}
-		ahead, present := t.ahead(names)
-		if !present || t.before(stat) {
-			return view{gone: true}, nil
+		line, i, stat, err := t.line(kinds...)
+		if i < 0 || t.before(stat) {
+			return view{gone: err == nil}, err
 		}
 		t.blind = false
-		if ahead == "" {
+		k := obstacle(line, i)
+		if k < 0 {
 			t.forecast(false)
 			return view{head: true, token: t.czxid}, nil
 		}
-		w, err := c.watchTicket(t.q.path + "/" + ahead)
+		ahead := line[k]
+		t.place = i - held(line)
+		w, err := c.watchTicket(t.q.path + "/" + ahead.Name)
 		if errors.Is(err, zk.ErrNoNode) {
-			if t.countAhead(names) == 1 { // no ticket is between
+			if alone && i == 1 {
 				return view{head: true, token: t.czxid}, nil
 			}
 			continue
 		}
 		if err != nil {
-			return view{}, fmt.Errorf("zklock: watch %s/%s: %w", t.q.path, ahead, err)
+			return view{}, fmt.Errorf("zklock: watch %s/%s: %w", t.q.path, ahead.Name, err)
 		}
 		if t.session != c.sessions() {
 			return view{gone: true}, nil // the watch belongs to the next session
 		}
-		own, _ := number(t.node, t.p.kind)
-		t.forecast(t.behind(w) && ahead == plainName(t.p.kind, own-1))
-		return view{wake: w.wake, ticket: w, gives: true}, nil
+		gives := ahead.Kind != readKind
+		t.forecast(gives && t.behind(w) && ahead.Name == plainName(ahead.Kind, line[i].Number-1))
+		return view{wake: w.wake, ticket: w, gives: gives}, nil
 	}
 }
+
+func nearest(_ []recipe.Place, i int) int { return i - 1 }
 
 // before reports whether the ticket is older than the node of the lock and was deleted with the
 // node before. A plain name in the list then belongs to another ticket.
 func (t *ticket) before(lock *zk.Stat) bool { return uint64(lock.Czxid) > t.czxid }
-
-func (t *ticket) countAhead(names []string) (count int) {
-	own, _ := number(t.node, t.p.kind)
-	for _, name := range names {
-		if n, ok := number(name, t.p.kind); ok && before(n, own) {
-			count++
-		}
-	}
-	return count
-}
 
 // born makes sure that the ticket's czxid is known, and reports whether the ticket exists.
 func (t *ticket) born() (there bool, err error) {

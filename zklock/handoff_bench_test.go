@@ -2,10 +2,7 @@ package zklock_test
 
 import (
 	"context"
-	"fmt"
 	"math/rand/v2"
-	"slices"
-	"sync"
 	"testing"
 	"time"
 
@@ -20,16 +17,9 @@ import (
 func benchClient(b *testing.B, at harness.Endpoint) *zklock.Client {
 	b.Helper()
 	c, err := zklock.Dial(b.Context(), at.Addrs[0], zklock.ClientOptions{SessionTimeout: 30 * time.Second})
-	if err != nil {
-		b.Fatal(err)
-	}
+	requireNoError(b, err)
 	b.Cleanup(func() { c.Close() })
 	return c
-}
-
-func median(x []float64) float64 {
-	slices.Sort(x)
-	return x[len(x)/2]
 }
 
 // BenchmarkHandover compares the handovers of zk-handoff and zk-fair, from the call of Unlock
@@ -146,63 +136,4 @@ func handover(b *testing.B, m, n *zklock.Mutex) func() (time.Duration, error) {
 		held = g.l
 		return g.at.Sub(began), err
 	}
-}
-
-// BenchmarkAgainstFair compares the rates of zk-handoff and zk-fair in alternating rounds. An
-// operation is a pair of rounds; the ratio is the median over the pairs.
-func BenchmarkAgainstFair(b *testing.B) {
-	at := locktest.Endpoint(b, harness.KindZooKeeper)
-	for _, contenders := range []int{1, 2, 8, 50} {
-		b.Run(fmt.Sprintf("contenders=%d", contenders), func(b *testing.B) {
-			var cs []*zklock.Client
-			for range contenders {
-				cs = append(cs, benchClient(b, at))
-			}
-			same := func(m *zklock.Mutex) *zklock.Mutex { return m }
-			var ratios, ours, theirs []float64
-			for b.Loop() {
-				handoff, fair := rate(b, cs, same, round), rate(b, cs, zklock.Fair, round)
-				ours, theirs, ratios = append(ours, handoff), append(theirs, fair), append(ratios, handoff/fair)
-			}
-			b.ReportMetric(median(ratios), "handoff/fair")
-			b.ReportMetric(median(ours), "handoff-acq/s")
-			b.ReportMetric(median(theirs), "fair-acq/s")
-		})
-	}
-}
-
-// The first fifth of a round does not count: the mutexes are new.
-const round = 500 * time.Millisecond
-
-func rate(b *testing.B, cs []*zklock.Client, kind func(*zklock.Mutex) *zklock.Mutex, window time.Duration) float64 {
-	path := newPath()
-	var count int                 // guarded by the lock
-	var first, last time.Duration // when they were counted; guarded by the lock
-	began := time.Now()
-	visit := func() {
-		now := time.Since(began)
-		switch {
-		case now < window/5:
-		case first == 0:
-			first = now
-		case now < window:
-			count++
-			last = now
-		}
-	}
-	var wg sync.WaitGroup
-	for _, c := range cs {
-		m := kind(c.Mutex(path, zklock.Options{}))
-		wg.Go(func() {
-			for time.Since(began) < window {
-				err := zklock.Do(b.Context(), m, func(context.Context, *zklock.Lease) error { visit(); return nil })
-				if err != nil {
-					b.Error(err)
-					return
-				}
-			}
-		})
-	}
-	wg.Wait()
-	return float64(count) / (last - first).Seconds()
 }

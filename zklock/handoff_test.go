@@ -25,7 +25,6 @@ func TestHandoff(t *testing.T) {
 		{"identity of another kind", estranged},
 		{"credentials", sealedWithCredentials},
 		{"parent that cannot be written", parentReadOnly},
-		{"waiter behind a lost release", lostReleaseReply},
 		{"any reply lost", anyReplyLost},
 		{"waiter behind a cut", cutWaiterLists},
 		{"foreign child", foreignChildAlone},
@@ -44,6 +43,11 @@ func cost(f func(), cs ...*zklock.Client) (sum harness.Counts) {
 	return sum
 }
 
+func expectCost(t *testing.T, want harness.Counts, f func(), cs ...*zklock.Client) {
+	t.Helper()
+	expectEqual(t, "it costs", cost(f, cs...), want)
+}
+
 func oneByOne(t *testing.T, at harness.Endpoint) {
 	path := newPath()
 	c, d := dial(t, at, zklock.ClientOptions{}), dial(t, at, zklock.ClientOptions{})
@@ -58,9 +62,7 @@ func oneByOne(t *testing.T, at harness.Endpoint) {
 			unlock(t, lock(t, n))
 		}
 	}, c, d)
-	if got != (harness.Counts{Requests: 60}) {
-		t.Errorf("20 acquisitions in turn cost %+v, want 3 requests each", got)
-	}
+	expectEqual(t, "20 acquisitions in turn cost", got, harness.Counts{Requests: 60})
 	if got := cost(func() { unlock(t, lock(t, m)) }, c); got.Requests != 3 {
 		t.Errorf("alone it costs %d requests, want 3", got.Requests)
 	}
@@ -73,18 +75,13 @@ func eventIsLock(t *testing.T, at harness.Endpoint) {
 	head := lock(t, c.Mutex(path, zklock.Options{}))
 	next := waiting(t, t.Context(), d.Mutex(path, zklock.Options{}), see, 2)
 	var l *zklock.Lease
-	got := cost(func() {
+	expectCost(t, harness.Counts{Requests: 1, Notifications: 1}, func() {
 		unlock(t, head)
-		l = take(t, next)
+		l = awaitLease(t, next)
 	}, c, d)
-	if want := (harness.Counts{Requests: 1, Notifications: 1}); got != want {
-		t.Errorf("the hand-over cost %+v, want %+v", got, want)
-	}
-	if l.Token() <= head.Token() {
-		t.Errorf("token %d after %d", l.Token(), head.Token())
-	}
+	expectRisingTokens(t, head, l)
 	unlock(t, l)
-	queued(t, see, path, 0)
+	awaitQueue(t, see, path, 0)
 }
 
 // sharedEvent: a waiter that has given up leaves the event to the one behind, on one watch.
@@ -98,17 +95,12 @@ func sharedEvent(t *testing.T, at harness.Endpoint) {
 	first := waiting(t, ctx, m, see, 2)
 	second := waiting(t, t.Context(), m, see, 3)
 	cancel()
-	if r := <-first; !errors.Is(r.err, context.Canceled) {
-		t.Fatalf("Lock = %v, want %v", r.err, context.Canceled)
-	}
-	empty(t, second) // it was woken, and watches the holder now
-	got := cost(func() {
+	expectError(t, (<-first).err, context.Canceled)
+	expectWaiting(t, second) // it was woken, and watches the holder now
+	expectCost(t, harness.Counts{Requests: 1, Notifications: 1}, func() {
 		unlock(t, head)
-		unlock(t, take(t, second))
+		unlock(t, awaitLease(t, second))
 	}, d)
-	if want := (harness.Counts{Requests: 1, Notifications: 1}); got != want {
-		t.Errorf("acquisition by the shared event and release cost %+v, want %+v", got, want)
-	}
 }
 
 // estranged: the holder's own node is closed to it. It deletes the node, and stops sealing.
@@ -120,12 +112,12 @@ func estranged(t *testing.T, at harness.Endpoint) {
 	head := lock(t, m)
 	next := waiting(t, t.Context(), m, see, 2)
 	unlock(t, head)
-	unlock(t, take(t, next))
+	unlock(t, awaitLease(t, next))
 	if zklock.Sealed(c) {
 		t.Error("the client still seals its tickets")
 	}
 	unlock(t, lock(t, m))
-	queued(t, see, m.Path(), 0)
+	awaitQueue(t, see, m.Path(), 0)
 }
 
 // sealedWithCredentials: clients of one user hand over to each other, and cannot write.
@@ -144,16 +136,11 @@ func sealedWithCredentials(t *testing.T, at harness.Endpoint) {
 	if _, _, err := stranger.Get(zklock.Node(head)); !errors.Is(err, zk.ErrNoAuth) {
 		t.Errorf("a stranger reads the ticket: %v, want %v", err, zk.ErrNoAuth)
 	}
-	if err := stranger.Delete(zklock.Node(head), -1); !errors.Is(err, zk.ErrNoAuth) {
-		t.Errorf("a stranger deletes the ticket: %v, want %v", err, zk.ErrNoAuth)
-	}
-	got := cost(func() {
+	expectError(t, stranger.Delete(zklock.Node(head), -1), zk.ErrNoAuth)
+	expectCost(t, harness.Counts{Requests: 1, Notifications: 1}, func() {
 		unlock(t, head)
-		unlock(t, take(t, next))
+		unlock(t, awaitLease(t, next))
 	}, d)
-	if want := (harness.Counts{Requests: 1, Notifications: 1}); got != want {
-		t.Errorf("acquisition by the event and release cost %+v, want %+v", got, want)
-	}
 }
 
 func parentReadOnly(t *testing.T, at harness.Endpoint) {
@@ -161,28 +148,12 @@ func parentReadOnly(t *testing.T, at harness.Endpoint) {
 	c := dial(t, at, zklock.ClientOptions{})
 	m := c.Mutex(newPath(), zklock.Options{})
 	unlock(t, lock(t, m))
-	if _, err := see.SetACL(m.Path(), zk.WorldACL(zk.PermAll&^zk.PermWrite), -1); err != nil {
-		t.Fatal(err)
-	}
+	setACL(t, see, m.Path(), zk.WorldACL(zk.PermAll&^zk.PermWrite))
 	for i := range 3 {
 		if got := cost(func() { unlock(t, lock(t, m)) }, c); got.Requests != 2 && i > 0 {
 			t.Errorf("an acquisition costs %d requests, want 2", got.Requests)
 		}
 	}
-}
-
-func lostReleaseReply(t *testing.T, at harness.Endpoint) {
-	p, see := newProxy(t, at), raw(t, at)
-	path := newPath()
-	head := lock(t, dial(t, p.at, zklock.ClientOptions{}).Mutex(path, zklock.Options{}))
-	next := waiting(t, t.Context(), dial(t, at, zklock.ClientOptions{}).Mutex(path, zklock.Options{}), see, 2)
-	p.swallow.Store(true)
-	lost(t, head) // another might have deleted the ticket
-	if p.swallow.Load() {
-		t.Fatal("the test shows nothing: no reply was lost")
-	}
-	unlock(t, take(t, next))
-	queued(t, see, path, 0)
 }
 
 // anyReplyLost: a client loses one reply or event of an acquisition, alone or behind another.
@@ -212,23 +183,22 @@ func oneReplyLost(t *testing.T, at harness.Endpoint, k int, takers func(c, d *zk
 	path := newPath()
 	c, d := dial(t, p.at, zklock.ClientOptions{}), dial(t, at, zklock.ClientOptions{})
 	takes := takers(c, d, path)
-	p.swallow.skip = k
-	p.swallow.Store(true)
-	first := grab(t, takes[0])
+	p.loseReply(k)
+	first := acquire(t, takes[0])
 	next := behind(t.Context(), takes[1])
-	queued(t, see, path, 2)
+	awaitQueue(t, see, path, 2)
 	unlockDespiteFault(t, first)
-	second := take(t, next)
+	second := awaitLease(t, next)
 	next = behind(t.Context(), takes[2])
-	queued(t, see, path, 2)
+	awaitQueue(t, see, path, 2)
 	unlock(t, second)
-	third := take(t, next)
+	third := awaitLease(t, next)
 	unlockDespiteFault(t, third)
 	if second.Token() <= first.Token() || third.Token() <= second.Token() {
 		t.Errorf("tokens %d, %d, %d", first.Token(), second.Token(), third.Token())
 	}
-	queued(t, see, path, 0)
-	return !p.swallow.Load()
+	awaitQueue(t, see, path, 0)
+	return p.replyLost()
 }
 
 func cutWaiterLists(t *testing.T, at harness.Endpoint) {
@@ -239,14 +209,11 @@ func cutWaiterLists(t *testing.T, at harness.Endpoint) {
 	next := waiting(t, t.Context(), d.Mutex(path, zklock.Options{}), see, 2)
 	p.cut()
 	eventually(t, "the waiter is back", func() bool { return p.Seen("setWatches") > 0 })
-	empty(t, next)
-	got := cost(func() {
+	expectWaiting(t, next)
+	expectCost(t, harness.Counts{Requests: 2, Notifications: 1}, func() {
 		unlock(t, head)
-		unlock(t, take(t, next))
+		unlock(t, awaitLease(t, next))
 	}, d)
-	if want := (harness.Counts{Requests: 2, Notifications: 1}); got != want {
-		t.Errorf("the acquisition and release cost %+v, want %+v: a list first", got, want)
-	}
 }
 
 func foreignChildAlone(t *testing.T, at harness.Endpoint) {
@@ -254,9 +221,7 @@ func foreignChildAlone(t *testing.T, at harness.Endpoint) {
 	c := dial(t, at, zklock.ClientOptions{})
 	m := c.Mutex(newPath(), zklock.Options{})
 	unlock(t, lock(t, m))
-	if _, err := see.Create(m.Path()+"/foreign", nil, zk.FlagEphemeral, zk.WorldACL(zk.PermAll)); err != nil {
-		t.Fatal(err)
-	}
+	createNode(t, see, m.Path()+"/foreign", nil, zk.FlagEphemeral)
 	unlock(t, lock(t, m))
 	unlock(t, lock(t, m))
 	if got := cost(func() { unlock(t, lock(t, m)) }, c); got.Requests != 2 {

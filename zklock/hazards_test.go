@@ -15,9 +15,9 @@ import (
 // madeAgain: nodes of a lock that are recreated with equal versions keep their data.
 func madeAgain(t *testing.T, s *stage) {
 	c, a := s.contender(t, s.at, zklock.ClientOptions{})
-	_, b := s.contender(t, s.at, zklock.ClientOptions{})
+	b := s.taker(t)
 	for _, f := range []taker{b, a, a, a} { // any remembered state is up to date
-		unlock(t, grab(t, f))
+		unlock(t, acquire(t, f))
 	}
 	now := s.nodes(t)
 	if len(now) == 0 {
@@ -43,13 +43,11 @@ func madeAgain(t *testing.T, s *stage) {
 	before := s.nodes(t)
 	spent := cost(func() {
 		for _, f := range []taker{a, b, a} {
-			unlock(t, grab(t, f))
+			unlock(t, acquire(t, f))
 		}
 	}, c)
 	for i, n := range s.nodes(t) {
-		if n != before[i] {
-			t.Errorf("the node is %+v, was %+v", n, before[i])
-		}
+		expectEqual(t, "the node", n, before[i])
 	}
 	if spent.Requests == 0 {
 		t.Error("the test shows nothing: no request was sent")
@@ -81,9 +79,9 @@ func (s *stage) nodes(t *testing.T) []node {
 func sessionChanges(t *testing.T, s *stage) {
 	p := newProxy(t, s.at)
 	c, f := s.contender(t, p.at, zklock.ClientOptions{SessionTimeout: 3 * time.Second})
-	_, other := s.contender(t, s.at, zklock.ClientOptions{})
+	other := s.taker(t)
 	for range 3 {
-		unlock(t, grab(t, f)) // it has met no other, and may infer that it would be first
+		unlock(t, acquire(t, f)) // it has met no other, and may infer that it would be first
 	}
 	changes := 0
 	zklock.Stall(c, func() {
@@ -96,16 +94,16 @@ func sessionChanges(t *testing.T, s *stage) {
 		}
 		changeSession(t, p, c, func() bool { return s.owned(t, old) == 0 })
 	})
-	l := grab(t, f)
+	l := acquire(t, f)
 	if changes == 0 {
 		t.Fatal("the test shows nothing: no ticket was made")
 	}
 	if n := s.owned(t, zklock.SessionID(c)); n == 0 {
 		t.Error("a lease without a ticket")
 	}
-	excluded(t, "another", other)
+	expectExcluded(t, "another", other)
 	unlock(t, l)
-	unlock(t, grab(t, other))
+	unlock(t, acquire(t, other))
 }
 
 func (s *stage) owned(t *testing.T, session int64) (count int) {
@@ -124,23 +122,19 @@ func (s *stage) owned(t *testing.T, session int64) (count int) {
 }
 
 func deletionsRefused(t *testing.T, s *stage) {
-	_, a := s.contender(t, s.at, zklock.ClientOptions{})
-	_, b := s.contender(t, s.at, zklock.ClientOptions{})
-	_, c := s.contender(t, s.at, zklock.ClientOptions{})
+	a, b, c := s.taker(t), s.taker(t), s.taker(t)
 	allow := func(perms int32) {
 		for _, n := range s.nodes(t) {
-			if _, err := s.see.SetACL(n.path, zk.WorldACL(perms), -1); err != nil {
-				t.Fatal(err)
-			}
+			setACL(t, s.see, n.path, zk.WorldACL(perms))
 		}
 	}
-	held := grab(t, a)
+	held := acquire(t, a)
 	allow(zk.PermAll &^ zk.PermDelete)
 	if err := held.Unlock(t.Context()); err == nil {
 		t.Error("Unlock succeeds, though the servers refuse to delete the ticket")
 	}
 	allow(zk.PermAll)
-	held = grab(t, c)
+	held = acquire(t, c)
 
 	ctx, cancel := context.WithCancel(t.Context())
 	waits := behind(ctx, b)
@@ -150,5 +144,5 @@ func deletionsRefused(t *testing.T, s *stage) {
 	time.Sleep(aWhile) // it gives up for now
 	allow(zk.PermAll)
 	unlock(t, held)
-	unlock(t, grab(t, c))
+	unlock(t, acquire(t, c))
 }

@@ -63,7 +63,7 @@ func adoptsTicket(t *testing.T, at harness.Endpoint) {
 	if g := <-second; !errors.Is(g.err, zk.ErrInvalidPath) {
 		t.Errorf("the hazard does not show: Lock = %v, want also %v", g.err, zk.ErrInvalidPath)
 	}
-	mustUnlock(t, held)
+	unlock(t, held)
 }
 
 // asksTooOften: every 60 ms, one level deeper and with one more watch.
@@ -80,18 +80,16 @@ func asksTooOften(t *testing.T, at harness.Endpoint) {
 		t.Errorf("the hazard does not show: %d requests at depth 8", asked)
 	}
 	t.Logf("%d requests and a stack of %d while nothing happened", asked, depth(s))
-	mustUnlock(t, held)
+	unlock(t, held)
 	soon(t, waiter)
 	// The traffic of the fixed lock while it waits.
 	held = mustLock(t, session(t, client(t, variant(t, "zk-boolean-mutex"), at, key+"-mended")))
 	c = client(t, variant(t, "zk-boolean-mutex"), at, key+"-mended")
 	waiter = begin(t.Context(), session(t, c))
 	time.Sleep(2 * aWhile)
-	if n := c.(harness.Counter).Counts().Requests; n != 3 {
-		t.Errorf("mended, a waiter sends %d requests, want 3", n)
-	}
-	mustUnlock(t, held)
-	mustUnlock(t, soon(t, waiter))
+	expectEqual(t, "mended, a waiter sends", c.(harness.Counter).Counts().Requests, 3)
+	unlock(t, held)
+	unlock(t, soon(t, waiter))
 }
 
 // ownsAfterSession: the object grants an expired session's lock, which another client has.
@@ -100,12 +98,11 @@ func ownsAfterSession(t *testing.T, at harness.Endpoint) {
 	p.at.SessionTimeout = time.Second
 	s := session(t, client(t, v, p.at, key))
 	old := mustLock(t, s)
-	p.refuse.Store(true)
-	p.cut()
+	p.disconnect()
 	other := mustLock(t, session(t, client(t, v, at, key)))
-	p.refuse.Store(false)
+	p.Refuse(false)
 	if again := mustLock(t, s); old.Err() != nil || again.Err() != nil || other.Err() != nil {
 		t.Errorf("the hazard does not show: %v, %v, %v", old.Err(), again.Err(), other.Err())
 	}
-	mustUnlock(t, other)
+	unlock(t, other)
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"locklab/harness"
+	"locklab/internal/faultproxy"
 	wirezk "locklab/internal/wire/zookeeper"
 	"locklab/zklock"
 )
@@ -56,6 +57,13 @@ func (s *stage) contender(t *testing.T, at harness.Endpoint, o zklock.ClientOpti
 	return c, s.open(c, s.path)
 }
 
+// taker is contender for the lock of a client with the default options.
+func (s *stage) taker(t *testing.T) taker {
+	t.Helper()
+	_, f := s.contender(t, s.at, zklock.ClientOptions{})
+	return f
+}
+
 func TestKinds(t *testing.T) {
 	t.Parallel()
 	at := endpoint(t)
@@ -88,8 +96,8 @@ func TestKinds(t *testing.T) {
 				s := &stage{at, raw(t, at), newPath(), k.open}
 				defer s.deserted(t)
 				if k.spare {
-					_, away := s.contender(t, at, zklock.ClientOptions{})
-					defer unlock(t, grab(t, away))
+					away := s.taker(t)
+					defer unlock(t, acquire(t, away))
 				}
 				h.run(t, s)
 			}})
@@ -98,24 +106,18 @@ func TestKinds(t *testing.T) {
 	atOnce(t, at, tests)
 }
 
-func grab(t *testing.T, f taker) *zklock.Lease {
+func acquire(t *testing.T, f taker) *zklock.Lease {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	l, err := f(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, err)
 	return l
 }
 
 // behind waits for the lock in the background, and has most likely found its place.
 func behind(ctx context.Context, f taker) <-chan result {
-	got := make(chan result, 1)
-	go func() {
-		l, err := f(ctx)
-		got <- result{l, err}
-	}()
+	got := begins(ctx, f)
 	time.Sleep(aWhile)
 	return got
 }
@@ -142,84 +144,72 @@ func (s *stage) tickets(t *testing.T) []string {
 }
 
 func oneCancels(t *testing.T, s *stage, waiter int) {
-	_, a := s.contender(t, s.at, zklock.ClientOptions{})
-	_, b := s.contender(t, s.at, zklock.ClientOptions{})
-	_, c := s.contender(t, s.at, zklock.ClientOptions{})
-	held := grab(t, a)
+	a, b, c := s.taker(t), s.taker(t), s.taker(t)
+	held := acquire(t, a)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	ctxs := []context.Context{t.Context(), t.Context()}
 	ctxs[waiter] = ctx
 	waiters := []<-chan result{behind(ctxs[0], b), behind(ctxs[1], c)}
 	cancel()
-	if r := <-waiters[waiter]; !errors.Is(r.err, context.Canceled) {
-		t.Fatalf("Lock = %v, want %v", r.err, context.Canceled)
-	}
-	empty(t, waiters[1-waiter])
+	expectError(t, (<-waiters[waiter]).err, context.Canceled)
+	expectWaiting(t, waiters[1-waiter])
 	unlock(t, held)
-	unlock(t, take(t, waiters[1-waiter]))
+	unlock(t, awaitLease(t, waiters[1-waiter]))
 }
 
 func oneDies(t *testing.T, s *stage) {
-	_, a := s.contender(t, s.at, zklock.ClientOptions{})
+	a := s.taker(t)
 	client, b := s.contender(t, s.at, zklock.ClientOptions{})
-	_, c := s.contender(t, s.at, zklock.ClientOptions{})
-	held := grab(t, a)
+	c := s.taker(t)
+	held := acquire(t, a)
 	middle, last := behind(t.Context(), b), behind(t.Context(), c)
 	client.Close()
-	if r := <-middle; !errors.Is(r.err, zklock.ErrClosed) {
-		t.Errorf("Lock of a closed client = %v, want ErrClosed", r.err)
-	}
-	empty(t, last)
+	expectError(t, (<-middle).err, zklock.ErrClosed)
+	expectWaiting(t, last)
 	unlock(t, held)
-	unlock(t, take(t, last))
+	unlock(t, awaitLease(t, last))
 }
 
 func repliesLost(t *testing.T, s *stage) {
 	p := newProxy(t, s.at)
-	_, f := s.contender(t, p.at, zklock.ClientOptions{})
-	unlock(t, grab(t, f))
+	f := s.open(dial(t, p.at, zklock.ClientOptions{}), s.path)
+	unlock(t, acquire(t, f))
 	before := len(s.tickets(t))
-	p.swallow.Store(true)
-	l := grab(t, f)
-	if p.swallow.Load() {
-		t.Fatal("the test shows nothing: no reply was lost")
-	}
+	p.loseReply(0)
+	l := acquire(t, f)
+	p.requireReplyLost(t)
 	mine := len(s.tickets(t)) - before
 	if mine != 1 && mine != 2 { // the multi has two
 		t.Errorf("%d tickets are there, want one or two", mine)
 	}
-	p.swallow.Store(true)
-	lost(t, l) // another might have deleted the ticket
+	p.loseReply(0)
+	expectLost(t, l) // another might have deleted the ticket
 }
 
 // deletedUnseen: the ticket is deleted, and the answer to the first release is lost.
 func deletedUnseen(t *testing.T, s *stage) {
 	p := newProxy(t, s.at)
-	_, a := s.contender(t, p.at, zklock.ClientOptions{})
-	_, b := s.contender(t, s.at, zklock.ClientOptions{})
+	a, b := s.open(dial(t, p.at, zklock.ClientOptions{}), s.path), s.taker(t)
 	before := s.tickets(t)
-	held := grab(t, a)
+	held := acquire(t, a)
 	for _, path := range s.tickets(t) {
 		if !slices.Contains(before, path) {
-			if err := s.see.Delete(path, -1); err != nil {
-				t.Fatal(err)
-			}
+			deleteNode(t, s.see, path)
 		}
 	}
-	next := grab(t, b)
-	p.swallow.Store(true)
-	lost(t, held)
+	next := acquire(t, b)
+	p.loseReply(0)
+	expectLost(t, held)
 	unlock(t, next)
 }
 
 // releaseUnanswered: the lease is over at Unlock, however late the reply.
 func releaseUnanswered(t *testing.T, s *stage) {
 	p := newProxy(t, s.at)
-	_, a := s.contender(t, p.at, zklock.ClientOptions{})
-	_, b := s.contender(t, s.at, zklock.ClientOptions{})
-	held := grab(t, a)
-	p.delay.Store(int64(time.Hour))
+	a, b := s.open(dial(t, p.at, zklock.ClientOptions{}), s.path), s.taker(t)
+	held := acquire(t, a)
+	p.Delay(faultproxy.Reply, time.Hour)
 	unlocked := make(chan error, 1)
 	go func() { unlocked <- held.Unlock(t.Context()) }()
 	select {
@@ -230,12 +220,10 @@ func releaseUnanswered(t *testing.T, s *stage) {
 	if until, ok := held.Deadline(); !errors.Is(held.Err(), zklock.ErrReleased) || !ok || until.After(time.Now()) {
 		t.Errorf("after Unlock began Err = %v, and %v are left", held.Err(), time.Until(until))
 	}
-	if err := <-unlocked; !errors.Is(err, zklock.ErrUnanswered) {
-		t.Errorf("Unlock = %v, want ErrUnanswered", err)
-	}
-	p.delay.Store(0)
+	expectError(t, <-unlocked, zklock.ErrUnanswered)
+	p.Delay(faultproxy.Reply, 0)
 	p.cut()
-	unlock(t, grab(t, b))
+	unlock(t, acquire(t, b))
 }
 
 // stoppedAfterGrant: a process that was stopped for longer than its session gets another lease.
@@ -246,12 +234,11 @@ func stoppedAfterGrant(t *testing.T, s *stage) {
 	stopped := false
 	zklock.StopAfterGrant(c, func() {
 		stopped = true
-		p.refuse.Store(true)
-		p.cut()
+		p.disconnect()
 		eventually(t, "its session has expired", func() bool { return len(s.tickets(t)) == before })
-		p.refuse.Store(false)
+		p.Refuse(false)
 	})
-	l := grab(t, f)
+	l := acquire(t, f)
 	if until, ok := l.Deadline(); !stopped || !ok || l.Err() != nil || !until.After(time.Now()) {
 		t.Errorf("stopped: %t; Lock returned a lease that was over: until %v, %v", stopped, time.Until(until), l.Err())
 	}
@@ -263,50 +250,39 @@ func stoppedAfterGrant(t *testing.T, s *stage) {
 
 func cutInLine(t *testing.T, s *stage) {
 	p := newProxy(t, s.at)
-	_, a := s.contender(t, s.at, zklock.ClientOptions{})
-	_, b := s.contender(t, p.at, zklock.ClientOptions{})
-	held := grab(t, a)
+	a, b := s.taker(t), s.open(dial(t, p.at, zklock.ClientOptions{}), s.path)
+	held := acquire(t, a)
 	next := behind(t.Context(), b)
-	p.refuse.Store(true)
-	p.cut()
+	p.disconnect()
 	unlock(t, held) // while the waiter cannot receive it
-	p.refuse.Store(false)
-	unlock(t, take(t, next))
+	p.Refuse(false)
+	unlock(t, awaitLease(t, next))
 }
 
 func bothExpire(t *testing.T, s *stage) {
 	p, o := newProxy(t, s.at), zklock.ClientOptions{SessionTimeout: 2 * time.Second}
-	_, a := s.contender(t, p.at, o)
-	_, b := s.contender(t, p.at, o)
-	_, c := s.contender(t, s.at, zklock.ClientOptions{})
-	held := grab(t, a)
+	a, b, c := s.open(dial(t, p.at, o), s.path), s.open(dial(t, p.at, o), s.path), s.taker(t)
+	held := acquire(t, a)
 	second, third := behind(t.Context(), b), behind(t.Context(), c)
-	p.refuse.Store(true)
-	p.cut()
-	l := take(t, third)
-	if l.Token() <= held.Token() {
-		t.Errorf("token %d after %d", l.Token(), held.Token())
-	}
-	lost(t, held)
-	p.refuse.Store(false)
-	empty(t, second)
+	p.disconnect()
+	l := awaitLease(t, third)
+	expectRisingTokens(t, held, l)
+	expectLost(t, held)
+	p.Refuse(false)
+	expectWaiting(t, second)
 	unlock(t, l)
-	unlock(t, take(t, second))
-	unlock(t, grab(t, a)) // in its next session
+	unlock(t, awaitLease(t, second))
+	unlock(t, acquire(t, a)) // in its next session
 }
 
 func closedInLine(t *testing.T, s *stage) {
 	c, f := s.contender(t, s.at, zklock.ClientOptions{})
-	held := grab(t, f)
+	held := acquire(t, f)
 	next := behind(t.Context(), s.open(c, s.path))
 	c.Close()
-	if r := <-next; !errors.Is(r.err, zklock.ErrClosed) {
-		t.Errorf("waiting Lock = %v, want ErrClosed", r.err)
-	}
-	if _, err := f(t.Context()); err == nil {
-		t.Error("Lock of a closed client succeeds")
-	}
-	lost(t, held)
+	expectError(t, (<-next).err, zklock.ErrClosed)
+	expectError(t, lockError(t.Context(), f), zklock.ErrClosed)
+	expectLost(t, held)
 }
 
 // faultsAndCancels: despite faults and cancels no two hold the lock at once, and all get in.
@@ -321,16 +297,18 @@ func faultsAndCancels(t *testing.T, s *stage) {
 		if i%2 == 0 {
 			at = p.at
 		}
-		_, f := s.contender(t, at, zklock.ClientOptions{})
+		f := s.open(dial(t, at, zklock.ClientOptions{}), s.path)
 		wg.Go(func() {
 			for time.Now().Before(end) {
 				ctx, cancel := context.WithTimeout(t.Context(), time.Duration(rand.IntN(100))*time.Millisecond)
-				r.visit(t, ctx, f)
+				r.visit(t, ctx, f, true)
 				cancel()
 			}
 			ctx, cancel := context.WithTimeout(t.Context(), patience)
 			defer cancel()
-			r.visit(t, ctx, f)
+			if !r.visit(t, ctx, f, true) {
+				t.Error("it does not get in after the faults")
+			}
 		})
 	}
 	for time.Now().Before(end) {
@@ -338,30 +316,45 @@ func faultsAndCancels(t *testing.T, s *stage) {
 		if rand.IntN(2) == 0 {
 			p.cut()
 		} else {
-			p.swallow.Store(true)
+			p.loseReply(0)
 		}
 	}
 	wg.Wait()
-	t.Logf("%d acquisitions, %d waits given up", r.acquisitions.Load(), r.gaveUp.Load())
+	t.Logf("%d acquisitions, %d waits given up", r.acquisitions.Load(), r.refusals.Load())
 }
 
-type rush struct{ inside, acquisitions, gaveUp atomic.Int64 }
+// A rush checks that the visits of several goroutines exclude each other.
+type rush struct {
+	rising                         bool // and so are the tokens
+	inside, acquisitions, refusals atomic.Int64
+	mu                             sync.Mutex
+	last                           uint64 // token
+}
 
-func (r *rush) visit(t *testing.T, ctx context.Context, f taker) {
+// visit takes the lock for a moment, and reports whether it got it before ctx ended. If replies
+// may be lost, Unlock may fail.
+func (r *rush) visit(t *testing.T, ctx context.Context, f taker, lossy bool) bool {
 	l, err := f(ctx)
 	if err != nil {
-		if r.gaveUp.Add(1); !errors.Is(err, context.DeadlineExceeded) {
+		if r.refusals.Add(1); !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, zklock.ErrNotAcquired) {
 			t.Errorf("Lock = %v", err)
 		}
-		return
+		return false
 	}
 	r.acquisitions.Add(1)
 	if n := r.inside.Add(1); n > 1 && l.Err() == nil {
 		t.Errorf("%d are inside", n)
 	}
+	r.mu.Lock()
+	if r.rising && l.Token() <= r.last {
+		t.Errorf("token %d after %d", l.Token(), r.last)
+	}
+	r.last = l.Token()
+	r.mu.Unlock()
 	time.Sleep(time.Millisecond)
 	r.inside.Add(-1)
-	if err := l.Unlock(ctx); l.Err() == nil { // a failure is valid if a reply was lost
-		t.Errorf("after Unlock, which returned %v, the lease lives", err)
+	if err := l.Unlock(ctx); l.Err() == nil || err != nil && !lossy {
+		t.Errorf("Unlock = %v, and then Err = %v", err, l.Err())
 	}
+	return true
 }

@@ -28,10 +28,9 @@ func firstWriteRWMutex(c *zklock.Client, path string) *zklock.RWMutex {
 
 func blindRWMutex(c *zklock.Client, path string) *zklock.RWMutex {
 	m := c.RWMutex(path, zklock.Options{})
-	nearest := func(_ []recipe.Place, i int) int { return i - 1 }
 	none := func([]recipe.Place, int) int { return -1 }
 	const read, write = "__READ__", "__WRIT__"
-	recipe.Engine.RWMutex(m, recipe.Recipe{Kind: write, Look: lab.Behind(nearest, read, write)},
+	recipe.Engine.RWMutex(m, recipe.Recipe{Kind: write, Look: lab.Behind(recipe.Nearest, read, write)},
 		recipe.Recipe{Kind: read, Look: lab.Behind(none, read, write)})
 	return m
 }

@@ -18,10 +18,8 @@ import (
 // It lasts while the servers confirm the session of its client, see
 // [ClientOptions].SessionTimeout and [Lease.Deadline], and up to [Options].MaxHold.
 type Lease struct {
-	c     *Client
-	path  string // above its node
-	name  string // path of the lock, if different; see [Lease.TokenOf]
-	node  string // name of its node; "" without a guard
+	q     *queue // with its node
+	node  string // name of the node; "" without a guard
 	czxid uint64 // of the node, 0 if its name is unique
 	token uint64
 	parts []*Lease                // of a Multi
@@ -76,7 +74,7 @@ func (l *Lease) Unlock(context.Context) error {
 	lost := l.lost()
 	l.leave(ErrReleased)
 	done := make(chan error, 1)
-	if !l.c.spawn(func() { done <- l.release() }) {
+	if !l.q.c.spawn(func() { done <- l.release() }) {
 		return fmt.Errorf("%w: %w", ErrNotHeld, ErrClosed)
 	}
 	if lost != nil {
@@ -89,7 +87,7 @@ func (l *Lease) Unlock(context.Context) error {
 		if lost := l.lost(); lost != nil {
 			return lost
 		}
-		return fmt.Errorf("%w: unlock %s, after %v", ErrUnanswered, l.path, unlockWait)
+		return fmt.Errorf("%w: unlock %s, after %v", ErrUnanswered, l.q.path, unlockWait)
 	}
 }
 
@@ -119,7 +117,7 @@ func (l *Lease) giveBack() {
 	default:
 		l.end(fmt.Errorf("%w: its node was gone, perhaps before the release", ErrLost))
 	}
-	l.c.forget(l)
+	l.q.c.forget(l)
 	if l.lost() == nil {
 		l.released()
 	}
@@ -136,11 +134,11 @@ func (l *Lease) Token() uint64 { return l.token }
 // TokenOf returns the fencing token of the lock at path, of a [Multi] or the lease, else 0.
 func (l *Lease) TokenOf(path string) uint64 {
 	for _, part := range l.parts {
-		if part.path == path {
+		if part.q.path == path {
 			return part.token
 		}
 	}
-	if path == l.lockPath() {
+	if path == l.q.lockPath() {
 		return l.token
 	}
 	return 0
@@ -163,17 +161,17 @@ func (l *Lease) Err() error {
 
 // expire ends l if its time is over: after a suspend the timer is late.
 func (l *Lease) expire() {
-	switch now := l.c.clock.Now(); {
+	switch now := l.q.c.clock.Now(); {
 	case l.limit.Over(now):
 		l.end(l.limit.Err(ErrLost))
-	case !now.Before(l.c.deadline()):
-		l.end(l.c.unconfirmed())
+	case !now.Before(l.q.c.deadline()):
+		l.end(l.q.c.unconfirmed())
 	}
 }
 
 func (l *Lease) drop() {
 	l.state.Store(stateUnlocked)
-	l.c.spawn(func() { l.release() })
+	l.q.c.spawn(func() { l.release() })
 }
 
 // Deadline returns until when the session is certainly alive, less the margin, as known now,
@@ -185,5 +183,5 @@ func (l *Lease) Deadline() (time.Time, bool) {
 	if l.Err() != nil {
 		return time.Time{}, true
 	}
-	return l.c.clock.Local(l.limit.Bound(l.c.deadline())), true
+	return l.q.c.clock.Local(l.limit.Bound(l.q.c.deadline())), true
 }

@@ -27,35 +27,30 @@ func TestLimits(t *testing.T) {
 	})
 }
 
-var everyPath = map[string]func(ctx context.Context, c *zklock.Client, path string) error{
-	"Mutex": func(ctx context.Context, c *zklock.Client, path string) error {
-		return tryOnce(ctx, c.Mutex(path, zklock.Options{}).TryLock)
-	},
-	"RWMutex": func(ctx context.Context, c *zklock.Client, path string) error {
-		return tryOnce(ctx, c.RWMutex(path, zklock.Options{}).TryLock)
-	},
-	"RWMutex reader": func(ctx context.Context, c *zklock.Client, path string) error {
-		return tryOnce(ctx, c.RWMutex(path, zklock.Options{}).TryRLock)
-	},
-	"Owner": func(ctx context.Context, c *zklock.Client, path string) error {
-		return tryOnce(ctx, c.Reentrant(path, zklock.ReentrantOptions{}).Owner().TryLock)
-	},
-	"Cohort": func(ctx context.Context, c *zklock.Client, path string) error {
-		return tryOnce(ctx, c.Cohort(path, zklock.CohortOptions{}).TryLock)
-	},
-	"Semaphore": func(ctx context.Context, c *zklock.Client, path string) error {
-		return tryOnce(ctx, c.Semaphore(path, 2, zklock.Options{}).TryLock)
-	},
-	"SemaphoreV2": func(ctx context.Context, c *zklock.Client, path string) error {
-		return tryOnce(ctx, c.SemaphoreV2(path, 2, zklock.Options{}).TryLock)
-	},
-	"Multi": func(ctx context.Context, c *zklock.Client, path string) error {
-		l, err := c.Multi([]string{root + "/multi", path}, zklock.MultiOptions{Ordered: true}).TryLock(ctx)
+// tryingAt returns a function that tries the lock that open makes at a path.
+func tryingAt(open func(c *zklock.Client, path string) taker) func(context.Context, *zklock.Client, string) error {
+	return func(ctx context.Context, c *zklock.Client, path string) error {
+		l, err := open(c, path)(ctx)
 		if err == nil {
 			err = l.Unlock(ctx)
 		}
 		return err
-	},
+	}
+}
+
+var everyPath = map[string]func(ctx context.Context, c *zklock.Client, path string) error{
+	"Mutex":          tryingAt(func(c *zklock.Client, path string) taker { return c.Mutex(path, zklock.Options{}).TryLock }),
+	"RWMutex":        tryingAt(func(c *zklock.Client, path string) taker { return c.RWMutex(path, zklock.Options{}).TryLock }),
+	"RWMutex reader": tryingAt(func(c *zklock.Client, path string) taker { return c.RWMutex(path, zklock.Options{}).TryRLock }),
+	"Cohort":         tryingAt(func(c *zklock.Client, path string) taker { return c.Cohort(path, zklock.CohortOptions{}).TryLock }),
+	"Semaphore":      tryingAt(func(c *zklock.Client, path string) taker { return c.Semaphore(path, 2, zklock.Options{}).TryLock }),
+	"SemaphoreV2":    tryingAt(func(c *zklock.Client, path string) taker { return c.SemaphoreV2(path, 2, zklock.Options{}).TryLock }),
+	"Owner": tryingAt(func(c *zklock.Client, path string) taker {
+		return c.Reentrant(path, zklock.ReentrantOptions{}).Owner().TryLock
+	}),
+	"Multi": tryingAt(func(c *zklock.Client, path string) taker {
+		return c.Multi([]string{root + "/multi", path}, zklock.MultiOptions{Ordered: true}).TryLock
+	}),
 	"Participants": func(ctx context.Context, c *zklock.Client, path string) error {
 		_, err := c.Reentrant(path, zklock.ReentrantOptions{}).Participants(ctx)
 		return err
@@ -89,7 +84,7 @@ func sizesRefused(t *testing.T, at harness.Endpoint) {
 	} {
 		before := counts(c)
 		for call, take := range map[string]taker{"Lock": m.Lock, "TryLock": m.TryLock} {
-			if err := tryOnce(t.Context(), take); !errors.Is(err, zklock.ErrUsage) {
+			if err := lockError(t.Context(), take); !errors.Is(err, zklock.ErrUsage) {
 				t.Errorf("%s: %s = %v, want ErrUsage", name, call, err)
 			}
 		}
@@ -97,14 +92,6 @@ func sizesRefused(t *testing.T, at harness.Endpoint) {
 			t.Errorf("%s costs %+v", name, got)
 		}
 	}
-}
-
-func tryOnce(ctx context.Context, try taker) error {
-	l, err := try(ctx)
-	if err == nil {
-		err = l.Unlock(ctx)
-	}
-	return err
 }
 
 func pathsRefused(t *testing.T, at harness.Endpoint) {
@@ -187,18 +174,16 @@ func longestPath(t *testing.T, at harness.Endpoint) {
 	p.cut()
 	eventually(t, "the waiter is cut off", func() bool { return !zklock.Up(d) })
 	eventually(t, "the waiter is back", func() bool { return zklock.Up(d) })
-	empty(t, got)
+	expectWaiting(t, got)
 	unlock(t, head)
-	unlock(t, take(t, got))
+	unlock(t, awaitLease(t, got))
 }
 
 // nilContexts: a nil context is one that does not end, in every method.
 func nilContexts(t *testing.T, at harness.Endpoint) {
 	var none context.Context
 	c, err := zklock.Dial(none, at.Addrs[0], zklock.ClientOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, err)
 	defer c.Close()
 	for name, f := range everyPath {
 		if err := f(none, c, newPath()); err != nil {
@@ -226,28 +211,14 @@ func nilContexts(t *testing.T, at harness.Endpoint) {
 		}
 	}
 	r := c.Reentrant(path, zklock.ReentrantOptions{})
-	if _, err := r.Lock(none); !errors.Is(err, zklock.ErrNoOwner) {
-		t.Errorf("Lock of no owner = %v, want ErrNoOwner", err)
-	}
-	unlock(t, grab(t, func(context.Context) (*zklock.Lease, error) { return r.Lock(zklock.WithOwner(none)) }))
-	ran := 0
-	for _, err := range []error{
-		zklock.Do(none, c.Mutex(path, zklock.Options{}), func(ctx context.Context, _ *zklock.Lease) error { ran++; return ctx.Err() }),
-		zklock.Do(none, c.Cohort(path, zklock.CohortOptions{}), func(ctx context.Context, _ *zklock.Lease) error { ran++; return ctx.Err() }),
-	} {
-		if err != nil {
-			t.Error(err)
+	expectError(t, lockError(none, r.Lock), zklock.ErrNoOwner)
+	unlock(t, acquire(t, func(context.Context) (*zklock.Lease, error) { return r.Lock(zklock.WithOwner(none)) }))
+	for _, m := range []zklock.Lockable{c.Mutex(path, zklock.Options{}), c.Cohort(path, zklock.CohortOptions{})} {
+		ran := false
+		err := zklock.Do(none, m, func(ctx context.Context, _ *zklock.Lease) error { ran = true; return ctx.Err() })
+		if err != nil || !ran {
+			t.Errorf("Do = %v, and f has run: %t", err, ran)
 		}
-	}
-	if ran != 2 {
-		t.Errorf("%d functions have run, want 2", ran)
-	}
-	ml, err := c.Multi([]string{path}, zklock.MultiOptions{}).Lock(none)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := ml.Unlock(none); err != nil {
-		t.Errorf("Unlock of a Multi: %v", err)
 	}
 }
 
@@ -293,8 +264,6 @@ func margins(t *testing.T, at harness.Endpoint) {
 	m := d.Mutex(newPath(), zklock.Options{})
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	if _, err := m.Lock(ctx); !errors.Is(err, zklock.ErrMargin) {
-		t.Errorf("Lock where no lease can be = %v, want ErrMargin", err)
-	}
-	queued(t, see, m.Path(), 0)
+	expectError(t, lockError(ctx, m.Lock), zklock.ErrMargin)
+	awaitQueue(t, see, m.Path(), 0)
 }

@@ -1,6 +1,10 @@
 package zklock
 
-import "testing"
+import (
+	"testing"
+
+	"locklab/zklock/internal/recipe"
+)
 
 func TestPlaces(t *testing.T) {
 	line := places([]string{
@@ -9,15 +13,19 @@ func TestPlaces(t *testing.T) {
 	}, readKind, writeKind)
 	var got string
 	for _, p := range line {
-		got += p.name[3:4]
+		got += p.Name[3:4]
 	}
 	if got != "wyzx" {
 		t.Errorf("the order is %q, want wyzx", got)
 	}
 	// The counter wraps around at 32 bits.
 	line = places([]string{"_c_b-lock--2147483648", "_c_c-lock--2147483647", "_c_a-lock-2147483647"}, "lock-")
-	if len(line) != 3 || line[0].name[3] != 'a' || line[1].name[3] != 'b' {
+	if len(line) != 3 || line[0].Name[3] != 'a' || line[1].Name[3] != 'b' {
 		t.Errorf("across the greatest number the order is %v", line)
+	}
+	line = places([]string{"_c_d-lock-0000000000", "_c_c-lock--000000001", "clock-0000000000"}, "lock-")
+	if len(line) != 2 || line[0].Name[3] != 'c' {
+		t.Errorf("across zero the order is %v", line)
 	}
 }
 
@@ -33,12 +41,12 @@ func TestObstacles(t *testing.T) {
 		{"RWRWR", []int{-1, 0, 1, 2, 3}},
 		{"WWWR", []int{-1, 0, 1, 2}},
 	} {
-		var line []place
+		var line []recipe.Place
 		for _, r := range test.line {
-			line = append(line, place{kind: map[rune]string{'R': readKind, 'W': writeKind}[r]})
+			line = append(line, recipe.Place{Kind: map[rune]string{'R': readKind, 'W': writeKind}[r]})
 		}
 		for i, p := range line {
-			if p.kind == writeKind {
+			if p.Kind == writeKind {
 				continue
 			}
 			if got := lastWrite(line, i); got != test.want[i] {

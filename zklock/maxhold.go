@@ -9,14 +9,14 @@ const (
 
 func (l *Lease) overdue() {
 	if l.revoke(l.limit.Err(ErrLost)) {
-		l.c.spawn(func() { l.release() })
+		l.q.c.spawn(func() { l.release() })
 	}
 }
 
 func (l *Lease) revoke(cause error) bool {
 	held := l.state.CompareAndSwap(stateHeld, stateOverdue)
 	if held {
-		l.c.lose(l, cause)
+		l.q.c.lose(l, cause)
 	}
 	return held
 }

@@ -32,21 +32,14 @@ func behindTicketWith(t *testing.T, at harness.Endpoint, data string) {
 	see, c := raw(t, at), dial(t, at, zklock.ClientOptions{Name: "the one behind"})
 	m := c.Mutex(newPath(), zklock.Options{})
 	unlock(t, lock(t, m)) // makes the parents
-	head, err := see.Create(m.Path()+"/_c_another-lock-", []byte(data), zk.FlagEphemeralSequential, zk.WorldACL(zk.PermAll))
-	if err != nil {
-		t.Fatal(err)
-	}
+	head := createNode(t, see, m.Path()+"/_c_another-lock-", []byte(data), zk.FlagEphemeralSequential)
 	next := waiting(t, t.Context(), m, see, 2)
-	if _, err := see.Set(head, []byte(data), -1); err != nil {
-		t.Fatal(err)
-	}
+	setData(t, see, head, []byte(data))
 	if !strings.HasPrefix(data, "zklock-sealed 1 ") {
-		empty(t, next)
-		if err := see.Delete(head, -1); err != nil {
-			t.Fatal(err)
-		}
+		expectWaiting(t, next)
+		deleteNode(t, see, head)
 	}
-	l := take(t, next)
+	l := awaitLease(t, next)
 	if data, _, err := see.Get(zklock.Node(l)); err != nil || !strings.HasSuffix(string(data), " the one behind") {
 		t.Errorf("the ticket has %q, %v, want the name of its client", data, err)
 	}

@@ -77,23 +77,22 @@ func (m *Multi) lock(ctx context.Context, try bool) (*Lease, error) {
 	if len(m.mutexes) == 0 {
 		return nil, ErrNoPath
 	}
-	ctx, a := m.mutexes[0].begin(ctx)
-	for _, one := range m.mutexes { // before any is taken
-		if err := checkPath(one.path); err != nil {
-			return a.end(nil, err)
-		}
-	}
-	return a.end(m.mutexes[0].await(ctx, func(ctx context.Context) (*Lease, error) {
+	return m.mutexes[0].acquire(ctx, func(ctx context.Context) (*Lease, error) {
 		var line []*ticket
 		for _, one := range m.mutexes {
+			if err := checkPath(one.path); err != nil { // before any is taken
+				return nil, err
+			}
 			line = append(line, newTicket(&one.queue, one.p))
 		}
-		parts, err := takeAll(ctx, try, line)
-		if err != nil {
-			return nil, err
-		}
-		return join(parts), nil
-	}))
+		return m.mutexes[0].await(ctx, func() (*Lease, error) {
+			parts, err := takeAll(ctx, try, line)
+			if err != nil {
+				return nil, err
+			}
+			return join(parts), nil
+		})
+	})
 }
 
 // takeAll takes a lease by each ticket in turn, all or none, and restarts if one is lost.
@@ -147,7 +146,7 @@ func takeOnce(ctx context.Context, try bool, line []*ticket) ([]*Lease, error) {
 }
 
 func join(parts []*Lease) *Lease {
-	all := &Lease{c: parts[0].c, path: parts[0].path, token: parts[0].token, parts: parts}
+	all := &Lease{q: parts[0].q, token: parts[0].token, parts: parts}
 	all.life = newLife(context.Background())
 	var stops []func() bool
 	for _, part := range parts {

@@ -2,9 +2,7 @@ package zklock_test
 
 import (
 	"context"
-	"errors"
 	"slices"
-	"sync"
 	"testing"
 	"time"
 
@@ -20,22 +18,9 @@ func TestMulti(t *testing.T) {
 		{"requests", multiRequests},
 		{"beside single mutexes", multiBesideSingle},
 		{"partial failure", multiPartial},
-		{"no clients wait in a circle", multiCircle},
 		{"one is lost while waiting for the next", multiLosesWhileWaiting},
-		{"session expires", multiExpires},
 		{"tokens", multiTokens},
 	})
-}
-
-func gotAll(t *testing.T, m *zklock.Multi) *zklock.Lease {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	defer cancel()
-	l, err := m.Lock(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return l
 }
 
 func multiOrder(t *testing.T, at harness.Endpoint) {
@@ -56,9 +41,7 @@ func multiOrder(t *testing.T, at harness.Endpoint) {
 			t.Error("the caller's paths are sorted")
 		}
 	}
-	if _, err := c.Multi(nil, zklock.MultiOptions{}).Lock(t.Context()); !errors.Is(err, zklock.ErrNoPath) || !errors.Is(err, zklock.ErrUsage) {
-		t.Errorf("Lock of no paths = %v, want ErrNoPath", err)
-	}
+	expectError(t, lockError(t.Context(), c.Multi(nil, zklock.MultiOptions{}).Lock), zklock.ErrNoPath, zklock.ErrUsage)
 }
 
 func multiRequests(t *testing.T, at harness.Endpoint) {
@@ -75,7 +58,7 @@ func multiRequests(t *testing.T, at harness.Endpoint) {
 		return counts(c).Sub(before)
 	}
 	one := cost(func() { unlock(t, lock(t, single)) })
-	three := cost(func() { unlock(t, gotAll(t, m)) })
+	three := cost(func() { unlock(t, acquire(t, m.Lock)) })
 	if want := one.Add(one).Add(one); three != want || one.Requests == 0 {
 		t.Errorf("10 acquisitions of 3 cost %+v, and of 1 %+v", three, one)
 	}
@@ -86,15 +69,15 @@ func multiBesideSingle(t *testing.T, at harness.Endpoint) {
 	c, d := dial(t, at, zklock.ClientOptions{}), dial(t, at, zklock.ClientOptions{})
 	m := c.Multi([]string{path + "/a", path + "/b"}, zklock.MultiOptions{})
 	b := d.Mutex(path+"/b", zklock.Options{})
-	l := gotAll(t, m)
-	excluded(t, "a mutex of the second path", b.Lock)
+	l := acquire(t, m.Lock)
+	expectExcluded(t, "a mutex of the second path", b.Lock)
 	unlock(t, l)
 	single := lock(t, b)
 	all := behind(t.Context(), m.Lock)
-	empty(t, all)
-	excluded(t, "a mutex of the first path", d.Mutex(path+"/a", zklock.Options{}).Lock) // held meanwhile
+	expectWaiting(t, all)
+	expectExcluded(t, "a mutex of the first path", d.Mutex(path+"/a", zklock.Options{}).Lock) // held meanwhile
 	unlock(t, single)
-	unlock(t, take(t, all))
+	unlock(t, awaitLease(t, all))
 	err := zklock.Do(t.Context(), m, func(_ context.Context, l *zklock.Lease) error {
 		if l.TokenOf(path+"/b") == 0 {
 			t.Error("no token")
@@ -111,41 +94,20 @@ func multiPartial(t *testing.T, at harness.Endpoint) {
 	c, d := dial(t, at, zklock.ClientOptions{}), dial(t, at, zklock.ClientOptions{})
 	m := c.Multi([]string{path + "/a", path + "/b", path + "/c"}, zklock.MultiOptions{})
 	last := lock(t, d.Mutex(path+"/c", zklock.Options{}))
-	if _, err := m.TryLock(t.Context()); !errors.Is(err, zklock.ErrNotAcquired) {
-		t.Errorf("TryLock = %v, want ErrNotAcquired", err)
-	}
+	expectError(t, lockError(t.Context(), m.TryLock), zklock.ErrNotAcquired)
 	ctx, cancel := context.WithTimeout(t.Context(), aWhile)
 	defer cancel()
-	if _, err := m.Lock(ctx); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("Lock = %v, want %v", err, context.DeadlineExceeded)
-	}
+	expectError(t, lockError(ctx, m.Lock), context.DeadlineExceeded)
 	for _, name := range []string{"/a", "/b"} {
-		queued(t, see, path+name, 0)
+		awaitQueue(t, see, path+name, 0)
 	}
-	queued(t, see, path+"/c", 1)
+	awaitQueue(t, see, path+"/c", 1)
 	unlock(t, last)
 	if l, err := m.TryLock(t.Context()); err != nil {
 		t.Error(err)
 	} else {
 		unlock(t, l)
 	}
-}
-
-func multiCircle(t *testing.T, at harness.Endpoint) {
-	path := newPath()
-	a, b, c := path+"/a", path+"/b", path+"/c"
-	var wg sync.WaitGroup
-	for _, paths := range [][]string{{a, b}, {b, c}, {c, a}} {
-		m := dial(t, at, zklock.ClientOptions{}).Multi(paths, zklock.MultiOptions{})
-		wg.Go(func() {
-			for range 20 {
-				l := gotAll(t, m)
-				time.Sleep(time.Millisecond)
-				unlock(t, l)
-			}
-		})
-	}
-	wg.Wait()
 }
 
 // multiLosesWhileWaiting: a mutex lost while another is awaited is taken again.
@@ -155,38 +117,24 @@ func multiLosesWhileWaiting(t *testing.T, at harness.Endpoint) {
 	d := dial(t, at, zklock.ClientOptions{})
 	second := lock(t, d.Mutex(path+"/b", zklock.Options{}))
 	all := behind(t.Context(), m.Lock)
-	before := queued(t, see, path+"/a", 1)
+	before := awaitQueue(t, see, path+"/a", 1)
 	expire(t, see, p, path+"/a")
 	eventually(t, "the first is taken again", func() bool {
 		now := queue(t, see, path+"/a")
 		return len(now) == 1 && now[0] != before[0]
 	})
 	unlock(t, second)
-	unlock(t, take(t, all))
+	unlock(t, awaitLease(t, all))
 	for _, name := range []string{"/a", "/b"} {
-		queued(t, see, path+name, 0)
+		awaitQueue(t, see, path+name, 0)
 	}
-}
-
-func multiExpires(t *testing.T, at harness.Endpoint) {
-	p, see, path := newProxy(t, at), raw(t, at), newPath()
-	m := dial(t, p.at, zklock.ClientOptions{SessionTimeout: time.Second}).Multi([]string{path + "/a", path + "/b"}, zklock.MultiOptions{})
-	l := gotAll(t, m)
-	expire(t, see, p, path+"/b")
-	<-l.Done()
-	lost(t, l)
-	next := gotAll(t, m)
-	if next.Token() <= l.Token() || next.TokenOf(path+"/b") <= l.TokenOf(path+"/b") {
-		t.Error("the tokens do not rise")
-	}
-	unlock(t, next)
 }
 
 func multiTokens(t *testing.T, at harness.Endpoint) {
 	path := newPath()
 	c := dial(t, at, zklock.ClientOptions{})
 	m := c.Multi([]string{path + "/b", path + "/a"}, zklock.MultiOptions{})
-	l := gotAll(t, m)
+	l := acquire(t, m.Lock)
 	a, b := l.TokenOf(path+"/a"), l.TokenOf(path+"/b")
 	if l.Token() != a || a == 0 || b <= a || l.TokenOf("/other") != 0 {
 		t.Errorf("tokens %d, %d and %d", l.Token(), a, b)

@@ -67,41 +67,42 @@ func (m *Mutex) Path() string { return m.path }
 // the path, or another goroutine of this client, it takes three. Unlock takes one. A client
 // that waits or holds for longer than a second, or a third of the session timeout if that is
 // less, causes one more request and event.
-func (m *Mutex) Lock(ctx context.Context) (*Lease, error) { return m.lock(ctx, false) }
+func (m *Mutex) Lock(ctx context.Context) (*Lease, error) { return m.lockBy(ctx, m.p, false) }
 
 // TryLock takes the lock if it is free without waiters; else the error wraps ErrNotAcquired.
-func (m *Mutex) TryLock(ctx context.Context) (*Lease, error) { return m.lock(ctx, true) }
+func (m *Mutex) TryLock(ctx context.Context) (*Lease, error) { return m.lockBy(ctx, m.p, true) }
 
-func (m *Mutex) lock(ctx context.Context, try bool) (*Lease, error) {
-	ctx, a := m.begin(ctx)
-	return a.end(m.await(ctx, func(ctx context.Context) (*Lease, error) { return newTicket(&m.queue, m.p).lock(ctx, try) }))
-}
-
-// await runs take in a goroutine of the client and waits for it until ctx or Options.Wait ends.
-func (q *queue) await(ctx context.Context, take func(ctx context.Context) (*Lease, error)) (*Lease, error) {
+// acquire returns a live lease from take, under ctx with Options.Wait, and reports it to the
+// Trace. It repeats take if the process was stopped for too long.
+func (q *queue) acquire(ctx context.Context, take func(ctx context.Context) (*Lease, error)) (*Lease, error) {
+	ctx, a := q.begin(ctx)
 	ctx, stop, err := q.bounded(ctx)
 	if err != nil {
-		return nil, err
+		return a.end(nil, err)
 	}
 	defer stop()
-	l, err := q.living(func() (*Lease, error) {
-		return lock.Await(ctx, q.c.spawn, ErrClosed, func() (*Lease, error) { return take(ctx) }, func(l *Lease) { l.release() })
-	})
-	return l, q.named(ctx, err)
-}
-
-// living returns a live lease from take, repeated if the process was stopped for too long.
-func (q *queue) living(take func() (*Lease, error)) (*Lease, error) {
 	for {
-		l, err := take()
-		if err == nil {
-			q.c.pass(lockGranted)
+		l, err := take(ctx)
+		if err != nil {
+			return a.end(nil, q.named(ctx, err))
 		}
-		if err != nil || l.Err() == nil {
-			return l, err
+		if q.c.pass(lockGranted); l.Err() == nil {
+			return a.end(l, nil)
 		}
 		l.drop()
 	}
+}
+
+// lockBy acquires the lock by a ticket of protocol p.
+func (q *queue) lockBy(ctx context.Context, p *protocol, try bool) (*Lease, error) {
+	return q.acquire(ctx, func(ctx context.Context) (*Lease, error) {
+		return q.await(ctx, func() (*Lease, error) { return newTicket(q, p).lock(ctx, try) })
+	})
+}
+
+// await runs take in a goroutine of the client and waits for it until ctx ends.
+func (q *queue) await(ctx context.Context, take func() (*Lease, error)) (*Lease, error) {
+	return lock.Await(ctx, q.c.spawn, ErrClosed, take, func(l *Lease) { l.release() })
 }
 
 var errWaited = errors.New("zklock: waited long enough")

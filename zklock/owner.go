@@ -93,23 +93,13 @@ func (o *Owner) lend() *possession {
 }
 
 func (o *Owner) lock(ctx context.Context, try bool) (*Lease, error) {
-	ctx, a := o.q.begin(ctx)
-	return a.end(o.take(ctx, try))
-}
-
-func (o *Owner) take(ctx context.Context, try bool) (*Lease, error) {
-	ctx, stop, err := o.q.bounded(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer stop()
-	return o.q.living(func() (*Lease, error) { return o.share(ctx, try) })
+	return o.q.acquire(ctx, func(ctx context.Context) (*Lease, error) { return o.share(ctx, try) })
 }
 
 func (o *Owner) share(ctx context.Context, try bool) (*Lease, error) {
 	for {
 		if err := ctx.Err(); err != nil {
-			return nil, o.q.named(ctx, err)
+			return nil, err
 		}
 		o.mu.Lock()
 		l, err := o.enter()
@@ -138,7 +128,7 @@ func (o *Owner) share(ctx context.Context, try bool) (*Lease, error) {
 		if g.err != nil && f.try && !try {
 			continue // another caller did not want to wait
 		}
-		return g.l, o.q.named(ctx, g.err)
+		return g.l, g.err
 	}
 }
 
@@ -240,7 +230,7 @@ func (o *Owner) wait(ctx context.Context, f *flight, got chan granted) granted {
 }
 
 func (n *possession) hold() *Lease {
-	l := &Lease{c: n.outer.c, path: n.outer.path, token: n.outer.token, check: n.outer.check}
+	l := &Lease{q: n.outer.q, token: n.outer.token, check: n.outer.check}
 	l.life = newLife(n.outer.alive)
 	l.free = func() (bool, error) { return n.leave(l) }
 	n.holds[l] = true

@@ -169,7 +169,7 @@ func (t *ticket) findPlain(names []string, since moment) error {
 	c := t.q.c
 	want, _ := parseTag(t.data())
 	for _, p := range slices.Backward(places(names, t.p.kind)) {
-		name := p.name
+		name := p.Name
 		if !isPlain(name, t.p.kind) {
 			continue
 		}

@@ -38,9 +38,7 @@ func costOfWrites(t *testing.T, at harness.Endpoint) {
 		unlock(t, lock(t, m))
 	}
 	for range 3 {
-		if _, err := see.Set(m.Path(), []byte("config"), -1); err != nil {
-			t.Fatal(err)
-		}
+		setData(t, see, m.Path(), []byte("config"))
 		for _, want := range []uint64{3, 2, 2} {
 			if got := cost(func() { unlock(t, lock(t, m)) }, c); got.Requests != want {
 				t.Errorf("an acquisition costs %d requests, want %d", got.Requests, want)
@@ -92,9 +90,7 @@ func costOfLostCreate(t *testing.T, at harness.Endpoint, do faultproxy.Action) {
 	unlock(t, lock(t, dial(t, at, zklock.ClientOptions{}).Mutex(path, zklock.Options{})))
 	come := func(n int) {
 		for range n {
-			if _, err := see.Create(path+"/lock-", []byte(zklock.Marker), zk.FlagEphemeralSequential, zk.WorldACL(zk.PermAll)); err != nil {
-				t.Fatal(err)
-			}
+			createNode(t, see, path+"/lock-", []byte(zklock.Marker), zk.FlagEphemeralSequential)
 		}
 	}
 	come(ahead)
@@ -103,20 +99,20 @@ func costOfLostCreate(t *testing.T, at harness.Endpoint, do faultproxy.Action) {
 	defer cancel()
 	before := p.Seen("getData")
 	lost := p.Inject(faultproxy.Fault{Do: do, Match: faultproxy.Below(path, "create")})
-	p.refuse.Store(true)
+	p.Refuse(true)
 	waits := behind(ctx, c.Mutex(path, zklock.Options{}).Lock)
 	<-lost.Done()
 	come(late)
-	p.refuse.Store(false)
+	p.Refuse(false)
 	eventually(t, "it watches the ticket ahead", func() bool { return p.Seen("getData") > before && p.Seen("getChildren2") > 1 })
-	queued(t, see, path, ahead+late+1)
-	quiet(t, aWhile/4, c)
+	awaitQueue(t, see, path, ahead+late+1)
+	awaitQuiet(t, aWhile/4, c)
 	cancel()
 	<-waits
 	if got := p.Seen("getData") - before; got > late+2 {
 		t.Errorf("it reads %d tickets, want at most %d: those that came meanwhile, and two", got, late+2)
 	}
-	queued(t, see, path, ahead+late)
+	awaitQueue(t, see, path, ahead+late)
 }
 
 func costOfManyWaiters(t *testing.T, at harness.Endpoint, open func(*zklock.Client, string) taker) {
@@ -128,22 +124,22 @@ func costOfManyWaiters(t *testing.T, at harness.Endpoint, open func(*zklock.Clie
 	for range 2 { // the permits of a semaphore
 		ahead = append(ahead, behind(t.Context(), open(dial(t, at, zklock.ClientOptions{}), path)))
 	}
-	p.delay.Store(int64(100 * time.Millisecond))
+	p.Delay(faultproxy.Reply, 100*time.Millisecond)
 	before := p.Seen("getChildren2")
 	ctx, cancel := context.WithCancel(t.Context())
 	var wg sync.WaitGroup
 	for range waiters {
 		wg.Go(func() { open(c, path)(ctx) })
 	}
-	queued(t, see, path, waiters+2)
-	quiet(t, 2*aWhile, c)
+	awaitQueue(t, see, path, waiters+2)
+	awaitQuiet(t, 2*aWhile, c)
 	if got := p.Seen("getChildren2") - before; got > waiters/2 {
 		t.Errorf("%d waiters list %d times", waiters, got)
 	}
 	cancel()
-	p.delay.Store(0)
+	p.Delay(faultproxy.Reply, 0)
 	wg.Wait()
 	for _, got := range ahead {
-		unlock(t, take(t, got))
+		unlock(t, awaitLease(t, got))
 	}
 }

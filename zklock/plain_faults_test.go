@@ -54,14 +54,14 @@ func lostBehind(t *testing.T, at harness.Endpoint, f fault) bool {
 	head := lock(t, n)
 	lost := f.inject(p, path)
 	next := behind(t.Context(), m.Lock)
-	queued(t, see, path, 2)
-	empty(t, next)
+	awaitQueue(t, see, path, 2)
+	expectWaiting(t, next)
 	last := waiting(t, t.Context(), n, see, 3)
 	unlock(t, head)
-	l := take(t, next)
-	empty(t, last)
+	l := awaitLease(t, next)
+	expectWaiting(t, last)
 	unlockDespiteFault(t, l)
-	end := take(t, last)
+	end := awaitLease(t, last)
 	if l.Token() <= head.Token() || end.Token() <= l.Token() {
 		t.Errorf("tokens %d, %d, %d", head.Token(), l.Token(), end.Token())
 	}
@@ -79,9 +79,9 @@ func lostAlone(t *testing.T, at harness.Endpoint, f fault) bool {
 	lost := f.inject(p, path)
 	l := lock(t, m)
 	next := waiting(t, t.Context(), n, see, 2)
-	empty(t, next)
+	expectWaiting(t, next)
 	unlockDespiteFault(t, l)
-	end := take(t, next)
+	end := awaitLease(t, next)
 	if end.Token() <= l.Token() {
 		t.Errorf("tokens %d, %d", l.Token(), end.Token())
 	}
@@ -97,7 +97,7 @@ func settled(t *testing.T, see *wirezk.Conn, lost *faultproxy.Injection, ms ...*
 			unlock(t, lock(t, m))
 		}
 	}
-	queued(t, see, ms[0].Path(), 0)
+	awaitQueue(t, see, ms[0].Path(), 0)
 	select {
 	case <-lost.Done():
 		return true

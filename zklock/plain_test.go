@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -23,7 +22,8 @@ func TestPlain(t *testing.T) {
 		{"unlock in the next session", plainUnlockNextSession},
 		{"guard", plainGuard},
 		{"cancel", plainCancel},
-		{"list", plainList},
+		{"list", func(t *testing.T, at harness.Endpoint) { plainList(t, at, false) }},
+		{"list after a reconnect", func(t *testing.T, at harness.Endpoint) { plainList(t, at, true) }},
 		{"number ahead", plainAhead},
 		{"last turn, watched", func(t *testing.T, at harness.Endpoint) { plainLastTurn(t, at, 3) }},
 		{"last turn, not watched", func(t *testing.T, at harness.Endpoint) { plainLastTurn(t, at, 1) }},
@@ -35,33 +35,27 @@ func TestPlain(t *testing.T) {
 	})
 }
 
-// remake recreates the node at path, so that its numbers restart, and uses up the first numbers.
-func remake(t *testing.T, see *wirezk.Conn, path string, numbers int) {
+// recreateNode recreates the node at path, so that its numbers restart, and uses up the first numbers.
+func recreateNode(t *testing.T, see *wirezk.Conn, path string, numbers int) {
 	t.Helper()
 	for _, name := range queue(t, see, path) {
 		if err := see.Delete(path+"/"+name, -1); err != nil && !errors.Is(err, zk.ErrNoNode) {
 			t.Fatal(err)
 		}
 	}
-	if err := see.Delete(path, -1); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := see.Create(path, nil, zk.FlagPersistent, zk.WorldACL(zk.PermAll)); err != nil {
-		t.Fatal(err)
-	}
-	spend(t, see, path, numbers)
+	deleteNode(t, see, path)
+	createNode(t, see, path, nil, zk.FlagPersistent)
+	useNumbers(t, see, path, numbers)
 }
 
-func spend(t *testing.T, see *wirezk.Conn, path string, numbers int) {
+func useNumbers(t *testing.T, see *wirezk.Conn, path string, numbers int) {
 	t.Helper()
 	for range numbers {
 		node, err := see.Create(path+"/x-", nil, zk.FlagEphemeralSequential, zk.WorldACL(zk.PermAll))
 		if err == nil {
 			err = see.Delete(node, -1)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		requireNoError(t, err)
 	}
 }
 
@@ -70,7 +64,7 @@ func name(l *zklock.Lease) string {
 	return node[strings.LastIndexByte(node, '/')+1:]
 }
 
-func holds(t *testing.T, see *wirezk.Conn, path string, l *zklock.Lease) {
+func expectSoleHolder(t *testing.T, see *wirezk.Conn, path string, l *zklock.Lease) {
 	t.Helper()
 	if names := queue(t, see, path); len(names) != 1 || names[0] != name(l) || l.Err() != nil {
 		t.Errorf("the queue is %q, want the ticket of the holder, %s (%v)", names, name(l), l.Err())
@@ -84,7 +78,7 @@ func twins(t *testing.T, at harness.Endpoint, o zklock.ClientOptions) (see *wire
 	see, path := raw(t, at), newPath()
 	c, d := dial(t, at, o), dial(t, at, zklock.ClientOptions{})
 	first = lock(t, c.Mutex(path, zklock.Options{}))
-	remake(t, see, path, 0)
+	recreateNode(t, see, path, 0)
 	second = lock(t, d.Mutex(path, zklock.Options{}))
 	if name(first) != name(second) || !strings.HasPrefix(name(first), "lock-") {
 		t.Fatalf("the test shows nothing: tickets %s and %s", name(first), name(second))
@@ -96,8 +90,8 @@ func parent(l *zklock.Lease) string { return strings.TrimSuffix(zklock.Node(l), 
 
 func plainUnlock(t *testing.T, at harness.Endpoint) {
 	see, c, first, second := twins(t, at, zklock.ClientOptions{})
-	lost(t, first)
-	holds(t, see, parent(second), second)
+	expectLost(t, first)
+	expectSoleHolder(t, see, parent(second), second)
 	if !zklock.Sealed(c) {
 		t.Error("the client takes the ticket of another for its own that is closed to it")
 	}
@@ -109,10 +103,9 @@ func plainUnlockNextSession(t *testing.T, at harness.Endpoint) {
 	c := dial(t, p.at, zklock.ClientOptions{SessionTimeout: time.Second})
 	zklock.SetMargin(c, -time.Hour)
 	first := lock(t, c.Mutex(path, zklock.Options{}))
-	p.refuse.Store(true)
-	p.cut()
-	queued(t, see, path, 0)
-	remake(t, see, path, 0)
+	p.disconnect()
+	awaitQueue(t, see, path, 0)
+	recreateNode(t, see, path, 0)
 	second := lock(t, dial(t, at, zklock.ClientOptions{}).Mutex(path, zklock.Options{}))
 	if name(first) != name(second) {
 		t.Fatalf("the test shows nothing: tickets %s and %s", name(first), name(second))
@@ -120,72 +113,73 @@ func plainUnlockNextSession(t *testing.T, at harness.Endpoint) {
 	done := make(chan error, 1)
 	go func() { done <- first.Unlock(t.Context()) }()
 	time.Sleep(aWhile / 4) // the release waits for a connection
-	p.refuse.Store(false)
-	if err := <-done; !errors.Is(err, zklock.ErrNotHeld) {
-		t.Errorf("Unlock = %v, want ErrNotHeld", err)
-	}
+	p.Refuse(false)
+	expectError(t, <-done, zklock.ErrNotHeld)
 	unlock(t, lock(t, c.Mutex(path+"-2", zklock.Options{}))) // all pending requests have been sent
-	holds(t, see, path, second)
+	expectSoleHolder(t, see, path, second)
 	unlock(t, second)
 }
 
 func plainGuard(t *testing.T, at harness.Endpoint) {
 	see, _, first, second := twins(t, at, zklock.ClientOptions{SessionTimeout: short})
-	if err := told(t, first); !errors.Is(err, zklock.ErrLost) {
-		t.Errorf("Err = %v, want ErrLost", err)
-	}
-	lost(t, first)
-	holds(t, see, parent(second), second)
+	expectError(t, awaitEnd(t, first), zklock.ErrLost)
+	expectLost(t, first)
+	expectSoleHolder(t, see, parent(second), second)
 	unlock(t, second)
 }
 
-// stuck returns a client that waits with ticket 1, cut off while others get tickets 0 and 1.
-func stuck(t *testing.T, at harness.Endpoint, o zklock.ClientOptions, ctx context.Context) (p *proxy, see *wirezk.Conn, c *zklock.Client, waits <-chan result, head *zklock.Lease, next <-chan result) {
+// stuck returns a client that waits with ticket 1, cut off while others get tickets 0 and 1. back
+// ends that: on the same connection, or with breaks on another.
+func stuck(t *testing.T, at harness.Endpoint, ctx context.Context, breaks bool) (see *wirezk.Conn, c *zklock.Client, waits <-chan result, head *zklock.Lease, next <-chan result, back func()) {
 	t.Helper()
-	p, see = newProxy(t, at), raw(t, at)
-	path := newPath()
-	c = dial(t, p.at, o)
-	d, e := dial(t, at, zklock.ClientOptions{}), dial(t, at, zklock.ClientOptions{})
-	lock(t, d.Mutex(path, zklock.Options{}))
+	p, see, path := newProxy(t, at), raw(t, at), newPath()
+	mutex := func() *zklock.Mutex { return dial(t, at, zklock.ClientOptions{}).Mutex(path, zklock.Options{}) }
+	c = dial(t, p.at, zklock.ClientOptions{})
+	lock(t, mutex())
 	waits = waiting(t, ctx, c.Mutex(path, zklock.Options{}), see, 2)
-	p.silent.Store(true)
-	remake(t, see, path, 0)
-	f := dial(t, at, zklock.ClientOptions{})
-	head = lock(t, f.Mutex(path, zklock.Options{}))
-	next = waiting(t, t.Context(), e.Mutex(path, zklock.Options{}), see, 2)
+	if breaks {
+		p.disconnect()
+	} else {
+		p.Partition(true)
+	}
+	recreateNode(t, see, path, 0)
+	head = lock(t, mutex())
+	next = waiting(t, t.Context(), mutex(), see, 2)
 	if names := queue(t, see, path); names[0] != "lock-0000000000" || names[1] != "lock-0000000001" {
 		t.Fatalf("the test shows nothing: the queue is %q", names)
 	}
-	return p, see, c, waits, head, next
+	return see, c, waits, head, next, func() { p.Partition(false); p.Refuse(false) }
 }
 
 func plainCancel(t *testing.T, at harness.Endpoint) {
 	ctx, cancel := context.WithCancel(t.Context())
-	p, see, c, waits, head, next := stuck(t, at, zklock.ClientOptions{}, ctx)
+	see, c, waits, head, next, back := stuck(t, at, ctx, false)
 	cancel()
-	if r := <-waits; !errors.Is(r.err, context.Canceled) {
-		t.Fatalf("Lock = %v, want %v", r.err, context.Canceled)
-	}
+	expectError(t, (<-waits).err, context.Canceled)
 	time.Sleep(aWhile / 4) // its withdrawal is on the way
-	p.silent.Store(false)
+	back()
 	unlock(t, lock(t, c.Mutex(newPath(), zklock.Options{})))
-	quiet(t, aWhile/4, c)
+	awaitQuiet(t, aWhile/4, c)
 	if names := queue(t, see, parent(head)); len(names) != 2 {
 		t.Errorf("the queue is %q, want both tickets of others", names)
 	}
 	unlock(t, head)
-	unlock(t, take(t, next))
+	unlock(t, awaitLease(t, next))
 }
 
-func plainList(t *testing.T, at harness.Endpoint) {
-	p, _, _, waits, head, next := stuck(t, at, zklock.ClientOptions{}, t.Context())
-	p.silent.Store(false)
-	empty(t, waits) // it is woken, and its guard comes later
+// plainList: the waiter gets NodeDataChanged of another ticket with the name of the one ahead.
+func plainList(t *testing.T, at harness.Endpoint, breaks bool) {
+	see, _, waits, head, next, back := stuck(t, at, t.Context(), breaks)
+	back()
+	if breaks {
+		awaitQueue(t, see, parent(head), 3)
+	}
+	expectWaiting(t, waits) // it is woken, and its guard comes later
 	unlock(t, head)
-	l := take(t, next)
-	empty(t, waits)
+	l := awaitLease(t, next)
+	expectWaiting(t, waits)
 	unlock(t, l)
-	unlock(t, take(t, waits))
+	unlock(t, awaitLease(t, waits))
 }
 
 func plainAhead(t *testing.T, at harness.Endpoint) {
@@ -199,28 +193,21 @@ func plainAhead(t *testing.T, at harness.Endpoint) {
 		others[i] = dial(t, at, zklock.ClientOptions{}).Mutex(path, zklock.Options{})
 	}
 	var second *zklock.Lease
-	var third <-chan result
-	var stalled atomic.Bool
-	zklock.Stall(c, func() {
-		if stalled.Load() {
-			return
-		}
-		defer stalled.Store(true)
-		remake(t, see, path, numberOf(t, head))
+	third := make(chan (<-chan result), 1)
+	zklock.StallOnce(c, zklock.TicketMade, func() {
+		recreateNode(t, see, path, numberOf(t, head))
 		second = lock(t, others[0])
-		third = waiting(t, t.Context(), others[1], see, 2)
-		if name(second) != name(head) {
-			t.Errorf("the test shows nothing: tickets %s and %s", name(second), name(head))
-		}
+		expectEqual(t, "without which the test shows nothing: ticket", name(second), name(head))
+		third <- waiting(t, t.Context(), others[1], see, 2)
 	})
 	waits := behind(t.Context(), m.Lock)
-	eventually(t, "the others are there", func() bool { return stalled.Load() })
-	empty(t, waits) // its guard comes later
+	last := <-third
+	expectWaiting(t, waits) // its guard comes later
 	unlock(t, second)
-	l := take(t, third)
-	empty(t, waits)
+	l := awaitLease(t, last)
+	expectWaiting(t, waits)
 	unlock(t, l)
-	unlock(t, take(t, waits))
+	unlock(t, awaitLease(t, waits))
 }
 
 func numberOf(t *testing.T, l *zklock.Lease) (n int) {
@@ -241,7 +228,7 @@ func byName(t *testing.T, see *wirezk.Conn, m, n *zklock.Mutex) {
 		got := cost(func() {
 			next := waiting(t, t.Context(), m, see, 2)
 			unlock(t, head)
-			l = take(t, next)
+			l = awaitLease(t, next)
 			unlock(t, l)
 		}, c)
 		if got == (harness.Counts{Requests: 3, Notifications: 1}) {
@@ -261,15 +248,15 @@ func plainLastTurn(t *testing.T, at harness.Endpoint, turns int) {
 		l = lock(t, m)
 		unlock(t, l)
 	}
-	remake(t, see, path, numberOf(t, l))
+	recreateNode(t, see, path, numberOf(t, l))
 	head := lock(t, dial(t, at, zklock.ClientOptions{}).Mutex(path, zklock.Options{}))
 	if name(head) != name(l) {
 		t.Fatalf("the test shows nothing: tickets %s and %s", name(head), name(l))
 	}
 	next := waiting(t, t.Context(), m, see, 2)
-	empty(t, next)
+	expectWaiting(t, next)
 	unlock(t, head)
-	unlock(t, take(t, next))
+	unlock(t, awaitLease(t, next))
 }
 
 func plainFind(t *testing.T, at harness.Endpoint) {
@@ -278,47 +265,36 @@ func plainFind(t *testing.T, at harness.Endpoint) {
 	m := c.Mutex(path, zklock.Options{})
 	unlock(t, lock(t, m))
 	head := lock(t, dial(t, at, zklock.ClientOptions{}).Mutex(path, zklock.Options{}))
-	p.refuse.Store(true)
-	p.swallow.Store(true)
+	p.Refuse(true)
+	p.loseReply(0)
 	waits := behind(t.Context(), m.Lock)
-	if p.swallow.Load() {
-		t.Fatal("the test shows nothing: no reply was lost")
-	}
+	p.requireReplyLost(t)
 	last := waiting(t, t.Context(), dial(t, at, zklock.ClientOptions{}).Mutex(path, zklock.Options{}), see, 3)
 	before := queue(t, see, path)
-	p.refuse.Store(false)
+	p.Refuse(false)
 	unlock(t, head)
-	l := take(t, waits)
+	l := awaitLease(t, waits)
 	if name(l) != before[1] {
 		t.Errorf("it holds the lock by %s, want %s of %q", name(l), before[1], before)
 	}
-	empty(t, last)
+	expectWaiting(t, last)
 	unlock(t, l)
-	unlock(t, take(t, last))
+	unlock(t, awaitLease(t, last))
 }
 
 // plainRevoke: Revoke does not write to a ticket whose name may belong to a sealed one by then.
 func plainRevoke(t *testing.T, at harness.Endpoint) {
 	see, c, first, second := twins(t, at, zklock.ClientOptions{})
-	if err := c.Revoke(t.Context(), zklock.Node(first)); !errors.Is(err, zklock.ErrNotRevocable) {
-		t.Errorf("Revoke = %v, want ErrNotRevocable", err)
-	}
-	lost(t, first)
-	holds(t, see, parent(second), second)
+	expectError(t, c.Revoke(t.Context(), zklock.Node(first)), zklock.ErrNotRevocable)
+	expectLost(t, first)
+	expectSoleHolder(t, see, parent(second), second)
 	unlock(t, second)
-	node, err := see.Create(parent(second)+"/lock-", nil, zk.FlagEphemeralSequential, zk.WorldACL(zk.PermAll))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := c.Revoke(t.Context(), node); !errors.Is(err, zklock.ErrNotRevocable) {
-		t.Errorf("Revoke of another's = %v, want ErrNotRevocable", err)
-	}
+	node := createNode(t, see, parent(second)+"/lock-", nil, zk.FlagEphemeralSequential)
+	expectError(t, c.Revoke(t.Context(), node), zklock.ErrNotRevocable)
 	if data, _, err := see.Get(node); err != nil || len(data) != 0 {
 		t.Errorf("%s has %q, %v", node, data, err)
 	}
-	if err := see.Delete(node, -1); err != nil {
-		t.Fatal(err)
-	}
+	deleteNode(t, see, node)
 	if err := c.Revoke(t.Context(), node); err != nil {
 		t.Errorf("Revoke of what is gone = %v, want nil", err)
 	}
@@ -330,18 +306,16 @@ func plainTwo(t *testing.T, at harness.Endpoint) {
 	c := dial(t, at, zklock.ClientOptions{})
 	m := c.Mutex(path, zklock.Options{})
 	first := lock(t, m)
-	remake(t, see, path, 0)
+	recreateNode(t, see, path, 0)
 	second := lock(t, m)
 	if name(first) != "lock-0000000000" || !strings.HasSuffix(name(second), name(first)) || name(second) == name(first) {
 		t.Errorf("tickets %s and %s, want the second with a part of its own", name(first), name(second))
 	}
-	lost(t, first)
-	holds(t, see, path, second)
+	expectLost(t, first)
+	expectSoleHolder(t, see, path, second)
 	unlock(t, second)
 	third := lock(t, m)
-	if name(third) != "lock-0000000001" {
-		t.Errorf("ticket %s when the others have left, want lock-0000000001", name(third))
-	}
+	expectEqual(t, "ticket when the others have left", name(third), "lock-0000000001")
 	unlock(t, third)
 }
 
@@ -350,9 +324,7 @@ func plainNameInUse(t *testing.T, at harness.Endpoint) {
 	c := dial(t, at, zklock.ClientOptions{})
 	m := c.Mutex(path, zklock.Options{})
 	unlock(t, lock(t, m))
-	if _, err := see.Create(path+"/lock-0000000002", nil, zk.FlagEphemeral, zk.WorldACL(zk.PermAll)); err != nil {
-		t.Fatal(err)
-	}
+	createNode(t, see, path+"/lock-0000000002", nil, zk.FlagEphemeral)
 	l := lock(t, m)
 	if !strings.HasPrefix(name(l), "_c_") || !strings.HasSuffix(name(l), "-lock-0000000002") {
 		t.Errorf("ticket %s, want number 2 and a part of its own", name(l))

@@ -1,6 +1,7 @@
 package zklock
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -9,6 +10,8 @@ import (
 	"time"
 
 	"github.com/go-zookeeper/zk"
+
+	"locklab/zklock/internal/recipe"
 )
 
 type queue struct {
@@ -64,47 +67,52 @@ func number(name, kind string) (int32, bool) {
 	return int32(n), len(digits) == width
 }
 
-// before reports whether number a was given out before b. Servers up to 3.5 wrap, later ones
+// places returns the tickets of these kinds in order. Servers up to 3.5 wrap numbers, later ones
 // repeat the greatest, so no ticket near the end is granted: see [ticket.exhausted].
-func before(a, b int32) bool { return a-b < 0 }
-
-// ahead returns the last ticket of its kind before t, or "", and whether t is among names.
-func (t *ticket) ahead(names []string) (name string, present bool) {
-	own, _ := number(t.node, t.p.kind)
-	var best int32
-	t.place = -1 // the first one holds the lock
-	for _, n := range names {
-		s, ok := number(n, t.p.kind)
-		switch {
-		case !ok:
-		case n == t.node:
-			present = true
-		case before(s, own):
-			if t.place++; name == "" || before(best, s) {
-				name, best = n, s
-			}
-		}
-	}
-	return name, present
-}
-
-type place struct {
-	name, kind string
-	number     int32
-}
-
-func places(names []string, kinds ...string) []place {
-	var line []place
+func places(names []string, kinds ...string) (line []recipe.Place) {
 	for _, name := range names {
 		for _, kind := range kinds {
 			if n, ok := number(name, kind); ok {
-				line = append(line, place{name, kind, n})
+				line = append(line, recipe.Place{Name: name, Kind: kind, Number: n})
 				break
 			}
 		}
 	}
-	slices.SortFunc(line, func(a, b place) int { return int(a.number - b.number) })
+	slices.SortFunc(line, func(a, b recipe.Place) int {
+		return cmp.Or(int(a.Number-b.Number), strings.Compare(a.Name, b.Name))
+	})
 	return line
+}
+
+// line returns the tickets of these kinds and the index of t, -1 without an error if it is gone.
+func (t *ticket) line(kinds ...string) (line []recipe.Place, i int, stat *zk.Stat, err error) {
+	names, stat, err := t.q.c.list(t.q.path)
+	if errors.Is(err, zk.ErrNoNode) {
+		return nil, -1, nil, nil
+	}
+	if err != nil {
+		return nil, -1, nil, fmt.Errorf("zklock: list %s: %w", t.q.path, err)
+	}
+	line = places(names, kinds...)
+	return line, t.index(line), stat, nil
+}
+
+func (t *ticket) index(line []recipe.Place) int {
+	return slices.IndexFunc(line, func(p recipe.Place) bool { return p.Name == t.node })
+}
+
+// held returns how many tickets at the front of line hold the lock: one, or the readers before
+// the first writer. A writer that reads on has two tickets with one number.
+func held(line []recipe.Place) int {
+	n := slices.IndexFunc(line, func(p recipe.Place) bool { return p.Kind != readKind })
+	if n < 0 {
+		return len(line)
+	}
+	n = max(n, 1)
+	for n < len(line) && line[n].Number == line[n-1].Number {
+		n++
+	}
+	return n
 }
 
 // makeParents makes the node of the lock and its missing parents. It tries the lowest first: a

@@ -2,9 +2,6 @@ package zklock_test
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"sync"
 	"testing"
 
 	"github.com/go-zookeeper/zk"
@@ -19,18 +16,10 @@ func TestQueue(t *testing.T) {
 	atOnce(t, at, []serverTest{
 		{"requests alone", requestsAlone},
 		{"requests behind others", requestsBehindOthers},
-		{"waiter in the middle dies", middleWaiterDies},
-		{"first waiter cancels", func(t *testing.T, at harness.Endpoint) { waiterCancels(t, at, 0) }},
-		{"waiter in the middle cancels", func(t *testing.T, at harness.Endpoint) { waiterCancels(t, at, 1) }},
 		{"waiters give up again and again", watchesShared},
 		{"data of the ticket ahead changes", aheadChanges},
 		{"foreign children", foreignChildren},
-		{"own node removed while waiting", ownNodeRemoved},
-		{"parent removed and made again", parentMadeAgain},
 		{"containers", containers},
-		{"zk.Lock on the same path", besideZKLock},
-		{"Do", doEnds},
-		{"Locker", locker},
 	})
 }
 
@@ -45,33 +34,6 @@ func requestsAlone(t *testing.T, at harness.Endpoint) {
 	if got := counts(c).Sub(before); got != (harness.Counts{Requests: 41}) { // one watches the node of the lock
 		t.Errorf("20 acquisitions cost %+v, want 2 requests each, and one", got)
 	}
-}
-
-func waiterCancels(t *testing.T, at harness.Endpoint, waiter int) {
-	see := raw(t, at)
-	c, d := dial(t, at, zklock.ClientOptions{}), dial(t, at, zklock.ClientOptions{})
-	path := newPath()
-	head := lock(t, c.Mutex(path, zklock.Options{}))
-	ctx, cancel := context.WithCancel(t.Context())
-	ctxs := []context.Context{t.Context(), t.Context()}
-	ctxs[waiter] = ctx
-	waiters := []<-chan result{
-		waiting(t, ctxs[0], d.Mutex(path, zklock.Options{}), see, 2),
-		waiting(t, ctxs[1], c.Mutex(path, zklock.Options{}), see, 3),
-	}
-	before := queue(t, see, path)
-	cancel()
-	if r := <-waiters[waiter]; !errors.Is(r.err, context.Canceled) {
-		t.Fatalf("Lock = %v, want %v", r.err, context.Canceled)
-	}
-	after := queued(t, see, path, 2)
-	if want := before[1+(1-waiter)]; after[0] != before[0] || after[1] != want {
-		t.Errorf("after the cancellation the queue is %q, want %q and %q", after, before[0], want)
-	}
-	empty(t, waiters[1-waiter])
-	unlock(t, head)
-	unlock(t, take(t, waiters[1-waiter]))
-	queued(t, see, path, 0)
 }
 
 func watchesShared(t *testing.T, at harness.Endpoint) {
@@ -89,27 +51,23 @@ func watchesShared(t *testing.T, at harness.Endpoint) {
 		ctx, cancel := context.WithCancel(t.Context())
 		got := waiting(t, ctx, m, see, 2)
 		cancel()
-		if r := <-got; !errors.Is(r.err, context.Canceled) {
-			t.Fatalf("Lock = %v, want %v", r.err, context.Canceled)
-		}
+		expectError(t, (<-got).err, context.Canceled)
 	}
 	// Each creates, lists and deletes; the first watched.
 	if got := counts(c).Sub(start).Requests; got > 3*waiters {
 		t.Errorf("%d waiters that gave up cost %d requests, want at most %d", waiters, got, 3*waiters)
 	}
 	next := waiting(t, t.Context(), m, see, 2) // on the same watch
-	empty(t, next)
+	expectWaiting(t, next)
 	unlock(t, l)
-	unlock(t, take(t, next))
-	if got := counts(c).Sub(start).Notifications; got != 1 {
-		t.Errorf("%d watch events, want 1", got)
-	}
+	unlock(t, awaitLease(t, next))
+	expectEqual(t, "watch events", counts(c).Sub(start).Notifications, 1)
 	// The next predecessor has a separate watch.
 	l = lock(t, holder.Mutex(path, zklock.Options{}))
 	next = waiting(t, t.Context(), m, see, 2)
-	empty(t, next)
+	expectWaiting(t, next)
 	unlock(t, l)
-	unlock(t, take(t, next))
+	unlock(t, awaitLease(t, next))
 }
 
 // aheadChanges: the watch on the ticket ahead fires although it stays, and is set again.
@@ -123,16 +81,14 @@ func aheadChanges(t *testing.T, at harness.Endpoint) {
 	next := waiting(t, t.Context(), m, see, 2)
 	before := counts(c)
 	for k := range uint64(2) {
-		if _, err := see.Set(m.Path()+"/"+ahead, []byte("x"), -1); err != nil {
-			t.Fatal(err)
-		}
-		empty(t, next)
+		setData(t, see, m.Path()+"/"+ahead, []byte("x"))
+		expectWaiting(t, next)
 		if got, want := counts(c).Sub(before), (harness.Counts{Requests: 2 * (k + 1), Notifications: k + 1}); got != want {
 			t.Errorf("after %d changes: %+v more, want %+v", k+1, got, want)
 		}
 	}
 	unlock(t, l)
-	unlock(t, take(t, next))
+	unlock(t, awaitLease(t, next))
 }
 
 func foreignChildren(t *testing.T, at harness.Endpoint) {
@@ -151,58 +107,10 @@ func foreignChildren(t *testing.T, at harness.Endpoint) {
 	n := len(queue(t, see, m.Path()))
 	head := lock(t, m)
 	next := waiting(t, t.Context(), m, see, n+2)
-	empty(t, next)
+	expectWaiting(t, next)
 	unlock(t, head)
-	unlock(t, take(t, next))
-	queued(t, see, m.Path(), n)
-}
-
-// ownNodeRemoved: a waiter without its ticket queues again; a holder does not hold the lock.
-func ownNodeRemoved(t *testing.T, at harness.Endpoint) {
-	see := raw(t, at)
-	m := dial(t, at, zklock.ClientOptions{}).Mutex(newPath(), zklock.Options{})
-	head := lock(t, m)
-	next := waiting(t, t.Context(), m, see, 2)
-	nodes := queue(t, see, m.Path())
-	remove := func(name string) {
-		if err := see.Delete(m.Path()+"/"+name, -1); err != nil {
-			t.Fatal(err)
-		}
-	}
-	remove(nodes[1])
-	remove(nodes[0])
-	second := take(t, next)
-	if nodes := queue(t, see, m.Path()); len(nodes) != 1 {
-		t.Errorf("the queue is %q, want one ticket", nodes)
-	}
-	lost(t, head)
-	if second.Err() != nil {
-		t.Errorf("the second holder's Err = %v", second.Err())
-	}
-	if second.Token() <= head.Token() {
-		t.Errorf("token %d after %d", second.Token(), head.Token())
-	}
-	unlock(t, second)
-	queued(t, see, m.Path(), 0)
-}
-
-func parentMadeAgain(t *testing.T, at harness.Endpoint) {
-	see := raw(t, at)
-	m := dial(t, at, zklock.ClientOptions{}).Mutex(newPath(), zklock.Options{})
-	var last uint64
-	for round := range 4 {
-		for range 3 {
-			l := lock(t, m)
-			if l.Token() <= last {
-				t.Errorf("round %d: token %d after %d", round, l.Token(), last)
-			}
-			last = l.Token()
-			unlock(t, l)
-		}
-		if err := see.Delete(m.Path(), -1); err != nil {
-			t.Fatal(err)
-		}
-	}
+	unlock(t, awaitLease(t, next))
+	awaitQueue(t, see, m.Path(), n)
 }
 
 // containers: a node does not show whether it is a container, so the test checks the requests.
@@ -210,90 +118,12 @@ func containers(t *testing.T, at harness.Endpoint) {
 	p := newProxy(t, at)
 	c := dial(t, p.at, zklock.ClientOptions{})
 	unlock(t, lock(t, c.Mutex(newPath()+"/a/b", zklock.Options{})))
-	if n := p.Seen("createContainer"); n != 0 {
-		t.Errorf("%d containers were asked for, want none", n)
-	}
+	expectEqual(t, "containers were asked for", p.Seen("createContainer"), 0)
 	unlock(t, lock(t, c.Mutex(newPath()+"/a/b", zklock.Options{Container: true})))
 	if n := p.Seen("createContainer"); n != 5 { // including existing ones
 		t.Errorf("%d containers were asked for, want 5", n)
 	}
 	if n := p.Seen("create"); n != 5+3 { // of the first; and tickets, of the second one in vain
 		t.Errorf("%d plain nodes were asked for, want 8", n)
-	}
-}
-
-// besideZKLock lets a mutex and zk.Lock, with Curator's tickets, contend for one path.
-func besideZKLock(t *testing.T, at harness.Endpoint) {
-	const acquisitions = 20
-	path := newPath()
-	mine, theirs := dial(t, at, zklock.ClientOptions{}), raw(t, at)
-	m := mine.Mutex(path, zklock.Options{})
-	var inside, mineIn, theirsIn int // guarded by the lock
-	visit := func(count *int) {
-		if inside++; inside != 1 {
-			t.Errorf("%d are inside", inside)
-		}
-		*count++
-		inside--
-	}
-	var wg sync.WaitGroup
-	wg.Go(func() {
-		for range acquisitions {
-			err := zklock.Do(t.Context(), m, func(context.Context, *zklock.Lease) error {
-				visit(&mineIn)
-				return nil
-			})
-			if err != nil {
-				t.Error(err)
-				return
-			}
-		}
-	})
-	wg.Go(func() {
-		for range acquisitions {
-			l := zk.NewLock(theirs.Conn.Conn, path, zk.WorldACL(zk.PermAll))
-			if err := l.Lock(); err != nil {
-				t.Error(err)
-				return
-			}
-			visit(&theirsIn)
-			if err := l.Unlock(); err != nil {
-				t.Error(err)
-				return
-			}
-		}
-	})
-	wg.Wait()
-	if mineIn != acquisitions || theirsIn != acquisitions {
-		t.Errorf("%d and %d acquisitions, want %d each", mineIn, theirsIn, acquisitions)
-	}
-	// In order: a zk.Lock behind a mutex behind a zk.Lock.
-	order := make(chan string, 3)
-	first := zk.NewLock(theirs.Conn.Conn, path, zk.WorldACL(zk.PermAll))
-	if err := first.Lock(); err != nil {
-		t.Fatal(err)
-	}
-	see := raw(t, at)
-	second := waiting(t, t.Context(), m, see, 2)
-	third := zk.NewLock(theirs.Conn.Conn, path, zk.WorldACL(zk.PermAll))
-	wg.Go(func() {
-		if err := third.Lock(); err != nil {
-			t.Error(err)
-		}
-		order <- "third"
-		if err := third.Unlock(); err != nil {
-			t.Error(err)
-		}
-	})
-	queued(t, see, path, 3)
-	if err := first.Unlock(); err != nil {
-		t.Fatal(err)
-	}
-	l := take(t, second)
-	order <- "second"
-	unlock(t, l)
-	wg.Wait()
-	if got := fmt.Sprint(<-order, " ", <-order); got != "second third" {
-		t.Errorf("order of service: %s", got)
 	}
 }

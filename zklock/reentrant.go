@@ -106,12 +106,13 @@ func (m *Reentrant) Lock(ctx context.Context) (*Lease, error) { return m.lock(ct
 func (m *Reentrant) TryLock(ctx context.Context) (*Lease, error) { return m.lock(ctx, true) }
 
 func (m *Reentrant) lock(ctx context.Context, try bool) (*Lease, error) {
-	ctx, a := m.begin(ctx)
-	o, err := m.ownerOf(ctx)
-	if err != nil {
-		return a.end(nil, err)
-	}
-	return a.end(o.take(ctx, try))
+	return m.acquire(ctx, func(ctx context.Context) (*Lease, error) {
+		o, err := m.ownerOf(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return o.share(ctx, try)
+	})
 }
 
 func (m *Reentrant) ownerOf(ctx context.Context) (*Owner, error) {

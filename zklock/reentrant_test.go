@@ -35,19 +35,18 @@ func TestReentrant(t *testing.T) {
 	})
 }
 
-func newReentrant(t *testing.T, at harness.Endpoint, path string, o zklock.ReentrantOptions) (*zklock.Client, *zklock.Reentrant) {
-	c := dial(t, at, zklock.ClientOptions{})
-	return c, c.Reentrant(path, o)
+func newReentrant(t *testing.T, at harness.Endpoint, path string, o zklock.ReentrantOptions) *zklock.Reentrant {
+	t.Helper()
+	return dial(t, at, zklock.ClientOptions{}).Reentrant(path, o)
 }
 
 func ownerCounts(t *testing.T, at harness.Endpoint) {
 	path := newPath()
-	_, m := newReentrant(t, at, path, zklock.ReentrantOptions{})
-	_, other := newReentrant(t, at, path, zklock.ReentrantOptions{})
+	m, other := newReentrant(t, at, path, zklock.ReentrantOptions{}), newReentrant(t, at, path, zklock.ReentrantOptions{})
 	o := m.Owner()
 	var leases []*zklock.Lease
 	for i := range 4 {
-		l := grab(t, o.Lock)
+		l := acquire(t, o.Lock)
 		if l.Token() == 0 || i > 0 && l.Token() != leases[0].Token() {
 			t.Errorf("the token of lease %d is %d, want that of the first", i, l.Token())
 		}
@@ -57,22 +56,14 @@ func ownerCounts(t *testing.T, at harness.Endpoint) {
 	}
 	next := behind(t.Context(), other.Owner().Lock)
 	for i, k := range []int{0, 2, 3, 1} { // the first is nothing special
-		empty(t, next)
+		expectWaiting(t, next)
 		unlock(t, leases[k])
-		if err := leases[k].Unlock(t.Context()); !errors.Is(err, zklock.ErrNotHeld) {
-			t.Errorf("second Unlock = %v, want ErrNotHeld", err)
-		}
-		if err := leases[k].Err(); !errors.Is(err, zklock.ErrReleased) {
-			t.Errorf("Err = %v, want ErrReleased", err)
-		}
-		if o.Count() != 3-i {
-			t.Errorf("Count = %d, want %d", o.Count(), 3-i)
-		}
+		expectError(t, leases[k].Unlock(t.Context()), zklock.ErrNotHeld)
+		expectError(t, leases[k].Err(), zklock.ErrReleased)
+		expectEqual(t, "Count", o.Count(), 3-i)
 	}
-	l := take(t, next)
-	if l.Token() <= leases[0].Token() {
-		t.Errorf("token %d after %d", l.Token(), leases[0].Token())
-	}
+	l := awaitLease(t, next)
+	expectRisingTokens(t, leases[0], l)
 	unlock(t, l)
 }
 
@@ -85,15 +76,16 @@ func ownerRequests(t *testing.T, at harness.Endpoint) {
 		{"plain", zklock.ReentrantOptions{}, 3},
 		{"with OnRevoke", zklock.ReentrantOptions{OnRevoke: func(*zklock.Owner) {}}, 4},
 	} {
-		c, m := newReentrant(t, at, newPath(), test.o)
+		c := dial(t, at, zklock.ClientOptions{})
+		m := c.Reentrant(newPath(), test.o)
 		o := m.Owner()
-		first := grab(t, o.Lock) // makes the parents
-		time.Sleep(aWhile / 10)  // as below
+		first := acquire(t, o.Lock) // makes the parents
+		time.Sleep(aWhile / 10)     // as below
 		unlock(t, first)
 		before := counts(c)
 		const acquisitions = 5
 		for range acquisitions {
-			outer, inner := grab(t, o.Lock), grab(t, o.Lock)
+			outer, inner := acquire(t, o.Lock), acquire(t, o.Lock)
 			time.Sleep(aWhile / 10) // OnRevoke is prepared in the background
 			unlock(t, inner)
 			unlock(t, outer)
@@ -104,7 +96,7 @@ func ownerRequests(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-func excluded(t *testing.T, what string, f taker) {
+func expectExcluded(t *testing.T, what string, f taker) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), aWhile)
 	defer cancel()
@@ -114,18 +106,17 @@ func excluded(t *testing.T, what string, f taker) {
 }
 
 func ownedByHandle(t *testing.T, at harness.Endpoint) {
-	_, m := newReentrant(t, at, newPath(), zklock.ReentrantOptions{})
+	m := newReentrant(t, at, newPath(), zklock.ReentrantOptions{})
 	o := m.Owner()
-	l := grab(t, o.Lock)
-	excluded(t, "another handle of the client", m.Owner().Lock)
-	unlock(t, grab(t, o.Lock))
+	l := acquire(t, o.Lock)
+	expectExcluded(t, "another handle of the client", m.Owner().Lock)
+	unlock(t, acquire(t, o.Lock))
 	unlock(t, l)
-	unlock(t, grab(t, m.Owner().Lock))
+	unlock(t, acquire(t, m.Owner().Lock))
 }
 
 func ownedByContext(t *testing.T, at harness.Endpoint) {
-	_, m := newReentrant(t, at, newPath(), zklock.ReentrantOptions{})
-	_, elsewhere := newReentrant(t, at, newPath(), zklock.ReentrantOptions{})
+	m, elsewhere := newReentrant(t, at, newPath(), zklock.ReentrantOptions{}), newReentrant(t, at, newPath(), zklock.ReentrantOptions{})
 	mine, theirs := zklock.WithOwner(t.Context()), zklock.WithOwner(t.Context())
 	with := func(owner context.Context, m *zklock.Reentrant) taker {
 		return func(ctx context.Context) (*zklock.Lease, error) {
@@ -138,33 +129,30 @@ func ownedByContext(t *testing.T, at harness.Endpoint) {
 			return l, err
 		}
 	}
-	l := grab(t, with(mine, m))
+	l := acquire(t, with(mine, m))
 	done := make(chan *zklock.Lease)
-	go func() { done <- grab(t, with(mine, m)) }() // the owner goes with the context
+	go func() { done <- acquire(t, with(mine, m)) }() // the owner goes with the context
 	unlock(t, <-done)
-	excluded(t, "another context", with(theirs, m))
-	unlock(t, grab(t, with(mine, elsewhere))) // a separate lock
+	expectExcluded(t, "another context", with(theirs, m))
+	unlock(t, acquire(t, with(mine, elsewhere))) // a separate lock
 	unlock(t, l)
-	unlock(t, grab(t, with(theirs, m)))
+	unlock(t, acquire(t, with(theirs, m)))
 	for _, lock := range []taker{m.Lock, m.TryLock} {
-		if _, err := lock(t.Context()); !errors.Is(err, zklock.ErrNoOwner) {
-			t.Errorf("without an owner: %v, want ErrNoOwner", err)
-		}
+		expectError(t, lockError(t.Context(), lock), zklock.ErrNoOwner)
 	}
 }
 
 func ownedByClient(t *testing.T, at harness.Endpoint) {
 	path, o := newPath(), zklock.ReentrantOptions{Ownership: zklock.ByClient}
-	_, m := newReentrant(t, at, path, o)
-	_, other := newReentrant(t, at, path, o)
-	l := grab(t, m.Lock)
+	m, other := newReentrant(t, at, path, o), newReentrant(t, at, path, o)
+	l := acquire(t, m.Lock)
 	done := make(chan *zklock.Lease)
-	go func() { done <- grab(t, m.TryLock) }()
+	go func() { done <- acquire(t, m.TryLock) }()
 	inner := <-done
 	unlock(t, l)
-	excluded(t, "another client", other.Lock)
+	expectExcluded(t, "another client", other.Lock)
 	unlock(t, inner)
-	unlock(t, grab(t, other.Lock))
+	unlock(t, acquire(t, other.Lock))
 }
 
 // ownedBySession: the next session queues again despite leases of the last; ByClient does not.
@@ -174,27 +162,23 @@ func ownedBySession(t *testing.T, at harness.Endpoint) {
 	zklock.SetMargin(c, -time.Hour) // only the servers end its session
 	bySession := c.Reentrant(newPath(), zklock.ReentrantOptions{Ownership: zklock.BySession})
 	byClient := c.Reentrant(newPath(), zklock.ReentrantOptions{Ownership: zklock.ByClient})
-	old, inner, stuck := grab(t, bySession.Lock), grab(t, bySession.Lock), grab(t, byClient.Lock)
+	old, inner, stuck := acquire(t, bySession.Lock), acquire(t, bySession.Lock), acquire(t, byClient.Lock)
 	if old.Token() != inner.Token() {
 		t.Error("the session takes its own lock as a stranger")
 	}
 	expire(t, raw(t, at), p, bySession.Path())
 	<-old.Done()
-	l := grab(t, bySession.Lock)
-	if l.Token() <= old.Token() {
-		t.Errorf("token %d after %d", l.Token(), old.Token())
-	}
-	lost(t, old)
-	lost(t, inner)
+	l := acquire(t, bySession.Lock)
+	expectRisingTokens(t, old, l)
+	expectLost(t, old)
+	expectLost(t, inner)
 	if err := l.Err(); err != nil {
 		t.Errorf("the lease of this session ended with one of the last: %v", err)
 	}
 	unlock(t, l)
-	if _, err := byClient.Lock(t.Context()); !errors.Is(err, zklock.ErrLost) {
-		t.Errorf("the client as owner, with lost leases: %v, want ErrLost", err)
-	}
-	lost(t, stuck)
-	unlock(t, grab(t, byClient.Lock))
+	expectError(t, lockError(t.Context(), byClient.Lock), zklock.ErrLost)
+	expectLost(t, stuck)
+	unlock(t, acquire(t, byClient.Lock))
 }
 
 func ownerLoses(t *testing.T, at harness.Endpoint) {
@@ -203,103 +187,87 @@ func ownerLoses(t *testing.T, at harness.Endpoint) {
 	zklock.SetMargin(c, -time.Hour) // only the servers end its session
 	m := c.Reentrant(newPath(), zklock.ReentrantOptions{})
 	o := m.Owner()
-	outer, inner := grab(t, o.Lock), grab(t, o.Lock)
+	outer, inner := acquire(t, o.Lock), acquire(t, o.Lock)
 	expire(t, raw(t, at), p, m.Path())
 	for _, l := range []*zklock.Lease{inner, outer} {
 		<-l.Done()
-		if _, err := o.Lock(t.Context()); !errors.Is(err, zklock.ErrSessionExpired) {
-			t.Errorf("Lock by an owner with lost leases = %v, want ErrSessionExpired", err)
-		}
-		lost(t, l)
+		expectError(t, lockError(t.Context(), o.Lock), zklock.ErrSessionExpired)
+		expectLost(t, l)
 	}
-	if o.Count() != 0 {
-		t.Errorf("Count = %d, want 0", o.Count())
-	}
-	l := grab(t, o.Lock)
-	if l.Token() <= outer.Token() {
-		t.Errorf("token %d after %d", l.Token(), outer.Token())
-	}
+	expectEqual(t, "Count", o.Count(), 0)
+	l := acquire(t, o.Lock)
+	expectRisingTokens(t, outer, l)
 	unlock(t, l)
 }
 
 func ownerSharesPlace(t *testing.T, at harness.Endpoint) {
 	see, path := raw(t, at), newPath()
-	_, m := newReentrant(t, at, path, zklock.ReentrantOptions{})
+	m := newReentrant(t, at, path, zklock.ReentrantOptions{})
 	o, other := m.Owner(), m.Owner()
-	held := grab(t, other.Lock)
+	held := acquire(t, other.Lock)
 	a, b := behind(t.Context(), o.Lock), behind(t.Context(), o.Lock)
-	queued(t, see, path, 2)
-	if _, err := o.TryLock(t.Context()); !errors.Is(err, zklock.ErrNotAcquired) {
-		t.Errorf("TryLock beside waiters of the owner = %v, want ErrNotAcquired", err)
-	}
+	awaitQueue(t, see, path, 2)
+	expectError(t, lockError(t.Context(), o.TryLock), zklock.ErrNotAcquired)
 	unlock(t, held)
-	first, second := take(t, a), take(t, b)
-	queued(t, see, path, 1)
+	first, second := awaitLease(t, a), awaitLease(t, b)
+	awaitQueue(t, see, path, 1)
 	unlock(t, first)
-	excluded(t, "another owner", other.Lock)
+	expectExcluded(t, "another owner", other.Lock)
 	unlock(t, second)
-	queued(t, see, path, 0)
+	awaitQueue(t, see, path, 0)
 }
 
 func ownerKeepsPlace(t *testing.T, at harness.Endpoint) {
 	see, path := raw(t, at), newPath()
-	_, m := newReentrant(t, at, path, zklock.ReentrantOptions{})
+	m := newReentrant(t, at, path, zklock.ReentrantOptions{})
 	o, other := m.Owner(), m.Owner()
-	held := grab(t, other.Lock)
+	held := acquire(t, other.Lock)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	a, b := behind(ctx, o.Lock), behind(t.Context(), o.Lock)
-	before := queued(t, see, path, 2)
+	before := awaitQueue(t, see, path, 2)
 	cancel()
-	if r := <-a; !errors.Is(r.err, context.Canceled) {
-		t.Errorf("Lock = %v, want %v", r.err, context.Canceled)
-	}
-	if after := queued(t, see, path, 2); after[1] != before[1] {
+	expectError(t, (<-a).err, context.Canceled)
+	if after := awaitQueue(t, see, path, 2); after[1] != before[1] {
 		t.Errorf("the place is %s, was %s", after[1], before[1])
 	}
 	unlock(t, held)
-	unlock(t, take(t, b))
-	held = grab(t, other.Lock)
-	excluded(t, "the owner", o.Lock)
-	queued(t, see, path, 1)
+	unlock(t, awaitLease(t, b))
+	held = acquire(t, other.Lock)
+	expectExcluded(t, "the owner", o.Lock)
+	awaitQueue(t, see, path, 1)
 	unlock(t, held)
-	unlock(t, grab(t, o.Lock))
-	queued(t, see, path, 0)
+	unlock(t, acquire(t, o.Lock))
+	awaitQueue(t, see, path, 0)
 }
 
 func ownerTries(t *testing.T, at harness.Endpoint) {
 	see, path := raw(t, at), newPath()
-	_, m := newReentrant(t, at, path, zklock.ReentrantOptions{})
+	m := newReentrant(t, at, path, zklock.ReentrantOptions{})
 	o, other := m.Owner(), m.Owner()
-	l := grab(t, o.TryLock)
-	if _, err := other.TryLock(t.Context()); !errors.Is(err, zklock.ErrNotAcquired) {
-		t.Errorf("TryLock by another = %v, want ErrNotAcquired", err)
-	}
-	queued(t, see, path, 1)
-	inner := grab(t, o.TryLock)
+	l := acquire(t, o.TryLock)
+	expectError(t, lockError(t.Context(), other.TryLock), zklock.ErrNotAcquired)
+	awaitQueue(t, see, path, 1)
+	inner := acquire(t, o.TryLock)
 	unlock(t, l)
 	unlock(t, inner)
-	queued(t, see, path, 0)
+	awaitQueue(t, see, path, 0)
 }
 
 func ownerBesideZKLock(t *testing.T, at harness.Endpoint) {
 	see, path := raw(t, at), newPath()
-	_, m := newReentrant(t, at, path, zklock.ReentrantOptions{})
+	m := newReentrant(t, at, path, zklock.ReentrantOptions{})
 	theirs := zk.NewLock(see.Conn.Conn, path, zk.WorldACL(zk.PermAll))
-	if err := theirs.Lock(); err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, theirs.Lock())
 	o := m.Owner()
 	next := behind(t.Context(), o.Lock)
-	empty(t, next)
-	if err := theirs.Unlock(); err != nil {
-		t.Fatal(err)
-	}
-	l := take(t, next)
+	expectWaiting(t, next)
+	requireNoError(t, theirs.Unlock())
+	l := awaitLease(t, next)
 	locked := make(chan error, 1)
 	go func() { locked <- theirs.Lock() }()
-	queued(t, see, path, 2)
-	inner := grab(t, o.Lock)
+	awaitQueue(t, see, path, 2)
+	inner := acquire(t, o.Lock)
 	unlock(t, l)
 	select {
 	case err := <-locked:
@@ -307,12 +275,8 @@ func ownerBesideZKLock(t *testing.T, at harness.Endpoint) {
 	case <-time.After(aWhile):
 	}
 	unlock(t, inner)
-	if err := <-locked; err != nil {
-		t.Fatal(err)
-	}
-	if err := theirs.Unlock(); err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, <-locked)
+	requireNoError(t, theirs.Unlock())
 }
 
 // expire ends the session of the client behind p, with its ticket, and lets it reconnect.
@@ -320,11 +284,10 @@ func expire(t *testing.T, see interface {
 	Children(string) ([]string, *zk.Stat, error)
 }, p *proxy, path string) {
 	t.Helper()
-	p.refuse.Store(true)
-	p.cut()
+	p.disconnect()
 	eventually(t, "the session expires", func() bool {
 		names, _, err := see.Children(path)
 		return err == nil && len(names) == 0
 	})
-	p.refuse.Store(false)
+	p.Refuse(false)
 }

@@ -50,58 +50,33 @@ func TestNumbersEnd(t *testing.T) {
 			endOfNumbers(t, &stage{at, raw(t, at), path, k.open}, k.spare)
 		}})
 	}
-	server, err := backend.StartEnsembleOf(t.Context(), backend.EnsembleOptions{Servers: 1, Counters: counters})
-	if errors.Is(err, harness.ErrUnavailable) && !backend.Required(harness.KindZooKeeper) {
-		t.Skip(err)
-	} else if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { server.Stop() })
-	atOnce(t, server.Endpoint(), tests)
+	atOnce(t, startServer(t, backend.EnsembleOptions{Counters: counters}), tests)
 }
 
 func endOfNumbers(t *testing.T, s *stage, spare bool) {
 	if spare {
-		_, away := s.contender(t, s.at, zklock.ClientOptions{})
-		defer unlock(t, grab(t, away))
+		away := s.taker(t)
+		defer unlock(t, acquire(t, away))
 	}
-	var r rush
-	var mu sync.Mutex
-	var last uint64
+	r := rush{rising: true}
 	var wg sync.WaitGroup
 	for range 4 {
-		_, f := s.contender(t, s.at, zklock.ClientOptions{})
+		f := s.taker(t)
 		wg.Go(func() {
+			ctx, cancel := context.WithTimeout(t.Context(), patience)
+			defer cancel()
 			for range 3 {
-				r.visit(t, t.Context(), func(ctx context.Context) (*zklock.Lease, error) {
-					ctx, cancel := context.WithTimeout(ctx, patience)
-					defer cancel()
-					l, err := f(ctx)
-					if err == nil {
-						mu.Lock()
-						defer mu.Unlock()
-						if l.Token() <= last {
-							t.Errorf("token %d after %d", l.Token(), last)
-						}
-						last = l.Token()
-					}
-					return l, err
-				})
+				r.visit(t, ctx, f, true)
 			}
 		})
 	}
 	wg.Wait()
-	if n := r.acquisitions.Load(); n != 12 {
-		t.Errorf("%d acquisitions, want 12", n)
-	}
+	expectEqual(t, "acquisitions", r.acquisitions.Load(), 12)
 }
 
 func sequential(t *testing.T, see *wirezk.Conn, path string) string {
 	t.Helper()
-	node, err := see.Create(path+"/_c_0123456789abcdef-lock-", nil, zk.FlagEphemeralSequential, zk.WorldACL(zk.PermAll))
-	if err != nil {
-		t.Fatal(err)
-	}
+	node := createNode(t, see, path+"/_c_0123456789abcdef-lock-", nil, zk.FlagEphemeralSequential)
 	return node
 }
 
@@ -111,9 +86,7 @@ func refusesNumbers(t *testing.T, at harness.Endpoint) {
 	see := raw(t, at)
 	other := sequential(t, see, path)
 	m := dial(t, at, zklock.ClientOptions{}).Mutex(path, zklock.Options{})
-	if _, err := m.TryLock(t.Context()); !errors.Is(err, zklock.ErrExhausted) || !errors.Is(err, zklock.ErrNotAcquired) {
-		t.Errorf("TryLock = %v, want ErrExhausted and ErrNotAcquired", err)
-	}
+	expectError(t, lockError(t.Context(), m.TryLock), zklock.ErrExhausted, zklock.ErrNotAcquired)
 	refuse := func(limit time.Duration) error {
 		ctx, cancel := context.WithTimeout(t.Context(), limit)
 		defer cancel()
@@ -128,34 +101,26 @@ func refusesNumbers(t *testing.T, at harness.Endpoint) {
 		t.Errorf("Lock = %v, want ErrExhausted, ErrNotAcquired and DeadlineExceeded", err)
 	}
 	waits := behind(t.Context(), m.Lock)
-	empty(t, waits)
-	queued(t, see, path, 1)
-	if err := see.Delete(other, -1); err != nil {
-		t.Fatal(err)
-	}
-	unlock(t, take(t, waits))
+	expectWaiting(t, waits)
+	awaitQueue(t, see, path, 1)
+	deleteNode(t, see, other)
+	unlock(t, awaitLease(t, waits))
 }
 
 func foreignChildStays(t *testing.T, at harness.Endpoint) {
 	const path = "/end/foreign"
-	if _, err := raw(t, at).Create(path+"/inner", nil, 0, zk.WorldACL(zk.PermAll)); err != nil {
-		t.Fatal(err)
-	}
+	createNode(t, raw(t, at), path+"/inner", nil, 0)
 	requireExhausted(t, at, path, nil)
 }
 
 func mayNotDelete(t *testing.T, at harness.Endpoint) {
-	if _, err := raw(t, at).SetACL("/end/closed", zk.WorldACL(zk.PermAll&^zk.PermDelete), -1); err != nil {
-		t.Fatal(err)
-	}
+	setACL(t, raw(t, at), "/end/closed", zk.WorldACL(zk.PermAll&^zk.PermDelete))
 	requireExhausted(t, at, "/end/closed/lock", zk.ErrNoAuth)
 }
 
 func mayNotSeeACL(t *testing.T, at harness.Endpoint) {
 	acl := append(zk.DigestACL(zk.PermAdmin, user, password), zk.WorldACL(zk.PermAll&^zk.PermAdmin)...)
-	if _, err := raw(t, at).SetACL("/end/hidden", acl, -1); err != nil {
-		t.Fatal(err)
-	}
+	setACL(t, raw(t, at), "/end/hidden", acl)
 	requireExhausted(t, at, "/end/hidden", nil)
 }
 
@@ -175,12 +140,8 @@ func renewsEarly(t *testing.T, at harness.Endpoint) {
 	see := raw(t, at)
 	want := zk.DigestACL(zk.PermAll, user, password)
 	want = append(want, zk.WorldACL(zk.PermAll&^zk.PermAdmin)...)
-	if _, err := see.Set(path, []byte("data"), -1); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := see.SetACL(path, want, -1); err != nil {
-		t.Fatal(err)
-	}
+	setData(t, see, path, []byte("data"))
+	setACL(t, see, path, want)
 	c := dial(t, at, zklock.ClientOptions{Username: user, Password: password, ACL: zk.WorldACL(zk.PermAll)})
 	m := c.Mutex(path, zklock.Options{})
 	l := lock(t, m)

@@ -19,17 +19,7 @@ import (
 // the same name. It gets a correct result, and the other keeps the lock.
 func TestReusedNames(t *testing.T) {
 	t.Setenv("JAVA_TOOL_OPTIONS", "-Dznode.container.checkIntervalMs=100")
-	server, err := backend.StartEnsembleOf(t.Context(), backend.EnsembleOptions{Servers: 1})
-	if errors.Is(err, harness.ErrUnavailable) && !backend.Required(harness.KindZooKeeper) {
-		t.Skip(err)
-	} else if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := server.Stop(); err != nil {
-			t.Error(err)
-		}
-	})
+	at := startServer(t, backend.EnsembleOptions{})
 	var tests []serverTest
 	for _, how := range losses {
 		for _, what := range reusers {
@@ -38,7 +28,7 @@ func TestReusedNames(t *testing.T) {
 			}})
 		}
 	}
-	atOnce(t, server.Endpoint(), tests)
+	atOnce(t, at, tests)
 }
 
 type loss struct {
@@ -54,9 +44,7 @@ var losses = []loss{
 	{"deleteall", 0, deleteAll, "", zklock.ErrLost},
 	{"deleteall, made with other data", 0, func(t *testing.T, s *reused) {
 		deleteAll(t, s)
-		if _, err := s.see.Create(s.path, []byte("config"), zk.FlagPersistent, zk.WorldACL(zk.PermAll)); err != nil {
-			t.Fatal(err)
-		}
+		createNode(t, s.see, s.path, []byte("config"), zk.FlagPersistent)
 	}, "config", zklock.ErrLost},
 }
 
@@ -109,7 +97,7 @@ func reuse(t *testing.T, at harness.Endpoint, how loss, what reuser) {
 	}
 	names := queue(t, s.see, s.path)
 	s.ticket = s.path + "/" + names[len(names)-1]
-	s.p.refuse.Store(true)
+	s.p.Refuse(true)
 	s.p.cut()
 	how.lose(t, s)
 
@@ -124,7 +112,7 @@ func reuse(t *testing.T, at harness.Endpoint, how loss, what reuser) {
 	}
 	connected, released := what.do(t, s, how.why)
 	time.Sleep(aWhile / 4) // its requests wait for a connection
-	s.p.refuse.Store(false)
+	s.p.Refuse(false)
 	if connected != nil {
 		connected()
 	}
@@ -142,12 +130,12 @@ func reuse(t *testing.T, at harness.Endpoint, how loss, what reuser) {
 	}
 	unlock(t, other)
 	if next != nil {
-		unlock(t, take(t, next))
+		unlock(t, awaitLease(t, next))
 	}
 	if released != nil {
 		released()
 	}
-	queued(t, s.see, s.path, 0)
+	awaitQueue(t, s.see, s.path, 0)
 }
 
 // loseSession lets the first client's session end, and the server remove the empty container.
@@ -163,20 +151,14 @@ func loseSession(t *testing.T, s *reused) {
 
 func deleteAll(t *testing.T, s *reused) {
 	for _, name := range queue(t, s.see, s.path) {
-		if err := s.see.Delete(s.path+"/"+name, -1); err != nil {
-			t.Fatal(err)
-		}
+		deleteNode(t, s.see, s.path+"/"+name)
 	}
-	if err := s.see.Delete(s.path, -1); err != nil {
-		t.Fatal(err)
-	}
+	deleteNode(t, s.see, s.path)
 }
 
 func (s *reused) over(t *testing.T, why error) {
 	t.Helper()
-	if err := told(t, s.first); !errors.Is(err, why) || !errors.Is(err, zklock.ErrLost) {
-		t.Errorf("Err = %v, want %v", err, why)
-	}
+	expectError(t, awaitEnd(t, s.first), why, zklock.ErrLost)
 }
 
 func reusedUnlock(t *testing.T, s *reused, why error) (connected, released func()) {
@@ -194,15 +176,13 @@ func reusedUnlock(t *testing.T, s *reused, why error) (connected, released func(
 func reusedGuard(t *testing.T, s *reused, why error) (connected, released func()) {
 	return func() {
 		s.over(t, why)
-		lost(t, s.first)
+		expectLost(t, s.first)
 	}, nil
 }
 
 func reusedCancel(t *testing.T, s *reused, _ error) (connected, released func()) {
 	s.cancel()
-	if r := <-s.waits; !errors.Is(r.err, context.Canceled) {
-		t.Errorf("Lock = %v, want %v", r.err, context.Canceled)
-	}
+	expectError(t, (<-s.waits).err, context.Canceled)
 	return nil, nil
 }
 
@@ -224,21 +204,15 @@ func reusedRevoke(t *testing.T, s *reused, why error) (connected, released func(
 func reusedLock(t *testing.T, s *reused, why error) (connected, released func()) {
 	again := behind(t.Context(), s.m.Lock)
 	return func() {
-			queued(t, s.see, s.path, 2)
-			empty(t, again)
-			if _, err := s.m.TryLock(t.Context()); !errors.Is(err, zklock.ErrNotAcquired) {
-				t.Errorf("TryLock = %v, want ErrNotAcquired", err)
-			}
-			if err := s.first.Unlock(t.Context()); !errors.Is(err, zklock.ErrNotHeld) {
-				t.Errorf("Unlock of the first lease = %v, want ErrNotHeld", err)
-			}
+			awaitQueue(t, s.see, s.path, 2)
+			expectWaiting(t, again)
+			expectError(t, lockError(t.Context(), s.m.TryLock), zklock.ErrNotAcquired)
+			expectError(t, s.first.Unlock(t.Context()), zklock.ErrNotHeld)
 			s.over(t, why)
-			empty(t, again)
+			expectWaiting(t, again)
 		}, func() {
-			l := take(t, again)
-			if l.Token() <= s.first.Token() {
-				t.Errorf("token %d after %d", l.Token(), s.first.Token())
-			}
+			l := awaitLease(t, again)
+			expectRisingTokens(t, s.first, l)
 			unlock(t, l)
 		}
 }

@@ -30,7 +30,7 @@ func (m *Reentrant) Participants(ctx context.Context) ([]string, error) {
 		}
 		var paths []string
 		for _, p := range places(names, fairQueue.kind) {
-			paths = append(paths, m.path+"/"+p.name)
+			paths = append(paths, m.path+"/"+p.Name)
 		}
 		return paths, nil
 	}, func([]string) {})
@@ -79,7 +79,7 @@ func (c *Client) revoke(path string) error {
 
 // awaitRevoke calls f for each request to give the lock back while n holds it.
 func (n *possession) awaitRevoke(f func(*Owner)) {
-	c := n.outer.c
+	c := n.outer.q.c
 	var again pause
 	for n.outer.Err() == nil {
 		data, _, wake, err := c.conn.GetW(n.node)

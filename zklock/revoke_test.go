@@ -13,20 +13,19 @@ import (
 func revokeHeard(t *testing.T, at harness.Endpoint) {
 	path := newPath()
 	asked := make(chan *zklock.Owner, 10)
-	_, m := newReentrant(t, at, path, zklock.ReentrantOptions{OnRevoke: func(o *zklock.Owner) { asked <- o }})
-	c, other := newReentrant(t, at, path, zklock.ReentrantOptions{})
+	m := newReentrant(t, at, path, zklock.ReentrantOptions{OnRevoke: func(o *zklock.Owner) { asked <- o }})
+	c := dial(t, at, zklock.ClientOptions{})
+	other := c.Reentrant(path, zklock.ReentrantOptions{})
 	o := m.Owner()
 	for range 2 {
-		outer, inner := grab(t, o.Lock), grab(t, o.Lock)
+		outer, inner := acquire(t, o.Lock), acquire(t, o.Lock)
 		next := behind(t.Context(), other.Owner().Lock)
 		line, err := other.Participants(t.Context())
 		if err != nil || len(line) != 2 {
 			t.Fatalf("Participants = %q, %v, want two", line, err)
 		}
 		for range 2 {
-			if err := c.Revoke(t.Context(), line[0]); err != nil {
-				t.Fatal(err)
-			}
+			requireNoError(t, c.Revoke(t.Context(), line[0]))
 			select {
 			case owner := <-asked:
 				if owner != o {
@@ -36,29 +35,28 @@ func revokeHeard(t *testing.T, at harness.Endpoint) {
 				t.Fatal("the holder does not hear the wish")
 			}
 		}
-		empty(t, next)
+		expectWaiting(t, next)
 		if err := outer.Err(); err != nil {
 			t.Errorf("the wish has ended the lease: %v", err)
 		}
 		unlock(t, inner)
-		empty(t, next)
+		expectWaiting(t, next)
 		unlock(t, outer)
-		unlock(t, take(t, next))
+		unlock(t, awaitLease(t, next))
 		if err := c.Revoke(t.Context(), line[0]); err != nil {
 			t.Errorf("Revoke of what is gone = %v, want nil", err)
 		}
 	}
-	if n := len(asked); n != 0 {
-		t.Errorf("%d wishes more than were made", n)
-	}
+	expectEqual(t, "wishes more than were made", len(asked), 0)
 }
 
 func revokeWithoutListener(t *testing.T, at harness.Endpoint) {
-	c, m := newReentrant(t, at, newPath(), zklock.ReentrantOptions{})
+	c := dial(t, at, zklock.ClientOptions{})
+	m := c.Reentrant(newPath(), zklock.ReentrantOptions{})
 	if line, err := m.Participants(t.Context()); err != nil || len(line) != 0 {
 		t.Errorf("Participants without a node = %q, %v", line, err)
 	}
-	l := grab(t, m.Owner().Lock)
+	l := acquire(t, m.Owner().Lock)
 	line, err := m.Participants(t.Context())
 	if err != nil || len(line) != 1 {
 		t.Fatalf("Participants = %q, %v, want one", line, err)
@@ -66,14 +64,15 @@ func revokeWithoutListener(t *testing.T, at harness.Endpoint) {
 	if err := c.Revoke(t.Context(), line[0]); err != nil {
 		t.Error(err)
 	}
-	excluded(t, "another", m.Owner().Lock)
+	expectExcluded(t, "another", m.Owner().Lock)
 	unlock(t, l)
 }
 
 func revokeNonsense(t *testing.T, at harness.Endpoint) {
 	see := raw(t, at)
-	c, m := newReentrant(t, at, newPath(), zklock.ReentrantOptions{})
-	unlock(t, grab(t, m.Owner().Lock))
+	c := dial(t, at, zklock.ClientOptions{})
+	m := c.Reentrant(newPath(), zklock.ReentrantOptions{})
+	unlock(t, acquire(t, m.Owner().Lock))
 	for _, path := range []string{"", "/", m.Path(), m.Path() + "/config"} {
 		if err := c.Revoke(t.Context(), path); err == nil {
 			t.Errorf("Revoke(%q) = nil", path)
@@ -94,19 +93,19 @@ func revokeSealed(t *testing.T, at harness.Endpoint) {
 		"mutex": holder.Mutex(path, zklock.Options{}).Lock,
 		"multi": holder.Multi([]string{path}, zklock.MultiOptions{}).Lock,
 	} {
-		held := grab(t, open)
-		line := queued(t, see, path, 1)
+		held := acquire(t, open)
+		line := awaitQueue(t, see, path, 1)
 		next := waiting(t, t.Context(), other.Mutex(path, zklock.Options{}), see, 2)
 		for by, c := range map[string]*zklock.Client{"another client": other, "the holder's client": holder} {
-			for _, ticket := range append(line, queued(t, see, path, 2)[1]) {
+			for _, ticket := range append(line, awaitQueue(t, see, path, 2)[1]) {
 				if err := c.Revoke(t.Context(), path+"/"+ticket); !errors.Is(err, zklock.ErrNotRevocable) {
 					t.Errorf("%s: Revoke by %s = %v, want ErrNotRevocable", name, by, err)
 				}
 			}
 		}
-		empty(t, next)
+		expectWaiting(t, next)
 		unlock(t, held)
-		unlock(t, take(t, next))
+		unlock(t, awaitLease(t, next))
 	}
 }
 
@@ -118,16 +117,16 @@ func revokeMixed(t *testing.T, at harness.Endpoint) {
 		c.Reentrant(path, zklock.ReentrantOptions{}).Owner().Lock,
 		c.Cohort(path, zklock.CohortOptions{}).Lock,
 	} {
-		held := grab(t, take1)
-		line := queued(t, see, path, 1)
+		held := acquire(t, take1)
+		line := awaitQueue(t, see, path, 1)
 		next := waiting(t, t.Context(), other.Mutex(path, zklock.Options{}), see, 2)
 		for _, by := range []*zklock.Client{c, other} {
 			if err := by.Revoke(t.Context(), path+"/"+line[0]); err != nil {
 				t.Error(err)
 			}
-			empty(t, next)
+			expectWaiting(t, next)
 		}
 		unlock(t, held)
-		unlock(t, take(t, next))
+		unlock(t, awaitLease(t, next))
 	}
 }

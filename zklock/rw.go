@@ -2,11 +2,8 @@ package zklock
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"slices"
 
-	"github.com/go-zookeeper/zk"
+	"locklab/zklock/internal/recipe"
 )
 
 // The ticket kinds of Curator's InterProcessReadWriteLock.
@@ -49,23 +46,18 @@ func (c *Client) RWMutex(path string, o Options) *RWMutex {
 func (m *RWMutex) Path() string { return m.path }
 
 // Lock waits for the lock as a writer until ctx ends, see [Mutex.Lock].
-func (m *RWMutex) Lock(ctx context.Context) (*Lease, error) { return m.lock(ctx, m.write, false) }
+func (m *RWMutex) Lock(ctx context.Context) (*Lease, error) { return m.lockBy(ctx, m.write, false) }
 
 // RLock waits for the lock as a reader until ctx ends; other readers may hold it too.
-func (m *RWMutex) RLock(ctx context.Context) (*Lease, error) { return m.lock(ctx, m.read, false) }
+func (m *RWMutex) RLock(ctx context.Context) (*Lease, error) { return m.lockBy(ctx, m.read, false) }
 
 // TryLock takes the lock as a writer if it is free without waiters. Otherwise the error wraps
 // ErrNotAcquired.
-func (m *RWMutex) TryLock(ctx context.Context) (*Lease, error) { return m.lock(ctx, m.write, true) }
+func (m *RWMutex) TryLock(ctx context.Context) (*Lease, error) { return m.lockBy(ctx, m.write, true) }
 
 // TryRLock takes the lock as a reader if no writer holds it or waits. Otherwise the error
 // wraps ErrNotAcquired.
-func (m *RWMutex) TryRLock(ctx context.Context) (*Lease, error) { return m.lock(ctx, m.read, true) }
-
-func (m *RWMutex) lock(ctx context.Context, p *protocol, try bool) (*Lease, error) {
-	ctx, a := m.begin(ctx)
-	return a.end(m.await(ctx, func(ctx context.Context) (*Lease, error) { return newTicket(&m.queue, p).lock(ctx, try) }))
-}
+func (m *RWMutex) TryRLock(ctx context.Context) (*Lease, error) { return m.lockBy(ctx, m.read, true) }
 
 // RLocker returns the reader's side of m, for [Do] and [Locker].
 func (m *RWMutex) RLocker() Lockable { return rwReader{m} }
@@ -122,77 +114,12 @@ var (
 		look: func(t *ticket) (view, error) { return lookRW(t, lastWrite) }}
 )
 
-// lookRW looks at the line. The owner of the i-th ticket waits for the one that obstacle
-// returns, or holds the lock if that is -1.
-func lookRW(t *ticket, obstacle func(line []place, i int) int) (view, error) {
-	c := t.q.c
-	if there, err := t.born(); !there {
-		return view{gone: err == nil}, err
-	}
-	if v, known, err := t.short(); known || err != nil {
-		return v, err
-	}
-	for {
-		line, i, stat, err := t.line(readKind, writeKind)
-		if i < 0 || t.before(stat) {
-			return view{gone: err == nil}, err
-		}
-		t.blind = false
-		k := obstacle(line, i)
-		if k < 0 {
-			t.forecast(false)
-			return view{head: true, token: t.czxid}, nil
-		}
-		t.place = i - held(line)
-		w, err := c.watchTicket(t.q.path + "/" + line[k].name)
-		if errors.Is(err, zk.ErrNoNode) {
-			continue
-		}
-		if err != nil {
-			return view{}, fmt.Errorf("zklock: watch %s/%s: %w", t.q.path, line[k].name, err)
-		}
-		if t.session != c.sessions() {
-			return view{gone: true}, nil // the watch belongs to the next session
-		}
-		t.forecast(t.behind(w) && line[k].name == plainName(writeKind, line[i].number-1))
-		return view{wake: w.wake, ticket: w, gives: line[k].kind == writeKind}, nil
-	}
+func lookRW(t *ticket, obstacle func(line []recipe.Place, i int) int) (view, error) {
+	return lookHandoff(t, obstacle, false, readKind, writeKind) // a writer may read on between
 }
 
-// held returns how many tickets at the front of line hold the lock: a writer, or the readers
-// before the first writer. A writer that reads on has two tickets with one number.
-func held(line []place) int {
-	n := slices.IndexFunc(line, func(p place) bool { return p.kind == writeKind })
-	if n < 0 {
-		return len(line)
-	}
-	n = max(n, 1)
-	for n < len(line) && line[n].number == line[n-1].number {
-		n++
-	}
-	return n
-}
-
-func nearest(_ []place, i int) int { return i - 1 }
-
-func lastWrite(line []place, i int) int {
-	for i--; i >= 0 && line[i].kind != writeKind; i-- {
+func lastWrite(line []recipe.Place, i int) int {
+	for i--; i >= 0 && line[i].Kind != writeKind; i-- {
 	}
 	return i
-}
-
-func (t *ticket) line(kinds ...string) (line []place, i int, stat *zk.Stat, err error) {
-	names, stat, err := t.q.c.list(t.q.path)
-	if errors.Is(err, zk.ErrNoNode) {
-		return nil, -1, nil, nil
-	}
-	if err != nil {
-		return nil, -1, nil, fmt.Errorf("zklock: list %s: %w", t.q.path, err)
-	}
-	line = places(names, kinds...)
-	return line, t.index(line), stat, nil
-}
-
-func (t *ticket) index(line []place) int {
-	return slices.IndexFunc(line, func(p place) bool { return p.name == t.node })
 }

@@ -1,33 +1,31 @@
 package zklock_test
 
 import (
-	"sync"
-	"sync/atomic"
+	"context"
+	"slices"
 	"testing"
-	"time"
 
 	"locklab/harness"
 	"locklab/zklock"
-	"locklab/zklock/lab"
 )
 
 func rwAlone(t *testing.T, at harness.Endpoint) {
-	c, m := newRW(t, at, newPath())
-	unlock(t, grab(t, m.Lock)) // makes the parents
+	c := dial(t, at, zklock.ClientOptions{})
+	m := c.RWMutex(newPath(), zklock.Options{})
+	unlock(t, acquire(t, m.Lock)) // makes the parents
 	before := counts(c)
 	for range 10 {
-		unlock(t, grab(t, m.Lock))
-		unlock(t, grab(t, m.RLock))
+		unlock(t, acquire(t, m.Lock))
+		unlock(t, acquire(t, m.RLock))
 	}
-	if have := counts(c).Sub(before); have != (harness.Counts{Requests: 60}) {
-		t.Errorf("20 acquisitions cost %+v, want 3 requests each", have)
-	}
+	expectEqual(t, "20 acquisitions cost", counts(c).Sub(before), harness.Counts{Requests: 60})
 	// Among readers.
-	d, n := newRW(t, at, m.Path())
-	held := grab(t, n.RLock)
-	unlock(t, grab(t, m.RLock)) // has met another
+	d := dial(t, at, zklock.ClientOptions{})
+	n := d.RWMutex(m.Path(), zklock.Options{})
+	held := acquire(t, n.RLock)
+	unlock(t, acquire(t, m.RLock)) // has met another
 	for range 10 {
-		if have := cost(func() { unlock(t, grab(t, m.RLock)) }, c, d); have != (harness.Counts{Requests: 3}) {
+		if have := cost(func() { unlock(t, acquire(t, m.RLock)) }, c, d); have != (harness.Counts{Requests: 3}) {
 			t.Fatalf("an acquisition among readers costs %+v, want 3 requests", have)
 		}
 	}
@@ -37,38 +35,35 @@ func rwAlone(t *testing.T, at harness.Endpoint) {
 // rwHandOver: from a writer's release to the next lock no client sends a request.
 func rwHandOver(t *testing.T, at harness.Endpoint) {
 	see, path := raw(t, at), newPath()
-	c, a := newRW(t, at, path)
-	d, b := newRW(t, at, path)
-	e, r := newRW(t, at, path)
-	head := grab(t, a.Lock)
+	c := dial(t, at, zklock.ClientOptions{})
+	a := c.RWMutex(path, zklock.Options{})
+	d := dial(t, at, zklock.ClientOptions{})
+	b := d.RWMutex(path, zklock.Options{})
+	e := dial(t, at, zklock.ClientOptions{})
+	r := e.RWMutex(path, zklock.Options{})
+	head := acquire(t, a.Lock)
 	second := behind(t.Context(), b.Lock)
-	queued(t, see, path, 2)
+	awaitQueue(t, see, path, 2)
 	reader := behind(t.Context(), r.RLock)
-	queued(t, see, path, 3)
-	empty(t, reader)
+	awaitQueue(t, see, path, 3)
+	expectWaiting(t, reader)
 	last := head.Token()
 	for _, next := range []<-chan result{second, reader} {
 		var l *zklock.Lease
-		have := cost(func() { unlock(t, head); l = take(t, next) }, c, d, e)
-		if want := (harness.Counts{Requests: 1, Notifications: 1}); have != want {
-			t.Errorf("a writer's hand-over costs %+v, want %+v", have, want)
-		}
+		expectCost(t, harness.Counts{Requests: 1, Notifications: 1}, func() { unlock(t, head); l = awaitLease(t, next) }, c, d, e)
 		if l.Token() <= last {
 			t.Errorf("token %d after %d", l.Token(), last)
 		}
 		head, last = l, l.Token()
 	}
 	writer := behind(t.Context(), a.Lock)
-	empty(t, writer)
-	have := cost(func() { unlock(t, head); head = take(t, writer) }, c, d, e)
-	if want := (harness.Counts{Requests: 2, Notifications: 1}); have != want {
-		t.Errorf("a reader's hand-over to a writer costs %+v, want %+v", have, want)
-	}
+	expectWaiting(t, writer)
+	expectCost(t, harness.Counts{Requests: 2, Notifications: 1}, func() { unlock(t, head); head = awaitLease(t, writer) }, c, d, e)
 	if head.Token() <= last {
 		t.Errorf("token %d after a reader's %d", head.Token(), last)
 	}
 	unlock(t, head)
-	queued(t, see, path, 0)
+	awaitQueue(t, see, path, 0)
 }
 
 func rwBehindWriters(t *testing.T, at harness.Endpoint) {
@@ -84,24 +79,24 @@ func rwBehindWriters(t *testing.T, at harness.Endpoint) {
 		see, path := raw(t, at), newPath()
 		c := dial(t, at, zklock.ClientOptions{})
 		m := test.open(c, path)
-		_, other := newRW(t, at, path)
-		held := grab(t, other.RLock)
-		unlock(t, grab(t, m.RLock)) // has met another
+		other := newRW(t, at, path)
+		held := acquire(t, other.RLock)
+		unlock(t, acquire(t, m.RLock)) // has met another
 		unlock(t, held)
 		before := counts(c)
 		var writers []<-chan result
 		for i := range 3 {
-			_, m := newRW(t, at, path)
+			m := newRW(t, at, path)
 			writers = append(writers, behind(t.Context(), m.Lock))
-			queued(t, see, path, i+1)
+			awaitQueue(t, see, path, i+1)
 		}
 		reader := behind(t.Context(), m.RLock)
 		for _, w := range writers {
-			l := take(t, w)
-			empty(t, reader)
+			l := awaitLease(t, w)
+			expectWaiting(t, reader)
 			unlock(t, l)
 		}
-		unlock(t, take(t, reader))
+		unlock(t, awaitLease(t, reader))
 		if have := counts(c).Sub(before); have != test.want {
 			t.Errorf("the rule %q costs a reader behind three writers %+v, want %+v", test.name, have, test.want)
 		}
@@ -112,8 +107,12 @@ func rwBehindWriters(t *testing.T, at harness.Endpoint) {
 // watch, delete; a writer behind readers at least 5.
 func rwCrowd(t *testing.T, at harness.Endpoint) {
 	const readers, writers = 45, 5
-	nearest, events := rwCost(t, at, newVariant(t, "zk-rw"), readers, writers)
-	first, firstEvents := rwCost(t, at, newVariant(t, "zk-rw-curator"), readers, writers)
+	read := func(s harness.Session, ctx context.Context) (harness.Lease, error) {
+		return s.(harness.RWSession).RLock(ctx)
+	}
+	locks := append(slices.Repeat([]func(harness.Session, context.Context) (harness.Lease, error){read}, readers/writers), harness.Session.Lock)
+	nearest, events := contendedCost(t, at, variant(t, "zk-rw"), readers+writers, locks...)
+	first, firstEvents := contendedCost(t, at, variant(t, "zk-rw-curator"), readers+writers, locks...)
 	t.Logf("%d readers and %d writers: %.2f requests and %.2f events, by Curator's rule %.2f and %.2f",
 		readers, writers, nearest, events, first, firstEvents)
 	if nearest > 5 || events > 1.2 {
@@ -122,62 +121,4 @@ func rwCrowd(t *testing.T, at harness.Endpoint) {
 	if first < nearest+2 {
 		t.Errorf("Curator's rule costs %.2f requests, hardly more than %.2f: the test shows nothing", first, nearest)
 	}
-}
-
-func newVariant(t *testing.T, name string) *harness.Variant {
-	t.Helper()
-	for _, v := range lab.Suite {
-		if v.Name == name {
-			return v
-		}
-	}
-	t.Fatalf("no variant %q", name)
-	return nil
-}
-
-// rwCost returns the requests and events of an acquisition among clients of one kind.
-func rwCost(t *testing.T, at harness.Endpoint, v *harness.Variant, readers, writers int) (requests, notifications float64) {
-	t.Helper()
-	key := newPath()[len("/locklab/"):]
-	var wg sync.WaitGroup
-	var mu sync.Mutex
-	var total harness.Counts
-	var acquisitions int
-	var stop atomic.Bool
-	for i := range readers + writers {
-		r, err := v.Remote(t.Context(), at, key)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer r.Close()
-		s, err := r.Join(t.Context(), i)
-		if err != nil {
-			t.Fatal(err)
-		}
-		lock := s.(harness.RWSession).RLock
-		if i%(1+readers/writers) == 0 {
-			lock = s.Lock
-		}
-		wg.Go(func() {
-			mine := 0
-			for ; !stop.Load(); mine++ {
-				l, err := lock(t.Context())
-				if err == nil {
-					err = l.Unlock(t.Context())
-				}
-				if err != nil {
-					t.Error(err)
-					return
-				}
-			}
-			mu.Lock()
-			defer mu.Unlock()
-			total = total.Add(r.(harness.Counter).Counts())
-			acquisitions += mine
-		})
-	}
-	time.Sleep(time.Second)
-	stop.Store(true)
-	wg.Wait()
-	return float64(total.Requests) / float64(acquisitions), float64(total.Notifications) / float64(acquisitions)
 }

@@ -43,11 +43,12 @@ func (o *RWMutexOwner) Lock(ctx context.Context) (*Lease, error) { return o.lock
 func (o *RWMutexOwner) TryLock(ctx context.Context) (*Lease, error) { return o.lock(ctx, true) }
 
 func (o *RWMutexOwner) lock(ctx context.Context, try bool) (*Lease, error) {
-	ctx, a := o.w.q.begin(ctx)
-	if o.r.Count() > 0 && o.w.possession() == nil {
-		return a.end(nil, fmt.Errorf("%w: %s", ErrUpgrade, o.w.q.path))
-	}
-	return a.end(o.w.take(ctx, try))
+	return o.w.q.acquire(ctx, func(ctx context.Context) (*Lease, error) {
+		if o.r.Count() > 0 && o.w.possession() == nil {
+			return nil, fmt.Errorf("%w: %s", ErrUpgrade, o.w.q.path)
+		}
+		return o.w.share(ctx, try)
+	})
 }
 
 // RLock takes the lock as a reader, without a request if the owner is one. A writer needs one
@@ -67,7 +68,7 @@ func (n *possession) downgrade() *protocol {
 	number := n.node[strings.LastIndex(n.node, writeKind)+len(writeKind):]
 	look := func(*ticket) (view, error) {
 		if n.owner.possession() != n {
-			return view{}, fmt.Errorf("%w: the writer that was to read %s too", ErrNotHeld, n.outer.path)
+			return view{}, fmt.Errorf("%w: the writer that was to read %s too", ErrNotHeld, n.outer.q.path)
 		}
 		return view{head: true, token: n.outer.token}, nil
 	}

@@ -11,148 +11,120 @@ import (
 
 func rwOwner(t *testing.T, at harness.Endpoint) {
 	path := newPath()
-	c, a := newRW(t, at, path)
-	_, b := newRW(t, at, path)
+	c := dial(t, at, zklock.ClientOptions{})
+	a := c.RWMutex(path, zklock.Options{})
+	b := newRW(t, at, path)
 	o := a.Owner()
-	r := grab(t, o.RLock)
+	r := acquire(t, o.RLock)
 	before := counts(c)
-	again := grab(t, o.RLock)
-	if have := counts(c).Sub(before); have != (harness.Counts{}) {
-		t.Errorf("reading again costs %+v, want nothing", have)
-	}
+	again := acquire(t, o.RLock)
+	expectEqual(t, "reading again costs", counts(c).Sub(before), harness.Counts{})
 	for _, lock := range []taker{o.Lock, o.TryLock} {
-		if _, err := lock(t.Context()); !errors.Is(err, zklock.ErrUpgrade) {
-			t.Errorf("a reader that wants to write gets %v, want ErrUpgrade", err)
-		}
+		expectError(t, lockError(t.Context(), lock), zklock.ErrUpgrade)
 	}
 	unlock(t, r)
 	writer := behind(t.Context(), b.Lock)
-	empty(t, writer)
+	expectWaiting(t, writer)
 	unlock(t, again)
-	unlock(t, take(t, writer))
-	w := grab(t, o.Lock)
-	inner := grab(t, o.Lock)
+	unlock(t, awaitLease(t, writer))
+	w := acquire(t, o.Lock)
+	inner := acquire(t, o.Lock)
 	if writes, reads := o.Counts(); writes != 2 || reads != 0 {
 		t.Errorf("Counts = %d, %d, want 2, 0", writes, reads)
 	}
 	unlock(t, w)
 	reader := behind(t.Context(), b.RLock)
-	empty(t, reader)
+	expectWaiting(t, reader)
 	unlock(t, inner)
-	unlock(t, take(t, reader))
+	unlock(t, awaitLease(t, reader))
 }
 
 // rwDowngrade: nobody else writes between the write and the read, though a writer waits.
 func rwDowngrade(t *testing.T, at harness.Endpoint) {
 	see, path := raw(t, at), newPath()
-	_, a := newRW(t, at, path)
-	_, b := newRW(t, at, path)
+	a, b := newRW(t, at, path), newRW(t, at, path)
 	o := a.Owner()
-	w := grab(t, o.Lock)
+	w := acquire(t, o.Lock)
 	sharer := behind(t.Context(), b.RLock)
 	writer := behind(t.Context(), b.Lock)
-	r := grab(t, o.RLock)
-	if r.Token() != w.Token() {
-		t.Errorf("the reader's token is %d, want the writer's, %d", r.Token(), w.Token())
-	}
-	inner := grab(t, o.Lock) // it still writes
+	r := acquire(t, o.RLock)
+	expectEqual(t, "the reader's token", r.Token(), w.Token())
+	inner := acquire(t, o.Lock) // it still writes
 	unlock(t, w)
-	empty(t, sharer)
+	expectWaiting(t, sharer)
 	unlock(t, inner)
-	unlock(t, take(t, sharer))
-	empty(t, writer)
-	if _, err := o.Lock(t.Context()); !errors.Is(err, zklock.ErrUpgrade) {
-		t.Errorf("after the downgrade Lock = %v, want ErrUpgrade", err)
-	}
+	unlock(t, awaitLease(t, sharer))
+	expectWaiting(t, writer)
+	expectError(t, lockError(t.Context(), o.Lock), zklock.ErrUpgrade)
 	unlock(t, r)
-	l := take(t, writer)
-	if l.Token() <= r.Token() {
-		t.Errorf("token %d after %d", l.Token(), r.Token())
-	}
+	l := awaitLease(t, writer)
+	expectRisingTokens(t, r, l)
 	unlock(t, l)
-	queued(t, see, path, 0)
+	awaitQueue(t, see, path, 0)
 }
 
+// rwDowngradeHandsOver: the writer that reads on does not hand over, even if its reply is lost.
 func rwDowngradeHandsOver(t *testing.T, at harness.Endpoint) {
-	see, path := raw(t, at), newPath()
-	_, a := newRW(t, at, path)
-	_, b := newRW(t, at, path)
+	p, see, path := newProxy(t, at), raw(t, at), newPath()
+	a, b := newRW(t, p.at, path), newRW(t, at, path)
 	o := a.Owner()
-	w := grab(t, o.Lock)
+	w := acquire(t, o.Lock)
 	writer := behind(t.Context(), b.Lock)
-	r := grab(t, o.RLock)
+	p.loseReply(0)
+	r := acquire(t, o.RLock)
+	p.requireReplyLost(t)
 	unlock(t, w)
-	empty(t, writer)
+	expectWaiting(t, writer)
 	unlock(t, r)
-	l := take(t, writer)
-	if l.Token() <= r.Token() {
-		t.Errorf("token %d after %d", l.Token(), r.Token())
-	}
+	l := awaitLease(t, writer)
+	expectRisingTokens(t, r, l)
 	unlock(t, l)
-	queued(t, see, path, 0)
+	awaitQueue(t, see, path, 0)
 }
 
 func rwDowngradeLost(t *testing.T, at harness.Endpoint) {
 	p, path := newProxy(t, at), newPath()
 	m := dial(t, p.at, zklock.ClientOptions{SessionTimeout: time.Second}).RWMutex(path, zklock.Options{})
 	o := m.Owner()
-	w := grab(t, o.Lock)
-	p.refuse.Store(true)
-	p.cut()
+	w := acquire(t, o.Lock)
+	p.disconnect()
 	<-w.Done()
-	_, b := newRW(t, at, path)
-	other := grab(t, b.Lock)
-	p.refuse.Store(false)
+	b := newRW(t, at, path)
+	other := acquire(t, b.Lock)
+	p.Refuse(false)
 	read := behind(t.Context(), o.RLock) // queues like any other
-	empty(t, read)
+	expectWaiting(t, read)
 	unlock(t, other)
-	unlock(t, take(t, read))
-	lost(t, w)
+	unlock(t, awaitLease(t, read))
+	expectLost(t, w)
 }
 
 // rwDowngradeEnds: the owner unlocks its write before its reader's grant.
 func rwDowngradeEnds(t *testing.T, at harness.Endpoint) {
 	see, path := raw(t, at), newPath()
-	c, a := newRW(t, at, path)
+	c := dial(t, at, zklock.ClientOptions{})
+	a := c.RWMutex(path, zklock.Options{})
 	o := a.Owner()
-	w := grab(t, o.Lock)
+	w := acquire(t, o.Lock)
 	zklock.StallOnce(c, zklock.TicketMade, func() { unlock(t, w) })
 	if r, err := o.RLock(t.Context()); !errors.Is(err, zklock.ErrNotHeld) {
 		t.Fatalf("RLock = %v, %v, want ErrNotHeld", r, err)
 	}
-	queued(t, see, path, 0)
+	awaitQueue(t, see, path, 0)
 }
 
-// rwTakenBeforeLook: between the reply that made a writer's ticket and the look at the queue,
-// the node is recreated. Another writer then has a ticket of the same name and the lock.
 func rwTakenBeforeLook(t *testing.T, at harness.Endpoint) {
 	see, path := raw(t, at), newPath()
-	_, a := newRW(t, at, path)
-	_, b := newRW(t, at, path)
-	c, m := newRW(t, at, path)
-	head := grab(t, a.Lock)
-	taken := make(chan *zklock.Lease, 1)
-	zklock.StallOnce(c, zklock.TicketMade, func() {
-		remake(t, see, path, numberOf(t, head)+1)
-		other := grab(t, b.Lock)
-		if numberOf(t, other) != numberOf(t, head)+1 {
-			t.Errorf("the test shows nothing: tickets %s and %s", name(head), name(other))
-		}
-		taken <- other
-	})
-	waits := behind(t.Context(), m.Lock)
-	other := <-taken
-	empty(t, waits)
-	unlock(t, other)
-	unlock(t, take(t, waits))
+	c := dial(t, at, zklock.ClientOptions{})
+	takenBeforeLook(t, see, c, c.RWMutex(path, zklock.Options{}).Lock, newRW(t, at, path).Lock, newRW(t, at, path).Lock)
 }
 
 // rwSessionChanges: before the watch on the writer ahead the session ends: it queues again.
 func rwSessionChanges(t *testing.T, at harness.Endpoint) {
 	see, path, p := raw(t, at), newPath(), newProxy(t, at)
-	_, a := newRW(t, at, path)
+	a := newRW(t, at, path)
 	c := dial(t, p.at, zklock.ClientOptions{SessionTimeout: time.Second})
-	head := grab(t, a.Lock)
+	head := acquire(t, a.Lock)
 	changed := make(chan bool)
 	zklock.StallOnce(c, zklock.BeforeWatch, func() {
 		defer close(changed)
@@ -165,19 +137,18 @@ func rwSessionChanges(t *testing.T, at harness.Endpoint) {
 	}})
 	waits := behind(ctx, c.RWMutex(path, zklock.Options{}).Lock)
 	<-changed
-	queued(t, see, path, 2)
-	empty(t, waits)
+	awaitQueue(t, see, path, 2)
+	expectWaiting(t, waits)
 	unlock(t, head)
-	unlock(t, take(t, waits))
+	unlock(t, awaitLease(t, waits))
 }
 
 // changeSession ends the session of c, expired when gone returns true, and waits for the next.
 func changeSession(t *testing.T, p *proxy, c *zklock.Client, gone func() bool) {
 	t.Helper()
 	old := zklock.SessionID(c)
-	p.refuse.Store(true)
-	p.cut()
+	p.disconnect()
 	eventually(t, "the session expires", gone)
-	p.refuse.Store(false)
+	p.Refuse(false)
 	eventually(t, "the client has another", func() bool { return zklock.Up(c) && zklock.SessionID(c) != old })
 }

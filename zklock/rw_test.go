@@ -27,7 +27,6 @@ func TestRW(t *testing.T) {
 		{"the nearest writer dies", func(t *testing.T, at harness.Endpoint) { nearestWriterLeaves(t, at, true) }},
 		{"a reader in the middle leaves", middleReaderLeaves},
 		{"a reader's session expires", readerExpires},
-		{"a reader's reply is lost", readerReplyLost},
 		{"any reply is lost", rwAnyReplyLost},
 		{"try", rwTry},
 		{"owner", rwOwner},
@@ -40,9 +39,9 @@ func TestRW(t *testing.T) {
 	})
 }
 
-func newRW(t *testing.T, at harness.Endpoint, path string) (*zklock.Client, *zklock.RWMutex) {
-	c := dial(t, at, zklock.ClientOptions{})
-	return c, c.RWMutex(path, zklock.Options{})
+func newRW(t *testing.T, at harness.Endpoint, path string) *zklock.RWMutex {
+	t.Helper()
+	return dial(t, at, zklock.ClientOptions{}).RWMutex(path, zklock.Options{})
 }
 
 // rwExcludes also shows that the check detects readers that do not exclude.
@@ -163,27 +162,27 @@ func (r *rwResource) wrong(format string, args ...any) {
 
 func rwShares(t *testing.T, at harness.Endpoint) {
 	see, path := raw(t, at), newPath()
-	_, a := newRW(t, at, path)
-	_, b := newRW(t, at, path)
-	first, second := grab(t, a.RLock), grab(t, b.RLock)
+	a, b := newRW(t, at, path), newRW(t, at, path)
+	first, second := acquire(t, a.RLock), acquire(t, b.RLock)
 	writer := behind(t.Context(), b.Lock)
-	queued(t, see, path, 3)
+	awaitQueue(t, see, path, 3)
 	late := behind(t.Context(), a.RLock) // no reader passes a writer
 	unlock(t, second)
-	empty(t, writer)
+	expectWaiting(t, writer)
 	unlock(t, first)
-	l := take(t, writer)
-	empty(t, late)
+	l := awaitLease(t, writer)
+	expectWaiting(t, late)
 	unlock(t, l)
-	unlock(t, take(t, late))
+	unlock(t, awaitLease(t, late))
 }
 
 func nearestWriterLeaves(t *testing.T, at harness.Endpoint, dies bool) {
 	see, path := raw(t, at), newPath()
-	_, a := newRW(t, at, path)
-	client, b := newRW(t, at, path)
-	_, c := newRW(t, at, path)
-	held := grab(t, a.Lock)
+	a := newRW(t, at, path)
+	client := dial(t, at, zklock.ClientOptions{})
+	b := client.RWMutex(path, zklock.Options{})
+	c := newRW(t, at, path)
+	held := acquire(t, a.Lock)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	nearest := behind(ctx, b.Lock)
@@ -196,69 +195,42 @@ func nearestWriterLeaves(t *testing.T, at harness.Endpoint, dies bool) {
 	if r := <-nearest; r.err == nil {
 		t.Fatal("the writer got in")
 	}
-	queued(t, see, path, 2)
-	empty(t, reader)
+	awaitQueue(t, see, path, 2)
+	expectWaiting(t, reader)
 	unlock(t, held)
-	unlock(t, take(t, reader))
-	queued(t, see, path, 0)
+	unlock(t, awaitLease(t, reader))
+	awaitQueue(t, see, path, 0)
 }
 
 func middleReaderLeaves(t *testing.T, at harness.Endpoint) {
 	see, path := raw(t, at), newPath()
-	_, a := newRW(t, at, path)
-	_, b := newRW(t, at, path)
-	first, nearest := grab(t, a.RLock), grab(t, b.RLock)
+	a, b := newRW(t, at, path), newRW(t, at, path)
+	first, nearest := acquire(t, a.RLock), acquire(t, b.RLock)
 	writer := behind(t.Context(), a.Lock)
 	unlock(t, nearest)
-	empty(t, writer)
+	expectWaiting(t, writer)
 	unlock(t, first)
-	unlock(t, take(t, writer))
-	queued(t, see, path, 0)
+	unlock(t, awaitLease(t, writer))
+	awaitQueue(t, see, path, 0)
 }
 
 func readerExpires(t *testing.T, at harness.Endpoint) {
 	p, see, path := newProxy(t, at), raw(t, at), newPath()
 	reader := dial(t, p.at, zklock.ClientOptions{SessionTimeout: time.Second}).RWMutex(path, zklock.Options{})
-	_, b := newRW(t, at, path)
-	held := grab(t, reader.RLock)
+	b := newRW(t, at, path)
+	held := acquire(t, reader.RLock)
 	writer := behind(t.Context(), b.Lock)
-	empty(t, writer)
-	p.refuse.Store(true)
-	p.cut()
-	l := take(t, writer)
-	lost(t, held)
+	expectWaiting(t, writer)
+	p.disconnect()
+	l := awaitLease(t, writer)
+	expectLost(t, held)
 	if l.Token() <= held.Token() {
 		t.Errorf("the writer's token is %d after the reader's %d", l.Token(), held.Token())
 	}
-	p.refuse.Store(false)
+	p.Refuse(false)
 	unlock(t, l)
-	unlock(t, grab(t, reader.RLock))
-	queued(t, see, path, 0)
-}
-
-func readerReplyLost(t *testing.T, at harness.Endpoint) {
-	p, see, path := newProxy(t, at), raw(t, at), newPath()
-	_, m := newRW(t, p.at, path)
-	unlock(t, grab(t, m.RLock))
-	for _, o := range []taker{m.RLock, m.Owner().RLock} {
-		p.swallow.Store(true)
-		l := grab(t, o)
-		if p.swallow.Load() {
-			t.Fatal("the test shows nothing: no reply was lost")
-		}
-		queued(t, see, path, 1)
-		unlock(t, l)
-		queued(t, see, path, 0)
-	}
-	// And of a writer that reads.
-	o := m.Owner()
-	w := grab(t, o.Lock)
-	p.swallow.Store(true)
-	r := grab(t, o.RLock)
-	queued(t, see, path, 2)
-	unlock(t, w)
-	unlock(t, r)
-	queued(t, see, path, 0)
+	unlock(t, acquire(t, reader.RLock))
+	awaitQueue(t, see, path, 0)
 }
 
 // rwAnyReplyLost: each reply to a writer or reader behind the other is lost.
@@ -276,25 +248,24 @@ func rwAnyReplyLost(t *testing.T, at harness.Endpoint) {
 
 func rwTry(t *testing.T, at harness.Endpoint) {
 	see, path := raw(t, at), newPath()
-	_, a := newRW(t, at, path)
-	_, b := newRW(t, at, path)
+	a, b := newRW(t, at, path), newRW(t, at, path)
 	refused := func(what string, try taker) {
 		t.Helper()
 		if _, err := try(t.Context()); !errors.Is(err, zklock.ErrNotAcquired) {
 			t.Errorf("%s = %v, want ErrNotAcquired", what, err)
 		}
 	}
-	r := grab(t, a.TryRLock)
-	unlock(t, grab(t, b.TryRLock))
+	r := acquire(t, a.TryRLock)
+	unlock(t, acquire(t, b.TryRLock))
 	refused("TryLock beside a reader", b.TryLock)
 	unlock(t, r)
-	w := grab(t, a.TryLock)
+	w := acquire(t, a.TryLock)
 	refused("TryRLock beside a writer", b.TryRLock)
 	refused("TryLock beside a writer", b.TryLock)
-	queued(t, see, path, 1)
+	awaitQueue(t, see, path, 1)
 	unlock(t, w)
 	err := zklock.Do(t.Context(), a.RLocker(), func(context.Context, *zklock.Lease) error {
-		unlock(t, grab(t, b.TryRLock))
+		unlock(t, acquire(t, b.TryRLock))
 		return nil
 	})
 	if err != nil {

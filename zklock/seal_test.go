@@ -35,12 +35,12 @@ func foreignWriteSealed(t *testing.T, at harness.Endpoint) {
 	write()
 	next := waiting(t, t.Context(), m, see, 2)
 	write()
-	empty(t, next)
+	expectWaiting(t, next)
 	if err := see.Delete(zklock.Node(head), -1); err != nil { // to break the lock by hand
 		t.Fatal(err)
 	}
-	unlock(t, take(t, next))
-	lost(t, head)
+	unlock(t, awaitLease(t, next))
+	expectLost(t, head)
 }
 
 // foreignWriteUnsealed: if all clients may write, a waiter looks after every event.
@@ -58,9 +58,7 @@ func writesWhileHeld(t *testing.T, see *wirezk.Conn, c *zklock.Client, data stri
 	head := lock(t, m)
 	write := func() {
 		t.Helper()
-		if _, err := see.Set(zklock.Node(head), []byte(data), -1); err != nil {
-			t.Fatal(err)
-		}
+		setData(t, see, zklock.Node(head), []byte(data))
 	}
 	for range before {
 		write()
@@ -68,14 +66,14 @@ func writesWhileHeld(t *testing.T, see *wirezk.Conn, c *zklock.Client, data stri
 	next := waiting(t, t.Context(), m, see, 2)
 	for range after {
 		write()
-		empty(t, next)
+		expectWaiting(t, next)
 	}
 	if err := head.Err(); err != nil {
 		t.Errorf("the holder's Err = %v", err)
 	}
 	unlock(t, head)
-	unlock(t, take(t, next))
-	queued(t, see, m.Path(), 0)
+	unlock(t, awaitLease(t, next))
+	awaitQueue(t, see, m.Path(), 0)
 }
 
 // foreignWriteForged: without the ACL the marker protects only from a write before the watch.
@@ -88,10 +86,8 @@ func foreignWriteForged(t *testing.T, at harness.Endpoint) {
 	m := c.Mutex(newPath(), zklock.Options{})
 	head := lock(t, m)
 	next := waiting(t, t.Context(), m, see, 2)
-	if _, err := see.Set(zklock.Node(head), revoke, -1); err != nil {
-		t.Fatal(err)
-	}
-	second := take(t, next) // if the waiter did not get the lock, the ACL would be unnecessary
+	setData(t, see, zklock.Node(head), revoke)
+	second := awaitLease(t, next) // if the waiter did not get the lock, the ACL would be unnecessary
 	if head.Err() != nil || second.Err() != nil {
 		t.Errorf("want the hazard, two holders, not %v and %v", head.Err(), second.Err())
 	}

@@ -6,6 +6,8 @@ import (
 	"fmt"
 
 	"github.com/go-zookeeper/zk"
+
+	"locklab/zklock/internal/recipe"
 )
 
 // A Semaphore is a lock with several concurrent holders, each with one permit. Permits are given
@@ -43,13 +45,12 @@ func (s *Semaphore) Lock(ctx context.Context) (*Lease, error) { return s.lock(ct
 func (s *Semaphore) TryLock(ctx context.Context) (*Lease, error) { return s.lock(ctx, true) }
 
 func (s *Semaphore) lock(ctx context.Context, try bool) (*Lease, error) {
-	ctx, a := s.begin(ctx)
-	if err := checkPermits(s.path, s.permits); err != nil {
-		return a.end(nil, err)
-	}
-	return a.end(s.await(ctx, func(ctx context.Context) (*Lease, error) {
-		return newTicket(&s.queue, permitQueue(s.permits)).lock(ctx, try)
-	}))
+	return s.acquire(ctx, func(ctx context.Context) (*Lease, error) {
+		if err := checkPermits(s.path, s.permits); err != nil {
+			return nil, err
+		}
+		return s.await(ctx, func() (*Lease, error) { return newTicket(&s.queue, permitQueue(s.permits)).lock(ctx, try) })
+	})
 }
 
 func checkPermits(path string, permits int) error {
@@ -116,7 +117,7 @@ func (w *permitWait) look(t *ticket) (view, error) {
 			w.waited = true
 			continue
 		}
-		path := t.q.path + "/" + line[i-1].name
+		path := t.q.path + "/" + line[i-1].Name
 		ahead, err := c.watchTicket(path)
 		switch {
 		case errors.Is(err, zk.ErrNoNode):
@@ -130,7 +131,7 @@ func (w *permitWait) look(t *ticket) (view, error) {
 }
 
 // list returns the tickets, with a watch on the list if the waiter is near the head.
-func (w *permitWait) list(t *ticket) (v view, line []place, err error) {
+func (w *permitWait) list(t *ticket) (v view, line []recipe.Place, err error) {
 	var names []string
 	var stat *zk.Stat
 	if w.waited {

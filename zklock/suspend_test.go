@@ -38,13 +38,14 @@ func suspendPastSession(t *testing.T, at harness.Endpoint) {
 	s := newSleeper(t, p.at, timeout)
 	held := make(map[string]*zklock.Lease)
 	for kind := range lockables(s.Client, newPath(), zklock.Options{}) {
-		held[kind] = grab(t, lockables(s.Client, newPath(), zklock.Options{})[kind].Lock)
+		held[kind] = acquire(t, lockables(s.Client, newPath(), zklock.Options{})[kind].Lock)
 	}
-	p.refuse.Store(true) // nothing proves that the session is alive
+	p.Refuse(true) // nothing proves that the session is alive
 	p.cut()
 	for kind, l := range held {
-		if until, _ := l.Deadline(); l.Err() != nil || time.Until(until) <= 0 || time.Until(until) > timeout {
-			t.Errorf("%s: before, its Deadline is in %v: %v", kind, time.Until(until), l.Err())
+		until, _ := l.Deadline()
+		if l.Err() != nil || time.Until(until) <= 0 || time.Until(until) > timeout || !strings.Contains(until.String(), " m=") {
+			t.Errorf("%s: before, its Deadline is in %v, %v, want a monotonic one: %v", kind, time.Until(until), until, l.Err())
 		}
 	}
 	s.suspend(timeout)
@@ -52,10 +53,10 @@ func suspendPastSession(t *testing.T, at harness.Endpoint) {
 		if err := l.Err(); !errors.Is(err, zklock.ErrLost) {
 			t.Errorf("%s: Err = %v, want ErrLost", kind, err)
 		}
-		lost(t, l)
+		expectLost(t, l)
 	}
-	p.refuse.Store(false)
-	l := grab(t, s.Mutex(newPath(), zklock.Options{}).Lock)
+	p.Refuse(false)
+	l := acquire(t, s.Mutex(newPath(), zklock.Options{}).Lock)
 	if until, _ := l.Deadline(); l.Err() != nil || time.Until(until) <= 0 {
 		t.Errorf("a lease after the suspend ends in %v: %v", time.Until(until), l.Err())
 	}
@@ -67,7 +68,7 @@ func suspendPastMaxHold(t *testing.T, at harness.Endpoint) {
 	other := dial(t, at, zklock.ClientOptions{})
 	for kind := range lockables(other, newPath(), zklock.Options{}) {
 		s, path := newSleeper(t, at, 40*time.Second), newPath()
-		l := grab(t, lockables(s.Client, path, zklock.Options{MaxHold: most})[kind].Lock)
+		l := acquire(t, lockables(s.Client, path, zklock.Options{MaxHold: most})[kind].Lock)
 		s.suspend(most)
 		if err := l.Err(); !errors.Is(err, zklock.ErrLost) || !strings.Contains(err.Error(), "MaxHold") {
 			t.Errorf("%s: Err = %v, want one about MaxHold", kind, err)
@@ -76,6 +77,6 @@ func suspendPastMaxHold(t *testing.T, at harness.Endpoint) {
 		if kind == "reader" { // readers do not wait for one another
 			rival = "writer"
 		}
-		unlock(t, grab(t, lockables(other, path, zklock.Options{})[rival].Lock))
+		unlock(t, acquire(t, lockables(other, path, zklock.Options{})[rival].Lock))
 	}
 }

@@ -148,7 +148,7 @@ func (t *ticket) attempt(ctx context.Context, try bool) (*Lease, error) {
 			if err := t.q.c.assure(ctx); err != nil {
 				return nil, err
 			}
-			l := &Lease{c: t.q.c, path: t.q.path, name: t.q.name, node: t.node, czxid: t.czxid, token: v.token, check: t.check(), free: t.release}
+			l := &Lease{q: t.q, node: t.node, czxid: t.czxid, token: v.token, check: t.check(), free: t.release}
 			if t.q.c.grant(l, t) {
 				l.guarded(t.own, t.waits)
 				return l, nil

@@ -52,34 +52,6 @@ func FuzzNumber(f *testing.F) {
 	})
 }
 
-func TestAhead(t *testing.T) {
-	// The counter wraps around at 32 bits.
-	const last, first = "a-lock-2147483647", "b-lock--2147483648"
-	const minus, zero = "c-lock--000000001", "d-lock-0000000000"
-	for _, test := range []struct {
-		own     string
-		names   []string
-		want    string
-		present bool
-	}{
-		{"x-lock-0000000005", []string{"x-lock-0000000005"}, "", true},
-		{"x-lock-0000000005", []string{"y-lock-0000000006", "x-lock-0000000005"}, "", true},
-		{"x-lock-0000000005", []string{"y-lock-0000000003", "z-lock-0000000004", "x-lock-0000000005", "w-lock-0000000001"}, "z-lock-0000000004", true},
-		{"x-lock-0000000005", []string{"y-lock-0000000003"}, "y-lock-0000000003", false},
-		{"x-lock-0000000005", nil, "", false},
-		{"x-lock-0000000005", []string{"foreign", "x-lock-0000000005", "0000000001"}, "", true},
-		{first, []string{first, last}, last, true},
-		{zero, []string{zero, minus}, minus, true},
-		{minus, []string{zero, minus}, "", true},
-		{last, []string{first, last}, "", true},
-	} {
-		own := &ticket{p: fairQueue, node: test.own}
-		if got, present := own.ahead(test.names); got != test.want || present != test.present {
-			t.Errorf("ahead of %s in %q: %q, %t, want %q, %t", test.own, test.names, got, present, test.want, test.present)
-		}
-	}
-}
-
 // TestFirstToken: the tokens of the holders of one ticket fit between zxids.
 func TestFirstToken(t *testing.T) {
 	for _, zxid := range []uint64{1, 1 << 32, maxZxid - 1} {

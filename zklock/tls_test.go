@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
-	"errors"
 	"log"
 	"os"
 	"strings"
@@ -12,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"locklab/harness"
 	"locklab/internal/backend"
 	"locklab/zklock"
 )
@@ -47,13 +45,7 @@ func ExampleDial() {
 func TestTLS(t *testing.T) {
 	t.Parallel()
 	server, err := backend.StartZooKeeperTLS(t.Context())
-	if err != nil {
-		if errors.Is(err, harness.ErrUnavailable) && !backend.Required(harness.KindZooKeeper) {
-			t.Skip(err)
-		}
-		t.Fatal(err)
-	}
-	defer server.Stop()
+	requireStarted(t, server, err)
 	at := server.Endpoint()
 	m := dial(t, at, zklock.ClientOptions{TLS: at.TLS}).Mutex(newPath(), zklock.Options{})
 	n := dial(t, at, zklock.ClientOptions{TLS: at.TLS}).Mutex(m.Path(), zklock.Options{})
@@ -61,10 +53,8 @@ func TestTLS(t *testing.T) {
 		held := lock(t, m)
 		next := behind(t.Context(), n.Lock)
 		unlock(t, held)
-		l := take(t, next)
-		if l.Token() <= held.Token() {
-			t.Errorf("token %d after %d", l.Token(), held.Token())
-		}
+		l := awaitLease(t, next)
+		expectRisingTokens(t, held, l)
 		unlock(t, l)
 	}
 	var wg sync.WaitGroup

@@ -72,7 +72,7 @@ func (q *queue) lockPath() string { return cmp.Or(q.name, q.path) }
 // end returns the results of the Lock, which it reports, with the lease's later events.
 func (a attempt) end(l *Lease, err error) (*Lease, error) {
 	if err == nil && a.most > 0 {
-		l.limit.Begin(l.alive, a.most, l.c.clock.Now, l.overdue)
+		l.limit.Begin(l.alive, a.most, l.q.c.clock.Now, l.overdue)
 	}
 	if a.t == nil {
 		return l, err
@@ -83,8 +83,8 @@ func (a attempt) end(l *Lease, err error) (*Lease, error) {
 		return l, err
 	}
 	lock.Tell(a.t.Granted, GrantedInfo{Name: a.name, Token: l.token, Wait: now.Sub(a.began)})
-	until := l.limit.Bound(l.c.deadline())
-	c := l.c
+	until := l.limit.Bound(l.q.c.deadline())
+	c := l.q.c
 	c.mu.Lock()
 	l.trace, l.since = a.t, now
 	if c.traced == nil {
@@ -97,19 +97,17 @@ func (a attempt) end(l *Lease, err error) (*Lease, error) {
 }
 
 func (l *Lease) ended() {
-	l.c.mu.Lock()
-	delete(l.c.traced, l)
-	l.c.mu.Unlock()
+	l.q.c.mu.Lock()
+	delete(l.q.c.traced, l)
+	l.q.c.mu.Unlock()
 	if err := l.Err(); err != ErrReleased {
-		lock.Tell(l.trace.Lost, LostInfo{Name: l.lockPath(), Token: l.token, Err: err})
+		lock.Tell(l.trace.Lost, LostInfo{Name: l.q.lockPath(), Token: l.token, Err: err})
 	}
 }
 
-func (l *Lease) lockPath() string { return cmp.Or(l.name, l.path) }
-
 func (l *Lease) released() {
 	if l.trace != nil {
-		lock.Tell(l.trace.Released, ReleasedInfo{Name: l.lockPath(), Token: l.token, Held: time.Since(l.since)})
+		lock.Tell(l.trace.Released, ReleasedInfo{Name: l.q.lockPath(), Token: l.token, Held: time.Since(l.since)})
 	}
 }
 
@@ -117,7 +115,7 @@ func (l *Lease) released() {
 func (c *Client) renewed() {
 	until := c.deadline()
 	for _, l := range c.tracedUntil(until) {
-		lock.Tell(l.trace.Renewed, RenewedInfo{Name: l.lockPath(), Token: l.token, Until: c.clock.Local(l.limit.Bound(until))})
+		lock.Tell(l.trace.Renewed, RenewedInfo{Name: l.q.lockPath(), Token: l.token, Until: c.clock.Local(l.limit.Bound(until))})
 	}
 }
 
@@ -145,7 +143,7 @@ func (c *Client) renewalFailed(err error) {
 	for l := range c.traced {
 		left := max(0, c.clock.Until(l.limit.Bound(until)))
 		if l.owned.Err() == nil && l.trace.RenewalFailed != nil {
-			c.work.Go(func() { l.trace.RenewalFailed(RenewalFailedInfo{Name: l.lockPath(), Err: err, Left: left}) })
+			c.work.Go(func() { l.trace.RenewalFailed(RenewalFailedInfo{Name: l.q.lockPath(), Err: err, Left: left}) })
 		}
 	}
 }

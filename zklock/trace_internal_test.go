@@ -13,7 +13,7 @@ func TestTraceAbsent(t *testing.T) {
 	ctx := context.WithValue(t.Context(), t, "something else")
 	c := &Client{lifetime: lifetime{open: t.Context()}}
 	q := &queue{c: c, path: "/a"}
-	l := &Lease{c: c, path: "/a", life: newLife(t.Context())}
+	l := &Lease{q: q, life: newLife(t.Context())}
 	event := make(chan zk.Event)
 	close(event)
 	waiting := &ticket{q: q, p: fairQueue}

@@ -124,12 +124,8 @@ func traceWait(t *testing.T, at harness.Endpoint) {
 	for kind, want := range waitTold {
 		path, s := newPath(), newTimeline()
 		m := lockables(b, path, zklock.Options{})[kind]
-		held := grab(t, rival(a, path, kind).Lock)
-		got := make(chan result, 1)
-		go func() {
-			l, err := m.Lock(zklock.WithTrace(t.Context(), s.trace()))
-			got <- result{l, err}
-		}()
+		held := acquire(t, rival(a, path, kind).Lock)
+		got := begins(zklock.WithTrace(t.Context(), s.trace()), m.Lock)
 		if kind != "cohort" {
 			select {
 			case <-s.queued:
@@ -138,7 +134,7 @@ func traceWait(t *testing.T, at harness.Endpoint) {
 			}
 		}
 		unlock(t, held)
-		l := take(t, got)
+		l := awaitLease(t, got)
 		unlock(t, l)
 		s.want(t, kind, want, path+tracedPaths[kind], l.Token())
 	}
@@ -148,7 +144,7 @@ func traceFailed(t *testing.T, at harness.Endpoint) {
 	a, b := dial(t, at, zklock.ClientOptions{}), dial(t, at, zklock.ClientOptions{})
 	for kind := range waitTold {
 		path, s := newPath(), newTimeline()
-		held := grab(t, rival(a, path, kind).Lock)
+		held := acquire(t, rival(a, path, kind).Lock)
 		ctx, cancel := context.WithCancel(zklock.WithTrace(t.Context(), s.trace()))
 		want := "queued 0, failed"
 		switch kind {
@@ -169,7 +165,7 @@ func traceFailed(t *testing.T, at harness.Endpoint) {
 		unlock(t, held)
 	}
 	s, path := newTimeline(), newPath()
-	held, m := grab(t, a.Mutex(path, zklock.Options{}).Lock), b.Mutex(path, zklock.Options{})
+	held, m := acquire(t, a.Mutex(path, zklock.Options{}).Lock), b.Mutex(path, zklock.Options{})
 	if _, err := m.TryLock(zklock.WithTrace(t.Context(), s.trace())); !errors.Is(err, zklock.ErrNotAcquired) {
 		t.Errorf("TryLock = %v", err)
 	}
@@ -182,7 +178,7 @@ func traceOnce(t *testing.T, at harness.Endpoint) {
 	a, b := dial(t, at, zklock.ClientOptions{}), dial(t, at, zklock.ClientOptions{})
 	for _, kind := range []string{"semaphore", "semaphore v2"} {
 		path, s := newPath(), []*timeline{newTimeline(), newTimeline()}
-		held := grab(t, lockables(a, path, zklock.Options{})[kind].Lock)
+		held := acquire(t, lockables(a, path, zklock.Options{})[kind].Lock)
 		var got []<-chan result
 		for _, s := range s {
 			m := lockables(b, path, zklock.Options{})[kind]
@@ -191,7 +187,7 @@ func traceOnce(t *testing.T, at harness.Endpoint) {
 		}
 		unlock(t, held)
 		for i, s := range s {
-			held = take(t, got[i])
+			held = awaitLease(t, got[i])
 			time.Sleep(aWhile / 2) // the next one waits in its next queue
 			unlock(t, held)
 			if told := s.String(); strings.Count(told, "queued") != 1 {
@@ -211,9 +207,7 @@ func traceClient(t *testing.T, at harness.Endpoint) {
 		s.heard, s.names, s.tokens = nil, nil, nil
 		first = "not called"
 		l, err := m.Lock(ctx)
-		if err != nil {
-			t.Fatal(err)
-		}
+		requireNoError(t, err)
 		if first != "" {
 			t.Errorf("%s: the Trace of the context hears of the grant after %q", kind, first)
 		}
@@ -226,20 +220,15 @@ func traceClient(t *testing.T, at harness.Endpoint) {
 func traceWithin(t *testing.T, at harness.Endpoint) {
 	c, path := dial(t, at, zklock.ClientOptions{}), newPath()
 	k := c.Cohort(path, zklock.CohortOptions{})
-	held, s := grab(t, k.Lock), []*timeline{newTimeline(), newTimeline()}
+	held, s := acquire(t, k.Lock), []*timeline{newTimeline(), newTimeline()}
 	var got []<-chan result
 	for _, s := range s {
-		one := make(chan result, 1)
-		got = append(got, one)
-		go func() {
-			l, err := k.Lock(zklock.WithTrace(t.Context(), s.trace()))
-			one <- result{l, err}
-		}()
+		got = append(got, begins(zklock.WithTrace(t.Context(), s.trace()), k.Lock))
 		<-s.queued
 	}
 	for i, s := range s {
 		unlock(t, held)
-		held = take(t, got[i])
+		held = awaitLease(t, got[i])
 		s.want(t, "cohort", fmt.Sprintf("queued %d, granted", i), path, held.Token())
 	}
 	unlock(t, held)
@@ -281,9 +270,7 @@ func fade(t *testing.T, at harness.Endpoint, spoil func(*proxy), says string) {
 	for kind := range waitTold {
 		path, f := newPath(), new(fading)
 		l, err := lockables(c, path, zklock.Options{})[kind].Lock(zklock.WithTrace(t.Context(), f.trace()))
-		if err != nil {
-			t.Fatal(err)
-		}
+		requireNoError(t, err)
 		held[kind], told[kind], names[kind] = l, f, path+tracedPaths[kind]
 	}
 	for kind, f := range told {
@@ -311,9 +298,9 @@ func fade(t *testing.T, at harness.Endpoint, spoil func(*proxy), says string) {
 }
 
 func traceLost(t *testing.T, at harness.Endpoint) {
-	fade(t, at, func(p *proxy) { p.silent.Store(true) }, "answered")
+	fade(t, at, func(p *proxy) { p.Partition(true) }, "answered")
 }
 
 func traceCut(t *testing.T, at harness.Endpoint) {
-	fade(t, at, func(p *proxy) { p.refuse.Store(true); p.cut() }, "zklock: ")
+	fade(t, at, func(p *proxy) { p.disconnect() }, "zklock: ")
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -13,16 +12,15 @@ import (
 
 	"locklab/harness"
 	"locklab/internal/faultproxy"
+	wirezk "locklab/internal/wire/zookeeper"
 	"locklab/zklock"
 )
 
 func TestTwoFaults(t *testing.T) {
 	t.Parallel()
 	tests := []serverTest{
-		{"event of an old node after a reconnect", oldEvent},
 		{"deleted between list and watch", deletedBehindList},
-		{"made anew between create and look, own name taken", takenBeforeLook},
-		{"deadline without the wall clock", monotonicDeadline},
+		{"made anew between create and look, own name taken", mutexTakenBeforeLook},
 		{"session ends and name is taken before the ticket is deleted", takenBeforeDelete},
 		{"node with the data of a ticket", foundBySession},
 	}
@@ -36,30 +34,6 @@ func TestTwoFaults(t *testing.T) {
 		tests = append(tests, serverTest{"identity presented again, " + do.String(), func(t *testing.T, at harness.Endpoint) { identityLate(t, at, do) }})
 	}
 	atOnce(t, endpoint(t), tests)
-}
-
-// oldEvent: a waiter that was cut off gets NodeDataChanged of another ticket with the name.
-func oldEvent(t *testing.T, at harness.Endpoint) {
-	p, see, path := newProxy(t, at), raw(t, at), newPath()
-	mutex := func() *zklock.Mutex { return dial(t, at, zklock.ClientOptions{}).Mutex(path, zklock.Options{}) }
-	lock(t, mutex())
-	waits := waiting(t, t.Context(), dial(t, p.at, zklock.ClientOptions{}).Mutex(path, zklock.Options{}), see, 2)
-	p.refuse.Store(true)
-	p.cut()
-	remake(t, see, path, 0)
-	second := lock(t, mutex())
-	third := waiting(t, t.Context(), mutex(), see, 2)
-	if names := queue(t, see, path); names[0] != "lock-0000000000" || names[1] != "lock-0000000001" {
-		t.Fatalf("the test shows nothing: the queue is %q", names)
-	}
-	p.refuse.Store(false)
-	queued(t, see, path, 3)
-	empty(t, waits)
-	unlock(t, second)
-	l := take(t, third)
-	empty(t, waits)
-	unlock(t, l)
-	unlock(t, take(t, waits))
 }
 
 // deletedBehindList: between a waiter's list and its next watch everything is deleted.
@@ -77,41 +51,40 @@ func deletedBehindList(t *testing.T, at harness.Endpoint) {
 	cancel() // so that it lists
 	<-between
 	<-held.Done()
-	remake(t, see, path, 0)
+	recreateNode(t, see, path, 0)
 	other := lock(t, f.Mutex(path, zklock.Options{}))
-	queued(t, see, path, 2) // it queues again
-	empty(t, waits)
+	awaitQueue(t, see, path, 2) // it queues again
+	expectWaiting(t, waits)
 	unlock(t, other)
-	unlock(t, take(t, waits))
+	unlock(t, awaitLease(t, waits))
 }
 
-// takenBeforeLook: between the reply that made a ticket and the look at the queue the node is
-// recreated. Another then holds the lock by the first ticket, which has the same name.
-func takenBeforeLook(t *testing.T, at harness.Endpoint) {
+func mutexTakenBeforeLook(t *testing.T, at harness.Endpoint) {
 	see, path := raw(t, at), newPath()
 	c, d := dial(t, at, zklock.ClientOptions{}), dial(t, at, zklock.ClientOptions{})
 	m, n := c.Mutex(path, zklock.Options{}), d.Mutex(path, zklock.Options{})
 	byName(t, see, m, n)
-	head := lock(t, n)
-	other := dial(t, at, zklock.ClientOptions{}).Mutex(path, zklock.Options{})
-	var second *zklock.Lease
-	var made atomic.Bool
-	zklock.Stall(c, func() {
-		if made.Load() {
-			return
+	takenBeforeLook(t, see, c, m.Lock, n.Lock, dial(t, at, zklock.ClientOptions{}).Mutex(path, zklock.Options{}).Lock)
+}
+
+// takenBeforeLook: between the reply that made the ticket of c and its look at the queue, the
+// node is recreated. Another then has a ticket of the same name and the lock.
+func takenBeforeLook(t *testing.T, see *wirezk.Conn, c *zklock.Client, lock, holder, other taker) {
+	head := acquire(t, holder)
+	taken := make(chan *zklock.Lease, 1)
+	zklock.StallOnce(c, zklock.TicketMade, func() {
+		recreateNode(t, see, parent(head), numberOf(t, head)+1)
+		l := acquire(t, other)
+		if numberOf(t, l) != numberOf(t, head)+1 {
+			t.Errorf("the test shows nothing: tickets %s and %s", name(head), name(l))
 		}
-		defer made.Store(true)
-		remake(t, see, path, numberOf(t, head)+1)
-		second = lock(t, other)
-		if numberOf(t, second) != numberOf(t, head)+1 {
-			t.Errorf("the test shows nothing: tickets %s and %s", name(head), name(second))
-		}
+		taken <- l
 	})
-	waits := behind(t.Context(), m.Lock)
-	eventually(t, "the other is there", made.Load)
-	empty(t, waits)
-	unlock(t, second)
-	unlock(t, take(t, waits))
+	waits := behind(t.Context(), lock)
+	l := <-taken
+	expectWaiting(t, waits)
+	unlock(t, l)
+	unlock(t, awaitLease(t, waits))
 }
 
 // takenBeforeDelete: a waiter that gives up has seen its ticket. Before the delete its session
@@ -127,14 +100,13 @@ func takenBeforeDelete(t *testing.T, at harness.Endpoint) {
 	mine, taken := queue(t, see, path)[1], make(chan *zklock.Lease, 1)
 	zklock.StallOnce(c, zklock.NodeFound, func() {
 		for _, p := range []*proxy{p, q} {
-			p.refuse.Store(true)
-			p.cut()
+			p.disconnect()
 		}
-		queued(t, see, path, 1)
-		remake(t, see, path, numberOf(t, head)+1)
+		awaitQueue(t, see, path, 1)
+		recreateNode(t, see, path, numberOf(t, head)+1)
 		taken <- lock(t, dial(t, at, zklock.ClientOptions{}).Mutex(path, zklock.Options{}))
-		p.refuse.Store(false)
-		q.refuse.Store(false)
+		p.Refuse(false)
+		q.Refuse(false)
 	})
 	cancel()
 	<-waits
@@ -143,7 +115,7 @@ func takenBeforeDelete(t *testing.T, at harness.Endpoint) {
 		t.Fatalf("the test shows nothing: tickets %s and %s", mine, name(other))
 	}
 	unlock(t, lock(t, c.Mutex(newPath(), zklock.Options{}))) // all pending requests have been sent
-	holds(t, see, path, other)
+	expectSoleHolder(t, see, path, other)
 	unlock(t, other)
 }
 
@@ -167,14 +139,6 @@ func foundBySession(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-func monotonicDeadline(t *testing.T, at harness.Endpoint) {
-	l := lock(t, dial(t, at, zklock.ClientOptions{}).Mutex(newPath(), zklock.Options{}))
-	if until, _ := l.Deadline(); !strings.Contains(until.String(), " m=") {
-		t.Errorf("the deadline is %v, without a reading of the monotonic clock", until)
-	}
-	unlock(t, l)
-}
-
 // lostCreateTaken: the reply to a create is lost. Before the client reconnects, the ticket goes
 // with the node of the lock, perhaps with the session, and another client has one of its name.
 func lostCreateTaken(t *testing.T, at harness.Endpoint, expires, cancels bool) {
@@ -188,39 +152,35 @@ func lostCreateTaken(t *testing.T, at harness.Endpoint, expires, cancels bool) {
 	unlock(t, lock(t, dial(t, at, zklock.ClientOptions{}).Mutex(path, zklock.Options{})))
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	p.refuse.Store(true)
-	p.swallow.Store(true)
+	p.Refuse(true)
+	p.loseReply(0)
 	waits := behind(ctx, c.Mutex(path, zklock.Options{}).Lock)
-	if p.swallow.Load() {
-		t.Fatal("the test shows nothing: no reply was lost")
-	}
-	mine := queued(t, see, path, 1)[0]
+	p.requireReplyLost(t)
+	mine := awaitQueue(t, see, path, 1)[0]
 	if expires {
-		queued(t, see, path, 0)
+		awaitQueue(t, see, path, 0)
 	}
-	remake(t, see, path, 1)
+	recreateNode(t, see, path, 1)
 	other := lock(t, dial(t, at, zklock.ClientOptions{}).Mutex(path, zklock.Options{}))
 	if name(other) != mine || !strings.HasPrefix(mine, "lock-") {
 		t.Fatalf("the test shows nothing: tickets %s and %s", mine, name(other))
 	}
 	if cancels {
 		cancel()
-		if r := <-waits; !errors.Is(r.err, context.Canceled) {
-			t.Errorf("Lock = %v, want %v", r.err, context.Canceled)
-		}
+		expectError(t, (<-waits).err, context.Canceled)
 	}
-	p.refuse.Store(false)
+	p.Refuse(false)
 	unlock(t, lock(t, c.Mutex(newPath(), zklock.Options{})))
 	if cancels {
-		quiet(t, aWhile/4, c)
-		holds(t, see, path, other)
+		awaitQuiet(t, aWhile/4, c)
+		expectSoleHolder(t, see, path, other)
 		unlock(t, other)
 		return
 	}
-	queued(t, see, path, 2)
-	empty(t, waits)
+	awaitQueue(t, see, path, 2)
+	expectWaiting(t, waits)
 	unlock(t, other)
-	unlock(t, take(t, waits))
+	unlock(t, awaitLease(t, waits))
 }
 
 // identityLate: a client whose identity is late after a reconnect still hands over.
@@ -235,12 +195,10 @@ func identityLate(t *testing.T, at harness.Endpoint, do faultproxy.Action) {
 	late := p.Inject(faultproxy.Fault{Do: do, By: time.Second, Match: faultproxy.Op("auth")})
 	p.cut()
 	unlock(t, head)
-	select {
-	case <-late.Done():
-	default:
+	if !isDone(late.Done()) {
 		t.Error("the test shows nothing: it presented no identity")
 	}
-	unlock(t, take(t, next))
+	unlock(t, awaitLease(t, next))
 	if !zklock.Sealed(c) || p.Seen("delete") > 0 {
 		t.Errorf("sealed: %t, %d plain deletes; want a release by the event", zklock.Sealed(c), p.Seen("delete"))
 	}

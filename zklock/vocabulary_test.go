@@ -31,7 +31,6 @@ func TestVocabulary(t *testing.T) {
 	atOnce(t, endpoint(t), []serverTest{
 		{"wait", waitsNoLonger},
 		{"do", doesEveryKind},
-		{"elect", electsAgain},
 		{"max hold", outstays},
 	})
 }
@@ -44,7 +43,7 @@ func waitsNoLonger(t *testing.T, at harness.Endpoint) {
 		if name == "reader" {
 			theirs = holder.RWMutex(path+"/rw", zklock.Options{}) // readers do not wait for one another
 		}
-		held := grab(t, theirs.Lock)
+		held := acquire(t, theirs.Lock)
 		ctx, cancel := context.WithTimeout(t.Context(), patience)
 		_, err := mine[name].Lock(ctx)
 		if !errors.Is(err, zklock.ErrNotAcquired) || !errors.Is(err, context.DeadlineExceeded) || ctx.Err() != nil {
@@ -59,7 +58,7 @@ func waitsNoLonger(t *testing.T, at harness.Endpoint) {
 			t.Errorf("%s: Lock with a negative Wait = %v, want ErrUsage", name, err)
 		}
 		unlock(t, held)
-		unlock(t, grab(t, patient[name].Lock)) // and no waiter is in the way
+		unlock(t, acquire(t, patient[name].Lock)) // and no waiter is in the way
 		cancel()
 	}
 }
@@ -92,28 +91,6 @@ func doesEveryKind(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-func electsAgain(t *testing.T, at harness.Endpoint) {
-	c, see := dial(t, at, zklock.ClientOptions{SessionTimeout: time.Second}), raw(t, at)
-	m := c.Mutex(newPath(), zklock.Options{})
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	defer cancel()
-	var tokens []uint64
-	err := zklock.Elect(ctx, m, func(ctx context.Context, l *zklock.Lease) error {
-		tokens = append(tokens, l.Token())
-		if len(tokens) == 1 {
-			if err := see.Delete(zklock.Node(l), -1); err != nil {
-				t.Error(err)
-			}
-			<-ctx.Done()
-			return errors.New("the first term is over")
-		}
-		return nil
-	})
-	if err != nil || len(tokens) != 2 || tokens[1] <= tokens[0] {
-		t.Errorf("Elect = %v, after terms with the tokens %d", err, tokens)
-	}
-}
-
 // outstays: a stuck holder loses the lock when MaxHold is over, and the next one has it.
 func outstays(t *testing.T, at harness.Endpoint) {
 	const most = 100 * time.Millisecond
@@ -126,7 +103,7 @@ func outstays(t *testing.T, at harness.Endpoint) {
 			rival = other.RWMutex(path+"/rw", zklock.Options{}) // readers do not wait for one another
 		}
 		m := limited[name]
-		inTime := grab(t, m.Lock)
+		inTime := acquire(t, m.Lock)
 		if until, ok := inTime.Deadline(); !ok || time.Until(until) > most {
 			t.Errorf("%s: the deadline is in %v, %t; want %v at most", name, time.Until(until), ok, most)
 		}
@@ -134,8 +111,8 @@ func outstays(t *testing.T, at harness.Endpoint) {
 			t.Errorf("%s: Unlock in time = %v", name, err)
 		}
 		began := time.Now()
-		stuck := grab(t, m.Lock)
-		next := grab(t, rival.Lock)
+		stuck := acquire(t, m.Lock)
+		next := acquire(t, rival.Lock)
 		if took := time.Since(began); took < most {
 			t.Errorf("%s: the rival has the lock after %v of %v", name, took, most)
 		}
@@ -152,6 +129,6 @@ func outstays(t *testing.T, at harness.Endpoint) {
 		if _, err := bad[name].Lock(ctx); !errors.Is(err, zklock.ErrUsage) {
 			t.Errorf("%s: Lock with a negative MaxHold = %v, want ErrUsage", name, err)
 		}
-		unlock(t, grab(t, rival.Lock)) // the queue is whole
+		unlock(t, acquire(t, rival.Lock)) // the queue is whole
 	}
 }

@@ -1,7 +1,6 @@
 package zksession_test
 
 import (
-	"errors"
 	"syscall"
 	"testing"
 	"time"
@@ -10,7 +9,6 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/locktest"
-	"locklab/internal/backend"
 	"locklab/internal/leaktest"
 	"locklab/internal/zksession"
 )
@@ -20,10 +18,7 @@ func TestClose(t *testing.T) {
 	at := locktest.Endpoint(t, harness.KindZooKeeper)
 	leaktest.All(t)
 	for range 5 {
-		z, err := zksession.Connect(t.Context(), zksession.Options{Servers: at.Addrs[0]})
-		if err != nil {
-			t.Fatal(err)
-		}
+		z := connect(t, zksession.Options{Servers: at.Addrs[0]})
 		if z.Close(); !z.Ended() {
 			t.Fatal("Close returned before the library's goroutines ended")
 		}
@@ -34,44 +29,23 @@ func TestClose(t *testing.T) {
 func TestCloseLate(t *testing.T) {
 	t.Parallel()
 	const timeout, patience = 40 * time.Second, 20 * time.Second
-	server, err := backend.StartEnsembleOf(t.Context(), backend.EnsembleOptions{Servers: 1})
-	if errors.Is(err, harness.ErrUnavailable) && !backend.Required(harness.KindZooKeeper) {
-		t.Skip(err)
-	} else if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := server.Stop(); err != nil {
-			t.Errorf("stop: %v", err)
-		}
-	})
-	connect := func() *zksession.Conn {
-		z, err := zksession.Connect(t.Context(), zksession.Options{Servers: server.Endpoint().Addrs[0], SessionTimeout: timeout})
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(z.Close)
-		return z
-	}
-	z, see := connect(), connect()
+	server, addrs := startServer(t, "")
+	o := zksession.Options{Servers: addrs, SessionTimeout: timeout}
+	z, see := connect(t, o), connect(t, o)
 	if z.SessionTimeout() != timeout {
 		t.Fatalf("the server grants a session timeout of %v", z.SessionTimeout())
 	}
 	if _, err := z.Create("/held", nil, zk.FlagEphemeral, zk.WorldACL(zk.PermAll)); err != nil {
 		t.Fatal(err)
 	}
-	if err := server.Signal(0, syscall.SIGSTOP); err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, server.Signal(0, syscall.SIGSTOP))
 	const requests = 200
 	sent := func() uint64 { n, _ := z.Traffic(); return n }
 	for before := sent(); sent() < before+requests; time.Sleep(time.Millisecond) {
 		go z.Create("/more-", nil, zk.FlagEphemeralSequential, zk.WorldACL(zk.PermAll))
 	}
 	z.Close()
-	if err := server.Signal(0, syscall.SIGCONT); err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, server.Signal(0, syscall.SIGCONT))
 	for end := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
 		there, _, err := see.Exists("/held")
 		if err == nil && !there {

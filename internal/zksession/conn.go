@@ -31,7 +31,12 @@ type conn struct {
 	greeting time.Time // when the handshake was sent
 	begins   bool      // the handshake asked for a new session
 
-	mu        sync.Mutex
+	mu sync.Mutex
+	answers
+}
+
+// answers are guarded by conn.mu.
+type answers struct {
 	pending   []sent // requests without an answer, oldest first
 	touches   touches
 	committed time.Time // see [Proof]

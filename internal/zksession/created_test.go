@@ -48,9 +48,7 @@ func createZxid(t *testing.T, each ...harness.Endpoint) {
 	var wg sync.WaitGroup
 	for k, at := range each {
 		z, err := zookeeper.Connect(t.Context(), at, zookeeper.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		requireNoError(t, err)
 		defer z.Close()
 		for g := range goroutines {
 			wg.Go(func() {

@@ -9,22 +9,15 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/locktest"
-	"locklab/internal/wire/zookeeper"
 	"locklab/internal/zksession"
 )
 
 // TestDeleteOn: a deletion bound to a connection happens on that one or not at all.
 func TestDeleteOn(t *testing.T) {
 	at := locktest.Endpoint(t, harness.KindZooKeeper)
-	z, err := zookeeper.Connect(t.Context(), at, zookeeper.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer z.Close()
+	z := connect(t, zksession.Options{Servers: at.Addrs[0], Username: at.Username, Password: at.Password, TLS: at.TLS})
 	node, err := z.Create("/locklab-link-", nil, zk.FlagEphemeralSequential, zk.WorldACL(zk.PermAll))
-	if err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, err)
 	old := z.Link()
 	for range 2 { // at once, when the request waits for the next connection, and on that one
 		z.Cut()

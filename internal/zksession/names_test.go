@@ -21,27 +21,19 @@ func TestNewAddress(t *testing.T) {
 	}
 	at := locktest.Endpoint(t, harness.KindZooKeeper)
 	first, err := faultproxy.New(at.Addrs[0][0], faultproxy.ZooKeeper, faultproxy.Options{Listen: "127.0.0.2:0"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, err)
 	defer first.Close()
 	_, port, _ := net.SplitHostPort(first.Addr())
 	var zone atomic.Pointer[[]string]
 	zone.Store(&[]string{"127.0.0.2"})
 	o := zksession.Resolving(zksession.Options{Servers: []string{"zk-0.test:" + port}, SessionTimeout: 30 * time.Second},
 		func(context.Context, string) ([]string, error) { return *zone.Load(), nil })
-	z, err := zksession.Connect(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer z.Close()
+	z := connect(t, o)
 	session := z.SessionID()
 	zone.Store(&[]string{"127.0.0.2", "127.0.0.3", "127.0.0.4"})
 	first.Close()
 	second, err := faultproxy.New(at.Addrs[0][0], faultproxy.ZooKeeper, faultproxy.Options{Listen: "127.0.0.3:" + port})
-	if err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, err)
 	defer second.Close()
 	requireAnswer(t, z)
 	if z.SessionID() != session {
@@ -50,11 +42,7 @@ func TestNewAddress(t *testing.T) {
 	if !z.Elsewhere() {
 		t.Error("a name leads to one server only")
 	}
-	other, err := zksession.Connect(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	other.Close()
+	connect(t, o)
 }
 
 func requireAnswer(t *testing.T, z *zksession.Conn) {

@@ -35,6 +35,22 @@ func startServer(t *testing.T, config string) (s *backend.Server, addrs []string
 	return s, s.Endpoint().Addrs[0]
 }
 
+func requireNoError(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// connect returns a connection for the duration of t.
+func connect(t *testing.T, o zksession.Options) *zksession.Conn {
+	t.Helper()
+	z, err := zksession.Connect(t.Context(), o)
+	requireNoError(t, err)
+	t.Cleanup(z.Close)
+	return z
+}
+
 // TestOlderData: if a server returns with older data, the client begins another session.
 func TestOlderData(t *testing.T) {
 	t.Parallel()
@@ -48,9 +64,7 @@ func TestOlderData(t *testing.T) {
 		}
 	}
 	session := z.SessionID()
-	if err := errors.Join(s.Kill(0), os.RemoveAll(log), s.Restart(t.Context(), 0)); err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, errors.Join(s.Kill(0), os.RemoveAll(log), s.Restart(t.Context(), 0)))
 	requireAnswer(t, z)
 	if len(expired) != 1 || z.SessionID() == session {
 		t.Errorf("%d sessions have expired, want 1; the session is another one: %t", len(expired), z.SessionID() != session)
@@ -60,16 +74,11 @@ func TestOlderData(t *testing.T) {
 // connectWatched connects with a short session. Every end of a session is sent to expired.
 func connectWatched(t *testing.T, addrs []string, expired chan<- struct{}) *zksession.Conn {
 	t.Helper()
-	z, err := zksession.Connect(t.Context(), zksession.Options{Servers: addrs, SessionTimeout: time.Second, OnEvent: func(ev zk.Event) {
+	return connect(t, zksession.Options{Servers: addrs, SessionTimeout: time.Second, OnEvent: func(ev zk.Event) {
 		if ev.State == zk.StateExpired {
 			expired <- struct{}{}
 		}
 	}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(z.Close)
-	return z
 }
 
 // TestIsOlder: a session is over only if the server does not have it, or has seen less.
@@ -83,9 +92,7 @@ func TestIsOlder(t *testing.T) {
 	requireOlder := func(what string, want bool) {
 		t.Helper()
 		c, err := net.Dial("tcp", at.Addrs[0][0])
-		if err != nil {
-			t.Fatal(err)
-		}
+		requireNoError(t, err)
 		defer c.Close()
 		if is, err := zksession.IsOlder(c, hello); is != want || err != nil {
 			t.Errorf("%s: %t, %v, want %t", what, is, err, want)
@@ -135,20 +142,13 @@ func TestAuthenticationRequired(t *testing.T) {
 func TestNoSession(t *testing.T) {
 	t.Parallel()
 	_, addrs := startServer(t, "maxClientCnxns=1")
-	z, err := zksession.Connect(t.Context(), zksession.Options{Servers: addrs})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer z.Close()
+	z := connect(t, zksession.Options{Servers: addrs})
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
-	if _, err = zksession.Connect(ctx, zksession.Options{Servers: addrs}); !errors.Is(err, zksession.ErrNoSession) ||
+	if _, err := zksession.Connect(ctx, zksession.Options{Servers: addrs}); !errors.Is(err, zksession.ErrNoSession) ||
 		!errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "maxClientCnxns") {
 		t.Errorf("Connect at the limit of connections = %v", err)
 	}
 	z.Close()
-	if z, err = zksession.Connect(t.Context(), zksession.Options{Servers: addrs}); err != nil {
-		t.Fatal(err)
-	}
-	z.Close()
+	connect(t, zksession.Options{Servers: addrs})
 }

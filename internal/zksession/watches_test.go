@@ -21,11 +21,7 @@ func TestManyWatches(t *testing.T) {
 		3 * 100:   false,
 	} {
 		t.Run(fmt.Sprint(watches), func(t *testing.T) {
-			z, err := zksession.Connect(t.Context(), zksession.Options{Servers: at.Addrs[0]})
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer z.Close()
+			z := connect(t, zksession.Options{Servers: at.Addrs[0]})
 			for i := range watches {
 				path := fmt.Sprintf("/%0999d", i)
 				if _, _, _, err := z.ExistsW(strings.Replace(path, "0", "x", 1)); err != nil {

@@ -1,6 +1,7 @@
 package zksession
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -63,20 +64,29 @@ type Conn struct {
 	hosts    *hosts
 	entering atomic.Bool // see enter
 
-	mu      sync.Mutex
+	mu sync.Mutex
+	link
+	requests
+
+	dialing context.Context // ends with Close
+	stop    context.CancelFunc
+}
+
+// A link is the state of the session at the servers. Guarded by Conn.mu.
+type link struct {
 	since   time.Time // see [Proof]
 	now     *conn     // the latest TCP connection
 	refused error     // why there is no session
 	hello   []byte    // the latest handshake
 	shakes  handshakes
 	debt    debt
+}
 
+// requests are the inspected requests of a session.
+type requests struct {
 	creations creations
 	bound     bindings
 	longest   longestPath
-
-	dialing context.Context // ends with Close
-	stop    context.CancelFunc
 }
 
 // Connect connects to an ensemble and waits for a session until ctx ends; the error then wraps
@@ -84,10 +94,7 @@ type Conn struct {
 // authentication, restored watches and the end of the session; so are received watch events. The
 // caller closes the connection.
 func Connect(ctx context.Context, o Options) (*Conn, error) {
-	timeout := o.SessionTimeout
-	if timeout == 0 {
-		timeout = DefaultSessionTimeout
-	}
+	timeout := cmp.Or(o.SessionTimeout, DefaultSessionTimeout)
 	if timeout < 0 || timeout > MaxSessionTimeout {
 		return nil, fmt.Errorf("zksession: session timeout %v cannot be", timeout)
 	}
@@ -95,10 +102,7 @@ func Connect(ctx context.Context, o Options) (*Conn, error) {
 	if err != nil {
 		return nil, fmt.Errorf("zksession: %w", err)
 	}
-	z := &Conn{counter: o.Counter, clock: o.Now, tick: o.Tick}
-	if z.counter == nil {
-		z.counter = new(Counter)
-	}
+	z := &Conn{counter: cmp.Or(o.Counter, new(Counter)), clock: o.Now, tick: o.Tick}
 	z.timeout.Store(int64(timeout))
 	z.entering.Store(true)
 	z.dialing, z.stop = context.WithCancel(context.Background())

@@ -28,16 +28,13 @@ var booleanMutex = &harness.Variant{
 	Name:   "zk-boolean-mutex",
 	Doc:    "otter's lock, mended: waits at a gate that a watch opens, and looks once a minute in any case",
 	Paper:  "otter DistributedLock",
-	Family: harness.ZooKeeper,
-	Traits: harness.Traits{FIFO: true, Fenced: true, Needs: harness.KindZooKeeper},
-	Remote: Follows(booleanMutexRecipe(time.Minute)),
+	Traits: harness.Traits{FIFO: true, Fenced: true},
+	Remote: Follows(booleanMutexRecipe),
 }
 
-// booleanMutexRecipe returns the protocol with that timeout at the gate, the watch's channel.
-func booleanMutexRecipe(timeout time.Duration) recipe.Recipe {
-	return recipe.Recipe{Kind: "lock-", Look: func(t recipe.Ticket) (recipe.View, error) {
-		v, err := lookExists(t)
-		v.Again = timeout
-		return v, err
-	}}
-}
+// booleanMutexRecipe has a gate that opens after a minute in any case: the watch's channel.
+var booleanMutexRecipe = recipe.Recipe{Kind: "lock-", Look: func(t recipe.Ticket) (recipe.View, error) {
+	v, err := lookExists(t)
+	v.Again = time.Minute
+	return v, err
+}}

@@ -3,9 +3,7 @@ package lab
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -39,9 +37,7 @@ var booleanMutexHistorical = &harness.Variant{
 	Name:   "zk-boolean-mutex-historical",
 	Doc:    "otter's lock as published: lets two goroutines of a client in, TryLock leaves its ticket",
 	Paper:  "otter DistributedLock",
-	Family: harness.ZooKeeper,
 	Status: harness.Historical,
-	Traits: harness.Traits{Needs: harness.KindZooKeeper},
 	Remote: func(ctx context.Context, at harness.Endpoint, key string) (harness.Remote, error) {
 		object := new(distributedLock)
 		return remoteRelic(func(r *relic) harness.Session {
@@ -51,36 +47,21 @@ var booleanMutexHistorical = &harness.Variant{
 	},
 }
 
+// A booleanGate is closed until it is opened once.
 type booleanGate struct {
-	mu   sync.Mutex
-	open chan struct{} // closed while the gate is open
+	once sync.Once
+	open chan struct{}
 }
 
 func newBooleanGate() *booleanGate { return &booleanGate{open: make(chan struct{})} }
 
-func (g *booleanGate) set(open bool) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	select {
-	case <-g.open:
-		if !open {
-			g.open = make(chan struct{})
-		}
-	default:
-		if open {
-			close(g.open)
-		}
-	}
-}
+func (g *booleanGate) set() { g.once.Do(func() { close(g.open) }) }
 
 var errGate = errors.New("zklock: the gate stays shut")
 
 func (g *booleanGate) get(ctx context.Context, timeout time.Duration) error {
-	g.mu.Lock()
-	open := g.open
-	g.mu.Unlock()
 	select {
-	case <-open:
+	case <-g.open:
 		return nil
 	case <-time.After(timeout):
 		return errGate
@@ -189,7 +170,7 @@ func (d *distributedLock) acquire(ctx context.Context, gate *booleanGate) (owner
 		d.owner = names[0]
 		d.mu.Unlock()
 		if i == 0 {
-			gate.set(true)
+			gate.set()
 			return true, nil
 		}
 		state := d.r.events()
@@ -218,18 +199,17 @@ func (d *distributedLock) look() (names []string, id string, err error) {
 		d.id = id
 		d.mu.Unlock()
 	}
-	names, _, err = d.r.Children(d.r.dir)
-	slices.SortFunc(names, func(a, b string) int { return strings.Compare(suffix(a), suffix(b)) })
+	names, err = d.r.tickets()
 	return names, id, err
 }
 
 func (d *distributedLock) watch(ctx context.Context, gate *booleanGate, wake <-chan zk.Event, state <-chan struct{}) {
-	if d.r.await(ctx, wake, state) != nil {
+	if await(ctx, d.r, wake, state) != nil {
 		return
 	}
 	if _, err := d.acquire(ctx, gate); err != nil {
 		d.failed(err)
-		gate.set(true) // the waiter finds the error
+		gate.set() // the waiter finds the error
 	}
 }
 
@@ -241,8 +221,5 @@ func (d *distributedLock) unlock() error {
 	if id == "" {
 		return nil
 	}
-	if err := d.r.Delete(d.r.dir+"/"+id, -1); err != nil && !errors.Is(err, zk.ErrNoNode) {
-		return fmt.Errorf("zklock: unlock %s: %w", d.r.dir, err)
-	}
-	return nil
+	return d.r.remove(d.r.dir + "/" + id)
 }

@@ -32,8 +32,7 @@ var twoLevel = &harness.Variant{
 	Name:   "zk-two-level",
 	Doc:    "goroutines of a client queue in memory, the first takes a ticket; the distributed lock is released first",
 	Paper:  "otter DistributedReentrantLock",
-	Family: harness.ZooKeeper,
-	Traits: harness.Traits{Fenced: true, Needs: harness.KindZooKeeper},
+	Traits: harness.Traits{Fenced: true},
 	Remote: remoteCohort(zklock.CohortOptions{Handovers: -1}),
 }
 
@@ -42,8 +41,7 @@ var localFirst = &harness.Variant{
 	Name:   "zk-two-level-local-first",
 	Doc:    "zk-two-level where the next goroutine may queue before the last one's ticket is gone",
 	Paper:  "otter DistributedReentrantLock",
-	Family: harness.ZooKeeper,
-	Traits: harness.Traits{Fenced: true, Needs: harness.KindZooKeeper},
+	Traits: harness.Traits{Fenced: true},
 	Remote: remoteCohort(zklock.CohortOptions{Handovers: -1, LocalFirst: true}),
 }
 

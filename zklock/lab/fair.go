@@ -15,7 +15,6 @@ var fair = &harness.Variant{
 	Name:   "zk-fair",
 	Doc:    "queue of ephemeral tickets, each waiter watches the one ahead",
 	Paper:  "Hunt, Konar, Junqueira & Reed 2010",
-	Family: harness.ZooKeeper,
-	Traits: harness.Traits{FIFO: true, Fenced: true, Needs: harness.KindZooKeeper},
+	Traits: harness.Traits{FIFO: true, Fenced: true},
 	Remote: Follows(recipe.Fair),
 }

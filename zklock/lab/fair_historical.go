@@ -37,9 +37,8 @@ var fairHistorical = &harness.Variant{
 	Name:   "zk-fair-historical",
 	Doc:    "zk-fair as an article prints it: loses wake-ups, fails at random, polls in the event thread",
 	Paper:  "source article 001",
-	Family: harness.ZooKeeper,
 	Status: harness.Historical,
-	Traits: harness.Traits{FIFO: true, Needs: harness.KindZooKeeper},
+	Traits: harness.Traits{FIFO: true},
 	Remote: func(ctx context.Context, at harness.Endpoint, key string) (harness.Remote, error) {
 		return OldFair(ctx, at, strings.ReplaceAll(key, "-", "_"), 3*time.Second)
 	},
@@ -102,11 +101,10 @@ func (f *oldFair) checkState() (bool, error) {
 
 // listenNode watches the ticket ahead, and returns when the own one is first.
 func (f *oldFair) listenNode(ctx context.Context) error {
-	names, _, err := f.r.Children(f.r.dir)
+	names, err := f.r.tickets()
 	if err != nil {
 		return err
 	}
-	slices.SortFunc(names, func(a, b string) int { return strings.Compare(suffix(a), suffix(b)) })
 	i := slices.Index(names, f.own[len(f.r.dir)+1:])
 	if i <= 0 {
 		return fmt.Errorf("zklock: %d tickets are ahead of %s, which was not the first", i, f.own) // B2
@@ -116,7 +114,7 @@ func (f *oldFair) listenNode(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := f.r.await(ctx, wake, state); err != nil { // B1, B5
+	if err := await(ctx, f.r, wake, state); err != nil { // B1, B5
 		return err
 	}
 	return f.process(ctx)
@@ -141,12 +139,7 @@ func (f *oldFair) process(ctx context.Context) error {
 	}
 }
 
-func (f *oldFair) unlock() error {
-	if err := f.r.Delete(f.own, -1); !errors.Is(err, zk.ErrNoNode) {
-		return err
-	}
-	return nil
-}
+func (f *oldFair) unlock() error { return f.r.remove(f.own) }
 
 // OldNumber returns the number of a ticket, 32 bits as in the article's language (B4).
 func OldNumber(path string) (int32, error) {

@@ -1,9 +1,6 @@
 package lab
 
 import (
-	"errors"
-	"fmt"
-
 	"github.com/go-zookeeper/zk"
 
 	"locklab/harness"
@@ -27,26 +24,10 @@ var herd = &harness.Variant{
 	Name:   "zk-herd",
 	Doc:    "queue of ephemeral tickets, every waiter watches all of it",
 	Paper:  "Hunt, Konar, Junqueira & Reed 2010",
-	Family: harness.ZooKeeper,
-	Traits: harness.Traits{FIFO: true, Fenced: true, Needs: harness.KindZooKeeper},
+	Traits: harness.Traits{FIFO: true, Fenced: true},
 	Remote: Follows(herdRecipe),
 }
 
-var herdRecipe = recipe.Recipe{Kind: "lock-", Look: lookHerd}
-
-func lookHerd(t recipe.Ticket) (recipe.View, error) {
-	names, stat, wake, err := t.Conn().ChildrenW(t.Dir())
-	if errors.Is(err, zk.ErrNoNode) {
-		return recipe.View{Gone: true}, nil
-	}
-	if err != nil {
-		return recipe.View{}, fmt.Errorf("zklock: list %s: %w", t.Dir(), err)
-	}
-	ahead, present := t.Ahead(names)
-	return recipe.View{
-		Gone:  !present,
-		Head:  present && ahead == "",
-		Token: uint64(stat.Pzxid),
-		Wake:  wake,
-	}, nil
-}
+var herdRecipe = recipe.Recipe{Kind: "lock-", Look: look(func(t recipe.Ticket) ([]string, *zk.Stat, <-chan zk.Event, error) {
+	return t.Conn().ChildrenW(t.Dir())
+}, 0)}

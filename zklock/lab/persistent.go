@@ -19,9 +19,8 @@ var persistent = &harness.Variant{
 	Name:   "zk-persistent",
 	Doc:    "zk-fair with persistent tickets: a crash blocks all others for ever",
 	Paper:  "ZooKeeper Programmer's Guide",
-	Family: harness.ZooKeeper,
 	Status: harness.Historical,
-	Traits: harness.Traits{FIFO: true, Fenced: true, Needs: harness.KindZooKeeper},
+	Traits: harness.Traits{FIFO: true, Fenced: true},
 	Remote: Follows(persistentRecipe),
 }
 

@@ -1,8 +1,6 @@
 package lab
 
 import (
-	"errors"
-	"fmt"
 	"time"
 
 	"github.com/go-zookeeper/zk"
@@ -27,29 +25,11 @@ var poll = &harness.Variant{
 	Name:   "zk-poll",
 	Doc:    "queue of ephemeral tickets, every waiter lists it every 5 ms instead of watching",
 	Paper:  "ZooKeeper Programmer's Guide",
-	Family: harness.ZooKeeper,
-	Traits: harness.Traits{FIFO: true, Fenced: true, Needs: harness.KindZooKeeper},
-	Remote: Follows(Poll(pollPeriod)),
+	Traits: harness.Traits{FIFO: true, Fenced: true},
+	Remote: Follows(pollRecipe),
 }
 
-// Poll returns the recipe of zk-poll with that period.
-func Poll(period time.Duration) recipe.Recipe {
-	return recipe.Recipe{Kind: "lock-", Look: func(t recipe.Ticket) (recipe.View, error) { return lookPoll(t, period) }}
-}
-
-func lookPoll(t recipe.Ticket, period time.Duration) (recipe.View, error) {
-	names, stat, err := t.Conn().Children(t.Dir())
-	if errors.Is(err, zk.ErrNoNode) {
-		return recipe.View{Gone: true}, nil
-	}
-	if err != nil {
-		return recipe.View{}, fmt.Errorf("zklock: list %s: %w", t.Dir(), err)
-	}
-	ahead, present := t.Ahead(names)
-	return recipe.View{
-		Gone:  !present,
-		Head:  present && ahead == "",
-		Token: uint64(stat.Pzxid),
-		Again: period,
-	}, nil
-}
+var pollRecipe = recipe.Recipe{Kind: "lock-", Look: look(func(t recipe.Ticket) ([]string, *zk.Stat, <-chan zk.Event, error) {
+	names, stat, err := list(t)
+	return names, stat, nil, err
+}, pollPeriod)}

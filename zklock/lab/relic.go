@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -73,16 +74,8 @@ func (r *relic) Join(context.Context, int) (harness.Session, error) { return r.j
 // Close removes the node of the lock if it is empty, if a server answers, and closes the client.
 func (r *relic) Close() error {
 	r.shut()
-	removed := make(chan struct{})
-	go func() { r.Delete(r.dir, -1); close(removed) }()
-	select {
-	case <-removed:
-	case <-time.After(sanitizeWait):
-	}
-	r.Conn.Close() // fails a hung request
-	<-removed
-	r.work.Wait()
-	return nil
+	defer r.work.Wait()
+	return closeAfter(func() { r.Delete(r.dir, -1) }, func() error { r.Conn.Close(); return nil })
 }
 
 // onEvent passes each event of the connection to all watchers, as ZooKeeper's own client does.
@@ -102,7 +95,8 @@ func (r *relic) events() <-chan struct{} {
 	return r.state
 }
 
-func (r *relic) await(ctx context.Context, wake <-chan zk.Event, state <-chan struct{}) error {
+// await waits for wake or an event of the connection, until ctx or the client ends.
+func await[E any](ctx context.Context, r *relic, wake <-chan E, state <-chan struct{}) error {
 	select {
 	case <-wake:
 		return nil
@@ -116,14 +110,15 @@ func (r *relic) await(ctx context.Context, wake <-chan zk.Event, state <-chan st
 }
 
 func (r *relic) sleep(ctx context.Context, d time.Duration) error {
-	select {
-	case <-time.After(d):
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-r.open.Done():
-		return errClosed
+	return await(ctx, r, time.After(d), nil)
+}
+
+// remove deletes the ticket at path, if it is there.
+func (r *relic) remove(path string) error {
+	if err := r.Delete(path, -1); !errors.Is(err, zk.ErrNoNode) {
+		return err
 	}
+	return nil
 }
 
 func (r *relic) create(prefix string) (string, error) {
@@ -131,6 +126,13 @@ func (r *relic) create(prefix string) (string, error) {
 }
 
 func (r *relic) prefix() string { return fmt.Sprintf("x-%d-", r.SessionID()) }
+
+// tickets returns the names of the tickets, in the order of their numbers.
+func (r *relic) tickets() ([]string, error) {
+	names, _, err := r.Children(r.dir)
+	slices.SortFunc(names, func(a, b string) int { return strings.Compare(suffix(a), suffix(b)) })
+	return names, err
+}
 
 func suffix(name string) string { return name[strings.LastIndexByte(name, '-')+1:] }
 

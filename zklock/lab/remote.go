@@ -92,18 +92,25 @@ func (r *client) Counts() harness.Counts {
 
 // Close removes the unneeded nodes above the tickets, and closes the client.
 func (r *client) Close() error {
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
+	return closeAfter(func() {
 		for _, dir := range r.dirs {
 			r.removeEmpty(dir)
 		}
+	}, r.c.Close)
+}
+
+// closeAfter calls end when sanitize has returned or takes too long; end fails its hung request.
+func closeAfter(sanitize func(), end func() error) error {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		sanitize()
 	}()
 	select {
 	case <-done:
 	case <-time.After(sanitizeWait):
 	}
-	err := r.c.Close() // fails a hung request
+	err := end()
 	<-done
 	return err
 }

@@ -33,8 +33,7 @@ var rwCurator = &harness.Variant{
 	Name:   "zk-rw-curator",
 	Doc:    "the protocol of Curator's InterProcessReadWriteLock: a reader watches the first writer of all",
 	Paper:  "Apache Curator 5.4.0, InterProcessReadWriteLock",
-	Family: harness.ZooKeeper,
-	Traits: harness.Traits{FIFO: true, ReadWrite: true, Reentrant: true, Fenced: true, Needs: harness.KindZooKeeper},
+	Traits: harness.Traits{FIFO: true, ReadWrite: true, Reentrant: true, Fenced: true},
 	Remote: owners(func(c *zklock.Client, path string) func() locker {
 		m := WatchFirst(c.RWMutex(path, zklock.Options{}))
 		return func() locker { return m.Owner() }
@@ -49,9 +48,8 @@ const (
 
 // WatchFirst makes m follow Curator's rule for watches, and returns it.
 func WatchFirst(m *zklock.RWMutex) *zklock.RWMutex {
-	nearest := func(_ []recipe.Place, i int) int { return i - 1 }
 	recipe.Engine.RWMutex(m,
-		recipe.Recipe{Kind: writeKind, Look: Behind(nearest, readKind, writeKind)},
+		recipe.Recipe{Kind: writeKind, Look: Behind(recipe.Nearest, readKind, writeKind)},
 		recipe.Recipe{Kind: readKind, Look: Behind(firstWrite, readKind, writeKind)})
 	return m
 }

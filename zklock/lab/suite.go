@@ -6,14 +6,13 @@ import (
 )
 
 // Suite lists the locks of package zklock and of this package.
-var Suite = []*harness.Variant{
+var Suite = onZooKeeper([]*harness.Variant{
 	{
 		Name:       "zk-handoff",
 		Doc:        "queue of ephemeral tickets, the event of the release is the next one's lock",
 		Paper:      "Hunt, Konar, Junqueira & Reed 2010",
-		Family:     harness.ZooKeeper,
 		Complexity: harness.Queued,
-		Traits:     harness.Traits{FIFO: true, Fenced: true, Needs: harness.KindZooKeeper},
+		Traits:     harness.Traits{FIFO: true, Fenced: true},
 		Remote: remote(func(c *zklock.Client, path string, o zklock.Options) locker {
 			return c.Mutex(path, o)
 		}),
@@ -23,8 +22,7 @@ var Suite = []*harness.Variant{
 		Name:   "zk-curator",
 		Doc:    "the protocol of Curator's InterProcessMutex: the queue of zk-fair, and its owner may take it again",
 		Paper:  "Apache Curator 5.4.0, InterProcessMutex",
-		Family: harness.ZooKeeper,
-		Traits: harness.Traits{FIFO: true, Reentrant: true, Fenced: true, Needs: harness.KindZooKeeper},
+		Traits: harness.Traits{FIFO: true, Reentrant: true, Fenced: true},
 		Remote: owners(func(c *zklock.Client, path string) func() locker {
 			m := c.Reentrant(path, zklock.ReentrantOptions{})
 			return func() locker { return m.Owner() }
@@ -35,9 +33,8 @@ var Suite = []*harness.Variant{
 		Name:       "zk-rw",
 		Doc:        "queue of readers and writers, a reader watches the nearest writer ahead, and a writer hands over",
 		Paper:      "Hunt, Konar, Junqueira & Reed 2010",
-		Family:     harness.ZooKeeper,
 		Complexity: harness.Queued,
-		Traits:     harness.Traits{FIFO: true, ReadWrite: true, Fenced: true, Needs: harness.KindZooKeeper},
+		Traits:     harness.Traits{FIFO: true, ReadWrite: true, Fenced: true},
 		Remote: remote(func(c *zklock.Client, path string, o zklock.Options) locker {
 			return c.RWMutex(path, o)
 		}),
@@ -47,9 +44,8 @@ var Suite = []*harness.Variant{
 		Name:       "zk-semaphore",
 		Doc:        "queue of tickets whose first two hold, only the first waiter watches them",
 		Paper:      "Apache Curator 5.4.0, LockInternals",
-		Family:     harness.ZooKeeper,
 		Complexity: harness.Queued,
-		Traits:     harness.Traits{FIFO: true, Permits: permits, Fenced: true, Needs: harness.KindZooKeeper},
+		Traits:     harness.Traits{FIFO: true, Permits: permits, Fenced: true},
 		Remote: remote(func(c *zklock.Client, path string, o zklock.Options) locker {
 			return c.Semaphore(path, permits, o)
 		}),
@@ -58,8 +54,7 @@ var Suite = []*harness.Variant{
 		Name:   "zk-semaphore-v2",
 		Doc:    "the protocol of Curator's InterProcessSemaphoreV2: a mutex around two leases",
 		Paper:  "Apache Curator 5.4.0, InterProcessSemaphoreV2",
-		Family: harness.ZooKeeper,
-		Traits: harness.Traits{FIFO: true, Permits: permits, Fenced: true, Needs: harness.KindZooKeeper},
+		Traits: harness.Traits{FIFO: true, Permits: permits, Fenced: true},
 		Remote: remote(func(c *zklock.Client, path string, o zklock.Options) locker {
 			return c.SemaphoreV2(path, permits, o)
 		}, "/locks", "/leases"),
@@ -68,9 +63,8 @@ var Suite = []*harness.Variant{
 		Name:       "zk-multi",
 		Doc:        "two mutexes, taken in the order of their paths and released in reverse",
 		Paper:      "Coffman, Elphick & Shoshani 1971",
-		Family:     harness.ZooKeeper,
 		Complexity: harness.Composed,
-		Traits:     harness.Traits{FIFO: true, Fenced: true, Needs: harness.KindZooKeeper},
+		Traits:     harness.Traits{FIFO: true, Fenced: true},
 		Remote: remote(func(c *zklock.Client, path string, _ zklock.Options) locker {
 			return c.Multi([]string{path + "/b", path + "/a"}, zklock.MultiOptions{})
 		}, "/a", "/b"),
@@ -81,9 +75,8 @@ var Suite = []*harness.Variant{
 		Name:       "zk-cohort",
 		Doc:        "one ticket for all goroutines of a client, which hand the lock on up to 16 times",
 		Paper:      "Dice, Marathe & Shavit 2012",
-		Family:     harness.ZooKeeper,
 		Complexity: harness.Composed,
-		Traits:     harness.Traits{Fenced: true, Needs: harness.KindZooKeeper},
+		Traits:     harness.Traits{Fenced: true},
 		Remote: remote(func(c *zklock.Client, path string, _ zklock.Options) locker {
 			return c.Cohort(path, zklock.CohortOptions{})
 		}),
@@ -96,6 +89,13 @@ var Suite = []*harness.Variant{
 	writeLockHistorical,
 	booleanMutexHistorical,
 	twoLevelHistorical,
+})
+
+func onZooKeeper(vs []*harness.Variant) []*harness.Variant {
+	for _, v := range vs {
+		v.Family, v.Traits.Needs = harness.ZooKeeper, harness.KindZooKeeper
+	}
+	return vs
 }
 
 const permits = 2

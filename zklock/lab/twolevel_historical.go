@@ -27,9 +27,8 @@ var twoLevelHistorical = &harness.Variant{
 	Name:   "zk-two-level-historical",
 	Doc:    "otter's two-level lock as published: TryLock keeps the local lock, the first of two Unlocks frees all",
 	Paper:  "otter DistributedReentrantLock",
-	Family: harness.ZooKeeper,
 	Status: harness.Historical,
-	Traits: harness.Traits{Reentrant: true, Needs: harness.KindZooKeeper},
+	Traits: harness.Traits{Reentrant: true},
 	Remote: func(ctx context.Context, at harness.Endpoint, key string) (harness.Remote, error) {
 		object, local := new(distributedLock), newLocalLock()
 		return remoteRelic(func(r *relic) harness.Session {
@@ -62,36 +61,26 @@ func (l *localLock) again(s *distributedReentrantLock) bool {
 	return l.owner == s
 }
 
-func (l *localLock) begin(s *distributedReentrantLock) {
+func (l *localLock) lock(ctx context.Context, s *distributedReentrantLock, try bool) error {
+	if l.again(s) {
+		return nil
+	}
+	select {
+	case <-l.free:
+	default:
+		if try {
+			return harness.ErrNotAcquired
+		}
+		select {
+		case <-l.free:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.owner, l.count = s, 1
-}
-
-func (l *localLock) lock(ctx context.Context, s *distributedReentrantLock) error {
-	if l.again(s) {
-		return nil
-	}
-	select {
-	case <-l.free:
-		l.begin(s)
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
-func (l *localLock) tryLock(s *distributedReentrantLock) bool {
-	if l.again(s) {
-		return true
-	}
-	select {
-	case <-l.free:
-		l.begin(s)
-		return true
-	default:
-		return false
-	}
+	return nil
 }
 
 func (l *localLock) unlock() {
@@ -114,7 +103,7 @@ func (s *distributedReentrantLock) Lock(ctx context.Context) (harness.Lease, err
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	if err := s.local.lock(ctx, s); err != nil {
+	if err := s.local.lock(ctx, s, false); err != nil {
 		return nil, err
 	}
 	if err := s.lock(ctx, 1); err != nil {
@@ -127,8 +116,8 @@ func (s *distributedReentrantLock) Lock(ctx context.Context) (harness.Lease, err
 }
 
 func (s *distributedReentrantLock) TryLock(ctx context.Context) (harness.Lease, error) {
-	if !s.local.tryLock(s) {
-		return nil, errors.Join(ctx.Err(), harness.ErrNotAcquired)
+	if err := s.local.lock(ctx, s, true); err != nil {
+		return nil, errors.Join(ctx.Err(), err)
 	}
 	if _, err := s.distributedLock.TryLock(ctx); err != nil {
 		return nil, err // B13

@@ -36,8 +36,7 @@ var writeLock = &harness.Variant{
 	Name:   "zk-writelock",
 	Doc:    "Apache's recipe, mended: looks for its parent and for a ticket of its own in every acquisition",
 	Paper:  "zookeeper-recipes-lock",
-	Family: harness.ZooKeeper,
-	Traits: harness.Traits{FIFO: true, Fenced: true, Needs: harness.KindZooKeeper},
+	Traits: harness.Traits{FIFO: true, Fenced: true},
 	Remote: Follows(writeLockRecipe),
 }
 
@@ -65,25 +64,12 @@ func enterWriteLock(t recipe.Ticket) error {
 }
 
 // lookExists is the Look of [recipe.Fair] with exists instead of getData.
-func lookExists(t recipe.Ticket) (recipe.View, error) {
-	for {
-		names, stat, err := t.Conn().Children(t.Dir())
-		if errors.Is(err, zk.ErrNoNode) {
-			return recipe.View{Gone: true}, nil
-		}
-		if err != nil {
-			return recipe.View{}, fmt.Errorf("zklock: list %s: %w", t.Dir(), err)
-		}
-		ahead, present := t.Ahead(names)
-		if !present || ahead == "" {
-			return recipe.View{Gone: !present, Head: present, Token: uint64(stat.Pzxid)}, nil
-		}
-		exists, _, wake, err := t.Conn().ExistsW(t.Dir() + "/" + ahead)
-		if err != nil {
-			return recipe.View{}, fmt.Errorf("zklock: watch %s/%s: %w", t.Dir(), ahead, err)
-		}
-		if exists {
-			return recipe.View{Wake: wake}, nil
-		}
+var lookExists = recipe.Behind(list, recipe.Nearest, watchExists, "lock-")
+
+func watchExists(t recipe.Ticket, name string) (<-chan zk.Event, error) {
+	exists, _, wake, err := t.Conn().ExistsW(t.Dir() + "/" + name)
+	if err == nil && !exists {
+		err = zk.ErrNoNode
 	}
+	return wake, err
 }

@@ -31,9 +31,8 @@ var writeLockHistorical = &harness.Variant{
 	Name:   "zk-writelock-historical",
 	Doc:    "Apache's recipe as published: stalls when the ticket ahead goes before it is watched",
 	Paper:  "zookeeper-recipes-lock",
-	Family: harness.ZooKeeper,
 	Status: harness.Historical,
-	Traits: harness.Traits{FIFO: true, Needs: harness.KindZooKeeper},
+	Traits: harness.Traits{FIFO: true},
 	Remote: remoteRelic(func(r *relic) harness.Session { return &oldWriteLock{r: r} }),
 }
 
@@ -56,7 +55,7 @@ func (w *oldWriteLock) Lock(ctx context.Context) (harness.Lease, error) {
 			return newRelicLease(w.unlock), nil
 		}
 		if err == nil {
-			err = w.r.await(ctx, wake, state)
+			err = await(ctx, w.r, wake, state)
 		}
 		if err != nil {
 			return nil, errors.Join(err, w.unlock())
@@ -90,13 +89,17 @@ func (w *oldWriteLock) execute() (owner bool, wake <-chan zk.Event, err error) {
 		if err != nil {
 			return false, nil, err
 		}
-		if len(names) > 0 {
-			below := w.below(names)
-			if below == "" {
-				return w.owns(names), nil, nil
-			}
-			_, _, wake, err := w.r.ExistsW(below)
+		var paths []string
+		for _, name := range names {
+			paths = append(paths, w.r.dir+"/"+name)
+		}
+		slices.SortFunc(paths, compareOld)
+		switch i, _ := slices.BinarySearchFunc(paths, w.id, compareOld); {
+		case i > 0:
+			_, _, wake, err := w.r.ExistsW(paths[i-1])
 			return false, wake, err // B1: whether it exists or not
+		case len(paths) > 0:
+			return paths[0] == w.id, nil, nil
 		}
 		w.id = ""
 	}
@@ -117,26 +120,7 @@ func (w *oldWriteLock) adoptOrCreate() (err error) {
 	return err
 }
 
-// below returns the last ticket before the own one, by number and then path, or "".
-func (w *oldWriteLock) below(names []string) string {
-	best := ""
-	for _, name := range names {
-		path := w.r.dir + "/" + name
-		if compareOld(path, w.id) < 0 && (best == "" || compareOld(best, path) < 0) {
-			best = path
-		}
-	}
-	return best
-}
-
-func (w *oldWriteLock) owns(names []string) bool {
-	var paths []string
-	for _, name := range names {
-		paths = append(paths, w.r.dir+"/"+name)
-	}
-	return slices.MinFunc(paths, compareOld) == w.id
-}
-
+// compareOld orders tickets by number and then path.
 func compareOld(a, b string) int {
 	if c := strings.Compare(suffix(a), suffix(b)); c != 0 {
 		return c
@@ -151,8 +135,5 @@ func (w *oldWriteLock) unlock() error {
 	if id == "" {
 		return nil
 	}
-	if err := w.r.Delete(id, -1); !errors.Is(err, zk.ErrNoNode) {
-		return err
-	}
-	return nil
+	return w.r.remove(id)
 }

@@ -10,39 +10,31 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.framework.CuratorFrameworkFactory;
 import org.apache.curator.framework.recipes.locks.InterProcessMutex;
-import org.apache.curator.framework.recipes.locks.InterProcessReadWriteLock;
 import org.apache.curator.framework.recipes.locks.InterProcessSemaphoreV2;
 import org.apache.curator.framework.recipes.locks.Lease;
 import org.apache.curator.framework.recipes.locks.Revoker;
 import org.apache.curator.retry.ExponentialBackoffRetry;
 
 /**
- * Curator's side of TestCurator: takes the same locks at the same time, and
- * touches the same files under them. Arguments: server, path, directory, turns.
+ * Curator's side of TestCurator: takes the same semaphore at the same time, and
+ * makes a file for each holder. Arguments: server, path, directory.
  */
 public class Interop {
-    static final int THREADS = 2; // for each kind of lock
+    static final int THREADS = 2;
     static String server, path;
     static Path dir;
-    static int turns;
+    static final int TURNS = 40;
     static final AtomicInteger violations = new AtomicInteger();
-
-    interface Turn {
-        void take(CuratorFramework client, int thread, int turn) throws Exception;
-    }
 
     public static void main(String[] args) throws Exception {
         server = args[0];
         path = args[1];
         dir = Paths.get(args[2]);
-        turns = Integer.parseInt(args[3]);
         List<Thread> threads = new ArrayList<>();
-        CountDownLatch connected = new CountDownLatch(3 * THREADS);
-        for (Turn turn : new Turn[] {Interop::mutex, Interop::readWrite, Interop::semaphore}) {
-            for (int i = 0; i < THREADS; i++) {
-                int thread = i;
-                threads.add(new Thread(() -> run(turn, thread, connected)));
-            }
+        CountDownLatch connected = new CountDownLatch(THREADS);
+        for (int i = 0; i < THREADS; i++) {
+            int thread = i;
+            threads.add(new Thread(() -> run(thread, connected)));
         }
         threads.forEach(Thread::start);
         connected.await();
@@ -62,12 +54,12 @@ public class Interop {
         return client;
     }
 
-    static void run(Turn turn, int thread, CountDownLatch connected) {
+    static void run(int thread, CountDownLatch connected) {
         try (CuratorFramework client = connect()) {
-            turn.take(client, thread, 0);
+            semaphore(client, thread);
             connected.countDown();
-            for (int i = 1; i < turns; i++) {
-                turn.take(client, thread, i);
+            for (int i = 1; i < TURNS; i++) {
+                semaphore(client, thread);
             }
         } catch (Exception e) {
             e.printStackTrace();
@@ -75,39 +67,13 @@ public class Interop {
         }
     }
 
-    static void mutex(CuratorFramework client, int thread, int turn) throws Exception {
-        InterProcessMutex m = new InterProcessMutex(client, path + "/mutex");
-        m.acquire();
-        m.acquire();
-        increment("mutex");
-        m.release();
-        m.release();
-    }
-
-    static void readWrite(CuratorFramework client, int thread, int turn) throws Exception {
-        InterProcessReadWriteLock rw = new InterProcessReadWriteLock(client, path + "/rw");
-        if ((turn + thread) % 3 == 0) {
-            rw.writeLock().acquire();
-            increment("rw");
-            rw.writeLock().release();
-            return;
-        }
-        rw.readLock().acquire();
-        int before = read("rw");
-        Thread.sleep(2);
-        if (read("rw") != before) {
-            violations.incrementAndGet();
-        }
-        rw.readLock().release();
-    }
-
-    static void semaphore(CuratorFramework client, int thread, int turn) throws Exception {
+    static void semaphore(CuratorFramework client, int thread) throws Exception {
         InterProcessSemaphoreV2 s = new InterProcessSemaphoreV2(client, path + "/semaphore", 2);
         Lease lease = s.acquire();
-        Path mine = dir.resolve("holders/java" + thread);
+        Path mine = dir.resolve("java" + thread);
         Files.createFile(mine);
         Thread.sleep(2);
-        if (dir.resolve("holders").toFile().list().length > 2) {
+        if (dir.toFile().list().length > 2) {
             violations.incrementAndGet();
         }
         Files.delete(mine);
@@ -130,16 +96,5 @@ public class Interop {
         Revoker.attemptRevoke(client, m.getParticipantNodes().iterator().next());
         in.readLine(); // the other side has heard
         client.close();
-    }
-
-    static int read(String name) throws Exception {
-        return Integer.parseInt(Files.readString(dir.resolve(name)).trim());
-    }
-
-    /** Loses updates unless the lock excludes. */
-    static void increment(String name) throws Exception {
-        int n = read(name);
-        Thread.sleep(1);
-        Files.writeString(dir.resolve(name), Integer.toString(n + 1));
     }
 }

@@ -29,31 +29,43 @@ import (
 // Apache ZooKeeper, "ZooKeeper Recipes and Solutions", Locks. Hunt, Konar, Junqueira, Reed,
 // "ZooKeeper: Wait-free coordination for internet-scale systems", USENIX ATC 2010, §2.4,
 // "Simple Locks without Herd Effect".
-var Fair = Recipe{Kind: "lock-", Look: lookFair}
+var Fair = Recipe{Kind: "lock-", Look: Behind(Ticket.Children, Nearest, Ticket.Watch, "lock-")}
 
-func lookFair(t Ticket) (View, error) {
-	for {
-		names, stat, err := t.Children()
-		if errors.Is(err, zk.ErrNoNode) {
-			return View{Gone: true}, nil
+// Nearest is the obstacle of a queue in which the first ticket has the lock.
+func Nearest(_ []Place, i int) int { return i - 1 }
+
+// Behind returns the Look of a recipe whose queue has tickets of these kinds. list lists the
+// queue. The owner of the i-th ticket waits for the one that obstacle returns, or holds the lock
+// if that is -1. watch watches that ticket, or returns zk.ErrNoNode if it is gone.
+func Behind(
+	list func(Ticket) ([]string, *zk.Stat, error), obstacle func(line []Place, i int) int,
+	watch func(t Ticket, name string) (<-chan zk.Event, error), kinds ...string,
+) func(Ticket) (View, error) {
+	return func(t Ticket) (View, error) {
+		for {
+			names, stat, err := list(t)
+			if errors.Is(err, zk.ErrNoNode) {
+				return View{Gone: true}, nil
+			}
+			if err != nil {
+				return View{}, fmt.Errorf("zklock: list %s: %w", t.Dir(), err)
+			}
+			line, i := t.Line(names, kinds...)
+			if i < 0 {
+				return View{Gone: true}, nil
+			}
+			k := obstacle(line, i)
+			if k < 0 {
+				return View{Head: true, Token: uint64(stat.Pzxid)}, nil
+			}
+			wake, err := watch(t, line[k].Name)
+			if errors.Is(err, zk.ErrNoNode) {
+				continue
+			}
+			if err != nil {
+				return View{}, fmt.Errorf("zklock: watch %s/%s: %w", t.Dir(), line[k].Name, err)
+			}
+			return View{Wake: wake}, nil
 		}
-		if err != nil {
-			return View{}, fmt.Errorf("zklock: list %s: %w", t.Dir(), err)
-		}
-		ahead, present := t.Ahead(names)
-		if !present {
-			return View{Gone: true}, nil
-		}
-		if ahead == "" {
-			return View{Head: true, Token: uint64(stat.Pzxid)}, nil
-		}
-		wake, err := t.Watch(ahead)
-		if errors.Is(err, zk.ErrNoNode) {
-			continue
-		}
-		if err != nil {
-			return View{}, fmt.Errorf("zklock: watch %s/%s: %w", t.Dir(), ahead, err)
-		}
-		return View{Wake: wake}, nil
 	}
 }

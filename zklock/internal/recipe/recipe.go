@@ -28,16 +28,18 @@ type View struct {
 	Again time.Duration   // if not 0: time until the next look, with or without Wake
 }
 
-type Place struct{ Name, Kind string }
+// A Place is a ticket in the queue.
+type Place struct {
+	Name, Kind string
+	Number     int32
+}
 
 // A Ticket is one place in the queue of a lock, for a recipe.
 type Ticket interface {
 	Conn() *zksession.Conn // the client's
 	ACL() []zk.ACL         // of nodes
 	Dir() string           // the node of the lock
-	Kind() string
-	Unique() string // unique start of the node's name
-	Name() string   // the node's name, "" without a node
+	Unique() string        // unique start of the node's name
 
 	// Create makes the node, and missing parents; Made, by a request that returns its path.
 	Create() error
@@ -48,10 +50,6 @@ type Ticket interface {
 	// Children returns the names below Dir by a request sent after the call. The tickets of a
 	// client share them and must not change them.
 	Children() (names []string, stat *zk.Stat, err error)
-
-	// Ahead returns the name of the last ticket before this one, "" if this is the first, and
-	// whether this one is among names.
-	Ahead(names []string) (name string, present bool)
 
 	// Line returns the tickets of these kinds by their numbers, and this one's index or -1.
 	Line(names []string, kinds ...string) (line []Place, i int)
