@@ -141,7 +141,7 @@ func sampled(rs []reading) string {
 
 // CellFigure formats a cell as text for a table.
 func CellFigure(c harness.Cell) string {
-	if c.Text == "" && c.N > 0 && !(math.Abs(c.Median) <= draw.Beyond) {
+	if c.Text == "" && !(math.Abs(c.Median) <= draw.Beyond) {
 		return numfmt.Unknown
 	}
 	if c.Text == "" && (math.IsNaN(c.Lo) || math.IsNaN(c.Hi) || math.IsInf(c.Lo, 0) || math.IsInf(c.Hi, 0)) {

@@ -80,6 +80,9 @@ func (l *Lines) AddTo(frame, name string, as Look, at func(i int) stat.Summary) 
 }
 
 func (l *Lines) end(ln line) string {
+	if l.Plain {
+		return ""
+	}
 	text := l.Figure(ln.last.Median)
 	if ln.last.Stop < len(l.Stops)-1 {
 		text += " " + l.Place + " " + l.Stops[ln.last.Stop].Label

@@ -135,7 +135,8 @@ type safetyFigures struct {
 	Violations, Bound, Median, Most, Margin string
 	Tries                                   int
 	Reading                                 string
-	Aims, Notes                             []string
+	Aims, Notes, Histories                  []string
+	Striking                                bool // a terminal shows the texts too
 }
 
 // Seen describes the observations in one cell.

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"io"
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -201,43 +200,4 @@ func TestMachinesEscape(t *testing.T) {
 		t.Error("markup got through into the Markdown")
 	}
 	checkTables(t, text.String())
-}
-
-func TestMachinesScrambled(t *testing.T) {
-	if testing.Short() {
-		t.Skip("make test-all runs it")
-	}
-	rng := rand.New(rand.NewPCG(9, 10))
-	drawn := 0
-	for range 30 {
-		var runs []*result.Run
-		for range 2 + rng.IntN(2) {
-			data := make([]byte, 8*rng.IntN(900))
-			for i := range data {
-				data[i] = byte(rng.Uint32() & rng.Uint32())
-			}
-			run := scramble(data)
-			run.Findings = nil
-			for _, r := range run.Results {
-				r.Workload.Workers = 1 + r.Workload.Workers%3
-				tame(rng, r, rng.IntN(scrambledAxes))
-				r.Workload.Pin, r.Workload.Wait = "", ""
-			}
-			runs = append(runs, run)
-		}
-		ms := Machines(runs, []string{"a", "b", "c"}[:len(runs)])
-		var buf bytes.Buffer
-		if err := errors.Join(WriteMachinesHTML(&buf, ms), WriteMachines(&buf, ms, 80)); err != nil {
-			t.Fatal(err)
-		}
-		drawn += strings.Count(buf.String(), "<svg")
-		for _, bad := range []string{"NaN", "Inf", "%!"} {
-			if i := strings.Index(buf.String(), bad); i >= 0 {
-				t.Fatalf("the report has %q: %s", bad, buf.String()[max(0, i-200):i+40])
-			}
-		}
-	}
-	if drawn < 50 {
-		t.Errorf("%d charts were drawn: this says little", drawn)
-	}
 }

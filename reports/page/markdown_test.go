@@ -73,7 +73,7 @@ func TestMarkdown(t *testing.T) {
 		}
 	}
 	for _, s := range doc.Hardware {
-		for _, p := range s.Plates {
+		for _, p := range s.Figures {
 			if p.SVG != "" {
 				drawn++
 			}

@@ -216,17 +216,17 @@ func TestTablesSayWhereTheyAre(t *testing.T) {
 	text, _ := markdownOf(t, run)
 	drawn := 0
 	for _, s := range doc.Hardware {
-		for k, p := range s.Plates {
+		for k, p := range s.Figures {
 			if p.SVG == "" {
 				continue
 			}
 			drawn++
 			data := chart.Plain(p.Data)
 			if !strings.HasSuffix(data, fmt.Sprintf(" of results.jsonl, table %d.", k+1)) {
-				t.Errorf("table %q says of its data: %q", p.Caption, data)
+				t.Errorf("table %q says of its data: %q", p.Title, data)
 			}
 			if !strings.Contains(page, template.HTMLEscapeString(data)) || !strings.Contains(text, inlineText(data)) {
-				t.Errorf("the page or the Markdown does not say %q under table %q", data, p.Caption)
+				t.Errorf("the page or the Markdown does not say %q under table %q", data, p.Title)
 			}
 		}
 	}
