@@ -51,7 +51,7 @@ func TestContendersRows(t *testing.T) {
 	}
 	var got []string
 	for _, r := range rowsOf(d.Rows(), "queue")[4:] {
-		got = append(got, strings.ReplaceAll(strings.Join(r[1:], "|"), numfmt.Space, " "))
+		got = append(got, numfmt.Plain(strings.Join(r[1:], "|")))
 	}
 	want := []string{
 		"100|measured|3.33 k|–|–|30 ms|–|–|",
@@ -70,7 +70,7 @@ func TestContendersRows(t *testing.T) {
 		}
 	}
 	wantErrors := "Of 6 points left out of the fit, 4 are within 15 % of the measured rate; the greatest error is +1500 % (wrong, 1000 contenders)."
-	if got := strings.ReplaceAll(d.Errors(), numfmt.Space, " "); got != wantErrors {
+	if got := numfmt.Plain(d.Errors()); got != wantErrors {
 		t.Errorf("got %q\nwant %q", got, wantErrors)
 	}
 }

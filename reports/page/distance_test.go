@@ -66,7 +66,7 @@ func TestDistance(t *testing.T) {
 	}
 	plain := func(rows [][]string) (out []string) {
 		for _, r := range rows {
-			out = append(out, strings.ReplaceAll(strings.Join(r, "|"), numfmt.Space, " "))
+			out = append(out, numfmt.Plain(strings.Join(r, "|")))
 		}
 		return out
 	}
@@ -106,7 +106,7 @@ func TestDistanceIsSeen(t *testing.T) {
 		}
 	}
 	d := chart.NewDistance(run, chart.Groups(run))
-	if got := strings.ReplaceAll(d.Answer(), numfmt.Space, " "); !strings.HasPrefix(got, "3 of 4 predictions lie within 15 %") || !strings.HasSuffix(got, "the greatest -50 % (queue, alone, with a delay of 1ms).") {
+	if got := numfmt.Plain(d.Answer()); !strings.HasPrefix(got, "3 of 4 predictions lie within 15 %") || !strings.HasSuffix(got, "the greatest -50 % (queue, alone, with a delay of 1ms).") {
 		t.Error(got)
 	}
 }

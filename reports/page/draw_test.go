@@ -72,7 +72,7 @@ func TestFormats(t *testing.T) {
 		{numfmt.Sentence("µs are short"), "Μs are short."}, {numfmt.Sentence("done."), "Done."}, {numfmt.Sentence(""), ""},
 		{quote("a-b=1,2"), "a-b=1,2"}, {quote("a b"), "'a b'"}, {quote("it's"), `'it'\''s'`}, {quote(""), "''"},
 	} {
-		if got := strings.ReplaceAll(c.got, numfmt.Space, " "); got != c.want {
+		if got := numfmt.Plain(c.got); got != c.want {
 			t.Errorf("got %q, want %q", got, c.want)
 		}
 	}

@@ -81,8 +81,8 @@ func TestEffects(t *testing.T) {
 			if pic.Height == 0 {
 				t.Fatalf("nothing is drawn: %s", pic.Answer)
 			}
-			got := strings.ReplaceAll(pic.Answer, numfmt.Space, " ")
-			for _, want := range []string{"With 8 workers", " on c: ", "Not apart from no effect: 3 of 4 locks"} {
+			got := numfmt.Plain(pic.Answer)
+			for _, want := range []string{"With 8 workers", " on c: ", "1 of 4 effects are significant."} {
 				if !strings.Contains(got, want) {
 					t.Errorf("the answer %q lacks %q", got, want)
 				}
@@ -101,7 +101,7 @@ func TestNoEffect(t *testing.T) {
 		want   string
 	}{{10, "no effect is beyond chance"}, {3, "But n = 3: to tell an effect from chance needs 6 rounds"}} {
 		run := vary(synthetic.Run(1, c.rounds, 2, []int{1, 8}, synthetic.Fast("a", 1e6)), otherSettings["pinning"], same)
-		if got := strings.ReplaceAll(chart.Pinning.Draw(chart.Groups(run)[0]).Answer, numfmt.Space, " "); !strings.Contains(got, c.want) {
+		if got := numfmt.Plain(chart.Pinning.Draw(chart.Groups(run)[0]).Answer); !strings.Contains(got, c.want) {
 			t.Errorf("%d rounds: the answer is %q, want it to have %q", c.rounds, got, c.want)
 		}
 	}
@@ -139,7 +139,7 @@ func TestServedByHandovers(t *testing.T) {
 			r.Handovers /= 4
 		}
 	}
-	got := strings.ReplaceAll(chart.Clients.Draw(chart.Groups(run)[0]).Answer, numfmt.Space, " ")
+	got := numfmt.Plain(chart.Clients.Draw(chart.Groups(run)[0]).Answer)
 	if !strings.Contains(got, "4 times the rate") && !strings.Contains(got, "25 % of the rate") {
 		t.Errorf("the answer %q does not say that hand-overs fell to a quarter", got)
 	}

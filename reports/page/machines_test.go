@@ -110,7 +110,6 @@ func TestDifferences(t *testing.T) {
 		"Locklab: 0123abc on a; f00 on b.":        func(r *result.Run) { r.Manifest.Commit = "f00" },
 		"Redis: not known on a; 7 on b.":          func(r *result.Run) { r.Manifest.Versions = map[string]string{"redis": "7"} },
 		"hold the same run":                       func(r *result.Run) { r.Manifest.Seed = 1 },
-		"The runs started 3 days apart.":          func(r *result.Run) { r.Manifest.Started = r.Manifest.Started.Add(80 * time.Hour) },
 		"Not measured on b, but elsewhere: mutex": func(r *result.Run) { r.Results = without(r.Results, "mutex") },
 		"On b these locks broke a promise, and are in no chart of it: mcs.": func(r *result.Run) {
 			r.Results[0].Violations = []harness.Violation{{Rule: "exclusion", Count: 1}}
@@ -180,24 +179,4 @@ func TestMachinesOfAnyKind(t *testing.T) {
 	if err := WriteMachinesHTML(full{}, pairOf(2, same)); !errors.Is(err, errFull) {
 		t.Errorf("to a full disk: got %v", err)
 	}
-}
-
-func TestMachinesEscape(t *testing.T) {
-	const evil = `<script>alert("x")</script>|&'` + "`"
-	a, b := synthetic.Run(1, 2, 2, []int{1, 2}, synthetic.Fast("mcs", 1e6)), synthetic.Run(2, 2, 2, []int{1, 2}, synthetic.Fast("mcs", 1e6))
-	spoilRun(a, evil)
-	spoilRun(b, evil)
-	b.Manifest.Machine.Host = evil + "2"
-	var page, text bytes.Buffer
-	ms := Machines([]*result.Run{a, b}, []string{"x/" + evil, "y/" + evil})
-	if err := errors.Join(WriteMachinesHTML(&page, ms), WriteMachinesMarkdown(&text, ms, "charts", func(string, []byte) error { return nil })); err != nil {
-		t.Fatal(err)
-	}
-	if i := strings.Index(page.String(), "<script"); i >= 0 {
-		t.Errorf("markup got through: …%s…", page.String()[max(0, i-80):i+40])
-	}
-	if i := strings.Index(prose(t, text.String()), "<script"); i >= 0 {
-		t.Error("markup got through into the Markdown")
-	}
-	checkTables(t, text.String())
 }

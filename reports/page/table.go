@@ -13,13 +13,12 @@ import (
 
 // A tableView is a [judge.Table] in words.
 type tableView struct {
-	remote    bool
-	Title     string
-	Head      []chart.Piece
-	Rows      [][]string
-	Colours   [][]colour // of the cells
-	Notes     []string   // meaning of the marks in the rows
-	Sentences []string   // the most important differences
+	remote  bool
+	Title   string
+	Head    []chart.Piece
+	Rows    [][]string
+	Colours [][]colour // of the cells
+	Notes   []string   // meaning of the marks in the rows
 }
 
 // notAvailable replaces a missing figure; a note contains the reason.
@@ -48,7 +47,7 @@ func viewTable(t judge.Table, columns []int, first int) tableView {
 		v.Rows = append(v.Rows, slices.Concat([]string{lockCell(r)}, cells[:first], details, cells[first:]))
 		v.Colours = append(v.Colours, slices.Concat([]colour{name}, colours[:first], make([]colour, len(details)), colours[first:]))
 	}
-	v.Notes, v.Sentences = tableNotes(t, missing), tableSentences(t)
+	v.Notes = tableNotes(t, missing)
 	return v
 }
 
@@ -212,44 +211,6 @@ func modeNote(t judge.Table) string {
 		texts, more = texts[:mostModes], fmt.Sprintf("; and %d more", n)
 	}
 	return "Two rates each: " + strings.Join(texts, "; ") + more + "."
-}
-
-// tableSentences returns at most three sentences about the significant differences of t in
-// its detailed column: the greatest, the least, and their number.
-func tableSentences(t judge.Table) (out []string) {
-	with := " with " + numfmt.Plural(t.Columns[t.Detail].Workers, "worker")
-	var significant, compared int
-	var first, last *judge.Entry
-	for i := range t.Rows {
-		r := &t.Rows[i]
-		if ratio := r.Ratios[t.Detail]; ratio != nil && r.Lock != t.Baseline {
-			compared++
-			if ratio.Reading.Significant() {
-				significant++
-				if first == nil {
-					first = r
-				}
-				last = r
-			}
-		}
-	}
-	say := func(r *judge.Entry) {
-		out = append(out, fmt.Sprintf("%s is %s as fast as %s%s.", r.Lock, chart.GainText(r.Ratios[t.Detail]), t.Baseline, with))
-	}
-	switch {
-	case compared == 0:
-		return nil
-	case significant == 0:
-		return []string{fmt.Sprintf("No lock differs significantly from %s%s.", t.Baseline, with)}
-	}
-	say(first)
-	if last != first {
-		say(last)
-	}
-	if compared > 1 {
-		out = append(out, fmt.Sprintf("%d of %s with %s are significant%s.", significant, numfmt.Plural(compared, "difference"), t.Baseline, with))
-	}
-	return out
 }
 
 func viewTables(ts []judge.Table) (out []tableView) {
