@@ -74,8 +74,8 @@ var spoilers = map[string]func(r *harness.Result){
 	"hold":      func(r *harness.Result) { r.Hold.Sum += r.Elapsed / 2 },
 }
 
-// TestChartsDrawWhatTheySay: a chart changes exactly with the metrics and fields it names.
-func TestChartsDrawWhatTheySay(t *testing.T) {
+// TestChartsDrawTheirData: a chart changes exactly with the metrics and fields it names.
+func TestChartsDrawTheirData(t *testing.T) {
 	if testing.Short() {
 		t.Skip("make test-all runs it")
 	}
