@@ -224,7 +224,7 @@ func (c *chaosRun) print(out io.Writer) error {
 		rows = append(rows, result.JudgeFault(r))
 	}
 	slices.SortStableFunc(rows, func(a, b result.Survival) int { return order(a.Fault.Scenario) - order(b.Fault.Scenario) })
-	return page.WriteFaults(out, rows)
+	return page.WriteFaults(out, rows, width(out))
 }
 
 func order(name string) int {

@@ -175,8 +175,9 @@ func TestChaosRefuted(t *testing.T) {
 	if err := c.print(&out); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"refuted", "two holders 1", "not expected: two holders (it is safe)", "worker 1 beside worker 2"} {
-		if !strings.Contains(out.String(), want) {
+	text := strings.Join(strings.Fields(out.String()), " ")
+	for _, want := range []string{"mine refuted: two holders", "where no harm was expected: it is safe", "worker 1 beside worker 2"} {
+		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, &out)
 		}
 	}

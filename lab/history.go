@@ -1,11 +1,8 @@
 package lab
 
 import (
-	"bytes"
 	"fmt"
 	"io"
-	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -55,7 +52,6 @@ func (p *Program) historyCommand() *cobra.Command {
   locklab history runs/2026-* --metric cpu,requests --locks mcs,sync-mutex
   locklab history runs/2026-* --to sync-mutex,redis-queue      as ratios: a slow day cancels
   locklab history runs/2026-* --out history                    a page, and the same as Markdown with pictures
-  locklab history runs/2026-* --out history.png                one picture of what changed
   locklab history runs/2026-* --format json > history.json`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) < 2 {
@@ -76,7 +72,7 @@ func (p *Program) historyCommand() *cobra.Command {
 	f.StringVar(&o.to, "to", "", "figures are ratios to this lock's in the same round; of several, separated by commas, to the first that is there and local if the lock is")
 	f.BoolVar(&o.asGiven, "as-given", false, "the runs are in order; otherwise their dates are")
 	f.BoolVar(&o.all, "all", false, "print every run of every case, not only of those with something to see")
-	f.StringVarP(&o.out, "out", "o", "", "also write FILE.html, FILE.md, FILE.png, FILE.svg, or a directory for a page and Markdown")
+	f.StringVarP(&o.out, "out", "o", "", "also write FILE.html, FILE.md, or a directory for a page and Markdown with pictures")
 	return cmd
 }
 
@@ -111,35 +107,16 @@ func (o *historyOptions) history(cmd *cobra.Command, dirs []string) error {
 	if o.out == "" || o.format != "text" {
 		return verdict
 	}
-	file := o.out
-	if !o.isPicture() {
-		file = newTarget(o.out).first()
-	}
-	if _, err := fmt.Fprintf(cmd.OutOrStdout(), "\n%s\n", reportLine(file)); err != nil {
+	if _, err := fmt.Fprintf(cmd.OutOrStdout(), "\n%s\n", reportLine(newTarget(o.out).first())); err != nil {
 		return err
 	}
 	return verdict
 }
 
-func (o *historyOptions) isPicture() bool {
-	return slices.Contains([]string{".png", ".svg"}, strings.ToLower(filepath.Ext(o.out)))
-}
-
 func (o *historyOptions) draw(files *saver, h *judge.History) error {
-	if !o.isPicture() {
-		return newTarget(o.out).write(files,
-			func(w io.Writer) error { return page.WriteHistoryHTML(w, h) },
-			func(w io.Writer, folder string, picture func(string, []byte) error) error {
-				return page.WriteHistoryMarkdown(w, h, folder, picture)
-			})
-	}
-	write := page.WriteHistorySVG
-	if strings.EqualFold(filepath.Ext(o.out), ".png") {
-		write = page.WriteHistoryPNG
-	}
-	var picture bytes.Buffer
-	if err := write(&picture, h); err != nil {
-		return err
-	}
-	return files.save(o.out, picture.Bytes())
+	return newTarget(o.out).write(files,
+		func(w io.Writer) error { return page.WriteHistoryHTML(w, h) },
+		func(w io.Writer, folder string, picture func(string, []byte) error) error {
+			return page.WriteHistoryMarkdown(w, h, folder, picture)
+		})
 }

@@ -260,7 +260,7 @@ func (o *reportOptions) drawRun(stdout io.Writer, files *saver, run *result.Run,
 	if o.pictures != "" {
 		names = slices.Concat(chart.FindingCharts(run), chart.FaultCharts(run), chart.SimulationCharts(run))
 		if len(run.Results) > 0 || len(names) == 0 {
-			names = slices.Concat(names, chart.Charts(run), chart.ContendersCharts(run))
+			names = append(names, chart.Charts(run)...)
 		}
 	}
 	for _, name := range names {

@@ -8,6 +8,10 @@ import (
 	"locklab/harness"
 	"locklab/internal/numfmt"
 	"locklab/internal/synthetic"
+	"locklab/reports/draw"
+
+	vgdraw "gonum.org/v1/plot/vg/draw"
+	"gonum.org/v1/plot/vg/recorder"
 )
 
 func TestAnswers(t *testing.T) {
@@ -28,7 +32,7 @@ func TestAnswers(t *testing.T) {
 	// At 8 workers, steady has 1 M/s and falling 4/64 M/s, 1.6 % of its rate alone.
 	for name, want := range map[string][]string{
 		"throughput": {"From 1 worker to 8, steady keeps most of its rate (100 %) and falling least (1.6 %).", "steady has the highest median (1 M/s), 16 times that of falling"},
-		"wait":       {"With 8 workers, p99 is lowest for steady", "highest for falling"},
+		"wait":       {"With 8 workers, falling has the longest p99 wait (", "that of steady, the shortest ("},
 		"fairness":   {"With 8 workers, 1 of 2 locks share nearly equally (Jain 95 % or more): steady. The least fair is falling"},
 	} {
 		for _, w := range want {
@@ -47,7 +51,7 @@ func TestWaitAnswerIsTrue(t *testing.T) {
 	slow := synthetic.With(synthetic.Fast("slow", 1e3), func(m *synthetic.Model) { m.Noise = 0 }) // 15 samples a round, 150 in all: p90
 	g := Groups(synthetic.Run(3, 10, 2, []int{1, 8}, quick, slow))[0]
 	got := DrawWait(g).Answer
-	if !strings.Contains(got, "p90 is lowest for quick") || !strings.Contains(got, "highest for slow") {
+	if !strings.Contains(got, "slow has the longest p90 wait (") || !strings.Contains(got, "that of quick, the shortest (") {
 		t.Errorf("got %q, want p90, which both locks resolve", got)
 	}
 	// 64 acquisitions a round give one sample each: too few for any quantile of slow.
@@ -66,6 +70,20 @@ func TestFloorIsNotALatency(t *testing.T) {
 	}{{0.5, 150, "≤ 150 ns"}, {0.9, 150, "900 ns"}, {0.5, 0, "7 ns"}, {0.9999, 150, numfmt.Unknown}} {
 		if got := strings.ReplaceAll(quoted(h, c.q, c.floor), numfmt.Space, " "); got != c.want {
 			t.Errorf("q %v, floor %v: got %q, want %q", c.q, c.floor, got, c.want)
+		}
+	}
+}
+
+// TestCurveEnds: a curve of waits ends at the greatest quantile that its samples resolve.
+func TestCurveEnds(t *testing.T) {
+	c := vgdraw.NewCanvas(new(recorder.Canvas), 100, 100)
+	p := draw.NewPlot(0, 0.9999, 1, 1000)
+	p.X.Scale = draw.Warp(draw.Tail)
+	trX, _ := p.Transforms(&c)
+	for n, want := range map[int64]float64{1: 0, 200: 0.95, 5_000_000: 0.9999} {
+		pts := curve{h: harness.Histogram{{Value: 100, N: n}}, n: n}.path(c, p, 0)
+		if got := pts[len(pts)-1].X; got != trX(want) {
+			t.Errorf("%d samples: the curve ends at %v, want %v", n, got, trX(want))
 		}
 	}
 }

@@ -3,12 +3,10 @@ package chart
 import (
 	"math"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
 	"locklab/harness"
-	"locklab/harness/result"
 	"locklab/internal/synthetic"
 )
 
@@ -48,27 +46,5 @@ func TestCosts(t *testing.T) {
 		if r.name == "cheap" && (!r.atMax || math.Abs(r.Median-turn-20) > 0.1) {
 			t.Errorf("without a control cheap costs %+v, want the whole turn as a bound", r)
 		}
-	}
-}
-
-func TestCostsHasTheHardware(t *testing.T) {
-	run := synthetic.Run(6, 6, 2, []int{1}, synthetic.Fast("lock", 1e6))
-	hardware, err := result.Load("../testdata/hardware")
-	if err != nil {
-		t.Fatal(err)
-	}
-	run.Findings = hardware.Findings
-	rs := Groups(run)[0].costRows()
-	var names []string
-	for _, r := range rs {
-		names = append(names, r.name)
-	}
-	for _, want := range []string{"plain load", "CAS that hits", "a word to another CPU", "lock"} {
-		if !slices.Contains(names, want) {
-			t.Errorf("the cost chart %v lacks %q", names, want)
-		}
-	}
-	if answer := costsAnswer(rs); !strings.HasPrefix(answer, "Lowest medians: of the hardware plain load (0.284") {
-		t.Errorf("got %q", answer)
 	}
 }

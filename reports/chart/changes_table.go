@@ -1,6 +1,7 @@
 package chart
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -14,7 +15,7 @@ func changesTable(h *judge.History, ss []*judge.HistorySeries) Table {
 	for _, s := range ss {
 		for i, p := range s.Points {
 			v := h.Sites[s.Site].Runs[i]
-			row := []string{Short(s.Case(), MostText), s.Title(), Short(h.Sites[s.Site].Name, MostName), strconv.Itoa(i + 1), v.Date(), v.Commit(), changesFigure(s, p), numfmt.Unknown, numfmt.Unknown, numfmt.Unknown, Short(changesMark(s, i), MostText)}
+			row := []string{Short(s.Case(), MostText), s.Title(), Short(h.Sites[s.Site].Name, MostName), strconv.Itoa(i + 1), v.Date(), v.Commit(), changesFigure(s, p), numfmt.Unknown, numfmt.Unknown, numfmt.Unknown, Short(changesMark(p), MostText)}
 			if p.N > 0 {
 				row[7] = FormatUnit(s.Metric.Unit)(p.Lo) + "–" + FormatUnit(s.Metric.Unit)(p.Hi)
 			}
@@ -63,25 +64,10 @@ func changesFigure(s *judge.HistorySeries, p judge.HistoryPoint) string {
 	return FormatUnit(s.Metric.Unit)(p.Median)
 }
 
-func changesMark(s *judge.HistorySeries, i int) string {
-	var parts []string
-	for _, c := range s.Changes {
-		if c.At == i {
-			parts = append(parts, strings.ToUpper(string(c.Verdict))+" here")
-		}
+// changesMark returns the reason for a missing figure, or how the run compares.
+func changesMark(p judge.HistoryPoint) string {
+	if p.N == 0 || p.Broke {
+		return p.Gap
 	}
-	p := s.Points[i]
-	switch {
-	case p.Off != "":
-		parts = append(parts, string(p.Off))
-	case p.Broke:
-		parts = append(parts, "violated")
-	case p.N == 0:
-		parts = append(parts, "no figure: "+p.Gap)
-	case p.Verdict == judge.Regressed:
-		parts = append(parts, "worse than before")
-	case p.Verdict == judge.Better:
-		parts = append(parts, "better than before")
-	}
-	return strings.Join(parts, "; ")
+	return string(cmp.Or(p.Off, p.Verdict))
 }

@@ -1,11 +1,5 @@
 package chart
 
-import (
-	"errors"
-	"fmt"
-	"strings"
-)
-
 // A Chart draws one question about the locks of a run.
 type Chart struct {
 	Name   string // identifies the chart: lower case, words joined by '-'
@@ -33,30 +27,4 @@ type Chart struct {
 
 	// draw draws a group, which holds at least one result.
 	Draw func(g *Group) Picture
-}
-
-// Validate returns one error that joins every mistake in cs, or nil.
-func Validate(cs []*Chart) error {
-	var errs []error
-	seen := make(map[string]bool)
-	for _, c := range cs {
-		bad := func(text string) { errs = append(errs, fmt.Errorf("chart %q %s", c.Name, text)) }
-		switch {
-		case !NameRE.MatchString(c.Name):
-			bad("is not lower-case words joined by '-'")
-		case seen[c.Name]:
-			bad("is listed twice")
-		}
-		seen[c.Name] = true
-		if !strings.HasSuffix(c.Title, "?") {
-			bad("does not ask a question in Title")
-		}
-		if c.Doc == "" {
-			bad("is undocumented")
-		}
-		if c.Draw == nil {
-			bad("has no function")
-		}
-	}
-	return errors.Join(errs...)
 }

@@ -15,8 +15,7 @@ import (
 	"locklab/reports/draw"
 )
 
-// CostsLocal and CostsRemote draw the cost of a free acquire and release, from an instruction
-// to ZooKeeper. A run has one such chart, for its local locks if any.
+// CostsLocal and CostsRemote draw the cost of an uncontended acquisition and release. A run has one such chart, for its local locks if any.
 var CostsLocal, CostsRemote = both(Chart{
 	Name:     "costs",
 	Title:    "What does an uncontended lock cost?",
@@ -26,18 +25,17 @@ var CostsLocal, CostsRemote = both(Chart{
 	Draw:     drawCosts,
 }, "What does an uncontended distributed lock cost?")
 
-const costsDoc = "Locks: time to take and to free the lock with one worker, with the shortest section of the run; mark: median over the rounds, bar: its 95 % order-statistic interval, or the range if there are fewer than six rounds. From a turn of a local lock that of the control in the same round is taken away, which has the lab's loop and the section but no lock, or, without a section, the lab's own turn; from one of a distributed lock the time it is held. Ring and ≤: what is left cannot be told from nothing, or nothing can be taken away. The rest: one operation on a word, as the experiments of this run measured it."
+const costsDoc = "Locks: time to take and to free the lock with one worker, with the shortest section of the run; mark: median over the rounds, bar: its 95 % order-statistic interval, or the range if there are fewer than six rounds. From a turn of a local lock that of the control in the same round is taken away, which has the lab's loop and the section but no lock, or, without a section, the lab's own turn; from one of a distributed lock the time it is held. Ring and ≤: what is left cannot be told from nothing, or nothing can be taken away."
 
 type costRow struct {
 	name  string
 	look  draw.Look
-	kind  string // "hardware", or the family of the lock
+	kind  string // the family of the lock
 	atMax bool   // Median is a bound
 	stat.Summary
 }
 
 func (g *Group) costRows() (out []costRow) {
-	out = append(out, g.primitives()...)
 	seen := make(map[string]bool)
 	for _, o := range g.quietest() {
 		for _, s := range o.at(1) {
@@ -112,66 +110,16 @@ func (g *Group) besides(r *harness.Result, control *Cell) (float64, bool) {
 	return 0, false
 }
 
-// The experiments with the costs of the hardware, and limits on their figures.
-const (
-	costExperiment     = "cost"
-	transferExperiment = "core-to-core"
-	mostPrimitives     = 12
-
-	leastCost = 1e-6 // ns: less is a mistake
-)
-
-func (g *Group) primitives() (out []costRow) {
-	base := costRow{look: draw.Look{Hue: draw.Muted}, kind: hardwareKind}
-	costs := false
-	for _, f := range Findings(g.Run) {
-		for _, t := range f.Tables {
-			switch {
-			case f.Name == costExperiment && t.Chart == harness.Bars && len(t.Columns) > 1 && t.Columns[0].Unit == "ns" && !costs:
-				costs = true
-				s := newSheet(t)
-				for i := range min(len(t.Rows), mostPrimitives) {
-					if r, ok := s.read(i, 0); ok && r.mid > leastCost {
-						base.name = s.names[i]
-						base.Summary = stat.Summary{Median: r.mid, Lo: r.lo, Hi: r.hi, N: r.n}
-						out = append(out, base)
-					}
-				}
-			case f.Name == transferExperiment && t.Chart == harness.Heat:
-				s := newSheet(t)
-				var all []float64
-				for i := range t.Rows {
-					for k, j := range s.drawn {
-						if r, ok := s.read(i, j); ok && i != k && r.mid > leastCost && s.unit == "ns" {
-							all = append(all, r.mid)
-						}
-					}
-				}
-				if v := stat.Summarize(all); v.N > 0 {
-					base.name, base.Summary = "a word to another CPU", v
-					base.Lo, base.Hi = slices.Min(all), slices.Max(all)
-					out = append(out, base)
-				}
-			}
-		}
-	}
-	return out
-}
+// leastCost, in ns, is the least cost that is no mistake.
+const leastCost = 1e-6
 
 func (g *Group) costsSource() Source {
 	s := Source{Metrics: []*result.Metric{result.Time}, Rounds: []int{roundsOf(g.Both...)}}
 	if Largest(g.Both, true) != nil {
 		s.Fields = []string{"hold"}
 	}
-	for _, f := range Findings(g.Run) {
-		if (f.Name == costExperiment || f.Name == transferExperiment) && !slices.Contains(s.Experiments, f.Name) {
-			s.Experiments = append(s.Experiments, f.Name)
-		}
-	}
 	return s
 }
-
-const hardwareKind = "hardware"
 
 var familyNames = map[harness.Family]string{
 	harness.Spin: "spin", harness.Blocking: "blocking", harness.ZooKeeper: "ZooKeeper", harness.Redis: "Redis", harness.Peer: "peer",
@@ -182,13 +130,7 @@ func drawCosts(g *Group) Picture {
 		return nothing("It is in the cost chart with the local locks.")
 	}
 	rs := g.costRows()
-	locks := 0
-	for _, r := range rs {
-		if r.kind != hardwareKind {
-			locks++
-		}
-	}
-	if locks == 0 {
+	if len(rs) == 0 {
 		return nothing("No lock was measured with one worker, so there is no uncontended cost to compare.")
 	}
 	return Picture{
@@ -214,23 +156,15 @@ func costsAnswer(rs []costRow) string {
 	slices.SortStableFunc(steps, func(a, b costRow) int { return cmp.Compare(a.Median, b.Median) })
 	var parts []string
 	for i, r := range steps {
-		kind := r.kind + " locks"
-		if r.kind == hardwareKind {
-			kind = r.kind
-		}
 		cost := r.text()
 		if i > 0 && !r.atMax && !steps[i-1].atMax {
 			if by := numfmt.Times(r.Median / steps[i-1].Median); by != "1 times" {
 				cost += ", " + by + " that"
 			}
 		}
-		parts = append(parts, fmt.Sprintf("of the %s %s (%s)", kind, r.name, cost))
+		parts = append(parts, fmt.Sprintf("of the %s locks %s (%s)", r.kind, r.name, cost))
 	}
-	text := "Lowest medians: " + numfmt.List(parts, len(parts)) + "."
-	if !slices.ContainsFunc(steps, func(r costRow) bool { return r.kind == hardwareKind }) {
-		text += " A run with --hardware adds what single operations cost."
-	}
-	return text
+	return "Lowest medians: " + numfmt.List(parts, len(parts)) + "."
 }
 
 func (r costRow) text() string {
@@ -241,7 +175,7 @@ func (r costRow) text() string {
 }
 
 func costsRows(rs []costRow) draw.Picture {
-	r := draw.Rows{Title: "time to take and to free the lock, one worker; time of one operation (log scale)"}
+	r := draw.Rows{Title: "time to take and to free the lock, one worker (log scale)"}
 	var all []draw.Mark
 	var seen []string
 	for _, x := range rs {

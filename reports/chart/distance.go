@@ -6,6 +6,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"locklab/harness"
@@ -107,14 +108,14 @@ func (d *Distances) Costs() Table {
 	for _, l := range d.locks {
 		row := slices.Concat([]string{l.Lock.Name}, counts(l.model.Trips))
 		for _, s := range judge.PredictedSituations {
-			row = append(row, CellText(s.Metric, l.model.Near(s, d.crowd(s))))
+			row = append(row, CellText(s.Metric, l.model.Near(s, d.contenders(s))))
 		}
 		t.Rows = append(t.Rows, row)
 	}
 	return t
 }
 
-func (d *Distances) crowd(s *judge.PredictedSituation) int {
+func (d *Distances) contenders(s *judge.PredictedSituation) int {
 	if s.Alone {
 		return 1
 	}
@@ -140,43 +141,23 @@ func counts(t *harness.Trips) []string {
 
 // CostsAnswer names the handovers with the fewest and the most round trips.
 func (d *Distances) CostsAnswer() string {
-	type cost struct {
-		name  string
-		trips float64
-	}
-	var cs []cost
-	var polling []string
+	names := make(map[float64][]string) // by the round trips of a handover
 	for _, l := range d.locks {
-		switch t := l.model.Trips; {
-		case t == nil || t.Behind == nil:
-		case t.Behind.Polls:
-			polling = append(polling, l.Lock.Name)
-		default:
-			cs = append(cs, cost{l.Lock.Name, t.Behind.Handover.RoundTrips()})
+		if t := l.model.Trips; t != nil && t.Behind != nil && !t.Behind.Polls {
+			trips := t.Behind.Handover.RoundTrips()
+			names[trips] = append(names[trips], l.Lock.Name)
 		}
 	}
-	slices.SortStableFunc(cs, func(a, b cost) int { return cmp.Compare(a.trips, b.trips) })
-	var text string
-	if len(cs) > 0 {
-		least, most := cs[0].trips, cs[len(cs)-1].trips
-		var frugal, dear []string
-		for _, c := range cs {
-			if c.trips == least {
-				frugal = append(frugal, c.name)
-			} else if c.trips == most {
-				dear = append(dear, c.name)
-			}
-		}
-		text = fmt.Sprintf("A hand-over takes %s in sequence with %s", trips(least), numfmt.List(frugal, mostNamed))
-		if len(dear) > 0 {
-			text += fmt.Sprintf(", and %s with %s", trips(most), numfmt.List(dear, mostNamed))
-		}
-		text += "."
+	if len(names) == 0 {
+		return "No handover of these locks is made of round trips: their waiters poll, or none was counted."
 	}
-	if len(polling) > 0 {
-		text += fmt.Sprintf(" Waiters of %s ask again after a pause, so %s hand-over is not made of round trips.", numfmt.List(polling, mostNamed), numfmt.Choose(len(polling), "its", "their"))
+	all := slices.Sorted(maps.Keys(names))
+	least, most := all[0], all[len(all)-1]
+	text := fmt.Sprintf("A handover takes %s in sequence with %s", trips(least), numfmt.List(names[least], mostNamed))
+	if most > least {
+		text += fmt.Sprintf(", and %s with %s", trips(most), numfmt.List(names[most], mostNamed))
 	}
-	return cmp.Or(text, "No two clients of these locks wait for each other.")
+	return text + "."
 }
 
 const mostNamed = 6
@@ -188,23 +169,30 @@ func trips(v float64) string {
 	return amount(v) + " round trips"
 }
 
-// Predictions returns the predicted cost of each lock at the requested round trips.
+// Predictions returns the predicted time of each lock at the requested round trips, and at
+// the measured ones under a delay, with what was measured there.
 func (d *Distances) Predictions() Table {
-	t := Table{Head: Titles("lock", "part", "near")}
-	for _, r := range d.Asked {
-		t.Head = append(t.Head, Titles("at "+r.String(), "range at "+r.String())...)
-	}
-	t.Head = append(t.Head, Titles(notPredicted)...)
+	t := Table{Head: slices.Concat(Titles("lock", "part", "near"), []Piece{{"round trip", result.RoundTrip}}, Titles("predicted", "range", "measured", "error", notPredicted))}
 	for _, l := range d.locks {
 		for _, s := range judge.PredictedSituations {
-			row := []string{l.Lock.Name, s.Name, CellText(s.Metric, l.model.Near(s, d.crowd(s)))}
-			reason := ""
+			row := []string{l.Lock.Name, s.Name, CellText(s.Metric, l.model.Near(s, d.contenders(s)))}
 			for _, r := range d.Asked {
-				p, why := l.model.Predict(s, d.crowd(s), float64(r))
+				p, why := l.model.Predict(s, d.contenders(s), float64(r))
 				value, within := predicted(p)
-				row, reason = append(row, value, within), cmp.Or(reason, why)
+				t.Rows = append(t.Rows, slices.Concat(row, []string{numfmt.Nanos(float64(r)), value, within, numfmt.Unknown, numfmt.Unknown, why}))
 			}
-			t.Rows = append(t.Rows, append(row, reason))
+			for _, x := range d.checks(l, s) {
+				trip, off := numfmt.Unknown, numfmt.Unknown
+				if x.Trip > 0 && x.Trip < 1e15 {
+					trip = numfmt.Nanos(x.Trip)
+				}
+				if x.why == "" {
+					off = signed(x.Error())
+				}
+				value, within := predicted(x.Predicted)
+				measured, _ := predicted(x.Measured)
+				t.Rows = append(t.Rows, slices.Concat(row, []string{trip, value, within, measured, off, x.why}))
+			}
 		}
 	}
 	return t
@@ -223,61 +211,51 @@ func predicted(p judge.PredictedTime) (value, within string) {
 	return value, within
 }
 
-// PredictionsAnswer names the fastest predicted handover at the first round trip.
-func (d *Distances) PredictionsAnswer() string {
-	at := d.Asked[0]
+// Answer names the fastest predicted handover at the first requested round trip, and the
+// errors of the predictions under a delay.
+func (d *Distances) Answer() string {
+	var parts []string
+	if len(d.Asked) > 0 {
+		parts = append(parts, d.fastest(d.Asked[0]))
+	}
+	if len(d.Far) > 0 {
+		parts = append(parts, d.errors())
+	}
+	return strings.Join(parts, " ")
+}
+
+func (d *Distances) fastest(at time.Duration) string {
 	var best distantLock
 	least := math.Inf(1)
 	for _, l := range d.locks {
 		p, why := l.model.Predict(judge.Handover, d.Workers, float64(at))
-		if why == "" && p.Value < least && l.Lock.Status != harness.Broken && l.Lock.Status != harness.Historical {
+		if why == "" && p.Value < least && !Unsound(l.Lock.Status) {
 			best, least = l, p.Value
 		}
 	}
 	if best.series == nil {
-		return fmt.Sprintf("For a round trip of %v no hand-over can be predicted.", at)
+		return fmt.Sprintf("For a round trip of %v no handover can be predicted.", at)
 	}
-	return fmt.Sprintf("At a round trip of %v the quickest hand-over would be that of %s, %s; near the servers it takes %s.", at, best.Lock.Name,
-		numfmt.Nanos(least), numfmt.Nanos(best.model.Near(judge.Handover, d.Workers).Median))
+	return fmt.Sprintf("At a round trip of %v the fastest predicted handover is %s of %s; near the servers it takes %s.", at,
+		numfmt.Nanos(least), best.Lock.Name, numfmt.Nanos(best.model.Near(judge.Handover, d.Workers).Median))
 }
 
-type trial struct {
+// A check is a prediction next to what was measured under a delay.
+type check struct {
 	lock  string
 	delay time.Duration
-	why   string
+	why   string // the reason if there is no prediction
 	judge.PredictionTest
 }
 
-func (d *Distances) trials() (all []trial) {
-	for _, l := range d.locks {
-		for _, s := range judge.PredictedSituations {
-			for _, far := range d.Far {
-				i := slices.IndexFunc(far.Locks, func(o *series) bool { return o.Lock.Name == l.Lock.Name })
-				if i >= 0 {
-					t, why := l.model.Check(s, d.crowd(s), roundsIn(far.Locks[i].Cells[d.crowd(s)]))
-					all = append(all, trial{l.Lock.Name, far.Load.Delay, why, t})
-				}
-			}
+func (d *Distances) checks(l distantLock, s *judge.PredictedSituation) (out []check) {
+	for _, far := range d.Far {
+		if c := far.cell(l.Lock.Name, d.contenders(s)); c != nil {
+			t, why := l.model.Check(s, d.contenders(s), roundsIn(c))
+			out = append(out, check{l.Lock.Name, far.Load.Delay, why, t})
 		}
 	}
-	return all
-}
-
-func (d *Distances) Checks() Table {
-	t := Table{Head: slices.Concat(Titles("lock", "part", "delay"), ByName(result.RoundTrip), Titles("predicted", "measured", "error", "range", "interval", notPredicted))}
-	for _, x := range d.trials() {
-		value, within := predicted(x.Predicted)
-		measured, interval := predicted(x.Measured)
-		off, trip := numfmt.Unknown, numfmt.Unknown
-		if x.why == "" {
-			off = signed(x.Error())
-		}
-		if x.Trip > 0 && x.Trip < 1e15 {
-			trip = numfmt.Nanos(x.Trip)
-		}
-		t.Rows = append(t.Rows, []string{x.lock, x.Situation.Name, x.delay.String(), trip, value, measured, off, within, interval, x.why})
-	}
-	return t
+	return out
 }
 
 func signed(share float64) string {
@@ -290,26 +268,33 @@ func signed(share float64) string {
 // goodWithin is the greatest relative error of a prediction that counts as correct.
 const goodWithin = 0.15
 
-// ChecksAnswer gives the number of correct predictions and the greatest error.
-func (d *Distances) ChecksAnswer() string {
-	all := slices.DeleteFunc(d.trials(), func(t trial) bool { return t.why != "" })
-	if len(all) == 0 {
+// errors returns the number of correct predictions and the greatest error.
+func (d *Distances) errors() string {
+	var errors []float64
+	var worst check
+	good := 0
+	for _, l := range d.locks {
+		for _, s := range judge.PredictedSituations {
+			for _, c := range d.checks(l, s) {
+				if c.why != "" {
+					continue
+				}
+				e := math.Abs(c.Error())
+				if e <= goodWithin {
+					good++
+				}
+				if errors == nil || e > math.Abs(worst.Error()) {
+					worst = c
+				}
+				errors = append(errors, e)
+			}
+		}
+	}
+	if errors == nil {
 		return "Nothing that was measured with a delay can be predicted from what was measured without."
 	}
-	var errors []float64
-	worst, good := all[0], 0
-	for _, t := range all {
-		e := math.Abs(t.Error())
-		errors = append(errors, e)
-		if e <= goodWithin {
-			good++
-		}
-		if e > math.Abs(worst.Error()) {
-			worst = t
-		}
-	}
 	return fmt.Sprintf("%d of %s lie within %.0f%s%% of what was measured; the median error is %.0f%s%%, the greatest %s (%s, %s, with a delay of %v).",
-		good, numfmt.Plural(len(all), "prediction"), 100*goodWithin, numfmt.Space, 100*stat.Median(errors), numfmt.Space, signed(worst.Error()), worst.lock, worst.Situation.Name, worst.delay)
+		good, numfmt.Plural(len(errors), "prediction"), 100*goodWithin, numfmt.Space, 100*stat.Median(errors), numfmt.Space, signed(worst.Error()), worst.lock, worst.Situation.Name, worst.delay)
 }
 
 // Notes explains how to read the tables.

@@ -29,58 +29,26 @@ func drawEffect(d *dimension) func(g *Group) Picture {
 	}
 }
 
-// answer names the largest effect with w workers, and counts the locks without one.
+// answer names the largest effect with w workers, and counts those that are not significant.
 func (s *sweep) answer(w int) string {
 	all := s.All(w)
 	size := func(e effect) float64 { return math.Abs(math.Log(e.Median)) }
-	largest := func(es []effect) effect {
-		return slices.MaxFunc(es, func(a, b effect) int {
-			return cmp.Or(cmp.Compare(size(a), size(b)), strings.Compare(b.S.Lock.Name, a.S.Lock.Name))
-		})
-	}
-	var apart []effect
-	enough := false
-	for _, e := range all {
-		enough = enough || e.Enough()
-		if e.Apart() {
-			apart = append(apart, e)
-		}
-	}
-	with := "With " + numfmt.Plural(w, "worker")
-	says := func(e effect) string {
+	slices.SortStableFunc(all, func(a, b effect) int {
+		return cmp.Or(cmp.Compare(size(b), size(a)), strings.Compare(a.S.Lock.Name, b.S.Lock.Name))
+	})
+	text := func(e effect) string {
 		return fmt.Sprintf("%s on %s: %s with %s (%s)", s.full(e.setting), e.S.Lock.Name, ofRate(e.Median), s.full(s.base), ratios(e.Lo, e.Hi))
 	}
+	with := "With " + numfmt.Plural(w, "worker")
+	apart := slices.DeleteFunc(slices.Clone(all), func(e effect) bool { return !e.Apart() })
 	switch {
-	case !enough:
-		e := largest(all)
-		return fmt.Sprintf("%s, the largest change of the median is that by %s. But n = %d: to tell an effect from chance needs %s.",
-			with, says(e), e.N, numfmt.Plural(stat.MinRounds, "round"))
+	case !slices.ContainsFunc(all, effect.Enough):
+		return fmt.Sprintf("%s, the largest change of the median is that by %s. But n = %d: to tell an effect from chance needs %s.",
+			with, text(all[0]), all[0].N, numfmt.Plural(stat.MinRounds, "round"))
 	case len(apart) == 0:
-		return fmt.Sprintf("%s, no effect is beyond chance. The largest change of a median is that by %s.", with, says(largest(all)))
+		return fmt.Sprintf("%s, no effect is beyond chance. The largest change of a median is that by %s.", with, text(all[0]))
 	}
-	return fmt.Sprintf("%s, the largest effect is that of %s. Not apart from no effect: %s.", with, says(largest(apart)), s.notApart(w))
-}
-
-func (s *sweep) notApart(w int) string {
-	var parts []string
-	for i := range s.settings {
-		es := s.Effects(i, w)
-		if i == s.base || len(es) == 0 {
-			continue
-		}
-		same := 0
-		for _, e := range es {
-			if !e.Apart() {
-				same++
-			}
-		}
-		text := fmt.Sprintf("%d of %s", same, numfmt.Plural(len(es), "lock"))
-		if len(s.settings) > 2 {
-			text += " with " + s.full(i)
-		}
-		parts = append(parts, text)
-	}
-	return strings.Join(parts, ", ")
+	return fmt.Sprintf("%s, the largest effect is that of %s. %d of %s are significant.", with, text(apart[0]), len(apart), numfmt.Plural(len(all), "effect"))
 }
 
 func ofRate(r float64) string {

@@ -25,7 +25,7 @@ func drawHandovers(g *Group) Picture {
 	if len(l.Lines) == 0 {
 		return nothing("No lock went from one worker to another in this run, so there is no hand-over to draw.")
 	}
-	return ofLines(l, handoverAnswer(g)+retaken(g), throughputTable(g), g.source(result.Handovers))
+	return ofLines(l, handoverAnswer(g), throughputTable(g), g.source(result.Handovers))
 }
 
 func handoverAnswer(g *Group) string {
@@ -35,20 +35,4 @@ func handoverAnswer(g *Group) string {
 		return fmt.Sprintf("With %s, no lock was handed over.", g.unit(w))
 	}
 	return fmt.Sprintf("With %s, %s.", g.unit(w), extremes(fs, "the most hand-overs", "the fewest", numfmt.PerSecond))
-}
-
-// retaken names the lock most often taken back by its owner, in over half of the acquisitions.
-func retaken(g *Group) string {
-	w := g.Workers[len(g.Workers)-1]
-	name, most := "", 50.0
-	for _, s := range g.at(w) {
-		ops, over := s.Cells[w].Summary(result.Throughput), s.Cells[w].Summary(result.Handovers)
-		if back := 100 - 100*over.Median/ops.Median; ops.N > 0 && over.N > 0 && back > most {
-			name, most = s.Lock.Name, back
-		}
-	}
-	if name == "" {
-		return ""
-	}
-	return fmt.Sprintf(" Of the acquisitions of %s, %s are by the worker that has just released it.", name, numfmt.Percent(most))
 }

@@ -36,7 +36,6 @@ type Timeline struct {
 	finding  oracle.Finding
 	from, to int64 // the range drawn
 	lanes    []int // workers
-	hidden   int   // workers without a lane
 }
 
 // ReadTimeline reads the history called name, of a try of r.
@@ -96,9 +95,7 @@ func (s *Timeline) frame() {
 			add(e.Worker, asks == idle && e.At >= s.from && e.At <= s.to)
 		}
 	}
-	if n := len(s.lanes); n > mostLanes {
-		s.lanes, s.hidden = s.lanes[:mostLanes], n-mostLanes
-	}
+	s.lanes = s.lanes[:min(len(s.lanes), mostLanes)]
 	slices.Sort(s.lanes)
 }
 

@@ -26,9 +26,8 @@ type loadedLock struct {
 	Cells  []*Cell // by rate; nil if not measured
 	closed float64 // acquisitions per second in the closed loop with as many workers; 0 if not measured
 
-	Knee   judge.Knee
-	Kneed  bool         // the results give a saturation point
-	sought *result.Knee // the search that chose the rates; nil without one
+	Knee  judge.Knee
+	Kneed bool // the results give a saturation point
 }
 
 // Loads returns the open loops for locks of g's kind, under its conditions, or nil.
@@ -36,7 +35,7 @@ func (g *Group) Loads() *loadSweep {
 	for _, s := range g.loadSweeps() {
 		if g.Conditions == "" || g.Conditions == s.context {
 			s.fill(g.closedLike(s.groups[0].Load))
-			s.findKnees(g.Run.Manifest.Knees)
+			s.findKnees()
 			return s
 		}
 	}
@@ -89,7 +88,7 @@ func (g *Group) Titled(question string) string {
 	return strings.TrimSuffix(question, "?") + ", with " + g.Conditions + "?"
 }
 
-func (s *loadSweep) findKnees(sought []result.Knee) {
+func (s *loadSweep) findKnees() {
 	floor := s.floor()
 	for _, l := range s.Locks {
 		loads := make([]judge.Load, len(s.Rates))
@@ -97,13 +96,6 @@ func (s *loadSweep) findKnees(sought []result.Knee) {
 			loads[i] = judge.Load{Rate: r, Cell: l.Cells[i]}
 		}
 		l.Knee, l.Kneed = judge.KneeOf(loads, floor)
-		i := slices.IndexFunc(sought, func(k result.Knee) bool {
-			found := k.Missing == "" && k.UpTo > 0 && k.UpTo < k.Over && k.Over <= harness.MaxRate
-			return found && k.Lock == l.S.Lock.Name && k.Workload.Workers == s.workers && judge.Axes(k.Workload) == s.context
-		})
-		if i >= 0 {
-			l.sought = &sought[i]
-		}
 	}
 }
 
@@ -161,14 +153,8 @@ func (l *loadedLock) at() string {
 		return fmt.Sprintf("%v or more", k.UpTo)
 	case l.Kneed:
 		return fmt.Sprintf("%v [%s .. %s]", k.UpTo, bound(k.From, "less"), bound(k.To, "more"))
-	case l.sought != nil:
-		return l.probed() + ", by short probes"
 	}
 	return ""
-}
-
-func (l *loadedLock) probed() string {
-	return fmt.Sprintf("%v .. %v", l.sought.UpTo.Rounded(result.KneeFigures), l.sought.Over.Rounded(result.KneeFigures))
 }
 
 func bound(r harness.Rate, beyond string) string {

@@ -28,7 +28,7 @@ var LoadLocal, LoadRemote = both(Chart{
 	Draw:     drawLoad,
 }, "How long does an acquisition of a distributed lock wait at a given offered load?")
 
-const loadDoc = "Open loops: acquisitions are asked for at times drawn before, whether or not the lock keeps up, and a wait counts from when its acquisition was meant to begin. Bold line: p99 of the waits of all rounds together; thin line below: p50; dashed line above: p99.9; where fewer than ten samples lie above a quantile it is left out. Dashed upright line: the rate of the closed loop with as many workers, which ask again at once. Solid upright line: the knee, the greatest load of the run at which the lock grants 95 % of it and p99 is within ten times its unloaded value, that at the least load at which the run resolves it; the field around it: between which loads the knee lies in 95 % of runs made of the run's rounds, drawn again, or by each round alone if there are fewer than six; where the run resolves p99 at no load, what the search for the knee found. Hue: family; grey: p99 of the other locks."
+const loadDoc = "Open loops: acquisitions are asked for at times drawn before, whether or not the lock keeps up, and a wait counts from when its acquisition was meant to begin. Bold line: p99 of the waits of all rounds together; thin line below: p50; dashed line above: p99.9; where fewer than ten samples lie above a quantile it is left out. Dashed upright line: the rate of the closed loop with as many workers, which ask again at once. Solid upright line: the knee, the greatest load of the run at which the lock grants 95 % of it and p99 is within ten times its unloaded value, that at the least load at which the run resolves it; the field around it: between which loads the knee lies in 95 % of runs made of the run's rounds, drawn again, or by each round alone if there are fewer than six. Hue: family; grey: p99 of the other locks."
 
 func drawLoad(g *Group) Picture {
 	s := g.Loads()
@@ -69,7 +69,7 @@ func (s *loadSweep) Answer() string {
 		}
 	}
 	if len(all) == 0 {
-		return s.unresolved()
+		return "Too few waits were timed at each load to quote p99, by which it would be said where the knee is: more rounds, or a longer --duration, give more."
 	}
 	slices.SortStableFunc(all, func(a, b *loadedLock) int { return cmp.Compare(b.Knee.UpTo, a.Knee.UpTo) })
 	says := func(l *loadedLock) string { return fmt.Sprintf("%s; %s", l.at(), l.why()) }
@@ -88,20 +88,6 @@ func (s *loadSweep) Answer() string {
 	if i := slices.IndexFunc(all, func(l *loadedLock) bool { return l.Knee.Unsound }); i >= 0 {
 		text += fmt.Sprintf(" On this machine the waits of an unloaded lock are not the lock's own (p99 of %s %s): where that is ten times as long says little.",
 			all[i].S.Lock.Name, numfmt.Nanos(all[i].Knee.RestP99))
-	}
-	return text
-}
-
-func (s *loadSweep) unresolved() string {
-	text := "Too few waits were timed at each load to quote p99, by which it would be said where the knee is: more rounds, or a longer --duration, give more."
-	var names []string
-	for _, l := range s.Locks {
-		if l.sought != nil {
-			names = append(names, fmt.Sprintf("%s %s", l.S.Lock.Name, l.probed()))
-		}
-	}
-	if names != nil {
-		text += " By short probes the search before it found: " + numfmt.List(names, 4) + "."
 	}
 	return text
 }
@@ -174,11 +160,8 @@ func (s *loadSweep) notes() (notes []draw.Note) {
 	if slices.ContainsFunc(s.Locks, func(l *loadedLock) bool { return l.closed > 0 }) {
 		notes = append(notes, draw.Note{Colour: draw.Axis, Line: true, Text: "closed loop (dashed)"})
 	}
-	switch {
-	case slices.ContainsFunc(s.Locks, func(l *loadedLock) bool { return l.Kneed }):
+	if slices.ContainsFunc(s.Locks, func(l *loadedLock) bool { return l.Kneed }) {
 		notes = append(notes, draw.Note{Colour: draw.Warm, Text: "knee (solid), its interval"})
-	case slices.ContainsFunc(s.Locks, func(l *loadedLock) bool { return l.sought != nil }):
-		notes = append(notes, draw.Note{Colour: draw.Warm, Text: "knee, by short probes"})
 	}
 	return notes
 }
@@ -196,20 +179,16 @@ func (l *loadedLock) upright(c vgdraw.Canvas, p *plot.Plot) {
 }
 
 func (l *loadedLock) kneeField(c vgdraw.Canvas, p *plot.Plot) {
-	low, high := l.Knee.From, l.Knee.To
 	if !l.Kneed {
-		if l.sought == nil {
-			return
-		}
-		low, high = l.sought.UpTo, l.sought.Over
+		return
 	}
 	trX, _ := p.Transforms(&c)
 	from, to := c.Min.X, c.Max.X
-	if low > 0 {
-		from = max(from, trX(float64(low)))
+	if l.Knee.From > 0 {
+		from = max(from, trX(float64(l.Knee.From)))
 	}
-	if high > 0 {
-		to = min(to, trX(float64(high)))
+	if l.Knee.To > 0 {
+		to = min(to, trX(float64(l.Knee.To)))
 	}
 	if from < to {
 		c.FillPolygon(draw.Warm.RGBA(), draw.Rect(from, c.Min.Y, to, c.Max.Y))
@@ -221,9 +200,6 @@ func (l *loadedLock) kneeField(c vgdraw.Canvas, p *plot.Plot) {
 func (s *loadSweep) figure(l *loadedLock, floor float64) string {
 	if l.Kneed && l.Knee.UpTo > 0 {
 		return fmt.Sprintf("knee %v", l.Knee.UpTo)
-	}
-	if !l.Kneed && l.sought != nil {
-		return "knee " + l.probed()
 	}
 	for i, r := range slices.Backward(s.Rates) {
 		if v, ok := l.wait(i, 0.99, floor); ok {

@@ -27,27 +27,27 @@ var limits = map[string]int{
 // the status of an unsound lock. Unchanged parts are shared with run. Sanitize must not be
 // applied to its own result.
 func Sanitize(run *result.Run) *result.Run {
-	t := tidier{make(map[string]string), make(map[reflect.Type]bool)}
+	t := sanitizer{make(map[string]string), make(map[reflect.Type]bool)}
 	out := *run
-	out.Results, out.Damage, out.Faults, out.Chaos = tidied(t, run.Results), tidied(t, run.Damage), tidied(t, run.Faults), tidied(t, run.Chaos)
-	out.Simulations, out.Findings = tidied(t, run.Simulations), tidied(t, run.Findings)
+	out.Results, out.Damage, out.Faults, out.Chaos = sanitized(t, run.Results), sanitized(t, run.Damage), sanitized(t, run.Faults), sanitized(t, run.Chaos)
+	out.Simulations, out.Findings = sanitized(t, run.Simulations), sanitized(t, run.Findings)
 	m := &out.Manifest
-	m.Warnings, m.Skipped, m.Sites = tidied(t, m.Warnings), tidied(t, m.Skipped), tidied(t, m.Sites)
+	m.Warnings, m.Skipped, m.Sites = sanitized(t, m.Warnings), sanitized(t, m.Skipped), sanitized(t, m.Sites)
 	return &out
 }
 
-type tidier struct {
+type sanitizer struct {
 	locks map[string]string     // the names of the locks
 	texts map[reflect.Type]bool // whether a type has texts
 }
 
-func tidied[T any](t tidier, v T) T {
+func sanitized[T any](t sanitizer, v T) T {
 	return t.sanitize(reflect.ValueOf(v), MostText).Interface().(T)
 }
 
 // sanitize returns a copy of v whose texts have at most most characters, or the limits of their
 // fields.
-func (t tidier) sanitize(v reflect.Value, most int) reflect.Value {
+func (t sanitizer) sanitize(v reflect.Value, most int) reflect.Value {
 	if !t.hasText(v.Type()) || most == 0 {
 		return v
 	}
@@ -80,7 +80,7 @@ func (t tidier) sanitize(v reflect.Value, most int) reflect.Value {
 	return out
 }
 
-func (t tidier) unique(v, out reflect.Value) {
+func (t sanitizer) unique(v, out reflect.Value) {
 	switch x := out.Addr().Interface().(type) {
 	case *harness.Lock:
 		x.Name = MarkedName(shortName(t.locks, v.Interface().(harness.Lock).Name), x.Status)
@@ -94,7 +94,7 @@ func (t tidier) unique(v, out reflect.Value) {
 	}
 }
 
-func (t tidier) hasText(u reflect.Type) bool {
+func (t sanitizer) hasText(u reflect.Type) bool {
 	if has, known := t.texts[u]; known {
 		return has
 	}

@@ -141,7 +141,7 @@ func sampled(rs []reading) string {
 
 // CellFigure formats a cell as text for a table.
 func CellFigure(c harness.Cell) string {
-	if c.Text == "" && c.N > 0 && !(math.Abs(c.Median) <= draw.Beyond) {
+	if c.Text == "" && !(math.Abs(c.Median) <= draw.Beyond) {
 		return numfmt.Unknown
 	}
 	if c.Text == "" && (math.IsNaN(c.Lo) || math.IsNaN(c.Hi) || math.IsInf(c.Lo, 0) || math.IsInf(c.Hi, 0)) {
@@ -217,4 +217,28 @@ func (s sheet) axisTitle(log bool) string {
 func ColumnLook(i int) draw.Look {
 	hue := []draw.Token{draw.Blue, draw.Rust, draw.Sage, draw.Plum, draw.Ink}[i%5]
 	return draw.Look{Hue: hue, Dash: draw.Dashes[i/5%len(draw.Dashes)], Marker: draw.Markers[i%len(draw.Markers)], Strong: true}
+}
+
+// A Painter draws the tables of one kind. The sentence next to the picture explains how to
+// read it. If there is nothing to draw, the picture gives the reason.
+type Painter struct {
+	Kind harness.ChartKind
+	draw func(s sheet) (pic Picture, how string)
+}
+
+// Painters lists every kind of chart for tables.
+var Painters = []Painter{
+	{harness.Bars, drawBars},
+	{harness.Lines, drawCurves},
+	{harness.Heat, drawHeat},
+}
+
+// DrawTable draws t, which may come from a newer version and have any shape.
+func DrawTable(t harness.Table) (pic Picture, how string) {
+	for _, p := range Painters {
+		if p.Kind == t.Chart {
+			return p.draw(newSheet(t))
+		}
+	}
+	return nothing("This version cannot draw a chart of the kind %q; the figures are below.", t.Chart), ""
 }

@@ -11,10 +11,10 @@ import (
 
 // Suite lists every chart in the order of the report.
 var Suite = []*Chart{
-	RankingLocal, ThroughputLocal, WaitLocal, LoadLocal, JainLocal, TimeLocal,
+	RankingLocal, ThroughputLocal, WaitLocal, LoadLocal, JainLocal,
 	CostsLocal,
 	HoldLocal, Section, ReadLocal, Spread, ThinkLocal, Pinning, WaitPolicy, Garbage,
-	RankingRemote, HandoversRemote, RequestsRemote, WaitRemote, LoadRemote, JainRemote, TimeRemote,
+	RankingRemote, HandoversRemote, RequestsRemote, WaitRemote, LoadRemote, JainRemote,
 	CostsRemote,
 	HoldRemote, ReadRemote, Clients, ThinkRemote,
 	Servers, Durable, TLS, Delay,

@@ -54,7 +54,7 @@ func throughputTable(g *Group) Table {
 	columns := []*result.Metric{result.Time, result.CPU, result.Switches, result.Allocs,
 		result.HandoverTime, result.HandoverTransfers, result.Hold, result.HoldShare, result.WaitShare, result.Overlap}
 	if g.Remote {
-		columns = []*result.Metric{result.Handovers, result.HandoverTime, result.Requests, result.Notifications, result.CPU, result.Overlap}
+		columns = []*result.Metric{result.Handovers, result.HandoverTime, result.Hold, result.HoldShare, result.WaitShare, result.Requests, result.Notifications, result.CPU, result.Overlap}
 		columns = append(columns, g.inTrips(result.RoundTrip, result.TurnRoundTrips, result.HandoverRoundTrips)...)
 	}
 	return g.table(nil, withInterval(result.Throughput.Unit, result.Throughput), metrics(columns...))

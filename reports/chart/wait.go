@@ -27,7 +27,7 @@ var WaitLocal, WaitRemote = both(Chart{
 	Draw:    DrawWait,
 }, "How long can one acquisition of a distributed lock take?")
 
-const waitDoc = "Sampled waits of all rounds together; markers at 50, 90, 99 and 99.9 %. Thin and grey: fewer than ten samples lie above, so the run does not resolve it. Grey floor: the clock cannot tell such times apart."
+const waitDoc = "Sampled waits of all rounds together; markers at 50, 90, 99 and 99.9 %. A line ends where fewer than ten samples lie above: the run does not resolve the rest. Grey floor: the clock cannot tell such times apart."
 
 // marked are the quantiles with a marker and a column in the table.
 var marked = []float64{0.5, 0.9, 0.99, 0.999}
@@ -72,45 +72,46 @@ func shared(curves []curve) (q float64, all bool) {
 	return 0.5, false
 }
 
+// waitAnswer compares the greatest quantile that all locks resolve, or else the median of
+// those that do.
 func waitAnswer(g *Group, w int, curves []curve) string {
 	curves = slices.DeleteFunc(slices.Clone(curves), func(c curve) bool { return c.s.Lock.Status == harness.Control })
+	whole := len(g.compared().at(w)) // timed or not
 	floor := g.Floor()
-	whole := 0 // locks that ran, whether they were timed or not
-	for _, s := range g.at(w) {
-		if s.Lock.Status != harness.Control {
-			whole++
+	q, _ := shared(curves)
+	var fs []figure
+	for _, c := range curves {
+		if v, ok := result.Quantile(c.h, q); ok {
+			if v < floor {
+				v = 0 // it has no ratio
+			}
+			fs = append(fs, figure{c.s.Lock.Name, v})
 		}
 	}
-	q, all := shared(curves)
-	of := ""
-	if !all || len(curves) < whole {
-		curves = slices.DeleteFunc(curves, func(c curve) bool { _, ok := result.Quantile(c.h, q); return !ok })
-		of = fmt.Sprintf(" (of the %d of %d locks with enough samples)", len(curves), whole)
-	}
-	if len(curves) == 0 {
+	if len(fs) == 0 {
 		return fmt.Sprintf("With %s, too few waits were timed to quote a quantile.", g.unit(w))
 	}
-	at := func(c curve) float64 { return max(floor, c.h.Quantile(q)) }
-	slices.SortStableFunc(curves, func(a, b curve) int { return cmp.Compare(at(a), at(b)) })
-	least, most := curves[0], curves[len(curves)-1]
-	switch {
-	case len(curves) == 1:
-		return fmt.Sprintf("With %s, %s of %s is %s%s.", g.unit(w), quantileName(q), least.s.Lock.Name, quoted(least.h, q, floor), of)
-	case at(least) == at(most):
-		return fmt.Sprintf("With %s, %s is %s for every lock%s.", g.unit(w), quantileName(q), quoted(least.h, q, floor), of)
+	slices.SortStableFunc(fs, func(a, b figure) int { return cmp.Compare(b.v, a.v) })
+	of := ""
+	if len(fs) < whole {
+		of = fmt.Sprintf(" (of the %d of %d locks with enough samples)", len(fs), whole)
 	}
-	ratio := numfmt.Times(at(most) / at(least))
-	if least.h.Quantile(q) < floor {
-		ratio = "more than " + ratio
+	format := func(v float64) string {
+		if v < floor {
+			return "≤ " + numfmt.Nanos(floor)
+		}
+		return numfmt.Nanos(v)
 	}
-	return fmt.Sprintf("With %s, %s is lowest for %s (%s) and highest for %s (%s): %s as long%s.", g.unit(w), quantileName(q),
-		least.s.Lock.Name, quoted(least.h, q, floor), most.s.Lock.Name, quoted(most.h, q, floor), ratio, of)
+	if fs[0].v == 0 {
+		return fmt.Sprintf("With %s, %s is %s for every lock%s.", g.unit(w), quantileName(q), format(0), of)
+	}
+	return fmt.Sprintf("With %s, %s%s.", g.unit(w), extremes(fs, "the longest "+quantileName(q)+" wait", "the shortest", format), of)
 }
 
 func waitRange(curves []curve, floor float64) (qMax, lo, hi float64) {
 	qMax, lo, hi = 0.99, math.Inf(1), 1
 	for _, c := range curves {
-		qMax = max(qMax, 1-1/float64(c.n))
+		qMax = max(qMax, result.Resolved(c.n))
 		lo = min(lo, max(1, c.h.Quantile(0)))
 		hi = max(hi, c.h.Quantile(1))
 	}
@@ -152,15 +153,8 @@ func waitFrames(g *Group, curves []curve) draw.Picture {
 			look = look.Alone()
 		}
 		f.Curves = append(f.Curves, draw.Curve{Frame: cv.s.Lock.Name, Name: cv.s.Lock.Name, Look: look, Figure: quantileName(q) + " " + quoted(cv.h, q, floor),
-			Trace: func(c vgdraw.Canvas, p *plot.Plot) []vg.Point {
-				sure, rest := cv.path(c, p, floor)
-				return append(sure, rest...)
-			},
-			Line: func(c vgdraw.Canvas, p *plot.Plot) {
-				sure, rest := cv.path(c, p, floor)
-				c.StrokeLines(vgdraw.LineStyle{Color: draw.Muted.RGBA(), Width: vg.Points(0.8)}, rest)
-				c.StrokeLines(look.Line(), sure)
-			},
+			Trace: func(c vgdraw.Canvas, p *plot.Plot) []vg.Point { return cv.path(c, p, floor) },
+			Line:  func(c vgdraw.Canvas, p *plot.Plot) { c.StrokeLines(look.Line(), cv.path(c, p, floor)) },
 			Marks: func(c vgdraw.Canvas, p *plot.Plot) {
 				trX, trY := p.Transforms(&c)
 				for _, q := range marked {
@@ -195,35 +189,20 @@ func quoted(h harness.Histogram, q, floor float64) string {
 	}
 }
 
-func (cv curve) path(c vgdraw.Canvas, p *plot.Plot, floor float64) (sure, rest []vg.Point) {
+// path returns the resolved part of the curve.
+func (cv curve) path(c vgdraw.Canvas, p *plot.Plot, floor float64) (pts []vg.Point) {
 	trX, trY := p.Transforms(&c)
-	resolved, last := result.Resolved(cv.n), 1-1/float64(cv.n)
 	at := func(q float64) vg.Point {
-		return vg.Point{X: trX(min(q, p.X.Max)), Y: Height(c, trY, cv.h.Quantile(q), floor)}
+		return vg.Point{X: trX(q), Y: Height(c, trY, cv.h.Quantile(q), floor)}
 	}
+	last := max(0, min(result.Resolved(cv.n), p.X.Max))
 	for e := 0.0; ; e += 0.02 {
 		q := 1 - math.Pow(10, -e)
-		if q >= min(last, p.X.Max) {
-			break
+		if q >= last {
+			return append(pts, at(last))
 		}
-		switch pt := at(q); {
-		case q <= resolved:
-			sure = appendStep(sure, pt)
-		default:
-			rest = appendStep(rest, pt)
-		}
+		pts = appendStep(pts, at(q))
 	}
-	end := at(min(last, p.X.Max))
-	switch {
-	case last <= resolved || p.X.Max <= resolved:
-		sure = append(sure, end)
-	default:
-		if len(sure) > 0 {
-			rest = append([]vg.Point{sure[len(sure)-1]}, rest...)
-		}
-		rest = append(rest, end)
-	}
-	return sure, rest
 }
 
 // Height returns the y coordinate of a wait v. All waits below the floor share one.

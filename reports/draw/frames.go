@@ -201,9 +201,6 @@ func (f Frames) panels(c draw.Canvas) error {
 		f.axes(b, i%panelColumns == 0, i+panelColumns >= len(panels) || i/panelColumns == rows-1)
 		ghosts(b, traces, i, vg.Point{X: b.Min.X - origin.Min.X, Y: b.Min.Y - origin.Min.Y})
 		over(curves).draw(b, f.Plot)
-		if f.Plain {
-			curves[0].Figure = ""
-		}
 		curves[0].head(b)
 	}
 	return nil

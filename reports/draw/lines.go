@@ -21,7 +21,6 @@ type Lines struct {
 	ZoneText string  // its meaning
 
 	Y      Scale
-	Least  float64 // upper bound for the start of a logarithmic y axis; 0 sets none
 	YTitle string
 	Format func(v float64) string // of the y axis
 	Figure func(v float64) string // of the value at the line's end
@@ -80,6 +79,9 @@ func (l *Lines) AddTo(frame, name string, as Look, at func(i int) stat.Summary) 
 }
 
 func (l *Lines) end(ln line) string {
+	if l.Plain {
+		return ""
+	}
 	text := l.Figure(ln.last.Median)
 	if ln.last.Stop < len(l.Stops)-1 {
 		text += " " + l.Place + " " + l.Stops[ln.last.Stop].Label
@@ -108,9 +110,6 @@ func (l *Lines) yRange() (lo, hi float64) {
 			hi = 1
 		}
 		return 0, hi
-	}
-	if l.Least > 0 {
-		lo = min(lo, l.Least)
 	}
 	return LogRange(lo, hi)
 }

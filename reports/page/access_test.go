@@ -2,7 +2,6 @@ package page
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -10,7 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"locklab/harness"
 	"locklab/harness/result"
 	"locklab/internal/synthetic"
 	"locklab/reports/draw"
@@ -109,7 +107,9 @@ func pages(t *testing.T) map[string]string {
 		}
 		out[dir] = pageOf(t, run)
 	}
-	out["every kind"], out["empty"] = pageOf(t, everything()), pageOf(t, &result.Run{})
+	all := everything()
+	all.Faults = synthetic.Faults()
+	out["every kind"], out["empty"], out["settings"] = pageOf(t, all), pageOf(t, &result.Run{}), pageOf(t, gallery(3, everySetting...))
 	var buf bytes.Buffer
 	if err := WriteMachinesHTML(&buf, loadMachines(t, machineRuns...)); err != nil {
 		t.Fatal(err)
@@ -118,70 +118,57 @@ func pages(t *testing.T) map[string]string {
 	return out
 }
 
-func TestAccess(t *testing.T) {
+// TestPages: every page is accessible and its columns lead to definitions; a report is
+// fit for paper.
+func TestPages(t *testing.T) {
 	for name, page := range pages(t) {
-		for _, m := range inaccessible(page) {
+		mistakes := inaccessible(page)
+		if name != "machines" { // whose columns are machines
+			mistakes = append(mistakes, unexplained(page)...)
+		}
+		if name == goldenRun || name == axesRun || name == "every kind" {
+			mistakes = append(mistakes, unprintable(page)...)
+		}
+		for _, m := range mistakes {
 			t.Errorf("%s: %s", name, m)
 		}
 	}
 }
 
-func TestAccessIsChecked(t *testing.T) {
+// TestPageChecks: each check of TestPages finds a damage of the page.
+func TestPageChecks(t *testing.T) {
 	page := pageOf(t, everything())
-	for want, damage := range map[string][2]string{
-		"of level 5":                    {"<h3 ", "<h5 "},
-		"lacks <html lang":              {`<html lang="en">`, "<html>"},
-		"is given twice":                {`id="violations"`, `id="environment"`},
-		"nothing has the id":            {`id="content"`, `id="c"`},
-		"cannot be reached":             {` tabindex="0"`, ""},
-		"also where it does not scroll": {`aria-label="Chart: `, `tabindex="0" aria-label="Chart: `},
-		"has no name":                   {`aria-label="Chart: `, `data-label="`},
-		"says not of what":              {`<th scope="col">`, "<th>"},
-		"has no table":                  {"<summary>numbers", "<summary>figures"},
-		"text in a chart is in sage":    {"fill:var(--ink)", "fill:var(--sage)"},
-		"the style has transition":      {"<style>", "<style> a { transition: all 1s; }"},
-		"the page lacks :focus-visible": {":focus-visible", ":focused"},
+	for _, c := range []struct {
+		check    func(page string) []string
+		old, new string
+		want     string // in what the check finds
+	}{
+		{inaccessible, "<h3 ", "<h5 ", "of level 5"},
+		{inaccessible, `<html lang="en">`, "<html>", "lacks <html lang"},
+		{inaccessible, `id="violations"`, `id="environment"`, "is given twice"},
+		{inaccessible, `id="content"`, `id="c"`, "nothing has the id"},
+		{inaccessible, ` tabindex="0"`, "", "cannot be reached"},
+		{inaccessible, `aria-label="Chart: `, `tabindex="0" aria-label="Chart: `, "also where it does not scroll"},
+		{inaccessible, `aria-label="Chart: `, `data-label="`, "has no name"},
+		{inaccessible, `<th scope="col">`, "<th>", "says not of what"},
+		{inaccessible, "<summary>numbers", "<summary>figures", "has no table"},
+		{inaccessible, "fill:var(--ink)", "fill:var(--sage)", "text in a chart is in sage"},
+		{inaccessible, "<style>", "<style> a { transition: all 1s; }", "the style has transition"},
+		{inaccessible, ":focus-visible", ":focused", "the page lacks :focus-visible"},
+		{unprintable, `<section class="sheet"`, `<section class="bed"`, "there is no sheet"},
+		{unprintable, `<section class="sheet"`, `<h2>first</h2><section class="sheet"`, "the sheet does not come first"},
+		{unprintable, `<details class="behind">`, `<details><summary>x</summary></details>` + strings.Repeat("<figure></figure>", mostOpen) + `<details>`, "figures are open"},
+		{unprintable, `<details><summary>numbers`, `<div aria-label="x"><table class="numbers"></table></div><details><summary>numbers`, "is printed"},
+		{unprintable, `details:not([open])`, `details.closed`, "lacks details:not"},
+		{unprintable, `.sheet { break-after: page; }`, ``, "lacks .sheet"},
+		{unprintable, `id="print-all"`, `id="print-some"`, "no box prints all"},
+		{unprintable, `Not printed`, `Printed`, "does not say"},
+		{unexplained, `<a href="#term-workers">workers</a>`, "workers", `"workers" leads to no definition`},
+		{unexplained, `id="metric-jain"`, `id="metric-jane"`, `"jain" leads to metric-jain,`},
 	} {
-		if !strings.Contains(page, damage[0]) {
-			t.Errorf("the page has no %s to damage", damage[0])
-		}
-		if got := strings.Join(inaccessible(strings.ReplaceAll(page, damage[0], damage[1])), "\n"); !strings.Contains(got, want) {
-			t.Errorf("%s by %s was not noticed: got %q", damage[0], damage[1], got)
+		broken := strings.ReplaceAll(page, c.old, c.new)
+		if got := strings.Join(c.check(broken), "\n"); broken == page || !strings.Contains(got, c.want) {
+			t.Errorf("%s by %s was not noticed, or is not there: got %q", c.old, c.new, got)
 		}
 	}
-}
-
-func TestPageOfStandardSuite(t *testing.T) {
-	const most = 3_000_000
-	var locals, readers, remotes []synthetic.Model
-	for i := range 28 {
-		l := synthetic.Local(fmt.Sprintf("local-lock-%d", i), harness.Families[i%2], []harness.Status{harness.Correct, harness.Correct}[i%2])
-		locals = append(locals, synthetic.Model{Lock: l, Rate: synthetic.Constant(float64(1+i) * 1e6), Skew: float64(i % 3), Handed: 0.5, Noise: 0.05})
-	}
-	for i := range 6 {
-		l := synthetic.Local(fmt.Sprintf("rw-lock-%d", i), harness.Blocking, harness.Correct)
-		readers = append(readers, synthetic.Model{Lock: l, Rate: synthetic.Constant(float64(1+i) * 1e6), Skew: 1, Noise: 0.05})
-	}
-	for i := range 14 {
-		kind := []string{"redis", "zookeeper"}[i%2]
-		remotes = append(remotes, synthetic.Model{Lock: synthetic.Served(fmt.Sprintf("remote-lock-%d", i), harness.Families[2+i%2], kind), Rate: synthetic.Constant(float64(1+i) * 100), Handed: 1, Noise: 0.05})
-	}
-	run := synthetic.Run(1, 10, 64, []int{1, 2, 4, 8, 16, 32, 64, 128, 256, 512}, locals...)
-	add := func(other *result.Run, edit func(w *harness.Workload)) {
-		for _, r := range other.Results {
-			edit(&r.Workload)
-		}
-		run.Results = append(run.Results, other.Results...)
-	}
-	add(synthetic.Run(2, 10, 64, []int{64, 512}, readers...), func(w *harness.Workload) { w.Reads = 90 })
-	add(synthetic.Run(3, 10, 64, []int{1, 2, 8}, remotes...), func(w *harness.Workload) { w.Hold = harness.Span{} })
-	run.Findings = laboratory().Findings
-	var page bytes.Buffer
-	if err := errors.Join(WriteHTML(&page, run)); err != nil {
-		t.Fatal(err)
-	}
-	if n := page.Len(); n > most || n < most/20 {
-		t.Errorf("the page has %d bytes, want %d at most, and no less than a twentieth", n, most)
-	}
-	t.Logf("%d results make a page of %.2f MB", len(run.Results), float64(page.Len())/1e6)
 }

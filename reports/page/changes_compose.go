@@ -3,12 +3,10 @@ package page
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"locklab/harness/judge"
 	"locklab/internal/numfmt"
 	"locklab/reports/chart"
-	"locklab/reports/draw"
 )
 
 // mostFrames limits the frames in one picture of a history.
@@ -153,28 +151,4 @@ func (doc *historyDocument) define(h *judge.History) {
 		s := &h.Series[0]
 		doc.Lines = linesOf(s.Lock.Name, s.Workload.Workers)
 	}
-}
-
-func historyPage(h *judge.History) draw.Poster {
-	ss, others := notable(h)
-	p := draw.Poster{Title: changesTitle, Note: chart.ChangesDoc}
-	if len(ss) == 0 {
-		ss = others
-		p.Title = steadyTitle
-	}
-	left := len(ss) - mostFrames
-	if left > 0 {
-		ss = ss[:mostFrames]
-	}
-	pic := chart.DrawChanges(h, ss, chart.Short(historyHeadline(h), chart.MostText))
-	p.Picture, p.Answer, p.Data = pic.Picture, pic.Answer, chart.Plain(pic.Data.Sentence())
-	if left > 0 {
-		p.Answer += fmt.Sprintf(" (%d more are not drawn.)", left)
-	}
-	var sites []string
-	for _, s := range h.Sites {
-		sites = append(sites, fmt.Sprintf("%s: %s, %s, %s to %s", chart.Short(s.Name, chart.MostName), chart.Hardware(s.Runs[0].Manifest.Machine), numfmt.Plural(len(s.Runs), "run"), s.Runs[0].Date(), s.Runs[len(s.Runs)-1].Date()))
-	}
-	p.Foot = strings.Join(sites, " · ")
-	return p
 }

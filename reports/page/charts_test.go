@@ -3,20 +3,15 @@ package page
 import (
 	"bytes"
 	"cmp"
-	"fmt"
 	"io"
 	"math"
 	"math/rand/v2"
-	"slices"
-	"strings"
 	"testing"
-	"time"
 
 	"locklab/harness"
 	"locklab/harness/result"
 	"locklab/internal/synthetic"
 	"locklab/reports/chart"
-	"locklab/reports/draw"
 )
 
 // gallery returns a small synthetic run with some settings of otherSettings. With all of them
@@ -139,109 +134,4 @@ func charts(t *testing.T, run *result.Run) map[string]string {
 		out[c.Name] = buf.String()
 	}
 	return out
-}
-
-var extremes = []float64{0, 1, -1, 0.5, math.NaN(), math.Inf(1), math.Inf(-1), math.MaxFloat64, -math.MaxFloat64, math.SmallestNonzeroFloat64, math.MaxInt64, math.MinInt64}
-
-func spoil(run *result.Run, fields uint32, every int, v float64) {
-	i := int64(max(math.MinInt64, min(v, math.MaxInt64/2)))
-	if math.IsNaN(v) {
-		i = math.MinInt64
-	}
-	u := uint64(i)
-	for k, r := range run.Results {
-		if k%every != 0 {
-			continue
-		}
-		for f, set := range []func(){
-			func() { r.Ops = u },
-			func() { r.Handovers = u },
-			func() { r.Elapsed = time.Duration(i) },
-			func() { r.Workers = slices.Repeat([]uint64{u}, len(r.Workers)) },
-			func() { r.Workers[len(r.Workers)-1] = u },
-			func() { r.Workers = nil },
-			func() { r.Wait = harness.Histogram{{Value: i, N: 200}} },
-			func() { r.Wait = append(r.Wait, harness.Bucket{Value: 5000, N: i}) },
-			func() { r.Handover = harness.Histogram{{Value: i, N: i}} },
-			func() { r.Hold = harness.Spans{N: i, Sum: time.Duration(i)} },
-			func() { r.Owners = slices.Repeat([]uint16{uint16(u)}, 600) },
-			func() { r.Burst = int(i) },
-			func() { r.Owners = nil },
-			func() { r.ClockFloor = v },
-			func() { r.ClockStep = v },
-			func() { r.Wire = &harness.Counts{Requests: u, Notifications: u} },
-			func() { r.Wire = nil },
-			func() { r.Workload.Hold.Mean = time.Duration(i) },
-			func() { r.CPU.Time = time.Duration(i) },
-			func() { r.RoundTrip = v },
-			func() { r.Workload.Rate = harness.Rate(v) },
-			func() {
-				r.Open = &harness.OpenLoop{Offered: u, Span: time.Duration(i), Backlog: u, Late: u, Dropped: u}
-			},
-			func() { r.Open = nil },
-		} {
-			if fields>>f&1 == 1 {
-				set()
-			}
-		}
-	}
-	for _, f := range run.Findings {
-		for _, t := range f.Tables {
-			for _, row := range t.Rows {
-				for k := range row.Cells {
-					if fields>>23&1 == 1 {
-						row.Cells[k].Median = v
-					}
-					if fields>>24&1 == 1 {
-						row.Cells[k].Lo, row.Cells[k].Hi = v, -v
-					}
-				}
-			}
-		}
-	}
-	if fields>>25&1 == 1 {
-		run.Manifest.Overhead.Loop = v
-	}
-}
-
-// FuzzCharts: with damaged figures no chart panics, is empty, or writes an invalid number.
-func FuzzCharts(f *testing.F) {
-	if testing.Short() {
-		f.Skip("make test-all runs it")
-	}
-	for i := range extremes {
-		f.Add(^uint32(0), byte(i), byte(3)) // everything
-		f.Add(uint32(0x55555555)<<(i%2), byte(i), byte(1))
-	}
-	for field := range 26 {
-		f.Add(uint32(1)<<field, byte(field*5), byte(1+field%3))
-	}
-	f.Fuzz(func(t *testing.T, fields uint32, value, every byte) {
-		run := gallery(2, "hold", "pinning", openLoops)
-		spoil(run, fields, 1+int(every%8), extremes[int(value)%len(extremes)])
-		gs := chart.Groups(run)
-		for _, c := range chart.Suite {
-			g := chart.Largest(gs, c.Remote)
-			if g == nil {
-				continue
-			}
-			pic := c.Draw(g)
-			text := pic.Answer + fmt.Sprint(pic.Numbers)
-			if pic.Height > 0 {
-				svg, err := draw.Inline(pic.Picture, "x", c.Title, pic.Answer)
-				if err != nil {
-					t.Fatalf("chart %s: %v", c.Name, err)
-				}
-				text += svg
-			}
-			for _, bad := range []string{"NaN", "Inf", "%!"} {
-				if strings.Contains(text, bad) {
-					t.Errorf("chart %s has %q: %s", c.Name, bad, pic.Answer)
-				}
-			}
-			if pic.Answer == "" {
-				t.Errorf("chart %s says nothing", c.Name)
-			}
-		}
-	})
 }

@@ -51,11 +51,7 @@ func compose(run *result.Run) (*document, error) {
 		doc.Served = append(doc.Served, distanceSection(d))
 	}
 	if d := chart.NewContention(run, chart.Groups(run)); d != nil && d.HasLaw() {
-		s, err := contentionSection(d)
-		if err != nil {
-			return nil, err
-		}
-		doc.Served = append(doc.Served, s)
+		doc.Served = append(doc.Served, contentionSection(d))
 	}
 	var err error
 	if doc.Hardware, err = studies(run); err != nil {
@@ -231,21 +227,17 @@ func distanceSection(d *chart.Distances) section {
 		s.Figures = append(s.Figures, figure{Name: name, ID: name, Title: title, Answer: answer, Head: t.Head, Rows: t.Rows, Shown: true})
 	}
 	add("distance-cost", "What does each lock ask of its servers, and how often does it wait for an answer?", d.CostsAnswer(), d.Costs())
-	if len(d.Asked) > 0 {
-		add("distance-predicted", "What would it take at another round trip?", d.PredictionsAnswer(), d.Predictions())
-	}
-	if len(d.Far) > 0 {
-		add("distance-checked", "How good are predictions from the run without a delay?", d.ChecksAnswer(), d.Checks())
+	if len(d.Asked)+len(d.Far) > 0 {
+		add("distance-predicted", "What would it take at another round trip?", d.Answer(), d.Predictions())
 	}
 	return s
 }
 
-func contentionSection(d *chart.Contention) (section, error) {
-	f, err := newFigure(d.Picture(), chart.ContendersChart, chart.ContendersChart, chart.ContendersQuestion, chart.ContendersDoc)
+func contentionSection(d *chart.Contention) section {
 	t := d.Rows()
 	return section{ID: "contenders", Title: "Distributed locks, many contenders", Slug: "contenders", Note: d.Notes(), Folded: len(d.Asked) == 0, Figures: []figure{
-		f, {Name: "contenders-table", ID: "contenders-table", Title: chart.ContendersTitle, Answer: d.Laws(), Head: t.Head, Rows: t.Rows, Shown: true},
-	}}, err
+		{Name: "contenders-table", ID: "contenders-table", Title: chart.ContendersTitle, Answer: d.Answer() + " " + d.Laws(), Head: t.Head, Rows: t.Rows, Shown: true},
+	}}
 }
 
 func breaches(run *result.Run) (out []breach) {

@@ -116,12 +116,12 @@ func outcome(r result.Survival) safetyCell {
 		c.Mark, c.Text = "?", "not tested"
 	case violated:
 		c.Mark, c.Kind, c.Figure = "▲", "harm", numfmt.Number(r.Broken)
-		c.Text = string(r.Verdict) + ": " + harmNames(r.Seen) + ", " + c.Figure + " in 1000"
+		c.Text = string(r.Verdict) + ": " + Harms(r.Seen) + ", " + c.Figure + " in 1000"
 	case len(r.Seen) > 0:
 		if r.Violations > 0 {
 			c.Figure = numfmt.Number(r.Violations)
 		}
-		c.Mark, c.Kind, c.Text = "△", "lesser", string(r.Verdict)+": "+harmNames(r.Seen)
+		c.Mark, c.Kind, c.Text = "△", "lesser", string(r.Verdict)+": "+Harms(r.Seen)
 	case r.Verdict == result.NotShown:
 		c.Mark, c.Text = "○", "not shown"
 	default:
@@ -133,14 +133,6 @@ func outcome(r result.Survival) safetyCell {
 	return c
 }
 
-func harmNames(hs []harness.Harm) string {
-	var names []string
-	for _, h := range hs {
-		names = append(names, string(h))
-	}
-	return numfmt.List(names, len(names))
-}
-
 func scenarioTable(h *chart.Hazard) safetyScenario {
 	t := safetyScenario{Name: h.Scenario, Question: h.Question, Fault: numfmt.Sentence(h.Fault), Source: h.Source}
 	for _, g := range h.Tests {
@@ -149,7 +141,8 @@ func scenarioTable(h *chart.Hazard) safetyScenario {
 	counts := make(map[result.SurvivalVerdict]int)
 	for _, r := range h.Rows {
 		counts[r.Verdict]++
-		row := safetyFigures{Lock: r.Fault.Lock.Name, Verdict: string(r.Verdict), Cell: outcome(r), Violations: chart.PerThousand(r), Median: numfmt.Unknown, Most: numfmt.Unknown, Margin: numfmt.Unknown, Bound: numfmt.Unknown, Tries: r.N, Reading: r.Reading()}
+		row := safetyFigures{Lock: r.Fault.Lock.Name, Verdict: string(r.Verdict), Cell: outcome(r), Violations: chart.PerThousand(r), Median: numfmt.Unknown, Most: numfmt.Unknown, Margin: numfmt.Unknown, Bound: numfmt.Unknown, Tries: r.N, Reading: r.Reading(),
+			Striking: r.Verdict == result.Refuted || r.Verdict == result.NotTested, Histories: r.Histories}
 		if r.N > 0 {
 			row.Bound = numfmt.Percent(100 * r.Bound)
 		}
@@ -161,8 +154,18 @@ func scenarioTable(h *chart.Hazard) safetyScenario {
 		}
 		for _, a := range r.Aims {
 			row.Aims = append(row.Aims, aimText(a))
+			row.Striking = row.Striking || a.Known() && !a.Met
 		}
-		row.Notes = r.Fault.Notes
+		for _, lost := range []struct {
+			n   int
+			why string
+		}{{r.Fault.Failed, "the fault could not be made"}, {r.Fault.Starved, "the machine kept processes from running"}} {
+			if lost.n > 0 {
+				row.Notes = append(row.Notes, fmt.Sprintf("%d more %s did not count: %s", lost.n, numfmt.Choose(lost.n, "try", "tries"), lost.why))
+				row.Striking = true
+			}
+		}
+		row.Notes = append(row.Notes, r.Fault.Notes...)
 		t.Rows = append(t.Rows, row)
 	}
 	for _, v := range []result.SurvivalVerdict{result.Refuted, result.Confirmed, result.NotShown, result.Observed, result.NotTested} {

@@ -67,16 +67,25 @@ func (t *textWriter) columns(rows chart.Table) {
 	}
 	v := tableView{Head: chart.Titles(pick(chart.Texts(rows.Head))...)}
 	var untold []string
+	parts := make(map[string][]string) // the second cells of the rows, by lock and reason
 	for _, row := range rows.Rows {
-		if row[last] == "" {
+		reason := row[last]
+		if reason == "" {
 			v.Rows = append(v.Rows, pick(row))
-		} else if line := row[0] + ", " + row[1] + ", is not predicted: " + row[last]; !slices.Contains(untold, line) {
-			untold = append(untold, line)
+			continue
+		}
+		key := row[0] + "\x00" + reason
+		if parts[key] == nil {
+			untold = append(untold, key)
+		}
+		if !slices.Contains(parts[key], row[1]) {
+			parts[key] = append(parts[key], row[1])
 		}
 	}
 	t.grid(v)
-	for _, line := range untold {
-		t.item(line)
+	for _, key := range untold {
+		lock, reason, _ := strings.Cut(key, "\x00")
+		t.item(fmt.Sprintf("%s is not predicted (%s): %s", lock, numfmt.List(parts[key], len(parts[key])), reason))
 	}
 }
 
@@ -92,17 +101,7 @@ func WriteContenders(w io.Writer, run *result.Run, width int) error {
 	t.line(chart.ContendersTitle)
 	t.line(d.Answer() + " " + d.Laws())
 	rows := d.Rows()
-	var reasons []string
-	rows.Rows = slices.DeleteFunc(rows.Rows, func(row []string) bool {
-		why := row[len(row)-1]
-		if line := row[0] + " is not predicted: " + why; why != "" && !slices.Contains(reasons, line) {
-			reasons = append(reasons, line)
-		}
-		return row[4] == numfmt.Unknown // fitted, or not predicted
-	})
+	rows.Rows = slices.DeleteFunc(rows.Rows, func(row []string) bool { return row[2] == "measured" }) // in the fit
 	t.columns(rows)
-	for _, line := range reasons {
-		t.item(line)
-	}
 	return t.writeTo(w)
 }

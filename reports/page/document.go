@@ -135,7 +135,8 @@ type safetyFigures struct {
 	Violations, Bound, Median, Most, Margin string
 	Tries                                   int
 	Reading                                 string
-	Aims, Notes                             []string
+	Aims, Notes, Histories                  []string
+	Striking                                bool // a terminal shows the texts too
 }
 
 // Seen describes the observations in one cell.
@@ -210,7 +211,7 @@ func (doc *document) AuditHead() []string { return auditHead }
 func (doc *document) conclude(run *result.Run) {
 	doc.Decisions = judge.Decisions(run)
 	doc.Answers, doc.AnswerHead = answers(doc.Decisions), answerHead
-	doc.Tables = viewTables(judge.Tables(run, run.Baseline))
+	doc.Tables = viewTables(judge.Tables(run, run.Baseline), doc.Decisions)
 	doc.Quality = assess(run, doc.Decisions)
 	doc.Headline = doc.Quality.headline(doc.Decisions)
 }

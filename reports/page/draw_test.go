@@ -1,21 +1,17 @@
 package page
 
 import (
-	"encoding/binary"
 	"math"
 	"math/rand/v2"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"gonum.org/v1/plot/vg"
 	vgdraw "gonum.org/v1/plot/vg/draw"
 
 	"locklab/harness"
-	"locklab/harness/result"
-	"locklab/internal/machine"
 	"locklab/internal/numfmt"
 	"locklab/internal/synthetic"
 	"locklab/reports/chart"
@@ -76,7 +72,7 @@ func TestFormats(t *testing.T) {
 		{numfmt.Sentence("µs are short"), "Μs are short."}, {numfmt.Sentence("done."), "Done."}, {numfmt.Sentence(""), ""},
 		{quote("a-b=1,2"), "a-b=1,2"}, {quote("a b"), "'a b'"}, {quote("it's"), `'it'\''s'`}, {quote(""), "''"},
 	} {
-		if got := strings.ReplaceAll(c.got, numfmt.Space, " "); got != c.want {
+		if got := numfmt.Plain(c.got); got != c.want {
 			t.Errorf("got %q, want %q", got, c.want)
 		}
 	}
@@ -129,218 +125,6 @@ func TestLooksDiffer(t *testing.T) {
 		}
 		seen[s] = name
 	}
-}
-
-func FuzzReport(f *testing.F) {
-	f.Add([]byte{})
-	f.Add([]byte("a run of one lock with one worker and a wait or two"))
-	f.Add(slices.Repeat([]byte{0xff}, 400))
-	f.Add(slices.Repeat([]byte{0, 1, 2, 0x7f, 0x80, 9, 33}, 90))
-	f.Fuzz(func(t *testing.T, data []byte) {
-		if len(data) > 2000 {
-			t.Skip("longer inputs say nothing new")
-		}
-		run := scramble(data)
-		drawAll(t, run)
-		for _, f := range run.Findings {
-			for _, table := range f.Tables {
-				pic, _ := chart.DrawTable(table)
-				if pic.Height == 0 {
-					continue
-				}
-				if svg, err := draw.Inline(pic.Picture, "x", "x", "x"); err != nil || strings.Contains(svg, "NaN") || strings.Contains(svg, "Inf") {
-					t.Errorf("table %+v: error %v, or a coordinate that is none", table, err)
-				}
-			}
-		}
-		render(t, run)
-	})
-}
-
-// drawAll draws and counts every chart of run. No coordinate or word may be NaN or infinite.
-func drawAll(t *testing.T, run *result.Run) map[string]int {
-	t.Helper()
-	drawn := make(map[string]int)
-	for _, g := range chart.Groups(run) {
-		for _, c := range chart.Suite {
-			if g.Open() && !c.Open {
-				continue // no report draws it for this group
-			}
-			pic := c.Draw(g)
-			if pic.Height == 0 {
-				continue
-			}
-			drawn[c.Name]++
-			svg, err := draw.Inline(pic.Picture, "x", c.Title, pic.Answer)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, bad := range []string{"NaN", "Inf", "%!"} {
-				if strings.Contains(svg, bad) {
-					t.Errorf("chart %s has %q: %s", c.Name, bad, pic.Answer)
-				}
-			}
-		}
-	}
-	return drawn
-}
-
-func TestScrambled(t *testing.T) {
-	if testing.Short() {
-		t.Skip("make test-all runs it")
-	}
-	rng := rand.New(rand.NewPCG(3, 4))
-	drawn := make(map[string]int)
-	for i := range 4 * scrambledAxes {
-		calm := i%2 == 0
-		size := rng.IntN(700)
-		if calm { // enough for results that differ in the axis alone
-			size += 1300
-		}
-		data := make([]byte, 8*size)
-		for i := range data {
-			data[i] = byte(rng.Uint32() & rng.Uint32())
-		}
-		run := scramble(data)
-		for _, r := range run.Results {
-			r.Workload.Workers = 1 + rng.IntN(3) // so that some of them meet
-			if calm {
-				r.Lock.Traits.Needs, r.Violations = "", nil
-				tame(rng, r, i/2%scrambledAxes)
-			}
-			if i%5 == 0 { // a run without local locks
-				r.Lock.Traits.Needs = harness.KindRedis
-			}
-		}
-		for name, n := range drawAll(t, run) {
-			drawn[name] += n
-		}
-	}
-	for _, c := range chart.Suite {
-		if drawn[c.Name] == 0 {
-			t.Errorf("chart %s was never drawn", c.Name)
-		}
-	}
-}
-
-// scrambledAxes is the number of axes that tame supports.
-const scrambledAxes = 14
-
-// tame gives r plausible figures. In half of the cases it also changes one axis from its
-// default, the same for all results of a run.
-func tame(rng *rand.Rand, r *harness.Result, axis int) {
-	w := r.Workload
-	r.Workload = harness.Workload{Workers: w.Workers}
-	if rng.IntN(2) == 0 {
-		r.Lock.Traits.Needs = harness.KindRedis
-		r.Wire = &harness.Counts{Requests: rng.Uint64N(9000), Notifications: rng.Uint64N(3000)}
-		r.RoundTrip = float64(1 + rng.Int64N(1e5))
-	}
-	if rng.IntN(2) == 0 {
-		axis = -1
-	}
-	switch axis {
-	case 9, 10, 11, 12, 13:
-		if r.Lock.Traits.Needs != "" {
-			serve(axis-9, &r.Workload)
-		}
-	case 8:
-		r.Workload.Rate = harness.Rate(1000 * (1 + rng.IntN(2)))
-		r.Open = &harness.OpenLoop{Offered: 1000, Span: time.Second, Late: rng.Uint64N(1000), Backlog: rng.Uint64N(100)}
-	case 0:
-		r.Workload.Pin = harness.Pins[rng.IntN(3)]
-	case 1:
-		r.Workload.Wait = harness.WaitPolicies[rng.IntN(3)]
-	case 2:
-		r.Workload.Garbage = true
-	case 3:
-		r.Workload.Locks = rng.IntN(4)
-	case 4:
-		r.Workload.Reads = rng.IntN(3)
-	case 5:
-		r.Workload.Think.Mean = 1
-	case 6:
-		r.Workload.Hold.Mean = 1
-	case 7:
-		r.Workload.Section = harness.CacheLines(1 + rng.IntN(3))
-	}
-	r.Round %= 2
-	r.Elapsed, r.Ops, r.Handovers, r.ClockFloor, r.ClockStep = time.Second, rng.Uint64N(1000), rng.Uint64N(900), 1, 1
-	r.Hold = harness.Spans{N: 100, Sum: time.Duration(rng.Int64N(1e8))}
-	r.Handover = harness.Histogram{{Value: 1 + rng.Int64N(1e5), N: 50}}
-	r.Workers = []uint64{1, 2}
-	r.Owners, r.Burst = []uint16{0, 1, 1, 0, 1, 1, 1, 0}, 4
-	r.Wait = append(r.Wait, harness.Bucket{Value: 1 + rng.Int64N(1e6), N: 70}, harness.Bucket{Value: 1e7, N: 70})
-}
-
-func scramble(data []byte) *result.Run {
-	next := func() uint64 {
-		var b [8]byte
-		n := copy(b[:], data)
-		data = data[n:]
-		return binary.LittleEndian.Uint64(b[:])
-	}
-	float := func() float64 { return math.Float64frombits(next()) }
-	run := &result.Run{Manifest: result.Manifest{
-		Machine: machine.Environment{CPUs: int(int8(next())), GOMAXPROCS: int(int8(next())), ClockFloor: float(), Clock: "x"},
-		Rounds:  int(int8(next())), Cases: int(int8(next())),
-	}}
-	for len(data) > 0 {
-		flags := next()
-		lock := synthetic.Local(string(rune('a'+flags%3)), harness.Families[flags>>2%5], []harness.Status{harness.Correct, harness.Correct, harness.Control}[flags>>5%3])
-		if flags>>8%3 == 0 {
-			lock.Traits.Needs = "redis"
-		}
-		r := &harness.Result{
-			Lock: lock, Round: int(flags >> 12 % 12), Elapsed: time.Duration(next()), Ops: next(), Handovers: next(),
-			ClockFloor: float(), ClockStep: float(), Overlap: float(), RoundTrip: float(), CPU: harness.CPU{Time: time.Duration(next())},
-			Workload: harness.Workload{Workers: 1 << (flags >> 16 % 13), Hold: harness.Span{Mean: time.Duration(flags >> 20 % 2)}},
-			Burst:    int(int8(flags >> 24)), Owners: []uint16{0, 1, 1, 0, uint16(flags >> 28)},
-		}
-		for range flags >> 32 % 5 {
-			r.Workers = append(r.Workers, next())
-		}
-		for range flags >> 36 % 4 {
-			r.Wait = append(r.Wait, harness.Bucket{Value: int64(next()), N: int64(next())})
-		}
-		for range flags >> 38 % 3 {
-			r.Handover = append(r.Handover, harness.Bucket{Value: int64(next()), N: int64(next())})
-			r.Hold, r.Think = harness.Spans{N: int64(next()), Sum: time.Duration(next())}, r.Hold
-		}
-		if flags>>46&1 == 0 {
-			scrambleAxes(&r.Workload, next())
-			r.Wire = &harness.Counts{Requests: next(), Notifications: next()}
-		}
-		if flags>>40%64 == 1 {
-			r.Violations = []harness.Violation{{Rule: "exclusion"}}
-		}
-		run.Results = append(run.Results, r)
-		run.Findings = append(run.Findings, &harness.Finding{Name: string(rune('a' + flags%4)), Tables: []harness.Table{scrambleTable(flags, next)}})
-	}
-	return run
-}
-
-func scrambleTable(flags uint64, next func() uint64) harness.Table {
-	float := func() float64 { return math.Float64frombits(next()) }
-	t := harness.Table{Caption: "c", Chart: chart.Painters[flags%3].Kind, Log: flags>>2&1 == 0}
-	for i := range flags >> 4 % 5 {
-		t.Columns = append(t.Columns, harness.Column{Name: string(rune('a' + i)), Unit: []string{"", "ns", "%"}[flags>>8%3], Plot: flags>>i&1 == 0})
-	}
-	for i := range flags >> 12 % 6 {
-		r := harness.Row{Label: string(rune('a' + i%3)), X: float64(i)}
-		if flags>>16&3 == 0 {
-			r.X = float()
-		}
-		for k := range flags >> 20 % 6 {
-			c := harness.Cell{Median: float(), Lo: float(), Hi: float(), N: int(int8(flags >> (k + i)))}
-			if flags>>24&1 == 0 { // figures of one size are likelier to be drawn
-				c.Median, c.N = float64(next()%1000), 5
-			}
-			r.Cells = append(r.Cells, c)
-		}
-		t.Rows = append(t.Rows, r)
-	}
-	return t
 }
 
 func TestWarpOfNoRange(t *testing.T) {

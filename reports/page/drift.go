@@ -17,24 +17,24 @@ import (
 
 // Thresholds for a drift of the machine and for an outlier round.
 const (
-	driftChance = 0.01 // the probability of such a trend in rounds of random order
-	driftChange = 0.05 // from the first round to the last
-	oddRound    = 0.20 // from the median round
-	oddCases    = 5    // least number of cases in an outlier round
+	driftChance  = 0.01 // the probability of such a trend in rounds of random order
+	driftChange  = 0.05 // from the first round to the last
+	outlierRound = 0.20 // from the median round
+	outlierCases = 5    // least number of cases in an outlier round
 )
 
-// A pace is each round's speed for one kind of lock: the median of the cases' relative rates.
-type pace struct {
+// A roundSpeeds is each round's speed for one kind of lock: the median of the cases' relative rates.
+type roundSpeeds struct {
 	remote bool
 	rounds []int // ascending
 	speeds []float64
 	cases  int
 }
 
-// paces returns the paces of local and distributed locks, without cases that lack rounds.
-func paces(run *result.Run) (out []pace) {
+// speedsOf returns the speeds for local and distributed locks, without cases that lack rounds.
+func speedsOf(run *result.Run) (out []roundSpeeds) {
 	for _, remote := range []bool{false, true} {
-		p := pace{remote: remote}
+		p := roundSpeeds{remote: remote}
 		ratios := make(map[int][]float64)
 		most := 0
 		var cells []*chart.Cell
@@ -49,7 +49,7 @@ func paces(run *result.Run) (out []pace) {
 		}
 		for _, c := range cells {
 			if len(c.Rounds) == most {
-				addPace(c, ratios)
+				addSpeeds(c, ratios)
 				p.cases++
 			}
 		}
@@ -64,7 +64,7 @@ func paces(run *result.Run) (out []pace) {
 	return out
 }
 
-func addPace(c *chart.Cell, ratios map[int][]float64) {
+func addSpeeds(c *chart.Cell, ratios map[int][]float64) {
 	middle := c.Summary(result.Throughput).Median
 	if !(middle > 0) {
 		return
@@ -76,19 +76,19 @@ func addPace(c *chart.Cell, ratios map[int][]float64) {
 	}
 }
 
-func (p pace) trend() stat.Trend { return stat.FindTrend(p.speeds) }
+func (p roundSpeeds) trend() stat.Trend { return stat.FindTrend(p.speeds) }
 
 func drifted(t stat.Trend) bool {
 	return t.P < driftChance && math.Abs(t.Change) > driftChange
 }
 
-// odd returns the outlier rounds, from 1; with few cases one may cause it.
-func (p pace) odd() (rounds []string) {
-	if p.cases < oddCases || len(p.rounds) < 3 {
+// outliers returns the outlier rounds, from 1; with few cases one may cause it.
+func (p roundSpeeds) outliers() (rounds []string) {
+	if p.cases < outlierCases || len(p.rounds) < 3 {
 		return nil
 	}
 	for i, v := range p.speeds {
-		if math.Abs(v-1) > oddRound {
+		if math.Abs(v-1) > outlierRound {
 			rounds = append(rounds, strconv.Itoa(p.rounds[i]+1))
 		}
 	}
@@ -98,7 +98,7 @@ func (p pace) odd() (rounds []string) {
 // drifts returns warnings about rounds that differ as a whole. Such rounds do not affect
 // comparisons within a round. They do affect comparisons across rounds and intervals.
 func drifts(run *result.Run) (ws []harness.Warning) {
-	for _, p := range paces(run) {
+	for _, p := range speedsOf(run) {
 		name := map[bool]string{false: "local locks", true: "distributed locks"}[p.remote]
 		if t := p.trend(); drifted(t) {
 			word := map[bool]string{false: "faster", true: "slower"}[t.Change < 0]
@@ -107,9 +107,9 @@ func drifts(run *result.Run) (ws []harness.Warning) {
 				Remedy: "compare locks within the run, by the ratios; for absolute figures let the machine come to a steady temperature and load, and run again",
 			})
 		}
-		if odd := p.odd(); len(odd) > 0 {
+		if rounds := p.outliers(); len(rounds) > 0 {
 			ws = append(ws, harness.Warning{Kind: "drift",
-				Text:   fmt.Sprintf("%d of %d rounds were more than %.0f %% off the usual speed for %s: %s", len(odd), len(p.rounds), 100*oddRound, name, numfmt.List(odd, 6)),
+				Text:   fmt.Sprintf("%d of %d rounds were more than %.0f %% off the usual speed for %s: %s", len(rounds), len(p.rounds), 100*outlierRound, name, numfmt.List(rounds, 6)),
 				Remedy: "stop what runs now and then on this machine, or use more rounds, which outvote them",
 			})
 		}
@@ -137,11 +137,11 @@ func checks(run *result.Run) []machine.Check {
 		overlap.Found, overlap.Bad = numfmt.Percent(least)+" of the window at least", least < minOverlap
 	}
 	out = append(out, overlap)
-	for _, p := range paces(run) {
+	for _, p := range speedsOf(run) {
 		c := machine.Check{Kind: "drift", Name: "drift between rounds, " + map[bool]string{false: "local locks", true: "distributed locks"}[p.remote]}
 		if t := p.trend(); t.N > 2 {
 			c.Found = fmt.Sprintf("%+.1f %% from the first to the last of %d, p = %.2g", 100*t.Change, t.N, t.P)
-			c.Bad = drifted(t) || len(p.odd()) > 0
+			c.Bad = drifted(t) || len(p.outliers()) > 0
 		}
 		out = append(out, c)
 	}

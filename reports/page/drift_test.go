@@ -46,7 +46,7 @@ func TestDrift(t *testing.T) {
 			q := assess(run, nil)
 			var got []string
 			for _, w := range q.Warnings {
-				got = append(got, strings.ReplaceAll(w.Text, numfmt.Space, " "))
+				got = append(got, numfmt.Plain(w.Text))
 				if w.Remedy == "" || w.Kind != "drift" || w.Where != "the whole run" {
 					t.Errorf("%+v", w)
 				}

@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"html/template"
 	"io"
+	"strings"
 
 	"locklab/harness/result"
+	"locklab/internal/numfmt"
 	"locklab/reports/chart"
 )
 
@@ -30,7 +32,13 @@ func WriteHTML(w io.Writer, run *result.Run) error {
 }
 
 func writePage(w io.Writer, name string, data any) error {
-	t, err := template.New("report").Funcs(template.FuncMap{"link": link, "tip": tip, "head": func(text string) chart.Piece { return chart.Piece{Text: text} }}).Parse(reportText + verdictText + safetyText)
+	t, err := template.New("report").Funcs(template.FuncMap{
+		"link": link, "tip": tip,
+		"head": func(text string) chart.Piece { return chart.Piece{Text: text} },
+		"words": func(cell string) bool {
+			return strings.Trim(cell[:min(1, len(cell))], "0123456789") != "" && cell != numfmt.Unknown
+		},
+	}).Parse(reportText + verdictText + safetyText)
 	if err == nil {
 		_, err = t.New("machines").Parse(machinesText + historyText)
 	}

@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"locklab/harness"
 	"locklab/harness/judge"
@@ -83,7 +82,6 @@ func differences(ms []chart.Machine) (out []harness.Warning) {
 		}
 	}
 	out = append(out, copies(ms)...)
-	out = append(out, apart(ms)...)
 	for _, m := range ms {
 		if n := len(m.Run.Simulations); n > 0 {
 			out = append(out, harness.Warning{
@@ -129,25 +127,6 @@ func copies(ms []chart.Machine) (out []harness.Warning) {
 		}
 	}
 	return out
-}
-
-func apart(ms []chart.Machine) []harness.Warning {
-	var starts []time.Time
-	for _, m := range ms {
-		if at := m.Run.Manifest.Started; !at.IsZero() {
-			starts = append(starts, at)
-		}
-	}
-	if len(starts) == 0 {
-		return nil
-	}
-	span := slices.MaxFunc(starts, time.Time.Compare).Sub(slices.MinFunc(starts, time.Time.Compare))
-	if span < 24*time.Hour {
-		return nil
-	}
-	return []harness.Warning{{
-		Text:   fmt.Sprintf("The runs started %s apart.", numfmt.Plural(int(span/(24*time.Hour)), "day")),
-		Remedy: "What else changed in that time is in the ratios too."}}
 }
 
 func coverage(ms []chart.Machine) (out []harness.Warning) {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"io"
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -111,7 +110,6 @@ func TestDifferences(t *testing.T) {
 		"Locklab: 0123abc on a; f00 on b.":        func(r *result.Run) { r.Manifest.Commit = "f00" },
 		"Redis: not known on a; 7 on b.":          func(r *result.Run) { r.Manifest.Versions = map[string]string{"redis": "7"} },
 		"hold the same run":                       func(r *result.Run) { r.Manifest.Seed = 1 },
-		"The runs started 3 days apart.":          func(r *result.Run) { r.Manifest.Started = r.Manifest.Started.Add(80 * time.Hour) },
 		"Not measured on b, but elsewhere: mutex": func(r *result.Run) { r.Results = without(r.Results, "mutex") },
 		"On b these locks broke a promise, and are in no chart of it: mcs.": func(r *result.Run) {
 			r.Results[0].Violations = []harness.Violation{{Rule: "exclusion", Count: 1}}
@@ -180,64 +178,5 @@ func TestMachinesOfAnyKind(t *testing.T) {
 	}
 	if err := WriteMachinesHTML(full{}, pairOf(2, same)); !errors.Is(err, errFull) {
 		t.Errorf("to a full disk: got %v", err)
-	}
-}
-
-func TestMachinesEscape(t *testing.T) {
-	const evil = `<script>alert("x")</script>|&'` + "`"
-	a, b := synthetic.Run(1, 2, 2, []int{1, 2}, synthetic.Fast("mcs", 1e6)), synthetic.Run(2, 2, 2, []int{1, 2}, synthetic.Fast("mcs", 1e6))
-	spoilRun(a, evil)
-	spoilRun(b, evil)
-	b.Manifest.Machine.Host = evil + "2"
-	var page, text bytes.Buffer
-	ms := Machines([]*result.Run{a, b}, []string{"x/" + evil, "y/" + evil})
-	if err := errors.Join(WriteMachinesHTML(&page, ms), WriteMachinesMarkdown(&text, ms, "charts", func(string, []byte) error { return nil })); err != nil {
-		t.Fatal(err)
-	}
-	if i := strings.Index(page.String(), "<script"); i >= 0 {
-		t.Errorf("markup got through: …%s…", page.String()[max(0, i-80):i+40])
-	}
-	if i := strings.Index(prose(t, text.String()), "<script"); i >= 0 {
-		t.Error("markup got through into the Markdown")
-	}
-	checkTables(t, text.String())
-}
-
-func TestMachinesScrambled(t *testing.T) {
-	if testing.Short() {
-		t.Skip("make test-all runs it")
-	}
-	rng := rand.New(rand.NewPCG(9, 10))
-	drawn := 0
-	for range 30 {
-		var runs []*result.Run
-		for range 2 + rng.IntN(2) {
-			data := make([]byte, 8*rng.IntN(900))
-			for i := range data {
-				data[i] = byte(rng.Uint32() & rng.Uint32())
-			}
-			run := scramble(data)
-			run.Findings = nil
-			for _, r := range run.Results {
-				r.Workload.Workers = 1 + r.Workload.Workers%3
-				tame(rng, r, rng.IntN(scrambledAxes))
-				r.Workload.Pin, r.Workload.Wait = "", ""
-			}
-			runs = append(runs, run)
-		}
-		ms := Machines(runs, []string{"a", "b", "c"}[:len(runs)])
-		var buf bytes.Buffer
-		if err := errors.Join(WriteMachinesHTML(&buf, ms), WriteMachines(&buf, ms, 80)); err != nil {
-			t.Fatal(err)
-		}
-		drawn += strings.Count(buf.String(), "<svg")
-		for _, bad := range []string{"NaN", "Inf", "%!"} {
-			if i := strings.Index(buf.String(), bad); i >= 0 {
-				t.Fatalf("the report has %q: %s", bad, buf.String()[max(0, i-200):i+40])
-			}
-		}
-	}
-	if drawn < 50 {
-		t.Errorf("%d charts were drawn: this says little", drawn)
 	}
 }

@@ -14,14 +14,12 @@ import (
 func notKnown(t chart.Table) string {
 	var why []string
 	of := make(map[string][]string) // columns, by reason
-	other := false
 	for j, h := range t.Head {
 		if !slices.ContainsFunc(t.Rows, func(row []string) bool { return j < len(row) && row[j] == numfmt.Unknown }) {
 			continue
 		}
 		text := untold(h)
 		if text == "" {
-			other = true
 			continue
 		}
 		if of[text] == nil {
@@ -31,9 +29,6 @@ func notKnown(t chart.Table) string {
 	}
 	for i, text := range why {
 		why[i] = strings.Join(of[text], ", ") + ": " + text
-	}
-	if other {
-		why = append(why, "nothing to tell, or nothing to compare with")
 	}
 	if why == nil {
 		return ""

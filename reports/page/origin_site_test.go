@@ -30,7 +30,7 @@ func TestSiteFacts(t *testing.T) {
 		var found []string
 		for _, f := range environment(run) {
 			if strings.Contains(f.Name, "servers") {
-				found = append(found, f.Name+": "+strings.ReplaceAll(f.Value, numfmt.Space, " "))
+				found = append(found, f.Name+": "+numfmt.Plain(f.Value))
 			}
 		}
 		if want := test.name + ": " + test.value; len(found) != 1 || found[0] != want {

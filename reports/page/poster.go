@@ -25,16 +25,13 @@ func standalone(run *result.Run, name string) (draw.Poster, error) {
 		}
 		names = append(names, c.Name)
 	}
-	if p, ok := contendersPage(run, name); ok {
-		return p, nil
-	}
 	for _, c := range chart.SimulatedCharts(chart.ModelledOf(run, chart.Groups(run))) {
 		if c.Name == name {
 			return simulatedPage(c, run), nil
 		}
 		names = append(names, c.Name)
 	}
-	c, err := chart.Find(name, append(names, chart.ContendersCharts(run)...)...)
+	c, err := chart.Find(name, names...)
 	if err != nil {
 		return draw.Poster{}, err
 	}
@@ -63,7 +60,7 @@ func standalone(run *result.Run, name string) (draw.Poster, error) {
 
 func findingPage(c chart.FindingChart, run *result.Run) draw.Poster {
 	p := draw.Poster{Title: chart.Title(c.Finding), Answer: chart.Answer(c.Finding), Caption: c.Table.Caption, Foot: origin(run)}
-	p.Data = chart.Plain(tableSource(c.Finding, c.Number))
+	p.Data = chart.Plain(chart.Source{Experiments: []string{cmp.Or(c.Finding.Name, "without a name")}, Table: c.Number}.Sentence())
 	pic, how := chart.DrawTable(c.Table)
 	p.Picture, p.Note = pic.Picture, how
 	if pic.Height == 0 {
@@ -92,18 +89,4 @@ func simulatedFoot(c chart.SimulatedChart, run *result.Run) string {
 		text += " · locklab " + shortCommit(commit)
 	}
 	return text
-}
-
-// contendersPage returns the page of the chart of contenders; false if not asked for.
-func contendersPage(run *result.Run, name string) (draw.Poster, bool) {
-	if name != chart.ContendersChart || len(run.Contenders) == 0 {
-		return draw.Poster{}, false
-	}
-	p := draw.Poster{Title: chart.ContendersQuestion, Foot: origin(run), Note: chart.ContendersDoc, Answer: chart.NoGroup(true)}
-	if d := chart.NewContention(run, chart.Groups(run)); d != nil && d.HasLaw() {
-		pic := d.Picture()
-		p.Picture, p.Answer = pic.Picture, pic.Answer
-		p.Data, p.Note = chart.Plain(pic.Data.Sentence()), chart.ContendersDoc+" Workload: "+d.Group.Axes+"."
-	}
-	return p, true
 }

@@ -203,31 +203,3 @@ func TestRankingScale(t *testing.T) {
 		}
 	}
 }
-
-func TestRankingSizes(t *testing.T) {
-	for _, n := range []int{1, 60} {
-		var models []synthetic.Model
-		var want []string
-		for i := range n {
-			name := fmt.Sprintf("a-lock-with-a-name-of-its-own-%d", 100+i)
-			models = append(models, synthetic.Fast(name, 2e6-float64(i)*3e4))
-			models[i].Noise = 0
-			want = append(want, name)
-		}
-		texts := placedIn(t, synthetic.Run(1, 3, 2, []int{1, 8}, models...), chart.RankingLocal.Name)
-		if got := namesIn(texts, want...); !slices.Equal(got, want) {
-			t.Errorf("%d locks: the rows are %q", n, got)
-		}
-		from := slices.IndexFunc(texts, func(p placed) bool { return p.text == "p99 wait" })
-		to := slices.IndexFunc(texts, func(p placed) bool { return strings.HasPrefix(p.text, "acquisitions per second") })
-		rows := 0
-		for _, p := range texts[from+1 : to] {
-			if slices.Contains(want, p.text) {
-				rows++
-			}
-		}
-		if rows != n {
-			t.Errorf("%d of %d rows stand between the head and the scale", rows, n)
-		}
-	}
-}

@@ -1,7 +1,6 @@
 package page
 
 import (
-	"bytes"
 	"slices"
 	"strings"
 	"testing"
@@ -45,14 +44,10 @@ func TestWithoutRoundTrips(t *testing.T) {
 				r.RoundTrip = 0
 			}
 		}
-		var page, text bytes.Buffer
-		if err := WriteHTML(&page, run); err != nil {
-			t.Fatal(err)
-		}
-		if err := WriteMarkdown(&text, run, "charts", func(string, []byte) error { return nil }); err != nil {
-			t.Fatal(err)
-		}
-		for name, out := range map[string]string{"page": page.String(), "Markdown": text.String()} {
+		for name, out := range formsOf(t, run) {
+			if name == "terminal" {
+				continue
+			}
 			out, _, defined := strings.Cut(strings.Replace(out, `<h2 id="metrics">`, "## ", 1), "## "+glossary{}.MetricsTitle()) // the glossary defines every metric
 			if !defined {
 				t.Fatalf("the %s does not define its metrics", name)

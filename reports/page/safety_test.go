@@ -129,15 +129,8 @@ func TestSafetyUntested(t *testing.T) {
 	if !strings.HasSuffix(first, "(not tested for failures).") {
 		t.Errorf("the first sentence is %q", first)
 	}
-	var html, md bytes.Buffer
-	if err := WriteHTML(&html, run); err != nil {
-		t.Fatal(err)
-	}
-	if err := WriteMarkdown(&md, run, "charts", func(string, []byte) error { return nil }); err != nil {
-		t.Fatal(err)
-	}
-	for what, text := range map[string]string{"page": html.String(), "Markdown": md.String()} {
-		if !strings.Contains(text, "not tested for failures") || !strings.Contains(text, "locklab chaos --out DIR") || strings.Contains(text, "✓ no harm") {
+	for what, text := range formsOf(t, run) {
+		if !strings.Contains(text, "not tested for failures") || what != "terminal" && !strings.Contains(text, "locklab chaos --out DIR") || strings.Contains(text, "✓ no harm") {
 			t.Errorf("the %s does not say that nothing was tested", what)
 		}
 	}
@@ -164,26 +157,19 @@ func TestSafetyPages(t *testing.T) {
 			"no end", "one server is enough and the resource checks tokens", "&lt;b&gt;", `href="#scenario-holder-pause"`, "Aim met: the next holder within 4"}},
 		{alone, []string{"<h1>What do the distributed locks survive?</h1>", `id="history-1"`}},
 	} {
-		var html bytes.Buffer
-		if err := WriteHTML(&html, c.run); err != nil {
-			t.Fatal(err)
-		}
+		html := pageOf(t, c.run)
 		for _, want := range c.want {
-			if !strings.Contains(html.String(), want) {
+			if !strings.Contains(html, want) {
 				t.Errorf("the page lacks %q", want)
 			}
 		}
-		if strings.Contains(html.String(), "<b></") || strings.Contains(html.String(), "not tested for failures") && c.run == alone {
+		if strings.Contains(html, "<b></") || strings.Contains(html, "not tested for failures") && c.run == alone {
 			t.Error("the page obeys a name, or says that what was tested was not")
 		}
 	}
-	var md bytes.Buffer
-	pictures := 0
-	if err := WriteMarkdown(&md, run, "charts", func(string, []byte) error { pictures++; return nil }); err != nil {
-		t.Fatal(err)
-	}
+	text, _ := markdownOf(t, run)
 	for _, want := range []string{"## What do the distributed locks survive?", "| zk-handoff | Survives the loss", "charts/history-1.png", "▲ 825"} {
-		if !strings.Contains(md.String(), want) {
+		if !strings.Contains(text, want) {
 			t.Errorf("the Markdown lacks %q", want)
 		}
 	}

@@ -1,8 +1,6 @@
 package page
 
 import (
-	"errors"
-	"io"
 	"math"
 	"strings"
 	"testing"
@@ -32,13 +30,7 @@ func TestAbsurdRun(t *testing.T) {
 			run.Results = append(run.Results, r)
 		}
 	}
-	var page, text, terminal strings.Builder
-	err := errors.Join(WriteHTML(&page, run), WriteVerdict(&terminal, run, 100),
-		WriteMarkdown(&text, run, "charts", func(string, []byte) error { return nil }), WritePNG(io.Discard, run, "wait"))
-	if err != nil && !errors.Is(err, harness.ErrUsage) { // there is no such chart
-		t.Fatal(err)
-	}
-	for name, got := range map[string]string{"HTML": page.String(), "Markdown": text.String(), "terminal": terminal.String()} {
+	for name, got := range formsOf(t, run) {
 		if strings.Contains(got, strings.Repeat("m", chart.MostName+1)) || len(got) == 0 {
 			t.Errorf("%s: a long name is whole", name)
 		}

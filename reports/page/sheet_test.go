@@ -127,7 +127,7 @@ func TestQuantity(t *testing.T) {
 		{"ns", 1340, "1.34 µs"}, {"ns", 0, "0 ns"}, {"ns", -12, "−12 ns"}, {"%", 99.6, "99.6 %"}, {"per million", 412_000, "412 k per million"},
 		{"", 2.55, "2.55"}, {"", 1e300, "1e+300"}, {"", 1e-9, "1e-09"}, {"", math.NaN(), "–"},
 	} {
-		if got := strings.ReplaceAll(chart.Quantity(c.unit)(c.v), numfmt.Space, " "); got != c.want {
+		if got := numfmt.Plain(chart.Quantity(c.unit)(c.v)); got != c.want {
 			t.Errorf("%v %s: got %q, want %q", c.v, c.unit, got, c.want)
 		}
 	}

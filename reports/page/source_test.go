@@ -5,15 +5,12 @@ import (
 	"fmt"
 	"hash/fnv"
 	"html/template"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
 	"locklab/reports/chart"
 	"locklab/reports/draw"
-
-	vgdraw "gonum.org/v1/plot/vg/draw"
 
 	"locklab/harness"
 	"locklab/harness/judge"
@@ -77,8 +74,8 @@ var spoilers = map[string]func(r *harness.Result){
 	"hold":      func(r *harness.Result) { r.Hold.Sum += r.Elapsed / 2 },
 }
 
-// TestChartsDrawWhatTheySay: a chart changes exactly with the metrics and fields it names.
-func TestChartsDrawWhatTheySay(t *testing.T) {
+// TestChartsDrawTheirData: a chart changes exactly with the metrics and fields it names.
+func TestChartsDrawTheirData(t *testing.T) {
 	if testing.Short() {
 		t.Skip("make test-all runs it")
 	}
@@ -145,57 +142,64 @@ func TestChartsDrawWhatTheySay(t *testing.T) {
 	}
 }
 
-func TestChartsSayWhatTheyDraw(t *testing.T) {
+// TestFiguresNameTheirData: the page, the Markdown and the picture alone name the data of
+// every figure, with a link from the page to the first metric.
+func TestFiguresNameTheirData(t *testing.T) {
 	run := gallery(3, everySetting...)
 	doc, err := compose(run)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var buf bytes.Buffer
-	if err := writePage(&buf, "report", doc); err != nil {
+	machines, err := composeMachines(loadMachines(t, machineRuns...))
+	if err != nil {
 		t.Fatal(err)
 	}
-	page := regexp.MustCompile(`<a [^>]*>|</a>`).ReplaceAllString(buf.String(), "")
-	m := newMarkdown("", func(string, []byte) error { return nil }, glossary{})
-	var markdown bytes.Buffer
-	for _, s := range slices.Concat(doc.Local, doc.Served, []section{{Figures: doc.Ranked}}) {
-		for i := range s.Figures {
-			if s.Figures[i].Pic.Height > 0 {
-				s.Figures[i].Pic = draw.Picture{Height: 1, Body: func(vgdraw.Canvas) error { return nil }} // drawing them all takes long
+	for _, s := range doc.Hardware {
+		doc.Local = append(doc.Local, section{ID: "hardware", Figures: s.Figures})
+	}
+	seen := make(map[string]bool)
+	for _, form := range []struct {
+		template string
+		of       any
+		sections []section
+		file     string // in the data of each figure
+	}{
+		{"report", doc, slices.Concat(doc.Local, doc.Served, []section{{Figures: doc.Ranked}}), " of results.jsonl, "},
+		{"machines", machines, machines.Sections, " of each machine's results.jsonl, "},
+	} {
+		var page, markdown bytes.Buffer
+		noPicture := func(string, []byte) error { return nil }
+		err := writePage(&page, form.template, form.of)
+		for i := range form.sections {
+			for k := range form.sections[i].Figures {
+				form.sections[i].Figures[k].Pic.Height = 0 // drawing them all takes long
 			}
 		}
-		if err := m.write(&markdown, "section", s); err != nil {
+		if err == nil {
+			err = newMarkdown("", noPicture, glossary{}).write(&markdown, form.template, form.of)
+		}
+		if err != nil {
 			t.Fatal(err)
 		}
-	}
-	text := markdown.String()
-	seen := make(map[string]bool)
-	for _, s := range slices.Concat(doc.Local, doc.Served, []section{{Figures: doc.Ranked}}) {
-		for _, f := range s.Figures {
-			if f.SVG == "" {
-				continue
-			}
-			seen[f.Name] = true
-			data := chart.Plain(f.Data)
-			if !strings.HasSuffix(data, " of results.jsonl, 3 rounds.") {
-				t.Errorf("chart %s says of its data: %q", f.Name, data)
-			}
-			if want := template.HTMLEscapeString(f.Doc) + `<span class="data">` + data + "</span>"; !strings.Contains(page, want) {
-				t.Errorf("the page does not say %q under chart %s", data, f.Name)
-			}
-			if want := inlineText(f.Doc + " " + data); !strings.Contains(text, want) {
-				t.Errorf("the Markdown does not say %q under chart %s", data, f.Name)
-			}
-			p, err := standalone(run, f.Name)
-			if err != nil {
-				t.Fatal(err)
-			}
-			foot := p.Below()
-			if s.Folded {
-				continue // drawn alone, a chart is of another group
-			}
-			if !strings.Contains(strings.Join(foot, " "), data) {
-				t.Errorf("chart %s alone does not say %q", f.Name, data)
+		for _, s := range form.sections {
+			for _, f := range s.Figures {
+				data := chart.Plain(f.Data)
+				if f.SVG == "" {
+					continue
+				}
+				seen[f.Name] = true
+				linked := tagRE.ReplaceAllString(page.String(), "")
+				if !strings.Contains(data, form.file) || !strings.Contains(linked, template.HTMLEscapeString(data)) || !strings.Contains(markdown.String(), inlineText(data)) {
+					t.Errorf("chart %s: the data are %q, or the page or the Markdown lacks them", f.Name, data)
+				}
+				if i := slices.IndexFunc(f.Data, func(p chart.Piece) bool { return p.Metric != nil }); i >= 0 && !strings.Contains(page.String(), fmt.Sprintf(`<a href="#%s"`, link(f.Data[i]))) {
+					t.Errorf("chart %s has no link to its metric", f.Name)
+				}
+				if form.template == "report" && !s.Folded { // a folded group is not drawn alone
+					if p, err := standalone(run, f.Name); err != nil || !strings.Contains(strings.Join(p.Below(), " "), data) {
+						t.Errorf("chart %s alone lacks %q (%v)", f.Name, data, err)
+					}
+				}
 			}
 		}
 	}
@@ -203,64 +207,6 @@ func TestChartsSayWhatTheyDraw(t *testing.T) {
 		if !seen[c.Name] && c != chart.CostsRemote {
 			t.Errorf("chart %s was not on the page", c.Name)
 		}
-	}
-}
-
-func TestTablesSayWhereTheyAre(t *testing.T) {
-	run := laboratory()
-	doc, err := compose(run)
-	if err != nil {
-		t.Fatal(err)
-	}
-	page := pageOf(t, run)
-	text, _ := markdownOf(t, run)
-	drawn := 0
-	for _, s := range doc.Hardware {
-		for k, p := range s.Plates {
-			if p.SVG == "" {
-				continue
-			}
-			drawn++
-			data := chart.Plain(p.Data)
-			if !strings.HasSuffix(data, fmt.Sprintf(" of results.jsonl, table %d.", k+1)) {
-				t.Errorf("table %q says of its data: %q", p.Caption, data)
-			}
-			if !strings.Contains(page, template.HTMLEscapeString(data)) || !strings.Contains(text, inlineText(data)) {
-				t.Errorf("the page or the Markdown does not say %q under table %q", data, p.Caption)
-			}
-		}
-	}
-	for _, c := range chart.TableCharts(run) {
-		p := findingPage(c, run)
-		if foot := p.Below(); p.Data == "" || !strings.Contains(strings.Join(foot, " "), p.Data) {
-			t.Errorf("chart %s alone does not say %q", c.Name, p.Data)
-		}
-	}
-	machines, err := composeMachines(loadMachines(t, machineRuns...))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var buf bytes.Buffer
-	if err := writePage(&buf, "machines", machines); err != nil {
-		t.Fatal(err)
-	}
-	for _, s := range machines.Sections {
-		for _, f := range s.Figures {
-			if f.SVG == "" {
-				continue
-			}
-			drawn++
-			if data := chart.Plain(f.Data); !strings.Contains(data, " of each machine's results.jsonl, ") {
-				t.Errorf("chart %s of machines says of its data: %q", f.Name, data)
-			}
-			named := slices.IndexFunc(f.Data, func(p chart.Piece) bool { return p.Metric != nil })
-			if named < 0 || !strings.Contains(buf.String(), fmt.Sprintf(`<a href="#%s"`, link(f.Data[named]))) {
-				t.Errorf("chart %s of machines has no link to its metric", f.Name)
-			}
-		}
-	}
-	if drawn < 13 {
-		t.Errorf("only %d charts were looked at", drawn)
 	}
 }
 

@@ -3,14 +3,13 @@ package page
 import (
 	"cmp"
 	"fmt"
-	"html/template"
+	"strings"
 	"time"
 
 	"locklab/harness"
 	"locklab/harness/result"
 	"locklab/internal/numfmt"
 	"locklab/reports/chart"
-	"locklab/reports/draw"
 )
 
 // A study is the section of the page on one finding.
@@ -19,48 +18,11 @@ type study struct {
 	Folded            bool   // its charts are folded
 	Interrupted       string // "" if the experiment completed
 	Warnings          []harness.Warning
-	Plates            []plate
+	Figures           []figure // one of each table
 	Listing           string
 	Method, Source    string
 	Took              string
 	Notes             []string
-}
-
-// A plate is a table of a finding, drawn if the table requests it.
-type plate struct {
-	ID, Caption string
-	Name        string // of the chart
-	Pic         draw.Picture
-	SVG         template.HTML // drawn by this package; its texts are escaped
-	How         string        // to read it
-	Data        []chart.Piece // the lines and the file that it draws
-	Blank       string        // reason for a missing drawing
-	Head        []string
-	Rows        []plateRow
-	Omitted     string // rows omitted, and their place
-}
-
-// Texts returns the rows of p as texts.
-func (p plate) Texts() (out [][]string) {
-	for _, r := range p.Rows {
-		row := []string{r.Name}
-		for _, c := range r.Cells {
-			row = append(row, c.Text)
-		}
-		out = append(out, row)
-	}
-	return out
-}
-
-type plateRow struct {
-	Name  string
-	Cells []plateCell
-}
-
-// A plateCell is text; Words is true for text that is not a figure.
-type plateCell struct {
-	Text  string
-	Words bool
 }
 
 func studies(run *result.Run) (out []study, err error) {
@@ -81,71 +43,60 @@ func studies(run *result.Run) (out []study, err error) {
 			s.Warnings = append(s.Warnings, chart.Readable(w))
 		}
 		for k, t := range f.Tables {
-			p, err := newPlate(t, f, k+1, fmt.Sprintf("%s-%d", s.ID, k+1))
+			name := ""
+			if t.Chart != harness.NoChart {
+				name, charts = charts[0].Name, charts[1:]
+			}
+			fig, err := tableFigure(t, f, k+1, name, fmt.Sprintf("%s-%d", s.ID, k+1))
 			if err != nil {
 				return nil, fmt.Errorf("experiment %s: %w", f.Name, err)
 			}
-			if t.Chart != harness.NoChart {
-				p.Name, charts = charts[0].Name, charts[1:]
-			}
-			s.Plates = append(s.Plates, p)
+			s.Figures = append(s.Figures, fig)
 		}
 		out = append(out, s)
 	}
 	return out, nil
 }
 
-func newPlate(t harness.Table, f *harness.Finding, k int, id string) (plate, error) {
-	p := plate{ID: id, Caption: t.Caption, Data: tableSource(f, k)}
-	if p.Caption == "" {
-		p.Caption = "Figures"
-	}
+// tableFigure returns table number k of f, drawn if the table requests it. The answer of a
+// table without a drawing is the reason for that.
+func tableFigure(t harness.Table, f *harness.Finding, k int, name, id string) (figure, error) {
+	var pic chart.Picture
+	how := ""
 	if t.Chart != harness.NoChart {
-		pic, how := chart.DrawTable(t)
-		p.How, p.Blank, p.Pic = how, pic.Answer, pic.Picture
-		if pic.Height > 0 {
-			svg, err := draw.Inline(pic.Picture, id, p.Caption, chart.Answer(f))
-			if err != nil {
-				return p, fmt.Errorf("table %q: %w", t.Caption, err)
-			}
-			p.SVG = template.HTML(svg)
-		}
+		pic, how = chart.DrawTable(t)
 	}
-	if t.Chart == harness.Heat && len(t.Columns) > chart.MostHeatColumns {
-		p.Omitted = fmt.Sprintf("%d by %d figures are too many to read here; results.jsonl has them.", len(t.Rows), len(t.Columns))
-		return p, nil
+	if pic.Height > 0 {
+		pic.Answer = chart.Answer(f)
 	}
-	p.fill(t)
-	return p, nil
+	pic.Data = chart.Source{Experiments: []string{cmp.Or(f.Name, "without a name")}, Table: k}
+	crowded := t.Chart == harness.Heat && len(t.Columns) > chart.MostHeatColumns
+	if !crowded {
+		pic.Numbers = tableNumbers(t)
+	}
+	fig, err := newFigure(pic, name, id, cmp.Or(t.Caption, "Figures"), how)
+	if crowded {
+		fig.Omitted = fmt.Sprintf("%d by %d figures are too many to read here; results.jsonl has them.", len(t.Rows), len(t.Columns))
+	}
+	return fig, err
 }
 
-func (p *plate) fill(t harness.Table) {
-	p.Head = []string{t.Label}
+func tableNumbers(t harness.Table) chart.Table {
+	heads := []string{t.Label}
 	for _, c := range t.Columns {
-		name := c.Name
-		if c.Unit != "" {
-			name += ", " + c.Unit
-		}
-		p.Head = append(p.Head, name)
+		heads = append(heads, strings.TrimSuffix(c.Name+", "+c.Unit, ", "))
 	}
-	rows := t.Rows
-	if len(rows) > chart.MostTableRows {
-		rows = rows[:chart.MostTableRows]
-		p.Omitted = chart.Omission(len(t.Rows))
-	}
-	for _, r := range rows {
-		row := plateRow{Name: r.Label}
+	out := chart.Table{Head: chart.Titles(heads...)}
+	for _, r := range t.Rows {
+		row := []string{r.Label}
 		for j := range t.Columns { // a short row is filled up, a long one cut
-			c := plateCell{Text: numfmt.Unknown}
+			text := numfmt.Unknown
 			if j < len(r.Cells) {
-				c = plateCell{chart.CellFigure(r.Cells[j]), r.Cells[j].Text != ""}
+				text = chart.CellFigure(r.Cells[j])
 			}
-			row.Cells = append(row.Cells, c)
+			row = append(row, text)
 		}
-		p.Rows = append(p.Rows, row)
+		out.Rows = append(out.Rows, row)
 	}
-}
-
-func tableSource(f *harness.Finding, k int) []chart.Piece {
-	return chart.Source{Experiments: []string{cmp.Or(f.Name, "without a name")}, Table: k}.Sentence()
+	return out
 }

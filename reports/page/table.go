@@ -26,7 +26,7 @@ type tableView struct {
 const notAvailable = "n/a"
 
 // viewTable returns t with those columns, and the other figures after column first.
-func viewTable(t judge.Table, columns []int, first int) tableView {
+func viewTable(t judge.Table, columns []int, first int, use string) tableView {
 	v := tableView{remote: t.Distributed, Title: tableTitle(t)}
 	var heads []string
 	for _, i := range columns {
@@ -48,7 +48,7 @@ func viewTable(t judge.Table, columns []int, first int) tableView {
 		v.Rows = append(v.Rows, slices.Concat([]string{lockCell(r)}, cells[:first], details, cells[first:]))
 		v.Colours = append(v.Colours, slices.Concat([]colour{name}, colours[:first], make([]colour, len(details)), colours[first:]))
 	}
-	v.Notes, v.Sentences = tableNotes(t, missing), tableSentences(t)
+	v.Notes, v.Sentences = tableNotes(t, missing), tableSentences(t, use)
 	return v
 }
 
@@ -215,50 +215,56 @@ func modeNote(t judge.Table) string {
 }
 
 // tableSentences returns at most three sentences about the significant differences of t in
-// its detailed column: the greatest, the least, and their number.
-func tableSentences(t judge.Table) (out []string) {
+// its detailed column: of the lock to use, else of the first, of the last, and their number.
+func tableSentences(t judge.Table, use string) (out []string) {
 	with := " with " + numfmt.Plural(t.Columns[t.Detail].Workers, "worker")
-	var significant, compared int
-	var first, last *judge.Entry
-	for i := range t.Rows {
-		r := &t.Rows[i]
+	var significant []judge.Entry
+	compared := 0
+	for _, r := range t.Rows {
 		if ratio := r.Ratios[t.Detail]; ratio != nil && r.Lock != t.Baseline {
 			compared++
 			if ratio.Reading.Significant() {
-				significant++
-				if first == nil {
-					first = r
-				}
-				last = r
+				significant = append(significant, r)
 			}
 		}
-	}
-	say := func(r *judge.Entry) {
-		out = append(out, fmt.Sprintf("%s is %s as fast as %s%s.", r.Lock, chart.GainText(r.Ratios[t.Detail]), t.Baseline, with))
 	}
 	switch {
 	case compared == 0:
 		return nil
-	case significant == 0:
+	case len(significant) == 0:
 		return []string{fmt.Sprintf("No lock differs significantly from %s%s.", t.Baseline, with)}
 	}
-	say(first)
-	if last != first {
-		say(last)
+	first, last := significant[0], significant[len(significant)-1]
+	if i := slices.IndexFunc(significant, func(r judge.Entry) bool { return r.Lock == use }); i >= 0 {
+		first = significant[i]
 	}
+	for _, r := range []judge.Entry{first, last} {
+		out = append(out, fmt.Sprintf("%s is %s as fast as %s%s.", r.Lock, chart.GainText(r.Ratios[t.Detail]), t.Baseline, with))
+	}
+	out = slices.Compact(out)
 	if compared > 1 {
-		out = append(out, fmt.Sprintf("%d of %s with %s are significant%s.", significant, numfmt.Plural(compared, "difference"), t.Baseline, with))
+		out = append(out, fmt.Sprintf("%d of %s with %s are significant%s.", len(significant), numfmt.Plural(compared, "difference"), t.Baseline, with))
 	}
 	return out
 }
 
-func viewTables(ts []judge.Table) (out []tableView) {
+// recommended returns the lock that ds recommend in the detailed column of t, or "".
+func recommended(t judge.Table, ds []judge.Decision) string {
+	for _, d := range ds {
+		if s := d.Situation; s.Workload() == t.Workload && s.Distributed() == t.Distributed && s.Workers == t.Columns[t.Detail].Workers {
+			return d.Use
+		}
+	}
+	return ""
+}
+
+func viewTables(ts []judge.Table, ds []judge.Decision) (out []tableView) {
 	for _, t := range ts {
 		all := make([]int, len(t.Columns))
 		for i := range all {
 			all[i] = i
 		}
-		out = append(out, viewTable(t, all, len(all)))
+		out = append(out, viewTable(t, all, len(all), recommended(t, ds)))
 	}
 	return out
 }

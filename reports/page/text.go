@@ -147,6 +147,7 @@ const (
 )
 
 func shortTables(run *result.Run) (out []tableView) {
+	decisions := judge.Decisions(run)
 	for _, of := range judge.Tables(run, run.Baseline) {
 		var first, rest []int
 		for _, i := range []int{of.Detail, 0, of.Detail - 1, of.Detail + 1} {
@@ -160,7 +161,7 @@ func shortTables(run *result.Run) (out []tableView) {
 				rest = append(rest, i)
 			}
 		}
-		out = append(out, viewTable(of, slices.Concat(first, rest), len(first)))
+		out = append(out, viewTable(of, slices.Concat(first, rest), len(first), recommended(of, decisions)))
 	}
 	return out
 }

@@ -1,7 +1,6 @@
 package page
 
 import (
-	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -47,21 +46,16 @@ func TestTraces(t *testing.T) {
 	run := &result.Run{Manifest: result.Manifest{Rounds: 3, Cases: 1}, Results: []*harness.Result{
 		crashed(0, "no node"), crashed(1, "no tail"), {Lock: lock, Workload: w, Round: 2, Retries: []string{"signal: killed"}},
 	}}
-	var page, text, terminal strings.Builder
-	if err := errors.Join(
-		WriteHTML(&page, run), WriteVerdict(&terminal, run, 100),
-		WriteMarkdown(&text, run, "charts", func(string, []byte) error { return nil }),
-	); err != nil {
-		t.Fatal(err)
-	}
-	for name, c := range map[string]struct{ got, trace string }{
-		"HTML":     {page.String(), "panic: no node\n```\n&lt;b&gt;queue.go:7</pre>"},
-		"Markdown": {text.String(), "````\npanic: no node\n```\n<b>queue.go:7\n````"},
-		"terminal": {terminal.String(), "flaky: it crashed in 2 of 3 results: exit status 2: panic: no node"},
+	forms := formsOf(t, run)
+	for name, trace := range map[string]string{
+		"page":     "panic: no node\n```\n&lt;b&gt;queue.go:7</pre>",
+		"Markdown": "````\npanic: no node\n```\n<b>queue.go:7\n````",
+		"terminal": "flaky: it crashed in 2 of 3 results: exit status 2: panic: no node",
 	} {
-		said := strings.Join(strings.Fields(c.got), " ")
-		if !strings.Contains(c.got, c.trace) || strings.Contains(c.got, "no tail\n") || !strings.Contains(said, "killed from outside: signal: killed") {
-			t.Errorf("%s lacks %q once, or the other try:\n%s", name, c.trace, c.got)
+		got := forms[name]
+		said := strings.Join(strings.Fields(got), " ")
+		if !strings.Contains(got, trace) || strings.Contains(got, "no tail\n") || !strings.Contains(said, "killed from outside: signal: killed") {
+			t.Errorf("%s lacks %q once, or the other try:\n%s", name, trace, got)
 		}
 	}
 }

@@ -1,7 +1,6 @@
 package page
 
 import (
-	"errors"
 	"regexp"
 	"strings"
 	"testing"
@@ -50,14 +49,9 @@ func TestHistorical(t *testing.T) {
 	if drawn < 6 {
 		t.Errorf("%d charts were drawn", drawn)
 	}
-	var page, text, terminal strings.Builder
-	if err := errors.Join(WriteHTML(&page, run), WriteVerdict(&terminal, run, 400),
-		WriteMarkdown(&text, run, "charts", func(string, []byte) error { return nil })); err != nil {
-		t.Fatal(err)
-	}
 	bare := regexp.MustCompile(`\b(swift|rash|nolock)\b.{0,14}`)
 	mark := map[string]string{"swift": " (historical)", "rash": " (broken)", "nolock": " (control)"}
-	for name, got := range map[string]string{"HTML": page.String(), "Markdown": text.String(), "terminal": terminal.String()} {
+	for name, got := range formsOf(t, run) {
 		found := 0
 		for _, m := range bare.FindAllStringSubmatch(strings.ReplaceAll(got, "\u00a0", " "), -1) {
 			found++

@@ -1,0 +1,154 @@
+package page
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"locklab/harness"
+	"locklab/harness/result"
+	"locklab/internal/synthetic"
+	"locklab/reports/chart"
+)
+
+var extremes = []float64{0, 1, -1, 0.5, math.NaN(), math.Inf(1), math.Inf(-1), math.MaxFloat64, -math.MaxFloat64, math.SmallestNonzeroFloat64, math.MaxInt64, math.MinInt64}
+
+// damaged returns a run with all kinds of results, in which every so many results have v in
+// the selected fields.
+func damaged(fields uint32, every int, v float64) *result.Run {
+	run := gallery(2, "hold", "pinning", openLoops)
+	run.Results = slices.Concat(run.Results, contended().Results, farther(time.Millisecond).Results)
+	run.RoundTrips, run.Contenders = []time.Duration{time.Millisecond}, []int{100_000}
+	run.Faults = synthetic.Faults()
+	i := int64(max(math.MinInt64, min(v, math.MaxInt64/2)))
+	if math.IsNaN(v) {
+		i = math.MinInt64
+	}
+	has := func(f int) bool { return fields>>f&1 == 1 }
+	for k, r := range run.Results {
+		if k%every == 0 {
+			for f, set := range damages(r, i, v) {
+				if has(f) {
+					set()
+				}
+			}
+		}
+	}
+	for _, f := range run.Findings {
+		for _, t := range f.Tables {
+			for _, row := range t.Rows {
+				for k := range row.Cells {
+					if has(23) {
+						row.Cells[k].Median = v
+					}
+					if has(24) {
+						row.Cells[k].Lo, row.Cells[k].Hi = v, -v
+					}
+				}
+			}
+		}
+	}
+	if has(25) {
+		run.Manifest.Overhead.Loop, run.Manifest.Machine.ClockFloor = v, v
+		run.Manifest.Machine.CPUs, run.Manifest.Machine.GOMAXPROCS = int(i), int(i)
+	}
+	for _, f := range run.Faults {
+		if has(30) {
+			f.Window, f.Overlap, f.Tries = []int64{i, 1}, []int64{i}, int(i%1e6)
+		}
+	}
+	return run
+}
+
+// damages returns functions by the number of their field, which damage r.
+func damages(r *harness.Result, i int64, v float64) map[int]func() {
+	u := uint64(i)
+	leg := harness.Leg{Halves: int(i), Requests: v}
+	return map[int]func(){
+		0:  func() { r.Ops = u },
+		1:  func() { r.Handovers = u },
+		2:  func() { r.Elapsed = time.Duration(i) },
+		3:  func() { r.Workers = slices.Repeat([]uint64{u}, len(r.Workers)) },
+		4:  func() { r.Workers = append(slices.Clone(r.Workers), u)[1:] },
+		5:  func() { r.Workers = nil },
+		6:  func() { r.Wait = harness.Histogram{{Value: i, N: 200}} },
+		7:  func() { r.Wait = append(r.Wait, harness.Bucket{Value: 5000, N: i}) },
+		8:  func() { r.Handover = harness.Histogram{{Value: i, N: i}} },
+		9:  func() { r.Hold = harness.Spans{N: i, Sum: time.Duration(i)} },
+		10: func() { r.Owners = slices.Repeat([]uint16{uint16(u)}, 600) },
+		11: func() { r.Burst = int(i) },
+		12: func() { r.Owners = nil },
+		13: func() { r.ClockFloor = v },
+		14: func() { r.ClockStep = v },
+		15: func() { r.Wire = &harness.Counts{Requests: u, Notifications: u} },
+		16: func() { r.Wire = nil },
+		17: func() { r.Workload.Hold.Mean = time.Duration(i) },
+		18: func() { r.CPU.Time = time.Duration(i) },
+		19: func() { r.RoundTrip = v },
+		20: func() { r.Workload.Rate = harness.Rate(i) },
+		21: func() {
+			r.Open = &harness.OpenLoop{Offered: u, Span: time.Duration(i), Backlog: u, Late: u, Dropped: u}
+		},
+		22: func() { r.Open = nil },
+		26: func() {
+			r.Trips = &harness.Trips{Lock: leg, Unlock: leg, Behind: &harness.TripsBehind{Queue: leg, Handover: leg, Unlock: leg, Requests: v}}
+		},
+		27: func() { // values that no flag gives
+			w := &r.Workload
+			w.Pin, w.Wait, w.Section, w.Arrivals = "x", "y", "z", "z"
+			w.Locks, w.Reads, w.Servers, w.Clients, w.Delay = int(i), int(i), int(i), int(i), time.Duration(i)
+		},
+		28: func() { r.Workload.Workers = int(max(-9, min(i, math.MaxInt32))) },
+	}
+}
+
+// FuzzCharts: of a run with damaged figures each chart has an answer, and no form of the
+// report has an invalid number.
+func FuzzCharts(f *testing.F) {
+	for i := range extremes {
+		f.Add(^uint32(0), byte(i), byte(3)) // everything
+		if !testing.Short() {
+			f.Add(uint32(0x55555555)<<(i%2), byte(i), byte(1))
+		}
+	}
+	for field := range 31 {
+		if !testing.Short() {
+			f.Add(uint32(1)<<field, byte(field*5), byte(1+field%3))
+		}
+	}
+	f.Fuzz(func(t *testing.T, fields uint32, value, every byte) {
+		run := damaged(fields, 1+int(every%8), extremes[int(value)%len(extremes)])
+		gs := chart.Groups(run)
+		for _, c := range chart.Suite {
+			if g := chart.Largest(gs, c.Remote); g != nil && c.Draw(g).Answer == "" {
+				t.Errorf("chart %s has no answer", c.Name)
+			}
+		}
+		var out bytes.Buffer
+		ms := Machines([]*result.Run{run, gallery(2)}, []string{"a", "b"})
+		noPicture := func(string, []byte) error { return nil }
+		if err := errors.Join(WriteHTML(&out, run), WriteVerdict(&out, run, 100), WriteDistance(&out, run, 100), WriteContenders(&out, run, 100),
+			WriteMachinesHTML(&out, ms), WriteJSON(io.Discard, run), WriteMachinesMarkdown(&out, ms, "charts", noPicture)); err != nil {
+			t.Fatal(err)
+		}
+		if bad := invalidNumber(out.String()); bad != "" {
+			t.Error(bad)
+		}
+	})
+}
+
+// invalidNumber returns the surroundings of a number in text that is none, or "".
+func invalidNumber(text string) string {
+	for _, bad := range []string{"NaN", "Inf", "%!"} {
+		if i := strings.Index(text, bad); i >= 0 {
+			return fmt.Sprintf("%s in …%s…", bad, text[max(0, i-120):min(len(text), i+40)])
+		}
+	}
+	return ""
+}

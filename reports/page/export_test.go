@@ -1,8 +1,0 @@
-package page
-
-// CheckGolden and Update are for the tests that run experiments, which this
-// package must not import.
-var (
-	CheckGolden = checkGolden
-	Update      = update
-)
