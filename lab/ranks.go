@@ -69,10 +69,7 @@ func (o *runOptions) runRank(ctx context.Context, flags *pflag.FlagSet, stderr i
 			return fmt.Errorf("the setting on standard input: %w", err)
 		}
 	}
-	self := measure.Rank{Rank: o.rank, PID: os.Getpid(), Commit: machine.BuildCommit(), Binary: machine.BinaryHash(), Schema: result.Schema, Clock: measure.RankClockName()}
-	if self.Host, err = os.Hostname(); err != nil {
-		return err
-	}
+	self := measure.Rank{Commit: machine.BuildCommit(), Binary: machine.BinaryHash(), Schema: result.Schema}
 	at := o.meeting()
 	if set != nil {
 		at.Sync = set.Sync
@@ -108,7 +105,7 @@ func (o *runOptions) measurePart(ctx context.Context, flags *pflag.FlagSet, grou
 	if err != nil {
 		return o.ended(ctx, together, err, stderr)
 	}
-	plan.Together = group.Together()
+	plan.Together = group
 	dir, out, _, err := o.open(plan, servers, skipped)
 	if err != nil {
 		return err

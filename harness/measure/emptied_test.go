@@ -1,6 +1,8 @@
 package measure
 
 import (
+	"encoding/json"
+	"fmt"
 	"runtime"
 	"testing"
 	"time"
@@ -14,43 +16,34 @@ func TestEmptied(t *testing.T) {
 	var all [2]*assembly
 	for r := range all {
 		o := RankOptions{Rank: r, Ranks: 2, Sync: sync, Job: jobOf(t), expiry: 30 * time.Second}
-		at, err := parseSync(o.Sync)
+		b, err := o.connect(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
-		b, err := connect(t.Context(), at, place{job: o.Job, rank: r, ranks: 2}, o.expiry)
-		if err != nil {
+		defer b.leave(t.Context())
+		all[r] = &assembly{Ranks: &Ranks{options: o, board: b}, own: claim{Nonce: fmt.Sprint(r), Ranks: 2}, self: []byte("{}")}
+		if b.value, err = json.Marshal(all[r].own); err != nil {
 			t.Fatal(err)
 		}
-		defer releaseBoard(b)
-		all[r] = &assembly{options: o, at: at, board: b, own: newClaim(Rank{}, 2),
-			seen: make(map[int]sight), first: make(map[int]Rank)}
 	}
-	one, two := all[0], all[1]
-	step(t, one)
-	step(t, two) // it has seen all claims, and greets
-	if two.run == "" {
+	all[0].step(t.Context())
+	all[1].step(t.Context()) // it has seen all claims, and posts
+	if all[1].run == "" {
 		t.Fatal("rank 1 does not see rank 0")
 	}
-	empty(t, one.board)
+	empty(t, all[0].board)
 	met := [2]bool{}
 	for range 6 { // rank 0 is back before rank 1 has noticed anything
 		for r, a := range all {
-			met[r] = met[r] || step(t, a)
+			done, err := a.step(t.Context())
+			if met[r] = met[r] || done; err != nil {
+				t.Errorf("rank %d: %v", r, err)
+			}
 		}
 	}
 	if met != [2]bool{true, true} {
 		t.Errorf("after the server was emptied they met: %v", met)
 	}
-}
-
-func step(t *testing.T, a *assembly) bool {
-	t.Helper()
-	claims, err := a.step(t.Context())
-	if err != nil {
-		t.Logf("rank %d: %v", a.options.Rank, err)
-	}
-	return claims != nil
 }
 
 func empty(t *testing.T, b *board) {

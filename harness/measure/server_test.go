@@ -29,8 +29,8 @@ func TestCutOff(t *testing.T) {
 	since := time.Now()
 	proxy.Partition(true)
 	causes := endedRanks(t, map[int]*Ranks{0: all[0], 1: all[1]}, since)
-	lost(t, causes[0], []int{1}, "rank 1 (host host1, pid ", "is gone")
-	lost(t, causes[1], nil, proxy.Addr(), "has not answered for")
+	lost(t, causes[0], "rank 1 (host host1, pid ", "is gone")
+	lost(t, causes[1], "Redis at "+proxy.Addr()+", where the ranks meet, has not answered for")
 	if err := all[1].Leave(t.Context(), ""); err != nil {
 		t.Errorf("Leave after the loss: %v", err)
 	}
@@ -53,7 +53,7 @@ func TestServer(t *testing.T) {
 			since := time.Now()
 			do(t, server)
 			for _, err := range endedRanks(t, map[int]*Ranks{0: all[0], 1: all[1]}, since) {
-				lost(t, err, nil, all[0].at.String())
+				lost(t, err, all[0].board.at)
 			}
 			if _, err := all[0].Share(t.Context(), "plan", nil); err == nil {
 				t.Error("a barrier passes without a server")

@@ -9,40 +9,38 @@ import (
 	"locklab/internal/machine"
 )
 
-// Together returns g as the ranks of a plan.
-func (g *Ranks) Together() Together { return groupOfPlan{g} }
+// Rank returns the number of this rank.
+func (g *Ranks) Rank() int { return g.options.Rank }
 
-type groupOfPlan struct{ group *Ranks }
-
-func (m groupOfPlan) Rank() int { return m.group.options.Rank }
-
-func (m groupOfPlan) Begin(ctx context.Context, point string, exact bool, failed error) (int64, error) {
+// Begin waits until each rank has reached the same point: see [Together].
+func (g *Ranks) Begin(ctx context.Context, point string, exact bool, failed error) (int64, error) {
 	var why []byte
 	if failed != nil {
 		why = []byte(result.OneLine(failed.Error()))
 	}
-	all, err := m.group.Gather(ctx, point, why)
+	all, err := g.Gather(ctx, point, why)
 	if err != nil {
 		return 0, err
 	}
 	for rank, why := range all {
 		if len(why) > 0 {
-			return 0, fmt.Errorf("%v cannot measure it: %s", m.group.members[rank], result.OneLine(string(why)))
+			return 0, fmt.Errorf("%v cannot measure it: %s", g.members[rank], result.OneLine(string(why)))
 		}
 	}
 	if !exact {
 		return machine.Monotonic(), nil
 	}
-	at, err := m.group.Start(ctx, point)
+	at, err := g.start(ctx, point)
 	return machine.MonotonicAt(at), err
 }
 
-func (m groupOfPlan) Clock(ctx context.Context, r *harness.Rank) {
-	self := m.group.members[m.Rank()]
+// Clock sets the fields of r about this process and its clock, since the last call.
+func (g *Ranks) Clock(ctx context.Context, r *harness.Rank) {
+	self := g.members[g.options.Rank]
 	r.Host, r.PID, r.Clock, r.Error = self.Host, self.PID, RankClockName(), -1
-	before := m.group.Clock()
-	if m.group.Measure(ctx) == nil {
-		c := before.Until(m.group.Clock())
+	before := g.rankClock()
+	if g.measureClock(ctx) == nil {
+		c := before.Until(g.rankClock())
 		r.Offset, r.Error = c.Offset, c.Error
 	}
 }
