@@ -229,9 +229,9 @@ func ask(ctx context.Context, s spec, limit time.Duration) ([]byte, error) {
 		return nil, fmt.Errorf("measure: %w", err)
 	}
 	if s.relay != nil {
-		points := s.relay.watch(ctx, &stdout, stdin)
-		defer points.close()
-		cmd.Stdout = points
+		to, over := s.relay.watch(ctx, &stdout, stdin)
+		defer over()
+		cmd.Stdout = to
 	}
 	proc, err := child.Start(cmd)
 	if err != nil {

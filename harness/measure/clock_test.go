@@ -1,8 +1,6 @@
 package measure
 
 import (
-	"fmt"
-	"locklab/internal/machine"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -201,31 +199,5 @@ func TestDepart(t *testing.T) {
 		if at != test.at || learned != test.learned || (why == "") != (test.why == "") || !strings.Contains(why, test.why) {
 			t.Errorf("%s: starts at %v, learned %v late, %q: want %v, %v, %q", test.name, time.Duration(at), learned, why, time.Duration(test.at), test.learned, test.why)
 		}
-	}
-}
-
-func TestBothClocks(t *testing.T) {
-	ns, at := bothClocks()
-	before, now := machine.Monotonic(), time.Now()
-	after := machine.Monotonic()
-	passed := int64(now.Sub(at))
-	if passed < before-ns-int64(time.Second) || passed > after-ns+int64(time.Second) {
-		t.Errorf("%v passed by one form, %v to %v by the other", time.Duration(passed), time.Duration(before-ns), time.Duration(after-ns))
-	}
-	if name := RankClockName(); name == "" || strings.Contains(name, "\n") || name != RankClockName() {
-		t.Errorf("ClockName = %q, then %q", name, RankClockName())
-	}
-	t.Log(RankClockName(), ownClock())
-}
-
-func TestPhases(t *testing.T) {
-	var at time.Duration
-	seen := make(map[time.Duration]bool)
-	for i := range samples {
-		at += phase(i)
-		seen[at%time.Millisecond*10/time.Millisecond] = true
-	}
-	if len(seen) < 9 {
-		t.Errorf("%d samples are in %d tenths of a millisecond: %v", samples, len(seen), fmt.Sprint(seen))
 	}
 }

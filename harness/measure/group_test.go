@@ -178,9 +178,7 @@ func TestTaken(t *testing.T) {
 		if g.Context().Err() != nil {
 			t.Errorf("the run that was there has ended: %v", context.Cause(g.Context()))
 		}
-		g.stop() // its claims end by themselves, as if it had been killed
-		g.watching.Wait()
-		g.board.client.Close()
+		die(g)
 	}
 	groups(t, join(t, sync, 2, nil))
 }

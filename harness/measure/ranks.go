@@ -1,7 +1,8 @@
 package measure
 
 import (
-	"bytes"
+	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -131,55 +132,31 @@ func (r *relay) end(ctx context.Context, failed error) error {
 
 // watch returns a writer for a measuring process's output. It forwards lines to out, meets the
 // others at each point, and writes the start to in, or closes it if the case cannot continue.
-func (r *relay) watch(ctx context.Context, out io.Writer, in io.WriteCloser) *relayWriter {
-	w := &relayWriter{out: out, at: make(chan struct{}, len(points)), over: make(chan struct{})}
+// over must be called at the end of the process.
+func (r *relay) watch(ctx context.Context, out io.Writer, in io.WriteCloser) (to io.Writer, over func()) {
+	lines, into := io.Pipe()
+	done := make(chan struct{})
 	go func() {
-		defer close(w.over)
-		for range w.at {
-			at, err := r.pass(ctx, nil)
-			if err != nil {
-				in.Close()
-				return
+		defer close(done)
+		from := bufio.NewReader(lines)
+		for {
+			line, rerr := from.ReadBytes('\n')
+			var t told
+			if len(line) >= mostPoint || json.Unmarshal(line, &t) != nil || t.Meet == "" {
+				if _, err := out.Write(line); cmp.Or(err, rerr) != nil {
+					lines.CloseWithError(cmp.Or(err, rerr))
+					return
+				}
+				continue
 			}
-			fmt.Fprintln(in, at)
+			if at, err := r.pass(ctx, nil); err != nil {
+				in.Close()
+			} else {
+				fmt.Fprintln(in, at)
+			}
 		}
 	}()
-	return w
-}
-
-// A relayWriter forwards lines that do not report a point.
-type relayWriter struct {
-	out  io.Writer
-	line []byte        // an incomplete line
-	at   chan struct{} // one value for each point that the process reaches
-	over chan struct{} // closed when no point is waited for
-}
-
-func (w *relayWriter) Write(text []byte) (int, error) {
-	w.line = append(w.line, text...)
-	for {
-		end := bytes.IndexByte(w.line, '\n')
-		if end < 0 {
-			return len(text), nil
-		}
-		line := w.line[:end+1]
-		w.line = w.line[end+1:]
-		var t told
-		if len(line) < mostPoint && json.Unmarshal(line, &t) == nil && t.Meet != "" {
-			select {
-			case w.at <- struct{}{}:
-			default:
-				return 0, errors.New("it comes to one point too many")
-			}
-		} else if _, err := w.out.Write(line); err != nil {
-			return 0, err
-		}
-	}
-}
-
-func (w *relayWriter) close() {
-	close(w.at)
-	<-w.over
+	return into, func() { into.Close(); <-done }
 }
 
 const mostPoint = 100

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"runtime"
 	"runtime/debug"
 	"slices"
@@ -97,9 +96,6 @@ func (deafClient) Lock(context.Context) (harness.Lease, error)        { select {
 func (deafClient) Close() error                                       { return nil }
 
 func TestMain(m *testing.M) {
-	if text := os.Getenv(asChild); text != "" {
-		os.Exit(beRank(text))
-	}
 	Main(append([]*harness.Variant{good, readers, optimist, busted, stuck, hang, unreachable, deaf, crash, single, shared, unshared, exclusive3}, mortals...))
 	runTests(m)
 }
