@@ -90,22 +90,6 @@ func TestBounds(t *testing.T) {
 			c.Error = max(0, c.Error-drift(c.At-all[0].before))
 			return c
 		},
-		"half the way": func(all []sample) RankClock {
-			return intersect(changed(all, func(s *sample) {
-				quarter := (s.after - s.before) / 4
-				s.before, s.after = s.before+quarter, s.after-quarter
-			}))
-		},
-		"midpoints": func(all []sample) RankClock { // assumes equal times both ways
-			var sum, n int64
-			first := all[0].server - all[0].after
-			for _, s := range all {
-				sum, n = sum+s.server-(s.before+s.after)/2-first, n+1
-			}
-			at := all[len(all)-1].after
-			return RankClock{Offset: first + sum/n, Error: 1000, At: at}
-		},
-		"not last": func(all []sample) RankClock { c := intersect(all); c.At -= int64(time.Hour); return c },
 	} {
 		if outside, _ := wrong(broken); outside == 0 {
 			t.Errorf("the estimator %q passes", name)

@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
 
+	"locklab/harness"
 	"locklab/internal/leaktest"
 	"locklab/internal/machine"
 )
@@ -258,5 +260,28 @@ func await(t *testing.T, ok func() bool, what string) {
 		if time.Now().After(until) {
 			t.Fatalf("never: %s", what)
 		}
+	}
+}
+
+func TestDistinct(t *testing.T) {
+	const a, b = "3f2a9c10-0000-4000-8000-000000000001", "77777777-0000-4000-8000-000000000002"
+	at := func(host, clock string) Rank { return Rank{Host: host, Clock: clock} }
+	for _, c := range []struct {
+		members []Rank
+		want    []string
+	}{
+		{[]Rank{at("localhost", a+" time:[1]"), at("localhost", b+" time:[1]"), at("other", a+" time:[1]")}, []string{"localhost~3f2a9c10", "localhost~77777777", "other"}},
+		{[]Rank{at("localhost", a+" time:[1]"), at("localhost", a+" time:[2]")}, []string{"localhost", "localhost"}}, // one kernel
+		{[]Rank{at("mac", "process 1 X"), at("mac", "process 2 Y")}, []string{"mac", "mac"}},                         // which does not report it
+		{[]Rank{at("mac", "process 1 X"), at("mac", b+" time:none")}, []string{"mac", "mac~77777777"}},
+	} {
+		for r, m := range distinct(c.members) {
+			if m.Host != c.want[r] {
+				t.Errorf("%+v: rank %d is on %s, want %s", c.members, r, m.Host, c.want[r])
+			}
+		}
+	}
+	if boot := (harness.Rank{Clock: RankClockName(), Host: "here"}).Machine(); runtime.GOOS == "linux" && len(boot) != len(a) {
+		t.Errorf("the boot of the clock %q is called %q", RankClockName(), boot)
 	}
 }

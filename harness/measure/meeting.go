@@ -78,8 +78,8 @@ func usage(format string, args ...any) error {
 	return fmt.Errorf("measure: %w: %w", harness.ErrUsage, fmt.Errorf(format, args...))
 }
 
-// A Ranks is a rank among all of its run. Every rank calls its barriers (Share, Gather,
-// Begin) in the same order, from one goroutine at a time.
+// A Ranks is a rank among all of its run. Every rank calls its barriers (Share and
+// Gather) in the same order, from one goroutine at a time.
 type Ranks struct {
 	options RankOptions
 	board   *board

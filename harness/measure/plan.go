@@ -61,7 +61,7 @@ type Plan struct {
 
 	// Together, if not nil, connects the other processes of this plan: this one runs its share
 	// of the workers, clients and rates, which its results cover.
-	Together Together
+	Together *Ranks
 
 	// cost is the measured cost of a process as a multiple of its constants: see Probe.
 	cost map[harness.Site]float64
@@ -223,7 +223,7 @@ func (p *Plan) measure(ctx context.Context, c Case, known calibration, round, se
 		Key: fmt.Sprintf("%s-%d", p.RunID, serial), Machine: known, exe: p.exe,
 	}
 	if p.Together != nil {
-		rank := p.Together.Rank()
+		rank := p.Together.options.Rank
 		s.Workload, s.Meets = c.Workload.Part(rank), true
 		s.First, _ = c.Workload.Share(rank)
 		s.Seed += uint64(rank) << 16

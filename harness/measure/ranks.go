@@ -12,24 +12,9 @@ import (
 	"time"
 
 	"locklab/harness"
+	"locklab/harness/result"
 	"locklab/internal/machine"
 )
-
-// Together connects the ranks of a plan, which measure its cases at the same time.
-type Together interface {
-	// Rank returns the number of this rank.
-	Rank() int
-
-	// Begin waits until each rank has reached the same point. If failed is set, none
-	// continues, and all get an error with this rank and the reason.
-	//
-	// If exact is set, Begin returns the time when all continue, by [machine.Monotonic],
-	// perhaps in the past. Otherwise each rank continues at once.
-	Begin(ctx context.Context, point string, exact bool, failed error) (int64, error)
-
-	// Clock sets the fields of r about this process and its clock, since the last call.
-	Clock(ctx context.Context, r *harness.Rank)
-}
 
 // The points of a case where all ranks meet.
 const (
@@ -81,7 +66,7 @@ func (m *meeting) agree(ctx context.Context, point string) (at int64, err error)
 
 // A relay is the parent's side of a meeting.
 type relay struct {
-	together Together
+	together *Ranks
 	serial   int // of the case and round in the plan
 
 	mu     sync.Mutex
@@ -99,7 +84,7 @@ func (r *relay) pass(ctx context.Context, failed error) (int64, error) {
 		return 0, errors.New("measure: a measuring process comes to one point too many")
 	}
 	point := points[r.passed]
-	at, err := r.together.Begin(ctx, fmt.Sprintf("%d-%s", r.serial, point), point == pointWindow, failed)
+	at, err := r.together.begin(ctx, fmt.Sprintf("%d-%s", r.serial, point), point == pointWindow, failed)
 	if err != nil {
 		if r.err = err; ctx.Err() == nil {
 			r.err = &lostError{err: err}
@@ -166,9 +151,9 @@ func (p *Plan) part(ctx context.Context, res *harness.Result, w harness.Workload
 		res.Ranks = make([]harness.Rank, 1)
 	}
 	r := &res.Ranks[0]
-	r.Rank, r.Ops = p.Together.Rank(), res.Ops
+	r.Rank, r.Ops = p.Together.options.Rank, res.Ops
 	r.First, r.Workers = w.Share(r.Rank)
-	p.Together.Clock(ctx, r)
+	p.Together.describe(ctx, r)
 	res.Workload = w
 }
 
@@ -190,3 +175,40 @@ func ranked(r *harness.Result, d *drive, holds []harness.Hold) {
 
 // mostHolds limits the stored acquisitions of a window per rank: some megabytes on disk.
 const mostHolds = 1 << 18
+
+// begin waits until each rank has reached the same point. If failed is set, none continues, and
+// all get an error with this rank and the reason.
+//
+// If exact is set, begin returns the time when all continue, by [machine.Monotonic], perhaps in
+// the past. Otherwise each rank continues at once.
+func (g *Ranks) begin(ctx context.Context, point string, exact bool, failed error) (int64, error) {
+	var why []byte
+	if failed != nil {
+		why = []byte(result.OneLine(failed.Error()))
+	}
+	all, err := g.Gather(ctx, point, why)
+	if err != nil {
+		return 0, err
+	}
+	for rank, why := range all {
+		if len(why) > 0 {
+			return 0, fmt.Errorf("%v cannot measure it: %s", g.members[rank], result.OneLine(string(why)))
+		}
+	}
+	if !exact {
+		return machine.Monotonic(), nil
+	}
+	at, err := g.start(ctx, point)
+	return machine.MonotonicAt(at), err
+}
+
+// describe sets the fields of r about this process and its clock, since the last call.
+func (g *Ranks) describe(ctx context.Context, r *harness.Rank) {
+	self := g.members[g.options.Rank]
+	r.Host, r.PID, r.Clock, r.Error = self.Host, self.PID, RankClockName(), -1
+	before := g.rankClock()
+	if g.measureClock(ctx) == nil {
+		c := before.Until(g.rankClock())
+		r.Offset, r.Error = c.Offset, c.Error
+	}
+}

@@ -3,7 +3,6 @@ package measure
 import (
 	"context"
 	"errors"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -81,7 +80,7 @@ func quietly(Seeking) {}
 
 // TestSeekNothing: locks that fail or are lost end their search, with the reason.
 func TestSeekNothing(t *testing.T) {
-	always := mortals[slices.IndexFunc(mortals, func(v *harness.Variant) bool { return v.Name == "kill-always" })]
+	always := mortalNamed("kill-always")
 	long := harness.Workload{Workers: 2, Hold: harness.Span{Mean: 200 * time.Millisecond}, Window: time.Millisecond}
 	for _, c := range []struct {
 		lock   *harness.Variant

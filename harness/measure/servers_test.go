@@ -42,11 +42,7 @@ func own(t *testing.T, kind string) harness.Endpoint {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		if err := s.Stop(); err != nil {
-			t.Error(err)
-		}
-	})
+	t.Cleanup(func() { check(t, s.Stop()) })
 	return s.Endpoint()
 }
 

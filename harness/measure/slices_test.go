@@ -175,19 +175,13 @@ func TestSlicesOfOthers(t *testing.T) {
 		"a server":   {new(shelf).variant(harness.Traits{}), harness.Workload{Workers: 2}, 4},
 	} {
 		c.w.Window = window
-		rig, err := Open(t.Context(), instruments(), Job{Lock: c.v, Workload: c.w, At: harness.Endpoint{Kind: harness.KindRedis}})
-		if err != nil {
-			t.Fatalf("%s: %v", name, err)
-		}
+		rig := openRig(t, Job{Lock: c.v, Workload: c.w, At: harness.Endpoint{Kind: harness.KindRedis}})
 		r, err := rig.Drive(t.Context(), Limit{Window: window})
 		if err != nil || len(r.Slices) != c.want || (r.Unserved > 0) != (c.want > 0) {
 			t.Errorf("%s: %v (unserved for %v), want %d counts: %v", name, r.Slices, r.Unserved, c.want, err)
 		}
 		if n := inSlices(r); c.want > 0 && fewer(r, n, window) {
 			t.Errorf("%s: slices have %d, the window has %d in %v", name, n, r.Ops, r.Elapsed)
-		}
-		if err := rig.Close(); err != nil {
-			t.Errorf("%s: %v", name, err)
 		}
 	}
 	r := &harness.Result{Workers: make([]uint64, 2), Elapsed: 45 * time.Millisecond}
