@@ -140,7 +140,8 @@ func (s *search) find(ctx context.Context) error {
 // unbounded measures the closed loop, the basis of the first rates.
 func (s *search) unbounded(ctx context.Context) error {
 	w := s.c.Workload
-	r, err := s.measure(ctx, closed(w))
+	w.Arrivals, w.Deadline = harness.Poisson, 0
+	r, err := s.measure(ctx, w)
 	switch {
 	case errors.Is(err, errBroken):
 		s.Rates = []harness.Rate{brokenRate}
@@ -153,11 +154,6 @@ func (s *search) unbounded(ctx context.Context) error {
 	}
 	s.Closed = float64(r.Ops) / r.Elapsed.Seconds()
 	return nil
-}
-
-func closed(w harness.Workload) harness.Workload {
-	w.Arrivals, w.Deadline = harness.Poisson, 0
-	return w
 }
 
 const brokenRate harness.Rate = 1000

@@ -40,25 +40,13 @@ func (m *meeting) begin(ctx context.Context, point string) (late time.Duration, 
 	if m == nil {
 		return 0, nil
 	}
-	at, err := m.agree(ctx, point)
-	if err != nil {
-		return 0, err
-	}
-	if ahead := time.Duration(at - machine.Monotonic()); ahead > 0 {
-		select {
-		case <-time.After(ahead):
-		case <-ctx.Done():
-			return 0, context.Cause(ctx)
-		}
-	}
-	return time.Duration(machine.Monotonic() - at), nil
-}
-
-func (m *meeting) agree(ctx context.Context, point string) (at int64, err error) {
 	tell(m.out, told{Meet: point})
 	select {
 	case at := <-m.begins:
-		return at, nil
+		if !sleep(ctx, time.Duration(at-machine.Monotonic())) {
+			return 0, context.Cause(ctx)
+		}
+		return time.Duration(machine.Monotonic() - at), nil
 	case <-ctx.Done():
 		return 0, context.Cause(ctx)
 	}
