@@ -41,8 +41,8 @@ func (g *Ranks) Share(ctx context.Context, name string, value []byte) ([]byte, e
 func (g *Ranks) Gather(ctx context.Context, name string, value []byte) (all [][]byte, err error) {
 	g.barrier.Lock()
 	defer g.barrier.Unlock()
-	if g.broken != nil {
-		return nil, g.broken
+	if g.barrier.broken != nil {
+		return nil, g.barrier.broken
 	}
 	if len(value) > maxValue {
 		return nil, fmt.Errorf("measure: %d bytes to %s: want %d at most", len(value), name, maxValue)
@@ -51,16 +51,16 @@ func (g *Ranks) Gather(ctx context.Context, name string, value []byte) (all [][]
 	if err != nil {
 		return nil, fmt.Errorf("measure: %w", err)
 	}
-	g.broken = g.insist(ctx, func(ctx context.Context) (done bool, err error) {
+	g.barrier.broken = g.insist(ctx, func(ctx context.Context) (done bool, err error) {
 		left := g.haveLeft() // before reading values that they may have posted
-		posts, err := g.board.exchange(ctx, g.run, strconv.Itoa(g.next), own)
+		posts, err := g.board.exchange(ctx, g.run, strconv.Itoa(g.barrier.next), own)
 		if err == nil {
 			all, err = g.values(name, posts, left)
 		}
 		return all != nil, err
 	})
-	g.next++
-	return all, g.broken
+	g.barrier.next++
+	return all, g.barrier.broken
 }
 
 // insist calls f with growing pauses until it is done. It retries after temporary errors,

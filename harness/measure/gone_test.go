@@ -12,8 +12,8 @@ import (
 
 // die ends a rank as if its process was killed: its claim expires.
 func die(g *Ranks) {
-	g.stop()
-	g.watching.Wait()
+	g.watcher.stop()
+	g.watcher.Wait()
 	g.board.client.Close()
 }
 

@@ -88,15 +88,18 @@ type Ranks struct {
 	claims  [][]byte // values of their claims
 	same    bool     // whether all read the same clock
 
-	context  context.Context
-	cancel   context.CancelCauseFunc
-	stop     context.CancelFunc // of the watcher
-	watching sync.WaitGroup
-	leaving  sync.Once
-
-	barrier sync.Mutex // held during one
-	next    int        // its number
-	broken  error      // why there can be no more
+	context context.Context
+	cancel  context.CancelCauseFunc
+	leaving sync.Once
+	watcher struct {
+		sync.WaitGroup
+		stop context.CancelFunc
+	}
+	barrier struct {
+		sync.Mutex       // held during one
+		next       int   // its number
+		broken     error // why there can be no more
+	}
 
 	mu      sync.Mutex
 	clock   RankClock
@@ -128,8 +131,8 @@ func JoinRanks(ctx context.Context, o RankOptions, self Rank) (*Ranks, error) {
 		return nil, err
 	}
 	watching, stop := context.WithCancel(context.WithoutCancel(ctx)) // until Leave, whatever ends before
-	g.stop = stop
-	g.watching.Go(func() { g.watch(watching) })
+	g.watcher.stop = stop
+	g.watcher.Go(func() { g.watch(watching) })
 	if err := g.measureClock(ctx); err != nil {
 		g.Leave(context.WithoutCancel(ctx), err.Error())
 		return nil, err
@@ -213,8 +216,8 @@ func (g *Ranks) Leave(ctx context.Context, why string) (err error) {
 		posting, cancel := context.WithTimeout(ctx, answerTime)
 		defer cancel()
 		_, told := g.board.exchange(posting, g.run, farewells, []byte(why))
-		g.stop()
-		g.watching.Wait()
+		g.watcher.stop()
+		g.watcher.Wait()
 		gone := g.board.leave(ctx)
 		g.cancel(errLeft)
 		if failed := cmp.Or(told, gone); failed != nil && lost == nil {
