@@ -129,15 +129,8 @@ func TestRanksEnd(t *testing.T) {
 				t.Fatal(err)
 			}
 			for rank, p := range all {
-				if slices.Contains(c.hurt, rank) {
-					continue
-				}
-				_ = p.Wait() // the status says it
-				if status := p.ProcessState.ExitCode(); status != exitUnfit || !strings.Contains(p.stderr.String(), c.want) {
-					t.Errorf("rank %d: exit status %d, want %d; it said:\n%s", rank, status, exitUnfit, p.stderr)
-				}
-				if run, err := result.Load(p.dir); err != nil || !run.Manifest.Interrupted || len(run.Results) < 2 {
-					t.Errorf("rank %d: %+v, %v", rank, run, err)
+				if !slices.Contains(c.hurt, rank) {
+					requireEnd(t, p, c.want)
 				}
 			}
 			for _, rank := range c.hurt {
@@ -149,6 +142,18 @@ func TestRanksEnd(t *testing.T) {
 			}
 			keptSome(t, all)
 		})
+	}
+}
+
+// requireEnd waits for the end of p, which must name what is gone and keep its results.
+func requireEnd(t *testing.T, p *rankProcess, want string) {
+	t.Helper()
+	_ = p.Wait() // the status says it
+	if status := p.ProcessState.ExitCode(); status != exitUnfit || !strings.Contains(p.stderr.String(), want) {
+		t.Errorf("exit status %d, want %d and %q; it said:\n%s", status, exitUnfit, want, p.stderr)
+	}
+	if run, err := result.Load(p.dir); err != nil || !run.Manifest.Interrupted || len(run.Results) < 2 {
+		t.Errorf("kept %+v, %v", run, err)
 	}
 }
 
