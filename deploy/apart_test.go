@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
@@ -114,54 +113,3 @@ func merge(t *testing.T, lab, dir string) *result.Run {
 }
 
 const exitIncomplete = 3
-
-// TestRanksLost: one rank is killed and one loses its network, in the middle of a run. The
-// others end, report the missing ranks, and keep their measurements.
-func TestRanksLost(t *testing.T) {
-	if testing.Short() {
-		t.Skip("make test-all runs it")
-	}
-	needNamespaces(t)
-	needServers(t, harness.KindRedis)
-	lab := program(t)
-	dir := t.TempDir()
-	// Each fault waits until rank 0 has measured something.
-	const faults = `case $1 in
-1) fault='kill -KILL '$$ ;;
-2) fault='ip link set eth0 down' ;;
-*) fault= ;;
-esac
-out=$2/rank-$1
-[ -z "$fault" ] || { until [ -s "$2/rank-0/results.jsonl" ]; do sleep 0.1; done; $fault; } &
-shift 2
-exec "$@" --out "$out"`
-	_, err := inNamespaces(t, nil, "4", "--", "sh", "-c", faults, "sh", "{}", dir, lab, "run",
-		"--locks", "redis-queue", "--workers", "8", "--rounds", "200", "--duration", "500ms", "--warmup", "10ms",
-		"--sync", "redis://10.77.0.1:6379")
-	var exit *exec.ExitError
-	if !errors.As(err, &exit) || exit.ExitCode() != 128+9 {
-		t.Fatalf("got %v, want the status of the one that was killed", err)
-	}
-	said := string(exit.Stderr)
-	for _, line := range []string{
-		"locklab: rank 2 stops: measure: Redis at 10.77.0.1:6379, where the ranks meet, has not answered",
-		"locklab: rank 0 stops: ",
-		"locklab: rank 3 stops: ",
-	} {
-		if !strings.Contains(said, line) {
-			t.Errorf("no line %q in\n%s", line, said)
-		}
-	}
-	if !strings.Contains(said, "(host rank-1, pid ") && !strings.Contains(said, "(host rank-2, pid ") {
-		t.Errorf("nothing says which are gone:\n%s", said)
-	}
-	for _, rank := range []int{0, 3} {
-		run, err := result.Load(filepath.Join(dir, fmt.Sprintf("rank-%d", rank)))
-		if err != nil || len(run.Results) == 0 || len(run.Results) >= 200 {
-			t.Errorf("rank %d kept %d results, want some (%v)", rank, len(run.Results), err)
-		}
-	}
-	if run := merge(t, lab, dir); !run.Manifest.Interrupted || len(run.Manifest.Parts) != 4 {
-		t.Errorf("merged, it is interrupted %v and has %d parts", run.Manifest.Interrupted, len(run.Manifest.Parts))
-	}
-}

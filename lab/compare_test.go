@@ -186,7 +186,7 @@ func TestCompareStatus(t *testing.T) {
 		{base + " " + slow + " --rounds 20", "--rounds is for --interleave"},
 		{"--interleave --rounds 9 --budget 1m " + base + " " + base, "not both"},
 		{"--interleave --budget -1m " + base + " " + base, "--budget is -1m"},
-		{"--interleave nowhere " + base, "is not there"},
+		{"--interleave nowhere " + base, "no such file"},
 		{"--interleave " + base + " " + base, "is a directory"},
 	} {
 		stdout, stderr, status := output(t, locklab(t, append([]string{"compare"}, strings.Fields(c.args)...)...))

@@ -20,9 +20,6 @@ func (o runOptions) open(p *measure.Plan, s *site.Servers, skipped []result.Skip
 	m.Command, m.Rounds, m.Cases, m.OpenEvery, m.Flags = o.commandLine(), p.Rounds, len(p.Cases), p.OpenEvery, o.chosen
 	m.Window, m.Windows, m.Overhead, m.Sections = o.base(p), o.windows(p), in.Overhead(), in.SectionCosts(p.Cases)
 	m.Sites, m.Skipped, m.Warnings = s.Sites, skipped, append(m.Warnings, site.ColdWarnings(s.Sites)...)
-	if p.Unknown() {
-		m.Seeking = new(result.Knee) // none yet
-	}
 	if o.ranks > 1 {
 		m.Rank, m.Ranks, m.Job, m.Machine.Host = o.rank, o.ranks, o.job, o.host
 	}

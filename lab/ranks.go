@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -26,6 +25,7 @@ import (
 // A setting is common to all ranks: rank 0, or the process that starts them, decides it.
 type setting struct {
 	Plan  result.Manifest // as far as a run is planned again by it
+	Cases string          // a hash of them
 	RunID string
 	Trips map[string]*harness.Trips
 
@@ -48,7 +48,7 @@ type reached struct {
 func (o *runOptions) setting(p *measure.Plan, s *site.Servers, skipped []result.Skip) setting {
 	return setting{
 		Plan:  result.Manifest{Command: o.commandLine(), Flags: o.chosen, Seed: o.seed, Rounds: p.Rounds, Window: o.base(p), Windows: o.windows(p), Skipped: skipped},
-		RunID: p.RunID, Trips: p.Trips, Sites: s.Sites, Versions: s.Versions(),
+		Cases: casesOf(p), RunID: p.RunID, Trips: p.Trips, Sites: s.Sites, Versions: s.Versions(),
 	}
 }
 
@@ -69,10 +69,7 @@ func (o *runOptions) runRank(ctx context.Context, flags *pflag.FlagSet, stderr i
 			return fmt.Errorf("the setting on standard input: %w", err)
 		}
 	}
-	self := measure.Rank{Rank: o.rank, PID: os.Getpid(), Commit: machine.BuildCommit(), Binary: machine.BinaryHash(), Schema: result.Schema, Clock: measure.RankClockName()}
-	if self.Host, err = os.Hostname(); err != nil {
-		return err
-	}
+	self := measure.Rank{Commit: machine.BuildCommit(), Binary: machine.BinaryHash(), Schema: result.Schema}
 	at := o.meeting()
 	if set != nil {
 		at.Sync = set.Sync
@@ -108,7 +105,7 @@ func (o *runOptions) measurePart(ctx context.Context, flags *pflag.FlagSet, grou
 	if err != nil {
 		return o.ended(ctx, together, err, stderr)
 	}
-	plan.Together = group.Together()
+	plan.Together = group
 	dir, out, _, err := o.open(plan, servers, skipped)
 	if err != nil {
 		return err
@@ -167,9 +164,6 @@ func (o *runOptions) agree(ctx context.Context, flags *pflag.FlagSet, group *mea
 		if err == nil {
 			_, err = group.Share(ctx, "setting", text)
 		}
-		if err == nil {
-			err = sameCases(ctx, group, plan)
-		}
 		return plan, s, skipped, err
 	}
 	shared := set == nil
@@ -193,8 +187,8 @@ func (o *runOptions) agree(ctx context.Context, flags *pflag.FlagSet, group *mea
 	} else if err = sharedServers(plan); err == nil {
 		s, skipped, err = site.Start(ctx, plan, 0, stderr) // they are the user's
 	}
-	if err == nil {
-		err = sameCases(ctx, group, plan)
+	if err == nil && casesOf(plan) != set.Cases {
+		err = usage("rank %d is to measure other cases than rank 0: its flags, or the servers that it reaches, are others", o.rank)
 	}
 	return plan, s, skipped, err
 }
@@ -239,22 +233,12 @@ func variable(kind string) string {
 	return kind
 }
 
-// sameCases makes sure that all ranks are to measure the same.
-func sameCases(ctx context.Context, group *measure.Ranks, p *measure.Plan) error {
+// casesOf returns a hash of what p measures, which is the same for all ranks.
+func casesOf(p *measure.Plan) string {
 	h := sha256.New()
 	for _, c := range p.Cases {
 		fmt.Fprintln(h, c.Name(), c.Workload.Window, c.Workload.Warmup)
 	}
 	fmt.Fprintln(h, p.Rounds, p.OpenEvery, p.Seed)
-	own := h.Sum(nil)
-	all, err := group.Gather(ctx, "cases", own)
-	if err != nil {
-		return err
-	}
-	for rank, sum := range all {
-		if !slices.Equal(sum, all[0]) {
-			return usage("%v is to measure other cases than rank 0: its flags, or the servers that it reaches, are others", group.Members()[rank])
-		}
-	}
-	return nil
+	return fmt.Sprintf("%x", h.Sum(nil))
 }

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -55,19 +56,8 @@ type rankProcess struct {
 	dir    string
 }
 
-func startRanks(t *testing.T, n int, args ...string) (all []*rankProcess) {
-	t.Helper()
-	return ranksAt(t, n, "", args...)
-}
-
-// ranksAt is startRanks with ranks that meet at sync; "" is the locks' server.
+// ranksAt starts n ranks that meet at sync; "" is the locks' server.
 func ranksAt(t *testing.T, n int, sync string, args ...string) (all []*rankProcess) {
-	t.Helper()
-	return ranksWith(t, n, sync, nil, args...)
-}
-
-// ranksWith is ranksAt of ranks that have env, too, in their environment.
-func ranksWith(t *testing.T, n int, sync string, env []string, args ...string) (all []*rankProcess) {
 	t.Helper()
 	addr := ownRedis(t)
 	if sync == "" {
@@ -75,7 +65,7 @@ func ranksWith(t *testing.T, n int, sync string, env []string, args ...string) (
 	}
 	for rank := range n {
 		cmd := locklab(t, append([]string{"run", "--rank", fmt.Sprint(rank), "--ranks", fmt.Sprint(n), "--sync", sync, "--out", "part"}, args...)...)
-		cmd.Env = append(append(cmd.Env, "LOCKLAB_REDIS="+addr), env...)
+		cmd.Env = append(cmd.Env, "LOCKLAB_REDIS="+addr)
 		p := &rankProcess{cmd, new(said), filepath.Join(cmd.Dir, "part")}
 		cmd.Stderr = p.stderr
 		if err := cmd.Start(); err != nil {
@@ -102,51 +92,95 @@ func (p *rankProcess) measured(t *testing.T, n int) {
 	}
 }
 
-// TestRanksEnd: if any rank ends, the others end soon, keep their results, and name it.
+// TestRanksEnd: if a rank or the server ends, all end soon, name it, and keep their results,
+// which merge.
 func TestRanksEnd(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
-		name string
-		hurt []int
-		by   syscall.Signal
-		want string // of what the others say
+		name   string
+		hurt   []int
+		by     syscall.Signal
+		server bool   // is killed, too
+		want   string // in what the others print
 	}{
-		{"rank 0 killed", []int{0}, syscall.SIGKILL, "rank 0 (host "},
-		{"two killed", []int{1, 2}, syscall.SIGKILL, "rank 1 (host "},
-		{"rank 1 stopped", []int{1}, syscall.SIGSTOP, "rank 1 (host "},
-		{"rank 2 interrupted", []int{2}, syscall.SIGINT, "rank 2 (host "},
+		{"rank 0 killed", []int{0}, syscall.SIGKILL, false, "rank 0 (host "},
+		{"two killed", []int{1, 2}, syscall.SIGKILL, false, ") is gone: killed"},
+		{"rank 1 stopped", []int{1}, syscall.SIGSTOP, false, "rank 1 (host "},
+		{"rank 2 interrupted", []int{2}, syscall.SIGINT, false, "rank 2 (host "},
+		{"rank 0 and the server", []int{0}, syscall.SIGKILL, true, ", where the ranks meet, has not answered"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			all := startRanks(t, 3, "--locks", "redis-token,redsync", "--workers", "3", "--rounds", "1000", "--duration", "50ms")
+			server, err := backend.StartAlone(t.Context())
+			if err != nil {
+				ownRedis(t) // which skips t, or fails it
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { server.Stop() })
+			all := ranksAt(t, 3, "redis://"+server.Endpoint().Addrs[0][0], "--locks", "redis-token,redsync", "--workers", "3", "--rounds", "1000", "--duration", "50ms")
 			all[2].measured(t, 3)
+			if c.server {
+				err = server.Kill(0)
+			}
 			for _, rank := range c.hurt {
-				if err := all[rank].Process.Signal(c.by); err != nil {
-					t.Fatal(err)
-				}
+				err = errors.Join(err, all[rank].Process.Signal(c.by))
+			}
+			if err != nil {
+				t.Fatal(err)
 			}
 			for rank, p := range all {
-				hurt := false
-				for _, h := range c.hurt {
-					hurt = hurt || h == rank
-				}
-				if hurt {
-					continue
-				}
-				_ = p.Wait() // the status says it
-				if status := p.ProcessState.ExitCode(); status != exitUnfit || !strings.Contains(p.stderr.String(), c.want) {
-					t.Errorf("rank %d: exit status %d, want %d; it said:\n%s", rank, status, exitUnfit, p.stderr)
-				}
-				run, err := result.Load(p.dir)
-				if err != nil {
-					t.Errorf("rank %d: %v", rank, err)
-					continue
-				}
-				if !run.Manifest.Interrupted || len(run.Results) < 2 || len(run.Damage) > 0 {
-					t.Errorf("rank %d: interrupted is %v, %d results, damage %v", rank, run.Manifest.Interrupted, len(run.Results), run.Damage)
+				if !slices.Contains(c.hurt, rank) {
+					requireEnd(t, p, c.want)
 				}
 			}
+			for _, rank := range c.hurt {
+				all[rank].Process.Signal(syscall.SIGCONT)
+				_ = all[rank].Wait()
+				if status := all[rank].ProcessState.ExitCode(); c.by == syscall.SIGSTOP && (status != exitUnfit || !strings.Contains(all[rank].stderr.String(), "stops: measure: ")) {
+					t.Errorf("rank %d, stopped for a while: exit status %d, said\n%s", rank, status, all[rank].stderr)
+				}
+			}
+			keptSome(t, all)
 		})
+	}
+}
+
+// requireEnd waits for the end of p, which must name what is gone and keep its results.
+func requireEnd(t *testing.T, p *rankProcess, want string) {
+	t.Helper()
+	_ = p.Wait() // the status says it
+	if status := p.ProcessState.ExitCode(); status != exitUnfit || !strings.Contains(p.stderr.String(), want) {
+		t.Errorf("exit status %d, want %d and %q; it said:\n%s", status, exitUnfit, want, p.stderr)
+	}
+	if run, err := result.Load(p.dir); err != nil || !run.Manifest.Interrupted || len(run.Results) < 2 {
+		t.Errorf("kept %+v, %v", run, err)
+	}
+}
+
+// keptSome checks that every rank kept its finished results, and that they merge.
+func keptSome(t *testing.T, all []*rankProcess) {
+	t.Helper()
+	args := []string{"merge", "--out", "whole"}
+	for rank, p := range all {
+		args = append(args, p.dir)
+		run, err := result.Load(p.dir)
+		if err != nil || len(run.Results) == 0 || len(run.Damage) > 0 {
+			t.Errorf("rank %d has kept nothing that is whole: %v", rank, err)
+		}
+	}
+	cmd := locklab(t, args...)
+	stdout, stderr, status := output(t, cmd)
+	if status != 0 && status != exitUnfit {
+		t.Fatalf("result: exit status %d, said\n%s%s", status, stdout, stderr)
+	}
+	run, err := result.Load(filepath.Join(cmd.Dir, "whole"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range run.Results {
+		if len(r.Violations) > 0 || len(r.Ranks) != len(all) {
+			t.Errorf("round %d of %d ranks: %v", r.Round, len(r.Ranks), r.Violations)
+		}
 	}
 }
 
@@ -187,14 +221,14 @@ func TestRanksRefused(t *testing.T) {
 		{"--sync redis://127.0.0.1:1 --ranks 3", "SLURM_PROCID=1 SLURM_NTASKS=4", "leave out --ranks"},
 		{"--sync redis://127.0.0.1:1", "SLURM_PROCID=1", "SLURM_NTASKS"},
 		{"--sync redis://127.0.0.1:1 --ranks 2 --rank 0", "", "127.0.0.1:1"},
-		{"--sync ftp://127.0.0.1:1 --ranks 2 --rank 0", "", "ftp"},
+		{"--sync ftp://127.0.0.1:1 --ranks 2 --rank 0", "", "not named rightly"},
 		{"--spawn --ranks 4 --workers 3", "", "workers is 3: want one for each of the 4 ranks"},
 		{"--spawn --ranks 4 --workers 8 --clients 2", "", "clients is 2: want one for each of the 4 ranks"},
 		{"--spawn --ranks 2 --resume", "", "ranks cannot resume: merge what they kept with 'locklab merge', or start again"},
 		{"--sync redis://127.0.0.1:1 --ranks 2 --rank 1 --resume", "", "ranks cannot resume: merge what they kept with 'locklab merge', or start again"},
-		{"--ranks 2 --rank 0", "LOCKLAB_SYNC=etcd://127.0.0.1:1", "etcd"},
+		{"--ranks 2 --rank 0", "LOCKLAB_SYNC=etcd://127.0.0.1:1", "not named rightly"},
 		{"--ranks 2 --rank 0 --sync redis://127.0.0.1:1", "LOCKLAB_SYNC=etcd://127.0.0.1:1", "127.0.0.1:1"},
-		{"--ranks 2 --spawn", "LOCKLAB_SYNC=etcd://127.0.0.1:1", "etcd"},
+		{"--ranks 2 --spawn", "LOCKLAB_SYNC=etcd://127.0.0.1:1", "not named rightly"},
 		{"--spawn --ranks 2 --hardware", "", "--hardware with --ranks"},
 		{"--sync redis://127.0.0.1:1 --ranks 2 --rank 0 --hardware", "", "--hardware with --ranks: what the hardware does is of one machine: see 'locklab hardware'"},
 		{"--spawn --ranks 2 --chaos", "", "--chaos with --ranks: failures are tried from one machine: see 'locklab chaos'"},

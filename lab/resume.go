@@ -42,9 +42,6 @@ func (o *runOptions) resumed(flags *pflag.FlagSet) (*measure.Plan, error) {
 	if err := recall(flags, o.out, m); err != nil {
 		return nil, err
 	}
-	if m.Seeking != nil {
-		o.knees, o.begun = m.Knees, m.Seeking
-	}
 	return o.planAgain(m)
 }
 
@@ -97,13 +94,11 @@ func (o runOptions) planAgain(m result.Manifest) (*measure.Plan, error) {
 	if len(p.Cases) == 0 {
 		return nil, usage("the run in %s skipped every lock", o.out)
 	}
-	if m.Seeking == nil { // otherwise some are still missing
-		if err := p.Settle(m.Knees); err != nil {
-			return nil, fmt.Errorf("%w: the manifest in %s is damaged", err, o.out)
-		}
-		if err := unsought(p, m.Knees); err != nil {
-			return nil, err
-		}
+	if err := p.Settle(m.Knees); err != nil {
+		return nil, fmt.Errorf("%w: the search in %s did not end; start the run again with --replace", err, o.out)
+	}
+	if err := unsought(p, m.Knees); err != nil {
+		return nil, err
 	}
 	o.setWindows(p, m.Window)
 	for _, t := range parts {

@@ -78,18 +78,6 @@ func TestDefaultSituations(t *testing.T) {
 	}
 }
 
-func TestMakefileRounds(t *testing.T) {
-	text, err := os.ReadFile("../Makefile")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for line := range strings.Lines(string(text)) {
-		if strings.Contains(line, "locklab run") && strings.Contains(line, "--rounds") {
-			t.Errorf("a target asks for its own rounds: %s", line)
-		}
-	}
-}
-
 var budgetRE = regexp.MustCompile(`(?m)^BUDGET +\?= *(\S+)$`)
 
 // TestMakefileBudget: on two processors make report's budget suffices for the rounds, and

@@ -40,7 +40,7 @@ type runOptions struct {
 	chosen  map[string]string // flags of the plan, as given: see chosen
 	command []string          // of the run that this is a rank of; nil is this one's
 
-	kneeSearch
+	knees []result.Knee // the basis of the chosen rates
 }
 
 // A course is the flags of the rounds and windows of a run.

@@ -15,12 +15,6 @@ import (
 	"locklab/internal/numfmt"
 )
 
-// A kneeSearch is the state of the search for rates.
-type kneeSearch struct {
-	knees []result.Knee // the basis of the chosen rates
-	begun *result.Knee  // unfinished search of the resumed run; nil if it had all
-}
-
 // long is the number of measurements from which a probe of a second or two is negligible.
 const long = 200
 
@@ -42,7 +36,7 @@ func (o *runOptions) settle(ctx context.Context, p *measure.Plan) error {
 }
 
 // fits reports whether the budget must still be spent; a run that measured has spent it.
-func (o *runOptions) fits() bool { return o.budget > 0 && (!o.resume || o.begun != nil) }
+func (o *runOptions) fits() bool { return o.budget > 0 && !o.resume }
 
 // refit spends the rest of the budget; if too small, the least plan begins.
 func (o *runOptions) refit(p *measure.Plan) {
@@ -51,54 +45,44 @@ func (o *runOptions) refit(p *measure.Plan) {
 	}
 }
 
-// seek finds the missing rates of p and completes the manifest in dir, which out writes,
-// before each probe. It closes out and returns the error if the search ends early, and repeats
-// no earlier result: see planAgain.
+// seek finds the missing rates of p and completes the manifest in dir, which out writes. If
+// the search ends early, it closes out and returns the error.
 func (o *runOptions) seek(ctx context.Context, p *measure.Plan, dir string, out *result.Writer, stderr io.Writer) error {
 	if !p.Unknown() {
 		return nil
 	}
-	h := o.hunting(p, out, stderr)
-	err := o.search(ctx, p, h)
+	h := o.hunting(p, stderr)
+	err := o.search(ctx, p, out, h)
 	h.show.clear()
 	if err == nil {
 		return nil
 	}
-	interrupted := ctx.Err() != nil
-	ferr := finish(out, true)
-	switch again := "go on with: " + o.program.Name + " run --resume --out " + dir; {
-	case h.over: // nothing is left to resume
+	switch ferr := finish(out, true); {
+	case ctx.Err() == nil:
 		return err
-	case !interrupted:
-		return fmt.Errorf("%w; %s; %s", err, h.held(dir), again)
 	case ferr != nil:
 		return ferr
-	default:
-		fmt.Fprintf(stderr, "interrupted: %s; %s\n", h.held(dir), again)
-		return errInterrupted
 	}
+	fmt.Fprintf(stderr, "interrupted: %s has no rates yet; search again with --replace\n", dir)
+	return errInterrupted
 }
 
-func (o *runOptions) search(ctx context.Context, p *measure.Plan, h *hunt) (err error) {
-	if o.knees, err = p.Seek(ctx, o.knees, o.begun, h.at); err != nil {
+func (o *runOptions) search(ctx context.Context, p *measure.Plan, out *result.Writer, h *hunt) (err error) {
+	if o.knees, err = p.Seek(ctx, h.at); err != nil {
 		return err
 	}
 	if o.fits() {
 		o.refit(p)
 		p.Trim(o.knees)
 	}
-	err = h.out.Edit(func(m *result.Manifest) {
-		m.Knees, m.Seeking, m.Skipped = o.knees, nil, append(m.Skipped, kneeless(o.knees)...)
+	err = out.Edit(func(m *result.Manifest) {
+		m.Knees, m.Skipped = o.knees, append(m.Skipped, kneeless(o.knees)...)
 		m.Rounds, m.Cases = p.Rounds, len(p.Cases)
 		if len(p.Cases) > 0 {
 			m.Window, m.Windows = o.base(p), o.windows(p)
 		}
 	})
-	if err != nil {
-		return err
-	}
-	h.over = true
-	return cmp.Or(unsought(p, o.knees), p.Validate())
+	return cmp.Or(err, unsought(p, o.knees), p.Validate())
 }
 
 func unsought(p *measure.Plan, ks []result.Knee) error {
@@ -108,80 +92,49 @@ func unsought(p *measure.Plan, ks []result.Knee) error {
 	return usage("nothing is left to measure: the knee of %s was not found: it %s", ks[0].Lock, ks[0].Missing)
 }
 
-// A hunt shows the progress of the search for rates, and stores its results.
+// A hunt shows the progress of the search for rates.
 type hunt struct {
-	out    *result.Writer
-	show   *progress
-	whole  time.Duration // of the search, as estimated
-	cases  int           // all, including cases of an earlier search
-	before int           // cases of an earlier search
-	begin  time.Time
-	done   int  // cases
-	probes int  // of the next case to complete
-	over   bool // the search is complete
+	show  *progress
+	whole time.Duration // of the search, as estimated
+	begin time.Time
+	cases int // all
+	done  int // cases
 }
 
-func (o *runOptions) hunting(p *measure.Plan, out *result.Writer, stderr io.Writer) *hunt {
-	cases := slices.DeleteFunc(slices.Clone(p.Cases), func(c measure.Case) bool { return !c.Unknown() })
-	h := &hunt{out: out, show: o.program.newProgress(stderr), cases: len(cases), before: len(o.knees), done: len(o.knees), begin: time.Now()}
-	left := slices.DeleteFunc(slices.Clone(cases), func(c measure.Case) bool { return slices.ContainsFunc(o.knees, c.HasKnee) })
+func (o *runOptions) hunting(p *measure.Plan, stderr io.Writer) *hunt {
 	once := *p
-	once.Cases, once.Rounds = left, 0 // the search alone
-	h.whole = once.Estimate()
-	if o.begun != nil {
-		fmt.Fprintf(stderr, "%d of %s %s found before\n", h.before, numfmt.Plural(h.cases, "knee"), numfmt.Choose(h.before, "was", "were"))
-	}
-	if len(left) > 0 {
-		fmt.Fprintf(stderr, "looking for the %s of %s, about %v\n", numfmt.Choose(len(left), "knee", "knees"), numfmt.Plural(len(left), "case"), h.whole.Round(time.Second))
-	}
+	once.Cases = slices.DeleteFunc(slices.Clone(p.Cases), func(c measure.Case) bool { return !c.Unknown() })
+	once.Rounds = 0 // the search alone
+	h := &hunt{show: o.program.newProgress(stderr), whole: once.Estimate(), begin: time.Now(), cases: len(once.Cases)}
+	fmt.Fprintf(stderr, "looking for the %s of %s, about %v\n", numfmt.Choose(h.cases, "knee", "knees"), numfmt.Plural(h.cases, "case"), h.whole.Round(time.Second))
 	return h
 }
 
-// at is called at the start of each probe and at the end of each case. It stores the
-// previous probe and then shows the progress, on a separate line if lines are kept.
-func (h *hunt) at(now measure.Seeking) error {
-	err := h.out.Edit(func(m *result.Manifest) {
-		if m.Seeking = &now.Knee; now.Done {
-			m.Knees = append(m.Knees, now.Knee)
-		}
-	})
-	if err != nil {
-		return err
-	}
+// at is called at the start of each probe and at the end of each case. It shows the progress,
+// on a separate line if lines are kept.
+func (h *hunt) at(now measure.Seeking) {
 	trials := now.Knee.Trials
-	left := h.left(len(trials) - now.Made)
-	if n := len(trials); n > max(h.probes, now.Made) && h.show.width == nil {
+	n, left := len(trials), h.left(len(trials))
+	if n > 0 && h.show.width == nil {
 		h.show.lasting(fmt.Sprintf("%s: probe %d at %v; about %v left", now.Case.Name(), n, trials[n-1], left.Round(time.Second)))
 	}
-	h.probes = len(trials)
 	switch {
 	case now.Done:
 		h.show.lasting(found(now.Case, now.Knee))
-		h.done, h.probes = h.done+1, 0
+		h.done++
 	case h.show.width != nil:
-		h.show.line(step{done: h.done, total: h.cases, name: now.Case.Name(), figure: numfmt.Plural(len(trials), "probe"), left: left})
+		h.show.line(step{done: h.done, total: h.cases, name: now.Case.Name(), figure: numfmt.Plural(n, "probe"), left: left})
 	}
-	return nil
-}
-
-func (h *hunt) held(dir string) string {
-	text := fmt.Sprintf("%s holds %d of %s", dir, h.done, numfmt.Plural(h.cases, "knee"))
-	if h.probes > 0 {
-		text += " and " + numfmt.Plural(h.probes, "probe") + " of the next"
-	}
-	return text
 }
 
 // left returns the approximate remaining time after probes probes of the current case. It
 // uses the estimate before the first probe, and the pace of the search later.
 func (h *hunt) left(probes int) time.Duration {
-	took := time.Since(h.begin)
-	done := h.done - h.before
-	share := (float64(done) + min(0.95, float64(max(0, probes))/measure.SeekProbes)) / float64(h.cases-h.before)
+	share := (float64(h.done) + min(0.95, float64(probes)/measure.SeekProbes)) / float64(h.cases)
 	if share == 0 {
 		return h.whole
 	}
-	return time.Duration(float64(took) * max(0, 1-share) / share)
+	return time.Duration(float64(time.Since(h.begin)) * max(0, 1-share) / share)
 }
 
 func found(c measure.Case, k result.Knee) string {

@@ -75,7 +75,7 @@ func sought(t *testing.T, rounds int) (*exec.Cmd, fmt.Stringer, result.Manifest)
 	return cmd, said, m
 }
 
-// TestSeekInterrupt: Ctrl-C in the first probe prints one line and leaves a run to resume.
+// TestSeekInterrupt: Ctrl-C in the first probe prints one line. Such a run is not resumed.
 func TestSeekInterrupt(t *testing.T) {
 	t.Parallel()
 	cmd := locklab(t, "run", "--locks", "sync-mutex", "--rate", "auto", "--rounds", "2", "--duration", "2s", "--out", "run")
@@ -97,15 +97,20 @@ func TestSeekInterrupt(t *testing.T) {
 	}
 	cmd.Wait()
 	if status := cmd.ProcessState.ExitCode(); status != exitInterrupted || len(said) != 2 || !strings.HasPrefix(said[0], "looking for the knee of 1 case, about ") ||
-		said[1] != "interrupted: run holds 0 of 1 knee; go on with: locklab run --resume --out run" {
+		said[1] != "interrupted: run has no rates yet; search again with --replace" {
 		t.Errorf("exit status %d, said %q", status, said)
 	}
 	m, err := result.ReadManifest(filepath.Join(cmd.Dir, "run"))
-	if err != nil || m.Seeking == nil || !m.Interrupted || m.Finished.IsZero() || m.Knees != nil {
+	if err != nil || !m.Interrupted || m.Finished.IsZero() || m.Knees != nil {
 		t.Errorf("the manifest is %+v: %v", m, err)
 	}
 	if _, err := os.Stat(filepath.Join(cmd.Dir, "run", reportName)); err == nil {
 		t.Error("it wrote a report of nothing")
+	}
+	again := locklab(t, "run", "--resume", "--out", "run")
+	again.Dir = cmd.Dir
+	if _, stderr, status := output(t, again); status != exitUsage || !strings.Contains(stderr, "start the run again with --replace") {
+		t.Errorf("it resumes: exit status %d, said %q", status, stderr)
 	}
 }
 
@@ -209,6 +214,11 @@ func TestSeekPlannedAgain(t *testing.T) {
 	slices.Sort(got)
 	if want := []string{"redis-poll closed 100ms", "sync-mutex 100k/s 30ms", "sync-mutex 200k/s 30ms", "sync-mutex closed 100ms"}; !slices.Equal(got, want) || p.Rounds != 7 {
 		t.Errorf("%d rounds of %q, want 7 of %q", p.Rounds, got, want)
+	}
+	unfound := []result.Knee{{Lock: "sync-mutex", Workload: load, Missing: "was not acquired once"}}
+	only := optionsOf(t, "--locks=sync-mutex --workers=4 --rate=auto --out=run")
+	if _, err := only.planAgain(result.Manifest{Rounds: 7, Knees: unfound}); err == nil || !strings.Contains(err.Error(), "nothing is left to measure: the knee of sync-mutex was not found: it was not acquired once") {
+		t.Errorf("without any rate: %v", err)
 	}
 	m.Knees = m.Knees[1:]
 	if _, err := o.planAgain(m); !errors.Is(err, harness.ErrUsage) || !strings.Contains(err.Error(), "no rates are known for lock=sync-mutex/workers=4/hold=100ns/rate=auto") {

@@ -104,70 +104,54 @@ func wantSetup(t *testing.T, site harness.Site, at harness.Endpoint) {
 	}
 }
 
-// TestConditionsTLS: the measuring process gets the certificate to trust.
+// TestConditionsTLS: the measuring process, and its workers in Java, get the certificate to trust.
 func TestConditionsTLS(t *testing.T) {
-	needRedis(t)
-	if env := backend.UsersServer(harness.KindRedis); env != "" {
-		t.Skipf("%s names servers of the user, which are not set up", env)
-	}
-	p := planned(t, optionsOf(t, "--locks=redis-queue --workers=2 --tls=on --delay=1ms"))
-	s, skipped, err := site.Start(t.Context(), p, 0, io.Discard)
-	if err != nil && strings.Contains(err.Error(), "built without TLS") && !backend.Required(harness.KindRedis) {
-		t.Skip(err)
-	}
-	if err != nil || len(skipped) > 0 {
-		t.Fatal(err, skipped)
-	}
-	defer s.Stop()
-	at := p.Endpoints[p.Cases[0].Site()]
-	if trip := measure.RoundTrip(t.Context(), machine.Calibrate(), at); trip < float64(time.Millisecond) {
-		t.Errorf("a round trip takes %v ns", trip)
-	}
-	at.TLS = nil
-	if trip := measure.RoundTrip(t.Context(), machine.Calibrate(), at); trip != 0 {
-		t.Error("it answers without TLS")
-	}
-	measured := 0
-	err = p.Run(t.Context(), func(at measure.Progress) error {
-		if at.Result != nil && at.Result.Workload.TLS && at.Result.Ops > 0 && len(at.Result.Violations) == 0 {
-			measured++
-		}
-		return at.Lost
-	})
-	if err != nil || measured != 1 {
-		t.Errorf("measured %d cases: %v", measured, err)
-	}
-}
-
-// TestConditionsTLSJava does so with a lock whose workers are in Java.
-func TestConditionsTLSJava(t *testing.T) {
-	if testing.Short() {
-		t.Skip("make test-all runs it")
-	}
-	for kind, err := range map[string]error{harness.KindZooKeeper: backend.Available(harness.KindZooKeeper), "java": lacksCurator()} {
-		if err != nil && !backend.Required(kind) {
-			t.Skip(err)
-		}
-	}
-	if env := backend.UsersServer(harness.KindZooKeeper); env != "" {
-		t.Skipf("%s names servers of the user, which are not set up", env)
-	}
-	p := planned(t, optionsOf(t, "--locks=zk-handoff,curator-mutex --workers=2 --tls=on"))
-	s, skipped, err := site.Start(t.Context(), p, 0, io.Discard)
-	if err != nil || len(skipped) > 0 {
-		t.Fatal(err, skipped)
-	}
-	defer s.Stop()
-	measured := make(map[string]bool)
-	err = p.Run(t.Context(), func(at measure.Progress) error {
-		if r := at.Result; r != nil {
-			byMessages := slices.ContainsFunc(r.Warnings, func(w harness.Warning) bool { return w.Kind == "messages" })
-			measured[r.Lock.Name] = r.Workload.TLS && r.Ops > 0 && r.Wire != nil && len(r.Violations) == 0 && !byMessages
-		}
-		return at.Lost
-	})
-	if err != nil || !measured["zk-handoff"] || !measured["curator-mutex"] {
-		t.Errorf("measured %v: %v", measured, err)
+	for kind, flags := range map[string]string{harness.KindRedis: "--locks=redis-queue --delay=1ms", harness.KindZooKeeper: "--locks=zk-handoff,curator-mutex"} {
+		t.Run(kind, func(t *testing.T) {
+			if kind == harness.KindZooKeeper && testing.Short() {
+				t.Skip("make test-all runs it")
+			}
+			if env := backend.UsersServer(kind); env != "" {
+				t.Skipf("%s names servers of the user, which are not set up", env)
+			}
+			lacks := map[string]error{kind: backend.Available(kind)}
+			if kind == harness.KindZooKeeper {
+				lacks["java"] = lacksCurator()
+			}
+			for what, err := range lacks {
+				if err != nil && !backend.Required(what) {
+					t.Skip(err)
+				}
+			}
+			p := planned(t, optionsOf(t, flags+" --workers=2 --tls=on"))
+			s, skipped, err := site.Start(t.Context(), p, 0, io.Discard)
+			if err != nil && strings.Contains(err.Error(), "built without TLS") && !backend.Required(kind) {
+				t.Skip(err)
+			}
+			if err != nil || len(skipped) > 0 {
+				t.Fatal(err, skipped)
+			}
+			defer s.Stop()
+			at := p.Endpoints[p.Cases[0].Site()]
+			if trip := measure.RoundTrip(t.Context(), machine.Calibrate(), at); trip < float64(p.Cases[0].Workload.Delay) || trip == 0 {
+				t.Errorf("a round trip takes %v ns", trip)
+			}
+			at.TLS = nil
+			if trip := measure.RoundTrip(t.Context(), machine.Calibrate(), at); trip != 0 {
+				t.Error("it answers without TLS")
+			}
+			measured := 0
+			err = p.Run(t.Context(), func(at measure.Progress) error {
+				if r := at.Result; r != nil && r.Workload.TLS && r.Ops > 0 && r.Wire != nil && len(r.Violations) == 0 &&
+					!slices.ContainsFunc(r.Warnings, func(w harness.Warning) bool { return w.Kind == "messages" }) {
+					measured++
+				}
+				return at.Lost
+			})
+			if err != nil || measured != len(p.Cases) {
+				t.Errorf("measured %d of %d cases: %v", measured, len(p.Cases), err)
+			}
+		})
 	}
 }
 

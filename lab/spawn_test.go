@@ -86,9 +86,6 @@ func TestSpawnEnds(t *testing.T) {
 		status int
 		want   string
 	}{
-		{"rank 0 killed", func(_ int, part *result.Run) error {
-			return syscall.Kill(part.Results[0].Ranks[0].PID, syscall.SIGKILL)
-		}, exitUnfit, "rank 0 ended: signal: killed"},
 		{"rank 0 stopped", func(_ int, part *result.Run) error {
 			return syscall.Kill(part.Results[0].Ranks[0].PID, syscall.SIGSTOP)
 		}, exitUnfit, "rank 0 has not ended 20s after another failed, and is ended"},

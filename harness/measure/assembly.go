@@ -7,8 +7,8 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -22,42 +22,27 @@ type claim struct {
 	PID   int
 }
 
-func newClaim(m Rank, ranks int) claim {
-	return claim{Nonce: rand.Text(), Ranks: ranks, Host: m.Host, PID: m.PID}
-}
-
-func parseClaim(value []byte) (claim, error) {
-	var c claim
-	if err := json.Unmarshal(value, &c); err != nil || c.Nonce == "" {
-		return claim{}, fmt.Errorf("measure: %.80q is no claim of a rank", value)
+func parseClaim(value []byte) (c claim) {
+	if value != nil && (json.Unmarshal(value, &c) != nil || c.Nonce == "") {
+		return claim{Nonce: string(value), Host: "unknown"} // of another version
 	}
-	return c, nil
+	return c
 }
-
-func (c claim) member(rank int) Rank { return Rank{Rank: rank, Host: c.Host, PID: c.PID} }
 
 // An assembly brings a rank to its group.
 //
 // Claims may remain from a killed run, so a full set of claims does not prove that all
-// processes are there. Each process that sees a full set posts a hello under a name
+// processes are there. Each process that sees a full set posts its description under a name
 // derived from all claims. When all have done that, all have seen the same claims.
 type assembly struct {
-	options RankOptions
-	at      address
-	board   *board
-	own     claim
-	run     string // "" before all claims were seen
+	*Ranks
+	own  claim
+	self []byte // description of this rank
 
-	claimed  bool
-	answered time.Time     // when the server last did
-	seen     map[int]sight // claims of others, by rank
-	greeted  [][]byte      // hellos of the run
-	first    map[int]Rank  // others seen at least once
-}
-
-type sight struct {
-	claim
-	since time.Time
+	claims   []claim   // last seen, by rank; zero for a missing one
+	changed  time.Time // when they last changed
+	answered time.Time // when the server last did
+	posts    [][]byte  // descriptions
 }
 
 const (
@@ -67,12 +52,12 @@ const (
 	// linger is how long a rank that refuses the others stays, so that they learn why.
 	linger = time.Second
 
-	hellos    = "hello"
 	farewells = "left"
 )
 
 func longer(pause time.Duration) time.Duration { return min(pause*3/2, lastPause) }
 
+// sleep reports whether d passed before the end of ctx.
 func sleep(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -84,133 +69,70 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-func (a *assembly) meet(ctx context.Context) (run string, claims []claim, err error) {
-	a.seen, a.first = make(map[int]sight), make(map[int]Rank)
-	a.answered = time.Now()
-	until := time.Now().Add(a.options.Assemble)
-	for pause := firstPause; ; pause = longer(pause) {
-		claims, err := a.step(ctx)
-		switch {
-		case ctx.Err() != nil:
-			return "", nil, context.Cause(ctx)
-		case err == nil && claims != nil:
-			return a.run, claims, nil
-		case errors.Is(err, errRefused):
-			return "", nil, unreachableSync(a.at, err)
-		case err == nil || errors.Is(err, errClaim):
-			a.answered = time.Now()
-		case time.Since(a.answered) > connectTime:
-			return "", nil, unreachableSync(a.at, err)
-		}
-		if err := a.conflict(); err != nil {
-			a.stay(ctx)
-			return "", nil, err
-		}
-		if time.Now().After(until) {
-			return "", nil, a.absent()
-		}
-		sleep(ctx, pause)
-	}
-}
-
-func (a *assembly) stay(ctx context.Context) {
-	for until := time.Now().Add(linger); time.Now().Before(until) && sleep(ctx, lastPause); {
-		if _, err := a.board.beat(ctx, ""); err != nil {
-			return
-		}
-	}
-}
-
-// step makes one step, and returns all claims if that was the last.
-func (a *assembly) step(ctx context.Context) ([]claim, error) {
-	ctx, cancel := context.WithTimeout(ctx, answerTime)
-	defer cancel()
-	if !a.claimed {
-		value, err := json.Marshal(a.own)
-		if err != nil {
-			return nil, err
-		}
-		taken, holder, err := a.board.claim(ctx, value)
-		if err != nil {
-			return nil, err
-		}
-		if taken {
-			a.note(a.options.Rank, holder)
-			return nil, nil
-		}
-		a.claimed = true
-		delete(a.seen, a.options.Rank)
-	}
-	values, err := a.board.beat(ctx, a.run)
-	if err != nil {
-		if errors.Is(err, errClaim) { // if the server was emptied, the hello is gone as well
-			a.claimed, a.run, a.greeted = false, "", nil
-		}
-		return nil, err
-	}
-	claims := a.look(values)
-	if claims == nil {
-		a.run, a.greeted = "", nil
-		return nil, nil
-	}
-	return claims, a.greet(ctx, &claims)
-}
-
-func (a *assembly) look(values [][]byte) []claim {
-	all := make([]claim, len(values))
-	complete := true
-	for r, v := range values {
-		if r == a.options.Rank {
-			all[r] = a.own
-			continue
-		}
-		a.note(r, v)
-		all[r] = a.seen[r].claim
-		complete = complete && all[r].Nonce != "" && all[r].Ranks == a.options.Ranks
-	}
-	if !complete {
-		return nil
-	}
-	return all
-}
-
-func (a *assembly) note(rank int, value []byte) {
-	c, err := parseClaim(value)
-	if err != nil {
-		if value == nil {
-			delete(a.seen, rank)
-			return
-		}
-		c = claim{Nonce: string(value), Host: "unknown"} // of another version: it does not count
-	}
-	if a.seen[rank].Nonce != c.Nonce {
-		a.seen[rank] = sight{c, time.Now()}
-	}
-	a.first[rank] = c.member(rank)
-}
-
-// greet posts the hello of the run of claims, and sets them to nil unless all have.
-func (a *assembly) greet(ctx context.Context, claims *[]claim) error {
-	all := *claims
-	*claims = nil
-	if run := runOf(all); run != a.run {
-		if err := a.board.post(ctx, run, hellos, []byte{'!'}); err != nil {
-			return err
-		}
-		a.run = run
-	}
-	greeted, err := a.board.read(ctx, a.run, hellos)
+func (g *Ranks) assemble(ctx context.Context, self Rank) error {
+	self, err := self.complete(g.options.Rank)
 	if err != nil {
 		return err
 	}
-	a.greeted = greeted
-	for _, hello := range greeted {
-		if hello == nil {
-			return nil
+	a := &assembly{Ranks: g, own: claim{Nonce: rand.Text(), Ranks: g.options.Ranks, Host: self.Host, PID: self.PID}, answered: time.Now()}
+	if a.self, err = json.Marshal(self); err == nil {
+		g.board.value, err = json.Marshal(a.own)
+	}
+	if err != nil {
+		return fmt.Errorf("measure: %w", err)
+	}
+	waiting, cancel := context.WithTimeout(ctx, g.options.Assemble)
+	defer cancel()
+	err = g.insist(waiting, a.step)
+	switch {
+	case err == nil:
+	case ctx.Err() == nil && waiting.Err() != nil:
+		return a.absent()
+	default:
+		return err
+	}
+	members, err := decode[Rank](g, a.posts)
+	if err != nil {
+		return err
+	}
+	g.same = !slices.ContainsFunc(members, func(m Rank) bool { return m.Clock != members[0].Clock })
+	g.members = distinct(members)
+	return sameBuild(members, self)
+}
+
+// step makes one step, and reports whether that was the last.
+func (a *assembly) step(ctx context.Context) (done bool, err error) {
+	values, err := a.board.beat(ctx, true)
+	if err != nil {
+		if time.Since(a.answered) > connectTime {
+			err = a.board.unreachable(err)
+		}
+		return false, err
+	}
+	a.answered = time.Now()
+	claims := make([]claim, len(values))
+	for r, v := range values {
+		claims[r] = parseClaim(v)
+	}
+	if !slices.Equal(claims, a.claims) {
+		a.claims, a.changed = claims, time.Now()
+	}
+	alike := func(c claim) bool { return c.Ranks == a.options.Ranks }
+	if claims[a.options.Rank] == a.own && !slices.ContainsFunc(claims, func(c claim) bool { return !alike(c) }) {
+		a.run, a.Ranks.claims = runOf(claims), values
+	}
+	if a.run != "" { // also if a claim has ended since: its rank may have posted before
+		if a.posts, err = a.board.exchange(ctx, a.run, "members", a.self); err != nil {
+			return false, err
+		}
+		if !slices.ContainsFunc(a.posts, func(p []byte) bool { return p == nil }) {
+			return true, nil
 		}
 	}
-	*claims = all
-	return nil
+	if err = a.conflict(); err != nil {
+		sleep(ctx, linger)
+	}
+	return false, err
 }
 
 func runOf(claims []claim) string {
@@ -222,16 +144,19 @@ func runOf(claims []claim) string {
 }
 
 // conflict returns an error if a live process has this rank, or another number of ranks.
-// A dead process's claim expires, so a claim that stays longer is being renewed.
+// A dead process's claim expires, so claims that last longer are being renewed.
 func (a *assembly) conflict() error {
-	for r := range a.options.Ranks {
-		s, ok := a.seen[r]
+	if time.Since(a.changed) < a.board.ttl+time.Second {
+		return nil
+	}
+	o := a.options
+	for r, c := range a.claims {
 		switch {
-		case !ok || time.Since(s.since) < a.board.expiry():
-		case r == a.options.Rank && !a.claimed:
-			return usage("rank %d of job %s is taken by a process that lives: pid %d on host %s: give each rank a number of its own, or the run another job", r, a.options.Job, s.PID, s.Host)
-		case s.Ranks != a.options.Ranks:
-			return usage("%v counts %d ranks, this one, rank %d, %d: start all with the same number", s.member(r), s.Ranks, a.options.Rank, a.options.Ranks)
+		case c.Nonce == "" || c == a.own:
+		case r == o.Rank:
+			return usage("rank %d of job %s is taken by a process that lives: pid %d on host %s: give each rank a number of its own, or the run another job", r, o.Job, c.PID, c.Host)
+		case c.Ranks != o.Ranks:
+			return usage("%v counts %d ranks, this one, rank %d, %d: start all with the same number", Rank{Rank: r, Host: c.Host, PID: c.PID}, c.Ranks, o.Rank, o.Ranks)
 		}
 	}
 	return nil
@@ -239,39 +164,14 @@ func (a *assembly) conflict() error {
 
 func (a *assembly) absent() error {
 	o := a.options
-	if !a.claimed {
-		holder := "another process"
-		if s, ok := a.seen[o.Rank]; ok {
-			holder = fmt.Sprintf("pid %d on host %s", s.PID, s.Host)
+	var missing []string
+	for r, c := range a.claims {
+		if r == o.Rank && c != a.own {
+			return usage("rank %d of job %s was taken by pid %d on host %s for all of %v", r, o.Job, c.PID, c.Host, o.Assemble)
 		}
-		return usage("rank %d of job %s was taken by %s for all of %v", o.Rank, o.Job, holder, o.Assemble)
-	}
-	var missing []int
-	gone := ""
-	for r := range o.Ranks {
-		_, here := a.seen[r]
-		silent := a.run != "" && r < len(a.greeted) && bytes.Equal(a.greeted[r], nil)
-		if r == o.Rank || here && !silent {
-			continue
-		}
-		missing = append(missing, r)
-		if m, ok := a.first[r]; ok && !here {
-			gone += fmt.Sprintf("; %v was there, and is gone", m)
+		if c.Nonce == "" || a.run != "" && bytes.Equal(a.posts[r], nil) {
+			missing = append(missing, strconv.Itoa(r))
 		}
 	}
-	if missing == nil {
-		return usage("the ranks did not agree on who is there within %v", o.Assemble)
-	}
-	return usage("%s of %d did not come within %v%s", numbered(missing), o.Ranks, o.Assemble, gone)
-}
-
-func numbered(ranks []int) string {
-	if len(ranks) == 1 {
-		return "rank " + strconv.Itoa(ranks[0])
-	}
-	texts := make([]string, len(ranks))
-	for i, r := range ranks {
-		texts[i] = strconv.Itoa(r)
-	}
-	return "ranks " + strings.Join(texts, ", ")
+	return usage("of the ranks 0 to %d these did not come within %v: %s", o.Ranks-1, o.Assemble, strings.Join(missing, ", "))
 }

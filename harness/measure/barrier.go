@@ -5,22 +5,28 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"strconv"
-	"strings"
 	"time"
-)
 
-var errTwice = errors.New("another value was posted there before")
+	"locklab/harness"
+)
 
 // maxValue is the greatest size of a posted value, in bytes.
 const maxValue = 512 << 10
+
+// A posted is a rank's value at a barrier.
+type posted struct {
+	Barrier string
+	Value   []byte
+}
 
 // Share returns rank 0's value, after all ranks have called it: it is a barrier.
 func (g *Ranks) Share(ctx context.Context, name string, value []byte) ([]byte, error) {
 	if g.options.Rank != 0 {
 		value = nil
 	}
-	all, err := g.gather(ctx, "share "+name, value)
+	all, err := g.Gather(ctx, name, value)
 	if err != nil {
 		return nil, err
 	}
@@ -32,75 +38,29 @@ func (g *Ranks) Share(ctx context.Context, name string, value []byte) ([]byte, e
 //
 // If ctx or Context has ended, the error is its cause. After an error every barrier returns
 // it.
-func (g *Ranks) Gather(ctx context.Context, name string, value []byte) ([][]byte, error) {
-	return g.gather(ctx, "gather "+name, value)
-}
-
-func gatherJSON[T any](ctx context.Context, g *Ranks, name string, own T) ([]T, error) {
-	value, err := json.Marshal(own)
-	if err != nil {
-		return nil, fmt.Errorf("measure: %w", err)
-	}
-	values, err := g.gather(ctx, name, value)
-	if err != nil {
-		return nil, err
-	}
-	all := make([]T, len(values))
-	for r, v := range values {
-		if err := json.Unmarshal(v, &all[r]); err != nil {
-			return nil, fmt.Errorf("measure: %v posted what this build cannot read: %w", g.members[r], err)
-		}
-	}
-	return all, nil
-}
-
-func (g *Ranks) gather(ctx context.Context, name string, value []byte) ([][]byte, error) {
+func (g *Ranks) Gather(ctx context.Context, name string, value []byte) (all [][]byte, err error) {
 	g.barrier.Lock()
 	defer g.barrier.Unlock()
-	if g.broken != nil {
-		return nil, g.broken
+	if g.barrier.broken != nil {
+		return nil, g.barrier.broken
 	}
-	values, err := g.cross(ctx, name, value)
-	if err != nil {
-		g.broken = err
-		return nil, err
-	}
-	g.next++
-	return values, nil
-}
-
-func (g *Ranks) cross(ctx context.Context, name string, value []byte) ([][]byte, error) {
 	if len(value) > maxValue {
 		return nil, fmt.Errorf("measure: %d bytes to %s: want %d at most", len(value), name, maxValue)
 	}
-	at := strconv.Itoa(g.next)
-	posted := false
-	var all [][]byte
-	err := g.insist(ctx, func(ctx context.Context) (done bool, err error) {
-		if !posted {
-			if err := g.board.post(ctx, g.run, at, pack(name, value)); err != nil {
-				return false, err
-			}
-			posted = true
-		}
-		left := g.absent() // before reading values that they may have posted
-		if all, err = g.board.read(ctx, g.run, at); err != nil {
-			return false, err
-		}
-		if done, err = g.unpack(name, all); !done && err == nil {
-			err = deserted(name, all, left)
-		}
-		return done, err
-	})
+	own, err := json.Marshal(posted{name, value})
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("measure: %w", err)
 	}
-	if g.next > 0 { // all are here, so all have read the earlier values
-		dropping, cancel := context.WithTimeout(ctx, answerTime)
-		defer cancel()
-		g.board.drop(dropping, g.run, strconv.Itoa(g.next-1)) //nolint:errcheck // it goes with the run
-	}
-	return all, nil
+	g.barrier.broken = g.insist(ctx, func(ctx context.Context) (done bool, err error) {
+		left := g.haveLeft() // before reading values that they may have posted
+		posts, err := g.board.exchange(ctx, g.run, strconv.Itoa(g.barrier.next), own)
+		if err == nil {
+			all, err = g.values(name, posts, left)
+		}
+		return all != nil, err
+	})
+	g.barrier.next++
+	return all, g.barrier.broken
 }
 
 // insist calls f with growing pauses until it is done. It retries after temporary errors,
@@ -117,8 +77,10 @@ func (g *Ranks) insist(ctx context.Context, f func(context.Context) (done bool, 
 		case errors.As(err, &lost):
 			g.cancel(lost)
 			return lost
-		case errors.Is(err, errRefused) || errors.Is(err, errTwice) || errors.Is(err, errOrder):
-			return fmt.Errorf("measure: %v: %w", g.at, err)
+		case errors.Is(err, harness.ErrUsage), errors.Is(err, errOrder):
+			return err
+		case errors.Is(err, errRefused):
+			return g.board.unreachable(err)
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
 		case g.context.Err() != nil:
@@ -134,63 +96,42 @@ func (g *Ranks) insist(ctx context.Context, f func(context.Context) (done bool, 
 	}
 }
 
-var errOrder = errors.New("ranks came to different barriers")
+var errOrder = errors.New("measure: ranks came to different barriers")
 
-func (g *Ranks) unpack(name string, all [][]byte) (done bool, err error) {
-	values := make([][]byte, len(all))
-	done = true
-	for r, posted := range all {
-		if posted == nil {
-			done = false
-			continue
+// values returns the values in the posts of a barrier, or nil if some are missing.
+func (g *Ranks) values(name string, posts [][]byte, left map[int]bool) ([][]byte, error) {
+	all, missing := make([][]byte, len(posts)), false
+	for r, text := range posts {
+		var p posted
+		switch {
+		case text == nil && left[r]:
+			return nil, &LostRankError{g.members[r].String(), "has left the run, while this rank waits for it at " + name}
+		case text == nil:
+			missing = true
+		case json.Unmarshal(text, &p) != nil || p.Barrier != name:
+			return nil, fmt.Errorf("%w: %v to %q, this one to %q", errOrder, g.members[r], p.Barrier, name)
 		}
-		at, value, err := unpack(posted)
-		if err != nil {
-			return false, fmt.Errorf("%w: %v posted what this build cannot read", errOrder, g.members[r])
-		}
-		if at != name {
-			return false, fmt.Errorf("%w: %v to %q, this one to %q", errOrder, g.members[r], at, name)
-		}
-		values[r] = value
+		all[r] = p.Value
 	}
-	if done {
-		copy(all, values)
+	if missing {
+		return nil, nil
 	}
-	return done, nil
+	return all, nil
 }
 
-func pack(name string, value []byte) []byte {
-	return append([]byte(strconv.Quote(name)+"\n"), value...)
+// decode returns the JSON values of all ranks.
+func decode[T any](g *Ranks, values [][]byte) ([]T, error) {
+	all := make([]T, len(values))
+	for r, v := range values {
+		if err := json.Unmarshal(v, &all[r]); err != nil {
+			return nil, fmt.Errorf("measure: rank %d posted what this build cannot read: %w", r, err)
+		}
+	}
+	return all, nil
 }
 
-func unpack(posted []byte) (name string, value []byte, err error) {
-	quoted, rest, ok := strings.Cut(string(posted), "\n")
-	if !ok {
-		return "", nil, errors.New("measure: a posted value has no name")
-	}
-	if name, err = strconv.Unquote(quoted); err != nil {
-		return "", nil, fmt.Errorf("measure: a posted value has no name: %w", err)
-	}
-	return name, []byte(rest), nil
-}
-
-func (g *Ranks) absent() []Rank {
+func (g *Ranks) haveLeft() map[int]bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	var out []Rank
-	for r := range g.members {
-		if g.left[r] {
-			out = append(out, g.members[r])
-		}
-	}
-	return out
-}
-
-func deserted(name string, all [][]byte, left []Rank) error {
-	for _, m := range left {
-		if all[m.Rank] == nil {
-			return &LostRankError{Members: []Rank{m}, Why: fmt.Sprintf("has left the run, while this rank waits for it to %s", name)}
-		}
-	}
-	return nil
+	return maps.Clone(g.left)
 }

@@ -70,20 +70,19 @@ func (r *Rig) probe(ctx context.Context) []float64 {
 // DriveProbed is Drive between two probes of a transfer or a round trip, each of some
 // milliseconds. It calls start and stop right before and after Drive.
 func (r *Rig) DriveProbed(ctx context.Context, limit Limit, start, stop func()) (*harness.Result, error) {
-	before := r.probe(ctx)
-	start()
-	res, err := r.Drive(ctx, limit)
-	stop()
-	if err != nil {
-		return nil, err
-	}
-	r.bracket(ctx, res, before)
-	return res, nil
+	return r.probed(ctx, func() (*harness.Result, error) {
+		start()
+		defer stop()
+		return r.Drive(ctx, limit)
+	})
 }
 
-// bracket probes again, after the window of res, if the probe before it had a result.
-func (r *Rig) bracket(ctx context.Context, res *harness.Result, before []float64) {
-	if len(before) > 0 {
+// probed calls drive between two probes. The second is left out if the first has no result.
+func (r *Rig) probed(ctx context.Context, drive func() (*harness.Result, error)) (*harness.Result, error) {
+	before := r.probe(ctx)
+	res, err := drive()
+	if err == nil && len(before) > 0 {
 		bracket(res, before, r.probe(ctx))
 	}
+	return res, err
 }

@@ -1,12 +1,12 @@
--- Renews a claim and returns all of them, by rank; an empty list if the own has ended.
--- KEYS: the claims, by rank, and what the run has posted.
--- ARGV: the own rank, counted from 1; the value of its claim; how long claims and the
--- rest live, in ms.
-local own = tonumber(ARGV[1])
-local claims = redis.call('mget', unpack(KEYS, 1, #KEYS - 1))
-if claims[own] ~= ARGV[2] then
-	return {}
+-- Renews a claim and returns all claims, by rank.
+-- KEYS: the claims, by rank.
+-- ARGV: the own rank, counted from 1; the value of its claim; the life of a claim, in ms;
+-- "join" to claim the rank if it is free.
+local own = KEYS[tonumber(ARGV[1])]
+if ARGV[4] == 'join' then
+	redis.call('set', own, ARGV[2], 'nx', 'px', ARGV[3])
 end
-redis.call('pexpire', KEYS[own], ARGV[3])
-redis.call('pexpire', KEYS[#KEYS], ARGV[4])
-return claims
+if redis.call('get', own) == ARGV[2] then
+	redis.call('pexpire', own, ARGV[3])
+end
+return redis.call('mget', unpack(KEYS))

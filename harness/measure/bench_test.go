@@ -2,7 +2,6 @@ package measure
 
 import (
 	"strconv"
-	"strings"
 	"testing"
 	"time"
 
@@ -25,38 +24,6 @@ func BenchmarkOverhead(b *testing.B) {
 	b.ReportMetric(stat.Median(direct), "via=direct-ns")
 	b.ReportMetric(stat.Median(locker), "via=locker-ns")
 	b.ReportMetric(in.Clock.Floor(), "floor-ns")
-}
-
-func BenchmarkTransfers(b *testing.B) {
-	in := instruments()
-	var ns []float64
-	failed := 0
-	for b.Loop() {
-		if samples := transfers(in.Clock, in.Topology.CPUs()); samples != nil {
-			ns = append(ns, stat.Median(samples))
-		} else {
-			failed++
-		}
-	}
-	if len(ns) > 0 {
-		b.ReportMetric(stat.Median(ns), "one-way-ns")
-	}
-	b.ReportMetric(float64(failed)/float64(b.N), "failed/op")
-}
-
-// BenchmarkInstruments times a measuring process's setup, alone and with data from its parent.
-func BenchmarkInstruments(b *testing.B) {
-	known := calibrate()
-	b.Run("told=false", func(b *testing.B) {
-		for b.Loop() {
-			Calibrate()
-		}
-	})
-	b.Run("told=true", func(b *testing.B) {
-		for b.Loop() {
-			known.instruments()
-		}
-	})
 }
 
 // BenchmarkShared compares the ratio of two locks in one process with the ratio in two.
@@ -107,40 +74,4 @@ func ratioOfBlocks(x, y *harness.Blocks) float64 {
 		ratios = append(ratios, float64(x.Ops[i])/float64(x.Elapsed[i])/(float64(y.Ops[i])/float64(y.Elapsed[i])))
 	}
 	return stat.Median(ratios)
-}
-
-// BenchmarkQueue prints the difference between the waits at a free lock with a known hold and
-// theory: the error of the loop, the machine and chance.
-func BenchmarkQueue(b *testing.B) {
-	for _, s := range queues {
-		for _, rho := range []float64{0.5, 0.8} {
-			b.Run("queue="+strings.ReplaceAll(s.name, "/", "")+"/load="+strconv.Itoa(int(100*rho))+"%", func(b *testing.B) {
-				hold := harness.Span{Mean: 50 * time.Microsecond, Exp: s.name == "M/M/1"}
-				w := harness.Workload{Workers: 1, Rate: harness.Rate(rho * 1e9 / float64(hold.Mean)), Hold: hold, Warmup: 50 * time.Millisecond, Window: 2 * time.Second}
-				var errors []float64
-				for i := 0; b.Loop(); i++ {
-					r, err := Measure(b.Context(), instruments(), Job{Lock: good, Workload: w, Seed: uint64(i)})
-					if err != nil {
-						b.Fatal(err)
-					}
-					service := r.Hold.Mean()
-					load := float64(r.Open.Offered) / float64(r.Open.Span) * service
-					for _, q := range []float64{0.5, 0.9, 0.99} {
-						got, want := r.Wait.Quantile(q)/service, s.quantile(min(load, 0.99), q)
-						errors = append(errors, 100*(got-want)/max(want, 1))
-					}
-					if i == 0 {
-						b.Logf("a hold takes %.1f µs, the load is %.3f, requests began %.0f ns late (p99 %.0f ns)", service/1e3, load, r.Open.Lag50, r.Open.Lag99)
-					}
-				}
-				for k, name := range []string{"p50-error-%", "p90-error-%", "p99-error-%"} {
-					var of []float64
-					for i := k; i < len(errors); i += 3 {
-						of = append(of, errors[i])
-					}
-					b.ReportMetric(stat.Median(of), name)
-				}
-			})
-		}
-	}
 }

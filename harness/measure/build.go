@@ -7,7 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"time"
@@ -58,12 +58,8 @@ func AskBuild(ctx context.Context, path string) (Build, error) {
 	if err != nil {
 		return refuse("cannot be found: %v", err)
 	}
-	if info, err := os.Stat(abs); err != nil {
-		return refuse("is not there: %v", errors.Unwrap(err))
-	} else if info.IsDir() {
-		return refuse("is a directory, not a program that can measure")
-	} else if info.Mode()&0o111 == 0 {
-		return refuse("is not an executable file")
+	if _, err := exec.LookPath(abs); err != nil {
+		return refuse("cannot be started: %v", errors.Unwrap(err))
 	}
 	text, err := ask(ctx, spec{Describe: true, exe: abs}, introduction)
 	if ctx.Err() != nil {

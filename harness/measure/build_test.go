@@ -52,9 +52,9 @@ func TestAskBuildRefuses(t *testing.T) {
 	}
 	const hear = "read -r spec\n"
 	for _, c := range []struct{ path, want string }{
-		{filepath.Join(t.TempDir(), "none"), "is not there"},
+		{filepath.Join(t.TempDir(), "none"), "no such file"},
 		{t.TempDir(), "is a directory"},
-		{plain, "not an executable"},
+		{plain, "permission denied"},
 		{script(t, hear+"exit 0"), "protocol"},
 		{script(t, hear+"echo '{}'"), "which protocol"},
 		{script(t, "exec head -n 1"), "which protocol"}, // echoes its input

@@ -33,7 +33,7 @@ type spec struct {
 	Machine  calibration
 	Describe bool // measure nothing: describe the program
 	Told     bool // report the stages and the reason for a failure: see told
-	Meets    bool // begin together with other ranks: see Together
+	Meets    bool // begin together with other ranks: see Plan.Together
 	First    int  // the number of its first worker among all ranks
 
 	exe   string // the program to start; "" is this one
@@ -229,9 +229,9 @@ func ask(ctx context.Context, s spec, limit time.Duration) ([]byte, error) {
 		return nil, fmt.Errorf("measure: %w", err)
 	}
 	if s.relay != nil {
-		points := s.relay.watch(ctx, &stdout, stdin)
-		defer points.close()
-		cmd.Stdout = points
+		to, over := s.relay.watch(ctx, &stdout, stdin)
+		defer over()
+		cmd.Stdout = to
 	}
 	proc, err := child.Start(cmd)
 	if err != nil {

@@ -2,10 +2,13 @@ package measure
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"locklab/internal/machine"
 	"math"
+	"os"
+	"strings"
 	"time"
 )
 
@@ -66,7 +69,6 @@ const (
 	samples    = 40 // per measurement
 	minSamples = 8  // required
 
-	clockResolution = int64(time.Microsecond) // of Redis, in ns
 )
 
 func intersect(all []sample) RankClock {
@@ -87,8 +89,8 @@ func intersect(all []sample) RankClock {
 
 func unknown(why string) RankClock { return RankClock{Error: -1, Reason: why} }
 
-// Clock returns the result of the last measurement.
-func (g *Ranks) Clock() RankClock {
+// rankClock returns the result of the last measurement.
+func (g *Ranks) rankClock() RankClock {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.clock
@@ -100,9 +102,9 @@ func (g *Ranks) setClock(c RankClock) {
 	g.clock = c
 }
 
-// Measure measures Clock again, by some tens of requests. Without a result Clock has the
-// reason. The error is the cause of ctx or Context, or the server's refusal.
-func (g *Ranks) Measure(ctx context.Context) error {
+// measureClock measures the clock again, by some tens of requests. Without a result the clock
+// has the reason. The error is the cause of ctx or Context, or the server's refusal.
+func (g *Ranks) measureClock(ctx context.Context) error {
 	if g.same {
 		g.setClock(RankClock{})
 		return nil
@@ -118,7 +120,7 @@ func (g *Ranks) Measure(ctx context.Context) error {
 		case g.context.Err() != nil:
 			return context.Cause(g.context)
 		case errors.Is(err, errRefused):
-			return fmt.Errorf("measure: %v: %w", g.at, err)
+			return g.board.unreachable(err)
 		}
 		sleep(ctx, phase(i))
 	}
@@ -145,7 +147,7 @@ func (g *Ranks) sample(ctx context.Context) (sample, error) {
 
 // check measures again if the server's clock differs from the expected time.
 func (g *Ranks) check(ctx context.Context) error {
-	c := g.Clock()
+	c := g.rankClock()
 	if g.same {
 		return nil
 	}
@@ -157,5 +159,35 @@ func (g *Ranks) check(ctx context.Context) error {
 			return nil
 		}
 	}
-	return g.Measure(ctx)
+	return g.measureClock(ctx)
 }
+
+// RankClockName names this process's CLOCK_MONOTONIC by the kernel's boot (boot_id of
+// random(4)) and the time namespace (time_namespaces(7)); ranks with one name read one clock.
+// If the system does not report it, the name is unique to the process.
+//
+// Virtual machines resumed from one snapshot share a name and not a clock: do not spread ranks
+// over them.
+func RankClockName() string {
+	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	if err != nil {
+		return ownClock()
+	}
+	space, err := os.Readlink("/proc/self/ns/time")
+	if os.IsNotExist(err) {
+		space, err = "time:none", nil // before Linux 5.6
+	}
+	if err != nil {
+		return ownClock()
+	}
+	return strings.TrimSpace(string(boot)) + " " + space
+}
+
+func ownClock() string {
+	return fmt.Sprintf("process %d %s", os.Getpid(), ownRank.nonce)
+}
+
+var ownRank = struct {
+	began time.Time
+	nonce string
+}{time.Now(), rand.Text()}

@@ -1,8 +1,6 @@
 package measure
 
 import (
-	"fmt"
-	"locklab/internal/machine"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -92,22 +90,6 @@ func TestBounds(t *testing.T) {
 			c.Error = max(0, c.Error-drift(c.At-all[0].before))
 			return c
 		},
-		"half the way": func(all []sample) RankClock {
-			return intersect(changed(all, func(s *sample) {
-				quarter := (s.after - s.before) / 4
-				s.before, s.after = s.before+quarter, s.after-quarter
-			}))
-		},
-		"midpoints": func(all []sample) RankClock { // assumes equal times both ways
-			var sum, n int64
-			first := all[0].server - all[0].after
-			for _, s := range all {
-				sum, n = sum+s.server-(s.before+s.after)/2-first, n+1
-			}
-			at := all[len(all)-1].after
-			return RankClock{Offset: first + sum/n, Error: 1000, At: at}
-		},
-		"not last": func(all []sample) RankClock { c := intersect(all); c.At -= int64(time.Hour); return c },
 	} {
 		if outside, _ := wrong(broken); outside == 0 {
 			t.Errorf("the estimator %q passes", name)
@@ -201,31 +183,5 @@ func TestDepart(t *testing.T) {
 		if at != test.at || learned != test.learned || (why == "") != (test.why == "") || !strings.Contains(why, test.why) {
 			t.Errorf("%s: starts at %v, learned %v late, %q: want %v, %v, %q", test.name, time.Duration(at), learned, why, time.Duration(test.at), test.learned, test.why)
 		}
-	}
-}
-
-func TestBothClocks(t *testing.T) {
-	ns, at := bothClocks()
-	before, now := machine.Monotonic(), time.Now()
-	after := machine.Monotonic()
-	passed := int64(now.Sub(at))
-	if passed < before-ns-int64(time.Second) || passed > after-ns+int64(time.Second) {
-		t.Errorf("%v passed by one form, %v to %v by the other", time.Duration(passed), time.Duration(before-ns), time.Duration(after-ns))
-	}
-	if name := RankClockName(); name == "" || strings.Contains(name, "\n") || name != RankClockName() {
-		t.Errorf("ClockName = %q, then %q", name, RankClockName())
-	}
-	t.Log(RankClockName(), ownClock())
-}
-
-func TestPhases(t *testing.T) {
-	var at time.Duration
-	seen := make(map[time.Duration]bool)
-	for i := range samples {
-		at += phase(i)
-		seen[at%time.Millisecond*10/time.Millisecond] = true
-	}
-	if len(seen) < 9 {
-		t.Errorf("%d samples are in %d tenths of a millisecond: %v", samples, len(seen), fmt.Sprint(seen))
 	}
 }

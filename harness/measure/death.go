@@ -24,7 +24,7 @@ type told struct {
 	At     string `json:"at,omitempty"`
 	Failed string `json:"failed,omitempty"`
 	Usage  bool   `json:"usage,omitempty"` // Failed wraps harness.ErrUsage
-	Meet   string `json:"meet,omitempty"`  // it waits at this point for a signal: see Together
+	Meet   string `json:"meet,omitempty"`  // it waits at this point for a signal: see Plan.Together
 }
 
 // The stages of a measuring process.

@@ -49,6 +49,10 @@ func mortal(name string, die func()) *harness.Variant {
 		Local: func(harness.Setup) harness.Local { return harness.Shared(&mortalLock{die: die}) }}
 }
 
+func mortalNamed(name string) *harness.Variant {
+	return mortals[slices.IndexFunc(mortals, func(v *harness.Variant) bool { return v.Name == name })]
+}
+
 type mortalLock struct {
 	sync.Mutex
 	calls int
@@ -119,8 +123,7 @@ func TestDeaths(t *testing.T) {
 		{"kill-once", "", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			i := slices.IndexFunc(mortals, func(v *harness.Variant) bool { return v.Name == c.name })
-			at := ended(t, mortals[i], "")
+			at := ended(t, mortalNamed(c.name), "")
 			switch {
 			case c.name == "kill-once":
 				if at.Result == nil || len(at.Result.Violations) > 0 || at.Result.Ops == 0 || len(at.Result.Retries) != 1 || !strings.Contains(at.Result.Retries[0], "signal: killed") {
@@ -206,9 +209,8 @@ func TestFate(t *testing.T) {
 // TestRunBuildsGoesOn: of builds, too, a crash is a result and a kill loses its case.
 func TestRunBuildsGoesOn(t *testing.T) {
 	for _, c := range []struct{ name, rule, lost string }{{"panic", "crash", ""}, {"kill-always", "", "signal: killed"}} {
-		i := slices.IndexFunc(mortals, func(v *harness.Variant) bool { return v.Name == c.name })
 		var got []Progress
-		err := plan(2, mortals[i]).RunBuilds(t.Context(), []Build{{Path: this(t)}, {Path: this(t)}}, func(_ int, at Progress) error {
+		err := plan(2, mortalNamed(c.name)).RunBuilds(t.Context(), []Build{{Path: this(t)}, {Path: this(t)}}, func(_ int, at Progress) error {
 			got = append(got, at)
 			return nil
 		})

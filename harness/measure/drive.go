@@ -184,7 +184,12 @@ func (d *drive) join(back <-chan struct{}, left int) {
 			if gotOn || now != done {
 				done, gotOn, moved, since = now, false, time.Now(), served
 			} else if served-since >= limit {
-				d.noteStuck(time.Since(moved))
+				d.waited = time.Since(moved).Round(time.Second / 10)
+				for i, t := range d.tallies {
+					if !t.left.Load() {
+						d.stuck = append(d.stuck, i)
+					}
+				}
 				return
 			}
 		}
@@ -193,16 +198,6 @@ func (d *drive) join(back <-chan struct{}, left int) {
 
 // slice is the time that a thread or goroutine keeps the processor while others wait for it.
 const slice = 10 * time.Millisecond
-
-// noteStuck records the workers that are out, after waited without progress.
-func (d *drive) noteStuck(waited time.Duration) {
-	d.waited = waited.Round(time.Second / 10)
-	for i, t := range d.tallies {
-		if !t.left.Load() {
-			d.stuck = append(d.stuck, i)
-		}
-	}
-}
 
 // A watchdog measures the time in which workers could have made progress: see
 // [machine.Served]. It must be read at each step.

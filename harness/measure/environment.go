@@ -11,29 +11,18 @@ import (
 
 type launcher struct {
 	name        string
-	doc         string // the source
 	rank, ranks string // variables
-	job         func(getenv func(string) string) string
 }
 
-// launchers has the innermost first: Slurm starts mpirun, which starts the ranks.
+// launchers has the innermost first: Slurm starts mpirun, which starts the ranks. Sources:
+// docs.open-mpi.org, Environment variables set for MPI applications; MPICH wiki, Using the Hydra
+// Process Manager; Flux RFC 13; srun(1), OUTPUT ENVIRONMENT VARIABLES; kubernetes.io, Jobs,
+// Completion mode: Indexed, whose manifest sets LOCKLAB_RANKS to its completions.
 var launchers = []launcher{
-	{
-		name: "Open MPI", doc: "https://docs.open-mpi.org, Environment variables set for MPI applications",
-		rank: "OMPI_COMM_WORLD_RANK", ranks: "OMPI_COMM_WORLD_SIZE", job: slurmJob,
-	},
-	{
-		name: "PMI", doc: "MPICH wiki, Using the Hydra Process Manager; Flux RFC 13, Simple Process Manager Interface v1",
-		rank: "PMI_RANK", ranks: "PMI_SIZE", job: slurmJob,
-	},
-	{
-		name: "Slurm", doc: "srun(1), OUTPUT ENVIRONMENT VARIABLES",
-		rank: "SLURM_PROCID", ranks: "SLURM_NTASKS", job: slurmJob,
-	},
-	{
-		name: "Kubernetes", doc: "kubernetes.io, Jobs, Completion mode: Indexed; the manifest sets LOCKLAB_RANKS to its completions",
-		rank: "JOB_COMPLETION_INDEX", ranks: "LOCKLAB_RANKS", job: func(func(string) string) string { return "" },
-	},
+	{"Open MPI", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
+	{"PMI", "PMI_RANK", "PMI_SIZE"},
+	{"Slurm", "SLURM_PROCID", "SLURM_NTASKS"},
+	{"Kubernetes", "JOB_COMPLETION_INDEX", "LOCKLAB_RANKS"},
 }
 
 // ReadRank returns this process's rank, the number of ranks, and the job that names their
@@ -68,7 +57,7 @@ func ReadRank(getenv func(string) string) (rank, ranks int, job, source string, 
 				l.rank, rank, l.ranks, ranks, set[1].rank, getenv(set[1].rank), set[1].ranks, getenv(set[1].ranks))
 		}
 	}
-	return rank, ranks, l.job(getenv), fmt.Sprintf("%s (%s, %s)", l.name, l.rank, l.ranks), nil
+	return rank, ranks, slurmJob(getenv), fmt.Sprintf("%s (%s, %s)", l.name, l.rank, l.ranks), nil
 }
 
 func (l launcher) read(getenv func(string) string) (rank, ranks int, err error) {

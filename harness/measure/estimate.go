@@ -20,9 +20,7 @@ const (
 )
 
 // Estimate returns the approximate duration of p.
-func (p *Plan) Estimate() time.Duration { return p.EstimateOf(anyCase) }
-
-func anyCase(Case) bool { return true }
+func (p *Plan) Estimate() time.Duration { return p.estimateOf(nil, p.Rounds) }
 
 // EstimateOf is Estimate for the cases picked by has. If rates must be searched, it
 // includes the search.
@@ -31,7 +29,7 @@ func (p *Plan) EstimateOf(has func(Case) bool) time.Duration { return p.estimate
 func (p *Plan) estimateOf(has func(Case) bool, rounds int) (d time.Duration) {
 	sizes := p.sizes()
 	for _, c := range p.Cases {
-		if !has(c) {
+		if has != nil && !has(c) {
 			continue
 		}
 		each := p.estimateIn(c.StandIn(), sizes)
@@ -179,11 +177,11 @@ func (r *progress) replan(behind int, now time.Time) {
 	}
 	pace := float64(now.Sub(r.begin)) / float64(r.behind)
 	fit := behind
-	for fit < p.Most && pace*float64(p.estimateOf(anyCase, fit)+p.estimateOf(anyCase, fit+1))/2 <= float64(p.Budget) {
+	for fit < p.Most && pace*float64(p.estimateOf(nil, fit)+p.estimateOf(nil, fit+1))/2 <= float64(p.Budget) {
 		fit++
 	}
 	rounds := max(behind, min(max(fit, p.Least), p.Most))
-	r.ahead += p.estimateOf(anyCase, rounds) - p.estimateOf(anyCase, r.rounds)
+	r.ahead += p.estimateOf(nil, rounds) - p.estimateOf(nil, r.rounds)
 	r.rounds, r.total = rounds, p.total(rounds)
 }
 

@@ -29,45 +29,34 @@ func (p *Plan) Unknown() bool { return slices.ContainsFunc(p.Cases, Case.Unknown
 type Seeking struct {
 	Case Case
 	Knee result.Knee // current state
-	Made int         // number of probes from an earlier search
 	Done bool        // the search is complete
 }
 
 // Seek finds the saturation points of the cases of p with unknown rates, by short probes in
 // fresh processes, and replaces them by cases at rates around.
 //
-// It calls say before each search and probe, and with the knee; say's error ends the search. A
-// lock without a saturation point has no rates; its knee has the reason. A lock that violates
-// a promise in a probe is measured at that rate.
-//
-// found and begun, if not nil, are from an interrupted search: completed knees and the
-// unfinished one, whose probes are not repeated.
-func (p *Plan) Seek(ctx context.Context, found []result.Knee, begun *result.Knee, say func(Seeking) error) ([]result.Knee, error) {
+// It calls report before each probe, and with the knee. A lock without a saturation point has no
+// rates; its knee has the reason. A lock that violates a promise in a probe is measured at that
+// rate.
+func (p *Plan) Seek(ctx context.Context, report func(Seeking)) ([]result.Knee, error) {
 	var ks []result.Knee
 	known := calibrate()
 	for _, c := range p.Cases {
 		if !c.Unknown() {
 			continue
 		}
-		if i := slices.IndexFunc(found, c.HasKnee); i >= 0 {
-			ks = append(ks, found[i])
-			continue
-		}
-		s := &search{plan: p, c: c, known: known, serial: -kneeSerials * (len(ks) + 1), say: say}
+		s := &search{plan: p, c: c, known: known, serial: -kneeSerials * (len(ks) + 1), report: report}
 		s.Knee = &result.Knee{Lock: c.Lock.Name, Workload: timeless(c.Workload)}
-		if begun != nil && c.HasKnee(*begun) {
-			s.before = *begun
-		}
-		if err := s.run(ctx); err != nil {
+		if err := s.find(ctx); err != nil {
 			return nil, err
 		}
+		s.tell(true)
 		ks = append(ks, *s.Knee)
 	}
 	return ks, p.Settle(ks)
 }
 
-// HasKnee reports whether k is the knee of c, whose rate is or was to be found.
-func (c Case) HasKnee(k result.Knee) bool {
+func (c Case) hasKnee(k result.Knee) bool {
 	return k.Lock == c.Lock.Name && k.Workload == timeless(c.Workload)
 }
 
@@ -83,7 +72,7 @@ func (p *Plan) Settle(ks []result.Knee) error {
 			cases = append(cases, c)
 			continue
 		}
-		i := slices.IndexFunc(ks, c.HasKnee)
+		i := slices.IndexFunc(ks, c.hasKnee)
 		if i < 0 {
 			return fmt.Errorf("%w: no rates are known for %s", harness.ErrUsage, c.Name())
 		}
@@ -130,34 +119,15 @@ type search struct {
 	c      Case
 	known  calibration
 	serial int
-	before result.Knee // result of an earlier search
-	say    func(Seeking) error
+	report func(Seeking)
 }
 
-func (s *search) run(ctx context.Context) error {
-	first := *s.Knee
-	if s.before.Lock != "" {
-		first = s.before // keeps it until the next probe
-	}
-	if err := s.tell(first, false); err != nil {
-		return err
-	}
-	err := s.find(ctx)
-	if err == nil {
-		err = s.tell(*s.Knee, true)
-	}
-	return err
-}
-
-func (s *search) tell(k result.Knee, done bool) error {
-	return s.say(Seeking{Case: s.c, Knee: k, Made: len(s.before.Trials), Done: done})
-}
+func (s *search) tell(done bool) { s.report(Seeking{Case: s.c, Knee: *s.Knee, Done: done}) }
 
 func (s *search) find(ctx context.Context) error {
-	if s.Closed = s.before.Closed; s.Closed == 0 {
-		if err := s.unbounded(ctx); err != nil || s.Missing != "" {
-			return err
-		}
+	s.tell(false)
+	if err := s.unbounded(ctx); err != nil || s.Missing != "" {
+		return err
 	}
 	seeking := seeker{Knee: s.Knee, least: harness.Rate(fewArrivals / s.c.Workload.Window.Seconds())}
 	seeking.probe = func(rate harness.Rate) (probed, error) { return s.probe(ctx, rate) }
@@ -170,7 +140,8 @@ func (s *search) find(ctx context.Context) error {
 // unbounded measures the closed loop, the basis of the first rates.
 func (s *search) unbounded(ctx context.Context) error {
 	w := s.c.Workload
-	r, err := s.measure(ctx, closed(w))
+	w.Arrivals, w.Deadline = harness.Poisson, 0
+	r, err := s.measure(ctx, w)
 	switch {
 	case errors.Is(err, errBroken):
 		s.Rates = []harness.Rate{brokenRate}
@@ -185,11 +156,6 @@ func (s *search) unbounded(ctx context.Context) error {
 	return nil
 }
 
-func closed(w harness.Workload) harness.Workload {
-	w.Arrivals, w.Deadline = harness.Poisson, 0
-	return w
-}
-
 const brokenRate harness.Rate = 1000
 
 // missing records the reason if err only means a probe without a result, else returns err.
@@ -201,18 +167,12 @@ func (s *search) missing(ctx context.Context, err error) error {
 	return err
 }
 
-// probe measures the lock at rate for a short time, unless an earlier search did. The same
-// results lead to the same sequence of rates.
+// probe measures the lock at rate for a short time.
 func (s *search) probe(ctx context.Context, rate harness.Rate) (probed, error) {
-	if n := len(s.Trials); n < len(s.before.Trials) && s.before.Trials[n].Rate == rate {
-		return probedThen(s.before.Trials[n]), nil
-	}
 	w := s.c.Workload
 	w.Rate = rate
 	w.Window = probeWindowOf(w)
-	if err := s.tell(*s.Knee, false); err != nil {
-		return probed{}, err
-	}
+	s.tell(false)
 	r, err := s.measure(ctx, w)
 	if errors.Is(err, errBroken) {
 		s.Rates = []harness.Rate{rate.Rounded(result.KneeFigures)}
@@ -268,10 +228,6 @@ func (p *Plan) seekTime(c Case) time.Duration {
 		each += min(meetings, meetingsEach*time.Duration(c.Workload.Workers)*(turnCost+turnTrips*c.Workload.Delay))
 	}
 	return SeekProbes * each
-}
-
-func probedThen(t result.Trial) probed {
-	return probed{granted: t.Granted, behind: t.Over == result.LimitGranted, p99: t.P99, waits: t.Waits}
 }
 
 func probedBy(r *harness.Result) (p probed, ok bool) {

@@ -56,22 +56,36 @@ func newSection(d *drive) *section {
 func (l *localLoop) drive(ctx context.Context, d *drive) *harness.Result {
 	s := newSection(d)
 	// All memory of a worker is allocated before the window, which counts objects.
-	workers := make([]*localWorker, len(d.tallies))
+	workers, runs := make([]*localWorker, len(d.tallies)), make([]func(*section, sync.Locker), len(d.tallies))
+	var pacers []*pacer
 	for i, t := range d.tallies {
-		workers[i] = newLocalWorker(d, i, t)
+		if d.load == nil {
+			workers[i] = newLocalWorker(d, i, t)
+			runs[i] = workers[i].run
+		} else {
+			w := newOpenLocalWorker(d, i, t)
+			workers[i], runs[i] = &w.localWorker, w.run
+			pacers = append(pacers, &w.pacer)
+		}
 		workers[i].hold.guard(s.data, i)
 	}
-	d.run(ctx, func(i int, _ *tally) { workers[i].run(s, l.handles[i]) }, nil)
-	r := d.result()
+	d.run(ctx, func(i int, _ *tally) { runs[i](s, l.handles[i]) }, nil)
+	r := d.outcome(pacers)
 	if len(d.stuck) > 0 {
 		return r
 	}
-	r.Violations = append(r.Violations, oracle.Counter(s.n, acquisitions(d.tallies))...)
+	var entered uint64
+	for _, w := range workers {
+		entered += w.done
+	}
+	r.Violations = append(r.Violations, oracle.Counter(s.n, entered)...)
 	if s.data != nil {
 		writes, flaw := s.data.audit()
 		r.Violations = append(r.Violations, oracle.Data(d.rig.job.Workload.Section, writes, acquisitions(d.tallies), flaw)...)
 	}
-	r.Owners, r.Burst = s.log.Owners(r.Ops)
+	if d.load == nil {
+		r.Owners, r.Burst = s.log.Owners(r.Ops)
+	}
 	return r
 }
 

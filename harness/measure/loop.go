@@ -4,13 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime"
 	"time"
 
 	"locklab/harness"
 	"locklab/harness/oracle"
 	"locklab/harness/result"
-	"locklab/internal/machine"
 )
 
 // queueTime forms a queue before the window of a Loop; the warm-up is for compilers.
@@ -32,22 +30,8 @@ func measureLoop(ctx context.Context, in *Instruments, job Job) (*harness.Result
 	}
 	w := job.Workload
 	w.Warmup = min(queueTime, job.Workload.Warmup)
-	rig := &Rig{in: in, job: job}
-	runtime.GC()
-	before := rig.probe(ctx)
-	noise := machine.Watch()
-	res, err := loopOnce(ctx, in, job, w)
-	if err != nil {
-		return nil, err
-	}
-	seen := noise.Stop()
-	seen.Busy = min(w.Workers, seen.CPUs)
-	res.Noise = &seen
-	res.Warnings = append(res.Warnings, machine.ChangeWarnings(seen, in.Start)...)
-	// Others' use of processors is no disturbance: the workers are one of them.
-	rig.bracket(ctx, res, before)
-	res.Warnings = append(res.Warnings, doubts(res)...)
-	return res, ctx.Err()
+	// Others' use of processors gives no warning: the workers are one of them.
+	return (&Rig{in: in, job: job}).watched(ctx, func() (*harness.Result, error) { return loopOnce(ctx, in, job, w) })
 }
 
 // loopOnce drives the workers of job's Loop with w and judges the result. A failed worker

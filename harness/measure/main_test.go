@@ -1,9 +1,7 @@
 package measure
 
 import (
-	"bufio"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -20,8 +18,6 @@ import (
 // patience limits events that must happen, also under a load of dozens.
 const patience = 2 * time.Minute
 
-const asChild = "LOCKLAB_RANKS_TEST"
-
 func runTests(m *testing.M) {
 	code := leaktest.Process{Tests: m, Packages: []string{"locklab/harness/measure.(*Ranks)", "github.com/redis/go-redis/v9"}}.Run()
 	if common.server != nil {
@@ -31,34 +27,6 @@ func runTests(m *testing.M) {
 		}
 	}
 	os.Exit(code)
-}
-
-// beRank is a rank in a process, at a barrier for each line of input.
-func beRank(text string) int {
-	var o RankOptions
-	if err := json.Unmarshal([]byte(text), &o); err != nil {
-		fmt.Println("error:", err)
-		return 1
-	}
-	ctx := context.Background()
-	g, err := JoinRanks(ctx, o, Rank{Host: "child"})
-	if err != nil {
-		fmt.Println("error:", err)
-		return 1
-	}
-	fmt.Println("joined")
-	go func() {
-		for in := bufio.NewScanner(os.Stdin); in.Scan(); {
-			fmt.Println("goes to", in.Text())
-			_, err := g.Gather(ctx, in.Text(), nil)
-			fmt.Println("passed", in.Text(), err)
-		}
-	}()
-	<-g.Context().Done()
-	err = context.Cause(g.Context())
-	g.Leave(ctx, "")
-	fmt.Println("lost:", err)
-	return 0
 }
 
 var common struct {

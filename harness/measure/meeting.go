@@ -20,15 +20,14 @@ type RankOptions struct {
 	Rank  int // 0 to Ranks-1
 	Ranks int // 1 to harness.MaxRanks
 
-	// Sync names the Redis server: redis://[user:password@]host:port[/db], or with TLS
-	// rediss://, by the system's authorities.
+	// Sync names the Redis server: redis://[user:password@]host:port[/db].
 	Sync string
 
 	// Job names this run among others at that server: letters, digits, dots, dashes and
 	// underscores. "" is "default".
 	Job string
 
-	// Assemble is how long Join waits for the others; 0 is 5 minutes.
+	// Assemble is how long JoinRanks waits for the others; 0 is 5 minutes.
 	Assemble time.Duration
 
 	// expiry is the life of a claim without renewal; 0 is the board's.
@@ -44,7 +43,7 @@ type Rank struct {
 	Commit string // of the sources it was built from
 	Binary string // the hash of its executable
 	Schema int    // version of the files it writes
-	Clock  string // "" is ClockName()
+	Clock  string // "" is RankClockName()
 }
 
 // String returns the rank and its process, such as "rank 2 (host b, pid 17)".
@@ -79,28 +78,28 @@ func usage(format string, args ...any) error {
 	return fmt.Errorf("measure: %w: %w", harness.ErrUsage, fmt.Errorf(format, args...))
 }
 
-// A Ranks is a rank among all of its run. Every rank calls its barriers (Share, Gather,
-// Start) in the same order, from one goroutine at a time.
+// A Ranks is a rank among all of its run. Every rank calls its barriers (Share and
+// Gather) in the same order, from one goroutine at a time.
 type Ranks struct {
 	options RankOptions
-	at      address
 	board   *board
 	run     string // name of the run at the board
 	members []Rank
-	nonces  []string // of their claims
+	claims  [][]byte // values of their claims
 	same    bool     // whether all read the same clock
 
 	context context.Context
 	cancel  context.CancelCauseFunc
+	leaving sync.Once
 	watcher struct {
+		sync.WaitGroup
 		stop context.CancelFunc
-		done chan struct{}
 	}
-	leave func(context.Context, string) error
-
-	barrier sync.Mutex // held during one
-	next    int        // its number
-	broken  error      // why there can be no more
+	barrier struct {
+		sync.Mutex       // held during one
+		next       int   // its number
+		broken     error // why there can be no more
+	}
 
 	mu      sync.Mutex
 	clock   RankClock
@@ -113,107 +112,56 @@ type Ranks struct {
 //
 // Errors that the user can correct have one line and wrap harness.ErrUsage: bad options, no
 // answer, a rank that is taken or missing after o.Assemble, another number of ranks or build.
-// Join waits until claims of a killed run have expired. When ctx ends the error is its cause.
+// JoinRanks waits until claims of a killed run have expired. When ctx ends the error is its
+// cause.
 func JoinRanks(ctx context.Context, o RankOptions, self Rank) (*Ranks, error) {
 	o, err := o.complete()
 	if err != nil {
 		return nil, err
 	}
-	at, err := parseSync(o.Sync)
+	b, err := o.connect(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if self, err = self.complete(o.Rank); err != nil {
+	g := &Ranks{options: o, board: b, left: make(map[int]bool)}
+	g.context, g.cancel = context.WithCancelCause(ctx)
+	if err := g.assemble(ctx, self); err != nil {
+		g.cancel(err)
+		_ = b.leave(ctx) // the claim expires anyway
 		return nil, err
 	}
-	b, err := connect(ctx, at, place{job: o.Job, rank: o.Rank, ranks: o.Ranks}, o.expiry)
-	if err != nil {
-		return nil, err
-	}
-	a := assembly{options: o, at: at, board: b, own: newClaim(self, o.Ranks)}
-	run, claims, err := a.meet(ctx)
-	if err != nil {
-		releaseBoard(b)
-		return nil, err
-	}
-	g := newGroup(ctx, o, at, b, run, claims)
-	if err := g.introduce(ctx, self); err != nil {
+	watching, stop := context.WithCancel(context.WithoutCancel(ctx)) // until Leave, whatever ends before
+	g.watcher.stop = stop
+	g.watcher.Go(func() { g.watch(watching) })
+	if err := g.measureClock(ctx); err != nil {
 		g.Leave(context.WithoutCancel(ctx), err.Error())
 		return nil, err
 	}
 	return g, nil
 }
 
-// CheckRanks returns the error that Join would return because of o.Sync, or because the server
-// does not answer or takes no credentials of the URL. It leaves nothing there.
+// CheckRanks returns the error that JoinRanks would return because of o.Sync, or because the
+// server does not answer or takes no credentials of the URL. It leaves nothing there.
 func CheckRanks(ctx context.Context, o RankOptions) error {
 	o, err := o.complete()
 	if err != nil {
 		return err
 	}
-	at, err := parseSync(o.Sync)
-	if err != nil {
-		return err
-	}
-	b, err := connect(ctx, at, place{job: o.Job, rank: o.Rank, ranks: o.Ranks}, o.expiry)
+	b, err := o.connect(ctx)
 	if err == nil {
-		releaseBoard(b)
+		b.client.Close()
 	}
 	return err
 }
 
 func (m Rank) complete(rank int) (Rank, error) {
-	m.Rank = rank
-	m.PID = cmp.Or(m.PID, os.Getpid())
-	m.Arch = cmp.Or(m.Arch, runtime.GOARCH)
-	if m.Clock == "" {
-		m.Clock = RankClockName()
+	host, err := os.Hostname()
+	if m.Host == "" && err != nil {
+		return m, fmt.Errorf("measure: %w", err)
 	}
-	if m.Host == "" {
-		host, err := os.Hostname()
-		if err != nil {
-			return m, fmt.Errorf("measure: %w", err)
-		}
-		m.Host = host
-	}
+	m.Rank, m.Host, m.PID = rank, cmp.Or(m.Host, host), cmp.Or(m.PID, os.Getpid())
+	m.Arch, m.Clock = cmp.Or(m.Arch, runtime.GOARCH), cmp.Or(m.Clock, RankClockName())
 	return m, nil
-}
-
-func releaseBoard(b *board) {
-	ctx, cancel := context.WithTimeout(context.Background(), answerTime)
-	defer cancel()
-	b.leave(ctx) //nolint:errcheck // there is an error to tell already; what is left expires
-}
-
-func newGroup(ctx context.Context, o RankOptions, at address, b *board, run string, claims []claim) *Ranks {
-	g := &Ranks{options: o, at: at, board: b, run: run, left: make(map[int]bool)}
-	for r, c := range claims {
-		g.members = append(g.members, Rank{Rank: r, Host: c.Host, PID: c.PID})
-		g.nonces = append(g.nonces, c.Nonce)
-	}
-	g.context, g.cancel = context.WithCancelCause(ctx)
-	var leaving sync.Once
-	g.leave = func(ctx context.Context, why string) (err error) {
-		leaving.Do(func() { err = g.depart(ctx, why) })
-		return err
-	}
-	watching, stop := context.WithCancel(context.WithoutCancel(ctx)) // until Leave, whatever ends before
-	g.watcher.stop, g.watcher.done = stop, make(chan struct{})
-	go g.watch(watching)
-	return g
-}
-
-func (g *Ranks) introduce(ctx context.Context, self Rank) error {
-	members, err := gatherJSON(ctx, g, "members", self)
-	if err != nil {
-		return err
-	}
-	g.members = distinct(members)
-	if err := sameBuild(members, self); err != nil {
-		return err
-	}
-	g.same = !slices.ContainsFunc(members, func(m Rank) bool { return m.Clock != members[0].Clock })
-	return g.Measure(ctx)
 }
 
 func distinct(members []Rank) []Rank {
@@ -228,62 +176,53 @@ func distinct(members []Rank) []Rank {
 }
 
 func sameBuild(members []Rank, self Rank) error {
-	var errs []error
+	text := func(s string) string { return cmp.Or(s, "unknown") }
 	for _, m := range members {
+		why := ""
 		switch {
 		case m.Commit != self.Commit:
-			errs = append(errs, fmt.Errorf("%v runs another build: commit %s, this is %s", m, text(m.Commit), text(self.Commit)))
+			why = fmt.Sprintf("another build: commit %s, this is %s", text(m.Commit), text(self.Commit))
 		case m.Arch == self.Arch && m.Binary != self.Binary:
-			errs = append(errs, fmt.Errorf("%v runs another build of the same commit: binary %s, this is %s", m, text(m.Binary), text(self.Binary)))
+			why = fmt.Sprintf("another build of the same commit: binary %s, this is %s", text(m.Binary), text(self.Binary))
 		case m.Schema != self.Schema:
-			errs = append(errs, fmt.Errorf("%v runs another build: it writes files of schema %d, this of %d", m, m.Schema, self.Schema))
+			why = fmt.Sprintf("another build: it writes files of schema %d, this of %d", m.Schema, self.Schema)
+		}
+		if why != "" {
+			return usage("%v runs %s: start the same build everywhere", m, why)
 		}
 	}
-	if len(errs) == 0 {
-		return nil
-	}
-	return usage("%w: start the same build everywhere", oneLine(errs))
-}
-
-func text(s string) string { return cmp.Or(s, "unknown") }
-
-func oneLine(errs []error) error {
-	joined := errs[0]
-	for _, err := range errs[1:] {
-		joined = fmt.Errorf("%w; %w", joined, err)
-	}
-	return joined
+	return nil
 }
 
 // Members returns all ranks, in their order.
 func (g *Ranks) Members() []Rank { return slices.Clone(g.members) }
 
-// Context ends with the context given to Join, with Leave, and when a rank or the server
-// is gone: then its cause is a *LostError.
+// Context ends with the context given to JoinRanks, with Leave, and when a rank or the server
+// is gone: then its cause is a *LostRankError.
 func (g *Ranks) Context() context.Context { return g.context }
-
-// Leave ends the group for this rank, its goroutines and connections. An empty why means that
-// it is done; any other is the reason for giving up, in the others' errors. After a LostError,
-// that is the reason. Leave returns within seconds even without the server; later calls do
-// nothing. An error means that the others may not have been notified.
-func (g *Ranks) Leave(ctx context.Context, why string) error { return g.leave(ctx, why) }
 
 var errLeft = errors.New("measure: this rank has left the group")
 
-func (g *Ranks) depart(ctx context.Context, why string) error {
-	var lost *LostRankError
-	if errors.As(context.Cause(g.context), &lost) && why == "" {
-		why = lost.Error()
-	}
-	ctx, cancel := context.WithTimeout(ctx, 2*answerTime)
-	defer cancel()
-	told := g.board.post(ctx, g.run, farewells, []byte(why))
-	g.watcher.stop()
-	<-g.watcher.done
-	gone := g.board.leave(ctx)
-	g.cancel(errLeft)
-	if err := cmp.Or(told, gone); err != nil && lost == nil {
-		return fmt.Errorf("measure: the others may not know that this rank has left: %w", err)
-	}
-	return nil
+// Leave ends the group for this rank, its goroutines and connections. An empty why means that
+// it is done; any other is the reason for giving up, in the others' errors. After a
+// LostRankError, that is the reason. Leave returns within seconds even without the server;
+// later calls do nothing. An error means that the others may not have been notified.
+func (g *Ranks) Leave(ctx context.Context, why string) (err error) {
+	g.leaving.Do(func() {
+		var lost *LostRankError
+		if errors.As(context.Cause(g.context), &lost) && why == "" {
+			why = lost.Error()
+		}
+		posting, cancel := context.WithTimeout(ctx, answerTime)
+		defer cancel()
+		_, told := g.board.exchange(posting, g.run, farewells, []byte(why))
+		g.watcher.stop()
+		g.watcher.Wait()
+		gone := g.board.leave(ctx)
+		g.cancel(errLeft)
+		if failed := cmp.Or(told, gone); failed != nil && lost == nil {
+			err = fmt.Errorf("measure: the others may not know that this rank has left: %w", failed)
+		}
+	})
+	return err
 }

@@ -229,23 +229,22 @@ func (w *mixedWorker) read(t *lockAccess, asked uint64, timed bool) {
 	switch {
 	case t.optimistic != nil:
 		w.readOptimistically(t, asked, timed)
+		return
 	case t.shared != nil:
 		t.shared.RLock()
-		got := w.now(timed)
-		whole := w.load(t)
-		left := w.now(timed)
-		t.shared.RUnlock()
-		w.record(asked, got, left, timed)
-		w.check(whole)
 	default:
 		t.lock.Lock()
-		got := w.now(timed)
-		whole := w.load(t)
-		left := w.now(timed)
-		t.lock.Unlock()
-		w.record(asked, got, left, timed)
-		w.check(whole)
 	}
+	got := w.now(timed)
+	whole := w.load(t)
+	left := w.now(timed)
+	if t.shared != nil {
+		t.shared.RUnlock()
+	} else {
+		t.lock.Unlock()
+	}
+	w.record(asked, got, left, timed)
+	w.check(whole)
 }
 
 // readOptimistically reads until no writer interfered. Its wait lasts until the start of

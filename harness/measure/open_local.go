@@ -1,49 +1,15 @@
 package measure
 
 import (
-	"context"
 	"runtime"
 	"sync"
 
 	"locklab/atomics"
-	"locklab/harness"
-	"locklab/harness/oracle"
 )
 
-// openLocalLoop drives a local lock as an open loop. Workers take the arrivals of one
-// schedule, wait by the clock that times waits, without a system call if one is near, and
-// request the lock. It has no owners: a worker is only a place to run.
-type openLocalLoop struct{ *localLoop }
-
-func (l openLocalLoop) drive(ctx context.Context, d *drive) *harness.Result {
-	s := newSection(d)
-	workers, pacers := make([]*openLocalWorker, len(d.tallies)), make([]*pacer, len(d.tallies))
-	for i, t := range d.tallies {
-		workers[i] = newOpenLocalWorker(d, i, t)
-		workers[i].hold.guard(s.data, i)
-		pacers[i] = &workers[i].pacer
-	}
-	d.run(ctx, func(i int, _ *tally) { workers[i].run(s, l.handles[i]) }, nil)
-	if len(d.stuck) > 0 {
-		return d.result()
-	}
-	open := d.settle(pacers)
-	r := d.result()
-	r.Open = open
-	var entered uint64
-	for _, w := range workers {
-		entered += w.done
-	}
-	r.Violations = append(r.Violations, oracle.Counter(s.n, entered)...)
-	if s.data != nil {
-		writes, flaw := s.data.audit()
-		r.Violations = append(r.Violations, oracle.Data(d.rig.job.Workload.Section, writes, acquisitions(d.tallies), flaw)...)
-	}
-	r.Warnings = append(r.Warnings, loadDoubts(r)...)
-	return r
-}
-
-// An openLocalWorker is one worker; the embedded done counts its entries.
+// An openLocalWorker drives a local lock as an open loop. It takes the arrivals of one schedule,
+// waits by the clock that times waits, without a system call if one is near, and requests the
+// lock. An open loop has no owners: a worker is only a place to run.
 type openLocalWorker struct {
 	_ atomics.CacheLinePad
 	localWorker

@@ -9,48 +9,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"locklab/harness"
 	"locklab/harness/oracle"
 	"locklab/internal/machine"
 )
-
-// openRemoteLoop drives a distributed lock as an open loop: see openLocalLoop. A worker
-// that waits for its arrival sleeps, because the servers may need the processor.
-type openRemoteLoop struct{ *remoteLoop }
-
-func (l openRemoteLoop) drive(ctx context.Context, d *drive) *harness.Result {
-	s := newRemoteSection(d.rig.job.Lock.Traits)
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	workers := make([]*openRemoteWorker, len(l.sessions))
-	base, pacers := make([]*remoteWorker, len(workers)), make([]*pacer, len(workers))
-	for i := range workers {
-		workers[i] = newOpenRemoteWorker(d, i, l.sessions[i])
-		base[i], pacers[i] = workers[i].remoteWorker, workers[i].pacer
-		defer workers[i].alarm.Close()
-	}
-	if d.rig.drives == 1 { // all drives share its clients
-		l.meet(ctx, meetings, d.rig.job.patience(), d.rig.job.watchdog())
-	}
-	wire := func() harness.Counts { c, _ := l.counts(); return c }
-	d.run(ctx, func(i int, t *tally) { workers[i].run(ctx, t, s) }, wire)
-	var open *harness.OpenLoop
-	if len(d.stuck) == 0 {
-		open = d.settle(pacers)
-	}
-	r := d.result()
-	r.Open = open
-	if _, ok := l.counts(); ok {
-		r.Wire = &d.wire
-	}
-	if len(d.stuck) > 0 {
-		cancel()
-		return r
-	}
-	l.judge(r, d, s, base)
-	r.Warnings = append(r.Warnings, loadDoubts(r)...)
-	return r
-}
 
 // How often a worker waits before the first drive, and the time limit to begin.
 const (
@@ -64,7 +25,7 @@ const (
 //
 // No wait is abandoned while the lock is being granted, since some locks stay locked if a
 // waiter leaves. meet returns if nothing was granted for the patience.
-func (l openRemoteLoop) meet(ctx context.Context, begin, patience time.Duration, watch watchdog) {
+func (l *remoteLoop) meet(ctx context.Context, begin, patience time.Duration, watch watchdog) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var granted atomic.Int64
@@ -104,14 +65,12 @@ func (l openRemoteLoop) meet(ctx context.Context, begin, patience time.Duration,
 	}
 }
 
+// An openRemoteWorker drives a distributed lock as an open loop: see openLocalWorker. While it
+// waits for its arrival it sleeps, because the servers may need the processor.
 type openRemoteWorker struct {
 	*remoteWorker
 	pacer *pacer
 	alarm *machine.Alarm
-}
-
-func newOpenRemoteWorker(d *drive, i int, session harness.Session) *openRemoteWorker {
-	return &openRemoteWorker{newRemoteWorker(d, i, session), newPacer(d), machine.NewAlarm()}
 }
 
 func (w *openRemoteWorker) run(ctx context.Context, t *tally, s *remoteSection) {

@@ -44,7 +44,7 @@ func TestMeetGivesUpNoWait(t *testing.T) {
 			if !c.free {
 				<-u.free
 			}
-			l := openRemoteLoop{&remoteLoop{}}
+			l := new(remoteLoop)
 			for range workers {
 				l.sessions = append(l.sessions, u)
 			}
@@ -65,7 +65,7 @@ func TestMeetEnds(t *testing.T) {
 	<-u.free
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
-	l := openRemoteLoop{&remoteLoop{sessions: []harness.Session{u}}}
+	l := &remoteLoop{sessions: []harness.Session{u}}
 	if l.meet(ctx, time.Second, time.Minute, (&Job{Lock: good}).watchdog()); !errors.Is(ctx.Err(), context.DeadlineExceeded) || u.gaveUp.Load() != 1 {
 		t.Errorf("%v, %d waits given up", ctx.Err(), u.gaveUp.Load())
 	}

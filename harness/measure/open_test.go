@@ -78,9 +78,7 @@ func TestOpenLocal(t *testing.T) {
 			t.Skip("the race detector sees what the lock fails to prevent")
 		}
 		r := measureLocal(t, busted, openly(4, 2_000_000, 200*time.Nanosecond))
-		if !slices.ContainsFunc(r.Violations, func(v harness.Violation) bool { return v.Rule == "exclusion" }) {
-			t.Errorf("violations %v, want exclusion", r.Violations)
-		}
+		requireViolation(t, r, "exclusion")
 	})
 }
 
@@ -89,10 +87,7 @@ func TestRareAreTimed(t *testing.T) {
 	w := openly(2, 100, 0)
 	w.Warmup, w.Arrivals = time.Microsecond, harness.Even
 	for seed := range uint64(3) { // one of them may have an arrival in 2 ms
-		r, err := Measure(t.Context(), instruments(), Job{Lock: good, Workload: w, Seed: seed})
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := measureJob(t, Job{Lock: good, Workload: w, Seed: seed})
 		if n := r.Wait.Count(); r.SampleEvery != 1 || n != int64(r.Open.Offered) {
 			t.Errorf("%d waits of %d arrivals, one in %d is timed", n, r.Open.Offered, r.SampleEvery)
 		}
@@ -146,11 +141,7 @@ func TestOverload(t *testing.T) {
 
 func measureOpen(t *testing.T, s *shelf, w harness.Workload) *harness.Result {
 	t.Helper()
-	res, err := Measure(t.Context(), instruments(), Job{Lock: s.variant(harness.Traits{Fenced: true}), Workload: w, Seed: 1, Patience: time.Second})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return res
+	return measureJob(t, Job{Lock: s.variant(harness.Traits{Fenced: true}), Workload: w, Seed: 1, Patience: time.Second})
 }
 
 func TestOpenRemote(t *testing.T) {
@@ -247,18 +238,12 @@ func TestDeadline(t *testing.T) {
 
 func TestOpenByNumber(t *testing.T) {
 	for _, v := range []*harness.Variant{good, new(shelf).variant(harness.Traits{})} {
-		rig, err := Open(t.Context(), instruments(), Job{Lock: v, Workload: openly(8, 20_000, 0)})
-		if err != nil {
-			t.Fatal(err)
-		}
+		rig := openRig(t, Job{Lock: v, Workload: openly(8, 20_000, 0)})
 		for range 2 {
 			r, err := rig.Drive(t.Context(), Limit{Ops: 300})
 			if err != nil || len(r.Violations) > 0 || r.Ops != 300 || r.Open.Offered != 300 || r.Open.Backlog != 0 {
 				t.Errorf("%s: %d acquisitions, arrivals %+v, violations %v, %v", v.Name, r.Ops, r.Open, r.Violations, err)
 			}
-		}
-		if err := rig.Close(); err != nil {
-			t.Error(err)
 		}
 	}
 }

@@ -97,6 +97,19 @@ func (p *pacer) sleep(ahead int64) {
 // yields reports whether waiting workers must yield, as there are too many.
 func yields(w harness.Workload) bool { return w.Workers > runtime.GOMAXPROCS(0) }
 
+// outcome returns the result of d, whose workers have returned or are stuck. pacers are those of
+// an open loop.
+func (d *drive) outcome(pacers []*pacer) *harness.Result {
+	if d.load == nil || len(d.stuck) > 0 {
+		return d.result()
+	}
+	open := d.settle(pacers)
+	r := d.result()
+	r.Open = open
+	r.Warnings = append(r.Warnings, loadDoubts(r)...)
+	return r
+}
+
 // settle returns the outcome of the arrivals of d, whose workers have returned. It adds the
 // waits of arrivals that no worker took to a tally, up to the end of the window.
 func (d *drive) settle(pacers []*pacer) *harness.OpenLoop {

@@ -61,7 +61,7 @@ type Plan struct {
 
 	// Together, if not nil, connects the other processes of this plan: this one runs its share
 	// of the workers, clients and rates, which its results cover.
-	Together Together
+	Together *Ranks
 
 	// cost is the measured cost of a process as a multiple of its constants: see Probe.
 	cost map[harness.Site]float64
@@ -223,7 +223,7 @@ func (p *Plan) measure(ctx context.Context, c Case, known calibration, round, se
 		Key: fmt.Sprintf("%s-%d", p.RunID, serial), Machine: known, exe: p.exe,
 	}
 	if p.Together != nil {
-		rank := p.Together.Rank()
+		rank := p.Together.options.Rank
 		s.Workload, s.Meets = c.Workload.Part(rank), true
 		s.First, _ = c.Workload.Share(rank)
 		s.Seed += uint64(rank) << 16
@@ -251,31 +251,25 @@ func (p *Plan) access(c Case) Access {
 }
 
 // Needs returns the kinds of server that the plan's locks need, each once.
-func (p *Plan) Needs() (kinds []string) {
-	for _, c := range p.Cases {
-		if k := c.Lock.Traits.Needs; k != "" && !slices.Contains(kinds, k) {
-			kinds = append(kinds, k)
-		}
-	}
-	return kinds
+func (p *Plan) Needs() []string {
+	return eachOnce(p, func(c Case) string { return c.Lock.Traits.Needs })
 }
 
 // Sites returns the servers that the plan's cases need, each once.
-func (p *Plan) Sites() (sites []harness.Site) {
-	for _, c := range p.Cases {
-		if s := c.Site(); s.Kind != "" && !slices.Contains(sites, s) {
-			sites = append(sites, s)
-		}
-	}
-	return sites
-}
+func (p *Plan) Sites() []harness.Site { return eachOnce(p, Case.Site) }
 
 // Locks returns the locks of the plan, each once.
-func (p *Plan) Locks() (locks []*harness.Variant) {
+func (p *Plan) Locks() []*harness.Variant {
+	return eachOnce(p, func(c Case) *harness.Variant { return c.Lock })
+}
+
+// eachOnce returns the values of the cases, each once, without zero values.
+func eachOnce[T comparable](p *Plan, value func(Case) T) (out []T) {
+	var none T
 	for _, c := range p.Cases {
-		if !slices.Contains(locks, c.Lock) {
-			locks = append(locks, c.Lock)
+		if v := value(c); v != none && !slices.Contains(out, v) {
+			out = append(out, v)
 		}
 	}
-	return locks
+	return out
 }

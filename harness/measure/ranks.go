@@ -1,7 +1,8 @@
 package measure
 
 import (
-	"bytes"
+	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -11,24 +12,9 @@ import (
 	"time"
 
 	"locklab/harness"
+	"locklab/harness/result"
 	"locklab/internal/machine"
 )
-
-// Together connects the ranks of a plan, which measure its cases at the same time.
-type Together interface {
-	// Rank returns the number of this rank.
-	Rank() int
-
-	// Begin waits until each rank has reached the same point. If failed is set, none
-	// continues, and all get an error with this rank and the reason.
-	//
-	// If exact is set, Begin returns the time when all continue, by [machine.Monotonic],
-	// perhaps in the past. Otherwise each rank continues at once.
-	Begin(ctx context.Context, point string, exact bool, failed error) (int64, error)
-
-	// Clock sets the fields of r about this process and its clock, since the last call.
-	Clock(ctx context.Context, r *harness.Rank)
-}
 
 // The points of a case where all ranks meet.
 const (
@@ -54,25 +40,13 @@ func (m *meeting) begin(ctx context.Context, point string) (late time.Duration, 
 	if m == nil {
 		return 0, nil
 	}
-	at, err := m.agree(ctx, point)
-	if err != nil {
-		return 0, err
-	}
-	if ahead := time.Duration(at - machine.Monotonic()); ahead > 0 {
-		select {
-		case <-time.After(ahead):
-		case <-ctx.Done():
-			return 0, context.Cause(ctx)
-		}
-	}
-	return time.Duration(machine.Monotonic() - at), nil
-}
-
-func (m *meeting) agree(ctx context.Context, point string) (at int64, err error) {
 	tell(m.out, told{Meet: point})
 	select {
 	case at := <-m.begins:
-		return at, nil
+		if !sleep(ctx, time.Duration(at-machine.Monotonic())) {
+			return 0, context.Cause(ctx)
+		}
+		return time.Duration(machine.Monotonic() - at), nil
 	case <-ctx.Done():
 		return 0, context.Cause(ctx)
 	}
@@ -80,7 +54,7 @@ func (m *meeting) agree(ctx context.Context, point string) (at int64, err error)
 
 // A relay is the parent's side of a meeting.
 type relay struct {
-	together Together
+	together *Ranks
 	serial   int // of the case and round in the plan
 
 	mu     sync.Mutex
@@ -98,7 +72,7 @@ func (r *relay) pass(ctx context.Context, failed error) (int64, error) {
 		return 0, errors.New("measure: a measuring process comes to one point too many")
 	}
 	point := points[r.passed]
-	at, err := r.together.Begin(ctx, fmt.Sprintf("%d-%s", r.serial, point), point == pointWindow, failed)
+	at, err := r.together.begin(ctx, fmt.Sprintf("%d-%s", r.serial, point), point == pointWindow, failed)
 	if err != nil {
 		if r.err = err; ctx.Err() == nil {
 			r.err = &lostError{err: err}
@@ -131,55 +105,31 @@ func (r *relay) end(ctx context.Context, failed error) error {
 
 // watch returns a writer for a measuring process's output. It forwards lines to out, meets the
 // others at each point, and writes the start to in, or closes it if the case cannot continue.
-func (r *relay) watch(ctx context.Context, out io.Writer, in io.WriteCloser) *relayWriter {
-	w := &relayWriter{out: out, at: make(chan struct{}, len(points)), over: make(chan struct{})}
+// over must be called at the end of the process.
+func (r *relay) watch(ctx context.Context, out io.Writer, in io.WriteCloser) (to io.Writer, over func()) {
+	lines, into := io.Pipe()
+	done := make(chan struct{})
 	go func() {
-		defer close(w.over)
-		for range w.at {
-			at, err := r.pass(ctx, nil)
-			if err != nil {
-				in.Close()
-				return
+		defer close(done)
+		from := bufio.NewReader(lines)
+		for {
+			line, rerr := from.ReadBytes('\n')
+			var t told
+			if len(line) >= mostPoint || json.Unmarshal(line, &t) != nil || t.Meet == "" {
+				if _, err := out.Write(line); cmp.Or(err, rerr) != nil {
+					lines.CloseWithError(cmp.Or(err, rerr))
+					return
+				}
+				continue
 			}
-			fmt.Fprintln(in, at)
+			if at, err := r.pass(ctx, nil); err != nil {
+				in.Close()
+			} else {
+				fmt.Fprintln(in, at)
+			}
 		}
 	}()
-	return w
-}
-
-// A relayWriter forwards lines that do not report a point.
-type relayWriter struct {
-	out  io.Writer
-	line []byte        // an incomplete line
-	at   chan struct{} // one value for each point that the process reaches
-	over chan struct{} // closed when no point is waited for
-}
-
-func (w *relayWriter) Write(text []byte) (int, error) {
-	w.line = append(w.line, text...)
-	for {
-		end := bytes.IndexByte(w.line, '\n')
-		if end < 0 {
-			return len(text), nil
-		}
-		line := w.line[:end+1]
-		w.line = w.line[end+1:]
-		var t told
-		if len(line) < mostPoint && json.Unmarshal(line, &t) == nil && t.Meet != "" {
-			select {
-			case w.at <- struct{}{}:
-			default:
-				return 0, errors.New("it comes to one point too many")
-			}
-		} else if _, err := w.out.Write(line); err != nil {
-			return 0, err
-		}
-	}
-}
-
-func (w *relayWriter) close() {
-	close(w.at)
-	<-w.over
+	return into, func() { into.Close(); <-done }
 }
 
 const mostPoint = 100
@@ -189,9 +139,9 @@ func (p *Plan) part(ctx context.Context, res *harness.Result, w harness.Workload
 		res.Ranks = make([]harness.Rank, 1)
 	}
 	r := &res.Ranks[0]
-	r.Rank, r.Ops = p.Together.Rank(), res.Ops
+	r.Rank, r.Ops = p.Together.options.Rank, res.Ops
 	r.First, r.Workers = w.Share(r.Rank)
-	p.Together.Clock(ctx, r)
+	p.Together.describe(ctx, r)
 	res.Workload = w
 }
 
@@ -213,3 +163,40 @@ func ranked(r *harness.Result, d *drive, holds []harness.Hold) {
 
 // mostHolds limits the stored acquisitions of a window per rank: some megabytes on disk.
 const mostHolds = 1 << 18
+
+// begin waits until each rank has reached the same point. If failed is set, none continues, and
+// all get an error with this rank and the reason.
+//
+// If exact is set, begin returns the time when all continue, by [machine.Monotonic], perhaps in
+// the past. Otherwise each rank continues at once.
+func (g *Ranks) begin(ctx context.Context, point string, exact bool, failed error) (int64, error) {
+	var why []byte
+	if failed != nil {
+		why = []byte(result.OneLine(failed.Error()))
+	}
+	all, err := g.Gather(ctx, point, why)
+	if err != nil {
+		return 0, err
+	}
+	for rank, why := range all {
+		if len(why) > 0 {
+			return 0, fmt.Errorf("%v cannot measure it: %s", g.members[rank], result.OneLine(string(why)))
+		}
+	}
+	if !exact {
+		return machine.Monotonic(), nil
+	}
+	at, err := g.start(ctx, point)
+	return machine.MonotonicAt(at), err
+}
+
+// describe sets the fields of r about this process and its clock, since the last call.
+func (g *Ranks) describe(ctx context.Context, r *harness.Rank) {
+	self := g.members[g.options.Rank]
+	r.Host, r.PID, r.Clock, r.Error = self.Host, self.PID, RankClockName(), -1
+	before := g.rankClock()
+	if g.measureClock(ctx) == nil {
+		c := before.Until(g.rankClock())
+		r.Offset, r.Error = c.Offset, c.Error
+	}
+}

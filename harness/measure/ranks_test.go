@@ -7,14 +7,12 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
 
 	"locklab/harness"
 	"locklab/harness/oracle"
-	"locklab/internal/machine"
 )
 
 // A fileLock is a remote lock without a server: flock(2) on a file named by the key.
@@ -86,77 +84,18 @@ func (fileLease) Done() <-chan struct{}       { return nil }
 func (fileLease) Err() error                  { return nil }
 func (fileLease) Deadline() (time.Time, bool) { return time.Time{}, false }
 
-// A gathering connects the ranks of a test in one process.
-type gathering struct {
-	mu     sync.Mutex
-	ranks  int
-	points map[string]*gatheringPoint
-	came   []string
-}
-
-type gatheringPoint struct {
-	came   int
-	failed error
-	at     int64
-	all    chan struct{}
-}
-
-func (b *gathering) begin(ctx context.Context, point string, failed error) (int64, error) {
-	b.mu.Lock()
-	p := b.points[point]
-	if p == nil {
-		p = &gatheringPoint{all: make(chan struct{})}
-		b.points[point] = p
-		b.came = append(b.came, point)
-	}
-	p.failed = errors.Join(p.failed, failed)
-	if p.came++; p.came == b.ranks {
-		p.at = machine.Monotonic() + int64(20*time.Millisecond)
-		close(p.all)
-	}
-	b.mu.Unlock()
-	select {
-	case <-p.all:
-		return p.at, p.failed
-	case <-ctx.Done():
-		return 0, context.Cause(ctx)
-	}
-}
-
-type seat struct {
-	*gathering
-	rank int
-}
-
-func (s seat) Rank() int { return s.rank }
-
-func (s seat) Begin(ctx context.Context, point string, _ bool, failed error) (int64, error) {
-	if failed != nil {
-		failed = fmt.Errorf("rank %d: %w", s.rank, failed)
-	}
-	return s.begin(ctx, point, failed)
-}
-
-func (s seat) Clock(_ context.Context, r *harness.Rank) {
-	r.Host, r.PID, r.Clock, r.Offset, r.Error = "here", os.Getpid(), "test", 0, 5
-}
-
-func measureRanks(ctx context.Context, t *testing.T, v *harness.Variant, w harness.Workload) (*gathering, []Progress, []error) {
+func measureRanks(ctx context.Context, t *testing.T, v *harness.Variant, w harness.Workload) ([]Progress, []error) {
 	t.Helper()
-	b := &gathering{ranks: w.Ranks, points: make(map[string]*gatheringPoint)}
+	group := groups(t, join(t, syncOf(commonServer(t).Endpoint()), w.Ranks, func(o *RankOptions, _ *Rank) { o.Job += v.Name }))
 	last, errs := make([]Progress, w.Ranks), make([]error, w.Ranks)
 	dir := t.TempDir()
-	var all sync.WaitGroup
-	for rank := range w.Ranks {
+	runTogether(w.Ranks, func(rank int) {
 		c := Case{Lock: v, Workload: w}
-		p := &Plan{Cases: []Case{c}, Rounds: 1, Seed: 1, RunID: "x", Together: seat{b, rank},
+		p := &Plan{Cases: []Case{c}, Rounds: 1, Seed: 1, RunID: "x", Together: group[rank],
 			Endpoints: map[harness.Site]harness.Endpoint{c.Site(): {Kind: harness.KindRedis, Addrs: [][]string{{dir}}}}}
-		all.Go(func() {
-			errs[rank] = p.Run(ctx, func(at Progress) error { last[rank] = at; return nil })
-		})
-	}
-	all.Wait()
-	return b, last, errs
+		errs[rank] = p.Run(ctx, func(at Progress) error { last[rank] = at; return nil })
+	})
+	return last, errs
 }
 
 func checkPart(t *testing.T, rank int, r *harness.Result, w harness.Workload) {
@@ -169,7 +108,7 @@ func checkPart(t *testing.T, rank int, r *harness.Result, w harness.Workload) {
 	if r.Workload != w {
 		t.Errorf("rank %d measured %s, want %s", rank, r.Workload.Name(), w.Name())
 	}
-	if k.Error != 5 || k.Late < 0 || k.Closed-k.Opened < int64(w.Window) {
+	if k.Error != 0 || k.Host != fmt.Sprint("host", rank) || k.Late < 0 || k.Closed-k.Opened < int64(w.Window) {
 		t.Errorf("rank %d: %+v", rank, k)
 	}
 }
@@ -193,7 +132,7 @@ func TestRanks(t *testing.T) {
 			if w.Workers, w.Rate = c.workers, c.rate; c.rate > 0 {
 				w.Think = harness.Span{}
 			}
-			_, last, errs := measureRanks(t.Context(), t, c.lock, w)
+			last, errs := measureRanks(t.Context(), t, c.lock, w)
 			var holds []harness.Hold
 			from, to := int64(0), int64(1<<62)
 			for rank, at := range last {
@@ -224,18 +163,15 @@ func TestRanks(t *testing.T) {
 // TestRanksFail: if one rank cannot measure, none waits, and each names it.
 func TestRanksFail(t *testing.T) {
 	w := harness.Workload{Workers: 4, Ranks: 2, Window: 50 * time.Millisecond}
-	b, last, errs := measureRanks(t.Context(), t, exclusive3, w)
+	last, errs := measureRanks(t.Context(), t, exclusive3, w)
 	for rank, at := range last {
 		if at.Result != nil || at.Lost == nil || !strings.Contains(at.Lost.Error(), "not welcome") || errs[rank] != nil {
 			t.Errorf("rank %d: result %v, lost %v, %v", rank, at.Result, at.Lost, errs[rank])
 		}
 	}
-	if want := "[0-servers 0-lock]"; fmt.Sprint(b.came) != want {
-		t.Errorf("the ranks came to %v, want %s", b.came, want)
-	}
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(errors.New("rank 1 is gone"))
-	_, _, errs = measureRanks(ctx, t, shared, w)
+	_, errs = measureRanks(ctx, t, shared, w)
 	for rank, err := range errs {
 		if err == nil || !strings.Contains(err.Error(), "rank 1 is gone") {
 			t.Errorf("rank %d: %v", rank, err)
@@ -246,11 +182,11 @@ func TestRanksFail(t *testing.T) {
 // TestRanksBroken: a violation before the window is its rank's result; the other has none.
 func TestRanksBroken(t *testing.T) {
 	w := harness.Workload{Workers: 3, Ranks: 2, Hold: harness.Span{Mean: 5 * time.Millisecond}, Warmup: 100 * time.Millisecond, Window: 50 * time.Millisecond}
-	_, last, errs := measureRanks(t.Context(), t, unshared, w)
+	last, errs := measureRanks(t.Context(), t, unshared, w)
 	if r := last[0].Result; errs[0] != nil || r == nil || len(r.Violations) == 0 || r.Ranks[0].Workers != 2 || r.Ranks[0].Opened != 0 {
 		t.Errorf("rank 0: %+v, %v", last[0], errs[0])
 	}
-	if errs[1] != nil || last[1].Lost == nil || !strings.Contains(last[1].Lost.Error(), "rank 0: its process ended before the window") {
+	if errs[1] != nil || last[1].Lost == nil || !strings.Contains(last[1].Lost.Error(), "rank 0 (host host0, pid ") || !strings.Contains(last[1].Lost.Error(), "its process ended before the window") {
 		t.Errorf("rank 1: %+v, %v", last[1], errs[1])
 	}
 }
@@ -263,7 +199,7 @@ func TestRanksLocal(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	alone := Case{Lock: shared, Workload: workload(2)}
-	p = &Plan{Cases: []Case{alone}, Rounds: 1, Together: seat{}, Endpoints: map[harness.Site]harness.Endpoint{alone.Site(): {}}}
+	p = &Plan{Cases: []Case{alone}, Rounds: 1, Together: new(Ranks), Endpoints: map[harness.Site]harness.Endpoint{alone.Site(): {}}}
 	if err := p.Validate(); !errors.Is(err, harness.ErrUsage) || !strings.Contains(err.Error(), "not shared by ranks") {
 		t.Errorf("%v", err)
 	}

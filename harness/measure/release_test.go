@@ -3,7 +3,6 @@ package measure
 import (
 	"context"
 	"errors"
-	"slices"
 	"testing"
 	"time"
 
@@ -72,13 +71,8 @@ func TestReleaseIsJudged(t *testing.T) {
 	v := s.variant(harness.Traits{})
 	v.Remote = func(context.Context, harness.Endpoint, string) (harness.Remote, error) { return failing{s}, nil }
 	w := harness.Workload{Workers: 2, Warmup: time.Millisecond, Window: 30 * time.Millisecond}
-	r, err := Measure(t.Context(), instruments(), Job{Lock: v, Workload: w, Patience: 300 * time.Millisecond})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !slices.ContainsFunc(r.Violations, func(v harness.Violation) bool { return v.Rule == "error" }) {
-		t.Errorf("violations %v, want error", r.Violations)
-	}
+	r := measureJob(t, Job{Lock: v, Workload: w, Patience: 300 * time.Millisecond})
+	requireViolation(t, r, "error")
 }
 
 type failing struct{ *shelf }

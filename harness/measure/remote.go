@@ -11,6 +11,7 @@ import (
 	"locklab/harness"
 	"locklab/harness/oracle"
 	"locklab/harness/result"
+	"locklab/internal/machine"
 )
 
 // remoteLoop drives a distributed lock: every acquisition is timed and kept for the oracle.
@@ -80,13 +81,23 @@ func (l *remoteLoop) drive(ctx context.Context, d *drive) *harness.Result {
 	s := newRemoteSection(d.rig.job.Lock.Traits)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	workers := make([]*remoteWorker, len(l.sessions))
+	workers, runs := make([]*remoteWorker, len(l.sessions)), make([]func(context.Context, *tally, *remoteSection), len(l.sessions))
+	var pacers []*pacer
 	for i := range workers {
 		workers[i] = newRemoteWorker(d, i, l.sessions[i])
+		runs[i] = workers[i].run
+		if d.load != nil {
+			w := &openRemoteWorker{workers[i], newPacer(d), machine.NewAlarm()}
+			defer w.alarm.Close()
+			runs[i], pacers = w.run, append(pacers, w.pacer)
+		}
+	}
+	if d.load != nil && d.rig.drives == 1 { // all drives share its clients
+		l.meet(ctx, meetings, d.rig.job.patience(), d.rig.job.watchdog())
 	}
 	wire := func() harness.Counts { c, _ := l.counts(); return c }
-	d.run(ctx, func(i int, t *tally) { workers[i].run(ctx, t, s) }, wire)
-	r := d.result()
+	d.run(ctx, func(i int, t *tally) { runs[i](ctx, t, s) }, wire)
+	r := d.outcome(pacers)
 	if _, ok := l.counts(); ok {
 		r.Wire = &d.wire
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"math"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -85,11 +84,7 @@ func measureRemote(t *testing.T, s *shelf, traits harness.Traits) *harness.Resul
 	t.Helper()
 	w := harness.Workload{Workers: 4, Clients: 2, Hold: harness.Span{Mean: 100 * time.Microsecond}, Think: harness.Span{Mean: 20 * time.Microsecond},
 		Warmup: time.Millisecond, Window: 80 * time.Millisecond}
-	res, err := Measure(t.Context(), instruments(), Job{Lock: s.variant(traits), Workload: w, Patience: 300 * time.Millisecond})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return res
+	return measureJob(t, Job{Lock: s.variant(traits), Workload: w, Patience: 300 * time.Millisecond})
 }
 
 func TestRemote(t *testing.T) {
@@ -123,9 +118,7 @@ func TestRemoteViolations(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := measureRemote(t, c.shelf, c.traits)
-			if !slices.ContainsFunc(r.Violations, func(v harness.Violation) bool { return v.Rule == c.rule }) {
-				t.Errorf("violations %v, want %s", r.Violations, c.rule)
-			}
+			requireViolation(t, r, c.rule)
 		})
 	}
 }
@@ -197,11 +190,7 @@ func measureReads(t *testing.T, l *library, percent int) *harness.Result {
 	v := l.variant(harness.Traits{ReadWrite: true, Fenced: true})
 	v.Remote = func(context.Context, harness.Endpoint, string) (harness.Remote, error) { return l, nil }
 	w := harness.Workload{Workers: 4, Reads: percent, Hold: harness.Span{Mean: 100 * time.Microsecond}, Warmup: time.Millisecond, Window: 80 * time.Millisecond}
-	res, err := Measure(t.Context(), instruments(), Job{Lock: v, Workload: w, Patience: 300 * time.Millisecond})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return res
+	return measureJob(t, Job{Lock: v, Workload: w, Patience: 300 * time.Millisecond})
 }
 
 func TestRemoteReads(t *testing.T) {
@@ -225,9 +214,7 @@ func TestRemoteReads(t *testing.T) {
 		name, rule string
 		lock       *library
 	}{{"rude readers", "exclusion", &library{rude: true}}, {"lagging tokens", "fencing", &library{lags: true}}} {
-		if r := measureReads(t, c.lock, 50); !slices.ContainsFunc(r.Violations, func(v harness.Violation) bool { return v.Rule == c.rule }) {
-			t.Errorf("%s: violations %v, want %s", c.name, r.Violations, c.rule)
-		}
+		requireViolation(t, measureReads(t, c.lock, 50), c.rule)
 	}
 }
 

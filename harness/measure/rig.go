@@ -1,6 +1,7 @@
 package measure
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -133,19 +134,9 @@ func Open(ctx context.Context, in *Instruments, job Job) (*Rig, error) {
 }
 
 func (r *Rig) newLoop(ctx context.Context) (loop, error) {
-	w := r.job.Workload
-	switch open := w.Rate > 0; {
+	switch w := r.job.Workload; {
 	case r.job.Lock.Local == nil:
-		l, err := newRemoteLoop(ctx, r)
-		if err != nil {
-			return nil, err
-		}
-		if open {
-			return openRemoteLoop{l}, nil
-		}
-		return l, nil
-	case open:
-		return openLocalLoop{newLocalLoop(r)}, nil
+		return newRemoteLoop(ctx, r)
 	case w.Locks > 1 || w.Reads > 0:
 		return newMixedLoop(r), nil
 	}
@@ -288,26 +279,35 @@ func measureHere(ctx context.Context, in *Instruments, job Job) (res *harness.Re
 }
 
 func (r *Rig) window(ctx context.Context, servers *serverMeter) (*harness.Result, error) {
-	rig, job := r, r.job
-	runtime.GC()
-	before := rig.probe(ctx)
-	rig.servers = servers
-	noise := machine.Watch()
-	res, err := rig.Drive(ctx, Limit{Window: job.Workload.Window, Steady: job.steady(), together: job.together})
+	r.servers = servers
+	res, err := r.watched(ctx, func() (*harness.Result, error) {
+		return r.Drive(ctx, Limit{Window: r.job.Workload.Window, Steady: r.job.steady(), together: r.job.together})
+	})
 	if err != nil {
 		return nil, err
 	}
-	seen := noise.Stop()
 	res.Servers = servers.cost()
-	seen.Busy = min(job.Workload.Workers, seen.CPUs, runtime.GOMAXPROCS(0))
-	res.Noise = &seen
-	res.Warnings = append(res.Warnings, machine.NoiseWarnings(seen)...)
-	res.Warnings = append(res.Warnings, machine.ChangeWarnings(seen, rig.in.Start)...)
-	rig.bracket(ctx, res, before)
-	res.Warnings = append(res.Warnings, doubts(res)...)
-	if err := ctx.Err(); err != nil {
+	res.Warnings = append(res.Warnings, machine.NoiseWarnings(*res.Noise)...)
+	return res, nil
+}
+
+// watched returns the result of drive with what the machine did meanwhile.
+func (r *Rig) watched(ctx context.Context, drive func() (*harness.Result, error)) (*harness.Result, error) {
+	runtime.GC()
+	var seen harness.Noise
+	res, err := r.probed(ctx, func() (*harness.Result, error) {
+		noise := machine.Watch()
+		res, err := drive()
+		seen = noise.Stop()
+		return res, err
+	})
+	if err = cmp.Or(err, ctx.Err()); err != nil {
 		return nil, err
 	}
+	seen.Busy = min(r.job.Workload.Workers, seen.CPUs, runtime.GOMAXPROCS(0))
+	res.Noise = &seen
+	res.Warnings = append(res.Warnings, machine.ChangeWarnings(seen, r.in.Start)...)
+	res.Warnings = append(res.Warnings, doubts(res)...)
 	return res, nil
 }
 

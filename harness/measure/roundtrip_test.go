@@ -2,7 +2,6 @@ package measure
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"strings"
 	"sync"
@@ -81,16 +80,7 @@ func (d *distance) asked() []string {
 
 func (d *distance) open(t *testing.T) *Rig {
 	t.Helper()
-	rig, err := Open(t.Context(), instruments(), Job{Lock: d.lock, At: d.at, Key: t.Name(), Workload: harness.Workload{Workers: 1, Window: time.Second}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := rig.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return rig
+	return openRig(t, Job{Lock: d.lock, At: d.at, Key: t.Name(), Workload: harness.Workload{Workers: 1, Window: time.Second}})
 }
 
 func TestRoundTrip(t *testing.T) {
@@ -244,17 +234,8 @@ func testFirst(t *testing.T, s far, one, two *distance) {
 
 // TestRoundTripRights: over TLS, with a password, and as a user with no other rights.
 func TestRoundTripRights(t *testing.T) {
-	server, err := backend.StartLayout(t.Context(), backend.TLS)
-	if errors.Is(err, harness.ErrUnavailable) && !backend.Required(harness.KindRedis) {
-		t.Skip(err)
-	} else if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := server.Stop(); err != nil {
-			t.Error(err)
-		}
-	})
+	server := start(t, func(ctx context.Context) (*backend.Server, error) { return backend.StartLayout(ctx, backend.TLS) })
+	t.Cleanup(func() { check(t, server.Stop()) })
 	at := server.Endpoint()
 	admin, _, err := wireredis.Connect(at, func(o *redis.Options) { o.PoolSize = 1 })
 	if err != nil {

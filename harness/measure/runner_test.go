@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"runtime"
 	"runtime/debug"
 	"slices"
@@ -97,9 +96,6 @@ func (deafClient) Lock(context.Context) (harness.Lease, error)        { select {
 func (deafClient) Close() error                                       { return nil }
 
 func TestMain(m *testing.M) {
-	if text := os.Getenv(asChild); text != "" {
-		os.Exit(beRank(text))
-	}
 	Main(append([]*harness.Variant{good, readers, optimist, busted, stuck, hang, unreachable, deaf, crash, single, shared, unshared, exclusive3}, mortals...))
 	runTests(m)
 }
@@ -111,15 +107,37 @@ func workload(workers int) harness.Workload {
 		Warmup: 5 * time.Millisecond, Window: 60 * time.Millisecond}
 }
 
+func openRig(t *testing.T, job Job) *Rig {
+	t.Helper()
+	rig, err := Open(t.Context(), instruments(), job)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { check(t, rig.Close()) })
+	return rig
+}
+
+func measureJob(t *testing.T, job Job) *harness.Result {
+	t.Helper()
+	r, err := Measure(t.Context(), instruments(), job)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func requireViolation(t *testing.T, r *harness.Result, rule string) {
+	t.Helper()
+	if !slices.ContainsFunc(r.Violations, func(v harness.Violation) bool { return v.Rule == rule }) {
+		t.Errorf("%s: violations %v, want %s", r.Lock.Name, r.Violations, rule)
+	}
+}
+
 // measureLocal measures again if a busy machine did not run the workers.
 func measureLocal(t *testing.T, v *harness.Variant, w harness.Workload) (res *harness.Result) {
 	t.Helper()
 	for range 5 {
-		var err error
-		res, err = Measure(t.Context(), instruments(), Job{Lock: v, Workload: w, Seed: 1, Patience: time.Second})
-		if err != nil {
-			t.Fatal(err)
-		}
+		res = measureJob(t, Job{Lock: v, Workload: w, Seed: 1, Patience: time.Second})
 		if res.Ops > 0 || len(res.Violations) > 0 {
 			break
 		}
@@ -159,9 +177,7 @@ func TestMixed(t *testing.T) {
 		t.Run(v.Name, func(t *testing.T) {
 			w := workload(4)
 			w.Reads = 50
-			if r := measureLocal(t, v, w); !slices.ContainsFunc(r.Violations, func(v harness.Violation) bool { return v.Rule == "exclusion" }) {
-				t.Errorf("violations %v, want exclusion", r.Violations)
-			}
+			requireViolation(t, measureLocal(t, v, w), "exclusion")
 		})
 	}
 }
@@ -234,11 +250,7 @@ func checkSound(t *testing.T, r *harness.Result) {
 }
 
 func TestOpsLimit(t *testing.T) {
-	rig, err := Open(t.Context(), instruments(), Job{Lock: good, Workload: workload(3)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer rig.Close()
+	rig := openRig(t, Job{Lock: good, Workload: workload(3)})
 	for _, n := range []int64{1, 63, 64, 65, 10_000} {
 		res, err := rig.Drive(t.Context(), Limit{Ops: n})
 		if err != nil || res.Ops != uint64(n) || len(res.Violations) > 0 {
@@ -248,11 +260,7 @@ func TestOpsLimit(t *testing.T) {
 }
 
 func TestOpsLimitStuck(t *testing.T) {
-	rig, err := Open(t.Context(), instruments(), Job{Lock: stuck, Workload: workload(2), Patience: 300 * time.Millisecond})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer rig.Close()
+	rig := openRig(t, Job{Lock: stuck, Workload: workload(2), Patience: 300 * time.Millisecond})
 	res, err := rig.Drive(t.Context(), Limit{Ops: 1 << 20})
 	if err != nil || len(res.Violations) == 0 || res.Violations[0].Rule != "liveness" {
 		t.Errorf("%v, violations %v", err, res.Violations)
@@ -272,9 +280,7 @@ func TestViolations(t *testing.T) {
 				t.Skip("under the race detector a lock that does nothing ends the process; the conformance suite tests that")
 			}
 			res := measureLocal(t, c.lock, workload(4))
-			if !slices.ContainsFunc(res.Violations, func(v harness.Violation) bool { return v.Rule == c.rule }) {
-				t.Errorf("violations %v, want %s", res.Violations, c.rule)
-			}
+			requireViolation(t, res, c.rule)
 		})
 	}
 }

@@ -3,11 +3,9 @@ package measure
 import (
 	"math"
 	"slices"
-	"sync"
 	"testing"
 	"time"
 
-	"locklab/harness"
 	"locklab/harness/result"
 )
 
@@ -104,157 +102,6 @@ func TestGaps(t *testing.T) {
 		if share := next / n; math.Abs(share-p) > 5*math.Sqrt(p*(1-p)/n)+1e-9 {
 			t.Errorf("one in %d: after a timed acquisition the next one is timed with %v, want %v", every, share, p)
 		}
-	}
-}
-
-// An orderedLock serves in a strictly periodic order with one slow handover, and times all
-// itself.
-type orderedLock struct {
-	order  []int
-	slow   int // place after a slow handover
-	over   func() bool
-	grants []chan struct{} // by worker: the lock is granted to it
-	ended  chan struct{}   // the order has ended
-	close  sync.Once       // of ended
-
-	mu              sync.Mutex
-	place           int // of the holder
-	last            int
-	released        time.Time
-	waits, long     int // all, and those as long as a slow hand-over
-	handed, longest int // the same for handovers
-}
-
-// slowly is longer than other handovers, unless they lose their processor.
-const slowly = 100 * time.Microsecond
-
-func newOrderedLock(order []int, slow int) *orderedLock {
-	l := &orderedLock{order: order, slow: slow, place: -1, last: -1, ended: make(chan struct{})}
-	for range slices.Max(order) + 1 {
-		l.grants = append(l.grants, make(chan struct{}, 1))
-	}
-	l.grants[order[0]] <- struct{}{}
-	return l
-}
-
-func (l *orderedLock) Worker(i int) sync.Locker { return &orderedHandle{l, i} }
-
-type orderedHandle struct {
-	*orderedLock
-	id int
-}
-
-func (h *orderedHandle) Lock() {
-	asked := time.Now()
-	h.await()
-	h.mu.Lock()
-	h.place++
-	now := time.Now()
-	h.waits++
-	if now.Sub(asked) >= slowly/2 {
-		h.long++
-	}
-	if h.last >= 0 && h.last != h.id {
-		h.handed++
-		if now.Sub(h.released) >= slowly/2 {
-			h.longest++
-		}
-	}
-	h.last = h.id
-}
-
-// await waits for the grant to h, or for the end: the granted worker may have left.
-func (h *orderedHandle) await() {
-	poll := time.NewTicker(20 * time.Millisecond)
-	defer poll.Stop()
-	for {
-		select {
-		case <-h.grants[h.id]:
-			return
-		case <-h.ended:
-			return
-		case <-poll.C:
-			if h.over() {
-				h.end()
-			}
-		}
-	}
-}
-
-func (h *orderedHandle) Unlock() {
-	h.released = time.Now()
-	next := (h.place + 1) % len(h.order)
-	for next == h.slow && time.Since(h.released) < slowly {
-	}
-	over := h.over()
-	h.mu.Unlock()
-	if over {
-		h.end()
-		return
-	}
-	h.grants[h.order[next]] <- struct{}{}
-}
-
-// end admits everybody: an order would wait for workers that have left.
-func (h *orderedHandle) end() { h.close.Do(func() { close(h.ended) }) }
-
-// TestSamplesAreLikeTheRest: samples have a slow place at its actual frequency.
-func TestSamplesAreLikeTheRest(t *testing.T) {
-	for _, c := range []struct {
-		name      string
-		order     []int
-		slow      int
-		reads     int // in a hundred: uses the loop of readers
-		handovers bool
-	}{
-		{"rotation of 4, hand-overs", []int{0, 1, 2, 3}, 3, 0, true},
-		{"there and back, waits", []int{0, 1, 1, 0}, 2, 0, false},
-		{"there and back, waits of the loop of readers", []int{0, 1, 1, 0}, 2, 1, false},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			lock := newOrderedLock(c.order, c.slow)
-			v := &harness.Variant{Name: "ordered", Doc: "d", Paper: "p", Family: harness.Spin, Local: func(harness.Setup) harness.Local { return lock }}
-			job := Job{Lock: v, Seed: 7, Workload: harness.Workload{Workers: slices.Max(c.order) + 1, Reads: c.reads, Window: 300 * time.Millisecond}}
-			rig, err := Open(t.Context(), instruments(), job)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer rig.Close()
-			const every = 4
-			d := &drive{control: newControl(Limit{Window: job.Workload.Window}, 1), rig: rig, tuning: tuning{sampleEvery: every, batch: 1, expected: 1 << 14}}
-			for range job.Workload.Workers {
-				d.tallies = append(d.tallies, new(tally))
-			}
-			lock.over = d.control.over
-			r := rig.loop.drive(t.Context(), d)
-			if len(r.Violations) > 0 {
-				t.Fatal(r.Violations)
-			}
-			if c.handovers {
-				alike(t, r.Handover, lock.handed, lock.longest)
-			} else {
-				alike(t, r.Wait, lock.waits, lock.long)
-			}
-		})
-	}
-}
-
-// alike checks the share of long spans among the samples, within five deviations.
-func alike(t *testing.T, samples harness.Histogram, all, long int) {
-	t.Helper()
-	var n, over int64
-	for _, b := range samples {
-		n += b.N
-		if b.Value >= int64(slowly/2) {
-			over += b.N
-		}
-	}
-	want := float64(long) / float64(all)
-	dev := math.Sqrt(want * (1 - want) / float64(n))
-	got := float64(over) / float64(n)
-	t.Logf("%d of %d are long, %.1f %%; of %d samples %.1f %%, give or take %.1f", long, all, 100*want, n, 100*got, 100*dev)
-	if n < 50 || math.Abs(got-want) > 5*dev+0.02 {
-		t.Errorf("%.1f %% of %d samples are long, but %.1f %% of all", 100*got, n, 100*want)
 	}
 }
 

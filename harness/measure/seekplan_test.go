@@ -3,7 +3,6 @@ package measure
 import (
 	"context"
 	"errors"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -35,7 +34,7 @@ func TestSeekPlan(t *testing.T) {
 	for range 5 { // a busy machine may give too little
 		p = sought(good, w)
 		var err error
-		if ks, err = p.Seek(t.Context(), nil, nil, quietly); err != nil {
+		if ks, err = p.Seek(t.Context(), quietly); err != nil {
 			t.Fatal(err)
 		}
 		if len(ks) == 1 && len(ks[0].Rates) >= 4 {
@@ -77,72 +76,11 @@ func TestSeekPlan(t *testing.T) {
 }
 
 // quietly ignores the progress of a search.
-func quietly(Seeking) error { return nil }
-
-// TestSeekAgain: an interrupted search continues with its probes, or makes none.
-func TestSeekAgain(t *testing.T) {
-	w := harness.Workload{Workers: 4, Hold: harness.Span{Mean: 200 * time.Microsecond}, Warmup: 2 * time.Millisecond, Window: 30 * time.Millisecond, Arrivals: harness.Even}
-	const made = 3
-	var begun result.Knee
-	full := errors.New("the disk is full")
-	_, err := sought(good, w).Seek(t.Context(), nil, nil, func(now Seeking) error {
-		if begun = now.Knee; len(begun.Trials) == made {
-			return full
-		}
-		return nil
-	})
-	if !errors.Is(err, full) || begun.Closed == 0 || len(begun.Trials) != made {
-		t.Fatalf("it ended with %v and %+v", err, begun)
-	}
-	told := 0
-	p := sought(good, w)
-	ks, err := p.Seek(t.Context(), nil, &begun, func(now Seeking) error {
-		if told++; len(now.Knee.Trials) < made || now.Made != made {
-			t.Errorf("told of %d probes, %d of them made before", len(now.Knee.Trials), now.Made)
-		}
-		return nil
-	})
-	if err != nil || len(ks) != 1 || ks[0].Closed != begun.Closed || len(ks[0].Trials) < made || !slices.Equal(ks[0].Trials[:made], begun.Trials) {
-		t.Fatalf("it went on to %+v: %v", ks, err)
-	}
-	if want := len(ks[0].Trials) - made + 2; told != want { // before all, before each, after all
-		t.Errorf("told %d times, want %d", told, want)
-	}
-	other := begun
-	other.Lock = "another"
-	p = sought(good, w)
-	again, err := p.Seek(t.Context(), append(ks, other), &other, func(Seeking) error { return full })
-	if err != nil || len(again) != 1 || len(p.Cases) != len(ks[0].Rates) {
-		t.Errorf("what was found is sought again: %+v, %v", again, err)
-	}
-}
-
-func TestSeekSame(t *testing.T) {
-	queue := simulated{queue: queues[1]}
-	whole := queue.seekIn(t, 0.9*capacity, many(2000))
-	for n := range whole.Trials {
-		rest := simulated{queue: queues[1], seed: 1 << 30}
-		before := result.Knee{Lock: "x", Trials: whole.Trials[:n+1]}
-		s := search{before: before, Knee: &result.Knee{Closed: whole.Closed}, say: quietly}
-		seeking := seeker{Knee: s.Knee, least: 1}
-		seeking.probe = func(rate harness.Rate) (probed, error) {
-			if len(s.Trials) <= n {
-				return s.probe(t.Context(), rate)
-			}
-			return rest.probe(rate, many(2000)(rate))
-		}
-		if err := seeking.seek(); err != nil {
-			t.Fatal(err)
-		}
-		if !slices.Equal(s.Trials[:n+1], whole.Trials[:n+1]) {
-			t.Fatalf("after %d probes: %+v, want %+v", n+1, s.Trials, whole.Trials)
-		}
-	}
-}
+func quietly(Seeking) {}
 
 // TestSeekNothing: locks that fail or are lost end their search, with the reason.
 func TestSeekNothing(t *testing.T) {
-	always := mortals[slices.IndexFunc(mortals, func(v *harness.Variant) bool { return v.Name == "kill-always" })]
+	always := mortalNamed("kill-always")
 	long := harness.Workload{Workers: 2, Hold: harness.Span{Mean: 200 * time.Millisecond}, Window: time.Millisecond}
 	for _, c := range []struct {
 		lock   *harness.Variant
@@ -156,7 +94,7 @@ func TestSeekNothing(t *testing.T) {
 		{good, long, "was not acquired once", "", 0},
 	} {
 		p := sought(c.lock, c.w)
-		ks, err := p.Seek(t.Context(), nil, nil, quietly)
+		ks, err := p.Seek(t.Context(), quietly)
 		if err != nil || len(ks) != 1 || !strings.HasPrefix(ks[0].Missing, c.want) || !strings.HasPrefix(ks[0].Broken, c.broken) ||
 			(ks[0].Broken == "") != (c.broken == "") || len(ks[0].Rates) != c.rates || len(p.Cases) != c.rates {
 			t.Errorf("%s: %+v, %d cases, %v", c.lock.Name, ks, len(p.Cases), err)
@@ -164,7 +102,7 @@ func TestSeekNothing(t *testing.T) {
 	}
 	p := sought(good, workload(2))
 	ctx, cancel := context.WithCancel(t.Context())
-	if _, err := p.Seek(ctx, nil, nil, func(Seeking) error { cancel(); return nil }); !errors.Is(err, context.Canceled) || !p.Unknown() {
+	if _, err := p.Seek(ctx, func(Seeking) { cancel() }); !errors.Is(err, context.Canceled) || !p.Unknown() {
 		t.Errorf("a search that is cancelled: %v", err)
 	}
 }

@@ -5,7 +5,6 @@ package measure
 import (
 	"syscall"
 	"testing"
-	"time"
 
 	"locklab/internal/backend"
 	"locklab/internal/faultproxy"
@@ -26,11 +25,9 @@ func TestCutOff(t *testing.T) {
 			o.Sync = syncOf(at)
 		}
 	}))
-	since := time.Now()
 	proxy.Partition(true)
-	causes := endedRanks(t, map[int]*Ranks{0: all[0], 1: all[1]}, since)
-	lost(t, causes[0], []int{1}, "rank 1 (host host1, pid ", "is gone")
-	lost(t, causes[1], nil, proxy.Addr(), "has not answered for")
+	lost(t, causeOf(t, all[0]), "rank 1 (host host1, pid ", "is gone")
+	lost(t, causeOf(t, all[1]), "Redis at "+proxy.Addr()+", where the ranks meet, has not answered for")
 	if err := all[1].Leave(t.Context(), ""); err != nil {
 		t.Errorf("Leave after the loss: %v", err)
 	}
@@ -38,8 +35,7 @@ func TestCutOff(t *testing.T) {
 
 func TestServer(t *testing.T) {
 	hurt := map[string]func(*testing.T, *backend.Server){
-		"killed": func(t *testing.T, s *backend.Server) { check(t, s.Kill(0)) },
-		"hangs":  func(t *testing.T, s *backend.Server) { check(t, s.Signal(0, syscall.SIGSTOP)) },
+		"hangs": func(t *testing.T, s *backend.Server) { check(t, s.Signal(0, syscall.SIGSTOP)) },
 		"restarted": func(t *testing.T, s *backend.Server) {
 			check(t, s.Restart(t.Context(), 0))
 		},
@@ -49,11 +45,10 @@ func TestServer(t *testing.T) {
 			t.Parallel()
 			leaktest.Own(t)
 			server := startAlone(t)
-			all := groups(t, join(t, syncOf(server.Endpoint()), 2, func(o *RankOptions, _ *Rank) { o.expiry = 0 }))
-			since := time.Now()
+			all := mortalRanks(t, syncOf(server.Endpoint()), 2)
 			do(t, server)
-			for _, err := range endedRanks(t, map[int]*Ranks{0: all[0], 1: all[1]}, since) {
-				lost(t, err, nil, all[0].at.String())
+			for _, g := range all {
+				lost(t, causeOf(t, g), g.board.at)
 			}
 			if _, err := all[0].Share(t.Context(), "plan", nil); err == nil {
 				t.Error("a barrier passes without a server")

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -15,7 +14,6 @@ import (
 	"locklab/harness/locktest"
 	"locklab/harness/result"
 	"locklab/internal/backend"
-	"locklab/internal/machine"
 	redislab "locklab/redislock/lab"
 	zklab "locklab/zklock/lab"
 )
@@ -44,11 +42,7 @@ func own(t *testing.T, kind string) harness.Endpoint {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		if err := s.Stop(); err != nil {
-			t.Error(err)
-		}
-	})
+	t.Cleanup(func() { check(t, s.Stop()) })
 	return s.Endpoint()
 }
 
@@ -207,43 +201,5 @@ func TestServerCost(t *testing.T) {
 	alone(t, zk)
 	if fair = connected(zk, "zk-fair", 8); fair.Servers.CPU != nil {
 		t.Errorf("a ZooKeeper server that the lab did not start used %v", *fair.Servers.CPU)
-	}
-}
-
-// TestServerCostOfProcess: the clock of the server's process agrees with its report.
-func TestServerCostOfProcess(t *testing.T) {
-	at := own(t, harness.KindRedis)
-	const tick = 20 * time.Millisecond
-	apart := func(pid int) time.Duration {
-		g, err := backend.NewGauge(t.Context(), at, 1)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer g.Close()
-		begin, err := g.Read(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		clock, ok := machine.ProcessCPU(pid)
-		if !ok {
-			t.Skip("the system does not tell what another process used")
-		}
-		for u := begin; u.CPU-begin.CPU < 5*tick; {
-			if u, err = g.Read(t.Context()); err != nil { // which is work
-				t.Fatal(err)
-			}
-		}
-		after, _ := machine.ProcessCPU(pid)
-		end, err := g.Read(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		return (after - clock - (end.CPU - begin.CPU)).Abs()
-	}
-	if d := apart(at.PIDs[0]); d > tick {
-		t.Errorf("the clock of the server and INFO are %v apart", d)
-	}
-	if d := apart(os.Getppid()); d <= tick {
-		t.Errorf("the clock of a process that waits passes for the server's: %v apart", d)
 	}
 }

@@ -1,18 +1,15 @@
 package measure
 
 import (
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
-	"sync"
 	"testing"
 	"time"
 
 	"locklab/harness"
 	"locklab/harness/oracle"
 	"locklab/harness/result"
-	"locklab/internal/stat"
 )
 
 const ms = int64(time.Millisecond)
@@ -150,46 +147,6 @@ func TestFairnessHasOneScale(t *testing.T) {
 	}
 }
 
-// A keeper is a lock that each worker in turn keeps for 50 ms.
-type keeper struct {
-	sync.Mutex
-	workers int
-	begun   time.Time
-}
-
-const kept = 50 * time.Millisecond
-
-func (k *keeper) owner() int { return int(time.Since(k.begun)/kept) % k.workers }
-
-func keeperVariant() *harness.Variant {
-	return &harness.Variant{Name: "keeper", Doc: "one worker for 50 ms", Paper: "none", Family: harness.Blocking,
-		Local: func(s harness.Setup) harness.Local {
-			return keeperHandles{&keeper{workers: s.Workers, begun: time.Now()}}
-		}}
-}
-
-type keeperHandles struct{ k *keeper }
-
-func (h keeperHandles) Worker(i int) sync.Locker { return &keeperHandle{h.k, i} }
-
-type keeperHandle struct {
-	*keeper
-	id int
-}
-
-func (h *keeperHandle) Lock() {
-	for {
-		if h.owner() == h.id {
-			h.Mutex.Lock()
-			if h.owner() == h.id {
-				return
-			}
-			h.Mutex.Unlock()
-		}
-		time.Sleep(200 * time.Microsecond)
-	}
-}
-
 func inSlices(r *harness.Result) (n uint64) {
 	for _, k := range r.Slices {
 		n += uint64(k)
@@ -203,70 +160,10 @@ func fewer(r *harness.Result, n uint64, window time.Duration) bool {
 	return 2*(n+underway)*uint64(r.Elapsed) < r.Ops*uint64(window)
 }
 
-// driveOnTime drives r again if a busy machine was late or ran no worker.
-func driveOnTime(t *testing.T, r *Rig, window time.Duration) (res *harness.Result) {
-	t.Helper()
-	for range 50 {
-		var err error
-		if res, err = r.Drive(t.Context(), Limit{Window: window}); err != nil {
-			t.Fatal(err)
-		}
-		idle := func(slice []uint32) bool { return slices.Max(slice) == 0 }
-		if res.Elapsed < window+harness.SliceLength/2 && !slices.ContainsFunc(slices.Collect(slices.Chunk(res.Slices, len(res.Workers))), idle) {
-			break
-		}
-	}
-	return res
-}
-
-// TestKeeper: a lock kept for 50 ms has at most three owners in a slice of 20 ms.
-func TestKeeper(t *testing.T) {
-	const workers = 4
-	rig, err := Open(t.Context(), instruments(), Job{Lock: keeperVariant(), Workload: harness.Workload{Workers: workers, Window: 1}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer rig.Close()
-	for _, window := range []time.Duration{20 * time.Millisecond, 20 * time.Millisecond, 250 * time.Millisecond} {
-		r := driveOnTime(t, rig, window)
-		if want := workers * int(window/harness.SliceLength); len(r.Slices) != want {
-			t.Fatalf("%v: %d counts of %d workers, want %d", window, len(r.Slices), workers, want)
-		}
-		v, ok := result.Jain.Of(r)
-		over, _ := result.WindowJain.Of(r)
-		starved, _ := result.Starved.Of(r)
-		t.Logf("%v: Jain %.1f %%, over the window %.1f %%, starved %.0f %%, unserved for %v", window, v, over, starved, r.Unserved)
-		if most := 100. * 3 / workers; !ok || v > most {
-			t.Errorf("%v: Jain %v, %v, want at most %v", window, v, ok, most)
-		}
-		if starved < 25 || r.Unserved < min(kept, window) || r.Unserved > window {
-			t.Errorf("%v: %.0f %% starved, unserved for %v", window, starved, r.Unserved)
-		}
-		for i, all := range r.Workers {
-			var n uint64
-			for s := range len(r.Slices) / workers {
-				n += uint64(r.Slices[s*workers+i])
-			}
-			// The window may end late, and a batch is counted as a whole.
-			if slack := uint64(maxBatch) * uint64(1+rig.tune(Limit{Window: window}).checkEvery); n > all+slack {
-				t.Errorf("%v: worker %d has %d in slices, %d in the window", window, i, n, all)
-			}
-		}
-		if n := inSlices(r); fewer(r, n, window) {
-			t.Errorf("%v: slices have %d, the window has %d in %v", window, n, r.Ops, r.Elapsed)
-		}
-	}
-	for _, limit := range []Limit{{Window: 19 * time.Millisecond}, {Ops: 100}} {
-		if r, err := rig.Drive(t.Context(), limit); err != nil || r.Slices != nil || r.Unserved != 0 {
-			t.Errorf("%+v has no slice: %v, %v, %v", limit, r.Slices, r.Unserved, err)
-		}
-	}
-}
-
 // TestSlicesOfOthers: every other loop has slices too; a single worker has none.
 func TestSlicesOfOthers(t *testing.T) {
 	const window = 2 * harness.SliceLength
-	local := keeperVariant()
+	local := good
 	for name, c := range map[string]struct {
 		v    *harness.Variant
 		w    harness.Workload
@@ -278,10 +175,7 @@ func TestSlicesOfOthers(t *testing.T) {
 		"a server":   {new(shelf).variant(harness.Traits{}), harness.Workload{Workers: 2}, 4},
 	} {
 		c.w.Window = window
-		rig, err := Open(t.Context(), instruments(), Job{Lock: c.v, Workload: c.w, At: harness.Endpoint{Kind: harness.KindRedis}})
-		if err != nil {
-			t.Fatalf("%s: %v", name, err)
-		}
+		rig := openRig(t, Job{Lock: c.v, Workload: c.w, At: harness.Endpoint{Kind: harness.KindRedis}})
 		r, err := rig.Drive(t.Context(), Limit{Window: window})
 		if err != nil || len(r.Slices) != c.want || (r.Unserved > 0) != (c.want > 0) {
 			t.Errorf("%s: %v (unserved for %v), want %d counts: %v", name, r.Slices, r.Unserved, c.want, err)
@@ -289,72 +183,11 @@ func TestSlicesOfOthers(t *testing.T) {
 		if n := inSlices(r); c.want > 0 && fewer(r, n, window) {
 			t.Errorf("%s: slices have %d, the window has %d in %v", name, n, r.Ops, r.Elapsed)
 		}
-		if err := rig.Close(); err != nil {
-			t.Errorf("%s: %v", name, err)
-		}
 	}
 	r := &harness.Result{Workers: make([]uint64, 2), Elapsed: 45 * time.Millisecond}
 	loopSlices(r, []oracle.Hold{{Worker: 0, Releasing: 9 * ms}, {Worker: 1, Releasing: 10 * ms}, {Worker: 1, Releasing: 29 * ms},
 		{Worker: 1, Releasing: 30 * ms}, {Worker: 0, Releasing: 31 * ms}, {Worker: 1, Releasing: 51 * ms}}, 10*ms)
 	if want := []uint32{0, 2, 1, 1}; !slices.Equal(r.Slices, want) || r.Unserved != 24*time.Millisecond {
 		t.Errorf("slices %v, unserved for %v; want %v and 24ms", r.Slices, r.Unserved, want)
-	}
-}
-
-// BenchmarkSlices measures the cost of slices per acquisition, in alternating samples.
-func BenchmarkSlices(b *testing.B) {
-	in := instruments()
-	w := in.bench(bareLoop)
-	c := newControl(Limit{Window: time.Hour}, maxBatch)
-	c.opened = in.Clock.Now()
-	c.phase.Store(measure)
-	rate := 1 / w.sample(in)
-	const batches = 48 // some microseconds, so few samples lose their processor
-	counts := make([]uint32, time.Hour/harness.SliceLength)
-	var without, with []float64
-	sample := func() float64 {
-		start := in.Clock.Now()
-		for range batches {
-			ops, handovers := w.w.batch(w.s, w.lock, maxBatch, true)
-			w.w.t.done(ops, handovers, true)
-		}
-		return float64(in.Clock.Nanoseconds(in.Clock.Now()-start)) / batches / maxBatch
-	}
-	for b.Loop() {
-		w.w.t.slices = slicer{}
-		without = append(without, sample())
-		every := checkEvery(in.Clock, rate, maxBatch)
-		w.w.t.slices = slicer{c: c, clock: in.Clock, every: every, left: every, window: int64(time.Hour), counts: counts}
-		with = append(with, sample())
-	}
-	b.ReportMetric(stat.Median(without), "without-ns")
-	b.ReportMetric(stat.Median(with), "with-ns")
-	b.ReportMetric(100*(stat.Median(with)/stat.Median(without)-1), "added-%")
-}
-
-// BenchmarkFairnessByWindow prints Jain's index in slices and over windows.
-func BenchmarkFairnessByWindow(b *testing.B) {
-	mutex := &harness.Variant{Name: "sync-mutex", Doc: "the standard library's", Paper: "none", Family: harness.Blocking,
-		Local: func(harness.Setup) harness.Local { return harness.Shared(new(sync.Mutex)) }}
-	for _, v := range []*harness.Variant{keeperVariant(), mutex} {
-		for _, window := range []time.Duration{20 * time.Millisecond, 100 * time.Millisecond, 250 * time.Millisecond, time.Second} {
-			b.Run(fmt.Sprintf("lock=%s/window=%v", v.Name, window), func(b *testing.B) {
-				var rs []*harness.Result
-				w := harness.Workload{Workers: 4, Warmup: window / 5, Window: window}
-				for b.Loop() {
-					r, err := Measure(b.Context(), instruments(), Job{Lock: v, Workload: w, Seed: uint64(len(rs))})
-					if err != nil {
-						b.Fatal(err)
-					}
-					rs = append(rs, r)
-				}
-				for _, m := range []*result.Metric{result.Jain, result.WindowJain} {
-					s := m.Summary(rs)
-					b.ReportMetric(s.Median, m.Unit)
-					b.ReportMetric(s.Lo, "from-"+m.Unit)
-					b.ReportMetric(s.Hi, "to-"+m.Unit)
-				}
-			})
-		}
 	}
 }

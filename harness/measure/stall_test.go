@@ -4,7 +4,6 @@ package measure
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -13,24 +12,13 @@ import (
 	"time"
 
 	"locklab/harness"
-	"locklab/internal/backend"
 	redislab "locklab/redislock/lab"
 )
 
 // TestStall stops a server for a second: in an open loop all its arrivals have long waits, in
 // a closed one each worker has one.
 func TestStall(t *testing.T) {
-	server, err := backend.StartAlone(t.Context())
-	if errors.Is(err, harness.ErrUnavailable) && !backend.Required(harness.KindRedis) {
-		t.Skip(err)
-	} else if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := server.Stop(); err != nil {
-			t.Error(err)
-		}
-	})
+	server := startAlone(t)
 	const rate, long, stop = 400, 500 * time.Millisecond, time.Second
 	base := harness.Workload{Workers: 4, Window: 1600 * time.Millisecond}
 	open := base
@@ -50,11 +38,7 @@ func TestStall(t *testing.T) {
 		if w.Rate > 0 {
 			lock = &counting
 		}
-		rig, err := Open(t.Context(), instruments(), Job{Lock: lock, At: server.Endpoint(), Key: t.Name() + w.Name(), Workload: w, Seed: 5})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer rig.Close()
+		rig := openRig(t, Job{Lock: lock, At: server.Endpoint(), Key: t.Name() + w.Name(), Workload: w, Seed: 5})
 		all.Go(func() {
 			var err error
 			if results[i], err = rig.Drive(context.Background(), Limit{Window: w.Window}); err != nil {

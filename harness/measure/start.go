@@ -2,10 +2,9 @@ package measure
 
 import (
 	"context"
-	"crypto/rand"
+	"encoding/json"
 	"fmt"
 	"locklab/internal/machine"
-	"os"
 	"time"
 )
 
@@ -23,22 +22,30 @@ type departure struct {
 	Learned int64 // from the last rank's arrival until this rank learned of it
 }
 
-// Start returns the common start of all ranks: the latest arrival plus 200 ms, or twice the
-// time that a rank recently needed to learn that all have come, at most 5 s. Start is a
-// barrier. The time is on this process's monotonic clock, as exact as Clock, which Start
+// start returns the common start of all ranks: the latest arrival plus 200 ms, or twice the
+// time that a rank recently needed to learn that all have come, at most 5 s. It is a
+// barrier. The time is on this process's monotonic clock, as exact as the clock, which start
 // checks and measures again if the server's clock was set.
 //
 // A time that has passed is returned without an error: the caller records the delay. If a
 // rank's clock is unknown, all begin when they learn that all have come, within about 50 ms.
-func (g *Ranks) Start(ctx context.Context, name string) (time.Time, error) {
+func (g *Ranks) start(ctx context.Context, name string) (time.Time, error) {
 	if err := g.check(ctx); err != nil {
 		return time.Time{}, err
 	}
-	c := g.Clock()
+	c := g.rankClock()
 	g.mu.Lock()
 	learned := g.learned
 	g.mu.Unlock()
-	all, err := gatherJSON(ctx, g, "start "+name, departure{machine.Monotonic() + c.Offset, c.Error, int64(learned)})
+	own, err := json.Marshal(departure{machine.Monotonic() + c.Offset, c.Error, int64(learned)})
+	if err != nil {
+		return time.Time{}, fmt.Errorf("measure: %w", err)
+	}
+	values, err := g.Gather(ctx, "start "+name, own)
+	if err != nil {
+		return time.Time{}, err
+	}
+	all, err := decode[departure](g, values)
 	if err != nil {
 		return time.Time{}, err
 	}
@@ -87,12 +94,3 @@ func depart(all []departure, c RankClock, now int64) (at int64, learned time.Dur
 	}
 	return now - since + lead, time.Duration(max(0, since)), ""
 }
-
-func ownClock() string {
-	return fmt.Sprintf("process %d %s", os.Getpid(), ownRank.nonce)
-}
-
-var ownRank = struct {
-	began time.Time
-	nonce string
-}{time.Now(), rand.Text()}

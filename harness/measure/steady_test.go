@@ -40,11 +40,7 @@ func TestSteady(t *testing.T) {
 	v.Remote = func(context.Context, harness.Endpoint, string) (harness.Remote, error) { return h, nil }
 	// The workers of a drive come one after the other: the last has the lock after 40 ms.
 	w := harness.Workload{Workers: 40, Clients: 1, Hold: harness.Span{Mean: time.Millisecond}, Window: time.Second}
-	rig, err := Open(t.Context(), instruments(), Job{Lock: v, Workload: w, Patience: 2 * time.Second})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer rig.Close()
+	rig := openRig(t, Job{Lock: v, Workload: w, Patience: 2 * time.Second})
 	res, err := rig.Drive(t.Context(), Limit{Window: 200 * time.Millisecond, Steady: 5 * time.Second})
 	if err != nil || len(res.Violations) > 0 || res.Ops == 0 {
 		t.Fatalf("%+v, %v", res, err)

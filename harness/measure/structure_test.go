@@ -168,9 +168,7 @@ func TestSectionsCatch(t *testing.T) {
 	t.Run("readers beside writers", func(t *testing.T) {
 		w := workload(4)
 		w.Section, w.Reads = harness.CacheLines(1024), 50
-		if r := measureLocal(t, forgetsReaders, w); !slices.ContainsFunc(r.Violations, func(v harness.Violation) bool { return v.Rule == "exclusion" }) {
-			t.Errorf("violations %v", r.Violations)
-		}
+		requireViolation(t, measureLocal(t, forgetsReaders, w), "exclusion")
 	})
 }
 

@@ -62,10 +62,3 @@ func TestHalfPublished(t *testing.T) {
 		}
 	}
 }
-
-func BenchmarkPublish(b *testing.B) {
-	w := new(tally)
-	for b.Loop() {
-		w.publish(64, 1)
-	}
-}

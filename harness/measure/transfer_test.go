@@ -130,25 +130,3 @@ func TestProbe(t *testing.T) {
 		}
 	}
 }
-
-// TestDriveProbed: a local lock has a transfer time if the probes succeed.
-func TestDriveProbed(t *testing.T) {
-	if len(instruments().Topology.CPUs()) < 2 || raceEnabled {
-		t.Skip("no transfers here, see TestTransfers")
-	}
-	rig, err := Open(t.Context(), instruments(), Job{Lock: good, Workload: workload(1)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer rig.Close()
-	for range 200 {
-		r, err := rig.DriveProbed(t.Context(), Limit{Ops: 100}, func() {}, func() {})
-		if err != nil || r.Ops != 100 {
-			t.Fatalf("%d acquisitions, %v", r.Ops, err)
-		}
-		if r.Transfer > 0 {
-			return
-		}
-	}
-	t.Skip("200 drives, none between two good probes: threads cannot be bound here, or the machine is too busy")
-}

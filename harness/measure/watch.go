@@ -1,63 +1,42 @@
 package measure
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 )
 
-// A LostRankError ends a run without some ranks, or without their server.
+// A LostRankError ends a run without some rank, or without the server.
 type LostRankError struct {
-	Members []Rank // the ranks that are gone, in order; nil if it is the server
-	Server  string // the server that is gone, without credentials; "" if ranks are
-	Why     string
+	Who string // the rank or the server that is gone, without credentials
+	Why string
 }
 
-func (e *LostRankError) Error() string {
-	if e.Server != "" {
-		return fmt.Sprintf("measure: %s, where the ranks meet, %s", e.Server, e.Why)
-	}
-	names := make([]string, len(e.Members))
-	for i, m := range e.Members {
-		names[i] = m.String()
-	}
-	return fmt.Sprintf("measure: %s %s", strings.Join(names, ", "), e.Why)
-}
+func (e *LostRankError) Error() string { return "measure: " + e.Who + " " + e.Why }
 
 const (
 	beatPause = time.Second
-
-	quickPause = 250 * time.Millisecond // while a rank is missing
 
 	// silence is how long the server may not answer.
 	silence = 6 * time.Second
 )
 
+// A watcher renews the claim of a rank and looks for the others.
 type watcher struct {
 	*Ranks
 	answered time.Time // time of the server's last answer
 	failed   int       // requests since then
-	missed   time.Time // when a rank was first missing, zero if all are there
 }
 
 func (g *Ranks) watch(ctx context.Context) {
-	defer close(g.watcher.done)
 	w := &watcher{Ranks: g, answered: time.Now()}
-	pause := beatPause
-	for sleep(ctx, pause) {
-		if lost := w.look(ctx); lost != nil {
-			if ctx.Err() != nil {
-				return
-			}
+	for sleep(ctx, beatPause) {
+		if lost := w.look(ctx); lost != nil && ctx.Err() == nil {
 			g.cancel(lost)
 			// The claim stays, so that the others see it and the farewell, until it expires.
 			return
-		}
-		pause = beatPause
-		if !w.missed.IsZero() {
-			pause = quickPause
 		}
 	}
 }
@@ -65,85 +44,50 @@ func (g *Ranks) watch(ctx context.Context) {
 func (w *watcher) look(ctx context.Context) *LostRankError {
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
-	silent := time.Since(w.answered)
-	claims, err := w.board.beat(ctx, w.run)
-	if err == nil {
+	own, silent := w.options.Rank, time.Since(w.answered)
+	claims, err := w.board.beat(ctx, false)
+	unanswered := time.Since(w.answered)
+	gone := func(format string, args ...any) *LostRankError {
+		return &LostRankError{w.board.at + ", where the ranks meet,", fmt.Sprintf(format, args...)}
+	}
+	switch {
+	case err == nil && bytes.Equal(claims[own], w.claims[own]):
 		w.answered, w.failed = time.Now(), 0
 		return w.judge(ctx, claims)
+	case err == nil && silent < silence-2*beatPause:
+		return gone("has lost what this run had there: was it restarted or emptied?")
+	case err == nil:
+		return &LostRankError{w.members[own].String(),
+			fmt.Sprintf("is this one, and was taken for gone: its claim ended, which it had not renewed for %v: it was stopped, starved or cut off", silent.Round(time.Second/10))}
+	case errors.Is(err, errRefused):
+		return gone("refuses this rank: %v", err)
+	case unanswered >= silence-beatPause/4 && w.failed > 0:
+		return gone("has not answered for %v: %v", unanswered.Round(time.Second/10), err)
 	}
 	w.failed++
-	unanswered := time.Since(w.answered)
-	switch {
-	case errors.Is(err, errClaim) && silent < silence-2*beatPause:
-		return &LostRankError{Server: w.at.String(), Why: "has lost what this run had there: was it restarted or emptied?"}
-	case errors.Is(err, errClaim):
-		return &LostRankError{Members: w.members[w.options.Rank : w.options.Rank+1],
-			Why: fmt.Sprintf("is this one, and was taken for gone: its claim ended, which it had not renewed for %v: it was stopped, starved or cut off", silent.Round(time.Second/10))}
-	case errors.Is(err, errRefused):
-		return &LostRankError{Server: w.at.String(), Why: fmt.Sprintf("refuses this rank: %v", err)}
-	case unanswered >= silence-quickPause && w.failed > 1:
-		return &LostRankError{Server: w.at.String(), Why: fmt.Sprintf("has not answered for %v: %v", unanswered.Round(time.Second/10), err)}
-	}
 	return nil
 }
 
-func (w *watcher) judge(ctx context.Context, claims [][]byte) *LostRankError {
-	missing := w.missing(claims)
-	if len(missing) == 0 {
-		w.missed = time.Time{}
-		return nil
-	}
-	said, err := w.board.read(ctx, w.run, farewells)
-	if err != nil {
-		return nil // the next look
-	}
-	var gone []Rank
-	var stopped *LostRankError
-	for _, r := range missing {
+// judge returns an error if a rank is gone, or else if one has stopped the run.
+func (w *watcher) judge(ctx context.Context, claims [][]byte) (stopped *LostRankError) {
+	left := w.haveLeft()
+	for r, c := range claims {
+		if left[r] || bytes.Equal(c, w.claims[r]) {
+			continue
+		}
+		reasons, err := w.board.exchange(ctx, w.run, farewells, nil)
 		switch {
-		case said[r] == nil:
-			gone = append(gone, w.members[r])
-		case len(said[r]) == 0:
-			w.leaves(r)
-		case stopped == nil:
-			stopped = &LostRankError{Members: w.members[r : r+1], Why: "has stopped the run: " + string(said[r])}
+		case err != nil:
+			return nil // the next look
+		case reasons[r] == nil:
+			return &LostRankError{w.members[r].String(), "is gone: killed, stopped or cut off"}
+		case len(reasons[r]) == 0:
+			w.mu.Lock()
+			w.left[r] = true
+			w.mu.Unlock()
+		default:
+			stopped = &LostRankError{w.members[r].String(), "has stopped the run: " + string(reasons[r])}
 		}
 	}
-	switch {
-	case gone == nil:
-		return stopped
-	case w.missed.IsZero():
-		w.missed = time.Now()
-		return nil
-	case time.Since(w.missed) < claimSpread:
-		return nil
-	}
-	verb := "is"
-	if len(gone) > 1 {
-		verb = "are"
-	}
-	return &LostRankError{Members: gone, Why: verb + " gone: killed, stopped or cut off"}
-}
-
-func (w *watcher) missing(claims [][]byte) []int {
-	var out []int
-	for r, value := range claims {
-		c, err := parseClaim(value)
-		if (err != nil || c.Nonce != w.nonces[r]) && !w.hasLeft(r) {
-			out = append(out, r)
-		}
-	}
-	return out
-}
-
-func (g *Ranks) leaves(rank int) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.left[rank] = true
-}
-
-func (g *Ranks) hasLeft(rank int) bool {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.left[rank]
+	return stopped
 }

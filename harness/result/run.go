@@ -67,13 +67,9 @@ type Manifest struct {
 	// Sections is the time of one change of each section's data without a lock, in ns.
 	Sections map[harness.Section]float64 `json:"sections,omitempty"`
 
-	// Knees are the saturation points that determined the rates of --rate auto.
+	// Knees are the saturation points that determined the rates of --rate auto. Until they
+	// are found, there are no results, and the rounds, cases and windows are provisional.
 	Knees []Knee `json:"knees,omitempty"`
-
-	// Seeking is the unfinished Knee that the run was searching for when this was
-	// written; nil after the search. Until then there are no results, and the planned
-	// rounds, cases and windows are provisional.
-	Seeking *Knee `json:"seeking,omitempty"`
 
 	Skipped  []Skip            `json:"skipped,omitempty"`
 	Lost     []Loss            `json:"lost,omitempty"`     // planned, without a result
