@@ -36,31 +36,28 @@ type simulateCases struct {
 	section bool // lines, hold or think were set
 }
 
-const simulateHelp = `simulate runs the real code of spin locks on a model of a machine: its caches, the
-directory that keeps them coherent, and how far its cores are from each other. So it
-tells what a lock would cost on a machine that is not here. What it prints is
-expected by a model, not measured; docs/simulation.md says how far that has been
-right, and what the model cannot say.
+const simulateHelp = `simulate runs the code of spin locks on a model of a machine: its caches, the directory
+that keeps them coherent, and the distances between its cores. Its figures are expected
+by a model, not measured; docs/simulation.md has its accuracy and its limits.
 
---machine names one of the program (--list shows them), a file with such a
-description, or this: the machine it runs on, of which it measures the distances
-between cores, fits what else the model needs, and sets simulated and measured
-figures beside each other.
+--machine names one of the program (--list shows them), a file with such a description,
+or this: the machine it runs on. It measures the distances between the cores and some
+locks, fits the model to them, and prints simulated and measured figures in one table.
 
 With --into RUN, lines, hold and think are as in the first result of a spin lock in that
 run, unless a flag sets one of them.
 
 --workers 1..256 are the powers of two from 1 to 256, the cores and the hardware
 threads of a socket and of all; 1.. ends at all threads of the machine. Each worker has
-a thread of its own: there are no more workers than threads, and none sleeps.
+its own thread, and none sleeps.
 
-The table has the time of the machine per acquisition, all workers together; the time of
-a hand-over to a worker that waited; requests to the directory, those of them that another
-socket answers, and copies invalidated, per acquisition; the share of acquisitions by the
-last holder, and of hand-overs that stay on the socket.
+The table has the machine's time per acquisition, of all workers together; the time of a
+hand-over to a worker that waited; per acquisition the requests to the directory, the
+part that another socket answers, and the copies invalidated; the share of acquisitions
+by the last holder, and of hand-overs that stay on the socket.
 
-A case is simulated with several seeds; the figure is their median. The same seed gives
-the same figures. Ctrl-C keeps what was finished.
+A figure is the median of several seeds. The same seed gives the same figures. Ctrl-C
+keeps the finished cases.
 
 The model needs a build of this program with other tags, in which atomic operations call
 it. The go command builds it from the program's source, half a minute the first time.`
