@@ -15,7 +15,7 @@ type Fit struct {
 }
 
 func fitted(p Point) bool {
-	return p.Section == "0/0" && (p.Workers == 8 || p.Workers == 16) && !Loose(p.Lock)
+	return p.Section == "0/0" && (p.Workers == 8 || p.Workers == 16) && !TwinOf(p.Lock).Loose
 }
 
 var (
