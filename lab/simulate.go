@@ -116,7 +116,7 @@ func (p *Program) simulateCommand() *cobra.Command {
 	return cmd
 }
 
-func (o simulateOptions) run(ctx context.Context, stdout, stderr io.Writer) error {
+func (o simulateOptions) validate() error {
 	switch {
 	case o.out != "" && o.into != "":
 		return usage("give --out or --into, not both")
@@ -130,6 +130,13 @@ func (o simulateOptions) run(ctx context.Context, stdout, stderr io.Writer) erro
 		return usage("--machine this measures: give --out instead of --into")
 	case o.machine == this && o.place != placeCores:
 		return usage("--place is for a machine of --list or a file: here workers are bound core by core")
+	}
+	return nil
+}
+
+func (o simulateOptions) run(ctx context.Context, stdout, stderr io.Writer) error {
+	if err := o.validate(); err != nil {
+		return err
 	}
 	if o.into != "" {
 		run, err := result.Load(o.into)
