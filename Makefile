@@ -40,18 +40,13 @@ HUGO        := github.com/gohugoio/hugo@v0.152.2
 BENCHSTAT   := golang.org/x/perf/cmd/benchstat@v0.0.0-20260908200009-22c9c6c9d4da
 
 .DEFAULT_GOAL := help
-.PHONY: help build build-simulate deps report report-full chaos campaign test test-all test-arches test-fresh test-slurm test-a11y models mutants race stress bench bench-c profile-redis compare prove-compare prove-verdict prove-locktest lint golden docs module clean
+.PHONY: help build deps report report-full chaos campaign test test-all test-arches test-fresh test-slurm test-a11y models mutants race stress bench bench-c profile-redis compare prove-compare prove-verdict prove-locktest lint golden docs module clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 build: ## build build/locklab
 	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $(BUILD)/locklab ./cmd/locklab
-
-# Without this file the command simulate runs the go command, which compiles most of the
-# lab again. The file must not be older than build/locklab.
-build-simulate: build ## build build/locklab-simulate too, for the command simulate on a machine without Go
-	$(GO) build -trimpath -tags systematic,simulate -ldflags '$(LDFLAGS)' -o $(BUILD)/locklab-simulate ./cmd/locklab
 
 report: ## install what is missing, measure one lock for each idea, on real servers, 40 seconds of it under failures (4 minutes with the build; BUDGET=10m for narrower intervals), write build/report/index.html and report.md
 	$(MAKE) -j2 --no-print-directory deps build

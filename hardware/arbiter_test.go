@@ -45,20 +45,6 @@ func TestGrantIsSafe(t *testing.T) {
 	}
 }
 
-func TestCheckGrantSeesFaults(t *testing.T) {
-	first := func(pulls []bool) (int, int) { // grants one even if two pull
-		for i, p := range pulls {
-			if p {
-				return i, 1
-			}
-		}
-		return none, 0
-	}
-	if checkGrant(first, []bool{true, true}) {
-		t.Error("a circuit that grants one of two goes unseen")
-	}
-}
-
 // TestRoundsFollowTheFormula: the mean is within five standard errors; the seed is fixed.
 func TestRoundsFollowTheFormula(t *testing.T) {
 	const rounds = 50_000

@@ -3,8 +3,8 @@ package hardware
 import (
 	"cmp"
 	"context"
+	"errors"
 	"maps"
-	"math"
 	"math/rand/v2"
 	"slices"
 	"time"
@@ -15,9 +15,7 @@ import (
 const (
 	hopLeast = 31                     // samples of a pair: fewer cannot show a difference of 5 %
 	hopMost  = 2000                   // samples of a visit: more are useless
-	hopWave  = 20 * time.Second       // about the time that contains all visits to a pair
 	hopBoth  = 16                     // pairs measured by both algorithms
-	hopPilot = 3                      // visits that only estimate the time of a visit
 	hopFirst = 10 * time.Second       // for the first visit, so that one pair is measured even on a very busy machine
 	hopGrace = 250 * time.Millisecond // for a visit to catch up after another program had the CPU
 )
@@ -56,28 +54,6 @@ func weightOf(pairs []*hopPair) (w int) {
 		w += p.weight()
 	}
 	return w
-}
-
-type hopPlan struct {
-	visits  int
-	samples int
-	fit     int // weight of the pairs that fit into the time
-}
-
-func (p hopPlan) takes(weight int, sample time.Duration) time.Duration {
-	return time.Duration(weight) * time.Duration(p.visits) * time.Duration(p.samples) * sample
-}
-
-// planHops plans for a total weight of pairs. In too little time it reduces the visits, then
-// the samples of a visit, and last the pairs. sample is the time of one with overhead.
-func planHops(weight, visits int, left, sample time.Duration) hopPlan {
-	left = max(left, 0)
-	each := left / time.Duration(max(weight, 1))
-	least := hopLeast * sample
-	p := hopPlan{visits: int(min(max(each/least, 1), time.Duration(visits)))}
-	p.samples = int(min(max(each/(time.Duration(p.visits)*sample), hopLeast), hopMost))
-	p.fit = min(weight, int(left/(time.Duration(p.visits*p.samples)*sample)))
-	return p
 }
 
 // shuffledPairs returns every pair of cpus in an order that depends only on the seed: a
@@ -140,113 +116,71 @@ type hopSweep struct {
 	advance func(done, total int) // may be nil
 	keep    func(*hopPair) error  // may be nil; called once for each finished pair
 
-	begin   time.Time     // start of the first wave
-	sample  time.Duration // time of a sample with all overhead
-	spent   int           // samples taken, by either algorithm
-	skipped int           // pairs that seem not to fit into the time
+	spent   int // samples taken, by either algorithm
+	skipped int // pairs for which there was no time
 }
 
-// run measures all unfinished pairs in waves. A wave contains all visits to its pairs, so
-// that an interrupted sweep has finished most of the pairs that it began.
+// run measures all unfinished pairs. A pair with enough samples at the end, also an early
+// one, is finished.
 func (s *hopSweep) run(ctx context.Context) error {
-	start := s.now()
 	todo := slices.DeleteFunc(slices.Clone(s.pairs), func(p *hopPair) bool { return p.done })
 	if len(todo) == 0 {
 		return ctx.Err()
 	}
 	// A resumed sweep of half of the pairs has half of the time.
 	budget := time.Duration(float64(s.budget) * float64(len(todo)) / float64(len(s.pairs)))
-	if err := s.estimate(ctx, todo, budget); err != nil {
-		return err
-	}
-	s.begin = s.now()
-	for wave := uint64(0); len(todo) > 0; wave++ {
-		weight := weightOf(todo)
-		plan := planHops(weight, s.visits, budget-s.now().Sub(start), s.sample)
-		n := len(todo)
-		if plan.fit < weight {
-			n = int(int64(n) * int64(plan.fit) / int64(weight))
-			if wave == 0 {
-				n = max(n, 1) // whatever the budget
+	first, rest := firstOfEach(todo, int(budget*9/10/(hopLeast*hopSpan))) // a tenth is overhead
+	todo = append(first, rest...)
+	err := s.measureAll(ctx, todo, budget)
+	for _, p := range todo {
+		if p.done = len(p.cas) >= hopLeast; p.done && s.keep != nil {
+			if kerr := s.keep(p); kerr != nil {
+				return errors.Join(err, kerr)
 			}
-			// The others wait: there may be time after all.
-			first, rest := firstOfEach(todo, n)
-			todo = append(first, rest...)
-		}
-		s.skipped = len(todo) - n
-		if n == 0 {
-			break
-		}
-		waves := math.Ceil(float64(plan.takes(weightOf(todo[:n]), s.sample)) / float64(hopWave))
-		n = int(math.Ceil(float64(n) / max(waves, 1)))
-		begun, err := s.wave(ctx, slices.Clone(todo[:n]), plan, s.seed+wave+1)
-		todo = todo[begun:]
-		if err != nil {
-			return err
 		}
 	}
-	return nil
+	if err == nil {
+		s.report(s.finished())
+	}
+	return err
 }
 
-func (s *hopSweep) estimate(ctx context.Context, todo []*hopPair, budget time.Duration) error {
-	s.sample = hopSpan
-	for i, start := 0, s.now(); i < hopPilot && s.now().Sub(start) <= budget/8; i++ {
-		begin := s.now()
-		v, err := s.visit(ctx, todo[i%len(todo)].cpus, visitOptions{samples: hopLeast, within: max(budget/8, hopGrace)})
-		if err != nil {
-			return err
+// measureAll visits all pairs, then all again in another order. A visit gets its share of the
+// remaining time. In too little time there are fewer passes, then fewer samples of a visit,
+// and last fewer pairs.
+func (s *hopSweep) measureAll(ctx context.Context, todo []*hopPair, budget time.Duration) error {
+	begin, finished, weight := s.now(), s.finished(), weightOf(todo)
+	passes := int(min(max(budget/(time.Duration(weight)*hopLeast*hopSpan), 1), time.Duration(s.visits)))
+	remaining := passes * weight
+	for pass := range passes {
+		if pass > 0 {
+			shuffle(todo, s.seed*1_000_003+uint64(pass))
 		}
-		took := s.now().Sub(begin) / time.Duration(max(len(v.cas), 1))
-		if i == 0 || took < s.sample {
-			s.sample = max(took, 1)
-		}
-	}
-	return nil
-}
-
-// wave visits pairs, once all, then all again in another order. It returns the number of
-// pairs that it began; the others wait for a plan with a better estimate.
-func (s *hopSweep) wave(ctx context.Context, pairs []*hopPair, plan hopPlan, seed uint64) (begun int, err error) {
-	begin, limit := s.now(), plan.takes(weightOf(pairs), s.sample)
-	left := func() time.Duration { return limit - s.now().Sub(begin) }
-	late := func() bool { return left() < -limit/8 }
-	finished, samples := s.finished(), plan.samples
-	for v := range plan.visits {
-		if v > 0 {
-			if late() {
-				break
-			}
-			shuffle(pairs, seed*1_000_003+uint64(v))
-			samples = planHops(weightOf(pairs)*(plan.visits-v), 1, left(), s.sample).samples
-		}
-		for i, p := range pairs {
-			if v == 0 && i > 0 && late() {
-				pairs = pairs[:i]
-				break
-			}
-			if err := s.measure(ctx, p, samples); err != nil {
-				return len(pairs), err
-			}
-			if v == plan.visits-1 {
-				if err := s.finish(p); err != nil {
-					return len(pairs), err
+		for i, p := range todo {
+			took := s.now().Sub(begin)
+			if took >= budget && pass+i > 0 { // one pair is measured whatever the budget
+				if pass == 0 {
+					s.skipped = len(todo) - i
 				}
+				return nil
 			}
-			s.report(finished + (v*len(pairs)+i+1)/plan.visits)
+			sample, samples := hopSpan, hopLeast // until one is measured
+			if s.spent > 0 {
+				sample = max(took/time.Duration(s.spent), 1) // with all overhead
+				samples = min(max(int((budget-took)/(time.Duration(remaining)*sample)), hopLeast), hopMost)
+			}
+			if err := s.measure(ctx, p, samples, sample); err != nil {
+				return err
+			}
+			remaining -= p.weight()
+			s.report(finished + (pass*len(todo)+i+1)/passes)
 		}
-		s.sample = max(s.now().Sub(s.begin)/time.Duration(max(s.spent, 1)), 1)
 	}
-	for _, p := range pairs {
-		if err := s.finish(p); err != nil {
-			return len(pairs), err
-		}
-	}
-	s.report(s.finished())
-	return len(pairs), nil
+	return nil
 }
 
-func (s *hopSweep) measure(ctx context.Context, p *hopPair, samples int) error {
-	within := 2*time.Duration(p.weight()*samples)*s.sample + hopGrace
+func (s *hopSweep) measure(ctx context.Context, p *hopPair, samples int, sample time.Duration) error {
+	within := 2*time.Duration(p.weight()*samples)*sample + hopGrace
 	if s.spent < hopLeast {
 		within = max(within, hopFirst)
 	}
@@ -254,17 +188,6 @@ func (s *hopSweep) measure(ctx context.Context, p *hopPair, samples int) error {
 	p.cas, p.both = append(p.cas, got.cas...), append(p.both, got.both...)
 	s.spent += p.weight() * len(got.cas)
 	return err
-}
-
-func (s *hopSweep) finish(p *hopPair) error {
-	if p.done || len(p.cas) < hopLeast {
-		return nil
-	}
-	p.done = true
-	if s.keep == nil {
-		return nil
-	}
-	return s.keep(p)
 }
 
 func (s *hopSweep) finished() (n int) {

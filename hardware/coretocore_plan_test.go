@@ -2,7 +2,6 @@ package hardware
 
 import (
 	"context"
-	"math/rand/v2"
 	"slices"
 	"testing"
 	"time"
@@ -100,7 +99,7 @@ func TestSweepKeepsItsTime(t *testing.T) {
 				t.Errorf("%d CPUs, %s: %d of %d pairs finished, %d skipped", test.cpus, name, s.finished(), len(s.pairs), s.skipped)
 			}
 			count := make(map[[2]int]int)
-			for _, cpus := range m.log[hopPilot:] {
+			for _, cpus := range m.log {
 				count[cpus]++
 			}
 			for _, p := range s.pairs {
@@ -112,23 +111,13 @@ func TestSweepKeepsItsTime(t *testing.T) {
 	}
 }
 
-func TestPilots(t *testing.T) {
-	m := &aMachine{}
-	s := m.sweep(2, 1)
-	s.visits = 1
-	if err := s.run(t.Context()); err != nil || len(m.log) != hopPilot+1 {
-		t.Errorf("%d visits, %v; want %d and one", len(m.log), err, hopPilot)
-	}
-}
-
 func TestEveryPairOncePerPass(t *testing.T) {
 	for _, n := range []int{2, 3, 16, 256} {
 		m := &aMachine{lose: true}
 		s := m.sweep(n, 3)
-		plan := hopPlan{visits: 3, samples: hopLeast}
-		s.sample = time.Minute // never late
-		if begun, err := s.wave(t.Context(), slices.Clone(s.pairs), plan, 1); err != nil || begun != len(s.pairs) {
-			t.Fatalf("%d begun, %v", begun, err)
+		s.visits, s.budget = 3, 100*time.Hour
+		if err := s.run(t.Context()); err != nil {
+			t.Fatal(err)
 		}
 		all := len(s.pairs)
 		if len(m.log) != 3*all {
@@ -172,62 +161,6 @@ func TestSweepEndsOnABusyMachine(t *testing.T) {
 	}
 	if took := m.clock.Sub(time.Time{}); took > time.Minute {
 		t.Errorf("without samples it took %v", took)
-	}
-}
-
-// TestLateWaveIsCut: the pairs that a late wave has not begun wait for a better estimate.
-func TestLateWaveIsCut(t *testing.T) {
-	m := &aMachine{slow: func(int) float64 { return 10 }}
-	s := m.sweep(16, 1)
-	s.sample = hopSpan
-	plan := hopPlan{visits: 2, samples: hopLeast}
-	limit := plan.takes(weightOf(s.pairs), s.sample)
-	begun, err := s.wave(t.Context(), slices.Clone(s.pairs), plan, 1)
-	if took := m.clock.Sub(time.Time{}); err != nil || begun == 0 || begun > len(s.pairs)/2 || took > limit*3/2 || len(m.log) != begun {
-		t.Errorf("%d of %d pairs begun with %d visits in %v instead of %v, error %v", begun, len(s.pairs), len(m.log), took, limit, err)
-	}
-	if s.sample < 9*hopSpan {
-		t.Errorf("a sample is thought to take %v", s.sample)
-	}
-}
-
-func TestPlanHops(t *testing.T) {
-	const sample = 250 * time.Microsecond
-	visit := hopLeast * sample
-	for _, test := range []struct {
-		name   string
-		weight int
-		left   time.Duration
-		want   hopPlan
-	}{
-		{"no time", 10, 0, hopPlan{1, hopLeast, 0}},
-		{"less than none", 10, -time.Hour, hopPlan{1, hopLeast, 0}},
-		{"for some pairs", 10, 4 * visit, hopPlan{1, hopLeast, 4}},
-		{"for all pairs", 10, 10 * visit, hopPlan{1, hopLeast, 10}},
-		{"for some more samples", 10, 15 * visit, hopPlan{1, 46, 10}},
-		{"for two visits", 10, 20 * visit, hopPlan{2, hopLeast, 10}},
-		{"for all visits", 10, 50 * visit, hopPlan{5, hopLeast, 10}},
-		{"for more", 10, 100 * visit, hopPlan{5, 2 * hopLeast, 10}},
-		{"for ever", 10, 1 << 60, hopPlan{5, hopMost, 10}},
-	} {
-		if got := planHops(test.weight, 5, test.left, sample); got != test.want {
-			t.Errorf("%s: %+v, want %+v", test.name, got, test.want)
-		}
-	}
-}
-
-func TestPlanFitsItsTime(t *testing.T) {
-	random := rand.New(machine.NewRandom(1))
-	for range 10_000 {
-		weight, visits := 1+random.IntN(40_000), 1+random.IntN(20)
-		left, sample := time.Duration(random.Int64N(int64(time.Hour))), 1+time.Duration(random.Int64N(int64(10*time.Millisecond)))
-		p := planHops(weight, visits, left, sample)
-		if p.fit > weight || p.visits < 1 || p.visits > visits || p.samples < hopLeast || p.takes(p.fit, sample) > left {
-			t.Fatalf("weight %d, %d visits in %v, %v for a sample: %+v takes %v", weight, visits, left, sample, p, p.takes(p.fit, sample))
-		}
-		if p.fit < weight && (p.visits > 1 || p.samples > hopLeast) {
-			t.Fatalf("weight %d, %d visits in %v, %v for a sample: %+v leaves pairs out and could measure each less", weight, visits, left, sample, p)
-		}
 	}
 }
 

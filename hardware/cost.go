@@ -129,12 +129,6 @@ func (c *costCell) measure(ctx context.Context, span time.Duration) error {
 	return nil
 }
 
-func (c *costCell) keep(n int) {
-	for i := range c.crowds {
-		c.ns[i], c.cycles[i] = c.ns[i][:n], c.cycles[i][:min(n, len(c.cycles[i]))]
-	}
-}
-
 func timeOperation(ctx context.Context, op operation, cpus []int, span time.Duration, counted bool) (ns, cycles float64, err error) {
 	pinned, err := newPinnedThreads(cpus...)
 	if err != nil {

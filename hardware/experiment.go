@@ -151,13 +151,10 @@ func repeat(ctx context.Context, o Options, measure func(round int) error) (done
 	return done, nil
 }
 
-// A cell is a part of an experiment that every repeat measures.
+// A cell is a part of an experiment that every repeat measures. measure takes about span and
+// adds a figure to each series of the cell.
 type cell interface {
-	// measure takes about span and adds a figure to each series of the cell.
 	measure(ctx context.Context, span time.Duration) error
-
-	// keep drops all but the first n figures of each series.
-	keep(n int)
 }
 
 func cellsOf[C cell](cs []C) (cells []cell) {
@@ -168,10 +165,10 @@ func cellsOf[C cell](cs []C) (cells []cell) {
 }
 
 // measureCells measures each of cells in every repeat; the budget has room for spans spans.
-// The cells have the results of the repeats returned.
+// If done is above 0, each cell has that many figures, or one more from an interrupted repeat.
 func measureCells(ctx context.Context, o Options, spans int, cells []cell) (done int, err error) {
 	span := o.share(spans)
-	done, err = repeat(ctx, o, func(int) error {
+	return repeat(ctx, o, func(int) error {
 		for _, c := range cells {
 			if err := c.measure(ctx, span); err != nil {
 				return err
@@ -179,10 +176,6 @@ func measureCells(ctx context.Context, o Options, spans int, cells []cell) (done
 		}
 		return nil
 	})
-	for _, c := range cells {
-		c.keep(done)
-	}
-	return done, err
 }
 
 // during calls step until span is over, at least once, or returns the error of ctx.

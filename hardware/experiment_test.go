@@ -48,23 +48,6 @@ func TestSuite(t *testing.T) {
 	}
 }
 
-func TestSuiteCheckSeesFaults(t *testing.T) {
-	for name, spoil := range map[string]func(*Experiment){
-		"name":      func(e *Experiment) { e.Name = "Lost Updates" },
-		"question":  func(e *Experiment) { e.Question = "Who loses." },
-		"method":    func(e *Experiment) { e.Method = "" },
-		"source":    func(e *Experiment) { e.Source = "" },
-		"available": func(e *Experiment) { e.Available = nil },
-		"run":       func(e *Experiment) { e.Run = nil },
-	} {
-		e := *lostUpdates
-		spoil(&e)
-		if checkExperiment(&e) == "" {
-			t.Errorf("a bad %s goes unseen", name)
-		}
-	}
-}
-
 // brief makes an experiment short; its finding is still complete.
 var brief = Options{Repeats: 1, Budget: 50 * time.Millisecond}
 
@@ -198,59 +181,6 @@ func checkChart(t harness.Table) string {
 		return "an unknown chart"
 	}
 	return ""
-}
-
-func TestCheckFindingSeesFaults(t *testing.T) {
-	good := func() *harness.Finding {
-		return &harness.Finding{Answer: "Yes.", Tables: []harness.Table{{Caption: "c", Label: "l", Chart: harness.Bars,
-			Columns: []harness.Column{{Name: "n", Unit: "ns", Plot: true}, {Name: "m", Unit: "ns", Plot: true}},
-			Rows:    []harness.Row{{Label: "r", X: 1, Cells: []harness.Cell{exact(1), exact(3)}}, {Label: "s", X: 2, Cells: []harness.Cell{exact(2), exact(4)}}}}}}
-	}
-	for _, chart := range []harness.ChartKind{harness.Bars, harness.Lines, harness.Heat} {
-		f := good()
-		f.Tables[0].Chart = chart
-		if text := checkFinding(f); text != "" {
-			t.Fatalf("%s: %s", chart, text)
-		}
-	}
-	for name, spoil := range map[string]func(*harness.Finding, *harness.Table){
-		"answer":     func(f *harness.Finding, _ *harness.Table) { f.Answer = "" },
-		"caption":    func(_ *harness.Finding, t *harness.Table) { t.Caption = "" },
-		"row label":  func(_ *harness.Finding, t *harness.Table) { t.Rows[0].Label = "" },
-		"columns":    func(_ *harness.Finding, t *harness.Table) { t.Columns = t.Columns[:1] },
-		"figure":     func(_ *harness.Finding, t *harness.Table) { t.Rows[0].Cells[0].N = 0 },
-		"nan":        func(_ *harness.Finding, t *harness.Table) { t.Rows[0].Cells[0].Median = math.NaN() },
-		"infinity":   func(_ *harness.Finding, t *harness.Table) { t.Rows[0].Cells[0].Hi = math.Inf(1) },
-		"no chart":   func(f *harness.Finding, _ *harness.Table) { f.Tables = nil },
-		"left plots": func(_ *harness.Finding, t *harness.Table) { t.Chart = harness.NoChart },
-		"nothing plotted": func(_ *harness.Finding, t *harness.Table) {
-			t.Columns[0].Plot, t.Columns[1].Plot = false, false
-		},
-		"only text": func(_ *harness.Finding, t *harness.Table) {
-			t.Columns[1].Plot = false
-			t.Rows[0].Cells[0].Text, t.Rows[1].Cells[0].Text = "never", "never"
-		},
-		"units":     func(_ *harness.Finding, t *harness.Table) { t.Columns[0].Unit = "s" },
-		"same bars": func(_ *harness.Finding, t *harness.Table) { t.Rows[1].Label = "r" },
-		"chart":     func(_ *harness.Finding, t *harness.Table) { t.Chart = "pie" },
-		"x falls":   func(_ *harness.Finding, t *harness.Table) { t.Chart, t.Rows[1].X = harness.Lines, 1 },
-		"x is 0":    func(_ *harness.Finding, t *harness.Table) { t.Chart, t.Rows[0].X = harness.Lines, 0 },
-		"empty field": func(_ *harness.Finding, t *harness.Table) {
-			t.Chart = harness.Heat
-			clear(t.Rows[0].Cells)
-			clear(t.Rows[1].Cells)
-		},
-		"not square": func(_ *harness.Finding, t *harness.Table) {
-			t.Chart, t.Rows = harness.Heat, t.Rows[:1]
-		},
-		"hidden column": func(_ *harness.Finding, t *harness.Table) { t.Chart, t.Columns[0].Plot = harness.Heat, false },
-	} {
-		f := good()
-		spoil(f, &f.Tables[0])
-		if checkFinding(f) == "" {
-			t.Errorf("a bad %s goes unseen", name)
-		}
-	}
 }
 
 func TestSuiteIsInterruptible(t *testing.T) {

@@ -93,8 +93,6 @@ func (c *sharingCell) measure(ctx context.Context, span time.Duration) error {
 	return err
 }
 
-func (c *sharingCell) keep(n int) { c.ns = c.ns[:n] }
-
 func runFalseSharing(ctx context.Context, o Options) (*harness.Finding, error) {
 	place, groups := apart(), sharingCells()
 	cells := slices.Concat(groups...)

@@ -123,12 +123,6 @@ func (c *fastPathCell) measure(ctx context.Context, span time.Duration) error {
 	return nil
 }
 
-func (c *fastPathCell) keep(n int) {
-	for i := range c.ns {
-		c.ns[i], c.ratio[i] = c.ns[i][:n], c.ratio[i][:n]
-	}
-}
-
 func (c *fastPathCell) table() harness.Table {
 	t := harness.Table{Caption: "Taking and freeing an uncontended lock", Label: "instructions or calls", Chart: harness.Bars,
 		Columns: []harness.Column{{Name: "time of both", Unit: "ns", Plot: true}, {Name: "times the first"}}}

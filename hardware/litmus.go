@@ -119,8 +119,6 @@ func (c *litmusCell) measure(ctx context.Context, span time.Duration) error {
 	return err
 }
 
-func (c *litmusCell) keep(n int) { c.rate = c.rate[:n] }
-
 // enterPeterson runs one step of lock. Two threads inside show in an overwritten id or a lost
 // increment, depending on the store buffers.
 func enterPeterson(c *pinnedThreads, lock petersonLock) (entered, violated uint64) {

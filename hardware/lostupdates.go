@@ -102,8 +102,6 @@ func (c *casCell) measure(ctx context.Context, span time.Duration) error {
 	return nil
 }
 
-func (c *casCell) keep(n int) { c.counters, c.locks = c.counters[:n], c.locks[:n] }
-
 // A thread's work in a step; apart, of all threads together, which wait for each other.
 const (
 	attemptsOneCPU = 1 << 22 // at first

@@ -118,8 +118,6 @@ func (c *lockCell) measure(ctx context.Context, span time.Duration) error {
 	return nil
 }
 
-func (c *lockCell) keep(n int) { c.tallies, c.ns = c.tallies[:n], c.ns[:n] }
-
 type section struct {
 	lock    harness.Local
 	data    guarded // its own lock is unused

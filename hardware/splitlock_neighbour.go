@@ -144,8 +144,6 @@ func (c *splitCell) measure(ctx context.Context, span time.Duration) error {
 	return nil
 }
 
-func (c *splitCell) keep(n int) { c.ns = c.ns[:n] }
-
 const splitWindow = 2 * time.Millisecond
 
 func (c *neighbourCell) measure(ctx context.Context, span time.Duration) error {
@@ -164,10 +162,6 @@ func (c *neighbourCell) measure(ctx context.Context, span time.Duration) error {
 	c.idle, c.inside = append(c.idle, stat.Median(idle)), append(c.inside, stat.Median(inside))
 	c.split, c.rate = append(c.split, stat.Median(split)), append(c.rate, stat.Median(rates))
 	return nil
-}
-
-func (c *neighbourCell) keep(n int) {
-	c.idle, c.inside, c.split, c.rate = c.idle[:n], c.inside[:n], c.split[:n], c.rate[:n]
 }
 
 func (b *splitBench) window(n neighbour, a *aggressor) (ns, rate float64) {

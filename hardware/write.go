@@ -4,10 +4,9 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"strings"
-	"text/tabwriter"
 
 	"locklab/harness"
+	"locklab/internal/table"
 )
 
 // Write prints f as text: the tables, the notes, the warnings and the answer.
@@ -37,24 +36,22 @@ func writeTable(out *bytes.Buffer, t harness.Table) {
 		fmt.Fprintf(out, "  %d rows: see them as a chart, with --out, or with --json\n", len(t.Rows))
 		return
 	}
-	tw := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	head := []string{"  " + t.Label}
+	head := []any{"  " + t.Label}
 	for _, c := range t.Columns {
 		if c.Unit != "" {
 			c.Name += ", " + c.Unit
 		}
 		head = append(head, c.Name)
 	}
-	fmt.Fprintln(tw, strings.Join(head, "\t"))
+	text := table.New(out, head...)
 	for _, r := range t.Rows {
-		line := []string{"  " + r.Label}
+		line := []any{"  " + r.Label}
 		for _, c := range r.Cells {
-			line = append(line, c.String())
+			line = append(line, c)
 		}
-		fmt.Fprintln(tw, strings.Join(line, "\t"))
+		text.Row(line...)
 	}
-	// A bytes.Buffer never fails.
-	_ = tw.Flush()
+	_ = text.Flush() // a bytes.Buffer never fails
 }
 
 func number(x float64) string { return harness.Cell{Median: x, Lo: x, Hi: x, N: 1}.String() }

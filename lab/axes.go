@@ -223,7 +223,7 @@ func several(n int) int {
 	return n
 }
 
-func cross[T any](ws []harness.Workload, values []T, set func(*harness.Workload, T)) (out []harness.Workload) {
+func cross[W, T any](ws []W, values []T, set func(*W, T)) (out []W) {
 	for _, w := range ws {
 		for _, x := range values {
 			set(&w, x)

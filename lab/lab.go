@@ -106,10 +106,6 @@ func (p *Program) status(err error) int {
 	case errors.Is(err, errUnsure):
 		return exitUnsure
 	}
-	var elsewhere passedOn
-	if errors.As(err, &elsewhere) {
-		return int(elsewhere)
-	}
 	stderr := readable(os.Stderr, os.Getenv)
 	text := result.OneLine(strings.ReplaceAll(err.Error(), "\n", "; "))
 	if errors.Is(err, harness.ErrUsage) || errors.As(err, new(notComparedError)) {
@@ -134,8 +130,8 @@ throughput, latency and fairness.`,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
-			if simulate.Simulates && cmd.Name() != "simulate" {
-				return errOnlySimulates
+			if serve, _ := cmd.Flags().GetBool(serveFlag); serve != simulate.Simulates {
+				return errOtherBuild
 			}
 			exact(cmd)
 			return checkLimits(cmd)

@@ -7,27 +7,24 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"locklab/harness"
 	"locklab/harness/result"
 	"locklab/harness/simulate"
 
-	"locklab/internal/machine"
 	"locklab/internal/numfmt"
 )
 
 type simulateOptions struct {
-	program          *Program
-	machine          string
-	list, duel, tell bool
+	program           *Program
+	machine           string
+	list, duel, serve bool
+	into              string // directory of a run to add the simulations to
 
 	simulateCases
-	simulateFiles
-	simulatePassed
+	store
 }
 
 // A simulateCases is the user's choice of cases, as flags.
@@ -39,49 +36,31 @@ type simulateCases struct {
 	section bool // lines, hold or think were set
 }
 
-// A simulateFiles names the run that simulations are written to.
-type simulateFiles struct {
-	out, into string
-	replace   bool
-}
+const simulateHelp = `simulate runs the code of spin locks on a model of a machine: its caches, the directory
+that keeps them coherent, and the distances between its cores. Its figures are expected
+by a model, not measured; docs/simulation.md has its accuracy and its limits.
 
-// A simulatePassed is passed by the usual build, which measures for --machine this.
-type simulatePassed struct {
-	points    string   // directory of the measured run
-	disturbed []string // disturbances of the measurements
-	added     int      // arguments after the user's
-}
+--machine names one of the program (--list shows them), a file with such a description,
+or this: the machine it runs on. It measures the distances between the cores and some
+locks, fits the model to them, and prints simulated and measured figures in one table.
 
-const simulateHelp = `simulate runs the real code of spin locks on a model of a machine: its caches, the
-directory that keeps them coherent, and how far its cores are from each other. So it
-tells what a lock would cost on a machine that is not here. What it prints is
-expected by a model, not measured; docs/simulation.md says how far that has been
-right, and what the model cannot say.
-
---machine names one of the program (--list shows them), a file with such a
-description, or this: the machine it runs on, of which it measures the distances
-between cores, fits what else the model needs, and sets simulated and measured
-figures beside each other.
-
-With --into RUN the section is as most results of spin locks in that run have it, unless
-a flag says otherwise.
+With --into RUN, lines, hold and think are as in the first result of a spin lock in that
+run, unless a flag sets one of them.
 
 --workers 1..256 are the powers of two from 1 to 256, the cores and the hardware
 threads of a socket and of all; 1.. ends at all threads of the machine. Each worker has
-a thread of its own: there are no more workers than threads, and none sleeps.
+its own thread, and none sleeps.
 
-The table has the time of the machine per acquisition, all workers together; the time of
-a hand-over to a worker that waited; requests to the directory, those of them that another
-socket answers, and copies invalidated, per acquisition; the share of acquisitions by the
-last holder, and of hand-overs that stay on the socket.
+The table has the machine's time per acquisition, of all workers together; the time of a
+hand-over to a worker that waited; per acquisition the requests to the directory, the
+part that another socket answers, and the copies invalidated; the share of acquisitions
+by the last holder, and of hand-overs that stay on the socket.
 
-A case is simulated with several seeds; the figure is their median. The same seed gives
-the same figures. Ctrl-C keeps what was finished.
+A figure is the median of several seeds. The same seed gives the same figures. Ctrl-C
+keeps the finished cases.
 
 The model needs a build of this program with other tags, in which atomic operations call
-it. The program runs the file next to its own with the suffix -simulate, if that is of
-the same build. Otherwise the go command builds it from the program's source, half a
-minute the first time.`
+it. The go command builds it from the program's source, half a minute the first time.`
 
 const simulateExamples = `  locklab simulate --list
   locklab simulate --machine skylake-8x32
@@ -102,9 +81,10 @@ func (p *Program) simulateCommand() *cobra.Command {
 			switch {
 			case o.list:
 				return listMachines(cmd.OutOrStdout())
-			case o.tell:
-				_, err := fmt.Fprintln(cmd.OutOrStdout(), thisBuild())
-				return err
+			case o.serve:
+				out := os.Stdout
+				os.Stdout = os.Stderr // a lock may print
+				return p.serveSimulations(os.Stdin, out)
 			}
 			f := cmd.Flags()
 			o.section = f.Changed("lines") || f.Changed("hold") || f.Changed("think")
@@ -131,38 +111,39 @@ func (p *Program) simulateCommand() *cobra.Command {
 	f.StringVarP(&o.out, "out", "o", "", "directory to write simulations and report to (default: only print)")
 	f.StringVar(&o.into, "into", "", "directory of a run to add the simulations to")
 	f.BoolVar(&o.replace, "replace", false, "move an earlier run in the directory of --out to DIR.previous")
-	o.addHidden(f)
+	f.BoolVar(&o.serve, serveFlag, false, "answer requests from standard input")
+	f.Lookup(serveFlag).Hidden = true
 	return cmd
 }
 
-func (o *simulateOptions) addHidden(f *pflag.FlagSet) {
-	f.BoolVar(&o.tell, tellFlag, false, "print the kind and the commit of this build")
-	f.StringVar(&o.points, "points", "", "directory of a run measured on the machine of --machine")
-	f.StringArrayVar(&o.disturbed, "disturbed", nil, "a disturbance of its measurements")
-	f.IntVar(&o.added, addedFlag, 0, "how many arguments another program added")
-	for _, name := range []string{tellFlag, "points", "disturbed", addedFlag} {
-		f.Lookup(name).Hidden = true
+func (o simulateOptions) validate() error {
+	switch {
+	case o.out != "" && o.into != "":
+		return usage("give --out or --into, not both")
+	case o.replace && o.out == "":
+		return usage("--replace needs the directory of a run: --out DIR")
+	case o.duel && (o.out != "" || o.into != ""):
+		return usage("--duel only prints: leave out --out and --into")
+	case o.machine == this && o.duel:
+		return usage("--duel is for a machine of --list or a file")
+	case o.machine == this && o.into != "":
+		return usage("--machine this measures: give --out instead of --into")
+	case o.machine == this && o.place != placeCores:
+		return usage("--place is for a machine of --list or a file: here workers are bound core by core")
 	}
+	return nil
 }
 
 func (o simulateOptions) run(ctx context.Context, stdout, stderr io.Writer) error {
-	switch {
-	case o.out != "" && o.into != "":
-		return fmt.Errorf("%w: give --out or --into, not both", harness.ErrUsage)
-	case o.replace && o.out == "":
-		return fmt.Errorf("%w: --replace needs the directory of a run: --out DIR", harness.ErrUsage)
-	case o.duel && (o.out != "" || o.into != ""):
-		return fmt.Errorf("%w: --duel only prints: leave out --out and --into", harness.ErrUsage)
-	case o.machine == this && o.duel:
-		return fmt.Errorf("%w: --duel is for a machine of --list or a file", harness.ErrUsage)
-	case o.machine == this && simulate.Simulates:
-		return errOnlySimulates
-	}
-	if err := o.likeRun(); err != nil {
+	if err := o.validate(); err != nil {
 		return err
 	}
-	if o.machine == this {
-		return o.measureHere(ctx, stdout, stderr)
+	if o.into != "" {
+		run, err := result.Load(o.into)
+		if err != nil {
+			return err
+		}
+		o.likeRun(run)
 	}
 	m, err := modelled(o.machine)
 	if err != nil {
@@ -172,67 +153,49 @@ func (o simulateOptions) run(ctx context.Context, stdout, stderr io.Writer) erro
 	if err != nil {
 		return err
 	}
-	switch {
-	case !simulate.Simulates:
-		return o.program.simulateElsewhere(ctx, stderr, locksFlag(cases))
-	case o.duel:
-		return printDuels(stdout, m, o.seed)
-	case o.points != "":
-		return o.compareHere(ctx, m, cases, stdout, stderr)
+	s, err := o.program.openSimulator(ctx, stderr)
+	if err != nil {
+		return err
 	}
-	return o.simulate(ctx, m, cases, stdout, stderr)
-}
-
-func (o simulateOptions) simulate(ctx context.Context, m *simulate.Machine, cases []simulatedCase, stdout, stderr io.Writer) error {
+	defer s.Kill()
+	if o.duel {
+		return s.printDuels(stdout, m, o.seed)
+	}
 	keep, err := o.open()
 	if err != nil {
 		return err
 	}
+	if o.machine == this {
+		h := &here{simulateOptions: o, simulator: s, stdout: stdout, stderr: stderr, model: m, keep: keep}
+		err = h.run(ctx, cases)
+	} else {
+		err = o.simulate(ctx, s, keep, m, cases, stdout, stderr)
+	}
+	err = errors.Join(err, keep.close(stdout, err != nil || ctx.Err() != nil))
+	if ctx.Err() != nil {
+		return errors.Join(errInterrupted, err)
+	}
+	return err
+}
+
+func (o simulateOptions) simulate(ctx context.Context, s *simulator, keep *keptSimulations, m *simulate.Machine, cases []simulatedCase, stdout, stderr io.Writer) error {
 	if err := keep.machine(m); err != nil {
 		return err
 	}
 	var done []*harness.Simulation
-	failed, err := runCases(ctx, stderr, "simulate", cases, func(_ int, s *harness.Simulation) error {
+	failed, err := s.runCases(ctx, stderr, "simulate", cases, func(_ int, s *harness.Simulation) error {
 		s.Accuracy = simulate.Accuracy(m, s.Lock.Name)
 		done = append(done, s)
 		return keep.add(s)
 	})
-	werr := errors.Join(writeSimulations(stdout, m, done), keep.close(stdout, err != nil))
-	switch {
-	case ctx.Err() != nil:
+	if ctx.Err() != nil {
 		fmt.Fprintf(stderr, "interrupted: %d of %d cases were finished\n", len(done), len(cases))
-		return errors.Join(errInterrupted, werr)
-	case err != nil || werr != nil:
-		return errors.Join(err, werr)
-	case failed > 0:
-		return fmt.Errorf("%d of %s failed", failed, numfmt.Plural(len(cases), "case"))
 	}
-	return nil
-}
-
-// runCases simulates cases one after the other, shows the progress and calls report for
-// each that did not fail. If ctx ends, the error is ctx's.
-func runCases(ctx context.Context, stderr io.Writer, what string, cases []simulatedCase, report func(i int, s *harness.Simulation) error) (failed int, err error) {
-	show := newProgress(stderr)
-	defer show.clear()
-	advance := show.parts(what)
-	for i, c := range cases {
-		s, err := simulate.Simulate(ctx, c.machine, c.lock, c.workload, c.seeds)
-		switch {
-		case ctx.Err() != nil:
-			return failed, context.Cause(ctx)
-		case err != nil:
-			failed++
-			show.lasting("FAILED " + result.OneLine(err.Error()))
-		default:
-			err = report(i, &s)
-			if err != nil {
-				return failed, err
-			}
-		}
-		advance(i+1, len(cases))
+	err = errors.Join(err, writeSimulations(stdout, m, done))
+	if err == nil && failed > 0 {
+		err = fmt.Errorf("%d of %s failed", failed, numfmt.Plural(len(cases), "case"))
 	}
-	return failed, nil
+	return err
 }
 
 // A simulationWriter adds to a new or an existing run.
@@ -244,41 +207,21 @@ type simulationWriter interface {
 // keptSimulations is the run to write simulations to; nil stores nothing.
 type keptSimulations struct {
 	simulationWriter
-	dir string
-	new *result.Writer // nil if the run was finished before
+	dir    string
+	new    *result.Writer // nil if the run was finished before
+	finish func(early bool) error
 }
 
 func (o simulateOptions) open() (*keptSimulations, error) {
-	switch {
-	case o.into != "":
+	if o.into != "" {
 		more, _, err := result.Extend(o.into)
-		return &keptSimulations{more, o.into, nil}, err
-	case o.out == "":
-		return nil, nil
+		return &keptSimulations{more, o.into, nil, func(bool) error { return more.Close() }}, err
 	}
-	w, err := o.writer()
-	return &keptSimulations{w, o.out, w}, err
-}
-
-func (o simulateOptions) writer() (*result.Writer, error) {
-	if o.points != "" {
-		m, err := result.ReadManifest(o.out)
-		if err != nil {
-			return nil, err
-		}
-		w, _, err := result.Resume(o.out, m)
-		return w, err
+	w, _, err := o.store.open(o.program.manifest(o.seed))
+	if w == nil {
+		return nil, err
 	}
-	if o.replace {
-		if err := moveAside(o.out); err != nil {
-			return nil, err
-		}
-	}
-	env := machine.Capture()
-	return result.Create(o.out, result.Manifest{
-		Command: append([]string{o.program.Name}, os.Args[1:max(1, len(os.Args)-o.added)]...), Commit: machine.BuildCommit(), Binary: machine.BinaryHash(), Seed: o.seed,
-		Started: time.Now().UTC(), Machine: env, Versions: machine.Modules(), Warnings: env.Warnings(),
-	})
+	return &keptSimulations{w, o.out, w, func(early bool) error { return finish(w, early) }}, err
 }
 
 func (k *keptSimulations) machine(m *simulate.Machine) error {
@@ -299,16 +242,11 @@ func (k *keptSimulations) add(s *harness.Simulation) error {
 	return k.AppendSimulation(s)
 }
 
-func (k *keptSimulations) close(stdout io.Writer, interrupted bool) error {
+func (k *keptSimulations) close(stdout io.Writer, early bool) error {
 	if k == nil {
 		return nil
 	}
-	var err error
-	if k.new != nil {
-		err = k.new.Finish(func(m *result.Manifest) { m.Finished, m.Interrupted = time.Now().UTC(), interrupted })
-	} else {
-		err = k.simulationWriter.(io.Closer).Close()
-	}
+	err := k.finish(early)
 	if err == nil {
 		err = reportRun(io.Discard, k.dir, guarding{})
 	}

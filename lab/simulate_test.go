@@ -6,10 +6,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -20,39 +18,20 @@ import (
 	"locklab/internal/machine"
 )
 
-// simulates returns a copy of this test with the simulating build next to it.
-func simulates(t *testing.T) string {
+// buildProgram returns the path of a new program, which finds its source by the main function.
+func buildProgram(t *testing.T) string {
 	t.Helper()
-	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	to := filepath.Join(t.TempDir(), "locklab")
-	text, err := os.ReadFile(exe)
-	if err == nil {
-		err = writeProgram(to, text)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	build := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-tags", simulateTags, "-o", to+simulateSuffix, "../cmd/locklab")
-	if text, err := build.CombinedOutput(); err != nil {
+	exe := filepath.Join(t.TempDir(), "locklab")
+	if text, err := exec.Command("go", "build", "-buildvcs=false", "-o", exe, "../cmd/locklab").CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, text)
 	}
-	return to
-}
-
-// writeProgram writes a program to run at once: no starting child holds its file open.
-func writeProgram(name string, text []byte) error {
-	syscall.ForkLock.RLock()
-	defer syscall.ForkLock.RUnlock()
-	return os.WriteFile(name, text, 0o755)
+	return exe
 }
 
 func simulateBy(t *testing.T, exe string, args ...string) *exec.Cmd {
 	t.Helper()
 	cmd := locklab(t, append([]string{"simulate"}, args...)...)
-	cmd.Path, cmd.Env = exe, append(cmd.Env, "PATH=/nonexistent")
+	cmd.Path = exe
 	return cmd
 }
 
@@ -87,6 +66,8 @@ var simulateRefusals = []simulateRefusal{
 	{"--machine skylake-24 --replace", "--out DIR"},
 	{"--machine skylake-24 --duel --out a", "only prints"},
 	{"--machine this --duel", "--duel is for"},
+	{"--machine this --place sockets", "--place is for"},
+	{"--machine this --into a", "--out"},
 	{"extra", `"extra"`},
 }
 
@@ -115,13 +96,13 @@ func TestSimulateUsage(t *testing.T) {
 	}
 }
 
-// TestSimulateWithout: without a build or go, one line explains how to build it.
+// TestSimulateWithout: without the go command, one line has the command that failed.
 func TestSimulateWithout(t *testing.T) {
 	t.Parallel()
 	cmd := locklab(t, "simulate", "--machine", "skylake-24", "--out", "run")
 	cmd.Env = append(cmd.Env, "PATH=/nonexistent")
 	stdout, stderr, status := output(t, cmd)
-	if status != exitUsage || stdout != "" || strings.Count(stderr, "\n") != 1 || !strings.Contains(stderr, "no go command is on PATH") || !strings.Contains(stderr, "make it by: go build -tags systematic,simulate -o '"+cmd.Path+"-simulate' ") {
+	if status != exitUsage || stdout != "" || strings.Count(stderr, "\n") != 1 || !strings.Contains(stderr, "go run -tags systematic,simulate locklab/") || !strings.Contains(stderr, `exec: "go": `) {
 		t.Errorf("status %d, printed %q, said %q", status, stdout, stderr)
 	}
 	if _, err := os.Stat(filepath.Join(cmd.Dir, "run")); err == nil {
@@ -171,10 +152,10 @@ func TestSimulate(t *testing.T) {
 		t.Skip("make test-all runs it")
 	}
 	t.Parallel()
-	exe := simulates(t)
+	exe := buildProgram(t)
 	t.Run("this", func(t *testing.T) { simulateThis(t, exe) }) // alone: it measures
 	for name, test := range map[string]func(t *testing.T, exe string){
-		"table": simulateTable, "same": simulateSame, "into": simulateInto, "interrupt": simulateInterrupt, "hook": simulateHook, "stale": simulateStale,
+		"table": simulateTable, "outcomes": simulateOutcomes, "into": simulateInto, "interrupt": simulateInterrupt, "hook": simulateHook,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -209,7 +190,7 @@ func simulateTable(t *testing.T, exe string) {
 			t.Errorf("%+v", s)
 		}
 	}
-	if stdout, stderr, status = output(t, simulateBy(t, exe, "--machine", "skylake-24", "--out", filepath.Join(cmd.Dir, "run"))); status != exitUsage || stdout != "" || strings.Count(stderr, "\n") != 1 {
+	if stdout, stderr, status = output(t, simulateBy(t, exe, "--machine", "skylake-24", "--out", filepath.Join(cmd.Dir, "run"))); status != exitUsage || stdout != "" || !strings.Contains(stderr, "run already holds a run; ") {
 		t.Errorf("into the same directory: status %d, said %q, printed %q", status, stderr, stdout)
 	}
 	duel, _, status := output(t, simulateBy(t, exe, "--machine", "skylake-8x32", "--duel"))
@@ -218,57 +199,18 @@ func simulateTable(t *testing.T, exe string) {
 	}
 }
 
-// simulateSame: both builds print and return the same, also for failures.
-func simulateSame(t *testing.T, exe string) {
-	commands := map[string]int{
-		"--machine skylake-24 --locks tas,mcs --workers 1,8 --wait spin,pause --seeds 2": 0,
-		"--machine milan-2x48 --duel --seed 3":                                           0,
-		"--machine nosuch":                                                               exitUsage,
-	}
+// simulateOutcomes: a failed case leaves the others.
+func simulateOutcomes(t *testing.T, exe string) {
 	const unfenced = "peterson-nofence" // only the simulating build lacks it
+	commands := map[string]int{"--machine skylake-24 --locks mcs --workers 2 --seeds 1 --": 0}
 	if slices.ContainsFunc(program().Locks, func(v *harness.Variant) bool { return v.Name == unfenced && v.Unavailable == "" }) {
 		commands["--machine skylake-24 --workers 2 --seeds 1 --locks mcs,"+unfenced] = exitFailed
 	}
-	progress := regexp.MustCompile(`simulate: \d+ of \d+\n`) // every second
 	for args, want := range commands {
-		out, errs, status := output(t, simulateBy(t, exe, strings.Fields(args)...))
-		own, ownErrs, ownStatus := output(t, simulateBy(t, exe+simulateSuffix, strings.Fields(args)...))
-		if status != want || ownStatus != want || out != own || progress.ReplaceAllString(errs, "") != progress.ReplaceAllString(ownErrs, "") || status == exitFailed && !strings.Contains(out, "\nmcs ") {
-			t.Errorf("%s: status %d, said %q, printed\n%s\nand the simulating build: status %d, said %q, printed\n%s\nwant status %d", args, status, errs, out, ownStatus, ownErrs, own, want)
+		stdout, stderr, status := output(t, simulateBy(t, exe, strings.Fields(args)...))
+		if status != want || !strings.Contains(stdout, "\nmcs ") || strings.Contains(stderr, "FAILED ") != (want != 0) {
+			t.Errorf("%s: status %d, want %d; printed\n%s\n%s", args, status, want, stdout, stderr)
 		}
-	}
-	for _, args := range [][]string{{"simulate", "--machine", "this"}, {"list"}, {"run"}} {
-		cmd := locklab(t, args...)
-		cmd.Path = exe + simulateSuffix
-		if out, errs, status := output(t, cmd); status != exitUsage || out != "" || !strings.Contains(errs, "this build only simulates") {
-			t.Errorf("%v by the simulating build: status %d, said %q, printed %q", args, status, errs, out)
-		}
-	}
-}
-
-func simulateStale(t *testing.T, exe string) {
-	dir := t.TempDir()
-	old := filepath.Join(dir, "locklab")
-	for _, suffix := range []string{"", simulateSuffix} {
-		text, err := os.ReadFile(exe + suffix)
-		if err == nil {
-			err = writeProgram(old+suffix, text)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	args := []string{"--machine", "skylake-24", "--locks", "mcs", "--workers", "1", "--seeds", "1"}
-	if _, stderr, status := output(t, simulateBy(t, old, args...)); status != 0 {
-		t.Fatalf("status %d, said %q", status, stderr)
-	}
-	before := time.Now().Add(-time.Hour)
-	if err := os.Chtimes(old+simulateSuffix, before, before); err != nil {
-		t.Fatal(err)
-	}
-	stdout, stderr, status := output(t, simulateBy(t, old, args...))
-	if status != exitUsage || stdout != "" || strings.Count(stderr, "\n") != 1 || !strings.Contains(stderr, old+simulateSuffix+" is not used: it is older than this program") {
-		t.Errorf("status %d, said %q, printed %q", status, stderr, stdout)
 	}
 }
 
@@ -365,29 +307,29 @@ func simulateThis(t *testing.T, exe string) {
 			t.Errorf("%+v", s)
 		}
 	}
-	again := exec.Command(cmd.Path, "simulate", "--machine", "this", "--locks", "mcs", "--seeds", "1", "--into", "run")
-	again.Dir, again.Env = cmd.Dir, cmd.Env
-	stdout, stderr, status = output(t, again)
-	more, err := result.Load(filepath.Join(cmd.Dir, "run"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if status != 0 || len(more.Simulations) != 4 || len(more.Results) != len(run.Results) || len(more.Findings) != 2 || !strings.Contains(stdout, "fitted to") {
-		t.Errorf("beside what was measured: status %d, %d simulations, %d results, %d findings; said %q, printed\n%s",
-			status, len(more.Simulations), len(more.Results), len(more.Findings), stderr, stdout)
-	}
 }
 
-// simulateHook: only the simulating build has a hook in its atomic operations.
+// simulateHook: only the simulating build has a hook in its atomic operations, and no commands.
 func simulateHook(t *testing.T, exe string) {
+	simulating := exe + "-simulate"
+	if text, err := exec.Command("go", "build", "-buildvcs=false", "-tags", simulateTags, "-o", simulating, "../cmd/locklab").CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, text)
+	}
 	hook := []byte(strings.Join([]string{"atomics.Set", "Scheduler"}, "")) // assembled, so that this test does not contain the text
-	for exe, want := range map[string]bool{exe: false, exe + simulateSuffix: true} {
+	for exe, want := range map[string]bool{exe: false, simulating: true} {
 		text, err := os.ReadFile(exe)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if bytes.Contains(text, hook) != want {
 			t.Errorf("%s has the hook: %t, want %t", filepath.Base(exe), !want, want)
+		}
+	}
+	for _, args := range [][]string{{"simulate", "--machine", "this"}, {"list"}, {"run"}} {
+		cmd := locklab(t, args...)
+		cmd.Path = simulating
+		if out, errs, status := output(t, cmd); status != exitUsage || out != "" || !strings.Contains(errs, "only answers requests") {
+			t.Errorf("%v by the simulating build: status %d, said %q, printed %q", args, status, errs, out)
 		}
 	}
 }

@@ -3,96 +3,63 @@ package lab
 import (
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"locklab/harness"
+	"locklab/harness/result"
 	"locklab/harness/simulate"
+	"locklab/internal/machine"
 )
 
 // this is the user's name for the machine of this program.
 const this = "this"
 
+// modelled returns the machine of the user's name for it: this, a file or one of the program.
 func modelled(name string) (*simulate.Machine, error) {
-	if name == "" {
-		return nil, fmt.Errorf("%w: which machine? give --machine NAME, of --list, a file, or --machine this", harness.ErrUsage)
+	read := simulate.Named
+	switch {
+	case name == "":
+		return nil, usage("which machine? give --machine NAME, of --list, a file, or --machine this")
+	case name == this:
+		return shapeOf(machine.ReadTopology())
+	case strings.ContainsAny(name, "/\\") || strings.HasSuffix(name, ".json"):
+		read = simulate.Load
 	}
-	if _, err := os.Stat(name); err == nil || strings.ContainsAny(name, "/\\") || strings.HasSuffix(name, ".json") {
-		m, err := simulate.Load(name)
-		if err != nil {
-			return nil, fmt.Errorf("%w: %w", harness.ErrUsage, err)
-		}
-		return m, nil
-	}
-	m, err := simulate.Named(name)
+	m, err := read(name)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", harness.ErrUsage, err)
+		return nil, usage("%w", err)
 	}
 	return m, nil
 }
 
 // simulated returns the chosen locks that the model can run; a named one must be among them.
-func (o simulateOptions) simulated() ([]*harness.Variant, error) {
-	if o.locks == "" {
-		var locks []*harness.Variant
-		for _, v := range o.program.spinLocks() {
-			if v.Status.Competes() && v.Unavailable == "" {
-				locks = append(locks, v)
-			}
-		}
-		if len(locks) == 0 {
-			return nil, fmt.Errorf("%w: this program has no spin lock to simulate", harness.ErrUsage)
-		}
-		return locks, nil
-	}
+func (o simulateOptions) simulated() (locks []*harness.Variant, err error) {
 	words := strings.Split(o.locks, ",")
-	chosen, err := o.program.choose(words)
-	if err != nil {
-		return nil, err
-	}
-	var locks []*harness.Variant
-	var refused error
-	for _, v := range chosen {
-		err := simulable(v, 1)
-		if err == nil && v.Traits.ReadWrite {
-			err = fmt.Errorf("%w: %s is for readers and writers", simulate.ErrNotSimulated, v.Name)
+	chosen := slices.DeleteFunc(o.program.spinLocks(), func(v *harness.Variant) bool { return !v.Status.Competes() || v.Unavailable != "" })
+	if o.locks != "" {
+		if chosen, err = o.program.choose(words); err != nil {
+			return nil, err
 		}
+	}
+	refused := errors.New("this program has no spin lock")
+	for _, v := range chosen {
+		err := simulate.CheckVariant(v, 1)
 		switch {
 		case err == nil:
 			locks = append(locks, v)
 		case slices.Contains(words, v.Name):
-			return nil, fmt.Errorf("%w: %w; '%s list spin' shows those that it can", harness.ErrUsage, err, o.program.Name)
+			return nil, usage("%w; '%s list spin' shows those that it can", err, o.program.Name)
 		default:
 			refused = err
 		}
 	}
 	if len(locks) == 0 {
-		return nil, fmt.Errorf("%w: --locks %s: %w", harness.ErrUsage, o.locks, refused)
+		return nil, usage("no lock to simulate: %w", refused)
 	}
 	return locks, nil
-}
-
-// simulable returns why the model cannot run v; only the simulating build may lack a lock.
-func simulable(v *harness.Variant, workers int) error {
-	if simulate.Simulates {
-		c := *v
-		c.Unavailable = ""
-		v = &c
-	}
-	return simulate.CheckVariant(v, workers)
-}
-
-func locksFlag(cases []simulatedCase) string {
-	var names []string
-	for _, c := range cases {
-		if !slices.Contains(names, c.lock.Name) {
-			names = append(names, c.lock.Name)
-		}
-	}
-	return "--locks=" + strings.Join(names, ",")
 }
 
 const usualWorkers = 64
@@ -116,7 +83,7 @@ func workerCounts(text string, m *simulate.Machine) ([]int, error) {
 		}
 		b, err := parseCount(high)
 		if err == nil && b < a {
-			err = fmt.Errorf("%w: %q ends before it begins", harness.ErrUsage, word)
+			err = usage("%q ends before it begins", word)
 		}
 		if err != nil {
 			return nil, err
@@ -146,7 +113,7 @@ func steps(a, b int, m *simulate.Machine) []int {
 func parseModelTime(text string) (float64, error) {
 	d, err := time.ParseDuration(text)
 	if err != nil || d < 0 || float64(d) > simulate.MaxTime {
-		return 0, fmt.Errorf("%w: %q is not a time from 0 to %v, such as 100ns", harness.ErrUsage, text, time.Duration(simulate.MaxTime))
+		return 0, usage("%q is not a time from 0 to %v, such as 100ns", text, time.Duration(simulate.MaxTime))
 	}
 	return float64(d), nil
 }
@@ -154,7 +121,7 @@ func parseModelTime(text string) (float64, error) {
 func parseLines(text string) (int, error) {
 	n, err := strconv.Atoi(text)
 	if err != nil || n < 0 || n > simulate.MaxLines {
-		return 0, fmt.Errorf("%w: %q is not a number of cache lines from 0 to %d", harness.ErrUsage, text, simulate.MaxLines)
+		return 0, usage("%q is not a number of cache lines from 0 to %d", text, simulate.MaxLines)
 	}
 	return n, nil
 }
@@ -178,25 +145,28 @@ func (o simulateOptions) cases(m *simulate.Machine) ([]simulatedCase, error) {
 	holds, e3 := parseList("hold", o.hold, parseModelTime)
 	thinks, e4 := parseList("think", o.think, parseModelTime)
 	waits, e5 := parseList("wait", o.wait, parseName(harness.WaitPolicies))
-	first, e6 := placed(o.place)
-	if err := errors.Join(e1, e2, e3, e4, e5, e6); err != nil {
+	if err := errors.Join(e1, e2, e3, e4, e5); err != nil {
 		return nil, err
+	}
+	first, ok := places[o.place]
+	if !ok {
+		return nil, usage("--place is %q: want cores, threads or sockets", o.place)
 	}
 	first.Seed = o.seed
 	ws := []simulate.Workload{first}
-	ws = crossModel(ws, or(lines, 1), func(w *simulate.Workload, x int) { w.Lines = x })
-	ws = crossModel(ws, or(holds, 0), func(w *simulate.Workload, x float64) { w.Hold = x })
-	ws = crossModel(ws, or(thinks, 0), func(w *simulate.Workload, x float64) { w.Think = x })
-	ws = crossModel(ws, or(waits, harness.WaitPause), func(w *simulate.Workload, x harness.WaitPolicy) { w.Wait = x })
-	ws = crossModel(ws, workers, func(w *simulate.Workload, x int) { w.Workers = x })
+	ws = cross(ws, or(lines, 1), func(w *simulate.Workload, x int) { w.Lines = x })
+	ws = cross(ws, or(holds, 0), func(w *simulate.Workload, x float64) { w.Hold = x })
+	ws = cross(ws, or(thinks, 0), func(w *simulate.Workload, x float64) { w.Think = x })
+	ws = cross(ws, or(waits, harness.WaitPause), func(w *simulate.Workload, x harness.WaitPolicy) { w.Wait = x })
+	ws = cross(ws, workers, func(w *simulate.Workload, x int) { w.Workers = x })
 	var cases []simulatedCase
 	var refused error
 	for _, w := range ws {
 		if err := w.Validate(m); err != nil {
-			return nil, fmt.Errorf("%w: %w", harness.ErrUsage, err)
+			return nil, usage("%w", err)
 		}
 		for _, v := range locks {
-			if err := simulable(v, w.Workers); err != nil {
+			if err := simulate.CheckVariant(v, w.Workers); err != nil {
 				refused = err
 				continue
 			}
@@ -204,37 +174,22 @@ func (o simulateOptions) cases(m *simulate.Machine) ([]simulatedCase, error) {
 		}
 	}
 	if len(cases) == 0 {
-		return nil, fmt.Errorf("%w: no case to simulate: %w", harness.ErrUsage, refused)
+		return nil, usage("no case to simulate: %w", refused)
 	}
 	return cases, nil
 }
 
-// The values of --place.
-const (
-	placeCores   = "cores" // as locklab run binds workers
-	placeThreads = "threads"
-	placeSockets = "sockets"
-)
+const placeCores = "cores" // as locklab run binds workers
 
-func placed(text string) (w simulate.Workload, err error) {
-	switch text {
-	case placeCores:
-		w.Apart = true
-	case placeThreads:
-	case placeSockets:
-		w.Apart, w.Spread = true, true
-	default:
-		err = fmt.Errorf("%w: --place is %q: want %s, %s or %s", harness.ErrUsage, text, placeCores, placeThreads, placeSockets)
-	}
-	return w, err
-}
+// places are the values of --place.
+var places = map[string]simulate.Workload{placeCores: {Apart: true}, "threads": {}, "sockets": {Apart: true, Spread: true}}
 
-func crossModel[T any](ws []simulate.Workload, values []T, set func(*simulate.Workload, T)) (out []simulate.Workload) {
-	for _, w := range ws {
-		for _, x := range values {
-			set(&w, x)
-			out = append(out, w)
-		}
+// likeRun sets lines, hold and think time to the values of the first result of a spin lock in
+// the run, unless the user gave one of them. The simulated points then match measured ones.
+func (o *simulateOptions) likeRun(run *result.Run) {
+	i := slices.IndexFunc(run.Results, func(r *harness.Result) bool { return r.Lock.Family == harness.Spin })
+	if i >= 0 && !o.section {
+		w := run.Results[i].Workload
+		o.lines, o.hold, o.think = strconv.Itoa(w.Section.Lines()), w.Hold.Mean.String(), w.Think.Mean.String()
 	}
-	return out
 }

@@ -1,42 +1,38 @@
 package lab
 
 import (
-	"bytes"
 	"cmp"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"locklab/harness"
 	"locklab/harness/simulate"
 
 	"locklab/internal/numfmt"
+	"locklab/internal/table"
 )
 
 func listMachines(out io.Writer) error {
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "MACHINE\tSOCKETS\tCORES\tTHREADS\tEVIDENCE\tWHAT IT IS")
+	t := table.New(out, "MACHINE", "SOCKETS", "CORES", "THREADS", "EVIDENCE", "DESCRIPTION")
 	for _, m := range simulate.List() {
-		fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%s\t%s\n", m.Name, m.Sockets, m.Caches(), m.Threads(), provenance(m), m.Doc)
+		evidence := m.Evidence
+		if m.Hypothetical {
+			evidence += ", hypothetical"
+		}
+		t.Row(m.Name, m.Sockets, m.Caches(), m.Threads(), evidence, m.Doc)
 	}
-	if err := w.Flush(); err != nil {
+	if err := t.Flush(); err != nil {
 		return err
 	}
 	_, err := fmt.Fprintln(out, `
 fitted: some of its numbers are fitted to published figures of locks on such a machine.
 held out: such figures exist, and none of its numbers is fitted to them.
-latencies only: what is published is how long a line takes between two cores.
+latencies only: only the time of a line between two cores is published.
 hypothetical: no machine of that size was measured.`)
 	return err
-}
-
-func provenance(m *simulate.Machine) string {
-	if m.Hypothetical {
-		return m.Evidence + ", hypothetical"
-	}
-	return m.Evidence
 }
 
 func label(m *simulate.Machine) string {
@@ -52,132 +48,92 @@ func size(m *simulate.Machine) string {
 }
 
 func writeSimulations(out io.Writer, m *simulate.Machine, all []*harness.Simulation) error {
-	if _, err := fmt.Fprintf(out, "%s: %s, %s\n", label(m), m.Doc, size(m)); err != nil {
-		return err
-	}
+	fmt.Fprintf(out, "%s: %s, %s\n", label(m), m.Doc, size(m))
 	for _, text := range accuracies(all) {
 		fmt.Fprintln(out, text)
 	}
 	for len(all) > 0 {
 		first := all[0]
-		var table, rest []*harness.Simulation
-		for _, s := range all {
-			if alike(s, first) {
-				table = append(table, s)
-			} else {
-				rest = append(rest, s)
-			}
+		n := slices.IndexFunc(all, func(s *harness.Simulation) bool {
+			return s.Lines != first.Lines || s.Hold != first.Hold || s.Think != first.Think || s.Wait != first.Wait
+		})
+		if n < 0 {
+			n = len(all)
 		}
 		fmt.Fprintf(out, "\n%s, hold %s, think %s, wait %s; %s from %d\n", numfmt.Plural(first.Lines, "line"),
 			numfmt.Plain(numfmt.Nanos(first.Hold)), numfmt.Plain(numfmt.Nanos(first.Think)), first.Wait, numfmt.Plural(first.Seeds, "seed"), first.Seed)
-		if err := writeTable(out, table); err != nil {
+		if err := writeTable(out, all[:n]); err != nil {
 			return err
 		}
-		all = rest
+		all = all[n:]
 	}
 	return nil
 }
 
-func alike(a, b *harness.Simulation) bool {
-	return a.Lines == b.Lines && a.Hold == b.Hold && a.Think == b.Think && a.Wait == b.Wait
-}
-
 // accuracies returns the sentences on the model's error, with the locks they apply to.
 func accuracies(all []*harness.Simulation) (lines []string) {
-	var sentences []string
 	of := make(map[string][]string)
 	locks := make(map[string]bool)
 	for _, s := range all {
-		if s.Accuracy == "" {
-			continue
-		}
-		if of[s.Accuracy] == nil {
-			sentences = append(sentences, s.Accuracy)
-		}
 		if !slices.Contains(of[s.Accuracy], s.Lock.Name) {
 			of[s.Accuracy] = append(of[s.Accuracy], s.Lock.Name)
 		}
 		locks[s.Lock.Name] = true
 	}
-	for _, text := range sentences {
+	for _, text := range slices.Sorted(maps.Keys(of)) {
+		whose := ""
 		if len(of[text]) < len(locks) {
-			text = strings.Join(of[text], ", ") + ": " + text
+			whose = strings.Join(of[text], ", ") + ": "
 		}
-		lines = append(lines, "accuracy: "+text)
+		lines = append(lines, "accuracy: "+whose+text)
 	}
 	return lines
 }
 
-func writeTable(out io.Writer, table []*harness.Simulation) error {
-	order := make(map[string]int)
-	for _, s := range table {
-		if _, ok := order[s.Lock.Name]; !ok {
-			order[s.Lock.Name] = len(order)
+// writeTable writes simulations of one critical section, by lock.
+func writeTable(out io.Writer, all []*harness.Simulation) error {
+	t := table.New(out, "LOCK", "WORKERS", "CORES", "SOCKETS", "NS/ACQ", "SEEDS", "HAND-OVER NS", "MISSES", "REMOTE", "INVALIDATED", "SAME WORKER", "SAME SOCKET")
+	share := func(e harness.Expected) string { return numfmt.Plain(numfmt.Percent(100 * e.Median)) }
+	for _, s := range slices.SortedStableFunc(slices.Values(all), func(a, b *harness.Simulation) int { return cmp.Compare(a.Lock.Name, b.Lock.Name) }) {
+		seeds, handover, socket := "same", numfmt.Unknown, numfmt.Unknown
+		if lo, hi := numfmt.Number(s.PerAcquisition.Lo), numfmt.Number(s.PerAcquisition.Hi); lo != hi {
+			seeds = lo + " to " + hi
 		}
+		if s.Handover.Median > 0 {
+			handover = numfmt.Number(s.Handover.Median)
+		}
+		if s.OnSockets > 1 {
+			socket = share(s.SameSocket)
+		}
+		t.Row(s.Lock.Name, s.Workers, s.OnCores, s.OnSockets, numfmt.Number(s.PerAcquisition.Median), seeds, handover,
+			numfmt.Number(s.Misses.Median), numfmt.Number(s.Remote.Median), numfmt.Number(s.Invalidated.Median), share(s.SameWorker), socket)
 	}
-	table = slices.Clone(table)
-	slices.SortStableFunc(table, func(a, b *harness.Simulation) int {
-		return cmp.Or(cmp.Compare(order[a.Lock.Name], order[b.Lock.Name]), cmp.Compare(a.Workers, b.Workers))
-	})
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "LOCK\tWORKERS\tCORES\tSOCKETS\tNS/ACQ\tSEEDS\tHAND-OVER NS\tMISSES\tREMOTE\tINVALIDATED\tSAME WORKER\tSAME SOCKET")
-	for _, s := range table {
-		fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", s.Lock.Name, s.Workers, s.OnCores, s.OnSockets,
-			numfmt.Number(s.PerAcquisition.Median), seedRange(s.PerAcquisition), handover(s), numfmt.Number(s.Misses.Median),
-			numfmt.Number(s.Remote.Median), numfmt.Number(s.Invalidated.Median), numfmt.Plain(numfmt.Percent(100*s.SameWorker.Median)), socketShare(s))
-	}
-	return w.Flush()
-}
-
-func seedRange(e harness.Expected) string {
-	lo, hi := numfmt.Number(e.Lo), numfmt.Number(e.Hi)
-	if lo == hi {
-		return "same"
-	}
-	return lo + " to " + hi
-}
-
-func handover(s *harness.Simulation) string {
-	if s.Handover.Median == 0 {
-		return numfmt.Unknown
-	}
-	return numfmt.Number(s.Handover.Median)
-}
-
-func socketShare(s *harness.Simulation) string {
-	if s.OnSockets < 2 {
-		return numfmt.Unknown
-	}
-	return numfmt.Plain(numfmt.Percent(100 * s.SameSocket.Median))
+	return t.Flush()
 }
 
 // printDuels prints two simultaneous compare-and-swaps, in a socket and between two.
-func printDuels(out io.Writer, m *simulate.Machine, seed uint64) error {
-	type pair struct {
+func (s *simulator) printDuels(out io.Writer, m *simulate.Machine, seed uint64) error {
+	var pairs []string
+	for _, d := range []struct {
 		where string
 		b     int
-	}
-	var pairs []pair
-	if m.Cores*m.Clusters > 1 {
-		pairs = append(pairs, pair{"two cores of one socket", m.SMT})
-	}
-	if m.Sockets > 1 {
-		pairs = append(pairs, pair{"two cores of different sockets", m.Threads() / m.Sockets})
+		has   bool
+	}{
+		{"two cores of one socket", m.SMT, m.Cores*m.Clusters > 1},
+		{"two cores of different sockets", m.Threads() / m.Sockets, m.Sockets > 1},
+	} {
+		if !d.has {
+			continue
+		}
+		r, err := s.ask(simulateRequest{Machine: m, Duel: d.b, Workload: simulate.Workload{Seed: seed}})
+		if err != nil {
+			return err
+		}
+		pairs = append(pairs, fmt.Sprintf("%s: %s, hardware threads 0 and %d\n%s", label(m), d.where, d.b, r.Duel))
 	}
 	if len(pairs) == 0 {
-		return fmt.Errorf("%w: %s has one core: a duel takes two", harness.ErrUsage, m.Name)
+		return usage("%s has one core: a duel takes two", m.Name)
 	}
-	for i, d := range pairs {
-		var text bytes.Buffer
-		if err := simulate.Duel(m, 0, d.b, seed, &text); err != nil {
-			return err
-		}
-		if i > 0 {
-			fmt.Fprintln(out)
-		}
-		if _, err := fmt.Fprintf(out, "%s: %s, hardware threads 0 and %d\n%s", label(m), d.where, d.b, text.Bytes()); err != nil {
-			return err
-		}
-	}
-	return nil
+	_, err := fmt.Fprint(out, strings.Join(pairs, "\n"))
+	return err
 }

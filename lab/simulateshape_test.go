@@ -42,7 +42,10 @@ func TestShapeOf(t *testing.T) {
 		t    machine.Topology
 		want [4]int
 	}{{even, [4]int{2, 2, 2, 2}}, {odd, [4]int{1, 1, 3, 1}}, {untold, [4]int{1, 1, 2, 1}}} {
-		m := shapeOf(c.t)
+		m, err := shapeOf(c.t)
+		if err != nil {
+			t.Fatal(err)
+		}
 		if got := [4]int{m.Sockets, m.Clusters, m.Cores, m.SMT}; got != c.want {
 			t.Errorf("%v has the shape %v, want %v", c.t, got, c.want)
 		}
@@ -58,17 +61,18 @@ func TestShapeOf(t *testing.T) {
 	ns(0, 2, 20)  // one cache
 	ns(1, 2, 30)  // one cache
 	ns(0, 4, 150) // other package
-	times, pairs, err := transfers(&harness.Finding{Tables: []harness.Table{field}}, even)
-	if err != nil || times != [4]float64{8, 25, 0, 150} || pairs != [4]int{1, 2, 0, 1} {
-		t.Errorf("transfers are %v of %v pairs, %v", times, pairs, err)
+	finding := &harness.Finding{Tables: []harness.Table{field}}
+	if times, err := transfers(finding, even); err != nil || times != [4]float64{8, 25, 25, 150} {
+		t.Errorf("transfers are %v, %v", times, err)
 	}
-	if got := filled(times); got != [4]float64{8, 25, 25, 150} {
-		t.Errorf("filled: %v", got)
+	for _, row := range field.Rows {
+		clear(row.Cells)
 	}
-	if got := filled([4]float64{0, 0, 30, 0}); got != [4]float64{30, 30, 30, 30} {
-		t.Errorf("filled: %v", got)
+	ns(1, 2, 30)
+	if times, err := transfers(finding, even); err != nil || times != [4]float64{30, 30, 30, 30} {
+		t.Errorf("transfers of one pair are %v, %v", times, err)
 	}
-	if _, _, err := transfers(&harness.Finding{}, even); err == nil {
+	if _, err := transfers(&harness.Finding{}, even); err == nil {
 		t.Error("a finding without a field is accepted")
 	}
 }

@@ -1,14 +1,14 @@
 package lab
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
+	"math"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"locklab/hardware"
@@ -17,6 +17,9 @@ import (
 	"locklab/harness/result"
 	"locklab/harness/simulate"
 	"locklab/internal/machine"
+	"locklab/internal/numfmt"
+	"locklab/internal/stat"
+	"locklab/internal/table"
 )
 
 // The length of the measurements for comparison with simulations: a few seconds in total.
@@ -30,75 +33,32 @@ const (
 // fitLocks are the locks to fit the model of this machine to, if the program has them.
 var fitLocks = []string{"tas", "ticket"}
 
-type hereMeasurement struct {
+// A herePoint is a lock's measurements at a number of workers here, and its simulation.
+type herePoint struct {
+	simulatedCase
+	ns        []float64           // per acquisition, of each round with an acquisition
+	simulated *harness.Simulation // nil if it failed
+}
+
+func (p *herePoint) fitted() bool {
+	return slices.Contains(fitLocks, p.lock.Name) && p.workload.Workers > 1
+}
+
+// A here compares the model's predictions with measurements on this machine.
+type here struct {
 	simulateOptions
-	stderr   io.Writer
-	topology machine.Topology
-	model    *simulate.Machine
-	cases    []simulatedCase
-	keep     *keptSimulations // nil if the run is measured already
+	*simulator
+	stdout, stderr io.Writer
+
+	model            *simulate.Machine
+	keep             *keptSimulations
+	points           []*herePoint
+	measured, uneasy int // experiments and measurements of locks, and how many were disturbed
 }
 
-// measureHere measures this machine and some locks, unless --into names a run with them.
-func (o simulateOptions) measureHere(ctx context.Context, stdout, stderr io.Writer) (err error) {
-	h := &hereMeasurement{simulateOptions: o, stderr: stderr, topology: machine.ReadTopology()}
-	h.model = shapeOf(h.topology)
-	h.model.Name = this
-	if h.model.Threads() < 2 {
-		return fmt.Errorf("%w: --machine this needs two processors, this process may use %d", harness.ErrUsage, h.model.Threads())
-	}
-	if h.workers == "" {
-		h.workers = fmt.Sprintf("1..%d", h.model.Threads())
-	}
-	if h.cases, err = h.simulateOptions.cases(h.model); err != nil {
-		return err
-	}
-	exe, remove, err := o.program.simulator(ctx, stderr)
-	if err != nil {
-		return err
-	}
-	defer remove()
-	dir, err := os.MkdirTemp("", "locklab-this-")
-	if err != nil {
-		return fmt.Errorf("lab: %w", err)
-	}
-	defer os.RemoveAll(dir)
-	h.points = o.into
-	if o.into == "" {
-		if h.out == "" {
-			h.out = filepath.Join(dir, "run")
-		}
-		if h.keep, err = h.open(); err != nil {
-			return err
-		}
-		h.points = h.out
-	}
-	file := filepath.Join(dir, "machine.json")
-	err = h.measure(ctx, file)
-	if h.keep != nil && err == nil {
-		err = h.keep.new.Finish(func(m *result.Manifest) { m.Interrupted = true }) // until it is simulated
-	} else if o.out != "" {
-		err = errors.Join(err, h.keep.close(stdout, true))
-	}
-	switch {
-	case ctx.Err() != nil:
-		fmt.Fprintln(stderr, "interrupted")
-		return errInterrupted
-	case err != nil:
-		return err
-	}
-	return passOn(ctx, exe, h.arguments(file)...)
-}
-
-func (h *hereMeasurement) arguments(file string) []string {
-	args := []string{locksFlag(h.cases), "--machine", file, "--points", h.points, "--workers", h.workers, "--lines", h.lines, "--hold", h.hold, "--think", h.think}
-	for _, why := range h.disturbed {
-		args = append(args, "--disturbed", why)
-	}
-	return args
-}
-
-func (h *hereMeasurement) measure(ctx context.Context, file string) error {
+// run measures this machine and some locks. It fits the model to the measurements, simulates
+// the same cases and prints both figures.
+func (h *here) run(ctx context.Context, cases []simulatedCase) error {
 	hops, err := h.find(ctx, "core-to-core")
 	if err != nil {
 		return err
@@ -107,105 +67,94 @@ func (h *hereMeasurement) measure(ctx context.Context, file string) error {
 	if err != nil {
 		return err
 	}
-	if err := describe(h.model, h.topology, hops, cost); err != nil {
+	if err := describe(h.model, machine.ReadTopology(), hops, cost); err != nil {
 		return err
 	}
-	text, err := h.model.Encode()
-	if err != nil {
+	if err := h.measure(ctx, cases); err != nil {
 		return err
 	}
-	if err := os.WriteFile(file, text, 0o600); err != nil {
-		return fmt.Errorf("lab: %w", err)
+	if err := h.fit(ctx); err != nil {
+		return err
 	}
-	if h.into != "" {
-		return nil
+	if err := h.keep.machine(h.model); err != nil {
+		return err
 	}
-	return h.measureLocks(ctx)
-}
-
-// find returns an experiment's finding, from the run of --into or a new experiment.
-func (h *hereMeasurement) find(ctx context.Context, name string) (*harness.Finding, error) {
-	if h.into != "" {
-		run, err := result.Load(h.into)
-		if err != nil {
-			return nil, err
-		}
-		for _, f := range run.Findings {
-			if f.Name == name && !f.Interrupted {
-				return f, nil
+	if err := h.simulatePoints(ctx, "simulate", h.seeds, h.points); err != nil {
+		return err
+	}
+	for _, p := range h.points {
+		if p.simulated != nil {
+			p.simulated.Accuracy = h.accuracy(p)
+			if err := h.keep.add(p.simulated); err != nil {
+				return err
 			}
 		}
 	}
-	i := slices.IndexFunc(hardware.Suite, func(e *hardware.Experiment) bool { return e.Name == name })
-	e := hardware.Suite[i]
-	if err := e.Available(); err != nil {
-		return nil, err
-	}
+	return h.print()
+}
+
+// find returns the finding of a new experiment.
+func (h *here) find(ctx context.Context, name string) (*harness.Finding, error) {
+	e := hardware.Suite[slices.IndexFunc(hardware.Suite, func(e *hardware.Experiment) bool { return e.Name == name })]
 	show := newProgress(h.stderr)
 	f, err := hardware.Run(ctx, e, hardware.Options{Budget: hereBudget, Seed: h.seed, Progress: show.parts(name)})
 	show.clear()
 	if err != nil {
 		return nil, err
 	}
-	for _, w := range f.Warnings {
-		h.disturbed = append(h.disturbed, name+": "+w.Text)
-	}
+	h.count(f.Warnings)
 	if h.keep != nil {
 		err = h.keep.new.AppendFinding(f)
 	}
 	return f, err
 }
 
-func (h *hereMeasurement) measureLocks(ctx context.Context) error {
+func (h *here) count(ws []harness.Warning) {
+	if h.measured++; len(ws) > 0 {
+		h.uneasy++
+	}
+}
+
+// measure measures the cases, and the fit locks with their workloads.
+func (h *here) measure(ctx context.Context, cases []simulatedCase) error {
 	plan := &measure.Plan{Rounds: hereRounds, Seed: h.seed}
-	if err := h.plan(plan); err != nil {
-		return err
+	points := make(map[string]*herePoint)
+	fitting := slices.DeleteFunc(h.program.spinLocks(), func(v *harness.Variant) bool { return !slices.Contains(fitLocks, v.Name) })
+	for _, s := range cases {
+		locks := []*harness.Variant{s.lock}
+		if s.workload.Workers > 1 {
+			locks = append(locks, fitting...)
+		}
+		for _, s.lock = range locks {
+			c, err := s.measured()
+			if err != nil {
+				return err
+			}
+			if points[c.Name()] == nil {
+				points[c.Name()] = &herePoint{simulatedCase: s}
+				h.points = append(h.points, points[c.Name()])
+				plan.Cases = append(plan.Cases, c)
+			}
+		}
 	}
 	show := newProgress(h.stderr)
 	defer show.clear()
-	noisy, all := 0, 0
 	err := plan.Run(ctx, func(p measure.Progress) error {
 		show.update(p)
 		if p.Result == nil {
 			return nil
 		}
-		if all++; len(p.Result.Warnings) > 0 {
-			noisy++
+		h.count(p.Result.Warnings)
+		if rate, ok := result.Throughput.Of(p.Result); ok && rate > 0 && len(p.Result.Violations) == 0 {
+			points[p.Case.Name()].ns = append(points[p.Case.Name()].ns, 1e9/rate)
+		}
+		if h.keep == nil {
+			return nil
 		}
 		return h.keep.new.Append(p.Result)
 	})
-	if noisy > all/4 {
-		h.disturbed = append(h.disturbed, fmt.Sprintf("locks: %d of %d measurements were disturbed", noisy, all))
-	}
+	h.points = slices.DeleteFunc(h.points, func(p *herePoint) bool { return len(p.ns) == 0 })
 	return err
-}
-
-// plan adds to plan the cases, and the fit locks with their workloads of two and more workers.
-func (h *hereMeasurement) plan(plan *measure.Plan) error {
-	cases := slices.Clone(h.cases)
-	for _, c := range h.cases {
-		for _, v := range h.program.fitLocks() {
-			if c.lock = v; c.workload.Workers > 1 {
-				cases = append(cases, c)
-			}
-		}
-	}
-	added := make(map[string]bool)
-	for _, s := range cases {
-		c, err := s.measured()
-		if err != nil {
-			return err
-		}
-		if !added[c.Name()] {
-			added[c.Name()] = true
-			plan.Cases = append(plan.Cases, c)
-		}
-	}
-	return nil
-}
-
-func (p *Program) fitLocks() []*harness.Variant {
-	return slices.DeleteFunc(p.spinLocks(), func(v *harness.Variant) bool { return !slices.Contains(fitLocks, v.Name) })
 }
 
 func (c simulatedCase) measured() (measure.Case, error) {
@@ -214,12 +163,105 @@ func (c simulatedCase) measured() (measure.Case, error) {
 	if c.lock.Traits.FollowsWait {
 		w.Wait = c.workload.Wait
 	}
+	var err error
 	if c.workload.Lines > 0 {
-		s, err := harness.ParseSection("lines:" + strconv.Itoa(c.workload.Lines))
-		if err != nil {
-			return measure.Case{}, err
-		}
-		w.Section = s
+		w.Section, err = harness.ParseSection("lines:" + strconv.Itoa(c.workload.Lines))
 	}
-	return measure.Case{Lock: c.lock, Workload: w}, nil
+	return measure.Case{Lock: c.lock, Workload: w}, err
+}
+
+// simulatePoints simulates points on the model.
+func (h *here) simulatePoints(ctx context.Context, what string, seeds int, points []*herePoint) error {
+	var cases []simulatedCase
+	for _, p := range points {
+		p.seeds, p.simulated = seeds, nil
+		cases = append(cases, p.simulatedCase)
+	}
+	_, err := h.runCases(ctx, h.stderr, what, cases, func(i int, s *harness.Simulation) error {
+		points[i].simulated = s
+		return nil
+	})
+	return cmp.Or(err, ctx.Err())
+}
+
+// fit sets the numbers of the model that no experiment measures.
+func (h *here) fit(ctx context.Context) error {
+	points := slices.DeleteFunc(slices.Clone(h.points), func(p *herePoint) bool { return !p.fitted() })
+	source := "guess: this program has none of the locks to fit by: " + strings.Join(fitLocks, ", ")
+	if len(points) > 0 {
+		least, err := simulate.Nearest(h.model, simulate.Unmeasured, func() (float64, error) {
+			err := h.simulatePoints(ctx, "fit", 1, points)
+			return factor(points), err
+		})
+		if err != nil {
+			return err
+		}
+		source = fmt.Sprintf("measured here: fitted to %s of %s with two workers and more, typical factor %.2f", numfmt.Plural(len(points), "point"), strings.Join(fitLocks, " and "), least)
+	}
+	for _, n := range simulate.Unmeasured {
+		h.model.Sources[n.Name] = source
+	}
+	return nil
+}
+
+// factor returns the typical factor between simulations and measurements, the root mean square
+// of its logarithm; infinite without any.
+func factor(points []*herePoint) float64 {
+	sum, n := 0.0, 0.0
+	for _, p := range points {
+		if p.simulated != nil {
+			d := math.Log(p.simulated.PerAcquisition.Median / stat.Median(p.ns))
+			sum, n = sum+d*d, n+1
+		}
+	}
+	if n == 0 {
+		return math.Inf(1)
+	}
+	return math.Exp(math.Sqrt(sum / n))
+}
+
+// factorOf returns the factor of the simulated points that are wanted, and their number.
+func (h *here) factorOf(wanted func(*herePoint) bool) (typical float64, n int) {
+	points := slices.DeleteFunc(slices.Clone(h.points), func(p *herePoint) bool { return p.simulated == nil || !wanted(p) })
+	return factor(points), len(points)
+}
+
+func (h *here) accuracy(p *herePoint) string {
+	typical, n := h.factorOf(func(q *herePoint) bool { return q.lock == p.lock })
+	text := fmt.Sprintf("On this machine the model was off by a typical factor of %.2f for this lock, over %s.", typical, numfmt.Plural(n, "point"))
+	if p.fitted() {
+		text += " It is fitted to them."
+	}
+	return text
+}
+
+func (h *here) print() error {
+	m := h.model
+	fmt.Fprintf(h.stdout, "%s: %s, %s\n", label(m), m.Doc, size(m))
+	fmt.Fprintf(h.stdout, "a word from one core to another: %s ns in a cluster, %s in the socket, %s to another one; window %s, occupy %s ns: %s\n\n",
+		numfmt.Number(m.Transfer[1]), numfmt.Number(m.Transfer[2]), numfmt.Number(m.Transfer[3]), numfmt.Number(m.Window), numfmt.Number(m.Occupy), m.Sources["window"])
+	t := table.New(h.stdout, "LOCK", "WORKERS", "HOLD", "SIMULATED NS/ACQ", "MEASURED NS/ACQ", "ROUNDS", "SIMULATED / MEASURED", "")
+	for _, p := range h.points {
+		if s := p.simulated; s != nil {
+			note, measured := "", stat.Median(p.ns)
+			if p.fitted() {
+				note = "fitted to"
+			}
+			t.Row(s.Lock.Name, s.Workers, numfmt.Plain(numfmt.Nanos(s.Hold)), numfmt.Number(s.PerAcquisition.Median), numfmt.Number(measured),
+				numfmt.Number(slices.Min(p.ns))+" to "+numfmt.Number(slices.Max(p.ns)), fmt.Sprintf("%.2f", s.PerAcquisition.Median/measured), note)
+		}
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	typical, n := h.factorOf(func(p *herePoint) bool { return p.workload.Workers > 1 && !p.fitted() })
+	text := fmt.Sprintf("locks that the model is not fitted to, two workers and more: typical factor %.2f over %s", typical, numfmt.Plural(n, "point"))
+	if n == 0 {
+		text = "no lock that the model is not fitted to was simulated and measured with two workers or more"
+	}
+	fmt.Fprintln(h.stdout, "\n"+text)
+	if h.uneasy > h.measured/4 {
+		fmt.Fprintf(h.stdout, "%d of %d measurements were disturbed: repeat the command when nothing else runs\n", h.uneasy, h.measured)
+	}
+	return nil
 }

@@ -22,10 +22,10 @@ func TestAccuracy(t *testing.T) {
 	var want []simulate.ValidationRecord
 	for _, s := range simulate.All {
 		of := all[s.Machine]
-		counted := slices.DeleteFunc(slices.Clone(of), func(o simulate.Outcome) bool { return simulate.Loose(o.Lock) })
+		counted := slices.DeleteFunc(slices.Clone(of), func(o simulate.Outcome) bool { return simulate.TwinOf(o.Lock).Loose })
 		want = append(want, record(s.Machine, "", counted))
 		for _, lock := range []string{"tas-xchg", "ttas", "ticket"} {
-			like := slices.DeleteFunc(slices.Clone(counted), func(o simulate.Outcome) bool { return simulate.Like(o.Lock) != lock })
+			like := slices.DeleteFunc(slices.Clone(counted), func(o simulate.Outcome) bool { return simulate.TwinOf(o.Lock).Like != lock })
 			if len(like) > 0 {
 				want = append(want, record(s.Machine, lock, like))
 			}

@@ -5,7 +5,6 @@ package simulate
 import (
 	"fmt"
 	"math"
-	"slices"
 
 	"locklab/harness"
 
@@ -48,8 +47,8 @@ func (s Series) Run(m *Machine, seeds int, wanted func(Point) bool) ([]Outcome, 
 }
 
 func (s Series) model(m *Machine, p Point, seeds int) (float64, error) {
-	i := slices.IndexFunc(Twins, func(t Twin) bool { return t.Name == p.Lock })
-	if i < 0 {
+	twin := TwinOf(p.Lock)
+	if twin.Local == nil {
 		return 0, fmt.Errorf("no twin of %s", p.Lock)
 	}
 	var w Workload
@@ -60,13 +59,13 @@ func (s Series) model(m *Machine, p Point, seeds int) (float64, error) {
 	w.Hold, w.Think = w.Hold+s.Loop/2, w.Think+s.Loop/2
 	w.Turns, w.Warm = max(1000, 16*p.Workers), max(100, 3*p.Workers)
 	run := Run
-	if Twins[i].Crowd {
+	if twin.Crowd {
 		run = RunUnlocked
 	}
 	xs := make([]float64, seeds)
 	for k := range xs {
 		w.Seed = uint64(k + 1)
-		r, err := run(m, w, Twins[i].Local)
+		r, err := run(m, w, twin.Local)
 		if err != nil {
 			return 0, err
 		}

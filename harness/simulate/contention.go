@@ -3,7 +3,6 @@
 package simulate
 
 import (
-	"context"
 	"fmt"
 	"slices"
 )
@@ -31,7 +30,7 @@ func Contend(m *Machine, threads []int, additions int, seed uint64) (Contention,
 			}
 		})
 	}
-	s.simulate(context.Background())
+	s.simulate()
 	for _, l := range s.order {
 		r.Rounds += int(s.counts.Misses) - len(l.queue)
 		if l.serving != nil {

@@ -50,7 +50,7 @@ func accuracyTable(all map[string][]simulate.Outcome) string {
 	b.WriteString("| machine | its numbers | workers | points | typical | bias | worst | order |\n|---|---|---|---|---|---|---|---|\n")
 	for _, s := range simulate.All {
 		m, _ := simulate.Named(s.Machine)
-		of := slices.DeleteFunc(slices.Clone(all[s.Machine]), func(o simulate.Outcome) bool { return simulate.Loose(o.Lock) })
+		of := slices.DeleteFunc(slices.Clone(all[s.Machine]), func(o simulate.Outcome) bool { return simulate.TwinOf(o.Lock).Loose })
 		sum := simulate.Summarize(of)
 		least, most := of[0].Workers, of[0].Workers
 		for _, o := range of {
@@ -63,5 +63,5 @@ func accuracyTable(all map[string][]simulate.Outcome) string {
 }
 
 func counted(all []simulate.Outcome, section string) []simulate.Outcome {
-	return slices.DeleteFunc(slices.Clone(all), func(o simulate.Outcome) bool { return o.Section != section || simulate.Loose(o.Lock) })
+	return slices.DeleteFunc(slices.Clone(all), func(o simulate.Outcome) bool { return o.Section != section || simulate.TwinOf(o.Lock).Loose })
 }

@@ -3,7 +3,6 @@
 package simulate
 
 import (
-	"context"
 	"fmt"
 	"io"
 )
@@ -30,7 +29,7 @@ func Duel(m *Machine, a, b int, seed uint64, out io.Writer) error {
 		})
 	}
 	d.s.note("contender 0 is core 0, on hardware thread %d, contender 1 is core 1, on thread %d; both read the word, which is 0", a, b)
-	d.s.simulate(context.Background())
+	d.s.simulate()
 	if d.s.failure != nil {
 		return d.s.failure
 	}

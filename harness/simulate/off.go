@@ -3,7 +3,6 @@
 package simulate
 
 import (
-	"context"
 	"errors"
 	"io"
 
@@ -16,7 +15,7 @@ const Simulates = false
 var errOff = errors.New("simulate: this build does not simulate: it lacks the tags systematic and simulate")
 
 // Simulate returns an error in this build.
-func Simulate(context.Context, *Machine, *harness.Variant, Workload, int) (harness.Simulation, error) {
+func Simulate(*Machine, *harness.Variant, Workload, int) (harness.Simulation, error) {
 	return harness.Simulation{}, errOff
 }
 

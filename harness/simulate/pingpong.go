@@ -2,8 +2,6 @@
 
 package simulate
 
-import "context"
-
 // OneWay returns the result on m of a ping-pong by compare-and-swap between two threads,
 // per hop in ns. Machines are described by this benchmark.
 func OneWay(m *Machine, a, b int, seed uint64) float64 {
@@ -23,6 +21,6 @@ func OneWay(m *Machine, a, b int, seed uint64) float64 {
 			}
 		})
 	}
-	s.simulate(context.Background())
+	s.simulate()
 	return float64(end-begin) / 1000 / (2 * (hops - hops/4 - 1))
 }

@@ -54,7 +54,7 @@ func play(t *testing.T, m *Machine, parts ...part) map[string]float64 {
 	for i, p := range parts {
 		s.newCore(i, p.thread, func(c *core) { p.play(&actor{c, times}, w) })
 	}
-	s.simulate(t.Context())
+	s.simulate()
 	if s.failure != nil {
 		t.Error(s.failure)
 	}

@@ -3,7 +3,6 @@
 package simulate
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"sync"
@@ -29,12 +28,12 @@ type cell struct {
 // Run simulates workers that take a lock repeatedly. The error wraps [ErrTwoHolders] or
 // [ErrStuck] if the lock fails. A panic of its code is an error, too.
 func Run(m *Machine, w Workload, lock func(harness.Setup) harness.Local) (Result, error) {
-	return run(context.Background(), m, w, lock, options{excludes: true})
+	return run(m, w, lock, options{excludes: true})
 }
 
 // RunUnlocked is Run for code that admits any number of workers, such as a counter.
 func RunUnlocked(m *Machine, w Workload, lock func(harness.Setup) harness.Local) (Result, error) {
-	return run(context.Background(), m, w, lock, options{})
+	return run(m, w, lock, options{})
 }
 
 type options struct {
@@ -43,7 +42,7 @@ type options struct {
 	single   bool // workers make their loads and hints one by one
 }
 
-func run(ctx context.Context, m *Machine, w Workload, lock func(harness.Setup) harness.Local, o options) (Result, error) {
+func run(m *Machine, w Workload, lock func(harness.Setup) harness.Local, o options) (Result, error) {
 	if err := w.Validate(m); err != nil {
 		return Result{}, err
 	}
@@ -81,7 +80,7 @@ func run(ctx context.Context, m *Machine, w Workload, lock func(harness.Setup) h
 			}
 		})
 	}
-	s.simulate(ctx)
+	s.simulate()
 	return t.result()
 }
 

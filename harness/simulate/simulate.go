@@ -4,7 +4,6 @@ package simulate
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"slices"
 
@@ -16,8 +15,8 @@ import (
 const Simulates = true
 
 // Simulate runs workers that contend for a lock of v on m, with seeds from w.Seed. Runs must
-// not overlap in a process: see atomics.SetScheduler. If ctx ends, the error is its cause.
-func Simulate(ctx context.Context, m *Machine, v *harness.Variant, w Workload, seeds int) (harness.Simulation, error) {
+// not overlap in a process: see atomics.SetScheduler.
+func Simulate(m *Machine, v *harness.Variant, w Workload, seeds int) (harness.Simulation, error) {
 	if err := CheckVariant(v, w.Workers); err != nil {
 		return harness.Simulation{}, err
 	}
@@ -31,10 +30,7 @@ func Simulate(ctx context.Context, m *Machine, v *harness.Variant, w Workload, s
 	for i := range results {
 		one := w
 		one.Seed += uint64(i)
-		r, err := run(ctx, m, one, v.Local, options{excludes: true})
-		if ctx.Err() != nil {
-			return harness.Simulation{}, context.Cause(ctx)
-		}
+		r, err := run(m, one, v.Local, options{excludes: true})
 		if err != nil {
 			return harness.Simulation{}, fmt.Errorf("%w (lock %s, %d workers, seed %d)", err, v.Name, w.Workers, one.Seed)
 		}

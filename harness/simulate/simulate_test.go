@@ -3,7 +3,6 @@
 package simulate_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -169,7 +168,7 @@ func TestBrokenVariants(t *testing.T) {
 			bare.Unavailable = ""
 			w := section(2) // long thinking: both have read that the other does not want the lock
 			w.Turns, w.Hold, w.Think, w.Spread = 20_000, 200, 500, true
-			if _, err := simulate.Simulate(t.Context(), m, &bare, w, 5); !errors.Is(err, simulate.ErrTwoHolders) {
+			if _, err := simulate.Simulate(m, &bare, w, 5); !errors.Is(err, simulate.ErrTwoHolders) {
 				t.Errorf("error %v, want %v", err, simulate.ErrTwoHolders)
 			}
 		})
@@ -259,7 +258,7 @@ func TestRefusals(t *testing.T) {
 		if tc.change != nil {
 			tc.change(&w)
 		}
-		_, err := simulate.Simulate(t.Context(), m, tc.lock, w, tc.seeds)
+		_, err := simulate.Simulate(m, tc.lock, w, tc.seeds)
 		if err == nil || !strings.Contains(err.Error(), tc.want) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("error %v, want one line with %q", err, tc.want)
 		}
@@ -276,50 +275,11 @@ func TestUnseen(t *testing.T) {
 		"mine is taken without a word of package atomics: the model does not see it": new(sync.Mutex),
 		"mine with one worker panicked: of no use":                                   &panics{taken: 4},
 	} {
-		_, err := simulate.Simulate(t.Context(), machine(t), local(l), section(2), 1)
+		_, err := simulate.Simulate(machine(t), local(l), section(2), 1)
 		if err == nil || err.Error() != "simulate: "+want {
 			t.Errorf("error %v, want %s", err, want)
 		}
 	}
-}
-
-// TestSimulateEnds: endless runs, and ones not begun, end with their context.
-func TestSimulateEnds(t *testing.T) {
-	why := errors.New("it is late")
-	for _, after := range []int{0, 1000} {
-		ctx, cancel := context.WithCancelCause(t.Context())
-		w, turns := section(2), 0
-		w.Turns = 1 << 40
-		v := local(nil)
-		inner := lab.Suite[0].Local
-		v.Local = func(s harness.Setup) harness.Local {
-			l := inner(s).Worker(0)
-			return harness.Shared(notifying{l, func() {
-				if turns++; turns > after {
-					cancel(why)
-				}
-			}})
-		}
-		if after == 0 {
-			cancel(why)
-		}
-		if _, err := simulate.Simulate(ctx, machine(t), v, w, 3); !errors.Is(err, why) {
-			t.Errorf("cancelled after %d acquisitions: %v, want %v", after, err, why)
-		}
-		if turns > 100*after+10_000 {
-			t.Errorf("cancelled after %d acquisitions: it ended after %d", after, turns)
-		}
-	}
-}
-
-type notifying struct {
-	sync.Locker
-	taken func()
-}
-
-func (l notifying) Lock() {
-	l.Locker.Lock()
-	l.taken()
 }
 
 func TestRunRefuses(t *testing.T) {
@@ -330,19 +290,10 @@ func TestRunRefuses(t *testing.T) {
 	}
 }
 
-func TestLimit(t *testing.T) {
-	w := section(4)
-	w.Turns, w.Limit = 1_000_000, 50_000
-	r, err := simulate.Run(machine(t), w, lab.Suite[0].Local)
-	if err != nil || !r.Cut || r.Elapsed > 60_000 || r.Turns < 10 {
-		t.Errorf("%+v, %v: want a run cut after 50 µs", r, err)
-	}
-}
-
 func TestSimulate(t *testing.T) {
 	m, w := machine(t), section(4)
 	v := lab.Suite[0]
-	s, err := simulate.Simulate(t.Context(), m, v, w, 4)
+	s, err := simulate.Simulate(m, v, w, 4)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,6 +5,7 @@ package simulate_test
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -101,13 +102,7 @@ func byLock(t *testing.T, all map[string][]simulate.Outcome) {
 			k := fmt.Sprintf("%-16s %-9s", o.Lock, o.Section)
 			groups[k] = append(groups[k], o)
 		}
-		for _, k := range slices.Sorted(func(yield func(string) bool) {
-			for k := range groups {
-				if !yield(k) {
-					return
-				}
-			}
-		}) {
+		for _, k := range slices.Sorted(maps.Keys(groups)) {
 			sum := simulate.Summarize(groups[k])
 			t.Logf("%-15s %s %6d %8.2f %6.2f", s.Machine, k, sum.Points, sum.Typical, sum.Bias)
 		}

@@ -63,7 +63,7 @@ func (t *tally) count(c *core, asked int64) {
 
 func (t *tally) released(c *core) {
 	t.holder, t.left, t.end = none, c.clock, c.clock
-	if t.total == t.w.Warm+t.w.Turns || t.w.Limit > 0 && t.s.now > t.s.ps(t.w.Limit) {
+	if t.total == t.w.Warm+t.w.Turns {
 		t.s.halted = true
 	}
 }
@@ -77,7 +77,6 @@ func (t *tally) result() (Result, error) {
 		Misses: per(counts.Misses - t.base.Misses), Remote: per(counts.Remote - t.base.Remote),
 		Invalidated: per(counts.Invalidated - t.base.Invalidated),
 		Longest:     float64(t.longest) / 1000, SameWorker: per(t.same), Jain: jain(t.turns), Steps: t.s.steps,
-		Cut: t.total < t.w.Warm+t.w.Turns,
 	}
 	if t.handed > 0 {
 		r.HandOver = float64(t.handOver) / float64(t.handed) / 1000

@@ -28,29 +28,23 @@ type Twin struct {
 // Twins are the locks of lockhammer and of lockbench in the published data.
 var Twins = []Twin{
 	{Name: "swap_mutex", Like: "tas-xchg", Doc: "an exchange again and again, without a spin hint", Local: alone(func() sync.Locker { return new(swapLock) })},
-	{Name: "ticket_spinlock", Like: "ticket", Doc: "both numbers in one line", Local: alone(func() sync.Locker { return new(ticketLock) })},
+	{Name: "ticket_spinlock", Like: "ticket", Doc: "both numbers in one line", Local: alone(func() sync.Locker { return newTicket(false) })},
 	{Name: "queued_spinlock", Like: "", Doc: "the queued spin lock of Linux without its pending bit", Local: newQueue, Crowd: true},
 	{Name: "incdec_refcount", Like: "", Doc: "a counter: one addition to come, one to go", Local: alone(func() sync.Locker { return new(counter) }), Crowd: true},
 	{Name: "osq_lock", Like: "", Doc: "the optimistic spin queue of Linux as a plain queue lock: its waiters also ask whether they are to sleep", Local: newPlainQueue, Loose: true},
 	{Name: "tas", Like: "tas-xchg", Doc: "an exchange, a spin hint, and again", Local: alone(func() sync.Locker { return &swapLock{hints: 1} })},
 	{Name: "ttas", Like: "ttas", Doc: "loads until it is free, then an exchange", Local: alone(func() sync.Locker { return new(loadsFirst) })},
 	{Name: "cas", Like: "ttas", Doc: "a compare-and-swap, then loads until it is free", Local: alone(func() sync.Locker { return new(casFirst) })},
-	{Name: "ticket", Like: "ticket", Doc: "its two numbers in two lines", Local: alone(func() sync.Locker { return new(ticketApart) })},
+	{Name: "ticket", Like: "ticket", Doc: "its two numbers in two lines", Local: alone(func() sync.Locker { return newTicket(true) })},
 }
 
-// Loose reports whether a lock of the published data has only a loose twin.
-func Loose(lock string) bool {
-	i := slices.IndexFunc(Twins, func(t Twin) bool { return t.Name == lock })
-	return i >= 0 && Twins[i].Loose
-}
-
-// Like returns the lock of the lab most similar to a published one, or "".
-func Like(lock string) string {
+// TwinOf returns the twin of a lock of the published data. Its Local is nil if there is none.
+func TwinOf(lock string) Twin {
 	i := slices.IndexFunc(Twins, func(t Twin) bool { return t.Name == lock })
 	if i < 0 {
-		return ""
+		return Twin{}
 	}
-	return Twins[i].Like
+	return Twins[i]
 }
 
 func alone(lock func() sync.Locker) func(harness.Setup) harness.Local {
@@ -99,11 +93,21 @@ func (l *casFirst) Lock() {
 	}
 }
 
-// ticketLock has both numbers in one line.
-type ticketLock struct {
-	_             pad
-	next, serving atomics.Uint32
-	_             pad
+type ticketLock struct{ next, serving *atomics.Uint32 }
+
+// newTicket returns a lock with its numbers in one line, or in two.
+func newTicket(apart bool) sync.Locker {
+	var words struct {
+		_             pad
+		next, serving atomics.Uint32
+		_             pad
+		apart         atomics.Uint32
+		_             pad
+	}
+	if apart {
+		return &ticketLock{&words.next, &words.apart}
+	}
+	return &ticketLock{&words.next, &words.serving}
 }
 
 func (l *ticketLock) Lock() {
@@ -113,23 +117,6 @@ func (l *ticketLock) Lock() {
 }
 
 func (l *ticketLock) Unlock() { l.serving.StoreRelease(l.serving.Load() + 1) }
-
-// ticketApart has each in its own line.
-type ticketApart struct {
-	_       pad
-	next    atomics.Uint32
-	_       pad
-	serving atomics.Uint32
-	_       pad
-}
-
-func (l *ticketApart) Lock() {
-	for mine := l.next.Add(1) - 1; l.serving.Load() != mine; {
-		atomics.SpinHint(1)
-	}
-}
-
-func (l *ticketApart) Unlock() { l.serving.StoreRelease(l.serving.Load() + 1) }
 
 type counter struct {
 	_ pad

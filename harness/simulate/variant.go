@@ -17,6 +17,8 @@ func CheckVariant(v *harness.Variant, workers int) error {
 		return fmt.Errorf("%w: %s is of the family %s, and only spin locks are made of the words that it sees", ErrNotSimulated, v.Name, v.Family)
 	case v.Unavailable != "":
 		return fmt.Errorf("%w: %s: %s", ErrNotSimulated, v.Name, v.Unavailable)
+	case v.Traits.ReadWrite:
+		return fmt.Errorf("%w: %s is for readers and writers", ErrNotSimulated, v.Name)
 	case v.Traits.Permits > 1:
 		return fmt.Errorf("%w: %s lets in %d workers at once", ErrNotSimulated, v.Name, v.Traits.Permits)
 	case v.Traits.MaxWorkers > 0 && workers > v.Traits.MaxWorkers:

@@ -20,15 +20,14 @@ type Workload struct {
 	// The other policies sleep or yield, and the model has no operating system for that.
 	Wait harness.WaitPolicy
 
-	Turns  int     // counted acquisitions; 0 is 8 per worker, at least 2000
-	Warm   int     // acquisitions before them; 0 is 3 per worker, at least 100
-	Seed   uint64  // of the jitter of latencies, of think times and of a lock's own choices
-	Limit  float64 // ns after which the run is cut; 0 is no limit
-	Exact  bool    // waiters make every poll as a separate event: slower, for tests
-	Apart  bool    // a core has a second worker only when every core has one
-	Spread bool    // neighbours are on different sockets
+	Turns  int    // counted acquisitions; 0 is 8 per worker, at least 2000
+	Warm   int    // acquisitions before them; 0 is 3 per worker, at least 100
+	Seed   uint64 // of the jitter of latencies, of think times and of a lock's own choices
+	Exact  bool   // waiters make every poll as a separate event: slower, for tests
+	Apart  bool   // a core has a second worker only when every core has one
+	Spread bool   // neighbours are on different sockets
 
-	Log io.Writer // one line for each step of the model; nil for no log
+	Log io.Writer `json:"-"` // one line for each step of the model; nil for no log
 }
 
 // MaxLines is the greatest number of lines of data of a critical section.
@@ -52,8 +51,8 @@ func (w Workload) Validate(m *Machine) error {
 		return fmt.Errorf("simulate: think time %v ns: want 0 to %v", w.Think, MaxTime)
 	case w.Wait != harness.WaitPause && w.Wait != harness.WaitSpin:
 		return fmt.Errorf("simulate: wait policy %s sleeps or yields, which the model does not know: want %s or %s", w.Wait, harness.WaitPause, harness.WaitSpin)
-	case w.Turns < 0 || w.Warm < 0 || !(w.Limit >= 0):
-		return errors.New("simulate: a number of acquisitions or a limit is negative")
+	case w.Turns < 0 || w.Warm < 0:
+		return errors.New("simulate: a number of acquisitions is negative")
 	}
 	return nil
 }
@@ -72,5 +71,4 @@ type Result struct {
 	SameSocket  float64 // share of hand-overs to another worker that stay on the socket
 	SameWorker  float64 // share of acquisitions by the last holder
 	Steps       int64   // events of the model
-	Cut         bool    // it reached the limit
 }
