@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -84,6 +85,24 @@ func TestSeen(t *testing.T) {
 	h, err := oracle.ReadHistory(f)
 	if err != nil || len(oracle.Judge(h, oracle.Rules{}).Overlaps) == 0 {
 		t.Errorf("the history that was kept shows no overlap (%v)", err)
+	}
+}
+
+// TestTokenFell: a token that fell is one harm; the search adds no other.
+func TestTokenFell(t *testing.T) {
+	t.Parallel()
+	s := chaos.Scenario{Name: "scripted", Deadline: time.Minute, Try: func(_ context.Context, t *chaos.Try) {
+		at := t.Now() - int64(time.Second)
+		for i, token := range []uint64{1, 2, 2, 3} {
+			for _, kind := range []oracle.EventKind{oracle.Asked, oracle.Granted, oracle.Releasing, oracle.Released} {
+				at += int64(time.Microsecond)
+				chaos.Record(t.Subjects[0], oracle.Event{At: at, Worker: i % 2, Kind: kind, Token: token})
+			}
+		}
+	}}
+	r := try(t, s, chaos.Plan{}, "fenced")["fenced"]
+	if want := map[harness.Harm]int{harness.TokenFell: 1}; !maps.Equal(r.Seen, want) {
+		t.Errorf("seen %v, want %v: %q", r.Seen, want, r.Notes)
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"iter"
 	"maps"
 	"os"
 	"path/filepath"
@@ -31,16 +30,12 @@ func (b *batch) judge(t *Try, s *Subject, over int64) *harness.FaultResult {
 	r.Seen = make(map[harness.Harm]int)
 	delays := t.excuses(r.Expected)
 	for _, one := range append([]*Subject{s}, s.others...) {
-		x, err := b.judgeOne(r, one, delays, t.Number, over)
-		if err == nil && x == nil {
+		x := b.judgeOne(r, one, delays, t.Number, over)
+		if x == nil {
 			continue
 		}
 		r = b.scenario.result(s.Variant)
 		r.Seed = t.Seed
-		if err != nil {
-			r.Failed, r.Notes = 1, []string{"a try did not count: " + err.Error()}
-			return r
-		}
 		r.Starved, r.Notes = 1, []string{"a try did not count: " + x.why}
 		if x.Delayed > 0 {
 			r.Figures = []harness.FaultFigure{{Name: delayedFigure, Unit: "ms", Values: []float64{float64(x.Delayed) / 1e6}}}
@@ -55,17 +50,15 @@ func (b *batch) judge(t *Try, s *Subject, over int64) *harness.FaultResult {
 }
 
 // judgeOne adds one lock's outcome to r, and its history if worth keeping. It returns an excuse
-// if the machine explains every unexpected harm, and an error if the history is incomplete.
-func (b *batch) judgeOne(r *harness.FaultResult, s *Subject, delays *oracle.Delays, n int, over int64) (*excuse, error) {
+// if the machine explains every unexpected harm.
+func (b *batch) judgeOne(r *harness.FaultResult, s *Subject, delays *oracle.Delays, n int, over int64) *excuse {
 	rules := b.rules(s.Variant, over)
 	rules.Starvation, rules.Delays = !slices.Contains(r.Expected.Harms, harness.TwoHolders), delays
-	var j oracle.Judgement
-	if err := s.until(over, func(events iter.Seq[*oracle.Event]) { j = oracle.JudgeSeq(events, rules) }); err != nil {
-		return nil, err
-	}
+	history := s.history.until(over)
+	j := oracle.Judge(history, rules)
 	x := s.excuse(&j, delays)
 	if x != nil && !s.hurt(&j, r.Expected) {
-		return x, nil
+		return x
 	}
 	one := &harness.FaultResult{Scenario: r.Scenario, Lock: r.Lock, Expected: r.Expected, Seen: make(map[harness.Harm]int)}
 	for _, harm := range j.Harms() {
@@ -86,7 +79,7 @@ func (b *batch) judgeOne(r *harness.FaultResult, s *Subject, delays *oracle.Dela
 		spare(one, s, j)
 	}
 	if b.worth(one) && len(r.Histories) == 0 {
-		if name := b.save(one, s, n, over); name != "" {
+		if name := b.save(one, history, n); name != "" {
 			one.Histories = []string{name}
 		}
 	}
@@ -94,7 +87,7 @@ func (b *batch) judgeOne(r *harness.FaultResult, s *Subject, delays *oracle.Dela
 		one.Window, one.Margin, one.Overlap = times(j)
 	}
 	join(r, one)
-	return nil, nil
+	return nil
 }
 
 // spare removes from r, which covers s alone, the harms that are not the lock's fault.
@@ -149,7 +142,7 @@ func reason(err error) string {
 // prove also checks the history with porcupine, which accounts for refusals and attempts
 // of unknown outcome. A check that does not finish in time counts as not proven.
 func (b *batch) prove(r *harness.FaultResult, j *oracle.Judgement, rules oracle.Rules) {
-	check := oracle.CheckLinear(j, rules, oracle.LinearOptions{Timeout: time.Second / 2, Total: 2 * time.Second})
+	check := oracle.CheckLinear(j, rules, time.Second/2, 2*time.Second)
 	proven := harness.FaultFigure{Name: "history proven", Values: []float64{0}}
 	switch check.Verdict {
 	case oracle.Violated:
@@ -193,15 +186,14 @@ func (b *batch) worth(r *harness.FaultResult) bool {
 
 const mostHistories = 3
 
-func (b *batch) save(r *harness.FaultResult, s *Subject, n int, end int64) string {
+func (b *batch) save(r *harness.FaultResult, h oracle.History, n int) string {
 	if b.plan.Dir == "" || b.saved[r.Lock.Name] >= mostHistories {
 		return ""
 	}
 	name := fmt.Sprintf("history-%s-%s-%d.jsonl", r.Scenario, r.Lock.Name, n)
 	f, err := os.Create(filepath.Join(b.plan.Dir, name))
 	if err == nil {
-		lost := s.until(end, func(events iter.Seq[*oracle.Event]) { _, err = oracle.WriteEvents(f, events) })
-		err = errors.Join(err, lost, f.Close())
+		err = errors.Join(h.Write(f), f.Close())
 	}
 	if err != nil {
 		r.Notes = append(r.Notes, fmt.Sprintf("the history could not be kept: %v", err))

@@ -39,11 +39,6 @@ type Plan struct {
 	// Dir is the directory for histories of harms; "" keeps none.
 	Dir string
 
-	// Memory is the limit in bytes for the histories of a try in memory; 0 is DefaultMemory.
-	// The rest goes to nameless files in Dir, or in the system's temporary directory if Dir is
-	// "", which disappear with the process.
-	Memory int
-
 	// Done, which may be nil, returns the number of earlier tries that count, and of
 	// all earlier tries: they are not repeated.
 	Done func(scenario, lock string) (count, all int)
@@ -219,7 +214,6 @@ func (b *batch) runnable(locks []*harness.Variant, say bool) (out []*harness.Var
 // try makes the fault once. Its error ends the run.
 func (b *batch) try(ctx context.Context, locks []*harness.Variant, n int, lost map[string]int) error {
 	t := b.newTry(locks, n)
-	defer t.forget()
 	unwatch := t.watch()
 	defer unwatch()
 	began := time.Now()
@@ -264,18 +258,12 @@ func (b *batch) newTry(locks []*harness.Variant, n int) *Try {
 	t := &Try{Stage: b.stage, Number: n, Seed: seed, Rand: rand.New(rand.NewPCG(seed, uint64(n))), scenario: b.scenario}
 	for _, v := range locks {
 		key := fmt.Sprintf("chaos-%s-%s-%s-%d", strconv.FormatInt(int64(os.Getpid()), 36), b.scenario.Name, v.Name, n)
-		h := record{dir: b.plan.Dir, most: min(mostEvents/len(locks), mostOfOne), room: cmp.Or(b.plan.Memory, DefaultMemory) / len(locks)}
+		h := newRecord(min(mostEvents/len(locks), mostOfOne))
 		own := fnv.New64a()
 		own.Write([]byte(v.Name))
 		t.Subjects = append(t.Subjects, &Subject{Variant: v, Key: key, Rand: rand.New(rand.NewPCG(seed, own.Sum64())), history: h})
 	}
 	return t
-}
-
-func (t *Try) forget() {
-	for _, s := range t.Subjects {
-		s.drop()
-	}
 }
 
 func (b *batch) add(r *harness.FaultResult) {

@@ -116,14 +116,12 @@ func (s *Subject) showLost(e *oracle.Event, format string, args ...any) {
 }
 
 func (s *Subject) lost(w *Worker) {
-	var told []oracle.Event
-	s.visit(func(e *oracle.Event) {
+	lost := 0
+	for _, e := range s.events() {
 		if e.Kind == oracle.Told && e.Worker == w.ID {
-			told = append(told, *e)
+			s.showLost(&e, "%s", e.Text)
+			lost++
 		}
-	})
-	for _, e := range told {
-		s.showLost(&e, "%s", e.Text)
 	}
-	s.Figure("leases lost", "", float64(len(told)))
+	s.Figure("leases lost", "", float64(lost))
 }

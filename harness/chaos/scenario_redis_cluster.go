@@ -124,20 +124,16 @@ func (p spread) report(began, over int64) {
 		if node == hungNode {
 			continue
 		}
-		var told []oracle.Event
-		s.visit(func(e *oracle.Event) {
+		for _, e := range s.events() {
 			switch {
 			case e.At < began || e.At > over:
 			case e.Kind == oracle.Told:
-				told = append(told, *e)
+				s.showLost(&e, "on a node that ran: %s", e.Text)
+				lost++
 			case e.Kind == oracle.Granted:
 				served++
 			}
-		})
-		for _, e := range told {
-			s.showLost(&e, "on a node that ran: %s", e.Text)
 		}
-		lost += len(told)
 	}
 	p[0].Figure("leases lost on other nodes", "", float64(lost))
 	p[0].Figure("grants on other nodes", "", float64(served))

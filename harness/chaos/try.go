@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"time"
 
@@ -59,24 +59,11 @@ func (s *Subject) record(e oracle.Event) {
 	s.history.add(e)
 }
 
-// visit calls f with each event up to now, by time. f must not use s. An incomplete
-// history is detected later, when it is judged.
-func (s *Subject) visit(f func(e *oracle.Event)) {
-	s.until(math.MaxInt64, func(events iter.Seq[*oracle.Event]) {
-		for e := range events {
-			f(e)
-		}
-	})
-}
-
-// until calls f with the events up to end, by time. f must iterate over all of them
-// exactly once, and must not use s. The error reports missing events.
-func (s *Subject) until(end int64, f func(events iter.Seq[*oracle.Event])) error {
+// events returns a copy of the events up to now, by time.
+func (s *Subject) events() oracle.History {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	p := s.history.replay(end)
-	f(p.events)
-	return p.err
+	return slices.Clone(s.history.until(math.MaxInt64))
 }
 
 // write makes the guarded resource judge a write, in one critical section for all workers.
@@ -153,9 +140,7 @@ func (s *Subject) Another(key string, spared ...harness.Harm) *Subject {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.history.most /= 2
-	s.history.room /= 2
-	h := record{dir: s.history.dir, most: s.history.most, room: s.history.room}
-	o := &Subject{Variant: s.Variant, Key: key, history: h, spared: spared}
+	o := &Subject{Variant: s.Variant, Key: key, history: newRecord(s.history.most), spared: spared}
 	s.others = append(s.others, o)
 	return o
 }
@@ -287,15 +272,6 @@ func (s *Subject) granted(after int64) bool {
 
 // Conclude ends the judged part of the histories: later actions do not count against the lock.
 func (t *Try) Conclude() { t.over = now() }
-
-func (s *Subject) drop() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.history.close()
-	for _, o := range s.others {
-		o.drop()
-	}
-}
 
 // Now reads the clock of the events, in ns.
 func (t *Try) Now() int64 { return now() }

@@ -3,7 +3,6 @@ package oracle
 import (
 	"cmp"
 	"fmt"
-	"iter"
 	"time"
 
 	"locklab/harness"
@@ -40,10 +39,6 @@ type Rules struct {
 	// again. If a client asked in that time, or less than Arrival before it, its
 	// arrival in line is unknown. It is surely in line Arrival after the grant.
 	Down bool
-
-	// Outage: the lock cannot be granted from a Fault to the next Over, or to the end
-	// without one. That time does not count as waiting.
-	Outage bool
 
 	// Starvation: a holder that was notified too late because the machine did not run
 	// its process is no evidence.
@@ -135,13 +130,10 @@ type Overlap struct {
 //
 // It reports only certain facts. A client that may hold the lock without knowing it,
 // because its attempt failed or its process was killed, is not a holder.
-func Judge(h History, r Rules) Judgement { return JudgeSeq(h.sorted().Each(), r) }
-
-// JudgeSeq is Judge for events in order of time. It reads each once and does not keep it.
-func JudgeSeq(events iter.Seq[*Event], r Rules) Judgement {
+func Judge(h History, r Rules) Judgement {
 	r = r.filled()
 	var j Judgement
-	c := collect(events, r, &j)
+	c := collect(h.sorted(), r, &j)
 	j.overlaps(r, c)
 	j.tokens(r)
 	j.resource(r, c)

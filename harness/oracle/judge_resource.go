@@ -14,8 +14,8 @@ func (j *Judgement) resource(r Rules, c *collector) {
 	}
 	var plain, fenced register
 	var guarded Resource
-	for i := range c.writes.n {
-		e := c.writes.at(i)
+	for i := range c.writes {
+		e := &c.writes[i]
 		by := e.hold
 		hold := &j.Holds[by]
 		if later, stale := plain.write(by, hold); stale {

@@ -83,11 +83,11 @@ func TestJudge(t *testing.T) {
 	second := Rules{Prompt: time.Second}
 	fenced, fifo := second, second
 	fenced.Fenced, fifo.FIFO = true, true
-	two, twoFIFO, again, majority, outage, long, starving := second, fifo, second, second, second, second, second
+	two, twoFIFO, again, majority, long, starving := second, fifo, second, second, second, second
 	starving.Starvation = true
 	down := fifo
 	down.Down = true
-	two.Permits, twoFIFO.Permits, again.Reentrant, majority.Spurious, outage.Outage = 2, 2, true, true, true
+	two.Permits, twoFIFO.Permits, again.Reentrant, majority.Spurious = 2, 2, true, true
 	long.End = 5e9
 	for _, c := range []struct {
 		name   string
@@ -169,8 +169,6 @@ func TestJudge(t *testing.T) {
 		{"one fault after another", second, "0 1 asked; 1 1 granted; 2 2 asked; 5 1 killed; 800 -1 fault; 1600 2 granted", ""},
 		{"one fault after another, in vain", second, "0 1 asked; 1 1 granted; 2 2 asked; 5 1 killed; 800 -1 fault; 1801 2 granted", "stalls 1, !stall"},
 		{"a fault that stays", second, "0 1 asked; 1 1 granted; 2 2 asked; 3 -1 fault; 4 1 releasing; 5 1 released; 2000 -1 over; 2001 2 granted", "stalls 1, !stall"},
-		{"an outage", outage, "0 1 asked; 1 1 granted; 2 2 asked; 3 -1 fault; 4 1 releasing; 5 1 released; 2000 -1 over; 2001 2 granted", ""},
-		{"a stall after an outage", outage, "0 1 asked; 1 1 granted; 2 2 asked; 3 -1 fault; 4 1 releasing; 5 1 released; 2000 -1 over; 3001 2 granted", "stalls 1, !stall"},
 		{"a lost wake-up", second, "0 1 asked; 1 1 granted; 2 2 asked; 5 1 releasing; 6 1 released; 1006 2 granted", "stalls 1, lost 1, !stall"},
 		{"a lost wake-up long after a fault", second, "0 -1 fault; 1000 1 asked; 1001 1 granted; 1002 2 asked; 1005 1 releasing; 1006 1 released; 2006 2 granted", "stalls 1, lost 1, !stall"},
 		{"a stall soon after a fault", second, "0 -1 fault; 900 1 asked; 901 1 granted; 902 2 asked; 905 1 releasing; 906 1 released; 2006 2 granted", "stalls 1, !stall"},
