@@ -19,13 +19,13 @@ func TestMayStick(t *testing.T) {
 		err     error
 		excused bool
 	}{
-		"kept":                     {"cancel-many", nil, false},
-		"stuck":                    {"cancel-many", fmt.Errorf("afterwards: %w", noGrant), true},
-		"stuck in a crowd":         {"cancel-many", &stuckError{patience: time.Second}, true},
-		"another promise":          {"cancel-many", other, false},
-		"stuck and another":        {"cancel-many", errors.Join(noGrant, other), false},
-		"another that wraps":       {"cancel-many", fmt.Errorf("%w: %w", noGrant, other), false},
-		"stuck under another rule": {"crowd", noGrant, false},
+		"kept":                       {"cancel-many", nil, false},
+		"stuck":                      {"cancel-many", fmt.Errorf("afterwards: %w", noGrant), true},
+		"stuck with many contenders": {"cancel-many", &stuckError{patience: time.Second}, true},
+		"another promise":            {"cancel-many", other, false},
+		"stuck and another":          {"cancel-many", errors.Join(noGrant, other), false},
+		"another that wraps":         {"cancel-many", fmt.Errorf("%w: %w", noGrant, other), false},
+		"stuck under another rule":   {"contenders", noGrant, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			rule := Rule{Name: test.rule}

@@ -29,7 +29,7 @@ var faults = map[fault]string{
 	clientLeaks: "close", timerLeaks: "close", closeEndsAll: "close",
 	onePermitMore: "permits", onePermitLess: "permits",
 	waitsForItself: "reentrant", freesAtFirst: "reentrant", ownerIsClient: "reentrant",
-	eightPlaces: "crowd", leaseSeldomDead: "crowd", doneSeldomOpen: "crowd",
+	eightPlaces: "contenders", leaseSeldomDead: "contenders", doneSeldomOpen: "contenders",
 	losesFewWakeUps: "wake-up", forgetsSleepers: "wake-up",
 	tokenOfEightBits: "endurance", grantsLateInLife: "endurance",
 	starvesOne: "starvation", lastBeyondEight: "fifo", trySeldomTakes: "try",
