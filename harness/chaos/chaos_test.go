@@ -65,7 +65,7 @@ func TestSeen(t *testing.T) {
 	r := try(t, chaos.Scenario{
 		Name: "together", Deadline: 10 * time.Second,
 		Try: func(ctx context.Context, t *chaos.Try) {
-			loops(ctx, t, chaos.Loop{Hold: 20 * time.Millisecond, Blind: true})
+			loops(ctx, t, chaos.Loop{Hold: 20 * time.Millisecond})
 		},
 	}, chaos.Plan{Dir: dir}, "free")["free"]
 	if r.Tries != 1 || r.Seen[harness.TwoHolders] != 1 || r.Seen[harness.StaleWrite] != 1 || len(r.Overlap) != 1 {
@@ -226,7 +226,7 @@ func TestPause(t *testing.T) {
 			h := t.Host()
 			s := t.Subjects[0]
 			h.Open(ctx, s, harness.Endpoint{}).Loop(ctx, chaos.Loop{Hold: time.Millisecond})
-			chaos.Check(t.Until(ctx, "a grant", func() bool { return s.AwaitGrant(ctx, 0) }))
+			chaos.Check(t.Until(ctx, "a grant", func() bool { return s.AwaitGrant(ctx, time.Second, 0) }))
 			h.Pause()
 			t.Sleep(ctx, 50*time.Millisecond) // messages in transit arrive
 			n := len(s.Events())
@@ -235,7 +235,7 @@ func TestPause(t *testing.T) {
 				s.Show(harness.Misled, "%d events of a paused process", more)
 			}
 			h.Resume()
-			if !s.AwaitGrant(ctx, t.Now()) {
+			if !s.AwaitGrant(ctx, 10*time.Second, t.Now()) {
 				s.Show(harness.Misled, "nothing after it was resumed")
 			}
 			for _, d := range chaos.Delays(t) {

@@ -60,21 +60,6 @@ type Loop struct {
 	// Random draws each hold and think time uniformly from 0 to twice its value.
 	Random bool
 
-	// Timeout limits the wait for the lock; 0 is no limit. A worker that fails
-	// retries after Pause.
-	Timeout time.Duration
-	Pause   time.Duration // 0 is 10 ms
-
-	// Try uses TryLock, with Pause between the tries.
-	Try bool
-
-	// Shared locks for reading, if the lock has readers.
-	Shared bool
-
-	// Blind makes the holder write at the end without checking its lease, as after a pause
-	// between check and write. Otherwise a holder whose lease has ended does not write.
-	Blind bool
-
 	// Quiet leaves out the writes.
 	Quiet bool
 
@@ -91,7 +76,7 @@ type delay struct {
 type message struct {
 	ID    int    `json:"id,omitempty"`    // of the command it answers
 	Error string `json:"error,omitempty"` // of the command
-	Kind  string `json:"kind,omitempty"`  // of the error: see the errors of package harness
+	Kind  int    `json:"kind,omitempty"`  // of the error: see kinds
 
 	Delay *delay `json:"delay,omitempty"` // the process did not run; if from equals to, it runs
 

@@ -90,7 +90,7 @@ func (p *Plan) Run(ctx context.Context, keep func(*harness.FaultResult) error) e
 			}
 			wg.Go(func() {
 				defer func() { <-free }()
-				b := &batch{plan: p, scenario: s, stage: new(Stage), keep: one, begin: begin}
+				b := &batch{plan: p, scenario: s, stage: new(Stage), keep: one, begin: begin, saved: make(map[string]int)}
 				if p.Budget > 0 {
 					b.until = began.Add(share)
 				}
@@ -261,7 +261,7 @@ func (b *batch) newTry(locks []*harness.Variant, n int) *Try {
 		h := newRecord(min(mostEvents/len(locks), mostOfOne))
 		own := fnv.New64a()
 		own.Write([]byte(v.Name))
-		t.Subjects = append(t.Subjects, &Subject{Variant: v, Key: key, Rand: rand.New(rand.NewPCG(seed, own.Sum64())), history: h})
+		t.Subjects = append(t.Subjects, &Subject{Variant: v, Key: key, Rand: rand.New(rand.NewPCG(seed, own.Sum64())), history: h, harms: make(map[harness.Harm]bool)})
 	}
 	return t
 }

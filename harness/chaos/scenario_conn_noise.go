@@ -105,7 +105,7 @@ func disturbed(l Loop, disturb func(ctx context.Context, t *Try, s *Subject, wir
 		disturb(ctx, t, s, wires)
 		began := t.Now()
 		t.Sleep(ctx, after)
-		s.await(ctx, 3*TTL, began)
+		s.AwaitGrant(ctx, 3*TTL, began)
 	})
 }
 

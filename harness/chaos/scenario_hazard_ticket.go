@@ -197,7 +197,7 @@ func (q *queue) allPass(ctx context.Context, workers []*Worker, begun []<-chan e
 	for i, w := range workers {
 		q.t.work.Go(func() { passed <- q.passes(ctx, w, begun[i]) })
 	}
-	return count(ctx, passed, len(workers)) == len(workers)
+	return count(ctx, q.t.scenario.Deadline, passed, len(workers)) == len(workers)
 }
 
 func makesTicket(m faultproxy.Message) bool {

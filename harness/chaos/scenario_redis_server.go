@@ -306,7 +306,7 @@ var redisClocks = table(Scenario{
 			began := i.t.Now()
 			i.t.Each(func(s *Subject) {
 				i.late[s].Loop(ctx, ordinary)
-				s.await(ctx, 6*TTL, began)
+				s.AwaitGrant(ctx, 6*TTL, began)
 				i.t.Sleep(ctx, 5*ordinary.Hold)
 			})
 		}),

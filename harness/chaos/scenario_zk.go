@@ -100,13 +100,11 @@ func hold(ctx context.Context, t *Try, holders, others harness.Endpoint) (*crowd
 
 // served waits, up to most, until each live worker has been granted its lock later than after.
 func (c *crowd) served(ctx context.Context, after int64, most time.Duration) {
-	ctx, cancel := context.WithTimeout(ctx, most)
-	defer cancel()
 	c.t.Each(func(s *Subject) {
 		c.mu.Lock()
 		stuck := c.stuck[s]
 		c.mu.Unlock()
-		if !stuck && !poll(ctx, func() bool { return s.served(c.workers[s], after) }) {
+		if !stuck && !poll(ctx, most, func() bool { return s.served(c.workers[s], after) }) {
 			c.mu.Lock()
 			defer c.mu.Unlock()
 			c.stuck[s] = true

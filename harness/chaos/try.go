@@ -48,9 +48,7 @@ type Subject struct {
 	figures []harness.FaultFigure
 	failed  error // why the fault could not be made for it
 
-	timed  []timedHarm    // as harms
-	others []*Subject     // of the same clients
-	spared []harness.Harm // harms that the fault causes, not the lock
+	timed []timedHarm // as harms
 }
 
 func (s *Subject) record(e oracle.Event) {
@@ -77,16 +75,13 @@ func (s *Subject) write(worker int, token uint64, shared bool) bool {
 
 // Show reports a harm that the history cannot show, with a description.
 func (s *Subject) Show(h harness.Harm, format string, args ...any) {
-	s.show(h, fmt.Sprintf("%s: "+format, append([]any{h}, args...)...))
+	s.show(h, string(h)+": "+fmt.Sprintf(format, args...))
 }
 
 func (s *Subject) show(h harness.Harm, text string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.notes = append(s.notes, text)
-	if s.harms == nil {
-		s.harms = make(map[harness.Harm]bool)
-	}
 	s.harms[h] = true
 }
 
@@ -95,7 +90,7 @@ func (s *Subject) show(h harness.Harm, text string) {
 func (s *Subject) ShowTimed(h harness.Harm, from, to int64, spare time.Duration, format string, args ...any) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.timed = append(s.timed, timedHarm{h, from, to, spare, fmt.Sprintf("%s: "+format, append([]any{h}, args...)...)})
+	s.timed = append(s.timed, timedHarm{h, from, to, spare, string(h) + ": " + fmt.Sprintf(format, args...)})
 }
 
 type timedHarm struct {
@@ -134,15 +129,9 @@ func (s *Subject) broken() bool {
 }
 
 // Another returns a lock of the same variant with another key, which clients of s can
-// take as well: see [Worker.JoinAs]. It is judged like s, and its harms count for s,
-// except the spared ones, which the fault causes. Its times count if no harm is spared.
-func (s *Subject) Another(key string, spared ...harness.Harm) *Subject {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.history.most /= 2
-	o := &Subject{Variant: s.Variant, Key: key, history: newRecord(s.history.most), spared: spared}
-	s.others = append(s.others, o)
-	return o
+// take as well: see [Worker.JoinAs]. It is not judged.
+func (s *Subject) Another(key string) *Subject {
+	return &Subject{Variant: s.Variant, Key: key, history: newRecord(0)}
 }
 
 // Each calls f for every lock at the same time, except failed ones. A step of f that fails
@@ -198,15 +187,15 @@ func (t *Try) Fault(format string, args ...any) {
 	}
 }
 
-// Fault is Try.Fault for one lock.
-func (s *Subject) Fault(format string, args ...any) { s.mark(oracle.Fault, format, args) }
-
 // Over records in all histories that the fault has been undone.
 func (t *Try) Over(format string, args ...any) {
 	for _, s := range t.Subjects {
 		s.Over(format, args...)
 	}
 }
+
+// Fault is Try.Fault for one lock.
+func (s *Subject) Fault(format string, args ...any) { s.mark(oracle.Fault, format, args) }
 
 // Over is Try.Over for one lock.
 func (s *Subject) Over(format string, args ...any) { s.mark(oracle.Over, format, args) }
@@ -248,13 +237,15 @@ func (t *Try) Until(ctx context.Context, what string, done func() bool) error {
 	return nil
 }
 
-// AwaitGrant waits until a worker has been granted the lock later than after, in ns on
-// the clock of the events. It returns false if ctx ends first.
-func (s *Subject) AwaitGrant(ctx context.Context, after int64) bool {
-	return poll(ctx, func() bool { return s.granted(after) })
+// AwaitGrant waits, up to most, until a worker has been granted the lock later than after,
+// in ns on the clock of the events. It returns false if that did not happen.
+func (s *Subject) AwaitGrant(ctx context.Context, most time.Duration, after int64) bool {
+	return poll(ctx, most, func() bool { return s.granted(after) })
 }
 
-func poll(ctx context.Context, done func() bool) bool {
+func poll(ctx context.Context, most time.Duration, done func() bool) bool {
+	ctx, cancel := context.WithTimeout(ctx, most)
+	defer cancel()
 	for ctx.Err() == nil {
 		if done() {
 			return true

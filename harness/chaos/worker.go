@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"sync"
 	"time"
 
@@ -99,47 +100,19 @@ func (p *process) say(m message) {
 func (p *process) answer(c command, err error) {
 	m := message{ID: c.ID, Worker: c.Worker}
 	if err != nil {
-		m.Error, m.Kind = err.Error(), kindOf(err)
+		m.Error = err.Error()
+		m.Kind = 1 + slices.IndexFunc(kinds, func(k error) bool { return errors.Is(err, k) })
 	}
 	p.say(m)
 }
 
-// The named errors of package harness in messages. The first match counts: an error for a
-// lock that is not held may also report a loss.
-var kinds = []struct {
-	name string
-	err  error
-}{
-	{"not held", harness.ErrNotHeld},
-	{"not acquired", harness.ErrNotAcquired},
-	{"lost", harness.ErrLost},
-	{"unavailable", harness.ErrUnavailable},
-	{"usage", harness.ErrUsage},
-	{"timeout", context.DeadlineExceeded},
-	{"canceled", context.Canceled},
-}
-
-func kindOf(err error) string {
-	for _, k := range kinds {
-		if errors.Is(err, k.err) {
-			return k.name
-		}
-	}
-	return ""
-}
-
-func kindCalled(name string) error {
-	for _, k := range kinds {
-		if k.name == name {
-			return k.err
-		}
-	}
-	return nil
-}
+// kinds are the errors that messages name by number, from 1. The first match counts: an error
+// for a lock that is not held may also report a loss.
+var kinds = []error{harness.ErrNotHeld, harness.ErrNotAcquired, harness.ErrUnavailable, context.DeadlineExceeded}
 
 type remoteError struct {
 	text string
-	kind error // nil if it has no name
+	kind error // one of kinds, or nil
 }
 
 func (e *remoteError) Error() string { return e.text }
