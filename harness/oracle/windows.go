@@ -175,14 +175,12 @@ type sweep struct {
 	since  int64 // its part since the last disturbance
 	from   int64 // beginning of that
 	most   part  // the longest such part
-	quiet  bool  // no disturbance was in progress when the wait began
 
 	windows int     // that have begun
 	first   int     // the first window that began in this wait, -1 for none
 	base    []int64 // by window: time waited before it began
 	until   []int64 // by window: end of the disturbance
 	last    int64   // when the last disturbance began or ended
-	settled int64   // time until which disturbances may have effects
 }
 
 type part struct{ from, to, waited int64 }
@@ -202,7 +200,6 @@ func (s *sweep) pass(at int64) {
 	if d := at - s.now; d > 0 && s.free() && s.waiting > 0 {
 		if s.waited == 0 {
 			s.began = s.now
-			s.quiet = s.windows == 0 || s.now >= s.settled
 		}
 		if s.since == 0 {
 			s.from = s.now
@@ -242,15 +239,10 @@ func (s *sweep) apply(p point) {
 		}
 		s.base[p.of] = s.waited
 		s.windows = int(p.of) + 1
-		until := s.until[p.of]
 		s.last = max(s.last, p.at)
-		if until < math.MaxInt64 {
+		if until := s.until[p.of]; until < math.MaxInt64 {
 			s.last = max(s.last, until)
 		}
-		if until < math.MaxInt64-int64(s.r.Prompt) {
-			until += int64(s.r.Prompt)
-		}
-		s.settled = max(s.settled, until)
 	}
 }
 
@@ -283,17 +275,11 @@ func (s *sweep) close(at int64, granted bool) {
 }
 
 func (s *sweep) stall(at int64, waited time.Duration, granted bool) {
-	j := s.j
-	if j.Stalls++; j.Stalls == 1 {
-		how := "until it was granted"
-		if !granted {
-			how = "to the end"
-		}
-		j.find(harness.Stall, s.began, at, "clients waited %v for a free lock %s", waited.Round(time.Microsecond), how)
+	how := "until it was granted"
+	if !granted {
+		how = "to the end"
 	}
-	if granted && s.quiet && s.first < 0 {
-		if j.LostWakeups++; j.LostWakeups == 1 {
-			j.find(harness.Stall, s.began, at, "clients waited %v for a free lock with no fault about: a wake-up was lost", waited.Round(time.Microsecond))
-		}
+	if s.j.Stalls++; s.j.Stalls == 1 {
+		s.j.find(harness.Stall, s.began, at, "clients waited %v for a free lock %s", waited.Round(time.Microsecond), how)
 	}
 }
