@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -165,12 +166,11 @@ func (h *Host) hear(m message) {
 			w.Lock.record(*m.Event)
 		}
 	case m.Write > 0:
-		taken := false
 		if w := h.worker(m.Worker); w != nil {
-			taken = w.Lock.write(w.ID, m.Token, m.Shared)
+			w.Lock.write(w.ID, m.Token, m.Shared)
 		}
 		h.mu.Lock()
-		h.enc.Encode(command{ID: m.Write, Do: doTook, Taken: taken})
+		h.enc.Encode(command{ID: m.Write, Do: doJudged})
 		h.mu.Unlock()
 	default:
 		h.mu.Lock()
@@ -186,10 +186,8 @@ func (h *Host) hear(m message) {
 func (h *Host) worker(id int) *Worker {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	for _, w := range h.workers {
-		if w.ID == id {
-			return w
-		}
+	if i := slices.IndexFunc(h.workers, func(w *Worker) bool { return w.ID == id }); i >= 0 {
+		return h.workers[i]
 	}
 	return nil
 }

@@ -10,7 +10,7 @@ import (
 // The lab and a worker process exchange JSON, one value per line: commands on standard
 // input, answers and events on standard output. Credentials go through the pipe only.
 
-// A command is an instruction to a worker. Each has one answer, except taken.
+// A command is an instruction to a worker. Each has one answer, except judged.
 type command struct {
 	ID     int    `json:"id"`
 	Do     string `json:"do"`
@@ -20,7 +20,6 @@ type command struct {
 	Timeout time.Duration `json:"timeout,omitempty"` // of Lock; 0 is no limit
 	Shared  bool          `json:"shared,omitempty"`
 	Loop    *Loop         `json:"loop,omitempty"`
-	Taken   bool          `json:"taken,omitempty"`
 }
 
 const (
@@ -35,7 +34,7 @@ const (
 	doLoop      = "loop"       // begin to lock and unlock; answered at once
 	doStop      = "stop"       // end the loop and any waiting Lock; answered when done
 	doPing      = "ping"       // answered at once
-	doTook      = "took"       // the outcome of a write
+	doJudged    = "judged"     // the resource has judged a write
 )
 
 type opening struct {

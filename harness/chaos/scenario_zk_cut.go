@@ -74,7 +74,7 @@ var zooCutScenarios = table(Scenario{
 			}
 			t.Over("the holder is connected again")
 			t.Each(func(s *Subject) { of[s].again(ctx, s.granted(began)) })
-			c.settle(ctx, at)
+			c.settle(ctx)
 		},
 	},
 })

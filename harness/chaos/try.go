@@ -65,12 +65,11 @@ func (s *Subject) events() oracle.History {
 }
 
 // write makes the guarded resource judge a write, in one critical section for all workers.
-func (s *Subject) write(worker int, token uint64, shared bool) bool {
+func (s *Subject) write(worker int, token uint64, shared bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	taken := s.guarded.Take(token, shared)
 	s.history.add(oracle.Event{At: now(), Worker: worker, Kind: oracle.Wrote, Token: token, Shared: shared, Taken: taken})
-	return taken
 }
 
 // Show reports a harm that the history cannot show, with a description.

@@ -32,7 +32,7 @@ func Main(suite []*harness.Variant) {
 }
 
 func serve(suite []*harness.Variant, in io.Reader, out io.Writer) {
-	p := &process{pulse: pulse{now()}, suite: suite, out: json.NewEncoder(out), workers: make(map[int]*worker), writes: make(map[int]chan bool)}
+	p := &process{pulse: pulse{now()}, suite: suite, out: json.NewEncoder(out), workers: make(map[int]*worker), writes: make(map[int]chan struct{})}
 	stop := make(chan struct{})
 	defer close(stop)
 	go p.live(stop)
@@ -43,8 +43,8 @@ func serve(suite []*harness.Variant, in io.Reader, out io.Writer) {
 			return
 		}
 		switch c.Do {
-		case doTook:
-			p.took(c)
+		case doJudged:
+			p.judged(c)
 		case doPing:
 			p.answer(c, nil)
 		default:
@@ -59,8 +59,8 @@ type process struct {
 	mu      sync.Mutex
 	out     *json.Encoder
 	workers map[int]*worker
-	writes  map[int]chan bool // writes that await their outcome
-	last    int               // number of a write
+	writes  map[int]chan struct{} // writes that await their outcome
+	last    int                   // number of a write
 	pulse   pulse
 }
 
@@ -130,23 +130,23 @@ func (p *process) worker(id int) *worker {
 	return w
 }
 
-func (p *process) write(w *worker, token uint64, shared bool) bool {
-	answer := make(chan bool, 1)
+// write returns when the resource has judged the write: no later holder may write before.
+func (p *process) write(w *worker, token uint64, shared bool) {
+	judged := make(chan struct{})
 	p.mu.Lock()
 	p.last++
-	n := p.last
-	p.writes[n] = answer
-	p.out.Encode(message{Worker: w.id, Write: n, Token: token, Shared: shared})
+	p.writes[p.last] = judged
+	p.out.Encode(message{Worker: w.id, Write: p.last, Token: token, Shared: shared})
 	p.mu.Unlock()
-	return <-answer
+	<-judged
 }
 
-func (p *process) took(c command) {
+func (p *process) judged(c command) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if answer := p.writes[c.ID]; answer != nil {
+	if judged := p.writes[c.ID]; judged != nil {
 		delete(p.writes, c.ID)
-		answer <- c.Taken
+		close(judged)
 	}
 }
 
