@@ -21,14 +21,11 @@ func control() *harness.Variant {
 
 func TestCorrectRemoteIsAccepted(t *testing.T) {
 	for name, claims := range map[string]harness.Traits{
-		"lock":      {},
-		"semaphore": {Permits: 3},
-		"reentrant": {Reentrant: true},
-		"readers":   {ReadWrite: true},
+		"lock": lock, "semaphore": semaphore, "reentrant": again, "readers": readWrite,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			m := newMemoryServerWith(none, claims)
+			m := newMemoryServer(none, claims)
 			defer close(m.quit)
 			if err := Check(t.Context(), Subject{Variant: m.variant(), Stress: DefaultStress / 3}); err != nil {
 				t.Error(err)

@@ -11,7 +11,7 @@ import (
 )
 
 func TestMayStick(t *testing.T) {
-	v := newMemoryServer(none).variant()
+	v := newMemoryServer(none, lock).variant()
 	v.MayStick = map[string]string{"cancel-many": "its fault"}
 	noGrant, other := fmt.Errorf("worker 1: %w within 1s", errNoGrant), errors.New("two are inside")
 	for name, test := range map[string]struct {
@@ -43,10 +43,10 @@ func TestMayStick(t *testing.T) {
 
 // TestMayStickOfBroken: a declared rule excuses a stuck lock, but not one holder too many.
 func TestMayStickOfBroken(t *testing.T) {
-	for f, want := range map[fault]bool{leavesTicketOfThirty: true, leaksOfThirty: true, onePermitMore: false} {
+	for f, want := range map[fault]bool{"leaves-ticket-of-thirty": true, "leaks-of-thirty": true, "one-permit-more": false} {
 		t.Run(string(f), func(t *testing.T) {
 			t.Parallel()
-			m := newMemoryServer(f)
+			m := newMemoryServer(f, semaphore)
 			defer close(m.quit)
 			v := m.variant()
 			v.MayStick = map[string]string{"cancel-many": "its fault"}
@@ -67,7 +67,7 @@ func TestMayStickOfBroken(t *testing.T) {
 }
 
 func TestValidateMayStick(t *testing.T) {
-	remote := newMemoryServer(none).variant()
+	remote := newMemoryServer(none, lock).variant()
 	for name, want := range map[string]string{"cancel-many": "", "preemption": "no rule for it", "cansel": "no rule for it"} {
 		remote.MayStick = map[string]string{name: "its fault"}
 		err := validateMayStick([]*harness.Variant{remote})
