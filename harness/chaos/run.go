@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"locklab/harness"
+	"locklab/internal/backend"
 )
 
 // A Plan selects the scenarios and locks to try, and how often.
@@ -90,7 +91,7 @@ func (p *Plan) Run(ctx context.Context, keep func(*harness.FaultResult) error) e
 			}
 			wg.Go(func() {
 				defer func() { <-free }()
-				b := &batch{plan: p, scenario: s, stage: new(Stage), keep: one, begin: begin, saved: make(map[string]int)}
+				b := &batch{plan: p, scenario: s, stage: &Stage{servers: make(map[string]*backend.Server)}, keep: one, begin: begin, saved: make(map[string]int)}
 				if p.Budget > 0 {
 					b.until = began.Add(share)
 				}
@@ -102,10 +103,7 @@ func (p *Plan) Run(ctx context.Context, keep func(*harness.FaultResult) error) e
 		}
 	}
 	wg.Wait()
-	if err := context.Cause(ctx); err != nil {
-		return err
-	}
-	return nil
+	return context.Cause(ctx)
 }
 
 func (p *Plan) tries(s *Scenario) int {

@@ -38,9 +38,6 @@ func (s *Stage) Shared(ctx context.Context, name string, start func(context.Cont
 	if err != nil {
 		return nil, err
 	}
-	if s.servers == nil {
-		s.servers = make(map[string]*backend.Server)
-	}
 	s.servers[name] = server
 	return server, nil
 }
