@@ -156,15 +156,6 @@ func (c *chaosRun) run(ctx context.Context, stdout, stderr io.Writer) error {
 	return nil
 }
 
-func (c *chaosRun) took(scenario string) (try time.Duration) {
-	for _, r := range c.done {
-		if n := r.Tries + r.Failed + r.Starved; n > 0 && r.Scenario == scenario {
-			try = max(try, r.Elapsed/time.Duration(n))
-		}
-	}
-	return try
-}
-
 func roughly(d time.Duration) string {
 	switch {
 	case d >= 2*time.Hour:
@@ -185,7 +176,7 @@ func (c *chaosRun) try(ctx context.Context, stderr io.Writer) error {
 	}
 	show := c.program.newProgress(stderr)
 	defer show.clear()
-	if n, d := plan.Estimate(c.took); n > 0 {
+	if n, d := plan.Estimate(); n > 0 {
 		fmt.Fprintf(stderr, "%s, %s to make, %s or less\n", numfmt.Plural(len(plan.Scenarios), "scenario"), tries(n), roughly(d))
 	} else {
 		fmt.Fprintln(stderr, "nothing is left to try")

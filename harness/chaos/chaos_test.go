@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -64,7 +65,7 @@ func TestSeen(t *testing.T) {
 	r := try(t, chaos.Scenario{
 		Name: "together", Deadline: 10 * time.Second,
 		Try: func(ctx context.Context, t *chaos.Try) {
-			loops(ctx, t, chaos.Loop{Hold: 20 * time.Millisecond, Blind: true})
+			loops(ctx, t, chaos.Loop{Hold: 20 * time.Millisecond})
 		},
 	}, chaos.Plan{Dir: dir}, "free")["free"]
 	if r.Tries != 1 || r.Seen[harness.TwoHolders] != 1 || r.Seen[harness.StaleWrite] != 1 || len(r.Overlap) != 1 {
@@ -84,6 +85,24 @@ func TestSeen(t *testing.T) {
 	h, err := oracle.ReadHistory(f)
 	if err != nil || len(oracle.Judge(h, oracle.Rules{}).Overlaps) == 0 {
 		t.Errorf("the history that was kept shows no overlap (%v)", err)
+	}
+}
+
+// TestTokenFell: a token that fell is one harm; the search adds no other.
+func TestTokenFell(t *testing.T) {
+	t.Parallel()
+	s := chaos.Scenario{Name: "scripted", Deadline: time.Minute, Try: func(_ context.Context, t *chaos.Try) {
+		at := t.Now() - int64(time.Second)
+		for i, token := range []uint64{1, 2, 2, 3} {
+			for _, kind := range []oracle.EventKind{oracle.Asked, oracle.Granted, oracle.Releasing, oracle.Released} {
+				at += int64(time.Microsecond)
+				chaos.Record(t.Subjects[0], oracle.Event{At: at, Worker: i % 2, Kind: kind, Token: token})
+			}
+		}
+	}}
+	r := try(t, s, chaos.Plan{}, "fenced")["fenced"]
+	if want := map[harness.Harm]int{harness.TokenFell: 1}; !maps.Equal(r.Seen, want) {
+		t.Errorf("seen %v, want %v: %q", r.Seen, want, r.Notes)
 	}
 }
 
@@ -207,7 +226,7 @@ func TestPause(t *testing.T) {
 			h := t.Host()
 			s := t.Subjects[0]
 			h.Open(ctx, s, harness.Endpoint{}).Loop(ctx, chaos.Loop{Hold: time.Millisecond})
-			chaos.Check(t.Until(ctx, "a grant", func() bool { return s.AwaitGrant(ctx, 0) }))
+			chaos.Check(t.Until(ctx, "a grant", func() bool { return s.AwaitGrant(ctx, time.Second, 0) }))
 			h.Pause()
 			t.Sleep(ctx, 50*time.Millisecond) // messages in transit arrive
 			n := len(s.Events())
@@ -216,7 +235,7 @@ func TestPause(t *testing.T) {
 				s.Show(harness.Misled, "%d events of a paused process", more)
 			}
 			h.Resume()
-			if !s.AwaitGrant(ctx, t.Now()) {
+			if !s.AwaitGrant(ctx, 10*time.Second, t.Now()) {
 				s.Show(harness.Misled, "nothing after it was resumed")
 			}
 			for _, d := range chaos.Delays(t) {

@@ -1,20 +1,16 @@
 package chaos
 
-import "time"
+import (
+	"cmp"
+	"time"
+)
 
 // Estimate returns the number of tries left and their approximate duration. A try counts
-// once for all locks that share it. took, which may be nil, returns the measured duration
-// of a try of a scenario. If it is not positive, a recorded duration is used.
-func (p *Plan) Estimate(took func(scenario string) (try time.Duration)) (tries int, d time.Duration) {
+// once for all locks that share it.
+func (p *Plan) Estimate() (tries int, d time.Duration) {
 	for _, s := range p.Scenarios {
-		try := s.lasts()
-		if took != nil {
-			if t := took(s.Name); t > 0 {
-				try = t
-			}
-		}
 		n := p.left(s)
-		tries, d = tries+n, d+time.Duration(n)*try
+		tries, d = tries+n, d+time.Duration(n)*cmp.Or(time.Duration(s.Takes)*time.Second, s.Deadline)
 	}
 	d /= time.Duration(max(1, p.Parallel))
 	if p.Budget > 0 {
@@ -38,11 +34,4 @@ func (p *Plan) left(s *Scenario) (tries int) {
 		tries += most
 	}
 	return tries
-}
-
-func (s *Scenario) lasts() time.Duration {
-	if s.Takes > 0 {
-		return time.Duration(s.Takes) * time.Second
-	}
-	return s.Deadline
 }

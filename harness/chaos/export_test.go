@@ -1,11 +1,7 @@
 package chaos
 
 import (
-	"bytes"
 	"context"
-	"errors"
-	"io"
-	"math"
 	"slices"
 
 	"locklab/harness"
@@ -29,46 +25,7 @@ func Delays(t *Try) []oracle.Delay {
 
 func Record(s *Subject, e oracle.Event) { s.record(e) }
 
-func InFile(s *Subject) int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.history.spilled
-}
-
-// Lose removes event i from the history file of s, as a fault of the code or the disk does.
-func Lose(s *Subject, i int) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.history.lose(i)
-}
-
-func (r *record) lose(i int) error {
-	text, err := io.ReadAll(io.NewSectionReader(r.file, 0, r.size()))
-	lines := bytes.SplitAfter(text, []byte("\n"))
-	line := len(lines[i])
-	from := int64(len(bytes.Join(lines[:i], nil)))
-	_, err2 := r.file.WriteAt(text[from+int64(line):], from)
-	for k, end := range r.parts {
-		if end > from {
-			r.parts[k] -= int64(line)
-		}
-	}
-	return errors.Join(err, err2)
-}
-
-func (s *Subject) Events() oracle.History {
-	var h oracle.History
-	s.visit(func(e *oracle.Event) { h = append(h, *e) })
-	return h
-}
-
-func (r *record) all() (h oracle.History, err error) {
-	p := r.replay(math.MaxInt64)
-	for e := range p.events {
-		h = append(h, *e)
-	}
-	return h, p.err
-}
+func (s *Subject) Events() oracle.History { return s.events() }
 
 var Check = check
 

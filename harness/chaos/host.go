@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -165,12 +166,11 @@ func (h *Host) hear(m message) {
 			w.Lock.record(*m.Event)
 		}
 	case m.Write > 0:
-		taken := false
 		if w := h.worker(m.Worker); w != nil {
-			taken = w.Lock.write(w.ID, m.Token, m.Shared)
+			w.Lock.write(w.ID, m.Token, m.Shared)
 		}
 		h.mu.Lock()
-		h.enc.Encode(command{ID: m.Write, Do: doTook, Taken: taken})
+		h.enc.Encode(command{ID: m.Write, Do: doJudged})
 		h.mu.Unlock()
 	default:
 		h.mu.Lock()
@@ -186,10 +186,8 @@ func (h *Host) hear(m message) {
 func (h *Host) worker(id int) *Worker {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	for _, w := range h.workers {
-		if w.ID == id {
-			return w
-		}
+	if i := slices.IndexFunc(h.workers, func(w *Worker) bool { return w.ID == id }); i >= 0 {
+		return h.workers[i]
 	}
 	return nil
 }
@@ -210,10 +208,14 @@ func (h *Host) ask(ctx context.Context, c command) error {
 	}
 	select {
 	case m := <-answer:
-		if m.Error != "" {
-			return &remoteError{m.Error, kindCalled(m.Kind)}
+		if m.Error == "" {
+			return nil
 		}
-		return nil
+		e := &remoteError{text: m.Error}
+		if m.Kind > 0 {
+			e.kind = kinds[m.Kind-1]
+		}
+		return e
 	case <-h.done:
 		h.mu.Lock()
 		defer h.mu.Unlock()
@@ -248,7 +250,8 @@ func (w *Worker) JoinAs(ctx context.Context, s *Subject) *Worker {
 }
 
 func (h *Host) open(ctx context.Context, s *Subject, at harness.Endpoint, with int) (*Worker, error) {
-	defer h.t.Stage.limit.starting()() // it takes longer on a busy machine
+	h.t.Stage.starting.Add(1)
+	defer h.t.Stage.starting.Add(-1)
 	w := &Worker{ID: h.t.number(), Host: h, Lock: s}
 	h.mu.Lock()
 	h.workers = append(h.workers, w)
@@ -260,20 +263,25 @@ func (h *Host) open(ctx context.Context, s *Subject, at harness.Endpoint, with i
 	return w, nil
 }
 
+func (w *Worker) do(ctx context.Context, c command) error {
+	c.Worker = w.ID
+	return w.Host.ask(ctx, c)
+}
+
 // Acquire waits for the lock until ctx ends, or for timeout if that is not 0. If the
 // error wraps harness.ErrNotAcquired or another lock error, the lock returned it.
 func (w *Worker) Acquire(ctx context.Context, timeout time.Duration) error {
-	return w.Host.ask(ctx, command{Do: doLock, Worker: w.ID, Timeout: timeout})
+	return w.do(ctx, command{Do: doLock, Timeout: timeout})
 }
 
 // AcquireShared is Acquire for reading, if the lock has readers.
 func (w *Worker) AcquireShared(ctx context.Context, timeout time.Duration) error {
-	return w.Host.ask(ctx, command{Do: doLock, Worker: w.ID, Timeout: timeout, Shared: true})
+	return w.do(ctx, command{Do: doLock, Timeout: timeout, Shared: true})
 }
 
 // TryAcquire makes one attempt.
 func (w *Worker) TryAcquire(ctx context.Context, timeout time.Duration) error {
-	return w.Host.ask(ctx, command{Do: doTry, Worker: w.ID, Timeout: timeout})
+	return w.do(ctx, command{Do: doTry, Timeout: timeout})
 }
 
 // Begin starts Acquire without waiting: its error arrives on the channel.
@@ -284,44 +292,30 @@ func (w *Worker) Begin(ctx context.Context, timeout time.Duration) <-chan error 
 }
 
 // Release releases the worker's last acquisition, held or lost.
-func (w *Worker) Release(ctx context.Context) error {
-	return w.Host.ask(ctx, command{Do: doUnlock, Worker: w.ID})
-}
+func (w *Worker) Release(ctx context.Context) error { return w.do(ctx, command{Do: doUnlock}) }
 
 // ReleaseOuter releases the worker's first acquisition.
-func (w *Worker) ReleaseOuter(ctx context.Context) error {
-	return w.Host.ask(ctx, command{Do: doOuter, Worker: w.ID})
-}
+func (w *Worker) ReleaseOuter(ctx context.Context) error { return w.do(ctx, command{Do: doOuter}) }
 
 // ReleaseAgain repeats the worker's last release.
-func (w *Worker) ReleaseAgain(ctx context.Context) error {
-	return w.Host.ask(ctx, command{Do: doAgain, Worker: w.ID})
-}
+func (w *Worker) ReleaseAgain(ctx context.Context) error { return w.do(ctx, command{Do: doAgain}) }
 
 // Write writes to the guarded resource with the token of the acquisition, held or lost.
-func (w *Worker) Write(ctx context.Context) error {
-	return w.Host.ask(ctx, command{Do: doWrite, Worker: w.ID})
-}
+func (w *Worker) Write(ctx context.Context) error { return w.do(ctx, command{Do: doWrite}) }
 
 // WriteHeld is Write, but does nothing if the worker's lease has ended.
-func (w *Worker) WriteHeld(ctx context.Context) error {
-	return w.Host.ask(ctx, command{Do: doWriteHeld, Worker: w.ID})
-}
+func (w *Worker) WriteHeld(ctx context.Context) error { return w.do(ctx, command{Do: doWriteHeld}) }
 
 // Loop makes the worker lock and unlock until Stop.
 func (w *Worker) Loop(ctx context.Context, l Loop) { check(w.loop(ctx, l)) }
 
 func (w *Worker) loop(ctx context.Context, l Loop) error {
-	if l.Seed == 0 {
-		l.Seed = w.Host.t.Seed
-	}
-	return w.Host.ask(ctx, command{Do: doLoop, Worker: w.ID, Loop: &l})
+	l.Seed = w.Host.t.Seed
+	return w.do(ctx, command{Do: doLoop, Loop: &l})
 }
 
 // Stop ends a loop or a waiting Acquire.
-func (w *Worker) Stop(ctx context.Context) error {
-	return w.Host.ask(ctx, command{Do: doStop, Worker: w.ID})
-}
+func (w *Worker) Stop(ctx context.Context) error { return w.do(ctx, command{Do: doStop}) }
 
 func (h *Host) each(kind oracle.EventKind) {
 	h.mu.Lock()

@@ -2,7 +2,6 @@ package chaos
 
 import (
 	"context"
-	"errors"
 	"math/rand/v2"
 	"time"
 )
@@ -15,17 +14,10 @@ func (w *worker) loop(l *Loop) {
 		}
 		return d
 	}
-	pause := l.Pause
-	if pause == 0 {
-		pause = 10 * time.Millisecond
-	}
 	for w.ctx.Err() == nil {
-		h, err := w.lock(l.Try, l.Shared, l.Timeout)
+		h, err := w.lock(false, false, 0)
 		if err != nil {
-			if errors.Is(err, errNoTry) {
-				return
-			}
-			sleep(w.ctx, pause)
+			sleep(w.ctx, 10*time.Millisecond)
 			continue
 		}
 		w.section(h, l, span(l.Hold))
@@ -35,16 +27,8 @@ func (w *worker) loop(l *Loop) {
 }
 
 func (w *worker) section(h *holding, l *Loop, hold time.Duration) {
-	write := func(blind bool) {
-		if !l.Quiet && (blind || h.lease.Err() == nil) {
-			w.p.write(w, h.lease.Token(), h.shared)
-		}
-	}
-	write(true)
-	if l.Blind {
-		sleep(w.ctx, hold)
-		write(true)
-		return
+	if !l.Quiet {
+		w.p.write(w, h.lease.Token(), h.shared)
 	}
 	timer := time.NewTimer(hold)
 	defer timer.Stop()
@@ -53,7 +37,9 @@ func (w *worker) section(h *holding, l *Loop, hold time.Duration) {
 	case <-h.lease.Done():
 	case <-w.ctx.Done():
 	}
-	write(false)
+	if !l.Quiet && h.lease.Err() == nil {
+		w.p.write(w, h.lease.Token(), h.shared)
+	}
 }
 
 func sleep(ctx context.Context, d time.Duration) {

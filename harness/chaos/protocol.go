@@ -10,7 +10,7 @@ import (
 // The lab and a worker process exchange JSON, one value per line: commands on standard
 // input, answers and events on standard output. Credentials go through the pipe only.
 
-// A command is an instruction to a worker. Each has one answer, except taken.
+// A command is an instruction to a worker. Each has one answer, except judged.
 type command struct {
 	ID     int    `json:"id"`
 	Do     string `json:"do"`
@@ -20,7 +20,6 @@ type command struct {
 	Timeout time.Duration `json:"timeout,omitempty"` // of Lock; 0 is no limit
 	Shared  bool          `json:"shared,omitempty"`
 	Loop    *Loop         `json:"loop,omitempty"`
-	Taken   bool          `json:"taken,omitempty"`
 }
 
 const (
@@ -35,7 +34,7 @@ const (
 	doLoop      = "loop"       // begin to lock and unlock; answered at once
 	doStop      = "stop"       // end the loop and any waiting Lock; answered when done
 	doPing      = "ping"       // answered at once
-	doTook      = "took"       // the outcome of a write
+	doJudged    = "judged"     // the resource has judged a write
 )
 
 type opening struct {
@@ -60,21 +59,6 @@ type Loop struct {
 	// Random draws each hold and think time uniformly from 0 to twice its value.
 	Random bool
 
-	// Timeout limits the wait for the lock; 0 is no limit. A worker that fails
-	// retries after Pause.
-	Timeout time.Duration
-	Pause   time.Duration // 0 is 10 ms
-
-	// Try uses TryLock, with Pause between the tries.
-	Try bool
-
-	// Shared locks for reading, if the lock has readers.
-	Shared bool
-
-	// Blind makes the holder write at the end without checking its lease, as after a pause
-	// between check and write. Otherwise a holder whose lease has ended does not write.
-	Blind bool
-
 	// Quiet leaves out the writes.
 	Quiet bool
 
@@ -91,7 +75,7 @@ type delay struct {
 type message struct {
 	ID    int    `json:"id,omitempty"`    // of the command it answers
 	Error string `json:"error,omitempty"` // of the command
-	Kind  string `json:"kind,omitempty"`  // of the error: see the errors of package harness
+	Kind  int    `json:"kind,omitempty"`  // of the error: see kinds
 
 	Delay *delay `json:"delay,omitempty"` // the process did not run; if from equals to, it runs
 

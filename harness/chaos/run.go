@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"locklab/harness"
+	"locklab/internal/backend"
 )
 
 // A Plan selects the scenarios and locks to try, and how often.
@@ -38,11 +39,6 @@ type Plan struct {
 
 	// Dir is the directory for histories of harms; "" keeps none.
 	Dir string
-
-	// Memory is the limit in bytes for the histories of a try in memory; 0 is DefaultMemory.
-	// The rest goes to nameless files in Dir, or in the system's temporary directory if Dir is
-	// "", which disappear with the process.
-	Memory int
 
 	// Done, which may be nil, returns the number of earlier tries that count, and of
 	// all earlier tries: they are not repeated.
@@ -95,7 +91,7 @@ func (p *Plan) Run(ctx context.Context, keep func(*harness.FaultResult) error) e
 			}
 			wg.Go(func() {
 				defer func() { <-free }()
-				b := &batch{plan: p, scenario: s, stage: new(Stage), keep: one, begin: begin}
+				b := &batch{plan: p, scenario: s, stage: &Stage{servers: make(map[string]*backend.Server)}, keep: one, begin: begin, saved: make(map[string]int)}
 				if p.Budget > 0 {
 					b.until = began.Add(share)
 				}
@@ -107,10 +103,7 @@ func (p *Plan) Run(ctx context.Context, keep func(*harness.FaultResult) error) e
 		}
 	}
 	wg.Wait()
-	if err := context.Cause(ctx); err != nil {
-		return err
-	}
-	return nil
+	return context.Cause(ctx)
 }
 
 func (p *Plan) tries(s *Scenario) int {
@@ -219,7 +212,6 @@ func (b *batch) runnable(locks []*harness.Variant, say bool) (out []*harness.Var
 // try makes the fault once. Its error ends the run.
 func (b *batch) try(ctx context.Context, locks []*harness.Variant, n int, lost map[string]int) error {
 	t := b.newTry(locks, n)
-	defer t.forget()
 	unwatch := t.watch()
 	defer unwatch()
 	began := time.Now()
@@ -264,18 +256,12 @@ func (b *batch) newTry(locks []*harness.Variant, n int) *Try {
 	t := &Try{Stage: b.stage, Number: n, Seed: seed, Rand: rand.New(rand.NewPCG(seed, uint64(n))), scenario: b.scenario}
 	for _, v := range locks {
 		key := fmt.Sprintf("chaos-%s-%s-%s-%d", strconv.FormatInt(int64(os.Getpid()), 36), b.scenario.Name, v.Name, n)
-		h := record{dir: b.plan.Dir, most: min(mostEvents/len(locks), mostOfOne), room: cmp.Or(b.plan.Memory, DefaultMemory) / len(locks)}
+		h := newRecord(min(mostEvents/len(locks), mostOfOne))
 		own := fnv.New64a()
 		own.Write([]byte(v.Name))
-		t.Subjects = append(t.Subjects, &Subject{Variant: v, Key: key, Rand: rand.New(rand.NewPCG(seed, own.Sum64())), history: h})
+		t.Subjects = append(t.Subjects, &Subject{Variant: v, Key: key, Rand: rand.New(rand.NewPCG(seed, own.Sum64())), history: h, harms: make(map[harness.Harm]bool)})
 	}
 	return t
-}
-
-func (t *Try) forget() {
-	for _, s := range t.Subjects {
-		s.drop()
-	}
 }
 
 func (b *batch) add(r *harness.FaultResult) {

@@ -2,12 +2,8 @@ package chaos
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"reflect"
 	"regexp"
-	"slices"
-	"strings"
 	"time"
 
 	"locklab/harness"
@@ -127,60 +123,5 @@ func (s *Scenario) result(v *harness.Variant) *harness.FaultResult {
 
 func matches(pattern, name string) bool {
 	ok, err := regexp.MatchString("^(?:"+pattern+")$", name)
-	return err == nil && ok // Validate has compiled it
-}
-
-var scenarioName = regexp.MustCompile(`^[a-z][a-z0-9]*(-[a-z0-9]+)*$`)
-
-// Validate returns one error that joins every mistake in ss, or nil.
-func Validate(ss []*Scenario) error {
-	var errs []error
-	seen := make(map[string]bool)
-	for _, s := range ss {
-		for _, why := range s.mistakes() {
-			errs = append(errs, fmt.Errorf("chaos: scenario %q: %s", s.Name, why))
-		}
-		if seen[s.Name] {
-			errs = append(errs, fmt.Errorf("chaos: two scenarios are called %q", s.Name))
-		}
-		seen[s.Name] = true
-	}
-	return errors.Join(errs...)
-}
-
-func (s *Scenario) mistakes() (out []string) {
-	check := func(ok bool, why string) {
-		if !ok {
-			out = append(out, why)
-		}
-	}
-	check(scenarioName.MatchString(s.Name), "the name is not lower case words joined by '-'")
-	check(strings.HasSuffix(s.Question, "?"), "the question does not end with a question mark")
-	check(s.Fault != "" && !strings.HasSuffix(s.Fault, "."), "the fault is not a line without a full stop")
-	check(s.Family != "", "it has no family")
-	check(s.Source != "", "it has no source")
-	check(s.Deadline > 0, "it has no deadline")
-	check(s.Tries > 0, "it has no tries")
-	check(s.Try != nil, "it does nothing")
-	check(len(s.Expect) > 0, "it expects nothing")
-	for _, g := range s.Tests {
-		check(slices.Contains(harness.Guarantees, g), fmt.Sprintf("it tests %q, which is no guarantee", g))
-	}
-	patterns := []string{s.Locks}
-	for _, e := range s.Expect {
-		patterns = append(patterns, e.Locks)
-		check(e.Why != "" && !strings.HasSuffix(e.Why, "."), fmt.Sprintf("why of %q is not a sentence without a full stop", e.Locks))
-		for _, h := range e.Harms {
-			check(slices.Contains(harness.Harms, h), fmt.Sprintf("%q is no harm", h))
-		}
-	}
-	for _, a := range s.Aims {
-		patterns = append(patterns, a.Locks)
-		check(a.Figure != "" && a.Text != "" && a.Quantile >= 0 && a.Quantile <= 1, fmt.Sprintf("the aim of %q is not complete", a.Locks))
-	}
-	for _, p := range patterns {
-		_, err := regexp.Compile(p)
-		check(p != "" && err == nil, fmt.Sprintf("%q is no regular expression for names", p))
-	}
-	return out
+	return err == nil && ok // TestSuite has compiled it
 }

@@ -28,7 +28,7 @@ var clientScenarios = table(Scenario{
 			hosts[0].Pause()
 			began := t.Now()
 			t.Each(func(s *Subject) {
-				s.await(ctx, outlived(s.Variant), began)
+				s.AwaitGrant(ctx, outlived(s.Variant), began)
 			})
 			t.Sleep(ctx, 5*ordinary.Hold)
 			hosts[0].Resume()
@@ -64,7 +64,7 @@ var clientScenarios = table(Scenario{
 			hosts[0].Kill()
 			began := t.Now()
 			t.Each(func(s *Subject) {
-				s.await(ctx, 2*outlived(s.Variant), began)
+				s.AwaitGrant(ctx, 2*outlived(s.Variant), began)
 			})
 		},
 	},

@@ -40,7 +40,7 @@ func cutOff(what string, cut func(s *Subject, w wire)) func(ctx context.Context,
 		s.Fault("%s", what)
 		began := t.Now()
 		cut(s, wires)
-		s.await(ctx, 3*TTL, began)
+		s.AwaitGrant(ctx, 3*TTL, began)
 		t.Sleep(ctx, 100*time.Millisecond)
 	})
 }

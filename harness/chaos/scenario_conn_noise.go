@@ -105,7 +105,7 @@ func disturbed(l Loop, disturb func(ctx context.Context, t *Try, s *Subject, wir
 		disturb(ctx, t, s, wires)
 		began := t.Now()
 		t.Sleep(ctx, after)
-		s.await(ctx, 3*TTL, began)
+		s.AwaitGrant(ctx, 3*TTL, began)
 	})
 }
 
@@ -116,14 +116,12 @@ func (s *Subject) showLost(e *oracle.Event, format string, args ...any) {
 }
 
 func (s *Subject) lost(w *Worker) {
-	var told []oracle.Event
-	s.visit(func(e *oracle.Event) {
+	lost := 0
+	for _, e := range s.events() {
 		if e.Kind == oracle.Told && e.Worker == w.ID {
-			told = append(told, *e)
+			s.showLost(&e, "%s", e.Text)
+			lost++
 		}
-	})
-	for _, e := range told {
-		s.showLost(&e, "%s", e.Text)
 	}
-	s.Figure("leases lost", "", float64(len(told)))
+	s.Figure("leases lost", "", float64(lost))
 }

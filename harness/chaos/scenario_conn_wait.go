@@ -71,7 +71,7 @@ var waiterScenarios = table(Scenario{
 			{".*", []harness.Harm{harness.Stall, harness.Stuck}, "so many take their time on a busy machine"},
 		},
 		Aims: []Aim{
-			{redisRecommended + "|zk-(handoff|rw|semaphore|cohort)", harness.FaultAim{Figure: "served", Quantile: 0, Least: true, Limit: crowdSize, Text: "all"}},
+			{redisRecommended + "|zk-(handoff|rw|semaphore|cohort)", harness.FaultAim{Figure: "served", Quantile: 0, Least: true, Limit: manyWaiters, Text: "all"}},
 		},
 		Try: perLock(4, many),
 	},
@@ -135,13 +135,11 @@ func (t *Try) line(ctx context.Context, hosts []*Host, s *Subject) *line {
 }
 
 func (l *line) served(ctx context.Context, most time.Duration) {
-	ctx, cancel := context.WithTimeout(ctx, most)
-	defer cancel()
 	done := make(chan bool, len(l.waiters))
 	for i, w := range l.waiters {
 		w.pass(ctx, l.granted[i], done)
 	}
-	count(ctx, done, len(l.waiters))
+	count(ctx, most, done, len(l.waiters))
 }
 
 // pass releases the lock when it is granted to w, and sends to done whether it was.
@@ -155,8 +153,10 @@ func (w *Worker) pass(ctx context.Context, granted <-chan error, done chan<- boo
 	})
 }
 
-// count receives n values until ctx ends, and returns the number of true ones.
-func count(ctx context.Context, done <-chan bool, n int) (got int) {
+// count receives n values, for at most the given time, and returns the number of true ones.
+func count(ctx context.Context, most time.Duration, done <-chan bool, n int) (got int) {
+	ctx, cancel := context.WithTimeout(ctx, most)
+	defer cancel()
 	for range n {
 		select {
 		case ok := <-done:
@@ -170,31 +170,31 @@ func count(ctx context.Context, done <-chan bool, n int) (got int) {
 	return got
 }
 
-const crowdSize = 1000
+const manyWaiters = 1000
 
 func many(ctx context.Context, t *Try, s *Subject, hosts []*Host) {
 	holders := t.holders(ctx, hosts[0], s)
 	for _, w := range holders {
 		check(w.Acquire(ctx, 0))
 	}
-	served := make(chan bool, crowdSize)
+	served := make(chan bool, manyWaiters)
 	for _, h := range hosts {
-		workers := t.plain(ctx, h, s).group(ctx, crowdSize/len(hosts))
+		workers := t.plain(ctx, h, s).group(ctx, manyWaiters/len(hosts))
 		for _, w := range workers { // at once: the order within a group is unknown
 			w.pass(ctx, w.Begin(ctx, 0), served)
 		}
 		t.Sleep(ctx, 3*oracle.DefaultArrival)
 	}
 	t.Sleep(ctx, TTL/2)
-	s.Fault("the holder releases to a crowd")
+	s.Fault("the holder releases to many waiters")
 	for _, w := range holders {
 		w.Release(ctx)
 	}
 	began := now()
-	got := count(ctx, served, crowdSize)
+	got := count(ctx, t.scenario.Deadline, served, manyWaiters)
 	s.Figure("drained", "ms", float64(now()-began)/1e6)
 	s.Figure("served", "", float64(got))
-	if got < crowdSize {
-		s.ShowTimed(harness.Stuck, began, now(), time.Duration(now()-began)/2, "%d of %d were served", got, crowdSize)
+	if got < manyWaiters {
+		s.ShowTimed(harness.Stuck, began, now(), time.Duration(now()-began)/2, "%d of %d were served", got, manyWaiters)
 	}
 }

@@ -2,6 +2,7 @@ package chaos
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -104,13 +105,13 @@ func (q *queue) through(ctx context.Context, see func(faultproxy.Sighting)) (*Wo
 	return q.host.Open(ctx, q.s, at), p
 }
 
-func (q *queue) release(ctx context.Context) error { return q.holders[0].Release(ctx) }
+func (q *queue) release(ctx context.Context) { check(q.holders[0].Release(ctx)) }
 
-func (q *queue) waits(ctx context.Context, w *Worker) (<-chan error, error) {
+func (q *queue) waits(ctx context.Context, w *Worker) <-chan error {
 	before := len(q.tickets())
 	done := w.Begin(ctx, 0)
-	err := q.until(ctx, "a ticket", func() bool { return len(q.tickets()) > before || len(done) > 0 })
-	return done, err
+	q.until(ctx, "ticket", func() bool { return len(q.tickets()) > before || len(done) > 0 })
+	return done
 }
 
 func (q *queue) wait() time.Duration {
@@ -120,10 +121,10 @@ func (q *queue) wait() time.Duration {
 	return hazardPatience
 }
 
-func (q *queue) until(ctx context.Context, what string, done func() bool) error {
-	ctx, cancel := context.WithTimeout(ctx, hazardPatience)
-	defer cancel()
-	return q.t.Until(ctx, what, done)
+func (q *queue) until(ctx context.Context, what string, done func() bool) {
+	if !poll(ctx, hazardPatience, done) {
+		check(fmt.Errorf("chaos: no %s in %v", what, hazardPatience))
+	}
 }
 
 func (q *queue) ends(ctx context.Context, done <-chan error, wait time.Duration) (err error, came bool) {
@@ -142,8 +143,7 @@ func (q *queue) ends(ctx context.Context, done <-chan error, wait time.Duration)
 // passes waits until w, which began with done, has the lock and releases it after a
 // moment. It reports whether w had it.
 func (q *queue) passes(ctx context.Context, w *Worker, done <-chan error) bool {
-	err, came := q.ends(ctx, done, q.wait())
-	if !came || err != nil {
+	if err, came := q.ends(ctx, done, q.wait()); !came || err != nil {
 		return false
 	}
 	q.t.Sleep(ctx, 20*time.Millisecond)
@@ -181,21 +181,16 @@ func (q *queue) tickets() []string {
 
 // left reports tickets that remain although no client holds or waits.
 func (q *queue) left(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, q.wait())
-	defer cancel()
-	if q.t.Until(ctx, "tickets to go", func() bool { return len(q.tickets()) == 0 }) == nil {
-		return
-	}
-	if names := q.tickets(); len(names) > 0 {
+	var names []string
+	if !poll(ctx, q.wait(), func() bool { names = q.tickets(); return len(names) == 0 }) && len(names) > 0 {
 		q.s.Show(harness.LeftBehind, "%q", names)
 	}
 }
 
 // back waits until the client behind p has reconnected, and has had time to act on that.
 func (q *queue) back(ctx context.Context, p *faultproxy.Proxy, connects int) {
-	err := q.until(ctx, "a new connection", func() bool { return p.Seen("connect") > connects })
+	q.until(ctx, "new connection", func() bool { return p.Seen("connect") > connects })
 	q.t.Sleep(ctx, hazardDelay)
-	check(err)
 }
 
 func (s *Subject) grants() int {

@@ -58,11 +58,11 @@ var hazardTicketScenarios = table(Scenario{
 			lost := p.Inject(faultproxy.Fault{Match: makesTicket})
 			q.s.Fault("a reply is lost")
 			first, came := q.ends(ctx, w.Begin(ctx, 0), 2*q.wait())
-			check(q.until(ctx, "a lost reply", func() bool { return closed(lost.Done()) }))
+			q.until(ctx, "lost reply", func() bool { return closed(lost.Done()) })
 			if came && first == nil {
 				w.Release(ctx)
 			}
-			check(q.until(ctx, "a connection", func() bool { return p.Conns() > 0 }))
+			q.until(ctx, "connection", func() bool { return p.Conns() > 0 })
 			q.t.Sleep(ctx, hazardDelay)
 			q.locks(ctx, w)
 			q.clean(ctx, q.open(ctx))
@@ -113,7 +113,7 @@ var hazardTicketScenarios = table(Scenario{
 				check(h.Release(ctx))
 			}
 			// The mutex around leases is released when a lease is acquired.
-			q.until(ctx, "the inner mutex", func() bool {
+			poll(ctx, hazardPatience, func() bool {
 				names, _, err := q.see.Children(q.s.path() + "/locks")
 				return err != nil || len(names) == 0
 			})
@@ -138,7 +138,7 @@ var hazardTicketScenarios = table(Scenario{
 		Try: queues(func(ctx context.Context, q *queue) {
 			q.hold(ctx)
 			// The one to cut off is the last.
-			check(q.release(ctx))
+			q.release(ctx)
 			w, p := q.through(ctx, nil)
 			beside := w.Join(ctx)
 			check(w.Acquire(ctx, 0))
@@ -147,7 +147,7 @@ var hazardTicketScenarios = table(Scenario{
 			lost := p.Inject(faultproxy.Fault{Do: faultproxy.LoseRequest, Match: faultproxy.Op("delete", "setData", "multi")})
 			released := make(chan error, 1)
 			q.t.work.Go(func() { released <- w.Release(ctx) })
-			check(q.until(ctx, "a lost request", func() bool { return closed(lost.Done()) }))
+			q.until(ctx, "lost request", func() bool { return closed(lost.Done()) })
 			q.s.Fault("the request of the release is lost")
 			q.back(ctx, p, connects)
 			if err, came := q.ends(ctx, released, q.wait()); came && err != nil {
@@ -187,7 +187,7 @@ func (q *queue) locks(ctx context.Context, w *Worker) bool {
 // waiter makes a client behind a proxy wait for the lock, and watch what is ahead.
 func (q *queue) waiter(ctx context.Context) (*Worker, *faultproxy.Proxy, <-chan error) {
 	w, p := q.through(ctx, nil)
-	done := must(q.waits(ctx, w))
+	done := q.waits(ctx, w)
 	q.t.Sleep(ctx, hazardDelay)
 	return w, p, done
 }
@@ -197,7 +197,7 @@ func (q *queue) allPass(ctx context.Context, workers []*Worker, begun []<-chan e
 	for i, w := range workers {
 		q.t.work.Go(func() { passed <- q.passes(ctx, w, begun[i]) })
 	}
-	return count(ctx, passed, len(workers)) == len(workers)
+	return count(ctx, q.t.scenario.Deadline, passed, len(workers)) == len(workers)
 }
 
 func makesTicket(m faultproxy.Message) bool {

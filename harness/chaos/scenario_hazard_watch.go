@@ -87,9 +87,9 @@ var hazardWatchScenarios = table(Scenario{
 			lasts := gather(t, func(s *Subject) last {
 				q := of(s)
 				q.hold(ctx)
-				must(q.waits(ctx, dies.Open(ctx, s, q.at)))
+				q.waits(ctx, dies.Open(ctx, s, q.at))
 				w, had := q.open(ctx), len(q.tickets())
-				return last{q, must(q.waits(ctx, w)), had}
+				return last{q, q.waits(ctx, w), had}
 			})
 			dies.Kill()
 			t.Each(func(s *Subject) {
@@ -98,7 +98,7 @@ var hazardWatchScenarios = table(Scenario{
 				defer cancel()
 				t.Until(wait, "the ticket to go", func() bool { return len(l.tickets()) <= l.had }) // zk-persistent's ticket stays
 				t.Sleep(ctx, hazardDelay)
-				l.release(ctx)
+				l.holders[0].Release(ctx)
 				l.ends(ctx, l.done, max(hazardPoll, l.wait()))
 			})
 		},
@@ -119,7 +119,7 @@ var hazardWatchScenarios = table(Scenario{
 			q.s.Fault("the waiter's connection is reset")
 			p.Reset()
 			q.back(ctx, p, connects)
-			check(q.release(ctx))
+			q.release(ctx)
 			if err, came := q.ends(ctx, done, max(hazardPoll, q.wait())); came && err != nil {
 				q.locks(ctx, w)
 			}
@@ -137,7 +137,7 @@ var hazardWatchScenarios = table(Scenario{
 			q.hold(ctx)
 			held := q.tickets()
 			w := q.open(ctx)
-			done := must(q.waits(ctx, w))
+			done := q.waits(ctx, w)
 			q.t.Sleep(ctx, hazardDelay) // it watches
 			for _, path := range held {
 				if _, err := q.see.Set(path, []byte("operator"), -1); err != nil {
@@ -146,14 +146,14 @@ var hazardWatchScenarios = table(Scenario{
 			}
 			q.s.Fault("the data of the holder's ticket is written")
 			q.t.Sleep(ctx, hazardDelay)
-			check(q.release(ctx))
+			q.release(ctx)
 			q.ends(ctx, done, max(hazardPoll, q.wait()))
 		}),
 	},
 })
 
 func (q *queue) afterSeen(ctx context.Context, what string, seen *atomic.Bool) {
-	check(q.until(ctx, what, seen.Load))
+	q.until(ctx, "sign that "+what, seen.Load)
 	q.s.Fault("%s, and the lock is released", what)
-	check(q.release(ctx))
+	q.release(ctx)
 }

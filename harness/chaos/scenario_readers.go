@@ -39,43 +39,28 @@ const readers = 3
 // readTogether makes readers wait for a writer, which then releases, and shows how many
 // of them were in at the same time. The others enter behind them.
 func (t *Try) readTogether(ctx context.Context, s *Subject, writer *Worker, rs []*Worker) {
-	in := make(chan *Worker, len(rs))
+	in, left, leave := make(chan bool, len(rs)), make(chan bool, len(rs)), make(chan struct{})
 	for _, r := range rs {
 		t.work.Go(func() {
+			defer func() { left <- true }()
 			if r.AcquireShared(ctx, 0) == nil {
-				in <- r
+				in <- true
+				select {
+				case <-leave:
+				case <-ctx.Done():
+				}
+				r.Release(ctx)
 			}
 		})
 	}
 	t.Sleep(ctx, 400*time.Millisecond) // so that they surely wait
 	began := now()
 	check(writer.Release(ctx))
-	together := entered(ctx, in, len(rs), TTL)
-	s.Figure("readers inside together", "", float64(len(together)))
-	if n := len(together); n < len(rs) {
+	n := count(ctx, TTL, in, len(rs))
+	s.Figure("readers inside together", "", float64(n))
+	if n < len(rs) {
 		s.ShowTimed(harness.Stall, began, now(), TTL/2, "%d of %d readers were in %v after the writer had left", n, len(rs), TTL)
 	}
-	for left := len(rs); left > 0 && ctx.Err() == nil; {
-		for _, r := range together {
-			r.Release(ctx)
-			left--
-		}
-		together = entered(ctx, in, min(1, left), 5*TTL)
-	}
-}
-
-func entered(ctx context.Context, in <-chan *Worker, n int, d time.Duration) (ws []*Worker) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	for len(ws) < n {
-		select {
-		case w := <-in:
-			ws = append(ws, w)
-		case <-timer.C:
-			return ws
-		case <-ctx.Done():
-			return ws
-		}
-	}
-	return ws
+	close(leave)
+	count(ctx, 5*TTL, left, len(rs))
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -140,7 +139,7 @@ func (t *Try) incident(ctx context.Context, at func(*Subject) harness.Endpoint) 
 func (i *incident) outcome(ctx context.Context, began int64) {
 	i.t.Each(func(s *Subject) {
 		i.late[s].Loop(ctx, ordinary)
-		twice := s.await(ctx, TTL+TTL/5, began)
+		twice := s.AwaitGrant(ctx, TTL+TTL/5, began)
 		holders := i.of[s].holders
 		for _, w := range holders {
 			if s.holds(w) {
@@ -148,18 +147,12 @@ func (i *incident) outcome(ctx context.Context, began int64) {
 			}
 		}
 		if twice {
-			i.untilTold(ctx, s, TTL/2)
+			poll(ctx, TTL/2, func() bool { return !slices.ContainsFunc(holders, s.holds) }) // until they are told
 		}
 		i.release(ctx, holders)
-		s.await(ctx, 4*TTL, i.t.Now())
+		s.AwaitGrant(ctx, 4*TTL, i.t.Now())
 		i.t.Sleep(ctx, 5*ordinary.Hold)
 	})
-}
-
-func (i *incident) untilTold(ctx context.Context, s *Subject, d time.Duration) {
-	ctx, cancel := context.WithTimeout(ctx, d)
-	defer cancel()
-	poll(ctx, func() bool { return !slices.ContainsFunc(i.of[s].holders, s.holds) })
 }
 
 func (i *incident) release(ctx context.Context, holders []*Worker) {
@@ -168,12 +161,6 @@ func (i *incident) release(ctx context.Context, holders []*Worker) {
 	for _, w := range holders {
 		w.Release(wait) // the history has its error
 	}
-}
-
-func (s *Subject) await(ctx context.Context, d time.Duration, after int64) bool {
-	ctx, cancel := context.WithTimeout(ctx, d)
-	defer cancel()
-	return s.AwaitGrant(ctx, after)
 }
 
 func (s *Subject) holds(w *Worker) bool {

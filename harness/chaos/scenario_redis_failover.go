@@ -133,7 +133,7 @@ var redisPromotions = table(Scenario{
 			began := r.t.Now()
 			r.t.Each(func(s *Subject) {
 				i.of[s].next.Loop(ctx, ordinary)
-				s.await(ctx, 5*TTL, began)
+				s.AwaitGrant(ctx, 5*TTL, began)
 				r.t.Sleep(ctx, 5*ordinary.Hold)
 			})
 		}),
@@ -191,7 +191,7 @@ func onWait(replicas int, prepare func(ctx context.Context, r *replicated)) func
 		r.promote(ctx)
 		t.Each(func(s *Subject) {
 			of[s].next.Loop(ctx, ordinary)
-			s.await(ctx, 4*TTL, began)
+			s.AwaitGrant(ctx, 4*TTL, began)
 			t.Sleep(ctx, 5*ordinary.Hold)
 			if w := of[s].holders[0]; s.holds(w) {
 				check(w.WriteHeld(ctx))

@@ -124,6 +124,19 @@ func forget(do func(*redis.Client, context.Context) *redis.StatusCmd) func(conte
 	})
 }
 
+// configured gives a setting of the server a bad value while during is called.
+func configured(fault, setting, bad, usual string, during func(ctx context.Context, i *incident)) func(context.Context, *Try) {
+	return onFleet(backend.RedisOptions{}, func(ctx context.Context, i *incident) {
+		i.t.Fault("%s", fault)
+		i.t.Defer(func() { i.admin.ConfigSet(context.Background(), setting, usual) })
+		check(i.admin.ConfigSet(ctx, setting, bad).Err())
+		during(ctx, i)
+		i.t.Over("%s", fault)
+		check(i.admin.ConfigSet(ctx, setting, usual).Err())
+		i.outcome(ctx, i.began)
+	})
+}
+
 // lose observes the loss of the first server for the rest of the try. err is the error of
 // causing it, and mend undoes it for the next try.
 func (i *incident) lose(ctx context.Context, err error, mend func(context.Context) error) {
@@ -172,10 +185,7 @@ var redisStates = table(Scenario{
 			{redisAll, nil, "new locks are refused; what renews and releases them takes no memory"},
 		},
 		Aims: []Aim{{redisRecommended, harness.FaultAim{Figure: refusedFigure, Quantile: 1, Limit: 0, Text: "none"}}},
-		Try: onFleet(backend.RedisOptions{}, func(ctx context.Context, i *incident) {
-			i.t.Fault("the server has no memory left")
-			i.t.Defer(func() { i.admin.ConfigSet(context.Background(), "maxmemory", "0") })
-			check(errors.Join(i.admin.ConfigSet(ctx, "maxmemory-policy", "noeviction").Err(), i.admin.ConfigSet(ctx, "maxmemory", "1").Err()))
+		Try: configured("the server has no memory left", "maxmemory", "1", "0", func(ctx context.Context, i *incident) {
 			i.t.Sleep(ctx, TTL+TTL/3)
 			i.t.Each(func(s *Subject) {
 				refused := 0.0
@@ -186,9 +196,6 @@ var redisStates = table(Scenario{
 				}
 				s.Figure(refusedFigure, "", refused)
 			})
-			i.t.Over("it has memory")
-			check(i.admin.ConfigSet(ctx, "maxmemory", "0").Err())
-			i.outcome(ctx, i.began)
 		}),
 	},
 	{Name: "redis-maxclients", Takes: 4, Prompt: 3 * TTL,
@@ -200,18 +207,11 @@ var redisStates = table(Scenario{
 			published, twoPermits, tokenOrder,
 			{redisGo, nil, "a holder that cannot renew its lease is told before the server forgets it"},
 		},
-		Try: onFleet(backend.RedisOptions{}, func(ctx context.Context, i *incident) {
-			const usual = "10000"
-			i.t.Fault("the server takes no more clients")
-			i.t.Defer(func() { i.admin.ConfigSet(context.Background(), "maxclients", usual) })
-			check(i.admin.ConfigSet(ctx, "maxclients", "1").Err())
+		Try: configured("the server takes no more clients", "maxclients", "1", "10000", func(ctx context.Context, i *incident) {
 			for _, kind := range []string{"normal", "pubsub"} {
 				check(i.admin.ClientKillByFilter(ctx, "TYPE", kind, "SKIPME", "yes").Err())
 			}
 			i.t.random(ctx, 2*TTL)
-			i.t.Over("it takes clients")
-			check(i.admin.ConfigSet(ctx, "maxclients", usual).Err())
-			i.outcome(ctx, i.began)
 		}),
 	},
 	{Name: "redis-acl-denied", Takes: 3, Tries: 50, Prompt: 20 * time.Second, // the lock is free, and still refused
@@ -306,7 +306,7 @@ var redisClocks = table(Scenario{
 			began := i.t.Now()
 			i.t.Each(func(s *Subject) {
 				i.late[s].Loop(ctx, ordinary)
-				s.await(ctx, 6*TTL, began)
+				s.AwaitGrant(ctx, 6*TTL, began)
 				i.t.Sleep(ctx, 5*ordinary.Hold)
 			})
 		}),

@@ -7,7 +7,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/go-zookeeper/zk"
@@ -52,25 +51,28 @@ func (t *Try) ensemble(ctx context.Context) (*backend.Server, harness.Endpoint) 
 	return server, at
 }
 
-type crowd struct {
+// A contenders is the clients of each lock in a try.
+type contenders struct {
 	t       *Try
+	at      harness.Endpoint // of all servers
 	hosts   []*Host
 	workers map[*Subject][]*Worker
-
-	mu    sync.Mutex
-	stuck map[*Subject]bool // not all workers returned: waiting for them again would show nothing new
 }
 
-// busy is the loop of a crowd: few acquisitions, since many locks share two processors.
+// busy is the loop of contenders: few acquisitions, since many locks share two processors.
 var busy = Loop{Hold: 30 * time.Millisecond, Think: 60 * time.Millisecond, Random: true}
 
 // contend makes three clients of each lock, or more for several permits, lock and unlock.
-// Client i connects to at(s, i). contend waits until each has had the lock, or for a while.
-func contend(ctx context.Context, t *Try, at func(s *Subject, i int) harness.Endpoint) *crowd {
-	c := &crowd{t: t, hosts: t.Hosts(2), stuck: make(map[*Subject]bool)}
+// Client i connects to via(s, i), or if via is nil to at. contend waits until each has had the
+// lock, or for a while.
+func contend(ctx context.Context, t *Try, at harness.Endpoint, via func(s *Subject, i int) harness.Endpoint) *contenders {
+	if via == nil {
+		via = func(*Subject, int) harness.Endpoint { return at }
+	}
+	c := &contenders{t: t, at: at, hosts: t.Hosts(2)}
 	c.workers = gather(t, func(s *Subject) (ws []*Worker) {
 		for i := range 2 + max(1, s.Variant.Traits.Permits) {
-			ws = append(ws, c.hosts[i%2].Open(ctx, s, at(s, i)))
+			ws = append(ws, c.hosts[i%2].Open(ctx, s, via(s, i)))
 		}
 		return ws
 	})
@@ -81,17 +83,13 @@ func contend(ctx context.Context, t *Try, at func(s *Subject, i int) harness.End
 		}
 	})
 	c.served(ctx, began, 2*time.Second)
-	clear(c.stuck) // they may only be slow
 	return c
 }
 
-func everywhere(at harness.Endpoint) func(*Subject, int) harness.Endpoint {
-	return func(*Subject, int) harness.Endpoint { return at }
-}
-
-func hold(ctx context.Context, t *Try, holders, others harness.Endpoint) (*crowd, map[*Subject]*pair) {
+// hold makes a client of each lock hold it, and another wait for it and then loop.
+func hold(ctx context.Context, t *Try, holders, others harness.Endpoint) (*contenders, map[*Subject]*pair) {
 	hosts, of := t.pairs(ctx, func(*Subject) (_, _ harness.Endpoint) { return holders, others })
-	c := &crowd{t: t, hosts: hosts, workers: make(map[*Subject][]*Worker), stuck: make(map[*Subject]bool)}
+	c := &contenders{t: t, at: others, hosts: hosts, workers: make(map[*Subject][]*Worker)}
 	for s, p := range of {
 		c.workers[s] = append(slices.Clone(p.holders), p.next)
 	}
@@ -99,17 +97,30 @@ func hold(ctx context.Context, t *Try, holders, others harness.Endpoint) (*crowd
 }
 
 // served waits, up to most, until each live worker has been granted its lock later than after.
-func (c *crowd) served(ctx context.Context, after int64, most time.Duration) {
-	ctx, cancel := context.WithTimeout(ctx, most)
-	defer cancel()
+func (c *contenders) served(ctx context.Context, after int64, most time.Duration) {
 	c.t.Each(func(s *Subject) {
-		c.mu.Lock()
-		stuck := c.stuck[s]
-		c.mu.Unlock()
-		if !stuck && !poll(ctx, func() bool { return s.served(c.workers[s], after) }) {
-			c.mu.Lock()
-			defer c.mu.Unlock()
-			c.stuck[s] = true
+		poll(ctx, most, func() bool { return s.served(c.workers[s], after) })
+	})
+}
+
+func (c *contenders) finish(ctx context.Context, after int64, most time.Duration) {
+	c.served(ctx, after, most)
+	c.settle(ctx)
+}
+
+// settle ends the judged part and the loops, and shows the tickets that remain of clients
+// that neither hold nor wait.
+func (c *contenders) settle(ctx context.Context) {
+	c.t.Conclude()
+	waiting := c.t.StopAll(ctx)
+	conn := c.t.ZooKeeper(c.at.Addrs[0])
+	c.t.Each(func(s *Subject) {
+		var left []string
+		if !poll(ctx, zooLeft, func() bool {
+			left = must(s.tickets(conn))
+			return len(left) <= waiting[s]
+		}) {
+			s.Show(harness.LeftBehind, "%d tickets of %d clients, of which %d wait", len(left), len(c.workers[s]), waiting[s])
 		}
 	})
 }
@@ -129,24 +140,6 @@ func (h *Host) runs() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.gone == nil && !h.stopped
-}
-
-// settle ends the judged part and the loops, and shows the tickets that remain of clients
-// that neither hold nor wait.
-func (c *crowd) settle(ctx context.Context, at harness.Endpoint) {
-	c.t.Conclude()
-	waiting := c.t.StopAll(ctx)
-	conn := c.t.ZooKeeper(at.Addrs[0])
-	c.t.Each(func(s *Subject) {
-		var left []string
-		for began := time.Now(); time.Since(began) < zooLeft; sleep(ctx, 50*time.Millisecond) {
-			left = must(s.tickets(conn))
-			if len(left) <= waiting[s] {
-				return
-			}
-		}
-		s.Show(harness.LeftBehind, "%d tickets of %d clients, of which %d wait", len(left), len(c.workers[s]), waiting[s])
-	})
 }
 
 // zooLeft is how long an unneeded ticket may remain: a client that was without a server

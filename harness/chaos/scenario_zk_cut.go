@@ -67,14 +67,14 @@ var zooCutScenarios = table(Scenario{
 			for _, p := range proxies {
 				p.Partition(true)
 			}
-			t.Each(func(s *Subject) { s.await(ctx, 2*SessionTimeout, began) })
+			t.Each(func(s *Subject) { s.AwaitGrant(ctx, 2*SessionTimeout, began) })
 			t.Sleep(ctx, 500*time.Millisecond)
 			for _, p := range proxies {
 				p.Partition(false)
 			}
 			t.Over("the holder is connected again")
 			t.Each(func(s *Subject) { of[s].again(ctx, s.granted(began)) })
-			c.settle(ctx, at)
+			c.settle(ctx)
 		},
 	},
 })
@@ -107,10 +107,8 @@ func cutServerOff(leads bool) func(context.Context, *Try) {
 			t.Fault("the follower is cut off from the others")
 			e.Isolate(server)
 		}
-		wait, cancel := context.WithTimeout(ctx, cutOffWait)
-		defer cancel()
 		t.Each(func(s *Subject) {
-			if s.AwaitGrant(wait, began) {
+			if s.AwaitGrant(ctx, cutOffWait, began) {
 				t.Sleep(ctx, 500*time.Millisecond)
 			}
 		})

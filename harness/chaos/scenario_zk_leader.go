@@ -18,7 +18,7 @@ var zooLeaderScenarios = table(Scenario{
 		Source:   "Hunt et al. 2010, ZooKeeper, 5.4; samuel/go-zookeeper issue 229",
 		Expect:   voted,
 		Aims:     soonElected,
-		Try: outage(contend3, func(ctx context.Context, c *crowd, e *backend.Server, leader int) (undo func()) {
+		Try: outage(contend3, func(ctx context.Context, c *contenders, e *backend.Server, leader int) (undo func()) {
 			c.t.Fault("the leader is killed")
 			return kill(ctx, e, leader)
 		}),
@@ -29,7 +29,7 @@ var zooLeaderScenarios = table(Scenario{
 		Source:   "go-zookeeper/zk conn.go, authenticate; Gunawi et al. 2018, Fail-slow at scale",
 		Expect:   voted,
 		Aims:     hangs,
-		Try: outage(contend3, func(ctx context.Context, c *crowd, e *backend.Server, leader int) (undo func()) {
+		Try: outage(contend3, func(ctx context.Context, c *contenders, e *backend.Server, leader int) (undo func()) {
 			c.t.Fault("the leader is stopped")
 			check(e.Signal(leader, syscall.SIGSTOP))
 			return func() { check(e.Signal(leader, syscall.SIGCONT)) }
@@ -41,7 +41,7 @@ var zooLeaderScenarios = table(Scenario{
 		Source:   "Hunt et al. 2010, ZooKeeper, 5.4",
 		Expect:   elected,
 		Aims:     soonElected,
-		Try: outage(contend3, func(ctx context.Context, c *crowd, e *backend.Server, leader int) (undo func()) {
+		Try: outage(contend3, func(ctx context.Context, c *contenders, e *backend.Server, leader int) (undo func()) {
 			c.t.Fault("a follower is killed")
 			return kill(ctx, e, c.t.follower(leader))
 		}),
@@ -56,7 +56,7 @@ var zooLeaderScenarios = table(Scenario{
 		}, elected[1:]...),
 		Aims: []Aim{{zooRecommended, harness.FaultAim{Figure: "window", Quantile: 0.5, Limit: float64(zooPrompt + 2*tick + 500*time.Millisecond),
 			Text: "election of 1.5 s, session timeout, 2 ticks"}}},
-		Try: outage(holdAndWait, func(ctx context.Context, c *crowd, e *backend.Server, leader int) (undo func()) {
+		Try: outage(holdAndWait, func(ctx context.Context, c *contenders, e *backend.Server, leader int) (undo func()) {
 			c.t.Fault("the leader is killed")
 			defer c.hosts[0].Kill()
 			return kill(ctx, e, leader)
@@ -69,7 +69,7 @@ var zooLeaderScenarios = table(Scenario{
 		Expect: append([]Expectation{
 			{zooSessions, []harness.Harm{harness.Stall}, "the servers have no majority until the one that catches up is ready, and initLimit ticks more for each vote that fails"},
 		}, elected[1:]...),
-		Try: outage(contend3, func(ctx context.Context, c *crowd, e *backend.Server, leader int) (undo func()) {
+		Try: outage(contend3, func(ctx context.Context, c *contenders, e *backend.Server, leader int) (undo func()) {
 			follower := c.t.follower(leader)
 			check(e.Kill(follower))
 			c.t.Sleep(ctx, time.Second)
@@ -86,7 +86,7 @@ var zooLeaderScenarios = table(Scenario{
 
 // outage makes clients use each lock on three servers, as start does, and calls lose. Its
 // undo is called when each of them has had its lock since, or could have had it.
-func outage(start func(context.Context, *Try, harness.Endpoint) *crowd, lose func(ctx context.Context, c *crowd, e *backend.Server, leader int) (undo func())) func(context.Context, *Try) {
+func outage(start func(context.Context, *Try, harness.Endpoint) *contenders, lose func(ctx context.Context, c *contenders, e *backend.Server, leader int) (undo func())) func(context.Context, *Try) {
 	return func(ctx context.Context, t *Try) {
 		e, at := t.ensemble(ctx)
 		c := start(ctx, t, at)
@@ -102,16 +102,15 @@ func outage(start func(context.Context, *Try, harness.Endpoint) *crowd, lose fun
 			check(err)
 		}
 		t.Over("all three servers run")
-		c.served(ctx, t.Now(), zooPrompt+time.Second)
-		c.settle(ctx, at)
+		c.finish(ctx, t.Now(), zooPrompt+time.Second)
 	}
 }
 
-func contend3(ctx context.Context, t *Try, at harness.Endpoint) *crowd {
-	return contend(ctx, t, everywhere(at))
+func contend3(ctx context.Context, t *Try, at harness.Endpoint) *contenders {
+	return contend(ctx, t, at, nil)
 }
 
-func holdAndWait(ctx context.Context, t *Try, at harness.Endpoint) *crowd {
+func holdAndWait(ctx context.Context, t *Try, at harness.Endpoint) *contenders {
 	c, _ := hold(ctx, t, at, at)
 	return c
 }

@@ -14,12 +14,11 @@ func hurtLinks(n int, hurt func(ctx context.Context, s *Subject, ps wire)) func(
 	return func(ctx context.Context, t *Try) {
 		at := must(t.At(ctx, t.Subjects[0].Variant))
 		of, connect := t.link(at, n)
-		c := contend(ctx, t, connect)
+		c := contend(ctx, t, at, connect)
 		t.random(ctx, tick)
 		t.Each(func(s *Subject) { hurt(ctx, s, of[s]) })
 		t.Over("nothing is done to connections any more")
-		c.served(ctx, t.Now(), t.scenario.Prompt+500*time.Millisecond)
-		c.settle(ctx, at)
+		c.finish(ctx, t.Now(), t.scenario.Prompt+500*time.Millisecond)
 	}
 }
 
@@ -103,7 +102,7 @@ var zooLinkScenarios = table(Scenario{
 			one := all
 			one.Addrs = [][]string{all.Addrs[0][:1]}
 			of, connect := t.link(one, 1)
-			c := contend(ctx, t, func(s *Subject, i int) harness.Endpoint {
+			c := contend(ctx, t, all, func(s *Subject, i int) harness.Endpoint {
 				if i == 0 {
 					return connect(s, i)
 				}
@@ -119,8 +118,7 @@ var zooLinkScenarios = table(Scenario{
 				c.served(ctx, t.Now(), zooSession/2)
 			}
 			t.Over("sessions stay where they are")
-			c.served(ctx, t.Now(), zooRequestPrompt+500*time.Millisecond)
-			c.settle(ctx, all)
+			c.finish(ctx, t.Now(), zooRequestPrompt+500*time.Millisecond)
 		},
 	},
 	{Name: "zk-silent-connection", Takes: 20,

@@ -61,14 +61,14 @@ var zooOperatorScenarios = table(Scenario{
 		Try: func(ctx context.Context, t *Try) {
 			at := must(t.At(ctx, t.Subjects[0].Variant))
 			conn := t.ZooKeeper(at.Addrs[0])
-			c := contend3(ctx, t, at)
+			c := contend(ctx, t, at, nil)
 			t.random(ctx, tick)
 			began := t.Now()
 			t.Each(func(s *Subject) {
 				s.Fault("an operator deletes the lock")
 				deleteAll(conn, s.path())
 			})
-			c.afterOperator(ctx, at, began)
+			c.afterOperator(ctx, began)
 		},
 	},
 	{Name: "zk-numbers-end", Takes: 30,
@@ -93,10 +93,9 @@ var zooOperatorScenarios = table(Scenario{
 			}))
 			at := Short(server.Endpoint())
 			t.Fault("the last numbers are given out")
-			c := contend3(ctx, t, at)
+			c := contend(ctx, t, at, nil)
 			t.Sleep(ctx, time.Second)
-			c.served(ctx, t.Now(), zooRequestPrompt)
-			c.settle(ctx, at)
+			c.finish(ctx, t.Now(), zooRequestPrompt)
 		},
 	},
 })
@@ -120,14 +119,13 @@ func deleteTicket(i int) func(context.Context, *Try) {
 		})
 		t.Sleep(ctx, time.Second)
 		t.Each(func(s *Subject) { of[s].again(ctx, false) })
-		c.afterOperator(ctx, at, began)
+		c.afterOperator(ctx, began)
 	}
 }
 
-func (c *crowd) afterOperator(ctx context.Context, at harness.Endpoint, began int64) {
+func (c *contenders) afterOperator(ctx context.Context, began int64) {
 	c.t.Over("the operator has gone")
-	c.served(ctx, began, zooRequestPrompt+500*time.Millisecond)
-	c.settle(ctx, at)
+	c.finish(ctx, began, zooRequestPrompt+500*time.Millisecond)
 }
 
 // deleteAll deletes a node with all below it. It gives up when clients have made new

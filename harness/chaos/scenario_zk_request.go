@@ -23,7 +23,7 @@ func losesOne(do faultproxy.Action, ops []string) func(context.Context, *Try) {
 	return func(ctx context.Context, t *Try) {
 		at := must(t.At(ctx, t.Subjects[0].Variant))
 		of, connect := t.link(at, 1)
-		c := contend(ctx, t, connect)
+		c := contend(ctx, t, at, connect)
 		skip := t.Rand.IntN(3)
 		began := t.Now()
 		t.Each(func(s *Subject) {
@@ -42,8 +42,7 @@ func losesOne(do faultproxy.Action, ops []string) func(context.Context, *Try) {
 				check(context.Cause(ctx))
 			}
 		})
-		c.served(ctx, t.Now(), zooRequestPrompt+500*time.Millisecond)
-		c.settle(ctx, at)
+		c.finish(ctx, t.Now(), zooRequestPrompt+500*time.Millisecond)
 	}
 }
 

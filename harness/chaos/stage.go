@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"locklab/harness"
@@ -15,7 +16,8 @@ import (
 type Stage struct {
 	mu      sync.Mutex
 	servers map[string]*backend.Server
-	limit   *limit // of the current try
+
+	starting atomic.Int32 // servers that start and clients that connect, see limit
 }
 
 // TTL and SessionTimeout are the defaults of scenarios: short enough for many tries, and
@@ -36,16 +38,14 @@ func (s *Stage) Shared(ctx context.Context, name string, start func(context.Cont
 	if err != nil {
 		return nil, err
 	}
-	if s.servers == nil {
-		s.servers = make(map[string]*backend.Server)
-	}
 	s.servers[name] = server
 	return server, nil
 }
 
 // start starts servers, while the deadline of the try pauses. It refuses a user's servers.
 func (s *Stage) start(ctx context.Context, start func(context.Context) (*backend.Server, error)) (*backend.Server, error) {
-	defer s.limit.starting()()
+	s.starting.Add(1)
+	defer s.starting.Add(-1)
 	server, err := start(ctx)
 	if err == nil && !server.Owned() {
 		server.Stop()

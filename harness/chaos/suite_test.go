@@ -32,34 +32,48 @@ func expects(s *chaos.Scenario, lock string) int {
 	})
 }
 
+var scenarioName = regexp.MustCompile(`^[a-z][a-z0-9]*(-[a-z0-9]+)*$`)
+
 func TestSuite(t *testing.T) {
-	if err := chaos.Validate(chaos.Suite); err != nil {
-		t.Error(err)
-	}
+	seen := make(map[string]bool)
 	for _, s := range chaos.Suite {
-		if d := time.Duration(s.Takes) * time.Second; d <= 0 || d > s.Deadline+time.Minute {
-			t.Errorf("%s takes %v, of %v", s.Name, d, s.Deadline)
-		}
-		used := make([]bool, len(s.Expect))
-		applies := false
-		for _, v := range catalog.All() {
-			if v.Remote == nil || !s.Applies(v.Describe()) {
-				continue
-			}
-			applies = true
-			i := expects(s, v.Name)
-			if i < 0 {
-				t.Errorf("%s: nothing is expected of %s", s.Name, v.Name)
-				continue
-			}
-			used[i] = true
-		}
-		if !applies {
-			t.Errorf("%s applies to no lock", s.Name)
-		}
-		for i, ok := range used {
+		check := func(ok bool, why string) {
 			if !ok {
-				t.Errorf("%s: the expectation of %q is that of no lock", s.Name, s.Expect[i].Locks)
+				t.Errorf("scenario %q: %s", s.Name, why)
+			}
+		}
+		pattern := func(p string) {
+			_, err := regexp.Compile(p)
+			check(p != "" && err == nil, fmt.Sprintf("%q is no regular expression for names", p))
+		}
+		check(scenarioName.MatchString(s.Name) && !seen[s.Name], "the name is not lower case words joined by '-', or is used twice")
+		seen[s.Name] = true
+		check(strings.HasSuffix(s.Question, "?"), "the question does not end with a question mark")
+		check(s.Fault != "" && !strings.HasSuffix(s.Fault, "."), "the fault is not a line without a full stop")
+		check(s.Family != "" && s.Source != "" && s.Tries > 0 && s.Try != nil, "a field is missing")
+		check(s.Takes > 0 && time.Duration(s.Takes)*time.Second <= s.Deadline+time.Minute, "the duration of a try is missing or too long")
+		pattern(s.Locks)
+		for _, g := range s.Tests {
+			check(slices.Contains(harness.Guarantees, g), fmt.Sprintf("it tests %q, which is no guarantee", g))
+		}
+		for _, a := range s.Aims {
+			pattern(a.Locks)
+			check(a.Figure != "" && a.Text != "" && a.Quantile >= 0 && a.Quantile <= 1, fmt.Sprintf("the aim of %q is not complete", a.Locks))
+		}
+		used := make(map[int]bool)
+		for _, v := range catalog.All() {
+			if v.Remote != nil && s.Applies(v.Describe()) {
+				used[expects(s, v.Name)] = true
+			}
+		}
+		check(len(used) > 0, "it applies to no lock")
+		check(!used[-1], "nothing is expected of one of its locks")
+		for i, e := range s.Expect {
+			pattern(e.Locks)
+			check(used[i], fmt.Sprintf("no lock has the expectation of %q", e.Locks))
+			check(e.Why != "" && !strings.HasSuffix(e.Why, "."), fmt.Sprintf("why of %q is not a sentence without a full stop", e.Locks))
+			for _, h := range e.Harms {
+				check(slices.Contains(harness.Harms, h), fmt.Sprintf("%q is no harm", h))
 			}
 		}
 	}

@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"time"
 
@@ -48,9 +48,7 @@ type Subject struct {
 	figures []harness.FaultFigure
 	failed  error // why the fault could not be made for it
 
-	timed  []timedHarm    // as harms
-	others []*Subject     // of the same clients
-	spared []harness.Harm // harms that the fault causes, not the lock
+	timed []timedHarm // as harms
 }
 
 func (s *Subject) record(e oracle.Event) {
@@ -59,47 +57,30 @@ func (s *Subject) record(e oracle.Event) {
 	s.history.add(e)
 }
 
-// visit calls f with each event up to now, by time. f must not use s. An incomplete
-// history is detected later, when it is judged.
-func (s *Subject) visit(f func(e *oracle.Event)) {
-	s.until(math.MaxInt64, func(events iter.Seq[*oracle.Event]) {
-		for e := range events {
-			f(e)
-		}
-	})
-}
-
-// until calls f with the events up to end, by time. f must iterate over all of them
-// exactly once, and must not use s. The error reports missing events.
-func (s *Subject) until(end int64, f func(events iter.Seq[*oracle.Event])) error {
+// events returns a copy of the events up to now, by time.
+func (s *Subject) events() oracle.History {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	p := s.history.replay(end)
-	f(p.events)
-	return p.err
+	return slices.Clone(s.history.until(math.MaxInt64))
 }
 
 // write makes the guarded resource judge a write, in one critical section for all workers.
-func (s *Subject) write(worker int, token uint64, shared bool) bool {
+func (s *Subject) write(worker int, token uint64, shared bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	taken := s.guarded.Take(token, shared)
 	s.history.add(oracle.Event{At: now(), Worker: worker, Kind: oracle.Wrote, Token: token, Shared: shared, Taken: taken})
-	return taken
 }
 
 // Show reports a harm that the history cannot show, with a description.
 func (s *Subject) Show(h harness.Harm, format string, args ...any) {
-	s.show(h, fmt.Sprintf("%s: "+format, append([]any{h}, args...)...))
+	s.show(h, string(h)+": "+fmt.Sprintf(format, args...))
 }
 
 func (s *Subject) show(h harness.Harm, text string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.notes = append(s.notes, text)
-	if s.harms == nil {
-		s.harms = make(map[harness.Harm]bool)
-	}
 	s.harms[h] = true
 }
 
@@ -108,7 +89,7 @@ func (s *Subject) show(h harness.Harm, text string) {
 func (s *Subject) ShowTimed(h harness.Harm, from, to int64, spare time.Duration, format string, args ...any) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.timed = append(s.timed, timedHarm{h, from, to, spare, fmt.Sprintf("%s: "+format, append([]any{h}, args...)...)})
+	s.timed = append(s.timed, timedHarm{h, from, to, spare, string(h) + ": " + fmt.Sprintf(format, args...)})
 }
 
 type timedHarm struct {
@@ -147,17 +128,9 @@ func (s *Subject) broken() bool {
 }
 
 // Another returns a lock of the same variant with another key, which clients of s can
-// take as well: see [Worker.JoinAs]. It is judged like s, and its harms count for s,
-// except the spared ones, which the fault causes. Its times count if no harm is spared.
-func (s *Subject) Another(key string, spared ...harness.Harm) *Subject {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.history.most /= 2
-	s.history.room /= 2
-	h := record{dir: s.history.dir, most: s.history.most, room: s.history.room}
-	o := &Subject{Variant: s.Variant, Key: key, history: h, spared: spared}
-	s.others = append(s.others, o)
-	return o
+// take as well: see [Worker.JoinAs]. It is not judged.
+func (s *Subject) Another(key string) *Subject {
+	return &Subject{Variant: s.Variant, Key: key, history: newRecord(0)}
 }
 
 // Each calls f for every lock at the same time, except failed ones. A step of f that fails
@@ -213,15 +186,15 @@ func (t *Try) Fault(format string, args ...any) {
 	}
 }
 
-// Fault is Try.Fault for one lock.
-func (s *Subject) Fault(format string, args ...any) { s.mark(oracle.Fault, format, args) }
-
 // Over records in all histories that the fault has been undone.
 func (t *Try) Over(format string, args ...any) {
 	for _, s := range t.Subjects {
 		s.Over(format, args...)
 	}
 }
+
+// Fault is Try.Fault for one lock.
+func (s *Subject) Fault(format string, args ...any) { s.mark(oracle.Fault, format, args) }
 
 // Over is Try.Over for one lock.
 func (s *Subject) Over(format string, args ...any) { s.mark(oracle.Over, format, args) }
@@ -263,13 +236,15 @@ func (t *Try) Until(ctx context.Context, what string, done func() bool) error {
 	return nil
 }
 
-// AwaitGrant waits until a worker has been granted the lock later than after, in ns on
-// the clock of the events. It returns false if ctx ends first.
-func (s *Subject) AwaitGrant(ctx context.Context, after int64) bool {
-	return poll(ctx, func() bool { return s.granted(after) })
+// AwaitGrant waits, up to most, until a worker has been granted the lock later than after,
+// in ns on the clock of the events. It returns false if that did not happen.
+func (s *Subject) AwaitGrant(ctx context.Context, most time.Duration, after int64) bool {
+	return poll(ctx, most, func() bool { return s.granted(after) })
 }
 
-func poll(ctx context.Context, done func() bool) bool {
+func poll(ctx context.Context, most time.Duration, done func() bool) bool {
+	ctx, cancel := context.WithTimeout(ctx, most)
+	defer cancel()
 	for ctx.Err() == nil {
 		if done() {
 			return true
@@ -287,15 +262,6 @@ func (s *Subject) granted(after int64) bool {
 
 // Conclude ends the judged part of the histories: later actions do not count against the lock.
 func (t *Try) Conclude() { t.over = now() }
-
-func (s *Subject) drop() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.history.close()
-	for _, o := range s.others {
-		o.drop()
-	}
-}
 
 // Now reads the clock of the events, in ns.
 func (t *Try) Now() int64 { return now() }

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"sync"
 	"time"
 
@@ -31,7 +32,7 @@ func Main(suite []*harness.Variant) {
 }
 
 func serve(suite []*harness.Variant, in io.Reader, out io.Writer) {
-	p := &process{pulse: pulse{now()}, suite: suite, out: json.NewEncoder(out), workers: make(map[int]*worker), writes: make(map[int]chan bool)}
+	p := &process{pulse: pulse{now()}, suite: suite, out: json.NewEncoder(out), workers: make(map[int]*worker), writes: make(map[int]chan struct{})}
 	stop := make(chan struct{})
 	defer close(stop)
 	go p.live(stop)
@@ -42,8 +43,8 @@ func serve(suite []*harness.Variant, in io.Reader, out io.Writer) {
 			return
 		}
 		switch c.Do {
-		case doTook:
-			p.took(c)
+		case doJudged:
+			p.judged(c)
 		case doPing:
 			p.answer(c, nil)
 		default:
@@ -58,8 +59,8 @@ type process struct {
 	mu      sync.Mutex
 	out     *json.Encoder
 	workers map[int]*worker
-	writes  map[int]chan bool // writes that await their outcome
-	last    int               // number of a write
+	writes  map[int]chan struct{} // writes that await their outcome
+	last    int                   // number of a write
 	pulse   pulse
 }
 
@@ -99,47 +100,19 @@ func (p *process) say(m message) {
 func (p *process) answer(c command, err error) {
 	m := message{ID: c.ID, Worker: c.Worker}
 	if err != nil {
-		m.Error, m.Kind = err.Error(), kindOf(err)
+		m.Error = err.Error()
+		m.Kind = 1 + slices.IndexFunc(kinds, func(k error) bool { return errors.Is(err, k) })
 	}
 	p.say(m)
 }
 
-// The named errors of package harness in messages. The first match counts: an error for a
-// lock that is not held may also report a loss.
-var kinds = []struct {
-	name string
-	err  error
-}{
-	{"not held", harness.ErrNotHeld},
-	{"not acquired", harness.ErrNotAcquired},
-	{"lost", harness.ErrLost},
-	{"unavailable", harness.ErrUnavailable},
-	{"usage", harness.ErrUsage},
-	{"timeout", context.DeadlineExceeded},
-	{"canceled", context.Canceled},
-}
-
-func kindOf(err error) string {
-	for _, k := range kinds {
-		if errors.Is(err, k.err) {
-			return k.name
-		}
-	}
-	return ""
-}
-
-func kindCalled(name string) error {
-	for _, k := range kinds {
-		if k.name == name {
-			return k.err
-		}
-	}
-	return nil
-}
+// kinds are the errors that messages name by number, from 1. The first match counts: an error
+// for a lock that is not held may also report a loss.
+var kinds = []error{harness.ErrNotHeld, harness.ErrNotAcquired, harness.ErrUnavailable, context.DeadlineExceeded}
 
 type remoteError struct {
 	text string
-	kind error // nil if it has no name
+	kind error // one of kinds, or nil
 }
 
 func (e *remoteError) Error() string { return e.text }
@@ -157,23 +130,23 @@ func (p *process) worker(id int) *worker {
 	return w
 }
 
-func (p *process) write(w *worker, token uint64, shared bool) bool {
-	answer := make(chan bool, 1)
+// write returns when the resource has judged the write: no later holder may write before.
+func (p *process) write(w *worker, token uint64, shared bool) {
+	judged := make(chan struct{})
 	p.mu.Lock()
 	p.last++
-	n := p.last
-	p.writes[n] = answer
-	p.out.Encode(message{Worker: w.id, Write: n, Token: token, Shared: shared})
+	p.writes[p.last] = judged
+	p.out.Encode(message{Worker: w.id, Write: p.last, Token: token, Shared: shared})
 	p.mu.Unlock()
-	return <-answer
+	<-judged
 }
 
-func (p *process) took(c command) {
+func (p *process) judged(c command) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if answer := p.writes[c.ID]; answer != nil {
+	if judged := p.writes[c.ID]; judged != nil {
 		delete(p.writes, c.ID)
-		answer <- c.Taken
+		close(judged)
 	}
 }
 

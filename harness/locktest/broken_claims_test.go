@@ -142,13 +142,12 @@ func (l *lender) Unlock() {
 
 type reentrant struct {
 	inner  sync.Mutex
-	hasty  bool       // the first Unlock frees it
-	mu     sync.Mutex // guards the rest
-	holder *reentrantHandle
-	depth  int
+	hasty  bool // the first Unlock frees it
+	holder atomic.Pointer[reentrantHandle]
+	depth  int // guarded by inner
 }
 
-type reentrantHandle struct{ lock *reentrant }
+type reentrantHandle struct{ *reentrant }
 
 func newReentrant(workers int, hasty bool) harness.Local {
 	l := &reentrant{hasty: hasty}
@@ -159,49 +158,32 @@ func newReentrant(workers int, hasty bool) harness.Local {
 	return p
 }
 
-func (h *reentrantHandle) again() bool {
-	l := h.lock
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.holder != h {
-		return false
-	}
-	l.depth++
-	return true
-}
-
-func (h *reentrantHandle) own() {
-	l := h.lock
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.holder, l.depth = h, 1
-}
-
 func (h *reentrantHandle) Lock() {
-	if !h.again() {
-		h.lock.inner.Lock()
-		h.own()
+	if h.holder.Load() != h {
+		h.inner.Lock()
+		h.holder.Store(h)
 	}
+	h.depth++
 }
 
 func (h *reentrantHandle) TryLock() bool {
-	if h.again() {
-		return true
+	if h.holder.Load() != h {
+		if !h.inner.TryLock() {
+			return false
+		}
+		h.holder.Store(h)
 	}
-	if !h.lock.inner.TryLock() {
-		return false
-	}
-	h.own()
+	h.depth++
 	return true
 }
 
 func (h *reentrantHandle) Unlock() {
-	l := h.lock
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.depth--
-	if l.holder == h && (l.depth == 0 || l.hasty) {
-		l.holder = nil
-		l.inner.Unlock()
+	if h.holder.Load() != h {
+		return // it was hasty
+	}
+	if h.depth--; h.depth == 0 || h.hasty {
+		h.depth = 0
+		h.holder.Store(nil)
+		h.inner.Unlock()
 	}
 }

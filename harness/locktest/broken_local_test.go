@@ -34,14 +34,12 @@ var breakages = slices.Concat(brokenLocks, brokenQueues, brokenClaims, brokenRea
 var brokenLocks = []breakage{
 	{name: "no-op", rule: "exclusion", chance: true, local: newNoop},
 	{name: "no-op", rule: "lost-update", chance: true, local: newNoop},
-	{name: "load-then-store", rule: "preemption", chance: true, local: shared(func(q *quitter) sync.Locker { return &loadThenStore{q: q} })},
-	{name: "load-yield-store", rule: "exclusion", chance: true, local: shared(func(q *quitter) sync.Locker {
-		return &loadThenStore{q: q, between: runtime.Gosched}
-	})},
+	{name: "load-then-store", rule: "preemption", chance: true, local: shared(func(q *quitter) sync.Locker { return &loadThenStore{brokenTAS: brokenTAS{q: q}} })},
+	{name: "load-yield-store", rule: "exclusion", chance: true, local: shared(func(q *quitter) sync.Locker { return &loadThenStore{brokenTAS{q: q}, runtime.Gosched} })},
 	{name: "early-ticket", rule: "exclusion", chance: true, local: shared(func(q *quitter) sync.Locker { return &brokenTicket{q: q, early: 1} })},
 	{name: "double-grant", rule: "exclusion", chance: true, local: shared(func(q *quitter) sync.Locker { return &brokenTicket{q: q, doubleEvery: 1000} })},
 	{name: "uniprocessor", rule: "preemption", chance: true, local: shared(func(q *quitter) sync.Locker { return &uniprocessor{brokenTAS: brokenTAS{q: q}} })},
-	{name: "lost-release", rule: "liveness", stuck: true, local: shared(func(q *quitter) sync.Locker { return &lostRelease{q: q} })},
+	{name: "lost-release", rule: "liveness", stuck: true, local: shared(func(q *quitter) sync.Locker { return &lostRelease{brokenTAS: brokenTAS{q: q}} })},
 	{name: "lost-successor", rule: "liveness", stuck: true, local: newForgetfulMCS},
 	{name: "own-node-again", rule: "liveness", stuck: true, local: newStingyCLH},
 	{name: "single-use", rule: "reuse", stuck: true, local: newSingleUse},
@@ -117,9 +115,8 @@ func (l *busyTAS) Lock() {
 }
 
 type loadThenStore struct {
-	q       *quitter
+	brokenTAS
 	between func()
-	held    atomic.Bool
 }
 
 func (l *loadThenStore) Lock() {
@@ -131,7 +128,6 @@ func (l *loadThenStore) Lock() {
 	}
 	l.held.Store(true)
 }
-func (l *loadThenStore) Unlock() { l.held.Store(false) }
 
 // uniprocessor assumes that with one processor no worker can interfere.
 type uniprocessor struct{ brokenTAS }
@@ -165,20 +161,13 @@ func (l *brokenTicket) Unlock() {
 }
 
 type lostRelease struct {
-	q     *quitter
+	brokenTAS
 	calls atomic.Uint32
-	held  atomic.Bool
-}
-
-func (l *lostRelease) Lock() {
-	for !l.held.CompareAndSwap(false, true) {
-		l.q.wait()
-	}
 }
 
 func (l *lostRelease) Unlock() {
 	if l.calls.Add(1)%1000 != 0 {
-		l.held.Store(false)
+		l.brokenTAS.Unlock()
 	}
 }
 

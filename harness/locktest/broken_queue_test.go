@@ -11,12 +11,12 @@ import (
 
 // brokenQueues are correct with few waiters, rare use, short waits or a short life.
 var brokenQueues = []breakage{
-	{name: "eight-places", rule: "crowd", stuck: true, local: newQueue(queueFaults{places: 8})},
-	{name: "sixteen-places", rule: "crowd", stuck: true, local: newQueue(queueFaults{places: 16})},
-	{name: "255-places", rule: "crowd", stuck: true, local: newQueue(queueFaults{places: 255})},
-	{name: "slots-of-eight", rule: "crowd", local: shared(func(q *quitter) sync.Locker { return &slots{q: q, n: 8} })},
-	{name: "slots-of-64", rule: "crowd", local: shared(func(q *quitter) sync.Locker { return &slots{q: q, n: 64} })},
-	{name: "odd-workers", rule: "crowd", local: func(q *quitter, n int) harness.Local {
+	{name: "eight-places", rule: "contenders", stuck: true, local: newQueue(queueFaults{places: 8})},
+	{name: "sixteen-places", rule: "contenders", stuck: true, local: newQueue(queueFaults{places: 16})},
+	{name: "255-places", rule: "contenders", stuck: true, local: newQueue(queueFaults{places: 255})},
+	{name: "slots-of-eight", rule: "contenders", local: shared(func(q *quitter) sync.Locker { return &slots{q: q, n: 8} })},
+	{name: "slots-of-64", rule: "contenders", local: shared(func(q *quitter) sync.Locker { return &slots{q: q, n: 64} })},
+	{name: "odd-workers", rule: "contenders", local: func(q *quitter, n int) harness.Local {
 		if n%2 == 1 {
 			return newNoop(q, n)
 		}

@@ -27,7 +27,7 @@ var brokenReaders = readers([]breakage{
 	{name: "reader-walks-in", rule: "not-reentrant", local: newRW(rwFaults{noEntry: true})},
 	{name: "readers-wrap-under-writer", rule: "endurance", local: newRW(rwFaults{opensEvery: 1 << 16})},
 	{name: "readers-wrap-inside", rule: "endurance", local: newRW(rwFaults{comparesBits: 16})},
-	{name: "wakes-eight-readers", rule: "crowd", stuck: true, local: newSleepyRW(rwSleepFaults{most: 8})},
+	{name: "wakes-eight-readers", rule: "contenders", stuck: true, local: newSleepyRW(rwSleepFaults{most: 8})},
 	{name: "loses-racing-readers", rule: "wake-up", stuck: true, chance: true, local: newSleepyRW(rwSleepFaults{racing: true})},
 
 	{name: "version-of-16-bits", rule: "read-snapshot", local: newSeq(seqFaults{mask: 1<<16 - 1})},

@@ -30,34 +30,17 @@ type memoryLock struct {
 	drawn     uint64 // tokens
 }
 
-func newMemoryServer(f fault) *memoryServer {
-	var claims harness.Traits
-	switch f {
-	case onePermitMore, onePermitLess, leaksOfThirty:
-		claims.Permits = 2
-	case waitsForItself, freesAtFirst, ownerIsClient:
-		claims.Reentrant = true
-	case readersMissing, readerWalksIn, readerSlipsIn, writerWalksIn, firstReaderFrees, readersExclude, writersStarve,
-		readerLeavesTicket, readerDropsGrant, gateStaysShut, staleReaderFrees, readerTokensBehind, readersTakeNext, countsToThree:
-		claims.ReadWrite = true
-	}
-	return newMemoryServerWith(f, claims)
-}
-
-func newMemoryServerWith(f fault, claims harness.Traits) *memoryServer {
+func newMemoryServer(f fault, claims harness.Traits) *memoryServer {
 	claims.Needs = harness.KindRedis
-	if claims.Permits == 0 { // the holders of a semaphore leave in any order
-		claims.FIFO, claims.Fenced = true, true
-	}
 	return &memoryServer{fault: f, claims: claims, locks: make(map[string]*memoryLock), quit: make(chan struct{})}
 }
 
 func (m *memoryServer) permits() int {
 	n := max(1, m.claims.Permits)
 	switch m.fault {
-	case onePermitMore:
+	case "one-permit-more":
 		n++
-	case onePermitLess:
+	case "one-permit-less":
 		n--
 	}
 	return n
@@ -70,9 +53,9 @@ func (m *memoryServer) variant() *harness.Variant {
 		Traits: m.claims,
 		Remote: func(_ context.Context, _ harness.Endpoint, key string) (harness.Remote, error) {
 			switch m.fault {
-			case clientLeaks:
+			case "client-leaks":
 				go func() { <-m.quit }()
-			case timerLeaks:
+			case "timer-leaks":
 				time.AfterFunc(0, func() { <-m.quit })
 			}
 			return &memoryClient{server: m, key: key}, nil
@@ -88,7 +71,7 @@ type memoryClient struct {
 
 func (c *memoryClient) Join(_ context.Context, i int) (harness.Session, error) {
 	s := &memorySession{c, i}
-	if f := c.server.fault; c.server.claims.ReadWrite && f != readersMissing || f == readersUnclaimed {
+	if f := c.server.fault; c.server.claims.ReadWrite && f != "readers-missing" || f == "readers-unclaimed" {
 		return &memoryRWSession{s}, nil
 	}
 	return s, nil
@@ -105,7 +88,7 @@ func (s *memorySession) Close() error {
 	m := s.client.server
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	s.client.closed = s.client.closed || m.fault == closeEndsAll
+	s.client.closed = s.client.closed || m.fault == "close-ends-all"
 	return nil
 }
 
@@ -137,9 +120,9 @@ func (s *memorySession) request(shared bool) (*memoryLease, error) {
 	}
 	r := &memoryLease{server: m, session: s, lock: l, shared: shared, asked: time.Now(), granted: make(chan struct{}), done: make(chan struct{}), depth: 1}
 	r.root = r
-	if m.claims.Reentrant && m.fault != waitsForItself {
+	if m.claims.Reentrant && m.fault != "waits-for-itself" {
 		if k := slices.IndexFunc(l.holders, func(h *memoryLease) bool {
-			return h.session == s || m.fault == ownerIsClient && h.session.client == s.client
+			return h.session == s || m.fault == "owner-is-client" && h.session.client == s.client
 		}); k >= 0 {
 			r.root = l.holders[k]
 			r.root.depth++
@@ -147,15 +130,15 @@ func (s *memorySession) request(shared bool) (*memoryLease, error) {
 			return r, nil
 		}
 	}
-	if m.fault == tokenOfArrival {
+	if m.fault == "token-of-arrival" {
 		l.drawn++
 		r.token = l.drawn
 	}
 	l.calls++
-	free := l.admits(r) && (len(l.queue) == 0 || m.fault == writersStarve && shared)
-	if free || m.fault == grantsAll || m.fault == grantsLateInLife && l.calls > 200 || m.fault == grantsAtRandom && l.calls%5 == 0 {
+	free := l.admits(r) && (len(l.queue) == 0 || m.fault == "writers-starve" && shared)
+	if free || m.fault == "grants-all" || m.fault == "grants-late-in-life" && l.calls > 200 || m.fault == "grants-too-early" && l.calls%5 == 0 {
 		l.grant(r)
-	} else if m.fault != eightPlaces || len(l.queue) < 8 {
+	} else if m.fault != "eight-places" || len(l.queue) < 8 {
 		l.queue = append(l.queue, r)
 	}
 	return r, nil
@@ -168,37 +151,37 @@ func (l *memoryLock) admits(r *memoryLease) bool {
 	switch {
 	case len(l.holders) == 0:
 		return true
-	case r.shared && m.fault == readersExclude:
+	case r.shared && m.fault == "readers-exclude":
 		return false
 	case r.shared:
-		return !slices.ContainsFunc(l.holders, writes) || m.fault == readerWalksIn || m.fault == readerSlipsIn && l.calls%5 == 0
+		return !slices.ContainsFunc(l.holders, writes) || m.fault == "reader-walks-in" || m.fault == "reader-slips-in" && l.calls%5 == 0
 	case slices.ContainsFunc(l.holders, reads):
-		return m.fault == writerWalksIn
+		return m.fault == "writer-walks-in"
 	}
 	return len(l.holders) < m.permits()-l.leaked
 }
 
 func (l *memoryLock) grant(r *memoryLease) {
 	f := r.server.fault
-	if f != countsToThree || len(l.holders) < 3 {
+	if f != "counts-to-three" || len(l.holders) < 3 {
 		l.holders = append(l.holders, r)
 	}
 	switch {
-	case f == tokenOfArrival:
-	case f == tokenStays:
+	case f == "token-of-arrival":
+	case f == "token-stays":
 		r.token = 1
-	case r.shared && f == readersTakeNext:
+	case r.shared && f == "readers-take-next":
 		r.token = l.drawn + 1
-	case r.shared && f == readerTokensBehind:
+	case r.shared && f == "reader-tokens-behind":
 		r.token = l.drawn / 2
 	default:
 		l.drawn++
 		r.token = l.drawn
 	}
-	if f == tokenOfEightBits {
+	if f == "token-of-eight-bits" {
 		r.token %= 256
 	}
-	if f == doneIsClosed || f == leaseSeldomDead && l.drawn%10 == 0 {
+	if f == "done-is-closed" || f == "lease-seldom-dead" && l.drawn%10 == 0 {
 		close(r.done)
 	}
 	close(r.granted)
@@ -207,11 +190,11 @@ func (l *memoryLock) grant(r *memoryLease) {
 // next takes the lock from r, or its holder, and grants it to the next waiter.
 func (l *memoryLock) next(r *memoryLease, f fault) {
 	k := max(0, slices.Index(l.holders, r))
-	if f == countsToThree && !slices.Contains(l.holders, r) {
+	if f == "counts-to-three" && !slices.Contains(l.holders, r) {
 		return
 	}
 	l.holders = slices.Delete(l.holders, k, min(k+1, len(l.holders)))
-	if r.shared && f == firstReaderFrees {
+	if r.shared && f == "first-reader-frees" {
 		l.holders = nil
 	}
 	l.serve(f)
@@ -221,17 +204,17 @@ func (l *memoryLock) serve(f fault) {
 	for len(l.queue) > 0 {
 		k := 0
 		switch {
-		case f == servesLast, f == tokenOfArrival, f == lastBeyondEight && len(l.queue) > 8:
+		case f == "serves-last", f == "token-of-arrival", f == "last-beyond-eight" && len(l.queue) > 8:
 			k = len(l.queue) - 1
-		case f == starvesOne:
+		case f == "starves-one":
 			k = max(0, slices.IndexFunc(l.queue, func(r *memoryLease) bool { return r.session.worker != 3 }))
 		}
 		next := l.queue[k]
 		if !l.admits(next) {
 			return
 		}
-		if l.handOvers++; f == losesWakeUps && l.handOvers%5 == 0 || f == losesFewWakeUps && l.handOvers%50 == 0 ||
-			f == forgetsSleepers && time.Since(next.asked) > 500*time.Millisecond {
+		if l.handOvers++; f == "loses-wake-ups" && l.handOvers%5 == 0 || f == "loses-few-wake-ups" && l.handOvers%50 == 0 ||
+			f == "forgets-sleepers" && time.Since(next.asked) > 500*time.Millisecond {
 			return
 		}
 		l.queue = slices.Delete(l.queue, k, k+1)
@@ -247,7 +230,7 @@ func (s *memoryRWSession) RLock(ctx context.Context) (harness.Lease, error) { re
 
 func (s *memorySession) lock(ctx context.Context, shared bool) (harness.Lease, error) {
 	m := s.client.server
-	if ctx.Err() != nil && m.fault != takesWhenEnded {
+	if ctx.Err() != nil && m.fault != "takes-when-ended" {
 		return nil, m.gaveUp(ctx)
 	}
 	r, err := s.request(shared)
@@ -255,7 +238,7 @@ func (s *memorySession) lock(ctx context.Context, shared bool) (harness.Lease, e
 		return nil, err
 	}
 	ended := ctx.Done()
-	if m.fault == ignoresContext {
+	if m.fault == "ignores-context" {
 		ended = m.quit
 	}
 	select {
@@ -267,7 +250,7 @@ func (s *memorySession) lock(ctx context.Context, shared bool) (harness.Lease, e
 	case <-r.granted:
 		return r, nil
 	case <-ended:
-		if m.fault != leavesTicket && !(m.fault == readerLeavesTicket && shared) {
+		if m.fault != "leaves-ticket" && !(m.fault == "reader-leaves-ticket" && shared) {
 			r.withdraw()
 		}
 		return nil, m.gaveUp(ctx)
@@ -275,7 +258,7 @@ func (s *memorySession) lock(ctx context.Context, shared bool) (harness.Lease, e
 }
 
 func (m *memoryServer) gaveUp(ctx context.Context) error {
-	if m.fault == hidesContextError {
+	if m.fault == "hides-context-error" {
 		return errors.New("memory: gave up")
 	}
 	return fmt.Errorf("memory: %w", ctx.Err())
@@ -285,24 +268,24 @@ func (r *memoryLease) withdraw() {
 	r.server.mu.Lock()
 	defer r.server.mu.Unlock()
 	f := r.server.fault
-	if r.lock.givenUp++; r.lock.givenUp%30 == 0 && f == leavesTicketOfThirty {
+	if r.lock.givenUp++; r.lock.givenUp%30 == 0 && f == "leaves-ticket-of-thirty" {
 		return
-	} else if r.lock.givenUp%30 == 0 && f == leaksOfThirty {
+	} else if r.lock.givenUp%30 == 0 && f == "leaks-of-thirty" {
 		r.lock.leaked++
 	}
 	if k := slices.Index(r.lock.queue, r); k >= 0 {
 		r.lock.queue = slices.Delete(r.lock.queue, k, k+1)
-		if f != gateStaysShut {
+		if f != "gate-stays-shut" {
 			r.lock.serve(none)
 		}
-	} else if slices.Contains(r.lock.holders, r) && f != dropsGrant && !(f == readerDropsGrant && r.shared) {
+	} else if slices.Contains(r.lock.holders, r) && f != "drops-grant" && !(f == "reader-drops-grant" && r.shared) {
 		r.lock.next(r, none)
 	}
 }
 
 func (s *memorySession) TryLock(ctx context.Context) (harness.Lease, error) {
 	f := s.client.server.fault
-	if f == tryWaits {
+	if f == "try-waits" {
 		return s.Lock(ctx)
 	}
 	r, err := s.request(false)
@@ -314,13 +297,13 @@ func (s *memorySession) TryLock(ctx context.Context) (harness.Lease, error) {
 		return r, nil
 	default:
 	}
-	if f == trySeldomTakes && r.lock.calls%40 == 0 {
+	if f == "try-seldom-takes" && r.lock.calls%40 == 0 {
 		return r, nil
 	}
-	if f != tryStays {
+	if f != "try-stays" {
 		r.withdraw()
 	}
-	if f == tryHidesReason {
+	if f == "try-hides-reason" {
 		return nil, errors.New("memory: busy")
 	}
 	return nil, fmt.Errorf("memory: %w", harness.ErrNotAcquired)
@@ -328,28 +311,28 @@ func (s *memorySession) TryLock(ctx context.Context) (harness.Lease, error) {
 
 func (r *memoryLease) Unlock(ctx context.Context) error {
 	f := r.server.fault
-	if f == unlockObeysCtx && ctx.Err() != nil {
+	if f == "unlock-obeys-ctx" && ctx.Err() != nil {
 		return ctx.Err()
 	}
 	r.server.mu.Lock()
 	defer r.server.mu.Unlock()
 	if r.released {
 		switch {
-		case f == doubleUnlockNil:
+		case f == "double-unlock-nil":
 			return nil
-		case f == staleUnlockFrees, f == staleReaderFrees && r.shared:
+		case f == "stale-unlock-frees", f == "stale-reader-frees" && r.shared:
 			r.lock.next(r, f)
 		}
 		return fmt.Errorf("memory: %w", harness.ErrNotHeld)
 	}
 	r.released = true
 	switch {
-	case f == doneStaysOpen, f == doneIsClosed, (f == doneSeldomOpen || f == leaseSeldomDead) && r.token%10 == 0:
+	case f == "done-stays-open", f == "done-is-closed", (f == "done-seldom-open" || f == "lease-seldom-dead") && r.token%10 == 0:
 	default:
 		close(r.done)
 	}
 	r.root.depth--
-	if slices.Contains(r.lock.holders, r.root) && (r.root.depth == 0 || f == freesAtFirst) {
+	if slices.Contains(r.lock.holders, r.root) && (r.root.depth == 0 || f == "frees-at-first") {
 		r.lock.next(r.root, f)
 	}
 	return nil
@@ -362,7 +345,7 @@ func (r *memoryLease) Deadline() (time.Time, bool) { return time.Time{}, false }
 func (r *memoryLease) Err() error {
 	r.server.mu.Lock()
 	defer r.server.mu.Unlock()
-	if r.released && r.server.fault != errStaysNil {
+	if r.released && r.server.fault != "err-stays-nil" {
 		return harness.ErrReleased
 	}
 	return nil

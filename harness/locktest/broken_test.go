@@ -123,8 +123,8 @@ func TestEveryRuleRejectsSomething(t *testing.T) {
 	for _, b := range breakages {
 		caught[b.rule] = true
 	}
-	for _, name := range faults {
-		caught[name] = true
+	for _, f := range faults {
+		caught[f.rule] = true
 	}
 	for _, r := range Rules {
 		if !caught[r.Name] {

@@ -12,7 +12,7 @@
 //
 // Checks avoid chance if possible and drive the workers in lockstep: some hold the lock, up to
 // 299 others ask for it, and the holders leave at the same moment. No worker returns before
-// all have had the lock (rules crowd and wake-up). Order is judged from single arrivals. Under
+// all have had the lock (rules contenders and wake-up). Order is judged from single arrivals. Under
 // contention, it is judged by how often other workers overtake a waiter, against the share
 // that queue locks show. A lock is used for 300,000 acquisitions, with waiters at each wrap of
 // a counter of 6 to 16 bits, and tried 10^5 times while it is held.
@@ -21,7 +21,7 @@
 // ms; 0.6 s with servers). Distributed locks, whose acquisitions take milliseconds, have
 // lower limits: 20 waiters, 300 acquisitions or abandoned waits, and faults that occur at
 // least once in 60 to 100. A slow lock on a busy machine has less: the contended
-// acquisitions, the crowds beyond 33 and most sleeps end with the stress time.
+// acquisitions, more than 33 contenders and most sleeps end with the stress time.
 //
 // No local lock may allocate in an operation, or let its holder in again, unless its
 // traits declare it. Additional claims are checked (Traits.FIFO, Bounded, FollowsWait,

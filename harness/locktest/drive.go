@@ -2,6 +2,7 @@ package locktest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime"
 	"runtime/debug"
@@ -41,15 +42,54 @@ type worker struct {
 type workerSet struct {
 	workers []worker
 	stop    atomic.Bool
-	fail    sync.Once
+	end     sync.Once
 	err     error // the first failure of an acquisition
 }
 
-// drive starts n workers together, which repeat use until the limits or a failure end it. It
-// returns each worker's acquisitions and the first failure, a stuckError if none progressed
-// for limits.patience. A failure ends the context of acquisitions; workers stuck in a local
-// lock stay behind.
-func drive(ctx context.Context, n int, lim limits, use func(ctx context.Context, i int) error) ([]uint64, error) {
+// A stopped is the panic of a step that failed. It ends the check, or a worker of [drive].
+type stopped struct{ err error }
+
+// errOver ends all workers of [drive] without a failure.
+var errOver = errors.New("the check is over")
+
+// must ends the check if err is not nil.
+func must(err error) {
+	if err != nil {
+		panic(stopped{err})
+	}
+}
+
+// fail ends the check with a fault of the lock.
+func fail(format string, args ...any) { must(fmt.Errorf(format, args...)) }
+
+// recovered runs f and returns the error of the step that failed, or a panic of f as an
+// error, such as an index error of a lock.
+func recovered(f func()) (err error) {
+	defer func() {
+		switch r := recover().(type) {
+		case nil:
+		case stopped:
+			err = r.err
+		default:
+			err = fmt.Errorf("panic: %v\n%s", r, debug.Stack())
+		}
+	}()
+	f()
+	return nil
+}
+
+// within runs f. An error of a step in f begins with what.
+func within(what any, f func()) {
+	if err := recovered(f); err != nil {
+		fail("%v: %w", what, err)
+	}
+}
+
+// drive starts n workers together, which repeat use until the limits, errOver or a failure end
+// it. It returns each worker's acquisitions. It fails with the first failure, a stuckError if
+// none progressed for limits.patience. A failure ends the context of acquisitions; workers
+// stuck in a local lock stay behind.
+func drive(ctx context.Context, n int, lim limits, use func(ctx context.Context, i int)) []uint64 {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	c := &workerSet{workers: make([]worker, n)}
@@ -71,38 +111,31 @@ func drive(ctx context.Context, n int, lim limits, use func(ctx context.Context,
 	go func() { wg.Wait(); close(done) }()
 	ready.Wait()
 	close(start)
-	if err := c.watch(lim, done); err != nil {
-		return nil, err
-	}
+	must(c.watch(lim, done))
+	must(c.err)
 	uses := make([]uint64, n)
 	for i := range uses {
 		uses[i] = c.workers[i].uses.Load()
 	}
-	return uses, c.err
+	return uses
 }
 
-func (c *workerSet) work(ctx context.Context, i int, uses uint64, use func(context.Context, int) error, cancel func()) {
+func (c *workerSet) work(ctx context.Context, i int, uses uint64, use func(context.Context, int), cancel func()) {
 	w := &c.workers[i]
 	defer w.done.Store(true)
 	for k := uint64(0); !c.stop.Load() && (uses == 0 || k < uses); k++ {
-		if err := recovered(func() error { return use(ctx, i) }); err != nil {
-			c.fail.Do(func() { c.err = err })
+		if err := recovered(func() { use(ctx, i) }); err != nil {
+			c.end.Do(func() {
+				if err != errOver {
+					c.err = err
+				}
+			})
 			c.stop.Store(true)
 			cancel()
 			return
 		}
 		w.uses.Store(k + 1)
 	}
-}
-
-// recovered turns a panic of f, such as an index error of a lock, into an error.
-func recovered(f func() error) (err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			err = fmt.Errorf("panic: %v\n%s", r, debug.Stack())
-		}
-	}()
-	return f()
 }
 
 func (c *workerSet) watch(lim limits, done <-chan struct{}) error {

@@ -2,7 +2,6 @@ package locktest
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"sync/atomic"
@@ -19,91 +18,80 @@ const (
 // inOrder checks that a lock serves in order of arrival. Worker 0 takes the lock, the others
 // arrive one by one, and worker 0 asks again after its release. An arrival cannot be observed,
 // so time spaces them, and the trials have increasing gaps. A FIFO lock passes one of them.
-//
-// use takes the lock as worker i, calls visit inside, and releases it.
-func inOrder(ctx context.Context, s Subject, n int, gap time.Duration, use func(ctx context.Context, i int, visit func()) error) error {
+func inOrder(ctx context.Context, r *rig, gap time.Duration) {
+	n := len(r.p.workers)
 	if n < 3 {
-		return NotApplicable(fmt.Sprintf("no queue to speak of: the lock serves at most %d workers", n))
+		must(NotApplicable(fmt.Sprintf("no queue to speak of: the lock serves at most %d workers", n)))
 	}
+	patience := r.lim.patience
 	var got []int
 	for range trials {
-		var err error
-		if got, err = arrivals(ctx, s, n, gap, use); err != nil {
-			return err
-		}
+		r.lim = limits{uses: 1, patience: patience + time.Duration(n)*gap}
+		got = arrivals(ctx, r, gap)
 		if slices.IsSortedFunc(got, func(a, b int) int { return (a+n-1)%n - (b+n-1)%n }) {
-			return nil
+			return
 		}
 		gap *= 2
 	}
-	return fmt.Errorf("workers 1 to %d arrived in this order and worker 0 last, but were served in the order %v, and out of order in all of %d trials", n-1, got, trials)
+	fail("workers 1 to %d arrived in this order and worker 0 last, but were served in the order %v, and out of order in all of %d trials", n-1, got, trials)
 }
 
-func arrivals(ctx context.Context, s Subject, n int, gap time.Duration, use func(context.Context, int, func()) error) ([]int, error) {
-	var got []int // guarded by the lock
-	arrive := make([]chan struct{}, n)
+func arrivals(ctx context.Context, r *rig, gap time.Duration) (got []int) {
+	arrive := make([]chan struct{}, len(r.p.workers))
 	for i := range arrive {
 		arrive[i] = make(chan struct{})
 	}
-	_, err := drive(ctx, n, limits{uses: 1, patience: s.patience() + time.Duration(n)*gap}, func(ctx context.Context, i int) error {
+	r.drive(ctx, func(ctx context.Context, i int) {
 		if i > 0 {
-			select {
-			case <-arrive[i]:
-			case <-ctx.Done():
-				return ctx.Err()
-			}
-			return use(ctx, i, func() { got = append(got, i) })
+			await(ctx, arrive[i])
+		} else {
+			r.visit(ctx, 0, func() error {
+				for _, next := range arrive[1:] {
+					close(next)
+					time.Sleep(gap)
+				}
+				return nil
+			})
 		}
-		err := use(ctx, 0, func() {
-			for _, next := range arrive[1:] {
-				close(next)
-				time.Sleep(gap)
-			}
-		})
-		if err != nil {
-			return err
-		}
-		return use(ctx, 0, func() { got = append(got, 0) })
+		r.visit(ctx, i, func() error { got = append(got, i); return nil })
 	})
-	return got, err
+	return got
 }
 
 // fifoLocal leaves out busy waiters, which would keep later arrivals from running.
-func fifoLocal(ctx context.Context, s Subject) error {
+func fifoLocal(ctx context.Context, s Subject) {
 	waits := []harness.WaitPolicy{harness.WaitAdaptive}
 	if s.Variant.Family == harness.Spin {
 		waits = append(waits, harness.WaitPause, harness.WaitYield, harness.WaitPark)
 	}
 	for _, wait := range waits {
 		sh := shape{workers: atMost(s.Variant, queue), wait: wait}
-		hs, err := sh.handles(ctx, s)
-		if err == nil {
-			err = inOrder(ctx, s, len(hs), 2*time.Millisecond, func(_ context.Context, i int, visit func()) error {
-				hs[i].Lock()
-				visit()
-				hs[i].Unlock()
-				return nil
+		sh.once(ctx, s, limits{}, false, func(r *rig) { inOrder(ctx, r, 2*time.Millisecond) })
+	}
+	overtaking(ctx, s)
+	eachCount(s, func(sh shape) { sh.arrivalsInOrder(ctx, s) })
+}
+
+func fifoRemote(ctx context.Context, s Subject) {
+	for _, g := range []group{{queue, 1}, {throngs, perClient}} {
+		// The last of the trials has gaps 16 times as long: longer than a busy
+		// machine keeps a process from running.
+		gap := max(140*time.Millisecond/time.Duration(g.workers), 14*time.Millisecond)
+		within(g, func() {
+			inFixture(ctx, s, func(r *fixture) {
+				r.fill(r.atMost(g.workers), g.per)
+				inOrder(ctx, &rig{remote: r, p: newPace(len(r.sessions), false), lim: limits{patience: s.patience()}}, gap)
 			})
-		}
-		if err != nil {
-			return fmt.Errorf("%v: %w", sh, err)
-		}
+		})
 	}
-	if err := overtaking(ctx, s); err != nil {
-		return err
-	}
-	return eachCrowdShape(s, func(sh shape) error { return sh.crowdInOrder(ctx, s) })
 }
 
 const longestTrial = 100 * time.Millisecond
 
-// crowdInOrder checks the order of a longer queue, in rounds with random orders of arrival. A
+// arrivalsInOrder checks the order of a longer queue, in rounds with random orders of arrival. A
 // round out of order has as many trials as the check of the order of arrival.
-func (sh shape) crowdInOrder(ctx context.Context, s Subject) error {
-	g, err := sh.gather(ctx, s, 4)
-	if err != nil {
-		return err
-	}
+func (sh shape) arrivalsInOrder(ctx context.Context, s Subject) {
+	g := sh.gather(ctx, s, 4)
 	g.reads = false
 	var late error
 	g.judge = func(r *scene) bool {
@@ -124,7 +112,8 @@ func (sh shape) crowdInOrder(ctx context.Context, s Subject) error {
 			time.Sleep(min(20*time.Microsecond<<(2*trial), longestTrial/time.Duration(sh.workers)))
 		}
 	}
-	return errors.Join(g.run(ctx, s), late)
+	g.run(ctx, s)
+	must(late)
 }
 
 const (
@@ -184,12 +173,12 @@ func (w *waitCount) granted(i int, seen []uint64, since time.Time) {
 	}
 }
 
-func (w *waitCount) fill(ctx context.Context, r *rig) (err error) {
+func (w *waitCount) fill(ctx context.Context, r *rig) {
 	seen := make([][]uint64, len(r.hs))
 	for i := range seen {
 		seen[i] = make([]uint64, len(r.hs), len(r.hs)+16) // on separate cache lines
 	}
-	w.uses, err = r.drive(ctx, func(i int) error {
+	w.uses = r.drive(ctx, func(_ context.Context, i int) {
 		w.ask(seen[i])
 		since := time.Now()
 		r.hs[i].Lock()
@@ -197,14 +186,12 @@ func (w *waitCount) fill(ctx context.Context, r *rig) (err error) {
 		r.p.hold(i)
 		r.hs[i].Unlock()
 		r.p.think(i)
-		return nil
 	})
-	return err
 }
 
 // overtaking checks that after a worker asks, each other goes ahead of it at most once. If
 // asking takes several steps, one more may pass during these.
-func overtaking(ctx context.Context, s Subject) error {
+func overtaking(ctx context.Context, s Subject) {
 	most := uint64(1)
 	if s.Variant.Traits.Doorway {
 		most++
@@ -215,9 +202,7 @@ func overtaking(ctx context.Context, s Subject) error {
 		end := time.Now().Add(s.stress())
 		for round := 0; waits < enough && time.Now().Before(end); round++ {
 			count := newWaitCount(sh.workers, most)
-			if err := sh.once(ctx, s, limits{window: 10 * time.Millisecond}, round%2 == 1, count.fill); err != nil {
-				return err
-			}
+			sh.once(ctx, s, limits{window: 10 * time.Millisecond}, round%2 == 1, func(r *rig) { count.fill(ctx, r) })
 			for _, k := range count.uses {
 				uses += k
 			}
@@ -229,10 +214,9 @@ func overtaking(ctx context.Context, s Subject) error {
 				if float64(bad) <= tolerated*float64(waits) {
 					break
 				}
-				return fmt.Errorf("%v: in %d of %d acquisitions, and %d waits, another worker had gone ahead more than %d times, up to %d: waiters are overtaken", sh, bad, uses, waits, most, worst)
+				fail("%v: in %d of %d acquisitions, and %d waits, another worker had gone ahead more than %d times, up to %d: waiters are overtaken", sh, bad, uses, waits, most, worst)
 			}
 			enough = 4 * waits
 		}
 	}
-	return nil
 }

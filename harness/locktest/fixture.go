@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"locklab/harness"
@@ -30,45 +31,59 @@ type fixture struct {
 
 // inFixture runs check in a new fixture and then closes it, sessions first. All permits but
 // one are taken before, so that the lock behaves like others.
-func inFixture(ctx context.Context, s Subject, check func(r *fixture) error) error {
-	return inFixtureWithout(ctx, s, spare(s.Variant), check)
+func inFixture(ctx context.Context, s Subject, check func(r *fixture)) {
+	inFixtureWithout(ctx, s, spare(s.Variant), check)
 }
 
-func inFixtureWithout(ctx context.Context, s Subject, permits int, check func(r *fixture) error) error {
+func inFixtureWithout(ctx context.Context, s Subject, permits int, check func(r *fixture)) {
 	r := &fixture{ctx: ctx, s: s, key: "locktest-" + rand.Text()}
-	err := r.take(permits)
-	if err == nil {
-		err = check(r)
-	}
-	return errors.Join(err, r.close())
+	err := recovered(func() {
+		r.fill(permits, max(1, permits))
+		for i := range permits {
+			r.leases = append(r.leases, r.lock(i))
+		}
+		r.away, r.sessions = r.sessions, nil
+		check(r)
+	})
+	must(errors.Join(err, r.close()))
 }
 
-func (r *fixture) take(permits int) error {
-	if permits == 0 {
-		return nil
+// inCompany runs check in a fixture of workers 0 and 1 behind one client, 2 behind another.
+func inCompany(ctx context.Context, s Subject, check func(r *fixture)) {
+	if n := atMost(s.Variant, 3); n < 3 {
+		must(NotApplicable(fmt.Sprintf("needs three workers: the lock serves at most %d", n)))
 	}
-	c, err := r.client()
-	if err != nil {
-		return err
+	inFixture(ctx, s, func(r *fixture) {
+		r.fill(3, 2)
+		check(r)
+	})
+}
+
+// A group is workers of one lock, and how many of them share a client.
+type group struct{ workers, per int }
+
+func (g group) String() string { return fmt.Sprintf("workers=%d per-client=%d", g.workers, g.per) }
+
+// eachGroup runs check in a new fixture for every group, each with all of the stress time.
+func eachGroup(ctx context.Context, s Subject, check func(r *fixture, lim limits)) {
+	groups := []group{{1, 1}}
+	if n := atMost(s.Variant, 4); n > 1 {
+		groups = append(groups, group{n, 1}, group{n, 2})
 	}
-	for range permits {
-		if _, err := r.join(c); err != nil {
-			return err
-		}
-		lease, err := r.lock(len(r.sessions) - 1)
-		if err != nil {
-			return err
-		}
-		r.leases = append(r.leases, lease)
+	for _, g := range groups {
+		within(g, func() {
+			inFixture(ctx, s, func(r *fixture) {
+				r.fill(g.workers, g.per)
+				check(r, limits{window: s.stress(), patience: s.patience()})
+			})
+		})
 	}
-	r.away, r.sessions = r.sessions, nil
-	return nil
 }
 
 func (r *fixture) close() error {
 	var errs []error
 	for _, l := range r.leases {
-		errs = append(errs, r.unlock(l))
+		errs = append(errs, r.release(l))
 	}
 	for _, s := range slices.Concat(r.sessions, r.away) {
 		errs = append(errs, s.Close())
@@ -76,7 +91,6 @@ func (r *fixture) close() error {
 	for _, c := range r.clients {
 		errs = append(errs, c.Close())
 	}
-	r.sessions, r.away, r.leases, r.clients = nil, nil, nil, nil
 	if err := errors.Join(errs...); err != nil {
 		return fmt.Errorf("close: %w", err)
 	}
@@ -87,63 +101,73 @@ func (r *fixture) patient() (context.Context, context.CancelFunc) {
 	return context.WithTimeout(r.ctx, r.s.patience())
 }
 
-func (r *fixture) client() (harness.Remote, error) {
+// fill adds sessions until there are n, with `per` of each client.
+func (r *fixture) fill(n, per int) {
 	ctx, cancel := r.patient()
 	defer cancel()
-	c, err := r.s.Variant.Remote(ctx, r.s.At, r.key)
-	if err != nil {
-		return nil, fmt.Errorf("connect: %w", err)
-	}
-	r.clients = append(r.clients, c)
-	return c, nil
-}
-
-func (r *fixture) join(c harness.Remote) (harness.Session, error) {
-	ctx, cancel := r.patient()
-	defer cancel()
-	s, err := c.Join(ctx, r.joined)
-	if err != nil {
-		return nil, fmt.Errorf("join: %w", err)
-	}
-	r.joined++
-	r.sessions = append(r.sessions, s)
-	return s, nil
-}
-
-func (r *fixture) fill(n, per int) error {
 	for len(r.sessions) < n {
 		if len(r.sessions)%per == 0 {
-			if _, err := r.client(); err != nil {
-				return err
+			c, err := r.s.Variant.Remote(ctx, r.s.At, r.key)
+			if err != nil {
+				fail("connect: %w", err)
 			}
+			r.clients = append(r.clients, c)
 		}
-		if _, err := r.join(r.clients[len(r.clients)-1]); err != nil {
-			return err
+		s, err := r.clients[len(r.clients)-1].Join(ctx, r.joined)
+		if err != nil {
+			fail("join: %w", err)
 		}
+		r.joined++
+		r.sessions = append(r.sessions, s)
 	}
-	return nil
 }
 
 func (r *fixture) atMost(n int) int { return atMost(r.s.Variant, n) }
 
-var errNoGrant = errors.New("does not get the lock")
+type mode bool
 
-func (r *fixture) lock(i int) (harness.Lease, error) {
-	ctx, cancel := r.patient()
-	defer cancel()
-	lease, err := r.sessions[i].Lock(ctx)
-	switch {
-	case err == nil && lease == nil:
-		return nil, fmt.Errorf("worker %d: Lock returned neither a lease nor an error", i)
-	case errors.Is(err, context.DeadlineExceeded) && r.ctx.Err() == nil:
-		return nil, fmt.Errorf("worker %d: %w within %v although it is free", i, errNoGrant, r.s.patience())
-	case err != nil:
-		return nil, fmt.Errorf("worker %d: Lock: %w", i, err)
+const (
+	writing mode = false
+	reading mode = true
+)
+
+func (m mode) String() string {
+	if m == reading {
+		return "RLock"
 	}
-	return lease, nil
+	return "Lock"
 }
 
-func (r *fixture) unlock(l harness.Lease) error {
+func (r *fixture) enter(ctx context.Context, i int, m mode) (harness.Lease, error) {
+	if m == reading {
+		return r.sessions[i].(harness.RWSession).RLock(ctx)
+	}
+	return r.sessions[i].Lock(ctx)
+}
+
+var errNoGrant = errors.New("does not get the lock")
+
+func (r *fixture) lock(i int) harness.Lease { return r.get(i, writing) }
+
+// get takes a lock that nothing keeps worker i out of.
+func (r *fixture) get(i int, m mode) harness.Lease {
+	ctx, cancel := r.patient()
+	defer cancel()
+	lease, err := r.enter(ctx, i, m)
+	switch {
+	case err == nil && lease == nil:
+		fail("worker %d: %v returned neither a lease nor an error", i, m)
+	case errors.Is(err, context.DeadlineExceeded) && r.ctx.Err() == nil:
+		fail("worker %d: %v: %w within %v although nothing keeps it out", i, m, errNoGrant, r.s.patience())
+	case err != nil:
+		fail("worker %d: %v: %w", i, m, err)
+	}
+	return lease
+}
+
+func (r *fixture) unlock(l harness.Lease) { must(r.release(l)) }
+
+func (r *fixture) release(l harness.Lease) error {
 	ctx, cancel := r.patient()
 	defer cancel()
 	if err := l.Unlock(ctx); err != nil {
@@ -152,24 +176,71 @@ func (r *fixture) unlock(l harness.Lease) error {
 	return nil
 }
 
-func (r *fixture) acquireRelease(i int) error {
-	lease, err := r.lock(i)
+func (r *fixture) acquireRelease(i int) { r.unlock(r.lock(i)) }
+
+// visit takes the lock as worker i, calls stay with the lease, and releases it. A wait
+// that ends with ctx is an error; drive watches for stuck locks.
+func (r *fixture) visit(ctx context.Context, i int, stay func(harness.Lease) error) {
+	lease, err := r.sessions[i].Lock(ctx)
 	if err != nil {
-		return err
+		fail("worker %d: Lock: %w", i, err)
 	}
-	return r.unlock(lease)
+	entered := time.Now()
+	err = stay(lease)
+	if lost := lease.Err(); err == nil && lost != nil {
+		err = fmt.Errorf("worker %d lost the lock after holding it for %v: %w", i, time.Since(entered), lost)
+	}
+	must(errors.Join(err, r.release(lease)))
 }
 
-// held returns an error unless the lock is held: worker i tries to take it for a short time.
-func (r *fixture) held(i int) error {
+func (r *fixture) held(i int) { r.keptOut(i, writing) }
+
+// keptOut fails unless the lock keeps worker i out for a short time.
+func (r *fixture) keptOut(i int, m mode) {
 	ctx, cancel := context.WithTimeout(r.ctx, soon)
 	defer cancel()
-	lease, err := r.sessions[i].Lock(ctx)
+	lease, err := r.enter(ctx, i, m)
 	switch {
 	case err == nil:
-		return errors.Join(fmt.Errorf("worker %d got the lock while another worker held it", i), r.unlock(lease))
+		must(errors.Join(fmt.Errorf("worker %d got the lock by %v while it was held", i, m), r.release(lease)))
 	case !errors.Is(err, context.DeadlineExceeded):
-		return fmt.Errorf("worker %d: Lock for %v of a held lock: %w, which is not the context's error", i, soon, err)
+		fail("worker %d: %v for %v of a held lock: %w, which is not the context's error", i, m, soon, err)
 	}
-	return nil
+}
+
+// free takes a free lock as every worker in every mode.
+func (r *fixture) free() {
+	for i := range r.sessions {
+		for _, m := range []mode{reading, writing, reading} {
+			r.unlock(r.get(i, m))
+		}
+	}
+}
+
+type grant struct {
+	lease harness.Lease
+	err   error
+}
+
+// ask starts Lock or RLock as worker i; the caller must end ctx or release the lock.
+func (r *fixture) ask(ctx context.Context, i int, m mode) <-chan grant {
+	got := make(chan grant, 1)
+	go func() {
+		lease, err := r.enter(ctx, i, m)
+		got <- grant{lease, err}
+	}()
+	return got
+}
+
+// atOnce runs check for each worker at the same time, and fails with the first error in order.
+func atOnce(workers []int, check func(worker int)) {
+	errs := make([]error, len(workers))
+	var wg sync.WaitGroup
+	for k, i := range workers {
+		wg.Go(func() { errs[k] = recovered(func() { check(i) }) })
+	}
+	wg.Wait()
+	for _, err := range errs {
+		must(err)
+	}
 }

@@ -2,15 +2,11 @@ package locktest
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"math/rand/v2"
 	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"locklab/harness"
 )
 
 // A gathering drives a new lock in lockstep. In each round some workers hold the lock and all
@@ -50,16 +46,10 @@ type occupancy interface {
 	read(i int, stay func()) error
 }
 
-func (g *gathering) run(ctx context.Context, s Subject) error {
+func (g *gathering) run(ctx context.Context, s Subject) {
 	g.prepare()
-	_, err := drive(ctx, len(g.hs), limits{patience: s.patience()}, g.step)
-	if errors.Is(err, errOver) {
-		return nil
-	}
-	return err
+	drive(ctx, len(g.hs), limits{patience: s.patience()}, g.step)
 }
-
-var errOver = errors.New("all rounds are over")
 
 func (g *gathering) prepare() {
 	n := len(g.hs)
@@ -114,21 +104,18 @@ func (g *gathering) reader(p int) bool {
 	return false
 }
 
-func (g *gathering) step(ctx context.Context, i int) error {
+func (g *gathering) step(ctx context.Context, i int) {
 	if g.over {
-		return errOver
+		must(errOver)
 	}
 	p := g.place[i]
-	var err error
 	if p < g.holders {
-		err = g.visit(i, p, func() { g.host(ctx, p) })
-	} else if err = g.ask(ctx, p-g.holders); err == nil {
-		err = g.visit(i, p, func() { g.served[g.got.Add(1)-1] = int32(i) })
+		g.visit(i, p, func() { g.host(ctx, p) })
+	} else {
+		g.ask(ctx, p-g.holders)
+		g.visit(i, p, func() { g.served[g.got.Add(1)-1] = int32(i) })
 	}
-	if err != nil {
-		return err
-	}
-	return g.meet(ctx)
+	g.meet(ctx)
 }
 
 // host is a holder's stay: until all others wait, and then until the first holder ends it.
@@ -155,11 +142,11 @@ func (g *gathering) stay(ctx context.Context, p int) {
 		}
 	}
 	if p > 0 {
-		_ = await(ctx, g.open)
+		opened(ctx, g.open)
 		return
 	}
 	defer close(g.open)
-	if await(ctx, g.ready) != nil || await(ctx, g.all) != nil {
+	if !opened(ctx, g.ready) || !opened(ctx, g.all) {
 		return
 	}
 	if g.gap != nil {
@@ -170,42 +157,26 @@ func (g *gathering) stay(ctx context.Context, p int) {
 	}
 }
 
-func (g *gathering) ask(ctx context.Context, rank int) error {
-	if err := await(ctx, g.ready); err != nil {
-		return err
-	}
+func (g *gathering) ask(ctx context.Context, rank int) {
+	await(ctx, g.ready)
 	if g.gap != nil {
-		if err := await(ctx, g.arrive[rank]); err != nil {
-			return err
-		}
+		await(ctx, g.arrive[rank])
 		g.gap(g.trial)
 		close(g.arrive[rank+1])
 	}
 	if int(g.asked.Add(1)) == len(g.hs)-g.holders {
 		close(g.all)
 	}
-	return nil
 }
 
-func (g *gathering) visit(i, p int, stay func()) (err error) {
-	if g.reader(p) {
-		rw := g.hs[i].(harness.RWLocker)
-		rw.RLock()
-		err = g.inside.read(i, stay)
-		rw.RUnlock()
-		return err
-	}
-	g.hs[i].Lock()
-	err = g.inside.write(i, stay)
-	g.hs[i].Unlock()
-	return err
-}
+func (g *gathering) visit(i, p int, stay func()) { visit(g.hs[i], g.inside, i, g.reader(p), stay) }
 
 // meet waits until all workers have finished the round. The last one sets up the next.
-func (g *gathering) meet(ctx context.Context) error {
+func (g *gathering) meet(ctx context.Context) {
 	next := g.next
 	if int(g.met.Add(1)) < len(g.hs) {
-		return await(ctx, next)
+		await(ctx, next)
+		return
 	}
 	if g.judge == nil || g.judge(&g.scene) {
 		g.trial, g.round = 0, g.round+1
@@ -217,35 +188,25 @@ func (g *gathering) meet(ctx context.Context) error {
 		g.prepare()
 	}
 	close(next)
-	return nil
 }
 
-func await(ctx context.Context, c <-chan struct{}) error {
+func await(ctx context.Context, c <-chan struct{}) {
+	if !opened(ctx, c) {
+		must(ctx.Err())
+	}
+}
+
+// opened waits until c is closed or has a value, and returns false if ctx ends first.
+func opened(ctx context.Context, c <-chan struct{}) bool {
 	select {
 	case <-c:
-		return nil
+		return true
 	default:
 	}
 	select {
 	case <-c:
-		return nil
+		return true
 	case <-ctx.Done():
-		return ctx.Err()
+		return false
 	}
 }
-
-type limit struct {
-	permits int
-	inside  atomic.Int64
-}
-
-func (l *limit) write(_ int, stay func()) error {
-	defer l.inside.Add(-1)
-	if k := l.inside.Add(1); k > int64(l.permits) {
-		return tooMany(k, l.permits)
-	}
-	stay()
-	return nil
-}
-
-func (l *limit) read(int, func()) error { return fmt.Errorf("a lock with permits has no readers") }

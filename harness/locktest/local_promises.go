@@ -3,7 +3,6 @@ package locktest
 import (
 	"context"
 	"errors"
-	"fmt"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -11,12 +10,12 @@ import (
 	"locklab/harness"
 )
 
-func notReentrant(ctx context.Context, s Subject) error {
+func notReentrant(ctx context.Context, s Subject) {
 	if s.Variant.Traits.Doorway {
-		return NotApplicable("an arrival has several steps: by a second one the holder undoes its own")
+		must(NotApplicable("an arrival has several steps: by a second one the holder undoes its own"))
 	}
 	if s.Variant.Traits.MaxWorkers == 1 {
-		return NotApplicable("the lock serves one worker, which never waits")
+		must(NotApplicable("the lock serves one worker, which never waits"))
 	}
 	for range 3 { // on a busy machine a lock that admits its holder again may need more than a moment
 		for _, again := range []struct {
@@ -28,12 +27,9 @@ func notReentrant(ctx context.Context, s Subject) error {
 			{asWriter, asReader, "RLock let a writer in again, as a reader"},
 			{asReader, asWriter, "Lock let a reader in again, as a writer"},
 		} {
-			if err := asksAgain(ctx, s, again.hold, again.ask, again.did); err != nil {
-				return err
-			}
+			asksAgain(ctx, s, again.hold, again.ask, again.did)
 		}
 	}
-	return nil
 }
 
 // asWriter, byTrying and asReader return functions to take and leave the lock, or nil.
@@ -59,47 +55,36 @@ func byTrying(h sync.Locker) (take, leave func()) {
 }
 
 // asksAgain takes a new lock and asks for it again: a lock with handles may sleep forever.
-func asksAgain(ctx context.Context, s Subject, hold, ask func(sync.Locker) (take, leave func()), did string) error {
-	policies := crowdPolicies(s.Variant)
-	hs, err := shape{workers: atMost(s.Variant, 2), wait: policies[len(policies)-1]}.handles(ctx, s)
-	if err != nil {
-		return err
-	}
+func asksAgain(ctx context.Context, s Subject, hold, ask func(sync.Locker) (take, leave func()), did string) {
+	policies := sleepingPolicies(s.Variant)
+	hs := shape{workers: atMost(s.Variant, 2), wait: policies[len(policies)-1]}.handles(ctx, s)
 	if raceDetector && len(hs) > 1 && hs[0] != hs[1] {
-		return NotApplicable("the race detector reports the second use of a handle")
+		must(NotApplicable("the race detector reports the second use of a handle"))
 	}
 	take, leave := hold(hs[0])
 	again, _ := ask(hs[0])
 	if take == nil || again == nil {
-		return nil
+		return
 	}
-	if err := alone(ctx, s, isFree, func() error { take(); return nil }); err != nil {
-		return err
-	}
+	alone(ctx, s, isFree, take)
 	asks, entered := make(chan struct{}), make(chan struct{})
 	go func() {
 		close(asks)
 		again()
 		close(entered)
 	}()
-	if err := await(ctx, asks); err != nil {
-		return err
-	}
+	await(ctx, asks)
 	if opens(entered, aMoment) {
-		return errors.New(did)
+		must(errors.New(did))
 	}
 	leave()
-	return nil
 }
 
-func noAllocation(ctx context.Context, s Subject) error {
-	for _, wait := range crowdPolicies(s.Variant) {
+func noAllocation(ctx context.Context, s Subject) {
+	for _, wait := range sleepingPolicies(s.Variant) {
 		sh := shape{workers: atMost(s.Variant, 2), wait: wait}
-		if err := sh.once(ctx, s, limits{}, false, allocations); err != nil {
-			return err
-		}
+		sh.once(ctx, s, limits{}, false, func(r *rig) { allocations(ctx, r) })
 	}
-	return nil
 }
 
 const (
@@ -110,19 +95,19 @@ const (
 
 // allocations makes each worker use the lock in every way, on one processor, so that each
 // meets the other inside.
-func allocations(ctx context.Context, r *rig) error {
+func allocations(ctx context.Context, r *rig) {
 	processWide.Lock()
 	defer processWide.Unlock()
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	least := ^uint64(0)
 	var over atomic.Bool
 	r.lim.uses = 1
-	_, err := r.drive(ctx, func(i int) error {
+	r.drive(ctx, func(_ context.Context, i int) {
 		if i > 0 {
 			for !over.Load() {
 				useAll(r.hs[i])
 			}
-			return nil
+			return
 		}
 		defer over.Store(true)
 		for range allocTries {
@@ -132,12 +117,11 @@ func allocations(ctx context.Context, r *rig) error {
 				}
 			}))
 			if least <= allocMost {
-				return nil
+				return
 			}
 		}
-		return fmt.Errorf("%d allocations in %d acquisitions, and more in %d other tries", least, allocRounds, allocTries-1)
+		fail("%d allocations in %d acquisitions, and more in %d other tries", least, allocRounds, allocTries-1)
 	})
-	return err
 }
 
 func mallocs(f func()) uint64 {

@@ -2,7 +2,6 @@ package locktest
 
 import (
 	"context"
-	"fmt"
 	"runtime"
 	"time"
 
@@ -13,9 +12,9 @@ func followsWait(v *harness.Variant) bool { return v.Traits.FollowsWait }
 
 // waitLocal tries a lock under two policies that the scheduler can distinguish: by one a
 // waiter keeps its processor until it is preempted, by the other it yields at every poll.
-func waitLocal(ctx context.Context, s Subject) error {
+func waitPolicy(ctx context.Context, s Subject) {
 	if atMost(s.Variant, 2) < 2 {
-		return NotApplicable("the lock serves one worker, which never waits")
+		must(NotApplicable("the lock serves one worker, which never waits"))
 	}
 	for _, c := range []struct {
 		policy harness.WaitPolicy
@@ -25,15 +24,10 @@ func waitLocal(ctx context.Context, s Subject) error {
 		{harness.WaitSpin, false, "gave its processor up"},
 		{harness.WaitYield, true, "kept its processor until it was preempted"},
 	} {
-		yields, err := waiterYields(ctx, s, c.policy)
-		if err != nil {
-			return err
-		}
-		if yields != c.yields {
-			return fmt.Errorf("with Setup.Wait %q a waiter %s", c.policy, c.did)
+		if waiterYields(ctx, s, c.policy) != c.yields {
+			fail("with Setup.Wait %q a waiter %s", c.policy, c.did)
 		}
 	}
-	return nil
 }
 
 const (
@@ -47,31 +41,23 @@ const (
 
 // waiterYields reports whether a waiter of a new lock yields its processor: the holder
 // yields on the only processor of the process, and counts the waiter's reactions.
-func waiterYields(ctx context.Context, s Subject, policy harness.WaitPolicy) (yields bool, err error) {
+func waiterYields(ctx context.Context, s Subject, policy harness.WaitPolicy) (yields bool) {
 	processWide.Lock()
 	defer processWide.Unlock()
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	hs, err := shape{workers: 2, wait: policy}.handles(ctx, s)
-	if err != nil {
-		return false, err
-	}
+	hs := shape{workers: 2, wait: policy}.handles(ctx, s)
 	held, asks := make(chan struct{}), make(chan struct{})
-	_, err = drive(ctx, 2, limits{uses: 1, patience: s.patience()}, func(ctx context.Context, i int) error {
+	drive(ctx, 2, limits{uses: 1, patience: s.patience()}, func(ctx context.Context, i int) {
 		if i == 1 {
-			if err := await(ctx, held); err != nil {
-				return err
-			}
+			await(ctx, held)
 			close(asks)
-			hs[1].Lock()
-			defer hs[1].Unlock()
-			return nil
+			acquireRelease(hs[1], false)
+			return
 		}
 		hs[0].Lock()
 		defer hs[0].Unlock()
 		close(held)
-		if err := await(ctx, asks); err != nil {
-			return err
-		}
+		await(ctx, asks)
 		for n, slices := 0, 0; n < yieldedOften && slices < keptOften; n++ {
 			begin := time.Now()
 			runtime.Gosched()
@@ -80,7 +66,6 @@ func waiterYields(ctx context.Context, s Subject, policy harness.WaitPolicy) (yi
 			}
 			yields = n == yieldedOften-1
 		}
-		return nil
 	})
-	return yields, err
+	return yields
 }

@@ -22,8 +22,8 @@ type Rule struct {
 	// Applies reports whether v makes this promise.
 	Applies func(v *harness.Variant) bool
 
-	// Check returns nil, a [NotApplicable], or the lock's fault.
-	Check func(ctx context.Context, s Subject) error
+	// check ends with a [NotApplicable] or the lock's fault if a step fails: see must.
+	check func(ctx context.Context, s Subject)
 
 	// plain reports that the check guards plain memory by the lock, so that the race
 	// detector also reports a lock that does not exclude.
@@ -110,15 +110,20 @@ func Check(ctx context.Context, s Subject) error {
 	return errors.Join(errs...)
 }
 
+// Check returns nil, a [NotApplicable], or the lock's fault.
+func (r Rule) Check(ctx context.Context, s Subject) error {
+	return labelled(ctx, s.Variant.Name+"/"+r.Name, func() { r.check(ctx, s) })
+}
+
 func (r Rule) apply(ctx context.Context, s Subject) error {
-	err := labelled(ctx, s.Variant.Name+"/"+r.Name, func() error { return r.Check(ctx, s) })
+	err := r.Check(ctx, s)
 	if err == nil || isNotApplicable(err) {
 		return err
 	}
 	// A lock can get stuck under any check.
 	var stuck *stuckError
 	if errors.As(err, &stuck) && !r.waits {
-		r = liveness
+		r = livenessRule
 	}
 	return &Failure{s.Variant.Name, r, err}
 }
@@ -170,10 +175,7 @@ func Run(t *testing.T, suite []*harness.Variant) {
 			continue
 		}
 		remote.Go(func() error {
-			return labelled(t.Context(), v.Name, func() error {
-				t.Run(v.Name, test)
-				return nil
-			})
+			return labelled(t.Context(), v.Name, func() { t.Run(v.Name, test) })
 		})
 	}
 }

@@ -21,14 +21,11 @@ func control() *harness.Variant {
 
 func TestCorrectRemoteIsAccepted(t *testing.T) {
 	for name, claims := range map[string]harness.Traits{
-		"lock":      {},
-		"semaphore": {Permits: 3},
-		"reentrant": {Reentrant: true},
-		"readers":   {ReadWrite: true},
+		"lock": lock, "semaphore": semaphore, "reentrant": again, "readers": readWrite,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			m := newMemoryServerWith(none, claims)
+			m := newMemoryServer(none, claims)
 			defer close(m.quit)
 			if err := Check(t.Context(), Subject{Variant: m.variant(), Stress: DefaultStress / 3}); err != nil {
 				t.Error(err)
@@ -80,7 +77,7 @@ func TestShapesCoverSetups(t *testing.T) {
 func TestRulesAreComplete(t *testing.T) {
 	seen := make(map[string]bool)
 	for _, r := range Rules {
-		if r.Name == "" || r.Why == "" || r.Applies == nil || r.Check == nil || seen[r.Name] {
+		if r.Name == "" || r.Why == "" || r.Applies == nil || r.check == nil || seen[r.Name] {
 			t.Errorf("rule %q lacks a field or is listed twice", r.Name)
 		}
 		seen[r.Name] = true
@@ -153,26 +150,29 @@ func TestDriveNamesWaitingWorkers(t *testing.T) {
 	var mu sync.Mutex
 	mu.Lock()
 	defer mu.Unlock() // lets worker 1 finish
-	_, err := drive(t.Context(), 2, limits{uses: 3, patience: 50 * time.Millisecond}, func(_ context.Context, i int) error {
-		if i == 1 {
-			mu.Lock()
-			mu.Unlock() //lint:ignore SA2001 only the wait matters
-		}
-		return nil
+	err := recovered(func() {
+		drive(t.Context(), 2, limits{uses: 3, patience: 50 * time.Millisecond}, func(_ context.Context, i int) {
+			if i == 1 {
+				mu.Lock()
+				mu.Unlock() //lint:ignore SA2001 only the wait matters
+			}
+		})
 	})
 	var stuck *stuckError
 	if !errors.As(err, &stuck) || len(stuck.waiting) != 1 || stuck.waiting[0] != "worker 1 after 0 acquisitions" {
 		t.Errorf("got %v, want worker 1 after 0 acquisitions", err)
 	}
 	boom := errors.New("boom")
-	_, err = drive(t.Context(), 2, limits{patience: time.Minute}, func(ctx context.Context, i int) error {
-		if i == 1 {
-			return boom
-		}
-		<-ctx.Done()
-		return ctx.Err()
+	err = recovered(func() {
+		drive(t.Context(), 2, limits{patience: time.Minute}, func(ctx context.Context, i int) {
+			if i == 1 {
+				must(boom)
+			}
+			<-ctx.Done()
+			must(ctx.Err())
+		})
 	})
-	if !errors.Is(err, boom) {
+	if err != boom {
 		t.Errorf("got %v, want the first failure", err)
 	}
 }

@@ -11,7 +11,7 @@ import (
 )
 
 func TestMayStick(t *testing.T) {
-	v := newMemoryServer(none).variant()
+	v := newMemoryServer(none, lock).variant()
 	v.MayStick = map[string]string{"cancel-many": "its fault"}
 	noGrant, other := fmt.Errorf("worker 1: %w within 1s", errNoGrant), errors.New("two are inside")
 	for name, test := range map[string]struct {
@@ -19,13 +19,13 @@ func TestMayStick(t *testing.T) {
 		err     error
 		excused bool
 	}{
-		"kept":                     {"cancel-many", nil, false},
-		"stuck":                    {"cancel-many", fmt.Errorf("afterwards: %w", noGrant), true},
-		"stuck in a crowd":         {"cancel-many", &stuckError{patience: time.Second}, true},
-		"another promise":          {"cancel-many", other, false},
-		"stuck and another":        {"cancel-many", errors.Join(noGrant, other), false},
-		"another that wraps":       {"cancel-many", fmt.Errorf("%w: %w", noGrant, other), false},
-		"stuck under another rule": {"crowd", noGrant, false},
+		"kept":                       {"cancel-many", nil, false},
+		"stuck":                      {"cancel-many", fmt.Errorf("afterwards: %w", noGrant), true},
+		"stuck with many contenders": {"cancel-many", &stuckError{patience: time.Second}, true},
+		"another promise":            {"cancel-many", other, false},
+		"stuck and another":          {"cancel-many", errors.Join(noGrant, other), false},
+		"another that wraps":         {"cancel-many", fmt.Errorf("%w: %w", noGrant, other), false},
+		"stuck under another rule":   {"contenders", noGrant, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			rule := Rule{Name: test.rule}
@@ -43,10 +43,10 @@ func TestMayStick(t *testing.T) {
 
 // TestMayStickOfBroken: a declared rule excuses a stuck lock, but not one holder too many.
 func TestMayStickOfBroken(t *testing.T) {
-	for f, want := range map[fault]bool{leavesTicketOfThirty: true, leaksOfThirty: true, onePermitMore: false} {
+	for f, want := range map[fault]bool{"leaves-ticket-of-thirty": true, "leaks-of-thirty": true, "one-permit-more": false} {
 		t.Run(string(f), func(t *testing.T) {
 			t.Parallel()
-			m := newMemoryServer(f)
+			m := newMemoryServer(f, semaphore)
 			defer close(m.quit)
 			v := m.variant()
 			v.MayStick = map[string]string{"cancel-many": "its fault"}
@@ -67,7 +67,7 @@ func TestMayStickOfBroken(t *testing.T) {
 }
 
 func TestValidateMayStick(t *testing.T) {
-	remote := newMemoryServer(none).variant()
+	remote := newMemoryServer(none, lock).variant()
 	for name, want := range map[string]string{"cancel-many": "", "preemption": "no rule for it", "cansel": "no rule for it"} {
 		remote.MayStick = map[string]string{name: "its fault"}
 		err := validateMayStick([]*harness.Variant{remote})

@@ -49,12 +49,12 @@ func startPerturbation() (stop func()) {
 
 // preemptionLocal checks exclusion under constant disturbance, without busy waiters, which
 // would take 10 ms until they are preempted.
-func preemptionLocal(ctx context.Context, s Subject) error {
+func preemption(ctx context.Context, s Subject) {
 	calm := []shape{
 		{workers: atMost(s.Variant, 2)},
 		{workers: atMost(s.Variant, 4)},
 		{workers: atMost(s.Variant, 4), pin: harness.PinThread},
 	}
 	defer startPerturbation()()
-	return roundsOf(ctx, s, calm, mixedAccess)
+	roundsOf(ctx, s, calm, func(r *rig) { mixedAccess(ctx, r) })
 }

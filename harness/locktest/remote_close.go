@@ -14,24 +14,17 @@ import (
 
 const leakPatience = 5 * time.Second
 
-func closeRemote(ctx context.Context, s Subject) error {
+func closes(ctx context.Context, s Subject) {
 	// A warm-up: goroutines that a library starts once per process are no leak.
-	if err := busyRoom(ctx, s); err != nil {
-		return err
-	}
-	before, _, err := goroutines("")
-	if err != nil {
-		return err
-	}
+	useBriefly(ctx, s)
+	before, _ := goroutines("")
 	key := "close " + rand.Text()
-	if err := labelled(ctx, key, func() error { return busyRoom(ctx, s) }); err != nil {
-		return err
-	}
-	return leaked(key, before)
+	must(labelled(ctx, key, func() { useBriefly(ctx, s) }))
+	leaked(key, before)
 }
 
 // labelled runs f in a new goroutine with a label, which goroutines inherit, to identify them.
-func labelled(ctx context.Context, key string, f func() error) error {
+func labelled(ctx context.Context, key string, f func()) error {
 	done := make(chan error, 1)
 	go func() {
 		pprof.SetGoroutineLabels(pprof.WithLabels(ctx, pprof.Labels(label, key)))
@@ -42,68 +35,51 @@ func labelled(ctx context.Context, key string, f func() error) error {
 
 const label = "locktest"
 
-// busyRoom uses everything that may start goroutines: leases, waiters, and closing sessions.
-func busyRoom(ctx context.Context, s Subject) error {
-	return inFixture(ctx, s, func(r *fixture) error {
-		if err := r.fill(r.atMost(3), 2); err != nil {
-			return err
-		}
+// useBriefly uses everything that may start goroutines: leases, waiters, and closing sessions.
+func useBriefly(ctx context.Context, s Subject) {
+	inFixture(ctx, s, func(r *fixture) {
+		r.fill(r.atMost(3), 2)
 		n := len(r.sessions)
-		lease, err := r.lock(0)
-		if err != nil {
-			return err
-		}
+		lease := r.lock(0)
 		if n > 1 {
 			short, cancel := context.WithTimeout(ctx, soon/10)
 			defer cancel()
-			if err := r.gaveUp(short, r.wait(short, n-1)); err != nil {
-				return err
-			}
+			r.gaveUp(short, r.ask(short, n-1, writing))
 		}
-		if err := r.unlock(lease); err != nil {
-			return err
-		}
+		r.unlock(lease)
 		for n = n - 1; n > 0; n-- {
 			if err := r.sessions[0].Close(); err != nil {
-				return fmt.Errorf("close of a session: %w", err)
+				fail("close of a session: %w", err)
 			}
 			r.sessions = r.sessions[1:]
-			if err := r.acquireRelease(0); err != nil {
-				return fmt.Errorf("after another session was closed: %w", err)
-			}
+			within("after another session was closed", func() { r.acquireRelease(0) })
 		}
-		return nil
 	})
 }
 
-// leaked returns an error with the stacks of the goroutines of f in [labelled]: the labelled
-// ones, and unlabelled ones beyond before, since timers start such.
-func leaked(key string, before map[string]int) error {
+// leaked fails with the stacks of the goroutines of f in [labelled]: the labelled ones, and
+// unlabelled ones beyond before, since timers start such.
+func leaked(key string, before map[string]int) {
 	for deadline := time.Now().Add(leakPatience); ; time.Sleep(10 * time.Millisecond) {
-		others, left, err := goroutines(key)
-		if err != nil {
-			return err
-		}
+		others, left := goroutines(key)
 		for stack, n := range others {
 			if n > before[stack] {
 				left = append(left, stack)
 			}
 		}
 		if len(left) == 0 {
-			return nil
+			return
 		}
 		if time.Now().After(deadline) {
 			slices.Sort(left)
-			return fmt.Errorf("goroutines are left %v after Close, in %d places, the first:\n%s", leakPatience, len(left), left[0])
+			fail("goroutines are left %v after Close, in %d places, the first:\n%s", leakPatience, len(left), left[0])
 		}
 	}
 }
 
-func goroutines(key string) (bare map[string]int, own []string, err error) {
+func goroutines(key string) (bare map[string]int, own []string) {
 	var out bytes.Buffer
-	if err := pprof.Lookup("goroutine").WriteTo(&out, 1); err != nil {
-		return nil, nil, err
-	}
+	must(pprof.Lookup("goroutine").WriteTo(&out, 1))
 	bare = make(map[string]int)
 	mine := fmt.Sprintf("%q:%q", label, key)
 	_, places, _ := strings.Cut(out.String(), "\n") // after the head
@@ -121,5 +97,5 @@ func goroutines(key string) (bare map[string]int, own []string, err error) {
 			bare[stack] += n
 		}
 	}
-	return bare, own, nil
+	return bare, own
 }

@@ -1,189 +1,117 @@
 package locktest
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
 
 	"locklab/harness"
 )
 
-// inCompany runs check in a fixture of workers 0 and 1 behind one client, 2 behind another.
-func inCompany(ctx context.Context, s Subject, check func(r *fixture) error) error {
-	if n := atMost(s.Variant, 3); n < 3 {
-		return NotApplicable(fmt.Sprintf("needs three workers: the lock serves at most %d", n))
-	}
-	return inFixture(ctx, s, func(r *fixture) error {
-		if err := r.fill(3, 2); err != nil {
-			return err
-		}
-		return check(r)
-	})
-}
-
-func ownerRemote(ctx context.Context, s Subject) error {
+func checkOwner(ctx context.Context, s Subject) {
 	// The next holder may be in another client, in the same, or the same worker.
-	return atOnce([]int{2, 1, 0}, func(next int) error {
-		return inCompany(ctx, s, func(r *fixture) error {
-			first, err := r.lock(0)
-			if err != nil {
-				return err
-			}
-			if err := r.unlock(first); err != nil {
-				return err
-			}
-			if err := r.refused(first, "a released lease while the lock is free"); err != nil {
-				return err
-			}
-			return r.staleUnlock(first, next)
+	atOnce([]int{2, 1, 0}, func(next int) {
+		inCompany(ctx, s, func(r *fixture) {
+			stale := r.lock(0)
+			r.unlock(stale)
+			r.refused(stale, "a released lease while the lock is free")
+			lease := r.lock(next)
+			r.refused(stale, fmt.Sprintf("a stale lease while worker %d holds the lock", next))
+			within("after Unlock of a stale lease", func() {
+				r.held((next + 1) % 3)
+				alive(lease)
+			})
+			r.unlock(lease)
 		})
 	})
 }
 
-func atOnce(workers []int, check func(worker int) error) error {
-	errs := make([]error, len(workers))
-	var wg sync.WaitGroup
-	for k, i := range workers {
-		wg.Go(func() { errs[k] = check(i) })
-	}
-	wg.Wait()
-	return cmp.Or(errs...)
-}
-
-func (r *fixture) staleUnlock(stale harness.Lease, next int) error {
-	lease, err := r.lock(next)
-	if err != nil {
-		return err
-	}
-	if err := r.refused(stale, fmt.Sprintf("a stale lease while worker %d holds the lock", next)); err != nil {
-		return err
-	}
-	if err := r.held((next + 1) % 3); err != nil {
-		return fmt.Errorf("after Unlock of a stale lease: %w", err)
-	}
-	if err := lease.Err(); err != nil {
-		return fmt.Errorf("after Unlock of a stale lease the holder's Err is %w", err)
-	}
-	return r.unlock(lease)
-}
-
-func (r *fixture) refused(l harness.Lease, what string) error {
+func (r *fixture) refused(l harness.Lease, what string) {
 	ctx, cancel := r.patient()
 	defer cancel()
 	switch err := l.Unlock(ctx); {
 	case err == nil:
-		return fmt.Errorf("the Unlock of %s returned nil", what)
+		fail("the Unlock of %s returned nil", what)
 	case !errors.Is(err, harness.ErrNotHeld):
-		return fmt.Errorf("the Unlock of %s returned %w, which does not wrap ErrNotHeld", what, err)
+		fail("the Unlock of %s returned %w, which does not wrap ErrNotHeld", what, err)
 	}
-	return nil
 }
 
-func unlockCancelledRemote(ctx context.Context, s Subject) error {
-	return inCompany(ctx, s, func(r *fixture) error {
+func unlockCancelled(ctx context.Context, s Subject) {
+	inCompany(ctx, s, func(r *fixture) {
 		over, cancel := context.WithCancel(ctx)
 		cancel()
 		past, cancel := context.WithDeadline(ctx, time.Now().Add(-time.Second))
 		defer cancel()
 		for _, end := range []context.Context{over, past} {
-			lease, err := r.lock(0)
-			if err != nil {
-				return err
-			}
-			if err := lease.Unlock(end); err != nil {
-				return fmt.Errorf("the Unlock under a context that has ended (%w): %w", end.Err(), err)
-			}
-			for _, i := range []int{2, 1} {
-				if err := r.acquireRelease(i); err != nil {
-					return fmt.Errorf("after Unlock under a context that has ended (%w): %w", end.Err(), err)
+			within(fmt.Sprintf("Unlock under a context that has ended (%v)", end.Err()), func() {
+				must(r.lock(0).Unlock(end))
+				for _, i := range []int{2, 1} {
+					r.acquireRelease(i)
 				}
-			}
+			})
 		}
-		return nil
 	})
 }
 
-func leaseRemote(ctx context.Context, s Subject) error {
-	return inFixture(ctx, s, func(r *fixture) error {
-		if err := r.fill(r.atMost(2), 2); err != nil {
-			return err
-		}
+func checkLease(ctx context.Context, s Subject) {
+	inFixture(ctx, s, func(r *fixture) {
+		r.fill(r.atMost(2), 2)
 		for _, i := range []int{0, len(r.sessions) - 1, 0} {
-			lease, err := r.lock(i)
-			if err != nil {
-				return err
-			}
-			if err := alive(lease); err != nil {
-				return err
-			}
-			if err := r.unlock(lease); err != nil {
-				return err
-			}
-			if err := r.ended(lease); err != nil {
-				return err
-			}
+			r.leave(r.lock(i))
 		}
-		return nil
 	})
 }
 
-func alive(l harness.Lease) error {
+// leave releases a lease, which must hold the lock until then.
+func (r *fixture) leave(l harness.Lease) {
+	alive(l)
+	r.unlock(l)
+	r.ended(l)
+}
+
+func alive(l harness.Lease) {
 	if err := l.Err(); err != nil {
-		return fmt.Errorf("a lease that holds the lock has Err %w, want nil", err)
+		fail("a lease that holds the lock has Err %w, want nil", err)
 	}
 	select {
 	case <-l.Done():
-		return fmt.Errorf("a lease that holds the lock has Done closed")
+		fail("a lease that holds the lock has Done closed")
 	default:
 	}
 	if until, ok := l.Deadline(); ok && !until.After(time.Now()) {
-		return fmt.Errorf("a new lease has a Deadline %v ago", time.Since(until))
+		fail("a new lease has a Deadline %v ago", time.Since(until))
 	}
-	return nil
 }
 
-func (r *fixture) ended(l harness.Lease) error {
-	select {
-	case <-l.Done():
-	case <-time.After(r.s.patience()):
-		return fmt.Errorf("a released lease has Done open")
+func (r *fixture) ended(l harness.Lease) {
+	if !opens(l.Done(), r.s.patience()) {
+		fail("a released lease has Done open")
 	}
 	if err := l.Err(); !errors.Is(err, harness.ErrReleased) {
-		return fmt.Errorf("a released lease has Err %v, want ErrReleased", err)
+		fail("a released lease has Err %v, want ErrReleased", err)
 	}
-	return nil
 }
 
-func tryRemote(ctx context.Context, s Subject) error {
-	return inCompany(ctx, s, func(r *fixture) error {
+func tryRemote(ctx context.Context, s Subject) {
+	inCompany(ctx, s, func(r *fixture) {
 		if _, ok := r.sessions[0].(harness.TrySession); !ok {
-			return NotApplicable("the lock has no TryLock")
+			must(NotApplicable("the lock has no TryLock"))
 		}
 		for _, i := range []int{0, 2, 1} {
 			lease, err := r.try(i)
 			if err != nil {
-				return fmt.Errorf("worker %d: TryLock of a free lock: %w", i, err)
+				fail("worker %d: TryLock of a free lock: %w", i, err)
 			}
-			if err := alive(lease); err != nil {
-				return err
-			}
+			alive(lease)
 			end := time.Now().Add(s.stress() / 2)
 			for k := 0; k < fewTries || k < manyTries && time.Now().Before(end); k++ {
-				if err := r.tryRefused((i + 1 + k%2) % 3); err != nil {
-					return fmt.Errorf("the %dth time: %w", k+1, err)
-				}
+				within(fmt.Sprintf("the %dth time", k+1), func() { r.tryRefused((i + 1 + k%2) % 3) })
 			}
-			if err := r.unlock(lease); err != nil {
-				return err
-			}
-			if err := r.acquireRelease((i + 2) % 3); err != nil {
-				return fmt.Errorf("after TryLock: %w", err)
-			}
+			r.unlock(lease)
+			within("after TryLock", func() { r.acquireRelease((i + 2) % 3) })
 		}
-		return nil
 	})
 }
 
@@ -199,14 +127,53 @@ func (r *fixture) try(i int) (harness.Lease, error) {
 	return r.sessions[i].(harness.TrySession).TryLock(ctx)
 }
 
-func (r *fixture) tryRefused(i int) error {
+func (r *fixture) tryRefused(i int) {
 	switch lease, err := r.try(i); {
 	case err == nil:
-		return errors.Join(fmt.Errorf("worker %d: TryLock took a held lock", i), r.unlock(lease))
+		must(errors.Join(fmt.Errorf("worker %d: TryLock took a held lock", i), r.release(lease)))
 	case errors.Is(err, context.DeadlineExceeded):
-		return fmt.Errorf("worker %d: TryLock waits for a held lock", i)
+		fail("worker %d: TryLock waits for a held lock", i)
 	case !errors.Is(err, harness.ErrNotAcquired):
-		return fmt.Errorf("worker %d: TryLock of a held lock returned %w, which does not wrap ErrNotAcquired", i, err)
+		fail("worker %d: TryLock of a held lock returned %w, which does not wrap ErrNotAcquired", i, err)
 	}
-	return nil
+}
+
+func checkReadLease(ctx context.Context, s Subject) {
+	inCompany(ctx, s, func(r *fixture) {
+		first, second := r.get(0, reading), r.get(1, reading)
+		alive(first)
+		over, cancel := context.WithCancel(ctx)
+		cancel()
+		if err := first.Unlock(over); err != nil {
+			fail("a reader's Unlock under a context that has ended: %w", err)
+		}
+		r.ended(first)
+		r.refused(first, "a reader's released lease while another reads")
+		within("a reader is inside, after another's second Unlock", func() {
+			alive(second)
+			r.keptOut(2, writing)
+		})
+		r.unlock(second)
+		for _, i := range []int{2, 0} { // of another client, and the same worker
+			writer := r.get(i, writing)
+			r.refused(first, "a reader's released lease while a writer holds the lock")
+			within("a writer is inside, after Unlock of a reader's stale lease", func() { r.keptOut(1, reading) })
+			r.unlock(writer)
+		}
+		r.free()
+	})
+}
+
+func reentrantRemote(ctx context.Context, s Subject) {
+	inCompany(ctx, s, func(r *fixture) {
+		keptOut := func() { atOnce([]int{1, 2}, r.held) }
+		outer := r.lock(0)
+		var inner harness.Lease
+		within("its owner takes it again", func() { inner = r.lock(0) })
+		keptOut()
+		r.unlock(inner)
+		within("after the first of two Unlocks", keptOut)
+		r.unlock(outer)
+		r.acquireRelease(2)
+	})
 }

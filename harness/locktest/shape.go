@@ -55,19 +55,23 @@ func atMost(v *harness.Variant, n int) int {
 }
 
 // handles returns a new lock's handles, one per worker, with all permits but one taken.
-func (sh shape) handles(ctx context.Context, s Subject) ([]sync.Locker, error) {
+func (sh shape) handles(ctx context.Context, s Subject) []sync.Locker {
 	hs := sh.all(s.Variant, sh.workers+spare(s.Variant))
 	own, taken := hs[:sh.workers], hs[sh.workers:]
-	if len(taken) == 0 {
-		return own, nil
+	if len(taken) > 0 {
+		alone(ctx, s, permitsLeft, func() {
+			for _, h := range taken {
+				h.Lock()
+			}
+		})
 	}
-	return own, alone(ctx, s, "there are permits left, but Lock has not returned", func() error {
-		for _, h := range taken {
-			h.Lock()
-		}
-		return nil
-	})
+	return own
 }
+
+const (
+	isFree      = "a free lock does not open: Lock has not returned"
+	permitsLeft = "there are permits left, but Lock has not returned"
+)
 
 func (sh shape) all(v *harness.Variant, n int) []sync.Locker {
 	nodes := make([]int, n) // two, for a lock that treats workers of its node differently
@@ -82,46 +86,73 @@ func (sh shape) all(v *harness.Variant, n int) []sync.Locker {
 	return hs
 }
 
+// A rig is workers of a new lock, local or distributed.
 type rig struct {
-	hs  []sync.Locker
-	p   *pace
-	lim limits
+	hs     []sync.Locker
+	remote *fixture // nil for a local lock
+	p      *pace
+	lim    limits
 }
 
-func (r *rig) drive(ctx context.Context, use func(i int) error) ([]uint64, error) {
-	return drive(ctx, len(r.hs), r.lim, func(_ context.Context, i int) error { return use(i) })
+func (r *rig) drive(ctx context.Context, use func(ctx context.Context, i int)) []uint64 {
+	return drive(ctx, len(r.p.workers), r.lim, use)
+}
+
+// visit takes the lock as worker i, calls stay, and releases the lock. It fails with the
+// error of stay after the release, so that no other worker gets stuck.
+func (r *rig) visit(ctx context.Context, i int, stay func() error) {
+	if r.remote != nil {
+		r.remote.visit(ctx, i, func(harness.Lease) error { return stay() })
+		return
+	}
+	r.hs[i].Lock()
+	err := stay()
+	r.hs[i].Unlock()
+	r.p.think(i)
+	must(err)
+}
+
+// hold passes time inside. Distributed locks are sometimes held for 2 ms, so that others
+// request a held lock.
+func (r *rig) hold(i int) {
+	if r.remote == nil {
+		r.p.hold(i)
+		return
+	}
+	w := &r.p.workers[i]
+	if w.uses++; w.uses%4 == 0 {
+		time.Sleep(2 * time.Millisecond)
+	}
 }
 
 // eachShape runs check, which sets the limits' end, on a new lock of every shape.
-func eachShape(ctx context.Context, s Subject, check func(ctx context.Context, r *rig) error) error {
+func eachShape(ctx context.Context, s Subject, check func(r *rig)) {
 	for _, sh := range shapes(s.Variant) {
-		if err := sh.once(ctx, s, limits{}, false, check); err != nil {
-			return err
-		}
+		sh.once(ctx, s, limits{}, false, check)
 	}
-	return nil
 }
 
-func (sh shape) once(ctx context.Context, s Subject, lim limits, thinks bool, check func(ctx context.Context, r *rig) error) error {
-	hs, err := sh.handles(ctx, s)
-	if err == nil {
+func (sh shape) once(ctx context.Context, s Subject, lim limits, thinks bool, check func(r *rig)) {
+	within(sh, func() {
 		lim.patience, lim.threads = s.patience(), sh.pin != harness.PinNone
-		err = check(ctx, &rig{hs, newPace(sh.workers, thinks), lim})
-	}
-	if err != nil {
-		return fmt.Errorf("%v: %w", sh, err)
-	}
-	return nil
+		check(&rig{hs: sh.handles(ctx, s), p: newPace(sh.workers, thinks), lim: lim})
+	})
 }
 
 // eachRound divides the stress time among shapes and rounds, each with a new lock and
 // goroutines: most races appear soon after a start. Every other round has pauses, since a
-// queue that is never empty hides faults.
-func eachRound(ctx context.Context, s Subject, check func(ctx context.Context, r *rig) error) error {
-	return roundsOf(ctx, s, shapes(s.Variant), check)
+// queue that is never empty hides faults. A distributed lock has one round of each group.
+func eachRound(ctx context.Context, s Subject, check func(r *rig)) {
+	if isRemote(s.Variant) {
+		eachGroup(ctx, s, func(r *fixture, lim limits) {
+			check(&rig{remote: r, p: newPace(len(r.sessions), false), lim: lim})
+		})
+		return
+	}
+	roundsOf(ctx, s, shapes(s.Variant), check)
 }
 
-func roundsOf(ctx context.Context, s Subject, all []shape, check func(ctx context.Context, r *rig) error) error {
+func roundsOf(ctx context.Context, s Subject, all []shape, check func(r *rig)) {
 	share := s.stress() / time.Duration(len(all))
 	window := max(share/10, 4*time.Millisecond)
 	for _, sh := range all {
@@ -131,49 +162,53 @@ func roundsOf(ctx context.Context, s Subject, all []shape, check func(ctx contex
 			end, lim.window = time.Now(), time.Millisecond
 		}
 		for round := 0; round == 0 || time.Now().Before(end); round++ {
-			if err := sh.once(ctx, s, lim, round%2 == 1, check); err != nil {
-				return err
-			}
+			sh.once(ctx, s, lim, round%2 == 1, check)
 		}
 	}
-	return nil
 }
 
 // alone runs steps in a goroutine. Without contention, a waiting step fails as stuck explains.
-func alone(ctx context.Context, s Subject, stuck string, steps func() error) error {
-	_, err := drive(ctx, 1, limits{uses: 1, patience: s.patience()}, func(context.Context, int) error { return steps() })
-	return notStuck(err, stuck)
+func alone(ctx context.Context, s Subject, stuck string, steps func()) {
+	notStuck(stuck, func() {
+		drive(ctx, 1, limits{uses: 1, patience: s.patience()}, func(context.Context, int) { steps() })
+	})
 }
 
-func notStuck(err error, why string) error {
+func notStuck(why string, f func()) {
+	err := recovered(f)
 	var stuck *stuckError
 	if errors.As(err, &stuck) {
-		return fmt.Errorf("%s for %v", why, stuck.patience)
+		err = fmt.Errorf("%s for %v", why, stuck.patience)
 	}
-	return err
+	must(err)
 }
 
 // aMoment is how long a check of a local lock waits to see that something does not happen.
 const aMoment = 5 * time.Millisecond
 
 // shutOut checks that enter returns only after leave, called after a moment. It returns once
-// both have, or with an error that begins with what.
-func shutOut(ctx context.Context, s Subject, what string, enter, leave func()) error {
+// both have, or fails with what.
+func shutOut(ctx context.Context, s Subject, what string, enter, leave func()) {
 	entered := make(chan struct{})
-	_, err := drive(ctx, 2, limits{uses: 1, patience: s.patience()}, func(_ context.Context, i int) error {
+	drive(ctx, 2, limits{uses: 1, patience: s.patience()}, func(_ context.Context, i int) {
 		if i == 1 {
 			enter()
 			close(entered)
-			return nil
+			return
 		}
-		var err error
-		select {
-		case <-entered:
-			err = errors.New(what)
-		case <-time.After(aMoment):
-		}
+		early := opens(entered, aMoment)
 		leave()
-		return err
+		if early {
+			must(errors.New(what))
+		}
 	})
-	return err
+}
+
+func opens(c <-chan struct{}, d time.Duration) bool {
+	select {
+	case <-c:
+		return true
+	case <-time.After(d):
+		return false
+	}
 }

@@ -2,11 +2,11 @@ package locktest
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"runtime"
 	"sync/atomic"
 	"time"
+
+	"locklab/harness"
 )
 
 const fairHolds = 20
@@ -20,39 +20,28 @@ type unfair struct {
 var tooUnfair = unfair{10_000, time.Second}
 
 // starvationLocal makes workers contend until each has had some acquisitions.
-func starvationLocal(ctx context.Context, s Subject) error {
+func starvationLocal(ctx context.Context, s Subject) {
+	once := func(workers int, check func(r *rig)) {
+		shape{workers: atMost(s.Variant, workers)}.once(ctx, s, limits{}, false, check)
+	}
 	for _, n := range []int{few, many} {
-		sh := shape{workers: atMost(s.Variant, n)}
-		if err := sh.once(ctx, s, limits{}, false, everyWorkerGets); err != nil {
-			return err
-		}
+		once(n, func(r *rig) { everyWorkerGets(ctx, r) })
 	}
 	// A greedy worker starves another on a lock free for a moment: one of 3,000 attempts
 	// succeeds. Several starve one that sets waiters aside.
-	for _, c := range []struct {
-		workers int
-		hold    func()
-		limit   unfair
-	}{
-		{2, func() { time.Sleep(100 * time.Microsecond) }, unfair{1000, 500 * time.Millisecond}},
-		{few, runtime.Gosched, tooUnfair},
-	} {
-		sh := shape{workers: atMost(s.Variant, c.workers)}
-		err := sh.once(ctx, s, limits{}, false, func(ctx context.Context, r *rig) error { return greedy(ctx, r, c.hold, c.limit) })
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	once(2, func(r *rig) {
+		greedy(ctx, r, func() { time.Sleep(100 * time.Microsecond) }, unfair{1000, 500 * time.Millisecond})
+	})
+	once(few, func(r *rig) { greedy(ctx, r, runtime.Gosched, tooUnfair) })
 }
 
 // greedy makes worker 0 ask at intervals, while the others retake the lock at once.
-func greedy(ctx context.Context, r *rig, hold func(), limit unfair) error {
+func greedy(ctx context.Context, r *rig, hold func(), limit unfair) {
 	const turns = 15
 	var taken atomic.Uint64 // acquisitions of the others
 	var waits atomic.Bool   // whether worker 0 waits
 	var wait turn           // of worker 0
-	_, err := r.drive(ctx, func(i int) error {
+	r.drive(ctx, func(_ context.Context, i int) {
 		if i > 0 {
 			var ahead uint64
 			for k := 0; k < 64 && ahead == 0; k++ { // nothing comes between Unlock and Lock
@@ -63,13 +52,11 @@ func greedy(ctx context.Context, r *rig, hold func(), limit unfair) error {
 				hold()
 				r.hs[i].Unlock()
 			}
-			if ahead > 0 {
-				return fmt.Errorf("worker 0 waits, and meanwhile the others have taken the lock %d times", ahead)
-			}
-			return nil
+			starved(0, ahead)
+			return
 		}
 		if wait.uses++; wait.uses > turns {
-			return errOver
+			must(errOver)
 		}
 		time.Sleep(100 * time.Microsecond)
 		wait.begin(taken.Load())
@@ -77,22 +64,23 @@ func greedy(ctx context.Context, r *rig, hold func(), limit unfair) error {
 		r.hs[0].Lock()
 		waits.Store(false)
 		r.hs[0].Unlock()
-		return nil
 	})
-	if errors.Is(err, errOver) {
-		return nil
+}
+
+func starved(worker int, ahead uint64) {
+	if ahead > 0 {
+		fail("worker %d waits, and meanwhile the others have taken the lock %d times", worker, ahead)
 	}
-	return err
 }
 
 // everyWorkerGets counts acquisitions once all workers have asked for the lock. The
 // holder yields, so that the others keep asking.
-func everyWorkerGets(ctx context.Context, r *rig) error {
+func everyWorkerGets(ctx context.Context, r *rig) {
 	n := len(r.hs)
 	last := make([]turn, n)
 	came := make([]bool, n) // each for its worker
 	var asked, total, fed atomic.Uint64
-	_, err := r.drive(ctx, func(i int) error {
+	r.drive(ctx, func(_ context.Context, i int) {
 		if !came[i] {
 			came[i] = true
 			last[i].begin(0)
@@ -102,27 +90,20 @@ func everyWorkerGets(ctx context.Context, r *rig) error {
 		defer r.hs[i].Unlock()
 		runtime.Gosched()
 		if asked.Load() < uint64(n) {
-			return nil
+			return
 		}
 		k := total.Add(1)
 		last[i].begin(k)
 		if last[i].uses++; last[i].uses == fairHolds && fed.Add(1) == uint64(n) {
-			return errOver
+			must(errOver)
 		}
 		if k%64 > 0 {
-			return nil
+			return
 		}
 		for j := range last {
-			if ahead := last[j].starved(k, tooUnfair); ahead > 0 {
-				return fmt.Errorf("worker %d waits, and meanwhile the others have taken the lock %d times", j, ahead)
-			}
+			starved(j, last[j].starved(k, tooUnfair))
 		}
-		return nil
 	})
-	if errors.Is(err, errOver) {
-		return nil
-	}
-	return err
 }
 
 type turn struct {
@@ -141,4 +122,33 @@ func (t *turn) starved(taken uint64, limit unfair) (ahead uint64) {
 		return taken - from
 	}
 	return 0
+}
+
+// Each worker needs fairRemoteHolds before the average is above unfairRemoteHolds.
+const (
+	fairRemoteHolds   = 4
+	unfairRemoteHolds = 40
+)
+
+func starvationRemote(ctx context.Context, s Subject) {
+	n := atMost(s.Variant, 5)
+	inFixture(ctx, s, func(r *fixture) {
+		r.fill(n, 2)
+		uses := make([]atomic.Uint64, n)
+		var all, fed atomic.Uint64
+		drive(ctx, n, limits{patience: s.patience()}, func(ctx context.Context, i int) {
+			r.visit(ctx, i, func(harness.Lease) error { time.Sleep(time.Millisecond); return nil })
+			if uses[i].Add(1) == fairRemoteHolds && fed.Add(1) == uint64(n) {
+				must(errOver)
+			}
+			if all.Add(1) < unfairRemoteHolds*uint64(n) {
+				return
+			}
+			for j := range uses {
+				if k := uses[j].Load(); k < fairRemoteHolds {
+					fail("worker %d has had the lock %d times, and all together %d times", j, k, all.Load())
+				}
+			}
+		})
+	})
 }

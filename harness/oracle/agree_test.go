@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"testing"
+	"time"
 )
 
 var rules = Rules{Fenced: true}
@@ -100,7 +101,7 @@ func TestAgreement(t *testing.T) {
 		h := c.history()
 		j := Judge(h, c.r)
 		bad := len(j.Overlaps)+j.TokensFell+j.Unfounded > 0
-		got := checkLinear(&j, c.r, LinearOptions{Indefinite: 12}, 1+int(seed%3))
+		got := checkLinear(&j, c.r, 2*time.Second, time.Minute, 1+int(seed%3))
 		if got.Verdict != NotProven && (got.Verdict == Violated) != bad {
 			t.Fatalf("seed %d, %+v: the oracle finds %v, porcupine %+v\n%s", seed, c.r, j.Notes, got, dump(h))
 		}

@@ -1,6 +1,7 @@
 package oracle
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"testing"
@@ -41,9 +42,9 @@ func meanwhile(n int) History {
 		Event{At: 0, Worker: 200, Kind: Tried}, Event{At: 60, Worker: 200, Kind: Refused})
 }
 
-func linear(h History, r Rules, o LinearOptions) LinearResult {
+func linear(h History, r Rules) LinearResult {
 	j := Judge(h, r)
-	return CheckLinear(&j, r, o)
+	return CheckLinear(&j, r, 2*time.Second, time.Minute)
 }
 
 func TestCheck(t *testing.T) {
@@ -52,38 +53,39 @@ func TestCheck(t *testing.T) {
 	late[4*999+1].At -= 5
 	open := Rules{Permits: 2}
 	for _, c := range []struct {
-		name    string
-		rules   Rules
-		options LinearOptions
-		history History
-		want    LinearVerdict
-		why     string
+		name        string
+		rules       Rules
+		most, total time.Duration
+		history     History
+		want        LinearVerdict
+		why         string
 	}{
-		{"nothing", rules, LinearOptions{}, nil, Proven, ""},
-		{"turns", rules, LinearOptions{}, turns(0, 1000, 5), Proven, ""},
-		{"turns, one grant too soon", rules, LinearOptions{}, late, Violated, ""},
-		{"refused, free", rules, LinearOptions{}, append(turns(0, 10, 5), refused...), Violated, ""},
-		{"refused, free, as a majority does", Rules{Spurious: true}, LinearOptions{}, append(turns(0, 10, 5), refused...), Proven, ""},
-		{"refused, and an attempt failed long before", rules, LinearOptions{}, append(append(failures(1), turns(100, 10, 5)...), refused...), Proven, ""},
-		{"refused before an attempt failed", rules, LinearOptions{}, append(turns(3000, 10, 5), append(refused, Event{At: 2500, Worker: 60, Kind: Asked})...), Violated, ""},
-		{"a permit too many", open, LinearOptions{}, append(together(0), History{
+		{"nothing", rules, 0, 0, nil, Proven, ""},
+		{"turns", rules, 0, 0, turns(0, 1000, 5), Proven, ""},
+		{"turns, one grant too soon", rules, 0, 0, late, Violated, ""},
+		{"refused, free", rules, 0, 0, append(turns(0, 10, 5), refused...), Violated, ""},
+		{"refused, free, as a majority does", Rules{Spurious: true}, 0, 0, append(turns(0, 10, 5), refused...), Proven, ""},
+		{"refused, and an attempt failed long before", rules, 0, 0, append(append(failures(1), turns(100, 10, 5)...), refused...), Proven, ""},
+		{"refused before an attempt failed", rules, 0, 0, append(turns(3000, 10, 5), append(refused, Event{At: 2500, Worker: 60, Kind: Asked})...), Violated, ""},
+		{"a permit too many", open, 0, 0, append(together(0), History{
 			{At: 2, Worker: 1, Kind: Granted}, {At: 3, Worker: 2, Kind: Granted}}...), Violated, ""},
-		{"refused with a free permit", open, LinearOptions{}, together(1), Violated, ""},
-		{"refused without one", open, LinearOptions{}, append(together(1), Event{At: 1, Worker: 7, Kind: Granted}), Proven, ""},
+		{"refused with a free permit", open, 0, 0, together(1), Violated, ""},
+		{"refused without one", open, 0, 0, append(together(1), Event{At: 1, Worker: 7, Kind: Granted}), Proven, ""},
 
-		{"eight without an outcome", rules, LinearOptions{}, meanwhile(8), Proven, ""},
-		{"nine without an outcome", rules, LinearOptions{}, meanwhile(9), NotProven, "9 operations without an end"},
-		{"nine without an outcome, one after the other", rules, LinearOptions{}, append(failures(9), turns(60, 10, 5)...), Proven, ""},
-		{"nine without an outcome, and wrong", rules, LinearOptions{}, append(meanwhile(9), turns(5000, 1, 1)...), Violated, ""},
-		{"64 clients", rules, LinearOptions{}, together(63), Proven, ""},
-		{"65 clients", rules, LinearOptions{}, together(64), NotProven, "65 clients"},
-		{"too many operations", rules, LinearOptions{Operations: 20, Clients: 100}, together(30), NotProven, "31 operations"},
-		{"no time", rules, LinearOptions{Timeout: 1}, turns(0, 1000, 5), NotProven, "not decided"},
-		{"no time at all", rules, LinearOptions{Total: 1}, turns(0, 10, 5), NotProven, "the time for all was over"},
+		{"eight without an outcome", rules, 0, 0, meanwhile(8), Proven, ""},
+		{"nine without an outcome", rules, 0, 0, meanwhile(9), NotProven, "9 operations without an end"},
+		{"nine without an outcome, one after the other", rules, 0, 0, append(failures(9), turns(60, 10, 5)...), Proven, ""},
+		{"nine without an outcome, and wrong", rules, 0, 0, append(meanwhile(9), turns(5000, 1, 1)...), Violated, ""},
+		{"64 clients", rules, 0, 0, together(63), Proven, ""},
+		{"65 clients", rules, 0, 0, together(64), NotProven, "65 clients"},
+		{"too many operations", rules, 0, 0, together(10_000), NotProven, "10001 operations"},
+		{"no time", rules, 1, 0, turns(0, 1000, 5), NotProven, "not decided"},
+		{"no time at all", rules, 0, 1, turns(0, 10, 5), NotProven, "the time for all was over"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got := linear(c.history, c.rules, c.options)
-			if got.Verdict != c.want || !strings.Contains(strings.Join(got.Why, "; "), c.why) || c.want == Proven && len(got.Why) > 0 {
+			j := Judge(c.history, c.rules)
+			got := CheckLinear(&j, c.rules, cmp.Or(c.most, 2*time.Second), cmp.Or(c.total, time.Minute))
+			if got.Verdict != c.want || !strings.Contains(got.Why, c.why) || c.want == Proven && got.Why != "" {
 				t.Errorf("%+v, want %s because of %q", got, c.want, c.why)
 			}
 		})
@@ -93,10 +95,10 @@ func TestCheck(t *testing.T) {
 func TestLinearWindows(t *testing.T) {
 	h := turns(0, 20_000, 8)
 	h[4*15_000+1].Token = 15_000 // like the one before
-	if got := linear(h[:4*15_000], rules, LinearOptions{}); got.Verdict != Proven || got.Windows < 10 || got.Decided != got.Windows {
-		t.Errorf("%+v, want many windows, proven", got)
+	if got := linear(h[:4*15_000], rules); got.Verdict != Proven {
+		t.Errorf("%+v, want proven", got)
 	}
-	got := linear(h, rules, LinearOptions{})
+	got := linear(h, rules)
 	if at := h[4*15_000+1].At; got.Verdict != Violated || at < got.Violated.From || at > got.Violated.To || got.Violated.Operations > 2*few {
 		t.Errorf("%+v, want a small window around %d", got, at)
 	}
@@ -111,7 +113,7 @@ func TestViolationWithUnknowns(t *testing.T) {
 			h[2*n+4*30+1].At -= 9
 			h.Sort()
 			began := time.Now()
-			got := linear(h, rules, LinearOptions{})
+			got := linear(h, rules)
 			if n == 4 && got.Verdict != Violated || n == 16 && got.Verdict == Proven {
 				t.Errorf("%+v after %v", got, time.Since(began))
 			}
@@ -130,7 +132,7 @@ func TestDeterministicModel(t *testing.T) {
 	}
 	j := Judge(h, rules)
 	naive := porcupine.Model{
-		Init: func() any { return start() },
+		Init: func() any { return state{} },
 		Step: func(s, in, _ any) (bool, any) {
 			op := in.(input)
 			if op.kind == attempt {
@@ -150,7 +152,7 @@ func TestDeterministicModel(t *testing.T) {
 	if porcupine.CheckOperations(naive, w.porcupine()) {
 		t.Error("the deterministic model accepts the history: it is no trap")
 	}
-	if got := linear(h, rules, LinearOptions{}); got.Verdict != Proven {
+	if got := linear(h, rules); got.Verdict != Proven {
 		t.Errorf("%+v, want proven", got)
 	}
 }

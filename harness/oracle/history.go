@@ -2,7 +2,6 @@ package oracle
 
 import (
 	"cmp"
-	"iter"
 	"slices"
 )
 
@@ -54,16 +53,6 @@ func (h History) sorted() History {
 		h.Sort()
 	}
 	return h
-}
-
-func (h History) Each() iter.Seq[*Event] {
-	return func(yield func(*Event) bool) {
-		for i := range h {
-			if !yield(&h[i]) {
-				return
-			}
-		}
-	}
 }
 
 func byTime(a, b Event) int { return cmp.Compare(a.At, b.At) }

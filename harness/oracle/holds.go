@@ -2,7 +2,6 @@ package oracle
 
 import (
 	"cmp"
-	"iter"
 	"math"
 	"slices"
 	"time"
@@ -78,29 +77,24 @@ type written struct {
 }
 
 type collector struct {
-	r        Rules
-	j        *Judgement
-	workers  map[int]*course
-	holds    pages[Held]
-	attempts pages[Attempt]
-	writes   pages[written] // of an exclusive lock
-	others   []Event        // Fault, Over, Paused, Resumed and Killed
+	r       Rules
+	j       *Judgement
+	workers map[int]*course
+	writes  []written // of an exclusive lock
+	others  []Event   // Fault, Over, Paused, Resumed and Killed
 }
 
-func collect(events iter.Seq[*Event], r Rules, j *Judgement) *collector {
+func collect(h History, r Rules, j *Judgement) *collector {
 	c := &collector{r: r, j: j, workers: make(map[int]*course)}
-	first := true
-	for e := range events {
-		if first {
-			j.Start, first = e.At, false
-		}
-		j.End = e.At
-		c.event(e)
+	for i := range h {
+		c.event(&h[i])
+	}
+	if len(h) > 0 {
+		j.Start, j.End = h[0].At, h[len(h)-1].At
 	}
 	if r.End != 0 {
 		j.End = max(j.End, r.End)
 	}
-	j.Holds, j.Attempts = c.holds.all(), c.attempts.all()
 	for i := range j.Attempts {
 		if a := &j.Attempts[i]; a.Outcome == Pending {
 			a.Answered = j.End
@@ -140,9 +134,8 @@ func (c *collector) sort() {
 			a.hold = now[a.hold]
 		}
 	}
-	for i := range c.writes.n {
-		w := c.writes.at(i)
-		w.hold = now[w.hold]
+	for i := range c.writes {
+		c.writes[i].hold = now[c.writes[i].hold]
 	}
 }
 
@@ -168,7 +161,8 @@ func (c *collector) event(e *Event) {
 	switch e.Kind {
 	case Asked, Tried:
 		c.answer(w, e.At, Unknown) // the previous attempt ended without an event
-		w.pending = c.attempts.add(Attempt{
+		w.pending = len(c.j.Attempts)
+		c.j.Attempts = append(c.j.Attempts, Attempt{
 			Worker: e.Worker, Shared: e.Shared, Tried: e.Kind == Tried, Asked: e.At, Outcome: Pending, hold: -1,
 		})
 	case Granted:
@@ -181,7 +175,7 @@ func (c *collector) event(e *Event) {
 		c.leave(w, e)
 	case Wrote:
 		if w.last >= 0 && c.r.Permits == 1 {
-			c.writes.add(written{e.At, e.Token, w.last, e.Taken})
+			c.writes = append(c.writes, written{e.At, e.Token, w.last, e.Taken})
 		}
 		c.deadline(w.last, e)
 	case Paused:
@@ -205,7 +199,7 @@ func (c *collector) event(e *Event) {
 func (c *collector) answer(w *course, at int64, o Outcome) int {
 	i := w.pending
 	if i >= 0 {
-		a := c.attempts.at(i)
+		a := &c.j.Attempts[i]
 		a.Answered, a.Outcome = at, o
 		w.pending = -1
 	}
@@ -217,7 +211,7 @@ func (c *collector) granted(w *course, e *Event) {
 	if c.r.Reentrant && len(w.open) > 0 {
 		w.nested++
 		if i >= 0 {
-			c.attempts.at(i).hold = w.open[len(w.open)-1]
+			c.j.Attempts[i].hold = w.open[len(w.open)-1]
 		}
 		return
 	}
@@ -226,14 +220,15 @@ func (c *collector) granted(w *course, e *Event) {
 		Released: math.MaxInt64, Deadline: e.Deadline, Open: true,
 	}
 	if i >= 0 {
-		a := c.attempts.at(i)
-		a.hold = c.holds.n
+		a := &c.j.Attempts[i]
+		a.hold = len(c.j.Holds)
 		h.Requested, h.Tried = a.Asked, a.Tried
 		h.Shared = h.Shared || a.Shared
 	}
 	n := len(w.pauses)
 	h.Late = n > 0 && w.pauses[n-1].to >= h.Requested || h.Deadline != 0 && h.Deadline <= h.Acquired
-	w.last = c.holds.add(h)
+	w.last = len(c.j.Holds)
+	c.j.Holds = append(c.j.Holds, h)
 	w.open = append(w.open, w.last)
 }
 
@@ -258,7 +253,7 @@ func (c *collector) leave(w *course, e *Event) {
 		}
 	case Released:
 		if w.leaving >= 0 && e.Text == "" {
-			h := c.holds.at(w.leaving)
+			h := &c.j.Holds[w.leaving]
 			h.Released = min(h.Released, e.At)
 		}
 		w.leaving = -1
@@ -267,7 +262,7 @@ func (c *collector) leave(w *course, e *Event) {
 
 func (c *collector) end(w *course, at int64) *Held {
 	n := len(w.open) - 1
-	h := c.holds.at(w.open[n])
+	h := &c.j.Holds[w.open[n]]
 	w.open = w.open[:n]
 	h.Releasing, h.Open = at, false
 	return h
@@ -275,7 +270,7 @@ func (c *collector) end(w *course, at int64) *Held {
 
 func (c *collector) deadline(i int, e *Event) {
 	if i >= 0 && e.Deadline != 0 {
-		h := c.holds.at(i)
+		h := &c.j.Holds[i]
 		h.Deadline = max(h.Deadline, e.Deadline)
 	}
 }

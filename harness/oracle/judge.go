@@ -3,7 +3,7 @@ package oracle
 import (
 	"cmp"
 	"fmt"
-	"iter"
+	"slices"
 	"time"
 
 	"locklab/harness"
@@ -41,10 +41,6 @@ type Rules struct {
 	// arrival in line is unknown. It is surely in line Arrival after the grant.
 	Down bool
 
-	// Outage: the lock cannot be granted from a Fault to the next Over, or to the end
-	// without one. That time does not count as waiting.
-	Outage bool
-
 	// Starvation: a holder that was notified too late because the machine did not run
 	// its process is no evidence.
 	Starvation bool
@@ -81,15 +77,12 @@ type Judgement struct {
 
 	Overlaps []Overlap     // one for each hold that began during another, by its grant
 	Longest  time.Duration // of the overlaps
-	Broken   int           // overlaps within the promise of the earlier holder
 	Starved  []Overlap     // not in Overlaps: the machine did not run the earlier holder, which no lease can tolerate
 
-	// PlainStale is the number of stale writes accepted by a resource that accepts all, and
-	// FencedStale by one that refuses lesser tokens: 0 without tokens. A write is stale if a
-	// writer that was granted the lock later has written before. Refused is the number of
-	// writes that the second resource refused, and RefusedNewest how many of them were not
-	// stale. Disagreed counts events whose Taken differs from the rule.
-	PlainStale, FencedStale, Refused, RefusedNewest, Disagreed int
+	// Stale is the number of stale writes accepted by the resource, which with tokens refuses
+	// lesser ones: Refused. A write is stale if a writer that was granted the lock later has
+	// written before. Disagreed counts events whose Taken differs from the rule.
+	Stale, Refused, Disagreed int
 
 	TokensFell int // holds with a token not greater than an earlier one
 
@@ -98,9 +91,8 @@ type Judgement struct {
 	Windows []Window
 	Window  time.Duration
 
-	Stalls      int   // waits for a free lock of more than Prompt
-	LostWakeups int   // of these, ended by a grant without a fault
-	Stuck       []int // workers that waited for a free lock at the end, for more than Prompt; or whose attempts all failed
+	Stalls int   // waits for a free lock of more than Prompt
+	Stuck  []int // workers that waited for a free lock at the end, for more than Prompt; or whose attempts all failed
 
 	Bypasses int // grants to a client while an earlier one waited
 
@@ -135,13 +127,10 @@ type Overlap struct {
 //
 // It reports only certain facts. A client that may hold the lock without knowing it,
 // because its attempt failed or its process was killed, is not a holder.
-func Judge(h History, r Rules) Judgement { return JudgeSeq(h.sorted().Each(), r) }
-
-// JudgeSeq is Judge for events in order of time. It reads each once and does not keep it.
-func JudgeSeq(events iter.Seq[*Event], r Rules) Judgement {
+func Judge(h History, r Rules) Judgement {
 	r = r.filled()
 	var j Judgement
-	c := collect(events, r, &j)
+	c := collect(h.sorted(), r, &j)
 	j.overlaps(r, c)
 	j.tokens(r)
 	j.resource(r, c)
@@ -157,24 +146,9 @@ func JudgeSeq(events iter.Seq[*Event], r Rules) Judgement {
 
 // Harms returns the harms that the history shows, in the order of harness.Harms.
 func (j *Judgement) Harms() []harness.Harm {
-	seen := map[harness.Harm]bool{
-		harness.TwoHolders: len(j.Overlaps) > 0,
-		harness.TokenFell:  j.TokensFell > 0,
-		harness.Stall:      j.Stalls > 0,
-		harness.Stuck:      len(j.Stuck) > 0,
-		harness.Overtaken:  j.Bypasses > 0,
-		harness.Misled:     j.Unfounded > 0,
-	}
-	for _, f := range j.Findings {
-		seen[f.Harm] = true // StaleWrite: it depends on the resource which number counts
-	}
-	var harms []harness.Harm
-	for _, m := range harness.Harms {
-		if seen[m] {
-			harms = append(harms, m)
-		}
-	}
-	return harms
+	return slices.DeleteFunc(slices.Clone(harness.Harms), func(h harness.Harm) bool {
+		return !slices.ContainsFunc(j.Findings, func(f Finding) bool { return f.Harm == h })
+	})
 }
 
 func (j *Judgement) find(harm harness.Harm, from, to int64, format string, args ...any) {

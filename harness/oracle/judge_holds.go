@@ -30,7 +30,6 @@ func (j *Judgement) overlaps(r Rules, c *collector) {
 		x := Overlap{Earlier: o, Later: i, Length: j.beside(o, i)}
 		if early {
 			x.Earlier, x.Promised = p, true
-			j.Broken++
 		} else if a := &j.Holds[o]; r.Starvation && c.starvedIn(a.Worker, j.Holds[i].Acquired, a.Releasing) {
 			j.Starved = append(j.Starved, x)
 			continue

@@ -1,6 +1,7 @@
 package oracle
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"time"
@@ -114,15 +115,7 @@ func (j *Judgement) spans(readers bool) []pause {
 			spans = append(spans, pause{min(from, h.Acquired), max(to, h.Releasing)})
 		}
 	}
-	slices.SortFunc(spans, func(a, b pause) int {
-		switch {
-		case a.from < b.from:
-			return -1
-		case a.from > b.from:
-			return 1
-		}
-		return 0
-	})
+	slices.SortFunc(spans, func(a, b pause) int { return cmp.Compare(a.from, b.from) })
 	apart := spans[:0]
 	for _, s := range spans {
 		if n := len(apart); n > 0 && s.from <= apart[n-1].to {

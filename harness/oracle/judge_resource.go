@@ -2,8 +2,7 @@ package oracle
 
 import "locklab/harness"
 
-// resource follows the writes through two resources, one that accepts all and one that refuses
-// lesser tokens. Events of kind Wrote must be in the order of their arrival at the resource.
+// resource follows the writes. Events of kind Wrote must be in the order of their arrival.
 //
 // A reader's write must not come after a later writer's, and makes no other write stale. A
 // writer that lost the lock has a lesser token than a reader after it, so the resource also
@@ -12,27 +11,29 @@ func (j *Judgement) resource(r Rules, c *collector) {
 	if r.Permits > 1 {
 		return
 	}
-	var plain, fenced register
+	latest := -1 // the latest granted writer that has written
 	var guarded Resource
-	for i := range c.writes.n {
-		e := c.writes.at(i)
-		by := e.hold
-		hold := &j.Holds[by]
-		if later, stale := plain.write(by, hold); stale {
-			if j.PlainStale++; j.PlainStale == 1 && !r.Fenced {
-				j.stale(e, hold, &j.Holds[later])
+	for i := range c.writes {
+		e := &c.writes[i]
+		hold := &j.Holds[e.hold]
+		if r.Fenced && !j.takes(e, &guarded) {
+			j.Refused++
+			continue
+		}
+		if latest > e.hold {
+			if j.Stale++; j.Stale == 1 {
+				j.stale(e, hold, &j.Holds[latest])
 			}
 		}
-		if r.Fenced {
-			j.fenced(e, by, &fenced, &guarded)
+		if !hold.Shared {
+			latest = max(latest, e.hold)
 		}
 	}
 }
 
-// fenced lets guarded, which refuses lesser tokens, judge the write e of hold by.
-func (j *Judgement) fenced(e *written, by int, f *register, guarded *Resource) {
-	hold := &j.Holds[by]
-	seen := *guarded
+// takes reports whether the resource, which refuses lesser tokens, accepts a write.
+func (j *Judgement) takes(e *written, guarded *Resource) bool {
+	hold, seen := &j.Holds[e.hold], *guarded
 	takes := guarded.Take(e.token, hold.Shared)
 	if takes != e.taken {
 		if j.Disagreed++; j.Disagreed == 1 {
@@ -40,18 +41,7 @@ func (j *Judgement) fenced(e *written, by int, f *register, guarded *Resource) {
 				e.taken, e.token, hold.Worker, takes, seen.greatest, seen.writer)
 		}
 	}
-	if !takes {
-		j.Refused++
-		if _, stale := f.behind(by); !stale {
-			j.RefusedNewest++
-		}
-		return
-	}
-	if later, stale := f.write(by, hold); stale {
-		if j.FencedStale++; j.FencedStale == 1 {
-			j.stale(e, hold, &j.Holds[later])
-		}
-	}
+	return takes
 }
 
 func (j *Judgement) stale(e *written, by, later *Held) {
@@ -76,16 +66,3 @@ func (r *Resource) Take(token uint64, shared bool) bool {
 	}
 	return true
 }
-
-// A register is 1 + the index of the latest granted writer that has written.
-type register int
-
-func (f *register) write(by int, hold *Held) (later int, stale bool) {
-	later, stale = f.behind(by)
-	if !hold.Shared {
-		*f = max(*f, register(by+1))
-	}
-	return later, stale
-}
-
-func (f register) behind(by int) (later int, stale bool) { return int(f) - 1, int(f)-1 > by }

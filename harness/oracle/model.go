@@ -20,8 +20,6 @@ type state struct {
 	points string
 }
 
-func start() state { return state{} }
-
 func (s state) hash() uint64 {
 	h := uint64(s.writers)<<32 ^ uint64(s.readers)<<1
 	if s.unknown {

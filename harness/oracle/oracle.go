@@ -30,14 +30,7 @@ func Sort(holds []Hold) {
 
 // Counter compares the acquisitions with a plain counter, which every holder incremented.
 func Counter(got, want uint64) []harness.Violation {
-	if got == want {
-		return nil
-	}
-	lost := want - got
-	if got > want {
-		lost = got - want
-	}
-	return report(Exclusion, lost, fmt.Sprintf("a counter guarded by the lock reads %d after %d increments", got, want))
+	return report(Exclusion, apart(got, want), fmt.Sprintf("a counter guarded by the lock reads %d after %d increments", got, want))
 }
 
 // Torn reports how often a worker inside found the two halves of the guarded data unequal.
@@ -51,15 +44,11 @@ func Data(section harness.Section, got, want uint64, flaw string) []harness.Viol
 	if got == want && flaw == "" {
 		return nil
 	}
-	lost := want - got
-	if got > want {
-		lost = got - want
-	}
 	detail := fmt.Sprintf("the data of section %s, guarded by the lock, shows %d writes after %d", section, got, want)
 	if flaw != "" {
 		detail += "; " + flaw
 	}
-	return report(Exclusion, max(1, lost), detail)
+	return report(Exclusion, max(1, apart(got, want)), detail)
 }
 
 // Stuck reports workers that never returned from the lock, although nobody held it.
@@ -70,6 +59,8 @@ func Stuck(workers []int, waited time.Duration) []harness.Violation {
 	return report(Liveness, uint64(len(workers)),
 		fmt.Sprintf("worker %d still waited after the run ended, and none got on for %v: the lock is stuck", workers[0], waited))
 }
+
+func apart(a, b uint64) uint64 { return max(a, b) - min(a, b) }
 
 func report(rule string, n uint64, detail string) []harness.Violation {
 	if n == 0 {

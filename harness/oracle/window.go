@@ -109,7 +109,7 @@ const few = 200
 // operation: all earlier ones are over, so the state of the lock is known. Attempts with
 // unknown outcome are always pending; their possible effects on later windows are part of
 // these windows' initial state. It sorts ops, which the windows share.
-func cut(ops []operation, o LinearOptions, size int) []*window {
+func cut(ops []operation, size int) []*window {
 	ops = slices.DeleteFunc(ops, func(op operation) bool { return op.call == never })
 	slices.SortStableFunc(ops, func(a, b operation) int { return cmp.Compare(a.call, b.call) })
 	var ws []*window
@@ -117,7 +117,7 @@ func cut(ops []operation, o LinearOptions, size int) []*window {
 	busy := int64(math.MinInt64) // time until which an operation is pending
 	from := 0
 	for i, op := range ops {
-		if w == nil || op.call > busy && (len(w.ops) >= min(size, o.Operations) || w.indefinite > 0 || len(w.clients) >= o.Clients) {
+		if w == nil || op.call > busy && (len(w.ops) >= size || w.indefinite > 0 || len(w.clients) >= mostClients) {
 			w = &window{LinearWindow: LinearWindow{From: op.call, To: op.call}, clients: make(map[int]bool)}
 			ws = append(ws, w)
 			from = i

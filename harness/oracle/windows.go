@@ -31,9 +31,7 @@ type pointKind int32
 const (
 	pFree    pointKind = iota // a hold ends
 	pLeave                    // a waiter goes
-	pUp                       // an outage ends
 	pDisturb                  // of is the index of the window
-	pDown                     // an outage begins
 	pWait                     // a waiter comes
 	pGrant                    // the lock is granted
 	pHold                     // a hold begins
@@ -48,7 +46,7 @@ type point struct {
 func (j *Judgement) windows(r Rules, c *collector) {
 	s := sweep{j: j, r: r, now: j.Start, freed: j.Start, last: j.Start, first: -1}
 	points := make([]point, 0, 3*len(j.Holds)+2*len(j.Attempts)+2*len(c.others))
-	points = j.disturbances(points, c.others, r, &s)
+	points = j.disturbances(points, c.others, &s)
 	points = j.heldPoints(points, r, c)
 	points = j.waitPoints(points, c)
 	slices.SortStableFunc(points, func(a, b point) int {
@@ -65,7 +63,7 @@ func (j *Judgement) windows(r Rules, c *collector) {
 	s.close(j.End, false)
 }
 
-func (j *Judgement) disturbances(points []point, h []Event, r Rules, s *sweep) []point {
+func (j *Judgement) disturbances(points []point, h []Event, s *sweep) []point {
 	over, resumed := -1, make(map[int]int64)
 	for i := len(h) - 1; i >= 0; i-- {
 		e := h[i]
@@ -81,12 +79,6 @@ func (j *Judgement) disturbances(points []point, h []Event, r Rules, s *sweep) [
 			if over >= 0 {
 				until = h[over].At
 			}
-			if r.Outage {
-				points = append(points, point{e.At, pDown, 0})
-				if over >= 0 {
-					points = append(points, point{until, pUp, 0})
-				}
-			}
 		case Paused:
 			until = math.MaxInt64
 			if at, ok := resumed[e.Worker]; ok {
@@ -96,20 +88,15 @@ func (j *Judgement) disturbances(points []point, h []Event, r Rules, s *sweep) [
 		default:
 			continue
 		}
-		points = append(points, point{e.At, pDisturb, int32(len(j.Windows))})
 		j.Windows = append(j.Windows, Window{Cause: e})
 		s.until = append(s.until, until)
 	}
-	n := len(j.Windows)
 	slices.Reverse(j.Windows)
 	slices.Reverse(s.until)
-	slices.Reverse(points)
-	for i := range points {
-		if points[i].kind == pDisturb {
-			points[i].of = int32(n-1) - points[i].of
-		}
+	for i, w := range j.Windows {
+		points = append(points, point{w.Cause.At, pDisturb, int32(i)})
 	}
-	s.base = make([]int64, n)
+	s.base = make([]int64, len(j.Windows))
 	return points
 }
 
@@ -179,7 +166,7 @@ type sweep struct {
 	j *Judgement
 	r Rules
 
-	held, waiting, down int
+	held, waiting int
 
 	now    int64
 	freed  int64 // when the lock became free
@@ -188,14 +175,12 @@ type sweep struct {
 	since  int64 // its part since the last disturbance
 	from   int64 // beginning of that
 	most   part  // the longest such part
-	quiet  bool  // no disturbance was in progress when the wait began
 
 	windows int     // that have begun
 	first   int     // the first window that began in this wait, -1 for none
 	base    []int64 // by window: time waited before it began
 	until   []int64 // by window: end of the disturbance
 	last    int64   // when the last disturbance began or ended
-	settled int64   // time until which disturbances may have effects
 }
 
 type part struct{ from, to, waited int64 }
@@ -215,7 +200,6 @@ func (s *sweep) pass(at int64) {
 	if d := at - s.now; d > 0 && s.free() && s.waiting > 0 {
 		if s.waited == 0 {
 			s.began = s.now
-			s.quiet = s.windows == 0 || s.now >= s.settled
 		}
 		if s.since == 0 {
 			s.from = s.now
@@ -226,7 +210,7 @@ func (s *sweep) pass(at int64) {
 	s.now = max(s.now, at)
 }
 
-func (s *sweep) free() bool { return s.held < s.r.Permits && s.down == 0 }
+func (s *sweep) free() bool { return s.held < s.r.Permits }
 
 func (s *sweep) point(p point) {
 	free := s.free()
@@ -242,11 +226,6 @@ func (s *sweep) apply(p point) {
 		s.held--
 	case pLeave:
 		s.waiting--
-	case pUp:
-		s.down--
-		s.cut(p.at)
-	case pDown:
-		s.down++
 	case pWait:
 		s.waiting++
 	case pHold:
@@ -260,15 +239,10 @@ func (s *sweep) apply(p point) {
 		}
 		s.base[p.of] = s.waited
 		s.windows = int(p.of) + 1
-		until := s.until[p.of]
 		s.last = max(s.last, p.at)
-		if until < math.MaxInt64 {
+		if until := s.until[p.of]; until < math.MaxInt64 {
 			s.last = max(s.last, until)
 		}
-		if until < math.MaxInt64-int64(s.r.Prompt) {
-			until += int64(s.r.Prompt)
-		}
-		s.settled = max(s.settled, until)
 	}
 }
 
@@ -301,17 +275,11 @@ func (s *sweep) close(at int64, granted bool) {
 }
 
 func (s *sweep) stall(at int64, waited time.Duration, granted bool) {
-	j := s.j
-	if j.Stalls++; j.Stalls == 1 {
-		how := "until it was granted"
-		if !granted {
-			how = "to the end"
-		}
-		j.find(harness.Stall, s.began, at, "clients waited %v for a free lock %s", waited.Round(time.Microsecond), how)
+	how := "until it was granted"
+	if !granted {
+		how = "to the end"
 	}
-	if granted && s.quiet && s.first < 0 {
-		if j.LostWakeups++; j.LostWakeups == 1 {
-			j.find(harness.Stall, s.began, at, "clients waited %v for a free lock with no fault about: a wake-up was lost", waited.Round(time.Microsecond))
-		}
+	if s.j.Stalls++; s.j.Stalls == 1 {
+		s.j.find(harness.Stall, s.began, at, "clients waited %v for a free lock %s", waited.Round(time.Microsecond), how)
 	}
 }

@@ -40,7 +40,7 @@ func saveHistory(t *testing.T, name string, h oracle.History) {
 	t.Helper()
 	f, err := os.Create(name)
 	if err == nil {
-		_, err = h.WriteTo(f)
+		err = h.Write(f)
 		f.Close()
 	}
 	if err != nil {

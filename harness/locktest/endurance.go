@@ -49,58 +49,48 @@ func newRound(hs []sync.Locker, kind int) *gathering {
 	return g
 }
 
-func enduranceLocal(ctx context.Context, s Subject) error {
+func enduranceLocal(ctx context.Context, s Subject) {
 	sh := shape{workers: atMost(s.Variant, 5)}
 	for _, readers := range []bool{false, true} {
-		hs, err := sh.handles(ctx, s)
-		if err == nil {
-			if _, rw := hs[0].(harness.RWLocker); readers && !rw {
-				continue
+		within(sh, func() {
+			hs := sh.handles(ctx, s)
+			if _, rw := hs[0].(harness.RWLocker); rw || !readers {
+				grow(ctx, s, hs, readers)
 			}
-			err = grow(ctx, s, hs, readers)
-		}
-		if err != nil {
-			return fmt.Errorf("%v: %w", sh, err)
-		}
+		})
 	}
-	if err := busyLife(ctx, s); err != nil || spare(s.Variant) == 0 {
-		return err
+	busyLife(ctx, s)
+	if spare(s.Variant) > 0 {
+		usedPermits(ctx, s)
 	}
-	return usedPermits(ctx, s)
 }
 
 // grow ages the lock without contention. At each wrap of a counter workers wait for it, so
 // that for each number of bits the wrap meets each place in the queue once.
-func grow(ctx context.Context, s Subject, hs []sync.Locker, readers bool) error {
+func grow(ctx context.Context, s Subject, hs []sync.Locker, readers bool) {
 	es := encounters(hs, readers)
 	period := len(es) | 1 // odd: multiples of 2^k leave all remainders
 	age := 0
+	aged := func(f func()) { within(fmt.Sprintf("after %d acquisitions", age), f) }
 	for wrap := 1 << leastBits; wrap <= period<<mostBits; wrap += 1 << leastBits {
 		k, n := bits.TrailingZeros(uint(wrap)), wrap>>leastBits%period
 		if wrap>>min(k, mostBits) > period || n >= len(es) {
 			continue
 		}
-		err := alone(ctx, s, isFree, func() error {
+		alone(ctx, s, isFree, func() {
 			for ; age < wrap-es[n].place-es[n].uses; age++ {
 				acquireRelease(hs[age%len(hs)], readers)
 			}
-			return nil
 		})
 		// The rounds before and after it cover counters with another initial value.
 		for range 3 {
-			if err == nil && len(hs) > 1 {
-				err = newRound(hs, es[n].kind).run(ctx, s)
+			if len(hs) > 1 {
+				aged(func() { newRound(hs, es[n].kind).run(ctx, s) })
 				age += es[n].uses
 			}
 		}
-		if err != nil {
-			return fmt.Errorf("after %d acquisitions: %w", age, err)
-		}
 	}
-	if err := checkAged(ctx, s, hs); err != nil {
-		return fmt.Errorf("after %d acquisitions: %w", age, err)
-	}
-	return nil
+	aged(func() { checkAged(ctx, s, hs) })
 }
 
 func acquireRelease(h sync.Locker, reads bool) {
@@ -116,95 +106,94 @@ func acquireRelease(h sync.Locker, reads bool) {
 	h.Unlock()
 }
 
-func checkAged(ctx context.Context, s Subject, hs []sync.Locker) error {
-	_, rw := hs[0].(harness.RWLocker)
-	g := &gathering{hs: hs, rounds: 40, reads: rw && s.Variant.Traits.ReadWrite, inside: new(rwInside)}
+func checkAged(ctx context.Context, s Subject, hs []sync.Locker) {
 	if len(hs) > 1 {
-		if err := g.run(ctx, s); err != nil {
-			return err
-		}
+		g := &gathering{hs: hs, rounds: 40, reads: sharesReads(s, hs), inside: new(rwInside)}
+		g.run(ctx, s)
 	}
-	return alone(ctx, s, isFree, func() error {
-		if _, ok := hs[0].(harness.TryLocker); ok {
-			return trySteps(hs)
-		}
-		return nil
-	})
+	if _, ok := hs[0].(harness.TryLocker); ok {
+		alone(ctx, s, isFree, func() { trySteps(hs) })
+	}
 }
 
 // busyLife is a long life with waiters at every acquisition: the holder yields while inside.
-func busyLife(ctx context.Context, s Subject) error {
+func busyLife(ctx context.Context, s Subject) {
 	for _, lim := range []struct {
 		workers uint64
 		window  time.Duration
 	}{{2, s.stress() / 4}, {3, s.stress()}} {
 		sh := shape{workers: atMost(s.Variant, int(lim.workers))}
 		if sh.workers < 2 {
-			return nil
+			return
 		}
 		var in rwInside
-		err := sh.once(ctx, s, limits{window: lim.window, uses: longLife / lim.workers}, false, func(ctx context.Context, r *rig) error {
-			_, rw := r.hs[0].(harness.RWLocker)
-			rw = rw && s.Variant.Traits.ReadWrite
-			_, err := r.drive(ctx, func(i int) (err error) {
-				if rw && i > 0 && r.p.reads(i) {
-					h := r.hs[i].(harness.RWLocker)
-					h.RLock()
-					err = in.read(i, runtime.Gosched)
-					h.RUnlock()
-					return err
+		sh.once(ctx, s, limits{window: lim.window, uses: longLife / lim.workers}, false, func(r *rig) {
+			rw := sharesReads(s, r.hs)
+			r.drive(ctx, func(_ context.Context, i int) {
+				reads := rw && i > 0 && r.p.reads(i)
+				visit(r.hs[i], &in, i, reads, runtime.Gosched)
+				if !reads {
+					runtime.Gosched() // let another worker take it, and wait for it
 				}
-				r.hs[i].Lock()
-				err = in.write(i, runtime.Gosched)
-				r.hs[i].Unlock()
-				runtime.Gosched() // let another worker take it, and wait for it
-				return err
 			})
-			return err
 		})
-		if err != nil {
-			return err
-		}
 	}
-	return nil
 }
 
-func usedPermits(ctx context.Context, s Subject) error {
-	permits := s.Variant.Traits.Permits
-	sh := shape{workers: permits + 2}
-	hs := sh.all(s.Variant, sh.workers)
+func usedPermits(ctx context.Context, s Subject) {
+	n := s.Variant.Traits.Permits + 2
+	hs := shape{workers: n}.all(s.Variant, n)
 	for age, k := 1<<8, 0; age <= longLife; age <<= 4 {
-		err := alone(ctx, s, "there are permits left, but Lock has not returned", func() error {
-			for ; k < age; k++ {
-				acquireRelease(hs[k%len(hs)], false)
-			}
-			return nil
+		within(fmt.Sprintf("up to %d acquisitions", age), func() {
+			alone(ctx, s, permitsLeft, func() {
+				for ; k < age; k++ {
+					acquireRelease(hs[k%len(hs)], false)
+				}
+			})
+			countPermits(ctx, s, hs)
 		})
-		if err == nil {
-			err = countPermits(ctx, s, hs)
-		}
-		if err != nil {
-			return fmt.Errorf("after %d acquisitions: %w", k, err)
-		}
 	}
-	return nil
 }
 
 // permitsInBatches makes all permits' holders overlap, while more workers wait.
-func permitsInBatches(ctx context.Context, s Subject) error {
+func permitsInBatches(ctx context.Context, s Subject) {
 	permits := s.Variant.Traits.Permits
 	for _, waiters := range []int{1, permits, 3*permits + 9} {
 		sh := shape{workers: permits + waiters}
 		if most := s.Variant.Traits.MaxWorkers; most > 0 && sh.workers > most {
-			return nil
+			return
 		}
-		g := &gathering{
-			hs: sh.all(s.Variant, sh.workers), rounds: 1 << 10, until: time.Now().Add(s.stress() / 4),
-			share: permits, inside: &limit{permits: permits}, hold: shortHold,
-		}
-		if err := g.run(ctx, s); err != nil {
-			return fmt.Errorf("%v: %w", sh, err)
-		}
+		within(sh, func() {
+			g := &gathering{
+				hs: sh.all(s.Variant, sh.workers), rounds: 1 << 10, until: time.Now().Add(s.stress() / 4),
+				share: permits, inside: &limit{permits: permits}, hold: shortHold,
+			}
+			g.run(ctx, s)
+		})
 	}
-	return nil
 }
+
+func enduranceRemote(ctx context.Context, s Subject) {
+	inFixture(ctx, s, func(r *fixture) {
+		r.fill(r.atMost(3), 2)
+		var last uint64
+		end := time.Now().Add(2 * s.stress())
+		for k := 0; k < longRemoteLife && (k <= 30 || time.Now().Before(end)); k++ {
+			within(fmt.Sprintf("after %d acquisitions", k), func() {
+				lease := r.lock(k * 7 / 5 % len(r.sessions))
+				token := lease.Token()
+				r.leave(lease)
+				if s.Variant.Traits.Fenced && token <= last {
+					fail("token %d comes after %d", token, last)
+				}
+				last = token
+			})
+		}
+		if len(r.sessions) > 1 {
+			r.gather(soon/8, false)
+		}
+	})
+}
+
+// longRemoteLife is the acquisitions of a remote lock: more than a counter of eight bits.
+const longRemoteLife = 300

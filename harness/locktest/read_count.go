@@ -2,7 +2,6 @@ package locktest
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -15,30 +14,17 @@ import (
 var readerCounts = []int{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 15, 16, 17, 20, 31, 32, 33, 63, 64, 65, 127, 128, 129, 255, 256, 257, 511, 512, 513, 1023, 1024, 1025}
 
 // readCount admits readers one by one. A writer must not enter before the last has left.
-func readCount(ctx context.Context, s Subject) error {
-	if h := s.Variant.Local(harness.Setup{Workers: 1 + spare(s.Variant)}).Worker(0); !isShared(h) {
-		return NotApplicable("the lock has no readers that keep writers out")
+func readCount(ctx context.Context, s Subject) {
+	if _, ok := s.Variant.Local(harness.Setup{Workers: 1 + spare(s.Variant)}).Worker(0).(harness.RWLocker); !ok {
+		must(NotApplicable("the lock has no readers that keep writers out"))
 	}
 	most := atMost(s.Variant, readerCounts[len(readerCounts)-1]+1) - 1
-	sh := shape{workers: most + 1}
-	hs, err := sh.handles(ctx, s)
-	if err != nil {
-		return err
-	}
+	hs := shape{workers: most + 1}.handles(ctx, s)
 	for _, k := range readerCounts {
-		if k > most {
-			break
-		}
-		if err := writerBehind(ctx, s, hs[:k], hs[most]); err != nil {
-			return fmt.Errorf("%d readers: %w", k, err)
+		if k <= most {
+			within(fmt.Sprintf("%d readers", k), func() { writerBehind(ctx, s, hs[:k], hs[most]) })
 		}
 	}
-	return nil
-}
-
-func isShared(h sync.Locker) bool {
-	_, ok := h.(harness.RWLocker)
-	return ok
 }
 
 // aBlink is how long a wrongly admitted writer may take to show it, many times a check.
@@ -46,22 +32,20 @@ const aBlink = 200 * time.Microsecond
 
 // writerBehind makes a writer wait for readers that leave in order, or in reverse order
 // if their number is odd.
-func writerBehind(ctx context.Context, s Subject, readers []sync.Locker, writer sync.Locker) error {
+func writerBehind(ctx context.Context, s Subject, readers []sync.Locker, writer sync.Locker) {
 	asks, entered := make(chan struct{}), make(chan struct{})
 	var inside atomic.Int64
-	_, err := drive(ctx, 2, limits{uses: 1, patience: s.patience()}, func(ctx context.Context, i int) error {
+	drive(ctx, 2, limits{uses: 1, patience: s.patience()}, func(ctx context.Context, i int) {
 		if i == 1 {
-			if err := await(ctx, asks); err != nil {
-				return err
-			}
+			await(ctx, asks)
 			writer.Lock()
 			n := inside.Load()
 			close(entered)
 			writer.Unlock()
 			if n > 0 {
-				return fmt.Errorf("a writer got the lock while %d of them were inside", n)
+				fail("a writer got the lock while %d of them were inside", n)
 			}
-			return nil
+			return
 		}
 		for _, h := range readers {
 			h.(harness.RWLocker).RLock()
@@ -80,18 +64,7 @@ func writerBehind(ctx context.Context, s Subject, readers []sync.Locker, writer 
 			readers[k].(harness.RWLocker).RUnlock()
 		}
 		if early {
-			return errors.New("a writer got the lock while readers were inside")
+			fail("a writer got the lock while readers were inside")
 		}
-		return nil
 	})
-	return err
-}
-
-func opens(c <-chan struct{}, d time.Duration) bool {
-	select {
-	case <-c:
-		return true
-	case <-time.After(d):
-		return false
-	}
 }

@@ -1,0 +1,297 @@
+package locktest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"locklab/harness"
+)
+
+func isReadWrite(v *harness.Variant) bool { return v.Traits.ReadWrite }
+
+// mustRead ends a check of readers if h has none.
+func mustRead(h sync.Locker) {
+	switch h.(type) {
+	case harness.RWLocker, harness.OptimisticReader:
+		return
+	}
+	must(NotApplicable("the handles are neither RWLocker nor OptimisticReader, which another rule reports"))
+}
+
+// read calls load as a reader of h: once, or until it loads undisturbed.
+func read(h sync.Locker, load func()) {
+	switch h := h.(type) {
+	case harness.RWLocker:
+		h.RLock()
+		load()
+		h.RUnlock()
+	case harness.OptimisticReader:
+		for {
+			v := h.ReadBegin()
+			load()
+			if !h.ReadRetry(v) {
+				return
+			}
+		}
+	}
+}
+
+// An rwInside records the writers inside, like inside, and the number of readers.
+type rwInside struct {
+	inside
+	readers atomic.Int32
+	_       [128]byte
+}
+
+func (a *rwInside) write(i int, stay func()) error {
+	return errors.Join(a.visit(i, func() { stay() }), a.noReaders(i))
+}
+
+func (a *rwInside) noReaders(i int) error {
+	if n := a.readers.Load(); n != 0 {
+		return fmt.Errorf("worker %d had the lock for writing while %d readers were inside", i, n)
+	}
+	return nil
+}
+
+func (a *rwInside) read(i int, stay func()) error {
+	a.readers.Add(1)
+	defer a.readers.Add(-1)
+	if w := a.owner.Load(); w != 0 {
+		return fmt.Errorf("worker %d got the lock for reading while writer %d was inside", i, w-1)
+	}
+	stay()
+	if w := a.owner.Load(); w != 0 {
+		return fmt.Errorf("worker %d had the lock for reading, and meanwhile writer %d was inside", i, w-1)
+	}
+	return nil
+}
+
+// visit takes h for reading or writing, calls stay, and releases it. It fails after that if
+// in shows another worker inside.
+func visit(h sync.Locker, in occupancy, i int, reads bool, stay func()) {
+	var err error
+	if reads {
+		rw := h.(harness.RWLocker)
+		rw.RLock()
+		err = in.read(i, stay)
+		rw.RUnlock()
+	} else {
+		h.Lock()
+		err = in.write(i, stay)
+		h.Unlock()
+	}
+	must(err)
+}
+
+// mixedAccess makes workers write every fourth time, or always without excluding readers.
+func mixedAccess(ctx context.Context, r *rig) {
+	var a rwInside
+	_, rw := r.hs[0].(harness.RWLocker)
+	r.drive(ctx, func(_ context.Context, i int) {
+		visit(r.hs[i], &a, i, rw && r.p.reads(i), func() { r.p.hold(i) })
+		r.p.think(i)
+	})
+}
+
+func readExclusion(ctx context.Context, s Subject) {
+	sh := shape{workers: atMost(s.Variant, 2)}
+	hs := sh.handles(ctx, s)
+	reader, ok := hs[0].(harness.RWLocker)
+	if !ok {
+		must(NotApplicable("the lock has no readers that keep writers out"))
+	}
+	for range 3 {
+		if sh.workers > 1 {
+			within(sh, func() { alternate(ctx, s, reader, hs[1]) })
+		}
+	}
+	eachRound(ctx, s, func(r *rig) { mixedAccess(ctx, r) })
+}
+
+func alternate(ctx context.Context, s Subject, reader harness.RWLocker, writer sync.Locker) {
+	alone(ctx, s, "a free lock does not open: RLock has not returned", reader.RLock)
+	shutOut(ctx, s, "a writer got the lock while a reader was inside", writer.Lock, reader.RUnlock)
+	shutOut(ctx, s, "a reader got the lock while a writer was inside", reader.RLock, writer.Unlock)
+	reader.RUnlock()
+}
+
+type pair interface {
+	write(stay func())
+	read(stay func()) (a, b uint64)
+}
+
+type plainPair struct{ a, b uint64 }
+
+func (p *plainPair) write(stay func()) {
+	n := p.a + 1
+	p.a = n
+	stay()
+	p.b = n
+}
+
+func (p *plainPair) read(stay func()) (a, b uint64) {
+	a = p.a
+	stay()
+	return a, p.b
+}
+
+// atomicPair is for readers that do not keep writers out.
+type atomicPair struct{ a, b atomic.Uint64 }
+
+func (p *atomicPair) write(stay func()) {
+	n := p.a.Load() + 1
+	p.a.Store(n)
+	stay()
+	p.b.Store(n)
+}
+
+func (p *atomicPair) read(stay func()) (a, b uint64) {
+	a = p.a.Load()
+	stay()
+	return a, p.b.Load()
+}
+
+func newPair(h sync.Locker) pair {
+	if _, ok := h.(harness.RWLocker); ok {
+		return new(plainPair)
+	}
+	return new(atomicPair)
+}
+
+func readSnapshot(ctx context.Context, s Subject) {
+	eachShape(ctx, s, func(r *rig) {
+		mustRead(r.hs[0])
+		alone(ctx, s, isFree, func() { versions(r.hs) })
+	})
+	eachRound(ctx, s, func(r *rig) { pairAccess(ctx, r) })
+}
+
+func versions(hs []sync.Locker) {
+	reader, ok := hs[0].(harness.OptimisticReader)
+	if !ok {
+		return
+	}
+	writer := hs[len(hs)-1]
+	for range 3 {
+		if v := reader.ReadBegin(); reader.ReadRetry(v) {
+			fail("ReadRetry told a reader to begin again although no worker had written")
+		}
+		v := reader.ReadBegin()
+		writer.Lock()
+		early := reader.ReadRetry(v)
+		writer.Unlock()
+		if late := reader.ReadRetry(v); !early || !late {
+			fail("ReadRetry: got %t while a writer was inside and %t after it, want true: a writer came between", early, late)
+		}
+	}
+	for k := range 18 { // writers, as many as a counter of k bits counts or half of them
+		v := reader.ReadBegin()
+		for range 1 << k {
+			acquireRelease(writer, false)
+		}
+		if !reader.ReadRetry(v) {
+			fail("ReadRetry returned false after %d writers", 1<<k)
+		}
+	}
+}
+
+func pairAccess(ctx context.Context, r *rig) {
+	p := newPair(r.hs[0])
+	writes := make([]struct {
+		n uint64
+		_ [120]byte
+	}, len(r.hs))
+	r.drive(ctx, func(_ context.Context, i int) {
+		stay := func() { r.p.hold(i) }
+		if !r.p.reads(i) {
+			r.hs[i].Lock()
+			p.write(stay)
+			r.hs[i].Unlock()
+			writes[i].n++
+			r.p.think(i)
+			return
+		}
+		var a, b uint64
+		read(r.hs[i], func() { a, b = p.read(stay) })
+		r.p.think(i)
+		if a != b {
+			fail("worker %d read a pair half-way between two writes: %d and %d", i, a, b)
+		}
+	})
+	var want uint64
+	for i := range writes {
+		want += writes[i].n
+	}
+	if got, _ := p.read(func() {}); got != want {
+		fail("%d writes left the number %d: %d are lost", want, got, int64(want-got))
+	}
+}
+
+func readersShare(ctx context.Context, s Subject) {
+	eachShape(ctx, s, func(r *rig) {
+		mustRead(r.hs[0])
+		alone(ctx, s, "only readers are inside, but the next one waits", func() { nested(r.hs) })
+	})
+}
+
+func nested(hs []sync.Locker) {
+	if len(hs) > 0 {
+		read(hs[0], func() { nested(hs[1:]) })
+	}
+}
+
+const (
+	throng       = 5 // workers: a writer and four readers
+	throngWrites = 3 // acquisitions of the writer
+)
+
+// writersReaders returns the number of workers of a check that needs a writer and two readers.
+func writersReaders(s Subject) int {
+	n := atMost(s.Variant, throng)
+	if n < 3 {
+		must(NotApplicable(fmt.Sprintf("readers cannot follow each other: the lock serves at most %d workers", n)))
+	}
+	return n
+}
+
+// writerProgress makes readers overlap without a gap, up to a time long enough to show that a
+// writer keeps others out. A writer must get in.
+func writerProgress(ctx context.Context, s Subject) {
+	n := writersReaders(s)
+	hs := shape{workers: n}.handles(ctx, s)
+	mustRead(hs[0])
+	long := min(s.patience()/4, 20*time.Millisecond)
+	var entries atomic.Uint64
+	var over atomic.Bool
+	defer over.Store(true) // ends the readers if the writer is stuck
+	notStuck("readers came and went without a gap, and a writer has waited", func() {
+		drive(ctx, n, limits{uses: 1, patience: s.patience()}, func(_ context.Context, i int) {
+			if i > 0 {
+				for !over.Load() {
+					read(hs[i], func() { relay(&entries, &over, long, runtime.Gosched) })
+				}
+				return
+			}
+			for range throngWrites {
+				for seen := entries.Load(); entries.Load() < seen+uint64(n); {
+					runtime.Gosched() // until readers follow each other
+				}
+				acquireRelease(hs[0], false)
+			}
+			over.Store(true)
+		})
+	})
+}
+
+func relay(entries *atomic.Uint64, over *atomic.Bool, long time.Duration, pause func()) {
+	mine := entries.Add(1)
+	for start := time.Now(); entries.Load() == mine && !over.Load() && time.Since(start) < long; {
+		pause()
+	}
+}
