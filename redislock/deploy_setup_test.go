@@ -17,23 +17,23 @@ import (
 )
 
 type deployment struct {
-	name   string
-	layout *backend.Layout // nil for a server that is alone
+	name  string
+	setup backend.Setup
 
 	// dial sets the connection options of a service.
 	dial func(t *testing.T, s *backend.Server, o *redis.UniversalOptions)
 }
 
 var deployments = []deployment{
-	{"single", nil, func(*testing.T, *backend.Server, *redis.UniversalOptions) {}},
-	{"sentinel", backend.Sentinel, func(_ *testing.T, s *backend.Server, o *redis.UniversalOptions) {
+	{"single", backend.Setup{Own: true}, func(*testing.T, *backend.Server, *redis.UniversalOptions) {}},
+	{"sentinel", backend.Setup{Layout: backend.Sentinel}, func(_ *testing.T, s *backend.Server, o *redis.UniversalOptions) {
 		o.Addrs, o.MasterName = s.Sentinels(), backend.SentinelMaster
 	}},
-	{"cluster", backend.Cluster, func(*testing.T, *backend.Server, *redis.UniversalOptions) {}},
-	{"TLS", backend.TLS, func(_ *testing.T, s *backend.Server, o *redis.UniversalOptions) {
+	{"cluster", backend.Setup{Layout: backend.Cluster}, func(*testing.T, *backend.Server, *redis.UniversalOptions) {}},
+	{"TLS", backend.Setup{TLS: true, Own: true}, func(_ *testing.T, s *backend.Server, o *redis.UniversalOptions) {
 		o.TLSConfig = s.Endpoint().TLS
 	}},
-	{"ACL", nil, func(t *testing.T, _ *backend.Server, o *redis.UniversalOptions) {
+	{"ACL", backend.Setup{Own: true}, func(t *testing.T, _ *backend.Server, o *redis.UniversalOptions) {
 		aclUser(t, *o, documentedACL(t))
 		o.Username, o.Password = aclUserName, aclPassword
 	}},
@@ -52,13 +52,7 @@ func startAll(t *testing.T, ds ...deployment) (serving []running) {
 	errs := make([]error, len(ds))
 	var all sync.WaitGroup
 	for i, d := range ds {
-		all.Go(func() {
-			if d.layout == nil {
-				rs[i].Server, errs[i] = backend.StartAlone(t.Context())
-			} else {
-				rs[i].Server, errs[i] = backend.StartLayout(t.Context(), d.layout)
-			}
-		})
+		all.Go(func() { rs[i].Server, errs[i] = backend.StartSetup(t.Context(), harness.KindRedis, d.setup) })
 	}
 	all.Wait()
 	for i, s := range rs {

@@ -11,7 +11,7 @@ import (
 
 func ensemble(t *testing.T) *backend.Server {
 	t.Helper()
-	server, err := backend.StartEnsemble(t.Context(), 3)
+	server, err := backend.StartEnsembleOf(t.Context(), backend.EnsembleOptions{})
 	if errors.Is(err, harness.ErrUnavailable) && !backend.Required(harness.KindZooKeeper) {
 		t.Skip(err)
 	} else if err != nil {

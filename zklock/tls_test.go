@@ -46,7 +46,7 @@ func ExampleDial() {
 // TestTLS uses a server's TLS port (secureClientPort), which requires client certificates.
 func TestTLS(t *testing.T) {
 	t.Parallel()
-	server, err := backend.StartZooKeeperTLS(t.Context())
+	server, err := backend.StartSetup(t.Context(), harness.KindZooKeeper, backend.Setup{TLS: true, ClientCertificate: true, Own: true})
 	if err != nil {
 		if errors.Is(err, harness.ErrUnavailable) && !backend.Required(harness.KindZooKeeper) {
 			t.Skip(err)

@@ -244,7 +244,7 @@ func testFirst(t *testing.T, s far, one, two *distance) {
 
 // TestRoundTripRights: over TLS, with a password, and as a user with no other rights.
 func TestRoundTripRights(t *testing.T) {
-	server, err := backend.StartLayout(t.Context(), backend.TLS)
+	server, err := backend.StartSetup(t.Context(), harness.KindRedis, backend.Setup{TLS: true, Own: true})
 	if errors.Is(err, harness.ErrUnavailable) && !backend.Required(harness.KindRedis) {
 		t.Skip(err)
 	} else if err != nil {
