@@ -57,11 +57,7 @@ func startAll(t *testing.T, ds ...deployment) (serving []running) {
 	all.Wait()
 	for i, s := range rs {
 		if errs[i] == nil {
-			t.Cleanup(func() {
-				if err := s.Stop(); err != nil {
-					t.Error(err)
-				}
-			})
+			t.Cleanup(func() { expectNoError(t, s.Stop()) })
 		}
 	}
 	for i, d := range ds {
@@ -94,11 +90,7 @@ func (r running) connect(t *testing.T) redis.UniversalClient {
 func (r running) client(t *testing.T) *redislock.Client {
 	t.Helper()
 	c := redislock.NewClient(r.connect(t), redislock.ClientOptions{Name: r.called})
-	t.Cleanup(func() {
-		if err := c.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	t.Cleanup(func() { expectNoError(t, c.Close()) })
 	return c
 }
 
@@ -148,9 +140,7 @@ const aclUserName, aclPassword = "locks", "hunter2hunter2"
 func documentedACL(t *testing.T) []string {
 	t.Helper()
 	text, err := os.ReadFile("doc.go")
-	if err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, err)
 	_, tail, found := strings.Cut(string(text), "//	ACL SETUSER locks ")
 	block, _, ended := strings.Cut(tail, "\n//\n")
 	if !found || !ended {
@@ -178,7 +168,5 @@ func aclUserCalled(t *testing.T, o redis.UniversalOptions, name string, rules []
 	for _, rule := range rules {
 		args = append(args, rule)
 	}
-	if err := admin.Do(t.Context(), args...).Err(); err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, admin.Do(t.Context(), args...).Err())
 }
