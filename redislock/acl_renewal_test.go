@@ -66,9 +66,7 @@ func TestACLWithoutEval(t *testing.T) {
 	leaktest.Own(t)
 	for _, lock := range kinds {
 		l, err := lock(r.client(t), newName(), redislock.Options{}).Lock(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		requireNoError(t, err)
 		unlock(t, l) // the server has the scripts to take and release, and not to renew
 	}
 	user := r.user(t, slices.DeleteFunc(documentedACL(t), func(r string) bool { return r == "+eval" }))
@@ -95,9 +93,7 @@ func TestACLTakenAway(t *testing.T) {
 	for kind, make := range kinds {
 		held[kind] = lock(t, make(user.client(t), newName(), redislock.Options{TTL: lease}))
 	}
-	if err := admin.Do(t.Context(), "ACL", "SETUSER", aclUserName, "-pexpire").Err(); err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, admin.Do(t.Context(), "ACL", "SETUSER", aclUserName, "-pexpire").Err())
 	for kind, l := range held {
 		select {
 		case <-l.Done():

@@ -32,9 +32,7 @@ func TestACLRights(t *testing.T) {
 			// On a busy machine the second client may ask after the first has left, and then
 			// needs no right to wait.
 			for held := 20 * time.Millisecond; failed == 0 && held <= 2*time.Second; held *= 10 {
-				if err := r.connect(t).ScriptFlush(t.Context()).Err(); err != nil {
-					t.Fatal(err)
-				}
+				requireNoError(t, r.connect(t).ScriptFlush(t.Context()).Err())
 				for kind, err := range everyKind(t, user, held) {
 					if err == nil {
 						continue
@@ -85,9 +83,7 @@ func TestACLForce(t *testing.T) {
 		t.Run(strings.ReplaceAll(right, ":*", ""), func(t *testing.T) {
 			leaktest.Own(t)
 			user := r.user(t, slices.DeleteFunc(slices.Clone(rights), func(r string) bool { return r == right }))
-			if err := r.connect(t).ScriptFlush(t.Context()).Err(); err != nil {
-				t.Fatal(err)
-			}
+			requireNoError(t, r.connect(t).ScriptFlush(t.Context()).Err())
 			for _, k := range lockKinds {
 				forceWithout(t, r, user, k, right)
 			}
@@ -117,9 +113,7 @@ func forceWithout(t *testing.T, r, user running, k lockKind, right string) {
 	}
 	held := lock(t, k.make(r.client(t), name, calm))
 	defer held.Unlock(t.Context()) // it may have been taken away
-	if err := admin.ZAdd(t.Context(), redislock.Companion(name, "queue"), redis.Z{Score: 1, Member: "dead:1"}).Err(); err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, admin.ZAdd(t.Context(), redislock.Companion(name, "queue"), redis.Z{Score: 1, Member: "dead:1"}).Err())
 	switch freed, err := f.ForceUnlock(t.Context()); {
 	case err == nil && !freed:
 		t.Errorf("%s without %s: a lock that is held was not freed, without an error", k.name, right)

@@ -17,6 +17,7 @@ import (
 )
 
 type rotation struct {
+	passThrough
 	running
 	server   redis.UniversalClient // as a user that may do anything
 	password atomic.Value
@@ -42,11 +43,6 @@ func (r *rotation) client(t *testing.T) *redislock.Client {
 	return c
 }
 
-func (r *rotation) DialHook(next redis.DialHook) redis.DialHook { return next }
-func (r *rotation) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return next
-}
-
 func (r *rotation) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	return func(ctx context.Context, cmd redis.Cmder) error {
 		err := next(ctx, cmd)
@@ -59,9 +55,7 @@ func (r *rotation) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 
 func (r *rotation) do(t *testing.T, args ...any) {
 	t.Helper()
-	if err := r.server.Do(t.Context(), args...).Err(); err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, r.server.Do(t.Context(), args...).Err())
 }
 
 // TestPasswordRotated: while a new password is refused, waiters wait and held leases stay.
@@ -144,9 +138,7 @@ func TestMoved(t *testing.T) {
 	name := newName()
 	slot := rdb.ClusterKeySlot(t.Context(), name).Val()
 	owner, err := rdb.MasterForKey(t.Context(), name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, err)
 	id := func(node *redis.Client) any { return node.Do(t.Context(), "CLUSTER", "MYID").Val() }
 	others := make(chan any, 10)
 	if err := rdb.ForEachMaster(t.Context(), func(_ context.Context, node *redis.Client) error {
@@ -158,9 +150,7 @@ func TestMoved(t *testing.T) {
 		t.Fatal(err)
 	}
 	lead := func(to any) {
-		if err := owner.Do(t.Context(), "CLUSTER", "SETSLOT", slot, "NODE", to).Err(); err != nil {
-			t.Fatal(err)
-		}
+		requireNoError(t, owner.Do(t.Context(), "CLUSTER", "SETSLOT", slot, "NODE", to).Err())
 	}
 	self := id(owner)
 	lead(<-others)
@@ -238,14 +228,10 @@ func TestUnlockEnds(t *testing.T) {
 }
 
 type mute struct {
-	redis.Hook
+	passThrough
 	on *atomic.Bool
 }
 
-func (mute) DialHook(next redis.DialHook) redis.DialHook { return next }
-func (mute) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return next
-}
 func (m mute) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	return func(ctx context.Context, cmd redis.Cmder) error {
 		if !m.on.Load() {

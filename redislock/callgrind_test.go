@@ -134,13 +134,9 @@ fn=(3)
 -3 60
 `
 	path := t.TempDir() + "/callgrind"
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, os.WriteFile(path, []byte(text), 0o600))
 	p, err := readProfile(path, 2)
-	if err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, err)
 	if p.all != 485 {
 		t.Errorf("%v instructions a turn, want 485", p.all)
 	}

@@ -50,13 +50,23 @@ type ClientOptions struct {
 
 // A Client holds the state that the locks of a process share. It is safe for concurrent use.
 type Client struct {
-	rdb  redis.UniversalClient
-	open context.Context // ends with Close
-	shut context.CancelFunc
+	rdb redis.UniversalClient
+	settings
+	findings
+	lifetime
 
-	serving context.Context // ends when Shutdown or Close begins
-	stop    context.CancelFunc
+	mu       sync.Mutex
+	blocking redis.UniversalClient // nil until needed
+	owed     map[*debt]bool
+	renewals // guarded by mu
+	activity // guarded by mu
 
+	mail          mailboxes // locked before mu
+	subscriptions channels[subscription]
+}
+
+// The settings of a client do not change.
+type settings struct {
 	clock   *boottime.Clock
 	name    string
 	trace   *Trace // or nil
@@ -64,7 +74,10 @@ type Client struct {
 	misname error  // the error of an invalid name
 	misuse  error  // the error of invalid options, for locks that listen
 	prompt  bool   // rdb ends a request when its context ends
+}
 
+// The findings of a client are the facts that replies have shown.
+type findings struct {
 	fresh      atomic.Int32 // requests that use new connections
 	scripts    atomic.Bool  // the server refuses DELEX and DELIFEQ: use scripts
 	unanswered unanswered
@@ -72,20 +85,26 @@ type Client struct {
 	admitted   atomic.Bool // the server has accepted the password, or needs none
 	separate   bool        // the listening connections may have another password
 	heard      atomic.Bool // they have connected with that password
+}
 
-	mu       sync.Mutex
-	blocking redis.UniversalClient // nil until needed
+type lifetime struct {
+	open    context.Context // ends with Close
+	shut    context.CancelFunc
+	serving context.Context // ends when Shutdown or Close begins
+	stop    context.CancelFunc
+}
+
+type renewals struct {
 	leases   map[*Lease]bool
 	next     time.Time   // next run of the watchdog; zero for never
 	watchdog *time.Timer // nil before the first lease
-	owed     map[*debt]bool
-	tasks    int           // goroutines started by task
-	noTask   chan struct{} // closed when there are none; nil unless somebody waits for it
-	closed   bool
-	work     sync.WaitGroup // goroutines started by spawn and task
+}
 
-	mail          mailboxes // locked before mu
-	subscriptions channels[subscription]
+type activity struct {
+	tasks  int           // goroutines started by task
+	noTask chan struct{} // closed when there are none; nil unless somebody waits for it
+	closed bool
+	work   sync.WaitGroup // goroutines started by spawn and task
 }
 
 // NewClient returns a client over rdb, which it neither closes nor blocks. The caller
@@ -95,7 +114,9 @@ type Client struct {
 // rdb, such as tracing, do not see these repetitions, because the client library does not expose
 // its hooks. They see the requests of waiters only if they were added to ClientOptions.Blocking.
 func NewClient(rdb redis.UniversalClient, o ClientOptions) *Client {
-	c := &Client{clock: cmp.Or(o.clock, boottime.New(nil)), rdb: rdb, blocking: o.Blocking, name: o.Name, trace: o.Trace, separate: o.Blocking != nil, leases: make(map[*Lease]bool), owed: make(map[*debt]bool)}
+	c := &Client{rdb: rdb, blocking: o.Blocking, owed: make(map[*debt]bool)}
+	c.clock, c.name, c.trace = cmp.Or(o.clock, boottime.New(nil)), o.Name, o.Trace
+	c.leases, c.separate = make(map[*Lease]bool), o.Blocking != nil
 	c.id = c.identity()
 	c.mail.boxes, c.mail.readers = make(map[string]*mailbox), make(map[*reader]bool)
 	if b, ok := o.Blocking.(*redis.Client); ok && b.Options().MaxRetries > 0 {

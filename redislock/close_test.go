@@ -87,9 +87,7 @@ func TestShutdownUnanswered(t *testing.T) {
 		held = append(held, lock(t, make(c, name+kind, redislock.Options{})))
 	}
 	refused := newName()
-	if err := r.Stop(); err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, r.Stop())
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()
 	err := c.Shutdown(ctx)
@@ -172,9 +170,7 @@ func TestDataLost(t *testing.T) {
 		waiters = append(waiters, begun(t, kind(r.client(t), name, o)))
 	}
 	time.Sleep(200 * time.Millisecond) // most waiters wait by now; the others ask later, and are served
-	if err := admin.FlushAll(t.Context()).Err(); err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, admin.FlushAll(t.Context()).Err())
 	for _, l := range held {
 		if err := l.Unlock(t.Context()); !errors.Is(err, redislock.ErrNotHeld) {
 			t.Errorf("Unlock = %v, want ErrNotHeld", err)

@@ -10,18 +10,11 @@ import (
 	"time"
 
 	"locklab/harness"
-	"locklab/harness/locktest"
-	"locklab/internal/leaktest"
 	"locklab/redislock"
 )
 
 func TestCohort(t *testing.T) {
-	t.Parallel()
-	at := locktest.Endpoint(t, harness.KindRedis)
-	for _, test := range []struct {
-		name string
-		run  func(*testing.T, harness.Endpoint)
-	}{
+	runOnServer(t, []serverTest{
 		{"requests, order and tokens", cohortRequests},
 		{"two processes", cohortProcesses},
 		{"the last waiter leaves", cohortWithdraws},
@@ -30,12 +23,7 @@ func TestCohort(t *testing.T) {
 		{"unlocked by force", cohortForced},
 		{"closed", cohortClosed},
 		{"options", cohortOptions},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			leaktest.Own(t)
-			test.run(t, at)
-		})
-	}
+	})
 }
 
 // stroll lets n goroutines take a lock that often each, and calls inside with each lease.
@@ -168,9 +156,7 @@ func cohortLost(t *testing.T, at harness.Endpoint) {
 	l := lock(t, m)
 	got := begun(t, m)
 	time.Sleep(50 * time.Millisecond)
-	if err := c.Del(t.Context(), key).Err(); err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, c.Del(t.Context(), key).Err())
 	next := take(t, got)
 	lost(t, l)
 	if err := next.Err(); err != nil || next.Token() <= l.Token() {
@@ -211,9 +197,7 @@ func cohortClosed(t *testing.T, at harness.Endpoint) {
 	failed := make(chan error, 1)
 	go func() { _, err := m.Lock(t.Context()); failed <- err }()
 	time.Sleep(50 * time.Millisecond)
-	if err := client.Close(); err != nil {
-		t.Error(err)
-	}
+	expectNoError(t, client.Close())
 	if err := <-failed; !errors.Is(err, redislock.ErrClosed) {
 		t.Errorf("Lock of a client that is closed meanwhile = %v, want ErrClosed", err)
 	}

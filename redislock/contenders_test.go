@@ -72,9 +72,7 @@ func TestContenders(t *testing.T) {
 func requireContenders(t *testing.T, began time.Time, list func(context.Context) ([]redislock.Contender, error), want ...redislock.Contender) {
 	t.Helper()
 	got, err := list(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, err)
 	for i := range got {
 		if since := got[i].Since; !since.IsZero() && (since.Before(began) || since.After(began.Add(patience))) {
 			t.Errorf("%q: since %v after the test has begun", got[i].Name, since.Sub(began))

@@ -35,9 +35,7 @@ func TestNilContext(t *testing.T) {
 			m := c.RWMutex(newKey(), redislock.Options{})
 			for _, lock := range []func(context.Context) (*redislock.Lease, error){m.RLock, m.TryRLock} {
 				l, err := lock(none)
-				if err != nil {
-					t.Fatal(err)
-				}
+				requireNoError(t, err)
 				unlock(t, l)
 			}
 		})

@@ -82,9 +82,7 @@ func cost(t *testing.T, at harness.Endpoint, with connect, workers, per int) (pr
 					if workers > 1 {
 						time.Sleep(time.Millisecond)
 					}
-					if err := l.Unlock(ctx); err != nil {
-						t.Error(err)
-					}
+					expectNoError(t, l.Unlock(ctx))
 				}
 			})
 		}
@@ -101,9 +99,7 @@ func cost(t *testing.T, at harness.Endpoint, with connect, workers, per int) (pr
 	round(times)
 	took, n := time.Since(began), sum().Sub(before)
 	for _, c := range clients {
-		if err := c.Close(); err != nil {
-			t.Error(err)
-		}
+		expectNoError(t, c.Close())
 	}
 	all := float64(workers * times)
 	return price{float64(n.Requests) / all, float64(n.Notifications) / all}, took / time.Duration(workers*times)
@@ -116,15 +112,11 @@ func crew(t *testing.T, ctx context.Context, at harness.Endpoint, with connect, 
 	for i := range workers {
 		if i%per == 0 {
 			c, err := with(ctx, at, key)
-			if err != nil {
-				t.Fatal(err)
-			}
+			requireNoError(t, err)
 			clients = append(clients, c)
 		}
 		s, err := clients[len(clients)-1].Join(ctx, i)
-		if err != nil {
-			t.Fatal(err)
-		}
+		requireNoError(t, err)
 		sessions = append(sessions, s)
 	}
 	return clients, sessions

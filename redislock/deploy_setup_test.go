@@ -17,23 +17,23 @@ import (
 )
 
 type deployment struct {
-	name   string
-	layout *backend.Layout // nil for a server that is alone
+	name  string
+	setup backend.Setup
 
 	// dial sets the connection options of a service.
 	dial func(t *testing.T, s *backend.Server, o *redis.UniversalOptions)
 }
 
 var deployments = []deployment{
-	{"single", nil, func(*testing.T, *backend.Server, *redis.UniversalOptions) {}},
-	{"sentinel", backend.Sentinel, func(_ *testing.T, s *backend.Server, o *redis.UniversalOptions) {
+	{"single", backend.Setup{Own: true}, func(*testing.T, *backend.Server, *redis.UniversalOptions) {}},
+	{"sentinel", backend.Setup{Layout: backend.Sentinel}, func(_ *testing.T, s *backend.Server, o *redis.UniversalOptions) {
 		o.Addrs, o.MasterName = s.Sentinels(), backend.SentinelMaster
 	}},
-	{"cluster", backend.Cluster, func(*testing.T, *backend.Server, *redis.UniversalOptions) {}},
-	{"TLS", backend.TLS, func(_ *testing.T, s *backend.Server, o *redis.UniversalOptions) {
+	{"cluster", backend.Setup{Layout: backend.Cluster}, func(*testing.T, *backend.Server, *redis.UniversalOptions) {}},
+	{"TLS", backend.Setup{TLS: true, Own: true}, func(_ *testing.T, s *backend.Server, o *redis.UniversalOptions) {
 		o.TLSConfig = s.Endpoint().TLS
 	}},
-	{"ACL", nil, func(t *testing.T, _ *backend.Server, o *redis.UniversalOptions) {
+	{"ACL", backend.Setup{Own: true}, func(t *testing.T, _ *backend.Server, o *redis.UniversalOptions) {
 		aclUser(t, *o, documentedACL(t))
 		o.Username, o.Password = aclUserName, aclPassword
 	}},
@@ -52,22 +52,12 @@ func startAll(t *testing.T, ds ...deployment) (serving []running) {
 	errs := make([]error, len(ds))
 	var all sync.WaitGroup
 	for i, d := range ds {
-		all.Go(func() {
-			if d.layout == nil {
-				rs[i].Server, errs[i] = backend.StartAlone(t.Context())
-			} else {
-				rs[i].Server, errs[i] = backend.StartLayout(t.Context(), d.layout)
-			}
-		})
+		all.Go(func() { rs[i].Server, errs[i] = backend.StartSetup(t.Context(), harness.KindRedis, d.setup) })
 	}
 	all.Wait()
 	for i, s := range rs {
 		if errs[i] == nil {
-			t.Cleanup(func() {
-				if err := s.Stop(); err != nil {
-					t.Error(err)
-				}
-			})
+			t.Cleanup(func() { expectNoError(t, s.Stop()) })
 		}
 	}
 	for i, d := range ds {
@@ -100,11 +90,7 @@ func (r running) connect(t *testing.T) redis.UniversalClient {
 func (r running) client(t *testing.T) *redislock.Client {
 	t.Helper()
 	c := redislock.NewClient(r.connect(t), redislock.ClientOptions{Name: r.called})
-	t.Cleanup(func() {
-		if err := c.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	t.Cleanup(func() { expectNoError(t, c.Close()) })
 	return c
 }
 
@@ -154,9 +140,7 @@ const aclUserName, aclPassword = "locks", "hunter2hunter2"
 func documentedACL(t *testing.T) []string {
 	t.Helper()
 	text, err := os.ReadFile("doc.go")
-	if err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, err)
 	_, tail, found := strings.Cut(string(text), "//	ACL SETUSER locks ")
 	block, _, ended := strings.Cut(tail, "\n//\n")
 	if !found || !ended {
@@ -184,7 +168,5 @@ func aclUserCalled(t *testing.T, o redis.UniversalOptions, name string, rules []
 	for _, rule := range rules {
 		args = append(args, rule)
 	}
-	if err := admin.Do(t.Context(), args...).Err(); err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, admin.Do(t.Context(), args...).Err())
 }

@@ -111,9 +111,7 @@ func keysOf(t *testing.T, rdb redis.UniversalClient, name string) []string {
 	} else {
 		err = find(t.Context(), rdb)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, err)
 	return keys
 }
 
@@ -125,9 +123,7 @@ func wantOneSlot(t *testing.T, rdb redis.UniversalClient, name string) {
 	}
 	slot := func(key string) int64 {
 		n, err := rdb.ClusterKeySlot(t.Context(), key).Result()
-		if err != nil {
-			t.Fatal(err)
-		}
+		requireNoError(t, err)
 		return n
 	}
 	var allowed []int64

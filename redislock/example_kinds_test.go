@@ -361,7 +361,5 @@ func TestExamples(t *testing.T) {
 func forget(t *testing.T, key string) {
 	client := redis.NewClient(&redis.Options{Addr: address})
 	defer client.Close()
-	if err := client.Del(t.Context(), key).Err(); err != nil {
-		t.Error(err)
-	}
+	expectNoError(t, client.Del(t.Context(), key).Err())
 }

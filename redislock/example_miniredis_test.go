@@ -74,9 +74,7 @@ func Example_miniredis() {
 func TestMiniredis(t *testing.T) {
 	leaktest.Own(t)
 	server := miniredis.NewMiniRedis()
-	if err := server.Start(); err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, server.Start())
 	defer server.Close()
 	rdb := redis.NewClient(&redis.Options{Addr: server.Addr(), ContextTimeoutEnabled: true})
 	defer rdb.Close()

@@ -54,9 +54,7 @@ func ExampleMutex_TryLock() {
 func printed(t *testing.T, f func()) string {
 	t.Helper()
 	r, w, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, err)
 	defer r.Close()
 	old := os.Stdout
 	os.Stdout = w
@@ -64,8 +62,6 @@ func printed(t *testing.T, f func()) string {
 	os.Stdout = old
 	w.Close()
 	out, err := io.ReadAll(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, err)
 	return string(out)
 }

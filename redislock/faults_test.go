@@ -12,22 +12,6 @@ import (
 	"locklab/redislock"
 )
 
-func lostReplyToLock(t *testing.T, at harness.Endpoint) {
-	c, watch := dial(t, at), dial(t, at)
-	key := newKey()
-	m := pollMutex(t, c, key, redislock.Options{})
-	unlock(t, lock(t, m))
-	c.lose.Store(1)
-	l := lock(t, m)
-	if owner(t, watch, key) == "" {
-		t.Error("the lock is not held")
-	}
-	unlock(t, l)
-	if got := owner(t, watch, key); got != "" {
-		t.Errorf("orphan %q", got)
-	}
-}
-
 // lostReplyRetried leaves the retry to the client library, its default.
 func lostReplyRetried(t *testing.T, at harness.Endpoint) {
 	c, watch := dial(t, at, func(o *redis.Options) { o.MaxRetries = 3 }), dial(t, at)
@@ -59,22 +43,8 @@ func lostRepliesGiveUp(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-func lostReplyToUnlock(t *testing.T, at harness.Endpoint) {
-	c := dial(t, at)
-	m := pollMutex(t, c, newKey(), redislock.Options{})
-	l := lock(t, m)
-	c.lose.Store(1)
-	unlock(t, l)
-	if err := l.Err(); !errors.Is(err, redislock.ErrReleased) {
-		t.Errorf("Err = %v, want ErrReleased", err)
-	}
-}
-
 func silentServer(t *testing.T, at harness.Endpoint) {
 	giveUpOnSilence(t, at, context.WithTimeout)
-}
-
-func cancelSilentServer(t *testing.T, at harness.Endpoint) {
 	giveUpOnSilence(t, at, func(parent context.Context, after time.Duration) (context.Context, context.CancelFunc) {
 		ctx, cancel := context.WithCancel(parent)
 		time.AfterFunc(after, cancel)
@@ -171,9 +141,7 @@ func slowerThanLease(t *testing.T, at harness.Endpoint) {
 func wrongType(t *testing.T, at harness.Endpoint) {
 	c := dial(t, at)
 	key := newKey()
-	if err := c.LPush(t.Context(), key, "x").Err(); err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, c.LPush(t.Context(), key, "x").Err())
 	defer c.Del(context.WithoutCancel(t.Context()), key)
 	before := c.Counts()
 	_, err := pollMutex(t, c, key, redislock.Options{}).Lock(t.Context())

@@ -75,12 +75,6 @@ func TestHealthCheck(t *testing.T) {
 
 func hang(t *testing.T, pid int) {
 	t.Helper()
-	if err := unix.Kill(pid, unix.SIGSTOP); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := unix.Kill(pid, unix.SIGCONT); err != nil {
-			t.Error(err)
-		}
-	})
+	requireNoError(t, unix.Kill(pid, unix.SIGSTOP))
+	t.Cleanup(func() { expectNoError(t, unix.Kill(pid, unix.SIGCONT)) })
 }

@@ -201,9 +201,7 @@ func interopSteps(t *testing.T, at harness.Endpoint) {
 	}
 	must := func(err error) {
 		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
+		requireNoError(t, err)
 	}
 	must(r.lock(ctx, 1))
 	must(r.lock(ctx, 1))

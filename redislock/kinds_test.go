@@ -11,18 +11,11 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"locklab/harness"
-	"locklab/harness/locktest"
-	"locklab/internal/leaktest"
 	"locklab/redislock"
 )
 
 func TestKinds(t *testing.T) {
-	t.Parallel()
-	at := locktest.Endpoint(t, harness.KindRedis)
-	for _, test := range []struct {
-		name string
-		run  func(*testing.T, harness.Endpoint)
-	}{
+	runOnServer(t, []serverTest{
 		{"context that ends late", lateContext},
 		{"names with braces", bracedNames},
 		{"pauses of a poll", pollPauses},
@@ -33,24 +26,15 @@ func TestKinds(t *testing.T) {
 		{"pubsub: a release wakes every waiter", pubsubHerd},
 		{"pubsub: lost message", pubsubLostMessage},
 		{"pubsub: holder that dies", pubsubDeadHolder},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			leaktest.Own(t)
-			test.run(t, at)
-		})
-	}
+	})
 }
 
 // before calls do once, before it sends the first command with one of these names.
 type before struct {
+	passThrough
 	names []string
 	do    func()
 	once  sync.Once
-}
-
-func (b *before) DialHook(next redis.DialHook) redis.DialHook { return next }
-func (b *before) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return next
 }
 
 func (b *before) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
@@ -193,16 +177,9 @@ func pubsubRequests(t *testing.T, at harness.Endpoint) {
 	c, w := dial(t, at), dial(t, at)
 	key := newKey()
 	m := newClient(t, c).PubSubMutex(key, redislock.Options{})
-	unlock(t, lock(t, m)) // the server may not have the scripts yet
-	before := c.Counts()
-	for range 20 {
-		unlock(t, lock(t, m))
-	}
-	if got := c.Counts().Sub(before); got != (harness.Counts{Requests: 40}) {
-		t.Errorf("20 acquisitions cost %+v, want 2 requests each", got)
-	}
+	requireRequests(t, c, m, 2)
 	l := lock(t, m)
-	before = w.Counts()
+	before := w.Counts()
 	got := begun(t, newClient(t, w).PubSubMutex(key, redislock.Options{}))
 	time.Sleep(300 * time.Millisecond)
 	if n := w.Counts().Sub(before).Requests; n != 3 {
@@ -241,9 +218,7 @@ func pubsubHerd(t *testing.T, at harness.Endpoint) {
 	for _, ch := range got {
 		all.Go(func() { // in any order
 			if l := <-ch; l != nil {
-				if err := l.Unlock(t.Context()); err != nil {
-					t.Error(err)
-				}
+				expectNoError(t, l.Unlock(t.Context()))
 			}
 		})
 	}

@@ -33,10 +33,19 @@ type Lease struct {
 	joint *joint                // its parts, if it has several
 	whole atomic.Pointer[joint] // the lease that it is a part of, or nil
 
+	told   // to a trace
+	timing // guarded by c.mu
+	ending
+}
+
+// told is what a lease reports to a trace.
+type told struct {
 	trace *Trace    // of the Lock that has returned it, or nil
 	since time.Time // when that Lock returned, if there is a trace
+}
 
-	// Guarded by c.mu.
+// A timing is the time of a lease and its renewals.
+type timing struct {
 	deadline   time.Time     // until when the lock is certainly held
 	from       time.Time     // when the request that granted this time was sent
 	term       time.Duration // the time that it granted: a whole lease, or the grant timeout
@@ -45,13 +54,16 @@ type Lease struct {
 	asking     bool          // the latest renewal has neither been answered nor failed
 	toldUntil  time.Time     // failures of renewals sent before this have been reported
 	refusal    error         // of the latest renewals, by the server; nil if none of them was refused
+	limit      lock.Limit    // of Options.MaxHold
+}
 
+// An ending is how a lease ended, or can end.
+type ending struct {
 	alive   context.Context // ends with the lease; the cause is the reason
 	cancel  context.CancelCauseFunc
 	ended   atomic.Pointer[time.Time] // when; nil before
 	failure atomic.Pointer[error]     // of Unlock, which ended it; nil without one
 	state   atomic.Int32
-	limit   lock.Limit // of Options.MaxHold; guarded by c.mu
 }
 
 const (

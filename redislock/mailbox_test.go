@@ -22,7 +22,7 @@ func TestMailboxes(t *testing.T) {
 	t.Parallel()
 	at := locktest.Endpoint(t, harness.KindRedis)
 	leaktest.Own(t)
-	runBeside(t, at, []queueTest{
+	runBeside(t, at, []serverTest{
 		{"connections close", mailboxConnections},
 		{"a mutex for every request", mailboxFresh},
 		{"a mutex for every name", mailboxNames},
@@ -149,9 +149,7 @@ func mailboxSubscribers(t *testing.T, at harness.Endpoint) {
 // mailboxAnother: a waiter for another name costs a stopWord, its time to live and a pop.
 func mailboxAnother(t *testing.T, at harness.Endpoint) {
 	watch, h, p := dial(t, at), newPeer(t, at), newPeer(t, at)
-	if err := redislock.LoadQueueScripts(t.Context(), watch); err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, redislock.LoadQueueScripts(t.Context(), watch))
 	const n = 5
 	before := p.counts()
 	var leases []*redislock.Lease
@@ -210,9 +208,7 @@ func mailboxNeverEmpty(t *testing.T, at harness.Endpoint) {
 	}()
 	full := a + ":~mail:" + mailboxOf(t, watch, a)
 	junk := slices.Repeat([]any{"of no meaning"}, 50_000)
-	if err := watch.RPush(t.Context(), full, junk...).Err(); err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, watch.RPush(t.Context(), full, junk...).Err())
 	defer watch.Del(context.WithoutCancel(t.Context()), full)
 	unlock(t, leases[1])
 	next := take(t, waiters[1])
@@ -264,9 +260,7 @@ func clusterNode(t *testing.T, all []running) {
 	cluster := all[i].connect(t).(*redis.ClusterClient)
 	dialNode := func(key string) *redis.Client {
 		c, err := cluster.MasterForKey(t.Context(), key)
-		if err != nil {
-			t.Fatal(err)
-		}
+		requireNoError(t, err)
 		rdb := redis.NewClient(&redis.Options{Addr: c.Options().Addr})
 		t.Cleanup(func() { rdb.Close() })
 		return rdb
@@ -306,9 +300,7 @@ func mailboxStopWord(t *testing.T, at harness.Endpoint) {
 	l := lock(t, h.Mutex(key, redislock.Options{HandoffTimeout: grant, TTL: 2 * grant}))
 	ghosts(t, watch, key, "dead:1")
 	old := "dead:0 1 " + micros(time.Now().Add(-2*grant)) + " 1"
-	if err := watch.RPush(t.Context(), key+":~mail:dead", "stop", "stop", old).Err(); err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, watch.RPush(t.Context(), key+":~mail:dead", "stop", "stop", old).Err())
 	defer watch.Del(context.WithoutCancel(t.Context()), key+":~mail:dead")
 	w := enqueue(t, watch, p.Mutex(key, redislock.Options{HandoffTimeout: grant, TTL: 2 * grant}))
 	unlock(t, l)

@@ -28,9 +28,7 @@ func TestMaxHold(t *testing.T) {
 			m := lock(c, name, redislock.Options{MaxHold: most})
 			for range 2 { // in time
 				l, err := m.Lock(ctx)
-				if err != nil {
-					t.Fatal(err)
-				}
+				requireNoError(t, err)
 				if until, ok := l.Deadline(); !ok || time.Until(until) > most {
 					t.Errorf("the deadline is in %v, %t; want %v at most", time.Until(until), ok, most)
 				}
@@ -38,9 +36,7 @@ func TestMaxHold(t *testing.T) {
 			}
 			began := time.Now()
 			stuck, err := m.Lock(ctx)
-			if err != nil {
-				t.Fatal(err)
-			}
+			requireNoError(t, err)
 			rival := lock(other, name, redislock.Options{})
 			if kind == "RLocker" {
 				rival = other.RWMutex(name, redislock.Options{})

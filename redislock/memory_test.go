@@ -80,9 +80,7 @@ func TestOutOfMemory(t *testing.T) {
 	owner := r.client(t).Reentrant(newName(), redislock.Options{TTL: lease}).Owner()
 	outer, inner := lock(t, owner), lock(t, owner)
 	for _, set := range [][2]string{{"maxmemory-policy", "noeviction"}, {"maxmemory", "1"}} {
-		if err := admin.ConfigSet(t.Context(), set[0], set[1]).Err(); err != nil {
-			t.Fatal(err)
-		}
+		requireNoError(t, admin.ConfigSet(t.Context(), set[0], set[1]).Err())
 	}
 	time.Sleep(lease + lease/3)
 	for kind, l := range held {

@@ -74,9 +74,7 @@ func (m *migration) end(t *testing.T) {
 func (m *migration) set(t *testing.T, at *redis.Client, state string, node *redis.Client) {
 	t.Helper()
 	id, err := node.Do(t.Context(), "cluster", "myid").Text()
-	if err := errors.Join(err, at.Do(t.Context(), "cluster", "setslot", m.slot, state, id).Err()); err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, errors.Join(err, at.Do(t.Context(), "cluster", "setslot", m.slot, state, id).Err()))
 }
 
 func (m *migration) move(t *testing.T, keys ...string) {
@@ -88,18 +86,14 @@ func (m *migration) move(t *testing.T, keys ...string) {
 	for _, key := range keys {
 		args = append(args, key)
 	}
-	if err := m.from.Do(t.Context(), args...).Err(); err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, m.from.Do(t.Context(), args...).Err())
 }
 
 func (m *migration) moveAll(t *testing.T) {
 	t.Helper()
 	for {
 		keys, err := m.from.ClusterGetKeysInSlot(t.Context(), int(m.slot), 100).Result()
-		if err != nil {
-			t.Fatal(err)
-		}
+		requireNoError(t, err)
 		if len(keys) == 0 {
 			return
 		}

@@ -8,29 +8,17 @@ import (
 	"time"
 
 	"locklab/harness"
-	"locklab/harness/locktest"
-	"locklab/internal/leaktest"
 	"locklab/redislock"
 )
 
 func TestMulti(t *testing.T) {
-	t.Parallel()
-	at := locktest.Endpoint(t, harness.KindRedis)
-	for _, test := range []struct {
-		name string
-		run  func(*testing.T, harness.Endpoint)
-	}{
+	runOnServer(t, []serverTest{
 		{"names, tokens and deadline", multiNames},
 		{"opposite orders", multiOrders},
 		{"all or none", multiAllOrNone},
 		{"a part is lost while waiting", multiLostWaiting},
 		{"a part is lost while held", multiLostHeld},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			leaktest.Own(t)
-			test.run(t, at)
-		})
-	}
+	})
 }
 
 func multiNames(t *testing.T, at harness.Endpoint) {
@@ -94,9 +82,7 @@ func multiOrders(t *testing.T, at harness.Endpoint) {
 		}()
 	}
 	for range 2 {
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
+		expectNoError(t, <-done)
 	}
 }
 
@@ -132,9 +118,7 @@ func multiLostWaiting(t *testing.T, at harness.Endpoint) {
 	got := begun(t, newClient(t, dial(t, at)).Multi([]string{first, last}, redislock.Options{TTL: 300 * time.Millisecond}))
 	eventually(t, "the first is held", func() bool { return owner(t, c, first) != "" })
 	stolen := owner(t, c, first)
-	if err := c.Set(t.Context(), first, "another 1", time.Second).Err(); err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, c.Set(t.Context(), first, "another 1", time.Second).Err())
 	time.Sleep(500 * time.Millisecond) // the renewal finds out
 	unlock(t, holder)
 	l := take(t, got)
@@ -148,9 +132,7 @@ func multiLostHeld(t *testing.T, at harness.Endpoint) {
 	c := dial(t, at)
 	a, b := newKey(), newKey()
 	l := lock(t, newClient(t, c).Multi([]string{a, b}, redislock.Options{TTL: 300 * time.Millisecond}))
-	if err := c.Del(t.Context(), b).Err(); err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, c.Del(t.Context(), b).Err())
 	select {
 	case <-l.Done():
 	case <-time.After(patience):

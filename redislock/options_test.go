@@ -12,8 +12,6 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"locklab/harness"
-	"locklab/harness/locktest"
-	"locklab/internal/leaktest"
 	"locklab/redislock"
 )
 
@@ -48,12 +46,7 @@ var kinds = map[string]func(c *redislock.Client, name string, o redislock.Option
 }
 
 func TestOptions(t *testing.T) {
-	t.Parallel()
-	at := locktest.Endpoint(t, harness.KindRedis)
-	for _, test := range []struct {
-		name string
-		run  func(*testing.T, harness.Endpoint)
-	}{
+	runOnServer(t, []serverTest{
 		{"wait", optionWait},
 		{"context", optionContext},
 		{"client name", optionName},
@@ -62,12 +55,7 @@ func TestOptions(t *testing.T) {
 		{"force hands over", optionForceQueue},
 		{"trace", optionTrace},
 		{"trace of a loss", optionTraceLost},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			leaktest.Own(t)
-			test.run(t, at)
-		})
-	}
+	})
 }
 
 func optionWait(t *testing.T, at harness.Endpoint) {
@@ -263,9 +251,7 @@ func optionTrace(t *testing.T, at harness.Endpoint) {
 	got := make(chan *redislock.Lease, 1)
 	go func() {
 		l, err := m.Lock(redislock.WithTrace(t.Context(), s.trace()))
-		if err != nil {
-			t.Error(err)
-		}
+		expectNoError(t, err)
 		got <- l
 	}()
 	eventually(t, "it waits", func() bool { return strings.Contains(s.String(), "queued") })
@@ -299,9 +285,7 @@ func optionTraceLost(t *testing.T, at harness.Endpoint) {
 			t.Errorf("%s: the timeline of a failure is\n%s", name, text)
 		}
 		l, err := kind(b, key, redislock.Options{TTL: 600 * time.Millisecond}).Lock(ctx)
-		if err != nil {
-			t.Fatal(err)
-		}
+		requireNoError(t, err)
 		select {
 		case e := <-renewed:
 			if e.Token != l.Token() || !e.Until.After(time.Now()) {

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"os"
-	"os/exec"
 	"strings"
 	"sync"
 	"syscall"
@@ -18,73 +16,34 @@ import (
 
 	"locklab/harness"
 	"locklab/internal/backend"
-	"locklab/internal/child"
 	"locklab/internal/leaktest"
 	"locklab/redislock"
 )
 
-type durable struct {
-	t       *testing.T
-	program string
-	addr    string
-	dir     string
-	child   *child.Process
-}
-
-func startDurable(t *testing.T) *durable {
+// startDurable starts a server that keeps its data, and takes 600 µs to load a key.
+func startDurable(t *testing.T) *backend.Server {
 	t.Helper()
-	if err := backend.Available(harness.KindRedis); err != nil {
-		if backend.Required(harness.KindRedis) {
-			t.Fatal(err)
-		}
+	s, err := backend.StartRedisOf(t.Context(), backend.RedisOptions{Persistence: backend.Always,
+		Args: []string{"--key-load-delay", "600", "--loading-process-events-interval-bytes", "1024"}})
+	if errors.Is(err, harness.ErrUnavailable) && !backend.Required(harness.KindRedis) {
 		t.Skip(err)
 	}
-	d := &durable{t: t, program: os.Getenv("LOCKLAB_REDIS_SERVER"), dir: t.TempDir()}
-	for _, name := range []string{"redis-server", "valkey-server"} {
-		if path, err := exec.LookPath(name); err == nil && d.program == "" {
-			d.program = path
-		}
-	}
-	if d.program == "" {
-		t.Skip("no program of a server is on PATH, and LOCKLAB_REDIS_SERVER names none")
-	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	d.addr = l.Addr().String()
-	l.Close()
-	d.start()
-	t.Cleanup(func() { d.child.Kill() })
-	rdb := redis.NewClient(&redis.Options{Addr: d.addr})
-	defer rdb.Close()
-	eventually(t, "the server answers", func() bool { return rdb.Ping(t.Context()).Err() == nil })
-	return d
-}
-
-func (d *durable) start(args ...string) {
-	d.t.Helper()
-	_, port, _ := net.SplitHostPort(d.addr)
-	cmd := exec.Command(d.program, append([]string{"--bind", "127.0.0.1", "--port", port, "--dir", d.dir, "--save", "", "--loglevel", "warning",
-		"--appendonly", "yes", "--appendfsync", "always"}, args...)...)
-	cmd.Env = append(os.Environ(), "LC_ALL=C")
-	var err error
-	if d.child, err = child.Start(cmd); err != nil {
-		d.t.Fatal(err)
-	}
+	requireNoError(t, err)
+	t.Cleanup(func() { expectNoError(t, s.Stop()) })
+	return s
 }
 
 type outageCase struct {
 	name       string
-	begin, end func(ctx context.Context, d *durable, admin *redis.Client) error
+	begin, end func(ctx context.Context, s *backend.Server, admin *redis.Client) error
 }
 
 var outages = []outageCase{
 	{"connections are refused",
-		func(_ context.Context, d *durable, _ *redis.Client) error { d.child.Kill(); return nil },
-		func(_ context.Context, d *durable, _ *redis.Client) error { d.start(); return nil }},
+		func(_ context.Context, s *backend.Server, _ *redis.Client) error { return s.Kill(0) },
+		func(ctx context.Context, s *backend.Server, _ *redis.Client) error { return s.Restart(ctx, 0) }},
 	{"the server restarts and loads its data",
-		func(ctx context.Context, d *durable, admin *redis.Client) error {
+		func(ctx context.Context, s *backend.Server, admin *redis.Client) error {
 			// The server checks its clients once per 1024 commands.
 			_, err := admin.Pipelined(ctx, func(p redis.Pipeliner) error {
 				for i := range 5000 {
@@ -92,11 +51,13 @@ var outages = []outageCase{
 				}
 				return nil
 			})
-			d.child.Kill()
-			d.start("--key-load-delay", "600", "--loading-process-events-interval-bytes", "1024")
+			if err == nil {
+				err = s.Kill(0)
+			}
+			go s.Restart(ctx, 0)
 			return err
 		},
-		func(ctx context.Context, _ *durable, admin *redis.Client) error {
+		func(ctx context.Context, _ *backend.Server, admin *redis.Client) error {
 			for err := admin.Ping(ctx).Err(); err != nil; err = admin.Ping(ctx).Err() {
 				if ctx.Err() != nil {
 					return err
@@ -105,7 +66,7 @@ var outages = []outageCase{
 			return nil
 		}},
 	{"a script keeps it busy",
-		func(ctx context.Context, _ *durable, admin *redis.Client) error {
+		func(ctx context.Context, _ *backend.Server, admin *redis.Client) error {
 			if err := admin.ConfigSet(ctx, "busy-reply-threshold", "10").Err(); err != nil {
 				return err
 			}
@@ -115,18 +76,20 @@ var outages = []outageCase{
 			}
 			return nil
 		},
-		func(ctx context.Context, _ *durable, admin *redis.Client) error { return admin.ScriptKill(ctx).Err() }},
+		func(ctx context.Context, _ *backend.Server, admin *redis.Client) error {
+			return admin.ScriptKill(ctx).Err()
+		}},
 	{"it is a replica", replicaOf("yes"), primary},
 	{"it is a replica without a primary", replicaOf("no"), primary},
 }
 
-func replicaOf(stale string) func(context.Context, *durable, *redis.Client) error {
-	return func(ctx context.Context, _ *durable, admin *redis.Client) error {
+func replicaOf(stale string) func(context.Context, *backend.Server, *redis.Client) error {
+	return func(ctx context.Context, _ *backend.Server, admin *redis.Client) error {
 		return errors.Join(admin.ConfigSet(ctx, "replica-serve-stale-data", stale).Err(), admin.Do(ctx, "REPLICAOF", "127.0.0.1", "1").Err())
 	}
 }
 
-func primary(ctx context.Context, _ *durable, admin *redis.Client) error {
+func primary(ctx context.Context, _ *backend.Server, admin *redis.Client) error {
 	return admin.Do(ctx, "REPLICAOF", "NO", "ONE").Err()
 }
 
@@ -142,12 +105,13 @@ func TestOutage(t *testing.T) {
 	}
 }
 
-func (c outageCase) run(t *testing.T, d *durable) {
+func (c outageCase) run(t *testing.T, s *backend.Server) {
 	leaktest.Own(t)
-	t.Cleanup(func() { d.child.Kill() })
+	t.Cleanup(func() { s.Stop() })
+	addr := s.Endpoint().Addrs[0][0]
 	const outage, soon = unlockWait + time.Second, 6 * time.Second // of a lease of 30
-	at := running{deployment: deployments[0], options: redis.UniversalOptions{Addrs: []string{d.addr}}}
-	admin := redis.NewClient(&redis.Options{Addr: d.addr, ReadTimeout: 10 * time.Second, MaxRetries: -1})
+	at := running{deployment: deployments[0], options: redis.UniversalOptions{Addrs: []string{addr}}}
+	admin := redis.NewClient(&redis.Options{Addr: addr, ReadTimeout: 10 * time.Second, MaxRetries: -1})
 	defer admin.Close()
 	ctx := context.WithoutCancel(t.Context())
 	var all []*outageKind
@@ -163,9 +127,7 @@ func (c outageCase) run(t *testing.T, d *durable) {
 		}
 	}
 	time.Sleep(100 * time.Millisecond) // most often all listen by now
-	if err := c.begin(ctx, d, admin); err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, c.begin(ctx, s, admin))
 	began := time.Now()
 	var work sync.WaitGroup
 	for _, k := range all {
@@ -176,9 +138,7 @@ func (c outageCase) run(t *testing.T, d *durable) {
 		})
 	}
 	time.Sleep(outage)
-	if err := c.end(ctx, d, admin); err != nil {
-		t.Error(err)
-	}
+	expectNoError(t, c.end(ctx, s, admin))
 	over := time.Now()
 	work.Wait()
 	for _, k := range all {

@@ -39,9 +39,7 @@ func TestProfile(t *testing.T) {
 				if err != nil && try < tries {
 					continue
 				}
-				if err != nil {
-					t.Fatal(err)
-				}
+				requireNoError(t, err)
 				fits := requests > test.requests-0.1 && requests < test.requests+0.05 && p.all <= test.most && p.all > test.most/2
 				if !fits && try < tries {
 					continue
@@ -85,9 +83,7 @@ func profileTurns(t *testing.T, valgrind string, n int) (requests float64, _ pro
 	if errors.Is(err, harness.ErrUnavailable) && !backend.Required(harness.KindRedis) {
 		t.Skip(err)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, err)
 	defer s.Stop()
 	each := max(4, 200/n)
 	c, admin := newContenders(t, s.Endpoint(), n), dial(t, s.Endpoint())

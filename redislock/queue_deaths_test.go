@@ -227,9 +227,7 @@ func queueCrowdWaits(t *testing.T, at harness.Endpoint) {
 	if each < 0.5 || each > 1.6 {
 		t.Errorf("each waiter asked %.2f times in each lease, want 1 to 1.5", each)
 	}
-	if err := l.Err(); err != nil {
-		t.Error(err)
-	}
+	expectNoError(t, l.Err())
 	unlock(t, l)
 }
 

@@ -108,9 +108,7 @@ func queueGuardLeaves(t *testing.T, at harness.Endpoint) {
 	ghosts(t, watch, key, "GHOST:1")
 	left := time.Now()
 	unlock(t, l)
-	if err := p.Client.Close(); err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, p.Client.Close())
 	l, came := w.lease(t)
 	between(t, "getting past a dead waiter", came.Sub(left), grant/2, grant)
 	unlock(t, l)

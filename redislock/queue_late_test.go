@@ -148,9 +148,7 @@ func queueLateToAnother(t *testing.T, at harness.Endpoint) {
 	box := mailboxOf(t, watch, key)
 	for range 2 {
 		now, err := watch.Time(t.Context()).Result()
-		if err != nil {
-			t.Fatal(err)
-		}
+		requireNoError(t, err)
 		watch.RPush(t.Context(), key+":~mail:"+box, box+":999 0 "+micros(now)+" 20000")
 	}
 	time.Sleep(300 * time.Millisecond)

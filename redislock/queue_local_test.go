@@ -125,9 +125,7 @@ func localLostLeave(t *testing.T, at harness.Endpoint) {
 func localLateComer(t *testing.T, at harness.Endpoint) {
 	const grant = 300 * time.Millisecond
 	watch, key := dial(t, at), newKey()
-	if err := redislock.LoadQueueScripts(t.Context(), watch); err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, redislock.LoadQueueScripts(t.Context(), watch))
 	p := newPeer(t, at)
 	m := p.Mutex(key, redislock.Options{HandoffTimeout: grant})
 	l := lock(t, m)
@@ -155,11 +153,10 @@ func localLateComer(t *testing.T, at harness.Endpoint) {
 }
 
 type holdBack struct {
+	passThrough
 	on          atomic.Bool
 	begun, goOn chan struct{}
 }
-
-func (h *holdBack) DialHook(next redis.DialHook) redis.DialHook { return next }
 
 func (h *holdBack) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	return func(ctx context.Context, cmd redis.Cmder) error {
@@ -171,16 +168,10 @@ func (h *holdBack) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	}
 }
 
-func (h *holdBack) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return next
-}
-
 func localNoReply(t *testing.T, at harness.Endpoint) {
 	const grant = 300 * time.Millisecond
 	watch, key := dial(t, at), newKey()
-	if err := redislock.LoadQueueScripts(t.Context(), watch); err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, redislock.LoadQueueScripts(t.Context(), watch))
 	p := newPeer(t, at)
 	m := p.Mutex(key, redislock.Options{HandoffTimeout: grant})
 	l := lock(t, m)
@@ -246,9 +237,7 @@ func localReaders(t *testing.T, at harness.Endpoint) {
 	for range n {
 		go func() {
 			r, err := m.RLock(t.Context())
-			if err != nil {
-				t.Error(err)
-			}
+			expectNoError(t, err)
 			admitted <- r
 		}()
 	}
@@ -275,9 +264,7 @@ func localReaders(t *testing.T, at harness.Endpoint) {
 	var all sync.WaitGroup
 	for _, r := range readers {
 		all.Go(func() {
-			if err := r.Unlock(t.Context()); err != nil {
-				t.Error(err)
-			}
+			expectNoError(t, r.Unlock(t.Context()))
 		})
 	}
 	all.Wait()

@@ -24,9 +24,7 @@ func ownServer(t *testing.T) (harness.Endpoint, *backend.Server) {
 	if errors.Is(err, harness.ErrUnavailable) && !backend.Required(harness.KindRedis) {
 		t.Skip(err)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, err)
 	t.Cleanup(func() { s.Stop() })
 	return s.Endpoint(), s
 }
@@ -62,9 +60,7 @@ func TestQueueRestart(t *testing.T) {
 			}
 			time.Sleep(50 * time.Millisecond)
 			inside.Add(-1)
-			if err := l.Unlock(t.Context()); err != nil {
-				t.Error(err)
-			}
+			expectNoError(t, l.Unlock(t.Context()))
 		})
 	}
 	time.Sleep(200 * time.Millisecond)
@@ -88,9 +84,7 @@ func TestQueueRefused(t *testing.T) {
 	config := func(pairs ...string) {
 		t.Helper()
 		for i := 0; i < len(pairs); i += 2 {
-			if err := admin.ConfigSet(context.WithoutCancel(t.Context()), pairs[i], pairs[i+1]).Err(); err != nil {
-				t.Fatal(err)
-			}
+			requireNoError(t, admin.ConfigSet(context.WithoutCancel(t.Context()), pairs[i], pairs[i+1]).Err())
 		}
 	}
 	const secret = "hunter2hunter2"

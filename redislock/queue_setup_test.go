@@ -101,18 +101,14 @@ func (w *waiter) withdraw(t *testing.T) {
 func waiting(t *testing.T, c *link, key string) int64 {
 	t.Helper()
 	n, err := c.ZCard(context.WithoutCancel(t.Context()), key+":~queue").Result()
-	if err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, err)
 	return n
 }
 
 func ghosts(t *testing.T, c *link, key string, names ...string) {
 	t.Helper()
 	for i, name := range names {
-		if err := c.ZAdd(t.Context(), key+":~queue", redis.Z{Score: float64(i + 1), Member: name}).Err(); err != nil {
-			t.Fatal(err)
-		}
+		requireNoError(t, c.ZAdd(t.Context(), key+":~queue", redis.Z{Score: float64(i + 1), Member: name}).Err())
 	}
 }
 

@@ -22,9 +22,9 @@ import (
 func TestQueue(t *testing.T) {
 	at := locktest.Endpoint(t, harness.KindRedis)
 	leaktest.All(t)
-	var patient []queueTest
+	var patient []serverTest
 	defer func() { runBeside(t, at, patient) }()
-	for _, test := range []queueTest{
+	for _, test := range []serverTest{
 		{"requests", queueRequests},
 		{"requests at any number of waiters", queueCommands},
 		{"requests while it is kept", queueCommandsKept},
@@ -77,11 +77,6 @@ func TestQueue(t *testing.T) {
 	}
 }
 
-type queueTest struct {
-	name string
-	run  func(*testing.T, harness.Endpoint)
-}
-
 // waitsMostly are tests that mostly wait for timeouts, far above concurrent load.
 var waitsMostly = map[string]bool{
 	"requests while it is kept":         true,
@@ -107,7 +102,7 @@ var waitsMostly = map[string]bool{
 }
 
 // runBeside runs some tests at a time. The caller checks for leaked timers.
-func runBeside(t *testing.T, at harness.Endpoint, tests []queueTest) {
+func runBeside(t *testing.T, at harness.Endpoint, tests []serverTest) {
 	const some = 4 // the longest waits for a quarter of the total
 	var all errgroup.Group
 	all.SetLimit(some)
@@ -187,9 +182,7 @@ func queueCommandsKept(t *testing.T, at harness.Endpoint) {
 	const hold, few = time.Second, 4
 	watch := dial(t, at)
 	// The first use of a script sends it once more, which is not counted here.
-	if err := redislock.LoadQueueScripts(t.Context(), watch); err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, redislock.LoadQueueScripts(t.Context(), watch))
 	var cost [2]float64
 	var both, measured sync.WaitGroup
 	defer both.Wait()
@@ -283,9 +276,7 @@ func queueTokens(t *testing.T, at harness.Endpoint) {
 		l, _ = c.lease(t)
 		next(l)
 		unlock(t, l)
-		if err := p.Client.Close(); err != nil {
-			t.Error(err)
-		}
+		expectNoError(t, p.Client.Close())
 		watch.Del(t.Context(), key+":~token") // as if the data were lost
 	}
 	if err := watch.Set(t.Context(), key+":~token", last+1e9, 0).Err(); err != nil { // a clock was set back
@@ -323,9 +314,7 @@ func queueForeign(t *testing.T, at harness.Endpoint) {
 	c := dial(t, at)
 	for _, value := range []string{"mine", "", "a b c", "someone 5", "1 1"} {
 		key := newKey()
-		if err := c.Set(t.Context(), key, value, patience).Err(); err != nil {
-			t.Fatal(err)
-		}
+		requireNoError(t, c.Set(t.Context(), key, value, patience).Err())
 		p := newPeer(t, at)
 		m := p.Mutex(key, redislock.Options{TTL: 100 * time.Millisecond})
 		if _, err := m.TryLock(t.Context()); !errors.Is(err, redislock.ErrNotAcquired) {

@@ -9,29 +9,19 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"locklab/harness"
-	"locklab/harness/locktest"
-	"locklab/internal/leaktest"
 	"locklab/redislock"
 )
 
 func TestServer(t *testing.T) {
-	t.Parallel()
-	at := locktest.Endpoint(t, harness.KindRedis)
-	for _, test := range []struct {
-		name string
-		run  func(*testing.T, harness.Endpoint)
-	}{
+	runOnServer(t, []serverTest{
 		{"requests", requests},
 		{"no script", noScript},
 		{"foreign delete", foreignDelete},
 		{"expiry", expiry},
 		{"expiry and successor", expiryAndSuccessor},
-		{"lost reply to Lock", lostReplyToLock},
 		{"lost reply to Lock of a retrying client", lostReplyRetried},
 		{"lost replies until Lock gives up", lostRepliesGiveUp},
-		{"lost reply to Unlock", lostReplyToUnlock},
-		{"deadline with a silent server", silentServer},
-		{"cancel with a silent server", cancelSilentServer},
+		{"silent server", silentServer},
 		{"late reply", lateReply},
 		{"slow server", slowServer},
 		{"slower than the lease", slowerThanLease},
@@ -40,12 +30,7 @@ func TestServer(t *testing.T) {
 		{"Do", doEndsWithLease},
 		{"Locker", locker},
 		{"Locker past its lease", lockerPastLease},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			leaktest.Own(t)
-			test.run(t, at)
-		})
-	}
+	})
 }
 
 func lock(t *testing.T, m redislock.Lockable) *redislock.Lease {
@@ -53,17 +38,13 @@ func lock(t *testing.T, m redislock.Lockable) *redislock.Lease {
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	l, err := m.Lock(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, err)
 	return l
 }
 
 func unlock(t *testing.T, l *redislock.Lease) {
 	t.Helper()
-	if err := l.Unlock(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, l.Unlock(t.Context()))
 }
 
 func lost(t *testing.T, l *redislock.Lease) {
@@ -85,14 +66,7 @@ func lost(t *testing.T, l *redislock.Lease) {
 func requests(t *testing.T, at harness.Endpoint) {
 	c := dial(t, at)
 	m := pollMutex(t, c, newKey(), redislock.Options{})
-	unlock(t, lock(t, m)) // the server may not have the scripts yet
-	before := c.Counts()
-	for range 50 {
-		unlock(t, lock(t, m))
-	}
-	if got := c.Counts().Sub(before); got != (harness.Counts{Requests: 100}) {
-		t.Errorf("50 acquisitions cost %+v, want 2 requests each", got)
-	}
+	requireRequests(t, c, m, 2)
 }
 
 func noScript(t *testing.T, at harness.Endpoint) {
@@ -106,12 +80,7 @@ func noScript(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-type forgetful struct{ redis.Hook }
-
-func (forgetful) DialHook(next redis.DialHook) redis.DialHook { return next }
-func (forgetful) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return next
-}
+type forgetful struct{ passThrough }
 
 func (forgetful) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	return func(ctx context.Context, cmd redis.Cmder) error {
@@ -129,9 +98,7 @@ func foreignDelete(t *testing.T, at harness.Endpoint) {
 	key := newKey()
 	m := pollMutex(t, c, key, redislock.Options{})
 	l := lock(t, m)
-	if err := c.Del(t.Context(), key).Err(); err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, c.Del(t.Context(), key).Err())
 	lost(t, l)
 	unlock(t, lock(t, m))
 }

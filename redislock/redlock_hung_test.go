@@ -15,9 +15,7 @@ import (
 func blackHole(t *testing.T) (addr string, dialed *atomic.Int64) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, err)
 	dialed = new(atomic.Int64)
 	var work sync.WaitGroup
 	work.Go(func() {
@@ -57,9 +55,7 @@ func redlockHung(t *testing.T, s *trio) {
 				}
 				time.Sleep(500 * time.Microsecond)
 				inside.Add(-1)
-				if err := l.Unlock(t.Context()); err != nil {
-					t.Error(err)
-				}
+				expectNoError(t, l.Unlock(t.Context()))
 				if time.Since(began) > patience {
 					t.Errorf("%d acquisitions of %d within %v", n+1, times, patience)
 					return

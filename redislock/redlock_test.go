@@ -181,9 +181,7 @@ func redlockMajorityGone(t *testing.T, s *trio) {
 
 func redlockTaken(t *testing.T, s *trio) {
 	for _, i := range []int{0, 1} {
-		if err := s.watch[i].Set(t.Context(), s.key, "another", time.Minute).Err(); err != nil {
-			t.Fatal(err)
-		}
+		requireNoError(t, s.watch[i].Set(t.Context(), s.key, "another", time.Minute).Err())
 	}
 	m := s.lock(t, s.dial(t), redislock.Options{})
 	if _, err := m.TryLock(t.Context()); !errors.Is(err, redislock.ErrNotAcquired) {

@@ -11,18 +11,11 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"locklab/harness"
-	"locklab/harness/locktest"
-	"locklab/internal/leaktest"
 	"locklab/redislock"
 )
 
 func TestReentrant(t *testing.T) {
-	t.Parallel()
-	at := locktest.Endpoint(t, harness.KindRedis)
-	for _, test := range []struct {
-		name string
-		run  func(*testing.T, harness.Endpoint)
-	}{
+	runOnServer(t, []serverTest{
 		{"requests", reentrantRequests},
 		{"keys", reentrantKeys},
 		{"lost replies", reentrantLostReplies},
@@ -38,33 +31,15 @@ func TestReentrant(t *testing.T) {
 		{"TryLock beside a Lock of its owner", reentrantTry},
 		{"a closed client", reentrantClosed},
 		{"wrong name", reentrantNoName},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			leaktest.Own(t)
-			test.run(t, at)
-		})
-	}
+	})
 }
 
 func reentrantRequests(t *testing.T, at harness.Endpoint) {
 	c := dial(t, at)
 	o := newClient(t, c).Reentrant(newKey(), redislock.Options{}).Owner()
-	unlock(t, lock(t, o)) // the server may not have the scripts yet
-	before := c.Counts()
-	for range 50 {
-		unlock(t, lock(t, o))
-	}
-	alone := c.Counts().Sub(before).Requests
-	for range 50 {
-		outer := lock(t, o)
-		unlock(t, lock(t, o))
-		unlock(t, outer)
-	}
-	twice := c.Counts().Sub(before).Requests - alone
-	t.Logf("requests: %.2f for a cycle, %.2f for one with one more inside", float64(alone)/50, float64(twice)/50)
-	if alone != 100 || twice != 200 {
-		t.Errorf("50 cycles cost %d requests and %d with another one inside, want 2 each", alone, twice)
-	}
+	requireRequests(t, c, o, 2)
+	defer unlock(t, lock(t, o))
+	requireRequests(t, c, o, 2) // inside
 }
 
 func reentrantKeys(t *testing.T, at harness.Endpoint) {
@@ -320,9 +295,7 @@ func reentrantTry(t *testing.T, at harness.Endpoint) {
 	got := make(chan *redislock.Lease, 1)
 	go func() {
 		l, err := owner.Lock(queued)
-		if err != nil {
-			t.Error(err)
-		}
+		expectNoError(t, err)
 		got <- l
 	}()
 	<-waits
@@ -334,9 +307,7 @@ func reentrantTry(t *testing.T, at harness.Endpoint) {
 	unlock(t, held)
 	outer := take(t, got)
 	inner, err := owner.TryLock(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, err)
 	unlock(t, inner)
 	unlock(t, outer)
 }

@@ -111,14 +111,10 @@ func TestRefused(t *testing.T) {
 			}
 			time.Sleep(50 * time.Millisecond) // so do the others, and all listen
 			over := func() {
-				if err := s.end(context.WithoutCancel(t.Context()), admin); err != nil {
-					t.Error(err)
-				}
+				expectNoError(t, s.end(context.WithoutCancel(t.Context()), admin))
 			}
 			defer over()
-			if err := s.begin(t.Context(), admin); err != nil {
-				t.Fatal(err)
-			}
+			requireNoError(t, s.begin(t.Context(), admin))
 			var work sync.WaitGroup
 			for _, f := range all {
 				work.Go(func() { f.refused(t, s.want) })

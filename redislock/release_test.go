@@ -14,14 +14,9 @@ import (
 )
 
 type sent struct {
-	redis.Hook
+	passThrough
 	mu    sync.Mutex
 	names []string
-}
-
-func (s *sent) DialHook(next redis.DialHook) redis.DialHook { return next }
-func (s *sent) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return next
 }
 
 func (s *sent) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
@@ -45,9 +40,7 @@ func (s *sent) take() []string {
 func deleter(t *testing.T, at harness.Endpoint) string {
 	t.Helper()
 	known, err := dial(t, at).Command(t.Context()).Result()
-	if err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, err)
 	for _, name := range []string{"delex", "delifeq"} {
 		if known[name] != nil {
 			return name
@@ -81,9 +74,7 @@ func releaseMissing(t *testing.T, at harness.Endpoint) {
 		client := newClient(t, c)
 		for try := range 2 {
 			key := newKey()
-			if err := c.Set(t.Context(), key, "nonce", patience).Err(); err != nil {
-				t.Fatal(err)
-			}
+			requireNoError(t, c.Set(t.Context(), key, "nonce", patience).Err())
 			log.take()
 			for _, nonce := range []string{"other", "nonce"} {
 				held, err := redislock.CompareAndDelete(t.Context(), client, key, nonce, by)

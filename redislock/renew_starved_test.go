@@ -50,9 +50,7 @@ func TestRenewalAlone(t *testing.T) {
 				for end := time.Now().Add(3 * starvedLease); time.Now().Before(end) && s.l.Err() == nil; {
 					time.Sleep(5 * time.Millisecond)
 				}
-				if err := s.l.Err(); err != nil {
-					t.Error(err)
-				}
+				expectNoError(t, s.l.Err())
 				if n := s.renewed.Load(); n < 6 {
 					t.Errorf("%d renewals in three leases, want 6 at least", n)
 				}
@@ -64,6 +62,7 @@ func TestRenewalAlone(t *testing.T) {
 
 // starved is a client with a lease that the test deprives of something.
 type starved struct {
+	passThrough
 	*peer
 	l *redislock.Lease
 
@@ -81,9 +80,7 @@ func newStarved(t *testing.T, at harness.Endpoint) *starved {
 	s.peer = newPeer(t, at, func(o *redis.Options) { o.PoolSize, o.ContextTimeoutEnabled = starvedPool, true })
 	s.link.AddHook(s)
 	t.Cleanup(func() { close(s.over) }) // before the client closes
-	if err := redislock.LoadQueueScripts(t.Context(), s.link.Client); err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, redislock.LoadQueueScripts(t.Context(), s.link.Client))
 	name := newKey()
 	ctx := redislock.WithTrace(t.Context(), &redislock.Trace{
 		RenewalFailed: func(e redislock.RenewalFailedInfo) {
@@ -122,10 +119,6 @@ func (s *starved) DialHook(next redis.DialHook) redis.DialHook {
 		}
 		return next(ctx, network, addr)
 	}
-}
-
-func (s *starved) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return next
 }
 
 func (s *starved) ProcessHook(next redis.ProcessHook) redis.ProcessHook {

@@ -164,9 +164,7 @@ func TestNodeHangs(t *testing.T) {
 	for _, addr := range r.Endpoint().Addrs[0] { // so that only this node fails
 		node := redis.NewClient(&redis.Options{Addr: addr})
 		err := errors.Join(node.ConfigSet(t.Context(), "cluster-require-full-coverage", "no").Err(), node.ConfigSet(t.Context(), "cluster-node-timeout", "15000").Err())
-		if err := errors.Join(err, node.Close()); err != nil {
-			t.Fatal(err)
-		}
+		requireNoError(t, errors.Join(err, node.Close()))
 	}
 	leaktest.Own(t)
 	type kept struct {
@@ -194,9 +192,7 @@ func TestNodeHangs(t *testing.T) {
 			}
 		}
 	}
-	if err := r.Signal(hung, syscall.SIGSTOP); err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, r.Signal(hung, syscall.SIGSTOP))
 	defer r.Signal(hung, syscall.SIGCONT)
 	began := time.Now()
 	for _, l := range leases {
@@ -213,9 +209,7 @@ func TestNodeHangs(t *testing.T) {
 			time.Sleep(5 * time.Millisecond)
 		}
 	}
-	if err := r.Signal(hung, syscall.SIGCONT); err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, r.Signal(hung, syscall.SIGCONT))
 	for _, l := range leases {
 		if l.well && l.Err() == nil {
 			unlock(t, l.Lease)

@@ -16,6 +16,8 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"locklab/harness"
+	"locklab/harness/locktest"
+	"locklab/internal/leaktest"
 	wireredis "locklab/internal/wire/redis"
 	"locklab/redislock"
 )
@@ -83,15 +85,11 @@ func dial(t testing.TB, at harness.Endpoint, tweak ...func(*redis.Options)) *lin
 		o.Dialer = l.connect
 	})
 	client, counter, err := wireredis.Connect(at, tweak...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, err)
 	l.Client, l.Counter = client, counter
 	t.Cleanup(func() { client.Close() })
 	// Now the server has the scripts, and a connection is open.
-	if err := client.Ping(t.Context()).Err(); err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, client.Ping(t.Context()).Err())
 	return l
 }
 
@@ -173,10 +171,62 @@ func pollMutex(t *testing.T, c *link, key string, o redislock.Options) *redisloc
 func newClient(t *testing.T, c *link) *redislock.Client {
 	t.Helper()
 	client := redislock.NewClient(c.Client, redislock.ClientOptions{})
-	t.Cleanup(func() {
-		if err := client.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	t.Cleanup(func() { expectNoError(t, client.Close()) })
 	return client
+}
+
+// requireNoError ends the test if err is not nil.
+func requireNoError(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// expectNoError fails the test if err is not nil, and lets it continue.
+func expectNoError(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+type serverTest struct {
+	name string
+	run  func(*testing.T, harness.Endpoint)
+}
+
+// runOnServer runs the tests one after another, in parallel with other tests.
+func runOnServer(t *testing.T, tests []serverTest) {
+	t.Parallel()
+	at := locktest.Endpoint(t, harness.KindRedis)
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			leaktest.Own(t)
+			test.run(t, at)
+		})
+	}
+}
+
+// requireRequests checks the requests of an uncontended acquisition of m, which c sends.
+func requireRequests(t *testing.T, c *link, m redislock.Lockable, want uint64) {
+	t.Helper()
+	const times = 20
+	unlock(t, lock(t, m)) // the server may not have the scripts yet
+	before := c.Counts()
+	for range times {
+		unlock(t, lock(t, m))
+	}
+	if got := c.Counts().Sub(before); got != (harness.Counts{Requests: times * want}) {
+		t.Errorf("%T: %d acquisitions cost %+v, want %d requests each", m, times, got, want)
+	}
+}
+
+// passThrough is a redis.Hook without effect, to embed in others.
+type passThrough struct{ redis.Hook }
+
+func (passThrough) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (passThrough) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return next
 }

@@ -39,9 +39,7 @@ func TestShared(t *testing.T) {
 func held(t *testing.T, l *link, key string) int64 {
 	t.Helper()
 	n, err := l.ZCard(context.WithoutCancel(t.Context()), key).Result()
-	if err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, err)
 	return n
 }
 
@@ -59,14 +57,7 @@ func sharedRequests(t *testing.T, at harness.Endpoint) {
 	client := newClient(t, c)
 	m, s := client.RWMutex(key, redislock.Options{}), client.Semaphore(key+"s", 3, redislock.Options{})
 	for _, m := range []redislock.Lockable{m, m.RLocker(), s} {
-		unlock(t, lock(t, m)) // the server may not have the scripts yet
-		before := c.Counts()
-		for range 20 {
-			unlock(t, lock(t, m))
-		}
-		if got := c.Counts().Sub(before); got != (harness.Counts{Requests: 40}) {
-			t.Errorf("%T: 20 acquisitions cost %+v, want 2 requests each", m, got)
-		}
+		requireRequests(t, c, m, 2)
 	}
 	writer := lock(t, m)
 	before := c.Counts()
@@ -253,9 +244,7 @@ func deadWaiters(t *testing.T, at harness.Endpoint) {
 	queue := key + ":~queue"
 	// They are entered like waiters of a process that died at once.
 	for i, waiter := range []string{"DEAD:1:1", "DEAD:2:1"} {
-		if err := c.Do(t.Context(), "ZADD", queue, i-5, waiter).Err(); err != nil {
-			t.Fatal(err)
-		}
+		requireNoError(t, c.Do(t.Context(), "ZADD", queue, i-5, waiter).Err())
 	}
 	defer c.Del(context.WithoutCancel(t.Context()), key+":~mail:DEAD")
 	got := begun(t, newClient(t, dial(t, at)).RWMutex(key, o))

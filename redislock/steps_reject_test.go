@@ -48,9 +48,7 @@ func TestStepsReject(t *testing.T) {
 		if err == nil && len(left) > 0 {
 			err = tr.see.Del(t.Context(), left...).Err()
 		}
-		if err != nil {
-			t.Error(err)
-		}
+		expectNoError(t, err)
 	}
 }
 

@@ -156,9 +156,7 @@ func (s step) lose(t *testing.T, at harness.Endpoint, v *harness.Variant, do fau
 		leaktest.Own(t)
 	}
 	tr := &trial{at: at, v: v, step: s, do: do, patience: patience}
-	if err := tr.run(t.Context()); err != nil {
-		t.Error(err)
-	}
+	expectNoError(t, tr.run(t.Context()))
 }
 
 // A trial is a fault of one client of a lock while another contends.

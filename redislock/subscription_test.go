@@ -16,9 +16,7 @@ func listeners(t *testing.T, c *link, key string) int64 {
 	t.Helper()
 	channel := "redisson_lock__channel:" + key
 	n, err := c.PubSubNumSub(context.WithoutCancel(t.Context()), channel).Result()
-	if err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, err)
 	return n[channel]
 }
 
@@ -59,9 +57,7 @@ func reentrantLostMessage(t *testing.T, at harness.Endpoint) {
 	unlockSoon := make(chan *redislock.Lease, 1)
 	go func() {
 		next, err := waiting.Lock(t.Context())
-		if err != nil {
-			t.Error(err)
-		}
+		expectNoError(t, err)
 		unlockSoon <- next
 	}()
 	eventually(t, "the waiter listens", func() bool { return listeners(t, other, key) == 1 })
@@ -126,9 +122,7 @@ func reentrantClosed(t *testing.T, at harness.Endpoint) {
 		failed <- err
 	}()
 	eventually(t, "the waiter listens", func() bool { return listeners(t, other, key) == 1 })
-	if err := client.Close(); err != nil {
-		t.Error(err)
-	}
+	expectNoError(t, client.Close())
 	if err := <-failed; !errors.Is(err, redislock.ErrClosed) {
 		t.Errorf("Lock = %v, want ErrClosed", err)
 	}

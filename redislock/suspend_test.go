@@ -146,9 +146,7 @@ func renewAfterSuspend(t *testing.T, at harness.Endpoint) {
 		until, _ := l.Deadline()
 		return until.After(first) || l.Err() != nil
 	})
-	if err := l.Err(); err != nil {
-		t.Error(err)
-	}
+	expectNoError(t, l.Err())
 	unlock(t, l)
 }
 

@@ -38,16 +38,12 @@ func TestClientTrace(t *testing.T) {
 		ctx := redislock.WithTrace(t.Context(), &redislock.Trace{Granted: note("context")})
 		for _, ctx := range []context.Context{t.Context(), ctx} {
 			l, err := m.Lock(ctx)
-			if err != nil {
-				t.Fatal(err)
-			}
+			requireNoError(t, err)
 			unlock(t, l)
 		}
 		if m, ok := m.(tryLocker); ok {
 			l, err := m.TryLock(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
+			requireNoError(t, err)
 			unlock(t, l)
 			order = order[:len(order)-1] // once
 		}
@@ -86,9 +82,7 @@ func TestRenewalFailed(t *testing.T) {
 				defer c.Close()
 				name := newKey()
 				held, err := lock(c, name, redislock.Options{TTL: ttl}).Lock(t.Context())
-				if err != nil {
-					t.Fatal(err)
-				}
+				requireNoError(t, err)
 				test.spoil(l)
 				if e := <-lost; !errors.Is(e.Err, redislock.ErrLost) || held.Err() == nil {
 					t.Errorf("the lease is lost for %v", e.Err)

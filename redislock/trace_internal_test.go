@@ -22,7 +22,7 @@ func TestTraceAbsent(t *testing.T) {
 	defer cancel()
 	c := NewClient(nil, ClientOptions{})
 	defer c.Close()
-	l := &Lease{c: c, alive: context.Background()}
+	l := &Lease{c: c, ending: ending{alive: context.Background()}}
 	step := call{exclusive.release, []string{"a", "b", "c", "d"}, []any{"nonce", 500}}
 	server := instant{reply: new(redis.Cmd)}
 	begin := func(context.Context) (*Lease, error) { return l, nil }

@@ -119,17 +119,13 @@ func TestTraceOfEachKind(t *testing.T) {
 func constructors(t *testing.T) (kinds []string) {
 	t.Helper()
 	files, err := os.ReadDir(".")
-	if err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, err)
 	for _, f := range files {
 		if !strings.HasSuffix(f.Name(), ".go") || strings.HasSuffix(f.Name(), "_test.go") {
 			continue
 		}
 		parsed, err := parser.ParseFile(token.NewFileSet(), f.Name(), nil, parser.SkipObjectResolution)
-		if err != nil {
-			t.Fatal(err)
-		}
+		requireNoError(t, err)
 		for _, d := range parsed.Decls {
 			f, ok := d.(*ast.FuncDecl)
 			if !ok || !f.Name.IsExported() || f.Type.Results == nil || len(f.Type.Results.List) != 1 {
@@ -268,9 +264,7 @@ func renewedOnce(t *testing.T, m redislock.Lockable, lease time.Duration) *heard
 	for end := time.Now().Add(patience); len(h.renewed()) < 3 && l.Err() == nil && time.Now().Before(end); {
 		time.Sleep(time.Millisecond)
 	}
-	if err := l.Unlock(t.Context()); err != nil {
-		t.Error(err)
-	}
+	expectNoError(t, l.Unlock(t.Context()))
 	var last time.Time
 	for _, e := range h.renewed() {
 		if e.Token != l.Token() || e.Until.Sub(last) <= lease/10 {

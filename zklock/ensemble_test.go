@@ -33,7 +33,7 @@ func startServer(t *testing.T, o backend.EnsembleOptions) harness.Endpoint {
 
 func ensemble(t *testing.T) *backend.Server {
 	t.Helper()
-	server, err := backend.StartEnsemble(t.Context(), 3)
+	server, err := backend.StartEnsembleOf(t.Context(), backend.EnsembleOptions{})
 	requireStarted(t, server, err)
 	if !server.Owned() {
 		t.Skip("the servers at hand were not started here, and so are not to be killed")

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"locklab/harness"
 	"locklab/internal/backend"
 	"locklab/zklock"
 )
@@ -44,7 +45,7 @@ func ExampleDial() {
 // TestTLS uses a server's TLS port (secureClientPort), which requires client certificates.
 func TestTLS(t *testing.T) {
 	t.Parallel()
-	server, err := backend.StartZooKeeperTLS(t.Context())
+	server, err := backend.StartSetup(t.Context(), harness.KindZooKeeper, backend.Setup{TLS: true, ClientCertificate: true, Own: true})
 	requireStarted(t, server, err)
 	at := server.Endpoint()
 	m := dial(t, at, zklock.ClientOptions{TLS: at.TLS}).Mutex(newPath(), zklock.Options{})

@@ -56,7 +56,7 @@ const renewing = "redis-.*|rueidislock.*"
 const hungNode = 2
 
 func startCluster(ctx context.Context) (*backend.Server, error) {
-	server, err := backend.StartLayout(ctx, backend.Cluster)
+	server, err := backend.StartSetup(ctx, harness.KindRedis, backend.Setup{Layout: backend.Cluster})
 	if err != nil {
 		return nil, err
 	}

@@ -76,7 +76,7 @@ func (s *servers) ask(kind string, n int) started {
 }
 
 func (s *servers) start(kind string, n int) started {
-	server, err := backend.StartSeveral(s.owner.Context(), kind, n)
+	server, err := backend.StartSetup(s.owner.Context(), kind, backend.Setup{Independent: n})
 	if err != nil {
 		return started{err: err}
 	}

@@ -234,7 +234,9 @@ func testFirst(t *testing.T, s far, one, two *distance) {
 
 // TestRoundTripRights: over TLS, with a password, and as a user with no other rights.
 func TestRoundTripRights(t *testing.T) {
-	server := start(t, func(ctx context.Context) (*backend.Server, error) { return backend.StartLayout(ctx, backend.TLS) })
+	server := start(t, func(ctx context.Context) (*backend.Server, error) {
+		return backend.StartSetup(ctx, harness.KindRedis, backend.Setup{TLS: true, Own: true})
+	})
 	t.Cleanup(func() { check(t, server.Stop()) })
 	at := server.Endpoint()
 	admin, _, err := wireredis.Connect(at, func(o *redis.Options) { o.PoolSize = 1 })

@@ -47,9 +47,9 @@ type Kind struct {
 	// alone means that several servers of this kind are independent, and not one ensemble.
 	alone bool
 
-	// figures and question define how to read a server's resource usage: see Gauge.
-	figures  figures
+	// question and usage read a server's resource usage: see Gauge.
 	question func(ctx context.Context, at harness.Endpoint, addr string) (questioner, error)
+	usage    func(fields map[string]string) Usage
 
 	// owns reports whether the answer came from m, running as process pid, and not from a stranger
 	// that took the port first.
@@ -121,46 +121,8 @@ func Start(ctx context.Context, kind string) (*Server, error) {
 	return start(ctx, host(), kind)
 }
 
-// StartEnsemble is Start for a ZooKeeper ensemble of n servers, at least one, better an odd
-// number, since a majority must live. The user's servers may be of another number.
-func StartEnsemble(ctx context.Context, servers int) (*Server, error) {
-	return startMany(ctx, host(), harness.KindZooKeeper, servers)
-}
-
-// StartSeveral is Start for n independent servers, each with its own list in Endpoint.Addrs. The
-// user's servers are used regardless of their number: see [harness.Traits.Lacks]. Only Redis allows
-// more than one.
-func StartSeveral(ctx context.Context, kind string, n int) (*Server, error) {
-	return startSeveral(ctx, host(), kind, n)
-}
-
-func startSeveral(ctx context.Context, sys system, kind string, n int) (*Server, error) {
-	if k, err := lookup(kind); err == nil && n > 1 && !k.alone {
-		return nil, fmt.Errorf("%w: %d independent servers of kind %s: want 1, or an ensemble", harness.ErrUsage, n, kind)
-	}
-	return startMany(ctx, sys, kind, n)
-}
-
 func start(ctx context.Context, sys system, kind string) (*Server, error) {
-	return startMany(ctx, sys, kind, 1)
-}
-
-func startMany(ctx context.Context, sys system, kind string, n int) (*Server, error) {
-	k, err := lookup(kind)
-	if err != nil {
-		return nil, err
-	}
-	if n < 1 {
-		return nil, fmt.Errorf("%w: %d servers: want at least 1", harness.ErrUsage, n)
-	}
-	if text := sys.getenv(k.Env); text != "" {
-		return connect(ctx, k, text)
-	}
-	p, err := k.find(sys)
-	if err != nil {
-		return nil, err
-	}
-	return launch(ctx, sys, k, p, n)
+	return startSetup(ctx, sys, kind, Setup{})
 }
 
 // Available returns nil if Start could work: it searches for the programs, or checks the form of

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"locklab/harness"
+
+	"golang.org/x/sys/unix"
 )
 
 // need skips or fails the test unless servers of the kind can be started.
@@ -55,6 +57,12 @@ func mustStart(tb testing.TB, sys system, kind string) *Server {
 	tb.Helper()
 	need(tb, kind)
 	s, err := start(context.Background(), sys, kind)
+	return stopAtEnd(tb, s, err)
+}
+
+// stopAtEnd returns s, which it stops at the end of the test, or fails the test with err.
+func stopAtEnd(tb testing.TB, s *Server, err error) *Server {
+	tb.Helper()
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -95,7 +103,7 @@ func TestKinds(t *testing.T) {
 		if k.Env != "LOCKLAB_"+strings.ToUpper(k.Name) {
 			t.Errorf("%s: the variable is %s", k.Name, k.Env)
 		}
-		if k.parse == nil || k.find == nil || k.command == nil || k.probe == nil || k.owns == nil {
+		if k.parse == nil || k.find == nil || k.command == nil || k.probe == nil || k.question == nil || k.usage == nil || k.owns == nil {
 			t.Errorf("%s: a function is missing", k.Name)
 		}
 	}
@@ -137,34 +145,21 @@ func TestStartStop(t *testing.T) {
 			if err := answers(k.Name, addr); err == nil {
 				t.Error("answers after Stop")
 			}
+			if err := unix.Kill(s.PID(0), 0); err != unix.ESRCH {
+				t.Errorf("process %d is still there after Stop (%v)", s.PID(0), err)
+			}
 			wantEmpty(t, sys.temp)
 		})
 	}
 }
 
-func TestStopLeavesNoGoroutine(t *testing.T) {
-	for _, k := range Kinds {
-		t.Run(k.Name, func(t *testing.T) {
-			s := mustStart(t, lab(t), k.Name)
-			// The other face of the package: it asks without owning.
-			user, err := start(t.Context(), lab(t, k.Env, s.Endpoint().Addrs[0][0]), k.Name)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := errors.Join(user.Stop(), s.Stop()); err != nil {
-				t.Fatal(err)
-			}
-			// A goroutine that has been signalled may need a moment to end.
-			for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
-				left := goroutines()
-				if len(left) == 0 {
-					return
-				}
-				if time.Now().After(deadline) {
-					t.Fatalf("%d goroutines are left:\n%s", len(left), strings.Join(left, "\n\n"))
-				}
-			}
-		})
+// wantNoGoroutines waits until no goroutine is left: a signalled one may need a moment to end.
+func wantNoGoroutines(t *testing.T) {
+	t.Helper()
+	for deadline := time.Now().Add(10 * time.Second); len(goroutines()) > 0; time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("goroutines are left:\n%s", strings.Join(goroutines(), "\n\n"))
+		}
 	}
 }
 
@@ -272,47 +267,5 @@ func BenchmarkStart(b *testing.B) {
 				b.StartTimer()
 			}
 		})
-	}
-}
-
-// TestStartSeveral starts independent servers: each has its own addresses and data.
-func TestStartSeveral(t *testing.T) {
-	need(t, harness.KindRedis)
-	s, err := startSeveral(t.Context(), lab(t), harness.KindRedis, 3)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Stop()
-	at := s.Endpoint()
-	seen := make(map[string]bool)
-	for _, list := range at.Addrs {
-		if len(list) != 1 || seen[list[0]] {
-			t.Errorf("addresses %v, want three lists of one each, all different", at.Addrs)
-		}
-		seen[list[0]] = true
-		if err := answers(harness.KindRedis, list[0]); err != nil {
-			t.Error(err)
-		}
-	}
-	if len(at.Addrs) != 3 || len(s.PIDs()) != 3 {
-		t.Errorf("%d servers with %d processes, want 3", len(at.Addrs), len(s.PIDs()))
-	}
-	if why := (harness.Traits{Servers: 4}).Lacks(at); why == "" {
-		t.Error("three servers serve a lock that needs four")
-	}
-	user, err := startSeveral(t.Context(), lab(t, "LOCKLAB_REDIS", at.Addrs[0][0]), harness.KindRedis, 3)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := len(user.Endpoint().Addrs); got != 1 {
-		t.Errorf("the user names one server, and there are %d", got)
-	}
-	for _, bad := range []struct {
-		kind string
-		n    int
-	}{{harness.KindRedis, 0}, {harness.KindZooKeeper, 2}} {
-		if _, err := startSeveral(t.Context(), lab(t), bad.kind, bad.n); !errors.Is(err, harness.ErrUsage) {
-			t.Errorf("%d servers of kind %s: %v, want ErrUsage", bad.n, bad.kind, err)
-		}
 	}
 }

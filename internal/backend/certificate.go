@@ -12,20 +12,23 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"locklab/harness"
 )
 
-func certificateFiles(dir string) (cert, key string) {
-	return filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
+// certificateFiles returns the names of the files of the certificate, its key, and of both.
+func certificateFiles(dir string) (cert, key, both string) {
+	return filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem"), filepath.Join(dir, "tls.pem")
 }
 
 // certified is how long a certificate holds.
 const certified = 30 * 24 * time.Hour
 
-// makeCertificate writes a certificate for 127.0.0.1, and makes at trust only this one.
-func makeCertificate(dir string, at *harness.Endpoint) error {
+// makeCertificate writes a certificate for 127.0.0.1. at trusts only this one, and has it as
+// the certificate of the client if client is set.
+func makeCertificate(dir string, at *harness.Endpoint, client bool) error {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return err
@@ -50,16 +53,19 @@ func makeCertificate(dir string, at *harness.Endpoint) error {
 		return err
 	}
 	cert := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: signed})
-	certFile, keyFile := certificateFiles(dir)
-	if err := os.WriteFile(certFile, cert, 0o600); err != nil {
-		return err
-	}
-	if err := os.WriteFile(keyFile, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: secret}), 0o600); err != nil {
-		return err
+	private := pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: secret})
+	certFile, keyFile, both := certificateFiles(dir)
+	for name, text := range map[string][]byte{certFile: cert, keyFile: private, both: slices.Concat(private, cert)} {
+		if err := os.WriteFile(name, text, 0o600); err != nil {
+			return err
+		}
 	}
 	roots := x509.NewCertPool()
 	roots.AppendCertsFromPEM(cert)
 	at.Roots, at.RootsFile = cert, certFile
 	at.TLS = &tls.Config{RootCAs: roots, ServerName: "127.0.0.1", MinVersion: tls.VersionTLS12}
+	if client {
+		at.TLS.Certificates = []tls.Certificate{{Certificate: [][]byte{signed}, PrivateKey: key}}
+	}
 	return nil
 }

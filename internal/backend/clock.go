@@ -26,31 +26,30 @@ const (
 	clockEnv     = "LOCKLAB_CLOCK"
 )
 
-// BuildClockShim builds a library in dir that sets the wall clock of a server, for
-// RedisOptions.Preload, and returns its path. It uses the C compiler $CC, or else cc. The error
-// wraps [harness.ErrUnavailable] on systems other than Linux or without a working compiler.
-func BuildClockShim(ctx context.Context, dir string) (path string, err error) {
+// buildClockShim builds a library in dir that sets the wall clock of a server. It uses the C
+// compiler $CC, or else cc. The error wraps [harness.ErrUnavailable] on systems other than Linux or
+// without a working compiler.
+func buildClockShim(ctx context.Context, dir string) error {
 	if runtime.GOOS != "linux" {
-		return "", fmt.Errorf("%w: clocks of servers can be set on Linux only", harness.ErrUnavailable)
+		return fmt.Errorf("%w: clocks of servers can be set on Linux only", harness.ErrUnavailable)
 	}
 	words := strings.Fields(cmp.Or(strings.TrimSpace(os.Getenv("CC")), "cc"))
 	if _, err := exec.LookPath(words[0]); err != nil {
-		return "", fmt.Errorf("%w: no C compiler, which the clock of a server is set by: %w: install gcc or clang, or name one in CC", harness.ErrUnavailable, err)
+		return fmt.Errorf("%w: no C compiler, which the clock of a server is set by: %w: install gcc or clang, or name one in CC", harness.ErrUnavailable, err)
 	}
 	source := filepath.Join(dir, "clock.c")
 	if err := os.WriteFile(source, clockSource, 0o600); err != nil {
-		return "", err
+		return err
 	}
-	path = filepath.Join(dir, clockLibrary)
-	cmd := exec.CommandContext(ctx, words[0], append(words[1:], "-std=c11", "-O2", "-shared", "-fPIC", "-o", path, source)...)
-	said, err := cmd.CombinedOutput()
+	cmd := exec.CommandContext(ctx, words[0], append(words[1:], "-std=c11", "-O2", "-shared", "-fPIC", "-o", filepath.Join(dir, clockLibrary), source)...)
+	output, err := cmd.CombinedOutput()
 	if ctx.Err() != nil {
-		return "", context.Cause(ctx)
+		return context.Cause(ctx)
 	}
 	if err != nil {
-		return "", fmt.Errorf("%w: %s does not build the library that a server's clock is set by: %w: %s", harness.ErrUnavailable, words[0], err, child.LastWords(string(said)))
+		return fmt.Errorf("%w: %s does not build the library that a server's clock is set by: %w: %s", harness.ErrUnavailable, words[0], err, child.LastWords(string(output)))
 	}
-	return path, nil
+	return nil
 }
 
 // clockEnviron creates the file that sets the clock of m, and returns the environment variable that
@@ -62,7 +61,7 @@ func clockEnviron(m member) (string, error) {
 
 // SetClock sets the wall clock of server i, even if it is stopped or killed, to this machine's
 // plus offset, which survives a Restart. Its monotonic clock is unchanged. The server must
-// have been started with RedisOptions.Clock or the library of [BuildClockShim].
+// have been started with RedisOptions.Clock.
 func (s *Server) SetClock(i int, offset time.Duration) error {
 	g, err := s.hurt(i)
 	if err != nil {

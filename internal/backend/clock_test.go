@@ -28,12 +28,7 @@ func startClocked(t *testing.T, sys system, o RedisOptions) *Server {
 	o.Clock = true
 	s, err := startRedisOf(t.Context(), sys, o)
 	needClock(t, err)
-	t.Cleanup(func() {
-		if err := s.Stop(); err != nil {
-			t.Error(err)
-		}
-	})
-	return s
+	return stopAtEnd(t, s, nil)
 }
 
 // needClock skips t if clocks cannot be set; it fails t on Linux if servers are required.
@@ -132,31 +127,10 @@ func TestSetClock(t *testing.T) {
 	}
 }
 
-// TestClockPreloaded: a library that was built once serves many; another one is found out.
-func TestClockPreloaded(t *testing.T) {
-	dir := t.TempDir()
-	path, err := BuildClockShim(t.Context(), dir)
-	needClock(t, err)
-	s := mustStartRedisOf(t, lab(t), RedisOptions{Preload: path})
-	if err := s.SetClock(0, time.Hour); err != nil {
-		t.Fatal(err)
-	}
-	if from, to := aheadOf(t, s, 0); from > time.Hour || to < time.Hour {
-		t.Errorf("the clock is ahead by %v to %v, want an hour", from, to)
-	}
-	for preload, want := range map[string]error{"": harness.ErrUsage, filepath.Join(dir, "none.so"): errClock} {
-		s := mustStartRedisOf(t, lab(t), RedisOptions{Preload: preload})
-		if err := s.SetClock(0, time.Hour); !errors.Is(err, want) {
-			t.Errorf("preloaded %q: %v, want %v", preload, err, want)
-		}
-	}
-}
-
 // TestClockShim: seconds and nanoseconds that a program is given belong together.
 func TestClockShim(t *testing.T) {
 	dir := t.TempDir()
-	path, err := BuildClockShim(t.Context(), dir)
-	needClock(t, err)
+	needClock(t, buildClockShim(t.Context(), dir))
 	file, err := clockEnviron(member{dir: dir})
 	if err != nil {
 		t.Fatal(err)
@@ -171,8 +145,11 @@ func TestClockShim(t *testing.T) {
 		if err := setClock(dir, reader, offset); err != nil {
 			t.Fatal(err)
 		}
+		if err := setClock(dir, reader+1, offset); !errors.Is(err, errClock) {
+			t.Fatalf("setClock of a process that does not read it = %v, want errClock", err)
+		}
 		cmd := exec.CommandContext(t.Context(), "date", "+%s %N")
-		cmd.Env = append(os.Environ(), "LD_PRELOAD="+path, file)
+		cmd.Env = append(os.Environ(), "LD_PRELOAD="+filepath.Join(dir, clockLibrary), file)
 		before := time.Now()
 		out, err := cmd.Output()
 		after := time.Now()
@@ -211,7 +188,7 @@ func TestNoCompiler(t *testing.T) {
 	t.Setenv("CC", "true") // not cc, which this machine may lack
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := BuildClockShim(ctx, t.TempDir()); !errors.Is(err, context.Canceled) {
+	if err := buildClockShim(ctx, t.TempDir()); !errors.Is(err, context.Canceled) {
 		t.Errorf("error is %v, want context.Canceled", err)
 	}
 }

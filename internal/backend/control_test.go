@@ -3,6 +3,7 @@
 package backend
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -26,15 +27,7 @@ func mustStartRedisOf(t *testing.T, sys system, o RedisOptions) *Server {
 	t.Helper()
 	need(t, harness.KindRedis)
 	s, err := startRedisOf(t.Context(), sys, o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := s.Stop(); err != nil {
-			t.Error(err)
-		}
-	})
-	return s
+	return stopAtEnd(t, s, err)
 }
 
 func ask(s *Server, i int, limit time.Duration, args ...string) (string, error) {
@@ -97,7 +90,7 @@ func TestRedisOf(t *testing.T) {
 // TestRestart: after a restart a server has its data from disk and serves its clients as before.
 func TestRestart(t *testing.T) {
 	for _, p := range []Persistence{None, EverySecond, Always} {
-		t.Run(p.String(), func(t *testing.T) {
+		t.Run(cmp.Or(string(p), "none"), func(t *testing.T) {
 			t.Parallel()
 			s := mustStartRedisOf(t, lab(t), RedisOptions{Persistence: p})
 			wantReply(t, s, 0, "OK", "SET", "key", "value")
@@ -157,13 +150,14 @@ func TestHurtRefused(t *testing.T) {
 	if err := user.Settle(t.Context()); !errors.Is(err, harness.ErrUsage) {
 		t.Errorf("Settle = %v", err)
 	}
+	if err := s.SetClock(0, time.Hour); !errors.Is(err, harness.ErrUsage) {
+		t.Errorf("SetClock without RedisOptions.Clock = %v", err)
+	}
 	if _, err := s.Leader(t.Context()); !errors.Is(err, harness.ErrUsage) {
 		t.Errorf("Leader of Redis = %v", err)
 	}
-	for _, o := range []RedisOptions{{Replicas: -1}, {Persistence: 3}} {
-		if _, err := startRedisOf(t.Context(), lab(t), o); !errors.Is(err, harness.ErrUsage) {
-			t.Errorf("%+v: %v, want ErrUsage", o, err)
-		}
+	if _, err := startRedisOf(t.Context(), lab(t), RedisOptions{Replicas: -1}); !errors.Is(err, harness.ErrUsage) {
+		t.Errorf("-1 replicas: %v, want ErrUsage", err)
 	}
 	wantReply(t, s, 0, "PONG", "PING")
 	if err := s.Stop(); err != nil {
@@ -281,7 +275,7 @@ func TestCycles(t *testing.T) {
 	var pids []int
 	var addrs []string
 	for i := range *cycles {
-		o := RedisOptions{Replicas: i % 2, Persistence: Persistence(i % 3)}
+		o := RedisOptions{Replicas: i % 2, Persistence: []Persistence{None, EverySecond, Always}[i%3]}
 		s := mustStartRedisOf(t, sys, o)
 		pids, addrs = append(pids, s.PIDs()...), append(addrs, s.Endpoint().Addrs[0]...)
 		if err := s.Kill(0); err != nil {
@@ -315,11 +309,7 @@ func TestCycles(t *testing.T) {
 			t.Errorf("%s is still in use", addr)
 		}
 	}
-	for deadline := time.Now().Add(10 * time.Second); len(goroutines()) > 0; time.Sleep(time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("goroutines are left:\n%s", strings.Join(goroutines(), "\n\n"))
-		}
-	}
+	wantNoGoroutines(t)
 	if after := openFiles(t); after > before {
 		t.Errorf("%d files are open, %d before", after, before)
 	}

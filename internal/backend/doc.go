@@ -25,7 +25,7 @@
 //
 // Tests and failure scenarios stop, kill and restart servers with [Server.Signal],
 // [Server.Kill] and [Server.Restart]. These affect only servers that the lab started.
-// [StartRedisOf], [StartEnsembleOf], [StartAlone] and [StartLayout] start such servers
+// [StartRedisOf], [StartEnsembleOf], [StartAlone] and [Setup.Own] start such servers
 // regardless of the user's variables. Stop works in every state.
 //
 // # Safety

@@ -9,5 +9,5 @@ import (
 // FourLetters returns the answer of a ZooKeeper server to a four-letter command, such as mntr,
 // over TLS if at requires it.
 func FourLetters(ctx context.Context, at harness.Endpoint, addr, command string) (string, error) {
-	return fourLettersAt(ctx, at, addr, command)
+	return fourLetters(ctx, addr, command, at.TLS)
 }

@@ -206,34 +206,6 @@ func alive(pid int) bool {
 	return unix.Kill(pid, 0) == nil
 }
 
-// Stop returns only when the process is gone.
-func TestStopWaits(t *testing.T) {
-	for _, k := range Kinds {
-		t.Run(k.Name, func(t *testing.T) {
-			s := mustStart(t, lab(t), k.Name)
-			if err := s.Stop(); err != nil {
-				t.Error(err)
-			}
-			if err := unix.Kill(s.PIDs()[0], 0); err != unix.ESRCH {
-				t.Errorf("process %d is still there (%v)", s.PIDs()[0], err)
-			}
-		})
-	}
-}
-
-func TestStopAfterCrash(t *testing.T) {
-	sys := lab(t)
-	s := mustStart(t, sys, harness.KindRedis)
-	unix.Kill(s.PIDs()[0], unix.SIGKILL)
-	if !gone(s.PIDs()[0]) {
-		t.Fatal("the server does not die")
-	}
-	if err := s.Stop(); err != nil {
-		t.Error(err)
-	}
-	wantEmpty(t, sys.temp)
-}
-
 func script(t *testing.T, text string) system {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "redis-server")

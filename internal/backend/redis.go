@@ -19,15 +19,15 @@ import (
 )
 
 var redis = Kind{
-	Name:    harness.KindRedis,
-	Doc:     "redis-server or valkey-server, in memory only",
-	Env:     "LOCKLAB_REDIS",
-	parse:   parseRedis,
-	find:    findRedis,
-	command: redisCommand,
-	probe:   probeRedis,
-	alone:   true,
-	figures: redisFigures, question: askRedis,
+	Name:     harness.KindRedis,
+	Doc:      "redis-server or valkey-server, in memory only",
+	Env:      "LOCKLAB_REDIS",
+	parse:    parseRedis,
+	find:     findRedis,
+	command:  redisCommand,
+	probe:    probeRedis,
+	alone:    true,
+	question: askRedis, usage: redisUsage,
 	owns: func(a answer, _ member, pid int) bool {
 		return a.identity == strconv.Itoa(pid)
 	},

@@ -1,7 +1,6 @@
 package backend
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -25,7 +24,7 @@ type Layout struct {
 }
 
 // Layouts lists every arrangement of Redis servers.
-var Layouts = []*Layout{Sentinel, Cluster, TLS}
+var Layouts = []*Layout{Sentinel, Cluster}
 
 // Sentinel is a primary, a replica, and three Redis Sentinels, which promote the replica if
 // two of them cannot reach the primary for sentinelPatience. Their configuration contains the
@@ -35,7 +34,7 @@ var Sentinel = &Layout{
 	Name:    "redis-sentinel",
 	Doc:     "a primary, a replica and three sentinels",
 	servers: 2 + sentinels,
-	kind:    layoutKind(sentinelCommand, nil, settleSentinels),
+	kind:    layoutKind(sentinelCommand, settleSentinels),
 }
 
 // Cluster is three primaries without replicas that share the slots of a Redis Cluster evenly. It
@@ -45,39 +44,19 @@ var Cluster = &Layout{
 	Name:    "redis-cluster",
 	Doc:     "three primaries of a cluster, a third of the slots each",
 	servers: 3,
-	kind:    layoutKind(clusterCommand, nil, settleCluster),
-}
-
-// TLS is one server that speaks TLS only. Endpoint.TLS trusts its certificate, which is made at the
-// start and is valid for 127.0.0.1 and one month.
-var TLS = &Layout{
-	Name:    "redis-tls",
-	Doc:     "a server that speaks TLS only, with a certificate of its own",
-	servers: 1,
-	kind:    layoutKind(tlsCommand, makeCertificate, nil),
+	kind:    layoutKind(clusterCommand, settleCluster),
 }
 
 // layoutKind is Redis servers that are started and brought together in another way.
-func layoutKind(
-	command func(program, member, []member) (*exec.Cmd, error),
-	prepare func(dir string, at *harness.Endpoint) error,
-	settle func(context.Context, []member) error,
-) Kind {
+func layoutKind(command func(program, member, []member) (*exec.Cmd, error), settle func(context.Context, []member) error) Kind {
 	k := redis
-	k.alone, k.command, k.prepare, k.settle = false, command, prepare, settle
+	k.alone, k.command, k.settle = false, command, settle
 	return k
 }
 
-// StartAlone starts one new server, for tests that disturb it: see [StartLayout].
-func StartAlone(ctx context.Context) (*Server, error) { return startLayout(ctx, host(), &alone) }
-
-var alone = Layout{Name: "redis", servers: 1, kind: layoutKind(redisCommand, nil, nil)}
-
-// StartLayout starts new servers, which the caller must Stop, regardless of LOCKLAB_REDIS. The
-// error wraps [harness.ErrUnavailable] if there is no program to start, or it does not support the
-// layout.
-func StartLayout(ctx context.Context, l *Layout) (*Server, error) {
-	return startLayout(ctx, host(), l)
+// StartAlone starts one new Redis server, for tests that disturb it, regardless of LOCKLAB_REDIS.
+func StartAlone(ctx context.Context) (*Server, error) {
+	return StartSetup(ctx, harness.KindRedis, Setup{Own: true})
 }
 
 func startLayout(ctx context.Context, sys system, l *Layout) (*Server, error) {
@@ -86,9 +65,6 @@ func startLayout(ctx context.Context, sys system, l *Layout) (*Server, error) {
 		return nil, err
 	}
 	s, err := launch(ctx, sys, &l.kind, p, l.servers)
-	if l == TLS && err != nil && strings.Contains(err.Error(), "TLS support") {
-		return nil, fmt.Errorf("%w: %s was built without TLS", harness.ErrUnavailable, p.path)
-	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", l.Name, err)
 	}
@@ -202,29 +178,14 @@ func settleCluster(ctx context.Context, all []member) error {
 	return nil
 }
 
-func tlsCommand(p program, m member, _ []member) (*exec.Cmd, error) {
-	cert, key := certificateFiles(filepath.Dir(m.dir))
-	return redisWith(p, m,
-		"--port", "0",
-		"--tls-port", strconv.Itoa(m.port),
-		"--tls-cert-file", cert,
-		"--tls-key-file", key,
-		"--tls-ca-cert-file", cert,
-		"--tls-auth-clients", "no",
-	)
-}
-
 // tell sends one command to a member and returns the reply.
 func tell(ctx context.Context, m member, args ...string) (string, error) {
-	conn, err := dial(ctx, m.addr(), nil)
+	l, err := openRedis(ctx, harness.Endpoint{}, m.addr())
 	if err != nil {
 		return "", err
 	}
-	defer conn.Close()
-	if _, err := conn.Write(redisRequest(args)); err != nil {
-		return "", err
-	}
-	reply, err := readRedisReply(bufio.NewReader(conn))
+	defer l.close()
+	reply, err := l.do(args...)
 	if err != nil {
 		return "", fmt.Errorf("%s: %w", strings.Join(args, " "), err)
 	}

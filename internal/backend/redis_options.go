@@ -8,34 +8,21 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
-	"strings"
 
 	"locklab/harness"
 )
 
 // A Persistence defines which data a Redis server has on disk after a restart.
-type Persistence int
+type Persistence string
 
 // The kinds of persistence. EverySecond and Always differ in when the append-only file is
 // forced to disk, which matters only after a power failure. A killed server loses at most the
 // data that it held back while EverySecond waited for a slow disk.
 const (
-	None        Persistence = iota // nothing: it is empty after a restart
-	EverySecond                    // an append-only file, appendfsync everysec
-	Always                         // an append-only file, appendfsync always
+	None        Persistence = ""         // nothing: it is empty after a restart
+	EverySecond Persistence = "everysec" // an append-only file, appendfsync everysec
+	Always      Persistence = "always"   // an append-only file, appendfsync always
 )
-
-func (p Persistence) String() string {
-	switch p {
-	case None:
-		return "none"
-	case EverySecond:
-		return "everysec"
-	case Always:
-		return "always"
-	}
-	return "Persistence(" + strconv.Itoa(int(p)) + ")"
-}
 
 // RedisOptions configure Redis servers for failure tests. The zero value is one server that keeps
 // everything in memory.
@@ -53,9 +40,6 @@ type RedisOptions struct {
 	// arguments follow. It must exec the server, or run it in its own process.
 	Under []string
 
-	// Preload is the path of a library that is loaded into each server, by LD_PRELOAD.
-	Preload string
-
 	// Clock builds, with the machine's C compiler, and preloads the library for [Server.SetClock].
 	Clock bool
 }
@@ -68,17 +52,13 @@ func StartRedisOf(ctx context.Context, o RedisOptions) (*Server, error) {
 }
 
 func startRedisOf(ctx context.Context, sys system, o RedisOptions) (*Server, error) {
-	if o.Replicas < 0 || o.Persistence < None || o.Persistence > Always {
-		return nil, fmt.Errorf("%w: Redis with %d replicas and persistence %v", harness.ErrUsage, o.Replicas, o.Persistence)
+	if o.Replicas < 0 {
+		return nil, fmt.Errorf("%w: Redis with %d replicas", harness.ErrUsage, o.Replicas)
 	}
-	var prepare func(dir string, at *harness.Endpoint) error
+	l := &Layout{Name: "redis", servers: 1 + o.Replicas, kind: layoutKind(o.command, settleReplicas)}
 	if o.Clock {
-		prepare = func(dir string, _ *harness.Endpoint) error {
-			_, err := BuildClockShim(ctx, dir)
-			return err
-		}
+		l.kind.prepare = func(dir string, _ *harness.Endpoint) error { return buildClockShim(ctx, dir) }
 	}
-	l := &Layout{Name: "redis", servers: 1 + o.Replicas, kind: layoutKind(o.command, prepare, settleReplicas)}
 	s, err := startLayout(ctx, sys, l)
 	if err != nil || !o.Clock {
 		return s, err
@@ -99,7 +79,7 @@ func (o RedisOptions) command(p program, m member, all []member) (*exec.Cmd, err
 		return nil, err
 	}
 	if o.Persistence != None {
-		cmd.Args = append(cmd.Args, "--appendonly", "yes", "--appendfsync", o.Persistence.String())
+		cmd.Args = append(cmd.Args, "--appendonly", "yes", "--appendfsync", string(o.Persistence))
 	}
 	if m != all[0] {
 		cmd.Args = append(cmd.Args, "--replicaof", "127.0.0.1", strconv.Itoa(all[0].port))
@@ -110,18 +90,14 @@ func (o RedisOptions) command(p program, m member, all []member) (*exec.Cmd, err
 		cmd = exec.Command(o.Under[0], slices.Concat(o.Under[1:], cmd.Args)...)
 		cmd.Env = env
 	}
-	preload := strings.Fields(o.Preload)
-	if o.Clock {
-		preload = append(preload, filepath.Join(filepath.Dir(m.dir), clockLibrary))
-	}
-	if len(preload) == 0 {
+	if !o.Clock {
 		return cmd, nil
 	}
 	file, err := clockEnviron(m)
 	if err != nil {
 		return nil, err
 	}
-	cmd.Env = append(cmd.Env, "LD_PRELOAD="+strings.Join(preload, " "), file)
+	cmd.Env = append(cmd.Env, "LD_PRELOAD="+filepath.Join(filepath.Dir(m.dir), clockLibrary), file)
 	return cmd, nil
 }
 

@@ -3,23 +3,13 @@ package backend
 import (
 	"bufio"
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
-	"crypto/x509"
-	"encoding/pem"
 	"errors"
-	"math/big"
 	"net"
-	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"locklab/harness"
 )
@@ -160,9 +150,7 @@ func TestRedisAnswer(t *testing.T) {
 	}
 }
 
-// launchRedis starts a redis-server with other arguments than Start; clients need at.
-func launchRedis(t *testing.T, at harness.Endpoint, args func(m member) []string) string {
-	t.Helper()
+func TestUserRedisWithPassword(t *testing.T) {
 	need(t, harness.KindRedis)
 	sys := lab(t)
 	p, err := findRedis(sys)
@@ -170,27 +158,14 @@ func launchRedis(t *testing.T, at harness.Endpoint, args func(m member) []string
 		t.Fatal(err)
 	}
 	k := redis
-	k.command = func(p program, m member, all []member) (*exec.Cmd, error) {
-		cmd, err := redisCommand(p, m, all)
-		cmd.Args = append(cmd.Args, args(m)...)
-		return cmd, err
+	k.command = func(p program, m member, _ []member) (*exec.Cmd, error) {
+		return redisWith(p, m, "--requirepass", "s3cret", "--user", "lab", "on", ">other", "~locklab:*", "+ping")
 	}
 	k.probe = func(ctx context.Context, _ harness.Endpoint, addr string) (answer, error) {
-		return probeRedis(ctx, at, addr)
+		return probeRedis(ctx, harness.Endpoint{Password: "s3cret"}, addr)
 	}
-	k.owns = func(answer, member, int) bool { return true }
-	s, err := launch(t.Context(), sys, &k, p, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { s.Stop() })
-	return s.Endpoint().Addrs[0][0]
-}
-
-func TestUserRedisWithPassword(t *testing.T) {
-	addr := launchRedis(t, harness.Endpoint{Password: "s3cret"}, func(member) []string {
-		return []string{"--requirepass", "s3cret", "--user", "lab", "on", ">other", "~locklab:*", "+ping"}
-	})
+	own, err := launch(t.Context(), sys, &k, p, 1)
+	addr := stopAtEnd(t, own, err).Endpoint().Addrs[0][0]
 	for url, want := range map[string]string{
 		"redis://:s3cret@" + addr:        "",
 		"redis://default:s3cret@" + addr: "",
@@ -216,70 +191,18 @@ func TestUserRedisWithPassword(t *testing.T) {
 }
 
 func TestUserRedisWithTLS(t *testing.T) {
-	cert, key, roots := certificate(t)
-	at := harness.Endpoint{TLS: &tls.Config{ServerName: "127.0.0.1", RootCAs: roots, MinVersion: tls.VersionTLS12}}
 	need(t, harness.KindRedis)
-	if out, _ := exec.Command(mustFindRedis(t), "--tls-port", "bad", "--port", "0").CombinedOutput(); !strings.Contains(string(out), "tls-port") || strings.Contains(string(out), "Bad directive") {
-		const lacks = "this redis-server was built without TLS"
-		if Required(harness.KindRedis) {
-			t.Fatal(lacks)
-		}
-		t.Skip(lacks)
+	own, err := startSetup(t.Context(), lab(t), harness.KindRedis, Setup{TLS: true})
+	if errors.Is(err, harness.ErrUnavailable) && !Required(harness.KindRedis) { // built without TLS
+		t.Skip(err)
 	}
-	addr := launchRedis(t, at, func(m member) []string {
-		return []string{"--port", "0", "--tls-port", strconv.Itoa(m.port), "--tls-cert-file", cert, "--tls-key-file", key, "--tls-auth-clients", "no"}
-	})
+	addr := stopAtEnd(t, own, err).Endpoint().Addrs[0][0]
 	// The machine does not trust the certificate, so a client that checks it fails.
-	_, err := start(t.Context(), lab(t, "LOCKLAB_REDIS", "rediss://"+addr), harness.KindRedis)
+	_, err = start(t.Context(), lab(t, "LOCKLAB_REDIS", "rediss://"+addr), harness.KindRedis)
 	if _, ok := errors.AsType[*tls.CertificateVerificationError](err); !ok || !errors.Is(err, harness.ErrUsage) {
 		t.Errorf("error is %v, want a refused certificate", err)
 	}
 	if _, err := start(t.Context(), lab(t, "LOCKLAB_REDIS", addr), harness.KindRedis); !errors.Is(err, harness.ErrUsage) {
 		t.Errorf("plain TCP: error is %v", err)
 	}
-}
-
-func mustFindRedis(t *testing.T) string {
-	p, err := findRedis(host())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p.path
-}
-
-// certificate makes a certificate for 127.0.0.1 that signs itself.
-func certificate(t *testing.T) (certFile, keyFile string, roots *x509.CertPool) {
-	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1),
-		NotAfter:     time.Now().Add(time.Hour),
-		IPAddresses:  []net.IP{net.IPv4(127, 0, 0, 1)},
-	}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	keyDER, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir := t.TempDir()
-	write := func(name, kind string, der []byte) string {
-		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		return path
-	}
-	parsed, err := x509.ParseCertificate(der)
-	if err != nil {
-		t.Fatal(err)
-	}
-	roots = x509.NewCertPool()
-	roots.AddCert(parsed)
-	return write("cert", "CERTIFICATE", der), write("key", "PRIVATE KEY", keyDER), roots
 }

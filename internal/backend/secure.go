@@ -8,26 +8,30 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"time"
 
 	"locklab/harness"
 )
 
-// secure gives servers of the kind a port for TLS beside the plain one, by which the lab starts
-// them and they reach each other. When they serve, client says how to speak TLS with them.
-func secure(k *Kind, client *harness.Endpoint) {
+// secure gives servers of the kind a port for TLS in addition to the plain one, which the lab and
+// the other servers use. It sets the TLS fields of client when they serve.
+func (s Setup) secure(k *Kind, client *harness.Endpoint) {
 	k.secure = true
-	k.prepare = func(dir string, _ *harness.Endpoint) error { return makeCertificate(dir, client) }
-	plain, settle, options := k.command, k.settle, secureRedis
-	if k.Name == harness.KindZooKeeper {
-		options = secureZooKeeper
-	}
+	k.prepare = func(dir string, _ *harness.Endpoint) error { return makeCertificate(dir, client, s.ClientCertificate) }
+	plain, settle := k.command, k.settle
 	k.command = func(p program, m member, all []member) (*exec.Cmd, error) {
 		cmd, err := plain(p, m, all)
 		if err != nil {
 			return nil, err
 		}
-		return cmd, options(cmd, m)
+		if k.Name == harness.KindZooKeeper {
+			return cmd, s.secureZooKeeper(cmd, m)
+		}
+		cert, key, _ := certificateFiles(filepath.Dir(m.dir))
+		cmd.Args = append(cmd.Args, "--tls-port", strconv.Itoa(m.secure), "--tls-cert-file", cert, "--tls-key-file", key,
+			"--tls-ca-cert-file", cert, "--tls-auth-clients", "no")
+		return cmd, nil
 	}
 	k.settle = func(ctx context.Context, all []member) error {
 		if settle != nil {
@@ -63,28 +67,16 @@ func untilSecure(ctx context.Context, m member, client harness.Endpoint) error {
 	}
 }
 
-func secureRedis(cmd *exec.Cmd, m member) error {
-	cert, key := certificateFiles(filepath.Dir(m.dir))
-	cmd.Args = append(cmd.Args, "--tls-port", strconv.Itoa(m.secure), "--tls-cert-file", cert, "--tls-key-file", key,
-		"--tls-ca-cert-file", cert, "--tls-auth-clients", "no")
-	return nil
-}
-
 // secureZooKeeper adds TLS to a server's configuration, the last argument: only Netty has it.
-func secureZooKeeper(cmd *exec.Cmd, m member) error {
-	cert, key := certificateFiles(filepath.Dir(m.dir))
-	store := filepath.Join(m.dir, "tls.pem")
-	if err := join(store, key, cert); err != nil {
-		return err
-	}
-	return encrypt(cmd.Args[len(cmd.Args)-1], m.secure, store, "none")
-}
-
-// encrypt makes a ZooKeeper server serve TLS at port; clientAuth is "none" or "need".
-func encrypt(path string, port int, store, clientAuth string) error {
-	config, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
+func (s Setup) secureZooKeeper(cmd *exec.Cmd, m member) error {
+	_, _, store := certificateFiles(filepath.Dir(m.dir))
+	config, err := os.OpenFile(cmd.Args[len(cmd.Args)-1], os.O_APPEND|os.O_WRONLY, 0)
 	if err != nil {
 		return err
+	}
+	clients := "none"
+	if s.ClientCertificate {
+		clients = "need"
 	}
 	_, err = fmt.Fprintf(config, `secureClientPort=%d
 secureClientPortAddress=127.0.0.1
@@ -94,18 +86,17 @@ ssl.keyStore.type=PEM
 ssl.trustStore.location=%[2]s
 ssl.trustStore.type=PEM
 ssl.clientAuth=%s
-`, port, store, clientAuth)
+`, m.secure, store, clients)
 	return errors.Join(err, config.Close())
 }
 
-func join(to string, from ...string) error {
-	var all []byte
-	for _, name := range from {
-		text, err := os.ReadFile(name)
-		if err != nil {
-			return err
+// NettyOfDebian returns the addition to a class path of Debian's jars for TLS: Netty.
+func NettyOfDebian(classPath string) (more string) {
+	const debian = "/usr/share/java/"
+	if strings.HasPrefix(classPath, debian) {
+		for _, jar := range []string{"netty-codec", "netty-resolver", "netty-transport-native-unix-common"} {
+			more += ":" + debian + jar + ".jar"
 		}
-		all = append(all, text...)
 	}
-	return os.WriteFile(to, all, 0o600)
+	return more
 }

@@ -27,6 +27,15 @@ type Setup struct {
 
 	// TLS makes clients use TLS with each server. Servers communicate without TLS.
 	TLS bool
+
+	// ClientCertificate makes a ZooKeeper server with TLS require Endpoint.TLS.Certificates.
+	ClientCertificate bool
+
+	// Layout, if not nil, is an arrangement of Redis servers, without other fields.
+	Layout *Layout
+
+	// Own starts new servers even if the user names some. The servers of a Layout always are.
+	Own bool
 }
 
 func (s Setup) plain() bool { return s.Servers <= 1 && !s.Durable && !s.TLS }
@@ -74,10 +83,13 @@ func startSetup(ctx context.Context, sys system, kind string, s Setup) (*Server,
 	if s.Servers < 0 || s.Independent < 0 || s.Servers > 1 && s.Independent > 1 || s.Independent > 1 && !k.alone {
 		return nil, fmt.Errorf("%w: %d times %d servers of kind %s", harness.ErrUsage, s.Independent, s.Servers, kind)
 	}
-	if s.plain() {
-		return startSeveral(ctx, sys, kind, max(1, s.Independent))
+	if s.Layout != nil {
+		return startLayout(ctx, sys, s.Layout)
 	}
-	if sys.getenv(k.Env) != "" {
+	if text := sys.getenv(k.Env); text != "" && !s.Own {
+		if s.plain() {
+			return connect(ctx, k, text)
+		}
 		return nil, fmt.Errorf("%w: %s names servers of yours, and the lab sets up only those that it starts", harness.ErrUsage, k.Env)
 	}
 	p, err := k.find(sys)
@@ -93,20 +105,21 @@ func startSetup(ctx context.Context, sys system, kind string, s Setup) (*Server,
 	var client harness.Endpoint
 	if s.TLS {
 		p.classPath += NettyOfDebian(p.classPath)
-		secure(&as, &client)
+		s.secure(&as, &client)
 	}
 	server, err := launch(ctx, sys, &as, p, s.Processes())
-	if s.TLS && err != nil && strings.Contains(err.Error(), "TLS support") {
-		return nil, fmt.Errorf("%w: %s was built without TLS", harness.ErrUnavailable, p.path)
+	if err != nil {
+		if s.TLS && strings.Contains(err.Error(), "TLS support") {
+			return nil, fmt.Errorf("%w: %s was built without TLS", harness.ErrUnavailable, p.path)
+		}
+		return nil, err
 	}
-	if err == nil {
-		server.endpoint.TLS, server.endpoint.Roots, server.endpoint.RootsFile = client.TLS, client.Roots, client.RootsFile
-	}
-	if err == nil && kind == harness.KindRedis && s.Servers > 1 {
+	server.endpoint.TLS, server.endpoint.Roots, server.endpoint.RootsFile = client.TLS, client.Roots, client.RootsFile
+	if kind == harness.KindRedis && s.Servers > 1 {
 		server.endpoint.Addrs[0] = server.endpoint.Addrs[0][:1] // clients know the primary alone
 		server.replicas = s.Servers - 1
 	}
-	return server, err
+	return server, nil
 }
 
 // kind returns k as s sets it up.
@@ -114,7 +127,7 @@ func (s Setup) kind(k *Kind) Kind {
 	out := *k
 	if k.Name == harness.KindZooKeeper {
 		out.command = func(p program, m member, all []member) (*exec.Cmd, error) {
-			cmd, err := zooKeeperCommand(p, m, all)
+			cmd, err := k.command(p, m, all)
 			if err != nil || !s.Durable {
 				return cmd, err
 			}
@@ -134,7 +147,7 @@ func (s Setup) kind(k *Kind) Kind {
 		return out
 	}
 	o.Args = []string{"--min-replicas-to-write", strconv.Itoa(minReplicas)}
-	return layoutKind(o.command, nil, settleReplicas)
+	return layoutKind(o.command, settleReplicas)
 }
 
 // UsersServer returns the variable that contains the user's servers of the kind, "" if unset.

@@ -1,7 +1,6 @@
 package backend
 
 import (
-	"bufio"
 	"cmp"
 	"context"
 	"crypto/tls"
@@ -16,6 +15,7 @@ import (
 	"time"
 
 	"locklab/harness"
+	"locklab/internal/wire"
 )
 
 // TestSetup starts servers in each way and checks their settings.
@@ -89,7 +89,7 @@ func wantTLS(t *testing.T, at harness.Endpoint, addr string, want bool) {
 			_, err := probeRedis(ctx, at, addr)
 			return err
 		}
-		text, err := fourLettersAt(ctx, at, addr, "srvr")
+		text, err := fourLetters(ctx, addr, "srvr", at.TLS)
 		return cmp.Or(err, map[bool]error{true: errors.New("no answer")}[text == ""])
 	}
 	if (at.TLS != nil) != want {
@@ -118,25 +118,19 @@ func wantTLS(t *testing.T, at harness.Endpoint, addr string, want bool) {
 // configOf asks a Redis server for one of its settings.
 func configOf(t *testing.T, m member, name string) string {
 	t.Helper()
-	conn, err := dial(t.Context(), m.addr(), nil)
+	l, err := openRedis(t.Context(), harness.Endpoint{}, m.addr())
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer conn.Close()
-	if _, err := conn.Write(redisRequest([]string{"CONFIG", "GET", name})); err != nil {
+	defer l.close()
+	if _, err := l.conn.Write(redisRequest([]string{"CONFIG", "GET", name})); err != nil {
 		t.Fatal(err)
 	}
-	r := bufio.NewReader(conn)
-	if line, err := r.ReadString('\n'); err != nil || line != "*2\r\n" { // a name and a value
-		t.Fatalf("CONFIG GET %s: %q, %v", name, line, err)
+	reply, err := wire.ReadValue(l.r)
+	if err != nil || len(reply.Items) != 2 { // a name and a value
+		t.Fatalf("CONFIG GET %s: %v, %v", name, reply, err)
 	}
-	value := ""
-	for range 2 {
-		if value, err = readRedisReply(r); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return value
+	return reply.Items[1].Text
 }
 
 // TestSetupOfZooKeeper: a durable ensemble is one, and forces its log to disk.
@@ -164,7 +158,7 @@ func TestSetupOfZooKeeper(t *testing.T) {
 				t.Errorf("%+v: the arguments lack %s: %q, %v", setup, want, args, err)
 			}
 			wantTLS(t, at, addr, setup.TLS)
-			text, err := fourLettersAt(t.Context(), at, addr, "srvr")
+			text, err := fourLetters(t.Context(), addr, "srvr", at.TLS)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -20,13 +20,6 @@ type Usage struct {
 	Connections int64         // of clients, including the connection of the Gauge
 }
 
-// figures lists the names of a server's values: several are summed, none is unreported.
-type figures struct {
-	cpu         []string // seconds
-	memory      []string // bytes
-	connections []string
-}
-
 type questioner interface {
 	ask(ctx context.Context) (map[string]string, error)
 	close()
@@ -78,9 +71,8 @@ func (g *Gauge) Read(ctx context.Context) (Usage, error) {
 		if err != nil {
 			return Usage{-1, -1, -1}, err
 		}
-		u.CPU = plus(u.CPU, time.Duration(total(fields, g.kind.figures.cpu, float64(time.Second))))
-		u.Memory = plus(u.Memory, total(fields, g.kind.figures.memory, 1))
-		u.Connections = plus(u.Connections, total(fields, g.kind.figures.connections, 1))
+		one := g.kind.usage(fields)
+		u = Usage{plus(u.CPU, one.CPU), plus(u.Memory, one.Memory), plus(u.Connections, one.Connections)}
 	}
 	return u, nil
 }
@@ -93,7 +85,7 @@ func plus[N ~int64](a, b N) N {
 }
 
 // total returns the sum of the named fields in units, or -1 if one is missing.
-func total(fields map[string]string, names []string, unit float64) int64 {
+func total(fields map[string]string, unit float64, names ...string) int64 {
 	sum := 0.0
 	for _, name := range names {
 		x, err := strconv.ParseFloat(fields[name], 64)
@@ -101,9 +93,6 @@ func total(fields map[string]string, names []string, unit float64) int64 {
 			return -1
 		}
 		sum += x * unit
-	}
-	if len(names) == 0 {
-		return -1
 	}
 	return int64(math.Round(sum))
 }
@@ -118,11 +107,10 @@ func fieldsOf(text, sep string) map[string]string {
 	return fields
 }
 
-// redisFigures are fields of INFO (https://redis.io/docs/latest/commands/info/).
-var redisFigures = figures{
-	cpu:         []string{"used_cpu_user", "used_cpu_sys"}, // getrusage(2) of the server
-	memory:      []string{"used_memory"},
-	connections: []string{"connected_clients"},
+// redisUsage reads fields of INFO (https://redis.io/docs/latest/commands/info/).
+func redisUsage(fields map[string]string) Usage {
+	cpu := total(fields, float64(time.Second), "used_cpu_user", "used_cpu_sys") // getrusage(2) of the server
+	return Usage{time.Duration(cpu), total(fields, 1, "used_memory"), total(fields, 1, "connected_clients")}
 }
 
 type redisLine struct {
@@ -189,9 +177,11 @@ func askRedis(ctx context.Context, at harness.Endpoint, addr string) (questioner
 	return l, nil
 }
 
-// zooKeeperFigures are lines of srvr, the only command that a ZooKeeper server answers by default.
+// zooKeeperUsage reads lines of srvr, the only command that a ZooKeeper server answers by default.
 // A server reports neither its CPU time nor its heap: the size in mntr is the size of the nodes.
-var zooKeeperFigures = figures{connections: []string{"Connections"}}
+func zooKeeperUsage(fields map[string]string) Usage {
+	return Usage{-1, -1, total(fields, 1, "Connections")}
+}
 
 // zooKeeperLine asks one server, over a connection for each question, which the server ends.
 type zooKeeperLine struct {
@@ -202,9 +192,9 @@ type zooKeeperLine struct {
 func (l zooKeeperLine) close() {}
 
 func (l zooKeeperLine) ask(ctx context.Context) (map[string]string, error) {
-	text, err := fourLettersAt(ctx, l.at, l.addr, "srvr")
+	text, err := fourLetters(ctx, l.addr, "srvr", l.at.TLS)
 	if err != nil {
-		return nil, fmt.Errorf("ZooKeeper does not say what it uses: %w", err)
+		return nil, fmt.Errorf("ZooKeeper does not report its usage: %w", err)
 	}
 	return fieldsOf(text, ":"), nil
 }

@@ -38,6 +38,16 @@ func TestUserServer(t *testing.T) {
 				t.Errorf("Stop touched the user's server: %v", err)
 			}
 			wantEmpty(t, sys.temp)
+			if k.alone { // the user's are used, whatever their number
+				several, err := startSetup(t.Context(), sys, k.Name, Setup{Independent: 3})
+				if err != nil || len(several.Endpoint().Addrs) != 1 {
+					t.Errorf("three of one server: %+v, %v", several, err)
+				}
+			}
+			if err := own.Stop(); err != nil {
+				t.Error(err)
+			}
+			wantNoGoroutines(t)
 		})
 	}
 }

@@ -2,6 +2,7 @@ package backend
 
 import (
 	"context"
+	"crypto/tls"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -18,14 +19,14 @@ import (
 )
 
 var zooKeeper = Kind{
-	Name:    harness.KindZooKeeper,
-	Doc:     "a ZooKeeper server, its log not forced to disk",
-	Env:     "LOCKLAB_ZOOKEEPER",
-	parse:   parseZooKeeper,
-	find:    findZooKeeper,
-	command: zooKeeperCommand,
-	probe:   probeZooKeeper,
-	figures: zooKeeperFigures, question: askZooKeeper,
+	Name:     harness.KindZooKeeper,
+	Doc:      "a ZooKeeper server, its log not forced to disk",
+	Env:      "LOCKLAB_ZOOKEEPER",
+	parse:    parseZooKeeper,
+	find:     findZooKeeper,
+	command:  EnsembleOptions{}.command,
+	probe:    probeZooKeeper,
+	question: askZooKeeper, usage: zooKeeperUsage,
 	owns: func(a answer, m member, _ int) bool {
 		return strings.HasPrefix(a.identity, m.dir+string(filepath.Separator))
 	},
@@ -75,6 +76,10 @@ func findZooKeeper(s system) (program, error) {
 	return program{}, fmt.Errorf("%w: no ZooKeeper in /usr/share/java, Homebrew or ZOOKEEPER_HOME: %s", harness.ErrUnavailable, get)
 }
 
+// Java returns the program that runs Java: from JAVA_HOME, else Homebrew's, else from PATH. It
+// starts nothing. The error wraps [harness.ErrUnavailable].
+func Java() (string, error) { return findJava(host()) }
+
 // findJava looks in JAVA_HOME, then in Homebrew, which keeps its Java off PATH, then on PATH.
 func findJava(s system) (string, error) {
 	patterns := []string{}
@@ -108,11 +113,13 @@ func findJava(s system) (string, error) {
 //   - maxClientCnxns is 60 by default, too few for one client address with a session per
 //     worker.
 //   - snapCount avoids snapshots, which stall requests, in measured windows.
-const zooKeeperConfig = `tickTime=500
-minSessionTimeout=1000
+const zooKeeperConfig = `tickTime=%d
+minSessionTimeout=%d
 maxSessionTimeout=60000
-initLimit=20
-syncLimit=4
+initLimit=%d
+syncLimit=%d
+clientPort=%d
+dataDir=%s
 clientPortAddress=127.0.0.1
 maxClientCnxns=0
 snapCount=10000000
@@ -137,33 +144,20 @@ log4j.appender.C.layout.ConversionPattern=%m%n
 `,
 }
 
-// zooKeeperFiles returns the configuration of m, by path, with the list of the ensemble.
-func zooKeeperFiles(config string, m member, all []member) (map[string]string, error) {
-	data := filepath.Join(m.dir, "data")
-	text := zooKeeperConfig + fmt.Sprintf("clientPort=%d\ndataDir=%s\n", m.port, data)
-	if len(all) == 1 {
-		return map[string]string{config: text}, nil
-	}
-	files := make(map[string]string)
-	for i, other := range all {
-		text += fmt.Sprintf("server.%d=127.0.0.1:%d:%d\n", i+1, other.quorum, other.election)
-		if other == m {
-			files[filepath.Join(data, "myid")] = fmt.Sprintln(i + 1)
-		}
-	}
-	files[config] = text
-	return files, os.Mkdir(data, 0o700)
-}
-
 // The values of forceSync: yes, the default, forces the log to disk before a write is answered.
 const (
 	noForceSync = "-Dzookeeper.forceSync=no"
 	forceSync   = "-Dzookeeper.forceSync=yes"
 )
 
-func zooKeeperCommand(p program, m member, all []member) (*exec.Cmd, error) {
+// command writes the configuration of m and returns the command that starts it.
+func (o EnsembleOptions) command(p program, m member, all []member) (*exec.Cmd, error) {
+	data := filepath.Join(m.dir, "data")
+	if err := os.Mkdir(data, 0o700); err != nil {
+		return nil, err
+	}
 	config := filepath.Join(m.dir, "zoo.cfg")
-	files, err := zooKeeperFiles(config, m, all)
+	files, err := o.files(config, data, m, all)
 	if err != nil {
 		return nil, err
 	}
@@ -172,6 +166,11 @@ func zooKeeperCommand(p program, m member, all []member) (*exec.Cmd, error) {
 	}
 	for path, text := range files {
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			return nil, err
+		}
+	}
+	if o.Counters != nil {
+		if err := writeSnapshot(data, o.Counters); err != nil {
 			return nil, err
 		}
 	}
@@ -193,14 +192,14 @@ func probeZooKeeper(ctx context.Context, _ harness.Endpoint, addr string) (answe
 		return answer{}, err
 	}
 	a := answer{version: "unknown"}
-	text, err := fourLetters(ctx, addr, "srvr")
+	text, err := fourLetters(ctx, addr, "srvr", nil)
 	if err != nil {
 		return answer{}, err
 	}
 	if m := zooKeeperVersion.FindStringSubmatch(text); m != nil {
 		a.version = m[1]
 	}
-	text, err = fourLetters(ctx, addr, "conf")
+	text, err = fourLetters(ctx, addr, "conf", nil)
 	if err != nil {
 		return answer{}, err
 	}
@@ -215,13 +214,9 @@ var (
 	zooKeeperDataDir = regexp.MustCompile(`(?m)^dataDir=(.*)$`)
 )
 
-func fourLetters(ctx context.Context, addr, command string) (string, error) {
-	return fourLettersAt(ctx, harness.Endpoint{}, addr, command)
-}
-
-// fourLettersAt is fourLetters, over TLS if at requires it.
-func fourLettersAt(ctx context.Context, at harness.Endpoint, addr, command string) (string, error) {
-	conn, err := dial(ctx, addr, at.TLS)
+// fourLetters returns the answer of a server to a command, over TLS if conf is set.
+func fourLetters(ctx context.Context, addr, command string, conf *tls.Config) (string, error) {
+	conn, err := dial(ctx, addr, conf)
 	if err != nil {
 		return "", err
 	}

@@ -1,16 +1,13 @@
 package backend
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net"
-	"os"
-	"os/exec"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"locklab/harness"
@@ -74,65 +71,32 @@ func StartEnsembleOf(ctx context.Context, o EnsembleOptions) (*Server, error) {
 	return launch(ctx, sys, &kind, p, o.Servers)
 }
 
-// command is zooKeeperCommand with the options o, as lines that override others.
-func (o EnsembleOptions) command(p program, m member, all []member) (*exec.Cmd, error) {
-	cmd, err := zooKeeperCommand(p, m, all)
-	if err != nil {
-		return nil, err
-	}
-	if o.Counters != nil {
-		if err := writeSnapshot(filepath.Join(m.dir, "data"), o.Counters); err != nil {
-			return nil, err
-		}
-	}
-	var more strings.Builder
-	if o.TickTime > 0 {
-		tick := o.TickTime.Milliseconds()
-		fmt.Fprintf(&more, "tickTime=%d\nminSessionTimeout=%d\n", tick, 2*tick)
-	}
-	if o.SyncLimit > 0 {
-		fmt.Fprintf(&more, "syncLimit=%d\n", o.SyncLimit)
-	}
-	if o.InitLimit > 0 {
-		fmt.Fprintf(&more, "initLimit=%d\n", o.InitLimit)
+// files returns the configuration of m, by path, with the list of the ensemble.
+func (o EnsembleOptions) files(config, data string, m member, all []member) (map[string]string, error) {
+	tick := cmp.Or(o.TickTime, 500*time.Millisecond).Milliseconds()
+	text := fmt.Sprintf(zooKeeperConfig, tick, 2*tick, cmp.Or(o.InitLimit, 20), cmp.Or(o.SyncLimit, 4), m.port, data)
+	files := make(map[string]string)
+	from, first := slices.Index(all, m), cmp.Or(o.First, 1)
+	if len(all) == 1 {
+		all = nil
 	}
 	for to, other := range all {
-		if other == m {
-			continue
+		quorum, election := strconv.Itoa(other.quorum), strconv.Itoa(other.election)
+		if to == from {
+			files[filepath.Join(data, "myid")] = fmt.Sprintln(first + to)
+		} else {
+			var err, err2 error
+			quorum, err = port(o.Link, from, to, other.quorum)
+			election, err2 = port(o.Elect, from, to, other.election)
+			if err := cmp.Or(err, err2); err != nil {
+				return nil, err
+			}
 		}
-		from := slices.Index(all, m)
-		quorum, err := port(o.Link, from, to, other.quorum)
-		if err != nil {
-			return nil, err
-		}
-		election, err := port(o.Elect, from, to, other.election)
-		if err != nil {
-			return nil, err
-		}
-		fmt.Fprintf(&more, "server.%d=127.0.0.1:%s:%s\n", to+1, quorum, election)
+		text += fmt.Sprintf("server.%d=127.0.0.1:%s:%s\n", first+to, quorum, election)
 	}
-	fmt.Fprintln(&more, o.Config)
-	path := filepath.Join(m.dir, "zoo.cfg")
-	config, err := os.ReadFile(path)
-	if err != nil {
-		return nil, err
-	}
-	text := string(config) + more.String()
-	if o.First > 0 && len(all) > 1 {
-		text = serverLine.ReplaceAllStringFunc(text, func(line string) string {
-			n, _ := strconv.Atoi(strings.TrimPrefix(line, "server."))
-			return fmt.Sprintf("server.%d", n-1+o.First)
-		})
-		own := fmt.Sprintln(slices.Index(all, m) + o.First)
-		if err := os.WriteFile(filepath.Join(m.dir, "data", "myid"), []byte(own), 0o600); err != nil {
-			return nil, err
-		}
-	}
-	return cmd, os.WriteFile(path, []byte(text), 0o600)
+	files[config] = text + o.Config + "\n"
+	return files, nil
 }
-
-// serverLine matches the beginning of a configuration line with the address of a server.
-var serverLine = regexp.MustCompile(`(?m)^server\.[0-9]+`)
 
 // port returns the port of 127.0.0.1 by which server from reaches port at of server to.
 func port(link func(from, to int, addr string) (string, error), from, to, at int) (string, error) {

@@ -49,7 +49,7 @@ func newestLeader(ctx context.Context, addrs []string, limits []time.Duration) (
 		all.Go(func() {
 			ctx, cancel := context.WithTimeout(ctx, cmp.Or(limits[i], saysWithin))
 			defer cancel()
-			text, err := fourLetters(ctx, addr, "srvr")
+			text, err := fourLetters(ctx, addr, "srvr", nil)
 			epochs[i] = -1
 			limits[i] = saysWithin
 			if err == nil {

@@ -2,8 +2,6 @@ package backend
 
 import (
 	"errors"
-	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -83,18 +81,7 @@ func TestUserZooKeeperForbidsCommands(t *testing.T) {
 		t.Fatal(err)
 	}
 	k := zooKeeper
-	k.command = func(p program, m member, all []member) (*exec.Cmd, error) {
-		cmd, err := zooKeeperCommand(p, m, all)
-		if err != nil {
-			return nil, err
-		}
-		config := cmd.Args[len(cmd.Args)-1]
-		text, err := os.ReadFile(config)
-		if err != nil {
-			return nil, err
-		}
-		return cmd, os.WriteFile(config, append(text, "4lw.commands.whitelist=ruok\n"...), 0o600)
-	}
+	k.command = EnsembleOptions{Config: "4lw.commands.whitelist=ruok"}.command
 	k.owns = func(answer, member, int) bool { return true }
 	own, err := launch(t.Context(), sys, &k, p, 1)
 	if err != nil {
@@ -121,18 +108,12 @@ func TestZooKeeperFails(t *testing.T) {
 	for name, test := range map[string]struct {
 		classPath, config, want string
 	}{
-		"bad configuration": {p.classPath, "tickTime=soon\n", "soon"},
+		"bad configuration": {p.classPath, "tickTime=soon", "soon"},
 		"no classes":        {"/nonexistent.jar", "", "QuorumPeerMain"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			k := zooKeeper
-			k.command = func(p program, m member, all []member) (*exec.Cmd, error) {
-				cmd, err := zooKeeperCommand(p, m, all)
-				if err != nil || test.config == "" {
-					return cmd, err
-				}
-				return cmd, os.WriteFile(cmd.Args[len(cmd.Args)-1], []byte(test.config), 0o600)
-			}
+			k.command = EnsembleOptions{Config: test.config}.command
 			_, err := launch(t.Context(), sys, &k, program{p.path, test.classPath}, 1)
 			if err == nil || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), " at org.apache") {
 				t.Errorf("error is %v, want %q", err, test.want)

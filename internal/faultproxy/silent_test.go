@@ -99,7 +99,7 @@ func TestForgotten(t *testing.T) {
 
 func TestRedirect(t *testing.T) {
 	leaktest.All(t)
-	s, err := backend.StartSeveral(t.Context(), harness.KindRedis, 2)
+	s, err := backend.StartSetup(t.Context(), harness.KindRedis, backend.Setup{Independent: 2})
 	if errors.Is(err, harness.ErrUnavailable) && !backend.Required(harness.KindRedis) {
 		t.Skip(err)
 	} else if err != nil {

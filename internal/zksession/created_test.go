@@ -21,7 +21,7 @@ func TestCreateZxid(t *testing.T) {
 		createZxid(t, at, at)
 	})
 	t.Run("ensemble", func(t *testing.T) {
-		server, err := backend.StartEnsemble(t.Context(), 3)
+		server, err := backend.StartEnsembleOf(t.Context(), backend.EnsembleOptions{})
 		if errors.Is(err, harness.ErrUnavailable) && !backend.Required(harness.KindZooKeeper) {
 			t.Skip(err)
 		} else if err != nil {

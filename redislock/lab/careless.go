@@ -1,16 +1,13 @@
 package lab
 
 import (
-	"cmp"
 	"context"
 	"errors"
-	"math/rand/v2"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
 	"locklab/harness"
-	"locklab/redislock"
 )
 
 // careless is redis-poll with the naive release: check whether the key is still ours, and if
@@ -33,9 +30,8 @@ var careless = &harness.Variant{
 	Family: harness.Redis,
 	Status: harness.Historical,
 	Traits: harness.Traits{Needs: harness.KindRedis},
-	Remote: plain(func(p *process, name string, ttl time.Duration) func() plainLocker {
-		m := newCareless(p, name, ttl)
-		return func() plainLocker { return m }
+	Remote: plain(func(p *process, name string, ttl time.Duration) func() harness.Session {
+		return shared(newCareless(p, name, ttl))
 	}),
 }
 
@@ -44,72 +40,22 @@ var (
 	carelessRenew   = newScript("careless_renew")
 )
 
-type carelessLock struct {
-	p    *process
-	name string
-	ttl  time.Duration
-}
-
-const defaultTTL = redislock.DefaultTTL
-
-func newCareless(p *process, name string, ttl time.Duration) *carelessLock {
-	return &carelessLock{p, name, cmp.Or(ttl, defaultTTL)}
-}
-
-func (m *carelessLock) Lock(ctx context.Context) (harness.Lease, error)    { return m.lock(ctx, false) }
-func (m *carelessLock) TryLock(ctx context.Context) (harness.Lease, error) { return m.lock(ctx, true) }
-
-func (m *carelessLock) lock(ctx context.Context, try bool) (harness.Lease, error) {
-	return m.p.await(ctx, m.name, func(ctx context.Context) (*plainLease, error) {
-		nonce := newUUID()
-		for {
-			l, err := m.attempt(ctx, nonce)
-			if err != nil { // the request may have taken the lock
-				m.p.undo(ctx, func(ctx context.Context) error { _, err := m.free(ctx, nonce); return err })
+func newCareless(p *process, name string, ttl time.Duration) *nonceLock {
+	m := newNonceLock(p, name, ttl)
+	m.take, m.renew = m.script(carelessAcquire), m.script(carelessRenew)
+	// Between the two requests another client may get the lock.
+	m.free = func(ctx context.Context, nonce string) (held bool, err error) {
+		err = p.persist(ctx, func() error {
+			value, err := p.rdb.Get(ctx, name).Result()
+			if held = value == nonce; held {
+				return p.rdb.Del(ctx, name).Err()
 			}
-			if l != nil || err != nil {
-				return l, err
-			}
-			if try {
-				return nil, harness.ErrNotAcquired
-			}
-			if !m.p.pause(ctx, 5*time.Millisecond+rand.N(10*time.Millisecond)) {
-				return nil, errors.Join(ctx.Err(), m.p.closed())
-			}
-		}
-	})
-}
-
-func (m *carelessLock) attempt(ctx context.Context, nonce string) (*plainLease, error) {
-	sent := time.Now()
-	keys := []string{m.name}
-	n, err := carelessAcquire.Run(ctx, m.p.rdb, keys, nonce, m.ttl.Milliseconds()).Int()
-	if err != nil || n == 0 {
-		return nil, err
-	}
-	l := &plainLease{p: m.p, name: m.name, span: m.ttl}
-	l.free = func(ctx context.Context) (bool, error) { return m.free(ctx, nonce) }
-	l.renew = func(ctx context.Context) (bool, error) {
-		n, err := carelessRenew.Run(ctx, m.p.rdb, keys, nonce, m.ttl.Milliseconds()).Int()
-		return n == 1, err
-	}
-	if !l.begin(sent) {
-		return nil, errTooLate
-	}
-	return l, nil
-}
-
-// free sends two requests; between them another may get the lock.
-func (m *carelessLock) free(ctx context.Context, nonce string) (held bool, err error) {
-	err = m.p.persist(ctx, func() error {
-		value, err := m.p.rdb.Get(ctx, m.name).Result()
-		if held = value == nonce; !held {
 			if errors.Is(err, redis.Nil) {
 				return nil
 			}
 			return err
-		}
-		return m.p.rdb.Del(ctx, m.name).Err()
-	})
-	return held && err == nil, err
+		})
+		return held && err == nil, err
+	}
+	return m
 }

@@ -44,9 +44,9 @@ var fairRedisson = &harness.Variant{
 	Family: harness.Redis,
 	Status: harness.Historical,
 	Traits: harness.Traits{FIFO: true, Reentrant: true, Needs: harness.KindRedis},
-	Remote: plain(func(p *process, name string, ttl time.Duration) func() plainLocker {
+	Remote: plain(func(p *process, name string, ttl time.Duration) func() harness.Session {
 		f := newFairLock(p, name, ttl, fairWait)
-		return func() plainLocker { return f.thread() }
+		return func() harness.Session { return f.thread() }
 	}),
 }
 
@@ -82,54 +82,39 @@ func newFairLock(p *process, name string, ttl, wait time.Duration) *fairLock {
 }
 
 func (f *fairLock) thread() *fairThread {
-	return &fairThread{f: f, field: f.id + ":" + strconv.FormatInt(f.threads.Add(1), 10)}
+	t := &fairThread{f: f, field: f.id + ":" + strconv.FormatInt(f.threads.Add(1), 10)}
+	t.plainSession = plainSession{f.p, f.name, t.acquire}
+	return t
 }
 
 type fairThread struct {
+	plainSession
 	f      *fairLock
 	field  string
 	leases atomic.Int64
 }
 
-func (t *fairThread) Lock(ctx context.Context) (harness.Lease, error)    { return t.lock(ctx, false) }
-func (t *fairThread) TryLock(ctx context.Context) (harness.Lease, error) { return t.lock(ctx, true) }
-
-func (t *fairThread) lock(ctx context.Context, try bool) (harness.Lease, error) {
-	return t.f.p.await(ctx, t.f.name, func(ctx context.Context) (*plainLease, error) {
-		l, _, err := t.ask(ctx, !try)
-		switch {
-		case l != nil:
-			return l, nil
-		case err == nil && try:
-			return nil, harness.ErrNotAcquired
-		case err == nil:
-			l, err = t.queued(ctx)
-		}
-		if err != nil {
-			t.f.p.undo(ctx, t.leave)
-		}
-		return l, err
-	})
+func (t *fairThread) acquire(ctx context.Context, try bool) (*plainLease, error) {
+	l, _, err := t.ask(ctx, !try)
+	switch {
+	case l == nil && err == nil && try:
+		return nil, harness.ErrNotAcquired
+	case l == nil && err == nil:
+		l, err = t.queued(ctx)
+	}
+	if err != nil {
+		t.p.undo(ctx, t.leave)
+	}
+	return l, err
 }
 
 func (t *fairThread) queued(ctx context.Context) (*plainLease, error) {
-	f, e := t.f, newEntry12()
-	if err := f.hub.subscribe(ctx, t.channel(), e); err != nil {
+	e := newEntry12()
+	if err := t.f.hub.subscribe(ctx, t.channel(), e); err != nil {
 		return nil, err
 	}
-	defer f.hub.unsubscribe(ctx, t.channel())
-	if err := f.hub.await(ctx, e); err != nil {
-		return nil, err
-	}
-	for {
-		l, left, err := t.ask(ctx, true)
-		if l != nil || err != nil {
-			return l, err
-		}
-		if _, err := f.hub.sleep(ctx, e, left); err != nil && (ctx.Err() != nil || errors.Is(err, errClosed)) {
-			return nil, err
-		}
-	}
+	defer t.f.hub.unsubscribe(ctx, t.channel())
+	return t.f.hub.queued(ctx, e, func() (*plainLease, time.Duration, error) { return t.ask(ctx, true) })
 }
 
 func (t *fairThread) ask(ctx context.Context, join bool) (*plainLease, time.Duration, error) {
@@ -147,8 +132,8 @@ func (t *fairThread) ask(ctx context.Context, join bool) (*plainLease, time.Dura
 			return n == 1, err
 		}
 	}
-	if !l.begin(sent) {
-		return nil, 0, errTooLate
+	if err := l.begin(sent); err != nil {
+		return nil, 0, err
 	}
 	t.leases.Add(1)
 	return l, 0, nil

@@ -63,21 +63,29 @@ func (s *scene) evalshas() int {
 	return calls
 }
 
+// dieInQueue lets w join the queue and send nothing after that.
+func (s *scene) dieInQueue(w *fairThread) {
+	s.t.Helper()
+	if l, _, err := w.ask(s.t.Context(), true); l != nil || err != nil {
+		s.t.Fatalf("a waiter behind a holder got %v, %v", l, err)
+	}
+}
+
 func fairKeys(t *testing.T, s *scene) {
 	f := s.fair(0, time.Minute)
-	a, b, c := f.Thread(), f.Thread(), f.Thread()
+	a, b, c := f.thread(), f.thread(), f.thread()
 	l := acquire(t, a)
 	again := acquire(t, a)
-	if got := s.onlyField("2"); got != a.Field() {
-		t.Errorf("the owner is %q, want %q", got, a.Field())
+	if got := s.onlyField("2"); got != a.field {
+		t.Errorf("the owner is %q, want %q", got, a.field)
 	}
-	s.must(b.JoinAndDie(t.Context()))
-	s.must(c.JoinAndDie(t.Context()))
-	if got, want := s.queue(), []string{b.Field(), c.Field()}; !slices.Equal(got, want) {
+	s.dieInQueue(b)
+	s.dieInQueue(c)
+	if got, want := s.queue(), []string{b.field, c.field}; !slices.Equal(got, want) {
 		t.Errorf("the queue is %q, want %q", got, want)
 	}
 	now := time.Now().UnixMilli()
-	for i, waiter := range []string{b.Field(), c.Field()} {
+	for i, waiter := range []string{b.field, c.field} {
 		score := s.watch.ZScore(t.Context(), "redisson_lock_timeout:"+s.key, waiter).Val()
 		want := (defaultTTL + time.Duration(i+1)*time.Minute).Seconds()
 		if got := (score - float64(now)) / 1000; got > want || got < want-10 {
@@ -89,7 +97,7 @@ func fairKeys(t *testing.T, s *scene) {
 	if s.exists() {
 		t.Error("the key is left")
 	}
-	if _, err := f.Thread().TryLock(t.Context()); !errors.Is(err, harness.ErrNotAcquired) {
+	if _, err := f.thread().TryLock(t.Context()); !errors.Is(err, harness.ErrNotAcquired) {
 		t.Errorf("TryLock before the queue = %v, want ErrNotAcquired", err)
 	}
 	s.watch.Del(t.Context(), "redisson_lock_queue:"+s.key, "redisson_lock_timeout:"+s.key)
@@ -98,7 +106,7 @@ func fairKeys(t *testing.T, s *scene) {
 func fairRequests(t *testing.T, s *scene) {
 	c := newLink(t, s.at)
 	f := newFairLock(newPlain(t, c), s.key, 0, time.Minute)
-	a := f.Thread()
+	a := f.thread()
 	unlock(t, acquire(t, a))
 	before := c.Counts()
 	for range 20 {
@@ -110,14 +118,14 @@ func fairRequests(t *testing.T, s *scene) {
 }
 
 func fairOrder(t *testing.T, s *scene) {
-	l := acquire(t, s.fair(0, time.Minute).Thread())
+	l := acquire(t, s.fair(0, time.Minute).thread())
 	var mu sync.Mutex
 	var all sync.WaitGroup
 	var order []int
 	for i := range 5 {
 		f := s.fair(0, time.Minute)
 		all.Go(func() {
-			l := acquire(t, f.Thread())
+			l := acquire(t, f.thread())
 			mu.Lock()
 			order = append(order, i)
 			mu.Unlock()
@@ -137,12 +145,12 @@ func fairOrder(t *testing.T, s *scene) {
 
 func fairLeaves(t *testing.T, s *scene) {
 	f := s.fair(0, time.Minute)
-	l := acquire(t, f.Thread())
+	l := acquire(t, f.thread())
 	ctx, cancel := context.WithCancel(t.Context())
 	var all sync.WaitGroup
 	for i := range 3 {
 		all.Go(func() {
-			if _, err := f.Thread().Lock(ctx); !errors.Is(err, context.Canceled) {
+			if _, err := f.thread().Lock(ctx); !errors.Is(err, context.Canceled) {
 				t.Errorf("Lock = %v", err)
 			}
 		})
@@ -154,7 +162,7 @@ func fairLeaves(t *testing.T, s *scene) {
 		t.Errorf("left in the queue: %q", left)
 	}
 	unlock(t, l)
-	unlock(t, acquire(t, s.fair(0, time.Minute).Thread()))
+	unlock(t, acquire(t, s.fair(0, time.Minute).thread()))
 }
 
 // fairDeadHead: behind a dead head a waiter of a free lock asks continuously.
@@ -162,14 +170,14 @@ func fairDeadHead(t *testing.T, s *scene) {
 	const lease, wait = 300 * time.Millisecond, time.Second
 	holder, dead, waiter := s.fair(lease, wait), s.fair(lease, wait), s.fair(lease, wait)
 	holder.fixed, waiter.fixed = true, true
-	l := acquire(t, holder.Thread())
-	s.must(dead.Thread().JoinAndDie(t.Context()))
+	l := acquire(t, holder.thread())
+	s.dieInQueue(dead.thread())
 	joined := time.Now()
 	got := make(chan harness.Lease, 1)
-	go func() { got <- acquire(t, waiter.Thread()) }()
+	go func() { got <- acquire(t, waiter.thread()) }()
 	eventually(t, "the waiter queues", func() bool { return s.waiting() == 2 })
 	unlock(t, l)
-	eventually(t, "the waiter asks again", func() bool { return waiter.Asks() > 2 })
+	eventually(t, "the waiter asks again", func() bool { return waiter.asks.Load() > 2 })
 	began, before := time.Now(), s.evalshas()
 	next := <-got
 	spun, asks := time.Since(began), s.evalshas()-before
@@ -182,9 +190,9 @@ func fairDeadHead(t *testing.T, s *scene) {
 		t.Errorf("the dead head was passed over after %v", took)
 	}
 	unlock(t, next)
-	already := waiter.Asks()
-	unlock(t, acquire(t, waiter.Thread()))
-	if n := waiter.Asks() - already; n != 1 {
+	already := waiter.asks.Load()
+	unlock(t, acquire(t, waiter.thread()))
+	if n := waiter.asks.Load() - already; n != 1 {
 		t.Errorf("%d requests for a free lock after that", n)
 	}
 }
@@ -192,7 +200,7 @@ func fairDeadHead(t *testing.T, s *scene) {
 func fairLostReply(t *testing.T, s *scene) {
 	c := newLink(t, s.at, retryingFair)
 	f := newFairLock(newPlain(t, c), s.key, 0, time.Minute)
-	a := f.Thread()
+	a := f.thread()
 	unlock(t, acquire(t, a))
 	c.lose.Store(1)
 	l := acquire(t, a)

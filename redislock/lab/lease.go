@@ -40,20 +40,20 @@ var (
 	errTooLate  = errors.New("the answer took longer than the lease")
 )
 
-// begin begins a lease that was requested at that time, and reports whether any of it is left.
-func (l *plainLease) begin(sent time.Time) bool {
+// begin begins a lease that was requested at that time. It fails if none of it is left.
+func (l *plainLease) begin(sent time.Time) error {
 	l.alive, l.end = context.WithCancelCause(l.p.open)
 	if l.span == 0 {
-		return true
+		return nil
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.deadline = l.until(sent)
 	if !time.Now().Before(l.deadline) {
-		return false
+		return errTooLate
 	}
 	l.timer = time.AfterFunc(l.next(), l.tick)
-	return true
+	return nil
 }
 
 // until returns when a lease requested at that time ends, earlier than in the server by the

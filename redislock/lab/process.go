@@ -19,8 +19,8 @@ import (
 
 // A process is the state shared by the locks of a process: connections and goroutines.
 type process struct {
-	rdb      *redis.Client // this and the next are nil if the lock has its own client
-	blocking *redis.Client // for commands that block, and to subscribe
+	rdb      redis.UniversalClient
+	blocking *redis.Client // for commands that block, and to subscribe; nil if the lock has none
 
 	open context.Context // ends with Close
 	shut context.CancelFunc
@@ -140,17 +140,12 @@ func (p *process) undo(ctx context.Context, f func(context.Context) error) {
 	}
 }
 
-type plainLocker interface {
-	Lock(ctx context.Context) (harness.Lease, error)
-	TryLock(ctx context.Context) (harness.Lease, error)
-}
-
-// plain returns the constructor of a Variant; lock makes its lock, and a view per worker.
-func plain(lock func(p *process, name string, ttl time.Duration) (worker func() plainLocker)) func(context.Context, harness.Endpoint, string) (harness.Remote, error) {
+// plain returns the constructor of a Variant; lock makes its lock, and a session per worker.
+func plain(lock func(p *process, name string, ttl time.Duration) (join func() harness.Session)) func(context.Context, harness.Endpoint, string) (harness.Remote, error) {
 	return plainWith(func(*redis.Options) {}, lock)
 }
 
-func plainWith(tweak func(*redis.Options), lock func(p *process, name string, ttl time.Duration) (worker func() plainLocker)) func(context.Context, harness.Endpoint, string) (harness.Remote, error) {
+func plainWith(tweak func(*redis.Options), lock func(p *process, name string, ttl time.Duration) (join func() harness.Session)) func(context.Context, harness.Endpoint, string) (harness.Remote, error) {
 	return func(ctx context.Context, at harness.Endpoint, key string) (harness.Remote, error) {
 		rdb, counter, err := connect(ctx, at, tweak)
 		if err != nil {
@@ -161,10 +156,13 @@ func plainWith(tweak func(*redis.Options), lock func(p *process, name string, tt
 	}
 }
 
+// shared returns the join of a lock whose workers need no state.
+func shared(s harness.Session) func() harness.Session { return func() harness.Session { return s } }
+
 type plainClient struct {
 	*wireredis.Counter
-	p      *process
-	worker func() plainLocker
+	p    *process
+	join func() harness.Session
 }
 
 var (
@@ -172,32 +170,28 @@ var (
 	_ harness.Counter = (*plainClient)(nil)
 )
 
-func (r *plainClient) Join(context.Context, int) (harness.Session, error) {
-	w := plainSession{r.worker()}
-	if rw, ok := w.plainLocker.(plainReader); ok {
-		return plainRWSession{w, rw}, nil
-	}
-	return w, nil
-}
+func (r *plainClient) Join(context.Context, int) (harness.Session, error) { return r.join(), nil }
 
 func (r *plainClient) Close() error { return errors.Join(r.p.Close(), r.p.rdb.Close()) }
 
-type plainSession struct{ plainLocker }
+// A plainSession locks by acquire, which waits unless try is set.
+type plainSession struct {
+	p       *process
+	name    string
+	acquire func(ctx context.Context, try bool) (*plainLease, error)
+}
 
 var _ harness.TrySession = plainSession{}
 
+func (s plainSession) Lock(ctx context.Context) (harness.Lease, error) {
+	return s.p.await(ctx, s.name, func(ctx context.Context) (*plainLease, error) { return s.acquire(ctx, false) })
+}
+
+func (s plainSession) TryLock(ctx context.Context) (harness.Lease, error) {
+	return s.p.await(ctx, s.name, func(ctx context.Context) (*plainLease, error) { return s.acquire(ctx, true) })
+}
+
 func (plainSession) Close() error { return nil }
-
-type plainReader interface {
-	RLock(ctx context.Context) (harness.Lease, error)
-}
-
-type plainRWSession struct {
-	plainSession
-	plainReader
-}
-
-var _ harness.RWSession = plainRWSession{}
 
 //go:embed lua/*.lua
 var luaFiles embed.FS

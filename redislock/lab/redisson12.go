@@ -3,7 +3,6 @@ package lab
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"sync/atomic"
 	"time"
 
@@ -50,9 +49,9 @@ var redisson12 = &harness.Variant{
 	Family: harness.Redis,
 	Status: harness.Historical,
 	Traits: harness.Traits{Reentrant: true, Needs: harness.KindRedis},
-	Remote: plain(func(p *process, name string, ttl time.Duration) func() plainLocker {
+	Remote: plain(func(p *process, name string, ttl time.Duration) func() harness.Session {
 		r := newLock12(p, name, ttl)
-		return func() plainLocker { return r.thread() }
+		return func() harness.Session { return r.thread() }
 	}),
 }
 
@@ -76,7 +75,11 @@ func newLock12(p *process, name string, lease time.Duration) *lock12 {
 	return r
 }
 
-func (r *lock12) thread() *thread12 { return &thread12{r: r, id: r.threads.Add(1)} }
+func (r *lock12) thread() *thread12 {
+	t := &thread12{r: r, id: r.threads.Add(1)}
+	t.plainSession = plainSession{r.p, r.name, t.acquire}
+	return t
+}
 
 func (r *lock12) forceUnlock(ctx context.Context) error {
 	_, err := r.p.rdb.TxPipelined(ctx, func(p redis.Pipeliner) error {
@@ -94,18 +97,12 @@ type value12 struct {
 }
 
 type thread12 struct {
+	plainSession
 	r  *lock12
 	id int64
 }
 
 func (v value12) MarshalBinary() ([]byte, error) { return json.Marshal(v) }
-
-func parseValue12(text []byte) (v value12, err error) {
-	if err := json.Unmarshal(text, &v); err != nil {
-		return value12{}, fmt.Errorf("redislock: %q is not a lock: %w", text, err)
-	}
-	return v, nil
-}
 
 func (t *thread12) held(ctx context.Context) (v value12, mine bool, err error) {
 	t.r.before("get")
@@ -114,7 +111,7 @@ func (t *thread12) held(ctx context.Context) (v value12, mine bool, err error) {
 		return v, false, nil
 	}
 	if err == nil {
-		v, err = parseValue12(text)
+		err = json.Unmarshal(text, &v)
 	}
 	return v, err == nil && v.ID == t.r.id && v.ThreadID == t.id, err
 }
@@ -146,34 +143,12 @@ func (t *thread12) try(ctx context.Context, lease time.Duration) (ok bool, pttl 
 	return false, pttl, err
 }
 
-func (t *thread12) lock(ctx context.Context, lease time.Duration) error {
-	if ok, _, err := t.try(ctx, lease); ok || err != nil {
-		return err
-	}
-	e, err := t.r.entries.subscribe(ctx)
-	if e != nil {
-		defer t.r.entries.unsubscribe(ctx)
-	}
-	for woken := false; err == nil; {
-		var ok bool
-		var pttl time.Duration
-		if ok, pttl, err = t.try(ctx, lease); ok || err != nil {
-			return err
-		}
-		if woken {
-			t.r.inVain.Add(1)
-		}
-		if woken, err = t.sleep(ctx, e, pttl); err == context.DeadlineExceeded && ctx.Err() == nil {
-			err = nil // the lease of the holder is over
-		}
-	}
-	return err
-}
+// forever is a time to wait without a bound.
+const forever = time.Duration(1<<63 - 1)
 
-// tryFor waits for the lock for wait, and for the subscription for as long again.
-func (t *thread12) tryFor(ctx context.Context, wait, lease time.Duration) (ok bool, err error) {
-	ok, _, err = t.try(ctx, lease)
-	if ok || err != nil {
+// lock waits for the lock for wait, and for the subscription for as long again.
+func (t *thread12) lock(ctx context.Context, wait, lease time.Duration) (ok bool, err error) {
+	if ok, _, err = t.try(ctx, lease); ok || err != nil {
 		return ok, err
 	}
 	short, cancel := context.WithTimeout(ctx, wait)
@@ -182,23 +157,25 @@ func (t *thread12) tryFor(ctx context.Context, wait, lease time.Duration) (ok bo
 	if e != nil {
 		defer t.r.entries.unsubscribe(ctx)
 	}
-	if err != nil {
-		return false, ignoreTimeout(ctx, err)
-	}
-	for left := wait; ; {
-		ok, pttl, err := t.try(ctx, lease)
+	woken := false
+	for left := wait; err == nil; {
+		var pttl time.Duration
+		ok, pttl, err = t.try(ctx, lease)
 		if ok || err != nil || left <= 0 {
 			return ok, err
 		}
-		began := time.Now()
+		if woken {
+			t.r.inVain.Add(1)
+		}
 		if pttl < 0 || pttl > left {
 			pttl = left
 		}
-		if _, err := t.sleep(ctx, e, pttl); ignoreTimeout(ctx, err) != nil {
-			return false, err
-		}
+		began := time.Now()
+		woken, err = t.sleep(ctx, e, pttl)
+		err = ignoreTimeout(ctx, err) // the lease of the holder is over
 		left -= time.Since(began)
 	}
+	return false, ignoreTimeout(ctx, err)
 }
 
 func ignoreTimeout(ctx context.Context, err error) error {
@@ -231,33 +208,20 @@ func (t *thread12) unlock(ctx context.Context) (held bool, err error) {
 	return true, t.r.forceUnlock(ctx)
 }
 
-// Lock adapts lock to the other locks.
-func (t *thread12) Lock(ctx context.Context) (harness.Lease, error) {
-	return t.r.p.await(ctx, t.r.name, func(ctx context.Context) (*plainLease, error) {
-		if err := t.lock(ctx, t.r.lease); err != nil {
-			return nil, err
-		}
-		return t.leased()
-	})
-}
-
-func (t *thread12) TryLock(ctx context.Context) (harness.Lease, error) {
-	return t.r.p.await(ctx, t.r.name, func(ctx context.Context) (*plainLease, error) {
-		ok, _, err := t.try(ctx, t.r.lease)
-		if err == nil && !ok {
-			err = harness.ErrNotAcquired
-		}
-		if err != nil {
-			return nil, err
-		}
-		return t.leased()
-	})
-}
-
-func (t *thread12) leased() (*plainLease, error) {
-	l := &plainLease{p: t.r.p, name: t.r.name, free: t.unlock, span: t.r.lease}
-	if !l.begin(time.Now()) {
-		return nil, errTooLate
+func (t *thread12) acquire(ctx context.Context, try bool) (*plainLease, error) {
+	var ok bool
+	var err error
+	if try {
+		ok, _, err = t.try(ctx, t.r.lease)
+	} else {
+		ok, err = t.lock(ctx, forever, t.r.lease)
 	}
-	return l, nil
+	if err == nil && !ok {
+		err = harness.ErrNotAcquired
+	}
+	if err != nil {
+		return nil, err
+	}
+	l := &plainLease{p: t.p, name: t.name, free: t.unlock, span: t.r.lease}
+	return l, l.begin(time.Now())
 }

@@ -49,18 +49,18 @@ func TestRedisson12(t *testing.T) {
 // B17: GET returns the own value, the lease ends, another takes the lock, and SET overwrites it.
 func overwritten(t *testing.T, s *scene) {
 	p, q := s.process12(), s.process12()
-	a, b := p.Thread(), q.Thread()
-	s.take(a.Try)
-	p.Before(once("set", 1, func() {
+	a, b := p.thread(), q.thread()
+	s.take(a.try)
+	p.before = once("set", 1, func() {
 		s.expire()
-		s.take(b.Try)
-	}))
-	s.take(a.Try) // b holds the lock
-	if held, err := b.Release(t.Context()); held || err != nil {
+		s.take(b.try)
+	})
+	s.take(a.try) // b holds the lock
+	if held, err := b.unlock(t.Context()); held || err != nil {
 		t.Errorf("b still has the lock (%t, %v): the hazard is gone", held, err)
 	}
 	for range 2 {
-		if held, err := a.Release(t.Context()); !held || err != nil {
+		if held, err := a.unlock(t.Context()); !held || err != nil {
 			t.Errorf("a has not got the lock (%t, %v): the hazard is gone", held, err)
 		}
 	}
@@ -68,12 +68,12 @@ func overwritten(t *testing.T, s *scene) {
 
 // B18: SET drops the time to live.
 func immortal(t *testing.T, s *scene) {
-	a := s.process12().Thread()
-	s.take(a.Try)
+	a := s.process12().thread()
+	s.take(a.try)
 	if left := s.ttl(); left <= 0 {
 		t.Fatalf("PTTL = %v after the first lock", left)
 	}
-	s.take(a.Try)
+	s.take(a.try)
 	if left := s.ttl(); left != -1 {
 		t.Errorf("PTTL = %v after the second, want -1: the hazard is gone", left)
 	}
@@ -82,16 +82,16 @@ func immortal(t *testing.T, s *scene) {
 // B19: the lease ends after GET, another takes the lock, and DEL frees it for a third.
 func foreignUnlock(t *testing.T, s *scene) {
 	p, q := s.process12(), s.process12()
-	a, b, c := p.Thread(), q.Thread(), q.Thread()
-	s.take(a.Try)
-	p.Before(once("del", 1, func() {
+	a, b, c := p.thread(), q.thread(), q.thread()
+	s.take(a.try)
+	p.before = once("del", 1, func() {
 		s.expire()
-		s.take(b.Try)
-	}))
-	if held, err := a.Release(t.Context()); !held || err != nil {
+		s.take(b.try)
+	})
+	if held, err := a.unlock(t.Context()); !held || err != nil {
 		t.Errorf("unlock = %t, %v", held, err)
 	}
-	if ok, _, err := c.Try(t.Context(), long); !ok || err != nil {
+	if ok, _, err := c.try(t.Context(), long); !ok || err != nil {
 		t.Errorf("c does not get b's lock (%t, %v): the hazard is gone", ok, err)
 	}
 }
@@ -105,18 +105,18 @@ func forEver(t *testing.T, s *scene) {
 			lease := time.Duration(0)
 			if crash != "" {
 				lease = 50 * time.Millisecond
-				p.Before(once(crash, 1, func() { runtime.Goexit() }))
+				p.before = once(crash, 1, func() { runtime.Goexit() })
 			}
-			p.Thread().Try(t.Context(), lease)
+			p.thread().try(t.Context(), lease)
 		})
 		all.Wait()
 		if left := s.ttl(); left != -1 {
 			t.Errorf("PTTL = %v, want -1: the hazard is gone", left)
 		}
-		if ok, err := q.Thread().TryFor(t.Context(), 200*time.Millisecond, 0); ok || err != nil {
+		if ok, err := q.thread().lock(t.Context(), 200*time.Millisecond, 0); ok || err != nil {
 			t.Errorf("tryLock behind a dead holder = %t, %v", ok, err)
 		}
-		s.must(q.ForceUnlock(t.Context())) // manual repair
+		s.must(q.forceUnlock(t.Context())) // manual repair
 	}
 }
 
@@ -124,26 +124,26 @@ func forEver(t *testing.T, s *scene) {
 func sleepsBesideFree(t *testing.T, s *scene) {
 	const wait = 300 * time.Millisecond
 	p, q := s.process12(), s.process12()
-	s.take(p.Thread().Try)
-	q.Before(once("pttl", 1, s.expire))
-	if ok, left, err := q.Thread().Try(t.Context(), 0); ok || left != -2 || err != nil {
+	s.take(p.thread().try)
+	q.before = once("pttl", 1, s.expire)
+	if ok, left, err := q.thread().try(t.Context(), 0); ok || left != -2 || err != nil {
 		t.Errorf("tryLock = %t, PTTL %v, %v: the hazard is gone", ok, left, err)
 	}
-	s.take(p.Thread().Try)
-	q.Before(once("pttl", 2, s.expire)) // in the loop
+	s.take(p.thread().try)
+	q.before = once("pttl", 2, s.expire) // in the loop
 	began := time.Now()
-	if _, err := q.Thread().TryFor(t.Context(), wait, 0); err != nil {
+	if _, err := q.thread().lock(t.Context(), wait, 0); err != nil {
 		t.Error(err)
 	}
 	if took := time.Since(began); took < wait {
 		t.Errorf("tryLock slept for %v beside a free lock, of %v: the hazard is gone", took, wait)
 	}
 	s.expire()
-	s.take(p.Thread().Try)
-	q.Before(once("pttl", 2, s.expire))
+	s.take(p.thread().try)
+	q.before = once("pttl", 2, s.expire)
 	ctx, cancel := context.WithTimeout(t.Context(), wait)
 	defer cancel()
-	if err := q.Thread().Acquire(ctx, 0); !errors.Is(err, context.DeadlineExceeded) || s.exists() {
+	if err := q.thread().hold(ctx); !errors.Is(err, context.DeadlineExceeded) || s.exists() {
 		t.Errorf("lock = %v, held %t: the hazard is gone", err, s.exists())
 	}
 }
@@ -167,10 +167,10 @@ func wakesInTime(t *testing.T, s *scene) {
 func twiceTheWait(t *testing.T, s *scene) {
 	const wait, slow = 600 * time.Millisecond, 500 * time.Millisecond
 	p, q := s.process12(), s.process12()
-	s.take(p.Thread().Try)
-	q.Before(once("subscribe", 1, func() { time.Sleep(slow) }))
+	s.take(p.thread().try)
+	q.before = once("subscribe", 1, func() { time.Sleep(slow) })
 	began := time.Now()
-	if ok, err := q.Thread().TryFor(t.Context(), wait, 0); ok || err != nil {
+	if ok, err := q.thread().lock(t.Context(), wait, 0); ok || err != nil {
 		t.Errorf("tryLock = %t, %v", ok, err)
 	}
 	took := time.Since(began)
@@ -204,23 +204,23 @@ func onceTheWait(t *testing.T, s *scene) {
 // B23: an unlock while no waiter sleeps leaves a permit, which wakes a later one in vain.
 func leftOver(t *testing.T, s *scene) {
 	p, q := s.process12(), s.process12()
-	permits, err := q.Entries().Subscribe(t.Context())
+	e, err := q.entries.subscribe(t.Context())
 	s.must(err)
-	defer q.Entries().Unsubscribe(t.Context())
-	h := p.Thread()
+	defer q.entries.unsubscribe(t.Context())
+	h := p.thread()
 	for range 3 {
-		s.take(h.Try)
-		_, err := h.Release(t.Context())
+		s.take(h.try)
+		_, err := h.unlock(t.Context())
 		s.must(err)
 	}
-	eventually(t, "three permits", func() bool { return permits() == 3 })
-	s.must(h.Acquire(t.Context(), 0))
+	eventually(t, "three permits", func() bool { return len(e.latch) == 3 })
+	s.must(h.hold(t.Context()))
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
-	if err := q.Thread().Acquire(ctx, 0); !errors.Is(err, context.DeadlineExceeded) {
+	if err := q.thread().hold(ctx); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("lock = %v", err)
 	}
-	if all, inVain := q.Wakeups(); all != 3 || inVain != 3 {
+	if all, inVain := q.wakeups.Load(), q.inVain.Load(); all != 3 || inVain != 3 {
 		t.Errorf("%d wake-ups, %d in vain, want 3: the hazard is gone", all, inVain)
 	}
 }
@@ -253,23 +253,20 @@ func nothingLeftOver(t *testing.T, s *scene) {
 
 func counts12(t *testing.T, s *scene) {
 	p, q := s.process12(), s.process12()
-	a, b, other := p.Thread(), q.Thread(), p.Thread()
+	a, b, other := p.thread(), q.thread(), p.thread()
 	for range 3 {
-		s.must(a.Acquire(t.Context(), 0))
+		s.must(a.hold(t.Context()))
 	}
 	for n := 3; n > 0; n-- {
-		for _, thread := range []interface {
-			Try(context.Context, time.Duration) (bool, time.Duration, error)
-			Release(context.Context) (bool, error)
-		}{b, other} {
-			if ok, _, err := thread.Try(t.Context(), 0); ok || err != nil {
+		for _, thread := range []*thread12{b, other} {
+			if ok, _, err := thread.try(t.Context(), 0); ok || err != nil {
 				t.Errorf("try of a lock held %d times = %t, %v", n, ok, err)
 			}
-			if held, err := thread.Release(t.Context()); held || err != nil {
+			if held, err := thread.unlock(t.Context()); held || err != nil {
 				t.Errorf("unlock of another's lock = %t, %v", held, err)
 			}
 		}
-		if held, err := a.Release(t.Context()); !held || err != nil {
+		if held, err := a.unlock(t.Context()); !held || err != nil {
 			t.Errorf("unlock = %t, %v", held, err)
 		}
 	}
@@ -277,19 +274,19 @@ func counts12(t *testing.T, s *scene) {
 		t.Error("the key is left")
 	}
 	s.watch.Set(t.Context(), s.key, "not a lock", 0)
-	if _, _, err := a.Try(t.Context(), 0); err == nil {
+	if _, _, err := a.try(t.Context(), 0); err == nil {
 		t.Error("another value is taken for a lock")
 	}
 }
 
 func force12(t *testing.T, s *scene) {
 	p, q := s.process12(), s.process12()
-	s.must(p.Thread().Acquire(t.Context(), 0))
+	s.must(p.thread().hold(t.Context()))
 	slept := make(chan struct{})
-	q.Before(once("sleep", 1, func() { close(slept) }))
+	q.before = once("sleep", 1, func() { close(slept) })
 	done := make(chan error, 1)
-	go func() { done <- q.Thread().Acquire(t.Context(), 0) }()
+	go func() { done <- q.thread().hold(t.Context()) }()
 	<-slept
-	s.must(p.ForceUnlock(t.Context()))
+	s.must(p.forceUnlock(t.Context()))
 	s.must(<-done)
 }

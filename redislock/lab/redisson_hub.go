@@ -2,6 +2,7 @@ package lab
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -53,6 +54,23 @@ func (h *hub) await(ctx context.Context, e *entry12) error {
 		return ctx.Err()
 	case <-h.p.open.Done():
 		return errClosed
+	}
+}
+
+// queued waits for the subscription of e, and asks again for each permit and at the end of the
+// time that the last answer contains.
+func (h *hub) queued(ctx context.Context, e *entry12, ask func() (*plainLease, time.Duration, error)) (*plainLease, error) {
+	if err := h.await(ctx, e); err != nil {
+		return nil, err
+	}
+	for {
+		l, left, err := ask()
+		if l != nil || err != nil {
+			return l, err
+		}
+		if _, err := h.sleep(ctx, e, left); err != nil && (ctx.Err() != nil || errors.Is(err, errClosed)) {
+			return nil, err
+		}
 	}
 }
 

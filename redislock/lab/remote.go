@@ -31,7 +31,7 @@ var library = adapt.Errors{
 func nameOf(key string) string { return "locklab:{" + key + "}" }
 
 // remote returns the constructor of a Variant whose lock is made by lock.
-func remote(lock func(c *redislock.Client, name string, o redislock.Options) locker) func(context.Context, harness.Endpoint, string) (harness.Remote, error) {
+func remote[L locker](lock func(c *redislock.Client, name string, o redislock.Options) L) func(context.Context, harness.Endpoint, string) (harness.Remote, error) {
 	return func(ctx context.Context, at harness.Endpoint, key string) (harness.Remote, error) {
 		c, err := dial(ctx, at)
 		if err != nil {

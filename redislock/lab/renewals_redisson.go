@@ -4,13 +4,11 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"math/rand/v2"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
 	"time"
-
-	"github.com/redis/go-redis/v9"
 
 	"locklab/harness"
 	wireredis "locklab/internal/wire/redis"
@@ -44,8 +42,9 @@ var renewalsRedisson = &harness.Variant{
 		if err := answers(ctx, rdb, at); err != nil {
 			return nil, err
 		}
-		p, ttl := newIdle(), cmp.Or(at.Lease, defaultTTL)
-		k := &renewalTask{p: p, rdb: rdb, ttl: ttl, held: make(map[string]*renewed)}
+		p := newIdle()
+		p.rdb = rdb
+		k := &renewalTask{p: p, ttl: cmp.Or(at.Lease, defaultTTL), held: make(map[string]*renewed)}
 		return &renewalClient{counter, k, nameOf(key)}, nil
 	},
 }
@@ -62,10 +61,18 @@ var (
 )
 
 func (r *renewalClient) Join(context.Context, int) (harness.Session, error) {
-	return plainSession{&renewalLock{r.task, r.name}}, nil
+	m, k := newNonceLock(r.task.p, r.name, r.task.ttl), r.task
+	m.take = m.script(carelessAcquire)
+	release := m.free
+	m.free = func(ctx context.Context, nonce string) (bool, error) {
+		k.forget(nonce)
+		return release(ctx, nonce)
+	}
+	m.began = func(nonce string, l *plainLease) { k.add(&renewed{r.name, nonce, slotOf(r.name), l}) }
+	return m, nil
 }
 
-func (r *renewalClient) Close() error { return errors.Join(r.task.p.Close(), r.task.rdb.Close()) }
+func (r *renewalClient) Close() error { return errors.Join(r.task.p.Close(), r.task.p.rdb.Close()) }
 
 // Named returns another lock of the client.
 func (r *renewalClient) Named(key string) harness.Remote {
@@ -76,40 +83,8 @@ type renewalNamed struct{ *renewalClient }
 
 func (renewalNamed) Close() error { return nil }
 
-type renewalLock struct {
-	task *renewalTask
-	name string
-}
-
-func (m *renewalLock) Lock(ctx context.Context) (harness.Lease, error)    { return m.lock(ctx, false) }
-func (m *renewalLock) TryLock(ctx context.Context) (harness.Lease, error) { return m.lock(ctx, true) }
-
-func (m *renewalLock) lock(ctx context.Context, try bool) (harness.Lease, error) {
-	k := m.task
-	return k.p.await(ctx, m.name, func(ctx context.Context) (*plainLease, error) {
-		nonce := newUUID()
-		for {
-			sent := time.Now()
-			n, err := carelessAcquire.Run(ctx, k.rdb, []string{m.name}, nonce, k.ttl.Milliseconds()).Int()
-			switch {
-			case err != nil: // the request may have taken the lock
-				k.p.undo(ctx, func(ctx context.Context) error { _, err := k.free(ctx, m.name, nonce); return err })
-				return nil, err
-			case n == 1:
-				return k.begin(m.name, nonce, sent)
-			case try:
-				return nil, harness.ErrNotAcquired
-			}
-			if !k.p.pause(ctx, 5*time.Millisecond+rand.N(10*time.Millisecond)) {
-				return nil, errors.Join(ctx.Err(), k.p.closed())
-			}
-		}
-	})
-}
-
 type renewalTask struct {
 	p   *process
-	rdb redis.UniversalClient
 	ttl time.Duration
 
 	mu   sync.Mutex
@@ -123,35 +98,25 @@ type renewed struct {
 	lease       *plainLease
 }
 
-func (k *renewalTask) begin(name, nonce string, sent time.Time) (*plainLease, error) {
-	l := &plainLease{p: k.p, name: name, span: k.ttl, free: func(ctx context.Context) (bool, error) { return k.free(ctx, name, nonce) }}
-	if !l.begin(sent) {
-		return nil, errTooLate
-	}
+func (k *renewalTask) add(r *renewed) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.held[nonce] = &renewed{name, nonce, slotOf(name), l}
+	k.held[r.nonce] = r
 	if !k.runs {
 		k.runs = k.p.spawn(k.run)
 	}
-	return l, nil
 }
 
-func (k *renewalTask) free(ctx context.Context, name, nonce string) (held bool, err error) {
+func (k *renewalTask) forget(nonce string) {
 	k.mu.Lock()
+	defer k.mu.Unlock()
 	delete(k.held, nonce)
-	k.mu.Unlock()
-	n, err := compareAndDelete.Run(ctx, k.rdb, []string{name}, nonce).Int()
-	return n == 1, err
 }
 
 func (k *renewalTask) run() {
 	for k.p.pause(k.p.open, k.ttl/3) {
 		k.mu.Lock()
-		var all []*renewed
-		for _, r := range k.held {
-			all = append(all, r)
-		}
+		all := slices.Collect(maps.Values(k.held))
 		k.runs = len(all) > 0
 		k.mu.Unlock()
 		if len(all) == 0 {
@@ -182,16 +147,14 @@ func (k *renewalTask) renew(r *renewed) error {
 	sent := time.Now()
 	ctx, cancel := context.WithTimeout(k.p.open, time.Duration(renewalWait*float64(k.ttl)))
 	defer cancel()
-	n, err := carelessRenew.Run(ctx, k.rdb, []string{r.name}, r.nonce, k.ttl.Milliseconds()).Int()
+	n, err := carelessRenew.Run(ctx, k.p.rdb, []string{r.name}, r.nonce, k.ttl.Milliseconds()).Int()
 	switch {
 	case err != nil:
 		return err
 	case n == 1:
 		r.lease.extend(sent)
 	default:
-		k.mu.Lock()
-		delete(k.held, r.nonce)
-		k.mu.Unlock()
+		k.forget(r.nonce)
 		r.lease.gone()
 	}
 	return nil

@@ -3,7 +3,6 @@ package lab
 import (
 	"cmp"
 	"context"
-	"errors"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -47,9 +46,8 @@ var rwRedisson = &harness.Variant{
 	Family: harness.Redis,
 	Status: harness.Historical,
 	Traits: harness.Traits{ReadWrite: true, Needs: harness.KindRedis},
-	Remote: plain(func(p *process, name string, ttl time.Duration) func() plainLocker {
-		m := newRWRedisson(p, name, ttl)
-		return func() plainLocker { return m }
+	Remote: plain(func(p *process, name string, ttl time.Duration) func() harness.Session {
+		return shared(newRWRedisson(p, name, ttl))
 	}),
 }
 
@@ -60,8 +58,7 @@ var (
 )
 
 type rwRedissonLock struct {
-	p       *process
-	name    string
+	plainSession
 	channel string
 	id      string // of the client: part of every owner
 	ttl     time.Duration
@@ -73,37 +70,31 @@ type rwRedissonLock struct {
 	waiters int
 }
 
+var _ harness.RWSession = (*rwRedissonLock)(nil)
+
 func newRWRedisson(p *process, name string, ttl time.Duration) *rwRedissonLock {
-	return &rwRedissonLock{p: p, name: name, channel: redissonName("redisson_rwlock", name), id: newUUID(), ttl: cmp.Or(ttl, defaultTTL), hub: newHub(p)}
-}
-
-func (m *rwRedissonLock) Lock(ctx context.Context) (harness.Lease, error) {
-	return m.lock(ctx, "write", false)
-}
-
-func (m *rwRedissonLock) TryLock(ctx context.Context) (harness.Lease, error) {
-	return m.lock(ctx, "write", true)
+	m := &rwRedissonLock{channel: redissonName("redisson_rwlock", name), id: newUUID(), ttl: cmp.Or(ttl, defaultTTL), hub: newHub(p)}
+	m.plainSession = plainSession{p, name, func(ctx context.Context, try bool) (*plainLease, error) { return m.acquire(ctx, "write", try) }}
+	return m
 }
 
 func (m *rwRedissonLock) RLock(ctx context.Context) (harness.Lease, error) {
-	return m.lock(ctx, "read", false)
+	return m.p.await(ctx, m.name, func(ctx context.Context) (*plainLease, error) { return m.acquire(ctx, "read", false) })
 }
 
-func (m *rwRedissonLock) lock(ctx context.Context, mode string, try bool) (harness.Lease, error) {
+func (m *rwRedissonLock) acquire(ctx context.Context, mode string, try bool) (*plainLease, error) {
 	owner := m.id + ":" + strconv.FormatInt(m.owners.Add(1), 10)
-	return m.p.await(ctx, m.name, func(ctx context.Context) (*plainLease, error) {
-		l, _, err := m.ask(ctx, owner, mode)
-		switch {
-		case l == nil && err == nil && try:
-			return nil, harness.ErrNotAcquired
-		case l == nil && err == nil:
-			l, err = m.queued(ctx, owner, mode)
-		}
-		if err != nil {
-			m.p.undo(ctx, func(ctx context.Context) error { _, err := m.free(ctx, owner); return err })
-		}
-		return l, err
-	})
+	l, _, err := m.ask(ctx, owner, mode)
+	switch {
+	case l == nil && err == nil && try:
+		return nil, harness.ErrNotAcquired
+	case l == nil && err == nil:
+		l, err = m.queued(ctx, owner, mode)
+	}
+	if err != nil {
+		m.p.undo(ctx, func(ctx context.Context) error { _, err := m.free(ctx, owner); return err })
+	}
+	return l, err
 }
 
 func (m *rwRedissonLock) queued(ctx context.Context, owner, mode string) (*plainLease, error) {
@@ -112,18 +103,7 @@ func (m *rwRedissonLock) queued(ctx context.Context, owner, mode string) (*plain
 		return nil, err
 	}
 	defer m.leave(ctx)
-	if err := m.hub.await(ctx, e); err != nil {
-		return nil, err
-	}
-	for {
-		l, left, err := m.ask(ctx, owner, mode)
-		if l != nil || err != nil {
-			return l, err
-		}
-		if _, err := m.hub.sleep(ctx, e, left); err != nil && (ctx.Err() != nil || errors.Is(err, errClosed)) {
-			return nil, err
-		}
-	}
+	return m.hub.queued(ctx, e, func() (*plainLease, time.Duration, error) { return m.ask(ctx, owner, mode) })
 }
 
 func (m *rwRedissonLock) join(ctx context.Context) (*entry12, error) {
@@ -159,8 +139,8 @@ func (m *rwRedissonLock) ask(ctx context.Context, owner, mode string) (*plainLea
 		n, err := rwRenew.Run(ctx, m.p.rdb, keys, owner, m.ttl.Milliseconds()).Int()
 		return n == 1, err
 	}
-	if !l.begin(sent) {
-		return nil, 0, errTooLate
+	if err := l.begin(sent); err != nil {
+		return nil, 0, err
 	}
 	return l, 0, nil
 }

@@ -1,10 +1,7 @@
 package lab
 
 import (
-	"cmp"
 	"context"
-	"errors"
-	"math/rand/v2"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -34,49 +31,11 @@ var setNX = &harness.Variant{
 	Status: harness.Historical,
 	Traits: harness.Traits{Needs: harness.KindRedis},
 	Remote: plainWith(func(o *redis.Options) { o.MaxRetries = 0 }, // the default, which is 3
-		func(p *process, name string, ttl time.Duration) func() plainLocker {
-			m := &setNXLock{p, name, cmp.Or(ttl, defaultTTL)}
-			return func() plainLocker { return m }
+		func(p *process, name string, ttl time.Duration) func() harness.Session {
+			m := newNonceLock(p, name, ttl)
+			m.take = func(ctx context.Context, nonce string) (bool, error) {
+				return p.rdb.SetNX(ctx, name, nonce, m.ttl).Result()
+			}
+			return shared(m)
 		}),
-}
-
-var compareAndDelete = newScript("setnx_release")
-
-type setNXLock struct {
-	p    *process
-	name string
-	ttl  time.Duration
-}
-
-func (m *setNXLock) Lock(ctx context.Context) (harness.Lease, error)    { return m.lock(ctx, false) }
-func (m *setNXLock) TryLock(ctx context.Context) (harness.Lease, error) { return m.lock(ctx, true) }
-
-func (m *setNXLock) lock(ctx context.Context, try bool) (harness.Lease, error) {
-	return m.p.await(ctx, m.name, func(ctx context.Context) (*plainLease, error) {
-		nonce := newUUID()
-		free := func(ctx context.Context) (bool, error) {
-			n, err := compareAndDelete.Run(ctx, m.p.rdb, []string{m.name}, nonce).Int()
-			return n == 1, err
-		}
-		for {
-			sent := time.Now()
-			ok, err := m.p.rdb.SetNX(ctx, m.name, nonce, m.ttl).Result()
-			switch {
-			case err != nil:
-				m.p.undo(ctx, func(ctx context.Context) error { _, err := free(ctx); return err })
-				return nil, err
-			case ok:
-				l := &plainLease{p: m.p, name: m.name, span: m.ttl, free: free}
-				if !l.begin(sent) {
-					return nil, errTooLate
-				}
-				return l, nil
-			case try:
-				return nil, harness.ErrNotAcquired
-			}
-			if !m.p.pause(ctx, 5*time.Millisecond+rand.N(10*time.Millisecond)) {
-				return nil, errors.Join(ctx.Err(), m.p.closed())
-			}
-		}
-	})
 }

@@ -146,6 +146,12 @@ func newScene(t *testing.T, at harness.Endpoint) *scene {
 
 func (s *scene) process12() *lock12 { return newLock12(newPlain(s.t, newLink(s.t, s.at)), s.key, 0) }
 
+// hold waits for the lock without a lease.
+func (t *thread12) hold(ctx context.Context) error {
+	_, err := t.lock(ctx, forever, 0)
+	return err
+}
+
 func (s *scene) process(o redislock.Options) (*redislock.Reentrant, *link) {
 	c := newLink(s.t, s.at)
 	return newClient(s.t, c).Reentrant(s.key, o), c

@@ -36,9 +36,10 @@ var token = &harness.Variant{
 	Paper:  "Redis documentation, BLPOP",
 	Family: harness.Redis,
 	Traits: harness.Traits{FIFO: true, Needs: harness.KindRedis},
-	Remote: plain(func(p *process, name string, _ time.Duration) func() plainLocker {
-		m := newTokenLock(p, name)
-		return func() plainLocker { return m }
+	Remote: plain(func(p *process, name string, _ time.Duration) func() harness.Session {
+		m := new(tokenLock)
+		m.plainSession = plainSession{p, name, m.acquire}
+		return shared(m)
 	}),
 }
 
@@ -46,18 +47,8 @@ var tokenMake = newScript("token_make")
 
 // A tokenLock is one client's view of the lock, whose mark stays until it is deleted.
 type tokenLock struct {
-	p    *process
-	name string
+	plainSession
 	made atomic.Bool
-}
-
-func newTokenLock(p *process, name string) *tokenLock { return &tokenLock{p: p, name: name} }
-
-func (m *tokenLock) Lock(ctx context.Context) (harness.Lease, error)    { return m.lock(ctx, false) }
-func (m *tokenLock) TryLock(ctx context.Context) (harness.Lease, error) { return m.lock(ctx, true) }
-
-func (m *tokenLock) lock(ctx context.Context, try bool) (harness.Lease, error) {
-	return m.p.await(ctx, m.name, func(ctx context.Context) (*plainLease, error) { return m.acquire(ctx, try) })
 }
 
 // acquire pops the element, for one second at a time: a leaving waiter leaves no request.
@@ -79,8 +70,7 @@ func (m *tokenLock) acquire(ctx context.Context, try bool) (*plainLease, error) 
 		switch {
 		case err == nil && ended == nil:
 			l := &plainLease{p: m.p, name: m.name, free: m.free}
-			l.begin(time.Now())
-			return l, nil
+			return l, l.begin(time.Now())
 		case err == nil:
 			_, err = m.free(context.WithoutCancel(ctx))
 			return nil, errors.Join(err, ended)

@@ -1,10 +1,8 @@
 package lab
 
 import (
-	"cmp"
 	"context"
 	"errors"
-	"math/rand/v2"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -45,9 +43,10 @@ var waiting = &harness.Variant{
 	Remote: func(ctx context.Context, at harness.Endpoint, key string) (harness.Remote, error) {
 		r := new(replicas)
 		return plainWith(func(o *redis.Options) { o.OnConnect = r.count },
-			func(p *process, name string, ttl time.Duration) func() plainLocker {
-				m := &waitLock{p, name, cmp.Or(ttl, defaultTTL), r}
-				return func() plainLocker { return m }
+			func(p *process, name string, ttl time.Duration) func() harness.Session {
+				m := newNonceLock(p, name, ttl)
+				m.take = func(ctx context.Context, nonce string) (bool, error) { return r.take(ctx, m, nonce) }
+				return shared(m)
 			})(ctx, at, key)
 	},
 }
@@ -67,60 +66,18 @@ func (r *replicas) enough() int { return int(r.n.Load()+1) / 2 }
 // mostWait bounds the confirmation of a grant, together with a tenth of the lease.
 const mostWait = time.Second
 
-type waitLock struct {
-	p        *process
-	name     string
-	ttl      time.Duration
-	replicas *replicas
-}
-
-func (m *waitLock) Lock(ctx context.Context) (harness.Lease, error)    { return m.lock(ctx, false) }
-func (m *waitLock) TryLock(ctx context.Context) (harness.Lease, error) { return m.lock(ctx, true) }
-
-func (m *waitLock) lock(ctx context.Context, try bool) (harness.Lease, error) {
-	return m.p.await(ctx, m.name, func(ctx context.Context) (*plainLease, error) {
-		for {
-			nonce := newUUID()
-			l, err := m.attempt(ctx, nonce)
-			switch {
-			case err != nil: // the request may have taken the lock
-				m.p.undo(ctx, func(ctx context.Context) error { _, err := m.free(ctx, nonce); return err })
-				return nil, err
-			case l != nil:
-				return l, nil
-			case try:
-				return nil, harness.ErrNotAcquired
-			}
-			if !m.p.pause(ctx, 5*time.Millisecond+rand.N(10*time.Millisecond)) {
-				return nil, errors.Join(ctx.Err(), m.p.closed())
-			}
-		}
-	})
-}
-
-func (m *waitLock) attempt(ctx context.Context, nonce string) (*plainLease, error) {
-	sent, enough := time.Now(), m.replicas.enough()
+func (r *replicas) take(ctx context.Context, m *nonceLock, nonce string) (bool, error) {
+	enough := r.enough()
 	both := m.p.rdb.Pipeline() // WAIT refers to the writes of its own connection
 	granted := both.SetNX(ctx, m.name, nonce, m.ttl)
 	confirmed := both.Do(ctx, "WAIT", enough, min(m.ttl/10, mostWait).Milliseconds())
-	if _, err := both.Exec(ctx); err != nil {
-		return nil, err
+	if _, err := both.Exec(ctx); err != nil || !granted.Val() {
+		return false, err
 	}
-	if !granted.Val() {
-		return nil, nil
+	n, err := confirmed.Int()
+	if err == nil && n >= enough {
+		return true, nil
 	}
-	if n, err := confirmed.Int(); err != nil || n < enough {
-		_, again := m.free(ctx, nonce)
-		return nil, errors.Join(err, again)
-	}
-	l := &plainLease{p: m.p, name: m.name, span: m.ttl, free: func(ctx context.Context) (bool, error) { return m.free(ctx, nonce) }}
-	if !l.begin(sent) {
-		return nil, errTooLate
-	}
-	return l, nil
-}
-
-func (m *waitLock) free(ctx context.Context, nonce string) (held bool, err error) {
-	n, err := compareAndDelete.Run(ctx, m.p.rdb, []string{m.name}, nonce).Int()
-	return n == 1, err
+	_, again := m.free(ctx, nonce)
+	return false, errors.Join(err, again)
 }

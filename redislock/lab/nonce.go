@@ -1,0 +1,79 @@
+package lab
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"math/rand/v2"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"locklab/harness"
+	"locklab/redislock"
+)
+
+const defaultTTL = redislock.DefaultTTL
+
+// A nonceLock is a key with a nonce of its holder, and a time to live. Its waiters poll.
+type nonceLock struct {
+	plainSession
+	ttl time.Duration
+
+	take  func(ctx context.Context, nonce string) (taken bool, err error)
+	renew func(ctx context.Context, nonce string) (held bool, err error) // nil without renewals
+	free  func(ctx context.Context, nonce string) (held bool, err error)
+	began func(nonce string, l *plainLease) // nil, or called for each new lease
+}
+
+func newNonceLock(p *process, name string, ttl time.Duration) *nonceLock {
+	m := &nonceLock{ttl: cmp.Or(ttl, defaultTTL)}
+	m.plainSession = plainSession{p, name, m.poll}
+	m.free = m.script(compareAndDelete)
+	return m
+}
+
+var compareAndDelete = newScript("setnx_release")
+
+// script returns a request that runs s for a nonce and reports whether the answer is 1.
+func (m *nonceLock) script(s *redis.Script) func(context.Context, string) (bool, error) {
+	return func(ctx context.Context, nonce string) (bool, error) {
+		n, err := s.Run(ctx, m.p.rdb, []string{m.name}, nonce, m.ttl.Milliseconds()).Int()
+		return n == 1, err
+	}
+}
+
+func (m *nonceLock) poll(ctx context.Context, try bool) (*plainLease, error) {
+	nonce := newUUID()
+	for {
+		sent := time.Now()
+		taken, err := m.take(ctx, nonce)
+		switch {
+		case err != nil: // the request may have taken the lock
+			m.p.undo(ctx, func(ctx context.Context) error { _, err := m.free(ctx, nonce); return err })
+			return nil, err
+		case taken:
+			return m.lease(nonce, sent)
+		case try:
+			return nil, harness.ErrNotAcquired
+		}
+		if !m.p.pause(ctx, 5*time.Millisecond+rand.N(10*time.Millisecond)) {
+			return nil, errors.Join(ctx.Err(), m.p.closed())
+		}
+	}
+}
+
+func (m *nonceLock) lease(nonce string, sent time.Time) (*plainLease, error) {
+	l := &plainLease{p: m.p, name: m.name, span: m.ttl}
+	l.free = func(ctx context.Context) (bool, error) { return m.free(ctx, nonce) }
+	if m.renew != nil {
+		l.renew = func(ctx context.Context) (bool, error) { return m.renew(ctx, nonce) }
+	}
+	if err := l.begin(sent); err != nil {
+		return nil, err
+	}
+	if m.began != nil {
+		m.began(nonce, l)
+	}
+	return l, nil
+}
