@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"syscall"
 	"time"
 
@@ -19,7 +20,7 @@ var clusterScenarios = table(Scenario{
 }, []Scenario{
 	{Name: "cluster-node-hung", Takes: 14, Tries: 30, Deadline: 30 * time.Second, Prompt: TTL,
 		Question: "Does one node of a Redis Cluster that hangs cost locks of the other nodes?",
-		Fault:    "one of three primaries is stopped (SIGSTOP) for four leases, and continued, while two clients lock and unlock on that one and on another; each node serves on when another has failed (cluster-require-full-coverage no); judged are the locks of the node that runs",
+		Fault:    "one of three primaries is stopped (SIGSTOP) for four leases, and continued, while two clients lock and unlock on all of them; each node serves on when another has failed (cluster-require-full-coverage no); judged are the locks of the nodes that run, and exclusion and tokens on all",
 		Source:   "Redis Cluster specification; Redisson issue 2669 and, in 4.7.0, org.redisson.renewal.RenewalTask: renewals go from slot to slot, and a round ends with the first that is not answered",
 		Tests:    []harness.Guarantee{harness.Fencing}, Locks: "redis-(queue|reentrant|rw|semaphore|multi|cohort|poll|pubsub|renewals-redisson)|redsync|bsm-redislock-100ms",
 		Expect: []Expectation{
@@ -34,7 +35,7 @@ var clusterScenarios = table(Scenario{
 			server := must(t.Shared(ctx, "redis cluster", startCluster))
 			nodes := server.Endpoint().Addrs[0]
 			hosts := t.Hosts(2)
-			hung := gather(t, func(s *Subject) *Subject { return useTwoNodes(ctx, t, s, hosts, Short(server.Endpoint())) })
+			others := gather(t, func(s *Subject) []*Subject { return useAllNodes(ctx, t, s, hosts, Short(server.Endpoint())) })
 			t.Sleep(ctx, TTL/2+time.Duration(t.Rand.Int64N(int64(TTL/2))))
 			began := t.Now()
 			t.Fault("node %s hangs", nodes[hungNode])
@@ -44,8 +45,11 @@ var clusterScenarios = table(Scenario{
 			check(server.Signal(hungNode, syscall.SIGCONT))
 			t.Over("node %s hangs", nodes[hungNode])
 			t.Each(func(s *Subject) {
-				s.reportLost(began, over)
-				hung[s].AwaitGrant(ctx, 5*TTL, over)
+				long, hung := others[s][0], others[s][1]
+				s.reportLost(append(s.events(), long.events()...), began, over)
+				hung.AwaitGrant(ctx, 5*TTL, over)
+				s.checkSafety(long, "of a node that ran")
+				s.checkSafety(hung, "of the node that hung")
 			})
 		},
 	},
@@ -74,29 +78,41 @@ func startCluster(ctx context.Context) (*backend.Server, error) {
 	return server, nil
 }
 
-// useTwoNodes makes one client per process use a lock of a node that runs, which is judged, and
-// one of the node that will hang, which it returns. The first client holds both for longer than
-// a lease when the node hangs, so that it renews there and elsewhere.
-func useTwoNodes(ctx context.Context, t *Try, s *Subject, hosts []*Host, at harness.Endpoint) *Subject {
+// useAllNodes makes one client per process use a lock of each node. Those of s on the first node
+// are short. It returns the others, the last of the node that will hang: the first client holds
+// them for longer than a lease when the node hangs, so that it renews there and elsewhere.
+func useAllNodes(ctx context.Context, t *Try, s *Subject, hosts []*Host, at harness.Endpoint) []*Subject {
 	name := s.Key
 	s.Key = keyOn(ctx, t, at, name, 0)
-	hung := s.Another(keyOn(ctx, t, at, name, hungNode))
+	others := []*Subject{s.Another(keyOn(ctx, t, at, name, 1)), s.Another(keyOn(ctx, t, at, name, hungNode))}
 	l := ordinary
 	if matches(renewing, s.Variant.Name) {
 		l = Loop{Hold: 3 * TTL, Think: 20 * time.Millisecond}
 	}
 	for _, h := range hosts {
 		w := h.Open(ctx, s, at)
-		w.Loop(ctx, l)
-		w.JoinAs(ctx, hung).Loop(ctx, l)
+		w.Loop(ctx, ordinary)
+		for _, o := range others {
+			w.JoinAs(ctx, o).Loop(ctx, l)
+		}
 	}
-	return hung
+	return others
+}
+
+// checkSafety shows a violation of exclusion, or of the order of tokens, by another lock.
+func (s *Subject) checkSafety(o *Subject, where string) {
+	j := oracle.Judge(o.events(), oracle.RulesOf(s.Variant.Traits, DefaultPrompt))
+	for _, h := range j.Harms() {
+		if slices.Contains([]harness.Harm{harness.TwoHolders, harness.StaleWrite, harness.TokenFell}, h) {
+			s.Show(h, "by the lock %s", where)
+		}
+	}
 }
 
 // reportLost shows leases that were lost between two moments.
-func (s *Subject) reportLost(from, to int64) {
+func (s *Subject) reportLost(events oracle.History, from, to int64) {
 	lost := 0
-	for _, e := range s.events() {
+	for _, e := range events {
 		if e.Kind == oracle.Told && e.At >= from && e.At <= to {
 			s.showLost(&e, "on a node that ran: %s", e.Text)
 			lost++

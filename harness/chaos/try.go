@@ -128,9 +128,9 @@ func (s *Subject) broken() bool {
 }
 
 // Another returns a lock of the same variant with another key, which clients of s can
-// take as well: see [Worker.JoinAs]. It is not judged.
+// take as well: see [Worker.JoinAs]. Only the scenario judges it.
 func (s *Subject) Another(key string) *Subject {
-	return &Subject{Variant: s.Variant, Key: key, history: newRecord(0)}
+	return &Subject{Variant: s.Variant, Key: key, history: newRecord(s.history.most / 4)}
 }
 
 // Each calls f for every lock at the same time, except failed ones. A step of f that fails
