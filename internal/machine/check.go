@@ -1,6 +1,7 @@
 package machine
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -46,14 +47,14 @@ func limitName(limit float64) string {
 // Checks returns the checks of the idle machine, one for each kind of warning of
 // [Environment.Warnings].
 func (e Environment) Checks() []Check {
-	found := func(ok bool, format string, args ...any) string {
-		if !ok {
-			return ""
+	found := func(ok bool, format string, args ...any) (text string) {
+		if ok {
+			text = fmt.Sprintf(format, args...)
 		}
-		return fmt.Sprintf(format, args...)
+		return text
 	}
 	told := func(kind string) bool { return !slices.Contains(e.Unknown, kind) }
-	limit, load := limitName(e.CPULimit), ""
+	load := ""
 	if e.Load != nil {
 		load = fmt.Sprintf("%.2f threads on %s", *e.Load, numfmt.Plural(e.CPUs, "CPU"))
 	}
@@ -61,22 +62,14 @@ func (e Environment) Checks() []Check {
 	if governor == "none" {
 		governor = "the kernel offers no choice"
 	}
-	kinds := e.Capacities
-	if kinds == "" {
-		kinds = "alike"
-	}
-	guest := e.Virtual
-	if guest == "" {
-		guest = "no"
-	}
 	checks := []Check{
 		{Kind: kindCPUs, Name: "processors", Found: found(e.CPUs > 0, "%s", numfmt.Plural(e.CPUs, "CPU"))},
-		{Kind: kindLimit, Name: "CPU limit of the container", Found: found(e.OS == "linux" && told(kindLimit), "%s", limit)},
+		{Kind: kindLimit, Name: "CPU limit of the container", Found: found(e.OS == "linux" && told(kindLimit), "%s", limitName(e.CPULimit))},
 		{Kind: kindGovernor, Name: "frequency governor", Found: governor},
 		{Kind: kindTurbo, Name: "turbo", Found: e.Turbo},
 		{Kind: kindSMT, Name: "threads that share a core (SMT)", Found: found(e.Cores > 0, "%s on %s", numfmt.Plural(e.CPUs, "CPU"), numfmt.Plural(e.Cores, "core"))},
-		{Kind: kindMixed, Name: "kinds of processor", Found: found(e.OS == "linux" && told(kindMixed), "%s", kinds)},
-		{Kind: kindGuest, Name: "virtual machine", Found: found(e.OS == "linux" && told(kindGuest), "%s", guest)},
+		{Kind: kindMixed, Name: "kinds of processor", Found: found(e.OS == "linux" && told(kindMixed), "%s", cmp.Or(e.Capacities, "alike"))},
+		{Kind: kindGuest, Name: "virtual machine", Found: found(e.OS == "linux" && told(kindGuest), "%s", cmp.Or(e.Virtual, "no"))},
 		{Kind: kindLoad, Name: "load before the start", Found: load},
 		{Kind: kindClock, Name: "clock of the samples", Found: e.Clock},
 		{Kind: kindTSC, Name: "time-stamp counter", Found: found(e.TSC != "" && e.Clocksource != "", "%s; the kernel keeps time by %s", e.TSC, e.Clocksource)},

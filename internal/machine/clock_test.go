@@ -66,6 +66,9 @@ func TestCalibrateKnowsTheClock(t *testing.T) {
 	if hz := atomics.ClockHz(); hz > 0 && math.Abs(c.Hz()/hz-1) > 1e-9 {
 		t.Errorf("%v Hz, though the machine says %v", c.Hz(), hz)
 	}
+	if stated := atomics.ClockHz() > 0; c.Stated() != stated || (c.RateError() == 0) != stated {
+		t.Errorf("stated %v, though the machine says %v Hz; error %v ppm", c.Stated(), atomics.ClockHz(), c.RateError())
+	}
 	if c.Floor() <= 0 || c.Floor() > 1e6 || c.Step() <= 0 || c.Step() > 1e8 {
 		t.Errorf("floor %v ns, step %v ns", c.Floor(), c.Step())
 	}
@@ -84,13 +87,6 @@ func TestAgree(t *testing.T) {
 		if median != tc.median || math.Abs(ppm-tc.ppm) > 1e-6 {
 			t.Errorf("%v: %v, %v ppm; want %v, %v ppm", tc.rates, median, ppm, tc.median, tc.ppm)
 		}
-	}
-}
-
-func TestRateError(t *testing.T) {
-	c := Calibrate()
-	if stated := atomics.ClockHz() > 0; c.Stated() != stated || (c.RateError() == 0) != stated {
-		t.Errorf("stated %v, though the machine says %v Hz; error %v ppm", c.Stated(), atomics.ClockHz(), c.RateError())
 	}
 }
 

@@ -23,8 +23,7 @@ type disturbance struct {
 }
 
 // moveCost is the cost of a thread's move to another processor, without its data in caches.
-// BenchmarkMove measured on an AMD EPYC guest 1 to 12 µs for a message and its answer, and 1
-// to 18 µs for 16 KiB to 1 MiB of data. A waiting worker moves thousands of times per second
+// BenchmarkMove measured on an AMD EPYC guest 1 to 18 µs for 16 KiB to 1 MiB of data. A waiting worker moves thousands of times per second
 // without harm: in a run of 14 remote locks, windows with over 2500 moves per second had 1.02
 // times the median rate.
 const moveCost = 10 * time.Microsecond

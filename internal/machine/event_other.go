@@ -7,20 +7,29 @@ import "runtime"
 // ProbeEvents reports that no event can be counted.
 func ProbeEvents() []EventStatus {
 	var all []EventStatus
-	for _, e := range events {
-		all = append(all, EventStatus{Event: e.name, Reason: notLinux()})
+	for _, c := range OpenCounters() {
+		all = append(all, EventStatus{Event: c.count.Event, Reason: c.count.Reason})
 	}
 	return all
 }
 
-func notLinux() string { return "counting events is offered on Linux, and this is " + runtime.GOOS }
-
-func (c *Counters) open() {
+// OpenCounters returns the reason why each event cannot be counted.
+func OpenCounters() Counters {
+	var c Counters
 	for _, e := range events {
-		c.counts = append(c.counts, opened{count: Count{Event: e.name, Reason: notLinux()}})
+		c = append(c, opened{count: Count{Event: e.name, Reason: "counting events is offered on Linux, and this is " + runtime.GOOS}})
 	}
+	return c
 }
 
-func (o opened) read() Count { return o.count }
+// Read returns the reasons.
+func (c Counters) Read() []Count {
+	var counts []Count
+	for _, o := range c {
+		counts = append(counts, o.count)
+	}
+	return counts
+}
 
-func (c *Counters) close() error { return nil }
+// Close does nothing.
+func (Counters) Close() error { return nil }

@@ -3,8 +3,6 @@ package machine
 import (
 	"io/fs"
 	"math"
-	"strconv"
-	"strings"
 	"time"
 )
 
@@ -44,11 +42,8 @@ func (m *Meter) read(now time.Time) (steal, load float64) {
 			m.share = float64(m.steal-stolen) / float64(m.total-total)
 		}
 	}
-	load = math.NaN()
-	if words := strings.Fields(readText(m.fsys, "proc/loadavg")); len(words) > 0 {
-		if x, err := strconv.ParseFloat(words[0], 64); err == nil && x >= 0 {
-			load = x
-		}
+	if l := readLoad(m.fsys); l != nil {
+		return m.share, *l
 	}
-	return m.share, load
+	return m.share, math.NaN()
 }

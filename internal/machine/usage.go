@@ -8,9 +8,6 @@ type Usage struct {
 
 	Voluntary   int64 // context switches because a thread waited
 	Involuntary int64 // context switches because a thread was preempted
-
-	MinorFaults int64 // page faults that needed no reading from a disk
-	MajorFaults int64 // page faults that did
 }
 
 // ProcessUsage returns this process's usage without children (getrusage with RUSAGE_SELF).
@@ -31,7 +28,6 @@ func (u Usage) Sub(v Usage) Usage {
 	return Usage{
 		User: u.User - v.User, System: u.System - v.System,
 		Voluntary: u.Voluntary - v.Voluntary, Involuntary: u.Involuntary - v.Involuntary,
-		MinorFaults: u.MinorFaults - v.MinorFaults, MajorFaults: u.MajorFaults - v.MajorFaults,
 	}
 }
 
