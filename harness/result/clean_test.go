@@ -94,14 +94,8 @@ func TestHostileText(t *testing.T) {
 				t.Errorf("%s holds %q", k.name, text)
 			}
 		}
-		text, err := Encode(Record{Result: r})
-		if err != nil {
-			t.Fatal(err)
-		}
-		read, err := Decode(text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := encodeRecord(t, Record{Result: r})
+		read := decodeLine(t, text)
 		// Encoded again, text that is not clean would show its escape.
 		again, err := Encode(Record{Result: read.Result})
 		for _, bad := range []string{`\n`, `\r`, `\u001b`, "\u202e"} {
@@ -123,13 +117,8 @@ func TestHostileManifest(t *testing.T) {
 	if err := out.AppendFinding(found); err != nil {
 		t.Fatal(err)
 	}
-	if err := out.Finish(func(*Manifest) {}); err != nil {
-		t.Fatal(err)
-	}
-	run, err := Load(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	finishRun(t, out)
+	run := loadRun(t, dir)
 	m, f := run.Manifest, run.Findings[0]
 	for _, text := range []string{m.Commit, m.Command[1], m.Skipped[0].Lock, m.Knees[0].Missing, string(m.Knees[0].Trials[0].Over), m.Machine.CPU, m.Job, m.Parts[0].Host, m.Parts[0].CPU, m.Versions[OneLine(hostile)], f.Name, f.Tables[0].Rows[0].Label, f.Tables[0].Rows[0].Cells[0].Text} {
 		if text != OneLine(hostile) {

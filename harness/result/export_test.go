@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"encoding/csv"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 
@@ -14,10 +16,7 @@ import (
 )
 
 func TestLogs(t *testing.T) {
-	run, err := Load("../../reports/testdata/run")
-	if err != nil {
-		t.Fatal(err)
-	}
+	run := loadRun(t, "../../reports/testdata/run")
 	run.Results = append(run.Results, sample()) // which violates a rule
 	for _, k := range logKinds {
 		var log bytes.Buffer
@@ -176,5 +175,79 @@ func TestExports(t *testing.T) {
 			t.Errorf("%s: %d bytes, %v", e.Name, out.Len(), err)
 		}
 		seen[e.Name] = true
+	}
+}
+
+func TestRates(t *testing.T) {
+	result := func(lock string, workers, round int, ops uint64) *harness.Result {
+		return &harness.Result{Lock: harness.Lock{Name: lock, Doc: "long", Family: harness.Spin}, Round: round,
+			Workload: harness.Workload{Workers: workers, Hold: harness.Span{Mean: 100}}, Elapsed: 2 * time.Second, Ops: ops, Handovers: ops / 4}
+	}
+	bad := result("bad", 1, 0, 100)
+	bad.Violations = []harness.Violation{{Rule: "exclusion", Count: 1}}
+	run := &Run{Manifest: Manifest{Rounds: 3, Command: []string{"locklab", "run"}}, Results: []*harness.Result{
+		result("a", 2, 0, 123_456), result("a", 2, 2, 200_000), result("b", 1, 1, 24), bad, result("bad", 1, 1, 100),
+	}}
+	blocks := harness.Blocks{Process: 7, Elapsed: []int64{1e9, 5e8}, Ops: []uint64{500, 400}, Handovers: []uint64{10, 20}}
+	run.Results[1].Blocks = &blocks
+	var out bytes.Buffer
+	if err := WriteRates(&out, run); err != nil {
+		t.Fatal(err)
+	}
+	got, err := ReadRates(&out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(got.Results) != 3 || got.Manifest.Rounds != 3 || len(got.Manifest.Command) != 2 {
+		t.Fatalf("got %d results of %+v, want 3", len(got.Results), got.Manifest)
+	}
+	for i, want := range []struct {
+		lock      string
+		round     int
+		rate      float64
+		handovers float64
+	}{{"a", 0, 61728, 15432}, {"a", 2, 100_000, 25_000}, {"b", 1, 12, 0}} {
+		r := got.Results[i]
+		if s := r.Elapsed.Seconds(); r.Lock.Name != want.lock || r.Round != want.round || float64(r.Ops)/s != want.rate || float64(r.Handovers)/s != want.handovers {
+			t.Errorf("result %d: %s, round %d, %v and %v a second; want %+v", i, r.Lock.Name, r.Round, float64(r.Ops)/s, float64(r.Handovers)/s, want)
+		}
+	}
+	if b := got.Results[1].Blocks; b == nil || !b.Valid() || b.Process != 7 || !slices.Equal(b.Ops, []uint64{500_000, 800_000}) || !slices.Equal(b.Handovers, []uint64{10_000, 40_000}) || got.Results[0].Blocks != nil {
+		t.Errorf("blocks %+v, want the rates of %+v", b, blocks)
+	}
+	if _, err := ReadRates(bytes.NewReader([]byte("{}\n{"))); err == nil {
+		t.Error("a line that is cut short was read")
+	}
+}
+
+func TestPublished(t *testing.T) {
+	run := &Run{Manifest: Manifest{Commit: "abc"}, Faults: []*harness.FaultResult{
+		{Scenario: "holder-pause", Lock: harness.Lock{Name: "a"}, Tries: 60, Seen: map[harness.Harm]int{harness.StaleWrite: 7}},
+		{Scenario: "skipped", Lock: harness.Lock{Name: "a"}, Skipped: "no"},
+		{Scenario: "leader-killed", Lock: harness.Lock{Name: "b"}, Tries: 3},
+	}}
+	var out bytes.Buffer
+	if err := WritePublished(&out, run); err != nil {
+		t.Fatal(err)
+	}
+	got, err := ReadPublished(bytes.NewReader(out.Bytes()))
+	if err != nil || len(got) != 2 {
+		t.Fatalf("%d rows, %v of\n%s", len(got), err, out.String())
+	}
+	if f := got[0]; f.Scenario != "holder-pause" || f.Lock.Name != "a" || f.Tries != 60 || f.Published != 60 || f.Seen[harness.StaleWrite] != 7 || len(f.Seen) != 1 {
+		t.Errorf("read back %+v", f)
+	}
+	text := out.String()
+	for name, damaged := range map[string]string{
+		"empty":       "",
+		"other head":  strings.Replace(text, "scenario,", "scene,", 1),
+		"no number":   strings.Replace(text, ",60,", ",many,", 1),
+		"more harms":  strings.Replace(text, ",60,0,7", ",60,0,61", 1),
+		"no tries":    strings.Replace(text, ",3,", ",0,", 1),
+		"a short row": text + "x,y,1\n",
+	} {
+		if _, err := ReadPublished(strings.NewReader(damaged)); err == nil {
+			t.Errorf("%s: no error", name)
+		}
 	}
 }

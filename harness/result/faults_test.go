@@ -5,7 +5,6 @@ import (
 	"encoding/csv"
 	"os"
 	"path/filepath"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -30,38 +29,15 @@ func fault() *harness.FaultResult {
 	}
 }
 
-func TestFaultRoundTrip(t *testing.T) {
-	want := fault()
-	v := reflect.ValueOf(*want)
-	for i := range v.NumField() {
-		if name := v.Type().Field(i).Name; v.Field(i).IsZero() && name != "Published" { // it is in no file
-			t.Errorf("fault leaves %s zero, so this does not test it", v.Type().Field(i).Name)
-		}
-	}
-	text, err := Encode(Record{Fault: want})
-	if err != nil {
-		t.Fatal(err)
-	}
-	got, err := Decode(text)
-	if err != nil || !reflect.DeepEqual(got, Record{Fault: want}) {
-		t.Errorf("read back\n%+v\nwant\n%+v (%v)", got.Fault, want, err)
-	}
-}
-
 func write(t *testing.T, dir string, faults ...*harness.FaultResult) *Run {
 	t.Helper()
-	w, err := Create(dir, Manifest{Command: []string{"locklab", "chaos"}, Commit: "abc"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := createRun(t, dir, Manifest{Command: []string{"locklab", "chaos"}, Commit: "abc"})
 	for _, f := range faults {
 		if err := w.AppendFault(f); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := w.Finish(func(*Manifest) {}); err != nil {
-		t.Fatal(err)
-	}
+	finishRun(t, w)
 	run, err := Load(dir)
 	if err != nil || len(run.Damage) > 0 {
 		t.Fatalf("damage %q (%v)", run.Damage, err)
@@ -106,14 +82,8 @@ func TestHostileFault(t *testing.T) {
 	f.Together[0].Harms = []harness.Harm{hostile}
 	f.Figures[0].Name, f.Aims[0].Text, f.Aims[0].Figure = hostile, hostile, hostile
 	f.Histories = []string{"../../etc/passwd", "/etc/passwd", "ok.jsonl", "a/../../b"}
-	text, err := Encode(Record{Fault: f})
-	if err != nil {
-		t.Fatal(err)
-	}
-	got, err := Decode(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := encodeRecord(t, Record{Fault: f})
+	got := decodeLine(t, text)
 	again, err := Encode(Record{Fault: got.Fault})
 	for _, bad := range []string{`\n`, `\r`, `\u001b`, "\u202e"} {
 		if err != nil || bytes.Contains(bytes.TrimSpace(again), []byte(bad)) {
@@ -126,10 +96,7 @@ func TestHostileFault(t *testing.T) {
 }
 
 func FuzzFault(f *testing.F) {
-	text, err := Encode(Record{Fault: fault()})
-	if err != nil {
-		f.Fatal(err)
-	}
+	text := encodeRecord(f, Record{Fault: fault()})
 	f.Add(text)
 	f.Add([]byte(`{"schema":1,"kind":"chaos","scenario":"x","lock":{"name":"y"},"tries":-1,"seen":null}`))
 	f.Add([]byte(`{"schema":1,"kind":"chaos","scenario":"x"}`))

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"time"
+	_ "embed"
 
 	"locklab/harness"
 	"locklab/internal/machine"
@@ -227,3 +228,9 @@ type Run struct {
 	whole int64  // bytes of results.jsonl up to the end of its last whole line
 	last  []byte // the beginning of a line after it
 }
+
+// JSONSchema describes every line of results.jsonl that this version writes, in
+// JSON Schema, draft 2020-12.
+//
+//go:embed results.schema.json
+var JSONSchema []byte

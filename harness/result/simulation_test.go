@@ -3,7 +3,6 @@ package result
 import (
 	"bytes"
 	"encoding/csv"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -26,36 +25,6 @@ func simulation() *harness.Simulation {
 		Workers: 64, Lines: 1, Hold: 10, Think: 10.5, Wait: harness.WaitPause, Apart: true, Spread: true, Seed: 1 << 63, Seeds: 3, OnCores: 32, OnSockets: 8,
 		PerAcquisition: of(210.25), Handover: of(150), Longest: of(9000), Misses: of(5.5), Remote: of(2), Invalidated: of(3),
 		SameSocket: of(0.5), SameWorker: of(0.01), Jain: of(1), Accuracy: "within 1.3",
-	}
-}
-
-func TestSimulationRoundTrip(t *testing.T) {
-	want := simulation()
-	v := reflect.ValueOf(*want)
-	for i := range v.NumField() {
-		if v.Field(i).IsZero() {
-			t.Errorf("simulation leaves %s zero, so this does not test it", v.Type().Field(i).Name)
-		}
-	}
-	text, err := Encode(Record{Simulation: want})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got, err := Decode(text); err != nil || !reflect.DeepEqual(got, Record{Simulation: want}) {
-		t.Errorf("read back\n%+v\nwant\n%+v (%v)", got.Simulation, want, err)
-	}
-	m := &harness.ModelMachine{Name: "this", Hypothetical: true, File: []byte(`{"sockets":8,"sources":["a <b>"]}`)}
-	text, err = Encode(Record{Machine: m})
-	if err != nil {
-		t.Fatal(err)
-	}
-	got, err := Decode(text)
-	if err != nil || got.Machine == nil || got.Machine.Name != "this" || !got.Machine.Hypothetical {
-		t.Fatalf("read back %+v (%v)", got.Machine, err)
-	}
-	var file struct{ Sources []string }
-	if err := json.Unmarshal(got.Machine.File, &file); err != nil || file.Sources[0] != "a <b>" {
-		t.Errorf("the file is %s (%v)", got.Machine.File, err)
 	}
 }
 
@@ -112,19 +81,14 @@ func on(machine string, workers int, time float64) *harness.Simulation {
 
 func TestExtend(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")
-	w, err := Create(dir, Manifest{Seed: 7})
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := createRun(t, dir, Manifest{Seed: 7})
 	if err := w.Append(sample()); err != nil {
 		t.Fatal(err)
 	}
 	if _, _, err := Extend(dir); !errors.Is(err, harness.ErrUsage) {
 		t.Errorf("beside a writer: %v, want a usage error", err)
 	}
-	if err := w.Finish(func(*Manifest) {}); err != nil {
-		t.Fatal(err)
-	}
+	finishRun(t, w)
 	before := files(t, dir)
 	add := func(machine *harness.ModelMachine, ss ...*harness.Simulation) {
 		e, _, err := Extend(dir)
@@ -140,7 +104,7 @@ func TestExtend(t *testing.T) {
 		}
 	}
 	add(machineNamed("a", 1), on("a", 1, 10), on("a", 2, 20))
-	cutEnd(t, filepath.Join(dir, ResultsName), 9) // in on("a", 2, 20)
+	cutShort(t, filepath.Join(dir, ResultsName), 9) // in on("a", 2, 20)
 	add(machineNamed("b", 1), on("b", 1, 30))
 	add(machineNamed("a", 1), on("a", 1, 11), on("a", 4, 40)) // the same machine: one case again
 	add(machineNamed("b", 2), on("b", 2, 31))                 // another machine of that name
@@ -187,25 +151,11 @@ func files(t *testing.T, dir string) map[string][]byte {
 	return out
 }
 
-func cutEnd(t *testing.T, name string, n int64) {
-	t.Helper()
-	info, err := os.Stat(name)
-	if err == nil {
-		err = os.Truncate(name, info.Size()-n)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 // TestSimulationsOnly: a run without measurements is valid; a crash loses its last line only.
 func TestSimulationsOnly(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")
-	w, err := Create(dir, Manifest{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	err = errors.Join(w.AppendMachine(machineNamed("a", 1)), w.AppendSimulation(on("a", 1, 10)), w.AppendSimulation(on("a", 2, 20)))
+	w := createRun(t, dir, Manifest{})
+	err := errors.Join(w.AppendMachine(machineNamed("a", 1)), w.AppendSimulation(on("a", 1, 10)), w.AppendSimulation(on("a", 2, 20)))
 	if err := errors.Join(err, w.Finish(func(*Manifest) {})); err != nil {
 		t.Fatal(err)
 	}
@@ -218,10 +168,7 @@ func TestSimulationsOnly(t *testing.T) {
 		if err := os.WriteFile(name, whole[:end], 0o644); err != nil {
 			t.Fatal(err)
 		}
-		run, err := Load(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
+		run := loadRun(t, dir)
 		lines := bytes.Count(whole[:end], []byte("\n"))
 		have := len(run.Simulations) + len(run.Machines)
 		if have < lines || have > lines+1 || len(run.Damage) > 1 || len(run.Results) > 0 {

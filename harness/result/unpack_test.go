@@ -141,14 +141,8 @@ func packInside(t *testing.T, raw []byte) string {
 
 // BenchmarkAppend measures the writing between two cases; sync-ms is the median disk time.
 func BenchmarkAppend(b *testing.B) {
-	run, err := Load("../../reports/testdata/run")
-	if err != nil {
-		b.Fatal(err)
-	}
-	w, err := Create(b.TempDir(), Manifest{})
-	if err != nil {
-		b.Fatal(err)
-	}
+	run := loadRun(b, "../../reports/testdata/run")
+	w := createRun(b, b.TempDir(), Manifest{})
 	var syncs []float64
 	for i := 0; b.Loop(); i++ {
 		err := w.Append(run.Results[i%len(run.Results)])
@@ -159,7 +153,5 @@ func BenchmarkAppend(b *testing.B) {
 		syncs = append(syncs, float64(time.Since(begin).Microseconds())/1000)
 	}
 	b.ReportMetric(stat.Median(syncs), "sync-ms")
-	if err := w.Finish(func(*Manifest) {}); err != nil {
-		b.Fatal(err)
-	}
+	finishRun(b, w)
 }

@@ -60,7 +60,7 @@ func writeScenario(out io.Writer, rows []result.Survival) error {
 		for _, note := range r.Fault.Notes {
 			fmt.Fprintf(out, "  %s\n", note)
 		}
-		for _, name := range r.Histories {
+		for _, name := range r.Fault.Histories {
 			fmt.Fprintf(out, "  history: %s\n", name)
 		}
 	}
