@@ -3,6 +3,7 @@ package result
 import (
 	"bytes"
 	"encoding/csv"
+	"io"
 	"math"
 	"slices"
 	"strconv"
@@ -94,50 +95,60 @@ func TestCSV(t *testing.T) {
 	evil.Lock.Name = `=HYPERLINK("http://evil.example","mcs")`
 	evil.Violations[0] = harness.Violation{Rule: "-exclusion", Detail: "a \"b\", c\nd", Count: 1}
 	run := &Run{Results: []*harness.Result{good, evil}}
-	var out bytes.Buffer
-	if err := WriteCSV(&out, run); err != nil {
-		t.Fatal(err)
-	}
-	rows, err := csv.NewReader(&out).ReadAll()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(rows) != 3 || len(rows[0]) != len(resultColumns)+len(Metrics) {
+	rows := writtenRows(t, WriteCSV, run)
+	if len(rows) != 2 || len(rows[0]) != len(resultColumns)+len(Metrics) {
 		t.Fatalf("%d rows of %d columns", len(rows), len(rows[0]))
 	}
-	column := make(map[string]int)
-	for i, name := range rows[0] {
-		if _, twice := column[name]; twice {
-			t.Errorf("two columns are called %q", name)
-		}
-		column[name] = i
-	}
-	for i, c := range resultColumns {
-		if got, want := rows[1][i], csvText(c.of(good)); got != want {
+	for _, c := range resultColumns {
+		if got, want := rows[0][c.name], csvText(c.of(good)); got != want {
 			t.Errorf("%s is %q, want %q", c.name, got, want)
 		}
 	}
 	for name, want := range map[string]string{"window-ns": "1000000000", "started": "2026-11-21T01:02:03.000000004Z", "gc": "false", "section": "lines:16"} {
-		if got := rows[1][column[name]]; got != want {
+		if got := rows[0][name]; got != want {
 			t.Errorf("%s is %q, want %q", name, got, want)
 		}
 	}
 	for _, m := range Metrics {
 		want, ok := m.Of(good)
-		got := rows[1][column[m.Unit]]
+		got := rows[0][m.Unit]
 		if x, err := strconv.ParseFloat(got, 64); ok && (err != nil || x != want) || !ok && got != "" {
 			t.Errorf("%s is %q, want %v (%v)", m.Unit, got, want, ok)
 		}
-		if got := rows[2][column[m.Unit]]; got != "" {
+		if got := rows[1][m.Unit]; got != "" {
 			t.Errorf("%s of a result that violates a rule is %q", m.Unit, got)
 		}
 	}
-	if got := rows[2][column["lock"]]; got != "'"+evil.Lock.Name {
+	if got := rows[1]["lock"]; got != "'"+evil.Lock.Name {
 		t.Errorf("the lock is %q, which a spreadsheet runs", got)
 	}
-	if got := rows[2][column["violation"]]; got != "'-exclusion: a \"b\", c\nd" {
+	if got := rows[1]["violation"]; got != "'-exclusion: a \"b\", c\nd" {
 		t.Errorf("the violation is %q", got)
 	}
+}
+
+// writtenRows returns the rows of a CSV writer for run: cells by the name of their column.
+func writtenRows(t *testing.T, write func(io.Writer, *Run) error, run *Run) (rows []map[string]string) {
+	t.Helper()
+	var out bytes.Buffer
+	if err := write(&out, run); err != nil {
+		t.Fatal(err)
+	}
+	text, err := csv.NewReader(&out).ReadAll()
+	if err != nil || len(text) == 0 {
+		t.Fatalf("%d rows (%v)", len(text), err)
+	}
+	for _, cells := range text[1:] {
+		row := make(map[string]string)
+		for i, name := range text[0] {
+			if _, twice := row[name]; twice {
+				t.Errorf("two columns are called %q", name)
+			}
+			row[name] = cells[i]
+		}
+		rows = append(rows, row)
+	}
+	return rows
 }
 
 func TestCell(t *testing.T) {

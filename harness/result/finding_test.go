@@ -107,6 +107,14 @@ func TestResumeRefuses(t *testing.T) {
 	}
 }
 
+func TestMergedIsNotResumed(t *testing.T) {
+	dir := t.TempDir()
+	finishRun(t, createRun(t, dir, Manifest{Ranks: 2, Parts: []Part{{Rank: 0}, {Rank: 1}}}))
+	if _, _, err := Resume(dir, Manifest{}); !errors.Is(err, harness.ErrUsage) || !strings.Contains(err.Error(), "it was merged from parts") {
+		t.Errorf("%v, want a usage error", err)
+	}
+}
+
 func TestMend(t *testing.T) {
 	line := encodeRecord(t, Record{Sample: &harness.Sample{Experiment: "e", Key: "k"}})
 	long := encodeRecord(t, Record{Sample: &harness.Sample{Experiment: "e", Key: strings.Repeat("k", 200_000)}})

@@ -213,15 +213,6 @@ func TestCreateRefuses(t *testing.T) {
 	}
 }
 
-func TestMergedIsNotResumed(t *testing.T) {
-	dir := t.TempDir()
-	w := createRun(t, dir, Manifest{Ranks: 2, Parts: []Part{{Rank: 0}, {Rank: 1}}})
-	finishRun(t, w)
-	if _, _, err := Resume(dir, Manifest{}); !errors.Is(err, harness.ErrUsage) || !strings.Contains(err.Error(), "it was merged from parts") {
-		t.Errorf("%v, want a usage error", err)
-	}
-}
-
 func FuzzDecode(f *testing.F) {
 	for _, rec := range []Record{{Result: sample()}, {Finding: finding()}, {Simulation: simulation()}} {
 		f.Add(encodeRecord(f, rec))

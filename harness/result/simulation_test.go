@@ -2,7 +2,6 @@ package result
 
 import (
 	"bytes"
-	"encoding/csv"
 	"errors"
 	"fmt"
 	"math"
@@ -177,44 +176,21 @@ func TestSimulationsOnly(t *testing.T) {
 	}
 }
 
-func TestAddSimulations(t *testing.T) {
-	r := &Run{Simulations: []*harness.Simulation{on("a", 1, 10)}, Machines: []*harness.ModelMachine{machineNamed("a", 1)}}
-	left := r.AddSimulations(&Run{
-		Simulations: []*harness.Simulation{on("a", 1, 99), on("a", 2, 20), on("b", 1, 30)},
-		Machines:    []*harness.ModelMachine{{Name: "a", File: []byte(`{"pause":1}`)}, machineNamed("b", 1)},
-	})
-	if len(left) != 0 || len(r.Simulations) != 3 || r.Simulations[0].PerAcquisition.Median != 10 || len(r.Machines) != 2 {
-		t.Errorf("left out %q, have %d of %d machines", left, len(r.Simulations), len(r.Machines))
-	}
-	left = r.AddSimulations(&Run{Simulations: []*harness.Simulation{on("b", 7, 1), on("c", 1, 1)}, Machines: []*harness.ModelMachine{machineNamed("b", 2)}})
-	if !reflect.DeepEqual(left, []string{"b"}) || len(r.Simulations) != 4 {
-		t.Errorf("left out %q, have %d", left, len(r.Simulations))
-	}
-}
-
 func TestSimulationsCSV(t *testing.T) {
 	evil := simulation()
 	evil.Simulated, evil.OnSockets = "=1+1", 0
 	run := &Run{Results: []*harness.Result{sample()}, Simulations: []*harness.Simulation{simulation(), evil}}
-	var out bytes.Buffer
-	if err := WriteSimulationsCSV(&out, run); err != nil {
-		t.Fatal(err)
-	}
-	rows, err := csv.NewReader(&out).ReadAll()
-	if err != nil || len(rows) != 3 {
-		t.Fatalf("%d rows (%v), want a head and 2", len(rows), err)
-	}
-	at := make(map[string]int)
-	for i, name := range rows[0] {
-		at[name] = i
+	rows := writtenRows(t, WriteSimulationsCSV, run)
+	if len(rows) != 2 {
+		t.Fatalf("%d rows, want 2", len(rows))
 	}
 	for name, want := range map[string]string{"simulated": "skylake-8x32", "hypothetical": "true", "lock": "mcs", "workers": "64", "on-sockets": "8",
 		"simulated-ns/acq": "210.25", "simulated-ns/acq-min": "105.125", "simulated-misses/acq": "5.5", "seed": "9223372036854775808", "wait-policy": "pause"} {
-		if got := rows[1][at[name]]; got != want {
+		if got := rows[0][name]; got != want {
 			t.Errorf("%s is %q, want %q", name, got, want)
 		}
 	}
-	if got := rows[2][at["simulated"]] + rows[2][at["on-sockets"]]; got != "'=1+1" {
+	if got := rows[1]["simulated"] + rows[1]["on-sockets"]; got != "'=1+1" {
 		t.Errorf("the second row begins with %q", got)
 	}
 	var measured bytes.Buffer

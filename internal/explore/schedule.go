@@ -4,6 +4,7 @@ package explore
 
 import (
 	"fmt"
+	"slices"
 
 	"locklab/atomics"
 )
@@ -27,7 +28,7 @@ func (r *run) choose() *Worker {
 		d := choices[0].decision
 		if len(r.path) < len(r.prefix) {
 			d = r.prefix[len(r.path)]
-		} else if r.trace == nil {
+		} else if !r.traced {
 			if r.covered() {
 				return nil
 			}
@@ -87,7 +88,7 @@ func (r *run) goesLate() *Worker {
 				r.noteText(w, "goes on before its stores are visible")
 				return w
 			}
-		case r.trace == nil:
+		case !r.traced:
 			if r.covered() {
 				return nil
 			}
@@ -181,27 +182,17 @@ func (r *run) take(d decision, able uint8) *Worker {
 	}
 	if r.current >= 0 && w.id != r.current && able&(1<<r.current) != 0 {
 		r.preemptions++
-		r.notePreemption(r.current)
+		r.noteText(r.workers[r.current], "is preempted")
 	}
 	return w
 }
 
 func (r *run) buffered() bool {
-	for _, w := range r.workers {
-		if len(w.buffer) > 0 {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(r.workers, func(w *Worker) bool { return len(w.buffer) > 0 })
 }
 
 func (r *run) finished() bool {
-	for _, w := range r.workers {
-		if !w.done {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(r.workers, func(w *Worker) bool { return !w.done })
 }
 
 // state returns a hash of all that decides how the run can continue: see Known states.

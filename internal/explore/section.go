@@ -4,6 +4,8 @@ package explore
 
 import (
 	"fmt"
+	"math/bits"
+	"strings"
 
 	"locklab/atomics"
 )
@@ -18,10 +20,6 @@ type section struct {
 	asked   uint8             // has done the first operation of Lock
 	waits   uint8             // has asked, and then had to wait
 	ahead   [MaxWorkers]uint8 // which were waiting when this worker asked
-}
-
-func (s *section) init(_ int, p *Program) {
-	s.permits, s.fifo = max(1, p.Permits), p.FIFO
 }
 
 func (s *section) begins(w *Worker) {
@@ -69,9 +67,6 @@ func (w *Worker) Asks() {
 	w.run.noteText(w, "calls Lock")
 }
 
-// GivesUp records that w did not get the lock and does not wait for it.
-func (w *Worker) GivesUp() { w.run.section.ends(w); w.run.noteText(w, "gives up") }
-
 // Enter records that w has the lock; it begins a critical section.
 func (w *Worker) Enter() {
 	s := &w.run.section
@@ -82,7 +77,7 @@ func (w *Worker) Enter() {
 	s.ends(w)
 	others := s.inside
 	s.inside |= 1 << w.id
-	if s.readers != 0 || count(s.inside) > s.permits {
+	if s.readers != 0 || bits.OnesCount8(s.inside) > s.permits {
 		w.halt(fmt.Errorf("%w: worker %d and %s", ErrExclusion, w.id, names(others|s.readers)))
 	}
 }
@@ -104,24 +99,13 @@ func (w *Worker) Leave() { w.point(atomics.Access{Op: opLeave}) }
 // Fail ends the schedule with an error.
 func (w *Worker) Fail(err error) { w.halt(err) }
 
-func count(set uint8) (n int) {
-	for ; set != 0; set &= set - 1 {
-		n++
-	}
-	return n
-}
-
 // names lists workers: "worker 1, worker 2".
 func names(set uint8) string {
-	text := ""
+	var workers []string
 	for i := range MaxWorkers {
-		if set&(1<<i) == 0 {
-			continue
+		if set&(1<<i) != 0 {
+			workers = append(workers, fmt.Sprintf("worker %d", i))
 		}
-		if text != "" {
-			text += ", "
-		}
-		text += fmt.Sprintf("worker %d", i)
 	}
-	return text
+	return strings.Join(workers, ", ")
 }

@@ -176,14 +176,14 @@ func (r *run) goesOut(w *Worker) bool {
 		return true
 	}
 	vain := r.idles(w)
-	if r.trace != nil {
+	if r.traced { // the text is slow to build
 		r.noteText(w, fmt.Sprintf("waits and polls, %d operations in vain", w.out-1))
 	}
 	w.out = 0
 	if vain {
 		r.e.idle[w.site] = true
 		w.stuck = true
-		if !w.last && r.trace == nil {
+		if !w.last && !r.traced {
 			r.fail(errCovered) // as if it had just waited
 			w.suspend()
 		}
