@@ -19,7 +19,10 @@ import (
 func TestLogs(t *testing.T) {
 	run := loadRun(t, "../../reports/testdata/run")
 	run.Results = append(run.Results, sample()) // which violates a rule
-	for _, k := range logKinds {
+	for k, of := range map[*derived]func(*harness.Result) harness.Histogram{
+		&waitLog:     func(r *harness.Result) harness.Histogram { return r.Wait },
+		&handoverLog: func(r *harness.Result) harness.Histogram { return r.Handover },
+	} {
 		var log bytes.Buffer
 		if err := k.write(&log, run); err != nil {
 			t.Fatal(err)
@@ -27,7 +30,7 @@ func TestLogs(t *testing.T) {
 		in := hdrhistogram.NewHistogramLogReader(&log)
 		read := 0
 		for _, r := range run.Results {
-			h, _ := k.of(caseLine{Result: r})
+			h := of(r)
 			if len(h) == 0 || len(r.Violations) > 0 {
 				continue
 			}

@@ -2,11 +2,11 @@ package result
 
 import (
 	"cmp"
+	_ "embed"
 	"fmt"
 	"maps"
 	"slices"
 	"time"
-	_ "embed"
 
 	"locklab/harness"
 	"locklab/internal/machine"
