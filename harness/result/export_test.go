@@ -83,14 +83,6 @@ func agree(t *testing.T, name string, got *hdrhistogram.Histogram, want harness.
 	}
 }
 
-func TestLogTag(t *testing.T) {
-	for _, w := range []harness.Workload{sample().Workload, {Workers: 1, Reads: 90, Locks: 3, Garbage: true}} {
-		if name := w.Name(); strings.ContainsAny(name, ", \r\n\t") {
-			t.Errorf("%q is no tag", name)
-		}
-	}
-}
-
 func TestCSV(t *testing.T) {
 	good := sample()
 	good.Violations = nil

@@ -3,6 +3,8 @@ package result
 import (
 	"fmt"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"slices"
 	"testing"
 	"time"
@@ -193,4 +195,21 @@ func mergeOne(t testing.TB, name string, parts []*Run) *harness.Result {
 		t.Fatalf("%s: %d results, lost %v", name, len(run.Results), run.Manifest.Lost)
 	}
 	return run.Results[0]
+}
+
+func readFiles(t testing.TB, dir string) map[string]string {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := make(map[string]string)
+	for _, e := range entries {
+		text, err := os.ReadFile(filepath.Join(dir, e.Name()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		files[e.Name()] = string(text)
+	}
+	return files
 }

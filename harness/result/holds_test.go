@@ -2,7 +2,6 @@ package result
 
 import (
 	"bytes"
-	"compress/flate"
 	"encoding/base64"
 	"encoding/binary"
 	"math/rand/v2"
@@ -59,11 +58,11 @@ func TestHoldsRefused(t *testing.T) {
 
 func TestHoldsDamaged(t *testing.T) {
 	pack := func(raw []byte) string {
-		var buf bytes.Buffer
-		w, _ := flate.NewWriter(&buf, flate.BestCompression)
-		w.Write(raw)
-		w.Close()
-		return base64.StdEncoding.EncodeToString(buf.Bytes())
+		text, err := deflate("holds", raw)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return text
 	}
 	good, err := encodeHolds(turns(3))
 	if err != nil {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"os"
 	"path/filepath"
 	"reflect"
 	"strings"
@@ -88,7 +87,7 @@ func TestExtend(t *testing.T) {
 		t.Errorf("beside a writer: %v, want a usage error", err)
 	}
 	finishRun(t, w)
-	before := files(t, dir)
+	before := readFiles(t, dir)
 	add := func(machine *harness.ModelMachine, ss ...*harness.Simulation) {
 		e, _, err := Extend(dir)
 		if err != nil {
@@ -125,54 +124,13 @@ func TestExtend(t *testing.T) {
 	if len(run.Results) != 1 || run.Results[0].Ops != sample().Ops {
 		t.Error("the result has gone")
 	}
-	for name, text := range files(t, dir) {
-		if name != ResultsName && !bytes.Equal(text, before[name]) {
+	for name, text := range readFiles(t, dir) {
+		if name != ResultsName && text != before[name] {
 			t.Errorf("%s has changed", name)
 		}
 	}
 	if _, _, err := Extend(t.TempDir()); !errors.Is(err, harness.ErrUsage) {
 		t.Errorf("without a run: %v, want a usage error", err)
-	}
-}
-
-func files(t *testing.T, dir string) map[string][]byte {
-	t.Helper()
-	names, err := filepath.Glob(filepath.Join(dir, "*"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	out := make(map[string][]byte)
-	for _, n := range names {
-		if out[filepath.Base(n)], err = os.ReadFile(n); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return out
-}
-
-// TestSimulationsOnly: a run without measurements is valid; a crash loses its last line only.
-func TestSimulationsOnly(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "run")
-	w := createRun(t, dir, Manifest{})
-	err := errors.Join(w.AppendMachine(machineNamed("a", 1)), w.AppendSimulation(on("a", 1, 10)), w.AppendSimulation(on("a", 2, 20)))
-	if err := errors.Join(err, w.Finish(func(*Manifest) {})); err != nil {
-		t.Fatal(err)
-	}
-	name := filepath.Join(dir, ResultsName)
-	whole, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for end := len(whole); end >= 0; end -= 7 {
-		if err := os.WriteFile(name, whole[:end], 0o644); err != nil {
-			t.Fatal(err)
-		}
-		run := loadRun(t, dir)
-		lines := bytes.Count(whole[:end], []byte("\n"))
-		have := len(run.Simulations) + len(run.Machines)
-		if have < lines || have > lines+1 || len(run.Damage) > 1 || len(run.Results) > 0 {
-			t.Fatalf("of %d bytes with %d lines %d are read, damage %q", end, lines, have, run.Damage)
-		}
 	}
 }
 
