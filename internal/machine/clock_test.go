@@ -1,6 +1,7 @@
 package machine
 
 import (
+	"encoding/json"
 	"math"
 	"math/rand/v2"
 	"runtime"
@@ -162,5 +163,51 @@ func TestHotPathsDoNotAllocate(t *testing.T) {
 		c.Nanoseconds(c.Now() - start)
 	}); n != 0 {
 		t.Errorf("%v allocations", n)
+	}
+}
+
+func TestRatingRoundTrip(t *testing.T) {
+	want := Clock{hz: 3e9, period: 1e9 / 3e9, floor: 11.5, step: 10, err: 0.3, stated: true}
+	text, err := json.Marshal(want.Rating())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var r Rating
+	if err := json.Unmarshal(text, &r); err != nil {
+		t.Fatal(err)
+	}
+	if got, ok := r.Clock(); !ok || got != want {
+		t.Errorf("got %+v, %v; want %+v", got, ok, want)
+	}
+}
+
+func TestRatingRefuses(t *testing.T) {
+	for _, r := range []Rating{
+		{}, {Hz: -1}, {Hz: math.NaN()}, {Hz: math.Inf(1)}, {Hz: 1e9, Floor: math.NaN()}, {Hz: 1e9, Floor: -1}, {Hz: 1e9, Step: -1},
+	} {
+		if c, ok := r.Clock(); ok {
+			t.Errorf("%+v gave the clock %+v", r, c)
+		}
+	}
+}
+
+func TestMonotonicAt(t *testing.T) {
+	const due = int64(12345 * time.Microsecond)
+	at, reads := int64(0), 0
+	read := func() int64 {
+		if reads++; reads < 300 && reads%3 != 1 { // after the first clock of a try, and after the second
+			at += int64(time.Duration(reads) * time.Millisecond)
+		}
+		at += 100
+		return at
+	}
+	got := monotonicAt(read, func() int64 { return due - read() })
+	if d := got - due; d < -1000 || d > 1000 {
+		t.Errorf("%v away from what it is", time.Duration(d))
+	}
+	now := time.Now()
+	before, after := MonotonicAt(now), Monotonic()
+	if later := MonotonicAt(now.Add(time.Hour)) - before; before > after || later < int64(time.Hour-time.Millisecond) || later > int64(time.Hour+time.Millisecond) {
+		t.Errorf("now is at %d, and %d was read later; an hour later is %v later", before, after, time.Duration(later))
 	}
 }
