@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"math"
 	"math/rand/v2"
-	"runtime"
 	"testing"
 	"time"
 
@@ -34,20 +33,6 @@ func TestClockAgreesWithMonotonicClock(t *testing.T) {
 		off := float64(got)/float64(want) - 1
 		return math.Abs(off) < 0.002, time.Duration(got-want).String() + " apart"
 	})
-}
-
-func TestClockIsMonotonicOnOneThread(t *testing.T) {
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	c := Calibrate()
-	before := c.Now()
-	for range 200_000 {
-		now := c.Now()
-		if int64(now-before) < 0 {
-			t.Fatalf("went back by %d ticks", before-now)
-		}
-		before = now
-	}
 }
 
 func TestCalibrateTwiceAgrees(t *testing.T) {

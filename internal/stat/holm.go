@@ -1,6 +1,7 @@
 package stat
 
 import (
+	"cmp"
 	"slices"
 )
 
@@ -14,15 +15,7 @@ func Holm(ps []float64) []float64 {
 	for i := range order {
 		order[i] = i
 	}
-	slices.SortStableFunc(order, func(a, b int) int {
-		switch {
-		case ps[a] < ps[b]:
-			return -1
-		case ps[a] > ps[b]:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(ps[a], ps[b]) })
 	out := make([]float64, len(ps))
 	least := 0.0
 	for i, at := range order {
