@@ -31,7 +31,7 @@ func countable(event string) (ok bool, note string) {
 func countedPerOperation(c *pinnedThreads, event string, op func(thread, n int)) (float64, error) {
 	each, errs := make([]float64, len(c.jobs)), make([]error, len(c.jobs))
 	c.step(func(i int) {
-		counters := machine.OpenCounters(machine.ThisThread)
+		counters := machine.OpenCounters()
 		defer counters.Close()
 		before := counters.Read()
 		ops := 0.0

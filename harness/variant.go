@@ -154,62 +154,35 @@ func Validate(vs []*Variant) error {
 	var errs []error
 	seen := make(map[string]bool)
 	for _, v := range vs {
-		bad := func(format string, args ...any) {
-			errs = append(errs, fmt.Errorf("variant %q "+format, append([]any{v.Name}, args...)...))
-		}
-		switch {
-		case v.Name == "":
-			bad("has no name")
-		case !nameRE.MatchString(v.Name):
-			bad("is not lower-case words joined by '-'")
-		case tailRE.MatchString(v.Name):
-			bad("ends in -digits, which benchmark tools read as GOMAXPROCS")
-		case seen[v.Name]:
-			bad("is listed twice")
+		t := v.Traits
+		for _, mistake := range []struct {
+			made bool
+			text string
+		}{
+			{v.Name == "", "has no name"},
+			{v.Name != "" && !nameRE.MatchString(v.Name), "is not lower-case words joined by '-'"},
+			{tailRE.MatchString(v.Name), "ends in -digits, which benchmark tools read as GOMAXPROCS"},
+			{seen[v.Name], "is listed twice"},
+			{v.Doc == "", "is undocumented"},
+			{v.Complexity < 0 || v.Complexity > Composed, fmt.Sprintf("has Complexity %d", v.Complexity)},
+			{v.Paper == "", "names no source in Paper"},
+			{!slices.Contains(Families, v.Family), fmt.Sprintf("has unknown family %q", v.Family)},
+			{!slices.Contains(statuses, v.Status), fmt.Sprintf("has unknown status %q", v.Status)},
+			{(v.Local == nil) == (v.Remote == nil), "must set exactly one of Local and Remote"},
+			{(v.Remote != nil) != (t.Needs != ""), "must name in Traits.Needs the server it needs exactly if it is Remote"},
+			{v.Loop != nil && v.Remote == nil, "has a Loop and is not Remote"},
+			{len(v.MayStick) > 0 && v.Family != Peer, "may get stuck and is no lock of others"},
+			{(t.FollowsWait || t.Bounded || t.Allocates || t.Handles) && v.Local == nil, "claims FollowsWait, Bounded, Allocates or Handles, which are of local locks"},
+			{t.MaxWorkers < 0, "has negative MaxWorkers"},
+			{t.Servers < 0 || t.Servers > 0 && t.Needs == "", "has negative Servers, or Servers without Traits.Needs"},
+			{t.Doorway && !t.FIFO, "has a Doorway but not FIFO, of which it is a part"},
+			{t.Permits < 0, "has negative Permits"},
+		} {
+			if mistake.made {
+				errs = append(errs, fmt.Errorf("variant %q %s", v.Name, mistake.text))
+			}
 		}
 		seen[v.Name] = true
-		if v.Doc == "" {
-			bad("is undocumented")
-		}
-		if v.Complexity < 0 || v.Complexity > Composed {
-			bad("has Complexity %d", v.Complexity)
-		}
-		if v.Paper == "" {
-			bad("names no source in Paper")
-		}
-		if !slices.Contains(Families, v.Family) {
-			bad("has unknown family %q", v.Family)
-		}
-		if !slices.Contains(statuses, v.Status) {
-			bad("has unknown status %q", v.Status)
-		}
-		if (v.Local == nil) == (v.Remote == nil) {
-			bad("must set exactly one of Local and Remote")
-		}
-		if (v.Remote != nil) != (v.Traits.Needs != "") {
-			bad("must name in Traits.Needs the server it needs exactly if it is Remote")
-		}
-		if v.Loop != nil && v.Remote == nil {
-			bad("has a Loop and is not Remote")
-		}
-		if len(v.MayStick) > 0 && v.Family != Peer {
-			bad("may get stuck and is no lock of others")
-		}
-		if t := v.Traits; (t.FollowsWait || t.Bounded || t.Allocates || t.Handles) && v.Local == nil {
-			bad("claims FollowsWait, Bounded, Allocates or Handles, which are of local locks")
-		}
-		if v.Traits.MaxWorkers < 0 {
-			bad("has negative MaxWorkers")
-		}
-		if s := v.Traits.Servers; s < 0 || s > 0 && v.Traits.Needs == "" {
-			bad("has negative Servers, or Servers without Traits.Needs")
-		}
-		if v.Traits.Doorway && !v.Traits.FIFO {
-			bad("has a Doorway but not FIFO, of which it is a part")
-		}
-		if v.Traits.Permits < 0 {
-			bad("has negative Permits")
-		}
 	}
 	return errors.Join(errs...)
 }

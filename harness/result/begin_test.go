@@ -4,6 +4,7 @@ package result
 
 import (
 	"errors"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -28,11 +29,7 @@ func TestBegin(t *testing.T) {
 		{"another file", map[string]string{ResultsName: "", "notes": ""}, false},
 	} {
 		dir := t.TempDir()
-		for name, text := range c.files {
-			if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
-				t.Fatal(err)
-			}
-		}
+		writeFiles(t, dir, c.files)
 		if exists := Exists(dir); exists != c.exists {
 			t.Errorf("%s: Exists is %v", c.name, exists)
 		}
@@ -70,11 +67,7 @@ func TestForeign(t *testing.T) {
 		"manifest of a newer": {ManifestName: `{"schema":1,"machine":"x","started":""}`, ResultsName: ""},
 	} {
 		dir := t.TempDir()
-		for file, text := range files {
-			if err := os.WriteFile(filepath.Join(dir, file), []byte(text), 0o644); err != nil {
-				t.Fatal(err)
-			}
-		}
+		writeFiles(t, dir, files)
 		_, lerr := Load(dir)
 		_, _, rerr := Resume(dir, Manifest{})
 		_, cerr := Create(dir, Manifest{})
@@ -86,14 +79,8 @@ func TestForeign(t *testing.T) {
 		if err := Foreign(dir); !errors.Is(err, ErrForeign) {
 			t.Errorf("%s: %v", name, err)
 		}
-		left, err := os.ReadDir(dir)
-		if err != nil || len(left) != len(files) {
-			t.Errorf("%s: %v is there, want %d files (%v)", name, left, len(files), err)
-		}
-		for file, text := range files {
-			if got, err := os.ReadFile(filepath.Join(dir, file)); string(got) != text {
-				t.Errorf("%s: %s is now %q (%v)", name, file, got, err)
-			}
+		if left := readFiles(t, dir); !maps.Equal(left, files) {
+			t.Errorf("%s: the files are now %q", name, left)
 		}
 	}
 	if err := Foreign(t.TempDir()); err != nil {
@@ -117,5 +104,14 @@ func TestBegins(t *testing.T) {
 	}
 	if _, err := os.Stat(filepath.Join(dir, ManifestName)); err == nil {
 		t.Error("it has written a manifest")
+	}
+}
+
+func writeFiles(t *testing.T, dir string, files map[string]string) {
+	t.Helper()
+	for name, text := range files {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
 	}
 }

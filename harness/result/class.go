@@ -2,7 +2,6 @@ package result
 
 import (
 	"slices"
-	"strings"
 
 	"locklab/harness"
 	"locklab/internal/numfmt"
@@ -77,13 +76,8 @@ func (w witness) broke(g harness.Guarantee, h harness.Harm) bool {
 }
 
 func (w witness) pause() GuaranteeStatus {
-	var rs []*harness.FaultResult
-	for _, r := range w.rs {
-		if !slices.Contains(r.Tests, harness.Failover) {
-			rs = append(rs, r)
-		}
-	}
-	return status(rs, harness.Fencing)
+	failover := func(r *harness.FaultResult) bool { return slices.Contains(r.Tests, harness.Failover) }
+	return status(slices.DeleteFunc(slices.Clone(w.rs), failover), harness.Fencing)
 }
 
 func (w witness) oneServer() bool {
@@ -212,33 +206,17 @@ func (w witness) where() string {
 	return numfmt.List(parts, len(parts))
 }
 
-// Of describes the ability of n locks of that strength, to follow "locks that".
-func (s Strength) Of(n int) string {
-	text := s.String()
-	if n != 1 {
-		return text
-	}
-	for _, p := range [][2]string{{"survive ", "survives "}, {"are ", "is "}, {"were ", "was "}} {
-		if rest, ok := strings.CutPrefix(text, p[0]); ok {
-			return p[1] + rest
-		}
-	}
-	return text
+// strengthTexts describe the ability of one lock and of several locks of each strength.
+var strengthTexts = [...][2]string{
+	Unknown:  {"was not tested for failures", "were not tested for failures"},
+	Weak:     {"was tested, and gave neither guarantee", "were tested, and gave neither guarantee"},
+	Guarded:  {"is safe from a paused holder where the resource checks tokens, until a failover", "are safe from a paused holder where the resource checks tokens, until a failover"},
+	Fenced:   {"is safe where the resource checks tokens", "are safe where the resource checks tokens"},
+	Survives: {"survives the loss of a server without two holders", "survive the loss of a server without two holders"},
+	Strong:   {"survives the loss of a server without two holders, with tokens that refuse a paused holder", "survive the loss of a server without two holders, with tokens that refuse a paused holder"},
 }
 
-// String describes the ability of locks of that strength, to follow "locks that".
-func (s Strength) String() string {
-	switch s {
-	case Strong:
-		return "survive the loss of a server without two holders, with tokens that refuse a paused holder"
-	case Survives:
-		return "survive the loss of a server without two holders"
-	case Fenced:
-		return "are safe where the resource checks tokens"
-	case Guarded:
-		return "are safe from a paused holder where the resource checks tokens, until a failover"
-	case Weak:
-		return "were tested, and gave neither guarantee"
-	}
-	return "were not tested for failures"
+// Of describes the ability of n locks of that strength, to follow "locks that".
+func (s Strength) Of(n int) string {
+	return numfmt.Choose(n, strengthTexts[s][0], strengthTexts[s][1])
 }

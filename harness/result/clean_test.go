@@ -54,8 +54,8 @@ func TestHostileText(t *testing.T) {
 	for _, violated := range []bool{false, true} {
 		r := hostileResult(violated)
 		var bench bytes.Buffer
-		b := NewBench(&bench, machine.Environment{CPU: hostile, GOMAXPROCS: 2})
-		if err := b.Result(r); err != nil {
+		run := &Run{Manifest: Manifest{Machine: machine.Environment{CPU: hostile, GOMAXPROCS: 2}}, Results: []*harness.Result{r}}
+		if err := benchLines.write(&bench, run); err != nil {
 			t.Fatal(err)
 		}
 		if strings.ContainsAny(bench.String(), "\r\x1b\u202e") {
@@ -65,6 +65,7 @@ func TestHostileText(t *testing.T) {
 		results := 0
 		for in.Scan() {
 			switch rec := in.Result().(type) {
+			case *benchfmt.UnitMetadata:
 			case *benchfmt.Result:
 				results++
 				if v, ok := rec.Value("ns/op"); ok && (v == 0.001 || v == 9) {
@@ -77,37 +78,33 @@ func TestHostileText(t *testing.T) {
 		if want := map[bool]int{false: 1}[violated]; results != want || in.Err() != nil {
 			t.Errorf("violated %v: %d results (%v), want %d", violated, results, in.Err(), want)
 		}
-		l, err := pack(r)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, k := range logKinds {
+		for _, d := range []derived{waitLog, handoverLog} {
 			var log bytes.Buffer
-			if err := k.append(&log, l); err != nil {
+			if err := d.write(&log, run); err != nil {
 				t.Fatal(err)
 			}
+			_, line, _ := strings.Cut(log.String(), "Interval_Compressed_Histogram\"\n")
 			want := 4 // commas: tag, start, length, maximum, histogram
 			if violated {
-				want = strings.Count(log.String(), ",") // a comment
+				want = strings.Count(line, ",") // a comment
 			}
-			if text := log.String(); strings.Count(text, "\n") != 1 || strings.ContainsAny(text, "\r\x1b\u202e") || strings.Count(text, ",") != want {
-				t.Errorf("%s holds %q", k.name, text)
+			if strings.Count(line, "\n") != 1 || strings.ContainsAny(line, "\r\x1b\u202e") || strings.Count(line, ",") != want {
+				t.Errorf("%s holds %q", d.name, line)
 			}
 		}
-		text, err := Encode(Record{Result: r})
-		if err != nil {
-			t.Fatal(err)
-		}
-		read, err := Decode(text)
-		if err != nil {
-			t.Fatal(err)
-		}
-		// Encoded again, text that is not clean would show its escape.
-		again, err := Encode(Record{Result: read.Result})
-		for _, bad := range []string{`\n`, `\r`, `\u001b`, "\u202e"} {
-			if err != nil || bytes.Contains(bytes.TrimSpace(again), []byte(bad)) {
-				t.Errorf("read back, %q is still in it (%v):\n%s", bad, err, again)
-			}
+		text := encodeRecord(t, Record{Result: r})
+		read := decodeLine(t, text)
+		requireClean(t, read)
+	}
+}
+
+// requireClean encodes rec again: text that is not clean would show its escape.
+func requireClean(t *testing.T, rec Record) {
+	t.Helper()
+	line := encodeRecord(t, rec)
+	for _, bad := range []string{`\n`, `\r`, `\u001b`, "\u202e"} {
+		if bytes.Contains(bytes.TrimSpace(line), []byte(bad)) {
+			t.Errorf("read back, %q is still in it:\n%s", bad, line)
 		}
 	}
 }
@@ -123,13 +120,8 @@ func TestHostileManifest(t *testing.T) {
 	if err := out.AppendFinding(found); err != nil {
 		t.Fatal(err)
 	}
-	if err := out.Finish(func(*Manifest) {}); err != nil {
-		t.Fatal(err)
-	}
-	run, err := Load(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	finishRun(t, out)
+	run := loadRun(t, dir)
 	m, f := run.Manifest, run.Findings[0]
 	for _, text := range []string{m.Commit, m.Command[1], m.Skipped[0].Lock, m.Knees[0].Missing, string(m.Knees[0].Trials[0].Over), m.Machine.CPU, m.Job, m.Parts[0].Host, m.Parts[0].CPU, m.Versions[OneLine(hostile)], f.Name, f.Tables[0].Rows[0].Label, f.Tables[0].Rows[0].Cells[0].Text} {
 		if text != OneLine(hostile) {

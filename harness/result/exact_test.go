@@ -20,14 +20,10 @@ func TestExact(t *testing.T) {
 			whole := measured(w, holds, 0, workers)
 			parts := split(w, holds, seats)
 			before := encoded(t, parts...)
-			run, err := Merge(shuffled(uint64(seed), runs(seats, parts)))
-			if err != nil || len(run.Results) != 1 {
-				t.Fatalf("%s, %d workers: %d results, lost %v (%v)", name, workers, len(run.Results), run.Manifest.Lost, err)
-			}
+			got := mergeOne(t, name, shuffled(uint64(seed), runs(seats, parts)))
 			if !bytes.Equal(before, encoded(t, parts...)) {
 				t.Errorf("%s: the parts are no longer what they were", name)
 			}
-			got := run.Results[0]
 			for _, p := range parts {
 				whole.Ranks = append(whole.Ranks, p.Ranks...)
 			}
@@ -56,11 +52,7 @@ func TestExact(t *testing.T) {
 func encoded(t testing.TB, rs ...*harness.Result) (all []byte) {
 	t.Helper()
 	for _, r := range rs {
-		line, err := Encode(Record{Result: r})
-		if err != nil {
-			t.Fatal(err)
-		}
-		all = append(all, line...)
+		all = append(all, encodeRecord(t, Record{Result: r})...)
 	}
 	return all
 }

@@ -3,10 +3,13 @@ package result
 import (
 	"bytes"
 	"encoding/csv"
+	"io"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 
@@ -14,12 +17,12 @@ import (
 )
 
 func TestLogs(t *testing.T) {
-	run, err := Load("../../reports/testdata/run")
-	if err != nil {
-		t.Fatal(err)
-	}
+	run := loadRun(t, "../../reports/testdata/run")
 	run.Results = append(run.Results, sample()) // which violates a rule
-	for _, k := range logKinds {
+	for k, of := range map[*derived]func(*harness.Result) harness.Histogram{
+		&waitLog:     func(r *harness.Result) harness.Histogram { return r.Wait },
+		&handoverLog: func(r *harness.Result) harness.Histogram { return r.Handover },
+	} {
 		var log bytes.Buffer
 		if err := k.write(&log, run); err != nil {
 			t.Fatal(err)
@@ -27,7 +30,7 @@ func TestLogs(t *testing.T) {
 		in := hdrhistogram.NewHistogramLogReader(&log)
 		read := 0
 		for _, r := range run.Results {
-			h, _ := k.of(caseLine{Result: r})
+			h := of(r)
 			if len(h) == 0 || len(r.Violations) > 0 {
 				continue
 			}
@@ -80,14 +83,6 @@ func agree(t *testing.T, name string, got *hdrhistogram.Histogram, want harness.
 	}
 }
 
-func TestLogTag(t *testing.T) {
-	for _, w := range []harness.Workload{sample().Workload, {Workers: 1, Reads: 90, Locks: 3, Garbage: true}} {
-		if name := w.Name(); strings.ContainsAny(name, ", \r\n\t") {
-			t.Errorf("%q is no tag", name)
-		}
-	}
-}
-
 func TestCSV(t *testing.T) {
 	good := sample()
 	good.Violations = nil
@@ -95,50 +90,60 @@ func TestCSV(t *testing.T) {
 	evil.Lock.Name = `=HYPERLINK("http://evil.example","mcs")`
 	evil.Violations[0] = harness.Violation{Rule: "-exclusion", Detail: "a \"b\", c\nd", Count: 1}
 	run := &Run{Results: []*harness.Result{good, evil}}
-	var out bytes.Buffer
-	if err := WriteCSV(&out, run); err != nil {
-		t.Fatal(err)
-	}
-	rows, err := csv.NewReader(&out).ReadAll()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(rows) != 3 || len(rows[0]) != len(resultColumns)+len(Metrics) {
+	rows := writtenRows(t, WriteCSV, run)
+	if len(rows) != 2 || len(rows[0]) != len(resultColumns)+len(Metrics) {
 		t.Fatalf("%d rows of %d columns", len(rows), len(rows[0]))
 	}
-	column := make(map[string]int)
-	for i, name := range rows[0] {
-		if _, twice := column[name]; twice {
-			t.Errorf("two columns are called %q", name)
-		}
-		column[name] = i
-	}
-	for i, c := range resultColumns {
-		if got, want := rows[1][i], csvText(c.of(good)); got != want {
+	for _, c := range resultColumns {
+		if got, want := rows[0][c.name], csvText(c.of(good)); got != want {
 			t.Errorf("%s is %q, want %q", c.name, got, want)
 		}
 	}
 	for name, want := range map[string]string{"window-ns": "1000000000", "started": "2026-11-21T01:02:03.000000004Z", "gc": "false", "section": "lines:16"} {
-		if got := rows[1][column[name]]; got != want {
+		if got := rows[0][name]; got != want {
 			t.Errorf("%s is %q, want %q", name, got, want)
 		}
 	}
 	for _, m := range Metrics {
 		want, ok := m.Of(good)
-		got := rows[1][column[m.Unit]]
+		got := rows[0][m.Unit]
 		if x, err := strconv.ParseFloat(got, 64); ok && (err != nil || x != want) || !ok && got != "" {
 			t.Errorf("%s is %q, want %v (%v)", m.Unit, got, want, ok)
 		}
-		if got := rows[2][column[m.Unit]]; got != "" {
+		if got := rows[1][m.Unit]; got != "" {
 			t.Errorf("%s of a result that violates a rule is %q", m.Unit, got)
 		}
 	}
-	if got := rows[2][column["lock"]]; got != "'"+evil.Lock.Name {
+	if got := rows[1]["lock"]; got != "'"+evil.Lock.Name {
 		t.Errorf("the lock is %q, which a spreadsheet runs", got)
 	}
-	if got := rows[2][column["violation"]]; got != "'-exclusion: a \"b\", c\nd" {
+	if got := rows[1]["violation"]; got != "'-exclusion: a \"b\", c\nd" {
 		t.Errorf("the violation is %q", got)
 	}
+}
+
+// writtenRows returns the rows of a CSV writer for run: cells by the name of their column.
+func writtenRows(t *testing.T, write func(io.Writer, *Run) error, run *Run) (rows []map[string]string) {
+	t.Helper()
+	var out bytes.Buffer
+	if err := write(&out, run); err != nil {
+		t.Fatal(err)
+	}
+	text, err := csv.NewReader(&out).ReadAll()
+	if err != nil || len(text) == 0 {
+		t.Fatalf("%d rows (%v)", len(text), err)
+	}
+	for _, cells := range text[1:] {
+		row := make(map[string]string)
+		for i, name := range text[0] {
+			if _, twice := row[name]; twice {
+				t.Errorf("two columns are called %q", name)
+			}
+			row[name] = cells[i]
+		}
+		rows = append(rows, row)
+	}
+	return rows
 }
 
 func TestCell(t *testing.T) {
@@ -176,5 +181,79 @@ func TestExports(t *testing.T) {
 			t.Errorf("%s: %d bytes, %v", e.Name, out.Len(), err)
 		}
 		seen[e.Name] = true
+	}
+}
+
+func TestRates(t *testing.T) {
+	result := func(lock string, workers, round int, ops uint64) *harness.Result {
+		return &harness.Result{Lock: harness.Lock{Name: lock, Doc: "long", Family: harness.Spin}, Round: round,
+			Workload: harness.Workload{Workers: workers, Hold: harness.Span{Mean: 100}}, Elapsed: 2 * time.Second, Ops: ops, Handovers: ops / 4}
+	}
+	bad := result("bad", 1, 0, 100)
+	bad.Violations = []harness.Violation{{Rule: "exclusion", Count: 1}}
+	run := &Run{Manifest: Manifest{Rounds: 3, Command: []string{"locklab", "run"}}, Results: []*harness.Result{
+		result("a", 2, 0, 123_456), result("a", 2, 2, 200_000), result("b", 1, 1, 24), bad, result("bad", 1, 1, 100),
+	}}
+	blocks := harness.Blocks{Process: 7, Elapsed: []int64{1e9, 5e8}, Ops: []uint64{500, 400}, Handovers: []uint64{10, 20}}
+	run.Results[1].Blocks = &blocks
+	var out bytes.Buffer
+	if err := WriteRates(&out, run); err != nil {
+		t.Fatal(err)
+	}
+	got, err := ReadRates(&out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(got.Results) != 3 || got.Manifest.Rounds != 3 || len(got.Manifest.Command) != 2 {
+		t.Fatalf("got %d results of %+v, want 3", len(got.Results), got.Manifest)
+	}
+	for i, want := range []struct {
+		lock      string
+		round     int
+		rate      float64
+		handovers float64
+	}{{"a", 0, 61728, 15432}, {"a", 2, 100_000, 25_000}, {"b", 1, 12, 0}} {
+		r := got.Results[i]
+		if s := r.Elapsed.Seconds(); r.Lock.Name != want.lock || r.Round != want.round || float64(r.Ops)/s != want.rate || float64(r.Handovers)/s != want.handovers {
+			t.Errorf("result %d: %s, round %d, %v and %v a second; want %+v", i, r.Lock.Name, r.Round, float64(r.Ops)/s, float64(r.Handovers)/s, want)
+		}
+	}
+	if b := got.Results[1].Blocks; b == nil || !b.Valid() || b.Process != 7 || !slices.Equal(b.Ops, []uint64{500_000, 800_000}) || !slices.Equal(b.Handovers, []uint64{10_000, 40_000}) || got.Results[0].Blocks != nil {
+		t.Errorf("blocks %+v, want the rates of %+v", b, blocks)
+	}
+	if _, err := ReadRates(bytes.NewReader([]byte("{}\n{"))); err == nil {
+		t.Error("a line that is cut short was read")
+	}
+}
+
+func TestPublished(t *testing.T) {
+	run := &Run{Manifest: Manifest{Commit: "abc"}, Faults: []*harness.FaultResult{
+		{Scenario: "holder-pause", Lock: harness.Lock{Name: "a"}, Tries: 60, Seen: map[harness.Harm]int{harness.StaleWrite: 7}},
+		{Scenario: "skipped", Lock: harness.Lock{Name: "a"}, Skipped: "no"},
+		{Scenario: "leader-killed", Lock: harness.Lock{Name: "b"}, Tries: 3},
+	}}
+	var out bytes.Buffer
+	if err := WritePublished(&out, run); err != nil {
+		t.Fatal(err)
+	}
+	got, err := ReadPublished(bytes.NewReader(out.Bytes()))
+	if err != nil || len(got) != 2 {
+		t.Fatalf("%d rows, %v of\n%s", len(got), err, out.String())
+	}
+	if f := got[0]; f.Scenario != "holder-pause" || f.Lock.Name != "a" || f.Tries != 60 || f.Published != 60 || f.Seen[harness.StaleWrite] != 7 || len(f.Seen) != 1 {
+		t.Errorf("read back %+v", f)
+	}
+	text := out.String()
+	for name, damaged := range map[string]string{
+		"empty":       "",
+		"other head":  strings.Replace(text, "scenario,", "scene,", 1),
+		"no number":   strings.Replace(text, ",60,", ",many,", 1),
+		"more harms":  strings.Replace(text, ",60,0,7", ",60,0,61", 1),
+		"no tries":    strings.Replace(text, ",3,", ",0,", 1),
+		"a short row": text + "x,y,1\n",
+	} {
+		if _, err := ReadPublished(strings.NewReader(damaged)); err == nil {
+			t.Errorf("%s: no error", name)
+		}
 	}
 }

@@ -1,8 +1,12 @@
 package result
 
 import (
+	"encoding/csv"
+	"fmt"
+	"io"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"time"
 
 	"locklab/harness"
@@ -57,4 +61,58 @@ func (r *Run) HistoryFile(name string) string {
 		dir = abs
 	}
 	return filepath.Join(dir, name)
+}
+
+func publishedColumns() []csvColumn[*harness.FaultResult] {
+	columns := []csvColumn[*harness.FaultResult]{
+		{"scenario", func(f *harness.FaultResult) any { return f.Scenario }},
+		{"lock", func(f *harness.FaultResult) any { return f.Lock.Name }},
+		{"tries", func(f *harness.FaultResult) any { return f.Tries }},
+	}
+	for _, h := range harness.Harms {
+		columns = append(columns, csvColumn[*harness.FaultResult]{string(h), func(f *harness.FaultResult) any { return f.Seen[h] }})
+	}
+	return columns
+}
+
+// WritePublished writes the campaign of run: a comment with its origin, then a row for each
+// tried scenario and lock.
+func WritePublished(out io.Writer, run *Run) error {
+	m := run.Manifest
+	fmt.Fprintf(out, "# commit %s, %s, %s, go-redis %s, go-zookeeper %s\n", m.Commit, m.Started.UTC().Format("2006-01-02"),
+		m.Machine.CPU, m.Versions["github.com/redis/go-redis/v9"], m.Versions["github.com/go-zookeeper/zk"])
+	tried := slices.DeleteFunc(slices.Clone(run.Faults), func(f *harness.FaultResult) bool { return f.Tries == 0 })
+	return writeCSV(out, publishedColumns(), tried)
+}
+
+// ReadPublished reads what [WritePublished] wrote: results with a scenario, the name of a
+// lock, tries and harms.
+func ReadPublished(in io.Reader) (out []*harness.FaultResult, err error) {
+	r := csv.NewReader(in)
+	r.Comment = '#'
+	rows, err := r.ReadAll()
+	if err != nil {
+		return nil, fmt.Errorf("result: published counts: %w", err)
+	}
+	if head := csvHead(publishedColumns()); len(rows) == 0 || !slices.Equal(rows[0], head) {
+		return nil, fmt.Errorf("result: published counts: the first row is not %q", head)
+	}
+	for _, row := range rows[1:] {
+		f := &harness.FaultResult{Scenario: row[0], Lock: harness.Lock{Name: row[1]}, Seen: make(map[harness.Harm]int)}
+		if f.Tries, err = strconv.Atoi(row[2]); err != nil || f.Tries < 1 {
+			return nil, fmt.Errorf("result: published counts: %s of %s has the tries %q", row[0], row[1], row[2])
+		}
+		for i, h := range harness.Harms {
+			n, err := strconv.Atoi(row[3+i])
+			if err != nil || n < 0 || n > f.Tries {
+				return nil, fmt.Errorf("result: published counts: %s of %s: %q of %d tries show %s", row[0], row[1], row[3+i], f.Tries, h)
+			}
+			if n > 0 {
+				f.Seen[h] = n
+			}
+		}
+		f.Published = f.Tries
+		out = append(out, f)
+	}
+	return out, nil
 }

@@ -2,12 +2,8 @@ package result
 
 import (
 	"bytes"
-	"encoding/csv"
-	"os"
 	"path/filepath"
-	"reflect"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -30,38 +26,15 @@ func fault() *harness.FaultResult {
 	}
 }
 
-func TestFaultRoundTrip(t *testing.T) {
-	want := fault()
-	v := reflect.ValueOf(*want)
-	for i := range v.NumField() {
-		if name := v.Type().Field(i).Name; v.Field(i).IsZero() && name != "Published" { // it is in no file
-			t.Errorf("fault leaves %s zero, so this does not test it", v.Type().Field(i).Name)
-		}
-	}
-	text, err := Encode(Record{Fault: want})
-	if err != nil {
-		t.Fatal(err)
-	}
-	got, err := Decode(text)
-	if err != nil || !reflect.DeepEqual(got, Record{Fault: want}) {
-		t.Errorf("read back\n%+v\nwant\n%+v (%v)", got.Fault, want, err)
-	}
-}
-
 func write(t *testing.T, dir string, faults ...*harness.FaultResult) *Run {
 	t.Helper()
-	w, err := Create(dir, Manifest{Command: []string{"locklab", "chaos"}, Commit: "abc"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := createRun(t, dir, Manifest{Command: []string{"locklab", "chaos"}, Commit: "abc"})
 	for _, f := range faults {
 		if err := w.AppendFault(f); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := w.Finish(func(*Manifest) {}); err != nil {
-		t.Fatal(err)
-	}
+	finishRun(t, w)
 	run, err := Load(dir)
 	if err != nil || len(run.Damage) > 0 {
 		t.Fatalf("damage %q (%v)", run.Damage, err)
@@ -106,30 +79,16 @@ func TestHostileFault(t *testing.T) {
 	f.Together[0].Harms = []harness.Harm{hostile}
 	f.Figures[0].Name, f.Aims[0].Text, f.Aims[0].Figure = hostile, hostile, hostile
 	f.Histories = []string{"../../etc/passwd", "/etc/passwd", "ok.jsonl", "a/../../b"}
-	text, err := Encode(Record{Fault: f})
-	if err != nil {
-		t.Fatal(err)
-	}
-	got, err := Decode(text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	again, err := Encode(Record{Fault: got.Fault})
-	for _, bad := range []string{`\n`, `\r`, `\u001b`, "\u202e"} {
-		if err != nil || bytes.Contains(bytes.TrimSpace(again), []byte(bad)) {
-			t.Errorf("read back, %q is still in it (%v):\n%s", bad, err, again)
-		}
-	}
+	text := encodeRecord(t, Record{Fault: f})
+	got := decodeLine(t, text)
+	requireClean(t, got)
 	if got.Fault.Seen[harness.Harm(OneLine(hostile))] != 3 || !slices.Equal(got.Fault.Histories, []string{"ok.jsonl"}) {
 		t.Errorf("seen %v, histories %q", got.Fault.Seen, got.Fault.Histories)
 	}
 }
 
 func FuzzFault(f *testing.F) {
-	text, err := Encode(Record{Fault: fault()})
-	if err != nil {
-		f.Fatal(err)
-	}
+	text := encodeRecord(f, Record{Fault: fault()})
 	f.Add(text)
 	f.Add([]byte(`{"schema":1,"kind":"chaos","scenario":"x","lock":{"name":"y"},"tries":-1,"seen":null}`))
 	f.Add([]byte(`{"schema":1,"kind":"chaos","scenario":"x"}`))
@@ -154,44 +113,19 @@ func FuzzFault(f *testing.F) {
 	})
 }
 
-func TestUnknownKind(t *testing.T) {
-	dir := t.TempDir()
-	write(t, dir, fault())
-	name := filepath.Join(dir, ResultsName)
-	text, err := os.ReadFile(name)
-	if err == nil {
-		err = os.WriteFile(name, bytes.Replace(text, []byte(`"kind":"chaos"`), []byte(`"kind":"dream"`), 1), 0o644)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	run, err := Load(dir)
-	if err != nil || len(run.Faults) != 0 || len(run.Damage) != 1 || !strings.Contains(run.Damage[0], "does not know") {
-		t.Errorf("%d faults, damage %q (%v)", len(run.Faults), run.Damage, err)
-	}
-}
-
 func TestFaultsCSV(t *testing.T) {
 	f := fault()
 	f.Skipped = ""
 	bad := fault()
 	bad.Lock.Name = "=cmd"
-	var out bytes.Buffer
-	if err := WriteFaultsCSV(&out, &Run{Faults: []*harness.FaultResult{f, bad}}); err != nil {
-		t.Fatal(err)
-	}
-	rows, err := csv.NewReader(&out).ReadAll()
-	if err != nil || len(rows) != 3 {
-		t.Fatalf("%d rows (%v)", len(rows), err)
-	}
+	rows := writtenRows(t, WriteFaultsCSV, &Run{Faults: []*harness.FaultResult{f, bad}})
 	for name, want := range map[string][2]string{
 		"scenario": {"holder-pause", "holder-pause"}, "lock": {"redis-lock", "'=cmd"}, "verdict": {"refuted", "not tested"}, "skipped": {"", "no"},
 		"tries": {"20", "0"}, "violations-per-1000": {"750", ""}, "window-p50-ns": {"5", ""}, "window-max-ns": {"6", ""}, "margin-min-ns": {"-7", ""},
 		"two-holders": {"15", "15"}, "token-fell": {"2", "2"}, "stuck": {"0", "0"}, "expected": {"two holders", "two holders"},
 	} {
-		i := slices.Index(rows[0], name)
-		if i < 0 || rows[1][i] != want[0] || rows[2][i] != want[1] {
-			t.Errorf("%s in column %d: %q and %q, want %q", name, i, rows[1][max(0, i)], rows[2][max(0, i)], want)
+		if _, ok := rows[0][name]; !ok || rows[0][name] != want[0] || rows[1][name] != want[1] {
+			t.Errorf("%s: %q and %q, want %q", name, rows[0][name], rows[1][name], want)
 		}
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
-	"reflect"
 	"strings"
 	"syscall"
 	"testing"
@@ -27,34 +26,11 @@ func finding() *harness.Finding {
 	}
 }
 
-func TestFindingRoundTrip(t *testing.T) {
-	v := reflect.ValueOf(*finding())
-	for i := range v.NumField() {
-		if v.Field(i).IsZero() {
-			t.Errorf("finding leaves %s zero, so this does not test it", v.Type().Field(i).Name)
-		}
-	}
-	sample := harness.Sample{Experiment: "core-to-core", Key: "0-1", Values: []float64{1.5, 2}}
-	for _, want := range []Record{{Finding: finding()}, {Sample: &sample}} {
-		text, err := Encode(want)
-		if err != nil {
-			t.Fatal(err)
-		}
-		got, err := Decode(text)
-		if err != nil || !reflect.DeepEqual(got, want) {
-			t.Errorf("read back\n%+v\nwant\n%+v (%v)", got, want, err)
-		}
-	}
-}
-
 // TestResume: a run cut in the middle of a line keeps all whole lines, and later ones.
 func TestResume(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")
 	m := Manifest{Commit: "abc", Machine: machine.Environment{OS: "linux", Arch: "amd64", CPU: "Test 9000", CPUs: 8, Kernel: "6"}}
-	w, err := Create(dir, m)
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := createRun(t, dir, m)
 	for _, key := range []string{"0-1", "0-2"} {
 		if err := w.AppendSample(harness.Sample{Experiment: "e", Key: key}); err != nil {
 			t.Fatal(err)
@@ -107,13 +83,8 @@ func TestResumeRefuses(t *testing.T) {
 	if _, _, err := Resume(dir, m); !errors.Is(err, harness.ErrUsage) {
 		t.Errorf("no run: %v, want a usage error", err)
 	}
-	w, err := Create(dir, m)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Finish(func(*Manifest) {}); err != nil {
-		t.Fatal(err)
-	}
+	w := createRun(t, dir, m)
+	finishRun(t, w)
 	for _, c := range []struct {
 		edit func(*Manifest)
 		want string
@@ -136,15 +107,17 @@ func TestResumeRefuses(t *testing.T) {
 	}
 }
 
+func TestMergedIsNotResumed(t *testing.T) {
+	dir := t.TempDir()
+	finishRun(t, createRun(t, dir, Manifest{Ranks: 2, Parts: []Part{{Rank: 0}, {Rank: 1}}}))
+	if _, _, err := Resume(dir, Manifest{}); !errors.Is(err, harness.ErrUsage) || !strings.Contains(err.Error(), "it was merged from parts") {
+		t.Errorf("%v, want a usage error", err)
+	}
+}
+
 func TestMend(t *testing.T) {
-	line, err := Encode(Record{Sample: &harness.Sample{Experiment: "e", Key: "k"}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	long, err := Encode(Record{Sample: &harness.Sample{Experiment: "e", Key: strings.Repeat("k", 200_000)}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	line := encodeRecord(t, Record{Sample: &harness.Sample{Experiment: "e", Key: "k"}})
+	long := encodeRecord(t, Record{Sample: &harness.Sample{Experiment: "e", Key: strings.Repeat("k", 200_000)}})
 	dir := filepath.Join(t.TempDir(), "run")
 	for _, c := range []struct {
 		end  string

@@ -3,7 +3,10 @@ package result
 import (
 	"fmt"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"slices"
+	"testing"
 	"time"
 
 	"locklab/harness"
@@ -130,4 +133,83 @@ func shuffled[T any](seed uint64, xs []T) []T {
 	xs = slices.Clone(xs)
 	rand.New(rand.NewPCG(seed, 1)).Shuffle(len(xs), func(i, j int) { xs[i], xs[j] = xs[j], xs[i] })
 	return xs
+}
+
+func encodeRecord(t testing.TB, rec Record) []byte {
+	t.Helper()
+	line, err := Encode(rec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return line
+}
+
+func decodeLine(t testing.TB, line []byte) Record {
+	t.Helper()
+	rec, err := Decode(line)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rec
+}
+
+func createRun(t testing.TB, dir string, m Manifest) *Writer {
+	t.Helper()
+	w, err := Create(dir, m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+func finishRun(t testing.TB, w *Writer) {
+	t.Helper()
+	if err := w.Finish(func(*Manifest) {}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func loadRun(t testing.TB, dir string) *Run {
+	t.Helper()
+	run, err := Load(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return run
+}
+
+func mergeRuns(t testing.TB, parts []*Run) *Run {
+	t.Helper()
+	run, err := Merge(parts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return run
+}
+
+// mergeOne returns the merged result of parts, which have one case, described by name.
+func mergeOne(t testing.TB, name string, parts []*Run) *harness.Result {
+	t.Helper()
+	run := mergeRuns(t, parts)
+	if len(run.Results) != 1 {
+		t.Fatalf("%s: %d results, lost %v", name, len(run.Results), run.Manifest.Lost)
+	}
+	return run.Results[0]
+}
+
+func readFiles(t testing.TB, dir string) map[string]string {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := make(map[string]string)
+	for _, e := range entries {
+		text, err := os.ReadFile(filepath.Join(dir, e.Name()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		files[e.Name()] = string(text)
+	}
+	return files
 }

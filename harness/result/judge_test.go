@@ -56,12 +56,9 @@ func TestJudged(t *testing.T) {
 		for _, p := range parts {
 			p.Lock.Traits = c.traits
 		}
-		run, err := Merge(runs(c.seats, parts))
-		if err != nil || len(run.Results) != 1 {
-			t.Fatalf("%s: %d results, lost %v (%v)", c.name, len(run.Results), run.Manifest.Lost, err)
-		}
+		merged := mergeOne(t, c.name, runs(c.seats, parts))
 		var got []string
-		for _, v := range run.Results[0].Violations {
+		for _, v := range merged.Violations {
 			got = append(got, v.Rule+": "+v.Detail)
 		}
 		if !slices.EqualFunc(got, c.want, strings.Contains) {
@@ -111,11 +108,7 @@ func TestSaid(t *testing.T) {
 		if c.edit != nil {
 			c.edit(parts)
 		}
-		run, err := Merge(runs(c.seats, parts))
-		if err != nil || len(run.Results) != 1 {
-			t.Fatalf("%s: %d results, lost %v (%v)", c.name, len(run.Results), run.Manifest.Lost, err)
-		}
-		r := run.Results[0]
+		r := mergeOne(t, c.name, runs(c.seats, parts))
 		if r.Ordered() != c.ordered || (r.Handovers > 0) != c.ordered || (len(r.Handover) > 0 || len(r.HandoverWait) > 0) && !c.ordered {
 			t.Errorf("%s: %d owners, %d hand-overs, %d timed: want order %v", c.name, len(r.Owners), r.Handovers, r.Handover.Count(), c.ordered)
 		}
@@ -159,11 +152,7 @@ func TestOnlyTogether(t *testing.T) {
 	parts[1].Ranks[0].Opened += 15_000_000 // of 400 ms
 	parts[1].Ranks[0].Closed -= 10_000_000
 	parts[1].Elapsed = window - 25_000_000
-	run, err := Merge(runs(seats, parts))
-	if err != nil || len(run.Results) != 1 {
-		t.Fatalf("%d results, lost %v (%v)", len(run.Results), run.Manifest.Lost, err)
-	}
-	r := run.Results[0]
+	r := mergeOne(t, "handovers in the windows of both", runs(seats, parts))
 	if r.Handovers != 2 || !slices.Equal(r.Owners, []uint16{0, 2, 0}) || r.Elapsed != window || r.Ops != 7 || r.Overlap != 375./400 {
 		t.Errorf("hand-overs %d, owners %v, elapsed %v, ops %d, overlap %v", r.Handovers, r.Owners, r.Elapsed, r.Ops, r.Overlap)
 	}

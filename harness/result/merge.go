@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"locklab/harness"
+	"locklab/internal/numfmt"
 )
 
 // Merge returns the run of parts, one of each rank, in any order. It changes no part. A case
@@ -180,4 +181,138 @@ func manifest(parts []*Run) Manifest {
 	}
 	m.Warnings = pool(warnings)
 	return m
+}
+
+func check(parts []*Run) error {
+	refuse := func(format string, args ...any) error {
+		return fmt.Errorf("%w: "+format, append([]any{harness.ErrUsage}, args...)...)
+	}
+	if len(parts) == 0 {
+		return refuse("merge needs the directories of all parts of a run")
+	}
+	for _, p := range parts {
+		switch m := p.Manifest; {
+		case len(m.Parts) > 0:
+			return refuse("%s is no part of a run but one that was merged: report it as it is", p.Dir)
+		case !m.IsPart():
+			return refuse("%s is no part of a run: it was measured by one rank, so report it as it is", p.Dir)
+		case m.Rank < 0 || m.Rank >= m.Ranks || m.Ranks > harness.MaxRanks:
+			return refuse("%s is damaged: it says that it is of rank %d of %d", p.Dir, m.Rank, m.Ranks)
+		case len(p.Findings)+len(p.Samples)+len(p.Faults) > 0:
+			return refuse("%s has experiments or failure scenarios beside the part, which cannot be merged: run these into a directory of their own", p.Dir)
+		}
+	}
+	first := parts[0]
+	for _, p := range parts[1:] {
+		for _, s := range alike {
+			if a, b := s.of(first.Manifest), s.of(p.Manifest); a != b {
+				return refuse("%s and %s are of different %s: %s and %s", first.Dir, p.Dir, s.what, cmp.Or(a, "none"), cmp.Or(b, "none"))
+			}
+		}
+		if a, b := first.Manifest, p.Manifest; a.Binary != b.Binary && a.Binary != "" && b.Binary != "" &&
+			a.Machine.OS == b.Machine.OS && a.Machine.Arch == b.Machine.Arch {
+			return refuse("%s and %s are of different builds: SHA-256 %.12s and %.12s", first.Dir, p.Dir, a.Binary, b.Binary)
+		}
+	}
+	return complete(parts, refuse)
+}
+
+func complete(parts []*Run, refuse func(string, ...any) error) error {
+	dirs := make([]string, parts[0].Manifest.Ranks)
+	there := make([]bool, len(dirs))
+	for _, p := range parts {
+		rank := p.Manifest.Rank
+		if there[rank] {
+			return refuse("rank %d is there twice, in %s and %s: give each part once", rank, dirs[rank], p.Dir)
+		}
+		dirs[rank], there[rank] = p.Dir, true
+	}
+	var missing []string
+	for rank, ok := range there {
+		if !ok {
+			missing = append(missing, fmt.Sprint(rank))
+		}
+	}
+	if n := len(missing); n > 0 {
+		return refuse("the %s %s of %d %s missing: give the directories of all ranks", numfmt.Choose(n, "part of rank", "parts of ranks"),
+			numfmt.List(missing, 8), len(dirs), numfmt.Choose(n, "is", "are"))
+	}
+	return nil
+}
+
+var alike = []struct {
+	what string
+	of   func(m Manifest) string
+}{
+	{"schemas", func(m Manifest) string { return fmt.Sprint(m.Schema) }},
+	{"runs, by the number of ranks", func(m Manifest) string { return fmt.Sprint(m.Ranks) }},
+	{"jobs", func(m Manifest) string { return m.Job }},
+	{"seeds", func(m Manifest) string { return fmt.Sprint(m.Seed) }},
+	{"builds", func(m Manifest) string { return m.Commit }},
+	{"builds", versions},
+	{"plans", plan},
+}
+
+func versions(m Manifest) string {
+	return m.Machine.Go + " " + pairs(m.Versions, "redis", "zookeeper") // a rank may not have asked the servers
+}
+
+func plan(m Manifest) string {
+	margin := "default"
+	if m.Margin != nil {
+		margin = fmt.Sprint(*m.Margin)
+	}
+	text := fmt.Sprintf("%d rounds of %d cases", m.Rounds, m.Cases)
+	if m.OpenEvery > 1 {
+		text += fmt.Sprintf(", open loops every %d rounds", m.OpenEvery)
+	}
+	text += fmt.Sprintf(", windows of %v", m.Window)
+	for _, name := range slices.Sorted(maps.Keys(m.Windows)) {
+		text += fmt.Sprintf(" %s=%v", name, m.Windows[name])
+	}
+	return text + ", " + pairs(m.Flags, "rank", "ranks", "sync", "job", "out") + "margin " + margin
+}
+
+func pairs(m map[string]string, but ...string) string {
+	var out strings.Builder
+	for _, k := range slices.Sorted(maps.Keys(m)) {
+		if !slices.Contains(but, k) {
+			fmt.Fprintf(&out, "%s=%s ", k, m[k])
+		}
+	}
+	return out.String()
+}
+
+// The greatest times of a valid file, in ns: 36 years for clocks that begin with the
+// machine, and the year 2116 for clocks that begin in 1970. Sums of them do not overflow.
+const (
+	mostTime   = 1 << 60
+	mostOffset = 1 << 62
+)
+
+// flawOf returns the flaw of r, which has no violation, as the part of a rank, or "".
+func flawOf(r *harness.Result, rank int) string {
+	if err := r.Workload.Validate(); err != nil {
+		return fmt.Sprintf("is damaged: it has a workload that cannot be: %v", err)
+	}
+	if len(r.Ranks) != 1 || r.Ranks[0].Rank != rank {
+		return "does not say what it did in it"
+	}
+	k := r.Ranks[0]
+	first, workers := r.Workload.Share(rank)
+	if k.First != first || k.Workers != workers || len(r.Workers) != workers {
+		return fmt.Sprintf("has %d of its workers, from %d on, where %d from %d on are its share", len(r.Workers), k.First, workers, first)
+	}
+	sane := k.Offset > -mostOffset && k.Offset < mostOffset && k.Error < mostTime && k.Late > -mostTime && k.Late < mostTime && k.Closed >= k.Opened
+	for _, at := range []int64{k.Zero, k.Opened, k.Closed} {
+		sane = sane && at > -mostTime && at < mostTime
+	}
+	for i, h := range r.Holds {
+		sane = sane && h.Worker >= 0 && h.Worker < workers && h.Requested > -mostTime && h.Requested <= h.Acquired &&
+			h.Acquired <= h.Releasing && h.Releasing < mostTime && (i == 0 || r.Holds[i-1].Acquired <= h.Acquired)
+	}
+	if !sane {
+		return "is damaged: it has a time that cannot be"
+	}
+	return ""
 }

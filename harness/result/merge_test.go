@@ -87,10 +87,7 @@ func TestSameBytes(t *testing.T) {
 	}
 	var want string
 	for seed := range uint64(8) {
-		run, err := Merge(shuffled(seed, parts))
-		if err != nil {
-			t.Fatal(err)
-		}
+		run := mergeRuns(t, shuffled(seed, parts))
 		if got := text(run); want == "" {
 			want = got
 		} else if got != want {
@@ -111,10 +108,7 @@ func TestManifest(t *testing.T) {
 		p.Manifest.Skipped = []Skip{{Lock: "x", Reason: "no server"}}
 	}
 	parts[1].Manifest.Interrupted, parts[2].Damage = true, []string{"line 3 was skipped"}
-	run, err := Merge(parts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	run := mergeRuns(t, parts)
 	m := run.Manifest
 	var hosts, warnings []string
 	for i, p := range m.Parts {
@@ -138,8 +132,8 @@ func TestManifest(t *testing.T) {
 	}
 	parts[1].Manifest.Finished = time.Time{}
 	parts[1].Manifest.Interrupted = false // a killed rank does not set it
-	if run, err = Merge(parts); err != nil || !run.Manifest.Finished.IsZero() || !run.Manifest.Interrupted {
-		t.Errorf("a part was killed, and the run finished %v, interrupted is %v (%v)", run.Manifest.Finished, run.Manifest.Interrupted, err)
+	if m := mergeRuns(t, parts).Manifest; !m.Finished.IsZero() || !m.Interrupted {
+		t.Errorf("a part was killed, and the run finished %v, interrupted is %v", m.Finished, m.Interrupted)
 	}
 }
 
@@ -277,10 +271,7 @@ func TestSimulations(t *testing.T) {
 	simulated(1, "1", 1, 2)
 	simulated(2, "1", 2, 4)
 	simulated(3, "2", 8)
-	run, err := Merge(parts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	run := mergeRuns(t, parts)
 	var got []string
 	for _, s := range run.Simulations {
 		got = append(got, fmt.Sprint(s.Workers, " of rank ", s.Seed))

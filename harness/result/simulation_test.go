@@ -2,12 +2,9 @@ package result
 
 import (
 	"bytes"
-	"encoding/csv"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
-	"os"
 	"path/filepath"
 	"reflect"
 	"strings"
@@ -26,36 +23,6 @@ func simulation() *harness.Simulation {
 		Workers: 64, Lines: 1, Hold: 10, Think: 10.5, Wait: harness.WaitPause, Apart: true, Spread: true, Seed: 1 << 63, Seeds: 3, OnCores: 32, OnSockets: 8,
 		PerAcquisition: of(210.25), Handover: of(150), Longest: of(9000), Misses: of(5.5), Remote: of(2), Invalidated: of(3),
 		SameSocket: of(0.5), SameWorker: of(0.01), Jain: of(1), Accuracy: "within 1.3",
-	}
-}
-
-func TestSimulationRoundTrip(t *testing.T) {
-	want := simulation()
-	v := reflect.ValueOf(*want)
-	for i := range v.NumField() {
-		if v.Field(i).IsZero() {
-			t.Errorf("simulation leaves %s zero, so this does not test it", v.Type().Field(i).Name)
-		}
-	}
-	text, err := Encode(Record{Simulation: want})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got, err := Decode(text); err != nil || !reflect.DeepEqual(got, Record{Simulation: want}) {
-		t.Errorf("read back\n%+v\nwant\n%+v (%v)", got.Simulation, want, err)
-	}
-	m := &harness.ModelMachine{Name: "this", Hypothetical: true, File: []byte(`{"sockets":8,"sources":["a <b>"]}`)}
-	text, err = Encode(Record{Machine: m})
-	if err != nil {
-		t.Fatal(err)
-	}
-	got, err := Decode(text)
-	if err != nil || got.Machine == nil || got.Machine.Name != "this" || !got.Machine.Hypothetical {
-		t.Fatalf("read back %+v (%v)", got.Machine, err)
-	}
-	var file struct{ Sources []string }
-	if err := json.Unmarshal(got.Machine.File, &file); err != nil || file.Sources[0] != "a <b>" {
-		t.Errorf("the file is %s (%v)", got.Machine.File, err)
 	}
 }
 
@@ -112,20 +79,15 @@ func on(machine string, workers int, time float64) *harness.Simulation {
 
 func TestExtend(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")
-	w, err := Create(dir, Manifest{Seed: 7})
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := createRun(t, dir, Manifest{Seed: 7})
 	if err := w.Append(sample()); err != nil {
 		t.Fatal(err)
 	}
 	if _, _, err := Extend(dir); !errors.Is(err, harness.ErrUsage) {
 		t.Errorf("beside a writer: %v, want a usage error", err)
 	}
-	if err := w.Finish(func(*Manifest) {}); err != nil {
-		t.Fatal(err)
-	}
-	before := files(t, dir)
+	finishRun(t, w)
+	before := readFiles(t, dir)
 	add := func(machine *harness.ModelMachine, ss ...*harness.Simulation) {
 		e, _, err := Extend(dir)
 		if err != nil {
@@ -140,7 +102,7 @@ func TestExtend(t *testing.T) {
 		}
 	}
 	add(machineNamed("a", 1), on("a", 1, 10), on("a", 2, 20))
-	cutEnd(t, filepath.Join(dir, ResultsName), 9) // in on("a", 2, 20)
+	cutShort(t, filepath.Join(dir, ResultsName), 9) // in on("a", 2, 20)
 	add(machineNamed("b", 1), on("b", 1, 30))
 	add(machineNamed("a", 1), on("a", 1, 11), on("a", 4, 40)) // the same machine: one case again
 	add(machineNamed("b", 2), on("b", 2, 31))                 // another machine of that name
@@ -162,8 +124,8 @@ func TestExtend(t *testing.T) {
 	if len(run.Results) != 1 || run.Results[0].Ops != sample().Ops {
 		t.Error("the result has gone")
 	}
-	for name, text := range files(t, dir) {
-		if name != ResultsName && !bytes.Equal(text, before[name]) {
+	for name, text := range readFiles(t, dir) {
+		if name != ResultsName && text != before[name] {
 			t.Errorf("%s has changed", name)
 		}
 	}
@@ -172,102 +134,21 @@ func TestExtend(t *testing.T) {
 	}
 }
 
-func files(t *testing.T, dir string) map[string][]byte {
-	t.Helper()
-	names, err := filepath.Glob(filepath.Join(dir, "*"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	out := make(map[string][]byte)
-	for _, n := range names {
-		if out[filepath.Base(n)], err = os.ReadFile(n); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return out
-}
-
-func cutEnd(t *testing.T, name string, n int64) {
-	t.Helper()
-	info, err := os.Stat(name)
-	if err == nil {
-		err = os.Truncate(name, info.Size()-n)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
-// TestSimulationsOnly: a run without measurements is valid; a crash loses its last line only.
-func TestSimulationsOnly(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "run")
-	w, err := Create(dir, Manifest{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	err = errors.Join(w.AppendMachine(machineNamed("a", 1)), w.AppendSimulation(on("a", 1, 10)), w.AppendSimulation(on("a", 2, 20)))
-	if err := errors.Join(err, w.Finish(func(*Manifest) {})); err != nil {
-		t.Fatal(err)
-	}
-	name := filepath.Join(dir, ResultsName)
-	whole, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for end := len(whole); end >= 0; end -= 7 {
-		if err := os.WriteFile(name, whole[:end], 0o644); err != nil {
-			t.Fatal(err)
-		}
-		run, err := Load(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
-		lines := bytes.Count(whole[:end], []byte("\n"))
-		have := len(run.Simulations) + len(run.Machines)
-		if have < lines || have > lines+1 || len(run.Damage) > 1 || len(run.Results) > 0 {
-			t.Fatalf("of %d bytes with %d lines %d are read, damage %q", end, lines, have, run.Damage)
-		}
-	}
-}
-
-func TestAddSimulations(t *testing.T) {
-	r := &Run{Simulations: []*harness.Simulation{on("a", 1, 10)}, Machines: []*harness.ModelMachine{machineNamed("a", 1)}}
-	left := r.AddSimulations(&Run{
-		Simulations: []*harness.Simulation{on("a", 1, 99), on("a", 2, 20), on("b", 1, 30)},
-		Machines:    []*harness.ModelMachine{{Name: "a", File: []byte(`{"pause":1}`)}, machineNamed("b", 1)},
-	})
-	if len(left) != 0 || len(r.Simulations) != 3 || r.Simulations[0].PerAcquisition.Median != 10 || len(r.Machines) != 2 {
-		t.Errorf("left out %q, have %d of %d machines", left, len(r.Simulations), len(r.Machines))
-	}
-	left = r.AddSimulations(&Run{Simulations: []*harness.Simulation{on("b", 7, 1), on("c", 1, 1)}, Machines: []*harness.ModelMachine{machineNamed("b", 2)}})
-	if !reflect.DeepEqual(left, []string{"b"}) || len(r.Simulations) != 4 {
-		t.Errorf("left out %q, have %d", left, len(r.Simulations))
-	}
-}
-
 func TestSimulationsCSV(t *testing.T) {
 	evil := simulation()
 	evil.Simulated, evil.OnSockets = "=1+1", 0
 	run := &Run{Results: []*harness.Result{sample()}, Simulations: []*harness.Simulation{simulation(), evil}}
-	var out bytes.Buffer
-	if err := WriteSimulationsCSV(&out, run); err != nil {
-		t.Fatal(err)
-	}
-	rows, err := csv.NewReader(&out).ReadAll()
-	if err != nil || len(rows) != 3 {
-		t.Fatalf("%d rows (%v), want a head and 2", len(rows), err)
-	}
-	at := make(map[string]int)
-	for i, name := range rows[0] {
-		at[name] = i
+	rows := writtenRows(t, WriteSimulationsCSV, run)
+	if len(rows) != 2 {
+		t.Fatalf("%d rows, want 2", len(rows))
 	}
 	for name, want := range map[string]string{"simulated": "skylake-8x32", "hypothetical": "true", "lock": "mcs", "workers": "64", "on-sockets": "8",
 		"simulated-ns/acq": "210.25", "simulated-ns/acq-min": "105.125", "simulated-misses/acq": "5.5", "seed": "9223372036854775808", "wait-policy": "pause"} {
-		if got := rows[1][at[name]]; got != want {
+		if got := rows[0][name]; got != want {
 			t.Errorf("%s is %q, want %q", name, got, want)
 		}
 	}
-	if got := rows[2][at["simulated"]] + rows[2][at["on-sockets"]]; got != "'=1+1" {
+	if got := rows[1]["simulated"] + rows[1]["on-sockets"]; got != "'=1+1" {
 		t.Errorf("the second row begins with %q", got)
 	}
 	var measured bytes.Buffer

@@ -44,19 +44,17 @@ type Survival struct {
 	AtLeast    bool
 
 	// Broken is like Violations, but only of harms that break the tested guarantees.
-	Broken      float64
-	BrokenBound float64
+	Broken float64
 
 	// Bound is the upper bound of the share of tries with a violation, 0 to 1, one-sided at 95
 	// %: see stat.UpperBound. If nothing occurred, it is the bound of any harm.
 	Bound float64
 
-	Window    Times // how long the lock was free and not granted
-	Margin    Times // time from the notice of a loss to the entry of the next holder
-	Overlap   Times // how long there were two holders
-	Aims      []Aim
-	Skipped   string // reason for not testing it, or ""
-	Histories []string
+	Window  Times // how long the lock was free and not granted
+	Margin  Times // time from the notice of a loss to the entry of the next holder
+	Overlap Times // how long there were two holders
+	Aims    []Aim
+	Skipped string // reason for not testing it, or ""
 }
 
 // Times summarizes times of tries, in ns. The zero value is without times.
@@ -78,7 +76,7 @@ func (a Aim) Known() bool { return a.N > 0 }
 
 // JudgeFault compares observations with expectations.
 func JudgeFault(r *harness.FaultResult) Survival {
-	row := Survival{Fault: r, N: r.Tries, Violations: math.NaN(), Broken: math.NaN(), BrokenBound: 1, Bound: stat.UpperBound(0, r.Tries), Skipped: r.Skipped, Histories: r.Histories}
+	row := Survival{Fault: r, N: r.Tries, Violations: math.NaN(), Broken: math.NaN(), Bound: stat.UpperBound(0, r.Tries), Skipped: r.Skipped}
 	if r.Skipped != "" || r.Tries <= 0 {
 		row.Verdict, row.N, row.Bound = NotTested, 0, 1
 		if row.Skipped == "" {
@@ -129,9 +127,8 @@ func (row *Survival) count(r *harness.FaultResult) {
 			breaking = append(breaking, h)
 		}
 	}
-	least, most = r.Hurt(breaking)
+	least, _ = r.Hurt(breaking)
 	row.Broken = 1000 * float64(least) / float64(r.Tries)
-	row.BrokenBound = stat.UpperBound(most, r.Tries)
 }
 
 // breaks reports whether h breaks one of gs, or any promise if gs is empty. A stale write
@@ -213,13 +210,13 @@ func reach(r *harness.FaultResult, a harness.FaultAim) Aim {
 	return out
 }
 
-func (row Survival) Missed() (out []Aim) {
+func (row Survival) missed() (texts []string) {
 	for _, a := range row.Aims {
 		if a.Known() && !a.Met {
-			out = append(out, a)
+			texts = append(texts, a.Text)
 		}
 	}
-	return out
+	return texts
 }
 
 // Reading explains the verdict, such as "two holders in 15 of 20 tries, as expected: …".
@@ -260,10 +257,11 @@ func (row Survival) counted(hs []harness.Harm) string {
 
 func tries(n int) string { return fmt.Sprintf("%d %s", n, numfmt.Choose(n, "try", "tries")) }
 
-func join(hs []harness.Harm) string {
-	var names []string
+func join(hs []harness.Harm) string { return numfmt.List(harmNames(hs), len(hs)) }
+
+func harmNames(hs []harness.Harm) (names []string) {
 	for _, h := range hs {
 		names = append(names, string(h))
 	}
-	return numfmt.List(names, len(names))
+	return names
 }

@@ -43,10 +43,7 @@ func TestOnDisk(t *testing.T) {
 	if unwritten(t, control) == 0 {
 		t.Skip("this disk has everything at once: nothing could be missing")
 	}
-	w, err := Create(dir, Manifest{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := createRun(t, dir, Manifest{})
 	check := func(after, name string) {
 		t.Helper()
 		if n := unwritten(t, filepath.Join(dir, name)); n > 0 {

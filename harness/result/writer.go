@@ -20,9 +20,8 @@ type Writer struct {
 	appender
 	dir      string
 	manifest Manifest
-	bench    *tail
-	logs     []*tail // of logKinds, in order
-	lines    *Bench
+	derived  []*tail
+	add      []func(l caseLine) error // to each of derived
 }
 
 // Create starts a run in directory dir, which it makes if necessary. The error wraps
@@ -125,29 +124,20 @@ func reopen(dir, purpose string, flag int, refuses func(*Run) string) (*tail, *R
 	return t, run, nil
 }
 
-// derive opens and rewrites the other formats: they may lack a line that results.jsonl has.
+// derive opens and rewrites the derived files: they may lack a line that results.jsonl has.
 func (w *Writer) derive(run *Run) error {
-	open := func(name string) (*tail, error) {
-		f, err := os.OpenFile(filepath.Join(w.dir, name), os.O_CREATE|os.O_TRUNC|os.O_APPEND|os.O_WRONLY, 0o644)
-		return &tail{File: f}, err
-	}
-	var err error
-	if w.bench, err = open(BenchName); err != nil {
-		return fmt.Errorf("result: %w", err)
-	}
-	w.lines = NewBench(w.bench, w.manifest.Machine)
-	if err := w.lines.Units(); err != nil {
-		return err
-	}
-	for _, k := range logKinds {
-		log, err := open(k.name)
+	for _, d := range []derived{benchLines, waitLog, handoverLog} {
+		f, err := os.OpenFile(filepath.Join(w.dir, d.name), os.O_CREATE|os.O_TRUNC|os.O_APPEND|os.O_WRONLY, 0o644)
 		if err != nil {
 			return fmt.Errorf("result: %w", err)
 		}
-		w.logs = append(w.logs, log)
-		if err := k.begin(log, w.manifest.Started); err != nil {
-			return err
+		file := &tail{f}
+		w.derived = append(w.derived, file)
+		add, err := d.begin(file, w.manifest)
+		if err != nil {
+			return fmt.Errorf("result: %w", err)
 		}
+		w.add = append(w.add, add)
 	}
 	if run == nil {
 		return nil
@@ -177,12 +167,9 @@ func (w *Writer) Append(r *harness.Result) error {
 }
 
 func (w *Writer) appendDerived(l caseLine) error {
-	if err := w.lines.Result(l.Result); err != nil {
-		return err
-	}
-	for i, k := range logKinds {
-		if err := k.append(w.logs[i], l); err != nil {
-			return err
+	for _, add := range w.add {
+		if err := add(l); err != nil {
+			return wrapped(err)
 		}
 	}
 	return nil
@@ -216,10 +203,8 @@ func (w *Writer) Finish(edit func(*Manifest)) error {
 
 func (w *Writer) close() error {
 	errs := []error{w.results.Close()}
-	for _, t := range append(w.logs, w.bench) {
-		if t != nil && t.File != nil {
-			errs = append(errs, t.Close())
-		}
+	for _, t := range w.derived {
+		errs = append(errs, t.Close())
 	}
 	return errors.Join(errs...)
 }

@@ -169,7 +169,7 @@ func (e *explorer) run(it item) {
 
 func (e *explorer) explain(r *run) *Failure {
 	again := newRun(e, r.path)
-	again.trace = &trace{}
+	again.traced = true
 	again.execute()
 	if again.err == nil || again.err.Error() != r.err.Error() {
 		r.err = fmt.Errorf("%w (when run again: %v; the program does not repeat itself, or its workers race on memory outside words)", r.err, again.err)
@@ -194,7 +194,7 @@ func Replay(build func() Program, limits Limits, decisions string) (Report, erro
 	e := newExplorer(build, limits)
 	defer e.dismiss()
 	r := newRun(e, path)
-	r.trace = &trace{}
+	r.traced = true
 	r.execute()
 	report := Report{Schedules: 1, Steps: r.steps}
 	switch left := len(r.prefix) - len(r.path); {

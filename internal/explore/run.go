@@ -25,8 +25,9 @@ type run struct {
 	known    []uint64   // sites of the waits in prefix
 	sites    []uint64   // of all waits
 	path     []decision // taken so far
-	trace    *trace     // nil while exploring; else r explores no other schedules
-	timeline string     // text of trace
+	traced   bool       // r writes lines and explores no other schedules
+	lines    []line     // of the trace
+	timeline string     // text of lines
 
 	current     int     // which worker did the last operation, or -1
 	running     *Worker // whose code runs; nil is the driver's or the program's
@@ -54,7 +55,7 @@ func (r *run) execute() {
 	if n == 0 || n > MaxWorkers {
 		panic(fmt.Sprintf("explore: a program of %d workers, want 1 to %d", n, MaxWorkers))
 	}
-	r.section.init(n, &r.program)
+	r.section.permits, r.section.fifo = max(1, r.program.Permits), r.program.FIFO
 	r.fair.init(n)
 	for i, body := range r.program.Workers {
 		w := &Worker{run: r, id: i, co: r.e.coroutine(i)}
@@ -79,8 +80,8 @@ func (r *run) execute() {
 	if r.err == errCovered {
 		r.err = nil
 	}
-	if r.trace != nil {
-		r.timeline = r.trace.text(r) // while the workers still stand where they ended
+	if r.traced {
+		r.timeline = r.text() // while the workers still stand where they ended
 	}
 }
 

@@ -4,6 +4,8 @@ package explore
 
 import (
 	"fmt"
+	"math/bits"
+	"strings"
 
 	"locklab/atomics"
 )
@@ -18,10 +20,6 @@ type section struct {
 	asked   uint8             // has done the first operation of Lock
 	waits   uint8             // has asked, and then had to wait
 	ahead   [MaxWorkers]uint8 // which were waiting when this worker asked
-}
-
-func (s *section) init(_ int, p *Program) {
-	s.permits, s.fifo = max(1, p.Permits), p.FIFO
 }
 
 func (s *section) begins(w *Worker) {
@@ -69,9 +67,6 @@ func (w *Worker) Asks() {
 	w.run.noteText(w, "calls Lock")
 }
 
-// GivesUp records that w did not get the lock and does not wait for it.
-func (w *Worker) GivesUp() { w.run.section.ends(w); w.run.noteText(w, "gives up") }
-
 // Enter records that w has the lock; it begins a critical section.
 func (w *Worker) Enter() {
 	s := &w.run.section
@@ -82,7 +77,7 @@ func (w *Worker) Enter() {
 	s.ends(w)
 	others := s.inside
 	s.inside |= 1 << w.id
-	if s.readers != 0 || count(s.inside) > s.permits {
+	if s.readers != 0 || bits.OnesCount8(s.inside) > s.permits {
 		w.halt(fmt.Errorf("%w: worker %d and %s", ErrExclusion, w.id, names(others|s.readers)))
 	}
 }
@@ -104,24 +99,85 @@ func (w *Worker) Leave() { w.point(atomics.Access{Op: opLeave}) }
 // Fail ends the schedule with an error.
 func (w *Worker) Fail(err error) { w.halt(err) }
 
-func count(set uint8) (n int) {
-	for ; set != 0; set &= set - 1 {
-		n++
-	}
-	return n
-}
-
 // names lists workers: "worker 1, worker 2".
 func names(set uint8) string {
-	text := ""
+	var workers []string
 	for i := range MaxWorkers {
-		if set&(1<<i) == 0 {
+		if set&(1<<i) != 0 {
+			workers = append(workers, fmt.Sprintf("worker %d", i))
+		}
+	}
+	return strings.Join(workers, ", ")
+}
+
+// fairness stops waiting workers from running forever ahead of the worker that could end their
+// wait. It is the fair scheduler of Madanlal Musuvathi and Shaz Qadeer, "Fair Stateless Model
+// Checking", PLDI 2008, algorithm 1. When a worker yields for the second time, it lets all workers
+// run first that were able to run in between but did not. Sets of workers are bits.
+type fairness struct {
+	n      int
+	able   uint8             // as observed last
+	by     int               // whose step came last; -1 once it has been observed
+	before [MaxWorkers]uint8 // which must run before this worker does
+	// Since the worker yielded last:
+	always  [MaxWorkers]uint8 // which were able to run all the time
+	stopped [MaxWorkers]uint8 // which it made unable to run
+	ran     [MaxWorkers]uint8
+}
+
+func (f *fairness) init(n int) {
+	f.n, f.by = n, -1
+	for i := range f.ran {
+		f.ran[i] = 1<<n - 1 // none is owed a run at the first yield
+	}
+}
+
+func (f *fairness) steps(w int) {
+	for i := range f.n {
+		f.before[i] &^= 1 << w
+		f.ran[i] |= 1 << w
+	}
+	f.by = w
+}
+
+func (f *fairness) observe(able uint8) {
+	for i := range f.n {
+		f.always[i] &= able
+	}
+	if f.by >= 0 {
+		f.stopped[f.by] |= f.able &^ able
+		f.by = -1
+	}
+	f.able = able
+}
+
+func (f *fairness) yields(w int, able uint8) {
+	f.observe(able)
+	f.before[w] |= (f.always[w] | f.stopped[w]) &^ f.ran[w]
+	f.always[w], f.stopped[w], f.ran[w] = able, 0, 0
+}
+
+// behind returns which of the able must let another one of them go first.
+func (f *fairness) behind(able uint8) (set uint8) {
+	for i := range f.n {
+		if f.before[i]&able != 0 {
+			set |= 1 << i
+		}
+	}
+	return set
+}
+
+// state returns a hash of the future-relevant state of the workers that have not returned.
+func (f *fairness) state(alive uint8) uint64 {
+	h := uint64(0)
+	for i := range f.n {
+		if alive&(1<<i) == 0 {
 			continue
 		}
-		if text != "" {
-			text += ", "
-		}
-		text += fmt.Sprintf("worker %d", i)
+		ran := f.ran[i] & alive
+		stopped := f.stopped[i] & alive &^ ran
+		always := f.always[i] & alive &^ ran &^ stopped
+		h = mix(h, uint64(f.before[i]&alive)|uint64(always)<<8|uint64(stopped)<<16|uint64(ran)<<24)
 	}
-	return text
+	return h
 }

@@ -17,8 +17,6 @@ const (
 	traceTail = 20
 )
 
-type trace struct{ lines []line }
-
 // A line is an operation or, if it has a text, something else.
 type line struct {
 	worker        int
@@ -27,23 +25,15 @@ type line struct {
 	before, after uint64
 }
 
-func (t *trace) add(l line) { t.lines = append(t.lines, l) }
-
 func (r *run) note(w *Worker, a atomics.Access, before, after uint64) {
-	if r.trace != nil && w.out == 0 {
-		r.trace.add(line{worker: w.id, access: a, before: before, after: after})
+	if r.traced && w.out == 0 {
+		r.lines = append(r.lines, line{worker: w.id, access: a, before: before, after: after})
 	}
 }
 
 func (r *run) noteText(w *Worker, text string) {
-	if r.trace != nil {
-		r.trace.add(line{worker: w.id, text: text})
-	}
-}
-
-func (r *run) notePreemption(worker int) {
-	if r.trace != nil {
-		r.trace.add(line{worker: worker, text: "is preempted"})
+	if r.traced {
+		r.lines = append(r.lines, line{worker: w.id, text: text})
 	}
 }
 
@@ -51,18 +41,18 @@ func (r *run) notePreemption(worker int) {
 const opFlush atomics.Op = 201
 
 func (r *run) noteFlush(w *Worker, e entry) {
-	if r.trace != nil && w.late {
+	if r.traced && w.late {
 		cell := r.memory.cells[e.cell].word
-		r.trace.add(line{worker: w.id, access: atomics.Access{Op: opFlush, Word: cell}, before: cell.Get(), after: e.value})
+		r.lines = append(r.lines, line{worker: w.id, access: atomics.Access{Op: opFlush, Word: cell}, before: cell.Get(), after: e.value})
 	}
 }
 
 // text writes the trace, with the names that the words have in the program.
-func (t *trace) text(r *run) string {
+func (r *run) text() string {
 	var b strings.Builder
 	words := wordNames(r)
-	for i, l := range t.lines {
-		if cut := len(t.lines) - traceTail; i >= traceHead && i < cut {
+	for i, l := range r.lines {
+		if cut := len(r.lines) - traceTail; i >= traceHead && i < cut {
 			if i == traceHead {
 				fmt.Fprintf(&b, "      %d lines are left out here\n", cut-i)
 			}

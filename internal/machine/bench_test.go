@@ -64,18 +64,16 @@ func BenchmarkThreadUsage(b *testing.B) {
 }
 
 func BenchmarkCounters(b *testing.B) {
-	for _, scope := range []Scope{ThisThread, WholeProcess} {
-		b.Run(fmt.Sprintf("scope=%d/open", scope), func(b *testing.B) {
-			for b.Loop() {
-				OpenCounters(scope).Close()
-			}
-		})
-		b.Run(fmt.Sprintf("scope=%d/read", scope), func(b *testing.B) {
-			c := OpenCounters(scope)
-			defer c.Close()
-			for b.Loop() {
-				c.Read()
-			}
-		})
-	}
+	b.Run("open", func(b *testing.B) {
+		for b.Loop() {
+			OpenCounters().Close()
+		}
+	})
+	b.Run("read", func(b *testing.B) {
+		c := OpenCounters()
+		defer c.Close()
+		for b.Loop() {
+			c.Read()
+		}
+	})
 }

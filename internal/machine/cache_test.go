@@ -6,32 +6,6 @@ import (
 	"testing/fstest"
 )
 
-func TestReadCachesOfFixtures(t *testing.T) {
-	for _, tc := range []struct {
-		fixture string
-		want    []Cache
-	}{
-		{"intel", []Cache{
-			{1, "data", 32, 64, 2, 4},
-			{2, "unified", 1024, 64, 2, 4},
-			{3, "unified", 28160, 64, 4, 2},
-		}},
-		{"biglittle", []Cache{
-			{1, "data", 32, 64, 1, 6},
-			{1, "instruction", 32, 64, 1, 4},
-			{1, "instruction", 48, 64, 1, 2},
-			{2, "unified", 1024, 64, 4, 1},
-			{2, "unified", 2048, 64, 2, 1},
-		}},
-		{"empty", []Cache{}},
-	} {
-		f := readFixture(t, "testdata/"+tc.fixture+".txtar")
-		if got := ReadCaches(f.fsys, f.cpus); !slices.Equal(got, tc.want) {
-			t.Errorf("%s: %+v, want %+v", tc.fixture, got, tc.want)
-		}
-	}
-}
-
 func TestReadCachesDistrustsFiles(t *testing.T) {
 	const cache = "sys/devices/system/cpu/cpu4/cache/"
 	fsys := fstest.MapFS{
@@ -48,21 +22,6 @@ func TestReadCachesDistrustsFiles(t *testing.T) {
 	}
 	if got := readLastCache(fsys, 4); got != untold {
 		t.Errorf("the last cache is %d", got)
-	}
-}
-
-func TestCacheNames(t *testing.T) {
-	for _, tc := range []struct {
-		cache        Cache
-		name, detail string
-	}{
-		{Cache{3, "unified", 32768, 64, 2, 1}, "L3 unified", "1 of 32768 KiB, lines of 64 B, 2 CPUs share one"},
-		{Cache{1, "data", 32, 64, 1, 4}, "L1 data", "4 of 32 KiB, lines of 64 B, one CPU each"},
-		{Cache{Level: 2, Count: 8}, "L2", "8"},
-	} {
-		if name, detail := tc.cache.Name(), tc.cache.Detail(); name != tc.name || detail != tc.detail {
-			t.Errorf("%q: %q, want %q: %q", name, detail, tc.name, tc.detail)
-		}
 	}
 }
 

@@ -206,3 +206,46 @@ func usual(seen map[uint64]int) []uint64 {
 	slices.Sort(values)
 	return values
 }
+
+// A Rating is the result of [Calibrate] for another process of the machine, until a reboot.
+type Rating struct {
+	Hz     float64 `json:"hz"`    // ticks per second
+	Floor  float64 `json:"floor"` // ns
+	Step   float64 `json:"step"`  // ns
+	Error  float64 `json:"error,omitempty"`
+	Stated bool    `json:"stated,omitempty"`
+}
+
+// Rating returns the rating of c.
+func (c Clock) Rating() Rating { return Rating{c.hz, c.floor, c.step, c.err, c.stated} }
+
+// Clock returns the clock of r, and false if r is no valid rating, such as the zero value.
+func (r Rating) Clock() (Clock, bool) {
+	if !(r.Hz > 0) || math.IsInf(r.Hz, 1) || !(r.Floor >= 0) || !(r.Step >= 0) {
+		return Clock{}, false
+	}
+	c := newClock(r.Hz)
+	c.floor, c.step, c.err, c.stated = r.Floor, r.Step, r.Error, r.Stated
+	return c, true
+}
+
+// MonotonicAt returns the value of [Monotonic] at t, to a microsecond unless the thread hardly
+// runs. T must have a monotonic reading and may be in the future.
+func MonotonicAt(t time.Time) int64 {
+	return monotonicAt(Monotonic, func() int64 { return int64(time.Until(t)) })
+}
+
+// monotonicAt returns mono when left, which counts down, reaches 0. It uses the quickest
+// readings: a preempted thread makes the clocks seem to differ.
+func monotonicAt(mono, left func() int64) (at int64) {
+	const tries, enough = 1000, int64(time.Microsecond)
+	least := int64(math.MaxInt64)
+	for i := 0; i < tries && least > enough; i++ {
+		before := mono()
+		n := left()
+		if took := mono() - before; took < least {
+			least, at = took, before+took/2+n
+		}
+	}
+	return at
+}

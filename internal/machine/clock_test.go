@@ -1,9 +1,9 @@
 package machine
 
 import (
+	"encoding/json"
 	"math"
 	"math/rand/v2"
-	"runtime"
 	"testing"
 	"time"
 
@@ -35,20 +35,6 @@ func TestClockAgreesWithMonotonicClock(t *testing.T) {
 	})
 }
 
-func TestClockIsMonotonicOnOneThread(t *testing.T) {
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	c := Calibrate()
-	before := c.Now()
-	for range 200_000 {
-		now := c.Now()
-		if int64(now-before) < 0 {
-			t.Fatalf("went back by %d ticks", before-now)
-		}
-		before = now
-	}
-}
-
 func TestCalibrateTwiceAgrees(t *testing.T) {
 	eventually(t, 3, func() (bool, string) {
 		a, b := Calibrate(), Calibrate()
@@ -65,6 +51,9 @@ func TestCalibrateKnowsTheClock(t *testing.T) {
 	}
 	if hz := atomics.ClockHz(); hz > 0 && math.Abs(c.Hz()/hz-1) > 1e-9 {
 		t.Errorf("%v Hz, though the machine says %v", c.Hz(), hz)
+	}
+	if stated := atomics.ClockHz() > 0; c.Stated() != stated || (c.RateError() == 0) != stated {
+		t.Errorf("stated %v, though the machine says %v Hz; error %v ppm", c.Stated(), atomics.ClockHz(), c.RateError())
 	}
 	if c.Floor() <= 0 || c.Floor() > 1e6 || c.Step() <= 0 || c.Step() > 1e8 {
 		t.Errorf("floor %v ns, step %v ns", c.Floor(), c.Step())
@@ -84,13 +73,6 @@ func TestAgree(t *testing.T) {
 		if median != tc.median || math.Abs(ppm-tc.ppm) > 1e-6 {
 			t.Errorf("%v: %v, %v ppm; want %v, %v ppm", tc.rates, median, ppm, tc.median, tc.ppm)
 		}
-	}
-}
-
-func TestRateError(t *testing.T) {
-	c := Calibrate()
-	if stated := atomics.ClockHz() > 0; c.Stated() != stated || (c.RateError() == 0) != stated {
-		t.Errorf("stated %v, though the machine says %v Hz; error %v ppm", c.Stated(), atomics.ClockHz(), c.RateError())
 	}
 }
 
@@ -166,5 +148,51 @@ func TestHotPathsDoNotAllocate(t *testing.T) {
 		c.Nanoseconds(c.Now() - start)
 	}); n != 0 {
 		t.Errorf("%v allocations", n)
+	}
+}
+
+func TestRatingRoundTrip(t *testing.T) {
+	want := Clock{hz: 3e9, period: 1e9 / 3e9, floor: 11.5, step: 10, err: 0.3, stated: true}
+	text, err := json.Marshal(want.Rating())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var r Rating
+	if err := json.Unmarshal(text, &r); err != nil {
+		t.Fatal(err)
+	}
+	if got, ok := r.Clock(); !ok || got != want {
+		t.Errorf("got %+v, %v; want %+v", got, ok, want)
+	}
+}
+
+func TestRatingRefuses(t *testing.T) {
+	for _, r := range []Rating{
+		{}, {Hz: -1}, {Hz: math.NaN()}, {Hz: math.Inf(1)}, {Hz: 1e9, Floor: math.NaN()}, {Hz: 1e9, Floor: -1}, {Hz: 1e9, Step: -1},
+	} {
+		if c, ok := r.Clock(); ok {
+			t.Errorf("%+v gave the clock %+v", r, c)
+		}
+	}
+}
+
+func TestMonotonicAt(t *testing.T) {
+	const due = int64(12345 * time.Microsecond)
+	at, reads := int64(0), 0
+	read := func() int64 {
+		if reads++; reads < 300 && reads%3 != 1 { // after the first clock of a try, and after the second
+			at += int64(time.Duration(reads) * time.Millisecond)
+		}
+		at += 100
+		return at
+	}
+	got := monotonicAt(read, func() int64 { return due - read() })
+	if d := got - due; d < -1000 || d > 1000 {
+		t.Errorf("%v away from what it is", time.Duration(d))
+	}
+	now := time.Now()
+	before, after := MonotonicAt(now), Monotonic()
+	if later := MonotonicAt(now.Add(time.Hour)) - before; before > after || later < int64(time.Hour-time.Millisecond) || later > int64(time.Hour+time.Millisecond) {
+		t.Errorf("now is at %d, and %d was read later; an hour later is %v later", before, after, time.Duration(later))
 	}
 }

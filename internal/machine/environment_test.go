@@ -152,25 +152,6 @@ func TestCapture(t *testing.T) {
 	}
 }
 
-func TestShortNames(t *testing.T) {
-	for _, tc := range []struct{ model, want string }{
-		{"Intel(R) Xeon(R) Gold 6230 CPU @ 2.10GHz", "Intel Xeon Gold 6230"},
-		{"AMD EPYC 7B13 64-Core Processor", "AMD EPYC 7B13"},
-		{"Intel(R) Core(TM) i7-8650U CPU @ 1.90GHz", "Intel Core i7-8650U"},
-		{"Arm Neoverse-N1", "Arm Neoverse-N1"},
-		{"", ""},
-	} {
-		if got := shortCPU(tc.model); got != tc.want {
-			t.Errorf("shortCPU(%q) = %q, want %q", tc.model, got, tc.want)
-		}
-	}
-	for release, want := range map[string]string{"6.18.2-generic": "6.18", "6": "6", "": "", "5.15.0": "5.15"} {
-		if got := shortKernel(release); got != want {
-			t.Errorf("shortKernel(%q) = %q, want %q", release, got, want)
-		}
-	}
-}
-
 func TestHypervisorByArch(t *testing.T) {
 	dmi := fstest.MapFS{"sys/class/dmi/id/sys_vendor": {Data: []byte("QEMU\n")}}
 	for _, tc := range []struct {

@@ -5,7 +5,6 @@ import "time"
 // An event is something that Linux counts for a thread, by type and number of perf_event.h.
 type event struct {
 	name   string
-	doc    string
 	kind   uint32
 	number uint64
 	mode   mode
@@ -28,25 +27,15 @@ const (
 
 // events are the counted events.
 var events = []event{
-	{"cycles", "cycles of the processor", hardware, 0, anyMode},
-	{"instructions", "instructions completed", hardware, 1, anyMode},
-	{"cache-references", "accesses that missed the first caches; which, depends on the processor", hardware, 2, anyMode},
-	{"cache-misses", "of these, those that missed the last cache", hardware, 3, anyMode},
-	{"task-clock", "ns of processor time", software, 1, clockMode},
-	{"page-faults", "page faults", software, 2, anyMode},
-	{"context-switches", "times the thread gave up its processor or lost it", software, 3, kernelMode},
-	{"cpu-migrations", "times the thread went on on another processor", software, 4, kernelMode},
+	{"cycles", hardware, 0, anyMode},              // cycles of the processor
+	{"instructions", hardware, 1, anyMode},        // instructions completed
+	{"cache-references", hardware, 2, anyMode},    // accesses that missed the first caches; which, depends on the processor
+	{"cache-misses", hardware, 3, anyMode},        // of these, those that missed the last cache
+	{"task-clock", software, 1, clockMode},        // ns of processor time
+	{"page-faults", software, 2, anyMode},         // page faults
+	{"context-switches", software, 3, kernelMode}, // times the thread gave up its processor or lost it
+	{"cpu-migrations", software, 4, kernelMode},   // times the thread went on on another processor
 }
-
-// A Scope selects the threads to count.
-type Scope int
-
-const (
-	// ThisThread counts the calling thread, which runtime.LockOSThread holds.
-	ThisThread Scope = iota
-	// WholeProcess counts all threads, but may miss one that starts during [OpenCounters].
-	WholeProcess
-)
 
 // A Count is the count of one event.
 type Count struct {
@@ -55,7 +44,7 @@ type Count struct {
 	UserOnly bool   // kernel mode is not counted
 
 	Raw     uint64        // events counted; task-clock in ns
-	Enabled time.Duration // how long the threads ran
+	Enabled time.Duration // how long the thread ran
 	Running time.Duration // part of Enabled during which the events were counted
 }
 
@@ -76,37 +65,14 @@ func (c Count) Sub(earlier Count) Count {
 	return c
 }
 
-// Counters count events of the processor and the kernel for some threads, from [OpenCounters].
-type Counters struct {
-	scope  Scope
-	counts []opened
-}
+// Counters count events of the processor and the kernel for one thread, from [OpenCounters].
+type Counters []opened
 
+// An opened is an event that is being counted, or the reason why it is not.
 type opened struct {
 	count Count
-	files []int
+	file  int
 }
-
-// OpenCounters starts counting with perf_event_open(2). An event that cannot be counted carries its
-// reason; on systems other than Linux this is every event. To open and to close takes part of a
-// millisecond; to read takes 1 µs for each event and thread.
-func OpenCounters(scope Scope) *Counters {
-	c := &Counters{scope: scope}
-	c.open()
-	return c
-}
-
-// Read returns the counts since OpenCounters, in the order of [EventNames]; see [Count.Sub].
-func (c *Counters) Read() []Count {
-	counts := make([]Count, len(c.counts))
-	for i, o := range c.counts {
-		counts[i] = o.read()
-	}
-	return counts
-}
-
-// Close ends the counting.
-func (c *Counters) Close() error { return c.close() }
 
 // EventNames returns the names of the events, such as "cycles", hardware first.
 func EventNames() []string {

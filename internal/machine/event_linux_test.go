@@ -2,6 +2,7 @@ package machine
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"runtime"
 	"slices"
@@ -23,10 +24,15 @@ func TestEventNumbers(t *testing.T) {
 		"context-switches": {unix.PERF_TYPE_SOFTWARE, unix.PERF_COUNT_SW_CONTEXT_SWITCHES},
 		"cpu-migrations":   {unix.PERF_TYPE_SOFTWARE, unix.PERF_COUNT_SW_CPU_MIGRATIONS},
 	}
+	got := make(map[string][2]uint64)
 	for _, e := range events {
-		if got := [2]uint64{uint64(e.kind), e.number}; got != want[e.name] {
-			t.Errorf("%s is %v, want %v", e.name, got, want[e.name])
+		got[e.name] = [2]uint64{uint64(e.kind), e.number}
+		if e.kind == hardware && e.mode != anyMode {
+			t.Errorf("%s: the processor counts in any mode", e.name)
 		}
+	}
+	if !maps.Equal(got, want) || len(events) != len(want) {
+		t.Errorf("the events are %v, want %v", got, want)
 	}
 }
 
@@ -41,32 +47,28 @@ func counted(t *testing.T, event string, before, after []Count) float64 {
 	return v
 }
 
-// TestCountersCount: another thread's events count only for the whole process.
+// TestCountersCount: another thread's events do not count.
 func TestCountersCount(t *testing.T) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	const span = 20 * time.Millisecond
 	for _, tc := range []struct {
 		event string
-		scope Scope
 		cause func()
 		least float64
 		most  float64
 	}{
-		{"task-clock", ThisThread, func() { work(span) }, 1e5, 1e9},
-		{"task-clock", ThisThread, func() { elsewhere(func() { work(span) }) }, 0, 0.8 * float64(span)},
-		{"task-clock", WholeProcess, func() { elsewhere(func() { work(span) }) }, 1e5, 1e9},
-		{"context-switches", ThisThread, func() { sleep(5) }, 5, 1e6},
-		{"context-switches", WholeProcess, func() { elsewhere(func() { sleep(5) }) }, 5, 1e6},
-		{"page-faults", WholeProcess, func() { onNewThread(touchFreshMemory) }, 256, 1e6},
-		{"page-faults", ThisThread, touchFreshMemory, 256, 1e6},
-		{"cycles", ThisThread, func() { Do(1_000_000) }, 1e6, 1e9},
-		{"instructions", ThisThread, func() { Do(1_000_000) }, 1e6, 1e9},
+		{"task-clock", func() { work(span) }, 1e5, 1e9},
+		{"task-clock", func() { elsewhere(func() { work(span) }) }, 0, 0.8 * float64(span)},
+		{"context-switches", func() { sleep(5) }, 5, 1e6},
+		{"page-faults", touchFreshMemory, 256, 1e6},
+		{"cycles", func() { Do(1_000_000) }, 1e6, 1e9},
+		{"instructions", func() { Do(1_000_000) }, 1e6, 1e9},
 	} {
-		t.Run(fmt.Sprintf("%s scope %d least %g", tc.event, tc.scope, tc.least), func(t *testing.T) {
+		t.Run(fmt.Sprintf("%s least %g", tc.event, tc.least), func(t *testing.T) {
 			runtime.LockOSThread() // subtests run on goroutines of their own
 			defer runtime.UnlockOSThread()
-			c := OpenCounters(tc.scope)
+			c := OpenCounters()
 			defer c.Close()
 			before := c.Read()
 			tc.cause()
@@ -86,24 +88,6 @@ func elsewhere(f func()) {
 		f()
 	}()
 	<-done
-}
-
-func onNewThread(f func()) {
-	old := allThreads()
-	release, fresh := make(chan struct{}), make(chan bool)
-	defer close(release)
-	for found := false; !found; {
-		go func() {
-			runtime.LockOSThread() // for good: the thread ends with the goroutine
-			isFresh := !slices.Contains(old, unix.Gettid())
-			if isFresh {
-				f()
-			}
-			fresh <- isFresh
-			<-release
-		}()
-		found = <-fresh
-	}
 }
 
 func sleep(n int) {
@@ -173,7 +157,7 @@ func TestCountersLeaveNoFile(t *testing.T) {
 		return n
 	}
 	before := files()
-	c := OpenCounters(WholeProcess)
+	c := OpenCounters()
 	if files() == before {
 		t.Skip("no event can be counted")
 	}

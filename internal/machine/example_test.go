@@ -28,11 +28,3 @@ func ExampleWork() {
 	fmt.Println(took > 50_000)
 	// Output: true
 }
-
-func ExampleWatch() {
-	noise := machine.Watch()
-	// … measure …
-	for _, w := range machine.NoiseWarnings(noise.Stop()) {
-		fmt.Printf("%s: %s\n", w.Text, w.Remedy)
-	}
-}

@@ -16,7 +16,6 @@ func BenchmarkMove(b *testing.B) {
 	if len(near) < 2 {
 		b.Skip("one processor: there is nowhere to move to")
 	}
-	b.Run("socket", func(b *testing.B) { benchmarkMove(b, near[:2], pingPong(b)) })
 	for _, kib := range []int{16, 256, 1024} {
 		words := make([]uint64, kib<<10/8)
 		b.Run(fmt.Sprintf("memory=%dKiB", kib), func(b *testing.B) {
@@ -72,42 +71,4 @@ func threadTime(b *testing.B) time.Duration {
 		b.Fatal(err)
 	}
 	return time.Duration(t.Nano())
-}
-
-// pingPong returns a function that sends a message to another thread and waits for the answer, by
-// system calls only, like a server's client.
-func pingPong(b *testing.B) func() {
-	ends, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM, 0)
-	if err != nil {
-		b.Fatal(err)
-	}
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		runtime.LockOSThread() // and never unlock: the thread ends with its goroutine
-		message := make([]byte, 64)
-		for {
-			n, err := unix.Read(ends[1], message)
-			if n <= 0 || err != nil {
-				return
-			}
-			if _, err := unix.Write(ends[1], message[:n]); err != nil {
-				return
-			}
-		}
-	}()
-	b.Cleanup(func() {
-		unix.Close(ends[0])
-		<-done
-		unix.Close(ends[1])
-	})
-	message := make([]byte, 64)
-	return func() {
-		if _, err := unix.Write(ends[0], message); err != nil {
-			b.Fatal(err)
-		}
-		if _, err := unix.Read(ends[0], message); err != nil {
-			b.Fatal(err)
-		}
-	}
 }

@@ -3,7 +3,7 @@ package machine
 import (
 	"errors"
 	"math"
-	"math/bits"
+	"math/rand/v2"
 	"runtime"
 	"slices"
 	"strings"
@@ -39,7 +39,7 @@ const (
 )
 
 // MeasureSkew compares the counters of the allowed processors with the first in [CPUOrder],
-// each for half a millisecond, up to 20 ms: a sample of a large machine. Its two threads end
+// each for half a millisecond, up to 20 ms: a random sample of a large machine. Its two threads end
 // with it.
 func MeasureSkew(c Clock) Skew { return measureSkew(c, CPUOrder(), 0) }
 
@@ -86,7 +86,8 @@ func (s *session) lead(c Clock, cpus []int) (skew Skew) {
 	if err := PinThread(cpus[0]); err != nil {
 		return Skew{Reason: unpinned(err)}
 	}
-	queue := slices.Collect(scattered(cpus[1:]))
+	queue := slices.Clone(cpus[1:])
+	rand.Shuffle(len(queue), func(i, j int) { queue[i], queue[j] = queue[j], queue[i] }) // the budget may end before the last
 	for len(queue) > 0 && time.Since(s.start) < skewBudget {
 		r := &rally{cpu: queue[0]}
 		queue = queue[1:]
@@ -125,19 +126,6 @@ func (s *Skew) add(c Clock, there, back transit) {
 	s.Bound = max(s.Bound, o+e)
 	s.CPUs = max(s.CPUs, 1) + 1
 	s.Backward += there.backward + back.backward
-}
-
-// scattered yields cpus in van der Corput's order, so that the first few are spread.
-func scattered(cpus []int) func(yield func(int) bool) {
-	return func(yield func(int) bool) {
-		width := bits.Len(uint(len(cpus) - 1))
-		for i := range 1 << width {
-			at := int(bits.Reverse64(uint64(i)) >> 1 >> (63 - width))
-			if at < len(cpus) && !yield(cpus[at]) {
-				return
-			}
-		}
-	}
 }
 
 // A rally is the two words by which two threads exchange the time, each in its own cache line.

@@ -3,7 +3,6 @@ package machine
 import (
 	"math"
 	"runtime"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -106,25 +105,5 @@ func TestVolleyWithoutPartner(t *testing.T) {
 		if got := volley(&in, &out, serves, 0); got.received != 1 {
 			t.Errorf("received %d messages of 1", got.received)
 		}
-	}
-}
-
-func TestScattered(t *testing.T) {
-	for n := 1; n <= 70; n++ {
-		cpus := make([]int, n)
-		for i := range cpus {
-			cpus[i] = 1000 + i
-		}
-		got := slices.Collect(scattered(cpus))
-		if slices.Sort(got); !slices.Equal(got, cpus) {
-			t.Fatalf("of %v came %v", cpus, got)
-		}
-	}
-	cpus := []int{0, 1, 2, 3, 4, 5, 6, 7}
-	if got, want := slices.Collect(scattered(cpus)), []int{0, 4, 2, 6, 1, 5, 3, 7}; !slices.Equal(got, want) {
-		t.Errorf("order %v, want %v", got, want)
-	}
-	for range scattered(cpus) {
-		break // must not continue
 	}
 }

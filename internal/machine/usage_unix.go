@@ -21,6 +21,5 @@ func usageOf(subject int) (Usage, bool) {
 	return Usage{
 		User: time.Duration(r.Utime.Nano()), System: time.Duration(r.Stime.Nano()),
 		Voluntary: int64(r.Nvcsw), Involuntary: int64(r.Nivcsw),
-		MinorFaults: int64(r.Minflt), MajorFaults: int64(r.Majflt),
 	}, true
 }

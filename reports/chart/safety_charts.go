@@ -51,9 +51,9 @@ func DrawFaults(run *result.Run, s *Safety) (charts []FaultChart, notes []string
 		if drawn == mostStories || told[row.Fault.Scenario] == mostAlike {
 			continue
 		}
-		st, err := ReadTimeline(run, row.Fault, row.Histories[0])
+		st, err := ReadTimeline(run, row.Fault, row.Fault.Histories[0])
 		if err != nil {
-			notes = append(notes, fmt.Sprintf("The history %s cannot be drawn: %v.", Short(row.Histories[0], 200), err))
+			notes = append(notes, fmt.Sprintf("The history %s cannot be drawn: %v.", Short(row.Fault.Histories[0], 200), err))
 			continue
 		}
 		drawn++
@@ -69,7 +69,7 @@ func DrawFaults(run *result.Run, s *Safety) (charts []FaultChart, notes []string
 func (s *Safety) toldOf() (rows []result.Survival, total int) {
 	for _, h := range s.Scenarios {
 		for _, row := range h.Rows {
-			if total += len(row.Histories); len(row.Histories) > 0 {
+			if total += len(row.Fault.Histories); len(row.Fault.Histories) > 0 {
 				rows = append(rows, row)
 			}
 		}

@@ -1,0 +1,66 @@
+//go:build !linux
+
+package machine
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"runtime"
+	"time"
+)
+
+func affinity() []int { return nil }
+
+func pinThread(cpu int) error {
+	return fmt.Errorf("machine: cannot bind a thread to processor %d on %s: %w", cpu, runtime.GOOS, errors.ErrUnsupported)
+}
+
+func processCPU(int) (time.Duration, bool) { return 0, false }
+
+func threadsWant(fs.FS, int) bool { return false }
+
+// Monotonic reads the wall clock, in ns: the same for every process, but it may be set.
+func Monotonic() int64 { return time.Now().UnixNano() }
+
+// An Alarm lets a goroutine sleep for less than a millisecond. On this system it does not sleep.
+type Alarm struct{}
+
+// NewAlarm returns nil.
+func NewAlarm() *Alarm { return nil }
+
+// Sleep reports that it did not sleep.
+func (*Alarm) Sleep(time.Duration) bool { return false }
+
+// Close does nothing.
+func (*Alarm) Close() {}
+
+// ProbeEvents reports that no event can be counted.
+func ProbeEvents() []EventStatus {
+	var all []EventStatus
+	for _, c := range OpenCounters() {
+		all = append(all, EventStatus{Event: c.count.Event, Reason: c.count.Reason})
+	}
+	return all
+}
+
+// OpenCounters returns the reason why each event cannot be counted.
+func OpenCounters() Counters {
+	var c Counters
+	for _, e := range events {
+		c = append(c, opened{count: Count{Event: e.name, Reason: "counting events is offered on Linux, and this is " + runtime.GOOS}})
+	}
+	return c
+}
+
+// Read returns the reasons.
+func (c Counters) Read() []Count {
+	var counts []Count
+	for _, o := range c {
+		counts = append(counts, o.count)
+	}
+	return counts
+}
+
+// Close does nothing.
+func (Counters) Close() error { return nil }
