@@ -142,7 +142,7 @@ func scenarioTable(h *chart.Hazard) safetyScenario {
 	for _, r := range h.Rows {
 		counts[r.Verdict]++
 		row := safetyFigures{Lock: r.Fault.Lock.Name, Verdict: string(r.Verdict), Cell: outcome(r), Violations: chart.PerThousand(r), Median: numfmt.Unknown, Most: numfmt.Unknown, Margin: numfmt.Unknown, Bound: numfmt.Unknown, Tries: r.N, Reading: r.Reading(),
-			Striking: r.Verdict == result.Refuted || r.Verdict == result.NotTested, Histories: r.Histories}
+			Striking: r.Verdict == result.Refuted || r.Verdict == result.NotTested, Histories: r.Fault.Histories}
 		if r.N > 0 {
 			row.Bound = numfmt.Percent(100 * r.Bound)
 		}
