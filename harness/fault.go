@@ -82,6 +82,7 @@ func (g Guarantee) Forbids() []Harm {
 // A FaultResult is the outcome of some tries of one failure scenario on one lock. Like a
 // Result it carries everything a page needs. Add combines results of the same scenario
 // and lock.
+// It has one field for each key of its line in results.jsonl.
 type FaultResult struct {
 	Scenario string      `json:"scenario"`
 	Question string      `json:"question"` // ends with a question mark

@@ -31,6 +31,7 @@ func (v *Variant) Describe() Lock {
 // A Result is the outcome of one round of one lock under one workload. All times are on
 // the monotonic clock. Rates and counts cover the measured window, which starts after
 // every worker has started and ends before any has stopped.
+// It has one field for each key of its line in results.jsonl.
 type Result struct {
 	Lock     Lock     `json:"lock"`
 	Workload Workload `json:"workload"`

@@ -8,6 +8,7 @@ import (
 
 // A Simulation is a model's prediction for a lock on a machine, not a measurement. It is
 // a separate type, so that nothing takes it for a [Result].
+// It has one field for each key of its line in results.jsonl.
 type Simulation struct {
 	Simulated    string `json:"simulated"`              // name of the machine
 	Hypothetical bool   `json:"hypothetical,omitempty"` // no machine of that size was measured

@@ -55,6 +55,7 @@ func parseNotification(text string) (to string, l notification, err error) {
 
 // A mailbox receives a process's notifications about one lock, and holds its state: one for
 // all locks of a client with the same name. c.mail guards the fields that change.
+// Its fields change together when a message arrives.
 type mailbox struct {
 	c   *Client
 	key string

@@ -111,6 +111,7 @@ func testFaults(t *testing.T, at harness.Endpoint, via string, v *harness.Varian
 }
 
 // A trial is a fault of one client of a lock while another contends.
+// It has many fields because a trial is one row of a table.
 type trial struct {
 	at  harness.Endpoint
 	via string // the server of the faulty client, "" for at's

@@ -11,6 +11,7 @@ import (
 
 // A Scenario is one failure and its expected effect on locks, listed in [Suite]. A try makes
 // the fault once, for one lock or many, and judges each lock's history.
+// It has many fields because a scenario is one row of a table.
 type Scenario struct {
 	Name     string // lower case, words joined by '-'
 	Family   string // a few words for scenarios that differ in one thing

@@ -12,6 +12,7 @@ import (
 // A gathering drives a new lock in lockstep. In each round some workers hold the lock and all
 // others ask for it. The holders leave together, and the next round begins when every worker
 // has had the lock once. So no later arrival hides a lost wake-up or a shared place.
+// Its fields are the state of a round, which all its workers share.
 type gathering struct {
 	hs     []sync.Locker
 	rounds int

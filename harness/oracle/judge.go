@@ -69,6 +69,7 @@ func (r Rules) filled() Rules {
 }
 
 // A Judgement is the conclusions from a history. Times are in ns on the clock of the events.
+// It has one field for each conclusion; its readers need a few each.
 type Judgement struct {
 	Start, End int64 // of the observation
 

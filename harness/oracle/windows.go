@@ -162,6 +162,7 @@ func (j *Judgement) waitPoints(points []point, c *collector) []point {
 	return points
 }
 
+// A sweep is one pass over a history. Its fields are the state between two events.
 type sweep struct {
 	j *Judgement
 	r Rules

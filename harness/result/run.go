@@ -2,11 +2,11 @@ package result
 
 import (
 	"cmp"
+	_ "embed"
 	"fmt"
 	"maps"
 	"slices"
 	"time"
-	_ "embed"
 
 	"locklab/harness"
 	"locklab/internal/machine"
@@ -19,6 +19,7 @@ import (
 const Schema = 1
 
 // A Manifest describes the origin of the results of a run.
+// It has one field for each key of manifest.json.
 type Manifest struct {
 	Schema  int      `json:"schema"`
 	Command []string `json:"command"`          // the command line that repeats the run
@@ -183,6 +184,7 @@ type Loss struct {
 func (l Loss) String() string { return fmt.Sprintf("%s, round %d: %s", l.Case, l.Round+1, l.Reason) }
 
 // A Run is all data of a run on disk.
+// It has one field for each kind of record in the directory.
 type Run struct {
 	Dir      string // directory of the files; "" if not read from files
 	Manifest Manifest

@@ -11,6 +11,7 @@ import (
 	"locklab/atomics"
 )
 
+// A core is one simulated processor. Its fields are together because each instruction uses most.
 type core struct {
 	s        *sim
 	id       int

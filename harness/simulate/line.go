@@ -64,6 +64,7 @@ func (s *set) each(f func(i int)) {
 
 // A line is a cache line and its directory entry: modified or exclusive at its owner, shared
 // by copies, or invalid (MESI). Requests that no owner or copy can answer wait in a queue.
+// Its fields are together because each request uses most.
 type line struct {
 	id     int
 	key    uintptr // its address, in lines

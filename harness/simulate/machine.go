@@ -3,6 +3,7 @@ package simulate
 // A Machine describes the caches of a computer. Times are in nanoseconds. Its threads are
 // numbered socket by socket, cluster by cluster, core by core, thread by thread. [List]
 // returns the machines of the program; [Load] reads others.
+// It has one field for each key of a machine file.
 type Machine struct {
 	Name         string `json:"name"`
 	Doc          string `json:"doc"` // the modelled hardware

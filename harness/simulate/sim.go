@@ -11,6 +11,7 @@ import (
 )
 
 // A sim is one run. Times are in picoseconds.
+// Its fields are together because every event of the loop changes several of them.
 type sim struct {
 	m     *Machine
 	rng   *rand.Rand

@@ -5,6 +5,7 @@ package simulate
 import "fmt"
 
 // A tally counts a run's acquisitions, in ps, and checks that there is one holder.
+// It has one field for each figure of the prediction.
 type tally struct {
 	s        *sim
 	w        Workload

@@ -13,6 +13,7 @@ import (
 const opLeave atomics.Op = 200
 
 // A run is one schedule. Its workers are coroutines: nothing runs at the same time.
+// Its fields are one state: an operation of a worker may change any of them.
 type run struct {
 	e       *explorer
 	program Program

@@ -29,6 +29,7 @@ const (
 )
 
 // A Worker is one of the workers of a [Program], in one schedule.
+// Its fields are one state: each operation changes several.
 type Worker struct {
 	run *run
 	id  int

@@ -28,6 +28,7 @@ type Options struct {
 }
 
 // A Proxy stands in front of one server. Any goroutine may call its methods.
+// mu guards the last fields, which a fault changes together.
 type Proxy struct {
 	framing func() Framing
 	observe func(Sighting)

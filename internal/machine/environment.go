@@ -13,6 +13,7 @@ import (
 
 // An Environment describes a machine, as needed to interpret a number measured on it. A field that
 // could not be read is zero.
+// It has one field for each key of the machine in manifest.json.
 type Environment struct {
 	Host        string  `json:"host,omitempty"` // name of the machine in its network
 	OS          string  `json:"os"`

@@ -12,6 +12,7 @@ import (
 )
 
 // A Lines draws a figure over an axis, one line per lock, in one frame or, if many, several.
+// It has one field for each option of a drawing.
 type Lines struct {
 	Stops    []Stop // ascending positions on the x axis
 	XTitle   string

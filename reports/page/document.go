@@ -16,6 +16,7 @@ import (
 )
 
 // document is the data of the template.
+// It has one field for each part of a page.
 type document struct {
 	Name       string // of the machine, in a report of several
 	Title      string
