@@ -29,7 +29,7 @@ const costsDoc = "Locks: time to take and to free the lock with one worker, with
 
 type costRow struct {
 	name  string
-	look  draw.Look
+	style draw.Style
 	kind  string // the family of the lock
 	atMax bool   // Median is a bound
 	stat.Summary
@@ -43,7 +43,7 @@ func (g *Group) costRows() (out []costRow) {
 				continue
 			}
 			seen[s.Lock.Name] = true
-			r := costRow{name: s.Lock.Name, look: s.look, kind: cmp.Or(familyNames[s.Lock.Family], string(s.Lock.Family))}
+			r := costRow{name: s.Lock.Name, style: s.style, kind: cmp.Or(familyNames[s.Lock.Family], string(s.Lock.Family))}
 			r.Summary, r.atMax = o.alone(s)
 			if r.N > 0 && r.Median > leastCost && r.Median < draw.Beyond {
 				out = append(out, r)
@@ -184,10 +184,10 @@ func costsRows(rs []costRow) draw.Picture {
 			m.Shape = vgdraw.RingGlyph{}
 		}
 		all = append(all, m)
-		r.Rows = append(r.Rows, draw.Row{Name: x.name, Look: x.look, Marks: [][]draw.Mark{{m}}})
+		r.Rows = append(r.Rows, draw.Row{Name: x.name, Style: x.style, Marks: [][]draw.Mark{{m}}})
 		if !slices.Contains(seen, x.kind) {
 			seen = append(seen, x.kind)
-			r.Notes = append(r.Notes, draw.Note{Colour: x.look.Hue, Text: x.kind})
+			r.Notes = append(r.Notes, draw.Note{Colour: x.style.Hue, Text: x.kind})
 		}
 	}
 	lo, hi := draw.Reach(all)

@@ -122,7 +122,7 @@ func (s *loadSweep) frames() draw.Picture {
 	f := draw.Frames{Plot: s.axes(), XTitle: "acquisitions asked for, all workers together (log scale)",
 		YTitle: "time from the intended start to the grant (log scale)", Under: draw.Gridlines(false), Notes: s.notes(), Apart: true}
 	for _, l := range s.Locks {
-		look := l.S.look.Alone()
+		style := l.S.style.Alone()
 		trace := func(q float64) func(c vgdraw.Canvas, p *plot.Plot) []vg.Point {
 			return func(c vgdraw.Canvas, p *plot.Plot) (pts []vg.Point) {
 				trX, trY := p.Transforms(&c)
@@ -134,10 +134,10 @@ func (s *loadSweep) frames() draw.Picture {
 				return pts
 			}
 		}
-		f.Curves = append(f.Curves, draw.Curve{Frame: l.S.Lock.Name, Name: l.S.Lock.Name, Look: look, Figure: s.figure(l, floor), Trace: trace(0.99), Under: l.kneeField, Band: l.upright,
+		f.Curves = append(f.Curves, draw.Curve{Frame: l.S.Lock.Name, Name: l.S.Lock.Name, Style: style, Figure: s.figure(l, floor), Trace: trace(0.99), Under: l.kneeField, Band: l.upright,
 			Line: func(c vgdraw.Canvas, p *plot.Plot) {
 				for _, q := range loadQuantiles {
-					st, pts := look.Line(), trace(q)(c, p)
+					st, pts := style.Line(), trace(q)(c, p)
 					switch q {
 					case 0.5:
 						st.Width = vg.Points(0.8)
@@ -147,7 +147,7 @@ func (s *loadSweep) frames() draw.Picture {
 					c.StrokeLines(st, pts)
 					for _, pt := range pts {
 						if q == 0.99 || len(pts) == 1 {
-							look.Mark(c, pt)
+							style.Mark(c, pt)
 						}
 					}
 				}

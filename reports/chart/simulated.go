@@ -30,7 +30,7 @@ type Modelled struct {
 // A ModelledLock is a lock on that machine, with its measurements by the run.
 type ModelledLock struct {
 	*harness.Simulation // any of them
-	look                draw.Look
+	style               draw.Style
 	at                  map[int]*harness.Simulation // by workers
 	Measured            map[int]*Cell               // with the same section and times, by workers; on the machine of the run
 }
@@ -100,9 +100,9 @@ func (m *Modelled) finish(gs []*Group) {
 	for _, l := range m.Locks {
 		locks = append(locks, l.Lock)
 	}
-	looks := modelLooks(locks)
+	styles := modelStyles(locks)
 	for _, l := range m.Locks {
-		l.look = looks[l.Lock.Name]
+		l.style = styles[l.Lock.Name]
 		for _, g := range gs {
 			if m.beside(g) {
 				l.take(g)

@@ -23,7 +23,7 @@ func (m *Modelled) Chart(f modelFigure, yTitle string) *draw.Lines {
 	for _, w := range m.workers {
 		l.Stops = append(l.Stops, draw.Stop{At: float64(w), Label: strconv.Itoa(w)})
 	}
-	l.Notes = append(l.Notes, draw.LineNote(draw.Look{Hue: draw.Blue, Dash: draw.ModelDashes[0], Marker: draw.ModelShapes[0], Hollow: true}, "simulated: dashed, hollow"))
+	l.Notes = append(l.Notes, draw.LineNote(draw.Style{Hue: draw.Blue, Dash: draw.ModelDashes[0], Marker: draw.ModelShapes[0], Hollow: true}, "simulated: dashed, hollow"))
 	if m.Any(f) {
 		l.Notes = append(l.Notes, draw.GlyphNote(draw.ModelShapes[0], "measured here: filled"))
 		l.Apart, l.YTitle = true, strings.TrimPrefix(yTitle, "simulated ")
@@ -32,10 +32,10 @@ func (m *Modelled) Chart(f modelFigure, yTitle string) *draw.Lines {
 		l.Zone, l.ZoneText = bs[0], "beyond one socket"
 	}
 	for _, x := range m.Locks {
-		l.Add(x.Lock.Name, x.look, func(i int) stat.Summary { return f.At(x, m.workers[i]) })
+		l.Add(x.Lock.Name, x.style, func(i int) stat.Summary { return f.At(x, m.workers[i]) })
 	}
 	for _, x := range m.Locks {
-		l.AddTo(x.Lock.Name, "measured", draw.Look{Hue: x.look.Hue, Strong: x.look.Strong, Marker: draw.ModelShapes[0], Loose: true}, func(i int) stat.Summary {
+		l.AddTo(x.Lock.Name, "measured", draw.Style{Hue: x.style.Hue, Strong: x.style.Strong, Marker: draw.ModelShapes[0], Loose: true}, func(i int) stat.Summary {
 			return f.measured(x, m.workers[i])
 		})
 	}
@@ -230,7 +230,7 @@ func socketRows(xs []socketStep) draw.Picture {
 			marks = append(marks, draw.Mark{Mid: x.time(i), Lo: x.time(i), Hi: x.time(i), Shape: draw.ModelShapes[i]})
 		}
 		all = append(all, marks...)
-		r.Rows = append(r.Rows, draw.Row{Name: x.Lock.Name, Look: x.look, Marks: [][]draw.Mark{marks}, Figures: x.cells()})
+		r.Rows = append(r.Rows, draw.Row{Name: x.Lock.Name, Style: x.style, Marks: [][]draw.Mark{marks}, Figures: x.cells()})
 	}
 	lo, hi := draw.LogRange(draw.Reach(all))
 	r.Panels = []draw.Scaled{{Lo: lo, Hi: hi, Log: true, Format: numfmt.Nanos}}

@@ -108,7 +108,7 @@ func TestAxes(t *testing.T) {
 	}
 }
 
-func TestLooksDiffer(t *testing.T) {
+func TestStylesDiffer(t *testing.T) {
 	var results []*harness.Result
 	for i := range 28 {
 		results = append(results, &harness.Result{Lock: synthetic.Local(string(rune('a'+i)), harness.Spin, harness.Correct)})
@@ -118,7 +118,7 @@ func TestLooksDiffer(t *testing.T) {
 		marker any
 	}
 	seen := make(map[sight]string)
-	for name, l := range chart.AssignLooks(results) {
+	for name, l := range chart.AssignStyles(results) {
 		s := sight{slices.IndexFunc(draw.Dashes, func(d []vg.Length) bool { return slices.Equal(d, l.Dash) }), l.Marker}
 		if seen[s] != "" {
 			t.Errorf("%s looks like %s", name, seen[s])
