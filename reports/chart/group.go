@@ -18,9 +18,6 @@ type Group struct {
 	all   []*Group  // the closed-loop groups of the run for the same kind of lock
 	Both  []*Group  // all groups of the run: local and distributed locks, closed and open loops
 	Locks []*series // as in Group, each with its style
-
-	// conditions select the open loops of a chart; "" is the ones with the most rates.
-	Conditions string
 }
 
 // A series is one lock in a group, with its style.
@@ -136,13 +133,6 @@ func Anchored(gs []*Group, remote bool) *Group {
 		return gs[i]
 	}
 	return nil
-}
-
-func NoGroup(remote bool) string {
-	if remote {
-		return "This run has no result of a distributed lock."
-	}
-	return "This run has no result of a local lock."
 }
 
 func (g *Group) source(ms ...*result.Metric) Source {

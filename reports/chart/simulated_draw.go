@@ -49,7 +49,7 @@ type modelChart struct {
 	doc   string
 	draw  func(m *Modelled) Picture
 
-	Carries bool // the page shows it; others are folded
+	folded bool // the page shows it when asked
 }
 
 const modelDoc = "Dashed line, hollow mark: simulated, the median of the seeds; band: the least and the greatest of them."
@@ -59,14 +59,14 @@ const measuredDoc = " Filled mark: measured, the median of the rounds with its i
 
 // ModelCharts lists every chart of a model in the order of the report.
 var ModelCharts = []modelChart{
-	{"throughput", "which lock keeps its throughput as workers are added?", modelDoc, DrawModelRate, true},
+	{"throughput", "which lock keeps its throughput as workers are added?", modelDoc, DrawModelRate, false},
 	{"handover", "how long does a hand-over take?", modelDoc + " From a release to the grant of another worker that waited already: the mean, where a measured one is the median.",
-		drawModel(modelHandover, "time from release to grant", "the longest hand-over", "the shortest"), true},
+		drawModel(modelHandover, "time from release to grant", "the longest hand-over", "the shortest"), false},
 	{"misses", "how many cache misses does an acquisition take?", modelDoc + " A miss is a request to the directory, of all workers together.",
-		drawModel(modelMisses, "misses per acquisition", "the most misses per acquisition", "the fewest"), false},
+		drawModel(modelMisses, "misses per acquisition", "the most misses per acquisition", "the fewest"), true},
 	{"invalidations", "how many copies does an acquisition invalidate?", modelDoc,
-		drawModel(modelCopies, "invalidated copies per acquisition", "the most copies to invalidate per acquisition", "the fewest"), false},
-	{"socket", "what does a second socket cost?", "Hollow marks: simulated. Circle: the most workers that one socket holds; square: the fewest beyond it; triangle: the most on two sockets. Hand-overs on the socket and remote misses, per acquisition, are those with the most.", drawModelSocket, true},
+		drawModel(modelCopies, "invalidated copies per acquisition", "the most copies to invalidate per acquisition", "the fewest"), true},
+	{"socket", "what does a second socket cost?", "Hollow marks: simulated. Circle: the most workers that one socket holds; square: the fewest beyond it; triangle: the most on two sockets. Hand-overs on the socket and remote misses, per acquisition, are those with the most.", drawModelSocket, false},
 }
 
 func DrawModelRate(m *Modelled) Picture {

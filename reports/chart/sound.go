@@ -49,7 +49,6 @@ func (g *Group) sound() (*Group, []string) {
 	}
 	for _, c := range styled(judge.Without(bare(g.Both), func(l harness.Lock) bool { return Unsound(l.Status) })) {
 		if c.Axes == g.Axes && c.Remote == g.Remote {
-			c.Conditions = g.Conditions
 			return c, left
 		}
 	}

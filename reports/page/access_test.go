@@ -101,10 +101,7 @@ func pages(t *testing.T) map[string]string {
 	t.Helper()
 	out := make(map[string]string)
 	for _, dir := range []string{goldenRun, axesRun, "../testdata/hardware"} {
-		run, err := result.Load(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
+		run := loadRun(t, dir)
 		out[dir] = pageOf(t, run)
 	}
 	all := everything()

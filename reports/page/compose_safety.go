@@ -31,13 +31,12 @@ func composeSafety(run *result.Run) (*safetySection, error) {
 	for _, l := range s.Locks {
 		out.Locks = append(out.Locks, lockRow(s, l))
 	}
-	charts, notes := chart.DrawFaults(run, s)
+	charts, notes := chart.FaultCharts(run, s)
 	for _, c := range charts {
-		f, err := newFigure(c.Pic, c.Name, c.Name, c.Title, c.Doc)
+		f, err := newFigure(c, c.Name)
 		if err != nil {
 			return nil, err
 		}
-		f.Folded = c.Folded
 		out.Figures = append(out.Figures, f)
 	}
 	out.Notes = append(out.Notes, notes...)

@@ -65,7 +65,6 @@ type section struct {
 
 type figure struct {
 	Name                   string // of the chart
-	Slug                   string // of the conditions, behind the name of its file, if it is not the first of that chart
 	ID, Title, Answer, Doc string
 	Pic                    draw.Picture
 	SVG                    template.HTML // drawn by this package; its texts are escaped
@@ -144,10 +143,11 @@ func (f safetyFigures) Seen() string {
 	return strings.Join(slices.Concat([]string{f.Reading}, f.Aims, f.Notes), " · ")
 }
 
-func newFigure(pic chart.Picture, name, id, title, doc string) (figure, error) {
+func newFigure(c chart.Named, id string) (figure, error) {
+	pic := c.Pic
 	f := figure{
-		Name: name, Pic: pic.Picture,
-		ID: id, Title: title, Answer: pic.Answer, Doc: doc,
+		Name: c.Name, Pic: pic.Picture, Folded: c.Folded,
+		ID: id, Title: c.Title, Answer: pic.Answer, Doc: c.Doc,
 		Data: pic.Data.Sentence(), Head: pic.Numbers.Head, Rows: pic.Numbers.Rows,
 	}
 	if n := len(f.Rows); n > chart.MostTableRows {
@@ -156,9 +156,9 @@ func newFigure(pic chart.Picture, name, id, title, doc string) (figure, error) {
 	}
 	f.Omitted = strings.TrimSpace(f.Omitted + " " + notKnown(chart.Table{Head: f.Head, Rows: f.Rows}))
 	if pic.Height > 0 {
-		svg, err := draw.Inline(pic.Picture, f.ID, title, pic.Answer)
+		svg, err := draw.Inline(pic.Picture, id, c.Title, pic.Answer)
 		if err != nil {
-			return f, fmt.Errorf("chart %s: %w", name, err)
+			return f, fmt.Errorf("chart %s: %w", c.Name, err)
 		}
 		f.SVG = template.HTML(svg)
 	}

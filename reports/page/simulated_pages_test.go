@@ -41,12 +41,12 @@ func TestSimulatedHostile(t *testing.T) {
 	}
 	markdownOf(t, run)
 	seen := make(map[string]bool)
-	for _, name := range chart.SimulationCharts(run) {
-		if seen[name] || !chart.NameRE.MatchString(name) {
-			t.Errorf("chart %q, seen before: %t", name, seen[name])
+	for _, p := range Posters(run) {
+		if seen[p.Name] || !chart.NameRE.MatchString(p.Name) {
+			t.Errorf("chart %q, seen before: %t", p.Name, seen[p.Name])
 		}
-		seen[name] = true
-		if err := WritePNG(io.Discard, run, name); err != nil {
+		seen[p.Name] = true
+		if err := p.WritePNG(io.Discard); err != nil {
 			t.Error(err)
 		}
 	}

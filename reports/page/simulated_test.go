@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"io"
 	"math"
 	"reflect"
 	"regexp"
@@ -57,20 +56,6 @@ func besideRun() *result.Run {
 	return run
 }
 
-func TestSimulatedGolden(t *testing.T) {
-	outputs := map[string]func(io.Writer) error{
-		"simulated.md": func(w io.Writer) error {
-			return WriteMarkdown(w, simulatedRun(), "charts", func(string, []byte) error { return nil })
-		},
-		"simulated.txt":        func(w io.Writer) error { return WriteVerdict(w, simulatedRun(), 100) },
-		"simulated-beside.svg": func(w io.Writer) error { return WriteSVG(w, besideRun(), "simulated-throughput-this") },
-	}
-	for _, c := range chart.ModelCharts {
-		outputs["simulated-"+c.Name+".svg"] = func(w io.Writer) error { return WriteSVG(w, simulatedRun(), "simulated-"+c.Name+"-oak-2x22") }
-	}
-	checkGolden(t, outputs)
-}
-
 // TestSimulatedIsMarked: every part of a simulated chart is marked, next to the accuracy.
 func TestSimulatedIsMarked(t *testing.T) {
 	for _, run := range []*result.Run{simulatedRun(), besideRun()} {
@@ -80,16 +65,16 @@ func TestSimulatedIsMarked(t *testing.T) {
 			t.Fatalf("%d charts", len(charts))
 		}
 		for _, c := range charts {
-			f, err := newFigure(c.Pic, c.Name, c.Name, c.Titled(), c.Note())
+			f, err := newFigure(c, c.Name)
 			if err != nil {
 				t.Fatal(err)
 			}
 			svg := string(f.SVG)
-			for what, text := range map[string]string{"title": c.Titled(), "answer": c.Pic.Answer, "alternative text": cutOut(svg, "<title", "</title>"), "description": cutOut(svg, "<desc", "</desc>"), "picture": svg, "heads of the table": fmt.Sprint(chart.Texts(f.Head), f.Data)} {
+			for what, text := range map[string]string{"title": c.Title, "answer": c.Pic.Answer, "alternative text": cutOut(svg, "<title", "</title>"), "description": cutOut(svg, "<desc", "</desc>"), "picture": svg, "heads of the table": fmt.Sprint(chart.Texts(f.Head), f.Data)} {
 				if !strings.Contains(strings.ToLower(text), "simulat") {
 					t.Errorf("%s: the %s does not say that it is simulated: %.200s", c.Name, what, text)
 				}
-				if what != "picture" && what != "heads of the table" && c.Of.Like.Hypothetical && !strings.Contains(strings.ToLower(text), "hypothetical") {
+				if what != "picture" && what != "heads of the table" && c.Model.Like.Hypothetical && !strings.Contains(strings.ToLower(text), "hypothetical") {
 					t.Errorf("%s: the %s does not say that the machine is hypothetical: %.200s", c.Name, what, text)
 				}
 			}
@@ -118,7 +103,7 @@ func TestSimulatedLinesAreDashed(t *testing.T) {
 		many.Simulations = append(many.Simulations, synthetic.Simulations("oak-2x22", 2, 22, modelWorkers, lock)...)
 	}
 	for _, c := range slices.Concat(chart.SimulatedCharts(chart.ModelledOf(chart.Sanitize(simulatedRun()), nil)), chart.SimulatedCharts(chart.ModelledOf(chart.Sanitize(many), nil))) {
-		f, err := newFigure(c.Pic, c.Name, c.Name, c.Titled(), "")
+		f, err := newFigure(c, c.Name)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -158,15 +143,8 @@ func TestModelChartsDrawTheirFields(t *testing.T) {
 		"same_socket":     func(s *harness.Simulation) *harness.Expected { return &s.SameSocket },
 		"jain":            func(s *harness.Simulation) *harness.Expected { return &s.Jain },
 	}
-	draw := func(run *result.Run, name string) string {
-		var out bytes.Buffer
-		if err := WriteSVG(&out, run, name); err != nil {
-			t.Fatal(err)
-		}
-		return out.String()
-	}
 	for _, c := range chart.SimulatedCharts(chart.ModelledOf(chart.Sanitize(simulatedRun()), nil))[:len(chart.ModelCharts)] {
-		before := draw(simulatedRun(), c.Name)
+		before := svgOf(t, simulatedRun(), c.Name)
 		for field, of := range figures {
 			run := simulatedRun()
 			for _, s := range run.Simulations {
@@ -174,7 +152,7 @@ func TestModelChartsDrawTheirFields(t *testing.T) {
 					*e = harness.Expected{Median: 0.7 * e.Median, Lo: 0.7 * e.Lo, Hi: 0.7 * e.Hi}
 				}
 			}
-			if changed, named := draw(run, c.Name) != before, slices.Contains(c.Pic.Data.Fields, field); changed != named {
+			if changed, named := svgOf(t, run, c.Name) != before, slices.Contains(c.Pic.Data.Fields, field); changed != named {
 				t.Errorf("%s: it changes with %s: %t; it says so: %t", c.Name, field, changed, named)
 			}
 		}

@@ -2,10 +2,8 @@ package page
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"image/png"
-	"io"
 	"math"
 	"regexp"
 	"slices"
@@ -72,8 +70,8 @@ func TestStudies(t *testing.T) {
 		t.Error("an experiment that ended is marked as interrupted, or one that did not end is not")
 	}
 	svgs := svgRE.FindAllString(page, -1)
-	if want := len(chart.FindingCharts(run)); len(svgs) != want || want != 8 {
-		t.Errorf("%d figures and %d names, want 8", len(svgs), want)
+	if len(svgs) != 8 {
+		t.Errorf("%d figures, want 8", len(svgs))
 	}
 	for _, svg := range svgs {
 		checkFigure(t, page, svg)
@@ -117,30 +115,34 @@ func TestStudiesBesideLocks(t *testing.T) {
 	checkOutline(t, page)
 }
 
+func posterNames(run *result.Run) (names []string) {
+	for _, p := range Posters(run) {
+		names = append(names, p.Name)
+	}
+	return names
+}
+
 func TestFindingCharts(t *testing.T) {
 	run := laboratory()
 	want := []string{"cost", "cost-2", "cost-3", "sharing", "sharing-2", "sharing-3", "core-to-core", "core-to-core-2"}
-	if got := chart.FindingCharts(run); !slices.Equal(got, want) {
+	if got := posterNames(run); !slices.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
 	}
-	for _, name := range want {
+	for _, p := range Posters(run) {
 		var buf bytes.Buffer
-		if err := WritePNG(&buf, run, name); err != nil {
+		if err := p.WritePNG(&buf); err != nil {
 			t.Fatal(err)
 		}
-		if img, err := png.Decode(&buf); err != nil || img.Bounds().Dx() != 9*draw.DPI {
-			t.Errorf("%s: %v, or not %d pixels wide", name, err, 9*draw.DPI)
+		if img, err := png.DecodeConfig(&buf); err != nil || img.Width != 9*draw.DPI {
+			t.Errorf("%s: %v, or not %d pixels wide", p.Name, err, 9*draw.DPI)
 		}
-	}
-	if err := WritePNG(io.Discard, run, "none"); !errors.Is(err, harness.ErrUsage) || !strings.Contains(err.Error(), "throughput") || !strings.Contains(err.Error(), "cost-2") {
-		t.Errorf("an unknown chart: got %v, want a usage error that names those there are", err)
 	}
 	tables := []harness.Table{barTables()[0], {Chart: harness.Bars}, barTables()[1], {}}
 	run.Findings = nil
 	for _, name := range []string{"../../etc", "", "wait", "a", "a", "a-3", strings.Repeat("a", 300)} {
 		run.Findings = append(run.Findings, &harness.Finding{Name: name, Tables: tables})
 	}
-	names := chart.FindingCharts(run)
+	names := posterNames(run)
 	if want := []string{"finding-1", "finding-1-3", "finding-2", "finding-2-3", "hardware-wait", "wait-3"}; !slices.Equal(names[:6], want) {
 		t.Errorf("got %v, want them to begin with %v", names, want)
 	}
@@ -190,7 +192,7 @@ func TestAwkwardTables(t *testing.T) {
 						t.Errorf("%s as %s: the page has %q", name, kind, bad)
 					}
 				}
-				drawn := len(chart.FindingCharts(run)) > 0
+				drawn := len(Posters(run)) > 0
 				if says := strings.Contains(text, "nothing to draw") || strings.Contains(text, "cannot draw"); kind != harness.NoChart && says == drawn {
 					t.Errorf("%s as %s: drawn is %v, and so is that it is not", name, kind, drawn)
 				}
@@ -234,13 +236,5 @@ func TestQualityOfExperiments(t *testing.T) {
 	run.Manifest.Interrupted = true
 	if got, want := assess(run, nil).Partial, "Partial run: it ended after 4 experiments."; got != want {
 		t.Errorf("got %q, want %q", got, want)
-	}
-}
-
-func TestPainters(t *testing.T) {
-	for _, kind := range []harness.ChartKind{harness.Bars, harness.Lines, harness.Heat} {
-		if n := len(slices.DeleteFunc(slices.Clone(chart.Painters), func(p chart.Painter) bool { return p.Kind != kind })); n != 1 {
-			t.Errorf("%d painters draw %q, want 1", n, kind)
-		}
 	}
 }
