@@ -154,9 +154,7 @@ func TestHistoryPage(t *testing.T) {
 	if err := WriteHistoryHTML(&page, h); err != nil {
 		t.Fatal(err)
 	}
-	for _, mistake := range inaccessible(page.String()) {
-		t.Error(mistake)
-	}
+	requireAccessible(t, page.String())
 	for _, want := range []string{"regressed from run 7 on", "counter is 7", "<details class=\"group\">", "no processor for it"} {
 		if !strings.Contains(page.String(), want) {
 			t.Errorf("the page does not say %q", want)

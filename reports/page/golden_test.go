@@ -96,6 +96,8 @@ func goldenOutputs(t *testing.T) map[string]func(io.Writer) error {
 		"report.md":               func(w io.Writer) error { return WriteMarkdown(w, run, "charts", noPicture) },
 		"verdict.txt":             func(w io.Writer) error { return WriteVerdict(w, run, 100) },
 		"hardware.html":           func(w io.Writer) error { return WriteHTML(w, hardware) },
+		"laboratory.html":         func(w io.Writer) error { return WriteHTML(w, laboratory()) },
+		"simulated.html":          func(w io.Writer) error { return WriteHTML(w, simulated) },
 		"simulated.md":            func(w io.Writer) error { return WriteMarkdown(w, simulated, "charts", noPicture) },
 		"simulated.txt":           func(w io.Writer) error { return WriteVerdict(w, simulated, 100) },
 		"machines.html":           func(w io.Writer) error { return WriteMachinesHTML(w, machines) },

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"image/png"
-	"io"
 	"regexp"
 	"strings"
 	"testing"
@@ -224,19 +223,6 @@ func TestInlineText(t *testing.T) {
 		if got := chart.SlugOf(in); got != want {
 			t.Errorf("%q becomes the name %q, want %q", in, got, want)
 		}
-	}
-}
-
-func TestMarkdownErrors(t *testing.T) {
-	small := synthetic.Run(1, 1, 2, []int{2}, synthetic.Fast("mcs", 1e6))
-	if err := WriteMarkdown(full{}, small, "charts", noPicture); !errors.Is(err, errFull) {
-		t.Errorf("to a full disk: got %v", err)
-	}
-	if err := WriteMarkdown(io.Discard, small, "charts", func(string, []byte) error { return errFull }); !errors.Is(err, errFull) {
-		t.Errorf("pictures to a full disk: got %v", err)
-	}
-	if err := WriteMarkdown(io.Discard, &result.Run{}, "charts", nil); err != nil {
-		t.Errorf("nothing measured: %v", err)
 	}
 }
 

@@ -143,10 +143,23 @@ func TestWriters(t *testing.T) {
 		"html": func(w io.Writer) error { return WriteHTML(w, synthetic.Zoo(1)) },
 		"text": func(w io.Writer) error { return WriteVerdict(w, synthetic.Zoo(1), 80) },
 		"png":  func(w io.Writer) error { return Posters(synthetic.Zoo(1))[0].WritePNG(w) },
+		"machines": func(w io.Writer) error {
+			return WriteMachinesHTML(w, pairOf(2, map[string]float64{"mcs": 1, "ticket": 1, "mutex": 1}))
+		},
+		"Markdown": func(w io.Writer) error { return WriteMarkdown(w, synthetic.Zoo(1), "charts", noPicture) },
+		"picture of Markdown": func(w io.Writer) error {
+			return WriteMarkdown(io.Discard, synthetic.Zoo(1), "charts", func(_ string, png []byte) error {
+				_, err := w.Write(png)
+				return err
+			})
+		},
 	} {
 		if err := write(full{}); !errors.Is(err, errFull) {
 			t.Errorf("%s to a full disk: got %v", name, err)
 		}
+	}
+	if err := WriteMarkdown(io.Discard, &result.Run{}, "charts", nil); err != nil {
+		t.Errorf("nothing measured: %v", err)
 	}
 }
 

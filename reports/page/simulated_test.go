@@ -83,9 +83,7 @@ func TestSimulatedIsMarked(t *testing.T) {
 			}
 		}
 		html := pageOf(t, run)
-		for _, fault := range inaccessible(html) {
-			t.Error(fault)
-		}
+		requireAccessible(t, html)
 	}
 }
 
@@ -208,25 +206,12 @@ func TestVerdictWithSimulations(t *testing.T) {
 	}
 }
 
-// TestSimulatedOnly: a report without measurements has a note and no verdict.
+// TestSimulatedOnly: a report without measurements names no host; the goldens have its texts.
 func TestSimulatedOnly(t *testing.T) {
 	run := simulatedRun()
-	run.Manifest.Machine.CPU = "Made-up CPU"
-	html := pageOf(t, run)
-	markdown, _ := markdownOf(t, run)
-	for name, text := range map[string]string{"page": html, "Markdown": markdown} {
-		if !strings.Contains(text, "Nothing was measured in this run") || !strings.Contains(text, "What a model expects on oak-2x22 (simulated)") || !strings.Contains(text, "elm-4x64 (hypothetical)") {
-			t.Errorf("the %s does not say that nothing was measured, and what was simulated", name)
-		}
-		for _, bad := range []string{"Violations", "Made-up CPU", "Which lock for which contention", "no result that a verdict", "To measure this again", "measured: 0"} {
-			if strings.Contains(text, bad) {
-				t.Errorf("the %s says %q", name, bad)
-			}
-		}
-	}
-	run.Manifest.Finished = time.Time{}
-	if html := pageOf(t, run); !strings.Contains(html, "Partial run: it ended after 36 simulations.") {
-		t.Error("the page does not say that the run did not end")
+	run.Manifest.Machine.CPU, run.Manifest.Finished = "Made-up CPU", time.Time{}
+	if html := pageOf(t, run); strings.Contains(html, "Made-up CPU") || !strings.Contains(html, "Partial run: it ended after 36 simulations.") {
+		t.Error("the page names a processor, or does not show that the run did not end")
 	}
 }
 
