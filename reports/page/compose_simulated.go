@@ -32,8 +32,8 @@ func composeSimulated(run *result.Run, gs []*chart.Group) (out []section, err er
 }
 
 func about(m *chart.Modelled) string {
-	text := fmt.Sprintf("%s %s has %s. The code of %s ran on a model of caches and a directory; docs/simulation.md says what that carries and what it cannot say.",
-		m.Warning(), m.Begin(), m.Shape(), m.DrawnLocks())
+	text := fmt.Sprintf("%s Machine: %s, %s. The code of %s ran on a model of caches and a directory; docs/simulation.md says what that carries and what it cannot say.",
+		m.Warning(), m.Name(), m.Shape(), m.DrawnLocks())
 	if m.Paired() {
 		text += " The threads of a core have workers before the next core has one."
 	}

@@ -72,7 +72,7 @@ func TestAccuracyText(t *testing.T) {
 			s.Accuracy = "off by 1.2 on such a machine"
 		}
 	}
-	const want = "Accuracy. For c: Off by 1.2 on such a machine. For the other 5 locks: Not measured on such a machine."
+	const want = "Accuracy. For a, b, d, e and f: Not measured on such a machine. For c: Off by 1.2 on such a machine."
 	if got := chart.ModelledOf(run, nil)[0].Accuracy(); got != want {
 		t.Errorf("said %q, want %q", got, want)
 	}
