@@ -74,7 +74,7 @@ func compose(run *result.Run) (*document, error) {
 	if doc.Safety, err = composeSafety(run); err != nil {
 		return nil, err
 	}
-	if !doc.Measured && doc.Safety != nil && doc.Safety.Tried() {
+	if !doc.Measured && doc.Safety != nil && doc.Safety.Tries > 0 {
 		doc.Title = doc.Safety.Title
 	}
 	if doc.Measured && doc.Safety != nil {

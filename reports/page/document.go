@@ -89,17 +89,12 @@ type safetySection struct {
 	Notes         []string
 
 	Brief bool // without the figures of each scenario
-
-	tried bool
+	Tries int
 }
-
-// Tried reports whether any scenario was tried.
-func (s *safetySection) Tried() bool { return s.tried }
 
 // A safetyLock is a lock with its guarantees and its outcome in each scenario.
 type safetyLock struct {
-	Name, Doc, Class  string
-	Tested            bool
+	Name, Class       string
 	Tries             int
 	Guarantees, Cells []safetyCell
 }
@@ -117,15 +112,9 @@ type safetyCell struct{ Mark, Kind, Figure, Text, Long string }
 
 type safetyScenario struct {
 	Name, Question, Fault, Source string
-	Tests, Counts                 []string
+	Tests, Summary                string // the guarantees; the numbers of outcomes
 	Rows                          []safetyFigures
 }
-
-// Summary counts the outcomes of the locks.
-func (s safetyScenario) Summary() string { return strings.Join(s.Counts, ", ") }
-
-// Tested lists the guarantees that s tests.
-func (s safetyScenario) Tested() string { return strings.Join(s.Tests, ", ") }
 
 // safetyFigures are the figures of a lock in a scenario.
 type safetyFigures struct {
