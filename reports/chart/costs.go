@@ -17,12 +17,11 @@ import (
 
 // CostsLocal and CostsRemote draw the cost of an uncontended acquisition and release. A run has one such chart, for its local locks if any.
 var CostsLocal, CostsRemote = both(Chart{
-	Name:     "costs",
-	Title:    "What does an uncontended lock cost?",
-	Doc:      costsDoc,
-	Once:     true,
-	Optional: true,
-	Draw:     drawCosts,
+	Name:  "costs",
+	Title: "What does an uncontended lock cost?",
+	Doc:   costsDoc,
+	Once:  true,
+	Draw:  drawCosts,
 }, "What does an uncontended distributed lock cost?")
 
 const costsDoc = "Locks: time to take and to free the lock with one worker, with the shortest section of the run; mark: median over the rounds, bar: its 95 % order-statistic interval, or the range if there are fewer than six rounds. From a turn of a local lock that of the control in the same round is taken away, which has the lab's loop and the section but no lock, or, without a section, the lab's own turn; from one of a distributed lock the time it is held. Ring and ≤: what is left cannot be told from nothing, or nothing can be taken away."

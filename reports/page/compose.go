@@ -191,7 +191,7 @@ func draft(g *chart.Group, title, id string, across bool) (section, error) {
 			continue
 		}
 		pic := c.Drawn(g)
-		if c.Optional && pic.Height == 0 {
+		if c.Once && pic.Height == 0 {
 			continue
 		}
 		if across && pic.Height == 0 {

@@ -141,7 +141,7 @@ func newFigure(c chart.Named, id string) (figure, error) {
 	}
 	if n := len(f.Rows); n > chart.MostTableRows {
 		f.Rows = f.Rows[:chart.MostTableRows]
-		f.Omitted = chart.Omission(n)
+		f.Omitted = fmt.Sprintf("These are the first %d of %d rows; results.jsonl has all of them.", chart.MostTableRows, n)
 	}
 	f.Omitted = strings.TrimSpace(f.Omitted + " " + notKnown(chart.Table{Head: f.Head, Rows: f.Rows}))
 	if pic.Height > 0 {
