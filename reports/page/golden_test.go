@@ -85,6 +85,17 @@ var galleryCharts = []*chart.Chart{
 	chart.Garbage, chart.Section, chart.Clients, chart.HoldRemote, chart.Servers, chart.Durable, chart.TLS, chart.Delay, chart.LoadLocal,
 }
 
+func writeContendersSection(t *testing.T, w io.Writer, run *result.Run) error {
+	text, _ := markdownOf(t, run)
+	_, text, found := strings.Cut(text, "## Distributed locks, many contenders")
+	if !found {
+		t.Error("the Markdown has no section of contenders")
+	}
+	text, _, _ = strings.Cut(text, "\n## ")
+	_, err := io.WriteString(w, text)
+	return err
+}
+
 // goldenOutputs returns what writes each golden file.
 func goldenOutputs(t *testing.T) map[string]func(io.Writer) error {
 	run, hardware, simulated := loadRun(t, goldenRun), loadRun(t, hardwareRun), simulatedRun()
@@ -109,16 +120,7 @@ func goldenOutputs(t *testing.T) map[string]func(io.Writer) error {
 		"comparison.md":           func(w io.Writer) error { return changes.Write(w, "markdown", 0) },
 		"comparison.txt":          func(w io.Writer) error { return changes.Write(w, "text", 100) },
 		"contenders/terminal.txt": func(w io.Writer) error { return WriteContenders(w, contenders, 100) },
-		"contenders/section.md": func(w io.Writer) error {
-			text, _ := markdownOf(t, contenders)
-			_, text, found := strings.Cut(text, "## Distributed locks, many contenders")
-			if !found {
-				t.Error("the Markdown has no section of contenders")
-			}
-			text, _, _ = strings.Cut(text, "\n## ")
-			_, err := io.WriteString(w, text)
-			return err
-		},
+		"contenders/section.md":   func(w io.Writer) error { return writeContendersSection(t, w, contenders) },
 	}
 	var names []string
 	for _, c := range galleryCharts {
