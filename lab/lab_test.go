@@ -13,7 +13,7 @@ import (
 	"locklab/harness/locktest"
 	"locklab/harness/measure"
 	"locklab/harness/result"
-	"locklab/reports/chart"
+	"locklab/reports/page"
 )
 
 // asMain makes the test binary behave as the command.
@@ -265,25 +265,25 @@ func TestRun(t *testing.T) {
 	if _, stderr, status := output(t, locklab(t, "report", dir, "--out", html, "--png", filepath.Join(cmd.Dir, "png"))); status != 0 {
 		t.Errorf("exit status %d, said %q", status, stderr)
 	}
-	page, err := os.ReadFile(html)
-	if err != nil || !strings.Contains(string(page), "cut short") {
+	written, err := os.ReadFile(html)
+	if err != nil || !strings.Contains(string(written), "cut short") {
 		t.Errorf("the report does not say that a line is cut short (%v)", err)
 	}
 	run, err = result.Load(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	names := chart.Charts(run)
+	posters := page.Posters(run)
 	if _, err := os.Stat(filepath.Join(cmd.Dir, "png", "throughput-distributed.png")); err == nil {
 		t.Error("it drew distributed locks, of which it measured none")
 	}
-	if len(run.Results) != 1 || len(names) == 0 {
-		t.Errorf("%d results and the charts %v, want one result of two", len(run.Results), names)
+	if len(run.Results) != 1 || len(posters) == 0 {
+		t.Errorf("%d results and %d charts, want one result of two", len(run.Results), len(posters))
 	}
-	for _, name := range names {
-		text, err := os.ReadFile(filepath.Join(cmd.Dir, "png", name+".png"))
+	for _, p := range posters {
+		text, err := os.ReadFile(filepath.Join(cmd.Dir, "png", p.Name+".png"))
 		if err != nil || !strings.HasPrefix(string(text), "\x89PNG") {
-			t.Errorf("no picture of %s (%v)", name, err)
+			t.Errorf("no picture of %s (%v)", p.Name, err)
 		}
 	}
 }

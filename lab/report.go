@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -19,6 +18,7 @@ import (
 	"locklab/harness"
 	"locklab/harness/result"
 	"locklab/reports/chart"
+	"locklab/reports/draw"
 	"locklab/reports/page"
 )
 
@@ -256,19 +256,16 @@ func thrifty() (undo func()) {
 }
 
 func (o *reportOptions) drawRun(stdout io.Writer, files *saver, run *result.Run, out string) error {
-	var names []string
+	var posters []draw.Poster
 	if o.pictures != "" {
-		names = slices.Concat(chart.FindingCharts(run), chart.FaultCharts(run), chart.SimulationCharts(run))
-		if len(run.Results) > 0 || len(names) == 0 {
-			names = append(names, chart.Charts(run)...)
-		}
+		posters = page.Posters(run)
 	}
-	for _, name := range names {
+	for _, p := range posters {
 		var png bytes.Buffer
-		if err := page.WritePNG(&png, run, name); err != nil {
-			return err
+		if err := p.WritePNG(&png); err != nil {
+			return fmt.Errorf("chart %s: %w", p.Name, err)
 		}
-		if err := files.save(filepath.Join(o.pictures, name+".png"), png.Bytes()); err != nil {
+		if err := files.save(filepath.Join(o.pictures, p.Name+".png"), png.Bytes()); err != nil {
 			return err
 		}
 	}

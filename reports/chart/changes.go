@@ -40,7 +40,7 @@ func DrawChanges(h *judge.History, ss []*judge.HistorySeries, answer string) Pic
 	}
 	names := frameNames(h, ss)
 	for i, s := range ss {
-		style := draw.Look{Hue: hueOf(s.Lock.Family), Marker: vgdraw.CircleGlyph{}, Strong: true, Loose: true}
+		style := draw.Style{Hue: hueOf(s.Lock.Family), Marker: vgdraw.CircleGlyph{}, Strong: true, Loose: true}
 		l.Add(names[i], style, func(run int) stat.Summary { return relative(s, run) })
 		style.Marker = vgdraw.RingGlyph{}
 		l.AddTo(names[i], "", style, func(run int) stat.Summary {

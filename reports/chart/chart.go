@@ -7,24 +7,22 @@ type Chart struct {
 	Doc    string // how to read it: what a line, a band and a colour are
 	Remote bool   // draws the distributed locks; otherwise the local ones
 
-	// varies is the dimension that a chart compares groups by, if the run has several values.
+	// Varies is the dimension that a chart compares groups by, if the run has several values.
 	Varies *dimension
 
-	// once restricts a chart to the group with the most cases.
+	// Once restricts a chart to the group with the most cases, and omits it if it has nothing
+	// to draw.
 	Once bool
 
-	// judged: the chart draws the main workload, and its answer names no unsound lock.
+	// Judged: the chart draws the main workload, and its answer names no unsound lock.
 	Judged bool
 
-	// optional omits a chart that has nothing to draw.
-	Optional bool
-
-	// carries: a main chart of a report, whose page shows and prints it. Others are folded.
+	// Carries: a main chart of a report, whose page shows and prints it. Others are folded.
 	Carries bool
 
-	// open: the chart draws open loops, for any group; others draw closed ones.
+	// Open: the chart draws open loops, for any group; others draw closed ones.
 	Open bool
 
-	// draw draws a group, which holds at least one result.
+	// Draw draws a group, which holds at least one result.
 	Draw func(g *Group) Picture
 }

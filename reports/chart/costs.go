@@ -17,19 +17,18 @@ import (
 
 // CostsLocal and CostsRemote draw the cost of an uncontended acquisition and release. A run has one such chart, for its local locks if any.
 var CostsLocal, CostsRemote = both(Chart{
-	Name:     "costs",
-	Title:    "What does an uncontended lock cost?",
-	Doc:      costsDoc,
-	Once:     true,
-	Optional: true,
-	Draw:     drawCosts,
+	Name:  "costs",
+	Title: "What does an uncontended lock cost?",
+	Doc:   costsDoc,
+	Once:  true,
+	Draw:  drawCosts,
 }, "What does an uncontended distributed lock cost?")
 
 const costsDoc = "Locks: time to take and to free the lock with one worker, with the shortest section of the run; mark: median over the rounds, bar: its 95 % order-statistic interval, or the range if there are fewer than six rounds. From a turn of a local lock that of the control in the same round is taken away, which has the lab's loop and the section but no lock, or, without a section, the lab's own turn; from one of a distributed lock the time it is held. Ring and ≤: what is left cannot be told from nothing, or nothing can be taken away."
 
 type costRow struct {
 	name  string
-	look  draw.Look
+	style draw.Style
 	kind  string // the family of the lock
 	atMax bool   // Median is a bound
 	stat.Summary
@@ -43,7 +42,7 @@ func (g *Group) costRows() (out []costRow) {
 				continue
 			}
 			seen[s.Lock.Name] = true
-			r := costRow{name: s.Lock.Name, look: s.look, kind: cmp.Or(familyNames[s.Lock.Family], string(s.Lock.Family))}
+			r := costRow{name: s.Lock.Name, style: s.style, kind: cmp.Or(familyNames[s.Lock.Family], string(s.Lock.Family))}
 			r.Summary, r.atMax = o.alone(s)
 			if r.N > 0 && r.Median > leastCost && r.Median < draw.Beyond {
 				out = append(out, r)
@@ -184,10 +183,10 @@ func costsRows(rs []costRow) draw.Picture {
 			m.Shape = vgdraw.RingGlyph{}
 		}
 		all = append(all, m)
-		r.Rows = append(r.Rows, draw.Row{Name: x.name, Look: x.look, Marks: [][]draw.Mark{{m}}})
+		r.Rows = append(r.Rows, draw.Row{Name: x.name, Style: x.style, Marks: [][]draw.Mark{{m}}})
 		if !slices.Contains(seen, x.kind) {
 			seen = append(seen, x.kind)
-			r.Notes = append(r.Notes, draw.Note{Colour: x.look.Hue, Text: x.kind})
+			r.Notes = append(r.Notes, draw.Note{Colour: x.style.Hue, Text: x.kind})
 		}
 	}
 	lo, hi := draw.Reach(all)

@@ -4,5 +4,5 @@
 // A [Source] names the metrics and fields of results.jsonl that a picture draws.
 //
 // Findings of the hardware experiments are drawn from their tables. Each table names its
-// kind of drawing: bars, lines or a field of cells. [FindingCharts] names these charts.
+// kind of drawing: bars, lines or a field of cells. [FindingCharts] returns them.
 package chart

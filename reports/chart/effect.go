@@ -129,7 +129,7 @@ func (s *sweep) intervals(w int) draw.Picture {
 		}
 	}
 	slices.SortStableFunc(locks, func(a, b *series) int {
-		return cmp.Or(cmp.Compare(rank[b], rank[a]), a.look.Compare(b.look))
+		return cmp.Or(cmp.Compare(rank[b], rank[a]), a.style.Compare(b.style))
 	})
 	r := draw.Rows{Title: fmt.Sprintf("rate with the setting ÷ rate with %s, in the same round (log scale)", s.full(s.base))}
 	for i := range s.settings {
@@ -147,7 +147,7 @@ func (s *sweep) intervals(w int) draw.Picture {
 		r.Panels = append(r.Panels, draw.Scaled{Title: title, Lo: lo, Hi: hi, Log: true, Line: 1, Format: func(v float64) string { return numfmt.Number(v) + "×" }})
 	}
 	for _, x := range locks {
-		row := draw.Row{Name: x.Lock.Name, Look: x.look}
+		row := draw.Row{Name: x.Lock.Name, Style: x.style}
 		for _, n := range s.columns(w) {
 			var marks []draw.Mark
 			for _, e := range s.All(n) {

@@ -1,33 +1,18 @@
 package chart
 
 import (
+	"cmp"
 	"fmt"
+	"strings"
 
 	"locklab/harness"
 	"locklab/harness/result"
+	"locklab/internal/numfmt"
 )
 
-// A FindingChart is a table to draw, with its name.
-type FindingChart struct {
-	Name    string
-	Finding *harness.Finding
-	Table   harness.Table
-	Number  int // of the table in the finding, from 1
-}
-
-// FindingCharts returns the names of the drawable hardware charts of run, for [WritePNG] and
-// [WriteSVG]: the experiment's, with "-2" and so on for further ones.
-func FindingCharts(run *result.Run) (names []string) {
-	for _, c := range TableCharts(Sanitize(run)) {
-		if pic, _ := DrawTable(c.Table); pic.Height > 0 {
-			names = append(names, c.Name)
-		}
-	}
-	return names
-}
-
-// TableCharts lists the tables of run to draw, with names unique also in the Suite.
-func TableCharts(run *result.Run) (out []FindingChart) {
+// FindingCharts returns every table of the findings of run. A drawn table has a name that is
+// unique also in the Suite: the experiment's, with "-2" and so on for further ones.
+func FindingCharts(run *result.Run) (out []Named) {
 	taken := make(map[string]bool)
 	for _, c := range Suite {
 		taken[c.Name] = true
@@ -35,20 +20,45 @@ func TableCharts(run *result.Run) (out []FindingChart) {
 	for i, f := range Findings(run) {
 		n := 0
 		for k, t := range f.Tables {
-			if t.Chart == harness.NoChart {
-				continue
+			c := Named{Title: cmp.Or(t.Caption, "Figures"), Finding: f}
+			if t.Chart != harness.NoChart {
+				n++
+				if c.Name = Slug(f, i); n > 1 {
+					c.Name = fmt.Sprintf("%s-%d", c.Name, n)
+				}
+				for taken[c.Name] {
+					c.Name = "hardware-" + c.Name
+				}
+				taken[c.Name] = true
+				c.Pic, c.Doc = DrawTable(t)
 			}
-			n++
-			name := Slug(f, i)
-			if n > 1 {
-				name = fmt.Sprintf("%s-%d", name, n)
+			if c.Pic.Height > 0 {
+				c.Pic.Answer = Answer(f)
 			}
-			for taken[name] {
-				name = "hardware-" + name
-			}
-			taken[name] = true
-			out = append(out, FindingChart{name, f, t, k + 1})
+			c.Pic.Data = Source{Experiments: []string{cmp.Or(f.Name, "without a name")}, Table: k + 1}
+			c.Pic.Numbers = tableNumbers(t)
+			out = append(out, c)
 		}
+	}
+	return out
+}
+
+func tableNumbers(t harness.Table) Table {
+	heads := []string{t.Label}
+	for _, c := range t.Columns {
+		heads = append(heads, strings.TrimSuffix(c.Name+", "+c.Unit, ", "))
+	}
+	out := Table{Head: Titles(heads...)}
+	for _, r := range t.Rows {
+		row := []string{r.Label}
+		for j := range t.Columns { // a short row is filled up, a long one cut
+			text := numfmt.Unknown
+			if j < len(r.Cells) {
+				text = CellFigure(r.Cells[j])
+			}
+			row = append(row, text)
+		}
+		out.Rows = append(out.Rows, row)
 	}
 	return out
 }

@@ -17,31 +17,28 @@ type Group struct {
 	*judge.Group
 	all   []*Group  // the closed-loop groups of the run for the same kind of lock
 	Both  []*Group  // all groups of the run: local and distributed locks, closed and open loops
-	Locks []*series // as in Group, each with its look
-
-	// conditions select the open loops of a chart; "" is the ones with the most rates.
-	Conditions string
+	Locks []*series // as in Group, each with its style
 }
 
-// A series is one lock in a group, with its look.
+// A series is one lock in a group, with its style.
 type series struct {
 	*judge.Series
-	look draw.Look
+	style draw.Style
 }
 
 type Cell = judge.Cell
 
-func Groups(run *result.Run) []*Group { return looked(judge.Groups(run)) }
+func Groups(run *result.Run) []*Group { return styled(judge.Groups(run)) }
 
-func looked(gs []*judge.Group) (out []*Group) {
-	var looks map[string]draw.Look
+func styled(gs []*judge.Group) (out []*Group) {
+	var styles map[string]draw.Style
 	for _, v := range gs {
-		if looks == nil {
-			looks = AssignLooks(v.Run.Results)
+		if styles == nil {
+			styles = AssignStyles(v.Run.Results)
 		}
 		g := &Group{Group: v}
 		for _, s := range v.Series {
-			g.Locks = append(g.Locks, &series{s, looks[s.Lock.Name]})
+			g.Locks = append(g.Locks, &series{s, styles[s.Lock.Name]})
 		}
 		out = append(out, g)
 	}
@@ -136,13 +133,6 @@ func Anchored(gs []*Group, remote bool) *Group {
 		return gs[i]
 	}
 	return nil
-}
-
-func NoGroup(remote bool) string {
-	if remote {
-		return "This run has no result of a distributed lock."
-	}
-	return "This run has no result of a local lock."
 }
 
 func (g *Group) source(ms ...*result.Metric) Source {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 
 	"locklab/harness"
 	"locklab/harness/judge"
@@ -30,20 +29,10 @@ type loadedLock struct {
 	Kneed bool // the results give a saturation point
 }
 
-// Loads returns the open loops for locks of g's kind, under its conditions, or nil.
+// Loads returns the open loops for locks of g's kind, under the conditions with the most
+// rates, or nil.
 func (g *Group) Loads() *loadSweep {
-	for _, s := range g.loadSweeps() {
-		if g.Conditions == "" || g.Conditions == s.context {
-			s.fill(g.closedLike(s.groups[0].Load))
-			s.findKnees()
-			return s
-		}
-	}
-	return nil
-}
-
-// loadSweeps returns the run's sweeps for locks of g's kind, with the most rates first.
-func (g *Group) loadSweeps() (sweeps []*loadSweep) {
+	var most *loadSweep
 	byRest := make(map[string]*loadSweep)
 	for _, o := range g.Both {
 		if !o.Open() || o.Remote != g.Remote || o.Load.Rate > harness.MaxRate {
@@ -56,36 +45,18 @@ func (g *Group) loadSweeps() (sweeps []*loadSweep) {
 		if s == nil {
 			s = &loadSweep{context: context}
 			byRest[context] = s
-			sweeps = append(sweeps, s)
 		}
 		i, _ := slices.BinarySearch(s.Rates, o.Load.Rate)
 		s.Rates, s.groups = slices.Insert(s.Rates, i, o.Load.Rate), slices.Insert(s.groups, i, o)
+		if most == nil || len(s.Rates) > len(most.Rates) {
+			most = s
+		}
 	}
-	slices.SortStableFunc(sweeps, func(a, b *loadSweep) int { return cmp.Compare(len(b.Rates), len(a.Rates)) })
-	return sweeps
-}
-
-// Under returns g once for each picture of c: for open loops one per set of conditions.
-func (c *Chart) Under(g *Group) []*Group {
-	sweeps := g.loadSweeps()
-	if !c.Open || len(sweeps) < 2 {
-		return []*Group{g}
+	if most != nil {
+		most.fill(g.closedLike(most.groups[0].Load))
+		most.findKnees()
 	}
-	var out []*Group
-	for _, s := range sweeps {
-		one := *g
-		one.Conditions = s.context
-		out = append(out, &one)
-	}
-	return out
-}
-
-// Titled returns a chart's question, with the conditions of g if its run has several.
-func (g *Group) Titled(question string) string {
-	if g.Conditions == "" {
-		return question
-	}
-	return strings.TrimSuffix(question, "?") + ", with " + g.Conditions + "?"
+	return most
 }
 
 func (s *loadSweep) findKnees() {

@@ -18,14 +18,13 @@ import (
 
 // LoadLocal and LoadRemote draw the wait of acquisitions over the offered rate, in open loops.
 var LoadLocal, LoadRemote = both(Chart{
-	Name:     "load",
-	Title:    "How long does an acquisition wait at a given offered load?",
-	Doc:      loadDoc,
-	Once:     true,
-	Optional: true,
-	Open:     true,
-	Carries:  true,
-	Draw:     drawLoad,
+	Name:    "load",
+	Title:   "How long does an acquisition wait at a given offered load?",
+	Doc:     loadDoc,
+	Once:    true,
+	Open:    true,
+	Carries: true,
+	Draw:    drawLoad,
 }, "How long does an acquisition of a distributed lock wait at a given offered load?")
 
 const loadDoc = "Open loops: acquisitions are asked for at times drawn before, whether or not the lock keeps up, and a wait counts from when its acquisition was meant to begin. Bold line: p99 of the waits of all rounds together; thin line below: p50; dashed line above: p99.9; where fewer than ten samples lie above a quantile it is left out. Dashed upright line: the rate of the closed loop with as many workers, which ask again at once. Solid upright line: the knee, the greatest load of the run at which the lock grants 95 % of it and p99 is within ten times its unloaded value, that at the least load at which the run resolves it; the field around it: between which loads the knee lies in 95 % of runs made of the run's rounds, drawn again, or by each round alone if there are fewer than six. Hue: family; grey: p99 of the other locks."
@@ -122,7 +121,7 @@ func (s *loadSweep) frames() draw.Picture {
 	f := draw.Frames{Plot: s.axes(), XTitle: "acquisitions asked for, all workers together (log scale)",
 		YTitle: "time from the intended start to the grant (log scale)", Under: draw.Gridlines(false), Notes: s.notes(), Apart: true}
 	for _, l := range s.Locks {
-		look := l.S.look.Alone()
+		style := l.S.style.Alone()
 		trace := func(q float64) func(c vgdraw.Canvas, p *plot.Plot) []vg.Point {
 			return func(c vgdraw.Canvas, p *plot.Plot) (pts []vg.Point) {
 				trX, trY := p.Transforms(&c)
@@ -134,10 +133,10 @@ func (s *loadSweep) frames() draw.Picture {
 				return pts
 			}
 		}
-		f.Curves = append(f.Curves, draw.Curve{Frame: l.S.Lock.Name, Name: l.S.Lock.Name, Look: look, Figure: s.figure(l, floor), Trace: trace(0.99), Under: l.kneeField, Band: l.upright,
+		f.Curves = append(f.Curves, draw.Curve{Frame: l.S.Lock.Name, Name: l.S.Lock.Name, Style: style, Figure: s.figure(l, floor), Trace: trace(0.99), Under: l.kneeField, Band: l.upright,
 			Line: func(c vgdraw.Canvas, p *plot.Plot) {
 				for _, q := range loadQuantiles {
-					st, pts := look.Line(), trace(q)(c, p)
+					st, pts := style.Line(), trace(q)(c, p)
 					switch q {
 					case 0.5:
 						st.Width = vg.Points(0.8)
@@ -147,7 +146,7 @@ func (s *loadSweep) frames() draw.Picture {
 					c.StrokeLines(st, pts)
 					for _, pt := range pts {
 						if q == 0.99 || len(pts) == 1 {
-							look.Mark(c, pt)
+							style.Mark(c, pt)
 						}
 					}
 				}

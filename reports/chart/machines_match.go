@@ -15,7 +15,7 @@ type Match struct {
 	Remote   bool
 	Axes     string
 	machines []Machine
-	looks    []draw.Look
+	styles   []draw.Style
 	groups   []*Group // by machine
 	cpus     int      // of every machine, 0 if they differ
 }
@@ -39,9 +39,9 @@ func Matches(ms []Machine) (out []*Match) {
 				index[k] = x
 				out = append(out, x)
 			}
-			l := ColumnLook(i)
+			l := ColumnStyle(i)
 			l.Name = m.Name
-			x.machines, x.looks, x.groups = append(x.machines, m), append(x.looks, l), append(x.groups, g)
+			x.machines, x.styles, x.groups = append(x.machines, m), append(x.styles, l), append(x.groups, g)
 			if g.CPUs != x.cpus {
 				x.cpus = 0
 			}
@@ -63,7 +63,7 @@ func (x *Match) locks() (out []*series) {
 			}
 		}
 	}
-	slices.SortStableFunc(out, func(a, b *series) int { return a.look.Compare(b.look) })
+	slices.SortStableFunc(out, func(a, b *series) int { return a.style.Compare(b.style) })
 	return out
 }
 

@@ -57,12 +57,12 @@ func (o overlay) Draw(x *Match) Picture {
 	for i, m := range x.machines {
 		st := draw.Typeset(8, draw.Muted, 0, 0)
 		room := draw.Width/vg.Length(len(x.machines)+1) - 50 // one more for the zone
-		l.Notes = append(l.Notes, draw.LineNote(x.looks[i], draw.Shorten(st, m.Name, max(room, 40))))
+		l.Notes = append(l.Notes, draw.LineNote(x.styles[i], draw.Shorten(st, m.Name, max(room, 40))))
 	}
 	for _, s := range x.locks() {
 		for i := range x.machines {
 			if s.Lock.Status != harness.Control {
-				l.AddTo(s.Lock.Name, x.machines[i].Name, x.looks[i], func(k int) stat.Summary {
+				l.AddTo(s.Lock.Name, x.machines[i].Name, x.styles[i], func(k int) stat.Summary {
 					return x.groups[i].cell(s.Lock.Name, ws[k]).Summary(o.metric)
 				})
 			}

@@ -3,6 +3,7 @@ package chart
 import (
 	"fmt"
 
+	"locklab/harness"
 	"locklab/harness/result"
 	"locklab/reports/draw"
 )
@@ -16,6 +17,15 @@ type Picture struct {
 	Load    string // the workload, if it differs from the group's
 	Numbers Table  // the figures in the drawing
 	Data    Source // their source
+}
+
+// A Named is a picture in a file of its own.
+type Named struct {
+	Name, Title, Doc string
+	Pic              Picture
+	Folded           bool             // the page shows it when asked
+	Finding          *harness.Finding // with the table that is drawn; nil for others
+	Model            *Modelled        // that predicts the figures; nil for others
 }
 
 func nothing(format string, args ...any) Picture {

@@ -20,7 +20,7 @@ func (r *ranking) drawn() draw.Picture {
 	var marks []draw.Mark
 	for _, x := range r.rows {
 		m := draw.Mark{Mid: x.rate.Median, Lo: x.rate.Lo, Hi: x.rate.Hi}
-		row := draw.Row{Tag: x.tag, Name: x.s.Lock.Name, Look: x.s.look, Strong: x.mark == ChosenMark,
+		row := draw.Row{Tag: x.tag, Name: x.s.Lock.Name, Style: x.s.style, Strong: x.mark == ChosenMark,
 			Figures: append([]string{numfmt.PerSecond(x.rate.Median)}, r.more(x)...)}
 		if x.mark != PlainMark {
 			m.Shape, m.Radius = RankShape(x.mark), 3.6

@@ -16,39 +16,16 @@ const (
 	openStories = 2 // not folded, on a page about failures only
 )
 
-// A FaultChart is a chart about failure scenarios.
-type FaultChart struct {
-	Name, Title, Doc string
-	Pic              Picture
-	Folded           bool // folded, on a page about failures only
-}
-
-// FaultCharts returns the names of the charts of run's failure scenarios, each of a history,
-// for [WritePNG] and [WriteSVG].
-func FaultCharts(run *result.Run) (names []string) {
-	for _, c := range RunFaultCharts(Sanitize(run)) {
-		names = append(names, c.Name)
+// FaultCharts returns the charts of s, each of a history, and notes on histories without a
+// chart. run must be sanitized; s is nil without distributed locks.
+func FaultCharts(run *result.Run, s *Safety) (charts []Named, notes []string) {
+	if s == nil {
+		return nil, nil
 	}
-	return names
-}
-
-// RunFaultCharts returns the charts of FaultCharts; run must be sanitized.
-func RunFaultCharts(run *result.Run) []FaultChart {
-	s := SafetyOf(run)
-	if s == nil || !s.Tried() {
-		return nil
-	}
-	charts, _ := DrawFaults(run, s)
-	return charts
-}
-
-// DrawFaults returns the charts of s, and notes on histories without a chart.
-func DrawFaults(run *result.Run, s *Safety) (charts []FaultChart, notes []string) {
 	rows, total := s.toldOf()
-	drawn := 0
 	told := make(map[string]int)
 	for _, row := range rows {
-		if drawn == mostStories || told[row.Fault.Scenario] == mostAlike {
+		if len(charts) == mostStories || told[row.Fault.Scenario] == mostAlike {
 			continue
 		}
 		st, err := ReadTimeline(run, row.Fault, row.Fault.Histories[0])
@@ -56,11 +33,10 @@ func DrawFaults(run *result.Run, s *Safety) (charts []FaultChart, notes []string
 			notes = append(notes, fmt.Sprintf("The history %s cannot be drawn: %v.", Short(row.Fault.Histories[0], 200), err))
 			continue
 		}
-		drawn++
 		told[row.Fault.Scenario]++
-		charts = append(charts, FaultChart{fmt.Sprintf("history-%d", drawn), st.Title(), HistoryDoc + " From " + Short(st.name, 200) + ".", st.Picture(), drawn > openStories})
+		charts = append(charts, Named{Name: fmt.Sprintf("history-%d", len(charts)+1), Title: st.Title(), Doc: HistoryDoc + " From " + Short(st.name, 200) + ".", Pic: st.Picture(), Folded: len(charts) >= openStories})
 	}
-	if rest := total - drawn - len(notes); rest > 0 {
+	if rest := total - len(charts) - len(notes); rest > 0 {
 		notes = append(notes, fmt.Sprintf("%d more %s beside the results.", rest, numfmt.Choose(rest, "history lies", "histories lie")))
 	}
 	return charts, notes

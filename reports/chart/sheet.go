@@ -213,10 +213,10 @@ func (s sheet) axisTitle(log bool) string {
 	return title
 }
 
-// ColumnLook returns a distinct look for each column: hues, then dashes, with markers.
-func ColumnLook(i int) draw.Look {
+// ColumnStyle returns a distinct style for each column: hues, then dashes, with markers.
+func ColumnStyle(i int) draw.Style {
 	hue := []draw.Token{draw.Blue, draw.Rust, draw.Sage, draw.Plum, draw.Ink}[i%5]
-	return draw.Look{Hue: hue, Dash: draw.Dashes[i/5%len(draw.Dashes)], Marker: draw.Markers[i%len(draw.Markers)], Strong: true}
+	return draw.Style{Hue: hue, Dash: draw.Dashes[i/5%len(draw.Dashes)], Marker: draw.Markers[i%len(draw.Markers)], Strong: true}
 }
 
 // A Painter draws the tables of one kind. The sentence next to the picture explains how to

@@ -35,12 +35,12 @@ func drawBars(s sheet) (Picture, string) {
 	nought := false
 	write, _ := ticked(s.unit)
 	for i := range min(mostBarRows, len(s.Rows)) {
-		row := draw.Row{Name: s.names[i], Look: draw.Look{Hue: draw.Ink}, Marks: make([][]draw.Mark, 1)}
+		row := draw.Row{Name: s.names[i], Style: draw.Style{Hue: draw.Ink}, Marks: make([][]draw.Mark, 1)}
 		for k, j := range s.drawn {
-			hue := ColumnLook(k).Hue
+			hue := ColumnStyle(k).Hue
 			m := draw.Mark{Mid: math.NaN(), Text: s.words(i, j)}
 			if x, ok := s.read(i, j); ok {
-				m = draw.Mark{Mid: x.mid, Lo: x.lo, Hi: x.hi, Shape: ColumnLook(k).Marker, Hue: &hue, Text: write(x.mid)}
+				m = draw.Mark{Mid: x.mid, Lo: x.lo, Hi: x.hi, Shape: ColumnStyle(k).Marker, Hue: &hue, Text: write(x.mid)}
 				nought = nought || scale.Log && x.mid <= 0
 			}
 			row.Marks[0] = append(row.Marks[0], m)
@@ -49,7 +49,7 @@ func drawBars(s sheet) (Picture, string) {
 	}
 	if len(s.drawn) > 1 {
 		for k, j := range s.drawn {
-			r.Notes = append(r.Notes, draw.Note{Colour: ColumnLook(k).Hue, Text: Short(s.Columns[j].Name, 24)})
+			r.Notes = append(r.Notes, draw.Note{Colour: ColumnStyle(k).Hue, Text: Short(s.Columns[j].Name, 24)})
 		}
 	}
 	if nought {

@@ -41,7 +41,7 @@ func drawCurves(s sheet) (Picture, string) {
 	var all []reading
 	nought := false
 	for k, j := range s.drawn {
-		l.Add(Short(s.Columns[j].Name, MostName), ColumnLook(k), func(i int) stat.Summary {
+		l.Add(Short(s.Columns[j].Name, MostName), ColumnStyle(k), func(i int) stat.Summary {
 			r, ok := s.read(at[l.Stops[i].At], j)
 			if !ok {
 				return stat.Summary{}

@@ -30,7 +30,7 @@ type Modelled struct {
 // A ModelledLock is a lock on that machine, with its measurements by the run.
 type ModelledLock struct {
 	*harness.Simulation // any of them
-	look                draw.Look
+	style               draw.Style
 	at                  map[int]*harness.Simulation // by workers
 	Measured            map[int]*Cell               // with the same section and times, by workers; on the machine of the run
 }
@@ -100,9 +100,9 @@ func (m *Modelled) finish(gs []*Group) {
 	for _, l := range m.Locks {
 		locks = append(locks, l.Lock)
 	}
-	looks := modelLooks(locks)
+	styles := modelStyles(locks)
 	for _, l := range m.Locks {
-		l.look = looks[l.Lock.Name]
+		l.style = styles[l.Lock.Name]
 		for _, g := range gs {
 			if m.beside(g) {
 				l.take(g)
@@ -146,14 +146,6 @@ func (m *Modelled) Name() string {
 	return m.Like.Simulated
 }
 
-// Begin returns the name for the start of a sentence: the name of a machine keeps its case.
-func (m *Modelled) Begin() string {
-	if m.Like.Simulated == ThisMachine && !m.Like.Hypothetical {
-		return "This machine"
-	}
-	return m.Name()
-}
-
 // Shape describes the structure of the machine.
 func (m *Modelled) Shape() string {
 	s := m.Like
@@ -181,20 +173,12 @@ func (m *Modelled) Accuracy() string {
 	if len(texts) == 1 {
 		return "Accuracy: " + texts[0]
 	}
-	slices.SortStableFunc(texts, func(a, b string) int { return len(of[a]) - len(of[b]) })
 	out := "Accuracy."
-	for i, text := range texts {
-		names := numfmt.List(of[text], len(of[text]))
-		if n := len(of[text]); i == len(texts)-1 && n > mostNamedAccuracy {
-			names = fmt.Sprintf("the other %d locks", n)
-		}
-		out += " For " + names + ": " + text
+	for _, text := range texts {
+		out += " For " + numfmt.List(of[text], 5) + ": " + text
 	}
 	return out
 }
-
-// mostNamedAccuracy limits the names of locks with the same sentence.
-const mostNamedAccuracy = 4
 
 // Warning notes that nothing of m was measured.
 func (m *Modelled) Warning() string {
@@ -204,10 +188,10 @@ func (m *Modelled) Warning() string {
 	return "Simulated, not measured."
 }
 
-// Borders returns the positions on the axis where a further socket gets its first worker.
-func (m *Modelled) Borders() (out []float64) {
+// Border returns the position on the axis where the second socket gets its first worker, or 0.
+func (m *Modelled) Border() float64 {
 	if m.Like.Sockets < 2 || m.Like.Spread {
-		return nil
+		return 0
 	}
 	sockets := make(map[int]int)
 	for _, l := range m.Locks {
@@ -215,17 +199,15 @@ func (m *Modelled) Borders() (out []float64) {
 			sockets[w] = m.sockets(s)
 		}
 	}
-	for i := 1; i < len(m.workers); i++ {
-		a, b := m.workers[i-1], m.workers[i]
-		for k := sockets[a]; k < sockets[b]; k++ {
-			at := math.Sqrt(float64(a) * float64(b))
-			if full := float64(k * m.perSocket()); full >= float64(a) && full < float64(b) {
-				at = full + 0.5
-			}
-			out = append(out, at)
-		}
+	i := slices.IndexFunc(m.workers, func(w int) bool { return sockets[w] > 1 })
+	if i < 1 || sockets[m.workers[0]] > 1 {
+		return 0
 	}
-	return out
+	a, b := float64(m.workers[i-1]), float64(m.workers[i])
+	if full := float64(m.perSocket()); full >= a && full < b {
+		return full + 0.5
+	}
+	return math.Sqrt(a * b)
 }
 
 func (m *Modelled) perSocket() int {
@@ -258,7 +240,7 @@ func (m *Modelled) Paired() bool {
 type modelFigure struct {
 	field  string // of the line
 	of     func(s *harness.Simulation) harness.Expected
-	metric *result.Metric // nil if there is none
+	metric *result.Metric
 	format func(v float64) string
 }
 
@@ -266,8 +248,6 @@ var (
 	ModelRate = modelFigure{"per_acquisition", func(s *harness.Simulation) harness.Expected { return s.Throughput() }, result.Throughput, numfmt.PerSecond}
 	// A measured handover is the median, a simulated one the mean.
 	modelHandover = modelFigure{"handover", func(s *harness.Simulation) harness.Expected { return s.Handover }, result.HandoverTime, numfmt.Nanos}
-	modelMisses   = modelFigure{"misses", func(s *harness.Simulation) harness.Expected { return s.Misses }, nil, numfmt.Number}
-	modelCopies   = modelFigure{"invalidated", func(s *harness.Simulation) harness.Expected { return s.Invalidated }, nil, numfmt.Number}
 )
 
 // At returns the figure of l with w workers as a summary; N is 0 without one.
@@ -284,7 +264,7 @@ func (f modelFigure) At(l *ModelledLock, w int) stat.Summary {
 }
 
 func (f modelFigure) measured(l *ModelledLock, w int) stat.Summary {
-	if f.metric == nil || l.Measured[w] == nil {
+	if l.Measured[w] == nil {
 		return stat.Summary{}
 	}
 	return l.Measured[w].Summary(f.metric)

@@ -4,31 +4,12 @@ import (
 	"fmt"
 	"slices"
 
-	"locklab/harness/result"
 	"locklab/internal/numfmt"
 )
 
-// A SimulatedChart is a chart of a model's predictions for one machine and workload.
-type SimulatedChart struct {
-	Name string // of a file
-	Of   *Modelled
-	modelChart
-	Pic Picture
-}
-
-// SimulationCharts returns the names of the charts of simulated machines, for [WritePNG] and
-// [WriteSVG]. All figures are simulated, except marks labelled as measured.
-func SimulationCharts(run *result.Run) (names []string) {
-	run = Sanitize(run)
-	for _, c := range SimulatedCharts(ModelledOf(run, Groups(run))) {
-		names = append(names, c.Name)
-	}
-	return names
-}
-
 // SimulatedCharts returns the charts of ms that have something to draw. No two have the
-// same name.
-func SimulatedCharts(ms []*Modelled) (out []SimulatedChart) {
+// same name. All figures are simulated, except marks labelled as measured.
+func SimulatedCharts(ms []*Modelled) (out []Named) {
 	taken := make(map[string]bool)
 	for i, m := range ms {
 		slug := SlugOf(m.Like.Simulated)
@@ -40,24 +21,19 @@ func SimulatedCharts(ms []*Modelled) (out []SimulatedChart) {
 		}
 		taken[slug] = true
 		for _, c := range ModelCharts {
-			if pic := c.draw(m); pic.Height > 0 {
-				out = append(out, SimulatedChart{"simulated-" + c.Name + "-" + slug, m, c, pic})
+			pic := c.draw(m)
+			if pic.Height == 0 {
+				continue
 			}
+			doc := c.doc
+			if pic.Data.Metrics != nil {
+				doc += measuredDoc
+			}
+			out = append(out, Named{Name: "simulated-" + c.Name + "-" + slug, Title: "Simulated on " + m.Name() + ": " + c.title,
+				Doc: doc + " " + m.Accuracy() + " Workload: " + WorkloadOf(m.Like) + ".", Pic: pic, Folded: c.folded, Model: m})
 		}
 	}
 	return out
-}
-
-// Titled returns the title of c, with the simulated machine.
-func (c SimulatedChart) Titled() string { return "Simulated on " + c.Of.Name() + ": " + c.title }
-
-// Note explains how to read c, and the accuracy of the model.
-func (c SimulatedChart) Note() string {
-	doc := c.doc
-	if c.Pic.Data.Metrics != nil {
-		doc += measuredDoc
-	}
-	return doc + " " + c.Of.Accuracy() + " Workload: " + WorkloadOf(c.Of.Like) + "."
 }
 
 func (m *Modelled) DrawnLocks() string { return numfmt.Plural(len(m.Locks), "lock") }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 
 	"locklab/harness"
 	"locklab/internal/numfmt"
@@ -18,24 +17,22 @@ import (
 func (m *Modelled) Chart(f modelFigure, yTitle string) *draw.Lines {
 	l := &draw.Lines{
 		XTitle: "workers, each on a hardware thread of its own (log scale)", XScale: draw.Logarithm, Place: "with",
-		Y: draw.LogScale, YTitle: yTitle, Format: f.format, Figure: f.format,
+		Y: draw.LogScale, YTitle: "simulated " + yTitle + " (log scale)", Format: f.format, Figure: f.format,
 	}
 	for _, w := range m.workers {
 		l.Stops = append(l.Stops, draw.Stop{At: float64(w), Label: strconv.Itoa(w)})
 	}
-	l.Notes = append(l.Notes, draw.LineNote(draw.Look{Hue: draw.Blue, Dash: draw.ModelDashes[0], Marker: draw.ModelShapes[0], Hollow: true}, "simulated: dashed, hollow"))
+	l.Notes = append(l.Notes, draw.LineNote(draw.Style{Hue: draw.Blue, Dash: draw.ModelDashes[0], Marker: draw.ModelShapes[0], Hollow: true}, "simulated: dashed, hollow"))
 	if m.Any(f) {
 		l.Notes = append(l.Notes, draw.GlyphNote(draw.ModelShapes[0], "measured here: filled"))
-		l.Apart, l.YTitle = true, strings.TrimPrefix(yTitle, "simulated ")
+		l.Apart, l.YTitle = true, yTitle+" (log scale)"
 	}
-	if bs := m.Borders(); len(bs) > 0 {
-		l.Zone, l.ZoneText = bs[0], "beyond one socket"
+	l.Zone, l.ZoneText = m.Border(), "beyond one socket"
+	for _, x := range m.Locks {
+		l.Add(x.Lock.Name, x.style, func(i int) stat.Summary { return f.At(x, m.workers[i]) })
 	}
 	for _, x := range m.Locks {
-		l.Add(x.Lock.Name, x.look, func(i int) stat.Summary { return f.At(x, m.workers[i]) })
-	}
-	for _, x := range m.Locks {
-		l.AddTo(x.Lock.Name, "measured", draw.Look{Hue: x.look.Hue, Strong: x.look.Strong, Marker: draw.ModelShapes[0], Loose: true}, func(i int) stat.Summary {
+		l.AddTo(x.Lock.Name, "measured", draw.Style{Hue: x.style.Hue, Strong: x.style.Strong, Marker: draw.ModelShapes[0], Loose: true}, func(i int) stat.Summary {
 			return f.measured(x, m.workers[i])
 		})
 	}
@@ -49,7 +46,7 @@ type modelChart struct {
 	doc   string
 	draw  func(m *Modelled) Picture
 
-	Carries bool // the page shows it; others are folded
+	folded bool // the page shows it when asked
 }
 
 const modelDoc = "Dashed line, hollow mark: simulated, the median of the seeds; band: the least and the greatest of them."
@@ -59,26 +56,21 @@ const measuredDoc = " Filled mark: measured, the median of the rounds with its i
 
 // ModelCharts lists every chart of a model in the order of the report.
 var ModelCharts = []modelChart{
-	{"throughput", "which lock keeps its throughput as workers are added?", modelDoc, DrawModelRate, true},
+	{"throughput", "which lock keeps its throughput as workers are added?", modelDoc, DrawModelRate, false},
 	{"handover", "how long does a hand-over take?", modelDoc + " From a release to the grant of another worker that waited already: the mean, where a measured one is the median.",
-		drawModel(modelHandover, "time from release to grant", "the longest hand-over", "the shortest"), true},
-	{"misses", "how many cache misses does an acquisition take?", modelDoc + " A miss is a request to the directory, of all workers together.",
-		drawModel(modelMisses, "misses per acquisition", "the most misses per acquisition", "the fewest"), false},
-	{"invalidations", "how many copies does an acquisition invalidate?", modelDoc,
-		drawModel(modelCopies, "invalidated copies per acquisition", "the most copies to invalidate per acquisition", "the fewest"), false},
-	{"socket", "what does a second socket cost?", "Hollow marks: simulated. Circle: the most workers that one socket holds; square: the fewest beyond it; triangle: the most on two sockets. Hand-overs on the socket and remote misses, per acquisition, are those with the most.", drawModelSocket, true},
+		drawModelHandover, false},
+	{"socket", "what does a second socket cost?", "Hollow marks: simulated. Circle: the most workers that one socket holds; square: the fewest beyond it; triangle: the most on two sockets. Hand-overs on the socket and remote misses, per acquisition, are those with the most.", drawModelSocket, false},
 }
 
+// DrawModelRate draws the simulated acquisitions per second of every lock of m.
 func DrawModelRate(m *Modelled) Picture {
-	l := m.Chart(ModelRate, "simulated acquisitions per second (log scale)")
+	l := m.Chart(ModelRate, "acquisitions per second")
 	l.Format = numfmt.SI
 	return m.picture(l, ModelRate, "the highest throughput", "the lowest")
 }
 
-func drawModel(f modelFigure, yTitle, most, least string) func(m *Modelled) Picture {
-	return func(m *Modelled) Picture {
-		return m.picture(m.Chart(f, "simulated "+yTitle+" (log scale)"), f, most, least)
-	}
+func drawModelHandover(m *Modelled) Picture {
+	return m.picture(m.Chart(modelHandover, "time from release to grant"), modelHandover, "the longest hand-over", "the shortest")
 }
 
 // picture returns l with an answer that names the locks with the most and the least of f at
@@ -90,7 +82,7 @@ func (m *Modelled) picture(l *draw.Lines, f modelFigure, most, least string) Pic
 	w := m.Crowd()
 	var fs []figure
 	for _, x := range m.Locks {
-		if v := f.At(x, w); v.N > 0 && !Unsound(x.Lock.Status) && (v.Median > 0 || f.metric == nil) {
+		if v := f.At(x, w); v.N > 0 && !Unsound(x.Lock.Status) && v.Median > 0 {
 			fs = append(fs, figure{x.Lock.Name, v.Median})
 		}
 	}
@@ -230,7 +222,7 @@ func socketRows(xs []socketStep) draw.Picture {
 			marks = append(marks, draw.Mark{Mid: x.time(i), Lo: x.time(i), Hi: x.time(i), Shape: draw.ModelShapes[i]})
 		}
 		all = append(all, marks...)
-		r.Rows = append(r.Rows, draw.Row{Name: x.Lock.Name, Look: x.look, Marks: [][]draw.Mark{marks}, Figures: x.cells()})
+		r.Rows = append(r.Rows, draw.Row{Name: x.Lock.Name, Style: x.style, Marks: [][]draw.Mark{marks}, Figures: x.cells()})
 	}
 	lo, hi := draw.LogRange(draw.Reach(all))
 	r.Panels = []draw.Scaled{{Lo: lo, Hi: hi, Log: true, Format: numfmt.Nanos}}

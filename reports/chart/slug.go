@@ -1,7 +1,6 @@
 package chart
 
 import (
-	"fmt"
 	"regexp"
 	"strings"
 )
@@ -29,11 +28,6 @@ func SlugOf(s string) string {
 		return "other"
 	}
 	return strings.Join(words[:min(len(words), 12)], "-")
-}
-
-// Omission notes that a table of n rows is cut.
-func Omission(n int) string {
-	return fmt.Sprintf("These are the first %d of %d rows; results.jsonl has all of them.", MostTableRows, n)
 }
 
 var NameRE = regexp.MustCompile(`^[a-z][a-z0-9]*(-[a-z0-9]+)*$`)

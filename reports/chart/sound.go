@@ -47,9 +47,8 @@ func (g *Group) sound() (*Group, []string) {
 			left = append(left, s.Lock.Name)
 		}
 	}
-	for _, c := range looked(judge.Without(bare(g.Both), func(l harness.Lock) bool { return Unsound(l.Status) })) {
+	for _, c := range styled(judge.Without(bare(g.Both), func(l harness.Lock) bool { return Unsound(l.Status) })) {
 		if c.Axes == g.Axes && c.Remote == g.Remote {
-			c.Conditions = g.Conditions
 			return c, left
 		}
 	}

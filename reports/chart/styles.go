@@ -25,12 +25,12 @@ func hueOf(f harness.Family) draw.Token {
 	return draw.Ink
 }
 
-func lookOf(lock harness.Lock) draw.Look {
-	return draw.Look{Name: lock.Name, Family: slices.Index(harness.Families, lock.Family), Hue: hueOf(lock.Family), Strong: !Unsound(lock.Status) && lock.Status != harness.Control}
+func styleOf(lock harness.Lock) draw.Style {
+	return draw.Style{Name: lock.Name, Family: slices.Index(harness.Families, lock.Family), Hue: hueOf(lock.Family), Strong: !Unsound(lock.Status) && lock.Status != harness.Control}
 }
 
-// AssignLooks gives every lock one look for all charts.
-func AssignLooks(results []*harness.Result) map[string]draw.Look {
+// AssignStyles gives every lock one style for all charts.
+func AssignStyles(results []*harness.Result) map[string]draw.Style {
 	locks := make(map[string]harness.Lock)
 	var names []string
 	for _, r := range results {
@@ -40,11 +40,11 @@ func AssignLooks(results []*harness.Result) map[string]draw.Look {
 		locks[r.Lock.Name] = r.Lock
 	}
 	slices.Sort(names)
-	looks := make(map[string]draw.Look)
+	styles := make(map[string]draw.Style)
 	members := make(map[harness.Family]int)
 	for _, name := range names {
 		lock := locks[name]
-		l := lookOf(lock)
+		l := styleOf(lock)
 		if lock.Status == harness.Control {
 			l.Hue, l.Dash, l.Marker = draw.Muted, draw.Dashes[2], vgdraw.CrossGlyph{}
 		} else {
@@ -52,18 +52,18 @@ func AssignLooks(results []*harness.Result) map[string]draw.Look {
 			members[lock.Family]++
 			l.Dash, l.Marker = draw.Dashes[i%len(draw.Dashes)], draw.Markers[i%len(draw.Markers)]
 		}
-		looks[name] = l
+		styles[name] = l
 	}
-	return looks
+	return styles
 }
 
-// modelLooks gives each simulated lock dashed lines and hollow marks.
-func modelLooks(locks []harness.Lock) map[string]draw.Look {
-	looks := make(map[string]draw.Look)
+// modelStyles gives each simulated lock dashed lines and hollow marks.
+func modelStyles(locks []harness.Lock) map[string]draw.Style {
+	styles := make(map[string]draw.Style)
 	for i, lock := range locks {
-		l := lookOf(lock)
+		l := styleOf(lock)
 		l.Dash, l.Marker, l.Hollow = draw.ModelDashes[i%len(draw.ModelDashes)], draw.ModelShapes[i%len(draw.ModelShapes)], true
-		looks[lock.Name] = l
+		styles[lock.Name] = l
 	}
-	return looks
+	return styles
 }

@@ -1,13 +1,6 @@
 package chart
 
-import (
-	"fmt"
-	"strings"
-
-	"locklab/harness"
-	"locklab/harness/result"
-	"locklab/internal/nearest"
-)
+import "cmp"
 
 // Suite lists every chart in the order of the report.
 var Suite = []*Chart{
@@ -20,27 +13,16 @@ var Suite = []*Chart{
 	Servers, Durable, TLS, Delay,
 }
 
-// Charts returns the names of the charts of [Suite] for run, without absent kinds of locks,
-// dimensions with one value, and optional charts without data.
-func Charts(run *result.Run) (names []string) {
-	gs := Groups(Sanitize(run))
+// Charts returns the charts of [Suite] that have something to draw, each of its subject in gs.
+func Charts(gs []*Group) (out []Named) {
 	for _, c := range Suite {
 		g := c.Subject(gs)
-		if g != nil && (c.Varies == nil && !c.Optional || c.Draw(g).Height > 0) {
-			names = append(names, c.Name)
+		if g == nil {
+			continue
+		}
+		if pic := c.Drawn(g); pic.Height > 0 {
+			out = append(out, Named{Name: c.Name, Title: cmp.Or(pic.Title, c.Title), Doc: c.Doc + " Workload: " + cmp.Or(pic.Load, g.Axes) + ".", Pic: pic})
 		}
 	}
-	return names
-}
-
-// Find returns the chart called name. It wraps harness.ErrUsage and lists the available names.
-func Find(name string, others ...string) (*Chart, error) {
-	var names []string
-	for _, c := range Suite {
-		if c.Name == name {
-			return c, nil
-		}
-		names = append(names, c.Name)
-	}
-	return nil, fmt.Errorf("%w: there is no chart %q%s; there are %s", harness.ErrUsage, name, nearest.Hint(name, append(names, others...)), strings.Join(append(names, others...), ", "))
+	return out
 }

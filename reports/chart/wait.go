@@ -148,18 +148,18 @@ func waitFrames(g *Group, curves []curve) draw.Picture {
 		f.Notes = append(f.Notes, draw.Note{Colour: draw.Shade, Text: fmt.Sprintf("≤ %s: below the resolution of the clock", numfmt.Nanos(floor))})
 	}
 	for _, cv := range curves {
-		look := cv.s.look
+		style := cv.s.style
 		if draw.Apart(len(curves)) {
-			look = look.Alone()
+			style = style.Alone()
 		}
-		f.Curves = append(f.Curves, draw.Curve{Frame: cv.s.Lock.Name, Name: cv.s.Lock.Name, Look: look, Figure: quantileName(q) + " " + quoted(cv.h, q, floor),
+		f.Curves = append(f.Curves, draw.Curve{Frame: cv.s.Lock.Name, Name: cv.s.Lock.Name, Style: style, Figure: quantileName(q) + " " + quoted(cv.h, q, floor),
 			Trace: func(c vgdraw.Canvas, p *plot.Plot) []vg.Point { return cv.path(c, p, floor) },
-			Line:  func(c vgdraw.Canvas, p *plot.Plot) { c.StrokeLines(look.Line(), cv.path(c, p, floor)) },
+			Line:  func(c vgdraw.Canvas, p *plot.Plot) { c.StrokeLines(style.Line(), cv.path(c, p, floor)) },
 			Marks: func(c vgdraw.Canvas, p *plot.Plot) {
 				trX, trY := p.Transforms(&c)
 				for _, q := range marked {
 					if v, ok := result.Quantile(cv.h, q); ok && q <= p.X.Max {
-						look.Mark(c, vg.Point{X: trX(q), Y: Height(c, trY, v, floor)})
+						style.Mark(c, vg.Point{X: trX(q), Y: Height(c, trY, v, floor)})
 					}
 				}
 			}})

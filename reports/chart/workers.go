@@ -19,7 +19,7 @@ func workersChart(g *Group, m *result.Metric, y draw.Scale) *draw.Lines {
 		l.Stops = append(l.Stops, draw.Stop{At: float64(w), Label: strconv.Itoa(w)})
 	}
 	for _, s := range g.Locks {
-		l.Add(s.Lock.Name, s.look, func(i int) stat.Summary { return s.Cells[g.Workers[i]].Summary(m) })
+		l.Add(s.Lock.Name, s.style, func(i int) stat.Summary { return s.Cells[g.Workers[i]].Summary(m) })
 	}
 	return l
 }

@@ -38,7 +38,7 @@ type Curve struct {
 	Frame  string // curves of one Frame share it if they are drawn apart
 	Name   string
 	Figure string // next to the name
-	Look   Look
+	Style  Style
 	Trace  func(c draw.Canvas, p *plot.Plot) []vg.Point // the line; the other frames show it in grey
 
 	Under, Band, Line, Marks Layer // in this order; Under is behind the grid
@@ -90,7 +90,7 @@ func over(curves []Curve) (all layers) {
 	var lines, marks, strong layers
 	for _, cv := range curves {
 		all, lines = append(all, cv.Band), append(lines, cv.Line)
-		if cv.Look.Strong {
+		if cv.Style.Strong {
 			strong = append(strong, cv.Marks)
 		} else {
 			marks = append(marks, cv.Marks)
@@ -102,13 +102,13 @@ func over(curves []Curve) (all layers) {
 func (f Frames) frame(c draw.Canvas) error {
 	labels := make([]EndLabel, len(f.Curves))
 	for i, cv := range f.Curves {
-		labels[i] = EndLabel{Text: cv.Name + LabelSep + cv.Figure, Look: cv.Look}
+		labels[i] = EndLabel{Text: cv.Name + LabelSep + cv.Figure, Style: cv.Style}
 	}
 	f.Plot.Add(Layer(func(c draw.Canvas, p *plot.Plot) {
 		layers{f.Under}.draw(c, p)
 		over(f.Curves).draw(c, p)
 		for i, cv := range f.Curves {
-			labels[i].Y = extend(c, cv.Look, cv.Trace(c, p))
+			labels[i].Y = extend(c, cv.Style, cv.Trace(c, p))
 		}
 		DrawLabels(c, c.Max.X, labels)
 	}))
@@ -118,7 +118,7 @@ func (f Frames) frame(c draw.Canvas) error {
 }
 
 // extend draws a faint line from the end of pts to the right edge, and returns its height.
-func extend(c draw.Canvas, as Look, pts []vg.Point) vg.Length {
+func extend(c draw.Canvas, as Style, pts []vg.Point) vg.Length {
 	end := pts[len(pts)-1]
 	if end.X < c.Max.X-1 {
 		c.StrokeLine2(draw.LineStyle{Color: as.Hue.Alpha(90), Width: vg.Points(0.6), Dashes: []vg.Length{1, 2}}, end.X, end.Y, c.Max.X, end.Y)
@@ -144,21 +144,21 @@ func GlyphNote(shape draw.GlyphDrawer, text string) Note {
 }
 
 // LineNote explains a line with its mark.
-func LineNote(l Look, text string) Note {
+func LineNote(s Style, text string) Note {
 	return Note{Text: text, Sample: func(c draw.Canvas, box vg.Rectangle) {
 		y := (box.Min.Y + box.Max.Y) / 2
-		c.StrokeLine2(l.Line(), box.Min.X-8, y, box.Max.X, y)
-		l.Mark(c, vg.Point{X: (box.Min.X - 8 + box.Max.X) / 2, Y: y})
+		c.StrokeLine2(s.Line(), box.Min.X-8, y, box.Max.X, y)
+		s.Mark(c, vg.Point{X: (box.Min.X - 8 + box.Max.X) / 2, Y: y})
 	}}
 }
 
-// Alone returns l for its own frame, where it needs no dash.
-func (l Look) Alone() Look {
-	l.Dash = nil
-	if l.Hollow { // simulated lines stay dashed
-		l.Dash, l.Marker = ModelDashes[0], ModelShapes[0]
+// Alone returns s for its own frame, where it needs no dash.
+func (s Style) Alone() Style {
+	s.Dash = nil
+	if s.Hollow { // simulated lines stay dashed
+		s.Dash, s.Marker = ModelDashes[0], ModelShapes[0]
 	}
-	return l
+	return s
 }
 
 func panelRows(n int) int { return (n + panelColumns - 1) / panelColumns }
@@ -270,7 +270,7 @@ func (f Frames) scale(b draw.Canvas) {
 func (cv Curve) head(b draw.Canvas) {
 	c := b
 	name := Typeset(8.5, Ink, draw.XLeft, draw.YBottom)
-	if cv.Look.Strong {
+	if cv.Style.Strong {
 		name = Bold(name)
 	}
 	right := Typeset(7.5, Muted, draw.XRight, draw.YBottom)

@@ -13,9 +13,9 @@ import (
 
 // An EndLabel names a line at its right end: these charts have no legend.
 type EndLabel struct {
-	Y    vg.Length // the end of the line
-	Text string
-	Look Look
+	Y     vg.Length // the end of the line
+	Text  string
+	Style Style
 }
 
 // LabelSep is between a name and its figure. (HTML joins common spaces.)
@@ -42,12 +42,12 @@ func DrawLabels(c draw.Canvas, x vg.Length, labels []EndLabel) {
 	pos := Spread(labels, LabelGap, c.Min.Y-6, c.Max.Y+6)
 	for i, l := range labels {
 		y := pos[i]
-		c.StrokeLines(draw.LineStyle{Color: l.Look.Hue.Alpha(150), Width: vg.Points(0.6)},
+		c.StrokeLines(draw.LineStyle{Color: l.Style.Hue.Alpha(150), Width: vg.Points(0.6)},
 			[]vg.Point{{X: x + 5, Y: l.Y}, {X: x + 14, Y: y}, {X: x + 19, Y: y}})
-		c.StrokeLine2(l.Look.Line(), x+21, y, x+42, y)
-		l.Look.Mark(c, vg.Point{X: x + 31.5, Y: y})
+		c.StrokeLine2(l.Style.Line(), x+21, y, x+42, y)
+		l.Style.Mark(c, vg.Point{X: x + 31.5, Y: y})
 		st := Typeset(LabelSize, Muted, draw.XLeft, draw.YCenter)
-		if l.Look.Strong {
+		if l.Style.Strong {
 			st = Bold(Typeset(LabelSize, Ink, draw.XLeft, draw.YCenter))
 		}
 		c.FillText(st, vg.Point{X: x + LabelLead, Y: y}, l.Text)
@@ -94,9 +94,9 @@ func Spread(labels []EndLabel, gap, lo, hi vg.Length) []vg.Length {
 }
 
 // RowName returns the style of a name next to its row.
-func (l Look) RowName() text.Style {
+func (s Style) RowName() text.Style {
 	st := Typeset(8.5, Ink, draw.XRight, draw.YCenter)
-	if l.Strong {
+	if s.Strong {
 		st = Bold(st)
 	}
 	return st

@@ -48,7 +48,7 @@ const (
 type line struct {
 	frame  string // lines of one frame share it if they are drawn apart
 	Name   string
-	Look   Look
+	Style  Style
 	Points []linePoint
 	last   linePoint // at the last stop with a figure, drawn or not
 }
@@ -59,11 +59,11 @@ type linePoint struct {
 }
 
 // Add adds a line; at(i) is its figure at stop i.
-func (l *Lines) Add(name string, as Look, at func(i int) stat.Summary) { l.AddTo(name, name, as, at) }
+func (l *Lines) Add(name string, as Style, at func(i int) stat.Summary) { l.AddTo(name, name, as, at) }
 
 // AddTo adds a line to a frame that several lines share.
-func (l *Lines) AddTo(frame, name string, as Look, at func(i int) stat.Summary) {
-	ln := line{frame: frame, Name: name, Look: as}
+func (l *Lines) AddTo(frame, name string, as Style, at func(i int) stat.Summary) {
+	ln := line{frame: frame, Name: name, Style: as}
 	for i := range l.Stops {
 		v := at(i)
 		if v.N == 0 {
@@ -183,14 +183,14 @@ func (l *Lines) Drawn() Picture {
 
 func (l *Lines) curve(ln line, apart bool) Curve {
 	if apart && !l.Plain {
-		ln.Look = ln.Look.Alone()
+		ln.Style = ln.Style.Alone()
 	}
 	trace := func(c draw.Canvas, p *plot.Plot) []vg.Point { return l.trace(ln, c, p) }
-	cv := Curve{Frame: ln.frame, Name: ln.Name, Figure: l.end(ln), Look: ln.Look, Trace: trace,
-		Line: func(c draw.Canvas, p *plot.Plot) { c.StrokeLines(ln.Look.Line(), trace(c, p)) },
+	cv := Curve{Frame: ln.frame, Name: ln.Name, Figure: l.end(ln), Style: ln.Style, Trace: trace,
+		Line: func(c draw.Canvas, p *plot.Plot) { c.StrokeLines(ln.Style.Line(), trace(c, p)) },
 		Marks: func(c draw.Canvas, p *plot.Plot) {
 			for _, pt := range trace(c, p) {
-				ln.Look.Mark(c, pt)
+				ln.Style.Mark(c, pt)
 			}
 		},
 		Band: func(c draw.Canvas, p *plot.Plot) {
@@ -199,7 +199,7 @@ func (l *Lines) curve(ln line, apart bool) Curve {
 			}
 			l.band(ln, c, p)
 		}}
-	if ln.Look.Loose {
+	if ln.Style.Loose {
 		cv.Line, cv.Band = cv.Band, nil
 	}
 	return cv
@@ -208,11 +208,11 @@ func (l *Lines) curve(ln line, apart bool) Curve {
 func (l *Lines) band(ln line, c draw.Canvas, p *plot.Plot) {
 	var band []vg.Point
 	for _, pt := range ln.Points {
-		if lo, hi := l.At(c, p, pt.Stop, pt.Lo), l.At(c, p, pt.Stop, pt.Hi); ln.Look.Loose {
-			c.StrokeLine2(draw.LineStyle{Color: ln.Look.Hue.RGBA(), Width: vg.Points(1.4)}, lo.X, lo.Y, hi.X, hi.Y)
+		if lo, hi := l.At(c, p, pt.Stop, pt.Lo), l.At(c, p, pt.Stop, pt.Hi); ln.Style.Loose {
+			c.StrokeLine2(draw.LineStyle{Color: ln.Style.Hue.RGBA(), Width: vg.Points(1.4)}, lo.X, lo.Y, hi.X, hi.Y)
 		}
 	}
-	if ln.Look.Loose {
+	if ln.Style.Loose {
 		return
 	}
 	for _, pt := range ln.Points {
@@ -222,10 +222,10 @@ func (l *Lines) band(ln line, c draw.Canvas, p *plot.Plot) {
 		band = append(band, l.At(c, p, pt.Stop, pt.Lo))
 	}
 	opacity := uint8(22)
-	if ln.Look.Strong {
+	if ln.Style.Strong {
 		opacity = 44
 	}
-	c.FillPolygon(ln.Look.Hue.Alpha(opacity), band)
+	c.FillPolygon(ln.Style.Hue.Alpha(opacity), band)
 }
 
 func (l *Lines) zoned(p *plot.Plot) bool { return l.Zone >= 1 && l.Zone < p.X.Max }

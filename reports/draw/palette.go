@@ -46,9 +46,9 @@ func (t Token) Alpha(a uint8) color.NRGBA {
 
 func CSS(rgb uint32) string { return fmt.Sprintf("#%06X", rgb) }
 
-// A Look is the appearance of a lock in every chart of a report. The hue shows its family;
+// A Style is the appearance of a lock in every chart of a report. The hue shows its family;
 // dash and marker are its own.
-type Look struct {
+type Style struct {
 	Name   string
 	Family int // index in harness.Families
 	Hue    Token
@@ -74,28 +74,28 @@ var (
 	ModelDashes = [][]vg.Length{{5, 2.5}, {1.5, 2}, {6, 2, 1.5, 2}, {2.5, 4}}
 )
 
-func (l Look) Compare(m Look) int {
-	return cmp.Or(cmp.Compare(l.Family, m.Family), cmp.Compare(l.Name, m.Name))
+func (s Style) Compare(m Style) int {
+	return cmp.Or(cmp.Compare(s.Family, m.Family), cmp.Compare(s.Name, m.Name))
 }
 
-func (l Look) Line() draw.LineStyle {
+func (s Style) Line() draw.LineStyle {
 	w := vg.Points(1.1)
-	if l.Strong {
+	if s.Strong {
 		w = vg.Points(1.9)
 	}
-	return draw.LineStyle{Color: l.Hue.RGBA(), Width: w, Dashes: l.Dash}
+	return draw.LineStyle{Color: s.Hue.RGBA(), Width: w, Dashes: s.Dash}
 }
 
-// Mark draws l's marker at p on a disc of paper, so that it is readable on top of other lines.
-func (l Look) Mark(c draw.Canvas, p vg.Point) {
+// Mark draws s's marker at p on a disc of paper, so that it is readable on top of other lines.
+func (s Style) Mark(c draw.Canvas, p vg.Point) {
 	r := vg.Points(2.3)
-	if l.Strong {
+	if s.Strong {
 		r = vg.Points(2.8)
 	}
 	c.DrawGlyphNoClip(draw.GlyphStyle{Color: Paper.RGBA(), Radius: r + vg.Points(1.1), Shape: draw.CircleGlyph{}}, p)
-	c.DrawGlyphNoClip(draw.GlyphStyle{Color: l.Hue.RGBA(), Radius: r, Shape: l.Marker}, p)
-	if l.Hollow {
-		c.DrawGlyphNoClip(draw.GlyphStyle{Color: Paper.RGBA(), Radius: r - vg.Points(1), Shape: l.Marker}, p)
+	c.DrawGlyphNoClip(draw.GlyphStyle{Color: s.Hue.RGBA(), Radius: r, Shape: s.Marker}, p)
+	if s.Hollow {
+		c.DrawGlyphNoClip(draw.GlyphStyle{Color: Paper.RGBA(), Radius: r - vg.Points(1), Shape: s.Marker}, p)
 	}
 }
 

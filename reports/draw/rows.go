@@ -23,7 +23,7 @@ type Rows struct {
 type Row struct {
 	Tag     string // left of the name
 	Name    string
-	Look    Look
+	Style   Style
 	Sign    draw.GlyphDrawer // left of the tag; may be nil
 	Strong  bool             // bold figures
 	Marks   [][]Mark         // by panel
@@ -114,7 +114,7 @@ func (r *Rows) widths() (tags, names vg.Length, figures []vg.Length) {
 		figures = append(figures, widerText*st.Width(h)+12)
 	}
 	for _, row := range r.Rows {
-		names = max(names, min(widerText*row.Look.RowName().Width(row.Name), RowName))
+		names = max(names, min(widerText*row.Style.RowName().Width(row.Name), RowName))
 		if row.Tag != "" || row.Sign != nil {
 			tags = max(tags, widerText*st.Width(row.Tag)+16)
 		}
@@ -176,10 +176,10 @@ func (row Row) names(c draw.Canvas, right, y vg.Length) {
 		st = bold8()
 	}
 	if row.Sign != nil {
-		c.DrawGlyphNoClip(draw.GlyphStyle{Color: row.Look.Hue.RGBA(), Radius: 3.6, Shape: row.Sign}, vg.Point{X: c.Min.X + 5, Y: y})
+		c.DrawGlyphNoClip(draw.GlyphStyle{Color: row.Style.Hue.RGBA(), Radius: 3.6, Shape: row.Sign}, vg.Point{X: c.Min.X + 5, Y: y})
 	}
 	c.FillText(st, vg.Point{X: c.Min.X + 12, Y: y + Lift}, row.Tag)
-	c.FillText(row.Look.RowName(), vg.Point{X: right, Y: y + Lift}, Shorten(row.Look.RowName(), row.Name, RowName))
+	c.FillText(row.Style.RowName(), vg.Point{X: right, Y: y + Lift}, Shorten(row.Style.RowName(), row.Name, RowName))
 }
 
 func (row Row) figures(c draw.Canvas, widths []vg.Length, x, y vg.Length) {
@@ -224,12 +224,12 @@ func (r *Rows) panel(b draw.Canvas, i int, s Scaled) {
 		}
 		n := len(row.Marks[i])
 		for j, m := range row.Marks[i] {
-			m.draw(b, s, row.Look, at, r.middle(b, k)+markStep*(vg.Length(n-1)/2-vg.Length(j)))
+			m.draw(b, s, row.Style, at, r.middle(b, k)+markStep*(vg.Length(n-1)/2-vg.Length(j)))
 		}
 	}
 }
 
-func (m Mark) draw(b draw.Canvas, s Scaled, as Look, at func(v float64) vg.Length, y vg.Length) {
+func (m Mark) draw(b draw.Canvas, s Scaled, as Style, at func(v float64) vg.Length, y vg.Length) {
 	c, hue, opacity := b, as.Hue, uint8(255)
 	if m.Hue != nil {
 		hue = *m.Hue

@@ -5,7 +5,6 @@ import (
 	"io"
 
 	"gonum.org/v1/plot/vg/vgimg"
-	"gonum.org/v1/plot/vg/vgsvg"
 
 	"gonum.org/v1/plot/text"
 	"gonum.org/v1/plot/vg"
@@ -21,6 +20,7 @@ const (
 
 // A Poster is a picture in its own file.
 type Poster struct {
+	Name                            string // of the file
 	Title, Answer, Note, Data, Foot string
 	Caption                         string // above the picture, if needed
 	Picture                         Picture
@@ -106,20 +106,6 @@ func (p Poster) WritePNG(w io.Writer) error {
 		return err
 	}
 	_, err := (vgimg.PngCanvas{Canvas: c}).WriteTo(w)
-	return err
-}
-
-// WriteSVG writes the poster as SVG in the light theme.
-func (p Poster) WriteSVG(w io.Writer) error {
-	c := vgsvg.New(Width, p.Height())
-	if err := p.Draw(draw.New(c)); err != nil {
-		return err
-	}
-	var buf bytes.Buffer
-	if _, err := c.WriteTo(&buf); err != nil {
-		return err
-	}
-	_, err := w.Write(bytes.Map(legal, buf.Bytes()))
 	return err
 }
 

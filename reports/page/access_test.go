@@ -77,6 +77,13 @@ func inaccessible(page string) (out []string) {
 	return append(out, illegible(page)...)
 }
 
+func requireAccessible(t *testing.T, page string) {
+	t.Helper()
+	for _, m := range inaccessible(page) {
+		t.Error(m)
+	}
+}
+
 func illegible(page string) (out []string) {
 	tags := figureTag.FindAllString(page, -1)
 	for i, tag := range tags {
@@ -100,16 +107,12 @@ func illegible(page string) (out []string) {
 func pages(t *testing.T) map[string]string {
 	t.Helper()
 	out := make(map[string]string)
-	for _, dir := range []string{goldenRun, axesRun, "../testdata/hardware"} {
-		run, err := result.Load(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
-		out[dir] = pageOf(t, run)
+	for _, dir := range []string{goldenRun, axesRun, hardwareRun} {
+		out[dir] = pageOf(t, loadRun(t, dir))
 	}
 	all := everything()
 	all.Faults = synthetic.Faults()
-	out["every kind"], out["empty"], out["settings"] = pageOf(t, all), pageOf(t, &result.Run{}), pageOf(t, gallery(3, everySetting...))
+	out["every kind"], out["empty"], out["settings"], out["laboratory"] = pageOf(t, all), pageOf(t, &result.Run{}), pageOf(t, gallery(3, everySetting...)), pageOf(t, laboratory())
 	var buf bytes.Buffer
 	if err := WriteMachinesHTML(&buf, loadMachines(t, machineRuns...)); err != nil {
 		t.Fatal(err)

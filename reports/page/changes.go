@@ -94,3 +94,10 @@ func WriteHistoryHTML(w io.Writer, h *judge.History) error {
 	}
 	return writePage(w, "history", doc)
 }
+
+func named(err error, what string) error {
+	if err != nil {
+		return fmt.Errorf("reports: %s: %w", what, err)
+	}
+	return nil
+}

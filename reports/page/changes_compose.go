@@ -119,11 +119,10 @@ func (doc *historyDocument) draw(h *judge.History, ss []*judge.HistorySeries, na
 			s.ID, s.Slug = fmt.Sprintf("%s-%d", name, i+1), fmt.Sprintf("%s-%d", name, i+1)
 			s.Title += fmt.Sprintf(" (%d of %d)", i+1, len(parts))
 		}
-		f, err := newFigure(chart.DrawChanges(h, part, chart.ChangesAnswer(h, part)), s.Slug, s.ID+"-chart", caseList(part), chart.ChangesDoc)
+		f, err := newFigure(chart.Named{Name: s.Slug, Title: caseList(part), Doc: chart.ChangesDoc, Pic: chart.DrawChanges(h, part, chart.ChangesAnswer(h, part))}, s.ID+"-chart")
 		if err != nil {
 			return err
 		}
-		f.Name = s.Slug
 		s.Figures = append(s.Figures, f)
 		doc.Sections = append(doc.Sections, s)
 	}

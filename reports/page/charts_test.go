@@ -3,7 +3,6 @@ package page
 import (
 	"bytes"
 	"cmp"
-	"io"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -96,21 +95,6 @@ func TestGalleryHasEveryChart(t *testing.T) {
 	}
 }
 
-// TestGoldenCharts draws the charts without data in the other goldens.
-func TestGoldenCharts(t *testing.T) {
-	run := gallery(8, everySetting...)
-	outputs := make(map[string]func(io.Writer) error)
-	for _, name := range []string{
-		chart.RankingLocal.Name, chart.RankingRemote.Name, chart.CostsLocal.Name,
-		chart.RequestsRemote.Name, chart.ReadLocal.Name, chart.ReadRemote.Name, chart.Spread.Name,
-		chart.ThinkLocal.Name, chart.WaitPolicy.Name, chart.Garbage.Name, chart.Section.Name, chart.Clients.Name, chart.HoldRemote.Name,
-		chart.Servers.Name, chart.Durable.Name, chart.TLS.Name, chart.Delay.Name, chart.LoadLocal.Name,
-	} {
-		outputs["gallery/"+name+".svg"] = func(w io.Writer) error { return WriteSVG(w, run, name) }
-	}
-	checkGolden(t, outputs)
-}
-
 func TestOrderOfInput(t *testing.T) {
 	run := gallery(6, everySetting...)
 	before := charts(t, run)
@@ -126,12 +110,12 @@ func TestOrderOfInput(t *testing.T) {
 func charts(t *testing.T, run *result.Run) map[string]string {
 	t.Helper()
 	out := make(map[string]string)
-	for _, c := range chart.Suite {
+	for _, p := range Posters(run) {
 		var buf bytes.Buffer
-		if err := WriteSVG(&buf, run, c.Name); err != nil {
+		if err := writeSVG(&buf, p); err != nil {
 			t.Fatal(err)
 		}
-		out[c.Name] = buf.String()
+		out[p.Name] = buf.String()
 	}
 	return out
 }

@@ -74,7 +74,7 @@ func compose(run *result.Run) (*document, error) {
 	if doc.Safety, err = composeSafety(run); err != nil {
 		return nil, err
 	}
-	if !doc.Measured && doc.Safety != nil && doc.Safety.Tried() {
+	if !doc.Measured && doc.Safety != nil && doc.Safety.Tries > 0 {
 		doc.Title = doc.Safety.Title
 	}
 	if doc.Measured && doc.Safety != nil {
@@ -190,29 +190,23 @@ func draft(g *chart.Group, title, id string, across bool) (section, error) {
 		if c.Remote != g.Remote || g.Open() && !c.Open || (c.Varies != nil) != across || (c.Once || c.Judged) && g != c.Subject(g.Both) {
 			continue
 		}
-		for i, g := range c.Under(g) {
-			pic := c.Drawn(g)
-			if c.Optional && pic.Height == 0 {
-				continue
-			}
-			if across && pic.Height == 0 {
-				constant = append(constant, c.Varies.Name+" ("+c.Varies.Flag+")")
-				continue
-			}
-			slug := ""
-			if i > 0 {
-				slug = "-" + chart.SlugOf(g.Conditions)
-			}
-			f, err := newFigure(pic, c.Name, c.Name+"-"+id+slug, g.Titled(cmp.Or(pic.Title, c.Title)), c.Doc)
-			if err != nil {
-				return s, err
-			}
-			f.Slug, f.Folded = slug, !c.Carries && !c.Judged
-			if across || c.Judged || g.Conditions != "" {
-				f.Doc += " Workload: " + cmp.Or(pic.Load, g.Axes) + "."
-			}
-			s.Figures = append(s.Figures, f)
+		pic := c.Drawn(g)
+		if c.Once && pic.Height == 0 {
+			continue
 		}
+		if across && pic.Height == 0 {
+			constant = append(constant, c.Varies.Name+" ("+c.Varies.Flag+")")
+			continue
+		}
+		named := chart.Named{Name: c.Name, Title: cmp.Or(pic.Title, c.Title), Doc: c.Doc, Pic: pic, Folded: !c.Carries && !c.Judged}
+		if across || c.Judged || c.Open {
+			named.Doc += " Workload: " + cmp.Or(pic.Load, g.Axes) + "."
+		}
+		f, err := newFigure(named, c.Name+"-"+id)
+		if err != nil {
+			return s, err
+		}
+		s.Figures = append(s.Figures, f)
 	}
 	if constant != nil {
 		s.Note = "Not varied in this run, so without a chart: " + numfmt.List(constant, len(constant)) + "."

@@ -17,7 +17,7 @@ func composeSafety(run *result.Run) (*safetySection, error) {
 	if s == nil {
 		return nil, nil
 	}
-	out := &safetySection{Title: "What do the distributed locks survive?", Answer: s.Answer(), tried: s.Tried(), Command: testCommand(run), Sources: sources(run)}
+	out := &safetySection{Title: "What do the distributed locks survive?", Answer: s.Answer(), Tries: s.Tries, Command: testCommand(run), Sources: sources(run)}
 	if !s.Tried() {
 		return out, nil
 	}
@@ -31,13 +31,12 @@ func composeSafety(run *result.Run) (*safetySection, error) {
 	for _, l := range s.Locks {
 		out.Locks = append(out.Locks, lockRow(s, l))
 	}
-	charts, notes := chart.DrawFaults(run, s)
+	charts, notes := chart.FaultCharts(run, s)
 	for _, c := range charts {
-		f, err := newFigure(c.Pic, c.Name, c.Name, c.Title, c.Doc)
+		f, err := newFigure(c, c.Name)
 		if err != nil {
 			return nil, err
 		}
-		f.Folded = c.Folded
 		out.Figures = append(out.Figures, f)
 	}
 	out.Notes = append(out.Notes, notes...)
@@ -91,7 +90,7 @@ func sources(run *result.Run) (out []string) {
 }
 
 func lockRow(s *chart.Safety, l *chart.Survivor) safetyLock {
-	row := safetyLock{Name: l.Lock.Name, Doc: l.Lock.Doc, Class: numfmt.Sentence(l.Sentence()), Tested: l.Class.Tries > 0, Tries: l.Class.Tries}
+	row := safetyLock{Name: l.Lock.Name, Class: numfmt.Sentence(l.Sentence()), Tries: l.Class.Tries}
 	for _, g := range harness.Guarantees {
 		st := l.Class.Guarantees[g]
 		row.Guarantees = append(row.Guarantees, safetyCell{Mark: guaranteeMark(st), Kind: stateKind[st.State], Text: string(st.State), Long: string(g) + " " + st.String()})
@@ -135,9 +134,11 @@ func outcome(r result.Survival) safetyCell {
 
 func scenarioTable(h *chart.Hazard) safetyScenario {
 	t := safetyScenario{Name: h.Scenario, Question: h.Question, Fault: numfmt.Sentence(h.Fault), Source: h.Source}
+	var names []string
 	for _, g := range h.Tests {
-		t.Tests = append(t.Tests, string(g))
+		names = append(names, string(g))
 	}
+	t.Tests = strings.Join(names, ", ")
 	counts := make(map[result.SurvivalVerdict]int)
 	for _, r := range h.Rows {
 		counts[r.Verdict]++
@@ -168,11 +169,13 @@ func scenarioTable(h *chart.Hazard) safetyScenario {
 		row.Notes = append(row.Notes, r.Fault.Notes...)
 		t.Rows = append(t.Rows, row)
 	}
+	var parts []string
 	for _, v := range []result.SurvivalVerdict{result.Refuted, result.Confirmed, result.NotShown, result.Observed, result.NotTested} {
 		if counts[v] > 0 {
-			t.Counts = append(t.Counts, fmt.Sprintf("%d %s", counts[v], v))
+			parts = append(parts, fmt.Sprintf("%d %s", counts[v], v))
 		}
 	}
+	t.Summary = strings.Join(parts, ", ")
 	return t
 }
 

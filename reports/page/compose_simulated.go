@@ -13,28 +13,27 @@ import (
 func composeSimulated(run *result.Run, gs []*chart.Group) (out []section, err error) {
 	charts := chart.SimulatedCharts(chart.ModelledOf(run, gs))
 	for i, c := range charts {
-		if i == 0 || c.Of != charts[i-1].Of {
+		if i == 0 || c.Model != charts[i-1].Model {
 			n := strconv.Itoa(len(out) + 1)
-			out = append(out, section{ID: "simulated-" + n, Title: "What a model expects on " + c.Of.Name() + " (simulated)", Intro: about(c.Of)})
-			if i > 0 && c.Of.Like.Simulated == charts[i-1].Of.Like.Simulated {
-				out[len(out)-1].Title += ", " + chart.WorkloadOf(c.Of.Like)
+			out = append(out, section{ID: "simulated-" + n, Title: "What a model expects on " + c.Model.Name() + " (simulated)", Intro: about(c.Model)})
+			if i > 0 && c.Model.Like.Simulated == charts[i-1].Model.Like.Simulated {
+				out[len(out)-1].Title += ", " + chart.WorkloadOf(c.Model.Like)
 				out[len(out)-1].Folded = true
 			}
 		}
 		s := &out[len(out)-1]
-		f, err := newFigure(c.Pic, c.Name, c.Name, c.Titled(), c.Note())
+		f, err := newFigure(c, c.Name)
 		if err != nil {
 			return nil, err
 		}
-		f.Folded = !c.Carries
 		s.Figures = append(s.Figures, f)
 	}
 	return out, nil
 }
 
 func about(m *chart.Modelled) string {
-	text := fmt.Sprintf("%s %s has %s. The code of %s ran on a model of caches and a directory; docs/simulation.md says what that carries and what it cannot say.",
-		m.Warning(), m.Begin(), m.Shape(), m.DrawnLocks())
+	text := fmt.Sprintf("%s Machine: %s, %s. The code of %s ran on a model of caches and a directory; docs/simulation.md says what that carries and what it cannot say.",
+		m.Warning(), m.Name(), m.Shape(), m.DrawnLocks())
 	if m.Paired() {
 		text += " The threads of a core have workers before the next core has one."
 	}

@@ -3,7 +3,6 @@ package page
 import (
 	"bytes"
 	"errors"
-	"io"
 	"slices"
 	"strings"
 	"testing"
@@ -23,24 +22,6 @@ func contended(asked ...int) *result.Run {
 	run := synthetic.Contenders(3, []int{1, 5, 10, 20, 50, 100, 300, 1000}, synthetic.Queue("queue"), synthetic.Herd("herd"), synthetic.Polling("poll"), wrong)
 	run.Contenders = asked
 	return run
-}
-
-func TestGoldenContenders(t *testing.T) {
-	run := contended(1500, 10_000, 100_000)
-	run.RoundTrips = []time.Duration{50 * time.Millisecond}
-	checkGolden(t, map[string]func(io.Writer) error{
-		"contenders/terminal.txt": func(w io.Writer) error { return WriteContenders(w, run, 100) },
-		"contenders/section.md": func(w io.Writer) error {
-			text, _ := markdownOf(t, run)
-			_, text, found := strings.Cut(text, "## Distributed locks, many contenders")
-			if !found {
-				t.Error("the Markdown has no section of contenders")
-			}
-			text, _, _ = strings.Cut(text, "\n## ")
-			_, err := io.WriteString(w, text)
-			return err
-		},
-	})
 }
 
 func TestContendersRows(t *testing.T) {

@@ -132,7 +132,6 @@ func FuzzCharts(f *testing.F) {
 		}
 		var out bytes.Buffer
 		ms := Machines([]*result.Run{run, gallery(2)}, []string{"a", "b"})
-		noPicture := func(string, []byte) error { return nil }
 		if err := errors.Join(WriteHTML(&out, run), WriteVerdict(&out, run, 100), WriteDistance(&out, run, 100), WriteContenders(&out, run, 100),
 			WriteMachinesHTML(&out, ms), WriteJSON(io.Discard, run), WriteMachinesMarkdown(&out, ms, "charts", noPicture)); err != nil {
 			t.Fatal(err)

@@ -66,7 +66,6 @@ type section struct {
 
 type figure struct {
 	Name                   string // of the chart
-	Slug                   string // of the conditions, behind the name of its file, if it is not the first of that chart
 	ID, Title, Answer, Doc string
 	Pic                    draw.Picture
 	SVG                    template.HTML // drawn by this package; its texts are escaped
@@ -91,17 +90,12 @@ type safetySection struct {
 	Notes         []string
 
 	Brief bool // without the figures of each scenario
-
-	tried bool
+	Tries int
 }
-
-// Tried reports whether any scenario was tried.
-func (s *safetySection) Tried() bool { return s.tried }
 
 // A safetyLock is a lock with its guarantees and its outcome in each scenario.
 type safetyLock struct {
-	Name, Doc, Class  string
-	Tested            bool
+	Name, Class       string
 	Tries             int
 	Guarantees, Cells []safetyCell
 }
@@ -119,15 +113,9 @@ type safetyCell struct{ Mark, Kind, Figure, Text, Long string }
 
 type safetyScenario struct {
 	Name, Question, Fault, Source string
-	Tests, Counts                 []string
+	Tests, Summary                string // the guarantees; the numbers of outcomes
 	Rows                          []safetyFigures
 }
-
-// Summary counts the outcomes of the locks.
-func (s safetyScenario) Summary() string { return strings.Join(s.Counts, ", ") }
-
-// Tested lists the guarantees that s tests.
-func (s safetyScenario) Tested() string { return strings.Join(s.Tests, ", ") }
 
 // safetyFigures are the figures of a lock in a scenario.
 type safetyFigures struct {
@@ -145,21 +133,22 @@ func (f safetyFigures) Seen() string {
 	return strings.Join(slices.Concat([]string{f.Reading}, f.Aims, f.Notes), " · ")
 }
 
-func newFigure(pic chart.Picture, name, id, title, doc string) (figure, error) {
+func newFigure(c chart.Named, id string) (figure, error) {
+	pic := c.Pic
 	f := figure{
-		Name: name, Pic: pic.Picture,
-		ID: id, Title: title, Answer: pic.Answer, Doc: doc,
+		Name: c.Name, Pic: pic.Picture, Folded: c.Folded,
+		ID: id, Title: c.Title, Answer: pic.Answer, Doc: c.Doc,
 		Data: pic.Data.Sentence(), Head: pic.Numbers.Head, Rows: pic.Numbers.Rows,
 	}
 	if n := len(f.Rows); n > chart.MostTableRows {
 		f.Rows = f.Rows[:chart.MostTableRows]
-		f.Omitted = chart.Omission(n)
+		f.Omitted = fmt.Sprintf("These are the first %d of %d rows; results.jsonl has all of them.", chart.MostTableRows, n)
 	}
 	f.Omitted = strings.TrimSpace(f.Omitted + " " + notKnown(chart.Table{Head: f.Head, Rows: f.Rows}))
 	if pic.Height > 0 {
-		svg, err := draw.Inline(pic.Picture, f.ID, title, pic.Answer)
+		svg, err := draw.Inline(pic.Picture, id, c.Title, pic.Answer)
 		if err != nil {
-			return f, fmt.Errorf("chart %s: %w", name, err)
+			return f, fmt.Errorf("chart %s: %w", c.Name, err)
 		}
 		f.SVG = template.HTML(svg)
 	}

@@ -58,22 +58,10 @@ func TestSpread(t *testing.T) {
 	}
 }
 
-func TestFormats(t *testing.T) {
-	for _, c := range []struct{ got, want string }{
-		{numfmt.PerSecond(28.94e6), "28.9 M/s"}, {numfmt.PerSecond(999_960), "1 M/s"}, {numfmt.PerSecond(999_000), "999 k/s"},
-		{numfmt.PerSecond(4.25), "4.25 /s"}, {numfmt.PerSecond(math.NaN()), "–"}, {numfmt.PerSecond(1e15), "1000 T/s"},
-		{numfmt.Nanos(0.42), "0.42 ns"}, {numfmt.Nanos(697.8), "698 ns"}, {numfmt.Nanos(999.8), "1 µs"}, {numfmt.Nanos(1340), "1.34 µs"}, {numfmt.Nanos(2.5e9), "2.5 s"},
-		{numfmt.Percent(100), "100 %"}, {numfmt.Percent(99.6), "99.6 %"}, {numfmt.Percent(99.97), "100 %"}, {numfmt.Percent(42.4), "42 %"},
-		{numfmt.Percent(1.04), "1 %"}, {numfmt.Percent(0.04), "< 0.1 %"}, {numfmt.Percent(0), "0 %"},
-		{numfmt.Times(1.04), "1 times"}, {numfmt.Times(2.55), "2.5 times"}, {numfmt.Times(146), "150 times"}, {numfmt.Times(104321), "100 000 times"},
-		{numfmt.Number(0.00123), "0.00123"}, {numfmt.Number(12.34), "12.3"}, {numfmt.Number(0), "0"}, {numfmt.Number(math.Inf(1)), "∞"},
-		{numfmt.List([]string{"a"}, 3), "a"}, {numfmt.List([]string{"a", "b", "c"}, 3), "a, b and c"}, {numfmt.List([]string{"a", "b", "c", "d"}, 3), "a, b and 2 more"},
-		{numfmt.Plural(1, "round"), "1 round"}, {numfmt.Plural(0, "round"), "0 rounds"},
-		{numfmt.Sentence("µs are short"), "Μs are short."}, {numfmt.Sentence("done."), "Done."}, {numfmt.Sentence(""), ""},
-		{quote("a-b=1,2"), "a-b=1,2"}, {quote("a b"), "'a b'"}, {quote("it's"), `'it'\''s'`}, {quote(""), "''"},
-	} {
-		if got := numfmt.Plain(c.got); got != c.want {
-			t.Errorf("got %q, want %q", got, c.want)
+func TestQuote(t *testing.T) {
+	for in, want := range map[string]string{"a-b=1,2": "a-b=1,2", "a b": "'a b'", "it's": `'it'\''s'`, "": "''"} {
+		if got := quote(in); got != want {
+			t.Errorf("%q becomes %q, want %q", in, got, want)
 		}
 	}
 }
@@ -108,7 +96,7 @@ func TestAxes(t *testing.T) {
 	}
 }
 
-func TestLooksDiffer(t *testing.T) {
+func TestStylesDiffer(t *testing.T) {
 	var results []*harness.Result
 	for i := range 28 {
 		results = append(results, &harness.Result{Lock: synthetic.Local(string(rune('a'+i)), harness.Spin, harness.Correct)})
@@ -118,7 +106,7 @@ func TestLooksDiffer(t *testing.T) {
 		marker any
 	}
 	seen := make(map[sight]string)
-	for name, l := range chart.AssignLooks(results) {
+	for name, l := range chart.AssignStyles(results) {
 		s := sight{slices.IndexFunc(draw.Dashes, func(d []vg.Length) bool { return slices.Equal(d, l.Dash) }), l.Marker}
 		if seen[s] != "" {
 			t.Errorf("%s looks like %s", name, seen[s])

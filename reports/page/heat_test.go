@@ -89,7 +89,7 @@ func TestHeatSize(t *testing.T) {
 		t.Error("the page does not say where the figures are, or holds them all")
 	}
 	var png bytes.Buffer
-	if err := WritePNG(&png, run, "core-to-core"); err != nil || png.Len() > 1<<20 {
+	if err := posterOf(t, run, "core-to-core").WritePNG(&png); err != nil || png.Len() > 1<<20 {
 		t.Errorf("the picture: %v, %d bytes", err, png.Len())
 	}
 	if page := pageOf(t, laboratory()); !strings.Contains(page, "<caption>One way from one CPU to another</caption>") {

@@ -42,10 +42,7 @@ func jsonOf(t *testing.T, run *result.Run) []byte {
 
 func TestJSON(t *testing.T) {
 	s := reportSchema(t)
-	golden, err := result.Load(goldenRun)
-	if err != nil {
-		t.Fatal(err)
-	}
+	golden := loadRun(t, goldenRun)
 	all := everything()
 	all.Faults = synthetic.Faults()
 	stuck := synthetic.Run(1, 9, 2, []int{2}, synthetic.Fast("sync-mutex", 1e6), synthetic.Fast("a", 0))

@@ -14,7 +14,7 @@ func draftMatch(x *chart.Match, id string, folded bool) (section, error) {
 	s := section{ID: "machines-" + id, Title: kind(x.Remote) + ", " + x.Axes, Slug: chart.SlugOf(x.Axes), Folded: folded}
 	suffix := map[bool]string{false: "", true: "-distributed"}[x.Remote]
 	add := func(name, title, doc string, pic chart.Picture) error {
-		f, err := newFigure(pic, name+suffix, name+"-"+id, title, doc)
+		f, err := newFigure(chart.Named{Name: name + suffix, Title: title, Doc: doc, Pic: pic}, name+"-"+id)
 		s.Figures = append(s.Figures, f)
 		return err
 	}

@@ -152,7 +152,7 @@ func TestEveryTokenHasARole(t *testing.T) {
 		}
 	}
 	for i := range 2 * len(seriesTokens) {
-		if hue := chart.ColumnLook(i).Hue; !slices.Contains(seriesTokens, hue) {
+		if hue := chart.ColumnStyle(i).Hue; !slices.Contains(seriesTokens, hue) {
 			t.Errorf("the hue of column %d is not that of a series", i)
 		}
 	}

@@ -1,7 +1,6 @@
 package page
 
 import (
-	"bytes"
 	"fmt"
 	"regexp"
 	"slices"
@@ -26,11 +25,7 @@ var svgText = regexp.MustCompile(`<text x="[^"]*" y="([^"]*)"[^>]*>([^<]*)</text
 
 func placedIn(t *testing.T, run *result.Run, chart string) (out []placed) {
 	t.Helper()
-	var buf bytes.Buffer
-	if err := WriteSVG(&buf, run, chart); err != nil {
-		t.Fatal(err)
-	}
-	for _, m := range svgText.FindAllStringSubmatch(buf.String(), -1) {
+	for _, m := range svgText.FindAllStringSubmatch(svgOf(t, run, chart), -1) {
 		y, err := strconv.ParseFloat(m[1], 64)
 		if err != nil {
 			t.Fatal(err)

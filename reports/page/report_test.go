@@ -4,13 +4,9 @@ import (
 	"bytes"
 	"encoding/xml"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"regexp"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -21,79 +17,6 @@ import (
 	"locklab/internal/synthetic"
 	"locklab/reports/chart"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
-
-// goldenRun is a measured run, the source of most goldens; axesRun has more axes.
-const (
-	goldenRun = "../testdata/run"
-	axesRun   = "../testdata/axes"
-)
-
-func TestGolden(t *testing.T) {
-	run, err := result.Load(goldenRun)
-	if err != nil {
-		t.Fatal(err)
-	}
-	outputs := map[string]func(io.Writer) error{
-		"report.html": func(w io.Writer) error { return WriteHTML(w, run) },
-		"verdict.txt": func(w io.Writer) error { return WriteVerdict(w, run, 100) },
-		"report.md": func(w io.Writer) error {
-			return WriteMarkdown(w, run, "charts", func(string, []byte) error { return nil })
-		},
-	}
-	for _, name := range chart.Charts(run) {
-		outputs[name+".svg"] = func(w io.Writer) error { return WriteSVG(w, run, name) }
-	}
-	axes, err := result.Load(axesRun)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, name := range []string{chart.Pinning.Name, chart.HoldLocal.Name} {
-		outputs[name+".svg"] = func(w io.Writer) error { return WriteSVG(w, axes, name) }
-	}
-	checkGolden(t, outputs)
-}
-
-func checkGolden(t *testing.T, outputs map[string]func(io.Writer) error) {
-	t.Helper()
-	if runtime.GOARCH != "amd64" {
-		t.Skip("the golden files are drawn on amd64; a processor that fuses multiply and add may move the last digit of a coordinate")
-	}
-	for name, write := range outputs {
-		var got bytes.Buffer
-		if err := write(&got); err != nil {
-			t.Errorf("%s: %v", name, err)
-			continue
-		}
-		file := filepath.Join("testdata", "golden", name)
-		if *update {
-			if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.WriteFile(file, got.Bytes(), 0o644); err != nil {
-				t.Fatal(err)
-			}
-			continue
-		}
-		want, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatalf("%v; run go test ./reports/page -run Golden -update", err)
-		}
-		if !bytes.Equal(got.Bytes(), want) {
-			t.Errorf("%s differs from its golden file %s; if that is meant, run go test ./reports/page -run Golden -update and look at it", name, firstDifference(got.Bytes(), want))
-		}
-	}
-}
-
-func firstDifference(got, want []byte) string {
-	i := 0
-	for i < min(len(got), len(want)) && got[i] == want[i] {
-		i++
-	}
-	cut := func(b []byte) []byte { return b[max(0, min(i-20, len(b))):min(len(b), i+40)] }
-	return fmt.Sprintf("at byte %d: got %q, want %q", i, cut(got), cut(want))
-}
 
 // TestSuite: every chart has a unique name, a question, a description and a function.
 func TestSuite(t *testing.T) {
@@ -112,12 +35,8 @@ func render(t *testing.T, run *result.Run) string {
 	if err := errors.Join(WriteHTML(&buf, run), WriteVerdict(&buf, run, 0)); err != nil {
 		t.Fatal(err)
 	}
-	names := chart.FindingCharts(run)
-	for _, c := range chart.Suite {
-		names = append(names, c.Name)
-	}
-	for _, name := range names {
-		if err := WriteSVG(&buf, run, name); err != nil {
+	for _, p := range Posters(run) {
+		if err := writeSVG(&buf, p); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -161,7 +80,7 @@ func TestPage(t *testing.T) {
 		}
 	}
 	svgs := regexp.MustCompile(`(?s)<svg.*?</svg>`).FindAllString(page, -1)
-	if want := len(chart.Charts(synthetic.Zoo(10))); len(svgs) != want {
+	if want := len(Posters(synthetic.Zoo(10))); len(svgs) != want {
 		t.Errorf("%d figures, want %d", len(svgs), want)
 	}
 	for _, svg := range svgs {
@@ -218,21 +137,29 @@ func TestNothingToDraw(t *testing.T) {
 	}
 }
 
-// TestWriters: every writer reports a full disk, and an unknown chart is a usage error that
-// names the charts.
+// TestWriters: every writer reports a full disk.
 func TestWriters(t *testing.T) {
 	for name, write := range map[string]func(io.Writer) error{
 		"html": func(w io.Writer) error { return WriteHTML(w, synthetic.Zoo(1)) },
 		"text": func(w io.Writer) error { return WriteVerdict(w, synthetic.Zoo(1), 80) },
-		"svg":  func(w io.Writer) error { return WriteSVG(w, synthetic.Zoo(1), "wait") },
-		"png":  func(w io.Writer) error { return WritePNG(w, synthetic.Zoo(1), "wait") },
+		"png":  func(w io.Writer) error { return Posters(synthetic.Zoo(1))[0].WritePNG(w) },
+		"machines": func(w io.Writer) error {
+			return WriteMachinesHTML(w, pairOf(2, map[string]float64{"mcs": 1, "ticket": 1, "mutex": 1}))
+		},
+		"Markdown": func(w io.Writer) error { return WriteMarkdown(w, synthetic.Zoo(1), "charts", noPicture) },
+		"picture of Markdown": func(w io.Writer) error {
+			return WriteMarkdown(io.Discard, synthetic.Zoo(1), "charts", func(_ string, png []byte) error {
+				_, err := w.Write(png)
+				return err
+			})
+		},
 	} {
 		if err := write(full{}); !errors.Is(err, errFull) {
 			t.Errorf("%s to a full disk: got %v", name, err)
 		}
 	}
-	if err := WritePNG(io.Discard, synthetic.Zoo(1), "none"); !errors.Is(err, harness.ErrUsage) || !strings.Contains(err.Error(), "throughput") {
-		t.Errorf("an unknown chart: got %v, want a usage error that names the charts", err)
+	if err := WriteMarkdown(io.Discard, &result.Run{}, "charts", nil); err != nil {
+		t.Errorf("nothing measured: %v", err)
 	}
 }
 

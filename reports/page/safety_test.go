@@ -1,12 +1,8 @@
 package page
 
 import (
-	"bytes"
-	"errors"
-	"io"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -123,7 +119,7 @@ func TestSafetyUntested(t *testing.T) {
 	run := survived(t)
 	run.Faults = nil
 	s, first, _ := safetyOn(t, run, "")
-	if s.Tried() || s.Locks != nil || s.Figures != nil || !strings.Contains(s.Answer, "Not tested") || !strings.Contains(s.Command, "locklab chaos --out DIR\nlocklab report "+quote(run.Dir)+" --chaos DIR") {
+	if s.Tries > 0 || s.Locks != nil || s.Figures != nil || !strings.Contains(s.Answer, "Not tested") || !strings.Contains(s.Command, "locklab chaos --out DIR\nlocklab report "+quote(run.Dir)+" --chaos DIR") {
 		t.Errorf("the section is %+v", s)
 	}
 	if !strings.HasSuffix(first, "(not tested for failures).") {
@@ -167,6 +163,9 @@ func TestSafetyPages(t *testing.T) {
 			t.Error("the page obeys a name, or says that what was tested was not")
 		}
 	}
+	if p := posterOf(t, run, "history-1"); p.Title == "" || p.Answer == "" || p.Note == "" {
+		t.Errorf("the history alone has the texts %q, %q and %q", p.Title, p.Answer, p.Note)
+	}
 	text, _ := markdownOf(t, run)
 	for _, want := range []string{"## What do the distributed locks survive?", "| zk-handoff | Survives the loss", "charts/history-1.png", "▲ 825"} {
 		if !strings.Contains(text, want) {
@@ -183,7 +182,7 @@ func TestTimeline(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		fig, err := newFigure(s.Picture(), "h", "h", s.Title(), chart.HistoryDoc)
+		fig, err := newFigure(chart.Named{Title: s.Title(), Pic: s.Picture()}, "h")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -226,29 +225,5 @@ func TestTimeline(t *testing.T) {
 		if len(sec.Figures) != 0 || len(sec.Notes) != 1 || !strings.Contains(sec.Notes[0], synthetic.HistoryName+" cannot be drawn") {
 			t.Errorf("of %s, the section has %d figures and says %q", what, len(sec.Figures), sec.Notes)
 		}
-	}
-}
-
-func TestFaultCharts(t *testing.T) {
-	run := survived(t)
-	names := chart.FaultCharts(run)
-	if want := []string{"history-1"}; !slices.Equal(names, want) {
-		t.Fatalf("got %q, want %q", names, want)
-	}
-	for _, name := range names {
-		var svg bytes.Buffer
-		if err := WriteSVG(&svg, run, name); err != nil {
-			t.Fatal(err)
-		}
-		if p, err := standalone(run, name); err != nil || p.Title == "" || p.Answer == "" || p.Note == "" || svg.Len() < 2000 {
-			t.Errorf("%s: %v, %q, %q, %q, %d bytes", name, err, p.Title, p.Answer, p.Note, svg.Len())
-		}
-	}
-	run.Faults = nil
-	if names := chart.FaultCharts(run); names != nil {
-		t.Errorf("without scenarios: %q", names)
-	}
-	if err := WriteSVG(io.Discard, run, "history-1"); !errors.Is(err, harness.ErrUsage) {
-		t.Errorf("without scenarios: %v, want a usage error", err)
 	}
 }

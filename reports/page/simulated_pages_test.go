@@ -33,20 +33,18 @@ func TestSimulatedHostile(t *testing.T) {
 		s.Hold = []float64{0, 0.5, 1e9}[i%3]
 	}
 	html := pageOf(t, run)
-	for _, fault := range inaccessible(html) {
-		t.Error(fault)
-	}
+	requireAccessible(t, html)
 	if strings.Contains(html, "<b>très") {
 		t.Error("a name is not escaped")
 	}
 	markdownOf(t, run)
 	seen := make(map[string]bool)
-	for _, name := range chart.SimulationCharts(run) {
-		if seen[name] || !chart.NameRE.MatchString(name) {
-			t.Errorf("chart %q, seen before: %t", name, seen[name])
+	for _, p := range Posters(run) {
+		if seen[p.Name] || !chart.NameRE.MatchString(p.Name) {
+			t.Errorf("chart %q, seen before: %t", p.Name, seen[p.Name])
 		}
-		seen[name] = true
-		if err := WritePNG(io.Discard, run, name); err != nil {
+		seen[p.Name] = true
+		if err := p.WritePNG(io.Discard); err != nil {
 			t.Error(err)
 		}
 	}
@@ -74,7 +72,7 @@ func TestAccuracyText(t *testing.T) {
 			s.Accuracy = "off by 1.2 on such a machine"
 		}
 	}
-	const want = "Accuracy. For c: Off by 1.2 on such a machine. For the other 5 locks: Not measured on such a machine."
+	const want = "Accuracy. For a, b, d, e and f: Not measured on such a machine. For c: Off by 1.2 on such a machine."
 	if got := chart.ModelledOf(run, nil)[0].Accuracy(); got != want {
 		t.Errorf("said %q, want %q", got, want)
 	}

@@ -1,9 +1,7 @@
 package page
 
 import (
-	"cmp"
 	"fmt"
-	"strings"
 	"time"
 
 	"locklab/harness"
@@ -26,7 +24,7 @@ type study struct {
 }
 
 func studies(run *result.Run) (out []study, err error) {
-	charts := chart.TableCharts(run)
+	charts := chart.FindingCharts(run)
 	for i, f := range chart.Findings(run) {
 		s := study{
 			// The number keeps addresses unique if two findings have one name.
@@ -43,60 +41,22 @@ func studies(run *result.Run) (out []study, err error) {
 			s.Warnings = append(s.Warnings, chart.Readable(w))
 		}
 		for k, t := range f.Tables {
-			name := ""
-			if t.Chart != harness.NoChart {
-				name, charts = charts[0].Name, charts[1:]
+			c := charts[0]
+			charts = charts[1:]
+			crowded := t.Chart == harness.Heat && len(t.Columns) > chart.MostHeatColumns
+			if crowded {
+				c.Pic.Numbers = chart.Table{}
 			}
-			fig, err := tableFigure(t, f, k+1, name, fmt.Sprintf("%s-%d", s.ID, k+1))
+			fig, err := newFigure(c, fmt.Sprintf("%s-%d", s.ID, k+1))
 			if err != nil {
 				return nil, fmt.Errorf("experiment %s: %w", f.Name, err)
+			}
+			if crowded {
+				fig.Omitted = fmt.Sprintf("%d by %d figures are too many to read here; results.jsonl has them.", len(t.Rows), len(t.Columns))
 			}
 			s.Figures = append(s.Figures, fig)
 		}
 		out = append(out, s)
 	}
 	return out, nil
-}
-
-// tableFigure returns table number k of f, drawn if the table requests it. The answer of a
-// table without a drawing is the reason for that.
-func tableFigure(t harness.Table, f *harness.Finding, k int, name, id string) (figure, error) {
-	var pic chart.Picture
-	how := ""
-	if t.Chart != harness.NoChart {
-		pic, how = chart.DrawTable(t)
-	}
-	if pic.Height > 0 {
-		pic.Answer = chart.Answer(f)
-	}
-	pic.Data = chart.Source{Experiments: []string{cmp.Or(f.Name, "without a name")}, Table: k}
-	crowded := t.Chart == harness.Heat && len(t.Columns) > chart.MostHeatColumns
-	if !crowded {
-		pic.Numbers = tableNumbers(t)
-	}
-	fig, err := newFigure(pic, name, id, cmp.Or(t.Caption, "Figures"), how)
-	if crowded {
-		fig.Omitted = fmt.Sprintf("%d by %d figures are too many to read here; results.jsonl has them.", len(t.Rows), len(t.Columns))
-	}
-	return fig, err
-}
-
-func tableNumbers(t harness.Table) chart.Table {
-	heads := []string{t.Label}
-	for _, c := range t.Columns {
-		heads = append(heads, strings.TrimSuffix(c.Name+", "+c.Unit, ", "))
-	}
-	out := chart.Table{Head: chart.Titles(heads...)}
-	for _, r := range t.Rows {
-		row := []string{r.Label}
-		for j := range t.Columns { // a short row is filled up, a long one cut
-			text := numfmt.Unknown
-			if j < len(r.Cells) {
-				text = chart.CellFigure(r.Cells[j])
-			}
-			row = append(row, text)
-		}
-		out.Rows = append(out.Rows, row)
-	}
-	return out
 }

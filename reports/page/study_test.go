@@ -2,10 +2,8 @@ package page
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"image/png"
-	"io"
 	"math"
 	"regexp"
 	"slices"
@@ -47,58 +45,6 @@ func pageOf(t *testing.T, run *result.Run) string {
 
 var svgRE = regexp.MustCompile(`(?s)<svg.*?</svg>`)
 
-func TestStudies(t *testing.T) {
-	run := laboratory()
-	page := pageOf(t, run)
-	for _, want := range []string{
-		"<title>What does this machine&#39;s hardware do? · locklab</title>", `<h2 id="hardware">Hardware</h2>`,
-		`<h3 id="hardware-1-cost">What does an operation cost?</h3>`, `<a href="#hardware-1-cost">`,
-		"Method: It was made up.", "Source: Made up, 2020. Took 3.21s here.", "<li>a made-up note</li>",
-		`<p class="note">Interrupted: `, "The clock of the guest ran at 98 %. Use bare metal.", "In experiment cost.",
-		"<caption>Time of one operation</caption>", `<th scope="row">exchange</th>`, `-method">alone, ns</a></th>`,
-		`<td class="words">never</td>`, "<td>0.4 [0.36..0.44]</td>", "numbers: Words only",
-		">-&gt; 0000  f0 0f b1 0a  LOCK CMPXCHGL", "Only in the table: alone.", "Hatched: not measured.",
-	} {
-		if !strings.Contains(page, want) {
-			t.Errorf("the page lacks %q", want)
-		}
-	}
-	for _, bad := range []string{"Which lock", "Violations", "verdict could rest on", "NaN", "Inf", "%!", "ZgotmplZ", "<script"} {
-		if strings.Contains(page, bad) {
-			t.Errorf("the page has %q", bad)
-		}
-	}
-	if strings.Count(page, "Interrupted:") != 1 {
-		t.Error("an experiment that ended is marked as interrupted, or one that did not end is not")
-	}
-	svgs := svgRE.FindAllString(page, -1)
-	if want := len(chart.FindingCharts(run)); len(svgs) != want || want != 8 {
-		t.Errorf("%d figures and %d names, want 8", len(svgs), want)
-	}
-	for _, svg := range svgs {
-		checkFigure(t, page, svg)
-	}
-	checkOutline(t, page)
-}
-
-func checkOutline(t *testing.T, page string) {
-	t.Helper()
-	last := byte('0')
-	for _, h := range regexp.MustCompile(`<h([1-6])`).FindAllStringSubmatch(page, -1) {
-		if level := h[1][0]; level > last+1 {
-			t.Errorf("a heading of level %c follows one of level %c", level, last)
-		}
-		last = h[1][0]
-	}
-	seen := make(map[string]bool)
-	for _, id := range regexp.MustCompile(` id="([^"]*)"`).FindAllStringSubmatch(page, -1) {
-		if seen[id[1]] {
-			t.Errorf("two elements have the address %s", id[1])
-		}
-		seen[id[1]] = true
-	}
-}
-
 func TestStudiesBesideLocks(t *testing.T) {
 	run := synthetic.Zoo(6)
 	if page := pageOf(t, run); strings.Contains(page, "Hardware") || strings.Contains(page, "hardware do?") {
@@ -114,33 +60,37 @@ func TestStudiesBesideLocks(t *testing.T) {
 		}
 		at = i
 	}
-	checkOutline(t, page)
+	requireAccessible(t, page)
+}
+
+func posterNames(run *result.Run) (names []string) {
+	for _, p := range Posters(run) {
+		names = append(names, p.Name)
+	}
+	return names
 }
 
 func TestFindingCharts(t *testing.T) {
 	run := laboratory()
 	want := []string{"cost", "cost-2", "cost-3", "sharing", "sharing-2", "sharing-3", "core-to-core", "core-to-core-2"}
-	if got := chart.FindingCharts(run); !slices.Equal(got, want) {
+	if got := posterNames(run); !slices.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
 	}
-	for _, name := range want {
+	for _, p := range Posters(run) {
 		var buf bytes.Buffer
-		if err := WritePNG(&buf, run, name); err != nil {
+		if err := p.WritePNG(&buf); err != nil {
 			t.Fatal(err)
 		}
-		if img, err := png.Decode(&buf); err != nil || img.Bounds().Dx() != 9*draw.DPI {
-			t.Errorf("%s: %v, or not %d pixels wide", name, err, 9*draw.DPI)
+		if img, err := png.DecodeConfig(&buf); err != nil || img.Width != 9*draw.DPI {
+			t.Errorf("%s: %v, or not %d pixels wide", p.Name, err, 9*draw.DPI)
 		}
-	}
-	if err := WritePNG(io.Discard, run, "none"); !errors.Is(err, harness.ErrUsage) || !strings.Contains(err.Error(), "throughput") || !strings.Contains(err.Error(), "cost-2") {
-		t.Errorf("an unknown chart: got %v, want a usage error that names those there are", err)
 	}
 	tables := []harness.Table{barTables()[0], {Chart: harness.Bars}, barTables()[1], {}}
 	run.Findings = nil
 	for _, name := range []string{"../../etc", "", "wait", "a", "a", "a-3", strings.Repeat("a", 300)} {
 		run.Findings = append(run.Findings, &harness.Finding{Name: name, Tables: tables})
 	}
-	names := chart.FindingCharts(run)
+	names := posterNames(run)
 	if want := []string{"finding-1", "finding-1-3", "finding-2", "finding-2-3", "hardware-wait", "wait-3"}; !slices.Equal(names[:6], want) {
 		t.Errorf("got %v, want them to begin with %v", names, want)
 	}
@@ -154,7 +104,7 @@ func TestFindingCharts(t *testing.T) {
 		}
 		seen[n] = true
 	}
-	checkOutline(t, pageOf(t, run))
+	requireAccessible(t, pageOf(t, run))
 }
 
 // TestAwkwardTables: the page gives the reason for a missing drawing.
@@ -190,7 +140,7 @@ func TestAwkwardTables(t *testing.T) {
 						t.Errorf("%s as %s: the page has %q", name, kind, bad)
 					}
 				}
-				drawn := len(chart.FindingCharts(run)) > 0
+				drawn := len(Posters(run)) > 0
 				if says := strings.Contains(text, "nothing to draw") || strings.Contains(text, "cannot draw"); kind != harness.NoChart && says == drawn {
 					t.Errorf("%s as %s: drawn is %v, and so is that it is not", name, kind, drawn)
 				}
@@ -234,13 +184,5 @@ func TestQualityOfExperiments(t *testing.T) {
 	run.Manifest.Interrupted = true
 	if got, want := assess(run, nil).Partial, "Partial run: it ended after 4 experiments."; got != want {
 		t.Errorf("got %q, want %q", got, want)
-	}
-}
-
-func TestPainters(t *testing.T) {
-	for _, kind := range []harness.ChartKind{harness.Bars, harness.Lines, harness.Heat} {
-		if n := len(slices.DeleteFunc(slices.Clone(chart.Painters), func(p chart.Painter) bool { return p.Kind != kind })); n != 1 {
-			t.Errorf("%d painters draw %q, want 1", n, kind)
-		}
 	}
 }

@@ -54,7 +54,7 @@ func (t *textWriter) simulated(run *result.Run) bool {
 	t.line(simulatedOrigin(run))
 	for _, m := range chart.ModelledOf(run, nil) {
 		t.gap()
-		t.line(m.Begin() + ", " + chart.WorkloadOf(m.Like))
+		t.line(m.Name() + ", " + chart.WorkloadOf(m.Like))
 		t.item(chart.DrawModelRate(m).Answer)
 		t.item(m.Accuracy())
 	}

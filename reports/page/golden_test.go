@@ -1,0 +1,195 @@
+package page
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"gonum.org/v1/plot/vg/draw"
+	"gonum.org/v1/plot/vg/vgsvg"
+
+	"locklab/harness/result"
+	"locklab/internal/synthetic"
+	"locklab/reports/chart"
+	reports "locklab/reports/draw"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+// goldenRun is a measured run, the source of most goldens; axesRun has more axes. hardwareRun
+// contains the findings of the experiments on a real machine. To replace it:
+// locklab hardware --out DIR
+const (
+	goldenRun   = "../testdata/run"
+	axesRun     = "../testdata/axes"
+	hardwareRun = "../testdata/hardware"
+	goldens     = "testdata/golden"
+)
+
+func loadRun(t *testing.T, dir string) *result.Run {
+	t.Helper()
+	run, err := result.Load(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return run
+}
+
+func noPicture(string, []byte) error { return nil }
+
+// writeSVG draws p as SVG in the light theme.
+func writeSVG(w io.Writer, p reports.Poster) error {
+	c := vgsvg.New(reports.Width, p.Height())
+	if err := p.Draw(draw.New(c)); err != nil {
+		return err
+	}
+	_, err := c.WriteTo(w)
+	return err
+}
+
+func posterOf(t *testing.T, run *result.Run, name string) reports.Poster {
+	t.Helper()
+	ps := Posters(run)
+	i := slices.IndexFunc(ps, func(p reports.Poster) bool { return p.Name == name })
+	if i < 0 {
+		t.Fatalf("the run has no chart %s", name)
+	}
+	return ps[i]
+}
+
+func svgOf(t *testing.T, run *result.Run, name string) string {
+	t.Helper()
+	var out bytes.Buffer
+	if err := writeSVG(&out, posterOf(t, run, name)); err != nil {
+		t.Fatal(err)
+	}
+	return out.String()
+}
+
+func postersNamed(ps []reports.Poster, names ...string) []reports.Poster {
+	return slices.DeleteFunc(ps, func(p reports.Poster) bool { return !slices.Contains(names, p.Name) })
+}
+
+// galleryCharts have no data in the other goldens, or other data.
+var galleryCharts = []*chart.Chart{
+	chart.RankingLocal, chart.RankingRemote, chart.CostsLocal, chart.RequestsRemote, chart.ReadLocal, chart.ReadRemote, chart.Spread, chart.ThinkLocal, chart.WaitPolicy,
+	chart.Garbage, chart.Section, chart.Clients, chart.HoldRemote, chart.Servers, chart.Durable, chart.TLS, chart.Delay, chart.LoadLocal,
+}
+
+func writeContendersSection(t *testing.T, w io.Writer, run *result.Run) error {
+	text, _ := markdownOf(t, run)
+	_, text, found := strings.Cut(text, "## Distributed locks, many contenders")
+	if !found {
+		t.Error("the Markdown has no section of contenders")
+	}
+	text, _, _ = strings.Cut(text, "\n## ")
+	_, err := io.WriteString(w, text)
+	return err
+}
+
+// goldenOutputs returns what writes each golden file.
+func goldenOutputs(t *testing.T) map[string]func(io.Writer) error {
+	run, hardware, simulated := loadRun(t, goldenRun), loadRun(t, hardwareRun), simulatedRun()
+	machines, history, changes := loadMachines(t, machineRuns...), historyOf(t, synthetic.TwoMachines()), CompareChanges(comparisonOf(t, changedRuns()))
+	contenders := contended(1500, 10_000, 100_000)
+	contenders.RoundTrips = []time.Duration{50 * time.Millisecond}
+	outputs := map[string]func(io.Writer) error{
+		"report.html":             func(w io.Writer) error { return WriteHTML(w, run) },
+		"report.md":               func(w io.Writer) error { return WriteMarkdown(w, run, "charts", noPicture) },
+		"verdict.txt":             func(w io.Writer) error { return WriteVerdict(w, run, 100) },
+		"hardware.html":           func(w io.Writer) error { return WriteHTML(w, hardware) },
+		"laboratory.html":         func(w io.Writer) error { return WriteHTML(w, laboratory()) },
+		"simulated.html":          func(w io.Writer) error { return WriteHTML(w, simulated) },
+		"simulated.md":            func(w io.Writer) error { return WriteMarkdown(w, simulated, "charts", noPicture) },
+		"simulated.txt":           func(w io.Writer) error { return WriteVerdict(w, simulated, 100) },
+		"machines.html":           func(w io.Writer) error { return WriteMachinesHTML(w, machines) },
+		"machines.md":             func(w io.Writer) error { return WriteMachinesMarkdown(w, machines, "charts", noPicture) },
+		"machines.txt":            func(w io.Writer) error { return WriteMachines(w, machines, 100) },
+		"history.html":            func(w io.Writer) error { return WriteHistoryHTML(w, history) },
+		"history.md":              func(w io.Writer) error { return WriteHistoryMarkdown(w, history, "charts", noPicture) },
+		"history.txt":             func(w io.Writer) error { return HistoryChanges(history, false).Write(w, "text", 100) },
+		"comparison.md":           func(w io.Writer) error { return changes.Write(w, "markdown", 0) },
+		"comparison.txt":          func(w io.Writer) error { return changes.Write(w, "text", 100) },
+		"contenders/terminal.txt": func(w io.Writer) error { return WriteContenders(w, contenders, 100) },
+		"contenders/section.md":   func(w io.Writer) error { return writeContendersSection(t, w, contenders) },
+	}
+	var names []string
+	for _, c := range galleryCharts {
+		names = append(names, c.Name)
+	}
+	for folder, ps := range map[string][]reports.Poster{
+		".":         append(Posters(run), postersNamed(Posters(loadRun(t, axesRun)), chart.Pinning.Name, chart.HoldLocal.Name)...),
+		"gallery":   postersNamed(Posters(gallery(8, everySetting...)), names...),
+		"hardware":  Posters(hardware),
+		"simulated": append(Posters(simulated)[:len(chart.ModelCharts)], posterOf(t, besideRun(), "simulated-throughput-this")),
+	} {
+		for _, p := range ps {
+			outputs[filepath.Join(folder, p.Name+".svg")] = func(w io.Writer) error { return writeSVG(w, p) }
+		}
+	}
+	return outputs
+}
+
+// TestGolden: every form of the report is as in its file, and no other file is there.
+func TestGolden(t *testing.T) {
+	if runtime.GOARCH != "amd64" {
+		t.Skip("the golden files are drawn on amd64; a processor that fuses multiply and add may move the last digit of a coordinate")
+	}
+	outputs := goldenOutputs(t)
+	if *update {
+		if err := os.RemoveAll(goldens); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, write := range outputs {
+		checkGolden(t, filepath.Join(goldens, name), write)
+	}
+	if err := filepath.WalkDir(goldens, func(file string, d fs.DirEntry, err error) error {
+		if name, _ := filepath.Rel(goldens, file); err == nil && !d.IsDir() && outputs[name] == nil {
+			t.Errorf("%s is of no form of the report", file)
+		}
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func checkGolden(t *testing.T, file string, write func(io.Writer) error) {
+	t.Helper()
+	var got bytes.Buffer
+	err := write(&got)
+	if err == nil && *update {
+		if err = os.MkdirAll(filepath.Dir(file), 0o755); err == nil {
+			err = os.WriteFile(file, got.Bytes(), 0o644)
+		}
+	}
+	if err != nil {
+		t.Errorf("%s: %v", file, err)
+		return
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatalf("%v; run go test ./reports/page -run Golden -update", err)
+	}
+	if !bytes.Equal(got.Bytes(), want) {
+		t.Errorf("%s differs: %s; if that is meant, run go test ./reports/page -run Golden -update and look at it", file, firstDifference(got.Bytes(), want))
+	}
+}
+
+func firstDifference(got, want []byte) string {
+	i := 0
+	for i < min(len(got), len(want)) && got[i] == want[i] {
+		i++
+	}
+	cut := func(b []byte) []byte { return b[max(0, min(i-20, len(b))):min(len(b), i+40)] }
+	return fmt.Sprintf("at byte %d: got %q, want %q", i, cut(got), cut(want))
+}
