@@ -37,14 +37,17 @@ func runCoreToCore(ctx context.Context, o Options) (*harness.Finding, error) {
 	cpus, relation := hopCPUs()
 	pairs := shuffledPairs(cpus, relation, o.Seed)
 	takeEarlier(pairs, o.Earlier)
-	rig := newHopRig()
+	rig, err := newHopRig(cpus...)
+	if err != nil {
+		return nil, err
+	}
 	defer rig.close()
 	sweep := &hopSweep{pairs: pairs, visits: o.Repeats, budget: o.Budget, seed: o.Seed,
 		visit: rig.visit, now: time.Now, advance: o.Progress}
 	if o.Keep != nil {
 		sweep.keep = func(p *hopPair) error { return keepPair(p, o.Keep) }
 	}
-	err := sweep.run(ctx)
+	err = sweep.run(ctx)
 	f := hopFinding(cpus, pairs)
 	if f == nil && err == nil {
 		err = fmt.Errorf("hardware: core-to-core: no pair of CPUs gave %d samples in %v: other programs preempt the threads; stop them or give a larger budget", hopLeast, o.Budget)
