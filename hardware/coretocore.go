@@ -13,7 +13,7 @@ import (
 	"locklab/internal/machine"
 )
 
-var coreToCore = experiment(Experiment{
+var coreToCore = &Experiment{
 	Name:     coreToCoreName,
 	Question: "How long does a word take from one CPU to another?",
 	Method: "Two bound threads hand a word to and fro by CAS-spin: each tries a compare-and-swap until it succeeds, without a load first. " +
@@ -26,8 +26,8 @@ var coreToCore = experiment(Experiment{
 		cpus, _ := hopCPUs()
 		return hopBudget(len(cpus) * (len(cpus) - 1) / 2)
 	},
-	Run: runCoreToCore,
-})
+	run: runCoreToCore,
+}
 
 // runCoreToCore measures for about o.Budget, with up to o.Repeats visits to a pair. A finished
 // pair is kept as samples of CAS-spin in ns, with a key such as "3-17", after "3-17 both" if

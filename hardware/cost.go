@@ -10,7 +10,7 @@ import (
 	"locklab/internal/machine"
 )
 
-var cost = experiment(Experiment{
+var cost = &Experiment{
 	Name:     "cost",
 	Question: "What does an operation on a shared word cost, alone and with more and more CPUs on one line?",
 	Method: "Each operation runs in a loop, on one CPU and then on two, four and so on up to all of them at one word; batches are timed, " +
@@ -18,8 +18,8 @@ var cost = experiment(Experiment{
 		"Then an uncontended lock is taken and freed in several ways, in short blocks in turn.",
 	Source:    "David, Guerraoui and Trigonakis, Everything You Always Wanted to Know About Synchronization, SOSP 2013",
 	Available: needTwoCPUs,
-	Run:       runCost,
-})
+	run:       runCost,
+}
 
 // An operation runs n times on the word of w, which holds 0 unless the operation is an
 // add. A hit writes the 0 that is already there, so it hits under contention too.

@@ -29,7 +29,7 @@ func checkExperiment(e *Experiment) string {
 		return "the method is not a sentence"
 	case e.Source == "":
 		return "no source"
-	case e.Available == nil || e.Run == nil:
+	case e.Available == nil || e.run == nil:
 		return "a function is missing"
 	}
 	return ""
@@ -197,7 +197,7 @@ func TestSuiteIsInterruptible(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 			defer cancel()
 			start := time.Now()
-			_, err := e.Run(ctx, Options{Repeats: 1 << 30, Budget: long})
+			_, err := Run(ctx, e, Options{Repeats: 1 << 30, Budget: long})
 			if !errors.Is(err, context.DeadlineExceeded) {
 				t.Errorf("error is %v", err)
 			}
@@ -212,7 +212,7 @@ func TestSuiteIsInterruptible(t *testing.T) {
 func TestSuiteRefusesBadOptions(t *testing.T) {
 	for _, e := range Suite {
 		for _, o := range []Options{{Repeats: -1}, {Budget: -1}} {
-			if _, err := e.Run(t.Context(), o); !errors.Is(err, ErrOptions) {
+			if _, err := Run(t.Context(), e, o); !errors.Is(err, ErrOptions) {
 				t.Errorf("%s: %+v: error is %v", e.Name, o, err)
 			}
 		}

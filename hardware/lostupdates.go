@@ -9,7 +9,7 @@ import (
 	"locklab/harness"
 )
 
-var lostUpdates = experiment(Experiment{
+var lostUpdates = &Experiment{
 	Name:     "lost-updates",
 	Question: "When two CPUs both pass the compare of a compare-and-swap before either stores, do both get the lock?",
 	Method: "Threads raise one counter, and then take one spin lock, by three bodies of compare-and-swap, on one CPU, on two and on all. " +
@@ -17,8 +17,8 @@ var lostUpdates = experiment(Experiment{
 		"Then the spin locks of the lab guard a counter in the same places.",
 	Source:    "Intel SDM vol. 3A, Locked Atomic Operations",
 	Available: always,
-	Run:       runLostUpdates,
-})
+	run:       runLostUpdates,
+}
 
 type casCell struct {
 	place    placement

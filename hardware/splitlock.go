@@ -11,7 +11,7 @@ import (
 	"locklab/internal/machine"
 )
 
-var splitLock = experiment(Experiment{
+var splitLock = &Experiment{
 	Name:     "split-lock",
 	Question: "Cache lock or bus lock: what does a locked instruction cost inside a cache line and across two, itself and a neighbour?",
 	Method: "One thread raises eight bytes that lie inside a line, across two lines or across two pages, with the LOCK prefix and without. " +
@@ -20,10 +20,10 @@ var splitLock = experiment(Experiment{
 	OptIn: "a locked access across two lines holds up the memory accesses of every CPU, those of other tenants of the host too, " +
 		"and this makes up to a million a second for about a third of its budget. A host that forbids them may slow this machine down or stop it.",
 	Available: splitLockAvailable,
-	Run: func(ctx context.Context, o Options) (*harness.Finding, error) {
+	run: func(ctx context.Context, o Options) (*harness.Finding, error) {
 		return runSplitLock(ctx, o, splitLockPlan())
 	},
-})
+}
 
 const (
 	lineBytes   = 64 // of every amd64 CPU
