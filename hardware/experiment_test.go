@@ -209,12 +209,10 @@ func TestSuiteIsInterruptible(t *testing.T) {
 	}
 }
 
-func TestSuiteRefusesBadOptions(t *testing.T) {
-	for _, e := range Suite {
-		for _, o := range []Options{{Repeats: -1}, {Budget: -1}} {
-			if _, err := Run(t.Context(), e, o); !errors.Is(err, ErrOptions) {
-				t.Errorf("%s: %+v: error is %v", e.Name, o, err)
-			}
+func TestRunRefusesBadOptions(t *testing.T) {
+	for _, o := range []Options{{Repeats: -1}, {Budget: -1}} {
+		if _, err := Run(t.Context(), arbiter, o); !errors.Is(err, ErrOptions) {
+			t.Errorf("%+v: error is %v", o, err)
 		}
 	}
 }
@@ -280,7 +278,8 @@ func ExampleWrite() {
 				{Label: "B", Cells: []harness.Cell{{Median: 7.5, Lo: 6.5, Hi: 9, N: 5}, {Median: 3, Lo: 3, Hi: 3, N: 5}}},
 			},
 		}},
-		Notes: []string{"ran on paper"},
+		Notes:    []string{"ran on paper"},
+		Warnings: []harness.Warning{{Kind: "others", Text: "another process ran", Remedy: "stop it"}},
 	}
 	if err := Write(os.Stdout, f); err != nil {
 		panic(err)
@@ -292,5 +291,7 @@ func ExampleWrite() {
 	//   B          7.5 [6.5..9]  3
 	//
 	// note: ran on paper
+	// warning (others): another process ran
+	//   remedy: stop it
 	// answer: B takes 3.00 times as long as A.
 }

@@ -40,16 +40,17 @@ func sound(t *testing.T, c *casCell) {
 	}
 }
 
-// TestOneInstructionLosesNothingOnOneCPU checks that an interrupt comes between two
-// instructions, not into one. The failures of the other bodies prove that the threads meet.
-func TestOneInstructionLosesNothingOnOneCPU(t *testing.T) {
+// requireFailuresOf measures at place until all bodies that are not safe there have failed: that
+// proves that the threads meet. A safe body must never fail.
+func requireFailuresOf(t *testing.T, place string, safe func(casBody) bool, failed func(counterTally, lockTally) bool) {
+	t.Helper()
 	deadline := time.Now().Add(time.Minute)
 	for span := 20 * time.Millisecond; ; span *= 2 {
 		unseen := ""
-		for _, c := range measureCAS(t, "one CPU", span) {
-			if c.body.single {
+		for _, c := range measureCAS(t, place, span) {
+			if safe(c.body) {
 				sound(t, c)
-			} else if counter, _ := c.totals(); counter.lost == 0 {
+			} else if !failed(c.totals()) {
 				unseen = c.body.name
 			}
 		}
@@ -62,25 +63,16 @@ func TestOneInstructionLosesNothingOnOneCPU(t *testing.T) {
 	}
 }
 
-// TestOnlyAtomicBodiesSurviveTwoCPUs: the counts also show failures of the broken bodies.
+// TestOneInstructionLosesNothingOnOneCPU checks that an interrupt comes between two
+// instructions, not into one.
+func TestOneInstructionLosesNothingOnOneCPU(t *testing.T) {
+	requireFailuresOf(t, "one CPU", func(b casBody) bool { return b.single },
+		func(counter counterTally, _ lockTally) bool { return counter.lost > 0 })
+}
+
 func TestOnlyAtomicBodiesSurviveTwoCPUs(t *testing.T) {
-	deadline := time.Now().Add(time.Minute)
-	for span := 10 * time.Millisecond; ; span *= 2 {
-		unseen := ""
-		for _, c := range measureCAS(t, "two CPUs", span) {
-			if c.body.atomic {
-				sound(t, c)
-			} else if counter, lock := c.totals(); counter.lost == 0 || !lock.broken() {
-				unseen = c.body.name
-			}
-		}
-		if unseen == "" {
-			return
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("%s was never seen to fail", unseen)
-		}
-	}
+	requireFailuresOf(t, "two CPUs", func(b casBody) bool { return b.atomic },
+		func(counter counterTally, lock lockTally) bool { return counter.lost > 0 && lock.broken() })
 }
 
 func TestHeldLockIsGivenUp(t *testing.T) {

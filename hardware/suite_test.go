@@ -45,14 +45,3 @@ func show(t *testing.T, f *harness.Finding) {
 	}
 	t.Log(out.String())
 }
-
-func TestWriteWarns(t *testing.T) {
-	var out bytes.Buffer
-	f := &harness.Finding{Answer: "yes", Warnings: []harness.Warning{{Kind: "others", Text: "another process ran", Remedy: "stop it"}}}
-	if err := hardware.Write(&out, f); err != nil {
-		t.Fatal(err)
-	}
-	if want := "warning (others): another process ran\n  remedy: stop it\nanswer: yes\n"; out.String() != want {
-		t.Errorf("got %q, want %q", out.String(), want)
-	}
-}
