@@ -44,7 +44,7 @@ var clusterScenarios = table(Scenario{
 			check(server.Signal(hungNode, syscall.SIGCONT))
 			t.Over("node %s hangs", nodes[hungNode])
 			t.Each(func(s *Subject) {
-				s.reportLost(began, over)
+				s.showLost("leases lost on other nodes", "on a node that ran: ", func(e oracle.Event) bool { return e.At >= began && e.At <= over })
 				hung[s].AwaitGrant(ctx, 5*TTL, over)
 			})
 		},
@@ -91,18 +91,6 @@ func useTwoNodes(ctx context.Context, t *Try, s *Subject, hosts []*Host, at harn
 		w.JoinAs(ctx, hung).Loop(ctx, l)
 	}
 	return hung
-}
-
-// reportLost shows leases that were lost between two moments.
-func (s *Subject) reportLost(from, to int64) {
-	lost := 0
-	for _, e := range s.events() {
-		if e.Kind == oracle.Told && e.At >= from && e.At <= to {
-			s.showLost(&e, "on a node that ran: %s", e.Text)
-			lost++
-		}
-	}
-	s.Figure("leases lost on other nodes", "", float64(lost))
 }
 
 // keyOn returns a key with prefix name that is kept by a given node of a cluster, in
