@@ -46,30 +46,15 @@ func startRig(t testing.TB, cpus [2]int) *hopRig {
 func TestExchange(t *testing.T) {
 	cpus := twoHopCPUs(t)
 	rig := startRig(t, cpus)
-	used := make(map[*hopLine]bool)
 	for _, h := range []handOver{casSpin, loadThenCAS} {
 		e := rig.exchange(h, cpus, hopSpan)
 		n := 0
 		for try := 0; try < 1000 && n < 40; try++ { // a busy machine disturbs most blocks
-			lines := [2]*hopLine{}
-			for i, th := range e.threads {
-				if len(rig.lines[th]) > 0 {
-					lines[i] = &rig.lines[th][0]
-				}
-			}
 			ns := e.block(10)
 			if len(ns) > 10 || slices.ContainsFunc(ns, notATime) {
 				t.Fatalf("%s: asked for 10 samples, got %v", h.name, ns)
 			}
 			n += len(ns)
-			for i, th := range e.threads {
-				if l := lines[i]; l != nil && len(rig.lines[th]) > 0 && l != &rig.lines[th][0] {
-					if used[l] {
-						t.Errorf("%s: a line is used twice", h.name)
-					}
-					used[l] = true
-				}
-			}
 		}
 		if n < 40 {
 			t.Errorf("%s: %d samples in 1000 blocks of 10", h.name, n)
@@ -77,9 +62,6 @@ func TestExchange(t *testing.T) {
 		if e.next < firstHops || e.next > mostHops {
 			t.Errorf("%s: %d hops", h.name, e.next)
 		}
-	}
-	if len(used) < 4 {
-		t.Errorf("%d different lines", len(used))
 	}
 }
 

@@ -78,9 +78,9 @@ func TestLocksLeftOut(t *testing.T) {
 	remote := &harness.Variant{Name: "remote"}
 	locks := []*harness.Variant{local("good", harness.Correct, newMutex), local("bad", harness.Broken, newMutex),
 		local("empty", harness.Control, newMutex), local("old", harness.Historical, newMutex), remote, absent, pair}
-	two := lockPlacement{placement: placement{name: "two", cpus: []int{0, 1}}}
-	three := lockPlacement{placement: placement{name: "three", cpus: []int{0, 1, 2}}}
-	cells, notes := newLockCells(locks, []lockPlacement{two, three})
+	two := placement{name: "two", cpus: []int{0, 1}}
+	three := placement{name: "three", cpus: []int{0, 1, 2}}
+	cells, notes := newLockCells(locks, []placement{two, three})
 	var ran []string
 	for _, c := range cells {
 		ran = append(ran, c.lock.Name+" on "+c.place.name)
@@ -124,7 +124,7 @@ func (d door) Unlock() {}
 func TestStuckLockIsGivenUp(t *testing.T) {
 	leaktest.All(t)
 	d := make(door)
-	place := lockPlacement{placement: placement{name: "one thread", cpus: []int{unbound}}}
+	place := placement{name: "one thread", cpus: []int{unbound}}
 	s := newSection(local("stuck", "", func() sync.Locker { return d }), harness.Setup{Workers: 1})
 	if err := s.play(t.Context(), place, time.Millisecond, 10*time.Millisecond); !errors.Is(err, errStuck) {
 		t.Errorf("error is %v", err)

@@ -113,6 +113,7 @@ type placement struct {
 	name   string
 	cpus   []int
 	shared bool
+	plain  bool // goroutines, and GOMAXPROCS is 1, in place of bound threads
 }
 
 func placements() []placement {

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"locklab/harness"
-	"locklab/internal/machine"
 )
 
 var splitLock = &Experiment{
@@ -47,7 +46,7 @@ type splitAccess struct {
 type splitPlan struct {
 	places         []splitPlace // the first is inside a line
 	inside, across splitPlace   // places of LOCK XADD during a neighbour's work
-	caches         cacheBytes   // sizes for the memory of the neighbours
+	levels         []footprint  // memory of the neighbours
 }
 
 func splitLockPlan() splitPlan {
@@ -57,8 +56,7 @@ func splitLockPlan() splitPlan {
 		{"across two lines", lineBytes - 4},
 		{"across two pages", pageBytes - 4},
 	}
-	return splitPlan{places: places, inside: places[0], across: places[2],
-		caches: readCacheBytes(os.DirFS("/"), machine.CPUOrder()[0])}
+	return splitPlan{places: places, inside: places[0], across: places[2], levels: footprints}
 }
 
 func splitLockAvailable() error {
@@ -116,7 +114,7 @@ func runSplitLock(ctx context.Context, o Options, plan splitPlan) (*harness.Find
 			selves = append(selves, &splitCell{bench: b, access: a, place: p})
 		}
 	}
-	for _, n := range neighbours(plan.caches, rand.New(rand.NewPCG(o.Seed, 0))) {
+	for _, n := range neighbours(plan.levels, rand.New(rand.NewPCG(o.Seed, 0))) {
 		beside = append(beside, &neighbourCell{bench: b, work: n})
 	}
 	done, err := measureCells(ctx, o, len(selves)+3*len(beside), slices.Concat(cellsOf(selves), cellsOf(beside)))

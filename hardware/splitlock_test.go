@@ -16,7 +16,7 @@ import (
 // harmlessPlan runs the experiment on little memory and inside lines, to disturb nobody.
 func harmlessPlan() splitPlan {
 	places := []splitPlace{{"aligned", 0}, {"4 bytes off", 4}, {"8 bytes off", 8}}
-	return splitPlan{places: places, inside: places[0], across: places[1], caches: cacheBytes{0, 1 << 12, 1 << 13, 1 << 14}}
+	return splitPlan{places: places, inside: places[0], across: places[1], levels: []footprint{{"L1", 1 << 11, 1 << 14}, {"L2", 1 << 12, 1 << 13}, {"memory", 1 << 16, 1 << 10}}}
 }
 
 func skipSplitLock(t *testing.T) {
