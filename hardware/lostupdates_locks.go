@@ -58,8 +58,8 @@ func (p placement) run(work func(i int)) error {
 type lockCell struct {
 	lock    *harness.Variant
 	place   placement
-	tallies []lockTally // one for each repeat
-	ns      []float64   // wall clock time for one entry
+	tallies []tally   // one for each repeat
+	ns      []float64 // wall clock time for one entry
 }
 
 // newLockCells returns a cell for each of locks at each of places, and notes on omitted locks:
@@ -205,7 +205,7 @@ func (s *section) elapsed() time.Duration {
 	return last.Sub(first)
 }
 
-func (s *section) tally() (t lockTally) {
+func (s *section) tally() (t tally) {
 	for i := range s.workers {
 		t.entered += s.workers[i].entered
 		t.violated += s.workers[i].violated

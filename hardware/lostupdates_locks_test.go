@@ -84,7 +84,7 @@ func TestLocksLeftOut(t *testing.T) {
 	var ran []string
 	for _, c := range cells {
 		ran = append(ran, c.lock.Name+" on "+c.place.name)
-		c.tallies, c.ns = []lockTally{{entered: 7}}, []float64{1}
+		c.tallies, c.ns = []tally{{entered: 7}}, []float64{1}
 	}
 	if want := []string{"good on two", "good on three", "pair on two"}; !slices.Equal(ran, want) {
 		t.Errorf("ran %q, want %q", ran, want)

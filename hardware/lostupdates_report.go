@@ -10,16 +10,10 @@ import (
 
 const perMillionUnit = "per million"
 
-func (c *casCell) totals() (counter counterTally, lock lockTally) {
-	for _, t := range c.counters {
-		counter.updates += t.updates
-		counter.lost += t.lost
-	}
-	return counter, total(c.locks)
-}
-
-func total(tallies []lockTally) (sum lockTally) {
+func total(tallies []tally) (sum tally) {
 	for _, t := range tallies {
+		sum.updates += t.updates
+		sum.lost += t.lost
 		sum.entered += t.entered
 		sum.violated += t.violated
 		sum.forgot += t.forgot
@@ -28,7 +22,7 @@ func total(tallies []lockTally) (sum lockTally) {
 	return sum
 }
 
-func rates[T any](tallies []T, share func(T) (part, whole uint64)) harness.Cell {
+func rates(tallies []tally, share func(tally) (part, whole uint64)) harness.Cell {
 	var rs []float64
 	for _, t := range tallies {
 		rs = append(rs, perMillion(share(t)))
@@ -36,17 +30,14 @@ func rates[T any](tallies []T, share func(T) (part, whole uint64)) harness.Cell 
 	return summarize(rs)
 }
 
-func violatedOf(t lockTally) (part, whole uint64) { return t.violated, t.entered }
-func forgotOf(t lockTally) (part, whole uint64)   { return t.forgot, t.entered }
-func stallsOf(t lockTally) (part, whole uint64)   { return t.stalls, t.entered }
-
-func (c *casCell) lost() harness.Cell {
-	return rates(c.counters, func(t counterTally) (part, whole uint64) { return t.lost, t.updates })
-}
+func lostOf(t tally) (part, whole uint64)     { return t.lost, t.updates }
+func violatedOf(t tally) (part, whole uint64) { return t.violated, t.entered }
+func forgotOf(t tally) (part, whole uint64)   { return t.forgot, t.entered }
+func stallsOf(t tally) (part, whole uint64)   { return t.stalls, t.entered }
 
 func (c *casCell) failed() bool {
-	counter, lock := c.totals()
-	return counter.lost > 0 || lock.broken()
+	t := total(c.tallies)
+	return t.lost > 0 || t.broken()
 }
 
 func bodyTables(cells []*casCell) []harness.Table {
@@ -56,11 +47,11 @@ func bodyTables(cells []*casCell) []harness.Table {
 	spin := harness.Table{Caption: "A spin lock built on each compare-and-swap: what went wrong", Label: "compare-and-swap",
 		Columns: []harness.Column{{Name: "entries"}, rate("two inside"), rate("lost increments"), rate("lost unlocks")}, Chart: harness.Bars, Log: true}
 	for _, c := range cells {
-		updates, entries := c.totals()
+		sum := total(c.tallies)
 		label := c.body.name + ", " + c.place.name
-		counter.Rows = append(counter.Rows, harness.Row{Label: label, Cells: []harness.Cell{exact(float64(updates.updates)), c.lost()}})
-		spin.Rows = append(spin.Rows, harness.Row{Label: label, Cells: []harness.Cell{exact(float64(entries.entered)),
-			rates(c.locks, violatedOf), rates(c.locks, forgotOf), rates(c.locks, stallsOf)}})
+		counter.Rows = append(counter.Rows, harness.Row{Label: label, Cells: []harness.Cell{exact(float64(sum.updates)), rates(c.tallies, lostOf)}})
+		spin.Rows = append(spin.Rows, harness.Row{Label: label, Cells: []harness.Cell{exact(float64(sum.entered)),
+			rates(c.tallies, violatedOf), rates(c.tallies, forgotOf), rates(c.tallies, stallsOf)}})
 	}
 	return []harness.Table{counter, spin}
 }
@@ -121,18 +112,18 @@ func shortAnswer(cells []*casCell) string {
 }
 
 func (c *casCell) sentence() string {
-	counter, lock := c.totals()
-	updates, lost := number(float64(counter.updates)), number(c.lost().Median)
-	if c.lost().Median == 0 {
-		lost = number(perMillion(counter.lost, counter.updates))
+	sum := total(c.tallies)
+	lost := rates(c.tallies, lostOf).Median
+	if lost == 0 {
+		lost = perMillion(lostOf(sum))
 	}
 	switch {
 	case !c.failed():
-		return fmt.Sprintf("%s lost none of %s updates and kept its lock exclusive", c.body.name, updates)
-	case !lock.broken():
-		return fmt.Sprintf("%s lost %s updates per million, and its lock was not seen to fail", c.body.name, lost)
+		return fmt.Sprintf("%s lost none of %s updates and kept its lock exclusive", c.body.name, number(float64(sum.updates)))
+	case !sum.broken():
+		return fmt.Sprintf("%s lost %s updates per million, and its lock was not seen to fail", c.body.name, number(lost))
 	}
-	return fmt.Sprintf("%s lost %s updates per million and its lock failed", c.body.name, lost)
+	return fmt.Sprintf("%s lost %s updates per million and its lock failed", c.body.name, number(lost))
 }
 
 func locksSentence(cells []*lockCell) string {
