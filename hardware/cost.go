@@ -146,7 +146,7 @@ func allCPUs() []int {
 
 func runCost(ctx context.Context, o Options) (*harness.Finding, error) {
 	cpus := allCPUs()
-	fast := &fastPathCell{paths: fastPaths(), cpu: cpus[0]}
+	fast := newFastPathCell(fastPaths(), cpus[0])
 	var costs []*costCell
 	spans := len(fast.paths)
 	for _, op := range operations {
