@@ -1,10 +1,7 @@
 package atomics
 
 import (
-	"errors"
-	"fmt"
 	"runtime"
-	"strings"
 	"sync/atomic"
 
 	"golang.org/x/sys/cpu"
@@ -79,17 +76,6 @@ var Suite = append([]*Primitive{Reference}, archSuite...)
 
 func always() bool { return true }
 
-// Best returns the primitive of [Suite] with the instructions that the compiler emits for
-// the words on this CPU, or the reference if this build has no assembly.
-func Best() *Primitive {
-	for _, p := range Suite[1:] {
-		if p.Insn == CASName() {
-			return p
-		}
-	}
-	return Reference
-}
-
 // CASName names the instructions of a CompareAndSwap of the words on this CPU, such as "LOCK
 // CMPXCHG", "CASAL" or "LDAXR/STLXR", or "sync/atomic" if that depends on more than the CPU.
 //
@@ -118,76 +104,4 @@ func choose(has bool, yes, no string) string {
 		return yes
 	}
 	return no
-}
-
-// Validate returns one error that joins every mistake in ps, or nil.
-func Validate(ps []*Primitive) error {
-	var errs []error
-	bad := func(format string, args ...any) {
-		errs = append(errs, fmt.Errorf("atomics: "+format, args...))
-	}
-	if len(ps) == 0 || ps[0] != Reference {
-		bad("the first primitive is not the reference")
-	}
-	seen := make(map[string]bool)
-	for _, p := range ps {
-		words := strings.Split(p.Name, "-")
-		last := words[len(words)-1]
-		switch {
-		case !lowerCase(words):
-			bad("name %q is not lower-case words joined by '-'", p.Name)
-		case len(words) > 1 && strings.Trim(last, digits) == "":
-			bad("name %q ends in -digits, which benchmark tools read as GOMAXPROCS", p.Name)
-		case seen[p.Name]:
-			bad("%s is listed twice", p.Name)
-		}
-		seen[p.Name] = true
-		for _, missing := range p.missing() {
-			bad("%s has no %s", p.Name, missing)
-		}
-	}
-	return errors.Join(errs...)
-}
-
-const (
-	digits  = "0123456789"
-	letters = "abcdefghijklmnopqrstuvwxyz"
-)
-
-// lowerCase avoids a regular expression: it would link regexp into every program with a lock.
-func lowerCase(words []string) bool {
-	for _, w := range words {
-		if w == "" || strings.Trim(w, letters+digits) != "" {
-			return false
-		}
-	}
-	return strings.ContainsRune(letters, rune(words[0][0]))
-}
-
-func (p *Primitive) missing() []string {
-	var names []string
-	for _, f := range []struct {
-		name string
-		set  bool
-	}{
-		{"Doc", p.Doc != ""},
-		{"Source", p.Source != ""},
-		{"Insn", p.Insn != ""},
-		{"Available", p.Available != nil},
-		{"CompareAndSwap32", p.CompareAndSwap32 != nil},
-		{"CompareAndSwap64", p.CompareAndSwap64 != nil},
-		{"Swap32", p.Swap32 != nil},
-		{"Swap64", p.Swap64 != nil},
-		{"Add32", p.Add32 != nil},
-		{"Add64", p.Add64 != nil},
-		{"LoadAcquire32", p.LoadAcquire32 != nil},
-		{"LoadAcquire64", p.LoadAcquire64 != nil},
-		{"StoreRelease32", p.StoreRelease32 != nil},
-		{"StoreRelease64", p.StoreRelease64 != nil},
-	} {
-		if !f.set {
-			names = append(names, f.name)
-		}
-	}
-	return names
 }

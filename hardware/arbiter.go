@@ -10,7 +10,7 @@ import (
 	"locklab/internal/stat"
 )
 
-var arbiter = experiment(Experiment{
+var arbiter = &Experiment{
 	Name:     "arbiter",
 	Question: "Can a circuit of switches pick one of several contenders, does it always, and is it fair?",
 	Method: "A simulation, round by round, of contenders that always want the grant: one that pulls opens the paths of all others, " +
@@ -19,8 +19,8 @@ var arbiter = experiment(Experiment{
 	Simulation: true,
 	Source:     "Abramson, The ALOHA System, AFIPS 1970, for the probability; IEEE 802.3 for the backoff",
 	Available:  always,
-	Run:        runArbiter,
-})
+	run:        runArbiter,
+}
 
 const none = -1
 

@@ -22,7 +22,7 @@ func arbiterFinding(bySize [][]*arbiterCell, byProbability []*arbiterCell, seed 
 	}
 	return &harness.Finding{
 		Answer: arbiterAnswer(eight, all),
-		Tables: []harness.Table{policyTable(eight), roundsTable(bySize), jainTable(bySize), probabilityTable(byProbability)},
+		Tables: []harness.Table{gameTable(fmt.Sprintf("%d contenders", arbiterSize), "policy", eight), roundsTable(bySize), jainTable(bySize), probabilityTable(byProbability)},
 		Notes: []string{
 			fmt.Sprintf("a simulation: it says nothing of this machine, and seed %d gives the same figures again", seed),
 			"the formula is 1/(N p (1-p)^(N-1)) rounds for N contenders that pull with probability p; at p = 1/N it rises to e = 2.72 with N",
@@ -47,8 +47,9 @@ func (c *arbiterCell) formula() harness.Cell {
 	return summarize([]float64{c.predict(c.n)})
 }
 
-func policyTable(cells []*arbiterCell) harness.Table {
-	t := harness.Table{Caption: fmt.Sprintf("%d contenders", arbiterSize), Label: "policy",
+// gameTable has a row for each of cells, which have arbiterSize contenders.
+func gameTable(caption, label string, cells []*arbiterCell) harness.Table {
+	t := harness.Table{Caption: caption, Label: label,
 		Columns: []harness.Column{{Name: "for a grant", Unit: unitRounds}, {Name: "by the formula", Unit: unitRounds}, {Name: "Jain index"}}}
 	for _, c := range cells {
 		t.Rows = append(t.Rows, harness.Row{Label: c.name, Cells: []harness.Cell{summarize(c.rounds), c.formula(), c.jainCell()}})
@@ -87,11 +88,10 @@ func overSizes(bySize [][]*arbiterCell, caption, unit string, cell func(*arbiter
 }
 
 func probabilityTable(cells []*arbiterCell) harness.Table {
-	t := harness.Table{Caption: fmt.Sprintf("Rounds for a grant, %d contenders that pull with a probability", arbiterSize), Label: "probability of a pull",
-		Chart: harness.Lines, Log: true,
-		Columns: []harness.Column{{Name: "simulated", Unit: unitRounds, Plot: true}, {Name: "by the formula", Unit: unitRounds, Plot: true}, {Name: "Jain index"}}}
-	for i, c := range cells {
-		t.Rows = append(t.Rows, harness.Row{Label: c.name, X: probabilities[i], Cells: []harness.Cell{summarize(c.rounds), c.formula(), c.jainCell()}})
+	t := gameTable(fmt.Sprintf("Rounds for a grant, %d contenders that pull with a probability", arbiterSize), "probability of a pull", cells)
+	t.Chart, t.Log, t.Columns[0].Plot, t.Columns[1].Plot = harness.Lines, true, true, true
+	for i, p := range probabilities {
+		t.Rows[i].X = p
 	}
 	return t
 }

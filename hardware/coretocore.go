@@ -13,7 +13,7 @@ import (
 	"locklab/internal/machine"
 )
 
-var coreToCore = experiment(Experiment{
+var coreToCore = &Experiment{
 	Name:     coreToCoreName,
 	Question: "How long does a word take from one CPU to another?",
 	Method: "Two bound threads hand a word to and fro by CAS-spin: each tries a compare-and-swap until it succeeds, without a load first. " +
@@ -26,8 +26,8 @@ var coreToCore = experiment(Experiment{
 		cpus, _ := hopCPUs()
 		return hopBudget(len(cpus) * (len(cpus) - 1) / 2)
 	},
-	Run: runCoreToCore,
-})
+	run: runCoreToCore,
+}
 
 // runCoreToCore measures for about o.Budget, with up to o.Repeats visits to a pair. A finished
 // pair is kept as samples of CAS-spin in ns, with a key such as "3-17", after "3-17 both" if
@@ -37,14 +37,17 @@ func runCoreToCore(ctx context.Context, o Options) (*harness.Finding, error) {
 	cpus, relation := hopCPUs()
 	pairs := shuffledPairs(cpus, relation, o.Seed)
 	takeEarlier(pairs, o.Earlier)
-	rig := newHopRig()
+	rig, err := newHopRig(cpus...)
+	if err != nil {
+		return nil, err
+	}
 	defer rig.close()
 	sweep := &hopSweep{pairs: pairs, visits: o.Repeats, budget: o.Budget, seed: o.Seed,
 		visit: rig.visit, now: time.Now, advance: o.Progress}
 	if o.Keep != nil {
 		sweep.keep = func(p *hopPair) error { return keepPair(p, o.Keep) }
 	}
-	err := sweep.run(ctx)
+	err = sweep.run(ctx)
 	f := hopFinding(cpus, pairs)
 	if f == nil && err == nil {
 		err = fmt.Errorf("hardware: core-to-core: no pair of CPUs gave %d samples in %v: other programs preempt the threads; stop them or give a larger budget", hopLeast, o.Budget)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"math"
 	"runtime"
-	"sync"
 	"time"
 
 	"locklab/atomics"
@@ -71,66 +70,45 @@ const (
 	calibrations = 8
 )
 
-type hopThread struct {
-	jobs  chan func()
-	lines []hopLine // unused
-}
-
-// A hopRig keeps a thread for each CPU, started when first needed: starting two threads
-// for each pair would take longer than a handover. The caller must close it.
+// A hopRig has a thread for each CPU: starting two threads for each pair would take longer
+// than a handover.
 type hopRig struct {
-	threads map[int]*hopThread
-	running sync.WaitGroup
-	restore func() // GOMAXPROCS
+	*pinnedThreads
+	thread map[int]int       // by CPU
+	lines  map[int][]hopLine // unused, by thread
 }
 
-func newHopRig() *hopRig {
-	const least = 3 // two threads that wait for each other, and the caller, which may collect garbage
-	return &hopRig{threads: make(map[int]*hopThread), restore: raiseProcs(least)}
-}
-
-func (r *hopRig) thread(cpu int) (*hopThread, error) {
-	if t := r.threads[cpu]; t != nil {
-		return t, nil
+func newHopRig(cpus ...int) (*hopRig, error) {
+	pinned, err := newPinnedThreads(cpus...)
+	r := &hopRig{pinnedThreads: pinned, thread: make(map[int]int), lines: make(map[int][]hopLine)}
+	for i, cpu := range cpus {
+		r.thread[cpu] = i
 	}
-	jobs, err := startThread(&r.running, cpu)
-	if err != nil {
-		return nil, err
-	}
-	r.threads[cpu] = &hopThread{jobs: jobs}
-	return r.threads[cpu], nil
-}
-
-func (r *hopRig) close() {
-	for _, t := range r.threads {
-		close(t.jobs)
-	}
-	r.running.Wait()
-	r.restore()
+	return r, err
 }
 
 // fresh returns n unused lines, in the memory of the thread's node: it touches them first.
-func (t *hopThread) fresh(n int) []hopLine {
-	if len(t.lines) < n {
-		done := make(chan struct{})
-		t.jobs <- func() {
-			defer close(done)
-			t.lines = make([]hopLine, hopArena)
-			for i := range t.lines {
-				t.lines[i].w.Store(0)
+func (r *hopRig) fresh(thread, n int) []hopLine {
+	if len(r.lines[thread]) < n {
+		lines := make([]hopLine, hopArena)
+		r.only(thread).step(func(int) {
+			for i := range lines {
+				lines[i].w.Store(0)
 			}
-		}
-		<-done
+		})
+		r.lines[thread] = lines
 	}
-	lines := t.lines[:n]
-	t.lines = t.lines[n:]
+	lines := r.lines[thread][:n]
+	r.lines[thread] = r.lines[thread][n:]
 	return lines
 }
 
 type exchange struct {
 	handOver
-	threads [2]*hopThread // the leader, which starts, and the follower
-	span    time.Duration // of a sample
+	rig     *hopRig
+	threads [2]int         // the leader, which starts, and the follower
+	pair    *pinnedThreads // both
+	span    time.Duration  // of a sample
 	blocks  int
 
 	// hops is the round trips of the next sample, 0 at the end of a block. The follower sets
@@ -139,23 +117,26 @@ type exchange struct {
 	next int // hops of the first sample of the next block
 }
 
-func newExchange(h handOver, a, b *hopThread, span time.Duration) *exchange {
-	return &exchange{handOver: h, threads: [2]*hopThread{a, b}, span: span, next: firstHops}
+func (r *hopRig) exchange(h handOver, cpus [2]int, span time.Duration) *exchange {
+	a, b := r.thread[cpus[0]], r.thread[cpus[1]]
+	return &exchange{handOver: h, rig: r, threads: [2]int{a, b}, pair: r.only(a, b), span: span, next: firstHops}
 }
 
 // block takes n samples, at most hopBlock, and returns the one-way times in ns, perhaps fewer.
 // Every sample has its own line, from the two threads in alternate blocks.
 func (e *exchange) block(n int) []float64 {
-	lines := e.threads[e.blocks%2].fresh(n + calibrations)
+	lines := e.rig.fresh(e.threads[e.blocks%2], n+calibrations)
 	e.blocks++
 	e.hops = e.next
 	var led []bool
 	var samples []hopSample
-	var both sync.WaitGroup
-	both.Add(2)
-	e.threads[0].jobs <- func() { defer both.Done(); led = e.lead(lines) }
-	e.threads[1].jobs <- func() { defer both.Done(); samples = e.follow(lines, n) }
-	both.Wait()
+	e.pair.step(func(thread int) {
+		if thread == 0 {
+			led = e.lead(lines)
+		} else {
+			samples = e.follow(lines, n)
+		}
+	})
 	var ns []float64
 	for _, s := range samples {
 		if !led[s.line] {
@@ -244,15 +225,7 @@ type visitOptions struct {
 
 func (r *hopRig) visit(ctx context.Context, cpus [2]int, o visitOptions) (hopVisit, error) {
 	var v hopVisit
-	a, err := r.thread(cpus[0])
-	if err != nil {
-		return v, err
-	}
-	b, err := r.thread(cpus[1])
-	if err != nil {
-		return v, err
-	}
-	cas, load := newExchange(casSpin, a, b, hopSpan), newExchange(loadThenCAS, a, b, hopSpan)
+	cas, load := r.exchange(casSpin, cpus, hopSpan), r.exchange(loadThenCAS, cpus, hopSpan)
 	start := time.Now()
 	for i := 0; len(v.cas) < o.samples && (i == 0 || time.Since(start) < o.within); i++ {
 		if err := ctx.Err(); err != nil {

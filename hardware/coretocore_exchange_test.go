@@ -1,7 +1,6 @@
 package hardware
 
 import (
-	"runtime"
 	"slices"
 	"sync/atomic"
 	"testing"
@@ -34,45 +33,28 @@ func TestHandOver(t *testing.T) {
 	}
 }
 
+func startRig(t testing.TB, cpus [2]int) *hopRig {
+	t.Helper()
+	rig, err := newHopRig(cpus[:]...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(rig.close)
+	return rig
+}
+
 func TestExchange(t *testing.T) {
 	cpus := twoHopCPUs(t)
-	rig := newHopRig()
-	defer rig.close()
-	a, err := rig.thread(cpus[0])
-	if err != nil {
-		t.Fatal(err)
-	}
-	b, err := rig.thread(cpus[1])
-	if err != nil {
-		t.Fatal(err)
-	}
-	if again, err := rig.thread(cpus[0]); again != a || err != nil {
-		t.Error("a CPU has two threads")
-	}
-	used := make(map[*hopLine]bool)
+	rig := startRig(t, cpus)
 	for _, h := range []handOver{casSpin, loadThenCAS} {
-		e := newExchange(h, a, b, hopSpan)
+		e := rig.exchange(h, cpus, hopSpan)
 		n := 0
 		for try := 0; try < 1000 && n < 40; try++ { // a busy machine disturbs most blocks
-			lines := [2]*hopLine{}
-			for i, th := range e.threads {
-				if len(th.lines) > 0 {
-					lines[i] = &th.lines[0]
-				}
-			}
 			ns := e.block(10)
 			if len(ns) > 10 || slices.ContainsFunc(ns, notATime) {
 				t.Fatalf("%s: asked for 10 samples, got %v", h.name, ns)
 			}
 			n += len(ns)
-			for i, th := range e.threads {
-				if l := lines[i]; l != nil && len(th.lines) > 0 && l != &th.lines[0] {
-					if used[l] {
-						t.Errorf("%s: a line is used twice", h.name)
-					}
-					used[l] = true
-				}
-			}
 		}
 		if n < 40 {
 			t.Errorf("%s: %d samples in 1000 blocks of 10", h.name, n)
@@ -81,22 +63,13 @@ func TestExchange(t *testing.T) {
 			t.Errorf("%s: %d hops", h.name, e.next)
 		}
 	}
-	if len(used) < 4 {
-		t.Errorf("%d different lines", len(used))
-	}
 }
 
 func TestLinesAreAlone(t *testing.T) {
-	th := &hopThread{jobs: make(chan func())}
-	go func() {
-		for job := range th.jobs {
-			job()
-		}
-	}()
-	defer close(th.jobs)
+	rig := startRig(t, [2]int{unbound, unbound})
 	seen := make(map[*atomics.Uint64]bool)
 	for range 3 * hopArena / 100 {
-		lines := th.fresh(100)
+		lines := rig.fresh(1, 100)
 		for i := range lines {
 			seen[&lines[i].w] = true
 			lines[i].w.Store(1)
@@ -126,16 +99,5 @@ func TestAdaptHops(t *testing.T) {
 		if got := adaptHops(test.hops, test.took, 250*time.Microsecond); got != test.want {
 			t.Errorf("after %d in %v come %d, want %d", test.hops, test.took, got, test.want)
 		}
-	}
-}
-
-func TestRigRefusesAnUnknownCPU(t *testing.T) {
-	if runtime.GOOS != "linux" {
-		t.Skip("threads are bound on Linux only")
-	}
-	rig := newHopRig()
-	defer rig.close()
-	if _, err := rig.visit(t.Context(), [2]int{1 << 20, 0}, visitOptions{samples: 1}); err == nil {
-		t.Error("a thread is bound to CPU 1048576")
 	}
 }

@@ -152,13 +152,13 @@ func (v hopVisit) blocks() (cas, load []float64) {
 	return cas, load
 }
 
-func unsteady(pairs []*hopPair, levels [][][]float64) (out []*hopPair) {
-	for i, p := range pairs {
-		if len(levels[i]) > 1 {
-			out = append(out, p)
+func unsteady(levels [][][]float64) (pairs int) {
+	for _, l := range levels {
+		if len(l) > 1 {
+			pairs++
 		}
 	}
-	return out
+	return pairs
 }
 
 func hopNotes(cpus []int, pairs, shown []*hopPair, levels [][][]float64) []string {
@@ -178,17 +178,9 @@ func hopNotes(cpus []int, pairs, shown []*hopPair, levels [][][]float64) []strin
 	if n := len(pairs) - len(shown); n > 0 {
 		notes = append(notes, fmt.Sprintf("%d of %d pairs are not measured and empty in the field: give more time with a larger budget", n, len(pairs)))
 	}
-	if u := unsteady(shown, levels); len(u) > 0 {
-		const most = 8
-		var names []string
-		for _, p := range u[:min(most, len(u))] {
-			names = append(names, p.key())
-		}
-		if len(u) > most {
-			names = append(names, "…")
-		}
-		notes = append(notes, fmt.Sprintf("%d of %d pairs were in more than one regime: %s; the host of a virtual machine moves its CPUs, which the topology does not show, and the clock rate of a CPU changes",
-			len(u), len(shown), strings.Join(names, ", ")))
+	if n := unsteady(levels); n > 0 {
+		notes = append(notes, fmt.Sprintf("%d of %d pairs were in more than one regime; the host of a virtual machine moves its CPUs, which the topology does not show, and the clock rate of a CPU changes",
+			n, len(shown)))
 	}
 	return notes
 }
@@ -235,7 +227,7 @@ func regimeSentence(shown []*hopPair, levels [][][]float64) string {
 		return "All samples are in one regime."
 	}
 	text := fmt.Sprintf("There are %d regimes: %s", len(regimes), regimeShares(regimes, " and "))
-	switch u := len(unsteady(shown, levels)); {
+	switch u := unsteady(levels); {
 	case u == 0:
 		text += ", and no pair changed from one to another"
 	case 2*u > len(shown):

@@ -82,8 +82,7 @@ func benchmarkTwin(b *testing.B, inGo handOver, inC string) {
 		b.Fatal(err)
 	}
 	defer tw.Close()
-	rig := newHopRig()
-	defer rig.close()
+	rig := startRig(b, cpus)
 	goBlock := func() float64 {
 		ns, err := rig.sample(inGo, cpus, twinBlock)
 		if err != nil {
@@ -135,17 +134,9 @@ func reportTwin(b *testing.B, rounds, matched []twinRound) {
 }
 
 func (r *hopRig) sample(h handOver, cpus [2]int, span time.Duration) (float64, error) {
-	a, err := r.thread(cpus[0])
-	if err != nil {
-		return 0, err
-	}
-	b, err := r.thread(cpus[1])
-	if err != nil {
-		return 0, err
-	}
 	const tries = 100 // as in C
 	for range tries {
-		if ns := newExchange(h, a, b, span).block(1); len(ns) > 0 {
+		if ns := r.exchange(h, cpus, span).block(1); len(ns) > 0 {
 			return ns[0], nil
 		}
 	}

@@ -10,7 +10,7 @@ import (
 	"locklab/internal/machine"
 )
 
-var cost = experiment(Experiment{
+var cost = &Experiment{
 	Name:     "cost",
 	Question: "What does an operation on a shared word cost, alone and with more and more CPUs on one line?",
 	Method: "Each operation runs in a loop, on one CPU and then on two, four and so on up to all of them at one word; batches are timed, " +
@@ -18,8 +18,8 @@ var cost = experiment(Experiment{
 		"Then an uncontended lock is taken and freed in several ways, in short blocks in turn.",
 	Source:    "David, Guerraoui and Trigonakis, Everything You Always Wanted to Know About Synchronization, SOSP 2013",
 	Available: needTwoCPUs,
-	Run:       runCost,
-})
+	run:       runCost,
+}
 
 // An operation runs n times on the word of w, which holds 0 unless the operation is an
 // add. A hit writes the 0 that is already there, so it hits under contention too.
@@ -100,47 +100,38 @@ func crowds(n int) []int {
 }
 
 type costCell struct {
-	op      operation
-	cpus    []int
-	counted bool        // the cycles of the cores can be counted
-	crowds  []int       // numbers of CPUs; only 1 if the operation is private
-	ns      [][]float64 // for each crowd, a figure for each repeat
-	cycles  [][]float64 // of the cores, like ns; empty if they cannot be counted
+	op     operation
+	cpus   []int
+	crowds []int       // numbers of CPUs; only 1 if the operation is private
+	ns     [][]float64 // for each crowd, a figure for each repeat
 }
 
-func newCostCell(op operation, crowds []int) *costCell {
+func newCostCell(op operation, cpus, crowds []int) *costCell {
 	if op.private {
 		crowds = crowds[:1]
 	}
-	return &costCell{op: op, crowds: crowds, ns: make([][]float64, len(crowds)), cycles: make([][]float64, len(crowds))}
+	return &costCell{op: op, cpus: cpus, crowds: crowds, ns: make([][]float64, len(crowds))}
 }
 
 func (c *costCell) measure(ctx context.Context, span time.Duration) error {
 	for i, crowd := range c.crowds {
-		ns, cycles, err := timeOperation(ctx, c.op, c.cpus[:crowd], span, c.counted)
+		ns, err := timeOperation(ctx, c.op, c.cpus[:crowd], span)
 		if err != nil {
 			return err
 		}
 		c.ns[i] = append(c.ns[i], ns)
-		if c.counted {
-			c.cycles[i] = append(c.cycles[i], cycles)
-		}
 	}
 	return nil
 }
 
-func timeOperation(ctx context.Context, op operation, cpus []int, span time.Duration, counted bool) (ns, cycles float64, err error) {
+func timeOperation(ctx context.Context, op operation, cpus []int, span time.Duration) (ns float64, err error) {
 	pinned, err := newPinnedThreads(cpus...)
 	if err != nil {
-		return 0, 0, err
+		return 0, err
 	}
 	defer pinned.close()
 	words := new(costWords)
-	run := func(_, n int) { op.run(words, n) }
-	if ns, err = timed(ctx, pinned, span, run); err == nil && counted {
-		cycles, err = countedPerOperation(pinned, coreCycles, run)
-	}
-	return ns, cycles, err
+	return timed(ctx, pinned, span, func(_, n int) { op.run(words, n) })
 }
 
 func allCPUs() []int {
@@ -155,13 +146,11 @@ func allCPUs() []int {
 
 func runCost(ctx context.Context, o Options) (*harness.Finding, error) {
 	cpus := allCPUs()
-	counted, reason := countable(coreCycles)
-	fast := &fastPathCell{paths: fastPaths(), cpu: cpus[0]}
+	fast := newFastPathCell(fastPaths(), cpus[0])
 	var costs []*costCell
 	spans := len(fast.paths)
 	for _, op := range operations {
-		c := newCostCell(op, crowds(len(cpus)))
-		c.cpus, c.counted = cpus, counted
+		c := newCostCell(op, cpus, crowds(len(cpus)))
 		costs = append(costs, c)
 		spans += len(c.crowds)
 	}
@@ -169,11 +158,9 @@ func runCost(ctx context.Context, o Options) (*harness.Finding, error) {
 	if done == 0 {
 		return nil, err
 	}
-	ticks := newTickScale()
 	return &harness.Finding{
 		Answer: costAnswer(costs) + " " + fast.answer(),
-		Tables: []harness.Table{crowdTable(costs), costTable(costs, len(cpus)), cycleTable(costs, ticks), fast.table()},
-		Notes: append(ranOn(), fmt.Sprintf("compare-and-swap is %s; all CPUs are the CPUs %v", atomics.CASName(), cpus),
-			ticks.note(), reason),
+		Tables: []harness.Table{crowdTable(costs), costTable(costs, len(cpus)), fast.table()},
+		Notes:  append(ranOn(), fmt.Sprintf("compare-and-swap is %s; all CPUs are the CPUs %v", atomics.CASName(), cpus)),
 	}, err
 }

@@ -6,17 +6,12 @@ import (
 	"slices"
 	"strconv"
 
-	"locklab/atomics"
 	"locklab/harness"
-	"locklab/internal/machine"
 )
 
-func (c *costCell) all(series [][]float64) []float64 {
-	if c.op.private {
-		return nil
-	}
-	return series[len(series)-1]
-}
+func (c *costCell) byAll() []float64 { return c.ns[len(c.ns)-1] }
+
+func (c *costCell) timesAlone() harness.Cell { return summarize(ratios(c.byAll(), c.ns[0])) }
 
 func notHere() harness.Cell { return harness.Cell{Text: "n/a"} }
 
@@ -43,68 +38,17 @@ func costTable(cells []*costCell, cpus int) harness.Table {
 	for _, c := range cells {
 		row := []harness.Cell{summarize(c.ns[0]), notHere(), notHere()}
 		if !c.op.private {
-			row[1], row[2] = summarize(c.all(c.ns)), summarize(ratios(c.all(c.ns), c.ns[0]))
+			row[1], row[2] = summarize(c.byAll()), c.timesAlone()
 		}
 		t.Rows = append(t.Rows, harness.Row{Label: c.op.name, Cells: row})
 	}
 	return t
 }
 
-func cycleTable(cells []*costCell, ticks tickScale) harness.Table {
-	t := harness.Table{Caption: "The same in cycles", Label: "operation", Columns: []harness.Column{
-		{Name: "clock, alone", Unit: "TSC cycles"}, {Name: "clock, all CPUs", Unit: "TSC cycles"},
-		{Name: "core, alone", Unit: "core cycles"}, {Name: "core, all CPUs", Unit: "core cycles"}}}
-	for _, c := range cells {
-		t.Rows = append(t.Rows, harness.Row{Label: c.op.name,
-			Cells: []harness.Cell{ticks.cell(c.ns[0]), ticks.cell(c.all(c.ns)), counts(c.cycles[0]), counts(c.all(c.cycles))}})
-	}
-	return t
-}
-
-func counts(samples []float64) harness.Cell {
-	if len(samples) == 0 {
-		return notHere()
-	}
-	return summarize(samples)
-}
-
-// A tickScale converts ns into ticks of a clock that counts cycles.
-type tickScale struct {
-	clock string
-	hz    float64 // 0 if the clock does not count cycles
-}
-
-func newTickScale() tickScale {
-	s := tickScale{clock: atomics.ClockName()}
-	if s.clock == "RDTSC" {
-		s.hz = machine.Calibrate().Hz()
-	}
-	return s
-}
-
-func (s tickScale) cell(ns []float64) harness.Cell {
-	if s.hz == 0 {
-		return notHere()
-	}
-	var ticks []float64
-	for _, x := range ns {
-		ticks = append(ticks, x*s.hz/1e9)
-	}
-	return counts(ticks)
-}
-
-func (s tickScale) note() string {
-	if s.hz == 0 {
-		return fmt.Sprintf("TSC cycles n/a: the clock of this machine (%s) is a timer, which does not count cycles", s.clock)
-	}
-	return fmt.Sprintf("a TSC cycle is a tick of the time-stamp counter, %.0f MHz here at whatever speed the cores run: it is a measure of time, not a cycle of a core", s.hz/1e6)
-}
-
 func costAnswer(cells []*costCell) string {
 	shared := slices.DeleteFunc(slices.Clone(cells), func(c *costCell) bool { return c.op.private })
-	ratio := func(c *costCell) float64 { return summarize(ratios(c.all(c.ns), c.ns[0])).Median }
-	byRatio := func(c, d *costCell) int { return cmp.Compare(ratio(c), ratio(d)) }
+	byRatio := func(c, d *costCell) int { return cmp.Compare(c.timesAlone().Median, d.timesAlone().Median) }
 	least, most := slices.MinFunc(shared, byRatio), slices.MaxFunc(shared, byRatio)
 	return fmt.Sprintf("With all CPUs on one line an operation takes between %s times (%s) and %s times (%s) what it takes alone.",
-		number(ratio(least)), least.op.name, number(ratio(most)), most.op.name)
+		number(least.timesAlone().Median), least.op.name, number(most.timesAlone().Median), most.op.name)
 }

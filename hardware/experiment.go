@@ -30,32 +30,24 @@ type Experiment struct {
 	// Available returns nil if this machine can run the experiment, else the reason.
 	Available func() error
 
-	// Run measures. If ctx ends early it returns a finding from the finished repeats, or
+	// run measures. If ctx ends early it returns a finding from the finished repeats, or
 	// nil without any, with the error of ctx. [Run] fills in the rest of the finding.
-	Run func(ctx context.Context, o Options) (*harness.Finding, error)
+	run func(ctx context.Context, o Options) (*harness.Finding, error)
 }
 
-// experiment returns e with a Run that checks the options and the machine first.
-func experiment(e Experiment) *Experiment {
-	run := e.Run
-	e.Run = func(ctx context.Context, o Options) (*harness.Finding, error) {
-		o, err := o.withDefaults(e.budget)
-		if err == nil {
-			err = e.Available()
-		}
-		if err != nil {
-			return nil, err
-		}
-		return run(ctx, o)
-	}
-	return &e
-}
-
-// Run runs e and completes its finding: name, question, method, source, times and
-// disturbances. Like e.Run it may return a finding and an error.
+// Run checks o and the machine, runs e and completes its finding: name, question, method,
+// source, times and disturbances. If ctx ends early it returns its error and a finding from
+// the finished repeats, nil without any.
 func Run(ctx context.Context, e *Experiment, o Options) (*harness.Finding, error) {
+	o, err := o.withDefaults(e.budget)
+	if err == nil {
+		err = e.Available()
+	}
+	if err != nil {
+		return nil, err
+	}
 	started, were, noise := time.Now(), machine.ReadConditions(), machine.Watch()
-	f, err := e.Run(ctx, o)
+	f, err := e.run(ctx, o)
 	if f == nil {
 		return nil, err
 	}

@@ -29,7 +29,7 @@ func checkExperiment(e *Experiment) string {
 		return "the method is not a sentence"
 	case e.Source == "":
 		return "no source"
-	case e.Available == nil || e.Run == nil:
+	case e.Available == nil || e.run == nil:
 		return "a function is missing"
 	}
 	return ""
@@ -197,7 +197,7 @@ func TestSuiteIsInterruptible(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 			defer cancel()
 			start := time.Now()
-			_, err := e.Run(ctx, Options{Repeats: 1 << 30, Budget: long})
+			_, err := Run(ctx, e, Options{Repeats: 1 << 30, Budget: long})
 			if !errors.Is(err, context.DeadlineExceeded) {
 				t.Errorf("error is %v", err)
 			}
@@ -209,12 +209,10 @@ func TestSuiteIsInterruptible(t *testing.T) {
 	}
 }
 
-func TestSuiteRefusesBadOptions(t *testing.T) {
-	for _, e := range Suite {
-		for _, o := range []Options{{Repeats: -1}, {Budget: -1}} {
-			if _, err := e.Run(t.Context(), o); !errors.Is(err, ErrOptions) {
-				t.Errorf("%s: %+v: error is %v", e.Name, o, err)
-			}
+func TestRunRefusesBadOptions(t *testing.T) {
+	for _, o := range []Options{{Repeats: -1}, {Budget: -1}} {
+		if _, err := Run(t.Context(), arbiter, o); !errors.Is(err, ErrOptions) {
+			t.Errorf("%+v: error is %v", o, err)
 		}
 	}
 }
@@ -280,7 +278,8 @@ func ExampleWrite() {
 				{Label: "B", Cells: []harness.Cell{{Median: 7.5, Lo: 6.5, Hi: 9, N: 5}, {Median: 3, Lo: 3, Hi: 3, N: 5}}},
 			},
 		}},
-		Notes: []string{"ran on paper"},
+		Notes:    []string{"ran on paper"},
+		Warnings: []harness.Warning{{Kind: "others", Text: "another process ran", Remedy: "stop it"}},
 	}
 	if err := Write(os.Stdout, f); err != nil {
 		panic(err)
@@ -292,5 +291,7 @@ func ExampleWrite() {
 	//   B          7.5 [6.5..9]  3
 	//
 	// note: ran on paper
+	// warning (others): another process ran
+	//   remedy: stop it
 	// answer: B takes 3.00 times as long as A.
 }

@@ -15,15 +15,15 @@ import (
 	"locklab/harness"
 )
 
-var falseSharing = experiment(Experiment{
+var falseSharing = &Experiment{
 	Name:     "false-sharing",
 	Question: "How far apart must two counters be so that two CPUs do not disturb each other?",
 	Method: "Two threads on two CPUs each raise a counter of their own, so many bytes apart; then one does it alone. " +
 		"What counts is the time of one increment as a multiple of the time alone.",
 	Source:    "Intel Optimization Reference Manual, False Sharing",
 	Available: needTwoCPUs,
-	Run:       runFalseSharing,
-})
+	run:       runFalseSharing,
+}
 
 var distances = []int{8, 16, 24, 32, 40, 48, 56, 64, 128, 192, 256}
 

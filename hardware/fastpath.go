@@ -73,52 +73,42 @@ func timeFastPaths(paths []fastPath, w *fastPathWords, round int, ns [][]float64
 	}
 }
 
-// measureFastPaths times paths in turn on one CPU for about span. It returns for each path the
-// median time of an acquisition in ns, and the median of its ratios to the first path.
-func measureFastPaths(ctx context.Context, cpu int, span time.Duration, paths []fastPath) (ns, ratio []float64, err error) {
-	pinned, err := newPinnedThreads(cpu)
+type fastPathCell struct {
+	paths     []fastPath
+	cpu       int
+	ns, ratio [][]float64 // for each path, a figure for each repeat; ratio is to the first path
+}
+
+func newFastPathCell(paths []fastPath, cpu int) *fastPathCell {
+	return &fastPathCell{paths: paths, cpu: cpu, ns: make([][]float64, len(paths)), ratio: make([][]float64, len(paths))}
+}
+
+// measure times the paths in turn on one CPU, each for about span. It adds the median time of
+// an acquisition, and the median of its ratios to the first path.
+func (c *fastPathCell) measure(ctx context.Context, span time.Duration) error {
+	pinned, err := newPinnedThreads(c.cpu)
 	if err != nil {
-		return nil, nil, err
+		return err
 	}
 	defer pinned.close()
 	const perStep = 100 // rounds, some milliseconds
-	blocks := make([][]float64, len(paths))
+	blocks := make([][]float64, len(c.paths))
 	words := new(fastPathWords)
 	round := 0
-	err = during(ctx, span, func() {
+	err = during(ctx, span*time.Duration(len(c.paths)), func() {
 		pinned.step(func(int) {
 			for range perStep {
-				timeFastPaths(paths, words, round, blocks)
+				timeFastPaths(c.paths, words, round, blocks)
 				round++
 			}
 		})
 	})
 	if err != nil {
-		return nil, nil, err
-	}
-	for i := range paths {
-		ns = append(ns, summarize(blocks[i]).Median)
-		ratio = append(ratio, summarize(ratios(blocks[i], blocks[0])).Median)
-	}
-	return ns, ratio, nil
-}
-
-type fastPathCell struct {
-	paths     []fastPath
-	cpu       int
-	ns, ratio [][]float64
-}
-
-func (c *fastPathCell) measure(ctx context.Context, span time.Duration) error {
-	ns, ratio, err := measureFastPaths(ctx, c.cpu, span*time.Duration(len(c.paths)), c.paths)
-	if err != nil {
 		return err
 	}
-	if c.ns == nil {
-		c.ns, c.ratio = make([][]float64, len(c.paths)), make([][]float64, len(c.paths))
-	}
 	for i := range c.paths {
-		c.ns[i], c.ratio[i] = append(c.ns[i], ns[i]), append(c.ratio[i], ratio[i])
+		c.ns[i] = append(c.ns[i], summarize(blocks[i]).Median)
+		c.ratio[i] = append(c.ratio[i], summarize(ratios(blocks[i], blocks[0])).Median)
 	}
 	return nil
 }

@@ -94,12 +94,12 @@ func TestTimeFastPaths(t *testing.T) {
 func TestMeasureFastPaths(t *testing.T) {
 	slow := fastPath{"slow", func(*fastPathWords, int) { time.Sleep(50 * time.Microsecond) }}
 	quick := fastPath{"quick", func(*fastPathWords, int) {}}
-	ns, ratio, err := measureFastPaths(t.Context(), unbound, time.Millisecond, []fastPath{slow, quick})
-	if err != nil {
+	c := newFastPathCell([]fastPath{slow, quick}, unbound)
+	if err := c.measure(t.Context(), time.Millisecond); err != nil {
 		t.Fatal(err)
 	}
-	if least := 50_000. / fastPathBatch; ns[0] < least || ratio[0] != 1 || ratio[1] >= 1 {
-		t.Errorf("ns %v, want at least %v for the first; ratios %v", ns, least, ratio)
+	if least := 50_000. / fastPathBatch; c.ns[0][0] < least || c.ratio[0][0] != 1 || c.ratio[1][0] >= 1 {
+		t.Errorf("ns %v, want at least %v for the first; ratios %v", c.ns, least, c.ratio)
 	}
 }
 

@@ -9,7 +9,7 @@ import (
 	"locklab/harness"
 )
 
-var lostUpdates = experiment(Experiment{
+var lostUpdates = &Experiment{
 	Name:     "lost-updates",
 	Question: "When two CPUs both pass the compare of a compare-and-swap before either stores, do both get the lock?",
 	Method: "Threads raise one counter, and then take one spin lock, by three bodies of compare-and-swap, on one CPU, on two and on all. " +
@@ -17,30 +17,27 @@ var lostUpdates = experiment(Experiment{
 		"Then the spin locks of the lab guard a counter in the same places.",
 	Source:    "Intel SDM vol. 3A, Locked Atomic Operations",
 	Available: always,
-	Run:       runLostUpdates,
-})
+	run:       runLostUpdates,
+}
 
 type casCell struct {
 	place    placement
 	body     casBody
-	counters []counterTally
-	locks    []lockTally
-
-	attempts uint64 // of a thread in a step; 0 before the first
+	tallies  []tally // one for each repeat
+	attempts uint64  // of a thread in a step; 0 before the first
 }
 
-// A counterTally counts the reported updates of a counter, and those missing from it.
-type counterTally struct{ updates, lost uint64 }
-
-// A lockTally counts the entries and failures of a lock.
-type lockTally struct {
+// A tally counts what threads did with a counter and with a lock, and what went wrong.
+type tally struct {
+	updates  uint64 // of the counter, as reported
+	lost     uint64 // updates missing from the counter
 	entered  uint64
 	violated uint64 // entries that met another thread inside
 	forgot   uint64 // increments missing from the guarded counter
 	stalls   uint64 // steps after which no thread held the lock, but it was not free
 }
 
-func (t lockTally) broken() bool { return t.violated+t.forgot+t.stalls > 0 }
+func (t tally) broken() bool { return t.violated+t.forgot+t.stalls > 0 }
 
 func runLostUpdates(ctx context.Context, o Options) (*harness.Finding, error) {
 	places := lostPlacements(placements(), allCPUs())
@@ -89,16 +86,14 @@ func (c *casCell) measure(ctx context.Context, span time.Duration) error {
 		return err
 	}
 	defer pinned.close()
-	counter, err := c.measureCounter(ctx, pinned, span)
-	if err != nil {
+	var t tally
+	if err := c.measureCounter(ctx, pinned, span, &t); err != nil {
 		return err
 	}
-	lock, err := c.measureLock(ctx, pinned, span)
-	if err != nil {
+	if err := c.measureLock(ctx, pinned, span, &t); err != nil {
 		return err
 	}
-	c.counters = append(c.counters, counter)
-	c.locks = append(c.locks, lock)
+	c.tallies = append(c.tallies, t)
 	return nil
 }
 
@@ -123,11 +118,11 @@ func (p placement) perThread(oneCPU, apart uint64) uint64 {
 	return apart / uint64(len(p.cpus))
 }
 
-func (c *casCell) measureCounter(ctx context.Context, pinned *pinnedThreads, span time.Duration) (t counterTally, err error) {
+func (c *casCell) measureCounter(ctx context.Context, pinned *pinnedThreads, span time.Duration, t *tally) error {
 	if c.attempts == 0 {
 		c.attempts = c.place.perThread(attemptsOneCPU, attemptsApart)
 	}
-	err = during(ctx, span, func() {
+	return during(ctx, span, func() {
 		var g guarded // its counter is alone in a line
 		won := make([]uint64, len(c.place.cpus))
 		began := time.Now()
@@ -138,16 +133,15 @@ func (c *casCell) measureCounter(ctx context.Context, pinned *pinnedThreads, spa
 			c.attempts *= 2 // for this repeat and the later ones
 		}
 	})
-	return t, err
 }
 
 // measureLock counts the failures of the spin lock. A thread that finds it held for very long
 // gives up the step. If the lock is not free then, an unlock was lost: a failing CMPXCHG
 // writes back the old value.
-func (c *casCell) measureLock(ctx context.Context, pinned *pinnedThreads, span time.Duration) (t lockTally, err error) {
+func (c *casCell) measureLock(ctx context.Context, pinned *pinnedThreads, span time.Duration, t *tally) error {
 	limit := c.place.perThread(entriesOneCPU, entriesApart)
 	patience := c.place.perThread(patienceOneCPU, patienceApart)
-	err = during(ctx, span, func() {
+	return during(ctx, span, func() {
 		var g guarded
 		entered, violated := make([]uint64, len(c.place.cpus)), make([]uint64, len(c.place.cpus))
 		pinned.step(func(i int) { entered[i], violated[i] = c.body.lock(&g, uint64(i+1), limit, patience, holdIterations) })
@@ -156,7 +150,6 @@ func (c *casCell) measureLock(ctx context.Context, pinned *pinnedThreads, span t
 		t.forgot += sum(entered) - g.counter
 		t.stalls += g.word
 	})
-	return t, err
 }
 
 func sum(xs []uint64) (total uint64) {

@@ -14,24 +14,19 @@ import (
 	"locklab/internal/machine"
 )
 
-type lockPlacement struct {
-	placement
-	plain bool // goroutines, and GOMAXPROCS is 1, instead of bound threads
-}
-
-func lockPlacements(places []placement) []lockPlacement {
-	var ps []lockPlacement
+func lockPlacements(places []placement) []placement {
+	var ps []placement
 	if places[0].shared {
-		ps = append(ps, lockPlacement{placement: places[0]})
+		ps = append(ps, places[0])
 	}
-	ps = append(ps, lockPlacement{plain: true, placement: placement{name: "GOMAXPROCS=1", cpus: []int{unbound, unbound}, shared: true}})
+	ps = append(ps, placement{name: "GOMAXPROCS=1", cpus: []int{unbound, unbound}, shared: true, plain: true})
 	if last := places[len(places)-1]; !last.shared {
-		ps = append(ps, lockPlacement{placement: last})
+		ps = append(ps, last)
 	}
 	return ps
 }
 
-func (p lockPlacement) pin() harness.Pin {
+func (p placement) pin() harness.Pin {
 	switch {
 	case p.plain:
 		return harness.PinNone
@@ -41,35 +36,35 @@ func (p lockPlacement) pin() harness.Pin {
 	return harness.PinCPU
 }
 
-func (p lockPlacement) run(work func(i int)) error {
-	if !p.plain {
-		pinned, err := newPinnedThreads(p.cpus...)
-		if err != nil {
-			return err
+func (p placement) run(work func(i int)) error {
+	if p.plain {
+		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+		var all sync.WaitGroup
+		for i := range p.cpus {
+			all.Go(func() { work(i) })
 		}
-		defer pinned.close()
-		pinned.step(work)
+		all.Wait()
 		return nil
 	}
-	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	var all sync.WaitGroup
-	for i := range p.cpus {
-		all.Go(func() { work(i) })
+	pinned, err := newPinnedThreads(p.cpus...)
+	if err != nil {
+		return err
 	}
-	all.Wait()
+	defer pinned.close()
+	pinned.step(work)
 	return nil
 }
 
 type lockCell struct {
 	lock    *harness.Variant
-	place   lockPlacement
-	tallies []lockTally // one for each repeat
-	ns      []float64   // wall clock time for one entry
+	place   placement
+	tallies []tally   // one for each repeat
+	ns      []float64 // wall clock time for one entry
 }
 
 // newLockCells returns a cell for each of locks at each of places, and notes on omitted locks:
 // locks that do not exclude, or cannot run here.
-func newLockCells(locks []*harness.Variant, places []lockPlacement) (cells []*lockCell, notes []string) {
+func newLockCells(locks []*harness.Variant, places []placement) (cells []*lockCell, notes []string) {
 	for _, l := range locks {
 		if why := notALock(l); why != "" {
 			notes = append(notes, fmt.Sprintf("%s is left out: %s", l.Name, why))
@@ -171,7 +166,7 @@ var errStuck = errors.New("a worker did not come back")
 // each, so all leave.
 //
 // If one has not left after patience, the error is errStuck. Its thread stays.
-func (s *section) play(ctx context.Context, p lockPlacement, span, patience time.Duration) error {
+func (s *section) play(ctx context.Context, p placement, span, patience time.Duration) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -210,7 +205,7 @@ func (s *section) elapsed() time.Duration {
 	return last.Sub(first)
 }
 
-func (s *section) tally() (t lockTally) {
+func (s *section) tally() (t tally) {
 	for i := range s.workers {
 		t.entered += s.workers[i].entered
 		t.violated += s.workers[i].violated

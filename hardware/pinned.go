@@ -28,22 +28,19 @@ func newPinnedThreads(cpus ...int) (*pinnedThreads, error) {
 	// Threads that wait for each other must all run at once, in addition to the caller.
 	c := &pinnedThreads{restore: raiseProcs(len(cpus) + 1)}
 	for _, cpu := range cpus {
-		jobs, err := startThread(&c.threads, cpu)
-		if err != nil {
+		if err := c.start(cpu); err != nil {
 			c.close()
 			return nil, err
 		}
-		c.jobs = append(c.jobs, jobs)
 	}
 	return c, nil
 }
 
-// startThread starts an operating system thread in running, bound to cpu unless that is
-// negative. It executes the jobs sent to it, and ends when they are closed.
-func startThread(running *sync.WaitGroup, cpu int) (chan func(), error) {
+func (c *pinnedThreads) start(cpu int) error {
 	jobs := make(chan func())
 	ready := make(chan error)
-	running.Go(func() {
+	c.jobs = append(c.jobs, jobs)
+	c.threads.Go(func() {
 		runtime.LockOSThread() // never unlocked: the thread ends with the goroutine
 		var err error
 		if cpu >= 0 {
@@ -54,11 +51,16 @@ func startThread(running *sync.WaitGroup, cpu int) (chan func(), error) {
 			job()
 		}
 	})
-	if err := <-ready; err != nil {
-		close(jobs)
-		return nil, err
+	return <-ready
+}
+
+// only returns some of the threads, which the caller must not close.
+func (c *pinnedThreads) only(threads ...int) *pinnedThreads {
+	some := new(pinnedThreads)
+	for _, i := range threads {
+		some.jobs = append(some.jobs, c.jobs[i])
 	}
-	return jobs, nil
+	return some
 }
 
 func raiseProcs(least int) (restore func()) {
@@ -111,6 +113,7 @@ type placement struct {
 	name   string
 	cpus   []int
 	shared bool
+	plain  bool // goroutines, and GOMAXPROCS is 1, in place of bound threads
 }
 
 func placements() []placement {

@@ -8,10 +8,9 @@ import (
 	"time"
 
 	"locklab/harness"
-	"locklab/internal/machine"
 )
 
-var splitLock = experiment(Experiment{
+var splitLock = &Experiment{
 	Name:     "split-lock",
 	Question: "Cache lock or bus lock: what does a locked instruction cost inside a cache line and across two, itself and a neighbour?",
 	Method: "One thread raises eight bytes that lie inside a line, across two lines or across two pages, with the LOCK prefix and without. " +
@@ -20,10 +19,10 @@ var splitLock = experiment(Experiment{
 	OptIn: "a locked access across two lines holds up the memory accesses of every CPU, those of other tenants of the host too, " +
 		"and this makes up to a million a second for about a third of its budget. A host that forbids them may slow this machine down or stop it.",
 	Available: splitLockAvailable,
-	Run: func(ctx context.Context, o Options) (*harness.Finding, error) {
+	run: func(ctx context.Context, o Options) (*harness.Finding, error) {
 		return runSplitLock(ctx, o, splitLockPlan())
 	},
-})
+}
 
 const (
 	lineBytes   = 64 // of every amd64 CPU
@@ -47,7 +46,7 @@ type splitAccess struct {
 type splitPlan struct {
 	places         []splitPlace // the first is inside a line
 	inside, across splitPlace   // places of LOCK XADD during a neighbour's work
-	caches         cacheBytes   // sizes for the memory of the neighbours
+	levels         []footprint  // memory of the neighbours
 }
 
 func splitLockPlan() splitPlan {
@@ -57,8 +56,7 @@ func splitLockPlan() splitPlan {
 		{"across two lines", lineBytes - 4},
 		{"across two pages", pageBytes - 4},
 	}
-	return splitPlan{places: places, inside: places[0], across: places[2],
-		caches: readCacheBytes(os.DirFS("/"), machine.CPUOrder()[0])}
+	return splitPlan{places: places, inside: places[0], across: places[2], levels: footprints}
 }
 
 func splitLockAvailable() error {
@@ -116,7 +114,7 @@ func runSplitLock(ctx context.Context, o Options, plan splitPlan) (*harness.Find
 			selves = append(selves, &splitCell{bench: b, access: a, place: p})
 		}
 	}
-	for _, n := range neighbours(plan.caches, rand.New(rand.NewPCG(o.Seed, 0))) {
+	for _, n := range neighbours(plan.levels, rand.New(rand.NewPCG(o.Seed, 0))) {
 		beside = append(beside, &neighbourCell{bench: b, work: n})
 	}
 	done, err := measureCells(ctx, o, len(selves)+3*len(beside), slices.Concat(cellsOf(selves), cellsOf(beside)))

@@ -18,27 +18,17 @@ func splitAnswer(selves []*splitCell, beside []*neighbourCell) string {
 		costs = append(costs, fmt.Sprintf("%s %s", a.name, number(factor)))
 		dear = dear || a.locked && factor >= slowed
 	}
-	var hit, spared []string
+	var neighbours []string
+	stopped := false
 	for _, c := range beside {
 		factor := summarize(ratios(c.split, c.inside)).Median
-		said := fmt.Sprintf("%s times in %s", number(factor), c.work.name)
-		if factor >= slowed {
-			hit = append(hit, said)
-		} else {
-			spared = append(spared, said)
-		}
+		neighbours = append(neighbours, fmt.Sprintf("%s times in %s", number(factor), c.work.name))
+		stopped = stopped || factor >= slowed
 	}
-	s := "As a multiple of the time inside a line, across two takes " + numfmt.List(costs, len(costs)) + ". "
+	s := "As a multiple of the time inside a line, across two takes " + numfmt.List(costs, len(costs)) +
+		". With LOCK a neighbour on another CPU then takes " + numfmt.List(neighbours, len(neighbours)) + ". "
 	switch {
-	case len(hit) == 0:
-		s += "That slows down no neighbour on another CPU: " + numfmt.List(spared, len(spared)) + ". "
-	case len(spared) == 0:
-		s += "With LOCK that slows a neighbour on another CPU down " + numfmt.List(hit, len(hit)) + ". "
-	default:
-		s += "With LOCK that slows a neighbour on another CPU down " + numfmt.List(hit, len(hit)) + ", but not " + numfmt.List(spared, len(spared)) + ". "
-	}
-	switch {
-	case dear && len(hit) > 0:
+	case dear && stopped:
 		return s + "So inside a line the lock is on the cache line; across two it stops others too, as a lock of the bus does."
 	case dear:
 		return s + "So it is dear, but it was not seen to stop others."

@@ -1,11 +1,7 @@
 package hardware
 
 import (
-	"cmp"
 	"context"
-	"fmt"
-	"io/fs"
-	"locklab/internal/machine"
 	"locklab/internal/stat"
 	"math/rand/v2"
 	"sync/atomic"
@@ -53,13 +49,12 @@ type neighbour struct {
 }
 
 // neighbours returns workloads ever farther from the core, from the registers on.
-func neighbours(caches cacheBytes, rng *rand.Rand) []neighbour {
+func neighbours(levels []footprint, rng *rand.Rand) []neighbour {
 	x := uint64(1)
 	own := alignedBytes(lineBytes, lineBytes)
 	ns := []neighbour{{"registers", 1 << 16, func(n int) { x = multiply(x, n) }}}
-	for _, level := range caches.footprints() {
-		c := newChain(level.bytes, rng)
-		ns = append(ns, neighbour{fmt.Sprintf("%s (%s)", level.name, binaryBytes(level.bytes)), level.batch, c.walk})
+	for _, level := range levels {
+		ns = append(ns, neighbour{level.name, level.batch, newChain(level.bytes, rng).walk})
 	}
 	for _, a := range splitAccesses[:min(1, len(splitAccesses))] {
 		ns = append(ns, neighbour{"a word of its own (" + a.name + ")", mostCalls, func(n int) { a.run(&own[0], uint64(n)) }})
@@ -185,38 +180,16 @@ func (b *splitBench) window(n neighbour, a *aggressor) (ns, rate float64) {
 	return ns, rate
 }
 
-// cacheBytes are the sizes of a CPU's data caches by level, 0 if unknown. There is no level 0.
-type cacheBytes [4]int
-
-func readCacheBytes(fsys fs.FS, cpu int) (sizes cacheBytes) {
-	for _, c := range machine.ReadCaches(fsys, []int{cpu}) {
-		if c.Type != "instruction" && c.Level < len(sizes) {
-			sizes[c.Level] = c.KiB << 10
-		}
-	}
-	return sizes
-}
-
 type footprint struct {
 	name  string
 	bytes int
 	batch int
 }
 
-// footprints returns half of the first two levels, and twice the last, so that a random walk
-// hardly ever hits. The limit is 256 MiB; the last level may still hold a part of that.
-func (c cacheBytes) footprints() []footprint {
-	const kib, mib = 1 << 10, 1 << 20
-	return []footprint{
-		{"L1", cmp.Or(c[1], 32*kib) / 2, 1 << 14},
-		{"L2", cmp.Or(c[2], 512*kib) / 2, 1 << 13},
-		{"memory", min(256*mib, max(32*mib, 2*cmp.Or(c[3], 32*mib))), 1 << 10},
-	}
-}
-
-func binaryBytes(n int) string {
-	if n >= 1<<20 && n%(1<<20) == 0 {
-		return fmt.Sprintf("%d MiB", n>>20)
-	}
-	return fmt.Sprintf("%d KiB", n>>10)
+// footprints are at most half of the first two levels of any amd64 CPU, and more than the
+// last level of most, so that a random walk hardly ever hits.
+var footprints = []footprint{
+	{"L1 (16 KiB)", 16 << 10, 1 << 14},
+	{"L2 (128 KiB)", 128 << 10, 1 << 13},
+	{"memory (256 MiB)", 256 << 20, 1 << 10},
 }

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"slices"
 	"strings"
 	"time"
 )
@@ -13,35 +12,18 @@ import (
 // accesses across two lines, so their own cost cannot be measured.
 var ErrSplitLockTrapped = errors.New("hardware: split locks are trapped")
 
-// splitLockTrap returns why the Linux kernel whose files are under fsys would trap a locked
-// access across two lines, or nil, also for another system.
+// splitLockTrap returns an error if the Linux kernel whose files are under fsys may trap a
+// locked access across two lines, and nil for another system.
 //
-// Linux shows the feature as a flag of /proc/cpuinfo, for any boot option split_lock_detect,
-// whose default, also for a misspelt value, is "warn" (arch/x86/kernel/cpu/bus_lock.c).
+// Linux shows the feature as a flag of /proc/cpuinfo, for any boot option split_lock_detect
+// (arch/x86/kernel/cpu/bus_lock.c). Every option but "off" traps on some processors.
 func splitLockTrap(fsys fs.FS) error {
-	flags := cpuFeatures(fsys, "flags")
-	alignment, debug := slices.Contains(flags, "split_lock_detect"), slices.Contains(flags, "bus_lock_detect")
-	if !alignment && !debug {
-		return nil
+	for _, flag := range cpuFeatures(fsys, "flags") {
+		if (flag == "split_lock_detect" || flag == "bus_lock_detect") && splitLockMode(fsys) != "off" {
+			return fmt.Errorf("%w: this kernel may catch them (flag %s in /proc/cpuinfo); boot it with split_lock_detect=off to measure them", ErrSplitLockTrapped, flag)
+		}
 	}
-	flag := "split_lock_detect"
-	if !alignment {
-		flag = "bus_lock_detect"
-	}
-	var effect string
-	switch mode := splitLockMode(fsys); {
-	case mode == "off", mode == "ratelimit" && !debug: // the limit applies to the debug exception only
-		return nil
-	case mode == "ratelimit":
-		effect, flag = "lets only so many pass in a second", "bus_lock_detect"
-	case mode == "fatal":
-		effect = "ends the process with SIGBUS"
-	case alignment && readTrimmed(fsys, "proc/sys/kernel/split_lock_mitigate") != "0":
-		effect = "makes the process sleep for each"
-	default:
-		effect = "takes an exception for each"
-	}
-	return fmt.Errorf("%w: this kernel %s (flag %s in /proc/cpuinfo); boot it with split_lock_detect=off to measure them", ErrSplitLockTrapped, effect, flag)
+	return nil
 }
 
 func cpuFeatures(fsys fs.FS, key string) []string {
@@ -53,16 +35,11 @@ func cpuFeatures(fsys fs.FS, key string) []string {
 	return nil
 }
 
-// splitLockMode returns "off", "warn", "fatal" or "ratelimit". If the option is repeated
-// the kernel takes the last.
-func splitLockMode(fsys fs.FS) string {
-	mode := "warn"
+// splitLockMode returns the boot option, "" if there is none. The kernel takes the last.
+func splitLockMode(fsys fs.FS) (mode string) {
 	for _, word := range strings.Fields(readTrimmed(fsys, "proc/cmdline")) {
 		if value, ok := strings.CutPrefix(word, "split_lock_detect="); ok {
-			mode = "warn"
-			if name, _, _ := strings.Cut(value, ":"); value == "off" || value == "fatal" || name == "ratelimit" {
-				mode = name
-			}
+			mode = value
 		}
 	}
 	return mode

@@ -3,7 +3,6 @@ package hardware
 import (
 	"context"
 	"errors"
-	"slices"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -53,12 +52,6 @@ func TestTimed(t *testing.T) {
 	cancel()
 	if _, err := timed(ctx, c, time.Hour, func(int, int) {}); !errors.Is(err, context.Canceled) {
 		t.Errorf("error is %v", err)
-	}
-}
-
-func TestRatios(t *testing.T) {
-	if got := ratios([]float64{2, 9}, []float64{1, 3}); !slices.Equal(got, []float64{2, 3}) {
-		t.Errorf("ratios are %v", got)
 	}
 }
 

@@ -14,7 +14,7 @@ import (
 	"locklab/internal/stat"
 )
 
-var waiting = experiment(Experiment{
+var waiting = &Experiment{
 	Name:     "waiting",
 	Question: "By which instruction should a waiter wait, and what does that cost the other thread of its core?",
 	Method: "Two threads on two CPUs hand a word to and fro, and wait for it by one instruction after the other: blocks of a fraction of a millisecond in turn. " +
@@ -23,8 +23,8 @@ var waiting = experiment(Experiment{
 	Source: "Intel 64 and IA-32 Architectures Software Developer's Manual, volume 2, UMWAIT and TPAUSE; AMD64 Architecture Programmer's Manual, volume 3, MONITORX and MWAITX; " +
 		"Arm Architecture Reference Manual for A-profile, WFE and WFET",
 	Available: needTwoCPUs,
-	Run:       runWaiting,
-})
+	run:       runWaiting,
+}
 
 // A waitWay is an instruction for waiting. wait returns the last loaded value when *p is
 // not v, or after n waits, n > 0. It has no safe point, so n is small.

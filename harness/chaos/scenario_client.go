@@ -38,9 +38,7 @@ var clientScenarios = table(Scenario{
 				}
 				wait, cancel := context.WithTimeout(ctx, TTL/2)
 				defer cancel()
-				for _, w := range of[s].holders {
-					w.Release(wait) // fails if the lock is lost, after ten seconds with Curator
-				}
+				releaseAll(wait, of[s].holders) // fails if the lock is lost, after ten seconds with Curator
 				t.Sleep(ctx, 5*ordinary.Hold)
 			})
 		},
@@ -122,6 +120,13 @@ func (p *pair) begin(ctx context.Context) {
 	}
 	check(p.holders[0].Write(ctx))
 	p.next.Loop(ctx, ordinary)
+}
+
+// serve makes w lock and unlock, and waits until the lock was granted for a while.
+func (w *Worker) serve(ctx context.Context, most time.Duration, after int64) {
+	w.Loop(ctx, ordinary)
+	w.Lock.AwaitGrant(ctx, most, after)
+	sleep(ctx, 5*ordinary.Hold)
 }
 
 var ordinary = Loop{Hold: 20 * time.Millisecond, Think: 20 * time.Millisecond, Random: true}

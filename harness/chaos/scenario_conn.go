@@ -100,9 +100,13 @@ func (w wire) each(f func(p *faultproxy.Proxy)) {
 	}
 }
 
-// inject adds a fault to each server's proxy. It returns a function that removes the
-// faults that have not hit yet.
-func (w wire) inject(f faultproxy.Fault) (remove func(), hit func() bool) {
+func (w wire) partition(on bool) {
+	w.each(func(p *faultproxy.Proxy) { p.Partition(on) })
+}
+
+// inject adds a fault to each server's proxy. remove removes the faults that have not hit
+// yet. hit waits until one has, and fails if none does.
+func (w wire) inject(f faultproxy.Fault) (remove, hit func()) {
 	var faults []*faultproxy.Injection
 	for _, p := range w {
 		faults = append(faults, p.Inject(f))
@@ -112,16 +116,18 @@ func (w wire) inject(f faultproxy.Fault) (remove func(), hit func() bool) {
 			i.Remove()
 		}
 	}
-	hit = func() bool {
+	hit = func() {
 		end := time.After(TTL / 2) // a client may react before the hit is recorded
-		return slices.ContainsFunc(faults, func(i *faultproxy.Injection) bool {
+		if !slices.ContainsFunc(faults, func(i *faultproxy.Injection) bool {
 			select {
 			case <-i.Done():
 				return true
 			case <-end:
 				return false
 			}
-		})
+		}) {
+			check(errNoHit)
+		}
 	}
 	return remove, hit
 }
@@ -154,8 +160,8 @@ func lost(do faultproxy.Action) func(ctx context.Context, t *Try) {
 			switch {
 			case err == nil:
 				w.Release(ctx)
-			case i == 0 && !hit():
-				check(errNoHit)
+			case i == 0:
+				hit()
 			}
 			if !allGet(ctx, others) {
 				orphans++
@@ -163,6 +169,20 @@ func lost(do faultproxy.Action) func(ctx context.Context, t *Try) {
 		}
 		s.Figure("orphans", "", float64(orphans))
 	})
+}
+
+// acquireAll makes each of ws acquire its lock.
+func acquireAll(ctx context.Context, ws []*Worker) {
+	for _, w := range ws {
+		check(w.Acquire(ctx, 0))
+	}
+}
+
+// releaseAll makes each of ws release its lock. Their histories have the errors.
+func releaseAll(ctx context.Context, ws []*Worker) {
+	for _, w := range ws {
+		w.Release(ctx)
+	}
 }
 
 // allGet reports whether all clients could acquire a lock, as many together as it permits.
@@ -175,8 +195,6 @@ func allGet(ctx context.Context, ws []*Worker) bool {
 		}
 	}
 	free := got == len(ws) && time.Since(began) < TTL/2
-	for _, w := range ws[:got] {
-		w.Release(ctx)
-	}
+	releaseAll(ctx, ws[:got])
 	return free
 }

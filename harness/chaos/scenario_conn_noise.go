@@ -87,7 +87,7 @@ var noiseScenarios = table(Scenario{
 			wires.late(100*time.Millisecond, 0, 0)
 			s.Fault("messages are late")
 			t.Sleep(ctx, 4*TTL)
-			s.lost(holder)
+			s.showLost(s.events(), "leases lost", "", func(e oracle.Event) bool { return e.Worker == holder.ID })
 			holder.Release(ctx) // fails if the lock is lost
 		}),
 	},
@@ -109,19 +109,15 @@ func disturbed(l Loop, disturb func(ctx context.Context, t *Try, s *Subject, wir
 	})
 }
 
-// showLost shows that a holder was notified of a loss, unless the machine kept a process
-// that renews the lease from running for half the lease.
-func (s *Subject) showLost(e *oracle.Event, format string, args ...any) {
-	s.ShowTimed(harness.Lost, e.At-int64(TTL), e.At, TTL/2, format, args...)
-}
-
-func (s *Subject) lost(w *Worker) {
+// showLost shows the losses in events that holders were notified of and that match, unless the machine
+// kept a process that renews the lease from running for half the lease.
+func (s *Subject) showLost(events oracle.History, figure, prefix string, match func(oracle.Event) bool) {
 	lost := 0
-	for _, e := range s.events() {
-		if e.Kind == oracle.Told && e.Worker == w.ID {
-			s.showLost(&e, "%s", e.Text)
+	for _, e := range events {
+		if e.Kind == oracle.Told && match(e) {
+			s.ShowTimed(harness.Lost, e.At-int64(TTL), e.At, TTL/2, "%s%s", prefix, e.Text)
 			lost++
 		}
 	}
-	s.Figure("leases lost", "", float64(lost))
+	s.Figure(figure, "", float64(lost))
 }

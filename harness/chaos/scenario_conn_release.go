@@ -86,9 +86,7 @@ type stale struct {
 
 func (x *stale) twice(ctx context.Context, s *Subject) {
 	check(warm(ctx, x.first))
-	for _, w := range x.others {
-		check(w.Acquire(ctx, 0))
-	}
+	acquireAll(ctx, x.others)
 	s.Fault("released again")
 	x.said(s, "a second release", x.first.ReleaseAgain(ctx))
 	x.intrude(ctx)

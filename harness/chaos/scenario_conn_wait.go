@@ -46,17 +46,13 @@ var waiterScenarios = table(Scenario{
 		Source:   "the history of the well: any member may leave the queue; Redisson issues 1104, 2278, 3730",
 		Tests:    []harness.Guarantee{harness.Ordered, harness.Recovery}, Locks: queueLocks,
 		Expect: queueExpect,
-		Aims: []Aim{
-			{redisRecommended, harness.FaultAim{Figure: "window", Quantile: 1, Limit: float64(TTL + TTL/10), Text: "lease + 10 %"}},
-		},
+		Aims:   []Aim{{redisRecommended, harness.FaultAim{Figure: "window", Quantile: 1, Limit: float64(TTL + TTL/10), Text: "lease + 10 %"}}},
 		Try: func(ctx context.Context, t *Try) {
 			hosts := t.Hosts(4)
 			of := gather(t, func(s *Subject) *line { return t.line(ctx, hosts, s) })
 			hosts[2].Kill()
 			t.Each(func(s *Subject) {
-				for _, w := range of[s].holders {
-					w.Release(ctx)
-				}
+				releaseAll(ctx, of[s].holders)
 				of[s].served(ctx, outlived(s.Variant)+2*TTL)
 			})
 		},
@@ -70,10 +66,8 @@ var waiterScenarios = table(Scenario{
 			{"go-zookeeper-lock", []harness.Harm{harness.Stall, harness.Stuck, harness.Overtaken}, "each worker lists the whole queue, and a request for a place in it waits behind all the lists of its client"},
 			{".*", []harness.Harm{harness.Stall, harness.Stuck}, "so many take their time on a busy machine"},
 		},
-		Aims: []Aim{
-			{redisRecommended + "|zk-(handoff|rw|semaphore|cohort)", harness.FaultAim{Figure: "served", Quantile: 0, Least: true, Limit: manyWaiters, Text: "all"}},
-		},
-		Try: perLock(4, many),
+		Aims: []Aim{{redisRecommended + "|zk-(handoff|rw|semaphore|cohort)", harness.FaultAim{Figure: "served", Quantile: 0, Least: true, Limit: manyWaiters, Text: "all"}}},
+		Try:  perLock(4, many),
 	},
 })
 
@@ -89,9 +83,7 @@ func (t *Try) loseWakeup(ctx context.Context, s *Subject, holders []*Worker, w *
 	t.Sleep(ctx, TTL/10)
 	s.Fault("connections of the waiter broken")
 	wire.each(func(p *faultproxy.Proxy) { p.Refuse(true); p.Reset() })
-	for _, h := range holders {
-		h.Release(ctx)
-	}
+	releaseAll(ctx, holders)
 	t.Sleep(ctx, 50*time.Millisecond)
 	wire.each(func(p *faultproxy.Proxy) { p.Refuse(false) })
 	s.Over("connections of the waiter broken")
@@ -124,9 +116,7 @@ func (t *Try) line(ctx context.Context, hosts []*Host, s *Subject) *line {
 	for _, h := range hosts[1:] {
 		l.waiters = append(l.waiters, t.plain(ctx, h, s))
 	}
-	for _, w := range l.holders {
-		check(w.Acquire(ctx, 0))
-	}
+	acquireAll(ctx, l.holders)
 	for _, w := range l.waiters {
 		l.granted = append(l.granted, w.Begin(ctx, 0))
 		t.Sleep(ctx, oracle.DefaultArrival+50*time.Millisecond)
@@ -174,9 +164,7 @@ const manyWaiters = 1000
 
 func many(ctx context.Context, t *Try, s *Subject, hosts []*Host) {
 	holders := t.holders(ctx, hosts[0], s)
-	for _, w := range holders {
-		check(w.Acquire(ctx, 0))
-	}
+	acquireAll(ctx, holders)
 	served := make(chan bool, manyWaiters)
 	for _, h := range hosts {
 		workers := t.plain(ctx, h, s).group(ctx, manyWaiters/len(hosts))
@@ -187,9 +175,7 @@ func many(ctx context.Context, t *Try, s *Subject, hosts []*Host) {
 	}
 	t.Sleep(ctx, TTL/2)
 	s.Fault("the holder releases to many waiters")
-	for _, w := range holders {
-		w.Release(ctx)
-	}
+	releaseAll(ctx, holders)
 	began := now()
 	got := count(ctx, t.scenario.Deadline, served, manyWaiters)
 	s.Figure("drained", "ms", float64(now()-began)/1e6)

@@ -91,11 +91,8 @@ func (t *Try) queuesAt(at func(*harness.Variant) harness.Endpoint) func(s *Subje
 func (q *queue) open(ctx context.Context) *Worker { return q.host.Open(ctx, q.s, q.at) }
 
 func (q *queue) hold(ctx context.Context) {
-	for range max(1, q.s.Variant.Traits.Permits) {
-		w := q.open(ctx)
-		check(w.Acquire(ctx, 0))
-		q.holders = append(q.holders, w)
-	}
+	q.holders = q.host.openEach(ctx, q.s, q.at)
+	acquireAll(ctx, q.holders)
 }
 
 func (q *queue) through(ctx context.Context, see func(faultproxy.Sighting)) (*Worker, *faultproxy.Proxy) {

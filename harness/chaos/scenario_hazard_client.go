@@ -35,9 +35,7 @@ var hazardClientScenarios = table(Scenario{
 			}
 			q.release(ctx)
 			if q.allPass(ctx, workers, begun) {
-				for _, h := range q.holders[1:] {
-					h.Release(ctx)
-				}
+				releaseAll(ctx, q.holders[1:])
 				q.left(ctx)
 			}
 		}),
@@ -51,9 +49,7 @@ var hazardClientScenarios = table(Scenario{
 			{"zk-poll", []harness.Harm{harness.Storm}, "it lists the queue every 5 ms"},
 			{".*", nil, "it waits for the event of a watch"},
 		},
-		Aims: []Aim{
-			{"zk-(handoff|rw|semaphore|multi|cohort)", harness.FaultAim{Figure: "requests while it waits", Quantile: 1, Limit: 3, Text: "what keeps the session's lease alive"}},
-		},
+		Aims: []Aim{{zooRecommended, harness.FaultAim{Figure: "requests while it waits", Quantile: 1, Limit: 3, Text: "what keeps the session's lease alive"}}},
 		Try: queues(func(ctx context.Context, q *queue) {
 			q.hold(ctx)
 			w, requests := q.counted(ctx)

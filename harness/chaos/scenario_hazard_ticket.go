@@ -153,9 +153,7 @@ var hazardTicketScenarios = table(Scenario{
 			if err, came := q.ends(ctx, released, q.wait()); came && err != nil {
 				q.s.Note("Unlock: %v", err)
 			}
-			for _, h := range q.holders[1:] {
-				h.Release(ctx)
-			}
+			releaseAll(ctx, q.holders[1:])
 			q.clean(ctx, other, beside)
 		}),
 	},

@@ -22,17 +22,9 @@ var hazardWatchScenarios = table(Scenario{
 			{".*", nil, "it lists again if the ticket that it was to watch is gone"},
 		},
 		Try: queues(func(ctx context.Context, q *queue) {
-			q.hold(ctx)
-			var seen atomic.Bool
-			w, p := q.through(ctx, func(m faultproxy.Sighting) {
-				if m.Dir == faultproxy.Request && (m.Op == "exists" || m.Op == "getData") && ticketName.MatchString(m.Key) {
-					seen.Store(true)
-				}
+			w, done := q.releaseBefore(ctx, "the waiter asks to watch the ticket ahead", faultproxy.Request, func(m faultproxy.Sighting) bool {
+				return (m.Op == "exists" || m.Op == "getData") && ticketName.MatchString(m.Key)
 			})
-			p.Delay(faultproxy.Request, hazardDelay)
-			done := w.Begin(ctx, 0)
-			q.afterSeen(ctx, "the waiter asks to watch the ticket ahead", &seen)
-			p.Delay(faultproxy.Request, 0)
 			q.passes(ctx, w, done)
 		}),
 	},
@@ -47,17 +39,10 @@ var hazardWatchScenarios = table(Scenario{
 			{".*", nil, "a list is an old one by the time it is read, and it watches or lists again"},
 		},
 		Try: queues(func(ctx context.Context, q *queue) {
-			q.hold(ctx)
-			var seen atomic.Bool
-			w, p := q.through(ctx, func(m faultproxy.Sighting) {
-				if r, ok := m.Body.(*faultproxy.ZooReply); ok && strings.HasPrefix(m.Op, "getChildren") && len(r.Children) > len(q.holders) {
-					seen.Store(true)
-				}
+			w, done := q.releaseBefore(ctx, "the waiter's list is on the way", faultproxy.Reply, func(m faultproxy.Sighting) bool {
+				r, ok := m.Body.(*faultproxy.ZooReply)
+				return ok && strings.HasPrefix(m.Op, "getChildren") && len(r.Children) > len(q.holders)
 			})
-			p.Delay(faultproxy.Reply, hazardDelay)
-			done := w.Begin(ctx, 0)
-			q.afterSeen(ctx, "the waiter's list is on the way", &seen)
-			p.Delay(faultproxy.Reply, 0)
 			if err, came := q.ends(ctx, done, q.wait()); came && err != nil {
 				q.s.Show(harness.Misled, "Lock of a lock that was free failed: %v", err)
 				q.insists(ctx, w)
@@ -152,8 +137,21 @@ var hazardWatchScenarios = table(Scenario{
 	},
 })
 
-func (q *queue) afterSeen(ctx context.Context, what string, seen *atomic.Bool) {
+// releaseBefore makes a client wait for the lock, and releases the lock while a matching
+// message of the client is delayed.
+func (q *queue) releaseBefore(ctx context.Context, what string, way faultproxy.Direction, match func(faultproxy.Sighting) bool) (*Worker, <-chan error) {
+	q.hold(ctx)
+	var seen atomic.Bool
+	w, p := q.through(ctx, func(m faultproxy.Sighting) {
+		if m.Dir == way && match(m) {
+			seen.Store(true)
+		}
+	})
+	p.Delay(way, hazardDelay)
+	done := w.Begin(ctx, 0)
 	q.until(ctx, "sign that "+what, seen.Load)
 	q.s.Fault("%s, and the lock is released", what)
 	q.release(ctx)
+	p.Delay(way, 0)
+	return w, done
 }

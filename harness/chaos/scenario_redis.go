@@ -158,9 +158,7 @@ func (i *incident) outcome(ctx context.Context, began int64) {
 func (i *incident) release(ctx context.Context, holders []*Worker) {
 	wait, cancel := context.WithTimeout(ctx, 2*TTL)
 	defer cancel()
-	for _, w := range holders {
-		w.Release(wait) // the history has its error
-	}
+	releaseAll(wait, holders)
 }
 
 func (s *Subject) holds(w *Worker) bool {

@@ -46,7 +46,7 @@ var clusterScenarios = table(Scenario{
 			t.Over("node %s hangs", nodes[hungNode])
 			t.Each(func(s *Subject) {
 				long, hung := others[s][0], others[s][1]
-				s.reportLost(append(s.events(), long.events()...), began, over)
+				s.showLost(append(s.events(), long.events()...), "leases lost on other nodes", "on a node that ran: ", func(e oracle.Event) bool { return e.At >= began && e.At <= over })
 				hung.AwaitGrant(ctx, 5*TTL, over)
 				s.checkSafety(long, "of a node that ran")
 				s.checkSafety(hung, "of the node that hung")
@@ -107,18 +107,6 @@ func (s *Subject) checkSafety(o *Subject, where string) {
 			s.Show(h, "by the lock %s", where)
 		}
 	}
-}
-
-// reportLost shows leases that were lost between two moments.
-func (s *Subject) reportLost(events oracle.History, from, to int64) {
-	lost := 0
-	for _, e := range events {
-		if e.Kind == oracle.Told && e.At >= from && e.At <= to {
-			s.showLost(&e, "on a node that ran: %s", e.Text)
-			lost++
-		}
-	}
-	s.Figure("leases lost on other nodes", "", float64(lost))
 }
 
 // keyOn returns a key with prefix name that is kept by a given node of a cluster, in

@@ -131,11 +131,7 @@ var redisPromotions = table(Scenario{
 			r.t.Each(func(s *Subject) { i.release(ctx, i.of[s].holders) })
 			r.promote(ctx)
 			began := r.t.Now()
-			r.t.Each(func(s *Subject) {
-				i.of[s].next.Loop(ctx, ordinary)
-				s.AwaitGrant(ctx, 5*TTL, began)
-				r.t.Sleep(ctx, 5*ordinary.Hold)
-			})
+			r.t.Each(func(s *Subject) { i.of[s].next.serve(ctx, 5*TTL, began) })
 		}),
 	},
 	{Name: "redis-promotion-clock-behind", Takes: 2,
@@ -190,9 +186,7 @@ func onWait(replicas int, prepare func(ctx context.Context, r *replicated)) func
 		began := t.Now()
 		r.promote(ctx)
 		t.Each(func(s *Subject) {
-			of[s].next.Loop(ctx, ordinary)
-			s.AwaitGrant(ctx, 4*TTL, began)
-			t.Sleep(ctx, 5*ordinary.Hold)
+			of[s].next.serve(ctx, 4*TTL, began)
 			if w := of[s].holders[0]; s.holds(w) {
 				check(w.WriteHeld(ctx))
 			}

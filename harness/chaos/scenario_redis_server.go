@@ -304,11 +304,7 @@ var redisClocks = table(Scenario{
 			i.setClock("back", -3*TTL)
 			i.hosts[0].Kill()
 			began := i.t.Now()
-			i.t.Each(func(s *Subject) {
-				i.late[s].Loop(ctx, ordinary)
-				s.AwaitGrant(ctx, 6*TTL, began)
-				i.t.Sleep(ctx, 5*ordinary.Hold)
-			})
+			i.t.Each(func(s *Subject) { i.late[s].serve(ctx, 6*TTL, began) })
 		}),
 	},
 })

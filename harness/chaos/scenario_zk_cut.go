@@ -64,14 +64,10 @@ var zooCutScenarios = table(Scenario{
 			t.random(ctx, SessionTimeout/2)
 			began := t.Now()
 			t.Fault("the holder is cut off")
-			for _, p := range proxies {
-				p.Partition(true)
-			}
+			proxies.partition(true)
 			t.Each(func(s *Subject) { s.AwaitGrant(ctx, 2*SessionTimeout, began) })
 			t.Sleep(ctx, 500*time.Millisecond)
-			for _, p := range proxies {
-				p.Partition(false)
-			}
+			proxies.partition(false)
 			t.Over("the holder is connected again")
 			t.Each(func(s *Subject) { of[s].again(ctx, s.granted(began)) })
 			c.settle(ctx)

@@ -35,7 +35,7 @@ func (a Action) String() string {
 type Fault struct {
 	Do    Action
 	By    time.Duration      // for HoldBack
-	Match func(Message) bool // nil matches all, see Op and Below
+	Match func(Message) bool // nil matches all, see Op
 	Skip  int                // number of matching requests that pass first
 	Times int                // number of hits after that; 0 is 1
 }

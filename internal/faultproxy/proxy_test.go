@@ -99,7 +99,7 @@ func loseRequest(t *testing.T, addr string) {
 	p, direct := start(t, addr, faultproxy.Redis, nil), connect(t, addr)
 	key := newKey()
 	c := connect(t, p.Addr())
-	i := p.Inject(faultproxy.Fault{Do: faultproxy.LoseRequest, Match: faultproxy.Below(key, "incr")})
+	i := p.Inject(faultproxy.Fault{Do: faultproxy.LoseRequest, Match: faultproxy.Op("incr")})
 	c.must(t, ":0", "DEL %s", key) // another operation
 	c.broken(t, "INCR %s", key)
 	done(t, i)
