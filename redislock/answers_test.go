@@ -28,7 +28,7 @@ func newRotation(t *testing.T) *rotation {
 	r := &rotation{running: startAll(t, deployments[0])[0]}
 	r.password.Store(aclPassword)
 	r.server = r.admin(t)
-	aclUser(t, r.options, []string{"on", ">" + aclPassword, "~*", "&*", "+@all"})
+	aclUser(t, r.options, aclUserName, []string{"on", ">" + aclPassword, "~*", "&*", "+@all"})
 	return r
 }
 

@@ -34,7 +34,7 @@ var deployments = []deployment{
 		o.TLSConfig = s.Endpoint().TLS
 	}},
 	{"ACL", backend.Setup{Own: true}, func(t *testing.T, _ *backend.Server, o *redis.UniversalOptions) {
-		aclUser(t, *o, documentedACL(t))
+		aclUser(t, *o, aclUserName, documentedACL(t))
 		o.Username, o.Password = aclUserName, aclPassword
 	}},
 }
@@ -155,12 +155,7 @@ func documentedACL(t *testing.T) []string {
 	return words
 }
 
-func aclUser(t *testing.T, o redis.UniversalOptions, rules []string) {
-	t.Helper()
-	aclUserCalled(t, o, aclUserName, rules)
-}
-
-func aclUserCalled(t *testing.T, o redis.UniversalOptions, name string, rules []string) {
+func aclUser(t *testing.T, o redis.UniversalOptions, name string, rules []string) {
 	t.Helper()
 	admin := redis.NewUniversalClient(&o)
 	defer admin.Close()

@@ -17,7 +17,6 @@ import (
 func TestKinds(t *testing.T) {
 	runOnServer(t, []serverTest{
 		{"context that ends late", lateContext},
-		{"names with braces", bracedNames},
 		{"pauses of a poll", pollPauses},
 		{"release by what the server has", releaseCommand},
 		{"release by what the server does not have", releaseMissing},
@@ -252,28 +251,5 @@ func pubsubDeadHolder(t *testing.T, at harness.Endpoint) {
 	unlock(t, lock(t, newClient(t, w).PubSubMutex(key, redislock.Options{})))
 	if took := time.Since(began); took > 10*lease {
 		t.Errorf("the waiter got the lock after %v, with a lease of %v", took, lease)
-	}
-}
-
-// bracedNames: locks whose names differ by braces or a suffix do not affect each other.
-func bracedNames(t *testing.T, at harness.Endpoint) {
-	for _, k := range lockKinds {
-		t.Run(k.name, func(t *testing.T) {
-			name := newName()
-			for _, pair := range [][2]string{{"{" + name + "}", name}, {name, "{" + name + "}"}, {name, "{" + name + "}:queue"}, {"a{" + name + "}", "a{" + name + "}:token"}} {
-				holder, waiter, other := newClient(t, dial(t, at)), newClient(t, dial(t, at)), newClient(t, dial(t, at))
-				held := lock(t, k.make(holder, pair[0], redislock.Options{}))
-				got := begun(t, k.make(waiter, pair[0], redislock.Options{}))
-				time.Sleep(20 * time.Millisecond) // most often it waits by now
-				unlock(t, lock(t, k.make(other, pair[1], redislock.Options{})))
-				select {
-				case <-got:
-					t.Fatalf("two hold %q after an Unlock of %q", pair[0], pair[1])
-				case <-time.After(50 * time.Millisecond):
-				}
-				unlock(t, held)
-				unlock(t, take(t, got))
-			}
-		})
 	}
 }

@@ -29,6 +29,12 @@ var deaths = []death{
 		last := s.waits(t, s.process(t))
 		return last, s.kill(holder)
 	}},
+	{"holder that closes its client", func(t *testing.T, s *deathScene) (*waiter, time.Time) {
+		holder, _ := s.holds(t)
+		last := s.waits(t, s.process(t))
+		requireNoError(t, holder.Client.Close())
+		return last, time.Now()
+	}},
 	{"holder and first waiter", func(t *testing.T, s *deathScene) (*waiter, time.Time) {
 		holder, _ := s.holds(t)
 		first := s.process(t)

@@ -25,27 +25,19 @@ func TestQueue(t *testing.T) {
 	var patient []serverTest
 	defer func() { runBeside(t, at, patient) }()
 	for _, test := range []serverTest{
-		{"requests", queueRequests},
 		{"requests at any number of waiters", queueCommands},
 		{"requests while it is kept", queueCommandsKept},
 		{"a thousand waiters over one connection", queueThousand},
 		{"tokens", queueTokens},
-		{"nothing stays for ever", queueExpires},
-		{"foreign value", queueForeign},
 		{"renewal", queueRenewal},
 		{"renewal of a grant", queueGrantRenewed},
 		{"renewals in one batch", queueBatch},
-		{"foreign delete", queueForeignDelete},
 		{"fixed", queueFixed},
 		{"reading ends", queueLinger},
 		{"blocking client that repeats", queueRepeats},
-		{"dead waiter", queueDeadWaiter},
 		{"dead waiters of one process", queueDeadProcess},
-		{"process cut off", queueCutOff},
-		{"owner dies", queueOwnerDies},
 		{"Unlock past the lease", queueLateUnlock},
 		{"the one that handed over leaves", queueGuardLeaves},
-		{"the one that handed over dies", queueGuardDies},
 		{"cancelled: first", queueCancelFirst},
 		{"cancelled: middle", queueCancelMiddle},
 		{"cancelled: notification in flight", queueCancelGranted},
@@ -64,7 +56,6 @@ func TestQueue(t *testing.T) {
 		{"mailbox of a dead waiter", queueMailboxOfDead},
 		{"crowd that waits", queueCrowdWaits},
 		{"long queue", queueLongQueue},
-		{"drain", queueDrain},
 	} {
 		if waitsMostly[test.name] {
 			patient = append(patient, test)
@@ -80,17 +71,11 @@ func TestQueue(t *testing.T) {
 // waitsMostly are tests that mostly wait for timeouts, far above concurrent load.
 var waitsMostly = map[string]bool{
 	"requests while it is kept":         true,
-	"nothing stays for ever":            true,
-	"foreign value":                     true,
 	"fixed":                             true,
 	"reading ends":                      true,
-	"dead waiter":                       true,
 	"dead waiters of one process":       true,
-	"process cut off":                   true,
-	"owner dies":                        true,
 	"Unlock past the lease":             true,
 	"the one that handed over leaves":   true,
-	"the one that handed over dies":     true,
 	"cancelled: first":                  true,
 	"cancelled: notification in flight": true,
 	"lost reply to Unlock":              true,
@@ -116,19 +101,6 @@ func runBeside(t *testing.T, at harness.Endpoint, tests []serverTest) {
 		})
 	}
 	_ = all.Wait() // no error: the tests report it
-}
-
-func queueRequests(t *testing.T, at harness.Endpoint) {
-	p := newPeer(t, at)
-	m := p.Mutex(newKey(), redislock.Options{})
-	unlock(t, lock(t, m))
-	before := p.counts()
-	for range 50 {
-		unlock(t, lock(t, m))
-	}
-	if got := p.counts() - before; got != 100 {
-		t.Errorf("50 acquisitions cost %d requests, want 2 each", got)
-	}
 }
 
 func queueCommands(t *testing.T, at harness.Endpoint) {
@@ -289,49 +261,6 @@ func queueTokens(t *testing.T, at harness.Endpoint) {
 		t.Errorf("a counter a thousand seconds ahead of the clock is kept for %v, %v", keep, err)
 	}
 	unlock(t, l)
-}
-
-func queueExpires(t *testing.T, at harness.Endpoint) {
-	watch, key := dial(t, at), newKey()
-	p := newPeer(t, at)
-	m := p.Mutex(key, redislock.Options{})
-	l := lock(t, m)
-	w := enqueue(t, watch, m)
-	ghosts(t, watch, key, "GHOST:1")
-	unlock(t, l) // writes into the mailbox of the ghost
-	l, _ = w.lease(t)
-	w = enqueue(t, watch, m)
-	for _, key := range []string{key, key + ":~queue", key + ":~token", key + ":~mail:GHOST"} {
-		if left, err := watch.PTTL(t.Context(), key).Result(); err != nil || left <= 0 {
-			t.Errorf("%s ends in %v, %v", key, left, err)
-		}
-	}
-	w.withdraw(t)
-	unlock(t, l)
-}
-
-func queueForeign(t *testing.T, at harness.Endpoint) {
-	c := dial(t, at)
-	for _, value := range []string{"mine", "", "a b c", "someone 5", "1 1"} {
-		key := newKey()
-		requireNoError(t, c.Set(t.Context(), key, value, patience).Err())
-		p := newPeer(t, at)
-		m := p.Mutex(key, redislock.Options{TTL: 100 * time.Millisecond})
-		if _, err := m.TryLock(t.Context()); !errors.Is(err, redislock.ErrNotAcquired) {
-			t.Errorf("%q: TryLock = %v", value, err)
-		}
-		w := enqueue(t, c, m)
-		time.Sleep(300 * time.Millisecond) // it asks again
-		w.withdraw(t)
-		if got := owner(t, c, key); got != value {
-			t.Errorf("the foreign value %q has become %q", value, got)
-		}
-		if n := waiting(t, c, key); n != 0 {
-			t.Errorf("%d waiters are left", n)
-		}
-		c.Del(t.Context(), key)
-		unlock(t, lock(t, m))
-	}
 }
 
 func queueRepeats(t *testing.T, at harness.Endpoint) {
