@@ -1,6 +1,7 @@
 package redislock_test
 
 import (
+	"context"
 	"errors"
 	"testing"
 	"time"
@@ -217,7 +218,12 @@ func queueReaderKilled(t *testing.T, at harness.Endpoint) {
 func queueNoScript(t *testing.T, at harness.Endpoint) {
 	p := newPeer(t, at)
 	watch, key := dial(t, at), newKey()
-	p.link.AddHook(forgetful{})
+	p.link.AddHook(hook(func(ctx context.Context, cmd redis.Cmder, next redis.ProcessHook) error {
+		if cmd.Name() == "evalsha" {
+			cmd.Args()[1] = noScriptHash
+		}
+		return next(ctx, cmd)
+	}))
 	m := p.Mutex(key, redislock.Options{TTL: 300 * time.Millisecond})
 	l := lock(t, m)
 	other := lock(t, p.Mutex(newKey(), redislock.Options{TTL: 300 * time.Millisecond}))

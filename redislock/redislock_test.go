@@ -6,8 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
 	"locklab/harness"
 	"locklab/redislock"
 )
@@ -52,17 +50,6 @@ func lost(t *testing.T, l *redislock.Lease) {
 	}
 	if err := l.Err(); !errors.Is(err, redislock.ErrLost) {
 		t.Errorf("Err = %v, want ErrLost", err)
-	}
-}
-
-type forgetful struct{ passThrough }
-
-func (forgetful) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
-	return func(ctx context.Context, cmd redis.Cmder) error {
-		if cmd.Name() == "evalsha" {
-			cmd.Args()[1] = noScriptHash
-		}
-		return next(ctx, cmd)
 	}
 }
 

@@ -22,7 +22,6 @@ func TestReentrant(t *testing.T) {
 		{"expiry inside", reentrantExpiry},
 		{"lost here, not yet in the server", reentrantLostHere},
 		{"one owner, many goroutines", reentrantGoroutines},
-		{"lost message", reentrantLostMessage},
 		{"a waiter that was woken gives up", reentrantPassesOn},
 		{"TryLock beside a Lock of its owner", reentrantTry},
 	})

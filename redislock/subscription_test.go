@@ -19,24 +19,6 @@ func listeners(t *testing.T, c *link, key string) int64 {
 	return n[channel]
 }
 
-func reentrantLostMessage(t *testing.T, at harness.Endpoint) {
-	c, other := dial(t, at), dial(t, at)
-	key := newKey()
-	l := lock(t, newClient(t, other).Reentrant(key, redislock.Options{}))
-	waiting := newClient(t, c).Reentrant(key, redislock.Options{})
-	unlockSoon := begun(t, waiting)
-	eventually(t, "the waiter listens", func() bool { return listeners(t, other, key) == 1 })
-	time.Sleep(20 * time.Millisecond) // and has asked again
-	c.lose.Store(1)
-	unlock(t, l)
-	select {
-	case next := <-unlockSoon:
-		unlock(t, next)
-	case <-time.After(redislock.DefaultTTL / 3):
-		t.Fatal("the waiter sleeps until the lease would be over")
-	}
-}
-
 // reentrantPassesOn: a message that woke a waiter that gives up is passed to the next one.
 func reentrantPassesOn(t *testing.T, at harness.Endpoint) {
 	c, other := dial(t, at), dial(t, at)
