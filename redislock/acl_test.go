@@ -84,7 +84,7 @@ func forceAsUser(t *testing.T, user running, k lockKind) {
 	held := lock(t, k.make(user.client(t), name, calm))
 	f, ok := k.make(user.client(t), name, calm).(forcer)
 	if !ok {
-		if k.name != "multi" { // its parts have it
+		if k.name != "Multi" { // its parts have it
 			t.Errorf("%s has no ForceUnlock", k.name)
 		}
 		unlock(t, held)
@@ -144,7 +144,7 @@ func everyKind(t *testing.T, r running) map[string]error {
 				o := redislock.Options{TTL: aclLease, HandoffTimeout: calm.HandoffTimeout}
 				m := k.make(a, name, o)
 				err := contend(ctx, m, k.make(b, name, o))
-				if err == nil && k.name == "queue" {
+				if err == nil && k.name == "Mutex" {
 					err = passOver(ctx, admin, m, name)
 				}
 				mu.Lock()

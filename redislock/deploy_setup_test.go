@@ -114,22 +114,22 @@ type lockKind struct {
 
 // lockKinds is in the order of Suite, without Redlock, which has separate tests.
 var lockKinds = []lockKind{
-	{"queue", func(c *redislock.Client, name string, o redislock.Options) tryLocker { return c.Mutex(name, o) }, true},
-	{"reentrant", func(c *redislock.Client, name string, o redislock.Options) tryLocker {
+	{"Mutex", func(c *redislock.Client, name string, o redislock.Options) tryLocker { return c.Mutex(name, o) }, true},
+	{"Reentrant", func(c *redislock.Client, name string, o redislock.Options) tryLocker {
 		return c.Reentrant(name, o)
 	}, false},
-	{"poll", func(c *redislock.Client, name string, o redislock.Options) tryLocker {
+	{"PollMutex", func(c *redislock.Client, name string, o redislock.Options) tryLocker {
 		return c.PollMutex(name, redislock.PollOptions{Options: o})
 	}, false},
-	{"pubsub", func(c *redislock.Client, name string, o redislock.Options) tryLocker { return c.PubSubMutex(name, o) }, false},
-	{"rw", func(c *redislock.Client, name string, o redislock.Options) tryLocker { return c.RWMutex(name, o) }, true},
-	{"semaphore", func(c *redislock.Client, name string, o redislock.Options) tryLocker {
+	{"PubSubMutex", func(c *redislock.Client, name string, o redislock.Options) tryLocker { return c.PubSubMutex(name, o) }, false},
+	{"RWMutex", func(c *redislock.Client, name string, o redislock.Options) tryLocker { return c.RWMutex(name, o) }, true},
+	{"Semaphore", func(c *redislock.Client, name string, o redislock.Options) tryLocker {
 		return c.Semaphore(name, 1, o)
 	}, true},
-	{"multi", func(c *redislock.Client, name string, o redislock.Options) tryLocker {
+	{"Multi", func(c *redislock.Client, name string, o redislock.Options) tryLocker {
 		return c.Multi([]string{name, name + ":b", name + ":a"}, o)
 	}, true},
-	{"cohort", func(c *redislock.Client, name string, o redislock.Options) tryLocker {
+	{"Cohort", func(c *redislock.Client, name string, o redislock.Options) tryLocker {
 		return c.Cohort(name, redislock.CohortOptions{Options: o})
 	}, true},
 }

@@ -77,7 +77,7 @@ func mailboxNames(t *testing.T, at harness.Endpoint) {
 func mailboxSubscribers(t *testing.T, at harness.Endpoint) {
 	const n = 50
 	for _, k := range lockKinds {
-		if k.name != "reentrant" && k.name != "pubsub" {
+		if k.name != "Reentrant" && k.name != "PubSubMutex" {
 			continue
 		}
 		h, p, key := newPeer(t, at), newPeer(t, at), newKey()

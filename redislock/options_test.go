@@ -13,34 +13,25 @@ import (
 	"locklab/redislock"
 )
 
-var kinds = map[string]func(c *redislock.Client, name string, o redislock.Options) redislock.Lockable{
-	"Mutex": func(c *redislock.Client, name string, o redislock.Options) redislock.Lockable {
-		return c.Mutex(name, o)
-	},
-	"RWMutex": func(c *redislock.Client, name string, o redislock.Options) redislock.Lockable {
-		return c.RWMutex(name, o)
-	},
-	"Semaphore": func(c *redislock.Client, name string, o redislock.Options) redislock.Lockable {
-		return c.Semaphore(name, 1, o)
-	},
-	"Cohort": func(c *redislock.Client, name string, o redislock.Options) redislock.Lockable {
-		return c.Cohort(name, redislock.CohortOptions{Options: o})
-	},
-	"Multi": func(c *redislock.Client, name string, o redislock.Options) redislock.Lockable {
+type makeLock = func(c *redislock.Client, name string, o redislock.Options) redislock.Lockable
+
+// kinds are the kinds of lockKinds and Redlock, each with one name.
+var kinds = makeKinds()
+
+func makeKinds() map[string]makeLock {
+	all := make(map[string]makeLock)
+	for _, k := range lockKinds {
+		all[k.name] = func(c *redislock.Client, name string, o redislock.Options) redislock.Lockable {
+			return k.make(c, name, o)
+		}
+	}
+	all["Multi"] = func(c *redislock.Client, name string, o redislock.Options) redislock.Lockable {
 		return c.Multi([]string{name}, o)
-	},
-	"Reentrant": func(c *redislock.Client, name string, o redislock.Options) redislock.Lockable {
-		return c.Reentrant(name, o)
-	},
-	"PollMutex": func(c *redislock.Client, name string, o redislock.Options) redislock.Lockable {
-		return c.PollMutex(name, redislock.PollOptions{Options: o})
-	},
-	"PubSubMutex": func(c *redislock.Client, name string, o redislock.Options) redislock.Lockable {
-		return c.PubSubMutex(name, o)
-	},
-	"Redlock": func(c *redislock.Client, name string, o redislock.Options) redislock.Lockable {
+	}
+	all["Redlock"] = func(c *redislock.Client, name string, o redislock.Options) redislock.Lockable {
 		return redislock.NewRedlock([]*redislock.Client{c}, name, redislock.RedlockOptions{PollOptions: redislock.PollOptions{Options: o}})
-	},
+	}
+	return all
 }
 
 func TestOptions(t *testing.T) {

@@ -20,10 +20,10 @@ func queueDeadProcess(t *testing.T, at harness.Endpoint) {
 		processes time.Duration
 		waiters   []string
 	}{
-		{"queue", 1, []string{"GHOST:1"}},
-		{"queue", 1, []string{"GHOST:1", "GHOST:2", "GHOST:3", "GHOST:4"}},
-		{"queue", 2, []string{"GHOST:1", "OTHER:1", "GHOST:2", "OTHER:2"}},
-		{"rw", 1, []string{"GHOST:1:1", "GHOST:2:1"}},
+		{"Mutex", 1, []string{"GHOST:1"}},
+		{"Mutex", 1, []string{"GHOST:1", "GHOST:2", "GHOST:3", "GHOST:4"}},
+		{"Mutex", 2, []string{"GHOST:1", "OTHER:1", "GHOST:2", "OTHER:2"}},
+		{"RWMutex", 1, []string{"GHOST:1:1", "GHOST:2:1"}},
 	} {
 		watch, key := dial(t, at), newKey()
 		m := kindCalled(t, test.kind).make(newPeer(t, at).Client, key, redislock.Options{HandoffTimeout: grant}).(keyed)

@@ -63,15 +63,12 @@ func localLostReply(t *testing.T, at harness.Endpoint) {
 // with the next notification, is lost.
 func localLostLeave(t *testing.T, at harness.Endpoint) {
 	o := redislock.Options{HandoffTimeout: 10 * time.Second}
-	for name, kind := range map[string]func(c *redislock.Client, key string) keyed{
-		"mutex":     func(c *redislock.Client, key string) keyed { return c.Mutex(key, o) },
-		"rw":        func(c *redislock.Client, key string) keyed { return c.RWMutex(key, o) },
-		"semaphore": func(c *redislock.Client, key string) keyed { return c.Semaphore(key, 1, o) },
-	} {
+	for _, name := range deathKinds {
 		watch, key := dial(t, at), newKey()
-		l := lock(t, kind(newPeer(t, at).Client, key))
+		k := kindCalled(t, name)
+		l := lock(t, k.make(newPeer(t, at).Client, key, o))
 		p := newPeer(t, at, retrying)
-		m := kind(p.Client, key)
+		m := k.make(p.Client, key, o).(keyed)
 		a, b := enqueue(t, watch, m), enqueue(t, watch, m)
 		eventually(t, "it listens", func() bool { return p.mail.Counts().Requests > 1 })
 		p.mail.delay.Store(int64(time.Second))

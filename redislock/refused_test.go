@@ -49,7 +49,7 @@ func TestUsage(t *testing.T) {
 			},
 		}
 		for _, k := range lockKinds {
-			if k.name != "multi" || bad.name != "" { // its test adds to the name
+			if k.name != "Multi" || bad.name != "" { // its test adds to the name
 				makes[k.name] = func() tryLocker { return k.make(c, bad.name, bad.o) }
 			}
 		}
@@ -191,7 +191,7 @@ func (f *refusal) succeeded(t *testing.T, want string) {
 		switch text := fmt.Sprint(g.err); {
 		case g.err == nil:
 			unlock(t, g.l)
-		case want == "" || want == "OOM" && f.kind.fenced && f.kind.name != "multi" || !strings.HasPrefix(text, "redislock: ") || !strings.Contains(text, want) || strings.Contains(text, "\n"):
+		case want == "" || want == "OOM" && f.kind.fenced && f.kind.name != "Multi" || !strings.HasPrefix(text, "redislock: ") || !strings.Contains(text, want) || strings.Contains(text, "\n"):
 			t.Errorf("%s: the waiter got %q", f.kind.name, text)
 		}
 	case <-time.After(patience):

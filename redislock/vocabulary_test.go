@@ -13,7 +13,7 @@ import (
 	"locklab/redislock"
 )
 
-func lockables() map[string]func(c *redislock.Client, name string, o redislock.Options) redislock.Lockable {
+func lockables() map[string]makeLock {
 	all := maps.Clone(kinds)
 	all["Owner"] = func(c *redislock.Client, name string, o redislock.Options) redislock.Lockable {
 		return c.Reentrant(name, o).Owner()
