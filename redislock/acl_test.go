@@ -2,6 +2,7 @@ package redislock_test
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"slices"
 	"strings"
@@ -10,93 +11,88 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"golang.org/x/sync/errgroup"
 
 	"locklab/internal/leaktest"
 	"locklab/redislock"
 )
 
-// TestACLRights: each right of the documented user is needed, or an error comes at once.
+// aclLease is short enough that a contended lock is renewed.
+const aclLease = 1500 * time.Millisecond
+
+// TestACLRights: the documented user can use and force every kind. Without any of its rights an
+// error says at once what to do: no lease is lost, and no lock stays taken.
 func TestACLRights(t *testing.T) {
 	t.Parallel()
 	r := startAll(t, deployments[0])[0]
+	leaktest.Own(t)
+	for _, k := range lockKinds { // the server has the scripts to take and release, and not to renew
+		unlock(t, lock(t, k.make(r.client(t), newName(), redislock.Options{})))
+	}
 	rights := documentedACL(t)
+	if failed := requireAdvice(t, r, "+eval", rights); failed < len(lockKinds) {
+		t.Errorf("%d kinds fail for a user that may not load scripts, want all", failed)
+	}
+	if failed := requireAdvice(t, r, "", rights); failed > 0 {
+		t.Errorf("%d kinds fail for the documented user", failed)
+	}
+	var all errgroup.Group
+	all.SetLimit(4) // they wait most of the time
 	for _, right := range rights {
-		if !strings.ContainsRune("+~&", rune(right[0])) {
+		if right == "+eval" || !strings.ContainsRune("+~&", rune(right[0])) {
 			continue
 		}
-		t.Run(strings.ReplaceAll(right, ":*", ""), func(t *testing.T) {
-			leaktest.Own(t)
-			others := slices.DeleteFunc(slices.Clone(rights), func(r string) bool { return r == right })
-			user := r.user(t, others)
-			failed := 0
-			// On a busy machine the second client may ask after the first has left, and then
-			// needs no right to wait.
-			for held := 20 * time.Millisecond; failed == 0 && held <= 2*time.Second; held *= 10 {
-				requireNoError(t, r.connect(t).ScriptFlush(t.Context()).Err())
-				for kind, err := range everyKind(t, user, held) {
-					if err == nil {
-						continue
-					}
-					failed++
-					if text := err.Error(); !strings.HasPrefix(text, "redislock: ") || !strings.Contains(text, "rights that a user needs") || strings.Contains(text, "\n") {
-						t.Errorf("%s without %s: %q, want one line that says what to do", kind, right, text)
-					}
-				}
-			}
-			if failed == 0 {
+		all.Go(func() error {
+			if requireAdvice(t, r, right, rights) == 0 {
 				t.Errorf("every lock works without %s", right)
 			}
+			return nil
 		})
 	}
-	t.Run("with all", func(t *testing.T) {
-		for kind, err := range everyKind(t, r.user(t, rights), 20*time.Millisecond) {
-			if err != nil {
-				t.Errorf("%s: %v", kind, err)
-			}
-		}
-	})
+	_ = all.Wait() // no error: the tests report it
 }
 
-// TestACLForce: the documented user may unlock by force; another gets an error of one line.
-func TestACLForce(t *testing.T) {
-	t.Parallel()
-	r := startAll(t, deployments[0])[0]
-	rights := documentedACL(t)
-	t.Run("with all", func(t *testing.T) {
-		leaktest.Own(t)
-		user, without := r.user(t, rights), []string(nil)
-		for _, k := range lockKinds {
-			if _, ok := k.make(user.client(t), newName(), calm).(forcer); !ok {
-				without = append(without, k.name)
-				continue
-			}
-			t.Run(k.name, func(t *testing.T) { forceAsUser(t, user, k) })
+// requireAdvice uses and forces every kind as a user without that right, "" for none. It checks
+// the errors, and returns how many kinds fail.
+func requireAdvice(t *testing.T, r running, right string, rights []string) (failed int) {
+	user := r.user(t, slices.DeleteFunc(slices.Clone(rights), func(other string) bool { return other == right }))
+	for kind, err := range everyKind(t, user) {
+		if err != nil {
+			failed++
+			requireAdviceIn(t, kind+" without "+right, "redislock: ", err)
 		}
-		if !slices.Equal(without, []string{"multi"}) { // its parts have it
-			t.Errorf("%q have no ForceUnlock", without)
+	}
+	for _, k := range lockKinds {
+		if right == "" {
+			forceAsUser(t, user, k)
+		} else {
+			forceWithout(t, r, user, k, right)
 		}
-	})
-	for _, right := range rights {
-		if !strings.ContainsRune("+~&", rune(right[0])) {
-			continue
-		}
-		t.Run(strings.ReplaceAll(right, ":*", ""), func(t *testing.T) {
-			leaktest.Own(t)
-			user := r.user(t, slices.DeleteFunc(slices.Clone(rights), func(r string) bool { return r == right }))
-			requireNoError(t, r.connect(t).ScriptFlush(t.Context()).Err())
-			for _, k := range lockKinds {
-				forceWithout(t, r, user, k, right)
-			}
-		})
+	}
+	return failed
+}
+
+func requireAdviceIn(t *testing.T, what, prefix string, err error) {
+	t.Helper()
+	if text := err.Error(); !strings.HasPrefix(text, prefix) || !strings.Contains(text, "rights that a user needs") || strings.Contains(text, "\n") {
+		t.Errorf("%s: %q, want one line that says what to do", what, text)
 	}
 }
 
 func forceAsUser(t *testing.T, user running, k lockKind) {
 	name := newName()
 	held := lock(t, k.make(user.client(t), name, calm))
+	f, ok := k.make(user.client(t), name, calm).(forcer)
+	if !ok {
+		if k.name != "Multi" { // its parts have it
+			t.Errorf("%s has no ForceUnlock", k.name)
+		}
+		unlock(t, held)
+		return
+	}
 	got := begun(t, k.make(user.client(t), name, calm))
 	time.Sleep(30 * time.Millisecond) // most often it waits by now
-	freed, err := k.make(user.client(t), name, calm).(forcer).ForceUnlock(t.Context())
+	freed, err := f.ForceUnlock(t.Context())
 	if !freed || err != nil {
 		t.Errorf("ForceUnlock = %t, %v", freed, err)
 	}
@@ -120,23 +116,22 @@ func forceWithout(t *testing.T, r, user running, k lockKind, right string) {
 	case err == nil && right == "~locks:*":
 		t.Errorf("%s: a user that may not touch the key frees it", k.name)
 	case err != nil:
-		if text := err.Error(); !strings.HasPrefix(text, "redislock: force unlock ") || !strings.Contains(text, "rights that a user needs") || strings.Contains(text, "\n") {
-			t.Errorf("%s without %s: %q, want one line that says what to do", k.name, right, text)
-		}
+		requireAdviceIn(t, k.name+" without "+right, "redislock: force unlock ", err)
 	}
 }
 
+// user returns r with a new user that has these rights.
 func (r running) user(t *testing.T, rights []string) running {
 	t.Helper()
 	admin := r.options
 	admin.Username, admin.Password = "", ""
-	aclUser(t, admin, rights)
-	r.options.Username, r.options.Password, r.called = aclUserName, aclPassword, "acl-test"
+	r.options.Username, r.options.Password, r.called = rand.Text(), aclPassword, "acl-test"
+	aclUser(t, admin, r.options.Username, rights)
 	return r
 }
 
 // everyKind runs two contending processes for each kind at once, and returns the errors.
-func everyKind(t *testing.T, r running, held time.Duration) map[string]error {
+func everyKind(t *testing.T, r running) map[string]error {
 	admin, failed := r.admin(t), make(map[string]error)
 	var mu sync.Mutex
 	var all sync.WaitGroup
@@ -146,9 +141,10 @@ func everyKind(t *testing.T, r running, held time.Duration) map[string]error {
 			all.Go(func() {
 				ctx, cancel := context.WithTimeout(t.Context(), patience/2)
 				defer cancel()
-				m := k.make(a, name, calm)
-				err := contend(ctx, m, k.make(b, name, calm), held)
-				if err == nil && k.name == "queue" {
+				o := redislock.Options{TTL: aclLease, HandoffTimeout: calm.HandoffTimeout}
+				m := k.make(a, name, o)
+				err := contend(ctx, m, k.make(b, name, o))
+				if err == nil && k.name == "Mutex" {
 					err = passOver(ctx, admin, m, name)
 				}
 				mu.Lock()
@@ -166,8 +162,9 @@ func everyKind(t *testing.T, r running, held time.Duration) map[string]error {
 // calm gives a busy machine time to react.
 var calm = redislock.Options{HandoffTimeout: 5 * time.Second}
 
-// contend lets a hand a lock over to b, after another waiter has left, or returns an error.
-func contend(ctx context.Context, a, b tryLocker, held time.Duration) error {
+// contend lets a hand a lock over to b, after another waiter has left and a renewal, or returns
+// an error.
+func contend(ctx context.Context, a, b tryLocker) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	first, err := a.Lock(ctx)
@@ -179,32 +176,29 @@ func contend(ctx context.Context, a, b tryLocker, held time.Duration) error {
 	if l, err := b.Lock(short); err == nil {
 		return errors.Join(errors.New("two are inside"), l.Unlock(ctx))
 	} else if !errors.Is(err, context.DeadlineExceeded) {
-		return errors.Join(err, discard(first.Unlock(ctx)))
+		_ = first.Unlock(ctx)
+		return err
 	}
-	got := make(chan got, 1)
+	got := make(chan error, 1)
 	go func() {
 		l, err := b.Lock(ctx)
-		got <- struct {
-			l   *redislock.Lease
-			err error
-			at  time.Time
-		}{l, err, time.Now()}
+		if err == nil {
+			err = l.Unlock(ctx)
+		}
+		got <- err
 	}()
 	select {
-	case g := <-got: // it failed
-		return errors.Join(g.err, discard(first.Unlock(ctx)))
-	case <-time.After(held):
+	case err := <-got: // it failed
+		_ = first.Unlock(ctx)
+		return err
+	case <-time.After(aclLease + aclLease/10):
 	}
 	if err := first.Unlock(ctx); err != nil {
 		cancel()
 		<-got
 		return err
 	}
-	g := <-got
-	if g.err != nil {
-		return g.err
-	}
-	return g.l.Unlock(ctx)
+	return <-got
 }
 
 // passOver releases a queue lock whose only waiter is dead, with an unread notification.
@@ -222,4 +216,53 @@ func passOver(ctx context.Context, admin redis.UniversalClient, m tryLocker, nam
 	return l.Unlock(ctx)
 }
 
-func discard(error) error { return nil }
+// TestACLTakenAway: a holder notices a lost right at its renewal; refusals may be temporary.
+func TestACLTakenAway(t *testing.T) {
+	t.Parallel()
+	const lease = 6 * time.Second
+	r := startAll(t, deployments[0])[0]
+	leaktest.Own(t)
+	user := r.user(t, documentedACL(t))
+	admin := r.admin(t)
+	held := make(map[string]*redislock.Lease)
+	for kind, make := range kinds {
+		held[kind] = lock(t, make(user.client(t), newName(), redislock.Options{TTL: lease}))
+	}
+	requireNoError(t, admin.Do(t.Context(), "ACL", "SETUSER", user.options.Username, "-pexpire").Err())
+	for kind, l := range held {
+		select {
+		case <-l.Done():
+		case <-time.After(patience):
+			t.Fatalf("%s: Done stays open", kind)
+		}
+		if err := l.Err(); !errors.Is(err, redislock.ErrLost) || !strings.Contains(err.Error(), "rights that a user needs") || strings.Contains(err.Error(), "is over") {
+			t.Errorf("%s: Err = %v, want ErrLost before the deadline, and what to do", kind, err)
+		}
+		l.Unlock(context.WithoutCancel(t.Context())) // returns the same error
+	}
+}
+
+// TestACLName: a client's name is in CLIENT LIST if its user may set it.
+func TestACLName(t *testing.T) {
+	t.Parallel()
+	r := startAll(t, deployments[0])[0]
+	leaktest.Own(t)
+	admin := r.admin(t)
+	for _, more := range []string{"", "+client|setname"} {
+		user := r.user(t, append(documentedACL(t), strings.Fields(more)...))
+		name := newName()
+		held := lock(t, user.client(t).Mutex(name, redislock.Options{}))
+		got := begun(t, user.client(t).Mutex(name, redislock.Options{}))
+		eventually(t, "the other waits", func() bool { return queueOf(t, admin, name) })
+		time.Sleep(50 * time.Millisecond) // and listens
+		named := func() bool { return strings.Contains(admin.ClientList(t.Context()).Val(), " name=acl-test ") }
+		if more != "" {
+			eventually(t, "the connection that listens has the name", named)
+		}
+		unlock(t, held)
+		unlock(t, take(t, got))
+		if more == "" && named() {
+			t.Error("a user that may not has set the name of a connection")
+		}
+	}
+}

@@ -28,7 +28,7 @@ func newRotation(t *testing.T) *rotation {
 	r := &rotation{running: startAll(t, deployments[0])[0]}
 	r.password.Store(aclPassword)
 	r.server = r.admin(t)
-	aclUser(t, r.options, []string{"on", ">" + aclPassword, "~*", "&*", "+@all"})
+	aclUser(t, r.options, aclUserName, []string{"on", ">" + aclPassword, "~*", "&*", "+@all"})
 	return r
 }
 
@@ -196,10 +196,10 @@ func TestUnlockEnds(t *testing.T) {
 			defer c.Close()
 			l := lock(t, make(c, newName(), redislock.Options{}))
 			asked := false
-			rdb.AddHook(&before{names: []string{"evalsha", "delex", "delifeq"}, do: func() {
+			rdb.AddHook(before([]string{"evalsha", "delex", "delifeq"}, func() {
 				asked = true
 				requireOver(t, kind, l)
-			}})
+			}))
 			unlock(t, l)
 			if !asked {
 				t.Errorf("%s: no request was sent", kind)
@@ -209,7 +209,14 @@ func TestUnlockEnds(t *testing.T) {
 			}
 			l = lock(t, make(c, newName(), redislock.Options{}))
 			cut.Store(true)
-			rdb.AddHook(mute{on: &cut})
+			rdb.AddHook(hook(func(ctx context.Context, cmd redis.Cmder, next redis.ProcessHook) error {
+				if !cut.Load() {
+					return next(ctx, cmd)
+				}
+				<-ctx.Done()
+				cmd.SetErr(ctx.Err())
+				return ctx.Err()
+			}))
 			if err := l.Unlock(t.Context()); !errors.Is(err, redislock.ErrUnanswered) {
 				t.Errorf("%s: Unlock without an answer = %v", kind, err)
 			}
@@ -225,20 +232,4 @@ func TestUnlockEnds(t *testing.T) {
 		run(kind, true)
 	}
 	work.Wait()
-}
-
-type mute struct {
-	passThrough
-	on *atomic.Bool
-}
-
-func (m mute) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
-	return func(ctx context.Context, cmd redis.Cmder) error {
-		if !m.on.Load() {
-			return next(ctx, cmd)
-		}
-		<-ctx.Done()
-		cmd.SetErr(ctx.Err())
-		return ctx.Err()
-	}
 }

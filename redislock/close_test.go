@@ -104,32 +104,37 @@ func TestShutdownUnanswered(t *testing.T) {
 	}
 }
 
-// TestClosePlaces: Close removes the places of waiters, and leaves a held lock to its lease.
+// TestClosePlaces: Close ends the waiters of every kind, and leaves a held lock to its lease.
 func TestClosePlaces(t *testing.T) {
 	t.Parallel()
 	r := startAll(t, deployments[0])[0]
 	leaktest.Own(t)
 	admin := r.admin(t)
-	for _, k := range lockKinds {
-		if !k.fenced || k.name == "multi" {
-			continue
-		}
+	for kind, make := range kinds {
 		name, kept := newName(), newName()
-		others := lock(t, k.make(r.client(t), name, redislock.Options{}))
+		others := lock(t, make(r.client(t), name, redislock.Options{}))
 		c := r.client(t)
-		held := lock(t, k.make(c, kept, redislock.Options{}))
-		failed, _ := waitTwice(t, k.make(c, name, redislock.Options{}))
-		eventually(t, "it waits", func() bool { return queueOf(t, admin, name) })
+		held, m := lock(t, make(c, kept, redislock.Options{})), make(c, name, redislock.Options{})
+		failed, waits := waitTwice(t, m)
+		if kind == "Cohort" { // it does not report its requests
+			eventually(t, "it waits", func() bool { return queueOf(t, admin, name) })
+		} else {
+			<-waits
+		}
 		if err := c.Close(); err != nil {
-			t.Errorf("%s: Close = %v", k.name, err)
+			t.Errorf("%s: Close = %v", kind, err)
 		}
-		<-failed
-		<-failed
-		eventually(t, k.name+": no place is left in the queue", func() bool { return !queueOf(t, admin, name) })
+		_, late := m.Lock(t.Context())
+		for _, err := range []error{<-failed, <-failed, late} {
+			if !errors.Is(err, redislock.ErrClosed) {
+				t.Errorf("%s: Lock = %v, want ErrClosed", kind, err)
+			}
+		}
+		eventually(t, kind+": no place is left in the queue", func() bool { return !queueOf(t, admin, name) })
 		if len(leftOf(t, admin, kept)) == 0 {
-			t.Errorf("%s: Close has released the lock", k.name)
+			t.Errorf("%s: Close has released the lock", kind)
 		}
-		requireOver(t, k.name, held)
+		requireOver(t, kind, held)
 		unlock(t, others)
 	}
 }

@@ -19,9 +19,7 @@ func TestCohort(t *testing.T) {
 		{"two processes", cohortProcesses},
 		{"the last waiter leaves", cohortWithdraws},
 		{"a lease is lost", cohortLost},
-		{"the server is gone", cohortServerGone},
 		{"unlocked by force", cohortForced},
-		{"closed", cohortClosed},
 		{"options", cohortOptions},
 	})
 }
@@ -166,45 +164,6 @@ func cohortLost(t *testing.T, at harness.Endpoint) {
 		t.Error("a late Unlock released the lock of the next holder")
 	}
 	unlock(t, next)
-}
-
-func cohortServerGone(t *testing.T, at harness.Endpoint) {
-	c := dial(t, at)
-	m := newClient(t, c).Cohort(newKey(), redislock.CohortOptions{})
-	unlock(t, lock(t, m))
-	c.Client.Close()
-	failed := make(chan error, 3)
-	for range 3 {
-		go func() { _, err := m.Lock(t.Context()); failed <- err }()
-	}
-	for range 3 {
-		select {
-		case err := <-failed:
-			if err == nil {
-				t.Error("Lock without a server")
-			}
-		case <-time.After(patience):
-			t.Fatal("Lock waits for a server that is gone")
-		}
-	}
-}
-
-func cohortClosed(t *testing.T, at harness.Endpoint) {
-	c := dial(t, at)
-	client := redislock.NewClient(c.Client, redislock.ClientOptions{})
-	m := client.Cohort(newKey(), redislock.CohortOptions{})
-	l := lock(t, m)
-	failed := make(chan error, 1)
-	go func() { _, err := m.Lock(t.Context()); failed <- err }()
-	time.Sleep(50 * time.Millisecond)
-	expectNoError(t, client.Close())
-	if err := <-failed; !errors.Is(err, redislock.ErrClosed) {
-		t.Errorf("Lock of a client that is closed meanwhile = %v, want ErrClosed", err)
-	}
-	if _, err := m.Lock(t.Context()); !errors.Is(err, redislock.ErrClosed) {
-		t.Errorf("Lock of a closed client = %v, want ErrClosed", err)
-	}
-	lost(t, l)
 }
 
 func cohortOptions(t *testing.T, at harness.Endpoint) {

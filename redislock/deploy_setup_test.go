@@ -34,7 +34,7 @@ var deployments = []deployment{
 		o.TLSConfig = s.Endpoint().TLS
 	}},
 	{"ACL", backend.Setup{Own: true}, func(t *testing.T, _ *backend.Server, o *redis.UniversalOptions) {
-		aclUser(t, *o, documentedACL(t))
+		aclUser(t, *o, aclUserName, documentedACL(t))
 		o.Username, o.Password = aclUserName, aclPassword
 	}},
 }
@@ -114,22 +114,22 @@ type lockKind struct {
 
 // lockKinds is in the order of Suite, without Redlock, which has separate tests.
 var lockKinds = []lockKind{
-	{"queue", func(c *redislock.Client, name string, o redislock.Options) tryLocker { return c.Mutex(name, o) }, true},
-	{"reentrant", func(c *redislock.Client, name string, o redislock.Options) tryLocker {
+	{"Mutex", func(c *redislock.Client, name string, o redislock.Options) tryLocker { return c.Mutex(name, o) }, true},
+	{"Reentrant", func(c *redislock.Client, name string, o redislock.Options) tryLocker {
 		return c.Reentrant(name, o)
 	}, false},
-	{"poll", func(c *redislock.Client, name string, o redislock.Options) tryLocker {
+	{"PollMutex", func(c *redislock.Client, name string, o redislock.Options) tryLocker {
 		return c.PollMutex(name, redislock.PollOptions{Options: o})
 	}, false},
-	{"pubsub", func(c *redislock.Client, name string, o redislock.Options) tryLocker { return c.PubSubMutex(name, o) }, false},
-	{"rw", func(c *redislock.Client, name string, o redislock.Options) tryLocker { return c.RWMutex(name, o) }, true},
-	{"semaphore", func(c *redislock.Client, name string, o redislock.Options) tryLocker {
+	{"PubSubMutex", func(c *redislock.Client, name string, o redislock.Options) tryLocker { return c.PubSubMutex(name, o) }, false},
+	{"RWMutex", func(c *redislock.Client, name string, o redislock.Options) tryLocker { return c.RWMutex(name, o) }, true},
+	{"Semaphore", func(c *redislock.Client, name string, o redislock.Options) tryLocker {
 		return c.Semaphore(name, 1, o)
 	}, true},
-	{"multi", func(c *redislock.Client, name string, o redislock.Options) tryLocker {
+	{"Multi", func(c *redislock.Client, name string, o redislock.Options) tryLocker {
 		return c.Multi([]string{name, name + ":b", name + ":a"}, o)
 	}, true},
-	{"cohort", func(c *redislock.Client, name string, o redislock.Options) tryLocker {
+	{"Cohort", func(c *redislock.Client, name string, o redislock.Options) tryLocker {
 		return c.Cohort(name, redislock.CohortOptions{Options: o})
 	}, true},
 }
@@ -155,12 +155,7 @@ func documentedACL(t *testing.T) []string {
 	return words
 }
 
-func aclUser(t *testing.T, o redis.UniversalOptions, rules []string) {
-	t.Helper()
-	aclUserCalled(t, o, aclUserName, rules)
-}
-
-func aclUserCalled(t *testing.T, o redis.UniversalOptions, name string, rules []string) {
+func aclUser(t *testing.T, o redis.UniversalOptions, name string, rules []string) {
 	t.Helper()
 	admin := redis.NewUniversalClient(&o)
 	defer admin.Close()

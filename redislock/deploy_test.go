@@ -202,11 +202,11 @@ func clusterRights(t *testing.T, all []running) {
 	for _, more := range []string{"+cluster|slots", ""} {
 		rights := strings.Fields(strings.Join(documentedACL(t), " ") + " " + more)
 		for _, addr := range r.options.Addrs {
-			aclUser(t, redis.UniversalOptions{Addrs: []string{addr}}, rights)
+			aclUser(t, redis.UniversalOptions{Addrs: []string{addr}}, aclUserName, rights)
 		}
 		user := r
 		user.options.Username, user.options.Password = "locks", aclPassword
-		for kind, err := range everyKind(t, user, 20*time.Millisecond) {
+		for kind, err := range everyKind(t, user) {
 			if more != "" && err != nil {
 				t.Errorf("%s with %s: %v", kind, more, err)
 			}

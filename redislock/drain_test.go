@@ -138,7 +138,7 @@ func TestDrainRejects(t *testing.T) {
 	r := startAll(t, deployments[0])[0]
 	admin := r.connect(t)
 	for _, k := range lockKinds {
-		if !k.fenced || k.name == "cohort" {
+		if !k.fenced || k.name == "Cohort" {
 			continue // no queue in the server, or another kind's
 		}
 		name := newName()

@@ -108,36 +108,6 @@ func lateReply(t *testing.T, at harness.Endpoint) {
 	eventually(t, "the lock is released in the background", func() bool { return owner(t, watch, key) == "" })
 }
 
-func slowServer(t *testing.T, at harness.Endpoint) {
-	c := dial(t, at)
-	const lease, delay = 2 * time.Second, time.Second
-	m := pollMutex(t, c, newKey(), redislock.Options{TTL: lease})
-	unlock(t, lock(t, m))
-	c.delay.Store(int64(delay))
-	asked := time.Now()
-	l := lock(t, m)
-	c.delay.Store(0)
-	if until, _ := l.Deadline(); until.Sub(asked) > lease+delay/2 {
-		t.Errorf("the deadline is %v after the request, with a lease of %v", until.Sub(asked), lease)
-	}
-	unlock(t, l)
-}
-
-func slowerThanLease(t *testing.T, at harness.Endpoint) {
-	c, watch := dial(t, at), dial(t, at)
-	key := newKey()
-	m := pollMutex(t, c, key, redislock.Options{TTL: 50 * time.Millisecond, Outage: time.Second})
-	unlock(t, lock(t, m))
-	c.delay.Store(int64(100 * time.Millisecond))
-	if l, err := m.Lock(t.Context()); err == nil {
-		t.Errorf("Lock = a lease that %v", l.Err())
-	}
-	c.delay.Store(0)
-	if got := owner(t, watch, key); got != "" {
-		t.Errorf("orphan %q", got)
-	}
-}
-
 func wrongType(t *testing.T, at harness.Endpoint) {
 	c := dial(t, at)
 	key := newKey()
@@ -153,20 +123,24 @@ func wrongType(t *testing.T, at harness.Endpoint) {
 	}
 }
 
+// serverGone closes the user's client under a holder of every kind, before two more come.
 func serverGone(t *testing.T, at harness.Endpoint) {
-	c := dial(t, at)
-	key := newKey()
-	defer dial(t, at).Del(context.WithoutCancel(t.Context()), key)
-	m := pollMutex(t, c, key, redislock.Options{})
-	l := lock(t, m)
-	c.Client.Close()
-	if _, err := m.Lock(t.Context()); !errors.Is(err, redis.ErrClosed) {
-		t.Errorf("Lock = %v, want %v", err, redis.ErrClosed)
-	}
-	if err := l.Unlock(t.Context()); !errors.Is(err, redis.ErrClosed) {
-		t.Errorf("Unlock = %v, want %v", err, redis.ErrClosed)
-	}
-	if err := l.Err(); !errors.Is(err, redislock.ErrLost) {
-		t.Errorf("Err = %v, want ErrLost", err)
+	for kind, make := range kinds {
+		c := dial(t, at)
+		m := make(newClient(t, c), newKey(), redislock.Options{TTL: time.Second})
+		l := lock(t, m)
+		c.Client.Close()
+		if err := l.Unlock(t.Context()); !errors.Is(err, redis.ErrClosed) {
+			t.Errorf("%s: Unlock = %v, want %v", kind, err, redis.ErrClosed)
+		}
+		if err := l.Err(); !errors.Is(err, redislock.ErrLost) {
+			t.Errorf("%s: Err = %v, want ErrLost", kind, err)
+		}
+		failed, _ := waitTwice(t, m)
+		for range 2 {
+			if err := <-failed; !errors.Is(err, redis.ErrClosed) {
+				t.Errorf("%s: Lock = %v, want %v", kind, err, redis.ErrClosed)
+			}
+		}
 	}
 }

@@ -211,11 +211,10 @@ func interopSteps(t *testing.T, at harness.Endpoint) {
 	if held, err := r.renew(ctx, 1); !held || err != nil {
 		t.Errorf("Redisson's renewal = %t, %v", held, err)
 	}
-	woken := make(chan *redislock.Lease, 1)
-	go func() { woken <- lock(t, o) }()
+	woken := begun(t, o)
 	eventually(t, "we listen", func() bool { return listeners(t, c, key) == 1 })
 	must(r.unlock(ctx, 1))
-	outer := <-woken
+	outer := take(t, woken)
 	inner := lock(t, o)
 	for _, l := range []*redislock.Lease{inner, outer} {
 		if ok, left, err := r.try(ctx, 2); ok || err != nil || left <= 0 {

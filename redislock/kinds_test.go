@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -17,30 +18,23 @@ import (
 func TestKinds(t *testing.T) {
 	runOnServer(t, []serverTest{
 		{"context that ends late", lateContext},
-		{"names with braces", bracedNames},
 		{"pauses of a poll", pollPauses},
 		{"release by what the server has", releaseCommand},
 		{"release by what the server does not have", releaseMissing},
 		{"release by one script", carefulRelease},
 		{"pubsub: requests", pubsubRequests},
 		{"pubsub: a release wakes every waiter", pubsubHerd},
-		{"pubsub: lost message", pubsubLostMessage},
+		{"lost message", lostMessage},
 		{"pubsub: holder that dies", pubsubDeadHolder},
 	})
 }
 
-// before calls do once, before it sends the first command with one of these names.
-type before struct {
-	passThrough
-	names []string
-	do    func()
-	once  sync.Once
-}
-
-func (b *before) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
-	return func(ctx context.Context, cmd redis.Cmder) error {
-		if slices.Contains(b.names, cmd.Name()) {
-			b.once.Do(b.do)
+// before returns a hook that calls do once, before the first command with one of these names.
+func before(names []string, do func()) hook {
+	var done atomic.Bool
+	return func(ctx context.Context, cmd redis.Cmder, next redis.ProcessHook) error {
+		if slices.Contains(names, cmd.Name()) && !done.Swap(true) {
+			do()
 		}
 		return next(ctx, cmd)
 	}
@@ -147,13 +141,13 @@ func release(t *testing.T, at harness.Endpoint, commands []string, lock func(*re
 		t.Fatal(e)
 	}
 	var next *redislock.Lease
-	a.Client.AddHook(&before{names: commands, do: func() {
+	a.Client.AddHook(before(commands, func() {
 		b.Del(t.Context(), key) // as if the lease were over
 		var err error
 		if next, err = newClient(t, b).PollMutex(key, redislock.PollOptions{}).TryLock(t.Context()); err != nil {
 			t.Error(err)
 		}
-	}})
+	}))
 	err = l.Unlock(t.Context())
 	if next == nil {
 		t.Fatal("the test shows nothing: no client took the lock in between")
@@ -227,19 +221,21 @@ func pubsubHerd(t *testing.T, at harness.Endpoint) {
 	eventually(t, "all have asked at each release", func() bool { return owner(t, links[0], key) == "" && sent() >= n*(ping+subscribe+2)+n*(n+1)/2+n })
 }
 
-func pubsubLostMessage(t *testing.T, at harness.Endpoint) {
-	c, w := dial(t, at), dial(t, at)
-	key := newKey()
-	l := lock(t, newClient(t, c).PubSubMutex(key, redislock.Options{}))
-	got := begun(t, newClient(t, w).PubSubMutex(key, redislock.Options{}))
-	eventually(t, "the waiter listens", func() bool { return w.Counts().Requests == 1+3 })
-	time.Sleep(100 * time.Millisecond)
-	w.lose.Store(1) // the next read is the message
-	began := time.Now()
-	unlock(t, l)
-	unlock(t, take(t, got))
-	if took := time.Since(began); took > redislock.DefaultTTL/2 {
-		t.Errorf("the waiter got the lock %v after its release: it slept until the lease would have been over", took)
+// lostMessage: a waiter whose subscription breaks asks again.
+func lostMessage(t *testing.T, at harness.Endpoint) {
+	for _, kind := range []string{"PubSubMutex", "Reentrant"} {
+		w, key := dial(t, at), newKey()
+		l := lock(t, kinds[kind](newClient(t, dial(t, at)), key, redislock.Options{}))
+		got := begun(t, kinds[kind](newClient(t, w), key, redislock.Options{}))
+		eventually(t, "the waiter listens", func() bool { return w.Counts().Requests == 1+3 })
+		time.Sleep(100 * time.Millisecond)
+		w.lose.Store(1) // the next read is the message
+		began := time.Now()
+		unlock(t, l)
+		unlock(t, take(t, got))
+		if took := time.Since(began); took > redislock.DefaultTTL/3 {
+			t.Errorf("%s: the waiter got the lock %v after its release: it slept until the lease would have been over", kind, took)
+		}
 	}
 }
 
@@ -252,28 +248,5 @@ func pubsubDeadHolder(t *testing.T, at harness.Endpoint) {
 	unlock(t, lock(t, newClient(t, w).PubSubMutex(key, redislock.Options{})))
 	if took := time.Since(began); took > 10*lease {
 		t.Errorf("the waiter got the lock after %v, with a lease of %v", took, lease)
-	}
-}
-
-// bracedNames: locks whose names differ by braces or a suffix do not affect each other.
-func bracedNames(t *testing.T, at harness.Endpoint) {
-	for _, k := range lockKinds {
-		t.Run(k.name, func(t *testing.T) {
-			name := newName()
-			for _, pair := range [][2]string{{"{" + name + "}", name}, {name, "{" + name + "}"}, {name, "{" + name + "}:queue"}, {"a{" + name + "}", "a{" + name + "}:token"}} {
-				holder, waiter, other := newClient(t, dial(t, at)), newClient(t, dial(t, at)), newClient(t, dial(t, at))
-				held := lock(t, k.make(holder, pair[0], redislock.Options{}))
-				got := begun(t, k.make(waiter, pair[0], redislock.Options{}))
-				time.Sleep(20 * time.Millisecond) // most often it waits by now
-				unlock(t, lock(t, k.make(other, pair[1], redislock.Options{})))
-				select {
-				case <-got:
-					t.Fatalf("two hold %q after an Unlock of %q", pair[0], pair[1])
-				case <-time.After(50 * time.Millisecond):
-				}
-				unlock(t, held)
-				unlock(t, take(t, got))
-			}
-		})
 	}
 }

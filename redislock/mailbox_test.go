@@ -24,7 +24,6 @@ func TestMailboxes(t *testing.T) {
 	leaktest.Own(t)
 	runBeside(t, at, []serverTest{
 		{"connections close", mailboxConnections},
-		{"a mutex for every request", mailboxFresh},
 		{"a mutex for every name", mailboxNames},
 		{"a subscriber for every request", mailboxSubscribers},
 		{"another name while one is waited for", mailboxAnother},
@@ -63,46 +62,6 @@ func mailboxConnections(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// mailboxFresh: locks made for every request cost no more than a kept one, and leave nothing.
-func mailboxFresh(t *testing.T, at harness.Endpoint) {
-	const n = 8
-	key := newKey()
-	peers := make([]*peer, n)
-	var times atomic.Int64
-	ctx, stop := context.WithCancel(t.Context())
-	var all sync.WaitGroup
-	for i := range peers {
-		peers[i] = newPeer(t, at)
-		all.Go(func() {
-			for {
-				l, err := peers[i].Mutex(key, redislock.Options{}).Lock(ctx)
-				if err != nil {
-					return
-				}
-				times.Add(1)
-				l.Unlock(ctx)
-			}
-		})
-	}
-	eventually(t, "all have come", func() bool { return times.Load() > 3*n })
-	cost := perAcquisition(peers, &times, func() {
-		from := times.Load()
-		eventually(t, "some acquisitions", func() bool { return times.Load() > from+100*n })
-	})
-	stop()
-	all.Wait()
-	t.Logf("%.3f requests an acquisition", cost)
-	if cost > 3.1 {
-		t.Errorf("%.2f requests an acquisition, want at most 3.1", cost)
-	}
-	for _, p := range peers {
-		eventually(t, "nothing is left", func() bool { return redislock.Mailboxes(p.Client) == 0 })
-		if open := len(p.mail.open()); open > 1 {
-			t.Errorf("%d connections listened, want 1", open)
-		}
-	}
-}
-
 func mailboxNames(t *testing.T, at harness.Endpoint) {
 	p := newPeer(t, at)
 	var c atomic.Int64
@@ -118,7 +77,7 @@ func mailboxNames(t *testing.T, at harness.Endpoint) {
 func mailboxSubscribers(t *testing.T, at harness.Endpoint) {
 	const n = 50
 	for _, k := range lockKinds {
-		if k.name != "reentrant" && k.name != "pubsub" {
+		if k.name != "Reentrant" && k.name != "PubSubMutex" {
 			continue
 		}
 		h, p, key := newPeer(t, at), newPeer(t, at), newKey()

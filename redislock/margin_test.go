@@ -44,27 +44,15 @@ func margin(t *testing.T, at harness.Endpoint, k lockKind, o redislock.Options) 
 	key := newKey()
 	holder := newPeer(t, at)
 	l := lock(t, k.make(holder.Client, key, o))
-	next := k.make(newPeer(t, at).Client, key, o)
-	got := make(chan time.Time, 1)
-	go func() {
-		l, err := next.Lock(t.Context())
-		if err != nil {
-			t.Error(err)
-			close(got)
-			return
-		}
-		got <- time.Now()
-		l.Unlock(t.Context())
-	}()
+	got := begun(t, k.make(newPeer(t, at).Client, key, o))
 	time.Sleep(o.TTL / 2) // it may have been renewed
 	holder.die()
 	<-l.Done()
 	told := time.Now()
 	until, _ := l.Deadline()
-	came, ok := <-got
-	if !ok {
-		return
-	}
+	next := take(t, got)
+	came := time.Now()
+	unlock(t, next)
 	t.Logf("the next one came %v after the deadline, %v after Done", came.Sub(until).Round(time.Millisecond), came.Sub(told).Round(time.Millisecond))
 	if gap := came.Sub(until); gap < want {
 		t.Errorf("the next one came %v after the deadline, want at least the margin of %v", gap, want)

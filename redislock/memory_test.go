@@ -2,7 +2,6 @@ package redislock_test
 
 import (
 	"context"
-	"maps"
 	"strings"
 	"testing"
 	"time"
@@ -13,22 +12,11 @@ import (
 	"locklab/redislock"
 )
 
-func everyShape() map[string]func(c *redislock.Client, name string, o redislock.Options) redislock.Lockable {
-	all := maps.Clone(kinds)
-	all["RWMutex, readers"] = func(c *redislock.Client, name string, o redislock.Options) redislock.Lockable {
-		return c.RWMutex(name, o).RLocker()
-	}
-	all["Semaphore of two"] = func(c *redislock.Client, name string, o redislock.Options) redislock.Lockable {
-		return c.Semaphore(name, 2, o)
-	}
-	return all
-}
-
 // TestAllDie: when all processes of a lock die, every remaining key expires.
 func TestAllDie(t *testing.T) {
 	t.Parallel()
 	at := locktest.Endpoint(t, harness.KindRedis)
-	for kind, make := range everyShape() {
+	for kind, make := range lockables() {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
 			leaktest.Own(t)
@@ -44,7 +32,7 @@ func TestAllDie(t *testing.T) {
 			}
 			w := newPeer(t, at)
 			m := w.Client.RWMutex(key, redislock.Options{HandoffTimeout: 300 * time.Millisecond})
-			if kind == "RWMutex, readers" { // else all of them are inside
+			if kind == "RLocker" { // else all of them are inside
 				go func() { _, _ = m.Lock(ctx) }()
 			}
 			peers = append(peers, w)
@@ -73,7 +61,7 @@ func TestOutOfMemory(t *testing.T) {
 	leaktest.Own(t)
 	admin := r.admin(t)
 	held := make(map[string]*redislock.Lease)
-	for kind, make := range everyShape() {
+	for kind, make := range lockables() {
 		m := make(r.client(t), newName(), redislock.Options{TTL: lease})
 		held[kind] = lock(t, m)
 	}

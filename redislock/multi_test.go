@@ -14,7 +14,6 @@ import (
 func TestMulti(t *testing.T) {
 	runOnServer(t, []serverTest{
 		{"names, tokens and deadline", multiNames},
-		{"opposite orders", multiOrders},
 		{"all or none", multiAllOrNone},
 		{"a part is lost while waiting", multiLostWaiting},
 		{"a part is lost while held", multiLostHeld},
@@ -57,32 +56,6 @@ func multiNames(t *testing.T, at harness.Endpoint) {
 		if _, err := client.Multi(bad, redislock.Options{}).Lock(t.Context()); !errors.Is(err, redislock.ErrUsage) {
 			t.Errorf("Lock of %q = %v, want ErrUsage", bad, err)
 		}
-	}
-}
-
-func multiOrders(t *testing.T, at harness.Endpoint) {
-	a, b := newKey(), newKey()
-	done := make(chan error, 2)
-	for _, names := range [][]string{{a, b}, {b, a}} {
-		m := newClient(t, dial(t, at)).Multi(names, redislock.Options{})
-		go func() {
-			ctx, cancel := context.WithTimeout(t.Context(), patience)
-			defer cancel()
-			for range 50 {
-				l, err := m.Lock(ctx)
-				if err == nil {
-					err = l.Unlock(ctx)
-				}
-				if err != nil {
-					done <- err
-					return
-				}
-			}
-			done <- nil
-		}()
-	}
-	for range 2 {
-		expectNoError(t, <-done)
 	}
 }
 

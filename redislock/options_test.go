@@ -9,40 +9,29 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
 	"locklab/harness"
 	"locklab/redislock"
 )
 
-var kinds = map[string]func(c *redislock.Client, name string, o redislock.Options) redislock.Lockable{
-	"Mutex": func(c *redislock.Client, name string, o redislock.Options) redislock.Lockable {
-		return c.Mutex(name, o)
-	},
-	"RWMutex": func(c *redislock.Client, name string, o redislock.Options) redislock.Lockable {
-		return c.RWMutex(name, o)
-	},
-	"Semaphore": func(c *redislock.Client, name string, o redislock.Options) redislock.Lockable {
-		return c.Semaphore(name, 1, o)
-	},
-	"Cohort": func(c *redislock.Client, name string, o redislock.Options) redislock.Lockable {
-		return c.Cohort(name, redislock.CohortOptions{Options: o})
-	},
-	"Multi": func(c *redislock.Client, name string, o redislock.Options) redislock.Lockable {
+type makeLock = func(c *redislock.Client, name string, o redislock.Options) redislock.Lockable
+
+// kinds are the kinds of lockKinds and Redlock, each with one name.
+var kinds = makeKinds()
+
+func makeKinds() map[string]makeLock {
+	all := make(map[string]makeLock)
+	for _, k := range lockKinds {
+		all[k.name] = func(c *redislock.Client, name string, o redislock.Options) redislock.Lockable {
+			return k.make(c, name, o)
+		}
+	}
+	all["Multi"] = func(c *redislock.Client, name string, o redislock.Options) redislock.Lockable {
 		return c.Multi([]string{name}, o)
-	},
-	"Reentrant": func(c *redislock.Client, name string, o redislock.Options) redislock.Lockable {
-		return c.Reentrant(name, o)
-	},
-	"PollMutex": func(c *redislock.Client, name string, o redislock.Options) redislock.Lockable {
-		return c.PollMutex(name, redislock.PollOptions{Options: o})
-	},
-	"PubSubMutex": func(c *redislock.Client, name string, o redislock.Options) redislock.Lockable {
-		return c.PubSubMutex(name, o)
-	},
-	"Redlock": func(c *redislock.Client, name string, o redislock.Options) redislock.Lockable {
+	}
+	all["Redlock"] = func(c *redislock.Client, name string, o redislock.Options) redislock.Lockable {
 		return redislock.NewRedlock([]*redislock.Client{c}, name, redislock.RedlockOptions{PollOptions: redislock.PollOptions{Options: o}})
-	},
+	}
+	return all
 }
 
 func TestOptions(t *testing.T) {
@@ -54,7 +43,6 @@ func TestOptions(t *testing.T) {
 		{"force", optionForce},
 		{"force hands over", optionForceQueue},
 		{"trace", optionTrace},
-		{"trace of a loss", optionTraceLost},
 	})
 }
 
@@ -234,9 +222,7 @@ func (s *timeline) trace() *redislock.Trace {
 		Queued:   func(e redislock.QueuedInfo) { s.add("queued behind %d", e.Ahead) },
 		Woken:    func(e redislock.WokenInfo) { s.add("woken: %s", e.Why) },
 		Granted:  func(e redislock.GrantedInfo) { s.add("granted %d after a while: %t", e.Token, e.Wait > 0) },
-		Failed:   func(e redislock.FailedInfo) { s.add("failed: %t", errors.Is(e.Err, redislock.ErrNotAcquired)) },
 		Released: func(e redislock.ReleasedInfo) { s.add("released %d after a while: %t", e.Token, e.Held > 0) },
-		Lost:     func(e redislock.LostInfo) { s.add("lost %d: %t", e.Token, errors.Is(e.Err, redislock.ErrLost)) },
 	}
 }
 
@@ -248,62 +234,16 @@ func optionTrace(t *testing.T, at harness.Endpoint) {
 	before := enqueue(t, watch, p.Mutex(key, redislock.Options{}))
 	var s timeline
 	m := newPeer(t, at).Mutex(key, redislock.Options{})
-	got := make(chan *redislock.Lease, 1)
-	go func() {
-		l, err := m.Lock(redislock.WithTrace(t.Context(), s.trace()))
-		expectNoError(t, err)
-		got <- l
-	}()
+	got := begun(t, traced{m, s.trace()})
 	eventually(t, "it waits", func() bool { return strings.Contains(s.String(), "queued") })
 	unlock(t, first)
 	l, _ := before.lease(t)
 	unlock(t, l)
-	l = <-got
+	l = take(t, got)
 	unlock(t, l)
 	want := fmt.Sprintf("sent acquire\nanswered acquire: <nil>\nqueued behind 1\nwoken: grant\ngranted %d after a while: true\n"+
 		"sent release\nanswered release: <nil>\nreleased %[1]d after a while: true", l.Token())
 	if s.String() != want {
 		t.Errorf("the timeline is\n%s\nwant\n%s", s.String(), want)
-	}
-}
-
-func optionTraceLost(t *testing.T, at harness.Endpoint) {
-	a, b, watch := newClient(t, dial(t, at)), newClient(t, dial(t, at)), dial(t, at)
-	for name, kind := range kinds {
-		key := newKey()
-		var s timeline
-		renewed := make(chan redislock.RenewedInfo, 100)
-		tr := s.trace()
-		tr.Renewed = func(e redislock.RenewedInfo) { renewed <- e }
-		ctx := redislock.WithTrace(t.Context(), tr)
-		l := lock(t, kind(a, key, redislock.Options{}))
-		if _, err := kind(b, key, redislock.Options{Wait: 300 * time.Millisecond}).Lock(ctx); err == nil {
-			t.Fatalf("%s: Lock of a lock that is held", name)
-		}
-		unlock(t, l)
-		if text := s.String(); name != "Cohort" && !strings.Contains(text, "queued") || !strings.HasSuffix(text, "failed: true") && !strings.Contains(text, "failed: true\n") {
-			t.Errorf("%s: the timeline of a failure is\n%s", name, text)
-		}
-		l, err := kind(b, key, redislock.Options{TTL: 600 * time.Millisecond}).Lock(ctx)
-		requireNoError(t, err)
-		select {
-		case e := <-renewed:
-			if e.Token != l.Token() || !e.Until.After(time.Now()) {
-				t.Errorf("%s: renewed %+v, the token is %d", name, e, l.Token())
-			}
-		case <-time.After(2 * time.Second):
-			t.Errorf("%s: no renewal is told; Err = %v", name, l.Err())
-		}
-		if err := watch.Del(t.Context(), key).Err(); err != nil && !errors.Is(err, redis.Nil) {
-			t.Fatal(err)
-		}
-		<-l.Done()
-		eventually(t, name+" tells of the loss", func() bool {
-			return strings.Contains(s.String(), fmt.Sprintf("lost %d: true", l.Token()))
-		})
-		lost(t, l)
-		if text := s.String(); !strings.Contains(text, "granted") || strings.Contains(text, "released") {
-			t.Errorf("%s: the timeline of a loss is\n%s", name, text)
-		}
 	}
 }

@@ -229,7 +229,7 @@ func outageWithoutEnd(t *testing.T) {
 		work.Go(func() {
 			expect("Lock", func() error { _, err := m.Lock(t.Context()); return err }, outage, "refused")
 			expect("TryLock", func() error { _, err := m.TryLock(t.Context()); return err }, 0, "refused")
-			if k.name != "cohort" { // it asks for all of its waiters
+			if k.name != "Cohort" { // it asks for all of its waiters
 				expect("Lock with a deadline", func() error { return lockFor(t, m, 2*outage) }, 2*outage, "deadline exceeded", "refused")
 			}
 		})

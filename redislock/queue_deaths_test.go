@@ -29,6 +29,12 @@ var deaths = []death{
 		last := s.waits(t, s.process(t))
 		return last, s.kill(holder)
 	}},
+	{"holder that closes its client", func(t *testing.T, s *deathScene) (*waiter, time.Time) {
+		holder, _ := s.holds(t)
+		last := s.waits(t, s.process(t))
+		requireNoError(t, holder.Client.Close())
+		return last, time.Now()
+	}},
 	{"holder and first waiter", func(t *testing.T, s *deathScene) (*waiter, time.Time) {
 		holder, _ := s.holds(t)
 		first := s.process(t)
@@ -70,7 +76,7 @@ var deaths = []death{
 	}},
 }
 
-var deathKinds = []string{"queue", "rw", "semaphore"}
+var deathKinds = []string{"Mutex", "RWMutex", "Semaphore"}
 
 type deathScene struct {
 	at           harness.Endpoint
@@ -175,7 +181,7 @@ func queueGrantToNone(t *testing.T, at harness.Endpoint) {
 func queueMailboxOfDead(t *testing.T, at harness.Endpoint) {
 	const lease = time.Second
 	boxes, watch := make(map[string]string), dial(t, at)
-	for _, kind := range []string{"queue", "rw", "semaphore"} {
+	for _, kind := range deathKinds {
 		s := &deathScene{at: at, watch: watch, key: newKey(), kind: kindCalled(t, kind), lease: lease, grant: lease}
 		_, l := s.holds(t)
 		dead := s.process(t)

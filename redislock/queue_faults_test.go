@@ -1,6 +1,7 @@
 package redislock_test
 
 import (
+	"context"
 	"errors"
 	"testing"
 	"time"
@@ -11,74 +12,30 @@ import (
 	"locklab/redislock"
 )
 
-func queueDeadWaiter(t *testing.T, at harness.Endpoint) {
-	const grant = 300 * time.Millisecond
-	watch, key := dial(t, at), newKey()
-	m := newPeer(t, at).Mutex(key, redislock.Options{HandoffTimeout: grant})
-	l := lock(t, m)
-	w := enqueue(t, watch, m)
-	ghosts(t, watch, key, "GHOST:1")
-	left := time.Now()
-	unlock(t, l)
-	l, came := w.lease(t)
-	between(t, "getting past a dead waiter", came.Sub(left), grant, grant)
-	unlock(t, l)
-}
-
 // queueDeadProcess: the waiters of a dead process together cost one grant timeout.
 func queueDeadProcess(t *testing.T, at harness.Endpoint) {
 	const grant = 600 * time.Millisecond
-	for processes, names := range map[int][]string{1: {"GHOST:1", "GHOST:2", "GHOST:3", "GHOST:4"}, 2: {"GHOST:1", "OTHER:1", "GHOST:2", "OTHER:2"}} {
+	for _, test := range []struct {
+		kind      string
+		processes time.Duration
+		waiters   []string
+	}{
+		{"Mutex", 1, []string{"GHOST:1"}},
+		{"Mutex", 1, []string{"GHOST:1", "GHOST:2", "GHOST:3", "GHOST:4"}},
+		{"Mutex", 2, []string{"GHOST:1", "OTHER:1", "GHOST:2", "OTHER:2"}},
+		{"RWMutex", 1, []string{"GHOST:1:1", "GHOST:2:1"}},
+	} {
 		watch, key := dial(t, at), newKey()
-		m := newPeer(t, at).Mutex(key, redislock.Options{HandoffTimeout: grant})
+		m := kindCalled(t, test.kind).make(newPeer(t, at).Client, key, redislock.Options{HandoffTimeout: grant}).(keyed)
 		l := lock(t, m)
 		w := enqueue(t, watch, m)
-		ghosts(t, watch, key, names...)
+		ghosts(t, watch, key, test.waiters...)
 		left := time.Now()
 		unlock(t, l)
 		l, came := w.lease(t)
-		cost := time.Duration(processes) * grant
+		cost := test.processes * grant
 		between(t, "getting past dead waiters", came.Sub(left), cost, cost)
 		unlock(t, l)
-	}
-}
-
-func queueCutOff(t *testing.T, at harness.Endpoint) {
-	const grant = 300 * time.Millisecond
-	watch, key := dial(t, at), newKey()
-	o := redislock.Options{HandoffTimeout: grant}
-	m := newPeer(t, at).Mutex(key, o)
-	dead := newPeer(t, at)
-	l := lock(t, m)
-	m2 := dead.Mutex(key, o)
-	w1, w2, w := enqueue(t, watch, m2), enqueue(t, watch, m2), enqueue(t, watch, m)
-	defer w1.cancel()
-	defer w2.cancel()
-	dead.die()
-	left := time.Now()
-	unlock(t, l)
-	l, came := w.lease(t)
-	between(t, "getting past a process that is cut off", came.Sub(left), grant, grant)
-	unlock(t, l)
-}
-
-func queueOwnerDies(t *testing.T, at harness.Endpoint) {
-	const lease = 600 * time.Millisecond
-	for name, end := range map[string]func(p *peer){"closed": func(p *peer) { p.Client.Close() }, "cut off": (*peer).die} {
-		watch, key := dial(t, at), newKey()
-		o := redislock.Options{TTL: lease, HandoffTimeout: 100 * time.Millisecond}
-		p := newPeer(t, at)
-		l := lock(t, p.Mutex(key, o))
-		w := enqueue(t, watch, newPeer(t, at).Mutex(key, o))
-		end(p)
-		left := time.Now()
-		next, came := w.lease(t)
-		between(t, "a successor, after the owner was "+name, came.Sub(left), lease/2, lease)
-		<-l.Done()
-		if err := l.Err(); !errors.Is(err, redislock.ErrLost) {
-			t.Errorf("Err = %v", err)
-		}
-		unlock(t, next)
 	}
 }
 
@@ -111,22 +68,6 @@ func queueGuardLeaves(t *testing.T, at harness.Endpoint) {
 	requireNoError(t, p.Client.Close())
 	l, came := w.lease(t)
 	between(t, "getting past a dead waiter", came.Sub(left), grant/2, grant)
-	unlock(t, l)
-}
-
-func queueGuardDies(t *testing.T, at harness.Endpoint) {
-	const lease = 700 * time.Millisecond
-	watch, key := dial(t, at), newKey()
-	o := redislock.Options{TTL: lease, HandoffTimeout: 200 * time.Millisecond}
-	p := newPeer(t, at)
-	l := lock(t, p.Mutex(key, o))
-	w := enqueue(t, watch, newPeer(t, at).Mutex(key, o))
-	ghosts(t, watch, key, "GHOST:1")
-	unlock(t, l)
-	left := time.Now()
-	p.die()
-	l, came := w.lease(t)
-	between(t, "getting past a dead waiter", came.Sub(left), 200*time.Millisecond, 2*lease)
 	unlock(t, l)
 }
 
@@ -277,7 +218,12 @@ func queueReaderKilled(t *testing.T, at harness.Endpoint) {
 func queueNoScript(t *testing.T, at harness.Endpoint) {
 	p := newPeer(t, at)
 	watch, key := dial(t, at), newKey()
-	p.link.AddHook(forgetful{})
+	p.link.AddHook(hook(func(ctx context.Context, cmd redis.Cmder, next redis.ProcessHook) error {
+		if cmd.Name() == "evalsha" {
+			cmd.Args()[1] = noScriptHash
+		}
+		return next(ctx, cmd)
+	}))
 	m := p.Mutex(key, redislock.Options{TTL: 300 * time.Millisecond})
 	l := lock(t, m)
 	other := lock(t, p.Mutex(newKey(), redislock.Options{TTL: 300 * time.Millisecond}))

@@ -12,71 +12,30 @@ import (
 	"locklab/redislock"
 )
 
-// queueLateNotifications: a process whose notifications are late still gets the lock.
-func queueLateNotifications(t *testing.T, at harness.Endpoint) {
-	const grant, delay = 100 * time.Millisecond, 150 * time.Millisecond
-	key := newKey()
-	slow, fast := newPeer(t, at), newPeer(t, at)
-	o := redislock.Options{TTL: 2 * time.Second, HandoffTimeout: grant}
-	slow.mail.delay.Store(int64(delay))
-	long, stop := context.WithCancel(t.Context())
-	defer stop()
-	short, stopFast := context.WithTimeout(long, 1500*time.Millisecond)
-	defer stopFast()
-	var inside, slowTimes, fastTimes atomic.Int32
-	var slowAll, fastAll sync.WaitGroup
-	late, early := slow.Mutex(key, o), fast.Mutex(key, o)
-	for i := range 6 {
-		m, times, ctx, all := early, &fastTimes, short, &fastAll
-		if i < 3 {
-			m, times, ctx, all = late, &slowTimes, long, &slowAll
-		}
-		all.Go(func() {
-			for {
-				l, err := m.Lock(ctx)
-				if err != nil {
-					return
-				}
-				if until, _ := l.Deadline(); !time.Now().Before(until) && l.Err() == nil {
-					t.Error("a lease has begun late")
-				}
-				if inside.Add(1) != 1 {
-					t.Error("two are inside")
-				}
-				time.Sleep(time.Millisecond)
-				inside.Add(-1)
-				times.Add(1)
-				l.Unlock(ctx)
-			}
-		})
-	}
-	fastAll.Wait()
-	crowded := slowTimes.Load()
-	const some = 20
-	eventually(t, "the slow process gets on when it is alone", func() bool { return slowTimes.Load() >= crowded+some })
-	stop()
-	slowAll.Wait()
-	slow.mail.delay.Store(0)
-	t.Logf("acquisitions of the slow process beside the fast one and alone, and of the fast one: %d, %d, %d", crowded, slowTimes.Load()-crowded, fastTimes.Load())
-	if fastTimes.Load() < 10 || crowded == 0 {
-		t.Error("one of the two does not get on")
-	}
-}
-
-// queueAllLate: all processes make progress although all notifications, or replies, are late.
+// queueAllLate: all processes make progress although notifications, or replies, are late.
 func queueAllLate(t *testing.T, at harness.Endpoint) {
 	const grant, delay, some = 100 * time.Millisecond, 150 * time.Millisecond, 3
-	for name, all := range map[string]bool{"notifications": false, "everything": true} {
+	for _, test := range []struct {
+		late    string
+		slow    int // processes, of three
+		replies bool
+	}{
+		{"notifications of one process", 1, false},
+		{"notifications", 3, false},
+		{"notifications and replies", 3, true},
+	} {
 		key := newKey()
 		ctx, stop := context.WithTimeout(t.Context(), patience)
 		defer stop()
 		var inside atomic.Int32
 		var working sync.WaitGroup
 		began := time.Now()
-		for range 3 {
+		for i := range 3 {
 			p := newPeer(t, at)
-			p.mail.delay.Store(int64(delay))
-			if all {
+			if i < test.slow {
+				p.mail.delay.Store(int64(delay))
+			}
+			if test.replies {
 				p.link.delay.Store(int64(delay))
 			}
 			m := p.Mutex(key, redislock.Options{TTL: 10 * time.Second, HandoffTimeout: grant})
@@ -86,8 +45,11 @@ func queueAllLate(t *testing.T, at harness.Endpoint) {
 				for range some {
 					l, err := m.Lock(ctx)
 					if err != nil {
-						t.Errorf("%s are late: %v", name, err)
+						t.Errorf("%s are late: %v", test.late, err)
 						return
+					}
+					if !time.Now().Before(deadline(l)) && l.Err() == nil {
+						t.Error("a lease has begun late")
 					}
 					if inside.Add(1) != 1 {
 						t.Error("two are inside")
@@ -99,7 +61,7 @@ func queueAllLate(t *testing.T, at harness.Endpoint) {
 			})
 		}
 		working.Wait()
-		t.Logf("%s are late: %d acquisitions of each of three processes took %v", name, some, time.Since(began).Round(time.Millisecond))
+		t.Logf("%s are late: %d acquisitions of each of three processes took %v", test.late, some, time.Since(began).Round(time.Millisecond))
 	}
 }
 

@@ -23,7 +23,6 @@ func TestQueueLocal(t *testing.T) {
 		name string
 		run  func(*testing.T, harness.Endpoint)
 	}{
-		{"requests", localRequests},
 		{"lost reply", localLostReply},
 		{"lost reply to a waiter that gives up", localLostLeave},
 		{"no reply", localNoReply},
@@ -35,39 +34,6 @@ func TestQueueLocal(t *testing.T) {
 			leaktest.All(t)
 			test.run(t, at)
 		})
-	}
-}
-
-func localRequests(t *testing.T, at harness.Endpoint) {
-	p := newPeer(t, at)
-	m := p.Mutex(newKey(), redislock.Options{})
-	unlock(t, lock(t, m)) // the server may not have the scripts yet
-	ctx, stop := context.WithCancel(t.Context())
-	var times atomic.Int64
-	var all sync.WaitGroup
-	for range 50 {
-		all.Go(func() {
-			for {
-				l, err := m.Lock(ctx)
-				if err != nil {
-					return
-				}
-				times.Add(1)
-				l.Unlock(ctx)
-			}
-		})
-	}
-	eventually(t, "all have come", func() bool { return times.Load() > 200 })
-	cost := perAcquisition([]*peer{p}, &times, func() {
-		from := times.Load()
-		eventually(t, "some acquisitions", func() bool { return times.Load() > from+1000 })
-	})
-	pops := p.mail.Counts().Requests
-	stop()
-	all.Wait()
-	t.Logf("50 waiters of one process: %.3f requests an acquisition, %d pops in all", cost, pops)
-	if cost > 2.1 || pops > 5 {
-		t.Errorf("%.2f requests an acquisition and %d pops in all, want at most 2.1 and 5", cost, pops)
 	}
 }
 
@@ -97,15 +63,12 @@ func localLostReply(t *testing.T, at harness.Endpoint) {
 // with the next notification, is lost.
 func localLostLeave(t *testing.T, at harness.Endpoint) {
 	o := redislock.Options{HandoffTimeout: 10 * time.Second}
-	for name, kind := range map[string]func(c *redislock.Client, key string) keyed{
-		"mutex":     func(c *redislock.Client, key string) keyed { return c.Mutex(key, o) },
-		"rw":        func(c *redislock.Client, key string) keyed { return c.RWMutex(key, o) },
-		"semaphore": func(c *redislock.Client, key string) keyed { return c.Semaphore(key, 1, o) },
-	} {
+	for _, name := range deathKinds {
 		watch, key := dial(t, at), newKey()
-		l := lock(t, kind(newPeer(t, at).Client, key))
+		k := kindCalled(t, name)
+		l := lock(t, k.make(newPeer(t, at).Client, key, o))
 		p := newPeer(t, at, retrying)
-		m := kind(p.Client, key)
+		m := k.make(p.Client, key, o).(keyed)
 		a, b := enqueue(t, watch, m), enqueue(t, watch, m)
 		eventually(t, "it listens", func() bool { return p.mail.Counts().Requests > 1 })
 		p.mail.delay.Store(int64(time.Second))
@@ -129,20 +92,22 @@ func localLateComer(t *testing.T, at harness.Endpoint) {
 	p := newPeer(t, at)
 	m := p.Mutex(key, redislock.Options{HandoffTimeout: grant})
 	l := lock(t, m)
-	gate := &holdBack{begun: make(chan struct{}), goOn: make(chan struct{})}
-	p.link.AddHook(gate)
-	gate.on.Store(true)
+	begun, resume := make(chan struct{}), make(chan struct{})
+	p.link.AddHook(before([]string{"evalsha"}, func() {
+		close(begun)
+		<-resume
+	}))
 	gone := make(chan struct{})
 	go func() {
 		defer close(gone)
 		_ = l.Unlock(t.Context())
 	}()
-	<-gate.begun
+	<-begun
 	w := enqueue(t, watch, m)
 	eventually(t, "it listens", func() bool { return p.mail.Counts().Requests > 1 })
 	p.link.delay.Store(int64(5 * grant))
 	left := time.Now()
-	close(gate.goOn)
+	close(resume)
 	eventually(t, "it was handed over", func() bool { return waiting(t, watch, key) == 0 })
 	time.Sleep(50 * time.Millisecond) // its reply is on its way
 	p.link.delay.Store(0)             // for other requests
@@ -150,22 +115,6 @@ func localLateComer(t *testing.T, at harness.Endpoint) {
 	between(t, "a hand-over whose reply does not come", came.Sub(left), 0, grant)
 	<-gone
 	unlock(t, next)
-}
-
-type holdBack struct {
-	passThrough
-	on          atomic.Bool
-	begun, goOn chan struct{}
-}
-
-func (h *holdBack) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
-	return func(ctx context.Context, cmd redis.Cmder) error {
-		if h.on.Swap(false) {
-			close(h.begun)
-			<-h.goOn
-		}
-		return next(ctx, cmd)
-	}
 }
 
 func localNoReply(t *testing.T, at harness.Endpoint) {
@@ -271,7 +220,7 @@ func localReaders(t *testing.T, at harness.Endpoint) {
 }
 
 type restarted struct {
-	forgetful
+	passThrough
 	sent atomic.Int64 // batches with scripts, and scripts sent alone
 	done atomic.Bool
 }

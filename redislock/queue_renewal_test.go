@@ -1,13 +1,10 @@
 package redislock_test
 
 import (
-	"errors"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/redis/go-redis/v9"
 
 	"locklab/harness"
 	"locklab/redislock"
@@ -60,19 +57,6 @@ func queueBatch(t *testing.T, at harness.Endpoint) {
 	for _, l := range leases {
 		unlock(t, l)
 	}
-}
-
-func queueForeignDelete(t *testing.T, at harness.Endpoint) {
-	const lease = 600 * time.Millisecond
-	watch, key := dial(t, at), newKey()
-	m := newPeer(t, at).Mutex(key, redislock.Options{TTL: lease})
-	l := lock(t, m)
-	watch.Del(t.Context(), key)
-	deleted := time.Now()
-	<-l.Done()
-	between(t, "noticing", time.Since(deleted), 0, lease/3)
-	lost(t, l)
-	unlock(t, lock(t, m))
 }
 
 func queueFixed(t *testing.T, at harness.Endpoint) {
@@ -129,36 +113,6 @@ func queueLinger(t *testing.T, at harness.Endpoint) {
 	unlock(t, l)
 	if left, err := watch.Keys(t.Context(), strings.NewReplacer("{", "\\{").Replace(key)+":~mail:*").Result(); err != nil || len(left) > 0 {
 		t.Errorf("mailboxes that are left: %q, %v", left, err)
-	}
-}
-
-// TestQueueUsage: invalid options are reported without a server.
-func TestQueueUsage(t *testing.T) {
-	p := redislock.NewClient(redis.NewClient(&redis.Options{Addr: "127.0.0.1:1"}), redislock.ClientOptions{})
-	defer p.Close()
-	for _, test := range []struct {
-		name string
-		o    redislock.Options
-		want string
-	}{
-		{"", redislock.Options{}, "no name"},
-		{strings.Repeat("x", 1025), redislock.Options{}, "1025 bytes"},
-		{"x", redislock.Options{TTL: time.Microsecond}, "at least"},
-		{"x", redislock.Options{TTL: 2 * time.Millisecond}, "at least"},
-		{"x", redislock.Options{TTL: -1}, "lease of -1ns"},
-		{"x", redislock.Options{TTL: 1<<63 - 1}, "at most"},
-		{"x", redislock.Options{HandoffTimeout: -1}, "grant timeout of -1ns"},
-		{"x", redislock.Options{HandoffTimeout: time.Microsecond}, "grant timeout of 1µs"},
-	} {
-		for _, lock := range []func() error{
-			func() error { _, err := p.Mutex(test.name, test.o).Lock(t.Context()); return err },
-			func() error { _, err := p.Mutex(test.name, test.o).TryLock(t.Context()); return err },
-		} {
-			err := lock()
-			if !errors.Is(err, redislock.ErrUsage) || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), "\n") {
-				t.Errorf("%.8q, %+v: error is %q, want %q", test.name, test.o, err, test.want)
-			}
-		}
 	}
 }
 

@@ -1,16 +1,11 @@
 package redislock_test
 
 import (
-	"context"
 	"errors"
-	"fmt"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
-
-	"github.com/redis/go-redis/v9"
 
 	"locklab/harness"
 	"locklab/internal/backend"
@@ -75,69 +70,4 @@ func TestQueueRestart(t *testing.T) {
 	all.Wait()
 	between(t, "all acquisitions after a restart", time.Since(restarted), 150*time.Millisecond, 2*lease)
 	lost(t, first)
-}
-
-// TestQueueRefused: a refusal of the server is one clear error, and nothing is left.
-func TestQueueRefused(t *testing.T) {
-	at, _ := ownServer(t)
-	admin := dial(t, at)
-	config := func(pairs ...string) {
-		t.Helper()
-		for i := 0; i < len(pairs); i += 2 {
-			requireNoError(t, admin.ConfigSet(context.WithoutCancel(t.Context()), pairs[i], pairs[i+1]).Err())
-		}
-	}
-	const secret = "hunter2hunter2"
-	for _, test := range []struct {
-		name, want string
-		begin, end func()
-	}{
-		{"read-only replica", "READONLY",
-			func() { admin.ReplicaOf(t.Context(), "127.0.0.1", "1") },
-			func() { admin.ReplicaOf(t.Context(), "NO", "ONE") }},
-		{"out of memory", "OOM",
-			func() { config("maxmemory", "1", "maxmemory-policy", "noeviction") },
-			func() { config("maxmemory", "0") }},
-		{"wrong password", "WRONGPASS",
-			func() { config("requirepass", secret) },
-			func() { config("requirepass", "") }},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			key := newKey()
-			holder := newPeer(t, at)
-			m := holder.Mutex(key, redislock.Options{})
-			held := lock(t, m)
-			test.begin()
-			p := holder
-			if test.want == "WRONGPASS" {
-				p = &peer{link: &link{conns: map[*lossy]bool{}}}
-				rdb := redis.NewClient(&redis.Options{Addr: at.Addrs[0][0], Password: "wrong-" + secret})
-				defer rdb.Close()
-				p.Client = redislock.NewClient(rdb, redislock.ClientOptions{})
-				defer p.Client.Close()
-			}
-			began := time.Now()
-			_, err := p.Mutex(key, redislock.Options{Outage: slack / 4}).Lock(t.Context())
-			text := fmt.Sprint(err)
-			if !strings.Contains(text, test.want) || strings.Contains(text, secret) || strings.Contains(text, "\n") || !strings.HasPrefix(text, "redislock: ") {
-				t.Errorf("Lock = %q, want one line with %s", text, test.want)
-			}
-			if took := time.Since(began); took > slack {
-				t.Errorf("it took %v", took)
-			}
-			if test.want == "OOM" { // but the holder can release it
-				unlock(t, held)
-			}
-			test.end()
-			if n := waiting(t, admin, key); n != 0 {
-				t.Errorf("%d waiters are left", n)
-			}
-			if test.want != "OOM" {
-				unlock(t, held)
-			}
-			if got := owner(t, admin, key); got != "" {
-				t.Errorf("orphan %q", got)
-			}
-		})
-	}
 }

@@ -16,30 +16,15 @@ import (
 
 func TestReentrant(t *testing.T) {
 	runOnServer(t, []serverTest{
-		{"requests", reentrantRequests},
 		{"keys", reentrantKeys},
 		{"lost replies", reentrantLostReplies},
 		{"give up in doubt", reentrantGiveUp},
 		{"expiry inside", reentrantExpiry},
 		{"lost here, not yet in the server", reentrantLostHere},
-		{"renewal", reentrantRenewal},
 		{"one owner, many goroutines", reentrantGoroutines},
-		{"force", reentrantForced},
-		{"shared subscription", reentrantSubscription},
-		{"lost message", reentrantLostMessage},
 		{"a waiter that was woken gives up", reentrantPassesOn},
 		{"TryLock beside a Lock of its owner", reentrantTry},
-		{"a closed client", reentrantClosed},
-		{"wrong name", reentrantNoName},
 	})
-}
-
-func reentrantRequests(t *testing.T, at harness.Endpoint) {
-	c := dial(t, at)
-	o := newClient(t, c).Reentrant(newKey(), redislock.Options{}).Owner()
-	requireRequests(t, c, o, 2)
-	defer unlock(t, lock(t, o))
-	requireRequests(t, c, o, 2) // inside
 }
 
 func reentrantKeys(t *testing.T, at harness.Endpoint) {
@@ -194,24 +179,6 @@ func reentrantLostHere(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-func reentrantRenewal(t *testing.T, at harness.Endpoint) {
-	c, other := dial(t, at), dial(t, at)
-	key := newKey()
-	const span = 400 * time.Millisecond
-	m := newClient(t, c).Reentrant(key, redislock.Options{TTL: span})
-	o := m.Owner()
-	outer, inner := lock(t, o), lock(t, o)
-	rival := newClient(t, other).Reentrant(key, redislock.Options{TTL: span})
-	ctx, cancel := context.WithTimeout(t.Context(), 3*span)
-	defer cancel()
-	if l, err := rival.Lock(ctx); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("Lock = %v, %v beside a lease that is renewed", l, err)
-	}
-	unlock(t, inner)
-	unlock(t, outer)
-	unlock(t, lock(t, rival))
-}
-
 func reentrantGoroutines(t *testing.T, at harness.Endpoint) {
 	c, other := dial(t, at), dial(t, at)
 	key := newKey()
@@ -247,57 +214,12 @@ func reentrantGoroutines(t *testing.T, at harness.Endpoint) {
 	unlock(t, lock(t, rival))
 }
 
-func reentrantForced(t *testing.T, at harness.Endpoint) {
-	c, other := dial(t, at), dial(t, at)
-	key := newKey()
-	m := newClient(t, c).Reentrant(key, redislock.Options{})
-	waiting := newClient(t, other).Reentrant(key, redislock.Options{})
-	l := lock(t, m)
-	got := make(chan *redislock.Lease, 1)
-	go func() {
-		l, _ := waiting.Lock(t.Context())
-		got <- l
-	}()
-	eventually(t, "the waiter listens", func() bool { return listeners(t, other, key) == 1 })
-	if freed, err := waiting.ForceUnlock(t.Context()); err != nil || !freed {
-		t.Errorf("ForceUnlock = %t, %v", freed, err)
-	}
-	select {
-	case next := <-got:
-		if err := l.Unlock(t.Context()); !errors.Is(err, redislock.ErrNotHeld) {
-			t.Errorf("Unlock = %v, want ErrNotHeld", err)
-		}
-		unlock(t, next)
-	case <-time.After(patience):
-		t.Fatal("the waiter is not woken")
-	}
-	if freed, err := waiting.ForceUnlock(t.Context()); err != nil || freed {
-		t.Errorf("ForceUnlock of a free lock = %t, %v", freed, err)
-	}
-}
-
-func reentrantNoName(t *testing.T, at harness.Endpoint) {
-	m := newClient(t, dial(t, at)).Reentrant("", redislock.Options{})
-	if _, err := m.Lock(t.Context()); !errors.Is(err, redislock.ErrUsage) {
-		t.Errorf("Lock = %v, want ErrUsage", err)
-	}
-	if _, err := m.ForceUnlock(t.Context()); !errors.Is(err, redislock.ErrUsage) {
-		t.Errorf("ForceUnlock = %v, want ErrUsage", err)
-	}
-}
-
 func reentrantTry(t *testing.T, at harness.Endpoint) {
 	client := newClient(t, dial(t, at))
 	m := client.Reentrant(newKey(), redislock.Options{})
 	held, owner := lock(t, m), m.Owner()
 	waits := make(chan struct{})
-	queued := redislock.WithTrace(t.Context(), &redislock.Trace{Queued: func(redislock.QueuedInfo) { close(waits) }})
-	got := make(chan *redislock.Lease, 1)
-	go func() {
-		l, err := owner.Lock(queued)
-		expectNoError(t, err)
-		got <- l
-	}()
+	got := begun(t, traced{owner, &redislock.Trace{Queued: func(redislock.QueuedInfo) { close(waits) }}})
 	<-waits
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()

@@ -32,9 +32,11 @@ func TestUsage(t *testing.T) {
 		"no name":          {"", redislock.Options{}, "no name"},
 		"long name":        {strings.Repeat("x", 1025), redislock.Options{}, "1025 bytes"},
 		"short lease":      {"a", redislock.Options{TTL: 999 * time.Microsecond}, "999µs"},
+		"lease of nothing": {"a", redislock.Options{TTL: 2 * time.Millisecond}, "at least"},
 		"negative lease":   {"a", redislock.Options{TTL: -time.Second}, "-1s"},
 		"endless lease":    {"a", redislock.Options{TTL: 1<<63 - 1}, "at most"},
 		"negative timeout": {"a", redislock.Options{HandoffTimeout: -time.Second}, "-1s"},
+		"short timeout":    {"a", redislock.Options{HandoffTimeout: time.Microsecond}, "grant timeout of 1µs"},
 		"negative wait":    {"a", redislock.Options{Wait: -time.Second}, "-1s"},
 		"negative outage":  {"a", redislock.Options{Outage: -time.Second}, "-1s"},
 		"negative MaxHold": {"a", redislock.Options{MaxHold: -time.Second}, "MaxHold of -1s"},
@@ -47,7 +49,7 @@ func TestUsage(t *testing.T) {
 			},
 		}
 		for _, k := range lockKinds {
-			if k.name != "multi" || bad.name != "" { // its test adds to the name
+			if k.name != "Multi" || bad.name != "" { // its test adds to the name
 				makes[k.name] = func() tryLocker { return k.make(c, bad.name, bad.o) }
 			}
 		}
@@ -189,7 +191,7 @@ func (f *refusal) succeeded(t *testing.T, want string) {
 		switch text := fmt.Sprint(g.err); {
 		case g.err == nil:
 			unlock(t, g.l)
-		case want == "" || want == "OOM" && f.kind.fenced && f.kind.name != "multi" || !strings.HasPrefix(text, "redislock: ") || !strings.Contains(text, want) || strings.Contains(text, "\n"):
+		case want == "" || want == "OOM" && f.kind.fenced && f.kind.name != "Multi" || !strings.HasPrefix(text, "redislock: ") || !strings.Contains(text, want) || strings.Contains(text, "\n"):
 			t.Errorf("%s: the waiter got %q", f.kind.name, text)
 		}
 	case <-time.After(patience):
@@ -201,7 +203,7 @@ func wrongPassword(t *testing.T, r running) {
 	leaktest.Own(t)
 	admin := r.connect(t)
 	const secret = "hunter2hunter2"
-	aclUser(t, r.options, []string{"on", ">" + secret, "+@all", "~*", "&*"})
+	aclUser(t, r.options, aclUserName, []string{"on", ">" + secret, "+@all", "~*", "&*"})
 	user := r
 	user.options.Username, user.options.Password = "locks", "not-"+secret
 	for _, k := range lockKinds {

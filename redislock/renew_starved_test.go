@@ -37,6 +37,7 @@ func TestRenewalAlone(t *testing.T) {
 		{"what is told of renewals", false, func(_ *testing.T, s *starved) { s.deaf.Store(true) }},
 		{"the connection that listens", false, listenerSilent},
 		{"the answer to another release", false, releaseUnanswered},
+		{"connections in use", true, connectionsUsed},
 		{"connections, while they are made", true, dialsHang},
 	} {
 		all.Go(func() {
@@ -143,6 +144,17 @@ func releaseUnanswered(t *testing.T, s *starved) {
 	l := lock(t, s.Mutex(key, redislock.Options{}))
 	s.mute.Store(&key)
 	go l.Unlock(context.Background())
+}
+
+// connectionsUsed: other requests use all connections, and two wait for one.
+func connectionsUsed(t *testing.T, s *starved) {
+	for range starvedPool + 2 {
+		go func() {
+			for !s.ended() {
+				s.link.BLPop(context.Background(), time.Second, "nothing")
+			}
+		}()
+	}
 }
 
 // dialsHang: all connections have broken, and all replacements are pending.

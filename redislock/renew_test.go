@@ -22,8 +22,7 @@ func TestSilence(t *testing.T) {
 	at := locktest.Endpoint(t, harness.KindRedis)
 	leaktest.Own(t)
 	rows := map[string]func(*testing.T){
-		"nothing is silent":         func(t *testing.T) { renewalCost(t, at) },
-		"no connection is to spare": func(t *testing.T) { usedUpPool(t, at) },
+		"nothing is silent": func(t *testing.T) { renewalCost(t, at) },
 	}
 	for _, prompt := range []bool{true, false} {
 		tweak := func(o *redis.Options) { o.ContextTimeoutEnabled, o.MaxRetries, o.PoolSize = prompt, 3, 20 }
@@ -126,31 +125,6 @@ func renewalCost(t *testing.T, at harness.Endpoint) {
 	}
 	if n := p.link.dialled.Load() - dialled; n > 0 {
 		t.Errorf("two renewals opened %d connections", n)
-	}
-	unlock(t, l)
-}
-
-// usedUpPool: a renewal waits for no connection of the client library's busy pool.
-func usedUpPool(t *testing.T, at harness.Endpoint) {
-	const size = 2
-	link := dial(t, at, func(o *redis.Options) { o.PoolSize = size })
-	c := redislock.NewClient(link.Client, redislock.ClientOptions{Trace: &redislock.Trace{
-		RenewalFailed: func(e redislock.RenewalFailedInfo) { t.Errorf("with %v left: %v", e.Left, e.Err) },
-	}})
-	defer c.Close()
-	l := lock(t, c.Mutex(newKey(), redislock.Options{TTL: 3 * time.Second}))
-	var busy sync.WaitGroup
-	defer busy.Wait()
-	for range size + 2 { // two wait for a connection
-		busy.Go(func() { link.BLPop(t.Context(), 2*time.Second, "nothing") })
-	}
-	for link.PoolStats().TotalConns < size || link.PoolStats().IdleConns > 0 {
-		time.Sleep(time.Millisecond)
-	}
-	dialled := link.dialled.Load()
-	renewed(t, l)
-	if n := link.dialled.Load() - dialled; n != 1 {
-		t.Errorf("the renewal opened %d connections, want 1", n)
 	}
 	unlock(t, l)
 }

@@ -20,12 +20,9 @@ func TestShared(t *testing.T) {
 	}{
 		{"requests and keys", sharedRequests},
 		{"readers are admitted together", readersTogether},
-		{"a reader that dies", deadReader},
-		{"a reader whose lease is renewed", renewedReader},
 		{"a writer that gives up", writerGivesUp},
 		{"lost replies", sharedLostReplies},
 		{"a permit whose holder dies", deadPermit},
-		{"waiters of a process that died", deadWaiters},
 		{"permits out of range", badPermits},
 		{"holders that were deleted", holdersDeleted},
 	} {
@@ -123,42 +120,6 @@ func keptOutNow(t *testing.T, got <-chan *redislock.Lease) {
 	}
 }
 
-func deadReader(t *testing.T, at harness.Endpoint) {
-	const lease = 300 * time.Millisecond
-	key := newKey()
-	lock(t, newClient(t, dial(t, at)).RWMutex(key, redislock.Options{TTL: lease, DisableRenewal: true}).RLocker())
-	alive := lock(t, newClient(t, dial(t, at)).RWMutex(key, redislock.Options{}).RLocker())
-	got := begun(t, newClient(t, dial(t, at)).RWMutex(key, redislock.Options{}))
-	select {
-	case <-got:
-		t.Fatal("a writer is inside with a reader")
-	case <-time.After(2 * lease):
-	}
-	unlock(t, alive)
-	began := time.Now()
-	unlock(t, take(t, got))
-	if took := time.Since(began); took > 5*time.Second {
-		t.Errorf("the writer came %v after the last reader had left", took)
-	}
-}
-
-func renewedReader(t *testing.T, at harness.Endpoint) {
-	const lease = 300 * time.Millisecond
-	c, key := dial(t, at), newKey()
-	reader := lock(t, newClient(t, c).RWMutex(key, redislock.Options{TTL: lease}).RLocker())
-	got := begun(t, newClient(t, dial(t, at)).RWMutex(key, redislock.Options{}))
-	select {
-	case <-got:
-		t.Fatal("a writer is inside with a reader")
-	case <-time.After(3 * lease):
-	}
-	if err := reader.Err(); err != nil {
-		t.Errorf("the reader's lease has ended: %v", err)
-	}
-	unlock(t, reader)
-	unlock(t, take(t, got))
-}
-
 func writerGivesUp(t *testing.T, at harness.Endpoint) {
 	c, key := dial(t, at), newKey()
 	m := newClient(t, c).RWMutex(key, redislock.Options{})
@@ -234,27 +195,6 @@ func deadPermit(t *testing.T, at harness.Endpoint) {
 	}
 	unlock(t, first)
 	unlock(t, second)
-}
-
-func deadWaiters(t *testing.T, at harness.Endpoint) {
-	const grant = 100 * time.Millisecond
-	o := redislock.Options{HandoffTimeout: grant}
-	c, key := dial(t, at), newKey()
-	l := lock(t, newClient(t, c).RWMutex(key, o))
-	queue := key + ":~queue"
-	// They are entered like waiters of a process that died at once.
-	for i, waiter := range []string{"DEAD:1:1", "DEAD:2:1"} {
-		requireNoError(t, c.Do(t.Context(), "ZADD", queue, i-5, waiter).Err())
-	}
-	defer c.Del(context.WithoutCancel(t.Context()), key+":~mail:DEAD")
-	got := begun(t, newClient(t, dial(t, at)).RWMutex(key, o))
-	eventually(t, "the waiter waits", func() bool { return c.ZCard(t.Context(), queue).Val() == 3 })
-	began := time.Now()
-	unlock(t, l)
-	unlock(t, take(t, got))
-	if took := time.Since(began); took > 2*grant+5*time.Second {
-		t.Errorf("two dead waiters cost %v, with a grant timeout of %v", took, grant)
-	}
 }
 
 func badPermits(t *testing.T, at harness.Endpoint) {

@@ -2,7 +2,6 @@ package redislock_test
 
 import (
 	"context"
-	"errors"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -18,58 +17,6 @@ func listeners(t *testing.T, c *link, key string) int64 {
 	n, err := c.PubSubNumSub(context.WithoutCancel(t.Context()), channel).Result()
 	requireNoError(t, err)
 	return n[channel]
-}
-
-func reentrantSubscription(t *testing.T, at harness.Endpoint) {
-	c, watch := dial(t, at), dial(t, at)
-	key := newKey()
-	m := newClient(t, c).Reentrant(key, redislock.Options{})
-	first := lock(t, m)
-	ctx, cancel := context.WithCancel(t.Context())
-	var all sync.WaitGroup
-	for range 20 {
-		all.Go(func() {
-			if l, err := m.Lock(ctx); !errors.Is(err, context.Canceled) {
-				t.Errorf("Lock = %v, %v", l, err)
-			}
-		})
-	}
-	eventually(t, "the waiters listen", func() bool { return listeners(t, watch, key) > 0 })
-	time.Sleep(50 * time.Millisecond)
-	if n := listeners(t, watch, key); n != 1 {
-		t.Errorf("20 waiters have %d subscriptions, want 1", n)
-	}
-	cancel()
-	all.Wait()
-	unlock(t, first)
-	if n := watch.Exists(t.Context(), key).Val(); n != 0 {
-		t.Error("waiters that gave up have left the key")
-	}
-	eventually(t, "the subscription ends", func() bool { return listeners(t, watch, key) == 0 })
-	unlock(t, lock(t, m))
-}
-
-func reentrantLostMessage(t *testing.T, at harness.Endpoint) {
-	c, other := dial(t, at), dial(t, at)
-	key := newKey()
-	l := lock(t, newClient(t, other).Reentrant(key, redislock.Options{}))
-	waiting := newClient(t, c).Reentrant(key, redislock.Options{})
-	unlockSoon := make(chan *redislock.Lease, 1)
-	go func() {
-		next, err := waiting.Lock(t.Context())
-		expectNoError(t, err)
-		unlockSoon <- next
-	}()
-	eventually(t, "the waiter listens", func() bool { return listeners(t, other, key) == 1 })
-	time.Sleep(20 * time.Millisecond) // and has asked again
-	c.lose.Store(1)
-	unlock(t, l)
-	select {
-	case next := <-unlockSoon:
-		unlock(t, next)
-	case <-time.After(redislock.DefaultTTL / 3):
-		t.Fatal("the waiter sleeps until the lease would be over")
-	}
 }
 
 // reentrantPassesOn: a message that woke a waiter that gives up is passed to the next one.
@@ -109,23 +56,4 @@ func reentrantPassesOn(t *testing.T, at harness.Endpoint) {
 	if late > redislock.DefaultTTL/3 {
 		t.Errorf("a waiter got the lock %v after it was free", late)
 	}
-}
-
-func reentrantClosed(t *testing.T, at harness.Endpoint) {
-	c, other := dial(t, at), dial(t, at)
-	key := newKey()
-	client := newClient(t, c)
-	l := lock(t, newClient(t, other).Reentrant(key, redislock.Options{}))
-	failed := make(chan error, 1)
-	go func() {
-		_, err := client.Reentrant(key, redislock.Options{}).Lock(t.Context())
-		failed <- err
-	}()
-	eventually(t, "the waiter listens", func() bool { return listeners(t, other, key) == 1 })
-	expectNoError(t, client.Close())
-	if err := <-failed; !errors.Is(err, redislock.ErrClosed) {
-		t.Errorf("Lock = %v, want ErrClosed", err)
-	}
-	eventually(t, "the subscription ends", func() bool { return listeners(t, other, key) == 0 })
-	unlock(t, l)
 }

@@ -96,11 +96,11 @@ func suspendBeforeAnswer(t *testing.T, at harness.Endpoint) {
 	c := dial(t, at)
 	s, name := newSleeper(t, c), newKey()
 	first := &atomic.Bool{}
-	c.AddHook(afterReply{[]string{"eval", "evalsha", "set"}, func() {
+	c.AddHook(afterScript(func() {
 		if first.CompareAndSwap(false, true) {
 			s.suspend(2 * time.Hour)
 		}
-	}})
+	}))
 	for kind, make := range lockables() {
 		first.Store(false)
 		l := lock(t, make(s.Client, name, redislock.Options{TTL: time.Hour}))
@@ -115,21 +115,12 @@ func suspendBeforeAnswer(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-type afterReply struct {
-	names []string
-	do    func()
-}
-
-func (a afterReply) DialHook(next redis.DialHook) redis.DialHook { return next }
-func (a afterReply) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return next
-}
-
-func (a afterReply) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
-	return func(ctx context.Context, cmd redis.Cmder) error {
+// afterScript returns a hook that calls do after the reply to each script.
+func afterScript(do func()) hook {
+	return func(ctx context.Context, cmd redis.Cmder, next redis.ProcessHook) error {
 		err := next(ctx, cmd)
-		if slices.Contains(a.names, cmd.Name()) {
-			a.do()
+		if strings.HasPrefix(cmd.Name(), "eval") {
+			do()
 		}
 		return err
 	}
@@ -202,29 +193,18 @@ func TestCohortAsksFirst(t *testing.T) {
 	s.suspend(2 * time.Minute)
 	refuse := &atomic.Bool{}
 	refuse.Store(true)
-	c.AddHook(refusing{refuse})
+	c.AddHook(hook(func(ctx context.Context, cmd redis.Cmder, next redis.ProcessHook) error {
+		if refuse.Load() {
+			cmd.SetErr(context.DeadlineExceeded)
+			return cmd.Err()
+		}
+		return next(ctx, cmd)
+	}))
 	if redislock.CohortMayHandOver(m, l) {
 		t.Error("it hands over what the server has not confirmed")
 	}
 	refuse.Store(false)
 	unlock(t, l)
-}
-
-type refusing struct{ on *atomic.Bool }
-
-func (r refusing) DialHook(next redis.DialHook) redis.DialHook { return next }
-func (r refusing) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return next
-}
-
-func (r refusing) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
-	return func(ctx context.Context, cmd redis.Cmder) error {
-		if r.on.Load() {
-			cmd.SetErr(context.DeadlineExceeded)
-			return cmd.Err()
-		}
-		return next(ctx, cmd)
-	}
 }
 
 // TestServerClockFromRequest: the server's clock belongs to the request's time.
@@ -236,7 +216,7 @@ func TestServerClockFromRequest(t *testing.T) {
 	l := lock(t, newClient(t, dial(t, at)).Mutex(key, redislock.Options{}))
 	c := dial(t, at)
 	var answered atomic.Int64 // when the first answer came
-	c.AddHook(afterReply{[]string{"eval", "evalsha"}, func() { answered.CompareAndSwap(0, time.Now().UnixNano()); time.Sleep(time.Millisecond) }})
+	c.AddHook(afterScript(func() { answered.CompareAndSwap(0, time.Now().UnixNano()); time.Sleep(time.Millisecond) }))
 	m := newClient(t, c).Mutex(key, redislock.Options{})
 	next := begun(t, m)
 	eventually(t, "the server's clock is known", func() bool { return !redislock.HeardServerAt(m).IsZero() })

@@ -2,6 +2,7 @@ package redislock_test
 
 import (
 	"context"
+	"errors"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -80,7 +81,11 @@ func (h *heard) trace() *redislock.Trace {
 		Queued:   func(redislock.QueuedInfo) { h.note("Queued") },
 		Woken:    func(redislock.WokenInfo) { h.note("Woken") },
 		Granted:  func(redislock.GrantedInfo) { h.note("Granted") },
-		Failed:   func(redislock.FailedInfo) { h.note("Failed") },
+		Failed: func(e redislock.FailedInfo) {
+			if errors.Is(e.Err, redislock.ErrNotAcquired) {
+				h.note("Failed")
+			}
+		},
 		Renewed: func(e redislock.RenewedInfo) {
 			h.note("Renewed")
 			h.mu.Lock()
@@ -88,7 +93,11 @@ func (h *heard) trace() *redislock.Trace {
 			h.renewals = append(h.renewals, e)
 		},
 		Released: func(redislock.ReleasedInfo) { h.note("Released") },
-		Lost:     func(redislock.LostInfo) { h.note("Lost") },
+		Lost: func(e redislock.LostInfo) {
+			if errors.Is(e.Err, redislock.ErrLost) {
+				h.note("Lost")
+			}
+		},
 	}
 }
 

@@ -13,7 +13,7 @@ import (
 	"locklab/redislock"
 )
 
-func lockables() map[string]func(c *redislock.Client, name string, o redislock.Options) redislock.Lockable {
+func lockables() map[string]makeLock {
 	all := maps.Clone(kinds)
 	all["Owner"] = func(c *redislock.Client, name string, o redislock.Options) redislock.Lockable {
 		return c.Reentrant(name, o).Owner()
@@ -27,14 +27,19 @@ func lockables() map[string]func(c *redislock.Client, name string, o redislock.O
 // tokenless are the kinds that are documented to have no fencing tokens.
 var tokenless = []string{"PollMutex", "PubSubMutex", "Redlock", "Reentrant", "Owner"}
 
-// TestLockables: every kind has tokens as documented, and works with Do, Locker and TokenOf.
+// TestLockables: every kind has tokens as documented, works with Do, Locker and TokenOf, and
+// costs two requests.
 func TestLockables(t *testing.T) {
 	at := locktest.Endpoint(t, harness.KindRedis)
 	leaktest.Own(t)
-	c := newClient(t, dial(t, at))
+	link := dial(t, at)
+	c := newClient(t, link)
 	for kind, lock := range lockables() {
 		name := newKey()
 		m := lock(c, name, redislock.Options{})
+		if kind != "Redlock" { // it does not wait for the last of its replies
+			requireRequests(t, link, m, 2)
+		}
 		for range 2 { // the second of a Cohort has another token than the server gave
 			err := redislock.Do(t.Context(), m, func(ctx context.Context, l *redislock.Lease) error {
 				if got := l.TokenOf(name); got != l.Token() {
