@@ -156,16 +156,6 @@ func (c *chaosRun) run(ctx context.Context, stdout, stderr io.Writer) error {
 	return nil
 }
 
-func roughly(d time.Duration) string {
-	switch {
-	case d >= 2*time.Hour:
-		return fmt.Sprintf("about %.0f hours", d.Hours())
-	case d >= 2*time.Minute:
-		return fmt.Sprintf("about %.0f minutes", d.Minutes())
-	}
-	return "about " + numfmt.Plural(max(1, int(d.Seconds())), "second")
-}
-
 func (c *chaosRun) try(ctx context.Context, stderr io.Writer) error {
 	plan, err := c.plan()
 	if err != nil {
@@ -177,7 +167,7 @@ func (c *chaosRun) try(ctx context.Context, stderr io.Writer) error {
 	show := c.program.newProgress(stderr)
 	defer show.clear()
 	if n, d := plan.Estimate(); n > 0 {
-		fmt.Fprintf(stderr, "%s, %s to make, %s or less\n", numfmt.Plural(len(plan.Scenarios), "scenario"), tries(n), roughly(d))
+		fmt.Fprintf(stderr, "%s, %s to make, about %v or less\n", numfmt.Plural(len(plan.Scenarios), "scenario"), tries(n), d.Round(time.Second))
 	} else {
 		fmt.Fprintln(stderr, "nothing is left to try")
 	}

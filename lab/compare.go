@@ -18,12 +18,6 @@ import (
 	"locklab/reports/page"
 )
 
-// The exit statuses of the command compare, in addition to 0.
-const (
-	exitRegressed = 1
-	exitUnsure    = 3
-)
-
 // These errors only select the exit status; their reason has been printed.
 var (
 	errRegressed = errors.New("a case regressed")
@@ -93,17 +87,10 @@ func (p *Program) compareCommand() *cobra.Command {
   locklab compare --to mcs runs/locks --metric throughput,wait-p99
   locklab compare --interleave build/locklab.old build/locklab --locks mcs,clh --workers 1,2 -o build/compare`,
 		Args: func(cmd *cobra.Command, args []string) error {
-			if o.to != "" && len(args) == 1 {
-				return nil
+			if o.to != "" && !o.interleave {
+				return needs(1, 1, "compare --to needs the directory of one run")(cmd, args)
 			}
-			if o.to != "" {
-				return fmt.Errorf("%w: compare --to needs the directory of one run, got %d arguments", harness.ErrUsage, len(args))
-			}
-			if len(args) != 2 {
-				return fmt.Errorf("%w: compare needs the directories of two runs, or two binaries with --interleave, got %d arguments; see '%s --help'",
-					harness.ErrUsage, len(args), cmd.CommandPath())
-			}
-			return nil
+			return needs(2, 2, "compare needs the directories of two runs, or two binaries with --interleave")(cmd, args)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return compared(o.compare(cmd, args[0], args[len(args)-1]))
@@ -123,8 +110,7 @@ func (o *compareOptions) flags(cmd *cobra.Command) {
 	f.BoolVar(&o.interleave, "interleave", false, "BASE and NEW are binaries: measure them in alternating rounds")
 	o.run.axisFlags(cmd)
 	f.IntVar(&o.run.rounds, "rounds", defaultPairs, "how often each case is measured by each of the two")
-	f.DurationVar(&o.run.duration, "duration", 0, fmt.Sprintf("measured window of a case (default %v; remote %d times that)", defaultWindow, remoteStretch))
-	f.DurationVar(&o.run.warmup, "warmup", 0, "driven before the window (default a fifth of it)")
+	o.run.windowFlags(f)
 	f.DurationVar(&o.run.budget, "budget", 0, "measure as many rounds as fit into this time, instead of --rounds")
 	f.Uint64Var(&o.run.seed, "seed", 0, "seed of the order of the cases (default random)")
 	f.StringVarP(&o.run.out, "out", "o", "", "directory to write old/ and new/ into (default "+defaultRunsRoot+"/TIME)")

@@ -167,7 +167,7 @@ func TestCompareStatus(t *testing.T) {
 			t.Errorf("%v: exit status %d, want %d, and %q in\n%s%s", c.args, status, c.want, c.said, stdout, stderr)
 		}
 	}
-	for _, c := range []struct{ args, want string }{
+	requireRefusals(t, "compare", []refusal{
 		{"", "got 0 arguments"},
 		{base, "got 1 arguments"},
 		{base + " nowhere", "holds no run"},
@@ -188,12 +188,7 @@ func TestCompareStatus(t *testing.T) {
 		{"--interleave --budget -1m " + base + " " + base, "--budget is -1m"},
 		{"--interleave nowhere " + base, "no such file"},
 		{"--interleave " + base + " " + base, "is a directory"},
-	} {
-		stdout, stderr, status := output(t, locklab(t, append([]string{"compare"}, strings.Fields(c.args)...)...))
-		if status != exitUsage || strings.Count(stderr, "\n") != 1 || !strings.HasPrefix(stderr, "locklab: ") || !strings.Contains(stderr, c.want) || stdout != "" {
-			t.Errorf("%s: exit status %d, said %q, want one line with %q; printed %q", c.args, status, stderr, c.want, stdout)
-		}
-	}
+	})
 }
 
 // TestCompareFlags: each flag is for both forms or --interleave only, or it would be ignored.
@@ -221,9 +216,7 @@ func TestCompareUnreadable(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(base, result.ResultsName), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if _, stderr, status := output(t, locklab(t, "compare", base, base)); status != exitUsage || strings.Count(stderr, "\n") != 1 {
-		t.Errorf("exit status %d, said %q", status, stderr)
-	}
+	requireRefusal(t, locklab(t, "compare", base, base), "")
 	if got := program().status(notComparedError{errors.New("no space left")}); got != exitUsage {
 		t.Errorf("exit status %d", got)
 	}
@@ -234,7 +227,7 @@ func TestCompareFormats(t *testing.T) {
 	base, slow := writeRun(t, filepath.Join(root, "a"), 1e6, 10, nil), writeRun(t, filepath.Join(root, "b"), 0.9e6, 10, nil)
 	stdout, stderr, status := output(t, locklab(t, "compare", base, slow, "--format", "csv"))
 	lines, err := csv.NewReader(strings.NewReader(stdout)).ReadAll()
-	if status != exitRegressed || err != nil || len(lines) != 5 || !slices.Contains(lines[2], "regressed") || !strings.Contains(stderr, "--interleave") {
+	if status != exitFailed || err != nil || len(lines) != 5 || !slices.Contains(lines[2], "regressed") || !strings.Contains(stderr, "--interleave") {
 		t.Errorf("exit status %d, %v\n%s%s", status, err, stdout, stderr)
 	}
 	stdout, stderr, status = output(t, locklab(t, "compare", base, slow, "--format", "json", "--metric", "throughput,jain"))
@@ -244,7 +237,7 @@ func TestCompareFormats(t *testing.T) {
 			Rows []struct{ Case struct{ Verdict string } }
 		}
 	}
-	if err := json.Unmarshal([]byte(stdout), &got); status != exitRegressed || err != nil || got.Outcome != "regressed" || len(got.Tables) != 1 || len(got.Tables[0].Rows) != 2 || got.Tables[0].Rows[0].Case.Verdict != "regressed" || stderr != "" {
+	if err := json.Unmarshal([]byte(stdout), &got); status != exitFailed || err != nil || got.Outcome != "regressed" || len(got.Tables) != 1 || len(got.Tables[0].Rows) != 2 || got.Tables[0].Rows[0].Case.Verdict != "regressed" || stderr != "" {
 		t.Errorf("exit status %d, %v, %+v\n%s", status, err, got, stderr)
 	}
 }

@@ -21,7 +21,7 @@ func TestReportAtDistance(t *testing.T) {
 	if testing.Short() {
 		t.Skip("make test-all runs it")
 	}
-	needRedis(t)
+	need(t, harness.KindRedis)
 	if os.Getenv("LOCKLAB_REDIS") != "" {
 		t.Skip("LOCKLAB_REDIS names a server of the user, which is not delayed")
 	}

@@ -45,7 +45,7 @@ var docRules = []rule{
 	{match: `^locklab chaos list`},
 	{match: `^locklab chaos`, check: scenariosExist, why: "it takes minutes; TestChaos tries one, and TestScenarios of harness/chaos each"},
 	{match: `^locklab agree( DIR)*$`, why: "its exit status is whether the runs agree; TestAgree asks it"},
-	{match: `^locklab (run|env|report) .*--strict`, why: "whether it goes on depends on the machine; TestStrict and TestReportStrict run it"},
+	{match: `^locklab (env|report) .*--strict`, why: "whether it goes on depends on the machine; TestStrict and TestReportStrict run it"},
 	{match: `^locklab run --rank \d+ --ranks \d+ --locks`, check: understood, why: "it takes a server with TLS and a password; TestRanksSecure starts one"},
 	{match: `^locklab run --rank `, needs: []string{harness.KindRedis}, check: allRanks, why: "it takes all ranks, which are run here"},
 	{match: `^locklab run --resume|^locklab run .*--resume`},

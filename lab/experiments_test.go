@@ -46,29 +46,6 @@ func TestExperimentJSON(t *testing.T) {
 	}
 }
 
-func TestExperimentCommands(t *testing.T) {
-	names := make(map[string]bool)
-	for _, cmd := range program().hardwareCommand().Commands() {
-		names[cmd.Name()] = cmd.Short != ""
-	}
-	for _, e := range hardware.Suite {
-		if !names[e.Name] {
-			t.Errorf("no command %s", e.Name)
-		}
-	}
-}
-
-func TestExperimentUsageErrors(t *testing.T) {
-	t.Parallel()
-	for _, args := range []string{"hardware arbiter --repeats -1", "hardware arbiter --budget -1s", "hardware arbiter --no-such-flag", "hardware arbiter extra",
-		"hardware arbiter --resume", "hardware arbiter --replace", "hardware arbiter --resume --replace -o " + t.TempDir(), "hardware arbiter --resume -o " + t.TempDir()} {
-		_, stderr, status := output(t, locklab(t, strings.Fields(args)...))
-		if status != exitUsage || strings.Count(stderr, "\n") != 1 || !strings.HasPrefix(stderr, "locklab: ") {
-			t.Errorf("%s: exit status %d, said %q", args, status, stderr)
-		}
-	}
-}
-
 func TestExperimentInterrupt(t *testing.T) {
 	t.Parallel()
 	cmd := locklab(t, "hardware", "arbiter", "--repeats", "1000000")

@@ -92,7 +92,7 @@ func TestGuaranteesUsage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, c := range []struct{ args, want string }{
+	requireRefusals(t, "", []refusal{
 		{"report " + run + " --require speed", "--require speed: there is no such guarantee; there are failover, fencing, order, recovery"},
 		{"run --require failover,speed", "--require speed: there is no such guarantee"},
 		{"report " + run + " --baseline nosuch", "--baseline nosuch: the run has no such lock; it has "},
@@ -102,10 +102,5 @@ func TestGuaranteesUsage(t *testing.T) {
 		{"report " + faults + " --chaos " + faults, "is the run itself"},
 		{"report " + run + " --chaos " + faults + "," + faults, "is given twice"},
 		{"report " + run + " " + faults + " --chaos " + faults, "--chaos is for one run"},
-	} {
-		stdout, stderr, status := output(t, locklab(t, strings.Fields(c.args)...))
-		if status != exitUsage || stdout != "" || strings.Count(stderr, "\n") != 1 || !strings.Contains(stderr, c.want) {
-			t.Errorf("%s: exit status %d, printed %.80q, said %q, want %q", c.args, status, stdout, stderr, c.want)
-		}
-	}
+	})
 }

@@ -5,13 +5,11 @@ import (
 	"fmt"
 	"io"
 	"locklab/internal/machine"
-	"os"
 	"runtime"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/cobra/doc"
 	"github.com/spf13/pflag"
 )
 
@@ -23,7 +21,7 @@ func flagGroups() []flagGroup {
 	return []flagGroup{
 		{"Workload", workloadFlags, rareWorkloadFlags},
 		{"Servers", serverFlags, ""},
-		{"Model", "machine lines place duel list", ""},
+		{"Model", "machine lines place list", ""},
 		{"Contents", "scenario hardware chaos rtt contenders", ""},
 		{"Time", "quick rounds duration budget repeats tries short seeds seed", "warmup"},
 		{"Hosts", "ranks spawn sync any-host", "rank job assemble"},
@@ -178,21 +176,6 @@ func (p *Program) versionCommand() *cobra.Command {
 
 func (p *Program) version() string {
 	return fmt.Sprintf("%s (commit %s, %s %s/%s)", cmp.Or(p.Version, "0.0.0"), cmp.Or(machine.BuildCommit(), "unknown"), runtime.Version(), runtime.GOOS, runtime.GOARCH)
-}
-
-func manCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:    "man DIR",
-		Short:  "Write a manual page for each command",
-		Hidden: true,
-		Args:   cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := os.MkdirAll(args[0], 0o755); err != nil {
-				return err
-			}
-			return doc.GenManTree(cmd.Root(), &doc.GenManHeader{Section: "1", Source: "locklab"}, args[0])
-		},
-	}
 }
 
 func (p *Program) completeNames(root *cobra.Command) {

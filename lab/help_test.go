@@ -2,8 +2,6 @@ package lab
 
 import (
 	"bytes"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -120,15 +118,8 @@ func TestCompletion(t *testing.T) {
 	}
 }
 
-func TestVersionAndMan(t *testing.T) {
+func TestVersion(t *testing.T) {
 	if text := helpOf(t, "version"); !strings.HasPrefix(text, "locklab 0.0.0 (commit ") || !strings.Contains(helpOf(t, "--version"), "0.0.0 (commit ") {
 		t.Errorf("version prints %q", text)
-	}
-	dir := filepath.Join(t.TempDir(), "man")
-	helpOf(t, "man", dir)
-	for _, name := range []string{"locklab.1", "locklab-run.1", "locklab-chaos-list.1"} {
-		if text, err := os.ReadFile(filepath.Join(dir, name)); err != nil || !bytes.Contains(text, []byte(".SH OPTIONS")) {
-			t.Errorf("%s: %v", name, err)
-		}
 	}
 }

@@ -1,7 +1,6 @@
 package lab
 
 import (
-	"bufio"
 	"bytes"
 	"os"
 	"path/filepath"
@@ -15,24 +14,11 @@ import (
 func TestInterrupt(t *testing.T) {
 	t.Parallel()
 	cmd := locklab(t, "run", "--locks", "sync-mutex,mcs", "--workers", "1", "--rounds", "50", "--duration", "100ms", "--out", "run")
-	stderr, err := cmd.StderrPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
 	var stdout bytes.Buffer
 	cmd.Stdout = &stdout
-	if err := cmd.Start(); err != nil {
+	begun(t, cmd, 3)
+	if err := cmd.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)
-	}
-	lines := bufio.NewScanner(stderr)
-	for n := 0; lines.Scan(); {
-		if strings.HasPrefix(lines.Text(), "[") {
-			if n++; n == 3 {
-				if err := cmd.Process.Signal(os.Interrupt); err != nil {
-					t.Fatal(err)
-				}
-			}
-		}
 	}
 	cmd.Wait()
 	if status := cmd.ProcessState.ExitCode(); status != exitInterrupted {

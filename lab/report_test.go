@@ -183,9 +183,6 @@ func TestReportRefuses(t *testing.T) {
 		{[]string{one, two, "-o", file}, "cannot write"},
 		{[]string{one, "-o", file + "/x.html"}, "cannot write"},
 	} {
-		stdout, stderr, status := output(t, locklab(t, append([]string{"report"}, c.args...)...))
-		if status != exitUsage || strings.Count(stderr, "\n") != 1 || !strings.Contains(stderr, c.want) || stdout != "" {
-			t.Errorf("%v: exit status %d, said %q and %q, want a line with %q", c.args, status, stderr, stdout, c.want)
-		}
+		requireRefusal(t, locklab(t, append([]string{"report"}, c.args...)...), c.want)
 	}
 }

@@ -190,14 +190,9 @@ func refusals(t *testing.T, home string) {
 		}
 		cmd := locklab(t, append([]string{"run", "--resume", "--out", "run"}, strings.Fields(c.flags)...)...)
 		cmd.Dir = home
-		_, stderr, status := output(t, cmd)
-		if status != exitUsage || strings.Count(stderr, "\n") != 1 || !strings.Contains(stderr, c.want) {
-			t.Errorf("exit status %d, said %q, want one line with %q", status, stderr, c.want)
-		}
+		requireRefusal(t, cmd, c.want)
 	}
-	if _, stderr, status := output(t, locklab(t, "run", "--resume")); status != exitUsage || !strings.Contains(stderr, "--out DIR") {
-		t.Errorf("exit status %d, said %q", status, stderr)
-	}
+	requireRefusal(t, locklab(t, "run", "--resume"), "--out DIR")
 }
 
 func TestOneWriter(t *testing.T) {
@@ -208,9 +203,7 @@ func TestOneWriter(t *testing.T) {
 	defer cmd.Process.Kill()
 	second := locklab(t, "run", "--resume", "--out", "run")
 	second.Dir = cmd.Dir
-	if _, stderr, status := output(t, second); status != exitUsage || strings.Count(stderr, "\n") != 1 || !strings.Contains(stderr, "another locklab is writing it") {
-		t.Errorf("exit status %d, said %q", status, stderr)
-	}
+	requireRefusal(t, second, "another locklab is writing it")
 }
 
 func children(t *testing.T, pid int) (pids []int) {
@@ -353,7 +346,7 @@ func TestFullDisk(t *testing.T) {
 }
 
 func TestPlanFlags(t *testing.T) {
-	others := []string{"rank", "sync", "job", "assemble", "spawn", "setting", "out", "replace", "resume", "strict", "accept", "help", "require", "baseline"} // they say where and whether, not what
+	others := []string{"rank", "sync", "job", "assemble", "spawn", "setting", "out", "replace", "resume", "help", "require", "baseline"} // they say where and whether, not what
 	program().runCommand().Flags().VisitAll(func(f *pflag.Flag) {
 		if slices.Contains(planFlags, f.Name) == slices.Contains(others, f.Name) {
 			t.Errorf("--%s belongs in planFlags if it says what is measured, else in this test", f.Name)

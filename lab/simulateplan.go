@@ -11,20 +11,14 @@ import (
 	"locklab/harness"
 	"locklab/harness/result"
 	"locklab/harness/simulate"
-	"locklab/internal/machine"
 )
 
-// this is the user's name for the machine of this program.
-const this = "this"
-
-// modelled returns the machine of the user's name for it: this, a file or one of the program.
+// modelled returns the machine of the user's name for it: a file or one of the program.
 func modelled(name string) (*simulate.Machine, error) {
 	read := simulate.Named
 	switch {
 	case name == "":
-		return nil, usage("which machine? give --machine NAME, of --list, a file, or --machine this")
-	case name == this:
-		return shapeOf(machine.ReadTopology())
+		return nil, usage("which machine? give --machine NAME, of --list, or a file")
 	case strings.ContainsAny(name, "/\\") || strings.HasSuffix(name, ".json"):
 		read = simulate.Load
 	}
@@ -126,16 +120,8 @@ func parseLines(text string) (int, error) {
 	return n, nil
 }
 
-// A simulatedCase is a lock with a workload on a machine.
-type simulatedCase struct {
-	machine  *simulate.Machine
-	lock     *harness.Variant
-	workload simulate.Workload
-	seeds    int
-}
-
 // cases crosses the user's choices, without a lock at more workers than it serves.
-func (o simulateOptions) cases(m *simulate.Machine) ([]simulatedCase, error) {
+func (o simulateOptions) cases(m *simulate.Machine) ([]simulateRequest, error) {
 	locks, err := o.simulated()
 	if err != nil {
 		return nil, err
@@ -159,7 +145,7 @@ func (o simulateOptions) cases(m *simulate.Machine) ([]simulatedCase, error) {
 	ws = cross(ws, or(thinks, 0), func(w *simulate.Workload, x float64) { w.Think = x })
 	ws = cross(ws, or(waits, harness.WaitPause), func(w *simulate.Workload, x harness.WaitPolicy) { w.Wait = x })
 	ws = cross(ws, workers, func(w *simulate.Workload, x int) { w.Workers = x })
-	var cases []simulatedCase
+	var cases []simulateRequest
 	var refused error
 	for _, w := range ws {
 		if err := w.Validate(m); err != nil {
@@ -170,7 +156,7 @@ func (o simulateOptions) cases(m *simulate.Machine) ([]simulatedCase, error) {
 				refused = err
 				continue
 			}
-			cases = append(cases, simulatedCase{machine: m, lock: v, workload: w, seeds: o.seeds})
+			cases = append(cases, simulateRequest{m, v.Name, w, o.seeds})
 		}
 	}
 	if len(cases) == 0 {

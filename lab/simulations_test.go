@@ -73,16 +73,3 @@ func TestCompareLeavesSimulationsOut(t *testing.T) {
 		t.Errorf("compare does not say what it left out: %s%s", stdout, stderr)
 	}
 }
-
-func TestFactor(t *testing.T) {
-	s := func(x float64) *harness.Simulation {
-		return &harness.Simulation{PerAcquisition: harness.Expected{Median: x, Lo: x, Hi: x}}
-	}
-	points := []*herePoint{
-		{ns: []float64{10}, simulated: s(20)}, {ns: []float64{1, 10, 100}, simulated: s(5)},
-		{ns: []float64{5}},
-	}
-	if got := factor(points); got < 1.999 || got > 2.001 {
-		t.Errorf("twice and half give a factor of %v", got)
-	}
-}

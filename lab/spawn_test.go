@@ -60,18 +60,12 @@ func TestSpawn(t *testing.T) {
 		}
 	}
 	part := locklab(t, "run", "--resume", "--out", filepath.Join(cmd.Dir, "run.ranks", "1"))
-	if _, stderr, status := output(t, part); status != exitUsage || !strings.Contains(stderr, "the part of rank 1 of 3: ranks cannot resume: merge what they kept with 'locklab merge', or start again") {
-		t.Errorf("one part resumes: exit status %d, said %q", status, stderr)
-	}
-	if _, stderr, status := output(t, spawning(t, "--rounds", "1", "--out", filepath.Join(cmd.Dir, "run"))); status != exitUsage || !strings.Contains(stderr, "already holds a run") {
-		t.Errorf("into the same directory: exit status %d, said %q", status, stderr)
-	}
+	requireRefusal(t, part, "the part of rank 1 of 3: ranks cannot resume: merge what they kept with 'locklab merge', or start again")
+	requireRefusal(t, spawning(t, "--rounds", "1", "--out", filepath.Join(cmd.Dir, "run")), "already holds a run")
 	if err := os.RemoveAll(filepath.Join(cmd.Dir, "run")); err != nil {
 		t.Fatal(err)
 	}
-	if _, stderr, status := output(t, spawning(t, "--rounds", "1", "--out", filepath.Join(cmd.Dir, "run"))); status != exitUsage || !strings.Contains(stderr, "run.ranks is not empty: merge its parts with 'locklab merge', choose another directory by --out, or let --replace remove them") {
-		t.Errorf("into a directory of parts: exit status %d, said %q", status, stderr)
-	}
+	requireRefusal(t, spawning(t, "--rounds", "1", "--out", filepath.Join(cmd.Dir, "run")), "run.ranks is not empty: merge its parts with 'locklab merge', choose another directory by --out, or let --replace remove them")
 }
 
 // TestSpawnEnds: after a kill or an interrupt the measured results are one run.

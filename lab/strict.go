@@ -79,11 +79,3 @@ func listen(d time.Duration) harness.Noise {
 	time.Sleep(d)
 	return w.Stop()
 }
-
-func (s *strictness) admit(program string, stderr io.Writer) error {
-	if err := s.validate(machine.WarningKinds()); err != nil || !s.strict {
-		return err
-	}
-	ws := machine.Capture().Warnings()
-	return s.judge(program, append(ws, machine.NoiseWarnings(listen(listening))...), false, stderr, unfitMachine)
-}

@@ -53,26 +53,18 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-// TestStrict accepts all kinds of warnings of this machine, or none, with a certain one.
+// TestStrict accepts all kinds of warnings, or none if this machine has one.
 func TestStrict(t *testing.T) {
 	t.Parallel()
 	all := "--accept=" + strings.Join(machine.WarningKinds(), ",")
-	if _, stderr, status := output(t, locklab(t, least("--strict", all)...)); status != 0 {
-		t.Errorf("all accepted: exit status %d, said %q", status, stderr)
+	if _, stderr, status := output(t, locklab(t, "env", "--strict", all)); status != 0 {
+		t.Errorf("all accepted: exit status %d, wrote %q", status, stderr)
 	}
 	if len(machine.Capture().Warnings()) == 0 {
-		t.Skip("nothing is wrong with this machine")
-	}
-	cmd := locklab(t, least("--strict")...)
-	stdout, stderr, status := output(t, cmd)
-	if status != exitUnfit || stdout != "" || !strings.Contains(stderr, "remedy: ") || !strings.Contains(stderr, "--accept ") {
-		t.Errorf("run: exit status %d, printed %q, said %q", status, stdout, stderr)
-	}
-	if _, err := os.Stat(filepath.Join(cmd.Dir, "run")); err == nil {
-		t.Error("it measured all the same")
+		t.Skip("this machine has no warning")
 	}
 	if stdout, stderr, status := output(t, locklab(t, "env", "--json", "--strict")); status != exitUnfit || !strings.HasPrefix(stdout, "{") || !strings.Contains(stderr, "not fit") {
-		t.Errorf("env: exit status %d, printed %.40q, said %q", status, stdout, stderr)
+		t.Errorf("env: exit status %d, printed %.40q, wrote %q", status, stdout, stderr)
 	}
 }
 

@@ -149,9 +149,7 @@ func TestTraceEveryLock(t *testing.T) {
 }
 
 func TestTraceUsage(t *testing.T) {
-	for _, c := range []struct {
-		args, want string
-	}{
+	for _, c := range []refusal{
 		{"trace", "such as zk-fair"},
 		{"trace zk-fair redis-poll", "one lock"},
 		{"trace nosuch", `"nosuch"`},
@@ -167,10 +165,7 @@ func TestTraceUsage(t *testing.T) {
 	} {
 		cmd := locklab(t, strings.Fields(c.args)...)
 		cmd.Env = append(cmd.Env, "PATH=", "ZOOKEEPER_HOME=", "JAVA_HOME=", "LOCKLAB_REQUIRE=", "LOCKLAB_REDIS=", "LOCKLAB_ZOOKEEPER=")
-		stdout, stderr, status := output(t, cmd)
-		if status != exitUsage || strings.Count(stderr, "\n") != 1 || !strings.Contains(stderr, c.want) || stdout != "" {
-			t.Errorf("%s: exit status %d, said %q, printed %q; want one line with %q", c.args, status, stderr, stdout, c.want)
-		}
+		requireRefusal(t, cmd, c.want)
 	}
 }
 
