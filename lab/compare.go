@@ -117,12 +117,8 @@ func (o *compareOptions) flags(cmd *cobra.Command) {
 	f.BoolVar(&o.run.replace, "replace", false, "move earlier runs in that directory to old.previous and new.previous")
 }
 
-// toMeasure are the flags that need a measurement.
-var toMeasure = []string{
-	"workers", "clients", "hold", "think", "wait", "pin", "gomaxprocs", "read", "spread", "gc", "section",
-	"servers", "durable", "tls", "delay", "rate", "arrivals", "deadline",
-	"rounds", "duration", "warmup", "budget", "seed", "out", "replace",
-}
+// withoutMeasuring are the flags that need no measurement.
+var withoutMeasuring = strings.Fields("margin alpha metric format to interleave locks any-host help")
 
 func metricNames() (names []string) {
 	for _, m := range judge.Metrics {
@@ -145,22 +141,24 @@ func (o *compareOptions) compare(cmd *cobra.Command, base, next string) error {
 	}
 	changed := cmd.Flags().Changed
 	if o.interleave && o.to != "" {
-		return fmt.Errorf("%w: give --to or --interleave, not both", harness.ErrUsage)
+		return usage("give --to or --interleave, not both")
 	}
 	if o.interleave {
 		if !changed("seed") {
 			o.run.seed = rand.Uint64()
 		}
 		if changed("rounds") && changed("budget") {
-			return fmt.Errorf("%w: give --budget or --rounds, not both", harness.ErrUsage)
-		}
-		if o.run.budget < 0 {
-			return fmt.Errorf("%w: --budget is %v: want more than 0", harness.ErrUsage, o.run.budget)
+			return usage("give --budget or --rounds, not both")
 		}
 		return o.builds(cmd.Context(), how, base, next, cmd.OutOrStdout(), cmd.ErrOrStderr())
 	}
-	if i := slices.IndexFunc(toMeasure, changed); i >= 0 {
-		return fmt.Errorf("%w: --%s is for --interleave: two directories are compared as they were measured", harness.ErrUsage, toMeasure[i])
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		if !slices.Contains(withoutMeasuring, f.Name) {
+			err = usage("--%s is for --interleave: two directories are compared as they were measured", f.Name)
+		}
+	})
+	if err != nil {
+		return err
 	}
 	if !changed("locks") {
 		o.run.locks = "all"
@@ -210,10 +208,7 @@ func (o *compareOptions) print(x *page.Changes, outcome judge.GateOutcome, stdou
 
 func (o *compareOptions) options(given bool) (how judge.CompareOptions, err error) {
 	if !slices.Contains(page.ChangesFormats, o.format) {
-		return how, fmt.Errorf("%w: --format is %q: want one of %s", harness.ErrUsage, o.format, strings.Join(page.ChangesFormats, ", "))
-	}
-	if !(o.alpha > 0 && o.alpha < 1) {
-		return how, fmt.Errorf("%w: --alpha is %v: want a probability between 0 and 1, such as 0.05", harness.ErrUsage, o.alpha)
+		return how, usage("--format is %q: want one of %s", o.format, strings.Join(page.ChangesFormats, ", "))
 	}
 	metrics, err := judge.FindMetrics(strings.Split(o.metric, ","))
 	if err != nil {

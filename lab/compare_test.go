@@ -15,8 +15,6 @@ import (
 	"locklab/cmd/locklab/catalog"
 	"locklab/harness"
 	"locklab/harness/result"
-
-	"github.com/spf13/pflag"
 )
 
 // slowed makes the test binary another build, with a ticket lock a microsecond slower.
@@ -189,23 +187,6 @@ func TestCompareStatus(t *testing.T) {
 		{"--interleave nowhere " + base, "no such file"},
 		{"--interleave " + base + " " + base, "is a directory"},
 	})
-}
-
-// TestCompareFlags: each flag is for both forms or --interleave only, or it would be ignored.
-func TestCompareFlags(t *testing.T) {
-	both := []string{"margin", "alpha", "metric", "format", "to", "interleave", "locks", "any-host", "help"}
-	n := 0
-	cmd, _, _ := program().command().Find([]string{"compare"})
-	cmd.InitDefaultHelpFlag()
-	cmd.Flags().VisitAll(func(f *pflag.Flag) {
-		n++
-		if slices.Contains(both, f.Name) == slices.Contains(toMeasure, f.Name) {
-			t.Errorf("--%s: is it for --interleave alone?", f.Name)
-		}
-	})
-	if n != len(both)+len(toMeasure) {
-		t.Errorf("%d flags, %d are known", n, len(both)+len(toMeasure))
-	}
 }
 
 func TestCompareUnreadable(t *testing.T) {

@@ -144,7 +144,7 @@ func (o *reportOptions) report(program string, dirs []string, files *saver, stdo
 	for _, run := range runs {
 		ws = append(ws, page.Warnings(run)...)
 	}
-	return o.judge(program, ws, false, stderr, unfitRuns)
+	return o.judge(program, ws, false, stderr)
 }
 
 func parseRoundTrip(text string) (time.Duration, error) {

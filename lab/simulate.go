@@ -30,7 +30,11 @@ type simulateOptions struct {
 
 // A simulateCases is the user's choice of cases, as flags.
 type simulateCases struct {
-	locks, workers, lines, hold, think, wait, place string
+	locks, workers, place string
+
+	lines       []int
+	hold, think []float64 // ns
+	wait        []harness.WaitPolicy
 
 	seed    uint64
 	seeds   int
@@ -95,11 +99,11 @@ func (p *Program) simulateCommand() *cobra.Command {
 	f.StringVar(&o.machine, "machine", "", "machine: a name of --list, or a file")
 	f.StringVar(&o.locks, "locks", "", "spin locks, named as in run (default: all but those broken or kept to show a bug)")
 	f.StringVar(&o.workers, "workers", "", "numbers of workers: 1,2,44, 1..256 or 1.. (default 1..64, or to all threads of a smaller machine)")
-	f.StringVar(&o.lines, "lines", "1", "cache lines of data that the section reads and writes")
-	f.StringVar(&o.hold, "hold", "200ns", "work in the section beside that")
-	f.StringVar(&o.think, "think", "1us", "work between two acquisitions, varied by half to either side")
+	f.Var(list(&o.lines, parseLines), "lines", "cache lines of data that the section reads and writes (default 1)")
+	f.Var(list(&o.hold, parseModelTime), "hold", "work in the section beside that (default 200ns)")
+	f.Var(list(&o.think, parseModelTime), "think", "work between two acquisitions, varied by half to either side (default 1us)")
 	f.StringVar(&o.place, "place", placeCores, "which thread the next worker has: of the next core (cores), the next thread of a core (threads), of the next socket (sockets)")
-	f.StringVar(&o.wait, "wait", string(harness.WaitPause), "what waiters do between two polls: pause or spin")
+	f.Var(list(&o.wait, parseName(harness.WaitPolicies)), "wait", "what waiters do between two polls: pause or spin (default pause)")
 	f.Uint64Var(&o.seed, "seed", 1, "first seed of what varies")
 	f.IntVar(&o.seeds, "seeds", 3, "how many seeds a case is simulated with")
 	f.StringVarP(&o.out, "out", "o", "", "directory to write simulations and report to (default: only print)")

@@ -33,7 +33,7 @@ func TestJudge(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var out bytes.Buffer
-			if err := c.s.judge("locklab", c.ws, c.shown, &out, unfitMachine); errors.Is(err, errUnfit) != c.unfit {
+			if err := c.s.judge("locklab", c.ws, c.shown, &out); errors.Is(err, errUnfit) != c.unfit {
 				t.Errorf("got %v", err)
 			}
 			for _, want := range c.say {
