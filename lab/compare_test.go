@@ -65,10 +65,7 @@ func testBuilds(t *testing.T) (same, slow string) {
 
 func writeRun(t *testing.T, dir string, rate float64, rounds int, edit func(*harness.Result)) string {
 	t.Helper()
-	out, err := result.Create(dir, result.Manifest{Rounds: rounds, Cases: 2, Started: time.Now()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	run := &result.Run{Manifest: result.Manifest{Rounds: rounds, Cases: 2, Started: time.Now(), Finished: time.Now()}}
 	for round := range rounds {
 		for i, name := range []string{"tas", "mcs"} {
 			r := &harness.Result{Lock: harness.Lock{Name: name, Family: harness.Spin}, Round: round,
@@ -77,27 +74,20 @@ func writeRun(t *testing.T, dir string, rate float64, rounds int, edit func(*har
 			if edit != nil {
 				edit(r)
 			}
-			if err := out.Append(r); err != nil {
-				t.Fatal(err)
-			}
+			run.Results = append(run.Results, r)
 		}
 	}
-	if err := out.Finish(func(m *result.Manifest) { m.Finished = time.Now() }); err != nil {
-		t.Fatal(err)
-	}
+	saveRun(t, dir, run)
 	return dir
 }
 
 func cutLines(t *testing.T, dir string, by func(line string) string, text string) {
 	t.Helper()
 	name := filepath.Join(dir, result.ResultsName)
-	all, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := readFile(t, name)
 	var out strings.Builder
 	cut := 0
-	for line := range strings.Lines(string(all)) {
+	for line := range strings.Lines(all) {
 		if strings.Contains(line, text) {
 			cut++
 			line = by(line)
@@ -107,9 +97,7 @@ func cutLines(t *testing.T, dir string, by func(line string) string, text string
 	if cut == 0 {
 		t.Fatalf("no line holds %s", text)
 	}
-	if err := os.WriteFile(name, []byte(out.String()), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	writeFile(t, name, out.String())
 }
 
 func TestCompareStatus(t *testing.T) {

@@ -124,12 +124,9 @@ func commands(t *testing.T) map[string]string {
 		}
 	}
 	for _, name := range documents(t) {
-		text, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := readFile(t, name)
 		where := strings.TrimPrefix(name, "../")
-		for _, block := range fencedRE.FindAllStringSubmatch(string(text), -1) {
+		for _, block := range fencedRE.FindAllStringSubmatch(text, -1) {
 			if block[1] != "sh" {
 				continue
 			}
@@ -137,7 +134,7 @@ func commands(t *testing.T) map[string]string {
 				add(line, where)
 			}
 		}
-		for _, inline := range inlineRE.FindAllStringSubmatch(fencedRE.ReplaceAllString(string(text), ""), -1) {
+		for _, inline := range inlineRE.FindAllStringSubmatch(fencedRE.ReplaceAllString(text, ""), -1) {
 			if c := strings.TrimPrefix(inline[1], "build/"); commandRE.MatchString(c) && c != "scripts/deps" {
 				add(c, where)
 			}

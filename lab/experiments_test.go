@@ -2,14 +2,12 @@ package lab
 
 import (
 	"bufio"
-	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"locklab/hardware"
-	"locklab/harness"
 	"locklab/harness/result"
 )
 
@@ -29,20 +27,6 @@ func TestExperiment(t *testing.T) {
 		if !strings.Contains(stdout, want) {
 			t.Errorf("%q is not in\n%s", want, stdout)
 		}
-	}
-}
-
-func TestExperimentJSON(t *testing.T) {
-	stdout, stderr, status := output(t, locklab(t, "hardware", "arbiter", "--json", "--repeats", "2"))
-	if status != 0 || stderr != "" {
-		t.Fatalf("exit status %d, said %q", status, stderr)
-	}
-	var f harness.Finding
-	if err := json.Unmarshal([]byte(stdout), &f); err != nil {
-		t.Fatalf("%v in\n%s", err, stdout)
-	}
-	if f.Answer == "" || len(f.Tables) == 0 || f.Tables[0].Rows[1].Cells[0].N != 2 {
-		t.Errorf("found %+v", f)
 	}
 }
 
@@ -82,10 +66,7 @@ func TestExperimentKept(t *testing.T) {
 	if status != 0 || stderr != "" || !strings.Contains(stdout, "report: "+dir) {
 		t.Fatalf("exit status %d, said %q, printed\n%s", status, stderr, stdout)
 	}
-	run, err := result.Load(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	run := requireRun(t, dir)
 	if len(run.Findings) != 1 || run.Findings[0].Name != "arbiter" || run.Manifest.Finished.IsZero() || run.Manifest.Interrupted {
 		t.Errorf("kept %+v, manifest %+v", run.Findings, run.Manifest)
 	}

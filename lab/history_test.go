@@ -12,22 +12,18 @@ import (
 	"locklab/internal/synthetic"
 )
 
+func saveRun(t *testing.T, dir string, run *result.Run) {
+	t.Helper()
+	if err := new(saver).saveRun(dir, run); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func writeRuns(t *testing.T, root string, runs []*result.Run) (dirs []string) {
 	t.Helper()
 	for _, run := range runs {
 		dir := filepath.Join(root, filepath.Base(run.Dir))
-		w, err := result.Create(dir, run.Manifest)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, r := range run.Results {
-			if err := w.Append(r); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if err := w.Finish(func(m *result.Manifest) { m.Finished = run.Manifest.Finished }); err != nil {
-			t.Fatal(err)
-		}
+		saveRun(t, dir, run)
 		dirs = append(dirs, dir)
 	}
 	return dirs

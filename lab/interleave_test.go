@@ -35,18 +35,13 @@ func TestInterleave(t *testing.T) {
 	old, new := filepath.Join(cmd.Dir, "pair", "old"), filepath.Join(cmd.Dir, "pair", "new")
 	var runs [2]*result.Run
 	for i, dir := range []string{old, new} {
-		run, err := result.Load(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
+		run := requireRun(t, dir)
 		if m := run.Manifest; len(run.Results) != 12 || m.Pair == "" || m.Interrupted || m.Finished.IsZero() || m.Rounds != 12 || m.Overhead.Loop == 0 {
 			t.Errorf("%d results, %+v", len(run.Results), m)
 		}
 		runs[i] = run
 	}
-	if _, stderr, status := output(t, locklab(t, "report", new)); status != 0 {
-		t.Errorf("report: exit status %d, said %q", status, stderr)
-	}
+	requireSuccess(t, locklab(t, "report", new))
 	if runs[0].Manifest.Pair != runs[1].Manifest.Pair {
 		t.Error("the two runs do not know each other")
 	}
@@ -120,10 +115,7 @@ func TestInterleaveLosses(t *testing.T) {
 				t.Errorf("exit status %d, want %d, and %q in\n%s%s", status, c.want, c.said, stdout, stderr)
 			}
 			for i, want := range c.kept {
-				run, err := result.Load(filepath.Join(cmd.Dir, "pair", sides[i]))
-				if err != nil {
-					t.Fatal(err)
-				}
+				run := requireRun(t, filepath.Join(cmd.Dir, "pair", sides[i]))
 				if n := len(run.Results); n < want {
 					t.Errorf("the %s build has %d results, want %d at least", sides[i], n, want)
 				}
@@ -150,10 +142,7 @@ func TestInterleaveFullDisk(t *testing.T) {
 		t.Errorf("exit status %d, want %d, the reason and what is missing in\n%s%s", status, exitUnfit, stdout, stderr)
 	}
 	for _, side := range sides {
-		run, err := result.Load(filepath.Join(cmd.Dir, "pair", side))
-		if err != nil {
-			t.Fatal(err)
-		}
+		run := requireRun(t, filepath.Join(cmd.Dir, "pair", side))
 		if n := len(run.Results); n == 0 || n >= 40 || !run.Manifest.Interrupted {
 			t.Errorf("%s: %d results, interrupted is %v", side, n, run.Manifest.Interrupted)
 		}
@@ -178,10 +167,7 @@ func TestInterleaveInterrupt(t *testing.T) {
 		t.Errorf("exit status %d\n%s%s", status, stdout.String(), said.String())
 	}
 	for _, side := range sides {
-		run, err := result.Load(filepath.Join(cmd.Dir, "pair", side))
-		if err != nil {
-			t.Fatal(err)
-		}
+		run := requireRun(t, filepath.Join(cmd.Dir, "pair", side))
 		if !run.Manifest.Interrupted || len(run.Results) < 3 || len(run.Results) > 15 || len(run.Damage) > 0 {
 			t.Errorf("%s: interrupted is %v, %d results, damage %v", side, run.Manifest.Interrupted, len(run.Results), run.Damage)
 		}

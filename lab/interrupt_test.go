@@ -7,8 +7,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"locklab/harness/result"
 )
 
 func TestInterrupt(t *testing.T) {
@@ -24,10 +22,7 @@ func TestInterrupt(t *testing.T) {
 	if status := cmd.ProcessState.ExitCode(); status != exitInterrupted {
 		t.Errorf("exit status %d, want %d", status, exitInterrupted)
 	}
-	run, err := result.Load(filepath.Join(cmd.Dir, "run"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	run := requireRun(t, filepath.Join(cmd.Dir, "run"))
 	if !run.Manifest.Interrupted || len(run.Results) < 3 || len(run.Results) > 10 || len(run.Damage) > 0 {
 		t.Errorf("interrupted is %v, %d results, damage %v", run.Manifest.Interrupted, len(run.Results), run.Damage)
 	}

@@ -59,6 +59,16 @@ func output(t *testing.T, cmd *exec.Cmd) (stdout, stderr string, status int) {
 	return out.String(), errs.String(), cmd.ProcessState.ExitCode()
 }
 
+// requireSuccess runs cmd, which must exit with status 0.
+func requireSuccess(t *testing.T, cmd *exec.Cmd) (stdout, stderr string) {
+	t.Helper()
+	stdout, stderr, status := output(t, cmd)
+	if status != 0 {
+		t.Fatalf("%q: exit status %d, wrote\n%s%s", cmd.Args[1:], status, stdout, stderr)
+	}
+	return stdout, stderr
+}
+
 type refusal struct{ args, want string }
 
 // requireRefusal runs cmd, which must print one line with want and exit with status 2.
@@ -91,15 +101,10 @@ func least(args ...string) []string {
 
 func TestUsageErrors(t *testing.T) {
 	t.Parallel()
-	testRun, err := filepath.Abs("../reports/testdata/run")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testRun := absolutePath(t, "../reports/testdata/run")
 	one, two := machineRuns(t)
 	file := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(file, nil, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	writeFile(t, file, "")
 	for _, c := range []refusal{
 		{"run --locks nosuch", `"nosuch"`},
 		{"run --locks tickets", "did you mean ticket"},
@@ -210,18 +215,12 @@ func TestUnreachableServer(t *testing.T) {
 func TestRun(t *testing.T) {
 	t.Parallel()
 	cmd := locklab(t, quick("--seed", "7")...)
-	stdout, stderr, status := output(t, cmd)
-	if status != 0 {
-		t.Fatalf("exit status %d, said %s", status, stderr)
-	}
+	stdout, _ := requireSuccess(t, cmd)
 	dir := filepath.Join(cmd.Dir, "run")
 	if !strings.Contains(stdout, filepath.Join(dir, reportName)) {
 		t.Errorf("the path of the report is not in\n%s", stdout)
 	}
-	run, err := result.Load(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	run := requireRun(t, dir)
 	// empty serves one worker; the two others run with 1 and 2.
 	if m := run.Manifest; len(run.Results) != 10 || len(run.Damage) > 0 || m.Interrupted || m.Finished.IsZero() ||
 		m.Seed != 7 || m.Rounds != 2 || m.Cases != 5 || m.Machine.OS == "" {
@@ -239,26 +238,17 @@ func TestRun(t *testing.T) {
 	requireRefusal(t, again, "already holds a run")
 	again = locklab(t, least("--replace")...)
 	again.Dir = cmd.Dir
-	if _, stderr, status := output(t, again); status != 0 {
-		t.Errorf("exit status %d, said %q", status, stderr)
-	}
+	requireSuccess(t, again)
 	if !result.Exists(dir + ".previous") {
 		t.Error("the earlier run is gone")
 	}
 
 	// A report can be drawn again, also from a file whose end is lost.
 	results := filepath.Join(dir, result.ResultsName)
-	text, err := os.ReadFile(results)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(results, text[:len(text)-100], 0o644); err != nil {
-		t.Fatal(err)
-	}
+	text := readFile(t, results)
+	writeFile(t, results, text[:len(text)-100])
 	html := filepath.Join(cmd.Dir, "again.html")
-	if _, stderr, status := output(t, locklab(t, "report", dir, "--out", html, "--png", filepath.Join(cmd.Dir, "png"))); status != 0 {
-		t.Errorf("exit status %d, said %q", status, stderr)
-	}
+	requireSuccess(t, locklab(t, "report", dir, "--out", html, "--png", filepath.Join(cmd.Dir, "png")))
 	page, err := os.ReadFile(html)
 	if err != nil || !strings.Contains(string(page), "cut short") {
 		t.Errorf("the report does not say that a line is cut short (%v)", err)
@@ -286,23 +276,14 @@ func TestNoServers(t *testing.T) {
 	t.Parallel()
 	cmd := locklab(t, least("--locks", "sync-mutex,redis-poll,zk-fair")...)
 	cmd.Env = append(cmd.Env, "PATH=", "ZOOKEEPER_HOME=", "JAVA_HOME=", "LOCKLAB_REQUIRE=", "LOCKLAB_REDIS=", "LOCKLAB_ZOOKEEPER=")
-	_, stderr, status := output(t, cmd)
-	if status != 0 {
-		t.Fatalf("exit status %d, said %s", status, stderr)
-	}
-	run, err := result.Load(filepath.Join(cmd.Dir, "run"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	page, err := os.ReadFile(filepath.Join(cmd.Dir, "run", reportName))
-	if err != nil {
-		t.Fatal(err)
-	}
+	_, stderr := requireSuccess(t, cmd)
+	run := requireRun(t, filepath.Join(cmd.Dir, "run"))
+	page := readFile(t, filepath.Join(cmd.Dir, "run", reportName))
 	if len(run.Manifest.Skipped) != 2 {
 		t.Errorf("skipped %v, want two locks", run.Manifest.Skipped)
 	}
 	for _, s := range run.Manifest.Skipped {
-		if s.Reason == "" || !strings.Contains(stderr, s.Lock) || !strings.Contains(string(page), s.Lock) {
+		if s.Reason == "" || !strings.Contains(stderr, s.Lock) || !strings.Contains(page, s.Lock) {
 			t.Errorf("%s was skipped in silence: %+v", s.Lock, s)
 		}
 	}
@@ -316,10 +297,7 @@ func TestNoServers(t *testing.T) {
 
 func TestListAndEnv(t *testing.T) {
 	t.Parallel()
-	stdout, stderr, status := output(t, locklab(t, "list", "--verbose"))
-	if status != 0 {
-		t.Fatalf("list: exit status %d, said %q", status, stderr)
-	}
+	stdout, _ := requireSuccess(t, locklab(t, "list", "--verbose"))
 	for _, v := range catalog.All() {
 		if !strings.Contains(stdout, v.Name) || !strings.Contains(stdout, v.Paper) {
 			t.Errorf("list does not show %s and its source", v.Name)

@@ -99,9 +99,7 @@ func TestMerge(t *testing.T) {
 	}
 	again := filepath.Join(root, "deep", "again")
 	slices.Reverse(parts)
-	if _, stderr, status := output(t, locklab(t, append([]string{"merge", "--out", again + "/"}, parts...)...)); status != 0 {
-		t.Fatalf("status %d: %s", status, stderr)
-	}
+	requireSuccess(t, locklab(t, append([]string{"merge", "--out", again + "/"}, parts...)...))
 	first := contents(t, merged)
 	if second := contents(t, again); !maps.Equal(first, second) || len(first) != 5 {
 		t.Errorf("in another order the parts give other files: %v and %v", slices.Sorted(maps.Keys(first)), slices.Sorted(maps.Keys(second)))

@@ -173,10 +173,7 @@ func keptSome(t *testing.T, all []*rankProcess) {
 	if status != 0 && status != exitUnfit {
 		t.Fatalf("result: exit status %d, said\n%s%s", status, stdout, stderr)
 	}
-	run, err := result.Load(filepath.Join(cmd.Dir, "whole"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	run := requireRun(t, filepath.Join(cmd.Dir, "whole"))
 	for _, r := range run.Results {
 		if len(r.Violations) > 0 || len(r.Ranks) != len(all) {
 			t.Errorf("round %d of %d ranks: %v", r.Round, len(r.Ranks), r.Violations)

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"errors"
 	"io"
+	"locklab/harness/result"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -22,14 +23,32 @@ func smallRun(t *testing.T) (dir string) {
 	return dir
 }
 
-func put(t *testing.T, file, text string) {
+func writeFile(t *testing.T, file, text string) {
 	t.Helper()
 	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func holds(t *testing.T, file string) string {
+func requireRun(t *testing.T, dir string) *result.Run {
+	t.Helper()
+	run, err := result.Load(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return run
+}
+
+func absolutePath(t *testing.T, path string) string {
+	t.Helper()
+	path, err := filepath.Abs(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func readFile(t *testing.T, file string) string {
 	t.Helper()
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -40,8 +59,8 @@ func holds(t *testing.T, file string) string {
 
 func drawing(t *testing.T, dir string) (cmd *exec.Cmd, stderr *bufio.Reader) {
 	t.Helper()
-	put(t, filepath.Join(dir, reportName), "earlier")
-	put(t, filepath.Join(dir, markdownName), "earlier")
+	writeFile(t, filepath.Join(dir, reportName), "earlier")
+	writeFile(t, filepath.Join(dir, markdownName), "earlier")
 	cmd = locklab(t, "report", dir)
 	pipe, err := cmd.StderrPipe()
 	if err != nil {
@@ -95,14 +114,14 @@ func TestReportInterrupted(t *testing.T) {
 	if status := cmd.ProcessState.ExitCode(); status != exitInterrupted {
 		t.Errorf("exit status %d, want %d", status, exitInterrupted)
 	}
-	if page := holds(t, filepath.Join(dir, reportName)); !whole(page) {
+	if page := readFile(t, filepath.Join(dir, reportName)); !whole(page) {
 		t.Errorf("the page of %d bytes is not whole", len(page))
 	}
-	if holds(t, filepath.Join(dir, markdownName)) != "earlier" {
+	if readFile(t, filepath.Join(dir, markdownName)) != "earlier" {
 		t.Error("all pictures were drawn, and the Markdown was written")
 	}
 	for name := range files(t, dir) {
-		if strings.HasSuffix(name, ".new") || strings.HasSuffix(name, ".png") && !strings.HasSuffix(holds(t, filepath.Join(dir, name)), "IEND\xaeB`\x82") {
+		if strings.HasSuffix(name, ".new") || strings.HasSuffix(name, ".png") && !strings.HasSuffix(readFile(t, filepath.Join(dir, name)), "IEND\xaeB`\x82") {
 			t.Errorf("%s is not whole", name)
 		}
 	}
@@ -128,7 +147,7 @@ func writingTo(t *testing.T) (dir string, cmd *exec.Cmd, stderr *bufio.Reader, p
 		if n, _ := page.Read(make([]byte, 1)); n > 0 {
 			break
 		}
-		if text := holds(t, filepath.Join(dir, reportName)); text != "earlier" || time.Since(begin) > time.Minute {
+		if text := readFile(t, filepath.Join(dir, reportName)); text != "earlier" || time.Since(begin) > time.Minute {
 			t.Fatalf("the page is not written beside the earlier one, of which %d bytes are there", len(text))
 		}
 	}
@@ -150,7 +169,7 @@ func TestReportInterruptedInFile(t *testing.T) {
 		t.Errorf("%d bytes of the page were written, which are not all", len(rest)+1)
 	}
 	left := files(t, dir)
-	if left[reportName+".new"] || left[chartsName+"/throughput.png"] || holds(t, filepath.Join(dir, markdownName)) != "earlier" {
+	if left[reportName+".new"] || left[chartsName+"/throughput.png"] || readFile(t, filepath.Join(dir, markdownName)) != "earlier" {
 		t.Errorf("there are %v", left)
 	}
 }
@@ -168,7 +187,7 @@ func TestSecondSignal(t *testing.T) {
 		if ws, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); !ok || ws.Signal() != sig {
 			t.Errorf("it ended with %v, want by %v", cmd.ProcessState, sig)
 		}
-		if holds(t, filepath.Join(dir, reportName)) != "earlier" {
+		if readFile(t, filepath.Join(dir, reportName)) != "earlier" {
 			t.Error("the earlier page is gone")
 		}
 	}
@@ -179,7 +198,7 @@ func TestSecondSignal(t *testing.T) {
 func TestReplace(t *testing.T) {
 	dir := t.TempDir()
 	real, link, pipe, second := filepath.Join(dir, "real"), filepath.Join(dir, "link"), filepath.Join(dir, "pipe"), filepath.Join(dir, "second")
-	put(t, real, "earlier")
+	writeFile(t, real, "earlier")
 	if err := errors.Join(os.Symlink(real, link), os.Link(real, second)); err != nil {
 		t.Fatal(err)
 	}
@@ -188,11 +207,11 @@ func TestReplace(t *testing.T) {
 	if err := saves.save(link, []byte("new")); err != nil {
 		t.Fatal(err)
 	}
-	if info, err := os.Lstat(link); err != nil || info.Mode()&os.ModeSymlink == 0 || holds(t, real) != "new" {
-		t.Errorf("the link is %v (%v), its file holds %q", info, err, holds(t, real))
+	if info, err := os.Lstat(link); err != nil || info.Mode()&os.ModeSymlink == 0 || readFile(t, real) != "new" {
+		t.Errorf("the link is %v (%v), its file holds %q", info, err, readFile(t, real))
 	}
-	if left := files(t, dir); holds(t, second) != "earlier" || left["real.new"] {
-		t.Errorf("the earlier file holds %q, and there are %v", holds(t, second), left)
+	if left := files(t, dir); readFile(t, second) != "earlier" || left["real.new"] {
+		t.Errorf("the earlier file holds %q, and there are %v", readFile(t, second), left)
 	}
 	heard := make(chan string)
 	go func() {

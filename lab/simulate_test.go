@@ -67,9 +67,7 @@ func TestSimulateUsage(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	damaged := filepath.Join(dir, "damaged.json")
-	if err := os.WriteFile(damaged, []byte(`{"name": "x", "sockets": 1`), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	writeFile(t, damaged, `{"name": "x", "sockets": 1`)
 	for _, c := range append([]refusal{
 		{"--machine " + damaged, "damaged.json: simulate: machine: "},
 		{"--machine " + dir, dir},
@@ -160,10 +158,7 @@ func simulateTable(t *testing.T, exe string) {
 	if status != 0 || !strings.HasPrefix(stdout, "simulated: skylake-8x32 (hypothetical): ") || !strings.Contains(stdout, "\naccuracy: ") || report == "" {
 		t.Errorf("status %d, said %q, printed\n%s", status, stderr, stdout)
 	}
-	run, err := result.Load(filepath.Join(cmd.Dir, "run"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	run := requireRun(t, filepath.Join(cmd.Dir, "run"))
 	if len(run.Simulations) != 18 || len(run.Results) != 0 || len(run.Machines) != 1 || run.Manifest.Interrupted || run.Manifest.Finished.IsZero() {
 		t.Fatalf("kept %d simulations, %d results, %d machines, manifest %+v", len(run.Simulations), len(run.Results), len(run.Machines), run.Manifest)
 	}
@@ -201,22 +196,13 @@ func simulateOutcomes(t *testing.T, exe string) {
 // simulateInto: simulations change nothing else in a measured run.
 func simulateInto(t *testing.T, exe string) {
 	dir := filepath.Join(t.TempDir(), "run")
-	stdout, stderr, status := output(t, locklab(t, "run", "--locks", "mcs,sync-mutex", "--workers", "1,2", "--hold", "250ns", "--rounds", "1", "--duration", "5ms", "--out", dir))
-	if status != 0 {
-		t.Fatalf("status %d, said %s%s", status, stdout, stderr)
-	}
-	before, err := result.Load(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	requireSuccess(t, locklab(t, "run", "--locks", "mcs,sync-mutex", "--workers", "1,2", "--hold", "250ns", "--rounds", "1", "--duration", "5ms", "--out", dir))
+	before := requireRun(t, dir)
 	cmd := simulateBy(t, exe, "--machine", "skylake-24", "--locks", "mcs", "--workers", "1,2", "--into", dir)
-	if stdout, stderr, status = output(t, cmd); status != 0 || !strings.Contains(stdout, "0 lines, hold 250 ns, think 0 ns") {
+	if stdout, stderr, status := output(t, cmd); status != 0 || !strings.Contains(stdout, "0 lines, hold 250 ns, think 0 ns") {
 		t.Fatalf("status %d, said %q, printed %q", status, stderr, stdout)
 	}
-	after, err := result.Load(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	after := requireRun(t, dir)
 	if len(after.Results) != len(before.Results) || len(after.Simulations) != 2 || !after.Manifest.Finished.Equal(before.Manifest.Finished) {
 		t.Errorf("%d results, were %d; %d simulations; finished %v, was %v", len(after.Results), len(before.Results), len(after.Simulations), after.Manifest.Finished, before.Manifest.Finished)
 	}
@@ -243,10 +229,7 @@ func simulateInterrupt(t *testing.T, exe string) {
 		t.Fatal(err)
 	}
 	cmd.Wait()
-	run, err := result.Load(filepath.Join(cmd.Dir, "run"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	run := requireRun(t, filepath.Join(cmd.Dir, "run"))
 	if status := cmd.ProcessState.ExitCode(); status != exitInterrupted || !run.Manifest.Interrupted || len(run.Simulations) == 0 || len(run.Damage) > 0 ||
 		!strings.Contains(stdout.String(), "\nttas ") || !strings.Contains(stderr.String(), "interrupted: ") {
 		t.Errorf("status %d, interrupted is %t, %d simulations, damage %v; said %q, printed\n%s",

@@ -17,16 +17,7 @@ var simulations = synthetic.Simulations("oak-2x4", 2, 4, []int{1, 2, 4, 8}, synt
 
 func TestSimulationsOnDisk(t *testing.T) {
 	alone := filepath.Join(t.TempDir(), "alone")
-	w, err := result.Create(alone, result.Manifest{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, s := range simulations {
-		err = errors.Join(err, w.AppendSimulation(s))
-	}
-	if err := errors.Join(err, w.Finish(func(*result.Manifest) {})); err != nil {
-		t.Fatal(err)
-	}
+	saveRun(t, alone, &result.Run{Simulations: simulations})
 	pictures := filepath.Join(t.TempDir(), "pictures")
 	stdout, stderr, status := output(t, locklab(t, "report", alone, "--png", pictures))
 	if status != 0 || !strings.Contains(stdout, "Nothing was measured in this run") || strings.Contains(stdout, "Which lock") {
@@ -53,10 +44,7 @@ func TestSimulationsOnDisk(t *testing.T) {
 }
 
 func TestCompareLeavesSimulationsOut(t *testing.T) {
-	measured, err := filepath.Abs("../reports/testdata/run")
-	if err != nil {
-		t.Fatal(err)
-	}
+	measured := absolutePath(t, "../reports/testdata/run")
 	both := filepath.Join(t.TempDir(), "both")
 	if err := os.CopyFS(both, os.DirFS(measured)); err != nil {
 		t.Fatal(err)

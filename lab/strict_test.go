@@ -57,9 +57,7 @@ func TestJudge(t *testing.T) {
 func TestStrict(t *testing.T) {
 	t.Parallel()
 	all := "--accept=" + strings.Join(machine.WarningKinds(), ",")
-	if _, stderr, status := output(t, locklab(t, "env", "--strict", all)); status != 0 {
-		t.Errorf("all accepted: exit status %d, wrote %q", status, stderr)
-	}
+	requireSuccess(t, locklab(t, "env", "--strict", all))
 	if len(machine.Capture().Warnings()) == 0 {
 		t.Skip("this machine has no warning")
 	}
@@ -73,9 +71,7 @@ func TestReportStrict(t *testing.T) {
 	one, two := machineRuns(t)
 	clean := t.TempDir()
 	for name, text := range map[string]string{"results.jsonl": "", "manifest.json": `{"schema":1,"started":"2026-01-02T03:04:00Z","finished":"2026-01-02T03:04:05Z","machine":{}}`} {
-		if err := os.WriteFile(filepath.Join(clean, name), []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		writeFile(t, filepath.Join(clean, name), text)
 	}
 	all := "--accept=" + strings.Join(page.WarningKinds(), ",")
 	for _, c := range []struct {
@@ -109,7 +105,5 @@ func TestReportStrict(t *testing.T) {
 	}
 	_, stderr, _ := output(t, locklab(t, "report", one, "--strict", "--out", "page.html"))
 	_, accept, _ := strings.Cut(stderr, "--accept ")
-	if _, stderr, status := output(t, locklab(t, "report", one, "--strict", "--accept", strings.TrimSpace(accept), "--out", "page.html")); status != 0 {
-		t.Errorf("with the --accept it asked for: exit status %d, said %q", status, stderr)
-	}
+	requireSuccess(t, locklab(t, "report", one, "--strict", "--accept", strings.TrimSpace(accept), "--out", "page.html"))
 }

@@ -30,10 +30,7 @@ func need(t *testing.T, kind string) {
 
 func tell(t *testing.T, args ...string) trace.Trace {
 	t.Helper()
-	stdout, stderr, status := output(t, locklab(t, append([]string{"trace", "--json"}, args...)...))
-	if status != 0 {
-		t.Fatalf("exit status %d, said %s", status, stderr)
-	}
+	stdout, _ := requireSuccess(t, locklab(t, append([]string{"trace", "--json"}, args...)...))
 	var timeline trace.Trace
 	if err := json.Unmarshal([]byte(stdout), &timeline); err != nil {
 		t.Fatal(err)
@@ -130,10 +127,7 @@ func TestTraceEveryLock(t *testing.T) {
 			t.Parallel()
 			cmd := locklab(t, "trace", v.Name, "--clients", "3", "--hold", "1ms")
 			cmd.Env = append(cmd.Env, env)
-			stdout, stderr, status := output(t, cmd)
-			if status != 0 {
-				t.Fatalf("exit status %d, said %s", status, stderr)
-			}
+			stdout, _ := requireSuccess(t, cmd)
 			for _, name := range []string{"A", "B", "C"} {
 				for _, what := range []string{"wants", "owns", "releases"} {
 					if n := len(regexp.MustCompile(`(?m) ms +`+name+` +`+what+` the lock`).FindAllString(stdout, -1)); n != 1 {
