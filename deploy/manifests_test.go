@@ -9,6 +9,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"go.yaml.in/yaml/v3"
 )
 
 // A manifest is a file of YAML documents, and how each is checked.
@@ -113,21 +115,26 @@ func TestArguments(t *testing.T) {
 	for _, m := range regexp.MustCompile(`(?m)^  (\w+): "?([^"\n]*)"?$`).FindAllStringSubmatch(text(t, all[2].file), -1) {
 		env[m[1]] = m[2]
 	}
-	docs, err := decode([]byte(text(t, all[0].file)))
-	if err != nil {
+	var job struct {
+		Spec struct {
+			Template struct {
+				Spec struct {
+					InitContainers []struct{ Args []string } `yaml:"initContainers"`
+				}
+			}
+		}
+	}
+	var compose struct {
+		Services map[string]struct{ Command string }
+	}
+	if err := errors.Join(yaml.Unmarshal([]byte(text(t, all[0].file)), &job), yaml.Unmarshal([]byte(text(t, all[3].file)), &compose)); err != nil {
 		t.Fatal(err)
 	}
 	var pod []string
-	for _, arg := range texts(at(docs[0], "spec", "template", "spec", "initContainers", 0, "args")) {
+	for _, arg := range job.Spec.Template.Spec.InitContainers[0].Args {
 		pod = append(pod, regexp.MustCompile(`\$\((\w+)\)`).ReplaceAllStringFunc(arg, func(v string) string { return env[strings.Trim(v, "$()")] }))
 	}
-	if docs, err = decode([]byte(text(t, all[3].file))); err != nil {
-		t.Fatal(err)
-	}
-	command := func(service string) []string {
-		return strings.Fields(fmt.Sprint(at(docs[0], "services", service, "command")))
-	}
-	for _, args := range [][]string{pod, command("rank-0"), command("merge")} {
+	for _, args := range [][]string{pod, strings.Fields(compose.Services["rank-0"].Command), strings.Fields(compose.Services["merge"].Command)} {
 		if len(args) < 4 {
 			t.Errorf("the arguments are %q", args)
 		}

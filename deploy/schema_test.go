@@ -82,28 +82,3 @@ func decode(text []byte) (docs []map[string]any, err error) {
 		}
 	}
 }
-
-func at(node any, path ...any) any {
-	for _, step := range path {
-		switch step := step.(type) {
-		case string:
-			fields, _ := node.(map[string]any)
-			node = fields[step]
-		case int:
-			items, _ := node.([]any)
-			if step >= len(items) {
-				return nil
-			}
-			node = items[step]
-		}
-	}
-	return node
-}
-
-func texts(node any) (all []string) {
-	items, _ := node.([]any)
-	for _, item := range items {
-		all = append(all, fmt.Sprint(item))
-	}
-	return all
-}

@@ -145,32 +145,3 @@ func TestSlurm(t *testing.T) {
 		})
 	}
 }
-
-func slurmFault(t *testing.T, script string) string {
-	t.Helper()
-	const begin = "srun --kill-on-bad-exit=0 sh -c '"
-	if strings.Count(script, "\n"+begin) != 1 {
-		t.Fatalf("the script has no line that begins with %s", begin)
-	}
-	script = strings.Replace(script, "\n"+begin, "\n"+begin+
-		`[ "$SLURM_PROCID" != 1 ] || { until [ -s "$run/rank-0/results.jsonl" ]; do sleep 0.1; done; kill -KILL $$; } & `, 1)
-	return strings.Replace(script, "--rounds 3", "--rounds 200", 1)
-}
-
-func TestSlurmRankDies(t *testing.T) {
-	s, script, dir := slurmWithRedis(t, needSlurm(t), 3)
-	s.write("fault.sbatch", []byte(slurmFault(t, script)), 0o755)
-	_, status := s.submit("fault", 3)
-	said, _ := os.ReadFile(s.path("fault.txt"))
-	if status == 0 {
-		t.Errorf("the job did not fail:\n%s", said)
-	}
-	for _, line := range []string{"locklab: rank 0 stops: measure: rank 1 (host ", "locklab: rank 2 stops: ranks: rank 1 (host "} {
-		if !strings.Contains(string(said), line) {
-			t.Errorf("no line %q in\n%s", line, said)
-		}
-	}
-	if merged, err := filepath.Glob(filepath.Join(dir, "job-*", "merged")); err != nil || len(merged) > 0 {
-		t.Errorf("it merged %v (%v)", merged, err)
-	}
-}

@@ -27,13 +27,13 @@ func Write(w io.Writer, f *harness.Finding) error {
 	return err
 }
 
-// maxField is the maximum printed rows of a field; JSON, result files and charts have all.
+// maxField is the maximum printed rows of a field; result files and charts have all.
 const maxField = 16
 
 func writeTable(out *bytes.Buffer, t harness.Table) {
 	fmt.Fprintln(out, t.Caption)
 	if t.Chart == harness.Heat && len(t.Rows) > maxField {
-		fmt.Fprintf(out, "  %d rows: see them as a chart, with --out, or with --json\n", len(t.Rows))
+		fmt.Fprintf(out, "  %d rows: see them as a chart, with --out\n", len(t.Rows))
 		return
 	}
 	head := []any{"  " + t.Label}

@@ -26,7 +26,7 @@ the same for the headline of the report. It also prints how many of the differen
 The exit status is 1 if less than --least of the runs agree on a situation or on the
 headline.`,
 		Example: "  locklab agree DIR DIR DIR          compare three runs",
-		Args:    needs(math.MaxInt, "agree needs the directories of runs"),
+		Args:    needs(1, math.MaxInt, "agree needs the directories of runs"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			share, err := parseMargin(least)
 			if err != nil {

@@ -2,7 +2,6 @@ package lab
 
 import (
 	"errors"
-	"fmt"
 	"reflect"
 	"runtime"
 	"slices"
@@ -278,14 +277,6 @@ func parseWords[T any](text string, parse func(string) (T, error)) (out []T, err
 			return nil, err
 		}
 		out = append(out, x)
-	}
-	return out, nil
-}
-
-func parseList[T any](flag, text string, parse func(string) (T, error)) ([]T, error) {
-	out, err := parseWords(text, parse)
-	if err != nil {
-		return nil, fmt.Errorf("%w (in --%s %s)", err, flag, text)
 	}
 	return out, nil
 }

@@ -32,7 +32,6 @@ type chaosRun struct {
 	tries     int
 	short     bool
 	seed      uint64
-	json      bool
 	store
 
 	file    *result.Writer         // nil only prints
@@ -76,7 +75,6 @@ directory. Ctrl-C keeps what was finished; --resume goes on from there.`,
 	f.IntVar(&c.tries, "tries", 0, "how often each scenario is tried on each lock (default: what it says, up to 200)")
 	f.BoolVar(&c.short, "short", false, "only scenarios that are quick, few times each: about 40 seconds")
 	f.Uint64Var(&c.seed, "seed", 1, "seed of whatever is random")
-	f.BoolVar(&c.json, "json", false, "print JSON")
 	c.store.flags(f, "only print")
 	cmd.AddCommand(p.chaosListCommand())
 	return cmd
@@ -147,23 +145,13 @@ func (c *chaosRun) run(ctx context.Context, stdout, stderr io.Writer) error {
 	case err != nil || perr != nil:
 		return errors.Join(err, perr)
 	}
-	if c.out != "" && !c.json {
+	if c.out != "" {
 		c.printReport(stdout)
 	}
 	if len(c.refuted()) > 0 {
 		return errViolations
 	}
 	return nil
-}
-
-func roughly(d time.Duration) string {
-	switch {
-	case d >= 2*time.Hour:
-		return fmt.Sprintf("about %.0f hours", d.Hours())
-	case d >= 2*time.Minute:
-		return fmt.Sprintf("about %.0f minutes", d.Minutes())
-	}
-	return "about " + numfmt.Plural(max(1, int(d.Seconds())), "second")
 }
 
 func (c *chaosRun) try(ctx context.Context, stderr io.Writer) error {
@@ -177,7 +165,7 @@ func (c *chaosRun) try(ctx context.Context, stderr io.Writer) error {
 	show := c.program.newProgress(stderr)
 	defer show.clear()
 	if n, d := plan.Estimate(); n > 0 {
-		fmt.Fprintf(stderr, "%s, %s to make, %s or less\n", numfmt.Plural(len(plan.Scenarios), "scenario"), tries(n), roughly(d))
+		fmt.Fprintf(stderr, "%s, %s to make, about %v or less\n", numfmt.Plural(len(plan.Scenarios), "scenario"), tries(n), d.Round(time.Second))
 	} else {
 		fmt.Fprintln(stderr, "nothing is left to try")
 	}
@@ -207,9 +195,6 @@ func (c *chaosRun) keep(r *harness.FaultResult) error {
 }
 
 func (c *chaosRun) print(out io.Writer) error {
-	if c.json {
-		return encodeJSON(out, c.results)
-	}
 	var rows []result.Survival
 	for _, r := range c.results {
 		rows = append(rows, result.JudgeFault(r))

@@ -1,29 +1,18 @@
 package lab
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"locklab/harness"
 	"locklab/harness/result"
-
-	"locklab/internal/backend"
 )
-
-func needRedis(t *testing.T) {
-	t.Helper()
-	if err := backend.Available(harness.KindRedis); err != nil && !backend.Required(harness.KindRedis) {
-		t.Skip(err)
-	}
-}
 
 func TestChaosList(t *testing.T) {
 	t.Parallel()
@@ -36,21 +25,13 @@ func TestChaosList(t *testing.T) {
 			t.Errorf("the description of holder-crash lacks %q:\n%s", want, stdout)
 		}
 	}
-	stdout, _, _ = output(t, locklab(t, "chaos", "list", "--json"))
-	var entries []struct {
-		Name     string
-		Expected []struct{ Lock, Why string }
-	}
-	if err := json.Unmarshal([]byte(stdout), &entries); err != nil || len(entries) < 2 || len(entries[0].Expected) == 0 || entries[0].Expected[0].Why == "" {
-		t.Errorf("list --json: %v, %+v", err, entries)
-	}
 }
 
 // TestChaos: a run of a scenario is stored, reported and resumed, also after the lab was
 // killed. No process of a killed lab survives.
 func TestChaos(t *testing.T) {
 	t.Parallel()
-	needRedis(t)
+	need(t, harness.KindRedis)
 	cmd := locklab(t, "chaos", "--scenario", "holder-crash", "--locks", "redis-queue", "--tries", "50", "--out", "run")
 	text, err := cmd.StderrPipe()
 	if err != nil {
@@ -62,15 +43,15 @@ func TestChaos(t *testing.T) {
 	if _, err := text.Read(make([]byte, 100)); err != nil { // it has begun
 		t.Fatal(err)
 	}
-	var children []int
-	for end := time.Now().Add(20 * time.Second); len(children) < 2 && time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
-		children = childrenOf(t, cmd.Process.Pid)
+	var pids []int
+	for end := time.Now().Add(20 * time.Second); len(pids) < 2 && time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+		pids = children(t, cmd.Process.Pid)
 	}
 	if err := cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
 	cmd.Wait()
-	gone(t, children)
+	gone(t, pids)
 	resumed := exec.Command(cmd.Path, "chaos", "--scenario", "holder-crash", "--locks", "redis-queue", "--tries", "2", "--out", "run", "--resume")
 	resumed.Env, resumed.Dir = cmd.Env, cmd.Dir
 	stdout, stderr, status := output(t, resumed)
@@ -95,24 +76,13 @@ func TestChaos(t *testing.T) {
 	}
 }
 
-func TestRoughly(t *testing.T) {
-	for d, want := range map[time.Duration]string{
-		0: "about 1 second", 90 * time.Second: "about 90 seconds", 2 * time.Minute: "about 2 minutes",
-		119 * time.Minute: "about 119 minutes", 2 * time.Hour: "about 2 hours", 1000 * time.Hour: "about 1000 hours",
-	} {
-		if got := roughly(d); got != want {
-			t.Errorf("%v: %q, want %q", d, got, want)
-		}
-	}
-}
-
 // TestRunChaos: a run tries the quick scenarios on its remote locks and reports them.
 func TestRunChaos(t *testing.T) {
 	t.Parallel()
 	if raceEnabled {
 		t.Skip("it is locklab run and then locklab chaos, each of which is tested on its own")
 	}
-	needRedis(t)
+	need(t, harness.KindRedis)
 	cmd := locklab(t, quick("--locks", "redis-poll", "--workers", "1", "--chaos")...)
 	stdout, stderr, status := output(t, cmd)
 	if status != 0 && status != exitFailed { // a stall on a busy machine may give an unexpected outcome
@@ -141,24 +111,6 @@ func gone(t *testing.T, pids []int) {
 			}
 		}
 	}
-}
-
-func childrenOf(t *testing.T, pid int) (out []int) {
-	files, err := filepath.Glob("/proc/[0-9]*/stat")
-	if err != nil || len(files) == 0 {
-		t.Skip("no /proc")
-	}
-	for _, name := range files {
-		text, err := os.ReadFile(name)
-		if err != nil {
-			continue
-		}
-		f := strings.Fields(string(text[strings.LastIndexByte(string(text), ')')+1:]))
-		if n, err := strconv.Atoi(filepath.Base(filepath.Dir(name))); err == nil && len(f) > 1 && f[1] == strconv.Itoa(pid) {
-			out = append(out, n)
-		}
-	}
-	return out
 }
 
 func TestChaosRefuted(t *testing.T) {

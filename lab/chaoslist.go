@@ -6,7 +6,6 @@ import (
 	"io"
 	"regexp"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -18,7 +17,7 @@ import (
 )
 
 func (p *Program) chaosListCommand() *cobra.Command {
-	var verbose, asJSON bool
+	var verbose bool
 	cmd := &cobra.Command{
 		Use:   "list [SCENARIO ...]",
 		Short: "Show the scenarios and what they expect",
@@ -27,14 +26,10 @@ func (p *Program) chaosListCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if asJSON {
-				return p.listScenariosJSON(cmd.OutOrStdout(), ss)
-			}
 			return p.listScenarios(cmd.OutOrStdout(), ss, verbose)
 		},
 	}
 	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "show the family, the fault, its source, and what is expected of which lock, and why")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
 }
 
@@ -123,32 +118,4 @@ func (p *Program) describeScenario(out io.Writer, s *chaos.Scenario) {
 		fmt.Fprintf(out, "  %s\n    %s\n", text, strings.Join(names[text], " "))
 	}
 	fmt.Fprintln(out)
-}
-
-func (p *Program) listScenariosJSON(out io.Writer, ss []*chaos.Scenario) error {
-	type expected struct {
-		Lock string `json:"lock"`
-		harness.Expectation
-	}
-	type entry struct {
-		Name     string              `json:"name"`
-		Family   string              `json:"family"`
-		Question string              `json:"question"`
-		Fault    string              `json:"fault"`
-		Source   string              `json:"source"`
-		Tests    []harness.Guarantee `json:"tests"`
-		Deadline time.Duration       `json:"deadline"` // ns
-		Tries    int                 `json:"tries"`
-		Short    int                 `json:"short"`
-		Expected []expected          `json:"expected"`
-	}
-	entries := []entry{}
-	for _, s := range ss {
-		e := entry{s.Name, s.Family, s.Question, s.Fault, s.Source, s.Tests, s.Deadline, s.Tries, s.Short, nil}
-		for _, v := range p.subjects(s) {
-			e.Expected = append(e.Expected, expected{v.Name, s.Expected(v.Name)})
-		}
-		entries = append(entries, e)
-	}
-	return encodeJSON(out, entries)
 }

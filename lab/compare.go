@@ -18,12 +18,6 @@ import (
 	"locklab/reports/page"
 )
 
-// The exit statuses of the command compare, in addition to 0.
-const (
-	exitRegressed = 1
-	exitUnsure    = 3
-)
-
 // These errors only select the exit status; their reason has been printed.
 var (
 	errRegressed = errors.New("a case regressed")
@@ -93,17 +87,10 @@ func (p *Program) compareCommand() *cobra.Command {
   locklab compare --to mcs runs/locks --metric throughput,wait-p99
   locklab compare --interleave build/locklab.old build/locklab --locks mcs,clh --workers 1,2 -o build/compare`,
 		Args: func(cmd *cobra.Command, args []string) error {
-			if o.to != "" && len(args) == 1 {
-				return nil
+			if o.to != "" && !o.interleave {
+				return needs(1, 1, "compare --to needs the directory of one run")(cmd, args)
 			}
-			if o.to != "" {
-				return fmt.Errorf("%w: compare --to needs the directory of one run, got %d arguments", harness.ErrUsage, len(args))
-			}
-			if len(args) != 2 {
-				return fmt.Errorf("%w: compare needs the directories of two runs, or two binaries with --interleave, got %d arguments; see '%s --help'",
-					harness.ErrUsage, len(args), cmd.CommandPath())
-			}
-			return nil
+			return needs(2, 2, "compare needs the directories of two runs, or two binaries with --interleave")(cmd, args)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return compared(o.compare(cmd, args[0], args[len(args)-1]))
@@ -123,20 +110,15 @@ func (o *compareOptions) flags(cmd *cobra.Command) {
 	f.BoolVar(&o.interleave, "interleave", false, "BASE and NEW are binaries: measure them in alternating rounds")
 	o.run.axisFlags(cmd)
 	f.IntVar(&o.run.rounds, "rounds", defaultPairs, "how often each case is measured by each of the two")
-	f.DurationVar(&o.run.duration, "duration", 0, fmt.Sprintf("measured window of a case (default %v; remote %d times that)", defaultWindow, remoteStretch))
-	f.DurationVar(&o.run.warmup, "warmup", 0, "driven before the window (default a fifth of it)")
+	o.run.windowFlags(f)
 	f.DurationVar(&o.run.budget, "budget", 0, "measure as many rounds as fit into this time, instead of --rounds")
 	f.Uint64Var(&o.run.seed, "seed", 0, "seed of the order of the cases (default random)")
 	f.StringVarP(&o.run.out, "out", "o", "", "directory to write old/ and new/ into (default "+defaultRunsRoot+"/TIME)")
 	f.BoolVar(&o.run.replace, "replace", false, "move earlier runs in that directory to old.previous and new.previous")
 }
 
-// toMeasure are the flags that need a measurement.
-var toMeasure = []string{
-	"workers", "clients", "hold", "think", "wait", "pin", "gomaxprocs", "read", "spread", "gc", "section",
-	"servers", "durable", "tls", "delay", "rate", "arrivals", "deadline",
-	"rounds", "duration", "warmup", "budget", "seed", "out", "replace",
-}
+// withoutMeasuring are the flags that need no measurement.
+var withoutMeasuring = strings.Fields("margin alpha metric format to interleave locks any-host help")
 
 func metricNames() (names []string) {
 	for _, m := range judge.Metrics {
@@ -159,22 +141,24 @@ func (o *compareOptions) compare(cmd *cobra.Command, base, next string) error {
 	}
 	changed := cmd.Flags().Changed
 	if o.interleave && o.to != "" {
-		return fmt.Errorf("%w: give --to or --interleave, not both", harness.ErrUsage)
+		return usage("give --to or --interleave, not both")
 	}
 	if o.interleave {
 		if !changed("seed") {
 			o.run.seed = rand.Uint64()
 		}
 		if changed("rounds") && changed("budget") {
-			return fmt.Errorf("%w: give --budget or --rounds, not both", harness.ErrUsage)
-		}
-		if o.run.budget < 0 {
-			return fmt.Errorf("%w: --budget is %v: want more than 0", harness.ErrUsage, o.run.budget)
+			return usage("give --budget or --rounds, not both")
 		}
 		return o.builds(cmd.Context(), how, base, next, cmd.OutOrStdout(), cmd.ErrOrStderr())
 	}
-	if i := slices.IndexFunc(toMeasure, changed); i >= 0 {
-		return fmt.Errorf("%w: --%s is for --interleave: two directories are compared as they were measured", harness.ErrUsage, toMeasure[i])
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		if !slices.Contains(withoutMeasuring, f.Name) {
+			err = usage("--%s is for --interleave: two directories are compared as they were measured", f.Name)
+		}
+	})
+	if err != nil {
+		return err
 	}
 	if !changed("locks") {
 		o.run.locks = "all"
@@ -224,10 +208,7 @@ func (o *compareOptions) print(x *page.Changes, outcome judge.GateOutcome, stdou
 
 func (o *compareOptions) options(given bool) (how judge.CompareOptions, err error) {
 	if !slices.Contains(page.ChangesFormats, o.format) {
-		return how, fmt.Errorf("%w: --format is %q: want one of %s", harness.ErrUsage, o.format, strings.Join(page.ChangesFormats, ", "))
-	}
-	if !(o.alpha > 0 && o.alpha < 1) {
-		return how, fmt.Errorf("%w: --alpha is %v: want a probability between 0 and 1, such as 0.05", harness.ErrUsage, o.alpha)
+		return how, usage("--format is %q: want one of %s", o.format, strings.Join(page.ChangesFormats, ", "))
 	}
 	metrics, err := judge.FindMetrics(strings.Split(o.metric, ","))
 	if err != nil {

@@ -15,8 +15,6 @@ import (
 	"locklab/cmd/locklab/catalog"
 	"locklab/harness"
 	"locklab/harness/result"
-
-	"github.com/spf13/pflag"
 )
 
 // slowed makes the test binary another build, with a ticket lock a microsecond slower.
@@ -67,10 +65,7 @@ func testBuilds(t *testing.T) (same, slow string) {
 
 func writeRun(t *testing.T, dir string, rate float64, rounds int, edit func(*harness.Result)) string {
 	t.Helper()
-	out, err := result.Create(dir, result.Manifest{Rounds: rounds, Cases: 2, Started: time.Now()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	run := &result.Run{Manifest: result.Manifest{Rounds: rounds, Cases: 2, Started: time.Now(), Finished: time.Now()}}
 	for round := range rounds {
 		for i, name := range []string{"tas", "mcs"} {
 			r := &harness.Result{Lock: harness.Lock{Name: name, Family: harness.Spin}, Round: round,
@@ -79,27 +74,20 @@ func writeRun(t *testing.T, dir string, rate float64, rounds int, edit func(*har
 			if edit != nil {
 				edit(r)
 			}
-			if err := out.Append(r); err != nil {
-				t.Fatal(err)
-			}
+			run.Results = append(run.Results, r)
 		}
 	}
-	if err := out.Finish(func(m *result.Manifest) { m.Finished = time.Now() }); err != nil {
-		t.Fatal(err)
-	}
+	saveRun(t, dir, run)
 	return dir
 }
 
 func cutLines(t *testing.T, dir string, by func(line string) string, text string) {
 	t.Helper()
 	name := filepath.Join(dir, result.ResultsName)
-	all, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := readFile(t, name)
 	var out strings.Builder
 	cut := 0
-	for line := range strings.Lines(string(all)) {
+	for line := range strings.Lines(all) {
 		if strings.Contains(line, text) {
 			cut++
 			line = by(line)
@@ -109,9 +97,7 @@ func cutLines(t *testing.T, dir string, by func(line string) string, text string
 	if cut == 0 {
 		t.Fatalf("no line holds %s", text)
 	}
-	if err := os.WriteFile(name, []byte(out.String()), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	writeFile(t, name, out.String())
 }
 
 func TestCompareStatus(t *testing.T) {
@@ -167,7 +153,7 @@ func TestCompareStatus(t *testing.T) {
 			t.Errorf("%v: exit status %d, want %d, and %q in\n%s%s", c.args, status, c.want, c.said, stdout, stderr)
 		}
 	}
-	for _, c := range []struct{ args, want string }{
+	requireRefusals(t, "compare", []refusal{
 		{"", "got 0 arguments"},
 		{base, "got 1 arguments"},
 		{base + " nowhere", "holds no run"},
@@ -188,29 +174,7 @@ func TestCompareStatus(t *testing.T) {
 		{"--interleave --budget -1m " + base + " " + base, "--budget is -1m"},
 		{"--interleave nowhere " + base, "no such file"},
 		{"--interleave " + base + " " + base, "is a directory"},
-	} {
-		stdout, stderr, status := output(t, locklab(t, append([]string{"compare"}, strings.Fields(c.args)...)...))
-		if status != exitUsage || strings.Count(stderr, "\n") != 1 || !strings.HasPrefix(stderr, "locklab: ") || !strings.Contains(stderr, c.want) || stdout != "" {
-			t.Errorf("%s: exit status %d, said %q, want one line with %q; printed %q", c.args, status, stderr, c.want, stdout)
-		}
-	}
-}
-
-// TestCompareFlags: each flag is for both forms or --interleave only, or it would be ignored.
-func TestCompareFlags(t *testing.T) {
-	both := []string{"margin", "alpha", "metric", "format", "to", "interleave", "locks", "any-host", "help"}
-	n := 0
-	cmd, _, _ := program().command().Find([]string{"compare"})
-	cmd.InitDefaultHelpFlag()
-	cmd.Flags().VisitAll(func(f *pflag.Flag) {
-		n++
-		if slices.Contains(both, f.Name) == slices.Contains(toMeasure, f.Name) {
-			t.Errorf("--%s: is it for --interleave alone?", f.Name)
-		}
 	})
-	if n != len(both)+len(toMeasure) {
-		t.Errorf("%d flags, %d are known", n, len(both)+len(toMeasure))
-	}
 }
 
 func TestCompareUnreadable(t *testing.T) {
@@ -221,9 +185,7 @@ func TestCompareUnreadable(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(base, result.ResultsName), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if _, stderr, status := output(t, locklab(t, "compare", base, base)); status != exitUsage || strings.Count(stderr, "\n") != 1 {
-		t.Errorf("exit status %d, said %q", status, stderr)
-	}
+	requireRefusal(t, locklab(t, "compare", base, base), "")
 	if got := program().status(notComparedError{errors.New("no space left")}); got != exitUsage {
 		t.Errorf("exit status %d", got)
 	}
@@ -234,7 +196,7 @@ func TestCompareFormats(t *testing.T) {
 	base, slow := writeRun(t, filepath.Join(root, "a"), 1e6, 10, nil), writeRun(t, filepath.Join(root, "b"), 0.9e6, 10, nil)
 	stdout, stderr, status := output(t, locklab(t, "compare", base, slow, "--format", "csv"))
 	lines, err := csv.NewReader(strings.NewReader(stdout)).ReadAll()
-	if status != exitRegressed || err != nil || len(lines) != 5 || !slices.Contains(lines[2], "regressed") || !strings.Contains(stderr, "--interleave") {
+	if status != exitFailed || err != nil || len(lines) != 5 || !slices.Contains(lines[2], "regressed") || !strings.Contains(stderr, "--interleave") {
 		t.Errorf("exit status %d, %v\n%s%s", status, err, stdout, stderr)
 	}
 	stdout, stderr, status = output(t, locklab(t, "compare", base, slow, "--format", "json", "--metric", "throughput,jain"))
@@ -244,7 +206,7 @@ func TestCompareFormats(t *testing.T) {
 			Rows []struct{ Case struct{ Verdict string } }
 		}
 	}
-	if err := json.Unmarshal([]byte(stdout), &got); status != exitRegressed || err != nil || got.Outcome != "regressed" || len(got.Tables) != 1 || len(got.Tables[0].Rows) != 2 || got.Tables[0].Rows[0].Case.Verdict != "regressed" || stderr != "" {
+	if err := json.Unmarshal([]byte(stdout), &got); status != exitFailed || err != nil || got.Outcome != "regressed" || len(got.Tables) != 1 || len(got.Tables[0].Rows) != 2 || got.Tables[0].Rows[0].Case.Verdict != "regressed" || stderr != "" {
 		t.Errorf("exit status %d, %v, %+v\n%s", status, err, got, stderr)
 	}
 }

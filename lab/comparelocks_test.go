@@ -28,17 +28,12 @@ func TestCompareTo(t *testing.T) {
 			t.Errorf("%s: exit status %d, want 0, and %q in\n%s%s", c.args, status, c.said, stdout, stderr)
 		}
 	}
-	for _, c := range []struct{ args, want string }{
+	requireRefusals(t, "compare", []refusal{
 		{base + " --to clh", "no result of clh"},
 		{base + " --to mcs --locks tas --metric requests", "a figure of requests"},
 		{base + " --to mcs --locks mcs", "nothing but mcs"},
 		{base + " " + base + " --to mcs", "one run"},
-		{"--interleave --to mcs a b", "one run"},
-		{base + " --interleave --to mcs", "not both"},
-	} {
-		_, stderr, status := output(t, locklab(t, append([]string{"compare"}, strings.Fields(c.args)...)...))
-		if status != exitUsage || !strings.Contains(stderr, c.want) {
-			t.Errorf("%s: exit status %d, said %q, want %q", c.args, status, stderr, c.want)
-		}
-	}
+		{"--interleave --to mcs a b", "not both"},
+		{base + " --interleave --to mcs", "two binaries"},
+	})
 }

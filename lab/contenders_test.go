@@ -2,13 +2,11 @@ package lab
 
 import (
 	"errors"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"locklab/harness"
-	"locklab/harness/result"
 	"locklab/internal/synthetic"
 )
 
@@ -19,29 +17,13 @@ func TestReportContenders(t *testing.T) {
 	t.Parallel()
 	cmd := locklab(t, "report", "run", "--contenders", "10k,100k", "--rtt", "50ms", "--out", "again")
 	run := synthetic.Contenders(2, []int{1, 5, 10, 20, 50, 500}, synthetic.Queue("queue"))
-	out, err := result.Create(filepath.Join(cmd.Dir, "run"), run.Manifest)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, r := range run.Results {
-		if err := out.Append(r); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := out.Finish(func(m *result.Manifest) { m.Finished = m.Started }); err != nil {
-		t.Fatal(err)
-	}
-	stdout, stderr, status := output(t, cmd)
-	if status != 0 {
-		t.Fatalf("exit status %d, said %s", status, stderr)
-	}
+	run.Manifest.Finished = run.Manifest.Started
+	saveRun(t, filepath.Join(cmd.Dir, "run"), run)
+	stdout, _ := requireSuccess(t, cmd)
 	texts := map[string]string{"the terminal": stdout}
 	for _, name := range []string{detailsName, markdownName} {
-		text, err := os.ReadFile(filepath.Join(cmd.Dir, "again", name))
-		if err != nil {
-			t.Fatal(err)
-		}
-		texts[name] = string(text)
+		text := readFile(t, filepath.Join(cmd.Dir, "again", name))
+		texts[name] = text
 	}
 	for name, text := range texts {
 		for _, want := range []string{"measured and left out", "computed, at 50ms", "Fitted time per handover"} {

@@ -1,8 +1,6 @@
 package lab
 
 import (
-	"bytes"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -14,17 +12,9 @@ import (
 func TestResumeDamaged(t *testing.T) {
 	t.Parallel()
 	cmd := locklab(t, least()...)
-	if _, stderr, status := output(t, cmd); status != 0 {
-		t.Fatalf("exit status %d, said %s", status, stderr)
-	}
+	requireSuccess(t, cmd)
 	name := filepath.Join(cmd.Dir, "run", result.ResultsName)
-	text, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(name, bytes.Replace(text, []byte(`"schema":1`), []byte(`"schema":99`), 1), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	writeFile(t, name, strings.Replace(readFile(t, name), `"schema":1`, `"schema":99`, 1))
 	again := locklab(t, "run", "--resume", "--out", "run")
 	again.Dir = cmd.Dir
 	_, stderr, status := output(t, again)

@@ -10,7 +10,6 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/measure"
-	"locklab/harness/result"
 	"locklab/internal/numfmt"
 	"locklab/internal/site"
 )
@@ -21,21 +20,15 @@ func TestReportAtDistance(t *testing.T) {
 	if testing.Short() {
 		t.Skip("make test-all runs it")
 	}
-	needRedis(t)
+	need(t, harness.KindRedis)
 	if os.Getenv("LOCKLAB_REDIS") != "" {
 		t.Skip("LOCKLAB_REDIS names a server of the user, which is not delayed")
 	}
 	t.Parallel()
 	cmd := locklab(t, "run", "--locks", "redis-queue,sync-mutex", "--workers", "1,4", "--delay", "0,2ms", "--rounds", "1", "--duration", "60ms", "--out", "run")
-	stdout, stderr, status := output(t, cmd)
-	if status != 0 {
-		t.Fatalf("exit status %d, said %s", status, stderr)
-	}
+	stdout, _ := requireSuccess(t, cmd)
 	dir := filepath.Join(cmd.Dir, "run")
-	run, err := result.Load(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	run := requireRun(t, dir)
 	for _, r := range run.Results {
 		remote := r.Lock.Traits.Needs != ""
 		if (r.Trips != nil) != remote || remote && (r.Trips.Lock.Halves != 2 || r.Trips.Behind == nil || r.Trips.Behind.Handover.Halves != 2) {
@@ -48,15 +41,9 @@ func TestReportAtDistance(t *testing.T) {
 		t.Errorf("the run does not hold its predictions against what it measured:\n%s", stdout)
 	}
 	again := locklab(t, "report", dir, "--rtt", "1.5ms,5ms", "--out", "again")
-	if stdout, stderr, status = output(t, again); status != 0 {
-		t.Fatalf("exit status %d, said %s", status, stderr)
-	}
+	stdout, _ = requireSuccess(t, again)
 	for _, name := range []string{reportName, markdownName} {
-		text, err := os.ReadFile(filepath.Join(again.Dir, "again", name))
-		if err != nil {
-			t.Fatal(err)
-		}
-		stdout += string(text)
+		stdout += readFile(t, filepath.Join(again.Dir, "again", name))
 	}
 	if n := strings.Count(stdout, asked); n != 2 || !strings.Contains(numfmt.Plain(stdout), "5 ms") {
 		t.Errorf("%d predictions for a round trip of 1.5 ms, want one on the terminal and one in the Markdown", n)

@@ -45,7 +45,7 @@ var docRules = []rule{
 	{match: `^locklab chaos list`},
 	{match: `^locklab chaos`, check: scenariosExist, why: "it takes minutes; TestChaos tries one, and TestScenarios of harness/chaos each"},
 	{match: `^locklab agree( DIR)*$`, why: "its exit status is whether the runs agree; TestAgree asks it"},
-	{match: `^locklab (run|env|report) .*--strict`, why: "whether it goes on depends on the machine; TestStrict and TestReportStrict run it"},
+	{match: `^locklab (env|report) .*--strict`, why: "whether it goes on depends on the machine; TestStrict and TestReportStrict run it"},
 	{match: `^locklab run --rank \d+ --ranks \d+ --locks`, check: understood, why: "it takes a server with TLS and a password; TestRanksSecure starts one"},
 	{match: `^locklab run --rank `, needs: []string{harness.KindRedis}, check: allRanks, why: "it takes all ranks, which are run here"},
 	{match: `^locklab run --resume|^locklab run .*--resume`},
@@ -124,12 +124,9 @@ func commands(t *testing.T) map[string]string {
 		}
 	}
 	for _, name := range documents(t) {
-		text, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := readFile(t, name)
 		where := strings.TrimPrefix(name, "../")
-		for _, block := range fencedRE.FindAllStringSubmatch(string(text), -1) {
+		for _, block := range fencedRE.FindAllStringSubmatch(text, -1) {
 			if block[1] != "sh" {
 				continue
 			}
@@ -137,7 +134,7 @@ func commands(t *testing.T) map[string]string {
 				add(line, where)
 			}
 		}
-		for _, inline := range inlineRE.FindAllStringSubmatch(fencedRE.ReplaceAllString(string(text), ""), -1) {
+		for _, inline := range inlineRE.FindAllStringSubmatch(fencedRE.ReplaceAllString(text, ""), -1) {
 			if c := strings.TrimPrefix(inline[1], "build/"); commandRE.MatchString(c) && c != "scripts/deps" {
 				add(c, where)
 			}

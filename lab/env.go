@@ -42,7 +42,7 @@ that --accept does not name makes the exit status 3.`,
 			if err := show(cmd.OutOrStdout()); err != nil {
 				return err
 			}
-			return demand.judge(p.Name, s.Warnings, true, cmd.ErrOrStderr(), unfitMachine)
+			return demand.judge(p.Name, s.Warnings, true, cmd.ErrOrStderr())
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")

@@ -17,7 +17,6 @@ import (
 type hardwareRun struct {
 	program *Program
 	options hardware.Options
-	json    bool
 	store
 	evidence bool // begin with the listing of instructions
 	named    bool // the user named the experiments
@@ -37,9 +36,7 @@ func (h *hardwareRun) run(ctx context.Context, suite []*hardware.Experiment, std
 	if h.file == nil {
 		return err
 	}
-	if !h.json {
-		h.printReport(stdout)
-	}
+	h.printReport(stdout)
 	if errors.Is(err, errInterrupted) {
 		h.interrupted(stderr)
 	}
@@ -71,9 +68,7 @@ func (h *hardwareRun) runAll(ctx context.Context, suite []*hardware.Experiment, 
 		if err := h.runOne(ctx, e, stdout, stderr); err != nil {
 			return err
 		}
-		if !h.json {
-			fmt.Fprintln(stdout)
-		}
+		fmt.Fprintln(stdout)
 	}
 	return nil
 }
@@ -85,9 +80,7 @@ func (h *hardwareRun) finished(e *hardware.Experiment) bool {
 }
 
 func (h *hardwareRun) runOne(ctx context.Context, e *hardware.Experiment, stdout, stderr io.Writer) error {
-	if !h.json {
-		fmt.Fprintf(stdout, "%s: %s\n%s\n\n", e.Name, e.Question, e.Method)
-	}
+	fmt.Fprintf(stdout, "%s: %s\n%s\n\n", e.Name, e.Question, e.Method)
 	o := h.options
 	o.Locks = h.program.spinLocks()
 	show := h.program.newProgress(stderr)
@@ -105,13 +98,11 @@ func (h *hardwareRun) runOne(ctx context.Context, e *hardware.Experiment, stdout
 	found, err := hardware.Run(ctx, e, o)
 	show.clear()
 	if found != nil {
-		err = errors.Join(err, h.keep(found), h.print(stdout, found))
+		err = errors.Join(err, h.keep(found), hardware.Write(stdout, found))
 	}
 	switch {
 	case ctx.Err() != nil:
-		if !h.json {
-			fmt.Fprintln(stdout, "interrupted: only what was finished by then is shown")
-		}
+		fmt.Fprintln(stdout, "interrupted: only what was finished by then is shown")
 		return errInterrupted
 	case errors.Is(err, hardware.ErrOptions):
 		return usage("%v", err)
@@ -124,11 +115,4 @@ func (h *hardwareRun) keep(f *harness.Finding) error {
 		return nil
 	}
 	return errors.Join(h.file.AppendFinding(f), h.file.Sync())
-}
-
-func (h *hardwareRun) print(out io.Writer, f *harness.Finding) error {
-	if !h.json {
-		return hardware.Write(out, f)
-	}
-	return encodeJSON(out, f)
 }

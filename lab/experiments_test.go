@@ -2,14 +2,12 @@ package lab
 
 import (
 	"bufio"
-	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"locklab/hardware"
-	"locklab/harness"
 	"locklab/harness/result"
 )
 
@@ -28,43 +26,6 @@ func TestExperiment(t *testing.T) {
 	for _, want := range []string{"round robin", "\nnote: ", "\nanswer: "} {
 		if !strings.Contains(stdout, want) {
 			t.Errorf("%q is not in\n%s", want, stdout)
-		}
-	}
-}
-
-func TestExperimentJSON(t *testing.T) {
-	stdout, stderr, status := output(t, locklab(t, "hardware", "arbiter", "--json", "--repeats", "2"))
-	if status != 0 || stderr != "" {
-		t.Fatalf("exit status %d, said %q", status, stderr)
-	}
-	var f harness.Finding
-	if err := json.Unmarshal([]byte(stdout), &f); err != nil {
-		t.Fatalf("%v in\n%s", err, stdout)
-	}
-	if f.Answer == "" || len(f.Tables) == 0 || f.Tables[0].Rows[1].Cells[0].N != 2 {
-		t.Errorf("found %+v", f)
-	}
-}
-
-func TestExperimentCommands(t *testing.T) {
-	names := make(map[string]bool)
-	for _, cmd := range program().hardwareCommand().Commands() {
-		names[cmd.Name()] = cmd.Short != ""
-	}
-	for _, e := range hardware.Suite {
-		if !names[e.Name] {
-			t.Errorf("no command %s", e.Name)
-		}
-	}
-}
-
-func TestExperimentUsageErrors(t *testing.T) {
-	t.Parallel()
-	for _, args := range []string{"hardware arbiter --repeats -1", "hardware arbiter --budget -1s", "hardware arbiter --no-such-flag", "hardware arbiter extra",
-		"hardware arbiter --resume", "hardware arbiter --replace", "hardware arbiter --resume --replace -o " + t.TempDir(), "hardware arbiter --resume -o " + t.TempDir()} {
-		_, stderr, status := output(t, locklab(t, strings.Fields(args)...))
-		if status != exitUsage || strings.Count(stderr, "\n") != 1 || !strings.HasPrefix(stderr, "locklab: ") {
-			t.Errorf("%s: exit status %d, said %q", args, status, stderr)
 		}
 	}
 }
@@ -105,10 +66,7 @@ func TestExperimentKept(t *testing.T) {
 	if status != 0 || stderr != "" || !strings.Contains(stdout, "report: "+dir) {
 		t.Fatalf("exit status %d, said %q, printed\n%s", status, stderr, stdout)
 	}
-	run, err := result.Load(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	run := requireRun(t, dir)
 	if len(run.Findings) != 1 || run.Findings[0].Name != "arbiter" || run.Manifest.Finished.IsZero() || run.Manifest.Interrupted {
 		t.Errorf("kept %+v, manifest %+v", run.Findings, run.Manifest)
 	}

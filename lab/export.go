@@ -28,7 +28,7 @@ In CSV the columns after those that say what was measured are the metrics, by
 their units. What comes from outside is written so that no spreadsheet takes it
 for a formula.`,
 		Example: "  locklab export DIR > results.csv\n  locklab export DIR --format hdr-wait -o waits.hlog",
-		Args:    needs(1, "export needs the directory of one run"),
+		Args:    needs(1, 1, "export needs the directory of one run"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			for _, e := range result.Exports {
 				if e.Name == format {

@@ -13,14 +13,8 @@ import (
 
 func TestExport(t *testing.T) {
 	t.Parallel()
-	dir, err := filepath.Abs("../reports/testdata/run")
-	if err != nil {
-		t.Fatal(err)
-	}
-	run, err := result.Load(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir := absolutePath(t, "../reports/testdata/run")
+	run := requireRun(t, dir)
 	for _, e := range result.Exports {
 		stdout, stderr, status := output(t, locklab(t, "export", dir, "--format", e.Name))
 		if status != 0 || stderr != "" || stdout == "" {

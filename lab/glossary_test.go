@@ -19,12 +19,9 @@ import (
 // glossary returns the words and units that docs/glossary.md explains, in lower case.
 func glossary(t *testing.T) (words, units []string) {
 	t.Helper()
-	text, err := os.ReadFile("../docs/glossary.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := readFile(t, "../docs/glossary.md")
 	into, seen := &words, make(map[string]bool)
-	for line := range strings.Lines(string(text)) {
+	for line := range strings.Lines(text) {
 		cell, _, _ := strings.Cut(strings.TrimPrefix(line, "| "), " |")
 		switch {
 		case !strings.HasPrefix(line, "| "):

@@ -1,7 +1,6 @@
 package lab
 
 import (
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -39,24 +38,10 @@ func faultRun(t *testing.T, dir string) {
 	}
 }
 
-func copyRun(t *testing.T, dir string) {
-	t.Helper()
-	for _, name := range []string{result.ManifestName, result.ResultsName} {
-		text, err := os.ReadFile(filepath.Join("../reports/testdata/run", name))
-		if err == nil {
-			err = os.WriteFile(filepath.Join(dir, name), text, 0o644)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-}
-
 // TestGuarantees: failure scenarios decide the recommendation, and --require restricts it.
 func TestGuarantees(t *testing.T) {
 	t.Parallel()
-	dir, faults := t.TempDir(), filepath.Join(t.TempDir(), "faults")
-	copyRun(t, dir)
+	dir, faults := smallRun(t), filepath.Join(t.TempDir(), "faults")
 	faultRun(t, faults)
 	const strong = "zk-fair under contention (survives the loss of a server without two holders, and tokens refuse a paused holder)"
 	for _, c := range []struct {
@@ -88,11 +73,8 @@ func TestGuaranteesUsage(t *testing.T) {
 	t.Parallel()
 	faults := filepath.Join(t.TempDir(), "faults")
 	faultRun(t, faults)
-	run, err := filepath.Abs("../reports/testdata/run")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, c := range []struct{ args, want string }{
+	run := absolutePath(t, "../reports/testdata/run")
+	requireRefusals(t, "", []refusal{
 		{"report " + run + " --require speed", "--require speed: there is no such guarantee; there are failover, fencing, order, recovery"},
 		{"run --require failover,speed", "--require speed: there is no such guarantee"},
 		{"report " + run + " --baseline nosuch", "--baseline nosuch: the run has no such lock; it has "},
@@ -102,10 +84,5 @@ func TestGuaranteesUsage(t *testing.T) {
 		{"report " + faults + " --chaos " + faults, "is the run itself"},
 		{"report " + run + " --chaos " + faults + "," + faults, "is given twice"},
 		{"report " + run + " " + faults + " --chaos " + faults, "--chaos is for one run"},
-	} {
-		stdout, stderr, status := output(t, locklab(t, strings.Fields(c.args)...))
-		if status != exitUsage || stdout != "" || strings.Count(stderr, "\n") != 1 || !strings.Contains(stderr, c.want) {
-			t.Errorf("%s: exit status %d, printed %.80q, said %q, want %q", c.args, status, stdout, stderr, c.want)
-		}
-	}
+	})
 }

@@ -42,7 +42,6 @@ func (h *hardwareRun) flags(cmd *cobra.Command) {
 	f.IntVar(&h.options.Repeats, "repeats", 0, "how often everything is measured (default 5)")
 	f.DurationVar(&h.options.Budget, "budget", 0, "how long to measure, about (default 3s, or what the experiment says)")
 	f.Uint64Var(&h.options.Seed, "seed", 0, "seed of whatever is random")
-	f.BoolVar(&h.json, "json", false, "print JSON")
 	h.store.flags(f, "only print")
 }
 

@@ -3,7 +3,6 @@ package lab
 import (
 	"regexp"
 	"runtime"
-	"strings"
 	"testing"
 )
 
@@ -21,24 +20,5 @@ func TestHardwareEvidence(t *testing.T) {
 	}[runtime.GOARCH]
 	if !regexp.MustCompile(want).MatchString(stdout) {
 		t.Errorf("no line matches %s:\n%s", want, stdout)
-	}
-}
-
-func TestHardwareHelp(t *testing.T) {
-	stdout, stderr, status := output(t, locklab(t, "hardware", "--help"))
-	if status != 0 || stderr != "" || !strings.Contains(stdout, "evidence") {
-		t.Errorf("exit status %d, said %q, printed:\n%s", status, stderr, stdout)
-	}
-}
-
-func TestHardwareUsageErrors(t *testing.T) {
-	for _, args := range []string{"hardware nosuch", "hardware evidence nosuch"} {
-		stdout, stderr, status := output(t, locklab(t, strings.Fields(args)...))
-		if status != exitUsage {
-			t.Errorf("%s: exit status %d, want %d", args, status, exitUsage)
-		}
-		if stdout != "" || strings.Count(stderr, "\n") != 1 || !strings.HasPrefix(stderr, "locklab: ") || !strings.Contains(stderr, `"nosuch"`) {
-			t.Errorf("%s: printed %q, said %q, want one line that names it", args, stdout, stderr)
-		}
 	}
 }

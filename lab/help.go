@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"io"
-	"locklab/internal/machine"
 	"os"
 	"runtime"
 	"slices"
@@ -13,6 +12,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/cobra/doc"
 	"github.com/spf13/pflag"
+
+	"locklab/internal/machine"
 )
 
 // A flagGroup is the flags of one purpose. --help shows flags; 'help COMMAND' also shows rare.
@@ -23,7 +24,7 @@ func flagGroups() []flagGroup {
 	return []flagGroup{
 		{"Workload", workloadFlags, rareWorkloadFlags},
 		{"Servers", serverFlags, ""},
-		{"Model", "machine lines place duel list", ""},
+		{"Model", "machine lines place list", ""},
 		{"Contents", "scenario hardware chaos rtt contenders", ""},
 		{"Time", "quick rounds duration budget repeats tries short seeds seed", "warmup"},
 		{"Hosts", "ranks spawn sync any-host", "rank job assemble"},

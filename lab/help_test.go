@@ -2,7 +2,6 @@ package lab
 
 import (
 	"bytes"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -127,8 +126,8 @@ func TestVersionAndMan(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "man")
 	helpOf(t, "man", dir)
 	for _, name := range []string{"locklab.1", "locklab-run.1", "locklab-chaos-list.1"} {
-		if text, err := os.ReadFile(filepath.Join(dir, name)); err != nil || !bytes.Contains(text, []byte(".SH OPTIONS")) {
-			t.Errorf("%s: %v", name, err)
+		if text := readFile(t, filepath.Join(dir, name)); !bytes.Contains(text, []byte(".SH OPTIONS")) {
+			t.Errorf("%s has no options", name)
 		}
 	}
 }

@@ -3,11 +3,11 @@ package lab
 import (
 	"fmt"
 	"io"
+	"math"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"locklab/harness"
 	"locklab/harness/judge"
 	"locklab/reports/page"
 )
@@ -53,12 +53,7 @@ func (p *Program) historyCommand() *cobra.Command {
   locklab history runs/2026-* --to sync-mutex,redis-queue      as ratios: a slow day cancels
   locklab history runs/2026-* --out history                    a page, and the same as Markdown with pictures
   locklab history runs/2026-* --format json > history.json`,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) < 2 {
-				return fmt.Errorf("%w: history needs the directories of two runs at least, got %d; see '%s --help'", harness.ErrUsage, len(args), cmd.CommandPath())
-			}
-			return nil
-		},
+		Args: needs(2, math.MaxInt, "history needs the directories of two runs at least"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return compared(o.history(cmd, args))
 		},

@@ -12,22 +12,18 @@ import (
 	"locklab/internal/synthetic"
 )
 
+func saveRun(t *testing.T, dir string, run *result.Run) {
+	t.Helper()
+	if err := new(saver).saveRun(dir, run); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func writeRuns(t *testing.T, root string, runs []*result.Run) (dirs []string) {
 	t.Helper()
 	for _, run := range runs {
 		dir := filepath.Join(root, filepath.Base(run.Dir))
-		w, err := result.Create(dir, run.Manifest)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, r := range run.Results {
-			if err := w.Append(r); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if err := w.Finish(func(m *result.Manifest) { m.Finished = run.Manifest.Finished }); err != nil {
-			t.Fatal(err)
-		}
+		saveRun(t, dir, run)
 		dirs = append(dirs, dir)
 	}
 	return dirs
@@ -79,7 +75,7 @@ func TestHistoryStatus(t *testing.T) {
 	if err := os.CopyFS(copied, os.DirFS(few[0])); err != nil {
 		t.Fatal(err)
 	}
-	for _, c := range []struct{ args, want string }{
+	requireRefusals(t, "history", []refusal{
 		{"", "two runs at least, got 0"},
 		{few[0], "two runs at least, got 1"},
 		{few[0] + " nowhere", "holds no run"},
@@ -93,12 +89,7 @@ func TestHistoryStatus(t *testing.T) {
 		{few[0] + " " + few[1] + " --margin 5", `--margin is "5": want a percentage such as 5%`},
 		{few[0] + " " + few[1] + " --alpha 0", "--alpha is 0"},
 		{few[0] + " " + few[1] + " --format xml", "want one of text, markdown, csv, json"},
-	} {
-		stdout, stderr, status := output(t, locklab(t, append([]string{"history"}, strings.Fields(c.args)...)...))
-		if status != exitUsage || strings.Count(stderr, "\n") != 1 || !strings.HasPrefix(stderr, "locklab: ") || !strings.Contains(stderr, c.want) || stdout != "" {
-			t.Errorf("%s: exit status %d, said %q, want one line with %q; printed %q", c.args, status, stderr, c.want, stdout)
-		}
-	}
+	})
 }
 
 func TestHistoryFiles(t *testing.T) {
@@ -111,7 +102,7 @@ func TestHistoryFiles(t *testing.T) {
 	slices.Reverse(dirs) // the dates order them
 	call := func(args ...string) string {
 		stdout, stderr, status := output(t, locklab(t, append(append([]string{"history"}, dirs...), args...)...))
-		if status != exitRegressed || stderr != "" && !strings.HasPrefix(stderr, "warning: ") {
+		if status != exitFailed || stderr != "" && !strings.HasPrefix(stderr, "warning: ") {
 			t.Fatalf("%v: exit status %d, want 1\n%s%s", args, status, stdout, stderr)
 		}
 		return stdout

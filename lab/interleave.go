@@ -12,7 +12,6 @@ import (
 	"strings"
 	"time"
 
-	"locklab/harness"
 	"locklab/harness/judge"
 	"locklab/harness/result"
 	"locklab/reports/page"
@@ -38,7 +37,7 @@ func (o *compareOptions) builds(ctx context.Context, how judge.CompareOptions, o
 			return unbegun(ctx, err, stderr)
 		}
 	}
-	plan, need, skipped, err := o.plan(builds, len(how.Metrics))
+	plan, skipped, err := o.plan(builds)
 	if err != nil {
 		return err
 	}
@@ -55,7 +54,7 @@ func (o *compareOptions) builds(ctx context.Context, how judge.CompareOptions, o
 	for _, text := range o.run.unheeded(plan) {
 		fmt.Fprintln(stderr, text)
 	}
-	p := pairRun{program: o.run.program, builds: builds, budget: o.run.budget, least: need, stderr: stderr}
+	p := pairRun{program: o.run.program, builds: builds, budget: o.run.budget, stderr: stderr}
 	if err := p.create(o.run, plan, servers, skipped); err != nil {
 		return err
 	}
@@ -65,18 +64,17 @@ func (o *compareOptions) builds(ctx context.Context, how judge.CompareOptions, o
 	return p.conclude(o, how, err, interrupted, stdout)
 }
 
-// plan returns the plan for both builds, the least number of rounds for a result, and the
-// locks that one of the builds lacks.
-func (o *compareOptions) plan(builds [2]measure.Build, gates int) (*measure.Plan, int, []result.Skip, error) {
+// plan returns the plan for both builds, and the locks that one of the builds lacks.
+func (o *compareOptions) plan(builds [2]measure.Build) (*measure.Plan, []result.Skip, error) {
 	run := o.run
 	run.budget = 0 // it chooses the rounds here
 	run.plain = true
 	plan, err := run.plan()
 	if err != nil {
-		return nil, 0, nil, err
+		return nil, nil, err
 	}
 	if plan.Unknown() {
-		return nil, 0, nil, usage("--rate auto finds rates for one build: give those that both are to be measured at, such as --rate 500/s")
+		return nil, nil, usage("--rate auto finds rates for one build: give those that both are to be measured at, such as --rate 500/s")
 	}
 	skipped := site.Drop(plan, func(c measure.Case) string {
 		for i, b := range builds {
@@ -87,22 +85,20 @@ func (o *compareOptions) plan(builds [2]measure.Build, gates int) (*measure.Plan
 		return ""
 	})
 	if len(plan.Cases) == 0 && len(skipped) > 0 {
-		return nil, 0, nil, usage("nothing is left to measure: %s: %s", skipped[0].Name(), skipped[0].Reason)
+		return nil, nil, usage("nothing is left to measure: %s: %s", skipped[0].Name(), skipped[0].Reason)
 	}
-	tests := max(1, gates*len(plan.Cases))
-	need := stat.MinRounds
 	plan.Rounds = o.run.rounds
 	if o.run.budget > 0 {
 		plan.Rounds = 1
 		round := max(time.Millisecond, 2*plan.Estimate())
-		if plan.Rounds = int(o.run.budget / round); plan.Rounds < need {
-			return nil, 0, nil, usage("a budget of %v is too small: %s take %d rounds of %v; choose fewer cases or a shorter --duration", o.run.budget, numfmt.Plural(tests, "comparison"), need, round.Round(time.Millisecond))
+		if plan.Rounds = int(o.run.budget / round); plan.Rounds < stat.MinRounds {
+			return nil, nil, usage("a budget of %v is too small: %s take %d rounds of %v; choose fewer cases or a shorter --duration", o.run.budget, numfmt.Plural(len(plan.Cases), "case"), stat.MinRounds, round.Round(time.Millisecond))
 		}
 	}
-	if plan.Rounds < need {
-		return nil, 0, nil, usage("%s cannot tell any difference in %s: give --rounds %d or more, or fewer cases", numfmt.Plural(plan.Rounds, "round"), numfmt.Plural(tests, "comparison"), need)
+	if plan.Rounds < stat.MinRounds {
+		return nil, nil, usage("--rounds is %d: want %d or more, for an interval", plan.Rounds, stat.MinRounds)
 	}
-	return plan, need, skipped, nil
+	return plan, skipped, nil
 }
 
 // A pairRun is two runs that are measured in the same rounds.
@@ -113,8 +109,7 @@ type pairRun struct {
 	lost    [2][]result.Loss
 	rounds  int // complete
 	program *Program
-	budget  time.Duration // no round begins after it; 0 is unlimited
-	least   int           // rounds to measure even then
+	budget  time.Duration // no round begins after it, after the first stat.MinRounds; 0 is unlimited
 	stderr  io.Writer
 }
 
@@ -153,16 +148,12 @@ func (p *pairRun) measure(ctx context.Context, plan *measure.Plan) error {
 	show := p.program.newProgress(p.stderr)
 	defer show.clear()
 	start := time.Now()
-	var pair [2]string
 	err := plan.RunBuilds(ctx, p.builds[:], func(build int, at measure.Progress) error {
 		for _, text := range oddities(at) {
 			show.lasting(fmt.Sprintf("%s (%s build)", text, sides[build]))
 		}
-		pair[build] = speed(at.Result)
-		if pair[0] != "" && pair[1] != "" {
-			show.show(step{done: at.Done, total: at.Total, round: at.Round + 1, name: at.Case.Name(),
-				figure: "old " + pair[0] + "  new " + pair[1], left: at.Left})
-			pair = [2]string{}
+		if at.Done%2 == 0 { // both builds
+			show.show(step{done: at.Done, total: at.Total, round: at.Round + 1, name: at.Case.Name(), left: at.Left})
 		}
 		if err := p.keep(build, at); err != nil {
 			return err
@@ -170,7 +161,7 @@ func (p *pairRun) measure(ctx context.Context, plan *measure.Plan) error {
 		if at.Done%(2*len(plan.Cases)) != 0 {
 			return nil
 		}
-		if p.rounds++; p.budget > 0 && p.rounds >= p.least && time.Since(start) >= p.budget {
+		if p.rounds++; p.budget > 0 && p.rounds >= stat.MinRounds && time.Since(start) >= p.budget {
 			return errEnough
 		}
 		return nil
@@ -228,15 +219,4 @@ func (p *pairRun) conclude(o *compareOptions, how judge.CompareOptions, err erro
 		return errUnsure
 	}
 	return cerr
-}
-
-func speed(r *harness.Result) string {
-	if r == nil {
-		return "LOST"
-	}
-	if len(r.Violations) > 0 {
-		return "VIOLATED " + r.Violations[0].Rule
-	}
-	rate, _ := result.Throughput.Of(r)
-	return figure([]float64{rate})
 }

@@ -1,7 +1,6 @@
 package lab
 
 import (
-	"bufio"
 	"bytes"
 	"errors"
 	"fmt"
@@ -14,6 +13,7 @@ import (
 	"locklab/harness"
 	"locklab/harness/measure"
 	"locklab/harness/result"
+	"locklab/internal/stat"
 )
 
 func interleaved(old, new string, more ...string) []string {
@@ -29,41 +29,34 @@ func TestInterleave(t *testing.T) {
 	same, slow := testBuilds(t)
 	cmd := locklab(t, interleaved(same, slow)...)
 	stdout, stderr, status := output(t, cmd)
-	if status != exitRegressed || !strings.Contains(stdout, "t-test") || !strings.Contains(stdout, "REGRESSED: lock=ticket") {
+	if status != exitFailed || !strings.Contains(stdout, "t-test") || !strings.Contains(stdout, "REGRESSED: lock=ticket") {
 		t.Fatalf("a slow build: exit status %d\n%s%s", status, stdout, stderr)
 	}
 	old, new := filepath.Join(cmd.Dir, "pair", "old"), filepath.Join(cmd.Dir, "pair", "new")
 	var runs [2]*result.Run
 	for i, dir := range []string{old, new} {
-		run, err := result.Load(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
+		run := requireRun(t, dir)
 		if m := run.Manifest; len(run.Results) != 12 || m.Pair == "" || m.Interrupted || m.Finished.IsZero() || m.Rounds != 12 || m.Overhead.Loop == 0 {
 			t.Errorf("%d results, %+v", len(run.Results), m)
 		}
 		runs[i] = run
 	}
-	if _, stderr, status := output(t, locklab(t, "report", new)); status != 0 {
-		t.Errorf("report: exit status %d, said %q", status, stderr)
-	}
+	requireSuccess(t, locklab(t, "report", new))
 	if runs[0].Manifest.Pair != runs[1].Manifest.Pair {
 		t.Error("the two runs do not know each other")
 	}
 	again, stderr, status := output(t, locklab(t, "compare", old, new, "--metric", "cpu"))
-	if status != exitRegressed || again != stdout {
+	if status != exitFailed || again != stdout {
 		t.Errorf("exit status %d, said %q\n%s\nwant\n%s", status, stderr, again, stdout)
 	}
 
 	// A second comparison must not touch the first without --replace.
 	second := locklab(t, interleaved(same, same)...)
 	second.Dir = cmd.Dir
-	if _, stderr, status := output(t, second); status != exitUsage || !strings.Contains(stderr, "already holds a run") {
-		t.Errorf("exit status %d, said %q", status, stderr)
-	}
+	requireRefusal(t, second, "already holds a run")
 	second = locklab(t, interleaved(same, same, "--replace", "--rounds", "6", "--duration", "5ms", "--margin", "900%")...)
 	second.Dir = cmd.Dir
-	if stdout, stderr, status := output(t, second); status == exitRegressed || status == exitUsage {
+	if stdout, stderr, status := output(t, second); status == exitFailed || status == exitUsage {
 		t.Errorf("the same build twice: exit status %d\n%s%s", status, stdout, stderr)
 	}
 	if !result.Exists(old + ".previous") {
@@ -98,14 +91,14 @@ func TestInterleaveLosses(t *testing.T) {
 		kept           [2]int // least number of results of each build
 	}{
 		{"killed once", "", "4) kill -9 $$;;", 0, "hold=100ns, round 3: measure: measuring process: signal: killed", [2]int{12, 12}},
-		{"killed twice", "", "4|5) kill -9 $$;;", exitUnsure, "NEW has 11 of its 12 rounds; round 3 was lost", [2]int{12, 11}},
-		{"crashes", "", "4) " + crash, exitRegressed, "NEW violated crash in 1 of 12 rounds", [2]int{12, 12}},
+		{"killed twice", "", "4|5) kill -9 $$;;", exitUnfit, "NEW has 11 of its 12 rounds; round 3 was lost", [2]int{12, 11}},
+		{"crashes", "", "4) " + crash, exitFailed, "NEW violated crash in 1 of 12 rounds", [2]int{12, 12}},
 		// Five losses in a row end it, perhaps before the other build's turn.
-		{"new dies from the first round on", "", soon, exitUnsure, "program: 5 cases in a row gave no result", [2]int{4, 0}},
-		{"new dies from the fourth round on", "", late, exitUnsure, "NEW has 3 of its 12 rounds; round 4 was lost", [2]int{7, 3}},
-		{"old dies from the fourth round on", late, "", exitUnsure, "BASE has 3 of its 12 rounds; round 4 was lost", [2]int{3, 7}},
-		{"both die from the first round on", soon, soon, exitUnsure, "which NEW lost: measure: measuring process: signal: killed", [2]int{}},
-		{"new crashes, and then dies", "", "4) " + crash + " [1-3]) ;; *) kill -9 $$;;", exitRegressed, "NEW violated crash in 1 of 3 rounds", [2]int{7, 3}},
+		{"new dies from the first round on", "", soon, exitUnfit, "program: 5 cases in a row gave no result", [2]int{4, 0}},
+		{"new dies from the fourth round on", "", late, exitUnfit, "NEW has 3 of its 12 rounds; round 4 was lost", [2]int{7, 3}},
+		{"old dies from the fourth round on", late, "", exitUnfit, "BASE has 3 of its 12 rounds; round 4 was lost", [2]int{3, 7}},
+		{"both die from the first round on", soon, soon, exitUnfit, "which NEW lost: measure: measuring process: signal: killed", [2]int{}},
+		{"new crashes, and then dies", "", "4) " + crash + " [1-3]) ;; *) kill -9 $$;;", exitFailed, "NEW violated crash in 1 of 3 rounds", [2]int{7, 3}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -122,10 +115,7 @@ func TestInterleaveLosses(t *testing.T) {
 				t.Errorf("exit status %d, want %d, and %q in\n%s%s", status, c.want, c.said, stdout, stderr)
 			}
 			for i, want := range c.kept {
-				run, err := result.Load(filepath.Join(cmd.Dir, "pair", sides[i]))
-				if err != nil {
-					t.Fatal(err)
-				}
+				run := requireRun(t, filepath.Join(cmd.Dir, "pair", sides[i]))
 				if n := len(run.Results); n < want {
 					t.Errorf("the %s build has %d results, want %d at least", sides[i], n, want)
 				}
@@ -147,15 +137,12 @@ func TestInterleaveFullDisk(t *testing.T) {
 	cmd := limited(t, 20, interleaved(exe, exe, "--rounds", "40", "--duration", "5ms", "--margin", "900%")...)
 	stdout, stderr, status := output(t, cmd)
 	said := strings.Join(strings.Fields(stdout), " ")
-	if status != exitUnsure || !strings.Contains(stderr, "\nlocklab: ") || !strings.Contains(stderr, "file too large") ||
+	if status != exitUnfit || !strings.Contains(stderr, "\nlocklab: ") || !strings.Contains(stderr, "file too large") ||
 		!strings.Contains(said, "of its 40 rounds") || !strings.Contains(said, "Measure both builds again") || strings.Contains(stdout+stderr, "--resume") {
-		t.Errorf("exit status %d, want %d, the reason and what is missing in\n%s%s", status, exitUnsure, stdout, stderr)
+		t.Errorf("exit status %d, want %d, the reason and what is missing in\n%s%s", status, exitUnfit, stdout, stderr)
 	}
 	for _, side := range sides {
-		run, err := result.Load(filepath.Join(cmd.Dir, "pair", side))
-		if err != nil {
-			t.Fatal(err)
-		}
+		run := requireRun(t, filepath.Join(cmd.Dir, "pair", side))
 		if n := len(run.Results); n == 0 || n >= 40 || !run.Manifest.Interrupted {
 			t.Errorf("%s: %d results, interrupted is %v", side, n, run.Manifest.Interrupted)
 		}
@@ -169,36 +156,18 @@ func TestInterleaveInterrupt(t *testing.T) {
 	t.Parallel()
 	same, slow := testBuilds(t)
 	cmd := locklab(t, interleaved(same, slow, "--rounds", "1000")...)
-	stderr, err := cmd.StderrPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
 	var stdout bytes.Buffer
 	cmd.Stdout = &stdout
-	if err := cmd.Start(); err != nil {
+	said := begun(t, cmd, 3)
+	if err := cmd.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)
-	}
-	var said strings.Builder
-	lines := bufio.NewScanner(stderr)
-	for n := 0; lines.Scan(); {
-		fmt.Fprintln(&said, lines.Text())
-		if strings.HasPrefix(lines.Text(), "[") {
-			if n++; n == 3 {
-				if err := cmd.Process.Signal(os.Interrupt); err != nil {
-					t.Fatal(err)
-				}
-			}
-		}
 	}
 	cmd.Wait()
 	if status := cmd.ProcessState.ExitCode(); status != exitInterrupted || !strings.Contains(stdout.String(), "t-test") {
 		t.Errorf("exit status %d\n%s%s", status, stdout.String(), said.String())
 	}
 	for _, side := range sides {
-		run, err := result.Load(filepath.Join(cmd.Dir, "pair", side))
-		if err != nil {
-			t.Fatal(err)
-		}
+		run := requireRun(t, filepath.Join(cmd.Dir, "pair", side))
 		if !run.Manifest.Interrupted || len(run.Results) < 3 || len(run.Results) > 15 || len(run.Damage) > 0 {
 			t.Errorf("%s: interrupted is %v, %d results, damage %v", side, run.Manifest.Interrupted, len(run.Results), run.Damage)
 		}
@@ -212,31 +181,27 @@ func TestInterleavePlan(t *testing.T) {
 	}
 	both := measure.Build{Locks: []string{"tas", "mcs"}}
 	less := measure.Build{Locks: []string{"mcs", "clh"}}
-	p, _, skipped, err := options(20).plan([2]measure.Build{both, less}, 1)
+	p, skipped, err := options(20).plan([2]measure.Build{both, less})
 	if err != nil || len(p.Cases) != 2 || len(skipped) != 1 || skipped[0].Lock != "tas" || !strings.Contains(skipped[0].Reason, "new build") {
 		t.Errorf("%v, skipped %v, %v", p, skipped, err)
 	}
-	if _, _, _, err := options(20).plan([2]measure.Build{both, {}}, 1); !errors.Is(err, harness.ErrUsage) {
+	if _, _, err := options(20).plan([2]measure.Build{both, {}}); !errors.Is(err, harness.ErrUsage) {
 		t.Errorf("nothing in common: %v", err)
 	}
-	// Four comparisons at 5 % together need 8 rounds: 1 - 2^-7 > 1 - 0.05/4.
-	if _, _, _, err := options(8).plan([2]measure.Build{both, both}, 1); err != nil {
+	if _, _, err := options(stat.MinRounds).plan([2]measure.Build{both, both}); err != nil {
 		t.Error(err)
 	}
-	if _, _, _, err := options(7).plan([2]measure.Build{both, both}, 1); !errors.Is(err, harness.ErrUsage) || !strings.Contains(err.Error(), "--rounds 8") {
-		t.Errorf("seven rounds: %v", err)
-	}
-	if _, _, _, err := options(8).plan([2]measure.Build{both, both}, 2); err == nil {
-		t.Error("two metrics do not count twice")
+	if _, _, err := options(stat.MinRounds - 1).plan([2]measure.Build{both, both}); !errors.Is(err, harness.ErrUsage) || !strings.Contains(err.Error(), "want 6 or more") {
+		t.Errorf("too few rounds: %v", err)
 	}
 	// A budget chooses the rounds, if they are enough.
 	o := options(20)
 	o.run.budget, o.run.duration = time.Hour, time.Second
-	if p, need, _, err := o.plan([2]measure.Build{both, both}, 1); err != nil || need != 8 || p.Rounds < 200 || p.Rounds > 450 {
-		t.Errorf("in an hour: %+v, %d rounds at least, %v", p, need, err)
+	if p, _, err := o.plan([2]measure.Build{both, both}); err != nil || p.Rounds < 200 || p.Rounds > 450 {
+		t.Errorf("in an hour: %+v, %v", p, err)
 	}
 	o.run.budget = time.Minute
-	if _, _, _, err := o.plan([2]measure.Build{both, both}, 1); !errors.Is(err, harness.ErrUsage) || !strings.Contains(err.Error(), "too small") {
+	if _, _, err := o.plan([2]measure.Build{both, both}); !errors.Is(err, harness.ErrUsage) || !strings.Contains(err.Error(), "too small") {
 		t.Errorf("a minute: %v", err)
 	}
 }

@@ -1,47 +1,28 @@
 package lab
 
 import (
-	"bufio"
 	"bytes"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
-
-	"locklab/harness/result"
 )
 
 func TestInterrupt(t *testing.T) {
 	t.Parallel()
 	cmd := locklab(t, "run", "--locks", "sync-mutex,mcs", "--workers", "1", "--rounds", "50", "--duration", "100ms", "--out", "run")
-	stderr, err := cmd.StderrPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
 	var stdout bytes.Buffer
 	cmd.Stdout = &stdout
-	if err := cmd.Start(); err != nil {
+	begun(t, cmd, 3)
+	if err := cmd.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)
-	}
-	lines := bufio.NewScanner(stderr)
-	for n := 0; lines.Scan(); {
-		if strings.HasPrefix(lines.Text(), "[") {
-			if n++; n == 3 {
-				if err := cmd.Process.Signal(os.Interrupt); err != nil {
-					t.Fatal(err)
-				}
-			}
-		}
 	}
 	cmd.Wait()
 	if status := cmd.ProcessState.ExitCode(); status != exitInterrupted {
 		t.Errorf("exit status %d, want %d", status, exitInterrupted)
 	}
-	run, err := result.Load(filepath.Join(cmd.Dir, "run"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	run := requireRun(t, filepath.Join(cmd.Dir, "run"))
 	if !run.Manifest.Interrupted || len(run.Results) < 3 || len(run.Results) > 10 || len(run.Damage) > 0 {
 		t.Errorf("interrupted is %v, %d results, damage %v", run.Manifest.Interrupted, len(run.Results), run.Damage)
 	}

@@ -52,10 +52,7 @@ func Main(p Program) {
 	}
 	p.mainFile = mainFile()
 	ctx := untilSignal(os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
-	root := p.command()
-	root.SetOut(readable(os.Stdout, os.Getenv))
-	root.SetErr(readable(os.Stderr, os.Getenv))
-	os.Exit(p.status(root.ExecuteContext(ctx)))
+	os.Exit(p.status(p.command().ExecuteContext(ctx)))
 }
 
 func mainFile() string {
@@ -97,22 +94,17 @@ func (p *Program) status(err error) int {
 		return 0
 	case errors.Is(err, errInterrupted):
 		return exitInterrupted
-	case errors.Is(err, errViolations), errors.Is(err, errDisagree):
+	case errors.Is(err, errViolations), errors.Is(err, errDisagree), errors.Is(err, errRegressed):
 		return exitFailed
-	case errors.Is(err, errUnfit), errors.Is(err, errDropped):
+	case errors.Is(err, errUnfit), errors.Is(err, errDropped), errors.Is(err, errUnsure):
 		return exitUnfit
-	case errors.Is(err, errRegressed):
-		return exitRegressed
-	case errors.Is(err, errUnsure):
-		return exitUnsure
 	}
-	stderr := readable(os.Stderr, os.Getenv)
 	text := result.OneLine(strings.ReplaceAll(err.Error(), "\n", "; "))
 	if errors.Is(err, harness.ErrUsage) || errors.As(err, new(notComparedError)) {
-		fmt.Fprintln(stderr, p.Name+": "+strings.ReplaceAll(text, harness.ErrUsage.Error()+": ", ""))
+		fmt.Fprintln(os.Stderr, p.Name+": "+strings.ReplaceAll(text, harness.ErrUsage.Error()+": ", ""))
 		return exitUsage
 	}
-	fmt.Fprintln(stderr, p.Name+": "+text)
+	fmt.Fprintln(os.Stderr, p.Name+": "+text)
 	return exitFailed
 }
 
@@ -133,7 +125,6 @@ throughput, latency and fairness.`,
 			if serve, _ := cmd.Flags().GetBool(serveFlag); serve != simulate.Simulates {
 				return errOtherBuild
 			}
-			exact(cmd)
 			return checkLimits(cmd)
 		},
 	}
@@ -173,9 +164,9 @@ func usage(format string, args ...any) error {
 	return fmt.Errorf("%w: "+format, append([]any{harness.ErrUsage}, args...)...)
 }
 
-func needs(most int, what string) cobra.PositionalArgs {
+func needs(least, most int, what string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
-		if len(args) < 1 || len(args) > most {
+		if len(args) < least || len(args) > most {
 			return usage("%s, got %d arguments; see '%s --help'", what, len(args), cmd.CommandPath())
 		}
 		return nil

@@ -38,8 +38,8 @@ func limits() map[string]limit {
 		"run ranks": count(1, harness.MaxRanks), "run rank": count(0, harness.MaxRanks-1), "run assemble": span(1, day),
 		"hardware repeats": count(1, 10_000), "hardware budget": span(1, day),
 		"chaos tries": count(1, 10_000), "proxy delay": span(0, harness.MaxDelay),
-		"simulate seeds": count(1, 1000), "simulate added": count(0, 100),
-		"trace clients": count(1, 26), "trace hold": span(0, time.Minute),
+		"simulate seeds": count(1, 1000),
+		"trace clients":  count(1, 26), "trace hold": span(0, time.Minute),
 	}
 	for _, cmd := range []string{"run", "compare"} {
 		all[cmd+" rounds"], all[cmd+" budget"] = count(1, 10_000), span(1, 7*day)
@@ -50,8 +50,6 @@ func limits() map[string]limit {
 	}
 	return all
 }
-
-const seedFlag = "seed"
 
 func checkLimits(cmd *cobra.Command) (err error) {
 	all := limits()

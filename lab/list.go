@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"io"
-	"math"
-	"runtime"
 	"strconv"
 	"strings"
 
@@ -34,7 +32,7 @@ func (p *Program) listCommand() *cobra.Command {
 			return listTable(cmd.OutOrStdout(), locks, verbose)
 		},
 	}
-	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "show sources and sizes too")
+	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "show sources too")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
 }
@@ -42,7 +40,7 @@ func (p *Program) listCommand() *cobra.Command {
 func listTable(out io.Writer, locks []*harness.Variant, verbose bool) error {
 	head := []any{"LOCK", "FAMILY", "STATUS", "CLAIMS", "WHAT IT IS"}
 	if verbose {
-		head = append(head, "HEAP BYTES, ABOUT", "SOURCE")
+		head = append(head, "SOURCE")
 	}
 	t := table.New(out, head...)
 	for _, v := range locks {
@@ -52,46 +50,11 @@ func listTable(out io.Writer, locks []*harness.Variant, verbose bool) error {
 		}
 		cells := []any{v.Name, v.Family, cmp.Or(v.Status, "-"), claims(v.Traits), doc}
 		if verbose {
-			cells = append(cells, footprint(v), v.Paper)
+			cells = append(cells, v.Paper)
 		}
 		t.Row(cells...)
 	}
 	return t.Flush()
-}
-
-// footprint returns the bytes of a local lock on the heap, and for each worker, mostly
-// padding.
-func footprint(v *harness.Variant) string {
-	if v.Local == nil || v.Unavailable != "" {
-		return "-"
-	}
-	const few, more = 1, 17
-	if most := v.Traits.MaxWorkers; most > 0 && most < more {
-		return fmt.Sprintf("%d for %d", heapBytes(v, most), most)
-	}
-	a, b := heapBytes(v, few), heapBytes(v, more)
-	if b <= a {
-		return strconv.FormatUint(a, 10)
-	}
-	return fmt.Sprintf("%d + %d a worker", a-(b-a)/(more-few), (b-a)/(more-few))
-}
-
-// heapBytes returns the bytes that a lock for workers allocates: the least of a few tries,
-// since other goroutines may allocate too.
-func heapBytes(v *harness.Variant, workers int) uint64 {
-	least := uint64(math.MaxUint64)
-	for range 5 {
-		var before, after runtime.MemStats
-		runtime.ReadMemStats(&before)
-		l := v.Local(harness.Setup{Workers: workers})
-		for i := range workers {
-			l.Worker(i)
-		}
-		runtime.ReadMemStats(&after)
-		least = min(least, after.TotalAlloc-before.TotalAlloc)
-		runtime.KeepAlive(l)
-	}
-	return least
 }
 
 func claims(t harness.Traits) string {

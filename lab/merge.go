@@ -41,7 +41,7 @@ func (p *Program) mergeCommand() *cobra.Command {
 		Short:   "Make one run of the parts that several ranks left",
 		Long:    mergeHelp,
 		Example: "  locklab merge runs/rank-* --out runs/merged    makes one run of the parts of all ranks",
-		Args:    needs(math.MaxInt, "merge needs the directories of all parts of a run"),
+		Args:    needs(1, math.MaxInt, "merge needs the directories of all parts of a run"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			defer thrifty()()
 			dir := cmp.Or(out, defaultDir())

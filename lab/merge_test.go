@@ -99,9 +99,7 @@ func TestMerge(t *testing.T) {
 	}
 	again := filepath.Join(root, "deep", "again")
 	slices.Reverse(parts)
-	if _, stderr, status := output(t, locklab(t, append([]string{"merge", "--out", again + "/"}, parts...)...)); status != 0 {
-		t.Fatalf("status %d: %s", status, stderr)
-	}
+	requireSuccess(t, locklab(t, append([]string{"merge", "--out", again + "/"}, parts...)...))
 	first := contents(t, merged)
 	if second := contents(t, again); !maps.Equal(first, second) || len(first) != 5 {
 		t.Errorf("in another order the parts give other files: %v and %v", slices.Sorted(maps.Keys(first)), slices.Sorted(maps.Keys(second)))
@@ -200,9 +198,6 @@ func TestMergeStatus(t *testing.T) {
 		t.Errorf("left behind: %v (%v)", left, err)
 	}
 	for _, args := range [][]string{{"report", parts[0]}, {"export", parts[0]}, {"compare", single, parts[0]}, {"compare", "--to", "queue", parts[0]}, {"agree", parts[0]}, {"history", parts[0], single}} {
-		_, stderr, status := output(t, locklab(t, args...))
-		if status != exitUsage || strings.Count(stderr, "\n") != 1 || !strings.Contains(stderr, "is the part of rank 0 of a run of 3 ranks: make one run of all parts by 'merge' first") {
-			t.Errorf("%v: status %d: %s", args, status, stderr)
-		}
+		requireRefusal(t, locklab(t, args...), "is the part of rank 0 of a run of 3 ranks: make one run of all parts by 'merge' first")
 	}
 }

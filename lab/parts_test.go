@@ -2,7 +2,6 @@ package lab
 
 import (
 	"fmt"
-	"os"
 	"runtime"
 	"slices"
 	"strings"
@@ -13,11 +12,8 @@ import (
 )
 
 func TestPartsInMethodology(t *testing.T) {
-	text, err := os.ReadFile("../docs/methodology.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, rest, ok := strings.Cut(string(text), "| Part | Time | What is in it |\n|---|---|---|\n")
+	text := readFile(t, "../docs/methodology.md")
+	_, rest, ok := strings.Cut(text, "| Part | Time | What is in it |\n|---|---|---|\n")
 	if !ok {
 		t.Fatal("docs/methodology.md has no table of the parts")
 	}

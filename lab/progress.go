@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"os"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -19,7 +20,7 @@ import (
 )
 
 func width(out io.Writer) int {
-	if f, ok := out.(file); ok {
+	if f, ok := out.(*os.File); ok {
 		if w, _, err := term.GetSize(int(f.Fd())); err == nil {
 			return w
 		}
@@ -48,7 +49,7 @@ func (p *Program) newProgress(out io.Writer) *progress {
 
 func newProgress(out io.Writer) *progress {
 	s := &progress{out: out, pause: 10 * time.Second, rates: make(map[string][]float64), disturbs: machine.NewMeter().Read}
-	if f, ok := out.(file); ok && term.IsTerminal(int(f.Fd())) {
+	if f, ok := out.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
 		s.width = func() int { return width(f) }
 	}
 	return s

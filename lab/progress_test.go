@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"math"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -129,12 +128,9 @@ func TestOneProgress(t *testing.T) {
 		t.Fatal(files, err)
 	}
 	for _, name := range files {
-		text, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := readFile(t, name)
 		for _, mark := range []string{"term.IsTerminal", `\x1b[K`, `"\r`} {
-			if has := strings.Contains(string(text), mark); has != (name == "progress.go") && !strings.HasSuffix(name, "_test.go") {
+			if has := strings.Contains(text, mark); has != (name == "progress.go") && !strings.HasSuffix(name, "_test.go") {
 				t.Errorf("%s: %q is in it: %v; progress.go shows how far things have come", name, mark, has)
 			}
 		}

@@ -173,10 +173,7 @@ func keptSome(t *testing.T, all []*rankProcess) {
 	if status != 0 && status != exitUnfit {
 		t.Fatalf("result: exit status %d, said\n%s%s", status, stdout, stderr)
 	}
-	run, err := result.Load(filepath.Join(cmd.Dir, "whole"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	run := requireRun(t, filepath.Join(cmd.Dir, "whole"))
 	for _, r := range run.Results {
 		if len(r.Violations) > 0 || len(r.Ranks) != len(all) {
 			t.Errorf("round %d of %d ranks: %v", r.Round, len(r.Ranks), r.Violations)
@@ -205,11 +202,7 @@ func TestRanksPlan(t *testing.T) {
 
 func TestRanksRefused(t *testing.T) {
 	t.Parallel()
-	for _, c := range []struct {
-		args string
-		env  string
-		want string
-	}{
+	for _, c := range []struct{ args, env, want string }{
 		{"--rank 0", "", "give --sync"},
 		{"--ranks 2", "", "give --sync"},
 		{"--ranks 0", "", "--ranks is 0"},
@@ -239,10 +232,7 @@ func TestRanksRefused(t *testing.T) {
 	} {
 		cmd := locklab(t, append([]string{"run", "--locks", "redis-token", "--out", "run"}, strings.Fields(c.args)...)...)
 		cmd.Env = append(cmd.Env, strings.Fields(c.env)...)
-		_, stderr, status := output(t, cmd)
-		if status != exitUsage || !strings.Contains(stderr, c.want) || strings.Count(stderr, "\n") != 1 {
-			t.Errorf("%s %s: exit status %d, said %q, want %q", c.env, c.args, status, stderr, c.want)
-		}
+		requireRefusal(t, cmd, c.want)
 		if _, err := os.Stat(filepath.Join(cmd.Dir, "run")); err == nil {
 			t.Errorf("%s: it has made its directory", c.args)
 		}

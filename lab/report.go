@@ -87,7 +87,7 @@ func (p *Program) reportCommand() *cobra.Command {
 		Short:   "Draw the report of an earlier run again, or of several next to each other",
 		Long:    reportHelp,
 		Example: reportExamples,
-		Args:    needs(math.MaxInt, "report needs the directory of a run, or of several"),
+		Args:    needs(1, math.MaxInt, "report needs the directory of a run, or of several"),
 		RunE: func(cmd *cobra.Command, dirs []string) error {
 			if err := o.validate(page.WarningKinds()); err != nil {
 				return err
@@ -144,7 +144,7 @@ func (o *reportOptions) report(program string, dirs []string, files *saver, stdo
 	for _, run := range runs {
 		ws = append(ws, page.Warnings(run)...)
 	}
-	return o.judge(program, ws, false, stderr, unfitRuns)
+	return o.judge(program, ws, false, stderr)
 }
 
 func parseRoundTrip(text string) (time.Duration, error) {

@@ -10,10 +10,7 @@ import (
 
 func machineRuns(t *testing.T) (one, two string) {
 	t.Helper()
-	dir, err := filepath.Abs("../reports/testdata/machines")
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir := absolutePath(t, "../reports/testdata/machines")
 	return filepath.Join(dir, "one-processor"), filepath.Join(dir, "two-processors")
 }
 
@@ -35,13 +32,10 @@ func files(t *testing.T, dir string) map[string]bool {
 
 func checkImages(t *testing.T, dir, name string) {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(dir, name))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := readFile(t, filepath.Join(dir, name))
 	named := make(map[string]bool)
-	for _, m := range regexp.MustCompile(`\]\(<([^>]*)>\)`).FindAllSubmatch(text, -1) {
-		named[string(m[1])] = true
+	for _, m := range regexp.MustCompile(`\]\(<([^>]*)>\)`).FindAllStringSubmatch(text, -1) {
+		named[m[1]] = true
 	}
 	if len(named) == 0 {
 		t.Errorf("%s has no picture", name)
@@ -81,10 +75,7 @@ func TestReportTargets(t *testing.T) {
 		{[]string{one, two, "--out", "m.html"}, []string{"m.html"}, "m.md", ""},
 	} {
 		cmd := locklab(t, append([]string{"report"}, c.args...)...)
-		stdout, stderr, status := output(t, cmd)
-		if status != 0 {
-			t.Fatalf("%v: exit status %d, said %s", c.args, status, stderr)
-		}
+		stdout, _ := requireSuccess(t, cmd)
 		got := files(t, cmd.Dir)
 		for _, name := range c.want {
 			if !got[name] {
@@ -116,33 +107,20 @@ func TestReportAgain(t *testing.T) {
 	dir := t.TempDir()
 	draw := func(run string) {
 		t.Helper()
-		if _, stderr, status := output(t, locklab(t, "report", run, "-o", dir)); status != 0 {
-			t.Fatalf("exit status %d, said %s", status, stderr)
-		}
+		requireSuccess(t, locklab(t, "report", run, "-o", dir))
 	}
 	draw(one)
 	before := files(t, dir)
 	mine := []string{"charts/mine.png", "charts/throughput.txt", "mine.png"}
 	for _, name := range mine {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte("mine"), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		writeFile(t, filepath.Join(dir, name), "mine")
 	}
 	// The earlier report also shows a missing picture, and files that it does not own.
 	report := filepath.Join(dir, markdownName)
-	text, err := os.ReadFile(report)
-	if err != nil {
-		t.Fatal(err)
-	}
-	text = append(text, "\n![gone](<charts/gone.png>)\n![above](<mine.png>)\n![above](<charts/../mine.png>)\nsee ![](<charts/mine.png>)\n![text](<charts/throughput.txt>)\n"...)
-	if err := os.WriteFile(report, text, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	writeFile(t, report, readFile(t, report)+"\n![gone](<charts/gone.png>)\n![above](<mine.png>)\n![above](<charts/../mine.png>)\nsee ![](<charts/mine.png>)\n![text](<charts/throughput.txt>)\n")
 	empty := t.TempDir()
 	for name, text := range map[string]string{"results.jsonl": "", "manifest.json": `{"schema":1,"started":"2026-01-02T03:04:05Z","machine":{}}`} {
-		if err := os.WriteFile(filepath.Join(empty, name), []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		writeFile(t, filepath.Join(empty, name), text)
 	}
 	draw(empty)
 	after := files(t, dir)
@@ -166,9 +144,7 @@ func TestReportRefuses(t *testing.T) {
 		t.Fatal(err)
 	}
 	file := filepath.Join(dir, "file")
-	if err := os.WriteFile(file, nil, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	writeFile(t, file, "")
 	for _, c := range []struct {
 		args []string
 		want string
@@ -183,9 +159,6 @@ func TestReportRefuses(t *testing.T) {
 		{[]string{one, two, "-o", file}, "cannot write"},
 		{[]string{one, "-o", file + "/x.html"}, "cannot write"},
 	} {
-		stdout, stderr, status := output(t, locklab(t, append([]string{"report"}, c.args...)...))
-		if status != exitUsage || strings.Count(stderr, "\n") != 1 || !strings.Contains(stderr, c.want) || stdout != "" {
-			t.Errorf("%v: exit status %d, said %q and %q, want a line with %q", c.args, status, stderr, stdout, c.want)
-		}
+		requireRefusal(t, locklab(t, append([]string{"report"}, c.args...)...), c.want)
 	}
 }

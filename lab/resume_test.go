@@ -56,10 +56,7 @@ func begun(t *testing.T, cmd *exec.Cmd, results int) *bytes.Buffer {
 
 func once(t *testing.T, dir string, cases, rounds int) *result.Run {
 	t.Helper()
-	run, err := result.Load(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	run := requireRun(t, dir)
 	seen := make(map[caseRound]int)
 	for _, r := range run.Results {
 		at := caseRound{r.Lock.Name + "/" + r.Workload.Name(), r.Round}
@@ -86,21 +83,14 @@ func TestResume(t *testing.T) {
 	dir := filepath.Join(home, "run")
 	interruptThrice(t, home, start)
 	results := filepath.Join(dir, result.ResultsName)
-	text, err := os.ReadFile(results)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if n := bytes.Count(text, []byte("\n")); n < 9 || n > cases*rounds-3 {
+	text := readFile(t, results)
+	if n := strings.Count(text, "\n"); n < 9 || n > cases*rounds-3 {
 		t.Fatalf("%d results after three interruptions", n)
 	}
-	if err := os.WriteFile(results, text[:len(text)-100], 0o644); err != nil {
-		t.Fatal(err)
-	}
+	writeFile(t, results, text[:len(text)-100])
 	cmd := locklab(t, "run", "--resume", "--out", "run", "--seed", "5", "--rounds", strconv.Itoa(rounds))
 	cmd.Dir = home
-	if _, stderr, status := output(t, cmd); status != 0 {
-		t.Fatalf("exit status %d, said %s", status, stderr)
-	}
+	requireSuccess(t, cmd)
 	run := once(t, dir, cases, rounds)
 	if !slices.Equal(run.Manifest.Command[1:], start) {
 		t.Errorf("the manifest says %q, want the command that began", run.Manifest.Command)
@@ -154,10 +144,7 @@ func interruptThrice(t *testing.T, home string, start []string) {
 // refusals resumes a finished run under changed conditions: each gives one line.
 func refusals(t *testing.T, home string) {
 	name := filepath.Join(home, "run", result.ManifestName)
-	original, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	original := readFile(t, name)
 	for _, c := range []struct {
 		flags string
 		edit  func(m *result.Manifest)
@@ -175,29 +162,22 @@ func refusals(t *testing.T, home string) {
 		{"", func(m *result.Manifest) { m.Flags = nil }, "does not say how it was planned"},
 	} {
 		var m result.Manifest
-		if err := json.Unmarshal(original, &m); err != nil {
+		if err := json.Unmarshal([]byte(original), &m); err != nil {
 			t.Fatal(err)
 		}
 		if c.edit != nil {
 			c.edit(&m)
 		}
 		text, err := json.Marshal(m)
-		if err == nil {
-			err = os.WriteFile(name, text, 0o644)
-		}
 		if err != nil {
 			t.Fatal(err)
 		}
+		writeFile(t, name, string(text))
 		cmd := locklab(t, append([]string{"run", "--resume", "--out", "run"}, strings.Fields(c.flags)...)...)
 		cmd.Dir = home
-		_, stderr, status := output(t, cmd)
-		if status != exitUsage || strings.Count(stderr, "\n") != 1 || !strings.Contains(stderr, c.want) {
-			t.Errorf("exit status %d, said %q, want one line with %q", status, stderr, c.want)
-		}
+		requireRefusal(t, cmd, c.want)
 	}
-	if _, stderr, status := output(t, locklab(t, "run", "--resume")); status != exitUsage || !strings.Contains(stderr, "--out DIR") {
-		t.Errorf("exit status %d, said %q", status, stderr)
-	}
+	requireRefusal(t, locklab(t, "run", "--resume"), "--out DIR")
 }
 
 func TestOneWriter(t *testing.T) {
@@ -208,9 +188,7 @@ func TestOneWriter(t *testing.T) {
 	defer cmd.Process.Kill()
 	second := locklab(t, "run", "--resume", "--out", "run")
 	second.Dir = cmd.Dir
-	if _, stderr, status := output(t, second); status != exitUsage || strings.Count(stderr, "\n") != 1 || !strings.Contains(stderr, "another locklab is writing it") {
-		t.Errorf("exit status %d, said %q", status, stderr)
-	}
+	requireRefusal(t, second, "another locklab is writing it")
 }
 
 func children(t *testing.T, pid int) (pids []int) {
@@ -278,9 +256,7 @@ func TestKilledChild(t *testing.T) {
 	}
 	resumed := locklab(t, "run", "--resume", "--out", "run")
 	resumed.Dir = cmd.Dir
-	if _, stderr, status := output(t, resumed); status != 0 {
-		t.Fatalf("exit status %d, said %s", status, stderr)
-	}
+	requireSuccess(t, resumed)
 	if run := once(t, dir, 1, rounds); len(run.Manifest.Lost) > 0 || slices.ContainsFunc(run.Manifest.Warnings, isLoss) {
 		t.Error("the whole run still warns of a lost case")
 	}
@@ -336,24 +312,19 @@ func TestFullDisk(t *testing.T) {
 		t.Fatalf("exit status %d, said %s", status, stderr)
 	}
 	dir := filepath.Join(cmd.Dir, "run")
-	run, err := result.Load(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	run := requireRun(t, dir)
 	said := strings.Count(stderr, "\n[")
 	if n := len(run.Results); n == 0 || n >= 2*rounds || len(run.Damage) > 0 || n-said > 1 || said > n {
 		t.Errorf("%d results of %d that it told of, damage %q: want as many, or one more", n, said, run.Damage)
 	}
 	again := locklab(t, "run", "--resume", "--out", "run")
 	again.Dir = cmd.Dir
-	if _, stderr, status := output(t, again); status != 0 {
-		t.Fatalf("exit status %d, said %s", status, stderr)
-	}
+	requireSuccess(t, again)
 	once(t, dir, 2, rounds)
 }
 
 func TestPlanFlags(t *testing.T) {
-	others := []string{"rank", "sync", "job", "assemble", "spawn", "setting", "out", "replace", "resume", "strict", "accept", "help", "require", "baseline"} // they say where and whether, not what
+	others := []string{"rank", "sync", "job", "assemble", "spawn", "setting", "out", "replace", "resume", "help", "require", "baseline"} // they say where and whether, not what
 	program().runCommand().Flags().VisitAll(func(f *pflag.Flag) {
 		if slices.Contains(planFlags, f.Name) == slices.Contains(others, f.Name) {
 			t.Errorf("--%s belongs in planFlags if it says what is measured, else in this test", f.Name)

@@ -2,7 +2,6 @@ package lab
 
 import (
 	"bytes"
-	"os"
 	"regexp"
 	"runtime"
 	"strings"
@@ -84,15 +83,12 @@ var budgetRE = regexp.MustCompile(`(?m)^BUDGET +\?= *(\S+)$`)
 // equals its share of three minutes.
 func TestMakefileBudget(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2))
-	text, err := os.ReadFile("../Makefile")
-	if err != nil {
-		t.Fatal(err)
-	}
-	m := budgetRE.FindSubmatch(text)
+	text := readFile(t, "../Makefile")
+	m := budgetRE.FindStringSubmatch(text)
 	if m == nil {
 		t.Fatal("the Makefile has no BUDGET")
 	}
-	budget, err := time.ParseDuration(string(m[1]))
+	budget, err := time.ParseDuration(m[1])
 	if err != nil {
 		t.Fatal(err)
 	}

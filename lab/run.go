@@ -33,7 +33,6 @@ type runOptions struct {
 
 	store
 	guarantees guarding
-	strictness
 
 	begin   time.Time         // of the command
 	plain   bool              // no open loops, and no servers to set up, that the user does not ask for
@@ -125,9 +124,6 @@ func (p *Program) runCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			o.begin = time.Now()
 			if err := o.guarantees.load(); err != nil {
-				return err
-			}
-			if err := o.admit(p.Name, cmd.ErrOrStderr()); err != nil {
 				return err
 			}
 			err := o.resolve(cmd.Flags(), os.Getenv)

@@ -5,6 +5,7 @@ import (
 	"locklab/harness"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 func (o *runOptions) axisFlags(cmd *cobra.Command) {
@@ -30,11 +31,15 @@ func (o *runOptions) axisFlags(cmd *cobra.Command) {
 	o.loading.flags(f)
 }
 
+func (o *runOptions) windowFlags(f *pflag.FlagSet) {
+	f.DurationVar(&o.duration, "duration", 0, fmt.Sprintf("measured window of a case (default %v; remote %d times that)", defaultWindow, remoteStretch))
+	f.DurationVar(&o.warmup, "warmup", 0, "driven before the window (default a fifth of it)")
+}
+
 func (o *runOptions) runFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.IntVar(&o.rounds, "rounds", 0, fmt.Sprintf("how often each case is measured (default %d)", defaultRounds))
-	f.DurationVar(&o.duration, "duration", 0, fmt.Sprintf("measured window of a case (default %v; remote %d times that)", defaultWindow, remoteStretch))
-	f.DurationVar(&o.warmup, "warmup", 0, "driven before the window (default a fifth of it)")
+	o.windowFlags(f)
 	f.BoolVar(&o.quick, "quick", false, "an answer in twenty seconds: by default the local locks whose waiters sleep, with the least and the greatest contention")
 	f.StringVar((*string)(&o.extent), "extent", "", "")
 	f.Lookup("extent").Hidden = true
@@ -45,5 +50,4 @@ func (o *runOptions) runFlags(cmd *cobra.Command) {
 	o.store.flags(f, defaultRunsRoot+"/TIME")
 	o.guarantees.flags(cmd)
 	o.guarantees.tableFlags(cmd)
-	o.strictness.flags(cmd, "before anything is measured", "machine")
 }

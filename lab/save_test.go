@@ -2,18 +2,16 @@ package lab
 
 import (
 	"bufio"
-	"bytes"
+	"errors"
 	"io"
+	"locklab/harness/result"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
-
-	"locklab/harness/result"
 )
 
 func smallRun(t *testing.T) (dir string) {
@@ -25,14 +23,32 @@ func smallRun(t *testing.T) (dir string) {
 	return dir
 }
 
-func put(t *testing.T, file, text string) {
+func writeFile(t *testing.T, file, text string) {
 	t.Helper()
 	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func holds(t *testing.T, file string) string {
+func requireRun(t *testing.T, dir string) *result.Run {
+	t.Helper()
+	run, err := result.Load(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return run
+}
+
+func absolutePath(t *testing.T, path string) string {
+	t.Helper()
+	path, err := filepath.Abs(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func readFile(t *testing.T, file string) string {
 	t.Helper()
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -43,8 +59,8 @@ func holds(t *testing.T, file string) string {
 
 func drawing(t *testing.T, dir string) (cmd *exec.Cmd, stderr *bufio.Reader) {
 	t.Helper()
-	put(t, filepath.Join(dir, reportName), "earlier")
-	put(t, filepath.Join(dir, markdownName), "earlier")
+	writeFile(t, filepath.Join(dir, reportName), "earlier")
+	writeFile(t, filepath.Join(dir, markdownName), "earlier")
 	cmd = locklab(t, "report", dir)
 	pipe, err := cmd.StderrPipe()
 	if err != nil {
@@ -84,62 +100,31 @@ func TestReportInterrupted(t *testing.T) {
 		t.Skip("make test-all runs it")
 	}
 	apart(t)
-	t.Run("page", func(t *testing.T) {
-		dir := writeMany(t, 2)
-		results := filepath.Join(dir, result.ResultsName)
-		text := holds(t, results)
-		if err := os.Remove(results); err != nil {
-			t.Fatal(err)
+	dir := smallRun(t)
+	cmd, stderr := drawing(t, dir)
+	for first := false; !first; time.Sleep(time.Millisecond) {
+		pictures, err := filepath.Glob(filepath.Join(dir, chartsName, "*.png"))
+		if err != nil || cmd.Process.Signal(syscall.Signal(0)) != nil {
+			t.Fatalf("no picture was drawn (%v)", err)
 		}
-		pipeAt(t, results)
-		cmd, stderr := drawing(t, dir)
-		// The pipe opens when reading begins; once all is written nearly all is read.
-		f, err := os.OpenFile(results, os.O_WRONLY, 0)
-		if err != nil {
-			t.Fatal(err)
+		first = len(pictures) > 0
+	}
+	interrupted(t, cmd, stderr)
+	_ = cmd.Wait()
+	if status := cmd.ProcessState.ExitCode(); status != exitInterrupted {
+		t.Errorf("exit status %d, want %d", status, exitInterrupted)
+	}
+	if page := readFile(t, filepath.Join(dir, reportName)); !whole(page) {
+		t.Errorf("the page of %d bytes is not whole", len(page))
+	}
+	if readFile(t, filepath.Join(dir, markdownName)) != "earlier" {
+		t.Error("all pictures were drawn, and the Markdown was written")
+	}
+	for name := range files(t, dir) {
+		if strings.HasSuffix(name, ".new") || strings.HasSuffix(name, ".png") && !strings.HasSuffix(readFile(t, filepath.Join(dir, name)), "IEND\xaeB`\x82") {
+			t.Errorf("%s is not whole", name)
 		}
-		if _, err := io.WriteString(f, text); err != nil {
-			t.Fatal(err)
-		}
-		f.Close()
-		interrupted(t, cmd, stderr)
-		_ = cmd.Wait()
-		if status := cmd.ProcessState.ExitCode(); status != exitInterrupted {
-			t.Errorf("exit status %d, want %d", status, exitInterrupted)
-		}
-		for name := range files(t, dir) {
-			if (name == reportName || name == markdownName) && holds(t, filepath.Join(dir, name)) != "earlier" || strings.HasSuffix(name, ".png") || strings.HasSuffix(name, ".new") {
-				t.Errorf("%s was written", name)
-			}
-		}
-	})
-	t.Run("pictures", func(t *testing.T) {
-		dir := smallRun(t)
-		cmd, stderr := drawing(t, dir)
-		for first := false; !first; time.Sleep(time.Millisecond) {
-			pictures, err := filepath.Glob(filepath.Join(dir, chartsName, "*.png"))
-			if err != nil || cmd.Process.Signal(syscall.Signal(0)) != nil {
-				t.Fatalf("no picture was drawn (%v)", err)
-			}
-			first = len(pictures) > 0
-		}
-		interrupted(t, cmd, stderr)
-		_ = cmd.Wait()
-		if status := cmd.ProcessState.ExitCode(); status != exitInterrupted {
-			t.Errorf("exit status %d, want %d", status, exitInterrupted)
-		}
-		if page := holds(t, filepath.Join(dir, reportName)); !whole(page) {
-			t.Errorf("the page of %d bytes is not whole", len(page))
-		}
-		if holds(t, filepath.Join(dir, markdownName)) != "earlier" {
-			t.Error("all pictures were drawn, and the Markdown was written")
-		}
-		for name := range files(t, dir) {
-			if strings.HasSuffix(name, ".new") || strings.HasSuffix(name, ".png") && !strings.HasSuffix(holds(t, filepath.Join(dir, name)), "IEND\xaeB`\x82") {
-				t.Errorf("%s is not whole", name)
-			}
-		}
-	})
+	}
 }
 
 func whole(page string) bool {
@@ -162,7 +147,7 @@ func writingTo(t *testing.T) (dir string, cmd *exec.Cmd, stderr *bufio.Reader, p
 		if n, _ := page.Read(make([]byte, 1)); n > 0 {
 			break
 		}
-		if text := holds(t, filepath.Join(dir, reportName)); text != "earlier" || time.Since(begin) > time.Minute {
+		if text := readFile(t, filepath.Join(dir, reportName)); text != "earlier" || time.Since(begin) > time.Minute {
 			t.Fatalf("the page is not written beside the earlier one, of which %d bytes are there", len(text))
 		}
 	}
@@ -184,7 +169,7 @@ func TestReportInterruptedInFile(t *testing.T) {
 		t.Errorf("%d bytes of the page were written, which are not all", len(rest)+1)
 	}
 	left := files(t, dir)
-	if left[reportName+".new"] || left[chartsName+"/throughput.png"] || holds(t, filepath.Join(dir, markdownName)) != "earlier" {
+	if left[reportName+".new"] || left[chartsName+"/throughput.png"] || readFile(t, filepath.Join(dir, markdownName)) != "earlier" {
 		t.Errorf("there are %v", left)
 	}
 }
@@ -202,95 +187,38 @@ func TestSecondSignal(t *testing.T) {
 		if ws, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); !ok || ws.Signal() != sig {
 			t.Errorf("it ended with %v, want by %v", cmd.ProcessState, sig)
 		}
-		if holds(t, filepath.Join(dir, reportName)) != "earlier" {
+		if readFile(t, filepath.Join(dir, reportName)) != "earlier" {
 			t.Error("the earlier page is gone")
 		}
 	}
 }
 
-// TestReplaced: a file takes the earlier one's place when it is whole, as a second name shows.
-func TestReplaced(t *testing.T) {
-	if testing.Short() {
-		t.Skip("make test-all runs it")
-	}
-	apart(t)
-	for _, args := range [][]string{
-		{"report", "DIR", "-o", "OUT"},
-		{"report", "DIR", "-o", "OUT/page.html"},
-		{"report", "DIR", "-o", "OUT/text.md"},
-		{"report", "DIR", "-o", "OUT/page.html", "--png", "OUT"},
-		{"export", "DIR", "-o", "OUT/export.csv"},
-	} {
-		dir, out, kept := smallRun(t), t.TempDir(), t.TempDir()
-		results := filepath.Join(dir, result.ResultsName)
-		lines := slices.DeleteFunc(slices.Collect(strings.Lines(holds(t, results))), func(line string) bool {
-			return !strings.Contains(line, `"name":"sync-mutex"`) || !strings.Contains(line, `"workers":1,`) // a few charts
-		})
-		put(t, results, strings.Join(lines, ""))
-		for i := range args {
-			args[i] = strings.Replace(strings.Replace(args[i], "DIR", dir, 1), "OUT", out, 1)
-		}
-		write := func() {
-			if _, stderr, status := output(t, locklab(t, args...)); status != 0 {
-				t.Fatalf("%v: exit status %d, said %s", args, status, stderr)
-			}
-		}
-		write()
-		first := make(map[string]string)
-		for name := range files(t, out) {
-			first[name] = holds(t, filepath.Join(out, name))
-			if err := os.Link(filepath.Join(out, name), filepath.Join(kept, strings.ReplaceAll(name, "/", "-"))); err != nil {
-				t.Fatal(err)
-			}
-		}
-		// Fewer rounds, so that what is written next differs.
-		put(t, results, strings.Join(lines[:len(lines)*2/3], ""))
-		write()
-		changed := 0
-		for name, text := range first {
-			file, link := filepath.Join(out, name), filepath.Join(kept, strings.ReplaceAll(name, "/", "-"))
-			if holds(t, link) != text {
-				t.Errorf("%v: %s was written over", args, name)
-			}
-			if now, err := os.ReadFile(file); err == nil && !bytes.Equal(now, []byte(text)) {
-				changed++
-			}
-		}
-		for name := range files(t, out) {
-			if strings.HasSuffix(name, ".new") {
-				t.Errorf("%v: %s is left", args, name)
-			}
-		}
-		if changed == 0 {
-			t.Errorf("%v: none of %d files changed, so this shows nothing", args, len(first))
-		}
-		if t.Failed() {
-			return // the others take as long to fail
-		}
-	}
-}
-
-func TestReplaceSpecial(t *testing.T) {
+// TestReplace: a file takes the place of the earlier one, as a second name of that shows. A link
+// stays, and a pipe is written.
+func TestReplace(t *testing.T) {
 	dir := t.TempDir()
-	real, link, pipe := filepath.Join(dir, "real"), filepath.Join(dir, "link"), filepath.Join(dir, "pipe")
-	put(t, real, "earlier")
-	if err := os.Symlink(real, link); err != nil {
+	real, link, pipe, second := filepath.Join(dir, "real"), filepath.Join(dir, "link"), filepath.Join(dir, "pipe"), filepath.Join(dir, "second")
+	writeFile(t, real, "earlier")
+	if err := errors.Join(os.Symlink(real, link), os.Link(real, second)); err != nil {
 		t.Fatal(err)
 	}
 	pipeAt(t, pipe)
-	var files saver
-	if err := files.save(link, []byte("new")); err != nil {
+	var saves saver
+	if err := saves.save(link, []byte("new")); err != nil {
 		t.Fatal(err)
 	}
-	if info, err := os.Lstat(link); err != nil || info.Mode()&os.ModeSymlink == 0 || holds(t, real) != "new" {
-		t.Errorf("the link is %v (%v), its file holds %q", info, err, holds(t, real))
+	if info, err := os.Lstat(link); err != nil || info.Mode()&os.ModeSymlink == 0 || readFile(t, real) != "new" {
+		t.Errorf("the link is %v (%v), its file holds %q", info, err, readFile(t, real))
+	}
+	if left := files(t, dir); readFile(t, second) != "earlier" || left["real.new"] {
+		t.Errorf("the earlier file holds %q, and there are %v", readFile(t, second), left)
 	}
 	heard := make(chan string)
 	go func() {
 		text, _ := os.ReadFile(pipe)
 		heard <- string(text)
 	}()
-	if err := files.save(pipe, []byte("new")); err != nil {
+	if err := saves.save(pipe, []byte("new")); err != nil {
 		t.Fatal(err)
 	}
 	if got := <-heard; got != "new" {

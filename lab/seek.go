@@ -51,9 +51,7 @@ func (o *runOptions) seek(ctx context.Context, p *measure.Plan, dir string, out 
 	if !p.Unknown() {
 		return nil
 	}
-	h := o.hunting(p, stderr)
-	err := o.search(ctx, p, out, h)
-	h.show.clear()
+	err := o.search(ctx, p, out, stderr)
 	if err == nil {
 		return nil
 	}
@@ -67,8 +65,24 @@ func (o *runOptions) seek(ctx context.Context, p *measure.Plan, dir string, out 
 	return errInterrupted
 }
 
-func (o *runOptions) search(ctx context.Context, p *measure.Plan, out *result.Writer, h *hunt) (err error) {
-	if o.knees, err = p.Seek(ctx, h.at); err != nil {
+func (o *runOptions) search(ctx context.Context, p *measure.Plan, out *result.Writer, stderr io.Writer) (err error) {
+	once := *p
+	once.Cases = slices.DeleteFunc(slices.Clone(p.Cases), func(c measure.Case) bool { return !c.Unknown() })
+	once.Rounds = 0 // the search alone
+	cases, done := len(once.Cases), 0
+	fmt.Fprintf(stderr, "looking for the %s of %s, about %v\n", numfmt.Choose(cases, "knee", "knees"), numfmt.Plural(cases, "case"), once.Estimate().Round(time.Second))
+	show := o.program.newProgress(stderr)
+	defer show.clear()
+	probe := show.parts("probes")
+	o.knees, err = p.Seek(ctx, func(now measure.Seeking) {
+		if now.Done {
+			show.lasting(found(now.Case, now.Knee))
+			done++
+			return
+		}
+		probe(done*measure.SeekProbes+len(now.Knee.Trials), cases*measure.SeekProbes)
+	})
+	if err != nil {
 		return err
 	}
 	if o.fits() {
@@ -90,51 +104,6 @@ func unsought(p *measure.Plan, ks []result.Knee) error {
 		return nil
 	}
 	return usage("nothing is left to measure: the knee of %s was not found: it %s", ks[0].Lock, ks[0].Missing)
-}
-
-// A hunt shows the progress of the search for rates.
-type hunt struct {
-	show  *progress
-	whole time.Duration // of the search, as estimated
-	begin time.Time
-	cases int // all
-	done  int // cases
-}
-
-func (o *runOptions) hunting(p *measure.Plan, stderr io.Writer) *hunt {
-	once := *p
-	once.Cases = slices.DeleteFunc(slices.Clone(p.Cases), func(c measure.Case) bool { return !c.Unknown() })
-	once.Rounds = 0 // the search alone
-	h := &hunt{show: o.program.newProgress(stderr), whole: once.Estimate(), begin: time.Now(), cases: len(once.Cases)}
-	fmt.Fprintf(stderr, "looking for the %s of %s, about %v\n", numfmt.Choose(h.cases, "knee", "knees"), numfmt.Plural(h.cases, "case"), h.whole.Round(time.Second))
-	return h
-}
-
-// at is called at the start of each probe and at the end of each case. It shows the progress,
-// on a separate line if lines are kept.
-func (h *hunt) at(now measure.Seeking) {
-	trials := now.Knee.Trials
-	n, left := len(trials), h.left(len(trials))
-	if n > 0 && h.show.width == nil {
-		h.show.lasting(fmt.Sprintf("%s: probe %d at %v; about %v left", now.Case.Name(), n, trials[n-1], left.Round(time.Second)))
-	}
-	switch {
-	case now.Done:
-		h.show.lasting(found(now.Case, now.Knee))
-		h.done++
-	case h.show.width != nil:
-		h.show.line(step{done: h.done, total: h.cases, name: now.Case.Name(), figure: numfmt.Plural(n, "probe"), left: left})
-	}
-}
-
-// left returns the approximate remaining time after probes probes of the current case. It
-// uses the estimate before the first probe, and the pace of the search later.
-func (h *hunt) left(probes int) time.Duration {
-	share := (float64(h.done) + min(0.95, float64(probes)/measure.SeekProbes)) / float64(h.cases)
-	if share == 0 {
-		return h.whole
-	}
-	return time.Duration(float64(time.Since(h.begin)) * max(0, 1-share) / share)
 }
 
 func found(c measure.Case, k result.Knee) string {

@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -18,10 +19,10 @@ import (
 )
 
 type simulateOptions struct {
-	program           *Program
-	machine           string
-	list, duel, serve bool
-	into              string // directory of a run to add the simulations to
+	program     *Program
+	machine     string
+	list, serve bool
+	into        string // directory of a run to add the simulations to
 
 	simulateCases
 	store
@@ -29,7 +30,11 @@ type simulateOptions struct {
 
 // A simulateCases is the user's choice of cases, as flags.
 type simulateCases struct {
-	locks, workers, lines, hold, think, wait, place string
+	locks, workers, place string
+
+	lines       []int
+	hold, think []float64 // ns
+	wait        []harness.WaitPolicy
 
 	seed    uint64
 	seeds   int
@@ -40,9 +45,8 @@ const simulateHelp = `simulate runs the code of spin locks on a model of a machi
 that keeps them coherent, and the distances between its cores. Its figures are expected
 by a model, not measured; docs/simulation.md has its accuracy and its limits.
 
---machine names one of the program (--list shows them), a file with such a description,
-or this: the machine it runs on. It measures the distances between the cores and some
-locks, fits the model to them, and prints simulated and measured figures in one table.
+--machine names one of the program (--list shows them), or a file with such a
+description.
 
 With --into RUN, lines, hold and think are as in the first result of a spin lock in that
 run, unless a flag sets one of them.
@@ -65,9 +69,7 @@ it. The go command builds it from the program's source, half a minute the first 
 const simulateExamples = `  locklab simulate --list
   locklab simulate --machine skylake-8x32
   locklab simulate --machine milan-2x48 --locks mcs,ticket --workers 1..192 --out DIR
-  locklab simulate --machine skylake-24 --into DIR             beside what a run has measured
-  locklab simulate --machine skylake-8x32 --duel               two compare-and-swaps in one instant
-  locklab simulate --machine this`
+  locklab simulate --machine skylake-24 --into DIR             beside what a run has measured`
 
 func (p *Program) simulateCommand() *cobra.Command {
 	o := simulateOptions{program: p}
@@ -88,26 +90,22 @@ func (p *Program) simulateCommand() *cobra.Command {
 			}
 			f := cmd.Flags()
 			o.section = f.Changed("lines") || f.Changed("hold") || f.Changed("think")
-			if o.machine == this && !o.section { // few processors: with a smaller section the lock dominates
-				o.hold, o.think = "10ns", "10ns"
-			}
 			return o.run(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
 	f := cmd.Flags()
 	f.SortFlags = false
 	f.BoolVar(&o.list, "list", false, "show the machines of the program")
-	f.StringVar(&o.machine, "machine", "", "machine: a name of --list, a file, or this")
+	f.StringVar(&o.machine, "machine", "", "machine: a name of --list, or a file")
 	f.StringVar(&o.locks, "locks", "", "spin locks, named as in run (default: all but those broken or kept to show a bug)")
 	f.StringVar(&o.workers, "workers", "", "numbers of workers: 1,2,44, 1..256 or 1.. (default 1..64, or to all threads of a smaller machine)")
-	f.StringVar(&o.lines, "lines", "1", "cache lines of data that the section reads and writes")
-	f.StringVar(&o.hold, "hold", "200ns", "work in the section beside that (this: 10ns)")
-	f.StringVar(&o.think, "think", "1us", "work between two acquisitions, varied by half to either side (this: 10ns)")
+	f.Var(list(&o.lines, parseLines), "lines", "cache lines of data that the section reads and writes (default 1)")
+	f.Var(list(&o.hold, parseModelTime), "hold", "work in the section beside that (default 200ns)")
+	f.Var(list(&o.think, parseModelTime), "think", "work between two acquisitions, varied by half to either side (default 1us)")
 	f.StringVar(&o.place, "place", placeCores, "which thread the next worker has: of the next core (cores), the next thread of a core (threads), of the next socket (sockets)")
-	f.StringVar(&o.wait, "wait", string(harness.WaitPause), "what waiters do between two polls: pause or spin")
+	f.Var(list(&o.wait, parseName(harness.WaitPolicies)), "wait", "what waiters do between two polls: pause or spin (default pause)")
 	f.Uint64Var(&o.seed, "seed", 1, "first seed of what varies")
 	f.IntVar(&o.seeds, "seeds", 3, "how many seeds a case is simulated with")
-	f.BoolVar(&o.duel, "duel", false, "tell step by step what two compare-and-swaps on one line in the same instant do")
 	f.StringVarP(&o.out, "out", "o", "", "directory to write simulations and report to (default: only print)")
 	f.StringVar(&o.into, "into", "", "directory of a run to add the simulations to")
 	f.BoolVar(&o.replace, "replace", false, "move an earlier run in the directory of --out to DIR.previous")
@@ -122,14 +120,6 @@ func (o simulateOptions) validate() error {
 		return usage("give --out or --into, not both")
 	case o.replace && o.out == "":
 		return usage("--replace needs the directory of a run: --out DIR")
-	case o.duel && (o.out != "" || o.into != ""):
-		return usage("--duel only prints: leave out --out and --into")
-	case o.machine == this && o.duel:
-		return usage("--duel is for a machine of --list or a file")
-	case o.machine == this && o.into != "":
-		return usage("--machine this measures: give --out instead of --into")
-	case o.machine == this && o.place != placeCores:
-		return usage("--place is for a machine of --list or a file: here workers are bound core by core")
 	}
 	return nil
 }
@@ -158,35 +148,33 @@ func (o simulateOptions) run(ctx context.Context, stdout, stderr io.Writer) erro
 		return err
 	}
 	defer s.Kill()
-	if o.duel {
-		return s.printDuels(stdout, m, o.seed)
-	}
-	keep, err := o.open()
+	kept, end, err := o.open()
 	if err != nil {
 		return err
 	}
-	if o.machine == this {
-		h := &here{simulateOptions: o, simulator: s, stdout: stdout, stderr: stderr, model: m, keep: keep}
-		err = h.run(ctx, cases)
-	} else {
-		err = o.simulate(ctx, s, keep, m, cases, stdout, stderr)
+	err = o.simulate(ctx, s, kept, m, cases, stdout, stderr)
+	if err = errors.Join(err, end(err != nil || ctx.Err() != nil)); err == nil || ctx.Err() != nil {
+		err = errors.Join(err, o.report(stdout))
 	}
-	err = errors.Join(err, keep.close(stdout, err != nil || ctx.Err() != nil))
 	if ctx.Err() != nil {
 		return errors.Join(errInterrupted, err)
 	}
 	return err
 }
 
-func (o simulateOptions) simulate(ctx context.Context, s *simulator, keep *keptSimulations, m *simulate.Machine, cases []simulatedCase, stdout, stderr io.Writer) error {
-	if err := keep.machine(m); err != nil {
+func (o simulateOptions) simulate(ctx context.Context, s *simulator, kept simulationWriter, m *simulate.Machine, cases []simulateRequest, stdout, stderr io.Writer) error {
+	file, err := m.Encode()
+	if err != nil {
+		return err
+	}
+	if err := kept.AppendMachine(&harness.ModelMachine{Name: m.Name, Hypothetical: m.Hypothetical, File: file}); err != nil {
 		return err
 	}
 	var done []*harness.Simulation
-	failed, err := s.runCases(ctx, stderr, "simulate", cases, func(_ int, s *harness.Simulation) error {
+	failed, err := s.runCases(ctx, stderr, cases, func(s *harness.Simulation) error {
 		s.Accuracy = simulate.Accuracy(m, s.Lock.Name)
 		done = append(done, s)
-		return keep.add(s)
+		return kept.AppendSimulation(s)
 	})
 	if ctx.Err() != nil {
 		fmt.Fprintf(stderr, "interrupted: %d of %d cases were finished\n", len(done), len(cases))
@@ -204,54 +192,33 @@ type simulationWriter interface {
 	AppendSimulation(*harness.Simulation) error
 }
 
-// keptSimulations is the run to write simulations to; nil stores nothing.
-type keptSimulations struct {
-	simulationWriter
-	dir    string
-	new    *result.Writer // nil if the run was finished before
-	finish func(early bool) error
-}
+// An unkept discards simulations.
+type unkept struct{}
 
-func (o simulateOptions) open() (*keptSimulations, error) {
+func (unkept) AppendMachine(*harness.ModelMachine) error  { return nil }
+func (unkept) AppendSimulation(*harness.Simulation) error { return nil }
+
+// open returns the run to write simulations to, and a function that completes it.
+func (o simulateOptions) open() (simulationWriter, func(early bool) error, error) {
 	if o.into != "" {
 		more, _, err := result.Extend(o.into)
-		return &keptSimulations{more, o.into, nil, func(bool) error { return more.Close() }}, err
+		return more, func(bool) error { return more.Close() }, err
 	}
 	w, _, err := o.store.open(o.program.manifest(o.seed))
 	if w == nil {
-		return nil, err
+		return unkept{}, func(bool) error { return nil }, err
 	}
-	return &keptSimulations{w, o.out, w, func(early bool) error { return finish(w, early) }}, err
+	return w, func(early bool) error { return finish(w, early) }, err
 }
 
-func (k *keptSimulations) machine(m *simulate.Machine) error {
-	if k == nil {
+func (o simulateOptions) report(stdout io.Writer) error {
+	dir := cmp.Or(o.into, o.out)
+	if dir == "" {
 		return nil
 	}
-	file, err := m.Encode()
-	if err != nil {
+	if err := reportRun(io.Discard, dir, guarding{}); err != nil {
 		return err
 	}
-	return k.AppendMachine(&harness.ModelMachine{Name: m.Name, Hypothetical: m.Hypothetical, File: file})
-}
-
-func (k *keptSimulations) add(s *harness.Simulation) error {
-	if k == nil {
-		return nil
-	}
-	return k.AppendSimulation(s)
-}
-
-func (k *keptSimulations) close(stdout io.Writer, early bool) error {
-	if k == nil {
-		return nil
-	}
-	err := k.finish(early)
-	if err == nil {
-		err = reportRun(io.Discard, k.dir, guarding{})
-	}
-	if err == nil {
-		fmt.Fprintln(stdout, reportLine(filepath.Join(k.dir, reportName)))
-	}
-	return err
+	fmt.Fprintln(stdout, reportLine(filepath.Join(dir, reportName)))
+	return nil
 }

@@ -14,8 +14,6 @@ import (
 	"locklab/harness"
 	"locklab/harness/result"
 	"locklab/harness/simulate"
-
-	"locklab/internal/machine"
 )
 
 // buildProgram returns the path of a new program, which finds its source by the main function.
@@ -35,9 +33,7 @@ func simulateBy(t *testing.T, exe string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-type simulateRefusal struct{ args, want string }
-
-var simulateRefusals = []simulateRefusal{
+var simulateRefusals = []refusal{
 	{"", "which machine?"},
 	{"--machine nosuch", "skylake-8x32"},
 	{"--machine nosuch.json", "nosuch.json"},
@@ -64,10 +60,6 @@ var simulateRefusals = []simulateRefusal{
 	{"--machine skylake-24 --jobs 2", "unknown flag: --jobs"},
 	{"--machine skylake-24 --out a --into b", "not both"},
 	{"--machine skylake-24 --replace", "--out DIR"},
-	{"--machine skylake-24 --duel --out a", "only prints"},
-	{"--machine this --duel", "--duel is for"},
-	{"--machine this --place sockets", "--place is for"},
-	{"--machine this --into a", "--out"},
 	{"extra", `"extra"`},
 }
 
@@ -75,10 +67,8 @@ func TestSimulateUsage(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	damaged := filepath.Join(dir, "damaged.json")
-	if err := os.WriteFile(damaged, []byte(`{"name": "x", "sockets": 1`), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	for _, c := range append([]simulateRefusal{
+	writeFile(t, damaged, `{"name": "x", "sockets": 1`)
+	for _, c := range append([]refusal{
 		{"--machine " + damaged, "damaged.json: simulate: machine: "},
 		{"--machine " + dir, dir},
 		{"--machine skylake-24 --into " + dir, dir},
@@ -88,10 +78,7 @@ func TestSimulateUsage(t *testing.T) {
 			cmd := locklab(t, append([]string{"simulate"}, strings.Fields(c.args)...)...)
 			// None of this needs the other build, which is missing here.
 			cmd.Env = append(cmd.Env, "PATH=/nonexistent")
-			stdout, stderr, status := output(t, cmd)
-			if status != exitUsage || stdout != "" || strings.Count(stderr, "\n") != 1 || !strings.Contains(stderr, c.want) {
-				t.Errorf("status %d, printed %q, said %q; want one line with %q", status, stdout, stderr, c.want)
-			}
+			requireRefusal(t, cmd, c.want)
 		})
 	}
 }
@@ -153,7 +140,6 @@ func TestSimulate(t *testing.T) {
 	}
 	t.Parallel()
 	exe := buildProgram(t)
-	t.Run("this", func(t *testing.T) { simulateThis(t, exe) }) // alone: it measures
 	for name, test := range map[string]func(t *testing.T, exe string){
 		"table": simulateTable, "outcomes": simulateOutcomes, "into": simulateInto, "interrupt": simulateInterrupt, "hook": simulateHook,
 	} {
@@ -172,10 +158,7 @@ func simulateTable(t *testing.T, exe string) {
 	if status != 0 || !strings.HasPrefix(stdout, "simulated: skylake-8x32 (hypothetical): ") || !strings.Contains(stdout, "\naccuracy: ") || report == "" {
 		t.Errorf("status %d, said %q, printed\n%s", status, stderr, stdout)
 	}
-	run, err := result.Load(filepath.Join(cmd.Dir, "run"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	run := requireRun(t, filepath.Join(cmd.Dir, "run"))
 	if len(run.Simulations) != 18 || len(run.Results) != 0 || len(run.Machines) != 1 || run.Manifest.Interrupted || run.Manifest.Finished.IsZero() {
 		t.Fatalf("kept %d simulations, %d results, %d machines, manifest %+v", len(run.Simulations), len(run.Results), len(run.Machines), run.Manifest)
 	}
@@ -192,10 +175,6 @@ func simulateTable(t *testing.T, exe string) {
 	}
 	if stdout, stderr, status = output(t, simulateBy(t, exe, "--machine", "skylake-24", "--out", filepath.Join(cmd.Dir, "run"))); status != exitUsage || stdout != "" || !strings.Contains(stderr, "run already holds a run; ") {
 		t.Errorf("into the same directory: status %d, said %q, printed %q", status, stderr, stdout)
-	}
-	duel, _, status := output(t, simulateBy(t, exe, "--machine", "skylake-8x32", "--duel"))
-	if status != 0 || strings.Count(duel, "simulated: skylake-8x32 (hypothetical): two cores of ") != 2 {
-		t.Errorf("--duel: status %d, printed\n%s", status, duel)
 	}
 }
 
@@ -217,22 +196,13 @@ func simulateOutcomes(t *testing.T, exe string) {
 // simulateInto: simulations change nothing else in a measured run.
 func simulateInto(t *testing.T, exe string) {
 	dir := filepath.Join(t.TempDir(), "run")
-	stdout, stderr, status := output(t, locklab(t, "run", "--locks", "mcs,sync-mutex", "--workers", "1,2", "--hold", "250ns", "--rounds", "1", "--duration", "5ms", "--out", dir))
-	if status != 0 {
-		t.Fatalf("status %d, said %s%s", status, stdout, stderr)
-	}
-	before, err := result.Load(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	requireSuccess(t, locklab(t, "run", "--locks", "mcs,sync-mutex", "--workers", "1,2", "--hold", "250ns", "--rounds", "1", "--duration", "5ms", "--out", dir))
+	before := requireRun(t, dir)
 	cmd := simulateBy(t, exe, "--machine", "skylake-24", "--locks", "mcs", "--workers", "1,2", "--into", dir)
-	if stdout, stderr, status = output(t, cmd); status != 0 || !strings.Contains(stdout, "0 lines, hold 250 ns, think 0 ns") {
+	if stdout, stderr, status := output(t, cmd); status != 0 || !strings.Contains(stdout, "0 lines, hold 250 ns, think 0 ns") {
 		t.Fatalf("status %d, said %q, printed %q", status, stderr, stdout)
 	}
-	after, err := result.Load(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	after := requireRun(t, dir)
 	if len(after.Results) != len(before.Results) || len(after.Simulations) != 2 || !after.Manifest.Finished.Equal(before.Manifest.Finished) {
 		t.Errorf("%d results, were %d; %d simulations; finished %v, was %v", len(after.Results), len(before.Results), len(after.Simulations), after.Manifest.Finished, before.Manifest.Finished)
 	}
@@ -259,53 +229,11 @@ func simulateInterrupt(t *testing.T, exe string) {
 		t.Fatal(err)
 	}
 	cmd.Wait()
-	run, err := result.Load(filepath.Join(cmd.Dir, "run"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	run := requireRun(t, filepath.Join(cmd.Dir, "run"))
 	if status := cmd.ProcessState.ExitCode(); status != exitInterrupted || !run.Manifest.Interrupted || len(run.Simulations) == 0 || len(run.Damage) > 0 ||
 		!strings.Contains(stdout.String(), "\nttas ") || !strings.Contains(stderr.String(), "interrupted: ") {
 		t.Errorf("status %d, interrupted is %t, %d simulations, damage %v; said %q, printed\n%s",
 			status, run.Manifest.Interrupted, len(run.Simulations), run.Damage, stderr.String(), stdout.String())
-	}
-}
-
-// simulateThis: this machine's measurements, simulations and description are stored.
-func simulateThis(t *testing.T, exe string) {
-	if len(machine.CPUOrder()) < 2 {
-		t.Skip("--machine this needs two processors")
-	}
-	command := func() *exec.Cmd {
-		return simulateBy(t, exe, "--machine", "this", "--locks", "mcs", "--workers", "1,2", "--seeds", "1", "-o", "run")
-	}
-	cmd := command()
-	stdout, stderr, status := output(t, cmd)
-	for tries := 1; tries < 5 && strings.Contains(stderr, "other programs preempt the threads"); tries++ {
-		cmd = command()
-		stdout, stderr, status = output(t, cmd)
-	}
-	if status != 0 || !strings.HasPrefix(stdout, "simulated: this: ") || !strings.Contains(stdout, "typical factor") || !strings.Contains(stdout, "fitted to") {
-		t.Fatalf("status %d, said %q, printed\n%s", status, stderr, stdout)
-	}
-	run, err := result.Load(filepath.Join(cmd.Dir, "run"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	m, err := simulate.Parse(run.Machines[0].File)
-	if err != nil || m.Name != this || !strings.HasPrefix(m.Sources["transfer"], "measured here") || !strings.HasPrefix(m.Sources["window"], "measured here") {
-		t.Errorf("the machine kept is %+v, %v", m, err)
-	}
-	if run.Manifest.Interrupted || run.Manifest.Finished.IsZero() || !strings.Contains(stdout, "\nreport: ") {
-		t.Errorf("the run is not finished: %+v, printed\n%s", run.Manifest, stdout)
-	}
-	// mcs with one and two workers, tas and ticket with two.
-	if len(run.Simulations) != 4 || len(run.Results) != 4*hereRounds || len(run.Findings) != 2 {
-		t.Errorf("kept %d simulations, %d results, %d findings", len(run.Simulations), len(run.Results), len(run.Findings))
-	}
-	for _, s := range run.Simulations {
-		if s.Simulated != this || !strings.Contains(s.Accuracy, "On this machine") {
-			t.Errorf("%+v", s)
-		}
 	}
 }
 
@@ -325,7 +253,7 @@ func simulateHook(t *testing.T, exe string) {
 			t.Errorf("%s has the hook: %t, want %t", filepath.Base(exe), !want, want)
 		}
 	}
-	for _, args := range [][]string{{"simulate", "--machine", "this"}, {"list"}, {"run"}} {
+	for _, args := range [][]string{{"simulate", "--machine", "skylake-24"}, {"list"}, {"run"}} {
 		cmd := locklab(t, args...)
 		cmd.Path = simulating
 		if out, errs, status := output(t, cmd); status != exitUsage || out != "" || !strings.Contains(errs, "only answers requests") {

@@ -11,20 +11,14 @@ import (
 	"locklab/harness"
 	"locklab/harness/result"
 	"locklab/harness/simulate"
-	"locklab/internal/machine"
 )
 
-// this is the user's name for the machine of this program.
-const this = "this"
-
-// modelled returns the machine of the user's name for it: this, a file or one of the program.
+// modelled returns the machine of the user's name for it: a file or one of the program.
 func modelled(name string) (*simulate.Machine, error) {
 	read := simulate.Named
 	switch {
 	case name == "":
-		return nil, usage("which machine? give --machine NAME, of --list, a file, or --machine this")
-	case name == this:
-		return shapeOf(machine.ReadTopology())
+		return nil, usage("which machine? give --machine NAME, of --list, or a file")
 	case strings.ContainsAny(name, "/\\") || strings.HasSuffix(name, ".json"):
 		read = simulate.Load
 	}
@@ -68,7 +62,7 @@ func workerCounts(text string, m *simulate.Machine) ([]int, error) {
 	if text == "" {
 		text = fmt.Sprintf("1..%d", min(usualWorkers, m.Threads()))
 	}
-	ranges, err := parseList("workers", text, func(word string) ([]int, error) {
+	ranges, err := parseWords(text, func(word string) ([]int, error) {
 		low, high, found := strings.Cut(word, "..")
 		if !found {
 			n, err := parseCount(word)
@@ -91,7 +85,7 @@ func workerCounts(text string, m *simulate.Machine) ([]int, error) {
 		return steps(a, b, m), nil
 	})
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%w (in --workers %s)", err, text)
 	}
 	counts := slices.Concat(ranges...)
 	slices.Sort(counts)
@@ -126,26 +120,14 @@ func parseLines(text string) (int, error) {
 	return n, nil
 }
 
-// A simulatedCase is a lock with a workload on a machine.
-type simulatedCase struct {
-	machine  *simulate.Machine
-	lock     *harness.Variant
-	workload simulate.Workload
-	seeds    int
-}
-
 // cases crosses the user's choices, without a lock at more workers than it serves.
-func (o simulateOptions) cases(m *simulate.Machine) ([]simulatedCase, error) {
+func (o simulateOptions) cases(m *simulate.Machine) ([]simulateRequest, error) {
 	locks, err := o.simulated()
 	if err != nil {
 		return nil, err
 	}
-	workers, e1 := workerCounts(o.workers, m)
-	lines, e2 := parseList("lines", o.lines, parseLines)
-	holds, e3 := parseList("hold", o.hold, parseModelTime)
-	thinks, e4 := parseList("think", o.think, parseModelTime)
-	waits, e5 := parseList("wait", o.wait, parseName(harness.WaitPolicies))
-	if err := errors.Join(e1, e2, e3, e4, e5); err != nil {
+	workers, err := workerCounts(o.workers, m)
+	if err != nil {
 		return nil, err
 	}
 	first, ok := places[o.place]
@@ -154,12 +136,12 @@ func (o simulateOptions) cases(m *simulate.Machine) ([]simulatedCase, error) {
 	}
 	first.Seed = o.seed
 	ws := []simulate.Workload{first}
-	ws = cross(ws, or(lines, 1), func(w *simulate.Workload, x int) { w.Lines = x })
-	ws = cross(ws, or(holds, 0), func(w *simulate.Workload, x float64) { w.Hold = x })
-	ws = cross(ws, or(thinks, 0), func(w *simulate.Workload, x float64) { w.Think = x })
-	ws = cross(ws, or(waits, harness.WaitPause), func(w *simulate.Workload, x harness.WaitPolicy) { w.Wait = x })
+	ws = cross(ws, or(o.lines, 1), func(w *simulate.Workload, x int) { w.Lines = x })
+	ws = cross(ws, or(o.hold, 200), func(w *simulate.Workload, x float64) { w.Hold = x })
+	ws = cross(ws, or(o.think, 1000), func(w *simulate.Workload, x float64) { w.Think = x })
+	ws = cross(ws, or(o.wait, harness.WaitPause), func(w *simulate.Workload, x harness.WaitPolicy) { w.Wait = x })
 	ws = cross(ws, workers, func(w *simulate.Workload, x int) { w.Workers = x })
-	var cases []simulatedCase
+	var cases []simulateRequest
 	var refused error
 	for _, w := range ws {
 		if err := w.Validate(m); err != nil {
@@ -170,7 +152,7 @@ func (o simulateOptions) cases(m *simulate.Machine) ([]simulatedCase, error) {
 				refused = err
 				continue
 			}
-			cases = append(cases, simulatedCase{machine: m, lock: v, workload: w, seeds: o.seeds})
+			cases = append(cases, simulateRequest{m, v.Name, w, o.seeds})
 		}
 	}
 	if len(cases) == 0 {
@@ -190,6 +172,6 @@ func (o *simulateOptions) likeRun(run *result.Run) {
 	i := slices.IndexFunc(run.Results, func(r *harness.Result) bool { return r.Lock.Family == harness.Spin })
 	if i >= 0 && !o.section {
 		w := run.Results[i].Workload
-		o.lines, o.hold, o.think = strconv.Itoa(w.Section.Lines()), w.Hold.Mean.String(), w.Think.Mean.String()
+		o.lines, o.hold, o.think = []int{w.Section.Lines()}, []float64{float64(w.Hold.Mean)}, []float64{float64(w.Think.Mean)}
 	}
 }

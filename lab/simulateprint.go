@@ -110,30 +110,3 @@ func writeTable(out io.Writer, all []*harness.Simulation) error {
 	}
 	return t.Flush()
 }
-
-// printDuels prints two simultaneous compare-and-swaps, in a socket and between two.
-func (s *simulator) printDuels(out io.Writer, m *simulate.Machine, seed uint64) error {
-	var pairs []string
-	for _, d := range []struct {
-		where string
-		b     int
-		has   bool
-	}{
-		{"two cores of one socket", m.SMT, m.Cores*m.Clusters > 1},
-		{"two cores of different sockets", m.Threads() / m.Sockets, m.Sockets > 1},
-	} {
-		if !d.has {
-			continue
-		}
-		r, err := s.ask(simulateRequest{Machine: m, Duel: d.b, Workload: simulate.Workload{Seed: seed}})
-		if err != nil {
-			return err
-		}
-		pairs = append(pairs, fmt.Sprintf("%s: %s, hardware threads 0 and %d\n%s", label(m), d.where, d.b, r.Duel))
-	}
-	if len(pairs) == 0 {
-		return usage("%s has one core: a duel takes two", m.Name)
-	}
-	_, err := fmt.Fprint(out, strings.Join(pairs, "\n"))
-	return err
-}

@@ -17,16 +17,7 @@ var simulations = synthetic.Simulations("oak-2x4", 2, 4, []int{1, 2, 4, 8}, synt
 
 func TestSimulationsOnDisk(t *testing.T) {
 	alone := filepath.Join(t.TempDir(), "alone")
-	w, err := result.Create(alone, result.Manifest{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, s := range simulations {
-		err = errors.Join(err, w.AppendSimulation(s))
-	}
-	if err := errors.Join(err, w.Finish(func(*result.Manifest) {})); err != nil {
-		t.Fatal(err)
-	}
+	saveRun(t, alone, &result.Run{Simulations: simulations})
 	pictures := filepath.Join(t.TempDir(), "pictures")
 	stdout, stderr, status := output(t, locklab(t, "report", alone, "--png", pictures))
 	if status != 0 || !strings.Contains(stdout, "Nothing was measured in this run") || strings.Contains(stdout, "Which lock") {
@@ -53,10 +44,7 @@ func TestSimulationsOnDisk(t *testing.T) {
 }
 
 func TestCompareLeavesSimulationsOut(t *testing.T) {
-	measured, err := filepath.Abs("../reports/testdata/run")
-	if err != nil {
-		t.Fatal(err)
-	}
+	measured := absolutePath(t, "../reports/testdata/run")
 	both := filepath.Join(t.TempDir(), "both")
 	if err := os.CopyFS(both, os.DirFS(measured)); err != nil {
 		t.Fatal(err)
@@ -71,18 +59,5 @@ func TestCompareLeavesSimulationsOut(t *testing.T) {
 	stdout, stderr, _ := output(t, locklab(t, "compare", measured, both))
 	if flat := strings.Join(strings.Fields(stdout), " "); !strings.Contains(flat, "1 simulation of NEW was left out: only what was measured is compared") {
 		t.Errorf("compare does not say what it left out: %s%s", stdout, stderr)
-	}
-}
-
-func TestFactor(t *testing.T) {
-	s := func(x float64) *harness.Simulation {
-		return &harness.Simulation{PerAcquisition: harness.Expected{Median: x, Lo: x, Hi: x}}
-	}
-	points := []*herePoint{
-		{ns: []float64{10}, simulated: s(20)}, {ns: []float64{1, 10, 100}, simulated: s(5)},
-		{ns: []float64{5}},
-	}
-	if got := factor(points); got < 1.999 || got > 2.001 {
-		t.Errorf("twice and half give a factor of %v", got)
 	}
 }

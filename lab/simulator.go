@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 	"runtime/debug"
 	"slices"
-	"strings"
 	"time"
 
 	"locklab/harness"
@@ -31,20 +30,17 @@ var (
 	errEnded      = errors.New("the program that simulates ended")
 )
 
-// A simulateRequest asks the build that simulates for a simulation, or for a duel of the
-// hardware threads 0 and Duel if that is above 0.
+// A simulateRequest asks the build that simulates for a simulation.
 type simulateRequest struct {
 	Machine  *simulate.Machine
 	Lock     string
 	Workload simulate.Workload
 	Seeds    int
-	Duel     int
 }
 
 // A simulateReply is the outcome of a request, or an error of the model or the lock.
 type simulateReply struct {
 	Simulation *harness.Simulation
-	Duel       string
 	Error      string
 }
 
@@ -64,25 +60,16 @@ func (p *Program) serveSimulations(in io.Reader, out io.Writer) error {
 	return fmt.Errorf("lab: %w", err)
 }
 
-func (p *Program) simulateRequested(q simulateRequest) (r simulateReply) {
+func (p *Program) simulateRequested(q simulateRequest) simulateReply {
 	i := slices.IndexFunc(p.Locks, func(v *harness.Variant) bool { return v.Name == q.Lock })
-	var err error
-	switch {
-	case q.Duel > 0:
-		var text strings.Builder
-		err = simulate.Duel(q.Machine, 0, q.Duel, q.Workload.Seed, &text)
-		r.Duel = text.String()
-	case i < 0:
-		err = fmt.Errorf("the build that simulates has no lock %s", q.Lock)
-	default:
-		var s harness.Simulation
-		s, err = simulate.Simulate(q.Machine, p.Locks[i], q.Workload, q.Seeds)
-		r.Simulation = &s
+	if i < 0 {
+		return simulateReply{Error: "the build that simulates has no lock " + q.Lock}
 	}
+	s, err := simulate.Simulate(q.Machine, p.Locks[i], q.Workload, q.Seeds)
 	if err != nil {
-		r.Error = err.Error()
+		return simulateReply{Error: err.Error()}
 	}
-	return r
+	return simulateReply{Simulation: &s}
 }
 
 // A simulator is a process of the build that simulates.
@@ -149,12 +136,12 @@ func (p *Program) openSimulator(ctx context.Context, stderr io.Writer) (*simulat
 
 // runCases simulates cases one after the other, shows the progress and calls report for
 // each that did not fail.
-func (s *simulator) runCases(ctx context.Context, stderr io.Writer, what string, cases []simulatedCase, report func(i int, s *harness.Simulation) error) (failed int, err error) {
+func (s *simulator) runCases(ctx context.Context, stderr io.Writer, cases []simulateRequest, report func(*harness.Simulation) error) (failed int, err error) {
 	show := newProgress(stderr)
 	defer show.clear()
-	advance := show.parts(what)
+	advance := show.parts("simulate")
 	for i, c := range cases {
-		r, err := s.ask(simulateRequest{Machine: c.machine, Lock: c.lock.Name, Workload: c.workload, Seeds: c.seeds})
+		r, err := s.ask(c)
 		switch {
 		case ctx.Err() != nil:
 			return failed, nil
@@ -164,7 +151,7 @@ func (s *simulator) runCases(ctx context.Context, stderr io.Writer, what string,
 			failed++
 			show.lasting("FAILED " + result.OneLine(r.Error))
 		default:
-			if err := report(i, r.Simulation); err != nil {
+			if err := report(r.Simulation); err != nil {
 				return failed, err
 			}
 		}

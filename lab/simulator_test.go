@@ -3,8 +3,10 @@ package lab
 import (
 	"context"
 	"errors"
+	"locklab/harness/simulate"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -49,7 +51,7 @@ func TestSimulatorStops(t *testing.T) {
 		t.Fatal(err)
 	}
 	time.AfterFunc(10*time.Millisecond, cancel)
-	failed, err := s.runCases(ctx, t.Output(), "simulate", []simulatedCase{{lock: program().spinLocks()[0]}}, nil)
+	failed, err := s.runCases(ctx, t.Output(), []simulateRequest{{Lock: "mcs"}}, nil)
 	if failed > 0 || err != nil {
 		t.Errorf("%d failed, %v", failed, err)
 	}
@@ -72,6 +74,23 @@ func TestSimulatorOf(t *testing.T) {
 		p.mainFile = main
 		if s, err := p.openSimulator(t.Context(), t.Output()); s != nil || !errors.Is(err, errNoBuild) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want an error with %q", main, err, want)
+		}
+	}
+}
+
+func TestWorkerCounts(t *testing.T) {
+	two := &simulate.Machine{Sockets: 2, Clusters: 1, Cores: 22, SMT: 2} // 88 threads
+	for text, want := range map[string][]int{
+		"":         {1, 2, 4, 8, 16, 22, 32, 44, 64},
+		"1..":      {1, 2, 4, 8, 16, 22, 32, 44, 64, 88},
+		"3..20":    {3, 4, 8, 16, 20},
+		"5":        {5},
+		"8,2,1..4": {1, 2, 4, 8},
+		"1..256":   {1, 2, 4, 8, 16, 22, 32, 44, 64, 88, 128, 256}, // rejected later, with the reason
+	} {
+		got, err := workerCounts(text, two)
+		if err != nil || !slices.Equal(got, want) {
+			t.Errorf("%q is %v, %v; want %v", text, got, err, want)
 		}
 	}
 }

@@ -31,7 +31,7 @@ func planned(t *testing.T, o runOptions) *measure.Plan {
 // TestConditions measures a lock on durable servers a millisecond away, one alone and one
 // with replicas. The servers and the results must have these conditions.
 func TestConditions(t *testing.T) {
-	needRedis(t)
+	need(t, harness.KindRedis)
 	if env := backend.UsersServer(harness.KindRedis); env != "" {
 		t.Skipf("%s names servers of the user, which are not set up", env)
 	}

@@ -35,10 +35,7 @@ func TestSpawn(t *testing.T) {
 	if status != 0 || !strings.Contains(stdout, "4 results of 3 ranks merged into run") || !strings.Contains(stdout, reportName) {
 		t.Fatalf("exit status %d, said\n%s%s", status, stdout, stderr)
 	}
-	run, err := result.Load(filepath.Join(cmd.Dir, "run"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	run := requireRun(t, filepath.Join(cmd.Dir, "run"))
 	for _, r := range run.Results {
 		if len(r.Ranks) != 3 || len(r.Workers) != 4 || r.Workload.Ranks != 3 || len(r.Violations) > 0 || r.Overlap < 0.5 {
 			t.Errorf("%s: %d ranks, %d workers, overlap %v, %v", r.Workload.Name(), len(r.Ranks), len(r.Workers), r.Overlap, r.Violations)
@@ -49,9 +46,7 @@ func TestSpawn(t *testing.T) {
 	}
 	again := exec.Command(cmd.Path, "merge", "run.ranks/2", "run.ranks/0", "run.ranks/1", "--out", "again")
 	again.Env, again.Dir = cmd.Env, cmd.Dir
-	if stdout, stderr, status := output(t, again); status != 0 {
-		t.Fatalf("exit status %d, said\n%s%s", status, stdout, stderr)
-	}
+	requireSuccess(t, again)
 	for _, name := range []string{result.ResultsName, result.ManifestName} {
 		one, err := os.ReadFile(filepath.Join(cmd.Dir, "run", name))
 		two, err2 := os.ReadFile(filepath.Join(cmd.Dir, "again", name))
@@ -60,17 +55,14 @@ func TestSpawn(t *testing.T) {
 		}
 	}
 	part := locklab(t, "run", "--resume", "--out", filepath.Join(cmd.Dir, "run.ranks", "1"))
-	if _, stderr, status := output(t, part); status != exitUsage || !strings.Contains(stderr, "the part of rank 1 of 3: ranks cannot resume: merge what they kept with 'locklab merge', or start again") {
-		t.Errorf("one part resumes: exit status %d, said %q", status, stderr)
-	}
-	if _, stderr, status := output(t, spawning(t, "--rounds", "1", "--out", filepath.Join(cmd.Dir, "run"))); status != exitUsage || !strings.Contains(stderr, "already holds a run") {
-		t.Errorf("into the same directory: exit status %d, said %q", status, stderr)
-	}
-	if err := os.RemoveAll(filepath.Join(cmd.Dir, "run")); err != nil {
-		t.Fatal(err)
-	}
-	if _, stderr, status := output(t, spawning(t, "--rounds", "1", "--out", filepath.Join(cmd.Dir, "run"))); status != exitUsage || !strings.Contains(stderr, "run.ranks is not empty: merge its parts with 'locklab merge', choose another directory by --out, or let --replace remove them") {
-		t.Errorf("into a directory of parts: exit status %d, said %q", status, stderr)
+	requireRefusal(t, part, "the part of rank 1 of 3: ranks cannot resume: merge what they kept with 'locklab merge', or start again")
+	for _, want := range []string{"run already holds a run", "run.ranks is not empty: merge its parts with 'locklab merge', choose another directory by --out, or let --replace remove them"} {
+		if _, stderr, status := output(t, spawning(t, "--rounds", "1", "--out", filepath.Join(cmd.Dir, "run"))); status != exitUsage || !strings.Contains(stderr, want) {
+			t.Errorf("exit status %d, wrote %q, want %q", status, stderr, want)
+		}
+		if err := os.RemoveAll(filepath.Join(cmd.Dir, "run")); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 

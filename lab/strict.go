@@ -44,14 +44,9 @@ func (s *strictness) validate(kinds []string) error {
 	return nil
 }
 
-// The verdicts of judge.
-const (
-	unfitMachine = "this machine is not fit to measure on, and --strict was given; to measure all the same"
-	unfitRuns    = "the report has warnings, and --strict was given; to let them pass"
-)
-
-// judge returns errUnfit if one of ws is not accepted, and writes them unless shown is set.
-func (s *strictness) judge(program string, ws []harness.Warning, shown bool, stderr io.Writer, verdict string) error {
+// judge returns errUnfit if one of ws is not accepted. It writes those of a report; those of
+// this machine have been shown.
+func (s *strictness) judge(program string, ws []harness.Warning, shown bool, stderr io.Writer) error {
 	if !s.strict {
 		return nil
 	}
@@ -70,6 +65,10 @@ func (s *strictness) judge(program string, ws []harness.Warning, shown bool, std
 	if kinds == nil {
 		return nil
 	}
+	verdict := "the report has warnings, and --strict was given; to let them pass"
+	if shown {
+		verdict = "this machine is not fit to measure on, and --strict was given; to measure all the same"
+	}
 	fmt.Fprintf(stderr, "%s: %s, leave it out or add --accept %s\n", program, verdict, strings.Join(append(slices.Clone(s.accept), kinds...), ","))
 	return errUnfit
 }
@@ -78,12 +77,4 @@ func listen(d time.Duration) harness.Noise {
 	w := machine.Watch()
 	time.Sleep(d)
 	return w.Stop()
-}
-
-func (s *strictness) admit(program string, stderr io.Writer) error {
-	if err := s.validate(machine.WarningKinds()); err != nil || !s.strict {
-		return err
-	}
-	ws := machine.Capture().Warnings()
-	return s.judge(program, append(ws, machine.NoiseWarnings(listen(listening))...), false, stderr, unfitMachine)
 }

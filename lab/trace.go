@@ -35,7 +35,7 @@ show the order of things, not the speed of the lock.`,
 		Example: `  locklab trace zk-fair
   locklab trace zk-herd --clients 4 --hold 10ms
   locklab trace redis-poll --json`,
-		Args: needs(1, "trace tells of one lock, such as zk-fair"),
+		Args: needs(1, 1, "trace tells of one lock, such as zk-fair"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			t, err := o.trace(cmd.Context(), args[0])
 			if cmd.Context().Err() != nil {

@@ -30,10 +30,7 @@ func need(t *testing.T, kind string) {
 
 func tell(t *testing.T, args ...string) trace.Trace {
 	t.Helper()
-	stdout, stderr, status := output(t, locklab(t, append([]string{"trace", "--json"}, args...)...))
-	if status != 0 {
-		t.Fatalf("exit status %d, said %s", status, stderr)
-	}
+	stdout, _ := requireSuccess(t, locklab(t, append([]string{"trace", "--json"}, args...)...))
 	var timeline trace.Trace
 	if err := json.Unmarshal([]byte(stdout), &timeline); err != nil {
 		t.Fatal(err)
@@ -130,10 +127,7 @@ func TestTraceEveryLock(t *testing.T) {
 			t.Parallel()
 			cmd := locklab(t, "trace", v.Name, "--clients", "3", "--hold", "1ms")
 			cmd.Env = append(cmd.Env, env)
-			stdout, stderr, status := output(t, cmd)
-			if status != 0 {
-				t.Fatalf("exit status %d, said %s", status, stderr)
-			}
+			stdout, _ := requireSuccess(t, cmd)
 			for _, name := range []string{"A", "B", "C"} {
 				for _, what := range []string{"wants", "owns", "releases"} {
 					if n := len(regexp.MustCompile(`(?m) ms +`+name+` +`+what+` the lock`).FindAllString(stdout, -1)); n != 1 {
@@ -149,9 +143,7 @@ func TestTraceEveryLock(t *testing.T) {
 }
 
 func TestTraceUsage(t *testing.T) {
-	for _, c := range []struct {
-		args, want string
-	}{
+	for _, c := range []refusal{
 		{"trace", "such as zk-fair"},
 		{"trace zk-fair redis-poll", "one lock"},
 		{"trace nosuch", `"nosuch"`},
@@ -167,10 +159,7 @@ func TestTraceUsage(t *testing.T) {
 	} {
 		cmd := locklab(t, strings.Fields(c.args)...)
 		cmd.Env = append(cmd.Env, "PATH=", "ZOOKEEPER_HOME=", "JAVA_HOME=", "LOCKLAB_REQUIRE=", "LOCKLAB_REDIS=", "LOCKLAB_ZOOKEEPER=")
-		stdout, stderr, status := output(t, cmd)
-		if status != exitUsage || strings.Count(stderr, "\n") != 1 || !strings.Contains(stderr, c.want) || stdout != "" {
-			t.Errorf("%s: exit status %d, said %q, printed %q; want one line with %q", c.args, status, stderr, stdout, c.want)
-		}
+		requireRefusal(t, cmd, c.want)
 	}
 }
 

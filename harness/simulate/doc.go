@@ -20,7 +20,7 @@
 //
 // A program that simulates is built twice from one main package: as usual, and with the
 // tags. The usual build measures and has no hook in its atomic operations. Its [Simulate]
-// and [Duel] return an error: it runs the other build instead, as package lab does.
+// returns an error: it runs the other build instead, as package lab does.
 //
 // # Published measurements
 //

@@ -4,7 +4,6 @@ package simulate
 
 import (
 	"errors"
-	"io"
 
 	"locklab/harness"
 )
@@ -18,6 +17,3 @@ var errOff = errors.New("simulate: this build does not simulate: it lacks the ta
 func Simulate(*Machine, *harness.Variant, Workload, int) (harness.Simulation, error) {
 	return harness.Simulation{}, errOff
 }
-
-// Duel returns an error in this build.
-func Duel(*Machine, int, int, uint64, io.Writer) error { return errOff }

@@ -3,6 +3,7 @@ package faultproxy
 import (
 	"errors"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -64,6 +65,11 @@ type Sighting struct {
 // Op matches requests with one of the operations.
 func Op(names ...string) func(Message) bool {
 	return func(m Message) bool { return slices.Contains(names, m.Op) }
+}
+
+// Below matches requests with one of the operations whose key begins with prefix.
+func Below(prefix string, names ...string) func(Message) bool {
+	return func(m Message) bool { return slices.Contains(names, m.Op) && strings.HasPrefix(m.Key, prefix) }
 }
 
 type call struct {
