@@ -126,7 +126,7 @@ func TestVersionAndMan(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "man")
 	helpOf(t, "man", dir)
 	for _, name := range []string{"locklab.1", "locklab-run.1", "locklab-chaos-list.1"} {
-		if text := readFile(t, filepath.Join(dir, name)); !bytes.Contains(text, []byte(".SH OPTIONS")) {
+		if text := readFile(t, filepath.Join(dir, name)); !strings.Contains(text, ".SH OPTIONS") {
 			t.Errorf("%s has no options", name)
 		}
 	}
