@@ -48,7 +48,7 @@ help: ## list the targets
 build: ## build build/locklab
 	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $(BUILD)/locklab ./cmd/locklab
 
-report: ## install what is missing, measure one lock for each idea, on real servers, 40 seconds of it under failures (4 minutes with the build; BUDGET=10m for narrower intervals), write build/report/index.html and report.md
+report: ## install what is missing, measure one lock for each idea, on real servers, 20 seconds of it under failures (about 4 minutes with the build; BUDGET=10m for narrower intervals), write build/report/index.html and report.md
 	$(MAKE) -j2 --no-print-directory deps build
 	$(BUILD)/locklab run --hardware --chaos --budget $(BUDGET) --out $(REPORT) --replace
 

@@ -18,9 +18,9 @@ import (
 	"locklab/internal/numfmt"
 )
 
-// A short run takes about 40 seconds: scenarios wait most of the time.
+// A short run takes about 20 seconds: scenarios wait most of the time.
 const (
-	shortBudget   = 35 * time.Second
+	shortBudget   = 20 * time.Second
 	shortParallel = 3
 )
 
@@ -73,7 +73,7 @@ directory. Ctrl-C keeps what was finished; --resume goes on from there.`,
 	f.StringSliceVar(&c.scenarios, "scenario", nil, "names of scenarios, or regular expressions for them (default: all)")
 	f.StringSliceVar(&c.locks, "locks", nil, "as for run (default: all locks that a scenario applies to)")
 	f.IntVar(&c.tries, "tries", 0, "how often each scenario is tried on each lock (default: what it says, up to 200)")
-	f.BoolVar(&c.short, "short", false, "only scenarios that are quick, few times each: about 40 seconds")
+	f.BoolVar(&c.short, "short", false, "only scenarios that are quick, once each: about 20 seconds")
 	f.Uint64Var(&c.seed, "seed", 1, "seed of whatever is random")
 	c.store.flags(f, "only print")
 	cmd.AddCommand(p.chaosListCommand())
@@ -95,7 +95,7 @@ func (c *chaosRun) plan() (*chaos.Plan, error) {
 		}
 	}
 	ss = slices.DeleteFunc(slices.Clone(ss), func(s *chaos.Scenario) bool {
-		return c.short && s.Short == 0 || !slices.ContainsFunc(locks, func(v *harness.Variant) bool {
+		return c.short && !s.Short || !slices.ContainsFunc(locks, func(v *harness.Variant) bool {
 			return v.Remote != nil && s.Applies(v.Describe())
 		})
 	})

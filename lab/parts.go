@@ -27,7 +27,7 @@ var parts = []part{
 	{"load", 8 * time.Second, func(v harness.Lock, w harness.Workload) bool { return w.Rate > 0 }},
 	{"durable servers", 5 * time.Second, func(v harness.Lock, w harness.Workload) bool { return sited(v, w) }},
 	{"hardware", 10 * time.Second, nil},
-	{"failures", 40 * time.Second, nil},
+	{"failures", 20 * time.Second, nil},
 }
 
 // hardwareTime is the time of each hardware experiment.

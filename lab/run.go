@@ -233,7 +233,7 @@ func (o *runOptions) tryFailures(ctx context.Context, m *measuring, dir string, 
 	if len(c.locks) == 0 {
 		return nil
 	}
-	fmt.Fprintln(m.stderr, "what locks survive: a minute")
+	fmt.Fprintln(m.stderr, "what locks survive: twenty seconds")
 	if earlier != nil {
 		c.goOn(earlier)
 	}

@@ -23,7 +23,7 @@ type Plan struct {
 	Locks     []*harness.Variant // locks that a scenario does not apply to are left out
 
 	// Tries is the number of tries per scenario and lock; 0 is Scenario.Tries, or
-	// Scenario.Short if Short is set.
+	// 1 if Short is set.
 	Tries int
 	Short bool
 
@@ -111,7 +111,7 @@ func (p *Plan) tries(s *Scenario) int {
 	case p.Tries > 0:
 		return p.Tries
 	case p.Short:
-		return s.Short
+		return 1
 	}
 	return s.Tries
 }

@@ -47,8 +47,8 @@ type Scenario struct {
 	// Alone tries one lock at a time, because one would disturb the other.
 	Alone bool
 
-	// Tries is the number of faults in a full run, and Short in a run of a minute; 0: none.
-	Tries, Short int
+	Tries int  // faults in a full run
+	Short bool // a short run tries it once
 
 	// Takes is the duration in seconds of the first try, with all its locks or one if each is
 	// tried alone, on two busy processors (make chaos TRIES=1). It includes the start of the

@@ -11,7 +11,7 @@ import (
 var clientScenarios = table(Scenario{
 	Family: "holder", Locks: remoteLocks, Deadline: 20 * time.Second, Tries: 200,
 }, []Scenario{
-	{Name: "holder-pause", Takes: 23, Short: 3, Prompt: 2 * SessionTimeout, // the holder has the lock until then
+	{Name: "holder-pause", Takes: 23, Short: true, Prompt: 2 * SessionTimeout, // the holder has the lock until then
 		Question: "May a holder that was paused for longer than its lease still write?",
 		Fault:    "the process of the holder is stopped (SIGSTOP) until the next client has held the lock, and then writes before it asks its lease",
 		Source:   "Kleppmann 2016, How to do distributed locking; Burrows 2006, The Chubby lock service, 2.4",
@@ -43,7 +43,7 @@ var clientScenarios = table(Scenario{
 			})
 		},
 	},
-	{Name: "holder-crash", Takes: 20, Short: 3, Prompt: TTL / 4,
+	{Name: "holder-crash", Takes: 20, Short: true, Prompt: TTL / 4,
 		Question: "How long is a lock taken after its holder has crashed?",
 		Fault:    "the process of the holder is killed (SIGKILL)",
 		Source:   "Hunt et al. 2010, ZooKeeper, 2.4; the lease of Gray & Cheriton 1989",

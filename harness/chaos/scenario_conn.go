@@ -14,7 +14,7 @@ import (
 var connScenarios = table(Scenario{
 	Family: "Redis message lost or late", Locks: redisLocks, Deadline: 20 * time.Second, Tries: 200,
 }, []Scenario{
-	{Name: "acquire-reply-lost", Takes: 8, Short: 2, Prompt: TTL / 2,
+	{Name: "acquire-reply-lost", Takes: 8, Short: true, Prompt: TTL / 2,
 		Question: "Is the lock left without a holder when the reply to an acquire is lost?",
 		Fault:    "the server executes the first request of a TryLock, and then of a Lock, and its reply is lost with the connection (RST); another client asks for the lock afterwards",
 		Source:   "go-redis retries three times by default, and SET NX then meets its own key",

@@ -12,7 +12,7 @@ var cutScenarios = table(Scenario{
 	Family: "Redis connection cut", Locks: redisKinds, Expect: cutExpect, Deadline: 20 * time.Second, Prompt: TTL / 4, Tries: 200,
 	Aims: []Aim{{redisRecommended, harness.FaultAim{Figure: "margin", Quantile: 0, Least: true, Limit: 0, Text: "told before the next one enters"}}},
 }, []Scenario{
-	{Name: "redis-holder-cut-off", Takes: 5, Short: 3,
+	{Name: "redis-holder-cut-off", Takes: 5, Short: true,
 		Question: "Is a holder that is cut off told before the next client enters?",
 		Fault:    "what the holder sends and what it is sent vanishes, and its connections stay open",
 		Source:   "Gray & Cheriton 1989, Leases; Kleppmann 2016, How to do distributed locking",

@@ -108,7 +108,7 @@ var redisPromotions = table(Scenario{
 			i.outcome(ctx, began)
 		}),
 	},
-	{Name: "redis-promotion-cut", Takes: 1, Short: 2,
+	{Name: "redis-promotion-cut", Takes: 1, Short: true,
 		Question: "Are there two holders after a replica was promoted that had not heard of the grant?",
 		Fault:    "the primary is cut off from its replica, grants the lock and is killed; the replica is promoted and gets its address",
 		Expect:   slices.Concat(forgottenFenced, forgottenPlain),

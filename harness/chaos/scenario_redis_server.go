@@ -34,7 +34,7 @@ var redisRestarts = table(Scenario{
 	Source: "Redis documentation, Redis persistence",
 	Tests:  []harness.Guarantee{harness.Failover, harness.Fencing},
 }, []Scenario{
-	{Name: "redis-restart-empty", Takes: 3, Tries: 200, Short: 2,
+	{Name: "redis-restart-empty", Takes: 3, Tries: 200, Short: true,
 		Question: "Does a server that forgets its locks in a restart give them away twice?",
 		Fault:    "the server, which keeps nothing on disk, is killed (SIGKILL) and started again at once while the lock is held; of three independent servers, one",
 		Source:   "Redis documentation, Distributed Locks with Redis, Performance, crash recovery and fsync",

@@ -42,7 +42,7 @@ var zooCutScenarios = table(Scenario{
 		Fault:    "the followers lose their connections to the leader, which does not hear of it, and elect another; the clients of holders know of no other server",
 		Try:      cutServerOff(true),
 	},
-	{Name: "zk-holder-cut-off", Takes: 17, Tries: 200, Short: 1, Deadline: 30 * time.Second, Prompt: 2*SessionTimeout + 2*tick, Arrival: 3 * SessionTimeout,
+	{Name: "zk-holder-cut-off", Takes: 17, Tries: 200, Short: true, Deadline: 30 * time.Second, Prompt: 2*SessionTimeout + 2*tick, Arrival: 3 * SessionTimeout,
 		Question: "Is a holder that reaches no server told before the next client enters?",
 		Fault:    "all that the holder and the server tell each other vanishes, and neither side hears of it; later that is over, and the holder locks again",
 		Source:   "samuel/go-zookeeper issue 20; Burrows 2006, The Chubby lock service, 2.8",

@@ -12,7 +12,7 @@ import (
 var zooLeaderScenarios = table(Scenario{
 	Family: "ZooKeeper server lost", Tests: []harness.Guarantee{harness.Failover, harness.Fencing}, Locks: zooLocks, Deadline: 90 * time.Second, Prompt: zooPrompt, Arrival: zooPrompt, Tries: 30,
 }, []Scenario{
-	{Name: "leader-killed", Takes: 40, Down: true, Short: 2,
+	{Name: "leader-killed", Takes: 40, Down: true, Short: true,
 		Question: "For how long is a lock out of reach after the leader of the ensemble was killed?",
 		Fault:    "the leader of three servers is killed (SIGKILL), and restarted later",
 		Source:   "Hunt et al. 2010, ZooKeeper, 5.4; samuel/go-zookeeper issue 229",
@@ -23,7 +23,7 @@ var zooLeaderScenarios = table(Scenario{
 			return kill(ctx, e, leader)
 		}),
 	},
-	{Name: "leader-stopped", Takes: 35, Down: true, Short: 1,
+	{Name: "leader-stopped", Takes: 35, Down: true, Short: true,
 		Question: "For how long is a lock out of reach after the leader of the ensemble hangs?",
 		Fault:    "the leader of three servers is stopped (SIGSTOP), so that it accepts connections and answers nothing, and continued later",
 		Source:   "go-zookeeper/zk conn.go, authenticate; Gunawi et al. 2018, Fail-slow at scale",
