@@ -228,13 +228,13 @@ func ask(ctx context.Context, s spec, limit time.Duration) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("measure: %w", err)
 	}
+	over := func() {}
 	if s.relay != nil {
-		to, over := s.relay.watch(ctx, &stdout, stdin)
-		defer over()
-		cmd.Stdout = to
+		cmd.Stdout, over = s.relay.watch(ctx, &stdout, stdin)
 	}
 	proc, err := child.Start(cmd)
 	if err != nil {
+		over()
 		return nil, fmt.Errorf("measure: cannot start a measuring process: %w", err)
 	}
 	served := machine.NewServed(proc.PID()).Count
@@ -246,6 +246,7 @@ func ask(ctx context.Context, s spec, limit time.Duration) ([]byte, error) {
 	_, werr := stdin.Write(append(text, '\n'))
 	err = proc.Err() // its end closes stdin
 	hung := hangs()
+	over() // stdout has all of its output
 	switch {
 	case ctx.Err() != nil:
 		return stdout.text, fmt.Errorf("measure: %w", context.Cause(ctx))
