@@ -74,7 +74,7 @@ func (o *compareOptions) plan(builds [2]measure.Build) (*measure.Plan, []result.
 		return nil, nil, err
 	}
 	if plan.Unknown() {
-		return nil, nil, usage("--rate auto finds rates for one build: give those that both are to be measured at, such as --rate 500/s")
+		return nil, nil, usage("--rate auto finds rates for one build: give rates for both builds, such as --rate 500/s")
 	}
 	skipped := site.Drop(plan, func(c measure.Case) string {
 		for i, b := range builds {

@@ -87,8 +87,8 @@ With --rate the loop is open: acquisitions are asked for at times drawn before, 
 waits count from these times, so that a stall delays all that would have asked
 meanwhile. --workers is then how many may be under way at once. --rate auto first looks
 for the knee of each lock: the load at which it falls behind, or p99 of the waits passes
-ten times that of an unloaded lock. Then it measures at 0.1, 0.25, 0.5, 0.75, 0.9, 1 and
-1.1 times that load. It needs no --workers, and an interrupted search resumes.
+ten times the p99 without load. Then it measures at 0.1, 0.25, 0.5, 0.75, 0.9, 1 and
+1.1 times that load. It needs no --workers. An interrupted search starts again.
 
 With --ranks several processes share the workers of each case. --spawn starts them all
 here, and merges what they measure. On many hosts each is started with the same flags;

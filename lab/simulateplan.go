@@ -45,7 +45,7 @@ func (o simulateOptions) simulated() (locks []*harness.Variant, err error) {
 		case err == nil:
 			locks = append(locks, v)
 		case slices.Contains(words, v.Name):
-			return nil, usage("%w; '%s list spin' shows those that it can", err, o.program.Name)
+			return nil, usage("%w; '%s list spin' shows the locks that it simulates", err, o.program.Name)
 		default:
 			refused = err
 		}

@@ -101,7 +101,7 @@ func startSimulator(ctx context.Context, cmd *exec.Cmd) (*simulator, error) {
 	return s, s.replies.Decode(new(simulateReply))
 }
 
-// ask returns the reply to q. The error is the reason why there is none.
+// ask returns the reply to q. The error has the reason for a missing reply.
 func (s *simulator) ask(q simulateRequest) (r simulateReply, err error) {
 	_ = s.requests.Encode(q) // if the program has ended, Decode returns why
 	if err := s.replies.Decode(&r); err != nil {

@@ -44,8 +44,8 @@ func (s *strictness) validate(kinds []string) error {
 	return nil
 }
 
-// judge returns errUnfit if one of ws is not accepted. It writes those of a report; those of
-// this machine have been shown.
+// judge returns errUnfit if one of ws is not accepted. It writes them, unless they
+// were shown.
 func (s *strictness) judge(program string, ws []harness.Warning, shown bool, stderr io.Writer) error {
 	if !s.strict {
 		return nil

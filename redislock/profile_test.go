@@ -18,8 +18,8 @@ import (
 
 // TestProfile counts the cost of a contended turn in the server: requests, and by callgrind the
 // instructions from the bytes of a request to the reply, without the kernel and periodic work.
-// Unlike times, the counts are the same on a busy machine. -v lists those of the
-// whole run by function, calls included; functions that the server does not export have no names.
+// Unlike times, the counts are the same on a busy machine. -v lists the instructions
+// of the whole run by function, calls included; functions that the server does not export have no names.
 //
 // With redis-queue and 8 contenders Redis 7.0.15 of Debian takes 302,000 instructions, 8.2.3
 // 277,000, and Valkey 9.1.2 314,000.

@@ -78,8 +78,8 @@ func startCluster(ctx context.Context) (*backend.Server, error) {
 	return server, nil
 }
 
-// useAllNodes makes one client per process use a lock of each node. Those of s on the first node
-// are short. It returns the others, the last of the node that will hang: the first client holds
+// useAllNodes makes one client per process use a lock of each node. The locks of s on the first
+// node are held briefly. It returns the others, the last of the node that will hang: the first client holds
 // them for longer than a lease when the node hangs, so that it renews there and elsewhere.
 func useAllNodes(ctx context.Context, t *Try, s *Subject, hosts []*Host, at harness.Endpoint) []*Subject {
 	name := s.Key

@@ -97,8 +97,8 @@ func (p *pacer) sleep(ahead int64) {
 // yields reports whether waiting workers must yield, as there are too many.
 func yields(w harness.Workload) bool { return w.Workers > runtime.GOMAXPROCS(0) }
 
-// outcome returns the result of d, whose workers have returned or are stuck. pacers are those of
-// an open loop.
+// outcome returns the result of d, whose workers have returned or are stuck. pacers belong
+// to an open loop.
 func (d *drive) outcome(pacers []*pacer) *harness.Result {
 	if d.load == nil || len(d.stuck) > 0 {
 		return d.result()

@@ -38,7 +38,7 @@ var Twins = []Twin{
 	{Name: "ticket", Like: "ticket", Doc: "its two numbers in two lines", Local: alone(func() sync.Locker { return newTicket(true) })},
 }
 
-// TwinOf returns the twin of a lock of the published data. Its Local is nil if there is none.
+// TwinOf returns the twin of a lock of the published data. Its Local is nil if the lock has no twin.
 func TwinOf(lock string) Twin {
 	i := slices.IndexFunc(Twins, func(t Twin) bool { return t.Name == lock })
 	if i < 0 {

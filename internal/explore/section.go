@@ -128,7 +128,7 @@ type fairness struct {
 func (f *fairness) init(n int) {
 	f.n, f.by = n, -1
 	for i := range f.ran {
-		f.ran[i] = 1<<n - 1 // none is owed a run at the first yield
+		f.ran[i] = 1<<n - 1 // no worker is owed a run at the first yield
 	}
 }
 

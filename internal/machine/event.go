@@ -30,7 +30,7 @@ var events = []event{
 	{"cycles", hardware, 0, anyMode},              // cycles of the processor
 	{"instructions", hardware, 1, anyMode},        // instructions completed
 	{"cache-references", hardware, 2, anyMode},    // accesses that missed the first caches; which, depends on the processor
-	{"cache-misses", hardware, 3, anyMode},        // of these, those that missed the last cache
+	{"cache-misses", hardware, 3, anyMode},        // references that missed the last cache
 	{"task-clock", software, 1, clockMode},        // ns of processor time
 	{"page-faults", software, 2, anyMode},         // page faults
 	{"context-switches", software, 3, kernelMode}, // times the thread gave up its processor or lost it

@@ -33,8 +33,7 @@ func (r Ratio) Less() bool { return r.Enough() && r.Hi < 1 }
 // NaN, or of two zeros, are left out. level is the [Level] of comparisons read together.
 //
 // Equal cases have ratios that lie symmetrically around 1, whatever the machine does; then the
-// test errs in at most the given share of cases, and less often if some rounds are far out. An
-// interval by order statistics takes half as many rounds again to find a difference.
+// test errs in at most the given share of cases, and less often if some rounds are far out.
 //
 // Source: Student, "The Probable Error of a Mean", Biometrika 6(1), 1908; B. Efron, "Student's
 // t-Test under Symmetry Conditions", JASA 64, 1969.

@@ -24,7 +24,7 @@ var CostsLocal, CostsRemote = both(Chart{
 	Draw:  drawCosts,
 }, "What does an uncontended distributed lock cost?")
 
-const costsDoc = "Locks: time to take and to free the lock with one worker, with the shortest section of the run; mark: median over the rounds, bar: its 95 % order-statistic interval, or the range if there are fewer than six rounds. From a turn of a local lock that of the control in the same round is taken away, which has the lab's loop and the section but no lock, or, without a section, the lab's own turn; from one of a distributed lock the time it is held. Ring and ≤: what is left cannot be told from nothing, or nothing can be taken away."
+const costsDoc = "Locks: time to take and to free the lock with one worker, with the shortest section of the run; mark: median over the rounds, bar: its 95 % order-statistic interval, or the range if there are fewer than six rounds. The lab's loop is subtracted: for a local lock the turn of the control in the same round, which has the loop and the section but no lock, or, without a section, the lab's own turn; for a distributed lock the time it is held. Ring and ≤: the rest does not differ from zero, or the loop is unknown."
 
 type costRow struct {
 	name  string

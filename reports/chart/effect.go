@@ -29,7 +29,7 @@ func drawEffect(d *dimension) func(g *Group) Picture {
 	}
 }
 
-// answer names the largest effect with w workers, and counts those that are not significant.
+// answer names the largest effect with w workers, and counts the significant ones.
 func (s *sweep) answer(w int) string {
 	all := s.All(w)
 	size := func(e effect) float64 { return math.Abs(math.Log(e.Median)) }
@@ -48,7 +48,7 @@ func (s *sweep) answer(w int) string {
 	case len(apart) == 0:
 		return fmt.Sprintf("%s, no effect is beyond chance. The largest change of a median is that by %s.", with, text(all[0]))
 	}
-	return fmt.Sprintf("%s, the largest effect is that of %s. %d of %s are significant.", with, text(apart[0]), len(apart), numfmt.Plural(len(all), "effect"))
+	return fmt.Sprintf("%s, the largest effect has %s. %d of %s are significant.", with, text(apart[0]), len(apart), numfmt.Plural(len(all), "effect"))
 }
 
 func ofRate(r float64) string {

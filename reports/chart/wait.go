@@ -72,8 +72,8 @@ func shared(curves []curve) (q float64, all bool) {
 	return 0.5, false
 }
 
-// waitAnswer compares the greatest quantile that all locks resolve, or else the median of
-// those that do.
+// waitAnswer compares the greatest quantile that all locks resolve, or else the median,
+// of the locks that resolve it.
 func waitAnswer(g *Group, w int, curves []curve) string {
 	curves = slices.DeleteFunc(slices.Clone(curves), func(c curve) bool { return c.s.Lock.Status == harness.Control })
 	whole := len(g.compared().at(w)) // timed or not
