@@ -10,7 +10,10 @@ HOUR    ?= 58m
 COUNT   ?= 1
 STRESS  ?= 1250ms
 COMMIT  := $(shell git rev-parse --short=12 HEAD 2>/dev/null)$(shell git diff --quiet HEAD 2>/dev/null || echo +dirty)
-LDFLAGS := -X locklab/internal/machine.commit=$(COMMIT)
+LDFLAGS := -w -X locklab/internal/machine.commit=$(COMMIT)
+
+# Without DWARF a build from an empty cache takes a seventh less time. Stacks and profiles need none.
+GCFLAGS := all=-dwarf=false
 
 # Packages whose tests wait for servers and child processes most of the time: they
 # run beside each other, the longest first, and so do four tests of each.
@@ -46,9 +49,9 @@ help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 build: ## build build/locklab
-	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $(BUILD)/locklab ./cmd/locklab
+	$(GO) build -trimpath -gcflags '$(GCFLAGS)' -ldflags '$(LDFLAGS)' -o $(BUILD)/locklab ./cmd/locklab
 
-report: ## install what is missing, measure one lock for each idea, on real servers, 20 seconds of it under failures (about 4 minutes with the build; BUDGET=10m for narrower intervals), write build/report/index.html and report.md
+report: ## install what is missing, measure one lock for each idea, on real servers, 20 seconds of it under failures (about 5 minutes with the build; BUDGET=10m for narrower intervals), write build/report/index.html and report.md
 	$(MAKE) -j2 --no-print-directory deps build
 	$(BUILD)/locklab run --hardware --chaos --budget $(BUDGET) --out $(REPORT) --replace
 
