@@ -139,11 +139,9 @@ test-slurm: ## submit deploy/slurm/locklab.sbatch to a Slurm of three nodes on t
 test-a11y: build ## check the pages with axe-core in headless Chromium, in both themes, on phone and desk; npm installs axe-core into build/
 	scripts/a11y/run $(filter-out $(BUILD)/report,$(REPORT))
 
-models: ## check Promela models of ticket, mcs, clh, zk-handoff, zk-rw and redis-queue, and broken ones, with Spin; installs it
+models: ## check Promela models of mutex, ticket, mcs, clh, zk-handoff, zk-rw and redis-queue, and broken ones, with Spin; installs it
 	scripts/deps spin
-	spinlock/models/check
-	zklock/models/check
-	redislock/models/check
+	for folder in mutex spinlock zklock redislock; do scripts/models $$folder/models || exit; done
 
 # Only tests are built in another way for the detector, by what make lint vets as well.
 race: export GORACE := $(GORACE)

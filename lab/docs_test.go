@@ -60,10 +60,11 @@ var docRules = []rule{
 	{match: `^locklab run`, short: shortRun},
 	{match: `^locklab trace zk`, needs: []string{harness.KindZooKeeper}},
 	{match: `^locklab trace redis`, needs: []string{harness.KindRedis}},
+	{match: `^locklab chaos --scenario mcs`, why: "NAME stands for a scenario there"},
 	{match: `^locklab trace mcs$`, why: "NAME stands for a lock kept by servers there"},
 	{match: `^locklab compare .*--interleave`, why: "it takes two builds; TestInterleave builds and measures them"},
 	{match: `^locklab compare --to (LOCK |(redis|zk|go-zookeeper|curator)-)`, why: "it takes a run of these locks; TestCompareTo compares another"},
-	{match: `^locklab (report|export|compare)( --format csv)?$`, why: "it is a mention, without the runs that it needs"},
+	{match: `^locklab (report|export|compare)( --format [a-z-]+)?$`, why: "it is a mention, without the runs that it needs"},
 	{match: `^locklab proxy`, why: "it runs until it is interrupted; TestProxy runs it"},
 	{match: `^locklab merge`, why: "it takes the parts of several ranks; TestMerge makes and merges some"},
 	{match: `^locklab simulate --list$`},
@@ -86,7 +87,7 @@ var docRules = []rule{
 	{match: `^sbatch `, check: deployExists, why: "it takes Slurm; make test-slurm submits it"},
 	{match: `^(podman build|kubectl|deploy/kubernetes/fetch) `, check: deployExists, why: "it takes a cluster or an engine; TestManifests, TestContainerfile and TestFetch of deploy go as far as one does without"},
 	{match: `^podman push `, why: "it takes a registry"},
-	{match: `^(spin|zk)lock/models/check `, why: "it takes Spin and a C compiler; make models runs it"},
+	{match: `^scripts/models `, why: "it takes Spin and a C compiler; make models runs it"},
 	{match: `^scripts/deps`, why: "it installs packages; scripts/deps_test.sh tests it"},
 }
 
