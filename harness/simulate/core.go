@@ -118,7 +118,9 @@ func (c *core) access(a atomics.Access) uint64 {
 	case atomics.OpLane:
 		return uint64(c.id)
 	case atomics.OpAcquire:
-		c.s.fail(fmt.Errorf("simulate: worker %d sleeps, and the model has no operating system that wakes it", c.id))
+		return c.sleep(a)
+	case atomics.OpRelease:
+		return c.rouseSleeper(a)
 	case atomics.OpLoad:
 		c.napInLoop(a)
 		if c.clock >= c.until {

@@ -30,7 +30,7 @@
 //
 // # Limits
 //
-// The model has no operating system, so it refuses more workers than hardware threads,
-// and waiters that sleep or yield. It also lacks full caches and a lock's data outside
+// The model has no operating system, so it refuses more workers than hardware threads.
+// A sleeper costs a fixed time to wake: see Workload.Wake. It also lacks full caches and a lock's data outside
 // the words of package atomics.
 package simulate

@@ -48,7 +48,7 @@ func run(m *Machine, w Workload, lock func(harness.Setup) harness.Local, o optio
 	}
 	w = w.withDefaults()
 	s := newSim(m, w.Seed)
-	s.log, s.single = w.Log, o.single
+	s.log, s.single, s.wakeUp = w.Log, o.single, s.ps(w.Wake)
 	if o.checked {
 		s.check = &checker{s: s}
 	}

@@ -28,6 +28,7 @@ type sim struct {
 	unused   []*request // of them the answered ones
 	roused   []*core    // for wake
 	running  *core
+	sleepers map[atomics.Word]*core
 	halted   bool
 	failure  error
 	progress int64 // when a worker last took the lock
@@ -37,11 +38,11 @@ type sim struct {
 	check    *checker // of the protocol, for tests
 	single   bool     // workers make their loads and hints one by one, for tests
 
-	hit, store, rmw, fence, pause, yield, dozing, reach int64
+	hit, store, rmw, fence, pause, yield, dozing, reach, wakeUp int64
 }
 
 func newSim(m *Machine, seed uint64) *sim {
-	s := &sim{m: m, rng: rand.New(rand.NewPCG(seed, 1)), lines: make(map[uintptr]*line), where: sites(m)}
+	s := &sim{m: m, rng: rand.New(rand.NewPCG(seed, 1)), lines: make(map[uintptr]*line), sleepers: make(map[atomics.Word]*core), where: sites(m)}
 	s.hit, s.store, s.rmw, s.fence, s.pause, s.yield = s.ps(m.Hit), s.ps(m.Store), s.ps(m.RMW), s.ps(m.Fence), s.ps(m.Pause), s.ps(m.Yield)
 	if m.Yield == 0 {
 		s.yield = s.pause
