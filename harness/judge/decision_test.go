@@ -73,7 +73,7 @@ func TestDecisions(t *testing.T) {
 		{"a dearer lock that is not significantly faster", []synthetic.Model{mutex, blocking("a", 2e6), blocking("b", 2.002e6, handles)}, BySpeed, "a", "a", "b", ""},
 		{"a dearer lock that is significantly faster", []synthetic.Model{mutex, blocking("a", 2e6), blocking("b", 3e6, handles)}, BySpeed, "b", "b", "", "handles"},
 		{"a trait counts more than a figure", []synthetic.Model{mutex, blocking("a", 2e6, unfair), synthetic.Fast("b", 2.002e6)}, BySpeed, "a", "a", "b", "unfair"},
-		{"the same among many locks", append(many, mutex, blocking("a", 2e6), blocking("b", 3e6, handles)), BySpeed, "b", "b", "", "handles"},
+		{"the same with noise, at the level of one with all others", append(many, mutex, blocking("a", 2e6), blocking("b", 3e6, handles, func(m *synthetic.Model) { m.Noise = 0.7 })), BySpeed, "b", "b", "", "handles"},
 		{"equal ones among many locks", append(many, mutex, blocking("a", 2e6), blocking("b", 2.002e6, handles)), BySpeed, "a", "a", "b", ""},
 		{"a cheap lock behind a precise one", []synthetic.Model{mutex, blocking("a", 1.8e6), blocking("b", 2e6, handles), blocking("c", 4e6, handles, wild)}, BySpeed, "c", "c", "a b", "handles"},
 		{"within the tolerance", []synthetic.Model{mutex, blocking("fast", 1.03e6)}, ByDefault, DefaultBaseline, "fast", "fast", ""},
