@@ -60,11 +60,8 @@ func (m *measuring) run(ctx context.Context, earlier *result.Run) error {
 	}
 	err := m.plan.Run(ctx, func(p measure.Progress) error {
 		m.done, m.total = p.Done-len(m.lost), p.Total
-		if p.Rounds != m.rounds {
-			m.rounds = p.Rounds
-			if err := m.out.Edit(func(f *result.Manifest) { f.Rounds = p.Rounds }); err != nil {
-				return err
-			}
+		if err := m.noteRounds(p.Rounds); err != nil {
+			return err
 		}
 		if err := m.keep(p); err != nil {
 			return err
@@ -84,7 +81,15 @@ func (m *measuring) run(ctx context.Context, earlier *result.Run) error {
 	if ctx.Err() != nil {
 		return nil
 	}
-	return err
+	return errors.Join(err, m.noteRounds(m.plan.Rounds))
+}
+
+func (m *measuring) noteRounds(n int) error {
+	if n == m.rounds {
+		return nil
+	}
+	m.rounds = n
+	return m.out.Edit(func(f *result.Manifest) { f.Rounds = n })
 }
 
 // overrun returns a warning that the run will exceed its budget, or "". It returns "" if

@@ -3,6 +3,7 @@ package lab
 import (
 	"bytes"
 	"errors"
+	"io"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -54,6 +55,25 @@ func TestOverrun(t *testing.T) {
 		if (got == "") != (c.want == "") || !strings.Contains(got, c.want) || strings.Contains(got, "\n") {
 			t.Errorf("%s: said %q, want %q", c.name, got, c.want)
 		}
+	}
+}
+
+// TestFewerRounds: the file of a run has the rounds that were measured, if the budget allowed
+// fewer after the last of them.
+func TestFewerRounds(t *testing.T) {
+	plan := &measure.Plan{Seed: 1, Rounds: 3, Budget: time.Nanosecond, Least: 1, Most: 3, Cases: []measure.Case{{Lock: mutexlab.Suite[0],
+		Workload: harness.Workload{Workers: 1, Warmup: time.Millisecond, Window: 20 * time.Millisecond}}}}
+	out, err := result.Create(filepath.Join(t.TempDir(), "run"), result.Manifest{Rounds: 3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := measuring{program: program(), plan: plan, out: out, stderr: io.Discard, begin: time.Now(), rounds: 3, total: 3}
+	if err := errors.Join(m.run(t.Context(), nil), out.Finish(func(f *result.Manifest) {
+		if f.Rounds != 1 || m.done != 1 {
+			t.Errorf("%d rounds in the file and %d results, want 1 and 1", f.Rounds, m.done)
+		}
+	})); err != nil {
+		t.Fatal(err)
 	}
 }
 

@@ -52,7 +52,8 @@ type Plan struct {
 	Done func(c Case, round int) bool
 
 	// Budget, if not 0, limits the duration of Run. After each round Run adjusts the number
-	// of rounds to the pace so far, within Least and Most. It begins with Rounds.
+	// of rounds to the pace so far, within Least and Most. It begins with Rounds, and sets them
+	// to the final number.
 	Budget      time.Duration
 	Least, Most int
 
@@ -178,6 +179,7 @@ func (p *Plan) Run(ctx context.Context, report func(Progress) error) error {
 		}
 		r.replan(round+1, time.Now())
 	}
+	p.Rounds = r.rounds
 	return nil
 }
 
