@@ -140,49 +140,31 @@ func results(text []byte) (out []*harness.Result) {
 // measureShared measures the locks of jobs, of one workload, here: alternating blocks, then a
 // window of each, its last block. It writes each result to out when complete.
 func measureShared(ctx context.Context, in *Instruments, jobs []Job, s spec, out io.Writer) (err error) {
-	rigs, meters := make([]*Rig, len(jobs)), make([]*serverMeter, len(jobs))
-	defer func() {
-		for _, m := range meters {
-			m.close()
-		}
-		for _, r := range slices.Backward(rigs) {
-			if r != nil {
-				err = errors.Join(err, r.Close())
-			}
-		}
-	}()
-	blocks := make([]harness.Blocks, len(jobs))
-	for i, job := range jobs {
-		meters[i] = newServerMeter(ctx, job, slices.ContainsFunc(jobs[:i], func(j Job) bool { return j.At.Kind == job.At.Kind }))
-		if rigs[i], err = Open(ctx, in, job); err != nil {
+	sh := &sharing{jobs: jobs, rigs: make([]*Rig, len(jobs)), meters: make([]*serverMeter, len(jobs)), blocks: make([]harness.Blocks, len(jobs))}
+	defer func() { err = errors.Join(err, sh.close()) }()
+	for i := range jobs {
+		if err := sh.open(ctx, in, i); err != nil {
 			return err
 		}
-		if err := rigs[i].clean(ctx, Limit{Window: max(job.Workload.Warmup, leastWarmup)}, nil); err != nil {
-			return err
-		}
-		meters[i].leave(ctx)
-		blocks[i].Process = s.Seed
+		sh.blocks[i].Process = s.Seed
 	}
 	rng, remote := rand.New(rand.NewPCG(s.Seed, 1)), jobs[0].Lock.Remote != nil
 	for range passes(s.Workload, remote) {
 		runtime.GC()
-		for _, i := range rng.Perm(len(rigs)) {
-			meters[i].enter(ctx)
-			if err := rigs[i].clean(ctx, Limit{Window: block(s.Workload, remote), Steady: jobs[i].steady()}, &blocks[i]); err != nil {
+		for _, i := range rng.Perm(len(jobs)) {
+			sh.meters[i].enter(ctx)
+			if err := sh.rigs[i].clean(ctx, Limit{Window: block(s.Workload, remote), Steady: jobs[i].steady()}, &sh.blocks[i]); err != nil {
 				return err
 			}
-			meters[i].leave(ctx)
+			sh.meters[i].leave(ctx)
 		}
 	}
-	for _, i := range rng.Perm(len(rigs)) {
-		meters[i].enter(ctx)
-		res, err := rigs[i].window(ctx, meters[i])
+	for _, i := range rng.Perm(len(jobs)) {
+		res, err := sh.window(ctx, i)
 		if err != nil {
 			return err
 		}
-		meters[i].leave(ctx)
-		addBlock(&blocks[i], res)
-		res.Round, res.Blocks = s.Round, &blocks[i]
+		res.Round = s.Round
 		text, err := result.Encode(result.Record{Result: res})
 		if err != nil {
 			return err
@@ -192,6 +174,52 @@ func measureShared(ctx context.Context, in *Instruments, jobs []Job, s spec, out
 		}
 	}
 	return nil
+}
+
+// A sharing is the locks of one process, by job.
+type sharing struct {
+	jobs   []Job
+	rigs   []*Rig
+	meters []*serverMeter
+	blocks []harness.Blocks
+}
+
+// open makes and warms up lock i.
+func (sh *sharing) open(ctx context.Context, in *Instruments, i int) (err error) {
+	job := sh.jobs[i]
+	sh.meters[i] = newServerMeter(ctx, job, slices.ContainsFunc(sh.jobs[:i], func(j Job) bool { return j.At.Kind == job.At.Kind }))
+	if sh.rigs[i], err = Open(ctx, in, job); err != nil {
+		return err
+	}
+	if err := sh.rigs[i].clean(ctx, Limit{Window: max(job.Workload.Warmup, leastWarmup)}, nil); err != nil {
+		return err
+	}
+	sh.meters[i].leave(ctx)
+	return nil
+}
+
+func (sh *sharing) window(ctx context.Context, i int) (*harness.Result, error) {
+	sh.meters[i].enter(ctx)
+	res, err := sh.rigs[i].window(ctx, sh.meters[i])
+	if err != nil {
+		return nil, err
+	}
+	sh.meters[i].leave(ctx)
+	addBlock(&sh.blocks[i], res)
+	res.Blocks = &sh.blocks[i]
+	return res, nil
+}
+
+func (sh *sharing) close() (err error) {
+	for _, m := range sh.meters {
+		m.close()
+	}
+	for _, r := range slices.Backward(sh.rigs) {
+		if r != nil {
+			err = errors.Join(err, r.Close())
+		}
+	}
+	return err
 }
 
 // errViolated ends a process of several locks: a violation may disturb the others.

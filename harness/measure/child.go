@@ -207,20 +207,14 @@ func (s *spec) answered(r *harness.Result) error {
 // ask starts a measuring process with s, and returns its output at its end, also with an
 // error. The process may be served for limit.
 func ask(ctx context.Context, s spec, limit time.Duration) ([]byte, error) {
-	exe := s.exe
-	if exe == "" {
-		var err error
-		if exe, err = machine.Executable(); err != nil {
-			return nil, fmt.Errorf("measure: %w", err)
-		}
-	}
 	text, err := json.Marshal(s)
 	if err != nil {
 		return nil, fmt.Errorf("measure: %w", err)
 	}
-	cmd := exec.Command(exe)
-	cmd.Env = append(os.Environ(), childEnv+"=1")
-	cmd.WaitDelay = time.Second // for a process that left its group and holds the output open
+	cmd, err := s.command()
+	if err != nil {
+		return nil, err
+	}
 	var stdout answer
 	stderr := child.Head{Most: 1 << 20} // the trace of a process with many goroutines is long
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
@@ -237,11 +231,7 @@ func ask(ctx context.Context, s spec, limit time.Duration) ([]byte, error) {
 		over()
 		return nil, fmt.Errorf("measure: cannot start a measuring process: %w", err)
 	}
-	served := machine.NewServed(proc.PID()).Count
-	if s.At.Kind != "" || slices.ContainsFunc(s.Shared, func(x share) bool { return x.At.Kind != "" }) {
-		served = starvation(served, machine.Watch())
-	}
-	hangs := killHung(proc, served, limit)
+	hangs := killHung(proc, s.served(proc), limit)
 	defer context.AfterFunc(ctx, proc.Kill)()
 	_, werr := stdin.Write(append(text, '\n'))
 	err = proc.Err() // its end closes stdin
@@ -258,6 +248,29 @@ func ask(ctx context.Context, s spec, limit time.Duration) ([]byte, error) {
 		return nil, fmt.Errorf("measure: %w", werr)
 	}
 	return stdout.text, nil
+}
+
+func (s spec) command() (*exec.Cmd, error) {
+	exe := s.exe
+	if exe == "" {
+		var err error
+		if exe, err = machine.Executable(); err != nil {
+			return nil, fmt.Errorf("measure: %w", err)
+		}
+	}
+	cmd := exec.Command(exe)
+	cmd.Env = append(os.Environ(), childEnv+"=1")
+	cmd.WaitDelay = time.Second // for a process that left its group and holds the output open
+	return cmd, nil
+}
+
+// served returns a function that counts how long proc could run, and its servers too.
+func (s spec) served(proc *child.Process) func(step time.Duration) time.Duration {
+	served := machine.NewServed(proc.PID()).Count
+	if s.At.Kind != "" || slices.ContainsFunc(s.Shared, func(x share) bool { return x.At.Kind != "" }) {
+		served = starvation(served, machine.Watch())
+	}
+	return served
 }
 
 // killHung kills a process that has not ended although it could run for limit. The returned
