@@ -1,7 +1,6 @@
 package page
 
 import (
-	"bytes"
 	"fmt"
 	"regexp"
 	"slices"
@@ -113,11 +112,7 @@ func pages(t *testing.T) map[string]string {
 	all := everything()
 	all.Faults = synthetic.Faults()
 	out["every kind"], out["empty"], out["settings"], out["laboratory"] = pageOf(t, all), pageOf(t, &result.Run{}), pageOf(t, gallery(3, everySetting...)), pageOf(t, laboratory())
-	var buf bytes.Buffer
-	if err := WriteMachinesHTML(&buf, loadMachines(t, machineRuns...)); err != nil {
-		t.Fatal(err)
-	}
-	out["machines"] = buf.String()
+	out["machines"] = htmlOf(t, machinesOf(t, loadMachines(t, machineRuns...)))
 	return out
 }
 

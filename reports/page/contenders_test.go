@@ -1,7 +1,6 @@
 package page
 
 import (
-	"bytes"
 	"errors"
 	"slices"
 	"strings"
@@ -78,8 +77,7 @@ func TestCannotExtrapolate(t *testing.T) {
 	if err := chart.CanExtrapolate(contended()); err != nil {
 		t.Error(err)
 	}
-	var out bytes.Buffer
-	if err := WriteContenders(&out, contended(), 100); err != nil || out.Len() > 0 {
-		t.Errorf("nothing was asked for: wrote %q, %v", out.String(), err)
+	if text := textOf(t, reportOf(t, contended())); strings.Contains(text, chart.ContendersTitle) {
+		t.Errorf("nothing was asked for, and the terminal has predictions:\n%s", text)
 	}
 }

@@ -131,9 +131,8 @@ func FuzzCharts(f *testing.F) {
 			}
 		}
 		var out bytes.Buffer
-		ms := Machines([]*result.Run{run, gallery(2)}, []string{"a", "b"})
-		if err := errors.Join(WriteHTML(&out, run), WriteVerdict(&out, run, 100), WriteDistance(&out, run, 100), WriteContenders(&out, run, 100),
-			WriteMachinesHTML(&out, ms), WriteJSON(io.Discard, run), WriteMachinesMarkdown(&out, ms, "charts", noPicture)); err != nil {
+		report, ms := reportOf(t, run), machinesOf(t, nameMachines([]*result.Run{run, gallery(2)}, []string{"a", "b"}))
+		if err := errors.Join(report.HTML(&out), report.Text(&out, 100), ms.HTML(&out), WriteJSON(io.Discard, run), ms.Markdown(&out, "charts", noPicture)); err != nil {
 			t.Fatal(err)
 		}
 		if bad := invalidNumber(out.String()); bad != "" {

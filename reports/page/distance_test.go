@@ -1,7 +1,6 @@
 package page
 
 import (
-	"bytes"
 	"errors"
 	"slices"
 	"strings"
@@ -114,15 +113,10 @@ func TestDistanceIsSeen(t *testing.T) {
 func TestDistanceOnPages(t *testing.T) {
 	run := farther(time.Millisecond)
 	run.RoundTrips = []time.Duration{2 * time.Millisecond}
-	page, text := pageOf(t, run), ""
-	text, _ = markdownOf(t, run)
-	var terminal bytes.Buffer
-	if err := WriteDistance(&terminal, run, 100); err != nil {
-		t.Fatal(err)
-	}
-	for name, out := range map[string]string{"page": page, "Markdown": text, "terminal": terminal.String()} {
-		if !strings.Contains(out, "What would it take at another round trip?") || !strings.Contains(out, "not predicted") {
-			t.Errorf("the %s lacks the question, or what is not predicted", name)
+	page := pageOf(t, run)
+	for name, out := range formsOf(t, run) {
+		if !strings.Contains(out, "What would it take at another round trip?") || !strings.Contains(out, "polls: waiters ask again") {
+			t.Errorf("the %s lacks the question, or the reason for a missing prediction", name)
 		}
 	}
 	if n := strings.Count(page, "<details open><summary>numbers"); n != 2 {
@@ -150,12 +144,10 @@ func TestWithoutDistance(t *testing.T) {
 		if err := CanPredict(run); !errors.Is(err, harness.ErrUsage) || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("got %v, want a line with %q", err, want)
 		}
-		if page := pageOf(t, run); strings.Contains(page, `id="distance"`) {
-			t.Errorf("%s: the page has the section", want)
-		}
-		var out bytes.Buffer
-		if err := WriteDistance(&out, run, 100); err != nil || out.Len() > 0 {
-			t.Errorf("%s: wrote %q, %v", want, out.String(), err)
+		for name, text := range formsOf(t, run) {
+			if strings.Contains(text, "what distance costs") || strings.Contains(text, "another round trip") {
+				t.Errorf("%s: the %s has the section", want, name)
+			}
 		}
 	}
 	if err := CanPredict(farther()); err != nil {

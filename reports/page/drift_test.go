@@ -39,7 +39,7 @@ func TestDrift(t *testing.T) {
 		{"slower", func(r int) float64 { return 1 - 0.015*float64(r) }, "Over the 10 rounds the machine got 15 % slower for local locks (Mann-Kendall test"},
 		{"faster", func(r int) float64 { return 1 + 0.015*float64(r) }, "Over the 10 rounds the machine got 12 % faster"},
 		{"to and fro", func(r int) float64 { return 1 + 0.1*math.Pow(-1, float64(r)) }, ""},
-		{"one slow round", func(r int) float64 { return map[bool]float64{true: 0.6, false: 1}[r == 3] }, "1 of 10 rounds were more than 20 % off the usual speed for local locks: 4"},
+		{"one slow round", func(r int) float64 { return map[bool]float64{true: 0.6, false: 1}[r == 3] }, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			run := paced(10, 0.01, c.speed)

@@ -17,14 +17,11 @@ func TestMetricsAreDefined(t *testing.T) {
 	run := synthetic.Run(1, 1, 2, []int{1}, synthetic.Fast("a", 1e6))
 	html := pageOf(t, run)
 	text, _ := markdownOf(t, run)
-	var machines bytes.Buffer
-	if err := WriteMachinesHTML(&machines, loadMachines(t, machineRuns...)); err != nil {
-		t.Fatal(err)
-	}
+	machines := htmlOf(t, machinesOf(t, loadMachines(t, machineRuns...)))
 	for _, m := range result.Metrics {
 		row := fmt.Sprintf(`<tr id="metric-%s"><th scope="row">%[1]s</th><td>%s</td><td>%s</td><td>%s</td><td>%s</td></tr>`, m.Name, m.Unit,
 			template.HTMLEscapeString(m.Doc), m.Better, template.HTMLEscapeString(m.Paper))
-		for name, page := range map[string]string{"page": html, "page of machines": machines.String()} {
+		for name, page := range map[string]string{"page": html, "page of machines": machines} {
 			if !strings.Contains(page, row) {
 				t.Errorf("the %s does not define %s: %s (%s)", name, m.Name, m.Doc, m.Paper)
 			}
@@ -72,7 +69,7 @@ func TestMarkdownLinksToGlossary(t *testing.T) {
 	}
 	text, _ := markdownOf(t, gallery(3, everySetting...))
 	var machines bytes.Buffer
-	if err := WriteMachinesMarkdown(&machines, loadMachines(t, machineRuns...), "charts", func(string, []byte) error { return nil }); err != nil {
+	if err := machinesOf(t, loadMachines(t, machineRuns...)).Markdown(&machines, "charts", noPicture); err != nil {
 		t.Fatal(err)
 	}
 	for name, text := range map[string]string{"report": text, "report of machines": machines.String()} {
@@ -91,7 +88,7 @@ func TestMarkdownLinksToGlossary(t *testing.T) {
 			}
 		}
 	}
-	m := newMarkdown("", nil, glossary{})
+	m := new(markdown)
 	got := m.meanings(chart.Titles("lock", "rate", "p50"))
 	m.glossary.Terms = terms
 	got += m.meanings(append(chart.Titles("nothing", "p50", "lock", "p99", "p50"), chart.Piece{Text: "acq/s", Metric: result.Throughput}))

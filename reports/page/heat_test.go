@@ -85,14 +85,14 @@ func TestHeatSize(t *testing.T) {
 	if len(page) > 1<<20/2 {
 		t.Errorf("a page with 256 CPUs has %d bytes", len(page))
 	}
-	if !strings.Contains(page, "256 by 256 figures are too many to read here; results.jsonl has them.") || strings.Contains(page, "<caption>") {
+	if !strings.Contains(page, "256 by 256 figures are too many to read here; results.jsonl has them.") || strings.Contains(page, `<table class="numbers">`) {
 		t.Error("the page does not say where the figures are, or holds them all")
 	}
 	var png bytes.Buffer
 	if err := posterOf(t, run, "core-to-core").WritePNG(&png); err != nil || png.Len() > 1<<20 {
 		t.Errorf("the picture: %v, %d bytes", err, png.Len())
 	}
-	if page := pageOf(t, laboratory()); !strings.Contains(page, "<caption>One way from one CPU to another</caption>") {
+	if page := pageOf(t, laboratory()); !strings.Contains(page, `<caption class="aside">One way from one CPU to another</caption>`) {
 		t.Error("the figures of 16 CPUs are not in the page")
 	}
 }

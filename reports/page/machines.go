@@ -14,8 +14,18 @@ import (
 	"locklab/reports/chart"
 )
 
-// Machines names each run by the first unique one of host, folder and full path.
-func Machines(runs []*result.Run, folders []string) []chart.Machine {
+// Machines returns a report of several runs, compared with the first. The error wraps
+// harness.ErrUsage if there are fewer than two.
+func Machines(runs []*result.Run, folders []string) (*Document, error) {
+	doc, err := composeMachines(nameMachines(runs, folders))
+	if err != nil {
+		return nil, fmt.Errorf("reports: %w", err)
+	}
+	return &Document{form: "machines", data: doc, glossary: doc.glossary}, nil
+}
+
+// nameMachines names each run by the first unique one of host, folder and full path.
+func nameMachines(runs []*result.Run, folders []string) []chart.Machine {
 	out := make([]chart.Machine, len(runs))
 	for i, run := range runs {
 		out[i] = chart.Machine{Folder: result.OneLine(folders[i]), Run: chart.Sanitize(run)}

@@ -17,8 +17,8 @@ import (
 type quality struct {
 	judge.Quality
 	Power    judge.Power
-	Partial  string    // the reason why the run is incomplete, or ""
-	Warnings []warning // one for each kind, sorted by effect on the verdict
+	Partial  string     // the reason why the run is incomplete, or ""
+	Warnings []*warning // one for each kind, sorted by effect on the verdict
 	Skipped  []skipped
 	Damage   []string
 	Checks   []machine.Check // all checks, good or bad
@@ -28,10 +28,10 @@ type quality struct {
 const topWarnings = 3
 
 // Top returns the warnings with the greatest effect on the verdict.
-func (q quality) Top() []warning { return q.Warnings[:min(topWarnings, len(q.Warnings))] }
+func (q quality) Top() []*warning { return q.Warnings[:min(topWarnings, len(q.Warnings))] }
 
 // Rest returns the other warnings.
-func (q quality) Rest() []warning { return q.Warnings[min(topWarnings, len(q.Warnings)):] }
+func (q quality) Rest() []*warning { return q.Warnings[min(topWarnings, len(q.Warnings)):] }
 
 // RestHead returns the title of Rest.
 func (q quality) RestHead() string {
@@ -41,7 +41,7 @@ func (q quality) RestHead() string {
 // Items lists what reduces the quality, except for a partial run and the other warnings.
 func (q quality) Items() (out []string) {
 	for _, w := range q.Top() {
-		out = append(out, w.Said())
+		out = append(out, w.Paragraph())
 	}
 	for _, s := range q.Skipped {
 		out = append(out, s.Locks+": "+s.Reason)
@@ -81,27 +81,35 @@ func skips(ss []result.Skip) (out []skipped) {
 
 func assess(run *result.Run, ds []judge.Decision) quality {
 	q := quality{Quality: judge.QualityOf(run, ds), Power: judge.PowerOf(judge.Tables(run, run.Baseline)), Partial: partial(run), Skipped: skips(run.Manifest.Skipped), Damage: run.Damage, Checks: checks(run)}
-	c := newWarningSummary(run, ds)
+	decided := make(map[*harness.Result][]judge.Situation)
+	for _, d := range ds {
+		for _, r := range d.Situation.Results() {
+			decided[r] = append(decided[r], d.Situation)
+		}
+	}
+	c := warningSummary{index: make(map[string]*warning)}
 	for _, w := range run.Manifest.Warnings {
-		c.whole(chart.Readable(w))
+		c.add(chart.Readable(w))
 	}
 	for _, w := range drifts(run) {
-		c.whole(chart.Readable(w))
+		c.add(chart.Readable(w))
 	}
 	for _, r := range run.Results {
 		for _, w := range r.Warnings {
-			c.of(r, chart.Readable(w))
+			c.addResult(r, chart.Readable(w), decided[r])
 		}
 		if len(r.Retries) > 0 {
-			c.of(r, chart.Readable(retried(r)))
+			c.addResult(r, chart.Readable(retried(r)), decided[r])
 		}
 	}
 	for _, f := range chart.Findings(run) {
 		for _, w := range f.Warnings {
-			c.experiment(f.Name, chart.Readable(w))
+			if k := c.add(chart.Readable(w)); !slices.Contains(k.experiments, f.Name) {
+				k.experiments = append(k.experiments, f.Name)
+			}
 		}
 	}
-	q.Warnings = c.warnings()
+	q.Warnings = c.sorted(run, len(decided))
 	return q
 }
 

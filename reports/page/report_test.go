@@ -32,7 +32,7 @@ func TestSuite(t *testing.T) {
 func render(t *testing.T, run *result.Run) string {
 	t.Helper()
 	var buf bytes.Buffer
-	if err := errors.Join(WriteHTML(&buf, run), WriteVerdict(&buf, run, 0)); err != nil {
+	if err := errors.Join(reportOf(t, run).HTML(&buf), reportOf(t, run).Text(&buf, 0)); err != nil {
 		t.Fatal(err)
 	}
 	for _, p := range Posters(run) {
@@ -56,11 +56,7 @@ func TestSameInputSameBytes(t *testing.T) {
 
 // TestPage: a page is one small file without script, with every figure described.
 func TestPage(t *testing.T) {
-	var buf bytes.Buffer
-	if err := WriteHTML(&buf, synthetic.Zoo(10)); err != nil {
-		t.Fatal(err)
-	}
-	page := buf.String()
+	page := pageOf(t, synthetic.Zoo(10))
 	if len(page) > 1<<20 {
 		t.Errorf("the page is %d bytes, want at most 1 MB", len(page))
 	}
@@ -139,16 +135,14 @@ func TestNothingToDraw(t *testing.T) {
 
 // TestWriters: every writer reports a full disk.
 func TestWriters(t *testing.T) {
+	report := reportOf(t, synthetic.Zoo(1))
 	for name, write := range map[string]func(io.Writer) error{
-		"html": func(w io.Writer) error { return WriteHTML(w, synthetic.Zoo(1)) },
-		"text": func(w io.Writer) error { return WriteVerdict(w, synthetic.Zoo(1), 80) },
-		"png":  func(w io.Writer) error { return Posters(synthetic.Zoo(1))[0].WritePNG(w) },
-		"machines": func(w io.Writer) error {
-			return WriteMachinesHTML(w, pairOf(2, map[string]float64{"mcs": 1, "ticket": 1, "mutex": 1}))
-		},
-		"Markdown": func(w io.Writer) error { return WriteMarkdown(w, synthetic.Zoo(1), "charts", noPicture) },
+		"html":     report.HTML,
+		"text":     func(w io.Writer) error { return report.Text(w, 80) },
+		"png":      func(w io.Writer) error { return Posters(synthetic.Zoo(1))[0].WritePNG(w) },
+		"Markdown": func(w io.Writer) error { return report.Markdown(w, "charts", noPicture) },
 		"picture of Markdown": func(w io.Writer) error {
-			return WriteMarkdown(io.Discard, synthetic.Zoo(1), "charts", func(_ string, png []byte) error {
+			return report.Markdown(io.Discard, "charts", func(_ string, png []byte) error {
 				_, err := w.Write(png)
 				return err
 			})
@@ -158,7 +152,7 @@ func TestWriters(t *testing.T) {
 			t.Errorf("%s to a full disk: got %v", name, err)
 		}
 	}
-	if err := WriteMarkdown(io.Discard, &result.Run{}, "charts", nil); err != nil {
+	if err := reportOf(t, &result.Run{}).Markdown(io.Discard, "charts", nil); err != nil {
 		t.Errorf("nothing measured: %v", err)
 	}
 }
@@ -169,10 +163,11 @@ type full struct{}
 
 func (full) Write([]byte) (int, error) { return 0, errFull }
 
-func TestWriteVerdictWidth(t *testing.T) {
+func TestTextWidth(t *testing.T) {
+	report := reportOf(t, synthetic.Zoo(10))
 	for _, width := range []int{-1, 60, 80, 140} {
 		var buf bytes.Buffer
-		if err := WriteVerdict(&buf, synthetic.Zoo(10), width); err != nil {
+		if err := report.Text(&buf, width); err != nil {
 			t.Fatal(err)
 		}
 		for line := range strings.Lines(buf.String()) {

@@ -83,8 +83,8 @@ func TestSafetyFollowsTheFaults(t *testing.T) {
 		first    string
 	}{
 		{"as expected", "", "", "Survives the loss of a server without two holders, and tokens refuse a paused holder.", "", base},
-		{"two holders when a server is lost", "failover", harness.TwoHolders, "A failover may give it away twice", "▲!", strings.Replace(base, "zk-handoff", "zk-lock", 1)},
-		{"a stale write", "holder-pause", harness.StaleWrite, "Survives the loss of a server without two holders; its tokens let a stale write pass.", "▲!", strings.Replace(base, "zk-handoff", "zk-lock", 1)},
+		{"two holders when a server is lost", "failover", harness.TwoHolders, "A failover may give it away twice", "▲! 25", strings.Replace(base, "zk-handoff", "zk-lock", 1)},
+		{"a stale write", "holder-pause", harness.StaleWrite, "Survives the loss of a server without two holders; its tokens let a stale write pass.", "▲! 5", strings.Replace(base, "zk-handoff", "zk-lock", 1)},
 		{"stuck when a holder dies", "holder-crash", harness.Stuck, "it may stay taken for ever", "△!", strings.Replace(base, "zk-handoff", "zk-lock", 1)},
 		{"a stall, which breaks no guarantee", "holder-crash", harness.Stall, "Survives the loss of a server without two holders, and tokens", "△!", base},
 	} {

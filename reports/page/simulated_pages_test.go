@@ -1,7 +1,6 @@
 package page
 
 import (
-	"bytes"
 	"io"
 	"strings"
 	"testing"
@@ -52,11 +51,7 @@ func TestSimulatedHostile(t *testing.T) {
 
 func TestMachinesWithSimulations(t *testing.T) {
 	runs := []*result.Run{besideRun(), synthetic.Run(2, 10, 4, []int{1, 2}, synthetic.Fast("queue", 4e6))}
-	var out bytes.Buffer
-	if err := WriteMachinesHTML(&out, Machines(runs, []string{"runs/a", "runs/b"})); err != nil {
-		t.Fatal(err)
-	}
-	if text := out.String(); !strings.Contains(text, "a has 30 simulations, which stand nowhere here") || strings.Contains(text, "oak-2x22") {
+	if text := htmlOf(t, machinesOf(t, nameMachines(runs, []string{"runs/a", "runs/b"}))); !strings.Contains(text, "a has 30 simulations, which stand nowhere here") || strings.Contains(text, "oak-2x22") {
 		t.Error("the page does not say that the simulations of a are left out, or draws them")
 	}
 }

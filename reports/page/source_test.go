@@ -154,9 +154,6 @@ func TestFiguresNameTheirData(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, s := range doc.Hardware {
-		doc.Local = append(doc.Local, section{ID: "hardware", Figures: s.Figures})
-	}
 	seen, posters := make(map[string]bool), Posters(run)
 	for _, form := range []struct {
 		template string
@@ -164,18 +161,19 @@ func TestFiguresNameTheirData(t *testing.T) {
 		sections []section
 		file     string // in the data of each figure
 	}{
-		{"report", doc, slices.Concat(doc.Local, doc.Served, []section{{Figures: doc.Ranked}}), " of results.jsonl, "},
+		{"report", doc, append(slices.Clone(doc.Sections), section{Figures: doc.Ranked}), " of results.jsonl, "},
 		{"machines", machines, machines.Sections, " of each machine's results.jsonl, "},
 	} {
 		var page, markdown bytes.Buffer
-		err := writePage(&page, form.template, form.of)
+		d := &Document{form: form.template, data: form.of}
+		err := d.HTML(&page)
 		for i := range form.sections {
 			for k := range form.sections[i].Figures {
 				form.sections[i].Figures[k].Pic.Height = 0 // drawing them all takes long
 			}
 		}
 		if err == nil {
-			err = newMarkdown("", noPicture, glossary{}).write(&markdown, form.template, form.of)
+			err = d.Markdown(&markdown, "", noPicture)
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -269,8 +267,7 @@ func TestSource(t *testing.T) {
 			t.Errorf("got %q, want %q", got, test.want)
 		}
 	}
-	var buf bytes.Buffer
-	if err := WriteHTML(&buf, &result.Run{}); err != nil || strings.Contains(buf.String(), `id="metrics"`) {
-		t.Errorf("a page without a result defines metrics, or fails: %v", err)
+	if strings.Contains(pageOf(t, new(result.Run)), `id="metrics"`) {
+		t.Error("a page without a result defines metrics")
 	}
 }

@@ -34,15 +34,6 @@ func spoilFinding(f *harness.Finding, text string) {
 	f.Tables = append(f.Tables, harness.Table{Chart: harness.ChartKind(text), Caption: text})
 }
 
-func pageOf(t *testing.T, run *result.Run) string {
-	t.Helper()
-	var buf bytes.Buffer
-	if err := WriteHTML(&buf, run); err != nil {
-		t.Fatal(err)
-	}
-	return buf.String()
-}
-
 var svgRE = regexp.MustCompile(`(?s)<svg.*?</svg>`)
 
 func TestStudiesBesideLocks(t *testing.T) {
@@ -53,7 +44,7 @@ func TestStudiesBesideLocks(t *testing.T) {
 	run.Findings = append(laboratory().Findings, nil)
 	page := pageOf(t, run)
 	at := strings.Index(page, "</nav>")
-	for _, next := range []string{`class="verdict"`, "Run quality", ">Local locks", ">Hardware</h2>", ">Distributed locks", ">Violations</h2>", ">Environment</h2>"} {
+	for _, next := range []string{`class="verdict"`, "Run quality", ">Local locks", ">Hardware: What does an operation cost?</h2>", ">Distributed locks", ">Violations</h2>", ">Environment</h2>"} {
 		i := at + strings.Index(page[at:], next)
 		if i <= at {
 			t.Errorf("%q stands at %d, want it after %d", next, i, at)
