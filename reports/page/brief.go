@@ -18,7 +18,7 @@ func Brief(run *result.Run, details string) (*Document, error) {
 	if doc.Measured {
 		doc.cut(details)
 	}
-	return &Document{form: "report", data: doc, details: details, glossary: doc.glossary}, nil
+	return &Document{form: "report", data: doc, details: details}, nil
 }
 
 // cut removes what the page at details has and a first reading does not need.

@@ -29,7 +29,7 @@ type historyDocument struct {
 }
 
 func (doc *historyDocument) document() *Document {
-	return &Document{form: "history", data: doc, glossary: doc.glossary}
+	return &Document{form: "history", data: doc}
 }
 
 const (
@@ -40,17 +40,10 @@ const (
 	unchangedName = "unchanged"
 )
 
-// notable splits the series of h by a change; a notable case is so on all machines.
+// notable splits the series of h by a change.
 func notable(h *judge.History) (first, others []*judge.HistorySeries) {
-	looked := make(map[string]bool)
-	key := func(s *judge.HistorySeries) string { return s.Case() + "\x00" + s.Metric.Name }
 	for i := range h.Series {
 		if s := &h.Series[i]; s.Notable() {
-			looked[key(s)] = true
-		}
-	}
-	for i := range h.Series {
-		if s := &h.Series[i]; looked[key(s)] {
 			first = append(first, s)
 		} else {
 			others = append(others, s)

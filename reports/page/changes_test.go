@@ -156,18 +156,3 @@ func TestSpreadsheet(t *testing.T) {
 		}
 	}
 }
-
-func TestHistoryPage(t *testing.T) {
-	h := historyOf(t, synthetic.TwoMachines())
-	page := htmlOf(t, historyReport(t, h))
-	requireAccessible(t, page)
-	for _, want := range []string{"regressed from run 7 on", "counter is 7", "<details class=\"group\">", "no processor for it"} {
-		if !strings.Contains(page, want) {
-			t.Errorf("the page does not say %q", want)
-		}
-	}
-	quiet := historyOf(t, synthetic.Days("a", 2, 3, 8, []int{1}, []synthetic.Model{synthetic.Fast("mcs", 1e6)}, func(int, string) float64 { return 1 }))
-	if page := htmlOf(t, historyReport(t, quiet)); strings.Contains(page, changesTitle) || !strings.Contains(page, steadyTitle) {
-		t.Error("nothing changed, and the page asks what did, or lacks the others")
-	}
-}

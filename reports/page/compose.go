@@ -54,8 +54,10 @@ func compose(run *result.Run) (*document, error) {
 		for i := range hardware {
 			doc.Sections[len(local)+i].Folded = true
 		}
-		for i := range safety.figures() {
-			safety.Figures[i].Folded = true
+		if safety != nil {
+			for i := range safety.Figures {
+				safety.Figures[i].Folded = true
+			}
 		}
 	case safety != nil && safety.Tries > 0:
 		doc.Title = safety.Title
@@ -66,14 +68,6 @@ func compose(run *result.Run) (*document, error) {
 	}
 	doc.glossary = newGlossary(run)
 	return doc, nil
-}
-
-// figures returns the figures of s, if there is a section.
-func (s *safetySection) figures() []figure {
-	if s == nil {
-		return nil
-	}
-	return s.Figures
 }
 
 // rankedCharts are shown next to the sheet, one for each kind of lock.
@@ -187,9 +181,14 @@ func draft(g *chart.Group, title, id string, across bool) (section, error) {
 }
 
 func breaches(run *result.Run) (out []breach) {
+	traced := make(map[string]bool)
 	for _, r := range run.Results {
 		for _, v := range r.Violations {
-			out = append(out, breach{r.Lock.Name, r.Workload.Name(), v.Rule, v.Detail, r.Round + 1, v.Count, v.Trace})
+			b := breach{r.Lock.Name, r.Workload.Name(), v.Rule, v.Detail, r.Round + 1, v.Count, ""}
+			if len(v.Trace) > 0 && !traced[b.Lock] {
+				b.Trace, traced[b.Lock] = strings.Join(v.Trace, "\n"), true
+			}
+			out = append(out, b)
 		}
 	}
 	slices.SortStableFunc(out, func(a, b breach) int { return strings.Compare(a.Lock, b.Lock) })

@@ -2,10 +2,8 @@ package page
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"locklab/harness"
 	"locklab/harness/result"
@@ -58,9 +56,6 @@ func methodText(f *harness.Finding) string {
 	if f.Source != "" {
 		parts = append(parts, "Source: "+f.Source)
 	}
-	if f.Elapsed > 0 {
-		parts = append(parts, "Took "+f.Elapsed.Round(max(time.Millisecond, f.Elapsed.Truncate(10*time.Second)/100)).String())
-	}
 	parts = append(parts, f.Notes...)
 	for i := range parts {
 		parts[i] = numfmt.Sentence(parts[i])
@@ -110,12 +105,5 @@ func (doc *document) simulatedOnly(run *result.Run) {
 		doc.Origin += " · locklab " + shortCommit(commit)
 	}
 	doc.Quality = quality{Partial: doc.Quality.Partial, Damage: doc.Quality.Damage}
-	doc.Facts = nil
-	for _, m := range models {
-		f := fact{"simulated machine", m.Name() + ": " + m.Shape()}
-		if !slices.Contains(doc.Facts, f) {
-			doc.Facts = append(doc.Facts, f)
-		}
-	}
-	doc.Facts = append(doc.Facts, fact{"measured", "nothing"}, fact{"locklab", run.Manifest.Commit})
+	doc.Facts = []fact{{"simulated", numfmt.List(chart.MachinesOf(models), len(models))}, {"locklab", run.Manifest.Commit}}
 }

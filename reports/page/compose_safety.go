@@ -106,9 +106,6 @@ func sources(run *result.Run) (out []string) {
 	for _, c := range run.Chaos {
 		own -= c.Faults
 		text := "Tried in the run in " + c.Dir
-		if !c.Started.IsZero() {
-			text += " of " + c.Started.UTC().Format("2006-01-02 15:04 UTC")
-		}
 		if c.Commit != "" {
 			text += ", commit " + c.Commit
 		}

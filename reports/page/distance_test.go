@@ -110,26 +110,6 @@ func TestDistanceIsSeen(t *testing.T) {
 	}
 }
 
-func TestDistanceOnPages(t *testing.T) {
-	run := farther(time.Millisecond)
-	run.RoundTrips = []time.Duration{2 * time.Millisecond}
-	page := pageOf(t, run)
-	for name, out := range formsOf(t, run) {
-		if !strings.Contains(out, "What would it take at another round trip?") || !strings.Contains(out, "polls: waiters ask again") {
-			t.Errorf("the %s lacks the question, or the reason for a missing prediction", name)
-		}
-	}
-	if n := strings.Count(page, "<details open><summary>numbers"); n != 2 {
-		t.Errorf("%d tables of the page are open, want 2", n)
-	}
-	for _, m := range unexplained(page) {
-		t.Error(m)
-	}
-	for _, m := range unprintable(page) {
-		t.Error(m)
-	}
-}
-
 // TestWithoutDistance: runs without trips or distributed locks have no section, or its reason.
 func TestWithoutDistance(t *testing.T) {
 	old, local, delayed := farther(), synthetic.Run(1, 2, 2, []int{1}, synthetic.Fast("a", 1e6)), farther()
@@ -139,7 +119,7 @@ func TestWithoutDistance(t *testing.T) {
 	for _, r := range delayed.Results {
 		r.Workload.Delay = time.Millisecond
 	}
-	for want, run := range map[string]*result.Run{"earlier version": old, "the run has none": local, "without a delay": delayed} {
+	for want, run := range map[string]*result.Run{"earlier version": old, "a distributed lock": local, "without a delay": delayed} {
 		run.RoundTrips = []time.Duration{time.Millisecond}
 		if err := CanPredict(run); !errors.Is(err, harness.ErrUsage) || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("got %v, want a line with %q", err, want)

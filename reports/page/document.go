@@ -3,7 +3,6 @@ package page
 import (
 	"fmt"
 	"html/template"
-	"slices"
 	"strings"
 
 	"locklab/harness/judge"
@@ -96,25 +95,13 @@ type breach struct {
 	Lock, Workload, Rule, Detail string
 	Round                        int
 	Count                        uint64
-	Trace                        []string // of a process that crashed
-}
-
-// Traces returns the first trace of each lock that crashed its process.
-func (doc *document) Traces() (out []breach) {
-	for _, b := range doc.Broken {
-		if len(b.Trace) > 0 && !slices.ContainsFunc(out, func(o breach) bool { return o.Lock == b.Lock }) {
-			out = append(out, b)
-		}
-	}
-	return out
+	Trace                        string // of the first process of its lock that crashed
 }
 
 // Head returns the title of the trace of b.
 func (b breach) Head() string {
 	return fmt.Sprintf("How %s ended its process in round %d of %s", b.Lock, b.Round, b.Workload)
 }
-
-func (b breach) Text() string { return strings.Join(b.Trace, "\n") }
 
 func (doc *document) conclude(run *result.Run) {
 	doc.Decisions = judge.Decisions(run)

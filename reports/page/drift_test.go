@@ -66,18 +66,6 @@ func TestDrift(t *testing.T) {
 	}
 }
 
-func TestDriftIsSeldomFalse(t *testing.T) {
-	found := 0
-	const runs = 200
-	for seed := range uint64(runs) {
-		run := synthetic.Run(seed, 12, 2, []int{2}, synthetic.With(synthetic.Fast("a", 1e5), noisy))
-		found += len(drifts(run))
-	}
-	if found > runs*3/100 {
-		t.Errorf("%d of %d steady runs have a drift", found, runs)
-	}
-}
-
 // TestChecks: the report lists all checks, good or bad, and marks missing noise figures.
 func TestChecks(t *testing.T) {
 	run := synthetic.Run(1, 6, 2, []int{1, 2}, synthetic.Fast("a", 1e6))
@@ -132,4 +120,3 @@ func TestDisturbs(t *testing.T) {
 	}
 }
 
-func noisy(m *synthetic.Model) { m.Noise = 0.1 }

@@ -17,10 +17,9 @@ import (
 
 // A Document is a report for readers, which it writes as a page, as Markdown and as text.
 type Document struct {
-	form     string // the name of its templates
-	data     any
-	details  string // the address of the full page, for links of a brief one
-	glossary glossary
+	form    string // the name of its templates
+	data    any
+	details string // the address of the full page, for links of a brief one
 }
 
 // Report returns the report of run.
@@ -29,7 +28,7 @@ func Report(run *result.Run) (*Document, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reports: %w", err)
 	}
-	return &Document{form: "report", data: doc, glossary: doc.glossary}, nil
+	return &Document{form: "report", data: doc}, nil
 }
 
 // Tables returns the tables of run, which compare all locks with the baseline, for a terminal.

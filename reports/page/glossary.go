@@ -46,11 +46,6 @@ func linesOf(lock string, workers int) string {
 	return "jq -c " + quote(fmt.Sprintf("select(.lock.name == %s and .workload.workers == %d)", strconv.Quote(lock), workers)) + " " + result.ResultsName
 }
 
-func (g glossary) defines(link string) bool {
-	return slices.ContainsFunc(g.Metrics, func(d definition) bool { return d.Link() == link }) ||
-		slices.ContainsFunc(g.Terms, func(t term) bool { return t.Link() == link })
-}
-
 // MetricsTitle returns the title of the glossary.
 func (glossary) MetricsTitle() string { return "Metrics" }
 

@@ -117,33 +117,21 @@ var galleryCharts = []*chart.Chart{
 	chart.Garbage, chart.Section, chart.Clients, chart.HoldRemote, chart.Servers, chart.Durable, chart.TLS, chart.Delay, chart.LoadLocal,
 }
 
-func writeContendersSection(t *testing.T, w io.Writer, run *result.Run) error {
-	text, _ := markdownOf(t, run)
-	_, text, found := strings.Cut(text, "## Distributed locks, many contenders")
-	if !found {
-		t.Error("the Markdown has no section of contenders")
-	}
-	text, _, _ = strings.Cut(text, "\n## ")
-	_, err := io.WriteString(w, text)
-	return err
-}
-
 // goldenOutputs returns what writes each golden file.
 func goldenOutputs(t *testing.T) map[string]func(io.Writer) error {
 	run, hardware, simulated := loadRun(t, goldenRun), loadRun(t, hardwareRun), simulatedRun()
 	machines, history, changes := loadMachines(t, machineRuns...), historyOf(t, synthetic.TwoMachines()), CompareChanges(comparisonOf(t, changedRuns()))
-	contenders := contended(1500, 10_000, 100_000)
+	contenders := contended(1500, 100_000)
 	contenders.RoundTrips = []time.Duration{50 * time.Millisecond}
-	contended := reportOf(t, contenders)
+	predicted := reportOf(t, contenders)
 	outputs := map[string]func(io.Writer) error{
-		"laboratory.html":         reportOf(t, laboratory()).HTML,
-		"comparison.md":           func(w io.Writer) error { return changes.Write(w, "markdown", 0) },
-		"comparison.txt":          func(w io.Writer) error { return changes.Write(w, "text", 100) },
-		"contenders/terminal.txt": func(w io.Writer) error { return contended.Text(w, 100) },
-		"contenders/section.md":   func(w io.Writer) error { return writeContendersSection(t, w, contenders) },
+		"laboratory.html": reportOf(t, laboratory()).HTML,
+		"comparison.md":   func(w io.Writer) error { return changes.Write(w, "markdown", 0) },
+		"comparison.txt":  func(w io.Writer) error { return changes.Write(w, "text", 100) },
+		"predicted.txt":   func(w io.Writer) error { return predicted.Text(w, 100) },
 	}
 	for name, d := range map[string]*Document{
-		"report": reportOf(t, run), "hardware": reportOf(t, hardware), "simulated": reportOf(t, simulated), "machines": machinesOf(t, machines), "history": historyReport(t, history),
+		"report": reportOf(t, run), "hardware": reportOf(t, hardware), "simulated": reportOf(t, simulated), "machines": machinesOf(t, machines), "history": historyReport(t, history), "safety": reportOf(t, survived(t)),
 	} {
 		outputs[name+".html"] = d.HTML
 		outputs[name+".txt"] = func(w io.Writer) error { return d.Text(w, 100) }

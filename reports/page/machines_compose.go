@@ -41,7 +41,7 @@ func composeMachines(ms []chart.Machine) (*machinesDocument, error) {
 	if len(ms) < 2 {
 		return nil, fmt.Errorf("%w: a report of several machines needs two, got %d", harness.ErrUsage, len(ms))
 	}
-	doc := &machinesDocument{Title: "Which lock on which machine?", Differences: differences(ms)}
+	doc := &machinesDocument{Title: "Which lock on which machine?"}
 	var origins, names []string
 	var facts, verdicts [][]fact
 	for _, m := range ms {
@@ -53,6 +53,7 @@ func composeMachines(ms []chart.Machine) (*machinesDocument, error) {
 	}
 	doc.Origin = strings.Join(origins, " · ")
 	doc.Table, doc.Verdicts = sideBySide("machine", names, facts), sideBySide("situation", names, verdicts)
+	doc.Differences = differences(ms, doc.Table)
 	xs := chart.Matches(ms)
 	first := []int{chart.LargestMatch(xs, false), chart.LargestMatch(xs, true)}
 	room := foldedRoom

@@ -71,8 +71,12 @@ func pairOf(rounds int, factors map[string]float64) []chart.Machine {
 
 func TestDifferences(t *testing.T) {
 	texts := func(ms []chart.Machine) string {
+		doc, err := composeMachines(ms)
+		if err != nil {
+			t.Fatal(err)
+		}
 		var out []string
-		for _, d := range differences(ms) {
+		for _, d := range doc.Differences {
 			if d.Remedy == "" || !strings.HasSuffix(d.Text, ".") {
 				t.Errorf("no remedy, or no sentence: %+v", d)
 			}
@@ -87,14 +91,15 @@ func TestDifferences(t *testing.T) {
 		t.Errorf("two like runs: %s", got)
 	}
 	for want, change := range map[string]func(m *result.Run){
-		"GOMAXPROCS: 2 on a; 1 on b.":             func(r *result.Run) { r.Manifest.Machine.GOMAXPROCS = 1 },
-		"Governor: not known on a; powersave on":  func(r *result.Run) { r.Manifest.Machine.Governor = "powersave" },
-		"Turbo: ":                                 func(r *result.Run) { r.Manifest.Machine.Turbo = "on" },
-		"Go: go0.0 on a; go9 on b.":               func(r *result.Run) { r.Manifest.Machine.Go = "go9" },
-		"Locklab: 0123abc on a; f00 on b.":        func(r *result.Run) { r.Manifest.Commit = "f00" },
-		"Redis: not known on a; 7 on b.":          func(r *result.Run) { r.Manifest.Versions = map[string]string{"redis": "7"} },
-		"hold the same run":                       func(r *result.Run) { r.Manifest.Seed = 1 },
-		"Not measured on b, but elsewhere: mutex": func(r *result.Run) { r.Results = without(r.Results, "mutex") },
+		"GOMAXPROCS: 2 on a; 1 on b.":              func(r *result.Run) { r.Manifest.Machine.GOMAXPROCS = 1 },
+		"Governor: – on a; powersave on":           func(r *result.Run) { r.Manifest.Machine.Governor = "powersave" },
+		"Turbo: ":                                  func(r *result.Run) { r.Manifest.Machine.Turbo = "on" },
+		"Go: go0.0 on a; go9 on b.":                func(r *result.Run) { r.Manifest.Machine.Go = "go9" },
+		"Locklab: 0123abc on a; f00 on b.":         func(r *result.Run) { r.Manifest.Commit = "f00" },
+		"Redis: – on a; 7 on b.":                   func(r *result.Run) { r.Manifest.Versions = map[string]string{"redis": "7"} },
+		"b has 2 simulations, which are not shown": func(r *result.Run) { r.Simulations = simulatedRun().Simulations[:2] },
+		"hold the same run":                        func(r *result.Run) { r.Manifest.Seed = 1 },
+		"Not measured on b, but elsewhere: mutex":  func(r *result.Run) { r.Results = without(r.Results, "mutex") },
 		"On b these locks broke a promise, and are in no chart of it: mcs.": func(r *result.Run) {
 			r.Results[0].Violations = []harness.Violation{{Rule: "exclusion", Count: 1}}
 		},
@@ -123,7 +128,7 @@ func machinesOf(t *testing.T, ms []chart.Machine) *Document {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &Document{form: "machines", data: doc, glossary: doc.glossary}
+	return &Document{form: "machines", data: doc}
 }
 
 // TestMachinesOfAnyKind: runs with little in common are drawn, or noted.

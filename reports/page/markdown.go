@@ -22,10 +22,9 @@ var markdownText string
 
 // A markdown is one text. It passes the pictures of the text to the caller.
 type markdown struct {
-	folder   string
-	picture  func(path string, png []byte) error
-	taken    map[string]bool // names of pictures
-	glossary glossary        // that the text has
+	folder  string
+	picture func(path string, png []byte) error
+	taken   map[string]bool // names of pictures
 }
 
 // A part is a value with a name, for a template.
@@ -37,10 +36,10 @@ type part struct {
 // Markdown writes d as GitHub Flavored Markdown. Before the text it passes each chart, a PNG
 // of 144 dots per inch, to picture with its path, folder/NAME.png.
 func (d *Document) Markdown(w io.Writer, folder string, picture func(path string, png []byte) error) error {
-	m := &markdown{folder: folder, picture: picture, taken: make(map[string]bool), glossary: d.glossary}
+	m := &markdown{folder: folder, picture: picture, taken: make(map[string]bool)}
 	t := template.Must(template.New("markdown").Funcs(template.FuncMap{
 		"inline": inlineText, "para": blockText, "fence": fenced, "table": markdownTable, "heads": heads, "row": row,
-		"image": m.image, "meanings": m.meanings, "plain": chart.Plain, "plainText": plainText,
+		"image": m.image, "plain": chart.Plain, "plainText": plainText,
 		"trim": strings.TrimSpace, "plural": numfmt.Plural,
 		"named":   func(name string, of any) part { return part{name, of} },
 		"summary": func(s string) string { return html.EscapeString(oneLine(s)) },
@@ -63,29 +62,6 @@ func (m *markdown) image(title, answer, name string, pic draw.Picture) (string, 
 	}
 	file := path.Join(m.folder, name+".png")
 	return fmt.Sprintf("![%s](<%s>)\n\n", inlineText(title+" "+answer), &url.URL{Path: file}), m.picture(file, png)
-}
-
-// meanings returns a line of links from a table's columns to the glossary.
-func (m *markdown) meanings(head []chart.Piece) string {
-	var order []string
-	named := make(map[string][]string)
-	for _, h := range head {
-		link := link(h)
-		if !m.glossary.defines(link) || slices.Contains(named[link], h.Text) {
-			continue
-		}
-		if named[link] == nil {
-			order = append(order, link)
-		}
-		named[link] = append(named[link], h.Text)
-	}
-	for i, link := range order {
-		order[i] = fmt.Sprintf("[%s](#%s)", inlineText(strings.Join(named[link], ", ")), link)
-	}
-	if order == nil {
-		return ""
-	}
-	return "What the columns mean: " + strings.Join(order, " · ") + ".\n\n"
 }
 
 func fenced(s string) string {

@@ -17,9 +17,9 @@ import (
 
 func origin(run *result.Run) string {
 	m := run.Manifest
-	parts := append([]string{chart.Hardware(m.Machine)}, software(m.Machine)...)
-	if w := windows(run); w != "" {
-		parts = append(parts, w)
+	parts := []string{chart.Hardware(m.Machine), strings.TrimSpace(m.Machine.OS + " " + m.Machine.Kernel), m.Machine.Go, windows(run)}
+	if m.Machine.GOMAXPROCS > 0 {
+		parts = append(parts, fmt.Sprintf("GOMAXPROCS %d", m.Machine.GOMAXPROCS))
 	}
 	if m.Commit != "" {
 		parts = append(parts, "locklab "+shortCommit(m.Commit))
@@ -37,23 +37,6 @@ func shortCommit(commit string) string {
 		return strings.TrimSuffix(hash[:short]+"+"+dirty, "+")
 	}
 	return commit
-}
-
-func software(e machine.Environment) []string {
-	out := []string{strings.TrimSpace(e.OS + " " + e.Kernel), e.Go}
-	if e.GOMAXPROCS > 0 {
-		out = append(out, fmt.Sprintf("GOMAXPROCS %d", e.GOMAXPROCS))
-	}
-	if e.Governor != "" && e.Governor != "none" {
-		out = append(out, "governor "+e.Governor)
-	}
-	if e.Turbo != "" {
-		out = append(out, "turbo "+e.Turbo)
-	}
-	if e.Clock != "" {
-		out = append(out, fmt.Sprintf("clock %s, floor %s, step %s", e.Clock, numfmt.Nanos(e.ClockFloor), numfmt.Nanos(e.ClockStep)))
-	}
-	return out
 }
 
 // windows returns the rounds and time of each case, such as "10 rounds of 200ms, shuffled".

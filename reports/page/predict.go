@@ -2,34 +2,26 @@ package page
 
 import (
 	"fmt"
+	"slices"
 
 	"locklab/harness"
 	"locklab/harness/judge"
 	"locklab/harness/result"
+	"locklab/internal/numfmt"
 	"locklab/reports/chart"
 )
 
 // CanPredict returns an error that wraps harness.ErrUsage if nothing can be predicted from
 // run. Its line gives the reason: no distributed lock, or missing input for a prediction.
 func CanPredict(run *result.Run) error {
-	var remote, near, counted bool
-	for _, r := range run.Results {
-		if r.Lock.Traits.Needs == "" {
-			continue
-		}
-		remote = true
-		if r.Workload.Delay == 0 && judge.FitsModel(r.Workload) {
-			near = true
-			counted = counted || r.Trips != nil
-		}
-	}
+	near := slices.DeleteFunc(slices.Clone(run.Results), func(r *harness.Result) bool {
+		return r.Lock.Traits.Needs == "" || r.Workload.Delay != 0 || !judge.FitsModel(r.Workload)
+	})
 	switch {
-	case !remote:
-		return fmt.Errorf("%w: a prediction is of locks kept by servers, and the run has none", harness.ErrUsage)
-	case !near:
-		return fmt.Errorf("%w: a prediction rests on a closed loop without a delay, and the run has none of a lock kept by servers", harness.ErrUsage)
-	case !counted:
-		return fmt.Errorf("%w: the run does not say how many round trips its locks take: it is of an earlier version, or its servers spoke TLS; measure it again", harness.ErrUsage)
+	case len(near) == 0:
+		return fmt.Errorf("%w: a prediction needs a distributed lock in a closed loop without a delay, and the run has none", harness.ErrUsage)
+	case !slices.ContainsFunc(near, func(r *harness.Result) bool { return r.Trips != nil }):
+		return fmt.Errorf("%w: the run lacks the number of round trips of its locks: it is of an earlier version, or its servers spoke TLS; measure it again", harness.ErrUsage)
 	}
 	return nil
 }
@@ -49,13 +41,30 @@ func contentionSection(d *chart.Contention) section {
 		tableFigure("contenders-table", chart.ContendersTitle, d.Answer()+" "+d.Laws(), d.Rows())}}
 }
 
-// Predicted returns the tables of predictions that a user asked for, which a terminal shows.
+// Predicted returns the tables of predictions that a user asked for, as a terminal shows them:
+// without rows that have no prediction, whose locks are in Omitted.
 func (doc *document) Predicted() (out []figure) {
 	for _, s := range doc.Sections {
 		for _, f := range s.Figures {
-			if !s.Folded && (f.Name == "distance-predicted" || f.Name == "contenders-table") {
-				out = append(out, f)
+			if s.Folded || f.Name != "distance-predicted" && f.Name != "contenders-table" {
+				continue
 			}
+			reason := len(f.Head) - 1
+			var rows [][]string
+			var without []string
+			for _, row := range f.Rows {
+				switch {
+				case row[reason] == "" && row[2] != "measured": // in the fit
+					rows = append(rows, row[:reason])
+				case row[reason] != "" && !slices.Contains(without, row[0]):
+					without = append(without, row[0])
+				}
+			}
+			f.Head, f.Rows, f.Omitted = f.Head[:reason], rows, ""
+			if without != nil {
+				f.Omitted = "Not predicted, for reasons in the report: " + numfmt.List(without, len(without)) + "."
+			}
+			out = append(out, f)
 		}
 	}
 	return out

@@ -183,18 +183,3 @@ func mostContended(ds []judge.Decision, remote bool) (out judge.Decision) {
 	}
 	return out
 }
-
-// TestRankingScale: rates beyond a factor of ten have a log scale; a linear one starts at 0.
-func TestRankingScale(t *testing.T) {
-	for least, log := range map[float64]bool{3e6: false, 2.1e5: false, 1e5: true, 1e3: true} {
-		run := synthetic.Run(1, 10, 2, []int{1, 8}, synthetic.Fast("fast", 2e6), synthetic.Fast("slow", least))
-		texts := placedIn(t, run, chart.RankingLocal.Name)
-		said := slices.ContainsFunc(texts, func(p placed) bool {
-			return strings.Contains(p.text, "per second") && strings.Contains(p.text, "log scale")
-		})
-		zero := slices.ContainsFunc(texts, func(p placed) bool { return p.text == "0" })
-		if said != log || zero == log {
-			t.Errorf("2 M/s and %v/s: it says that the scale is logarithmic: %v; it begins at 0: %v", least, said, zero)
-		}
-	}
-}

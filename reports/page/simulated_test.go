@@ -3,8 +3,6 @@ package page
 import (
 	"fmt"
 	"math"
-	"reflect"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -14,7 +12,6 @@ import (
 	"locklab/harness/result"
 	"locklab/internal/synthetic"
 	"locklab/reports/chart"
-	"locklab/reports/draw"
 )
 
 var (
@@ -88,42 +85,6 @@ func cutOut(s, from, to string) string {
 	_, rest, _ := strings.Cut(s, from)
 	text, _, _ := strings.Cut(rest, to)
 	return text
-}
-
-// TestSimulatedLinesAreDashed: no lock has a solid line, and no measured mark moves one.
-func TestSimulatedLinesAreDashed(t *testing.T) {
-	many := simulatedRun() // enough for one frame each
-	for i := range draw.MostLines {
-		lock := synthetic.Local(fmt.Sprint("lock-", i), harness.Spin, harness.Correct)
-		many.Simulations = append(many.Simulations, synthetic.Simulations("oak-2x22", 2, 22, modelWorkers, lock)...)
-	}
-	for _, c := range slices.Concat(chart.SimulatedCharts(chart.ModelledOf(chart.Sanitize(simulatedRun()), nil)), chart.SimulatedCharts(chart.ModelledOf(chart.Sanitize(many), nil))) {
-		f, err := newFigure(c, c.Name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		solid := 0
-		for _, path := range regexp.MustCompile(`<path d="([^"]*)"\s+style="([^"]*)"`).FindAllStringSubmatch(string(f.SVG), -1) {
-			if strings.Contains(path[2], "stroke:var(--blue)") && !strings.Contains(path[2], "stroke-dasharray") && !strings.Contains(path[2], "stroke-opacity") {
-				solid++
-			}
-		}
-		if solid > 0 {
-			t.Errorf("%s has %d solid lines", c.Name, solid)
-		}
-	}
-	with, without := besideRun(), besideRun()
-	without.Results = nil
-	a, b := chart.ModelledOf(chart.Sanitize(with), chart.Groups(chart.Sanitize(with)))[0], chart.ModelledOf(chart.Sanitize(without), nil)[0]
-	if !a.Any(chart.ModelRate) || b.Any(chart.ModelRate) {
-		t.Fatal("the measured points are not where they should be")
-	}
-	x, y := a.Chart(chart.ModelRate, ""), b.Chart(chart.ModelRate, "")
-	for i, l := range y.Lines {
-		if !reflect.DeepEqual(l.Points, x.Lines[i].Points) {
-			t.Errorf("line of %s: %v with measured points beside it, %v without", l.Name, x.Lines[i].Points, l.Points)
-		}
-	}
 }
 
 // TestModelChartsDrawTheirFields: each chart changes with exactly the fields that it names.

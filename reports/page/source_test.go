@@ -1,10 +1,8 @@
 package page
 
 import (
-	"bytes"
 	"fmt"
 	"hash/fnv"
-	"html/template"
 	"slices"
 	"strings"
 	"testing"
@@ -138,72 +136,6 @@ func TestChartsDrawTheirData(t *testing.T) {
 			if spoilers[field] == nil {
 				t.Errorf("chart %s names the field %s, which no test changes", c.Name, field)
 			}
-		}
-	}
-}
-
-// TestFiguresNameTheirData: the page, the Markdown and the picture alone name the data of
-// every figure, with a link from the page to the first metric.
-func TestFiguresNameTheirData(t *testing.T) {
-	run := gallery(3, everySetting...)
-	doc, err := compose(run)
-	if err != nil {
-		t.Fatal(err)
-	}
-	machines, err := composeMachines(loadMachines(t, machineRuns...))
-	if err != nil {
-		t.Fatal(err)
-	}
-	seen, posters := make(map[string]bool), Posters(run)
-	for _, form := range []struct {
-		template string
-		of       any
-		sections []section
-		file     string // in the data of each figure
-	}{
-		{"report", doc, append(slices.Clone(doc.Sections), section{Figures: doc.Ranked}), " of results.jsonl, "},
-		{"machines", machines, machines.Sections, " of each machine's results.jsonl, "},
-	} {
-		var page, markdown bytes.Buffer
-		d := &Document{form: form.template, data: form.of}
-		err := d.HTML(&page)
-		for i := range form.sections {
-			for k := range form.sections[i].Figures {
-				form.sections[i].Figures[k].Pic.Height = 0 // drawing them all takes long
-			}
-		}
-		if err == nil {
-			err = d.Markdown(&markdown, "", noPicture)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, s := range form.sections {
-			for _, f := range s.Figures {
-				data := chart.Plain(f.Data)
-				if f.SVG == "" {
-					continue
-				}
-				seen[f.Name] = true
-				linked := tagRE.ReplaceAllString(page.String(), "")
-				if !strings.Contains(data, form.file) || !strings.Contains(linked, template.HTMLEscapeString(data)) || !strings.Contains(markdown.String(), inlineText(data)) {
-					t.Errorf("chart %s: the data are %q, or the page or the Markdown lacks them", f.Name, data)
-				}
-				if i := slices.IndexFunc(f.Data, func(p chart.Piece) bool { return p.Metric != nil }); i >= 0 && !strings.Contains(page.String(), fmt.Sprintf(`<a href="#%s"`, link(f.Data[i]))) {
-					t.Errorf("chart %s has no link to its metric", f.Name)
-				}
-				if form.template == "report" && !s.Folded { // a folded group is not drawn alone
-					i := slices.IndexFunc(posters, func(p draw.Poster) bool { return p.Name == f.Name })
-					if i < 0 || !strings.Contains(strings.Join(posters[i].Below(), " "), data) {
-						t.Errorf("chart %s alone lacks %q, or is not there", f.Name, data)
-					}
-				}
-			}
-		}
-	}
-	for _, c := range chart.Suite {
-		if !seen[c.Name] && c != chart.CostsRemote {
-			t.Errorf("chart %s was not on the page", c.Name)
 		}
 	}
 }

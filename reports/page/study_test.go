@@ -12,7 +12,6 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/result"
-	"locklab/internal/synthetic"
 	"locklab/reports/chart"
 	"locklab/reports/draw"
 )
@@ -35,24 +34,6 @@ func spoilFinding(f *harness.Finding, text string) {
 }
 
 var svgRE = regexp.MustCompile(`(?s)<svg.*?</svg>`)
-
-func TestStudiesBesideLocks(t *testing.T) {
-	run := synthetic.Zoo(6)
-	if page := pageOf(t, run); strings.Contains(page, "Hardware") || strings.Contains(page, "hardware do?") {
-		t.Error("a run without experiments has a section about hardware")
-	}
-	run.Findings = append(laboratory().Findings, nil)
-	page := pageOf(t, run)
-	at := strings.Index(page, "</nav>")
-	for _, next := range []string{`class="verdict"`, "Run quality", ">Local locks", ">Hardware: What does an operation cost?</h2>", ">Distributed locks", ">Violations</h2>", ">Environment</h2>"} {
-		i := at + strings.Index(page[at:], next)
-		if i <= at {
-			t.Errorf("%q stands at %d, want it after %d", next, i, at)
-		}
-		at = i
-	}
-	requireAccessible(t, page)
-}
 
 func posterNames(run *result.Run) (names []string) {
 	for _, p := range Posters(run) {

@@ -73,7 +73,7 @@ func TestSkippedTogether(t *testing.T) {
 	}
 	run.Manifest.Skipped = append(run.Manifest.Skipped, result.Skip{Lock: "w", Reason: "no Redis"})
 	q := assess(run, nil)
-	if len(q.Skipped) != 2 || q.Skipped[0].Locks != "x, y and z were not measured" || !strings.Contains(q.Headline(), "4 locks not measured") {
+	if len(q.Skipped) != 2 || q.Skipped[0] != "x, y and z were not measured: no Java" || !strings.Contains(q.Headline(), "4 locks not measured") {
 		t.Errorf("got %+v, %q", q.Skipped, q.Headline())
 	}
 }
