@@ -115,13 +115,3 @@ func (doc *document) conclude(run *result.Run) {
 func (doc *document) AnswerHead() []chart.Piece {
 	return chart.Titles("requirement", "lock", "rate", "why", "what it tolerates")
 }
-
-// AnswerTerms explains the columns of the answers.
-func (doc *document) AnswerTerms() (out []term) {
-	for _, h := range doc.AnswerHead() {
-		if _, t := explained(h.Text); t != nil {
-			out = append(out, *t)
-		}
-	}
-	return out
-}
