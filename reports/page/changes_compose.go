@@ -135,8 +135,8 @@ func caseList(ss []*judge.HistorySeries) string {
 func (doc *historyDocument) define(h *judge.History) {
 	doc.Terms = terms
 	for i := range h.Series {
-		if m := h.Series[i].Metric; !slices.Contains(doc.Metrics, definition{m}) {
-			doc.Metrics = append(doc.Metrics, definition{m})
+		if m := h.Series[i].Metric; !slices.Contains(doc.Metrics, m) {
+			doc.Metrics = append(doc.Metrics, m)
 		}
 	}
 	if len(h.Series) > 0 {

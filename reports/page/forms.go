@@ -43,7 +43,7 @@ var pageTexts embed.FS
 
 var templates = sync.OnceValue(func() *template.Template {
 	return template.Must(template.New("page").Funcs(template.FuncMap{
-		"link": link, "signKind": signKind, "paints": paints,
+		"link": link, "anchor": anchor, "signKind": signKind, "paints": paints,
 		"head": func(text string) chart.Piece { return chart.Piece{Text: text} },
 		"words": func(cell string) bool {
 			first, _ := utf8.DecodeRuneInString(cell)

@@ -40,7 +40,7 @@ func (d *Document) Markdown(w io.Writer, folder string, picture func(path string
 	t := template.Must(template.New("markdown").Funcs(template.FuncMap{
 		"inline": inlineText, "para": blockText, "fence": fenced, "table": markdownTable, "heads": heads, "row": row,
 		"image": m.image, "plain": chart.Plain, "plainText": plainText,
-		"trim": strings.TrimSpace, "plural": numfmt.Plural,
+		"trim": strings.TrimSpace, "anchor": anchor, "plural": numfmt.Plural,
 		"named":   func(name string, of any) part { return part{name, of} },
 		"summary": func(s string) string { return html.EscapeString(oneLine(s)) },
 		"unknown": func() string { return numfmt.Unknown }, "noDecision": func() string { return noDecision },

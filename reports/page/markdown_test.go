@@ -139,7 +139,7 @@ func prose(t *testing.T, text string) string {
 func TestEscapes(t *testing.T) {
 	const evil = "<script>alert(1)</script>|`x`*b*_i_~s~[l](http://e.vil)![p](q)&amp;$a$@user\\|\n# h\r\n```\n- <img src=x onerror=y>\x1b[31m"
 	run := synthetic.Run(1, 2, 2, []int{1, 2}, synthetic.Fast("mcs", 1e6), synthetic.With(synthetic.Fast("broken", 2e6), func(m *synthetic.Model) { m.Breaks = true }))
-	run.Findings = laboratory().Findings
+	run.Findings, run.Simulations = laboratory().Findings, simulatedRun().Simulations
 	spoilRun(run, evil)
 	other := synthetic.Run(2, 2, 2, []int{1, 2}, synthetic.Fast("mcs", 1e6))
 	spoilRun(other, evil)
@@ -217,6 +217,12 @@ func spoilRun(run *result.Run, text string) {
 	run.Damage = []string{text}
 	for _, f := range run.Findings {
 		spoilFinding(f, text)
+	}
+	for i, s := range run.Simulations {
+		if i%3 > 0 { // the others keep the machine together
+			s.Lock.Name += text
+		}
+		s.Simulated, s.Accuracy = s.Simulated+text, text
 	}
 	for _, r := range run.Results {
 		r.Lock.Name += text
