@@ -1,7 +1,6 @@
 package page
 
 import (
-	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -107,30 +106,5 @@ func TestDistanceIsSeen(t *testing.T) {
 	d := chart.NewDistance(run, chart.Groups(run))
 	if got := numfmt.Plain(d.Answer()); !strings.HasPrefix(got, "3 of 4 predictions lie within 15 %") || !strings.HasSuffix(got, "the greatest -50 % (queue, alone, with a delay of 1ms).") {
 		t.Error(got)
-	}
-}
-
-// TestWithoutDistance: runs without trips or distributed locks have no section, or its reason.
-func TestWithoutDistance(t *testing.T) {
-	old, local, delayed := farther(), synthetic.Run(1, 2, 2, []int{1}, synthetic.Fast("a", 1e6)), farther()
-	for _, r := range old.Results {
-		r.Trips = nil
-	}
-	for _, r := range delayed.Results {
-		r.Workload.Delay = time.Millisecond
-	}
-	for want, run := range map[string]*result.Run{"earlier version": old, "a distributed lock": local, "without a delay": delayed} {
-		run.RoundTrips = []time.Duration{time.Millisecond}
-		if err := CanPredict(run); !errors.Is(err, harness.ErrUsage) || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
-			t.Errorf("got %v, want a line with %q", err, want)
-		}
-		for name, text := range formsOf(t, run) {
-			if strings.Contains(text, "what distance costs") || strings.Contains(text, "another round trip") {
-				t.Errorf("%s: the %s has the section", want, name)
-			}
-		}
-	}
-	if err := CanPredict(farther()); err != nil {
-		t.Error(err)
 	}
 }

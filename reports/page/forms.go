@@ -78,7 +78,7 @@ func (d *Document) HTML(w io.Writer) error {
 	return err
 }
 
-// execute writes what a template makes of data, if it makes all of it.
+// execute writes the output of a template for data, or nothing if the template fails.
 func execute(w io.Writer, t interface {
 	ExecuteTemplate(w io.Writer, name string, data any) error
 }, name string, data any) error {
