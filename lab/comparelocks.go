@@ -34,5 +34,5 @@ func (o *compareOptions) locks(how judge.CompareOptions, dir string, stdout, std
 	run.Results = slices.DeleteFunc(run.Results, func(r *harness.Result) bool {
 		return how.Locks != nil && !how.Locks(r.Lock) && r.Lock.Name != o.to
 	})
-	return page.WriteTables(stdout, run, width(stdout))
+	return page.Tables(run).Text(stdout, width(stdout))
 }

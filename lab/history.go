@@ -2,7 +2,6 @@ package lab
 
 import (
 	"fmt"
-	"io"
 	"math"
 	"strings"
 
@@ -109,9 +108,9 @@ func (o *historyOptions) history(cmd *cobra.Command, dirs []string) error {
 }
 
 func (o *historyOptions) draw(files *saver, h *judge.History) error {
-	return newTarget(o.out).write(files,
-		func(w io.Writer) error { return page.WriteHistoryHTML(w, h) },
-		func(w io.Writer, folder string, picture func(string, []byte) error) error {
-			return page.WriteHistoryMarkdown(w, h, folder, picture)
-		})
+	doc, err := page.History(h)
+	if err != nil {
+		return err
+	}
+	return newTarget(o.out).write(files, doc.HTML, doc.Markdown)
 }

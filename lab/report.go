@@ -1,7 +1,6 @@
 package lab
 
 import (
-	"bytes"
 	"cmp"
 	"fmt"
 	"io"
@@ -18,7 +17,6 @@ import (
 	"locklab/harness"
 	"locklab/harness/result"
 	"locklab/reports/chart"
-	"locklab/reports/draw"
 	"locklab/reports/page"
 )
 
@@ -133,7 +131,7 @@ func (o *reportOptions) report(program string, dirs []string, files *saver, stdo
 	case o.format != "":
 		return page.WriteJSON(stdout, runs[0])
 	case len(runs) > 1:
-		err = o.drawMachines(stdout, files, page.Machines(runs, dirs))
+		err = o.drawMachines(stdout, files, runs, dirs)
 	default:
 		err = o.drawRun(stdout, files, runs[0], cmp.Or(o.out, dirs[0]))
 	}
@@ -231,20 +229,19 @@ func readRuns(dirs []string, load func(dir string) (*result.Run, error)) ([]*res
 	return runs, nil
 }
 
-func (o *reportOptions) drawMachines(stdout io.Writer, files *saver, machines []chart.Machine) error {
+func (o *reportOptions) drawMachines(stdout io.Writer, files *saver, runs []*result.Run, dirs []string) error {
 	if o.pictures != "" {
 		return usage("--png is for one run; of several, --out DIR writes the pictures to DIR/%s", chartsName)
 	}
-	t := newTarget(cmp.Or(o.out, machinesDir))
-	err := t.write(files,
-		func(w io.Writer) error { return page.WriteMachinesHTML(w, machines) },
-		func(w io.Writer, folder string, picture func(string, []byte) error) error {
-			return page.WriteMachinesMarkdown(w, machines, folder, picture)
-		})
+	doc, err := page.Machines(runs, dirs)
 	if err != nil {
 		return err
 	}
-	return t.print(stdout, page.WriteMachines(stdout, machines, width(stdout)))
+	t := newTarget(cmp.Or(o.out, machinesDir))
+	if err := t.write(files, doc.HTML, doc.Markdown); err != nil {
+		return err
+	}
+	return t.print(stdout, doc.Text(stdout, width(stdout)))
 }
 
 // thrifty makes the process collect garbage early, until undo is called. A report holds a
@@ -256,17 +253,11 @@ func thrifty() (undo func()) {
 }
 
 func (o *reportOptions) drawRun(stdout io.Writer, files *saver, run *result.Run, out string) error {
-	var posters []draw.Poster
 	if o.pictures != "" {
-		posters = page.Posters(run)
-	}
-	for _, p := range posters {
-		var png bytes.Buffer
-		if err := p.WritePNG(&png); err != nil {
-			return fmt.Errorf("chart %s: %w", p.Name, err)
-		}
-		if err := files.save(filepath.Join(o.pictures, p.Name+".png"), png.Bytes()); err != nil {
-			return err
+		for _, p := range page.Posters(run) {
+			if err := files.write(filepath.Join(o.pictures, p.Name+".png"), p.WritePNG); err != nil {
+				return fmt.Errorf("chart %s: %w", p.Name, err)
+			}
 		}
 	}
 	return writeReport(stdout, files, run, out)
@@ -274,30 +265,23 @@ func (o *reportOptions) drawRun(stdout io.Writer, files *saver, run *result.Run,
 
 func writeReport(stdout io.Writer, files *saver, run *result.Run, out string) error {
 	t := newTarget(out)
-	err := t.write(files,
-		func(w io.Writer) error {
-			if filepath.Base(t.html) != reportName {
-				return page.WriteHTML(w, run)
-			}
-			var details bytes.Buffer
-			if err := page.WriteHTML(&details, run); err != nil {
-				return err
-			}
-			if err := files.save(filepath.Join(filepath.Dir(t.html), detailsName), details.Bytes()); err != nil {
-				return err
-			}
-			return page.WriteBriefHTML(w, run, detailsName)
-		},
-		func(w io.Writer, folder string, picture func(string, []byte) error) error {
-			return page.WriteMarkdown(w, run, folder, picture)
-		})
+	doc, err := page.Report(run)
 	if err != nil {
 		return err
 	}
-	for _, print := range []func(io.Writer, *result.Run, int) error{page.WriteVerdict, page.WriteDistance, page.WriteContenders} {
-		if err := print(stdout, run, width(stdout)); err != nil {
+	html := doc.HTML
+	if filepath.Base(t.html) == reportName {
+		if err := files.write(filepath.Join(filepath.Dir(t.html), detailsName), doc.HTML); err != nil {
 			return err
 		}
+		brief, err := page.Brief(run, detailsName)
+		if err != nil {
+			return err
+		}
+		html = brief.HTML
 	}
-	return t.print(stdout, nil)
+	if err := t.write(files, html, doc.Markdown); err != nil {
+		return err
+	}
+	return t.print(stdout, doc.Text(stdout, width(stdout)))
 }

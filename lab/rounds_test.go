@@ -60,8 +60,12 @@ func TestDefaultRounds(t *testing.T) {
 
 func verdictOf(t *testing.T, run *result.Run) string {
 	t.Helper()
+	doc, err := page.Report(run)
+	if err != nil {
+		t.Fatal(err)
+	}
 	var out bytes.Buffer
-	if err := page.WriteVerdict(&out, run, 1000); err != nil {
+	if err := doc.Text(&out, 1000); err != nil {
 		t.Fatal(err)
 	}
 	return out.String()

@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -27,6 +28,15 @@ func (s *saver) save(file string, content []byte) error {
 		return usage("cannot write %s: %v", file, err)
 	}
 	return nil
+}
+
+// write saves the output of fill as a file.
+func (s *saver) write(file string, fill func(io.Writer) error) error {
+	var content bytes.Buffer
+	if err := fill(&content); err != nil {
+		return err
+	}
+	return s.save(file, content.Bytes())
 }
 
 // replace writes content to a temporary file next to file and renames it. It replaces the

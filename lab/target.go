@@ -43,11 +43,7 @@ func (t target) folder() string {
 // write writes each file of t once complete, and removes an earlier report's pictures.
 func (t target) write(files *saver, html func(io.Writer) error, markdown func(w io.Writer, folder string, picture func(string, []byte) error) error) error {
 	if t.html != "" {
-		var page bytes.Buffer
-		if err := html(&page); err != nil {
-			return err
-		}
-		if err := files.save(t.html, page.Bytes()); err != nil {
+		if err := files.write(t.html, html); err != nil {
 			return err
 		}
 	}

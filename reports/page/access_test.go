@@ -1,13 +1,13 @@
 package page
 
 import (
-	"bytes"
 	"fmt"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"locklab/harness/result"
 	"locklab/internal/synthetic"
@@ -113,11 +113,12 @@ func pages(t *testing.T) map[string]string {
 	all := everything()
 	all.Faults = synthetic.Faults()
 	out["every kind"], out["empty"], out["settings"], out["laboratory"] = pageOf(t, all), pageOf(t, &result.Run{}), pageOf(t, gallery(3, everySetting...)), pageOf(t, laboratory())
-	var buf bytes.Buffer
-	if err := WriteMachinesHTML(&buf, loadMachines(t, machineRuns...)); err != nil {
-		t.Fatal(err)
-	}
-	out["machines"] = buf.String()
+	distant := farther(time.Millisecond)
+	distant.RoundTrips = []time.Duration{2 * time.Millisecond}
+	out["distance"] = pageOf(t, distant)
+	quiet := synthetic.Days("a", 2, 3, 8, []int{1}, []synthetic.Model{synthetic.Fast("mcs", 1e6)}, func(int, string) float64 { return 1 })
+	out["history"], out["quiet history"] = htmlOf(t, historyReport(t, historyOf(t, synthetic.TwoMachines()))), htmlOf(t, historyReport(t, historyOf(t, quiet)))
+	out["machines"] = htmlOf(t, machinesOf(t, loadMachines(t, machineRuns...)))
 	return out
 }
 
@@ -126,10 +127,10 @@ func pages(t *testing.T) map[string]string {
 func TestPages(t *testing.T) {
 	for name, page := range pages(t) {
 		mistakes := inaccessible(page)
-		if name != "machines" { // whose columns are machines
+		if name != "machines" && !strings.HasSuffix(name, "history") { // whose columns are machines or runs
 			mistakes = append(mistakes, unexplained(page)...)
 		}
-		if name == goldenRun || name == axesRun || name == "every kind" {
+		if name == goldenRun || name == axesRun || name == "every kind" || name == "distance" {
 			mistakes = append(mistakes, unprintable(page)...)
 		}
 		for _, m := range mistakes {

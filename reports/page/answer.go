@@ -24,14 +24,9 @@ type answerRow struct {
 	Doc         string // what that lock is
 	Rate        string // "4.9 M/s, 4.8 to 5.0"
 	Why         string
-	Tolerates   []tolerance // of a distributed lock
-	Class       string      // the same in a sentence
+	Tolerates   []sign // of a distributed lock
+	Class       string // the same in a sentence
 }
-
-// A tolerance is a mark for one guarantee of a lock.
-type tolerance struct{ Mark, Kind, Text, Long string }
-
-var answerHead = chart.Titles("requirement", "lock", "rate", "why", "what it tolerates")
 
 func answers(ds []judge.Decision) (out []answerRow) {
 	for _, d := range ds {
@@ -65,7 +60,7 @@ func docOf(d judge.Decision) string {
 	return ""
 }
 
-func tolerances(c result.Class) (out []tolerance) {
+func tolerances(c result.Class) (out []sign) {
 	if c.Tries == 0 {
 		return nil
 	}
@@ -78,7 +73,7 @@ func tolerances(c result.Class) (out []tolerance) {
 		case st.Tries > 0:
 			text += fmt.Sprintf(" (%d %s)", st.Tries, numfmt.Choose(st.Tries, "try", "tries"))
 		}
-		out = append(out, tolerance{guaranteeMark(st), stateKind[st.State], text, string(g) + " " + st.String()})
+		out = append(out, sign{guaranteeMark(st), text})
 	}
 	return out
 }
@@ -119,10 +114,7 @@ func exclusions(run *result.Run) (out []excluded) {
 	return out
 }
 
-var (
-	stateMark = map[result.GuaranteeState]string{result.Held: "✓", result.Broken: "✗", result.Untested: "?", result.Unmade: "–", result.Open: "○"}
-	stateKind = map[result.GuaranteeState]string{result.Held: "held", result.Broken: "harm"}
-)
+var stateMark = map[result.GuaranteeState]string{result.Held: "✓", result.Broken: "✗", result.Untested: "?", result.Unmade: "–", result.Open: "○"}
 
 func guaranteeMark(s result.GuaranteeStatus) string {
 	if s.State == result.Held {

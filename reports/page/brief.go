@@ -1,49 +1,39 @@
 package page
 
 import (
-	"bytes"
 	"fmt"
-	"io"
 	"regexp"
 	"slices"
 
 	"locklab/harness/result"
 )
 
-// WriteBriefHTML writes the answer of run and its main charts as one page. Other links lead to
-// details, the relative address of [WriteHTML]'s. Without locks it writes the full page.
-func WriteBriefHTML(w io.Writer, run *result.Run, details string) error {
+// Brief returns the answer of run and its main charts. Other links lead to details, the
+// relative address of the page of [Report]. Without locks it returns the full report.
+func Brief(run *result.Run, details string) (*Document, error) {
 	doc, err := compose(run)
 	if err != nil {
-		return fmt.Errorf("reports: %w", err)
+		return nil, fmt.Errorf("reports: %w", err)
 	}
 	if doc.Measured {
 		doc.cut(details)
 	}
-	var page bytes.Buffer
-	if err := writePage(&page, "report", doc); err != nil {
-		return err
-	}
-	_, err = w.Write(leadTo(details, page.Bytes()))
-	return err
+	return &Document{form: "report", data: doc, details: details}, nil
 }
 
 // cut removes what the page at details has and a first reading does not need.
 func (doc *document) cut(details string) {
 	doc.Details = details
-	for _, ss := range []*[]section{&doc.Local, &doc.Served, &doc.Simulated} {
-		*ss = slices.DeleteFunc(*ss, func(s section) bool { return s.Folded })
-		for i := range *ss {
-			(*ss)[i].Figures = mainFigures((*ss)[i].Figures)
-		}
-		*ss = slices.DeleteFunc(*ss, func(s section) bool { return len(s.Figures) == 0 })
+	for i := range doc.Sections {
+		doc.Sections[i].Figures = mainFigures(doc.Sections[i].Figures)
 	}
+	doc.Sections = slices.DeleteFunc(doc.Sections, func(s section) bool { return s.Folded || len(s.Figures) == 0 })
 	doc.Tables = firstTables(doc.Tables)
 	if doc.Safety != nil {
 		doc.Safety.Brief, doc.Safety.Figures = true, mainFigures(doc.Safety.Figures)
 	}
 	doc.Ranked = mainFigures(doc.Ranked)
-	doc.Hardware, doc.Audit, doc.Facts, doc.Modules, doc.glossary = nil, nil, nil, nil, glossary{}
+	doc.Checked, doc.Facts, doc.Modules, doc.glossary = "", nil, nil, glossary{}
 	doc.Quality.Warnings, doc.Quality.Checks = doc.Quality.Top(), nil
 }
 

@@ -1,7 +1,6 @@
 package page
 
 import (
-	"bytes"
 	"regexp"
 	"strings"
 	"testing"
@@ -14,16 +13,13 @@ var tagsRE = regexp.MustCompile(`(?s)<(style|svg)[^>]*>.*?</(style|svg)>|<[^>]+>
 // TestBriefPage: at most 15 charts and 6,000 words, and every link has its anchor.
 func TestBriefPage(t *testing.T) {
 	run := synthetic.Zoo(1)
-	var brief, whole bytes.Buffer
-	if err := WriteBriefHTML(&brief, run, "details.html"); err != nil {
+	brief, err := Brief(run, "details.html")
+	if err != nil {
 		t.Fatal(err)
 	}
-	if err := WriteHTML(&whole, run); err != nil {
-		t.Fatal(err)
-	}
-	page := brief.String()
+	page, whole := htmlOf(t, brief), pageOf(t, run)
 	charts, words := strings.Count(page, "<svg"), len(strings.Fields(tagsRE.ReplaceAllString(page, " ")))
-	if charts < 2 || charts > 15 || words > 6000 || strings.Count(whole.String(), "<svg") <= charts {
+	if charts < 2 || charts > 15 || words > 6000 || strings.Count(whole, "<svg") <= charts {
 		t.Errorf("%d charts, %d words", charts, words)
 	}
 	if !strings.Contains(page, `class="lead"`) || !strings.Contains(page, `class="compared numbers"`) {
@@ -32,7 +28,7 @@ func TestBriefPage(t *testing.T) {
 	has := func(page, id string) bool { return strings.Contains(page, ` id="`+id+`"`) }
 	links := 0
 	for _, m := range regexp.MustCompile(`href="([^"#]*)#([^"]+)"`).FindAllStringSubmatch(page, -1) {
-		if links++; m[1] == "" && !has(page, m[2]) || m[1] != "" && (m[1] != "details.html" || !has(whole.String(), m[2])) {
+		if links++; m[1] == "" && !has(page, m[2]) || m[1] != "" && (m[1] != "details.html" || !has(whole, m[2])) {
 			t.Errorf("the link %s leads nowhere", m[0])
 		}
 	}

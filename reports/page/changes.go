@@ -75,24 +75,20 @@ func (x *Changes) Write(w io.Writer, format string, width int) error {
 		enc.SetIndent("", "  ")
 		return named(enc.Encode(x.data), "JSON")
 	case "markdown":
-		return newMarkdown("", nil, glossary{}).write(w, "history", x.doc)
+		return x.doc.document().Markdown(w, "", nil)
 	case "text":
-	default:
-		return fmt.Errorf("reports: format %q is unknown", format)
+		return x.doc.document().Text(w, width)
 	}
-	t := newText(width)
-	t.colours = showsColours(w)
-	t.execute("history", x.doc)
-	return t.writeTo(w)
+	return fmt.Errorf("reports: format %q is unknown", format)
 }
 
-// WriteHistoryHTML writes one self-contained page about h, with unchanged series folded.
-func WriteHistoryHTML(w io.Writer, h *judge.History) error {
-	doc, err := composeHistory(h)
-	if err != nil {
-		return fmt.Errorf("reports: %w", err)
+// History returns a report about h, with unchanged series folded.
+func History(h *judge.History) (*Document, error) {
+	doc := outlineHistory(h)
+	if err := doc.drawAll(h); err != nil {
+		return nil, fmt.Errorf("reports: %w", err)
 	}
-	return writePage(w, "history", doc)
+	return doc.document(), nil
 }
 
 func named(err error, what string) error {

@@ -1,6 +1,8 @@
 package page
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -16,20 +18,18 @@ const mostFrames = 24
 type historyDocument struct {
 	Title, Lead string
 	Worse       bool
-	Tokens      []paint
 	Findings    []string
 	Gaps        []string
 	Tables      []tableView
-	Sites       []historySite
+	Sites       []figure // the runs of each machine
 	Sections    []section
 	Remarks     []string
 	Warnings    []string
 	glossary
 }
 
-type historySite struct {
-	Name, Hardware string
-	chart.Table
+func (doc *historyDocument) document() *Document {
+	return &Document{form: "history", data: doc}
 }
 
 const (
@@ -40,17 +40,10 @@ const (
 	unchangedName = "unchanged"
 )
 
-// notable splits the series of h by a change; a notable case is so on all machines.
+// notable splits the series of h by a change.
 func notable(h *judge.History) (first, others []*judge.HistorySeries) {
-	looked := make(map[string]bool)
-	key := func(s *judge.HistorySeries) string { return s.Case() + "\x00" + s.Metric.Name }
 	for i := range h.Series {
 		if s := &h.Series[i]; s.Notable() {
-			looked[key(s)] = true
-		}
-	}
-	for i := range h.Series {
-		if s := &h.Series[i]; looked[key(s)] {
 			first = append(first, s)
 		} else {
 			others = append(others, s)
@@ -89,26 +82,26 @@ func (doc *historyDocument) addTable(v tableView) {
 	}
 }
 
-func historySites(sites []judge.Site) (out []historySite) {
-	for _, s := range sites {
-		out = append(out, historySite{chart.Short(s.Name, chart.MostName), chart.Short(s.Runs[0].Manifest.Machine.String(), chart.MostText),
-			chart.Table{Head: chart.Titles("run", "date, UTC", "commit", "differs from the run before in"), Rows: siteTable(s)}})
+func historySites(sites []judge.Site) (out []figure) {
+	for i, s := range sites {
+		t := chart.Table{Head: chart.Titles("run", "date, UTC", "commit", "differs from the run before in")}
+		for _, v := range s.Runs {
+			differs := cmp.Or(chart.Short(numfmt.List(v.Differs, len(v.Differs)), chart.MostText), numfmt.Unknown)
+			t.Rows = append(t.Rows, []string{v.Name, v.Date(), v.Commit(), differs})
+		}
+		out = append(out, tableFigure(fmt.Sprint("site-", i), chart.Short(s.Name, chart.MostName), chart.Short(s.Runs[0].Manifest.Machine.String(), chart.MostText), t))
 	}
 	return out
 }
 
-func composeHistory(h *judge.History) (*historyDocument, error) {
-	doc := outlineHistory(h)
-	doc.Tokens = paints()
+// drawAll draws the series with a change, then the others, and defines their metrics.
+func (doc *historyDocument) drawAll(h *judge.History) error {
 	first, others := notable(h)
-	if err := doc.draw(h, first, changesName, changesTitle, false); err != nil {
-		return nil, err
-	}
-	if err := doc.draw(h, others, unchangedName, steadyTitle, true); err != nil {
-		return nil, err
+	if err := errors.Join(doc.draw(h, first, changesName, changesTitle, false), doc.draw(h, others, unchangedName, steadyTitle, true)); err != nil {
+		return err
 	}
 	doc.define(h)
-	return doc, nil
+	return nil
 }
 
 func (doc *historyDocument) draw(h *judge.History, ss []*judge.HistorySeries, name, title string, folded bool) error {
@@ -142,8 +135,8 @@ func caseList(ss []*judge.HistorySeries) string {
 func (doc *historyDocument) define(h *judge.History) {
 	doc.Terms = terms
 	for i := range h.Series {
-		if m := h.Series[i].Metric; !slices.Contains(doc.Metrics, definition{m}) {
-			doc.Metrics = append(doc.Metrics, definition{m})
+		if m := h.Series[i].Metric; !slices.Contains(doc.Metrics, m) {
+			doc.Metrics = append(doc.Metrics, m)
 		}
 	}
 	if len(h.Series) > 0 {

@@ -2,7 +2,6 @@ package page
 
 import (
 	"encoding/csv"
-	"fmt"
 	"io"
 	"strconv"
 	"strings"
@@ -37,15 +36,10 @@ func viewRuns(t judge.Table, first int, keep func(*judge.Case) bool) (v tableVie
 		case levels:
 			cells = append(cells, "0", notAvailable, notAvailable, notAvailable)
 		}
-		colours := make([]colour, len(cells))
 		for i := first; i < len(t.Columns); i++ {
-			cells, colours = append(cells, runCell(r, i, format)), append(colours, colourOf(r.Ratios[i]))
+			cells = append(cells, runCell(r, i, format))
 		}
-		last := plain
-		if r.Case.Verdict == judge.Regressed {
-			last = red
-		}
-		v.Rows, v.Colours = append(v.Rows, append(cells, string(r.Case.Verdict))), append(v.Colours, append(colours, last))
+		v.Rows = append(v.Rows, append(cells, string(r.Case.Verdict)))
 	}
 	return v
 }
@@ -127,23 +121,4 @@ func harmless(s string) string {
 		return "'" + s
 	}
 	return s
-}
-
-func siteTable(s judge.Site) (rows [][]string) {
-	for _, v := range s.Runs {
-		differs := numfmt.Unknown
-		if len(v.Differs) > 0 {
-			differs = chart.Short(numfmt.List(v.Differs, len(v.Differs)), chart.MostText)
-		}
-		rows = append(rows, []string{v.Name, v.Date(), v.Commit(), differs})
-	}
-	return rows
-}
-
-// Lines returns a line for each run of s.
-func (s historySite) Lines() (out []string) {
-	for _, r := range s.Rows {
-		out = append(out, fmt.Sprintf("%s: %s UTC, commit %s", r[0], r[1], r[2]))
-	}
-	return out
 }

@@ -18,6 +18,15 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
+func historyReport(t *testing.T, h *judge.History) *Document {
+	t.Helper()
+	d, err := History(h)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
 func historyOf(t *testing.T, runs []*result.Run) *judge.History {
 	t.Helper()
 	h, err := judge.NewHistory(runs, judge.HistoryOptions{})
@@ -145,24 +154,5 @@ func TestSpreadsheet(t *testing.T) {
 				}
 			}
 		}
-	}
-}
-
-func TestHistoryPage(t *testing.T) {
-	h := historyOf(t, synthetic.TwoMachines())
-	var page bytes.Buffer
-	if err := WriteHistoryHTML(&page, h); err != nil {
-		t.Fatal(err)
-	}
-	requireAccessible(t, page.String())
-	for _, want := range []string{"regressed from run 7 on", "counter is 7", "<details class=\"group\">", "no processor for it"} {
-		if !strings.Contains(page.String(), want) {
-			t.Errorf("the page does not say %q", want)
-		}
-	}
-	quiet := historyOf(t, synthetic.Days("a", 2, 3, 8, []int{1}, []synthetic.Model{synthetic.Fast("mcs", 1e6)}, func(int, string) float64 { return 1 }))
-	page.Reset()
-	if err := WriteHistoryHTML(&page, quiet); err != nil || strings.Contains(page.String(), changesTitle) || !strings.Contains(page.String(), steadyTitle) {
-		t.Errorf("%v; nothing changed, and the page asks what did, or lacks the others", err)
 	}
 }

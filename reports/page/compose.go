@@ -2,17 +2,16 @@ package page
 
 import (
 	"cmp"
-	_ "embed"
+	"errors"
 	"fmt"
-	"html/template"
 	"slices"
 	"strconv"
 	"strings"
 
+	"locklab/harness"
 	"locklab/harness/result"
 	"locklab/internal/numfmt"
 	"locklab/reports/chart"
-	"locklab/reports/draw"
 )
 
 func outline(run *result.Run) *document {
@@ -22,65 +21,50 @@ func outline(run *result.Run) *document {
 		Rule:       ruleText(run.Manifest),
 		Exclusions: exclusions(run),
 		Broken:     breaches(run),
-		Audit:      audit(run),
+		Checked:    checked(run),
 		Facts:      environment(run),
-		Modules:    modules(run),
+		Modules:    versions(run, true),
 		Command:    command(run),
-		Rounds:     roundsSeen(run),
-		Tokens:     paints(),
 	}
 	doc.conclude(run)
 	return doc
 }
 
-func paints() (out []paint) {
-	for _, t := range draw.Tokens {
-		out = append(out, paint{t.Name, template.CSS(draw.CSS(t.Light)), template.CSS(draw.CSS(t.Dark))})
-	}
-	return out
-}
-
 func compose(run *result.Run) (*document, error) {
 	run = chart.Sanitize(run)
-	doc := outline(run)
-	if err := doc.drawLocks(chart.Groups(run)); err != nil {
+	doc, gs := outline(run), chart.Groups(run)
+	local, err := drawLocks(gs, false)
+	hardware, errHardware := studies(run)
+	served, errServed := drawLocks(gs, true)
+	simulated, errSimulated := composeSimulated(run, gs)
+	safety, errSafety := composeSafety(run)
+	if err := errors.Join(err, errHardware, errServed, errSimulated, errSafety); err != nil {
 		return nil, err
 	}
+	if d := chart.NewDistance(run, gs); d != nil {
+		served = append(served, distanceSection(d))
+	}
+	if d := chart.NewContention(run, gs); d != nil && d.HasLaw() {
+		served = append(served, contentionSection(d))
+	}
+	doc.Sections, doc.Safety = slices.Concat(local, hardware, served, simulated), safety
 	doc.rank()
-	if d := chart.NewDistance(run, chart.Groups(run)); d != nil {
-		doc.Served = append(doc.Served, distanceSection(d))
-	}
-	if d := chart.NewContention(run, chart.Groups(run)); d != nil && d.HasLaw() {
-		doc.Served = append(doc.Served, contentionSection(d))
-	}
-	var err error
-	if doc.Hardware, err = studies(run); err != nil {
-		return nil, err
-	}
-	if doc.Simulated, err = composeSimulated(run, chart.Groups(run)); err != nil {
-		return nil, err
-	}
-	doc.Expected = expectedText(run)
-	switch doc.Measured = len(run.Results) > 0 || doc.Hardware == nil && len(run.Faults) == 0 && doc.Simulated == nil; {
+	switch doc.Measured = len(run.Results) > 0 || hardware == nil && len(run.Faults) == 0 && simulated == nil; {
 	case doc.Measured:
-	case doc.Hardware != nil:
-		doc.Title = "What does this machine's hardware do?"
-	case doc.Simulated != nil:
-		doc.simulatedOnly(run)
-	}
-	for i := range doc.Hardware {
-		doc.Hardware[i].Folded = doc.Measured
-	}
-	if doc.Safety, err = composeSafety(run); err != nil {
-		return nil, err
-	}
-	if !doc.Measured && doc.Safety != nil && doc.Safety.Tries > 0 {
-		doc.Title = doc.Safety.Title
-	}
-	if doc.Measured && doc.Safety != nil {
-		for i := range doc.Safety.Figures {
-			doc.Safety.Figures[i].Folded = true
+		for i := range hardware {
+			doc.Sections[len(local)+i].Folded = true
 		}
+		if safety != nil {
+			for i := range safety.Figures {
+				safety.Figures[i].Folded = true
+			}
+		}
+	case safety != nil && safety.Tries > 0:
+		doc.Title = safety.Title
+	case hardware != nil:
+		doc.Title = "What does this machine's hardware do?"
+	default:
+		doc.simulatedOnly(run)
 	}
 	doc.glossary = newGlossary(run)
 	return doc, nil
@@ -90,83 +74,65 @@ func compose(run *result.Run) (*document, error) {
 var rankedCharts = []string{"ranking", "ranking-distributed"}
 
 func (doc *document) rank() {
-	for _, ss := range [][]section{doc.Local, doc.Served} {
-		for i := range ss {
-			ss[i].Figures = slices.DeleteFunc(ss[i].Figures, func(f figure) bool {
-				if !slices.Contains(rankedCharts, f.Name) || ss[i].Folded {
-					return false
-				}
-				f.Folded = false
-				doc.Ranked = append(doc.Ranked, f)
-				return true
-			})
-		}
+	for i := range doc.Sections {
+		s := &doc.Sections[i]
+		s.Figures = slices.DeleteFunc(s.Figures, func(f figure) bool {
+			if !slices.Contains(rankedCharts, f.Name) || s.Folded {
+				return false
+			}
+			f.Folded = false
+			doc.Ranked = append(doc.Ranked, f)
+			return true
+		})
 	}
 }
 
 // foldedRoom limits the bytes of folded groups in a page, which may be hundreds.
 const foldedRoom = 400_000
 
-// drawLocks draws the sections of gs for each kind of lock: the group with the most cases,
+// drawLocks draws the sections of gs for one kind of lock: the group with the most cases,
 // the effects of the axes, and the other groups, folded.
-func (doc *document) drawLocks(gs []*chart.Group) error {
-	for _, remote := range []bool{false, true} {
-		first := chart.Anchored(gs, remote)
-		if first == nil {
+func drawLocks(gs []*chart.Group, remote bool) (sections []section, err error) {
+	first := chart.Anchored(gs, remote)
+	var omitted []string
+	room := foldedRoom
+	for i, g := range gs {
+		if first == nil || g.Remote != remote || g != first && (len(g.Workers) < 2 || g.Open()) {
+			continue // one point is no curve; the verdict table and the open-loop charts have it
+		}
+		if room <= 0 {
+			omitted = append(omitted, g.Axes)
 			continue
 		}
-		var sections []section
-		var omitted []string
-		room := foldedRoom
-		for i, g := range gs {
-			if g.Remote != remote || g != first && (len(g.Workers) < 2 || g.Open()) {
-				continue // one point is no curve; the verdict table and the open-loop charts have it
-			}
-			if room <= 0 {
-				omitted = append(omitted, g.Axes)
-				continue
-			}
-			s, err := draft(g, fmt.Sprintf("%s, %s", kind(remote), g.Axes), strconv.Itoa(i), false)
-			if err != nil {
-				return err
-			}
-			sections = append(sections, s)
-			if g != first {
-				sections[len(sections)-1].Folded = true
-				room -= s.size()
-				continue
-			}
-			if g.Open() {
-				continue
-			}
-			across, err := draft(g, kind(remote)+", what changes their rate", strconv.Itoa(i), true)
-			if err != nil {
-				return err
-			}
-			sections = append(sections, across)
+		s, err := draft(g, fmt.Sprintf("%s, %s", kind(remote), g.Axes), strconv.Itoa(i), false)
+		if err != nil {
+			return nil, err
 		}
-		if omitted != nil {
-			sections[1].Note += " Not drawn by themselves, to keep this page small: " + numfmt.List(omitted, 12) + "."
+		if s.Folded = g != first; s.Folded {
+			room -= s.size()
 		}
-		if remote {
-			doc.Served = sections
-		} else {
-			doc.Local = sections
+		sections = append(sections, s)
+		if s.Folded || g.Open() {
+			continue
 		}
+		across, err := draft(g, kind(remote)+", what changes their rate", strconv.Itoa(i), true)
+		if err != nil {
+			return nil, err
+		}
+		sections = append(sections, across)
 	}
-	return nil
+	if omitted != nil {
+		sections[1].Note += " Not drawn by themselves, to keep this page small: " + numfmt.List(omitted, 12) + "."
+	}
+	return sections, nil
 }
 
+// size estimates the bytes of s in a page.
 func (s section) size() (n int) {
 	for _, f := range s.Figures {
-		n += len(f.SVG)
-		for _, h := range f.Head {
-			n += len(`<th scope="col"><a href="#"></a></th>`) + len(h.Text) + len(link(h)) + len(tip(h))
-		}
+		n += len(f.SVG) + 200*len(f.Head)
 		for _, row := range f.Rows {
-			for _, text := range row {
-				n += len(text) + len("<td></td>")
-			}
+			n += len(strings.Join(row, "<td></td>"))
 		}
 	}
 	return n
@@ -214,32 +180,34 @@ func draft(g *chart.Group, title, id string, across bool) (section, error) {
 	return s, nil
 }
 
-func distanceSection(d *chart.Distances) section {
-	s := section{ID: "distance", Title: "Distributed locks, what distance costs", Slug: "distance", Note: d.Notes() + " Workload: " + d.Load() + ".",
-		Folded: len(d.Asked)+len(d.Far) == 0}
-	add := func(name, title, answer string, t chart.Table) {
-		s.Figures = append(s.Figures, figure{Name: name, ID: name, Title: title, Answer: answer, Head: t.Head, Rows: t.Rows, Shown: true})
-	}
-	add("distance-cost", "What does each lock ask of its servers, and how often does it wait for an answer?", d.CostsAnswer(), d.Costs())
-	if len(d.Asked)+len(d.Far) > 0 {
-		add("distance-predicted", "What would it take at another round trip?", d.Answer(), d.Predictions())
-	}
-	return s
-}
-
-func contentionSection(d *chart.Contention) section {
-	t := d.Rows()
-	return section{ID: "contenders", Title: "Distributed locks, many contenders", Slug: "contenders", Note: d.Notes(), Folded: len(d.Asked) == 0, Figures: []figure{
-		{Name: "contenders-table", ID: "contenders-table", Title: chart.ContendersTitle, Answer: d.Answer() + " " + d.Laws(), Head: t.Head, Rows: t.Rows, Shown: true},
-	}}
-}
-
 func breaches(run *result.Run) (out []breach) {
+	traced := make(map[string]bool)
 	for _, r := range run.Results {
 		for _, v := range r.Violations {
-			out = append(out, breach{r.Lock.Name, r.Workload.Name(), v.Rule, v.Detail, r.Round + 1, v.Count, v.Trace})
+			b := breach{r.Lock.Name, r.Workload.Name(), v.Rule, v.Detail, r.Round + 1, v.Count, ""}
+			if len(v.Trace) > 0 && !traced[b.Lock] {
+				b.Trace, traced[b.Lock] = strings.Join(v.Trace, "\n"), true
+			}
+			out = append(out, b)
 		}
 	}
 	slices.SortStableFunc(out, func(a, b breach) int { return strings.Compare(a.Lock, b.Lock) })
 	return out
+}
+
+// checked counts the checks of locks in run, and describes them.
+func checked(run *result.Run) string {
+	locks := make(map[string]bool)
+	windows, ops := 0, uint64(0)
+	for _, r := range run.Results {
+		if r.Lock.Status != harness.Control { // it is no lock
+			windows, ops, locks[r.Lock.Name] = windows+1, ops+r.Ops, true
+		}
+	}
+	if windows == 0 {
+		return ""
+	}
+	return fmt.Sprintf("Checked: %s of %s, %s acquisitions. ", numfmt.Plural(windows, "window"), numfmt.Plural(len(locks), "lock"), numfmt.SI(float64(ops))) +
+		"Each window checks that no process ends and that every worker comes back. With two workers or more it checks that no update of the guarded data is lost, no reader sees half an update, and at most the permitted number hold the lock. " +
+		"Distributed locks are also checked for failed requests, and fenced ones for tokens that rise from holder to holder. Conformance tests check the other promises of a lock, such as its order."
 }

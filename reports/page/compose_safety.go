@@ -2,7 +2,10 @@ package page
 
 import (
 	"fmt"
+	"io"
+	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"locklab/harness"
 	"locklab/harness/judge"
@@ -10,6 +13,47 @@ import (
 	"locklab/internal/numfmt"
 	"locklab/reports/chart"
 )
+
+// A safetySection is the results of the failure scenarios.
+type safetySection struct {
+	Title, Answer string
+	Sources       []string // the runs of the scenarios
+	Command       string   // that tests it
+	Guarantees    []string // names of columns
+	Columns       []string // names of scenarios
+	Locks         []safetyLock
+	Scenarios     []figure // their tables
+	Figures       []figure
+	Notes         []string
+
+	Brief bool // without the figures of each scenario
+	Tries int
+}
+
+// A safetyLock is a lock with its guarantees and its outcome in each scenario.
+type safetyLock struct {
+	Name, Class       string
+	Tries             int
+	Guarantees, Cells []sign
+}
+
+// A sign is a mark with its meaning.
+type sign struct{ Mark, Text string }
+
+// signKind returns the class of a mark in a page, which has a colour.
+func signKind(mark string) string {
+	switch first, _ := utf8.DecodeRuneInString(mark); {
+	case strings.Contains(mark, "!"):
+		return "harm refuted"
+	case first == '✓' || first == '0':
+		return "held"
+	case first == '▲' || first == '✗':
+		return "harm"
+	case first == '△':
+		return "lesser"
+	}
+	return ""
+}
 
 // composeSafety returns the failure section of run, or nil without failure tests.
 func composeSafety(run *result.Run) (*safetySection, error) {
@@ -26,7 +70,7 @@ func composeSafety(run *result.Run) (*safetySection, error) {
 	}
 	for _, h := range s.Scenarios {
 		out.Columns = append(out.Columns, h.Scenario)
-		out.Scenarios = append(out.Scenarios, scenarioTable(h))
+		out.Scenarios = append(out.Scenarios, scenarioFigure(h))
 	}
 	for _, l := range s.Locks {
 		out.Locks = append(out.Locks, lockRow(s, l))
@@ -43,13 +87,6 @@ func composeSafety(run *result.Run) (*safetySection, error) {
 	return out, nil
 }
 
-func published(run *result.Run) (n int) {
-	for _, f := range run.Faults {
-		n += f.Published
-	}
-	return n
-}
-
 func testCommand(run *result.Run) string {
 	dir := run.Dir
 	if dir == "" {
@@ -59,13 +96,16 @@ func testCommand(run *result.Run) string {
 }
 
 func sources(run *result.Run) (out []string) {
-	from := 0
-	for _, c := range run.Chaos {
-		from += c.Faults
-		text := "Tried in the run in " + c.Dir
-		if !c.Started.IsZero() {
-			text += " of " + c.Started.UTC().Format("2006-01-02 15:04 UTC")
+	own, published := 0, 0
+	for _, f := range run.Faults {
+		published += f.Published
+		if f.Tries == 0 || f.Tries > f.Published {
+			own++
 		}
+	}
+	for _, c := range run.Chaos {
+		own -= c.Faults
+		text := "Tried in the run in " + c.Dir
 		if c.Commit != "" {
 			text += ", commit " + c.Commit
 		}
@@ -74,17 +114,11 @@ func sources(run *result.Run) (out []string) {
 		}
 		out = append(out, text+".")
 	}
-	own := 0
-	for _, f := range run.Faults {
-		if f.Tries == 0 || f.Tries > f.Published {
-			own++
-		}
-	}
-	if own > from {
+	if own > 0 {
 		out = append([]string{"Tried in this run."}, out...)
 	}
-	if n := published(run); n > 0 {
-		out = append(out, fmt.Sprintf("%d of the tries are of the campaign that is published with locklab (%s).", n, run.Published))
+	if published > 0 {
+		out = append(out, fmt.Sprintf("%d of the tries are of the campaign that is published with locklab (%s).", published, run.Published))
 	}
 	return out
 }
@@ -93,12 +127,12 @@ func lockRow(s *chart.Safety, l *chart.Survivor) safetyLock {
 	row := safetyLock{Name: l.Lock.Name, Class: numfmt.Sentence(l.Sentence()), Tries: l.Class.Tries}
 	for _, g := range harness.Guarantees {
 		st := l.Class.Guarantees[g]
-		row.Guarantees = append(row.Guarantees, safetyCell{Mark: guaranteeMark(st), Kind: stateKind[st.State], Text: string(st.State), Long: string(g) + " " + st.String()})
+		row.Guarantees = append(row.Guarantees, sign{guaranteeMark(st), string(st.State)})
 	}
 	for _, h := range s.Scenarios {
 		r, ok := l.Rows[h.Scenario]
 		if !ok {
-			row.Cells = append(row.Cells, safetyCell{Text: "does not apply"})
+			row.Cells = append(row.Cells, sign{Text: "does not apply"})
 			continue
 		}
 		row.Cells = append(row.Cells, outcome(r))
@@ -107,76 +141,74 @@ func lockRow(s *chart.Safety, l *chart.Survivor) safetyLock {
 }
 
 // outcome returns a result as a mark: its shape is the observation, a ! is unexpected.
-func outcome(r result.Survival) safetyCell {
-	c := safetyCell{Long: r.Reading()}
-	violated := r.Broken > 0
+func outcome(r result.Survival) (s sign) {
+	unexpected := ""
+	if r.Verdict == result.Refuted {
+		unexpected = "!"
+	}
 	switch {
 	case r.Verdict == result.NotTested:
-		c.Mark, c.Text = "?", "not tested"
-	case violated:
-		c.Mark, c.Kind, c.Figure = "▲", "harm", numfmt.Number(r.Broken)
-		c.Text = string(r.Verdict) + ": " + Harms(r.Seen) + ", " + c.Figure + " in 1000"
+		return sign{"?", "not tested"}
+	case r.Broken > 0:
+		rate := numfmt.Number(r.Broken)
+		return sign{"▲" + unexpected + " " + rate, string(r.Verdict) + ": " + Harms(r.Seen) + ", " + rate + " in 1000"}
 	case len(r.Seen) > 0:
+		s = sign{"△" + unexpected, string(r.Verdict) + ": " + Harms(r.Seen)}
 		if r.Violations > 0 {
-			c.Figure = numfmt.Number(r.Violations)
+			s.Mark += " " + numfmt.Number(r.Violations)
 		}
-		c.Mark, c.Kind, c.Text = "△", "lesser", string(r.Verdict)+": "+Harms(r.Seen)
+		return s
 	case r.Verdict == result.NotShown:
-		c.Mark, c.Text = "○", "not shown"
-	default:
-		c.Mark, c.Kind, c.Text = heldMark(r.N), "held", string(r.Verdict)+": no harm"
+		return sign{"○", "not shown"}
 	}
-	if r.Verdict == result.Refuted {
-		c.Mark, c.Kind = c.Mark+"!", "harm refuted"
-	}
-	return c
+	return sign{heldMark(r.N) + unexpected, string(r.Verdict) + ": no harm"}
 }
 
-func scenarioTable(h *chart.Hazard) safetyScenario {
-	t := safetyScenario{Name: h.Scenario, Question: h.Question, Fault: numfmt.Sentence(h.Fault), Source: h.Source}
-	var names []string
+// scenarioFigure returns the table of h, with a row for each lock.
+func scenarioFigure(h *chart.Hazard) figure {
+	f := figure{Name: h.Scenario, ID: "scenario-" + h.Scenario, Title: h.Scenario + ": " + h.Question, Answer: numfmt.Sentence(h.Fault), Folded: true, Shown: true,
+		Head: chart.Titles("lock", "verdict", "violations in 1000", "bound (95 %)", "window p50", "greatest", "told before, least", "faults", "what was seen")}
+	var tests []string
 	for _, g := range h.Tests {
-		names = append(names, string(g))
+		tests = append(tests, string(g))
 	}
-	t.Tests = strings.Join(names, ", ")
-	counts := make(map[result.SurvivalVerdict]int)
+	if tests != nil {
+		f.Answer += " Tests " + strings.Join(tests, ", ") + "."
+	}
+	if h.Source != "" {
+		f.Answer += " Source: " + h.Source
+	}
 	for _, r := range h.Rows {
-		counts[r.Verdict]++
-		row := safetyFigures{Lock: r.Fault.Lock.Name, Verdict: string(r.Verdict), Cell: outcome(r), Violations: chart.PerThousand(r), Median: numfmt.Unknown, Most: numfmt.Unknown, Margin: numfmt.Unknown, Bound: numfmt.Unknown, Tries: r.N, Reading: r.Reading(),
-			Striking: r.Verdict == result.Refuted || r.Verdict == result.NotTested, Histories: r.Fault.Histories}
+		row := []string{r.Fault.Lock.Name, outcome(r).Text, chart.PerThousand(r), numfmt.Unknown, numfmt.Unknown, numfmt.Unknown, numfmt.Unknown, numfmt.SI(float64(r.N)), strings.Join(seen(r), " · ")}
 		if r.N > 0 {
-			row.Bound = numfmt.Percent(100 * r.Bound)
+			row[3] = numfmt.Percent(100 * r.Bound)
 		}
 		if r.Window.N > 0 {
-			row.Median, row.Most = chart.Lasting(r.Window.Median), chart.Lasting(r.Window.Most)
+			row[4], row[5] = chart.Lasting(r.Window.Median), chart.Lasting(r.Window.Most)
 		}
 		if r.Margin.N > 0 {
-			row.Margin = chart.Lasting(r.Margin.Least)
+			row[6] = chart.Lasting(r.Margin.Least)
 		}
-		for _, a := range r.Aims {
-			row.Aims = append(row.Aims, aimText(a))
-			row.Striking = row.Striking || a.Known() && !a.Met
-		}
-		for _, lost := range []struct {
-			n   int
-			why string
-		}{{r.Fault.Failed, "the fault could not be made"}, {r.Fault.Starved, "the machine kept processes from running"}} {
-			if lost.n > 0 {
-				row.Notes = append(row.Notes, fmt.Sprintf("%d more %s did not count: %s", lost.n, numfmt.Choose(lost.n, "try", "tries"), lost.why))
-				row.Striking = true
-			}
-		}
-		row.Notes = append(row.Notes, r.Fault.Notes...)
-		t.Rows = append(t.Rows, row)
+		f.Rows = append(f.Rows, row)
 	}
-	var parts []string
-	for _, v := range []result.SurvivalVerdict{result.Refuted, result.Confirmed, result.NotShown, result.Observed, result.NotTested} {
-		if counts[v] > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", counts[v], v))
+	return f
+}
+
+// seen describes the observations in r: the reading, the aims and the notes.
+func seen(r result.Survival) []string {
+	out := []string{r.Reading()}
+	for _, a := range r.Aims {
+		out = append(out, aimText(a))
+	}
+	for _, lost := range []struct {
+		n   int
+		why string
+	}{{r.Fault.Failed, "the fault could not be made"}, {r.Fault.Starved, "the machine kept processes from running"}} {
+		if lost.n > 0 {
+			out = append(out, fmt.Sprintf("%d more %s did not count: %s", lost.n, numfmt.Choose(lost.n, "try", "tries"), lost.why))
 		}
 	}
-	t.Summary = strings.Join(parts, ", ")
-	return t
+	return append(out, r.Fault.Notes...)
 }
 
 func aimText(a result.Aim) string {
@@ -191,4 +223,51 @@ func aimText(a result.Aim) string {
 		return fmt.Sprintf("Aim met: %s (%s)", a.Text, format(a.Value))
 	}
 	return fmt.Sprintf("Aim missed: %s (%s)", a.Text, format(a.Value))
+}
+
+// WriteFaults writes a table for each scenario, and the details of unexpected outcomes. Rows
+// of one scenario are neighbours. No line is wider than width columns, at least 60.
+func WriteFaults(out io.Writer, rows []result.Survival, width int) error {
+	type scenario struct {
+		figure
+		Striking []string
+	}
+	var all []scenario
+	for len(rows) > 0 {
+		n := 1
+		for n < len(rows) && rows[n].Fault.Scenario == rows[0].Fault.Scenario {
+			n++
+		}
+		s := scenario{figure: scenarioFigure(&chart.Hazard{FaultResult: rows[0].Fault, Rows: rows[:n]})}
+		for i, r := range rows[:n] {
+			s.Rows[i] = s.Rows[i][:len(s.Rows[i])-1] // the observations are below
+			if striking(r) {
+				s.Striking = append(append(s.Striking, r.Fault.Lock.Name+": "+seen(r)[0]), seen(r)[1:]...)
+				for _, file := range r.Fault.Histories {
+					s.Striking = append(s.Striking, "history: "+file)
+				}
+			}
+		}
+		s.Head = s.Head[:len(s.Head)-1]
+		all, rows = append(all, s), rows[n:]
+	}
+	return (&Document{form: "faults", data: all}).Text(out, width)
+}
+
+// striking reports whether a terminal shows the observations in r.
+func striking(r result.Survival) bool {
+	missed := func(a result.Aim) bool { return a.Known() && !a.Met }
+	return r.Verdict == result.Refuted || r.Verdict == result.NotTested || r.Fault.Failed+r.Fault.Starved > 0 || slices.ContainsFunc(r.Aims, missed)
+}
+
+// Harms names harms, or returns "safe" without any.
+func Harms(hs []harness.Harm) string {
+	if len(hs) == 0 {
+		return "safe"
+	}
+	var names []string
+	for _, h := range hs {
+		names = append(names, string(h))
+	}
+	return numfmt.List(names, len(names))
 }

@@ -1,7 +1,6 @@
 package page
 
 import (
-	"bytes"
 	"errors"
 	"slices"
 	"strings"
@@ -56,30 +55,43 @@ func TestContendersRows(t *testing.T) {
 	}
 }
 
-func TestCannotExtrapolate(t *testing.T) {
-	few := synthetic.Contenders(2, []int{1, 4, 8}, synthetic.Queue("queue"))
-	far := contended()
-	for _, r := range far.Results {
+// TestCannotPredict: a run that lacks the input of a prediction gets the reason, and no section.
+func TestCannotPredict(t *testing.T) {
+	local, old, delayed := synthetic.Run(1, 2, 2, []int{1, 100}, synthetic.Fast("tas", 1e6)), farther(), farther()
+	few, far := synthetic.Contenders(2, []int{1, 4, 8}, synthetic.Queue("queue")), contended()
+	for _, r := range old.Results {
+		r.Trips = nil
+	}
+	for _, r := range append(slices.Clone(delayed.Results), far.Results...) {
 		r.Workload.Delay = time.Millisecond
 	}
-	for want, run := range map[string]*result.Run{
-		"the run has none":             synthetic.Run(1, 2, 2, []int{1, 100}, synthetic.Fast("tas", 1e6)),
-		"--workers 5,10,20,50,500":     few,
-		"in a closed loop without a d": far,
+	for _, c := range []struct {
+		check   func(*result.Run) error
+		run     *result.Run
+		want    string
+		section string
+	}{
+		{CanPredict, local, "a distributed lock", "what distance costs"},
+		{CanPredict, old, "earlier version", "what distance costs"},
+		{CanPredict, delayed, "without a delay", "what distance costs"},
+		{chart.CanExtrapolate, local, "the run has none", "many contenders"},
+		{chart.CanExtrapolate, few, "--workers 5,10,20,50,500", "many contenders"},
+		{chart.CanExtrapolate, far, "in a closed loop without a d", "many contenders"},
 	} {
-		err := chart.CanExtrapolate(run)
-		if !errors.Is(err, harness.ErrUsage) || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
-			t.Errorf("got %v, want a line with %q", err, want)
+		if err := c.check(c.run); !errors.Is(err, harness.ErrUsage) || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("got %v, want a line with %q", err, c.want)
 		}
-		if page := pageOf(t, run); strings.Contains(page, `id="contenders"`) {
-			t.Errorf("%s: the page has the section", want)
+		c.run.RoundTrips = []time.Duration{time.Millisecond}
+		for name, text := range formsOf(t, c.run) {
+			if strings.Contains(text, c.section) {
+				t.Errorf("%s: the %s has the section", c.want, name)
+			}
 		}
 	}
-	if err := chart.CanExtrapolate(contended()); err != nil {
+	if err := errors.Join(chart.CanExtrapolate(contended()), CanPredict(farther())); err != nil {
 		t.Error(err)
 	}
-	var out bytes.Buffer
-	if err := WriteContenders(&out, contended(), 100); err != nil || out.Len() > 0 {
-		t.Errorf("nothing was asked for: wrote %q, %v", out.String(), err)
+	if text := textOf(t, reportOf(t, contended())); strings.Contains(text, chart.ContendersTitle) {
+		t.Errorf("nothing was asked for, and the terminal has predictions:\n%s", text)
 	}
 }

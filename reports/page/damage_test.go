@@ -25,7 +25,7 @@ func damaged(fields uint32, every int, v float64) *result.Run {
 	run := gallery(2, "hold", "pinning", openLoops)
 	run.Results = slices.Concat(run.Results, contended().Results, farther(time.Millisecond).Results)
 	run.RoundTrips, run.Contenders = []time.Duration{time.Millisecond}, []int{100_000}
-	run.Faults = synthetic.Faults()
+	run.Faults, run.Simulations = synthetic.Faults(), simulatedRun().Simulations
 	i := int64(max(math.MinInt64, min(v, math.MaxInt64/2)))
 	if math.IsNaN(v) {
 		i = math.MinInt64
@@ -52,6 +52,11 @@ func damaged(fields uint32, every int, v float64) *result.Run {
 					}
 				}
 			}
+		}
+	}
+	for k, s := range run.Simulations {
+		if has(29) && k%every == 0 {
+			s.PerAcquisition, s.Misses, s.Hold = harness.Expected{Median: v, Lo: -v, Hi: v}, harness.Expected{Median: v}, v
 		}
 	}
 	if has(25) {
@@ -131,9 +136,8 @@ func FuzzCharts(f *testing.F) {
 			}
 		}
 		var out bytes.Buffer
-		ms := Machines([]*result.Run{run, gallery(2)}, []string{"a", "b"})
-		if err := errors.Join(WriteHTML(&out, run), WriteVerdict(&out, run, 100), WriteDistance(&out, run, 100), WriteContenders(&out, run, 100),
-			WriteMachinesHTML(&out, ms), WriteJSON(io.Discard, run), WriteMachinesMarkdown(&out, ms, "charts", noPicture)); err != nil {
+		report, ms := reportOf(t, run), machinesOf(t, nameMachines([]*result.Run{run, gallery(2)}, []string{"a", "b"}))
+		if err := errors.Join(report.HTML(&out), report.Text(&out, 100), ms.HTML(&out), WriteJSON(io.Discard, run), ms.Markdown(&out, "charts", noPicture)); err != nil {
 			t.Fatal(err)
 		}
 		if bad := invalidNumber(out.String()); bad != "" {

@@ -1,8 +1,6 @@
 package page
 
 import (
-	"bytes"
-	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -108,57 +106,5 @@ func TestDistanceIsSeen(t *testing.T) {
 	d := chart.NewDistance(run, chart.Groups(run))
 	if got := numfmt.Plain(d.Answer()); !strings.HasPrefix(got, "3 of 4 predictions lie within 15 %") || !strings.HasSuffix(got, "the greatest -50 % (queue, alone, with a delay of 1ms).") {
 		t.Error(got)
-	}
-}
-
-func TestDistanceOnPages(t *testing.T) {
-	run := farther(time.Millisecond)
-	run.RoundTrips = []time.Duration{2 * time.Millisecond}
-	page, text := pageOf(t, run), ""
-	text, _ = markdownOf(t, run)
-	var terminal bytes.Buffer
-	if err := WriteDistance(&terminal, run, 100); err != nil {
-		t.Fatal(err)
-	}
-	for name, out := range map[string]string{"page": page, "Markdown": text, "terminal": terminal.String()} {
-		if !strings.Contains(out, "What would it take at another round trip?") || !strings.Contains(out, "not predicted") {
-			t.Errorf("the %s lacks the question, or what is not predicted", name)
-		}
-	}
-	if n := strings.Count(page, "<details open><summary>numbers"); n != 2 {
-		t.Errorf("%d tables of the page are open, want 2", n)
-	}
-	for _, m := range unexplained(page) {
-		t.Error(m)
-	}
-	for _, m := range unprintable(page) {
-		t.Error(m)
-	}
-}
-
-// TestWithoutDistance: runs without trips or distributed locks have no section, or its reason.
-func TestWithoutDistance(t *testing.T) {
-	old, local, delayed := farther(), synthetic.Run(1, 2, 2, []int{1}, synthetic.Fast("a", 1e6)), farther()
-	for _, r := range old.Results {
-		r.Trips = nil
-	}
-	for _, r := range delayed.Results {
-		r.Workload.Delay = time.Millisecond
-	}
-	for want, run := range map[string]*result.Run{"earlier version": old, "the run has none": local, "without a delay": delayed} {
-		run.RoundTrips = []time.Duration{time.Millisecond}
-		if err := CanPredict(run); !errors.Is(err, harness.ErrUsage) || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
-			t.Errorf("got %v, want a line with %q", err, want)
-		}
-		if page := pageOf(t, run); strings.Contains(page, `id="distance"`) {
-			t.Errorf("%s: the page has the section", want)
-		}
-		var out bytes.Buffer
-		if err := WriteDistance(&out, run, 100); err != nil || out.Len() > 0 {
-			t.Errorf("%s: wrote %q, %v", want, out.String(), err)
-		}
-	}
-	if err := CanPredict(farther()); err != nil {
-		t.Error(err)
 	}
 }

@@ -1,66 +1,51 @@
 package page
 
 import (
-	"locklab/reports/chart"
-	"locklab/reports/draw"
-
-	_ "embed"
 	"fmt"
 	"html/template"
-	"slices"
 	"strings"
 
 	"locklab/harness/judge"
 	"locklab/harness/result"
-	"locklab/internal/numfmt"
+	"locklab/reports/chart"
+	"locklab/reports/draw"
 )
 
-// document is the data of the template.
+// document is the data of the template of a run.
 // It has one field for each part of a page.
 type document struct {
 	Name       string // of the machine, in a report of several
 	Title      string
 	Origin     string
 	Details    string // the address of the full page; "" on that page
-	Tokens     []paint
 	Headline   []fragment
 	Decisions  []judge.Decision
 	Tables     []tableView
 	Answers    []answerRow
-	AnswerHead []chart.Piece
 	Ranked     []figure // one of local and one of distributed locks
 	Rule       string
 	Exclusions []excluded
 	Quality    quality
-	Local      []section
-	Hardware   []study
-	Served     []section // of distributed locks
+	Sections   []section
 	Safety     *safetySection
-	Simulated  []section // predictions by models of machines
-	Expected   string    // these in a sentence, separate from the verdict
-	Measured   bool      // there are results, or the run is empty
+	Measured   bool // there are results, or the run is empty
 	Broken     []breach
-	Audit      []checked // of every lock
-	glossary             // of the metrics in charts and tables
+	Checked    string // the number of checks, with their meaning
+	glossary          // of the metrics in charts and tables
 	Facts      []fact
 	Modules    []fact
 	Command    string
-	Rounds     int
 }
 
-type paint struct {
-	Name        string
-	Light, Dark template.CSS
-}
-
-// A section is the charts of one group, or of the comparison between groups.
+// A section is the charts of one group, of a comparison between groups, or of an experiment.
 type section struct {
 	ID      string
 	Title   string
 	Slug    string // the workload, as part of a file's name
-	Folded  bool   // the group is one of many; the page shows it when asked
+	Folded  bool   // the page shows it when asked
 	Intro   string // under the title
 	Note    string
+	Listing string
 	Figures []figure
 }
 
@@ -72,65 +57,10 @@ type figure struct {
 	Data                   []chart.Piece // the metrics or fields in the picture, with their file
 	Head                   []chart.Piece
 	Rows                   [][]string
+	Method                 string // of an experiment: the address of the text about the columns; the section has the answer
 	Omitted                string // rows omitted, with the reason or where they are
 	Folded                 bool   // behind its question
 	Shown                  bool   // its rows are unfolded: there is no picture
-}
-
-// A safetySection is the results of the failure scenarios.
-type safetySection struct {
-	Title, Answer string
-	Sources       []string // the runs of the scenarios
-	Command       string   // that tests it
-	Guarantees    []string // names of columns
-	Columns       []string // names of scenarios
-	Locks         []safetyLock
-	Scenarios     []safetyScenario
-	Figures       []figure
-	Notes         []string
-
-	Brief bool // without the figures of each scenario
-	Tries int
-}
-
-// A safetyLock is a lock with its guarantees and its outcome in each scenario.
-type safetyLock struct {
-	Name, Class       string
-	Tries             int
-	Guarantees, Cells []safetyCell
-}
-
-// Marks returns the marks of l in the scenarios, with their figures.
-func (l safetyLock) Marks() (out []string) {
-	for _, c := range l.Cells {
-		out = append(out, strings.TrimSpace(c.Mark+" "+c.Figure))
-	}
-	return out
-}
-
-// A safetyCell is a mark with its meaning. Kind selects its colour.
-type safetyCell struct{ Mark, Kind, Figure, Text, Long string }
-
-type safetyScenario struct {
-	Name, Question, Fault, Source string
-	Tests, Summary                string // the guarantees; the numbers of outcomes
-	Rows                          []safetyFigures
-}
-
-// safetyFigures are the figures of a lock in a scenario.
-type safetyFigures struct {
-	Lock, Verdict                           string
-	Cell                                    safetyCell
-	Violations, Bound, Median, Most, Margin string
-	Tries                                   int
-	Reading                                 string
-	Aims, Notes, Histories                  []string
-	Striking                                bool // a terminal shows the texts too
-}
-
-// Seen describes the observations in one cell.
-func (f safetyFigures) Seen() string {
-	return strings.Join(slices.Concat([]string{f.Reading}, f.Aims, f.Notes), " · ")
 }
 
 func newFigure(c chart.Named, id string) (figure, error) {
@@ -155,22 +85,17 @@ func newFigure(c chart.Named, id string) (figure, error) {
 	return f, nil
 }
 
+// tableFigure returns a figure that is a table without a picture.
+func tableFigure(name, title, answer string, t chart.Table) figure {
+	return figure{Name: name, ID: name, Title: title, Answer: answer, Head: t.Head, Rows: t.Rows, Shown: true}
+}
+
 // A breach is a violation in the table of broken promises.
 type breach struct {
 	Lock, Workload, Rule, Detail string
 	Round                        int
 	Count                        uint64
-	Trace                        []string // of a process that crashed
-}
-
-// Traces returns the first trace of each lock that crashed its process.
-func (doc *document) Traces() (out []breach) {
-	for _, b := range doc.Broken {
-		if len(b.Trace) > 0 && !slices.ContainsFunc(out, func(o breach) bool { return o.Lock == b.Lock }) {
-			out = append(out, b)
-		}
-	}
-	return out
+	Trace                        string // of the first process of its lock that crashed
 }
 
 // Head returns the title of the trace of b.
@@ -178,48 +103,15 @@ func (b breach) Head() string {
 	return fmt.Sprintf("How %s ended its process in round %d of %s", b.Lock, b.Round, b.Workload)
 }
 
-func (b breach) Text() string { return strings.Join(b.Trace, "\n") }
-
-// Audited counts the checks of a run.
-func (doc *document) Audited() string {
-	cs := doc.Audit
-	var windows int
-	var ops uint64
-	for _, c := range cs {
-		windows += c.Windows
-		ops += c.Ops
-	}
-	return fmt.Sprintf("What was checked: %s of %s, %s acquisitions", numfmt.Plural(windows, "window"), numfmt.Plural(len(cs), "lock"), numfmt.SI(float64(ops)))
-}
-
-// AuditText describes the limits of the table of checks.
-func (doc *document) AuditText() string { return auditText }
-
-// AuditHead returns the columns of the table of checks.
-func (doc *document) AuditHead() []string { return auditHead }
-
 func (doc *document) conclude(run *result.Run) {
 	doc.Decisions = judge.Decisions(run)
-	doc.Answers, doc.AnswerHead = answers(doc.Decisions), answerHead
+	doc.Answers = answers(doc.Decisions)
 	doc.Tables = viewTables(judge.Tables(run, run.Baseline), doc.Decisions)
 	doc.Quality = assess(run, doc.Decisions)
 	doc.Headline = doc.Quality.headline(doc.Decisions)
 }
 
-// AnswerTerms explains the columns of the answers.
-func (doc *document) AnswerTerms() (out []term) {
-	for _, h := range doc.AnswerHead {
-		if _, t := explained(h.Text); t != nil {
-			out = append(out, *t)
-		}
-	}
-	return out
-}
-
-// Again introduces the command of doc.
-func (doc *document) Again() string {
-	if !doc.Measured && doc.Hardware == nil && doc.Simulated != nil {
-		return "To simulate this again:"
-	}
-	return "To measure this again:"
+// AnswerHead returns the columns of the answers.
+func (doc *document) AnswerHead() []chart.Piece {
+	return chart.Titles("requirement", "lock", "rate", "why", "what it tolerates")
 }

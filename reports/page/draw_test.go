@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"gonum.org/v1/plot/vg"
-	vgdraw "gonum.org/v1/plot/vg/draw"
 
 	"locklab/harness"
 	"locklab/internal/numfmt"
@@ -115,17 +114,6 @@ func TestStylesDiffer(t *testing.T) {
 	}
 }
 
-func TestWarpOfNoRange(t *testing.T) {
-	for _, c := range []struct{ from, to, x, want float64 }{{1, 100, 10, 0.5}, {7, 7, 7, 0.5}, {9, 3, 4, 0.5}, {1, 8, 1, 0}} {
-		if got := draw.Warp(draw.Logarithm).Normalize(c.from, c.to, c.x); math.Abs(got-c.want) > 1e-12 {
-			t.Errorf("%v from %v to %v is at %v, want %v", c.x, c.from, c.to, got, c.want)
-		}
-	}
-	if got := draw.Warp(draw.Logarithm).Normalize(1, 10, 0); math.IsNaN(got) || math.IsInf(got, 0) || got >= 0 {
-		t.Errorf("zero on a log axis is at %v, want a finite place under it", got)
-	}
-}
-
 func TestShorten(t *testing.T) {
 	st := draw.Typeset(9, draw.Ink, 0, 0)
 	for _, c := range []struct {
@@ -141,18 +129,6 @@ func TestShorten(t *testing.T) {
 		if next := []rune(strings.TrimPrefix(c.text, cut)); !whole && cut != "" && st.Width(cut+string(next[:1])+"…") <= c.w {
 			t.Errorf("%.40q to %v: got %q, which has room for more", c.text, c.w, got)
 		}
-	}
-}
-
-func TestBelowTheFloor(t *testing.T) {
-	var c vgdraw.Canvas
-	c.Max = vg.Point{X: 100, Y: 100}
-	linear := func(v float64) vg.Length { return vg.Length(v) }
-	if a, b := chart.Height(c, linear, 1, 50), chart.Height(c, linear, 49, 50); a != b || a >= 50 {
-		t.Errorf("1 and 49 lie at %v and %v, want one height under the floor of 50", a, b)
-	}
-	if a, b := chart.Height(c, linear, 60, 50), chart.Height(c, linear, 1e9, 50); a != 60 || b != 100 {
-		t.Errorf("60 and 1e9 lie at %v and %v, want 60 and the frame at 100", a, b)
 	}
 }
 

@@ -1,7 +1,6 @@
 package page
 
 import (
-	"bytes"
 	"slices"
 	"strings"
 	"testing"
@@ -147,11 +146,7 @@ func TestServedByHandovers(t *testing.T) {
 
 // TestUnvaried: a dimension with one value has no chart, but a line with the flags.
 func TestUnvaried(t *testing.T) {
-	var buf bytes.Buffer
-	if err := WriteHTML(&buf, synthetic.Run(1, 3, 2, []int{1, 2}, synthetic.Fast("a", 1e6))); err != nil {
-		t.Fatal(err)
-	}
-	page := buf.String()
+	page := pageOf(t, synthetic.Run(1, 3, 2, []int{1, 2}, synthetic.Fast("a", 1e6)))
 	if strings.Contains(page, chart.Pinning.Title) || strings.Count(page, "Not varied in this run") != 1 {
 		t.Error("the page asks what it has no answer to, or does not say once what was not varied")
 	}
@@ -201,15 +196,12 @@ func TestManyGroups(t *testing.T) {
 		}
 		run.Results = append(run.Results, part.Results...)
 	}
-	var buf bytes.Buffer
-	if err := WriteHTML(&buf, run); err != nil {
-		t.Fatal(err)
-	}
-	if n := buf.Len(); n > 3<<20 {
+	page := pageOf(t, run)
+	if n := len(page); n > 3<<20 {
 		t.Errorf("the page is %d bytes, want at most 3 MiB", n)
 	}
 	for _, want := range []string{`<details class="group">`, "Not drawn by themselves", "What does the think time change?"} {
-		if !strings.Contains(buf.String(), want) {
+		if !strings.Contains(page, want) {
 			t.Errorf("the page lacks %q", want)
 		}
 	}

@@ -12,16 +12,10 @@ import (
 
 // A glossary defines the metrics and other columns of charts and tables.
 type glossary struct {
-	Metrics []definition
+	Metrics []*result.Metric
 	Terms   []term
 	Lines   string // a command that shows the lines of a point
 }
-
-// A definition is a metric with its address in the page.
-type definition struct{ *result.Metric }
-
-// Link returns the address of d in the page.
-func (d definition) Link() string { return anchor(d.Metric) }
 
 // newGlossary defines every term of a report of run and all metrics of [result.Metrics]. For
 // a run without a result it defines the terms only.
@@ -36,19 +30,12 @@ func newGlossary(run *result.Run) (g glossary) {
 	lock := run.Results[0].Lock
 	name := strings.TrimSuffix(lock.Name, chart.MarkedName("", lock.Status))
 	g.Lines = linesOf(name, run.Results[0].Workload.Workers)
-	for _, m := range result.Metrics {
-		g.Metrics = append(g.Metrics, definition{m})
-	}
+	g.Metrics = result.Metrics
 	return g
 }
 
 func linesOf(lock string, workers int) string {
 	return "jq -c " + quote(fmt.Sprintf("select(.lock.name == %s and .workload.workers == %d)", strconv.Quote(lock), workers)) + " " + result.ResultsName
-}
-
-func (g glossary) defines(link string) bool {
-	return slices.ContainsFunc(g.Metrics, func(d definition) bool { return d.Link() == link }) ||
-		slices.ContainsFunc(g.Terms, func(t term) bool { return t.Link() == link })
 }
 
 // MetricsTitle returns the title of the glossary.
@@ -58,11 +45,6 @@ func (glossary) MetricsTitle() string { return "Metrics" }
 func (glossary) MetricsText() string {
 	return "Each figure in the charts and tables is a metric of lines in results.jsonl: one line for each lock, workload and round. " +
 		"\"locklab export\" writes every metric of every line, under its unit. The lines behind one point are those of its lock and workload, such as:"
-}
-
-// MetricsHead returns the columns of the glossary.
-func (glossary) MetricsHead() []string {
-	return []string{"metric", "unit", "what it is", "better", "source"}
 }
 
 // TermsTitle returns the title of the terms.

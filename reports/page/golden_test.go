@@ -44,6 +44,38 @@ func loadRun(t *testing.T, dir string) *result.Run {
 	return run
 }
 
+func reportOf(t *testing.T, run *result.Run) *Document {
+	t.Helper()
+	d, err := Report(run)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+func htmlOf(t *testing.T, d *Document) string {
+	t.Helper()
+	var out strings.Builder
+	if err := d.HTML(&out); err != nil {
+		t.Fatal(err)
+	}
+	return out.String()
+}
+
+func textOf(t *testing.T, d *Document) string {
+	t.Helper()
+	var out strings.Builder
+	if err := d.Text(&out, 100); err != nil {
+		t.Fatal(err)
+	}
+	return out.String()
+}
+
+func pageOf(t *testing.T, run *result.Run) string {
+	t.Helper()
+	return htmlOf(t, reportOf(t, run))
+}
+
 func noPicture(string, []byte) error { return nil }
 
 // writeSVG draws p as SVG in the light theme.
@@ -85,43 +117,27 @@ var galleryCharts = []*chart.Chart{
 	chart.Garbage, chart.Section, chart.Clients, chart.HoldRemote, chart.Servers, chart.Durable, chart.TLS, chart.Delay, chart.LoadLocal,
 }
 
-func writeContendersSection(t *testing.T, w io.Writer, run *result.Run) error {
-	text, _ := markdownOf(t, run)
-	_, text, found := strings.Cut(text, "## Distributed locks, many contenders")
-	if !found {
-		t.Error("the Markdown has no section of contenders")
-	}
-	text, _, _ = strings.Cut(text, "\n## ")
-	_, err := io.WriteString(w, text)
-	return err
-}
-
 // goldenOutputs returns what writes each golden file.
 func goldenOutputs(t *testing.T) map[string]func(io.Writer) error {
 	run, hardware, simulated := loadRun(t, goldenRun), loadRun(t, hardwareRun), simulatedRun()
 	machines, history, changes := loadMachines(t, machineRuns...), historyOf(t, synthetic.TwoMachines()), CompareChanges(comparisonOf(t, changedRuns()))
-	contenders := contended(1500, 10_000, 100_000)
+	contenders := contended(1500, 100_000)
 	contenders.RoundTrips = []time.Duration{50 * time.Millisecond}
+	predicted := reportOf(t, contenders)
 	outputs := map[string]func(io.Writer) error{
-		"report.html":             func(w io.Writer) error { return WriteHTML(w, run) },
-		"report.md":               func(w io.Writer) error { return WriteMarkdown(w, run, "charts", noPicture) },
-		"verdict.txt":             func(w io.Writer) error { return WriteVerdict(w, run, 100) },
-		"hardware.html":           func(w io.Writer) error { return WriteHTML(w, hardware) },
-		"laboratory.html":         func(w io.Writer) error { return WriteHTML(w, laboratory()) },
-		"simulated.html":          func(w io.Writer) error { return WriteHTML(w, simulated) },
-		"simulated.md":            func(w io.Writer) error { return WriteMarkdown(w, simulated, "charts", noPicture) },
-		"simulated.txt":           func(w io.Writer) error { return WriteVerdict(w, simulated, 100) },
-		"machines.html":           func(w io.Writer) error { return WriteMachinesHTML(w, machines) },
-		"machines.md":             func(w io.Writer) error { return WriteMachinesMarkdown(w, machines, "charts", noPicture) },
-		"machines.txt":            func(w io.Writer) error { return WriteMachines(w, machines, 100) },
-		"history.html":            func(w io.Writer) error { return WriteHistoryHTML(w, history) },
-		"history.md":              func(w io.Writer) error { return WriteHistoryMarkdown(w, history, "charts", noPicture) },
-		"history.txt":             func(w io.Writer) error { return HistoryChanges(history, false).Write(w, "text", 100) },
-		"comparison.md":           func(w io.Writer) error { return changes.Write(w, "markdown", 0) },
-		"comparison.txt":          func(w io.Writer) error { return changes.Write(w, "text", 100) },
-		"contenders/terminal.txt": func(w io.Writer) error { return WriteContenders(w, contenders, 100) },
-		"contenders/section.md":   func(w io.Writer) error { return writeContendersSection(t, w, contenders) },
+		"laboratory.html": reportOf(t, laboratory()).HTML,
+		"comparison.md":   func(w io.Writer) error { return changes.Write(w, "markdown", 0) },
+		"comparison.txt":  func(w io.Writer) error { return changes.Write(w, "text", 100) },
+		"predicted.txt":   func(w io.Writer) error { return predicted.Text(w, 100) },
 	}
+	for name, d := range map[string]*Document{
+		"report": reportOf(t, run), "hardware": reportOf(t, hardware), "simulated": reportOf(t, simulated), "machines": machinesOf(t, machines), "history": historyReport(t, history), "safety": reportOf(t, survived(t)),
+	} {
+		outputs[name+".html"] = d.HTML
+		outputs[name+".txt"] = func(w io.Writer) error { return d.Text(w, 100) }
+		outputs[name+".md"] = func(w io.Writer) error { return d.Markdown(w, "charts", noPicture) }
+	}
+	outputs["history.txt"] = func(w io.Writer) error { return HistoryChanges(history, false).Write(w, "text", 100) }
 	var names []string
 	for _, c := range galleryCharts {
 		names = append(names, c.Name)

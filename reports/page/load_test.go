@@ -53,7 +53,7 @@ func TestOpenLoopsRankNothing(t *testing.T) {
 		}
 	}
 	only := *run
-	only.Results = nil
+	only.Results, only.Findings = nil, nil
 	for _, r := range run.Results {
 		if r.Open != nil {
 			only.Results = append(only.Results, r)
@@ -64,7 +64,7 @@ func TestOpenLoopsRankNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	drawn := 0
-	for _, s := range append(doc.Local, doc.Served...) {
+	for _, s := range doc.Sections {
 		for _, f := range s.Figures {
 			drawn++
 			if !strings.HasPrefix(f.Name, "load") {
@@ -138,7 +138,7 @@ func TestLoadsUnderConditions(t *testing.T) {
 		t.Fatal(err)
 	}
 	var docs []string
-	for _, s := range doc.Served {
+	for _, s := range doc.Sections {
 		for _, f := range s.Figures {
 			if f.Name == chart.LoadRemote.Name {
 				docs = append(docs, f.Doc)

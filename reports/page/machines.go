@@ -14,8 +14,18 @@ import (
 	"locklab/reports/chart"
 )
 
-// Machines names each run by the first unique one of host, folder and full path.
-func Machines(runs []*result.Run, folders []string) []chart.Machine {
+// Machines returns a report of several runs, compared with the first. The error wraps
+// harness.ErrUsage if there are fewer than two.
+func Machines(runs []*result.Run, folders []string) (*Document, error) {
+	doc, err := composeMachines(nameMachines(runs, folders))
+	if err != nil {
+		return nil, fmt.Errorf("reports: %w", err)
+	}
+	return &Document{form: "machines", data: doc}, nil
+}
+
+// nameMachines names each run by the first unique one of host, folder and full path.
+func nameMachines(runs []*result.Run, folders []string) []chart.Machine {
 	out := make([]chart.Machine, len(runs))
 	for i, run := range runs {
 		out[i] = chart.Machine{Folder: result.OneLine(folders[i]), Run: chart.Sanitize(run)}
@@ -71,48 +81,28 @@ func sideBySide(title string, names []string, facts [][]fact) chart.Table {
 	return t
 }
 
-func differences(ms []chart.Machine) (out []harness.Warning) {
-	var facts [][]fact
-	for _, m := range ms {
-		facts = append(facts, environment(m.Run))
-	}
+// differences compares ms by their facts, a row for each, and by their results.
+func differences(ms []chart.Machine, facts chart.Table) (out []harness.Warning) {
 	for _, s := range settings {
-		if text := differ(ms, facts, s.Name); text != "" {
-			out = append(out, harness.Warning{Text: numfmt.Sentence(s.Name + ": " + text), Remedy: s.Value})
+		i := slices.IndexFunc(facts.Rows, func(row []string) bool { return row[0] == s.Name })
+		if i < 0 || len(slices.Compact(slices.Clone(facts.Rows[i][1:]))) == 1 {
+			continue
 		}
+		var values []string
+		for k, v := range facts.Rows[i][1:] {
+			values = append(values, v+" on "+ms[k].Name)
+		}
+		out = append(out, harness.Warning{Text: numfmt.Sentence(s.Name + ": " + strings.Join(values, "; ")), Remedy: s.Value})
 	}
 	out = append(out, copies(ms)...)
 	for _, m := range ms {
 		if n := len(m.Run.Simulations); n > 0 {
 			out = append(out, harness.Warning{
-				Text:   fmt.Sprintf("%s has %s, which stand nowhere here: only what was measured is compared.", m.Name, numfmt.Plural(n, "simulation")),
+				Text:   fmt.Sprintf("%s has %s, which are not shown here: only what was measured is compared.", m.Name, numfmt.Plural(n, "simulation")),
 				Remedy: "Its own report draws them."})
 		}
 	}
 	return append(out, coverage(ms)...)
-}
-
-// differ groups machines by a fact, such as "2 on a; 4 on b and c", or returns "".
-func differ(ms []chart.Machine, facts [][]fact, name string) string {
-	var values []string
-	on := make(map[string][]string)
-	for i, m := range ms {
-		v := "not known"
-		if k := slices.IndexFunc(facts[i], func(f fact) bool { return f.Name == name }); k >= 0 {
-			v = facts[i][k].Value
-		}
-		if on[v] == nil {
-			values = append(values, v)
-		}
-		on[v] = append(on[v], m.Name)
-	}
-	if len(values) < 2 {
-		return ""
-	}
-	for i, v := range values {
-		values[i] = v + " on " + numfmt.List(on[v], 6)
-	}
-	return strings.Join(values, "; ")
 }
 
 func copies(ms []chart.Machine) (out []harness.Warning) {
@@ -129,30 +119,25 @@ func copies(ms []chart.Machine) (out []harness.Warning) {
 	return out
 }
 
+// coverage finds the cases that some machine lacks, and the locks that broke a promise.
 func coverage(ms []chart.Machine) (out []harness.Warning) {
-	cases := make([]map[string]bool, len(ms))
-	all := make(map[string]bool)
-	for i, m := range ms {
-		cases[i] = make(map[string]bool)
+	on := make(map[string][]string) // the machines of each case
+	for _, m := range ms {
 		for _, r := range m.Run.Results {
 			name := r.Lock.Name + " with " + strings.ReplaceAll(r.Workload.Name(), "/", " ")
-			cases[i][name], all[name] = true, true
-		}
-	}
-	for i, m := range ms {
-		var missing []string
-		for _, name := range slices.Sorted(maps.Keys(all)) {
-			if !cases[i][name] {
-				missing = append(missing, name)
+			if !slices.Contains(on[name], m.Name) {
+				on[name] = append(on[name], m.Name)
 			}
 		}
+	}
+	cases := slices.Sorted(maps.Keys(on))
+	for _, m := range ms {
+		missing := slices.DeleteFunc(slices.Clone(cases), func(name string) bool { return slices.Contains(on[name], m.Name) })
 		if len(missing) > 0 {
 			out = append(out, harness.Warning{
 				Text:   fmt.Sprintf("Not measured on %s, but elsewhere: %s.", m.Name, numfmt.List(missing, 4)),
 				Remedy: "A case that two machines do not share has no ratio."})
 		}
-	}
-	for _, m := range ms {
 		if broken := slices.Sorted(maps.Keys(judge.Violations(m.Run))); len(broken) > 0 {
 			out = append(out, harness.Warning{
 				Text:   fmt.Sprintf("On %s these locks broke a promise, and are in no chart of it: %s.", m.Name, numfmt.List(broken, 6)),

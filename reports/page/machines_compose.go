@@ -12,19 +12,16 @@ import (
 
 func draftMatch(x *chart.Match, id string, folded bool) (section, error) {
 	s := section{ID: "machines-" + id, Title: kind(x.Remote) + ", " + x.Axes, Slug: chart.SlugOf(x.Axes), Folded: folded}
-	suffix := map[bool]string{false: "", true: "-distributed"}[x.Remote]
-	add := func(name, title, doc string, pic chart.Picture) error {
-		f, err := newFigure(chart.Named{Name: name + suffix, Title: title, Doc: doc, Pic: pic}, name+"-"+id)
-		s.Figures = append(s.Figures, f)
-		return err
-	}
+	suffix := map[bool]string{true: "-distributed"}[x.Remote]
 	for i, o := range chart.Overlays {
 		if folded && i > 0 {
 			break
 		}
-		if err := add(o.Name, o.Title, chart.OverlayDoc, o.Draw(x)); err != nil {
+		f, err := newFigure(chart.Named{Name: o.Name + suffix, Title: o.Title, Doc: chart.OverlayDoc, Pic: o.Draw(x)}, o.Name+"-"+id)
+		if err != nil {
 			return s, err
 		}
+		s.Figures = append(s.Figures, f)
 	}
 	return s, nil
 }
@@ -32,7 +29,6 @@ func draftMatch(x *chart.Match, id string, folded bool) (section, error) {
 // A machinesDocument is the data of the template for several machines.
 type machinesDocument struct {
 	Title, Origin string
-	Tokens        []paint
 	Verdicts      chart.Table
 	Table         chart.Table
 	Differences   []harness.Warning
@@ -45,7 +41,7 @@ func composeMachines(ms []chart.Machine) (*machinesDocument, error) {
 	if len(ms) < 2 {
 		return nil, fmt.Errorf("%w: a report of several machines needs two, got %d", harness.ErrUsage, len(ms))
 	}
-	doc := &machinesDocument{Title: "Which lock on which machine?", Differences: differences(ms)}
+	doc := &machinesDocument{Title: "Which lock on which machine?"}
 	var origins, names []string
 	var facts, verdicts [][]fact
 	for _, m := range ms {
@@ -54,10 +50,10 @@ func composeMachines(ms []chart.Machine) (*machinesDocument, error) {
 		names, facts, verdicts = append(names, m.Name), append(facts, append(one.Facts, fact{"folder", m.Folder})), append(verdicts, verdictFacts(one))
 		doc.Machines = append(doc.Machines, one)
 		origins = append(origins, m.Name+": "+chart.Hardware(m.Run.Manifest.Machine))
-		doc.Tokens = one.Tokens
 	}
 	doc.Origin = strings.Join(origins, " · ")
 	doc.Table, doc.Verdicts = sideBySide("machine", names, facts), sideBySide("situation", names, verdicts)
+	doc.Differences = differences(ms, doc.Table)
 	xs := chart.Matches(ms)
 	first := []int{chart.LargestMatch(xs, false), chart.LargestMatch(xs, true)}
 	room := foldedRoom
@@ -93,20 +89,15 @@ func verdictFacts(m *document) (out []fact) {
 	return out
 }
 
-const nothingShared = "No two of these runs measured the same workload, so there is nothing to draw side by side."
-
 // Headline counts the differences.
 func (d *machinesDocument) Headline() string {
-	if len(d.Differences) == 0 {
-		return "Settings and coverage: the runs do not differ"
-	}
 	return "Settings and coverage: " + numfmt.Plural(len(d.Differences), "difference") + " between the runs"
 }
 
 // Shared returns the note for machines without common cases.
 func (d *machinesDocument) Shared() string {
 	if d.Sections == nil {
-		return nothingShared
+		return "No two of these runs measured the same workload, so there is nothing to draw side by side."
 	}
 	return ""
 }

@@ -1,9 +1,8 @@
 package page
 
 import (
-	"bytes"
 	"errors"
-	"io"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -24,7 +23,7 @@ func loadMachines(t *testing.T, folders ...string) []chart.Machine {
 	for _, f := range folders {
 		runs = append(runs, loadRun(t, f))
 	}
-	return Machines(runs, folders)
+	return nameMachines(runs, folders)
 }
 
 func TestMachineNames(t *testing.T) {
@@ -45,7 +44,7 @@ func TestMachineNames(t *testing.T) {
 			runs = append(runs, host(h))
 		}
 		var got []string
-		for _, m := range Machines(runs, c.folders) {
+		for _, m := range nameMachines(runs, c.folders) {
 			got = append(got, m.Name)
 		}
 		if !slices.Equal(got, c.want) {
@@ -67,13 +66,17 @@ func pairOf(rounds int, factors map[string]float64) []chart.Machine {
 	}
 	a := synthetic.Run(1, rounds, 2, []int{1, 2, 4}, models(nil)...)
 	b := synthetic.Run(2, rounds, 2, []int{1, 2, 4}, models(factors)...)
-	return Machines([]*result.Run{a, b}, []string{"a", "b"})
+	return nameMachines([]*result.Run{a, b}, []string{"a", "b"})
 }
 
 func TestDifferences(t *testing.T) {
 	texts := func(ms []chart.Machine) string {
+		doc, err := composeMachines(ms)
+		if err != nil {
+			t.Fatal(err)
+		}
 		var out []string
-		for _, d := range differences(ms) {
+		for _, d := range doc.Differences {
 			if d.Remedy == "" || !strings.HasSuffix(d.Text, ".") {
 				t.Errorf("no remedy, or no sentence: %+v", d)
 			}
@@ -88,14 +91,15 @@ func TestDifferences(t *testing.T) {
 		t.Errorf("two like runs: %s", got)
 	}
 	for want, change := range map[string]func(m *result.Run){
-		"GOMAXPROCS: 2 on a; 1 on b.":             func(r *result.Run) { r.Manifest.Machine.GOMAXPROCS = 1 },
-		"Governor: not known on a; powersave on":  func(r *result.Run) { r.Manifest.Machine.Governor = "powersave" },
-		"Turbo: ":                                 func(r *result.Run) { r.Manifest.Machine.Turbo = "on" },
-		"Go: go0.0 on a; go9 on b.":               func(r *result.Run) { r.Manifest.Machine.Go = "go9" },
-		"Locklab: 0123abc on a; f00 on b.":        func(r *result.Run) { r.Manifest.Commit = "f00" },
-		"Redis: not known on a; 7 on b.":          func(r *result.Run) { r.Manifest.Versions = map[string]string{"redis": "7"} },
-		"hold the same run":                       func(r *result.Run) { r.Manifest.Seed = 1 },
-		"Not measured on b, but elsewhere: mutex": func(r *result.Run) { r.Results = without(r.Results, "mutex") },
+		"GOMAXPROCS: 2 on a; 1 on b.":              func(r *result.Run) { r.Manifest.Machine.GOMAXPROCS = 1 },
+		"Governor: – on a; powersave on":           func(r *result.Run) { r.Manifest.Machine.Governor = "powersave" },
+		"Turbo: ":                                  func(r *result.Run) { r.Manifest.Machine.Turbo = "on" },
+		"Go: go0.0 on a; go9 on b.":                func(r *result.Run) { r.Manifest.Machine.Go = "go9" },
+		"Locklab: 0123abc on a; f00 on b.":         func(r *result.Run) { r.Manifest.Commit = "f00" },
+		"Redis: – on a; 7 on b.":                   func(r *result.Run) { r.Manifest.Versions = map[string]string{"redis": "7"} },
+		"b has 2 simulations, which are not shown": func(r *result.Run) { r.Simulations = simulatedRun().Simulations[:2] },
+		"hold the same run":                        func(r *result.Run) { r.Manifest.Seed = 1 },
+		"Not measured on b, but elsewhere: mutex":  func(r *result.Run) { r.Results = without(r.Results, "mutex") },
 		"On b these locks broke a promise, and are in no chart of it: mcs.": func(r *result.Run) {
 			r.Results[0].Violations = []harness.Violation{{Rule: "exclusion", Count: 1}}
 		},
@@ -118,14 +122,13 @@ func without(rs []*harness.Result, lock string) []*harness.Result {
 	return slices.DeleteFunc(rs, func(r *harness.Result) bool { return r.Lock.Name == lock })
 }
 
-func renderMachines(t *testing.T, ms []chart.Machine) string {
+func machinesOf(t *testing.T, ms []chart.Machine) *Document {
 	t.Helper()
-	var buf bytes.Buffer
-	if err := errors.Join(WriteMachinesHTML(&buf, ms), WriteMachines(&buf, ms, 80),
-		WriteMachinesMarkdown(&buf, ms, "charts", noPicture)); err != nil {
+	doc, err := composeMachines(ms)
+	if err != nil {
 		t.Fatal(err)
 	}
-	return buf.String()
+	return &Document{form: "machines", data: doc}
 }
 
 // TestMachinesOfAnyKind: runs with little in common are drawn, or noted.
@@ -139,16 +142,16 @@ func TestMachinesOfAnyKind(t *testing.T) {
 		ms   []chart.Machine
 		want string
 	}{
-		"nothing shared": {Machines([]*result.Run{pairOf(2, same)[0].Run, other}, []string{"a", "b"}), nothingShared},
-		"both empty":     {Machines([]*result.Run{{}, {}}, []string{"a", "b"}), nothingShared},
-		"no common workers": {Machines([]*result.Run{
+		"nothing shared": {nameMachines([]*result.Run{pairOf(2, same)[0].Run, other}, []string{"a", "b"}), "No two of these runs measured the same workload"},
+		"both empty":     {nameMachines([]*result.Run{{}, {}}, []string{"a", "b"}), "No two of these runs measured the same workload"},
+		"no common workers": {nameMachines([]*result.Run{
 			synthetic.Run(1, 2, 2, []int{1}, synthetic.Fast("mcs", 1e6)), synthetic.Run(2, 2, 2, []int{2}, synthetic.Fast("mcs", 1e6))}, []string{"a", "b"}), "The machines share no number of workers"},
-		"idle": {Machines([]*result.Run{
+		"idle": {nameMachines([]*result.Run{
 			synthetic.Run(1, 2, 2, []int{1, 2}, synthetic.Fast("mcs", 0)), synthetic.Run(2, 2, 2, []int{1, 2}, synthetic.Fast("mcs", 0))}, []string{"a", "b"}), "No lock that two machines share has a figure here."},
-		"three":  {Machines([]*result.Run{pairOf(2, same)[0].Run, pairOf(2, same)[1].Run, other}, []string{"a", "b", "c"}), "on b"},
-		"remote": {Machines([]*result.Run{synthetic.Zoo(2), synthetic.Zoo(2)}, []string{"a", "b"}), "machines-throughput-distributed"},
+		"three":  {nameMachines([]*result.Run{pairOf(2, same)[0].Run, pairOf(2, same)[1].Run, other}, []string{"a", "b", "c"}), "on b"},
+		"remote": {nameMachines([]*result.Run{synthetic.Zoo(2), synthetic.Zoo(2)}, []string{"a", "b"}), "machines-throughput-distributed"},
 	} {
-		text := renderMachines(t, c.ms)
+		text := fmt.Sprint(documentForms(t, machinesOf(t, c.ms)))
 		if !strings.Contains(text, c.want) {
 			t.Errorf("%s: the report lacks %q", name, c.want)
 		}
@@ -158,7 +161,7 @@ func TestMachinesOfAnyKind(t *testing.T) {
 			}
 		}
 	}
-	if err := WriteMachinesHTML(io.Discard, pairOf(2, same)[:1]); !errors.Is(err, harness.ErrUsage) {
+	if _, err := Machines([]*result.Run{other}, []string{"a"}); !errors.Is(err, harness.ErrUsage) {
 		t.Errorf("one machine: got %v, want a usage error", err)
 	}
 }

@@ -1,7 +1,6 @@
 package page
 
 import (
-	"bytes"
 	_ "embed"
 	"fmt"
 	"html"
@@ -13,54 +12,19 @@ import (
 	"text/template"
 	"unicode"
 
-	"locklab/harness/judge"
-	"locklab/harness/result"
 	"locklab/internal/numfmt"
 	"locklab/reports/chart"
 	"locklab/reports/draw"
 )
-
-// WriteMarkdown writes the content of [WriteHTML] as GitHub Flavored Markdown. Before the text
-// it passes each chart, a PNG of 144 dots per inch, to picture with its path, folder/NAME.png.
-func WriteMarkdown(w io.Writer, run *result.Run, folder string, picture func(path string, png []byte) error) error {
-	doc, err := compose(run)
-	if err != nil {
-		return fmt.Errorf("reports: %w", err)
-	}
-	return newMarkdown(folder, picture, doc.glossary).write(w, "report", doc)
-}
-
-// WriteMachinesMarkdown writes [WriteMachinesHTML]'s content as [WriteMarkdown] does.
-func WriteMachinesMarkdown(w io.Writer, ms []chart.Machine, folder string, picture func(path string, png []byte) error) error {
-	doc, err := composeMachines(ms)
-	if err != nil {
-		return fmt.Errorf("reports: %w", err)
-	}
-	return newMarkdown(folder, picture, doc.glossary).write(w, "machines", doc)
-}
-
-// WriteHistoryMarkdown writes [WriteHistoryHTML]'s content as [WriteMarkdown] does.
-func WriteHistoryMarkdown(w io.Writer, h *judge.History, folder string, picture func(path string, png []byte) error) error {
-	doc, err := composeHistory(h)
-	if err != nil {
-		return fmt.Errorf("reports: %w", err)
-	}
-	return newMarkdown(folder, picture, doc.glossary).write(w, "history", doc)
-}
 
 //go:embed markdown.md.tmpl
 var markdownText string
 
 // A markdown is one text. It passes the pictures of the text to the caller.
 type markdown struct {
-	folder   string
-	picture  func(path string, png []byte) error
-	taken    map[string]bool // names of pictures
-	glossary glossary        // that the text has
-}
-
-func newMarkdown(folder string, picture func(path string, png []byte) error, g glossary) *markdown {
-	return &markdown{folder: folder, picture: picture, taken: make(map[string]bool), glossary: g}
+	folder  string
+	picture func(path string, png []byte) error
+	taken   map[string]bool // names of pictures
 }
 
 // A part is a value with a name, for a template.
@@ -69,26 +33,19 @@ type part struct {
 	Of   any
 }
 
-func (m *markdown) write(w io.Writer, name string, data any) error {
-	t, err := template.New("markdown").Funcs(template.FuncMap{
+// Markdown writes d as GitHub Flavored Markdown. Before the text it passes each chart, a PNG
+// of 144 dots per inch, to picture with its path, folder/NAME.png.
+func (d *Document) Markdown(w io.Writer, folder string, picture func(path string, png []byte) error) error {
+	m := &markdown{folder: folder, picture: picture, taken: make(map[string]bool)}
+	t := template.Must(template.New("markdown").Funcs(template.FuncMap{
 		"inline": inlineText, "para": blockText, "fence": fenced, "table": markdownTable, "heads": heads, "row": row,
-		"image": m.image, "meanings": m.meanings, "texts": chart.Texts, "plain": chart.Plain, "plainText": plainText,
-		"trim": strings.TrimSpace, "plural": numfmt.Plural,
+		"image": m.image, "plain": chart.Plain, "plainText": plainText,
+		"trim": strings.TrimSpace, "anchor": anchor, "plural": numfmt.Plural,
 		"named":   func(name string, of any) part { return part{name, of} },
 		"summary": func(s string) string { return html.EscapeString(oneLine(s)) },
 		"unknown": func() string { return numfmt.Unknown }, "noDecision": func() string { return noDecision },
-	}).Parse(markdownText)
-	var buf bytes.Buffer
-	if err == nil {
-		err = t.ExecuteTemplate(&buf, name, data)
-	}
-	if err == nil {
-		_, err = w.Write(buf.Bytes())
-	}
-	if err != nil {
-		return fmt.Errorf("reports: %w", err)
-	}
-	return nil
+	}).Parse(markdownText))
+	return execute(w, t, d.form, d.data)
 }
 
 func (m *markdown) image(title, answer, name string, pic draw.Picture) (string, error) {
@@ -107,29 +64,6 @@ func (m *markdown) image(title, answer, name string, pic draw.Picture) (string, 
 	return fmt.Sprintf("![%s](<%s>)\n\n", inlineText(title+" "+answer), &url.URL{Path: file}), m.picture(file, png)
 }
 
-// meanings returns a line of links from a table's columns to the glossary.
-func (m *markdown) meanings(head []chart.Piece) string {
-	var order []string
-	named := make(map[string][]string)
-	for _, h := range head {
-		link := link(h)
-		if !m.glossary.defines(link) || slices.Contains(named[link], h.Text) {
-			continue
-		}
-		if named[link] == nil {
-			order = append(order, link)
-		}
-		named[link] = append(named[link], h.Text)
-	}
-	for i, link := range order {
-		order[i] = fmt.Sprintf("[%s](#%s)", inlineText(strings.Join(named[link], ", ")), link)
-	}
-	if order == nil {
-		return ""
-	}
-	return "What the columns mean: " + strings.Join(order, " · ") + ".\n\n"
-}
-
 func fenced(s string) string {
 	fence := "```"
 	for strings.Contains(s, fence) {
@@ -143,13 +77,12 @@ func fenced(s string) string {
 	}, strings.TrimRight(s, "\n")) + "\n" + fence
 }
 
-func markdownTable(head []string, rows [][]string) string {
-	var b strings.Builder
-	b.WriteString(heads(head))
+func markdownTable(head []chart.Piece, rows [][]string) string {
+	out := heads(head)
 	for _, cells := range rows {
-		b.WriteString(row(slices.Concat(cells, make([]string, max(0, len(head)-len(cells))))[:len(head)]))
+		out += row(slices.Concat(cells, make([]string, max(0, len(head)-len(cells))))[:len(head)])
 	}
-	return b.String()
+	return out
 }
 
 func heads(columns ...any) string {
@@ -158,25 +91,24 @@ func heads(columns ...any) string {
 }
 
 func row(cells ...any) string {
-	var b strings.Builder
-	add := func(text string) { b.WriteString("| " + inlineText(text) + " ") }
+	var texts []string
 	for _, c := range cells {
 		switch c := c.(type) {
-		case string:
-			add(c)
 		case []string:
-			for _, s := range c {
-				add(s)
-			}
+			texts = append(texts, c...)
 		case []chart.Piece:
-			for _, p := range c {
-				add(p.Text)
-			}
-		case []safetyCell:
+			texts = append(texts, chart.Texts(c)...)
+		case []sign:
 			for _, s := range c {
-				add(s.Mark + " " + s.Text)
+				texts = append(texts, s.Mark+" "+s.Text)
 			}
+		default:
+			texts = append(texts, fmt.Sprint(c))
 		}
+	}
+	var b strings.Builder
+	for _, text := range texts {
+		b.WriteString("| " + inlineText(text) + " ")
 	}
 	return b.String() + "|\n"
 }

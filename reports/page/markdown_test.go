@@ -3,7 +3,6 @@ package page
 import (
 	"bytes"
 	"encoding/xml"
-	"errors"
 	"fmt"
 	"image/png"
 	"regexp"
@@ -21,7 +20,7 @@ func markdownOf(t *testing.T, run *result.Run) (string, map[string][]byte) {
 	t.Helper()
 	var buf bytes.Buffer
 	pictures := make(map[string][]byte)
-	if err := WriteMarkdown(&buf, run, "charts", keep(pictures)); err != nil {
+	if err := reportOf(t, run).Markdown(&buf, "charts", keep(pictures)); err != nil {
 		t.Fatal(err)
 	}
 	return buf.String(), pictures
@@ -30,12 +29,16 @@ func markdownOf(t *testing.T, run *result.Run) (string, map[string][]byte) {
 // formsOf returns the report of run in each form for readers.
 func formsOf(t *testing.T, run *result.Run) map[string]string {
 	t.Helper()
-	text, _ := markdownOf(t, run)
-	var terminal bytes.Buffer
-	if err := WriteVerdict(&terminal, run, 100); err != nil {
+	return documentForms(t, reportOf(t, run))
+}
+
+func documentForms(t *testing.T, d *Document) map[string]string {
+	t.Helper()
+	var text strings.Builder
+	if err := d.Markdown(&text, "charts", noPicture); err != nil {
 		t.Fatal(err)
 	}
-	return map[string]string{"page": pageOf(t, run), "Markdown": text, "terminal": terminal.String()}
+	return map[string]string{"page": htmlOf(t, d), "Markdown": text.String(), "terminal": textOf(t, d)}
 }
 
 func keep(pictures map[string][]byte) func(string, []byte) error {
@@ -62,35 +65,12 @@ func everything() *result.Run {
 
 var imageRE = regexp.MustCompile(`!\[((?:[^\]\\]|\\.)*)\]\(<([^>]*)>\)`)
 
+// TestMarkdown: the text has the pictures of the page, each with a description.
 func TestMarkdown(t *testing.T) {
 	run := everything()
 	text, pictures := markdownOf(t, run)
-	doc, err := compose(run)
-	if err != nil {
-		t.Fatal(err)
-	}
-	drawn := 0
-	for _, s := range append(doc.Local, append(doc.Served, section{Figures: doc.Ranked})...) {
-		for _, f := range s.Figures {
-			if f.SVG != "" {
-				drawn++
-			}
-			for _, want := range []string{"### " + inlineText(f.Title), blockText(f.Answer)} {
-				if !strings.Contains(text, want+"\n") {
-					t.Errorf("the text lacks %q", want)
-				}
-			}
-		}
-	}
-	for _, s := range doc.Hardware {
-		for _, p := range s.Figures {
-			if p.SVG != "" {
-				drawn++
-			}
-		}
-	}
 	images := imageRE.FindAllStringSubmatch(text, -1)
-	if len(images) != drawn || len(pictures) != drawn {
+	if drawn := strings.Count(pageOf(t, run), "<svg"); len(images) != drawn || len(pictures) != drawn {
 		t.Errorf("%d images of %d pictures, want %d", len(images), len(pictures), drawn)
 	}
 	for _, m := range images {
@@ -106,8 +86,8 @@ func TestMarkdown(t *testing.T) {
 			t.Errorf("there is no %s", want)
 		}
 	}
-	if a, b := strings.Count(text, "<details>"), strings.Count(text, "</details>"); a != b || a < drawn {
-		t.Errorf("%d parts are opened and %d closed, of %d charts", a, b, drawn)
+	if a, b := strings.Count(text, "<details>"), strings.Count(text, "</details>"); a != b || a < len(images) {
+		t.Errorf("%d parts are opened and %d closed, of %d charts", a, b, len(images))
 	}
 	checkTables(t, text)
 }
@@ -159,17 +139,17 @@ func prose(t *testing.T, text string) string {
 func TestEscapes(t *testing.T) {
 	const evil = "<script>alert(1)</script>|`x`*b*_i_~s~[l](http://e.vil)![p](q)&amp;$a$@user\\|\n# h\r\n```\n- <img src=x onerror=y>\x1b[31m"
 	run := synthetic.Run(1, 2, 2, []int{1, 2}, synthetic.Fast("mcs", 1e6), synthetic.With(synthetic.Fast("broken", 2e6), func(m *synthetic.Model) { m.Breaks = true }))
-	run.Findings = laboratory().Findings
+	run.Findings, run.Simulations = laboratory().Findings, simulatedRun().Simulations
 	spoilRun(run, evil)
 	other := synthetic.Run(2, 2, 2, []int{1, 2}, synthetic.Fast("mcs", 1e6))
 	spoilRun(other, evil)
 	other.Manifest.Machine.Host += "2"
-	ms := Machines([]*result.Run{run, other}, []string{"x/" + evil, "y/" + evil})
-	var machines, markdown bytes.Buffer
-	if err := errors.Join(WriteMachinesHTML(&machines, ms), WriteMachinesMarkdown(&markdown, ms, "charts", noPicture)); err != nil {
+	ms := machinesOf(t, nameMachines([]*result.Run{run, other}, []string{"x/" + evil, "y/" + evil}))
+	var markdown bytes.Buffer
+	if err := ms.Markdown(&markdown, "charts", noPicture); err != nil {
 		t.Fatal(err)
 	}
-	for name, page := range map[string]string{"page": pageOf(t, run), "machines": machines.String(), "Markdown of machines": prose(t, markdown.String())} {
+	for name, page := range map[string]string{"page": pageOf(t, run), "machines": htmlOf(t, ms), "Markdown of machines": prose(t, markdown.String())} {
 		if i := strings.Index(page, "<script"); i >= 0 {
 			t.Errorf("%s: markup got through: …%s…", name, page[max(0, i-80):i+40])
 		}
@@ -238,6 +218,12 @@ func spoilRun(run *result.Run, text string) {
 	for _, f := range run.Findings {
 		spoilFinding(f, text)
 	}
+	for i, s := range run.Simulations {
+		if i%3 > 0 { // the others keep the machine together
+			s.Lock.Name += text
+		}
+		s.Simulated, s.Accuracy = s.Simulated+text, text
+	}
 	for _, r := range run.Results {
 		r.Lock.Name += text
 		r.Lock.Doc, r.Lock.Paper = text, text
@@ -246,11 +232,4 @@ func spoilRun(run *result.Run, text string) {
 			r.Violations[i].Detail, r.Violations[i].Rule = text, text
 		}
 	}
-}
-
-func plainAll(texts []string) (out []string) {
-	for _, s := range texts {
-		out = append(out, numfmt.Plain(s))
-	}
-	return out
 }

@@ -13,22 +13,11 @@ import (
 // notKnown gives the reasons for unknown figures of t by column, or "".
 func notKnown(t chart.Table) string {
 	var why []string
-	of := make(map[string][]string) // columns, by reason
 	for j, h := range t.Head {
-		if !slices.ContainsFunc(t.Rows, func(row []string) bool { return j < len(row) && row[j] == numfmt.Unknown }) {
-			continue
+		missing := slices.ContainsFunc(t.Rows, func(row []string) bool { return j < len(row) && row[j] == numfmt.Unknown })
+		if text := untold(h); missing && text != "" {
+			why = append(why, h.Text+": "+text)
 		}
-		text := untold(h)
-		if text == "" {
-			continue
-		}
-		if of[text] == nil {
-			why = append(why, text)
-		}
-		of[text] = append(of[text], h.Text)
-	}
-	for i, text := range why {
-		why[i] = strings.Join(of[text], ", ") + ": " + text
 	}
 	if why == nil {
 		return ""

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"locklab/harness"
 	"locklab/harness/result"
 	"locklab/internal/machine"
 	"locklab/internal/numfmt"
@@ -18,9 +17,9 @@ import (
 
 func origin(run *result.Run) string {
 	m := run.Manifest
-	parts := append([]string{chart.Hardware(m.Machine)}, software(m.Machine)...)
-	if w := windows(run); w != "" {
-		parts = append(parts, w)
+	parts := []string{chart.Hardware(m.Machine), strings.TrimSpace(m.Machine.OS + " " + m.Machine.Kernel), m.Machine.Go, windows(run)}
+	if m.Machine.GOMAXPROCS > 0 {
+		parts = append(parts, fmt.Sprintf("GOMAXPROCS %d", m.Machine.GOMAXPROCS))
 	}
 	if m.Commit != "" {
 		parts = append(parts, "locklab "+shortCommit(m.Commit))
@@ -38,23 +37,6 @@ func shortCommit(commit string) string {
 		return strings.TrimSuffix(hash[:short]+"+"+dirty, "+")
 	}
 	return commit
-}
-
-func software(e machine.Environment) []string {
-	out := []string{strings.TrimSpace(e.OS + " " + e.Kernel), e.Go}
-	if e.GOMAXPROCS > 0 {
-		out = append(out, fmt.Sprintf("GOMAXPROCS %d", e.GOMAXPROCS))
-	}
-	if e.Governor != "" && e.Governor != "none" {
-		out = append(out, "governor "+e.Governor)
-	}
-	if e.Turbo != "" {
-		out = append(out, "turbo "+e.Turbo)
-	}
-	if e.Clock != "" {
-		out = append(out, fmt.Sprintf("clock %s, floor %s, step %s", e.Clock, numfmt.Nanos(e.ClockFloor), numfmt.Nanos(e.ClockStep)))
-	}
-	return out
 }
 
 // windows returns the rounds and time of each case, such as "10 rounds of 200ms, shuffled".
@@ -88,20 +70,18 @@ type fact struct{ Name, Value string }
 func environment(run *result.Run) []fact {
 	m := run.Manifest
 	facts := append(machineFacts(m.Machine), fact{"locklab", m.Commit})
-	for _, f := range versions(run) {
-		if !strings.Contains(f.Name, "/") {
+	facts = append(facts, versions(run, false)...)
+	for _, p := range m.Parts { // of a merged run; rank 0's machine is above
+		f := fact{"host " + p.Host, fmt.Sprintf("%d × %s, %s", p.CPUs, p.CPU, strings.TrimSpace(p.OS+" "+p.Arch+" "+p.Kernel))}
+		if !slices.Contains(facts, f) {
 			facts = append(facts, f)
 		}
 	}
-	facts = append(facts, partFacts(m.Parts)...)
 	for _, s := range m.Sites {
 		facts = append(facts, siteFact(s))
 	}
 	if o := m.Overhead; o.Loop > 0 {
 		facts = append(facts, fact{"the lab's own cost", numfmt.Nanos(o.Loop) + " a turn; " + numfmt.Nanos(o.Log) + " more if it is kept in the owner log, " + numfmt.Nanos(o.Timing) + " more if it is timed"})
-		if o.Locker > 0 {
-			facts = append(facts, fact{"a turn called directly", numfmt.Nanos(o.Direct) + "; " + numfmt.Nanos(o.Locker) + " through sync.Locker, as measured turns are called"})
-		}
 	}
 	for _, s := range slices.Sorted(maps.Keys(m.Sections)) {
 		facts = append(facts, fact{"section " + s.String(), numfmt.Nanos(m.Sections[s]) + " for a change of its data, by one worker without a lock"})
@@ -117,10 +97,6 @@ func environment(run *result.Run) []fact {
 }
 
 func siteFact(s result.Site) fact {
-	name := s.Kind + " servers"
-	if s.Conditions != "" {
-		name += ", " + s.Conditions
-	}
 	var parts []string
 	add := func(known bool, format string, args ...any) {
 		if known {
@@ -128,50 +104,16 @@ func siteFact(s result.Site) fact {
 		}
 	}
 	add(s.Version != "", "version %s", s.Version)
-	switch {
-	case s.Independent > 1:
-		add(true, "%d independent ones", s.Independent)
-	case s.Servers > 1 && s.Kind == harness.KindZooKeeper:
-		add(true, "an ensemble of %d", s.Servers)
-	case s.Servers > 1:
-		add(true, "a primary and %s", numfmt.Plural(s.Servers-1, "replica"))
-	default:
-		add(true, "one")
-	}
+	add(s.Independent > 1, "%d independent ones", s.Independent)
+	add(s.Independent <= 1 && s.Servers > 1, "%d that replicate", s.Servers)
 	add(s.Settings != "", "%s", s.Settings)
-	if s.SyncTime > 0 {
-		add(true, "the disk (%s) keeps a small write in %s", cmp.Or(s.FileSystem, "its file system is not known"), numfmt.Nanos(s.SyncTime))
+	add(s.SyncTime > 0, "the disk (%s) keeps a small write in %s", cmp.Or(s.FileSystem, "file system not known"), numfmt.Nanos(s.SyncTime))
+	if s.WarmUp != nil {
+		add(true, "warmed up for %v", s.WarmUp.Took.Round(100*time.Millisecond))
 	}
-	if w := s.WarmUp; w != nil {
-		add(true, "warmed up for %v, in which an acquisition came from %s of its processor time to %s%s",
-			w.Took.Round(100*time.Millisecond), numfmt.Nanos(w.First), numfmt.Nanos(w.Last), map[bool]string{false: " and still got faster"}[w.Steady])
-	}
-	add(s.Direct > 0, "a bare request and its answer take %s", numfmt.Nanos(s.Direct))
-	if s.Delayed > 0 {
-		cost := "whose own cost does not show beside that"
-		if s.Proxied > s.Direct {
-			cost = "which itself costs " + numfmt.Nanos(s.Proxied-s.Direct)
-		}
-		add(true, "%s through the proxy, %s, and %s with its delay of %v", numfmt.Nanos(s.Proxied), cost, numfmt.Nanos(s.Delayed), s.Delay)
-	}
-	return fact{name, strings.Join(parts, "; ")}
-}
-
-// partFacts describes the hosts of a merged run and their ranks; rank 0's machine is above.
-func partFacts(parts []result.Part) (facts []fact) {
-	at := make(map[string]int)
-	ranks := make(map[string][]string)
-	for _, p := range parts {
-		if _, ok := at[p.Host]; !ok {
-			at[p.Host] = len(facts)
-			facts = append(facts, fact{"ranks on " + p.Host, fmt.Sprintf("%d × %s, %s", p.CPUs, p.CPU, strings.TrimSpace(p.OS+" "+p.Arch+" "+p.Kernel))})
-		}
-		ranks[p.Host] = append(ranks[p.Host], strconv.Itoa(p.Rank))
-	}
-	for host, i := range at {
-		facts[i].Value = numfmt.List(ranks[host], 8) + ": " + facts[i].Value
-	}
-	return facts
+	add(s.Direct > 0, "a request and its answer take %s", numfmt.Nanos(s.Direct))
+	add(s.Delayed > 0, "%s with the delay of %v", numfmt.Nanos(s.Delayed), s.Delay)
+	return fact{strings.TrimSuffix(s.Kind+" servers, "+s.Conditions, ", "), strings.Join(parts, "; ")}
 }
 
 func machineFacts(e machine.Environment) []fact {
@@ -200,14 +142,6 @@ func machineFacts(e machine.Environment) []fact {
 	if e.Clock != "" {
 		facts = append(facts, fact{"clock floor, step", numfmt.Nanos(e.ClockFloor) + ", " + numfmt.Nanos(e.ClockStep)})
 	}
-	if e.ClockRate == "measured" {
-		facts = append(facts, fact{"clock rate", "measured; measurements differ by " + numfmt.Number(e.ClockError) + " ppm"})
-	}
-	if s := e.Skew; s.CPUs > 0 {
-		facts = append(facts, fact{"clocks across CPUs", "within " + numfmt.Nanos(s.Bound) + " of the first, " + numfmt.Plural(s.CPUs, "CPU") + " compared"})
-	} else if s.Reason != "" {
-		facts = append(facts, fact{"clocks across CPUs", "not compared: " + s.Reason})
-	}
 	for _, c := range e.Caches {
 		facts = append(facts, fact{c.Name(), c.Detail()})
 	}
@@ -228,16 +162,14 @@ func moment(t time.Time) string {
 	return t.UTC().Format(time.RFC3339)
 }
 
-// versions lists the servers and, with a slash in their names, the modules of the build.
-func versions(run *result.Run) (out []fact) {
+// versions lists the modules of the build, with a slash in their names, or the servers.
+func versions(run *result.Run, modules bool) (out []fact) {
 	for _, name := range slices.Sorted(maps.Keys(run.Manifest.Versions)) {
-		out = append(out, fact{name, run.Manifest.Versions[name]})
+		if strings.Contains(name, "/") == modules {
+			out = append(out, fact{name, run.Manifest.Versions[name]})
+		}
 	}
 	return out
-}
-
-func modules(run *result.Run) []fact {
-	return slices.DeleteFunc(versions(run), func(f fact) bool { return !strings.Contains(f.Name, "/") })
 }
 
 func command(run *result.Run) string {

@@ -35,12 +35,9 @@ func Posters(run *result.Run) (out []draw.Poster) {
 }
 
 func simulatedFoot(c chart.Named, run *result.Run) string {
-	text := "simulated: " + c.Model.Name() + ", " + c.Model.Shape()
+	text := strings.TrimSuffix("simulated: "+c.Model.Name()+", "+c.Model.Shape()+" · locklab "+shortCommit(run.Manifest.Commit), " · locklab ")
 	if c.Pic.Data.Metrics != nil {
-		return text + "; measured: " + origin(run)
-	}
-	if commit := run.Manifest.Commit; commit != "" {
-		text += " · locklab " + shortCommit(commit)
+		text += "; measured: " + origin(run)
 	}
 	return text
 }

@@ -16,22 +16,23 @@ import (
 // quality is the evidence for and against a run.
 type quality struct {
 	judge.Quality
-	Power    judge.Power
-	Partial  string    // the reason why the run is incomplete, or ""
-	Warnings []warning // one for each kind, sorted by effect on the verdict
-	Skipped  []skipped
-	Damage   []string
-	Checks   []machine.Check // all checks, good or bad
+	Power       judge.Power
+	Partial     string     // the reason why the run is incomplete, or ""
+	Warnings    []*warning // one for each kind, sorted by effect on the verdict
+	Skipped     []string   // the locks that were not measured, with the reason
+	NotMeasured int        // the number of these
+	Damage      []string
+	Checks      []machine.Check // all checks, good or bad
 }
 
 // topWarnings is the number of warnings shown in full next to a verdict.
 const topWarnings = 3
 
 // Top returns the warnings with the greatest effect on the verdict.
-func (q quality) Top() []warning { return q.Warnings[:min(topWarnings, len(q.Warnings))] }
+func (q quality) Top() []*warning { return q.Warnings[:min(topWarnings, len(q.Warnings))] }
 
 // Rest returns the other warnings.
-func (q quality) Rest() []warning { return q.Warnings[min(topWarnings, len(q.Warnings)):] }
+func (q quality) Rest() []*warning { return q.Warnings[min(topWarnings, len(q.Warnings)):] }
 
 // RestHead returns the title of Rest.
 func (q quality) RestHead() string {
@@ -41,67 +42,59 @@ func (q quality) RestHead() string {
 // Items lists what reduces the quality, except for a partial run and the other warnings.
 func (q quality) Items() (out []string) {
 	for _, w := range q.Top() {
-		out = append(out, w.Said())
+		out = append(out, w.Paragraph())
 	}
-	for _, s := range q.Skipped {
-		out = append(out, s.Locks+": "+s.Reason)
-	}
-	return append(out, q.Damage...)
+	return slices.Concat(out, q.Skipped, q.Damage)
 }
 
-// skipped is the locks that were not measured for one reason.
-type skipped struct {
-	Locks  string // "a and b were not measured"
-	Reason string
-	count  int
-}
-
-func (q quality) skippedLocks() (n int) {
-	for _, s := range q.Skipped {
-		n += s.count
-	}
-	return n
-}
-
-func skips(ss []result.Skip) (out []skipped) {
+// skips names the locks that were not measured, by reason.
+func skips(ss []result.Skip) (out []string) {
 	locks := make(map[string][]string)
+	var reasons []string
 	for _, s := range ss {
 		if locks[s.Reason] == nil {
-			out = append(out, skipped{Reason: s.Reason})
+			reasons = append(reasons, s.Reason)
 		}
 		locks[s.Reason] = append(locks[s.Reason], s.Name())
 	}
-	for i, s := range out {
-		names := locks[s.Reason]
-		out[i].count = len(names)
-		out[i].Locks = numfmt.List(names, 6) + " " + numfmt.Choose(len(names), "was", "were") + " not measured"
+	for _, reason := range reasons {
+		names := locks[reason]
+		out = append(out, numfmt.List(names, 6)+" "+numfmt.Choose(len(names), "was", "were")+" not measured: "+reason)
 	}
 	return out
 }
 
 func assess(run *result.Run, ds []judge.Decision) quality {
-	q := quality{Quality: judge.QualityOf(run, ds), Power: judge.PowerOf(judge.Tables(run, run.Baseline)), Partial: partial(run), Skipped: skips(run.Manifest.Skipped), Damage: run.Damage, Checks: checks(run)}
-	c := newWarningSummary(run, ds)
+	q := quality{Quality: judge.QualityOf(run, ds), Power: judge.PowerOf(judge.Tables(run, run.Baseline)), Partial: partial(run), Skipped: skips(run.Manifest.Skipped), NotMeasured: len(run.Manifest.Skipped), Damage: run.Damage, Checks: checks(run)}
+	decided := make(map[*harness.Result][]judge.Situation)
+	for _, d := range ds {
+		for _, r := range d.Situation.Results() {
+			decided[r] = append(decided[r], d.Situation)
+		}
+	}
+	c := warningSummary{index: make(map[string]*warning)}
 	for _, w := range run.Manifest.Warnings {
-		c.whole(chart.Readable(w))
+		c.add(chart.Readable(w))
 	}
 	for _, w := range drifts(run) {
-		c.whole(chart.Readable(w))
+		c.add(chart.Readable(w))
 	}
 	for _, r := range run.Results {
 		for _, w := range r.Warnings {
-			c.of(r, chart.Readable(w))
+			c.addResult(r, chart.Readable(w), decided[r])
 		}
 		if len(r.Retries) > 0 {
-			c.of(r, chart.Readable(retried(r)))
+			c.addResult(r, chart.Readable(retried(r)), decided[r])
 		}
 	}
 	for _, f := range chart.Findings(run) {
 		for _, w := range f.Warnings {
-			c.experiment(f.Name, chart.Readable(w))
+			if k := c.add(chart.Readable(w)); !slices.Contains(k.experiments, f.Name) {
+				k.experiments = append(k.experiments, f.Name)
+			}
 		}
 	}
-	q.Warnings = c.warnings()
+	q.Warnings = c.sorted(run, len(decided))
 	return q
 }
 
@@ -133,33 +126,17 @@ func partial(run *result.Run) string {
 	if !m.Interrupted && !m.Finished.IsZero() {
 		return ""
 	}
-	if n := len(chart.Findings(run)); m.Cases == 0 && len(run.Results) == 0 && n > 0 {
-		return fmt.Sprintf("Partial run: it ended after %s.", numfmt.Plural(n, "experiment"))
-	}
-	if n := len(run.Simulations); m.Cases == 0 && len(run.Results) == 0 && n > 0 {
-		return fmt.Sprintf("Partial run: it ended after %s.", numfmt.Plural(n, "simulation"))
-	}
-	per, open := make(map[int]int), make(map[string]bool)
+	rounds := 0
 	for _, r := range run.Results {
-		per[r.Round]++
-		if r.Workload.Rate > 0 {
-			open[caseOf(r)] = true
-		}
+		rounds = max(rounds, r.Round+1)
 	}
-	// Open loops may skip rounds. Unmeasured ones are unknown.
-	loop := harness.Workload{Rate: 1}
-	whole, all := 0, m.Rounds*(m.Cases-len(open))+len(open)*loop.RoundsOf(m.Rounds, m.OpenEvery)
-	for round, n := range per {
-		planned := m.Cases
-		if loop.RoundsOf(round+1, m.OpenEvery) == loop.RoundsOf(round, m.OpenEvery) {
-			planned -= len(open)
-		}
-		if m.Cases > 0 && n >= planned {
-			whole++
-		}
+	switch experiments := len(chart.Findings(run)); {
+	case rounds == 0 && m.Cases == 0 && experiments > 0:
+		return fmt.Sprintf("Partial run: it ended after %s.", numfmt.Plural(experiments, "experiment"))
+	case rounds == 0 && m.Cases == 0 && len(run.Simulations) > 0:
+		return fmt.Sprintf("Partial run: it ended after %s.", numfmt.Plural(len(run.Simulations), "simulation"))
 	}
-	return fmt.Sprintf("Partial run: %d of %s complete, %d of %d cases measured.",
-		whole, numfmt.Plural(m.Rounds, "round"), len(run.Results), all)
+	return fmt.Sprintf("Partial run: it ended in round %d of %d, after %s.", rounds, m.Rounds, numfmt.Plural(len(run.Results), "result"))
 }
 
 // Good reports whether there is no warning about the run.
@@ -194,7 +171,7 @@ func (q quality) Headline() string {
 	if q.Results > 0 && q.Rounds < q.Planned {
 		parts = append(parts, fmt.Sprintf("%d of %s", q.Rounds, numfmt.Plural(q.Planned, "round")))
 	}
-	if n := q.skippedLocks(); n > 0 {
+	if n := q.NotMeasured; n > 0 {
 		parts = append(parts, numfmt.Plural(n, "lock")+" not measured")
 	}
 	if n := len(q.Damage); n > 0 {

@@ -2,67 +2,55 @@ package page
 
 import (
 	"io"
+	"slices"
+
 	"locklab/harness"
 	"locklab/harness/result"
 	"locklab/internal/numfmt"
 	"locklab/internal/table"
-	"slices"
 )
-
-// A rankSum is the work of a rank in all results of a run.
-type rankSum struct {
-	host                     string
-	workers                  int // the most of any case
-	ops                      uint64
-	late, vague              int64
-	blind, merged, sameClock bool
-}
-
-func rankSums(run *result.Run) []rankSum {
-	out := make([]rankSum, len(run.Manifest.Parts))
-	for _, r := range run.Results {
-		if len(r.Ranks) != len(out) {
-			continue // the lock violated a promise in some rank
-		}
-		one := !slices.ContainsFunc(r.Ranks, func(k harness.Rank) bool { return k.Clock != r.Ranks[0].Clock })
-		for i, k := range r.Ranks {
-			s := &out[i]
-			s.sameClock = one && (s.sameClock || !s.merged)
-			s.merged, s.host, s.workers, s.ops = true, k.Host, max(s.workers, k.Workers), s.ops+k.Ops
-			s.late, s.vague, s.blind = max(s.late, k.Late), max(s.vague, k.Error), s.blind || k.Error < 0
-		}
-	}
-	return out
-}
-
-func (s rankSum) clock() string {
-	switch {
-	case s.sameClock:
-		return "the same"
-	case s.blind:
-		return "not known"
-	}
-	return "±" + numfmt.Nanos(float64(s.vague))
-}
 
 // WriteRanks writes a table with the work of each rank of run.
 func WriteRanks(out io.Writer, run *result.Run) error {
-	all := rankSums(run)
-	var total uint64
-	for _, s := range all {
-		total += s.ops
+	parts := run.Manifest.Parts
+	// A result of fewer ranks is of a lock that violated a promise in some rank.
+	merged := slices.DeleteFunc(slices.Clone(run.Results), func(r *harness.Result) bool { return len(r.Ranks) != len(parts) })
+	total := uint64(0)
+	for _, r := range merged {
+		for _, k := range r.Ranks {
+			total += k.Ops
+		}
 	}
 	t := table.New(out, "rank", "host", "workers", "acquisitions", "share", "opened late", "clock")
-	for i, s := range all {
-		if !s.merged {
-			t.Row(i, run.Manifest.Parts[i].Host, "-", "-", "-", "-", "-")
+	for i, part := range parts {
+		if len(merged) == 0 {
+			t.Row(i, part.Host, "-", "-", "-", "-", "-")
 			continue
+		}
+		var s harness.Rank
+		for _, r := range merged {
+			k := r.Ranks[i]
+			s.Host, s.Workers, s.Ops, s.Late, s.Error = k.Host, max(s.Workers, k.Workers), s.Ops+k.Ops, max(s.Late, k.Late), max(s.Error, k.Error)
 		}
 		share := "-"
 		if total > 0 {
-			share = numfmt.Percent(100 * float64(s.ops) / float64(total))
+			share = numfmt.Percent(100 * float64(s.Ops) / float64(total))
 		}
-		t.Row(i, s.host, s.workers, s.ops, share, numfmt.Nanos(float64(max(0, s.late))), s.clock())
+		t.Row(i, s.Host, s.Workers, s.Ops, share, numfmt.Nanos(float64(s.Late)), clockText(merged, i, s.Error))
 	}
 	return t.Flush()
+}
+
+// clockText describes the clock of rank i, whose offset has at most that error in ns.
+func clockText(rs []*harness.Result, i int, errorNs int64) string {
+	other := func(r *harness.Result) bool {
+		return slices.ContainsFunc(r.Ranks, func(k harness.Rank) bool { return k.Clock != r.Ranks[0].Clock })
+	}
+	switch {
+	case !slices.ContainsFunc(rs, other):
+		return "the same"
+	case slices.ContainsFunc(rs, func(r *harness.Result) bool { return r.Ranks[i].Error < 0 }):
+		return "not known"
+	}
+	return "±" + numfmt.Nanos(float64(errorNs))
 }

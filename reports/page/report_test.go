@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -32,7 +31,7 @@ func TestSuite(t *testing.T) {
 func render(t *testing.T, run *result.Run) string {
 	t.Helper()
 	var buf bytes.Buffer
-	if err := errors.Join(WriteHTML(&buf, run), WriteVerdict(&buf, run, 0)); err != nil {
+	if err := errors.Join(reportOf(t, run).HTML(&buf), reportOf(t, run).Text(&buf, 0)); err != nil {
 		t.Fatal(err)
 	}
 	for _, p := range Posters(run) {
@@ -43,24 +42,9 @@ func render(t *testing.T, run *result.Run) string {
 	return buf.String()
 }
 
-func TestSameInputSameBytes(t *testing.T) {
-	both := func() *result.Run {
-		run := synthetic.Zoo(6)
-		run.Findings = laboratory().Findings
-		return run
-	}
-	if a, b := render(t, both()), render(t, both()); a != b {
-		t.Error("two drawings of one run differ " + firstDifference([]byte(a), []byte(b)))
-	}
-}
-
 // TestPage: a page is one small file without script, with every figure described.
 func TestPage(t *testing.T) {
-	var buf bytes.Buffer
-	if err := WriteHTML(&buf, synthetic.Zoo(10)); err != nil {
-		t.Fatal(err)
-	}
-	page := buf.String()
+	page := pageOf(t, synthetic.Zoo(10))
 	if len(page) > 1<<20 {
 		t.Errorf("the page is %d bytes, want at most 1 MB", len(page))
 	}
@@ -139,16 +123,14 @@ func TestNothingToDraw(t *testing.T) {
 
 // TestWriters: every writer reports a full disk.
 func TestWriters(t *testing.T) {
+	report := reportOf(t, synthetic.Zoo(1))
 	for name, write := range map[string]func(io.Writer) error{
-		"html": func(w io.Writer) error { return WriteHTML(w, synthetic.Zoo(1)) },
-		"text": func(w io.Writer) error { return WriteVerdict(w, synthetic.Zoo(1), 80) },
-		"png":  func(w io.Writer) error { return Posters(synthetic.Zoo(1))[0].WritePNG(w) },
-		"machines": func(w io.Writer) error {
-			return WriteMachinesHTML(w, pairOf(2, map[string]float64{"mcs": 1, "ticket": 1, "mutex": 1}))
-		},
-		"Markdown": func(w io.Writer) error { return WriteMarkdown(w, synthetic.Zoo(1), "charts", noPicture) },
+		"html":     report.HTML,
+		"text":     func(w io.Writer) error { return report.Text(w, 80) },
+		"png":      func(w io.Writer) error { return Posters(synthetic.Zoo(1))[0].WritePNG(w) },
+		"Markdown": func(w io.Writer) error { return report.Markdown(w, "charts", noPicture) },
 		"picture of Markdown": func(w io.Writer) error {
-			return WriteMarkdown(io.Discard, synthetic.Zoo(1), "charts", func(_ string, png []byte) error {
+			return report.Markdown(io.Discard, "charts", func(_ string, png []byte) error {
 				_, err := w.Write(png)
 				return err
 			})
@@ -158,7 +140,7 @@ func TestWriters(t *testing.T) {
 			t.Errorf("%s to a full disk: got %v", name, err)
 		}
 	}
-	if err := WriteMarkdown(io.Discard, &result.Run{}, "charts", nil); err != nil {
+	if err := reportOf(t, &result.Run{}).Markdown(io.Discard, "charts", nil); err != nil {
 		t.Errorf("nothing measured: %v", err)
 	}
 }
@@ -169,10 +151,11 @@ type full struct{}
 
 func (full) Write([]byte) (int, error) { return 0, errFull }
 
-func TestWriteVerdictWidth(t *testing.T) {
+func TestTextWidth(t *testing.T) {
+	report := reportOf(t, synthetic.Zoo(10))
 	for _, width := range []int{-1, 60, 80, 140} {
 		var buf bytes.Buffer
-		if err := WriteVerdict(&buf, synthetic.Zoo(10), width); err != nil {
+		if err := report.Text(&buf, width); err != nil {
 			t.Fatal(err)
 		}
 		for line := range strings.Lines(buf.String()) {
@@ -210,7 +193,7 @@ func TestQuality(t *testing.T) {
 	if w := q.Warnings[1]; w.Where != "5 of 5 results" || !strings.HasPrefix(w.Text, "Steal is ") {
 		t.Errorf("second warning is %+v, want one of steal in 5 of 5", w)
 	}
-	if want := "Partial run: 2 of 3 rounds complete, 5 of 6 cases measured."; q.Partial != want {
+	if want := "Partial run: it ended in round 3 of 3, after 5 results."; q.Partial != want {
 		t.Errorf("got %q, want %q", q.Partial, want)
 	}
 	if want := "Run quality: 1 lock not measured, 1 line of the file damaged. Most useful remedy: Use bare metal."; q.Headline() != want {
@@ -220,32 +203,5 @@ func TestQuality(t *testing.T) {
 		if !strings.Contains(render(t, run), want) {
 			t.Errorf("the report lacks %q", want)
 		}
-	}
-	run.Manifest.OpenEvery = 2 // so the open loop is in rounds 0 and 2
-	run.Results = slices.DeleteFunc(run.Results, func(r *harness.Result) bool { return r.Workload.Workers == 2 && r.Round == 1 })
-	for _, r := range run.Results {
-		if r.Workload.Workers == 2 {
-			r.Workload.Rate = 1000
-		}
-	}
-	if got, want := assess(run, nil).Partial, "Partial run: 2 of 3 rounds complete, 4 of 5 cases measured."; got != want {
-		t.Errorf("got %q, want %q", got, want)
-	}
-}
-
-func TestGroups(t *testing.T) {
-	run := synthetic.Zoo(2)
-	other := synthetic.Run(1, 2, 2, []int{1, 2}, synthetic.Fast("mcs", 1e6))
-	for _, r := range other.Results {
-		r.Workload.Hold.Mean = time.Microsecond
-	}
-	run.Results = append(run.Results, other.Results...)
-	var got []string
-	for _, g := range chart.Groups(run) {
-		got = append(got, fmt.Sprintf("%v %s %d", g.Remote, g.Axes, g.Cases))
-	}
-	want := "false hold=100ns 78; false hold=1µs 2; true hold=1ms 20"
-	if strings.Join(got, "; ") != want {
-		t.Errorf("got %q, want %q", got, want)
 	}
 }

@@ -44,18 +44,6 @@ func TestWithoutRoundTrips(t *testing.T) {
 				r.RoundTrip = 0
 			}
 		}
-		for name, out := range formsOf(t, run) {
-			if name == "terminal" {
-				continue
-			}
-			out, _, defined := strings.Cut(strings.Replace(out, `<h2 id="metrics">`, "## ", 1), "## "+glossary{}.MetricsTitle()) // the glossary defines every metric
-			if !defined {
-				t.Fatalf("the %s does not define its metrics", name)
-			}
-			if (strings.Contains(out, "round trip") || strings.Contains(out, "roundtrips")) == old {
-				t.Errorf("an old file is %v: the %s has round trips", old, name)
-			}
-		}
 		for _, c := range []*chart.Chart{chart.HandoversRemote, chart.RequestsRemote, chart.WaitRemote, chart.ThroughputLocal, chart.WaitLocal} {
 			numbers := c.Draw(chart.Largest(chart.Groups(run), c.Remote)).Numbers
 			has := slices.ContainsFunc(chart.Texts(numbers.Head), func(h string) bool { return strings.Contains(h, "roundtrip") })

@@ -149,18 +149,6 @@ func TestCurveTicks(t *testing.T) {
 	}
 }
 
-func TestNoughtOnLogScale(t *testing.T) {
-	for _, table := range []harness.Table{lineTables()[2], barTables()[0]} {
-		table.Log = true
-		table.Rows = slices.Clone(table.Rows)
-		table.Rows[0].Cells = slices.Clone(table.Rows[0].Cells)
-		table.Rows[0].Cells[0] = harness.Cell{N: 1}
-		if _, how := chart.DrawTable(table); !strings.Contains(how, "has no place for 0") {
-			t.Errorf("%s: %q", table.Chart, how)
-		}
-	}
-}
-
 func TestLinearTicks(t *testing.T) {
 	for _, r := range [][2]float64{{0, 1}, {0, 2.6}, {-3, 17}, {0, 1e290}, {-1e290, 1e290}, {0, 1e-290}, {0, 97}, {1e17, 1e17 + 16}} {
 		ticks := draw.LinearTicks(r[0], r[1], chart.Quantity(""))

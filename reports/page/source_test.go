@@ -1,10 +1,8 @@
 package page
 
 import (
-	"bytes"
 	"fmt"
 	"hash/fnv"
-	"html/template"
 	"slices"
 	"strings"
 	"testing"
@@ -142,74 +140,6 @@ func TestChartsDrawTheirData(t *testing.T) {
 	}
 }
 
-// TestFiguresNameTheirData: the page, the Markdown and the picture alone name the data of
-// every figure, with a link from the page to the first metric.
-func TestFiguresNameTheirData(t *testing.T) {
-	run := gallery(3, everySetting...)
-	doc, err := compose(run)
-	if err != nil {
-		t.Fatal(err)
-	}
-	machines, err := composeMachines(loadMachines(t, machineRuns...))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, s := range doc.Hardware {
-		doc.Local = append(doc.Local, section{ID: "hardware", Figures: s.Figures})
-	}
-	seen, posters := make(map[string]bool), Posters(run)
-	for _, form := range []struct {
-		template string
-		of       any
-		sections []section
-		file     string // in the data of each figure
-	}{
-		{"report", doc, slices.Concat(doc.Local, doc.Served, []section{{Figures: doc.Ranked}}), " of results.jsonl, "},
-		{"machines", machines, machines.Sections, " of each machine's results.jsonl, "},
-	} {
-		var page, markdown bytes.Buffer
-		err := writePage(&page, form.template, form.of)
-		for i := range form.sections {
-			for k := range form.sections[i].Figures {
-				form.sections[i].Figures[k].Pic.Height = 0 // drawing them all takes long
-			}
-		}
-		if err == nil {
-			err = newMarkdown("", noPicture, glossary{}).write(&markdown, form.template, form.of)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, s := range form.sections {
-			for _, f := range s.Figures {
-				data := chart.Plain(f.Data)
-				if f.SVG == "" {
-					continue
-				}
-				seen[f.Name] = true
-				linked := tagRE.ReplaceAllString(page.String(), "")
-				if !strings.Contains(data, form.file) || !strings.Contains(linked, template.HTMLEscapeString(data)) || !strings.Contains(markdown.String(), inlineText(data)) {
-					t.Errorf("chart %s: the data are %q, or the page or the Markdown lacks them", f.Name, data)
-				}
-				if i := slices.IndexFunc(f.Data, func(p chart.Piece) bool { return p.Metric != nil }); i >= 0 && !strings.Contains(page.String(), fmt.Sprintf(`<a href="#%s"`, link(f.Data[i]))) {
-					t.Errorf("chart %s has no link to its metric", f.Name)
-				}
-				if form.template == "report" && !s.Folded { // a folded group is not drawn alone
-					i := slices.IndexFunc(posters, func(p draw.Poster) bool { return p.Name == f.Name })
-					if i < 0 || !strings.Contains(strings.Join(posters[i].Below(), " "), data) {
-						t.Errorf("chart %s alone lacks %q, or is not there", f.Name, data)
-					}
-				}
-			}
-		}
-	}
-	for _, c := range chart.Suite {
-		if !seen[c.Name] && c != chart.CostsRemote {
-			t.Errorf("chart %s was not on the page", c.Name)
-		}
-	}
-}
-
 // TestNumbersAreOfTheirLines: a cell is the median of its metric over the matching lines.
 func TestNumbersAreOfTheirLines(t *testing.T) {
 	checked := make(map[string]int)
@@ -269,8 +199,7 @@ func TestSource(t *testing.T) {
 			t.Errorf("got %q, want %q", got, test.want)
 		}
 	}
-	var buf bytes.Buffer
-	if err := WriteHTML(&buf, &result.Run{}); err != nil || strings.Contains(buf.String(), `id="metrics"`) {
-		t.Errorf("a page without a result defines metrics, or fails: %v", err)
+	if strings.Contains(pageOf(t, new(result.Run)), `id="metrics"`) {
+		t.Error("a page without a result defines metrics")
 	}
 }

@@ -12,7 +12,6 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/result"
-	"locklab/internal/synthetic"
 	"locklab/reports/chart"
 	"locklab/reports/draw"
 )
@@ -34,34 +33,7 @@ func spoilFinding(f *harness.Finding, text string) {
 	f.Tables = append(f.Tables, harness.Table{Chart: harness.ChartKind(text), Caption: text})
 }
 
-func pageOf(t *testing.T, run *result.Run) string {
-	t.Helper()
-	var buf bytes.Buffer
-	if err := WriteHTML(&buf, run); err != nil {
-		t.Fatal(err)
-	}
-	return buf.String()
-}
-
 var svgRE = regexp.MustCompile(`(?s)<svg.*?</svg>`)
-
-func TestStudiesBesideLocks(t *testing.T) {
-	run := synthetic.Zoo(6)
-	if page := pageOf(t, run); strings.Contains(page, "Hardware") || strings.Contains(page, "hardware do?") {
-		t.Error("a run without experiments has a section about hardware")
-	}
-	run.Findings = append(laboratory().Findings, nil)
-	page := pageOf(t, run)
-	at := strings.Index(page, "</nav>")
-	for _, next := range []string{`class="verdict"`, "Run quality", ">Local locks", ">Hardware</h2>", ">Distributed locks", ">Violations</h2>", ">Environment</h2>"} {
-		i := at + strings.Index(page[at:], next)
-		if i <= at {
-			t.Errorf("%q stands at %d, want it after %d", next, i, at)
-		}
-		at = i
-	}
-	requireAccessible(t, page)
-}
 
 func posterNames(run *result.Run) (names []string) {
 	for _, p := range Posters(run) {

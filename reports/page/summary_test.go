@@ -6,9 +6,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"locklab/harness/judge"
-	"locklab/internal/synthetic"
 )
 
 // mostOpen limits the unfolded figures of a page, so that a printout is short enough to carry.
@@ -113,23 +110,5 @@ func TestTerms(t *testing.T) {
 		if len(x.Doc) < 20 {
 			t.Errorf("%q is undocumented", x.Name)
 		}
-	}
-}
-
-func TestAnswerRows(t *testing.T) {
-	run := synthetic.Zoo(10)
-	run.Faults = synthetic.Faults()
-	page := pageOf(t, run)
-	text, _ := markdownOf(t, run)
-	for _, r := range answers(judge.Decisions(run)) {
-		if r.Why == "" || (r.Use != "" && (r.Rate == "" || r.Doc == "")) {
-			t.Errorf("a cell is empty: %+v", r)
-		}
-		if r.Use != "" && (!strings.Contains(page, "<b>"+r.Use+"</b>") || !strings.Contains(text, "**"+inlineText(r.Use)+"**")) {
-			t.Errorf("%s: %s is not on the page", r.Requirement, r.Use)
-		}
-	}
-	if i, k := strings.Index(text, "| requirement | lock | rate |"), strings.Index(text, "!["); i < 0 || k < i {
-		t.Errorf("the Markdown has the decisions at %d, a picture at %d", i, k)
 	}
 }

@@ -17,36 +17,28 @@ type tableView struct {
 	Title     string
 	Head      []chart.Piece
 	Rows      [][]string
-	Colours   [][]colour // of the cells
-	Notes     []string   // meaning of the marks in the rows
-	Sentences []string   // the most important differences
+	Notes     []string // meaning of the marks in the rows
+	Sentences []string // the most important differences
 }
 
 // notAvailable replaces a missing figure; a note contains the reason.
 const notAvailable = "n/a"
 
-// viewTable returns t with those columns, and the other figures after column first.
-func viewTable(t judge.Table, columns []int, first int, use string) tableView {
+// viewTable returns t in words; use is the recommended lock.
+func viewTable(t judge.Table, use string) tableView {
 	v := tableView{remote: t.Distributed, Title: tableTitle(t)}
-	var heads []string
-	for _, i := range columns {
-		heads = append(heads, fmt.Sprint("workers ", t.Columns[i].Workers))
+	heads := []string{"lock"}
+	for _, c := range t.Columns {
+		heads = append(heads, fmt.Sprint("workers ", c.Workers))
 	}
-	v.Head = chart.Titles(slices.Concat([]string{"lock"}, heads[:first], []string{"waiting", "longest", "Jain", costHead(t), "p99 wait"}, heads[first:])...)
+	v.Head = chart.Titles(append(heads, "waiting", "longest", "Jain", costHead(t), "p99 wait")...)
 	missing := make(map[string]bool)
 	for _, r := range t.Rows {
-		var cells []string
-		var colours []colour
-		for _, i := range columns {
-			cells, colours = append(cells, ratioCell(t, r, i)), append(colours, colourOf(r.Ratios[i]))
+		cells := []string{lockCell(r)}
+		for i := range t.Columns {
+			cells = append(cells, ratioCell(t, r, i))
 		}
-		details := detailCells(t, r, missing)
-		name := plain
-		if r.Violated > 0 {
-			name = red
-		}
-		v.Rows = append(v.Rows, slices.Concat([]string{lockCell(r)}, cells[:first], details, cells[first:]))
-		v.Colours = append(v.Colours, slices.Concat([]colour{name}, colours[:first], make([]colour, len(details)), colours[first:]))
+		v.Rows = append(v.Rows, append(cells, detailCells(t, r, missing)...))
 	}
 	v.Notes, v.Sentences = tableNotes(t, missing), tableSentences(t, use)
 	return v
@@ -260,11 +252,7 @@ func recommended(t judge.Table, ds []judge.Decision) string {
 
 func viewTables(ts []judge.Table, ds []judge.Decision) (out []tableView) {
 	for _, t := range ts {
-		all := make([]int, len(t.Columns))
-		for i := range all {
-			all[i] = i
-		}
-		out = append(out, viewTable(t, all, len(all), recommended(t, ds)))
+		out = append(out, viewTable(t, recommended(t, ds)))
 	}
 	return out
 }

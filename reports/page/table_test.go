@@ -1,7 +1,6 @@
 package page
 
 import (
-	"bytes"
 	"strings"
 	"testing"
 
@@ -34,12 +33,7 @@ func TestTableText(t *testing.T) {
 		{"alone", 12, []synthetic.Model{same}, []string{"throughput as a ratio to same"}},
 	} {
 		run := synthetic.Run(7, c.rounds, 2, []int{1, 8}, c.models...)
-		var terminal bytes.Buffer
-		if err := WriteVerdict(&terminal, run, 100); err != nil {
-			t.Fatal(err)
-		}
-		markdown, _ := markdownOf(t, run)
-		for form, text := range map[string]string{"terminal": terminal.String(), "page": pageOf(t, run), "Markdown": markdown} {
+		for form, text := range formsOf(t, run) {
 			text = numfmt.Plain(strings.NewReplacer("\\", "", "&#43;", "+").Replace(strings.Join(strings.Fields(text), " ")))
 			for _, want := range c.want {
 				if !strings.Contains(text, want) {

@@ -108,14 +108,3 @@ func link(p chart.Piece) string {
 	}
 	return ""
 }
-
-func tip(p chart.Piece) string {
-	m := p.Metric
-	if m == nil {
-		m, _ = explained(p.Text)
-	}
-	if m == nil {
-		return ""
-	}
-	return m.Doc + " (" + m.Paper + ")"
-}

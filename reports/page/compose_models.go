@@ -1,0 +1,109 @@
+package page
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"locklab/harness"
+	"locklab/harness/result"
+	"locklab/internal/numfmt"
+	"locklab/reports/chart"
+)
+
+// studies returns a section for each experiment of run.
+func studies(run *result.Run) (out []section, err error) {
+	charts := chart.FindingCharts(run)
+	for i, f := range chart.Findings(run) {
+		s := section{
+			// The number keeps addresses unique if two findings have one name.
+			ID: fmt.Sprintf("hardware-%d-%s", i+1, chart.Slug(f, i)), Title: "Hardware: " + chart.Title(f), Intro: chart.Answer(f),
+			Note: methodText(f), Listing: f.Listing,
+		}
+		if f.Interrupted {
+			s.Intro += " " + chart.Stopped
+		}
+		for k, t := range f.Tables {
+			c := charts[k]
+			crowded := t.Chart == harness.Heat && len(t.Columns) > chart.MostHeatColumns
+			if crowded {
+				c.Pic.Numbers = chart.Table{}
+			}
+			fig, err := newFigure(c, fmt.Sprintf("%s-%d", s.ID, k+1))
+			if err != nil {
+				return nil, fmt.Errorf("experiment %s: %w", f.Name, err)
+			}
+			if crowded {
+				fig.Omitted = fmt.Sprintf("%d by %d figures are too many to read here; results.jsonl has them.", len(t.Rows), len(t.Columns))
+			}
+			if s.Note != "" {
+				fig.Method = s.ID + "-note"
+			}
+			s.Figures = append(s.Figures, fig)
+		}
+		charts = charts[len(f.Tables):]
+		out = append(out, s)
+	}
+	return out, nil
+}
+
+// methodText describes how an experiment is made, its source and its notes.
+func methodText(f *harness.Finding) string {
+	var parts []string
+	if f.Method != "" {
+		parts = append(parts, "Method: "+f.Method)
+	}
+	if f.Source != "" {
+		parts = append(parts, "Source: "+f.Source)
+	}
+	parts = append(parts, f.Notes...)
+	for i := range parts {
+		parts[i] = numfmt.Sentence(parts[i])
+	}
+	return strings.Join(parts, " ")
+}
+
+func composeSimulated(run *result.Run, gs []*chart.Group) (out []section, err error) {
+	charts := chart.SimulatedCharts(chart.ModelledOf(run, gs))
+	for i, c := range charts {
+		if i == 0 || c.Model != charts[i-1].Model {
+			n := strconv.Itoa(len(out) + 1)
+			out = append(out, section{ID: "simulated-" + n, Title: "What a model expects on " + c.Model.Name() + " (simulated)", Intro: about(c.Model)})
+			if i > 0 && c.Model.Like.Simulated == charts[i-1].Model.Like.Simulated {
+				out[len(out)-1].Title += ", " + chart.WorkloadOf(c.Model.Like)
+				out[len(out)-1].Folded = true
+			}
+		}
+		s := &out[len(out)-1]
+		f, err := newFigure(c, c.Name)
+		if err != nil {
+			return nil, err
+		}
+		s.Figures = append(s.Figures, f)
+	}
+	return out, nil
+}
+
+func about(m *chart.Modelled) string {
+	text := fmt.Sprintf("%s Machine: %s, %s. The code of %s ran on a model of caches and a directory; docs/simulation.md has the limits of the model. %s",
+		m.Warning(), m.Name(), m.Shape(), m.DrawnLocks(), m.Accuracy())
+	if m.Paired() {
+		text += " The threads of a core have workers before the next core has one."
+	}
+	if m.File {
+		text += " The machine, with the source of each of its numbers, is in results.jsonl (kind machine)."
+	}
+	return text
+}
+
+// simulatedOnly makes doc a report without measurements, which no host affects.
+func (doc *document) simulatedOnly(run *result.Run) {
+	models := chart.ModelledOf(run, nil)
+	doc.Title = "What does a model expect of these locks?"
+	doc.Origin = "Nothing was measured in this run: all figures are simulated, of " + numfmt.List(chart.MachinesOf(models), 6)
+	if commit := run.Manifest.Commit; commit != "" {
+		doc.Origin += " · locklab " + shortCommit(commit)
+	}
+	doc.Quality = quality{Partial: doc.Quality.Partial, Damage: doc.Quality.Damage}
+	doc.Facts = []fact{{"simulated", numfmt.List(chart.MachinesOf(models), len(models))}, {"locklab", run.Manifest.Commit}}
+}
