@@ -110,4 +110,13 @@ func TestHeatColours(t *testing.T) {
 			t.Errorf("%s: the first colour and the page are %.1f apart, want 6", name, de)
 		}
 	}
+	// The checker must reject known bad colours.
+	rainbow := []uint32{0x0000FF, 0x00FFFF, 0x00FF00, 0xFFFF00, 0xFF0000}
+	if got := strings.Join(heatMistakes(rainbow, draw.Ink.Light, draw.Paper.Light), "\n"); !strings.Contains(got, "one way") || !strings.Contains(got, "contrast of a figure") {
+		t.Errorf("a rainbow was not rejected: %q", got)
+	}
+	greys := []uint32{0xEEEEEE, 0xE4E4E4, 0xDADADA}
+	if got := strings.Join(heatMistakes(greys, draw.Ink.Light, draw.Paper.Light), "\n"); !strings.Contains(got, "apart") {
+		t.Errorf("three like greys were not rejected: %q", got)
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"testing"
 
 	"locklab/reports/chart"
@@ -174,5 +175,23 @@ func TestThemedRejectsStrangers(t *testing.T) {
 	}
 	if _, err := draw.Themed(`<path style="fill:#123456"/>`); err == nil {
 		t.Error("a colour outside the palette was accepted")
+	}
+}
+
+func TestPaletteIsRejected(t *testing.T) {
+	light := themes["light"]
+	for name, c := range map[string]struct {
+		got  []string
+		want string
+	}{
+		"Okabe and Ito's yellow on white": {mistakes(map[string]uint32{"orange": 0xE69F00, "yellow": 0xF0E442, "green": 0x009E73, "blue": 0x0072B2}, 0xFFFFFF), "contrast of yellow"},
+		"red and green":                   {mistakes(map[string]uint32{"red": 0xC04030, "green": 0x6A7A20}, 0xFFFFFF), "deutan"},
+		"blue and violet":                 {mistakes(map[string]uint32{"blue": 0x3050C8, "violet": 0x6048C0}, 0xFFFFFF), "protan"},
+		"a line on the shaded zone":       {mistakes(map[string]uint32{"sage": 0x63A185}, draw.Paper.Light, draw.Warm.Light), "with " + draw.CSS(draw.Warm.Light)},
+		"text in the colour of a line":    {faint([]draw.Token{draw.Sage}, 4.5, light, draw.Paper), "contrast of sage"},
+	} {
+		if !strings.Contains(strings.Join(c.got, "\n"), c.want) {
+			t.Errorf("%s was not rejected: %q", name, c.got)
+		}
 	}
 }

@@ -205,3 +205,14 @@ func TestQuality(t *testing.T) {
 		}
 	}
 }
+
+func TestSameInputSameBytes(t *testing.T) {
+	both := func() *result.Run {
+		run := synthetic.Zoo(6)
+		run.Findings = laboratory().Findings
+		return run
+	}
+	if a, b := render(t, both()), render(t, both()); a != b {
+		t.Error("two drawings of one run differ " + firstDifference([]byte(a), []byte(b)))
+	}
+}
