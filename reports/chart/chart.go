@@ -7,9 +7,6 @@ type Chart struct {
 	Doc    string // how to read it: what a line, a band and a colour are
 	Remote bool   // draws the distributed locks; otherwise the local ones
 
-	// Varies is the dimension that a chart compares groups by, if the run has several values.
-	Varies *dimension
-
 	// Once restricts a chart to the group with the most cases, and omits it if it has nothing
 	// to draw.
 	Once bool
@@ -25,4 +22,11 @@ type Chart struct {
 
 	// Draw draws a group, which holds at least one result.
 	Draw func(g *Group) Picture
+}
+
+// both returns the charts of c for local and for distributed locks, whose title is title.
+func both(c Chart, title string) (local, distributed *Chart) {
+	d := c
+	d.Name, d.Title, d.Remote = c.Name+"-distributed", title, true
+	return &c, &d
 }

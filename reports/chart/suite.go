@@ -6,11 +6,8 @@ import "cmp"
 var Suite = []*Chart{
 	RankingLocal, ThroughputLocal, WaitLocal, LoadLocal, JainLocal,
 	CostsLocal,
-	HoldLocal, Section, ReadLocal, Spread, ThinkLocal, Pinning, WaitPolicy, Garbage,
 	RankingRemote, HandoversRemote, RequestsRemote, WaitRemote, LoadRemote, JainRemote,
 	CostsRemote,
-	HoldRemote, ReadRemote, Clients, ThinkRemote,
-	Servers, Durable, TLS, Delay,
 }
 
 // Charts returns the charts of [Suite] that have something to draw, each of its subject in gs.
