@@ -21,7 +21,6 @@ var LoadLocal, LoadRemote = both(Chart{
 	Name:    "load",
 	Title:   "How long does an acquisition wait at a given offered load?",
 	Doc:     loadDoc,
-	Once:    true,
 	Open:    true,
 	Carries: true,
 	Draw:    drawLoad,

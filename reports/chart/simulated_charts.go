@@ -30,7 +30,7 @@ func SimulatedCharts(ms []*Modelled) (out []Named) {
 				doc += measuredDoc
 			}
 			out = append(out, Named{Name: "simulated-" + c.Name + "-" + slug, Title: "Simulated on " + m.Name() + ": " + c.title,
-				Doc: doc + " " + m.Accuracy() + " Workload: " + WorkloadOf(m.Like) + ".", Pic: pic, Folded: c.folded, Model: m})
+				Doc: doc + " " + m.Accuracy() + " Workload: " + WorkloadOf(m.Like) + ".", Pic: pic, Model: m})
 		}
 	}
 	return out

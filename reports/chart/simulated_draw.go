@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strconv"
 
-	"locklab/harness"
 	"locklab/internal/numfmt"
 	"locklab/internal/stat"
 	"locklab/reports/draw"
@@ -45,8 +44,6 @@ type modelChart struct {
 	title string // after "Simulated on MACHINE: "
 	doc   string
 	draw  func(m *Modelled) Picture
-
-	folded bool // the page shows it when asked
 }
 
 const modelDoc = "Dashed line, hollow mark: simulated, the median of the seeds; band: the least and the greatest of them."
@@ -56,10 +53,9 @@ const measuredDoc = " Filled mark: measured, the median of the rounds with its i
 
 // ModelCharts lists every chart of a model in the order of the report.
 var ModelCharts = []modelChart{
-	{"throughput", "which lock keeps its throughput as workers are added?", modelDoc, DrawModelRate, false},
+	{"throughput", "which lock keeps its throughput as workers are added?", modelDoc, DrawModelRate},
 	{"handover", "how long does a hand-over take?", modelDoc + " From a release to the grant of another worker that waited already: the mean, where a measured one is the median.",
-		drawModelHandover, false},
-	{"socket", "what does a second socket cost?", "Hollow marks: simulated. Circle: the most workers that one socket holds; square: the fewest beyond it; triangle: the most on two sockets. Hand-overs on the socket and remote misses, per acquisition, are those with the most.", drawModelSocket, false},
+		drawModelHandover},
 }
 
 // DrawModelRate draws the simulated acquisitions per second of every lock of m.
@@ -118,113 +114,4 @@ func (m *Modelled) Crowd() int {
 		}
 	}
 	return m.workers[len(m.workers)-1]
-}
-
-// A socketStep is a lock within one socket and across sockets.
-type socketStep struct {
-	*ModelledLock
-	workers []int // the most in one socket, the fewest on two, the most on two
-}
-
-// socketSteps returns the locks simulated within and across sockets, by loss.
-func (m *Modelled) socketSteps() (out []socketStep) {
-	for _, l := range m.Locks {
-		var in, over, two int
-		for _, w := range m.workers {
-			switch s := l.at[w]; {
-			case s == nil || m.Like.Spread || w < 2:
-			case m.sockets(s) == 1:
-				in = w
-			case m.sockets(s) == 2 && over == 0:
-				over = w
-			case m.sockets(s) == 2:
-				two = w
-			}
-		}
-		step := socketStep{l, []int{in, over, two}}
-		if two == 0 {
-			step.workers = step.workers[:2]
-		}
-		if in > 0 && over > 0 {
-			out = append(out, step)
-		}
-	}
-	slices.SortStableFunc(out, func(a, b socketStep) int { return cmp.Compare(a.ratio(len(a.workers)-1), b.ratio(len(b.workers)-1)) })
-	return out
-}
-
-func (x socketStep) time(i int) float64 { return x.at[x.workers[i]].PerAcquisition.Median }
-
-func (x socketStep) ratio(i int) float64 { return x.time(i) / x.time(0) }
-
-func (x socketStep) last() *harness.Simulation { return x.at[x.workers[len(x.workers)-1]] }
-
-// cells returns the figures of x: a ratio for each step beyond the socket, the share of
-// handovers within a socket, and the misses that another socket answers.
-func (x socketStep) cells() (out []string) {
-	for i := range x.workers[1:] {
-		out = append(out, ratioText(x.ratio(i+1)))
-	}
-	last := x.last()
-	near := numfmt.Percent(100 * last.SameSocket.Median)
-	if last.SameWorker.Median >= 1 {
-		near = "none at all" // no handovers, so no share
-	}
-	return append(out, near, numfmt.Number(last.Remote.Median))
-}
-
-func drawModelSocket(m *Modelled) Picture {
-	xs := m.socketSteps()
-	if len(xs) == 0 {
-		return nothing("%s It was not simulated on both sides of the border of a socket.", m.Warning())
-	}
-	// All rows have the same steps as the first; others are not comparable.
-	xs = slices.DeleteFunc(xs, func(x socketStep) bool { return !slices.Equal(x.workers, xs[0].workers) })
-	first, end := xs[0], xs[len(xs)-1]
-	n := len(first.workers) - 1
-	answer := fmt.Sprintf("%s With %d workers on two sockets an acquisition takes %s times as long as with %d on one with %s", m.Warning(),
-		first.workers[n], ratioText(first.ratio(n)), first.workers[0], first.Lock.Name)
-	if len(xs) > 1 {
-		answer += fmt.Sprintf(", and %s times with %s", ratioText(end.ratio(n)), end.Lock.Name)
-	}
-	t := Table{Head: Titles("lock", "time within one socket", "time beyond it")}
-	if n == 2 {
-		t.Head = append(t.Head, Titles("time on two sockets", "beyond over within")...)
-	}
-	t.Head = append(t.Head, Titles(map[int]string{1: "beyond over within", 2: "two sockets over one"}[n], "hand-overs on the socket", "misses from another socket")...)
-	for _, x := range xs {
-		row := []string{x.Lock.Name}
-		for i := range x.workers {
-			row = append(row, numfmt.Nanos(x.time(i)))
-		}
-		t.Rows = append(t.Rows, append(row, x.cells()...))
-	}
-	return Picture{
-		Answer: answer + ".", Numbers: t,
-		Data:    Source{Fields: []string{"per_acquisition", "remote", "same_socket"}, kind: "simulation"},
-		Picture: socketRows(xs),
-	}
-}
-
-func socketRows(xs []socketStep) draw.Picture {
-	counts := xs[0].workers
-	r := draw.Rows{Title: "simulated time per acquisition, all workers together (log scale)",
-		Notes: []draw.Note{draw.GlyphNote(draw.ModelShapes[0], fmt.Sprintf("simulated: %d workers, one socket", counts[0]))}}
-	for i, w := range counts[1:] {
-		r.Heads = append(r.Heads, fmt.Sprintf("%d over %d", w, counts[0]))
-		r.Notes = append(r.Notes, draw.GlyphNote(draw.ModelShapes[i+1], fmt.Sprintf("%d workers, two sockets", w)))
-	}
-	r.Heads = append(r.Heads, "on the socket", "remote misses")
-	var all []draw.Mark
-	for _, x := range xs {
-		var marks []draw.Mark
-		for i := range x.workers {
-			marks = append(marks, draw.Mark{Mid: x.time(i), Lo: x.time(i), Hi: x.time(i), Shape: draw.ModelShapes[i]})
-		}
-		all = append(all, marks...)
-		r.Rows = append(r.Rows, draw.Row{Name: x.Lock.Name, Style: x.style, Marks: [][]draw.Mark{marks}, Figures: x.cells()})
-	}
-	lo, hi := draw.LogRange(draw.Reach(all))
-	r.Panels = []draw.Scaled{{Lo: lo, Hi: hi, Log: true, Format: numfmt.Nanos}}
-	return r.Drawn()
 }

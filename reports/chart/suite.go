@@ -5,9 +5,7 @@ import "cmp"
 // Suite lists every chart in the order of the report.
 var Suite = []*Chart{
 	RankingLocal, ThroughputLocal, WaitLocal, LoadLocal, JainLocal,
-	CostsLocal,
 	RankingRemote, HandoversRemote, RequestsRemote, WaitRemote, LoadRemote, JainRemote,
-	CostsRemote,
 }
 
 // Charts returns the charts of [Suite] that have something to draw, each of its subject in gs.

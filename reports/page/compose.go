@@ -173,11 +173,11 @@ func kind(remote bool) string {
 func draft(g *chart.Group, title, id string) (section, error) {
 	s := section{ID: "group-" + id, Title: title, Slug: chart.SlugOf(g.Axes)}
 	for _, c := range chart.Suite {
-		if c.Remote != g.Remote || g.Open() && !c.Open || (c.Once || c.Judged) && g != c.Subject(g.Both) {
+		if c.Remote != g.Remote || g.Open() && !c.Open || (c.Open || c.Judged) && g != c.Subject(g.Both) {
 			continue
 		}
 		pic := c.Drawn(g)
-		if c.Once && pic.Height == 0 {
+		if c.Open && pic.Height == 0 {
 			continue
 		}
 		named := chart.Named{Name: c.Name, Title: cmp.Or(pic.Title, c.Title), Doc: c.Doc, Pic: pic, Folded: !c.Carries && !c.Judged}

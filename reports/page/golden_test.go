@@ -81,7 +81,7 @@ func postersNamed(ps []reports.Poster, names ...string) []reports.Poster {
 
 // galleryCharts have no data in the other goldens, or other data.
 var galleryCharts = []*chart.Chart{
-	chart.RankingLocal, chart.RankingRemote, chart.CostsLocal, chart.RequestsRemote, chart.LoadLocal,
+	chart.RankingLocal, chart.RankingRemote, chart.RequestsRemote, chart.LoadLocal,
 }
 
 func writeContendersSection(t *testing.T, w io.Writer, run *result.Run) error {

@@ -61,7 +61,7 @@ func TestSimulatedIsMarked(t *testing.T) {
 	for _, run := range []*result.Run{simulatedRun(), besideRun()} {
 		ms := chart.ModelledOf(chart.Sanitize(run), chart.Groups(chart.Sanitize(run)))
 		charts := chart.SimulatedCharts(ms)
-		if len(charts) < 5 {
+		if len(charts) < 4 {
 			t.Fatalf("%d charts", len(charts))
 		}
 		for _, c := range charts {

@@ -95,12 +95,6 @@ func TestChartsDrawTheirData(t *testing.T) {
 	for _, c := range chart.Suite {
 		g := chart.Largest(gs, c.Remote)
 		data := c.Draw(g).Data
-		if c == chart.CostsRemote {
-			run := *run
-			run.Results = slices.DeleteFunc(slices.Clone(run.Results), func(r *harness.Result) bool { return r.Lock.Traits.Needs == "" })
-			g = chart.Largest(chart.Groups(&run), true)
-			data = c.Draw(g).Data
-		}
 		if len(data.Metrics)+len(data.Fields) == 0 || len(data.Rounds) != 1 || data.Rounds[0] != 8 {
 			t.Errorf("chart %s does not say what it draws of how many rounds: %q", c.Name, chart.Plain(data.Sentence()))
 			continue
@@ -129,8 +123,8 @@ func TestChartsDrawTheirData(t *testing.T) {
 		}
 		for field := range spoilers {
 			says := slices.Contains(data.Fields, field)
-			changed := c != chart.CostsRemote && bodyOf(t, c, chart.Largest(spoiled[field], c.Remote)) != before
-			if says && !changed && c != chart.CostsRemote || changed && !says && len(data.Metrics) == 0 {
+			changed := bodyOf(t, c, chart.Largest(spoiled[field], c.Remote)) != before
+			if says && !changed || changed && !says && len(data.Metrics) == 0 {
 				t.Errorf("chart %s names the field %s: %v; its picture depends on it: %v", c.Name, field, says, changed)
 			}
 		}
@@ -204,7 +198,7 @@ func TestFiguresNameTheirData(t *testing.T) {
 		}
 	}
 	for _, c := range chart.Suite {
-		if !seen[c.Name] && c != chart.CostsRemote {
+		if !seen[c.Name] {
 			t.Errorf("chart %s was not on the page", c.Name)
 		}
 	}
