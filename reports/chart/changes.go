@@ -52,9 +52,7 @@ func DrawChanges(h *judge.History, ss []*judge.HistorySeries, answer string) Pic
 	}
 	l.Own = func(name string) draw.Layer {
 		return func(c vgdraw.Canvas, p *plot.Plot) {
-			if i := slices.Index(names, name); i >= 0 {
-				drawSteps(c, p, ss[i])
-			}
+			drawSteps(c, p, ss[slices.Index(names, name)])
 		}
 	}
 	if len(l.Lines) == 0 {

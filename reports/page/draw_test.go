@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"gonum.org/v1/plot/vg"
-	vgdraw "gonum.org/v1/plot/vg/draw"
 
 	"locklab/harness"
 	"locklab/internal/numfmt"
@@ -141,18 +140,6 @@ func TestShorten(t *testing.T) {
 		if next := []rune(strings.TrimPrefix(c.text, cut)); !whole && cut != "" && st.Width(cut+string(next[:1])+"…") <= c.w {
 			t.Errorf("%.40q to %v: got %q, which has room for more", c.text, c.w, got)
 		}
-	}
-}
-
-func TestBelowTheFloor(t *testing.T) {
-	var c vgdraw.Canvas
-	c.Max = vg.Point{X: 100, Y: 100}
-	linear := func(v float64) vg.Length { return vg.Length(v) }
-	if a, b := chart.Height(c, linear, 1, 50), chart.Height(c, linear, 49, 50); a != b || a >= 50 {
-		t.Errorf("1 and 49 lie at %v and %v, want one height under the floor of 50", a, b)
-	}
-	if a, b := chart.Height(c, linear, 60, 50), chart.Height(c, linear, 1e9, 50); a != 60 || b != 100 {
-		t.Errorf("60 and 1e9 lie at %v and %v, want 60 and the frame at 100", a, b)
 	}
 }
 
