@@ -51,9 +51,7 @@ func (o overlay) Draw(x *Match) Picture {
 		l.Zone, l.ZoneText = beyondCPUs(x.cpus)
 	}
 	ws := x.Workers()
-	for _, w := range ws {
-		l.Stops = append(l.Stops, draw.Stop{At: float64(w), Label: strconv.Itoa(w)})
-	}
+	l.Stops = stopsAt(ws)
 	for i, m := range x.machines {
 		st := draw.Typeset(8, draw.Muted, 0, 0)
 		room := draw.Width/vg.Length(len(x.machines)+1) - 50 // one more for the zone

@@ -11,17 +11,22 @@ import (
 
 // workersChart returns a chart of m over the workers of g; a log axis omits zero and less.
 func workersChart(g *Group, m *result.Metric, y draw.Scale) *draw.Lines {
-	l := &draw.Lines{XTitle: "workers contending for one lock (log scale)", XScale: draw.Logarithm, Place: "with", Y: y}
+	l := &draw.Lines{XTitle: "workers contending for one lock (log scale)", XScale: draw.Logarithm, Place: "with", Y: y, Stops: stopsAt(g.Workers)}
 	if !g.Remote {
 		l.Zone, l.ZoneText = beyondCPUs(g.CPUs)
-	}
-	for _, w := range g.Workers {
-		l.Stops = append(l.Stops, draw.Stop{At: float64(w), Label: strconv.Itoa(w)})
 	}
 	for _, s := range g.Locks {
 		l.Add(s.Lock.Name, s.style, func(i int) stat.Summary { return s.Cells[g.Workers[i]].Summary(m) })
 	}
 	return l
+}
+
+// stopsAt returns the stops of an axis at numbers of workers.
+func stopsAt(ns []int) (out []draw.Stop) {
+	for _, n := range ns {
+		out = append(out, draw.Stop{At: float64(n), Label: strconv.Itoa(n)})
+	}
+	return out
 }
 
 func beyondCPUs(cpus int) (from float64, text string) {

@@ -57,7 +57,7 @@ func compose(run *result.Run) (*document, error) {
 	if doc.Hardware, err = studies(run); err != nil {
 		return nil, err
 	}
-	if doc.Simulated, err = composeSimulated(run, chart.Groups(run)); err != nil {
+	if doc.Simulated, err = composeSimulated(run); err != nil {
 		return nil, err
 	}
 	doc.Expected = expectedText(run)

@@ -10,8 +10,8 @@ import (
 	"locklab/reports/chart"
 )
 
-func composeSimulated(run *result.Run, gs []*chart.Group) (out []section, err error) {
-	charts := chart.SimulatedCharts(chart.ModelledOf(run, gs))
+func composeSimulated(run *result.Run) (out []section, err error) {
+	charts := chart.SimulatedCharts(chart.ModelledOf(run))
 	for i, c := range charts {
 		if i == 0 || c.Model != charts[i-1].Model {
 			n := strconv.Itoa(len(out) + 1)
@@ -44,33 +44,22 @@ func about(m *chart.Modelled) string {
 }
 
 // expectedText is the only sentence of a verdict about models' predictions, without effect on
-// it, or "" if no other machine was simulated.
+// it, or "" if no machine was simulated.
 func expectedText(run *result.Run) string {
-	var m *chart.Modelled // the largest machine; the run's own machine was measured
-	for _, x := range chart.ModelledOf(run, nil) {
-		if x.Like.Simulated != chart.ThisMachine && (m == nil || x.Like.Threads() > m.Like.Threads()) {
+	var m *chart.Modelled // the largest machine
+	for _, x := range chart.ModelledOf(run) {
+		if m == nil || x.Like.Threads() > m.Like.Threads() {
 			m = x
 		}
 	}
-	if m == nil {
+	if m == nil || m.Fastest() == "" {
 		return ""
 	}
-	w := m.Crowd()
-	least, name := 0.0, ""
-	for _, l := range m.Locks {
-		if v := chart.ModelRate.At(l, w); v.N > 0 && v.Median > least && !chart.Unsound(l.Lock.Status) {
-			least, name = v.Median, l.Lock.Name
-		}
-	}
-	if name == "" {
-		return ""
-	}
-	return fmt.Sprintf("Expected by model, not measured and not part of the verdict: with %s on %s (%s), %s has the highest throughput of %s, %s.",
-		numfmt.Plural(w, "worker"), m.Name(), m.Shape(), name, m.DrawnLocks(), numfmt.PerSecond(least))
+	return "Expected by model, not measured and not part of the verdict: " + m.Fastest() + "."
 }
 
 func simulatedOrigin(run *result.Run) string {
-	text := "Nothing was measured in this run: all figures are simulated, of " + numfmt.List(chart.MachinesOf(chart.ModelledOf(run, nil)), 6)
+	text := "Nothing was measured in this run: all figures are simulated, of " + numfmt.List(chart.MachinesOf(chart.ModelledOf(run)), 6)
 	if commit := run.Manifest.Commit; commit != "" {
 		text += " · locklab " + shortCommit(commit)
 	}
@@ -82,7 +71,7 @@ func (doc *document) simulatedOnly(run *result.Run) {
 	doc.Title, doc.Origin, doc.Expected = simulatedTitle, simulatedOrigin(run), ""
 	doc.Quality = quality{Partial: doc.Quality.Partial, Damage: doc.Quality.Damage}
 	doc.Facts = nil
-	for _, m := range chart.ModelledOf(run, nil) {
+	for _, m := range chart.ModelledOf(run) {
 		f := fact{"simulated machine", m.Name() + ": " + m.Shape()}
 		if !slices.Contains(doc.Facts, f) {
 			doc.Facts = append(doc.Facts, f)

@@ -129,7 +129,7 @@ func goldenOutputs(t *testing.T) map[string]func(io.Writer) error {
 		".":         Posters(run),
 		"gallery":   postersNamed(Posters(gallery(8, everySetting...)), names...),
 		"hardware":  Posters(hardware),
-		"simulated": append(Posters(simulated)[:len(chart.ModelCharts)], posterOf(t, besideRun(), "simulated-throughput-this")),
+		"simulated": Posters(simulated)[:2],
 	} {
 		for _, p := range ps {
 			outputs[filepath.Join(folder, p.Name+".svg")] = func(w io.Writer) error { return writeSVG(w, p) }

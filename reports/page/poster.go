@@ -15,7 +15,7 @@ func Posters(run *result.Run) (out []draw.Poster) {
 	run = chart.Sanitize(run)
 	gs := chart.Groups(run)
 	faults, _ := chart.FaultCharts(run, chart.SafetyOf(run))
-	for _, c := range slices.Concat(chart.FindingCharts(run), faults, chart.SimulatedCharts(chart.ModelledOf(run, gs)), chart.Charts(gs)) {
+	for _, c := range slices.Concat(chart.FindingCharts(run), faults, chart.SimulatedCharts(chart.ModelledOf(run)), chart.Charts(gs)) {
 		if c.Pic.Height == 0 {
 			continue
 		}
@@ -27,18 +27,15 @@ func Posters(run *result.Run) (out []draw.Poster) {
 			}
 		}
 		if c.Model != nil {
-			p.Foot = simulatedFoot(c, run)
+			p.Foot = simulatedFoot(c.Model, run)
 		}
 		out = append(out, p)
 	}
 	return out
 }
 
-func simulatedFoot(c chart.Named, run *result.Run) string {
-	text := "simulated: " + c.Model.Name() + ", " + c.Model.Shape()
-	if c.Pic.Data.Metrics != nil {
-		return text + "; measured: " + origin(run)
-	}
+func simulatedFoot(m *chart.Modelled, run *result.Run) string {
+	text := "simulated: " + m.Name() + ", " + m.Shape()
 	if commit := run.Manifest.Commit; commit != "" {
 		text += " · locklab " + shortCommit(commit)
 	}

@@ -73,7 +73,7 @@ func TestAccuracyText(t *testing.T) {
 		}
 	}
 	const want = "Accuracy. For a, b, d, e and f: Not measured on such a machine. For c: Off by 1.2 on such a machine."
-	if got := chart.ModelledOf(run, nil)[0].Accuracy(); got != want {
+	if got := chart.ModelledOf(run)[0].Accuracy(); got != want {
 		t.Errorf("said %q, want %q", got, want)
 	}
 }

@@ -52,10 +52,10 @@ func (t *textWriter) simulated(run *result.Run) bool {
 	}
 	t.line(simulatedTitle)
 	t.line(simulatedOrigin(run))
-	for _, m := range chart.ModelledOf(run, nil) {
+	for _, m := range chart.ModelledOf(run) {
 		t.gap()
 		t.line(m.Name() + ", " + chart.WorkloadOf(m.Like))
-		t.item(chart.DrawModelRate(m).Answer)
+		t.item(chart.ModelRate.Answer(m))
 		t.item(m.Accuracy())
 	}
 	if len(run.Damage) > 0 {
