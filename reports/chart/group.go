@@ -83,8 +83,13 @@ func (g *Group) figures(w int, m *result.Metric) (out []figure) {
 			out = append(out, figure{s.Lock.Name, v.Median})
 		}
 	}
-	slices.SortStableFunc(out, func(a, b figure) int { return cmp.Compare(b.v, a.v) })
+	sortFigures(out)
 	return out
+}
+
+// sortFigures sorts fs, the greatest first.
+func sortFigures(fs []figure) {
+	slices.SortStableFunc(fs, func(a, b figure) int { return cmp.Compare(b.v, a.v) })
 }
 
 func (f figure) of(format func(v float64) string) string {

@@ -1,7 +1,6 @@
 package chart
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -97,7 +96,7 @@ func (c *ModelChart) ranked(m *Modelled) (workers int, fs []figure) {
 			fs = append(fs, figure{x.Lock.Name, v.Median})
 		}
 	}
-	slices.SortStableFunc(fs, func(a, b figure) int { return cmp.Compare(b.v, a.v) })
+	sortFigures(fs)
 	return workers, fs
 }
 

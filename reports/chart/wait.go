@@ -91,7 +91,7 @@ func waitAnswer(g *Group, w int, curves []curve) string {
 	if len(fs) == 0 {
 		return fmt.Sprintf("With %s, too few waits were timed to quote a quantile.", g.unit(w))
 	}
-	slices.SortStableFunc(fs, func(a, b figure) int { return cmp.Compare(b.v, a.v) })
+	sortFigures(fs)
 	of := ""
 	if len(fs) < whole {
 		of = fmt.Sprintf(" (of the %d of %d locks with enough samples)", len(fs), whole)
