@@ -72,7 +72,7 @@ type part struct {
 func (m *markdown) write(w io.Writer, name string, data any) error {
 	t, err := template.New("markdown").Funcs(template.FuncMap{
 		"inline": inlineText, "para": blockText, "fence": fenced, "table": markdownTable, "heads": heads, "row": row,
-		"image": m.image, "meanings": m.meanings, "texts": chart.Texts, "plain": chart.Plain, "plainText": plainText,
+		"image": m.image, "meanings": m.meanings, "texts": chart.Texts, "plainText": plainText,
 		"trim": strings.TrimSpace, "plural": numfmt.Plural,
 		"named":   func(name string, of any) part { return part{name, of} },
 		"summary": func(s string) string { return html.EscapeString(oneLine(s)) },

@@ -19,7 +19,7 @@ func Posters(run *result.Run) (out []draw.Poster) {
 		if c.Pic.Height == 0 {
 			continue
 		}
-		p := draw.Poster{Name: c.Name, Title: c.Title, Answer: c.Pic.Answer, Note: c.Doc, Data: chart.Plain(c.Pic.Data.Sentence()), Foot: origin(run), Picture: c.Pic.Picture}
+		p := draw.Poster{Name: c.Name, Title: c.Title, Answer: c.Pic.Answer, Note: c.Doc, Data: c.Pic.Data.Sentence(), Foot: origin(run), Picture: c.Pic.Picture}
 		if f := c.Finding; f != nil {
 			p.Title, p.Caption = chart.Title(f), c.Title
 			if f.Interrupted {
