@@ -3,7 +3,6 @@ package chart
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
@@ -151,38 +150,13 @@ func (m *Modelled) Warning() string {
 
 // Border returns the position on the axis where the second socket gets its first worker, or 0.
 func (m *Modelled) Border() float64 {
-	if m.Like.Sockets < 2 || m.Like.Spread {
+	switch {
+	case m.Like.Sockets < 2 || m.Like.Spread:
 		return 0
+	case m.Like.Apart:
+		return float64(m.Like.Clusters*m.Like.Cores) + 0.5
 	}
-	sockets := make(map[int]int)
-	for _, l := range m.Locks {
-		for w, s := range l.at {
-			sockets[w] = m.sockets(s)
-		}
-	}
-	i := slices.IndexFunc(m.workers, func(w int) bool { return sockets[w] > 1 })
-	if i < 1 || sockets[m.workers[0]] > 1 {
-		return 0
-	}
-	a, b := float64(m.workers[i-1]), float64(m.workers[i])
-	if full := float64(m.perSocket()); full >= a && full < b {
-		return full + 0.5
-	}
-	return math.Sqrt(a * b)
-}
-
-func (m *Modelled) perSocket() int {
-	if m.Like.Apart {
-		return m.Like.Clusters * m.Like.Cores
-	}
-	return m.Like.Threads() / m.Like.Sockets
-}
-
-func (m *Modelled) sockets(s *harness.Simulation) int {
-	if s.OnSockets > 0 {
-		return s.OnSockets
-	}
-	return min(m.Like.Sockets, (s.Workers+m.perSocket()-1)/m.perSocket())
+	return float64(m.Like.Threads()/m.Like.Sockets) + 0.5
 }
 
 // Paired reports whether threads of one core have workers before all cores have one.

@@ -213,9 +213,9 @@ func TestBorder(t *testing.T) {
 		{"two", 2, []int{1, 22, 24, 44}, nil, 22.5},
 		{"between far stops", 2, []int{4, 16, 32}, nil, 22.5},
 		{"four", 4, []int{1, 64}, nil, 22.5},
-		{"not known", 2, []int{22, 24}, func(s *harness.Simulation) { s.OnSockets = 0 }, 22.5},
 		{"spread", 2, []int{1, 2, 44}, func(s *harness.Simulation) { s.Spread = true }, 0},
-		{"cores first", 2, []int{8, 32}, func(s *harness.Simulation) { s.SMT = 2 }, 16},
+		{"cores first", 2, []int{8, 32}, func(s *harness.Simulation) { s.SMT, s.Apart = 2, true }, 22.5},
+		{"threads first", 2, []int{8, 32}, func(s *harness.Simulation) { s.SMT = 2 }, 44.5},
 	} {
 		run := &result.Run{Simulations: synthetic.Simulations("x", c.sockets, 22, c.workers, modelLocks...)}
 		for _, s := range run.Simulations {
