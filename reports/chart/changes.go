@@ -29,6 +29,7 @@ func DrawChanges(h *judge.History, ss []*judge.HistorySeries, answer string) Pic
 	l := &draw.Lines{XTitle: "run of the machine", YTitle: "ratio to the median of the runs (log scale)", Y: draw.LogScale, Format: times, Figure: times, Apart: true, Plain: true}
 	var data Source
 	longest := 0
+	var runs []int
 	for _, s := range ss {
 		longest = max(longest, len(s.Points))
 		if !slices.Contains(data.Metrics, s.Metric) {
@@ -36,8 +37,9 @@ func DrawChanges(h *judge.History, ss []*judge.HistorySeries, answer string) Pic
 		}
 	}
 	for i := range longest {
-		l.Stops = append(l.Stops, draw.Stop{At: float64(i + 1), Label: strconv.Itoa(i + 1)})
+		runs = append(runs, i+1)
 	}
+	l.Stops = stopsAt(runs)
 	names := frameNames(h, ss)
 	for i, s := range ss {
 		style := draw.Style{Hue: hueOf(s.Lock.Family), Marker: vgdraw.CircleGlyph{}, Strong: true, Loose: true}
@@ -52,9 +54,7 @@ func DrawChanges(h *judge.History, ss []*judge.HistorySeries, answer string) Pic
 	}
 	l.Own = func(name string) draw.Layer {
 		return func(c vgdraw.Canvas, p *plot.Plot) {
-			if i := slices.Index(names, name); i >= 0 {
-				drawSteps(c, p, ss[i])
-			}
+			drawSteps(c, p, ss[slices.Index(names, name)])
 		}
 	}
 	if len(l.Lines) == 0 {

@@ -52,6 +52,13 @@ func CountVerdicts(vs []judge.GateVerdict) string {
 	return strings.Join(parts, ", ") + "."
 }
 
+func ratios(lo, hi float64) string {
+	if hi < 1 {
+		return numfmt.Percent(100*lo) + " to " + numfmt.Percent(100*hi)
+	}
+	return numfmt.Number(lo) + "× to " + numfmt.Number(hi) + "×"
+}
+
 func changesFigure(s *judge.HistorySeries, p judge.HistoryPoint) string {
 	switch {
 	case p.Broke:

@@ -11,15 +11,17 @@ import (
 	"locklab/internal/stat"
 )
 
-func CellText(m *result.Metric, v stat.Summary) string {
+// CellText formats the median v of m for a table.
+func CellText(m *result.Metric, v stat.Summary) string { return medianText(v, formatOf(m)) }
+
+func medianText(v stat.Summary, format func(v float64) string) string {
 	switch {
 	case v.N == 0:
 		return numfmt.Unknown
 	case v.AtMost:
-		v.AtMost = false
-		return "≤ " + CellText(m, v)
+		return "≤ " + format(v.Median)
 	}
-	return formatOf(m)(v.Median)
+	return format(v.Median)
 }
 
 // FormatUnit returns a formatter for figures in a unit of a metric, with the unit.

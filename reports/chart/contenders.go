@@ -2,7 +2,6 @@ package chart
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -150,24 +149,16 @@ func (d *Contention) Answer() string {
 
 // Errors returns how many left-out points are predicted well, and the greatest error.
 func (d *Contention) Errors() string {
-	good, all := 0, 0
-	worst, where := 0.0, ""
+	var all predictionErrors
 	for _, l := range d.locks {
 		if l.why != "" {
 			continue
 		}
 		for _, x := range l.fitted.LeftOut() {
-			e := x.RateError()
-			if all++; math.Abs(e) <= goodWithin {
-				good++
-			}
-			if where == "" || math.Abs(e) > math.Abs(worst) {
-				worst, where = e, fmt.Sprintf("%s, %d contenders", l.Lock.Name, x.Point.Contenders)
-			}
+			all.add(x.RateError(), fmt.Sprintf("%s, %d contenders", l.Lock.Name, x.Point.Contenders))
 		}
 	}
-	return fmt.Sprintf("Of %s left out of the fit, %d %s within %.0f%s%% of the measured rate; the greatest error is %s (%s).",
-		numfmt.Plural(all, "point"), good, numfmt.Choose(good, "is", "are"), 100*goodWithin, numfmt.Space, signed(worst), where)
+	return all.sentence(numfmt.Plural(all.n, "point") + " left out of the fit")
 }
 
 // Laws lists the fitted laws.

@@ -13,7 +13,6 @@ import (
 	"locklab/harness/judge"
 	"locklab/harness/result"
 	"locklab/internal/numfmt"
-	"locklab/internal/stat"
 )
 
 // Distances are the network use of a run's distributed locks, and predictions at distances.
@@ -242,7 +241,6 @@ func (d *Distances) fastest(at time.Duration) string {
 
 // A check is a prediction next to what was measured under a delay.
 type check struct {
-	lock  string
 	delay time.Duration
 	why   string // the reason if there is no prediction
 	judge.PredictionTest
@@ -252,7 +250,7 @@ func (d *Distances) checks(l distantLock, s *judge.PredictedSituation) (out []ch
 	for _, far := range d.Far {
 		if c := far.cell(l.Lock.Name, d.contenders(s)); c != nil {
 			t, why := l.model.Check(s, d.contenders(s), roundsIn(c))
-			out = append(out, check{l.Lock.Name, far.Load.Delay, why, t})
+			out = append(out, check{far.Load.Delay, why, t})
 		}
 	}
 	return out
@@ -270,31 +268,41 @@ const goodWithin = 0.15
 
 // errors returns the number of correct predictions and the greatest error.
 func (d *Distances) errors() string {
-	var errors []float64
-	var worst check
-	good := 0
+	var all predictionErrors
 	for _, l := range d.locks {
 		for _, s := range judge.PredictedSituations {
 			for _, c := range d.checks(l, s) {
-				if c.why != "" {
-					continue
+				if c.why == "" {
+					all.add(c.Error(), fmt.Sprintf("%s, %s, with a delay of %v", l.Lock.Name, s.Name, c.delay))
 				}
-				e := math.Abs(c.Error())
-				if e <= goodWithin {
-					good++
-				}
-				if errors == nil || e > math.Abs(worst.Error()) {
-					worst = c
-				}
-				errors = append(errors, e)
 			}
 		}
 	}
-	if errors == nil {
+	if all.n == 0 {
 		return "Nothing that was measured with a delay can be predicted from what was measured without."
 	}
-	return fmt.Sprintf("%d of %s lie within %.0f%s%% of what was measured; the median error is %.0f%s%%, the greatest %s (%s, %s, with a delay of %v).",
-		good, numfmt.Plural(len(errors), "prediction"), 100*goodWithin, numfmt.Space, 100*stat.Median(errors), numfmt.Space, signed(worst.Error()), worst.lock, worst.Situation.Name, worst.delay)
+	return all.sentence(numfmt.Plural(all.n, "prediction"))
+}
+
+// predictionErrors counts the errors of predictions.
+type predictionErrors struct {
+	n, good int
+	worst   float64
+	where   string // the worst
+}
+
+func (p *predictionErrors) add(e float64, where string) {
+	if p.n++; math.Abs(e) <= goodWithin {
+		p.good++
+	}
+	if p.n == 1 || math.Abs(e) > math.Abs(p.worst) {
+		p.worst, p.where = e, where
+	}
+}
+
+func (p *predictionErrors) sentence(all string) string {
+	return fmt.Sprintf("%d of %s %s within %.0f%s%% of what was measured; the greatest error is %s (%s).",
+		p.good, all, numfmt.Choose(p.good, "is", "are"), 100*goodWithin, numfmt.Space, signed(p.worst), p.where)
 }
 
 // Notes explains how to read the tables.

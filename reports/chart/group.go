@@ -15,7 +15,6 @@ import (
 // A Group is a group of results with the data to draw it.
 type Group struct {
 	*judge.Group
-	all   []*Group  // the closed-loop groups of the run for the same kind of lock
 	Both  []*Group  // all groups of the run: local and distributed locks, closed and open loops
 	Locks []*series // as in Group, each with its style
 }
@@ -44,7 +43,6 @@ func styled(gs []*judge.Group) (out []*Group) {
 	}
 	for _, g := range out {
 		g.Both = out
-		g.all = slices.DeleteFunc(slices.Clone(out), func(o *Group) bool { return o.Remote != g.Remote || o.Open() })
 	}
 	return out
 }
@@ -85,8 +83,13 @@ func (g *Group) figures(w int, m *result.Metric) (out []figure) {
 			out = append(out, figure{s.Lock.Name, v.Median})
 		}
 	}
-	slices.SortStableFunc(out, func(a, b figure) int { return cmp.Compare(b.v, a.v) })
+	sortFigures(out)
 	return out
+}
+
+// sortFigures sorts fs, the greatest first.
+func sortFigures(fs []figure) {
+	slices.SortStableFunc(fs, func(a, b figure) int { return cmp.Compare(b.v, a.v) })
 }
 
 func (f figure) of(format func(v float64) string) string {

@@ -89,30 +89,19 @@ func (s *Timeline) frame() {
 	for _, h := range s.Holds {
 		add(h.Worker, h.Acquired <= s.to && h.Releasing >= s.from)
 	}
-	for _, idle := range []bool{false, true} { // workers that only ask come last
-		for _, e := range s.history {
-			asks := e.Kind == oracle.Asked || e.Kind == oracle.Tried || e.Kind == oracle.Failed || e.Kind == oracle.Refused
-			add(e.Worker, asks == idle && e.At >= s.from && e.At <= s.to)
-		}
+	for _, e := range s.history { // workers without a hold come last
+		add(e.Worker, e.At >= s.from && e.At <= s.to)
 	}
 	s.lanes = s.lanes[:min(len(s.lanes), mostLanes)]
 	slices.Sort(s.lanes)
 }
 
 // aftermath returns the end of the consequences of the finding that ends at end. For two
-// holders, that is the first release and the next action of that worker.
+// holders, that is the first release.
 func (s *Timeline) aftermath(end int64) int64 {
 	for _, o := range s.Overlaps {
-		a, b := s.Holds[o.Earlier], s.Holds[o.Later]
-		if s.finding.Harm != harness.TwoHolders || b.Acquired != s.finding.From {
-			continue
-		}
-		const patience = int64(2 * time.Second)
-		end = max(end, min(a.Releasing, end+patience))
-		for _, e := range s.history {
-			if e.Worker == a.Worker && e.At > end && e.At < end+patience/4 {
-				return e.At
-			}
+		if s.finding.Harm == harness.TwoHolders && s.Holds[o.Later].Acquired == s.finding.From {
+			end = max(end, min(s.Holds[o.Earlier].Releasing, end+int64(2*time.Second)))
 		}
 	}
 	return end
@@ -203,8 +192,7 @@ func (s *Timeline) body(c vgdraw.Canvas) error {
 	}
 	s.scale(c, field, x)
 	s.faults(c, field, x)
-	s.waits(c, x, middle)
-	s.holds(c, x, middle)
+	s.spans(c, x, middle)
 	s.marks(c, x, middle)
 	c.Max.Y = c.Min.Y + 16
 	draw.DrawNotes(c, historyNotes)
@@ -229,61 +217,56 @@ func (s *Timeline) scale(c, field vgdraw.Canvas, x func(int64) vg.Length) {
 	}
 }
 
+// faults draws a line at each fault and its end. The first ones have their texts, each in its
+// own row.
 func (s *Timeline) faults(c, field vgdraw.Canvas, x func(int64) vg.Length) {
-	ends := make([]vg.Length, s.faultRows())
+	row := 0
 	for _, e := range s.shown() {
-		if e.Kind != oracle.Fault && e.Kind != oracle.Over {
+		hue, text := draw.Rust, e.Text
+		switch e.Kind {
+		case oracle.Fault:
+		case oracle.Over:
+			hue, text = draw.Muted, strings.TrimSpace("undone: "+text)
+		default:
 			continue
 		}
-		hue := draw.Rust
-		text := e.Text
-		if e.Kind == oracle.Over {
-			hue = draw.Muted
-			text = strings.TrimSpace("undone: " + text)
+		at, top := x(e.At), field.Max.Y+2
+		if row < mostFaults {
+			st := draw.Typeset(8.5, hue, vgdraw.XLeft, vgdraw.YCenter)
+			text = draw.Shorten(st, text, 260)
+			top = field.Max.Y + (vg.Length(row)+0.5)*faultLine
+			c.FillText(st, vg.Point{X: min(at+3, c.Max.X-st.Width(text)*spare), Y: top + draw.Lift}, text)
 		}
-		st := draw.Typeset(8.5, hue, vgdraw.XLeft, vgdraw.YCenter)
-		text = draw.Shorten(st, text, 260)
-		at := x(e.At)
-		c.StrokeLine2(faultStyle(hue), at, field.Min.Y, at, field.Max.Y+2)
-		left := min(at+3, c.Max.X-st.Width(text)*spare)
-		for row := range ends {
-			if left > ends[row] {
-				y := field.Max.Y + (vg.Length(row)+0.5)*faultLine
-				c.StrokeLine2(faultStyle(hue), at, field.Max.Y, at, y)
-				c.FillText(st, vg.Point{X: left, Y: y + draw.Lift}, text)
-				ends[row] = left + st.Width(text) + 8
-				break
-			}
-		}
+		c.StrokeLine2(faultStyle(hue), at, field.Min.Y, at, top)
+		row++
 	}
 }
 
-func (s *Timeline) waits(c vgdraw.Canvas, x func(int64) vg.Length, middle map[int]vg.Length) {
+// spans draws the waits as lines and the holds as bars.
+func (s *Timeline) spans(c vgdraw.Canvas, x func(int64) vg.Length, middle map[int]vg.Length) {
+	span := func(hue draw.Token, thick vg.Length, worker int, from, to int64) {
+		if y, ok := middle[worker]; ok && to >= s.from && from <= s.to {
+			c.FillPolygon(hue.RGBA(), draw.Rect(x(from), y-thick/2, max(x(to), x(from)+1.5), y+thick/2))
+		}
+	}
 	for _, a := range s.Attempts {
-		y, ok := middle[a.Worker]
-		if ok && a.Answered >= s.from && a.Asked <= s.to {
-			c.StrokeLine2(vgdraw.LineStyle{Color: draw.Axis.RGBA(), Width: vg.Points(1.2)}, x(a.Asked), y, x(a.Answered), y)
-		}
-	}
-}
-
-func (s *Timeline) holds(c vgdraw.Canvas, x func(int64) vg.Length, middle map[int]vg.Length) {
-	bar := func(hue draw.Token, worker int, from, to int64) {
-		y, ok := middle[worker]
-		if !ok || to < s.from || from > s.to {
-			return
-		}
-		c.FillPolygon(hue.RGBA(), draw.Rect(x(from), y-laneBar/2, max(x(to), x(from)+1.5), y+laneBar/2))
+		span(draw.Axis, vg.Points(1.2), a.Worker, a.Asked, a.Answered)
 	}
 	for _, h := range s.Holds {
-		bar(draw.Blue, h.Worker, h.Acquired, h.Releasing)
+		span(draw.Blue, laneBar, h.Worker, h.Acquired, h.Releasing)
 	}
 	for _, o := range s.Overlaps {
 		a, b := s.Holds[o.Earlier], s.Holds[o.Later]
 		from := max(a.Acquired, b.Acquired)
-		bar(draw.Rust, a.Worker, from, from+int64(o.Length))
-		bar(draw.Rust, b.Worker, from, from+int64(o.Length))
+		span(draw.Rust, laneBar, a.Worker, from, from+int64(o.Length))
+		span(draw.Rust, laneBar, b.Worker, from, from+int64(o.Length))
 	}
+}
+
+// marked are the events with an upright mark and their name.
+var marked = map[oracle.EventKind]draw.Token{
+	oracle.Told: draw.Ink, oracle.Failed: draw.Muted, oracle.Refused: draw.Muted,
+	oracle.Paused: draw.Rust, oracle.Resumed: draw.Rust, oracle.Killed: draw.Rust,
 }
 
 func (s *Timeline) marks(c vgdraw.Canvas, x func(int64) vg.Length, middle map[int]vg.Length) {
@@ -301,8 +284,9 @@ func (s *Timeline) marks(c vgdraw.Canvas, x func(int64) vg.Length, middle map[in
 		if !ok {
 			continue
 		}
-		tick := func(hue draw.Token) {
+		if hue, ok := marked[e.Kind]; ok {
 			c.StrokeLine2(vgdraw.LineStyle{Color: hue.RGBA(), Width: vg.Points(1.6)}, x(e.At), y-laneBar/2-2, x(e.At), y+laneBar/2+2)
+			word(e, string(e.Kind), hue)
 		}
 		switch e.Kind {
 		case oracle.Granted:
@@ -315,15 +299,6 @@ func (s *Timeline) marks(c vgdraw.Canvas, x func(int64) vg.Length, middle map[in
 				st.Color, st.Shape = draw.Rust.RGBA(), vgdraw.CrossGlyph{}
 			}
 			c.DrawGlyphNoClip(st, vg.Point{X: x(e.At), Y: y - laneBar/2 - 5})
-		case oracle.Told:
-			tick(draw.Ink)
-			word(e, "told", draw.Ink)
-		case oracle.Failed, oracle.Refused:
-			tick(draw.Muted)
-			word(e, string(e.Kind), draw.Muted)
-		case oracle.Paused, oracle.Resumed, oracle.Killed:
-			tick(draw.Rust)
-			word(e, string(e.Kind), draw.Rust)
 		}
 	}
 }

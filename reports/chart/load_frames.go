@@ -3,7 +3,6 @@ package chart
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"slices"
 
 	"gonum.org/v1/plot"
@@ -13,6 +12,7 @@ import (
 	"locklab/harness"
 	"locklab/harness/result"
 	"locklab/internal/numfmt"
+	"locklab/internal/stat"
 	"locklab/reports/draw"
 )
 
@@ -21,43 +21,42 @@ var LoadLocal, LoadRemote = both(Chart{
 	Name:    "load",
 	Title:   "How long does an acquisition wait at a given offered load?",
 	Doc:     loadDoc,
-	Once:    true,
 	Open:    true,
 	Carries: true,
 	Draw:    drawLoad,
 }, "How long does an acquisition of a distributed lock wait at a given offered load?")
 
-const loadDoc = "Open loops: acquisitions are asked for at times drawn before, whether or not the lock keeps up, and a wait counts from when its acquisition was meant to begin. Bold line: p99 of the waits of all rounds together; thin line below: p50; dashed line above: p99.9; where fewer than ten samples lie above a quantile it is left out. Dashed upright line: the rate of the closed loop with as many workers, which ask again at once. Solid upright line: the knee, the greatest load of the run at which the lock grants 95 % of it and p99 is within ten times its unloaded value, that at the least load at which the run resolves it; the field around it: between which loads the knee lies in 95 % of runs made of the run's rounds, drawn again, or by each round alone if there are fewer than six. Hue: family; grey: p99 of the other locks."
+const loadDoc = "Open loops: acquisitions are asked for at times drawn before, whether or not the lock keeps up, and a wait counts from when its acquisition was meant to begin. Bold line: p99 of the waits of all rounds together; thin line below: p50; thin line above: p99.9; where fewer than ten samples lie above a quantile it is left out. Dashed upright line: the rate of the closed loop with as many workers, which ask again at once. Solid upright line: the knee, the greatest load of the run at which the lock grants 95 % of it and p99 is within ten times its unloaded value, that at the least load at which the run resolves it; the field around it: between which loads the knee lies in 95 % of runs made of the run's rounds, drawn again, or by each round alone if there are fewer than six. Hue: family; grey: p99 of the other locks."
 
 func drawLoad(g *Group) Picture {
 	s := g.Loads()
 	if s == nil {
 		return noLoads(g)
 	}
-	s.Locks = slices.DeleteFunc(s.Locks, func(l *loadedLock) bool { _, ok := s.range99(l); return !ok })
+	s.Locks = slices.DeleteFunc(s.Locks, func(l *loadedLock) bool { return !s.resolves(l) })
 	if len(s.Locks) == 0 {
 		return nothing("Too few waits were timed at any load to quote the median.")
 	}
 	return Picture{
-		Answer: s.Answer(), Load: s.load(), Picture: s.frames(), Numbers: s.table(),
+		Answer: s.Answer(), Load: s.load(), Picture: s.lines().Drawn(), Numbers: s.table(),
 		Data: Source{Metrics: []*result.Metric{result.Throughput, result.Goodput}, Fields: []string{"wait"}, Rounds: []int{roundsOf(s.groups...)}},
 	}
 }
 
-func (s *loadSweep) range99(l *loadedLock) (most float64, ok bool) {
-	floor := s.floor()
+// resolves reports whether any quantile of l is known at any rate.
+func (s *loadSweep) resolves(l *loadedLock) bool {
 	for i := range s.Rates {
 		for _, q := range loadQuantiles {
-			if v, known := l.wait(i, q, floor); known {
-				most, ok = max(most, v), true
+			if _, ok := l.wait(i, q, 0); ok {
+				return true
 			}
 		}
 	}
-	return most, ok
+	return false
 }
 
-// loadQuantiles are drawn in this order; p99 is last, on top.
-var loadQuantiles = []float64{0.5, 0.999, 0.99}
+// loadQuantiles are drawn; the first is bold.
+var loadQuantiles = []float64{0.99, 0.5, 0.999}
 
 // Answer names the saturation points.
 func (s *loadSweep) Answer() string {
@@ -91,68 +90,41 @@ func (s *loadSweep) Answer() string {
 	return text
 }
 
-func (s *loadSweep) axes() *plot.Plot {
+func (s *loadSweep) lines() *draw.Lines {
 	floor := s.floor()
-	xLo, xHi := float64(s.Rates[0]), float64(s.Rates[len(s.Rates)-1])
-	lo, hi := math.Inf(1), 0.0
-	for _, l := range s.Locks {
-		if l.closed > 0 {
-			xLo, xHi = min(xLo, l.closed), max(xHi, l.closed)
-		}
-		for i := range s.Rates {
-			for _, q := range loadQuantiles {
-				if v, ok := l.wait(i, q, floor); ok {
-					lo, hi = min(lo, v), max(hi, v)
-				}
-			}
+	l := &draw.Lines{XTitle: "acquisitions asked for, all workers together (log scale)", XScale: draw.Logarithm, Y: draw.LogScale,
+		YTitle: "time from the intended start to the grant (log scale)", Format: numfmt.Nanos, Notes: s.notes(), Apart: true}
+	for _, r := range s.Rates {
+		l.Stops = append(l.Stops, draw.Stop{At: float64(r), Label: r.String()})
+	}
+	for _, x := range s.Locks {
+		if x.closed > 0 {
+			l.Stops = append(l.Stops, draw.Stop{At: x.closed})
 		}
 	}
-	lo, hi = draw.LogRange(lo, hi)
-	pad := max(1.06, math.Pow(xHi/xLo, 0.04))
-	p := draw.NewPlot(xLo/pad, xHi*pad, lo, hi)
-	p.X.Scale, p.Y.Scale = draw.Warp(draw.Logarithm), draw.Warp(draw.Logarithm)
-	p.Y.Tick.Marker = draw.LogTicks(lo, hi, numfmt.Nanos)
-	p.X.Tick.Marker = draw.LogTicks(xLo/pad, xHi*pad, func(v float64) string { return harness.Rate(v).String() })
-	return p
-}
-
-func (s *loadSweep) frames() draw.Picture {
-	floor := s.floor()
-	f := draw.Frames{Plot: s.axes(), XTitle: "acquisitions asked for, all workers together (log scale)",
-		YTitle: "time from the intended start to the grant (log scale)", Under: draw.Gridlines(false), Notes: s.notes(), Apart: true}
-	for _, l := range s.Locks {
-		style := l.S.style.Alone()
-		trace := func(q float64) func(c vgdraw.Canvas, p *plot.Plot) []vg.Point {
-			return func(c vgdraw.Canvas, p *plot.Plot) (pts []vg.Point) {
-				trX, trY := p.Transforms(&c)
-				for i, r := range s.Rates {
-					if v, ok := l.wait(i, q, floor); ok {
-						pts = append(pts, vg.Point{X: trX(float64(r)), Y: trY(v)})
-					}
-				}
-				return pts
-			}
-		}
-		f.Curves = append(f.Curves, draw.Curve{Frame: l.S.Lock.Name, Name: l.S.Lock.Name, Style: style, Figure: s.figure(l, floor), Trace: trace(0.99), Under: l.kneeField, Band: l.upright,
-			Line: func(c vgdraw.Canvas, p *plot.Plot) {
-				for _, q := range loadQuantiles {
-					st, pts := style.Line(), trace(q)(c, p)
-					switch q {
-					case 0.5:
-						st.Width = vg.Points(0.8)
-					case 0.999:
-						st.Width, st.Dashes = vg.Points(0.8), []vg.Length{3, 2}
-					}
-					c.StrokeLines(st, pts)
-					for _, pt := range pts {
-						if q == 0.99 || len(pts) == 1 {
-							style.Mark(c, pt)
-						}
-					}
-				}
-			}})
+	slices.SortStableFunc(l.Stops, func(a, b draw.Stop) int { return cmp.Compare(a.At, b.At) })
+	of := func(lock string) *loadedLock {
+		return s.Locks[slices.IndexFunc(s.Locks, func(x *loadedLock) bool { return x.S.Lock.Name == lock })]
 	}
-	return f.Drawn()
+	l.End = func(lock string) string { return s.figure(of(lock), floor) }
+	l.Own = func(lock string) draw.Layer { return of(lock).knee }
+	for _, x := range s.Locks {
+		for k, q := range loadQuantiles {
+			style := x.S.style
+			if k > 0 {
+				style.Strong, style.Marker = false, nil
+			}
+			l.AddTo(x.S.Lock.Name, quantileName(q), style, func(i int) stat.Summary {
+				rate := slices.Index(s.Rates, harness.Rate(l.Stops[i].At))
+				if rate < 0 {
+					return stat.Summary{}
+				}
+				v, ok := x.wait(rate, q, floor)
+				return stat.Summary{Median: v, Lo: v, Hi: v, N: map[bool]int{true: 1}[ok]}
+			})
+		}
+	}
+	return l
 }
 
 func (s *loadSweep) notes() (notes []draw.Note) {
@@ -165,33 +137,26 @@ func (s *loadSweep) notes() (notes []draw.Note) {
 	return notes
 }
 
-func (l *loadedLock) upright(c vgdraw.Canvas, p *plot.Plot) {
+// knee marks the saturation point of l with its interval, and the rate of the closed loop.
+func (l *loadedLock) knee(c vgdraw.Canvas, p *plot.Plot) {
 	trX, _ := p.Transforms(&c)
-	if l.Kneed && l.Knee.UpTo > 0 {
-		x := trX(float64(l.Knee.UpTo))
-		c.StrokeLine2(vgdraw.LineStyle{Color: draw.Ink.RGBA(), Width: vg.Points(0.9)}, x, c.Min.Y, x, c.Max.Y)
+	upright := func(at float64, hue draw.Token, dashes ...vg.Length) {
+		if x := trX(at); at > 0 {
+			c.StrokeLine2(vgdraw.LineStyle{Color: hue.RGBA(), Width: vg.Points(0.9), Dashes: dashes}, x, c.Min.Y, x, c.Max.Y)
+		}
 	}
-	if l.closed > 0 {
-		x := trX(l.closed)
-		c.StrokeLine2(vgdraw.LineStyle{Color: draw.Axis.RGBA(), Width: vg.Points(0.9), Dashes: []vg.Length{4, 2}}, x, c.Min.Y, x, c.Max.Y)
+	if l.Kneed {
+		from, to := c.Min.X, c.Max.X
+		if l.Knee.From > 0 {
+			from = max(from, trX(float64(l.Knee.From)))
+		}
+		if l.Knee.To > 0 {
+			to = min(to, trX(float64(l.Knee.To)))
+		}
+		c.FillPolygon(draw.Warm.RGBA(), draw.Rect(from, c.Min.Y, max(from, to), c.Max.Y))
+		upright(float64(l.Knee.UpTo), draw.Ink)
 	}
-}
-
-func (l *loadedLock) kneeField(c vgdraw.Canvas, p *plot.Plot) {
-	if !l.Kneed {
-		return
-	}
-	trX, _ := p.Transforms(&c)
-	from, to := c.Min.X, c.Max.X
-	if l.Knee.From > 0 {
-		from = max(from, trX(float64(l.Knee.From)))
-	}
-	if l.Knee.To > 0 {
-		to = min(to, trX(float64(l.Knee.To)))
-	}
-	if from < to {
-		c.FillPolygon(draw.Warm.RGBA(), draw.Rect(from, c.Min.Y, to, c.Max.Y))
-	}
+	upright(l.closed, draw.Axis, 4, 2)
 }
 
 // figure is the text next to the name of l: its saturation point, or p99 at the greatest

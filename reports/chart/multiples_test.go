@@ -91,7 +91,7 @@ func distanceTo(p, a, b vg.Point) float64 {
 func TestHandovers(t *testing.T) {
 	poll := synthetic.Model{Lock: synthetic.Served("poll", harness.Redis, harness.KindRedis), Rate: synthetic.Constant(5000), Handed: 0.01}
 	queue := synthetic.Model{Lock: synthetic.Served("queue", harness.Redis, harness.KindRedis), Rate: synthetic.Constant(500), Handed: 1}
-	pic := drawHandovers(Groups(synthetic.Run(1, 6, 2, []int{1, 2, 8}, poll, queue))[0])
+	pic := HandoversRemote.Draw(Groups(synthetic.Run(1, 6, 2, []int{1, 2, 8}, poll, queue))[0])
 	got := strings.ReplaceAll(pic.Answer, numfmt.Space, " ")
 	for _, want := range []string{"With 8 workers, queue has the most hand-overs (", "10 times that of poll, the fewest (49"} {
 		if !strings.Contains(got, want) {

@@ -8,16 +8,9 @@ import (
 	"strconv"
 	"strings"
 
-	"gonum.org/v1/plot/vg"
-
 	"locklab/harness"
 	"locklab/internal/numfmt"
 	"locklab/reports/draw"
-)
-
-const (
-	sheetSize = 9 // of the names and the figures
-	sheetLine = vg.Length(sheetSize * 1.25)
 )
 
 // A sheet is a table with a selection of rows and columns to draw.
@@ -121,6 +114,28 @@ func span(rs []reading, positive bool) (lo, hi float64, ok bool) {
 		}
 	}
 	return lo, hi, lo <= hi
+}
+
+// limit restricts s to its first most columns, and returns a note if it has more.
+func (s *sheet) limit(most int) string {
+	n := len(s.drawn)
+	if n <= most {
+		return ""
+	}
+	s.drawn = s.drawn[:most]
+	return fmt.Sprintf(" The first %d of %d columns are drawn.", most, n)
+}
+
+// how explains a mark and its interval.
+func (s sheet) how(mark, interval string, rs []reading) string {
+	text := mark + ": the figure."
+	if m := sampled(rs); m != "" {
+		text = mark + ": " + m + "; " + interval + ": from the least to the greatest of them."
+	}
+	if s.Log && slices.ContainsFunc(rs, func(r reading) bool { return r.mid <= 0 }) {
+		text += " A logarithmic scale has no place for 0; the table has it."
+	}
+	return text
 }
 
 // sampled describes a mark, such as "median of 5 samples", or returns "".

@@ -14,11 +14,7 @@ const (
 )
 
 func drawBars(s sheet) (Picture, string) {
-	hidden := ""
-	if n := len(s.drawn); n > mostBarColumns {
-		s.drawn = s.drawn[:mostBarColumns]
-		hidden = fmt.Sprintf(" The first %d of %d columns are drawn.", mostBarColumns, n)
-	}
+	hidden := s.limit(mostBarColumns)
 	if n := len(s.Rows); n > mostBarRows {
 		hidden += fmt.Sprintf(" The first %d of %d rows are drawn.", mostBarRows, n)
 	}
@@ -28,11 +24,6 @@ func drawBars(s sheet) (Picture, string) {
 	}
 	scale := s.scale(rs)
 	r := draw.Rows{Title: s.axisTitle(scale.Log), Panels: []draw.Scaled{scale}}
-	how := "Mark: the figure."
-	if m := sampled(rs); m != "" {
-		how = "Mark: " + m + "; line: from the least to the greatest of them."
-	}
-	nought := false
 	write, _ := ticked(s.unit)
 	for i := range min(mostBarRows, len(s.Rows)) {
 		row := draw.Row{Name: s.names[i], Style: draw.Style{Hue: draw.Ink}, Marks: make([][]draw.Mark, 1)}
@@ -41,7 +32,6 @@ func drawBars(s sheet) (Picture, string) {
 			m := draw.Mark{Mid: math.NaN(), Text: s.words(i, j)}
 			if x, ok := s.read(i, j); ok {
 				m = draw.Mark{Mid: x.mid, Lo: x.lo, Hi: x.hi, Shape: ColumnStyle(k).Marker, Hue: &hue, Text: write(x.mid)}
-				nought = nought || scale.Log && x.mid <= 0
 			}
 			row.Marks[0] = append(row.Marks[0], m)
 		}
@@ -52,10 +42,7 @@ func drawBars(s sheet) (Picture, string) {
 			r.Notes = append(r.Notes, draw.Note{Colour: ColumnStyle(k).Hue, Text: Short(s.Columns[j].Name, 24)})
 		}
 	}
-	if nought {
-		how += " A logarithmic scale has no place for 0, which is written out."
-	}
-	return Picture{Picture: r.Drawn()}, how + hidden
+	return Picture{Picture: r.Drawn()}, s.how("Mark", "line", rs) + hidden
 }
 
 func (s sheet) scale(rs []reading) draw.Scaled {

@@ -17,11 +17,7 @@ const (
 )
 
 func drawCurves(s sheet) (Picture, string) {
-	how := ""
-	if n := len(s.drawn); n > mostCurves {
-		how = " The first 20 of " + numfmt.Plural(n, "column") + " are drawn."
-		s.drawn = s.drawn[:mostCurves]
-	}
+	hidden := s.limit(mostCurves)
 	rows, nowhere := s.ordered()
 	write, _ := ticked(s.unit)
 	l := &draw.Lines{Place: "at", XTitle: s.Label, Format: write, Figure: write, YTitle: s.axisTitle(s.Log), Y: draw.CountScale}
@@ -39,31 +35,24 @@ func drawCurves(s sheet) (Picture, string) {
 		l.XScale, l.XTitle = draw.Logarithm, strings.TrimSpace(l.XTitle+" (log scale)")
 	}
 	var all []reading
-	nought := false
 	for k, j := range s.drawn {
 		l.Add(Short(s.Columns[j].Name, MostName), ColumnStyle(k), func(i int) stat.Summary {
 			r, ok := s.read(at[l.Stops[i].At], j)
 			if !ok {
 				return stat.Summary{}
 			}
-			all, nought = append(all, r), nought || s.Log && r.mid <= 0
+			all = append(all, r)
 			return stat.Summary{Median: r.mid, Lo: r.lo, Hi: r.hi, N: r.n}
 		})
 	}
 	if len(l.Lines) == 0 {
 		return nothing("There is nothing to draw: no cell of this table has both a figure and a place on the axis."), ""
 	}
-	text := "Line: the figures."
-	if m := sampled(all); m != "" {
-		text = "Line: " + m + "; band: from the least to the greatest of them."
-	}
-	if nought {
-		text += " A logarithmic scale has no place for 0; the table has it."
-	}
+	text := s.how("Line", "band", all)
 	if len(nowhere) > 0 {
 		text += " Only in the table: " + numfmt.List(nowhere, 4) + "."
 	}
-	return Picture{Picture: l.Drawn()}, text + how
+	return Picture{Picture: l.Drawn()}, text + hidden
 }
 
 func (s sheet) ordered() (rows []int, nowhere []string) {

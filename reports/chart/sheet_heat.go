@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"gonum.org/v1/plot/vg"
@@ -19,6 +20,7 @@ const (
 	heatMost   = vg.Length(440)
 	heatCell   = vg.Length(44) // the side of a cell, at most
 	heatNames  = vg.Length(90) // width of the longest label
+	heatLine   = vg.Length(11.25)
 	swatch     = vg.Length(18)
 	unmeasured = -1 // class of a cell without a figure
 	blank      = -2 // class of a cell of the diagonal
@@ -30,8 +32,7 @@ type heatChart struct {
 	cell       vg.Length // side
 	class      [][]int
 	scale      draw.HeatScale
-	count      []int // cells of each class
-	missing    int   // cells that were not measured
+	missing    int // cells that were not measured
 	top, left  vg.Length
 }
 
@@ -40,7 +41,12 @@ func drawHeat(s sheet) (Picture, string) {
 	if n := max(h.rows, h.cols); n > mostHeat {
 		return nothing("A field of %d by %d cells is too large to draw; results.jsonl has its figures.", h.rows, h.cols), ""
 	}
-	rs := h.measured()
+	var rs []reading
+	h.each(func(_, _ int, r reading, ok bool) {
+		if ok {
+			rs = append(rs, reading{r.mid, r.mid, r.mid, r.n})
+		}
+	})
 	lo, hi, ok := span(rs, true)
 	if !ok {
 		return nothing("There is nothing to draw: no cell outside the diagonal holds a figure above 0."), ""
@@ -61,40 +67,34 @@ func cellSide(n int) vg.Length {
 	return vg.Length(math.Floor(float64(2*side))) / 2
 }
 
-func (h *heatChart) measured() (out []reading) {
+// each calls f for every cell off the diagonal; ok reports whether it has a positive figure.
+func (h *heatChart) each(f func(i, k int, r reading, ok bool)) {
 	for i := range h.rows {
 		for k, j := range h.drawn {
-			if r, ok := h.read(i, j); ok && i != k && r.mid > 1/draw.Beyond {
-				out = append(out, reading{r.mid, r.mid, r.mid, r.n})
+			if r, ok := h.read(i, j); i != k {
+				f(i, k, r, ok && r.mid > 1/draw.Beyond)
 			}
 		}
 	}
-	return out
 }
 
 func (h *heatChart) classify() {
-	h.count = make([]int, h.scale.Classes())
-	h.class = make([][]int, h.rows)
-	for i := range h.class {
-		h.class[i] = make([]int, h.cols)
-		for k, j := range h.drawn {
-			switch r, ok := h.read(i, j); {
-			case i == k:
-				h.class[i][k] = blank
-			case !ok || r.mid <= 1/draw.Beyond:
-				h.class[i][k] = unmeasured
-				h.missing++
-			default:
-				h.class[i][k] = h.scale.Class(r.mid)
-				h.count[h.class[i][k]]++
-			}
-		}
+	for range h.rows {
+		h.class = append(h.class, slices.Repeat([]int{blank}, h.cols))
 	}
+	h.each(func(i, k int, r reading, ok bool) {
+		h.class[i][k] = unmeasured
+		if ok {
+			h.class[i][k] = h.scale.Class(r.mid)
+		} else {
+			h.missing++
+		}
+	})
 }
 
 func (h *heatChart) how(rs []reading) string {
 	text := "Rows and columns are in the same order; the diagonal is empty. Colour: the " + cmp.Or(sampled(rs), "figure") +
-		", in classes on a logarithmic scale. Beside the scale: how many cells are in a class."
+		", in classes on a logarithmic scale."
 	if h.missing > 0 {
 		text += " Hatched: not measured."
 	}
@@ -144,7 +144,7 @@ func (h *heatChart) names(c, field vgdraw.Canvas) {
 		wide = max(wide, min(heatNames, over.Width(h.columnName(k))))
 	}
 	every := 1 // neighbours that share a label
-	for vg.Length(every)*h.cell < max(sheetLine, wide+8) {
+	for vg.Length(every)*h.cell < max(heatLine, wide+8) {
 		every *= 2
 	}
 	for i := 0; i < h.rows; i += every {
@@ -162,22 +162,15 @@ func (h *heatChart) figures(c vgdraw.Canvas) {
 	if h.unit == "ns" {
 		write = numfmt.Number // the scale names the unit
 	}
-	each := func(f func(at vg.Point, class int, text string)) {
-		for i, row := range h.class {
-			for k, class := range row {
-				if r, ok := h.read(i, h.drawn[k]); ok && class >= 0 {
-					f(vg.Point{X: c.Min.X + (vg.Length(k)+0.5)*h.cell, Y: c.Max.Y - (vg.Length(i)+0.5)*h.cell + draw.Lift}, class, write(r.mid))
-				}
-			}
-		}
-	}
 	wide, st := vg.Length(0), draw.Typeset(10, draw.Ink, 0, 0)
-	each(func(_ vg.Point, _ int, text string) { wide = max(wide, st.Width(text)) })
-	if size := math.Min(10, 10*float64((h.cell-5)/wide)); size >= 6 {
-		each(func(at vg.Point, class int, text string) {
-			c.FillText(draw.Typeset(size, draw.TextOn(h.scale.Colour(class)), vgdraw.XCenter, vgdraw.YCenter), at, text)
-		})
-	}
+	h.each(func(_, _ int, r reading, _ bool) { wide = max(wide, st.Width(write(r.mid))) })
+	size := math.Min(10, 10*float64((h.cell-5)/wide))
+	h.each(func(i, k int, r reading, ok bool) {
+		if ok && size >= 6 {
+			st := draw.Typeset(size, draw.TextOn(h.scale.Colour(h.class[i][k])), vgdraw.XCenter, vgdraw.YCenter)
+			c.FillText(st, vg.Point{X: c.Min.X + (vg.Length(k)+0.5)*h.cell, Y: c.Max.Y - (vg.Length(i)+0.5)*h.cell + draw.Lift}, write(r.mid))
+		}
+	})
 }
 
 // runs draws neighbours of one class in a row as one stroke, and all strokes of a class as
@@ -246,20 +239,12 @@ func (h *heatChart) legend(c vgdraw.Canvas) {
 	st := draw.Typeset(9, draw.Ink, vgdraw.XLeft, vgdraw.YTop)
 	c.FillText(st, vg.Point{X: c.Min.X, Y: c.Max.Y}, draw.Shorten(st, title, c.Size().X))
 	bound := draw.Typeset(8, draw.Muted, vgdraw.XLeft, vgdraw.YCenter)
-	wide := vg.Length(0)
-	for _, b := range h.scale.Bounds {
-		wide = max(wide, bound.Width(write(b)))
-	}
-	count := draw.Typeset(7.5, draw.Muted, vgdraw.XLeft, vgdraw.YCenter)
 	n := h.scale.Classes()
 	y := c.Max.Y - h.top
 	x := c.Min.X + swatch + 6
 	for class := n - 1; class >= 0; class-- {
 		c.FillPolygon(draw.Heat[h.scale.Colour(class)].RGBA(), draw.Rect(c.Min.X, y-swatch, c.Min.X+swatch, y))
 		c.FillText(bound, vg.Point{X: x, Y: y}, write(h.scale.Bounds[class+1]))
-		if n := h.count[class]; n > 0 {
-			c.FillText(count, vg.Point{X: x + wide + 12, Y: y - swatch/2}, numfmt.Plural(n, "cell"))
-		}
 		y -= swatch
 	}
 	c.FillText(bound, vg.Point{X: x, Y: y}, write(h.scale.Bounds[0]))

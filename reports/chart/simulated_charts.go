@@ -3,12 +3,115 @@ package chart
 import (
 	"fmt"
 	"slices"
+	"strconv"
 
+	"locklab/harness"
 	"locklab/internal/numfmt"
+	"locklab/internal/stat"
+	"locklab/reports/draw"
 )
 
+// A ModelChart draws one figure of a model's predictions for a machine.
+type ModelChart struct {
+	name, title, doc    string // the title follows "Simulated on MACHINE: "
+	field               string // of the line
+	of                  func(s *harness.Simulation) harness.Expected
+	format              func(v float64) string
+	yTitle, most, least string
+}
+
+const modelDoc = "Dashed line, hollow mark: simulated, the median of the seeds; band: the least and the greatest of them."
+
+// ModelRate and ModelHandover are every chart of a model.
+var (
+	ModelRate = &ModelChart{"throughput", "which lock keeps its throughput as workers are added?", modelDoc,
+		"per_acquisition", (*harness.Simulation).Throughput, numfmt.PerSecond,
+		"acquisitions per second", "the highest throughput", "the lowest"}
+	ModelHandover = &ModelChart{"handover", "how long does a hand-over take?",
+		modelDoc + " From a release to the grant of another worker that waited already: the mean, where a measured one is the median.",
+		"handover", func(s *harness.Simulation) harness.Expected { return s.Handover }, numfmt.Nanos,
+		"time from release to grant", "the longest hand-over", "the shortest"}
+)
+
+// at returns the figure of l with w workers as a summary; N is 0 without one.
+func (c *ModelChart) at(l *ModelledLock, w int) stat.Summary {
+	s := l.at[w]
+	if s == nil {
+		return stat.Summary{}
+	}
+	e := c.of(s)
+	if e.Median == 0 {
+		return stat.Summary{} // there was none
+	}
+	return stat.Summary{Median: e.Median, Lo: e.Lo, Hi: e.Hi, N: s.Seeds}
+}
+
+func (c *ModelChart) draw(m *Modelled) Picture {
+	l := &draw.Lines{
+		XTitle: "workers, each on a hardware thread of its own (log scale)", XScale: draw.Logarithm, Place: "with", Stops: stopsAt(m.workers),
+		Y: draw.LogScale, YTitle: "simulated " + c.yTitle + " (log scale)", Format: c.format, Figure: c.format,
+		Zone: m.Border(), ZoneText: "beyond one socket",
+		Notes: []draw.Note{draw.LineNote(draw.Style{Hue: draw.Blue, Dash: draw.ModelDashes[0], Marker: draw.ModelShapes[0], Hollow: true}, "simulated: dashed, hollow")},
+	}
+	t := Table{Head: Titles("lock", "workers", "simulated", "least of seeds", "greatest of seeds")}
+	for _, x := range m.Locks {
+		l.Add(x.Lock.Name, x.style, func(i int) stat.Summary { return c.at(x, m.workers[i]) })
+		for _, w := range m.workers {
+			if s := c.at(x, w); s.N > 0 {
+				t.Rows = append(t.Rows, []string{x.Lock.Name, strconv.Itoa(w), c.format(s.Median), c.format(s.Lo), c.format(s.Hi)})
+			}
+		}
+	}
+	if len(l.Lines) == 0 {
+		return nothing("%s It has no such figure.", m.Warning())
+	}
+	return ofLines(l, c.Answer(m), t, Source{Fields: []string{c.field}, kind: "simulation"})
+}
+
+// Answer names the locks with the most and the least at the most workers.
+func (c *ModelChart) Answer(m *Modelled) string {
+	w, fs := c.ranked(m)
+	if len(fs) == 0 {
+		return m.Warning()
+	}
+	return fmt.Sprintf("%s The model expects with %s: %s.", m.Warning(), numfmt.Plural(w, "worker"), extremes(fs, c.most, c.least, c.format))
+}
+
+// ranked returns the sound locks with a figure, the greatest first, at the most workers with
+// at least 3/4 of the locks.
+func (c *ModelChart) ranked(m *Modelled) (workers int, fs []figure) {
+	for _, w := range slices.Backward(m.workers) {
+		n := 0
+		for _, l := range m.Locks {
+			if l.at[w] != nil {
+				n++
+			}
+		}
+		if workers = w; 4*n >= 3*len(m.Locks) {
+			break
+		}
+	}
+	for _, x := range m.Locks {
+		if v := c.at(x, workers); v.Median > 0 && !Unsound(x.Lock.Status) {
+			fs = append(fs, figure{x.Lock.Name, v.Median})
+		}
+	}
+	sortFigures(fs)
+	return workers, fs
+}
+
+// Fastest describes the lock with the highest simulated throughput, or returns "".
+func (m *Modelled) Fastest() string {
+	w, fs := ModelRate.ranked(m)
+	if len(fs) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("with %s on %s (%s), %s has the highest throughput of %s, %s",
+		numfmt.Plural(w, "worker"), m.Name(), m.Shape(), fs[0].name, m.DrawnLocks(), numfmt.PerSecond(fs[0].v))
+}
+
 // SimulatedCharts returns the charts of ms that have something to draw. No two have the
-// same name. All figures are simulated, except marks labelled as measured.
+// same name. All figures are simulated.
 func SimulatedCharts(ms []*Modelled) (out []Named) {
 	taken := make(map[string]bool)
 	for i, m := range ms {
@@ -20,17 +123,13 @@ func SimulatedCharts(ms []*Modelled) (out []Named) {
 			slug = fmt.Sprintf("%s-%d", SlugOf(m.Like.Simulated), n)
 		}
 		taken[slug] = true
-		for _, c := range ModelCharts {
+		for _, c := range []*ModelChart{ModelRate, ModelHandover} {
 			pic := c.draw(m)
 			if pic.Height == 0 {
 				continue
 			}
-			doc := c.doc
-			if pic.Data.Metrics != nil {
-				doc += measuredDoc
-			}
-			out = append(out, Named{Name: "simulated-" + c.Name + "-" + slug, Title: "Simulated on " + m.Name() + ": " + c.title,
-				Doc: doc + " " + m.Accuracy() + " Workload: " + WorkloadOf(m.Like) + ".", Pic: pic, Folded: c.folded, Model: m})
+			out = append(out, Named{Name: "simulated-" + c.name + "-" + slug, Title: "Simulated on " + m.Name() + ": " + c.title,
+				Doc: c.doc + " " + m.Accuracy() + " Workload: " + WorkloadOf(m.Like) + ".", Pic: pic, Model: m})
 		}
 	}
 	return out

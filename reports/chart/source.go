@@ -3,7 +3,6 @@ package chart
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"locklab/harness/result"
 	"locklab/internal/numfmt"
@@ -20,51 +19,39 @@ type Source struct {
 	kind        string   // kind of the lines with the fields, if there are several
 }
 
-// A Piece is part of a sentence; Metric is the metric that it names, or nil.
+// A Piece is a part of a text, such as the head of a column; Metric is the metric that it names, or nil.
 type Piece struct {
 	Text   string
 	Metric *result.Metric
 }
 
 // Sentence describes s: "Data: metric throughput (acq/s) of results.jsonl, 10 rounds." It
-// is nil if s is empty.
-func (s Source) Sentence() (out []Piece) {
-	var parts [][]Piece
-	if len(s.Metrics) > 0 {
-		part := []Piece{{Text: numfmt.Noun(len(s.Metrics), "metric")}}
-		for i, m := range s.Metrics {
-			part = append(part, Piece{joint(i, len(s.Metrics)), nil}, Piece{m.Name, m}, Piece{" (" + m.Unit + ")", nil})
-		}
-		parts = append(parts, part)
-	}
-	for _, named := range []struct {
-		what  string
-		names []string
-	}{{"field", s.Fields}, {"experiment", s.Experiments}} {
-		if n := len(named.names); n > 0 {
-			text := numfmt.Noun(n, named.what) + " " + numfmt.List(named.names, n)
-			if s.kind != "" && named.what == "field" {
-				text += " of the lines of kind " + s.kind
-			}
-			parts = append(parts, []Piece{{Text: text}})
+// is "" if s is empty.
+func (s Source) Sentence() string {
+	var parts, metrics []string
+	add := func(what string, names []string) {
+		if n := len(names); n > 0 {
+			parts = append(parts, numfmt.Noun(n, what)+" "+numfmt.List(names, n))
 		}
 	}
+	for _, m := range s.Metrics {
+		metrics = append(metrics, m.Name+" ("+m.Unit+")")
+	}
+	add("metric", metrics)
+	add("field", s.Fields)
+	add("experiment", s.Experiments)
 	if parts == nil {
-		return nil
+		return ""
 	}
-	out = []Piece{{Text: "Data: "}}
-	for i, part := range parts {
-		if i > 0 {
-			out = append(out, Piece{Text: joint(i, len(parts))})
-		}
-		out = append(out, part...)
-	}
-	return append(out, Piece{Text: s.end()})
+	return "Data: " + numfmt.List(parts, len(parts)) + s.end()
 }
 
 func (s Source) end() string {
 	text := " of " + result.ResultsName
-	if len(s.Rounds) > 1 {
+	switch {
+	case s.kind != "":
+		text = " of the lines of kind " + s.kind + text
+	case len(s.Rounds) > 1:
 		text = " of each machine's " + result.ResultsName
 	}
 	if s.Table > 0 {
@@ -80,24 +67,7 @@ func (s Source) end() string {
 	return text + ", " + numfmt.Number(float64(least)) + " to " + numfmt.Plural(most, "round") + "."
 }
 
-func joint(i, n int) string {
-	switch {
-	case i == 0:
-		return " "
-	case i == n-1:
-		return " and "
-	}
-	return ", "
-}
-
-func Plain(ps []Piece) string {
-	var b strings.Builder
-	for _, p := range ps {
-		b.WriteString(p.Text)
-	}
-	return b.String()
-}
-
+// Texts returns the texts of ps.
 func Texts(ps []Piece) (out []string) {
 	for _, p := range ps {
 		out = append(out, p.Text)

@@ -5,12 +5,7 @@ import "cmp"
 // Suite lists every chart in the order of the report.
 var Suite = []*Chart{
 	RankingLocal, ThroughputLocal, WaitLocal, LoadLocal, JainLocal,
-	CostsLocal,
-	HoldLocal, Section, ReadLocal, Spread, ThinkLocal, Pinning, WaitPolicy, Garbage,
 	RankingRemote, HandoversRemote, RequestsRemote, WaitRemote, LoadRemote, JainRemote,
-	CostsRemote,
-	HoldRemote, ReadRemote, Clients, ThinkRemote,
-	Servers, Durable, TLS, Delay,
 }
 
 // Charts returns the charts of [Suite] that have something to draw, each of its subject in gs.

@@ -2,26 +2,100 @@ package chart
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 
 	"locklab/harness/result"
+	"locklab/internal/numfmt"
 	"locklab/internal/stat"
 	"locklab/reports/draw"
 )
 
+const lineDoc = "Line: median of the rounds; band: its 95 % order-statistic interval, or the range of the rounds if there are fewer than six. Hue: family; dash and marker: lock; thin: a lock that is kept to show a bug, or the control."
+
+// ThroughputLocal draws acquisitions per second over the number of workers.
+var ThroughputLocal = &Chart{
+	Name:    "throughput",
+	Carries: true,
+	Title:   "Which lock keeps its throughput as workers are added?",
+	Doc:     lineDoc,
+	Draw: workersFigure{result.Throughput, draw.LogScale, "acquisitions per second, all workers together (log scale)", numfmt.SI, numfmt.PerSecond,
+		"No lock was acquired in this run, so there is no throughput to draw.", throughputAnswer, throughputTable}.draw,
+}
+
+// HandoversRemote draws handovers per second over the number of workers. Acquisitions would
+// flatter a lock whose owner takes it back while the others sleep between two polls.
+var HandoversRemote = &Chart{
+	Name:    "throughput-distributed",
+	Carries: true,
+	Title:   "Which distributed lock is handed over most often as workers are added?",
+	Doc:     lineDoc + " A hand-over is an acquisition whose predecessor was another worker: one by the owner that takes the lock back does not count. The table has both.",
+	Remote:  true,
+	Draw: workersFigure{result.Handovers, draw.LogScale, "hand-overs per second, all workers together (log scale)", numfmt.SI, numfmt.PerSecond,
+		"No lock went from one worker to another in this run, so there is no hand-over to draw.", handoverAnswer, throughputTable}.draw,
+}
+
+// RequestsRemote draws the requests of an acquisition: a thundering herd is a rising line.
+var RequestsRemote = &Chart{
+	Name:    "requests-distributed",
+	Carries: true,
+	Title:   "How many requests does an acquisition cost as workers are added?",
+	Doc:     lineDoc + " Counted at the clients, without keep-alives.",
+	Remote:  true,
+	Draw: workersFigure{result.Requests, draw.CountScale, "requests per acquisition", numfmt.Number, numfmt.Number,
+		"No request was counted in this run.", requestsAnswer, requestsTable}.draw,
+}
+
+// A workersFigure is a figure of every lock over the number of workers.
+type workersFigure struct {
+	metric         *result.Metric
+	y              draw.Scale
+	yTitle         string
+	format, figure func(v float64) string // of the axis and of a line's end
+	none           string                 // the answer without a figure
+	answer         func(g *Group) string
+	table          func(g *Group) Table
+}
+
+// wideSpread is the ratio of counts above which a linear axis no longer separates locks.
+const wideSpread = 20
+
+func (f workersFigure) draw(g *Group) Picture {
+	l := workersChart(g, f.metric, f.y)
+	l.Format, l.Figure, l.YTitle = f.format, f.figure, f.yTitle
+	if len(l.Lines) == 0 {
+		return nothing("%s", f.none)
+	}
+	// With a herd on a linear axis, all other lines would lie on the axis.
+	if logs := workersChart(g, f.metric, draw.LogScale); f.y == draw.CountScale && logs.Spread() > wideSpread {
+		l.Y, l.Lines, l.YTitle = draw.LogScale, logs.Lines, l.YTitle+" (log scale)"
+	}
+	return ofLines(l, f.answer(g), f.table(g), g.source(f.metric))
+}
+
 // workersChart returns a chart of m over the workers of g; a log axis omits zero and less.
 func workersChart(g *Group, m *result.Metric, y draw.Scale) *draw.Lines {
-	l := &draw.Lines{XTitle: "workers contending for one lock (log scale)", XScale: draw.Logarithm, Place: "with", Y: y}
+	l := overWorkers(g.Workers)
+	l.Y = y
 	if !g.Remote {
 		l.Zone, l.ZoneText = beyondCPUs(g.CPUs)
-	}
-	for _, w := range g.Workers {
-		l.Stops = append(l.Stops, draw.Stop{At: float64(w), Label: strconv.Itoa(w)})
 	}
 	for _, s := range g.Locks {
 		l.Add(s.Lock.Name, s.style, func(i int) stat.Summary { return s.Cells[g.Workers[i]].Summary(m) })
 	}
 	return l
+}
+
+func overWorkers(ws []int) *draw.Lines {
+	return &draw.Lines{XTitle: "workers contending for one lock (log scale)", XScale: draw.Logarithm, Place: "with", Stops: stopsAt(ws)}
+}
+
+// stopsAt returns the stops of an axis at numbers of workers.
+func stopsAt(ns []int) (out []draw.Stop) {
+	for _, n := range ns {
+		out = append(out, draw.Stop{At: float64(n), Label: strconv.Itoa(n)})
+	}
+	return out
 }
 
 func beyondCPUs(cpus int) (from float64, text string) {
@@ -32,4 +106,55 @@ func ofLines(l *draw.Lines, answer string, numbers Table, data Source) Picture {
 	return Picture{Answer: answer, Numbers: numbers, Data: data, Picture: l.Drawn()}
 }
 
-const lineDoc = "Line: median of the rounds; band: its 95 % order-statistic interval, or the range of the rounds if there are fewer than six. Hue: family; dash and marker: lock; thin: a lock that is kept to show a bug, or the control."
+func throughputAnswer(g *Group) string {
+	first, last := g.Workers[0], g.Workers[len(g.Workers)-1]
+	fs := slices.DeleteFunc(g.figures(last, result.Throughput), func(f figure) bool { return !(f.v > 0) })
+	if len(fs) == 0 {
+		return fmt.Sprintf("No lock was acquired with %s.", g.unit(last))
+	}
+	most := fmt.Sprintf("With %s, %s.", g.unit(last), extremes(fs, "the highest median", "the lowest", numfmt.PerSecond))
+	var kept []figure // percent of the rate with the fewest workers
+	for _, f := range fs {
+		if a := g.cell(f.name, first).Summary(result.Throughput).Median; a > 0 {
+			kept = append(kept, figure{f.name, 100 * f.v / a})
+		}
+	}
+	if first == last || len(kept) < 2 {
+		return most
+	}
+	sortFigures(kept)
+	best, end := kept[0], kept[len(kept)-1]
+	return fmt.Sprintf("From %s to %d, %s keeps most of its rate (%s) and %s least (%s). %s",
+		g.unit(first), last, best.name, numfmt.Percent(best.v), end.name, numfmt.Percent(end.v), most)
+}
+
+func handoverAnswer(g *Group) string {
+	w := g.Workers[len(g.Workers)-1]
+	return g.extremesWith(w, result.Handovers, "no lock was handed over", "the most hand-overs", "the fewest", numfmt.PerSecond)
+}
+
+func requestsAnswer(g *Group) string {
+	return g.extremesWith(g.Crowd(), result.Requests, "no requests were counted", "the most requests per acquisition", "the fewest", numfmt.Number)
+}
+
+func (g *Group) extremesWith(w int, m *result.Metric, none, most, least string, format func(v float64) string) string {
+	if fs := g.figures(w, m); len(fs) > 0 {
+		none = extremes(fs, most, least, format)
+	}
+	return fmt.Sprintf("With %s, %s.", g.unit(w), none)
+}
+
+func throughputTable(g *Group) Table {
+	columns := []*result.Metric{result.Time, result.CPU, result.Switches, result.Allocs,
+		result.HandoverTime, result.HandoverTransfers, result.Hold, result.HoldShare, result.WaitShare, result.Overlap}
+	if g.Remote {
+		columns = []*result.Metric{result.Handovers, result.HandoverTime, result.Hold, result.HoldShare, result.WaitShare, result.Requests, result.Notifications, result.CPU, result.Overlap}
+		columns = append(columns, g.inTrips(result.RoundTrip, result.TurnRoundTrips, result.HandoverRoundTrips)...)
+	}
+	return g.table(nil, withInterval(result.Throughput.Unit, result.Throughput), metrics(columns...))
+}
+
+func requestsTable(g *Group) Table {
+	return g.table(nil, withInterval(result.Requests.Unit, result.Requests), withInterval(result.Notifications.Unit, result.Notifications),
+		inUnits(g.known(result.ServerCPU, result.ServerMemory, result.Connections)...), metrics(g.inTrips(result.TurnRoundTrips, result.HandoverRoundTrips)...))
+}

@@ -66,24 +66,12 @@ func Place(p *plot.Plot, c draw.Canvas, xTitle, yTitle string) {
 	c.FillText(Typeset(9, Ink, draw.XCenter, draw.YBottom), vg.Point{X: data.Center().X, Y: c.Min.Y}, xTitle)
 }
 
-// Gridlines draws a light line at every labelled tick of the y axis, and of
-// the x axis if both.
-func Gridlines(both bool) Layer {
-	return func(c draw.Canvas, p *plot.Plot) {
-		st := draw.LineStyle{Color: Grid.RGBA(), Width: vg.Points(0.6)}
-		trX, trY := p.Transforms(&c)
-		for _, t := range p.Y.Tick.Marker.Ticks(p.Y.Min, p.Y.Max) {
-			if !t.IsMinor() {
-				c.StrokeLine2(st, c.Min.X, trY(t.Value), c.Max.X, trY(t.Value))
-			}
-		}
-		if !both {
-			return
-		}
-		for _, t := range p.X.Tick.Marker.Ticks(p.X.Min, p.X.Max) {
-			if !t.IsMinor() {
-				c.StrokeLine2(st, trX(t.Value), c.Min.Y, trX(t.Value), c.Max.Y)
-			}
+// gridlines draws a light line at every labelled tick of the y axis.
+func gridlines(c draw.Canvas, p *plot.Plot) {
+	_, trY := p.Transforms(&c)
+	for _, t := range p.Y.Tick.Marker.Ticks(p.Y.Min, p.Y.Max) {
+		if !t.IsMinor() {
+			c.StrokeLine2(draw.LineStyle{Color: Grid.RGBA(), Width: vg.Points(0.6)}, c.Min.X, trY(t.Value), c.Max.X, trY(t.Value))
 		}
 	}
 }
@@ -185,6 +173,7 @@ func powerOfTen(v float64) bool {
 	return v > 0 && math.Abs(e-math.Round(e)) < 1e-9
 }
 
+// A Stop is a position on an axis. Without a label it has no tick, and lines have no mark there.
 type Stop struct {
 	At    float64
 	Label string

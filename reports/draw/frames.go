@@ -21,99 +21,65 @@ const (
 	panelScale   = vg.Length(42) // left of the first column
 )
 
-// Frames are curves over the same axes: all in one frame with their names at the right, or
-// each in a small frame of its own that highlights it against all others.
-type Frames struct {
-	Plot           *plot.Plot // the axes, with their ticks
-	Under          Layer      // grid and zones, behind all curves; may be nil
-	Curves         []Curve
-	XTitle, YTitle string
-	Notes          []Note // meaning of shades and marks
-	Apart          bool   // each curve has its own frame, even if they are few
-	Plain          bool   // no frame shows the curves of the others; the notes have their own line
-}
-
-// A Curve is a named line with its layers, each of which may be nil.
-type Curve struct {
-	Frame  string // curves of one Frame share it if they are drawn apart
-	Name   string
-	Figure string // next to the name
-	Style  Style
-	Trace  func(c draw.Canvas, p *plot.Plot) []vg.Point // the line; the other frames show it in grey
-
-	Under, Band, Line, Marks Layer // in this order; Under is behind the grid
-}
-
-// Apart reports whether n curves are drawn each in its own frame.
+// Apart reports whether n lines are drawn each in its own frame.
 func Apart(n int) bool { return n > MostLines }
 
-// Drawn returns the curves as a drawing.
-func (f Frames) Drawn() Picture {
-	if f.Apart || Apart(len(f.Curves)) {
-		return Picture{vg.Length(panelRows(len(f.split())))*panelStep + 40 + f.legend(), f.panels}
+// Drawn returns the lines as a drawing: all in one frame with their names at the right, or
+// each in a small frame of its own that highlights it against all others.
+func (l *Lines) Drawn() Picture {
+	if l.Apart || Apart(len(l.Lines)) {
+		return Picture{vg.Length(panelRows(len(l.split())))*panelStep + 40 + l.legend(), l.panels}
 	}
-	return Picture{max(300, vg.Length(len(f.Curves))*LabelGap+50), f.frame}
+	return Picture{max(300, vg.Length(len(l.Lines))*LabelGap+50), l.frame}
 }
 
-func (f Frames) legend() vg.Length {
-	if f.Plain {
+func (l *Lines) legend() vg.Length {
+	if l.Plain {
 		return 18
 	}
 	return 0
 }
 
-func (f Frames) split() (out [][]Curve) {
+// split returns the lines of each frame.
+func (l *Lines) split() (out [][]line) {
 	index := make(map[string]int)
-	for _, cv := range f.Curves {
-		i, known := index[cv.Frame]
+	for _, ln := range l.Lines {
+		if !l.Plain {
+			ln.Style = ln.Style.alone()
+		}
+		i, known := index[ln.frame]
 		if !known {
 			i = len(out)
-			index[cv.Frame], out = i, append(out, nil)
+			index[ln.frame], out = i, append(out, nil)
 		}
-		out[i] = append(out[i], cv)
+		out[i] = append(out[i], ln)
 	}
 	return out
 }
 
-func (ls layers) draw(c draw.Canvas, p *plot.Plot) {
-	for _, l := range ls {
-		if l != nil {
-			l(c, p)
-		}
+func (l *Lines) notes(p *plot.Plot) []Note {
+	if !l.zoned(p) {
+		return l.Notes
 	}
+	return append(slices.Clone(l.Notes), Note{Colour: Warm, Text: l.ZoneText})
 }
 
-type layers []Layer
-
-// over returns the bands, lines and marks of curves, correct locks on top.
-func over(curves []Curve) (all layers) {
-	var lines, marks, strong layers
-	for _, cv := range curves {
-		all, lines = append(all, cv.Band), append(lines, cv.Line)
-		if cv.Style.Strong {
-			strong = append(strong, cv.Marks)
-		} else {
-			marks = append(marks, cv.Marks)
-		}
+func (l *Lines) frame(c draw.Canvas) error {
+	labels := make([]EndLabel, len(l.Lines))
+	for i, ln := range l.Lines {
+		labels[i] = EndLabel{Text: ln.Name + LabelSep + l.end(ln), Style: ln.Style}
 	}
-	return slices.Concat(all, lines, marks, strong)
-}
-
-func (f Frames) frame(c draw.Canvas) error {
-	labels := make([]EndLabel, len(f.Curves))
-	for i, cv := range f.Curves {
-		labels[i] = EndLabel{Text: cv.Name + LabelSep + cv.Figure, Style: cv.Style}
-	}
-	f.Plot.Add(Layer(func(c draw.Canvas, p *plot.Plot) {
-		layers{f.Under}.draw(c, p)
-		over(f.Curves).draw(c, p)
-		for i, cv := range f.Curves {
-			labels[i].Y = extend(c, cv.Style, cv.Trace(c, p))
+	p := l.axes()
+	p.Add(Layer(func(c draw.Canvas, p *plot.Plot) {
+		l.under(c, p)
+		l.over(c, p, l.Lines)
+		for i, ln := range l.Lines {
+			labels[i].Y = extend(c, ln.Style, l.trace(ln, c, p))
 		}
 		DrawLabels(c, c.Max.X, labels)
 	}))
-	Place(f.Plot, draw.Crop(c, 0, -LabelRoom(labels), 0, 0), f.XTitle, f.YTitle)
-	DrawNotes(c, f.Notes)
+	Place(p, draw.Crop(c, 0, -LabelRoom(labels), 0, 0), l.XTitle, l.YTitle)
+	DrawNotes(c, l.notes(p))
 	return nil
 }
 
@@ -152,8 +118,8 @@ func LineNote(s Style, text string) Note {
 	}}
 }
 
-// Alone returns s for its own frame, where it needs no dash.
-func (s Style) Alone() Style {
+// alone returns s for its own frame, where it needs no dash.
+func (s Style) alone() Style {
 	s.Dash = nil
 	if s.Hollow { // simulated lines stay dashed
 		s.Dash, s.Marker = ModelDashes[0], ModelShapes[0]
@@ -163,17 +129,17 @@ func (s Style) Alone() Style {
 
 func panelRows(n int) int { return (n + panelColumns - 1) / panelColumns }
 
-func (f Frames) panels(c draw.Canvas) error {
+func (l *Lines) panels(c draw.Canvas) error {
 	c = draw.Crop(c, 0, 0, vg.Points(4), 0) // room for descenders
 	top := c
-	c.Max.Y -= f.legend()
-	c.FillText(Typeset(9, Ink, draw.XLeft, draw.YTop), vg.Point{X: c.Min.X, Y: c.Max.Y}, f.YTitle)
-	panels := f.split()
+	c.Max.Y -= l.legend()
+	c.FillText(Typeset(9, Ink, draw.XLeft, draw.YTop), vg.Point{X: c.Min.X, Y: c.Max.Y}, l.YTitle)
+	panels := l.split()
 	left := vg.Length(panelScale)
 	rows := panelRows(len(panels))
 	columns := vg.Length(min(panelColumns, len(panels)))
 	wide := (c.Size().X - left - panelGap*(columns-1) - 4) / columns
-	c.FillText(Typeset(9, Ink, draw.XCenter, draw.YBottom), vg.Point{X: c.Min.X + left + (c.Size().X-left)/2, Y: c.Min.Y}, f.XTitle)
+	c.FillText(Typeset(9, Ink, draw.XCenter, draw.YBottom), vg.Point{X: c.Min.X + left + (c.Size().X-left)/2, Y: c.Min.Y}, l.XTitle)
 
 	box := func(i int) draw.Canvas {
 		col, row := i%panelColumns, i/panelColumns
@@ -186,22 +152,26 @@ func (f Frames) panels(c draw.Canvas) error {
 	}
 	// All frames have one size, so each line is traced once and moved. It is also thinned:
 	// in grey no reader sees the difference, and a page has n² of these lines.
-	origin := box(0)
+	p, origin := l.axes(), box(0)
+	notes := l.notes(p)
 	var traces [][]vg.Point
-	if !f.Plain && len(panels) > 1 {
-		for _, curves := range panels {
-			traces = append(traces, Thin(curves[0].Trace(origin, f.Plot), 0.45))
+	if !l.Plain && len(panels) > 1 {
+		for _, lines := range panels {
+			traces = append(traces, Thin(l.trace(lines[0], origin, p), 0.45))
 		}
-		f.Notes = append(slices.Clone(f.Notes), Note{Colour: Ghost, Line: true, Text: "the other locks"})
+		notes = append(slices.Clone(notes), Note{Colour: Ghost, Line: true, Text: "the other locks"})
 	}
-	DrawNotes(top, f.Notes)
-	for i, curves := range panels {
+	DrawNotes(top, notes)
+	for i, lines := range panels {
 		b := box(i)
-		layers{curves[0].Under, f.Under}.draw(b, f.Plot)
-		f.axes(b, i%panelColumns == 0, i+panelColumns >= len(panels) || i/panelColumns == rows-1)
+		l.under(b, p)
+		if l.Own != nil {
+			l.Own(lines[0].frame)(b, p)
+		}
+		drawAxes(b, p, i%panelColumns == 0, i+panelColumns >= len(panels) || i/panelColumns == rows-1)
 		ghosts(b, traces, i, vg.Point{X: b.Min.X - origin.Min.X, Y: b.Min.Y - origin.Min.Y})
-		over(curves).draw(b, f.Plot)
-		curves[0].head(b)
+		l.over(b, p, lines)
+		l.head(b, lines[0])
 	}
 	return nil
 }
@@ -224,17 +194,18 @@ func ghosts(c draw.Canvas, traces [][]vg.Point, skip int, d vg.Point) {
 	c.Stroke(path)
 }
 
-func (f Frames) axes(b draw.Canvas, scale, foot bool) {
-	trX, _ := f.Plot.Transforms(&b)
+// drawAxes draws the axes of a small frame, with the labels of the y axis and of the x axis.
+func drawAxes(b draw.Canvas, p *plot.Plot, scale, foot bool) {
+	trX, _ := p.Transforms(&b)
 	line := draw.LineStyle{Color: Axis.RGBA(), Width: vg.Points(0.75)}
 	c := b
 	c.StrokeLines(line, []vg.Point{{X: b.Min.X, Y: b.Max.Y}, b.Min, {X: b.Max.X, Y: b.Min.Y}})
 	if scale {
-		f.scale(b)
+		drawScale(b, p)
 	}
 	st := Typeset(8, Muted, draw.XCenter, draw.YTop)
 	next := vg.Length(math.Inf(-1))
-	for _, t := range f.Plot.X.Tick.Marker.Ticks(f.Plot.X.Min, f.Plot.X.Max) {
+	for _, t := range p.X.Tick.Marker.Ticks(p.X.Min, p.X.Max) {
 		if t.IsMinor() {
 			continue
 		}
@@ -249,12 +220,12 @@ func (f Frames) axes(b draw.Canvas, scale, foot bool) {
 	}
 }
 
-func (f Frames) scale(b draw.Canvas) {
-	_, trY := f.Plot.Transforms(&b)
+func drawScale(b draw.Canvas, p *plot.Plot) {
+	_, trY := p.Transforms(&b)
 	st := Typeset(8, Muted, draw.XRight, draw.YCenter)
 	var taken []vg.Length
 	for _, tens := range []bool{true, false} {
-		for _, t := range f.Plot.Y.Tick.Marker.Ticks(f.Plot.Y.Min, f.Plot.Y.Max) {
+		for _, t := range p.Y.Tick.Marker.Ticks(p.Y.Min, p.Y.Max) {
 			y := trY(t.Value)
 			near := func(at vg.Length) bool { return math.Abs(float64(at-y)) < 11 }
 			if t.IsMinor() || powerOfTen(t.Value) != tens || slices.ContainsFunc(taken, near) {
@@ -267,15 +238,15 @@ func (f Frames) scale(b draw.Canvas) {
 	}
 }
 
-func (cv Curve) head(b draw.Canvas) {
+func (l *Lines) head(b draw.Canvas, ln line) {
 	c := b
 	name := Typeset(8.5, Ink, draw.XLeft, draw.YBottom)
-	if cv.Style.Strong {
+	if ln.Style.Strong {
 		name = Bold(name)
 	}
-	right := Typeset(7.5, Muted, draw.XRight, draw.YBottom)
-	c.FillText(name, vg.Point{X: b.Min.X, Y: b.Max.Y + 5}, Shorten(name, cv.Frame, b.Size().X-right.Width(cv.Figure)-6))
-	c.FillText(right, vg.Point{X: b.Max.X, Y: b.Max.Y + 5}, cv.Figure)
+	right, end := Typeset(7.5, Muted, draw.XRight, draw.YBottom), l.end(ln)
+	c.FillText(name, vg.Point{X: b.Min.X, Y: b.Max.Y + 5}, Shorten(name, ln.frame, b.Size().X-right.Width(end)-6))
+	c.FillText(right, vg.Point{X: b.Max.X, Y: b.Max.Y + 5}, end)
 }
 
 func DrawNotes(c draw.Canvas, notes []Note) {

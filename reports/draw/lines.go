@@ -23,11 +23,12 @@ type Lines struct {
 
 	Y      Scale
 	YTitle string
-	Format func(v float64) string // of the y axis
-	Figure func(v float64) string // of the value at the line's end
+	Format func(v float64) string    // of the y axis
+	Figure func(v float64) string    // of the value at the line's end
+	End    func(frame string) string // the text at the line's end instead; may be nil
 
-	Under Layer                   // drawn before the lines; may be nil
-	Own   func(name string) Layer // drawn before the line of that name; may be nil
+	Under Layer                    // drawn before the lines; may be nil
+	Own   func(frame string) Layer // drawn before the lines of that frame, if drawn apart; may be nil
 	Lines []line
 
 	Notes []Note // meaning of shades and marks
@@ -80,8 +81,11 @@ func (l *Lines) AddTo(frame, name string, as Style, at func(i int) stat.Summary)
 }
 
 func (l *Lines) end(ln line) string {
-	if l.Plain {
+	switch {
+	case l.Plain:
 		return ""
+	case l.End != nil:
+		return l.End(ln.frame)
 	}
 	text := l.Figure(ln.last.Median)
 	if ln.last.Stop < len(l.Stops)-1 {
@@ -133,10 +137,13 @@ func (l *Lines) axes() *plot.Plot {
 			used[p.Stop] = true
 		}
 	}
-	var stops []Stop
+	var stops, labelled []Stop
 	for i, s := range l.Stops {
-		if used[i] {
+		if used[i] || s.Label == "" {
 			stops = append(stops, s)
+		}
+		if used[i] && s.Label != "" {
+			labelled = append(labelled, s)
 		}
 	}
 	xLo, xHi := stops[0].At, stops[len(stops)-1].At
@@ -152,7 +159,7 @@ func (l *Lines) axes() *plot.Plot {
 	if l.XScale != nil {
 		p.X.Scale = l.XScale
 	}
-	p.X.Tick.Marker = StopTicks(stops, l.XScale)
+	p.X.Tick.Marker = StopTicks(labelled, l.XScale)
 	switch l.Y {
 	case ShareScale:
 		p.Y.Tick.Marker = plot.ConstantTicks{{Value: 0, Label: "0 %"}, {Value: 25, Label: "25 %"}, {Value: 50, Label: "50 %"}, {Value: 75, Label: "75 %"}, {Value: 100, Label: "100 %"}}
@@ -164,68 +171,54 @@ func (l *Lines) axes() *plot.Plot {
 	return p
 }
 
-// Drawn returns the lines as a drawing.
-func (l *Lines) Drawn() Picture {
-	f := Frames{Plot: l.axes(), XTitle: l.XTitle, YTitle: l.YTitle, Notes: l.Notes, Apart: l.Apart, Plain: l.Plain}
-	if l.zoned(f.Plot) {
-		f.Notes = append(slices.Clone(f.Notes), Note{Colour: Warm, Text: l.ZoneText})
+// under draws what is behind all lines.
+func (l *Lines) under(c draw.Canvas, p *plot.Plot) {
+	l.shade(c, p)
+	gridlines(c, p)
+	if l.Under != nil {
+		l.Under(c, p)
 	}
-	f.Under = func(c draw.Canvas, p *plot.Plot) {
-		l.shade(c, p)
-		Gridlines(false)(c, p)
-		layers{l.Under}.draw(c, p)
-	}
-	for _, ln := range l.Lines {
-		f.Curves = append(f.Curves, l.curve(ln, l.Apart || Apart(len(l.Lines))))
-	}
-	return f.Drawn()
 }
 
-func (l *Lines) curve(ln line, apart bool) Curve {
-	if apart && !l.Plain {
-		ln.Style = ln.Style.Alone()
+// over draws the bands, strokes and marks of lines, correct locks on top.
+func (l *Lines) over(c draw.Canvas, p *plot.Plot, lines []line) {
+	for _, ln := range lines {
+		l.band(ln, c, p)
 	}
-	trace := func(c draw.Canvas, p *plot.Plot) []vg.Point { return l.trace(ln, c, p) }
-	cv := Curve{Frame: ln.frame, Name: ln.Name, Figure: l.end(ln), Style: ln.Style, Trace: trace,
-		Line: func(c draw.Canvas, p *plot.Plot) { c.StrokeLines(ln.Style.Line(), trace(c, p)) },
-		Marks: func(c draw.Canvas, p *plot.Plot) {
-			for _, pt := range trace(c, p) {
-				ln.Style.Mark(c, pt)
-			}
-		},
-		Band: func(c draw.Canvas, p *plot.Plot) {
-			if l.Own != nil {
-				l.Own(ln.Name)(c, p)
-			}
-			l.band(ln, c, p)
-		}}
-	if ln.Style.Loose {
-		cv.Line, cv.Band = cv.Band, nil
+	for _, ln := range lines {
+		if !ln.Style.Loose {
+			c.StrokeLines(ln.Style.Line(), l.trace(ln, c, p))
+		}
 	}
-	return cv
+	for _, strong := range []bool{false, true} {
+		for _, ln := range lines {
+			for _, pt := range ln.Points {
+				if ln.Style.Strong == strong && l.Stops[pt.Stop].Label != "" {
+					ln.Style.Mark(c, l.At(c, p, pt.Stop, pt.Median))
+				}
+			}
+		}
+	}
 }
 
 func (l *Lines) band(ln line, c draw.Canvas, p *plot.Plot) {
-	var band []vg.Point
+	var upper, lower []vg.Point
 	for _, pt := range ln.Points {
-		if lo, hi := l.At(c, p, pt.Stop, pt.Lo), l.At(c, p, pt.Stop, pt.Hi); ln.Style.Loose {
+		lo, hi := l.At(c, p, pt.Stop, pt.Lo), l.At(c, p, pt.Stop, pt.Hi)
+		if ln.Style.Loose {
 			c.StrokeLine2(draw.LineStyle{Color: ln.Style.Hue.RGBA(), Width: vg.Points(1.4)}, lo.X, lo.Y, hi.X, hi.Y)
 		}
+		lower, upper = append(lower, lo), append(upper, hi)
 	}
-	if ln.Style.Loose {
+	if ln.Style.Loose || slices.Equal(lower, upper) {
 		return
-	}
-	for _, pt := range ln.Points {
-		band = append(band, l.At(c, p, pt.Stop, pt.Hi))
-	}
-	for _, pt := range slices.Backward(ln.Points) {
-		band = append(band, l.At(c, p, pt.Stop, pt.Lo))
 	}
 	opacity := uint8(22)
 	if ln.Style.Strong {
 		opacity = 44
 	}
-	c.FillPolygon(ln.Style.Hue.Alpha(opacity), band)
+	slices.Reverse(lower)
+	c.FillPolygon(ln.Style.Hue.Alpha(opacity), append(upper, lower...))
 }
 
 func (l *Lines) zoned(p *plot.Plot) bool { return l.Zone >= 1 && l.Zone < p.X.Max }
@@ -252,9 +245,10 @@ func (l *Lines) At(c draw.Canvas, p *plot.Plot, i int, v float64) vg.Point {
 	return pt
 }
 
+// trace returns the points of ln, without those on a straight line.
 func (l *Lines) trace(ln line, c draw.Canvas, p *plot.Plot) (pts []vg.Point) {
 	for _, pt := range ln.Points {
 		pts = append(pts, l.At(c, p, pt.Stop, pt.Median))
 	}
-	return pts
+	return Thin(pts, 0.05)
 }

@@ -86,8 +86,11 @@ func (s Style) Line() draw.LineStyle {
 	return draw.LineStyle{Color: s.Hue.RGBA(), Width: w, Dashes: s.Dash}
 }
 
-// Mark draws s's marker at p on a disc of paper, so that it is readable on top of other lines.
+// Mark draws s's marker, if any, at p on a disc of paper, so that it is readable on top of other lines.
 func (s Style) Mark(c draw.Canvas, p vg.Point) {
+	if s.Marker == nil {
+		return
+	}
 	r := vg.Points(2.3)
 	if s.Strong {
 		r = vg.Points(2.8)

@@ -2,7 +2,6 @@ package page
 
 import (
 	"bytes"
-	"cmp"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -14,7 +13,7 @@ import (
 )
 
 // gallery returns a small synthetic run with some settings of otherSettings. With all of them
-// every chart of the Suite has data, except the cost chart of a run without local locks.
+// every chart of the Suite has data.
 func gallery(rounds int, settings ...string) *result.Run {
 	falling := func(from float64) func(int) float64 {
 		return func(w int) float64 { return from / math.Sqrt(float64(w)) }
@@ -38,22 +37,13 @@ func gallery(rounds int, settings ...string) *result.Run {
 			r.Wire = &harness.Counts{Requests: r.Ops * uint64(r.Workload.Workers), Notifications: r.Ops * uint64(r.Workload.Workers)}
 		}
 	}
-	factors := map[string]map[string]float64{ // of the rate; 0.5 by default
-		"hold":             {"greedy": 0.1, "poll": 0.4}, // another lock is best
-		"hold-distributed": {"greedy": 0.1, "parking": 0.2, "fair": 0.3, "herd": 0.07, "queue": 0.09},
-	}
 	run := *base
 	for _, name := range settings {
 		if name == openLoops {
 			run.Results = append(run.Results, opened(base)...)
 			continue
 		}
-		by := func(lock string) float64 { return cmp.Or(factors[name][lock], 0.5) }
-		for _, r := range vary(base, otherSettings[name], by).Results[len(base.Results):] {
-			if few := name == "hold-distributed" && r.Workload.Workers == 8 && r.Round > 2; !few {
-				run.Results = append(run.Results, r)
-			}
-		}
+		run.Results = append(run.Results, vary(base, otherSettings[name], 0.5)...)
 	}
 	run.Findings = laboratory().Findings
 	return &run
@@ -78,8 +68,7 @@ func opened(base *result.Run) (out []*harness.Result) {
 	return out
 }
 
-var everySetting = []string{"hold", "hold-distributed", "section", "pinning", "wait-policy", "garbage", "think", "spread", "read", "read-distributed", "clients-distributed",
-	"servers-distributed", "durable-distributed", "tls-distributed", "delay-distributed", openLoops}
+var everySetting = []string{"hold", "pinning", openLoops}
 
 // TestGalleryHasEveryChart: without it, the tests that draw the gallery would pass on
 // charts without data.
@@ -87,7 +76,7 @@ func TestGalleryHasEveryChart(t *testing.T) {
 	gs := chart.Groups(gallery(8, everySetting...))
 	for _, c := range chart.Suite {
 		g := chart.Largest(gs, c.Remote)
-		if pic := c.Draw(g); pic.Height == 0 && c != chart.CostsRemote {
+		if pic := c.Draw(g); pic.Height == 0 {
 			t.Errorf("chart %s has nothing to draw: %s", c.Name, pic.Answer)
 		} else if pic.Height > 0 && (len(pic.Numbers.Rows) == 0 || len(pic.Numbers.Head) == 0) {
 			t.Errorf("chart %s has no table", c.Name)

@@ -36,7 +36,7 @@ func compose(run *result.Run) (*document, error) {
 	local, err := drawLocks(gs, false)
 	hardware, errHardware := studies(run)
 	served, errServed := drawLocks(gs, true)
-	simulated, errSimulated := composeSimulated(run, gs)
+	simulated, errSimulated := composeSimulated(run)
 	safety, errSafety := composeSafety(run)
 	if err := errors.Join(err, errHardware, errServed, errSimulated, errSafety); err != nil {
 		return nil, err
@@ -90,8 +90,8 @@ func (doc *document) rank() {
 // foldedRoom limits the bytes of folded groups in a page, which may be hundreds.
 const foldedRoom = 400_000
 
-// drawLocks draws the sections of gs for one kind of lock: the group with the most cases,
-// the effects of the axes, and the other groups, folded.
+// drawLocks draws the sections of gs for one kind of lock: the group with the most cases and
+// the other groups, folded.
 func drawLocks(gs []*chart.Group, remote bool) (sections []section, err error) {
 	first := chart.Anchored(gs, remote)
 	var omitted []string
@@ -104,7 +104,7 @@ func drawLocks(gs []*chart.Group, remote bool) (sections []section, err error) {
 			omitted = append(omitted, g.Axes)
 			continue
 		}
-		s, err := draft(g, fmt.Sprintf("%s, %s", kind(remote), g.Axes), strconv.Itoa(i), false)
+		s, err := draft(g, fmt.Sprintf("%s, %s", kind(remote), g.Axes), strconv.Itoa(i))
 		if err != nil {
 			return nil, err
 		}
@@ -112,17 +112,9 @@ func drawLocks(gs []*chart.Group, remote bool) (sections []section, err error) {
 			room -= s.size()
 		}
 		sections = append(sections, s)
-		if s.Folded || g.Open() {
-			continue
-		}
-		across, err := draft(g, kind(remote)+", what changes their rate", strconv.Itoa(i), true)
-		if err != nil {
-			return nil, err
-		}
-		sections = append(sections, across)
 	}
 	if omitted != nil {
-		sections[1].Note += " Not drawn by themselves, to keep this page small: " + numfmt.List(omitted, 12) + "."
+		sections[0].Note += "Not drawn by themselves, to keep this page small: " + numfmt.List(omitted, 12) + "."
 	}
 	return sections, nil
 }
@@ -145,27 +137,19 @@ func kind(remote bool) string {
 	return "Local locks"
 }
 
-// draft draws the charts of g, comparisons across groups or the others; anchors end in id.
-func draft(g *chart.Group, title, id string, across bool) (section, error) {
+// draft draws the charts of g; anchors end in id.
+func draft(g *chart.Group, title, id string) (section, error) {
 	s := section{ID: "group-" + id, Title: title, Slug: chart.SlugOf(g.Axes)}
-	if across {
-		s.ID = "across-" + id
-	}
-	var constant []string // not varied in this run
 	for _, c := range chart.Suite {
-		if c.Remote != g.Remote || g.Open() && !c.Open || (c.Varies != nil) != across || (c.Once || c.Judged) && g != c.Subject(g.Both) {
+		if c.Remote != g.Remote || g.Open() && !c.Open || (c.Open || c.Judged) && g != c.Subject(g.Both) {
 			continue
 		}
 		pic := c.Drawn(g)
-		if c.Once && pic.Height == 0 {
-			continue
-		}
-		if across && pic.Height == 0 {
-			constant = append(constant, c.Varies.Name+" ("+c.Varies.Flag+")")
+		if c.Open && pic.Height == 0 {
 			continue
 		}
 		named := chart.Named{Name: c.Name, Title: cmp.Or(pic.Title, c.Title), Doc: c.Doc, Pic: pic, Folded: !c.Carries && !c.Judged}
-		if across || c.Judged || c.Open {
+		if c.Judged || c.Open {
 			named.Doc += " Workload: " + cmp.Or(pic.Load, g.Axes) + "."
 		}
 		f, err := newFigure(named, c.Name+"-"+id)
@@ -173,9 +157,6 @@ func draft(g *chart.Group, title, id string, across bool) (section, error) {
 			return s, err
 		}
 		s.Figures = append(s.Figures, f)
-	}
-	if constant != nil {
-		s.Note = "Not varied in this run, so without a chart: " + numfmt.List(constant, len(constant)) + "."
 	}
 	return s, nil
 }

@@ -63,8 +63,8 @@ func methodText(f *harness.Finding) string {
 	return strings.Join(parts, " ")
 }
 
-func composeSimulated(run *result.Run, gs []*chart.Group) (out []section, err error) {
-	charts := chart.SimulatedCharts(chart.ModelledOf(run, gs))
+func composeSimulated(run *result.Run) (out []section, err error) {
+	charts := chart.SimulatedCharts(chart.ModelledOf(run))
 	for i, c := range charts {
 		if i == 0 || c.Model != charts[i-1].Model {
 			n := strconv.Itoa(len(out) + 1)
@@ -98,7 +98,7 @@ func about(m *chart.Modelled) string {
 
 // simulatedOnly makes doc a report without measurements, which no host affects.
 func (doc *document) simulatedOnly(run *result.Run) {
-	models := chart.ModelledOf(run, nil)
+	models := chart.ModelledOf(run)
 	doc.Title = "What does a model expect of these locks?"
 	doc.Origin = "Nothing was measured in this run: all figures are simulated, of " + numfmt.List(chart.MachinesOf(models), 6)
 	if commit := run.Manifest.Commit; commit != "" {

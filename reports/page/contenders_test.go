@@ -49,7 +49,7 @@ func TestContendersRows(t *testing.T) {
 			t.Errorf("%s: %q, want no figure, for %q", lock, last, reason)
 		}
 	}
-	wantErrors := "Of 6 points left out of the fit, 4 are within 15 % of the measured rate; the greatest error is +1500 % (wrong, 1000 contenders)."
+	wantErrors := "4 of 6 points left out of the fit are within 15 % of what was measured; the greatest error is +1500 % (wrong, 1000 contenders)."
 	if got := numfmt.Plain(d.Errors()); got != wantErrors {
 		t.Errorf("got %q\nwant %q", got, wantErrors)
 	}

@@ -88,7 +88,7 @@ func TestDistance(t *testing.T) {
 	for got, want := range map[string]string{
 		d.CostsAnswer(): "A handover takes 1 round trip in sequence with queue.",
 		d.Answer(): "At a round trip of 1.5ms the fastest predicted handover is 1.53 ms of queue; near the servers it takes 50 µs. " +
-			"8 of 8 predictions lie within 15 % of what was measured; the median error is 0 %, the greatest +0 % (",
+			"8 of 8 predictions are within 15 % of what was measured; the greatest error is +0 % (",
 	} {
 		if !strings.HasPrefix(numfmt.Plain(got), want) {
 			t.Errorf("got %q, want %q", got, want)
@@ -104,7 +104,7 @@ func TestDistanceIsSeen(t *testing.T) {
 		}
 	}
 	d := chart.NewDistance(run, chart.Groups(run))
-	if got := numfmt.Plain(d.Answer()); !strings.HasPrefix(got, "3 of 4 predictions lie within 15 %") || !strings.HasSuffix(got, "the greatest -50 % (queue, alone, with a delay of 1ms).") {
+	if got := numfmt.Plain(d.Answer()); !strings.HasPrefix(got, "3 of 4 predictions are within 15 %") || !strings.HasSuffix(got, "the greatest error is -50 % (queue, alone, with a delay of 1ms).") {
 		t.Error(got)
 	}
 }

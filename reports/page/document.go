@@ -54,7 +54,7 @@ type figure struct {
 	ID, Title, Answer, Doc string
 	Pic                    draw.Picture
 	SVG                    template.HTML // drawn by this package; its texts are escaped
-	Data                   []chart.Piece // the metrics or fields in the picture, with their file
+	Data                   string        // the metrics or fields in the picture, with their file
 	Head                   []chart.Piece
 	Rows                   [][]string
 	Method                 string // of an experiment: the address of the text about the columns; the section has the answer

@@ -113,8 +113,7 @@ func postersNamed(ps []reports.Poster, names ...string) []reports.Poster {
 
 // galleryCharts have no data in the other goldens, or other data.
 var galleryCharts = []*chart.Chart{
-	chart.RankingLocal, chart.RankingRemote, chart.CostsLocal, chart.RequestsRemote, chart.ReadLocal, chart.ReadRemote, chart.Spread, chart.ThinkLocal, chart.WaitPolicy,
-	chart.Garbage, chart.Section, chart.Clients, chart.HoldRemote, chart.Servers, chart.Durable, chart.TLS, chart.Delay, chart.LoadLocal,
+	chart.RankingLocal, chart.RankingRemote, chart.RequestsRemote, chart.LoadLocal,
 }
 
 // goldenOutputs returns what writes each golden file.
@@ -143,10 +142,10 @@ func goldenOutputs(t *testing.T) map[string]func(io.Writer) error {
 		names = append(names, c.Name)
 	}
 	for folder, ps := range map[string][]reports.Poster{
-		".":         append(Posters(run), postersNamed(Posters(loadRun(t, axesRun)), chart.Pinning.Name, chart.HoldLocal.Name)...),
+		".":         Posters(run),
 		"gallery":   postersNamed(Posters(gallery(8, everySetting...)), names...),
 		"hardware":  Posters(hardware),
-		"simulated": append(Posters(simulated)[:len(chart.ModelCharts)], posterOf(t, besideRun(), "simulated-throughput-this")),
+		"simulated": Posters(simulated)[:2],
 	} {
 		for _, p := range ps {
 			outputs[filepath.Join(folder, p.Name+".svg")] = func(w io.Writer) error { return writeSVG(w, p) }

@@ -2,6 +2,7 @@ package page
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -55,7 +56,7 @@ func composeMachines(ms []chart.Machine) (*machinesDocument, error) {
 	doc.Table, doc.Verdicts = sideBySide("machine", names, facts), sideBySide("situation", names, verdicts)
 	doc.Differences = differences(ms, doc.Table)
 	xs := chart.Matches(ms)
-	first := []int{chart.LargestMatch(xs, false), chart.LargestMatch(xs, true)}
+	first := []int{slices.IndexFunc(xs, func(x *chart.Match) bool { return !x.Remote }), slices.IndexFunc(xs, func(x *chart.Match) bool { return x.Remote })}
 	room := foldedRoom
 	for _, folded := range []bool{false, true} {
 		for i, x := range xs {

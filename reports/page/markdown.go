@@ -39,7 +39,7 @@ func (d *Document) Markdown(w io.Writer, folder string, picture func(path string
 	m := &markdown{folder: folder, picture: picture, taken: make(map[string]bool)}
 	t := template.Must(template.New("markdown").Funcs(template.FuncMap{
 		"inline": inlineText, "para": blockText, "fence": fenced, "table": markdownTable, "heads": heads, "row": row,
-		"image": m.image, "plain": chart.Plain, "plainText": plainText,
+		"image": m.image, "plainText": plainText,
 		"trim": strings.TrimSpace, "anchor": anchor, "plural": numfmt.Plural,
 		"named":   func(name string, of any) part { return part{name, of} },
 		"summary": func(s string) string { return html.EscapeString(oneLine(s)) },

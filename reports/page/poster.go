@@ -15,11 +15,11 @@ func Posters(run *result.Run) (out []draw.Poster) {
 	run = chart.Sanitize(run)
 	gs := chart.Groups(run)
 	faults, _ := chart.FaultCharts(run, chart.SafetyOf(run))
-	for _, c := range slices.Concat(chart.FindingCharts(run), faults, chart.SimulatedCharts(chart.ModelledOf(run, gs)), chart.Charts(gs)) {
+	for _, c := range slices.Concat(chart.FindingCharts(run), faults, chart.SimulatedCharts(chart.ModelledOf(run)), chart.Charts(gs)) {
 		if c.Pic.Height == 0 {
 			continue
 		}
-		p := draw.Poster{Name: c.Name, Title: c.Title, Answer: c.Pic.Answer, Note: c.Doc, Data: chart.Plain(c.Pic.Data.Sentence()), Foot: origin(run), Picture: c.Pic.Picture}
+		p := draw.Poster{Name: c.Name, Title: c.Title, Answer: c.Pic.Answer, Note: c.Doc, Data: c.Pic.Data.Sentence(), Foot: origin(run), Picture: c.Pic.Picture}
 		if f := c.Finding; f != nil {
 			p.Title, p.Caption = chart.Title(f), c.Title
 			if f.Interrupted {
@@ -27,17 +27,13 @@ func Posters(run *result.Run) (out []draw.Poster) {
 			}
 		}
 		if c.Model != nil {
-			p.Foot = simulatedFoot(c, run)
+			p.Foot = simulatedFoot(c.Model, run)
 		}
 		out = append(out, p)
 	}
 	return out
 }
 
-func simulatedFoot(c chart.Named, run *result.Run) string {
-	text := strings.TrimSuffix("simulated: "+c.Model.Name()+", "+c.Model.Shape()+" · locklab "+shortCommit(run.Manifest.Commit), " · locklab ")
-	if c.Pic.Data.Metrics != nil {
-		text += "; measured: " + origin(run)
-	}
-	return text
+func simulatedFoot(m *chart.Modelled, run *result.Run) string {
+	return strings.TrimSuffix("simulated: "+m.Name()+", "+m.Shape()+" · locklab "+shortCommit(run.Manifest.Commit), " · locklab ")
 }

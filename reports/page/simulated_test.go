@@ -2,7 +2,6 @@ package page
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -46,16 +45,16 @@ func simulatedRun() *result.Run {
 // own and of another machine. One lock is measured twice as fast as predicted.
 func besideRun() *result.Run {
 	run := synthetic.Run(1, 10, 4, []int{1, 2, 4, 8}, synthetic.Fast("queue", 4e6), synthetic.Fast("tas", 1e6))
-	run.Simulations = append(synthetic.Simulations("this", 1, 4, []int{1, 2, 4}, modelLocks...), synthetic.Simulations("oak-2x22", 2, 22, modelWorkers, modelLocks...)...)
+	run.Simulations = append(synthetic.Simulations("ash-1x4", 1, 4, []int{1, 2, 4}, modelLocks...), synthetic.Simulations("oak-2x22", 2, 22, modelWorkers, modelLocks...)...)
 	return run
 }
 
 // TestSimulatedIsMarked: every part of a simulated chart is marked, next to the accuracy.
 func TestSimulatedIsMarked(t *testing.T) {
 	for _, run := range []*result.Run{simulatedRun(), besideRun()} {
-		ms := chart.ModelledOf(chart.Sanitize(run), chart.Groups(chart.Sanitize(run)))
+		ms := chart.ModelledOf(chart.Sanitize(run))
 		charts := chart.SimulatedCharts(ms)
-		if len(charts) < 5 {
+		if len(charts) < 4 {
 			t.Fatalf("%d charts", len(charts))
 		}
 		for _, c := range charts {
@@ -99,7 +98,7 @@ func TestModelChartsDrawTheirFields(t *testing.T) {
 		"same_socket":     func(s *harness.Simulation) *harness.Expected { return &s.SameSocket },
 		"jain":            func(s *harness.Simulation) *harness.Expected { return &s.Jain },
 	}
-	for _, c := range chart.SimulatedCharts(chart.ModelledOf(chart.Sanitize(simulatedRun()), nil))[:len(chart.ModelCharts)] {
+	for _, c := range chart.SimulatedCharts(chart.ModelledOf(chart.Sanitize(simulatedRun())))[:2] {
 		before := svgOf(t, simulatedRun(), c.Name)
 		for field, of := range figures {
 			run := simulatedRun()
@@ -144,68 +143,6 @@ func TestSimulatedOnly(t *testing.T) {
 	}
 }
 
-func TestModelError(t *testing.T) {
-	run := besideRun()
-	for _, s := range run.Simulations {
-		v := 1000 / map[string]float64{"queue": 8, "tas": 0.5}[s.Lock.Name] // 2 and 0.5 times the measurement
-		if s.Lock.Name != "ticket" {
-			s.PerAcquisition = harness.Expected{Median: v, Lo: v, Hi: v}
-		}
-	}
-	for _, r := range run.Results {
-		r.Ops = uint64(map[string]float64{"queue": 4e6, "tas": 1e6}[r.Lock.Name] * r.Elapsed.Seconds())
-	}
-	run = chart.Sanitize(run)
-	m := chart.ModelledOf(run, chart.Groups(run))[0]
-	es := m.Errors(chart.ModelRate)
-	if len(es) != 6 {
-		t.Fatalf("%d points, want 1, 2 and 4 workers of two locks: %v", len(es), es)
-	}
-	for _, e := range es {
-		if want := map[string]float64{"queue": 2, "tas": 0.5}[e.Lock]; math.Abs(e.Ratio-want) > 1e-6 {
-			t.Errorf("%s with %d workers: %v, want %v", e.Lock, e.Workers, e.Ratio, want)
-		}
-	}
-	if text := m.ErrorText(chart.ModelRate); !strings.Contains(text, "off by a factor of 2.00 typically") {
-		t.Errorf("it says %q", text)
-	}
-	other := chart.ModelledOf(run, chart.Groups(run))[1]
-	if text := other.ErrorText(chart.ModelRate); !strings.Contains(text, "another machine, so the two need not agree") {
-		t.Errorf("of another machine it says %q", text)
-	}
-}
-
-// TestBeside: a measured point needs the same section and times, and a processor per worker.
-func TestBeside(t *testing.T) {
-	for _, c := range []struct {
-		name   string
-		change func(w *harness.Workload)
-		points int
-	}{
-		{"the same", func(*harness.Workload) {}, 3},
-		{"pinned", func(w *harness.Workload) { w.Pin = harness.PinCPU }, 3},
-		{"another hold", func(w *harness.Workload) { w.Hold.Mean++ }, 0},
-		{"exponential", func(w *harness.Workload) { w.Hold.Exp = true }, 0},
-		{"think", func(w *harness.Workload) { w.Think.Mean = 1 }, 0},
-		{"lines", func(w *harness.Workload) { w.Section = harness.CacheLines(1) }, 0},
-		{"a map", func(w *harness.Workload) { w.Section = harness.SectionMap }, 0},
-		{"readers", func(w *harness.Workload) { w.Reads = 50 }, 0},
-		{"several locks", func(w *harness.Workload) { w.Locks = 2 }, 0},
-		{"open loop", func(w *harness.Workload) { w.Rate = 1e3 }, 0},
-	} {
-		run := besideRun()
-		for _, r := range run.Results {
-			c.change(&r.Workload)
-		}
-		run = chart.Sanitize(run)
-		m := chart.ModelledOf(run, chart.Groups(run))[0]
-		i := slices.IndexFunc(m.Locks, func(l *chart.ModelledLock) bool { return l.Lock.Name == "queue" })
-		if n := len(m.Locks[i].Measured); n != c.points {
-			t.Errorf("%s: %d points, want %d", c.name, n, c.points)
-		}
-	}
-}
-
 func TestBorder(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -218,9 +155,9 @@ func TestBorder(t *testing.T) {
 		{"two", 2, []int{1, 22, 24, 44}, nil, 22.5},
 		{"between far stops", 2, []int{4, 16, 32}, nil, 22.5},
 		{"four", 4, []int{1, 64}, nil, 22.5},
-		{"not known", 2, []int{22, 24}, func(s *harness.Simulation) { s.OnSockets = 0 }, 22.5},
 		{"spread", 2, []int{1, 2, 44}, func(s *harness.Simulation) { s.Spread = true }, 0},
-		{"cores first", 2, []int{8, 32}, func(s *harness.Simulation) { s.SMT = 2 }, 16},
+		{"cores first", 2, []int{8, 32}, func(s *harness.Simulation) { s.SMT, s.Apart = 2, true }, 22.5},
+		{"threads first", 2, []int{8, 32}, func(s *harness.Simulation) { s.SMT = 2 }, 44.5},
 	} {
 		run := &result.Run{Simulations: synthetic.Simulations("x", c.sockets, 22, c.workers, modelLocks...)}
 		for _, s := range run.Simulations {
@@ -228,7 +165,7 @@ func TestBorder(t *testing.T) {
 				c.change(s)
 			}
 		}
-		if got := chart.ModelledOf(run, nil)[0].Border(); got != c.want {
+		if got := chart.ModelledOf(run)[0].Border(); got != c.want {
 			t.Errorf("%s: %v, want %v", c.name, got, c.want)
 		}
 	}

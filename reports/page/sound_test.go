@@ -46,7 +46,7 @@ func TestHistorical(t *testing.T) {
 			t.Errorf("%s does not say what it leaves out: %s", c.Name, pic.Answer)
 		}
 	}
-	if drawn < 6 {
+	if drawn < 4 {
 		t.Errorf("%d charts were drawn", drawn)
 	}
 	bare := regexp.MustCompile(`\b(swift|rash|nolock)\b.{0,14}`)

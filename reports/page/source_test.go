@@ -93,14 +93,8 @@ func TestChartsDrawTheirData(t *testing.T) {
 	for _, c := range chart.Suite {
 		g := chart.Largest(gs, c.Remote)
 		data := c.Draw(g).Data
-		if c == chart.CostsRemote {
-			run := *run
-			run.Results = slices.DeleteFunc(slices.Clone(run.Results), func(r *harness.Result) bool { return r.Lock.Traits.Needs == "" })
-			g = chart.Largest(chart.Groups(&run), true)
-			data = c.Draw(g).Data
-		}
 		if len(data.Metrics)+len(data.Fields) == 0 || len(data.Rounds) != 1 || data.Rounds[0] != 8 {
-			t.Errorf("chart %s does not say what it draws of how many rounds: %q", c.Name, chart.Plain(data.Sentence()))
+			t.Errorf("chart %s does not say what it draws of how many rounds: %q", c.Name, data.Sentence())
 			continue
 		}
 		figures := figuresOf(run.Results, data.Metrics)
@@ -127,8 +121,8 @@ func TestChartsDrawTheirData(t *testing.T) {
 		}
 		for field := range spoilers {
 			says := slices.Contains(data.Fields, field)
-			changed := c != chart.CostsRemote && bodyOf(t, c, chart.Largest(spoiled[field], c.Remote)) != before
-			if says && !changed && c != chart.CostsRemote || changed && !says && len(data.Metrics) == 0 {
+			changed := bodyOf(t, c, chart.Largest(spoiled[field], c.Remote)) != before
+			if says && !changed || changed && !says && len(data.Metrics) == 0 {
 				t.Errorf("chart %s names the field %s: %v; its picture depends on it: %v", c.Name, field, says, changed)
 			}
 		}
@@ -147,7 +141,7 @@ func TestNumbersAreOfTheirLines(t *testing.T) {
 		run := loadRun(t, dir)
 		for _, g := range chart.Groups(run) {
 			for _, c := range chart.Suite {
-				if c.Remote != g.Remote || c.Varies != nil {
+				if c.Remote != g.Remote {
 					continue
 				}
 				tab := c.Draw(g).Numbers
@@ -195,7 +189,7 @@ func TestSource(t *testing.T) {
 		{chart.Source{Fields: []string{"wait"}, Rounds: []int{6, 6}}, "Data: field wait of each machine's results.jsonl, 6 rounds."},
 		{chart.Source{Fields: []string{"wait"}, Rounds: []int{10, 6}}, "Data: field wait of each machine's results.jsonl, 6 to 10 rounds."},
 	} {
-		if got := chart.Plain(test.s.Sentence()); got != test.want {
+		if got := test.s.Sentence(); got != test.want {
 			t.Errorf("got %q, want %q", got, test.want)
 		}
 	}
