@@ -26,14 +26,14 @@ func (r *ranking) drawn() draw.Picture {
 			m.Shape, m.Radius = RankShape(x.mark), 3.6
 			row.Sign = m.Shape
 		}
-		row.Marks = [][]draw.Mark{{m}}
+		row.Marks = []draw.Mark{m}
 		marks = append(marks, m)
 		out.Rows = append(out.Rows, row)
 	}
-	out.Panels = []draw.Scaled{r.scale(marks)}
+	out.Scale = r.scale(marks)
 	if l := r.leader; l != nil && l.rate.Median > 0 {
 		margin := r.g.Run.Manifest.PracticalMargin()
-		out.Panels[0].Band = [2]float64{l.rate.Median / (1 + margin), l.rate.Median * (1 + margin)}
+		out.Scale.Band = [2]float64{l.rate.Median / (1 + margin), l.rate.Median * (1 + margin)}
 		out.Notes = append(out.Notes, draw.Note{Colour: draw.Warm, Text: fmt.Sprintf("within %s of %s", numfmt.Percent(100*margin), Short(l.s.Lock.Name, 24))})
 	}
 	if r.log() {
@@ -44,7 +44,7 @@ func (r *ranking) drawn() draw.Picture {
 
 func (r *ranking) scale(marks []draw.Mark) draw.Scaled {
 	lo, hi := draw.Reach(marks)
-	s := draw.Scaled{Hi: min(max(1.04*hi, 1e-300), 1e300), Format: numfmt.SI, Overflow: true}
+	s := draw.Scaled{Hi: min(max(1.04*hi, 1e-300), 1e300), Format: numfmt.SI}
 	if r.log() {
 		s.Log = true
 		s.Lo, s.Hi = draw.LogRange(lo, hi)

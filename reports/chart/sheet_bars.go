@@ -23,17 +23,17 @@ func drawBars(s sheet) (Picture, string) {
 		return nothing("There is nothing to draw: no cell of this table holds a figure."), ""
 	}
 	scale := s.scale(rs)
-	r := draw.Rows{Title: s.axisTitle(scale.Log), Panels: []draw.Scaled{scale}}
+	r := draw.Rows{Title: s.axisTitle(scale.Log), Scale: scale}
 	write, _ := ticked(s.unit)
 	for i := range min(mostBarRows, len(s.Rows)) {
-		row := draw.Row{Name: s.names[i], Style: draw.Style{Hue: draw.Ink}, Marks: make([][]draw.Mark, 1)}
+		row := draw.Row{Name: s.names[i], Style: draw.Style{Hue: draw.Ink}}
 		for k, j := range s.drawn {
 			hue := ColumnStyle(k).Hue
 			m := draw.Mark{Mid: math.NaN(), Text: s.words(i, j)}
 			if x, ok := s.read(i, j); ok {
 				m = draw.Mark{Mid: x.mid, Lo: x.lo, Hi: x.hi, Shape: ColumnStyle(k).Marker, Hue: &hue, Text: write(x.mid)}
 			}
-			row.Marks[0] = append(row.Marks[0], m)
+			row.Marks = append(row.Marks, m)
 		}
 		r.Rows = append(r.Rows, row)
 	}

@@ -122,21 +122,18 @@ func StopTicks(stops []Stop, scale Warp) plot.ConstantTicks {
 	if scale == nil {
 		scale = func(x float64) float64 { return x }
 	}
-	lo, hi := scale(stops[0].At), scale(stops[len(stops)-1].At)
+	room := scale(stops[len(stops)-1].At) - scale(stops[0].At)
 	const char, least = 0.0105, 0.045 // of the width of a frame
+	extent := func(i int) (from, to float64) {
+		half := max(least, char*float64(utf8.RuneCountInString(stops[i].Label))+0.012) / 2 * room
+		return scale(stops[i].At) - half, scale(stops[i].At) + half
+	}
 	ticks := make(plot.ConstantTicks, len(stops))
-	var taken []int
-	for rank := range 3 {
-		for i, s := range stops {
-			ticks[i].Value = s.At
-			if rank != stopRank(stops, i) || slices.ContainsFunc(taken, func(k int) bool {
-				near := max(least, char*float64(utf8.RuneCountInString(s.Label)+utf8.RuneCountInString(stops[k].Label))/2+0.012)
-				return math.Abs(scale(s.At)-scale(stops[k].At)) <= near*(hi-lo)
-			}) {
-				continue
-			}
-			taken, ticks[i].Label = append(taken, i), s.Label
-		}
+	for i, s := range stops {
+		ticks[i].Value = s.At
+	}
+	for _, i := range spaced(len(stops), func(i int) int { return stopRank(stops, i) }, extent) {
+		ticks[i].Label = stops[i].Label
 	}
 	return ticks
 }
@@ -168,9 +165,21 @@ func LinearTicks(lo, hi float64, format func(float64) string) plot.ConstantTicks
 	return ticks
 }
 
-func powerOfTen(v float64) bool {
-	e := math.Log10(v)
-	return v > 0 && math.Abs(e-math.Round(e)) < 1e-9
+// spaced returns the indices of the n labels that do not overlap. Those of rank 0 come first,
+// then those of rank 1 and 2. Labels of other ranks are left out.
+func spaced(n int, rank func(i int) int, extent func(i int) (from, to float64)) (out []int) {
+	for r := range 3 {
+		for i := range n {
+			from, to := extent(i)
+			if rank(i) == r && !slices.ContainsFunc(out, func(k int) bool {
+				a, b := extent(k)
+				return from < b && a < to
+			}) {
+				out = append(out, i)
+			}
+		}
+	}
+	return out
 }
 
 // A Stop is a position on an axis. Without a label it has no tick, and lines have no mark there.
@@ -179,14 +188,23 @@ type Stop struct {
 	Label string
 }
 
-func tickRank(v float64) int {
+// tickRank returns the rank of a labelled tick: powers of ten, their multiples by 2 and 5,
+// others. Minor ticks have none.
+func tickRank(t plot.Tick) int {
 	switch {
-	case powerOfTen(v):
+	case t.IsMinor():
+		return -1
+	case powerOfTen(t.Value):
 		return 0
-	case powerOfTen(v / 2), powerOfTen(v / 5):
+	case powerOfTen(t.Value / 2), powerOfTen(t.Value / 5):
 		return 1
 	}
 	return 2
+}
+
+func powerOfTen(v float64) bool {
+	e := math.Log10(v)
+	return v > 0 && math.Abs(e-math.Round(e)) < 1e-9
 }
 
 // Beyond is the limit above which a figure counts as a mistake: sums of such figures overflow.

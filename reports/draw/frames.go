@@ -223,18 +223,13 @@ func drawAxes(b draw.Canvas, p *plot.Plot, scale, foot bool) {
 func drawScale(b draw.Canvas, p *plot.Plot) {
 	_, trY := p.Transforms(&b)
 	st := Typeset(8, Muted, draw.XRight, draw.YCenter)
-	var taken []vg.Length
-	for _, tens := range []bool{true, false} {
-		for _, t := range p.Y.Tick.Marker.Ticks(p.Y.Min, p.Y.Max) {
-			y := trY(t.Value)
-			near := func(at vg.Length) bool { return math.Abs(float64(at-y)) < 11 }
-			if t.IsMinor() || powerOfTen(t.Value) != tens || slices.ContainsFunc(taken, near) {
-				continue
-			}
-			c := b
-			c.FillText(st, vg.Point{X: b.Min.X - 5, Y: y}, t.Label)
-			taken = append(taken, y)
-		}
+	ticks := p.Y.Tick.Marker.Ticks(p.Y.Min, p.Y.Max)
+	extent := func(i int) (from, to float64) {
+		y := float64(trY(ticks[i].Value))
+		return y - 5.5, y + 5.5
+	}
+	for _, i := range spaced(len(ticks), func(i int) int { return tickRank(ticks[i]) }, extent) {
+		b.FillText(st, vg.Point{X: b.Min.X - 5, Y: trY(ticks[i].Value)}, ticks[i].Label)
 	}
 }
 

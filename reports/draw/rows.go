@@ -2,21 +2,20 @@ package draw
 
 import (
 	"math"
-	"slices"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// Rows are named rows with marks and intervals in one or more panels, and columns of figures.
+// Rows are named rows with marks and intervals on one scale, and columns of figures.
 type Rows struct {
-	Rows   []Row
-	Panels []Scaled
-	Title  string   // under all panels
-	Heads  []string // of the figures
-	Notes  []Note   // over the rows
-	Foot   []string // sentences under the scale
+	Rows  []Row
+	Scale Scaled
+	Title string   // under the scale
+	Heads []string // of the figures
+	Notes []Note   // over the rows
+	Foot  []string // sentences under the scale
 }
 
 // A Row is one line of Rows.
@@ -26,8 +25,8 @@ type Row struct {
 	Style   Style
 	Sign    draw.GlyphDrawer // left of the tag; may be nil
 	Strong  bool             // bold figures
-	Marks   [][]Mark         // by panel
-	Figures []string         // right of the panels
+	Marks   []Mark
+	Figures []string // right of the marks
 }
 
 // A Mark is a figure with its interval. It is NaN, or Text stands alone, if it is missing.
@@ -36,19 +35,15 @@ type Mark struct {
 	Shape       draw.GlyphDrawer // nil is a disc
 	Radius      float64          // 0 is the default
 	Hue         *Token           // nil is the hue of the row
-	Pale        bool
-	Text        string // behind the mark
+	Text        string           // behind the mark
 }
 
-// Scaled is a panel with its scale.
+// Scaled is a scale. An interval that it cuts ends in an arrow.
 type Scaled struct {
-	Title    string // over the panel
-	Lo, Hi   float64
-	Log      bool
-	Format   func(v float64) string
-	Line     float64    // a line at this figure; NaN draws none
-	Band     [2]float64 // a shaded range; none if empty
-	Overflow bool       // an interval that is cut ends in an arrow
+	Lo, Hi float64
+	Log    bool
+	Format func(v float64) string
+	Band   [2]float64 // a shaded range; none if empty
 }
 
 const (
@@ -57,7 +52,6 @@ const (
 	rowsHead = vg.Length(36)
 	rowsFoot = vg.Length(34) // the scale and its title
 	footStep = vg.Length(10)
-	panelSep = vg.Length(20)
 
 	// RowName is the width of the widest name.
 	RowName = Width / 3
@@ -89,9 +83,7 @@ func Reach(marks []Mark) (lo, hi float64) {
 func (r *Rows) step() (step vg.Length) {
 	step = rowStep
 	for _, row := range r.Rows {
-		for _, ms := range row.Marks {
-			step = max(step, markStep*vg.Length(len(ms)-1)+8)
-		}
+		step = max(step, markStep*vg.Length(len(row.Marks)-1)+8)
 	}
 	return step
 }
@@ -154,14 +146,7 @@ func (r *Rows) body(c draw.Canvas) error {
 		x += w
 		c.FillText(Typeset(8, Muted, draw.XRight, draw.YBottom), vg.Point{X: x, Y: b.Max.Y + 4}, r.Heads[i])
 	}
-	n := vg.Length(len(r.Panels))
-	wide := (b.Size().X - panelSep*(n-1)) / n
-	for i, s := range r.Panels {
-		p := b
-		p.Min.X = b.Min.X + vg.Length(i)*(wide+panelSep)
-		p.Max.X = p.Min.X + wide
-		r.panel(p, i, s)
-	}
+	r.marks(b)
 	c.FillText(Typeset(9, Ink, draw.XCenter, draw.YTop), vg.Point{X: b.Center().X, Y: b.Min.Y - 19}, r.Title)
 	return nil
 }
@@ -193,9 +178,8 @@ func (row Row) figures(c draw.Canvas, widths []vg.Length, x, y vg.Length) {
 	}
 }
 
-func (r *Rows) panel(b draw.Canvas, i int, s Scaled) {
-	c := b
-	c.FillText(Bold(Typeset(8.5, Ink, draw.XCenter, draw.YBottom)), vg.Point{X: b.Center().X, Y: b.Max.Y + 4}, s.Title)
+func (r *Rows) marks(b draw.Canvas) {
+	s := r.Scale
 	p := NewPlot(s.Lo, s.Hi, 0, 1)
 	ticks := LinearTicks(s.Lo, s.Hi, s.Format)
 	if s.Log {
@@ -212,44 +196,33 @@ func (r *Rows) panel(b draw.Canvas, i int, s Scaled) {
 		return max(b.Min.X, min(trX(v), b.Max.X))
 	}
 	if s.Band[0] < s.Band[1] {
-		c.FillPolygon(Warm.RGBA(), Rect(at(s.Band[0]), b.Min.Y, at(s.Band[1]), b.Max.Y))
+		b.FillPolygon(Warm.RGBA(), Rect(at(s.Band[0]), b.Min.Y, at(s.Band[1]), b.Max.Y))
 	}
 	scaleUnder(b, p, ticks)
-	if s.Line > 0 {
-		c.StrokeLine2(draw.LineStyle{Color: Ink.RGBA(), Width: vg.Points(0.8)}, at(s.Line), b.Min.Y, at(s.Line), b.Max.Y)
-	}
 	for k, row := range r.Rows {
-		if i >= len(row.Marks) {
-			continue
-		}
-		n := len(row.Marks[i])
-		for j, m := range row.Marks[i] {
-			m.draw(b, s, row.Style, at, r.middle(b, k)+markStep*(vg.Length(n-1)/2-vg.Length(j)))
+		for j, m := range row.Marks {
+			m.draw(b, s, row.Style.Hue, at, r.middle(b, k)+markStep*(vg.Length(len(row.Marks)-1)/2-vg.Length(j)))
 		}
 	}
 }
 
-func (m Mark) draw(b draw.Canvas, s Scaled, as Style, at func(v float64) vg.Length, y vg.Length) {
-	c, hue, opacity := b, as.Hue, uint8(255)
+func (m Mark) draw(c draw.Canvas, s Scaled, hue Token, at func(v float64) vg.Length, y vg.Length) {
 	if m.Hue != nil {
 		hue = *m.Hue
 	}
-	if m.Pale {
-		opacity = 120
-	}
 	if math.IsNaN(m.Mid) || s.Log && m.Mid <= 0 {
-		c.FillText(Typeset(8.5, Muted, draw.XLeft, draw.YCenter), vg.Point{X: b.Min.X + 4, Y: y + Lift}, m.Text)
+		c.FillText(Typeset(8.5, Muted, draw.XLeft, draw.YCenter), vg.Point{X: c.Min.X + 4, Y: y + Lift}, m.Text)
 		return
 	}
-	line := draw.LineStyle{Color: hue.Alpha(opacity), Width: vg.Points(1.3)}
+	line := draw.LineStyle{Color: hue.RGBA(), Width: vg.Points(1.3)}
 	lo, mid, hi := at(m.Lo), at(m.Mid), at(m.Hi)
 	if lo < hi {
 		c.StrokeLine2(line, min(lo, mid), y, max(hi, mid), y)
 	}
-	if s.Overflow && s.Log && lo <= b.Min.X {
+	if s.Log && lo <= c.Min.X {
 		c.StrokeLines(line, []vg.Point{{X: lo + 4, Y: y - 2.5}, {X: lo, Y: y}, {X: lo + 4, Y: y + 2.5}})
 	}
-	if s.Overflow && hi >= b.Max.X {
+	if hi >= c.Max.X {
 		c.StrokeLines(line, []vg.Point{{X: hi - 4, Y: y - 2.5}, {X: hi, Y: y}, {X: hi - 4, Y: y + 2.5}})
 	}
 	shape, radius := draw.GlyphDrawer(draw.CircleGlyph{}), vg.Length(2.6)
@@ -260,15 +233,12 @@ func (m Mark) draw(b draw.Canvas, s Scaled, as Style, at func(v float64) vg.Leng
 		radius = vg.Length(m.Radius)
 	}
 	c.DrawGlyphNoClip(draw.GlyphStyle{Color: Paper.RGBA(), Radius: radius + 1, Shape: draw.CircleGlyph{}}, vg.Point{X: mid, Y: y})
-	c.DrawGlyphNoClip(draw.GlyphStyle{Color: hue.Alpha(opacity), Radius: radius, Shape: shape}, vg.Point{X: mid, Y: y})
-	if as.Hollow {
-		c.DrawGlyphNoClip(draw.GlyphStyle{Color: Paper.RGBA(), Radius: radius - 1, Shape: shape}, vg.Point{X: mid, Y: y})
-	}
+	c.DrawGlyphNoClip(draw.GlyphStyle{Color: hue.RGBA(), Radius: radius, Shape: shape}, vg.Point{X: mid, Y: y})
 	if m.Text == "" {
 		return
 	}
 	st, x := Typeset(8, Muted, draw.XLeft, draw.YCenter), max(hi, mid)+6
-	if x+st.Width(m.Text)*widerText > b.Max.X+panelSep-4 { // no room behind it
+	if x+st.Width(m.Text)*widerText > c.Max.X+16 { // no room behind it
 		st.XAlign, x = draw.XRight, min(lo, mid)-6
 	}
 	c.FillText(st, vg.Point{X: x, Y: y + Lift}, m.Text)
@@ -278,22 +248,14 @@ func scaleUnder(b draw.Canvas, p *plot.Plot, ticks plot.ConstantTicks) {
 	c := b
 	trX, _ := p.Transforms(&b)
 	st := Typeset(8, Muted, draw.XCenter, draw.YTop)
-	type label struct{ from, to vg.Length }
-	var taken []label
-	for rank := range 3 { // powers of ten first, then others that fit
-		for _, t := range ticks {
-			if t.IsMinor() || tickRank(t.Value) != rank {
-				continue
-			}
-			x, half := trX(t.Value), st.Width(t.Label)/2
-			l := label{x - half - 6, x + half + 6}
-			if slices.ContainsFunc(taken, func(o label) bool { return l.from < o.to && o.from < l.to }) {
-				continue
-			}
-			taken = append(taken, l)
-			c.StrokeLine2(draw.LineStyle{Color: Grid.RGBA(), Width: vg.Points(0.6)}, x, b.Min.Y, x, b.Max.Y)
-			c.FillText(st, vg.Point{X: max(b.Min.X+half-8, min(x, b.Max.X-half+8)), Y: b.Min.Y - 5}, t.Label)
-		}
+	extent := func(i int) (from, to float64) {
+		x, half := float64(trX(ticks[i].Value)), float64(st.Width(ticks[i].Label))/2
+		return x - half - 6, x + half + 6
+	}
+	for _, i := range spaced(len(ticks), func(i int) int { return tickRank(ticks[i]) }, extent) {
+		x, half := trX(ticks[i].Value), st.Width(ticks[i].Label)/2
+		c.StrokeLine2(draw.LineStyle{Color: Grid.RGBA(), Width: vg.Points(0.6)}, x, b.Min.Y, x, b.Max.Y)
+		c.FillText(st, vg.Point{X: max(b.Min.X+half-8, min(x, b.Max.X-half+8)), Y: b.Min.Y - 5}, ticks[i].Label)
 	}
 	c.StrokeLine2(draw.LineStyle{Color: Axis.RGBA(), Width: vg.Points(0.75)}, b.Min.X, b.Min.Y, b.Max.X, b.Min.Y)
 }

@@ -100,24 +100,24 @@ func (p Poster) Draw(c draw.Canvas) error {
 }
 
 // WritePNG writes the poster as a PNG of [DPI] dots per inch.
-func (p Poster) WritePNG(w io.Writer) error {
-	c := vgimg.NewWith(vgimg.UseWH(Width, p.Height()), vgimg.UseDPI(DPI), vgimg.UseBackgroundColor(Paper.RGBA()))
-	if err := p.Draw(draw.New(c)); err != nil {
+func (p Poster) WritePNG(w io.Writer) error { return writePNG(w, Width, p.Height(), p.Draw) }
+
+// PNG returns pic alone, with a margin, as a PNG.
+func (pic Picture) PNG() ([]byte, error) {
+	var buf bytes.Buffer
+	err := writePNG(&buf, Width+2*Margin, pic.Height+2*Margin, func(c draw.Canvas) error {
+		return pic.Body(draw.Crop(c, Margin, -Margin, Margin, -Margin))
+	})
+	return buf.Bytes(), err
+}
+
+func writePNG(w io.Writer, width, height vg.Length, body func(c draw.Canvas) error) error {
+	c := vgimg.NewWith(vgimg.UseWH(width, height), vgimg.UseDPI(DPI), vgimg.UseBackgroundColor(Paper.RGBA()))
+	if err := body(draw.New(c)); err != nil {
 		return err
 	}
 	_, err := (vgimg.PngCanvas{Canvas: c}).WriteTo(w)
 	return err
-}
-
-// PNG returns pic alone, with a margin, as a PNG.
-func (pic Picture) PNG() ([]byte, error) {
-	c := vgimg.NewWith(vgimg.UseWH(Width+2*Margin, pic.Height+2*Margin), vgimg.UseDPI(DPI), vgimg.UseBackgroundColor(Paper.RGBA()))
-	if err := pic.Body(draw.Crop(draw.New(c), Margin, -Margin, Margin, -Margin)); err != nil {
-		return nil, err
-	}
-	var buf bytes.Buffer
-	_, err := (vgimg.PngCanvas{Canvas: c}).WriteTo(&buf)
-	return buf.Bytes(), err
 }
 
 // DPI is the resolution of every PNG.
