@@ -237,6 +237,16 @@ func cohortNodeRemoved(t *testing.T, at harness.Endpoint) {
 	}
 }
 
+func cohortStorm(t *testing.T, at harness.Endpoint) {
+	options := []zklock.CohortOptions{{Handovers: -1}, {Handovers: 2, LocalFirst: true}, {}, {}}
+	s := &stage{at: at, see: raw(t, at), path: newPath()}
+	storm(t, s, func(c *zklock.Client, i int) []taker {
+		k := c.Cohort(s.path, options[i])
+		return []taker{k.Lock, k.Lock, k.Lock}
+	})
+	s.deserted(t)
+}
+
 func cohortRefused(t *testing.T, at harness.Endpoint) {
 	stranger := dial(t, at, zklock.ClientOptions{})
 	unlock(t, lock(t, stranger.Mutex(newPath(), zklock.Options{}))) // the root is open to all

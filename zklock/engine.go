@@ -10,7 +10,9 @@ import (
 // Other packages of this module use these tickets with their own recipes, like log/internal of
 // the standard library: nothing is exported or linked into a program for them.
 func init() {
-	recipe.Engine.Mutex = func(m any, r recipe.Recipe) { m.(*Mutex).p = follow(r) }
+	recipe.Engine.Mutex = func(m any, r recipe.Recipe) {
+		m.(*Mutex).p, m.(*Mutex).kinds = follow(r), []string{r.Kind}
+	}
 	recipe.Engine.RWMutex = func(m any, write, read recipe.Recipe) {
 		m.(*RWMutex).write, m.(*RWMutex).read = follow(write), follow(read)
 	}

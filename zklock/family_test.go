@@ -5,7 +5,6 @@ import (
 	"slices"
 	"sync"
 	"testing"
-	"time"
 
 	"locklab/harness"
 	"locklab/peers"
@@ -45,41 +44,6 @@ func session(t *testing.T, r harness.Remote) harness.Session {
 	s, err := r.Join(t.Context(), 0)
 	requireNoError(t, err)
 	return s
-}
-
-type got struct {
-	l   harness.Lease
-	err error
-}
-
-func begin(ctx context.Context, s harness.Session) <-chan got {
-	c := make(chan got, 1)
-	go func() {
-		l, err := s.Lock(ctx)
-		c <- got{l, err}
-	}()
-	return c
-}
-
-func soon(t *testing.T, c <-chan got) harness.Lease {
-	t.Helper()
-	select {
-	case g := <-c:
-		if g.err != nil {
-			t.Fatal(g.err)
-		}
-		return g.l
-	case <-time.After(patience):
-		t.Fatal("Lock does not return")
-		return nil
-	}
-}
-
-func mustLock(t *testing.T, s harness.Session) harness.Lease {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	defer cancel()
-	return soon(t, begin(ctx, s))
 }
 
 func requestsBehindOthers(t *testing.T, at harness.Endpoint) {

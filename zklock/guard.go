@@ -27,13 +27,13 @@ func (t *ticket) wait(ctx context.Context, v view) (view, error) {
 	if !t.queued {
 		t.queued = true
 		ahead := t.place
-		if t.q.name != "" {
+		if t.q.name != t.q.path {
 			ahead = -1 // one of several queues, whose holders may wait in another
 		}
-		trace.TellQueued(t.q.lockPath(), ahead)
+		trace.TellQueued(t.q.name, ahead)
 	}
 	v, why, err := t.sleep(ctx, v)
-	trace.TellWoken(t.q.lockPath(), why)
+	trace.TellWoken(t.q.name, why)
 	return v, err
 }
 

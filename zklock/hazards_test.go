@@ -62,7 +62,7 @@ type node struct {
 func (s *stage) nodes(t *testing.T) []node {
 	t.Helper()
 	var all []node
-	for _, dir := range []string{"", "/a", "/b", "/locks", "/leases"} {
+	for _, dir := range dirs {
 		data, stat, err := s.see.Get(s.path + dir)
 		if errors.Is(err, zk.ErrNoNode) {
 			continue
@@ -107,7 +107,7 @@ func sessionChanges(t *testing.T, s *stage) {
 }
 
 func (s *stage) owned(t *testing.T, session int64) (count int) {
-	for _, dir := range []string{"", "/a", "/b", "/locks", "/leases"} {
+	for _, dir := range dirs {
 		names, _, err := s.see.Children(s.path + dir)
 		if err != nil && !errors.Is(err, zk.ErrNoNode) {
 			t.Error(err)

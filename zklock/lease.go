@@ -138,7 +138,7 @@ func (l *Lease) TokenOf(path string) uint64 {
 			return part.token
 		}
 	}
-	if path == l.q.lockPath() {
+	if path == l.q.name {
 		return l.token
 	}
 	return 0

@@ -15,7 +15,6 @@ func TestMulti(t *testing.T) {
 	at := endpoint(t)
 	atOnce(t, at, []serverTest{
 		{"order", multiOrder},
-		{"requests", multiRequests},
 		{"beside single mutexes", multiBesideSingle},
 		{"partial failure", multiPartial},
 		{"one is lost while waiting for the next", multiLosesWhileWaiting},
@@ -42,26 +41,6 @@ func multiOrder(t *testing.T, at harness.Endpoint) {
 		}
 	}
 	expectError(t, lockError(t.Context(), c.Multi(nil, zklock.MultiOptions{}).Lock), zklock.ErrNoPath, zklock.ErrUsage)
-}
-
-func multiRequests(t *testing.T, at harness.Endpoint) {
-	c := dial(t, at, zklock.ClientOptions{})
-	path := newPath()
-	single := c.Mutex(path+"/d", zklock.Options{})
-	m := c.Multi([]string{path + "/a", path + "/b", path + "/c"}, zklock.MultiOptions{})
-	cost := func(cycle func()) harness.Counts {
-		cycle() // makes the parents
-		before := counts(c)
-		for range 10 {
-			cycle()
-		}
-		return counts(c).Sub(before)
-	}
-	one := cost(func() { unlock(t, lock(t, single)) })
-	three := cost(func() { unlock(t, acquire(t, m.Lock)) })
-	if want := one.Add(one).Add(one); three != want || one.Requests == 0 {
-		t.Errorf("10 acquisitions of 3 cost %+v, and of 1 %+v", three, one)
-	}
 }
 
 func multiBesideSingle(t *testing.T, at harness.Endpoint) {

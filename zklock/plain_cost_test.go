@@ -25,7 +25,9 @@ func TestPlainCost(t *testing.T) {
 	}
 	for _, k := range kinds {
 		if slices.Contains([]string{"mutex", "owner", "writer", "semaphore"}, k.name) {
-			tests = append(tests, serverTest{"many waiters of a client, " + k.name, func(t *testing.T, at harness.Endpoint) { costOfManyWaiters(t, at, k.open) }})
+			tests = append(tests, serverTest{"many waiters of a client, " + k.name, func(t *testing.T, at harness.Endpoint) {
+				costOfManyWaiters(t, at, func(c *zklock.Client, path string) taker { return k.open(c, path, 2, zklock.Options{}).Lock })
+			}})
 		}
 	}
 	atOnce(t, endpoint(t), tests)

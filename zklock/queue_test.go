@@ -23,17 +23,30 @@ func TestQueue(t *testing.T) {
 	})
 }
 
+// requestsAlone: the requests of each kind, and of a Mutex whose node is unusual.
 func requestsAlone(t *testing.T, at harness.Endpoint) {
-	c := dial(t, at, zklock.ClientOptions{})
-	m := c.Mutex(newPath(), zklock.Options{})
-	unlock(t, lock(t, m)) // makes the parents
-	before := counts(c)
-	for range 20 {
-		unlock(t, lock(t, m))
+	see, c := raw(t, at), dial(t, at, zklock.ClientOptions{})
+	expect := func(what string, f taker, each uint64, prepare func()) {
+		unlock(t, acquire(t, f)) // makes the parents
+		prepare()
+		for range 2 {
+			unlock(t, acquire(t, f)) // one watches the node of the lock
+		}
+		got := cost(func() {
+			for range 10 {
+				unlock(t, acquire(t, f))
+			}
+		}, c)
+		if got.Requests != 10*each || got.Notifications > 0 && what != "semaphore v2" { // that watches the list
+			t.Errorf("%s: 10 acquisitions cost %+v, want %d requests each", what, got, each)
+		}
 	}
-	if got := counts(c).Sub(before); got != (harness.Counts{Requests: 41}) { // one watches the node of the lock
-		t.Errorf("20 acquisitions cost %+v, want 2 requests each, and one", got)
+	for _, k := range kinds {
+		expect(k.name, k.lock(c, newPath()).Lock, k.alone, func() {})
 	}
+	closed, shared := c.Mutex(newPath(), zklock.Options{}), c.Mutex(newPath(), zklock.Options{})
+	expect("a node that cannot be written", closed.Lock, 2, func() { setACL(t, see, closed.Path(), zk.WorldACL(zk.PermAll&^zk.PermWrite)) })
+	expect("a foreign child", shared.Lock, 2, func() { createNode(t, see, shared.Path()+"/foreign", nil, zk.FlagEphemeral) })
 }
 
 func watchesShared(t *testing.T, at harness.Endpoint) {

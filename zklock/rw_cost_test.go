@@ -9,18 +9,9 @@ import (
 	"locklab/zklock"
 )
 
-func rwAlone(t *testing.T, at harness.Endpoint) {
-	c := dial(t, at, zklock.ClientOptions{})
+func rwAmongReaders(t *testing.T, at harness.Endpoint) {
+	c, d := dial(t, at, zklock.ClientOptions{}), dial(t, at, zklock.ClientOptions{})
 	m := c.RWMutex(newPath(), zklock.Options{})
-	unlock(t, acquire(t, m.Lock)) // makes the parents
-	before := counts(c)
-	for range 10 {
-		unlock(t, acquire(t, m.Lock))
-		unlock(t, acquire(t, m.RLock))
-	}
-	expectEqual(t, "20 acquisitions cost", counts(c).Sub(before), harness.Counts{Requests: 60})
-	// Among readers.
-	d := dial(t, at, zklock.ClientOptions{})
 	n := d.RWMutex(m.Path(), zklock.Options{})
 	held := acquire(t, n.RLock)
 	unlock(t, acquire(t, m.RLock)) // has met another

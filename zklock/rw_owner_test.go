@@ -70,7 +70,7 @@ func rwDowngradeHandsOver(t *testing.T, at harness.Endpoint) {
 	o := a.Owner()
 	w := acquire(t, o.Lock)
 	writer := behind(t.Context(), b.Lock)
-	p.loseReply(0)
+	p.loseReply()
 	r := acquire(t, o.RLock)
 	p.requireReplyLost(t)
 	unlock(t, w)

@@ -17,7 +17,7 @@ func TestRW(t *testing.T) {
 	t.Parallel()
 	at := endpoint(t)
 	atOnce(t, at, []serverTest{
-		{"requests alone", rwAlone},
+		{"requests among readers", rwAmongReaders},
 		{"requests of a reader behind writers", rwBehindWriters},
 		{"requests in a crowd", rwCrowd},
 		{"a writer hands over", rwHandOver},
@@ -27,7 +27,6 @@ func TestRW(t *testing.T) {
 		{"the nearest writer dies", func(t *testing.T, at harness.Endpoint) { nearestWriterLeaves(t, at, true) }},
 		{"a reader in the middle leaves", middleReaderLeaves},
 		{"a reader's session expires", readerExpires},
-		{"any reply is lost", rwAnyReplyLost},
 		{"try", rwTry},
 		{"owner", rwOwner},
 		{"downgrade", rwDowngrade},
@@ -231,19 +230,6 @@ func readerExpires(t *testing.T, at harness.Endpoint) {
 	unlock(t, l)
 	unlock(t, acquire(t, reader.RLock))
 	awaitQueue(t, see, path, 0)
-}
-
-// rwAnyReplyLost: each reply to a writer or reader behind the other is lost.
-func rwAnyReplyLost(t *testing.T, at harness.Endpoint) {
-	for _, reads := range []bool{false, true} {
-		loseEach(t, at, func(c, d *zklock.Client, path string) [3]taker {
-			m, n := c.RWMutex(path, zklock.Options{}), d.RWMutex(path, zklock.Options{})
-			if reads {
-				return [3]taker{m.Lock, n.RLock, m.Lock}
-			}
-			return [3]taker{m.Lock, n.Lock, m.RLock}
-		})
-	}
 }
 
 func rwTry(t *testing.T, at harness.Endpoint) {

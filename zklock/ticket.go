@@ -40,6 +40,7 @@ type ticketWait struct {
 	own    <-chan zk.Event // a watch on the node, if it is slow
 	waits  time.Time       // since when its event may be the lock
 	shared bool            // another ticket holds the lock by this one and will continue without it
+	near   bool            // it has waited and is near the head: the next look watches the list
 }
 
 // A plainTicket is the state of a ticket whose name may have no unique part, see plain.go.
@@ -155,7 +156,7 @@ func (t *ticket) attempt(ctx context.Context, try bool) (*Lease, error) {
 			}
 			return nil, errOutdated
 		case try:
-			return nil, busy(t.q.lockPath())
+			return nil, busy(t.q.name)
 		}
 		if v, err = t.wait(ctx, v); err != nil {
 			return nil, err
