@@ -335,9 +335,3 @@ func (c *Client) loseAll(cause error) {
 	}
 	clear(c.leases)
 }
-
-func (c *Client) forget(l *Lease) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	delete(c.leases, l)
-}

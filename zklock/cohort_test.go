@@ -23,7 +23,6 @@ func TestCohort(t *testing.T) {
 		{"all waiters give up", allGiveUp},
 		{"served while giving up", servedWhileGivingUp},
 		{"try", tryCohort},
-		{"session expires", cohortExpires},
 		{"session expires before the hand-over", handsOverAfterExpiry},
 		{"lost but not over", cohortSuspects},
 		{"node removed", cohortNodeRemoved},
@@ -175,23 +174,6 @@ func tryCohort(t *testing.T, at harness.Endpoint) {
 	expectError(t, lockError(ended, k.TryLock), context.Canceled)
 	held = acquire(t, other.Lock) // the refused one has left nothing
 	unlock(t, held)
-	awaitQueue(t, see, k.Path(), 0)
-}
-
-func cohortExpires(t *testing.T, at harness.Endpoint) {
-	p, see := newProxy(t, at), raw(t, at)
-	k := dial(t, p.at, zklock.ClientOptions{SessionTimeout: time.Second}).Cohort(newPath(), zklock.CohortOptions{})
-	held := acquire(t, k.Lock)
-	waiters := lines(t, k, 2)
-	p.disconnect()
-	awaitQueue(t, see, k.Path(), 0)
-	p.Refuse(false)
-	next := awaitLease(t, waiters[0])
-	expectRisingTokens(t, held, next)
-	expectLost(t, held) // does not free the next holder's lock
-	expectWaiting(t, waiters[1])
-	unlock(t, next)
-	unlock(t, awaitLease(t, waiters[1]))
 	awaitQueue(t, see, k.Path(), 0)
 }
 

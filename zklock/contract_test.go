@@ -26,7 +26,6 @@ func TestContract(t *testing.T) {
 		{"new waiter's ticket removed", newWaiterTicketRemoved},
 		{"a slow holder's costs", slowHolderCosts},
 		{"unlock of guarded leases", unlockGuarded},
-		{"bad paths", badPaths},
 		{"nil contexts", nilContexts},
 		{"margins", margins},
 		{"refused", refused},
@@ -162,41 +161,6 @@ func unlockGuarded(t *testing.T, at harness.Endpoint) {
 		}})
 	}
 	together(t, at, tests)
-}
-
-func badPaths(t *testing.T, at harness.Endpoint) {
-	c := dial(t, at, zklock.ClientOptions{})
-	for path, why := range map[string]string{
-		"":              "empty",
-		"locks/a":       "begin with /",
-		"/":             "root",
-		"/locks/":       "ends with /",
-		"/locks//a":     "//",
-		"//locks":       "//",
-		"/locks/../a":   "..",
-		"/locks/./a":    " .",
-		"/locks/a\nb":   "unprintable",
-		"/locks/a\x00b": "unprintable",
-		"/locks/\uf000": "unprintable",
-		"/zookeeper/a":  "/zookeeper",
-		"/zookeeper":    "/zookeeper",
-
-		"/locks/lock-0000000001":                  "ticket",
-		"/locks/_c_x-permit-0000000001/a":         "ticket",
-		"/locks/_c_x-__READ__0000000001":          "ticket",
-		"/locks/_c_x-lease--2147483648":           "ticket",
-		"/locks/_c_x-__WRIT__0000000001/reindex1": "ticket",
-	} {
-		before := counts(c)
-		_, err := c.Mutex(path, zklock.Options{}).Lock(t.Context())
-		if !errors.Is(err, zklock.ErrPath) || !strings.Contains(err.Error(), why) || strings.Contains(err.Error(), "\n") {
-			t.Errorf("Lock at %q = %v, want ErrPath with %q in one line", path, err, why)
-		}
-		if got := counts(c).Sub(before); got != (harness.Counts{}) {
-			t.Errorf("Lock at %q cost %+v", path, got)
-		}
-	}
-	unlock(t, lock(t, c.Mutex(newPath()+"/Größe 1", zklock.Options{})))
 }
 
 func refused(t *testing.T, at harness.Endpoint) {

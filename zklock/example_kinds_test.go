@@ -93,19 +93,6 @@ func ExampleSemaphore() {
 	fmt.Println("after one has left:", a.Unlock(ctx) == nil, c.Unlock(ctx) == nil)
 }
 
-// Java services with Curator's InterProcessSemaphoreV2 may use the same path.
-func ExampleSemaphoreV2() {
-	ctx := context.Background()
-	client := connect(ctx)
-	defer client.Close()
-	s := client.SemaphoreV2("/locklab/example", 2, zklock.Options{})
-
-	err := zklock.Do(ctx, s, func(ctx context.Context, lease *zklock.Lease) error {
-		return ctx.Err() // one of two
-	})
-	fmt.Println("done:", err == nil)
-}
-
 func ExampleMutex_Lock() {
 	ctx := context.Background()
 	client := connect(ctx)
@@ -162,17 +149,6 @@ func ExampleLease_IsOwner() {
 	fmt.Println("after that:", err)
 }
 
-func ExampleLocker() {
-	client := connect(context.Background())
-	defer client.Close()
-
-	// For code that needs a sync.Locker. Its methods panic if the lock is lost.
-	l := zklock.Locker(client.Mutex("/locklab/example", zklock.Options{}))
-	l.Lock()
-	fmt.Println("alone")
-	l.Unlock()
-}
-
 func ExampleMulti() {
 	ctx := context.Background()
 	client := connect(ctx)
@@ -214,11 +190,9 @@ var examples = []struct {
 	{"RWMutex", ExampleRWMutex, "a writer beside them: true\nread: true\n"},
 	{"RWMutexOwner", ExampleRWMutexOwner, "and back: true\nread what it wrote: true\n"},
 	{"Semaphore", ExampleSemaphore, "a third: true\nafter one has left: true true\n"},
-	{"SemaphoreV2", ExampleSemaphoreV2, "done: true\n"},
 	{"Mutex_Lock", ExampleMutex_Lock, "held, with a token for the resource: true\n"},
 	{"Mutex_Holders", ExampleMutex_Holders, "reindexer on host 7 has it: true\nwaiters: 0\n"},
 	{"Lease_IsOwner", ExampleLease_IsOwner, "while it is held: <nil>\nafter that: zk: node does not exist\n"},
-	{"Locker", ExampleLocker, "alone\n"},
 	{"Elect", ExampleElect, "leads until the work is done, or until ctx ends: true\n<nil>\n"},
 	{"Multi", ExampleMulti, "[/locklab/example/3 /locklab/example/7]\n<nil>\n"},
 }

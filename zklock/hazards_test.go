@@ -106,21 +106,6 @@ func sessionChanges(t *testing.T, s *stage) {
 	unlock(t, acquire(t, other))
 }
 
-func (s *stage) owned(t *testing.T, session int64) (count int) {
-	for _, dir := range dirs {
-		names, _, err := s.see.Children(s.path + dir)
-		if err != nil && !errors.Is(err, zk.ErrNoNode) {
-			t.Error(err)
-		}
-		for _, name := range names {
-			if _, stat, err := s.see.Exists(s.path + dir + "/" + name); err == nil && stat.EphemeralOwner == session {
-				count++
-			}
-		}
-	}
-	return count
-}
-
 func deletionsRefused(t *testing.T, s *stage) {
 	a, b, c := s.taker(t), s.taker(t), s.taker(t)
 	allow := func(perms int32) {

@@ -5,13 +5,10 @@ import (
 	"errors"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
-
-	"github.com/go-zookeeper/zk"
 
 	"locklab/harness"
 	"locklab/internal/faultproxy"
@@ -192,20 +189,27 @@ func (s *stage) deserted(t *testing.T) {
 	eventually(t, "the queues are empty", func() bool { return len(s.tickets(t)) == 0 })
 }
 
-func (s *stage) tickets(t *testing.T) []string {
-	var all []string
+type ticket struct {
+	path  string
+	owner int64 // session
+}
+
+func (s *stage) tickets(t *testing.T) (all []ticket) {
 	for _, dir := range dirs {
-		names, _, err := s.see.Children(s.path + dir)
-		if err != nil && !errors.Is(err, zk.ErrNoNode) {
-			t.Fatal(err)
-		}
-		for _, name := range names {
-			if strings.HasPrefix(name, "_c_") || strings.HasPrefix(name, "lock-") || strings.HasPrefix(name, "__WRIT__") {
-				all = append(all, s.path+dir+"/"+name)
+		for _, name := range queue(t, s.see, s.path+dir) {
+			path := s.path + dir + "/" + name
+			if _, stat, err := s.see.Exists(path); err == nil && stat.EphemeralOwner != 0 {
+				all = append(all, ticket{path, stat.EphemeralOwner})
 			}
 		}
 	}
 	return all
+}
+
+// owned returns the number of tickets of a session.
+func (s *stage) owned(t *testing.T, session int64) int {
+	t.Helper()
+	return len(slices.DeleteFunc(s.tickets(t), func(one ticket) bool { return one.owner != session }))
 }
 
 func oneCancels(t *testing.T, s *stage, waiter int) {
@@ -258,9 +262,9 @@ func deletedUnseen(t *testing.T, s *stage) {
 	a, b := s.open(dial(t, p.at, zklock.ClientOptions{}), s.path), s.taker(t)
 	before := s.tickets(t)
 	held := acquire(t, a)
-	for _, path := range s.tickets(t) {
-		if !slices.Contains(before, path) {
-			deleteNode(t, s.see, path)
+	for _, one := range s.tickets(t) {
+		if !slices.Contains(before, one) {
+			deleteNode(t, s.see, one.path)
 		}
 	}
 	next := acquire(t, b)

@@ -84,27 +84,48 @@ func sizesRefused(t *testing.T, at harness.Endpoint) {
 	}
 }
 
+var badPaths = map[string]string{
+	"":              "empty",
+	"locks/a":       "begin with /",
+	"/":             "root",
+	"/locks/":       "ends with /",
+	"/locks//a":     "//",
+	"//locks":       "//",
+	"/locks/../a":   "..",
+	"/locks/./a":    " .",
+	"/locks/a\nb":   "unprintable",
+	"/locks/a\x00b": "unprintable",
+	"/locks/\uf000": "unprintable",
+	"/zookeeper/a":  "/zookeeper",
+	"/zookeeper":    "/zookeeper",
+
+	"/locks/lock-0000000001":                  "ticket",
+	"/locks/_c_x-permit-0000000001/a":         "ticket",
+	"/locks/_c_x-__READ__0000000001":          "ticket",
+	"/locks/_c_x-lease--2147483648":           "ticket",
+	"/locks/_c_x-__WRIT__0000000001/reindex1": "ticket",
+	"locks": "begin with /", "/a\tb": "unprintable", "/a\u009f": "unprintable", "/a\ue000": "unprintable",
+	"/a\ufffe": "unprintable", "/a\U0001f512": "unprintable", "/a\xff": "unprintable", "/a\xed\xa0\x80": "unprintable",
+	"/" + strings.Repeat("x", zklock.MaxPath): "bytes", "/" + strings.Repeat("x", 1100<<10): "bytes", strings.Repeat("/x", 3<<20): "bytes",
+}
+
 func pathsRefused(t *testing.T, at harness.Endpoint) {
 	c := dial(t, at, zklock.ClientOptions{})
 	for name, f := range everyPath() {
-		for _, path := range []string{
-			"", "locks", "/locks/", "/a//b", "/a\tb", "/a\u009f", "/a\ue000", "/a\ufffe", "/a\U0001f512", "/a\xff", "/a\xed\xa0\x80",
-			"/" + strings.Repeat("x", zklock.MaxPath), "/" + strings.Repeat("x", 1100<<10), strings.Repeat("/x", 3<<20),
-		} {
+		for path, why := range badPaths {
 			before := counts(c)
 			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 			err := f(ctx, c, path)
 			cancel()
-			if !errors.Is(err, zklock.ErrPath) {
-				t.Errorf("%s at %.20q, %d bytes: %.200v, want ErrPath", name, path, len(path), err)
-			} else if len(err.Error()) > 1000 {
-				t.Errorf("%s at %.20q, %d bytes: an error of %d bytes", name, path, len(path), len(err.Error()))
+			if !errors.Is(err, zklock.ErrPath) || !strings.Contains(err.Error(), why) || strings.Contains(err.Error(), "\n") || len(err.Error()) > 1000 {
+				t.Errorf("%s at %.20q, %d bytes: %.200v, want ErrPath with %q in one short line", name, path, len(path), err, why)
 			}
 			if got := counts(c).Sub(before); got != (harness.Counts{}) {
 				t.Errorf("%s at %.20q, %d bytes costs %+v", name, path, len(path), got)
 			}
 		}
 	}
+	unlock(t, lock(t, c.Mutex(newPath()+"/Größe 1", zklock.Options{})))
 }
 
 func charsAccepted(t *testing.T, at harness.Endpoint) {

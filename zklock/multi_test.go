@@ -57,15 +57,6 @@ func multiBesideSingle(t *testing.T, at harness.Endpoint) {
 	expectExcluded(t, "a mutex of the first path", d.Mutex(path+"/a", zklock.Options{}).Lock) // held meanwhile
 	unlock(t, single)
 	unlock(t, awaitLease(t, all))
-	err := zklock.Do(t.Context(), m, func(_ context.Context, l *zklock.Lease) error {
-		if l.TokenOf(path+"/b") == 0 {
-			t.Error("no token")
-		}
-		return nil
-	})
-	if err != nil {
-		t.Error(err)
-	}
 }
 
 func multiPartial(t *testing.T, at harness.Endpoint) {

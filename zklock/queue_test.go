@@ -17,7 +17,6 @@ func TestQueue(t *testing.T) {
 		{"requests alone", requestsAlone},
 		{"requests behind others", requestsBehindOthers},
 		{"waiters give up again and again", watchesShared},
-		{"data of the ticket ahead changes", aheadChanges},
 		{"foreign children", foreignChildren},
 		{"containers", containers},
 	})
@@ -79,27 +78,6 @@ func watchesShared(t *testing.T, at harness.Endpoint) {
 	l = lock(t, holder.Mutex(path, zklock.Options{}))
 	next = waiting(t, t.Context(), m, see, 2)
 	expectWaiting(t, next)
-	unlock(t, l)
-	unlock(t, awaitLease(t, next))
-}
-
-// aheadChanges: the watch on the ticket ahead fires although it stays, and is set again.
-func aheadChanges(t *testing.T, at harness.Endpoint) {
-	see := raw(t, at)
-	c := dial(t, at, zklock.ClientOptions{})
-	zklock.Unseal(c)
-	m := c.Mutex(newPath(), zklock.Options{})
-	l := lock(t, m)
-	ahead := queue(t, see, m.Path())[0]
-	next := waiting(t, t.Context(), m, see, 2)
-	before := counts(c)
-	for k := range uint64(2) {
-		setData(t, see, m.Path()+"/"+ahead, []byte("x"))
-		expectWaiting(t, next)
-		if got, want := counts(c).Sub(before), (harness.Counts{Requests: 2 * (k + 1), Notifications: k + 1}); got != want {
-			t.Errorf("after %d changes: %+v more, want %+v", k+1, got, want)
-		}
-	}
 	unlock(t, l)
 	unlock(t, awaitLease(t, next))
 }

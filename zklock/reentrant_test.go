@@ -17,10 +17,8 @@ func TestReentrant(t *testing.T) {
 	at := endpoint(t)
 	atOnce(t, at, []serverTest{
 		{"counts", ownerCounts},
-		{"another owner of the client", ownersExclude},
 		{"lost", ownerLoses},
 		{"one of its goroutines queues", ownerQueuesOnce},
-		{"try", ownerTries},
 		{"zk.Lock on the same path", ownerBesideZKLock},
 	})
 }
@@ -36,7 +34,7 @@ func ownerCounts(t *testing.T, at harness.Endpoint) {
 	o := m.Owner()
 	var leases []*zklock.Lease
 	for i := range 4 {
-		l := acquire(t, o.Lock)
+		l := acquire(t, o.TryLock)
 		if l.Token() == 0 || i > 0 && l.Token() != leases[0].Token() {
 			t.Errorf("the token of lease %d is %d, want that of the first", i, l.Token())
 		}
@@ -64,16 +62,6 @@ func expectExcluded(t *testing.T, what string, f taker) {
 	if l, err := f(ctx); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("%s gets %v, %v, want that it waits", what, l, err)
 	}
-}
-
-func ownersExclude(t *testing.T, at harness.Endpoint) {
-	m := newReentrant(t, at, newPath())
-	o := m.Owner()
-	l := acquire(t, o.Lock)
-	expectExcluded(t, "another handle of the client", m.Owner().Lock)
-	unlock(t, acquire(t, o.Lock))
-	unlock(t, l)
-	unlock(t, acquire(t, m.Owner().Lock))
 }
 
 func ownerLoses(t *testing.T, at harness.Endpoint) {
@@ -116,19 +104,6 @@ func ownerQueuesOnce(t *testing.T, at harness.Endpoint) {
 	unlock(t, first)
 	expectExcluded(t, "another owner", other.Lock)
 	unlock(t, second)
-	awaitQueue(t, see, path, 0)
-}
-
-func ownerTries(t *testing.T, at harness.Endpoint) {
-	see, path := raw(t, at), newPath()
-	m := newReentrant(t, at, path)
-	o, other := m.Owner(), m.Owner()
-	l := acquire(t, o.TryLock)
-	expectError(t, lockError(t.Context(), other.TryLock), zklock.ErrNotAcquired)
-	awaitQueue(t, see, path, 1)
-	inner := acquire(t, o.TryLock)
-	unlock(t, l)
-	unlock(t, inner)
 	awaitQueue(t, see, path, 0)
 }
 

@@ -1,15 +1,11 @@
 package zklock_test
 
 import (
-	"slices"
-	"strings"
 	"testing"
-	"time"
 
 	"github.com/go-zookeeper/zk"
 
 	"locklab/harness"
-	"locklab/harness/locktest"
 	"locklab/zklock"
 )
 
@@ -18,7 +14,6 @@ func TestSemaphore(t *testing.T) {
 	at := endpoint(t)
 	atOnce(t, at, []serverTest{
 		{"holders leave in any order", semaphoreOutOfOrder},
-		{"the naive rule is rejected", semaphoreNaive},
 		{"one waiter wakes", semaphoreWakesOne},
 		{"the mark came before the watch", semaphoreMarkFirst},
 	})
@@ -48,22 +43,6 @@ func semaphoreOutOfOrder(t *testing.T, at harness.Endpoint) {
 		}
 		(&stage{at: at, see: see, path: path}).deserted(t)
 	}
-}
-
-// semaphoreNaive: the conformance suite detects the rule that loses wake-ups.
-func semaphoreNaive(t *testing.T, at harness.Endpoint) {
-	s := locktest.Subject{Variant: naiveSemaphore, At: at, Patience: time.Second}
-	i := slices.IndexFunc(locktest.Rules, func(r locktest.Rule) bool { return r.Name == "liveness" })
-	for range 5 {
-		if err := locktest.Rules[i].Check(t.Context(), s); err != nil {
-			if !strings.Contains(err.Error(), "no acquisition for 1s") {
-				t.Errorf("it fails in another way: %v", err)
-			}
-			t.Log(err)
-			return
-		}
-	}
-	t.Error("it passes")
 }
 
 func semaphoreWakesOne(t *testing.T, at harness.Endpoint) {

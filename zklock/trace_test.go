@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"locklab/harness"
+	locks "locklab/lock"
 	"locklab/zklock"
 )
 
@@ -50,15 +51,15 @@ func (s *timeline) trace() *zklock.Trace {
 		s.err = err
 	}
 	return &zklock.Trace{
-		Queued: func(e zklock.QueuedInfo) {
+		Queued: func(e locks.QueuedInfo) {
 			s.note(e.Name, fmt.Sprintf("queued %d", e.Ahead))
 			s.queued <- struct{}{}
 		},
-		Woken:    func(e zklock.WokenInfo) { s.note(e.Name, "woken "+string(e.Why)) },
-		Granted:  func(e zklock.GrantedInfo) { token(e.Token); s.note(e.Name, "granted") },
-		Failed:   func(e zklock.FailedInfo) { why(e.Err); s.note(e.Name, "failed") },
-		Released: func(e zklock.ReleasedInfo) { token(e.Token); s.note(e.Name, "released") },
-		Lost:     func(e zklock.LostInfo) { token(e.Token); why(e.Err); s.note(e.Name, "lost") },
+		Woken:    func(e locks.WokenInfo) { s.note(e.Name, "woken "+string(e.Why)) },
+		Granted:  func(e locks.GrantedInfo) { token(e.Token); s.note(e.Name, "granted") },
+		Failed:   func(e locks.FailedInfo) { why(e.Err); s.note(e.Name, "failed") },
+		Released: func(e locks.ReleasedInfo) { token(e.Token); s.note(e.Name, "released") },
+		Lost:     func(e locks.LostInfo) { token(e.Token); why(e.Err); s.note(e.Name, "lost") },
 	}
 }
 
@@ -171,7 +172,7 @@ func traceClient(t *testing.T, at harness.Endpoint) {
 	s := newTimeline()
 	c := dial(t, at, zklock.ClientOptions{Trace: s.trace()})
 	first := ""
-	ctx := zklock.WithTrace(t.Context(), &zklock.Trace{Granted: func(zklock.GrantedInfo) { first = s.String() }})
+	ctx := zklock.WithTrace(t.Context(), &zklock.Trace{Granted: func(locks.GrantedInfo) { first = s.String() }})
 	for _, k := range kinds {
 		path := newPath()
 		s.heard, s.names, s.tokens = nil, nil, nil
@@ -207,20 +208,20 @@ func traceWithin(t *testing.T, at harness.Endpoint) {
 // A fading lease is no longer confirmed. A renewal restarts the count of the failures.
 type fading struct {
 	mu      sync.Mutex
-	renewed []zklock.RenewedInfo
-	failed  []zklock.RenewalFailedInfo
-	lost    []zklock.LostInfo
+	renewed []locks.RenewedInfo
+	failed  []locks.RenewalFailedInfo
+	lost    []locks.LostInfo
 }
 
 func (f *fading) trace() *zklock.Trace {
 	return &zklock.Trace{
-		Renewed: func(e zklock.RenewedInfo) {
+		Renewed: func(e locks.RenewedInfo) {
 			f.mu.Lock()
 			f.renewed, f.failed = append(f.renewed, e), nil
 			f.mu.Unlock()
 		},
-		RenewalFailed: func(e zklock.RenewalFailedInfo) { f.mu.Lock(); f.failed = append(f.failed, e); f.mu.Unlock() },
-		Lost:          func(e zklock.LostInfo) { f.mu.Lock(); f.lost = append(f.lost, e); f.mu.Unlock() },
+		RenewalFailed: func(e locks.RenewalFailedInfo) { f.mu.Lock(); f.failed = append(f.failed, e); f.mu.Unlock() },
+		Lost:          func(e locks.LostInfo) { f.mu.Lock(); f.lost = append(f.lost, e); f.mu.Unlock() },
 	}
 }
 
