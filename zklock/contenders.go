@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 	"unicode/utf8"
 
@@ -64,29 +63,17 @@ func (q *queue) contenders(ctx context.Context, part func(line []recipe.Place) [
 	}, func([]Contender) {})
 }
 
-func (q *queue) read(line []recipe.Place) ([]Contender, error) {
-	const atOnce = 16 // so that contacts are not delayed
-	all, errs := make([]Contender, len(line)), make([]error, len(line))
-	slots := make(chan struct{}, atOnce)
-	var work sync.WaitGroup
-	for i, p := range line {
-		slots <- struct{}{}
-		work.Go(func() {
-			all[i], errs[i] = q.contender(p.Name)
-			<-slots
-		})
-	}
-	work.Wait()
-	var there []Contender
-	for i, err := range errs {
+func (q *queue) read(line []recipe.Place) (all []Contender, err error) {
+	for _, p := range line {
+		c, err := q.contender(p.Name)
 		switch {
 		case err == nil:
-			there = append(there, all[i])
+			all = append(all, c)
 		case !errors.Is(err, zk.ErrNoNode):
-			return nil, fmt.Errorf("zklock: look at %s/%s: %w", q.path, line[i].Name, explained(err))
+			return nil, fmt.Errorf("zklock: look at %s/%s: %w", q.path, p.Name, explained(err))
 		}
 	}
-	return there, nil
+	return all, nil
 }
 
 func (q *queue) contender(name string) (Contender, error) {

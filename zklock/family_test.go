@@ -48,7 +48,7 @@ func session(t *testing.T, r harness.Remote) harness.Session {
 
 func requestsBehindOthers(t *testing.T, at harness.Endpoint) {
 	for _, v := range correct() {
-		requests, notifications := contendedCost(t, at, v, 4, harness.Session.Lock)
+		requests, notifications := contendedCost(t, at, v, 4)
 		t.Logf("%s: %.2f requests and %.2f notifications for each of 4 contenders", v.Name, requests, notifications)
 		switch v.Name {
 		case "zk-fair", "zk-boolean-mutex", "zk-two-level", "zk-two-level-local-first", "zk-cohort":
@@ -81,20 +81,19 @@ func costs(t *testing.T, v *harness.Variant, requests, notifications, alone floa
 }
 
 // contendedCost returns the traffic of an acquisition among clients that queue again at once.
-// The i-th client takes locks[i%len(locks)].
-func contendedCost(t *testing.T, at harness.Endpoint, v *harness.Variant, workers int, locks ...func(harness.Session, context.Context) (harness.Lease, error)) (requests, notifications float64) {
+func contendedCost(t *testing.T, at harness.Endpoint, v *harness.Variant, workers int) (requests, notifications float64) {
 	t.Helper()
 	const acquisitions = 25
 	key := newKey()
 	var wg sync.WaitGroup
 	var mu sync.Mutex
 	var total harness.Counts
-	for i := range workers {
+	for range workers {
 		r := client(t, v, at, key)
-		s, lock := session(t, r), locks[i%len(locks)]
+		s := session(t, r)
 		wg.Go(func() {
 			for range acquisitions {
-				l, err := lock(s, t.Context())
+				l, err := s.Lock(t.Context())
 				if err == nil {
 					err = l.Unlock(t.Context())
 				}

@@ -17,7 +17,6 @@ func TestQueue(t *testing.T) {
 		{"requests alone", requestsAlone},
 		{"requests behind others", requestsBehindOthers},
 		{"waiters give up again and again", watchesShared},
-		{"foreign children", foreignChildren},
 		{"containers", containers},
 	})
 }
@@ -80,28 +79,6 @@ func watchesShared(t *testing.T, at harness.Endpoint) {
 	expectWaiting(t, next)
 	unlock(t, l)
 	unlock(t, awaitLease(t, next))
-}
-
-func foreignChildren(t *testing.T, at harness.Endpoint) {
-	see := raw(t, at)
-	c := dial(t, at, zklock.ClientOptions{})
-	m := c.Mutex(newPath(), zklock.Options{})
-	unlock(t, lock(t, m))
-	for _, name := range []string{
-		"foreign", "_c_x", "lock-", "lock-abc", "lock-00000000001", "lock-000000001", "clock-0000000000",
-		"lock-+000000000", "lock--000000000", "lock-9999999999", "read-lock-0000000000x", "0000000000",
-	} {
-		if _, err := see.Create(m.Path()+"/"+name, nil, zk.FlagEphemeral, zk.WorldACL(zk.PermAll)); err != nil {
-			t.Fatalf("create %s: %v", name, err)
-		}
-	}
-	n := len(queue(t, see, m.Path()))
-	head := lock(t, m)
-	next := waiting(t, t.Context(), m, see, n+2)
-	expectWaiting(t, next)
-	unlock(t, head)
-	unlock(t, awaitLease(t, next))
-	awaitQueue(t, see, m.Path(), n)
 }
 
 // containers: a node does not show whether it is a container, so the test checks the requests.

@@ -1,8 +1,6 @@
 package zklock_test
 
 import (
-	"context"
-	"slices"
 	"testing"
 
 	"locklab/harness"
@@ -91,25 +89,5 @@ func rwBehindWriters(t *testing.T, at harness.Endpoint) {
 		if have := counts(c).Sub(before); have != test.want {
 			t.Errorf("the rule %q costs a reader behind three writers %+v, want %+v", test.name, have, test.want)
 		}
-	}
-}
-
-// rwCrowd: 50 clients, every tenth of which writes. A reader needs 4 requests: create, list,
-// watch, delete; a writer behind readers at least 5.
-func rwCrowd(t *testing.T, at harness.Endpoint) {
-	const readers, writers = 45, 5
-	read := func(s harness.Session, ctx context.Context) (harness.Lease, error) {
-		return s.(harness.RWSession).RLock(ctx)
-	}
-	locks := append(slices.Repeat([]func(harness.Session, context.Context) (harness.Lease, error){read}, readers/writers), harness.Session.Lock)
-	nearest, events := contendedCost(t, at, variant(t, "zk-rw"), readers+writers, locks...)
-	first, firstEvents := contendedCost(t, at, variant(t, "zk-rw-curator"), readers+writers, locks...)
-	t.Logf("%d readers and %d writers: %.2f requests and %.2f events, by Curator's rule %.2f and %.2f",
-		readers, writers, nearest, events, first, firstEvents)
-	if nearest > 5 || events > 1.2 {
-		t.Errorf("%.2f requests and %.2f events for an acquisition, want at most 5.0, about 4.2, and 1.0", nearest, events)
-	}
-	if first < nearest+2 {
-		t.Errorf("Curator's rule costs %.2f requests, hardly more than %.2f: the test shows nothing", first, nearest)
 	}
 }

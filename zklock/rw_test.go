@@ -18,7 +18,6 @@ func TestRW(t *testing.T) {
 	atOnce(t, at, []serverTest{
 		{"requests among readers", rwAmongReaders},
 		{"requests of a reader behind writers", rwBehindWriters},
-		{"requests in a crowd", rwCrowd},
 		{"a writer hands over", rwHandOver},
 		{"exclusion and tokens", rwExcludes},
 		{"readers share", rwShares},
