@@ -60,7 +60,7 @@ func (o *Owner) count() (n int) {
 	return n
 }
 
-// possession returns the current one, or nil if it ends. With lend another ticket may hold the
+// possession returns the current one, or nil if it has ended. With lend another ticket may hold the
 // lock by it afterwards: its ticket is then released without a handover.
 func (o *Owner) possession(lend bool) *possession {
 	o.mu.Lock()
