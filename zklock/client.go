@@ -234,12 +234,6 @@ func (c *Client) onEvent(ev zk.Event) {
 	}
 }
 
-func (c *Client) sessions() int {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.session
-}
-
 type pause struct{ next time.Duration }
 
 const (

@@ -53,17 +53,13 @@ func handoversAreFree(t *testing.T, at harness.Endpoint) {
 	before := counts(c)
 	held := acquire(t, k.Lock)
 	waiters := lines(t, k, 7)
-	last := uint64(0)
-	for i := range 8 {
-		if held.Token() <= last {
-			t.Errorf("holder %d has token %d after %d", i, held.Token(), last)
-		}
-		last = held.Token()
-		unlock(t, held)
-		if i < len(waiters) {
-			held = awaitLease(t, waiters[i])
-		}
+	holders := []*zklock.Lease{held}
+	for _, w := range waiters {
+		unlock(t, holders[len(holders)-1])
+		holders = append(holders, awaitLease(t, w))
 	}
+	unlock(t, holders[len(holders)-1])
+	expectRisingTokens(t, holders...)
 	if got, want := counts(c).Sub(before), (harness.Counts{Requests: 2 * 3}); got != want {
 		t.Errorf("8 holders on 2 tickets cost %+v, want %+v", got, want)
 	}

@@ -49,7 +49,7 @@ func (e entry) Made(f func() (string, error)) error { return e.t.made(f) }
 func (e entry) MakeParents() error                  { return e.t.q.makeParents() }
 
 func (e entry) Adopt(name string) {
-	e.t.node, e.t.session = name, e.t.q.c.sessions() // read after the reply, as in made
+	e.t.node, e.t.session = name, e.t.q.c.now().session // read after the reply, as in made
 }
 
 func (e entry) Children() ([]string, *zk.Stat, error) { return e.t.q.c.list(e.t.q.path) }

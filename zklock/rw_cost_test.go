@@ -36,22 +36,18 @@ func rwHandOver(t *testing.T, at harness.Endpoint) {
 	reader := behind(t.Context(), r.RLock)
 	awaitQueue(t, see, path, 3)
 	expectWaiting(t, reader)
-	last := head.Token()
 	for _, next := range []<-chan result{second, reader} {
 		var l *zklock.Lease
 		expectCost(t, harness.Counts{Requests: 1, Notifications: 1}, func() { unlock(t, head); l = awaitLease(t, next) }, c, d, e)
-		if l.Token() <= last {
-			t.Errorf("token %d after %d", l.Token(), last)
-		}
-		head, last = l, l.Token()
+		expectRisingTokens(t, head, l)
+		head = l
 	}
 	writer := behind(t.Context(), a.Lock)
 	expectWaiting(t, writer)
-	expectCost(t, harness.Counts{Requests: 2, Notifications: 1}, func() { unlock(t, head); head = awaitLease(t, writer) }, c, d, e)
-	if head.Token() <= last {
-		t.Errorf("token %d after a reader's %d", head.Token(), last)
-	}
-	unlock(t, head)
+	var last *zklock.Lease
+	expectCost(t, harness.Counts{Requests: 2, Notifications: 1}, func() { unlock(t, head); last = awaitLease(t, writer) }, c, d, e)
+	expectRisingTokens(t, head, last)
+	unlock(t, last)
 	awaitQueue(t, see, path, 0)
 }
 

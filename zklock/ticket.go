@@ -171,7 +171,7 @@ func (t *ticket) enter() (view, error) {
 			return view{}, err
 		}
 	}
-	if t.node != "" && t.session != t.q.c.sessions() {
+	if t.node != "" && t.session != t.q.c.now().session {
 		t.anew() // the node went with its session
 	}
 	if t.node != "" {
@@ -212,7 +212,7 @@ func (t *ticket) made(request func() (string, error)) error {
 	// Read after the reply: the node is this session's or an ended one's, which the next look
 	// does not show. So a look must follow; a plain ticket's shows only a name, and suffices
 	// in the request's session.
-	session := t.q.c.sessions()
+	session := t.q.c.now().session
 	if t.plain && (session != t.at.session || t.czxid == 0) {
 		t.doubt = true
 		return errOutdated
@@ -245,7 +245,7 @@ func (t *ticket) find() error {
 	t.doubt = false
 	for _, name := range names {
 		if strings.HasPrefix(name, t.unique) {
-			t.node, t.session = name, c.sessions() // read after the reply, as in enter
+			t.node, t.session = name, c.now().session // read after the reply, as in enter
 		}
 	}
 	return nil
@@ -308,7 +308,7 @@ func (t *ticket) removed(remove func(t *ticket) error, most int) (removed bool, 
 			return false, ErrClosed // the node goes with the session
 		case t.doubt:
 			err = t.find()
-		case t.node == "" || t.session != c.sessions():
+		case t.node == "" || t.session != c.now().session:
 			return false, nil
 		default:
 			err = remove(t)
