@@ -43,7 +43,7 @@ func (l *Lease) IsOwner() ([]any, error) {
 		ops = append(ops, op...)
 	}
 	if ops == nil {
-		return nil, fmt.Errorf("%w: lock %s", ErrNoCheck, l.q.lockPath())
+		return nil, fmt.Errorf("%w: lock %s", ErrNoCheck, l.q.name)
 	}
 	return ops, nil
 }

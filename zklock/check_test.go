@@ -39,7 +39,7 @@ func checkedByUser(t *testing.T, at harness.Endpoint) {
 		{c.RWMutex(path, o).RLocker(), 1},
 		{c.RWMutex(path, zklock.Options{}), 0},
 		{c.RWMutex(path, zklock.Options{}).Owner(), 1},
-		{c.Reentrant(path, zklock.ReentrantOptions{Ownership: zklock.ByClient}), 1},
+		{c.Reentrant(path, zklock.Options{}).Owner(), 1},
 		{c.Semaphore(path, 1, zklock.Options{}), 1},
 		{c.SemaphoreV2(path, 1, zklock.Options{}), 1},
 		{c.Multi([]string{path, path + "-2"}, zklock.MultiOptions{Options: o}), 2},

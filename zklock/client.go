@@ -234,12 +234,6 @@ func (c *Client) onEvent(ev zk.Event) {
 	}
 }
 
-func (c *Client) sessions() int {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.session
-}
-
 type pause struct{ next time.Duration }
 
 const (
@@ -334,10 +328,4 @@ func (c *Client) loseAll(cause error) {
 		l.end(cause)
 	}
 	clear(c.leases)
-}
-
-func (c *Client) forget(l *Lease) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	delete(c.leases, l)
 }

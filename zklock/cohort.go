@@ -70,6 +70,11 @@ type Cohort struct {
 	turns lock.Turns[granted]
 }
 
+type granted struct {
+	l   *Lease
+	err error
+}
+
 // Cohort returns the lock at path, as Mutex does, for many goroutines.
 func (c *Client) Cohort(path string, o CohortOptions) *Cohort {
 	most := o.Handovers
@@ -77,14 +82,11 @@ func (c *Client) Cohort(path string, o CohortOptions) *Cohort {
 		most = DefaultHandovers
 	}
 	return &Cohort{
-		queue:      queue{c: c, path: path, o: Options{Container: o.Container, Wait: o.Wait, MaxHold: o.MaxHold}},
+		queue:      newQueue(c, path, Options{Container: o.Container, Wait: o.Wait, MaxHold: o.MaxHold}),
 		most:       max(0, min(most, MaxHandovers)),
 		localFirst: o.LocalFirst,
 	}
 }
-
-// Path returns the path of the lock.
-func (k *Cohort) Path() string { return k.path }
 
 // Lock waits for the lock until ctx ends, behind earlier goroutines of this client, like
 // [Mutex.Lock] except for the tokens: zxids times 256 plus the number of the handover, which

@@ -23,7 +23,6 @@ func TestCohort(t *testing.T) {
 		{"all waiters give up", allGiveUp},
 		{"served while giving up", servedWhileGivingUp},
 		{"try", tryCohort},
-		{"session expires", cohortExpires},
 		{"session expires before the hand-over", handsOverAfterExpiry},
 		{"lost but not over", cohortSuspects},
 		{"node removed", cohortNodeRemoved},
@@ -54,17 +53,13 @@ func handoversAreFree(t *testing.T, at harness.Endpoint) {
 	before := counts(c)
 	held := acquire(t, k.Lock)
 	waiters := lines(t, k, 7)
-	last := uint64(0)
-	for i := range 8 {
-		if held.Token() <= last {
-			t.Errorf("holder %d has token %d after %d", i, held.Token(), last)
-		}
-		last = held.Token()
-		unlock(t, held)
-		if i < len(waiters) {
-			held = awaitLease(t, waiters[i])
-		}
+	holders := []*zklock.Lease{held}
+	for _, w := range waiters {
+		unlock(t, holders[len(holders)-1])
+		holders = append(holders, awaitLease(t, w))
 	}
+	unlock(t, holders[len(holders)-1])
+	expectRisingTokens(t, holders...)
 	if got, want := counts(c).Sub(before), (harness.Counts{Requests: 2 * 3}); got != want {
 		t.Errorf("8 holders on 2 tickets cost %+v, want %+v", got, want)
 	}
@@ -178,23 +173,6 @@ func tryCohort(t *testing.T, at harness.Endpoint) {
 	awaitQueue(t, see, k.Path(), 0)
 }
 
-func cohortExpires(t *testing.T, at harness.Endpoint) {
-	p, see := newProxy(t, at), raw(t, at)
-	k := dial(t, p.at, zklock.ClientOptions{SessionTimeout: time.Second}).Cohort(newPath(), zklock.CohortOptions{})
-	held := acquire(t, k.Lock)
-	waiters := lines(t, k, 2)
-	p.disconnect()
-	awaitQueue(t, see, k.Path(), 0)
-	p.Refuse(false)
-	next := awaitLease(t, waiters[0])
-	expectRisingTokens(t, held, next)
-	expectLost(t, held) // does not free the next holder's lock
-	expectWaiting(t, waiters[1])
-	unlock(t, next)
-	unlock(t, awaitLease(t, waiters[1]))
-	awaitQueue(t, see, k.Path(), 0)
-}
-
 // handsOverAfterExpiry: a ticket of an expired session cannot be handed on.
 func handsOverAfterExpiry(t *testing.T, at harness.Endpoint) {
 	k := dial(t, at, zklock.ClientOptions{}).Cohort(newPath(), zklock.CohortOptions{})
@@ -235,6 +213,16 @@ func cohortNodeRemoved(t *testing.T, at harness.Endpoint) {
 		unlock(t, awaitLease(t, next))
 		awaitQueue(t, see, k.Path(), 0)
 	}
+}
+
+func cohortStorm(t *testing.T, at harness.Endpoint) {
+	options := []zklock.CohortOptions{{Handovers: -1}, {Handovers: 2, LocalFirst: true}, {}, {}}
+	s := &stage{at: at, see: raw(t, at), path: newPath()}
+	storm(t, s, func(c *zklock.Client, i int) []taker {
+		k := c.Cohort(s.path, options[i])
+		return []taker{k.Lock, k.Lock, k.Lock}
+	})
+	s.deserted(t)
 }
 
 func cohortRefused(t *testing.T, at harness.Endpoint) {

@@ -7,12 +7,13 @@ import (
 	"time"
 
 	"locklab/internal/zksession"
+	"locklab/lock"
 )
 
 // TestFailureToldOnce: a Trace gets one RenewalFailed per lost connection.
 func TestFailureToldOnce(t *testing.T) {
 	var told atomic.Int32
-	l := &Lease{q: &queue{path: "/a"}, trace: &Trace{RenewalFailed: func(e RenewalFailedInfo) {
+	l := &Lease{q: &queue{path: "/a"}, trace: &Trace{RenewalFailed: func(e lock.RenewalFailedInfo) {
 		if !errors.Is(e.Err, errNoConnection) {
 			t.Errorf("told of %v", e.Err)
 		}

@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
-	"sync"
 	"time"
 	"unicode/utf8"
 
@@ -21,85 +21,34 @@ import (
 // Token is the czxid of its ticket: for a Mutex, a Multi and a RWMutex the token of the lease.
 type Contender = lock.Contender
 
-// Holders returns the holder of the lock, if any, in at most three requests. Like all Holders
-// methods it is for people and metrics: its answer may be out of date when it returns.
-func (m *Mutex) Holders(ctx context.Context) ([]Contender, error) {
-	return m.contenders(ctx, firstOf(1), m.p.kind)
+// Holders returns the holders of the lock, in at most two requests and one for each. Like all
+// Holders methods it is for people and metrics: its answer may be out of date when it returns. A
+// writer that reads on is included twice.
+func (q *queue) Holders(ctx context.Context) ([]Contender, error) {
+	return q.contenders(ctx, func(line []recipe.Place) []recipe.Place { return line[:q.held(line)] })
 }
 
-// Waiters returns the waiters in order, with one request for each.
-func (m *Mutex) Waiters(ctx context.Context) ([]Contender, error) {
-	return m.contenders(ctx, behindFirst(1), m.p.kind)
-}
-
-// Holders returns the holder of the lock, if any, see [Mutex.Holders].
-func (m *Reentrant) Holders(ctx context.Context) ([]Contender, error) {
-	return m.contenders(ctx, firstOf(1), fairQueue.kind)
-}
-
-// Waiters returns the waiters in order, see [Mutex.Waiters].
-func (m *Reentrant) Waiters(ctx context.Context) ([]Contender, error) {
-	return m.contenders(ctx, behindFirst(1), fairQueue.kind)
-}
-
-// Holders returns the client that holds the lock, if any, see [Mutex.Holders].
-func (k *Cohort) Holders(ctx context.Context) ([]Contender, error) {
-	return k.contenders(ctx, firstOf(1), fairQueue.kind)
-}
-
-// Waiters returns the waiting clients in order, see [Mutex.Waiters], but not goroutines.
-func (k *Cohort) Waiters(ctx context.Context) ([]Contender, error) {
-	return k.contenders(ctx, behindFirst(1), fairQueue.kind)
-}
-
-// Holders returns the writer or the readers that hold the lock, see [Mutex.Holders]. A writer
-// that reads on is included twice.
-func (m *RWMutex) Holders(ctx context.Context) ([]Contender, error) {
-	return m.contenders(ctx, func(line []recipe.Place) []recipe.Place { return line[:held(line)] }, readKind, writeKind)
-}
-
-// Waiters returns the waiting readers and writers in order, see [Mutex.Waiters].
-func (m *RWMutex) Waiters(ctx context.Context) ([]Contender, error) {
-	return m.contenders(ctx, func(line []recipe.Place) []recipe.Place { return line[held(line):] }, readKind, writeKind)
-}
-
-// Holders returns the holders of permits, see [Mutex.Holders].
-func (s *Semaphore) Holders(ctx context.Context) ([]Contender, error) {
-	return s.contenders(ctx, firstOf(s.permits), permitKind)
-}
-
-// Waiters returns the waiters for a permit in order, see [Mutex.Waiters].
-func (s *Semaphore) Waiters(ctx context.Context) ([]Contender, error) {
-	return s.contenders(ctx, behindFirst(s.permits), permitKind)
-}
-
-// Holders returns the holders of permits, see [Mutex.Holders].
-func (s *SemaphoreV2) Holders(ctx context.Context) ([]Contender, error) {
-	return s.contenders(ctx, &s.leases, firstOf(s.permits), leaseKind)
+// Waiters returns the waiters in order, with one request for each: of a Cohort the clients, not
+// their goroutines.
+func (q *queue) Waiters(ctx context.Context) ([]Contender, error) {
+	return q.contenders(ctx, func(line []recipe.Place) []recipe.Place { return line[q.held(line):] })
 }
 
 // Waiters returns the waiters in order, see [Mutex.Waiters], perhaps with a new holder.
 func (s *SemaphoreV2) Waiters(ctx context.Context) ([]Contender, error) {
-	return s.contenders(ctx, &s.locks, behindFirst(0), fairQueue.kind)
+	return s.locks.contenders(ctx, func(line []recipe.Place) []recipe.Place { return line })
 }
 
-func (s *SemaphoreV2) contenders(ctx context.Context, q *queue, part func([]recipe.Place) []recipe.Place, kind string) ([]Contender, error) {
-	if err := checkPath(s.path); err != nil { // "" is invalid, though /locks is a path
-		return nil, err
+// held returns how many tickets at the front of line hold the lock.
+func (q *queue) held(line []recipe.Place) int {
+	if slices.Contains(q.kinds, readKind) {
+		return held(line)
 	}
-	return q.contenders(ctx, part, kind)
+	return max(0, min(q.permits, len(line)))
 }
 
-func firstOf(n int) func([]recipe.Place) []recipe.Place {
-	return func(line []recipe.Place) []recipe.Place { return line[:max(0, min(n, len(line)))] }
-}
-
-func behindFirst(n int) func([]recipe.Place) []recipe.Place {
-	return func(line []recipe.Place) []recipe.Place { return line[max(0, min(n, len(line))):] }
-}
-
-func (q *queue) contenders(ctx context.Context, part func(line []recipe.Place) []recipe.Place, kinds ...string) ([]Contender, error) {
-	if err := checkPath(q.lockPath()); err != nil {
+func (q *queue) contenders(ctx context.Context, part func(line []recipe.Place) []recipe.Place) ([]Contender, error) {
+	if err := checkPath(q.name); err != nil {
 		return nil, err
 	}
 	return lock.Await(lock.Given(ctx), q.c.spawn, ErrClosed, func() ([]Contender, error) {
@@ -110,33 +59,21 @@ func (q *queue) contenders(ctx context.Context, part func(line []recipe.Place) [
 		if err != nil && !errors.Is(err, zk.ErrNoNode) {
 			return nil, fmt.Errorf("zklock: list %s: %w", q.path, explained(err))
 		}
-		return q.read(part(places(names, kinds...)))
+		return q.read(part(places(names, q.kinds...)))
 	}, func([]Contender) {})
 }
 
-func (q *queue) read(line []recipe.Place) ([]Contender, error) {
-	const atOnce = 16 // so that contacts are not delayed
-	all, errs := make([]Contender, len(line)), make([]error, len(line))
-	slots := make(chan struct{}, atOnce)
-	var work sync.WaitGroup
-	for i, p := range line {
-		slots <- struct{}{}
-		work.Go(func() {
-			all[i], errs[i] = q.contender(p.Name)
-			<-slots
-		})
-	}
-	work.Wait()
-	var there []Contender
-	for i, err := range errs {
+func (q *queue) read(line []recipe.Place) (all []Contender, err error) {
+	for _, p := range line {
+		c, err := q.contender(p.Name)
 		switch {
 		case err == nil:
-			there = append(there, all[i])
+			all = append(all, c)
 		case !errors.Is(err, zk.ErrNoNode):
-			return nil, fmt.Errorf("zklock: look at %s/%s: %w", q.path, line[i].Name, explained(err))
+			return nil, fmt.Errorf("zklock: look at %s/%s: %w", q.path, p.Name, explained(err))
 		}
 	}
-	return there, nil
+	return all, nil
 }
 
 func (q *queue) contender(name string) (Contender, error) {
@@ -167,7 +104,7 @@ func nameIn(data []byte) string {
 	if name, ok := strings.CutPrefix(text, namePrefix); ok {
 		return name
 	}
-	if sealedData(data) || text == string(heldMark) || text == string(revokeMark) ||
+	if sealedData(data) || text == string(heldMark) ||
 		!utf8.ValidString(text) || checkName(text) != nil {
 		return ""
 	}

@@ -25,21 +25,7 @@ func TestContract(t *testing.T) {
 		{"slow waiter's ticket removed", waitingTicketRemoved},
 		{"new waiter's ticket removed", newWaiterTicketRemoved},
 		{"a slow holder's costs", slowHolderCosts},
-		{"unlock of a guarded lease", func(t *testing.T, at harness.Endpoint) {
-			unlockGuarded(t, at, func(c *zklock.Client, path string) taker { return c.Mutex(path, zklock.Options{}).Lock })
-		}},
-		{"unlock of an owner's guarded lease", func(t *testing.T, at harness.Endpoint) {
-			unlockGuarded(t, at, func(c *zklock.Client, path string) taker {
-				return c.Reentrant(path, zklock.ReentrantOptions{}).Owner().Lock
-			})
-		}},
-		{"unlock of guarded leases together", func(t *testing.T, at harness.Endpoint) {
-			unlockGuarded(t, at, func(c *zklock.Client, path string) taker {
-				m := c.Multi([]string{path, path + "-2"}, zklock.MultiOptions{})
-				return m.Lock
-			})
-		}},
-		{"bad paths", badPaths},
+		{"unlock of guarded leases", unlockGuarded},
 		{"nil contexts", nilContexts},
 		{"margins", margins},
 		{"refused", refused},
@@ -151,60 +137,30 @@ func slowHolderCosts(t *testing.T, at harness.Endpoint) {
 }
 
 // unlockGuarded: the guard does not mistake a release for a loss, at any of its steps.
-func unlockGuarded(t *testing.T, at harness.Endpoint, open func(c *zklock.Client, path string) taker) {
-	p := newProxy(t, at)
-	c := dial(t, p.at, zklock.ClientOptions{SessionTimeout: short})
-	lock := open(c, newPath())
-	for k, late := 0, 0; k < 9; k++ {
-		l := acquire(t, lock)
-		time.Sleep(short/3 + time.Duration(k-3)*time.Millisecond)
-		p.Delay(faultproxy.Reply, time.Duration(k%3)*10*time.Millisecond) // the event comes long before the reply is processed
-		err := l.Unlock(t.Context())
-		p.Delay(faultproxy.Reply, 0)
-		if late < 20 && err != nil && strings.Contains(err.Error(), "has confirmed the session for") {
-			k, late = k-1, late+1 // the machine ran the server or this process too rarely, which is a loss
-			continue
-		}
-		if err != nil {
-			t.Error(err)
-		}
-		expectError(t, l.Err(), zklock.ErrReleased)
+func unlockGuarded(t *testing.T, at harness.Endpoint) {
+	var tests []serverTest
+	for _, k := range kinds {
+		tests = append(tests, serverTest{k.name, func(t *testing.T, at harness.Endpoint) {
+			p := newProxy(t, at)
+			lock := k.lock(dial(t, p.at, zklock.ClientOptions{SessionTimeout: short}), newPath()).Lock
+			for i, late := 0, 0; i < 9; i++ {
+				l := acquire(t, lock)
+				time.Sleep(short/3 + time.Duration(i-3)*time.Millisecond)
+				p.Delay(faultproxy.Reply, time.Duration(i%3)*10*time.Millisecond) // the event comes long before the reply is processed
+				err := l.Unlock(t.Context())
+				p.Delay(faultproxy.Reply, 0)
+				if late < 20 && err != nil && strings.Contains(err.Error(), "has confirmed the session for") {
+					i, late = i-1, late+1 // the machine ran the server or this process too rarely, which is a loss
+					continue
+				}
+				if err != nil {
+					t.Error(err)
+				}
+				expectError(t, l.Err(), zklock.ErrReleased)
+			}
+		}})
 	}
-}
-
-func badPaths(t *testing.T, at harness.Endpoint) {
-	c := dial(t, at, zklock.ClientOptions{})
-	for path, why := range map[string]string{
-		"":              "empty",
-		"locks/a":       "begin with /",
-		"/":             "root",
-		"/locks/":       "ends with /",
-		"/locks//a":     "//",
-		"//locks":       "//",
-		"/locks/../a":   "..",
-		"/locks/./a":    " .",
-		"/locks/a\nb":   "unprintable",
-		"/locks/a\x00b": "unprintable",
-		"/locks/\uf000": "unprintable",
-		"/zookeeper/a":  "/zookeeper",
-		"/zookeeper":    "/zookeeper",
-
-		"/locks/lock-0000000001":                  "ticket",
-		"/locks/_c_x-permit-0000000001/a":         "ticket",
-		"/locks/_c_x-__READ__0000000001":          "ticket",
-		"/locks/_c_x-lease--2147483648":           "ticket",
-		"/locks/_c_x-__WRIT__0000000001/reindex1": "ticket",
-	} {
-		before := counts(c)
-		_, err := c.Mutex(path, zklock.Options{}).Lock(t.Context())
-		if !errors.Is(err, zklock.ErrPath) || !strings.Contains(err.Error(), why) || strings.Contains(err.Error(), "\n") {
-			t.Errorf("Lock at %q = %v, want ErrPath with %q in one line", path, err, why)
-		}
-		if got := counts(c).Sub(before); got != (harness.Counts{}) {
-			t.Errorf("Lock at %q cost %+v", path, got)
-		}
-	}
-	unlock(t, lock(t, c.Mutex(newPath()+"/Größe 1", zklock.Options{})))
+	together(t, at, tests)
 }
 
 func refused(t *testing.T, at harness.Endpoint) {

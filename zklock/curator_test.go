@@ -3,10 +3,7 @@ package zklock_test
 import (
 	"bufio"
 	"cmp"
-	"context"
 	"errors"
-	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -16,14 +13,13 @@ import (
 	"testing"
 	"time"
 
-	"locklab/harness"
 	"locklab/internal/backend"
 	"locklab/internal/leaktest"
 	"locklab/peers"
 	"locklab/zklock"
 )
 
-// TestCurator shares the permits of a semaphore with Curator, and revokes locks in both directions.
+// TestCurator shares the permits of a semaphore with Curator.
 func TestCurator(t *testing.T) {
 	t.Parallel()
 	at := endpoint(t)
@@ -35,8 +31,6 @@ func TestCurator(t *testing.T) {
 	path, holders := newPath(), t.TempDir()
 	cmd := exec.CommandContext(t.Context(), program, "-Xmx256m", "-cp", classPath, "testdata/Interop.java", at.Addrs[0][0], path, holders)
 	cmd.Stderr = os.Stderr
-	in, err := cmd.StdinPipe()
-	requireNoError(t, err)
 	out, err := cmd.StdoutPipe()
 	requireNoError(t, err)
 	requireNoError(t, cmd.Start())
@@ -62,7 +56,6 @@ func TestCurator(t *testing.T) {
 	expect(t, says, "DONE 0") // violations that Curator saw
 	over.Store(true)
 	wg.Wait()
-	revokeWithCurator(t, at, path+"/revoke", says, in)
 }
 
 // requireTwoHolders makes the file mine of a holder, and checks that at most one other is there.
@@ -94,30 +87,4 @@ func expect(t *testing.T, says *bufio.Scanner, want string) {
 	if !says.Scan() || says.Text() != want {
 		t.Fatalf("Curator's side says %q, %v, want %q", says.Text(), says.Err(), want)
 	}
-}
-
-func revokeWithCurator(t *testing.T, at harness.Endpoint, path string, says *bufio.Scanner, in io.Writer) {
-	expect(t, says, "HELD")
-	c := dial(t, at, zklock.ClientOptions{})
-	asked := make(chan struct{}, 1)
-	m := c.Reentrant(path, zklock.ReentrantOptions{OnRevoke: func(*zklock.Owner) { asked <- struct{}{} }})
-	line, err := m.Participants(t.Context())
-	if err != nil || len(line) != 1 {
-		t.Fatalf("Participants = %q, %v, want Curator's ticket", line, err)
-	}
-	requireNoError(t, c.Revoke(t.Context(), line[0]))
-	expect(t, says, "REVOKED")
-	err = zklock.Do(t.Context(), m.Owner(), func(context.Context, *zklock.Lease) error {
-		fmt.Fprintln(in, "I hold")
-		select {
-		case <-asked:
-		case <-time.After(patience):
-			t.Error("not asked")
-		}
-		return nil
-	})
-	if err != nil {
-		t.Error(err)
-	}
-	fmt.Fprintln(in, "I have heard")
 }

@@ -70,9 +70,8 @@
 // # Kinds of lock
 //
 //   - [Client.Mutex]: one holder.
-//   - [Client.Reentrant]: one owner, which may take it again, and which [Client.Revoke] can
-//     ask for it. The user chooses the owner: a goroutine, a request, the client or its
-//     session.
+//   - [Client.Reentrant]: one owner, which may take it again. The user chooses the owner: a
+//     goroutine, a request or the client.
 //   - [Client.RWMutex]: one writer or any number of readers; [RWMutex.Owner] for one that
 //     writes and then reads on.
 //   - [Client.Semaphore]: a fixed number of holders.
@@ -127,7 +126,6 @@
 // with a RWMutex, and its InterProcessSemaphoreV2 with a [SemaphoreV2]. Children with other
 // names are ignored. Curator's Revoker cannot write to the ticket of a Mutex or of a RWMutex's
 // writer: the servers refuse it. If they enforce no ACLs, the write has no effect.
-// [Client.Revoke] does not try.
 //
 // Curator's InterProcessReadWriteLock up to version 5.4.0, which Debian 12 has, lets two
 // holders in (CURATOR-621). When an owner that writes and also reads unlocks its write lock, a

@@ -10,7 +10,9 @@ import (
 // Other packages of this module use these tickets with their own recipes, like log/internal of
 // the standard library: nothing is exported or linked into a program for them.
 func init() {
-	recipe.Engine.Mutex = func(m any, r recipe.Recipe) { m.(*Mutex).p = follow(r) }
+	recipe.Engine.Mutex = func(m any, r recipe.Recipe) {
+		m.(*Mutex).p, m.(*Mutex).kinds = follow(r), []string{r.Kind}
+	}
 	recipe.Engine.RWMutex = func(m any, write, read recipe.Recipe) {
 		m.(*RWMutex).write, m.(*RWMutex).read = follow(write), follow(read)
 	}
@@ -47,7 +49,7 @@ func (e entry) Made(f func() (string, error)) error { return e.t.made(f) }
 func (e entry) MakeParents() error                  { return e.t.q.makeParents() }
 
 func (e entry) Adopt(name string) {
-	e.t.node, e.t.session = name, e.t.q.c.sessions() // read after the reply, as in made
+	e.t.node, e.t.session = name, e.t.q.c.now().session // read after the reply, as in made
 }
 
 func (e entry) Children() ([]string, *zk.Stat, error) { return e.t.q.c.list(e.t.q.path) }

@@ -29,52 +29,22 @@ func must[T any](v T, err error) T {
 }
 
 func ExampleReentrant() {
-	client := connect(context.Background())
+	ctx := context.Background()
+	client := connect(ctx)
 	defer client.Close()
-	m := client.Reentrant("/locklab/example", zklock.ReentrantOptions{})
+	m := client.Reentrant("/locklab/example", zklock.Options{})
 
-	ctx := zklock.WithOwner(context.Background()) // for one request, say
-	outer := must(m.Lock(ctx))
-	inner := must(m.Lock(ctx)) // somewhere deeper, at no cost
+	owner := m.Owner() // of one request, say
+	outer := must(owner.Lock(ctx))
+	inner := must(owner.Lock(ctx)) // somewhere deeper, at no cost
 	fmt.Println("one acquisition:", inner.Token() == outer.Token())
 
-	ofAnother := zklock.WithOwner(context.Background())
-	_, err := m.TryLock(ofAnother)
+	_, err := m.Owner().TryLock(ctx)
 	fmt.Println("another owner:", err)
-	fmt.Println(inner.Unlock(ctx), outer.Unlock(ctx))
-}
 
-func ExampleReentrant_Owner() {
-	ctx := context.Background()
-	client := connect(ctx)
-	defer client.Close()
-
-	owner := client.Reentrant("/locklab/example", zklock.ReentrantOptions{}).Owner()
-	first, second := must(owner.Lock(ctx)), must(owner.Lock(ctx))
-	fmt.Println("to unlock:", owner.Count())
-	first.Unlock(ctx)
-	fmt.Println("to unlock:", owner.Count(), "and still held:", second.Err() == nil)
-	second.Unlock(ctx)
-}
-
-func ExampleClient_Revoke() {
-	ctx := context.Background()
-	client := connect(ctx)
-	defer client.Close()
-
-	asked := make(chan struct{}, 1)
-	m := client.Reentrant("/locklab/example", zklock.ReentrantOptions{
-		OnRevoke: func(*zklock.Owner) { asked <- struct{}{} },
-	})
-	lease := must(m.Owner().Lock(ctx))
-
-	line := must(m.Participants(ctx)) // a program that needs the lock urgently
-	if err := client.Revoke(ctx, line[0]); err != nil {
-		log.Fatal(err)
-	}
-
-	<-asked // the holder finishes and unlocks
-	fmt.Println("it was only a wish:", lease.Err() == nil, lease.Unlock(ctx) == nil)
+	outer.Unlock(ctx)
+	fmt.Println("to unlock:", owner.Count(), "and still held:", inner.Err() == nil)
+	inner.Unlock(ctx)
 }
 
 func ExampleRWMutex() {
@@ -121,19 +91,6 @@ func ExampleSemaphore() {
 	b.Unlock(ctx)
 	c := must(s.TryLock(ctx))
 	fmt.Println("after one has left:", a.Unlock(ctx) == nil, c.Unlock(ctx) == nil)
-}
-
-// Java services with Curator's InterProcessSemaphoreV2 may use the same path.
-func ExampleSemaphoreV2() {
-	ctx := context.Background()
-	client := connect(ctx)
-	defer client.Close()
-	s := client.SemaphoreV2("/locklab/example", 2, zklock.Options{})
-
-	err := zklock.Do(ctx, s, func(ctx context.Context, lease *zklock.Lease) error {
-		return ctx.Err() // one of two
-	})
-	fmt.Println("done:", err == nil)
 }
 
 func ExampleMutex_Lock() {
@@ -192,17 +149,6 @@ func ExampleLease_IsOwner() {
 	fmt.Println("after that:", err)
 }
 
-func ExampleLocker() {
-	client := connect(context.Background())
-	defer client.Close()
-
-	// For code that needs a sync.Locker. Its methods panic if the lock is lost.
-	l := zklock.Locker(client.Mutex("/locklab/example", zklock.Options{}))
-	l.Lock()
-	fmt.Println("alone")
-	l.Unlock()
-}
-
 func ExampleMulti() {
 	ctx := context.Background()
 	client := connect(ctx)
@@ -240,17 +186,13 @@ var examples = []struct {
 	{"", Example, "alone; the resource can check the token: true\n"},
 	{"Client_Cohort", ExampleClient_Cohort, "acquisitions: 50\n"},
 	{"Mutex_TryLock", ExampleMutex_TryLock, "again: true\nunlocked: true\nwhy it ended: zklock: lock released\n"},
-	{"Reentrant", ExampleReentrant, "one acquisition: true\nanother owner: zklock: lock not acquired: lock /locklab/example: another has it or waits for it\n<nil> <nil>\n"},
-	{"Reentrant_Owner", ExampleReentrant_Owner, "to unlock: 2\nto unlock: 1 and still held: true\n"},
-	{"Client_Revoke", ExampleClient_Revoke, "it was only a wish: true true\n"},
+	{"Reentrant", ExampleReentrant, "one acquisition: true\nanother owner: zklock: lock not acquired: lock /locklab/example: another has it or waits for it\nto unlock: 1 and still held: true\n"},
 	{"RWMutex", ExampleRWMutex, "a writer beside them: true\nread: true\n"},
 	{"RWMutexOwner", ExampleRWMutexOwner, "and back: true\nread what it wrote: true\n"},
 	{"Semaphore", ExampleSemaphore, "a third: true\nafter one has left: true true\n"},
-	{"SemaphoreV2", ExampleSemaphoreV2, "done: true\n"},
 	{"Mutex_Lock", ExampleMutex_Lock, "held, with a token for the resource: true\n"},
 	{"Mutex_Holders", ExampleMutex_Holders, "reindexer on host 7 has it: true\nwaiters: 0\n"},
 	{"Lease_IsOwner", ExampleLease_IsOwner, "while it is held: <nil>\nafter that: zk: node does not exist\n"},
-	{"Locker", ExampleLocker, "alone\n"},
 	{"Elect", ExampleElect, "leads until the work is done, or until ctx ends: true\n<nil>\n"},
 	{"Multi", ExampleMulti, "[/locklab/example/3 /locklab/example/7]\n<nil>\n"},
 }

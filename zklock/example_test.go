@@ -36,18 +36,12 @@ func Example() {
 
 func ExampleMutex_TryLock() {
 	ctx := context.Background()
-	client, err := zklock.Dial(ctx, servers, zklock.ClientOptions{})
-	if err != nil {
-		log.Fatal(err)
-	}
+	client := connect(ctx)
 	defer client.Close()
 
 	m := client.Mutex("/locklab/example", zklock.Options{})
-	lease, err := m.TryLock(ctx)
-	if err != nil {
-		log.Fatal(err)
-	}
-	_, err = m.TryLock(ctx)
+	lease := must(m.TryLock(ctx))
+	_, err := m.TryLock(ctx)
 	fmt.Println("again:", errors.Is(err, zklock.ErrNotAcquired))
 	fmt.Println("unlocked:", lease.Unlock(ctx) == nil)
 	fmt.Println("why it ended:", lease.Err())
@@ -55,10 +49,7 @@ func ExampleMutex_TryLock() {
 
 func ExampleClient_Cohort() {
 	ctx := context.Background()
-	client, err := zklock.Dial(ctx, servers, zklock.ClientOptions{})
-	if err != nil {
-		log.Fatal(err)
-	}
+	client := connect(ctx)
 	defer client.Close()
 
 	k := client.Cohort("/locklab/example", zklock.CohortOptions{Handovers: 10})

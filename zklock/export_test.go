@@ -132,8 +132,6 @@ var Marker = string(tag{"another", "a test"}.data())
 
 func Node(l *Lease) string { return l.q.path + "/" + l.node }
 
-func Fair(m *Mutex) *Mutex { m.p = fairQueue; return m }
-
 // WatchesWaiter reports whether a semaphore's waiter would watch path instead of looking again.
 func WatchesWaiter(c *Client, path string) (bool, error) {
 	w, err := c.watchTicket(path)

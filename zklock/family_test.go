@@ -5,7 +5,6 @@ import (
 	"slices"
 	"sync"
 	"testing"
-	"time"
 
 	"locklab/harness"
 	"locklab/peers"
@@ -47,44 +46,9 @@ func session(t *testing.T, r harness.Remote) harness.Session {
 	return s
 }
 
-type got struct {
-	l   harness.Lease
-	err error
-}
-
-func begin(ctx context.Context, s harness.Session) <-chan got {
-	c := make(chan got, 1)
-	go func() {
-		l, err := s.Lock(ctx)
-		c <- got{l, err}
-	}()
-	return c
-}
-
-func soon(t *testing.T, c <-chan got) harness.Lease {
-	t.Helper()
-	select {
-	case g := <-c:
-		if g.err != nil {
-			t.Fatal(g.err)
-		}
-		return g.l
-	case <-time.After(patience):
-		t.Fatal("Lock does not return")
-		return nil
-	}
-}
-
-func mustLock(t *testing.T, s harness.Session) harness.Lease {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	defer cancel()
-	return soon(t, begin(ctx, s))
-}
-
 func requestsBehindOthers(t *testing.T, at harness.Endpoint) {
 	for _, v := range correct() {
-		requests, notifications := contendedCost(t, at, v, 4, harness.Session.Lock)
+		requests, notifications := contendedCost(t, at, v, 4)
 		t.Logf("%s: %.2f requests and %.2f notifications for each of 4 contenders", v.Name, requests, notifications)
 		switch v.Name {
 		case "zk-fair", "zk-boolean-mutex", "zk-two-level", "zk-two-level-local-first", "zk-cohort":
@@ -117,20 +81,19 @@ func costs(t *testing.T, v *harness.Variant, requests, notifications, alone floa
 }
 
 // contendedCost returns the traffic of an acquisition among clients that queue again at once.
-// The i-th client takes locks[i%len(locks)].
-func contendedCost(t *testing.T, at harness.Endpoint, v *harness.Variant, workers int, locks ...func(harness.Session, context.Context) (harness.Lease, error)) (requests, notifications float64) {
+func contendedCost(t *testing.T, at harness.Endpoint, v *harness.Variant, workers int) (requests, notifications float64) {
 	t.Helper()
 	const acquisitions = 25
 	key := newKey()
 	var wg sync.WaitGroup
 	var mu sync.Mutex
 	var total harness.Counts
-	for i := range workers {
+	for range workers {
 		r := client(t, v, at, key)
-		s, lock := session(t, r), locks[i%len(locks)]
+		s := session(t, r)
 		wg.Go(func() {
 			for range acquisitions {
-				l, err := lock(s, t.Context())
+				l, err := s.Lock(t.Context())
 				if err == nil {
 					err = l.Unlock(t.Context())
 				}

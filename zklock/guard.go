@@ -27,18 +27,18 @@ func (t *ticket) wait(ctx context.Context, v view) (view, error) {
 	if !t.queued {
 		t.queued = true
 		ahead := t.place
-		if t.q.name != "" {
+		if t.q.name != t.q.path {
 			ahead = -1 // one of several queues, whose holders may wait in another
 		}
-		trace.TellQueued(t.q.lockPath(), ahead)
+		trace.TellQueued(t.q.name, ahead)
 	}
 	v, why, err := t.sleep(ctx, v)
-	trace.TellWoken(t.q.lockPath(), why)
+	trace.TellWoken(t.q.name, why)
 	return v, err
 }
 
 // sleep is wait that also returns why it ended, "" with an error.
-func (t *ticket) sleep(ctx context.Context, v view) (view, Wake, error) {
+func (t *ticket) sleep(ctx context.Context, v view) (view, lock.Wake, error) {
 	c := t.q.c
 	var slow <-chan time.Time
 	if v.gives && t.own == nil { // else nothing is decided without a look
@@ -58,18 +58,18 @@ func (t *ticket) sleep(ctx context.Context, v view) (view, Wake, error) {
 				ev = v.ticket.take(ev, ok)
 			}
 			if v.gives && t.behind(v.ticket) && v.ticket.gave(c, ev) && !t.disturbed() {
-				return view{head: true, token: t.czxid}, WakeGrant, nil
+				return view{head: true, token: t.czxid}, lock.WakeGrant, nil
 			}
 			return view{}, wakeBy(ev), nil
 		case <-again:
-			return view{}, WakeTime, nil
+			return view{}, lock.WakeTime, nil
 		case <-t.own:
 			t.own = nil
-			return view{}, WakeDoubt, nil
+			return view{}, lock.WakeDoubt, nil
 		case <-slow:
 			own, err := c.watchOwn(t.path(), t.czxid)
 			if errors.Is(err, zk.ErrNoNode) {
-				return view{gone: true}, WakeDoubt, nil
+				return view{gone: true}, lock.WakeDoubt, nil
 			}
 			if err != nil {
 				return view{}, "", fmt.Errorf("zklock: watch %s: %w", t.path(), err)
@@ -83,11 +83,11 @@ func (t *ticket) sleep(ctx context.Context, v view) (view, Wake, error) {
 	}
 }
 
-func wakeBy(ev zk.Event) Wake {
+func wakeBy(ev zk.Event) lock.Wake {
 	if ev.Type == zk.EventNotWatching || ev.Type == zk.EventSession {
-		return WakeDoubt
+		return lock.WakeDoubt
 	}
-	return WakeMessage
+	return lock.WakeMessage
 }
 
 // disturbed reports whether the own ticket's watch has fired: events come in causal order.

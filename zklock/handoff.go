@@ -115,7 +115,7 @@ func lookHandoff(t *ticket, obstacle func(line []recipe.Place, i int) int, alone
 		if err != nil {
 			return view{}, fmt.Errorf("zklock: watch %s/%s: %w", t.q.path, ahead.Name, err)
 		}
-		if t.session != c.sessions() {
+		if t.session != c.now().session {
 			return view{gone: true}, nil // the watch belongs to the next session
 		}
 		gives := ahead.Kind != readKind

@@ -3,7 +3,6 @@ package zklock_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"testing"
 
 	"github.com/go-zookeeper/zk"
@@ -24,10 +23,7 @@ func TestHandoff(t *testing.T) {
 		{"foreign writes, forged", foreignWriteForged},
 		{"identity of another kind", estranged},
 		{"credentials", sealedWithCredentials},
-		{"parent that cannot be written", parentReadOnly},
-		{"any reply lost", anyReplyLost},
 		{"waiter behind a cut", cutWaiterLists},
-		{"foreign child", foreignChildAlone},
 	})
 }
 
@@ -143,64 +139,6 @@ func sealedWithCredentials(t *testing.T, at harness.Endpoint) {
 	}, d)
 }
 
-func parentReadOnly(t *testing.T, at harness.Endpoint) {
-	see := raw(t, at)
-	c := dial(t, at, zklock.ClientOptions{})
-	m := c.Mutex(newPath(), zklock.Options{})
-	unlock(t, lock(t, m))
-	setACL(t, see, m.Path(), zk.WorldACL(zk.PermAll&^zk.PermWrite))
-	for i := range 3 {
-		if got := cost(func() { unlock(t, lock(t, m)) }, c); got.Requests != 2 && i > 0 {
-			t.Errorf("an acquisition costs %d requests, want 2", got.Requests)
-		}
-	}
-}
-
-// anyReplyLost: a client loses one reply or event of an acquisition, alone or behind another.
-func anyReplyLost(t *testing.T, at harness.Endpoint) {
-	loseEach(t, at, func(c, d *zklock.Client, path string) [3]taker {
-		m, n := c.Mutex(path, zklock.Options{}), d.Mutex(path, zklock.Options{})
-		return [3]taker{m.Lock, n.Lock, m.Lock}
-	})
-}
-
-// loseEach loses each reply or event of c once, while c, d and c again have the lock.
-func loseEach(t *testing.T, at harness.Endpoint, takers func(c, d *zklock.Client, path string) [3]taker) {
-	const replies = 20 // no fewer than there are
-	var tests []serverTest
-	for k := range replies {
-		tests = append(tests, serverTest{fmt.Sprint(k), func(t *testing.T, at harness.Endpoint) {
-			if oneReplyLost(t, at, k, takers) && k == replies-1 {
-				t.Error("there may be more replies to lose")
-			}
-		}})
-	}
-	together(t, at, tests)
-}
-
-func oneReplyLost(t *testing.T, at harness.Endpoint, k int, takers func(c, d *zklock.Client, path string) [3]taker) bool {
-	p, see := newProxy(t, at), raw(t, at)
-	path := newPath()
-	c, d := dial(t, p.at, zklock.ClientOptions{}), dial(t, at, zklock.ClientOptions{})
-	takes := takers(c, d, path)
-	p.loseReply(k)
-	first := acquire(t, takes[0])
-	next := behind(t.Context(), takes[1])
-	awaitQueue(t, see, path, 2)
-	unlockDespiteFault(t, first)
-	second := awaitLease(t, next)
-	next = behind(t.Context(), takes[2])
-	awaitQueue(t, see, path, 2)
-	unlock(t, second)
-	third := awaitLease(t, next)
-	unlockDespiteFault(t, third)
-	if second.Token() <= first.Token() || third.Token() <= second.Token() {
-		t.Errorf("tokens %d, %d, %d", first.Token(), second.Token(), third.Token())
-	}
-	awaitQueue(t, see, path, 0)
-	return p.replyLost()
-}
-
 func cutWaiterLists(t *testing.T, at harness.Endpoint) {
 	p, see := newProxy(t, at), raw(t, at)
 	path := newPath()
@@ -214,17 +152,4 @@ func cutWaiterLists(t *testing.T, at harness.Endpoint) {
 		unlock(t, head)
 		unlock(t, awaitLease(t, next))
 	}, d)
-}
-
-func foreignChildAlone(t *testing.T, at harness.Endpoint) {
-	see := raw(t, at)
-	c := dial(t, at, zklock.ClientOptions{})
-	m := c.Mutex(newPath(), zklock.Options{})
-	unlock(t, lock(t, m))
-	createNode(t, see, m.Path()+"/foreign", nil, zk.FlagEphemeral)
-	unlock(t, lock(t, m))
-	unlock(t, lock(t, m))
-	if got := cost(func() { unlock(t, lock(t, m)) }, c); got.Requests != 2 {
-		t.Errorf("an acquisition costs %d requests, want 2", got.Requests)
-	}
 }

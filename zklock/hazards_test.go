@@ -62,7 +62,7 @@ type node struct {
 func (s *stage) nodes(t *testing.T) []node {
 	t.Helper()
 	var all []node
-	for _, dir := range []string{"", "/a", "/b", "/locks", "/leases"} {
+	for _, dir := range dirs {
 		data, stat, err := s.see.Get(s.path + dir)
 		if errors.Is(err, zk.ErrNoNode) {
 			continue
@@ -104,21 +104,6 @@ func sessionChanges(t *testing.T, s *stage) {
 	expectExcluded(t, "another", other)
 	unlock(t, l)
 	unlock(t, acquire(t, other))
-}
-
-func (s *stage) owned(t *testing.T, session int64) (count int) {
-	for _, dir := range []string{"", "/a", "/b", "/locks", "/leases"} {
-		names, _, err := s.see.Children(s.path + dir)
-		if err != nil && !errors.Is(err, zk.ErrNoNode) {
-			t.Error(err)
-		}
-		for _, name := range names {
-			if _, stat, err := s.see.Exists(s.path + dir + "/" + name); err == nil && stat.EphemeralOwner == session {
-				count++
-			}
-		}
-	}
-	return count
 }
 
 func deletionsRefused(t *testing.T, s *stage) {

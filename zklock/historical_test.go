@@ -48,14 +48,10 @@ func pathWithDash(t *testing.T, at harness.Endpoint) {
 func adoptsTicket(t *testing.T, at harness.Endpoint) {
 	see, key, v := raw(t, at), newKey(), variant(t, "zk-writelock-historical")
 	c := client(t, v, at, key)
-	held := mustLock(t, session(t, c))
+	held := acquire(t, session(t, c).Lock)
 	ctx, cancel := context.WithCancel(t.Context())
-	second := begin(ctx, session(t, c))
-	select {
-	case g := <-second:
-		t.Fatalf("Lock = %v, %v", g.l, g.err)
-	case <-time.After(aWhile):
-	}
+	second := begins(ctx, session(t, c).Lock)
+	expectWaiting(t, second)
 	if names := queue(t, see, "/locklab/"+key); len(names) != 1 {
 		t.Errorf("the hazard does not show: two locks of one session have the tickets %q", names)
 	}
@@ -69,10 +65,10 @@ func adoptsTicket(t *testing.T, at harness.Endpoint) {
 // asksTooOften: every 60 ms, one level deeper and with one more watch.
 func asksTooOften(t *testing.T, at harness.Endpoint) {
 	key, v := newKey(), variant(t, "zk-boolean-mutex-historical")
-	held := mustLock(t, session(t, client(t, v, at, key)))
+	held := acquire(t, session(t, client(t, v, at, key)).Lock)
 	c := client(t, v, at, key)
 	s := session(t, c)
-	waiter := begin(t.Context(), s)
+	waiter := begins(t.Context(), s.Lock)
 	before := c.(harness.Counter).Counts().Requests
 	eventually(t, "Lock calls itself", func() bool { return depth(s) >= 8 })
 	asked := c.(harness.Counter).Counts().Requests - before
@@ -81,15 +77,15 @@ func asksTooOften(t *testing.T, at harness.Endpoint) {
 	}
 	t.Logf("%d requests and a stack of %d while nothing happened", asked, depth(s))
 	unlock(t, held)
-	soon(t, waiter)
+	awaitLease(t, waiter)
 	// The traffic of the fixed lock while it waits.
-	held = mustLock(t, session(t, client(t, variant(t, "zk-boolean-mutex"), at, key+"-mended")))
+	held = acquire(t, session(t, client(t, variant(t, "zk-boolean-mutex"), at, key+"-mended")).Lock)
 	c = client(t, variant(t, "zk-boolean-mutex"), at, key+"-mended")
-	waiter = begin(t.Context(), session(t, c))
+	waiter = begins(t.Context(), session(t, c).Lock)
 	time.Sleep(2 * aWhile)
 	expectEqual(t, "mended, a waiter sends", c.(harness.Counter).Counts().Requests, 3)
 	unlock(t, held)
-	unlock(t, soon(t, waiter))
+	unlock(t, awaitLease(t, waiter))
 }
 
 // ownsAfterSession: the object grants an expired session's lock, which another client has.
@@ -97,11 +93,11 @@ func ownsAfterSession(t *testing.T, at harness.Endpoint) {
 	p, key, v := newProxy(t, at), newKey(), variant(t, "zk-boolean-mutex-historical")
 	p.at.SessionTimeout = time.Second
 	s := session(t, client(t, v, p.at, key))
-	old := mustLock(t, s)
+	old := acquire(t, s.Lock)
 	p.disconnect()
-	other := mustLock(t, session(t, client(t, v, at, key)))
+	other := acquire(t, session(t, client(t, v, at, key)).Lock)
 	p.Refuse(false)
-	if again := mustLock(t, s); old.Err() != nil || again.Err() != nil || other.Err() != nil {
+	if again := acquire(t, s.Lock); old.Err() != nil || again.Err() != nil || other.Err() != nil {
 		t.Errorf("the hazard does not show: %v, %v, %v", old.Err(), again.Err(), other.Err())
 	}
 	unlock(t, other)

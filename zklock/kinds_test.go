@@ -5,13 +5,10 @@ import (
 	"errors"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
-
-	"github.com/go-zookeeper/zk"
 
 	"locklab/harness"
 	"locklab/internal/faultproxy"
@@ -21,35 +18,106 @@ import (
 
 type taker func(context.Context) (*zklock.Lease, error)
 
-// kinds opens each kind of lock for one more contender; contenders exclude each other.
-var kinds = []struct {
-	name  string
-	open  func(c *zklock.Client, path string) taker
-	spare bool // one permit must be taken first
-}{
-	{"mutex", func(c *zklock.Client, path string) taker { return c.Mutex(path, zklock.Options{}).Lock }, false},
-	{"owner", func(c *zklock.Client, path string) taker {
-		return c.Reentrant(path, zklock.ReentrantOptions{}).Owner().Lock
-	}, false},
-	{"owner that can be asked", func(c *zklock.Client, path string) taker {
-		return c.Reentrant(path, zklock.ReentrantOptions{OnRevoke: func(*zklock.Owner) {}}).Owner().Lock
-	}, false},
-	{"writer", func(c *zklock.Client, path string) taker { return c.RWMutex(path, zklock.Options{}).Lock }, false},
-	{"writer that owns", func(c *zklock.Client, path string) taker { return c.RWMutex(path, zklock.Options{}).Owner().Lock }, false},
-	{"cohort", func(c *zklock.Client, path string) taker { return c.Cohort(path, zklock.CohortOptions{}).Lock }, false},
-	{"semaphore", func(c *zklock.Client, path string) taker { return c.Semaphore(path, 2, zklock.Options{}).Lock }, true},
-	{"semaphore v2", func(c *zklock.Client, path string) taker { return c.SemaphoreV2(path, 2, zklock.Options{}).Lock }, true},
-	{"multi", func(c *zklock.Client, path string) taker {
-		m := c.Multi([]string{path + "/b", path + "/a"}, zklock.MultiOptions{})
-		return m.Lock
-	}, false},
+type locker interface {
+	zklock.Lockable
+	TryLock(ctx context.Context) (*zklock.Lease, error)
 }
 
+// A kind opens its lock for one more contender; contenders exclude each other if there is one
+// permit, unless they only read.
+type kind struct {
+	name   string
+	open   func(c *zklock.Client, path string, permits int, o zklock.Options) locker
+	alone  uint64 // requests of an acquisition
+	traced string // a Trace's report of a wait behind another client
+	counts bool   // it has permits
+	reads  bool
+}
+
+const (
+	byEvent = "queued 0, woken grant, granted, released"
+	byLook  = "queued 0, woken message, granted, released"
+)
+
+var kinds = []kind{
+	{name: "mutex", alone: 2, traced: byEvent, open: func(c *zklock.Client, path string, _ int, o zklock.Options) locker { return c.Mutex(path, o) }},
+	{name: "owner", alone: 3, traced: byLook, open: func(c *zklock.Client, path string, _ int, o zklock.Options) locker {
+		m := c.Reentrant(path, o)
+		return owned{m, m.Owner()}
+	}},
+	{name: "writer", alone: 2, traced: byEvent, open: func(c *zklock.Client, path string, _ int, o zklock.Options) locker { return c.RWMutex(path, o) }},
+	{name: "reader", alone: 3, traced: byEvent, reads: true, open: func(c *zklock.Client, path string, _ int, o zklock.Options) locker {
+		return reader{c.RWMutex(path, o)}
+	}},
+	{name: "writer that owns", alone: 3, traced: byEvent, open: func(c *zklock.Client, path string, _ int, o zklock.Options) locker {
+		return c.RWMutex(path, o).Owner()
+	}},
+	{name: "cohort", alone: 3, traced: "granted, released", open: func(c *zklock.Client, path string, _ int, o zklock.Options) locker {
+		return c.Cohort(path, zklock.CohortOptions{Wait: o.Wait, MaxHold: o.MaxHold})
+	}},
+	{name: "cohort, local first", alone: 3, traced: "granted, released", open: func(c *zklock.Client, path string, _ int, o zklock.Options) locker {
+		return c.Cohort(path, zklock.CohortOptions{Handovers: 2, LocalFirst: true, Wait: o.Wait, MaxHold: o.MaxHold})
+	}},
+	{name: "semaphore", alone: 3, traced: byLook, counts: true, open: func(c *zklock.Client, path string, permits int, o zklock.Options) locker {
+		return c.Semaphore(path, permits, o)
+	}},
+	{name: "semaphore v2", alone: 6, traced: "queued -1, woken message, granted, released", counts: true, open: func(c *zklock.Client, path string, permits int, o zklock.Options) locker {
+		return c.SemaphoreV2(path, permits, o)
+	}},
+	{name: "multi", alone: 4, traced: byEvent, open: func(c *zklock.Client, path string, _ int, o zklock.Options) locker {
+		return c.Multi([]string{path + "-b", path + "-a"}, zklock.MultiOptions{Options: o})
+	}},
+}
+
+type owned struct {
+	*zklock.Reentrant
+	*zklock.Owner
+}
+
+type reader struct{ m *zklock.RWMutex }
+
+func (r reader) Lock(ctx context.Context) (*zklock.Lease, error)    { return r.m.RLock(ctx) }
+func (r reader) TryLock(ctx context.Context) (*zklock.Lease, error) { return r.m.TryRLock(ctx) }
+
+// lock opens the lock with one permit and the default options.
+func (k kind) lock(c *zklock.Client, path string) locker { return k.open(c, path, 1, zklock.Options{}) }
+
+// rival is lock for one that excludes it: a reader's rival writes.
+func (k kind) rival(c *zklock.Client, path string) locker {
+	if k.reads {
+		return c.RWMutex(path, zklock.Options{})
+	}
+	return k.lock(c, path)
+}
+
+// path returns the path that a Trace gets for the lock at path.
+func (k kind) path(path string) string {
+	if k.name == "multi" {
+		return path + "-a"
+	}
+	return path
+}
+
+// dirs are the nodes of a lock below or beside its path.
+var dirs = []string{"", "-a", "-b", "/locks", "/leases"}
+
+// A stage is a lock of some kind. If that has permits, it has two, and one is taken.
 type stage struct {
 	at   harness.Endpoint
 	see  *wirezk.Conn
 	path string
 	open func(c *zklock.Client, path string) taker
+}
+
+// perform runs the test on a lock of kind k, and requires that no ticket is left.
+func (k kind) perform(t *testing.T, at harness.Endpoint, path string, run func(*testing.T, *stage)) {
+	s := &stage{at, raw(t, at), path, func(c *zklock.Client, path string) taker { return k.open(c, path, 2, zklock.Options{}).Lock }}
+	defer s.deserted(t)
+	if k.counts {
+		away := s.taker(t)
+		defer unlock(t, acquire(t, away))
+	}
+	run(t, s)
 }
 
 func (s *stage) contender(t *testing.T, at harness.Endpoint, o zklock.ClientOptions) (*zklock.Client, taker) {
@@ -92,21 +160,15 @@ func TestKinds(t *testing.T) {
 	var tests []serverTest
 	for _, h := range hazards {
 		for _, k := range kinds {
-			tests = append(tests, serverTest{k.name + "/" + h.name, func(t *testing.T, at harness.Endpoint) {
-				s := &stage{at, raw(t, at), newPath(), k.open}
-				defer s.deserted(t)
-				if k.spare {
-					away := s.taker(t)
-					defer unlock(t, acquire(t, away))
-				}
-				h.run(t, s)
-			}})
+			if !k.reads {
+				tests = append(tests, serverTest{k.name + "/" + h.name, func(t *testing.T, at harness.Endpoint) { k.perform(t, at, newPath(), h.run) }})
+			}
 		}
 	}
 	atOnce(t, at, tests)
 }
 
-func acquire(t *testing.T, f taker) *zklock.Lease {
+func acquire[L any](t *testing.T, f func(context.Context) (L, error)) L {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
@@ -127,20 +189,27 @@ func (s *stage) deserted(t *testing.T) {
 	eventually(t, "the queues are empty", func() bool { return len(s.tickets(t)) == 0 })
 }
 
-func (s *stage) tickets(t *testing.T) []string {
-	var all []string
-	for _, dir := range []string{"", "/a", "/b", "/locks", "/leases"} {
-		names, _, err := s.see.Children(s.path + dir)
-		if err != nil && !errors.Is(err, zk.ErrNoNode) {
-			t.Fatal(err)
-		}
-		for _, name := range names {
-			if strings.HasPrefix(name, "_c_") || strings.HasPrefix(name, "lock-") || strings.HasPrefix(name, "__WRIT__") {
-				all = append(all, s.path+dir+"/"+name)
+type ticket struct {
+	path  string
+	owner int64 // session
+}
+
+func (s *stage) tickets(t *testing.T) (all []ticket) {
+	for _, dir := range dirs {
+		for _, name := range queue(t, s.see, s.path+dir) {
+			path := s.path + dir + "/" + name
+			if _, stat, err := s.see.Exists(path); err == nil && stat.EphemeralOwner != 0 {
+				all = append(all, ticket{path, stat.EphemeralOwner})
 			}
 		}
 	}
 	return all
+}
+
+// owned returns the number of tickets of a session.
+func (s *stage) owned(t *testing.T, session int64) int {
+	t.Helper()
+	return len(slices.DeleteFunc(s.tickets(t), func(one ticket) bool { return one.owner != session }))
 }
 
 func oneCancels(t *testing.T, s *stage, waiter int) {
@@ -176,14 +245,14 @@ func repliesLost(t *testing.T, s *stage) {
 	f := s.open(dial(t, p.at, zklock.ClientOptions{}), s.path)
 	unlock(t, acquire(t, f))
 	before := len(s.tickets(t))
-	p.loseReply(0)
+	p.loseReply()
 	l := acquire(t, f)
 	p.requireReplyLost(t)
 	mine := len(s.tickets(t)) - before
 	if mine != 1 && mine != 2 { // the multi has two
 		t.Errorf("%d tickets are there, want one or two", mine)
 	}
-	p.loseReply(0)
+	p.loseReply()
 	expectLost(t, l) // another might have deleted the ticket
 }
 
@@ -193,13 +262,13 @@ func deletedUnseen(t *testing.T, s *stage) {
 	a, b := s.open(dial(t, p.at, zklock.ClientOptions{}), s.path), s.taker(t)
 	before := s.tickets(t)
 	held := acquire(t, a)
-	for _, path := range s.tickets(t) {
-		if !slices.Contains(before, path) {
-			deleteNode(t, s.see, path)
+	for _, one := range s.tickets(t) {
+		if !slices.Contains(before, one) {
+			deleteNode(t, s.see, one.path)
 		}
 	}
 	next := acquire(t, b)
-	p.loseReply(0)
+	p.loseReply()
 	expectLost(t, held)
 	unlock(t, next)
 }
@@ -221,6 +290,9 @@ func releaseUnanswered(t *testing.T, s *stage) {
 		t.Errorf("after Unlock began Err = %v, and %v are left", held.Err(), time.Until(until))
 	}
 	expectError(t, <-unlocked, zklock.ErrUnanswered)
+	ctx, cancel := context.WithTimeout(t.Context(), aWhile)
+	defer cancel()
+	expectError(t, lockError(ctx, a), context.DeadlineExceeded)
 	p.Delay(faultproxy.Reply, 0)
 	p.cut()
 	unlock(t, acquire(t, b))
@@ -259,16 +331,22 @@ func cutInLine(t *testing.T, s *stage) {
 	unlock(t, awaitLease(t, next))
 }
 
+// bothExpire: the sessions of a holder and a waiter end at a silent server. The holder's lease
+// ends before the next one gets the lock.
 func bothExpire(t *testing.T, s *stage) {
 	p, o := newProxy(t, s.at), zklock.ClientOptions{SessionTimeout: 2 * time.Second}
 	a, b, c := s.open(dial(t, p.at, o), s.path), s.open(dial(t, p.at, o), s.path), s.taker(t)
 	held := acquire(t, a)
 	second, third := behind(t.Context(), b), behind(t.Context(), c)
-	p.disconnect()
+	p.Partition(true)
 	l := awaitLease(t, third)
+	if !isDone(held.Done()) {
+		t.Error("the next holder is in, and the lease before has not ended")
+	}
 	expectRisingTokens(t, held, l)
 	expectLost(t, held)
-	p.Refuse(false)
+	p.Partition(false)
+	p.cut()
 	expectWaiting(t, second)
 	unlock(t, l)
 	unlock(t, awaitLease(t, second))
@@ -287,45 +365,49 @@ func closedInLine(t *testing.T, s *stage) {
 
 // faultsAndCancels: despite faults and cancels no two hold the lock at once, and all get in.
 func faultsAndCancels(t *testing.T, s *stage) {
-	const contenders = 4
+	storm(t, s, func(c *zklock.Client, _ int) []taker { return []taker{s.open(c, s.path)} })
+}
+
+// storm disturbs four clients, half of them behind a proxy, each with some takers of one lock.
+func storm(t *testing.T, s *stage, takers func(c *zklock.Client, i int) []taker) {
 	p := newProxy(t, s.at)
 	var r rush
 	end := time.Now().Add(1500 * time.Millisecond)
 	var wg sync.WaitGroup
-	for i := range contenders {
+	for i := range 4 {
 		at := s.at
 		if i%2 == 0 {
 			at = p.at
 		}
-		f := s.open(dial(t, at, zklock.ClientOptions{}), s.path)
-		wg.Go(func() {
-			for time.Now().Before(end) {
-				ctx, cancel := context.WithTimeout(t.Context(), time.Duration(rand.IntN(100))*time.Millisecond)
-				r.visit(t, ctx, f, true)
-				cancel()
-			}
-			ctx, cancel := context.WithTimeout(t.Context(), patience)
-			defer cancel()
-			if !r.visit(t, ctx, f, true) {
-				t.Error("it does not get in after the faults")
-			}
-		})
+		for _, f := range takers(dial(t, at, zklock.ClientOptions{}), i) {
+			wg.Go(func() {
+				for time.Now().Before(end) {
+					ctx, cancel := context.WithTimeout(t.Context(), rand.N(100*time.Millisecond))
+					r.visit(t, ctx, f, i%2 == 0)
+					cancel()
+				}
+				ctx, cancel := context.WithTimeout(t.Context(), patience)
+				defer cancel()
+				if !r.visit(t, ctx, f, i%2 == 0) {
+					t.Error("it does not get in after the faults")
+				}
+			})
+		}
 	}
 	for time.Now().Before(end) {
-		time.Sleep(time.Duration(rand.IntN(150)) * time.Millisecond)
+		time.Sleep(rand.N(150 * time.Millisecond))
 		if rand.IntN(2) == 0 {
 			p.cut()
 		} else {
-			p.loseReply(0)
+			p.loseReply()
 		}
 	}
 	wg.Wait()
 	t.Logf("%d acquisitions, %d waits given up", r.acquisitions.Load(), r.refusals.Load())
 }
 
-// A rush checks that the visits of several goroutines exclude each other.
+// A rush checks that the visits of several goroutines exclude each other, and that tokens rise.
 type rush struct {
-	rising                         bool // and so are the tokens
 	inside, acquisitions, refusals atomic.Int64
 	mu                             sync.Mutex
 	last                           uint64 // token
@@ -341,20 +423,25 @@ func (r *rush) visit(t *testing.T, ctx context.Context, f taker, lossy bool) boo
 		}
 		return false
 	}
-	r.acquisitions.Add(1)
-	if n := r.inside.Add(1); n > 1 && l.Err() == nil {
-		t.Errorf("%d are inside", n)
-	}
-	r.mu.Lock()
-	if r.rising && l.Token() <= r.last {
-		t.Errorf("token %d after %d", l.Token(), r.last)
-	}
-	r.last = l.Token()
-	r.mu.Unlock()
-	time.Sleep(time.Millisecond)
-	r.inside.Add(-1)
+	r.stay(t, l.Token(), func() bool { return l.Err() == nil })
 	if err := l.Unlock(ctx); l.Err() == nil || err != nil && !lossy {
 		t.Errorf("Unlock = %v, and then Err = %v", err, l.Err())
 	}
 	return true
+}
+
+// stay is what a holder does, with its token, 0 for none.
+func (r *rush) stay(t *testing.T, token uint64, held func() bool) {
+	r.acquisitions.Add(1)
+	if n := r.inside.Add(1); n > 1 && held() {
+		t.Errorf("%d are inside", n)
+	}
+	r.mu.Lock()
+	if token > 0 && token <= r.last {
+		t.Errorf("token %d after %d", token, r.last)
+	}
+	r.last = max(r.last, token)
+	r.mu.Unlock()
+	time.Sleep(rand.N(2 * time.Millisecond))
+	r.inside.Add(-1)
 }

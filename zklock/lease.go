@@ -4,12 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"locklab/lock"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/go-zookeeper/zk"
+
+	"locklab/lock"
 )
 
 // A Lease is one acquisition of a lock and owns the lock: it may be passed on, and any
@@ -109,15 +110,14 @@ func (l *Lease) giveBack() {
 		l.slow.Stop()
 	}
 	held, err := l.free()
+	cause := ErrReleased
 	switch {
 	case err != nil:
-		l.end(fmt.Errorf("%w: %w", ErrLost, err))
-	case held:
-		l.end(ErrReleased)
-	default:
-		l.end(fmt.Errorf("%w: its node was gone, perhaps before the release", ErrLost))
+		cause = fmt.Errorf("%w: %w", ErrLost, err)
+	case !held:
+		cause = fmt.Errorf("%w: its node was gone, perhaps before the release", ErrLost)
 	}
-	l.q.c.forget(l)
+	l.q.c.lose(l, cause)
 	if l.lost() == nil {
 		l.released()
 	}
@@ -138,7 +138,7 @@ func (l *Lease) TokenOf(path string) uint64 {
 			return part.token
 		}
 	}
-	if path == l.q.lockPath() {
+	if path == l.q.name {
 		return l.token
 	}
 	return 0

@@ -27,61 +27,51 @@ func TestLimits(t *testing.T) {
 	})
 }
 
-// tryingAt returns a function that tries the lock that open makes at a path.
-func tryingAt(open func(c *zklock.Client, path string) taker) func(context.Context, *zklock.Client, string) error {
-	return func(ctx context.Context, c *zklock.Client, path string) error {
-		l, err := open(c, path)(ctx)
-		if err == nil {
-			err = l.Unlock(ctx)
+// everyPath are the methods that take a path.
+func everyPath() map[string]func(ctx context.Context, c *zklock.Client, path string) error {
+	type method = func(ctx context.Context, c *zklock.Client, path string) error
+	trying := func(open func(c *zklock.Client, path string) locker) method {
+		return func(ctx context.Context, c *zklock.Client, path string) error {
+			l, err := open(c, path).TryLock(ctx)
+			if err == nil {
+				err = l.Unlock(ctx)
+			}
+			return err
 		}
-		return err
 	}
+	all := map[string]method{
+		"multi with another": trying(func(c *zklock.Client, path string) locker {
+			return c.Multi([]string{root + "/multi", path}, zklock.MultiOptions{Ordered: true})
+		}),
+		"Holders": func(ctx context.Context, c *zklock.Client, path string) error {
+			_, err := c.Semaphore(path, 2, zklock.Options{}).Holders(ctx)
+			return err
+		},
+		"Waiters": func(ctx context.Context, c *zklock.Client, path string) error {
+			_, err := c.SemaphoreV2(path, 2, zklock.Options{}).Waiters(ctx)
+			return err
+		},
+	}
+	for _, k := range kinds {
+		if k.name != "multi" { // it appends to the path
+			all[k.name] = trying(k.lock)
+		}
+	}
+	return all
 }
 
-var everyPath = map[string]func(ctx context.Context, c *zklock.Client, path string) error{
-	"Mutex":          tryingAt(func(c *zklock.Client, path string) taker { return c.Mutex(path, zklock.Options{}).TryLock }),
-	"RWMutex":        tryingAt(func(c *zklock.Client, path string) taker { return c.RWMutex(path, zklock.Options{}).TryLock }),
-	"RWMutex reader": tryingAt(func(c *zklock.Client, path string) taker { return c.RWMutex(path, zklock.Options{}).TryRLock }),
-	"Cohort":         tryingAt(func(c *zklock.Client, path string) taker { return c.Cohort(path, zklock.CohortOptions{}).TryLock }),
-	"Semaphore":      tryingAt(func(c *zklock.Client, path string) taker { return c.Semaphore(path, 2, zklock.Options{}).TryLock }),
-	"SemaphoreV2":    tryingAt(func(c *zklock.Client, path string) taker { return c.SemaphoreV2(path, 2, zklock.Options{}).TryLock }),
-	"Owner": tryingAt(func(c *zklock.Client, path string) taker {
-		return c.Reentrant(path, zklock.ReentrantOptions{}).Owner().TryLock
-	}),
-	"Multi": tryingAt(func(c *zklock.Client, path string) taker {
-		return c.Multi([]string{root + "/multi", path}, zklock.MultiOptions{Ordered: true}).TryLock
-	}),
-	"Participants": func(ctx context.Context, c *zklock.Client, path string) error {
-		_, err := c.Reentrant(path, zklock.ReentrantOptions{}).Participants(ctx)
-		return err
-	},
-	"Holders": func(ctx context.Context, c *zklock.Client, path string) error {
-		_, err := c.Semaphore(path, 2, zklock.Options{}).Holders(ctx)
-		return err
-	},
-	"Waiters": func(ctx context.Context, c *zklock.Client, path string) error {
-		_, err := c.SemaphoreV2(path, 2, zklock.Options{}).Waiters(ctx)
-		return err
-	},
-	"Revoke": func(ctx context.Context, c *zklock.Client, path string) error {
-		return c.Revoke(ctx, path+"/_c_0-lock-0000000000")
-	},
-}
-
+// sizesRefused: impossible options and numbers cost no request.
 func sizesRefused(t *testing.T, at harness.Endpoint) {
 	c, path := dial(t, at, zklock.ClientOptions{}), newPath()
-	for name, m := range map[string]interface {
-		zklock.Lockable
-		TryLock(context.Context) (*zklock.Lease, error)
-	}{
-		"Semaphore of 0":     c.Semaphore(path, 0, zklock.Options{}),
-		"Semaphore of -3":    c.Semaphore(path, -3, zklock.Options{}),
-		"SemaphoreV2 of 0":   c.SemaphoreV2(path, 0, zklock.Options{}),
-		"SemaphoreV2 of -3":  c.SemaphoreV2(path, -3, zklock.Options{}),
-		"Multi of no path":   c.Multi(nil, zklock.MultiOptions{}),
-		"Reentrant owned -1": c.Reentrant(path, zklock.ReentrantOptions{Ownership: -1}),
-		"Reentrant owned 3":  c.Reentrant(path, zklock.ReentrantOptions{Ownership: 3}),
-	} {
+	all := map[string]locker{"multi of no path": c.Multi(nil, zklock.MultiOptions{})}
+	for _, k := range kinds {
+		all[k.name+" with a negative Wait"] = k.open(c, path, 1, zklock.Options{Wait: -1})
+		all[k.name+" with a negative MaxHold"] = k.open(c, path, 1, zklock.Options{MaxHold: -1})
+		if k.counts {
+			all[k.name+" of 0"], all[k.name+" of -3"] = k.open(c, path, 0, zklock.Options{}), k.open(c, path, -3, zklock.Options{})
+		}
+	}
+	for name, m := range all {
 		before := counts(c)
 		for call, take := range map[string]taker{"Lock": m.Lock, "TryLock": m.TryLock} {
 			if err := lockError(t.Context(), take); !errors.Is(err, zklock.ErrUsage) {
@@ -94,27 +84,48 @@ func sizesRefused(t *testing.T, at harness.Endpoint) {
 	}
 }
 
+var badPaths = map[string]string{
+	"":              "empty",
+	"locks/a":       "begin with /",
+	"/":             "root",
+	"/locks/":       "ends with /",
+	"/locks//a":     "//",
+	"//locks":       "//",
+	"/locks/../a":   "..",
+	"/locks/./a":    " .",
+	"/locks/a\nb":   "unprintable",
+	"/locks/a\x00b": "unprintable",
+	"/locks/\uf000": "unprintable",
+	"/zookeeper/a":  "/zookeeper",
+	"/zookeeper":    "/zookeeper",
+
+	"/locks/lock-0000000001":                  "ticket",
+	"/locks/_c_x-permit-0000000001/a":         "ticket",
+	"/locks/_c_x-__READ__0000000001":          "ticket",
+	"/locks/_c_x-lease--2147483648":           "ticket",
+	"/locks/_c_x-__WRIT__0000000001/reindex1": "ticket",
+	"locks": "begin with /", "/a\tb": "unprintable", "/a\u009f": "unprintable", "/a\ue000": "unprintable",
+	"/a\ufffe": "unprintable", "/a\U0001f512": "unprintable", "/a\xff": "unprintable", "/a\xed\xa0\x80": "unprintable",
+	"/" + strings.Repeat("x", zklock.MaxPath): "bytes", "/" + strings.Repeat("x", 1100<<10): "bytes", strings.Repeat("/x", 3<<20): "bytes",
+}
+
 func pathsRefused(t *testing.T, at harness.Endpoint) {
 	c := dial(t, at, zklock.ClientOptions{})
-	for name, f := range everyPath {
-		for _, path := range []string{
-			"", "locks", "/locks/", "/a//b", "/a\tb", "/a\u009f", "/a\ue000", "/a\ufffe", "/a\U0001f512", "/a\xff", "/a\xed\xa0\x80",
-			"/" + strings.Repeat("x", zklock.MaxPath), "/" + strings.Repeat("x", 1100<<10), strings.Repeat("/x", 3<<20),
-		} {
+	for name, f := range everyPath() {
+		for path, why := range badPaths {
 			before := counts(c)
 			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 			err := f(ctx, c, path)
 			cancel()
-			if !errors.Is(err, zklock.ErrPath) {
-				t.Errorf("%s at %.20q, %d bytes: %.200v, want ErrPath", name, path, len(path), err)
-			} else if len(err.Error()) > 1000 {
-				t.Errorf("%s at %.20q, %d bytes: an error of %d bytes", name, path, len(path), len(err.Error()))
+			if !errors.Is(err, zklock.ErrPath) || !strings.Contains(err.Error(), why) || strings.Contains(err.Error(), "\n") || len(err.Error()) > 1000 {
+				t.Errorf("%s at %.20q, %d bytes: %.200v, want ErrPath with %q in one short line", name, path, len(path), err, why)
 			}
 			if got := counts(c).Sub(before); got != (harness.Counts{}) {
 				t.Errorf("%s at %.20q, %d bytes costs %+v", name, path, len(path), got)
 			}
 		}
 	}
+	unlock(t, lock(t, c.Mutex(newPath()+"/Größe 1", zklock.Options{})))
 }
 
 func charsAccepted(t *testing.T, at harness.Endpoint) {
@@ -185,40 +196,23 @@ func nilContexts(t *testing.T, at harness.Endpoint) {
 	c, err := zklock.Dial(none, at.Addrs[0], zklock.ClientOptions{})
 	requireNoError(t, err)
 	defer c.Close()
-	for name, f := range everyPath {
+	for name, f := range everyPath() {
 		if err := f(none, c, newPath()); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	path := newPath()
-	takes := map[string]taker{
-		"Cohort.TryLock":     c.Cohort(path, zklock.CohortOptions{}).TryLock,
-		"RWMutex.RLock":      c.RWMutex(path, zklock.Options{}).RLock,
-		"RWMutexOwner.RLock": c.RWMutex(path, zklock.Options{}).Owner().RLock,
-		"Reentrant.Lock":     c.Reentrant(path, zklock.ReentrantOptions{Ownership: zklock.ByClient}).Lock,
-		"Reentrant.TryLock":  c.Reentrant(path, zklock.ReentrantOptions{Ownership: zklock.BySession}).TryLock,
-		"Mutex.TryLock":      c.Mutex(path, zklock.Options{}).TryLock,
-	}
-	for _, k := range kinds {
-		takes[k.name] = k.open(c, newPath())
-	}
-	for name, take := range takes {
-		l, err := take(none)
+	for _, k := range kinds { // everyPath has TryLock
+		l, err := k.lock(c, newPath()).Lock(none)
 		if err != nil {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: %v", k.name, err)
 		} else if err := l.Unlock(none); err != nil {
-			t.Errorf("%s: Unlock: %v", name, err)
+			t.Errorf("%s: Unlock: %v", k.name, err)
 		}
 	}
-	r := c.Reentrant(path, zklock.ReentrantOptions{})
-	expectError(t, lockError(none, r.Lock), zklock.ErrNoOwner)
-	unlock(t, acquire(t, func(context.Context) (*zklock.Lease, error) { return r.Lock(zklock.WithOwner(none)) }))
-	for _, m := range []zklock.Lockable{c.Mutex(path, zklock.Options{}), c.Cohort(path, zklock.CohortOptions{})} {
-		ran := false
-		err := zklock.Do(none, m, func(ctx context.Context, _ *zklock.Lease) error { ran = true; return ctx.Err() })
-		if err != nil || !ran {
-			t.Errorf("Do = %v, and f has run: %t", err, ran)
-		}
+	ran := false
+	err = zklock.Do(none, c.Mutex(newPath(), zklock.Options{}), func(ctx context.Context, _ *zklock.Lease) error { ran = true; return ctx.Err() })
+	if err != nil || !ran {
+		t.Errorf("Do = %v, and f has run: %t", err, ran)
 	}
 }
 

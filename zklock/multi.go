@@ -122,7 +122,7 @@ func takeOnce(ctx context.Context, try bool, line []*ticket) ([]*Lease, error) {
 	defer giveUp()
 	var ls []*Lease
 	for i, t := range line {
-		if i > 0 && t.q.lockPath() == line[i-1].q.lockPath() {
+		if i > 0 && t.q.name == line[i-1].q.name {
 			t.queued = t.queued || line[i-1].queued // the same lock
 		}
 		l, err := t.lock(wait, try)

@@ -15,7 +15,6 @@ func TestMulti(t *testing.T) {
 	at := endpoint(t)
 	atOnce(t, at, []serverTest{
 		{"order", multiOrder},
-		{"requests", multiRequests},
 		{"beside single mutexes", multiBesideSingle},
 		{"partial failure", multiPartial},
 		{"one is lost while waiting for the next", multiLosesWhileWaiting},
@@ -44,26 +43,6 @@ func multiOrder(t *testing.T, at harness.Endpoint) {
 	expectError(t, lockError(t.Context(), c.Multi(nil, zklock.MultiOptions{}).Lock), zklock.ErrNoPath, zklock.ErrUsage)
 }
 
-func multiRequests(t *testing.T, at harness.Endpoint) {
-	c := dial(t, at, zklock.ClientOptions{})
-	path := newPath()
-	single := c.Mutex(path+"/d", zklock.Options{})
-	m := c.Multi([]string{path + "/a", path + "/b", path + "/c"}, zklock.MultiOptions{})
-	cost := func(cycle func()) harness.Counts {
-		cycle() // makes the parents
-		before := counts(c)
-		for range 10 {
-			cycle()
-		}
-		return counts(c).Sub(before)
-	}
-	one := cost(func() { unlock(t, lock(t, single)) })
-	three := cost(func() { unlock(t, acquire(t, m.Lock)) })
-	if want := one.Add(one).Add(one); three != want || one.Requests == 0 {
-		t.Errorf("10 acquisitions of 3 cost %+v, and of 1 %+v", three, one)
-	}
-}
-
 func multiBesideSingle(t *testing.T, at harness.Endpoint) {
 	path := newPath()
 	c, d := dial(t, at, zklock.ClientOptions{}), dial(t, at, zklock.ClientOptions{})
@@ -78,15 +57,6 @@ func multiBesideSingle(t *testing.T, at harness.Endpoint) {
 	expectExcluded(t, "a mutex of the first path", d.Mutex(path+"/a", zklock.Options{}).Lock) // held meanwhile
 	unlock(t, single)
 	unlock(t, awaitLease(t, all))
-	err := zklock.Do(t.Context(), m, func(_ context.Context, l *zklock.Lease) error {
-		if l.TokenOf(path+"/b") == 0 {
-			t.Error("no token")
-		}
-		return nil
-	})
-	if err != nil {
-		t.Error(err)
-	}
 }
 
 func multiPartial(t *testing.T, at harness.Endpoint) {

@@ -52,11 +52,8 @@ type Mutex struct {
 // ignored. The node and its parents are made when needed; their data is the user's, even if it
 // is recreated, see [ErrExhausted]. Lock returns [ErrPath] for an invalid path.
 func (c *Client) Mutex(path string, o Options) *Mutex {
-	return &Mutex{queue{c: c, path: path, o: o}, handoffQueue}
+	return &Mutex{newQueue(c, path, o), handoffQueue}
 }
-
-// Path returns the path of the lock.
-func (m *Mutex) Path() string { return m.path }
 
 // Lock waits for the lock until ctx ends, in order of arrival; the error then wraps
 // ErrNotAcquired and the error of ctx. It keeps waiting while the servers are unreachable;
@@ -112,6 +109,8 @@ func (q *queue) bounded(ctx context.Context) (context.Context, context.CancelFun
 	switch wait := q.o.Wait; {
 	case q.c.open.Err() != nil:
 		return nil, nil, ErrClosed
+	case q.permits < 1:
+		return nil, nil, fmt.Errorf("%w: semaphore %s: %d permits: want at least 1", ErrUsage, quoted(q.name), q.permits)
 	case q.o.MaxHold < 0:
 		return nil, nil, fmt.Errorf("%w: a MaxHold of %v: want more than 0, or 0 for no bound", ErrUsage, q.o.MaxHold)
 	case wait < 0:
@@ -142,7 +141,7 @@ func busy(path string) error {
 	return fmt.Errorf("%w: lock %s: another has it or waits for it", ErrNotAcquired, path)
 }
 
-// A Lockable returns leases: [Mutex], [Reentrant], [Owner], [RWMutex], [RWMutexOwner],
+// A Lockable returns leases: [Mutex], [Owner], [RWMutex], [RWMutexOwner],
 // [Semaphore], [SemaphoreV2], [Cohort], [Multi] and the result of [RWMutex.RLocker].
 type Lockable interface {
 	Lock(ctx context.Context) (*Lease, error)

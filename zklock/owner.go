@@ -4,22 +4,20 @@ import (
 	"context"
 	"fmt"
 	"sync"
-	"time"
 
 	"locklab/lock"
 )
 
 // An Owner may take again the lock that it holds, and frees it with the last Unlock. Its
-// goroutines count as one: they do not exclude each other, and share a place in the queue. See
-// [Reentrant.Owner].
+// goroutines count as one: they do not exclude each other, and one of them queues for all. If
+// that one gives up, another queues at the end. See [Reentrant.Owner].
 type Owner struct {
-	q       *queue
-	ticket  func() *ticket    // makes the next place in the queue
-	granted func(*possession) // called for each grant by the servers; may be nil
+	q      *queue
+	ticket func() *ticket // makes the next place in the queue
+	turn   chan struct{}  // empty while one of the goroutines queues
 
-	mu     sync.Mutex
-	now    *possession // nil if it does not hold the lock
-	flight *flight     // nil if it does not wait for it
+	mu  sync.Mutex
+	now *possession // nil if it does not hold the lock
 }
 
 type possession struct {
@@ -30,16 +28,10 @@ type possession struct {
 	holds  map[*Lease]bool // guarded by owner.mu
 }
 
-type flight struct {
-	try     bool
-	cancel  context.CancelFunc
-	done    chan struct{}           // closed when the ticket has ended or serves
-	waiters map[chan<- granted]bool // guarded by the owner's mu
-}
-
-type granted struct {
-	l   *Lease
-	err error
+func newOwner(q *queue, ticket func() *ticket) *Owner {
+	o := &Owner{q: q, ticket: ticket, turn: make(chan struct{}, 1)}
+	o.turn <- struct{}{}
+	return o
 }
 
 // Lock takes the lock, at once and without a request if the owner holds it, else like
@@ -68,72 +60,67 @@ func (o *Owner) count() (n int) {
 	return n
 }
 
-func (o *Owner) possession() *possession {
+// possession returns the current one, or nil if it has ended. With lend another ticket may hold the
+// lock by it afterwards: its ticket is then released without a handover.
+func (o *Owner) possession(lend bool) *possession {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.now == nil || o.now.outer.Err() != nil || o.count() == 0 {
 		return nil
 	}
+	o.now.ticket.shared = o.now.ticket.shared || lend
 	return o.now
 }
 
-// lend is possession without a handover: another ticket may hold the lock by it afterwards.
-func (o *Owner) lend() *possession {
-	n := o.possession()
-	if n == nil {
-		return nil
+func (o *Owner) lock(ctx context.Context, try bool) (*Lease, error) {
+	return o.q.acquire(ctx, func(ctx context.Context) (*Lease, error) { return o.take(ctx, try) })
+}
+
+func (o *Owner) take(ctx context.Context, try bool) (*Lease, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if l, err := o.again(); l != nil || err != nil {
+		return l, err
+	}
+	queued, err := o.awaitTurn(ctx, try)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { o.turn <- struct{}{} }()
+	if l, err := o.again(); l != nil || err != nil {
+		return l, err
+	}
+	t := o.ticket()
+	t.queued = queued
+	outer, err := o.q.await(ctx, func() (*Lease, error) { return t.lock(ctx, try) })
+	if err != nil {
+		return nil, err
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.now != n {
-		return nil
+	o.now = &possession{owner: o, ticket: t, node: t.path(), outer: outer, holds: make(map[*Lease]bool)}
+	return o.now.hold(), nil
+}
+
+// awaitTurn waits until no other goroutine of the owner queues, and reports whether one did.
+func (o *Owner) awaitTurn(ctx context.Context, try bool) (waited bool, err error) {
+	select {
+	case <-o.turn:
+		return false, nil
+	default:
 	}
-	n.ticket.shared = true
-	return n
-}
-
-func (o *Owner) lock(ctx context.Context, try bool) (*Lease, error) {
-	return o.q.acquire(ctx, func(ctx context.Context) (*Lease, error) { return o.share(ctx, try) })
-}
-
-func (o *Owner) share(ctx context.Context, try bool) (*Lease, error) {
-	for {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		o.mu.Lock()
-		l, err := o.enter()
-		if l != nil || err != nil {
-			o.mu.Unlock()
-			return l, err
-		}
-		f := o.flight
-		shared := f != nil
-		if f == nil {
-			f, err = o.start(lock.TraceOf(ctx), try)
-		} else if try {
-			err = fmt.Errorf("%w: lock %s: its owner waits for it", ErrNotAcquired, o.q.lockPath())
-		}
-		if err != nil {
-			o.mu.Unlock()
-			return nil, err
-		}
-		got := make(chan granted, 1)
-		f.waiters[got] = true
-		o.mu.Unlock()
-		if shared {
-			lock.TraceOf(ctx).TellQueued(o.q.lockPath(), -1)
-		}
-		g := o.wait(ctx, f, got)
-		if g.err != nil && f.try && !try {
-			continue // another caller did not want to wait
-		}
-		return g.l, g.err
+	if try {
+		return false, fmt.Errorf("%w: lock %s: its owner waits for it", ErrNotAcquired, o.q.name)
 	}
+	lock.TraceOf(ctx).TellQueued(o.q.name, -1)
+	return true, awaited(ctx, o.q.c.open, o.turn)
 }
 
-// enter returns one more lease if the owner holds the lock. The caller holds o.mu.
-func (o *Owner) enter() (*Lease, error) {
+// again returns one more lease if the owner holds the lock.
+func (o *Owner) again() (*Lease, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
 	if o.now == nil {
 		return nil, nil
 	}
@@ -146,87 +133,6 @@ func (o *Owner) enter() (*Lease, error) {
 		return nil, nil
 	}
 	return nil, fmt.Errorf("zklock: lock %s again: %d leases are to be unlocked first: %w", o.q.path, o.count(), cause)
-}
-
-// start takes a place in the queue, with trace, which may be nil. The caller holds o.mu.
-func (o *Owner) start(trace *Trace, try bool) (*flight, error) {
-	t := o.ticket()
-	ctx := context.Background()
-	if trace != nil {
-		ctx = lock.OnlyTrace(ctx, trace)
-	}
-	ctx, cancel := context.WithCancel(ctx)
-	f := &flight{try: try, cancel: cancel, done: make(chan struct{}), waiters: make(map[chan<- granted]bool)}
-	if !o.q.c.spawn(func() { o.land(f, t, ctx) }) {
-		cancel()
-		return nil, ErrClosed
-	}
-	o.flight = f
-	return f, nil
-}
-
-func (o *Owner) land(f *flight, t *ticket, ctx context.Context) {
-	defer f.cancel()
-	defer close(f.done)
-	outer, err := t.lock(ctx, f.try)
-	o.mu.Lock()
-	if o.flight == f {
-		o.flight = nil
-	}
-	if err != nil || len(f.waiters) == 0 {
-		for got := range f.waiters {
-			got <- granted{nil, err}
-		}
-		o.mu.Unlock()
-		if outer != nil {
-			outer.release()
-		}
-		return
-	}
-	o.now = &possession{owner: o, ticket: t, node: t.path(), outer: outer, holds: make(map[*Lease]bool)}
-	if o.granted != nil {
-		o.granted(o.now)
-	}
-	for got := range f.waiters {
-		got <- granted{o.now.hold(), nil}
-	}
-	o.mu.Unlock()
-}
-
-// leaveWait bounds how long a Lock whose context has ended waits for its place to be given up,
-// which then continues in the background.
-const leaveWait = 100 * time.Millisecond
-
-// wait waits with f until ctx ends. The last waiter that leaves gives up the place.
-func (o *Owner) wait(ctx context.Context, f *flight, got chan granted) granted {
-	select {
-	case g := <-got:
-		return g
-	case <-ctx.Done():
-	}
-	o.mu.Lock()
-	select {
-	case g := <-got: // granted first
-		o.mu.Unlock()
-		return g
-	default:
-	}
-	delete(f.waiters, got)
-	last := len(f.waiters) == 0
-	if last {
-		f.cancel()
-		if o.flight == f {
-			o.flight = nil // a later caller queues again
-		}
-	}
-	o.mu.Unlock()
-	if last {
-		select {
-		case <-f.done:
-		case <-time.After(leaveWait):
-		}
-	}
-	return granted{nil, ctx.Err()}
 }
 
 func (n *possession) hold() *Lease {

@@ -3,6 +3,7 @@ package zklock
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -13,9 +14,8 @@ import (
 // A server breaks the connection of each packet of 1 MiB (the default jute.maxbuffer) or more.
 // A request has the paths of up to three tickets, or one and an ACL.
 const (
-	maxPath   = 256 << 10 // bytes of the path of a lock
-	maxTicket = 64        // bytes of the name of a ticket, and the slash before it
-	maxACL    = 128 << 10 // bytes of an ACL
+	maxPath = 256 << 10 // bytes of the path of a lock
+	maxACL  = 128 << 10 // bytes of an ACL
 )
 
 // ticketKinds are the parts of ticket names before their numbers.
@@ -23,51 +23,46 @@ var ticketKinds = []string{fairQueue.kind, readKind, writeKind, permitKind, leas
 
 // checkPath returns an error that wraps ErrPath for an invalid path of a lock.
 func checkPath(path string) error {
-	if err := checkNode(path, maxPath); err != nil {
-		return err
-	}
-	// A permanent node that looked like a ticket would block a lock at its parent forever.
-	for _, name := range strings.Split(path[1:], "/") {
-		for _, kind := range ticketKinds {
-			if _, ok := number(name, kind); ok {
-				return fmt.Errorf("%w %s: %s is what a ticket of the lock above it would be called; want one such as /locks/reindex", ErrPath, quoted(path), quoted(name))
-			}
-		}
+	if fault := pathFault(path); fault != "" {
+		return fmt.Errorf("%w %s: %s; want one such as /locks/reindex", ErrPath, quoted(path), fault)
 	}
 	return nil
 }
 
-func checkNode(path string, most int) error {
-	bad := func(why string) error {
-		return fmt.Errorf("%w %s: %s; want one such as /locks/reindex", ErrPath, quoted(path), why)
-	}
-	if len(path) > most {
-		return bad(fmt.Sprintf("it has %d bytes, more than %d", len(path), most))
-	}
+func pathFault(path string) string {
 	switch {
+	case len(path) > maxPath:
+		return fmt.Sprintf("it has %d bytes, more than %d", len(path), maxPath)
 	case path == "":
-		return bad("it is empty")
+		return "it is empty"
 	case path[0] != '/':
-		return bad("it does not begin with /")
+		return "it does not begin with /"
 	case path == "/":
-		return bad("the root cannot be a lock")
+		return "the root cannot be a lock"
 	case strings.HasSuffix(path, "/"):
-		return bad("it ends with /")
+		return "it ends with /"
 	case path == "/zookeeper" || strings.HasPrefix(path, "/zookeeper/"):
-		return bad("what is below /zookeeper belongs to the servers")
-	}
-	for _, name := range strings.Split(path[1:], "/") {
-		switch name {
-		case "":
-			return bad("it has // in it")
-		case ".", "..":
-			return bad("names cannot be " + name)
-		}
+		return "what is below /zookeeper belongs to the servers"
 	}
 	if i := strings.IndexFunc(path, unprintable); i >= 0 {
-		return bad(fmt.Sprintf("it has an unprintable character at byte %d", i))
+		return fmt.Sprintf("it has an unprintable character at byte %d", i)
 	}
-	return nil
+	for _, name := range strings.Split(path[1:], "/") {
+		switch {
+		case name == "":
+			return "it has // in it"
+		case name == "." || name == "..":
+			return "names cannot be " + name
+		case isTicket(name): // a permanent one would block a lock at its parent forever
+			return quoted(name) + " is what a ticket of the lock above it would be called"
+		}
+	}
+	return ""
+}
+
+// isTicket reports whether a node of that name is a ticket of some lock.
+func isTicket(name string) bool {
+	return slices.ContainsFunc(ticketKinds, func(kind string) bool { _, ok := number(name, kind); return ok })
 }
 
 // unprintable reports whether the servers refuse names with r (PathUtils.validatePath): to them
@@ -82,21 +77,6 @@ func quoted(path string) string {
 		return strconv.Quote(path)
 	}
 	return strconv.Quote(path[:most]) + "…" + strconv.Quote(path[len(path)-most:])
-}
-
-// checkTicket returns an error that wraps ErrPath unless path is a ticket's.
-func checkTicket(path string) error {
-	if err := checkNode(path, maxPath+maxTicket); err != nil {
-		return err
-	}
-	i := strings.LastIndexByte(path, '/')
-	if err := checkPath(path[:max(i, 1)]); err != nil {
-		return err
-	}
-	if _, ok := number(path[i+1:], fairQueue.kind); !ok {
-		return fmt.Errorf("%w %s: not that of a ticket, as Participants returns them", ErrPath, quoted(path))
-	}
-	return nil
 }
 
 func explained(err error) error {

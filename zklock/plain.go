@@ -134,11 +134,6 @@ func (c *Client) now() moment {
 
 func plainName(kind string, number int32) string { return fmt.Sprintf("%s%010d", kind, number) }
 
-func isPlain(name, kind string) bool {
-	_, ok := number(name, kind)
-	return ok && strings.HasPrefix(name, kind)
-}
-
 func (t *ticket) key() string { return t.q.path + "/" + t.p.kind }
 
 func (t *ticket) claim() {
@@ -170,7 +165,7 @@ func (t *ticket) findPlain(names []string, since moment) error {
 	want, _ := parseTag(t.data())
 	for _, p := range slices.Backward(places(names, t.p.kind)) {
 		name := p.Name
-		if !isPlain(name, t.p.kind) {
+		if !strings.HasPrefix(name, t.p.kind) {
 			continue
 		}
 		data, stat, err := c.conn.Get(t.q.path + "/" + name)

@@ -19,13 +19,14 @@ func TestPlainCost(t *testing.T) {
 	t.Parallel()
 	tests := []serverTest{
 		{"the lock's node is written to", costOfWrites},
-		{"beside locks that list", costBesideFair},
 		{"create lost behind many", func(t *testing.T, at harness.Endpoint) { costOfLostCreate(t, at, faultproxy.LoseRequest) }},
 		{"reply to create lost behind many", func(t *testing.T, at harness.Endpoint) { costOfLostCreate(t, at, faultproxy.LoseReply) }},
 	}
 	for _, k := range kinds {
 		if slices.Contains([]string{"mutex", "owner", "writer", "semaphore"}, k.name) {
-			tests = append(tests, serverTest{"many waiters of a client, " + k.name, func(t *testing.T, at harness.Endpoint) { costOfManyWaiters(t, at, k.open) }})
+			tests = append(tests, serverTest{"many waiters of a client, " + k.name, func(t *testing.T, at harness.Endpoint) {
+				costOfManyWaiters(t, at, func(c *zklock.Client, path string) taker { return k.open(c, path, 2, zklock.Options{}).Lock })
+			}})
 		}
 	}
 	atOnce(t, endpoint(t), tests)
@@ -47,38 +48,6 @@ func costOfWrites(t *testing.T, at harness.Endpoint) {
 	}
 	if data, stat, err := see.Get(m.Path()); err != nil || string(data) != "config" || stat.Version != 3 {
 		t.Errorf("the node has %q, %+v, %v", data, stat, err)
-	}
-}
-
-func costBesideFair(t *testing.T, at harness.Endpoint) {
-	const clients, turns = 4, 40
-	path := newPath()
-	var ours *zklock.Client
-	var ms []*zklock.Mutex
-	for i := range clients {
-		ours = dial(t, at, zklock.ClientOptions{})
-		m := ours.Mutex(path, zklock.Options{})
-		if i < clients-1 {
-			m = zklock.Fair(m)
-		}
-		unlock(t, lock(t, m)) // one request for its history
-		ms = append(ms, m)
-	}
-	before := counts(ours)
-	var wg sync.WaitGroup
-	for _, m := range ms {
-		wg.Go(func() {
-			for range turns {
-				unlock(t, lock(t, m))
-			}
-		})
-	}
-	wg.Wait()
-	got := counts(ours).Sub(before)
-	each := float64(got.Requests) / turns
-	t.Logf("%.3f requests and %.3f events an acquisition", each, float64(got.Notifications)/turns)
-	if each > 5.05 || got.Notifications == 0 {
-		t.Errorf("%.3f requests and %d events for %d acquisitions, want at most 5 each, and some events", each, got.Notifications, turns)
 	}
 }
 

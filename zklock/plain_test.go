@@ -1,11 +1,9 @@
 package zklock_test
 
 import (
-	"context"
 	"errors"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/go-zookeeper/zk"
 
@@ -18,17 +16,11 @@ import (
 func TestPlain(t *testing.T) {
 	t.Parallel()
 	atOnce(t, endpoint(t), []serverTest{
-		{"unlock", plainUnlock},
-		{"unlock in the next session", plainUnlockNextSession},
-		{"guard", plainGuard},
-		{"cancel", plainCancel},
 		{"list", func(t *testing.T, at harness.Endpoint) { plainList(t, at, false) }},
 		{"list after a reconnect", func(t *testing.T, at harness.Endpoint) { plainList(t, at, true) }},
 		{"number ahead", plainAhead},
 		{"last turn, watched", func(t *testing.T, at harness.Endpoint) { plainLastTurn(t, at, 3) }},
 		{"last turn, not watched", func(t *testing.T, at harness.Endpoint) { plainLastTurn(t, at, 1) }},
-		{"find", plainFind},
-		{"revoke", plainRevoke},
 		{"two tickets of a client", plainTwo},
 		{"name in use", plainNameInUse},
 		{"unsealed", plainUnsealed},
@@ -71,108 +63,31 @@ func expectSoleHolder(t *testing.T, see *wirezk.Conn, path string, l *zklock.Lea
 	}
 }
 
-// twins returns a holder whose ticket was deleted with the node of the lock, and another with a
-// ticket of the same name.
-func twins(t *testing.T, at harness.Endpoint, o zklock.ClientOptions) (see *wirezk.Conn, c *zklock.Client, first, second *zklock.Lease) {
-	t.Helper()
-	see, path := raw(t, at), newPath()
-	c, d := dial(t, at, o), dial(t, at, zklock.ClientOptions{})
-	first = lock(t, c.Mutex(path, zklock.Options{}))
-	recreateNode(t, see, path, 0)
-	second = lock(t, d.Mutex(path, zklock.Options{}))
-	if name(first) != name(second) || !strings.HasPrefix(name(first), "lock-") {
-		t.Fatalf("the test shows nothing: tickets %s and %s", name(first), name(second))
-	}
-	return see, c, first, second
-}
-
 func parent(l *zklock.Lease) string { return strings.TrimSuffix(zklock.Node(l), "/"+name(l)) }
 
-func plainUnlock(t *testing.T, at harness.Endpoint) {
-	see, c, first, second := twins(t, at, zklock.ClientOptions{})
-	expectLost(t, first)
-	expectSoleHolder(t, see, parent(second), second)
-	if !zklock.Sealed(c) {
-		t.Error("the client takes the ticket of another for its own that is closed to it")
-	}
-	unlock(t, second)
-}
-
-func plainUnlockNextSession(t *testing.T, at harness.Endpoint) {
-	p, see, path := newProxy(t, at), raw(t, at), newPath()
-	c := dial(t, p.at, zklock.ClientOptions{SessionTimeout: time.Second})
-	zklock.SetMargin(c, -time.Hour)
-	first := lock(t, c.Mutex(path, zklock.Options{}))
-	p.disconnect()
-	awaitQueue(t, see, path, 0)
-	recreateNode(t, see, path, 0)
-	second := lock(t, dial(t, at, zklock.ClientOptions{}).Mutex(path, zklock.Options{}))
-	if name(first) != name(second) {
-		t.Fatalf("the test shows nothing: tickets %s and %s", name(first), name(second))
-	}
-	done := make(chan error, 1)
-	go func() { done <- first.Unlock(t.Context()) }()
-	time.Sleep(aWhile / 4) // the release waits for a connection
-	p.Refuse(false)
-	expectError(t, <-done, zklock.ErrNotHeld)
-	unlock(t, lock(t, c.Mutex(path+"-2", zklock.Options{}))) // all pending requests have been sent
-	expectSoleHolder(t, see, path, second)
-	unlock(t, second)
-}
-
-func plainGuard(t *testing.T, at harness.Endpoint) {
-	see, _, first, second := twins(t, at, zklock.ClientOptions{SessionTimeout: short})
-	expectError(t, awaitEnd(t, first), zklock.ErrLost)
-	expectLost(t, first)
-	expectSoleHolder(t, see, parent(second), second)
-	unlock(t, second)
-}
-
-// stuck returns a client that waits with ticket 1, cut off while others get tickets 0 and 1. back
-// ends that: on the same connection, or with breaks on another.
-func stuck(t *testing.T, at harness.Endpoint, ctx context.Context, breaks bool) (see *wirezk.Conn, c *zklock.Client, waits <-chan result, head *zklock.Lease, next <-chan result, back func()) {
-	t.Helper()
+// plainList: a waiter is cut off while others get its number and the one ahead. Then it gets the
+// NodeDataChanged of another ticket with the name of the one ahead.
+func plainList(t *testing.T, at harness.Endpoint, breaks bool) {
 	p, see, path := newProxy(t, at), raw(t, at), newPath()
 	mutex := func() *zklock.Mutex { return dial(t, at, zklock.ClientOptions{}).Mutex(path, zklock.Options{}) }
-	c = dial(t, p.at, zklock.ClientOptions{})
+	c := dial(t, p.at, zklock.ClientOptions{})
 	lock(t, mutex())
-	waits = waiting(t, ctx, c.Mutex(path, zklock.Options{}), see, 2)
+	waits := waiting(t, t.Context(), c.Mutex(path, zklock.Options{}), see, 2)
 	if breaks {
 		p.disconnect()
 	} else {
 		p.Partition(true)
 	}
 	recreateNode(t, see, path, 0)
-	head = lock(t, mutex())
-	next = waiting(t, t.Context(), mutex(), see, 2)
+	head := lock(t, mutex())
+	next := waiting(t, t.Context(), mutex(), see, 2)
 	if names := queue(t, see, path); names[0] != "lock-0000000000" || names[1] != "lock-0000000001" {
 		t.Fatalf("the test shows nothing: the queue is %q", names)
 	}
-	return see, c, waits, head, next, func() { p.Partition(false); p.Refuse(false) }
-}
-
-func plainCancel(t *testing.T, at harness.Endpoint) {
-	ctx, cancel := context.WithCancel(t.Context())
-	see, c, waits, head, next, back := stuck(t, at, ctx, false)
-	cancel()
-	expectError(t, (<-waits).err, context.Canceled)
-	time.Sleep(aWhile / 4) // its withdrawal is on the way
-	back()
-	unlock(t, lock(t, c.Mutex(newPath(), zklock.Options{})))
-	awaitQuiet(t, aWhile/4, c)
-	if names := queue(t, see, parent(head)); len(names) != 2 {
-		t.Errorf("the queue is %q, want both tickets of others", names)
-	}
-	unlock(t, head)
-	unlock(t, awaitLease(t, next))
-}
-
-// plainList: the waiter gets NodeDataChanged of another ticket with the name of the one ahead.
-func plainList(t *testing.T, at harness.Endpoint, breaks bool) {
-	see, _, waits, head, next, back := stuck(t, at, t.Context(), breaks)
-	back()
+	p.Partition(false)
+	p.Refuse(false)
 	if breaks {
-		awaitQueue(t, see, parent(head), 3)
+		awaitQueue(t, see, path, 3)
 	}
 	expectWaiting(t, waits) // it is woken, and its guard comes later
 	unlock(t, head)
@@ -257,47 +172,6 @@ func plainLastTurn(t *testing.T, at harness.Endpoint, turns int) {
 	expectWaiting(t, next)
 	unlock(t, head)
 	unlock(t, awaitLease(t, next))
-}
-
-func plainFind(t *testing.T, at harness.Endpoint) {
-	p, see, path := newProxy(t, at), raw(t, at), newPath()
-	c := dial(t, p.at, zklock.ClientOptions{})
-	m := c.Mutex(path, zklock.Options{})
-	unlock(t, lock(t, m))
-	head := lock(t, dial(t, at, zklock.ClientOptions{}).Mutex(path, zklock.Options{}))
-	p.Refuse(true)
-	p.loseReply(0)
-	waits := behind(t.Context(), m.Lock)
-	p.requireReplyLost(t)
-	last := waiting(t, t.Context(), dial(t, at, zklock.ClientOptions{}).Mutex(path, zklock.Options{}), see, 3)
-	before := queue(t, see, path)
-	p.Refuse(false)
-	unlock(t, head)
-	l := awaitLease(t, waits)
-	if name(l) != before[1] {
-		t.Errorf("it holds the lock by %s, want %s of %q", name(l), before[1], before)
-	}
-	expectWaiting(t, last)
-	unlock(t, l)
-	unlock(t, awaitLease(t, last))
-}
-
-// plainRevoke: Revoke does not write to a ticket whose name may belong to a sealed one by then.
-func plainRevoke(t *testing.T, at harness.Endpoint) {
-	see, c, first, second := twins(t, at, zklock.ClientOptions{})
-	expectError(t, c.Revoke(t.Context(), zklock.Node(first)), zklock.ErrNotRevocable)
-	expectLost(t, first)
-	expectSoleHolder(t, see, parent(second), second)
-	unlock(t, second)
-	node := createNode(t, see, parent(second)+"/lock-", nil, zk.FlagEphemeralSequential)
-	expectError(t, c.Revoke(t.Context(), node), zklock.ErrNotRevocable)
-	if data, _, err := see.Get(node); err != nil || len(data) != 0 {
-		t.Errorf("%s has %q, %v", node, data, err)
-	}
-	deleteNode(t, see, node)
-	if err := c.Revoke(t.Context(), node); err != nil {
-		t.Errorf("Revoke of what is gone = %v, want nil", err)
-	}
 }
 
 // plainTwo: a client has one plain ticket at a time in a queue, even if that is gone unnoticed.

@@ -15,11 +15,26 @@ import (
 )
 
 type queue struct {
-	c    *Client
-	path string
-	name string // path of the lock, if different
-	o    Options
+	c       *Client
+	path    string
+	name    string // path of the lock, perhaps different
+	o       Options
+	kinds   []string // of the tickets
+	permits int      // 1 for what is no semaphore
 }
+
+var lockKinds = []string{fairQueue.kind}
+
+// newQueue returns the queue at path, of tickets of these kinds, else of those of a Mutex.
+func newQueue(c *Client, path string, o Options, kinds ...string) queue {
+	if kinds == nil {
+		kinds = lockKinds
+	}
+	return queue{c: c, path: path, name: path, o: o, kinds: kinds, permits: 1}
+}
+
+// Path returns the path of the lock.
+func (q *queue) Path() string { return q.name }
 
 // A protocol distinguishes one lock from another: names of tickets, looks at the queue,
 // departure. [ticket] handles the rest, such as lost connections and replies.

@@ -17,23 +17,34 @@ func TestQueue(t *testing.T) {
 		{"requests alone", requestsAlone},
 		{"requests behind others", requestsBehindOthers},
 		{"waiters give up again and again", watchesShared},
-		{"data of the ticket ahead changes", aheadChanges},
-		{"foreign children", foreignChildren},
 		{"containers", containers},
 	})
 }
 
+// requestsAlone: the requests of each kind, and of a Mutex whose node is unusual.
 func requestsAlone(t *testing.T, at harness.Endpoint) {
-	c := dial(t, at, zklock.ClientOptions{})
-	m := c.Mutex(newPath(), zklock.Options{})
-	unlock(t, lock(t, m)) // makes the parents
-	before := counts(c)
-	for range 20 {
-		unlock(t, lock(t, m))
+	see, c := raw(t, at), dial(t, at, zklock.ClientOptions{})
+	expect := func(what string, f taker, each uint64, prepare func()) {
+		unlock(t, acquire(t, f)) // makes the parents
+		prepare()
+		for range 2 {
+			unlock(t, acquire(t, f)) // one watches the node of the lock
+		}
+		got := cost(func() {
+			for range 10 {
+				unlock(t, acquire(t, f))
+			}
+		}, c)
+		if got.Requests != 10*each || got.Notifications > 0 && what != "semaphore v2" { // that watches the list
+			t.Errorf("%s: 10 acquisitions cost %+v, want %d requests each", what, got, each)
+		}
 	}
-	if got := counts(c).Sub(before); got != (harness.Counts{Requests: 41}) { // one watches the node of the lock
-		t.Errorf("20 acquisitions cost %+v, want 2 requests each, and one", got)
+	for _, k := range kinds {
+		expect(k.name, k.lock(c, newPath()).Lock, k.alone, func() {})
 	}
+	closed, shared := c.Mutex(newPath(), zklock.Options{}), c.Mutex(newPath(), zklock.Options{})
+	expect("a node that cannot be written", closed.Lock, 2, func() { setACL(t, see, closed.Path(), zk.WorldACL(zk.PermAll&^zk.PermWrite)) })
+	expect("a foreign child", shared.Lock, 2, func() { createNode(t, see, shared.Path()+"/foreign", nil, zk.FlagEphemeral) })
 }
 
 func watchesShared(t *testing.T, at harness.Endpoint) {
@@ -68,49 +79,6 @@ func watchesShared(t *testing.T, at harness.Endpoint) {
 	expectWaiting(t, next)
 	unlock(t, l)
 	unlock(t, awaitLease(t, next))
-}
-
-// aheadChanges: the watch on the ticket ahead fires although it stays, and is set again.
-func aheadChanges(t *testing.T, at harness.Endpoint) {
-	see := raw(t, at)
-	c := dial(t, at, zklock.ClientOptions{})
-	zklock.Unseal(c)
-	m := c.Mutex(newPath(), zklock.Options{})
-	l := lock(t, m)
-	ahead := queue(t, see, m.Path())[0]
-	next := waiting(t, t.Context(), m, see, 2)
-	before := counts(c)
-	for k := range uint64(2) {
-		setData(t, see, m.Path()+"/"+ahead, []byte("x"))
-		expectWaiting(t, next)
-		if got, want := counts(c).Sub(before), (harness.Counts{Requests: 2 * (k + 1), Notifications: k + 1}); got != want {
-			t.Errorf("after %d changes: %+v more, want %+v", k+1, got, want)
-		}
-	}
-	unlock(t, l)
-	unlock(t, awaitLease(t, next))
-}
-
-func foreignChildren(t *testing.T, at harness.Endpoint) {
-	see := raw(t, at)
-	c := dial(t, at, zklock.ClientOptions{})
-	m := c.Mutex(newPath(), zklock.Options{})
-	unlock(t, lock(t, m))
-	for _, name := range []string{
-		"foreign", "_c_x", "lock-", "lock-abc", "lock-00000000001", "lock-000000001", "clock-0000000000",
-		"lock-+000000000", "lock--000000000", "lock-9999999999", "read-lock-0000000000x", "0000000000",
-	} {
-		if _, err := see.Create(m.Path()+"/"+name, nil, zk.FlagEphemeral, zk.WorldACL(zk.PermAll)); err != nil {
-			t.Fatalf("create %s: %v", name, err)
-		}
-	}
-	n := len(queue(t, see, m.Path()))
-	head := lock(t, m)
-	next := waiting(t, t.Context(), m, see, n+2)
-	expectWaiting(t, next)
-	unlock(t, head)
-	unlock(t, awaitLease(t, next))
-	awaitQueue(t, see, m.Path(), n)
 }
 
 // containers: a node does not show whether it is a container, so the test checks the requests.

@@ -91,7 +91,7 @@ func (q *queue) onlyTickets() error {
 		return err
 	}
 	for _, name := range names {
-		if !slices.ContainsFunc(ticketKinds, func(kind string) bool { _, ok := number(name, kind); return ok }) {
+		if !isTicket(name) {
 			return fmt.Errorf("%s has a child that is no ticket: %s", q.path, quoted(name))
 		}
 	}

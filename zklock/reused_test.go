@@ -34,15 +34,17 @@ func TestReusedNames(t *testing.T) {
 type loss struct {
 	name    string
 	session time.Duration // of the client whose ticket is lost; 0 is the default
+	silent  bool          // it keeps its connection
 	lose    func(t *testing.T, s *reused)
 	data    string // of the recreated node
 	why     error  // the cause of its lease's end
 }
 
 var losses = []loss{
-	{"session expires, container reaped", time.Second, loseSession, "", zklock.ErrSessionExpired},
-	{"deleteall", 0, deleteAll, "", zklock.ErrLost},
-	{"deleteall, made with other data", 0, func(t *testing.T, s *reused) {
+	{"session expires, container reaped", time.Second, false, loseSession, "", zklock.ErrSessionExpired},
+	{"deleteall", 0, false, deleteAll, "", zklock.ErrLost},
+	{"deleteall, on the same connection", 0, true, deleteAll, "", zklock.ErrLost},
+	{"deleteall, made with other data", 0, false, func(t *testing.T, s *reused) {
 		deleteAll(t, s)
 		createNode(t, s.see, s.path, []byte("config"), zk.FlagPersistent)
 	}, "config", zklock.ErrLost},
@@ -60,7 +62,6 @@ var reusers = []reuser{
 	{"Unlock", false, reusedUnlock},
 	{"guard", false, reusedGuard},
 	{"cancel", true, reusedCancel},
-	{"Revoke", false, reusedRevoke},
 	{"Lock again", false, reusedLock},
 }
 
@@ -97,8 +98,11 @@ func reuse(t *testing.T, at harness.Endpoint, how loss, what reuser) {
 	}
 	names := queue(t, s.see, s.path)
 	s.ticket = s.path + "/" + names[len(names)-1]
-	s.p.Refuse(true)
-	s.p.cut()
+	if how.silent {
+		s.p.Partition(true)
+	} else {
+		s.p.disconnect()
+	}
 	how.lose(t, s)
 
 	other := lock(t, mutex())
@@ -112,6 +116,7 @@ func reuse(t *testing.T, at harness.Endpoint, how loss, what reuser) {
 	}
 	connected, released := what.do(t, s, how.why)
 	time.Sleep(aWhile / 4) // its requests wait for a connection
+	s.p.Partition(false)
 	s.p.Refuse(false)
 	if connected != nil {
 		connected()
@@ -121,6 +126,9 @@ func reuse(t *testing.T, at harness.Endpoint, how loss, what reuser) {
 	now, is, err := s.see.Get(s.ticket)
 	if err != nil || string(now) != string(data) || is.Czxid != stat.Czxid || is.Version != 0 {
 		t.Errorf("the other's ticket was %q, %+v, and is %q, %+v, %v", data, stat, now, is, err)
+	}
+	if !zklock.Sealed(s.c) {
+		t.Error("the client takes the ticket of another for its own that is closed to it")
 	}
 	if err := other.Err(); err != nil {
 		t.Errorf("the other has lost the lock: %v", err)
@@ -184,21 +192,6 @@ func reusedCancel(t *testing.T, s *reused, _ error) (connected, released func())
 	s.cancel()
 	expectError(t, (<-s.waits).err, context.Canceled)
 	return nil, nil
-}
-
-func reusedRevoke(t *testing.T, s *reused, why error) (connected, released func()) {
-	done := make(chan error, 1)
-	go func() { done <- s.c.Revoke(t.Context(), s.ticket) }()
-	return func() {
-		err := <-done
-		for errors.Is(err, zk.ErrNoServer) || errors.Is(err, zk.ErrConnectionClosed) || errors.Is(err, zk.ErrSessionExpired) {
-			time.Sleep(aWhile / 4)
-			err = s.c.Revoke(t.Context(), s.ticket)
-		}
-		if !errors.Is(err, zklock.ErrNotRevocable) {
-			t.Errorf("Revoke = %v, want ErrNotRevocable", err)
-		}
-	}, func() { s.first.Unlock(t.Context()) }
 }
 
 func reusedLock(t *testing.T, s *reused, why error) (connected, released func()) {

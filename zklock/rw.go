@@ -39,11 +39,8 @@ type RWMutex struct {
 
 // RWMutex returns the lock at path, such as "/locks/index": see [Client.Mutex] on paths.
 func (c *Client) RWMutex(path string, o Options) *RWMutex {
-	return &RWMutex{queue{c: c, path: path, o: o}, writeQueue, readQueue}
+	return &RWMutex{newQueue(c, path, o, readKind, writeKind), writeQueue, readQueue}
 }
-
-// Path returns the path of the lock.
-func (m *RWMutex) Path() string { return m.path }
 
 // Lock waits for the lock as a writer until ctx ends, see [Mutex.Lock].
 func (m *RWMutex) Lock(ctx context.Context) (*Lease, error) { return m.lockBy(ctx, m.write, false) }

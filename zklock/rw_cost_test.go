@@ -1,26 +1,15 @@
 package zklock_test
 
 import (
-	"context"
-	"slices"
 	"testing"
 
 	"locklab/harness"
 	"locklab/zklock"
 )
 
-func rwAlone(t *testing.T, at harness.Endpoint) {
-	c := dial(t, at, zklock.ClientOptions{})
+func rwAmongReaders(t *testing.T, at harness.Endpoint) {
+	c, d := dial(t, at, zklock.ClientOptions{}), dial(t, at, zklock.ClientOptions{})
 	m := c.RWMutex(newPath(), zklock.Options{})
-	unlock(t, acquire(t, m.Lock)) // makes the parents
-	before := counts(c)
-	for range 10 {
-		unlock(t, acquire(t, m.Lock))
-		unlock(t, acquire(t, m.RLock))
-	}
-	expectEqual(t, "20 acquisitions cost", counts(c).Sub(before), harness.Counts{Requests: 60})
-	// Among readers.
-	d := dial(t, at, zklock.ClientOptions{})
 	n := d.RWMutex(m.Path(), zklock.Options{})
 	held := acquire(t, n.RLock)
 	unlock(t, acquire(t, m.RLock)) // has met another
@@ -47,22 +36,18 @@ func rwHandOver(t *testing.T, at harness.Endpoint) {
 	reader := behind(t.Context(), r.RLock)
 	awaitQueue(t, see, path, 3)
 	expectWaiting(t, reader)
-	last := head.Token()
 	for _, next := range []<-chan result{second, reader} {
 		var l *zklock.Lease
 		expectCost(t, harness.Counts{Requests: 1, Notifications: 1}, func() { unlock(t, head); l = awaitLease(t, next) }, c, d, e)
-		if l.Token() <= last {
-			t.Errorf("token %d after %d", l.Token(), last)
-		}
-		head, last = l, l.Token()
+		expectRisingTokens(t, head, l)
+		head = l
 	}
 	writer := behind(t.Context(), a.Lock)
 	expectWaiting(t, writer)
-	expectCost(t, harness.Counts{Requests: 2, Notifications: 1}, func() { unlock(t, head); head = awaitLease(t, writer) }, c, d, e)
-	if head.Token() <= last {
-		t.Errorf("token %d after a reader's %d", head.Token(), last)
-	}
-	unlock(t, head)
+	var last *zklock.Lease
+	expectCost(t, harness.Counts{Requests: 2, Notifications: 1}, func() { unlock(t, head); last = awaitLease(t, writer) }, c, d, e)
+	expectRisingTokens(t, head, last)
+	unlock(t, last)
 	awaitQueue(t, see, path, 0)
 }
 
@@ -100,25 +85,5 @@ func rwBehindWriters(t *testing.T, at harness.Endpoint) {
 		if have := counts(c).Sub(before); have != test.want {
 			t.Errorf("the rule %q costs a reader behind three writers %+v, want %+v", test.name, have, test.want)
 		}
-	}
-}
-
-// rwCrowd: 50 clients, every tenth of which writes. A reader needs 4 requests: create, list,
-// watch, delete; a writer behind readers at least 5.
-func rwCrowd(t *testing.T, at harness.Endpoint) {
-	const readers, writers = 45, 5
-	read := func(s harness.Session, ctx context.Context) (harness.Lease, error) {
-		return s.(harness.RWSession).RLock(ctx)
-	}
-	locks := append(slices.Repeat([]func(harness.Session, context.Context) (harness.Lease, error){read}, readers/writers), harness.Session.Lock)
-	nearest, events := contendedCost(t, at, variant(t, "zk-rw"), readers+writers, locks...)
-	first, firstEvents := contendedCost(t, at, variant(t, "zk-rw-curator"), readers+writers, locks...)
-	t.Logf("%d readers and %d writers: %.2f requests and %.2f events, by Curator's rule %.2f and %.2f",
-		readers, writers, nearest, events, first, firstEvents)
-	if nearest > 5 || events > 1.2 {
-		t.Errorf("%.2f requests and %.2f events for an acquisition, want at most 5.0, about 4.2, and 1.0", nearest, events)
-	}
-	if first < nearest+2 {
-		t.Errorf("Curator's rule costs %.2f requests, hardly more than %.2f: the test shows nothing", first, nearest)
 	}
 }

@@ -19,19 +19,17 @@ type RWMutexOwner struct{ w, r *Owner }
 
 // Owner returns a new owner of m.
 func (m *RWMutex) Owner() *RWMutexOwner {
-	o := &RWMutexOwner{w: &Owner{q: &m.queue}, r: &Owner{q: &m.queue}}
-	o.w.ticket = func() *ticket {
+	w := newOwner(&m.queue, func() *ticket {
 		t := newTicket(&m.queue, m.write)
 		t.unnamed = true // a writer that reads on deletes its ticket; with a unique name that is one request
 		return t
-	}
-	o.r.ticket = func() *ticket {
-		if n := o.w.lend(); n != nil {
+	})
+	return &RWMutexOwner{w, newOwner(&m.queue, func() *ticket {
+		if n := w.possession(true); n != nil {
 			return newTicket(&m.queue, n.downgrade())
 		}
 		return newTicket(&m.queue, m.read)
-	}
-	return o
+	})}
 }
 
 // Lock takes the lock as a writer, see [Owner.Lock]. The error wraps ErrUpgrade if the owner
@@ -44,10 +42,10 @@ func (o *RWMutexOwner) TryLock(ctx context.Context) (*Lease, error) { return o.l
 
 func (o *RWMutexOwner) lock(ctx context.Context, try bool) (*Lease, error) {
 	return o.w.q.acquire(ctx, func(ctx context.Context) (*Lease, error) {
-		if o.r.Count() > 0 && o.w.possession() == nil {
+		if o.r.Count() > 0 && o.w.possession(false) == nil {
 			return nil, fmt.Errorf("%w: %s", ErrUpgrade, o.w.q.path)
 		}
-		return o.w.share(ctx, try)
+		return o.w.take(ctx, try)
 	})
 }
 
@@ -67,7 +65,7 @@ func (o *RWMutexOwner) Counts() (writes, reads int) { return o.w.Count(), o.r.Co
 func (n *possession) downgrade() *protocol {
 	number := n.node[strings.LastIndex(n.node, writeKind)+len(writeKind):]
 	look := func(*ticket) (view, error) {
-		if n.owner.possession() != n {
+		if n.owner.possession(false) != n {
 			return view{}, fmt.Errorf("%w: the writer that was to read %s too", ErrNotHeld, n.outer.q.path)
 		}
 		return view{head: true, token: n.outer.token}, nil

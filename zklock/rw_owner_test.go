@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"locklab/harness"
+	locks "locklab/lock"
 	"locklab/zklock"
 )
 
@@ -70,7 +71,7 @@ func rwDowngradeHandsOver(t *testing.T, at harness.Endpoint) {
 	o := a.Owner()
 	w := acquire(t, o.Lock)
 	writer := behind(t.Context(), b.Lock)
-	p.loseReply(0)
+	p.loseReply()
 	r := acquire(t, o.RLock)
 	p.requireReplyLost(t)
 	unlock(t, w)
@@ -130,8 +131,8 @@ func rwSessionChanges(t *testing.T, at harness.Endpoint) {
 		defer close(changed)
 		changeSession(t, p, c, func() bool { return len(queue(t, see, path)) == 1 })
 	})
-	ctx := zklock.WithTrace(t.Context(), &zklock.Trace{Woken: func(i zklock.WokenInfo) {
-		if i.Why == zklock.WakeDoubt {
+	ctx := zklock.WithTrace(t.Context(), &zklock.Trace{Woken: func(i locks.WokenInfo) {
+		if i.Why == locks.WakeDoubt {
 			t.Error("it began to wait without a ticket")
 		}
 	}})

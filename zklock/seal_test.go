@@ -13,7 +13,7 @@ import (
 	"locklab/zklock"
 )
 
-var revoke = []byte("__REVOKE__")
+var revoke = []byte("__REVOKE__") // what Curator writes
 
 func foreignWriteSealed(t *testing.T, at harness.Endpoint) {
 	see := raw(t, at)

@@ -23,41 +23,25 @@ import (
 // # References
 //
 // Apache Curator 5.4.0, LockInternals, whose maxLeases is the idea.
-type Semaphore struct {
-	queue
-	permits int
-}
+type Semaphore struct{ queue }
 
 // Semaphore returns the semaphore at path, see [Client.Mutex] on paths. All clients must give
 // the same number of permits. Otherwise as many hold as the greatest number allows, and some may
 // wait longer than necessary. With less than 1 permit Lock returns an error that wraps ErrUsage.
 func (c *Client) Semaphore(path string, permits int, o Options) *Semaphore {
-	return &Semaphore{queue{c: c, path: path, o: o}, permits}
+	s := &Semaphore{newQueue(c, path, o, permitKind)}
+	s.permits = permits
+	return s
 }
-
-// Path returns the path of the semaphore.
-func (s *Semaphore) Path() string { return s.path }
 
 // Lock waits for a permit until ctx ends, see [Mutex.Lock].
-func (s *Semaphore) Lock(ctx context.Context) (*Lease, error) { return s.lock(ctx, false) }
-
-// TryLock takes a permit if one is free. Otherwise the error wraps ErrNotAcquired.
-func (s *Semaphore) TryLock(ctx context.Context) (*Lease, error) { return s.lock(ctx, true) }
-
-func (s *Semaphore) lock(ctx context.Context, try bool) (*Lease, error) {
-	return s.acquire(ctx, func(ctx context.Context) (*Lease, error) {
-		if err := checkPermits(s.path, s.permits); err != nil {
-			return nil, err
-		}
-		return s.await(ctx, func() (*Lease, error) { return newTicket(&s.queue, permitQueue(s.permits)).lock(ctx, try) })
-	})
+func (s *Semaphore) Lock(ctx context.Context) (*Lease, error) {
+	return s.lockBy(ctx, permitQueue, false)
 }
 
-func checkPermits(path string, permits int) error {
-	if permits < 1 {
-		return fmt.Errorf("%w: semaphore %s: %d permits: want at least 1", ErrUsage, quoted(path), permits)
-	}
-	return nil
+// TryLock takes a permit if one is free. Otherwise the error wraps ErrNotAcquired.
+func (s *Semaphore) TryLock(ctx context.Context) (*Lease, error) {
+	return s.lockBy(ctx, permitQueue, true)
 }
 
 const permitKind = "permit-"
@@ -65,8 +49,7 @@ const permitKind = "permit-"
 // heldMark is a holder's message in its ticket for the waiter behind.
 var heldMark = []byte("held")
 
-// permitQueue returns the protocol of one acquisition: the queue of [recipe.Fair] in which the
-// first k tickets have a permit each.
+// permitQueue is the queue of [recipe.Fair] in which the first k tickets have a permit each.
 //
 //  1. Create a ticket, an EPHEMERAL_SEQUENTIAL node.
 //  2. List the tickets. The owners of the first k hold a permit. A client that finds this and a
@@ -85,36 +68,28 @@ var heldMark = []byte("held")
 //
 // Acquire and release take three requests without waiters, and about six and two watch events
 // behind others, whatever the number of permits and waiters.
-func permitQueue(permits int) *protocol {
-	w := &permitWait{permits: permits}
-	return &protocol{kind: permitKind, look: w.look}
-}
+var permitQueue = &protocol{kind: permitKind, look: lookPermits}
 
-type permitWait struct {
-	permits int
-	waited  bool // and so is near the head: the next look watches the list
-}
-
-func (w *permitWait) look(t *ticket) (view, error) {
+func lookPermits(t *ticket) (view, error) {
 	c := t.q.c
 	for {
-		v, line, err := w.list(t)
+		v, line, err := t.listPermits()
 		i := t.index(line)
-		t.place = i - w.permits
+		t.place = i - t.q.permits
 		switch {
 		case err != nil || v.gone:
 			return v, err
 		case i < 0:
 			return view{gone: true}, nil
-		case i < w.permits:
+		case i < t.q.permits:
 			if i+1 < len(line) {
 				c.spawn(t.markHeld(t.path()))
 			}
 			return view{head: true, token: v.token}, nil
-		case i == w.permits && v.wake != nil:
+		case i == t.q.permits && v.wake != nil:
 			return view{wake: v.wake}, nil
-		case i == w.permits:
-			w.waited = true
+		case i == t.q.permits:
+			t.near = true
 			continue
 		}
 		path := t.q.path + "/" + line[i-1].Name
@@ -124,17 +99,17 @@ func (w *permitWait) look(t *ticket) (view, error) {
 		case err != nil:
 			return view{}, fmt.Errorf("zklock: watch %s: %w", path, err)
 		case !ahead.held:
-			w.waited = true
+			t.near = true
 			return view{wake: ahead.wake, ticket: ahead}, nil
 		}
 	}
 }
 
-// list returns the tickets, with a watch on the list if the waiter is near the head.
-func (w *permitWait) list(t *ticket) (v view, line []recipe.Place, err error) {
+// listPermits returns the tickets, with a watch on the list if the waiter is near the head.
+func (t *ticket) listPermits() (v view, line []recipe.Place, err error) {
 	var names []string
 	var stat *zk.Stat
-	if w.waited {
+	if t.near {
 		names, stat, v.wake, err = t.q.c.conn.ChildrenW(t.q.path)
 	} else {
 		names, stat, err = t.q.c.list(t.q.path)

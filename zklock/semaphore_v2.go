@@ -1,12 +1,9 @@
 package zklock
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-
-	"github.com/go-zookeeper/zk"
 )
 
 // A SemaphoreV2 is a [Semaphore] that shares its path with Curator's InterProcessSemaphoreV2.
@@ -26,25 +23,18 @@ import (
 //
 // Apache Curator 5.4.0, org.apache.curator.framework.recipes.locks, InterProcessSemaphoreV2.
 type SemaphoreV2 struct {
-	path          string
-	locks, leases queue
-	permits       int
+	queue // of the leases
+	locks queue
 }
 
 const leaseKind = "lease-"
 
 // SemaphoreV2 returns the semaphore at path, see [Client.Semaphore].
 func (c *Client) SemaphoreV2(path string, permits int, o Options) *SemaphoreV2 {
-	return &SemaphoreV2{
-		path:    path,
-		locks:   queue{c, path + "/locks", path, o},
-		leases:  queue{c, path + "/leases", path, o},
-		permits: permits,
-	}
+	s := &SemaphoreV2{newQueue(c, path+"/leases", o, leaseKind), newQueue(c, path+"/locks", o)}
+	s.name, s.locks.name, s.permits = path, path, permits
+	return s
 }
-
-// Path returns the path of the semaphore.
-func (s *SemaphoreV2) Path() string { return s.path }
 
 // Lock waits for a permit until ctx ends, see [Mutex.Lock].
 func (s *SemaphoreV2) Lock(ctx context.Context) (*Lease, error) { return s.lock(ctx, false) }
@@ -54,17 +44,16 @@ func (s *SemaphoreV2) Lock(ctx context.Context) (*Lease, error) { return s.lock(
 func (s *SemaphoreV2) TryLock(ctx context.Context) (*Lease, error) { return s.lock(ctx, true) }
 
 func (s *SemaphoreV2) lock(ctx context.Context, try bool) (*Lease, error) {
-	return s.leases.acquire(ctx, func(ctx context.Context) (*Lease, error) {
-		if err := cmp.Or(checkPath(s.path), checkPermits(s.path, s.permits)); err != nil { // "" is invalid, though /locks is a path
+	return s.acquire(ctx, func(ctx context.Context) (*Lease, error) {
+		if err := checkPath(s.name); err != nil { // "" is invalid, though /locks is a path
 			return nil, err
 		}
-		return s.leases.await(ctx, func() (*Lease, error) { return s.take(ctx, try) })
+		return s.await(ctx, func() (*Lease, error) { return s.take(ctx, try) })
 	})
 }
 
 func (s *SemaphoreV2) take(ctx context.Context, try bool) (*Lease, error) {
-	permit := &protocol{kind: leaseKind, look: func(t *ticket) (view, error) { return lookPermits(t, s.permits) }}
-	ls, err := takeAll(ctx, try, []*ticket{newTicket(&s.locks, fairQueue), newTicket(&s.leases, permit)})
+	ls, err := takeAll(ctx, try, []*ticket{newTicket(&s.locks, fairQueue), newTicket(&s.queue, leaseQueue)})
 	if err != nil {
 		return nil, err
 	}
@@ -75,19 +64,11 @@ func (s *SemaphoreV2) take(ctx context.Context, try bool) (*Lease, error) {
 	return ls[1], nil
 }
 
-func lookPermits(t *ticket, permits int) (view, error) {
-	names, stat, wake, err := t.q.c.conn.ChildrenW(t.q.path)
-	if errors.Is(err, zk.ErrNoNode) {
-		return view{gone: true}, nil
-	}
-	if err != nil {
-		return view{}, fmt.Errorf("zklock: list %s: %w", t.q.path, err)
-	}
-	line := places(names, t.p.kind)
-	return view{
-		gone:  t.index(line) < 0,
-		head:  len(line) <= permits,
-		token: uint64(stat.Pzxid),
-		wake:  wake,
-	}, nil
+var leaseQueue = &protocol{kind: leaseKind, look: lookLeases}
+
+func lookLeases(t *ticket) (view, error) {
+	t.near = true
+	v, line, err := t.listPermits()
+	v.gone, v.head = t.index(line) < 0, len(line) <= t.q.permits
+	return v, err
 }

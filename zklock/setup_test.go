@@ -196,10 +196,12 @@ func unlockDespiteFault(t *testing.T, l *zklock.Lease) {
 	}
 }
 
-type result struct {
-	l   *zklock.Lease
+type outcome[L any] struct {
+	l   L
 	err error
 }
+
+type result = outcome[*zklock.Lease]
 
 // waiting starts a Lock in the background and waits for n tickets, and most likely its watch.
 func waiting(t *testing.T, ctx context.Context, m *zklock.Mutex, see *wirezk.Conn, n int) <-chan result {
@@ -211,11 +213,11 @@ func waiting(t *testing.T, ctx context.Context, m *zklock.Mutex, see *wirezk.Con
 }
 
 // begins starts a Lock in the background.
-func begins(ctx context.Context, f taker) <-chan result {
-	got := make(chan result, 1)
+func begins[L any](ctx context.Context, f func(context.Context) (L, error)) <-chan outcome[L] {
+	got := make(chan outcome[L], 1)
 	go func() {
 		l, err := f(ctx)
-		got <- result{l, err}
+		got <- outcome[L]{l, err}
 	}()
 	return got
 }
@@ -227,21 +229,19 @@ func awaitQuiet(t *testing.T, while time.Duration, c *zklock.Client) {
 	})
 }
 
-func awaitLease(t *testing.T, got <-chan result) *zklock.Lease {
+func awaitLease[L any](t *testing.T, got <-chan outcome[L]) L {
 	t.Helper()
 	select {
 	case r := <-got:
-		if r.err != nil {
-			t.Fatal(r.err)
-		}
+		requireNoError(t, r.err)
 		return r.l
 	case <-time.After(patience):
 		t.Fatal("the waiter does not get the lock")
-		return nil
+		panic("unreachable")
 	}
 }
 
-func expectWaiting(t *testing.T, got <-chan result) {
+func expectWaiting[L any](t *testing.T, got <-chan outcome[L]) {
 	t.Helper()
 	select {
 	case r := <-got:
@@ -286,9 +286,12 @@ func (p *proxy) disconnect() {
 	p.cut()
 }
 
-// loseReply loses the next reply after skip others, and breaks the connection.
-func (p *proxy) loseReply(skip int) {
-	p.lost = p.Inject(faultproxy.Fault{Skip: skip, Match: func(m faultproxy.Message) bool { return m.Op != "ping" && m.Op != "connect" }})
+// loseReply loses the next reply, and breaks the connection.
+func (p *proxy) loseReply() { p.lose(faultproxy.Fault{Do: faultproxy.LoseReply}) }
+
+func (p *proxy) lose(f faultproxy.Fault) {
+	f.Match = func(m faultproxy.Message) bool { return m.Op != "ping" && m.Op != "connect" }
+	p.lost = p.Inject(f)
 }
 
 func (p *proxy) replyLost() bool { return isDone(p.lost.Done()) }

@@ -70,15 +70,6 @@ func shares(tb testing.TB, at harness.Endpoint, o zklock.CohortOptions, workers 
 	return out
 }
 
-func jain(got []share) float64 {
-	var sum, squares float64
-	for _, s := range got {
-		x := float64(s.acquisitions)
-		sum, squares = sum+x, squares+x*x
-	}
-	return 100 * sum * sum / (float64(len(got)) * squares)
-}
-
 var orders = []struct {
 	name string
 	o    zklock.CohortOptions
@@ -109,28 +100,6 @@ func TestShares(t *testing.T) {
 				t.Errorf("the lone goroutine had %d acquisitions beside %d: it starves", got[1].acquisitions, got[0].acquisitions)
 			}
 		})
-	}
-}
-
-func BenchmarkShares(b *testing.B) {
-	at := locktest.Endpoint(b, harness.KindZooKeeper)
-	for _, workers := range [][]int{{25, 25}, {45, 5}, {49, 1}} {
-		for _, order := range orders {
-			b.Run(fmt.Sprintf("workers=%d+%d/order=%s", workers[0], workers[1], order.name), func(b *testing.B) {
-				const window = time.Second
-				var all []share
-				for b.Loop() {
-					all = shares(b, at, order.o, workers, window)
-				}
-				acquisitions := all[0].acquisitions + all[1].acquisitions
-				b.ReportMetric(float64(acquisitions)/window.Seconds(), "acq/s")
-				b.ReportMetric(100*float64(all[1].acquisitions)/float64(acquisitions), "second-%")
-				b.ReportMetric(jain(all), "jain-%")
-				b.ReportMetric(float64(all[0].worst)/1e6, "first-max-ms")
-				b.ReportMetric(float64(all[1].worst)/1e6, "second-max-ms")
-				b.ReportMetric(0, "ns/op")
-			})
-		}
 	}
 }
 

@@ -52,7 +52,7 @@ func (c *Client) Shutdown(ctx context.Context) error {
 	left := c.inQueues()
 	for i, l := range held {
 		if !released[i].Load() {
-			left = append(left, l.q.lockPath())
+			left = append(left, l.q.name)
 		}
 	}
 	c.Close()
@@ -68,7 +68,7 @@ func (c *Client) inQueues() (paths []string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for t := range c.contacts.waits {
-		paths = append(paths, t.q.lockPath())
+		paths = append(paths, t.q.name)
 	}
 	return paths
 }

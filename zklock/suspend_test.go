@@ -37,8 +37,8 @@ func suspendPastSession(t *testing.T, at harness.Endpoint) {
 	p := newProxy(t, at)
 	s := newSleeper(t, p.at, timeout)
 	held := make(map[string]*zklock.Lease)
-	for kind := range lockables(s.Client, newPath(), zklock.Options{}) {
-		held[kind] = acquire(t, lockables(s.Client, newPath(), zklock.Options{})[kind].Lock)
+	for _, k := range kinds {
+		held[k.name] = acquire(t, k.lock(s.Client, newPath()).Lock)
 	}
 	p.Refuse(true) // nothing proves that the session is alive
 	p.cut()
@@ -66,17 +66,13 @@ func suspendPastSession(t *testing.T, at harness.Endpoint) {
 func suspendPastMaxHold(t *testing.T, at harness.Endpoint) {
 	const most = 4 * time.Second
 	other := dial(t, at, zklock.ClientOptions{})
-	for kind := range lockables(other, newPath(), zklock.Options{}) {
+	for _, k := range kinds {
 		s, path := newSleeper(t, at, 40*time.Second), newPath()
-		l := acquire(t, lockables(s.Client, path, zklock.Options{MaxHold: most})[kind].Lock)
+		l := acquire(t, k.open(s.Client, path, 1, zklock.Options{MaxHold: most}).Lock)
 		s.suspend(most)
 		if err := l.Err(); !errors.Is(err, zklock.ErrLost) || !strings.Contains(err.Error(), "MaxHold") {
-			t.Errorf("%s: Err = %v, want one about MaxHold", kind, err)
+			t.Errorf("%s: Err = %v, want one about MaxHold", k.name, err)
 		}
-		rival := kind
-		if kind == "reader" { // readers do not wait for one another
-			rival = "writer"
-		}
-		unlock(t, acquire(t, lockables(other, path, zklock.Options{})[rival].Lock))
+		unlock(t, acquire(t, k.rival(other, path).Lock))
 	}
 }

@@ -40,6 +40,7 @@ type ticketWait struct {
 	own    <-chan zk.Event // a watch on the node, if it is slow
 	waits  time.Time       // since when its event may be the lock
 	shared bool            // another ticket holds the lock by this one and will continue without it
+	near   bool            // it has waited and is near the head: the next look watches the list
 }
 
 // A plainTicket is the state of a ticket whose name may have no unique part, see plain.go.
@@ -155,7 +156,7 @@ func (t *ticket) attempt(ctx context.Context, try bool) (*Lease, error) {
 			}
 			return nil, errOutdated
 		case try:
-			return nil, busy(t.q.lockPath())
+			return nil, busy(t.q.name)
 		}
 		if v, err = t.wait(ctx, v); err != nil {
 			return nil, err
@@ -170,7 +171,7 @@ func (t *ticket) enter() (view, error) {
 			return view{}, err
 		}
 	}
-	if t.node != "" && t.session != t.q.c.sessions() {
+	if t.node != "" && t.session != t.q.c.now().session {
 		t.anew() // the node went with its session
 	}
 	if t.node != "" {
@@ -211,7 +212,7 @@ func (t *ticket) made(request func() (string, error)) error {
 	// Read after the reply: the node is this session's or an ended one's, which the next look
 	// does not show. So a look must follow; a plain ticket's shows only a name, and suffices
 	// in the request's session.
-	session := t.q.c.sessions()
+	session := t.q.c.now().session
 	if t.plain && (session != t.at.session || t.czxid == 0) {
 		t.doubt = true
 		return errOutdated
@@ -244,7 +245,7 @@ func (t *ticket) find() error {
 	t.doubt = false
 	for _, name := range names {
 		if strings.HasPrefix(name, t.unique) {
-			t.node, t.session = name, c.sessions() // read after the reply, as in enter
+			t.node, t.session = name, c.now().session // read after the reply, as in enter
 		}
 	}
 	return nil
@@ -307,7 +308,7 @@ func (t *ticket) removed(remove func(t *ticket) error, most int) (removed bool, 
 			return false, ErrClosed // the node goes with the session
 		case t.doubt:
 			err = t.find()
-		case t.node == "" || t.session != c.sessions():
+		case t.node == "" || t.session != c.now().session:
 			return false, nil
 		default:
 			err = remove(t)

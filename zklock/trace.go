@@ -1,7 +1,6 @@
 package zklock
 
 import (
-	"cmp"
 	"context"
 	"time"
 
@@ -13,8 +12,8 @@ import (
 //
 // A [Multi] waits for one lock after the other: each wait is a step, with the path of that
 // lock. The lease has the first path. The two queues of a [SemaphoreV2] have its own path.
-// Goroutines that wait with one [Owner] share a place in the queue: the first reports it, the
-// others are Queued with -1 ahead, and not Woken. A [Cohort] queues at the servers for all its
+// Of the goroutines that wait with one [Owner] one queues; the others are Queued with -1 ahead.
+// A [Cohort] queues at the servers for all its
 // waiters, which is no step of any of them, but Queued is called behind others of the same
 // client.
 //
@@ -24,27 +23,8 @@ import (
 // timeout if that is more, or when there is no server to ask. Released may be called after
 // Unlock has returned ErrUnanswered.
 //
-// These are the names of package lock: one Trace serves the locks of every library.
-type (
-	Trace             = lock.Trace
-	QueuedInfo        = lock.QueuedInfo
-	Wake              = lock.Wake
-	WokenInfo         = lock.WokenInfo
-	GrantedInfo       = lock.GrantedInfo
-	FailedInfo        = lock.FailedInfo
-	RenewedInfo       = lock.RenewedInfo
-	RenewalFailedInfo = lock.RenewalFailedInfo
-	ReleasedInfo      = lock.ReleasedInfo
-	LostInfo          = lock.LostInfo
-)
-
-// The reasons why a wait is over, see [lock.Wake].
-const (
-	WakeGrant   = lock.WakeGrant
-	WakeMessage = lock.WakeMessage
-	WakeTime    = lock.WakeTime
-	WakeDoubt   = lock.WakeDoubt
-)
+// It is the type of package lock, as are its events: one Trace serves the locks of every library.
+type Trace = lock.Trace
 
 // WithTrace returns a context for Lock, TryLock and Do, see [lock.WithTrace].
 func WithTrace(ctx context.Context, t *Trace) context.Context { return lock.WithTrace(ctx, t) }
@@ -64,10 +44,8 @@ func (q *queue) begin(ctx context.Context) (context.Context, attempt) {
 	if t == nil {
 		return ctx, attempt{most: q.o.MaxHold}
 	}
-	return lock.OnlyTrace(ctx, t), attempt{q.o.MaxHold, t, q.lockPath(), time.Now()}
+	return lock.OnlyTrace(ctx, t), attempt{q.o.MaxHold, t, q.name, time.Now()}
 }
-
-func (q *queue) lockPath() string { return cmp.Or(q.name, q.path) }
 
 // end returns the results of the Lock, which it reports, with the lease's later events.
 func (a attempt) end(l *Lease, err error) (*Lease, error) {
@@ -79,10 +57,10 @@ func (a attempt) end(l *Lease, err error) (*Lease, error) {
 	}
 	now := time.Now()
 	if err != nil {
-		lock.Tell(a.t.Failed, FailedInfo{Name: a.name, Wait: now.Sub(a.began), Err: err})
+		lock.Tell(a.t.Failed, lock.FailedInfo{Name: a.name, Wait: now.Sub(a.began), Err: err})
 		return l, err
 	}
-	lock.Tell(a.t.Granted, GrantedInfo{Name: a.name, Token: l.token, Wait: now.Sub(a.began)})
+	lock.Tell(a.t.Granted, lock.GrantedInfo{Name: a.name, Token: l.token, Wait: now.Sub(a.began)})
 	until := l.limit.Bound(l.q.c.deadline())
 	c := l.q.c
 	c.mu.Lock()
@@ -101,13 +79,13 @@ func (l *Lease) ended() {
 	delete(l.q.c.traced, l)
 	l.q.c.mu.Unlock()
 	if err := l.Err(); err != ErrReleased {
-		lock.Tell(l.trace.Lost, LostInfo{Name: l.q.lockPath(), Token: l.token, Err: err})
+		lock.Tell(l.trace.Lost, lock.LostInfo{Name: l.q.name, Token: l.token, Err: err})
 	}
 }
 
 func (l *Lease) released() {
 	if l.trace != nil {
-		lock.Tell(l.trace.Released, ReleasedInfo{Name: l.q.lockPath(), Token: l.token, Held: time.Since(l.since)})
+		lock.Tell(l.trace.Released, lock.ReleasedInfo{Name: l.q.name, Token: l.token, Held: time.Since(l.since)})
 	}
 }
 
@@ -115,7 +93,7 @@ func (l *Lease) released() {
 func (c *Client) renewed() {
 	until := c.deadline()
 	for _, l := range c.tracedUntil(until) {
-		lock.Tell(l.trace.Renewed, RenewedInfo{Name: l.q.lockPath(), Token: l.token, Until: c.clock.Local(l.limit.Bound(until))})
+		lock.Tell(l.trace.Renewed, lock.RenewedInfo{Name: l.q.name, Token: l.token, Until: c.clock.Local(l.limit.Bound(until))})
 	}
 }
 
@@ -143,7 +121,7 @@ func (c *Client) renewalFailed(err error) {
 	for l := range c.traced {
 		left := max(0, c.clock.Until(l.limit.Bound(until)))
 		if l.owned.Err() == nil && l.trace.RenewalFailed != nil {
-			c.work.Go(func() { l.trace.RenewalFailed(RenewalFailedInfo{Name: l.q.lockPath(), Err: err, Left: left}) })
+			c.work.Go(func() { l.trace.RenewalFailed(lock.RenewalFailedInfo{Name: l.q.name, Err: err, Left: left}) })
 		}
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"locklab/lock"
+
 	"github.com/go-zookeeper/zk"
 )
 
@@ -32,7 +34,7 @@ func TestTraceAbsent(t *testing.T) {
 	if n := steps(ctx); n != 0 {
 		t.Errorf("a Lock without a Trace allocates %v times for it", n)
 	}
-	traced := WithTrace(ctx, &Trace{Queued: func(QueuedInfo) {}})
+	traced := WithTrace(ctx, &Trace{Queued: func(lock.QueuedInfo) {}})
 	if n := testing.AllocsPerRun(500, func() { q.begin(traced) }); n == 0 {
 		t.Error("a Lock with a Trace allocates nothing: the test shows nothing")
 	}

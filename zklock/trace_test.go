@@ -11,25 +11,9 @@ import (
 	"time"
 
 	"locklab/harness"
+	locks "locklab/lock"
 	"locklab/zklock"
 )
-
-// tracedPaths are the paths of lockables, as a Trace is told them.
-var tracedPaths = map[string]string{
-	"mutex": "", "owner": "/reentrant", "reentrant": "/reentrant", "writer": "/rw", "reader": "/rw",
-	"writer owner": "/rw", "semaphore": "/semaphore", "semaphore v2": "/v2", "multi": "/m/a", "cohort": "/cohort",
-}
-
-// waitTold is a Trace's report of a Lock behind another client's.
-var waitTold = map[string]string{
-	"mutex": "queued 0, woken grant, granted, released", "multi": "queued 0, woken grant, granted, released",
-	"owner": "queued 0, woken message, granted, released", "reentrant": "queued 0, woken message, granted, released",
-	"writer": "queued 0, woken grant, granted, released", "writer owner": "queued 0, woken grant, granted, released",
-	"reader":       "queued 0, woken grant, granted, released",
-	"semaphore":    "queued 0, woken message, granted, released",
-	"semaphore v2": "queued -1, woken message, granted, released",
-	"cohort":       "granted, released",
-}
 
 // A timeline is what a Trace has heard, but for renewals.
 type timeline struct {
@@ -67,15 +51,15 @@ func (s *timeline) trace() *zklock.Trace {
 		s.err = err
 	}
 	return &zklock.Trace{
-		Queued: func(e zklock.QueuedInfo) {
+		Queued: func(e locks.QueuedInfo) {
 			s.note(e.Name, fmt.Sprintf("queued %d", e.Ahead))
 			s.queued <- struct{}{}
 		},
-		Woken:    func(e zklock.WokenInfo) { s.note(e.Name, "woken "+string(e.Why)) },
-		Granted:  func(e zklock.GrantedInfo) { token(e.Token); s.note(e.Name, "granted") },
-		Failed:   func(e zklock.FailedInfo) { why(e.Err); s.note(e.Name, "failed") },
-		Released: func(e zklock.ReleasedInfo) { token(e.Token); s.note(e.Name, "released") },
-		Lost:     func(e zklock.LostInfo) { token(e.Token); why(e.Err); s.note(e.Name, "lost") },
+		Woken:    func(e locks.WokenInfo) { s.note(e.Name, "woken "+string(e.Why)) },
+		Granted:  func(e locks.GrantedInfo) { token(e.Token); s.note(e.Name, "granted") },
+		Failed:   func(e locks.FailedInfo) { why(e.Err); s.note(e.Name, "failed") },
+		Released: func(e locks.ReleasedInfo) { token(e.Token); s.note(e.Name, "released") },
+		Lost:     func(e locks.LostInfo) { token(e.Token); why(e.Err); s.note(e.Name, "lost") },
 	}
 }
 
@@ -86,15 +70,15 @@ func (s *timeline) want(t *testing.T, kind, want, name string, token uint64) {
 		time.Sleep(time.Millisecond) // a loss is told by another goroutine
 	}
 	if got := s.String(); got != want {
-		t.Errorf("%s: a Trace is told %q, want %q", kind, got, want)
+		t.Errorf("%s: a Trace gets %q, want %q", kind, got, want)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if slices.ContainsFunc(s.names, func(n string) bool { return n != name }) {
-		t.Errorf("%s: a Trace is told of %q, want %s only", kind, s.names, name)
+		t.Errorf("%s: a Trace gets the path %q, want %s only", kind, s.names, name)
 	}
 	if slices.ContainsFunc(s.tokens, func(n uint64) bool { return n != token }) {
-		t.Errorf("%s: a Trace is told the tokens %d, want %d only", kind, s.tokens, token)
+		t.Errorf("%s: a Trace gets the tokens %d, want %d only", kind, s.tokens, token)
 	}
 }
 
@@ -112,77 +96,63 @@ func TestTrace(t *testing.T) {
 	})
 }
 
-func rival(c *zklock.Client, path, kind string) zklock.Lockable {
-	if kind == "reader" {
-		kind = "writer"
-	}
-	return lockables(c, path, zklock.Options{})[kind]
-}
-
 func traceWait(t *testing.T, at harness.Endpoint) {
 	a, b := dial(t, at, zklock.ClientOptions{}), dial(t, at, zklock.ClientOptions{})
-	for kind, want := range waitTold {
+	for _, k := range kinds {
 		path, s := newPath(), newTimeline()
-		m := lockables(b, path, zklock.Options{})[kind]
-		held := acquire(t, rival(a, path, kind).Lock)
-		got := begins(zklock.WithTrace(t.Context(), s.trace()), m.Lock)
-		if kind != "cohort" {
+		held := acquire(t, k.rival(a, path).Lock)
+		got := begins(zklock.WithTrace(t.Context(), s.trace()), k.lock(b, path).Lock)
+		if strings.HasPrefix(k.traced, "queued") {
 			select {
 			case <-s.queued:
 			case <-time.After(patience):
-				t.Fatalf("%s: it does not say that it waits", kind)
+				t.Fatalf("%s: it does not report that it waits", k.name)
 			}
 		}
 		unlock(t, held)
 		l := awaitLease(t, got)
 		unlock(t, l)
-		s.want(t, kind, want, path+tracedPaths[kind], l.Token())
+		s.want(t, k.name, k.traced, k.path(path), l.Token())
 	}
 }
 
 func traceFailed(t *testing.T, at harness.Endpoint) {
 	a, b := dial(t, at, zklock.ClientOptions{}), dial(t, at, zklock.ClientOptions{})
-	for kind := range waitTold {
+	for _, k := range kinds {
 		path, s := newPath(), newTimeline()
-		held := acquire(t, rival(a, path, kind).Lock)
+		held := acquire(t, k.rival(a, path).Lock)
 		ctx, cancel := context.WithCancel(zklock.WithTrace(t.Context(), s.trace()))
-		want := "queued 0, failed"
-		switch kind {
-		case "semaphore v2":
-			want = "queued -1, failed"
-		case "cohort":
-			want = "failed"
+		want := "failed"
+		if queued, _, waits := strings.Cut(k.traced, ", woken"); waits {
+			want = queued + ", failed"
+		} else {
 			s.queued <- struct{}{}
 		}
 		go func() { <-s.queued; cancel() }()
-		if _, err := lockables(b, path, zklock.Options{})[kind].Lock(ctx); !errors.Is(err, context.Canceled) {
-			t.Errorf("%s: Lock = %v", kind, err)
-		}
-		s.want(t, kind, want, path+tracedPaths[kind], 0)
+		expectError(t, lockError(ctx, k.lock(b, path).Lock), context.Canceled)
+		s.want(t, k.name, want, k.path(path), 0)
 		if !errors.Is(s.err, context.Canceled) {
-			t.Errorf("%s: it is told to have failed by %v", kind, s.err)
+			t.Errorf("%s: its Trace gets the error %v", k.name, s.err)
 		}
+		s = newTimeline()
+		expectError(t, lockError(zklock.WithTrace(t.Context(), s.trace()), k.lock(b, path).TryLock), zklock.ErrNotAcquired)
+		s.want(t, k.name+", TryLock", "failed", k.path(path), 0)
 		unlock(t, held)
 	}
-	s, path := newTimeline(), newPath()
-	held, m := acquire(t, a.Mutex(path, zklock.Options{}).Lock), b.Mutex(path, zklock.Options{})
-	if _, err := m.TryLock(zklock.WithTrace(t.Context(), s.trace())); !errors.Is(err, zklock.ErrNotAcquired) {
-		t.Errorf("TryLock = %v", err)
-	}
-	s.want(t, "TryLock", "failed", path, 0)
-	unlock(t, held)
 }
 
 // traceOnce: a waiter that waits several times is Queued once.
 func traceOnce(t *testing.T, at harness.Endpoint) {
 	a, b := dial(t, at, zklock.ClientOptions{}), dial(t, at, zklock.ClientOptions{})
-	for _, kind := range []string{"semaphore", "semaphore v2"} {
+	for _, k := range kinds {
+		if !k.counts {
+			continue
+		}
 		path, s := newPath(), []*timeline{newTimeline(), newTimeline()}
-		held := acquire(t, lockables(a, path, zklock.Options{})[kind].Lock)
+		held := acquire(t, k.lock(a, path).Lock)
 		var got []<-chan result
 		for _, s := range s {
-			m := lockables(b, path, zklock.Options{})[kind]
-			got = append(got, behind(zklock.WithTrace(t.Context(), s.trace()), m.Lock))
+			got = append(got, behind(zklock.WithTrace(t.Context(), s.trace()), k.lock(b, path).Lock))
 			<-s.queued
 		}
 		unlock(t, held)
@@ -191,28 +161,29 @@ func traceOnce(t *testing.T, at harness.Endpoint) {
 			time.Sleep(aWhile / 2) // the next one waits in its next queue
 			unlock(t, held)
 			if told := s.String(); strings.Count(told, "queued") != 1 {
-				t.Errorf("%s: waiter %d is told %q, want one queued", kind, i, told)
+				t.Errorf("%s: the Trace of waiter %d gets %q, want one queued", k.name, i, told)
 			}
 		}
 	}
 }
 
-// traceClient: the Trace of the client hears of every kind, after that of the context.
+// traceClient: the Trace of the client gets the events of every kind, after the Trace of the context.
 func traceClient(t *testing.T, at harness.Endpoint) {
-	path, s := newPath(), newTimeline()
+	s := newTimeline()
 	c := dial(t, at, zklock.ClientOptions{Trace: s.trace()})
 	first := ""
-	ctx := zklock.WithTrace(t.Context(), &zklock.Trace{Granted: func(zklock.GrantedInfo) { first = s.String() }})
-	for kind, m := range lockables(c, path, zklock.Options{}) {
+	ctx := zklock.WithTrace(t.Context(), &zklock.Trace{Granted: func(locks.GrantedInfo) { first = s.String() }})
+	for _, k := range kinds {
+		path := newPath()
 		s.heard, s.names, s.tokens = nil, nil, nil
 		first = "not called"
-		l, err := m.Lock(ctx)
+		l, err := k.lock(c, path).Lock(ctx)
 		requireNoError(t, err)
 		if first != "" {
-			t.Errorf("%s: the Trace of the context hears of the grant after %q", kind, first)
+			t.Errorf("%s: the Trace of the context gets the grant after %q", k.name, first)
 		}
 		unlock(t, l)
-		s.want(t, kind, "granted, released", path+tracedPaths[kind], l.Token())
+		s.want(t, k.name, "granted, released", k.path(path), l.Token())
 	}
 }
 
@@ -237,20 +208,20 @@ func traceWithin(t *testing.T, at harness.Endpoint) {
 // A fading lease is no longer confirmed. A renewal restarts the count of the failures.
 type fading struct {
 	mu      sync.Mutex
-	renewed []zklock.RenewedInfo
-	failed  []zklock.RenewalFailedInfo
-	lost    []zklock.LostInfo
+	renewed []locks.RenewedInfo
+	failed  []locks.RenewalFailedInfo
+	lost    []locks.LostInfo
 }
 
 func (f *fading) trace() *zklock.Trace {
 	return &zklock.Trace{
-		Renewed: func(e zklock.RenewedInfo) {
+		Renewed: func(e locks.RenewedInfo) {
 			f.mu.Lock()
 			f.renewed, f.failed = append(f.renewed, e), nil
 			f.mu.Unlock()
 		},
-		RenewalFailed: func(e zklock.RenewalFailedInfo) { f.mu.Lock(); f.failed = append(f.failed, e); f.mu.Unlock() },
-		Lost:          func(e zklock.LostInfo) { f.mu.Lock(); f.lost = append(f.lost, e); f.mu.Unlock() },
+		RenewalFailed: func(e locks.RenewalFailedInfo) { f.mu.Lock(); f.failed = append(f.failed, e); f.mu.Unlock() },
+		Lost:          func(e locks.LostInfo) { f.mu.Lock(); f.lost = append(f.lost, e); f.mu.Unlock() },
 	}
 }
 
@@ -267,11 +238,11 @@ func fade(t *testing.T, at harness.Endpoint, spoil func(*proxy), says string) {
 	c := dial(t, p.at, zklock.ClientOptions{SessionTimeout: timeout})
 	held, told := make(map[string]*zklock.Lease), make(map[string]*fading)
 	names := make(map[string]string)
-	for kind := range waitTold {
+	for _, k := range kinds {
 		path, f := newPath(), new(fading)
-		l, err := lockables(c, path, zklock.Options{})[kind].Lock(zklock.WithTrace(t.Context(), f.trace()))
+		l, err := k.lock(c, path).Lock(zklock.WithTrace(t.Context(), f.trace()))
 		requireNoError(t, err)
-		held[kind], told[kind], names[kind] = l, f, path+tracedPaths[kind]
+		held[k.name], told[k.name], names[k.name] = l, f, k.path(path)
 	}
 	for kind, f := range told {
 		eventually(t, kind+" is renewed", func() bool { n, _, _ := f.counts(); return n > 0 })

@@ -153,7 +153,7 @@ func lostCreateTaken(t *testing.T, at harness.Endpoint, expires, cancels bool) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	p.Refuse(true)
-	p.loseReply(0)
+	p.loseReply()
 	waits := behind(ctx, c.Mutex(path, zklock.Options{}).Lock)
 	p.requireReplyLost(t)
 	mine := awaitQueue(t, see, path, 1)[0]

@@ -76,7 +76,7 @@ func (c *Client) watchTicket(path string) (*ticketWatch, error) {
 		return w, nil
 	}
 	c.pass(beforeWatch)
-	cuts := c.cutsSoFar()
+	cuts := c.now().cuts
 	data, stat, wake, err := c.conn.GetW(path)
 	if err != nil {
 		return nil, err
@@ -94,15 +94,9 @@ func (c *Client) watchTicket(path string) (*ticketWatch, error) {
 	return w, nil
 }
 
-func (c *Client) cutsSoFar() int {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.cuts
-}
-
 // gave reports whether ev is the release of the ticket by its holder.
 func (w *ticketWatch) gave(c *Client, ev zk.Event) bool {
-	return ev.Type == zk.EventNodeDataChanged && w.sealed && w.cuts == c.cutsSoFar()
+	return ev.Type == zk.EventNodeDataChanged && w.sealed && w.cuts == c.now().cuts
 }
 
 // fired reports whether a watch has fired. It may take the event, but the library closes the

@@ -15,12 +15,12 @@ import (
 // TestStale: the servers have refused a session, and not a new one, for its timeout.
 func TestStale(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		z := &Conn{counter: new(Counter), hosts: new(hosts)}
+		z, _ := newConn(nil)
 		z.zxid.Store(9)
 		z.timeout.Store(int64(4 * time.Second))
 		refuse := func(session int32) {
 			c := &conn{Conn: &ends{err: io.EOF}, owner: z}
-			c.Write(frame(words(0, 0, 0, 4000, 0, session, 0)))
+			c.Write(hello(session))
 			c.Read(make([]byte, 1))
 		}
 		expect := func(what string, want bool) {
@@ -56,17 +56,15 @@ func TestStale(t *testing.T) {
 // TestGiveUpLate: a timer that fires after the watches were sent does nothing.
 func TestGiveUpLate(t *testing.T) {
 	to := new(sink)
-	c := &conn{Conn: to, owner: &Conn{counter: new(Counter)}}
-	for _, body := range [][]byte{words(0, 0, 0, 4000, 0, 7, 0), words(1, wire.OpSetWatches, 1, 2)} {
-		c.Write(frame(body))
-	}
+	_, c := newConn(to)
+	c.Write(hello(7))
+	c.Write(frame(words(1, wire.OpSetWatches, 1, 2)))
 	if c.resume.giveUp(c); c.resume.overtaken {
 		t.Error("the watches were sent in time, and the requests have overtaken them")
 	}
-	c = &conn{Conn: to, owner: c.owner}
-	for _, body := range [][]byte{words(0, 0, 0, 4000, 0, 7, 0), words(1, wire.OpCreate, 1, 2)} {
-		c.Write(frame(body))
-	}
+	_, c = newConn(to)
+	c.Write(hello(7))
+	c.Write(frame(words(1, wire.OpCreate, 1, 2)))
 	c.Conn = &broken{to}
 	if c.resume.giveUp(c); !to.closed {
 		t.Error("a failure to send the requests that waited is lost")
@@ -92,57 +90,33 @@ func TestLongestPath(t *testing.T) {
 
 // TestDebtSteps: steps that TestDebt cannot produce with a connection.
 func TestDebtSteps(t *testing.T) {
-	now, hello := time.Now(), frame(words(0, 0, 0, 4000, 0, 7, 0))
-	d := debt{since: 5}
-	if d.greet(hello, 9, now.Add(time.Hour)); d.since != 5 {
-		t.Error("a connection that was not taken up pays")
+	now := time.Now()
+	for _, test := range []struct {
+		name  string
+		began time.Time
+		hello []byte
+		at    time.Time
+		seen  uint64
+		want  uint64
+	}{
+		{"a connection that was not taken up pays nothing", time.Time{}, hello(7), now.Add(time.Hour), 9, 5},
+		{"nor does a young one", now, hello(7), now, 9, 5},
+		{"seen up to 3", time.Time{}, hello(7), now, 3, 3},
+		{"a new session owes nothing", time.Time{}, hello(0), now, 3, 0},
+		{"a handshake that is cut short", now, frame(words(0)), now, 3, 0},
+	} {
+		d := debt{since: 5, began: test.began}
+		if d.greet(test.hello, test.seen, test.at); d.since != test.want || !d.began.IsZero() {
+			t.Errorf("%s: asks for what is after %d, want %d; began %v", test.name, d.since, test.want, d.began)
+		}
+		d.ask(frame(words(1, wire.OpSetWatches))) // cut short
 	}
-	d = debt{since: 5, began: now}
-	if d.greet(hello, 9, now); !d.began.IsZero() {
-		t.Error("a connection counts from the beginning of the one before")
-	}
-	d = debt{since: 5}
-	if d.greet(hello, 3, now); d.since != 3 {
-		t.Errorf("seen up to 3: asks for what is after %d", d.since)
-	}
-	d = debt{since: 5}
-	if d.greet(frame(words(0, 0, 0, 4000, 0, 0, 0)), 3, now); d.since != 0 {
-		t.Error("a new session owes events of the last one")
-	}
-	d.greet(frame(words(0)), 3, now)          // cut short
-	d.ask(frame(words(1, wire.OpSetWatches))) // cut short
 }
 
-// TestProofSteps: a handshake counts from its sending; a proof stays; a read proves nothing.
-func TestProofSteps(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		z := &Conn{counter: new(Counter)}
-		c := &conn{owner: z}
-		z.now = c
-		began := time.Now()
-		c.wrote(words(0, 0, 0, 4000, 0, 7), began, nil)
-		time.Sleep(time.Second)
-		c.read(words(0, 4000))
-		c.wrote(words(1, wire.OpGetData), time.Now(), nil)
-		if p := z.Proof(); !p.Unanswered.IsZero() {
-			t.Error("a read counts as a write")
-		}
-		time.Sleep(3 * time.Second)
-		c.wrote(words(2, wire.OpCreate), time.Now(), nil)
-		c.read(reply(2, 0, wire.OpCreate))
-		if p := z.Proof(); !p.Since.Equal(began) {
-			t.Errorf("proven since %v after the handshake was sent", p.Since.Sub(began))
-		}
-		if z.proven(began.Add(-time.Second)); !z.Proof().Since.Equal(began) {
-			t.Error("a proof is taken back")
-		}
-	})
-}
-
-// TestCreations: only a successful reply to a running create counts, once.
+// TestCreations: only a successful reply to a running create counts, once. The zxid in a reply
+// to a ping does not count as seen.
 func TestCreations(t *testing.T) {
-	z := &Conn{counter: new(Counter)}
-	c := &conn{owner: z}
+	z, c := newConn(nil)
 	head := func(code int32) []byte { return words(1, 0, 9, code) }
 	z.creations.expect("/a")
 	if c.created("/b", head(0)); len(z.creations.zxid) != 1 {
@@ -158,18 +132,9 @@ func TestCreations(t *testing.T) {
 	if got := z.creations.take("/a"); got != 9 || len(z.creations.zxid) != 0 {
 		t.Errorf("zxid %d, want 9; %d are kept", got, len(z.creations.zxid))
 	}
-}
-
-// TestPingsHaveNoZxid: the zxid in a reply to a ping does not count as seen.
-func TestPingsHaveNoZxid(t *testing.T) {
-	z := &Conn{counter: new(Counter)}
-	c := &conn{owner: z}
-	for _, xid := range []int32{1, -2} {
-		c.pending = append(c.pending, sent{xid: xid, op: wire.OpPing})
-		c.answered(xid, words(xid, 0, 10-xid, 0))
-	}
-	if got := z.Zxid(); got != 9 {
-		t.Errorf("seen up to %d, want 9", got)
+	c.pending = []sent{{xid: -2, op: wire.OpPing}}
+	if c.answered(-2, words(-2, 0, 12, 0)); z.Zxid() != 9 {
+		t.Errorf("seen up to %d, want 9", z.Zxid())
 	}
 }
 

@@ -33,6 +33,16 @@ func (s *script) Read(p []byte) (int, error) {
 func (s *script) Write(p []byte) (int, error)       { return len(p), nil }
 func (s *script) SetReadDeadline(t time.Time) error { s.deadline = t; return nil }
 
+// newConn returns a client and its TCP connection to the server.
+func newConn(to net.Conn) (*Conn, *conn) {
+	z := &Conn{counter: new(Counter), hosts: new(hosts)}
+	z.now = &conn{Conn: to, owner: z}
+	return z, z.now
+}
+
+// hello is the handshake of a session, 0 for a new one.
+func hello(session int32) []byte { return frame(words(0, 0, 0, 4000, 0, session, 0)) }
+
 // TestConnCounts receives every kind of packet with every split; the library gets no zxid.
 func TestConnCounts(t *testing.T) {
 	requests := [][]byte{
@@ -56,8 +66,7 @@ func TestConnCounts(t *testing.T) {
 		for _, r := range replies {
 			in = append(in, frame(r)...)
 		}
-		z := &Conn{counter: new(Counter)}
-		c := &conn{Conn: &script{in: in, step: step}, owner: z}
+		z, c := newConn(&script{in: in, step: step})
 		for _, r := range requests {
 			p := frame(r)
 			if n, err := c.Write(p); n != len(p) || err != nil {
@@ -85,7 +94,7 @@ func TestConnCounts(t *testing.T) {
 func TestReadOnce(t *testing.T) {
 	in := slices.Concat(frame(words(0, 4000, 1, 2, 16)), frame(words(1, 0, 9, 0, 5, 5)))
 	s := &script{in: in, step: len(in)}
-	c := &conn{Conn: s, owner: &Conn{counter: new(Counter)}}
+	_, c := newConn(s)
 	for range 2 {
 		var size [4]byte
 		if _, err := io.ReadFull(c, size[:]); err != nil {
@@ -106,7 +115,7 @@ func reply(xid, err, first int32) []byte { return words(xid, 0, 9, err, first, 0
 // TestProof: only a successful write proves something, about packets answered a lag before.
 func TestProof(t *testing.T) {
 	const timeout, lag = 40 * time.Second, 12 * time.Second
-	hello, resume := words(0, 0, 0, 4000, 0, 0), words(0, 0, 0, 4000, 0, 7)
+	begin, resume := words(0, 0, 0, 4000, 0, 0), words(0, 0, 0, 4000, 0, 7)
 	type step struct {
 		after time.Duration // the step before
 		sent  []byte
@@ -122,27 +131,26 @@ func TestProof(t *testing.T) {
 		first []byte
 		steps []step
 	}{
-		{"a session that begins is a write", 0, hello, []step{{0, nil, nil, 0, -1}}},
+		{"a session that begins is a write", 0, begin, []step{{0, nil, nil, 0, -1}}},
 		{"one that is taken up is none", 0, resume, []step{{0, nil, nil, -1, 0}}},
 		{"but a touch that the leader knows", 0, resume, []step{{5, create, yes, 0, 5 + 12}}},
-		{"pings, reads and sync prove nothing", 0, hello, []step{
+		{"pings, reads and sync prove nothing", 0, begin, []step{
 			{13, ping, pong, 0, 13 + 12}, {13, words(1, 9), reply(1, 0, 0), 0, 25}, {13, words(1, 4), reply(1, 0, 0), 0, 38}}},
-		{"a write proves the touch before", 0, hello, []step{{5, create, yes, 0, 17}, {12, create, yes, 5, 29}, {13, create, yes, 17, 42}}},
-		{"if that is old enough", 0, hello, []step{{5, create, yes, 0, 17}, {11, create, yes, 0, 17}, {1, create, yes, 5, 28}}},
-		{"which may be a ping", 0, hello, []step{{5, ping, pong, 0, 17}, {12, create, yes, 5, 29}}},
-		{"and not one that is unanswered", 0, hello, []step{{5, ping, nil, 0, -1}, {12, create, yes, 0, 29}}},
-		{"nor credentials", 0, hello, []step{{5, words(-4, wire.OpAuth), reply(-4, 0, 0), 0, -1}, {12, create, yes, 0, 29}}},
-		{"a refused write proves nothing", 0, hello, []step{{5, ping, pong, 0, 17}, {12, create, reply(1, -112, 0), 0, 17}}},
-		{"a multi that fails neither", 0, hello, []step{{5, ping, pong, 0, 17}, {12, multi, reply(1, 0, -1), 0, 17}}},
-		{"a multi that is done does", 0, hello, []step{{5, ping, pong, 0, 17}, {12, multi, reply(1, 0, 13), 5, 29}}},
-		{"a head that is cut short", 0, hello, []step{{5, ping, pong, 0, 17}, {12, multi, reply(1, 0, 13)[:16], 0, 17}, {0, create, words(1, 0), 0, 17}}},
-		{"long ticks", 40 * time.Second, hello, []step{{5, create, yes, 0, 5 + 22}, {21, create, yes, 0, 27}, {1, create, yes, 5, 48}}},
+		{"a write proves the touch before", 0, begin, []step{{5, create, yes, 0, 17}, {12, create, yes, 5, 29}, {13, create, yes, 17, 42}}},
+		{"if that is old enough", 0, begin, []step{{5, create, yes, 0, 17}, {11, create, yes, 0, 17}, {1, create, yes, 5, 28}}},
+		{"which may be a ping", 0, begin, []step{{5, ping, pong, 0, 17}, {12, create, yes, 5, 29}}},
+		{"and not one that is unanswered", 0, begin, []step{{5, ping, nil, 0, -1}, {12, create, yes, 0, 29}}},
+		{"nor credentials", 0, begin, []step{{5, words(-4, wire.OpAuth), reply(-4, 0, 0), 0, -1}, {12, create, yes, 0, 29}}},
+		{"a refused write proves nothing", 0, begin, []step{{5, ping, pong, 0, 17}, {12, create, reply(1, -112, 0), 0, 17}}},
+		{"a multi that fails neither", 0, begin, []step{{5, ping, pong, 0, 17}, {12, multi, reply(1, 0, -1), 0, 17}}},
+		{"a multi that is done does", 0, begin, []step{{5, ping, pong, 0, 17}, {12, multi, reply(1, 0, 13), 5, 29}}},
+		{"a head that is cut short", 0, begin, []step{{5, ping, pong, 0, 17}, {12, multi, reply(1, 0, 13)[:16], 0, 17}, {0, create, words(1, 0), 0, 17}}},
+		{"long ticks", 40 * time.Second, begin, []step{{5, create, yes, 0, 5 + 22}, {21, create, yes, 0, 27}, {1, create, yes, 5, 48}}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				z := &Conn{counter: new(Counter), tick: c.tick}
-				k := &conn{owner: z}
-				z.now = k
+				z, k := newConn(nil)
+				z.tick = c.tick
 				began := time.Now()
 				k.wrote(c.first, began, nil)
 				k.read(words(0, int32(timeout/time.Millisecond)))
@@ -170,17 +178,19 @@ func TestProof(t *testing.T) {
 	}
 }
 
-// TestProofUnanswered: pings overtake a write without a majority.
+// TestProofUnanswered: a handshake counts from its sending, a proof stays, a read proves nothing,
+// and pings overtake a write without a majority.
 func TestProofUnanswered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		z := &Conn{counter: new(Counter)}
-		k := &conn{owner: z}
-		z.now = k
-		began := time.Now()
-		k.wrote(words(0, 0, 0, 4000, 0, 0), began, nil)
+		z, k := newConn(nil)
+		greeted := time.Now()
+		k.wrote(words(0, 0, 0, 4000, 0, 0), greeted, nil)
+		time.Sleep(time.Second)
 		k.read(words(0, 4000))
 		k.read(reply(wire.XidEvent, 0, 0))
 		k.read(reply(99, 0, 0)) // a stranger
+		began := time.Now()
+		k.wrote(words(6, wire.OpGetData), began, nil)
 		if p := z.Proof(); !p.Unanswered.IsZero() || !p.Committed.Equal(began) {
 			t.Errorf("at first: %+v", p)
 		}
@@ -197,7 +207,8 @@ func TestProofUnanswered(t *testing.T) {
 			t.Errorf("%d touches are kept", n)
 		}
 		k.read(reply(7, 0, 0))
-		if p := z.Proof(); !p.Unanswered.IsZero() || !p.Since.Equal(began) || !p.Committed.Equal(time.Now()) || len(k.pending) != 0 {
+		z.proven(greeted.Add(-time.Second))
+		if p := z.Proof(); !p.Unanswered.IsZero() || !p.Since.Equal(greeted) || !p.Committed.Equal(time.Now()) || len(k.pending) != 1 {
 			t.Errorf("when it is answered: %+v, pending %v", p, k.pending)
 		}
 	})
@@ -205,9 +216,9 @@ func TestProofUnanswered(t *testing.T) {
 
 // TestHandshakeDeadline: nothing extends the deadline of a handshake.
 func TestHandshakeDeadline(t *testing.T) {
-	s := new(script)
-	dead := time.Now().Add(time.Second)
-	c := &conn{Conn: s, owner: &Conn{counter: new(Counter)}, dead: dead}
+	s, dead := new(script), time.Now().Add(time.Second)
+	_, c := newConn(s)
+	c.dead = dead
 	for _, ask := range []time.Time{{}, dead.Add(time.Hour)} {
 		c.SetReadDeadline(ask)
 		if !s.deadline.Equal(dead) {

@@ -21,17 +21,7 @@ func TestCreateZxid(t *testing.T) {
 		createZxid(t, at, at)
 	})
 	t.Run("ensemble", func(t *testing.T) {
-		server, err := backend.StartEnsembleOf(t.Context(), backend.EnsembleOptions{})
-		if errors.Is(err, harness.ErrUnavailable) && !backend.Required(harness.KindZooKeeper) {
-			t.Skip(err)
-		} else if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() {
-			if err := server.Stop(); err != nil {
-				t.Errorf("stop: %v", err)
-			}
-		})
+		server := startEnsemble(t, backend.EnsembleOptions{})
 		var each []harness.Endpoint
 		for _, addr := range server.Endpoint().Addrs[0] {
 			at := server.Endpoint()

@@ -64,23 +64,21 @@ func TestDebt(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				z := &Conn{counter: new(Counter)}
+				z, _ := newConn(nil)
 				for n, conn1 := range test.all {
 					z.zxid.Store(int64(conn1.seen))
 					to := new(sink)
 					c := &conn{Conn: to, owner: z}
-					hello := words(0, 0, 0, 4000, 0, 7, 0)
-					send := func(p []byte) { c.Write(p) }
-					send(frame(hello))
+					c.Write(hello(7))
 					c.read(words(0, 4000, 0, 7))
 					if conn1.requests {
-						send(frame(words(1, wire.OpCreate, 0, 0)))
+						c.Write(frame(words(1, wire.OpCreate, 0, 0)))
 						time.Sleep(2 * resumeWait)
 					}
 					var want []uint64
 					for i, p := range conn1.packets {
 						xid := int32(10 + i)
-						send(frame(append(words(xid, wire.OpSetWatches, 0, 0), make([]byte, p.size)...)))
+						c.Write(frame(append(words(xid, wire.OpSetWatches, 0, 0), make([]byte, p.size)...)))
 						if p.answer {
 							c.read(reply(xid, 0, 0))
 						}

@@ -45,16 +45,9 @@ func (h *hosts) Len() int { return len(h.servers) }
 
 func (h *hosts) Next() (server string, wait bool) {
 	h.mu.Lock()
-	empty := len(h.left) == 0
-	h.mu.Unlock()
-	var all []target
-	if empty {
-		all = h.targets(h.patience())
-	}
-	h.mu.Lock()
 	defer h.mu.Unlock()
-	if empty {
-		wait = h.begin(all)
+	if len(h.left) == 0 {
+		wait = h.begin(h.targets(h.patience()))
 	}
 	h.now, h.left = h.left[0], h.left[1:]
 	if wait && h.rounds < shortRounds {

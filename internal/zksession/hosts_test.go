@@ -17,33 +17,8 @@ func hostsOf(t *testing.T, lookup func(context.Context, string) ([]string, error
 	return z.newHosts(servers, lookup)
 }
 
-// TestHosts: the client waits shortly in the first rounds without a session, then longer.
-func TestHosts(t *testing.T) {
-	h := hostsOf(t, nil, "127.0.0.1:1", "127.0.0.1:2")
-	for try := range 2 {
-		var pauses []time.Duration
-		seen := make(map[string]bool)
-		for range 20 {
-			server, wait := h.Next()
-			seen[server] = true
-			if wait {
-				break
-			}
-			if _, d := h.due(); d > 0 {
-				pauses = append(pauses, d)
-			}
-		}
-		if len(pauses) != shortRounds || pauses[0] != firstRound || pauses[shortRounds-1] != firstRound<<(shortRounds-1) || len(seen) != 2 {
-			t.Errorf("try %d: pauses %v to reach %v, and then the library's", try, pauses, seen)
-		}
-		if _, d := h.due(); d != 0 {
-			t.Errorf("try %d: %v more", try, d)
-		}
-		h.Connected()
-	}
-}
-
-// TestHung: in the first rounds a hung server is skipped while there is another.
+// TestHung: in the first rounds without a session the client waits shortly, and skips a hung
+// server while there is another. Then it waits longer, and tries all.
 func TestHung(t *testing.T) {
 	servers := []string{"127.0.0.1:1", "127.0.0.1:2", "127.0.0.1:3"}
 	for hung := range 4 {
@@ -52,36 +27,34 @@ func TestHung(t *testing.T) {
 			for _, s := range servers[:hung] {
 				h.hangs(s)
 			}
-			seen := make(map[string]int)
-			rounds := 0
+			first, then := make(map[string]bool), make(map[string]bool)
+			var pauses []time.Duration
 			for range 40 {
 				server, wait := h.Next()
 				if wait {
 					break
 				}
-				if rounds < shortRounds {
-					seen[server]++
+				if len(pauses) < shortRounds {
+					first[server] = true
 				}
 				if _, d := h.due(); d > 0 {
-					rounds++
+					pauses = append(pauses, d)
 				}
+			}
+			if _, d := h.due(); len(pauses) != shortRounds || pauses[0] != firstRound || pauses[shortRounds-1] != firstRound<<(shortRounds-1) || d != 0 {
+				t.Errorf("%d hang, try %d: pauses %v, %v", hung, try, pauses, d)
 			}
 			for i, s := range servers {
-				n, want := seen[s], i >= hung || hung == len(servers)
-				if (n > 0) != want {
-					t.Errorf("%d hang, try %d: server %d was tried %d times in the first rounds, want so: %t", hung, try, i, n, want)
+				if want := i >= hung || hung == len(servers); first[s] != want {
+					t.Errorf("%d hang, try %d: server %d was tried in the first rounds: %t, want %t", hung, try, i, first[s], want)
 				}
 			}
-			if rounds != shortRounds {
-				t.Errorf("%d hang, try %d: %d rounds, want %d", hung, try, rounds, shortRounds)
-			}
-			again := make(map[string]bool)
 			for range 2 * len(servers) { // after the first rounds
 				server, _ := h.Next()
-				again[server] = true
+				then[server] = true
 			}
-			if len(again) != len(servers) {
-				t.Errorf("%d hang, try %d: %v are tried after the first rounds, want all", hung, try, again)
+			if len(then) != len(servers) {
+				t.Errorf("%d hang, try %d: %v are tried after the first rounds, want all", hung, try, then)
 			}
 			h.Connected()
 		}

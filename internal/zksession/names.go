@@ -3,6 +3,7 @@ package zksession
 import (
 	"context"
 	"net"
+	"slices"
 	"sync"
 	"time"
 )
@@ -12,16 +13,7 @@ type names struct {
 	servers []server
 	find    func(ctx context.Context, host string) ([]string, error)
 	open    context.Context // ends with Close
-	work    sync.WaitGroup  // the lookups
-
-	mu    sync.Mutex
-	known map[string]*known // by host
-}
-
-type known struct {
-	addrs []string      // of the latest success
-	err   error         // of the latest lookup
-	busy  chan struct{} // not nil during a lookup, and closed at its end
+	known   [][]string      // addresses of each server by the latest lookup that succeeded
 }
 
 type target struct {
@@ -30,68 +22,48 @@ type target struct {
 	err     error  // why there is no address
 }
 
+// lookupWait limits the lookups while no server has an address.
+const lookupWait = 10 * time.Second
+
 // targets resolves all servers and returns their addresses. For a name whose lookup fails or
-// takes longer than wait, it returns the previous addresses.
+// takes longer than wait, it returns the previous addresses. It waits longer while no server
+// has an address. It must not be called concurrently.
 func (n *names) targets(wait time.Duration) (all []target) {
-	ctx, cancel := context.WithTimeout(n.open, wait)
-	defer cancel()
-	for _, busy := range n.look() {
-		select {
-		case <-busy:
-		case <-ctx.Done():
+	for i, s := range n.servers {
+		if !s.named() {
+			n.known[i] = []string{s.host}
 		}
 	}
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	for _, s := range n.servers {
-		if !s.named() {
-			all = append(all, target{server: s, address: s.String()})
-			continue
+	if len(slices.Concat(n.known...)) == 0 {
+		wait = max(wait, lookupWait)
+	}
+	ctx, cancel := context.WithTimeout(n.open, wait)
+	defer cancel()
+	errs := make([]error, len(n.servers))
+	var work sync.WaitGroup
+	for i, s := range n.servers {
+		if s.named() {
+			work.Go(func() { errs[i] = n.lookUp(ctx, i) })
 		}
-		k := n.known[s.host]
-		for _, addr := range k.addrs {
+	}
+	work.Wait()
+	for i, s := range n.servers {
+		for _, addr := range n.known[i] {
 			all = append(all, target{server: s, address: net.JoinHostPort(addr, s.port)})
 		}
-		if len(k.addrs) == 0 {
-			err := k.err
-			if err == nil {
-				err = &net.DNSError{Err: "no answer yet", Name: s.host, IsTimeout: true}
-			}
-			all = append(all, target{server: s, err: err})
+		if len(n.known[i]) == 0 {
+			all = append(all, target{server: s, err: errs[i]})
 		}
 	}
 	return all
 }
 
-// look starts lookups, one per name at a time, and returns channels that close at their ends.
-func (n *names) look() (ends []<-chan struct{}) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	for _, s := range n.servers {
-		if !s.named() {
-			continue
-		}
-		k := n.known[s.host]
-		if k == nil {
-			k = new(known)
-			n.known[s.host] = k
-		}
-		if k.busy == nil {
-			k.busy = make(chan struct{})
-			n.work.Go(func() { n.lookUp(s.host, k) })
-		}
-		ends = append(ends, k.busy)
+func (n *names) lookUp(ctx context.Context, i int) error {
+	addrs, err := n.find(ctx, n.servers[i].host)
+	if len(addrs) > 0 {
+		n.known[i] = addrs
+	} else if err == nil {
+		err = &net.DNSError{Err: "no address", Name: n.servers[i].host}
 	}
-	return ends
-}
-
-func (n *names) lookUp(host string, k *known) {
-	addrs, err := n.find(n.open, host)
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if k.err = err; len(addrs) > 0 {
-		k.addrs = addrs
-	}
-	close(k.busy)
-	k.busy = nil
+	return err
 }

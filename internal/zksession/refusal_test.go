@@ -21,7 +21,13 @@ import (
 
 func startServer(t *testing.T, config string) (s *backend.Server, addrs []string) {
 	t.Helper()
-	s, err := backend.StartEnsembleOf(t.Context(), backend.EnsembleOptions{Servers: 1, Config: config})
+	s = startEnsemble(t, backend.EnsembleOptions{Servers: 1, Config: config})
+	return s, s.Endpoint().Addrs[0]
+}
+
+func startEnsemble(t *testing.T, o backend.EnsembleOptions) *backend.Server {
+	t.Helper()
+	s, err := backend.StartEnsembleOf(t.Context(), o)
 	if errors.Is(err, harness.ErrUnavailable) && !backend.Required(harness.KindZooKeeper) {
 		t.Skip(err)
 	} else if err != nil {
@@ -32,7 +38,7 @@ func startServer(t *testing.T, config string) (s *backend.Server, addrs []string
 			t.Errorf("stop: %v", err)
 		}
 	})
-	return s, s.Endpoint().Addrs[0]
+	return s
 }
 
 func requireNoError(t *testing.T, err error) {

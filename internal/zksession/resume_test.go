@@ -1,7 +1,6 @@
 package zksession
 
 import (
-	"bytes"
 	"errors"
 	"io"
 	"locklab/internal/wire"
@@ -57,7 +56,7 @@ func (s *sink) ops() (out []int32) {
 // TestResumption: before SetWatches only pings, credentials, multis and the end of the session
 // are sent; without SetWatches the rest follows after a while, and later SetWatches come too late.
 func TestResumption(t *testing.T) {
-	const late, manyOf, answer = 0, -wire.OpSetWatches, -1 // stand for a while, a packet of many watches, and its reply
+	const late, manyOf, answer, end = 0, -wire.OpSetWatches, -1, -2 // stand for a while, a packet of many watches, its reply, and Close
 	for _, test := range []struct {
 		name    string
 		session int32
@@ -81,14 +80,15 @@ func TestResumption(t *testing.T) {
 		{"none yet", 7, []int32{wire.OpCreate}, nil, false},
 		{"none", 7, []int32{wire.OpCreate, late, wire.OpCreate}, []int32{wire.OpCreate, wire.OpCreate}, false},
 		{"nothing overtakes them", 7, []int32{late, wire.OpCreate, wire.OpSetWatches}, []int32{wire.OpSetWatches, wire.OpCreate}, false},
+		{"closed", 7, []int32{wire.OpCreate, end, late}, nil, true},
 		{"too late", 7, []int32{wire.OpCreate, late, wire.OpSetWatches}, []int32{wire.OpCreate}, true},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				to := new(sink)
-				c := &conn{Conn: to, owner: &Conn{counter: new(Counter)}}
+				_, c := newConn(to)
 				defer c.Close()
-				if _, err := c.Write(frame(words(0, 0, 0, 4000, 0, test.session, 0))); err != nil {
+				if _, err := c.Write(hello(test.session)); err != nil {
 					t.Fatal(err)
 				}
 				c.read(words(0, 4000, 0, 7))
@@ -101,6 +101,9 @@ func TestResumption(t *testing.T) {
 						continue
 					case answer:
 						c.read(reply(int32(i-1), 0, 0))
+						continue
+					case end:
+						c.Close()
 						continue
 					case manyOf:
 						body = append(words(int32(i), wire.OpSetWatches, 1, 2), make([]byte, 128<<10)...)
@@ -122,12 +125,10 @@ func TestResumption(t *testing.T) {
 // TestResumptionUnanswered: a write that waits for SetWatches has no late answer.
 func TestResumptionUnanswered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		z := &Conn{counter: new(Counter)}
-		c := &conn{Conn: new(sink), owner: z}
-		z.now = c
+		z, c := newConn(new(sink))
 		defer c.Close()
 		write := func(xid, op int32, more int) { c.Write(frame(append(words(xid, op, 1, 2), make([]byte, more)...))) }
-		c.Write(frame(words(0, 0, 0, 4000, 0, 7, 0)))
+		c.Write(hello(7))
 		c.read(words(0, 4000, 0, 7))
 		write(1, wire.OpCreate, 0)
 		write(2, wire.OpSetWatches, 128<<10)
@@ -142,29 +143,11 @@ func TestResumptionUnanswered(t *testing.T) {
 	})
 }
 
-func TestResumptionCloses(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		to := new(sink)
-		c := &conn{Conn: to, owner: &Conn{counter: new(Counter)}}
-		for _, body := range [][]byte{words(0, 0, 0, 4000, 0, 7, 0), words(1, wire.OpCreate, 1)} {
-			if _, err := c.Write(frame(body)); err != nil {
-				t.Fatal(err)
-			}
-		}
-		before := bytes.Clone(to.got)
-		c.Close()
-		time.Sleep(2 * resumeWait)
-		if !bytes.Equal(to.got, before) {
-			t.Errorf("after Close it sent %v", to.ops())
-		}
-	})
-}
-
 // TestWriteFails: the library notices a failed Write only by the end of the connection.
 func TestWriteFails(t *testing.T) {
 	to := &sink{closed: true}
-	c := &conn{Conn: to, owner: &Conn{counter: new(Counter)}}
-	if _, err := c.Write(frame(words(0, 0, 0, 4000, 0, 7, 0))); !errors.Is(err, io.ErrClosedPipe) {
+	_, c := newConn(to)
+	if _, err := c.Write(hello(7)); !errors.Is(err, io.ErrClosedPipe) {
 		t.Errorf("Write of the handshake = %v, want %v", err, io.ErrClosedPipe)
 	}
 	to.closed = false

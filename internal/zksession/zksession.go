@@ -144,7 +144,7 @@ func (z *Conn) newHosts(servers []server, lookup func(context.Context, string) (
 		lookup = net.DefaultResolver.LookupHost
 	}
 	return &hosts{
-		names:    &names{servers: servers, find: lookup, open: z.dialing, known: make(map[string]*known)},
+		names:    &names{servers: servers, find: lookup, open: z.dialing, known: make([][]string, len(servers))},
 		patience: func() time.Duration { return handshakeWait(z.SessionTimeout(), 0) },
 	}
 }
@@ -182,7 +182,6 @@ func (z *Conn) Close() {
 	}
 	for range z.events { // nobody reads it before; the library drops overflow
 	}
-	z.hosts.work.Wait()
 }
 
 // silent is a logger without output, unlike the library's default.

@@ -19,7 +19,7 @@ import (
 // Handovers do change the balance. The single goroutine has one hold per tenure of the others:
 // 17 % with 4 handovers, 5.4 % with 16, 1.8 % with 64. Its longest waits do not grow. Two
 // clients with enough goroutines have equal shares: 25 and 25 at 9,400, 19,700 and 55,000
-// acquisitions/s. (go test ./zklock -run - -bench Shares -benchtime 1x; two busy shared cores.)
+// acquisitions/s. (Two busy shared cores.)
 //
 // Alibaba's DistributedReentrantLock has three faults that this one has not. Its tryLock keeps
 // the local lock when the distributed one is taken. Its first unlock of a nested lock frees

@@ -24,7 +24,7 @@ var Suite = onZooKeeper([]*harness.Variant{
 		Paper:  "Apache Curator 5.4.0, InterProcessMutex",
 		Traits: harness.Traits{FIFO: true, Reentrant: true, Fenced: true},
 		Remote: owners(func(c *zklock.Client, path string) func() locker {
-			m := c.Reentrant(path, zklock.ReentrantOptions{})
+			m := c.Reentrant(path, zklock.Options{})
 			return func() locker { return m.Owner() }
 		}),
 	},

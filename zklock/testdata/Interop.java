@@ -1,5 +1,3 @@
-import java.io.BufferedReader;
-import java.io.InputStreamReader;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.Paths;
@@ -9,10 +7,8 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.framework.CuratorFrameworkFactory;
-import org.apache.curator.framework.recipes.locks.InterProcessMutex;
 import org.apache.curator.framework.recipes.locks.InterProcessSemaphoreV2;
 import org.apache.curator.framework.recipes.locks.Lease;
-import org.apache.curator.framework.recipes.locks.Revoker;
 import org.apache.curator.retry.ExponentialBackoffRetry;
 
 /**
@@ -43,7 +39,6 @@ public class Interop {
             t.join();
         }
         System.out.println("DONE " + violations);
-        revocation();
         System.exit(0);
     }
 
@@ -78,23 +73,5 @@ public class Interop {
         }
         Files.delete(mine);
         s.returnLease(lease);
-    }
-
-    /** First Curator holds and is asked, and then it asks. */
-    static void revocation() throws Exception {
-        BufferedReader in = new BufferedReader(new InputStreamReader(System.in));
-        CuratorFramework client = connect();
-        InterProcessMutex m = new InterProcessMutex(client, path + "/revoke");
-        CountDownLatch asked = new CountDownLatch(1);
-        m.makeRevocable(lock -> asked.countDown());
-        m.acquire();
-        System.out.println("HELD");
-        asked.await();
-        m.release();
-        System.out.println("REVOKED");
-        in.readLine(); // the other side holds
-        Revoker.attemptRevoke(client, m.getParticipantNodes().iterator().next());
-        in.readLine(); // the other side has heard
-        client.close();
     }
 }
