@@ -259,44 +259,9 @@ func TestViolations(t *testing.T) {
 	}
 }
 
-func TestMissing(t *testing.T) {
+func TestNothingToCompare(t *testing.T) {
 	xs := around(1e6, 0.02, 10)
 	both, some := rates{"x": xs, "y": xs}, rates{"x": xs}
-	verdicts := func(c *Comparison) string {
-		var out []string
-		for _, r := range c.Rows {
-			out = append(out, r.Lock.Name+" "+string(r.Verdict))
-		}
-		return strings.Join(out, ", ")
-	}
-	for _, c := range []struct {
-		name      string
-		base, new *result.Run
-		edit      func(m *result.Manifest) // of new
-		want      string
-		outcome   GateOutcome
-	}{
-		{"planned in neither", madeRun(both), madeRun(some), nil, "x not worse, y only in BASE", Fine},
-		{"added", madeRun(some), madeRun(both), nil, "x not worse, y only in NEW", Fine},
-		{"skipped", madeRun(both), madeRun(some), func(m *result.Manifest) {
-			m.Skipped = []result.Skip{{Lock: "y", Reason: "no server"}}
-		}, "x not worse, y not measured", Unsure},
-		{"interrupted", madeRun(both), madeRun(some), func(m *result.Manifest) { m.Interrupted = true },
-			"x not worse, y not measured", Unsure},
-		{"killed", madeRun(both), madeRun(some), func(m *result.Manifest) { m.Finished = time.Time{} },
-			"x not worse, y not measured", Unsure},
-	} {
-		if c.edit != nil {
-			c.edit(&c.new.Manifest)
-		}
-		got, err := Compare(c.base, c.new, CompareOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if verdicts(got) != c.want || got.Outcome() != c.outcome {
-			t.Errorf("%s: %s, %s; want %s, %s", c.name, verdicts(got), got.Outcome(), c.want, c.outcome)
-		}
-	}
 	for _, c := range []struct {
 		base, new *result.Run
 		o         CompareOptions

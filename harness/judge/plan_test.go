@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"locklab/harness"
 	"locklab/harness/result"
@@ -39,6 +40,10 @@ func TestGaps(t *testing.T) {
 	}{
 		{"whole", nil, func(_, _ *result.Run) {}, "", Fine, "y not worse"},
 		{"not planned", rates{"x": xs}, func(_, _ *result.Run) {}, "", Fine, "y only in BASE"},
+		{"added", nil, func(b, _ *result.Run) { without(b, is("y")); b.Manifest.Cases = 1 }, "", Fine, "y only in NEW"},
+		{"skipped", rates{"x": xs}, func(_, n *result.Run) { n.Manifest.Skipped = []result.Skip{{Lock: "y", Reason: "no server"}} }, "", Unsure, "y not measured: NEW skipped it: no server"},
+		{"interrupted", rates{"x": xs}, func(_, n *result.Run) { n.Manifest.Interrupted = true }, "", Unsure, "y not measured: NEW ended before it"},
+		{"killed", rates{"x": xs}, func(_, n *result.Run) { n.Manifest.Finished = time.Time{} }, "", Unsure, "y not measured: NEW ended before it"},
 		{"lost in every round", nil, func(_, n *result.Run) { without(n, is("y")) }, "", Unsure, "y not measured"},
 		{"lost by name", nil, func(_, n *result.Run) {
 			without(n, is("y"))

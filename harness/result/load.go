@@ -117,11 +117,8 @@ func (r *Run) read(file io.Reader) error {
 			break
 		}
 		record, err := unpack.decode(text)
-		if err != nil && !headed(text) {
-			foreign = foreign || len(bytes.TrimSpace(text)) > 0 && (whole || !bytes.HasPrefix(text, lineStart[:min(len(text), len(lineStart))]))
-		} else {
-			own = true
-		}
+		own = own || bytes.HasPrefix(text, lineStart)
+		foreign = foreign || len(bytes.TrimSpace(text)) > 0 && (whole || !bytes.HasPrefix(lineStart, text))
 		switch {
 		case len(bytes.TrimSpace(text)) == 0:
 		case err != nil && !whole:
@@ -143,11 +140,6 @@ func (r *Run) read(file io.Reader) error {
 
 // lineStart is the beginning of each line, even of a truncated one.
 var lineStart = []byte(`{"schema":`)
-
-func headed(text []byte) bool {
-	var h header
-	return json.Unmarshal(text, &h) == nil && h.Schema > 0 && h.Kind != ""
-}
 
 func (r *Run) add(record Record) bool {
 	switch {
