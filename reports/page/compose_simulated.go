@@ -34,9 +34,6 @@ func composeSimulated(run *result.Run) (out []section, err error) {
 func about(m *chart.Modelled) string {
 	text := fmt.Sprintf("%s Machine: %s, %s. The code of %s ran on a model of caches and a directory; docs/simulation.md says what that carries and what it cannot say.",
 		m.Warning(), m.Name(), m.Shape(), m.DrawnLocks())
-	if m.Paired() {
-		text += " The threads of a core have workers before the next core has one."
-	}
 	if m.File {
 		text += " The machine, with the source of each of its numbers, is in results.jsonl (kind machine)."
 	}
