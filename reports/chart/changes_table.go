@@ -60,15 +60,10 @@ func ratios(lo, hi float64) string {
 }
 
 func changesFigure(s *judge.HistorySeries, p judge.HistoryPoint) string {
-	switch {
-	case p.Broke:
+	if p.Broke {
 		return "violated"
-	case p.N == 0:
-		return numfmt.Unknown
-	case p.AtMost:
-		return "≤ " + FormatUnit(s.Metric.Unit)(p.Median)
 	}
-	return FormatUnit(s.Metric.Unit)(p.Median)
+	return medianText(p.Summary, FormatUnit(s.Metric.Unit))
 }
 
 // changesMark returns the reason for a missing figure, or how the run compares.

@@ -164,14 +164,6 @@ func (s *loadSweep) floor() (most float64) {
 	return most
 }
 
-func noLoads(g *Group) Picture {
-	kind := "local"
-	if g.Remote {
-		kind = "distributed"
-	}
-	return nothing("This run has no open loop of a %s lock; one with --rate auto, or --workers 64 --rate 500/s,1k/s, shows how long its acquisitions wait at a given load.", kind)
-}
-
 func (s *loadSweep) load() string { return numfmt.Plural(s.workers, "worker") + ", " + s.context }
 
 func (s *loadSweep) table() Table {

@@ -31,7 +31,7 @@ const loadDoc = "Open loops: acquisitions are asked for at times drawn before, w
 func drawLoad(g *Group) Picture {
 	s := g.Loads()
 	if s == nil {
-		return noLoads(g)
+		return nothing("This run has no open loop of these locks; one with --rate auto, or --workers 64 --rate 500/s,1k/s, shows how long its acquisitions wait at a given load.")
 	}
 	s.Locks = slices.DeleteFunc(s.Locks, func(l *loadedLock) bool { return !s.resolves(l) })
 	if len(s.Locks) == 0 {

@@ -158,15 +158,3 @@ func (m *Modelled) Border() float64 {
 	}
 	return float64(m.Like.Threads()/m.Like.Sockets) + 0.5
 }
-
-// Paired reports whether threads of one core have workers before all cores have one.
-func (m *Modelled) Paired() bool {
-	for _, l := range m.Locks {
-		for w, s := range l.at {
-			if s.OnCores > 0 && s.OnCores < w && w <= m.Like.Sockets*m.Like.Clusters*m.Like.Cores {
-				return true
-			}
-		}
-	}
-	return false
-}

@@ -1,6 +1,7 @@
 package chart
 
 import (
+	"maps"
 	"slices"
 
 	"locklab/reports/draw"
@@ -32,17 +33,12 @@ func styleOf(lock harness.Lock) draw.Style {
 // AssignStyles gives every lock one style for all charts.
 func AssignStyles(results []*harness.Result) map[string]draw.Style {
 	locks := make(map[string]harness.Lock)
-	var names []string
 	for _, r := range results {
-		if _, ok := locks[r.Lock.Name]; !ok {
-			names = append(names, r.Lock.Name)
-		}
 		locks[r.Lock.Name] = r.Lock
 	}
-	slices.Sort(names)
 	styles := make(map[string]draw.Style)
 	members := make(map[harness.Family]int)
-	for _, name := range names {
+	for _, name := range slices.Sorted(maps.Keys(locks)) {
 		lock := locks[name]
 		l := styleOf(lock)
 		if lock.Status == harness.Control {

@@ -57,19 +57,18 @@ func DrawWait(g *Group) Picture {
 	}
 }
 
-// shared returns the greatest useful quantile that every curve resolves, and true. If there
-// is none it returns the median, which some curves resolve, and false.
-func shared(curves []curve) (q float64, all bool) {
+// shared returns the greatest useful quantile that every curve resolves, or else the median.
+func shared(curves []curve) float64 {
 	least := 1.0
 	for _, c := range curves {
 		least = min(least, result.Resolved(c.n))
 	}
-	for _, q := range []float64{0.99, 0.9, 0.5} {
+	for _, q := range []float64{0.99, 0.9} {
 		if q <= least {
-			return q, true
+			return q
 		}
 	}
-	return 0.5, false
+	return 0.5
 }
 
 // waitAnswer compares the greatest quantile that all locks resolve, or else the median,
@@ -78,7 +77,7 @@ func waitAnswer(g *Group, w int, curves []curve) string {
 	curves = slices.DeleteFunc(slices.Clone(curves), func(c curve) bool { return c.s.Lock.Status == harness.Control })
 	whole := len(g.compared().at(w)) // timed or not
 	floor := g.Floor()
-	q, _ := shared(curves)
+	q := shared(curves)
 	var fs []figure
 	for _, c := range curves {
 		if v, ok := result.Quantile(c.h, q); ok {
@@ -114,7 +113,7 @@ func waitLines(g *Group, curves []curve) *draw.Lines {
 	for _, cv := range curves {
 		least, most = min(least, cv.h.Quantile(0)), max(most, result.Resolved(cv.n))
 	}
-	q, _ := shared(curves)
+	q := shared(curves)
 	l := &draw.Lines{XTitle: "share of the acquisitions that waited no longer (log scale of the rest)", XScale: draw.Tail, Stops: quantileStops(most),
 		Y: draw.LogScale, YTitle: fmt.Sprintf("time from request to grant, %s (log scale)", g.unit(g.Crowd())), Format: numfmt.Nanos}
 	l.End = func(lock string) string {

@@ -19,8 +19,9 @@ var ThroughputLocal = &Chart{
 	Carries: true,
 	Title:   "Which lock keeps its throughput as workers are added?",
 	Doc:     lineDoc,
-	Draw: workersFigure{result.Throughput, draw.LogScale, "acquisitions per second, all workers together (log scale)", numfmt.SI, numfmt.PerSecond,
-		"No lock was acquired in this run, so there is no throughput to draw.", throughputAnswer, throughputTable}.draw,
+	Draw: workersFigure{metric: result.Throughput, y: draw.LogScale, format: numfmt.SI, figure: numfmt.PerSecond,
+		yTitle: "acquisitions per second, all workers together (log scale)",
+		none:   "No lock was acquired in this run, so there is no throughput to draw.", answer: throughputAnswer, table: throughputTable}.draw,
 }
 
 // HandoversRemote draws handovers per second over the number of workers. Acquisitions would
@@ -31,8 +32,9 @@ var HandoversRemote = &Chart{
 	Title:   "Which distributed lock is handed over most often as workers are added?",
 	Doc:     lineDoc + " A hand-over is an acquisition whose predecessor was another worker: one by the owner that takes the lock back does not count. The table has both.",
 	Remote:  true,
-	Draw: workersFigure{result.Handovers, draw.LogScale, "hand-overs per second, all workers together (log scale)", numfmt.SI, numfmt.PerSecond,
-		"No lock went from one worker to another in this run, so there is no hand-over to draw.", handoverAnswer, throughputTable}.draw,
+	Draw: workersFigure{metric: result.Handovers, y: draw.LogScale, format: numfmt.SI, figure: numfmt.PerSecond,
+		yTitle: "hand-overs per second, all workers together (log scale)",
+		none:   "No lock went from one worker to another in this run, so there is no hand-over to draw.", answer: handoverAnswer, table: throughputTable}.draw,
 }
 
 // RequestsRemote draws the requests of an acquisition: a thundering herd is a rising line.
@@ -42,8 +44,9 @@ var RequestsRemote = &Chart{
 	Title:   "How many requests does an acquisition cost as workers are added?",
 	Doc:     lineDoc + " Counted at the clients, without keep-alives.",
 	Remote:  true,
-	Draw: workersFigure{result.Requests, draw.CountScale, "requests per acquisition", numfmt.Number, numfmt.Number,
-		"No request was counted in this run.", requestsAnswer, requestsTable}.draw,
+	Draw: workersFigure{metric: result.Requests, y: draw.CountScale, format: numfmt.Number, figure: numfmt.Number,
+		yTitle: "requests per acquisition",
+		none:   "No request was counted in this run.", answer: requestsAnswer, table: requestsTable}.draw,
 }
 
 // A workersFigure is a figure of every lock over the number of workers.
