@@ -24,8 +24,8 @@ func TestSimulationsOnDisk(t *testing.T) {
 		t.Errorf("report: status %d, %s%s", status, stdout, stderr)
 	}
 	drawn, err := filepath.Glob(filepath.Join(pictures, "*.png"))
-	if err != nil || len(drawn) != 3 {
-		t.Errorf("%d pictures (%v), want 3: %q", len(drawn), err, drawn)
+	if err != nil || len(drawn) != 2 {
+		t.Errorf("%d pictures (%v), want 2: %q", len(drawn), err, drawn)
 	}
 	for _, name := range drawn {
 		if !strings.HasPrefix(filepath.Base(name), "simulated-") {
