@@ -87,9 +87,6 @@ func composeSimulated(run *result.Run) (out []section, err error) {
 func about(m *chart.Modelled) string {
 	text := fmt.Sprintf("%s Machine: %s, %s. The code of %s ran on a model of caches and a directory; docs/simulation.md has the limits of the model. %s",
 		m.Warning(), m.Name(), m.Shape(), m.DrawnLocks(), m.Accuracy())
-	if m.Paired() {
-		text += " The threads of a core have workers before the next core has one."
-	}
 	if m.File {
 		text += " The machine, with the source of each of its numbers, is in results.jsonl (kind machine)."
 	}
