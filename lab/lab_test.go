@@ -124,7 +124,7 @@ func TestUsageErrors(t *testing.T) {
 		{"run --locks tas --workers 4 --rate 1/s --duration 20ms", "too short for one arrival"},
 		{"run --locks tas --workers 4 --rate 500/s --arrivals bursts", "poisson, even"},
 		{"run --locks tas --workers 4 --deadline 10ms", "needs a rate"},
-		{"run --locks tas --rate automatic", "or auto for those around the knee"},
+		{"run --locks tas --rate automatic", "or auto for those around the saturation point"},
 		{"run --locks tas --rate auto,auto", "planned twice"},
 		{"run --locks tas --rate auto --think 1us", "--think and --rate auto"},
 		{"run --locks tas --rate auto --budget 1s", "too small"},

@@ -128,7 +128,7 @@ func (o *runOptions) checkRanks() error {
 		{o.hardware, "--hardware", "what the hardware does is of one machine: see '" + o.program.Name + " hardware'"},
 		{o.chaos, "--chaos", "failures are tried from one machine: see '" + o.program.Name + " chaos'"},
 		{o.resume, "--resume", o.noResume()},
-		{o.auto(), "--rate auto", "the knee is looked for by one process: give rates"},
+		{o.auto(), "--rate auto", "the saturation point is looked for by one process: give rates"},
 	} {
 		if c.given {
 			return usage("%s with --ranks: %s", c.flag, c.why)

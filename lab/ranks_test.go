@@ -226,7 +226,7 @@ func TestRanksRefused(t *testing.T) {
 		{"--sync redis://127.0.0.1:1 --ranks 2 --rank 0 --hardware", "", "--hardware with --ranks: what the hardware does is of one machine: see 'locklab hardware'"},
 		{"--spawn --ranks 2 --chaos", "", "--chaos with --ranks: failures are tried from one machine: see 'locklab chaos'"},
 		{"--sync redis://127.0.0.1:1 --chaos", "SLURM_PROCID=1 SLURM_NTASKS=4", "--chaos with --ranks"},
-		{"--spawn --ranks 2 --rate auto", "", "--rate auto with --ranks: the knee is looked for by one process: give rates"},
+		{"--spawn --ranks 2 --rate auto", "", "--rate auto with --ranks: the saturation point is looked for by one process: give rates"},
 		{"--sync redis://127.0.0.1:1 --ranks 2 --rank 1 --rate closed,auto", "", "--rate auto with --ranks"},
 		{"--spawn --ranks 2 --locks sync-mutex", "", "lives in one process"},
 	} {

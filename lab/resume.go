@@ -94,10 +94,10 @@ func (o runOptions) planAgain(m result.Manifest) (*measure.Plan, error) {
 	if len(p.Cases) == 0 {
 		return nil, usage("the run in %s skipped every lock", o.out)
 	}
-	if err := p.Settle(m.Knees); err != nil {
+	if err := p.Settle(m.Saturations); err != nil {
 		return nil, fmt.Errorf("%w: the search in %s did not end; start the run again with --replace", err, o.out)
 	}
-	if err := unsought(p, m.Knees); err != nil {
+	if err := unsought(p, m.Saturations); err != nil {
 		return nil, err
 	}
 	o.setWindows(p, m.Window)

@@ -39,7 +39,7 @@ type runOptions struct {
 	chosen  map[string]string // flags of the plan, as given: see chosen
 	command []string          // of the run that this is a rank of; nil is this one's
 
-	knees []result.Knee // the basis of the chosen rates
+	saturations []result.Saturation // the basis of the chosen rates
 }
 
 // A course is the flags of the rounds and windows of a run.
@@ -86,7 +86,7 @@ disk, with the flags that the run was started with.
 With --rate the loop is open: acquisitions are asked for at times drawn before, and
 waits count from these times, so that a stall delays all that would have asked
 meanwhile. --workers is then how many may be under way at once. --rate auto first looks
-for the knee of each lock: the load at which it falls behind, or p99 of the waits passes
+for the saturation point of each lock: the load at which it falls behind, or p99 of the waits passes
 ten times the p99 without load. Then it measures at 0.1, 0.25, 0.5, 0.75, 0.9, 1 and
 1.1 times that load. It needs no --workers. An interrupted search starts again.
 
@@ -164,7 +164,7 @@ func (o *runOptions) run(ctx context.Context, flags *pflag.FlagSet, stdout, stde
 		}
 	}
 	m := o.measuring(plan, out, stderr)
-	m.violated = brokenSought(o.knees)
+	m.violated = brokenSought(o.saturations)
 	err = m.run(ctx, earlier)
 	if o.hardware && err == nil && ctx.Err() == nil {
 		fmt.Fprintln(stderr, "what the hardware does: ten seconds")

@@ -70,72 +70,72 @@ func (o *runOptions) search(ctx context.Context, p *measure.Plan, out *result.Wr
 	once.Cases = slices.DeleteFunc(slices.Clone(p.Cases), func(c measure.Case) bool { return !c.Unknown() })
 	once.Rounds = 0 // the search alone
 	cases, done := len(once.Cases), 0
-	fmt.Fprintf(stderr, "looking for the %s of %s, about %v\n", numfmt.Choose(cases, "knee", "knees"), numfmt.Plural(cases, "case"), once.Estimate().Round(time.Second))
+	fmt.Fprintf(stderr, "looking for the %s of %s, about %v\n", numfmt.Choose(cases, "saturation point", "saturation points"), numfmt.Plural(cases, "case"), once.Estimate().Round(time.Second))
 	show := o.program.newProgress(stderr)
 	defer show.clear()
 	probe := show.parts("probes")
-	o.knees, err = p.Seek(ctx, func(now measure.Seeking) {
+	o.saturations, err = p.Seek(ctx, func(now measure.Seeking) {
 		if now.Done {
-			show.lasting(found(now.Case, now.Knee))
+			show.lasting(found(now.Case, now.Saturation))
 			done++
 			return
 		}
-		probe(done*measure.SeekProbes+len(now.Knee.Trials), cases*measure.SeekProbes)
+		probe(done*measure.SeekProbes+len(now.Saturation.Trials), cases*measure.SeekProbes)
 	})
 	if err != nil {
 		return err
 	}
 	if o.fits() {
 		o.refit(p)
-		p.Trim(o.knees)
+		p.Trim(o.saturations)
 	}
 	err = out.Edit(func(m *result.Manifest) {
-		m.Knees, m.Skipped = o.knees, append(m.Skipped, kneeless(o.knees)...)
+		m.Saturations, m.Skipped = o.saturations, append(m.Skipped, unsaturated(o.saturations)...)
 		m.Rounds, m.Cases = p.Rounds, len(p.Cases)
 		if len(p.Cases) > 0 {
 			m.Window, m.Windows = o.base(p), o.windows(p)
 		}
 	})
-	return cmp.Or(err, unsought(p, o.knees), p.Validate())
+	return cmp.Or(err, unsought(p, o.saturations), p.Validate())
 }
 
-func unsought(p *measure.Plan, ks []result.Knee) error {
+func unsought(p *measure.Plan, ks []result.Saturation) error {
 	if len(p.Cases) > 0 || len(ks) == 0 {
 		return nil
 	}
-	return usage("nothing is left to measure: the knee of %s was not found: it %s", ks[0].Lock, ks[0].Missing)
+	return usage("nothing is left to measure: the saturation point of %s was not found: it %s", ks[0].Lock, ks[0].Missing)
 }
 
-func found(c measure.Case, k result.Knee) string {
+func found(c measure.Case, k result.Saturation) string {
 	if k.Missing != "" {
-		return fmt.Sprintf("no knee of %s: it %s", c.Name(), k.Missing)
+		return fmt.Sprintf("no saturation point of %s: it %s", c.Name(), k.Missing)
 	}
 	rates := make([]string, len(k.Rates))
 	for i, r := range k.Rates {
 		rates[i] = r.String()
 	}
-	return fmt.Sprintf("knee of %s: %v; measured at %s", c.Name(), k, strings.Join(rates, ", "))
+	return fmt.Sprintf("saturation point of %s: %v; measured at %s", c.Name(), k, strings.Join(rates, ", "))
 }
 
-func soughtConditions(k result.Knee) string {
+func soughtConditions(k result.Saturation) string {
 	w := k.Workload
 	site := harness.Site{Servers: max(1, w.Servers), Durable: w.Durable, TLS: w.TLS, Delay: w.Delay}
 	return strings.TrimSpace(fmt.Sprintf("rate=auto workers=%d %s", w.Workers, site.Conditions()))
 }
 
-func kneeless(ks []result.Knee) (skipped []result.Skip) {
+func unsaturated(ks []result.Saturation) (skipped []result.Skip) {
 	for _, k := range ks {
 		if k.Missing != "" && len(k.Rates) == 0 {
-			skipped = append(skipped, result.Skip{Lock: k.Lock, Reason: "it has no knee: it " + k.Missing, Conditions: soughtConditions(k)})
+			skipped = append(skipped, result.Skip{Lock: k.Lock, Reason: "it has no saturation point: it " + k.Missing, Conditions: soughtConditions(k)})
 		}
 	}
 	return skipped
 }
 
-func brokenSought(ks []result.Knee) (lines []string) {
+func brokenSought(ks []result.Saturation) (lines []string) {
 	for _, k := range ks {
 		if k.Broken != "" {
-			lines = append(lines, fmt.Sprintf("%s violated %s (in the search for its knee)", k.Lock, k.Broken))
+			lines = append(lines, fmt.Sprintf("%s violated %s (in the search for its saturation point)", k.Lock, k.Broken))
 		}
 	}
 	return lines

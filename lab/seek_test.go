@@ -28,15 +28,15 @@ func TestSeek(t *testing.T) {
 	apart(t)
 	const rounds = 3
 	cmd, said, before := sought(t, rounds)
-	for n := 0; n < 4 && (len(before.Knees) != 1 || len(before.Knees[0].Rates) < 4); n++ { // a busy machine may give too little
+	for n := 0; n < 4 && (len(before.Saturations) != 1 || len(before.Saturations[0].Rates) < 4); n++ { // a busy machine may give too little
 		cmd, said, before = sought(t, rounds)
 	}
 	dir := filepath.Join(cmd.Dir, "run")
-	if n := len(before.Knees); n != 1 || before.Knees[0].Missing != "" {
-		t.Fatalf("%d knees: %+v", n, before.Knees)
+	if n := len(before.Saturations); n != 1 || before.Saturations[0].Missing != "" {
+		t.Fatalf("%d saturation points: %+v", n, before.Saturations)
 	}
-	k := before.Knees[0]
-	if before.Cases != 1+len(k.Rates) || len(k.Rates) < 4 || len(k.Trials) < 5 || !strings.Contains(said.String(), "knee of lock=sync-mutex/workers=4/hold=50µs/rate=auto: between ") {
+	k := before.Saturations[0]
+	if before.Cases != 1+len(k.Rates) || len(k.Rates) < 4 || len(k.Trials) < 5 || !strings.Contains(said.String(), "saturation point of lock=sync-mutex/workers=4/hold=50µs/rate=auto: between ") {
 		t.Errorf("%d cases at the rates %v after %d probes; it said %s", before.Cases, k.Rates, len(k.Trials), said)
 	}
 	again := locklab(t, "run", "--resume", "--out", "run")
@@ -46,7 +46,7 @@ func TestSeek(t *testing.T) {
 		t.Fatalf("exit status %d, said %s", status, stderr)
 	}
 	run := once(t, dir, before.Cases, rounds)
-	if after := run.Manifest.Knees; len(after) != 1 || !slices.Equal(after[0].Rates, k.Rates) {
+	if after := run.Manifest.Saturations; len(after) != 1 || !slices.Equal(after[0].Rates, k.Rates) {
 		t.Errorf("the rates were %v, and are %+v", k.Rates, after)
 	}
 	for _, r := range run.Results {
@@ -55,8 +55,8 @@ func TestSeek(t *testing.T) {
 		}
 	}
 	page, err := os.ReadFile(filepath.Join(dir, reportName))
-	if err != nil || !strings.Contains(string(page), "knee of sync-mutex") && !strings.Contains(string(page), "the search before it found: sync-mutex") {
-		t.Errorf("the report does not say where the knee is (%v)", err)
+	if err != nil || !strings.Contains(string(page), "saturation point of sync-mutex") && !strings.Contains(string(page), "the search before it found: sync-mutex") {
+		t.Errorf("the report does not say where the saturation point is (%v)", err)
 	}
 }
 
@@ -96,12 +96,12 @@ func TestSeekInterrupt(t *testing.T) {
 		}
 	}
 	cmd.Wait()
-	if status := cmd.ProcessState.ExitCode(); status != exitInterrupted || len(said) != 2 || !strings.HasPrefix(said[0], "looking for the knee of 1 case, about ") ||
+	if status := cmd.ProcessState.ExitCode(); status != exitInterrupted || len(said) != 2 || !strings.HasPrefix(said[0], "looking for the saturation point of 1 case, about ") ||
 		said[1] != "interrupted: run has no rates yet; search again with --replace" {
 		t.Errorf("exit status %d, said %q", status, said)
 	}
 	m, err := result.ReadManifest(filepath.Join(cmd.Dir, "run"))
-	if err != nil || !m.Interrupted || m.Finished.IsZero() || m.Knees != nil {
+	if err != nil || !m.Interrupted || m.Finished.IsZero() || m.Saturations != nil {
 		t.Errorf("the manifest is %+v: %v", m, err)
 	}
 	if _, err := os.Stat(filepath.Join(cmd.Dir, "run", reportName)); err == nil {
@@ -125,31 +125,31 @@ func TestSeekBroken(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%v: exit status %d, said %s", err, status, stderr)
 	}
-	if ks := run.Manifest.Knees; status != exitFailed || len(ks) != 1 || !strings.HasPrefix(ks[0].Broken, "exclusion: ") || len(ks[0].Rates) != 1 ||
+	if ks := run.Manifest.Saturations; status != exitFailed || len(ks) != 1 || !strings.HasPrefix(ks[0].Broken, "exclusion: ") || len(ks[0].Rates) != 1 ||
 		len(run.Results) != 1 || run.Results[0].Workload.Rate != ks[0].Rates[0] || !strings.Contains(stderr, "busted-tas violated exclusion") {
-		t.Errorf("exit status %d, knees %+v, %d results, said %s", status, ks, len(run.Results), stderr)
+		t.Errorf("exit status %d, saturation points %+v, %d results, said %s", status, ks, len(run.Results), stderr)
 	}
 }
 
 func TestSeekWords(t *testing.T) {
 	c := measure.Case{Lock: &harness.Variant{Name: "x"}, Workload: harness.Workload{Workers: 64}, Sought: true}
-	k := result.Knee{Lock: "x", Workload: harness.Workload{Workers: 64, Servers: 3, Delay: time.Millisecond},
+	k := result.Saturation{Lock: "x", Workload: harness.Workload{Workers: 64, Servers: 3, Delay: time.Millisecond},
 		Rest: 171.3, RestP99: 1.25e6, UpTo: 1713, Over: 1871.4, Rule: result.LimitP99, Rates: []harness.Rate{180, 1800}}
 	for _, step := range []struct {
 		edit func()
 		want string
 	}{
-		{func() {}, "knee of lock=x/workers=64/hold=0s/rate=auto: between 1.7k/s and 1.9k/s p99 of the waits passes 10 times that of an unloaded lock, 1.25 ms at 170/s; measured at 180/s, 1.8k/s"},
-		{func() { k.Rule = result.LimitGranted }, "knee of lock=x/workers=64/hold=0s/rate=auto: between 1.7k/s and 1.9k/s it falls behind: it grants less than 95 % of what is asked for; measured at 180/s, 1.8k/s"},
-		{func() { k.Missing, k.Rates = "was not acquired once", nil }, "no knee of lock=x/workers=64/hold=0s/rate=auto: it was not acquired once"},
+		{func() {}, "saturation point of lock=x/workers=64/hold=0s/rate=auto: between 1.7k/s and 1.9k/s p99 of the waits passes 10 times that of an unloaded lock, 1.25 ms at 170/s; measured at 180/s, 1.8k/s"},
+		{func() { k.Rule = result.LimitGranted }, "saturation point of lock=x/workers=64/hold=0s/rate=auto: between 1.7k/s and 1.9k/s it falls behind: it grants less than 95 % of what is asked for; measured at 180/s, 1.8k/s"},
+		{func() { k.Missing, k.Rates = "was not acquired once", nil }, "no saturation point of lock=x/workers=64/hold=0s/rate=auto: it was not acquired once"},
 	} {
 		step.edit()
 		if got := found(c, k); got != step.want {
 			t.Errorf("said %q, want %q", got, step.want)
 		}
 	}
-	skipped := kneeless([]result.Knee{{Lock: "y", Rates: []harness.Rate{1}}, k})
-	if len(skipped) != 1 || skipped[0].Name() != "x with rate=auto workers=64 servers=3 delay=1ms" || skipped[0].Reason != "it has no knee: it was not acquired once" {
+	skipped := unsaturated([]result.Saturation{{Lock: "y", Rates: []harness.Rate{1}}, k})
+	if len(skipped) != 1 || skipped[0].Name() != "x with rate=auto workers=64 servers=3 delay=1ms" || skipped[0].Reason != "it has no saturation point: it was not acquired once" {
 		t.Errorf("skipped %+v", skipped)
 	}
 }
@@ -196,8 +196,8 @@ func TestSeekPlannedAgain(t *testing.T) {
 	o := optionsOf(t, "--locks=sync-mutex,redis-queue,redis-poll --workers=4 --rate=closed,auto --out=run")
 	load := harness.Workload{Workers: 4, Locks: 1, Hold: harness.Span{Mean: defaultHold}}
 	m := result.Manifest{Rounds: 7, Window: 20 * time.Millisecond, Windows: map[string]time.Duration{"load": 30 * time.Millisecond},
-		Skipped: []result.Skip{{Lock: "redis-queue", Reason: "no server"}, {Lock: "redis-poll", Reason: "it has no knee", Conditions: "rate=auto workers=4"}},
-		Knees:   []result.Knee{{Lock: "sync-mutex", Workload: load, Rates: []harness.Rate{1e5, 2e5}}, {Lock: "redis-poll", Workload: harness.Workload{Workers: 4}, Missing: "was not acquired once"}}}
+		Skipped:     []result.Skip{{Lock: "redis-queue", Reason: "no server"}, {Lock: "redis-poll", Reason: "it has no saturation point", Conditions: "rate=auto workers=4"}},
+		Saturations: []result.Saturation{{Lock: "sync-mutex", Workload: load, Rates: []harness.Rate{1e5, 2e5}}, {Lock: "redis-poll", Workload: harness.Workload{Workers: 4}, Missing: "was not acquired once"}}}
 	p, err := o.planAgain(m)
 	if err != nil {
 		t.Fatal(err)
@@ -210,12 +210,12 @@ func TestSeekPlannedAgain(t *testing.T) {
 	if want := []string{"redis-poll closed 100ms", "sync-mutex 100k/s 30ms", "sync-mutex 200k/s 30ms", "sync-mutex closed 100ms"}; !slices.Equal(got, want) || p.Rounds != 7 {
 		t.Errorf("%d rounds of %q, want 7 of %q", p.Rounds, got, want)
 	}
-	unfound := []result.Knee{{Lock: "sync-mutex", Workload: load, Missing: "was not acquired once"}}
+	unfound := []result.Saturation{{Lock: "sync-mutex", Workload: load, Missing: "was not acquired once"}}
 	only := optionsOf(t, "--locks=sync-mutex --workers=4 --rate=auto --out=run")
-	if _, err := only.planAgain(result.Manifest{Rounds: 7, Knees: unfound}); err == nil || !strings.Contains(err.Error(), "nothing is left to measure: the knee of sync-mutex was not found: it was not acquired once") {
+	if _, err := only.planAgain(result.Manifest{Rounds: 7, Saturations: unfound}); err == nil || !strings.Contains(err.Error(), "nothing is left to measure: the saturation point of sync-mutex was not found: it was not acquired once") {
 		t.Errorf("without any rate: %v", err)
 	}
-	m.Knees = m.Knees[1:]
+	m.Saturations = m.Saturations[1:]
 	if _, err := o.planAgain(m); !errors.Is(err, harness.ErrUsage) || !strings.Contains(err.Error(), "no rates are known for lock=sync-mutex/workers=4/hold=100ns/rate=auto") {
 		t.Errorf("without its rates: %v", err)
 	}

@@ -35,7 +35,7 @@ func (p *Plan) estimateOf(has func(Case) bool, rounds int) (d time.Duration) {
 		each := p.estimateIn(c.StandIn(), sizes)
 		if c.Unknown() {
 			d += p.seekTime(c)
-			each *= time.Duration(len(kneeShares))
+			each *= time.Duration(len(saturationShares))
 		}
 		d += each * time.Duration(p.RoundsOf(c.StandIn(), rounds))
 	}

@@ -26,8 +26,8 @@ const (
 	probeArrivals = 1000 // of a probe, if its window is long enough
 )
 
-// kneeShares are the measured loads relative to the saturation point, from unloaded to beyond.
-var kneeShares = []float64{restShare, 0.25, 0.5, 0.75, 0.9, 1, 1.1}
+// saturationShares are the measured loads relative to the saturation point, from unloaded to beyond.
+var saturationShares = []float64{restShare, 0.25, 0.5, 0.75, 0.9, 1, 1.1}
 
 // A probed is the result of one probe of a rate.
 type probed struct {
@@ -42,7 +42,7 @@ var errBroken = errors.New("measure: a lock broke a promise")
 
 // A seeker finds a saturation point by probes of rates.
 type seeker struct {
-	*result.Knee
+	*result.Saturation
 	least harness.Rate // with enough arrivals in a window
 	probe func(rate harness.Rate) (probed, error)
 }
@@ -171,10 +171,10 @@ func between(a, b harness.Rate) harness.Rate {
 	return harness.Rate(math.Sqrt(float64(a) * float64(b)))
 }
 
-func around(knee, least harness.Rate) (rates []harness.Rate) {
-	knee = knee.Rounded(result.KneeFigures)
-	for _, share := range kneeShares {
-		r := (harness.Rate(share) * knee).Rounded(result.KneeFigures)
+func around(saturation, least harness.Rate) (rates []harness.Rate) {
+	saturation = saturation.Rounded(result.SaturationFigures)
+	for _, share := range saturationShares {
+		r := (harness.Rate(share) * saturation).Rounded(result.SaturationFigures)
 		if r >= least && r > 0 && r <= harness.MaxRate && !slices.Contains(rates, r) {
 			rates = append(rates, r)
 		}

@@ -68,14 +68,14 @@ func (c *simulated) probe(rate harness.Rate, window time.Duration) (probed, erro
 	return p, nil
 }
 
-func (c *simulated) seekIn(t *testing.T, closed float64, window func(rate harness.Rate) time.Duration) *result.Knee {
+func (c *simulated) seekIn(t *testing.T, closed float64, window func(rate harness.Rate) time.Duration) *result.Saturation {
 	t.Helper()
-	s := seeker{Knee: &result.Knee{Closed: closed}, least: 1}
+	s := seeker{Saturation: &result.Saturation{Closed: closed}, least: 1}
 	s.probe = func(rate harness.Rate) (probed, error) { return c.probe(rate, window(rate)) }
 	if err := s.seek(); err != nil {
 		t.Fatal(err)
 	}
-	return s.Knee
+	return s.Saturation
 }
 
 func many(n float64) func(harness.Rate) time.Duration {
@@ -88,17 +88,17 @@ func asProbed(window time.Duration) func(harness.Rate) time.Duration {
 	}
 }
 
-func (s queue) kneeOf(rest float64) float64 {
+func (s queue) saturationOf(rest float64) float64 {
 	limit := result.MostSlowdown * s.quantile(rest, 0.99)
 	return root(func(rho float64) bool { return s.quantile(rho, 0.99) > limit })
 }
 
-// deadlineKneeOf returns the load at which one in twenty arrivals is dropped at the deadline.
+// deadlineSaturationOf returns the load at which one in twenty arrivals is dropped at the deadline.
 // Sources: B. Gavish, P. Schweitzer, "The Markovian Queue with Bounded Waiting Time",
 // Management Science 23(12), 1977; for any service P. De Kok, H. Tijms, "A Queueing System
 // with Impatient Customers", J. Applied Probability 22(3), 1985. For M/G/1 with a load under 1
 // the formula uses the waits without a deadline.
-func (s queue) deadlineKneeOf(deadline float64) float64 {
+func (s queue) deadlineSaturationOf(deadline float64) float64 {
 	return root(func(rho float64) bool {
 		longer := 1 - s.within(rho, deadline)
 		return (1-rho)*longer/(1-rho*longer) > 1-result.LeastGoodput/100.0
@@ -128,9 +128,9 @@ func TestSeek(t *testing.T) {
 		want   float64 // load
 		rule   result.Limit
 	}{
-		{"M/M/1", simulated{queue: mm1}, 1, mm1.kneeOf(0.1), result.LimitP99},
-		{"M/D/1", simulated{queue: md1}, 1, md1.kneeOf(0.1), result.LimitP99},
-		{"M/D/1 with a deadline", simulated{queue: md1, deadline: 4}, 1, md1.deadlineKneeOf(4), result.LimitGranted},
+		{"M/M/1", simulated{queue: mm1}, 1, mm1.saturationOf(0.1), result.LimitP99},
+		{"M/D/1", simulated{queue: md1}, 1, md1.saturationOf(0.1), result.LimitP99},
+		{"M/D/1 with a deadline", simulated{queue: md1, deadline: 4}, 1, md1.deadlineSaturationOf(4), result.LimitGranted},
 		{"D/D/1", simulated{queue: md1, spacing: harness.Even}, 1, 1, result.LimitP99}, // p99 of zero waits
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -141,10 +141,10 @@ func TestSeek(t *testing.T) {
 			}
 			k := c.c.seekIn(t, c.closed*capacity, many(n))
 			lo, hi := float64(k.UpTo)/capacity, float64(k.Over)/capacity
-			t.Logf("the knee is between the loads %.3f and %.3f, theory says %.3f; %d probes", lo, hi, c.want, c.c.probes)
+			t.Logf("the saturation point is between the loads %.3f and %.3f, theory says %.3f; %d probes", lo, hi, c.want, c.c.probes)
 			const chance = 0.03
 			if k.Missing != "" || c.want < lo*(1-chance) || c.want > hi*(1+chance) || hi > resolution*lo || k.Rule != c.rule {
-				t.Errorf("the knee is between the loads %.3f and %.3f by %q (%s), theory says %.3f by %q", lo, hi, k.Rule, k.Missing, c.want, c.rule)
+				t.Errorf("the saturation point is between the loads %.3f and %.3f by %q (%s), theory says %.3f by %q", lo, hi, k.Rule, k.Missing, c.want, c.rule)
 			}
 			if c.c.probes > mostProbes || c.c.probes != len(k.Trials) {
 				t.Errorf("it took %d probes, and tells of %d", c.c.probes, len(k.Trials))
@@ -162,9 +162,9 @@ func TestSeekAnew(t *testing.T) {
 		if k.Missing != "" || k.Rest > restMost*k.UpTo {
 			t.Fatalf("a closed loop of %v times the capacity: %s, unloaded at %v, up to %v", closed, k.Missing, k.Rest, k.UpTo)
 		}
-		want := md1.kneeOf(float64(k.Rest) / capacity)
+		want := md1.saturationOf(float64(k.Rest) / capacity)
 		if lo, hi := float64(k.UpTo)/capacity, float64(k.Over)/capacity; want < 0.95*lo || want > 1.05*hi {
-			t.Errorf("a closed loop of %v times the capacity: the knee is between %.3f and %.3f, theory says %.3f", closed, lo, hi, want)
+			t.Errorf("a closed loop of %v times the capacity: the saturation point is between %.3f and %.3f, theory says %.3f", closed, lo, hi, want)
 		}
 		if c.probes > 120 {
 			t.Errorf("a closed loop of %v times the capacity: %d probes", closed, c.probes)
@@ -186,7 +186,7 @@ func TestSeekShort(t *testing.T) {
 			t.Fatalf("%s", k.Missing)
 		}
 		found := float64(between(k.UpTo, k.Over)) / capacity
-		errs = append(errs, math.Abs(found/md1.kneeOf(float64(k.Rest)/capacity)-1))
+		errs = append(errs, math.Abs(found/md1.saturationOf(float64(k.Rest)/capacity)-1))
 	}
 	slices.Sort(errs)
 	median, most := errs[len(errs)/2], errs[len(errs)*9/10]
@@ -200,9 +200,9 @@ func TestSeekShort(t *testing.T) {
 const remoteWindow = 750 * time.Millisecond
 
 func TestSeekEnds(t *testing.T) {
-	seek := func(closed float64, probe func(n int, rate harness.Rate) (probed, error)) (*result.Knee, int, error) {
+	seek := func(closed float64, probe func(n int, rate harness.Rate) (probed, error)) (*result.Saturation, int, error) {
 		n := 0
-		s := seeker{Knee: &result.Knee{Closed: closed}, least: 3}
+		s := seeker{Saturation: &result.Saturation{Closed: closed}, least: 3}
 		s.probe = func(rate harness.Rate) (probed, error) {
 			n++
 			if n > 200 {
@@ -211,7 +211,7 @@ func TestSeekEnds(t *testing.T) {
 			return probe(n, rate)
 		}
 		err := s.seek()
-		return s.Knee, n, err
+		return s.Saturation, n, err
 	}
 	never := func(int, harness.Rate) (probed, error) { return probed{granted: 0, behind: true, p99: 1e9}, nil }
 	if k, n, err := seek(1e6, never); err != nil || k.Rates != nil || !strings.Contains(k.Missing, "already at") || n > mostRests*votes {
@@ -244,8 +244,8 @@ func TestSeekEnds(t *testing.T) {
 
 func TestAround(t *testing.T) {
 	for _, c := range []struct {
-		knee, least harness.Rate
-		want        string
+		saturation, least harness.Rate
+		want              string
 	}{
 		{1784, 4, "180/s 450/s 900/s 1.4k/s 1.6k/s 1.8k/s 2k/s"},
 		{1044, 4, "100/s 250/s 500/s 750/s 900/s 1k/s 1.1k/s"},
@@ -255,11 +255,11 @@ func TestAround(t *testing.T) {
 		{2, 4, ""},
 	} {
 		var got []string
-		for _, r := range around(c.knee, c.least) {
+		for _, r := range around(c.saturation, c.least) {
 			got = append(got, r.String())
 		}
 		if text := strings.Join(got, " "); text != c.want {
-			t.Errorf("around %v: %s, want %s", c.knee, text, c.want)
+			t.Errorf("around %v: %s, want %s", c.saturation, text, c.want)
 		}
 	}
 }

@@ -28,9 +28,9 @@ func TestSeekPlan(t *testing.T) {
 		t.Errorf("a plan without rates is run: %v", err)
 	}
 	if whole := p.Estimate(); whole < 10*w.Window {
-		t.Errorf("the search and %d rates take %v", len(kneeShares), whole)
+		t.Errorf("the search and %d rates take %v", len(saturationShares), whole)
 	}
-	var ks []result.Knee
+	var ks []result.Saturation
 	for range 5 { // a busy machine may give too little
 		p = sought(good, w)
 		var err error
@@ -45,7 +45,7 @@ func TestSeekPlan(t *testing.T) {
 	t.Logf("%v; closed %.0f/s, measured at %v", k, k.Closed, k.Rates)
 	// The lock cannot grant more; how much less depends on the machine.
 	if k.Missing != "" || k.UpTo > 7000 || len(k.Rates) < 4 || len(p.Cases) != len(k.Rates) {
-		t.Fatalf("the knee is %+v, the plan has %d cases", k, len(p.Cases))
+		t.Fatalf("the saturation point is %+v, the plan has %d cases", k, len(p.Cases))
 	}
 	for i, c := range p.Cases {
 		want := w

@@ -112,7 +112,7 @@ func requireClean(t *testing.T, rec Record) {
 func TestHostileManifest(t *testing.T) {
 	dir := t.TempDir()
 	out, err := Create(dir, Manifest{Started: time.Now(), Commit: hostile, Command: []string{"locklab", hostile}, Versions: map[string]string{hostile: hostile},
-		Skipped: []Skip{{Lock: hostile, Reason: hostile}}, Knees: []Knee{{Lock: hostile, Missing: hostile, Trials: []Trial{{Over: hostile}}}}, Machine: machine.Environment{CPU: hostile}, Job: hostile, Parts: []Part{{Host: hostile, CPU: hostile}}, Flags: map[string]string{"locks": "a\nb"}})
+		Skipped: []Skip{{Lock: hostile, Reason: hostile}}, Saturations: []Saturation{{Lock: hostile, Missing: hostile, Trials: []Trial{{Over: hostile}}}}, Machine: machine.Environment{CPU: hostile}, Job: hostile, Parts: []Part{{Host: hostile, CPU: hostile}}, Flags: map[string]string{"locks": "a\nb"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -123,7 +123,7 @@ func TestHostileManifest(t *testing.T) {
 	finishRun(t, out)
 	run := loadRun(t, dir)
 	m, f := run.Manifest, run.Findings[0]
-	for _, text := range []string{m.Commit, m.Command[1], m.Skipped[0].Lock, m.Knees[0].Missing, string(m.Knees[0].Trials[0].Over), m.Machine.CPU, m.Job, m.Parts[0].Host, m.Parts[0].CPU, m.Versions[OneLine(hostile)], f.Name, f.Tables[0].Rows[0].Label, f.Tables[0].Rows[0].Cells[0].Text} {
+	for _, text := range []string{m.Commit, m.Command[1], m.Skipped[0].Lock, m.Saturations[0].Missing, string(m.Saturations[0].Trials[0].Over), m.Machine.CPU, m.Job, m.Parts[0].Host, m.Parts[0].CPU, m.Versions[OneLine(hostile)], f.Name, f.Tables[0].Rows[0].Label, f.Tables[0].Rows[0].Cells[0].Text} {
 		if text != OneLine(hostile) {
 			t.Errorf("%q, want %q", text, OneLine(hostile))
 		}

@@ -156,10 +156,10 @@ var Backlog = loaded("backlog", "backlog", "arrivals of an open loop that were w
 var Late = loaded("late", "late-%", "share of the arrivals of an open loop that found all workers busy", "Tene 2013", Lower,
 	func(r *harness.Result) (float64, bool) { return ofArrivals(r, r.Open.Late) })
 
-// The limits for a lock to sustain a load. Beyond the saturation point, the knee of the
+// The limits for a lock to sustain a load. Beyond the saturation point, the saturation point of the
 // curve of waits over the load, a lock fails them.
 //
-// Source: the knee of a delay curve in L. Kleinrock, "Power and Deterministic Rules of Thumb
+// Source: the saturation point of a delay curve in L. Kleinrock, "Power and Deterministic Rules of Thumb
 // for Probabilistic Problems in Computer Communications", ICC 1979. We chose these two limits.
 const (
 	LeastGoodput = 95 // granted percent of the load

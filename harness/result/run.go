@@ -70,9 +70,9 @@ type Manifest struct {
 	// Sections is the time of one change of each section's data without a lock, in ns.
 	Sections map[harness.Section]float64 `json:"sections,omitempty"`
 
-	// Knees are the saturation points that determined the rates of --rate auto. Until they
+	// Saturations are the saturation points that determined the rates of --rate auto. Until they
 	// are found, there are no results, and the rounds, cases and windows are provisional.
-	Knees []Knee `json:"knees,omitempty"`
+	Saturations []Saturation `json:"knees,omitempty"`
 
 	Skipped  []Skip            `json:"skipped,omitempty"`
 	Lost     []Loss            `json:"lost,omitempty"`     // planned, without a result
@@ -234,10 +234,10 @@ type Run struct {
 //go:embed results.schema.json
 var JSONSchema []byte
 
-// A Knee is the saturation point of a lock under a workload, found by short probes before
+// A Saturation is the saturation point of a lock under a workload, found by short probes before
 // the measurement. It determines the rates that the run measures; those locate the point
 // that a report gives.
-type Knee struct {
+type Saturation struct {
 	Lock     string           `json:"lock"`
 	Workload harness.Workload `json:"workload"` // without its rate and its windows
 
@@ -258,8 +258,8 @@ type Knee struct {
 	Broken string `json:"broken,omitempty"`
 }
 
-// KneeFigures is the number of significant figures of a rate chosen by a Knee.
-const KneeFigures = 2
+// SaturationFigures is the number of significant figures of a rate chosen by a Saturation.
+const SaturationFigures = 2
 
 // A Trial is one probe of a search for a saturation point.
 type Trial struct {
@@ -272,7 +272,7 @@ type Trial struct {
 
 // String describes the result of the probe.
 func (t Trial) String() string {
-	text := numfmt.Plain(fmt.Sprintf("%v: %.0f %% granted, p99 %s", t.Rate.Rounded(KneeFigures), t.Granted, numfmt.Nanos(t.P99)))
+	text := numfmt.Plain(fmt.Sprintf("%v: %.0f %% granted, p99 %s", t.Rate.Rounded(SaturationFigures), t.Granted, numfmt.Nanos(t.P99)))
 	if t.Over != "" {
 		text += ", too much"
 	}
@@ -289,14 +289,14 @@ const (
 )
 
 // String describes the saturation point, or why it is missing, for a line that names the lock.
-func (k Knee) String() string {
+func (k Saturation) String() string {
 	if k.Missing != "" {
 		return "it " + k.Missing
 	}
-	up, over := k.UpTo.Rounded(KneeFigures), k.Over.Rounded(KneeFigures)
+	up, over := k.UpTo.Rounded(SaturationFigures), k.Over.Rounded(SaturationFigures)
 	if k.Rule == LimitGranted {
 		return fmt.Sprintf("between %v and %v it falls behind: it grants less than %d %% of what is asked for", up, over, LeastGoodput)
 	}
 	return numfmt.Plain(fmt.Sprintf("between %v and %v p99 of the waits passes %d times that of an unloaded lock, %s at %v",
-		up, over, MostSlowdown, numfmt.Nanos(k.RestP99), k.Rest.Rounded(KneeFigures)))
+		up, over, MostSlowdown, numfmt.Nanos(k.RestP99), k.Rest.Rounded(SaturationFigures)))
 }

@@ -25,8 +25,8 @@ type loadedLock struct {
 	Cells  []*Cell // by rate; nil if not measured
 	closed float64 // acquisitions per second in the closed loop with as many workers; 0 if not measured
 
-	Knee  judge.Knee
-	Kneed bool // the results give a saturation point
+	Saturation    judge.Saturation
+	HasSaturation bool // the results give a saturation point
 }
 
 // Loads returns the open loops for locks of g's kind, under the conditions with the most
@@ -54,19 +54,19 @@ func (g *Group) Loads() *loadSweep {
 	}
 	if most != nil {
 		most.fill(g.closedLike(most.groups[0].Load))
-		most.findKnees()
+		most.findSaturations()
 	}
 	return most
 }
 
-func (s *loadSweep) findKnees() {
+func (s *loadSweep) findSaturations() {
 	floor := s.floor()
 	for _, l := range s.Locks {
 		loads := make([]judge.Load, len(s.Rates))
 		for i, r := range s.Rates {
 			loads[i] = judge.Load{Rate: r, Cell: l.Cells[i]}
 		}
-		l.Knee, l.Kneed = judge.KneeOf(loads, floor)
+		l.Saturation, l.HasSaturation = judge.SaturationOf(loads, floor)
 	}
 }
 
@@ -117,12 +117,12 @@ func (s *loadSweep) fill(closed *Group) {
 
 // at returns the saturation point of l with its interval, or "".
 func (l *loadedLock) at() string {
-	switch k := l.Knee; {
-	case l.Kneed && k.UpTo == 0:
+	switch k := l.Saturation; {
+	case l.HasSaturation && k.UpTo == 0:
 		return fmt.Sprintf("under %v", k.Over)
-	case l.Kneed && k.Over == 0 && k.From == k.UpTo:
+	case l.HasSaturation && k.Over == 0 && k.From == k.UpTo:
 		return fmt.Sprintf("%v or more", k.UpTo)
-	case l.Kneed:
+	case l.HasSaturation:
 		return fmt.Sprintf("%v [%s .. %s]", k.UpTo, bound(k.From, "less"), bound(k.To, "more"))
 	}
 	return ""
@@ -137,7 +137,7 @@ func bound(r harness.Rate, beyond string) string {
 
 // why returns the reason for the upper end of l's loads, in a sentence without its end.
 func (l *loadedLock) why() string {
-	k := l.Knee
+	k := l.Saturation
 	switch k.Rule {
 	case result.LimitGranted:
 		return fmt.Sprintf("at %v it grants less than %d %% of what is asked for", k.Over, result.LeastGoodput)
@@ -168,7 +168,7 @@ func (s *loadSweep) load() string { return numfmt.Plural(s.workers, "worker") + 
 
 func (s *loadSweep) table() Table {
 	ms := []*result.Metric{result.Offered, result.Throughput, result.Goodput, result.Late, result.Dropped, result.Backlog}
-	t := Table{Head: slices.Concat(Titles("lock", "load"), ByName(ms...), Titles("p50", "p99", "p99.9", "closed loop", "knee"))}
+	t := Table{Head: slices.Concat(Titles("lock", "load"), ByName(ms...), Titles("p50", "p99", "p99.9", "closed loop", "saturation point"))}
 	for _, l := range s.Locks {
 		for i, r := range s.Rates {
 			if l.Cells[i] == nil {

@@ -11,7 +11,7 @@ import (
 
 // TestLegendFitsAnyFont: text at the right edge keeps its width under any font.
 func TestLegendFitsAnyFont(t *testing.T) {
-	const text = "knee (solid), its interval & more"
+	const text = "saturation point (solid), its interval & more"
 	pic := Picture{100, func(c draw.Canvas) error {
 		DrawNotes(c, []Note{{Colour: Ghost, Line: true, Text: "p99 of the other locks"}, {Colour: Warm, Text: text}})
 		return nil

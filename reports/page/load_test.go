@@ -11,7 +11,7 @@ import (
 	"locklab/reports/chart"
 )
 
-func TestKnees(t *testing.T) {
+func TestSaturations(t *testing.T) {
 	// The queues serve 707 k/s (fair), 2.1 M/s (greedy), 1.06 M/s (parking) and 530 k/s (old).
 	run := gallery(3, openLoops)
 	for _, r := range run.Results {
@@ -24,20 +24,20 @@ func TestKnees(t *testing.T) {
 	want := map[string]harness.Rate{"fair": 500e3, "greedy": 1e6, "old": 100e3}
 	for _, l := range s.Locks {
 		rate, known := want[l.S.Lock.Name]
-		if l.Kneed != known || known && (l.Knee.UpTo != rate || !(l.Knee.From > 0 && l.Knee.From <= rate && l.Knee.Over > rate)) {
-			t.Errorf("the knee of %s is %+v, %v; want %v", l.S.Lock.Name, l.Knee, l.Kneed, rate)
+		if l.HasSaturation != known || known && (l.Saturation.UpTo != rate || !(l.Saturation.From > 0 && l.Saturation.From <= rate && l.Saturation.Over > rate)) {
+			t.Errorf("the saturation point of %s is %+v, %v; want %v", l.S.Lock.Name, l.Saturation, l.HasSaturation, rate)
 		}
 	}
-	if got := chart.LoadLocal.Draw(g).Answer; !strings.HasPrefix(got, "The knee of greedy is highest: 1M/s [") || !strings.Contains(got, "That of old is lowest: 100k/s [") {
+	if got := chart.LoadLocal.Draw(g).Answer; !strings.HasPrefix(got, "The saturation point of greedy is highest: 1M/s [") || !strings.Contains(got, "That of old is lowest: 100k/s [") {
 		t.Errorf("the answer is %q", got)
 	}
 	for _, to := range []harness.Rate{0, 2e6} { // beyond all rates, and beyond the rate of greedy
 		for _, l := range s.Locks {
 			if l.S.Lock.Name == "old" {
-				l.Knee.To = to
+				l.Saturation.To = to
 			}
 		}
-		if got := s.Answer(); !strings.HasPrefix(got, "This run tells no knee from another: that of greedy is at 1M/s [") {
+		if got := s.Answer(); !strings.HasPrefix(got, "This run tells no saturation point from another: that of greedy is at 1M/s [") {
 			t.Errorf("the answer is %q", got)
 		}
 	}
@@ -86,12 +86,12 @@ func ownRates() *result.Run {
 			continue
 		}
 		capacity := harness.Rate(float64(r.Ops) / r.Elapsed.Seconds())
-		knee := map[string]harness.Rate{"fair": 5e5, "greedy": 1.5e6, "parking": 7e5, "old": 4e5}[r.Lock.Name]
-		if knee == 0 {
-			knee = capacity.Rounded(1)
+		saturation := map[string]harness.Rate{"fair": 5e5, "greedy": 1.5e6, "parking": 7e5, "old": 4e5}[r.Lock.Name]
+		if saturation == 0 {
+			saturation = capacity.Rounded(1)
 		}
 		for _, share := range []harness.Rate{0.1, 0.25, 0.5, 0.75, 0.9, 1, 1.1} {
-			open = append(open, synthetic.Open(r, (share*knee).Rounded(2)))
+			open = append(open, synthetic.Open(r, (share*saturation).Rounded(2)))
 		}
 	}
 	run.Results = append(run.Results, open...)
@@ -113,11 +113,11 @@ func TestOwnRates(t *testing.T) {
 				measured++
 			}
 		}
-		if measured != 7 || !l.Kneed {
-			t.Errorf("%s was measured at %d rates, and its knee is %+v, %v", l.S.Lock.Name, measured, l.Knee, l.Kneed)
+		if measured != 7 || !l.HasSaturation {
+			t.Errorf("%s was measured at %d rates, and its saturation point is %+v, %v", l.S.Lock.Name, measured, l.Saturation, l.HasSaturation)
 		}
 	}
-	if got := chart.LoadLocal.Draw(g).Answer; !strings.HasPrefix(got, "The knee of greedy is highest: 1.") || !strings.Contains(got, "That of old is lowest: 400k/s [") {
+	if got := chart.LoadLocal.Draw(g).Answer; !strings.HasPrefix(got, "The saturation point of greedy is highest: 1.") || !strings.Contains(got, "That of old is lowest: 400k/s [") {
 		t.Errorf("the answer is %q", got)
 	}
 }

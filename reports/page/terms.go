@@ -36,7 +36,7 @@ var terms = []term{
 	{"setting", []string{"hold", "think", "reads", "pin", "clients", "servers", "durable", "tls", "delay", "locks", "wait", "gomaxprocs"}, "of the workload: the option of locklab run that the chart compares"},
 	{"load", nil, "acquisitions a second that were meant to begin, over all workers (option --rate of locklab run)"},
 	{"closed loop", nil, "the rate that the same workers reach where each asks again at once"},
-	{"knee", nil, "the load up to which the lock grants 95 % of what is asked for, with p99 of the waits within ten times that of the unloaded lock; in brackets between which loads of the run it lies"},
+	{"saturation point", nil, "the load up to which the lock grants 95 % of what is asked for, with p99 of the waits within ten times that of the unloaded lock; in brackets between which loads of the run it lies"},
 	{"windows", []string{"with contenders"}, "measured windows, each of which was a test of its lock too; contenders are two workers or more"},
 	{"acquisitions", nil, "how often the lock was taken in all windows together"},
 	{"round", []string{"times"}, "the round of the run in which a rule was broken, and how often in it"},

@@ -29,33 +29,33 @@ func loadsOf(rounds int, p99 func(i, round int) float64, granted func(i, round i
 
 func all(i, round int) float64 { return 100 }
 
-func TestKneeOf(t *testing.T) {
+func TestSaturationOf(t *testing.T) {
 	flat := func(int, int) float64 { return 1000 }
 	steep := func(i, _ int) float64 { return 1000 * math.Pow(2, float64(i)) } // 16 times at 500/s
 	for _, c := range []struct {
 		name         string
 		p99, granted func(i, round int) float64
-		want         Knee
+		want         Saturation
 	}{
-		{"longer waits", steep, all, Knee{UpTo: 400, Over: 500, Rule: result.LimitP99, From: 400, To: 500}},
+		{"longer waits", steep, all, Saturation{UpTo: 400, Over: 500, Rule: result.LimitP99, From: 400, To: 500}},
 		{"falls behind", flat, func(i, _ int) float64 { return []float64{100, 99, 96, 94, 60, 50}[i] },
-			Knee{UpTo: 300, Over: 400, Rule: result.LimitGranted, From: 300, To: 400}},
-		{"up to all", flat, all, Knee{UpTo: 600}},
-		{"up to nothing", flat, func(int, int) float64 { return 50 }, Knee{Over: 100, Rule: result.LimitGranted, To: 100}},
+			Saturation{UpTo: 300, Over: 400, Rule: result.LimitGranted, From: 300, To: 400}},
+		{"up to all", flat, all, Saturation{UpTo: 600}},
+		{"up to nothing", flat, func(int, int) float64 { return 50 }, Saturation{Over: 100, Rule: result.LimitGranted, To: 100}},
 		{"ten times is not over", func(i, _ int) float64 { return []float64{1000, 10000, 10000, 10000, 10000, 10001}[i] }, all,
-			Knee{UpTo: 500, Over: 600, Rule: result.LimitP99, From: 500, To: 600}},
+			Saturation{UpTo: 500, Over: 600, Rule: result.LimitP99, From: 500, To: 600}},
 		{"half of the rounds fall behind at 300/s, the others at 500/s", flat, func(i, round int) float64 {
 			if i >= 4 || i >= 2 && round%2 == 0 {
 				return 80
 			}
 			return 100
-		}, Knee{UpTo: 200, Over: 300, Rule: result.LimitGranted, From: 200, To: 500}},
+		}, Saturation{UpTo: 200, Over: 300, Rule: result.LimitGranted, From: 200, To: 500}},
 	} {
-		k, ok := KneeOf(loadsOf(10, c.p99, c.granted), 5)
+		k, ok := SaturationOf(loadsOf(10, c.p99, c.granted), 5)
 		if !ok || k.Rest != 100 || k.RestP99 != c.p99(0, 0) {
 			t.Errorf("%s: unloaded p99 is %v at %v, %v", c.name, k.RestP99, k.Rest, ok)
 		}
-		got := Knee{UpTo: k.UpTo, Over: k.Over, Rule: k.Rule, From: k.From, To: k.To}
+		got := Saturation{UpTo: k.UpTo, Over: k.Over, Rule: k.Rule, From: k.From, To: k.To}
 		if c.want.Over == 0 {
 			c.want.From = c.want.UpTo
 		}
@@ -65,31 +65,31 @@ func TestKneeOf(t *testing.T) {
 	}
 }
 
-// TestKneeOfStalls: one stalling round of ten widens the interval and moves no point.
-func TestKneeOfStalls(t *testing.T) {
+// TestSaturationOfStalls: one stalling round of ten widens the interval and moves no point.
+func TestSaturationOfStalls(t *testing.T) {
 	ls := loadsOf(10, func(int, int) float64 { return 1000 }, all)
 	for _, l := range ls[1:] {
 		l.Cell.Rounds[3].Wait = harness.Histogram{{Value: 10, N: 940}, {Value: 1e9, N: 60}}
 	}
-	if k, ok := KneeOf(ls, 0); !ok || k.UpTo != 600 || k.Over != 0 || k.From != 100 || k.To != 0 {
+	if k, ok := SaturationOf(ls, 0); !ok || k.UpTo != 600 || k.Over != 0 || k.From != 100 || k.To != 0 {
 		t.Errorf("%+v, %v", k, ok)
 	}
 }
 
-func TestKneeOfFewRounds(t *testing.T) {
+func TestSaturationOfFewRounds(t *testing.T) {
 	for rounds, want := range map[int]harness.Rate{5: 300, 6: 600} {
 		ls := loadsOf(rounds, func(int, int) float64 { return 1000 }, all)
 		for _, l := range ls[3:] {
 			l.Cell.Rounds[0].Wait = harness.Histogram{{Value: 10, N: 989}, {Value: 1e9, N: 11}}
 		}
-		if k, ok := KneeOf(ls, 0); !ok || k.UpTo != 600 || k.Over != 0 || k.From != want || k.To != 0 {
+		if k, ok := SaturationOf(ls, 0); !ok || k.UpTo != 600 || k.Over != 0 || k.From != want || k.To != 0 {
 			t.Errorf("of %d rounds: %+v, %v", rounds, k, ok)
 		}
 	}
 }
 
-// TestKneeUnresolved: a rate without a resolved p99 may show only that the lock falls behind.
-func TestKneeUnresolved(t *testing.T) {
+// TestSaturationUnresolved: a rate without a resolved p99 may show only that the lock falls behind.
+func TestSaturationUnresolved(t *testing.T) {
 	steep := func(i, _ int) float64 { return 1000 * math.Pow(2, float64(i)) }
 	few := func(ls []Load, which ...int) []Load {
 		for _, i := range which {
@@ -99,25 +99,25 @@ func TestKneeUnresolved(t *testing.T) {
 		}
 		return ls
 	}
-	if k, ok := KneeOf(few(loadsOf(10, steep, all), 0, 1), 0); !ok || k.Rest != 300 || k.UpTo != 600 || k.Over != 0 {
+	if k, ok := SaturationOf(few(loadsOf(10, steep, all), 0, 1), 0); !ok || k.Rest != 300 || k.UpTo != 600 || k.Over != 0 {
 		t.Errorf("without p99 at two rates: %+v, %v", k, ok)
 	}
 	behind := func(i, _ int) float64 { return []float64{100, 100, 100, 50, 50, 50}[i] }
-	if k, ok := KneeOf(few(loadsOf(10, steep, behind), 3), 0); !ok || k.UpTo != 300 || k.Over != 400 || k.Rule != result.LimitGranted {
+	if k, ok := SaturationOf(few(loadsOf(10, steep, behind), 3), 0); !ok || k.UpTo != 300 || k.Over != 400 || k.Rule != result.LimitGranted {
 		t.Errorf("without p99 where it falls behind: %+v, %v", k, ok)
 	}
-	if k, ok := KneeOf(few(loadsOf(10, steep, all), 0, 1, 2, 3, 4, 5), 0); ok {
+	if k, ok := SaturationOf(few(loadsOf(10, steep, all), 0, 1, 2, 3, 4, 5), 0); ok {
 		t.Errorf("without p99: %+v", k)
 	}
-	if k, ok := KneeOf(nil, 0); ok {
+	if k, ok := SaturationOf(nil, 0); ok {
 		t.Errorf("without results: %+v", k)
 	}
-	if k, ok := KneeOf(loadsOf(10, func(i, _ int) float64 { return []float64{20, 20, 20, 20, 400, 501}[i] }, all), 50); !ok || k.RestP99 != 50 || k.UpTo != 500 {
+	if k, ok := SaturationOf(loadsOf(10, func(i, _ int) float64 { return []float64{20, 20, 20, 20, 400, 501}[i] }, all), 50); !ok || k.RestP99 != 50 || k.UpTo != 500 {
 		t.Errorf("under the floor of the clock: %+v, %v", k, ok)
 	}
 }
 
-func TestKneeUnsound(t *testing.T) {
+func TestSaturationUnsound(t *testing.T) {
 	for rounds, want := range map[int]bool{0: false, 5: false, 6: true, 10: true} {
 		ls := loadsOf(10, func(int, int) float64 { return 1000 }, all)
 		for round := range rounds {
@@ -126,16 +126,16 @@ func TestKneeUnsound(t *testing.T) {
 		for _, r := range ls[5].Cell.Rounds { // at a greater load the lock is too slow
 			r.Warnings = []harness.Warning{{Kind: "pool"}}
 		}
-		if k, ok := KneeOf(ls, 0); !ok || k.Unsound != want {
+		if k, ok := SaturationOf(ls, 0); !ok || k.Unsound != want {
 			t.Errorf("with a warning in %d of 10 rounds: %v", rounds, k.Unsound)
 		}
 	}
 }
 
-func TestKneeMerges(t *testing.T) {
+func TestSaturationMerges(t *testing.T) {
 	ls := loadsOf(7, func(i, round int) float64 { return 1000 * float64(1+(i*7+round*3)%11) }, all)
 	for _, l := range ls {
-		x := newKneeLoad(l)
+		x := newSaturationLoad(l)
 		for _, draw := range [][]int{{0, 1, 2, 3, 4, 5, 6}, {2, 2, 2, 5}, {6}} {
 			var merged harness.Histogram
 			for _, round := range draw {

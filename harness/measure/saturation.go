@@ -27,41 +27,41 @@ func (p *Plan) Unknown() bool { return slices.ContainsFunc(p.Cases, Case.Unknown
 
 // Seeking is the progress of the search for the saturation point of a case.
 type Seeking struct {
-	Case Case
-	Knee result.Knee // current state
-	Done bool        // the search is complete
+	Case       Case
+	Saturation result.Saturation // current state
+	Done       bool              // the search is complete
 }
 
 // Seek finds the saturation points of the cases of p with unknown rates, by short probes in
 // fresh processes, and replaces them by cases at rates around.
 //
-// It calls report before each probe, and with the knee. A lock without a saturation point has no
-// rates; its knee has the reason. A lock that violates a promise in a probe is measured at that
+// It calls report before each probe, and with the saturation point. A lock without a saturation point has no
+// rates; its saturation point has the reason. A lock that violates a promise in a probe is measured at that
 // rate.
-func (p *Plan) Seek(ctx context.Context, report func(Seeking)) ([]result.Knee, error) {
-	var ks []result.Knee
+func (p *Plan) Seek(ctx context.Context, report func(Seeking)) ([]result.Saturation, error) {
+	var ks []result.Saturation
 	known := calibrate()
 	for _, c := range p.Cases {
 		if !c.Unknown() {
 			continue
 		}
-		s := &search{plan: p, c: c, known: known, serial: -kneeSerials * (len(ks) + 1), report: report}
-		s.Knee = &result.Knee{Lock: c.Lock.Name, Workload: timeless(c.Workload)}
+		s := &search{plan: p, c: c, known: known, serial: -saturationSerials * (len(ks) + 1), report: report}
+		s.Saturation = &result.Saturation{Lock: c.Lock.Name, Workload: timeless(c.Workload)}
 		if err := s.find(ctx); err != nil {
 			return nil, err
 		}
 		s.tell(true)
-		ks = append(ks, *s.Knee)
+		ks = append(ks, *s.Saturation)
 	}
 	return ks, p.Settle(ks)
 }
 
-func (c Case) hasKnee(k result.Knee) bool {
+func (c Case) hasSaturation(k result.Saturation) bool {
 	return k.Lock == c.Lock.Name && k.Workload == timeless(c.Workload)
 }
 
 // Settle replaces the cases with unknown rates by new cases at the rates of ks.
-func (p *Plan) Settle(ks []result.Knee) error {
+func (p *Plan) Settle(ks []result.Saturation) error {
 	var cases []Case
 	has := make(map[string]bool)
 	for _, c := range p.Cases {
@@ -72,7 +72,7 @@ func (p *Plan) Settle(ks []result.Knee) error {
 			cases = append(cases, c)
 			continue
 		}
-		i := slices.IndexFunc(ks, c.hasKnee)
+		i := slices.IndexFunc(ks, c.hasSaturation)
 		if i < 0 {
 			return fmt.Errorf("%w: no rates are known for %s", harness.ErrUsage, c.Name())
 		}
@@ -89,7 +89,7 @@ func (p *Plan) Settle(ks []result.Knee) error {
 }
 
 // Trim removes cases, and their rates from ks, for which the windows are now too short.
-func (p *Plan) Trim(ks []result.Knee) {
+func (p *Plan) Trim(ks []result.Saturation) {
 	p.Cases = slices.DeleteFunc(p.Cases, func(c Case) bool {
 		if !c.Sought || float64(c.Workload.Rate)*c.Workload.Window.Seconds() >= 1 {
 			return false
@@ -109,12 +109,12 @@ func timeless(w harness.Workload) harness.Workload {
 	return w
 }
 
-// kneeSerials separates the names of the locks of different searches.
-const kneeSerials = 1000
+// saturationSerials separates the names of the locks of different searches.
+const saturationSerials = 1000
 
 // A search is the search for the saturation point of one case.
 type search struct {
-	*result.Knee
+	*result.Saturation
 	plan   *Plan
 	c      Case
 	known  calibration
@@ -122,14 +122,14 @@ type search struct {
 	report func(Seeking)
 }
 
-func (s *search) tell(done bool) { s.report(Seeking{Case: s.c, Knee: *s.Knee, Done: done}) }
+func (s *search) tell(done bool) { s.report(Seeking{Case: s.c, Saturation: *s.Saturation, Done: done}) }
 
 func (s *search) find(ctx context.Context) error {
 	s.tell(false)
 	if err := s.unbounded(ctx); err != nil || s.Missing != "" {
 		return err
 	}
-	seeking := seeker{Knee: s.Knee, least: harness.Rate(fewArrivals / s.c.Workload.Window.Seconds())}
+	seeking := seeker{Saturation: s.Saturation, least: harness.Rate(fewArrivals / s.c.Workload.Window.Seconds())}
 	seeking.probe = func(rate harness.Rate) (probed, error) { return s.probe(ctx, rate) }
 	if err := seeking.seek(); !errors.Is(err, errBroken) {
 		return s.missing(ctx, err)
@@ -175,7 +175,7 @@ func (s *search) probe(ctx context.Context, rate harness.Rate) (probed, error) {
 	s.tell(false)
 	r, err := s.measure(ctx, w)
 	if errors.Is(err, errBroken) {
-		s.Rates = []harness.Rate{rate.Rounded(result.KneeFigures)}
+		s.Rates = []harness.Rate{rate.Rounded(result.SaturationFigures)}
 	}
 	if err != nil {
 		return probed{}, err

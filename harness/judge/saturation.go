@@ -19,11 +19,11 @@ type Load struct {
 	Cell *Cell
 }
 
-// A Knee is the saturation point of a lock, within the resolution of a run: between the
+// A Saturation is the saturation point of a lock, within the resolution of a run: between the
 // greatest rate that the lock sustains and the next one. A lock sustains a rate if it
 // grants 95 % of the offered rate, and p99 of the waits of all rounds together is at most
 // ten times p99 at the least resolved rate.
-type Knee struct {
+type Saturation struct {
 	UpTo harness.Rate // 0 if even the least resolved rate is too high
 	Over harness.Rate // the next resolved rate; 0 if the lock sustains all rates of the run
 	Rule result.Limit // exceeded at Over
@@ -43,35 +43,35 @@ type Knee struct {
 	Unsound bool
 }
 
-// kneeDraws yields 200 resampled runs, or, if rounds are too few to vary, each round alone.
-func kneeDraws(rounds []int) iter.Seq[[]int] {
+// saturationDraws yields 200 resampled runs, or, if rounds are too few to vary, each round alone.
+func saturationDraws(rounds []int) iter.Seq[[]int] {
 	if len(rounds) < stat.MinRounds {
 		return slices.Chunk(rounds, 1)
 	}
 	return draws(rounds, 200)
 }
 
-// KneeOf returns the knee of a lock from its loads ls, ascending by rate; floor is the
+// SaturationOf returns the saturation point of a lock from its loads ls, ascending by rate; floor is the
 // floor of the clock in ns. ok is false if the run resolves p99 at no rate.
-func KneeOf(ls []Load, floor float64) (k Knee, ok bool) {
-	var loads []kneeLoad
+func SaturationOf(ls []Load, floor float64) (k Saturation, ok bool) {
+	var loads []saturationLoad
 	seen := make(map[int]bool)
 	for _, l := range ls {
 		if l.Cell == nil {
 			continue
 		}
-		loads = append(loads, newKneeLoad(l))
+		loads = append(loads, newSaturationLoad(l))
 		for _, round := range l.Cell.Order() {
 			seen[round] = true
 		}
 	}
 	rounds := slices.Sorted(maps.Keys(seen))
-	if k, ok = kneeIn(loads, rounds, floor); !ok {
+	if k, ok = saturationIn(loads, rounds, floor); !ok {
 		return k, false
 	}
 	var froms, tos []harness.Rate
-	for draw := range kneeDraws(rounds) {
-		if again, ok := kneeIn(loads, draw, floor); ok {
+	for draw := range saturationDraws(rounds) {
+		if again, ok := saturationIn(loads, draw, floor); ok {
 			froms = append(froms, again.UpTo)
 			tos = append(tos, cmp.Or(again.Over, beyondAll))
 		}
@@ -92,8 +92,8 @@ func KneeOf(ls []Load, floor float64) (k Knee, ok bool) {
 // beyondAll stands for a saturation point above all rates of a run.
 const beyondAll = 10 * harness.MaxRate
 
-// kneeIn returns the knee in the rounds of draw, which may repeat.
-func kneeIn(loads []kneeLoad, draw []int, floor float64) (k Knee, ok bool) {
+// saturationIn returns the saturation point in the rounds of draw, which may repeat.
+func saturationIn(loads []saturationLoad, draw []int, floor float64) (k Saturation, ok bool) {
 	for _, l := range loads {
 		p99, resolved := l.p99(draw)
 		p99 = max(p99, floor, 1)
@@ -117,9 +117,9 @@ func kneeIn(loads []kneeLoad, draw []int, floor float64) (k Knee, ok bool) {
 	return k, ok
 }
 
-// A kneeLoad is the results of a lock at one rate, in a form that supports many draws of
+// A saturationLoad is the results of a lock at one rate, in a form that supports many draws of
 // its rounds without merging their histograms.
-type kneeLoad struct {
+type saturationLoad struct {
 	rate    harness.Rate
 	goodput map[int]float64 // by round, percent
 	doubts  map[int]bool    // by round, whether the waits are due to the machine
@@ -132,8 +132,8 @@ type longWait struct {
 	round    int
 }
 
-func newKneeLoad(l Load) kneeLoad {
-	x := kneeLoad{rate: l.Rate, goodput: make(map[int]float64), doubts: make(map[int]bool), waits: make(map[int]int64)}
+func newSaturationLoad(l Load) saturationLoad {
+	x := saturationLoad{rate: l.Rate, goodput: make(map[int]float64), doubts: make(map[int]bool), waits: make(map[int]int64)}
 	for _, round := range l.Cell.Order() {
 		r := l.Cell.Rounds[round]
 		if v, ok := result.Goodput.Of(r); ok {
@@ -149,7 +149,7 @@ func newKneeLoad(l Load) kneeLoad {
 	return x
 }
 
-func (l *kneeLoad) behind(draw []int) bool {
+func (l *saturationLoad) behind(draw []int) bool {
 	var shares []float64
 	for _, round := range draw {
 		if v, ok := l.goodput[round]; ok {
@@ -159,7 +159,7 @@ func (l *kneeLoad) behind(draw []int) bool {
 	return len(shares) > 0 && !(stat.Median(shares) >= result.LeastGoodput)
 }
 
-func (l *kneeLoad) doubtful(draw []int) bool {
+func (l *saturationLoad) doubtful(draw []int) bool {
 	n := 0
 	for _, round := range draw {
 		if l.doubts[round] {
@@ -171,7 +171,7 @@ func (l *kneeLoad) doubtful(draw []int) bool {
 
 // p99 returns p99 of the combined waits of the rounds of draw, as harness.Histogram does,
 // and whether there are enough samples.
-func (l *kneeLoad) p99(draw []int) (float64, bool) {
+func (l *saturationLoad) p99(draw []int) (float64, bool) {
 	const q = 0.99
 	times, total := make(map[int]int64), int64(0)
 	for _, round := range draw {
