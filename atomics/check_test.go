@@ -152,7 +152,7 @@ func (h hammer[T]) all() error {
 
 func (h hammer[T]) casCounts() error {
 	word := new(T)
-	n := crowd(func(int) {
+	n := runWorkers(func(int) {
 		for {
 			if old := h.load(word); h.cas(word, old, old+1) {
 				return
@@ -165,7 +165,7 @@ func (h hammer[T]) casCounts() error {
 func (h hammer[T]) addCounts() error {
 	word := new(T)
 	var sums [workers]T
-	n := crowd(func(i int) { sums[i] += h.add(word, 1) })
+	n := runWorkers(func(i int) { sums[i] += h.add(word, 1) })
 	return errors.Join(
 		expect("sum", h.load(word), T(n)),
 		expect("sum of the results", total(sums), T(n*(n+1)/2)),
@@ -175,7 +175,7 @@ func (h hammer[T]) addCounts() error {
 func (h hammer[T]) swapKeeps() error {
 	word := new(T)
 	var token, in, out [workers]T
-	crowd(func(i int) {
+	runWorkers(func(i int) {
 		token[i] += workers
 		in[i] += token[i] + T(i)
 		out[i] += h.swap(word, token[i]+T(i))
@@ -249,9 +249,9 @@ func (h hammer[T]) releasing(word *T) {
 	}
 }
 
-// crowd calls operation(i), i below workers, repeatedly from one goroutine each, until they
+// runWorkers calls operation(i), i below workers, repeatedly from one goroutine each, until they
 // have run in parallel or for 200 ms (one CPU), and returns the number of calls.
-func crowd(operation func(i int)) (calls uint64) {
+func runWorkers(operation func(i int)) (calls uint64) {
 	var batches, overlaps atomic.Uint64
 	deadline := time.Now().Add(200 * time.Millisecond)
 	together(func(i int) {

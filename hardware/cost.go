@@ -90,7 +90,7 @@ var operations = []operation{
 	}},
 }
 
-func crowds(n int) []int {
+func counts(n int) []int {
 	const most = 64
 	var steps []int
 	for k := 1; k < n && k <= most; k *= 2 {
@@ -102,20 +102,20 @@ func crowds(n int) []int {
 type costCell struct {
 	op     operation
 	cpus   []int
-	crowds []int       // numbers of CPUs; only 1 if the operation is private
-	ns     [][]float64 // for each crowd, a figure for each repeat
+	counts []int       // numbers of CPUs; only 1 if the operation is private
+	ns     [][]float64 // for each count, a figure for each repeat
 }
 
-func newCostCell(op operation, cpus, crowds []int) *costCell {
+func newCostCell(op operation, cpus, counts []int) *costCell {
 	if op.private {
-		crowds = crowds[:1]
+		counts = counts[:1]
 	}
-	return &costCell{op: op, cpus: cpus, crowds: crowds, ns: make([][]float64, len(crowds))}
+	return &costCell{op: op, cpus: cpus, counts: counts, ns: make([][]float64, len(counts))}
 }
 
 func (c *costCell) measure(ctx context.Context, span time.Duration) error {
-	for i, crowd := range c.crowds {
-		ns, err := timeOperation(ctx, c.op, c.cpus[:crowd], span)
+	for i, count := range c.counts {
+		ns, err := timeOperation(ctx, c.op, c.cpus[:count], span)
 		if err != nil {
 			return err
 		}
@@ -150,9 +150,9 @@ func runCost(ctx context.Context, o Options) (*harness.Finding, error) {
 	var costs []*costCell
 	spans := len(fast.paths)
 	for _, op := range operations {
-		c := newCostCell(op, cpus, crowds(len(cpus)))
+		c := newCostCell(op, cpus, counts(len(cpus)))
 		costs = append(costs, c)
-		spans += len(c.crowds)
+		spans += len(c.counts)
 	}
 	done, err := measureCells(ctx, o, spans, append(cellsOf(costs), fast))
 	if done == 0 {
@@ -160,7 +160,7 @@ func runCost(ctx context.Context, o Options) (*harness.Finding, error) {
 	}
 	return &harness.Finding{
 		Answer: costAnswer(costs) + " " + fast.answer(),
-		Tables: []harness.Table{crowdTable(costs), costTable(costs, len(cpus)), fast.table()},
+		Tables: []harness.Table{countTable(costs), costTable(costs, len(cpus)), fast.table()},
 		Notes:  append(ranOn(), fmt.Sprintf("compare-and-swap is %s; all CPUs are the CPUs %v", atomics.CASName(), cpus)),
 	}, err
 }

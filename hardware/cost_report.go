@@ -15,16 +15,16 @@ func (c *costCell) timesAlone() harness.Cell { return summarize(ratios(c.byAll()
 
 func notHere() harness.Cell { return harness.Cell{Text: "n/a"} }
 
-func crowdTable(cells []*costCell) harness.Table {
+func countTable(cells []*costCell) harness.Table {
 	t := harness.Table{Caption: "Time of one operation on one word, by how many CPUs use it at once", Label: "CPUs", Chart: harness.Lines, Log: true}
 	for _, c := range cells {
 		if c.op.private {
 			continue
 		}
 		t.Columns = append(t.Columns, harness.Column{Name: c.op.name, Unit: "ns", Plot: true})
-		for i, crowd := range c.crowds {
+		for i, count := range c.counts {
 			if len(t.Rows) == i {
-				t.Rows = append(t.Rows, harness.Row{Label: strconv.Itoa(crowd), X: float64(crowd)})
+				t.Rows = append(t.Rows, harness.Row{Label: strconv.Itoa(count), X: float64(count)})
 			}
 			t.Rows[i].Cells = append(t.Rows[i].Cells, summarize(c.ns[i]))
 		}

@@ -31,9 +31,9 @@ func TestCostTables(t *testing.T) {
 		measured(operation{name: "load"}, 1, 3, 5),
 		measured(operation{name: "swap"}, 2, 9, 12),
 	}
-	crowd := crowdTable(cells)
-	if text := checkTable(crowd); text != "" || len(crowd.Rows) != 3 || len(crowd.Columns) != 2 || crowd.Rows[1].X != 2 || crowd.Rows[1].Cells[1].Median != 9 {
-		t.Errorf("%s: %+v", text, crowd)
+	count := countTable(cells)
+	if text := checkTable(count); text != "" || len(count.Rows) != 3 || len(count.Columns) != 2 || count.Rows[1].X != 2 || count.Rows[1].Cells[1].Median != 9 {
+		t.Errorf("%s: %+v", text, count)
 	}
 	both := costTable(cells, 4)
 	if text := checkTable(both); text != "" || both.Rows[1].Cells[2].Median != 5 || both.Rows[0].Cells[1].Text != "n/a" {
@@ -41,12 +41,12 @@ func TestCostTables(t *testing.T) {
 	}
 }
 
-func TestCrowds(t *testing.T) {
+func TestCounts(t *testing.T) {
 	for n, want := range map[int][]int{
 		1: {1}, 2: {1, 2}, 3: {1, 2, 3}, 8: {1, 2, 4, 8}, 12: {1, 2, 4, 8, 12},
 		64: {1, 2, 4, 8, 16, 32, 64}, 256: {1, 2, 4, 8, 16, 32, 64, 256},
 	} {
-		if got := crowds(n); !slices.Equal(got, want) {
+		if got := counts(n); !slices.Equal(got, want) {
 			t.Errorf("%d CPUs: %v, want %v", n, got, want)
 		}
 	}

@@ -30,8 +30,8 @@ func (m *Mutex) putOff(time.Duration) {}
 func (w *mutexWaiter) free() {}
 
 var (
-	rwCrowd     uint32 = 1
-	rwSlotCount        = 2
+	rwCollisions uint32 = 1
+	rwSlotCount         = 2
 )
 
 func rwSlots() int { return rwSlotCount }

@@ -54,14 +54,14 @@ import (
 // Only the sum of the slots counts: percpu_rw_semaphore in the Linux kernel,
 // kernel/locking/percpu-rwsem.c.
 type RWMutex struct {
-	writers Mutex          // guards the writer bit and the making of slots
-	state   atomics.Uint32 // the bits below, and from rwWaiting the number of readers in the list
-	readers atomics.Uint32 // the first slot
-	pending atomics.Uint32 // if above 0, readers that must leave before the writer wakes
-	crowded atomics.Uint32 // collisions on the first slot
-	waiters mutexRing      // readers; guarded by rwQueue
-	writer  *mutexWaiter   // the writer that waits for readers
-	slots   []rwSlot       // set before rwSpread
+	writers    Mutex          // guards the writer bit and the making of slots
+	state      atomics.Uint32 // the bits below, and from rwWaiting the number of readers in the list
+	readers    atomics.Uint32 // the first slot
+	pending    atomics.Uint32 // if above 0, readers that must leave before the writer wakes
+	collisions atomics.Uint32 // collisions on the first slot
+	waiters    mutexRing      // readers; guarded by rwQueue
+	writer     *mutexWaiter   // the writer that waits for readers
+	slots      []rwSlot       // set before rwSpread
 }
 
 // The parts of RWMutex.state.
@@ -212,7 +212,7 @@ func (l *RWMutex) slot(s uint32) *atomics.Uint32 {
 // collide counts a collision on the first slot, and makes slots after many unless a writer
 // waits. The caller is inside as a reader, so no writer is.
 func (l *RWMutex) collide() {
-	if l.crowded.Add(1) < rwCrowd || !l.writers.TryLock() {
+	if l.collisions.Add(1) < rwCollisions || !l.writers.TryLock() {
 		return
 	}
 	if l.slots == nil {

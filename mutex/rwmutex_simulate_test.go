@@ -17,8 +17,8 @@ import (
 //
 //	go test -tags systematic,simulate -run RWMutexSimulated -v ./mutex
 func TestRWMutexSimulated(t *testing.T) {
-	defer func(n int, c uint32) { rwSlotCount, rwCrowd = n, c }(rwSlotCount, rwCrowd)
-	rwCrowd = 64
+	defer func(n int, c uint32) { rwSlotCount, rwCollisions = n, c }(rwSlotCount, rwCollisions)
+	rwCollisions = 64
 	for _, at := range []struct {
 		machine string
 		workers int

@@ -4,7 +4,7 @@ package mutex
 
 import "runtime"
 
-// rwCrowd is the number of readers' collisions after which a lock makes slots.
-const rwCrowd = 64
+// rwCollisions is the number of readers' collisions after which a lock makes slots.
+const rwCollisions = 64
 
 func rwSlots() int { return min(runtime.GOMAXPROCS(0), 64) }

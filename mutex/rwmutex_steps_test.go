@@ -26,14 +26,14 @@ func TestRWSlotIsLine(t *testing.T) {
 func TestRWMutexSpreads(t *testing.T) {
 	var l RWMutex
 	l.RLock()
-	for i := range uint32(rwCrowd) {
+	for i := range uint32(rwCollisions) {
 		if l.slots != nil {
-			t.Fatalf("slots after %d collisions, want %d", i, uint32(rwCrowd))
+			t.Fatalf("slots after %d collisions, want %d", i, uint32(rwCollisions))
 		}
 		l.collide()
 	}
 	if len(l.slots) != rwSlots() || l.state.Load() != rwSpread {
-		t.Fatalf("%d slots and state %#x after %d collisions, want %d and %#x", len(l.slots), l.state.Load(), uint32(rwCrowd), rwSlots(), rwSpread)
+		t.Fatalf("%d slots and state %#x after %d collisions, want %d and %#x", len(l.slots), l.state.Load(), uint32(rwCollisions), rwSlots(), rwSpread)
 	}
 	slots := &l.slots[0]
 	l.collide()

@@ -32,7 +32,7 @@ func TestRueidislockLosesWakeups(t *testing.T) {
 	requireNoError(t, err)
 	defer see.Close()
 	t.Run("rueidislock", func(t *testing.T) {
-		defer crowdProcessors()()
+		defer shareProcessors()()
 		v := variant("rueidislock")
 		const trials = 200 // on two processors 1 to 15 were enough
 		for trial := range trials {
@@ -57,8 +57,8 @@ func TestRueidislockLosesWakeups(t *testing.T) {
 	}
 }
 
-// crowdProcessors makes threads share the processors, which interrupts goroutines anywhere.
-func crowdProcessors() (stop func()) {
+// shareProcessors makes threads share the processors, which interrupts goroutines anywhere.
+func shareProcessors() (stop func()) {
 	n := runtime.NumCPU()
 	before := runtime.GOMAXPROCS(4 * n)
 	var quit atomic.Bool

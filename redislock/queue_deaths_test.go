@@ -210,9 +210,9 @@ func kindCalled(t *testing.T, name string) lockKind {
 	return lockKind{}
 }
 
-// queueCrowdWaits: many waiters of a held lock ask about once a lease, not all at once.
-func queueCrowdWaits(t *testing.T, at harness.Endpoint) {
-	const lease, grant, crowd, leases = 900 * time.Millisecond, 300 * time.Millisecond, 100, 4
+// manyWaitersAsk: many waiters of a held lock ask about once a lease, not all at once.
+func manyWaitersAsk(t *testing.T, at harness.Endpoint) {
+	const lease, grant, clients, leases = 900 * time.Millisecond, 300 * time.Millisecond, 100, 4
 	watch, key := dial(t, at), newKey()
 	o := redislock.Options{TTL: lease, HandoffTimeout: grant}
 	p := newPeer(t, at)
@@ -222,14 +222,14 @@ func queueCrowdWaits(t *testing.T, at harness.Endpoint) {
 	var working sync.WaitGroup
 	defer working.Wait()
 	defer stop()
-	for range crowd {
+	for range clients {
 		working.Go(func() { m.Lock(ctx) })
 	}
-	eventually(t, "all are in the queue", func() bool { return waiting(t, watch, key) == crowd })
+	eventually(t, "all are in the queue", func() bool { return waiting(t, watch, key) == clients })
 	before, began := p.link.Counts().Requests, time.Now()
 	time.Sleep(leases * lease)
-	each := float64(p.link.Counts().Requests-before) / crowd / (time.Since(began).Seconds() / lease.Seconds())
-	t.Logf("%d waiters asked %.2f times in each lease, each", crowd, each)
+	each := float64(p.link.Counts().Requests-before) / clients / (time.Since(began).Seconds() / lease.Seconds())
+	t.Logf("%d waiters asked %.2f times in each lease, each", clients, each)
 	if each < 0.5 || each > 1.6 {
 		t.Errorf("each waiter asked %.2f times in each lease, want 1 to 1.5", each)
 	}
@@ -238,7 +238,7 @@ func queueCrowdWaits(t *testing.T, at harness.Endpoint) {
 }
 
 func queueLongQueue(t *testing.T, at harness.Endpoint) {
-	const crowd, times, hold, grant = 20, 3, 25 * time.Millisecond, 300 * time.Millisecond
+	const clients, times, hold, grant = 20, 3, 25 * time.Millisecond, 300 * time.Millisecond
 	key := newKey()
 	var asked, early atomic.Int64
 	ctx := redislock.WithTrace(t.Context(), &redislock.Trace{
@@ -255,7 +255,7 @@ func queueLongQueue(t *testing.T, at harness.Endpoint) {
 	})
 	began := time.Now()
 	var working sync.WaitGroup
-	for range crowd {
+	for range clients {
 		m := newPeer(t, at).Mutex(key, redislock.Options{HandoffTimeout: grant})
 		working.Go(func() {
 			for range times {
@@ -271,11 +271,11 @@ func queueLongQueue(t *testing.T, at harness.Endpoint) {
 	}
 	working.Wait()
 	wait := time.Since(began) / times
-	t.Logf("%d requests for %d acquisitions, each of which waits for %v; %d because of the time", asked.Load(), crowd*times, wait.Round(time.Millisecond), early.Load())
+	t.Logf("%d requests for %d acquisitions, each of which waits for %v; %d because of the time", asked.Load(), clients*times, wait.Round(time.Millisecond), early.Load())
 	if wait < grant {
 		t.Errorf("the test shows nothing: they wait for %v, less than a grant of %v", wait, grant)
 	}
-	if early.Load() > crowd*times/4 {
-		t.Errorf("%d requests because of the time in %d acquisitions, want none", early.Load(), crowd*times)
+	if early.Load() > clients*times/4 {
+		t.Errorf("%d requests because of the time in %d acquisitions, want none", early.Load(), clients*times)
 	}
 }

@@ -66,7 +66,7 @@ func queueAllLate(t *testing.T, at harness.Endpoint) {
 }
 
 func queueManyLate(t *testing.T, at harness.Endpoint) {
-	const grant, crowd, span = 300 * time.Millisecond, 100, time.Second
+	const grant, clients, span = 300 * time.Millisecond, 100, time.Second
 	watch, key := dial(t, at), newKey()
 	p := newPeer(t, at)
 	m := p.Mutex(key, redislock.Options{HandoffTimeout: grant})
@@ -75,21 +75,21 @@ func queueManyLate(t *testing.T, at harness.Endpoint) {
 	var working sync.WaitGroup
 	defer working.Wait()
 	defer stop()
-	for range crowd {
+	for range clients {
 		working.Go(func() { m.Lock(ctx) })
 	}
-	eventually(t, "all are in the queue", func() bool { return waiting(t, watch, key) == crowd })
+	eventually(t, "all are in the queue", func() bool { return waiting(t, watch, key) == clients })
 	before := p.link.Counts().Requests
 	watch.RPush(ctx, key+":~mail:"+mailboxOf(t, watch, key), "GHOST:1 0 1 0") // written in 1970
-	eventually(t, "the notification is read", func() bool { return p.link.Counts().Requests >= before+crowd })
+	eventually(t, "the notification is read", func() bool { return p.link.Counts().Requests >= before+clients })
 	before = p.link.Counts().Requests
 	time.Sleep(span)
 	asked := float64(p.link.Counts().Requests - before)
 	want := 0.0
-	for i := range crowd {
+	for i := range clients {
 		want += float64(span / (grant / 3 * time.Duration(i+1)))
 	}
-	t.Logf("%d waiters asked %.0f times in %v, by the rule %.0f", crowd, asked, span, want)
+	t.Logf("%d waiters asked %.0f times in %v, by the rule %.0f", clients, asked, span, want)
 	if asked < want/2 || asked > want*2 {
 		t.Error("they do not keep to the rule")
 	}

@@ -53,7 +53,7 @@ func TestQueue(t *testing.T) {
 		{"place left behind", queueLeftPlace},
 		{"grant to a waiter that has gone", queueGrantToNone},
 		{"mailbox of a dead waiter", queueMailboxOfDead},
-		{"crowd that waits", queueCrowdWaits},
+		{"many that wait", manyWaitersAsk},
 		{"long queue", queueLongQueue},
 	} {
 		if waitsMostly[test.name] {

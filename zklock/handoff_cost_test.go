@@ -15,7 +15,7 @@ import (
 func TestHandoffCost(t *testing.T) {
 	at := endpoint(t)
 	for _, contenders := range []int{2, 8, 50} {
-		requests, notifications := crowd(t, at, contenders, 30)
+		requests, notifications := contend(t, at, contenders, 30)
 		t.Logf("%d contenders: %.3f requests, %.3f notifications an acquisition", contenders, requests, notifications)
 		if contenders == 2 {
 			if requests > 3.95 {
@@ -29,11 +29,11 @@ func TestHandoffCost(t *testing.T) {
 	}
 }
 
-// crowd lets clients queue again at once, in order, or fails t. It returns the traffic of an
+// contend lets clients queue again at once, in order, or fails t. It returns the traffic of an
 // acquisition.
-func crowd(t *testing.T, at harness.Endpoint, contenders, rounds int) (requests, notifications float64) {
+func contend(t *testing.T, at harness.Endpoint, contenders, rounds int) (requests, notifications float64) {
 	t.Helper()
-	w := &crowdWatch{t: t, from: 3 * contenders, to: (3 + rounds) * contenders}
+	w := &contention{t: t, from: 3 * contenders, to: (3 + rounds) * contenders}
 	for range contenders {
 		w.cs = append(w.cs, zklock.Relax(dial(t, at, zklock.ClientOptions{SessionTimeout: 30 * time.Second})))
 	}
@@ -59,7 +59,7 @@ func crowd(t *testing.T, at harness.Endpoint, contenders, rounds int) (requests,
 	return float64(spent.Requests) / n, float64(spent.Notifications) / n
 }
 
-type crowdWatch struct {
+type contention struct {
 	t        *testing.T
 	cs       []*zklock.Client
 	from, to int // range of the counted acquisitions
@@ -70,7 +70,7 @@ type crowdWatch struct {
 	last          string // number of the last ticket
 }
 
-func (w *crowdWatch) visit(l *zklock.Lease) bool {
+func (w *contention) visit(l *zklock.Lease) bool {
 	node := zklock.Node(l)
 	if number := node[len(node)-10:]; number <= w.last {
 		w.t.Errorf("%s is served after %s", number, w.last)
@@ -86,7 +86,7 @@ func (w *crowdWatch) visit(l *zklock.Lease) bool {
 	return w.acquisitions < w.to+2*len(w.cs)
 }
 
-func (w *crowdWatch) total() (sum harness.Counts) {
+func (w *contention) total() (sum harness.Counts) {
 	for _, c := range w.cs {
 		sum = sum.Add(counts(c))
 	}

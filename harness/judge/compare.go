@@ -17,21 +17,21 @@ type GateVerdict string
 // The verdicts. The margin is CompareOptions.Margin. The interval is of the ratio of the
 // new figure to the old.
 const (
-	AsGood       GateVerdict = "not worse"       // within the margin, or better: the interval excludes worse
-	Better       GateVerdict = "better"          // by more than the margin, over the whole interval
-	Regressed    GateVerdict = "regressed"       // likewise worse; or the new run broke a promise of the lock
-	Untold       GateVerdict = "not significant" // the interval does not exclude worse
-	TooFewRounds GateVerdict = "too few rounds"  // no difference, however great, could be significant
-	Unmeasured   GateVerdict = "not measured"    // planned in a run, and not measured in all its rounds
-	OnlyBase     GateVerdict = "only in BASE"
-	OnlyNew      GateVerdict = "only in NEW"
-	NoBase       GateVerdict = "no baseline"  // the old run broke a promise of the lock, so it has no speed
-	Elsewhere    GateVerdict = "inconclusive" // the runs are of two machines, which may explain the difference
-	Expected     GateVerdict = "broken lock"  // it broke a promise, as expected of a lock kept to show that
+	NotWorse       GateVerdict = "not worse"       // within the margin, or better: the interval excludes worse
+	Better         GateVerdict = "better"          // by more than the margin, over the whole interval
+	Regressed      GateVerdict = "regressed"       // likewise worse; or the new run broke a promise of the lock
+	NotSignificant GateVerdict = "not significant" // the interval does not exclude worse
+	TooFewRounds   GateVerdict = "too few rounds"  // no difference, however great, could be significant
+	Unmeasured     GateVerdict = "not measured"    // planned in a run, and not measured in all its rounds
+	OnlyBase       GateVerdict = "only in BASE"
+	OnlyNew        GateVerdict = "only in NEW"
+	NoBase         GateVerdict = "no baseline"  // the old run broke a promise of the lock, so it has no speed
+	Elsewhere      GateVerdict = "inconclusive" // the runs are of two machines, which may explain the difference
+	Expected       GateVerdict = "broken lock"  // it broke a promise, as expected of a lock kept to show that
 )
 
 // Verdicts lists the verdicts on a case, the worst first.
-var Verdicts = []GateVerdict{Regressed, Unsafe, Lesser, OffRun, Elsewhere, Untold, TooFewRounds, Unmeasured, FewRuns, NoBase, Better, Steady, AsGood, OneRun, Expected, OnlyBase, OnlyNew}
+var Verdicts = []GateVerdict{Regressed, Unsafe, Lesser, OffRun, Elsewhere, NotSignificant, TooFewRounds, Unmeasured, FewRuns, NoBase, Better, Steady, NotWorse, OneRun, Expected, OnlyBase, OnlyNew}
 
 // An GateOutcome summarizes all verdicts.
 type GateOutcome string
@@ -108,7 +108,7 @@ func (c *Comparison) Outcome() GateOutcome {
 		switch r.Verdict {
 		case Regressed:
 			return Worse
-		case Untold, TooFewRounds, Unmeasured, Elsewhere:
+		case NotSignificant, TooFewRounds, Unmeasured, Elsewhere:
 			out = Unsure
 		}
 	}
@@ -150,7 +150,7 @@ func Compare(base, next *result.Run, o CompareOptions) (*Comparison, error) {
 	c.test(tests)
 	if ds := base.Manifest.Machine.Unlike(next.Manifest.Machine, o.AnyHost); len(ds) > 0 {
 		for _, t := range tests {
-			if r := &c.Rows[t.row]; slices.Contains([]GateVerdict{Regressed, Better, AsGood, Untold}, r.Verdict) {
+			if r := &c.Rows[t.row]; slices.Contains([]GateVerdict{Regressed, Better, NotWorse, NotSignificant}, r.Verdict) {
 				r.Verdict, r.Note = Elsewhere, "measured on two machines: "+ds[0].String()
 			}
 		}
@@ -211,7 +211,7 @@ func (c *Comparison) test(tests []test) {
 		r.Ratio, r.Verdict = ratios[i], c.judge(r.Metric, ratios[i])
 		r.Ratio.P = ps[i]
 		if c.Paired && slices.Equal(t.base, t.next) {
-			r.Verdict = AsGood // nothing to estimate
+			r.Verdict = NotWorse // nothing to estimate
 		}
 		if r.lacks != "" {
 			r.Note = r.lacks
@@ -232,9 +232,9 @@ func (c *Comparison) judge(m *result.Metric, ratio stat.Ratio) GateVerdict {
 	case worse.Inverse().Lo > 1+c.Margin:
 		return Better
 	case worse.Hi <= 1+c.Margin:
-		return AsGood
+		return NotWorse
 	}
-	return Untold
+	return NotSignificant
 }
 
 // Sites returns the machines of the two runs, or of the run whose locks are compared.

@@ -47,20 +47,20 @@ func TestVerdicts(t *testing.T) {
 		want      GateVerdict
 		outcome   GateOutcome
 	}{
-		{"equal", around(1e6, 0.02, 10), around(1.001e6, 0.02, 10), AsGood, Fine},
-		{"all rounds the same", around(1e6, 0, 10), around(1e6, 0, 10), AsGood, Fine},
+		{"equal", around(1e6, 0.02, 10), around(1.001e6, 0.02, 10), NotWorse, Fine},
+		{"all rounds the same", around(1e6, 0, 10), around(1e6, 0, 10), NotWorse, Fine},
 		{"10 % slower", around(1e6, 0.02, 10), around(0.9e6, 0.02, 10), Regressed, Worse},
 		{"10 % faster", around(1e6, 0.02, 10), around(1.1e6, 0.02, 10), Better, Fine},
-		{"3 % slower for sure", around(1e6, 0.002, 10), around(0.97e6, 0.002, 10), AsGood, Fine},
-		{"4 % slower, perhaps 6", around(1e6, 0.03, 10), around(0.96e6, 0.03, 10), Untold, Unsure},
-		{"10 % slower in noise", around(1e6, 0.4, 10), around(0.9e6, 0.4, 10), Untold, Unsure},
-		{"perhaps faster", around(1e6, 0.06, 12), around(1.04e6, 0.06, 12), AsGood, Fine},
+		{"3 % slower for sure", around(1e6, 0.002, 10), around(0.97e6, 0.002, 10), NotWorse, Fine},
+		{"4 % slower, perhaps 6", around(1e6, 0.03, 10), around(0.96e6, 0.03, 10), NotSignificant, Unsure},
+		{"10 % slower in noise", around(1e6, 0.4, 10), around(0.9e6, 0.4, 10), NotSignificant, Unsure},
+		{"perhaps faster", around(1e6, 0.06, 12), around(1.04e6, 0.06, 12), NotWorse, Fine},
 		{"half as fast, three rounds", around(1e6, 0.01, 3), around(0.5e6, 0.01, 3), TooFewRounds, Unsure},
 		{"four rounds do for one comparison", around(1e6, 0.01, 4), around(0.5e6, 0.01, 4), Regressed, Worse},
 		{"one round", around(1e6, 0, 1), around(1e6, 0, 1), TooFewRounds, Unsure},
 		{"nothing done any more", around(1e6, 0.01, 10), make([]float64, 10), Regressed, Worse},
 		{"nothing done before", make([]float64, 10), around(1e6, 0.01, 10), Better, Fine},
-		{"never anything", make([]float64, 10), make([]float64, 10), AsGood, Fine},
+		{"never anything", make([]float64, 10), make([]float64, 10), NotWorse, Fine},
 		{"different numbers of rounds", around(1e6, 0.02, 6), around(0.9e6, 0.02, 20), Regressed, Worse},
 		{"more rounds than the exact test takes", around(1e6, 0.1, 60), around(0.9e6, 0.1, 70), Regressed, Worse},
 	} {
@@ -93,8 +93,8 @@ func TestPairedVerdicts(t *testing.T) {
 		paired bool
 		want   GateVerdict
 	}{
-		{"slow", slow, true, Regressed}, {"same", same, true, AsGood},
-		{"slow", slow, false, Untold}, {"same", same, false, Untold},
+		{"slow", slow, true, Regressed}, {"same", same, true, NotWorse},
+		{"slow", slow, false, NotSignificant}, {"same", same, false, NotSignificant},
 		{"faster", base, true, Better},
 		{"five rounds", slow[:5], true, TooFewRounds},
 	} {
@@ -133,7 +133,7 @@ func TestSelf(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c.Outcome() != Fine || c.Rows[0].Verdict != AsGood || !strings.Contains(strings.Join(c.Warnings, ""), "the same run") {
+	if c.Outcome() != Fine || c.Rows[0].Verdict != NotWorse || !strings.Contains(strings.Join(c.Warnings, ""), "the same run") {
 		t.Errorf("%+v", c)
 	}
 }
@@ -146,9 +146,9 @@ func TestOptions(t *testing.T) {
 		want GateVerdict
 	}{
 		{CompareOptions{}, Regressed},
-		{CompareOptions{Margin: share(0.2)}, AsGood},
+		{CompareOptions{Margin: share(0.2)}, NotWorse},
 		{CompareOptions{Margin: share(0.095)}, Regressed},
-		{CompareOptions{Margin: share(0.105)}, Untold},
+		{CompareOptions{Margin: share(0.105)}, NotSignificant},
 		{CompareOptions{Margin: share(0)}, Regressed},
 		{CompareOptions{Alpha: 1e-9}, TooFewRounds},
 	} {
@@ -167,13 +167,13 @@ func TestOptions(t *testing.T) {
 		time   GateVerdict // of a time with that ratio
 	}{
 		{0.85, 0.95, Regressed, Better},
-		{0.85, 0.954, Untold, AsGood}, // 1/1.05 is 0.952
-		{0.96, 1.04, AsGood, AsGood},
-		{0.96, 1.2, AsGood, Untold},
-		{0.9, 1.04, Untold, AsGood},
+		{0.85, 0.954, NotSignificant, NotWorse}, // 1/1.05 is 0.952
+		{0.96, 1.04, NotWorse, NotWorse},
+		{0.96, 1.2, NotWorse, NotSignificant},
+		{0.9, 1.04, NotSignificant, NotWorse},
 		{1.06, 1.2, Better, Regressed},
-		{1.04, 1.2, AsGood, Untold},
-		{0.8, 1.2, Untold, Untold},
+		{1.04, 1.2, NotWorse, NotSignificant},
+		{0.8, 1.2, NotSignificant, NotSignificant},
 	} {
 		ratio := stat.Ratio{Summary: stat.Summary{Median: (x.lo + x.hi) / 2, Lo: x.lo, Hi: x.hi, N: 10, Confidence: 0.97}, Level: 0.95}
 		if got := c.judge(Metrics[0], ratio); got != x.want {
@@ -299,10 +299,10 @@ func TestFloors(t *testing.T) {
 		base, new *result.Run
 		want      GateVerdict
 	}{
-		{waits(20, 30), waits(22, 60), AsGood},        // floors of 100 and 110
+		{waits(20, 30), waits(22, 60), NotWorse},      // floors of 100 and 110
 		{waits(20, 30), waits(20, 900), Regressed},    // from at most 100
 		{waits(20, 900), waits(20, 30), Better},       // likewise
-		{waits(20, 4000), waits(20, 4002), AsGood},    // above
+		{waits(20, 4000), waits(20, 4002), NotWorse},  // above
 		{waits(20, 4000), waits(20, 5000), Regressed}, // likewise
 	} {
 		got, err := Compare(c.base, c.new, CompareOptions{Metrics: []*result.Metric{result.P99}})

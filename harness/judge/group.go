@@ -168,10 +168,10 @@ func (g *Group) Processors() string {
 	return numfmt.Plural(g.CPUs, "CPU")
 }
 
-// Crowd returns the greatest number of workers with at least three quarters of the greatest
+// MostWorkers returns the greatest number of workers with at least three quarters of the greatest
 // number of measured locks. (A lock for two workers must not turn every chart into one of
 // two workers.) Controls do not count.
-func (g *Group) Crowd() int {
+func (g *Group) MostWorkers() int {
 	locks := make([]int, len(g.Workers))
 	for i, w := range g.Workers {
 		for _, s := range g.At(w) {

@@ -148,7 +148,7 @@ func (h *History) Outcome() GateOutcome {
 		switch s.Verdict {
 		case Regressed:
 			return Worse
-		case FewRuns, OffRun, Unmeasured, TooFewRounds, Untold:
+		case FewRuns, OffRun, Unmeasured, TooFewRounds, NotSignificant:
 			out = Unsure
 		}
 	}

@@ -90,9 +90,9 @@ func TestHistory(t *testing.T) {
 		{"the newest is off to the better", slices.Concat(level, scattered(1e6, 5), []float64{2e6}), Steady, Fine, nil, []int{11}},
 		{"a step, and the newest is off", slices.Concat(scattered(1e6, 9), scattered(1.25e6, 9), []float64{0.5e6}), OffRun, Unsure, []int{9}, []int{18}},
 		{"two steps", slices.Concat(scattered(1e6, 9), scattered(1.25e6, 9), scattered(1.1e6, 9)), Regressed, Worse, []int{9, 18}, nil},
-		{"few runs that agree", []float64{1e6, 1.001e6, 0.999e6}, AsGood, Fine, nil, nil},
+		{"few runs that agree", []float64{1e6, 1.001e6, 0.999e6}, NotWorse, Fine, nil, nil},
 		{"few runs, one worse", []float64{1e6, 1.001e6, 0.8e6}, FewRuns, Unsure, nil, nil},
-		{"few runs, ever better", []float64{1e6, 1.2e6, 1.5e6}, AsGood, Fine, nil, nil},
+		{"few runs, ever better", []float64{1e6, 1.2e6, 1.5e6}, NotWorse, Fine, nil, nil},
 		{"few runs, one off", []float64{1e6, 0.5e6, 1.001e6}, FewRuns, Unsure, nil, []int{1}},
 		{"measured once", []float64{nan, nan, 1e6}, OneRun, Fine, nil, nil},
 	} {
@@ -220,7 +220,7 @@ func TestHistoryGaps(t *testing.T) {
 	}{
 		{"a violation in the newest", func(rs []*result.Run) { breaks(rs[3], harness.Correct) }, Regressed, Worse, 3, "run 4 violated exclusion in 8 of 8 rounds"},
 		{"a broken lock", func(rs []*result.Run) { breaks(rs[3], harness.Broken) }, Expected, Fine, 3, "run 4 violated exclusion"},
-		{"a violation before", func(rs []*result.Run) { breaks(rs[1], harness.Correct) }, AsGood, Fine, 1, "run 2 violated exclusion"},
+		{"a violation before", func(rs []*result.Run) { breaks(rs[1], harness.Correct) }, NotWorse, Fine, 1, "run 2 violated exclusion"},
 		{"skipped in the newest", func(rs []*result.Run) {
 			without(rs[3])
 			rs[3].Manifest.Skipped = []result.Skip{{Lock: "mcs", Reason: "no server"}}
@@ -228,8 +228,8 @@ func TestHistoryGaps(t *testing.T) {
 		{"lost before", func(rs []*result.Run) {
 			without(rs[1])
 			rs[1].Manifest.Lost = []result.Loss{{Case: "lock=mcs/workers=1/hold=0s", Reason: "killed"}}
-		}, AsGood, Fine, 1, "run 2 lost it: killed"},
-		{"never planned in the newest", func(rs []*result.Run) { without(rs[3]) }, AsGood, Fine, 3, "run 4 was not to measure it"},
+		}, NotWorse, Fine, 1, "run 2 lost it: killed"},
+		{"never planned in the newest", func(rs []*result.Run) { without(rs[3]) }, NotWorse, Fine, 3, "run 4 was not to measure it"},
 		{"rounds lacking in the newest", func(rs []*result.Run) { rs[3].Manifest.Rounds = 9 }, Unmeasured, Unsure, 3, "run 4 has 8 of its 9 rounds"},
 	} {
 		runs := days("a", 1e6, 1.001e6, 0.999e6, 1e6)

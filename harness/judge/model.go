@@ -66,16 +66,16 @@ func (m *Model) Predict(s *PredictedSituation, workers int, trip float64) (t Pre
 
 // Why there is no prediction.
 const (
-	notCounted = "its trips were not counted"
-	contradict = "the figures contradict each other"
-	notAlone   = "needs the lock with 1 worker and no delay"
-	notCrowd   = "was not measured so without a delay"
-	noTrip     = "no bare round trip was measured"
-	several    = "several may hold it at once"
-	polls      = "polls: waiters ask again after a pause"
-	noTrips    = "takes no trip alone"
-	unordered  = "serves in no order: a request that is under way may be first"
-	idle       = "too few workers: the queue is empty now and then"
+	notCounted   = "its trips were not counted"
+	contradict   = "the figures contradict each other"
+	notAlone     = "needs the lock with 1 worker and no delay"
+	notContended = "was not measured so without a delay"
+	noTrip       = "no bare round trip was measured"
+	several      = "several may hold it at once"
+	polls        = "polls: waiters ask again after a pause"
+	noTrips      = "takes no trip alone"
+	unordered    = "serves in no order: a request that is under way may be first"
+	idle         = "too few workers: the queue is empty now and then"
 )
 
 // alone returns the median wait of one worker: k round trips, which grow with the distance,
@@ -114,7 +114,7 @@ func (m *Model) handover(workers int, trip float64) (PredictedTime, string) {
 	case why != "":
 		return PredictedTime{}, why
 	case near.N == 0:
-		return PredictedTime{}, notCrowd
+		return PredictedTime{}, notContended
 	}
 	if !m.Lock.Traits.FIFO {
 		// Two trips of a handover are certain: the release, and the answer to a request
@@ -132,7 +132,7 @@ type path struct {
 	trips float64 // in sequence
 	each  stat.Summary
 	alone float64 // the round trip at which a client alone took each for one
-	from  float64 // the round trip at which the crowd was measured
+	from  float64 // the round trip at which contention was measured
 }
 
 func (m *Model) path(workers int) (p path, why string) {
@@ -168,9 +168,9 @@ func (m *Model) idle(workers int) bool {
 // among returns the time of the path at a round trip, if it was near where it was measured.
 func (p path) among(near stat.Summary, trip float64) PredictedTime {
 	farther := p.trips * (trip - p.from)
-	// If a single client is no quicker than the crowd, which keeps processors awake, the
-	// crowd adds nothing.
-	free := func(each, crowd float64) float64 { return min(p.trips*(each+p.from-p.alone), crowd) }
+	// If a single client is no quicker than the contenders, which keep processors awake, these
+	// add nothing.
+	free := func(each, contenders float64) float64 { return min(p.trips*(each+p.from-p.alone), contenders) }
 	here := free(p.each.Median, near.Median)
 	added, there := near.Median-here, here+farther
 	return PredictedTime{
@@ -193,7 +193,7 @@ func (m *Model) behind(workers int, trip float64) (PredictedTime, string) {
 	case !m.Lock.Traits.FIFO:
 		return PredictedTime{}, unordered
 	case near.N == 0 || turn.N == 0:
-		return PredictedTime{}, notCrowd
+		return PredictedTime{}, notContended
 	}
 	t := path.among(turn, trip)
 	own := m.Trips.Behind.Unlock.RoundTrips() * (trip - path.from)

@@ -13,14 +13,14 @@ import (
 type world struct {
 	trip         float64 // a bare round trip
 	work         float64 // per round trip: the work of the server and the client
-	crowd        float64 // the others' addition to a handover
+	contenders   float64 // the others' addition to a handover
 	lock, handed float64 // round trips
 	release      float64
 }
 
 func (w world) rounds(workers int) (rs []*harness.Result) {
 	wait := w.lock * (w.trip + w.work)
-	handover := w.handed*(w.trip+w.work) + w.crowd
+	handover := w.handed*(w.trip+w.work) + w.contenders
 	if workers > 1 {
 		wait = float64(workers)*handover - w.release*(w.trip+w.work)
 	}
@@ -69,9 +69,9 @@ func TestPredict(t *testing.T) {
 	}
 }
 
-// TestCrowd: a crowd adds its measured time near the servers, and less farther away.
-func TestCrowd(t *testing.T) {
-	w := world{trip: 20e3, work: 30e3, crowd: 100e3, lock: 1, handed: 1, release: 1}
+// TestContenders: contenders add their measured time near the servers, and less farther away.
+func TestContenders(t *testing.T) {
+	w := world{trip: 20e3, work: 30e3, contenders: 100e3, lock: 1, handed: 1, release: 1}
 	m := w.model()
 	at := func(trip float64) judge.PredictedTime {
 		p, why := m.Predict(judge.Handover, 8, trip)
@@ -83,26 +83,26 @@ func TestCrowd(t *testing.T) {
 	if p := at(w.trip); math.Abs(p.Value-150e3) > 1 {
 		t.Errorf("at the round trip of the measurement %v, which was 150000", p)
 	}
-	last := w.crowd
+	last := w.contenders
 	for _, trip := range []float64{50e3, 100e3, 1e6, 1e7} {
 		p := at(trip)
 		added := p.Value - (trip + w.work)
-		if !(added > 0 && added < last) || math.Abs(p.Lo-(trip+w.work)) > 1 || math.Abs(p.Hi-(trip+w.work+w.crowd)) > 1 {
-			t.Errorf("at %v: %v, of which the crowd adds %v", trip, p, added)
+		if !(added > 0 && added < last) || math.Abs(p.Lo-(trip+w.work)) > 1 || math.Abs(p.Hi-(trip+w.work+w.contenders)) > 1 {
+			t.Errorf("at %v: %v, of which the contenders add %v", trip, p, added)
 		}
-		if want := w.crowd * 150e3 / p.Value; math.Abs(added-want) > 1 {
-			t.Errorf("at %v the crowd adds %v, want %v: in proportion to the hand-overs in a second", trip, added, want)
+		if want := w.contenders * 150e3 / p.Value; math.Abs(added-want) > 1 {
+			t.Errorf("at %v the contenders add %v, want %v: in proportion to the hand-overs in a second", trip, added, want)
 		}
 		last = added
 	}
-	// A crowd that is quicker than a single client, because processors do not fall asleep.
-	w.crowd = -10e3
+	// Contenders that are quicker than a single client, because processors do not fall asleep.
+	w.contenders = -10e3
 	m = w.model()
 	if p := at(w.trip); math.Abs(p.Value-40e3) > 1 {
-		t.Errorf("of a quicker crowd %v, which was 40000", p)
+		t.Errorf("of quicker contenders %v, which was 40000", p)
 	}
 	if p := at(1e6 + w.trip); math.Abs(p.Value-1040e3) > 1 {
-		t.Errorf("of a quicker crowd a millisecond farther away %v, want 1040000", p)
+		t.Errorf("of quicker contenders a millisecond farther away %v, want 1040000", p)
 	}
 }
 

@@ -29,7 +29,7 @@ var (
 	}
 	Handover = &PredictedSituation{
 		Name:   "hand-over",
-		Doc:    "median hand-over among several workers: its round trips as an acquisition alone takes them, and what the crowd adds, in proportion to how often the lock passes on",
+		Doc:    "median hand-over among several workers: its round trips as an acquisition alone takes them, and the addition of the contenders, in proportion to how often the lock passes on",
 		Paper:  "Lazowska et al. 1984",
 		Metric: result.HandoverTime,
 		of:     (*Model).handover,

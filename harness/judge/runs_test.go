@@ -112,7 +112,7 @@ func TestTwoMachines(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			want := map[float64]GateVerdict{0.5: Regressed, 1: AsGood, 2: Better}[slower]
+			want := map[float64]GateVerdict{0.5: Regressed, 1: NotWorse, 2: Better}[slower]
 			if c.want == Elsewhere {
 				want = Elsewhere
 			}

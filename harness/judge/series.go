@@ -136,12 +136,12 @@ func (s *HistorySeries) judge(h *History) {
 func (s *HistorySeries) shortVerdict() GateVerdict {
 	for _, p := range s.Points {
 		switch p.Verdict {
-		case "", AsGood, Better:
+		case "", NotWorse, Better:
 		default:
 			return FewRuns
 		}
 	}
-	return AsGood
+	return NotWorse
 }
 
 // A Level is the runs of a series between two changes.

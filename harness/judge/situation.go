@@ -170,7 +170,7 @@ func situations(g *Group) (out []Situation) {
 	if g.Open() {
 		return nil
 	}
-	most := g.Crowd()
+	most := g.MostWorkers()
 	add := func(d Degree, w int) { out = append(out, Situation{g, d, w}) }
 	if g.Kind() == Read {
 		add(Contended, most)

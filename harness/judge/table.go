@@ -137,7 +137,7 @@ func Tables(run *result.Run, baseline string) (out []Table) {
 }
 
 func (g *Group) table(baseline string) (Table, bool) {
-	most := g.Crowd()
+	most := g.MostWorkers()
 	base := g.baseline(baseline, most)
 	if base == nil {
 		return Table{}, false

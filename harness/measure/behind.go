@@ -13,8 +13,8 @@ type grant struct {
 	err        error
 }
 
-// A crowd is the clients of a dry run: one holds the lock and the others wait.
-type crowd struct {
+// The contenders are the clients of a dry run: one holds the lock and the others wait.
+type contenders struct {
 	*dryRun
 	granted chan grant
 	waiting int
@@ -26,7 +26,7 @@ type crowd struct {
 	turns                   int
 }
 
-func (c *crowd) ask(ctx, wait context.Context, client int) (again bool, err error) {
+func (c *contenders) ask(ctx, wait context.Context, client int) (again bool, err error) {
 	c.waiting++
 	go func() {
 		lease, err := c.clients[client].Lock(wait)
@@ -35,7 +35,7 @@ func (c *crowd) ask(ctx, wait context.Context, client int) (again bool, err erro
 	return c.settle(ctx)
 }
 
-func (c *crowd) next(ctx context.Context) error {
+func (c *contenders) next(ctx context.Context) error {
 	select {
 	case c.holder = <-c.granted:
 		c.waiting--
@@ -47,7 +47,7 @@ func (c *crowd) next(ctx context.Context) error {
 
 func (r *dryRun) behind(ctx context.Context) (_ *harness.TripsBehind, err error) {
 	wait, giveUp := context.WithCancel(ctx)
-	c := &crowd{dryRun: r, granted: make(chan grant, contends)}
+	c := &contenders{dryRun: r, granted: make(chan grant, contends)}
 	defer func() { err = errors.Join(err, c.disperse(ctx, giveUp)) }()
 	for len(r.clients) < contends {
 		if err := r.join(ctx); err != nil {
@@ -78,7 +78,7 @@ func (r *dryRun) behind(ctx context.Context) (_ *harness.TripsBehind, err error)
 }
 
 // known reports whether enough turns were played: few if a waiter always asked on its own.
-func (c *crowd) known() bool {
+func (c *contenders) known() bool {
 	switch {
 	case c.turns < warm:
 		return false
@@ -88,7 +88,7 @@ func (c *crowd) known() bool {
 	return c.queue.enough() && c.handover.enough() && c.unlock.enough() || c.turns == warm+most
 }
 
-func (c *crowd) turn(ctx, wait context.Context) error {
+func (c *contenders) turn(ctx, wait context.Context) error {
 	last := c.holder
 	releases := c.journal.mark(last.client)
 	err := last.lease.Unlock(ctx)
@@ -124,7 +124,7 @@ func (c *crowd) turn(ctx, wait context.Context) error {
 	return nil
 }
 
-func (c *crowd) disperse(ctx context.Context, giveUp func()) (err error) {
+func (c *contenders) disperse(ctx context.Context, giveUp func()) (err error) {
 	giveUp()
 	if c.holder.lease != nil {
 		err = c.holder.lease.Unlock(ctx)

@@ -98,7 +98,7 @@ func (d *drive) window(ctx context.Context, back <-chan struct{}, timeout *time.
 	d.close(ctx, wire)
 	if d.rig.servers != nil {
 		d.phase.Store(ramp)
-		d.rig.servers.crowd(ctx)
+		d.rig.servers.readPeak(ctx)
 	}
 	if d.limit.together != nil && ctx.Err() == nil {
 		d.phase.Store(ramp)

@@ -16,10 +16,10 @@ type serverMeter struct {
 	gauge *backend.Gauge
 	pids  []int
 
-	before  backend.Usage // before the lock had a client, plus later changes by others
-	left    backend.Usage // when other locks of this process began their turn
-	crowded backend.Usage // after the window, while its workers still contend
-	cpu     time.Duration // in the window; -1 if not known
+	before backend.Usage // before the lock had a client, plus later changes by others
+	left   backend.Usage // when other locks of this process began their turn
+	peak   backend.Usage // after the window, while its workers still contend
+	cpu    time.Duration // in the window; -1 if not known
 }
 
 // newServerMeter must be called before the lock has a client. If shared, it does not wait for
@@ -159,12 +159,12 @@ func (m *serverMeter) end(ctx context.Context) {
 	}
 }
 
-// crowd must be called after the window, while all workers still contend.
-func (m *serverMeter) crowd(ctx context.Context) {
+// readPeak must be called after the window, while all workers still contend.
+func (m *serverMeter) readPeak(ctx context.Context) {
 	if m == nil {
 		return
 	}
-	m.crowded = m.read(ctx)
+	m.peak = m.read(ctx)
 }
 
 func (m *serverMeter) read(ctx context.Context) backend.Usage {
@@ -180,8 +180,8 @@ func (m *serverMeter) cost() *harness.ServerCost {
 		return nil
 	}
 	c := &harness.ServerCost{
-		Memory:      grown(m.before.Memory, m.crowded.Memory),
-		Connections: grown(m.before.Connections, m.crowded.Connections),
+		Memory:      grown(m.before.Memory, m.peak.Memory),
+		Connections: grown(m.before.Connections, m.peak.Connections),
 	}
 	if m.cpu >= 0 {
 		c.CPU = &m.cpu

@@ -59,7 +59,7 @@ func (s Series) model(m *Machine, p Point, seeds int) (float64, error) {
 	w.Hold, w.Think = w.Hold+s.Loop/2, w.Think+s.Loop/2
 	w.Turns, w.Warm = max(1000, 16*p.Workers), max(100, 3*p.Workers)
 	run := Run
-	if twin.Crowd {
+	if twin.Overlaps {
 		run = RunUnlocked
 	}
 	xs := make([]float64, seeds)

@@ -18,8 +18,8 @@ type Twin struct {
 	Doc   string
 	Local func(harness.Setup) harness.Local
 
-	// Crowd reports that several workers may be inside: it is no lock, or lacks a rare case.
-	Crowd bool
+	// Overlaps reports that several workers may be inside: it is no lock, or lacks a rare case.
+	Overlaps bool
 
 	// Loose reports that the twin omits actions of waiters: its row counts nowhere.
 	Loose bool
@@ -29,8 +29,8 @@ type Twin struct {
 var Twins = []Twin{
 	{Name: "swap_mutex", Like: "tas-xchg", Doc: "an exchange again and again, without a spin hint", Local: alone(func() sync.Locker { return new(swapLock) })},
 	{Name: "ticket_spinlock", Like: "ticket", Doc: "both numbers in one line", Local: alone(func() sync.Locker { return newTicket(false) })},
-	{Name: "queued_spinlock", Like: "", Doc: "the queued spin lock of Linux without its pending bit", Local: newQueue, Crowd: true},
-	{Name: "incdec_refcount", Like: "", Doc: "a counter: one addition to come, one to go", Local: alone(func() sync.Locker { return new(counter) }), Crowd: true},
+	{Name: "queued_spinlock", Like: "", Doc: "the queued spin lock of Linux without its pending bit", Local: newQueue, Overlaps: true},
+	{Name: "incdec_refcount", Like: "", Doc: "a counter: one addition to come, one to go", Local: alone(func() sync.Locker { return new(counter) }), Overlaps: true},
 	{Name: "osq_lock", Like: "", Doc: "the optimistic spin queue of Linux as a plain queue lock: its waiters also ask whether they are to sleep", Local: newPlainQueue, Loose: true},
 	{Name: "tas", Like: "tas-xchg", Doc: "an exchange, a spin hint, and again", Local: alone(func() sync.Locker { return &swapLock{hints: 1} })},
 	{Name: "ttas", Like: "ttas", Doc: "loads until it is free, then an exchange", Local: alone(func() sync.Locker { return new(loadsFirst) })},

@@ -37,7 +37,7 @@ func NewDistance(run *result.Run, gs []*Group) *Distances {
 		if !g.Remote || g.Load.Delay != 0 || !judge.FitsModel(g.Load) {
 			continue
 		}
-		d := &Distances{near: g, Workers: g.Crowd(), Asked: run.RoundTrips}
+		d := &Distances{near: g, Workers: g.MostWorkers(), Asked: run.RoundTrips}
 		for _, o := range gs {
 			load := o.Load
 			load.Delay = 0
@@ -316,7 +316,7 @@ func (d *Distances) Notes() string {
 	for _, s := range judge.PredictedSituations {
 		text += " " + numfmt.Sentence(s.Name+": "+s.Doc+" ("+s.Paper+")")
 	}
-	text += " The range is from a crowd that adds nothing to one that adds as much as near the servers."
+	text += " The range is from contenders that add nothing to some that add as much as near the servers."
 	if len(d.Far) > 0 {
 		text += fmt.Sprintf(" Predicted for the bare round trip that was measured around the delayed windows (metric %s), not for the delay that was asked for.", result.RoundTrip.Name)
 	}

@@ -54,7 +54,7 @@ func oneOwner(c vgdraw.Canvas, p *plot.Plot) {
 }
 
 func jainAnswer(g *Group, m *result.Metric) string {
-	w := g.Crowd()
+	w := g.MostWorkers()
 	all := g.figures(w, m)
 	if len(all) == 0 {
 		return fmt.Sprintf("No lock was measured with %s, the most here.", g.unit(w))

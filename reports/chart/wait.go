@@ -39,7 +39,7 @@ type curve struct {
 }
 
 func DrawWait(g *Group) Picture {
-	w := g.Crowd()
+	w := g.MostWorkers()
 	var curves []curve
 	for _, s := range g.at(w) {
 		if h := s.Cells[w].Waits(); h.Count() > 0 {
@@ -115,7 +115,7 @@ func waitLines(g *Group, curves []curve) *draw.Lines {
 	}
 	q := shared(curves)
 	l := &draw.Lines{XTitle: "share of the acquisitions that waited no longer (log scale of the rest)", XScale: draw.Tail, Stops: quantileStops(most),
-		Y: draw.LogScale, YTitle: fmt.Sprintf("time from request to grant, %s (log scale)", g.unit(g.Crowd())), Format: numfmt.Nanos}
+		Y: draw.LogScale, YTitle: fmt.Sprintf("time from request to grant, %s (log scale)", g.unit(g.MostWorkers())), Format: numfmt.Nanos}
 	l.End = func(lock string) string {
 		i := slices.IndexFunc(curves, func(cv curve) bool { return cv.s.Lock.Name == lock })
 		return quantileName(q) + " " + quoted(curves[i].h, q, floor)

@@ -137,7 +137,7 @@ func handoverAnswer(g *Group) string {
 }
 
 func requestsAnswer(g *Group) string {
-	return g.extremesWith(g.Crowd(), result.Requests, "no requests were counted", "the most requests per acquisition", "the fewest", numfmt.Number)
+	return g.extremesWith(g.MostWorkers(), result.Requests, "no requests were counted", "the most requests per acquisition", "the fewest", numfmt.Number)
 }
 
 func (g *Group) extremesWith(w int, m *result.Metric, none, most, least string, format func(v float64) string) string {

@@ -78,7 +78,7 @@ func comparisonRemarks(c *judge.Comparison) (out []string) {
 			"%s: the whole interval is worse by more than %s. Not worse: it excludes that. Not significant: neither.",
 			how, share(c.Level), numfmt.Plural(c.Tests, "comparison"), roundsText(c.Tables()), bad, share(c.Margin)))
 	}
-	if has(judge.Untold) {
+	if has(judge.NotSignificant) {
 		out = append(out, "Not significant: more rounds, longer windows, fewer cases or a quieter machine narrow the interval.")
 	}
 	switch {

@@ -25,15 +25,15 @@ func studies(run *result.Run) (out []section, err error) {
 		}
 		for k, t := range f.Tables {
 			c := charts[k]
-			crowded := t.Chart == harness.Heat && len(t.Columns) > chart.MostHeatColumns
-			if crowded {
+			large := t.Chart == harness.Heat && len(t.Columns) > chart.MostHeatColumns
+			if large {
 				c.Pic.Numbers = chart.Table{}
 			}
 			fig, err := newFigure(c, fmt.Sprintf("%s-%d", s.ID, k+1))
 			if err != nil {
 				return nil, fmt.Errorf("experiment %s: %w", f.Name, err)
 			}
-			if crowded {
+			if large {
 				fig.Omitted = fmt.Sprintf("%d by %d figures are too many to read here; results.jsonl has them.", len(t.Rows), len(t.Columns))
 			}
 			if s.Note != "" {

@@ -51,9 +51,9 @@ func TestSpread(t *testing.T) {
 	if pos := draw.Spread([]draw.EndLabel{{Y: 50}}, 10, 0, 300); pos[0] != 50 {
 		t.Errorf("a lone label moved to %v", pos[0])
 	}
-	crowd := draw.Spread(make([]draw.EndLabel, 50), 10, 0, 98)
-	if slices.Max(crowd) > 98.001 || slices.Min(crowd) < -0.001 {
-		t.Errorf("a crowd reaches from %v to %v, outside 0 to 98", slices.Min(crowd), slices.Max(crowd))
+	many := draw.Spread(make([]draw.EndLabel, 50), 10, 0, 98)
+	if slices.Max(many) > 98.001 || slices.Min(many) < -0.001 {
+		t.Errorf("the labels reach from %v to %v, outside 0 to 98", slices.Min(many), slices.Max(many))
 	}
 }
 

@@ -56,11 +56,11 @@ func collisions(ls []label, height vg.Length) (out []string) {
 
 func TestLabelsStayApart(t *testing.T) {
 	tables := slices.Concat(barTables(), lineTables(), []harness.Table{field(2, 0), field(3, 0.5), field(16, 0.1), field(17, 0), field(64, 0), field(256, 0.01)})
-	crowd := barTables()[0]
-	crowd.Columns = columns("ns", "one of several long names of a column", "another of the long names of a column", "a third long name of a column", "d", "e")
-	for i := range crowd.Rows {
-		crowd.Rows[i].Label += strings.Repeat(" and more", 12*(i%2)) + strings.Repeat("Unbreakable", 9*(i%3))
-		crowd.Rows[i].Cells = slices.Repeat(crowd.Rows[i].Cells[:1], 5)
+	many := barTables()[0]
+	many.Columns = columns("ns", "one of several long names of a column", "another of the long names of a column", "a third long name of a column", "d", "e")
+	for i := range many.Rows {
+		many.Rows[i].Label += strings.Repeat(" and more", 12*(i%2)) + strings.Repeat("Unbreakable", 9*(i%3))
+		many.Rows[i].Cells = slices.Repeat(many.Rows[i].Cells[:1], 5)
 	}
 	near := lineTables()[0]
 	near.Rows = slices.Clone(near.Rows)
@@ -75,7 +75,7 @@ func TestLabelsStayApart(t *testing.T) {
 			far.Rows[i].Cells[k].Median *= 12345
 		}
 	}
-	for i, table := range append(tables, crowd, near, far) {
+	for i, table := range append(tables, many, near, far) {
 		pic, _ := chart.DrawTable(table)
 		ls := labelsOf(t, pic)
 		if len(ls) < 4 {
@@ -87,7 +87,7 @@ func TestLabelsStayApart(t *testing.T) {
 	}
 	// Long names leave room for the bars.
 	var ticks []vg.Length
-	for _, l := range labelsOf(t, pictureOf(crowd)) {
+	for _, l := range labelsOf(t, pictureOf(many)) {
 		if l.bottom > 12 && l.bottom < 30 {
 			ticks = append(ticks, l.left)
 		}

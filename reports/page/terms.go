@@ -50,7 +50,7 @@ var terms = []term{
 	{"near", []string{"alone, near", "hand-over, near", "behind others, near"}, "as measured without a delay: the median wait of one worker (metric wait-p50), the median hand-over of several (metric handover-time), and the median wait of one of them"},
 	{"part", nil, "of an acquisition, that is predicted: the wait of one worker, a hand-over among several, the wait of one of several"},
 	{"predicted", nil, "by the round trips in sequence, and what was measured without a delay"},
-	{"range", nil, "of a prediction: from a crowd that adds nothing to one that adds as much as near the servers"},
+	{"range", nil, "of a prediction: from contenders that add nothing to some that add as much as near the servers"},
 	{"measured", nil, "the same part, as measured with that delay; the median of the rounds"},
 	{"error", nil, "what is predicted over what was measured, less one"},
 	{"median wait", nil, "half of the requests got the lock within this time (metric p50)"},
