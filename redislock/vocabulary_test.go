@@ -33,7 +33,7 @@ func TestLockables(t *testing.T) {
 	at := locktest.Endpoint(t, harness.KindRedis)
 	leaktest.Own(t)
 	link := dial(t, at)
-	c := newClient(t, link)
+	c, rival := newClient(t, link), newClient(t, dial(t, at)) // the rival may withdraw later
 	for kind, lock := range lockables() {
 		name := newKey()
 		m := lock(c, name, redislock.Options{})
@@ -59,7 +59,7 @@ func TestLockables(t *testing.T) {
 		}
 		l := redislock.Locker(m)
 		l.Lock()
-		if again, err := lock(c, name, redislock.Options{Wait: time.Millisecond}).Lock(t.Context()); err == nil && kind != "RLocker" {
+		if again, err := lock(rival, name, redislock.Options{Wait: time.Millisecond}).Lock(t.Context()); err == nil && kind != "RLocker" {
 			t.Errorf("%s: two hold it: %v", kind, again.Unlock(t.Context()))
 		} else if err == nil {
 			unlock(t, again)
