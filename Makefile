@@ -24,7 +24,7 @@ CONTRIB  := contrib/otel contrib/prometheus
 
 # Packages in which nothing runs beside anything else: the race detector has
 # nothing to say of them. A test of internal/layers checks it.
-RACELESS := reports/draw reports/chart reports/page harness harness/judge harness/result hardware/evidence cmd/locklab/catalog internal/adapt internal/boottime internal/nearest internal/qemu internal/stat internal/numfmt mutex/lab
+RACELESS := reports/draw reports/chart reports/page harness harness/judge harness/result hardware/evidence cmd/locklab/catalog internal/boottime internal/nearest internal/qemu internal/stat internal/numfmt mutex/lab
 
 # The race detector would sleep for a second at the end of every process.
 GORACE   ?= atexit_sleep_ms=0

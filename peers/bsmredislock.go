@@ -10,6 +10,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"locklab/harness"
+	"locklab/internal/adapt"
 )
 
 // bsm100ms is unmodified bsm/redislock: a script with SET, NX and PX, and one that deletes the
@@ -91,7 +92,7 @@ type bsmSession struct {
 // farOff is a deadline that no wait reaches.
 const farOff = 1000 * time.Hour
 
-func (s *bsmSession) lock(ctx context.Context, try bool) (*lease, error) {
+func (s *bsmSession) lock(ctx context.Context, try bool) (*adapt.Lease, error) {
 	options := new(redislock.Options) // one attempt
 	if !try {
 		options.RetryStrategy = s.retry()
@@ -115,5 +116,5 @@ func (s *bsmSession) lock(ctx context.Context, try bool) (*lease, error) {
 		return err == nil, err
 	}
 	// 1 % for clock differences, as in redsync.
-	return newLease(context.Background(), s.scripts.sent.Add(s.ttl-s.ttl/100), free), nil
+	return adapt.NewLease(context.Background(), s.scripts.sent.Add(s.ttl-s.ttl/100), free), nil
 }

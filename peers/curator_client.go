@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"locklab/harness"
+	"locklab/internal/adapt"
 	"locklab/internal/zksession"
 )
 
@@ -28,9 +29,9 @@ type curatorClient struct {
 	closed sync.Once
 
 	mu     sync.Mutex
-	leases map[*lease]int // held, by the numbers of their sessions
-	lost   int            // sessions up to this number have ended
-	dead   error          // why all have ended
+	leases map[*adapt.Lease]int // held, by the numbers of their sessions
+	lost   int                  // sessions up to this number have ended
+	dead   error                // why all have ended
 }
 
 var _ harness.Remote = (*curatorClient)(nil)
@@ -40,7 +41,7 @@ func newCuratorClient(ctx context.Context, java *javaPeer, recipe curatorRecipe,
 	if err != nil {
 		return nil, err
 	}
-	c := &curatorClient{java: java, recipe: recipe, path: "/locklab/" + key, heard: make(chan struct{}), leases: make(map[*lease]int)}
+	c := &curatorClient{java: java, recipe: recipe, path: "/locklab/" + key, heard: make(chan struct{}), leases: make(map[*adapt.Lease]int)}
 	if c.proc, err = java.hire(ctx); err != nil {
 		return nil, fmt.Errorf("%w (%w)", err, harness.ErrUnavailable)
 	}
@@ -91,7 +92,7 @@ func (c *curatorClient) listen() {
 	for {
 		text, err := c.line.read()
 		if err != nil || text == "closed" {
-			c.end(0, fmt.Errorf("%w: Curator's process has ended", errLost))
+			c.end(0, errors.New("Curator's process has ended"))
 			return
 		}
 		if n, err := strconv.Atoi(strings.TrimPrefix(text, "lost ")); err == nil {
@@ -110,26 +111,26 @@ func (c *curatorClient) end(lost int, dead error) {
 }
 
 // judge ends l if its session is over. The caller holds c.mu.
-func (c *curatorClient) judge(l *lease, epoch int) {
+func (c *curatorClient) judge(l *adapt.Lease, epoch int) {
 	switch {
 	case c.dead != nil:
-		l.end(c.dead)
+		l.Lose(c.dead)
 	case epoch <= c.lost:
-		l.end(fmt.Errorf("%w: Curator reports ConnectionState.LOST", errLost))
+		l.Lose(errors.New("Curator reports ConnectionState.LOST"))
 	default:
 		return
 	}
 	delete(c.leases, l)
 }
 
-func (c *curatorClient) hold(l *lease, epoch int) {
+func (c *curatorClient) hold(l *adapt.Lease, epoch int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.leases[l] = epoch
 	c.judge(l, epoch)
 }
 
-func (c *curatorClient) forget(l *lease) {
+func (c *curatorClient) forget(l *adapt.Lease) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.leases, l)
@@ -266,13 +267,13 @@ func (s *curatorSession) Close() error {
 
 // newCuratorLease returns the lease of a lock that the session's thread got in that epoch, the
 // number of Curator's session. The request verb releases it.
-func newCuratorLease(s *curatorSession, verb, epoch string) (l *lease, err error) {
+func newCuratorLease(s *curatorSession, verb, epoch string) (l *adapt.Lease, err error) {
 	n, err := strconv.Atoi(epoch)
 	if err != nil {
 		return nil, fmt.Errorf("peers: %w", err)
 	}
 	granted := s.line
-	l = newLease(context.Background(), time.Time{}, func(context.Context) (bool, error) {
+	l = adapt.NewLease(context.Background(), time.Time{}, func(context.Context) (bool, error) {
 		s.c.forget(l)
 		err := s.release(granted, verb)
 		return err == nil, err
@@ -284,7 +285,7 @@ func newCuratorLease(s *curatorSession, verb, epoch string) (l *lease, err error
 // release asks the thread to unlock, even a lost lock, because Curator counts.
 func (s *curatorSession) release(granted *line, verb string) error {
 	if s.line == nil || s.line != granted {
-		return fmt.Errorf("%w: the connection to its thread was given up", errLost)
+		return errors.New("the connection to its thread was given up")
 	}
 	granted.conn.SetReadDeadline(time.Now().Add(curatorUnlockWait))
 	answer, err := granted.ask(verb)

@@ -10,6 +10,7 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"locklab/harness"
+	"locklab/internal/adapt"
 	wirezk "locklab/internal/wire/zookeeper"
 )
 
@@ -78,7 +79,7 @@ func (r *zkClient) dial(ctx context.Context) (*zkConn, error) {
 		Counter: &r.Counter,
 		OnEvent: func(ev zk.Event) {
 			if ev.Type == zk.EventSession && ev.State == zk.StateExpired {
-				end(fmt.Errorf("%w: the session expired", errLost))
+				end(fmt.Errorf("%w: the session expired", harness.ErrLost))
 			}
 		},
 	})
@@ -134,7 +135,7 @@ func (s *zkSession) Lock(ctx context.Context) (harness.Lease, error) {
 		if err != nil {
 			return nil, fmt.Errorf("peers: lock %s: %w", s.r.path, err)
 		}
-		return newLease(s.conn.alive, time.Time{}, func(ctx context.Context) (bool, error) { return zkUnlock(ctx, l) }), nil
+		return adapt.NewLease(s.conn.alive, time.Time{}, func(ctx context.Context) (bool, error) { return zkUnlock(ctx, l) }), nil
 	case <-ctx.Done():
 		s.conn.Close()
 		s.conn = nil

@@ -8,7 +8,9 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"locklab/harness"
+	"locklab/internal/adapt"
 	wireredis "locklab/internal/wire/redis"
+	"locklab/lock"
 )
 
 const (
@@ -20,7 +22,7 @@ const (
 
 // A redisLock takes a lock with a library on top of go-redis, in one attempt, or until ctx
 // ends. An error wraps harness.ErrNotAcquired if another has the lock.
-type redisLock func(ctx context.Context, try bool) (*lease, error)
+type redisLock func(ctx context.Context, try bool) (*adapt.Lease, error)
 
 type redisClient struct {
 	*wireredis.Counter
@@ -92,4 +94,10 @@ func cause(ctx context.Context, err error) error {
 		return ctx.Err()
 	}
 	return err
+}
+
+// await runs f, a function of a library without contexts, until ctx ends.
+func await[T any](ctx context.Context, f func() (T, error), drop func(T)) (T, error) {
+	start := func(f func()) bool { go f(); return true }
+	return lock.Await(ctx, start, nil, f, drop)
 }

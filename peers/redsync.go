@@ -11,6 +11,7 @@ import (
 	"github.com/go-redsync/redsync/v4/redis/goredis/v9"
 
 	"locklab/harness"
+	"locklab/internal/adapt"
 )
 
 // redsyncDefault is unmodified redsync over one server: SET with NX, PX and a random value, and
@@ -60,7 +61,7 @@ func newRedsync(v *harness.Variant, settings ...redsync.Option) *harness.Variant
 			redsync.WithTries(math.MaxInt), redsync.WithExpiry(cmp.Or(at.Lease, redisTTL)),
 		}, settings...)
 		r.join = func(key string) redisLock {
-			return func(ctx context.Context, try bool) (*lease, error) {
+			return func(ctx context.Context, try bool) (*adapt.Lease, error) {
 				return redsyncLock(ctx, rs.NewMutex(key, options...), try)
 			}
 		}
@@ -69,7 +70,7 @@ func newRedsync(v *harness.Variant, settings ...redsync.Option) *harness.Variant
 	return v
 }
 
-func redsyncLock(ctx context.Context, m *redsync.Mutex, try bool) (*lease, error) {
+func redsyncLock(ctx context.Context, m *redsync.Mutex, try bool) (*adapt.Lease, error) {
 	lock := m.LockContext
 	if try {
 		lock = m.TryLockContext
@@ -86,5 +87,5 @@ func redsyncLock(ctx context.Context, m *redsync.Mutex, try bool) (*lease, error
 		}
 		return ok, err
 	}
-	return newLease(context.Background(), m.Until(), free), nil
+	return adapt.NewLease(context.Background(), m.Until(), free), nil
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/redis/rueidis/rueidislock"
 
 	"locklab/harness"
+	"locklab/internal/adapt"
 )
 
 // rueidisPush is rueidislock with its README's settings for one server: a script with SET, NX
@@ -167,7 +168,7 @@ func (r *rueidisClient) tryUntilAnswered(ctx context.Context, name string) (aliv
 	}
 }
 
-func (r *rueidisClient) lock(ctx context.Context, try bool) (*lease, error) {
+func (r *rueidisClient) lock(ctx context.Context, try bool) (*adapt.Lease, error) {
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
@@ -192,7 +193,7 @@ func (r *rueidisClient) lock(ctx context.Context, try bool) (*lease, error) {
 		return nil, err
 	}
 	var unwatch func() bool // false if alive has ended
-	l := newLease(context.Background(), time.Time{}, func(ctx context.Context) (bool, error) {
+	l := adapt.NewLease(context.Background(), time.Time{}, func(ctx context.Context) (bool, error) {
 		held := unwatch()
 		_, err := await(ctx, func() (bool, error) {
 			release() // returns when the library has finished with the key
@@ -202,7 +203,7 @@ func (r *rueidisClient) lock(ctx context.Context, try bool) (*lease, error) {
 		return held, err
 	})
 	unwatch = context.AfterFunc(alive, func() {
-		l.end(fmt.Errorf("%w: its key has changed, or could not be renewed", errLost))
+		l.Lose(errors.New("its key has changed, or could not be renewed"))
 	})
 	return l, nil
 }

@@ -2,8 +2,6 @@ package locktest
 
 import (
 	"context"
-	"errors"
-	"math/rand/v2"
 	"slices"
 	"sync"
 	"time"
@@ -35,6 +33,9 @@ func eachCount(s Subject, check func(sh shape)) {
 }
 
 func countShapes(v *harness.Variant) []shape {
+	if isRemote(v) {
+		return []shape{{workers: atMost(v, throngs), per: perClient}}
+	}
 	var out []shape
 	for _, n := range contenderCounts {
 		for _, wait := range sleepingPolicies(v) {
@@ -60,13 +61,20 @@ func sharesReads(s Subject, hs []sync.Locker) bool {
 	return rw && s.Variant.Traits.ReadWrite
 }
 
-func contendersLocal(ctx context.Context, s Subject) {
+// contenders makes more workers wait than a lock may have been designed for: they ask while it is
+// held, and no worker asks twice before all have had it.
+func contenders(ctx context.Context, s Subject) {
 	eachCount(s, func(sh shape) {
+		needQueue(sh)
 		rounds := 8
 		if sh.workers > 17 {
 			rounds = 4 // each kind of round for a lock with readers
 		}
-		sh.gather(ctx, s, rounds).run(ctx, s)
+		g := sh.gather(ctx, s, rounds)
+		if isRemote(s.Variant) {
+			g.hold = func(int) { time.Sleep(soon / 4) }
+		}
+		g.run(ctx, s)
 	})
 }
 
@@ -129,75 +137,40 @@ func (sl sleepers) run(ctx context.Context, s Subject, wait harness.WaitPolicy) 
 // A remote acquisition takes milliseconds, so these checks use hundreds instead of 10^5. Not
 // covered are counters of more than eight bits, and faults rarer than one in a hundred.
 const (
-	throngs      = 20 // simultaneous waiters
-	throngRounds = 3
-	perClient    = 7 // workers of each client
+	throngs   = 20 // simultaneous waiters
+	perClient = 7  // workers of each client
 )
 
-// queueOf returns the number of workers for a check of a queue, at most n.
-func queueOf(s Subject, n int) int {
-	if n = atMost(s.Variant, n); n < 2 {
+func needQueue(sh shape) {
+	if sh.workers < 2 {
 		must(NotApplicable("no queue to speak of: the lock serves one worker"))
 	}
-	return n
-}
-
-// contendersRemote makes more workers wait than a lock may have been designed for: they ask
-// while it is held, and no worker asks twice before all have had it.
-func contendersRemote(ctx context.Context, s Subject) {
-	n := queueOf(s, throngs)
-	inFixture(ctx, s, func(r *fixture) {
-		r.fill(n, perClient)
-		_, rw := r.sessions[0].(harness.RWSession)
-		for range throngRounds {
-			r.gather(soon/4, false)
-			if rw && s.Variant.Traits.ReadWrite {
-				r.gather(soon/4, true)
-			}
-		}
-	})
-}
-
-// gather makes all workers ask while one holds the lock.
-func (r *fixture) gather(hold time.Duration, readers bool) {
-	order := rand.Perm(len(r.sessions))
-	var a rwInside
-	held := make(chan struct{})
-	drive(r.ctx, len(order), limits{uses: 1, patience: r.s.patience() + hold}, func(ctx context.Context, i int) {
-		p := order[i]
-		m := mode(readers && p%3 != 0)
-		if p > 0 {
-			await(ctx, held)
-		}
-		lease, err := r.enter(ctx, i, m)
-		if err != nil {
-			fail("worker %d: %v: %w", i, m, err)
-		}
-		stay := func() {
-			if p == 0 {
-				close(held)
-				time.Sleep(hold)
-			}
-		}
-		visit := a.write
-		if m == reading {
-			visit = a.read
-		}
-		must(errors.Join(visit(i, stay), recovered(func() { r.leave(lease) })))
-	})
 }
 
 // wakeUpRemote makes one waiter, and then three of several clients, wait for a long time,
 // with no other worker that could make up for a lost message.
 func wakeUpRemote(ctx context.Context, s Subject) {
-	atOnce([]int{2, queueOf(s, 4)}, func(n int) {
-		inFixture(ctx, s, func(r *fixture) {
-			r.fill(n, 2)
-			end := time.Now().Add(s.stress())
-			for k := 0; k < 20 || k < 100 && time.Now().Before(end); k++ {
-				r.gather(time.Duration(k%8)*time.Millisecond, false)
+	const rounds = 24
+	for _, n := range []int{2, 4} {
+		sh := shape{workers: atMost(s.Variant, n), per: 2}
+		needQueue(sh)
+		within(sh, func() {
+			g := sh.gather(ctx, s, rounds)
+			g.reads = false
+			g.hold = func(round int) {
+				if round == rounds-1 {
+					time.Sleep(2 * soon)
+				}
+				time.Sleep(time.Duration(round%8) * time.Millisecond)
 			}
-			r.gather(2*soon, false)
+			g.run(ctx, s)
 		})
-	})
+	}
+}
+
+// gather makes all workers wait for one that holds the lock.
+func (r *fixture) gather() {
+	g := &gathering{hs: r.handles(), rounds: 1, inside: new(rwInside)}
+	g.hold = func(int) { time.Sleep(soon / 8) }
+	g.run(r.ctx, r.s)
 }

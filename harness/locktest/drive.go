@@ -17,6 +17,14 @@ type limits struct {
 	uses     uint64        // 0: no limit
 	patience time.Duration // time without any acquisition after which the lock is stuck
 	threads  bool          // workers are locked to their threads
+
+	interrupt func() // called if an acquisition fails or is stuck; nil does nothing
+}
+
+func (l limits) interrupted() {
+	if l.interrupt != nil {
+		l.interrupt()
+	}
 }
 
 type stuckError struct {
@@ -104,7 +112,7 @@ func drive(ctx context.Context, n int, lim limits, use func(ctx context.Context,
 				runtime.LockOSThread()
 				defer runtime.UnlockOSThread()
 			}
-			c.work(ctx, i, lim.uses, use, cancel)
+			c.work(ctx, i, lim, use, cancel)
 		})
 	}
 	done := make(chan struct{})
@@ -120,14 +128,15 @@ func drive(ctx context.Context, n int, lim limits, use func(ctx context.Context,
 	return uses
 }
 
-func (c *workerSet) work(ctx context.Context, i int, uses uint64, use func(context.Context, int), cancel func()) {
+func (c *workerSet) work(ctx context.Context, i int, lim limits, use func(context.Context, int), cancel func()) {
 	w := &c.workers[i]
 	defer w.done.Store(true)
-	for k := uint64(0); !c.stop.Load() && (uses == 0 || k < uses); k++ {
+	for k := uint64(0); !c.stop.Load() && (lim.uses == 0 || k < lim.uses); k++ {
 		if err := recovered(func() { use(ctx, i) }); err != nil {
 			c.end.Do(func() {
 				if err != errOver {
 					c.err = err
+					lim.interrupted()
 				}
 			})
 			c.stop.Store(true)
@@ -157,6 +166,7 @@ func (c *workerSet) watch(lim limits, done <-chan struct{}) error {
 				last, since = now, time.Now()
 			} else if time.Since(since) > lim.patience {
 				c.stop.Store(true)
+				lim.interrupted()
 				return c.stuck(lim.patience)
 			}
 		}

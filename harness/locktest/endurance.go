@@ -142,7 +142,7 @@ func busyLife(ctx context.Context, s Subject) {
 
 func usedPermits(ctx context.Context, s Subject) {
 	n := s.Variant.Traits.Permits + 2
-	hs := shape{workers: n}.all(s.Variant, n)
+	hs := shape{workers: n}.all(ctx, s, n)
 	for age, k := 1<<8, 0; age <= longLife; age <<= 4 {
 		within(fmt.Sprintf("up to %d acquisitions", age), func() {
 			alone(ctx, s, permitsLeft, func() {
@@ -165,7 +165,7 @@ func permitsInBatches(ctx context.Context, s Subject) {
 		}
 		within(sh, func() {
 			g := &gathering{
-				hs: sh.all(s.Variant, sh.workers), rounds: 1 << 10, until: time.Now().Add(s.stress() / 4),
+				hs: sh.all(ctx, s, sh.workers), rounds: 1 << 10, until: time.Now().Add(s.stress() / 4),
 				share: permits, inside: &limit{permits: permits}, hold: shortHold,
 			}
 			g.run(ctx, s)
@@ -190,7 +190,7 @@ func enduranceRemote(ctx context.Context, s Subject) {
 			})
 		}
 		if len(r.sessions) > 1 {
-			r.gather(soon/8, false)
+			r.gather()
 		}
 	})
 }

@@ -14,25 +14,22 @@ import (
 )
 
 func liveness(ctx context.Context, s Subject) {
-	yield := func() error { runtime.Gosched(); return nil } // so that waiters queue up
+	uses, stay := uint64(100), runtime.Gosched // so that waiters queue up
 	if isRemote(s.Variant) {
-		eachGroup(ctx, s, func(r *fixture, lim limits) {
-			lim = limits{uses: 10, patience: lim.patience}
-			drive(ctx, len(r.sessions), lim, func(ctx context.Context, i int) {
-				r.visit(ctx, i, func(harness.Lease) error { time.Sleep(time.Millisecond); return nil })
-			})
-		})
-		return
+		uses, stay = 10, func() { time.Sleep(time.Millisecond) }
 	}
 	eachShape(ctx, s, func(r *rig) {
-		r.lim.uses = 100
-		r.drive(ctx, func(ctx context.Context, i int) { r.visit(ctx, i, yield) })
+		r.lim.uses = uses
+		r.drive(ctx, func(_ context.Context, i int) {
+			r.visit(i, func() error { stay(); return nil })
+		})
 	})
+	if isRemote(s.Variant) {
+		return
+	}
 	eachRound(ctx, s, func(r *rig) {
 		r.drive(ctx, func(_ context.Context, i int) {
-			r.hs[i].Lock()
-			//lint:ignore SA2001 an empty section lets arrivals meet releases
-			r.hs[i].Unlock()
+			acquireRelease(r.hs[i], false) // an empty section lets arrivals meet releases
 			r.p.think(i)
 		})
 	})
@@ -41,8 +38,8 @@ func liveness(ctx context.Context, s Subject) {
 func exclusion(ctx context.Context, s Subject) {
 	eachRound(ctx, s, func(r *rig) {
 		var in inside
-		r.drive(ctx, func(ctx context.Context, i int) {
-			r.visit(ctx, i, func() error { return in.visit(i, func() { r.hold(i) }) })
+		r.drive(ctx, func(_ context.Context, i int) {
+			r.visit(i, func() error { return in.visit(i, func() { r.hold(i) }) })
 		})
 	})
 }
@@ -50,8 +47,8 @@ func exclusion(ctx context.Context, s Subject) {
 func lostUpdate(ctx context.Context, s Subject) {
 	eachRound(ctx, s, func(r *rig) {
 		var n uint64 // plain memory, guarded only by the lock
-		uses := r.drive(ctx, func(ctx context.Context, i int) {
-			r.visit(ctx, i, func() error {
+		uses := r.drive(ctx, func(_ context.Context, i int) {
+			r.visit(i, func() error {
 				seen := n
 				r.hold(i)
 				n = seen + 1
@@ -62,11 +59,15 @@ func lostUpdate(ctx context.Context, s Subject) {
 	})
 }
 
-func reuseLocal(ctx context.Context, s Subject) {
+func reuse(ctx context.Context, s Subject) {
 	nestTwoLocks(ctx, s)
+	times := 10
+	if isRemote(s.Variant) {
+		times = 2
+	}
 	eachShape(ctx, s, func(r *rig) {
 		alone(ctx, s, isFree, func() {
-			for range 10 { // first one handle repeatedly, then the handles alternately
+			for range times { // first one handle repeatedly, then the handles alternately
 				for _, h := range slices.Concat(slices.Repeat(r.hs[:1], 5), r.hs) {
 					acquireRelease(h, false)
 				}
@@ -87,17 +88,6 @@ func nestTwoLocks(ctx context.Context, s Subject) {
 	}
 }
 
-func reuseRemote(ctx context.Context, s Subject) {
-	inFixture(ctx, s, func(r *fixture) {
-		r.fill(r.atMost(3), 2)
-		for range 3 {
-			for _, i := range []int{0, 0, 1, 2, 1} {
-				r.acquireRelease(min(i, len(r.sessions)-1))
-			}
-		}
-	})
-}
-
 func hasPermits(v *harness.Variant) bool { return v.Traits.Permits > 1 }
 
 // checkPermits takes all permits, refuses the next worker, and lets workers contend.
@@ -109,24 +99,22 @@ func checkPermits(ctx context.Context, s Subject) {
 	}
 	contend := func(r *rig) {
 		in := &limit{permits: permits}
-		r.drive(ctx, func(ctx context.Context, i int) {
-			r.visit(ctx, i, func() error { return in.write(i, func() { r.hold(i) }) })
+		r.drive(ctx, func(_ context.Context, i int) {
+			r.visit(i, func() error { return in.write(i, func() { r.hold(i) }) })
 		})
 	}
+	sh := shape{workers: n, per: 2}
+	within(sh, func() { countPermits(ctx, s, sh.all(ctx, s, n)) })
 	if isRemote(s.Variant) {
-		inFixtureWithout(ctx, s, 0, func(r *fixture) {
-			r.fill(n, 2)
-			r.countPermits(permits)
-			contend(&rig{remote: r, p: newPace(n, false), lim: limits{window: s.stress(), patience: s.patience()}})
-		})
+		lim := s.limits(0)
+		lim.window = s.stress()
+		contend(&rig{hs: sh.all(ctx, s, n), remote: true, p: newPace(n, false), lim: lim})
 		return
 	}
-	sh := shape{workers: n}
-	within(sh, func() { countPermits(ctx, s, sh.all(s.Variant, n)) })
 	permitsInBatches(ctx, s)
 	// All permits are free here: the workers contend for them.
 	roundsOf(ctx, s, []shape{sh}, func(r *rig) {
-		r.hs = sh.all(s.Variant, n)
+		r.hs = sh.all(ctx, s, n)
 		contend(r)
 	})
 }
@@ -153,7 +141,7 @@ func tooMany(got int64, permits int) error {
 }
 
 func countPermits(ctx context.Context, s Subject, hs []sync.Locker) {
-	permits := s.Variant.Traits.Permits
+	permits := max(1, s.Variant.Traits.Permits)
 	next, more := hs[permits], tooMany(int64(permits)+1, permits)
 	alone(ctx, s, permitsLeft, func() {
 		for _, h := range hs[:permits] {
@@ -166,16 +154,5 @@ func countPermits(ctx context.Context, s Subject, hs []sync.Locker) {
 	shutOut(ctx, s, more.Error(), next.Lock, hs[0].Unlock)
 	for _, h := range hs[1 : permits+1] {
 		h.Unlock()
-	}
-}
-
-func (r *fixture) countPermits(permits int) {
-	var leases []harness.Lease
-	for i := range permits {
-		within(fmt.Sprintf("%d permits are taken of the %d claimed", i, permits), func() { leases = append(leases, r.lock(i)) })
-	}
-	within(fmt.Sprintf("%d permits are taken of the %d claimed", permits, permits), func() { r.held(permits) })
-	for _, lease := range leases {
-		r.unlock(lease)
 	}
 }

@@ -19,14 +19,14 @@ const (
 // arrive one by one, and worker 0 asks again after its release. An arrival cannot be observed,
 // so time spaces them, and the trials have increasing gaps. A FIFO lock passes one of them.
 func inOrder(ctx context.Context, r *rig, gap time.Duration) {
-	n := len(r.p.workers)
+	n := len(r.hs)
 	if n < 3 {
 		must(NotApplicable(fmt.Sprintf("no queue to speak of: the lock serves at most %d workers", n)))
 	}
 	patience := r.lim.patience
 	var got []int
 	for range trials {
-		r.lim = limits{uses: 1, patience: patience + time.Duration(n)*gap}
+		r.lim.uses, r.lim.patience = 1, patience+time.Duration(n)*gap
 		got = arrivals(ctx, r, gap)
 		if slices.IsSortedFunc(got, func(a, b int) int { return (a+n-1)%n - (b+n-1)%n }) {
 			return
@@ -37,7 +37,7 @@ func inOrder(ctx context.Context, r *rig, gap time.Duration) {
 }
 
 func arrivals(ctx context.Context, r *rig, gap time.Duration) (got []int) {
-	arrive := make([]chan struct{}, len(r.p.workers))
+	arrive := make([]chan struct{}, len(r.hs))
 	for i := range arrive {
 		arrive[i] = make(chan struct{})
 	}
@@ -45,7 +45,7 @@ func arrivals(ctx context.Context, r *rig, gap time.Duration) (got []int) {
 		if i > 0 {
 			await(ctx, arrive[i])
 		} else {
-			r.visit(ctx, 0, func() error {
+			r.visit(0, func() error {
 				for _, next := range arrive[1:] {
 					close(next)
 					time.Sleep(gap)
@@ -53,7 +53,7 @@ func arrivals(ctx context.Context, r *rig, gap time.Duration) (got []int) {
 				return nil
 			})
 		}
-		r.visit(ctx, i, func() error { got = append(got, i); return nil })
+		r.visit(i, func() error { got = append(got, i); return nil })
 	})
 	return got
 }
@@ -73,16 +73,12 @@ func fifoLocal(ctx context.Context, s Subject) {
 }
 
 func fifoRemote(ctx context.Context, s Subject) {
-	for _, g := range []group{{queue, 1}, {throngs, perClient}} {
+	for _, sh := range []shape{{workers: queue, per: 1}, {workers: throngs, per: perClient}} {
 		// The last of the trials has gaps 16 times as long: longer than a busy
 		// machine keeps a process from running.
-		gap := max(140*time.Millisecond/time.Duration(g.workers), 14*time.Millisecond)
-		within(g, func() {
-			inFixture(ctx, s, func(r *fixture) {
-				r.fill(r.atMost(g.workers), g.per)
-				inOrder(ctx, &rig{remote: r, p: newPace(len(r.sessions), false), lim: limits{patience: s.patience()}}, gap)
-			})
-		})
+		gap := max(140*time.Millisecond/time.Duration(sh.workers), 14*time.Millisecond)
+		sh.workers = atMost(s.Variant, sh.workers)
+		sh.once(ctx, s, limits{}, false, func(r *rig) { inOrder(ctx, r, gap) })
 	}
 }
 

@@ -35,8 +35,12 @@ func inFixture(ctx context.Context, s Subject, check func(r *fixture)) {
 	inFixtureWithout(ctx, s, spare(s.Variant), check)
 }
 
+func newFixture(ctx context.Context, s Subject) *fixture {
+	return &fixture{ctx: ctx, s: s, key: "locktest-" + rand.Text()}
+}
+
 func inFixtureWithout(ctx context.Context, s Subject, permits int, check func(r *fixture)) {
-	r := &fixture{ctx: ctx, s: s, key: "locktest-" + rand.Text()}
+	r := newFixture(ctx, s)
 	err := recovered(func() {
 		r.fill(permits, max(1, permits))
 		for i := range permits {
@@ -59,28 +63,8 @@ func inCompany(ctx context.Context, s Subject, check func(r *fixture)) {
 	})
 }
 
-// A group is workers of one lock, and how many of them share a client.
-type group struct{ workers, per int }
-
-func (g group) String() string { return fmt.Sprintf("workers=%d per-client=%d", g.workers, g.per) }
-
-// eachGroup runs check in a new fixture for every group, each with all of the stress time.
-func eachGroup(ctx context.Context, s Subject, check func(r *fixture, lim limits)) {
-	groups := []group{{1, 1}}
-	if n := atMost(s.Variant, 4); n > 1 {
-		groups = append(groups, group{n, 1}, group{n, 2})
-	}
-	for _, g := range groups {
-		within(g, func() {
-			inFixture(ctx, s, func(r *fixture) {
-				r.fill(g.workers, g.per)
-				check(r, limits{window: s.stress(), patience: s.patience()})
-			})
-		})
-	}
-}
-
 func (r *fixture) close() error {
+	r.ctx = context.WithoutCancel(r.ctx)
 	var errs []error
 	for _, l := range r.leases {
 		errs = append(errs, r.release(l))

@@ -49,7 +49,7 @@ type occupancy interface {
 
 func (g *gathering) run(ctx context.Context, s Subject) {
 	g.prepare()
-	drive(ctx, len(g.hs), limits{patience: s.patience()}, g.step)
+	drive(ctx, len(g.hs), s.limits(0), g.step)
 }
 
 func (g *gathering) prepare() {

@@ -6,22 +6,22 @@ import (
 	"locklab/harness"
 )
 
-// claimsLocal checks a lock's claims, on which others rely, against its handles.
-func claimsLocal(_ context.Context, s Subject) {
-	h := s.Variant.Local(harness.Setup{Workers: 1 + spare(s.Variant)}).Worker(0)
+// checkClaims checks a lock's claims, on which others rely, against its handles or sessions.
+func checkClaims(ctx context.Context, s Subject) {
+	h := shape{workers: 1}.handles(ctx, s)[0]
 	_, shared := h.(harness.RWLocker)
 	_, optimistic := h.(harness.OptimisticReader)
 	switch claims := s.Variant.Traits.ReadWrite; {
 	case claims && !shared && !optimistic:
-		fail("the variant claims Traits.ReadWrite, but a %T is neither harness.RWLocker nor harness.OptimisticReader", h)
+		fail("the variant claims Traits.ReadWrite, but a worker is no harness.RWLocker, OptimisticReader or RWSession")
 	case !claims && (shared || optimistic):
-		fail("a %T has readers, but the variant does not claim Traits.ReadWrite", h)
+		fail("a worker has readers, but the variant does not claim Traits.ReadWrite")
 	case shared && optimistic:
 		fail("a %T is both harness.RWLocker and harness.OptimisticReader: it does not say how its readers read", h)
 	}
 }
 
-func reentrantLocal(ctx context.Context, s Subject) {
+func checkReentrant(ctx context.Context, s Subject) {
 	if atMost(s.Variant, 2) < 2 {
 		must(NotApplicable("no other worker to keep out: the lock serves one"))
 	}

@@ -2,14 +2,16 @@ package locktest
 
 import (
 	"context"
+	"iter"
 	"sync"
+	"time"
 
 	"locklab/harness"
 )
 
-func tryLocal(ctx context.Context, s Subject) {
+func checkTry(ctx context.Context, s Subject) {
 	n := atMost(s.Variant, 2)
-	if _, ok := (shape{workers: n}).all(s.Variant, n)[0].(harness.TryLocker); !ok {
+	if _, ok := (shape{workers: n}).all(ctx, s, n)[0].(harness.TryLocker); !ok {
 		must(NotApplicable("the lock has no TryLock"))
 	}
 	eachShape(ctx, s, func(r *rig) {
@@ -56,6 +58,27 @@ func tryContended(ctx context.Context, r *rig) {
 // often is the number of tries, enough to find a fault in one of 10,000.
 const often = 100_000
 
+// The tries of a distributed lock, if the stress time allows, and at least.
+const (
+	manyTries = 300
+	fewTries  = 10
+)
+
+// tries yields the numbers of the tries of one hold.
+func (s Subject) tries() iter.Seq[int] {
+	return func(yield func(int) bool) {
+		most, remote, end := often, isRemote(s.Variant), time.Now().Add(s.stress()/2)
+		if remote {
+			most = manyTries
+		}
+		for k := range most {
+			if remote && k >= fewTries && time.Now().After(end) || !yield(k) {
+				return
+			}
+		}
+	}
+}
+
 // tryOften tries a lock that is held by Lock, by TryLock and by a reader, with and
 // without waiters, and a free one. Afterwards the lock must still work.
 func tryOften(ctx context.Context, s Subject, hs []sync.Locker) {
@@ -63,7 +86,7 @@ func tryOften(ctx context.Context, s Subject, hs []sync.Locker) {
 		tryHeldOften(ctx, s, hs)
 	}
 	alone(ctx, s, isFree, func() {
-		for k := range often {
+		for k := range s.tries() {
 			h := hs[k%len(hs)]
 			if !h.(harness.TryLocker).TryLock() {
 				fail("TryLock refused a free lock when it was tried for the %dth time", k+1)
@@ -88,14 +111,14 @@ func tryHeldOften(ctx context.Context, s Subject, hs []sync.Locker) {
 		alone(ctx, s, "a free lock does not open, or TryLock waits for a held one,", func() {
 			hold.take()
 			defer hold.leave()
-			keptOutOften(try)
+			keptOutOften(s, try)
 		})
 		tryAmongWaiters(ctx, s, hs, hold.take, hold.leave)
 	}
 }
 
-func keptOutOften(try harness.TryLocker) {
-	for k := range often {
+func keptOutOften(s Subject, try harness.TryLocker) {
+	for k := range s.tries() {
 		if try.TryLock() {
 			fail("TryLock took a held lock when it was tried for the %dth time", k+1)
 		}
@@ -105,7 +128,7 @@ func keptOutOften(try harness.TryLocker) {
 func tryAmongWaiters(ctx context.Context, s Subject, hs []sync.Locker, take, leave func()) {
 	var in inside
 	held, asked := make(chan struct{}), make(chan struct{}, len(hs))
-	drive(ctx, len(hs), limits{uses: 1, patience: s.patience()}, func(ctx context.Context, i int) {
+	drive(ctx, len(hs), s.limits(1), func(ctx context.Context, i int) {
 		switch i {
 		case 0:
 			take()
@@ -117,7 +140,7 @@ func tryAmongWaiters(ctx context.Context, s Subject, hs []sync.Locker, take, lea
 		case 1:
 			await(ctx, held)
 			defer func() { asked <- struct{}{} }()
-			keptOutOften(hs[1].(harness.TryLocker))
+			keptOutOften(s, hs[1].(harness.TryLocker))
 		default:
 			await(ctx, held)
 			asked <- struct{}{}

@@ -47,7 +47,7 @@ func waiterYields(ctx context.Context, s Subject, policy harness.WaitPolicy) (yi
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	hs := shape{workers: 2, wait: policy}.handles(ctx, s)
 	held, asks := make(chan struct{}), make(chan struct{})
-	drive(ctx, 2, limits{uses: 1, patience: s.patience()}, func(ctx context.Context, i int) {
+	drive(ctx, 2, s.limits(1), func(ctx context.Context, i int) {
 		if i == 1 {
 			await(ctx, held)
 			close(asks)

@@ -47,6 +47,14 @@ type Subject struct {
 
 	// Patience is the longest time without a grant while workers wait; 0 is DefaultPatience.
 	Patience time.Duration
+
+	check *running // the check under way
+}
+
+// running is the state of a check.
+type running struct {
+	interrupt context.CancelFunc // ends all waits for distributed locks
+	fixtures  []*fixture         // to close at the end
 }
 
 // Defaults of a Subject.
@@ -66,6 +74,11 @@ const (
 const StressEnv = "LOCKLAB_STRESS"
 
 func (s Subject) patience() time.Duration { return cmp.Or(s.Patience, DefaultPatience) }
+
+// limits returns the limits of workers that acquire the lock that many times; 0 is no limit.
+func (s Subject) limits(uses uint64) limits {
+	return limits{uses: uses, patience: s.patience(), interrupt: s.check.interrupt}
+}
 
 func (s Subject) stress() time.Duration {
 	if isRemote(s.Variant) {
@@ -112,7 +125,14 @@ func Check(ctx context.Context, s Subject) error {
 
 // Check returns nil, a [NotApplicable], or the lock's fault.
 func (r Rule) Check(ctx context.Context, s Subject) error {
-	return labelled(ctx, s.Variant.Name+"/"+r.Name, func() { r.check(ctx, s) })
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	s.check = &running{interrupt: cancel}
+	errs := []error{labelled(ctx, s.Variant.Name+"/"+r.Name, func() { r.check(ctx, s) })}
+	for _, f := range s.check.fixtures {
+		errs = append(errs, f.close())
+	}
+	return errors.Join(errs...)
 }
 
 func (r Rule) apply(ctx context.Context, s Subject) error {

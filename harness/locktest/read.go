@@ -94,28 +94,31 @@ func mixedAccess(ctx context.Context, r *rig) {
 	var a rwInside
 	_, rw := r.hs[0].(harness.RWLocker)
 	r.drive(ctx, func(_ context.Context, i int) {
-		visit(r.hs[i], &a, i, rw && r.p.reads(i), func() { r.p.hold(i) })
+		visit(r.hs[i], &a, i, rw && r.p.reads(i), func() { r.hold(i) })
 		r.p.think(i)
 	})
 }
 
 func readExclusion(ctx context.Context, s Subject) {
-	sh := shape{workers: atMost(s.Variant, 2)}
+	sh := shape{workers: atMost(s.Variant, 3), per: 2}
 	hs := sh.handles(ctx, s)
-	reader, ok := hs[0].(harness.RWLocker)
-	if !ok {
+	if _, ok := hs[0].(harness.RWLocker); !ok {
 		must(NotApplicable("the lock has no readers that keep writers out"))
 	}
 	for range 3 {
-		if sh.workers > 1 {
-			within(sh, func() { alternate(ctx, s, reader, hs[1]) })
+		if sh.workers == 3 {
+			within(sh, func() { alternate(ctx, s, hs[0].(harness.RWLocker), hs[2].(harness.RWLocker), hs[1]) })
 		}
 	}
 	eachRound(ctx, s, func(r *rig) { mixedAccess(ctx, r) })
 }
 
-func alternate(ctx context.Context, s Subject, reader harness.RWLocker, writer sync.Locker) {
-	alone(ctx, s, "a free lock does not open: RLock has not returned", reader.RLock)
+func alternate(ctx context.Context, s Subject, first, reader harness.RWLocker, writer sync.Locker) {
+	alone(ctx, s, "no writer is inside, but RLock has not returned", func() {
+		first.RLock()
+		reader.RLock()
+		first.RUnlock()
+	})
 	shutOut(ctx, s, "a writer got the lock while a reader was inside", writer.Lock, reader.RUnlock)
 	shutOut(ctx, s, "a reader got the lock while a writer was inside", reader.RLock, writer.Unlock)
 	reader.RUnlock()
@@ -264,23 +267,29 @@ func writersReaders(s Subject) int {
 // writer keeps others out. A writer must get in.
 func writerProgress(ctx context.Context, s Subject) {
 	n := writersReaders(s)
-	hs := shape{workers: n}.handles(ctx, s)
+	hs := shape{workers: n, per: 2}.handles(ctx, s)
 	mustRead(hs[0])
-	long := min(s.patience()/4, 20*time.Millisecond)
+	long, pause := min(s.patience()/4, 20*time.Millisecond), runtime.Gosched
+	if isRemote(s.Variant) {
+		long, pause = min(s.patience()/4, soon), func() { time.Sleep(100 * time.Microsecond) }
+	}
+	lim := s.limits(1)
+	lim.patience *= throngWrites
 	var entries atomic.Uint64
 	var over atomic.Bool
 	defer over.Store(true) // ends the readers if the writer is stuck
 	notStuck("readers came and went without a gap, and a writer has waited", func() {
-		drive(ctx, n, limits{uses: 1, patience: s.patience()}, func(_ context.Context, i int) {
+		drive(ctx, n, lim, func(ctx context.Context, i int) {
 			if i > 0 {
 				for !over.Load() {
-					read(hs[i], func() { relay(&entries, &over, long, runtime.Gosched) })
+					read(hs[i], func() { relay(&entries, &over, long, pause) })
 				}
 				return
 			}
 			for range throngWrites {
 				for seen := entries.Load(); entries.Load() < seen+uint64(n); {
-					runtime.Gosched() // until readers follow each other
+					must(ctx.Err())
+					pause() // until readers follow each other
 				}
 				acquireRelease(hs[0], false)
 			}

@@ -15,11 +15,14 @@ var readerCounts = []int{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 15, 16, 17, 20, 31, 
 
 // readCount admits readers one by one. A writer must not enter before the last has left.
 func readCount(ctx context.Context, s Subject) {
-	if _, ok := s.Variant.Local(harness.Setup{Workers: 1 + spare(s.Variant)}).Worker(0).(harness.RWLocker); !ok {
+	most := atMost(s.Variant, readerCounts[len(readerCounts)-1]+1) - 1
+	if isRemote(s.Variant) {
+		most = min(most, throngs-1)
+	}
+	hs := shape{workers: most + 1, per: perClient}.handles(ctx, s)
+	if _, ok := hs[0].(harness.RWLocker); !ok {
 		must(NotApplicable("the lock has no readers that keep writers out"))
 	}
-	most := atMost(s.Variant, readerCounts[len(readerCounts)-1]+1) - 1
-	hs := shape{workers: most + 1}.handles(ctx, s)
 	for _, k := range readerCounts {
 		if k <= most {
 			within(fmt.Sprintf("%d readers", k), func() { writerBehind(ctx, s, hs[:k], hs[most]) })
@@ -33,9 +36,13 @@ const aBlink = 200 * time.Microsecond
 // writerBehind makes a writer wait for readers that leave in order, or in reverse order
 // if their number is odd.
 func writerBehind(ctx context.Context, s Subject, readers []sync.Locker, writer sync.Locker) {
+	blink := aBlink
+	if isRemote(s.Variant) {
+		blink = 2 * aMoment
+	}
 	asks, entered := make(chan struct{}), make(chan struct{})
 	var inside atomic.Int64
-	drive(ctx, 2, limits{uses: 1, patience: s.patience()}, func(ctx context.Context, i int) {
+	drive(ctx, 2, s.limits(1), func(ctx context.Context, i int) {
 		if i == 1 {
 			await(ctx, asks)
 			writer.Lock()
@@ -55,7 +62,7 @@ func writerBehind(ctx context.Context, s Subject, readers []sync.Locker, writer 
 		early := false
 		for k := range readers {
 			if k < 5 || k > len(readers)-5 || len(readers)-k&(len(readers)-k-1) == 0 {
-				early = early || opens(entered, aBlink)
+				early = early || opens(entered, blink)
 			}
 			if len(readers)%2 == 1 {
 				k = len(readers) - 1 - k

@@ -164,9 +164,9 @@ func cancelMany(ctx context.Context, s Subject) {
 				break
 			}
 		}
-		r.countPermits(permits)
+		countPermits(ctx, s, r.handles())
 		if permits == 1 {
-			r.gather(soon/8, false)
+			r.gather()
 		}
 	})
 }

@@ -94,50 +94,6 @@ func (r *fixture) ended(l harness.Lease) {
 	}
 }
 
-func tryRemote(ctx context.Context, s Subject) {
-	inCompany(ctx, s, func(r *fixture) {
-		if _, ok := r.sessions[0].(harness.TrySession); !ok {
-			must(NotApplicable("the lock has no TryLock"))
-		}
-		for _, i := range []int{0, 2, 1} {
-			lease, err := r.try(i)
-			if err != nil {
-				fail("worker %d: TryLock of a free lock: %w", i, err)
-			}
-			alive(lease)
-			end := time.Now().Add(s.stress() / 2)
-			for k := 0; k < fewTries || k < manyTries && time.Now().Before(end); k++ {
-				within(fmt.Sprintf("the %dth time", k+1), func() { r.tryRefused((i + 1 + k%2) % 3) })
-			}
-			r.unlock(lease)
-			within("after TryLock", func() { r.acquireRelease((i + 2) % 3) })
-		}
-	})
-}
-
-// The tries of a held lock, if the stress time allows, and at least.
-const (
-	manyTries = 300
-	fewTries  = 10
-)
-
-func (r *fixture) try(i int) (harness.Lease, error) {
-	ctx, cancel := r.patient()
-	defer cancel()
-	return r.sessions[i].(harness.TrySession).TryLock(ctx)
-}
-
-func (r *fixture) tryRefused(i int) {
-	switch lease, err := r.try(i); {
-	case err == nil:
-		must(errors.Join(fmt.Errorf("worker %d: TryLock took a held lock", i), r.release(lease)))
-	case errors.Is(err, context.DeadlineExceeded):
-		fail("worker %d: TryLock waits for a held lock", i)
-	case !errors.Is(err, harness.ErrNotAcquired):
-		fail("worker %d: TryLock of a held lock returned %w, which does not wrap ErrNotAcquired", i, err)
-	}
-}
-
 func checkReadLease(ctx context.Context, s Subject) {
 	inCompany(ctx, s, func(r *fixture) {
 		first, second := r.get(0, reading), r.get(1, reading)
@@ -161,19 +117,5 @@ func checkReadLease(ctx context.Context, s Subject) {
 			r.unlock(writer)
 		}
 		r.free()
-	})
-}
-
-func reentrantRemote(ctx context.Context, s Subject) {
-	inCompany(ctx, s, func(r *fixture) {
-		keptOut := func() { atOnce([]int{1, 2}, r.held) }
-		outer := r.lock(0)
-		var inner harness.Lease
-		within("its owner takes it again", func() { inner = r.lock(0) })
-		keptOut()
-		r.unlock(inner)
-		within("after the first of two Unlocks", keptOut)
-		r.unlock(outer)
-		r.acquireRelease(2)
 	})
 }

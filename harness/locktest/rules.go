@@ -26,13 +26,13 @@ var Rules = []Rule{
 		Name:    "reuse",
 		Why:     "a worker can take the lock again after it has released it, in any order with others",
 		Applies: all,
-		check:   either(reuseLocal, reuseRemote),
+		check:   reuse,
 	},
 	{
 		Name:    "try",
 		Why:     "TryLock takes a free lock, refuses a held one without waiting, and leaves nothing behind",
 		Applies: all,
-		check:   either(tryLocal, tryRemote),
+		check:   checkTry,
 	},
 	{
 		Name:    "preemption",
@@ -44,7 +44,7 @@ var Rules = []Rule{
 		Name:    "contenders",
 		Why:     "any number of workers may wait, and each gets the lock though no other comes after it",
 		Applies: all,
-		check:   either(contendersLocal, contendersRemote),
+		check:   contenders,
 		waits:   true,
 		once:    true,
 	},
@@ -68,7 +68,7 @@ var Rules = []Rule{
 		Name:    "claims",
 		Why:     "a variant claims Traits.ReadWrite exactly if its handles or sessions have readers",
 		Applies: all,
-		check:   either(claimsLocal, claimsRemote),
+		check:   checkClaims,
 	},
 	{
 		Name:    "wait-policy",
@@ -87,7 +87,7 @@ var Rules = []Rule{
 		Name:    "starvation",
 		Why:     "the variant claims Traits.FIFO or Bounded: no worker waits while the others acquire the lock again and again",
 		Applies: func(v *harness.Variant) bool { return v.Traits.FIFO || v.Traits.Bounded },
-		check:   either(starvationLocal, starvationRemote),
+		check:   starvation,
 		once:    true,
 	},
 	{
@@ -100,7 +100,7 @@ var Rules = []Rule{
 		Name:    "reentrant",
 		Why:     "the variant claims Traits.Reentrant: its owner may take it again, and others stay out until it has freed it as often",
 		Applies: func(v *harness.Variant) bool { return v.Traits.Reentrant },
-		check:   either(reentrantLocal, reentrantRemote),
+		check:   checkReentrant,
 	},
 	{
 		Name:    "not-reentrant",
@@ -118,13 +118,13 @@ var Rules = []Rule{
 		Name:    "read-exclusion",
 		Why:     "the variant claims Traits.ReadWrite: while a reader is inside no writer is, and while a writer is inside no reader",
 		Applies: isReadWrite,
-		check:   either(readExclusion, ifReaders(readExclusionRemote)),
+		check:   readExclusion,
 	},
 	{
 		Name:    "read-count",
 		Why:     "the variant claims Traits.ReadWrite: a writer waits for every reader, however many there are",
 		Applies: isReadWrite,
-		check:   either(readCount, ifReaders(readCountRemote)),
+		check:   readCount,
 		once:    true,
 	},
 	{
@@ -138,13 +138,13 @@ var Rules = []Rule{
 		Name:    "readers-share",
 		Why:     "the variant claims Traits.ReadWrite: a reader does not wait for other readers",
 		Applies: isReadWrite,
-		check:   either(readersShare, ifReaders(readersShareRemote)),
+		check:   readersShare,
 	},
 	{
 		Name:    "writer-progress",
 		Why:     "the variant claims Traits.ReadWrite, and FIFO if it is kept by servers: a writer gets in although readers follow each other without a gap",
 		Applies: func(v *harness.Variant) bool { return isReadWrite(v) && (isLocal(v) || v.Traits.FIFO) },
-		check:   either(writerProgress, ifReaders(writerProgressRemote)),
+		check:   writerProgress,
 	},
 	{
 		Name:    "cancel",

@@ -16,18 +16,30 @@ type shape struct {
 	workers int
 	wait    harness.WaitPolicy
 	pin     harness.Pin
+	per     int // workers of each client of a distributed lock
 }
 
 func (sh shape) String() string {
+	if sh.per > 0 {
+		return fmt.Sprintf("workers=%d per-client=%d", sh.workers, sh.per)
+	}
 	return fmt.Sprintf("workers=%d wait=%s pin=%s", sh.workers, sh.wait, sh.pin)
 }
 
 // shapes returns the ways to drive v: worker counts, workers locked to their threads, and
-// every policy of a polling lock. Busy waiters need a processor each.
+// every policy of a polling lock. Busy waiters need a processor each. Workers of a distributed
+// lock have a client each, or share it with another.
 func shapes(v *harness.Variant) []shape {
+	if isRemote(v) {
+		out := []shape{{workers: 1, per: 1}}
+		if n := atMost(v, 4); n > 1 {
+			out = append(out, shape{workers: n, per: 1}, shape{workers: n, per: 2})
+		}
+		return out
+	}
 	var out []shape
 	add := func(workers int, wait harness.WaitPolicy, pin harness.Pin) {
-		if sh := (shape{atMost(v, workers), wait, pin}); !slices.Contains(out, sh) {
+		if sh := (shape{workers: atMost(v, workers), wait: wait, pin: pin}); !slices.Contains(out, sh) {
 			out = append(out, sh)
 		}
 	}
@@ -56,7 +68,7 @@ func atMost(v *harness.Variant, n int) int {
 
 // handles returns a new lock's handles, one per worker, with all permits but one taken.
 func (sh shape) handles(ctx context.Context, s Subject) []sync.Locker {
-	hs := sh.all(s.Variant, sh.workers+spare(s.Variant))
+	hs := sh.all(ctx, s, sh.workers+spare(s.Variant))
 	own, taken := hs[:sh.workers], hs[sh.workers:]
 	if len(taken) > 0 {
 		alone(ctx, s, permitsLeft, func() {
@@ -73,12 +85,19 @@ const (
 	permitsLeft = "there are permits left, but Lock has not returned"
 )
 
-func (sh shape) all(v *harness.Variant, n int) []sync.Locker {
+// all returns a new lock's handles for n workers.
+func (sh shape) all(ctx context.Context, s Subject, n int) []sync.Locker {
+	if isRemote(s.Variant) {
+		r := newFixture(ctx, s)
+		s.check.fixtures = append(s.check.fixtures, r)
+		r.fill(n, max(1, sh.per))
+		return r.handles()
+	}
 	nodes := make([]int, n) // two, for a lock that treats workers of its node differently
 	for i := range nodes {
 		nodes[i] = i % 2
 	}
-	l := v.Local(harness.Setup{Workers: n, Wait: sh.wait, Pin: sh.pin, Nodes: nodes})
+	l := s.Variant.Local(harness.Setup{Workers: n, Wait: sh.wait, Pin: sh.pin, Nodes: nodes})
 	hs := make([]sync.Locker, n)
 	for i := range hs {
 		hs[i] = l.Worker(i)
@@ -89,33 +108,29 @@ func (sh shape) all(v *harness.Variant, n int) []sync.Locker {
 // A rig is workers of a new lock, local or distributed.
 type rig struct {
 	hs     []sync.Locker
-	remote *fixture // nil for a local lock
+	remote bool
 	p      *pace
 	lim    limits
 }
 
 func (r *rig) drive(ctx context.Context, use func(ctx context.Context, i int)) []uint64 {
-	return drive(ctx, len(r.p.workers), r.lim, use)
+	return drive(ctx, len(r.hs), r.lim, use)
 }
 
 // visit takes the lock as worker i, calls stay, and releases the lock. It fails with the
 // error of stay after the release, so that no other worker gets stuck.
-func (r *rig) visit(ctx context.Context, i int, stay func() error) {
-	if r.remote != nil {
-		r.remote.visit(ctx, i, func(harness.Lease) error { return stay() })
-		return
-	}
+func (r *rig) visit(i int, stay func() error) {
 	r.hs[i].Lock()
 	err := stay()
-	r.hs[i].Unlock()
+	left := recovered(r.hs[i].Unlock)
 	r.p.think(i)
-	must(err)
+	must(errors.Join(err, left))
 }
 
 // hold passes time inside. Distributed locks are sometimes held for 2 ms, so that others
 // request a held lock.
 func (r *rig) hold(i int) {
-	if r.remote == nil {
+	if !r.remote {
 		r.p.hold(i)
 		return
 	}
@@ -134,22 +149,23 @@ func eachShape(ctx context.Context, s Subject, check func(r *rig)) {
 
 func (sh shape) once(ctx context.Context, s Subject, lim limits, thinks bool, check func(r *rig)) {
 	within(sh, func() {
-		lim.patience, lim.threads = s.patience(), sh.pin != harness.PinNone
-		check(&rig{hs: sh.handles(ctx, s), p: newPace(sh.workers, thinks), lim: lim})
+		lim.patience, lim.interrupt, lim.threads = s.patience(), s.check.interrupt, sh.pin != harness.PinNone
+		check(&rig{hs: sh.handles(ctx, s), remote: isRemote(s.Variant), p: newPace(sh.workers, thinks), lim: lim})
 	})
 }
 
 // eachRound divides the stress time among shapes and rounds, each with a new lock and
 // goroutines: most races appear soon after a start. Every other round has pauses, since a
-// queue that is never empty hides faults. A distributed lock has one round of each group.
+// queue that is never empty hides faults. A distributed lock has one round of each shape, which
+// takes all of the stress time.
 func eachRound(ctx context.Context, s Subject, check func(r *rig)) {
-	if isRemote(s.Variant) {
-		eachGroup(ctx, s, func(r *fixture, lim limits) {
-			check(&rig{remote: r, p: newPace(len(r.sessions), false), lim: lim})
-		})
+	if !isRemote(s.Variant) {
+		roundsOf(ctx, s, shapes(s.Variant), check)
 		return
 	}
-	roundsOf(ctx, s, shapes(s.Variant), check)
+	for _, sh := range shapes(s.Variant) {
+		sh.once(ctx, s, limits{window: s.stress()}, false, check)
+	}
 }
 
 func roundsOf(ctx context.Context, s Subject, all []shape, check func(r *rig)) {
@@ -170,7 +186,7 @@ func roundsOf(ctx context.Context, s Subject, all []shape, check func(r *rig)) {
 // alone runs steps in a goroutine. Without contention, a waiting step fails as stuck explains.
 func alone(ctx context.Context, s Subject, stuck string, steps func()) {
 	notStuck(stuck, func() {
-		drive(ctx, 1, limits{uses: 1, patience: s.patience()}, func(context.Context, int) { steps() })
+		drive(ctx, 1, s.limits(1), func(context.Context, int) { steps() })
 	})
 }
 
@@ -178,7 +194,7 @@ func notStuck(why string, f func()) {
 	err := recovered(f)
 	var stuck *stuckError
 	if errors.As(err, &stuck) {
-		err = fmt.Errorf("%s for %v", why, stuck.patience)
+		err = fmt.Errorf("%s for %v: a worker %w", why, stuck.patience, errNoGrant)
 	}
 	must(err)
 }
@@ -186,17 +202,25 @@ func notStuck(why string, f func()) {
 // aMoment is how long a check of a local lock waits to see that something does not happen.
 const aMoment = 5 * time.Millisecond
 
+// moment is aMoment, or longer for a distributed lock.
+func (s Subject) moment() time.Duration {
+	if isRemote(s.Variant) {
+		return soon
+	}
+	return aMoment
+}
+
 // shutOut checks that enter returns only after leave, called after a moment. It returns once
 // both have, or fails with what.
 func shutOut(ctx context.Context, s Subject, what string, enter, leave func()) {
 	entered := make(chan struct{})
-	drive(ctx, 2, limits{uses: 1, patience: s.patience()}, func(_ context.Context, i int) {
+	drive(ctx, 2, s.limits(1), func(_ context.Context, i int) {
 		if i == 1 {
 			enter()
 			close(entered)
 			return
 		}
-		early := opens(entered, aMoment)
+		early := opens(entered, s.moment())
 		leave()
 		if early {
 			must(errors.New(what))

@@ -5,11 +5,7 @@ import (
 	"runtime"
 	"sync/atomic"
 	"time"
-
-	"locklab/harness"
 )
-
-const fairHolds = 20
 
 type unfair struct {
 	holds    uint64
@@ -19,13 +15,18 @@ type unfair struct {
 // tooUnfair tolerates a waiter without a processor while others acquire in a microsecond.
 var tooUnfair = unfair{10_000, time.Second}
 
-// starvationLocal makes workers contend until each has had some acquisitions.
-func starvationLocal(ctx context.Context, s Subject) {
+// starvation makes workers contend until each has had some acquisitions.
+func starvation(ctx context.Context, s Subject) {
 	once := func(workers int, check func(r *rig)) {
-		shape{workers: atMost(s.Variant, workers)}.once(ctx, s, limits{}, false, check)
+		shape{workers: atMost(s.Variant, workers), per: 2}.once(ctx, s, limits{}, false, check)
+	}
+	if isRemote(s.Variant) {
+		hold := func() { time.Sleep(time.Millisecond) }
+		once(5, func(r *rig) { everyWorkerGets(ctx, r, 4, hold, unfair{holds: 200}) })
+		return
 	}
 	for _, n := range []int{few, many} {
-		once(n, func(r *rig) { everyWorkerGets(ctx, r) })
+		once(n, func(r *rig) { everyWorkerGets(ctx, r, 20, runtime.Gosched, tooUnfair) })
 	}
 	// A greedy worker starves another on a lock free for a moment: one of 3,000 attempts
 	// succeeds. Several starve one that sets waiters aside.
@@ -73,9 +74,9 @@ func starved(worker int, ahead uint64) {
 	}
 }
 
-// everyWorkerGets counts acquisitions once all workers have asked for the lock. The
-// holder yields, so that the others keep asking.
-func everyWorkerGets(ctx context.Context, r *rig) {
+// everyWorkerGets counts acquisitions once all workers have asked for the lock, until each has had
+// enough. The holder yields or sleeps, so that the others keep asking.
+func everyWorkerGets(ctx context.Context, r *rig, enough int, hold func(), limit unfair) {
 	n := len(r.hs)
 	last := make([]turn, n)
 	came := make([]bool, n) // each for its worker
@@ -88,20 +89,20 @@ func everyWorkerGets(ctx context.Context, r *rig) {
 		}
 		r.hs[i].Lock()
 		defer r.hs[i].Unlock()
-		runtime.Gosched()
+		hold()
 		if asked.Load() < uint64(n) {
 			return
 		}
 		k := total.Add(1)
 		last[i].begin(k)
-		if last[i].uses++; last[i].uses == fairHolds && fed.Add(1) == uint64(n) {
+		if last[i].uses++; last[i].uses == enough && fed.Add(1) == uint64(n) {
 			must(errOver)
 		}
 		if k%64 > 0 {
 			return
 		}
 		for j := range last {
-			starved(j, last[j].starved(k, tooUnfair))
+			starved(j, last[j].starved(k, limit))
 		}
 	})
 }
@@ -122,33 +123,4 @@ func (t *turn) starved(taken uint64, limit unfair) (ahead uint64) {
 		return taken - from
 	}
 	return 0
-}
-
-// Each worker needs fairRemoteHolds before the average is above unfairRemoteHolds.
-const (
-	fairRemoteHolds   = 4
-	unfairRemoteHolds = 40
-)
-
-func starvationRemote(ctx context.Context, s Subject) {
-	n := atMost(s.Variant, 5)
-	inFixture(ctx, s, func(r *fixture) {
-		r.fill(n, 2)
-		uses := make([]atomic.Uint64, n)
-		var all, fed atomic.Uint64
-		drive(ctx, n, limits{patience: s.patience()}, func(ctx context.Context, i int) {
-			r.visit(ctx, i, func(harness.Lease) error { time.Sleep(time.Millisecond); return nil })
-			if uses[i].Add(1) == fairRemoteHolds && fed.Add(1) == uint64(n) {
-				must(errOver)
-			}
-			if all.Add(1) < unfairRemoteHolds*uint64(n) {
-				return
-			}
-			for j := range uses {
-				if k := uses[j].Load(); k < fairRemoteHolds {
-					fail("worker %d has had the lock %d times, and all together %d times", j, k, all.Load())
-				}
-			}
-		})
-	})
 }

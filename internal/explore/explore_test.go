@@ -62,27 +62,6 @@ func TestTraceOfStoreBuffer(t *testing.T) {
 	}
 }
 
-// TestFewest checks that a failure has the fewest preemptions and reorderings.
-func TestFewest(t *testing.T) {
-	for _, m := range mutants {
-		f := explore.Explore(m.program(m.bug), limits).Failure
-		if f == nil {
-			continue // TestMutantsAreKilled reports it
-		}
-		for _, less := range []explore.Limits{
-			{Preemptions: f.Preemptions - 1, Reorderings: f.Reorderings},
-			{Preemptions: f.Preemptions, Reorderings: f.Reorderings - 1},
-		} {
-			if less.Preemptions < 0 || less.Reorderings < 0 {
-				continue
-			}
-			if r := explore.Explore(m.program(m.bug), less); r.Failure != nil {
-				t.Errorf("%s: %s: %d preemptions and %d reorderings are enough: %v", m.lock, m.bug, less.Preemptions, less.Reorderings, r.Failure)
-			}
-		}
-	}
-}
-
 func TestPanicIsAFailure(t *testing.T) {
 	r := explore.Explore(func() explore.Program {
 		var word atomics.Uint32

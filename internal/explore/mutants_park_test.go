@@ -33,13 +33,19 @@ func newParking(n int, b bug) harness.Local { return newSpinThenPark(n, b, 0) }
 func newSpinning(n int, b bug) harness.Local { return newSpinThenPark(n, b, 5) }
 
 func newSpinThenPark(n int, b bug, spins int) harness.Local {
-	l := &parking{bug: b, spins: spins, sleeping: make([]atomics.Uint32, n)}
-	for range n {
-		l.parkers = append(l.parkers, atomics.NewParker())
-	}
+	l := newParkers(n)
+	l.bug, l.spins = b, spins
 	return perWorker(func(i int) sync.Locker {
 		return funcs{lock: func() { l.lock(i) }, unlock: func() { l.unlock(i) }}
 	})
+}
+
+func newParkers(n int) *parking {
+	l := &parking{sleeping: make([]atomics.Uint32, n)}
+	for range n {
+		l.parkers = append(l.parkers, atomics.NewParker())
+	}
+	return l
 }
 
 func (l *parking) lock(i int) {
@@ -96,7 +102,7 @@ type futex struct {
 }
 
 func newFutex(n int, b bug) harness.Local {
-	l := &futex{parking: newParkingOf(n)}
+	l := &futex{parking: newParkers(n)}
 	return perWorker(func(i int) sync.Locker {
 		return funcs{
 			lock: func() {
@@ -122,14 +128,6 @@ func newFutex(n int, b bug) harness.Local {
 			},
 		}
 	})
-}
-
-func newParkingOf(n int) *parking {
-	l := &parking{sleeping: make([]atomics.Uint32, n)}
-	for range n {
-		l.parkers = append(l.parkers, atomics.NewParker())
-	}
-	return l
 }
 
 // sleep is FUTEX_WAIT for 2.

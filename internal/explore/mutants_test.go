@@ -78,40 +78,50 @@ func (m mutant) program(b bug) func() explore.Program {
 	return explore.Lock(v, explore.Use{Acquisitions: slices.Repeat([]int{m.times}, m.workers)})
 }
 
-func TestMutantsAreKilled(t *testing.T) {
+// TestMutants checks that each bug is found in the simplest schedule and can be replayed, that only
+// the store buffer exposes a missing fence, and that the lock without the bug passes.
+func TestMutants(t *testing.T) {
 	for _, m := range mutants {
-		r := explore.Explore(m.program(m.bug), limits)
-		if r.Failure == nil {
-			t.Errorf("%s: survives: %s (%d schedules, complete %t)", m.lock, m.bug, r.Schedules, r.Complete)
+		t.Run(m.lock+": "+string(m.bug), func(t *testing.T) {
+			r := explore.Explore(m.program(m.bug), limits)
+			f := r.Failure
+			if f == nil {
+				t.Fatalf("survives: %d schedules, complete %t", r.Schedules, r.Complete)
+			}
+			t.Logf("%d preemptions, %d reorderings, %d schedules: %v", f.Preemptions, f.Reorderings, r.Schedules, f.Err)
+			if !errors.Is(f, m.want) {
+				t.Errorf("want %v, got %v", m.want, f)
+			}
+			again, err := explore.Replay(m.program(m.bug), limits, f.Decisions)
+			if err != nil || again.Failure == nil || again.Failure.Error() != f.Error() {
+				t.Errorf("replay gives %v, %v, want the same as before, %v", err, again.Failure, f)
+			}
+			m.requireFewest(t, f)
+			r = explore.Explore(m.program(m.bug), explore.Limits{Preemptions: limits.Preemptions})
+			if passes := r.Failure == nil; passes != m.buffered {
+				t.Errorf("without store buffers it passes: %t, want %t: %v", passes, m.buffered, r.Failure)
+			}
+			r = explore.Explore(m.program(""), limits)
+			if r.Failure != nil || !r.Complete {
+				t.Errorf("without the bug: complete %t, %v", r.Complete, r.Failure)
+			}
+			t.Logf("without the bug: %d schedules, %d states", r.Schedules, r.States)
+		})
+	}
+}
+
+// requireFewest checks that no schedule with fewer preemptions or reorderings than f fails.
+func (m mutant) requireFewest(t *testing.T, f *explore.Failure) {
+	t.Helper()
+	for _, less := range []explore.Limits{
+		{Preemptions: f.Preemptions - 1, Reorderings: f.Reorderings},
+		{Preemptions: f.Preemptions, Reorderings: f.Reorderings - 1},
+	} {
+		if less.Preemptions < 0 || less.Reorderings < 0 {
 			continue
 		}
-		t.Logf("%-14s %-60s %d preemptions, %d reorderings, %d schedules: %v", m.lock, m.bug, r.Failure.Preemptions, r.Failure.Reorderings, r.Schedules, r.Failure.Err)
-		if !errors.Is(r.Failure, m.want) {
-			t.Errorf("%s: %s: want %v, got %v", m.lock, m.bug, m.want, r.Failure)
-		}
-		again, err := explore.Replay(m.program(m.bug), limits, r.Failure.Decisions)
-		if err != nil || again.Failure == nil || again.Failure.Error() != r.Failure.Error() {
-			t.Errorf("%s: %s: replay gives %v, %v, want the same as before, %v", m.lock, m.bug, err, again.Failure, r.Failure)
-		}
-	}
-}
-
-func TestTwinsPass(t *testing.T) {
-	for _, m := range mutants {
-		r := explore.Explore(m.program(""), limits)
-		if r.Failure != nil || !r.Complete {
-			t.Errorf("%s without the bug %q: complete %t, %v", m.lock, m.bug, r.Complete, r.Failure)
-		}
-		t.Logf("%-14s %d workers x %d: %d schedules, %d states", m.lock, m.workers, m.times, r.Schedules, r.States)
-	}
-}
-
-// TestBuffersKill checks that only the store buffer exposes a missing fence.
-func TestBuffersKill(t *testing.T) {
-	for _, m := range mutants {
-		r := explore.Explore(m.program(m.bug), explore.Limits{Preemptions: limits.Preemptions})
-		if passes := r.Failure == nil; passes != m.buffered {
-			t.Errorf("%s: %s: without store buffers it passes: %t, want %t: %v", m.lock, m.bug, passes, m.buffered, r.Failure)
+		if r := explore.Explore(m.program(m.bug), less); r.Failure != nil {
+			t.Errorf("%d preemptions and %d reorderings are enough: %v", less.Preemptions, less.Reorderings, r.Failure)
 		}
 	}
 }

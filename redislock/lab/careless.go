@@ -27,9 +27,7 @@ var careless = &harness.Variant{
 	Name:   "redis-unsafe",
 	Doc:    "redis-poll released by GET and then DEL, which may delete the lock of the next holder",
 	Paper:  "Redisson 1.2.0",
-	Family: harness.Redis,
 	Status: harness.Historical,
-	Traits: harness.Traits{Needs: harness.KindRedis},
 	Remote: plain(func(p *process, name string, ttl time.Duration) func() harness.Session {
 		return shared(newCareless(p, name, ttl))
 	}),

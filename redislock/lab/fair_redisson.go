@@ -12,6 +12,8 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"locklab/harness"
+	"locklab/internal/adapt"
+	"locklab/redislock"
 )
 
 // fairRedisson is Redisson's current RFairLock, including the busy loop of its waiters.
@@ -41,9 +43,8 @@ var fairRedisson = &harness.Variant{
 	Name:   "redis-fair-redisson",
 	Doc:    "list of waiters and a sorted set of their times; behind a dead waiter the others spin",
 	Paper:  "Redisson 4.7.0, RedissonFairLock",
-	Family: harness.Redis,
 	Status: harness.Historical,
-	Traits: harness.Traits{FIFO: true, Reentrant: true, Needs: harness.KindRedis},
+	Traits: harness.Traits{FIFO: true, Reentrant: true},
 	Remote: plain(func(p *process, name string, ttl time.Duration) func() harness.Session {
 		f := newFairLock(p, name, ttl, fairWait)
 		return func() harness.Session { return f.thread() }
@@ -63,7 +64,6 @@ type fairLock struct {
 	name    string
 	id      string // of the client: part of every owner
 	ttl     time.Duration
-	fixed   bool // leases are not renewed
 	wait    time.Duration
 	hub     *hub
 	threads atomic.Int64
@@ -78,7 +78,7 @@ var (
 )
 
 func newFairLock(p *process, name string, ttl, wait time.Duration) *fairLock {
-	return &fairLock{p: p, name: name, id: newUUID(), ttl: cmp.Or(ttl, defaultTTL), wait: wait, hub: newHub(p)}
+	return &fairLock{p: p, name: name, id: rand.Text(), ttl: cmp.Or(ttl, redislock.DefaultTTL), wait: wait, hub: newHub(p)}
 }
 
 func (f *fairLock) thread() *fairThread {
@@ -94,30 +94,12 @@ type fairThread struct {
 	leases atomic.Int64
 }
 
-func (t *fairThread) acquire(ctx context.Context, try bool) (*plainLease, error) {
-	l, _, err := t.ask(ctx, !try)
-	switch {
-	case l == nil && err == nil && try:
-		return nil, harness.ErrNotAcquired
-	case l == nil && err == nil:
-		l, err = t.queued(ctx)
-	}
-	if err != nil {
-		t.p.undo(ctx, t.leave)
-	}
-	return l, err
+func (t *fairThread) acquire(ctx context.Context, try bool) (*adapt.Lease, error) {
+	return t.f.hub.acquire(ctx, try, t.channels()+t.field,
+		func() (*adapt.Lease, time.Duration, error) { return t.ask(ctx, !try) }, t.leave)
 }
 
-func (t *fairThread) queued(ctx context.Context) (*plainLease, error) {
-	e := newEntry12()
-	if err := t.f.hub.subscribe(ctx, t.channel(), e); err != nil {
-		return nil, err
-	}
-	defer t.f.hub.unsubscribe(ctx, t.channel())
-	return t.f.hub.queued(ctx, e, func() (*plainLease, time.Duration, error) { return t.ask(ctx, true) })
-}
-
-func (t *fairThread) ask(ctx context.Context, join bool) (*plainLease, time.Duration, error) {
+func (t *fairThread) ask(ctx context.Context, join bool) (*adapt.Lease, time.Duration, error) {
 	f := t.f
 	f.asks.Add(1)
 	sent := time.Now()
@@ -125,18 +107,14 @@ func (t *fairThread) ask(ctx context.Context, join bool) (*plainLease, time.Dura
 	if err != redis.Nil {
 		return nil, time.Duration(left) * time.Millisecond, err
 	}
-	l := &plainLease{p: f.p, name: f.name, span: f.ttl, free: t.release}
-	if !f.fixed {
-		l.renew = func(ctx context.Context) (bool, error) {
-			n, err := fairRenew.Run(ctx, f.p.rdb, []string{f.name}, t.field, f.ttl.Milliseconds()).Int()
-			return n == 1, err
-		}
+	l, err := f.p.grant(sent, f.ttl, t.release, func(ctx context.Context) (bool, error) {
+		n, err := fairRenew.Run(ctx, f.p.rdb, []string{f.name}, t.field, f.ttl.Milliseconds()).Int()
+		return n == 1, err
+	})
+	if err == nil {
+		t.leases.Add(1)
 	}
-	if err := l.begin(sent); err != nil {
-		return nil, 0, err
-	}
-	t.leases.Add(1)
-	return l, 0, nil
+	return l, 0, err
 }
 
 func (t *fairThread) run(ctx context.Context, s *redis.Script, latch []string, args ...any) *redis.Cmd {
@@ -144,8 +122,6 @@ func (t *fairThread) run(ctx context.Context, s *redis.Script, latch []string, a
 	keys := append([]string{f.name, redissonName("redisson_lock_queue", f.name), redissonName("redisson_lock_timeout", f.name)}, latch...)
 	return s.Run(ctx, f.p.rdb, keys, append([]any{t.field, f.ttl.Milliseconds(), time.Now().UnixMilli(), f.wait.Milliseconds()}, args...)...)
 }
-
-func (t *fairThread) channel() string { return t.channels() + t.field }
 
 func (t *fairThread) channels() string { return redissonName("redisson_lock__channel", t.f.name) + ":" }
 

@@ -15,6 +15,7 @@ import (
 	"locklab/harness"
 	"locklab/harness/locktest"
 	"locklab/internal/leaktest"
+	"locklab/redislock"
 )
 
 func TestFairRedisson(t *testing.T) {
@@ -87,7 +88,7 @@ func fairKeys(t *testing.T, s *scene) {
 	now := time.Now().UnixMilli()
 	for i, waiter := range []string{b.field, c.field} {
 		score := s.watch.ZScore(t.Context(), "redisson_lock_timeout:"+s.key, waiter).Val()
-		want := (defaultTTL + time.Duration(i+1)*time.Minute).Seconds()
+		want := (redislock.DefaultTTL + time.Duration(i+1)*time.Minute).Seconds()
 		if got := (score - float64(now)) / 1000; got > want || got < want-10 {
 			t.Errorf("waiter %d is waited for in %.0f s, want the lease and a minute each: %.0f", i, got, want)
 		}
@@ -169,7 +170,6 @@ func fairLeaves(t *testing.T, s *scene) {
 func fairDeadHead(t *testing.T, s *scene) {
 	const lease, wait = 300 * time.Millisecond, time.Second
 	holder, dead, waiter := s.fair(lease, wait), s.fair(lease, wait), s.fair(lease, wait)
-	holder.fixed, waiter.fixed = true, true
 	l := acquire(t, holder.thread())
 	s.dieInQueue(dead.thread())
 	joined := time.Now()

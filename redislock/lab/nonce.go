@@ -3,17 +3,17 @@ package lab
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
-	"math/rand/v2"
+	random "math/rand/v2"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
 	"locklab/harness"
+	"locklab/internal/adapt"
 	"locklab/redislock"
 )
-
-const defaultTTL = redislock.DefaultTTL
 
 // A nonceLock is a key with a nonce of its holder, and a time to live. Its waiters poll.
 type nonceLock struct {
@@ -23,11 +23,11 @@ type nonceLock struct {
 	take  func(ctx context.Context, nonce string) (taken bool, err error)
 	renew func(ctx context.Context, nonce string) (held bool, err error) // nil without renewals
 	free  func(ctx context.Context, nonce string) (held bool, err error)
-	began func(nonce string, l *plainLease) // nil, or called for each new lease
+	began func(nonce string, l *adapt.Lease) // nil, or called for each new lease
 }
 
 func newNonceLock(p *process, name string, ttl time.Duration) *nonceLock {
-	m := &nonceLock{ttl: cmp.Or(ttl, defaultTTL)}
+	m := &nonceLock{ttl: cmp.Or(ttl, redislock.DefaultTTL)}
 	m.plainSession = plainSession{p, name, m.poll}
 	m.free = m.script(compareAndDelete)
 	return m
@@ -43,8 +43,8 @@ func (m *nonceLock) script(s *redis.Script) func(context.Context, string) (bool,
 	}
 }
 
-func (m *nonceLock) poll(ctx context.Context, try bool) (*plainLease, error) {
-	nonce := newUUID()
+func (m *nonceLock) poll(ctx context.Context, try bool) (*adapt.Lease, error) {
+	nonce := rand.Text()
 	for {
 		sent := time.Now()
 		taken, err := m.take(ctx, nonce)
@@ -57,23 +57,20 @@ func (m *nonceLock) poll(ctx context.Context, try bool) (*plainLease, error) {
 		case try:
 			return nil, harness.ErrNotAcquired
 		}
-		if !m.p.pause(ctx, 5*time.Millisecond+rand.N(10*time.Millisecond)) {
+		if !m.p.pause(ctx, 5*time.Millisecond+random.N(10*time.Millisecond)) {
 			return nil, errors.Join(ctx.Err(), m.p.closed())
 		}
 	}
 }
 
-func (m *nonceLock) lease(nonce string, sent time.Time) (*plainLease, error) {
-	l := &plainLease{p: m.p, name: m.name, span: m.ttl}
-	l.free = func(ctx context.Context) (bool, error) { return m.free(ctx, nonce) }
+func (m *nonceLock) lease(nonce string, sent time.Time) (*adapt.Lease, error) {
+	var renew func(ctx context.Context) (bool, error)
 	if m.renew != nil {
-		l.renew = func(ctx context.Context) (bool, error) { return m.renew(ctx, nonce) }
+		renew = func(ctx context.Context) (bool, error) { return m.renew(ctx, nonce) }
 	}
-	if err := l.begin(sent); err != nil {
-		return nil, err
-	}
-	if m.began != nil {
+	l, err := m.p.grant(sent, m.ttl, func(ctx context.Context) (bool, error) { return m.free(ctx, nonce) }, renew)
+	if err == nil && m.began != nil {
 		m.began(nonce, l)
 	}
-	return l, nil
+	return l, err
 }

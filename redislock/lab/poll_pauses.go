@@ -38,11 +38,9 @@ var (
 
 func polls(name, doc string, pause func(n int) time.Duration) *harness.Variant {
 	return &harness.Variant{
-		Name:   name,
-		Doc:    doc,
-		Paper:  "Brooker 2015",
-		Family: harness.Redis,
-		Traits: harness.Traits{Needs: harness.KindRedis},
+		Name:  name,
+		Doc:   doc,
+		Paper: "Brooker 2015",
 		Remote: remote(func(c *redislock.Client, name string, o redislock.Options) locker {
 			return c.PollMutex(name, redislock.PollOptions{Options: o, Pause: pause})
 		}),

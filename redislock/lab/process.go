@@ -2,7 +2,6 @@ package lab
 
 import (
 	"context"
-	"crypto/rand"
 	"embed"
 	"errors"
 	"fmt"
@@ -13,6 +12,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"locklab/harness"
+	"locklab/internal/adapt"
 	wireredis "locklab/internal/wire/redis"
 	"locklab/lock"
 )
@@ -20,10 +20,10 @@ import (
 // A process is the state shared by the locks of a process: connections and goroutines.
 type process struct {
 	rdb      redis.UniversalClient
-	blocking *redis.Client // for commands that block, and to subscribe; nil if the lock has none
+	blocking *redis.Client // for commands that block, and to subscribe; nil in a Redis Cluster
 
 	open context.Context // ends with Close
-	shut context.CancelFunc
+	shut context.CancelCauseFunc
 
 	mu   sync.Mutex
 	over bool
@@ -33,17 +33,14 @@ type process struct {
 // blockingConnections sets no limit on blocking connections.
 const blockingConnections = 1 << 16
 
-func newProcess(rdb *redis.Client) *process {
-	o := *rdb.Options()
-	o.PoolSize, o.MaxRetries = blockingConnections, -1
-	p := newIdle()
-	p.rdb, p.blocking = rdb, redis.NewClient(&o)
-	return p
-}
-
-func newIdle() *process {
-	p := new(process)
-	p.open, p.shut = context.WithCancel(context.Background())
+func newProcess(rdb redis.UniversalClient) *process {
+	p := &process{rdb: rdb}
+	p.open, p.shut = context.WithCancelCause(context.Background())
+	if c, ok := rdb.(*redis.Client); ok {
+		o := *c.Options()
+		o.PoolSize, o.MaxRetries = blockingConnections, -1
+		p.blocking = redis.NewClient(&o)
+	}
 	return p
 }
 
@@ -52,7 +49,7 @@ func (p *process) Close() error {
 	p.mu.Lock()
 	p.over = true
 	p.mu.Unlock()
-	p.shut()
+	p.shut(fmt.Errorf("%w: %w", harness.ErrLost, errClosed))
 	var err error
 	if p.blocking != nil {
 		err = p.blocking.Close() // ends the commands that block
@@ -92,9 +89,9 @@ func (p *process) closed() error {
 }
 
 // await runs acquire in a goroutine of p and waits until ctx ends. It releases a later lease.
-func (p *process) await(ctx context.Context, name string, acquire func(context.Context) (*plainLease, error)) (harness.Lease, error) {
-	l, err := lock.Await(ctx, p.spawn, errClosed, func() (*plainLease, error) { return acquire(ctx) },
-		func(l *plainLease) { _ = l.Unlock(ctx) })
+func (p *process) await(ctx context.Context, name string, acquire func(context.Context) (*adapt.Lease, error)) (harness.Lease, error) {
+	l, err := lock.Await(ctx, p.spawn, errClosed, func() (*adapt.Lease, error) { return acquire(ctx) },
+		func(l *adapt.Lease) { _ = l.Unlock(ctx) })
 	switch {
 	case err == nil:
 		return l, nil
@@ -141,14 +138,10 @@ func (p *process) undo(ctx context.Context, f func(context.Context) error) {
 }
 
 // plain returns the constructor of a Variant; lock makes its lock, and a session per worker.
-func plain(lock func(p *process, name string, ttl time.Duration) (join func() harness.Session)) func(context.Context, harness.Endpoint, string) (harness.Remote, error) {
-	return plainWith(func(*redis.Options) {}, lock)
-}
-
-func plainWith(tweak func(*redis.Options), lock func(p *process, name string, ttl time.Duration) (join func() harness.Session)) func(context.Context, harness.Endpoint, string) (harness.Remote, error) {
+func plain(lock func(p *process, name string, ttl time.Duration) (join func() harness.Session), tweak ...func(*redis.Options)) func(context.Context, harness.Endpoint, string) (harness.Remote, error) {
 	return func(ctx context.Context, at harness.Endpoint, key string) (harness.Remote, error) {
-		rdb, counter, err := connect(ctx, at, tweak)
-		if err != nil {
+		rdb, counter, err := wireredis.Connect(at, tweak...)
+		if err := answers(ctx, rdb, at, err); err != nil {
 			return nil, err
 		}
 		p := newProcess(rdb)
@@ -178,17 +171,21 @@ func (r *plainClient) Close() error { return errors.Join(r.p.Close(), r.p.rdb.Cl
 type plainSession struct {
 	p       *process
 	name    string
-	acquire func(ctx context.Context, try bool) (*plainLease, error)
+	acquire func(ctx context.Context, try bool) (*adapt.Lease, error)
 }
 
 var _ harness.TrySession = plainSession{}
 
 func (s plainSession) Lock(ctx context.Context) (harness.Lease, error) {
-	return s.p.await(ctx, s.name, func(ctx context.Context) (*plainLease, error) { return s.acquire(ctx, false) })
+	return s.take(ctx, false)
 }
 
 func (s plainSession) TryLock(ctx context.Context) (harness.Lease, error) {
-	return s.p.await(ctx, s.name, func(ctx context.Context) (*plainLease, error) { return s.acquire(ctx, true) })
+	return s.take(ctx, true)
+}
+
+func (s plainSession) take(ctx context.Context, try bool) (harness.Lease, error) {
+	return s.p.await(ctx, s.name, func(ctx context.Context) (*adapt.Lease, error) { return s.acquire(ctx, try) })
 }
 
 func (plainSession) Close() error { return nil }
@@ -207,20 +204,3 @@ func newScript(names ...string) *redis.Script {
 	}
 	return redis.NewScript(source.String())
 }
-
-func newUUID() string {
-	var b [16]byte
-	rand.Read(b[:])
-	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
-	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
-}
-
-func redissonName(prefix, name string) string {
-	if strings.Contains(name, "{") {
-		return prefix + ":" + name
-	}
-	return prefix + ":{" + name + "}"
-}
-
-// unlockMessage on a Redisson channel means that the lock is free.
-const unlockMessage = "0"

@@ -2,6 +2,7 @@ package lab
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"sync/atomic"
 	"time"
@@ -9,6 +10,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"locklab/harness"
+	"locklab/internal/adapt"
 )
 
 // redisson12 is the lock of Redisson 1.2.0, before it used scripts, with its faults.
@@ -46,9 +48,8 @@ var redisson12 = &harness.Variant{
 	Name:   "redis-redisson12",
 	Doc:    "Redisson before scripts: SETNX, GET, MULTI; loses and gives away locks",
 	Paper:  "Redisson 1.2.0, RedissonLock",
-	Family: harness.Redis,
 	Status: harness.Historical,
-	Traits: harness.Traits{Reentrant: true, Needs: harness.KindRedis},
+	Traits: harness.Traits{Reentrant: true},
 	Remote: plain(func(p *process, name string, ttl time.Duration) func() harness.Session {
 		r := newLock12(p, name, ttl)
 		return func() harness.Session { return r.thread() }
@@ -60,7 +61,8 @@ type lock12 struct {
 	name    string
 	id      string // of the process: part of every owner
 	lease   time.Duration
-	entries *entries12
+	hub     *hub
+	channel string
 	threads atomic.Int64
 
 	// before is called with the name of the next step, for tests to interleave other clients.
@@ -70,9 +72,7 @@ type lock12 struct {
 }
 
 func newLock12(p *process, name string, lease time.Duration) *lock12 {
-	r := &lock12{p: p, name: name, id: newUUID(), lease: lease, before: func(string) {}}
-	r.entries = &entries12{hub: newHub(p), channel: "redisson__lock__channel__" + name, before: func(s string) { r.before(s) }}
-	return r
+	return &lock12{p: p, name: name, id: rand.Text(), lease: lease, hub: newHub(p), channel: "redisson__lock__channel__" + name, before: func(string) {}}
 }
 
 func (r *lock12) thread() *thread12 {
@@ -84,7 +84,7 @@ func (r *lock12) thread() *thread12 {
 func (r *lock12) forceUnlock(ctx context.Context) error {
 	_, err := r.p.rdb.TxPipelined(ctx, func(p redis.Pipeliner) error {
 		p.Del(ctx, r.name)
-		p.Publish(ctx, r.entries.channel, unlockMessage)
+		p.Publish(ctx, r.channel, unlockMessage)
 		return nil
 	})
 	return err
@@ -151,11 +151,12 @@ func (t *thread12) lock(ctx context.Context, wait, lease time.Duration) (ok bool
 	if ok, _, err = t.try(ctx, lease); ok || err != nil {
 		return ok, err
 	}
+	t.r.before("subscribe")
 	short, cancel := context.WithTimeout(ctx, wait)
-	e, err := t.r.entries.subscribe(short)
+	s, err := t.r.hub.join(short, t.r.channel)
 	cancel()
-	if e != nil {
-		defer t.r.entries.unsubscribe(ctx)
+	if err == nil {
+		defer t.r.hub.leave(ctx, t.r.channel)
 	}
 	woken := false
 	for left := wait; err == nil; {
@@ -171,7 +172,7 @@ func (t *thread12) lock(ctx context.Context, wait, lease time.Duration) (ok bool
 			pttl = left
 		}
 		began := time.Now()
-		woken, err = t.sleep(ctx, e, pttl)
+		woken, err = t.sleep(ctx, s, pttl)
 		err = ignoreTimeout(ctx, err) // the lease of the holder is over
 		left -= time.Since(began)
 	}
@@ -185,9 +186,9 @@ func ignoreTimeout(ctx context.Context, err error) error {
 	return err
 }
 
-func (t *thread12) sleep(ctx context.Context, e *entry12, pttl time.Duration) (woken bool, err error) {
+func (t *thread12) sleep(ctx context.Context, s *subscription, pttl time.Duration) (woken bool, err error) {
 	t.r.before("sleep")
-	woken, err = t.r.entries.hub.sleep(ctx, e, pttl)
+	woken, err = t.r.hub.sleep(ctx, s, pttl)
 	if woken {
 		t.r.wakeups.Add(1)
 	}
@@ -208,7 +209,7 @@ func (t *thread12) unlock(ctx context.Context) (held bool, err error) {
 	return true, t.r.forceUnlock(ctx)
 }
 
-func (t *thread12) acquire(ctx context.Context, try bool) (*plainLease, error) {
+func (t *thread12) acquire(ctx context.Context, try bool) (*adapt.Lease, error) {
 	var ok bool
 	var err error
 	if try {
@@ -222,6 +223,5 @@ func (t *thread12) acquire(ctx context.Context, try bool) (*plainLease, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &plainLease{p: t.p, name: t.name, free: t.unlock, span: t.r.lease}
-	return l, l.begin(time.Now())
+	return t.p.grant(time.Now(), t.r.lease, t.unlock, nil)
 }

@@ -41,9 +41,6 @@ func TestRedisson12(t *testing.T) {
 	}
 	t.Run("herd of processes", func(t *testing.T) { leaktest.Own(t); herd12(t, newScene(t, at)) })
 	t.Run("count", func(t *testing.T) { leaktest.Own(t); counts12(t, newScene(t, at)) })
-	t.Run("force", func(t *testing.T) { leaktest.Own(t); force12(t, newScene(t, at)) })
-	t.Run("subscriptions", func(t *testing.T) { leaktest.Own(t); subscriptions12(t, newScene(t, at)) })
-	t.Run("last unsubscribe", func(t *testing.T) { leaktest.Own(t); lastUnsubscribe(t, newScene(t, at)) })
 }
 
 // B17: GET returns the own value, the lease ends, another takes the lock, and SET overwrites it.
@@ -204,9 +201,9 @@ func onceTheWait(t *testing.T, s *scene) {
 // B23: an unlock while no waiter sleeps leaves a permit, which wakes a later one in vain.
 func leftOver(t *testing.T, s *scene) {
 	p, q := s.process12(), s.process12()
-	e, err := q.entries.subscribe(t.Context())
+	e, err := q.hub.join(t.Context(), q.channel)
 	s.must(err)
-	defer q.entries.unsubscribe(t.Context())
+	defer q.hub.leave(t.Context(), q.channel)
 	h := p.thread()
 	for range 3 {
 		s.take(h.try)
@@ -279,14 +276,45 @@ func counts12(t *testing.T, s *scene) {
 	}
 }
 
-func force12(t *testing.T, s *scene) {
-	p, q := s.process12(), s.process12()
-	s.must(p.thread().hold(t.Context()))
-	slept := make(chan struct{})
-	q.before = once("sleep", 1, func() { close(slept) })
-	done := make(chan error, 1)
-	go func() { done <- q.thread().hold(t.Context()) }()
-	<-slept
-	s.must(p.forceUnlock(t.Context()))
-	s.must(<-done)
+// herd12: one release wakes one waiter in each process; only a queue wakes one in all.
+func herd12(t *testing.T, s *scene) {
+	const processes = 3
+	h := s.process12().thread()
+	s.must(h.hold(t.Context()))
+	var all sync.WaitGroup
+	var views []*lock12
+	var slept sync.WaitGroup
+	stay := make(chan struct{})
+	for range processes {
+		p := s.process12()
+		views = append(views, p)
+		slept.Add(1)
+		p.before = once("sleep", 1, slept.Done)
+		all.Go(func() {
+			w := p.thread()
+			if err := w.hold(t.Context()); err != nil {
+				t.Error(err)
+			}
+			<-stay
+			if _, err := w.unlock(context.WithoutCancel(t.Context())); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	slept.Wait()
+	sum := func() (woken, inVain uint64) {
+		for _, p := range views {
+			woken, inVain = woken+p.wakeups.Load(), inVain+p.inVain.Load()
+		}
+		return woken, inVain
+	}
+	_, err := h.unlock(t.Context())
+	s.must(err)
+	eventually(t, "all but one have been woken in vain", func() bool {
+		woken, inVain := sum()
+		return woken == processes && inVain == processes-1
+	})
+	close(stay)
+	all.Wait()
+	t.Logf("%d processes wait: one release wakes %d, %d of them in vain", processes, processes, processes-1)
 }

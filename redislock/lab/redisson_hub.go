@@ -3,86 +3,146 @@ package lab
 import (
 	"context"
 	"errors"
-	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"locklab/harness"
+	"locklab/internal/adapt"
 )
 
-// A hub is the connection on which a process of these locks subscribes to any channels.
+// unlockMessage on a Redisson channel means that the lock is free.
+const unlockMessage = "0"
+
+// permits is how many messages may arrive before a waiter takes one.
+const permits = 1 << 16
+
+func redissonName(prefix, name string) string { return prefix + ":" + name }
+
+// A hub is the connection on which the locks of a process subscribe to channels. All waiters of
+// a channel share one subscription, and the last one to leave ends it.
 type hub struct {
 	p *process
 
-	mu        sync.Mutex
-	pubsub    *redis.PubSub         // nil before the first SUBSCRIBE
-	asked     map[string][]*entry12 // for confirmation, in order
-	listeners map[string][]*entry12
-
-	subscribes atomic.Uint64
+	mu     sync.Mutex
+	pubsub *redis.PubSub // nil before the first SUBSCRIBE
+	subs   map[string]*subscription
 }
 
-func newHub(p *process) *hub {
-	return &hub{p: p, asked: make(map[string][]*entry12), listeners: make(map[string][]*entry12)}
+type subscription struct {
+	waiters   int
+	confirmed bool
+	ready     chan struct{} // closed once the server has confirmed
+	latch     chan struct{} // a semaphore: each message is a permit
 }
 
-// subscribe sends SUBSCRIBE, whose confirmation keeps e's promise; each message is a permit.
-func (h *hub) subscribe(ctx context.Context, channel string, e *entry12) error {
+// An ask requests a lock. Without a lease it returns the time after which to ask again.
+type ask func() (*adapt.Lease, time.Duration, error)
+
+func newHub(p *process) *hub { return &hub{p: p, subs: make(map[string]*subscription)} }
+
+// join adds a waiter to the subscription of channel. Without an error the waiter must leave.
+func (h *hub) join(ctx context.Context, channel string) (*subscription, error) {
+	s, err := h.add(ctx, channel)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := h.wait(ctx, s.ready); err != nil {
+		h.leave(ctx, channel)
+		return nil, err
+	}
+	return s, nil
+}
+
+func (h *hub) add(ctx context.Context, channel string) (*subscription, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.pubsub == nil {
 		pubsub := h.p.blocking.Subscribe(h.p.open)
 		if !h.p.spawn(func() { h.read(pubsub) }) {
 			pubsub.Close()
-			return errClosed
+			return nil, errClosed
 		}
 		h.pubsub = pubsub
 	}
-	h.asked[channel] = append(h.asked[channel], e)
-	h.subscribes.Add(1)
-	// After a failure Receive connects and subscribes again.
-	_ = h.pubsub.Subscribe(ctx, channel)
-	return nil
-}
-
-func (h *hub) await(ctx context.Context, e *entry12) error {
-	select {
-	case <-e.promise.kept:
-		return e.promise.err
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-h.p.open.Done():
-		return errClosed
+	s := h.subs[channel]
+	if s == nil {
+		s = &subscription{ready: make(chan struct{}), latch: make(chan struct{}, permits)}
+		h.subs[channel] = s
+		// After a failure Receive connects and subscribes again.
+		_ = h.pubsub.Subscribe(ctx, channel)
 	}
+	s.waiters++
+	return s, nil
 }
 
-// queued waits for the subscription of e, and asks again for each permit and at the end of the
-// time that the last answer contains.
-func (h *hub) queued(ctx context.Context, e *entry12, ask func() (*plainLease, time.Duration, error)) (*plainLease, error) {
-	if err := h.await(ctx, e); err != nil {
+func (h *hub) leave(ctx context.Context, channel string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.subs[channel].waiters--
+	h.endUnused(ctx, channel)
+}
+
+// endUnused ends a subscription without waiters. One that is not confirmed stays until then, so
+// that each confirmation belongs to the last SUBSCRIBE. The caller holds h.mu.
+func (h *hub) endUnused(ctx context.Context, channel string) {
+	if s := h.subs[channel]; s.waiters > 0 || !s.confirmed {
+		return
+	}
+	delete(h.subs, channel)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), requestWait)
+	defer cancel()
+	_ = h.pubsub.Unsubscribe(ctx, channel) // if it does not arrive, later messages are ignored
+}
+
+// acquire asks for a lock, and again for each permit of the channel and at the end of the time
+// that the last answer contains. It calls undo if it fails.
+func (h *hub) acquire(ctx context.Context, try bool, channel string, ask ask, undo func(context.Context) error) (*adapt.Lease, error) {
+	l, _, err := ask()
+	switch {
+	case l != nil || err != nil:
+	case try:
+		return nil, harness.ErrNotAcquired
+	default:
+		l, err = h.queue(ctx, channel, ask)
+	}
+	if err != nil {
+		h.p.undo(ctx, undo)
+	}
+	return l, err
+}
+
+func (h *hub) queue(ctx context.Context, channel string, ask ask) (*adapt.Lease, error) {
+	s, err := h.join(ctx, channel)
+	if err != nil {
 		return nil, err
 	}
+	defer h.leave(ctx, channel)
 	for {
 		l, left, err := ask()
 		if l != nil || err != nil {
 			return l, err
 		}
-		if _, err := h.sleep(ctx, e, left); err != nil && (ctx.Err() != nil || errors.Is(err, errClosed)) {
+		if _, err := h.sleep(ctx, s, left); err != nil && (ctx.Err() != nil || errors.Is(err, errClosed)) {
 			return nil, err
 		}
 	}
 }
 
-// sleep takes a permit of e, waiting for at most left; below zero without bound.
-func (h *hub) sleep(ctx context.Context, e *entry12, left time.Duration) (woken bool, err error) {
+// sleep takes a permit of s, waiting for at most left; below zero without bound.
+func (h *hub) sleep(ctx context.Context, s *subscription, left time.Duration) (woken bool, err error) {
 	if left >= 0 {
 		short, cancel := context.WithTimeout(ctx, left)
 		defer cancel()
 		ctx = short
 	}
+	return h.wait(ctx, s.latch)
+}
+
+func (h *hub) wait(ctx context.Context, c <-chan struct{}) (bool, error) {
 	select {
-	case <-e.latch:
+	case <-c:
 		return true, nil
 	case <-ctx.Done():
 		return false, ctx.Err()
@@ -91,35 +151,21 @@ func (h *hub) sleep(ctx context.Context, e *entry12, left time.Duration) (woken 
 	}
 }
 
-func (h *hub) unsubscribe(ctx context.Context, channel string) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), requestWait)
-	defer cancel()
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	delete(h.listeners, channel)
-	if h.pubsub == nil {
-		return
-	}
-	// If it does not arrive, later messages are ignored.
-	_ = h.pubsub.Unsubscribe(ctx, channel)
-}
-
 func (h *hub) read(pubsub *redis.PubSub) {
-	over := context.AfterFunc(h.p.open, func() { pubsub.Close() })
-	defer over()
+	defer context.AfterFunc(h.p.open, func() { pubsub.Close() })()
 	var pause time.Duration
 	for {
 		got, err := pubsub.Receive(h.p.open)
-		if err != nil {
-			pause = min(max(retryPause, 2*pause), time.Second)
-			if !h.p.pause(h.p.open, pause) {
-				pubsub.Close()
-				return
-			}
+		if err == nil {
+			pause = 0
+			h.hear(got)
 			continue
 		}
-		pause = 0
-		h.hear(got)
+		pause = min(max(retryPause, 2*pause), time.Second)
+		if !h.p.pause(h.p.open, pause) {
+			pubsub.Close()
+			return
+		}
 	}
 }
 
@@ -128,24 +174,19 @@ func (h *hub) hear(got any) {
 	defer h.mu.Unlock()
 	switch got := got.(type) {
 	case *redis.Subscription:
-		asked := h.asked[got.Channel]
-		if got.Kind != "subscribe" || len(asked) == 0 {
-			return
-		}
-		h.listeners[got.Channel] = append(slices.Clip(h.listeners[got.Channel]), asked[0])
-		asked[0].promise.keep(nil)
-		if h.asked[got.Channel] = asked[1:]; len(asked) == 1 {
-			delete(h.asked, got.Channel)
+		if s := h.subs[got.Channel]; s != nil && !s.confirmed && got.Kind == "subscribe" {
+			s.confirmed = true
+			close(s.ready)
+			h.endUnused(h.p.open, got.Channel)
 		}
 	case *redis.Message:
-		if got.Payload != unlockMessage {
+		s := h.subs[got.Channel]
+		if s == nil || got.Payload != unlockMessage {
 			return
 		}
-		for _, e := range h.listeners[got.Channel] {
-			select {
-			case e.latch <- struct{}{}:
-			default:
-			}
+		select {
+		case s.latch <- struct{}{}:
+		default:
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"locklab/harness"
+	"locklab/internal/adapt"
 	"locklab/redislock"
 )
 
@@ -50,7 +51,9 @@ func (r *redlock) Counts() (total harness.Counts) {
 	return total
 }
 
-func (r *redlock) Join(context.Context, int) (harness.Session, error) { return session{r.lock}, nil }
+func (r *redlock) Join(context.Context, int) (harness.Session, error) {
+	return adapt.NewSession(library, locker(r.lock)), nil
+}
 
 func (r *redlock) Close() error {
 	var errs []error

@@ -14,10 +14,7 @@ import (
 	"locklab/redislock"
 )
 
-type locker interface {
-	Lock(ctx context.Context) (*redislock.Lease, error)
-	TryLock(ctx context.Context) (*redislock.Lease, error)
-}
+type locker = adapt.Locker[*redislock.Lease]
 
 // library maps the errors of the library.
 var library = adapt.Errors{
@@ -60,30 +57,19 @@ var (
 
 func dial(ctx context.Context, at harness.Endpoint) (*client, error) {
 	rdb, counter, err := wireredis.ConnectAny(at)
-	if err != nil {
-		return nil, fmt.Errorf("redislock: %w", err)
-	}
-	if err := answers(ctx, rdb, at); err != nil {
+	if err := answers(ctx, rdb, at, err); err != nil {
 		return nil, err
 	}
 	// The client copies rdb's options, so the counter sees its blocking connections.
 	return &client{Counter: counter, rdb: rdb, locks: redislock.NewClient(rdb, redislock.ClientOptions{})}, nil
 }
 
-func connect(ctx context.Context, at harness.Endpoint, tweak ...func(*redis.Options)) (*redis.Client, *wireredis.Counter, error) {
-	rdb, counter, err := wireredis.Connect(at, tweak...)
+// answers returns err, or an error if the server of rdb does not answer.
+func answers(ctx context.Context, rdb redis.UniversalClient, at harness.Endpoint, err error) error {
 	if err != nil {
-		return nil, nil, fmt.Errorf("redislock: %w", err)
+		return fmt.Errorf("redislock: %w", err)
 	}
-	if err := answers(ctx, rdb, at); err != nil {
-		return nil, nil, err
-	}
-	return rdb, counter, nil
-}
-
-func answers(ctx context.Context, rdb redis.UniversalClient, at harness.Endpoint) error {
-	err := rdb.Ping(ctx).Err()
-	if err == nil {
+	if err = rdb.Ping(ctx).Err(); err == nil {
 		return nil
 	}
 	rdb.Close()
@@ -100,62 +86,28 @@ type named struct{ *client }
 func (named) Close() error { return nil }
 
 func (r *client) Join(context.Context, int) (harness.Session, error) {
-	switch m := r.lock.(type) {
-	case *redislock.RWMutex:
-		return reader{session{m}, m}, nil
-	case *redislock.Reentrant:
-		return session{m.Owner()}, nil
+	if m, ok := r.lock.(*redislock.Reentrant); ok {
+		return adapt.NewSession(library, locker(m.Owner())), nil
 	}
-	return session{r.lock}, nil
+	return adapt.NewSession(library, r.lock), nil
 }
 
 const (
 	// tokenExpiry is how long a counter of tokens stays after a lab client has left.
 	tokenExpiry = time.Hour
 
-	// closeWait bounds the cleanup of Lock and Unlock.
-	closeWait = 2 * time.Second
+	// expireWait bounds the request that sets it.
+	expireWait = 2 * time.Second
 )
 
 // Close waits for the cleanup of Lock and Unlock, and disconnects.
 func (r *client) Close() error {
-	ctx, cancel := context.WithTimeout(context.Background(), closeWait)
+	ctx, cancel := context.WithTimeout(context.Background(), expireWait)
 	defer cancel()
 	if r.name != "" {
 		_ = r.rdb.PExpire(ctx, r.name+":~token", tokenExpiry).Err() // if there is one
 	}
-	done := make(chan error, 1)
-	go func() { done <- r.locks.Close() }()
-	select {
-	case err := <-done:
-		return errors.Join(err, r.rdb.Close())
-	case <-time.After(closeWait):
-		err := r.rdb.Close()
-		return errors.Join(<-done, err)
-	}
-}
-
-type session struct{ lock locker }
-
-var _ harness.TrySession = session{}
-
-func (s session) Lock(ctx context.Context) (harness.Lease, error) {
-	return adapt.Lock(library, s.lock.Lock)(ctx)
-}
-
-func (s session) TryLock(ctx context.Context) (harness.Lease, error) {
-	return adapt.Lock(library, s.lock.TryLock)(ctx)
-}
-
-func (session) Close() error { return nil }
-
-type reader struct {
-	session
-	rw *redislock.RWMutex
-}
-
-var _ harness.RWSession = reader{}
-
-func (s reader) RLock(ctx context.Context) (harness.Lease, error) {
-	return adapt.Lock(library, s.rw.RLock)(ctx)
+	var err error
+	closed := adapt.CloseAfter(func() { err = r.locks.Close() }, r.rdb.Close)
+	return errors.Join(err, closed)
 }

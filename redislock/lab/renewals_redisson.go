@@ -3,7 +3,6 @@ package lab
 import (
 	"cmp"
 	"context"
-	"errors"
 	"maps"
 	"slices"
 	"strings"
@@ -11,7 +10,9 @@ import (
 	"time"
 
 	"locklab/harness"
+	"locklab/internal/adapt"
 	wireredis "locklab/internal/wire/redis"
+	"locklab/redislock"
 )
 
 // renewalsRedisson is redis-poll with Redisson's renewal: one task for all locks of a client,
@@ -31,57 +32,44 @@ var renewalsRedisson = &harness.Variant{
 	Name:   "redis-renewals-redisson",
 	Doc:    "redis-poll renewed from slot to slot of a cluster: behind a node that hangs locks of others are lost",
 	Paper:  "Redisson 4.7.0, RenewalTask",
-	Family: harness.Redis,
 	Status: harness.Historical,
-	Traits: harness.Traits{Needs: harness.KindRedis},
 	Remote: func(ctx context.Context, at harness.Endpoint, key string) (harness.Remote, error) {
 		rdb, counter, err := wireredis.ConnectAny(at)
-		if err != nil {
+		if err := answers(ctx, rdb, at, err); err != nil {
 			return nil, err
 		}
-		if err := answers(ctx, rdb, at); err != nil {
-			return nil, err
-		}
-		p := newIdle()
-		p.rdb = rdb
-		k := &renewalTask{p: p, ttl: cmp.Or(at.Lease, defaultTTL), held: make(map[string]*renewed)}
-		return &renewalClient{counter, k, nameOf(key)}, nil
+		k := &renewalTask{p: newProcess(rdb), ttl: cmp.Or(at.Lease, redislock.DefaultTTL), held: make(map[string]*renewed)}
+		return &renewalClient{&plainClient{counter, k.p, k.lock(nameOf(key))}, k}, nil
 	},
 }
 
 type renewalClient struct {
-	*wireredis.Counter
+	*plainClient
 	task *renewalTask
-	name string
 }
 
-var (
-	_ harness.Namer   = (*renewalClient)(nil)
-	_ harness.Counter = (*renewalClient)(nil)
-)
+var _ harness.Namer = (*renewalClient)(nil)
 
-func (r *renewalClient) Join(context.Context, int) (harness.Session, error) {
-	m, k := newNonceLock(r.task.p, r.name, r.task.ttl), r.task
+// Named returns another lock of the client.
+func (r *renewalClient) Named(key string) harness.Remote {
+	return renewalNamed{&plainClient{r.Counter, r.p, r.task.lock(nameOf(key))}}
+}
+
+type renewalNamed struct{ *plainClient }
+
+func (renewalNamed) Close() error { return nil }
+
+func (k *renewalTask) lock(name string) func() harness.Session {
+	m := newNonceLock(k.p, name, k.ttl)
 	m.take = m.script(carelessAcquire)
 	release := m.free
 	m.free = func(ctx context.Context, nonce string) (bool, error) {
 		k.forget(nonce)
 		return release(ctx, nonce)
 	}
-	m.began = func(nonce string, l *plainLease) { k.add(&renewed{r.name, nonce, slotOf(r.name), l}) }
-	return m, nil
+	m.began = func(nonce string, l *adapt.Lease) { k.add(&renewed{name, nonce, slotOf(name), l}) }
+	return shared(m)
 }
-
-func (r *renewalClient) Close() error { return errors.Join(r.task.p.Close(), r.task.p.rdb.Close()) }
-
-// Named returns another lock of the client.
-func (r *renewalClient) Named(key string) harness.Remote {
-	return renewalNamed{&renewalClient{r.Counter, r.task, nameOf(key)}}
-}
-
-type renewalNamed struct{ *renewalClient }
-
-func (renewalNamed) Close() error { return nil }
 
 type renewalTask struct {
 	p   *process
@@ -95,7 +83,7 @@ type renewalTask struct {
 type renewed struct {
 	name, nonce string
 	slot        int
-	lease       *plainLease
+	lease       *adapt.Lease
 }
 
 func (k *renewalTask) add(r *renewed) {
@@ -152,10 +140,10 @@ func (k *renewalTask) renew(r *renewed) error {
 	case err != nil:
 		return err
 	case n == 1:
-		r.lease.extend(sent)
+		r.lease.Extend(leaseEnd(sent, k.ttl))
 	default:
 		k.forget(r.nonce)
-		r.lease.gone()
+		r.lease.Lose(adapt.ErrGone)
 	}
 	return nil
 }

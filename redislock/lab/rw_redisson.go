@@ -3,14 +3,16 @@ package lab
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"strconv"
-	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
 	"locklab/harness"
+	"locklab/internal/adapt"
+	"locklab/redislock"
 )
 
 // rwRedisson is Redisson's RReadWriteLock up to 3.8.1 (September 2018), with the wake-ups
@@ -43,9 +45,8 @@ var rwRedisson = &harness.Variant{
 	Name:   "redis-rw-redisson",
 	Doc:    "hash of mode and owners; a message wakes one waiter of a client: readers that waited take turns",
 	Paper:  "Redisson 3.8.1, RReadWriteLock",
-	Family: harness.Redis,
 	Status: harness.Historical,
-	Traits: harness.Traits{ReadWrite: true, Needs: harness.KindRedis},
+	Traits: harness.Traits{ReadWrite: true},
 	Remote: plain(func(p *process, name string, ttl time.Duration) func() harness.Session {
 		return shared(newRWRedisson(p, name, ttl))
 	}),
@@ -64,85 +65,39 @@ type rwRedissonLock struct {
 	ttl     time.Duration
 	hub     *hub
 	owners  atomic.Int64
-
-	mu      sync.Mutex
-	entry   *entry12 // of the subscription that all waiters share
-	waiters int
 }
 
 var _ harness.RWSession = (*rwRedissonLock)(nil)
 
 func newRWRedisson(p *process, name string, ttl time.Duration) *rwRedissonLock {
-	m := &rwRedissonLock{channel: redissonName("redisson_rwlock", name), id: newUUID(), ttl: cmp.Or(ttl, defaultTTL), hub: newHub(p)}
-	m.plainSession = plainSession{p, name, func(ctx context.Context, try bool) (*plainLease, error) { return m.acquire(ctx, "write", try) }}
+	m := &rwRedissonLock{channel: redissonName("redisson_rwlock", name), id: rand.Text(), ttl: cmp.Or(ttl, redislock.DefaultTTL), hub: newHub(p)}
+	m.plainSession = plainSession{p, name, func(ctx context.Context, try bool) (*adapt.Lease, error) { return m.acquire(ctx, "write", try) }}
 	return m
 }
 
 func (m *rwRedissonLock) RLock(ctx context.Context) (harness.Lease, error) {
-	return m.p.await(ctx, m.name, func(ctx context.Context) (*plainLease, error) { return m.acquire(ctx, "read", false) })
+	return m.p.await(ctx, m.name, func(ctx context.Context) (*adapt.Lease, error) { return m.acquire(ctx, "read", false) })
 }
 
-func (m *rwRedissonLock) acquire(ctx context.Context, mode string, try bool) (*plainLease, error) {
+func (m *rwRedissonLock) acquire(ctx context.Context, mode string, try bool) (*adapt.Lease, error) {
 	owner := m.id + ":" + strconv.FormatInt(m.owners.Add(1), 10)
-	l, _, err := m.ask(ctx, owner, mode)
-	switch {
-	case l == nil && err == nil && try:
-		return nil, harness.ErrNotAcquired
-	case l == nil && err == nil:
-		l, err = m.queued(ctx, owner, mode)
-	}
-	if err != nil {
-		m.p.undo(ctx, func(ctx context.Context) error { _, err := m.free(ctx, owner); return err })
-	}
-	return l, err
+	return m.hub.acquire(ctx, try, m.channel,
+		func() (*adapt.Lease, time.Duration, error) { return m.ask(ctx, owner, mode) },
+		func(ctx context.Context) error { _, err := m.free(ctx, owner); return err })
 }
 
-func (m *rwRedissonLock) queued(ctx context.Context, owner, mode string) (*plainLease, error) {
-	e, err := m.join(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer m.leave(ctx)
-	return m.hub.queued(ctx, e, func() (*plainLease, time.Duration, error) { return m.ask(ctx, owner, mode) })
-}
-
-func (m *rwRedissonLock) join(ctx context.Context) (*entry12, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.waiters == 0 {
-		e := newEntry12()
-		if err := m.hub.subscribe(ctx, m.channel, e); err != nil {
-			return nil, err
-		}
-		m.entry = e
-	}
-	m.waiters++
-	return m.entry, nil
-}
-
-func (m *rwRedissonLock) leave(ctx context.Context) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.waiters--; m.waiters == 0 {
-		m.hub.unsubscribe(ctx, m.channel)
-	}
-}
-
-func (m *rwRedissonLock) ask(ctx context.Context, owner, mode string) (*plainLease, time.Duration, error) {
+func (m *rwRedissonLock) ask(ctx context.Context, owner, mode string) (*adapt.Lease, time.Duration, error) {
 	sent, keys := time.Now(), []string{m.name}
 	left, err := rwAcquire.Run(ctx, m.p.rdb, keys, owner, m.ttl.Milliseconds(), mode).Int64()
 	if err != redis.Nil {
 		return nil, time.Duration(left) * time.Millisecond, err
 	}
-	l := &plainLease{p: m.p, name: m.name, span: m.ttl, free: func(ctx context.Context) (bool, error) { return m.free(ctx, owner) }}
-	l.renew = func(ctx context.Context) (bool, error) {
-		n, err := rwRenew.Run(ctx, m.p.rdb, keys, owner, m.ttl.Milliseconds()).Int()
-		return n == 1, err
-	}
-	if err := l.begin(sent); err != nil {
-		return nil, 0, err
-	}
-	return l, 0, nil
+	l, err := m.p.grant(sent, m.ttl, func(ctx context.Context) (bool, error) { return m.free(ctx, owner) },
+		func(ctx context.Context) (bool, error) {
+			n, err := rwRenew.Run(ctx, m.p.rdb, keys, owner, m.ttl.Milliseconds()).Int()
+			return n == 1, err
+		})
+	return l, 0, err
 }
 
 func (m *rwRedissonLock) free(ctx context.Context, owner string) (held bool, err error) {

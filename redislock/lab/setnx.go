@@ -27,15 +27,12 @@ var setNX = &harness.Variant{
 	Name:   "redis-setnx",
 	Doc:    "SET NX PX and compare-and-delete by a client that repeats commands: a lost reply leaves an orphan",
 	Paper:  "Redis documentation, Distributed Locks",
-	Family: harness.Redis,
 	Status: harness.Historical,
-	Traits: harness.Traits{Needs: harness.KindRedis},
-	Remote: plainWith(func(o *redis.Options) { o.MaxRetries = 0 }, // the default, which is 3
-		func(p *process, name string, ttl time.Duration) func() harness.Session {
-			m := newNonceLock(p, name, ttl)
-			m.take = func(ctx context.Context, nonce string) (bool, error) {
-				return p.rdb.SetNX(ctx, name, nonce, m.ttl).Result()
-			}
-			return shared(m)
-		}),
+	Remote: plain(func(p *process, name string, ttl time.Duration) func() harness.Session {
+		m := newNonceLock(p, name, ttl)
+		m.take = func(ctx context.Context, nonce string) (bool, error) {
+			return p.rdb.SetNX(ctx, name, nonce, m.ttl).Result()
+		}
+		return shared(m)
+	}, func(o *redis.Options) { o.MaxRetries = 0 }), // the default, which is 3
 }

@@ -6,23 +6,21 @@ import (
 )
 
 // Suite lists the locks of package redislock and of this package.
-var Suite = []*harness.Variant{
+var Suite = onRedis([]*harness.Variant{
 	{
 		Name:       "redis-queue",
 		Doc:        "queue in the server, a release hands over to the first waiter's mailbox",
 		Paper:      "locklab, docs/decisions/0008",
-		Family:     harness.Redis,
 		Complexity: harness.Queued,
-		Traits:     harness.Traits{FIFO: true, Fenced: true, Needs: harness.KindRedis},
+		Traits:     harness.Traits{FIFO: true, Fenced: true},
 		Remote:     remote((*redislock.Client).Mutex),
 	},
 	{
 		Name:       "redis-reentrant",
 		Doc:        "hash of owner and count, waiters listen to a channel; shares its locks with Redisson's getLock",
 		Paper:      "Redisson 4.7.0, RedissonLock",
-		Family:     harness.Redis,
 		Complexity: harness.Single,
-		Traits:     harness.Traits{Reentrant: true, Needs: harness.KindRedis},
+		Traits:     harness.Traits{Reentrant: true},
 		Remote:     remote((*redislock.Client).Reentrant),
 	},
 	redisson12,
@@ -30,11 +28,9 @@ var Suite = []*harness.Variant{
 	rwRedisson,
 	renewalsRedisson,
 	{
-		Name:   "redis-poll",
-		Doc:    "key with a nonce and a time to live, waiters poll in no order",
-		Paper:  "Redis documentation, Distributed Locks",
-		Family: harness.Redis,
-		Traits: harness.Traits{Needs: harness.KindRedis},
+		Name:  "redis-poll",
+		Doc:   "key with a nonce and a time to live, waiters poll in no order",
+		Paper: "Redis documentation, Distributed Locks",
 		Remote: remote(func(c *redislock.Client, name string, o redislock.Options) locker {
 			return c.PollMutex(name, redislock.PollOptions{Options: o})
 		}),
@@ -50,8 +46,6 @@ var Suite = []*harness.Variant{
 		Name:   "redis-pubsub",
 		Doc:    "key with a nonce and a time to live, a release wakes all waiters by PUBLISH",
 		Paper:  "Redisson, RedissonLock",
-		Family: harness.Redis,
-		Traits: harness.Traits{Needs: harness.KindRedis},
 		Remote: remote((*redislock.Client).PubSubMutex),
 	},
 	careless,
@@ -61,18 +55,16 @@ var Suite = []*harness.Variant{
 		Name:       "redis-rw",
 		Doc:        "one queue of readers and writers in the server, readers next to each other are admitted together",
 		Paper:      "locklab, docs/decisions/0008",
-		Family:     harness.Redis,
 		Complexity: harness.Queued,
-		Traits:     harness.Traits{FIFO: true, ReadWrite: true, Fenced: true, Needs: harness.KindRedis},
+		Traits:     harness.Traits{FIFO: true, ReadWrite: true, Fenced: true},
 		Remote:     remote((*redislock.Client).RWMutex),
 	},
 	{
 		Name:       "redis-semaphore",
 		Doc:        "redis-queue with two permits, each with a lease of its own",
 		Paper:      "locklab, docs/decisions/0008",
-		Family:     harness.Redis,
 		Complexity: harness.Queued,
-		Traits:     harness.Traits{FIFO: true, Permits: semaphorePermits, Fenced: true, Needs: harness.KindRedis},
+		Traits:     harness.Traits{FIFO: true, Permits: semaphorePermits, Fenced: true},
 		Remote: remote(func(c *redislock.Client, name string, o redislock.Options) locker {
 			return c.Semaphore(name, semaphorePermits, o)
 		}),
@@ -81,9 +73,8 @@ var Suite = []*harness.Variant{
 		Name:       "redis-multi",
 		Doc:        "two queues like redis-queue, taken in the order of their names and released in reverse",
 		Paper:      "Coffman, Elphick & Shoshani 1971",
-		Family:     harness.Redis,
 		Complexity: harness.Composed,
-		Traits:     harness.Traits{FIFO: true, Fenced: true, Needs: harness.KindRedis},
+		Traits:     harness.Traits{FIFO: true, Fenced: true},
 		Remote: remote(func(c *redislock.Client, name string, o redislock.Options) locker {
 			return c.Multi([]string{name + ":b", name + ":a"}, o)
 		}),
@@ -92,22 +83,27 @@ var Suite = []*harness.Variant{
 		Name:   "redis-redlock",
 		Doc:    "a key with a nonce on most of three independent servers, waiters poll in no order",
 		Paper:  "Redis documentation, Redlock",
-		Family: harness.Redis,
-		Traits: harness.Traits{Needs: harness.KindRedis, Servers: redlockServers},
+		Traits: harness.Traits{Servers: redlockServers},
 		Remote: remoteRedlock,
 	},
 	{
 		Name:       "redis-cohort",
 		Doc:        "a queue in each process in front of redis-queue, up to 17 acquisitions in a row within a process",
 		Paper:      "Dice, Marathe & Shavit 2012",
-		Family:     harness.Redis,
 		Complexity: harness.Composed,
-		Traits:     harness.Traits{Fenced: true, Needs: harness.KindRedis},
+		Traits:     harness.Traits{Fenced: true},
 		Remote: remote(func(c *redislock.Client, name string, o redislock.Options) locker {
 			return c.Cohort(name, redislock.CohortOptions{Options: o})
 		}),
 	},
 	token,
+})
+
+func onRedis(vs []*harness.Variant) []*harness.Variant {
+	for _, v := range vs {
+		v.Family, v.Traits.Needs = harness.Redis, harness.KindRedis
+	}
+	return vs
 }
 
 const semaphorePermits = 2

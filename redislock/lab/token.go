@@ -9,6 +9,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"locklab/harness"
+	"locklab/internal/adapt"
 )
 
 // token is a lock without a lease, a list with one element: a client that pops it has the
@@ -34,8 +35,7 @@ var token = &harness.Variant{
 	Name:   "redis-token",
 	Doc:    "a list with one element, popped to lock and pushed to unlock: no lease, lost with its holder",
 	Paper:  "Redis documentation, BLPOP",
-	Family: harness.Redis,
-	Traits: harness.Traits{FIFO: true, Needs: harness.KindRedis},
+	Traits: harness.Traits{FIFO: true},
 	Remote: plain(func(p *process, name string, _ time.Duration) func() harness.Session {
 		m := new(tokenLock)
 		m.plainSession = plainSession{p, name, m.acquire}
@@ -52,7 +52,7 @@ type tokenLock struct {
 }
 
 // acquire pops the element, for one second at a time: a leaving waiter leaves no request.
-func (m *tokenLock) acquire(ctx context.Context, try bool) (*plainLease, error) {
+func (m *tokenLock) acquire(ctx context.Context, try bool) (*adapt.Lease, error) {
 	if !m.made.Load() {
 		if err := tokenMake.Run(ctx, m.p.rdb, []string{m.name, m.name + ":~made"}).Err(); err != nil {
 			return nil, err
@@ -69,8 +69,7 @@ func (m *tokenLock) acquire(ctx context.Context, try bool) (*plainLease, error) 
 		ended := errors.Join(ctx.Err(), m.p.closed())
 		switch {
 		case err == nil && ended == nil:
-			l := &plainLease{p: m.p, name: m.name, free: m.free}
-			return l, l.begin(time.Now())
+			return m.p.grant(time.Now(), 0, m.free, nil)
 		case err == nil:
 			_, err = m.free(context.WithoutCancel(ctx))
 			return nil, errors.Join(err, ended)

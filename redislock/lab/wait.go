@@ -37,17 +37,14 @@ var waiting = &harness.Variant{
 	Name:   "redis-wait",
 	Doc:    "SET NX PX, granted once most of the replicas have it (WAIT); lost if another replica takes over",
 	Paper:  "Redis documentation, WAIT",
-	Family: harness.Redis,
 	Status: harness.Historical,
-	Traits: harness.Traits{Needs: harness.KindRedis},
 	Remote: func(ctx context.Context, at harness.Endpoint, key string) (harness.Remote, error) {
 		r := new(replicas)
-		return plainWith(func(o *redis.Options) { o.OnConnect = r.count },
-			func(p *process, name string, ttl time.Duration) func() harness.Session {
-				m := newNonceLock(p, name, ttl)
-				m.take = func(ctx context.Context, nonce string) (bool, error) { return r.take(ctx, m, nonce) }
-				return shared(m)
-			})(ctx, at, key)
+		return plain(func(p *process, name string, ttl time.Duration) func() harness.Session {
+			m := newNonceLock(p, name, ttl)
+			m.take = func(ctx context.Context, nonce string) (bool, error) { return r.take(ctx, m, nonce) }
+			return shared(m)
+		}, func(o *redis.Options) { o.OnConnect = r.count })(ctx, at, key)
 	},
 }
 

@@ -47,29 +47,6 @@ var booleanMutexHistorical = &harness.Variant{
 	},
 }
 
-// A booleanGate is closed until it is opened once.
-type booleanGate struct {
-	once sync.Once
-	open chan struct{}
-}
-
-func newBooleanGate() *booleanGate { return &booleanGate{open: make(chan struct{})} }
-
-func (g *booleanGate) set() { g.once.Do(func() { close(g.open) }) }
-
-var errGate = errors.New("zklock: the gate stays shut")
-
-func (g *booleanGate) get(ctx context.Context, timeout time.Duration) error {
-	select {
-	case <-g.open:
-		return nil
-	case <-time.After(timeout):
-		return errGate
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
 // gateTimeout is 60*1000 of the wrong unit (B8).
 const gateTimeout = 60 * 1000 * time.Microsecond
 
@@ -105,18 +82,18 @@ func (d *distributedLock) lock(ctx context.Context, depth int64) error {
 	if d.isOwner() {
 		return nil // B9, B10
 	}
-	gate := newBooleanGate()
-	if _, err := d.acquire(ctx, gate); err != nil {
+	gate, open := context.WithCancel(context.Background()) // shut until it is opened once
+	if _, err := d.acquire(ctx, open); err != nil {
 		return d.failed(err) // B6
 	}
-	err := gate.get(ctx, gateTimeout)
-	if errors.Is(err, errGate) {
+	select {
+	case <-gate.Done():
+		return d.failed(nil)
+	case <-time.After(gateTimeout):
 		return d.lock(ctx, depth+1) // B8
+	case <-ctx.Done():
+		return errors.Join(ctx.Err(), d.unlock())
 	}
-	if err != nil {
-		return errors.Join(err, d.unlock())
-	}
-	return d.failed(nil)
 }
 
 func (d *distributedLock) TryLock(ctx context.Context) (harness.Lease, error) {
@@ -126,7 +103,7 @@ func (d *distributedLock) TryLock(ctx context.Context) (harness.Lease, error) {
 	owner := d.isOwner()
 	if !owner {
 		var err error
-		if owner, err = d.acquire(ctx, newBooleanGate()); err != nil {
+		if owner, err = d.acquire(ctx, func() {}); err != nil {
 			return nil, d.failed(err)
 		}
 	}
@@ -153,7 +130,7 @@ func (d *distributedLock) isOwner() bool {
 
 // acquire queues if the object has no ticket, and opens the gate if the ticket is first.
 // Otherwise a watcher repeats all this.
-func (d *distributedLock) acquire(ctx context.Context, gate *booleanGate) (owner bool, err error) {
+func (d *distributedLock) acquire(ctx context.Context, open func()) (owner bool, err error) {
 	for {
 		names, id, err := d.look()
 		if err != nil {
@@ -161,16 +138,14 @@ func (d *distributedLock) acquire(ctx context.Context, gate *booleanGate) (owner
 		}
 		i := slices.Index(names, id)
 		if i < 0 { // our ticket is gone: make another
-			d.mu.Lock()
-			d.id = ""
-			d.mu.Unlock()
+			d.swap("")
 			continue
 		}
 		d.mu.Lock()
 		d.owner = names[0]
 		d.mu.Unlock()
 		if i == 0 {
-			gate.set()
+			open()
 			return true, nil
 		}
 		state := d.r.events()
@@ -179,7 +154,7 @@ func (d *distributedLock) acquire(ctx context.Context, gate *booleanGate) (owner
 			return false, err
 		}
 		if exists {
-			d.r.work.Go(func() { d.watch(ctx, gate, wake, state) })
+			d.r.work.Go(func() { d.watch(ctx, open, wake, state) })
 			return false, nil
 		}
 	}
@@ -195,31 +170,34 @@ func (d *distributedLock) look() (names []string, id string, err error) {
 			return nil, "", err
 		}
 		id = path[len(d.r.dir)+1:]
-		d.mu.Lock()
-		d.id = id
-		d.mu.Unlock()
+		d.swap(id)
 	}
 	names, err = d.r.tickets()
 	return names, id, err
 }
 
-func (d *distributedLock) watch(ctx context.Context, gate *booleanGate, wake <-chan zk.Event, state <-chan struct{}) {
+func (d *distributedLock) watch(ctx context.Context, open func(), wake <-chan zk.Event, state <-chan struct{}) {
 	if await(ctx, d.r, wake, state) != nil {
 		return
 	}
-	if _, err := d.acquire(ctx, gate); err != nil {
+	if _, err := d.acquire(ctx, open); err != nil {
 		d.failed(err)
-		gate.set() // the waiter finds the error
+		open() // the waiter finds the error
 	}
 }
 
 func (d *distributedLock) unlock() error {
-	d.mu.Lock()
-	id := d.id
-	d.id = ""
-	d.mu.Unlock()
+	id := d.swap("")
 	if id == "" {
 		return nil
 	}
 	return d.r.remove(d.r.dir + "/" + id)
+}
+
+// swap sets the own ticket, and returns the one before.
+func (d *distributedLock) swap(id string) (before string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	before, d.id = d.id, id
+	return before
 }

@@ -7,12 +7,12 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/go-zookeeper/zk"
 
 	"locklab/harness"
+	"locklab/internal/adapt"
 	wirezk "locklab/internal/wire/zookeeper"
 )
 
@@ -75,7 +75,7 @@ func (r *relic) Join(context.Context, int) (harness.Session, error) { return r.j
 func (r *relic) Close() error {
 	r.shut()
 	defer r.work.Wait()
-	return closeAfter(func() { r.Delete(r.dir, -1) }, func() error { r.Conn.Close(); return nil })
+	return adapt.CloseAfter(func() { r.Delete(r.dir, -1) }, func() error { r.Conn.Close(); return nil })
 }
 
 // onEvent passes each event of the connection to all watchers, as ZooKeeper's own client does.
@@ -136,31 +136,7 @@ func (r *relic) tickets() ([]string, error) {
 
 func suffix(name string) string { return name[strings.LastIndexByte(name, '-')+1:] }
 
-// A relicLease ends only by Unlock: these locks do not notice a loss.
-type relicLease struct {
-	free     func() error
-	alive    context.Context
-	end      context.CancelCauseFunc
-	unlocked atomic.Bool
+// newRelicLease returns a lease that ends only by Unlock: these locks do not notice a loss.
+func newRelicLease(free func() error) harness.Lease {
+	return adapt.NewLease(context.Background(), time.Time{}, func(context.Context) (bool, error) { return true, free() })
 }
-
-var _ harness.Lease = (*relicLease)(nil)
-
-func newRelicLease(free func() error) *relicLease {
-	l := &relicLease{free: free}
-	l.alive, l.end = context.WithCancelCause(context.Background())
-	return l
-}
-
-func (l *relicLease) Unlock(context.Context) error {
-	if l.unlocked.Swap(true) {
-		return fmt.Errorf("zklock: %w: unlocked before", harness.ErrNotHeld)
-	}
-	defer l.end(harness.ErrReleased)
-	return l.free()
-}
-
-func (l *relicLease) Token() uint64               { return 0 }
-func (l *relicLease) Done() <-chan struct{}       { return l.alive.Done() }
-func (l *relicLease) Err() error                  { return context.Cause(l.alive) }
-func (l *relicLease) Deadline() (time.Time, bool) { return time.Time{}, false }

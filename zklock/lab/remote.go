@@ -3,7 +3,6 @@ package lab
 import (
 	"context"
 	"strings"
-	"time"
 
 	"locklab/harness"
 	"locklab/internal/adapt"
@@ -14,8 +13,6 @@ import (
 
 const root = "/locklab"
 
-const sanitizeWait = 2 * time.Second
-
 var errs = adapt.Errors{
 	NotHeld:     zklock.ErrNotHeld,
 	NotAcquired: zklock.ErrNotAcquired,
@@ -25,15 +22,7 @@ var errs = adapt.Errors{
 	Unavailable: zklock.ErrUnavailable,
 }
 
-type locker interface {
-	Lock(ctx context.Context) (*zklock.Lease, error)
-	TryLock(ctx context.Context) (*zklock.Lease, error)
-}
-
-type sharer interface {
-	locker
-	RLock(ctx context.Context) (*zklock.Lease, error)
-}
+type locker = adapt.Locker[*zklock.Lease]
 
 // remote returns the constructor of a variant whose workers share the lock that open makes.
 func remote(open func(c *zklock.Client, path string, o zklock.Options) locker, below ...string) func(context.Context, harness.Endpoint, string) (harness.Remote, error) {
@@ -76,12 +65,7 @@ var (
 )
 
 func (r *client) Join(context.Context, int) (harness.Session, error) {
-	l := r.join()
-	w := writer{adapt.Lock(errs, l.Lock), adapt.Lock(errs, l.TryLock)}
-	if s, ok := l.(sharer); ok {
-		return reader{w, adapt.Lock(errs, s.RLock)}, nil
-	}
-	return w, nil
+	return adapt.NewSession(errs, r.join()), nil
 }
 
 // Counts returns the packets that the client has sent and received.
@@ -92,27 +76,11 @@ func (r *client) Counts() harness.Counts {
 
 // Close removes the unneeded nodes above the tickets, and closes the client.
 func (r *client) Close() error {
-	return closeAfter(func() {
+	return adapt.CloseAfter(func() {
 		for _, dir := range r.dirs {
 			r.removeEmpty(dir)
 		}
 	}, r.c.Close)
-}
-
-// closeAfter calls end when sanitize has returned or takes too long; end fails its hung request.
-func closeAfter(sanitize func(), end func() error) error {
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		sanitize()
-	}()
-	select {
-	case <-done:
-	case <-time.After(sanitizeWait):
-	}
-	err := end()
-	<-done
-	return err
 }
 
 // removeEmpty removes the node at path and its parents below the root while they are empty.
@@ -124,22 +92,3 @@ func (r *client) removeEmpty(path string) {
 		}
 	}
 }
-
-type writer struct {
-	lock, try func(ctx context.Context) (harness.Lease, error)
-}
-
-var _ harness.TrySession = writer{}
-
-func (s writer) Lock(ctx context.Context) (harness.Lease, error)    { return s.lock(ctx) }
-func (s writer) TryLock(ctx context.Context) (harness.Lease, error) { return s.try(ctx) }
-func (writer) Close() error                                         { return nil }
-
-type reader struct {
-	writer
-	rlock func(ctx context.Context) (harness.Lease, error)
-}
-
-var _ harness.RWSession = reader{}
-
-func (s reader) RLock(ctx context.Context) (harness.Lease, error) { return s.rlock(ctx) }

@@ -3,7 +3,7 @@ package lab
 import (
 	"context"
 	"errors"
-	"sync"
+	"sync/atomic"
 
 	"locklab/harness"
 )
@@ -39,11 +39,9 @@ var twoLevelHistorical = &harness.Variant{
 }
 
 type localLock struct {
-	free chan struct{} // has a value while there is no owner
-
-	mu    sync.Mutex
-	owner *distributedReentrantLock
-	count int
+	free  chan struct{} // has a value while there is no owner
+	owner atomic.Pointer[distributedReentrantLock]
+	count int // of the owner
 }
 
 func newLocalLock() *localLock {
@@ -52,17 +50,9 @@ func newLocalLock() *localLock {
 	return l
 }
 
-func (l *localLock) again(s *distributedReentrantLock) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.owner == s {
-		l.count++
-	}
-	return l.owner == s
-}
-
 func (l *localLock) lock(ctx context.Context, s *distributedReentrantLock, try bool) error {
-	if l.again(s) {
+	if l.owner.Load() == s {
+		l.count++
 		return nil
 	}
 	select {
@@ -77,17 +67,14 @@ func (l *localLock) lock(ctx context.Context, s *distributedReentrantLock, try b
 			return ctx.Err()
 		}
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.owner, l.count = s, 1
+	l.owner.Store(s)
+	l.count = 1
 	return nil
 }
 
 func (l *localLock) unlock() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
 	if l.count--; l.count == 0 {
-		l.owner = nil
+		l.owner.Store(nil)
 		l.free <- struct{}{}
 	}
 }
