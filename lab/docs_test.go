@@ -87,6 +87,7 @@ var docRules = []rule{
 	{match: `^sbatch `, check: deployExists, why: "it takes Slurm; make test-slurm submits it"},
 	{match: `^(podman build|kubectl|deploy/kubernetes/fetch) `, check: deployExists, why: "it takes a cluster or an engine; TestManifests, TestContainerfile and TestFetch of deploy go as far as one does without"},
 	{match: `^podman push `, why: "it takes a registry"},
+	{match: `^scripts/programs`, why: "it fetches public packages, and takes minutes"},
 	{match: `^scripts/models `, why: "it takes Spin and a C compiler; make models runs it"},
 	{match: `^scripts/deps`, why: "it installs packages; scripts/deps_test.sh tests it"},
 }
