@@ -25,7 +25,7 @@ type queue struct {
 
 var lockKinds = []string{fairQueue.kind}
 
-// newQueue returns the queue at path, of tickets of these kinds, else of those of a Mutex.
+// newQueue returns the queue at path, of tickets of these kinds. The default is a Mutex's.
 func newQueue(c *Client, path string, o Options, kinds ...string) queue {
 	if kinds == nil {
 		kinds = lockKinds

@@ -77,9 +77,9 @@ func (s *loadSweep) Answer() string {
 	case len(all) == 1:
 		text = fmt.Sprintf("The saturation point of %s is at %s.", best.S.Lock.Name, says(best))
 	case best.Saturation.UpTo == worst.Saturation.UpTo:
-		text = fmt.Sprintf("The saturation points of all locks are alike as far as this run tells; that of %s is at %s.", best.S.Lock.Name, says(best))
+		text = fmt.Sprintf("The saturation points do not differ significantly; %s has it at %s.", best.S.Lock.Name, says(best))
 	case worst.Saturation.To == 0 || best.Saturation.From < worst.Saturation.To:
-		text = fmt.Sprintf("This run tells no saturation point from another: that of %s is at %s, that of %s at %s.", best.S.Lock.Name, says(best), worst.S.Lock.Name, says(worst))
+		text = fmt.Sprintf("The saturation points do not differ significantly: %s has it at %s, %s at %s.", best.S.Lock.Name, says(best), worst.S.Lock.Name, says(worst))
 	default:
 		text = fmt.Sprintf("The saturation point of %s is highest: %s. That of %s is lowest: %s.", best.S.Lock.Name, says(best), worst.S.Lock.Name, says(worst))
 	}

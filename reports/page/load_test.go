@@ -37,7 +37,7 @@ func TestSaturations(t *testing.T) {
 				l.Saturation.To = to
 			}
 		}
-		if got := s.Answer(); !strings.HasPrefix(got, "This run tells no saturation point from another: that of greedy is at 1M/s [") {
+		if got := s.Answer(); !strings.HasPrefix(got, "The saturation points do not differ significantly: greedy has it at 1M/s [") {
 			t.Errorf("the answer is %q", got)
 		}
 	}
