@@ -69,7 +69,7 @@ it. The go command builds it from the program's source, half a minute the first 
 const simulateExamples = `  locklab simulate --list
   locklab simulate --machine skylake-8x32
   locklab simulate --machine milan-2x48 --locks mcs,ticket --workers 1..192 --out DIR
-  locklab simulate --machine skylake-24 --into DIR             beside what a run has measured`
+  locklab simulate --machine skylake-24 --into DIR             adds to a run`
 
 func (p *Program) simulateCommand() *cobra.Command {
 	o := simulateOptions{program: p}
@@ -100,7 +100,7 @@ func (p *Program) simulateCommand() *cobra.Command {
 	f.StringVar(&o.locks, "locks", "", "spin locks, named as in run (default: all but those broken or kept to show a bug)")
 	f.StringVar(&o.workers, "workers", "", "numbers of workers: 1,2,44, 1..256 or 1.. (default 1..64, or to all threads of a smaller machine)")
 	f.Var(list(&o.lines, parseLines), "lines", "cache lines of data that the section reads and writes (default 1)")
-	f.Var(list(&o.hold, parseModelTime), "hold", "work in the section beside that (default 200ns)")
+	f.Var(list(&o.hold, parseModelTime), "hold", "additional work in the section (default 200ns)")
 	f.Var(list(&o.think, parseModelTime), "think", "work between two acquisitions, varied by half to either side (default 1us)")
 	f.StringVar(&o.place, "place", placeCores, "which thread the next worker has: of the next core (cores), the next thread of a core (threads), of the next socket (sockets)")
 	f.Var(list(&o.wait, parseName(harness.WaitPolicies)), "wait", "what waiters do between two polls: pause or spin (default pause)")

@@ -2,7 +2,10 @@
 
 package simulate
 
-import "fmt"
+import (
+	"fmt"
+	"locklab/internal/stat"
+)
 
 // A tally counts a run's acquisitions, in ps, and checks that there is one holder.
 // It has one field for each figure of the prediction.
@@ -77,7 +80,7 @@ func (t *tally) result() (Result, error) {
 		Turns: n, Elapsed: float64(t.end-t.begun) / 1000, PerTurn: per(t.end-t.begun) / 1000,
 		Misses: per(counts.Misses - t.base.Misses), Remote: per(counts.Remote - t.base.Remote),
 		Invalidated: per(counts.Invalidated - t.base.Invalidated),
-		Longest:     float64(t.longest) / 1000, SameWorker: per(t.same), Jain: jain(t.turns), Steps: t.s.steps,
+		Longest:     float64(t.longest) / 1000, SameWorker: per(t.same), Jain: stat.Jain(t.turns), Steps: t.s.steps,
 	}
 	if t.handed > 0 {
 		r.HandOver = float64(t.handOver) / float64(t.handed) / 1000
@@ -92,17 +95,4 @@ func (t *tally) result() (Result, error) {
 		return r, fmt.Errorf("%w for %d ms, after %d acquisitions", ErrStuck, t.s.stuck/1_000_000_000, t.total)
 	}
 	return r, nil
-}
-
-// jain returns the index of Jain, Chiu and Hawe, DEC TR-301, 1984.
-func jain(xs []int64) float64 {
-	var sum, squares float64
-	for _, x := range xs {
-		sum += float64(x)
-		squares += float64(x) * float64(x)
-	}
-	if squares == 0 {
-		return 0
-	}
-	return sum * sum / (float64(len(xs)) * squares)
 }

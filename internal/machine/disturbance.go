@@ -52,7 +52,7 @@ var disturbances = []disturbance{
 	{
 		kind: "others", name: "used by other processes", most: 0.10, figure: share,
 		value:  func(n harness.Noise) float64 { return n.Others },
-		text:   "other processes, the servers of a remote lock among them, used %s of the processor time",
+		text:   "other processes, including the servers of a remote lock, used %s of the processor time",
 		remedy: "stop other programs; measure locks kept by servers with the servers on another machine",
 	},
 	{

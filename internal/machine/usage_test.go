@@ -100,7 +100,7 @@ func TestProcessCPU(t *testing.T) {
 
 func TestRunDelays(t *testing.T) {
 	if _, err := os.Stat("/proc/self/schedstat"); err != nil {
-		t.Skip("the system does not tell: ", err)
+		t.Skip("no statistics of the scheduler: ", err)
 	}
 	before := RunDelays(os.Getpid())
 	if len(before) < 2 {

@@ -18,7 +18,7 @@ type term struct {
 // terms lists every term, in the order of a page.
 var terms = []term{
 	{"requirement", []string{"situation"}, "the degree of contention: how many workers want the lock at once, compared with the number of processors, and how long they hold it"},
-	{"lock", []string{"use"}, "the recommended lock: the default, or the fastest if it is significantly faster; of distributed locks the fastest of those that tolerated the most failures"},
+	{"lock", []string{"use"}, "the recommended lock: the default, or the fastest if it is significantly faster; among the distributed locks that tolerated the most failures, the fastest"},
 	{"why", nil, "the rule that chose the lock, with the ratio of rates that decided (median and interval of the rounds), and what the lock costs compared with the default"},
 	{"what it tolerates", nil, "of a distributed lock: each guarantee with the number of tries in the failure scenarios; ✓ no violation in 59 tries or more of each scenario, 0/3 none in 3 tries, ✗ broken, ○ possible but not shown, – not claimed, ? not tested"},
 	{"rate", []string{"per second"}, "how often a second the lock was taken, by all workers together (metric throughput); of contended distributed locks how often it passed to another worker (metric handovers); the median of the rounds"},
@@ -33,10 +33,10 @@ var terms = []term{
 	{"quantile", []string{"p1", "p25", "p50", "p75", "p90", "p99", "p99.9"}, "so many of 100 samples of all rounds together lie below the figure; one with fewer than 10 samples beyond it is not quoted"},
 	{"at random", nil, "the figure if every owner were drawn uniformly at random"},
 	{"time", nil, "of one operation without contention: the median of the rounds"},
-	{"setting", []string{"hold", "think", "reads", "pin", "clients", "servers", "durable", "tls", "delay", "locks", "wait", "gomaxprocs"}, "of the workload: the option of locklab run that the chart compares"},
+	{"setting", []string{"hold", "think", "reads", "pin", "clients", "servers", "durable", "tls", "delay", "locks", "wait", "gomaxprocs"}, "of the workload: an option of locklab run"},
 	{"load", nil, "acquisitions a second that were meant to begin, over all workers (option --rate of locklab run)"},
 	{"closed loop", nil, "the rate that the same workers reach where each asks again at once"},
-	{"saturation point", nil, "the load up to which the lock grants 95 % of what is asked for, with p99 of the waits within ten times that of the unloaded lock; in brackets between which loads of the run it lies"},
+	{"saturation point", nil, "the greatest load with 95 % granted and p99 waits at most ten times the unloaded p99; brackets have the neighbouring loads of the run"},
 	{"windows", []string{"with contenders"}, "measured windows, each of which was a test of its lock too; contenders are two workers or more"},
 	{"acquisitions", nil, "how often the lock was taken in all windows together"},
 	{"round", []string{"times"}, "the round of the run in which a rule was broken, and how often in it"},
