@@ -13,6 +13,7 @@ COMMIT  := $(shell git rev-parse --short=12 HEAD 2>/dev/null)$(shell git diff --
 LDFLAGS := -w -X locklab/internal/machine.commit=$(COMMIT)
 
 # Without DWARF a build from an empty cache takes a seventh less time. Stacks and profiles need none.
+# With GOGC=400 it takes a fifth less processor time, and 2.4 GB of memory instead of 1.6.
 GCFLAGS := all=-dwarf=false
 
 # Packages whose tests wait for servers and child processes most of the time: they
@@ -49,7 +50,7 @@ help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 build: ## build build/locklab
-	$(GO) build -trimpath -gcflags '$(GCFLAGS)' -ldflags '$(LDFLAGS)' -o $(BUILD)/locklab ./cmd/locklab
+	GOGC=400 $(GO) build -trimpath -gcflags '$(GCFLAGS)' -ldflags '$(LDFLAGS)' -o $(BUILD)/locklab ./cmd/locklab
 
 report: ## install what is missing, measure one lock for each idea, on real servers, 20 seconds of it under failures (about 5 minutes with the build; BUDGET=10m for narrower intervals), write build/report/index.html and report.md
 	$(MAKE) -j2 --no-print-directory deps build

