@@ -31,6 +31,7 @@ func (w *mutexWaiter) free() {}
 
 var (
 	rwCollisions uint32 = 1
+	rwLosses     uint8  = 1
 	rwSlotCount         = 2
 )
 

@@ -9,8 +9,10 @@ import (
 
 // RWMutex is a readers-writer lock that a program can use in place of a [sync.RWMutex]. The
 // zero value is free. Any goroutine may call RUnlock for the one that called RLock. While a
-// writer waits for the readers inside, no reader enters. The readers that have to wait enter
-// together, after that writer and before the next one. So neither side starves.
+// writer waits for the readers inside, no more readers enter. The readers that have to wait
+// enter together, after that writer and before the next one. If one of them has yet to run, an
+// arriving reader may enter in its place, so that the next writer need not wait for the
+// scheduler. A reader loses at most 255 places. So neither side starves.
 //
 // # Trade-offs
 //
@@ -43,6 +45,10 @@ import (
 // exactly one subtraction makes it 0, and this reader wakes the writer. A reader that the pass
 // did not count makes the wake-up early: then the writer repeats the pass.
 //
+// A writer that lets readers in adds their number to the first slot and then to places. A reader
+// that subtracts 1 from places is inside, whoever it is, and the first slot counts it. Each of
+// those that were let in tries once, so places is 0 when all have run.
+//
 // The list of waiting readers is guarded by the queue bit. No writer sets its bit while
 // another goroutine has the queue bit, so a reader with it may enter if there is no writer.
 //
@@ -57,6 +63,7 @@ type RWMutex struct {
 	writers    Mutex          // guards the writer bit and the making of slots
 	state      atomics.Uint32 // the bits below, and from rwWaiting the number of readers in the list
 	readers    atomics.Uint32 // the first slot
+	places     atomics.Uint32 // readers counted inside that have yet to run, and may lose their place
 	pending    atomics.Uint32 // if above 0, readers that must leave before the writer wakes
 	collisions atomics.Uint32 // collisions on the first slot
 	waiters    mutexRing      // readers; guarded by rwQueue
@@ -224,21 +231,44 @@ func (l *RWMutex) collide() {
 
 // rLockSlow reports whether it took the lock before done was closed.
 func (l *RWMutex) rLockSlow(done <-chan struct{}) bool {
+	if l.takePlace() {
+		return true
+	}
 	atomics.SpinHint(mutexHints)
-	if l.TryRLock() {
+	if l.TryRLock() || l.takePlace() {
 		return true
 	}
 	w := newMutexWaiter()
 	defer w.free()
-	if !l.join(w) || w.parker.ParkUntil(done) {
-		return true
+	for w.wakes = 0; l.join(w); w.wakes++ {
+		woken := w.parker.ParkUntil(done)
+		if !woken {
+			if l.leave(w) {
+				return false
+			}
+			w.parker.Park() // the permit is on the way
+		}
+		if w.wakes == rwLosses || l.takePlace() {
+			return true
+		}
+		if !woken {
+			return false
+		}
 	}
-	if l.leave(w) {
-		return false
-	}
-	w.parker.Park() // the permit is on the way
 	return true
 }
+
+// takePlace makes the caller a reader inside in place of one that was let in and has yet to run.
+func (l *RWMutex) takePlace() bool {
+	for n := l.places.Load(); n != 0; n = l.places.Load() {
+		if l.places.CompareAndSwap(n, n-1) {
+			return true
+		}
+	}
+	return false
+}
+
+const rwWakes = 48
 
 // join puts w into the list, or takes the lock and returns false if there is no writer.
 func (l *RWMutex) join(w *mutexWaiter) bool {
@@ -333,12 +363,16 @@ func (l *RWMutex) admit() {
 		panic("mutex: Unlock of an RWMutex that is not locked")
 	}
 	n, first := s/rwWaiting, l.waiters.first
+	places := uint32(0)
 	for w := first; n > 0; n-- {
-		w.granted = true
+		if w.granted = true; w.wakes < rwLosses {
+			places++
+		}
 		w = w.next
 	}
 	l.waiters.first = nil
 	l.readers.Add(s / rwWaiting)
+	l.places.Add(places)
 	l.state.Store(s & rwSpread)
 	w := first
 	for range s / rwWaiting {

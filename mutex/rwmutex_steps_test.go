@@ -175,6 +175,39 @@ func TestRWMutexEarlyWakeUp(t *testing.T) {
 	<-locked
 }
 
+// TestRWMutexPlaces: a reader that was let in and has yet to run loses its place to one that
+// runs, and keeps it after rwLosses losses.
+func TestRWMutexPlaces(t *testing.T) {
+	for _, losses := range []uint8{0, rwLosses - 1, rwLosses} {
+		lost := false
+		for try := 0; try < 1000 && !lost; try++ { // it may run at once
+			var l RWMutex
+			entered := make(chan bool)
+			l.Lock()
+			go func() { entered <- l.rLockSlow(nil) }()
+			until(t, func() bool { return l.state.Load() == rwWriter+rwWaiting })
+			l.waiters.first.wakes = losses
+			l.Unlock()
+			lost = l.takePlace()
+			if lost && l.takePlace() {
+				t.Fatal("two readers took one place")
+			}
+			if !<-entered {
+				t.Fatal("a reader that does not give up did not enter")
+			}
+			if l.RUnlock(); lost {
+				l.RUnlock()
+			}
+			if !l.TryLock() {
+				t.Fatal("the lock is not free in the end")
+			}
+		}
+		if want := losses < rwLosses; lost != want {
+			t.Errorf("a reader after %d losses lost its place: %v, want %v", losses, lost, want)
+		}
+	}
+}
+
 func TestRWMutexDoesNotAllocate(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -228,6 +261,7 @@ func TestRWMutexAwaitsPermit(t *testing.T) {
 	w := l.waiters.first // these are the steps of admit
 	w.granted, l.waiters.first = true, nil
 	l.readers.Add(1)
+	l.places.Add(1)
 	l.state.Store(0)
 	close(done)
 	requireWait(returned)

@@ -22,6 +22,7 @@ func TestSystematicRWMutex(t *testing.T) {
 		{"R WW", 5},
 		{"RR WW", 4},
 		{"R R W", 3},
+		{"R R WW", 2},
 		{"W W R", 3},
 		{"R r W", 3},
 		{"R w W", 3},
@@ -59,8 +60,8 @@ func rwProgram(state uint32, workers string) explore.Program {
 	}
 	passed := new(atomics.Uint32)
 	p := explore.Program{Shared: l, Final: func() error {
-		if s, n := l.state.Load()&^rwSpread, l.inside(); s != 0 || n != 0 || l.waiters.first != nil || l.writers.state.Load() != 0 {
-			return fmt.Errorf("state %#x, %d readers and writers' state %#x in the end, want 0", s, n, l.writers.state.Load())
+		if s, n := l.state.Load()&^rwSpread, l.inside(); s != 0 || n != 0 || l.places.Load() != 0 || l.waiters.first != nil || l.writers.state.Load() != 0 {
+			return fmt.Errorf("state %#x, %d readers, %d places and writers' state %#x in the end, want 0", s, n, l.places.Load(), l.writers.state.Load())
 		}
 		return nil
 	}}
