@@ -268,8 +268,6 @@ func (l *RWMutex) takePlace() bool {
 	return false
 }
 
-const rwWakes = 48
-
 // join puts w into the list, or takes the lock and returns false if there is no writer.
 func (l *RWMutex) join(w *mutexWaiter) bool {
 	if l.lockList()&rwWriter == 0 {
