@@ -84,8 +84,8 @@ type link struct {
 
 // requests are the inspected requests of a session.
 type requests struct {
-	creations creations
-	bound     bindings
+	creations sync.Map // paths of running creations, to the czxid, 0 before the reply
+	bound     sync.Map // paths of running deletions, to their *conn; see [Conn.DeleteOn]
 	longest   longestPath
 }
 
