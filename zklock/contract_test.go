@@ -18,9 +18,7 @@ import (
 
 // TestContract tests documented limits: removed tickets, invalid paths, other servers.
 func TestContract(t *testing.T) {
-	t.Parallel()
-	at := endpoint(t)
-	atOnce(t, at, []serverTest{
+	runParallel(t, []serverTest{
 		{"holder's ticket removed", heldTicketRemoved},
 		{"slow waiter's ticket removed", waitingTicketRemoved},
 		{"new waiter's ticket removed", newWaiterTicketRemoved},
@@ -72,8 +70,7 @@ func heldTicketRemoved(t *testing.T, at harness.Endpoint) {
 
 // waitingTicketRemoved: a waiter without its ticket does not take the lock by the event.
 func waitingTicketRemoved(t *testing.T, at harness.Endpoint) {
-	see := raw(t, at)
-	path := newPath()
+	see, path := raw(t, at), newPath()
 	c, d := dial(t, at, zklock.ClientOptions{SessionTimeout: short}), dial(t, at, zklock.ClientOptions{})
 	head := lock(t, d.Mutex(path, zklock.Options{}))
 	unlucky := waiting(t, t.Context(), c.Mutex(path, zklock.Options{}), see, 2)
@@ -81,10 +78,7 @@ func waitingTicketRemoved(t *testing.T, at harness.Endpoint) {
 	time.Sleep(short/3 + 100*time.Millisecond)
 	deleteNode(t, see, path+"/"+queue(t, see, path)[1])
 	unlock(t, head) // the event is on its way to both
-	l := awaitLease(t, last)
-	expectWaiting(t, unlucky)
-	unlock(t, l)
-	unlock(t, awaitLease(t, unlucky))
+	handOver(t, awaitLease(t, last), unlucky)
 }
 
 // newWaiterTicketRemoved: a documented limit. Deleting the ticket of a new waiter lets two hold
@@ -94,8 +88,7 @@ func newWaiterTicketRemoved(t *testing.T, at harness.Endpoint) {
 }
 
 func newWaiterTold(t *testing.T, at harness.Endpoint) time.Duration {
-	see := raw(t, at)
-	path := newPath()
+	see, path := raw(t, at), newPath()
 	o := zklock.ClientOptions{SessionTimeout: 6 * time.Second} // slow after one second, not two
 	c, d := dial(t, at, o), dial(t, at, o)
 	head := lock(t, d.Mutex(path, zklock.Options{}))
@@ -164,7 +157,7 @@ func unlockGuarded(t *testing.T, at harness.Endpoint) {
 }
 
 func refused(t *testing.T, at harness.Endpoint) {
-	unlock(t, lock(t, dial(t, at, zklock.ClientOptions{}).Mutex(newPath(), zklock.Options{})))
+	unlock(t, lock(t, newMutex(t, at, newPath())))
 	path := newPath()
 	c := dial(t, at, zklock.ClientOptions{Username: user, Password: password})
 	unlock(t, lock(t, c.Mutex(path, zklock.Options{})))
@@ -173,13 +166,19 @@ func refused(t *testing.T, at harness.Endpoint) {
 		"another user":   {Username: "other", Password: "word"},
 		"wrong password": {Username: user, Password: "wrong"},
 	} {
-		m := dial(t, at, o).Mutex(path, zklock.Options{})
-		for k := range 2 {
-			_, err := m.Lock(t.Context())
-			if !errors.Is(err, zklock.ErrNoAuth) || !errors.Is(err, zk.ErrNoAuth) {
-				t.Errorf("%s: Lock %d = %v, want ErrNoAuth", what, k, err)
-			} else if text := err.Error(); !strings.Contains(text, path) || strings.Contains(text, o.Password+"@") {
-				t.Errorf("%s: the error is %q, want the path in it", what, text)
+		stranger := dial(t, at, o)
+		for _, k := range kinds {
+			if k.name == "multi" {
+				continue // its nodes are others
+			}
+			m := k.lock(stranger, path)
+			first, second := begins(t.Context(), m.Lock), begins(t.Context(), m.Lock)
+			for i, err := range []error{(<-first).err, (<-second).err, lockError(t.Context(), m.TryLock)} {
+				if !errors.Is(err, zklock.ErrNoAuth) || !errors.Is(err, zk.ErrNoAuth) {
+					t.Errorf("%s, %s: Lock %d = %v, want ErrNoAuth", what, k.name, i, err)
+				} else if text := err.Error(); !strings.Contains(text, path) || strings.Contains(text, o.Password+"@") {
+					t.Errorf("%s, %s: the error is %q, want the path in it", what, k.name, text)
+				}
 			}
 		}
 	}
@@ -191,12 +190,12 @@ func refused(t *testing.T, at harness.Endpoint) {
 	d := dial(t, at, zklock.ClientOptions{ACL: zk.WorldACL(zk.PermAll), Username: user, Password: password})
 	open := d.Mutex(newPath(), zklock.Options{})
 	unlock(t, lock(t, open))
-	unlock(t, lock(t, dial(t, at, zklock.ClientOptions{}).Mutex(open.Path(), zklock.Options{})))
+	unlock(t, lock(t, newMutex(t, at, open.Path())))
 }
 
 func readableRoot(t *testing.T, at harness.Endpoint) {
 	see, closed := raw(t, at), newPath()
-	unlock(t, lock(t, dial(t, at, zklock.ClientOptions{}).Mutex(closed, zklock.Options{}))) // makes the node
+	unlock(t, lock(t, newMutex(t, at, closed))) // makes the node
 	acl := append(zk.WorldACL(zk.PermRead|zk.PermDelete), zk.DigestACL(zk.PermAll, user, password)...)
 	own := closed + "/app"
 	createNode(t, see, own, nil, zk.FlagPersistent)

@@ -73,14 +73,10 @@ func sizesRefused(t *testing.T, at harness.Endpoint) {
 	}
 	for name, m := range all {
 		before := counts(c)
-		for call, take := range map[string]taker{"Lock": m.Lock, "TryLock": m.TryLock} {
-			if err := lockError(t.Context(), take); !errors.Is(err, zklock.ErrUsage) {
-				t.Errorf("%s: %s = %v, want ErrUsage", name, call, err)
-			}
+		for _, take := range []taker{m.Lock, m.TryLock} {
+			expectError(t, lockError(t.Context(), take), zklock.ErrUsage)
 		}
-		if got := counts(c).Sub(before); got != (harness.Counts{}) {
-			t.Errorf("%s costs %+v", name, got)
-		}
+		expectEqual(t, name+" costs", counts(c).Sub(before), harness.Counts{})
 	}
 }
 
@@ -120,18 +116,14 @@ func pathsRefused(t *testing.T, at harness.Endpoint) {
 			if !errors.Is(err, zklock.ErrPath) || !strings.Contains(err.Error(), why) || strings.Contains(err.Error(), "\n") || len(err.Error()) > 1000 {
 				t.Errorf("%s at %.20q, %d bytes: %.200v, want ErrPath with %q in one short line", name, path, len(path), err, why)
 			}
-			if got := counts(c).Sub(before); got != (harness.Counts{}) {
-				t.Errorf("%s at %.20q, %d bytes costs %+v", name, path, len(path), got)
-			}
+			expectEqual(t, fmt.Sprintf("%s at %.20q, %d bytes costs", name, path, len(path)), counts(c).Sub(before), harness.Counts{})
 		}
 	}
 	unlock(t, lock(t, c.Mutex(newPath()+"/Größe 1", zklock.Options{})))
 }
 
 func charsAccepted(t *testing.T, at harness.Endpoint) {
-	see := raw(t, at)
-	c := dial(t, at, zklock.ClientOptions{})
-	base := newPath()
+	see, c, base := raw(t, at), dial(t, at, zklock.ClientOptions{}), newPath()
 	unlock(t, lock(t, c.Mutex(base, zklock.Options{})))
 	var names []string
 	var name strings.Builder
@@ -185,9 +177,7 @@ func longestPath(t *testing.T, at harness.Endpoint) {
 	p.cut()
 	eventually(t, "the waiter is cut off", func() bool { return !zklock.Up(d) })
 	eventually(t, "the waiter is back", func() bool { return zklock.Up(d) })
-	expectWaiting(t, got)
-	unlock(t, head)
-	unlock(t, awaitLease(t, got))
+	handOver(t, head, got)
 }
 
 // nilContexts: a nil context is one that does not end, in every method.
