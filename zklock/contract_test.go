@@ -1,10 +1,8 @@
 package zklock_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"net"
 	"strings"
 	"testing"
 	"time"
@@ -32,8 +30,7 @@ func TestContract(t *testing.T) {
 		{"checked by the user's transaction", checkedByUser},
 		{"checked after the lock's node was made again", checkedAfterRemake},
 		{"holders and waiters of other libraries", listForeigners},
-		{"session timeout", sessionTimeout},
-		{"wrong address", wrongAddress},
+		{"options that Dial refuses", dialRefuses},
 	})
 }
 
@@ -182,10 +179,6 @@ func refused(t *testing.T, at harness.Endpoint) {
 			}
 		}
 	}
-	if c, err := zklock.Dial(t.Context(), at.Addrs[0], zklock.ClientOptions{ACL: zk.AuthACL(zk.PermAll)}); err == nil {
-		c.Close()
-		t.Error("an ACL for the user of a client without one is accepted")
-	}
 	// The client's ACL option takes precedence.
 	d := dial(t, at, zklock.ClientOptions{ACL: zk.WorldACL(zk.PermAll), Username: user, Password: password})
 	open := d.Mutex(newPath(), zklock.Options{})
@@ -209,67 +202,4 @@ func readableRoot(t *testing.T, at harness.Endpoint) {
 		}
 	}
 	expectError(t, lockError(t.Context(), c.Mutex(closed+"/other", zklock.Options{}).Lock), zklock.ErrNoAuth)
-}
-
-// sessionTimeout: a timeout that the servers do not grant is an error with the granted one.
-func sessionTimeout(t *testing.T, at harness.Endpoint) {
-	for asked, says := range map[time.Duration]string{
-		time.Millisecond: "grant ",
-		24 * time.Hour:   "grant ",
-		-time.Second:     "0 for the default",
-		time.Microsecond: "0 for the default",
-
-		1 << 31 * time.Millisecond: "596h31m23.647s", // the servers would receive another number
-		60 * 24 * time.Hour:        "596h31m23.647s",
-		1 << 62:                    "596h31m23.647s",
-	} {
-		ctx, cancel := context.WithTimeout(t.Context(), patience)
-		c, err := zklock.Dial(ctx, at.Addrs[0], zklock.ClientOptions{SessionTimeout: asked})
-		cancel()
-		if err == nil {
-			c.Close()
-		}
-		if !errors.Is(err, zklock.ErrSessionTimeout) || strings.Contains(err.Error(), "\n") ||
-			!strings.Contains(err.Error(), asked.String()) {
-			t.Errorf("SessionTimeout %v: Dial = %v, want ErrSessionTimeout and the figure in one line", asked, err)
-		} else if !strings.Contains(err.Error(), says) {
-			t.Errorf("SessionTimeout %v: Dial = %v, want %q", asked, err, says)
-		}
-	}
-	expectEqual(t, "asked for 3s, the servers granted", dial(t, at, zklock.ClientOptions{SessionTimeout: 3 * time.Second}).SessionTimeout(), 3*time.Second)
-}
-
-func wrongAddress(t *testing.T, _ harness.Endpoint) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	requireNoError(t, err)
-	l.Close()
-	dead := l.Addr().String()
-	for _, test := range []struct {
-		servers []string
-		want    error
-		why     string
-	}{
-		{[]string{dead}, zklock.ErrUnavailable, "refused"},
-		{[]string{"nowhere.invalid:2181"}, zklock.ErrUnavailable, "nowhere.invalid"},
-		{nil, zklock.ErrUsage, "no server"},
-		{[]string{dead + "/app"}, zklock.ErrUsage, "chroot"},
-		{[]string{dead, "127.0.0.1:99999"}, zklock.ErrUsage, "99999"},
-	} {
-		ctx := context.Background() // a mistake is reported at once
-		if test.want != zklock.ErrUsage {
-			var cancel context.CancelFunc
-			ctx, cancel = context.WithTimeout(t.Context(), time.Second)
-			defer cancel()
-		}
-		c, err := zklock.Dial(ctx, test.servers, zklock.ClientOptions{})
-		if err == nil {
-			c.Close()
-			t.Errorf("%q: Dial succeeds", test.servers)
-			continue
-		}
-		if !errors.Is(err, test.want) || strings.Contains(err.Error(), "\n") || !strings.Contains(err.Error(), test.why) ||
-			len(test.servers) > 0 && !strings.Contains(err.Error(), test.servers[len(test.servers)-1]) {
-			t.Errorf("%q: Dial = %v, want %v, the address and %q in one line", test.servers, err, test.want, test.why)
-		}
-	}
 }

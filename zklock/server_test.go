@@ -21,36 +21,33 @@ import (
 )
 
 // common is a server for all tests that do not harm it, each on its own nodes, see newPath.
-var common struct {
-	mu     sync.Mutex
-	server *backend.Server // nil before the first test that needs it
-}
+var common *backend.Server // nil before startCommon
+
+var startCommon = sync.OnceValue(func() (err error) {
+	common, err = backend.Start(context.Background(), harness.KindZooKeeper)
+	return err
+})
 
 // endpoint returns the common server, or skips t, or fails it if LOCKLAB_REQUIRE demands one.
 func endpoint(t *testing.T) harness.Endpoint {
 	t.Helper()
-	common.mu.Lock()
-	defer common.mu.Unlock()
-	if common.server == nil {
-		server, err := backend.Start(context.Background(), harness.KindZooKeeper)
-		if errors.Is(err, harness.ErrUnavailable) && !backend.Required(harness.KindZooKeeper) {
-			t.Skipf("no zookeeper: %v", err)
-		}
-		if err != nil {
-			t.Fatalf("no zookeeper: %v", err)
-		}
-		common.server = server
+	requireAvailable(t, startCommon())
+	return common.Endpoint()
+}
+
+func requireAvailable(t *testing.T, err error) {
+	t.Helper()
+	if errors.Is(err, harness.ErrUnavailable) && !backend.Required(harness.KindZooKeeper) {
+		t.Skipf("no zookeeper: %v", err)
 	}
-	return common.server.Endpoint()
+	requireNoError(t, err)
 }
 
 func stopCommon() error {
-	common.mu.Lock()
-	defer common.mu.Unlock()
-	if common.server == nil {
+	if common == nil {
 		return nil
 	}
-	return errors.Join(sweep(common.server.Endpoint()), common.server.Stop())
+	return errors.Join(sweep(common.Endpoint()), common.Stop())
 }
 
 func sweep(at harness.Endpoint) error {
@@ -85,10 +82,7 @@ func removeAll(c *wirezk.Conn, path string) error {
 // requireStarted fails t, or skips it without servers. It stops the server at the end of t.
 func requireStarted[S interface{ Stop() error }](t *testing.T, server S, err error) S {
 	t.Helper()
-	if errors.Is(err, harness.ErrUnavailable) && !backend.Required(harness.KindZooKeeper) {
-		t.Skip(err)
-	}
-	requireNoError(t, err)
+	requireAvailable(t, err)
 	t.Cleanup(func() {
 		if err := server.Stop(); err != nil {
 			t.Errorf("stop: %v", err)
