@@ -62,19 +62,14 @@ func TestDo(t *testing.T) {
 		if err != errTest {
 			t.Error(err)
 		}
-	})
-}
 
-// TestDoPanics shows that a panic in f releases the lock.
-func TestDoPanics(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newFake()
+		f = newFake()
 		func() {
 			defer func() { recover() }()
 			Do(t.Context(), f.lock, func(context.Context, *fake) error { panic("no") })
 		}()
 		if f.Err() != errReleased {
-			t.Errorf("the lease ended with %v", f.Err())
+			t.Errorf("after a panic the lease ended with %v", f.Err())
 		}
 	})
 }
@@ -82,18 +77,17 @@ func TestDoPanics(t *testing.T) {
 // TestElect counts the terms of a leader that loses the lock twice.
 func TestElect(t *testing.T) {
 	for _, test := range []struct {
-		name  string
-		last  error // what lead returns at the end of its third term
-		quit  bool  // lead has unlocked by then
-		stop  bool  // ctx ends in the third term
-		want  []error
-		terms int
+		name string
+		last error // result of lead at the end of its third term
+		quit bool  // lead has unlocked by then
+		stop bool  // ctx ends in the third term
+		want []error
 	}{
-		{name: "done", terms: 3},
-		{name: "failed", last: errTest, want: []error{errTest}, terms: 3},
-		{name: "resigned", quit: true, want: []error{errNotHeld}, terms: 3},
-		{name: "stopped", stop: true, want: []error{context.Canceled}, terms: 3},
-		{name: "stopped, and failed", last: errTest, stop: true, want: []error{context.Canceled, errTest}, terms: 3},
+		{name: "done"},
+		{name: "failed", last: errTest, want: []error{errTest}},
+		{name: "resigned", quit: true, want: []error{errNotHeld}},
+		{name: "stopped", stop: true, want: []error{context.Canceled}},
+		{name: "stopped, and failed", last: errTest, stop: true, want: []error{context.Canceled, errTest}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -124,7 +118,7 @@ func TestElect(t *testing.T) {
 						t.Errorf("Elect = %v, want %v", err, want)
 					}
 				}
-				if len(test.want) == 0 && err != nil || terms != test.terms || f.Err() != errReleased {
+				if len(test.want) == 0 && err != nil || terms != 3 || f.Err() != errReleased {
 					t.Errorf("Elect = %v after %d terms, and the lease ended with %v", err, terms, f.Err())
 				}
 			})

@@ -3,31 +3,24 @@ package zklock_test
 import (
 	"context"
 	"slices"
-	"sync"
 	"testing"
 	"time"
-
-	"github.com/go-zookeeper/zk"
 
 	"locklab/harness"
 	"locklab/zklock"
 )
 
 func TestCohort(t *testing.T) {
-	t.Parallel()
-	at := endpoint(t)
-	atOnce(t, at, []serverTest{
+	runParallel(t, []serverTest{
 		{"hand-overs cost nothing", handoversAreFree},
 		{"others are not starved", othersNotStarved},
-		{"first in line gives up", firstGivesUp},
-		{"all waiters give up", allGiveUp},
+		{"waiters give up", waitersGiveUp},
 		{"served while giving up", servedWhileGivingUp},
 		{"try", tryCohort},
 		{"session expires before the hand-over", handsOverAfterExpiry},
 		{"lost but not over", cohortSuspects},
 		{"node removed", cohortNodeRemoved},
 		{"storm", cohortStorm},
-		{"refused", cohortRefused},
 	})
 }
 
@@ -50,19 +43,11 @@ func handoversAreFree(t *testing.T, at harness.Endpoint) {
 	see, c := raw(t, at), dial(t, at, zklock.ClientOptions{})
 	k := c.Cohort(newPath(), zklock.CohortOptions{Handovers: 3})
 	unlock(t, acquire(t, k.Lock)) // makes the parents
-	before := counts(c)
-	held := acquire(t, k.Lock)
-	waiters := lines(t, k, 7)
-	holders := []*zklock.Lease{held}
-	for _, w := range waiters {
-		unlock(t, holders[len(holders)-1])
-		holders = append(holders, awaitLease(t, w))
-	}
-	unlock(t, holders[len(holders)-1])
-	expectRisingTokens(t, holders...)
-	if got, want := counts(c).Sub(before), (harness.Counts{Requests: 2 * 3}); got != want {
-		t.Errorf("8 holders on 2 tickets cost %+v, want %+v", got, want)
-	}
+	got := cost(func() {
+		held := acquire(t, k.Lock)
+		handOver(t, held, lines(t, k, 7)...)
+	}, c)
+	expectEqual(t, "8 holders on 2 tickets cost", got, harness.Counts{Requests: 2 * 3})
 	awaitQueue(t, see, k.Path(), 0)
 }
 
@@ -99,47 +84,33 @@ func othersNotStarved(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// firstGivesUp: the ticket is the client's, and keeps its place while a goroutine waits.
-func firstGivesUp(t *testing.T, at harness.Endpoint) {
+// waitersGiveUp: a client's ticket keeps its place while a goroutine waits, and goes with the last.
+func waitersGiveUp(t *testing.T, at harness.Endpoint) {
 	see := raw(t, at)
-	head := dial(t, at, zklock.ClientOptions{}).Mutex(newPath(), zklock.Options{})
-	k := dial(t, at, zklock.ClientOptions{}).Cohort(head.Path(), zklock.CohortOptions{})
-	held := lock(t, head)
-	ctx, cancel := context.WithCancel(t.Context())
-	first := inLine(t, ctx, k, 1)
-	second := inLine(t, t.Context(), k, 2)
-	before := awaitQueue(t, see, k.Path(), 2)
-	cancel()
-	expectError(t, (<-first).err, context.Canceled)
-	expectWaiting(t, second)
-	if after := queue(t, see, k.Path()); !slices.Equal(before, after) {
-		t.Errorf("the queue is %q, was %q", after, before)
-	}
-	unlock(t, held)
-	unlock(t, awaitLease(t, second))
-	awaitQueue(t, see, k.Path(), 0)
-}
-
-func allGiveUp(t *testing.T, at harness.Endpoint) {
-	see := raw(t, at)
-	head := dial(t, at, zklock.ClientOptions{}).Mutex(newPath(), zklock.Options{})
+	head := newMutex(t, at, newPath())
 	k := dial(t, at, zklock.ClientOptions{}).Cohort(head.Path(), zklock.CohortOptions{})
 	held := lock(t, head)
 	for range 3 {
-		ctx, cancel := context.WithCancel(t.Context())
-		waiters := []<-chan result{inLine(t, ctx, k, 1), inLine(t, ctx, k, 2)}
-		awaitQueue(t, see, k.Path(), 2)
-		cancel()
-		for _, w := range waiters {
-			expectError(t, (<-w).err, context.Canceled)
+		var waiters [2]<-chan result
+		var cancel [2]context.CancelFunc
+		for i := range waiters {
+			ctx, stop := context.WithCancel(t.Context())
+			waiters[i], cancel[i] = inLine(t, ctx, k, i+1), stop
 		}
+		before := awaitQueue(t, see, k.Path(), 2)
+		cancel[0]()
+		expectError(t, (<-waiters[0]).err, context.Canceled)
+		expectWaiting(t, waiters[1])
+		if after := queue(t, see, k.Path()); !slices.Equal(before, after) {
+			t.Errorf("the queue is %q, was %q", after, before)
+		}
+		cancel[1]()
+		expectError(t, (<-waiters[1]).err, context.Canceled)
+		awaitQueue(t, see, k.Path(), 1)
 	}
-	awaitQueue(t, see, k.Path(), 1)
 	next := inLine(t, t.Context(), k, 1)
-	expectWaiting(t, next)
 	awaitQueue(t, see, k.Path(), 2)
-	unlock(t, held)
-	unlock(t, awaitLease(t, next))
+	handOver(t, held, next)
 	awaitQueue(t, see, k.Path(), 0)
 }
 
@@ -163,8 +134,7 @@ func tryCohort(t *testing.T, at harness.Endpoint) {
 	}
 	expectEqual(t, "TryLock behind one's own client costs", counts(c).Sub(before), harness.Counts{})
 	next := inLine(t, t.Context(), k, 1)
-	unlock(t, held) // TryLock took it
-	unlock(t, awaitLease(t, next))
+	handOver(t, held, next) // TryLock took it
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	expectError(t, lockError(ended, k.TryLock), context.Canceled)
@@ -223,21 +193,4 @@ func cohortStorm(t *testing.T, at harness.Endpoint) {
 		return []taker{k.Lock, k.Lock, k.Lock}
 	})
 	s.deserted(t)
-}
-
-func cohortRefused(t *testing.T, at harness.Endpoint) {
-	stranger := dial(t, at, zklock.ClientOptions{})
-	unlock(t, lock(t, stranger.Mutex(newPath(), zklock.Options{}))) // the root is open to all
-	owner := dial(t, at, zklock.ClientOptions{Username: user, Password: password})
-	m := owner.Mutex(newPath(), zklock.Options{})
-	unlock(t, lock(t, m))
-	k := stranger.Cohort(m.Path(), zklock.CohortOptions{})
-	var wg sync.WaitGroup
-	for range 4 {
-		wg.Go(func() {
-			expectError(t, lockError(t.Context(), k.Lock), zk.ErrNoAuth)
-		})
-	}
-	wg.Wait()
-	expectError(t, lockError(t.Context(), k.TryLock), zk.ErrNoAuth)
 }

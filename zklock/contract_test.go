@@ -1,10 +1,8 @@
 package zklock_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"net"
 	"strings"
 	"testing"
 	"time"
@@ -18,9 +16,7 @@ import (
 
 // TestContract tests documented limits: removed tickets, invalid paths, other servers.
 func TestContract(t *testing.T) {
-	t.Parallel()
-	at := endpoint(t)
-	atOnce(t, at, []serverTest{
+	runParallel(t, []serverTest{
 		{"holder's ticket removed", heldTicketRemoved},
 		{"slow waiter's ticket removed", waitingTicketRemoved},
 		{"new waiter's ticket removed", newWaiterTicketRemoved},
@@ -34,8 +30,7 @@ func TestContract(t *testing.T) {
 		{"checked by the user's transaction", checkedByUser},
 		{"checked after the lock's node was made again", checkedAfterRemake},
 		{"holders and waiters of other libraries", listForeigners},
-		{"session timeout", sessionTimeout},
-		{"wrong address", wrongAddress},
+		{"options that Dial refuses", dialRefuses},
 	})
 }
 
@@ -72,8 +67,7 @@ func heldTicketRemoved(t *testing.T, at harness.Endpoint) {
 
 // waitingTicketRemoved: a waiter without its ticket does not take the lock by the event.
 func waitingTicketRemoved(t *testing.T, at harness.Endpoint) {
-	see := raw(t, at)
-	path := newPath()
+	see, path := raw(t, at), newPath()
 	c, d := dial(t, at, zklock.ClientOptions{SessionTimeout: short}), dial(t, at, zklock.ClientOptions{})
 	head := lock(t, d.Mutex(path, zklock.Options{}))
 	unlucky := waiting(t, t.Context(), c.Mutex(path, zklock.Options{}), see, 2)
@@ -81,10 +75,7 @@ func waitingTicketRemoved(t *testing.T, at harness.Endpoint) {
 	time.Sleep(short/3 + 100*time.Millisecond)
 	deleteNode(t, see, path+"/"+queue(t, see, path)[1])
 	unlock(t, head) // the event is on its way to both
-	l := awaitLease(t, last)
-	expectWaiting(t, unlucky)
-	unlock(t, l)
-	unlock(t, awaitLease(t, unlucky))
+	handOver(t, awaitLease(t, last), unlucky)
 }
 
 // newWaiterTicketRemoved: a documented limit. Deleting the ticket of a new waiter lets two hold
@@ -94,8 +85,7 @@ func newWaiterTicketRemoved(t *testing.T, at harness.Endpoint) {
 }
 
 func newWaiterTold(t *testing.T, at harness.Endpoint) time.Duration {
-	see := raw(t, at)
-	path := newPath()
+	see, path := raw(t, at), newPath()
 	o := zklock.ClientOptions{SessionTimeout: 6 * time.Second} // slow after one second, not two
 	c, d := dial(t, at, o), dial(t, at, o)
 	head := lock(t, d.Mutex(path, zklock.Options{}))
@@ -164,7 +154,7 @@ func unlockGuarded(t *testing.T, at harness.Endpoint) {
 }
 
 func refused(t *testing.T, at harness.Endpoint) {
-	unlock(t, lock(t, dial(t, at, zklock.ClientOptions{}).Mutex(newPath(), zklock.Options{})))
+	unlock(t, lock(t, newMutex(t, at, newPath())))
 	path := newPath()
 	c := dial(t, at, zklock.ClientOptions{Username: user, Password: password})
 	unlock(t, lock(t, c.Mutex(path, zklock.Options{})))
@@ -173,30 +163,32 @@ func refused(t *testing.T, at harness.Endpoint) {
 		"another user":   {Username: "other", Password: "word"},
 		"wrong password": {Username: user, Password: "wrong"},
 	} {
-		m := dial(t, at, o).Mutex(path, zklock.Options{})
-		for k := range 2 {
-			_, err := m.Lock(t.Context())
-			if !errors.Is(err, zklock.ErrNoAuth) || !errors.Is(err, zk.ErrNoAuth) {
-				t.Errorf("%s: Lock %d = %v, want ErrNoAuth", what, k, err)
-			} else if text := err.Error(); !strings.Contains(text, path) || strings.Contains(text, o.Password+"@") {
-				t.Errorf("%s: the error is %q, want the path in it", what, text)
+		stranger := dial(t, at, o)
+		for _, k := range kinds {
+			if k.name == "multi" {
+				continue // its nodes are others
+			}
+			m := k.lock(stranger, path)
+			first, second := begins(t.Context(), m.Lock), begins(t.Context(), m.Lock)
+			for i, err := range []error{(<-first).err, (<-second).err, lockError(t.Context(), m.TryLock)} {
+				if !errors.Is(err, zklock.ErrNoAuth) || !errors.Is(err, zk.ErrNoAuth) {
+					t.Errorf("%s, %s: Lock %d = %v, want ErrNoAuth", what, k.name, i, err)
+				} else if text := err.Error(); !strings.Contains(text, path) || strings.Contains(text, o.Password+"@") {
+					t.Errorf("%s, %s: the error is %q, want the path in it", what, k.name, text)
+				}
 			}
 		}
-	}
-	if c, err := zklock.Dial(t.Context(), at.Addrs[0], zklock.ClientOptions{ACL: zk.AuthACL(zk.PermAll)}); err == nil {
-		c.Close()
-		t.Error("an ACL for the user of a client without one is accepted")
 	}
 	// The client's ACL option takes precedence.
 	d := dial(t, at, zklock.ClientOptions{ACL: zk.WorldACL(zk.PermAll), Username: user, Password: password})
 	open := d.Mutex(newPath(), zklock.Options{})
 	unlock(t, lock(t, open))
-	unlock(t, lock(t, dial(t, at, zklock.ClientOptions{}).Mutex(open.Path(), zklock.Options{})))
+	unlock(t, lock(t, newMutex(t, at, open.Path())))
 }
 
 func readableRoot(t *testing.T, at harness.Endpoint) {
 	see, closed := raw(t, at), newPath()
-	unlock(t, lock(t, dial(t, at, zklock.ClientOptions{}).Mutex(closed, zklock.Options{}))) // makes the node
+	unlock(t, lock(t, newMutex(t, at, closed))) // makes the node
 	acl := append(zk.WorldACL(zk.PermRead|zk.PermDelete), zk.DigestACL(zk.PermAll, user, password)...)
 	own := closed + "/app"
 	createNode(t, see, own, nil, zk.FlagPersistent)
@@ -210,67 +202,4 @@ func readableRoot(t *testing.T, at harness.Endpoint) {
 		}
 	}
 	expectError(t, lockError(t.Context(), c.Mutex(closed+"/other", zklock.Options{}).Lock), zklock.ErrNoAuth)
-}
-
-// sessionTimeout: a timeout that the servers do not grant is an error with the granted one.
-func sessionTimeout(t *testing.T, at harness.Endpoint) {
-	for asked, says := range map[time.Duration]string{
-		time.Millisecond: "grant ",
-		24 * time.Hour:   "grant ",
-		-time.Second:     "0 for the default",
-		time.Microsecond: "0 for the default",
-
-		1 << 31 * time.Millisecond: "596h31m23.647s", // the servers would receive another number
-		60 * 24 * time.Hour:        "596h31m23.647s",
-		1 << 62:                    "596h31m23.647s",
-	} {
-		ctx, cancel := context.WithTimeout(t.Context(), patience)
-		c, err := zklock.Dial(ctx, at.Addrs[0], zklock.ClientOptions{SessionTimeout: asked})
-		cancel()
-		if err == nil {
-			c.Close()
-		}
-		if !errors.Is(err, zklock.ErrSessionTimeout) || strings.Contains(err.Error(), "\n") ||
-			!strings.Contains(err.Error(), asked.String()) {
-			t.Errorf("SessionTimeout %v: Dial = %v, want ErrSessionTimeout and the figure in one line", asked, err)
-		} else if !strings.Contains(err.Error(), says) {
-			t.Errorf("SessionTimeout %v: Dial = %v, want %q", asked, err, says)
-		}
-	}
-	expectEqual(t, "asked for 3s, the servers granted", dial(t, at, zklock.ClientOptions{SessionTimeout: 3 * time.Second}).SessionTimeout(), 3*time.Second)
-}
-
-func wrongAddress(t *testing.T, _ harness.Endpoint) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	requireNoError(t, err)
-	l.Close()
-	dead := l.Addr().String()
-	for _, test := range []struct {
-		servers []string
-		want    error
-		why     string
-	}{
-		{[]string{dead}, zklock.ErrUnavailable, "refused"},
-		{[]string{"nowhere.invalid:2181"}, zklock.ErrUnavailable, "nowhere.invalid"},
-		{nil, zklock.ErrUsage, "no server"},
-		{[]string{dead + "/app"}, zklock.ErrUsage, "chroot"},
-		{[]string{dead, "127.0.0.1:99999"}, zklock.ErrUsage, "99999"},
-	} {
-		ctx := context.Background() // a mistake is reported at once
-		if test.want != zklock.ErrUsage {
-			var cancel context.CancelFunc
-			ctx, cancel = context.WithTimeout(t.Context(), time.Second)
-			defer cancel()
-		}
-		c, err := zklock.Dial(ctx, test.servers, zklock.ClientOptions{})
-		if err == nil {
-			c.Close()
-			t.Errorf("%q: Dial succeeds", test.servers)
-			continue
-		}
-		if !errors.Is(err, test.want) || strings.Contains(err.Error(), "\n") || !strings.Contains(err.Error(), test.why) ||
-			len(test.servers) > 0 && !strings.Contains(err.Error(), test.servers[len(test.servers)-1]) {
-			t.Errorf("%q: Dial = %v, want %v, the address and %q in one line", test.servers, err, test.want, test.why)
-		}
-	}
 }

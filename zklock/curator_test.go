@@ -8,11 +8,15 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/go-zookeeper/zk"
+
+	"locklab/harness"
 	"locklab/internal/backend"
 	"locklab/internal/leaktest"
 	"locklab/peers"
@@ -87,4 +91,40 @@ func expect(t *testing.T, says *bufio.Scanner, want string) {
 	if !says.Scan() || says.Text() != want {
 		t.Fatalf("Curator's side says %q, %v, want %q", says.Text(), says.Err(), want)
 	}
+}
+
+// TestMixedVersions: a write to the ticket ahead is the lock only if that has this version.
+// Behind others a waiter lists the queue, and waits until the ticket is gone.
+func TestMixedVersions(t *testing.T) {
+	t.Parallel()
+	var tests []serverTest
+	for name, data := range map[string]string{
+		"this version":        "zklock-sealed 1 another and its name",
+		"before versions":     "zklock: sealed until it is released",
+		"a version to come":   "zklock-sealed 2 another name and more",
+		"a marker alone":      "zklock-sealed",
+		"Curator, an address": "127.0.0.1",
+		"zk.Lock":             "",
+	} {
+		tests = append(tests, serverTest{name, func(t *testing.T, at harness.Endpoint) { behindTicketWith(t, at, data) }})
+	}
+	atOnce(t, endpoint(t), tests)
+}
+
+func behindTicketWith(t *testing.T, at harness.Endpoint, data string) {
+	see, c := raw(t, at), dial(t, at, zklock.ClientOptions{Name: "the one behind"})
+	m := c.Mutex(newPath(), zklock.Options{})
+	unlock(t, lock(t, m)) // makes the parents
+	head := createNode(t, see, m.Path()+"/_c_another-lock-", []byte(data), zk.FlagEphemeralSequential)
+	next := waiting(t, t.Context(), m, see, 2)
+	setData(t, see, head, []byte(data))
+	if !strings.HasPrefix(data, "zklock-sealed 1 ") {
+		expectWaiting(t, next)
+		deleteNode(t, see, head)
+	}
+	l := awaitLease(t, next)
+	if data, _, err := see.Get(zklock.Node(l)); err != nil || !strings.HasSuffix(string(data), " the one behind") {
+		t.Errorf("the ticket has %q, %v, want the name of its client", data, err)
+	}
+	unlock(t, l)
 }

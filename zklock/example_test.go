@@ -9,6 +9,9 @@ import (
 	"os"
 	"sync"
 	"testing"
+	"time"
+
+	"github.com/go-zookeeper/zk"
 
 	"locklab/internal/leaktest"
 	"locklab/zklock"
@@ -99,4 +102,188 @@ func printed(t *testing.T, f func()) string {
 	out, err := io.ReadAll(r)
 	requireNoError(t, err)
 	return string(out)
+}
+
+func connect(ctx context.Context) *zklock.Client {
+	client, err := zklock.Dial(ctx, servers, zklock.ClientOptions{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	return client
+}
+
+func must[T any](v T, err error) T {
+	if err != nil {
+		log.Fatal(err)
+	}
+	return v
+}
+
+func ExampleReentrant() {
+	ctx := context.Background()
+	client := connect(ctx)
+	defer client.Close()
+	m := client.Reentrant("/locklab/example", zklock.Options{})
+
+	owner := m.Owner() // of one request, say
+	outer := must(owner.Lock(ctx))
+	inner := must(owner.Lock(ctx)) // somewhere deeper, at no cost
+	fmt.Println("one acquisition:", inner.Token() == outer.Token())
+
+	_, err := m.Owner().TryLock(ctx)
+	fmt.Println("another owner:", err)
+
+	outer.Unlock(ctx)
+	fmt.Println("to unlock:", owner.Count(), "and still held:", inner.Err() == nil)
+	inner.Unlock(ctx)
+}
+
+func ExampleRWMutex() {
+	ctx := context.Background()
+	client := connect(ctx)
+	defer client.Close()
+	m := client.RWMutex("/locklab/example", zklock.Options{})
+
+	a, b := must(m.RLock(ctx)), must(m.TryRLock(ctx)) // readers share
+	_, err := m.TryLock(ctx)
+	fmt.Println("a writer beside them:", errors.Is(err, zklock.ErrNotAcquired))
+	a.Unlock(ctx)
+	b.Unlock(ctx)
+
+	err = zklock.Do(ctx, m.RLocker(), func(ctx context.Context, lease *zklock.Lease) error {
+		return ctx.Err() // read here
+	})
+	fmt.Println("read:", err == nil)
+}
+
+func ExampleRWMutexOwner() {
+	ctx := context.Background()
+	client := connect(ctx)
+	defer client.Close()
+	owner := client.RWMutex("/locklab/example", zklock.Options{}).Owner()
+
+	write := must(owner.Lock(ctx))
+	read := must(owner.RLock(ctx)) // no other can write between the two
+	write.Unlock(ctx)
+	_, err := owner.Lock(ctx)
+	fmt.Println("and back:", errors.Is(err, zklock.ErrUpgrade))
+	fmt.Println("read what it wrote:", read.Unlock(ctx) == nil)
+}
+
+func ExampleSemaphore() {
+	ctx := context.Background()
+	client := connect(ctx)
+	defer client.Close()
+	s := client.Semaphore("/locklab/example", 2, zklock.Options{})
+
+	a, b := must(s.Lock(ctx)), must(s.Lock(ctx))
+	_, err := s.TryLock(ctx)
+	fmt.Println("a third:", errors.Is(err, zklock.ErrNotAcquired))
+	b.Unlock(ctx)
+	c := must(s.TryLock(ctx))
+	fmt.Println("after one has left:", a.Unlock(ctx) == nil, c.Unlock(ctx) == nil)
+}
+
+func ExampleMutex_Lock() {
+	ctx := context.Background()
+	client := connect(ctx)
+	defer client.Close()
+	m := client.Mutex("/locklab/example", zklock.Options{})
+
+	soon, cancel := context.WithTimeout(ctx, 5*time.Second) // bounds the wait, not the hold
+	defer cancel()
+	lease, err := m.Lock(soon)
+	if err != nil {
+		log.Fatal(err) // errors.Is(err, context.DeadlineExceeded) after five seconds
+	}
+	defer lease.Unlock(ctx)
+	select {
+	case <-lease.Done():
+		fmt.Println("stop, another client may have the lock:", lease.Err())
+	default:
+		fmt.Println("held, with a token for the resource:", lease.Token() > 0)
+	}
+}
+
+func ExampleMutex_Holders() {
+	ctx := context.Background()
+	client := must(zklock.Dial(ctx, servers, zklock.ClientOptions{Name: "reindexer on host 7"}))
+	defer client.Close()
+	m := client.Mutex("/locklab/example", zklock.Options{})
+	lease := must(m.Lock(ctx))
+	defer lease.Unlock(ctx)
+
+	for _, holder := range must(m.Holders(ctx)) { // by any client
+		fmt.Println(holder.Name, "has it:", holder.Token == lease.Token())
+	}
+	fmt.Println("waiters:", len(must(m.Waiters(ctx))))
+}
+
+func ExampleLease_IsOwner() {
+	ctx := context.Background()
+	client := connect(ctx)
+	defer client.Close()
+	conn, _, err := zk.Connect(servers, 10*time.Second, zk.WithLogger(log.New(io.Discard, "", 0)))
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer conn.Close()
+
+	lease := must(client.Mutex("/locklab/example", zklock.Options{Checkable: true}).Lock(ctx))
+	write := &zk.SetDataRequest{Path: "/locklab", Data: []byte("state"), Version: -1}
+	ops := append(must(lease.IsOwner()), write)
+	_, err = conn.Multi(ops...)
+	fmt.Println("while it is held:", err)
+
+	lease.Unlock(ctx)
+	_, err = conn.Multi(ops...)
+	fmt.Println("after that:", err)
+}
+
+func ExampleMulti() {
+	ctx := context.Background()
+	client := connect(ctx)
+	defer client.Close()
+
+	accounts := client.Multi([]string{"/locklab/example/7", "/locklab/example/3"}, zklock.MultiOptions{})
+	fmt.Println(accounts.Paths())
+	err := zklock.Do(ctx, accounts, func(ctx context.Context, lease *zklock.Lease) error {
+		if lease.TokenOf("/locklab/example/7") == 0 {
+			return errors.New("no token")
+		}
+		return ctx.Err() // move money here; ctx ends if either lock is lost
+	})
+	fmt.Println(err)
+}
+
+func ExampleElect() {
+	ctx := context.Background()
+	client := connect(ctx)
+	defer client.Close()
+
+	leader := client.Mutex("/locklab/example", zklock.Options{})
+	err := zklock.Elect(ctx, leader, func(ctx context.Context, lease *zklock.Lease) error {
+		fmt.Println("leads until the work is done, or until ctx ends:", lease.Err() == nil)
+		return ctx.Err()
+	})
+	fmt.Println(err)
+}
+
+var examples = []struct {
+	name string
+	run  func()
+	want string
+}{
+	{"", Example, "alone; the resource can check the token: true\n"},
+	{"Client_Cohort", ExampleClient_Cohort, "acquisitions: 50\n"},
+	{"Mutex_TryLock", ExampleMutex_TryLock, "again: true\nunlocked: true\nwhy it ended: zklock: lock released\n"},
+	{"Reentrant", ExampleReentrant, "one acquisition: true\nanother owner: zklock: lock not acquired: lock /locklab/example: another has it or waits for it\nto unlock: 1 and still held: true\n"},
+	{"RWMutex", ExampleRWMutex, "a writer beside them: true\nread: true\n"},
+	{"RWMutexOwner", ExampleRWMutexOwner, "and back: true\nread what it wrote: true\n"},
+	{"Semaphore", ExampleSemaphore, "a third: true\nafter one has left: true true\n"},
+	{"Mutex_Lock", ExampleMutex_Lock, "held, with a token for the resource: true\n"},
+	{"Mutex_Holders", ExampleMutex_Holders, "reindexer on host 7 has it: true\nwaiters: 0\n"},
+	{"Lease_IsOwner", ExampleLease_IsOwner, "while it is held: <nil>\nafter that: zk: node does not exist\n"},
+	{"Elect", ExampleElect, "leads until the work is done, or until ctx ends: true\n<nil>\n"},
+	{"Multi", ExampleMulti, "[/locklab/example/3 /locklab/example/7]\n<nil>\n"},
 }

@@ -48,7 +48,7 @@ import (
 // Reed, "ZooKeeper: Wait-free coordination for internet-scale systems", USENIX ATC 2010, §2.4,
 // have the queue. The handover by the event is in neither; we know of no earlier description.
 var handoffQueue = &protocol{kind: "lock-", enter: enterHandoff, remove: removeHandoff,
-	look: func(t *ticket) (view, error) { return lookHandoff(t, nearest, true, "lock-") }}
+	look: func(t *ticket) (view, error) { return lookHandoff(t, recipe.Nearest, true, "lock-") }}
 
 // enterHandoff makes the ticket's node, sealed if possible and if its holder hands over.
 func enterHandoff(t *ticket) (view, error) {
@@ -123,8 +123,6 @@ func lookHandoff(t *ticket, obstacle func(line []recipe.Place, i int) int, alone
 		return view{wake: w.wake, ticket: w, gives: gives}, nil
 	}
 }
-
-func nearest(_ []recipe.Place, i int) int { return i - 1 }
 
 // before reports whether the ticket is older than the node of the lock and was deleted with the
 // node before. A plain name in the list then belongs to another ticket.

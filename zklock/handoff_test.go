@@ -3,27 +3,26 @@ package zklock_test
 import (
 	"context"
 	"errors"
+	"os"
 	"testing"
+	"time"
 
 	"github.com/go-zookeeper/zk"
 
 	"locklab/harness"
+	"locklab/harness/locktest"
+	wirezk "locklab/internal/wire/zookeeper"
 	"locklab/zklock"
 )
 
 func TestHandoff(t *testing.T) {
-	t.Parallel()
-	at := endpoint(t)
-	atOnce(t, at, []serverTest{
+	runParallel(t, []serverTest{
 		{"one by one", oneByOne},
-		{"the event is the lock", eventIsLock},
 		{"every waiter of a client hears of it", sharedEvent},
 		{"foreign writes, sealed", foreignWriteSealed},
-		{"foreign writes, unsealed", foreignWriteUnsealed},
-		{"foreign writes, forged", foreignWriteForged},
+		{"foreign writes, not sealed", foreignWriteAllowed},
 		{"identity of another kind", estranged},
 		{"credentials", sealedWithCredentials},
-		{"waiter behind a cut", cutWaiterLists},
 	})
 }
 
@@ -59,31 +58,12 @@ func oneByOne(t *testing.T, at harness.Endpoint) {
 		}
 	}, c, d)
 	expectEqual(t, "20 acquisitions in turn cost", got, harness.Counts{Requests: 60})
-	if got := cost(func() { unlock(t, lock(t, m)) }, c); got.Requests != 3 {
-		t.Errorf("alone it costs %d requests, want 3", got.Requests)
-	}
-}
-
-func eventIsLock(t *testing.T, at harness.Endpoint) {
-	see := raw(t, at)
-	path := newPath()
-	c, d := dial(t, at, zklock.ClientOptions{}), dial(t, at, zklock.ClientOptions{})
-	head := lock(t, c.Mutex(path, zklock.Options{}))
-	next := waiting(t, t.Context(), d.Mutex(path, zklock.Options{}), see, 2)
-	var l *zklock.Lease
-	expectCost(t, harness.Counts{Requests: 1, Notifications: 1}, func() {
-		unlock(t, head)
-		l = awaitLease(t, next)
-	}, c, d)
-	expectRisingTokens(t, head, l)
-	unlock(t, l)
-	awaitQueue(t, see, path, 0)
+	expectEqual(t, "alone it costs", cost(func() { unlock(t, lock(t, m)) }, c).Requests, 3)
 }
 
 // sharedEvent: a waiter that has given up leaves the event to the one behind, on one watch.
 func sharedEvent(t *testing.T, at harness.Endpoint) {
-	see := raw(t, at)
-	path := newPath()
+	see, path := raw(t, at), newPath()
 	c, d := dial(t, at, zklock.ClientOptions{}), dial(t, at, zklock.ClientOptions{})
 	m := d.Mutex(path, zklock.Options{})
 	head := lock(t, c.Mutex(path, zklock.Options{}))
@@ -94,21 +74,18 @@ func sharedEvent(t *testing.T, at harness.Endpoint) {
 	expectError(t, (<-first).err, context.Canceled)
 	expectWaiting(t, second) // it was woken, and watches the holder now
 	expectCost(t, harness.Counts{Requests: 1, Notifications: 1}, func() {
-		unlock(t, head)
-		unlock(t, awaitLease(t, second))
+		handOver(t, head, second)
 	}, d)
 }
 
 // estranged: the holder's own node is closed to it. It deletes the node, and stops sealing.
 func estranged(t *testing.T, at harness.Endpoint) {
-	see := raw(t, at)
-	c := dial(t, at, zklock.ClientOptions{})
+	see, c := raw(t, at), dial(t, at, zklock.ClientOptions{})
 	zklock.Estrange(c)
 	m := c.Mutex(newPath(), zklock.Options{})
 	head := lock(t, m)
 	next := waiting(t, t.Context(), m, see, 2)
-	unlock(t, head)
-	unlock(t, awaitLease(t, next))
+	handOver(t, head, next)
 	if zklock.Sealed(c) {
 		t.Error("the client still seals its tickets")
 	}
@@ -118,7 +95,7 @@ func estranged(t *testing.T, at harness.Endpoint) {
 
 // sealedWithCredentials: clients of one user hand over to each other, and cannot write.
 func sealedWithCredentials(t *testing.T, at harness.Endpoint) {
-	unlock(t, lock(t, dial(t, at, zklock.ClientOptions{}).Mutex(newPath(), zklock.Options{}))) // the root is open to all
+	unlock(t, lock(t, newMutex(t, at, newPath()))) // the root is open to all
 	at.Username, at.Password = user, password
 	mine, stranger := raw(t, at), raw(t, harness.Endpoint{Kind: at.Kind, Addrs: at.Addrs})
 	o := zklock.ClientOptions{Username: user, Password: password}
@@ -126,30 +103,132 @@ func sealedWithCredentials(t *testing.T, at harness.Endpoint) {
 	path := newPath()
 	head := lock(t, c.Mutex(path, zklock.Options{}))
 	next := waiting(t, t.Context(), d.Mutex(path, zklock.Options{}), mine, 2)
-	if _, err := mine.Set(zklock.Node(head), revoke, -1); !errors.Is(err, zk.ErrNoAuth) {
-		t.Errorf("the same user writes to the ticket: %v, want %v", err, zk.ErrNoAuth)
-	}
+	expectError(t, errorOf(mine.Set(zklock.Node(head), revoke, -1)), zk.ErrNoAuth)
 	if _, _, err := stranger.Get(zklock.Node(head)); !errors.Is(err, zk.ErrNoAuth) {
 		t.Errorf("a stranger reads the ticket: %v, want %v", err, zk.ErrNoAuth)
 	}
 	expectError(t, stranger.Delete(zklock.Node(head), -1), zk.ErrNoAuth)
 	expectCost(t, harness.Counts{Requests: 1, Notifications: 1}, func() {
-		unlock(t, head)
-		unlock(t, awaitLease(t, next))
+		handOver(t, head, next)
 	}, d)
 }
 
-func cutWaiterLists(t *testing.T, at harness.Endpoint) {
-	p, see := newProxy(t, at), raw(t, at)
-	path := newPath()
-	d := dial(t, p.at, zklock.ClientOptions{})
-	head := lock(t, dial(t, at, zklock.ClientOptions{}).Mutex(path, zklock.Options{}))
-	next := waiting(t, t.Context(), d.Mutex(path, zklock.Options{}), see, 2)
-	p.cut()
-	eventually(t, "the waiter is back", func() bool { return p.Seen("setWatches") > 0 })
+// TestHandoffCost checks the documented cost of zk-handoff behind others. Two clients sometimes
+// miss each other: with four requests behind another and three alone they average 3.9.
+func TestHandoffCost(t *testing.T) {
+	at := endpoint(t)
+	for _, contenders := range []int{2, 8, 50} {
+		all, path := make([]contestant, contenders), newPath()
+		for i := range all {
+			c := zklock.Relax(dial(t, at, zklock.ClientOptions{SessionTimeout: 30 * time.Second}))
+			m := c.Mutex(path, zklock.Options{})
+			all[i] = contestant{func(ctx context.Context) (harness.Lease, error) { return m.Lock(ctx) }, func() harness.Counts { return counts(c) }}
+		}
+		requests, notifications := contend(t, all, 30)
+		t.Logf("%d contenders: %.3f requests, %.3f notifications an acquisition", contenders, requests, notifications)
+		if contenders == 2 {
+			if requests > 3.95 {
+				t.Errorf("2 contenders: %.3f requests an acquisition, want at most 3.95", requests)
+			}
+			continue
+		}
+		if requests < 2.95 || requests > 3.05 || notifications > 1.02 {
+			t.Errorf("%d contenders: %.3f requests and %.3f notifications an acquisition, want 3 and 1", contenders, requests, notifications)
+		}
+	}
+}
+
+var revoke = []byte("__REVOKE__") // what Curator writes
+
+func foreignWriteSealed(t *testing.T, at harness.Endpoint) {
+	see, m := raw(t, at), newMutex(t, at, newPath())
+	head := lock(t, m)
+	write := func() {
+		t.Helper()
+		expectError(t, errorOf(see.Set(zklock.Node(head), revoke, -1)), zk.ErrNoAuth)
+		expectError(t, errorOf(see.SetACL(zklock.Node(head), zk.WorldACL(zk.PermAll), -1)), zk.ErrNoAuth)
+		if _, _, err := see.Get(zklock.Node(head)); err != nil {
+			t.Errorf("a stranger cannot watch the ticket: %v", err)
+		}
+	}
+	write()
+	next := waiting(t, t.Context(), m, see, 2)
+	write()
 	expectWaiting(t, next)
-	expectCost(t, harness.Counts{Requests: 2, Notifications: 1}, func() {
-		unlock(t, head)
-		unlock(t, awaitLease(t, next))
-	}, d)
+	deleteNode(t, see, zklock.Node(head)) // to break the lock by hand
+	unlock(t, awaitLease(t, next))
+	expectLost(t, head)
+}
+
+// writesWhileHeld: no waiter enters by writes to a holder's ticket, before or after its watch.
+func writesWhileHeld(t *testing.T, see *wirezk.Conn, c *zklock.Client, data string, before int) {
+	m := c.Mutex(newPath(), zklock.Options{})
+	head := lock(t, m)
+	write := func() {
+		t.Helper()
+		setData(t, see, zklock.Node(head), []byte(data))
+	}
+	for range before {
+		write()
+	}
+	next := waiting(t, t.Context(), m, see, 2)
+	for range 2 {
+		write()
+		expectWaiting(t, next)
+	}
+	if err := head.Err(); err != nil {
+		t.Errorf("the holder's Err = %v", err)
+	}
+	handOver(t, head, next)
+	awaitQueue(t, see, m.Path(), 0)
+}
+
+// foreignWriteAllowed: if all clients may write, a waiter looks after every event, and without the
+// ACL the marker protects only from a write before the watch.
+func foreignWriteAllowed(t *testing.T, at harness.Endpoint) {
+	see, c := raw(t, at), dial(t, at, zklock.ClientOptions{})
+	for _, data := range []string{string(revoke), zklock.Marker} {
+		zklock.Unseal(c)
+		writesWhileHeld(t, see, c, data, 0)
+		zklock.Forge(c)
+		writesWhileHeld(t, see, c, data, 1) // the version shows it
+	}
+	m := c.Mutex(newPath(), zklock.Options{})
+	head := lock(t, m)
+	next := waiting(t, t.Context(), m, see, 2)
+	setData(t, see, zklock.Node(head), revoke)
+	second := awaitLease(t, next) // if the waiter did not get the lock, the ACL would be unnecessary
+	if head.Err() != nil || second.Err() != nil {
+		t.Errorf("want the hazard, two holders, not %v and %v", head.Err(), second.Err())
+	}
+	unlock(t, head)
+	unlock(t, second)
+}
+
+// TestSealUnavailable runs against servers without ACLs or such identities, or other hashes.
+func TestSealUnavailable(t *testing.T) {
+	for _, option := range []string{
+		"-Dzookeeper.skipACL=yes",
+		"-Dzookeeper.DigestAuthenticationProvider.enabled=false",
+		"-Dzookeeper.DigestAuthenticationProvider.digestAlg=SHA-256",
+	} {
+		t.Run(option, func(t *testing.T) {
+			t.Setenv("JAVA_TOOL_OPTIONS", option)
+			at := locktest.Endpoint(t, harness.KindZooKeeper) // a separate server
+			if os.Getenv("LOCKLAB_ZOOKEEPER") != "" {
+				t.Skip("the server at hand was not started here, with that option")
+			}
+			c := dial(t, at, zklock.ClientOptions{})
+			m := c.Mutex(newPath(), zklock.Options{})
+			see := raw(t, at)
+			unlock(t, lock(t, m))
+			if zklock.Sealed(c) {
+				t.Fatal("the client trusts an ACL that does not protect its tickets")
+			}
+			writesWhileHeld(t, see, c, string(revoke), 1)
+			for _, name := range queue(t, see, m.Path()) {
+				t.Errorf("the probe has left %s", name)
+			}
+		})
+	}
 }

@@ -15,9 +15,7 @@ import (
 
 // TestHistorical shows the faults, by number, that failure scenarios do not show.
 func TestHistorical(t *testing.T) {
-	t.Parallel()
-	at := endpoint(t)
-	atOnce(t, at, []serverTest{
+	runParallel(t, []serverTest{
 		{"fair/B4 a path with a dash", pathWithDash},
 		{"writelock/B7 adopts a ticket", adoptsTicket},
 		{"boolean-mutex/B8 asks 16 times a second", asksTooOften},
@@ -84,8 +82,7 @@ func asksTooOften(t *testing.T, at harness.Endpoint) {
 	waiter = begins(t.Context(), session(t, c).Lock)
 	time.Sleep(2 * aWhile)
 	expectEqual(t, "mended, a waiter sends", c.(harness.Counter).Counts().Requests, 3)
-	unlock(t, held)
-	unlock(t, awaitLease(t, waiter))
+	handOver(t, held, waiter)
 }
 
 // ownsAfterSession: the object grants an expired session's lock, which another client has.

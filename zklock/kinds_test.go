@@ -145,7 +145,6 @@ func TestKinds(t *testing.T) {
 		{"process stopped after the grant", stoppedAfterGrant},
 		{"connection lost while waiting", cutInLine},
 		{"sessions expire", bothExpire},
-		{"client closed", closedInLine},
 		{"client shut down", shutDown},
 		{"client shut down while deletions are refused", shutDownRefused},
 		{"client shut down while no server answers", shutDownSilent},
@@ -220,21 +219,20 @@ func oneCancels(t *testing.T, s *stage, waiter int) {
 	cancel()
 	expectError(t, (<-waiters[waiter]).err, context.Canceled)
 	expectWaiting(t, waiters[1-waiter])
-	unlock(t, held)
-	unlock(t, awaitLease(t, waiters[1-waiter]))
+	handOver(t, held, waiters[1-waiter])
 }
 
 func oneDies(t *testing.T, s *stage) {
 	a := s.taker(t)
 	client, b := s.contender(t, s.at, zklock.ClientOptions{})
 	c := s.taker(t)
-	held := acquire(t, a)
+	held, lost := acquire(t, a), lock(t, client.Mutex(newPath(), zklock.Options{}))
 	middle, last := behind(t.Context(), b), behind(t.Context(), c)
 	client.Close()
 	expectError(t, (<-middle).err, zklock.ErrClosed)
-	expectWaiting(t, last)
-	unlock(t, held)
-	unlock(t, awaitLease(t, last))
+	expectError(t, lockError(t.Context(), b), zklock.ErrClosed)
+	expectLost(t, lost)
+	handOver(t, held, last)
 }
 
 func repliesLost(t *testing.T, s *stage) {
@@ -344,20 +342,8 @@ func bothExpire(t *testing.T, s *stage) {
 	expectLost(t, held)
 	p.Partition(false)
 	p.cut()
-	expectWaiting(t, second)
-	unlock(t, l)
-	unlock(t, awaitLease(t, second))
+	handOver(t, l, second)
 	unlock(t, acquire(t, a)) // in its next session
-}
-
-func closedInLine(t *testing.T, s *stage) {
-	c, f := s.contender(t, s.at, zklock.ClientOptions{})
-	held := acquire(t, f)
-	next := behind(t.Context(), s.open(c, s.path))
-	c.Close()
-	expectError(t, (<-next).err, zklock.ErrClosed)
-	expectError(t, lockError(t.Context(), f), zklock.ErrClosed)
-	expectLost(t, held)
 }
 
 // faultsAndCancels: despite faults and cancels no two hold the lock at once, and all get in.

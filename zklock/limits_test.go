@@ -1,6 +1,7 @@
 package zklock_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -73,14 +74,10 @@ func sizesRefused(t *testing.T, at harness.Endpoint) {
 	}
 	for name, m := range all {
 		before := counts(c)
-		for call, take := range map[string]taker{"Lock": m.Lock, "TryLock": m.TryLock} {
-			if err := lockError(t.Context(), take); !errors.Is(err, zklock.ErrUsage) {
-				t.Errorf("%s: %s = %v, want ErrUsage", name, call, err)
-			}
+		for _, take := range []taker{m.Lock, m.TryLock} {
+			expectError(t, lockError(t.Context(), take), zklock.ErrUsage)
 		}
-		if got := counts(c).Sub(before); got != (harness.Counts{}) {
-			t.Errorf("%s costs %+v", name, got)
-		}
+		expectEqual(t, name+" costs", counts(c).Sub(before), harness.Counts{})
 	}
 }
 
@@ -120,18 +117,14 @@ func pathsRefused(t *testing.T, at harness.Endpoint) {
 			if !errors.Is(err, zklock.ErrPath) || !strings.Contains(err.Error(), why) || strings.Contains(err.Error(), "\n") || len(err.Error()) > 1000 {
 				t.Errorf("%s at %.20q, %d bytes: %.200v, want ErrPath with %q in one short line", name, path, len(path), err, why)
 			}
-			if got := counts(c).Sub(before); got != (harness.Counts{}) {
-				t.Errorf("%s at %.20q, %d bytes costs %+v", name, path, len(path), got)
-			}
+			expectEqual(t, fmt.Sprintf("%s at %.20q, %d bytes costs", name, path, len(path)), counts(c).Sub(before), harness.Counts{})
 		}
 	}
 	unlock(t, lock(t, c.Mutex(newPath()+"/Größe 1", zklock.Options{})))
 }
 
 func charsAccepted(t *testing.T, at harness.Endpoint) {
-	see := raw(t, at)
-	c := dial(t, at, zklock.ClientOptions{})
-	base := newPath()
+	see, c, base := raw(t, at), dial(t, at, zklock.ClientOptions{}), newPath()
 	unlock(t, lock(t, c.Mutex(base, zklock.Options{})))
 	var names []string
 	var name strings.Builder
@@ -173,10 +166,7 @@ func longestPath(t *testing.T, at harness.Endpoint) {
 	}
 	o := zklock.ClientOptions{ACL: acl}
 	long := append(slices.Clone(acl), zk.DigestACL(zk.PermAll, "one", "more")...)
-	if c, err := zklock.Dial(t.Context(), at.Addrs[0], zklock.ClientOptions{ACL: long}); err == nil {
-		c.Close()
-		t.Error("an ACL that is too long is accepted")
-	}
+	expectError(t, errorOf(zklock.Dial(t.Context(), at.Addrs[0], zklock.ClientOptions{ACL: long})), zklock.ErrUsage)
 	path := newPath()
 	path += "/" + strings.Repeat("x", zklock.MaxPath-len(path)-1)
 	c, d := dial(t, at, o), dial(t, p.at, o)
@@ -185,9 +175,7 @@ func longestPath(t *testing.T, at harness.Endpoint) {
 	p.cut()
 	eventually(t, "the waiter is cut off", func() bool { return !zklock.Up(d) })
 	eventually(t, "the waiter is back", func() bool { return zklock.Up(d) })
-	expectWaiting(t, got)
-	unlock(t, head)
-	unlock(t, awaitLease(t, got))
+	handOver(t, head, got)
 }
 
 // nilContexts: a nil context is one that does not end, in every method.
@@ -216,36 +204,76 @@ func nilContexts(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-func margins(t *testing.T, at harness.Endpoint) {
-	for _, test := range []struct {
-		timeout, margin, tick time.Duration
-		ok                    bool
-	}{
-		{2 * time.Second, -1, 0, false},
-		{2 * time.Second, -4 * time.Second, 0, false},
-		{0, -1, 0, false},
-		{2 * time.Second, 0, 0, true},
-		{2 * time.Second, 1, 0, true},
-		{2 * time.Second, 700 * time.Millisecond, 0, true}, // 0.35
-		{2 * time.Second, 700*time.Millisecond + 1, 0, false},
-		{2 * time.Second, 2 * time.Second, 0, false},
-		{2 * time.Second, 1 << 62, 0, false},
-		{0, time.Second, 0, true},
-		{0, 59 * time.Second, 0, false}, // more than any granted timeout allows
-		{2 * time.Second, 600 * time.Millisecond, 1100 * time.Millisecond, true},
-		{2 * time.Second, 600*time.Millisecond + 1, 1100 * time.Millisecond, false},
-		{2 * time.Second, 0, 2 * time.Second, false}, // nothing is left
-	} {
-		c, err := zklock.Dial(t.Context(), at.Addrs[0], zklock.ClientOptions{SessionTimeout: test.timeout, Margin: test.margin, Tick: test.tick})
+type options = zklock.ClientOptions
+
+const dead = "127.0.0.1:1" // no server
+
+var refusedOptions = []struct {
+	servers []string // nil for the common one
+	o       options
+	want    error
+	why     string
+}{
+	{[]string{dead}, options{}, zklock.ErrUnavailable, "refused"},
+	{[]string{"nowhere.invalid:2181"}, options{}, zklock.ErrUnavailable, "nowhere.invalid"},
+	{[]string{}, options{}, zklock.ErrUsage, "no server"},
+	{[]string{dead + "/app"}, options{}, zklock.ErrUsage, "chroot"},
+	{[]string{dead, "127.0.0.1:99999"}, options{}, zklock.ErrUsage, "99999"},
+	{nil, options{Tick: -1}, zklock.ErrUsage, "-1ns"},
+	{nil, options{ACL: zk.AuthACL(zk.PermAll)}, zklock.ErrUsage, "scheme auth"}, // without a user
+
+	{nil, options{SessionTimeout: time.Millisecond}, zklock.ErrSessionTimeout, "asked for 1ms, the servers grant "},
+	{nil, options{SessionTimeout: 24 * time.Hour}, zklock.ErrSessionTimeout, "asked for 24h0m0s, the servers grant "},
+	{nil, options{SessionTimeout: -time.Second}, zklock.ErrSessionTimeout, "-1s, want a millisecond or more, or 0 for the default"},
+	{nil, options{SessionTimeout: time.Microsecond}, zklock.ErrSessionTimeout, "1µs, want a millisecond or more, or 0 for the default"},
+	{nil, options{SessionTimeout: 1 << 31 * time.Millisecond}, zklock.ErrSessionTimeout, "596h31m23.648s, want at most 596h31m23.647s"}, // the servers would receive another number
+	{nil, options{SessionTimeout: 60 * 24 * time.Hour}, zklock.ErrSessionTimeout, "1440h0m0s, want at most 596h31m23.647s"},
+	{nil, options{SessionTimeout: 1 << 62}, zklock.ErrSessionTimeout, "want at most 596h31m23.647s"},
+
+	{nil, options{SessionTimeout: 2 * time.Second, Margin: -1}, zklock.ErrMargin, "-1ns"},
+	{nil, options{SessionTimeout: 2 * time.Second, Margin: -4 * time.Second}, zklock.ErrMargin, "-4s"},
+	{nil, options{Margin: -1}, zklock.ErrMargin, "-1ns"},
+	{nil, options{SessionTimeout: 2 * time.Second, Margin: 700*time.Millisecond + 1}, zklock.ErrMargin, "at most 700ms"}, // 0.35
+	{nil, options{SessionTimeout: 2 * time.Second, Margin: 2 * time.Second}, zklock.ErrMargin, "2s of a session timeout of 2s"},
+	{nil, options{SessionTimeout: 2 * time.Second, Margin: 1 << 62}, zklock.ErrMargin, "of a session timeout of 2s"},
+	{nil, options{Margin: 59 * time.Second}, zklock.ErrMargin, "59s"}, // more than any granted timeout allows
+	{nil, options{SessionTimeout: 2 * time.Second, Margin: 600*time.Millisecond + 1, Tick: 1100 * time.Millisecond}, zklock.ErrMargin, "at most 600ms"},
+	{nil, options{SessionTimeout: 2 * time.Second, Tick: 2 * time.Second}, zklock.ErrMargin, "none is left"},
+}
+
+// dialRefuses: Dial reports a mistake in one line.
+func dialRefuses(t *testing.T, at harness.Endpoint) {
+	for _, test := range refusedOptions {
+		limit, servers := patience, at.Addrs[0]
+		if test.want == zklock.ErrUnavailable {
+			limit = time.Second
+		}
+		if test.servers != nil {
+			servers = test.servers
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), limit)
+		c, err := zklock.Dial(ctx, servers, test.o)
+		cancel()
 		if err == nil {
 			c.Close()
-		}
-		if (err == nil) != test.ok || err != nil && (!errors.Is(err, zklock.ErrMargin) || strings.Contains(err.Error(), "\n")) {
-			t.Errorf("SessionTimeout %v, Margin %v, Tick %v: Dial = %v, want ErrMargin %t", test.timeout, test.margin, test.tick, err, !test.ok)
+			t.Errorf("%q, %+v: Dial succeeds", servers, test.o)
+		} else if text := err.Error(); !errors.Is(err, test.want) || strings.Contains(text, "\n") || !strings.Contains(text, test.why) ||
+			len(test.servers) > 0 && !strings.Contains(text, servers[len(servers)-1]) {
+			t.Errorf("%q, %+v: Dial = %v, want %v, the address and %q in one line", servers, test.o, err, test.want, test.why)
 		}
 	}
-	if _, err := zklock.Dial(t.Context(), at.Addrs[0], zklock.ClientOptions{Tick: -1}); !errors.Is(err, zklock.ErrUsage) {
-		t.Fatalf("Tick -1: Dial = %v, want ErrUsage", err)
+}
+
+func margins(t *testing.T, at harness.Endpoint) {
+	for _, o := range []zklock.ClientOptions{
+		{SessionTimeout: 2 * time.Second, Margin: 1},
+		{SessionTimeout: 2 * time.Second, Margin: 700 * time.Millisecond},
+		{Margin: time.Second},
+		{SessionTimeout: 2 * time.Second, Margin: 600 * time.Millisecond, Tick: 1100 * time.Millisecond},
+		{SessionTimeout: 3 * time.Second},
+	} {
+		c := dial(t, at, o)
+		expectEqual(t, "granted", c.SessionTimeout(), cmp.Or(o.SessionTimeout, 10*time.Second))
 	}
 	// A large accepted margin leaves an idle holder its lease.
 	c := dial(t, at, zklock.ClientOptions{SessionTimeout: 12 * time.Second, Margin: 3 * time.Second})

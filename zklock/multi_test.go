@@ -2,23 +2,23 @@ package zklock_test
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/go-zookeeper/zk"
 
 	"locklab/harness"
 	"locklab/zklock"
 )
 
 func TestMulti(t *testing.T) {
-	t.Parallel()
-	at := endpoint(t)
-	atOnce(t, at, []serverTest{
+	runParallel(t, []serverTest{
 		{"order", multiOrder},
 		{"beside single mutexes", multiBesideSingle},
 		{"partial failure", multiPartial},
 		{"one is lost while waiting for the next", multiLosesWhileWaiting},
-		{"tokens", multiTokens},
 	})
 }
 
@@ -49,14 +49,20 @@ func multiBesideSingle(t *testing.T, at harness.Endpoint) {
 	m := c.Multi([]string{path + "/a", path + "/b"}, zklock.MultiOptions{})
 	b := d.Mutex(path+"/b", zklock.Options{})
 	l := acquire(t, m.Lock)
+	first, second := l.TokenOf(path+"/a"), l.TokenOf(path+"/b")
+	if l.Token() != first || first == 0 || second <= first || l.TokenOf("/other") != 0 {
+		t.Errorf("tokens %d, %d and %d", l.Token(), first, second)
+	}
 	expectExcluded(t, "a mutex of the second path", b.Lock)
 	unlock(t, l)
 	single := lock(t, b)
+	if single.Token() <= second {
+		t.Errorf("token %d after %d", single.Token(), second)
+	}
 	all := behind(t.Context(), m.Lock)
 	expectWaiting(t, all)
 	expectExcluded(t, "a mutex of the first path", d.Mutex(path+"/a", zklock.Options{}).Lock) // held meanwhile
-	unlock(t, single)
-	unlock(t, awaitLease(t, all))
+	handOver(t, single, all)
 }
 
 func multiPartial(t *testing.T, at harness.Endpoint) {
@@ -93,26 +99,89 @@ func multiLosesWhileWaiting(t *testing.T, at harness.Endpoint) {
 		now := queue(t, see, path+"/a")
 		return len(now) == 1 && now[0] != before[0]
 	})
-	unlock(t, second)
-	unlock(t, awaitLease(t, all))
+	handOver(t, second, all)
 	for _, name := range []string{"/a", "/b"} {
 		awaitQueue(t, see, path+name, 0)
 	}
 }
 
-func multiTokens(t *testing.T, at harness.Endpoint) {
+func TestSemaphore(t *testing.T) {
+	runParallel(t, []serverTest{
+		{"holders leave in any order", semaphoreOutOfOrder},
+		{"one waiter wakes", semaphoreWakesOne},
+		{"the mark came before the watch", semaphoreMarkFirst},
+	})
+}
+
+func semaphoreOutOfOrder(t *testing.T, at harness.Endpoint) {
+	for _, k := range kinds {
+		if !k.counts {
+			continue
+		}
+		see, path := raw(t, at), newPath()
+		lock := func() taker { return k.open(dial(t, at, zklock.ClientOptions{}), path, 3, zklock.Options{}).Lock }
+		held := []*zklock.Lease{acquire(t, lock()), acquire(t, lock()), acquire(t, lock())}
+		var waiters []<-chan result
+		for range 5 {
+			waiters = append(waiters, behind(t.Context(), lock()))
+		}
+		for _, k := range []int{1, 2, 0, 2, 1} {
+			unlock(t, held[k])
+			held[k] = awaitLease(t, waiters[0])
+			if waiters = waiters[1:]; len(waiters) > 0 {
+				expectWaiting(t, waiters[0])
+			}
+		}
+		for _, l := range held {
+			unlock(t, l)
+		}
+		(&stage{at: at, see: see, path: path}).deserted(t)
+	}
+}
+
+func semaphoreWakesOne(t *testing.T, at harness.Endpoint) {
 	path := newPath()
-	c := dial(t, at, zklock.ClientOptions{})
-	m := c.Multi([]string{path + "/b", path + "/a"}, zklock.MultiOptions{})
-	l := acquire(t, m.Lock)
-	a, b := l.TokenOf(path+"/a"), l.TokenOf(path+"/b")
-	if l.Token() != a || a == 0 || b <= a || l.TokenOf("/other") != 0 {
-		t.Errorf("tokens %d, %d and %d", l.Token(), a, b)
+	holder := dial(t, at, zklock.ClientOptions{}).Semaphore(path, 2, zklock.Options{})
+	a, b := acquire(t, holder.Lock), acquire(t, holder.Lock)
+	var clients []*zklock.Client
+	var waiters []<-chan result
+	for range 5 {
+		c := dial(t, at, zklock.ClientOptions{})
+		clients = append(clients, c)
+		waiters = append(waiters, behind(t.Context(), c.Semaphore(path, 2, zklock.Options{}).Lock))
 	}
-	unlock(t, l)
-	single := lock(t, c.Mutex(path+"/b", zklock.Options{}))
-	if single.Token() <= b {
-		t.Errorf("token %d after %d", single.Token(), b)
+	var before []harness.Counts
+	for _, c := range clients {
+		before = append(before, counts(c))
 	}
-	unlock(t, single)
+	unlock(t, b)
+	first := awaitLease(t, waiters[0])
+	expectWaiting(t, waiters[1])
+	for i, want := range []uint64{1, 1, 0, 0, 0} {
+		expectEqual(t, fmt.Sprintf("events of the release for waiter %d", i), counts(clients[i]).Sub(before[i]).Notifications, want)
+	}
+	unlock(t, a)
+	unlock(t, first)
+	for _, w := range waiters[1:] {
+		unlock(t, awaitLease(t, w))
+	}
+}
+
+// semaphoreMarkFirst: a waiter ahead is marked between the list and the watch on it.
+func semaphoreMarkFirst(t *testing.T, at harness.Endpoint) {
+	c, see, path := dial(t, at, zklock.ClientOptions{}), raw(t, at), newPath()
+	unlock(t, acquire(t, c.Semaphore(path, 1, zklock.Options{}).Lock)) // makes the parents
+	for _, test := range []struct {
+		data []byte
+		want bool
+	}{{nil, true}, {zklock.HeldMark, false}, {[]byte("something else"), true}} {
+		node := path + "/" + string(test.data) + "x"
+		createNode(t, see, node, test.data, zk.FlagEphemeral)
+		if have, err := zklock.WatchesWaiter(c, node); have != test.want || err != nil {
+			t.Errorf("a ticket with %q is waited for: %t, %v, want %t", test.data, have, err, test.want)
+		}
+	}
+	if have, err := zklock.WatchesWaiter(c, path+"/gone"); have || err != nil {
+		t.Errorf("a ticket that is gone is waited for: %t, %v", have, err)
+	}
 }

@@ -1,21 +1,25 @@
 package zklock_test
 
 import (
+	"context"
 	"errors"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/go-zookeeper/zk"
 
 	"locklab/harness"
+	"locklab/internal/faultproxy"
 	wirezk "locklab/internal/wire/zookeeper"
 	"locklab/zklock"
 )
 
 // TestPlain tests tickets without a unique name, whose names are reused.
 func TestPlain(t *testing.T) {
-	t.Parallel()
-	atOnce(t, endpoint(t), []serverTest{
+	runParallel(t, []serverTest{
 		{"list", func(t *testing.T, at harness.Endpoint) { plainList(t, at, false) }},
 		{"list after a reconnect", func(t *testing.T, at harness.Endpoint) { plainList(t, at, true) }},
 		{"number ahead", plainAhead},
@@ -69,7 +73,7 @@ func parent(l *zklock.Lease) string { return strings.TrimSuffix(zklock.Node(l), 
 // NodeDataChanged of another ticket with the name of the one ahead.
 func plainList(t *testing.T, at harness.Endpoint, breaks bool) {
 	p, see, path := newProxy(t, at), raw(t, at), newPath()
-	mutex := func() *zklock.Mutex { return dial(t, at, zklock.ClientOptions{}).Mutex(path, zklock.Options{}) }
+	mutex := func() *zklock.Mutex { return newMutex(t, at, path) }
 	c := dial(t, p.at, zklock.ClientOptions{})
 	lock(t, mutex())
 	waits := waiting(t, t.Context(), c.Mutex(path, zklock.Options{}), see, 2)
@@ -89,12 +93,7 @@ func plainList(t *testing.T, at harness.Endpoint, breaks bool) {
 	if breaks {
 		awaitQueue(t, see, path, 3)
 	}
-	expectWaiting(t, waits) // it is woken, and its guard comes later
-	unlock(t, head)
-	l := awaitLease(t, next)
-	expectWaiting(t, waits)
-	unlock(t, l)
-	unlock(t, awaitLease(t, waits))
+	handOver(t, head, next, waits) // it is woken, and its guard comes later
 }
 
 func plainAhead(t *testing.T, at harness.Endpoint) {
@@ -105,7 +104,7 @@ func plainAhead(t *testing.T, at harness.Endpoint) {
 	head := lock(t, n)
 	var others [2]*zklock.Mutex
 	for i := range others {
-		others[i] = dial(t, at, zklock.ClientOptions{}).Mutex(path, zklock.Options{})
+		others[i] = newMutex(t, at, path)
 	}
 	var second *zklock.Lease
 	third := make(chan (<-chan result), 1)
@@ -117,12 +116,7 @@ func plainAhead(t *testing.T, at harness.Endpoint) {
 	})
 	waits := behind(t.Context(), m.Lock)
 	last := <-third
-	expectWaiting(t, waits) // its guard comes later
-	unlock(t, second)
-	l := awaitLease(t, last)
-	expectWaiting(t, waits)
-	unlock(t, l)
-	unlock(t, awaitLease(t, waits))
+	handOver(t, second, last, waits) // its guard comes later
 }
 
 func numberOf(t *testing.T, l *zklock.Lease) (n int) {
@@ -137,7 +131,7 @@ func numberOf(t *testing.T, l *zklock.Lease) (n int) {
 func byName(t *testing.T, see *wirezk.Conn, m, n *zklock.Mutex) {
 	t.Helper()
 	c := zklock.ClientOf(m)
-	for range 5 {
+	for range 10 {
 		head := lock(t, n)
 		var l *zklock.Lease
 		got := cost(func() {
@@ -155,8 +149,7 @@ func byName(t *testing.T, see *wirezk.Conn, m, n *zklock.Mutex) {
 
 // plainLastTurn: a client whose last ticket had the previous number is first, on the same node.
 func plainLastTurn(t *testing.T, at harness.Endpoint, turns int) {
-	see, path := raw(t, at), newPath()
-	c := dial(t, at, zklock.ClientOptions{})
+	see, path, c := raw(t, at), newPath(), dial(t, at, zklock.ClientOptions{})
 	m := c.Mutex(path, zklock.Options{})
 	var l *zklock.Lease
 	for range turns {
@@ -164,20 +157,17 @@ func plainLastTurn(t *testing.T, at harness.Endpoint, turns int) {
 		unlock(t, l)
 	}
 	recreateNode(t, see, path, numberOf(t, l))
-	head := lock(t, dial(t, at, zklock.ClientOptions{}).Mutex(path, zklock.Options{}))
+	head := lock(t, newMutex(t, at, path))
 	if name(head) != name(l) {
 		t.Fatalf("the test shows nothing: tickets %s and %s", name(head), name(l))
 	}
 	next := waiting(t, t.Context(), m, see, 2)
-	expectWaiting(t, next)
-	unlock(t, head)
-	unlock(t, awaitLease(t, next))
+	handOver(t, head, next)
 }
 
 // plainTwo: a client has one plain ticket at a time in a queue, even if that is gone unnoticed.
 func plainTwo(t *testing.T, at harness.Endpoint) {
-	see, path := raw(t, at), newPath()
-	c := dial(t, at, zklock.ClientOptions{})
+	see, path, c := raw(t, at), newPath(), dial(t, at, zklock.ClientOptions{})
 	m := c.Mutex(path, zklock.Options{})
 	first := lock(t, m)
 	recreateNode(t, see, path, 0)
@@ -194,8 +184,7 @@ func plainTwo(t *testing.T, at harness.Endpoint) {
 }
 
 func plainNameInUse(t *testing.T, at harness.Endpoint) {
-	see, path := raw(t, at), newPath()
-	c := dial(t, at, zklock.ClientOptions{})
+	see, path, c := raw(t, at), newPath(), dial(t, at, zklock.ClientOptions{})
 	m := c.Mutex(path, zklock.Options{})
 	unlock(t, lock(t, m))
 	createNode(t, see, path+"/lock-0000000002", nil, zk.FlagEphemeral)
@@ -216,5 +205,102 @@ func plainUnsealed(t *testing.T, at harness.Endpoint) {
 			t.Errorf("ticket %s is not sealed", name(l))
 		}
 		unlock(t, l)
+	}
+}
+
+// TestPlainCost checks the cost of zk-handoff if the ticket ahead has another number.
+func TestPlainCost(t *testing.T) {
+	t.Parallel()
+	tests := []serverTest{
+		{"the lock's node is written to", costOfWrites},
+		{"create lost behind many", func(t *testing.T, at harness.Endpoint) { costOfLostCreate(t, at, faultproxy.LoseRequest) }},
+		{"reply to create lost behind many", func(t *testing.T, at harness.Endpoint) { costOfLostCreate(t, at, faultproxy.LoseReply) }},
+	}
+	for _, k := range kinds {
+		if slices.Contains([]string{"mutex", "owner", "writer", "semaphore"}, k.name) {
+			tests = append(tests, serverTest{"many waiters of a client, " + k.name, func(t *testing.T, at harness.Endpoint) {
+				costOfManyWaiters(t, at, func(c *zklock.Client, path string) taker { return k.open(c, path, 2, zklock.Options{}).Lock })
+			}})
+		}
+	}
+	atOnce(t, endpoint(t), tests)
+}
+
+func costOfWrites(t *testing.T, at harness.Endpoint) {
+	see, c := raw(t, at), dial(t, at, zklock.ClientOptions{})
+	m := c.Mutex(newPath(), zklock.Options{})
+	for range 3 {
+		unlock(t, lock(t, m))
+	}
+	for range 3 {
+		setData(t, see, m.Path(), []byte("config"))
+		for _, want := range []uint64{3, 2, 2} {
+			expectEqual(t, "requests of an acquisition", cost(func() { unlock(t, lock(t, m)) }, c).Requests, want)
+		}
+	}
+	if data, stat, err := see.Get(m.Path()); err != nil || string(data) != "config" || stat.Version != 3 {
+		t.Errorf("the node has %q, %+v, %v", data, stat, err)
+	}
+}
+
+// costOfLostCreate: a search for a ticket costs no request per waiter ahead, except later ones.
+func costOfLostCreate(t *testing.T, at harness.Endpoint, do faultproxy.Action) {
+	const ahead, late = 40, 3
+	p, see, path := newProxy(t, at), raw(t, at), newPath()
+	c := dial(t, p.at, zklock.ClientOptions{})
+	unlock(t, lock(t, newMutex(t, at, path)))
+	come := func(n int) {
+		for range n {
+			createNode(t, see, path+"/lock-", []byte(zklock.Marker), zk.FlagEphemeralSequential)
+		}
+	}
+	come(ahead)
+	unlock(t, lock(t, c.Mutex(newPath(), zklock.Options{}))) // it has an identity, and has seen a zxid
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	before := p.Seen("getData")
+	lost := p.Inject(faultproxy.Fault{Do: do, Match: faultproxy.Below(path, "create")})
+	p.Refuse(true)
+	waits := behind(ctx, c.Mutex(path, zklock.Options{}).Lock)
+	<-lost.Done()
+	come(late)
+	p.Refuse(false)
+	eventually(t, "it watches the ticket ahead", func() bool { return p.Seen("getData") > before && p.Seen("getChildren2") > 1 })
+	awaitQueue(t, see, path, ahead+late+1)
+	awaitQuiet(t, aWhile/4, c)
+	cancel()
+	<-waits
+	if got := p.Seen("getData") - before; got > late+2 {
+		t.Errorf("it reads %d tickets, want at most %d: those that came meanwhile, and two", got, late+2)
+	}
+	awaitQueue(t, see, path, ahead+late)
+}
+
+func costOfManyWaiters(t *testing.T, at harness.Endpoint, open func(*zklock.Client, string) taker) {
+	const waiters = 60
+	p, see, path := newProxy(t, at), raw(t, at), newPath()
+	c := dial(t, p.at, zklock.ClientOptions{})
+	unlock(t, lock(t, c.Mutex(newPath(), zklock.Options{}))) // it has an identity
+	var ahead []<-chan result
+	for range 2 { // the permits of a semaphore
+		ahead = append(ahead, behind(t.Context(), open(dial(t, at, zklock.ClientOptions{}), path)))
+	}
+	p.Delay(faultproxy.Reply, 100*time.Millisecond)
+	before := p.Seen("getChildren2")
+	ctx, cancel := context.WithCancel(t.Context())
+	var wg sync.WaitGroup
+	for range waiters {
+		wg.Go(func() { open(c, path)(ctx) })
+	}
+	awaitQueue(t, see, path, waiters+2)
+	awaitQuiet(t, 2*aWhile, c)
+	if got := p.Seen("getChildren2") - before; got > waiters/2 {
+		t.Errorf("%d waiters list %d times", waiters, got)
+	}
+	cancel()
+	p.Delay(faultproxy.Reply, 0)
+	wg.Wait()
+	for _, got := range ahead {
+		unlock(t, awaitLease(t, got))
 	}
 }

@@ -2,18 +2,20 @@ package zklock_test
 
 import (
 	"context"
+	"slices"
+	"sync"
 	"testing"
 
 	"github.com/go-zookeeper/zk"
 
 	"locklab/harness"
+	"locklab/peers"
 	"locklab/zklock"
+	"locklab/zklock/lab"
 )
 
 func TestQueue(t *testing.T) {
-	t.Parallel()
-	at := endpoint(t)
-	atOnce(t, at, []serverTest{
+	runParallel(t, []serverTest{
 		{"requests alone", requestsAlone},
 		{"requests behind others", requestsBehindOthers},
 		{"waiters give up again and again", watchesShared},
@@ -48,9 +50,7 @@ func requestsAlone(t *testing.T, at harness.Endpoint) {
 }
 
 func watchesShared(t *testing.T, at harness.Endpoint) {
-	holder, c := dial(t, at, zklock.ClientOptions{}), dial(t, at, zklock.ClientOptions{})
-	see := raw(t, at)
-	path := newPath()
+	holder, c, see, path := dial(t, at, zklock.ClientOptions{}), dial(t, at, zklock.ClientOptions{}), raw(t, at), newPath()
 	m := c.Mutex(path, zklock.Options{})
 	l := lock(t, holder.Mutex(path, zklock.Options{}))
 	const waiters = 10
@@ -69,16 +69,12 @@ func watchesShared(t *testing.T, at harness.Endpoint) {
 		t.Errorf("%d waiters that gave up cost %d requests, want at most %d", waiters, got, 3*waiters)
 	}
 	next := waiting(t, t.Context(), m, see, 2) // on the same watch
-	expectWaiting(t, next)
-	unlock(t, l)
-	unlock(t, awaitLease(t, next))
+	handOver(t, l, next)
 	expectEqual(t, "watch events", counts(c).Sub(start).Notifications, 1)
 	// The next predecessor has a separate watch.
 	l = lock(t, holder.Mutex(path, zklock.Options{}))
 	next = waiting(t, t.Context(), m, see, 2)
-	expectWaiting(t, next)
-	unlock(t, l)
-	unlock(t, awaitLease(t, next))
+	handOver(t, l, next)
 }
 
 // containers: a node does not show whether it is a container, so the test checks the requests.
@@ -95,3 +91,138 @@ func containers(t *testing.T, at harness.Endpoint) {
 		t.Errorf("%d plain nodes were asked for, want 8", n)
 	}
 }
+
+func variant(t *testing.T, name string) *harness.Variant {
+	t.Helper()
+	all := slices.Concat(lab.Suite, peers.Suite)
+	i := slices.IndexFunc(all, func(v *harness.Variant) bool { return v.Name == name })
+	if i < 0 {
+		t.Fatalf("no lock %q", name)
+	}
+	return all[i]
+}
+
+func newKey() string { return newPath()[len("/locklab/"):] }
+
+func client(t *testing.T, v *harness.Variant, at harness.Endpoint, key string) harness.Remote {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	return closed(t)(v.Remote(ctx, at, key))
+}
+
+func closed(t *testing.T) func(harness.Remote, error) harness.Remote {
+	return func(r harness.Remote, err error) harness.Remote {
+		t.Helper()
+		requireNoError(t, err)
+		t.Cleanup(func() { r.Close() })
+		return r
+	}
+}
+
+func session(t *testing.T, r harness.Remote) harness.Session {
+	t.Helper()
+	s, err := r.Join(t.Context(), 0)
+	requireNoError(t, err)
+	return s
+}
+
+func requestsBehindOthers(t *testing.T, at harness.Endpoint) {
+	for _, v := range correct() {
+		all, key := make([]contestant, 4), newKey()
+		for i := range all {
+			r := client(t, v, at, key)
+			all[i] = contestant{session(t, r).Lock, r.(harness.Counter).Counts}
+		}
+		requests, notifications := contend(t, all, 25)
+		t.Logf("%s: %.2f requests and %.2f notifications for each of 4 contenders", v.Name, requests, notifications)
+		switch v.Name {
+		case "zk-fair", "zk-boolean-mutex", "zk-two-level", "zk-two-level-local-first", "zk-cohort":
+			costs(t, v, requests, notifications, 3)
+		case "zk-writelock": // checks its parent and its ticket each time
+			costs(t, v, requests, notifications, 5)
+		case "zk-semaphore", "zk-semaphore-v2":
+			if requests > 12 {
+				t.Errorf("%s: %.2f requests for an acquisition", v.Name, requests)
+			}
+		case "zk-poll":
+			expectEqual(t, v.Name+" has notifications", notifications, 0)
+		case "zk-herd": // every waiter gets an event for every other's arrival and departure
+			if notifications < 2 {
+				t.Errorf("%s has only %.2f notifications: no herd", v.Name, notifications)
+			}
+		}
+	}
+}
+
+// costs checks the cost of an acquisition: alone, plus two requests for each wait, some of which
+// occur. A ticket ahead that goes before it is watched costs two without a notification.
+func costs(t *testing.T, v *harness.Variant, requests, notifications, alone float64) {
+	t.Helper()
+	if more := requests - alone - 2*notifications; more < -0.05 || more > 1 || notifications < 0.2 || notifications > 1 {
+		t.Errorf("%s costs %.2f requests and %.2f notifications, want %v and 2 for each notification", v.Name, requests, notifications, alone)
+	}
+}
+
+// A contestant is a client of a lock.
+type contestant struct {
+	lock   func(context.Context) (harness.Lease, error)
+	counts func() harness.Counts
+}
+
+// contend lets clients queue again at once. It returns the traffic of an acquisition in that many
+// rounds of all clients, after three others.
+func contend(t *testing.T, all []contestant, rounds int) (requests, notifications float64) {
+	t.Helper()
+	var mu sync.Mutex
+	var acquisitions int
+	var spent, before harness.Counts
+	from, to := 3*len(all), (3+rounds)*len(all)
+	note := func() (again bool) {
+		mu.Lock()
+		defer mu.Unlock()
+		if acquisitions++; acquisitions == from || acquisitions == to {
+			before, spent = spent, harness.Counts{}
+			for _, c := range all {
+				spent = spent.Add(c.counts())
+			}
+		}
+		return acquisitions < to+2*len(all)
+	}
+	var wg sync.WaitGroup
+	for _, c := range all {
+		wg.Go(func() {
+			for again := true; again; {
+				l, err := c.lock(t.Context())
+				if err == nil {
+					again = note()
+					err = l.Unlock(t.Context())
+				}
+				if err != nil {
+					t.Error(err)
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+	spent = spent.Sub(before)
+	n := float64(rounds * len(all))
+	return float64(spent.Requests) / n, float64(spent.Notifications) / n
+}
+
+func correct() (out []*harness.Variant) {
+	for _, v := range lab.Suite {
+		if v.Status.Competes() {
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
+func counts(c *zklock.Client) harness.Counts {
+	s := c.Stats()
+	return harness.Counts{Requests: s.Requests, Notifications: s.Notifications}
+}
+
+func depth(s harness.Session) int { return s.(interface{ Depth() int }).Depth() }

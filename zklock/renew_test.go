@@ -82,7 +82,7 @@ func refusesNumbers(t *testing.T, at harness.Endpoint) {
 	const path = "/end/refused"
 	see := raw(t, at)
 	other := sequential(t, see, path)
-	m := dial(t, at, zklock.ClientOptions{}).Mutex(path, zklock.Options{})
+	m := newMutex(t, at, path)
 	expectError(t, lockError(t.Context(), m.TryLock), zklock.ErrExhausted, zklock.ErrNotAcquired)
 	refuse := func(limit time.Duration) error {
 		ctx, cancel := context.WithTimeout(t.Context(), limit)
@@ -125,7 +125,7 @@ func requireExhausted(t *testing.T, at harness.Endpoint, path string, why error)
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	_, err := dial(t, at, zklock.ClientOptions{}).Mutex(path, zklock.Options{}).Lock(ctx)
+	_, err := newMutex(t, at, path).Lock(ctx)
 	if !errors.Is(err, zklock.ErrExhausted) || why != nil && !errors.Is(err, why) || ctx.Err() != nil {
 		t.Errorf("Lock of %s = %v, want ErrExhausted and %v", path, err, why)
 	}

@@ -106,7 +106,7 @@ func (r rwReader) Lock(ctx context.Context) (*Lease, error) { return r.m.RLock(c
 // "Read/Write Locks".
 var (
 	writeQueue = &protocol{kind: writeKind, enter: enterHandoff, remove: removeHandoff,
-		look: func(t *ticket) (view, error) { return lookRW(t, nearest) }}
+		look: func(t *ticket) (view, error) { return lookRW(t, recipe.Nearest) }}
 	readQueue = &protocol{kind: readKind, enter: enterHandoff,
 		look: func(t *ticket) (view, error) { return lookRW(t, lastWrite) }}
 )

@@ -2,48 +2,52 @@ package zklock_test
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
+	"log"
+	"os"
+	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/go-zookeeper/zk"
 
 	"locklab/harness"
 	"locklab/internal/backend"
 	wirezk "locklab/internal/wire/zookeeper"
+	"locklab/zklock"
 )
 
 // common is a server for all tests that do not harm it, each on its own nodes, see newPath.
-var common struct {
-	mu     sync.Mutex
-	server *backend.Server // nil before the first test that needs it
-}
+var common *backend.Server // nil before startCommon
+
+var startCommon = sync.OnceValue(func() (err error) {
+	common, err = backend.Start(context.Background(), harness.KindZooKeeper)
+	return err
+})
 
 // endpoint returns the common server, or skips t, or fails it if LOCKLAB_REQUIRE demands one.
 func endpoint(t *testing.T) harness.Endpoint {
 	t.Helper()
-	common.mu.Lock()
-	defer common.mu.Unlock()
-	if common.server == nil {
-		server, err := backend.Start(context.Background(), harness.KindZooKeeper)
-		if errors.Is(err, harness.ErrUnavailable) && !backend.Required(harness.KindZooKeeper) {
-			t.Skipf("no zookeeper: %v", err)
-		}
-		if err != nil {
-			t.Fatalf("no zookeeper: %v", err)
-		}
-		common.server = server
+	requireAvailable(t, startCommon())
+	return common.Endpoint()
+}
+
+func requireAvailable(t *testing.T, err error) {
+	t.Helper()
+	if errors.Is(err, harness.ErrUnavailable) && !backend.Required(harness.KindZooKeeper) {
+		t.Skipf("no zookeeper: %v", err)
 	}
-	return common.server.Endpoint()
+	requireNoError(t, err)
 }
 
 func stopCommon() error {
-	common.mu.Lock()
-	defer common.mu.Unlock()
-	if common.server == nil {
+	if common == nil {
 		return nil
 	}
-	return errors.Join(sweep(common.server.Endpoint()), common.server.Stop())
+	return errors.Join(sweep(common.Endpoint()), common.Stop())
 }
 
 func sweep(at harness.Endpoint) error {
@@ -73,4 +77,106 @@ func removeAll(c *wirezk.Conn, path string) error {
 		errs = append(errs, err)
 	}
 	return errors.Join(errs...)
+}
+
+// requireStarted fails t, or skips it without servers. It stops the server at the end of t.
+func requireStarted[S interface{ Stop() error }](t *testing.T, server S, err error) S {
+	t.Helper()
+	requireAvailable(t, err)
+	t.Cleanup(func() {
+		if err := server.Stop(); err != nil {
+			t.Errorf("stop: %v", err)
+		}
+	})
+	return server
+}
+
+func startServer(t *testing.T, o backend.EnsembleOptions) harness.Endpoint {
+	t.Helper()
+	o.Servers = 1
+	server, err := backend.StartEnsembleOf(t.Context(), o)
+	return requireStarted(t, server, err).Endpoint()
+}
+
+func ensemble(t *testing.T) *backend.Server {
+	t.Helper()
+	server, err := backend.StartEnsembleOf(t.Context(), backend.EnsembleOptions{})
+	requireStarted(t, server, err)
+	if !server.Owned() {
+		t.Skip("the servers at hand were not started here, and so are not to be killed")
+	}
+	return server
+}
+
+func leader(t *testing.T, server *backend.Server) int {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	i, err := server.Leader(ctx)
+	requireNoError(t, err)
+	return i
+}
+
+// An ensemble with TLS (secureClientPort) and ACLs; the example needs files, so it is not run.
+func ExampleDial() {
+	ca, err := os.ReadFile("ca.pem")
+	if err != nil {
+		log.Fatal(err)
+	}
+	trusted := x509.NewCertPool()
+	trusted.AppendCertsFromPEM(ca)
+	mine, err := tls.LoadX509KeyPair("client.pem", "client.key")
+	if err != nil {
+		log.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	client, err := zklock.Dial(ctx, []string{"zk1:2281", "zk2:2281", "zk3:2281"}, zklock.ClientOptions{
+		SessionTimeout: 6 * time.Second, // how long a crashed holder blocks the others
+		Username:       "reindex",
+		Password:       os.Getenv("ZOOKEEPER_PASSWORD"),
+		TLS:            &tls.Config{RootCAs: trusted, Certificates: []tls.Certificate{mine}},
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer client.Close()
+}
+
+// TestTLS uses a server's TLS port (secureClientPort), which requires client certificates.
+func TestTLS(t *testing.T) {
+	t.Parallel()
+	server, err := backend.StartSetup(t.Context(), harness.KindZooKeeper, backend.Setup{TLS: true, ClientCertificate: true, Own: true})
+	requireStarted(t, server, err)
+	at := server.Endpoint()
+	m := dial(t, at, zklock.ClientOptions{TLS: at.TLS}).Mutex(newPath(), zklock.Options{})
+	n := dial(t, at, zklock.ClientOptions{TLS: at.TLS}).Mutex(m.Path(), zklock.Options{})
+	for range 3 {
+		held := lock(t, m)
+		next := behind(t.Context(), n.Lock)
+		handOver(t, held, next)
+	}
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	elsewhere := at.TLS.Clone()
+	elsewhere.ServerName = "elsewhere"
+	for what, bad := range map[string]*tls.Config{
+		"no certificate":  {RootCAs: at.TLS.RootCAs},
+		"unknown server":  {Certificates: at.TLS.Certificates},
+		"no TLS at all":   nil,
+		"wrong host name": elsewhere,
+	} {
+		wg.Go(func() {
+			ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
+			defer cancel()
+			c, err := zklock.Dial(ctx, at.Addrs[0], zklock.ClientOptions{TLS: bad})
+			if err == nil {
+				c.Close()
+				t.Errorf("%s: Dial succeeds", what)
+			} else if strings.Contains(err.Error(), "\n") {
+				t.Errorf("%s: Dial = %q, want one line", what, err)
+			}
+			t.Logf("%s: %v", what, err)
+		})
+	}
 }

@@ -2,17 +2,23 @@ package zklock_test
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/go-zookeeper/zk"
+
 	"locklab/harness"
+	"locklab/internal/backend"
 	"locklab/zklock"
 )
 
 func TestSession(t *testing.T) {
-	t.Parallel()
-	at := endpoint(t)
-	atOnce(t, at, []serverTest{
+	runParallel(t, []serverTest{
 		{"lost reply to create and cancel", lostReplyAndCancel},
 		{"session expires before the grant", expiresBeforeGrant},
 		{"too little left for a lease", leaseTooShort},
@@ -22,7 +28,7 @@ func TestSession(t *testing.T) {
 // lostReplyAndCancel: an unconfirmed ticket is removed after its waiter has left.
 func lostReplyAndCancel(t *testing.T, at harness.Endpoint) {
 	p, see := newProxy(t, at), raw(t, at)
-	m := dial(t, p.at, zklock.ClientOptions{}).Mutex(newPath(), zklock.Options{})
+	m := newMutex(t, p.at, newPath())
 	unlock(t, lock(t, m))
 	p.Refuse(true) // the client does not reconnect for now
 	p.loseReply()
@@ -44,7 +50,7 @@ func expiresBeforeGrant(t *testing.T, at harness.Endpoint) {
 		"of an expired session": zklock.Expire,
 		"after the deadline":    func(c *zklock.Client) { zklock.SetMargin(c, time.Hour) },
 	} {
-		m := dial(t, at, zklock.ClientOptions{}).Mutex(newPath(), zklock.Options{})
+		m := newMutex(t, at, newPath())
 		if granted, err := zklock.GrantAfter(m, happens); granted || err != nil {
 			t.Errorf("a ticket %s is granted the lock: %t, %v", why, granted, err)
 		}
@@ -59,4 +65,147 @@ func leaseTooShort(t *testing.T, at harness.Endpoint) {
 	if err := zklock.Assure(t.Context(), c); err != nil || !zklock.Deadline(c).After(before) {
 		t.Errorf("a lease may begin with %v left, %v", time.Until(zklock.Deadline(c)), err)
 	}
+}
+
+// TestSuspend: after a suspend longer than the session the lease is over at once.
+func TestSuspend(t *testing.T) {
+	runParallel(t, []serverTest{{"session", suspendPastSession}, {"max hold", suspendPastMaxHold}})
+}
+
+// A sleeper is a machine that was suspended: Go's clock and timers stand still.
+type sleeper struct {
+	*zklock.Client
+	slept atomic.Int64
+}
+
+func (s *sleeper) suspend(d time.Duration) { s.slept.Add(int64(d)) }
+
+func newSleeper(t *testing.T, at harness.Endpoint, timeout time.Duration) *sleeper {
+	t.Helper()
+	s := new(sleeper)
+	s.Client = dial(t, at, zklock.WithSuspends(zklock.ClientOptions{SessionTimeout: timeout}, func() time.Duration { return time.Duration(s.slept.Load()) }))
+	return s
+}
+
+func suspendPastSession(t *testing.T, at harness.Endpoint) {
+	const timeout = 40 * time.Second
+	p := newProxy(t, at)
+	s := newSleeper(t, p.at, timeout)
+	held := make(map[string]*zklock.Lease)
+	for _, k := range kinds {
+		held[k.name] = acquire(t, k.lock(s.Client, newPath()).Lock)
+	}
+	p.Refuse(true) // nothing proves that the session is alive
+	p.cut()
+	for kind, l := range held {
+		until, _ := l.Deadline()
+		if l.Err() != nil || time.Until(until) <= 0 || time.Until(until) > timeout || !strings.Contains(until.String(), " m=") {
+			t.Errorf("%s: before, its Deadline is in %v, %v, want a monotonic one: %v", kind, time.Until(until), until, l.Err())
+		}
+	}
+	s.suspend(timeout)
+	for _, l := range held {
+		expectError(t, l.Err(), zklock.ErrLost)
+		expectLost(t, l)
+	}
+	p.Refuse(false)
+	l := acquire(t, s.Mutex(newPath(), zklock.Options{}).Lock)
+	if until, _ := l.Deadline(); l.Err() != nil || time.Until(until) <= 0 {
+		t.Errorf("a lease after the suspend ends in %v: %v", time.Until(until), l.Err())
+	}
+	unlock(t, l)
+}
+
+func suspendPastMaxHold(t *testing.T, at harness.Endpoint) {
+	const most = 4 * time.Second
+	other := dial(t, at, zklock.ClientOptions{})
+	for _, k := range kinds {
+		s, path := newSleeper(t, at, 40*time.Second), newPath()
+		l := acquire(t, k.open(s.Client, path, 1, zklock.Options{MaxHold: most}).Lock)
+		s.suspend(most)
+		if err := l.Err(); !errors.Is(err, zklock.ErrLost) || !strings.Contains(err.Error(), "MaxHold") {
+			t.Errorf("%s: Err = %v, want one about MaxHold", k.name, err)
+		}
+		unlock(t, acquire(t, k.rival(other, path).Lock))
+	}
+}
+
+func TestContact(t *testing.T) {
+	runParallel(t, []serverTest{
+		{"cost", contactCost},
+		{"busy", contactBusy},
+		{"root not to be read", contactBelowRoot},
+	})
+}
+
+// contactCost: a client that holds or waits sends at most four contacts in a session timeout,
+// others none. In a second a busy machine would leave little after each answer.
+func contactCost(t *testing.T, at harness.Endpoint) {
+	var wg sync.WaitGroup
+	for _, timeout := range []time.Duration{2 * time.Second, 4 * time.Second} {
+		wg.Go(func() {
+			see, path := raw(t, at), newPath()
+			client := func() *zklock.Client {
+				return zklock.Relax(dial(t, at, zklock.ClientOptions{SessionTimeout: timeout}))
+			}
+			holder, waiter, idle := client(), client(), client()
+			held := lock(t, holder.Mutex(path, zklock.Options{}))
+			next := waiting(t, t.Context(), waiter.Mutex(path, zklock.Options{}), see, 2)
+			unlock(t, lock(t, idle.Mutex(newPath(), zklock.Options{})))
+			const timeouts = 4
+			var sent [3]uint64
+			began := time.Now()
+			var measured sync.WaitGroup
+			for i, c := range []*zklock.Client{holder, waiter, idle} {
+				measured.Go(func() { sent[i] = cost(func() { time.Sleep(timeouts * timeout) }, c).Requests })
+			}
+			measured.Wait()
+			took := time.Since(began)
+			// Each also watches its ticket, once.
+			for i, what := range []string{"holds", "waits"} {
+				n := sent[i]
+				if most := 4*float64(took)/float64(timeout) + 2; n < timeouts || float64(n) > most {
+					t.Errorf("a client with a session of %v that %s sends %d requests in %v, want %d to %.0f", timeout, what, n, took, timeouts, most)
+				}
+				t.Logf("a client with a session of %v that %s sends %.2f requests a second", timeout, what, float64(n)/took.Seconds())
+			}
+			expectEqual(t, "a client that neither holds nor waits sends", sent[2], 0)
+			if err := held.Err(); err != nil {
+				t.Errorf("the lease has ended: %v", err)
+				return
+			}
+			held.Unlock(t.Context())
+			unlock(t, awaitLease(t, next))
+		})
+	}
+	wg.Wait()
+}
+
+func contactBusy(t *testing.T, at harness.Endpoint) {
+	c := dial(t, at, zklock.ClientOptions{SessionTimeout: 4 * time.Second})
+	m := c.Mutex(newPath(), zklock.Options{})
+	unlock(t, lock(t, m))
+	acquisitions := 0
+	have := cost(func() {
+		for end := time.Now().Add(5 * time.Second); time.Now().Before(end); acquisitions++ {
+			unlock(t, lock(t, m))
+		}
+	}, c)
+	if want := (harness.Counts{Requests: uint64(2*acquisitions + 1)}); have != want { // the first watches the node of the lock
+		t.Errorf("%d acquisitions cost %+v, want %+v", acquisitions, have, want)
+	}
+}
+
+func contactBelowRoot(t *testing.T, _ harness.Endpoint) {
+	at := startServer(t, backend.EnsembleOptions{})
+	see := raw(t, at)
+	createNode(t, see, "/open", nil, 0)
+	setACL(t, see, "/", zk.WorldACL(zk.PermCreate|zk.PermAdmin))
+	c := dial(t, at, zklock.ClientOptions{SessionTimeout: 2 * time.Second})
+	l := lock(t, c.Mutex("/open/lock", zklock.Options{}))
+	time.Sleep(2 * c.SessionTimeout())
+	if err := l.Err(); err != nil {
+		t.Error(fmt.Errorf("where the root may not be read: %w", err))
+	}
+	l.Unlock(t.Context())
 }

@@ -45,6 +45,13 @@ func together(t *testing.T, at harness.Endpoint, tests []serverTest) {
 	}
 }
 
+// runParallel is atOnce on the common server, next to other tests of the package.
+func runParallel(t *testing.T, tests []serverTest) {
+	t.Helper()
+	t.Parallel()
+	atOnce(t, endpoint(t), tests)
+}
+
 func atOnce(t *testing.T, at harness.Endpoint, tests []serverTest) {
 	t.Helper()
 	leaktest.Own(t)
@@ -64,6 +71,11 @@ func dial(t *testing.T, at harness.Endpoint, o zklock.ClientOptions) *zklock.Cli
 		zklock.Relax(c)
 	}
 	return c
+}
+
+func newMutex(t *testing.T, at harness.Endpoint, path string) *zklock.Mutex {
+	t.Helper()
+	return dial(t, at, zklock.ClientOptions{}).Mutex(path, zklock.Options{})
 }
 
 func raw(t *testing.T, at harness.Endpoint) *wirezk.Conn {
@@ -150,12 +162,25 @@ func expectEqual[T comparable](t *testing.T, what string, got, want T) {
 	}
 }
 
-func lockError(ctx context.Context, lock taker) error {
-	_, err := lock(ctx)
-	return err
+func errorOf[T any](_ T, err error) error { return err }
+
+func lockError(ctx context.Context, lock taker) error { return errorOf(lock(ctx)) }
+
+// handOver unlocks held, and requires that the waiters get the lock with rising tokens, each when
+// the holder before unlocks it and not earlier.
+func handOver[L harness.Lease](t *testing.T, held L, waiters ...<-chan outcome[L]) {
+	t.Helper()
+	for _, w := range waiters {
+		expectWaiting(t, w)
+		unlock(t, held)
+		l := awaitLease(t, w)
+		expectRisingTokens(t, held, l)
+		held = l
+	}
+	unlock(t, held)
 }
 
-func expectRisingTokens(t *testing.T, leases ...*zklock.Lease) {
+func expectRisingTokens[L harness.Lease](t *testing.T, leases ...L) {
 	t.Helper()
 	for i, l := range leases[1:] {
 		if l.Token() <= leases[i].Token() {

@@ -4,9 +4,12 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/go-zookeeper/zk"
+
+	"locklab/zklock/internal/recipe"
 )
 
 func TestNumber(t *testing.T) {
@@ -128,4 +131,152 @@ func TestWaitDisturbed(t *testing.T) {
 			t.Fatalf("wait = %v, %v, want a look", v, err)
 		}
 	}
+}
+
+func TestPlaces(t *testing.T) {
+	line := places([]string{
+		"_c_x-__WRIT__0000000004", "foreign", "_c_y-__READ__0000000002", "_c_z-__READ__0000000003",
+		"_c_w-__WRIT__0000000001", "_c_v-lock-0000000000", "_c_u-__READ__--00000000",
+	}, readKind, writeKind)
+	var got string
+	for _, p := range line {
+		got += p.Name[3:4]
+	}
+	if got != "wyzx" {
+		t.Errorf("the order is %q, want wyzx", got)
+	}
+	// The counter wraps around at 32 bits.
+	line = places([]string{"_c_b-lock--2147483648", "_c_c-lock--2147483647", "_c_a-lock-2147483647"}, "lock-")
+	if len(line) != 3 || line[0].Name[3] != 'a' || line[1].Name[3] != 'b' {
+		t.Errorf("across the greatest number the order is %v", line)
+	}
+	line = places([]string{"_c_d-lock-0000000000", "_c_c-lock--000000001", "clock-0000000000"}, "lock-")
+	if len(line) != 2 || line[0].Name[3] != 'c' {
+		t.Errorf("across zero the order is %v", line)
+	}
+}
+
+// TestObstacles checks for every reader in a line the writer that it waits for.
+func TestObstacles(t *testing.T) {
+	for _, test := range []struct {
+		line string
+		want []int // of readers; writers wait for the one ahead
+	}{
+		{"R", []int{-1}},
+		{"RRR", []int{-1, -1, -1}},
+		{"WRR", []int{-1, 0, 0}},
+		{"RWRWR", []int{-1, 0, 1, 2, 3}},
+		{"WWWR", []int{-1, 0, 1, 2}},
+	} {
+		var line []recipe.Place
+		for _, r := range test.line {
+			line = append(line, recipe.Place{Kind: map[rune]string{'R': readKind, 'W': writeKind}[r]})
+		}
+		for i, p := range line {
+			if p.Kind == writeKind {
+				continue
+			}
+			if got := lastWrite(line, i); got != test.want[i] {
+				t.Errorf("%s: the nearest writer ahead of %d is %d, want %d", test.line, i, got, test.want[i])
+			}
+		}
+	}
+}
+
+// TestNodeWatchAfterCut: after a lost connection a watch without an event proves nothing.
+func TestNodeWatchAfterCut(t *testing.T) {
+	w := nodeWatch{fired: make(chan zk.Event, 1), cuts: 1}
+	if !w.pending(moment{cuts: 1}) || w.pending(moment{cuts: 2}) {
+		t.Error("want pending on the connection of the watch, and on no other")
+	}
+}
+
+// TestForecast: y: the ticket ahead has the predicted number, n: not; capitals: asked by name.
+func TestForecast(t *testing.T) {
+	for _, test := range []struct{ seen, want string }{
+		{"yyyy", "yYYY"},
+		{"nnnn", "nnnn"},
+		{"ynyn", "yNyn"}, // no savings to pay for it: then after two in a row
+		{"ynnyynyyyyy", "yNnyyNyyyyY"},
+		{"yyyynyy", "yYYYNyY"}, // two were saved before it
+	} {
+		var f forecast
+		var got []rune
+		for _, r := range test.seen {
+			byName := f.byName()
+			f.note(r == 'y')
+			if byName {
+				r += 'A' - 'a'
+			}
+			got = append(got, r)
+		}
+		if string(got) != test.want {
+			t.Errorf("%s: asked as in %s, want %s", test.seen, string(got), test.want)
+		}
+	}
+}
+
+// TestForecastCost: for any pattern, wasted requests hardly exceed saved ones.
+func TestForecastCost(t *testing.T) {
+	for _, period := range []string{"yn", "yyn", "yyyn", "ynn", "yyyyynn", "ynyyn", "yyyyn"} {
+		var f forecast
+		balance, least := 0, 0
+		for i := range 10_000 {
+			right := period[i%len(period)] == 'y'
+			switch {
+			case f.byName() && right:
+				balance++
+			case f.byName():
+				balance--
+			}
+			f.note(right)
+			least = min(least, balance)
+		}
+		if least < -10 && balance < 0 {
+			t.Errorf("%s, again and again: %d requests more than with lists", period, -balance)
+		}
+	}
+}
+
+func TestTag(t *testing.T) {
+	for data, want := range map[string]struct {
+		tag
+		ok bool
+	}{
+		"zklock-sealed 1 id a name":           {tag{"id", "a name"}, true},
+		"zklock-sealed 1 id ":                 {tag{"id", ""}, true},
+		"zklock-sealed 2 id name":             {},
+		"zklock-sealed 01 id name":            {},
+		"zklock-sealed 1  name":               {},
+		"zklock-sealed 1 id":                  {},
+		"zklock: sealed until it is released": {}, // before there were versions
+		"10.0.0.1":                            {}, // Curator's
+		"":                                    {}, // of zk.Lock
+	} {
+		if got, ok := parseTag([]byte(data)); got != want.tag || ok != want.ok {
+			t.Errorf("%q: %v, %v, want %v, %v", data, got, ok, want.tag, want.ok)
+		}
+		if got := sealedData([]byte(data)); got != strings.HasPrefix(data, "zklock") {
+			t.Errorf("%q is sealed: %v", data, got)
+		}
+	}
+	for name, ok := range map[string]bool{"": true, "reindex on host 7": true, "a\nb": false, strings.Repeat("x", 257): false} {
+		if err := checkName(name); (err == nil) != ok {
+			t.Errorf("the name %.20q: %v", name, err)
+		}
+	}
+}
+
+// FuzzTag: data that a client writes is parsed again, and no data breaks the parser.
+func FuzzTag(f *testing.F) {
+	f.Add("name", []byte("zklock-sealed 1 id name"))
+	f.Fuzz(func(t *testing.T, name string, data []byte) {
+		want := tag{"ID", name}
+		if got, ok := parseTag(want.data()); !ok || got != want {
+			t.Errorf("%q became %v, %v", name, got, ok)
+		}
+		if got, ok := parseTag(data); ok && string(got.data()) != string(data) {
+			t.Errorf("%q became %q", data, got.data())
+		}
+	})
 }

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
+	"reflect"
 	"strings"
 	"sync"
 	"testing"
@@ -15,77 +15,93 @@ import (
 	"locklab/zklock"
 )
 
-// A timeline is what a Trace has heard, but for renewals.
+// A timeline is the events of a Trace.
 type timeline struct {
 	mu     sync.Mutex
-	heard  []string
-	names  []string
-	tokens []uint64
-	err    error
+	events []any
 	queued chan struct{}
 }
 
 func newTimeline() *timeline { return &timeline{queued: make(chan struct{}, 100)} }
 
-func (s *timeline) note(name, what string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.heard, s.names = append(s.heard, what), append(s.names, name)
-}
-
-func (s *timeline) String() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return strings.Join(s.heard, ", ")
+func note[E any](s *timeline) func(E) {
+	return func(e E) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.events = append(s.events, e)
+	}
 }
 
 func (s *timeline) trace() *zklock.Trace {
-	token := func(n uint64) {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.tokens = append(s.tokens, n)
-	}
-	why := func(err error) {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.err = err
-	}
+	queued := note[locks.QueuedInfo](s)
 	return &zklock.Trace{
-		Queued: func(e locks.QueuedInfo) {
-			s.note(e.Name, fmt.Sprintf("queued %d", e.Ahead))
-			s.queued <- struct{}{}
-		},
-		Woken:    func(e locks.WokenInfo) { s.note(e.Name, "woken "+string(e.Why)) },
-		Granted:  func(e locks.GrantedInfo) { token(e.Token); s.note(e.Name, "granted") },
-		Failed:   func(e locks.FailedInfo) { why(e.Err); s.note(e.Name, "failed") },
-		Released: func(e locks.ReleasedInfo) { token(e.Token); s.note(e.Name, "released") },
-		Lost:     func(e locks.LostInfo) { token(e.Token); why(e.Err); s.note(e.Name, "lost") },
+		Queued: func(e locks.QueuedInfo) { queued(e); s.queued <- struct{}{} },
+		Woken:  note[locks.WokenInfo](s), Granted: note[locks.GrantedInfo](s), Failed: note[locks.FailedInfo](s),
+		Renewed: note[locks.RenewedInfo](s), RenewalFailed: note[locks.RenewalFailedInfo](s),
+		Released: note[locks.ReleasedInfo](s), Lost: note[locks.LostInfo](s),
 	}
+}
+
+// eventsOf returns the events of one kind, since the last renewal if they are failures of it.
+func eventsOf[E any](s *timeline) (all []E) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var kind E
+	_, failures := any(kind).(locks.RenewalFailedInfo)
+	for _, e := range s.events {
+		if _, renewed := e.(locks.RenewedInfo); renewed && failures {
+			all = nil
+		}
+		if e, ok := e.(E); ok {
+			all = append(all, e)
+		}
+	}
+	return all
+}
+
+// String returns the events except renewals.
+func (s *timeline) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var all []string
+	for _, e := range s.events {
+		text := strings.ToLower(strings.TrimSuffix(reflect.TypeOf(e).Name(), "Info"))
+		switch e := e.(type) {
+		case locks.RenewedInfo, locks.RenewalFailedInfo:
+			continue
+		case locks.QueuedInfo:
+			text += fmt.Sprint(" ", e.Ahead)
+		case locks.WokenInfo:
+			text += " " + string(e.Why)
+		}
+		all = append(all, text)
+	}
+	return strings.Join(all, ", ")
 }
 
 // want compares the timeline with the expected one, of the lock name and token, 0 for none.
 func (s *timeline) want(t *testing.T, kind, want, name string, token uint64) {
 	t.Helper()
 	for end := time.Now().Add(patience); s.String() != want && time.Now().Before(end) && strings.HasPrefix(want, s.String()); {
-		time.Sleep(time.Millisecond) // a loss is told by another goroutine
+		time.Sleep(time.Millisecond) // another goroutine reports a loss
 	}
-	if got := s.String(); got != want {
-		t.Errorf("%s: a Trace gets %q, want %q", kind, got, want)
-	}
+	expectEqual(t, kind+": the events of a Trace", s.String(), want)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if slices.ContainsFunc(s.names, func(n string) bool { return n != name }) {
-		t.Errorf("%s: a Trace gets the path %q, want %s only", kind, s.names, name)
-	}
-	if slices.ContainsFunc(s.tokens, func(n uint64) bool { return n != token }) {
-		t.Errorf("%s: a Trace gets the tokens %d, want %d only", kind, s.tokens, token)
+	for _, e := range s.events {
+		v := reflect.ValueOf(e)
+		if v.FieldByName("Name").String() != name {
+			t.Errorf("%s: a Trace gets %+v, want the path %s", kind, e, name)
+		}
+		if f := v.FieldByName("Token"); f.IsValid() && f.Uint() != token {
+			t.Errorf("%s: a Trace gets %+v, want the token %d", kind, e, token)
+		}
 	}
 }
 
-// TestTrace: what every kind of lock tells a Trace.
+// TestTrace checks the events that a Trace gets from every kind of lock.
 func TestTrace(t *testing.T) {
-	t.Parallel()
-	atOnce(t, endpoint(t), []serverTest{
+	runParallel(t, []serverTest{
 		{"behind another", traceWait},
 		{"in vain", traceFailed},
 		{"once", traceOnce},
@@ -131,8 +147,8 @@ func traceFailed(t *testing.T, at harness.Endpoint) {
 		go func() { <-s.queued; cancel() }()
 		expectError(t, lockError(ctx, k.lock(b, path).Lock), context.Canceled)
 		s.want(t, k.name, want, k.path(path), 0)
-		if !errors.Is(s.err, context.Canceled) {
-			t.Errorf("%s: its Trace gets the error %v", k.name, s.err)
+		for _, e := range eventsOf[locks.FailedInfo](s) {
+			expectError(t, e.Err, context.Canceled)
 		}
 		s = newTimeline()
 		expectError(t, lockError(zklock.WithTrace(t.Context(), s.trace()), k.lock(b, path).TryLock), zklock.ErrNotAcquired)
@@ -175,7 +191,7 @@ func traceClient(t *testing.T, at harness.Endpoint) {
 	ctx := zklock.WithTrace(t.Context(), &zklock.Trace{Granted: func(locks.GrantedInfo) { first = s.String() }})
 	for _, k := range kinds {
 		path := newPath()
-		s.heard, s.names, s.tokens = nil, nil, nil
+		s.events = nil
 		first = "not called"
 		l, err := k.lock(c, path).Lock(ctx)
 		requireNoError(t, err)
@@ -205,64 +221,38 @@ func traceWithin(t *testing.T, at harness.Endpoint) {
 	unlock(t, held)
 }
 
-// A fading lease is no longer confirmed. A renewal restarts the count of the failures.
-type fading struct {
-	mu      sync.Mutex
-	renewed []locks.RenewedInfo
-	failed  []locks.RenewalFailedInfo
-	lost    []locks.LostInfo
-}
-
-func (f *fading) trace() *zklock.Trace {
-	return &zklock.Trace{
-		Renewed: func(e locks.RenewedInfo) {
-			f.mu.Lock()
-			f.renewed, f.failed = append(f.renewed, e), nil
-			f.mu.Unlock()
-		},
-		RenewalFailed: func(e locks.RenewalFailedInfo) { f.mu.Lock(); f.failed = append(f.failed, e); f.mu.Unlock() },
-		Lost:          func(e locks.LostInfo) { f.mu.Lock(); f.lost = append(f.lost, e); f.mu.Unlock() },
-	}
-}
-
-func (f *fading) counts() (renewed, failed, lost int) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return len(f.renewed), len(f.failed), len(f.lost)
-}
-
 // fade spoils the link of a held lock of each kind after renewals, and checks the reports.
 func fade(t *testing.T, at harness.Endpoint, spoil func(*proxy), says string) {
 	const timeout = 4 * time.Second // a busy machine may stall for a second
 	p := newProxy(t, at)
 	c := dial(t, p.at, zklock.ClientOptions{SessionTimeout: timeout})
-	held, told := make(map[string]*zklock.Lease), make(map[string]*fading)
+	held, told := make(map[string]*zklock.Lease), make(map[string]*timeline)
 	names := make(map[string]string)
 	for _, k := range kinds {
-		path, f := newPath(), new(fading)
+		path, f := newPath(), newTimeline()
 		l, err := k.lock(c, path).Lock(zklock.WithTrace(t.Context(), f.trace()))
 		requireNoError(t, err)
 		held[k.name], told[k.name], names[k.name] = l, f, k.path(path)
 	}
 	for kind, f := range told {
-		eventually(t, kind+" is renewed", func() bool { n, _, _ := f.counts(); return n > 0 })
+		eventually(t, kind+" is renewed", func() bool { return len(eventsOf[locks.RenewedInfo](f)) > 0 })
 	}
 	spoil(p)
 	for kind, f := range told {
-		eventually(t, kind+" is lost", func() bool { _, _, n := f.counts(); return n > 0 })
-		_, failed, lost := f.counts()
-		if failed != 1 || lost != 1 {
-			t.Errorf("%s: %d failures of the renewal and %d losses are told, want 1 of each", kind, failed, lost)
+		eventually(t, kind+" is lost", func() bool { return len(eventsOf[locks.LostInfo](f)) > 0 })
+		failed, lost := eventsOf[locks.RenewalFailedInfo](f), eventsOf[locks.LostInfo](f)
+		if len(failed) != 1 || len(lost) != 1 {
+			t.Errorf("%s: failures of the renewal %+v and losses %+v, want 1 of each", kind, failed, lost)
 			continue
 		}
 		l, name := held[kind], names[kind]
-		if e := f.renewed[0]; e.Name != name || e.Token != l.Token() || e.Until.IsZero() {
+		if e := eventsOf[locks.RenewedInfo](f)[0]; e.Name != name || e.Token != l.Token() || e.Until.IsZero() {
 			t.Errorf("%s: renewed: %+v, want %s with token %d", kind, e, name, l.Token())
 		}
-		if e := f.failed[0]; e.Name != name || e.Left <= 0 || e.Left >= timeout || !strings.Contains(e.Err.Error(), says) {
+		if e := failed[0]; e.Name != name || e.Left <= 0 || e.Left >= timeout || !strings.Contains(e.Err.Error(), says) {
 			t.Errorf("%s: not renewed: %+v, want %s with something left and %q", kind, e, name, says)
 		}
-		if e := f.lost[0]; e.Name != name || e.Token != l.Token() || !errors.Is(e.Err, zklock.ErrLost) {
+		if e := lost[0]; e.Name != name || e.Token != l.Token() || !errors.Is(e.Err, zklock.ErrLost) {
 			t.Errorf("%s: lost: %+v, want %s with token %d", kind, e, name, l.Token())
 		}
 	}

@@ -54,9 +54,7 @@ func deletedBehindList(t *testing.T, at harness.Endpoint) {
 	recreateNode(t, see, path, 0)
 	other := lock(t, f.Mutex(path, zklock.Options{}))
 	awaitQueue(t, see, path, 2) // it queues again
-	expectWaiting(t, waits)
-	unlock(t, other)
-	unlock(t, awaitLease(t, waits))
+	handOver(t, other, waits)
 }
 
 func mutexTakenBeforeLook(t *testing.T, at harness.Endpoint) {
@@ -64,7 +62,7 @@ func mutexTakenBeforeLook(t *testing.T, at harness.Endpoint) {
 	c, d := dial(t, at, zklock.ClientOptions{}), dial(t, at, zklock.ClientOptions{})
 	m, n := c.Mutex(path, zklock.Options{}), d.Mutex(path, zklock.Options{})
 	byName(t, see, m, n)
-	takenBeforeLook(t, see, c, m.Lock, n.Lock, dial(t, at, zklock.ClientOptions{}).Mutex(path, zklock.Options{}).Lock)
+	takenBeforeLook(t, see, c, m.Lock, n.Lock, newMutex(t, at, path).Lock)
 }
 
 // takenBeforeLook: between the reply that made the ticket of c and its look at the queue, the
@@ -82,9 +80,7 @@ func takenBeforeLook(t *testing.T, see *wirezk.Conn, c *zklock.Client, lock, hol
 	})
 	waits := behind(t.Context(), lock)
 	l := <-taken
-	expectWaiting(t, waits)
-	unlock(t, l)
-	unlock(t, awaitLease(t, waits))
+	handOver(t, l, waits)
 }
 
 // takenBeforeDelete: a waiter that gives up has seen its ticket. Before the delete its session
@@ -94,7 +90,7 @@ func takenBeforeDelete(t *testing.T, at harness.Endpoint) {
 	two := p.at // the library keeps a request for the next session only if there is another server
 	two.Addrs = [][]string{{p.at.Addrs[0][0], q.at.Addrs[0][0]}}
 	c := dial(t, two, zklock.ClientOptions{SessionTimeout: time.Second})
-	head := lock(t, dial(t, at, zklock.ClientOptions{}).Mutex(path, zklock.Options{}))
+	head := lock(t, newMutex(t, at, path))
 	ctx, cancel := context.WithCancel(t.Context())
 	waits := waiting(t, ctx, c.Mutex(path, zklock.Options{}), see, 2)
 	mine, taken := queue(t, see, path)[1], make(chan *zklock.Lease, 1)
@@ -104,7 +100,7 @@ func takenBeforeDelete(t *testing.T, at harness.Endpoint) {
 		}
 		awaitQueue(t, see, path, 1)
 		recreateNode(t, see, path, numberOf(t, head)+1)
-		taken <- lock(t, dial(t, at, zklock.ClientOptions{}).Mutex(path, zklock.Options{}))
+		taken <- lock(t, newMutex(t, at, path))
 		p.Refuse(false)
 		q.Refuse(false)
 	})
@@ -121,8 +117,7 @@ func takenBeforeDelete(t *testing.T, at harness.Endpoint) {
 
 // foundBySession: a node is a ticket only in the session in which it was to be made.
 func foundBySession(t *testing.T, at harness.Endpoint) {
-	see := raw(t, at)
-	c := dial(t, at, zklock.ClientOptions{})
+	see, c := raw(t, at), dial(t, at, zklock.ClientOptions{})
 	for _, test := range []struct{ own, expired, want bool }{{true, false, true}, {false, false, false}, {true, true, false}} {
 		m := c.Mutex(newPath(), zklock.Options{})
 		unlock(t, lock(t, m)) // the node of the lock is there
@@ -149,7 +144,7 @@ func lostCreateTaken(t *testing.T, at harness.Endpoint, expires, cancels bool) {
 	}
 	c := dial(t, p.at, o)
 	unlock(t, lock(t, c.Mutex(newPath(), zklock.Options{}))) // it has an identity
-	unlock(t, lock(t, dial(t, at, zklock.ClientOptions{}).Mutex(path, zklock.Options{})))
+	unlock(t, lock(t, newMutex(t, at, path)))
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	p.Refuse(true)
@@ -161,7 +156,7 @@ func lostCreateTaken(t *testing.T, at harness.Endpoint, expires, cancels bool) {
 		awaitQueue(t, see, path, 0)
 	}
 	recreateNode(t, see, path, 1)
-	other := lock(t, dial(t, at, zklock.ClientOptions{}).Mutex(path, zklock.Options{}))
+	other := lock(t, newMutex(t, at, path))
 	if name(other) != mine || !strings.HasPrefix(mine, "lock-") {
 		t.Fatalf("the test shows nothing: tickets %s and %s", mine, name(other))
 	}
@@ -178,9 +173,7 @@ func lostCreateTaken(t *testing.T, at harness.Endpoint, expires, cancels bool) {
 		return
 	}
 	awaitQueue(t, see, path, 2)
-	expectWaiting(t, waits)
-	unlock(t, other)
-	unlock(t, awaitLease(t, waits))
+	handOver(t, other, waits)
 }
 
 // identityLate: a client whose identity is late after a reconnect still hands over.
@@ -188,7 +181,7 @@ func identityLate(t *testing.T, at harness.Endpoint, do faultproxy.Action) {
 	p, see, path := newProxy(t, at), raw(t, at), newPath()
 	c := dial(t, p.at, zklock.ClientOptions{})
 	head := lock(t, c.Mutex(path, zklock.Options{}))
-	next := waiting(t, t.Context(), dial(t, at, zklock.ClientOptions{}).Mutex(path, zklock.Options{}), see, 2)
+	next := waiting(t, t.Context(), newMutex(t, at, path), see, 2)
 	if _, err := see.Set(zklock.Node(head), nil, -1); !errors.Is(err, zk.ErrNoAuth) {
 		t.Fatalf("the test shows nothing: another writes to the ticket: %v", err)
 	}

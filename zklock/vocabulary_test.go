@@ -12,8 +12,7 @@ import (
 )
 
 func TestVocabulary(t *testing.T) {
-	t.Parallel()
-	atOnce(t, endpoint(t), []serverTest{
+	runParallel(t, []serverTest{
 		{"wait", waitsNoLonger},
 		{"do", doesEveryKind},
 		{"max hold", outstays},
@@ -52,9 +51,7 @@ func doesEveryKind(t *testing.T, at harness.Endpoint) {
 			if token := l.TokenOf(k.path(path)); token == 0 || token != l.Token() {
 				t.Errorf("%s: TokenOf its path is %d, and Token %d", k.name, token, l.Token())
 			}
-			if token := l.TokenOf(path + "/other"); token != 0 {
-				t.Errorf("%s: the token of another path is %d", k.name, token)
-			}
+			expectEqual(t, k.name+": the token of another path", l.TokenOf(path+"/other"), 0)
 			return ctx.Err()
 		})
 		if err != nil || !ran {

@@ -57,7 +57,7 @@ func (c *conn) Write(p []byte) (int, error) {
 	now := c.owner.time()
 	c.owner.longest.note(p)
 	c.out.pass(p, func(head []byte) { c.wrote(head, now, p) })
-	c.owner.bound.check(c, p)
+	c.checkBound(p)
 	n, err := c.resume.write(c, p)
 	if err != nil && c.outCount > 1 {
 		// The library (v1.0.4) answers a request whose Write fails twice, and the credentials

@@ -2,6 +2,15 @@ package zksession
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"io"
+	"log"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -113,4 +122,181 @@ func TestLastServer(t *testing.T) {
 			t.Errorf("a wait of %v after short sessions, want %v", pause, firstRound)
 		}
 	})
+}
+
+// zone answers lookups. Unknown hosts fail, and slow delays answers.
+type zone struct {
+	hosts map[string][]string
+	slow  time.Duration
+}
+
+var errNoHost = errors.New("no such host")
+
+func (z *zone) lookup(ctx context.Context, host string) ([]string, error) {
+	select {
+	case <-time.After(z.slow):
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	if addrs := z.hosts[host]; addrs != nil {
+		return addrs, nil
+	}
+	return nil, errNoHost
+}
+
+func round(h *hosts) (addrs []string, errs []error) {
+	for {
+		h.Next()
+		to, _ := h.due()
+		if to.err != nil {
+			errs = append(errs, to.err)
+		} else {
+			addrs = append(addrs, to.address)
+		}
+		if h.mu.Lock(); len(h.left) == 0 {
+			h.mu.Unlock()
+			slices.Sort(addrs)
+			return addrs, errs
+		}
+		h.mu.Unlock()
+	}
+}
+
+// TestNames: a round tries all addresses of each name, or the previous ones if a lookup fails.
+func TestNames(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		z := &zone{hosts: map[string][]string{"zk": {"10.0.0.1", "10.0.0.2"}, "v6.": {"2001:db8::1"}}}
+		h := hostsOf(t, z.lookup, "zk:2181", "v6.:2182", "gone:2181", "127.0.0.1:2183")
+		h.patience = func() time.Duration { return time.Second }
+		expect := func(what string, failed int, want ...string) {
+			t.Helper()
+			began := time.Now()
+			addrs, errs := round(h)
+			if slices.Sort(want); !slices.Equal(addrs, want) || len(errs) != failed {
+				t.Errorf("%s: tried %v and failed by %v, want %v and %d", what, addrs, errs, want, failed)
+			}
+			if took := time.Since(began); took > time.Second {
+				t.Errorf("%s: the lookup took %v", what, took)
+			}
+		}
+		expect("at first", 1, "10.0.0.1:2181", "10.0.0.2:2181", "[2001:db8::1]:2182", "127.0.0.1:2183")
+		z.hosts["zk"] = []string{"10.0.0.3"}
+		expect("a new address", 1, "10.0.0.3:2181", "[2001:db8::1]:2182", "127.0.0.1:2183")
+		delete(z.hosts, "zk")
+		z.hosts["gone"] = []string{"10.0.0.4"}
+		expect("a lookup that fails", 0, "10.0.0.3:2181", "[2001:db8::1]:2182", "127.0.0.1:2183", "10.0.0.4:2181")
+		z.slow = 2 * time.Second
+		z.hosts["gone"] = []string{"10.0.0.5"}
+		expect("slow lookups", 0, "10.0.0.3:2181", "[2001:db8::1]:2182", "127.0.0.1:2183", "10.0.0.4:2181")
+		if addrs, errs := round(hostsOf(t, z.lookup, "zk:2181")); len(addrs) != 0 || len(errs) != 1 || !errors.Is(errs[0], errNoHost) {
+			t.Errorf("a first lookup, slow and without an answer: %v, %v", addrs, errs)
+		}
+		if addrs, errs := round(hostsOf(t, z.lookup, "gone:2181")); len(addrs) != 1 || len(errs) != 0 {
+			t.Errorf("a first lookup that is slow: %v, %v", addrs, errs)
+		}
+	})
+}
+
+// TestShuffle: clients spread over the addresses of a name.
+func TestShuffle(t *testing.T) {
+	z := &zone{hosts: map[string][]string{"zk": {"10.0.0.1", "10.0.0.2", "10.0.0.3"}}}
+	first := make(map[string]bool)
+	for range 200 {
+		h := hostsOf(t, z.lookup, "zk:2181")
+		h.Next()
+		to, _ := h.due()
+		first[to.address] = true
+	}
+	if len(first) != 3 {
+		t.Errorf("clients begin at %v, want at three addresses", first)
+	}
+}
+
+// TestTLSName: the certificate must match the server's name, or ServerName if set.
+func TestTLSName(t *testing.T) {
+	web := httptest.NewUnstartedServer(http.NotFoundHandler()) // its certificate is for example.com and 127.0.0.1
+	hellos := make(chan string, 1)
+	web.TLS = &tls.Config{GetConfigForClient: func(hello *tls.ClientHelloInfo) (*tls.Config, error) {
+		hellos <- hello.ServerName
+		return nil, nil
+	}}
+	web.Config.ErrorLog = log.New(io.Discard, "", 0)
+	web.StartTLS()
+	defer web.Close()
+	roots := x509.NewCertPool()
+	roots.AddCert(web.Certificate())
+	for _, test := range []struct {
+		host, serverName, hello string
+		ok                      bool
+	}{
+		{"example.com", "", "example.com", true},
+		{"example.com.", "", "example.com", true},
+		{"127.0.0.1", "", "", true},
+		{"zk-0.test", "", "zk-0.test", false},
+		{"zk-0.test", "example.com", "example.com", true},
+		{"example.com", "zk-0.test", "zk-0.test", false},
+	} {
+		to := target{server: server{test.host, "1"}, address: web.Listener.Addr().String()}
+		config := &tls.Config{RootCAs: roots, ServerName: test.serverName}
+		c, err := to.dial(t.Context(), config)
+		if hello := <-hellos; hello != test.hello || (err == nil) != test.ok {
+			t.Errorf("%+v: hello for %q, %v", test, hello, err)
+		}
+		if err == nil {
+			c.Close()
+		}
+		if config.ServerName != test.serverName {
+			t.Error("the caller's configuration was changed")
+		}
+	}
+}
+
+func TestParseServers(t *testing.T) {
+	for addr, want := range map[string]string{
+		"zk-0:2181":           "zk-0:2181",
+		"zk-0":                "zk-0:2181",
+		"zk-0.example.org.:1": "zk-0.example.org.:1",
+		"127.0.0.1:65535":     "127.0.0.1:65535",
+		"127.0.0.1":           "127.0.0.1:2181",
+		"[::1]":               "[::1]:2181",
+		"[2001:db8::1]:2182":  "[2001:db8::1]:2182",
+		"[fe80::1%eth0]:2182": "[fe80::1%eth0]:2182",
+	} {
+		if all, err := parseServers([]string{addr}); err != nil || all[0].String() != want {
+			t.Errorf("%q = %v, %v, want %s", addr, all, err, want)
+		}
+	}
+	for addr, why := range map[string]string{
+		"":                    "host:port",
+		":2181":               "host:port",
+		".:2181":              "host:port",
+		" zk-0:2181":          "host:port",
+		"me@zk-0:2181":        "host:port",
+		"a:b:2181":            "[host]:port",
+		"::1":                 "[host]:port",
+		"::1:2181":            "[host]:port",
+		"zk-0:2181/app":       "chroot",
+		"zk-0:2181,zk-1:2181": "one server",
+		"zookeeper://zk-0":    "URL",
+		"zk-0:":               "1 to 65535",
+		"zk-0:0":              "1 to 65535",
+		"zk-0:65536":          "1 to 65535",
+		"zk-0:-1":             "1 to 65535",
+		"zk-0:zookeeper":      "1 to 65535",
+	} {
+		if err := CheckServers([]string{"127.0.0.1:2181", addr}); err == nil || !strings.Contains(err.Error(), why) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%q: %v, want an error of one line about %q", addr, err, why)
+		}
+	}
+	if CheckServers(nil) == nil {
+		t.Error("no server is fine")
+	}
+}
+
+func TestNamed(t *testing.T) {
+	for addr, want := range map[string]bool{"zk-0:1": true, "localhost": true, "127.0.0.1:1": false, "[::1]:1": false} {
+		if all, err := parseServers([]string{addr}); err != nil || all[0].named() != want {
+			t.Errorf("%q: named %t, want %t (%v)", addr, !want, want, err)
+		}
+	}
 }

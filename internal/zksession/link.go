@@ -5,7 +5,6 @@ import (
 	"errors"
 	"locklab/internal/wire"
 	"math"
-	"sync"
 
 	"github.com/go-zookeeper/zk"
 )
@@ -28,8 +27,8 @@ func (z *Conn) Link() Link {
 // another session, when the caller's view of the node may be outdated. Such a request is changed
 // to a version that no node has. No other DeleteOn of the same path may be in progress.
 func (z *Conn) DeleteOn(on Link, path string) error {
-	z.bound.bind(path, on.c)
-	defer z.bound.bind(path, nil)
+	z.bound.Store(path, on.c)
+	defer z.bound.Delete(path)
 	err := z.Conn.Delete(path, -1)
 	if errors.Is(err, zk.ErrBadVersion) {
 		return ErrOtherLink
@@ -37,38 +36,17 @@ func (z *Conn) DeleteOn(on Link, path string) error {
 	return err
 }
 
-type bindings struct {
-	mu sync.Mutex
-	on map[string]*conn // by path
-}
-
-func (b *bindings) bind(path string, c *conn) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if c == nil {
-		delete(b.on, path)
-		return
-	}
-	if b.on == nil {
-		b.on = make(map[string]*conn)
-	}
-	b.on[path] = c
-}
-
 // noVersion is a version that no node has: versions count from 0.
 const noVersion = math.MinInt32
 
-// check makes packet harmless if it is a deletion that is bound to another connection than c.
+// checkBound makes packet harmless if it is a deletion that is bound to another connection than c.
 // Every Write of the library is one whole packet; DeleteRequest is a path and a version.
-func (b *bindings) check(c *conn, packet []byte) {
+func (c *conn) checkBound(packet []byte) {
 	path, end := requestPath(packet, wire.OpDelete)
 	if path == "" || len(packet) < end+4 {
 		return
 	}
-	b.mu.Lock()
-	want := b.on[path]
-	b.mu.Unlock()
-	if want != nil && want != c {
+	if want, ok := c.owner.bound.Load(path); ok && want != c {
 		version := int32(noVersion)
 		binary.BigEndian.PutUint32(packet[end:], uint32(version))
 	}

@@ -125,10 +125,7 @@ func (z *Conn) Proof() Proof {
 
 // Cut breaks the TCP connection. The library opens another one and resumes the session there.
 func (z *Conn) Cut() {
-	z.mu.Lock()
-	now := z.now
-	z.mu.Unlock()
-	if now != nil {
+	if now := z.Link().c; now != nil {
 		now.Close()
 	}
 }

@@ -7,7 +7,10 @@ import (
 	"math"
 	"net"
 	"os"
+	"runtime"
 	"strings"
+	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -16,6 +19,8 @@ import (
 	"locklab/harness"
 	"locklab/harness/locktest"
 	"locklab/internal/backend"
+	"locklab/internal/faultproxy"
+	"locklab/internal/leaktest"
 	"locklab/internal/zksession"
 )
 
@@ -30,9 +35,8 @@ func startEnsemble(t *testing.T, o backend.EnsembleOptions) *backend.Server {
 	s, err := backend.StartEnsembleOf(t.Context(), o)
 	if errors.Is(err, harness.ErrUnavailable) && !backend.Required(harness.KindZooKeeper) {
 		t.Skip(err)
-	} else if err != nil {
-		t.Fatal(err)
 	}
+	requireNoError(t, err)
 	t.Cleanup(func() {
 		if err := s.Stop(); err != nil {
 			t.Errorf("stop: %v", err)
@@ -47,6 +51,8 @@ func requireNoError(t *testing.T, err error) {
 		t.Fatal(err)
 	}
 }
+
+func errorOf[T any](_ T, err error) error { return err }
 
 // connect returns a connection for the duration of t.
 func connect(t *testing.T, o zksession.Options) *zksession.Conn {
@@ -65,9 +71,7 @@ func TestOlderData(t *testing.T) {
 	expired := make(chan struct{}, 10)
 	z := connectWatched(t, addrs, expired)
 	for range 10 {
-		if _, err := z.Create("/n", nil, zk.FlagSequence, zk.WorldACL(zk.PermAll)); err != nil {
-			t.Fatal(err)
-		}
+		requireNoError(t, errorOf(z.Create("/n", nil, zk.FlagSequence, zk.WorldACL(zk.PermAll))))
 	}
 	session := z.SessionID()
 	requireNoError(t, errors.Join(s.Kill(0), os.RemoveAll(log), s.Restart(t.Context(), 0)))
@@ -157,4 +161,90 @@ func TestNoSession(t *testing.T) {
 	}
 	z.Close()
 	connect(t, zksession.Options{Servers: addrs})
+}
+
+// TestClose: Close returns after the library has ended, in every state.
+func TestClose(t *testing.T) {
+	at := locktest.Endpoint(t, harness.KindZooKeeper)
+	leaktest.All(t)
+	for range 5 {
+		z := connect(t, zksession.Options{Servers: at.Addrs[0]})
+		if z.Close(); !z.Ended() {
+			t.Fatal("Close returned before the library's goroutines ended")
+		}
+		z.Close()
+	}
+}
+
+func TestCloseLate(t *testing.T) {
+	t.Parallel()
+	const timeout, patience = 40 * time.Second, 20 * time.Second
+	server, addrs := startServer(t, "")
+	o := zksession.Options{Servers: addrs, SessionTimeout: timeout}
+	z, see := connect(t, o), connect(t, o)
+	if z.SessionTimeout() != timeout {
+		t.Fatalf("the server grants a session timeout of %v", z.SessionTimeout())
+	}
+	requireNoError(t, errorOf(z.Create("/held", nil, zk.FlagEphemeral, zk.WorldACL(zk.PermAll))))
+	requireNoError(t, server.Signal(0, syscall.SIGSTOP))
+	const requests = 200
+	sent := func() uint64 { n, _ := z.Traffic(); return n }
+	for before := sent(); sent() < before+requests; time.Sleep(time.Millisecond) {
+		go z.Create("/more-", nil, zk.FlagEphemeralSequential, zk.WorldACL(zk.PermAll))
+	}
+	z.Close()
+	requireNoError(t, server.Signal(0, syscall.SIGCONT))
+	for end := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
+		there, _, err := see.Exists("/held")
+		if err == nil && !there {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatalf("the session lives on: %t, %v", there, err)
+		}
+	}
+}
+
+// TestNewAddress: the session survives a new address of the server.
+func TestNewAddress(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("only Linux has 127.0.0.2 without setup")
+	}
+	at := locktest.Endpoint(t, harness.KindZooKeeper)
+	first, err := faultproxy.New(at.Addrs[0][0], faultproxy.ZooKeeper, faultproxy.Options{Listen: "127.0.0.2:0"})
+	requireNoError(t, err)
+	defer first.Close()
+	_, port, _ := net.SplitHostPort(first.Addr())
+	var zone atomic.Pointer[[]string]
+	zone.Store(&[]string{"127.0.0.2"})
+	o := zksession.Resolving(zksession.Options{Servers: []string{"zk-0.test:" + port}, SessionTimeout: 30 * time.Second},
+		func(context.Context, string) ([]string, error) { return *zone.Load(), nil })
+	z := connect(t, o)
+	session := z.SessionID()
+	zone.Store(&[]string{"127.0.0.2", "127.0.0.3", "127.0.0.4"})
+	first.Close()
+	second, err := faultproxy.New(at.Addrs[0][0], faultproxy.ZooKeeper, faultproxy.Options{Listen: "127.0.0.3:" + port})
+	requireNoError(t, err)
+	defer second.Close()
+	requireAnswer(t, z)
+	if z.SessionID() != session {
+		t.Error("the session is another one")
+	}
+	if !z.Elsewhere() {
+		t.Error("a name leads to one server only")
+	}
+	connect(t, o)
+}
+
+func requireAnswer(t *testing.T, z *zksession.Conn) {
+	t.Helper()
+	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(time.Millisecond) {
+		_, _, err := z.Exists("/")
+		if err == nil {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatal(err)
+		}
+	}
 }

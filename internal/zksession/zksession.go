@@ -84,8 +84,8 @@ type link struct {
 
 // requests are the inspected requests of a session.
 type requests struct {
-	creations creations
-	bound     bindings
+	creations sync.Map // paths of running creations, to the czxid, 0 before the reply
+	bound     sync.Map // paths of running deletions, to their *conn; see [Conn.DeleteOn]
 	longest   longestPath
 }
 
@@ -174,10 +174,7 @@ func (z *Conn) SessionTimeout() time.Duration { return time.Duration(z.timeout.L
 func (z *Conn) Close() {
 	z.Conn.Close()
 	z.stop()
-	z.mu.Lock()
-	now := z.now
-	z.mu.Unlock()
-	if now != nil && !now.linger() {
+	if now := z.Link().c; now != nil && !now.linger() {
 		now.Close()
 	}
 	for range z.events { // nobody reads it before; the library drops overflow

@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
-	"strconv"
 	"sync/atomic"
 	"time"
 
@@ -60,14 +59,9 @@ const (
 )
 
 type fairLock struct {
-	p       *process
-	name    string
-	id      string // of the client: part of every owner
-	ttl     time.Duration
-	wait    time.Duration
-	hub     *hub
-	threads atomic.Int64
-	asks    atomic.Uint64
+	*redisson
+	wait time.Duration
+	asks atomic.Uint64
 }
 
 var (
@@ -78,11 +72,11 @@ var (
 )
 
 func newFairLock(p *process, name string, ttl, wait time.Duration) *fairLock {
-	return &fairLock{p: p, name: name, id: rand.Text(), ttl: cmp.Or(ttl, redislock.DefaultTTL), wait: wait, hub: newHub(p)}
+	return &fairLock{redisson: newRedisson(p, name, cmp.Or(ttl, redislock.DefaultTTL)), wait: wait}
 }
 
 func (f *fairLock) thread() *fairThread {
-	t := &fairThread{f: f, field: f.id + ":" + strconv.FormatInt(f.threads.Add(1), 10)}
+	t := &fairThread{f: f, field: f.owner()}
 	t.plainSession = plainSession{f.p, f.name, t.acquire}
 	return t
 }
@@ -107,10 +101,7 @@ func (t *fairThread) ask(ctx context.Context, join bool) (*adapt.Lease, time.Dur
 	if err != redis.Nil {
 		return nil, time.Duration(left) * time.Millisecond, err
 	}
-	l, err := f.p.grant(sent, f.ttl, t.release, func(ctx context.Context) (bool, error) {
-		n, err := fairRenew.Run(ctx, f.p.rdb, []string{f.name}, t.field, f.ttl.Milliseconds()).Int()
-		return n == 1, err
-	})
+	l, err := f.p.grant(sent, f.ttl, t.release, f.renewal(fairRenew, t.field))
 	if err == nil {
 		t.leases.Add(1)
 	}

@@ -13,27 +13,18 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"locklab/harness"
-	"locklab/harness/locktest"
-	"locklab/internal/leaktest"
 	"locklab/redislock"
 )
 
 func TestFairRedisson(t *testing.T) {
-	t.Parallel()
-	at := locktest.Endpoint(t, harness.KindRedis)
-	for _, test := range []struct {
-		name string
-		run  func(*testing.T, *scene)
-	}{
+	runScenes(t, []sceneTest{
 		{"keys", fairKeys},
 		{"requests", fairRequests},
 		{"order", fairOrder},
 		{"leave", fairLeaves},
 		{"dead head", fairDeadHead},
 		{"lost reply", fairLostReply},
-	} {
-		t.Run(test.name, func(t *testing.T) { leaktest.Own(t); test.run(t, newScene(t, at)) })
-	}
+	})
 }
 
 func (s *scene) fair(ttl, wait time.Duration) *fairLock {
@@ -60,7 +51,7 @@ func (s *scene) evalshas() int {
 	_, tail, _ := strings.Cut(info, "cmdstat_evalsha:calls=")
 	count, _, _ := strings.Cut(tail, ",")
 	calls, err := strconv.Atoi(count)
-	s.must(err)
+	requireNoError(s.t, err)
 	return calls
 }
 

@@ -2,7 +2,6 @@ package lab
 
 import (
 	"context"
-	"crypto/rand"
 	"encoding/json"
 	"sync/atomic"
 	"time"
@@ -57,13 +56,8 @@ var redisson12 = &harness.Variant{
 }
 
 type lock12 struct {
-	p       *process
-	name    string
-	id      string // of the process: part of every owner
-	lease   time.Duration
-	hub     *hub
+	*redisson
 	channel string
-	threads atomic.Int64
 
 	// before is called with the name of the next step, for tests to interleave other clients.
 	before func(step string)
@@ -72,11 +66,11 @@ type lock12 struct {
 }
 
 func newLock12(p *process, name string, lease time.Duration) *lock12 {
-	return &lock12{p: p, name: name, id: rand.Text(), lease: lease, hub: newHub(p), channel: "redisson__lock__channel__" + name, before: func(string) {}}
+	return &lock12{redisson: newRedisson(p, name, lease), channel: "redisson__lock__channel__" + name, before: func(string) {}}
 }
 
 func (r *lock12) thread() *thread12 {
-	t := &thread12{r: r, id: r.threads.Add(1)}
+	t := &thread12{r: r, id: r.owners.Add(1)}
 	t.plainSession = plainSession{r.p, r.name, t.acquire}
 	return t
 }
@@ -213,9 +207,9 @@ func (t *thread12) acquire(ctx context.Context, try bool) (*adapt.Lease, error) 
 	var ok bool
 	var err error
 	if try {
-		ok, _, err = t.try(ctx, t.r.lease)
+		ok, _, err = t.try(ctx, t.r.ttl)
 	} else {
-		ok, err = t.lock(ctx, forever, t.r.lease)
+		ok, err = t.lock(ctx, forever, t.r.ttl)
 	}
 	if err == nil && !ok {
 		err = harness.ErrNotAcquired
@@ -223,5 +217,5 @@ func (t *thread12) acquire(ctx context.Context, try bool) (*adapt.Lease, error) 
 	if err != nil {
 		return nil, err
 	}
-	return t.p.grant(time.Now(), t.r.lease, t.unlock, nil)
+	return t.p.grant(time.Now(), t.r.ttl, t.unlock, nil)
 }

@@ -1,16 +1,11 @@
 package lab
 
 import (
-	"context"
-	"errors"
 	"runtime"
 	"sync"
 	"testing"
 	"time"
 
-	"locklab/harness"
-	"locklab/harness/locktest"
-	"locklab/internal/leaktest"
 	"locklab/redislock"
 )
 
@@ -18,29 +13,20 @@ import (
 // affect redis-reentrant: here, or in the failure scenarios reentry-late, reentry-crash,
 // release-late and acquire-crash.
 func TestRedisson12(t *testing.T) {
-	t.Parallel()
-	at := locktest.Endpoint(t, harness.KindRedis)
-	for _, test := range []struct {
-		name    string
-		hazard  func(*testing.T, *scene)
-		without func(*testing.T, *scene)
-	}{
-		{"lease ends inside a re-entry", overwritten, nil},
-		{"re-entry drops the time to live", immortal, nil},
-		{"lease ends inside unlock", foreignUnlock, nil},
-		{"crash of the holder", forEver, nil},
-		{"key goes before PTTL", sleepsBesideFree, wakesInTime},
-		{"slow subscription", twiceTheWait, onceTheWait},
-		{"permits left over", leftOver, nothingLeftOver},
-	} {
-		t.Run(test.name+"/hazard", func(t *testing.T) { leaktest.Own(t); test.hazard(t, newScene(t, at)) })
-		if test.without == nil {
-			continue
-		}
-		t.Run(test.name+"/redis-reentrant", func(t *testing.T) { leaktest.Own(t); test.without(t, newScene(t, at)) })
-	}
-	t.Run("herd of processes", func(t *testing.T) { leaktest.Own(t); herd12(t, newScene(t, at)) })
-	t.Run("count", func(t *testing.T) { leaktest.Own(t); counts12(t, newScene(t, at)) })
+	runScenes(t, []sceneTest{
+		{"lease ends inside a re-entry", overwritten},
+		{"re-entry drops the time to live", immortal},
+		{"lease ends inside unlock", foreignUnlock},
+		{"crash of the holder", forEver},
+		{"key goes before PTTL/hazard", sleepsBesideFree},
+		{"key goes before PTTL/redis-reentrant", wakesInTime},
+		{"slow subscription/hazard", twiceTheWait},
+		{"slow subscription/redis-reentrant", onceTheWait},
+		{"permits left over/hazard", leftOver},
+		{"permits left over/redis-reentrant", nothingLeftOver},
+		{"herd of processes", herd12},
+		{"count", counts12},
+	})
 }
 
 // B17: GET returns the own value, the lease ends, another takes the lock, and SET overwrites it.
@@ -53,14 +39,9 @@ func overwritten(t *testing.T, s *scene) {
 		s.take(b.try)
 	})
 	s.take(a.try) // b holds the lock
-	if held, err := b.unlock(t.Context()); held || err != nil {
-		t.Errorf("b still has the lock (%t, %v): the hazard is gone", held, err)
-	}
-	for range 2 {
-		if held, err := a.unlock(t.Context()); !held || err != nil {
-			t.Errorf("a has not got the lock (%t, %v): the hazard is gone", held, err)
-		}
-	}
+	s.expectUnlock(b, false)
+	s.expectUnlock(a, true)
+	s.expectUnlock(a, true)
 }
 
 // B18: SET drops the time to live.
@@ -85,12 +66,8 @@ func foreignUnlock(t *testing.T, s *scene) {
 		s.expire()
 		s.take(b.try)
 	})
-	if held, err := a.unlock(t.Context()); !held || err != nil {
-		t.Errorf("unlock = %t, %v", held, err)
-	}
-	if ok, _, err := c.try(t.Context(), long); !ok || err != nil {
-		t.Errorf("c does not get b's lock (%t, %v): the hazard is gone", ok, err)
-	}
+	s.expectUnlock(a, true)
+	s.take(c.try) // b's lock
 }
 
 // B20: a crash holds the lock forever without a lease, or between SETNX and PEXPIRE.
@@ -113,7 +90,7 @@ func forEver(t *testing.T, s *scene) {
 		if ok, err := q.thread().lock(t.Context(), 200*time.Millisecond, 0); ok || err != nil {
 			t.Errorf("tryLock behind a dead holder = %t, %v", ok, err)
 		}
-		s.must(q.forceUnlock(t.Context())) // manual repair
+		requireNoError(s.t, q.forceUnlock(t.Context())) // manual repair
 	}
 }
 
@@ -138,10 +115,9 @@ func sleepsBesideFree(t *testing.T, s *scene) {
 	s.expire()
 	s.take(p.thread().try)
 	q.before = once("pttl", 2, s.expire)
-	ctx, cancel := context.WithTimeout(t.Context(), wait)
-	defer cancel()
-	if err := q.thread().hold(ctx); !errors.Is(err, context.DeadlineExceeded) || s.exists() {
-		t.Errorf("lock = %v, held %t: the hazard is gone", err, s.exists())
+	expectTimeout(t, wait, q.thread().hold)
+	if s.exists() {
+		t.Error("the lock is not free: the hazard is gone")
 	}
 }
 
@@ -183,12 +159,8 @@ func onceTheWait(t *testing.T, s *scene) {
 	q, c := s.process(redislock.Options{})
 	l := acquire(t, p)
 	c.delay.Store(int64(slow)) // each reply
-	ctx, cancel := context.WithTimeout(t.Context(), wait)
-	defer cancel()
 	began := time.Now()
-	if _, err := q.Lock(ctx); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("Lock = %v", err)
-	}
+	expectTimeout(t, wait, q.Lock)
 	took := time.Since(began)
 	t.Logf("Lock for %v took %v", wait, took)
 	if took > wait+slow/2 {
@@ -202,21 +174,16 @@ func onceTheWait(t *testing.T, s *scene) {
 func leftOver(t *testing.T, s *scene) {
 	p, q := s.process12(), s.process12()
 	e, err := q.hub.join(t.Context(), q.channel)
-	s.must(err)
+	requireNoError(s.t, err)
 	defer q.hub.leave(t.Context(), q.channel)
 	h := p.thread()
 	for range 3 {
 		s.take(h.try)
-		_, err := h.unlock(t.Context())
-		s.must(err)
+		s.expectUnlock(h, true)
 	}
 	eventually(t, "three permits", func() bool { return len(e.latch) == 3 })
-	s.must(h.hold(t.Context()))
-	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-	defer cancel()
-	if err := q.thread().hold(ctx); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("lock = %v", err)
-	}
+	s.hold(h)
+	expectTimeout(t, time.Second, q.thread().hold)
 	if all, inVain := q.wakeups.Load(), q.inVain.Load(); all != 3 || inVain != 3 {
 		t.Errorf("%d wake-ups, %d in vain, want 3: the hazard is gone", all, inVain)
 	}
@@ -225,15 +192,9 @@ func leftOver(t *testing.T, s *scene) {
 func nothingLeftOver(t *testing.T, s *scene) {
 	p, _ := s.process(redislock.Options{})
 	q, c := s.process(redislock.Options{})
-	wait := func() {
-		ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
-		defer cancel()
-		if _, err := q.Lock(ctx); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("Lock = %v", err)
-		}
-	}
+	const wait = 200 * time.Millisecond
 	l := acquire(t, p)
-	wait() // q listens from now on
+	expectTimeout(t, wait, q.Lock) // q listens from now on
 	unlock(t, l)
 	for range 2 {
 		unlock(t, acquire(t, p))
@@ -241,7 +202,7 @@ func nothingLeftOver(t *testing.T, s *scene) {
 	eventually(t, "q has heard all of it", func() bool { return c.Counts().Notifications == 3 })
 	l = acquire(t, p)
 	before := c.Counts()
-	wait()
+	expectTimeout(t, wait, q.Lock)
 	if n := c.Counts().Sub(before).Requests; n != 1 {
 		t.Errorf("a waiter sent %d requests, want 1: it was woken in vain", n)
 	}
@@ -252,20 +213,16 @@ func counts12(t *testing.T, s *scene) {
 	p, q := s.process12(), s.process12()
 	a, b, other := p.thread(), q.thread(), p.thread()
 	for range 3 {
-		s.must(a.hold(t.Context()))
+		s.hold(a)
 	}
 	for n := 3; n > 0; n-- {
 		for _, thread := range []*thread12{b, other} {
 			if ok, _, err := thread.try(t.Context(), 0); ok || err != nil {
 				t.Errorf("try of a lock held %d times = %t, %v", n, ok, err)
 			}
-			if held, err := thread.unlock(t.Context()); held || err != nil {
-				t.Errorf("unlock of another's lock = %t, %v", held, err)
-			}
+			s.expectUnlock(thread, false)
 		}
-		if held, err := a.unlock(t.Context()); !held || err != nil {
-			t.Errorf("unlock = %t, %v", held, err)
-		}
+		s.expectUnlock(a, true)
 	}
 	if s.exists() {
 		t.Error("the key is left")
@@ -280,7 +237,7 @@ func counts12(t *testing.T, s *scene) {
 func herd12(t *testing.T, s *scene) {
 	const processes = 3
 	h := s.process12().thread()
-	s.must(h.hold(t.Context()))
+	s.hold(h)
 	var all sync.WaitGroup
 	var views []*lock12
 	var slept sync.WaitGroup
@@ -292,13 +249,11 @@ func herd12(t *testing.T, s *scene) {
 		p.before = once("sleep", 1, slept.Done)
 		all.Go(func() {
 			w := p.thread()
-			if err := w.hold(t.Context()); err != nil {
+			if _, err := w.hold(t.Context()); err != nil {
 				t.Error(err)
 			}
 			<-stay
-			if _, err := w.unlock(context.WithoutCancel(t.Context())); err != nil {
-				t.Error(err)
-			}
+			s.expectUnlock(w, true)
 		})
 	}
 	slept.Wait()
@@ -308,8 +263,7 @@ func herd12(t *testing.T, s *scene) {
 		}
 		return woken, inVain
 	}
-	_, err := h.unlock(t.Context())
-	s.must(err)
+	s.expectUnlock(h, true)
 	eventually(t, "all but one have been woken in vain", func() bool {
 		woken, inVain := sum()
 		return woken == processes && inVain == processes-1

@@ -2,8 +2,11 @@ package lab
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
+	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -19,6 +22,31 @@ const unlockMessage = "0"
 const permits = 1 << 16
 
 func redissonName(prefix, name string) string { return prefix + ":" + name }
+
+// A redisson is a lock of Redisson in one client.
+type redisson struct {
+	p      *process
+	name   string
+	id     string // of the client: part of every owner
+	ttl    time.Duration
+	hub    *hub
+	owners atomic.Int64
+}
+
+func newRedisson(p *process, name string, ttl time.Duration) *redisson {
+	return &redisson{p: p, name: name, id: rand.Text(), ttl: ttl, hub: newHub(p)}
+}
+
+// owner returns the field of another owner.
+func (r *redisson) owner() string { return r.id + ":" + strconv.FormatInt(r.owners.Add(1), 10) }
+
+// renewal returns a request that runs s to renew the lease of an owner.
+func (r *redisson) renewal(s *redis.Script, owner string) func(context.Context) (held bool, err error) {
+	return func(ctx context.Context) (bool, error) {
+		n, err := s.Run(ctx, r.p.rdb, []string{r.name}, owner, r.ttl.Milliseconds()).Int()
+		return n == 1, err
+	}
+}
 
 // A hub is the connection on which the locks of a process subscribe to channels. All waiters of
 // a channel share one subscription, and the last one to leave ends it.

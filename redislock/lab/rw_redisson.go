@@ -3,9 +3,6 @@ package lab
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
-	"strconv"
-	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -60,17 +57,14 @@ var (
 
 type rwRedissonLock struct {
 	plainSession
+	r       *redisson
 	channel string
-	id      string // of the client: part of every owner
-	ttl     time.Duration
-	hub     *hub
-	owners  atomic.Int64
 }
 
 var _ harness.RWSession = (*rwRedissonLock)(nil)
 
 func newRWRedisson(p *process, name string, ttl time.Duration) *rwRedissonLock {
-	m := &rwRedissonLock{channel: redissonName("redisson_rwlock", name), id: rand.Text(), ttl: cmp.Or(ttl, redislock.DefaultTTL), hub: newHub(p)}
+	m := &rwRedissonLock{r: newRedisson(p, name, cmp.Or(ttl, redislock.DefaultTTL)), channel: redissonName("redisson_rwlock", name)}
 	m.plainSession = plainSession{p, name, func(ctx context.Context, try bool) (*adapt.Lease, error) { return m.acquire(ctx, "write", try) }}
 	return m
 }
@@ -80,23 +74,20 @@ func (m *rwRedissonLock) RLock(ctx context.Context) (harness.Lease, error) {
 }
 
 func (m *rwRedissonLock) acquire(ctx context.Context, mode string, try bool) (*adapt.Lease, error) {
-	owner := m.id + ":" + strconv.FormatInt(m.owners.Add(1), 10)
-	return m.hub.acquire(ctx, try, m.channel,
+	owner := m.r.owner()
+	return m.r.hub.acquire(ctx, try, m.channel,
 		func() (*adapt.Lease, time.Duration, error) { return m.ask(ctx, owner, mode) },
 		func(ctx context.Context) error { _, err := m.free(ctx, owner); return err })
 }
 
 func (m *rwRedissonLock) ask(ctx context.Context, owner, mode string) (*adapt.Lease, time.Duration, error) {
-	sent, keys := time.Now(), []string{m.name}
-	left, err := rwAcquire.Run(ctx, m.p.rdb, keys, owner, m.ttl.Milliseconds(), mode).Int64()
+	sent := time.Now()
+	left, err := rwAcquire.Run(ctx, m.p.rdb, []string{m.name}, owner, m.r.ttl.Milliseconds(), mode).Int64()
 	if err != redis.Nil {
 		return nil, time.Duration(left) * time.Millisecond, err
 	}
-	l, err := m.p.grant(sent, m.ttl, func(ctx context.Context) (bool, error) { return m.free(ctx, owner) },
-		func(ctx context.Context) (bool, error) {
-			n, err := rwRenew.Run(ctx, m.p.rdb, keys, owner, m.ttl.Milliseconds()).Int()
-			return n == 1, err
-		})
+	release := func(ctx context.Context) (bool, error) { return m.free(ctx, owner) }
+	l, err := m.p.grant(sent, m.r.ttl, release, m.r.renewal(rwRenew, owner))
 	return l, 0, err
 }
 

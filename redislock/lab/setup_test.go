@@ -3,6 +3,7 @@ package lab
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"io"
 	"net"
 	"slices"
@@ -13,6 +14,9 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"locklab/harness"
+	"locklab/harness/locktest"
+	"locklab/internal/layers"
+	"locklab/internal/leaktest"
 	wireredis "locklab/internal/wire/redis"
 	"locklab/redislock"
 )
@@ -40,14 +44,10 @@ func newLink(t *testing.T, at harness.Endpoint, tweak ...func(*redis.Options)) *
 		}
 	})
 	client, counter, err := wireredis.Connect(at, tweak...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, err)
 	l.Client, l.Counter = client, counter
 	t.Cleanup(func() { client.Close() })
-	if err := client.Ping(t.Context()).Err(); err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, client.Ping(t.Context()).Err())
 	return l
 }
 
@@ -69,6 +69,13 @@ func (c *lossy) Read(p []byte) (int, error) {
 	}
 	c.link.lose.Store(0)
 	return n, nil
+}
+
+func requireNoError(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }
 
 func newPlain(t *testing.T, l *link) *process {
@@ -100,17 +107,13 @@ func acquire[L harness.Lease](t *testing.T, m interface {
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	l, err := m.Lock(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, err)
 	return l
 }
 
 func unlock(t *testing.T, l harness.Lease) {
 	t.Helper()
-	if err := l.Unlock(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, l.Unlock(t.Context()))
 }
 
 func eventually(t *testing.T, what string, ok func() bool) {
@@ -138,6 +141,20 @@ type scene struct {
 	watch *link
 }
 
+type sceneTest struct {
+	name string
+	run  func(*testing.T, *scene)
+}
+
+func runScenes(t *testing.T, tests []sceneTest) {
+	t.Helper()
+	t.Parallel()
+	at := locktest.Endpoint(t, harness.KindRedis)
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) { leaktest.Own(t); test.run(t, newScene(t, at)) })
+	}
+}
+
 func newScene(t *testing.T, at harness.Endpoint) *scene {
 	s := &scene{t, at, "locklab:{lab-test-" + rand.Text() + "}", newLink(t, at)}
 	t.Cleanup(func() { s.watch.Del(context.WithoutCancel(t.Context()), s.key) })
@@ -147,9 +164,12 @@ func newScene(t *testing.T, at harness.Endpoint) *scene {
 func (s *scene) process12() *lock12 { return newLock12(newPlain(s.t, newLink(s.t, s.at)), s.key, 0) }
 
 // hold waits for the lock without a lease.
-func (t *thread12) hold(ctx context.Context) error {
-	_, err := t.lock(ctx, forever, 0)
-	return err
+func (t *thread12) hold(ctx context.Context) (bool, error) { return t.lock(ctx, forever, 0) }
+
+func (s *scene) hold(h *thread12) {
+	s.t.Helper()
+	_, err := h.hold(s.t.Context())
+	requireNoError(s.t, err)
 }
 
 func (s *scene) process(o redislock.Options) (*redislock.Reentrant, *link) {
@@ -165,13 +185,6 @@ func (s *scene) expire() {
 func (s *scene) exists() bool { return s.watch.Exists(s.t.Context(), s.key).Val() == 1 }
 
 func (s *scene) ttl() time.Duration { return s.watch.PTTL(s.t.Context(), s.key).Val() }
-
-func (s *scene) must(err error) {
-	s.t.Helper()
-	if err != nil {
-		s.t.Fatal(err)
-	}
-}
 
 // onlyField returns the owner of the lock, which must have that count.
 func (s *scene) onlyField(count string) string {
@@ -196,6 +209,24 @@ func (s *scene) take(try func(context.Context, time.Duration) (bool, time.Durati
 	}
 }
 
+// expectUnlock unlocks, and checks whether h had the lock.
+func (s *scene) expectUnlock(h *thread12, want bool) {
+	s.t.Helper()
+	if held, err := h.unlock(context.WithoutCancel(s.t.Context())); held != want || err != nil {
+		s.t.Errorf("unlock = %t, %v, want %t", held, err, want)
+	}
+}
+
+// expectTimeout checks that lock waits for that time in vain.
+func expectTimeout[L any](t *testing.T, wait time.Duration, lock func(context.Context) (L, error)) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), wait)
+	defer cancel()
+	if _, err := lock(ctx); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("Lock = %v, want %v", err, context.DeadlineExceeded)
+	}
+}
+
 func once(step string, nth int, f func()) func(string) {
 	return func(s string) {
 		if s == step {
@@ -205,3 +236,6 @@ func once(step string, nth int, f func()) func(string) {
 		}
 	}
 }
+
+// TestSuiteComplete: Suite contains every lock of package redislock and of this package.
+func TestSuiteComplete(t *testing.T) { layers.SuiteComplete(t, ".", Suite) }

@@ -34,27 +34,21 @@ func TestTokenSteps(t *testing.T) {
 		t.Run(c.op+"/"+c.do.String(), func(t *testing.T) {
 			leaktest.Own(t)
 			p, err := faultproxy.New(at.Addrs[0][0], faultproxy.Redis, faultproxy.Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			requireNoError(t, err)
 			defer p.Close()
 			through, key := at, "token-"+rand.Text()
 			through.Addrs = [][]string{{p.Addr()}}
 			join := func(at harness.Endpoint) harness.Session {
 				r, err := variant(t, "redis-token").Remote(t.Context(), at, key)
-				if err != nil {
-					t.Fatal(err)
-				}
+				requireNoError(t, err)
 				t.Cleanup(func() { r.Close() })
 				s, err := r.Join(t.Context(), 0)
-				if err != nil {
-					t.Fatal(err)
-				}
+				requireNoError(t, err)
 				return s
 			}
 			hurt, other := join(through), join(at)
 			if c.op != "evalsha" { // the list exists, and no element is lost
-				cycle(t, other)
+				unlock(t, acquire(t, other))
 			}
 			hit := p.Inject(faultproxy.Fault{Do: c.do, Match: faultproxy.Op(c.op)})
 			ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -80,14 +74,10 @@ func TestTokenSteps(t *testing.T) {
 				t.Errorf("Lock of the other = %v, want a lease: %t", err, c.usable)
 			}
 			if err == nil {
-				if err := l.Unlock(ctx); err != nil {
-					t.Error(err)
-				}
+				unlock(t, l)
 			}
 			rdb, _, err := wireredis.Connect(at)
-			if err != nil {
-				t.Fatal(err)
-			}
+			requireNoError(t, err)
 			defer rdb.Close()
 			name := "locklab:{" + key + "}"
 			if n := rdb.LLen(t.Context(), name).Val(); n > 1 {
@@ -95,16 +85,5 @@ func TestTokenSteps(t *testing.T) {
 			}
 			rdb.Del(t.Context(), name, name+":~made")
 		})
-	}
-}
-
-func cycle(t *testing.T, s harness.Session) {
-	t.Helper()
-	l, err := s.Lock(t.Context())
-	if err == nil {
-		err = l.Unlock(t.Context())
-	}
-	if err != nil {
-		t.Fatal(err)
 	}
 }

@@ -38,13 +38,10 @@ var booleanMutexHistorical = &harness.Variant{
 	Doc:    "otter's lock as published: lets two goroutines of a client in, TryLock leaves its ticket",
 	Paper:  "otter DistributedLock",
 	Status: harness.Historical,
-	Remote: func(ctx context.Context, at harness.Endpoint, key string) (harness.Remote, error) {
-		object := new(distributedLock)
-		return remoteRelic(func(r *relic) harness.Session {
-			object.r = r
-			return object
-		})(ctx, at, key)
-	},
+	Remote: remoteRelic(func(r *relic) func() harness.Session {
+		object := &distributedLock{r: r}
+		return func() harness.Session { return object }
+	}),
 }
 
 // gateTimeout is 60*1000 of the wrong unit (B8).

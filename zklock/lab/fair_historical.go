@@ -46,9 +46,9 @@ var fairHistorical = &harness.Variant{
 
 // OldFair connects zk-fair-historical with that polling period, at exactly that key.
 func OldFair(ctx context.Context, at harness.Endpoint, key string, period time.Duration) (harness.Remote, error) {
-	thread := make(chan struct{}, 1)
-	return remoteRelic(func(r *relic) harness.Session {
-		return &oldFair{r: r, period: period, thread: thread}
+	return remoteRelic(func(r *relic) func() harness.Session {
+		thread := make(chan struct{}, 1)
+		return func() harness.Session { return &oldFair{r: r, period: period, thread: thread} }
 	})(ctx, at, key)
 }
 

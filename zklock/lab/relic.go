@@ -21,7 +21,7 @@ import (
 type relic struct {
 	*wirezk.Conn
 	dir  string
-	join func(*relic) harness.Session
+	join func() harness.Session // makes a worker
 
 	open context.Context // ends with Close
 	shut context.CancelFunc
@@ -38,10 +38,10 @@ var (
 	_ harness.Counter = (*relic)(nil)
 )
 
-// remoteRelic returns the constructor of a historical Variant. join makes one worker.
-func remoteRelic(join func(*relic) harness.Session) func(context.Context, harness.Endpoint, string) (harness.Remote, error) {
+// remoteRelic returns the constructor of a historical Variant. start returns the join of a client.
+func remoteRelic(start func(*relic) (join func() harness.Session)) func(context.Context, harness.Endpoint, string) (harness.Remote, error) {
 	return func(ctx context.Context, at harness.Endpoint, key string) (harness.Remote, error) {
-		r := &relic{dir: root + "/" + key, join: join, state: make(chan struct{})}
+		r := &relic{dir: root + "/" + key, state: make(chan struct{})}
 		conn, err := wirezk.Connect(ctx, at, wirezk.Options{OnEvent: r.onEvent})
 		if err != nil {
 			return nil, fmt.Errorf("zklock: %w", err)
@@ -52,6 +52,7 @@ func remoteRelic(join func(*relic) harness.Session) func(context.Context, harnes
 			r.Close()
 			return nil, err
 		}
+		r.join = start(r)
 		return r, nil
 	}
 }
@@ -69,7 +70,7 @@ func (r *relic) makeDir() error {
 	return nil
 }
 
-func (r *relic) Join(context.Context, int) (harness.Session, error) { return r.join(r), nil }
+func (r *relic) Join(context.Context, int) (harness.Session, error) { return r.join(), nil }
 
 // Close removes the node of the lock if it is empty, if a server answers, and closes the client.
 func (r *relic) Close() error {

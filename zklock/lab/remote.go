@@ -25,7 +25,7 @@ var errs = adapt.Errors{
 type locker = adapt.Locker[*zklock.Lease]
 
 // remote returns the constructor of a variant whose workers share the lock that open makes.
-func remote(open func(c *zklock.Client, path string, o zklock.Options) locker, below ...string) func(context.Context, harness.Endpoint, string) (harness.Remote, error) {
+func remote[L locker](open func(c *zklock.Client, path string, o zklock.Options) L, below ...string) func(context.Context, harness.Endpoint, string) (harness.Remote, error) {
 	return owners(func(c *zklock.Client, path string) func() locker {
 		l := open(c, path, zklock.Options{})
 		return func() locker { return l }

@@ -13,9 +13,7 @@ var Suite = onZooKeeper([]*harness.Variant{
 		Paper:      "Hunt, Konar, Junqueira & Reed 2010",
 		Complexity: harness.Queued,
 		Traits:     harness.Traits{FIFO: true, Fenced: true},
-		Remote: remote(func(c *zklock.Client, path string, o zklock.Options) locker {
-			return c.Mutex(path, o)
-		}),
+		Remote:     remote((*zklock.Client).Mutex),
 	},
 	fair,
 	{
@@ -35,9 +33,7 @@ var Suite = onZooKeeper([]*harness.Variant{
 		Paper:      "Hunt, Konar, Junqueira & Reed 2010",
 		Complexity: harness.Queued,
 		Traits:     harness.Traits{FIFO: true, ReadWrite: true, Fenced: true},
-		Remote: remote(func(c *zklock.Client, path string, o zklock.Options) locker {
-			return c.RWMutex(path, o)
-		}),
+		Remote:     remote((*zklock.Client).RWMutex),
 	},
 	rwCurator,
 	{
@@ -77,9 +73,7 @@ var Suite = onZooKeeper([]*harness.Variant{
 		Paper:      "Dice, Marathe & Shavit 2012",
 		Complexity: harness.Composed,
 		Traits:     harness.Traits{Fenced: true},
-		Remote: remote(func(c *zklock.Client, path string, _ zklock.Options) locker {
-			return c.Cohort(path, zklock.CohortOptions{})
-		}),
+		Remote:     remoteCohort(zklock.CohortOptions{}),
 	},
 	poll,
 	persistent,

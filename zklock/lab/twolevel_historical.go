@@ -29,25 +29,17 @@ var twoLevelHistorical = &harness.Variant{
 	Paper:  "otter DistributedReentrantLock",
 	Status: harness.Historical,
 	Traits: harness.Traits{Reentrant: true},
-	Remote: func(ctx context.Context, at harness.Endpoint, key string) (harness.Remote, error) {
-		object, local := new(distributedLock), newLocalLock()
-		return remoteRelic(func(r *relic) harness.Session {
-			object.r = r
-			return &distributedReentrantLock{object, local}
-		})(ctx, at, key)
-	},
+	Remote: remoteRelic(func(r *relic) func() harness.Session {
+		object, local := &distributedLock{r: r}, &localLock{free: make(chan struct{}, 1)}
+		local.free <- struct{}{}
+		return func() harness.Session { return &distributedReentrantLock{object, local} }
+	}),
 }
 
 type localLock struct {
 	free  chan struct{} // has a value while there is no owner
 	owner atomic.Pointer[distributedReentrantLock]
 	count int // of the owner
-}
-
-func newLocalLock() *localLock {
-	l := &localLock{free: make(chan struct{}, 1)}
-	l.free <- struct{}{}
-	return l
 }
 
 func (l *localLock) lock(ctx context.Context, s *distributedReentrantLock, try bool) error {

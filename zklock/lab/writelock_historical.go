@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -33,7 +34,9 @@ var writeLockHistorical = &harness.Variant{
 	Paper:  "zookeeper-recipes-lock",
 	Status: harness.Historical,
 	Traits: harness.Traits{FIFO: true},
-	Remote: remoteRelic(func(r *relic) harness.Session { return &oldWriteLock{r: r} }),
+	Remote: remoteRelic(func(r *relic) func() harness.Session {
+		return func() harness.Session { return &oldWriteLock{r: r} }
+	}),
 }
 
 type oldWriteLock struct {
@@ -122,10 +125,7 @@ func (w *oldWriteLock) adoptOrCreate() (err error) {
 
 // compareOld orders tickets by number and then path.
 func compareOld(a, b string) int {
-	if c := strings.Compare(suffix(a), suffix(b)); c != 0 {
-		return c
-	}
-	return strings.Compare(a, b)
+	return cmp.Or(strings.Compare(suffix(a), suffix(b)), strings.Compare(a, b))
 }
 
 // unlock deletes the ticket; a bare name is not a path.

@@ -2,6 +2,8 @@ package lab
 
 import (
 	"context"
+	"errors"
+	"slices"
 	"sync"
 	"testing"
 
@@ -46,9 +48,8 @@ func TestCareless(t *testing.T) {
 	link.AddHook(&before{do: func() {
 		s.expire()
 		var err error
-		if next, err = other.TryLock(t.Context()); err != nil {
-			t.Error(err)
-		}
+		next, err = other.TryLock(t.Context())
+		requireNoError(t, err)
 	}})
 	err := l.Unlock(t.Context())
 	if next == nil {
@@ -58,4 +59,33 @@ func TestCareless(t *testing.T) {
 		t.Errorf("Unlock = %v and the next holder still has the lock: %t; want nil and false, which is the published bug", err, s.exists())
 	}
 	_ = next.Unlock(t.Context())
+}
+
+func TestSlotOf(t *testing.T) {
+	for key, want := range map[string]int{
+		"123456789": 0x31c3, "foo": 12182, "bar": 5061, "{foo}bar": 12182, "bar{foo}{bar}": 12182,
+		"": 0, nameOf("foo"): 12182,
+	} {
+		if got := slotOf(key); got != want {
+			t.Errorf("%q: slot %d, want %d", key, got, want)
+		}
+	}
+}
+
+// TestRenewalRound: slots after one without an answer are not renewed.
+func TestRenewalRound(t *testing.T) {
+	var all []*renewed
+	for _, slot := range []int{9000, 17, 3, 16, 8001} { // 8, 1, 3, 0 and 1 in the table
+		all = append(all, &renewed{slot: slot})
+	}
+	var asked []int
+	round(all, func(r *renewed) error {
+		if asked = append(asked, r.slot); r.slot == 8001 {
+			return errors.New("no answer")
+		}
+		return nil
+	})
+	if !slices.Equal(asked, []int{16, 17, 8001}) {
+		t.Errorf("asked slots %v", asked)
+	}
 }

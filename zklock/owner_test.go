@@ -1,18 +1,118 @@
 package zklock_test
 
 import (
+	"context"
 	"errors"
 	"testing"
 	"time"
 
 	"locklab/harness"
+	wirezk "locklab/internal/wire/zookeeper"
 	locks "locklab/lock"
 	"locklab/zklock"
 )
 
-func rwOwner(t *testing.T, at harness.Endpoint) {
+func TestReentrant(t *testing.T) {
+	runParallel(t, []serverTest{
+		{"counts", ownerCounts},
+		{"lost", ownerLoses},
+		{"one of its goroutines queues", ownerQueuesOnce},
+	})
+}
+
+func newReentrant(t *testing.T, at harness.Endpoint, path string) *zklock.Reentrant {
+	t.Helper()
+	return dial(t, at, zklock.ClientOptions{}).Reentrant(path, zklock.Options{})
+}
+
+func ownerCounts(t *testing.T, at harness.Endpoint) {
 	path := newPath()
-	c := dial(t, at, zklock.ClientOptions{})
+	m, other := newReentrant(t, at, path), newReentrant(t, at, path)
+	o := m.Owner()
+	var leases []*zklock.Lease
+	for i := range 4 {
+		l := acquire(t, o.TryLock)
+		if l.Token() == 0 || i > 0 && l.Token() != leases[0].Token() {
+			t.Errorf("the token of lease %d is %d, want that of the first", i, l.Token())
+		}
+		leases = append(leases, l)
+		expectEqual(t, "Count", o.Count(), i+1)
+	}
+	next := behind(t.Context(), other.Owner().Lock)
+	for i, k := range []int{0, 2, 3, 1} { // the first is nothing special
+		expectWaiting(t, next)
+		unlock(t, leases[k])
+		expectError(t, leases[k].Unlock(t.Context()), zklock.ErrNotHeld)
+		expectError(t, leases[k].Err(), zklock.ErrReleased)
+		expectEqual(t, "Count", o.Count(), 3-i)
+	}
+	l := awaitLease(t, next)
+	expectRisingTokens(t, leases[0], l)
+	unlock(t, l)
+}
+
+func expectExcluded(t *testing.T, what string, f taker) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), aWhile)
+	defer cancel()
+	if l, err := f(ctx); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("%s gets %v, %v, want that it waits", what, l, err)
+	}
+}
+
+func ownerLoses(t *testing.T, at harness.Endpoint) {
+	p := newProxy(t, at)
+	c := dial(t, p.at, zklock.ClientOptions{SessionTimeout: time.Second})
+	zklock.SetMargin(c, -time.Hour) // only the servers end its session
+	m := c.Reentrant(newPath(), zklock.Options{})
+	o := m.Owner()
+	outer, inner := acquire(t, o.Lock), acquire(t, o.Lock)
+	expire(t, raw(t, at), p, m.Path())
+	for _, l := range []*zklock.Lease{inner, outer} {
+		<-l.Done()
+		expectError(t, lockError(t.Context(), o.Lock), zklock.ErrSessionExpired)
+		expectLost(t, l)
+	}
+	expectEqual(t, "Count", o.Count(), 0)
+	l := acquire(t, o.Lock)
+	expectRisingTokens(t, outer, l)
+	unlock(t, l)
+}
+
+// ownerQueuesOnce: one goroutine of an owner queues for all, and another if that one gives up.
+func ownerQueuesOnce(t *testing.T, at harness.Endpoint) {
+	see, path := raw(t, at), newPath()
+	m := newReentrant(t, at, path)
+	o, other := m.Owner(), m.Owner()
+	held := acquire(t, other.Lock)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	a, b, c := behind(ctx, o.Lock), behind(t.Context(), o.Lock), behind(t.Context(), o.Lock)
+	awaitQueue(t, see, path, 2)
+	expectError(t, lockError(t.Context(), o.TryLock), zklock.ErrNotAcquired)
+	cancel()
+	expectError(t, (<-a).err, context.Canceled)
+	expectWaiting(t, b)
+	awaitQueue(t, see, path, 2)
+	unlock(t, held)
+	first, second := awaitLease(t, b), awaitLease(t, c)
+	awaitQueue(t, see, path, 1)
+	unlock(t, first)
+	expectExcluded(t, "another owner", other.Lock)
+	unlock(t, second)
+	awaitQueue(t, see, path, 0)
+}
+
+// expire ends the session of the client behind p, whose ticket is alone, and lets it reconnect.
+func expire(t *testing.T, see *wirezk.Conn, p *proxy, path string) {
+	t.Helper()
+	p.disconnect()
+	awaitQueue(t, see, path, 0)
+	p.Refuse(false)
+}
+
+func rwOwner(t *testing.T, at harness.Endpoint) {
+	path, c := newPath(), dial(t, at, zklock.ClientOptions{})
 	a := c.RWMutex(path, zklock.Options{})
 	b := newRW(t, at, path)
 	o := a.Owner()
@@ -25,9 +125,7 @@ func rwOwner(t *testing.T, at harness.Endpoint) {
 	}
 	unlock(t, r)
 	writer := behind(t.Context(), b.Lock)
-	expectWaiting(t, writer)
-	unlock(t, again)
-	unlock(t, awaitLease(t, writer))
+	handOver(t, again, writer)
 	w := acquire(t, o.Lock)
 	inner := acquire(t, o.Lock)
 	if writes, reads := o.Counts(); writes != 2 || reads != 0 {
@@ -35,9 +133,7 @@ func rwOwner(t *testing.T, at harness.Endpoint) {
 	}
 	unlock(t, w)
 	reader := behind(t.Context(), b.RLock)
-	expectWaiting(t, reader)
-	unlock(t, inner)
-	unlock(t, awaitLease(t, reader))
+	handOver(t, inner, reader)
 }
 
 // rwDowngrade: nobody else writes between the write and the read, though a writer waits.
@@ -52,15 +148,10 @@ func rwDowngrade(t *testing.T, at harness.Endpoint) {
 	expectEqual(t, "the reader's token", r.Token(), w.Token())
 	inner := acquire(t, o.Lock) // it still writes
 	unlock(t, w)
-	expectWaiting(t, sharer)
-	unlock(t, inner)
-	unlock(t, awaitLease(t, sharer))
+	handOver(t, inner, sharer)
 	expectWaiting(t, writer)
 	expectError(t, lockError(t.Context(), o.Lock), zklock.ErrUpgrade)
-	unlock(t, r)
-	l := awaitLease(t, writer)
-	expectRisingTokens(t, r, l)
-	unlock(t, l)
+	handOver(t, r, writer)
 	awaitQueue(t, see, path, 0)
 }
 
@@ -75,11 +166,7 @@ func rwDowngradeHandsOver(t *testing.T, at harness.Endpoint) {
 	r := acquire(t, o.RLock)
 	p.requireReplyLost(t)
 	unlock(t, w)
-	expectWaiting(t, writer)
-	unlock(t, r)
-	l := awaitLease(t, writer)
-	expectRisingTokens(t, r, l)
-	unlock(t, l)
+	handOver(t, r, writer)
 	awaitQueue(t, see, path, 0)
 }
 
@@ -94,16 +181,13 @@ func rwDowngradeLost(t *testing.T, at harness.Endpoint) {
 	other := acquire(t, b.Lock)
 	p.Refuse(false)
 	read := behind(t.Context(), o.RLock) // queues like any other
-	expectWaiting(t, read)
-	unlock(t, other)
-	unlock(t, awaitLease(t, read))
+	handOver(t, other, read)
 	expectLost(t, w)
 }
 
 // rwDowngradeEnds: the owner unlocks its write before its reader's grant.
 func rwDowngradeEnds(t *testing.T, at harness.Endpoint) {
-	see, path := raw(t, at), newPath()
-	c := dial(t, at, zklock.ClientOptions{})
+	see, path, c := raw(t, at), newPath(), dial(t, at, zklock.ClientOptions{})
 	a := c.RWMutex(path, zklock.Options{})
 	o := a.Owner()
 	w := acquire(t, o.Lock)
@@ -115,8 +199,7 @@ func rwDowngradeEnds(t *testing.T, at harness.Endpoint) {
 }
 
 func rwTakenBeforeLook(t *testing.T, at harness.Endpoint) {
-	see, path := raw(t, at), newPath()
-	c := dial(t, at, zklock.ClientOptions{})
+	see, path, c := raw(t, at), newPath(), dial(t, at, zklock.ClientOptions{})
 	takenBeforeLook(t, see, c, c.RWMutex(path, zklock.Options{}).Lock, newRW(t, at, path).Lock, newRW(t, at, path).Lock)
 }
 
@@ -139,9 +222,7 @@ func rwSessionChanges(t *testing.T, at harness.Endpoint) {
 	waits := behind(ctx, c.RWMutex(path, zklock.Options{}).Lock)
 	<-changed
 	awaitQueue(t, see, path, 2)
-	expectWaiting(t, waits)
-	unlock(t, head)
-	unlock(t, awaitLease(t, waits))
+	handOver(t, head, waits)
 }
 
 // changeSession ends the session of c, expired when gone returns true, and waits for the next.

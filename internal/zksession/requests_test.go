@@ -1,0 +1,145 @@
+package zksession_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"locklab/harness"
+	"locklab/harness/locktest"
+	"locklab/internal/backend"
+	"locklab/internal/wire/zookeeper"
+	"locklab/internal/zksession"
+)
+
+// TestCreateZxid: the zxid of the reply is the server's czxid, with concurrent writers.
+func TestCreateZxid(t *testing.T) {
+	t.Run("one server", func(t *testing.T) {
+		at := locktest.Endpoint(t, harness.KindZooKeeper)
+		createZxid(t, at, at)
+	})
+	t.Run("ensemble", func(t *testing.T) {
+		server := startEnsemble(t, backend.EnsembleOptions{})
+		var each []harness.Endpoint
+		for _, addr := range server.Endpoint().Addrs[0] {
+			at := server.Endpoint()
+			at.Addrs = [][]string{{addr}}
+			each = append(each, at)
+		}
+		createZxid(t, each...)
+	})
+}
+
+func createZxid(t *testing.T, each ...harness.Endpoint) {
+	const goroutines, rounds = 4, 100
+	acl := zk.WorldACL(zk.PermAll)
+	var wg sync.WaitGroup
+	for k, at := range each {
+		z, err := zookeeper.Connect(t.Context(), at, zookeeper.Options{})
+		requireNoError(t, err)
+		defer z.Close()
+		for g := range goroutines {
+			wg.Go(func() {
+				for i := range rounds {
+					path, zxid, err := z.CreateZxid(fmt.Sprintf("/locklab-zxid-%d-%d-", k, g), nil, zk.FlagEphemeralSequential, acl)
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					_, stat, err := z.Exists(path)
+					if err != nil || zxid == 0 || zxid != uint64(stat.Czxid) {
+						t.Errorf("node %d of client %d.%d: zxid %d, czxid %d (%v)", i, k, g, zxid, stat.Czxid, err)
+						return
+					}
+					if err := z.Delete(path, -1); err != nil {
+						t.Error(err)
+						return
+					}
+				}
+				if name, zxid, err := z.CreateZxid("/", nil, 0, acl); !errors.Is(err, zk.ErrNodeExists) || name != "" || zxid != 0 {
+					t.Errorf("create of what exists = %q, %d, %v", name, zxid, err)
+				}
+			})
+		}
+	}
+	wg.Wait()
+}
+
+// TestDeleteOn: a deletion bound to a connection happens on that one or not at all.
+func TestDeleteOn(t *testing.T) {
+	at := locktest.Endpoint(t, harness.KindZooKeeper)
+	z := connect(t, zksession.Options{Servers: at.Addrs[0], Username: at.Username, Password: at.Password, TLS: at.TLS})
+	node, err := z.Create("/locklab-link-", nil, zk.FlagEphemeralSequential, zk.WorldACL(zk.PermAll))
+	requireNoError(t, err)
+	old := z.Link()
+	for range 2 { // at once, when the request waits for the next connection, and on that one
+		z.Cut()
+		for z.State() == zk.StateHasSession && z.Link() == old {
+			time.Sleep(time.Millisecond)
+		}
+		if err := z.DeleteOn(old, node); !errors.Is(err, zksession.ErrOtherLink) && !errors.Is(err, zk.ErrConnectionClosed) {
+			t.Errorf("DeleteOn of a connection that has gone = %v", err)
+		}
+	}
+	for { // the connection may break once more
+		err = z.DeleteOn(old, node)
+		if !errors.Is(err, zk.ErrConnectionClosed) {
+			break
+		}
+	}
+	if !errors.Is(err, zksession.ErrOtherLink) {
+		t.Errorf("DeleteOn of a connection that has gone = %v, want ErrOtherLink", err)
+	}
+	if there, _, err := z.Exists(node); !there || err != nil {
+		t.Fatalf("the node is there: %t, %v", there, err)
+	}
+	if err := z.DeleteOn(z.Link(), node); err != nil {
+		t.Errorf("DeleteOn of the connection there is = %v", err)
+	}
+	if there, _, err := z.Exists(node); there || err != nil {
+		t.Errorf("the node is there: %t, %v", there, err)
+	}
+	for _, on := range []zksession.Link{old, z.Link()} {
+		if err := z.DeleteOn(on, node); !errors.Is(err, zk.ErrNoNode) {
+			t.Errorf("DeleteOn of a node that has gone = %v, want ErrNoNode", err)
+		}
+	}
+}
+
+// TestManyWatches: watches that need several packets, or fill one, are restored first.
+func TestManyWatches(t *testing.T) {
+	at := locktest.Endpoint(t, harness.KindZooKeeper)
+	const perPacket = 130 // of paths of 1,000 bytes
+	for watches, full := range map[int]bool{
+		100:       false,
+		perPacket: true, // another could follow: requests wait for it, in vain
+		3 * 100:   false,
+	} {
+		t.Run(fmt.Sprint(watches), func(t *testing.T) {
+			z := connect(t, zksession.Options{Servers: at.Addrs[0]})
+			for i := range watches {
+				path := fmt.Sprintf("/%0999d", i)
+				if _, _, _, err := z.ExistsW(strings.Replace(path, "0", "x", 1)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for range 20 { // a busy machine can be late with the watches
+				before := z.Link()
+				z.Cut()
+				for z.Link() == before {
+					time.Sleep(time.Millisecond)
+				}
+				requireAnswer(t, z)
+				if full || !z.Overtaken() {
+					return
+				}
+			}
+			t.Error("requests go before the watches")
+		})
+	}
+}
