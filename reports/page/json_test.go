@@ -35,7 +35,7 @@ func TestJSON(t *testing.T) {
 	stuck := synthetic.Run(1, 9, 2, []int{2}, synthetic.Fast("sync-mutex", 1e6), synthetic.Fast("a", 0))
 	for name, run := range map[string]*result.Run{
 		"golden": golden, "everything": all, "nothing": {}, "three rounds": synthetic.Zoo(3), "zero rates": stuck,
-		"a broken lock": synthetic.Run(1, 9, 2, []int{1, 2}, synthetic.Fast("sync-mutex", 1e6), synthetic.With(synthetic.Fast("b", 1e6), func(m *synthetic.Model) { m.Breaks = true })),
+		"a broken lock": synthetic.Run(1, 9, 2, []int{1, 2}, synthetic.Fast("sync-mutex", 1e6), synthetic.With(synthetic.Fast("b", 1e6), breaking)),
 	} {
 		doc, err := jsonschema.UnmarshalJSON(strings.NewReader(jsonOf(t, run)))
 		if err == nil {

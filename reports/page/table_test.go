@@ -14,7 +14,7 @@ func TestTableText(t *testing.T) {
 	mutex, same := synthetic.Fast(judge.DefaultBaseline, 1e6), synthetic.Fast("same", 1e6)
 	noisy := synthetic.With(synthetic.Fast("wild", 1.05e6), func(m *synthetic.Model) { m.Noise = 0.3 })
 	gentle := synthetic.With(synthetic.Fast("gentle", 1.99e6), func(m *synthetic.Model) { m.Lock.Family = harness.Blocking })
-	broken := synthetic.With(synthetic.Fast("wrong", 9e6), withStatus(harness.Broken), func(m *synthetic.Model) { m.Breaks = true })
+	broken := synthetic.With(synthetic.Fast("wrong", 9e6), withStatus(harness.Broken), breaking)
 	for _, c := range []struct {
 		name   string
 		rounds int

@@ -13,7 +13,7 @@ import (
 )
 
 func TestWarningsInOrder(t *testing.T) {
-	run := synthetic.Run(1, 20, 4, []int{1, 2}, synthetic.With(synthetic.Fast("a", 1e6), func(m *synthetic.Model) { m.Noise = 0 }), synthetic.With(synthetic.Fast("b", 5e5), func(m *synthetic.Model) { m.Noise = 0 }))
+	run := synthetic.Run(1, 20, 4, []int{1, 2}, synthetic.With(synthetic.Fast("a", 1e6), noiseless), synthetic.With(synthetic.Fast("b", 5e5), noiseless))
 	warn := func(r *harness.Result, kind, text string) {
 		r.Warnings = append(r.Warnings, harness.Warning{Kind: kind, Text: text, Remedy: "mend " + kind})
 	}
