@@ -74,19 +74,21 @@ func TestPlaySeesTwoWinners(t *testing.T) {
 	}
 }
 
-func TestArbiterRepeats(t *testing.T) {
-	answer := func(seed uint64) string {
-		f, err := runArbiter(t.Context(), Options{Repeats: 1, Seed: seed})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return f.Answer
+func playArbiter(t *testing.T, seed uint64) *harness.Finding {
+	t.Helper()
+	f, err := runArbiter(t.Context(), Options{Repeats: 1, Seed: seed})
+	if err != nil {
+		t.Fatal(err)
 	}
-	first := answer(7)
-	if again := answer(7); again != first {
+	return f
+}
+
+func TestArbiterRepeats(t *testing.T) {
+	first := playArbiter(t, 7).Answer
+	if again := playArbiter(t, 7).Answer; again != first {
 		t.Errorf("seed 7 gave %q, then %q", first, again)
 	}
-	if other := answer(8); other == first {
+	if other := playArbiter(t, 8).Answer; other == first {
 		t.Error("seeds 7 and 8 gave the same")
 	}
 	if !strings.Contains(first, "no grant in 20.0 k rounds") {
@@ -95,10 +97,7 @@ func TestArbiterRepeats(t *testing.T) {
 }
 
 func TestArbiterTables(t *testing.T) {
-	f, err := runArbiter(t.Context(), Options{Repeats: 1, Seed: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := playArbiter(t, 1)
 	if !strings.HasPrefix(f.Answer, "Two won at once in 0 of ") {
 		t.Errorf("answer is %q", f.Answer)
 	}

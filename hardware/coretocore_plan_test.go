@@ -67,6 +67,13 @@ func (m *aMachine) sweep(n int, seed uint64) *hopSweep {
 	return &hopSweep{pairs: pairs, visits: defaultRepeats, budget: hopBudget(len(pairs)), seed: seed, visit: m.visit, now: m.now}
 }
 
+func runSweep(t *testing.T, s *hopSweep) {
+	t.Helper()
+	if err := s.run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func TestSweepKeepsItsTime(t *testing.T) {
 	for _, test := range []struct {
 		cpus    int
@@ -89,8 +96,16 @@ func TestSweepKeepsItsTime(t *testing.T) {
 			"slow later":      {perVisit: 200 * time.Microsecond, slow: func(v int) float64 { return 1 + 2*float64(min(v/200, 1)) }},
 		} {
 			s := m.sweep(test.cpus, 1)
-			if err := s.run(t.Context()); err != nil {
-				t.Fatal(err)
+			advanced, all := 0, len(s.pairs)
+			s.advance = func(done, total int) {
+				if done < advanced || done > total || total != all {
+					t.Fatalf("%d CPUs, %s: %d of %d after %d", test.cpus, name, done, total, advanced)
+				}
+				advanced = done
+			}
+			runSweep(t, s)
+			if advanced != all {
+				t.Errorf("%d CPUs, %s: %d of %d pairs at the end", test.cpus, name, advanced, all)
 			}
 			if took := m.clock.Sub(time.Time{}); took > test.within || took < test.least && slices.Contains([]string{"as it should be", "slow at first"}, name) {
 				t.Errorf("%d CPUs, %s: took %v, want %v to %v", test.cpus, name, took, test.least, test.within)
@@ -116,9 +131,7 @@ func TestEveryPairOncePerPass(t *testing.T) {
 		m := &aMachine{lose: true}
 		s := m.sweep(n, 3)
 		s.visits, s.budget = 3, 100*time.Hour
-		if err := s.run(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		runSweep(t, s)
 		all := len(s.pairs)
 		if len(m.log) != 3*all {
 			t.Fatalf("%d CPUs: %d visits of %d pairs", n, len(m.log), all)
@@ -148,9 +161,7 @@ func TestSweepEndsOnABusyMachine(t *testing.T) {
 		return 100
 	}}
 	s := m.sweep(256, 1)
-	if err := s.run(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	runSweep(t, s)
 	if took := m.clock.Sub(time.Time{}); took > 20*time.Minute || s.skipped == 0 || s.finished() < 40 || s.finished()+s.skipped > len(s.pairs) {
 		t.Errorf("took %v, %d finished, %d skipped of %d", took, s.finished(), s.skipped, len(s.pairs))
 	}
@@ -161,19 +172,6 @@ func TestSweepEndsOnABusyMachine(t *testing.T) {
 	}
 	if took := m.clock.Sub(time.Time{}); took > time.Minute {
 		t.Errorf("without samples it took %v", took)
-	}
-}
-
-func TestHopBudget(t *testing.T) {
-	for pairs, want := range map[int][2]time.Duration{
-		1:         {3 * time.Second, 5 * time.Second},
-		120:       {20 * time.Second, 50 * time.Second},
-		32640:     {10 * time.Minute, 16 * time.Minute},
-		1_000_000: {15 * time.Minute, 15 * time.Minute},
-	} {
-		if got := hopBudget(pairs); got < want[0] || got > want[1] {
-			t.Errorf("%d pairs have %v, want %v to %v", pairs, got, want[0], want[1])
-		}
 	}
 }
 
@@ -202,9 +200,7 @@ func TestShuffleDependsOnTheSeedOnly(t *testing.T) {
 	logs := make([][][2]int, 3)
 	for i, seed := range []uint64{1, 1, 2} {
 		m := &aMachine{}
-		if err := m.sweep(16, seed).run(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		runSweep(t, m.sweep(16, seed))
 		logs[i] = m.log
 	}
 	if !slices.Equal(logs[0], logs[1]) || slices.Equal(logs[0], logs[2]) {
@@ -242,9 +238,7 @@ func TestTightBudgetSamplesThePairs(t *testing.T) {
 	m := &aMachine{}
 	s := m.sweep(128, 1)
 	s.budget = 10 * time.Second
-	if err := s.run(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	runSweep(t, s)
 	if took := m.clock.Sub(time.Time{}); took > 11*time.Second || s.finished() < 1000 || s.finished()+s.skipped != len(s.pairs) {
 		t.Errorf("took %v, %d finished, %d skipped", took, s.finished(), s.skipped)
 	}
@@ -261,20 +255,5 @@ func TestTightBudgetSamplesThePairs(t *testing.T) {
 	s = m.sweep(16, 1)
 	if s.budget = 1; s.run(t.Context()) != nil || s.finished() != 1 {
 		t.Errorf("in 1 ns %d pairs are measured", s.finished())
-	}
-}
-
-func TestProgress(t *testing.T) {
-	m := &aMachine{}
-	s := m.sweep(16, 1)
-	last, calls := 0, 0
-	s.advance = func(done, total int) {
-		if calls++; done < last || total != 120 || done > total {
-			t.Fatalf("%d of %d after %d", done, total, last)
-		}
-		last = done
-	}
-	if err := s.run(t.Context()); err != nil || last != 120 || calls < 120 {
-		t.Errorf("%d pairs at the end after %d calls, error %v", last, calls, err)
 	}
 }

@@ -40,9 +40,7 @@ func TestCoreToCoreRuns(t *testing.T) {
 		t.Fatalf("%d calls of Progress, finding %v", calls, f)
 	}
 	first := f.Tables[0]
-	if got := checkField(first); got != "" {
-		t.Error(got)
-	}
+	requireField(t, first)
 	if len(first.Rows) != len(machine.CPUOrder()) && cpus[0] >= 0 {
 		t.Errorf("%d rows for the CPUs %v", len(first.Rows), machine.CPUOrder())
 	}
@@ -69,26 +67,20 @@ func TestCoreToCoreRuns(t *testing.T) {
 	}
 }
 
-func checkField(t harness.Table) string {
+func requireField(t *testing.T, field harness.Table) {
+	t.Helper()
 	figures := 0
-	for i, r := range t.Rows {
+	for i, r := range field.Rows {
 		for j, c := range r.Cells {
-			switch {
-			case i == j && c != harness.Cell{}:
-				return "a figure in the diagonal"
-			case c != t.Rows[j].Cells[i]:
-				return "not symmetric"
-			case c.N > 0 && (c.N < hopLeast || c.Lo > c.Median || c.Hi < c.Median || notATime(c.Median)):
-				return "a bad cell"
-			case c.N > 0:
-				figures++
+			if i == j && c != (harness.Cell{}) || c != field.Rows[j].Cells[i] || c.N > 0 && (c.N < hopLeast || c.Lo > c.Median || c.Hi < c.Median || notATime(c.Median)) {
+				t.Errorf("row %d, column %d is in the diagonal, not symmetric or no time: %v", i, j, c)
 			}
+			figures += c.N
 		}
 	}
-	if figures == 0 || t.Chart != harness.Heat || len(t.Columns) != len(t.Rows) {
-		return "no field"
+	if figures == 0 || field.Chart != harness.Heat || len(field.Columns) != len(field.Rows) {
+		t.Errorf("no field: %+v", field)
 	}
-	return ""
 }
 
 func TestInterruptShowsWhatIsThere(t *testing.T) {
@@ -124,25 +116,28 @@ func TestHopFinding(t *testing.T) {
 		name  string
 		cpus  []int
 		pairs []*hopPair
+		note  string // the beginning of one
 		want  string // the answer
 	}{
-		{"two CPUs", []int{0, 1}, []*hopPair{two},
+		{"two CPUs", []int{0, 1}, []*hopPair{two}, "",
 			"By CAS-spin a word takes 10 ns one way between CPU 0 and CPU 1. All samples are in one regime. " +
 				"Load, then CAS takes 2.2 times as long."},
-		{"two CPUs that move", []int{0, 3}, []*hopPair{moved},
+		{"two unbound threads", []int{-1, -2}, []*hopPair{pairOf(-2, -1, machine.Unknown, of(100, math.Pi)...)}, "threads are not bound",
+			"By CAS-spin a word takes 3.14 ns one way between thread 2 and thread 1. All samples are in one regime."},
+		{"two CPUs that move", []int{0, 3}, []*hopPair{moved}, "1 of 1 pairs were in more than one regime;",
 			"By CAS-spin a word takes 100 ns (60 % of the samples) or 300 ns (40 %) one way between CPU 0 and CPU 3, depending on the regime."},
-		{"two CPUs that move, both", []int{0, 3}, []*hopPair{movedBoth},
+		{"two CPUs that move, both", []int{0, 3}, []*hopPair{movedBoth}, "",
 			"By CAS-spin a word takes 100 ns (60 % of the samples) or 300 ns (40 %) one way between CPU 0 and CPU 3, depending on the regime. " +
 				"Load, then CAS takes 1.5 to 2 times as long, depending on the pair and the regime."},
 		{"four CPUs", []int{0, 1, 2, 3}, []*hopPair{two, moved, pairOf(1, 3, machine.OtherPackage, of(50, 104)...),
-			pairOf(0, 2, machine.SameCache, of(50, 30)...), pairOf(1, 2, machine.SameCache), pairOf(2, 3, machine.OtherPackage, of(30, 1)...)},
+			pairOf(0, 2, machine.SameCache, of(50, 30)...), pairOf(1, 2, machine.SameCache), pairOf(2, 3, machine.OtherPackage, of(30, 1)...)}, "1 of 4 pairs were in more than one regime;",
 			"By CAS-spin a word takes 10 ns one way between CPU 0 and CPU 1, the nearest, and 104 ns between CPU 1 and CPU 3, the farthest, 10.4 times as long. " +
 				"There are 4 regimes: 10 ns (33 % of the samples), 30 ns (17 %), 100 ns (37 %) and 300 ns (13 %); 1 of 4 pairs changed from one to another. " +
 				"Load, then CAS takes 2.2 times as long."},
-		{"all move", []int{0, 1, 3}, []*hopPair{moved, pairOf(0, 1, machine.SameCache, append(of(50, 100), of(50, 290)...)...)},
+		{"all move", []int{0, 1, 3}, []*hopPair{moved, pairOf(0, 1, machine.SameCache, append(of(50, 100), of(50, 290)...)...)}, "2 of 2 pairs were in more than one regime;",
 			"By CAS-spin a word takes 100 ns one way between CPU 0 and CPU 3, the nearest, and 195 ns between CPU 0 and CPU 1, the farthest, 1.95 times as long. " +
 				"There are 2 regimes: 100 ns (55 % of the samples) and 290 ns (45 %); 2 of 2 pairs changed from one to another, so what differs between pairs may be the time, not the place."},
-		{"none moves", []int{0, 1, 2}, []*hopPair{two, pairOf(0, 2, machine.SameCache, of(100, 30)...)},
+		{"none moves", []int{0, 1, 2}, []*hopPair{two, pairOf(0, 2, machine.SameCache, of(100, 30)...)}, "",
 			"By CAS-spin a word takes 10 ns one way between CPU 0 and CPU 1, the nearest, and 30 ns between CPU 0 and CPU 2, the farthest, 3 times as long. " +
 				"There are 2 regimes: 10 ns (50 % of the samples) and 30 ns (50 %), and no pair changed from one to another. " +
 				"Load, then CAS takes 2.2 times as long."},
@@ -151,12 +146,11 @@ func TestHopFinding(t *testing.T) {
 		if f.Answer != test.want {
 			t.Errorf("%s: answer is\n%s\nwant\n%s", test.name, f.Answer, test.want)
 		}
-		if text := checkField(f.Tables[0]); text != "" {
-			t.Errorf("%s: %s", test.name, text)
+		if !slices.ContainsFunc(f.Notes, func(n string) bool { return strings.HasPrefix(n, test.note) }) || f.Tables[0].Rows[0].Label != strings.TrimPrefix(cpuName(test.cpus[0]), "CPU ") {
+			t.Errorf("%s: notes are %q, the first row is %q", test.name, f.Notes, f.Tables[0].Rows[0].Label)
 		}
-		if text := checkFinding(f); text != "" {
-			t.Errorf("%s: %s", test.name, text)
-		}
+		requireField(t, f.Tables[0])
+		requireFinding(t, f)
 	}
 	if f := hopFinding([]int{0, 1}, []*hopPair{pairOf(0, 1, machine.SameCache, of(hopLeast-1, 20)...)}); f != nil {
 		t.Errorf("too few samples make %+v", f)
@@ -171,6 +165,9 @@ func TestHopTables(t *testing.T) {
 	f := hopFinding([]int{0, 1, 2, 3}, pairs)
 	cell := func(t harness.Table, row, column int) harness.Cell { return t.Rows[row].Cells[column] }
 	field, relations, regimes, both := f.Tables[0], f.Tables[1], f.Tables[2], f.Tables[3]
+	moved := pairOf(0, 3, machine.OtherPackage, append(of(60, 100), of(40, 300)...)...)
+	moved.both = []float64{100, 150, 300, 600, 100, 150}
+	byRegime := bothTable([]*hopPair{moved}, [][][]float64{regimesOf(slices.Sorted(slices.Values(moved.cas)))})
 	for _, test := range []struct {
 		what string
 		got  harness.Cell
@@ -190,43 +187,17 @@ func TestHopTables(t *testing.T) {
 		{"pairs in regime 2", cell(regimes, 1, 2), exact(1)},
 		{"both, CAS-spin", cell(both, 0, 0), harness.Cell{Median: 10, Lo: 10, Hi: 10, N: 3}},
 		{"both, ratio", cell(both, 0, 2), harness.Cell{Median: 2.2, Lo: 2, Hi: 3, N: 3}},
+		{"both, ratio in regime 1", cell(byRegime, 0, 2), harness.Cell{Median: 1.5, Lo: 1.5, Hi: 1.5, N: 2}},
+		{"both, ratio in regime 2", cell(byRegime, 1, 2), harness.Cell{Median: 2, Lo: 2, Hi: 2, N: 1}},
 	} {
 		if test.got != test.want {
 			t.Errorf("%s: %+v, want %+v", test.what, test.got, test.want)
 		}
 	}
-	if got := relations.Rows[1].Label; got != "same last-level cache" || len(relations.Rows) != 3 {
-		t.Errorf("relations are %+v", relations.Rows)
+	if got := relations.Rows[1].Label; got != "same last-level cache" || len(relations.Rows) != 3 || byRegime.Rows[1].Label != "CPU 0 and CPU 3, at 300 ns" {
+		t.Errorf("relations are %+v, and by regime %+v", relations.Rows, byRegime.Rows)
 	}
 	if !slices.ContainsFunc(f.Notes, func(n string) bool { return strings.HasPrefix(n, "2 of 6 pairs are not measured") }) {
-		t.Errorf("notes are %q", f.Notes)
-	}
-}
-
-func TestBothByRegime(t *testing.T) {
-	p := pairOf(0, 3, machine.OtherPackage, append(of(60, 100), of(40, 300)...)...)
-	p.both = []float64{100, 150, 300, 600, 100, 150}
-	table := bothTable([]*hopPair{p}, [][][]float64{regimesOf(slices.Sorted(slices.Values(p.cas)))})
-	if len(table.Rows) != 2 {
-		t.Fatalf("%d rows", len(table.Rows))
-	}
-	for i, want := range []struct {
-		label string
-		ratio harness.Cell
-	}{
-		{"CPU 0 and CPU 3, at 100 ns", harness.Cell{Median: 1.5, Lo: 1.5, Hi: 1.5, N: 2}},
-		{"CPU 0 and CPU 3, at 300 ns", harness.Cell{Median: 2, Lo: 2, Hi: 2, N: 1}},
-	} {
-		if r := table.Rows[i]; r.Label != want.label || r.Cells[2] != want.ratio {
-			t.Errorf("row %d is %+v, want %+v", i, r, want)
-		}
-	}
-}
-
-func TestRegimeNoteCountsPairs(t *testing.T) {
-	pairs := []*hopPair{pairOf(3, 17, machine.SameCache, append(of(40, 20), of(40, 60)...)...), pairOf(3, 18, machine.SameCache, of(40, 20)...)}
-	f := hopFinding([]int{3, 17, 18}, pairs)
-	if !slices.ContainsFunc(f.Notes, func(n string) bool { return strings.HasPrefix(n, "1 of 2 pairs were in more than one regime;") }) {
 		t.Errorf("notes are %q", f.Notes)
 	}
 }
@@ -255,16 +226,5 @@ func TestShare(t *testing.T) {
 		if got := share(part, 10_000); got != want {
 			t.Errorf("%d of 10,000 are %s %%, want %s", part, got, want)
 		}
-	}
-}
-
-func TestUnboundThreadsHaveNames(t *testing.T) {
-	p := pairOf(-2, -1, machine.Unknown, of(100, math.Pi)...)
-	f := hopFinding([]int{-1, -2}, []*hopPair{p})
-	if text := checkFinding(f); text != "" {
-		t.Error(text)
-	}
-	if !strings.HasPrefix(f.Answer, "By CAS-spin a word takes 3.14 ns one way between thread 2 and thread 1.") || f.Tables[0].Rows[0].Label != "thread 1" {
-		t.Errorf("answer is %q, table %+v", f.Answer, f.Tables[0])
 	}
 }

@@ -115,23 +115,14 @@ func newCostCell(op operation, cpus, counts []int) *costCell {
 
 func (c *costCell) measure(ctx context.Context, span time.Duration) error {
 	for i, count := range c.counts {
-		ns, err := timeOperation(ctx, c.op, c.cpus[:count], span)
+		words := new(costWords)
+		ns, err := timed(ctx, c.cpus[:count], span, func(_, n int) { c.op.run(words, n) })
 		if err != nil {
 			return err
 		}
 		c.ns[i] = append(c.ns[i], ns)
 	}
 	return nil
-}
-
-func timeOperation(ctx context.Context, op operation, cpus []int, span time.Duration) (ns float64, err error) {
-	pinned, err := newPinnedThreads(cpus...)
-	if err != nil {
-		return 0, err
-	}
-	defer pinned.close()
-	words := new(costWords)
-	return timed(ctx, pinned, span, func(_, n int) { op.run(words, n) })
 }
 
 func allCPUs() []int {

@@ -19,99 +19,99 @@ import (
 	"locklab/internal/leaktest"
 )
 
-func checkExperiment(e *Experiment) string {
-	switch {
-	case !regexp.MustCompile(`^[a-z]+(-[a-z]+)*$`).MatchString(e.Name):
-		return "the name is not made of lower-case letters and hyphens"
-	case !strings.HasSuffix(e.Question, "?"):
-		return "the question does not end with a question mark"
-	case !strings.HasSuffix(e.Method, "."):
-		return "the method is not a sentence"
-	case e.Source == "":
-		return "no source"
-	case e.Available == nil || e.run == nil:
-		return "a function is missing"
-	}
-	return ""
-}
-
 func TestSuite(t *testing.T) {
 	seen := make(map[string]bool)
 	for _, e := range Suite {
-		if text := checkExperiment(e); text != "" {
-			t.Errorf("%s: %s", e.Name, text)
-		}
-		if seen[e.Name] {
-			t.Errorf("two experiments are called %s", e.Name)
+		if !regexp.MustCompile(`^[a-z]+(-[a-z]+)*$`).MatchString(e.Name) || seen[e.Name] {
+			t.Errorf("the name %q is taken, or not made of lower-case letters and hyphens", e.Name)
 		}
 		seen[e.Name] = true
+		if !strings.HasSuffix(e.Question, "?") || !strings.HasSuffix(e.Method, ".") || e.Source == "" || e.Available == nil || e.run == nil {
+			t.Errorf("%s is incomplete: %+v", e.Name, e)
+		}
 	}
 }
 
 // brief makes an experiment short; its finding is still complete.
 var brief = Options{Repeats: 1, Budget: 50 * time.Millisecond}
 
-func TestSuiteRuns(t *testing.T) {
+// forEachExperiment runs a test of each experiment that this machine can run. The one that
+// disturbs others runs in a harmless form.
+func forEachExperiment(t *testing.T, test func(t *testing.T, e *Experiment)) {
 	for _, e := range Suite {
-		if e.OptIn != "" {
-			continue // its own test runs a harmless form of it
-		}
 		t.Run(e.Name, func(t *testing.T) {
 			if err := e.Available(); err != nil {
 				t.Skip(err)
 			}
-			procs := runtime.GOMAXPROCS(0)
-			f, err := Run(t.Context(), e, brief)
-			// A busy machine may produce too few observations in such a short time.
-			for o := brief; err != nil && o.Budget < 5*time.Second; {
-				o.Budget *= 5
-				f, err = Run(t.Context(), e, o)
+			harmless := *e
+			switch {
+			case e == splitLock:
+				harmless.run = func(ctx context.Context, o Options) (*harness.Finding, error) {
+					return runSplitLock(ctx, o, harmlessPlan())
+				}
+			case e.OptIn != "":
+				t.Fatal("a test may only run a harmless form of it, and there is none")
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
-			if f.Name != e.Name || f.Question != e.Question || f.Method != e.Method || f.Source != e.Source || f.Elapsed <= 0 || f.Interrupted {
-				t.Errorf("found %+v", f)
-			}
-			if text := checkFinding(f); text != "" {
-				t.Errorf("%s: %+v", text, f)
-			}
-			if got := runtime.GOMAXPROCS(0); got != procs {
-				t.Errorf("GOMAXPROCS was %d and is %d", procs, got)
-			}
-			if err := Write(io.Discard, f); err != nil {
-				t.Error(err)
-			}
+			test(t, &harmless)
 		})
 	}
 }
 
-func checkFinding(f *harness.Finding) string {
-	if f.Answer == "" || !strings.HasSuffix(f.Answer, ".") {
-		return "no answer"
-	}
-	drawn := false
-	for _, table := range f.Tables {
-		if text := checkTable(table); text != "" {
-			return table.Caption + ": " + text
+func TestSuiteRuns(t *testing.T) {
+	forEachExperiment(t, func(t *testing.T, e *Experiment) {
+		procs := runtime.GOMAXPROCS(0)
+		f, err := Run(t.Context(), e, brief)
+		// A busy machine may produce too few observations in such a short time.
+		for o := brief; err != nil && o.Budget < 5*time.Second; {
+			o.Budget *= 5
+			f, err = Run(t.Context(), e, o)
 		}
-		drawn = drawn || table.Chart != harness.NoChart
+		if err != nil {
+			t.Fatal(err)
+		}
+		if f.Name != e.Name || f.Question != e.Question || f.Method != e.Method || f.Source != e.Source || f.Elapsed <= 0 || f.Interrupted {
+			t.Errorf("found %+v", f)
+		}
+		requireFinding(t, f)
+		if e.Name == splitLock.Name && len(f.Tables[1].Rows) != 5 {
+			t.Errorf("neighbours are %+v, want 5", f.Tables[1].Rows)
+		}
+		if got := runtime.GOMAXPROCS(0); got != procs {
+			t.Errorf("GOMAXPROCS was %d and is %d", procs, got)
+		}
+		if err := Write(io.Discard, f); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// requireFinding requires an answer, valid tables, a chart, and JSON that keeps all of it.
+func requireFinding(t *testing.T, f *harness.Finding) {
+	t.Helper()
+	if f.Answer == "" || !strings.HasSuffix(f.Answer, ".") {
+		t.Errorf("no answer: %+v", f)
 	}
-	if !drawn {
-		return "nothing is drawn"
-	}
-	data, err := json.Marshal(f)
-	if err != nil {
-		return err.Error()
+	requireTables(t, f.Tables...)
+	if !slices.ContainsFunc(f.Tables, func(table harness.Table) bool { return table.Chart != harness.NoChart }) {
+		t.Errorf("nothing is drawn: %+v", f)
 	}
 	back := new(harness.Finding)
-	if err := json.Unmarshal(data, back); err != nil {
-		return err.Error()
+	data, err := json.Marshal(f)
+	if err == nil {
+		err = json.Unmarshal(data, back)
 	}
-	if !reflect.DeepEqual(f, back) {
-		return "JSON does not keep it"
+	if err != nil || !reflect.DeepEqual(f, back) {
+		t.Errorf("JSON does not keep %+v: %v", f, err)
 	}
-	return ""
+}
+
+func requireTables(t *testing.T, tables ...harness.Table) {
+	t.Helper()
+	for _, table := range tables {
+		if text := checkTable(table); text != "" {
+			t.Errorf("%s: %s: %+v", table.Caption, text, table)
+		}
+	}
 }
 
 func checkTable(t harness.Table) string {
@@ -184,29 +184,19 @@ func checkChart(t harness.Table) string {
 }
 
 func TestSuiteIsInterruptible(t *testing.T) {
-	const long = time.Hour
-	for _, e := range Suite {
-		if e.OptIn != "" {
-			continue // its own test runs a harmless form of it
+	forEachExperiment(t, func(t *testing.T, e *Experiment) {
+		leaktest.All(t)
+		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+		defer cancel()
+		start := time.Now()
+		if _, err := Run(ctx, e, Options{Repeats: 1 << 30, Budget: time.Hour}); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("error is %v", err)
 		}
-		t.Run(e.Name, func(t *testing.T) {
-			if err := e.Available(); err != nil {
-				t.Skip(err)
-			}
-			leaktest.All(t)
-			ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-			defer cancel()
-			start := time.Now()
-			_, err := Run(ctx, e, Options{Repeats: 1 << 30, Budget: long})
-			if !errors.Is(err, context.DeadlineExceeded) {
-				t.Errorf("error is %v", err)
-			}
-			// Far more than it needs: the machine may be busy.
-			if took := time.Since(start); took > 20*time.Second {
-				t.Errorf("ended after %v", took)
-			}
-		})
-	}
+		// Far more than it needs: the machine may be busy.
+		if took := time.Since(start); took > 20*time.Second {
+			t.Errorf("ended after %v", took)
+		}
+	})
 }
 
 func TestRunRefusesBadOptions(t *testing.T) {

@@ -66,8 +66,8 @@ type sharingCell struct {
 
 func sharingCells() (groups [][]*sharingCell) {
 	for _, inc := range increments {
-		group := []*sharingCell{{inc: inc}}
-		for _, d := range distances {
+		var group []*sharingCell
+		for _, d := range append([]int{0}, distances...) {
 			group = append(group, &sharingCell{inc: inc, distance: d})
 		}
 		groups = append(groups, group)
@@ -80,13 +80,8 @@ func (c *sharingCell) measure(ctx context.Context, span time.Duration) error {
 	if c.distance == 0 {
 		threads = threads[:1]
 	}
-	pinned, err := newPinnedThreads(threads...)
-	if err != nil {
-		return err
-	}
-	defer pinned.close()
 	words := alignedWords(distances[len(distances)-1]/8 + 1)
-	ns, err := timed(ctx, pinned, span, func(i, n int) { c.inc.run(&words[i*c.distance/8], n) })
+	ns, err := timed(ctx, threads, span, func(i, n int) { c.inc.run(&words[i*c.distance/8], n) })
 	if err == nil {
 		c.ns = append(c.ns, ns)
 	}

@@ -40,9 +40,7 @@ func sound(t *testing.T, c *casCell) {
 // proves that the threads meet. A safe body must never fail.
 func requireFailuresOf(t *testing.T, place string, safe func(casBody) bool, failed func(tally) bool) {
 	t.Helper()
-	deadline := time.Now().Add(time.Minute)
-	for span := 20 * time.Millisecond; ; span *= 2 {
-		unseen := ""
+	measureLonger(t, func(span time.Duration) (unseen string) {
 		for _, c := range measureCAS(t, place, span) {
 			if safe(c.body) {
 				sound(t, c)
@@ -50,6 +48,16 @@ func requireFailuresOf(t *testing.T, place string, safe func(casBody) bool, fail
 				unseen = c.body.name
 			}
 		}
+		return unseen
+	})
+}
+
+// measureLonger doubles the span until measure names nothing that it did not see to fail.
+func measureLonger(t *testing.T, measure func(span time.Duration) (unseen string)) {
+	t.Helper()
+	deadline := time.Now().Add(time.Minute)
+	for span := 20 * time.Millisecond; ; span *= 2 {
+		unseen := measure(span)
 		if unseen == "" {
 			return
 		}
@@ -146,10 +154,9 @@ func TestBodyTables(t *testing.T) {
 	c := &casCell{place: placement{name: "two CPUs"}, body: casBody{name: "A"},
 		tallies: []tally{{100, 1, 100, 4, 5, 6}, {100, 3, 100, 4, 5, 6}}}
 	tables := bodyTables([]*casCell{c})
-	for _, table := range tables {
-		if text := checkTable(table); text != "" || table.Rows[0].Label != "A, two CPUs" {
-			t.Errorf("%s: %+v", text, table)
-		}
+	requireTables(t, tables...)
+	if label := tables[0].Rows[0].Label; label != "A, two CPUs" {
+		t.Errorf("the first row is %q", label)
 	}
 	var got []float64
 	for _, cell := range append(tables[0].Rows[0].Cells, tables[1].Rows[0].Cells...) {

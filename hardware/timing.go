@@ -6,13 +6,18 @@ import (
 	"time"
 )
 
-// timed runs op on every thread of c for about span and returns the time of one operation in
-// ns; op does n of them, so many that reading the clock does not count. The result is the
+// timed runs op on a thread on each of cpus for about span and returns the time of one operation
+// in ns; op does n of them, so many that reading the clock does not count. The result is the
 // median over windows of the threads' mean, which ignores a few preemptions.
-func timed(ctx context.Context, c *pinnedThreads, span time.Duration, op func(thread, n int)) (float64, error) {
+func timed(ctx context.Context, cpus []int, span time.Duration, op func(thread, n int)) (float64, error) {
+	c, err := newPinnedThreads(cpus...)
+	if err != nil {
+		return 0, err
+	}
+	defer c.close()
 	const window = 5 * time.Millisecond
 	var windows []float64
-	err := during(ctx, span, func() {
+	err = during(ctx, span, func() {
 		each := make([]float64, len(c.jobs))
 		c.step(func(i int) { each[i] = perOperation(min(span, window), batch, func(n int) { op(i, n) }) })
 		windows = append(windows, mean(each))

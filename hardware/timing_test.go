@@ -7,16 +7,10 @@ import (
 	"testing"
 	"time"
 	"unsafe"
-
-	"locklab/internal/machine"
 )
 
 func TestPinnedThreadsRunsEveryThreadInEveryStep(t *testing.T) {
-	c, err := newPinnedThreads(unbound, unbound, unbound)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.close()
+	c := startThreads(t, unbound, unbound, unbound)
 	var calls [3]int
 	for range 10 {
 		c.step(func(i int) { calls[i]++ })
@@ -34,13 +28,8 @@ func TestPinnedThreadsRefusesAnUnknownCPU(t *testing.T) {
 }
 
 func TestTimed(t *testing.T) {
-	c, err := newPinnedThreads(unbound)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.close()
 	var ops atomic.Int64
-	ns, err := timed(t.Context(), c, time.Millisecond, func(_, n int) {
+	ns, err := timed(t.Context(), []int{unbound}, time.Millisecond, func(_, n int) {
 		time.Sleep(100 * time.Microsecond)
 		ops.Add(int64(n))
 	})
@@ -50,7 +39,7 @@ func TestTimed(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := timed(ctx, c, time.Hour, func(int, int) {}); !errors.Is(err, context.Canceled) {
+	if _, err := timed(ctx, []int{unbound}, time.Hour, func(int, int) {}); !errors.Is(err, context.Canceled) {
 		t.Errorf("error is %v", err)
 	}
 }
@@ -121,12 +110,6 @@ func TestSharingAnswer(t *testing.T) {
 	}
 }
 
-func TestNeedTwoCPUs(t *testing.T) {
-	if got, want := needTwoCPUs() == nil, len(machine.CPUOrder()) >= 2; got != want {
-		t.Errorf("available %v with the CPUs %v", got, machine.CPUOrder())
-	}
-}
-
 func TestSharingTables(t *testing.T) {
 	groups := sharingCells()
 	for g, group := range groups {
@@ -135,11 +118,7 @@ func TestSharingTables(t *testing.T) {
 		}
 	}
 	tables := sharingTables(groups)
-	for _, table := range tables {
-		if text := checkTable(table); text != "" {
-			t.Errorf("%s: %s", table.Caption, text)
-		}
-	}
+	requireTables(t, tables...)
 	multiple, ns := tables[0], tables[1]
 	if len(multiple.Rows) != len(distances) || len(ns.Rows) != len(distances)+1 {
 		t.Fatalf("%d and %d rows", len(multiple.Rows), len(ns.Rows))

@@ -162,11 +162,7 @@ func TestWaitingAnswer(t *testing.T) {
 		if want := 1 + min(1, len(tc.bench.siblings)); len(f.Tables) != want || !slices.Equal(f.Notes, tc.bench.notes) {
 			t.Errorf("%d tables, want %d; notes %q", len(f.Tables), want, f.Notes)
 		}
-		for _, table := range f.Tables {
-			if text := checkTable(table); text != "" {
-				t.Errorf("%s: %s", table.Caption, text)
-			}
-		}
+		requireTables(t, f.Tables...)
 	}
 }
 
@@ -182,7 +178,5 @@ func TestWaitingNeighbour(t *testing.T) {
 			t.Errorf("%s: %+v", c.name, c)
 		}
 	}
-	if text := checkFinding(b.finding()); text != "" {
-		t.Error(text)
-	}
+	requireFinding(t, b.finding())
 }

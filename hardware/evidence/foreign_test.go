@@ -3,7 +3,7 @@ package evidence
 import (
 	"debug/elf"
 	"errors"
-	"os"
+	"locklab/internal/qemu"
 	"os/exec"
 	"path/filepath"
 	"runtime"
@@ -23,18 +23,17 @@ func TestStripped(t *testing.T) {
 	}
 	for _, on := range []struct{ arch, qemu string }{
 		{"amd64", ""},
-		{"arm64", "qemu-aarch64-static"},
-		{"riscv64", "qemu-riscv64-static"},
-		{"ppc64le", "qemu-ppc64le-static"},
-		{"s390x", "qemu-s390x-static"},
-		{"loong64", "qemu-loongarch64-static"},
+		{"arm64", "aarch64"},
+		{"riscv64", "riscv64"},
+		{"ppc64le", "ppc64le"},
+		{"s390x", "s390x"},
+		{"loong64", "loongarch64"},
 	} {
 		t.Run(on.arch, func(t *testing.T) {
-			var args []string
+			args := []string{strippedBinary(t, on.arch), "-test.v", "-test.run=^(TestFacts|TestPrimitives|TestUndecoded|FuzzLines)$"}
 			if on.qemu != "" {
-				args = append(args, emulator(t, on.qemu))
+				args = slices.Insert(args, 0, qemu.Find(t, on.qemu))
 			}
-			args = append(args, strippedBinary(t, on.arch), "-test.v", "-test.run=^(TestFacts|TestPrimitives|TestUndecoded|FuzzLines)$")
 			out, err := exec.CommandContext(t.Context(), args[0], args[1:]...).CombinedOutput()
 			if err != nil {
 				t.Fatalf("%v\n%s", err, out)
@@ -50,19 +49,6 @@ func TestStripped(t *testing.T) {
 			}
 		})
 	}
-}
-
-func emulator(t *testing.T, name string) string {
-	t.Helper()
-	path, err := exec.LookPath(name)
-	if err != nil {
-		reason := name + " not on PATH: apt-get install qemu-user-static"
-		if slices.Contains(strings.Split(os.Getenv("LOCKLAB_REQUIRE"), ","), "qemu") {
-			t.Fatal(reason)
-		}
-		t.Skip(reason)
-	}
-	return path
 }
 
 func strippedBinary(t *testing.T, arch string) string {

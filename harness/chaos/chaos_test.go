@@ -32,19 +32,24 @@ func try(t *testing.T, s chaos.Scenario, p chaos.Plan, names ...string) map[stri
 			p.Locks = append(p.Locks, v)
 		}
 	}
-	out := make(map[string]*harness.FaultResult)
-	err := p.Run(t.Context(), func(r *harness.FaultResult) error {
-		if old := out[r.Lock.Name]; old != nil {
+	return sumResults(t, &p)
+}
+
+// sumResults runs p and returns the sum of the results of each lock.
+func sumResults(t *testing.T, p *chaos.Plan) map[string]*harness.FaultResult {
+	t.Helper()
+	sum := make(map[string]*harness.FaultResult)
+	if err := p.Run(t.Context(), func(r *harness.FaultResult) error {
+		if old := sum[r.Lock.Name]; old != nil {
 			old.Add(r)
-			return nil
+		} else {
+			sum[r.Lock.Name] = r
 		}
-		out[r.Lock.Name] = r
 		return nil
-	})
-	if err != nil {
+	}); err != nil {
 		t.Fatal(err)
 	}
-	return out
+	return sum
 }
 
 func loops(ctx context.Context, t *chaos.Try, l chaos.Loop) {

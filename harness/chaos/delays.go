@@ -31,7 +31,8 @@ func (t *Try) watch() (end func()) {
 	w := &watch{stop: make(chan struct{})}
 	t.watching = w
 	w.done.Go(func() {
-		beats(w.stop, func(from, to int64) { w.add("the lab", from, to) })
+		p := pulse{last: now()}
+		every(w.stop, beat, func() { p.beat(func(from, to int64) { w.add("the lab", from, to) }) })
 	})
 	w.done.Go(func() { w.servers(t) })
 	return sync.OnceFunc(func() {
@@ -40,16 +41,16 @@ func (t *Try) watch() (end func()) {
 	})
 }
 
-func beats(stop <-chan struct{}, late func(from, to int64)) {
-	p := pulse{last: now()}
-	ticker := time.NewTicker(beat)
+// every calls f at each interval until stop is closed.
+func every(stop <-chan struct{}, interval time.Duration, f func()) {
+	ticker := time.NewTicker(interval)
 	defer ticker.Stop()
 	for {
 		select {
 		case <-stop:
 			return
 		case <-ticker.C:
-			p.beat(late)
+			f()
 		}
 	}
 }
@@ -94,17 +95,8 @@ func (w *watch) servers(t *Try) {
 		since = at
 	}
 	ask()
-	ticker := time.NewTicker(serverBeat)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-w.stop:
-			ask()
-			return
-		case <-ticker.C:
-			ask()
-		}
-	}
+	every(w.stop, serverBeat, ask)
+	ask()
 }
 
 func (t *Try) serverPIDs() (pids []int) {

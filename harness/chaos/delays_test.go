@@ -32,9 +32,7 @@ func TestDelayed(t *testing.T) {
 				if t.Number > 0 {
 					return
 				}
-				h, began := asks(ctx, t)
-				chaos.Check(chaos.Starve(h, true))
-				t.Sleep(ctx, 2*prompt)
+				h, began := starveAsking(ctx, t)
 				if c.resumed {
 					chaos.Check(chaos.Starve(h, false))
 					t.Sleep(ctx, prompt/2)
@@ -57,21 +55,22 @@ func TestDelayed(t *testing.T) {
 // prompt is short for a lock, and long for a process that sleeps to wake.
 const prompt = 400 * time.Millisecond
 
-func asks(ctx context.Context, t *chaos.Try) (h *chaos.Host, began int64) {
+// starveAsking stops the process of a worker that asks for the lock, and waits for two prompts.
+func starveAsking(ctx context.Context, t *chaos.Try) (h *chaos.Host, began int64) {
 	h = t.Host()
 	w := h.Open(ctx, t.Subjects[0], harness.Endpoint{})
 	began = t.Now()
 	w.Begin(ctx, 0)
 	chaos.Check(t.Until(ctx, "the worker to ask", func() bool { return len(t.Subjects[0].Events()) > 0 }))
+	chaos.Check(chaos.Starve(h, true))
+	t.Sleep(ctx, 2*prompt)
 	return h, began
 }
 
 func TestHurtOnBusyMachine(t *testing.T) {
 	t.Parallel()
 	s := chaos.Scenario{Name: "hurt", Deadline: 20 * time.Second, Prompt: prompt, Try: func(ctx context.Context, t *chaos.Try) {
-		h, began := asks(ctx, t)
-		chaos.Check(chaos.Starve(h, true))
-		t.Sleep(ctx, 2*prompt)
+		_, began := starveAsking(ctx, t)
 		t.Subjects[0].ShowTimed(harness.Lost, began, t.Now(), prompt, "for a test")
 		t.Subjects[0].Show(harness.Misled, "for a test")
 	}}
@@ -107,9 +106,7 @@ func TestStuckOnBusyMachine(t *testing.T) {
 			name, want = "free", harness.Lost
 		}
 		s := chaos.Scenario{Name: "stuck", Deadline: 20 * time.Second, Prompt: prompt, Try: func(ctx context.Context, t *chaos.Try) {
-			h, began := asks(ctx, t)
-			chaos.Check(chaos.Starve(h, true))
-			t.Sleep(ctx, 2*prompt)
+			h, began := starveAsking(ctx, t)
 			chaos.Check(chaos.Starve(h, false))
 			delayed := func() time.Duration {
 				d, _ := oracle.NewDelays(chaos.Delays(t)).Between(began, t.Now())

@@ -27,7 +27,7 @@ var connScenarios = table(Scenario{
 			{".*", nil, "the request can be repeated, or is taken back"},
 		},
 		Aims: []Aim{{redisRecommended, harness.FaultAim{Figure: "orphans", Quantile: 1, Limit: 0, Text: "none"}}},
-		Try:  lost(faultproxy.LoseReply),
+		Try:  loseReplies,
 	},
 	{Name: "release-reply-lost", Takes: 4, Prompt: 2 * TTL,
 		Question: "Is the lock free, and no other client's lock freed, when the reply to a release is lost?",
@@ -144,32 +144,30 @@ func warm(ctx context.Context, ws ...*Worker) error {
 	return nil
 }
 
-// lost makes tries that lose one message of an attempt: once of TryLock, once of Lock.
-// The client releases any grant. Then another client asks.
-func lost(do faultproxy.Action) func(ctx context.Context, t *Try) {
-	return perLock(2, func(ctx context.Context, t *Try, s *Subject, hosts []*Host) {
-		w, wire := t.wired(ctx, hosts[0], s)
-		others := t.holders(ctx, hosts[1], s)
-		check(warm(ctx, append(others, w)...))
-		orphans := 0
-		for i, acquire := range []func(context.Context, time.Duration) error{w.TryAcquire, w.Acquire} {
-			remove, hit := wire.inject(faultproxy.Fault{Do: do, Match: about(s)})
-			s.Fault("%v", do)
-			err := acquire(ctx, TTL/2)
-			remove()
-			switch {
-			case err == nil:
-				w.Release(ctx)
-			case i == 0:
-				hit()
-			}
-			if !allGet(ctx, others) {
-				orphans++
-			}
+// loseReplies loses one reply of an attempt: once of TryLock, once of Lock. The client
+// releases any grant. Then another client asks.
+var loseReplies = perLock(2, func(ctx context.Context, t *Try, s *Subject, hosts []*Host) {
+	w, wire := t.wired(ctx, hosts[0], s)
+	others := t.holders(ctx, hosts[1], s)
+	check(warm(ctx, append(others, w)...))
+	orphans := 0
+	for i, acquire := range []func(context.Context, time.Duration) error{w.TryAcquire, w.Acquire} {
+		remove, hit := wire.inject(faultproxy.Fault{Do: faultproxy.LoseReply, Match: about(s)})
+		s.Fault("%v", faultproxy.LoseReply)
+		err := acquire(ctx, TTL/2)
+		remove()
+		switch {
+		case err == nil:
+			w.Release(ctx)
+		case i == 0:
+			hit()
 		}
-		s.Figure("orphans", "", float64(orphans))
-	})
-}
+		if !allGet(ctx, others) {
+			orphans++
+		}
+	}
+	s.Figure("orphans", "", float64(orphans))
+})
 
 // acquireAll makes each of ws acquire its lock.
 func acquireAll(ctx context.Context, ws []*Worker) {

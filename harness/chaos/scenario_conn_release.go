@@ -70,7 +70,7 @@ var releaseScenarios = table(Scenario{
 			hosts[0].Pause()
 			t.Each(func(s *Subject) { firsts[s].lose(ctx, s) })
 			hosts[0].Resume()
-			t.Each(func(s *Subject) { firsts[s].late(ctx, t, s) })
+			t.Each(func(s *Subject) { firsts[s].late(ctx, s) })
 		},
 	},
 })
@@ -108,7 +108,7 @@ func (x *stale) lose(ctx context.Context, s *Subject) {
 	}
 }
 
-func (x *stale) late(ctx context.Context, t *Try, s *Subject) {
+func (x *stale) late(ctx context.Context, s *Subject) {
 	wait, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
 	s.Fault("released late")

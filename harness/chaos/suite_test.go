@@ -142,19 +142,7 @@ func attempt(t *testing.T, s *chaos.Scenario, locks []*harness.Variant, tries in
 	wrong := make(map[string]string)
 	dir := t.TempDir()
 	p := &chaos.Plan{Scenarios: []*chaos.Scenario{s}, Locks: locks, Tries: tries, Seed: seed, Dir: dir}
-	sum := make(map[string]*harness.FaultResult)
-	err := p.Run(t.Context(), func(r *harness.FaultResult) error {
-		if sum[r.Lock.Name] == nil {
-			sum[r.Lock.Name] = r
-		} else {
-			sum[r.Lock.Name].Add(r)
-		}
-		return nil
-	})
-	if err != nil {
-		t.Error(err)
-	}
-	for name, r := range sum {
+	for name, r := range sumResults(t, p) {
 		if why := judge(t, r, dir); why != "" {
 			wrong[name] = why
 		}

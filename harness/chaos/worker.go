@@ -66,21 +66,15 @@ type process struct {
 
 // live reports periodically that the process runs, and at once after a time without running.
 func (p *process) live(stop <-chan struct{}) {
-	ticker := time.NewTicker(beat)
-	defer ticker.Stop()
-	for n := 1; ; n++ {
-		select {
-		case <-stop:
-			return
-		case <-ticker.C:
-		}
+	n := 0
+	every(stop, beat, func() {
 		p.mu.Lock()
+		defer p.mu.Unlock()
 		p.ran()
-		if n%aliveBeats == 0 {
+		if n++; n%aliveBeats == 0 {
 			p.out.Encode(message{Delay: &delay{p.pulse.last, p.pulse.last}})
 		}
-		p.mu.Unlock()
-	}
+	})
 }
 
 const aliveBeats = 50

@@ -25,9 +25,9 @@ var brokenClaims = []breakage{
 
 	{name: "wakes-to-compete", rule: "starvation", traits: harness.Traits{Bounded: true}, local: shared(func(q *quitter) sync.Locker { return &competing{brokenTAS{q: q}, make(chan struct{}, 1)} })},
 	{name: "allocates", rule: "no-allocation", chance: true, local: newQueue(queueFaults{})},
-	{name: "allocates-seldom", rule: "no-allocation", chance: true, local: shared(func(q *quitter) sync.Locker { return &allocating{brokenTAS: brokenTAS{q: q}} })},
+	{name: "allocates-seldom", rule: "no-allocation", chance: true, local: newFlag(flagFaults{allocateEvery: 32})},
 	{name: "reentrant-unclaimed", rule: "not-reentrant", local: func(_ *quitter, n int) harness.Local { return newReentrant(n, false) }},
-	{name: "reentrant-by-try", rule: "not-reentrant", local: shared(func(q *quitter) sync.Locker { return &tryTakesAll{brokenTAS{q: q}} })},
+	{name: "reentrant-by-try", rule: "not-reentrant", local: newFlag(flagFaults{takeEvery: 1})},
 	{name: "not-reentrant", rule: "reentrant", stuck: true, traits: harness.Traits{Reentrant: true}, local: newMutex},
 	{name: "freed-at-once", rule: "reentrant", traits: harness.Traits{Reentrant: true}, local: func(_ *quitter, n int) harness.Local { return newReentrant(n, true) }},
 	{name: "all-enter", rule: "reentrant", traits: harness.Traits{Reentrant: true}, local: newNoop},
@@ -84,19 +84,6 @@ func (l *competing) Unlock() {
 	case l.wake <- struct{}{}:
 	default:
 	}
-}
-
-type allocating struct {
-	brokenTAS
-	releases int // guarded by the lock
-	kept     *[64]byte
-}
-
-func (l *allocating) Unlock() {
-	if l.releases++; l.releases%32 == 0 {
-		l.kept = new([64]byte)
-	}
-	l.brokenTAS.Unlock()
 }
 
 type twoKinds struct{ sync.RWMutex }

@@ -36,18 +36,18 @@ var brokenLocks = []breakage{
 	{name: "no-op", rule: "lost-update", chance: true, local: newNoop},
 	{name: "load-then-store", rule: "preemption", chance: true, local: shared(func(q *quitter) sync.Locker { return &loadThenStore{brokenTAS: brokenTAS{q: q}} })},
 	{name: "load-yield-store", rule: "exclusion", chance: true, local: shared(func(q *quitter) sync.Locker { return &loadThenStore{brokenTAS{q: q}, runtime.Gosched} })},
-	{name: "early-ticket", rule: "exclusion", chance: true, local: shared(func(q *quitter) sync.Locker { return &brokenTicket{q: q, early: 1} })},
-	{name: "double-grant", rule: "exclusion", chance: true, local: shared(func(q *quitter) sync.Locker { return &brokenTicket{q: q, doubleEvery: 1000} })},
+	{name: "early-ticket", rule: "exclusion", chance: true, local: newTicket(ticketFaults{early: 1})},
+	{name: "double-grant", rule: "exclusion", chance: true, local: newTicket(ticketFaults{doubleEvery: 1000})},
 	{name: "uniprocessor", rule: "preemption", chance: true, local: shared(func(q *quitter) sync.Locker { return &uniprocessor{brokenTAS: brokenTAS{q: q}} })},
-	{name: "lost-release", rule: "liveness", stuck: true, local: shared(func(q *quitter) sync.Locker { return &lostRelease{brokenTAS: brokenTAS{q: q}} })},
+	{name: "lost-release", rule: "liveness", stuck: true, local: newFlag(flagFaults{loseEvery: 1000})},
 	{name: "lost-successor", rule: "liveness", stuck: true, local: newForgetfulMCS},
 	{name: "own-node-again", rule: "liveness", stuck: true, local: newStingyCLH},
 	{name: "single-use", rule: "reuse", stuck: true, local: newSingleUse},
 	{name: "always-yields", rule: "wait-policy", chance: true, traits: harness.Traits{FollowsWait: true}, local: shared(func(q *quitter) sync.Locker { return &brokenTAS{q: q} })},
 	{name: "always-spins", rule: "wait-policy", chance: true, traits: harness.Traits{FollowsWait: true}, local: shared(func(q *quitter) sync.Locker { return &busyTAS{brokenTAS{q: q}} })},
 	{name: "always-sleeps", rule: "wait-policy", chance: true, traits: harness.Traits{FollowsWait: true}, local: newMutex},
-	{name: "try-takes-all", rule: "try", local: shared(func(q *quitter) sync.Locker { return &tryTakesAll{brokenTAS{q: q}} })},
-	{name: "try-refuses-all", rule: "try", local: shared(func(q *quitter) sync.Locker { return &tryRefusesAll{brokenTAS{q: q}} })},
+	{name: "try-takes-all", rule: "try", local: newFlag(flagFaults{takeEvery: 1})},
+	{name: "try-refuses-all", rule: "try", local: newFlag(flagFaults{refuseEvery: 1})},
 	{name: "try-stays-in-line", rule: "try", stuck: true, local: shared(func(q *quitter) sync.Locker { return &tryStaysInLine{brokenTicket{q: q}} })},
 }
 
@@ -55,7 +55,7 @@ var brokenLocks = []breakage{
 var correct = []breakage{
 	{name: "mutex", traits: harness.Traits{Bounded: true}, local: newMutex},
 	{name: "queue", traits: harness.Traits{FIFO: true, Allocates: true}, local: newQueue(queueFaults{})},
-	{name: "ticket", traits: harness.Traits{FIFO: true}, local: shared(func(q *quitter) sync.Locker { return &brokenTicket{q: q} })},
+	{name: "ticket", traits: harness.Traits{FIFO: true}, local: newTicket(ticketFaults{})},
 	{name: "semaphore", traits: harness.Traits{FIFO: true, Permits: 3}, local: shared(func(*quitter) sync.Locker { return newPermits(3) })},
 	{name: "reentrant", traits: harness.Traits{Reentrant: true}, local: func(_ *quitter, n int) harness.Local { return newReentrant(n, false) }},
 	{name: "readers", traits: harness.Traits{Bounded: true, ReadWrite: true}, local: shared(func(*quitter) sync.Locker { return new(sync.RWMutex) })},
@@ -138,36 +138,102 @@ func (l *uniprocessor) Lock() {
 	}
 }
 
+// flagFaults are mistakes of a lock that is one flag.
+type flagFaults struct {
+	opensAt       uint32 // this acquisition does not wait
+	enterEvery    uint32 // one acquisition of a held lock in this many does not wait
+	loseEvery     uint32 // one release in this many does not free the lock
+	allocateEvery uint32 // one release in this many allocates
+	takeEvery     uint32 // one TryLock in this many, during one hold, takes the held lock
+	refuseEvery   uint32 // one TryLock in this many refuses
+	freesAt       uint32 // this TryLock of a held lock frees it
+}
+
+type flagLock struct {
+	flagFaults
+	brokenTAS
+	calls, waits, releases, tries, refused atomic.Uint32
+
+	kept *[64]byte
+}
+
+func newFlag(f flagFaults) func(*quitter, int) harness.Local {
+	return shared(func(q *quitter) sync.Locker { return &flagLock{flagFaults: f, brokenTAS: brokenTAS{q: q}} })
+}
+
+// nth counts, and reports whether it is the turn of a fault that comes once in every calls.
+func nth(n *atomic.Uint32, every uint32) bool { return every > 0 && n.Add(1)%every == 0 }
+
+func (l *flagLock) Lock() {
+	switch {
+	case l.opensAt > 0 && l.calls.Add(1) == l.opensAt:
+	case l.held.CompareAndSwap(false, true) || nth(&l.waits, l.enterEvery):
+	default:
+		l.brokenTAS.Lock()
+	}
+}
+
+func (l *flagLock) TryLock() bool {
+	switch {
+	case nth(&l.tries, l.refuseEvery):
+		return false
+	case l.held.CompareAndSwap(false, true):
+		return true
+	case l.freesAt > 0 && l.refused.Add(1) == l.freesAt:
+		l.held.Store(false)
+	}
+	return nth(&l.tries, l.takeEvery)
+}
+
+func (l *flagLock) Unlock() {
+	if l.takeEvery > 0 {
+		l.tries.Store(0)
+	}
+	if nth(&l.releases, l.allocateEvery) {
+		l.kept = new([64]byte)
+	}
+	if !nth(&l.releases, l.loseEvery) {
+		l.brokenTAS.Unlock()
+	}
+}
+
+// ticketFaults are mistakes of a ticket lock.
+type ticketFaults struct {
+	early       uint32 // so many workers ahead do not keep a worker out
+	doubleEvery uint32 // one release in this many admits two workers
+	bits        int    // tickets have so many bits, and the counter of those served has more
+	wrap, ahead uint32 // a worker whose ticket is a multiple of wrap enters if exactly ahead workers precede it
+}
+
 type brokenTicket struct {
+	ticketFaults
 	q             *quitter
-	early         uint32
-	doubleEvery   uint32
 	next, serving atomic.Uint32
 }
 
-func (l *brokenTicket) Lock() { l.await(l.next.Add(1) - 1) }
+func newTicket(f ticketFaults) func(*quitter, int) harness.Local {
+	return shared(func(q *quitter) sync.Locker { return &brokenTicket{ticketFaults: f, q: q} })
+}
 
-func (l *brokenTicket) await(mine uint32) {
+func (l *brokenTicket) Lock() {
+	mine := l.next.Add(1) - 1
+	if l.wrap > 0 && mine%l.wrap == 0 && mine-l.serving.Load() == l.ahead {
+		return
+	}
+	if l.bits > 0 {
+		for mine &= 1<<l.bits - 1; l.serving.Load() != mine; {
+			l.q.wait()
+		}
+		return
+	}
 	for int32(mine-l.serving.Load()) > int32(l.early) {
 		l.q.wait()
 	}
 }
 
 func (l *brokenTicket) Unlock() {
-	n := l.serving.Add(1)
-	if l.doubleEvery > 0 && n%l.doubleEvery == 0 {
+	if n := l.serving.Add(1); l.doubleEvery > 0 && n%l.doubleEvery == 0 {
 		l.serving.Add(1)
-	}
-}
-
-type lostRelease struct {
-	brokenTAS
-	calls atomic.Uint32
-}
-
-func (l *lostRelease) Unlock() {
-	if l.calls.Add(1)%1000 != 0 {
-		l.brokenTAS.Unlock()
 	}
 }
 
@@ -268,14 +334,6 @@ func (h *singleUse) Lock() {
 	h.lock.Lock()
 }
 func (h *singleUse) Unlock() { h.lock.Unlock() }
-
-type tryTakesAll struct{ brokenTAS }
-
-func (l *tryTakesAll) TryLock() bool { l.held.Store(true); return true }
-
-type tryRefusesAll struct{ brokenTAS }
-
-func (l *tryRefusesAll) TryLock() bool { return false }
 
 type tryStaysInLine struct{ brokenTicket }
 

@@ -28,19 +28,19 @@ var brokenQueues = []breakage{
 	{name: "loses-one-of-1000", rule: "wake-up", stuck: true, local: newQueue(queueFaults{loseEvery: 1000})},
 	{name: "forgets-after-10-ms", rule: "wake-up", stuck: true, local: newQueue(queueFaults{forgetAfter: 10 * time.Millisecond})},
 
-	{name: "ticket-of-16-bits", rule: "endurance", stuck: true, local: shared(func(q *quitter) sync.Locker { return &narrowTicket{brokenTicket: brokenTicket{q: q}, bits: 16} })},
-	{name: "ticket-of-8-bits", rule: "endurance", stuck: true, local: shared(func(q *quitter) sync.Locker { return &narrowTicket{brokenTicket: brokenTicket{q: q}, bits: 8} })},
-	{name: "wraps-behind-one", rule: "endurance", local: shared(func(q *quitter) sync.Locker { return &wrapsEarly{brokenTicket: brokenTicket{q: q}, bits: 16, ahead: 1} })},
-	{name: "wraps-behind-four", rule: "endurance", local: shared(func(q *quitter) sync.Locker { return &wrapsEarly{brokenTicket: brokenTicket{q: q}, bits: 16, ahead: 4} })},
-	{name: "wraps-at-11-bits-behind-two", rule: "endurance", local: shared(func(q *quitter) sync.Locker { return &wrapsEarly{brokenTicket: brokenTicket{q: q}, bits: 11, ahead: 2} })},
-	{name: "opens-at-2-to-the-16", rule: "endurance", local: shared(func(q *quitter) sync.Locker { return &opensOnce{brokenTAS: brokenTAS{q: q}, at: 1 << 16} })},
-	{name: "walks-in-once-in-10000", rule: "endurance", local: shared(func(q *quitter) sync.Locker { return &walksIn{brokenTAS: brokenTAS{q: q}, every: 10_000} })},
+	{name: "ticket-of-16-bits", rule: "endurance", stuck: true, local: newTicket(ticketFaults{bits: 16})},
+	{name: "ticket-of-8-bits", rule: "endurance", stuck: true, local: newTicket(ticketFaults{bits: 8})},
+	{name: "wraps-behind-one", rule: "endurance", local: newTicket(ticketFaults{wrap: 1 << 16, ahead: 1})},
+	{name: "wraps-behind-four", rule: "endurance", local: newTicket(ticketFaults{wrap: 1 << 16, ahead: 4})},
+	{name: "wraps-at-11-bits-behind-two", rule: "endurance", local: newTicket(ticketFaults{wrap: 1 << 11, ahead: 2})},
+	{name: "opens-at-2-to-the-16", rule: "endurance", local: newFlag(flagFaults{opensAt: 1 << 16})},
+	{name: "walks-in-once-in-10000", rule: "endurance", local: newFlag(flagFaults{enterEvery: 10_000})},
 	{name: "waits-of-15-bits", rule: "endurance", stuck: true, local: newQueue(queueFaults{loseAt: 1 << 15})},
 	{name: "one-permit-more-after-1000", rule: "endurance", traits: harness.Traits{Permits: 3}, local: shared(func(*quitter) sync.Locker { return &growing{permits: newPermits(4)} })},
 
-	{name: "takes-one-of-10000", rule: "try", local: shared(func(q *quitter) sync.Locker { return &tryTakesSome{brokenTAS: brokenTAS{q: q}, every: 10_000} })},
-	{name: "refuses-one-of-10000", rule: "try", local: shared(func(q *quitter) sync.Locker { return &tryRefusesSome{brokenTAS: brokenTAS{q: q}, every: 10_000} })},
-	{name: "tries-add-up", rule: "try", local: shared(func(q *quitter) sync.Locker { return &triesAddUp{brokenTAS: brokenTAS{q: q}, most: 1 << 16} })},
+	{name: "takes-one-of-10000", rule: "try", local: newFlag(flagFaults{takeEvery: 10_000})},
+	{name: "refuses-one-of-10000", rule: "try", local: newFlag(flagFaults{refuseEvery: 10_000})},
+	{name: "tries-add-up", rule: "try", local: newFlag(flagFaults{freesAt: 1 << 16})},
 	{name: "one-for-all", rule: "reuse", stuck: true, local: newOneForAll()},
 
 	{name: "last-beyond-8", rule: "fifo", traits: harness.Traits{FIFO: true}, local: newQueue(queueFaults{lastBeyond: 8})},
@@ -218,57 +218,6 @@ func (l *slots) Unlock() {
 	l.flag[(l.mine+1)%l.n].Store(true)
 }
 
-// narrowTicket compares tickets of few bits with a wider counter.
-type narrowTicket struct {
-	brokenTicket
-	bits int
-}
-
-func (l *narrowTicket) Lock() {
-	mine := (l.next.Add(1) - 1) & (1<<l.bits - 1)
-	for l.serving.Load() != mine {
-		l.q.wait()
-	}
-}
-
-// wrapsEarly admits the worker at which the counter wraps, if exactly `ahead` precede it.
-type wrapsEarly struct {
-	brokenTicket
-	bits, ahead uint32
-}
-
-func (l *wrapsEarly) Lock() {
-	mine := l.next.Add(1) - 1
-	if mine%(1<<l.bits) != 0 || mine-l.serving.Load() != l.ahead {
-		l.await(mine)
-	}
-}
-
-type opensOnce struct {
-	brokenTAS
-	calls atomic.Uint32
-	at    uint32
-}
-
-func (l *opensOnce) Lock() {
-	if l.calls.Add(1) != l.at {
-		l.brokenTAS.Lock()
-	}
-}
-
-type walksIn struct {
-	brokenTAS
-	waits atomic.Uint32
-	every uint32
-}
-
-func (l *walksIn) Lock() {
-	if l.held.CompareAndSwap(false, true) || l.waits.Add(1)%l.every == 0 {
-		return
-	}
-	l.brokenTAS.Lock()
-}
-
 // growing gains a permit after a thousand releases, one too many, which it kept for itself.
 type growing struct {
 	permits
@@ -290,48 +239,6 @@ func (l *growing) Unlock() {
 	if l.permits.Unlock(); l.releases.Add(1) == 1000 {
 		l.permits.Unlock()
 	}
-}
-
-// tryTakesSome takes a held lock at the every-th try during one hold.
-type tryTakesSome struct {
-	brokenTAS
-	tries atomic.Uint32
-	every uint32
-}
-
-func (l *tryTakesSome) TryLock() bool {
-	return l.held.CompareAndSwap(false, true) || l.tries.Add(1)%l.every == 0
-}
-
-func (l *tryTakesSome) Unlock() {
-	l.tries.Store(0)
-	l.brokenTAS.Unlock()
-}
-
-type tryRefusesSome struct {
-	brokenTAS
-	tries atomic.Uint32
-	every uint32
-}
-
-func (l *tryRefusesSome) TryLock() bool {
-	return l.tries.Add(1)%l.every != 0 && l.held.CompareAndSwap(false, true)
-}
-
-type triesAddUp struct {
-	brokenTAS
-	tries atomic.Uint32
-	most  uint32
-}
-
-func (l *triesAddUp) TryLock() bool {
-	if l.held.CompareAndSwap(false, true) {
-		return true
-	}
-	if l.tries.Add(1) == l.most {
-		l.held.Store(false)
-	}
-	return false
 }
 
 func newOneForAll() func(q *quitter, workers int) harness.Local {

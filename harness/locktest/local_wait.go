@@ -10,7 +10,7 @@ import (
 
 func followsWait(v *harness.Variant) bool { return v.Traits.FollowsWait }
 
-// waitLocal tries a lock under two policies that the scheduler can distinguish: by one a
+// waitPolicy tries a lock under two policies that the scheduler can distinguish: by one a
 // waiter keeps its processor until it is preempted, by the other it yields at every poll.
 func waitPolicy(ctx context.Context, s Subject) {
 	if atMost(s.Variant, 2) < 2 {

@@ -47,7 +47,7 @@ func startPerturbation() (stop func()) {
 	}
 }
 
-// preemptionLocal checks exclusion under constant disturbance, without busy waiters, which
+// preemption checks exclusion under constant disturbance, without busy waiters, which
 // would take 10 ms until they are preempted.
 func preemption(ctx context.Context, s Subject) {
 	calm := []shape{

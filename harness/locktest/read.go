@@ -14,6 +14,13 @@ import (
 
 func isReadWrite(v *harness.Variant) bool { return v.Traits.ReadWrite }
 
+// mustExcludeWriters ends a check of readers if h has none that keep writers out.
+func mustExcludeWriters(h sync.Locker) {
+	if _, ok := h.(harness.RWLocker); !ok {
+		must(NotApplicable("the lock has no readers that keep writers out"))
+	}
+}
+
 // mustRead ends a check of readers if h has none.
 func mustRead(h sync.Locker) {
 	switch h.(type) {
@@ -102,9 +109,7 @@ func mixedAccess(ctx context.Context, r *rig) {
 func readExclusion(ctx context.Context, s Subject) {
 	sh := shape{workers: atMost(s.Variant, 3), per: 2}
 	hs := sh.handles(ctx, s)
-	if _, ok := hs[0].(harness.RWLocker); !ok {
-		must(NotApplicable("the lock has no readers that keep writers out"))
-	}
+	mustExcludeWriters(hs[0])
 	for range 3 {
 		if sh.workers == 3 {
 			within(sh, func() { alternate(ctx, s, hs[0].(harness.RWLocker), hs[2].(harness.RWLocker), hs[1]) })

@@ -20,9 +20,7 @@ func readCount(ctx context.Context, s Subject) {
 		most = min(most, throngs-1)
 	}
 	hs := shape{workers: most + 1, per: perClient}.handles(ctx, s)
-	if _, ok := hs[0].(harness.RWLocker); !ok {
-		must(NotApplicable("the lock has no readers that keep writers out"))
-	}
+	mustExcludeWriters(hs[0])
 	for _, k := range readerCounts {
 		if k <= most {
 			within(fmt.Sprintf("%d readers", k), func() { writerBehind(ctx, s, hs[:k], hs[most]) })

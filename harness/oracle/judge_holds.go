@@ -45,13 +45,13 @@ func (j *Judgement) beside(a, b int) time.Duration {
 func (j *Judgement) overlap(x Overlap) {
 	a, b := &j.Holds[x.Earlier], &j.Holds[x.Later]
 	to := min(a.Releasing, b.Releasing)
-	switch first := !slices.ContainsFunc(j.Overlaps, func(o Overlap) bool { return o.Promised == x.Promised }); {
-	case first && x.Promised:
-		j.find(harness.TwoHolders, b.Acquired, to, "worker %d was granted the lock for %v beside worker %d, which held it since %v and could rely on it",
-			b.Worker, x.Length, a.Worker, j.since(a.Acquired))
-	case first:
-		j.find(harness.TwoHolders, b.Acquired, to, "worker %d was granted the lock for %v beside worker %d, which held it since %v and had not been told that it lost it",
-			b.Worker, x.Length, a.Worker, j.since(a.Acquired))
+	if !slices.ContainsFunc(j.Overlaps, func(o Overlap) bool { return o.Promised == x.Promised }) {
+		why := "had not been told that it lost it"
+		if x.Promised {
+			why = "could rely on it"
+		}
+		j.find(harness.TwoHolders, b.Acquired, to, "worker %d was granted the lock for %v beside worker %d, which held it since %v and %s",
+			b.Worker, x.Length, a.Worker, j.since(a.Acquired), why)
 	}
 	j.Overlaps = append(j.Overlaps, x)
 	j.Longest = max(j.Longest, x.Length)
@@ -62,28 +62,17 @@ func (j *Judgement) tokens(r Rules) {
 	if !r.Fenced {
 		return
 	}
-	told := func(h, before *Hold) {
-		if j.TokensFell++; j.TokensFell == 1 {
-			j.find(harness.TokenFell, h.Acquired, h.Releasing, "worker %d got token %d after worker %d had %d since %v",
-				h.Worker, h.Token, before.Worker, before.Token, j.since(before.Acquired))
-		}
-	}
-	var rise rising
-	var several []Hold
+	var holds []Hold
 	for i := range j.Holds {
-		h := &j.Holds[i]
-		switch {
-		case h.Token == 0 || h.Late:
-		case r.Permits > 1:
-			several = append(several, h.Hold)
-		default:
-			if before := rise.next(&h.Hold); before != nil {
-				told(&h.Hold, before)
-			}
+		if h := &j.Holds[i]; h.Token != 0 && !h.Late {
+			holds = append(holds, h.Hold)
 		}
 	}
-	for _, f := range fallen(several, r.Permits) {
-		told(f.h, f.before)
+	for _, f := range fallen(holds, r.Permits) {
+		if j.TokensFell++; j.TokensFell == 1 {
+			j.find(harness.TokenFell, f.h.Acquired, f.h.Releasing, "worker %d got token %d after worker %d had %d since %v",
+				f.h.Worker, f.h.Token, f.before.Worker, f.before.Token, j.since(f.before.Acquired))
+		}
 	}
 }
 
@@ -91,20 +80,44 @@ func (j *Judgement) margins(r Rules) {
 	if r.Permits > 1 {
 		return
 	}
-	// next[s] is the next hold that excludes a shared hold, or an exclusive one.
-	next := [2]int{-1, -1}
-	for i := len(j.Holds) - 1; i >= 0; i-- {
-		h := &j.Holds[i]
-		n := next[index(h.Shared)]
-		if h.Lost && n >= 0 && j.Holds[n].Worker != h.Worker {
+	_, next := j.neighbours()
+	for i, n := range next {
+		if h := &j.Holds[i]; h.Lost && n >= 0 && j.Holds[n].Worker != h.Worker {
 			j.Margins = append(j.Margins, time.Duration(j.Holds[n].Acquired-h.Releasing))
 		}
-		next[0] = i
+	}
+}
+
+// neighbours returns for each hold the end of the earlier holds that exclude it, and the index
+// of the next hold that excludes it, -1 for none.
+func (j *Judgement) neighbours() (ended []int64, next []int) {
+	ended, next = make([]int64, len(j.Holds)), make([]int, len(j.Holds))
+	last, after := [2]int64{math.MinInt64, math.MinInt64}, [2]int{-1, -1} // of all holds, and of the exclusive ones
+	for i := range j.Holds {
+		h := &j.Holds[i]
+		ended[i] = last[index(h.Shared)]
+		last[0] = max(last[0], h.Releasing)
 		if !h.Shared {
-			next[1] = i
+			last[1] = max(last[1], h.Releasing)
 		}
 	}
-	slices.Reverse(j.Margins)
+	for i := len(j.Holds) - 1; i >= 0; i-- {
+		h := &j.Holds[i]
+		next[i] = after[index(h.Shared)]
+		after[0] = i
+		if !h.Shared {
+			after[1] = i
+		}
+	}
+	return ended, next
+}
+
+// grantOf returns the time of the grant of hold i, or never if i is -1.
+func (j *Judgement) grantOf(i int) int64 {
+	if i < 0 {
+		return never
+	}
+	return j.Holds[i].Acquired
 }
 
 func index(shared bool) int {

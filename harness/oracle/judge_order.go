@@ -100,17 +100,11 @@ func (j *Judgement) refusals(r Rules) {
 // spans returns the sorted, disjoint times when the lock may have been held, by writers
 // or also by readers.
 func (j *Judgement) spans(readers bool) []pause {
-	last := [2]int64{math.MinInt64, math.MinInt64} // ends of all holds up to here, and of writers
-	next := j.successors()
+	ended, next := j.neighbours()
 	spans := make([]pause, 0, len(j.Holds))
 	for i := range j.Holds {
 		h := &j.Holds[i]
-		from := max(h.Requested, last[index(h.Shared)])
-		to := min(h.Released, next[i])
-		last[0] = max(last[0], h.Releasing)
-		if !h.Shared {
-			last[1] = max(last[1], h.Releasing)
-		}
+		from, to := max(h.Requested, ended[i]), min(h.Released, j.grantOf(next[i]))
 		if readers || !h.Shared {
 			spans = append(spans, pause{min(from, h.Acquired), max(to, h.Releasing)})
 		}
@@ -125,20 +119,6 @@ func (j *Judgement) spans(readers bool) []pause {
 		apart = append(apart, s)
 	}
 	return apart
-}
-
-func (j *Judgement) successors() []int64 {
-	next := [2]int64{math.MaxInt64, math.MaxInt64}
-	at := make([]int64, len(j.Holds))
-	for i := len(j.Holds) - 1; i >= 0; i-- {
-		h := &j.Holds[i]
-		at[i] = next[index(h.Shared)]
-		next[0] = h.Acquired
-		if !h.Shared {
-			next[1] = h.Acquired
-		}
-	}
-	return at
 }
 
 func touches(spans []pause, from, to int64) bool {

@@ -25,24 +25,11 @@ func operations(j *Judgement, r Rules) []operation {
 	if r.Permits > 1 {
 		return ops
 	}
-	// raw has two for each hold, in the order of holds.
-	ended := [2]int64{math.MinInt64, math.MinInt64} // all earlier holds; those of writers
-	for i := range j.Holds {
-		h, op := &j.Holds[i], &ops[2*i]
-		op.call = min(max(op.call, ended[index(h.Shared)]), op.ret)
-		ended[0] = max(ended[0], h.Releasing)
-		if !h.Shared {
-			ended[1] = max(ended[1], h.Releasing)
-		}
-	}
-	next := [2]int64{never, never}
-	for i := len(j.Holds) - 1; i >= 0; i-- {
-		h, op := &j.Holds[i], &ops[2*i+1]
-		op.ret = max(op.call, min(op.ret, next[index(h.Shared)]))
-		next[0] = h.Acquired
-		if !h.Shared {
-			next[1] = h.Acquired
-		}
+	ended, next := j.neighbours()
+	for i := range j.Holds { // raw has two for each hold, in the order of holds
+		take, leave := &ops[2*i], &ops[2*i+1]
+		take.call = min(max(take.call, ended[i]), take.ret)
+		leave.ret = max(leave.call, min(leave.ret, j.grantOf(next[i])))
 	}
 	return ops
 }

@@ -108,31 +108,13 @@ func (g *Group) table(need *result.Metric, parts ...[]column) Table {
 	return t
 }
 
-func (g *Group) known(ms ...*result.Metric) (out []*result.Metric) {
-	for _, m := range ms {
-		if slices.ContainsFunc(g.Locks, func(s *series) bool {
-			for _, c := range s.Cells {
-				if c.Summary(m).N > 0 {
-					return true
-				}
-			}
-			return false
-		}) {
-			out = append(out, m)
-		}
-	}
-	return out
+func (g *Group) known(ms ...*result.Metric) []*result.Metric {
+	return slices.DeleteFunc(ms, func(m *result.Metric) bool { return !g.has(m) })
 }
 
 func (g *Group) inTrips(ms ...*result.Metric) []*result.Metric {
-	for _, s := range g.Locks {
-		for _, c := range s.Cells {
-			for _, r := range c.Rounds {
-				if _, ok := result.RoundTrip.Of(r); ok {
-					return ms
-				}
-			}
-		}
+	if g.has(result.RoundTrip) {
+		return ms
 	}
 	return nil
 }

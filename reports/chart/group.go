@@ -54,6 +54,18 @@ func bare(gs []*Group) (out []*judge.Group) {
 	return out
 }
 
+// has reports whether any lock of g has a figure of m.
+func (g *Group) has(m *result.Metric) bool {
+	for _, s := range g.Locks {
+		for _, c := range s.Cells {
+			if c.Summary(m).N > 0 {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 func (g *Group) at(w int) (out []*series) {
 	for _, s := range g.Locks {
 		if s.Cells[w] != nil {

@@ -87,12 +87,8 @@ func jainTable(g *Group, m *result.Metric) Table {
 // fairness returns Jain's index for a picture of g: over slices of one length, or over the
 // window if the run has none. A picture never mixes the two.
 func (g *Group) fairness() *result.Metric {
-	for _, s := range g.Locks {
-		for _, c := range s.Cells {
-			if c.Summary(result.Jain).N > 0 {
-				return result.Jain
-			}
-		}
+	if g.has(result.Jain) {
+		return result.Jain
 	}
 	return result.WindowJain
 }

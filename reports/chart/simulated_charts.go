@@ -100,16 +100,6 @@ func (c *ModelChart) ranked(m *Modelled) (workers int, fs []figure) {
 	return workers, fs
 }
 
-// Fastest describes the lock with the highest simulated throughput, or returns "".
-func (m *Modelled) Fastest() string {
-	w, fs := ModelRate.ranked(m)
-	if len(fs) == 0 {
-		return ""
-	}
-	return fmt.Sprintf("with %s on %s (%s), %s has the highest throughput of %s, %s",
-		numfmt.Plural(w, "worker"), m.Name(), m.Shape(), fs[0].name, m.DrawnLocks(), numfmt.PerSecond(fs[0].v))
-}
-
 // SimulatedCharts returns the charts of ms that have something to draw. No two have the
 // same name. All figures are simulated.
 func SimulatedCharts(ms []*Modelled) (out []Named) {

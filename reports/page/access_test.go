@@ -108,7 +108,7 @@ func pages(t *testing.T) map[string]string {
 	t.Helper()
 	out := make(map[string]string)
 	for _, dir := range []string{goldenRun, axesRun, hardwareRun} {
-		out[dir] = pageOf(t, loadRun(t, dir))
+		out[dir] = pageOf(t, must(result.Load(dir)))
 	}
 	all := everything()
 	all.Faults = synthetic.Faults()
@@ -117,8 +117,8 @@ func pages(t *testing.T) map[string]string {
 	distant.RoundTrips = []time.Duration{2 * time.Millisecond}
 	out["distance"] = pageOf(t, distant)
 	quiet := synthetic.Days("a", 2, 3, 8, []int{1}, []synthetic.Model{synthetic.Fast("mcs", 1e6)}, func(int, string) float64 { return 1 })
-	out["history"], out["quiet history"] = htmlOf(t, historyReport(t, historyOf(t, synthetic.TwoMachines()))), htmlOf(t, historyReport(t, historyOf(t, quiet)))
-	out["machines"] = htmlOf(t, machinesOf(t, loadMachines(t, machineRuns...)))
+	out["history"], out["quiet history"] = htmlOf(t, must(History(historyOf(synthetic.TwoMachines())))), htmlOf(t, must(History(historyOf(quiet))))
+	out["machines"] = htmlOf(t, machinesOf(loadMachines(machineRuns...)))
 	return out
 }
 

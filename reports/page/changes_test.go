@@ -1,7 +1,6 @@
 package page
 
 import (
-	"bytes"
 	"encoding/csv"
 	"io"
 	"math"
@@ -18,22 +17,8 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-func historyReport(t *testing.T, h *judge.History) *Document {
-	t.Helper()
-	d, err := History(h)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return d
-}
-
-func historyOf(t *testing.T, runs []*result.Run) *judge.History {
-	t.Helper()
-	h, err := judge.NewHistory(runs, judge.HistoryOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return h
+func historyOf(runs []*result.Run) *judge.History {
+	return must(judge.NewHistory(runs, judge.HistoryOptions{}))
 }
 
 func changedRuns() []*result.Run {
@@ -57,30 +42,21 @@ func changedRuns() []*result.Run {
 	return runs
 }
 
-func comparisonOf(t *testing.T, runs []*result.Run) *judge.Comparison {
-	t.Helper()
-	c, err := judge.Compare(runs[0], runs[1], judge.CompareOptions{Metrics: []*result.Metric{result.Throughput, result.P99}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return c
+func comparisonOf(runs []*result.Run) *judge.Comparison {
+	return must(judge.Compare(runs[0], runs[1], judge.CompareOptions{Metrics: []*result.Metric{result.Throughput, result.P99}}))
 }
 
 // TestChanges: every form has each case; the JSON tables follow the schema.
 func TestChanges(t *testing.T) {
 	schema := schemaOf(t, "#/$defs/table")
-	c, h := comparisonOf(t, changedRuns()), historyOf(t, synthetic.TwoMachines())
+	c, h := comparisonOf(changedRuns()), historyOf(synthetic.TwoMachines())
 	for name, x := range map[string]struct {
 		*Changes
 		tables []judge.Table
 	}{"comparison": {CompareChanges(c), c.Tables()}, "history": {HistoryChanges(h, false), h.Tables()}, "every run": {HistoryChanges(h, true), h.Tables()}} {
 		forms := make(map[string]string)
 		for _, format := range ChangesFormats {
-			var out bytes.Buffer
-			if err := x.Write(&out, format, 100); err != nil {
-				t.Fatal(err)
-			}
-			forms[format] = out.String()
+			forms[format] = written(t, func(w io.Writer) error { return x.Write(w, format, 100) })
 		}
 		cells := 0
 		for _, table := range x.tables {
@@ -101,16 +77,12 @@ func TestChanges(t *testing.T) {
 		if lines, err := csv.NewReader(strings.NewReader(forms["csv"])).ReadAll(); err != nil || len(lines) != 1+cells {
 			t.Errorf("%s: %d lines of CSV, want %d: %v", name, len(lines), 1+cells, err)
 		}
-		doc, err := jsonschema.UnmarshalJSON(strings.NewReader(forms["json"]))
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, table := range doc.(map[string]any)["tables"].([]any) {
+		top := must(jsonschema.UnmarshalJSON(strings.NewReader(forms["json"]))).(map[string]any)
+		for _, table := range top["tables"].([]any) {
 			if err := schema.Validate(table); err != nil {
 				t.Errorf("%s: %v", name, err)
 			}
 		}
-		top := doc.(map[string]any)
 		_, listed := top["gaps"].([]any)
 		if top["outcome"] != "regressed" || top["warnings"] == nil || listed != (name == "comparison") || len(top["machines"].([]any)) == 0 {
 			t.Errorf("%s: outcome %v, warnings %v, gaps %v, machines %v", name, top["outcome"], top["warnings"], top["gaps"], top["machines"])
@@ -125,29 +97,19 @@ func TestRemedies(t *testing.T) {
 	for _, pair := range []string{"", "p"} {
 		runs := changedRuns()
 		runs[0].Manifest.Pair, runs[1].Manifest.Pair = pair, pair
-		var out bytes.Buffer
-		if err := CompareChanges(comparisonOf(t, runs)).Write(&out, "text", 400); err != nil {
-			t.Fatal(err)
-		}
-		if strings.Contains(out.String(), "--resume") != (pair == "") || strings.Contains(out.String(), "Measure both builds again.") != (pair != "") {
-			t.Errorf("pair %q:\n%s", pair, &out)
+		text := written(t, func(w io.Writer) error { return CompareChanges(comparisonOf(runs)).Write(w, "text", 400) })
+		if strings.Contains(text, "--resume") != (pair == "") || strings.Contains(text, "Measure both builds again.") != (pair != "") {
+			t.Errorf("pair %q:\n%s", pair, text)
 		}
 	}
 }
 
 func TestSpreadsheet(t *testing.T) {
 	for _, name := range []string{"=HYPERLINK(\"http://x\")", "+1", "-1", "@SUM(A1)", "\t=1", "  =1", "＝1", "|calc", "a\n=1"} {
-		c := comparisonOf(t, changedRuns())
+		c := comparisonOf(changedRuns())
 		c.Rows[0].Lock.Name, c.Rows[0].Note, c.Rows[0].Ratio.Hi = name, name, math.Inf(1)
-		var out bytes.Buffer
-		if err := CompareChanges(c).Write(&out, "csv", 0); err != nil {
-			t.Fatal(err)
-		}
-		lines, err := csv.NewReader(&out).ReadAll()
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, line := range lines {
+		text := written(t, func(w io.Writer) error { return CompareChanges(c).Write(w, "csv", 0) })
+		for _, line := range must(csv.NewReader(strings.NewReader(text)).ReadAll()) {
 			for _, cell := range line {
 				if s := strings.TrimLeft(cell, " "); s != "" && strings.ContainsRune("=+-@\t\r\n|%＝＋－＠", []rune(s)[0]) || strings.Contains(cell, "Inf") || strings.Contains(cell, "NaN") {
 					t.Errorf("a cell is %q", cell)

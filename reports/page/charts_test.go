@@ -1,9 +1,10 @@
 package page
 
 import (
-	"bytes"
+	"io"
 	"math"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"locklab/harness"
@@ -70,16 +71,26 @@ func opened(base *result.Run) (out []*harness.Result) {
 
 var everySetting = []string{"hold", "pinning", openLoops}
 
-// TestGalleryHasEveryChart: without it, the tests that draw the gallery would pass on
-// charts without data.
-func TestGalleryHasEveryChart(t *testing.T) {
+// TestSuite: every chart is complete. Of the gallery it has a picture and a table, whose
+// columns link to their metrics.
+func TestSuite(t *testing.T) {
 	gs := chart.Groups(gallery(8, everySetting...))
+	seen := make(map[string]bool)
 	for _, c := range chart.Suite {
-		g := chart.Largest(gs, c.Remote)
-		if pic := c.Draw(g); pic.Height == 0 {
-			t.Errorf("chart %s has nothing to draw: %s", c.Name, pic.Answer)
-		} else if pic.Height > 0 && (len(pic.Numbers.Rows) == 0 || len(pic.Numbers.Head) == 0) {
-			t.Errorf("chart %s has no table", c.Name)
+		if !chart.NameRE.MatchString(c.Name) || seen[c.Name] || !strings.HasSuffix(c.Title, "?") || c.Doc == "" || c.Draw == nil {
+			t.Fatalf("chart %q is incomplete, or its name is taken", c.Name)
+		}
+		seen[c.Name] = true
+		pic := c.Draw(chart.Largest(gs, c.Remote))
+		if pic.Height == 0 || len(pic.Numbers.Rows) == 0 || len(pic.Numbers.Head) == 0 {
+			t.Errorf("chart %s lacks a picture or a table: %s", c.Name, pic.Answer)
+		}
+		for _, h := range pic.Numbers.Head {
+			for _, m := range result.Metrics {
+				if named := h.Text == m.Name || h.Text == m.Unit; named && h.Metric != m {
+					t.Errorf("chart %s: the column %s does not link to that metric", c.Name, h.Text)
+				}
+			}
 		}
 	}
 }
@@ -100,11 +111,7 @@ func charts(t *testing.T, run *result.Run) map[string]string {
 	t.Helper()
 	out := make(map[string]string)
 	for _, p := range Posters(run) {
-		var buf bytes.Buffer
-		if err := writeSVG(&buf, p); err != nil {
-			t.Fatal(err)
-		}
-		out[p.Name] = buf.String()
+		out[p.Name] = written(t, func(w io.Writer) error { return writeSVG(w, p) })
 	}
 	return out
 }

@@ -9,7 +9,6 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/result"
-	"locklab/internal/numfmt"
 	"locklab/internal/synthetic"
 	"locklab/reports/chart"
 )
@@ -23,36 +22,37 @@ func contended(asked ...int) *result.Run {
 	return run
 }
 
-func TestContendersRows(t *testing.T) {
-	run := contended(10_000)
-	d := chart.NewContention(run, chart.Groups(run))
-	if d == nil || !d.HasLaw() {
-		t.Fatalf("found %+v", d)
+// farther returns a run of a queue, a polling lock and one without trips, near and with
+// delays. The queue takes a round trip and 30 µs for a grant and for a handover.
+func farther(delays ...time.Duration) *result.Run {
+	model := func(name string) synthetic.Model {
+		m := synthetic.Model{Lock: synthetic.Served(name, harness.Redis, harness.KindRedis), Rate: synthetic.Constant(5000), Handed: 1}
+		m.Lock.Traits.FIFO = name == "queue"
+		return m
 	}
-	var got []string
-	for _, r := range rowsOf(d.Rows(), "queue")[4:] {
-		got = append(got, numfmt.Plain(strings.Join(r[1:], "|")))
+	base := synthetic.Run(3, 7, 2, []int{1, 8}, model("poll"), model("queue"), model("strange"))
+	one := harness.Leg{Halves: 2, Requests: 1}
+	trips := map[string]*harness.Trips{
+		"queue": {Lock: one, Unlock: one, Behind: &harness.TripsBehind{Queue: harness.Leg{Halves: 1, Requests: 2}, Handover: one, Unlock: one, Requests: 3}},
+		"poll":  {Lock: one, Unlock: one, Behind: &harness.TripsBehind{Polls: true}},
 	}
-	want := []string{
-		"100|measured|3.33 k|–|–|30 ms|–|–|",
-		"300|measured and left out|3.33 k|3.33 k|+0 %|90 ms|90 ms|+0 %|",
-		"1000|measured and left out|3.33 k|3.33 k|+0 %|300 ms|300 ms|+0 %|",
-		"10000|computed|–|3.33 k (3.33 k–3.33 k)|–|–|3 s (3 s–3 s)|–|",
-	}
-	if !slices.Equal(got, want) {
-		t.Errorf("got %q\nwant %q", got, want)
-	}
-	for lock, reason := range map[string]string{"wrong": "refuted: off by a factor of 16 with 1000 contenders", "poll": "polls: "} {
-		rows := rowsOf(d.Rows(), lock)
-		last := rows[len(rows)-1]
-		if last[4] != numfmt.Unknown || !strings.Contains(last[9], reason) {
-			t.Errorf("%s: %q, want no figure, for %q", lock, last, reason)
+	run := *base
+	run.Results = nil
+	for _, delay := range append([]time.Duration{0}, delays...) {
+		for _, r := range base.Results {
+			c := *r
+			c.Trips, c.Workload.Hold, c.Workload.Delay, c.RoundTrip = trips[r.Lock.Name], harness.Span{}, delay, 20e3+float64(delay)
+			takes := int64(c.RoundTrip) + 30e3
+			c.Wait = harness.Histogram{{Value: takes, N: 1000}}
+			if c.Workload.Workers > 1 {
+				c.Wait[0].Value *= 7
+				c.Handover = harness.Histogram{{Value: takes, N: 1000}}
+				c.Elapsed = time.Duration(takes * int64(c.Handovers))
+			}
+			run.Results = append(run.Results, &c)
 		}
 	}
-	wantErrors := "4 of 6 points left out of the fit are within 15 % of what was measured; the greatest error is +1500 % (wrong, 1000 contenders)."
-	if got := numfmt.Plain(d.Errors()); got != wantErrors {
-		t.Errorf("got %q\nwant %q", got, wantErrors)
-	}
+	return &run
 }
 
 // TestCannotPredict: a run that lacks the input of a prediction gets the reason, and no section.
@@ -91,7 +91,7 @@ func TestCannotPredict(t *testing.T) {
 	if err := errors.Join(chart.CanExtrapolate(contended()), CanPredict(farther())); err != nil {
 		t.Error(err)
 	}
-	if text := textOf(t, reportOf(t, contended())); strings.Contains(text, chart.ContendersTitle) {
+	if text := textOf(t, must(Report(contended()))); strings.Contains(text, chart.ContendersTitle) {
 		t.Errorf("nothing was asked for, and the terminal has predictions:\n%s", text)
 	}
 }

@@ -136,19 +136,19 @@ func FuzzCharts(f *testing.F) {
 			}
 		}
 		var out bytes.Buffer
-		report, ms := reportOf(t, run), machinesOf(t, nameMachines([]*result.Run{run, gallery(2)}, []string{"a", "b"}))
+		report, ms := must(Report(run)), machinesOf(nameMachines([]*result.Run{run, gallery(2)}, []string{"a", "b"}))
 		if err := errors.Join(report.HTML(&out), report.Text(&out, 100), ms.HTML(&out), WriteJSON(io.Discard, run), ms.Markdown(&out, "charts", noPicture)); err != nil {
 			t.Fatal(err)
 		}
-		if bad := invalidNumber(out.String()); bad != "" {
+		if bad := findUnformatted(out.String()); bad != "" {
 			t.Error(bad)
 		}
 	})
 }
 
-// invalidNumber returns the surroundings of a number in text that is none, or "".
-func invalidNumber(text string) string {
-	for _, bad := range []string{"NaN", "Inf", "%!"} {
+// findUnformatted returns the surroundings of an invalid number or markup in text, or "".
+func findUnformatted(text string) string {
+	for _, bad := range []string{"NaN", "Inf", "%!", "ZgotmplZ", "<no value>", "<script"} {
 		if i := strings.Index(text, bad); i >= 0 {
 			return fmt.Sprintf("%s in …%s…", bad, text[max(0, i-120):min(len(text), i+40)])
 		}

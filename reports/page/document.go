@@ -106,7 +106,9 @@ func (b breach) Head() string {
 func (doc *document) conclude(run *result.Run) {
 	doc.Decisions = judge.Decisions(run)
 	doc.Answers = answers(doc.Decisions)
-	doc.Tables = viewTables(judge.Tables(run, run.Baseline), doc.Decisions)
+	for _, t := range judge.Tables(run, run.Baseline) {
+		doc.Tables = append(doc.Tables, viewTable(t, recommended(t, doc.Decisions)))
+	}
 	doc.Quality = assess(run, doc.Decisions)
 	doc.Headline = doc.Quality.headline(doc.Decisions)
 }

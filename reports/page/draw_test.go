@@ -57,14 +57,6 @@ func TestSpread(t *testing.T) {
 	}
 }
 
-func TestQuote(t *testing.T) {
-	for in, want := range map[string]string{"a-b=1,2": "a-b=1,2", "a b": "'a b'", "it's": `'it'\''s'`, "": "''"} {
-		if got := quote(in); got != want {
-			t.Errorf("%q becomes %q, want %q", in, got, want)
-		}
-	}
-}
-
 func TestAxes(t *testing.T) {
 	if lo, hi := draw.LogRange(5, 5); lo >= 5 || hi <= 5 {
 		t.Errorf("a constant has the range %v to %v", lo, hi)

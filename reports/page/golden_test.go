@@ -35,45 +35,37 @@ const (
 	goldens     = "testdata/golden"
 )
 
-func loadRun(t *testing.T, dir string) *result.Run {
-	t.Helper()
-	run, err := result.Load(dir)
+// must returns v, or panics with err.
+func must[T any](v T, err error) T {
 	if err != nil {
-		t.Fatal(err)
+		panic(err)
 	}
-	return run
+	return v
 }
 
-func reportOf(t *testing.T, run *result.Run) *Document {
+// written returns the output of write.
+func written(t *testing.T, write func(w io.Writer) error) string {
 	t.Helper()
-	d, err := Report(run)
-	if err != nil {
+	var out strings.Builder
+	if err := write(&out); err != nil {
 		t.Fatal(err)
 	}
-	return d
+	return out.String()
 }
 
 func htmlOf(t *testing.T, d *Document) string {
 	t.Helper()
-	var out strings.Builder
-	if err := d.HTML(&out); err != nil {
-		t.Fatal(err)
-	}
-	return out.String()
+	return written(t, d.HTML)
 }
 
 func textOf(t *testing.T, d *Document) string {
 	t.Helper()
-	var out strings.Builder
-	if err := d.Text(&out, 100); err != nil {
-		t.Fatal(err)
-	}
-	return out.String()
+	return written(t, func(w io.Writer) error { return d.Text(w, 100) })
 }
 
 func pageOf(t *testing.T, run *result.Run) string {
 	t.Helper()
-	return htmlOf(t, reportOf(t, run))
+	return htmlOf(t, must(Report(run)))
 }
 
 func noPicture(string, []byte) error { return nil }
@@ -100,11 +92,7 @@ func posterOf(t *testing.T, run *result.Run, name string) reports.Poster {
 
 func svgOf(t *testing.T, run *result.Run, name string) string {
 	t.Helper()
-	var out bytes.Buffer
-	if err := writeSVG(&out, posterOf(t, run, name)); err != nil {
-		t.Fatal(err)
-	}
-	return out.String()
+	return written(t, func(w io.Writer) error { return writeSVG(w, posterOf(t, run, name)) })
 }
 
 func postersNamed(ps []reports.Poster, names ...string) []reports.Poster {
@@ -118,19 +106,28 @@ var galleryCharts = []*chart.Chart{
 
 // goldenOutputs returns what writes each golden file.
 func goldenOutputs(t *testing.T) map[string]func(io.Writer) error {
-	run, hardware, simulated := loadRun(t, goldenRun), loadRun(t, hardwareRun), simulatedRun()
-	machines, history, changes := loadMachines(t, machineRuns...), historyOf(t, synthetic.TwoMachines()), CompareChanges(comparisonOf(t, changedRuns()))
+	run, hardware, simulated := must(result.Load(goldenRun)), must(result.Load(hardwareRun)), simulatedRun()
+	machines, history, changes := loadMachines(machineRuns...), historyOf(synthetic.TwoMachines()), CompareChanges(comparisonOf(changedRuns()))
 	contenders := contended(1500, 100_000)
 	contenders.RoundTrips = []time.Duration{50 * time.Millisecond}
-	predicted := reportOf(t, contenders)
+	distant := farther(time.Millisecond, 5*time.Millisecond)
+	distant.RoundTrips = []time.Duration{1500 * time.Microsecond}
+	for _, r := range distant.Results { // one prediction is wrong
+		if r.Lock.Name == "queue" && r.Workload.Delay == time.Millisecond && r.Workload.Workers == 1 {
+			r.Wait[0].Value *= 2
+		}
+	}
+	predicted, distance := must(Report(contenders)), must(Report(distant))
 	outputs := map[string]func(io.Writer) error{
-		"laboratory.html": reportOf(t, laboratory()).HTML,
+		"laboratory.html": must(Report(laboratory())).HTML,
 		"comparison.md":   func(w io.Writer) error { return changes.Write(w, "markdown", 0) },
 		"comparison.txt":  func(w io.Writer) error { return changes.Write(w, "text", 100) },
 		"predicted.txt":   func(w io.Writer) error { return predicted.Text(w, 100) },
+		"predicted.md":    func(w io.Writer) error { return predicted.Markdown(w, "charts", noPicture) },
+		"distance.md":     func(w io.Writer) error { return distance.Markdown(w, "charts", noPicture) },
 	}
 	for name, d := range map[string]*Document{
-		"report": reportOf(t, run), "hardware": reportOf(t, hardware), "simulated": reportOf(t, simulated), "machines": machinesOf(t, machines), "history": historyReport(t, history), "safety": reportOf(t, survived(t)),
+		"report": must(Report(run)), "hardware": must(Report(hardware)), "simulated": must(Report(simulated)), "machines": machinesOf(machines), "history": must(History(history)), "safety": must(Report(survived(t))),
 	} {
 		outputs[name+".html"] = d.HTML
 		outputs[name+".txt"] = func(w io.Writer) error { return d.Text(w, 100) }

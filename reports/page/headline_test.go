@@ -44,7 +44,7 @@ func TestHeadline(t *testing.T) {
 		{"one lock", 10, []synthetic.Model{blocking("b", 2e6)}, "Inside one process: no recommendation: only b was measured."},
 		{"without the default", 10, []synthetic.Model{blocking("b", 2e6), blocking("c", 1e6)},
 			"Inside one process: no recommendation: sync-mutex was not measured; of 2 locks b is the fastest."},
-		{"a broken lock", 10, []synthetic.Model{mutex, synthetic.With(blocking("b", 9e6), func(m *synthetic.Model) { m.Breaks = true }), blocking("c", 5e5)}, "Inside one process use sync-mutex."},
+		{"a broken lock", 10, []synthetic.Model{mutex, synthetic.With(blocking("b", 9e6), breaking), blocking("c", 5e5)}, "Inside one process use sync-mutex."},
 		{"between processes", 10, []synthetic.Model{served("q", 900), served("p", 500)}, "Between processes use q (not tested for failures)."},
 		{"both", 10, []synthetic.Model{mutex, blocking("b", 5e5), served("q", 900), served("p", 500)},
 			"Inside one process use sync-mutex. Between processes use q (not tested for failures)."},

@@ -3,6 +3,7 @@ package page
 import (
 	"bytes"
 	"encoding/json"
+	"io"
 	"strings"
 	"testing"
 
@@ -12,45 +13,31 @@ import (
 	"locklab/internal/synthetic"
 )
 
-func reportSchema(t *testing.T) *jsonschema.Schema { return schemaOf(t, "") }
-
 func schemaOf(t *testing.T, part string) *jsonschema.Schema {
 	t.Helper()
-	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(JSONSchema))
-	if err != nil {
-		t.Fatal(err)
-	}
 	c := jsonschema.NewCompiler()
-	if err := c.AddResource("report.schema.json", doc); err != nil {
+	if err := c.AddResource("report.schema.json", must(jsonschema.UnmarshalJSON(bytes.NewReader(JSONSchema)))); err != nil {
 		t.Fatal(err)
 	}
-	s, err := c.Compile("report.schema.json" + part)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
+	return must(c.Compile("report.schema.json" + part))
 }
 
-func jsonOf(t *testing.T, run *result.Run) []byte {
+func jsonOf(t *testing.T, run *result.Run) string {
 	t.Helper()
-	var out bytes.Buffer
-	if err := WriteJSON(&out, run); err != nil {
-		t.Fatal(err)
-	}
-	return out.Bytes()
+	return written(t, func(w io.Writer) error { return WriteJSON(w, run) })
 }
 
 func TestJSON(t *testing.T) {
-	s := reportSchema(t)
-	golden := loadRun(t, goldenRun)
+	s := schemaOf(t, "")
+	golden := must(result.Load(goldenRun))
 	all := everything()
 	all.Faults = synthetic.Faults()
 	stuck := synthetic.Run(1, 9, 2, []int{2}, synthetic.Fast("sync-mutex", 1e6), synthetic.Fast("a", 0))
 	for name, run := range map[string]*result.Run{
 		"golden": golden, "everything": all, "nothing": {}, "three rounds": synthetic.Zoo(3), "zero rates": stuck,
-		"a broken lock": synthetic.Run(1, 9, 2, []int{1, 2}, synthetic.Fast("sync-mutex", 1e6), synthetic.With(synthetic.Fast("b", 1e6), func(m *synthetic.Model) { m.Breaks = true })),
+		"a broken lock": synthetic.Run(1, 9, 2, []int{1, 2}, synthetic.Fast("sync-mutex", 1e6), synthetic.With(synthetic.Fast("b", 1e6), breaking)),
 	} {
-		doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(jsonOf(t, run)))
+		doc, err := jsonschema.UnmarshalJSON(strings.NewReader(jsonOf(t, run)))
 		if err == nil {
 			err = s.Validate(doc)
 		}
@@ -59,7 +46,7 @@ func TestJSON(t *testing.T) {
 		}
 	}
 	var got jsonReport
-	if err := json.Unmarshal(jsonOf(t, all), &struct {
+	if err := json.Unmarshal([]byte(jsonOf(t, all)), &struct {
 		Headline   *string
 		Guarantees *[]jsonGuarantee
 	}{&got.Headline, &got.Guarantees}); err != nil {
@@ -71,8 +58,8 @@ func TestJSON(t *testing.T) {
 }
 
 func TestJSONSchemaRejects(t *testing.T) {
-	s := reportSchema(t)
-	text := string(jsonOf(t, synthetic.Zoo(10)))
+	s := schemaOf(t, "")
+	text := jsonOf(t, synthetic.Zoo(10))
 	for _, damage := range [][2]string{
 		{`"rule": "no default"`, `"rule": "whim"`}, {`"reading": "slower"`, `"reading": "slow"`}, {`"schema": 1`, `"schema": 2`},
 		{`"rounds": 10`, `"rounds": -1`}, {`"workers": 1`, `"workers": 0`}, {`"headline": `, `"leadline": `}, {`"grade": "`, `"grade": "very `},

@@ -59,29 +59,27 @@ func TestOpenLoopsRankNothing(t *testing.T) {
 			only.Results = append(only.Results, r)
 		}
 	}
-	doc, err := compose(&only)
-	if err != nil {
-		t.Fatal(err)
+	var names []string
+	for _, f := range composeFigures(&only) {
+		names = append(names, f.Name)
 	}
-	drawn := 0
-	for _, s := range doc.Sections {
-		for _, f := range s.Figures {
-			drawn++
-			if !strings.HasPrefix(f.Name, "load") {
-				t.Errorf("a run of open loops has the chart %s", f.Name)
-			}
-		}
-	}
-	if drawn != 2 {
-		t.Errorf("a run of open loops has %d charts, want 2", drawn)
+	if want := []string{chart.LoadLocal.Name, chart.LoadRemote.Name}; !slices.Equal(names, want) {
+		t.Errorf("a run of open loops has the charts %q, want %q", names, want)
 	}
 }
 
-// ownRates returns a gallery with open loops at each lock's rates, as from --rate auto.
-func ownRates() *result.Run {
+func composeFigures(run *result.Run) (out []figure) {
+	for _, s := range must(compose(run)).Sections {
+		out = append(out, s.Figures...)
+	}
+	return out
+}
+
+// TestOwnRates: locks at different rates, as from --rate auto, share one chart; answers mix no
+// rates.
+func TestOwnRates(t *testing.T) {
 	run := gallery(8)
-	var open []*harness.Result
-	for _, r := range run.Results {
+	for _, r := range slices.Clone(run.Results) {
 		if r.Workload.Workers != 8 || r.Lock.Status == harness.Control {
 			continue
 		}
@@ -91,16 +89,9 @@ func ownRates() *result.Run {
 			saturation = capacity.Rounded(1)
 		}
 		for _, share := range []harness.Rate{0.1, 0.25, 0.5, 0.75, 0.9, 1, 1.1} {
-			open = append(open, synthetic.Open(r, (share*saturation).Rounded(2)))
+			run.Results = append(run.Results, synthetic.Open(r, (share*saturation).Rounded(2)))
 		}
 	}
-	run.Results = append(run.Results, open...)
-	return run
-}
-
-// TestOwnRates: locks at different rates share one chart; answers mix no rates.
-func TestOwnRates(t *testing.T) {
-	run := ownRates()
 	g := chart.Largest(chart.Groups(run), false)
 	s := g.Loads()
 	if len(s.Rates) < 3*7 {
@@ -133,16 +124,10 @@ func TestLoadsUnderConditions(t *testing.T) {
 			run.Results = append(run.Results, &far)
 		}
 	}
-	doc, err := compose(run)
-	if err != nil {
-		t.Fatal(err)
-	}
 	var docs []string
-	for _, s := range doc.Sections {
-		for _, f := range s.Figures {
-			if f.Name == chart.LoadRemote.Name {
-				docs = append(docs, f.Doc)
-			}
+	for _, f := range composeFigures(run) {
+		if f.Name == chart.LoadRemote.Name {
+			docs = append(docs, f.Doc)
 		}
 	}
 	if len(docs) != 1 || !strings.HasSuffix(docs[0], " Workload: 8 workers, hold=100ns.") {

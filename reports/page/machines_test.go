@@ -17,11 +17,10 @@ import (
 // The runs of two "machines": one machine whose Go scheduler used one processor and two.
 var machineRuns = []string{"../testdata/machines/one-processor", "../testdata/machines/two-processors"}
 
-func loadMachines(t *testing.T, folders ...string) []chart.Machine {
-	t.Helper()
+func loadMachines(folders ...string) []chart.Machine {
 	var runs []*result.Run
 	for _, f := range folders {
-		runs = append(runs, loadRun(t, f))
+		runs = append(runs, must(result.Load(f)))
 	}
 	return nameMachines(runs, folders)
 }
@@ -53,30 +52,19 @@ func TestMachineNames(t *testing.T) {
 	}
 }
 
-func pairOf(rounds int, factors map[string]float64) []chart.Machine {
-	models := func(by map[string]float64) (ms []synthetic.Model) {
-		for i, name := range []string{"mcs", "ticket", "mutex"} {
-			f := 1.0
-			if by != nil {
-				f = by[name]
-			}
-			ms = append(ms, synthetic.With(synthetic.Fast(name, f*float64(i+1)*1e6), func(m *synthetic.Model) { m.Noise = 0.01 }))
-		}
-		return ms
+// nameAlike returns runs of machines that differ by chance, with their folders as names.
+func nameAlike(names ...string) []chart.Machine {
+	var runs []*result.Run
+	for seed := range names {
+		runs = append(runs, synthetic.Run(uint64(seed+1), 2, 2, []int{1, 2, 4}, synthetic.Fast("mcs", 1e6), synthetic.Fast("ticket", 2e6), synthetic.Fast("mutex", 3e6)))
 	}
-	a := synthetic.Run(1, rounds, 2, []int{1, 2, 4}, models(nil)...)
-	b := synthetic.Run(2, rounds, 2, []int{1, 2, 4}, models(factors)...)
-	return nameMachines([]*result.Run{a, b}, []string{"a", "b"})
+	return nameMachines(runs, names)
 }
 
 func TestDifferences(t *testing.T) {
 	texts := func(ms []chart.Machine) string {
-		doc, err := composeMachines(ms)
-		if err != nil {
-			t.Fatal(err)
-		}
 		var out []string
-		for _, d := range doc.Differences {
+		for _, d := range must(composeMachines(ms)).Differences {
 			if d.Remedy == "" || !strings.HasSuffix(d.Text, ".") {
 				t.Errorf("no remedy, or no sentence: %+v", d)
 			}
@@ -84,8 +72,7 @@ func TestDifferences(t *testing.T) {
 		}
 		return strings.Join(out, "\n")
 	}
-	same := map[string]float64{"mcs": 1, "ticket": 1, "mutex": 1}
-	clean := pairOf(2, same)
+	clean := nameAlike("a", "b")
 	clean[1].Run.Manifest.Seed++
 	if got := texts(clean); got != "" {
 		t.Errorf("two like runs: %s", got)
@@ -109,7 +96,7 @@ func TestDifferences(t *testing.T) {
 			}
 		},
 	} {
-		ms := pairOf(2, same)
+		ms := nameAlike("a", "b")
 		ms[1].Run.Manifest.Seed = 9
 		change(ms[1].Run)
 		if got := texts(ms); !strings.Contains(got, want) {
@@ -122,18 +109,13 @@ func without(rs []*harness.Result, lock string) []*harness.Result {
 	return slices.DeleteFunc(rs, func(r *harness.Result) bool { return r.Lock.Name == lock })
 }
 
-func machinesOf(t *testing.T, ms []chart.Machine) *Document {
-	t.Helper()
-	doc, err := composeMachines(ms)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return &Document{form: "machines", data: doc}
+func machinesOf(ms []chart.Machine) *Document {
+	return &Document{form: "machines", data: must(composeMachines(ms))}
 }
 
 // TestMachinesOfAnyKind: runs with little in common are drawn, or noted.
 func TestMachinesOfAnyKind(t *testing.T) {
-	same := map[string]float64{"mcs": 1, "ticket": 1, "mutex": 1}
+	alike := nameAlike("a", "b")
 	other := synthetic.Run(3, 2, 64, []int{8, 16}, synthetic.Fast("mcs", 1e6))
 	for _, r := range other.Results {
 		r.Workload.Hold.Mean = time.Second
@@ -142,23 +124,21 @@ func TestMachinesOfAnyKind(t *testing.T) {
 		ms   []chart.Machine
 		want string
 	}{
-		"nothing shared": {nameMachines([]*result.Run{pairOf(2, same)[0].Run, other}, []string{"a", "b"}), "No two of these runs measured the same workload"},
+		"nothing shared": {nameMachines([]*result.Run{alike[0].Run, other}, []string{"a", "b"}), "No two of these runs measured the same workload"},
 		"both empty":     {nameMachines([]*result.Run{{}, {}}, []string{"a", "b"}), "No two of these runs measured the same workload"},
 		"no common workers": {nameMachines([]*result.Run{
 			synthetic.Run(1, 2, 2, []int{1}, synthetic.Fast("mcs", 1e6)), synthetic.Run(2, 2, 2, []int{2}, synthetic.Fast("mcs", 1e6))}, []string{"a", "b"}), "The machines share no number of workers"},
 		"idle": {nameMachines([]*result.Run{
 			synthetic.Run(1, 2, 2, []int{1, 2}, synthetic.Fast("mcs", 0)), synthetic.Run(2, 2, 2, []int{1, 2}, synthetic.Fast("mcs", 0))}, []string{"a", "b"}), "No lock that two machines share has a figure here."},
-		"three":  {nameMachines([]*result.Run{pairOf(2, same)[0].Run, pairOf(2, same)[1].Run, other}, []string{"a", "b", "c"}), "on b"},
+		"three":  {nameMachines([]*result.Run{alike[0].Run, alike[1].Run, other}, []string{"a", "b", "c"}), "on b"},
 		"remote": {nameMachines([]*result.Run{synthetic.Zoo(2), synthetic.Zoo(2)}, []string{"a", "b"}), "machines-throughput-distributed"},
 	} {
-		text := fmt.Sprint(documentForms(t, machinesOf(t, c.ms)))
+		text := fmt.Sprint(documentForms(t, machinesOf(c.ms)))
 		if !strings.Contains(text, c.want) {
 			t.Errorf("%s: the report lacks %q", name, c.want)
 		}
-		for _, bad := range []string{"NaN", "Inf", "%!", "ZgotmplZ", "<script"} {
-			if strings.Contains(text, bad) {
-				t.Errorf("%s: the report has %q", name, bad)
-			}
+		if bad := findUnformatted(text); bad != "" {
+			t.Errorf("%s: %s", name, bad)
 		}
 	}
 	if _, err := Machines([]*result.Run{other}, []string{"a"}); !errors.Is(err, harness.ErrUsage) {

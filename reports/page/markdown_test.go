@@ -5,40 +5,32 @@ import (
 	"encoding/xml"
 	"fmt"
 	"image/png"
+	"io"
 	"regexp"
 	"strings"
 	"testing"
 
 	"locklab/harness"
 	"locklab/harness/result"
-	"locklab/internal/numfmt"
 	"locklab/internal/synthetic"
-	"locklab/reports/chart"
 )
 
 func markdownOf(t *testing.T, run *result.Run) (string, map[string][]byte) {
 	t.Helper()
-	var buf bytes.Buffer
 	pictures := make(map[string][]byte)
-	if err := reportOf(t, run).Markdown(&buf, "charts", keep(pictures)); err != nil {
-		t.Fatal(err)
-	}
-	return buf.String(), pictures
+	return written(t, func(w io.Writer) error { return must(Report(run)).Markdown(w, "charts", keep(pictures)) }), pictures
 }
 
 // formsOf returns the report of run in each form for readers.
 func formsOf(t *testing.T, run *result.Run) map[string]string {
 	t.Helper()
-	return documentForms(t, reportOf(t, run))
+	return documentForms(t, must(Report(run)))
 }
 
 func documentForms(t *testing.T, d *Document) map[string]string {
 	t.Helper()
-	var text strings.Builder
-	if err := d.Markdown(&text, "charts", noPicture); err != nil {
-		t.Fatal(err)
-	}
-	return map[string]string{"page": htmlOf(t, d), "Markdown": text.String(), "terminal": textOf(t, d)}
+	text := written(t, func(w io.Writer) error { return d.Markdown(w, "charts", noPicture) })
+	return map[string]string{"page": htmlOf(t, d), "Markdown": text, "terminal": textOf(t, d)}
 }
 
 func keep(pictures map[string][]byte) func(string, []byte) error {
@@ -52,7 +44,7 @@ func keep(pictures map[string][]byte) func(string, []byte) error {
 }
 
 func everything() *result.Run {
-	models := []synthetic.Model{synthetic.Fast("mcs", 1e6), synthetic.Fast("ticket", 2e6), synthetic.With(synthetic.Fast("broken", 2e6), func(m *synthetic.Model) { m.Breaks = true })}
+	models := []synthetic.Model{synthetic.Fast("mcs", 1e6), synthetic.Fast("ticket", 2e6), synthetic.With(synthetic.Fast("broken", 2e6), breaking)}
 	run := synthetic.Run(1, 2, 2, []int{1, 2, 4}, append(models, synthetic.Model{Lock: synthetic.Served("redis-lock", harness.Redis, "redis"), Rate: synthetic.Constant(3000), Handed: 0.5})...)
 	held := synthetic.Run(1, 2, 2, []int{1, 2, 4}, models...)
 	for _, r := range held.Results {
@@ -138,23 +130,20 @@ func prose(t *testing.T, text string) string {
 // TestEscapes: a reader of the page or the Markdown sees markup in any field as text.
 func TestEscapes(t *testing.T) {
 	const evil = "<script>alert(1)</script>|`x`*b*_i_~s~[l](http://e.vil)![p](q)&amp;$a$@user\\|\n# h\r\n```\n- <img src=x onerror=y>\x1b[31m"
-	run := synthetic.Run(1, 2, 2, []int{1, 2}, synthetic.Fast("mcs", 1e6), synthetic.With(synthetic.Fast("broken", 2e6), func(m *synthetic.Model) { m.Breaks = true }))
+	run := synthetic.Run(1, 2, 2, []int{1, 2}, synthetic.Fast("mcs", 1e6), synthetic.With(synthetic.Fast("broken", 2e6), breaking))
 	run.Findings, run.Simulations = laboratory().Findings, simulatedRun().Simulations
 	spoilRun(run, evil)
 	other := synthetic.Run(2, 2, 2, []int{1, 2}, synthetic.Fast("mcs", 1e6))
 	spoilRun(other, evil)
 	other.Manifest.Machine.Host += "2"
-	ms := machinesOf(t, nameMachines([]*result.Run{run, other}, []string{"x/" + evil, "y/" + evil}))
-	var markdown bytes.Buffer
-	if err := ms.Markdown(&markdown, "charts", noPicture); err != nil {
-		t.Fatal(err)
-	}
-	for name, page := range map[string]string{"page": pageOf(t, run), "machines": htmlOf(t, ms), "Markdown of machines": prose(t, markdown.String())} {
+	ms := machinesOf(nameMachines([]*result.Run{run, other}, []string{"x/" + evil, "y/" + evil}))
+	forms := documentForms(t, ms)
+	for name, page := range map[string]string{"page": pageOf(t, run), "machines": forms["page"], "Markdown of machines": prose(t, forms["Markdown"])} {
 		if i := strings.Index(page, "<script"); i >= 0 {
 			t.Errorf("%s: markup got through: …%s…", name, page[max(0, i-80):i+40])
 		}
 	}
-	checkTables(t, markdown.String())
+	checkTables(t, forms["Markdown"])
 	for i, svg := range svgRE.FindAllString(pageOf(t, run), -1) {
 		if err := xml.Unmarshal([]byte(svg), new(struct{})); err != nil {
 			t.Errorf("figure %d is not well-formed: %v", i, err)
@@ -177,32 +166,6 @@ func TestEscapes(t *testing.T) {
 	// The command is in a fence that it cannot close.
 	if !strings.Contains(text, "\n````\n") {
 		t.Error("a fence of three would be closed by the command")
-	}
-}
-
-func TestInlineText(t *testing.T) {
-	for in, want := range map[string]string{
-		"a|b":                       "a&#124;b",
-		`\`:                         `\\`,
-		"`":                         "\\`",
-		"a\nb\tc\x00":               "a b c",
-		"hold=1µs":                  "hold=1µs",
-		"12" + numfmt.Space + "M/s": "12" + numfmt.Space + "M/s",
-		"":                          "",
-	} {
-		if got := inlineText(in); got != want {
-			t.Errorf("%q becomes %q, want %q", in, got, want)
-		}
-	}
-	for in, want := range map[string]string{"# a": `\# a`, "- a": `\- a`, "+ a": `\+ a`, "1. a": `1\. a`, "12) a": `12\) a`, "12 a": "12 a", "=": `\=`, "12": "12", "": ""} {
-		if got := blockText(in); got != want {
-			t.Errorf("at the start of a line %q becomes %q, want %q", in, got, want)
-		}
-	}
-	for in, want := range map[string]string{"hold=1µs gc=on": "hold-1us-gc-on", "../../etc": "etc", "": "other", "<x>": "x"} {
-		if got := chart.SlugOf(in); got != want {
-			t.Errorf("%q becomes the name %q, want %q", in, got, want)
-		}
 	}
 }
 

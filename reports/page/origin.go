@@ -96,23 +96,27 @@ func environment(run *result.Run) []fact {
 	return slices.DeleteFunc(facts, func(f fact) bool { return f.Value == "" })
 }
 
+// phrases are the parts of a sentence.
+type phrases []string
+
+func (p *phrases) add(known bool, format string, args ...any) {
+	if known {
+		*p = append(*p, fmt.Sprintf(format, args...))
+	}
+}
+
 func siteFact(s result.Site) fact {
-	var parts []string
-	add := func(known bool, format string, args ...any) {
-		if known {
-			parts = append(parts, fmt.Sprintf(format, args...))
-		}
-	}
-	add(s.Version != "", "version %s", s.Version)
-	add(s.Independent > 1, "%d independent ones", s.Independent)
-	add(s.Independent <= 1 && s.Servers > 1, "%d that replicate", s.Servers)
-	add(s.Settings != "", "%s", s.Settings)
-	add(s.SyncTime > 0, "the disk (%s) keeps a small write in %s", cmp.Or(s.FileSystem, "file system not known"), numfmt.Nanos(s.SyncTime))
+	var parts phrases
+	parts.add(s.Version != "", "version %s", s.Version)
+	parts.add(s.Independent > 1, "%d independent ones", s.Independent)
+	parts.add(s.Independent <= 1 && s.Servers > 1, "%d that replicate", s.Servers)
+	parts.add(s.Settings != "", "%s", s.Settings)
+	parts.add(s.SyncTime > 0, "the disk (%s) keeps a small write in %s", cmp.Or(s.FileSystem, "file system not known"), numfmt.Nanos(s.SyncTime))
 	if s.WarmUp != nil {
-		add(true, "warmed up for %v", s.WarmUp.Took.Round(100*time.Millisecond))
+		parts.add(true, "warmed up for %v", s.WarmUp.Took.Round(100*time.Millisecond))
 	}
-	add(s.Direct > 0, "a request and its answer take %s", numfmt.Nanos(s.Direct))
-	add(s.Delayed > 0, "%s with the delay of %v", numfmt.Nanos(s.Delayed), s.Delay)
+	parts.add(s.Direct > 0, "a request and its answer take %s", numfmt.Nanos(s.Direct))
+	parts.add(s.Delayed > 0, "%s with the delay of %v", numfmt.Nanos(s.Delayed), s.Delay)
 	return fact{strings.TrimSuffix(s.Kind+" servers, "+s.Conditions, ", "), strings.Join(parts, "; ")}
 }
 

@@ -158,25 +158,13 @@ func (q quality) Headline() string {
 	if q.Results == 0 {
 		text = "Run quality"
 	}
-	var parts []string
-	if q.Results > 0 {
-		parts = append(parts, fmt.Sprintf("%d of %s disturbed", q.Disturbed, numfmt.Plural(q.Results, "result")))
-	}
-	if q.Power.Large > 0 {
-		parts = append(parts, fmt.Sprintf("%d of %s of 25 %% or more significant", q.Power.Significant, numfmt.Plural(q.Power.Large, "difference")))
-	}
-	if q.Taken > 0 {
-		parts = append(parts, numfmt.Percent(100*q.Taken)+" of the CPUs taken by others")
-	}
-	if q.Results > 0 && q.Rounds < q.Planned {
-		parts = append(parts, fmt.Sprintf("%d of %s", q.Rounds, numfmt.Plural(q.Planned, "round")))
-	}
-	if n := q.NotMeasured; n > 0 {
-		parts = append(parts, numfmt.Plural(n, "lock")+" not measured")
-	}
-	if n := len(q.Damage); n > 0 {
-		parts = append(parts, numfmt.Plural(n, "line")+" of the file damaged")
-	}
+	var parts phrases
+	parts.add(q.Results > 0, "%d of %s disturbed", q.Disturbed, numfmt.Plural(q.Results, "result"))
+	parts.add(q.Power.Large > 0, "%d of %s of 25 %% or more significant", q.Power.Significant, numfmt.Plural(q.Power.Large, "difference"))
+	parts.add(q.Taken > 0, "%s of the CPUs taken by others", numfmt.Percent(100*q.Taken))
+	parts.add(q.Results > 0 && q.Rounds < q.Planned, "%d of %s", q.Rounds, numfmt.Plural(q.Planned, "round"))
+	parts.add(q.NotMeasured > 0, "%s not measured", numfmt.Plural(q.NotMeasured, "lock"))
+	parts.add(len(q.Damage) > 0, "%s of the file damaged", numfmt.Plural(len(q.Damage), "line"))
 	if len(parts) > 0 {
 		text += ": " + strings.Join(parts, ", ")
 	}

@@ -14,9 +14,9 @@ import (
 	"locklab/reports/chart"
 )
 
-func ofFamily(f harness.Family) func(*synthetic.Model) {
-	return func(m *synthetic.Model) { m.Lock.Family = f }
-}
+func breaking(m *synthetic.Model)  { m.Breaks = true }
+func noiseless(m *synthetic.Model) { m.Noise = 0 }
+func asPeer(m *synthetic.Model)    { m.Lock.Family = harness.Peer }
 
 func withStatus(s harness.Status) func(*synthetic.Model) {
 	return func(m *synthetic.Model) { m.Lock.Status = s }
@@ -29,16 +29,11 @@ func served(name string, rate float64, edits ...func(*synthetic.Model)) syntheti
 
 func rankedRun(rounds int) *result.Run {
 	return synthetic.Run(3, rounds, 2, []int{1, 2, 8},
-		synthetic.With(synthetic.With(synthetic.Fast("delta", 2e6), ofFamily(harness.Blocking))),
-		synthetic.With(synthetic.Fast("sync-mutex", 3e6), ofFamily(harness.Blocking)),
-		synthetic.With(synthetic.With(synthetic.Fast("alpha", 1e6), ofFamily(harness.Blocking)), withStatus(harness.Correct)),
-		synthetic.With(synthetic.With(synthetic.Fast("gamma", 4e6), ofFamily(harness.Blocking))),
-		synthetic.With(synthetic.With(synthetic.Fast("beta", 5e6), ofFamily(harness.Blocking)), withStatus(harness.Correct)),
-		synthetic.With(synthetic.With(synthetic.Fast("epsilon", 6e6), ofFamily(harness.Blocking)), withStatus(harness.Historical)),
+		blocking("delta", 2e6), blocking("sync-mutex", 3e6), blocking("alpha", 1e6), blocking("gamma", 4e6), blocking("beta", 5e6),
+		synthetic.With(blocking("epsilon", 6e6), withStatus(harness.Historical)),
 		synthetic.With(synthetic.Fast("empty", 9e9), withStatus(harness.Control)),
-		synthetic.With(synthetic.Fast("breaker", 8e6), func(m *synthetic.Model) { m.Breaks = true }),
-		served("queue", 3000), served("poll", 1000), served("redsync", 2000, ofFamily(harness.Peer), withStatus(harness.Correct)),
-		served("rueidis", 1500, ofFamily(harness.Peer), withStatus(harness.Correct)), served("lost", 4000, withStatus(harness.Correct)),
+		synthetic.With(synthetic.Fast("breaker", 8e6), breaking),
+		served("queue", 3000), served("poll", 1000), served("redsync", 2000, asPeer), served("rueidis", 1500, asPeer), served("lost", 4000),
 	)
 }
 

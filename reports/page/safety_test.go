@@ -55,13 +55,9 @@ func on(t *testing.T, run *result.Run, scenario, lock string) *harness.FaultResu
 	return nil
 }
 
-func safetyOn(t *testing.T, run *result.Run, lock string) (s *safetySection, first string, row safetyLock) {
-	t.Helper()
+func safetyOn(run *result.Run, lock string) (s *safetySection, first string, row safetyLock) {
 	run = chart.Sanitize(run)
-	s, err := composeSafety(run)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s = must(composeSafety(run))
 	for _, l := range s.Locks {
 		if l.Name == lock {
 			row = l
@@ -95,7 +91,7 @@ func TestSafetyFollowsTheFaults(t *testing.T) {
 				f.Seen = map[harness.Harm]int{c.seen: 1}
 				f.Expected.Harms = nil
 			}
-			s, first, row := safetyOn(t, run, "zk-handoff")
+			s, first, row := safetyOn(run, "zk-handoff")
 			if first != c.first {
 				t.Errorf("the first sentence is\n%s\nwant\n%s", first, c.first)
 			}
@@ -118,7 +114,7 @@ func TestSafetyFollowsTheFaults(t *testing.T) {
 func TestSafetyUntested(t *testing.T) {
 	run := survived(t)
 	run.Faults = nil
-	s, first, _ := safetyOn(t, run, "")
+	s, first, _ := safetyOn(run, "")
 	if s.Tries > 0 || s.Locks != nil || s.Figures != nil || !strings.Contains(s.Answer, "Not tested") || !strings.Contains(s.Command, "locklab chaos --out DIR\nlocklab report "+quote(run.Dir)+" --chaos DIR") {
 		t.Errorf("the section is %+v", s)
 	}
@@ -140,15 +136,8 @@ func TestTimeline(t *testing.T) {
 	run := survived(t)
 	f := on(t, run, "failover", "redis-queue")
 	draw := func() (string, *chart.Timeline) {
-		s, err := chart.ReadTimeline(run, f, synthetic.HistoryName)
-		if err != nil {
-			t.Fatal(err)
-		}
-		fig, err := newFigure(chart.Named{Title: s.Title(), Pic: s.Picture()}, "h")
-		if err != nil {
-			t.Fatal(err)
-		}
-		return string(fig.SVG), s
+		s := must(chart.ReadTimeline(run, f, synthetic.HistoryName))
+		return string(must(newFigure(chart.Named{Title: s.Title(), Pic: s.Picture()}, "h")).SVG), s
 	}
 	svg, s := draw()
 	if a := numfmt.Plain(s.Answer()); !strings.Contains(a, "worker 2 was granted the lock for 90ms beside worker 1") || !strings.Contains(a, "90 ms at the longest") || !strings.Contains(a, "refused 2 writes") {
@@ -183,7 +172,7 @@ func TestTimeline(t *testing.T) {
 		if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		sec, _, _ := safetyOn(t, run, "")
+		sec, _, _ := safetyOn(run, "")
 		if len(sec.Figures) != 0 || len(sec.Notes) != 1 || !strings.Contains(sec.Notes[0], synthetic.HistoryName+" cannot be drawn") {
 			t.Errorf("of %s, the section has %d figures and says %q", what, len(sec.Figures), sec.Notes)
 		}

@@ -13,7 +13,6 @@ import (
 	"gonum.org/v1/plot/vg/recorder"
 
 	"locklab/harness"
-	"locklab/internal/numfmt"
 	"locklab/reports/chart"
 	"locklab/reports/draw"
 )
@@ -55,15 +54,15 @@ func collisions(ls []label, height vg.Length) (out []string) {
 }
 
 func TestLabelsStayApart(t *testing.T) {
-	tables := slices.Concat(barTables(), lineTables(), []harness.Table{field(2, 0), field(3, 0.5), field(16, 0.1), field(17, 0), field(64, 0), field(256, 0.01)})
-	many := barTables()[0]
+	bars, lines := laboratory().Findings[0].Tables, laboratory().Findings[1].Tables
+	tables := slices.Concat(bars, lines, []harness.Table{field(2, 0), field(3, 0.5), field(16, 0.1), field(17, 0), field(64, 0), field(256, 0.01)})
+	many := laboratory().Findings[0].Tables[0]
 	many.Columns = columns("ns", "one of several long names of a column", "another of the long names of a column", "a third long name of a column", "d", "e")
 	for i := range many.Rows {
 		many.Rows[i].Label += strings.Repeat(" and more", 12*(i%2)) + strings.Repeat("Unbreakable", 9*(i%3))
 		many.Rows[i].Cells = slices.Repeat(many.Rows[i].Cells[:1], 5)
 	}
-	near := lineTables()[0]
-	near.Rows = slices.Clone(near.Rows)
+	near := laboratory().Findings[1].Tables[0]
 	for i := range near.Rows {
 		near.Rows[i].Label = fmt.Sprintf("%d bytes of padding", i)
 		near.Rows[i].X = 1000 + math.Pow(float64(i), 3)
@@ -114,21 +113,6 @@ func TestOneUnit(t *testing.T) {
 		}
 		if all := strings.Join(texts, "|"); !strings.Contains(all, "two") || strings.Contains(all, "other") {
 			t.Errorf("%s: the texts are %q", table.Chart, texts)
-		}
-	}
-}
-
-func TestQuantity(t *testing.T) {
-	for _, c := range []struct {
-		unit string
-		v    float64
-		want string
-	}{
-		{"ns", 1340, "1.34 µs"}, {"ns", 0, "0 ns"}, {"ns", -12, "−12 ns"}, {"%", 99.6, "99.6 %"}, {"per million", 412_000, "412 k per million"},
-		{"", 2.55, "2.55"}, {"", 1e300, "1e+300"}, {"", 1e-9, "1e-09"}, {"", math.NaN(), "–"},
-	} {
-		if got := numfmt.Plain(chart.Quantity(c.unit)(c.v)); got != c.want {
-			t.Errorf("%v %s: got %q, want %q", c.v, c.unit, got, c.want)
 		}
 	}
 }

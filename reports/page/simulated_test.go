@@ -58,10 +58,7 @@ func TestSimulatedIsMarked(t *testing.T) {
 			t.Fatalf("%d charts", len(charts))
 		}
 		for _, c := range charts {
-			f, err := newFigure(c, c.Name)
-			if err != nil {
-				t.Fatal(err)
-			}
+			f := must(newFigure(c, c.Name))
 			svg := string(f.SVG)
 			for what, text := range map[string]string{"title": c.Title, "answer": c.Pic.Answer, "alternative text": cutOut(svg, "<title", "</title>"), "description": cutOut(svg, "<desc", "</desc>"), "picture": svg, "heads of the table": fmt.Sprint(chart.Texts(f.Head), f.Data)} {
 				if !strings.Contains(strings.ToLower(text), "simulat") {
@@ -129,7 +126,7 @@ func TestVerdictWithSimulations(t *testing.T) {
 	if got, want := sheet(with), sheet(without); got != want || want == "" {
 		t.Errorf("the sheet with simulations is\n%s\nwithout\n%s", got, want)
 	}
-	if got, want := textOf(t, reportOf(t, with)), textOf(t, reportOf(t, without)); got != want {
+	if got, want := textOf(t, must(Report(with))), textOf(t, must(Report(without))); got != want {
 		t.Errorf("the text with simulations is\n%s\nwithout\n%s", got, want)
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"hash/fnv"
 	"slices"
-	"strings"
 	"testing"
 
 	"locklab/reports/chart"
@@ -138,7 +137,7 @@ func TestChartsDrawTheirData(t *testing.T) {
 func TestNumbersAreOfTheirLines(t *testing.T) {
 	checked := make(map[string]int)
 	for _, dir := range []string{goldenRun, axesRun} {
-		run := loadRun(t, dir)
+		run := must(result.Load(dir))
 		for _, g := range chart.Groups(run) {
 			for _, c := range chart.Suite {
 				if c.Remote != g.Remote {
@@ -171,29 +170,5 @@ func TestNumbersAreOfTheirLines(t *testing.T) {
 	}
 	if len(checked) < 20 {
 		t.Errorf("only these metrics were followed back: %v", checked)
-	}
-}
-
-func TestSource(t *testing.T) {
-	for _, test := range []struct {
-		s    chart.Source
-		want string
-	}{
-		{chart.Source{}, ""},
-		{chart.Source{Metrics: []*result.Metric{result.Jain}, Rounds: []int{1}}, "Data: metric jain (jain-slice-%) of results.jsonl, 1 round."},
-		{chart.Source{Metrics: []*result.Metric{result.Throughput, result.Jain, result.Time}, Fields: []string{"wait", "hold"}, Rounds: []int{5}},
-			"Data: metrics throughput (acq/s), jain (jain-slice-%) and time (ns/op) and fields wait and hold of results.jsonl, 5 rounds."},
-		{chart.Source{Metrics: []*result.Metric{result.Time}, Fields: []string{"hold"}, Experiments: []string{"cost"}, Rounds: []int{5}},
-			"Data: metric time (ns/op), field hold and experiment cost of results.jsonl, 5 rounds."},
-		{chart.Source{Experiments: []string{"cost"}, Table: 2}, "Data: experiment cost of results.jsonl, table 2."},
-		{chart.Source{Fields: []string{"wait"}, Rounds: []int{6, 6}}, "Data: field wait of each machine's results.jsonl, 6 rounds."},
-		{chart.Source{Fields: []string{"wait"}, Rounds: []int{10, 6}}, "Data: field wait of each machine's results.jsonl, 6 to 10 rounds."},
-	} {
-		if got := test.s.Sentence(); got != test.want {
-			t.Errorf("got %q, want %q", got, test.want)
-		}
-	}
-	if strings.Contains(pageOf(t, new(result.Run)), `id="metrics"`) {
-		t.Error("a page without a result defines metrics")
 	}
 }

@@ -249,10 +249,3 @@ func recommended(t judge.Table, ds []judge.Decision) string {
 	}
 	return ""
 }
-
-func viewTables(ts []judge.Table, ds []judge.Decision) (out []tableView) {
-	for _, t := range ts {
-		out = append(out, viewTable(t, recommended(t, ds)))
-	}
-	return out
-}

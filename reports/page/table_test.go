@@ -8,14 +8,13 @@ import (
 	"locklab/harness/judge"
 	"locklab/internal/numfmt"
 	"locklab/internal/synthetic"
-	"locklab/reports/chart"
 )
 
 func TestTableText(t *testing.T) {
 	mutex, same := synthetic.Fast(judge.DefaultBaseline, 1e6), synthetic.Fast("same", 1e6)
 	noisy := synthetic.With(synthetic.Fast("wild", 1.05e6), func(m *synthetic.Model) { m.Noise = 0.3 })
 	gentle := synthetic.With(synthetic.Fast("gentle", 1.99e6), func(m *synthetic.Model) { m.Lock.Family = harness.Blocking })
-	broken := synthetic.With(synthetic.Fast("wrong", 9e6), withStatus(harness.Broken), func(m *synthetic.Model) { m.Breaks = true })
+	broken := synthetic.With(synthetic.Fast("wrong", 9e6), withStatus(harness.Broken), breaking)
 	for _, c := range []struct {
 		name   string
 		rounds int
@@ -40,23 +39,6 @@ func TestTableText(t *testing.T) {
 					t.Errorf("%s: the %s lacks %q", c.name, form, want)
 				}
 			}
-		}
-	}
-}
-
-func TestRatioFormat(t *testing.T) {
-	for _, c := range []struct {
-		r    judge.Ratio
-		want string
-	}{
-		{judge.Ratio{Median: 1.524, Lo: 1.31, Hi: 1.8}, "1.5x (1.3–1.8)"},
-		{judge.Ratio{Median: 1.021, Lo: 0.981, Hi: 1.06}, "1.02x (0.98–1.06)"},
-		{judge.Ratio{Median: 0.138, Lo: 0.091, Hi: 0.17}, "0.14x (0.09–0.17)"},
-		{judge.Ratio{Median: 0.0291, Lo: 0.017, Hi: 0.038}, "0.029x (0.017–0.038)"},
-		{judge.Ratio{Median: 13.2, Lo: 11, Hi: 17.1}, "13x (11–17)"},
-	} {
-		if got := chart.GainText(&c.r); got != c.want {
-			t.Errorf("%+v is %q, want %q", c.r, got, c.want)
 		}
 	}
 }

@@ -8,13 +8,12 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/judge"
-	"locklab/harness/result"
 	"locklab/internal/numfmt"
 	"locklab/internal/synthetic"
 )
 
 func TestWarningsInOrder(t *testing.T) {
-	run := synthetic.Run(1, 20, 4, []int{1, 2}, synthetic.With(synthetic.Fast("a", 1e6), func(m *synthetic.Model) { m.Noise = 0 }), synthetic.With(synthetic.Fast("b", 5e5), func(m *synthetic.Model) { m.Noise = 0 }))
+	run := synthetic.Run(1, 20, 4, []int{1, 2}, synthetic.With(synthetic.Fast("a", 1e6), noiseless), synthetic.With(synthetic.Fast("b", 5e5), noiseless))
 	warn := func(r *harness.Result, kind, text string) {
 		r.Warnings = append(r.Warnings, harness.Warning{Kind: kind, Text: text, Remedy: "mend " + kind})
 	}
@@ -63,17 +62,5 @@ func TestWarningsInOrder(t *testing.T) {
 		if strings.Contains(open, text) != shown || !strings.Contains(page, text) {
 			t.Errorf("%q: shown is not %v, or it is not on the page", text, shown)
 		}
-	}
-}
-
-func TestSkippedTogether(t *testing.T) {
-	run := synthetic.Run(1, 1, 2, []int{1}, synthetic.Fast("a", 1e6))
-	for _, l := range []string{"x", "y", "z"} {
-		run.Manifest.Skipped = append(run.Manifest.Skipped, result.Skip{Lock: l, Reason: "no Java"})
-	}
-	run.Manifest.Skipped = append(run.Manifest.Skipped, result.Skip{Lock: "w", Reason: "no Redis"})
-	q := assess(run, nil)
-	if len(q.Skipped) != 2 || q.Skipped[0] != "x, y and z were not measured: no Java" || !strings.Contains(q.Headline(), "4 locks not measured") {
-		t.Errorf("got %+v, %q", q.Skipped, q.Headline())
 	}
 }
