@@ -62,18 +62,3 @@ func BenchmarkThreadUsage(b *testing.B) {
 		ThreadUsage()
 	}
 }
-
-func BenchmarkCounters(b *testing.B) {
-	b.Run("open", func(b *testing.B) {
-		for b.Loop() {
-			OpenCounters().Close()
-		}
-	})
-	b.Run("read", func(b *testing.B) {
-		c := OpenCounters()
-		defer c.Close()
-		for b.Loop() {
-			c.Read()
-		}
-	})
-}
