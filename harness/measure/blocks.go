@@ -103,8 +103,8 @@ func (p *Plan) measureUnit(ctx context.Context, u unit, known calibration, round
 			s.Shared = append(s.Shared, share{c.Lock.Name, fmt.Sprintf("%s-%d-%d", p.RunID, serial, k), p.access(c)})
 			limit += 4 * p.estimate(c)
 		}
-		text, failed := ask(ctx, s, limit)
-		for _, res := range results(text) {
+		heard, failed := ask(ctx, s, limit)
+		for _, res := range results(heard.answer) {
 			i := slices.IndexFunc(left, func(c Case) bool { return c.Lock.Name == res.Lock.Name && res.Workload == c.Workload })
 			if i < 0 || len(res.Violations) > 0 {
 				continue

@@ -32,7 +32,6 @@ var mortals = []*harness.Variant{
 	mortal("exit-0", func() { os.Exit(0) }),
 	mortal("exit-1", func() { os.Exit(1) }),
 	mortal("exit-3", func() { os.Exit(exitOrphan) }),
-	mortal("exit-4", func() { os.Exit(exitUsage) }),
 	mortal("background", func() { go panic("in another goroutine"); select {} }),
 	mortal("kill-always", func() { kill(syscall.SIGKILL) }),
 	mortal("abort", func() { kill(syscall.SIGABRT) }), // sent by a process, as from outside
@@ -117,7 +116,6 @@ func TestDeaths(t *testing.T) {
 		{"exit-0", "status 0", ""},
 		{"exit-1", "exit status 1: it said nothing", ""},
 		{"exit-3", "exit status 3: it said nothing", ""},
-		{"exit-4", "exit status 4: it said nothing", ""},
 		{"kill-always", "", ""},
 		{"abort", "", ""},
 		{"kill-once", "", ""},

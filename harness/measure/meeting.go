@@ -101,10 +101,10 @@ type Ranks struct {
 		broken     error // why there can be no more
 	}
 
-	mu      sync.Mutex
-	clock   RankClock
-	learned time.Duration // how late it learned of the last start
-	left    map[int]bool  // ranks that have left regularly
+	clock RankClock // as last measured
+
+	mu   sync.Mutex
+	left map[int]bool // ranks that have left regularly
 }
 
 // JoinRanks meets the other ranks and returns when all have exchanged their Members; self

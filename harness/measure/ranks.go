@@ -1,10 +1,7 @@
 package measure
 
 import (
-	"bufio"
-	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -103,36 +100,15 @@ func (r *relay) end(ctx context.Context, failed error) error {
 	return failed
 }
 
-// watch returns a writer for a measuring process's output. It forwards lines to out, meets the
-// others at each point, and writes the start to in, or closes it if the case cannot continue.
-// over must be called at the end of the process.
-func (r *relay) watch(ctx context.Context, out io.Writer, in io.WriteCloser) (to io.Writer, over func()) {
-	lines, into := io.Pipe()
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		from := bufio.NewReader(lines)
-		for {
-			line, rerr := from.ReadBytes('\n')
-			var t told
-			if len(line) >= mostPoint || json.Unmarshal(line, &t) != nil || t.Meet == "" {
-				if _, err := out.Write(line); cmp.Or(err, rerr) != nil {
-					lines.CloseWithError(cmp.Or(err, rerr))
-					return
-				}
-				continue
-			}
-			if at, err := r.pass(ctx, nil); err != nil {
-				in.Close()
-			} else {
-				fmt.Fprintln(in, at)
-			}
-		}
-	}()
-	return into, func() { into.Close(); <-done }
+// answer meets the other ranks at the next point, and writes the start to in, or closes it if
+// the case cannot continue.
+func (r *relay) answer(ctx context.Context, in io.WriteCloser) {
+	if at, err := r.pass(ctx, nil); err != nil {
+		in.Close()
+	} else {
+		fmt.Fprintln(in, at)
+	}
 }
-
-const mostPoint = 100
 
 func (p *Plan) part(ctx context.Context, res *harness.Result, w harness.Workload) {
 	if len(res.Ranks) == 0 { // it has reached no window
@@ -186,17 +162,16 @@ func (g *Ranks) begin(ctx context.Context, point string, exact bool, failed erro
 	if !exact {
 		return machine.Monotonic(), nil
 	}
-	at, err := g.start(ctx, point)
-	return machine.MonotonicAt(at), err
+	return g.start(ctx, point)
 }
 
 // describe sets the fields of r about this process and its clock, since the last call.
 func (g *Ranks) describe(ctx context.Context, r *harness.Rank) {
 	self := g.members[g.options.Rank]
 	r.Host, r.PID, r.Clock, r.Error = self.Host, self.PID, RankClockName(), -1
-	before := g.rankClock()
+	before := g.clock
 	if g.measureClock(ctx) == nil {
-		c := before.Until(g.rankClock())
+		c := before.Until(g.clock)
 		r.Offset, r.Error = c.Offset, c.Error
 	}
 }
