@@ -148,18 +148,6 @@ func TestDeaths(t *testing.T) {
 	}
 }
 
-// TestCrashInProbe: a crash gives no cost of a case, and the probe continues.
-func TestCrashInProbe(t *testing.T) {
-	p := plan(1, crash)
-	if err := p.Probe(t.Context()); err != nil || len(p.cost) > 0 {
-		t.Errorf("all crash: %v, cost %v", err, p.cost)
-	}
-	p = plan(1, crash, good)
-	if err := p.Probe(t.Context()); err != nil || len(p.cost) != 1 || p.cost[harness.Site{}] <= 0 {
-		t.Errorf("one of two crashes: %v, cost %v", err, p.cost)
-	}
-}
-
 // TestFate: only a lock's failures are charged to it; only a killed process is tried again.
 func TestFate(t *testing.T) {
 	const hear, lab, lock = "read -r spec; ", `echo '{"at":"calibration"}'; `, `echo '{"at":"calibration"}'; echo '{"at":"lock"}'; `

@@ -1,7 +1,6 @@
 package measure
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -62,23 +61,6 @@ func TestReplan(t *testing.T) {
 		if r.rounds != c.want || r.done != r.total || r.total != 2*c.want || r.ahead != 0 {
 			t.Errorf("at a pace of %v: %d rounds, %d of %d cases, %v ahead; want %d rounds", c.pace, r.rounds, r.done, r.total, r.ahead, c.want)
 		}
-	}
-}
-
-func TestProbeCost(t *testing.T) {
-	p := plan(10, good)
-	if err := p.Probe(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	f := p.cost[harness.Site{}]
-	w := p.Cases[0].Workload
-	if got, want := p.estimate(p.Cases[0])-w.Warmup-w.Window, time.Duration(f*float64(processCost)); f <= 0 || got != want {
-		t.Errorf("a process costs %v of what was thought, so the estimate is %v, want %v", f, got, want)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if err := p.Probe(ctx); !errors.Is(err, context.Canceled) {
-		t.Errorf("%v, want that it was cancelled", err)
 	}
 }
 

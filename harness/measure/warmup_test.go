@@ -46,7 +46,7 @@ func TestWarming(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				begin := time.Now()
 				w := warming{cases: slices.Clone(test.cases), begin: begin, most: test.most}
-				w.drive = func(_ context.Context, c Case) (*harness.Result, error) {
+				w.drive = func(c Case) (*harness.Result, error) {
 					time.Sleep(each)
 					r := &harness.Result{Ops: test.ops}
 					r.Elapsed = time.Duration(float64(test.ops) * test.cost(time.Since(begin)) * float64(c.Workload.Workers))
@@ -89,7 +89,7 @@ func TestWarmingFailures(t *testing.T) {
 				ctx, cancel := context.WithCancel(t.Context())
 				defer cancel()
 				w := warming{cases: []Case{good, bad}, begin: time.Now(), most: 5 * time.Second}
-				w.drive = func(_ context.Context, c Case) (*harness.Result, error) {
+				w.drive = func(c Case) (*harness.Result, error) {
 					time.Sleep(time.Second)
 					if c.Lock == bad.Lock {
 						return test.give(cancel)
