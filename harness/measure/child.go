@@ -113,7 +113,7 @@ func measureAs(suite []*harness.Variant, s spec, begins <-chan int64, out io.Wri
 	job := Job{Lock: lock, Workload: s.Workload, At: s.Endpoint(), Key: s.Key, Seed: s.Seed, first: s.First,
 		ready: func() { tell(out, told{At: atWork}) }}
 	if s.Meets {
-		job.together = &meeting{out: out, begins: begins}
+		job.together = &checkpoints{out: out, begins: begins}
 	}
 	res, err := Measure(context.Background(), in, job)
 	if err != nil {

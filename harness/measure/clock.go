@@ -108,7 +108,7 @@ func (g *Ranks) measureClock(ctx context.Context) error {
 		case g.context.Err() != nil:
 			return context.Cause(g.context)
 		case errors.Is(err, errRefused):
-			return g.board.unreachable(err)
+			return g.meeting.unreachable(err)
 		}
 		sleep(ctx, phase(i))
 	}
@@ -128,7 +128,7 @@ func (g *Ranks) sample(ctx context.Context) (sample, error) {
 	s := sample{resolution: clockResolution}
 	var err error
 	s.before = machine.Monotonic()
-	s.server, err = g.board.now(ctx)
+	s.server, err = g.meeting.now(ctx)
 	s.after = machine.Monotonic()
 	return s, err
 }

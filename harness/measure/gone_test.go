@@ -14,7 +14,7 @@ import (
 func die(g *Ranks) {
 	g.watcher.stop()
 	g.watcher.Wait()
-	g.board.client.Close()
+	g.meeting.client.Close()
 }
 
 func mortalRanks(t *testing.T, sync string, n int) []*Ranks {
@@ -64,7 +64,7 @@ func TestGoneAtBarrier(t *testing.T) {
 	all := mortalRanks(t, sync, 3)
 	own, err := json.Marshal(posted{Barrier: "one"})
 	if err == nil {
-		_, err = all[2].board.exchange(t.Context(), all[2].run, "0", own)
+		_, err = all[2].meeting.exchange(t.Context(), all[2].run, "0", own)
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -93,7 +93,7 @@ func TestKilledRun(t *testing.T) {
 	if err := all[0].Leave(t.Context(), ""); err != nil {
 		t.Error(err)
 	}
-	b := all[1].board
+	b := all[1].meeting
 	check(t, b.client.Del(t.Context(), b.claimKey(1)).Err())
 	keys, err := b.client.Keys(t.Context(), b.key("*")).Result()
 	if err != nil || len(keys) == 0 {

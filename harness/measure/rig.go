@@ -63,8 +63,8 @@ type Job struct {
 	// s. Only time in which they could progress counts: see [machine.Served].
 	Patience time.Duration
 
-	together *meeting // with other ranks; nil if this process has the case alone
-	first    int      // the number of its first worker among all ranks
+	together *checkpoints // with other ranks; nil if this process has the case alone
+	first    int          // the number of its first worker among all ranks
 
 	ready  func()                                 // called before the first request of a lock, if that point exists; may be nil
 	served func(step time.Duration) time.Duration // for the watchdog; nil uses the machine

@@ -48,7 +48,7 @@ func TestServer(t *testing.T) {
 			all := mortalRanks(t, syncOf(server.Endpoint()), 2)
 			do(t, server)
 			for _, g := range all {
-				lost(t, causeOf(t, g), g.board.at)
+				lost(t, causeOf(t, g), g.meeting.at)
 			}
 			if _, err := all[0].Share(t.Context(), "plan", nil); err == nil {
 				t.Error("a barrier passes without a server")
