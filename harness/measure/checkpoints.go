@@ -122,7 +122,8 @@ func (p *Plan) part(ctx context.Context, res *harness.Result, w harness.Workload
 }
 
 func ranked(r *harness.Result, d *drive, holds []harness.Hold) {
-	zero := machine.MonotonicAt(d.epoch)
+	now, mono := machine.ReadTogether(d.now, func() uint64 { return uint64(machine.Monotonic()) })
+	zero := int64(mono) - now
 	rank := harness.Rank{Zero: zero, Opened: zero + d.t0.at, Closed: zero + d.t1.at, Late: int64(d.late)}
 	r.Ranks = []harness.Rank{rank}
 	for _, h := range holds {

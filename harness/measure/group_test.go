@@ -110,32 +110,30 @@ func TestRanksOrder(t *testing.T) {
 	})
 }
 
-func TestBuilds(t *testing.T) {
+func TestSameBuild(t *testing.T) {
 	for _, test := range []struct {
 		name   string
 		change func(*Rank)
-		want   string // of rank 0; "" is no error
+		want   string // "" is no error
 	}{
-		{"commit", func(m *Rank) { m.Commit = "c2" }, "rank 1 (host host1, pid 77) runs another build: commit c2, this is c1"},
-		{"binary", func(m *Rank) { m.Binary = "" }, "rank 1 (host host1, pid 77) runs another build of the same commit: binary unknown, this is b1"},
+		{"commit", func(m *Rank) { m.Commit = "c2" }, "rank 1 (host b, pid 77) runs another build: commit c2, this is c1"},
+		{"binary", func(m *Rank) { m.Binary = "" }, "rank 1 (host b, pid 77) runs another build of the same commit: binary unknown, this is b1"},
 		{"schema", func(m *Rank) { m.Schema = 2 }, "it writes files of schema 2, this of 1"},
 		{"architecture", func(m *Rank) { m.Arch, m.Binary = "vax", "b2" }, ""},
 	} {
-		t.Run(test.name, func(t *testing.T) {
-			sync := parallel(t)
-			all := join(t, sync, 3, func(o *RankOptions, m *Rank) {
-				if m.PID = 77; o.Rank == 1 {
-					test.change(m)
-				}
-			})
-			if test.want == "" {
-				groups(t, all)
-				return
-			}
-			refused(t, all[0].err, test.want)
-			refused(t, all[1].err, "rank 0 (host host0, pid 77)")
-			refused(t, all[2].err, test.want)
-		})
+		self := Rank{Host: "a", PID: 77, Arch: "amd64", Commit: "c1", Binary: "b1", Schema: 1}
+		other := self
+		other.Rank, other.Host = 1, "b"
+		test.change(&other)
+		if err := sameBuild([]Rank{self, other}, self); test.want != "" {
+			refused(t, err, test.want)
+		} else if err != nil {
+			t.Errorf("%s: %v", test.name, err)
+		}
+	}
+	sync := parallel(t)
+	for rank, j := range join(t, sync, 2, func(o *RankOptions, m *Rank) { m.Commit = fmt.Sprint("c", o.Rank) }) {
+		refused(t, j.err, fmt.Sprintf("rank %d (host host%d, pid ", 1-rank, 1-rank))
 	}
 }
 
