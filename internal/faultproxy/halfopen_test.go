@@ -17,9 +17,7 @@ func connectThrough(t *testing.T, p *faultproxy.Proxy, l net.Listener) (client, 
 	t.Helper()
 	client = connect(t, p.Addr())
 	server, err := l.Accept()
-	if err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, err)
 	t.Cleanup(func() { server.Close() })
 	b := []byte{1}
 	if _, err := client.Write(b); err != nil {
@@ -34,9 +32,7 @@ func connectThrough(t *testing.T, p *faultproxy.Proxy, l net.Listener) (client, 
 func listen(t *testing.T) net.Listener {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, err)
 	t.Cleanup(func() { l.Close() })
 	return l
 }

@@ -83,9 +83,7 @@ func TestRedirectWhileDialling(t *testing.T) {
 	nothing := listen(t)
 	nothing.Close()
 	p, err := faultproxy.New(nothing.Addr().String(), faultproxy.Redis, faultproxy.Options{Await: patience})
-	if err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, err)
 	defer p.Close()
 	c := connect(t, p.Addr())
 	time.Sleep(30 * time.Millisecond)
