@@ -44,8 +44,7 @@ var mortals = []*harness.Variant{
 }
 
 func mortal(name string, die func()) *harness.Variant {
-	return &harness.Variant{Name: name, Doc: "ends its process", Paper: "none", Family: harness.Blocking,
-		Local: func(harness.Setup) harness.Local { return harness.Shared(&mortalLock{die: die}) }}
+	return localLock(name, harness.Traits{}, func() sync.Locker { return &mortalLock{die: die} })
 }
 
 func mortalNamed(name string) *harness.Variant {
@@ -87,20 +86,11 @@ func kill(sig syscall.Signal) {
 	select {}
 }
 
-func ended(t *testing.T, v *harness.Variant, exe string) (at Progress) {
+func measureWith(t *testing.T, v *harness.Variant, exe string) Progress {
 	t.Helper()
 	p := plan(1, v)
 	p.exe = exe
-	err := p.Run(t.Context(), func(now Progress) error {
-		if now.Result != nil || now.Lost != nil {
-			at = now
-		}
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return at
+	return runPlan(t, p)[0]
 }
 
 // TestDeaths: a lock that ends its process has broken a promise, and is not tried again.
@@ -121,7 +111,7 @@ func TestDeaths(t *testing.T) {
 		{"kill-once", "", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			at := ended(t, mortalNamed(c.name), "")
+			at := measureWith(t, mortalNamed(c.name), "")
 			switch {
 			case c.name == "kill-once":
 				if at.Result == nil || len(at.Result.Violations) > 0 || at.Result.Ops == 0 || len(at.Result.Retries) != 1 || !strings.Contains(at.Result.Retries[0], "signal: killed") {
@@ -177,7 +167,7 @@ func TestFate(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			log := filepath.Join(t.TempDir(), "log")
-			at := ended(t, good, script(t, fmt.Sprintf("echo begun >> '%s'; %s", log, c.program)))
+			at := measureWith(t, good, script(t, fmt.Sprintf("echo begun >> '%s'; %s", log, c.program)))
 			text, err := os.ReadFile(log)
 			if n := strings.Count(string(text), "begun"); err != nil || n != c.tries {
 				t.Errorf("%d tries (%v), want %d", n, err, c.tries)

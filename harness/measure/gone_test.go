@@ -66,9 +66,7 @@ func TestGoneAtBarrier(t *testing.T) {
 	if err == nil {
 		_, err = all[2].meeting.exchange(t.Context(), all[2].run, "0", own)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, err)
 	die(all[2])
 	runTogether(2, func(r int) {
 		if _, err := all[r].Gather(t.Context(), "one", nil); err != nil {
@@ -90,11 +88,9 @@ func TestKilledRun(t *testing.T) {
 	if all[0].run == before[0].run {
 		t.Error("the second run has the name of the first")
 	}
-	if err := all[0].Leave(t.Context(), ""); err != nil {
-		t.Error(err)
-	}
+	expectNoError(t, all[0].Leave(t.Context(), ""))
 	b := all[1].meeting
-	check(t, b.client.Del(t.Context(), b.claimKey(1)).Err())
+	expectNoError(t, b.client.Del(t.Context(), b.claimKey(1)).Err())
 	keys, err := b.client.Keys(t.Context(), b.key("*")).Result()
 	if err != nil || len(keys) == 0 {
 		t.Errorf("keys %q, %v", keys, err)
@@ -111,9 +107,7 @@ func TestDiesBeforeAll(t *testing.T) {
 	sync := parallel(t)
 	o := RankOptions{Rank: 1, Ranks: 3, Sync: sync, Job: jobOf(t)}
 	b, err := o.connect(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, err)
 	b.value = []byte(`{"Nonce":"dead","Ranks":3}`)
 	if claims, err := b.beat(t.Context(), true); err != nil || claims[1] == nil {
 		t.Fatalf("rank 1 has not claimed: %q, %v", claims, err)

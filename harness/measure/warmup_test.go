@@ -52,9 +52,7 @@ func TestWarming(t *testing.T) {
 					r.Elapsed = time.Duration(float64(test.ops) * test.cost(time.Since(begin)) * float64(c.Workload.Workers))
 					return r, nil
 				}
-				if err := w.run(t.Context()); err != nil {
-					t.Fatal(err)
-				}
+				requireNoError(t, w.run(t.Context()))
 				took := time.Since(begin)
 				if w.said.Steady != test.steady || w.said.Took != took || took < test.least || took > test.least+test.longer {
 					t.Errorf("%+v after %v; want steady %t after %v to %v", w.said, took, test.steady, test.least, test.least+test.longer)
