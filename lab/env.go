@@ -121,15 +121,8 @@ func (s surrounding) facts() []fact {
 		s.Overhead.Loop, s.Overhead.Log, s.Overhead.Timing)})
 	facts = append(facts, fact{"the lab", "acquisition called directly", fmt.Sprintf("%.1f ns; %.1f ns through sync.Locker, as measured ones are called",
 		s.Overhead.Direct, s.Overhead.Locker)})
-	for _, e := range s.Events {
-		value := atHand(e.Reason, "n/a")
-		if e.UserOnly {
-			value += ", in user mode only"
-		}
-		facts = append(facts, fact{"events", e.Event, value})
-	}
 	for _, v := range s.Servers {
-		facts = append(facts, fact{"servers", v.Kind, atHand(v.Reason, "missing")})
+		facts = append(facts, fact{"servers", v.Kind, availability(v.Reason)})
 	}
 	return append(facts, s.checkFacts()...)
 }
@@ -148,11 +141,11 @@ func (s surrounding) checkFacts() (facts []fact) {
 	return facts
 }
 
-func atHand(reason, missing string) string {
+func availability(reason string) string {
 	if reason == "" {
-		return "at hand"
+		return "available"
 	}
-	return missing + ": " + reason
+	return "missing: " + reason
 }
 
 func clockFacts(e machine.Environment) []fact {

@@ -17,8 +17,7 @@ func twoSockets() surrounding {
 			Clock: "RDTSC", ClockHz: 2.5e9, ClockFloor: 11.25, ClockStep: 0.4, ClockRate: "measured", ClockError: 1.5,
 			Skew:    machine.Skew{Offset: 30, Error: 90, Bound: 140, CPUs: 7},
 			Caches:  []machine.Cache{{Level: 3, Type: "unified", KiB: 2048, Line: 64, Shared: 4, Count: 2}},
-			Atomics: "LOCK CMPXCHG", GOMAXPROCS: 8, Go: "go0",
-			Events: []machine.EventStatus{{Event: "cycles", Reason: "because"}, {Event: "instructions", UserOnly: true}, {Event: "task-clock"}}},
+			Atomics: "LOCK CMPXCHG", GOMAXPROCS: 8, Go: "go0"},
 		Overhead: harness.Overhead{Loop: 5, Log: 1.25, Timing: 30, Direct: 2.5, Locker: 3.5},
 		Servers:  []server{{Kind: "redis"}, {Kind: "zookeeper", Reason: "no jars"}},
 		Noise:    harness.Noise{Window: time.Second, CPUs: 8, Steal: 0.2, Others: -1, Pressure: 0.01, Throttled: -1, Hot: -1, Migrations: 16, Speed: 1.01},
@@ -48,10 +47,7 @@ CPUs     order of workers                               0-7
          same last-level cache                          0,2,4,6 | 1,3,5,7
 the lab  acquisition of a local lock                    5.0 ns; 1.2 ns more if it is kept in the owner log, 30 ns more if it is timed
          acquisition called directly                    2.5 ns; 3.5 ns through sync.Locker, as measured ones are called
-events   cycles                                         n/a: because
-         instructions                                   at hand, in user mode only
-         task-clock                                     at hand
-servers  redis                                          at hand
+servers  redis                                          available
          zookeeper                                      missing: no jars
 fitness  ok processors                                  8 CPUs
          ok CPU limit of the container                  none
@@ -114,7 +110,7 @@ func TestEnvJSON(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"cpu", "clock_hz", "clock_floor", "clock_step", "clock_rate", "clock_error_ppm", "clock_skew",
-		"caches", "events", "topology", "servers", "noise", "warnings"} {
+		"caches", "topology", "servers", "noise", "warnings"} {
 		if parts[name] == nil {
 			t.Errorf("no %s in %s", name, text)
 		}
@@ -123,7 +119,7 @@ func TestEnvJSON(t *testing.T) {
 
 func TestLookAround(t *testing.T) {
 	s := lookAround(10 * time.Millisecond)
-	if len(s.Topology) != s.CPUs || len(s.Servers) != 2 || len(s.Events) != len(machine.EventNames()) {
+	if len(s.Topology) != s.CPUs || len(s.Servers) != 2 {
 		t.Errorf("%d CPUs, but %+v", s.CPUs, s)
 	}
 	if got, want := len(s.Warnings), len(s.Environment.Warnings())+len(machine.NoiseWarnings(s.Noise)); got != want {

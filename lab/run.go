@@ -199,7 +199,7 @@ func (o *runOptions) ready(ctx context.Context, flags *pflag.FlagSet, stderr io.
 	s, skipped, err := site.Start(ctx, plan, site.WarmTime(cmp.Or(o.budget, plan.Estimate())), stderr)
 	if ctx.Err() == nil && err == nil {
 		s.DryRun(ctx, plan, stderr)
-		err = o.settle(ctx, plan)
+		err = o.settle(plan)
 	}
 	if err = unbegun(ctx, err, stderr); err != nil {
 		return nil, s, nil, err

@@ -15,20 +15,9 @@ import (
 	"locklab/internal/numfmt"
 )
 
-// long is the number of measurements from which a probe of a second or two is negligible.
-const long = 200
-
-// settle prepares a plan with running servers, except for searched rates. It chooses a
-// budget's rounds and windows by the current cost of a case.
-func (o *runOptions) settle(ctx context.Context, p *measure.Plan) error {
-	if o.fits() || p.Unknown() || o.resume && p.Total() > long {
-		if err := p.Validate(); err != nil {
-			return err
-		}
-		if err := p.Probe(ctx); err != nil {
-			return err
-		}
-	}
+// settle prepares a plan with running servers, except for searched rates. It spends the rest
+// of a budget.
+func (o *runOptions) settle(p *measure.Plan) error {
 	if !p.Unknown() {
 		o.refit(p)
 	}

@@ -118,21 +118,8 @@ func (l *load) begin(d *drive) {
 	if l == nil {
 		return
 	}
-	now, tick := together(d.now, d.rig.in.Clock.Now)
+	now, tick := machine.ReadTogether(d.now, d.rig.in.Clock.Now)
 	l.began, l.tick = now+headstart, tick+uint64(float64(headstart)*d.rig.in.Clock.Hz()/1e9)
-}
-
-// together reads two clocks as close together as possible for a preemptible thread.
-func together(now func() int64, tick func() uint64) (ns int64, ticks uint64) {
-	least := int64(math.MaxInt64)
-	for range 10 {
-		before := now()
-		t := tick()
-		if took := now() - before; took < least {
-			least, ns, ticks = took, before+took/2, t
-		}
-	}
-	return ns, ticks
 }
 
 func (l *load) warm(ctx context.Context, d *drive) {

@@ -162,18 +162,3 @@ func TestQueueingTheory(t *testing.T) {
 		}
 	}
 }
-
-func TestTogether(t *testing.T) {
-	gaps := []int64{5e6, 900, 20, 3e6} // between the readings of each try, in ns
-	at, try := int64(1000), 0
-	now := func() int64 { return at }
-	tick := func() uint64 {
-		at += gaps[try%len(gaps)]
-		try++
-		return uint64(2 * at) // two ticks a nanosecond
-	}
-	ns, ticks := together(now, tick)
-	if d := int64(ticks)/2 - ns; d < 0 || d > 20 {
-		t.Errorf("the clocks were read %d ns apart, want 20 at most", d)
-	}
-}

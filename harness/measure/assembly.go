@@ -22,13 +22,6 @@ type claim struct {
 	PID   int
 }
 
-func parseClaim(value []byte) (c claim) {
-	if value != nil && (json.Unmarshal(value, &c) != nil || c.Nonce == "") {
-		return claim{Nonce: string(value), Host: "unknown"} // of another version
-	}
-	return c
-}
-
 // An assembly brings a rank to its group.
 //
 // Claims may remain from a killed run, so a full set of claims does not prove that all
@@ -76,7 +69,7 @@ func (g *Ranks) assemble(ctx context.Context, self Rank) error {
 	}
 	a := &assembly{Ranks: g, own: claim{Nonce: rand.Text(), Ranks: g.options.Ranks, Host: self.Host, PID: self.PID}, answered: time.Now()}
 	if a.self, err = json.Marshal(self); err == nil {
-		g.board.value, err = json.Marshal(a.own)
+		g.meeting.value, err = json.Marshal(a.own)
 	}
 	if err != nil {
 		return fmt.Errorf("measure: %w", err)
@@ -102,17 +95,17 @@ func (g *Ranks) assemble(ctx context.Context, self Rank) error {
 
 // step makes one step, and reports whether that was the last.
 func (a *assembly) step(ctx context.Context) (done bool, err error) {
-	values, err := a.board.beat(ctx, true)
+	values, err := a.meeting.beat(ctx, true)
 	if err != nil {
 		if time.Since(a.answered) > connectTime {
-			err = a.board.unreachable(err)
+			err = a.meeting.unreachable(err)
 		}
 		return false, err
 	}
 	a.answered = time.Now()
 	claims := make([]claim, len(values))
 	for r, v := range values {
-		claims[r] = parseClaim(v)
+		_ = json.Unmarshal(v, &claims[r]) // a missing one is zero
 	}
 	if !slices.Equal(claims, a.claims) {
 		a.claims, a.changed = claims, time.Now()
@@ -122,7 +115,7 @@ func (a *assembly) step(ctx context.Context) (done bool, err error) {
 		a.run, a.Ranks.claims = runOf(claims), values
 	}
 	if a.run != "" { // also if a claim has ended since: its rank may have posted before
-		if a.posts, err = a.board.exchange(ctx, a.run, "members", a.self); err != nil {
+		if a.posts, err = a.meeting.exchange(ctx, a.run, "members", a.self); err != nil {
 			return false, err
 		}
 		if !slices.ContainsFunc(a.posts, func(p []byte) bool { return p == nil }) {
@@ -146,7 +139,7 @@ func runOf(claims []claim) string {
 // conflict returns an error if a live process has this rank, or another number of ranks.
 // A dead process's claim expires, so claims that last longer are being renewed.
 func (a *assembly) conflict() error {
-	if time.Since(a.changed) < a.board.ttl+time.Second {
+	if time.Since(a.changed) < a.meeting.ttl+time.Second {
 		return nil
 	}
 	o := a.options

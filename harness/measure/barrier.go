@@ -53,7 +53,7 @@ func (g *Ranks) Gather(ctx context.Context, name string, value []byte) (all [][]
 	}
 	g.barrier.broken = g.insist(ctx, func(ctx context.Context) (done bool, err error) {
 		left := g.haveLeft() // before reading values that they may have posted
-		posts, err := g.board.exchange(ctx, g.run, strconv.Itoa(g.barrier.next), own)
+		posts, err := g.meeting.exchange(ctx, g.run, strconv.Itoa(g.barrier.next), own)
 		if err == nil {
 			all, err = g.values(name, posts, left)
 		}
@@ -80,7 +80,7 @@ func (g *Ranks) insist(ctx context.Context, f func(context.Context) (done bool, 
 		case errors.Is(err, harness.ErrUsage), errors.Is(err, errOrder):
 			return err
 		case errors.Is(err, errRefused):
-			return g.board.unreachable(err)
+			return g.meeting.unreachable(err)
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
 		case g.context.Err() != nil:

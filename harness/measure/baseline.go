@@ -9,34 +9,12 @@ import (
 	"locklab/internal/stat"
 )
 
-// A baseline is a time that a lock can hardly beat, measured right before and after a window.
-type baseline struct {
-	of     func(r *harness.Result) *float64
-	change float64 // least ratio of the times after and before that means two regimes
-	kind   string  // of the warning
-	text   func(server string, before, after float64) string
-	remedy string
-}
-
-var (
-	transferBaseline = baseline{
-		of:     func(r *harness.Result) *float64 { return &r.Transfer },
-		change: 1.5,
-		kind:   "transfer",
-		text: func(_ string, before, after float64) string {
-			return fmt.Sprintf("a word took %.0f ns from one processor to the other before the window and %.0f ns after it", before, after)
-		},
-		remedy: "compare hand-overs in transfers only between rounds without this warning; on a virtual machine, have its processors bound to the host's",
-	}
-	roundTripBaseline = baseline{
-		of:     func(r *harness.Result) *float64 { return &r.RoundTrip },
-		change: 2,
-		kind:   "round-trip",
-		text: func(server string, before, after float64) string {
-			return fmt.Sprintf("a bare request to %s took %.0f µs before the window and %.0f µs after it", server, before/1e3, after/1e3)
-		},
-		remedy: "compare figures in round trips only between rounds without this warning; where client and server share few processors, the same request has two times, such as 30 and 160 µs to Redis, by which of them each gets: put the server on a machine or on processors of its own",
-	}
+// A baseline is a time that a lock can hardly beat, measured right before and after a window:
+// a transfer of a cache line, or a round trip to the server. The least ratios of the times
+// before and after that mean two regimes:
+const (
+	transferChange  = 1.5
+	roundTripChange = 2
 )
 
 // bracket sets the baseline of r from both probes, and warns if they disagree.
@@ -44,14 +22,25 @@ func bracket(r *harness.Result, before, after []float64) {
 	if len(before) == 0 || len(after) == 0 {
 		return // a single probe cannot show whether the regime held
 	}
-	y := transferBaseline
-	if r.Lock.Traits.Needs != "" {
-		y = roundTripBaseline
+	a, b, middle := stat.Median(before), stat.Median(after), stat.Median(slices.Concat(before, after))
+	w, change := harness.Warning{}, transferChange
+	if server := r.Lock.Traits.Needs; server == "" {
+		r.Transfer = middle
+		w = harness.Warning{
+			Kind:   "transfer",
+			Text:   fmt.Sprintf("a word took %.0f ns from one processor to the other before the window and %.0f ns after it", a, b),
+			Remedy: "compare hand-overs in transfers only between rounds without this warning; on a virtual machine, have its processors bound to the host's",
+		}
+	} else {
+		r.RoundTrip, change = middle, roundTripChange
+		w = harness.Warning{
+			Kind:   "round-trip",
+			Text:   fmt.Sprintf("a bare request to %s took %.0f µs before the window and %.0f µs after it", server, a/1e3, b/1e3),
+			Remedy: "compare figures in round trips only between rounds without this warning; where client and server share few processors, the same request has two times, such as 30 and 160 µs to Redis, by which of them each gets: put the server on a machine or on processors of its own",
+		}
 	}
-	a, b := stat.Median(before), stat.Median(after)
-	*y.of(r) = stat.Median(slices.Concat(before, after))
-	if max(a, b) > y.change*min(a, b) {
-		r.Warnings = append(r.Warnings, harness.Warning{Kind: y.kind, Text: y.text(r.Lock.Traits.Needs, a, b), Remedy: y.remedy})
+	if max(a, b) > change*min(a, b) {
+		r.Warnings = append(r.Warnings, w)
 	}
 }
 

@@ -103,8 +103,8 @@ func (p *Plan) measureUnit(ctx context.Context, u unit, known calibration, round
 			s.Shared = append(s.Shared, share{c.Lock.Name, fmt.Sprintf("%s-%d-%d", p.RunID, serial, k), p.access(c)})
 			limit += 4 * p.estimate(c)
 		}
-		text, failed := ask(ctx, s, limit)
-		for _, res := range results(text) {
+		heard, failed := ask(ctx, s, limit)
+		for _, res := range results(heard.answer) {
 			i := slices.IndexFunc(left, func(c Case) bool { return c.Lock.Name == res.Lock.Name && res.Workload == c.Workload })
 			if i < 0 || len(res.Violations) > 0 {
 				continue
@@ -140,106 +140,106 @@ func results(text []byte) (out []*harness.Result) {
 // measureShared measures the locks of jobs, of one workload, here: alternating blocks, then a
 // window of each, its last block. It writes each result to out when complete.
 func measureShared(ctx context.Context, in *Instruments, jobs []Job, s spec, out io.Writer) (err error) {
-	sh := &sharing{jobs: jobs, rigs: make([]*Rig, len(jobs)), meters: make([]*serverMeter, len(jobs)), blocks: make([]harness.Blocks, len(jobs))}
-	defer func() { err = errors.Join(err, sh.close()) }()
-	for i := range jobs {
-		if err := sh.open(ctx, in, i); err != nil {
+	var all []*sharer
+	defer func() {
+		for _, x := range slices.Backward(all) {
+			err = errors.Join(err, x.close())
+		}
+	}()
+	for i, job := range jobs {
+		x := &sharer{blocks: harness.Blocks{Process: s.Seed}}
+		all = append(all, x)
+		shared := slices.ContainsFunc(jobs[:i], func(j Job) bool { return j.At.Kind == job.At.Kind })
+		if err := x.open(ctx, in, job, shared); err != nil {
 			return err
 		}
-		sh.blocks[i].Process = s.Seed
 	}
 	rng, remote := rand.New(rand.NewPCG(s.Seed, 1)), jobs[0].Lock.Remote != nil
 	for range passes(s.Workload, remote) {
 		runtime.GC()
-		for _, i := range rng.Perm(len(jobs)) {
-			sh.meters[i].enter(ctx)
-			if err := sh.rigs[i].clean(ctx, Limit{Window: block(s.Workload, remote), Steady: jobs[i].steady()}, &sh.blocks[i]); err != nil {
+		for _, i := range rng.Perm(len(all)) {
+			if err := all[i].block(ctx, block(s.Workload, remote)); err != nil {
 				return err
 			}
-			sh.meters[i].leave(ctx)
 		}
 	}
-	for _, i := range rng.Perm(len(jobs)) {
-		res, err := sh.window(ctx, i)
-		if err != nil {
+	for _, i := range rng.Perm(len(all)) {
+		if err := all[i].window(ctx, s.Round, out); err != nil {
 			return err
-		}
-		res.Round = s.Round
-		text, err := result.Encode(result.Record{Result: res})
-		if err != nil {
-			return err
-		}
-		if _, err := out.Write(text); err != nil || len(res.Violations) > 0 {
-			return errors.Join(err, errViolated)
 		}
 	}
 	return nil
 }
 
-// A sharing is the locks of one process, by job.
-type sharing struct {
-	jobs   []Job
-	rigs   []*Rig
-	meters []*serverMeter
-	blocks []harness.Blocks
+// A sharer is one of the locks in a process.
+type sharer struct {
+	rig    *Rig
+	meter  *serverMeter
+	blocks harness.Blocks
 }
 
-// open makes and warms up lock i.
-func (sh *sharing) open(ctx context.Context, in *Instruments, i int) (err error) {
-	job := sh.jobs[i]
-	sh.meters[i] = newServerMeter(ctx, job, slices.ContainsFunc(sh.jobs[:i], func(j Job) bool { return j.At.Kind == job.At.Kind }))
-	if sh.rigs[i], err = Open(ctx, in, job); err != nil {
+func (x *sharer) open(ctx context.Context, in *Instruments, job Job, shared bool) (err error) {
+	x.meter = newServerMeter(ctx, job, shared)
+	if x.rig, err = Open(ctx, in, job); err != nil {
 		return err
 	}
-	if err := sh.rigs[i].clean(ctx, Limit{Window: max(job.Workload.Warmup, leastWarmup)}, nil); err != nil {
-		return err
-	}
-	sh.meters[i].leave(ctx)
-	return nil
+	_, err = x.drive(ctx, Limit{Window: max(job.Workload.Warmup, leastWarmup)})
+	x.meter.leave(ctx)
+	return err
 }
 
-func (sh *sharing) window(ctx context.Context, i int) (*harness.Result, error) {
-	sh.meters[i].enter(ctx)
-	res, err := sh.rigs[i].window(ctx, sh.meters[i])
-	if err != nil {
-		return nil, err
+func (x *sharer) close() error {
+	x.meter.close()
+	if x.rig == nil {
+		return nil
 	}
-	sh.meters[i].leave(ctx)
-	addBlock(&sh.blocks[i], res)
-	res.Blocks = &sh.blocks[i]
-	return res, nil
+	return x.rig.Close()
 }
 
-func (sh *sharing) close() (err error) {
-	for _, m := range sh.meters {
-		m.close()
+// drive is Rig.Drive that returns a violation as an error.
+func (x *sharer) drive(ctx context.Context, limit Limit) (*harness.Result, error) {
+	res, err := x.rig.Drive(ctx, limit)
+	if err == nil && len(res.Violations) > 0 {
+		err = errViolated
 	}
-	for _, r := range slices.Backward(sh.rigs) {
-		if r != nil {
-			err = errors.Join(err, r.Close())
-		}
+	return res, cmp.Or(err, ctx.Err())
+}
+
+func (x *sharer) block(ctx context.Context, length time.Duration) error {
+	x.meter.enter(ctx)
+	defer x.meter.leave(ctx)
+	res, err := x.drive(ctx, Limit{Window: length, Steady: x.rig.job.steady()})
+	if err == nil {
+		x.add(res)
 	}
 	return err
 }
 
+// window measures the window, and writes the result to out.
+func (x *sharer) window(ctx context.Context, round int, out io.Writer) error {
+	x.meter.enter(ctx)
+	defer x.meter.leave(ctx)
+	res, err := x.rig.window(ctx, x.meter)
+	if err != nil {
+		return err
+	}
+	x.add(res)
+	res.Round, res.Blocks = round, &x.blocks
+	text, err := result.Encode(result.Record{Result: res})
+	if err != nil {
+		return err
+	}
+	if _, err := out.Write(text); err != nil || len(res.Violations) > 0 {
+		return errors.Join(err, errViolated)
+	}
+	return nil
+}
+
+func (x *sharer) add(r *harness.Result) {
+	x.blocks.Elapsed = append(x.blocks.Elapsed, int64(r.Elapsed))
+	x.blocks.Ops = append(x.blocks.Ops, r.Ops)
+	x.blocks.Handovers = append(x.blocks.Handovers, r.Handovers)
+}
+
 // errViolated ends a process of several locks: a violation may disturb the others.
 var errViolated = errors.New("measure: a lock broke a promise in a process that others share")
-
-func (r *Rig) clean(ctx context.Context, limit Limit, b *harness.Blocks) error {
-	res, err := r.Drive(ctx, limit)
-	switch {
-	case err != nil:
-		return err
-	case len(res.Violations) > 0:
-		return errViolated
-	case b != nil:
-		addBlock(b, res)
-	}
-	return ctx.Err()
-}
-
-func addBlock(b *harness.Blocks, r *harness.Result) {
-	b.Elapsed = append(b.Elapsed, int64(r.Elapsed))
-	b.Ops = append(b.Ops, r.Ops)
-	b.Handovers = append(b.Handovers, r.Handovers)
-}

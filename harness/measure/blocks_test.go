@@ -10,20 +10,6 @@ import (
 	"locklab/harness/oracle"
 )
 
-func resultsOf(t *testing.T, p *Plan) map[string][]*harness.Result {
-	t.Helper()
-	out := make(map[string][]*harness.Result)
-	if err := p.Run(t.Context(), func(at Progress) error {
-		if at.Result != nil {
-			out[at.Case.Lock.Name] = append(out[at.Case.Lock.Name], at.Result)
-		}
-		return nil
-	}); err != nil {
-		t.Fatal(err)
-	}
-	return out
-}
-
 func TestBlocksAlternate(t *testing.T) {
 	p := plan(2, good, readers, single)
 	open := p.Cases[0]
@@ -32,17 +18,12 @@ func TestBlocksAlternate(t *testing.T) {
 	other.Workload.Workers++
 	p.Cases = append(p.Cases, open, other)
 	var alone, shared []*harness.Result
-	if err := p.Run(t.Context(), func(at Progress) error {
-		switch {
-		case at.Result == nil:
-		case at.Case.Workload == p.Cases[0].Workload:
+	for _, at := range measurePlan(t, p) {
+		if at.Case.Workload == p.Cases[0].Workload {
 			shared = append(shared, at.Result)
-		default:
+		} else {
 			alone = append(alone, at.Result)
 		}
-		return nil
-	}); err != nil {
-		t.Fatal(err)
 	}
 	if len(shared) != 6 || len(alone) != 4 {
 		t.Fatalf("%d results share a process, %d do not", len(shared), len(alone))
@@ -96,19 +77,17 @@ func TestBlameInSharedProcess(t *testing.T) {
 		for i := range p.Cases {
 			p.Cases[i].Workload.Workers = 4
 		}
-		results := resultsOf(t, p)
-		if len(results) != 3 {
-			t.Errorf("%d locks beside %s have results, want all", len(results), c.bad.Name)
-		}
-		for name, rs := range results {
-			if len(rs) != 1 {
-				t.Errorf("%s beside %s has %d results", name, c.bad.Name, len(rs))
-				continue
-			}
-			vs := rs[0].Violations
+		var measured []string
+		for _, at := range measurePlan(t, p) {
+			name, vs := at.Case.Lock.Name, at.Result.Violations
+			measured = append(measured, name)
 			if blamed := len(vs) > 0; blamed != (name == c.bad.Name) || blamed && vs[0].Rule != c.rule {
-				t.Errorf("%s beside %s: %+v", name, c.bad.Name, vs)
+				t.Errorf("%s with %s: %+v", name, c.bad.Name, vs)
 			}
+		}
+		slices.Sort(measured)
+		if want := slices.Sorted(slices.Values([]string{"good", "readers", c.bad.Name})); !slices.Equal(measured, want) {
+			t.Errorf("%q have results, want %q", measured, want)
 		}
 	}
 }

@@ -1,7 +1,6 @@
 package measure
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -61,7 +60,7 @@ func AskBuild(ctx context.Context, path string) (Build, error) {
 	if _, err := exec.LookPath(abs); err != nil {
 		return refuse("cannot be started: %v", errors.Unwrap(err))
 	}
-	text, err := ask(ctx, spec{Describe: true, exe: abs}, introduction)
+	heard, err := ask(ctx, spec{Describe: true, exe: abs}, introduction)
 	if ctx.Err() != nil {
 		return Build{}, fmt.Errorf("measure: %w", context.Cause(ctx))
 	}
@@ -69,7 +68,7 @@ func AskBuild(ctx context.Context, path string) (Build, error) {
 		return refuse("does not answer as a locklab of protocol %d does; a build from before there was --interleave cannot (%v)", protocol, err)
 	}
 	var b Build
-	if err := json.Unmarshal(bytes.TrimSpace(text), &b); err != nil || b.Protocol == 0 {
+	if err := json.Unmarshal(heard.answer, &b); err != nil || b.Protocol == 0 {
 		return refuse("is not a build of locklab that can be commanded: it did not say which protocol it speaks")
 	}
 	if b.Protocol != protocol || b.Schema != result.Schema {

@@ -18,27 +18,21 @@ import (
 func script(t *testing.T, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "program")
-	if err := os.WriteFile(path, []byte("#!/bin/sh\n"+text+"\n"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, os.WriteFile(path, []byte("#!/bin/sh\n"+text+"\n"), 0o755))
 	return path
 }
 
 func this(t *testing.T) string {
 	t.Helper()
 	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, err)
 	return script(t, "exec '"+exe+"'")
 }
 
 func TestAskBuild(t *testing.T) {
 	path := this(t)
 	b, err := AskBuild(t.Context(), path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, err)
 	if b.Path != path || b.Protocol != protocol || b.Schema != result.Schema || b.Go == "" || b.Arch == "" ||
 		b.Overhead.Loop <= 0 || !slices.Contains(b.Locks, "good") {
 		t.Errorf("%+v", b)
@@ -47,9 +41,7 @@ func TestAskBuild(t *testing.T) {
 
 func TestAskBuildRefuses(t *testing.T) {
 	plain := filepath.Join(t.TempDir(), "plain")
-	if err := os.WriteFile(plain, []byte("text"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, os.WriteFile(plain, []byte("text"), 0o644))
 	const hear = "read -r spec\n"
 	for _, c := range []struct{ path, want string }{
 		{filepath.Join(t.TempDir(), "none"), "no such file"},
@@ -81,9 +73,7 @@ func TestAskBuildRefuses(t *testing.T) {
 func TestRunBuilds(t *testing.T) {
 	log := filepath.Join(t.TempDir(), "log")
 	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, err)
 	builds := []Build{
 		{Path: script(t, "echo 0 >> '"+log+"'; exec '"+exe+"'")},
 		{Path: script(t, "echo 1 >> '"+log+"'; exec '"+exe+"'")},
@@ -99,9 +89,7 @@ func TestRunBuilds(t *testing.T) {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, err)
 	first := 0
 	var said strings.Builder
 	for i := 0; i+1 < len(slots); i += 2 {

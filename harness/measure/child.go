@@ -1,6 +1,7 @@
 package measure
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -32,7 +33,6 @@ type spec struct {
 	Key      string
 	Machine  calibration
 	Describe bool // measure nothing: describe the program
-	Told     bool // report the stages and the reason for a failure: see told
 	Meets    bool // begin together with other ranks: see Plan.Together
 	First    int  // the number of its first worker among all ranks
 
@@ -58,10 +58,8 @@ func Main(suite []*harness.Variant) {
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
-		if s.Told {
-			tell(os.Stdout, told{Failed: err.Error(), Usage: errors.Is(err, harness.ErrUsage)})
-		}
-		os.Exit(exitCode(err))
+		tell(os.Stdout, told{Failed: err.Error(), Usage: errors.Is(err, harness.ErrUsage)})
+		os.Exit(exitFailed)
 	}
 	os.Exit(0)
 }
@@ -70,15 +68,7 @@ func Main(suite []*harness.Variant) {
 const (
 	exitFailed = 1
 	exitOrphan = 3
-	exitUsage  = 4 // not 2, the exit status of a panic
 )
-
-func exitCode(err error) int {
-	if errors.Is(err, harness.ErrUsage) {
-		return exitUsage
-	}
-	return exitFailed
-}
 
 // hear reads the case and start signals, and ends the process at the end of in.
 func hear(in io.Reader) (s spec, begins <-chan int64, err error) {
@@ -110,13 +100,9 @@ func measureAs(suite []*harness.Variant, s spec, begins <-chan int64, out io.Wri
 	// a lock that allocates from exhausting the memory in a long run.
 	debug.SetGCPercent(-1)
 	debug.SetMemoryLimit(1 << 30)
-	if s.Told {
-		tell(out, told{At: atCalibration})
-	}
+	tell(out, told{At: atCalibration})
 	in := s.Machine.instruments()
-	if s.Told {
-		tell(out, told{At: atLock})
-	}
+	tell(out, told{At: atLock})
 	if s.Shared != nil {
 		return s.measureShared(suite, in, out)
 	}
@@ -124,12 +110,10 @@ func measureAs(suite []*harness.Variant, s spec, begins <-chan int64, out io.Wri
 	if err != nil {
 		return err
 	}
-	job := Job{Lock: lock, Workload: s.Workload, At: s.Endpoint(), Key: s.Key, Seed: s.Seed, first: s.First}
+	job := Job{Lock: lock, Workload: s.Workload, At: s.Endpoint(), Key: s.Key, Seed: s.Seed, first: s.First,
+		ready: func() { tell(out, told{At: atWork}) }}
 	if s.Meets {
-		job.together = &meeting{out: out, begins: begins}
-	}
-	if s.Told {
-		job.ready = func() { tell(out, told{At: atWork}) }
+		job.together = &checkpoints{out: out, begins: begins}
 	}
 	res, err := Measure(context.Background(), in, job)
 	if err != nil {
@@ -174,19 +158,18 @@ func (s spec) measureShared(suite []*harness.Variant, in *Instruments, out io.Wr
 }
 
 func spawn(ctx context.Context, s spec, limit time.Duration) (*harness.Result, error) {
-	s.Told = true
-	text, err := ask(ctx, s, limit)
+	heard, err := ask(ctx, s, limit)
 	if s.relay != nil {
 		err = s.relay.end(ctx, err)
 	}
 	if err != nil {
 		return nil, err
 	}
-	heard := listen(text)
-	if len(heard.answer) == 0 {
+	answer := bytes.TrimSpace(heard.answer)
+	if len(answer) == 0 {
 		return nil, heard.silent()
 	}
-	record, err := result.Decode(heard.answer)
+	record, err := result.Decode(answer)
 	if err == nil && record.Result == nil {
 		err = errors.New("measure: a measuring process did not print a result")
 	}
@@ -206,56 +189,53 @@ func (s *spec) answered(r *harness.Result) error {
 
 // ask starts a measuring process with s, and returns its output at its end, also with an
 // error. The process may be served for limit.
-func ask(ctx context.Context, s spec, limit time.Duration) ([]byte, error) {
+func ask(ctx context.Context, s spec, limit time.Duration) (heard, error) {
 	text, err := json.Marshal(s)
 	if err != nil {
-		return nil, fmt.Errorf("measure: %w", err)
+		return heard{}, fmt.Errorf("measure: %w", err)
 	}
-	cmd, err := s.command()
+	cmd, err := s.program()
 	if err != nil {
-		return nil, err
+		return heard{}, fmt.Errorf("measure: %w", err)
 	}
-	var stdout answer
-	stderr := child.Head{Most: 1 << 20} // the trace of a process with many goroutines is long
-	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
-		return nil, fmt.Errorf("measure: %w", err)
+		return heard{}, fmt.Errorf("measure: %w", err)
 	}
-	over := func() {}
+	stdout, stderr := new(listener), &child.Head{Most: 1 << 20} // the trace of a process with many goroutines is long
+	cmd.Stdout, cmd.Stderr = stdout, stderr
 	if s.relay != nil {
-		cmd.Stdout, over = s.relay.watch(ctx, &stdout, stdin)
+		stdout.meet = func() { s.relay.answer(ctx, stdin) }
 	}
 	proc, err := child.Start(cmd)
 	if err != nil {
-		over()
-		return nil, fmt.Errorf("measure: cannot start a measuring process: %w", err)
+		return heard{}, fmt.Errorf("measure: cannot start a measuring process: %w", err)
 	}
-	hangs := killHung(proc, s.served(proc), limit)
+	hangs := killHung(proc, s.watchdog(proc.PID()), limit)
 	defer context.AfterFunc(ctx, proc.Kill)()
 	_, werr := stdin.Write(append(text, '\n'))
 	err = proc.Err() // its end closes stdin
-	hung := hangs()
-	over() // stdout has all of its output
+	hung, said := hangs(), stdout.end()
 	switch {
 	case ctx.Err() != nil:
-		return stdout.text, fmt.Errorf("measure: %w", context.Cause(ctx))
+		err = fmt.Errorf("measure: %w", context.Cause(ctx))
 	case hung:
-		return stdout.text, overdue(listen(stdout.text), limit)
+		err = overdue(said, limit)
 	case err != nil:
-		return stdout.text, fate(err, listen(stdout.text), stderr.String())
+		err = fate(err, said, stderr.String())
 	case werr != nil:
-		return nil, fmt.Errorf("measure: %w", werr)
+		err = fmt.Errorf("measure: %w", werr)
 	}
-	return stdout.text, nil
+	return said, err
 }
 
-func (s spec) command() (*exec.Cmd, error) {
+// program returns the command of the measuring process.
+func (s *spec) program() (*exec.Cmd, error) {
 	exe := s.exe
 	if exe == "" {
 		var err error
 		if exe, err = machine.Executable(); err != nil {
-			return nil, fmt.Errorf("measure: %w", err)
+			return nil, err
 		}
 	}
 	cmd := exec.Command(exe)
@@ -264,9 +244,9 @@ func (s spec) command() (*exec.Cmd, error) {
 	return cmd, nil
 }
 
-// served returns a function that counts how long proc could run, and its servers too.
-func (s spec) served(proc *child.Process) func(step time.Duration) time.Duration {
-	served := machine.NewServed(proc.PID()).Count
+// watchdog returns the time in which process pid could have measured s.
+func (s *spec) watchdog(pid int) func(step time.Duration) time.Duration {
+	served := machine.NewServed(pid).Count
 	if s.At.Kind != "" || slices.ContainsFunc(s.Shared, func(x share) bool { return x.At.Kind != "" }) {
 		served = starvation(served, machine.Watch())
 	}
@@ -294,17 +274,4 @@ func killHung(proc *child.Process, served func(step time.Duration) time.Duration
 		}
 	}()
 	return func() bool { close(end); return <-hung }
-}
-
-// An answer is the limited output of any program that the user named.
-type answer struct{ text []byte }
-
-const maxAnswer = 64 << 20
-
-func (a *answer) Write(text []byte) (int, error) {
-	if len(a.text)+len(text) > maxAnswer {
-		return 0, errors.New("it prints without end")
-	}
-	a.text = append(a.text, text...)
-	return len(text), nil
 }

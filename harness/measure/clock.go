@@ -1,15 +1,19 @@
 package measure
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
+	"encoding/json"
 	"errors"
 	"fmt"
-	"locklab/internal/machine"
 	"math"
 	"os"
+	"slices"
 	"strings"
 	"time"
+
+	"locklab/internal/machine"
 )
 
 // A RankClock relates clocks: a time of CLOCK_MONOTONIC here plus Offset is a common time,
@@ -25,11 +29,12 @@ import (
 // If all ranks read the same clock, of one boot of one kernel, it is the common one, and
 // Offset and Error are 0: the server's could only add an error.
 type RankClock struct {
-	Offset int64  // ns
-	Error  int64  // ns, -1 if nothing is known
-	Reason string // why nothing is known
-	At     int64  // CLOCK_MONOTONIC when it was measured, ns; 0 for the same clock
+	Offset int64 // ns
+	Error  int64 // ns, -1 if nothing is known
+	At     int64 // CLOCK_MONOTONIC when it was measured, ns; 0 for the same clock
 }
+
+var unknownClock = RankClock{Error: -1}
 
 // Until combines c and later, measured before and after, into a Clock that holds for all of
 // the time between, if the server's clock was not set. The offset may have moved.
@@ -68,12 +73,11 @@ func (s sample) bounds(at int64) (low, high int64) {
 const (
 	samples    = 40 // per measurement
 	minSamples = 8  // required
-
 )
 
 func intersect(all []sample) RankClock {
 	if len(all) < minSamples {
-		return unknown(fmt.Sprintf("the server's clock was read %d times: %d are needed", len(all), minSamples))
+		return unknownClock
 	}
 	at := all[len(all)-1].after
 	low, high := int64(math.MinInt64), int64(math.MaxInt64)
@@ -81,32 +85,16 @@ func intersect(all []sample) RankClock {
 		l, h := s.bounds(at)
 		low, high = max(low, l), min(high, h)
 	}
-	if low > high {
-		return unknown(fmt.Sprintf("readings of the server's clock contradict each other by %v: it was set", time.Duration(low-high)))
+	if low > high { // the server's clock was set
+		return unknownClock
 	}
 	return clockBetween(low, high, at)
 }
 
-func unknown(why string) RankClock { return RankClock{Error: -1, Reason: why} }
-
-// rankClock returns the result of the last measurement.
-func (g *Ranks) rankClock() RankClock {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.clock
-}
-
-func (g *Ranks) setClock(c RankClock) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.clock = c
-}
-
-// measureClock measures the clock again, by some tens of requests. Without a result the clock
-// has the reason. The error is the cause of ctx or Context, or the server's refusal.
+// measureClock measures the clock again, by some tens of requests. The error is the cause of
+// ctx or Context, or the server's refusal.
 func (g *Ranks) measureClock(ctx context.Context) error {
 	if g.same {
-		g.setClock(RankClock{})
 		return nil
 	}
 	var all []sample
@@ -120,11 +108,11 @@ func (g *Ranks) measureClock(ctx context.Context) error {
 		case g.context.Err() != nil:
 			return context.Cause(g.context)
 		case errors.Is(err, errRefused):
-			return g.board.unreachable(err)
+			return g.meeting.unreachable(err)
 		}
 		sleep(ctx, phase(i))
 	}
-	g.setClock(intersect(all))
+	g.clock = intersect(all)
 	return nil
 }
 
@@ -140,26 +128,55 @@ func (g *Ranks) sample(ctx context.Context) (sample, error) {
 	s := sample{resolution: clockResolution}
 	var err error
 	s.before = machine.Monotonic()
-	s.server, err = g.board.now(ctx)
+	s.server, err = g.meeting.now(ctx)
 	s.after = machine.Monotonic()
 	return s, err
 }
 
-// check measures again if the server's clock differs from the expected time.
-func (g *Ranks) check(ctx context.Context) error {
-	c := g.rankClock()
-	if g.same {
-		return nil
+// startLead is the time from the last rank's arrival to the start: a poll, a few requests, and
+// a late scheduler.
+const startLead = int64(200 * time.Millisecond)
+
+// An arrival is a rank's post for a start. Both in ns.
+type arrival struct {
+	Time  int64 // on the common clock
+	Error int64 // of Time, -1 if nothing is known
+}
+
+// start returns the common start of all ranks by [machine.Monotonic]: the latest arrival plus
+// startLead, perhaps in the past. It is a barrier. If a rank's clock is unknown, all begin when
+// they learn that all have come, within about 50 ms.
+func (g *Ranks) start(ctx context.Context, name string) (int64, error) {
+	own, err := json.Marshal(arrival{machine.Monotonic() + g.clock.Offset, g.clock.Error})
+	if err != nil {
+		return 0, fmt.Errorf("measure: %w", err)
 	}
-	s, err := g.sample(ctx)
-	if err == nil && c.Error >= 0 {
-		low, high := s.bounds(s.after)
-		wide := c.Error + drift(s.after-c.At)
-		if low <= c.Offset+wide && high >= c.Offset-wide {
-			return nil
-		}
+	values, err := g.Gather(ctx, "start "+name, own)
+	if err != nil {
+		return 0, err
 	}
-	return g.measureClock(ctx)
+	all, err := decode[arrival](g, values)
+	if err != nil {
+		return 0, err
+	}
+	return commonStart(all, g.clock, machine.Monotonic()), nil
+}
+
+// commonStart returns the start on the own clock, which shows now. All others came before this
+// rank read their posts. If one came later than now, the server's clock was set, so the
+// common clock cannot be trusted.
+func commonStart(all []arrival, c RankClock, now int64) int64 {
+	last := slices.MaxFunc(all, func(a, b arrival) int { return cmp.Compare(a.Time, b.Time) })
+	known := c.Error >= 0 && !slices.ContainsFunc(all, func(a arrival) bool { return a.Error < 0 })
+	at := last.Time - c.Offset
+	allowed := c.Error + last.Error
+	if c.At != 0 {
+		allowed += drift(now - c.At)
+	}
+	if !known || at > now+allowed {
+		return now + startLead
+	}
+	return at + startLead
 }
 
 // RankClockName names this process's CLOCK_MONOTONIC by the kernel's boot (boot_id of
@@ -184,10 +201,7 @@ func RankClockName() string {
 }
 
 func ownClock() string {
-	return fmt.Sprintf("process %d %s", os.Getpid(), ownRank.nonce)
+	return fmt.Sprintf("process %d %s", os.Getpid(), processNonce)
 }
 
-var ownRank = struct {
-	began time.Time
-	nonce string
-}{time.Now(), rand.Text()}
+var processNonce = rand.Text()

@@ -2,7 +2,6 @@ package measure
 
 import (
 	"math/rand/v2"
-	"strings"
 	"testing"
 	"time"
 )
@@ -124,11 +123,11 @@ func TestSet(t *testing.T) {
 			f.setBy = -f.setBy
 		}
 		c := intersect(f.samples(samples))
-		if c.Error != -1 || c.Offset != 0 || !strings.Contains(c.Reason, "it was set") {
+		if c != unknownClock {
 			t.Fatalf("%+v after the clock was set by %d", c, f.setBy)
 		}
 	}
-	if c := intersect(newFake(random).samples(minSamples - 1)); c.Error != -1 || c.Reason == "" {
+	if c := intersect(newFake(random).samples(minSamples - 1)); c != unknownClock {
 		t.Errorf("%+v of too few samples", c)
 	}
 }
@@ -150,38 +149,33 @@ func TestUntil(t *testing.T) {
 	if c := (RankClock{}).Until(RankClock{}); c != (RankClock{}) {
 		t.Errorf("the same clock for all: %+v", c)
 	}
-	for _, pair := range [][2]RankClock{{unknown("x"), {}}, {{}, unknown("x")}} {
-		if c := pair[0].Until(pair[1]); c != unknown("x") {
+	for _, pair := range [][2]RankClock{{unknownClock, {}}, {{}, unknownClock}} {
+		if c := pair[0].Until(pair[1]); c != unknownClock {
 			t.Errorf("%+v of %+v", c, pair)
 		}
 	}
 }
 
-// TestDepart: all start together within their clocks' errors, and never wait for a set clock.
-func TestDepart(t *testing.T) {
+// TestCommonStart: all start together within their clocks' errors, and never wait for a set clock.
+func TestCommonStart(t *testing.T) {
 	const ms = int64(time.Millisecond)
 	for _, test := range []struct {
-		name    string
-		all     []departure
-		clock   RankClock
-		now     int64
-		at      int64
-		learned time.Duration
-		why     string
+		name  string
+		all   []arrival
+		clock RankClock
+		now   int64
+		at    int64
 	}{
-		{"the last to come", []departure{{100 * ms, 0, 0}, {500 * ms, 0, 0}}, RankClock{}, 510 * ms, 700 * ms, 10 * time.Millisecond, ""},
-		{"another clock here", []departure{{100 * ms, 5, 0}, {500 * ms, 5, 0}}, RankClock{Offset: 400 * ms, Error: 5}, 110 * ms, 300 * ms, 10 * time.Millisecond, ""},
-		{"known late", []departure{{0, 0, 0}, {1, 0, 0}}, RankClock{}, 900 * ms, 200*ms + 1, 900*time.Millisecond - 1, ""},
-		{"learned late lately", []departure{{0, 0, 300 * ms}, {0, 0, 900 * ms}}, RankClock{}, 0, 1800 * ms, 0, ""},
-		{"no end of patience", []departure{{0, 0, 1e15}}, RankClock{}, 0, int64(maxLead), 0, ""},
-		{"another's clock is unknown", []departure{{1e18, -1, 0}, {0, 0, 0}}, RankClock{}, 50 * ms, 250 * ms, 0, ""},
-		{"nothing known here", []departure{{1e18, -1, 0}, {5, 0, 0}}, unknown("x"), 50 * ms, 250 * ms, 0, ""},
-		{"a little ahead, within errors", []departure{{100 * ms, 3 * ms, 0}, {0, 0, 0}}, RankClock{Error: 2 * ms}, 95 * ms, 300 * ms, 0, ""},
-		{"set ahead", []departure{{100 * ms, 3 * ms, 0}, {0, 0, 0}}, RankClock{Error: 2 * ms}, 94 * ms, 294 * ms, 0, "the server's was set"},
+		{"the last to come", []arrival{{100 * ms, 0}, {500 * ms, 0}}, RankClock{}, 510 * ms, 700 * ms},
+		{"another clock here", []arrival{{100 * ms, 5}, {500 * ms, 5}}, RankClock{Offset: 400 * ms, Error: 5}, 110 * ms, 300 * ms},
+		{"known late", []arrival{{0, 0}, {1, 0}}, RankClock{}, 900 * ms, 200*ms + 1},
+		{"another's clock is unknown", []arrival{{1e18, -1}, {0, 0}}, RankClock{}, 50 * ms, 250 * ms},
+		{"nothing known here", []arrival{{1e18, -1}, {5, 0}}, unknownClock, 50 * ms, 250 * ms},
+		{"a little ahead, within errors", []arrival{{100 * ms, 3 * ms}, {0, 0}}, RankClock{Error: 2 * ms}, 95 * ms, 300 * ms},
+		{"set ahead", []arrival{{100 * ms, 3 * ms}, {0, 0}}, RankClock{Error: 2 * ms}, 94 * ms, 294 * ms},
 	} {
-		at, learned, why := depart(test.all, test.clock, test.now)
-		if at != test.at || learned != test.learned || (why == "") != (test.why == "") || !strings.Contains(why, test.why) {
-			t.Errorf("%s: starts at %v, learned %v late, %q: want %v, %v, %q", test.name, time.Duration(at), learned, why, time.Duration(test.at), test.learned, test.why)
+		if at := commonStart(test.all, test.clock, test.now); at != test.at {
+			t.Errorf("%s: starts at %v, want %v", test.name, time.Duration(at), time.Duration(test.at))
 		}
 	}
 }

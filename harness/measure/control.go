@@ -13,7 +13,7 @@ type Limit struct {
 	Ops    int64
 	Steady time.Duration // greatest delay of the window until each worker has had the lock
 
-	together *meeting // the window begins with it; nil without other ranks
+	together *checkpoints // the window begins with it; nil without other ranks
 }
 
 // The phases of a drive that is limited by time.

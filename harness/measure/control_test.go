@@ -48,8 +48,7 @@ func (s *snail) Lock() {
 func TestSlowIsNotStuck(t *testing.T) {
 	const workers = 8
 	s := new(snail)
-	v := &harness.Variant{Name: "snail", Doc: "is slow", Paper: "none", Family: harness.Blocking,
-		Local: func(harness.Setup) harness.Local { return harness.Shared(s) }}
+	v := localLock("snail", harness.Traits{}, func() sync.Locker { return s })
 	w := harness.Workload{Workers: workers, Warmup: 2 * time.Millisecond, Window: 5 * time.Millisecond}
 	r, err := Measure(t.Context(), instruments(), Job{Lock: v, Workload: w, Patience: 150 * time.Millisecond})
 	if err != nil || len(r.Violations) > 0 {

@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -18,8 +19,8 @@ import (
 	"locklab/harness/result"
 )
 
-// told is a stage of a measuring process, or the reason for its failure, which distinguishes a
-// lock from a lab or server. Older builds print neither.
+// told is a stage of a measuring process, or the reason for its failure, which separates a
+// failed lock from a failed lab or server. Older builds print neither.
 type told struct {
 	At     string `json:"at,omitempty"`
 	Failed string `json:"failed,omitempty"`
@@ -42,32 +43,69 @@ type heard struct {
 	at     string
 	failed string
 	usage  bool
-	answer []byte // the line that is not a told, such as a result
+	answer []byte // all lines that are not told, such as results
 }
 
-// mostTold limits the told lines; others are part of the answer, of any program.
-const mostTold = 8
+// A listener is the output of a measuring process, or of any program that the user named.
+type listener struct {
+	heard
+	meet func() // answers the process when it waits for the other ranks
+	mu   sync.Mutex
+	rest []byte // the start of a line
+}
 
-func listen(text []byte) (h heard) {
-	for range mostTold {
-		line, rest, _ := bytes.Cut(text, []byte("\n"))
-		text = rest
-		line = bytes.TrimSpace(line)
-		var t told
+// Limits of the output: of a told line, and of all other lines together.
+const (
+	mostTold  = 64 << 10
+	mostHeard = 64 << 20
+)
+
+func (l *listener) Write(text []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.answer)+len(l.rest)+len(text) > mostHeard {
+		return 0, errors.New("it prints without end")
+	}
+	l.rest = append(l.rest, text...)
+	for {
+		end := bytes.IndexByte(l.rest, '\n') + 1
+		if end == 0 {
+			return len(text), nil
+		}
+		l.hear(l.rest[:end])
+		l.rest = l.rest[end:]
+	}
+}
+
+func (l *listener) hear(line []byte) {
+	var t told
+	if bytes.HasPrefix(line, []byte("{")) && len(line) < mostTold {
 		dec := json.NewDecoder(bytes.NewReader(line))
 		dec.DisallowUnknownFields()
-		switch err := dec.Decode(&t); {
-		case len(line) == 0:
-		case err != nil || t == told{}:
-			h.answer = append(h.answer, line...)
-		case t.Failed != "":
-			h.failed, h.usage = t.Failed, t.Usage
-		default:
-			h.at = t.At
+		if dec.Decode(&t) != nil {
+			t = told{}
 		}
 	}
-	h.answer = append(h.answer, bytes.TrimSpace(text)...)
-	return h
+	switch {
+	case t == told{}:
+		l.answer = append(l.answer, line...)
+	case t.Failed != "":
+		l.failed, l.usage = t.Failed, t.Usage
+	case t.Meet != "":
+		if l.meet != nil {
+			l.meet()
+		}
+	default:
+		l.at = t.At
+	}
+}
+
+// end returns all of the output. It waits until the last line has been handled.
+func (l *listener) end() heard {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.answer, l.rest = append(l.answer, l.rest...), nil
+	return l.heard
 }
 
 func (h heard) silent() error {
@@ -98,7 +136,7 @@ func fate(err error, h heard, said string) error {
 		return &lostError{err: lost}
 	}
 	switch {
-	case h.usage, h.at == "" && exit.ExitCode() == exitUsage:
+	case h.usage:
 		text := strings.TrimPrefix(cmp.Or(result.OneLine(h.failed), first), harness.ErrUsage.Error()+": ")
 		return fmt.Errorf("%w: %s", harness.ErrUsage, text)
 	case h.failed != "":

@@ -96,7 +96,7 @@ func (d *drive) window(ctx context.Context, back <-chan struct{}, timeout *time.
 	timeout.Reset(d.limit.Window)
 	left = d.await(ctx, back, timeout)
 	d.close(ctx, wire)
-	if d.rig.servers != nil {
+	if d.rig.servers.gauge != nil {
 		d.phase.Store(ramp)
 		d.rig.servers.readPeak(ctx)
 	}

@@ -1,7 +1,6 @@
 package measure
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -30,16 +29,29 @@ func TestDone(t *testing.T) {
 	p := plan(3, good, single)
 	p.Done = func(c Case, round int) bool { return round == 0 || round == 1 && c.Lock == single }
 	var seen []string
-	err := p.Run(t.Context(), func(at Progress) error {
-		if at.Result != nil {
-			seen = append(seen, fmt.Sprintf("%d %s %d/%d", at.Round, at.Case.Lock.Name, at.Done, at.Total))
-		}
-		return nil
-	})
-	slices.Sort(seen[1:])
-	if len(seen) != 3 || err != nil || seen[0] != "1 good 4/6" || !strings.HasPrefix(seen[1], "2 good") || !strings.HasPrefix(seen[2], "2 single") {
-		t.Errorf("measured %q (%v)", seen, err)
+	for _, at := range measurePlan(t, p) {
+		seen = append(seen, fmt.Sprintf("%d %s %d/%d", at.Round, at.Case.Lock.Name, at.Done, at.Total))
 	}
+	slices.Sort(seen[1:])
+	if len(seen) != 3 || seen[0] != "1 good 4/6" || !strings.HasPrefix(seen[1], "2 good") || !strings.HasPrefix(seen[2], "2 single") {
+		t.Errorf("measured %q", seen)
+	}
+}
+
+// simulateRun returns the progress at the end of p, whose cases take pace times their estimates.
+func simulateRun(p *Plan, pace float64) *progress {
+	now := time.Unix(0, 0)
+	r := p.progress(now)
+	for round := 0; round < r.rounds; round++ {
+		for _, c := range p.Cases {
+			if p.due(c, round) {
+				now = now.Add(time.Duration(pace * float64(p.estimateIn(c, r.sizes))))
+				r.add(c)
+			}
+		}
+		r.replan(round+1, now)
+	}
+	return r
 }
 
 func TestReplan(t *testing.T) {
@@ -49,36 +61,10 @@ func TestReplan(t *testing.T) {
 	}{{1, 20}, {2, 10}, {0.5, 30}, {10, 6}} {
 		p := plan(20, good, single)
 		p.Budget, p.Least, p.Most = p.Estimate(), 6, 30
-		begin := time.Unix(0, 0)
-		now := begin
-		r := p.progress(now)
-		for round := 0; round < r.rounds; round++ {
-			for _, c2 := range p.Cases {
-				now = now.Add(time.Duration(c.pace * float64(p.estimateIn(c2, r.sizes))))
-				r.add(c2)
-			}
-			r.replan(round+1, now)
-		}
+		r := simulateRun(p, c.pace)
 		if r.rounds != c.want || r.done != r.total || r.total != 2*c.want || r.ahead != 0 {
 			t.Errorf("at a pace of %v: %d rounds, %d of %d cases, %v ahead; want %d rounds", c.pace, r.rounds, r.done, r.total, r.ahead, c.want)
 		}
-	}
-}
-
-func TestProbeCost(t *testing.T) {
-	p := plan(10, good)
-	if err := p.Probe(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	f := p.cost[harness.Site{}]
-	w := p.Cases[0].Workload
-	if got, want := p.estimate(p.Cases[0])-w.Warmup-w.Window, time.Duration(f*float64(processCost)); f <= 0 || got != want {
-		t.Errorf("a process costs %v of what was thought, so the estimate is %v, want %v", f, got, want)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if err := p.Probe(ctx); !errors.Is(err, context.Canceled) {
-		t.Errorf("%v, want that it was cancelled", err)
 	}
 }
 
@@ -89,17 +75,14 @@ func TestOpenEvery(t *testing.T) {
 	p.Cases[1].Workload.Rate, p.Cases[1].Workload.Window = 1e4, 4*time.Millisecond
 	p.OpenEvery = 3
 	in := make(map[string][]int)
-	err := p.Run(t.Context(), func(at Progress) error {
-		if at.Result != nil {
-			in[at.Case.Lock.Name] = append(in[at.Case.Lock.Name], at.Round)
-			if len(in["good"])+len(in["single"]) != at.Done || at.Total != 10 {
-				t.Errorf("%v: %d of %d", in, at.Done, at.Total)
-			}
+	for i, at := range measurePlan(t, p) {
+		in[at.Case.Lock.Name] = append(in[at.Case.Lock.Name], at.Round)
+		if at.Done != i+1 || at.Total != 10 {
+			t.Errorf("%v: %d of %d", in, at.Done, at.Total)
 		}
-		return nil
-	})
-	if err != nil || len(in["good"]) != 7 || !slices.Equal(in["single"], []int{0, 3, 6}) {
-		t.Errorf("measured in %v (%v)", in, err)
+	}
+	if len(in["good"]) != 7 || !slices.Equal(in["single"], []int{0, 3, 6}) {
+		t.Errorf("measured in %v", in)
 	}
 	each, open := p.estimate(p.Cases[0]), p.estimate(p.Cases[1])
 	if got, want := p.Estimate(), 7*each+3*open; got != want || p.Total() != 10 {
@@ -107,21 +90,7 @@ func TestOpenEvery(t *testing.T) {
 	}
 	p.Rounds, p.Least, p.Most = 20, 2, 60
 	p.Budget = 12*each + 4*open
-	now := time.Unix(0, 0)
-	r := p.progress(now)
-	for round := 0; round < r.rounds; round++ {
-		for _, c := range p.Cases {
-			if p.due(c, round) {
-				now = now.Add(p.estimate(c))
-				r.add(c)
-			}
-		}
-		r.replan(round+1, now)
-		if r.rounds != 12 || r.total != 16 {
-			t.Fatalf("after round %d there are %d rounds of %d measurements, want 12 of 16", round, r.rounds, r.total)
-		}
-	}
-	if r.done != 16 || r.ahead != 0 {
-		t.Errorf("%d measured, %v ahead", r.done, r.ahead)
+	if r := simulateRun(p, 1); r.rounds != 12 || r.total != 16 || r.done != 16 || r.ahead != 0 {
+		t.Errorf("%d rounds, %d of %d measured, %v ahead; want 12 rounds of 16 measurements", r.rounds, r.done, r.total, r.ahead)
 	}
 }

@@ -14,7 +14,7 @@ import (
 func die(g *Ranks) {
 	g.watcher.stop()
 	g.watcher.Wait()
-	g.board.client.Close()
+	g.meeting.client.Close()
 }
 
 func mortalRanks(t *testing.T, sync string, n int) []*Ranks {
@@ -64,11 +64,9 @@ func TestGoneAtBarrier(t *testing.T) {
 	all := mortalRanks(t, sync, 3)
 	own, err := json.Marshal(posted{Barrier: "one"})
 	if err == nil {
-		_, err = all[2].board.exchange(t.Context(), all[2].run, "0", own)
+		_, err = all[2].meeting.exchange(t.Context(), all[2].run, "0", own)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, err)
 	die(all[2])
 	runTogether(2, func(r int) {
 		if _, err := all[r].Gather(t.Context(), "one", nil); err != nil {
@@ -90,11 +88,9 @@ func TestKilledRun(t *testing.T) {
 	if all[0].run == before[0].run {
 		t.Error("the second run has the name of the first")
 	}
-	if err := all[0].Leave(t.Context(), ""); err != nil {
-		t.Error(err)
-	}
-	b := all[1].board
-	check(t, b.client.Del(t.Context(), b.claimKey(1)).Err())
+	expectNoError(t, all[0].Leave(t.Context(), ""))
+	b := all[1].meeting
+	expectNoError(t, b.client.Del(t.Context(), b.claimKey(1)).Err())
 	keys, err := b.client.Keys(t.Context(), b.key("*")).Result()
 	if err != nil || len(keys) == 0 {
 		t.Errorf("keys %q, %v", keys, err)
@@ -111,9 +107,7 @@ func TestDiesBeforeAll(t *testing.T) {
 	sync := parallel(t)
 	o := RankOptions{Rank: 1, Ranks: 3, Sync: sync, Job: jobOf(t)}
 	b, err := o.connect(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, err)
 	b.value = []byte(`{"Nonce":"dead","Ranks":3}`)
 	if claims, err := b.beat(t.Context(), true); err != nil || claims[1] == nil {
 		t.Fatalf("rank 1 has not claimed: %q, %v", claims, err)

@@ -24,12 +24,9 @@ func TestGroup(t *testing.T) {
 		}))
 		runTogether(n, func(r int) { use(t, all[r]) })
 		runTogether(n, func(r int) {
-			at, err := all[r].start(t.Context(), "s")
-			if err != nil {
+			if _, err := all[r].start(t.Context(), "s"); err != nil {
 				t.Errorf("rank %d: %v", r, err)
 			}
-			c := all[r].rankClock()
-			t.Logf("%d clocks: rank %d starts %v from now, clock ±%v %s", clocks, r, time.Until(at), time.Duration(c.Error), c.Reason)
 		})
 		checkClocks(t, all, clocks == 1)
 		runTogether(n, func(r int) {
@@ -70,7 +67,7 @@ func checkClocks(t *testing.T, all []*Ranks, same bool) {
 	t.Helper()
 	low, high := int64(-1<<62), int64(1<<62)
 	for r, g := range all {
-		c := g.rankClock()
+		c := g.clock
 		if same {
 			if c != (RankClock{}) {
 				t.Errorf("rank %d: clock %+v, and all have one", r, c)
@@ -113,32 +110,30 @@ func TestRanksOrder(t *testing.T) {
 	})
 }
 
-func TestBuilds(t *testing.T) {
+func TestSameBuild(t *testing.T) {
 	for _, test := range []struct {
 		name   string
 		change func(*Rank)
-		want   string // of rank 0; "" is no error
+		want   string // "" is no error
 	}{
-		{"commit", func(m *Rank) { m.Commit = "c2" }, "rank 1 (host host1, pid 77) runs another build: commit c2, this is c1"},
-		{"binary", func(m *Rank) { m.Binary = "" }, "rank 1 (host host1, pid 77) runs another build of the same commit: binary unknown, this is b1"},
+		{"commit", func(m *Rank) { m.Commit = "c2" }, "rank 1 (host b, pid 77) runs another build: commit c2, this is c1"},
+		{"binary", func(m *Rank) { m.Binary = "" }, "rank 1 (host b, pid 77) runs another build of the same commit: binary unknown, this is b1"},
 		{"schema", func(m *Rank) { m.Schema = 2 }, "it writes files of schema 2, this of 1"},
 		{"architecture", func(m *Rank) { m.Arch, m.Binary = "vax", "b2" }, ""},
 	} {
-		t.Run(test.name, func(t *testing.T) {
-			sync := parallel(t)
-			all := join(t, sync, 3, func(o *RankOptions, m *Rank) {
-				if m.PID = 77; o.Rank == 1 {
-					test.change(m)
-				}
-			})
-			if test.want == "" {
-				groups(t, all)
-				return
-			}
-			refused(t, all[0].err, test.want)
-			refused(t, all[1].err, "rank 0 (host host0, pid 77)")
-			refused(t, all[2].err, test.want)
-		})
+		self := Rank{Host: "a", PID: 77, Arch: "amd64", Commit: "c1", Binary: "b1", Schema: 1}
+		other := self
+		other.Rank, other.Host = 1, "b"
+		test.change(&other)
+		if err := sameBuild([]Rank{self, other}, self); test.want != "" {
+			refused(t, err, test.want)
+		} else if err != nil {
+			t.Errorf("%s: %v", test.name, err)
+		}
+	}
+	sync := parallel(t)
+	for rank, j := range join(t, sync, 2, func(o *RankOptions, m *Rank) { m.Commit = fmt.Sprint("c", o.Rank) }) {
+		refused(t, j.err, fmt.Sprintf("rank %d (host host%d, pid ", 1-rank, 1-rank))
 	}
 }
 
@@ -214,23 +209,17 @@ func TestAbsent(t *testing.T) {
 func TestLeave(t *testing.T) {
 	sync := parallel(t)
 	all := groups(t, join(t, sync, 3, nil))
-	if err := all[1].Leave(t.Context(), ""); err != nil {
-		t.Error(err)
-	}
+	expectNoError(t, all[1].Leave(t.Context(), ""))
 	await(t, func() bool { return all[0].haveLeft()[1] && all[2].haveLeft()[1] }, "the others see that rank 1 has left")
 	if err := all[0].Context().Err(); err != nil {
 		t.Errorf("a rank has left regularly, and the run ended: %v", context.Cause(all[0].Context()))
 	}
 	_, err := all[0].Gather(t.Context(), "figures", nil)
 	lost(t, err, "rank 1 (host host1, pid ", "has left the run, while this rank waits for it at figures")
-	if err := all[0].Leave(t.Context(), "the disk is full"); err != nil {
-		t.Error(err)
-	}
+	expectNoError(t, all[0].Leave(t.Context(), "the disk is full"))
 	<-all[2].Context().Done()
 	lost(t, context.Cause(all[2].Context()), "rank 0 (host host0, pid ", "has stopped the run: the disk is full")
-	if err := all[0].Leave(t.Context(), "again"); err != nil {
-		t.Error(err)
-	}
+	expectNoError(t, all[0].Leave(t.Context(), "again"))
 }
 
 func TestRanksCancel(t *testing.T) {

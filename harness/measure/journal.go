@@ -48,11 +48,8 @@ func newJournal() *tripJournal {
 	return &tripJournal{open: make(map[callID]pending), silence: leastSilence}
 }
 
-// keepsUp lists the requests that set up, maintain and end connections.
-var keepsUp = []string{"ping", "connect", "auth", "hello", "client", "select", "closeSession"}
-
 func (j *tripJournal) see(client, server int, s faultproxy.Sighting) {
-	if slices.Contains(keepsUp, s.Op) {
+	if s.MaintainsConnection() {
 		return
 	}
 	j.mu.Lock()
@@ -99,7 +96,7 @@ const (
 	mostSilence  = 60 * time.Millisecond
 )
 
-func (j *tripJournal) pace() {
+func (j *tripJournal) adaptSilence() {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if len(j.took) > 0 {

@@ -57,7 +57,7 @@ func (l *localLoop) drive(ctx context.Context, d *drive) *harness.Result {
 	s := newSection(d)
 	// All memory of a worker is allocated before the window, which counts objects.
 	workers, runs := make([]*localWorker, len(d.tallies)), make([]func(*section, sync.Locker), len(d.tallies))
-	var pacers []*pacer
+	var limiters []*rateLimiter
 	for i, t := range d.tallies {
 		if d.load == nil {
 			workers[i] = newLocalWorker(d, i, t)
@@ -65,12 +65,12 @@ func (l *localLoop) drive(ctx context.Context, d *drive) *harness.Result {
 		} else {
 			w := newOpenLocalWorker(d, i, t)
 			workers[i], runs[i] = &w.localWorker, w.run
-			pacers = append(pacers, &w.pacer)
+			limiters = append(limiters, &w.limiter)
 		}
 		workers[i].hold.guard(s.data, i)
 	}
 	d.run(ctx, func(i int, _ *tally) { runs[i](s, l.handles[i]) }, nil)
-	r := d.outcome(pacers)
+	r := d.outcome(limiters)
 	if len(d.stuck) > 0 {
 		return r
 	}

@@ -20,8 +20,11 @@ func measureLoop(ctx context.Context, in *Instruments, job Job) (*harness.Result
 	if err := errors.Join(job.Workload.Validate(), fits(job.Lock, job.Workload)); err != nil {
 		return nil, err
 	}
-	if job.Workload.Rate > 0 {
+	switch {
+	case job.Workload.Rate > 0:
 		return nil, fmt.Errorf("measure: %w: workers there have no open loop", harness.ErrUsage)
+	case job.together != nil:
+		return nil, fmt.Errorf("measure: %w: workers there do not begin together with those of other ranks", harness.ErrUsage)
 	}
 	warm := job.Workload
 	warm.Warmup, warm.Window = 0, max(warm.Warmup, leastWarmup)

@@ -34,9 +34,7 @@ func TestLoop(t *testing.T) {
 		harness.Acquisition{Worker: 1, Requested: 145, Acquired: 205, Releasing: 210}, // after the window
 	)
 	r, err := Measure(t.Context(), in, job)
-	if err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, err)
 	if r.Ops != 3 || !slices.Equal(r.Workers, []uint64{1, 2}) || r.Handovers != 2 || r.Elapsed != 100 {
 		t.Errorf("%d acquisitions, %v, %d hand-overs in %v", r.Ops, r.Workers, r.Handovers, r.Elapsed)
 	}

@@ -48,31 +48,43 @@ func commonServer(t *testing.T) *backend.Server {
 	common.mu.Lock()
 	defer common.mu.Unlock()
 	if common.server == nil {
-		common.server = start(t, backend.StartAlone)
+		common.server = start(t, harness.KindRedis, backend.Setup{})
 	}
 	return common.server
 }
 
-func start(t *testing.T, by func(context.Context) (*backend.Server, error)) *backend.Server {
+// start starts a new server, which the caller stops.
+func start(t *testing.T, kind string, setup backend.Setup) *backend.Server {
 	t.Helper()
-	server, err := by(context.Background())
+	setup.Own = true
+	server, err := backend.StartSetup(context.Background(), kind, setup)
 	if err != nil {
-		if errors.Is(err, harness.ErrUnavailable) && !backend.Required(harness.KindRedis) {
-			t.Skipf("no Redis: %v", err)
+		if errors.Is(err, harness.ErrUnavailable) && !backend.Required(kind) {
+			t.Skipf("no %s: %v", kind, err)
 		}
-		t.Fatalf("no Redis: %v", err)
+		t.Fatalf("no %s: %v", kind, err)
 	}
 	return server
 }
 
-func startAlone(t *testing.T) *backend.Server {
+// startServer starts a new server, which ends with the test.
+func startServer(t *testing.T, kind string, setup backend.Setup) *backend.Server {
 	t.Helper()
-	server := start(t, backend.StartAlone)
-	t.Cleanup(func() { check(t, server.Stop()) })
+	server := start(t, kind, setup)
+	t.Cleanup(func() { expectNoError(t, server.Stop()) })
 	return server
 }
 
-func check(t *testing.T, err error) {
+// requireNoError ends the test if err is not nil.
+func requireNoError(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// expectNoError fails the test if err is not nil, and lets it continue.
+func expectNoError(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Error(err)

@@ -3,226 +3,196 @@ package measure
 import (
 	"cmp"
 	"context"
+	_ "embed"
 	"errors"
 	"fmt"
-	"os"
-	"regexp"
-	"runtime"
-	"slices"
-	"sync"
+	"strconv"
+	"strings"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"locklab/harness"
+	wireredis "locklab/internal/wire/redis"
 )
-
-// RankOptions identifies this rank and the meeting point.
-type RankOptions struct {
-	Rank  int // 0 to Ranks-1
-	Ranks int // 1 to harness.MaxRanks
-
-	// Sync names the Redis server: redis://[user:password@]host:port[/db].
-	Sync string
-
-	// Job names this run among others at that server: letters, digits, dots, dashes and
-	// underscores. "" is "default".
-	Job string
-
-	// Assemble is how long JoinRanks waits for the others; 0 is 5 minutes.
-	Assemble time.Duration
-
-	// expiry is the life of a claim without renewal; 0 is the board's.
-	expiry time.Duration
-}
-
-// A Rank is a rank's description of itself.
-type Rank struct {
-	Rank   int
-	Host   string // "" is the name of this host; Members has a different one if another machine has the same name
-	PID    int    // 0 is this process
-	Arch   string // "" is runtime.GOARCH
-	Commit string // of the sources it was built from
-	Binary string // the hash of its executable
-	Schema int    // version of the files it writes
-	Clock  string // "" is RankClockName()
-}
-
-// String returns the rank and its process, such as "rank 2 (host b, pid 17)".
-func (m Rank) String() string {
-	return fmt.Sprintf("rank %d (host %s, pid %d)", m.Rank, m.Host, m.PID)
-}
 
 const (
-	defaultJob      = "default"
-	defaultAssemble = 5 * time.Minute
+	// claimExpiry is the life of a claim without renewal: five beats. With a load of dozens a
+	// process is late by a second or two, and dead processes must be noticed within ten.
+	claimExpiry = 5 * time.Second
+
+	// postedExpiry is the life of posts after a rank last waited there.
+	postedExpiry = time.Minute
+
+	answerTime  = 2 * time.Second  // for one request
+	connectTime = 10 * time.Second // for a server that does not answer
 )
 
-var jobName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._-]{0,99}$`)
+// errRefused reports that the server rejected a request, and will reject it again.
+var errRefused = errors.New("the server refuses a request")
 
-func (o RankOptions) complete() (RankOptions, error) {
-	o.Job = cmp.Or(o.Job, defaultJob)
-	o.Assemble = cmp.Or(o.Assemble, defaultAssemble)
-	switch {
-	case o.Ranks < 1 || o.Ranks > harness.MaxRanks:
-		return o, usage("%d ranks: want 1 to %d", o.Ranks, harness.MaxRanks)
-	case o.Rank < 0 || o.Rank >= o.Ranks:
-		return o, usage("rank %d of %d: ranks count from 0 to %d", o.Rank, o.Ranks, o.Ranks-1)
-	case !jobName.MatchString(o.Job):
-		return o, usage("the job is called %.80q: want up to 100 letters, digits, dots, dashes and underscores", o.Job)
-	case o.Assemble < 0:
-		return o, usage("the other ranks are waited for %v: want more than 0, or 0 for %v", o.Assemble, defaultAssemble)
+//go:embed beat.lua
+var beatText string
+
+const forms = "redis://[user:password@]host:port[/db], without TLS; characters such as / # ? and % in a password are written %2F %23 %3F %25"
+
+// RedactedSync returns a URL of [RankOptions] without its user and password, for files and
+// messages. Of a faulty URL, too, everything before the last @ is removed.
+func RedactedSync(sync string) string {
+	at := strings.LastIndexByte(sync, '@')
+	if at < 0 {
+		return sync
+	}
+	scheme, _, ok := strings.Cut(sync[:at], "://")
+	if !ok {
+		return "xxxxx" + sync[at:]
+	}
+	return scheme + "://xxxxx" + sync[at:]
+}
+
+// parseSync reads the URL of [RankOptions]. Its errors quote nothing of it.
+func parseSync(text string) (*redis.Options, error) {
+	if text == "" {
+		return nil, usage("no server is named where the ranks meet: want %s", forms)
+	}
+	o, err := redis.ParseURL(text)
+	if err != nil || o.TLSConfig != nil || o.Network != "tcp" || strings.ContainsAny(text, "?#") {
+		return nil, usage("the server where the ranks meet is not named rightly: want %s", forms)
 	}
 	return o, nil
 }
 
-func usage(format string, args ...any) error {
-	return fmt.Errorf("measure: %w: %w", harness.ErrUsage, fmt.Errorf(format, args...))
+// A meeting is the Redis server where the ranks meet. A claim is a key with an expiry; the posts of
+// a place are a hash by rank. Every method is one request, and repeatable.
+type meeting struct {
+	job         string
+	rank, ranks int
+	at          string // names the server, without credentials
+	client      *redis.Client
+	script      *redis.Script
+	ttl         time.Duration
+	value       []byte // of the own claim
 }
 
-// A Ranks is a rank among all of its run. Every rank calls its barriers (Share and
-// Gather) in the same order, from one goroutine at a time.
-type Ranks struct {
-	options RankOptions
-	board   *board
-	run     string // name of the run at the board
-	members []Rank
-	claims  [][]byte // values of their claims
-	same    bool     // whether all read the same clock
-
-	context context.Context
-	cancel  context.CancelCauseFunc
-	leaving sync.Once
-	watcher struct {
-		sync.WaitGroup
-		stop context.CancelFunc
-	}
-	barrier struct {
-		sync.Mutex       // held during one
-		next       int   // its number
-		broken     error // why there can be no more
-	}
-
-	mu      sync.Mutex
-	clock   RankClock
-	learned time.Duration // how late it learned of the last start
-	left    map[int]bool  // ranks that have left regularly
-}
-
-// JoinRanks meets the other ranks and returns when all have exchanged their Members; self
-// describes this one. The caller must Leave the group.
-//
-// Errors that the user can correct have one line and wrap harness.ErrUsage: bad options, no
-// answer, a rank that is taken or missing after o.Assemble, another number of ranks or build.
-// JoinRanks waits until claims of a killed run have expired. When ctx ends the error is its
-// cause.
-func JoinRanks(ctx context.Context, o RankOptions, self Rank) (*Ranks, error) {
-	o, err := o.complete()
+// connect returns the meeting of o once the server answers.
+func (o RankOptions) connect(ctx context.Context) (*meeting, error) {
+	url, err := parseSync(o.Sync)
 	if err != nil {
 		return nil, err
 	}
-	b, err := o.connect(ctx)
+	at := harness.Endpoint{Kind: harness.KindRedis, Addrs: [][]string{{url.Addr}}, Username: url.Username, Password: url.Password}
+	client, _, err := wireredis.Connect(at, func(r *redis.Options) {
+		r.DB = url.DB
+		r.PoolSize = 3 // the watcher, a barrier and a measurement
+	})
 	if err != nil {
 		return nil, err
 	}
-	g := &Ranks{options: o, board: b, left: make(map[int]bool)}
-	g.context, g.cancel = context.WithCancelCause(ctx)
-	if err := g.assemble(ctx, self); err != nil {
-		g.cancel(err)
-		_ = b.leave(ctx) // the claim expires anyway
-		return nil, err
+	b := &meeting{job: o.Job, rank: o.Rank, ranks: o.Ranks, at: "Redis at " + url.Addr, client: client,
+		script: redis.NewScript(beatText), ttl: cmp.Or(o.expiry, claimExpiry)}
+	connecting, cancel := context.WithTimeout(ctx, connectTime)
+	defer cancel()
+	for pause := firstPause; ; pause = longer(pause) {
+		if err = refusal(client.Ping(connecting).Err()); err == nil {
+			return b, nil
+		}
+		if errors.Is(err, errRefused) || !sleep(connecting, pause) {
+			client.Close()
+			return nil, cmp.Or(context.Cause(ctx), b.unreachable(err))
+		}
 	}
-	watching, stop := context.WithCancel(context.WithoutCancel(ctx)) // until Leave, whatever ends before
-	g.watcher.stop = stop
-	g.watcher.Go(func() { g.watch(watching) })
-	if err := g.measureClock(ctx); err != nil {
-		g.Leave(context.WithoutCancel(ctx), err.Error())
-		return nil, err
-	}
-	return g, nil
 }
 
-// CheckRanks returns the error that JoinRanks would return because of o.Sync, or because the
-// server does not answer or takes no credentials of the URL. It leaves nothing there.
-func CheckRanks(ctx context.Context, o RankOptions) error {
-	o, err := o.complete()
+func (b *meeting) unreachable(err error) error {
+	if errors.Is(err, errRefused) {
+		return usage("%s, where the ranks meet, refuses this rank: %w", b.at, err)
+	}
+	return usage("%s, where the ranks meet, does not answer: %w", b.at, err)
+}
+
+func (b *meeting) key(parts ...string) string {
+	return "locklab:ranks:" + b.job + ":" + strings.Join(parts, ":")
+}
+
+func (b *meeting) claimKey(rank int) string { return b.key("claim", strconv.Itoa(rank)) }
+
+// beat renews the claim; if join is set, it first claims a free rank. It returns the values of
+// all claims, by rank, nil for missing ones.
+func (b *meeting) beat(ctx context.Context, join bool) ([][]byte, error) {
+	keys := make([]string, b.ranks)
+	for r := range keys {
+		keys[r] = b.claimKey(r)
+	}
+	how := ""
+	if join {
+		how = "join"
+	}
+	reply, err := b.script.Run(ctx, b.client, keys, b.rank+1, b.value, b.ttl.Milliseconds(), how).Slice()
 	if err != nil {
+		return nil, refusal(err)
+	}
+	claims := make([][]byte, b.ranks)
+	for r, v := range reply {
+		if s, ok := v.(string); ok {
+			claims[r] = []byte(s)
+		}
+	}
+	return claims, nil
+}
+
+// exchange posts the rank's value at a place, unless it is nil or has been posted. It returns
+// all values there, by rank, nil for missing ones.
+func (b *meeting) exchange(ctx context.Context, run, place string, value []byte) ([][]byte, error) {
+	key := b.key("run", run, place)
+	var all *redis.MapStringStringCmd
+	_, err := b.client.TxPipelined(ctx, func(p redis.Pipeliner) error {
+		if value != nil {
+			p.HSetNX(ctx, key, strconv.Itoa(b.rank), value)
+			p.PExpire(ctx, key, postedExpiry)
+		}
+		all = p.HGetAll(ctx, key)
+		return nil
+	})
+	if err != nil {
+		return nil, refusal(err)
+	}
+	posts := make([][]byte, b.ranks)
+	for r := range posts {
+		if v, ok := all.Val()[strconv.Itoa(r)]; ok {
+			posts[r] = []byte(v)
+		}
+	}
+	return posts, nil
+}
+
+// clockResolution is the greatest lag of the time from now, in ns.
+const clockResolution = int64(time.Microsecond)
+
+// now returns the server's clock, in ns since 1970.
+func (b *meeting) now(ctx context.Context) (int64, error) {
+	t, err := b.client.Time(ctx).Result()
+	return t.UnixNano(), refusal(err)
+}
+
+var releaseClaim = redis.NewScript(`if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('del', KEYS[1]) end return 0`)
+
+// leave gives up the claim and disconnects, even if it fails.
+func (b *meeting) leave(ctx context.Context) error {
+	defer b.client.Close()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), answerTime)
+	defer cancel()
+	return refusal(releaseClaim.Run(ctx, b.client, []string{b.claimKey(b.rank)}, b.value).Err())
+}
+
+func refusal(err error) error {
+	var reply redis.Error
+	if err == nil || errors.Is(err, redis.Nil) || !errors.As(err, &reply) {
 		return err
 	}
-	b, err := o.connect(ctx)
-	if err == nil {
-		b.client.Close()
-	}
-	return err
-}
-
-func (m Rank) complete(rank int) (Rank, error) {
-	host, err := os.Hostname()
-	if m.Host == "" && err != nil {
-		return m, fmt.Errorf("measure: %w", err)
-	}
-	m.Rank, m.Host, m.PID = rank, cmp.Or(m.Host, host), cmp.Or(m.PID, os.Getpid())
-	m.Arch, m.Clock = cmp.Or(m.Arch, runtime.GOARCH), cmp.Or(m.Clock, RankClockName())
-	return m, nil
-}
-
-func distinct(members []Rank) []Rank {
-	machine := func(m Rank) string { return harness.Rank{Host: m.Host, Clock: m.Clock}.Machine() }
-	out := slices.Clone(members)
-	for i, m := range members {
-		if machine(m) != m.Host && slices.ContainsFunc(members, func(n Rank) bool { return n.Host == m.Host && machine(n) != machine(m) }) {
-			out[i].Host += fmt.Sprintf("~%.8s", machine(m))
+	for _, passing := range []string{"LOADING", "BUSY", "MASTERDOWN", "READONLY", "TRYAGAIN", "NOREPLICAS", "CLUSTERDOWN"} {
+		if strings.HasPrefix(reply.Error(), passing) {
+			return err
 		}
 	}
-	return out
-}
-
-func sameBuild(members []Rank, self Rank) error {
-	text := func(s string) string { return cmp.Or(s, "unknown") }
-	for _, m := range members {
-		why := ""
-		switch {
-		case m.Commit != self.Commit:
-			why = fmt.Sprintf("another build: commit %s, this is %s", text(m.Commit), text(self.Commit))
-		case m.Arch == self.Arch && m.Binary != self.Binary:
-			why = fmt.Sprintf("another build of the same commit: binary %s, this is %s", text(m.Binary), text(self.Binary))
-		case m.Schema != self.Schema:
-			why = fmt.Sprintf("another build: it writes files of schema %d, this of %d", m.Schema, self.Schema)
-		}
-		if why != "" {
-			return usage("%v runs %s: start the same build everywhere", m, why)
-		}
-	}
-	return nil
-}
-
-// Members returns all ranks, in their order.
-func (g *Ranks) Members() []Rank { return slices.Clone(g.members) }
-
-// Context ends with the context given to JoinRanks, with Leave, and when a rank or the server
-// is gone: then its cause is a *LostRankError.
-func (g *Ranks) Context() context.Context { return g.context }
-
-var errLeft = errors.New("measure: this rank has left the group")
-
-// Leave ends the group for this rank, its goroutines and connections. An empty why means that
-// it is done; any other is the reason for giving up, in the others' errors. After a
-// LostRankError, that is the reason. Leave returns within seconds even without the server;
-// later calls do nothing. An error means that the others may not have been notified.
-func (g *Ranks) Leave(ctx context.Context, why string) (err error) {
-	g.leaving.Do(func() {
-		var lost *LostRankError
-		if errors.As(context.Cause(g.context), &lost) && why == "" {
-			why = lost.Error()
-		}
-		posting, cancel := context.WithTimeout(ctx, answerTime)
-		defer cancel()
-		_, told := g.board.exchange(posting, g.run, farewells, []byte(why))
-		g.watcher.stop()
-		g.watcher.Wait()
-		gone := g.board.leave(ctx)
-		g.cancel(errLeft)
-		if failed := cmp.Or(told, gone); failed != nil && lost == nil {
-			err = fmt.Errorf("measure: the others may not know that this rank has left: %w", failed)
-		}
-	})
-	return err
+	return fmt.Errorf("%w: %w", errRefused, err)
 }

@@ -13,30 +13,30 @@ import (
 type openLocalWorker struct {
 	_ atomics.CacheLinePad
 	localWorker
-	pacer  pacer
-	perNs  float64 // ticks of the clock
-	yields bool
-	_      atomics.CacheLinePad
+	limiter rateLimiter
+	perNs   float64 // ticks of the clock
+	yields  bool
+	_       atomics.CacheLinePad
 }
 
 func newOpenLocalWorker(d *drive, i int, t *tally) *openLocalWorker {
-	return &openLocalWorker{localWorker: *newLocalWorker(d, i, t), pacer: *newPacer(d),
+	return &openLocalWorker{localWorker: *newLocalWorker(d, i, t), limiter: *newRateLimiter(d),
 		perNs: d.rig.in.Clock.Hz() / 1e9, yields: yields(d.rig.job.Workload)}
 }
 
 func (w *openLocalWorker) run(s *section, lock sync.Locker) {
 	for k := uint64(0); ; k++ {
-		i, at, ok := w.pacer.take()
+		i, at, ok := w.limiter.take()
 		if !ok {
 			break
 		}
-		due := w.pacer.tick + uint64(float64(at)*w.perNs)
+		due := w.limiter.tick + uint64(float64(at)*w.perNs)
 		now, waited, ok := w.await(due)
 		if !ok {
-			w.pacer.leave(at, k == w.next)
+			w.limiter.leave(at, k == w.next)
 			break
 		}
-		w.pacer.begun(i, at, w.clock.Nanoseconds(now-due), waited)
+		w.limiter.begun(i, at, w.clock.Nanoseconds(now-due), waited)
 		timed := k == w.next
 		if timed {
 			w.next += w.sampler.gap()
@@ -44,7 +44,7 @@ func (w *openLocalWorker) run(s *section, lock sync.Locker) {
 		w.serve(s, lock, at, due, now, timed)
 	}
 	if w.c.limit.Ops == 0 {
-		<-w.pacer.load.over // it stays for the whole window, even without a further arrival
+		<-w.limiter.load.over // it stays for the whole window, even without a further arrival
 	}
 }
 
@@ -61,7 +61,7 @@ func (w *openLocalWorker) await(due uint64) (now uint64, waited, ok bool) {
 		case w.c.over():
 			return now, waited, false
 		case ahead > int64(far):
-			w.pacer.sleep(w.clock.Nanoseconds(uint64(ahead)))
+			w.limiter.sleep(w.clock.Nanoseconds(uint64(ahead)))
 		case w.yields:
 			runtime.Gosched()
 		default:
@@ -74,9 +74,9 @@ func (w *openLocalWorker) await(due uint64) (now uint64, waited, ok bool) {
 // serve takes the lock for the arrival due at due; now is the time of the request. After the
 // deadline it does not request it, or does nothing inside: a handle cannot withdraw.
 func (w *openLocalWorker) serve(s *section, lock sync.Locker, at int64, due, now uint64, timed bool) {
-	deadline := w.pacer.deadline
+	deadline := w.limiter.deadline
 	if deadline > 0 && w.clock.Nanoseconds(now-due) > deadline {
-		w.pacer.drop(w.t, at, timed)
+		w.limiter.drop(w.t, at, timed)
 		return
 	}
 	lock.Lock()
@@ -97,9 +97,9 @@ func (w *openLocalWorker) serve(s *section, lock sync.Locker, at int64, due, now
 	w.done++
 	switch {
 	case late:
-		w.pacer.drop(w.t, at, timed)
+		w.limiter.drop(w.t, at, timed)
 		return
-	case timed && w.pacer.counts(at):
+	case timed && w.limiter.counts(at):
 		w.t.wait.Record(wait)
 		w.t.hold.Add(w.clock.Nanoseconds(w.left - w.got))
 	}

@@ -69,24 +69,24 @@ func (l *remoteLoop) meet(ctx context.Context, begin, patience time.Duration, wa
 // waits for its arrival it sleeps, because the servers may need the processor.
 type openRemoteWorker struct {
 	*remoteWorker
-	pacer *pacer
-	alarm *machine.Alarm
+	limiter *rateLimiter
+	alarm   *machine.Alarm
 }
 
 func (w *openRemoteWorker) run(ctx context.Context, t *tally, s *remoteSection) {
 	for {
-		i, at, ok := w.pacer.take()
+		i, at, ok := w.limiter.take()
 		if !ok {
 			break
 		}
 		due := w.d.load.began + at
 		waited, ok := w.await(ctx, due)
 		if !ok {
-			w.pacer.leave(at, true)
+			w.limiter.leave(at, true)
 			break
 		}
 		now := w.d.now()
-		w.pacer.begun(i, at, now-due, waited)
+		w.limiter.begun(i, at, now-due, waited)
 		if err := w.serve(ctx, t, s, at, now); err != nil {
 			if ctx.Err() == nil {
 				w.err = err
@@ -95,7 +95,7 @@ func (w *openRemoteWorker) run(ctx context.Context, t *tally, s *remoteSection) 
 		}
 	}
 	if w.d.limit.Ops == 0 {
-		<-w.pacer.load.over
+		<-w.limiter.load.over
 	}
 }
 
@@ -113,7 +113,7 @@ func (w *openRemoteWorker) await(ctx context.Context, due int64) (waited, ok boo
 		case w.d.over() || ctx.Err() != nil:
 			return waited, false
 		case ahead > farAhead:
-			w.pacer.sleep(ahead)
+			w.limiter.sleep(ahead)
 		case ahead > awake && w.alarm.Sleep(time.Duration(ahead-awake)):
 		default:
 			runtime.Gosched()
@@ -125,11 +125,11 @@ func (w *openRemoteWorker) await(ctx context.Context, due int64) (waited, ok boo
 // serve acquires and releases the lock for the arrival intended at at; now is the time of
 // the request. It abandons the request at the deadline, if there is one.
 func (w *openRemoteWorker) serve(ctx context.Context, t *tally, s *remoteSection, at, now int64) error {
-	due, deadline := w.d.load.began+at, w.pacer.deadline
+	due, deadline := w.d.load.began+at, w.limiter.deadline
 	asking := ctx
 	if deadline > 0 {
 		if now-due > deadline {
-			w.pacer.drop(t, at, true)
+			w.limiter.drop(t, at, true)
 			return nil
 		}
 		var cancel context.CancelFunc
@@ -141,7 +141,7 @@ func (w *openRemoteWorker) serve(ctx context.Context, t *tally, s *remoteSection
 	lease, err := w.lock(asking, h.Shared)
 	if err != nil {
 		if deadline > 0 && ctx.Err() == nil && errors.Is(asking.Err(), context.DeadlineExceeded) {
-			w.pacer.drop(t, at, true)
+			w.limiter.drop(t, at, true)
 			return nil
 		}
 		return fmt.Errorf("worker %d: lock: %w", w.id, err)
@@ -158,9 +158,9 @@ func (w *openRemoteWorker) serve(ctx context.Context, t *tally, s *remoteSection
 	}
 	switch {
 	case late:
-		w.pacer.drop(t, at, true)
+		w.limiter.drop(t, at, true)
 		return nil
-	case w.pacer.counts(at):
+	case w.limiter.counts(at):
 		t.wait.Record(h.Acquired - due)
 		t.hold.Add(h.Releasing - h.Acquired)
 	}

@@ -2,7 +2,7 @@ package measure
 
 import (
 	"context"
-	"errors"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -27,16 +27,17 @@ func (u *usher) Lock(ctx context.Context) (harness.Lease, error) {
 	return lease, nil
 }
 
-// TestMeetGivesUpNoWait: waiters of a slow lock leave only if it is not granted.
+// TestMeetGivesUpNoWait: waiters of a slow lock leave only if it is not granted, or at the end.
 func TestMeetGivesUpNoWait(t *testing.T) {
 	const workers = 8
 	for name, c := range map[string]struct {
-		patience time.Duration
-		free     bool
-		gaveUp   int64
+		patience, ends time.Duration
+		free           bool
+		gaveUp         int64
 	}{
-		"slow":  {20 * time.Second, true, 0},
-		"stuck": {50 * time.Millisecond, false, workers},
+		"slow":  {20 * time.Second, time.Hour, true, 0},
+		"stuck": {50 * time.Millisecond, time.Hour, false, workers},
+		"ends":  {time.Minute, 20 * time.Millisecond, false, workers},
 	} {
 		t.Run(name, func(t *testing.T) {
 			u := &usher{shelf: new(shelf), pause: 30 * time.Millisecond}
@@ -44,11 +45,10 @@ func TestMeetGivesUpNoWait(t *testing.T) {
 			if !c.free {
 				<-u.free
 			}
-			l := new(remoteLoop)
-			for range workers {
-				l.sessions = append(l.sessions, u)
-			}
-			l.meet(t.Context(), 10*time.Millisecond, c.patience, (&Job{Lock: good, Patience: c.patience}).watchdog())
+			ctx, cancel := context.WithTimeout(t.Context(), c.ends)
+			defer cancel()
+			l := &remoteLoop{sessions: slices.Repeat([]harness.Session{u}, workers)}
+			l.meet(ctx, 10*time.Millisecond, c.patience, (&Job{Lock: good, Patience: c.patience}).watchdog())
 			if n := u.gaveUp.Load(); n != c.gaveUp {
 				t.Errorf("%d waits were given up, want %d", n, c.gaveUp)
 			}
@@ -56,18 +56,6 @@ func TestMeetGivesUpNoWait(t *testing.T) {
 				t.Errorf("%d workers met, want %d", n, workers)
 			}
 		})
-	}
-}
-
-func TestMeetEnds(t *testing.T) {
-	u := &usher{shelf: new(shelf)}
-	u.variant(harness.Traits{})
-	<-u.free
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
-	defer cancel()
-	l := &remoteLoop{sessions: []harness.Session{u}}
-	if l.meet(ctx, time.Second, time.Minute, (&Job{Lock: good}).watchdog()); !errors.Is(ctx.Err(), context.DeadlineExceeded) || u.gaveUp.Load() != 1 {
-		t.Errorf("%v, %d waits given up", ctx.Err(), u.gaveUp.Load())
 	}
 }
 
@@ -113,8 +101,7 @@ func (l *drowsy) Unlock() {
 func TestStarvedIsNotStuck(t *testing.T) {
 	const patience = 20 * time.Millisecond
 	for share, want := range map[float64]int{0: 0, 1: 1} {
-		v := &harness.Variant{Name: "drowsy", Doc: "sleeps once", Paper: "none", Family: harness.Blocking, Status: harness.Broken,
-			Local: func(harness.Setup) harness.Local { return harness.Shared(&drowsy{sleep: 25 * patience}) }}
+		v := localLock("drowsy", harness.Traits{}, func() sync.Locker { return &drowsy{sleep: 25 * patience} })
 		served, _ := rationed(share)
 		w := workload(2)
 		w.Warmup = time.Millisecond

@@ -16,11 +16,11 @@ func openly(workers int, rate harness.Rate, hold time.Duration) harness.Workload
 	return harness.Workload{Workers: workers, Rate: rate, Hold: harness.Span{Mean: hold}, Warmup: 20 * time.Millisecond, Window: 100 * time.Millisecond}
 }
 
-// arrived checks that the arrivals fit the rate within five Poisson deviations.
-func arrived(t *testing.T, r *harness.Result) {
+// checkArrivals requires no violation, and checks that the arrivals fit the rate within five Poisson deviations.
+func checkArrivals(t *testing.T, r *harness.Result) {
 	t.Helper()
-	if r.Open == nil {
-		t.Fatal("it does not say what became of its arrivals")
+	if r.Open == nil || len(r.Violations) > 0 {
+		t.Fatalf("arrivals %+v, violations %v", r.Open, r.Violations)
 	}
 	want := float64(r.Workload.Rate) * r.Workload.Window.Seconds()
 	if d := float64(r.Open.Offered) - want; d*d > 25*want || r.Open.Span != r.Workload.Window {
@@ -28,7 +28,7 @@ func arrived(t *testing.T, r *harness.Result) {
 	}
 }
 
-func unowned(t *testing.T, r *harness.Result) {
+func checkUnowned(t *testing.T, r *harness.Result) {
 	t.Helper()
 	if len(r.Owners) > 0 || len(r.Slices) > 0 || r.Handovers > 0 || len(r.Handover) > 0 || r.Unserved > 0 {
 		t.Errorf("it tells the workers of an open loop apart: %d owners, %d slices, %d hand-overs", len(r.Owners), len(r.Slices), r.Handovers)
@@ -63,11 +63,8 @@ func TestOpenLocal(t *testing.T) {
 	for _, w := range []harness.Workload{openly(2, 20_000, 5*time.Microsecond), openly(1, 1_000_000, 0), even, data, rare} {
 		t.Run(w.Name(), func(t *testing.T) {
 			r := measureLocal(t, good, w)
-			if len(r.Violations) > 0 {
-				t.Fatalf("violations %v", r.Violations)
-			}
-			arrived(t, r)
-			unowned(t, r)
+			checkArrivals(t, r)
+			checkUnowned(t, r)
 			if waits := r.Wait.Count(); waits == 0 || r.SampleEvery == 1 && waits != int64(r.Open.Offered) {
 				t.Errorf("%d waits of %d arrivals, one in %d is timed", waits, r.Open.Offered, r.SampleEvery)
 			}
@@ -101,8 +98,6 @@ type timed struct {
 	shortest time.Duration
 }
 
-func newTimed() *timed { return &timed{shortest: time.Hour} }
-
 func (m *timed) Lock() { m.Mutex.Lock(); m.granted = time.Now() }
 
 func (m *timed) Unlock() { m.shortest = min(m.shortest, time.Since(m.granted)); m.Mutex.Unlock() }
@@ -112,10 +107,7 @@ func TestOverload(t *testing.T) {
 	w := openly(4, 5_000, time.Millisecond)
 	check := func(r *harness.Result, hold time.Duration) {
 		t.Helper()
-		if len(r.Violations) > 0 {
-			t.Fatalf("violations %v", r.Violations)
-		}
-		arrived(t, r)
+		checkArrivals(t, r)
 		// It grants as many as there are holds in the window, plus a partial one.
 		if most := uint64(r.Elapsed/hold) + 1; r.Ops > most || r.Open.Backlog < r.Open.Offered-most {
 			t.Errorf("%d of %d acquisitions were granted, %d wait at the end; at most %d could be", r.Ops, r.Open.Offered, r.Open.Backlog, most)
@@ -132,9 +124,8 @@ func TestOverload(t *testing.T) {
 		}
 	}
 	var lock *timed
-	local := *good
-	local.Local = func(harness.Setup) harness.Local { lock = newTimed(); return harness.Shared(lock) }
-	r := measureLocal(t, &local, w)
+	local := localLock("timed", harness.Traits{}, func() sync.Locker { lock = &timed{shortest: time.Hour}; return lock })
+	r := measureLocal(t, local, w)
 	check(r, lock.shortest)
 	check(measureOpen(t, new(shelf), w), min(lock.shortest, 950*time.Microsecond))
 }
@@ -146,11 +137,8 @@ func measureOpen(t *testing.T, s *shelf, w harness.Workload) *harness.Result {
 
 func TestOpenRemote(t *testing.T) {
 	r := measureOpen(t, new(shelf), openly(16, 2_000, 50*time.Microsecond))
-	if len(r.Violations) > 0 {
-		t.Fatalf("violations %v", r.Violations)
-	}
-	arrived(t, r)
-	unowned(t, r)
+	checkArrivals(t, r)
+	checkUnowned(t, r)
 	if n := r.Wait.Count(); n != int64(r.Open.Offered) || r.Wire == nil {
 		t.Errorf("%d waits of %d arrivals, traffic %v", n, r.Open.Offered, r.Wire)
 	}
@@ -193,33 +181,13 @@ func TestLoadDoubts(t *testing.T) {
 	}
 }
 
-// TestPool: too few workers give a warning; more give fewer late arrivals.
-func TestPool(t *testing.T) {
-	// One acquisition in 5 ms on average takes 2 ms: two in five come while it lasts.
-	w := openly(1, 200, 2*time.Millisecond)
-	w.Window = 400 * time.Millisecond
-	few := measureOpen(t, new(shelf), w)
-	w.Workers = 64
-	enough := measureOpen(t, new(shelf), w)
-	// If the machine does not run the holder in time, a hold of 2 ms becomes one of 5 ms.
-	if kinds := kindsOf(few); few.Open.Late < 10 || !slices.Contains(kinds, "pool") && !slices.Contains(kinds, "overload") {
-		t.Errorf("with one worker %d of %d arrivals were late, warnings %v", few.Open.Late, few.Open.Offered, few.Warnings)
-	}
-	if enough.Open.Late >= few.Open.Late {
-		t.Errorf("with 64 workers %d of %d arrivals were late, warnings %v", enough.Open.Late, enough.Open.Offered, enough.Warnings)
-	}
-}
-
 // TestDeadline: a missed deadline drops the acquisition and counts as a wait.
 func TestDeadline(t *testing.T) {
 	w := openly(32, 1_000, 5*time.Millisecond)
 	w.Deadline = 20 * time.Millisecond
 	check := func(name string, r *harness.Result) {
 		t.Helper()
-		if len(r.Violations) > 0 {
-			t.Fatalf("%s: violations %v", name, r.Violations)
-		}
-		arrived(t, r)
+		checkArrivals(t, r)
 		// At most one in 5 ms is served; about one arrives every millisecond.
 		if served := uint64(r.Elapsed/(5*time.Millisecond)) + 1; r.Ops > served || r.Ops == 0 || r.Open.Dropped < r.Open.Offered/2 {
 			t.Errorf("%s: %d served, %d of %d dropped", name, r.Ops, r.Open.Dropped, r.Open.Offered)
@@ -234,18 +202,6 @@ func TestDeadline(t *testing.T) {
 	check("shelf", measureOpen(t, new(shelf), w))
 	w.Workers = 4
 	check("local", measureLocal(t, good, w))
-}
-
-func TestOpenByNumber(t *testing.T) {
-	for _, v := range []*harness.Variant{good, new(shelf).variant(harness.Traits{})} {
-		rig := openRig(t, Job{Lock: v, Workload: openly(8, 20_000, 0)})
-		for range 2 {
-			r, err := rig.Drive(t.Context(), Limit{Ops: 300})
-			if err != nil || len(r.Violations) > 0 || r.Ops != 300 || r.Open.Offered != 300 || r.Open.Backlog != 0 {
-				t.Errorf("%s: %d acquisitions, arrivals %+v, violations %v, %v", v.Name, r.Ops, r.Open, r.Violations, err)
-			}
-		}
-	}
 }
 
 // TestOpenElsewhere: a lock whose workers run in another process without an open loop is

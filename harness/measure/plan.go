@@ -64,9 +64,7 @@ type Plan struct {
 	// of the workers, clients and rates, which its results cover.
 	Together *Ranks
 
-	// cost is the measured cost of a process as a multiple of its constants: see Probe.
-	cost map[harness.Site]float64
-	exe  string // the program that measures; "" is this one
+	exe string // the program that measures; "" is this one
 }
 
 // Validate reports the first mistake in p as an error that wraps harness.ErrUsage.

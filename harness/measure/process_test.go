@@ -23,17 +23,10 @@ func TestHungProcess(t *testing.T) {
 			t.Parallel()
 			p := plan(1, c.lock)
 			p.Cases[0].Workload.Window, p.Patience = time.Millisecond, 4*time.Second // time for the process to reach the lock
-			var got []harness.Violation
-			var lost error
-			err := p.Run(t.Context(), func(at Progress) error {
-				lost = errors.Join(lost, at.Lost)
-				if at.Result != nil {
-					got = append(got, at.Result.Violations...)
-				}
-				return nil
-			})
-			if found := len(got) == 1 && got[0].Rule == "liveness"; err != nil || found != c.found || (lost == nil) != c.found {
-				t.Errorf("%v, violations %v, lost: %v", err, got, lost)
+			at := runPlan(t, p)[0]
+			found := at.Result != nil && len(at.Result.Violations) == 1 && at.Result.Violations[0].Rule == "liveness"
+			if found != c.found || (at.Lost == nil) != c.found {
+				t.Errorf("result %+v, lost: %v", at.Result, at.Lost)
 			}
 		})
 	}
@@ -43,9 +36,7 @@ func TestKillHung(t *testing.T) {
 	for share, want := range map[float64]bool{0: false, 1: true} {
 		cmd := exec.Command("sleep", "0.3")
 		proc, err := child.Start(cmd)
-		if err != nil {
-			t.Fatal(err)
-		}
+		requireNoError(t, err)
 		served, _ := rationed(share)
 		hangs := killHung(proc, served, 20*time.Millisecond)
 		err = proc.Err()
@@ -71,18 +62,12 @@ func TestCancel(t *testing.T) {
 
 func TestOrphan(t *testing.T) {
 	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, err)
 	cmd := exec.Command(exe)
 	cmd.Env = append(os.Environ(), childEnv+"=1")
 	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, err)
+	requireNoError(t, cmd.Start())
 	fmt.Fprintln(in, `{"Lock":"hang","Workload":{"workers":1,"window":1}}`)
 	time.Sleep(300 * time.Millisecond)
 	in.Close()

@@ -1,202 +1,228 @@
 package measure
 
 import (
-	"bufio"
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
+	"os"
+	"regexp"
+	"runtime"
+	"slices"
 	"sync"
 	"time"
 
 	"locklab/harness"
-	"locklab/harness/result"
-	"locklab/internal/machine"
 )
 
-// The points of a case where all ranks meet.
+// RankOptions identifies this rank and the meeting point.
+type RankOptions struct {
+	Rank  int // 0 to Ranks-1
+	Ranks int // 1 to harness.MaxRanks
+
+	// Sync names the Redis server: redis://[user:password@]host:port[/db].
+	Sync string
+
+	// Job names this run among others at that server: letters, digits, dots, dashes and
+	// underscores. "" is "default".
+	Job string
+
+	// Assemble is how long JoinRanks waits for the others; 0 is 5 minutes.
+	Assemble time.Duration
+
+	// expiry is the life of a claim without renewal; 0 is the meeting's.
+	expiry time.Duration
+}
+
+// A Rank is a rank's description of itself.
+type Rank struct {
+	Rank   int
+	Host   string // "" is the name of this host; Members has a different one if another machine has the same name
+	PID    int    // 0 is this process
+	Arch   string // "" is runtime.GOARCH
+	Commit string // of the sources it was built from
+	Binary string // the hash of its executable
+	Schema int    // version of the files it writes
+	Clock  string // "" is RankClockName()
+}
+
+// String returns the rank and its process, such as "rank 2 (host b, pid 17)".
+func (m Rank) String() string {
+	return fmt.Sprintf("rank %d (host %s, pid %d)", m.Rank, m.Host, m.PID)
+}
+
 const (
-	pointServers = "servers" // it has read the meters of the servers; no rank has a client of the lock yet
-	pointLock    = "lock"    // its clients are connected
-	pointWindow  = "window"  // its workers contend, or are about to in an open loop
+	defaultJob      = "default"
+	defaultAssemble = 5 * time.Minute
 )
 
-var points = []string{pointServers, pointLock, pointWindow}
+var jobName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._-]{0,99}$`)
 
-// tail is the time that workers continue after the window, for other ranks' windows.
-const tail = 50 * time.Millisecond
-
-// A meeting lets a measuring process meet the other ranks, through its parent. A nil
-// meeting is for a process that has a case alone.
-type meeting struct {
-	out    io.Writer
-	begins <-chan int64 // when to continue, by machine.Monotonic, for each point
+func (o RankOptions) complete() (RankOptions, error) {
+	o.Job = cmp.Or(o.Job, defaultJob)
+	o.Assemble = cmp.Or(o.Assemble, defaultAssemble)
+	switch {
+	case o.Ranks < 1 || o.Ranks > harness.MaxRanks:
+		return o, usage("%d ranks: want 1 to %d", o.Ranks, harness.MaxRanks)
+	case o.Rank < 0 || o.Rank >= o.Ranks:
+		return o, usage("rank %d of %d: ranks count from 0 to %d", o.Rank, o.Ranks, o.Ranks-1)
+	case !jobName.MatchString(o.Job):
+		return o, usage("the job is called %.80q: want up to 100 letters, digits, dots, dashes and underscores", o.Job)
+	case o.Assemble < 0:
+		return o, usage("the other ranks are waited for %v: want more than 0, or 0 for %v", o.Assemble, defaultAssemble)
+	}
+	return o, nil
 }
 
-// begin meets at a point, waits until all continue, and returns how late it is.
-func (m *meeting) begin(ctx context.Context, point string) (late time.Duration, err error) {
-	if m == nil {
-		return 0, nil
-	}
-	tell(m.out, told{Meet: point})
-	select {
-	case at := <-m.begins:
-		if !sleep(ctx, time.Duration(at-machine.Monotonic())) {
-			return 0, context.Cause(ctx)
-		}
-		return time.Duration(machine.Monotonic() - at), nil
-	case <-ctx.Done():
-		return 0, context.Cause(ctx)
-	}
+func usage(format string, args ...any) error {
+	return fmt.Errorf("measure: %w: %w", harness.ErrUsage, fmt.Errorf(format, args...))
 }
 
-// A relay is the parent's side of a meeting.
-type relay struct {
-	together *Ranks
-	serial   int // of the case and round in the plan
+// A Ranks is a rank among all of its run. Every rank calls its barriers (Share and
+// Gather) in the same order, from one goroutine at a time.
+type Ranks struct {
+	options RankOptions
+	meeting *meeting
+	run     string // name of the run at the meeting
+	members []Rank
+	claims  [][]byte // values of their claims
+	same    bool     // whether all read the same clock
 
-	mu     sync.Mutex
-	passed int   // points that all ranks have passed
-	err    error // the reason why the case cannot be measured
+	context context.Context
+	cancel  context.CancelCauseFunc
+	leaving sync.Once
+	watcher struct {
+		sync.WaitGroup
+		stop context.CancelFunc
+	}
+	barrier struct {
+		sync.Mutex       // held during one
+		next       int   // its number
+		broken     error // why there can be no more
+	}
+
+	clock RankClock // as last measured
+
+	mu   sync.Mutex
+	left map[int]bool // ranks that have left regularly
 }
 
-func (r *relay) pass(ctx context.Context, failed error) (int64, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.err != nil {
-		return 0, r.err
-	}
-	if r.passed == len(points) {
-		return 0, errors.New("measure: a measuring process comes to one point too many")
-	}
-	point := points[r.passed]
-	at, err := r.together.begin(ctx, fmt.Sprintf("%d-%s", r.serial, point), point == pointWindow, failed)
+// JoinRanks meets the other ranks and returns when all have exchanged their Members; self
+// describes this one. The caller must Leave the group.
+//
+// Errors that the user can correct have one line and wrap harness.ErrUsage: bad options, no
+// answer, a rank that is taken or missing after o.Assemble, another number of ranks or build.
+// JoinRanks waits until claims of a killed run have expired. When ctx ends the error is its
+// cause.
+func JoinRanks(ctx context.Context, o RankOptions, self Rank) (*Ranks, error) {
+	o, err := o.complete()
 	if err != nil {
-		if r.err = err; ctx.Err() == nil {
-			r.err = &lostError{err: err}
-		}
-		return 0, r.err
+		return nil, err
 	}
-	r.passed++
-	return at, nil
+	b, err := o.connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	g := &Ranks{options: o, meeting: b, left: make(map[int]bool)}
+	g.context, g.cancel = context.WithCancelCause(ctx)
+	if err := g.assemble(ctx, self); err != nil {
+		g.cancel(err)
+		_ = b.leave(ctx) // the claim expires anyway
+		return nil, err
+	}
+	watching, stop := context.WithCancel(context.WithoutCancel(ctx)) // until Leave, whatever ends before
+	g.watcher.stop = stop
+	g.watcher.Go(func() { g.watch(watching) })
+	if err := g.measureClock(ctx); err != nil {
+		g.Leave(context.WithoutCancel(ctx), err.Error())
+		return nil, err
+	}
+	return g, nil
 }
 
-// end must be called at the end of the measuring process, with its error, which other ranks
-// that wait get. It returns the reason without a result, perhaps another rank's failure, or
-// nil.
-func (r *relay) end(ctx context.Context, failed error) error {
-	r.mu.Lock()
-	err, left := r.err, r.passed < len(points)
-	r.mu.Unlock()
+// CheckRanks returns the error that JoinRanks would return because of o.Sync, or because the
+// server does not answer or takes no credentials of the URL. It leaves nothing there.
+func CheckRanks(ctx context.Context, o RankOptions) error {
+	o, err := o.complete()
 	if err != nil {
 		return err
 	}
-	if left {
-		why := failed
-		if why == nil { // it has a result anyway, such as a violation
-			why = errors.New("its process ended before the window")
-		}
-		_, _ = r.pass(ctx, why) // it passes on the reason, and nothing new for this rank
+	b, err := o.connect(ctx)
+	if err == nil {
+		b.client.Close()
 	}
-	return failed
+	return err
 }
 
-// watch returns a writer for a measuring process's output. It forwards lines to out, meets the
-// others at each point, and writes the start to in, or closes it if the case cannot continue.
-// over must be called at the end of the process.
-func (r *relay) watch(ctx context.Context, out io.Writer, in io.WriteCloser) (to io.Writer, over func()) {
-	lines, into := io.Pipe()
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		from := bufio.NewReader(lines)
-		for {
-			line, rerr := from.ReadBytes('\n')
-			var t told
-			if len(line) >= mostPoint || json.Unmarshal(line, &t) != nil || t.Meet == "" {
-				if _, err := out.Write(line); cmp.Or(err, rerr) != nil {
-					lines.CloseWithError(cmp.Or(err, rerr))
-					return
-				}
-				continue
-			}
-			if at, err := r.pass(ctx, nil); err != nil {
-				in.Close()
-			} else {
-				fmt.Fprintln(in, at)
-			}
-		}
-	}()
-	return into, func() { into.Close(); <-done }
+func (m Rank) complete(rank int) (Rank, error) {
+	host, err := os.Hostname()
+	if m.Host == "" && err != nil {
+		return m, fmt.Errorf("measure: %w", err)
+	}
+	m.Rank, m.Host, m.PID = rank, cmp.Or(m.Host, host), cmp.Or(m.PID, os.Getpid())
+	m.Arch, m.Clock = cmp.Or(m.Arch, runtime.GOARCH), cmp.Or(m.Clock, RankClockName())
+	return m, nil
 }
 
-const mostPoint = 100
-
-func (p *Plan) part(ctx context.Context, res *harness.Result, w harness.Workload) {
-	if len(res.Ranks) == 0 { // it has reached no window
-		res.Ranks = make([]harness.Rank, 1)
-	}
-	r := &res.Ranks[0]
-	r.Rank, r.Ops = p.Together.options.Rank, res.Ops
-	r.First, r.Workers = w.Share(r.Rank)
-	p.Together.describe(ctx, r)
-	res.Workload = w
-}
-
-func ranked(r *harness.Result, d *drive, holds []harness.Hold) {
-	zero := machine.MonotonicAt(d.epoch)
-	rank := harness.Rank{Zero: zero, Opened: zero + d.t0.at, Closed: zero + d.t1.at, Late: int64(d.late)}
-	r.Ranks = []harness.Rank{rank}
-	for _, h := range holds {
-		if h.Releasing < d.t0.at || h.Acquired >= d.t1.at {
-			continue
-		}
-		if len(r.Holds) == mostHolds {
-			r.HoldsLost++
-			continue
-		}
-		r.Holds = append(r.Holds, h)
-	}
-}
-
-// mostHolds limits the stored acquisitions of a window per rank: some megabytes on disk.
-const mostHolds = 1 << 18
-
-// begin waits until each rank has reached the same point. If failed is set, none continues, and
-// all get an error with this rank and the reason.
-//
-// If exact is set, begin returns the time when all continue, by [machine.Monotonic], perhaps in
-// the past. Otherwise each rank continues at once.
-func (g *Ranks) begin(ctx context.Context, point string, exact bool, failed error) (int64, error) {
-	var why []byte
-	if failed != nil {
-		why = []byte(result.OneLine(failed.Error()))
-	}
-	all, err := g.Gather(ctx, point, why)
-	if err != nil {
-		return 0, err
-	}
-	for rank, why := range all {
-		if len(why) > 0 {
-			return 0, fmt.Errorf("%v cannot measure it: %s", g.members[rank], result.OneLine(string(why)))
+func distinct(members []Rank) []Rank {
+	machine := func(m Rank) string { return harness.Rank{Host: m.Host, Clock: m.Clock}.Machine() }
+	out := slices.Clone(members)
+	for i, m := range members {
+		if machine(m) != m.Host && slices.ContainsFunc(members, func(n Rank) bool { return n.Host == m.Host && machine(n) != machine(m) }) {
+			out[i].Host += fmt.Sprintf("~%.8s", machine(m))
 		}
 	}
-	if !exact {
-		return machine.Monotonic(), nil
-	}
-	at, err := g.start(ctx, point)
-	return machine.MonotonicAt(at), err
+	return out
 }
 
-// describe sets the fields of r about this process and its clock, since the last call.
-func (g *Ranks) describe(ctx context.Context, r *harness.Rank) {
-	self := g.members[g.options.Rank]
-	r.Host, r.PID, r.Clock, r.Error = self.Host, self.PID, RankClockName(), -1
-	before := g.rankClock()
-	if g.measureClock(ctx) == nil {
-		c := before.Until(g.rankClock())
-		r.Offset, r.Error = c.Offset, c.Error
+func sameBuild(members []Rank, self Rank) error {
+	text := func(s string) string { return cmp.Or(s, "unknown") }
+	for _, m := range members {
+		why := ""
+		switch {
+		case m.Commit != self.Commit:
+			why = fmt.Sprintf("another build: commit %s, this is %s", text(m.Commit), text(self.Commit))
+		case m.Arch == self.Arch && m.Binary != self.Binary:
+			why = fmt.Sprintf("another build of the same commit: binary %s, this is %s", text(m.Binary), text(self.Binary))
+		case m.Schema != self.Schema:
+			why = fmt.Sprintf("another build: it writes files of schema %d, this of %d", m.Schema, self.Schema)
+		}
+		if why != "" {
+			return usage("%v runs %s: start the same build everywhere", m, why)
+		}
 	}
+	return nil
+}
+
+// Members returns all ranks, in their order.
+func (g *Ranks) Members() []Rank { return slices.Clone(g.members) }
+
+// Context ends with the context given to JoinRanks, with Leave, and when a rank or the server
+// is gone: then its cause is a *LostRankError.
+func (g *Ranks) Context() context.Context { return g.context }
+
+var errLeft = errors.New("measure: this rank has left the group")
+
+// Leave ends the group for this rank, its goroutines and connections. An empty why means that
+// it is done; any other is the reason for giving up, in the others' errors. After a
+// LostRankError, that is the reason. Leave returns within seconds even without the server;
+// later calls do nothing. An error means that the others may not have been notified.
+func (g *Ranks) Leave(ctx context.Context, why string) (err error) {
+	g.leaving.Do(func() {
+		var lost *LostRankError
+		if errors.As(context.Cause(g.context), &lost) && why == "" {
+			why = lost.Error()
+		}
+		posting, cancel := context.WithTimeout(ctx, answerTime)
+		defer cancel()
+		_, told := g.meeting.exchange(posting, g.run, farewells, []byte(why))
+		g.watcher.stop()
+		g.watcher.Wait()
+		gone := g.meeting.leave(ctx)
+		g.cancel(errLeft)
+		if failed := cmp.Or(told, gone); failed != nil && lost == nil {
+			err = fmt.Errorf("measure: the others may not know that this rank has left: %w", failed)
+		}
+	})
+	return err
 }

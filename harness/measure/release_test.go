@@ -66,18 +66,10 @@ var errEndless = errors.New("no answer ever")
 
 func (*endless) Unlock(context.Context) error { return errEndless }
 
-func TestReleaseIsJudged(t *testing.T) {
-	s := new(shelf)
-	v := s.variant(harness.Traits{})
-	v.Remote = func(context.Context, harness.Endpoint, string) (harness.Remote, error) { return failing{s}, nil }
-	w := harness.Workload{Workers: 2, Warmup: time.Millisecond, Window: 30 * time.Millisecond}
-	r := measureJob(t, Job{Lock: v, Workload: w, Patience: 300 * time.Millisecond})
-	requireViolation(t, r, "error")
-}
+// newFailing returns a session whose locks cannot be released.
+func newFailing() harness.Session { return failing{new(shelf)} }
 
 type failing struct{ *shelf }
-
-func (f failing) Join(context.Context, int) (harness.Session, error) { return f, nil }
 
 func (f failing) Lock(context.Context) (harness.Lease, error) {
 	return &tardy{done: make(chan struct{}), says: errEndless, after: -1}, nil

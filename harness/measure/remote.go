@@ -82,14 +82,14 @@ func (l *remoteLoop) drive(ctx context.Context, d *drive) *harness.Result {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	workers, runs := make([]*remoteWorker, len(l.sessions)), make([]func(context.Context, *tally, *remoteSection), len(l.sessions))
-	var pacers []*pacer
+	var limiters []*rateLimiter
 	for i := range workers {
 		workers[i] = newRemoteWorker(d, i, l.sessions[i])
 		runs[i] = workers[i].run
 		if d.load != nil {
-			w := &openRemoteWorker{workers[i], newPacer(d), machine.NewAlarm()}
+			w := &openRemoteWorker{workers[i], newRateLimiter(d), machine.NewAlarm()}
 			defer w.alarm.Close()
-			runs[i], pacers = w.run, append(pacers, w.pacer)
+			runs[i], limiters = w.run, append(limiters, w.limiter)
 		}
 	}
 	if d.load != nil && d.rig.drives == 1 { // all drives share its clients
@@ -97,7 +97,7 @@ func (l *remoteLoop) drive(ctx context.Context, d *drive) *harness.Result {
 	}
 	wire := func() harness.Counts { c, _ := l.counts(); return c }
 	d.run(ctx, func(i int, t *tally) { runs[i](ctx, t, s) }, wire)
-	r := d.outcome(pacers)
+	r := d.outcome(limiters)
 	if _, ok := l.counts(); ok {
 		r.Wire = &d.wire
 	}

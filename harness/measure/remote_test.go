@@ -22,6 +22,8 @@ type shelf struct {
 	forgets          bool // loses the lock at the thirtieth release
 	inside, most     atomic.Int64
 	requests         atomic.Uint64
+
+	session func() harness.Session // if not nil, makes the session of each worker
 }
 
 func (s *shelf) variant(traits harness.Traits) *harness.Variant {
@@ -35,9 +37,15 @@ func (s *shelf) variant(traits harness.Traits) *harness.Variant {
 		Remote: func(context.Context, harness.Endpoint, string) (harness.Remote, error) { return s, nil }}
 }
 
-func (s *shelf) Join(context.Context, int) (harness.Session, error) { return s, nil }
-func (s *shelf) Close() error                                       { return nil }
-func (s *shelf) Counts() harness.Counts                             { return harness.Counts{Requests: s.requests.Load()} }
+func (s *shelf) Join(context.Context, int) (harness.Session, error) {
+	if s.session != nil {
+		return s.session(), nil
+	}
+	return s, nil
+}
+
+func (s *shelf) Close() error           { return nil }
+func (s *shelf) Counts() harness.Counts { return harness.Counts{Requests: s.requests.Load()} }
 
 func (s *shelf) Lock(ctx context.Context) (harness.Lease, error) {
 	n := s.requests.Add(1)
@@ -115,17 +123,17 @@ func TestRemoteViolations(t *testing.T) {
 		{"fails", "error", &shelf{bad: true}, harness.Traits{}},
 		{"loses the lock", "liveness", &shelf{forgets: true}, harness.Traits{}},
 		{"has one permit more", "exclusion", &shelf{seats: 1}, harness.Traits{Permits: 2}},
+		{"claims no tokens", "", &shelf{stale: true}, harness.Traits{}},
+		{"fails to release", "error", &shelf{session: newFailing}, harness.Traits{}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := measureRemote(t, c.shelf, c.traits)
-			requireViolation(t, r, c.rule)
+			if c.rule != "" {
+				requireViolation(t, r, c.rule)
+			} else if len(r.Violations) > 0 {
+				t.Errorf("violations %v", r.Violations)
+			}
 		})
-	}
-}
-
-func TestUnclaimedFence(t *testing.T) {
-	if r := measureRemote(t, &shelf{stale: true}, harness.Traits{}); len(r.Violations) > 0 {
-		t.Errorf("violations %v", r.Violations)
 	}
 }
 
@@ -149,8 +157,6 @@ type library struct {
 	rude    bool // readers do not wait for writers
 	lags    bool // tokens of readers fall behind
 }
-
-func (l *library) Join(context.Context, int) (harness.Session, error) { return l, nil }
 
 func (l *library) RLock(ctx context.Context) (harness.Lease, error) {
 	l.mu.Lock()
@@ -187,8 +193,8 @@ func (b *loan) Unlock(context.Context) error {
 
 func measureReads(t *testing.T, l *library, percent int) *harness.Result {
 	t.Helper()
+	l.session = func() harness.Session { return l }
 	v := l.variant(harness.Traits{ReadWrite: true, Fenced: true})
-	v.Remote = func(context.Context, harness.Endpoint, string) (harness.Remote, error) { return l, nil }
 	w := harness.Workload{Workers: 4, Reads: percent, Hold: harness.Span{Mean: 100 * time.Microsecond}, Warmup: time.Millisecond, Window: 80 * time.Millisecond}
 	return measureJob(t, Job{Lock: v, Workload: w, Patience: 300 * time.Millisecond})
 }

@@ -63,8 +63,8 @@ type Job struct {
 	// s. Only time in which they could progress counts: see [machine.Served].
 	Patience time.Duration
 
-	together *meeting // with other ranks; nil if this process has the case alone
-	first    int      // the number of its first worker among all ranks
+	together *checkpoints // with other ranks; nil if this process has the case alone
+	first    int          // the number of its first worker among all ranks
 
 	ready  func()                                 // called before the first request of a lock, if that point exists; may be nil
 	served func(step time.Duration) time.Duration // for the watchdog; nil uses the machine
@@ -89,7 +89,7 @@ type Rig struct {
 	dead   bool    // workers are stuck in it
 	drives uint64  // number of drives with this rig
 
-	servers *serverMeter // of the next drive; may be nil
+	servers *serverMeter // of the next drive
 }
 
 // A loop uses the lock with the rig's workers.
@@ -107,7 +107,7 @@ func Open(ctx context.Context, in *Instruments, job Job) (*Rig, error) {
 	if err := fits(job.Lock, w); err != nil {
 		return nil, err
 	}
-	r := &Rig{in: in, job: job, undo: func() {}}
+	r := &Rig{in: in, job: job, undo: func() {}, servers: newUnknownMeter()}
 	procs := w.GOMAXPROCS
 	if w.Pin != harness.PinNone {
 		r.cpus = in.Topology.CPUs()
@@ -225,13 +225,6 @@ func (j *Job) steady() time.Duration {
 func Measure(ctx context.Context, in *Instruments, job Job) (*harness.Result, error) {
 	if job.Lock.Loop == nil {
 		return measureHere(ctx, in, job)
-	}
-	if job.together != nil {
-		res, err := measureHere(ctx, in, job)
-		if res != nil {
-			res.Warnings = append(res.Warnings, byMessages(errors.New("workers there do not begin together with those of other ranks")))
-		}
-		return res, err
 	}
 	res, why := measureLoop(ctx, in, job)
 	if !errors.Is(why, harness.ErrUsage) {

@@ -49,15 +49,11 @@ func TestSetup(t *testing.T) {
 		var got harness.Setup
 		lock := &harness.Variant{Name: "asks", Traits: harness.Traits{FollowsWait: true}, Local: func(s harness.Setup) harness.Local { got = s; return good.Local(s) }}
 		rig, err := Open(t.Context(), &in, Job{Lock: lock, Workload: harness.Workload{Workers: 3, Pin: pin, Wait: harness.WaitYield, Window: 1}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		requireNoError(t, err)
 		if got.Workers != 3 || got.Wait != harness.WaitYield || got.Pin != pin || !slices.Equal(got.Nodes, want) {
 			t.Errorf("pin %v: the lock was told %+v, want nodes %v", pin, got, want)
 		}
-		if err := rig.Close(); err != nil {
-			t.Error(err)
-		}
+		expectNoError(t, rig.Close())
 	}
 }
 

@@ -49,9 +49,7 @@ func behind(t *testing.T, s far, at harness.Endpoint) *distance {
 	d := &distance{at: at}
 	var err error
 	d.Proxy, err = faultproxy.New(d.at.Addrs[0][0], s.framing, faultproxy.Options{Observe: d.note})
-	if err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, err)
 	t.Cleanup(func() { d.Close() })
 	d.at.Addrs = [][]string{{d.Addr()}}
 	k := slices.IndexFunc(s.suite, func(v *harness.Variant) bool { return v.Name == s.lock })
@@ -95,30 +93,19 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-// testLate: a lock takes longer than a bare request; a delay adds to both.
+// testLate: a delay of the replies adds to the round trip.
 func testLate(t *testing.T, d *distance) {
 	rig := d.open(t)
-	measure := func() (r *harness.Result, share float64) {
+	for _, late := range []time.Duration{0, 5 * time.Millisecond} {
+		d.Delay(faultproxy.Reply, late)
 		r, err := rig.DriveProbed(t.Context(), Limit{Ops: 8}, func() {}, func() {})
-		if err != nil || len(r.Violations) > 0 || !(r.RoundTrip > 0) {
-			t.Fatalf("%+v, %v: want a round trip", r, err)
+		if err != nil || len(r.Violations) > 0 || !(r.RoundTrip > float64(late)) || r.Transfer != 0 {
+			t.Fatalf("%+v, %v: want a round trip of more than %v, and no transfer", r, err, late)
 		}
-		return r, r.RoundTrip * float64(r.Ops) / float64(r.Elapsed)
-	}
-	if r, share := measure(); r.Transfer != 0 {
-		t.Errorf("a lock kept by servers has a transfer time of %v ns", r.Transfer)
-	} else {
-		t.Logf("a round trip of %.0f us is %.2f of an acquisition", r.RoundTrip/1e3, share)
-	}
-	const late = 5 * time.Millisecond
-	d.Delay(faultproxy.Reply, late)
-	r, share := measure()
-	t.Logf("with answers %v late one of %.0f us is %.2f of an acquisition", late, r.RoundTrip/1e3, share)
-	if r.RoundTrip < float64(late) {
-		t.Errorf("with answers %v late a round trip takes %v ns", late, r.RoundTrip)
-	}
-	if share > 0.75 { // both requests of an acquisition are as late
-		t.Errorf("a bare round trip is %.2f of an acquisition of the free lock, want well under it", share)
+		// Both requests of an acquisition are as late.
+		if share := r.RoundTrip * float64(r.Ops) / float64(r.Elapsed); late > 0 && share > 0.75 {
+			t.Errorf("a bare round trip is %.2f of an acquisition of the free lock, want well under it", share)
+		}
 	}
 }
 
@@ -234,21 +221,13 @@ func testFirst(t *testing.T, s far, one, two *distance) {
 
 // TestRoundTripRights: over TLS, with a password, and as a user with no other rights.
 func TestRoundTripRights(t *testing.T) {
-	server := start(t, func(ctx context.Context) (*backend.Server, error) {
-		return backend.StartSetup(ctx, harness.KindRedis, backend.Setup{TLS: true, Own: true})
-	})
-	t.Cleanup(func() { check(t, server.Stop()) })
-	at := server.Endpoint()
+	at := startServer(t, harness.KindRedis, backend.Setup{TLS: true}).Endpoint()
 	admin, _, err := wireredis.Connect(at, func(o *redis.Options) { o.PoolSize = 1 })
-	if err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, err)
 	defer admin.Close()
 	for rights, may := range map[string]bool{"+ping": true, "+time": true, "+get ~locks:*": false} {
 		rule := append([]any{"acl", "setuser", "tester", "reset", "on", ">secret"}, words(rights)...)
-		if err := admin.Do(t.Context(), rule...).Err(); err != nil {
-			t.Fatal(err)
-		}
+		requireNoError(t, admin.Do(t.Context(), rule...).Err())
 		user := at
 		user.Username, user.Password = "tester", "secret"
 		if samples := roundTrips(t.Context(), instruments().Clock, user); may != (len(samples) >= tripsLeast) {

@@ -17,39 +17,34 @@ import (
 
 // The locks of these tests: one that works, and one for every promise that can be violated.
 var (
-	good = &harness.Variant{Name: "good", Doc: "a mutex", Paper: "none", Family: harness.Blocking,
-		Local: func(harness.Setup) harness.Local { return harness.Shared(new(sync.Mutex)) }}
-	busted = &harness.Variant{Name: "busted", Doc: "does nothing", Paper: "none", Family: harness.Blocking, Status: harness.Broken,
-		Local: func(harness.Setup) harness.Local { return harness.Shared(nothing{}) }}
-	stuck = &harness.Variant{Name: "stuck", Doc: "forgets a waiter", Paper: "none", Family: harness.Blocking, Status: harness.Broken,
-		Local: func(harness.Setup) harness.Local { return harness.Shared(new(forgetful)) }}
-	hang = &harness.Variant{Name: "hang", Doc: "never gets ready", Paper: "none", Family: harness.Blocking, Status: harness.Broken,
-		Local: func(harness.Setup) harness.Local { select {} }}
-	unreachable = &harness.Variant{Name: "unreachable", Doc: "has servers that do not answer", Paper: "none", Family: harness.Redis, Status: harness.Broken,
-		Remote: func(context.Context, harness.Endpoint, string) (harness.Remote, error) { select {} }}
-	deaf = &harness.Variant{Name: "deaf", Doc: "is granted never, and waits for ever", Paper: "none", Family: harness.Redis, Status: harness.Broken,
-		Remote: func(context.Context, harness.Endpoint, string) (harness.Remote, error) { return deafClient{}, nil }}
-	crash = &harness.Variant{Name: "crash", Doc: "panics", Paper: "none", Family: harness.Blocking, Status: harness.Broken,
-		Local: func(harness.Setup) harness.Local { panic("no such luck") }}
-	single = &harness.Variant{Name: "single", Doc: "for one worker", Paper: "none", Family: harness.Blocking, Status: harness.Control,
-		Traits: harness.Traits{MaxWorkers: 1}, Local: good.Local}
+	good   = localLock("good", harness.Traits{}, func() sync.Locker { return new(sync.Mutex) })
+	single = localLock("single", harness.Traits{MaxWorkers: 1}, func() sync.Locker { return new(sync.Mutex) })
+	busted = localLock("busted", harness.Traits{}, func() sync.Locker { return nothing{} })
+	stuck  = localLock("stuck", harness.Traits{}, func() sync.Locker { return new(forgetful) })
+	hang   = localLock("hang", harness.Traits{}, func() sync.Locker { select {} }) // never gets ready
+	crash  = localLock("crash", harness.Traits{}, func() sync.Locker { panic("no such luck") })
+
+	unreachable = remoteLock("unreachable", func() harness.Remote { select {} }) // its servers do not answer
+	deaf        = remoteLock("deaf", func() harness.Remote { return deafClient{} })
 )
 
 // Locks with readers; two of them are broken.
 var (
-	readers = &harness.Variant{Name: "readers", Doc: "a lock for readers and writers", Paper: "none", Family: harness.Blocking,
-		Traits: harness.Traits{ReadWrite: true},
-		Local:  func(harness.Setup) harness.Local { return harness.Shared(new(sync.RWMutex)) }}
-	optimist = &harness.Variant{Name: "optimist", Doc: "a sequence lock", Paper: "none", Family: harness.Blocking,
-		Traits: harness.Traits{ReadWrite: true},
-		Local:  func(harness.Setup) harness.Local { return harness.Shared(new(sequence)) }}
-	forgetsReaders = &harness.Variant{Name: "forgets-readers", Doc: "readers do not keep writers out", Paper: "none", Family: harness.Blocking,
-		Status: harness.Broken, Traits: harness.Traits{ReadWrite: true},
-		Local: func(harness.Setup) harness.Local { return harness.Shared(new(rudeReaders)) }}
-	believes = &harness.Variant{Name: "believes", Doc: "a sequence lock whose readers never begin again", Paper: "none", Family: harness.Blocking,
-		Status: harness.Broken, Traits: harness.Traits{ReadWrite: true},
-		Local: func(harness.Setup) harness.Local { return harness.Shared(&sequence{believes: true}) }}
+	readers        = localLock("readers", harness.Traits{ReadWrite: true}, func() sync.Locker { return new(sync.RWMutex) })
+	optimist       = localLock("optimist", harness.Traits{ReadWrite: true}, func() sync.Locker { return new(sequence) })
+	forgetsReaders = localLock("forgets-readers", harness.Traits{ReadWrite: true}, func() sync.Locker { return new(rudeReaders) })
+	believes       = localLock("believes", harness.Traits{ReadWrite: true}, func() sync.Locker { return &sequence{believes: true} }) // readers never restart
 )
+
+func localLock(name string, traits harness.Traits, create func() sync.Locker) *harness.Variant {
+	return &harness.Variant{Name: name, Doc: "for tests", Paper: "none", Family: harness.Blocking, Traits: traits,
+		Local: func(harness.Setup) harness.Local { return harness.Shared(create()) }}
+}
+
+func remoteLock(name string, connect func() harness.Remote) *harness.Variant {
+	return &harness.Variant{Name: name, Doc: "for tests", Paper: "none", Family: harness.Redis,
+		Remote: func(context.Context, harness.Endpoint, string) (harness.Remote, error) { return connect(), nil }}
+}
 
 type rudeReaders struct{ sync.Mutex }
 
@@ -110,19 +105,15 @@ func workload(workers int) harness.Workload {
 func openRig(t *testing.T, job Job) *Rig {
 	t.Helper()
 	rig, err := Open(t.Context(), instruments(), job)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { check(t, rig.Close()) })
+	requireNoError(t, err)
+	t.Cleanup(func() { expectNoError(t, rig.Close()) })
 	return rig
 }
 
 func measureJob(t *testing.T, job Job) *harness.Result {
 	t.Helper()
 	r, err := Measure(t.Context(), instruments(), job)
-	if err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, err)
 	return r
 }
 
@@ -190,17 +181,13 @@ func TestGarbage(t *testing.T) {
 		return m.NumGC
 	}
 	rig, err := Open(t.Context(), instruments(), Job{Lock: good, Workload: harness.Workload{Workers: 1, Garbage: true, Window: 1}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, err)
 	for before := collections(); collections() == before; {
 		if _, err := rig.Drive(t.Context(), Limit{Window: 20 * time.Millisecond}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := rig.Close(); err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, rig.Close())
 	if percent := debug.SetGCPercent(-1); percent != -1 {
 		t.Errorf("GOGC is %d after the rig was closed, was off before", percent)
 	}
@@ -250,11 +237,20 @@ func checkSound(t *testing.T, r *harness.Result) {
 }
 
 func TestOpsLimit(t *testing.T) {
-	rig := openRig(t, Job{Lock: good, Workload: workload(3)})
-	for _, n := range []int64{1, 63, 64, 65, 10_000} {
-		res, err := rig.Drive(t.Context(), Limit{Ops: n})
-		if err != nil || res.Ops != uint64(n) || len(res.Violations) > 0 {
-			t.Errorf("%d acquisitions asked, got %d, %v, %v", n, res.Ops, res.Violations, err)
+	for _, job := range []Job{
+		{Lock: good, Workload: workload(3)},
+		{Lock: good, Workload: openly(8, 20_000, 0)},
+		{Lock: new(shelf).variant(harness.Traits{}), Workload: openly(8, 20_000, 0)},
+	} {
+		rig := openRig(t, job)
+		for _, n := range []int64{1, 63, 64, 65, 300} {
+			r, err := rig.Drive(t.Context(), Limit{Ops: n})
+			if err != nil || r.Ops != uint64(n) || len(r.Violations) > 0 {
+				t.Errorf("%s: %d acquisitions asked, got %d, %v, %v", job.Lock.Name, n, r.Ops, r.Violations, err)
+			}
+			if job.Workload.Rate > 0 && (r.Open.Offered != uint64(n) || r.Open.Backlog != 0) {
+				t.Errorf("%s: %d acquisitions asked, arrivals %+v", job.Lock.Name, n, r.Open)
+			}
 		}
 	}
 }
@@ -270,21 +266,6 @@ func TestOpsLimitStuck(t *testing.T) {
 	}
 }
 
-func TestViolations(t *testing.T) {
-	for _, c := range []struct {
-		lock *harness.Variant
-		rule string
-	}{{busted, "exclusion"}, {stuck, "liveness"}} {
-		t.Run(c.lock.Name, func(t *testing.T) {
-			if c.lock == busted && raceEnabled {
-				t.Skip("under the race detector a lock that does nothing ends the process; the conformance suite tests that")
-			}
-			res := measureLocal(t, c.lock, workload(4))
-			requireViolation(t, res, c.rule)
-		})
-	}
-}
-
 func plan(rounds int, locks ...*harness.Variant) *Plan {
 	p := &Plan{Rounds: rounds, Seed: 42, RunID: "test"}
 	for _, v := range locks {
@@ -293,24 +274,42 @@ func plan(rounds int, locks ...*harness.Variant) *Plan {
 	return p
 }
 
+// runPlan returns the reports of p with a result or a loss.
+func runPlan(t *testing.T, p *Plan) (ends []Progress) {
+	t.Helper()
+	if err := p.Run(t.Context(), func(at Progress) error {
+		if at.Result != nil || at.Lost != nil {
+			ends = append(ends, at)
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	return ends
+}
+
+// measurePlan returns the reports of p with a result; a loss fails the test.
+func measurePlan(t *testing.T, p *Plan) []Progress {
+	t.Helper()
+	ends := runPlan(t, p)
+	for _, at := range ends {
+		if at.Lost != nil {
+			t.Fatal(at.Lost)
+		}
+	}
+	return ends
+}
+
 func TestPlan(t *testing.T) {
-	p := plan(3, good, single)
 	var seen []string
 	floors := make(map[float64]bool)
-	err := p.Run(t.Context(), func(at Progress) error {
-		if at.Result == nil {
-			return nil
-		}
+	for _, at := range measurePlan(t, plan(3, good, single)) {
 		checkSound(t, at.Result)
 		if at.Result.Lock.Name != at.Case.Lock.Name || at.Result.Round != at.Round {
 			t.Errorf("asked for %s in round %d, got %s in %d", at.Case.Lock.Name, at.Round, at.Result.Lock.Name, at.Result.Round)
 		}
 		seen = append(seen, fmt.Sprint(at.Round, at.Case.Lock.Name))
 		floors[at.Result.ClockFloor] = true
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
 	}
 	slices.Sort(seen)
 	if want := []string{"0good", "0single", "1good", "1single", "2good", "2single"}; !slices.Equal(seen, want) {

@@ -214,7 +214,7 @@ func (s *search) measure(ctx context.Context, w harness.Workload) (*harness.Resu
 // SeekProbes is the approximate number of probes in a search for a saturation point.
 const SeekProbes = 20
 
-// The additional cost of a probe of a distributed lock, unless it was measured.
+// The additional cost of a probe of a distributed lock.
 const (
 	caseTrips = 40                     // consecutive round trips: to connect, around the window, and to leave
 	turnCost  = 500 * time.Microsecond // of a handover between its clients before the window: see meet
@@ -223,7 +223,7 @@ const (
 
 func (p *Plan) seekTime(c Case) time.Duration {
 	each := p.estimate(c.StandIn())
-	if _, measured := p.cost[c.Site()]; !measured && c.Lock.Remote != nil {
+	if c.Lock.Remote != nil {
 		each += caseTrips * c.Workload.Delay
 		each += min(meetings, meetingsEach*time.Duration(c.Workload.Workers)*(turnCost+turnTrips*c.Workload.Delay))
 	}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"locklab/harness"
+	"locklab/internal/backend"
 	"locklab/internal/leaktest"
 	wireredis "locklab/internal/wire/redis"
 )
@@ -24,19 +25,17 @@ func TestSecure(t *testing.T) {
 		t.Skip("make test-all runs it")
 	}
 	t.Parallel()
-	at := startAlone(t).Endpoint()
+	at := startServer(t, harness.KindRedis, backend.Setup{}).Endpoint()
 	leaktest.Own(t)
 	owner, _, err := wireredis.Connect(at)
-	if err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, err)
 	defer owner.Close()
 	for _, command := range [][]any{
 		{"acl", "setuser", secretUser, "on", ">" + secretWord},
 		{"acl", "setuser", "poor", "on", ">" + secretWord, "~locklab:ranks:*", "+ping", "+hello"},
 		{"config", "set", "requirepass", "another"},
 	} {
-		check(t, owner.Do(t.Context(), command...).Err())
+		expectNoError(t, owner.Do(t.Context(), command...).Err())
 	}
 	for _, c := range []struct {
 		name, sync, want string

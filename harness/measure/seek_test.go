@@ -72,9 +72,7 @@ func (c *simulated) seekIn(t *testing.T, closed float64, window func(rate harnes
 	t.Helper()
 	s := seeker{Saturation: &result.Saturation{Closed: closed}, least: 1}
 	s.probe = func(rate harness.Rate) (probed, error) { return c.probe(rate, window(rate)) }
-	if err := s.seek(); err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, s.seek())
 	return s.Saturation
 }
 

@@ -21,9 +21,7 @@ func sought(v *harness.Variant, w harness.Workload) *Plan {
 func TestSeekPlan(t *testing.T) {
 	w := harness.Workload{Workers: 4, Hold: harness.Span{Mean: 200 * time.Microsecond}, Warmup: 2 * time.Millisecond, Window: 30 * time.Millisecond, Arrivals: harness.Even}
 	p := sought(good, w)
-	if err := p.Validate(); err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, p.Validate())
 	if err := p.Run(t.Context(), nil); !errors.Is(err, harness.ErrUsage) {
 		t.Errorf("a plan without rates is run: %v", err)
 	}

@@ -6,6 +6,7 @@ import (
 	"syscall"
 	"testing"
 
+	"locklab/harness"
 	"locklab/internal/backend"
 	"locklab/internal/faultproxy"
 	"locklab/internal/leaktest"
@@ -15,9 +16,7 @@ func TestCutOff(t *testing.T) {
 	direct := parallel(t)
 	at := commonServer(t).Endpoint()
 	proxy, err := faultproxy.New(at.Addrs[0][0], faultproxy.Unread, faultproxy.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, err)
 	defer proxy.Close()
 	at.Addrs = [][]string{{proxy.Addr()}}
 	all := groups(t, join(t, direct, 2, func(o *RankOptions, m *Rank) {
@@ -35,20 +34,20 @@ func TestCutOff(t *testing.T) {
 
 func TestServer(t *testing.T) {
 	hurt := map[string]func(*testing.T, *backend.Server){
-		"hangs": func(t *testing.T, s *backend.Server) { check(t, s.Signal(0, syscall.SIGSTOP)) },
+		"hangs": func(t *testing.T, s *backend.Server) { expectNoError(t, s.Signal(0, syscall.SIGSTOP)) },
 		"restarted": func(t *testing.T, s *backend.Server) {
-			check(t, s.Restart(t.Context(), 0))
+			expectNoError(t, s.Restart(t.Context(), 0))
 		},
 	}
 	for name, do := range hurt {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			leaktest.Own(t)
-			server := startAlone(t)
+			server := startServer(t, harness.KindRedis, backend.Setup{})
 			all := mortalRanks(t, syncOf(server.Endpoint()), 2)
 			do(t, server)
 			for _, g := range all {
-				lost(t, causeOf(t, g), g.board.at)
+				lost(t, causeOf(t, g), g.meeting.at)
 			}
 			if _, err := all[0].Share(t.Context(), "plan", nil); err == nil {
 				t.Error("a barrier passes without a server")

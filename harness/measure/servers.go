@@ -11,9 +11,9 @@ import (
 )
 
 // A serverMeter measures the cost of a window for a lock's servers, by its own connections,
-// which send nothing in the window. A nil meter is for a lock without such servers.
+// which send nothing in the window.
 type serverMeter struct {
-	gauge *backend.Gauge
+	gauge *backend.Gauge // nil for a lock without such servers: all figures are unknown
 	pids  []int
 
 	before backend.Usage // before the lock had a client, plus later changes by others
@@ -22,18 +22,24 @@ type serverMeter struct {
 	cpu    time.Duration // in the window; -1 if not known
 }
 
+var unknownUsage = backend.Usage{CPU: -1, Memory: -1, Connections: -1}
+
+func newUnknownMeter() *serverMeter {
+	return &serverMeter{before: unknownUsage, left: unknownUsage, peak: unknownUsage, cpu: -1}
+}
+
 // newServerMeter must be called before the lock has a client. If shared, it does not wait for
 // the end of other locks' clients.
 func newServerMeter(ctx context.Context, job Job, shared bool) *serverMeter {
 	if job.Lock.Remote == nil {
-		return nil
+		return newUnknownMeter()
 	}
 	lists := min(max(1, job.Lock.Traits.Servers), len(job.At.Addrs))
 	servers := 0
 	for _, list := range job.At.Addrs[:lists] {
 		servers += len(list)
 	}
-	m := &serverMeter{cpu: -1}
+	m := newUnknownMeter()
 	if len(job.At.PIDs) >= servers {
 		m.pids = job.At.PIDs[:servers]
 	}
@@ -42,7 +48,7 @@ func newServerMeter(ctx context.Context, job Job, shared bool) *serverMeter {
 	}
 	var err error
 	if m.gauge, err = backend.NewGauge(ctx, job.At, lists); err != nil {
-		return nil
+		return newUnknownMeter()
 	}
 	still := stillTime
 	if m.pids == nil {
@@ -54,7 +60,7 @@ func newServerMeter(ctx context.Context, job Job, shared bool) *serverMeter {
 	read := func() (backend.Usage, error) { return m.gauge.Read(ctx) }
 	if m.before, err = quiet(read, int64(servers), still); err != nil {
 		m.close()
-		return nil
+		return newUnknownMeter()
 	}
 	return m
 }
@@ -87,7 +93,7 @@ func quiet(read func() (backend.Usage, error), servers int64, still time.Duratio
 }
 
 func (m *serverMeter) close() {
-	if m != nil {
+	if m.gauge != nil {
 		m.gauge.Close()
 	}
 }
@@ -108,25 +114,16 @@ func (m *serverMeter) used(ctx context.Context) (sum time.Duration) {
 	if m.before.CPU < 0 {
 		return -1
 	}
-	u, err := m.gauge.Read(ctx)
-	if err != nil {
-		return -1
-	}
-	return u.CPU
+	return m.read(ctx).CPU
 }
 
 // leave must be called before the turn of other locks in this process.
 func (m *serverMeter) leave(ctx context.Context) {
-	if m != nil {
-		m.left = m.read(ctx)
-	}
+	m.left = m.read(ctx)
 }
 
 // enter must be called after that turn. Changes since leave do not count as the lock's.
 func (m *serverMeter) enter(ctx context.Context) {
-	if m == nil {
-		return
-	}
 	now := m.read(ctx)
 	m.before.Memory = shifted(m.before.Memory, m.left.Memory, now.Memory)
 	m.before.Connections = shifted(m.before.Connections, m.left.Connections, now.Connections)
@@ -142,16 +139,11 @@ func shifted(before, left, now int64) int64 {
 
 // begin must be called right before the window.
 func (m *serverMeter) begin(ctx context.Context) {
-	if m != nil {
-		m.cpu = m.used(ctx)
-	}
+	m.cpu = m.used(ctx)
 }
 
 // end must be called right after the window.
 func (m *serverMeter) end(ctx context.Context) {
-	if m == nil {
-		return
-	}
 	if now := m.used(ctx); m.cpu >= 0 && now >= m.cpu {
 		m.cpu = now - m.cpu
 	} else {
@@ -161,24 +153,18 @@ func (m *serverMeter) end(ctx context.Context) {
 
 // readPeak must be called after the window, while all workers still contend.
 func (m *serverMeter) readPeak(ctx context.Context) {
-	if m == nil {
-		return
-	}
 	m.peak = m.read(ctx)
 }
 
 func (m *serverMeter) read(ctx context.Context) backend.Usage {
-	u, err := m.gauge.Read(ctx)
-	if err != nil {
-		return backend.Usage{CPU: -1, Memory: -1, Connections: -1}
+	if m.gauge == nil {
+		return unknownUsage
 	}
+	u, _ := m.gauge.Read(ctx) // unknown after an error
 	return u
 }
 
 func (m *serverMeter) cost() *harness.ServerCost {
-	if m == nil {
-		return nil
-	}
 	c := &harness.ServerCost{
 		Memory:      grown(m.before.Memory, m.peak.Memory),
 		Connections: grown(m.before.Connections, m.peak.Connections),

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"locklab/harness"
-	"locklab/harness/locktest"
 	"locklab/harness/result"
 	"locklab/internal/backend"
 	redislab "locklab/redislock/lab"
@@ -33,26 +32,11 @@ func contended(t *testing.T, at harness.Endpoint, name string) *harness.Result {
 	return r
 }
 
-func own(t *testing.T, kind string) harness.Endpoint {
-	t.Helper()
-	locktest.Endpoint(t, kind) // skips without one
-	t.Setenv("LOCKLAB_REDIS", "")
-	t.Setenv("LOCKLAB_ZOOKEEPER", "")
-	s, err := backend.Start(t.Context(), kind)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { check(t, s.Stop()) })
-	return s.Endpoint()
-}
-
 // alone waits until the server at has no client but the caller.
 func alone(t *testing.T, at harness.Endpoint) {
 	t.Helper()
 	g, err := backend.NewGauge(t.Context(), at, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, err)
 	defer g.Close()
 	for begin := time.Now(); ; time.Sleep(quietPause) {
 		u, err := g.Read(t.Context())
@@ -103,7 +87,7 @@ func TestQuiet(t *testing.T) {
 
 // TestDistributedBlocks: each lock in a process is charged for its own connections only.
 func TestDistributedBlocks(t *testing.T) {
-	at := own(t, harness.KindRedis)
+	at := startServer(t, harness.KindRedis, backend.Setup{}).Endpoint()
 	connections := map[string]int64{"redis-poll-1ms": 8, "redis-queue": 16, "redis-token": 16}
 	var wrong []string
 	for range 5 {
@@ -139,16 +123,14 @@ func distributedBlocks(t *testing.T, at harness.Endpoint, names []string) []*har
 		}
 	}
 	var out bytes.Buffer
-	if err := measureShared(t.Context(), instruments(), jobs, spec{Workload: w, Seed: 7}, &out); err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, measureShared(t.Context(), instruments(), jobs, spec{Workload: w, Seed: 7}, &out))
 	return results(out.Bytes())
 }
 
 // TestServerCost: polling waiters cost more than queued ones, waiters for a message a
 // connection.
 func TestServerCost(t *testing.T) {
-	at := own(t, harness.KindRedis)
+	at := startServer(t, harness.KindRedis, backend.Setup{}).Endpoint()
 	connected := func(at harness.Endpoint, name string, want int64) (r *harness.Result) {
 		t.Helper()
 		var v float64
@@ -192,7 +174,7 @@ func TestServerCost(t *testing.T) {
 	alone(t, at)
 	poll, queue = contended(t, at, "redis-poll-1ms"), contended(t, at, "redis-queue")
 	costsMore("by INFO")
-	zk := own(t, harness.KindZooKeeper)
+	zk := startServer(t, harness.KindZooKeeper, backend.Setup{}).Endpoint()
 	fair := connected(zk, "zk-fair", 8)
 	if cpu(fair) <= 0 || fair.Servers.Memory != nil {
 		t.Errorf("zk-fair costs its server %+v", fair.Servers)

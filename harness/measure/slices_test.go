@@ -2,14 +2,12 @@ package measure
 
 import (
 	"math"
-	"math/rand/v2"
 	"slices"
 	"testing"
 	"time"
 
 	"locklab/harness"
 	"locklab/harness/oracle"
-	"locklab/harness/result"
 )
 
 const ms = int64(time.Millisecond)
@@ -86,65 +84,6 @@ func TestSlicerReadsSeldom(t *testing.T) {
 		t.Errorf("every %d batches, want %d", got, want)
 	}
 	new(slicer).add(1, true) // counts nothing
-}
-
-type model struct {
-	name  string
-	owner func(phase, at int64, k int) int
-}
-
-var models = []model{
-	{"in turn", func(_, _ int64, k int) int { return k % 4 }},
-	{"for 50 ms each", func(phase, at int64, _ int) int { return int((phase + at) / (50 * ms) % 4) }},
-	{"of one", func(int64, int64, int) int { return 2 }},
-}
-
-func (m model) measured(rng *rand.Rand, window time.Duration) *harness.Result {
-	ws := slicersOf(4, window)
-	r := &harness.Result{Workers: make([]uint64, 4)}
-	phase := rng.Int64N(200 * ms)
-	for k := 0; ; k++ {
-		at := int64(k) * ms / 4
-		if at >= int64(window) {
-			break
-		}
-		i := m.owner(phase, at, k)
-		ws[i].count(at, 1)
-		r.Workers[i]++
-	}
-	addSlices(r, ws)
-	return r
-}
-
-// TestFairnessHasOneScale: Jain's index over slices does not depend on the window's length.
-func TestFairnessHasOneScale(t *testing.T) {
-	rng := rand.New(rand.NewPCG(1, 2))
-	windows := []time.Duration{20 * time.Millisecond, 100 * time.Millisecond, 250 * time.Millisecond, time.Second}
-	mean := func(m model, of *result.Metric, window time.Duration) float64 {
-		const rounds = 200
-		total := 0.0
-		for range rounds {
-			v, ok := of.Of(m.measured(rng, window))
-			if !ok {
-				t.Fatalf("%s: no %s", m.name, of.Name)
-			}
-			total += v
-		}
-		return total / rounds
-	}
-	for i, want := range []float64{100, 31, 25} { // 25 · (1 + 0.4 · (π/2 - 1)) = 30.7
-		m := models[i]
-		for _, window := range windows {
-			got, over := mean(m, result.Jain, window), mean(m, result.WindowJain, window)
-			t.Logf("%-14s window %5v: Jain %5.1f %%, over the window %5.1f %%", m.name, window, got, over)
-			if math.Abs(got-want) > 2 {
-				t.Errorf("%s, window %v: Jain %.1f %%, want %v", m.name, window, got, want)
-			}
-		}
-	}
-	if short, long := mean(models[1], result.WindowJain, windows[0]), mean(models[1], result.WindowJain, windows[3]); long < 2*short {
-		t.Errorf("over the window the index of 50 ms each is %.1f %% and %.1f %%: it should rise with the window", short, long)
-	}
 }
 
 func inSlices(r *harness.Result) (n uint64) {

@@ -8,36 +8,27 @@ import (
 	"locklab/harness"
 )
 
-// newcomers is a shelf whose sessions send many more requests for their first Lock.
-type newcomers struct{ shelf }
-
-const firstCost = 1000
-
-func (h *newcomers) Join(context.Context, int) (harness.Session, error) {
-	return &newcomer{s: &h.shelf}, nil
-}
-
+// A newcomer is a session on a shelf that sends many more requests for its first Lock.
 type newcomer struct {
-	s    *shelf
+	*shelf
 	seen bool
 }
 
 func (g *newcomer) Lock(ctx context.Context) (harness.Lease, error) {
-	l, err := g.s.Lock(ctx)
+	const firstCost = 1000
+	l, err := g.shelf.Lock(ctx)
 	if err == nil && !g.seen {
 		g.seen = true
-		g.s.requests.Add(firstCost)
+		g.requests.Add(firstCost)
 	}
 	return l, err
 }
 
-func (g *newcomer) Close() error { return nil }
-
 // TestSteady: a remote window begins when each worker has had the lock, late by half at most.
 func TestSteady(t *testing.T) {
-	h := new(newcomers)
-	v := h.variant(harness.Traits{})
-	v.Remote = func(context.Context, harness.Endpoint, string) (harness.Remote, error) { return h, nil }
+	s := new(shelf)
+	s.session = func() harness.Session { return &newcomer{shelf: s} }
+	v := s.variant(harness.Traits{})
 	// The workers of a drive come one after the other: the last has the lock after 40 ms.
 	w := harness.Workload{Workers: 40, Clients: 1, Hold: harness.Span{Mean: time.Millisecond}, Window: time.Second}
 	rig := openRig(t, Job{Lock: v, Workload: w, Patience: 2 * time.Second})

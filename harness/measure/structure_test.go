@@ -154,14 +154,8 @@ func TestSectionsCatch(t *testing.T) {
 		t.Run(s.String(), func(t *testing.T) {
 			p := plan(1, busted)
 			p.Cases[0].Workload.Workers, p.Cases[0].Workload.Section = 4, s
-			err := p.Run(t.Context(), func(at Progress) error {
-				if at.Result != nil && !found(at.Result, s) {
-					t.Errorf("violations %v", at.Result.Violations)
-				}
-				return nil
-			})
-			if err != nil {
-				t.Fatal(err)
+			if r := measurePlan(t, p)[0].Result; !found(r, s) {
+				t.Errorf("violations %v", r.Violations)
 			}
 		})
 	}
@@ -210,9 +204,7 @@ func TestSectionCosts(t *testing.T) {
 
 func TestMixture(t *testing.T) {
 	span, err := harness.ParseSpan("100ns*7+20us*2+1ms")
-	if err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, err)
 	in, rng := instruments(), machine.NewRandom(1)
 	spin, sleep := newSpinner(in.Work, span, rng), newSleeper(span, rng)
 	if !spin.drawn || spin.plain || !spin.some {
@@ -246,9 +238,7 @@ func TestAnswered(t *testing.T) {
 	s := spec{Workload: workload(2)}
 	s.Workload.Section = harness.SectionMap
 	r := &harness.Result{Workload: s.Workload}
-	if err := s.answered(r); err != nil {
-		t.Error(err)
-	}
+	expectNoError(t, s.answered(r))
 	r.Workload.Section = harness.SectionWork
 	if err := s.answered(r); lostBy(err) == nil || !strings.Contains(err.Error(), "not workers=2/section=map") {
 		t.Errorf("got %v", err)

@@ -24,7 +24,7 @@ const (
 	warmStretch = 3 * time.Second        // least time of passes that are compared with the previous ones
 	warmOps     = 4000                   // least acquisitions in a stretch: compilation depends on their number
 	warmSteady  = 0.95                   // of the processor time of the previous stretch
-	warmSerial  = -1 << 20               // the number of the first measurement, unlike any of [Plan.Probe]
+	warmSerial  = -1 << 20               // the number of the first measurement, unlike any of [Plan.Seek]
 )
 
 // WarmsUp reports whether servers of that kind get faster while they serve.
@@ -36,31 +36,43 @@ func WarmsUp(kind string) bool { return kind == harness.KindZooKeeper }
 func (p *Plan) WarmUp(ctx context.Context, near harness.Site, at harness.Endpoint, most time.Duration) (result.WarmUp, error) {
 	plan, known, serial := *p, calibrate(), warmSerial
 	plan.Endpoints, plan.Together = map[harness.Site]harness.Endpoint{near: at}, nil
-	w := warming{cases: spread(warmable(p.Cases, near), near, warmCases), begin: time.Now(), most: most}
-	w.drive = func(ctx context.Context, c Case) (*harness.Result, error) {
+	return warmUp(ctx, p.Cases, near, most, func(c Case) (*harness.Result, error) {
 		serial--
 		return plan.measure(ctx, c, known, 0, serial)
-	}
-	err := w.run(ctx)
-	return w.said, err
+	})
 }
 
 // WarmUp is [Plan.WarmUp] in this process, with these cases.
 func WarmUp(ctx context.Context, in *Instruments, cases []Case, at harness.Endpoint, most time.Duration) (result.WarmUp, error) {
-	near, serial := harness.Site{Kind: at.Kind, Servers: len(at.Addrs[0])}, 0
-	w := warming{cases: spread(warmable(cases, near), near, warmCases), begin: time.Now(), most: most}
-	w.drive = func(ctx context.Context, c Case) (*harness.Result, error) {
+	serial := 0
+	return warmUp(ctx, cases, harness.Site{Kind: at.Kind, Servers: len(at.Addrs[0])}, most, func(c Case) (*harness.Result, error) {
 		serial++
 		return Measure(ctx, in, Job{Lock: c.Lock, Workload: c.Workload, At: at, Seed: 1, Key: fmt.Sprintf("warm-up-%d-%d", os.Getpid(), serial)})
-	}
+	})
+}
+
+func warmUp(ctx context.Context, cases []Case, near harness.Site, most time.Duration, drive func(Case) (*harness.Result, error)) (result.WarmUp, error) {
+	w := warming{cases: spread(warmable(cases, near), warmCases), drive: drive, begin: time.Now(), most: most}
 	err := w.run(ctx)
 	return w.said, err
+}
+
+// spread returns at most n of all, evenly spaced.
+func spread(all []Case, n int) []Case {
+	if len(all) <= n {
+		return all
+	}
+	out := make([]Case, n)
+	for i := range out {
+		out[i] = all[(2*i+1)*len(all)/(2*n)]
+	}
+	return out
 }
 
 // A warming is the state of a warm-up.
 type warming struct {
 	cases []Case
-	drive func(context.Context, Case) (*harness.Result, error) // measures a case
+	drive func(Case) (*harness.Result, error) // measures a case
 	begin time.Time
 	most  time.Duration
 	said  result.WarmUp
@@ -119,7 +131,7 @@ func (w *warming) note(pass []float64) {
 // measure drives c once and returns the cost and the number of its acquisitions. It returns
 // 0 for a case that is omitted from now on.
 func (w *warming) measure(ctx context.Context, c Case) (cost float64, ops uint64, err error) {
-	res, err := w.drive(ctx, c)
+	res, err := w.drive(c)
 	switch {
 	case ctx.Err() != nil:
 		return 0, 0, context.Cause(ctx)

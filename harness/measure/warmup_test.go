@@ -46,15 +46,13 @@ func TestWarming(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				begin := time.Now()
 				w := warming{cases: slices.Clone(test.cases), begin: begin, most: test.most}
-				w.drive = func(_ context.Context, c Case) (*harness.Result, error) {
+				w.drive = func(c Case) (*harness.Result, error) {
 					time.Sleep(each)
 					r := &harness.Result{Ops: test.ops}
 					r.Elapsed = time.Duration(float64(test.ops) * test.cost(time.Since(begin)) * float64(c.Workload.Workers))
 					return r, nil
 				}
-				if err := w.run(t.Context()); err != nil {
-					t.Fatal(err)
-				}
+				requireNoError(t, w.run(t.Context()))
 				took := time.Since(begin)
 				if w.said.Steady != test.steady || w.said.Took != took || took < test.least || took > test.least+test.longer {
 					t.Errorf("%+v after %v; want steady %t after %v to %v", w.said, took, test.steady, test.least, test.least+test.longer)
@@ -89,7 +87,7 @@ func TestWarmingFailures(t *testing.T) {
 				ctx, cancel := context.WithCancel(t.Context())
 				defer cancel()
 				w := warming{cases: []Case{good, bad}, begin: time.Now(), most: 5 * time.Second}
-				w.drive = func(_ context.Context, c Case) (*harness.Result, error) {
+				w.drive = func(c Case) (*harness.Result, error) {
 					time.Sleep(time.Second)
 					if c.Lock == bad.Lock {
 						return test.give(cancel)

@@ -45,10 +45,10 @@ func (w *watcher) look(ctx context.Context) *LostRankError {
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
 	own, silent := w.options.Rank, time.Since(w.answered)
-	claims, err := w.board.beat(ctx, false)
+	claims, err := w.meeting.beat(ctx, false)
 	unanswered := time.Since(w.answered)
 	gone := func(format string, args ...any) *LostRankError {
-		return &LostRankError{w.board.at + ", where the ranks meet,", fmt.Sprintf(format, args...)}
+		return &LostRankError{w.meeting.at + ", where the ranks meet,", fmt.Sprintf(format, args...)}
 	}
 	switch {
 	case err == nil && bytes.Equal(claims[own], w.claims[own]):
@@ -75,7 +75,7 @@ func (w *watcher) judge(ctx context.Context, claims [][]byte) (stopped *LostRank
 		if left[r] || bytes.Equal(c, w.claims[r]) {
 			continue
 		}
-		reasons, err := w.board.exchange(ctx, w.run, farewells, nil)
+		reasons, err := w.meeting.exchange(ctx, w.run, farewells, nil)
 		switch {
 		case err != nil:
 			return nil // the next look

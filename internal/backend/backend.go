@@ -18,7 +18,6 @@ import (
 // A Kind describes one kind of server: a declarative value, listed in Kinds.
 type Kind struct {
 	Name string // the name in harness.Endpoint.Kind and LOCKLAB_REQUIRE
-	Doc  string // one line, without a capital or a full stop
 	Env  string // the environment variable that names the user's servers
 
 	// parse reads the value of Env. Its errors quote no credentials.

@@ -18,6 +18,22 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// requireNoError ends the test if err is not nil.
+func requireNoError(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// expectNoError fails the test if err is not nil, and lets it continue.
+func expectNoError(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Error(err)
+	}
+}
+
 // need skips or fails the test unless servers of the kind can be started.
 func need(tb testing.TB, kind string) {
 	tb.Helper()
@@ -63,13 +79,9 @@ func mustStart(tb testing.TB, sys system, kind string) *Server {
 // stopAtEnd returns s, which it stops at the end of the test, or fails the test with err.
 func stopAtEnd(tb testing.TB, s *Server, err error) *Server {
 	tb.Helper()
-	if err != nil {
-		tb.Fatal(err)
-	}
+	requireNoError(tb, err)
 	tb.Cleanup(func() {
-		if err := s.Stop(); err != nil {
-			tb.Error(err)
-		}
+		expectNoError(tb, s.Stop())
 	})
 	return s
 }
@@ -96,9 +108,6 @@ func TestKinds(t *testing.T) {
 	for _, k := range Kinds {
 		if !slices.Contains([]string{harness.KindRedis, harness.KindZooKeeper}, k.Name) {
 			t.Errorf("%q is not a kind of harness", k.Name)
-		}
-		if !regexp.MustCompile(`^[a-z][^.]*$`).MatchString(k.Doc) && !strings.HasPrefix(k.Doc, "a ") {
-			t.Errorf("%s: doc %q is not one line without a capital or a full stop", k.Name, k.Doc)
 		}
 		if k.Env != "LOCKLAB_"+strings.ToUpper(k.Name) {
 			t.Errorf("%s: the variable is %s", k.Name, k.Env)
@@ -134,13 +143,9 @@ func TestStartStop(t *testing.T) {
 			if s.Endpoint().Addrs[0][0] != addr {
 				t.Error("a caller can change the endpoint")
 			}
-			if err := answers(k.Name, addr); err != nil {
-				t.Error(err)
-			}
+			expectNoError(t, answers(k.Name, addr))
 			for range 2 {
-				if err := s.Stop(); err != nil {
-					t.Error(err)
-				}
+				expectNoError(t, s.Stop())
 			}
 			if err := answers(k.Name, addr); err == nil {
 				t.Error("answers after Stop")
@@ -226,9 +231,7 @@ func TestUnknownKind(t *testing.T) {
 }
 
 func TestAvailableReadsTheAddress(t *testing.T) {
-	if err := available(lab(t, "LOCKLAB_REDIS", "host:1"), harness.KindRedis); err != nil {
-		t.Error(err)
-	}
+	expectNoError(t, available(lab(t, "LOCKLAB_REDIS", "host:1"), harness.KindRedis))
 	if err := available(lab(t, "LOCKLAB_ZOOKEEPER", "host"), harness.KindZooKeeper); !errors.Is(err, harness.ErrUsage) {
 		t.Errorf("error is %v, want ErrUsage", err)
 	}
@@ -247,25 +250,5 @@ func TestRequired(t *testing.T) {
 				t.Errorf("%q requires %s: %t", list, kind, got)
 			}
 		}
-	}
-}
-
-func BenchmarkStart(b *testing.B) {
-	for _, k := range Kinds {
-		b.Run("server="+k.Name, func(b *testing.B) {
-			need(b, k.Name)
-			sys := lab(b)
-			for b.Loop() {
-				s, err := start(b.Context(), sys, k.Name)
-				if err != nil {
-					b.Fatal(err)
-				}
-				b.StopTimer()
-				if err := s.Stop(); err != nil {
-					b.Fatal(err)
-				}
-				b.StartTimer()
-			}
-		})
 	}
 }

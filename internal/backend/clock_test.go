@@ -37,18 +37,14 @@ func needClock(t *testing.T, err error) {
 	if errors.Is(err, harness.ErrUnavailable) && !(runtime.GOOS == "linux" && Required(harness.KindRedis)) {
 		t.Skip(err)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, err)
 }
 
 // aheadOf returns bounds on how far a server's clock is ahead of this machine's, to the second.
 func aheadOf(t *testing.T, s *Server, i int) (from, to time.Duration) {
 	t.Helper()
 	c, err := net.Dial("tcp", s.group.servers[i].addr())
-	if err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, err)
 	defer c.Close()
 	c.SetDeadline(time.Now().Add(10 * time.Second))
 	before := time.Now()
@@ -58,17 +54,13 @@ func aheadOf(t *testing.T, s *Server, i int) (from, to time.Duration) {
 	var words []string
 	for r := bufio.NewReader(c); len(words) < 5; {
 		line, err := r.ReadString('\n')
-		if err != nil {
-			t.Fatal(err)
-		}
+		requireNoError(t, err)
 		words = append(words, strings.TrimSpace(line))
 	}
 	after := time.Now()
 	sec, err1 := strconv.ParseInt(words[2], 10, 64)
 	usec, err2 := strconv.ParseInt(words[4], 10, 64)
-	if err := errors.Join(err1, err2); err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, errors.Join(err1, err2))
 	at := time.Unix(sec, usec*1000)
 	// Its microseconds are cut off.
 	return at.Sub(after) - time.Microsecond, at.Sub(before) + time.Microsecond
@@ -89,9 +81,7 @@ func TestSetClock(t *testing.T) {
 	}
 	set := func(offset time.Duration) {
 		t.Helper()
-		if err := s.SetClock(0, offset); err != nil {
-			t.Fatal(err)
-		}
+		requireNoError(t, s.SetClock(0, offset))
 		ahead(offset)
 	}
 	ahead(0)
@@ -113,14 +103,10 @@ func TestSetClock(t *testing.T) {
 		t.Error("the server has crashed")
 	}
 	// A restart is in the same time.
-	if err := s.Restart(t.Context(), 0); err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, s.Restart(t.Context(), 0))
 	ahead(61 * time.Minute)
 	set(-time.Hour)
-	if err := s.Stop(); err != nil {
-		t.Error(err)
-	}
+	expectNoError(t, s.Stop())
 	wantEmpty(t, sys.temp)
 	if err := s.SetClock(0, 0); !errors.Is(err, errStopped) {
 		t.Errorf("SetClock after Stop = %v", err)
@@ -132,19 +118,13 @@ func TestClockShim(t *testing.T) {
 	dir := t.TempDir()
 	needClock(t, buildClockShim(t.Context(), dir))
 	file, err := clockEnviron(member{dir: dir})
-	if err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, err)
 	const reader = 7
 	text := make([]byte, clockSize)
 	for _, offset := range []time.Duration{0, 1, time.Second - 1, 1 - time.Second, -time.Second, -1} {
 		binary.NativeEndian.PutUint64(text[8:], reader)
-		if err := os.WriteFile(filepath.Join(dir, clockName), text, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if err := setClock(dir, reader, offset); err != nil {
-			t.Fatal(err)
-		}
+		requireNoError(t, os.WriteFile(filepath.Join(dir, clockName), text, 0o600))
+		requireNoError(t, setClock(dir, reader, offset))
 		if err := setClock(dir, reader+1, offset); !errors.Is(err, errClock) {
 			t.Fatalf("setClock of a process that does not read it = %v, want errClock", err)
 		}
@@ -153,9 +133,7 @@ func TestClockShim(t *testing.T) {
 		before := time.Now()
 		out, err := cmd.Output()
 		after := time.Now()
-		if err != nil {
-			t.Fatal(err)
-		}
+		requireNoError(t, err)
 		seconds, rest, _ := strings.Cut(strings.TrimSpace(string(out)), " ")
 		sec, err1 := strconv.ParseInt(seconds, 10, 64)
 		nsec, err2 := strconv.ParseInt(rest, 10, 64)

@@ -66,24 +66,14 @@ func TestRedisOf(t *testing.T) {
 		wantReply(t, s, i, "maxclients:123", "INFO", "clients")
 	}
 	for _, m := range s.group.servers[1:] {
-		if err := until(t.Context(), m.member, "value", "GET", "key"); err != nil {
-			t.Error(err)
-		}
+		expectNoError(t, until(t.Context(), m.member, 1, "value", "GET", "key"))
 	}
 	// A restarted replica is in sync when Settle returns.
-	if err := s.Kill(2); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Restart(t.Context(), 2); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Settle(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, s.Kill(2))
+	requireNoError(t, s.Restart(t.Context(), 2))
+	requireNoError(t, s.Settle(t.Context()))
 	wantReply(t, s, 2, "value", "GET", "key")
-	if err := s.Stop(); err != nil {
-		t.Error(err)
-	}
+	expectNoError(t, s.Stop())
 	wantEmpty(t, sys.temp)
 }
 
@@ -96,9 +86,7 @@ func TestRestart(t *testing.T) {
 			wantReply(t, s, 0, "OK", "SET", "key", "value")
 			for range 2 { // once from a running server, once from a dead one
 				old := s.PID(0)
-				if err := s.Restart(t.Context(), 0); err != nil {
-					t.Fatal(err)
-				}
+				requireNoError(t, s.Restart(t.Context(), 0))
 				if !gone(old) {
 					t.Errorf("process %d is still there", old)
 				}
@@ -110,9 +98,7 @@ func TestRestart(t *testing.T) {
 				if kept := strings.Contains(keys, "keys=1"); err != nil || kept != (p != None) {
 					t.Errorf("after a restart: %q, %v", keys, err)
 				}
-				if err := s.Kill(0); err != nil {
-					t.Fatal(err)
-				}
+				requireNoError(t, s.Kill(0))
 			}
 		})
 	}
@@ -122,9 +108,7 @@ func TestRestart(t *testing.T) {
 func TestHurtRefused(t *testing.T) {
 	s := mustStartRedisOf(t, lab(t), RedisOptions{})
 	user, err := start(t.Context(), lab(t, "LOCKLAB_REDIS", s.Endpoint().Addrs[0][0]), harness.KindRedis)
-	if err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, err)
 	if user.PIDs() != nil || user.PID(0) != 0 || s.PID(1) != 0 {
 		t.Errorf("processes %v and %d, want none of the user's", user.PIDs(), s.PID(1))
 	}
@@ -160,9 +144,7 @@ func TestHurtRefused(t *testing.T) {
 		t.Errorf("-1 replicas: %v, want ErrUsage", err)
 	}
 	wantReply(t, s, 0, "PONG", "PING")
-	if err := s.Stop(); err != nil {
-		t.Error(err)
-	}
+	expectNoError(t, s.Stop())
 	if err := s.Restart(t.Context(), 0); !errors.Is(err, errStopped) {
 		t.Errorf("Restart after Stop = %v", err)
 	}
@@ -172,13 +154,9 @@ func TestHurtRefused(t *testing.T) {
 func TestRestartFails(t *testing.T) {
 	sys := lab(t)
 	s := mustStartRedisOf(t, sys, RedisOptions{})
-	if err := s.Kill(0); err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, s.Kill(0))
 	l, err := net.Listen("tcp", s.Endpoint().Addrs[0][0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, err)
 	defer l.Close()
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
@@ -204,9 +182,7 @@ func TestRestartFails(t *testing.T) {
 	if !gone(s.PID(0)) {
 		t.Error("a server runs that nothing waits for")
 	}
-	if err := s.Restart(t.Context(), 0); err != nil {
-		t.Error(err)
-	}
+	expectNoError(t, s.Restart(t.Context(), 0))
 }
 
 // TestHurtTogether hurts servers from all sides at once, and stops them in the middle.
@@ -245,9 +221,7 @@ func TestHurtTogether(t *testing.T) {
 		}
 	}
 	time.Sleep(300 * time.Millisecond)
-	if err := s.Stop(); err != nil {
-		t.Error(err)
-	}
+	expectNoError(t, s.Stop())
 	wantEmpty(t, sys.temp)
 	for _, pid := range s.PIDs() {
 		if !gone(pid) {
@@ -278,12 +252,8 @@ func TestCycles(t *testing.T) {
 		o := RedisOptions{Replicas: i % 2, Persistence: []Persistence{None, EverySecond, Always}[i%3]}
 		s := mustStartRedisOf(t, sys, o)
 		pids, addrs = append(pids, s.PIDs()...), append(addrs, s.Endpoint().Addrs[0]...)
-		if err := s.Kill(0); err != nil {
-			t.Fatal(err)
-		}
-		if err := s.Restart(t.Context(), 0); err != nil {
-			t.Fatal(err)
-		}
+		requireNoError(t, s.Kill(0))
+		requireNoError(t, s.Restart(t.Context(), 0))
 		pids = append(pids, s.PID(0))
 		switch i % 4 { // how Stop finds it
 		case 1:
@@ -293,9 +263,7 @@ func TestCycles(t *testing.T) {
 		case 3:
 			s.Kill(0)
 		}
-		if err := s.Stop(); err != nil {
-			t.Error(err)
-		}
+		expectNoError(t, s.Stop())
 	}
 	wantEmpty(t, sys.temp)
 	for _, pid := range pids {
@@ -320,9 +288,7 @@ func openFiles(t *testing.T) int {
 		return 0
 	}
 	entries, err := os.ReadDir("/proc/self/fd")
-	if err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, err)
 	return len(entries)
 }
 

@@ -19,7 +19,7 @@ import (
 var errLaunch error
 
 const (
-	readyTime = 30 * time.Second // for a server to start; see BenchmarkStart for what it takes
+	readyTime = 30 * time.Second // for a server to start; TestStartStop prints what it takes
 	portTries = 5
 )
 

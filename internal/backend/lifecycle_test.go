@@ -148,9 +148,7 @@ func TestOwnerEnds(t *testing.T) {
 				if !way.orderly {
 					sys := lab(t)
 					sys.temp = temp
-					if err := mustStart(t, sys, real).Stop(); err != nil {
-						t.Error(err)
-					}
+					expectNoError(t, mustStart(t, sys, real).Stop())
 				}
 				wantEmpty(t, temp)
 			})
@@ -166,12 +164,8 @@ func startOwner(t *testing.T, kind, way, temp string) (cmd *exec.Cmd, pids []int
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Stderr = stderr
 	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, err)
+	requireNoError(t, cmd.Start())
 	t.Cleanup(func() { cmd.Process.Kill() })
 	line, err := bufio.NewReader(out).ReadString('\n')
 	if err != nil {
@@ -179,9 +173,7 @@ func startOwner(t *testing.T, kind, way, temp string) (cmd *exec.Cmd, pids []int
 	}
 	for word := range strings.FieldsSeq(line) {
 		pid, err := strconv.Atoi(word)
-		if err != nil {
-			t.Fatal(err)
-		}
+		requireNoError(t, err)
 		pids = append(pids, pid)
 	}
 	return cmd, pids, stderr
@@ -209,9 +201,7 @@ func alive(pid int) bool {
 func script(t *testing.T, text string) system {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "redis-server")
-	if err := os.WriteFile(path, []byte(text), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, os.WriteFile(path, []byte(text), 0o700))
 	sys := lab(t)
 	sys.lookPath = func(string) (string, error) { return path, nil }
 	return sys
@@ -257,13 +247,9 @@ func TestStartCancelled(t *testing.T) {
 		t.Errorf("error is %v, want context.Canceled", err)
 	}
 	text, err := os.ReadFile(pidFile)
-	if err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, err)
 	pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, err)
 	if !gone(pid) {
 		t.Errorf("process %d is still there", pid)
 	}

@@ -29,17 +29,13 @@ func TestServerOutlivesThread(t *testing.T) {
 			tids <- unix.Gettid()
 		}()
 		tid = <-tids
-		if err != nil {
-			t.Fatal(err)
-		}
+		requireNoError(t, err)
 		if s != nil {
 			waitThreadEnd(t, tid)
 		}
 	}
 	defer s.Stop()
-	if err := answers(harness.KindRedis, s.Endpoint().Addrs[0][0]); err != nil {
-		t.Error(err)
-	}
+	expectNoError(t, answers(harness.KindRedis, s.Endpoint().Addrs[0][0]))
 }
 
 func waitThreadEnd(t *testing.T, tid int) {

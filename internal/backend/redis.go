@@ -19,12 +19,13 @@ import (
 )
 
 var redis = Kind{
-	Name:     harness.KindRedis,
-	Doc:      "redis-server or valkey-server, in memory only",
-	Env:      "LOCKLAB_REDIS",
-	parse:    parseRedis,
-	find:     findRedis,
-	command:  redisCommand,
+	Name:  harness.KindRedis,
+	Env:   "LOCKLAB_REDIS",
+	parse: parseRedis,
+	find:  findRedis,
+	command: func(p program, m member, _ []member) (*exec.Cmd, error) {
+		return redisWith(p, m), nil
+	},
 	probe:    probeRedis,
 	alone:    true,
 	question: askRedis, usage: redisUsage,
@@ -97,8 +98,9 @@ func findRedis(s system) (program, error) {
 	return program{}, fmt.Errorf("%w: no redis-server or valkey-server on PATH: run scripts/deps redis, or set LOCKLAB_REDIS=host:port", harness.ErrUnavailable)
 }
 
-// redisCommand keeps everything in memory: the disk is not part of a lock's cost.
-func redisCommand(p program, m member, _ []member) (*exec.Cmd, error) {
+// redisWith returns the command of a server with more arguments, which override the others. It
+// keeps everything in memory: the disk is not part of a lock's cost.
+func redisWith(p program, m member, args ...string) *exec.Cmd {
 	cmd := exec.Command(p.path,
 		"--bind", "127.0.0.1",
 		"--port", strconv.Itoa(m.port),
@@ -111,7 +113,8 @@ func redisCommand(p program, m member, _ []member) (*exec.Cmd, error) {
 	)
 	// Redis 7.2 does not start under a locale that the machine lacks.
 	cmd.Env = append(os.Environ(), "LC_ALL=C")
-	return cmd, nil
+	cmd.Args = append(cmd.Args, args...)
+	return cmd
 }
 
 // probeRedis sends PING, which fails while a server loads its data or requires a password, and

@@ -2,7 +2,6 @@ package backend
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -17,14 +16,10 @@ import (
 // A Layout is an arrangement of cooperating Redis servers, to check a lock under failures.
 type Layout struct {
 	Name string // in messages
-	Doc  string // one line, without a capital or a full stop
 
 	servers int // how many are started
 	kind    Kind
 }
-
-// Layouts lists every arrangement of Redis servers.
-var Layouts = []*Layout{Sentinel, Cluster}
 
 // Sentinel is a primary, a replica, and three Redis Sentinels, which promote the replica if
 // two of them cannot reach the primary for sentinelPatience. Their configuration contains the
@@ -32,7 +27,6 @@ var Layouts = []*Layout{Sentinel, Cluster}
 // replica.
 var Sentinel = &Layout{
 	Name:    "redis-sentinel",
-	Doc:     "a primary, a replica and three sentinels",
 	servers: 2 + sentinels,
 	kind:    layoutKind(sentinelCommand, settleSentinels),
 }
@@ -42,7 +36,6 @@ var Sentinel = &Layout{
 // other.
 var Cluster = &Layout{
 	Name:    "redis-cluster",
-	Doc:     "three primaries of a cluster, a third of the slots each",
 	servers: 3,
 	kind:    layoutKind(clusterCommand, settleCluster),
 }
@@ -86,23 +79,15 @@ const (
 	sentinelPatience = 500 * time.Millisecond
 )
 
-func redisWith(p program, m member, args ...string) (*exec.Cmd, error) {
-	cmd, err := redisCommand(p, m, nil)
-	if err == nil {
-		cmd.Args = append(cmd.Args, args...)
-	}
-	return cmd, err
-}
-
 // sentinelCommand starts the primary, its replica, then sentinels.
 func sentinelCommand(p program, m member, all []member) (*exec.Cmd, error) {
 	primary := strconv.Itoa(all[0].port)
 	switch m.port {
 	case all[0].port:
 		// Synchronize at once, without the default wait of five seconds for other replicas.
-		return redisWith(p, m, "--repl-diskless-sync-delay", "0")
+		return redisWith(p, m, "--repl-diskless-sync-delay", "0"), nil
 	case all[1].port:
-		return redisWith(p, m, "--replicaof", "127.0.0.1", primary)
+		return redisWith(p, m, "--replicaof", "127.0.0.1", primary), nil
 	}
 	var conf strings.Builder
 	fmt.Fprintf(&conf, "port %d\nbind 127.0.0.1\ndir %q\nlogfile \"\"\nloglevel warning\n", m.port, m.dir)
@@ -120,26 +105,24 @@ func sentinelCommand(p program, m member, all []member) (*exec.Cmd, error) {
 	if err := os.WriteFile(path, []byte(conf.String()), 0o600); err != nil {
 		return nil, err
 	}
-	cmd, err := redisCommand(p, m, nil)
-	if err == nil {
-		cmd.Args = []string{cmd.Args[0], path, "--sentinel"}
-	}
-	return cmd, err
+	cmd := redisWith(p, m)
+	cmd.Args = []string{cmd.Args[0], path, "--sentinel"}
+	return cmd, nil
 }
 
 func sentinelID(m member) string { return fmt.Sprintf("%040x", m.port) }
 
 // settleSentinels waits until the replica has its copy and the sentinels see all others.
 func settleSentinels(ctx context.Context, all []member) error {
-	if err := until(ctx, all[1], "master_link_status:up", "INFO", "replication"); err != nil {
+	if err := until(ctx, all[1], 1, "master_link_status:up", "INFO", "replication"); err != nil {
 		return err
 	}
 	for _, m := range all[2:] {
 		want := fmt.Sprintf("status=ok,address=127.0.0.1:%d,slaves=1,sentinels=%d", all[0].port, sentinels)
-		if err := until(ctx, m, want, "INFO", "sentinel"); err != nil {
+		if err := until(ctx, m, 1, want, "INFO", "sentinel"); err != nil {
 			return err
 		}
-		if err := until(ctx, m, "OK", "SENTINEL", "CKQUORUM", SentinelMaster); err != nil {
+		if err := until(ctx, m, 1, "OK", "SENTINEL", "CKQUORUM", SentinelMaster); err != nil {
 			return err
 		}
 	}
@@ -152,7 +135,7 @@ func clusterCommand(p program, m member, _ []member) (*exec.Cmd, error) {
 		"--cluster-port", strconv.Itoa(m.quorum), // else 10,000 more, which may be none
 		"--cluster-config-file", "nodes.conf",
 		"--cluster-node-timeout", "2000",
-	)
+	), nil
 }
 
 // settleCluster assigns the slots, introduces the members, and waits until all of them serve.
@@ -171,7 +154,7 @@ func settleCluster(ctx context.Context, all []member) error {
 		}
 	}
 	for _, m := range all {
-		if err := until(ctx, m, "cluster_state:ok", "CLUSTER", "INFO"); err != nil {
+		if err := until(ctx, m, 1, "cluster_state:ok", "CLUSTER", "INFO"); err != nil {
 			return err
 		}
 	}
@@ -192,20 +175,27 @@ func tell(ctx context.Context, m member, args ...string) (string, error) {
 	return reply, nil
 }
 
-func until(ctx context.Context, m member, want string, args ...string) error {
-	return untilTimes(ctx, m, 1, want, args...)
+// until waits until want is at least times in the reply to a command.
+func until(ctx context.Context, m member, times int, want string, args ...string) error {
+	return retry(ctx, func() error {
+		reply, err := tell(ctx, m, args...)
+		if err == nil && strings.Count(reply, want) < times {
+			err = fmt.Errorf("%q does not come in the reply to %s", want, strings.Join(args, " "))
+		}
+		return err
+	})
 }
 
-// untilTimes is until with want at least the given number of times in the reply.
-func untilTimes(ctx context.Context, m member, times int, want string, args ...string) error {
+// retry calls try until it returns nil or ctx ends.
+func retry(ctx context.Context, try func() error) error {
 	for {
-		reply, err := tell(ctx, m, args...)
-		if err == nil && strings.Count(reply, want) >= times {
+		err := try()
+		if err == nil {
 			return nil
 		}
 		select {
 		case <-ctx.Done():
-			return errors.Join(fmt.Errorf("%w: %q does not come in the reply to %s", context.Cause(ctx), want, strings.Join(args, " ")), err)
+			return fmt.Errorf("%w: %w", context.Cause(ctx), err)
 		case <-time.After(10 * time.Millisecond):
 		}
 	}

@@ -74,10 +74,7 @@ func startRedisOf(ctx context.Context, sys system, o RedisOptions) (*Server, err
 // command is redisCommand with the options o, as arguments that override others.
 func (o RedisOptions) command(p program, m member, all []member) (*exec.Cmd, error) {
 	// Synchronize at once. Any server may become the primary.
-	cmd, err := redisWith(p, m, "--repl-diskless-sync-delay", "0")
-	if err != nil {
-		return nil, err
-	}
+	cmd := redisWith(p, m, "--repl-diskless-sync-delay", "0")
 	if o.Persistence != None {
 		cmd.Args = append(cmd.Args, "--appendonly", "yes", "--appendfsync", string(o.Persistence))
 	}
@@ -104,9 +101,9 @@ func (o RedisOptions) command(p program, m member, all []member) (*exec.Cmd, err
 // settleReplicas waits until each replica has its copy and the primary reports all online.
 func settleReplicas(ctx context.Context, all []member) error {
 	for _, m := range all[1:] {
-		if err := until(ctx, m, "master_link_status:up", "INFO", "replication"); err != nil {
+		if err := until(ctx, m, 1, "master_link_status:up", "INFO", "replication"); err != nil {
 			return err
 		}
 	}
-	return untilTimes(ctx, all[0], len(all)-1, "state=online", "INFO", "replication")
+	return until(ctx, all[0], len(all)-1, "state=online", "INFO", "replication")
 }

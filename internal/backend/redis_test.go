@@ -154,12 +154,10 @@ func TestUserRedisWithPassword(t *testing.T) {
 	need(t, harness.KindRedis)
 	sys := lab(t)
 	p, err := findRedis(sys)
-	if err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, err)
 	k := redis
 	k.command = func(p program, m member, _ []member) (*exec.Cmd, error) {
-		return redisWith(p, m, "--requirepass", "s3cret", "--user", "lab", "on", ">other", "~locklab:*", "+ping")
+		return redisWith(p, m, "--requirepass", "s3cret", "--user", "lab", "on", ">other", "~locklab:*", "+ping"), nil
 	}
 	k.probe = func(ctx context.Context, _ harness.Endpoint, addr string) (answer, error) {
 		return probeRedis(ctx, harness.Endpoint{Password: "s3cret"}, addr)

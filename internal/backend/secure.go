@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"time"
 
 	"locklab/harness"
 )
@@ -50,21 +49,18 @@ func (s Setup) secure(k *Kind, client *harness.Endpoint) {
 
 // untilSecure returns when m speaks TLS: its plain port may be open before.
 func untilSecure(ctx context.Context, m member, client harness.Endpoint) error {
-	for {
+	err := retry(ctx, func() error {
 		conn, err := dial(ctx, m.clientAddr(), client.TLS)
-		if err == nil {
-			err = handshaken(ctx, conn)
-			conn.Close()
+		if err != nil {
+			return err
 		}
-		if err == nil {
-			return nil
-		}
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("%w: no TLS: %w", context.Cause(ctx), err)
-		case <-time.After(10 * time.Millisecond):
-		}
+		defer conn.Close()
+		return handshaken(ctx, conn)
+	})
+	if err != nil {
+		err = fmt.Errorf("no TLS: %w", err)
 	}
+	return err
 }
 
 // secureZooKeeper adds TLS to a server's configuration, the last argument: only Netty has it.

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -126,14 +125,7 @@ func startSetup(ctx context.Context, sys system, kind string, s Setup) (*Server,
 func (s Setup) kind(k *Kind) Kind {
 	out := *k
 	if k.Name == harness.KindZooKeeper {
-		out.command = func(p program, m member, all []member) (*exec.Cmd, error) {
-			cmd, err := k.command(p, m, all)
-			if err != nil || !s.Durable {
-				return cmd, err
-			}
-			cmd.Args[slices.Index(cmd.Args, noForceSync)] = forceSync
-			return cmd, nil
-		}
+		out.command = EnsembleOptions{durable: s.Durable}.command
 		return out
 	}
 	o := RedisOptions{Replicas: max(1, s.Servers) - 1}

@@ -43,9 +43,7 @@ func TestSetup(t *testing.T) {
 			if errors.Is(err, harness.ErrUnavailable) && !Required(harness.KindRedis) { // built without TLS
 				t.Skip(err)
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			requireNoError(t, err)
 			defer s.Stop()
 			at := s.Endpoint()
 			if len(at.Addrs) != test.lists || len(at.PIDs) != test.processes || test.s.Processes() != test.processes {
@@ -71,9 +69,7 @@ func TestSetup(t *testing.T) {
 					t.Errorf("replication: %v, want a master and %s:\n%s", err, want, info)
 				}
 			}
-			if err := s.Stop(); err != nil {
-				t.Error(err)
-			}
+			expectNoError(t, s.Stop())
 			wantEmpty(t, sys.temp)
 		})
 	}
@@ -89,7 +85,7 @@ func wantTLS(t *testing.T, at harness.Endpoint, addr string, want bool) {
 			_, err := probeRedis(ctx, at, addr)
 			return err
 		}
-		text, err := fourLetters(ctx, addr, "srvr", at.TLS)
+		text, err := FourLetters(ctx, at, addr, "srvr")
 		return cmp.Or(err, map[bool]error{true: errors.New("no answer")}[text == ""])
 	}
 	if (at.TLS != nil) != want {
@@ -119,9 +115,7 @@ func wantTLS(t *testing.T, at harness.Endpoint, addr string, want bool) {
 func configOf(t *testing.T, m member, name string) string {
 	t.Helper()
 	l, err := openRedis(t.Context(), harness.Endpoint{}, m.addr())
-	if err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, err)
 	defer l.close()
 	if _, err := l.conn.Write(redisRequest([]string{"CONFIG", "GET", name})); err != nil {
 		t.Fatal(err)
@@ -142,9 +136,7 @@ func TestSetupOfZooKeeper(t *testing.T) {
 	sys := lab(t)
 	for _, setup := range []Setup{{Servers: 3, Durable: true, TLS: true}, {}} {
 		s, err := startSetup(t.Context(), sys, harness.KindZooKeeper, setup)
-		if err != nil {
-			t.Fatal(err)
-		}
+		requireNoError(t, err)
 		defer s.Stop()
 		at := s.Endpoint()
 		if n := max(1, setup.Servers); len(at.Addrs) != 1 || len(at.Addrs[0]) != n || len(at.PIDs) != n {
@@ -158,10 +150,8 @@ func TestSetupOfZooKeeper(t *testing.T) {
 				t.Errorf("%+v: the arguments lack %s: %q, %v", setup, want, args, err)
 			}
 			wantTLS(t, at, addr, setup.TLS)
-			text, err := fourLetters(t.Context(), addr, "srvr", at.TLS)
-			if err != nil {
-				t.Fatal(err)
-			}
+			text, err := FourLetters(t.Context(), at, addr, "srvr")
+			requireNoError(t, err)
 			modes[fieldsOf(text, ":")["Mode"]]++
 		}
 		if setup.Servers == 3 && (modes["leader"] != 1 || modes["follower"] != 2) || setup.Servers == 0 && modes["standalone"] != 1 {
@@ -170,9 +160,7 @@ func TestSetupOfZooKeeper(t *testing.T) {
 		if took, err := s.SyncTime(); err != nil || took <= 0 {
 			t.Errorf("a small write takes %v, %v", took, err)
 		}
-		if err := s.Stop(); err != nil {
-			t.Error(err)
-		}
+		expectNoError(t, s.Stop())
 	}
 	wantEmpty(t, sys.temp)
 }

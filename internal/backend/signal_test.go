@@ -12,20 +12,14 @@ import (
 // TestSignal: signals reach the server that is meant, and no process when it is gone.
 func TestSignal(t *testing.T) {
 	s := mustStartRedisOf(t, lab(t), RedisOptions{Replicas: 1})
-	if err := s.Signal(1, syscall.SIGSTOP); err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, s.Signal(1, syscall.SIGSTOP))
 	wantReply(t, s, 0, "PONG", "PING")
 	if reply, err := ask(s, 1, 100*time.Millisecond, "PING"); err == nil {
 		t.Errorf("a server that is stopped answers %q", reply)
 	}
-	if err := s.Signal(1, syscall.SIGCONT); err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, s.Signal(1, syscall.SIGCONT))
 	wantReply(t, s, 1, "PONG", "PING")
-	if err := s.Signal(1, syscall.SIGKILL); err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, s.Signal(1, syscall.SIGKILL))
 	if !gone(s.PID(1)) {
 		t.Fatal("the server does not die")
 	}
@@ -39,9 +33,7 @@ func TestSignal(t *testing.T) {
 			t.Errorf("%v for a server that is gone: %v, want ErrProcessDone", sig, err)
 		}
 	}
-	if err := s.Signal(0, syscall.SIGSTOP); err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, s.Signal(0, syscall.SIGSTOP))
 	begin := time.Now()
 	if err := s.Kill(0); err != nil || alive(s.PID(0)) {
 		t.Errorf("Kill of a server that is stopped = %v after %v", err, time.Since(begin))
@@ -58,15 +50,11 @@ func TestSignalStops(t *testing.T) {
 		if stopped(s.PID(0)) {
 			t.Fatal("a server that runs counts as stopped")
 		}
-		if err := s.Signal(0, syscall.SIGSTOP); err != nil {
-			t.Fatal(err)
-		}
+		requireNoError(t, s.Signal(0, syscall.SIGSTOP))
 		if !stopped(s.PID(0)) {
 			t.Fatal("a server that was stopped runs")
 		}
-		if err := s.Signal(0, syscall.SIGCONT); err != nil {
-			t.Fatal(err)
-		}
+		requireNoError(t, s.Signal(0, syscall.SIGCONT))
 		for end := time.Now().Add(20 * time.Second); stopped(s.PID(0)); time.Sleep(time.Millisecond) {
 			if time.Now().After(end) {
 				t.Fatal("a server that goes on counts as stopped")

@@ -192,7 +192,7 @@ type zooKeeperLine struct {
 func (l zooKeeperLine) close() {}
 
 func (l zooKeeperLine) ask(ctx context.Context) (map[string]string, error) {
-	text, err := fourLetters(ctx, l.addr, "srvr", l.at.TLS)
+	text, err := FourLetters(ctx, l.at, l.addr, "srvr")
 	if err != nil {
 		return nil, fmt.Errorf("ZooKeeper does not report its usage: %w", err)
 	}

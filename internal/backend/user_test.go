@@ -19,9 +19,7 @@ func TestUserServer(t *testing.T) {
 			addr := own.Endpoint().Addrs[0][0]
 			sys := lab(t, k.Env, addr)
 			s, err := start(t.Context(), sys, k.Name)
-			if err != nil {
-				t.Fatal(err)
-			}
+			requireNoError(t, err)
 			if s.Owned() {
 				t.Error("the user's server is owned")
 			}
@@ -31,9 +29,7 @@ func TestUserServer(t *testing.T) {
 			if got := s.Endpoint().Addrs; len(got) != 1 || !slices.Equal(got[0], []string{addr}) {
 				t.Errorf("addresses are %v, want %s", got, addr)
 			}
-			if err := s.Stop(); err != nil {
-				t.Error(err)
-			}
+			expectNoError(t, s.Stop())
 			if err := answers(k.Name, addr); err != nil {
 				t.Errorf("Stop touched the user's server: %v", err)
 			}
@@ -44,9 +40,7 @@ func TestUserServer(t *testing.T) {
 					t.Errorf("three of one server: %+v, %v", several, err)
 				}
 			}
-			if err := own.Stop(); err != nil {
-				t.Error(err)
-			}
+			expectNoError(t, own.Stop())
 			wantNoGoroutines(t)
 		})
 	}
@@ -68,9 +62,7 @@ func TestUserServersPartlyDown(t *testing.T) {
 
 func deadAddr(t *testing.T) string {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, err)
 	defer l.Close()
 	return l.Addr().String()
 }
@@ -78,9 +70,7 @@ func deadAddr(t *testing.T) string {
 // deafAddr returns an address that accepts connections, never reads, and sends only reply.
 func deafAddr(t *testing.T, reply string) string {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, err)
 	t.Cleanup(func() { l.Close() })
 	go func() {
 		for {

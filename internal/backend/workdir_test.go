@@ -16,44 +16,30 @@ func TestSweep(t *testing.T) {
 	var live []string
 	for _, k := range Kinds {
 		d, err := newWorkdir(temp, k.Name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		requireNoError(t, err)
 		defer d.remove()
 		live = append(live, d.path)
 
 		dead, err := newWorkdir(temp, k.Name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(dead.path, "file"), nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		requireNoError(t, err)
+		requireNoError(t, os.WriteFile(filepath.Join(dead.path, "file"), nil, 0o600))
 		dead.lock.Close() // as the kernel does when the owner dies
 	}
 	// Names that are not ours, or not directories.
 	elsewhere := t.TempDir()
 	for _, name := range []string{"locklab-redis-backup", "locklab-redis-1.old", "xlocklab-redis-1", "locklab-other-1"} {
 		path := filepath.Join(temp, name)
-		if err := os.Mkdir(path, 0o700); err != nil {
-			t.Fatal(err)
-		}
+		requireNoError(t, os.Mkdir(path, 0o700))
 		live = append(live, path)
 	}
 	link, file := filepath.Join(temp, "locklab-redis-1"), filepath.Join(temp, "locklab-redis-2")
-	if err := os.Symlink(elsewhere, link); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(file, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, os.Symlink(elsewhere, link))
+	requireNoError(t, os.WriteFile(file, nil, 0o600))
 	live = append(live, link, file)
 
 	sweep(temp)
 	left, err := filepath.Glob(temp + "/*")
-	if err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, err)
 	slices.Sort(live)
 	if !slices.Equal(left, live) {
 		t.Errorf("left:\n%q\nwant:\n%q", left, live)
@@ -71,17 +57,11 @@ func TestClaimRemoved(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "locklab-redis-1")
-			if err := os.Mkdir(path, 0o700); err != nil {
-				t.Fatal(err)
-			}
+			requireNoError(t, os.Mkdir(path, 0o700))
 			f, err := os.Open(path)
-			if err != nil {
-				t.Fatal(err)
-			}
+			requireNoError(t, err)
 			defer f.Close()
-			if err := errors.Join(os.Remove(path), again(path)); err != nil {
-				t.Fatal(err)
-			}
+			requireNoError(t, errors.Join(os.Remove(path), again(path)))
 			if err := (&workdir{path, f}).claim(); !errors.Is(err, os.ErrNotExist) {
 				t.Errorf("error is %v, want ErrNotExist", err)
 			}
@@ -117,9 +97,7 @@ func TestSweepWhileMaking(t *testing.T) {
 				if _, err := os.Stat(d.path); err != nil {
 					t.Errorf("a directory with a living owner was swept: %v", err)
 				}
-				if err := d.remove(); err != nil {
-					t.Error(err)
-				}
+				expectNoError(t, d.remove())
 			}
 		})
 	}

@@ -2,7 +2,6 @@ package backend
 
 import (
 	"context"
-	"crypto/tls"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -20,7 +19,6 @@ import (
 
 var zooKeeper = Kind{
 	Name:     harness.KindZooKeeper,
-	Doc:      "a ZooKeeper server, its log not forced to disk",
 	Env:      "LOCKLAB_ZOOKEEPER",
 	parse:    parseZooKeeper,
 	find:     findZooKeeper,
@@ -174,11 +172,15 @@ func (o EnsembleOptions) command(p program, m member, all []member) (*exec.Cmd, 
 			return nil, err
 		}
 	}
+	sync := noForceSync // measures the protocol, not the disk
+	if o.durable {
+		sync = forceSync
+	}
 	return exec.Command(p.path,
 		"-Xmx128m", "-XX:+UseSerialGC",
-		"-XX:-UsePerfData",              // else a kill leaves a file in the machine's temporary directory
-		"-Djava.io.tmpdir="+m.dir,       // where native libraries are unpacked
-		noForceSync,                     // measures the protocol, not the disk
+		"-XX:-UsePerfData",        // else a kill leaves a file in the machine's temporary directory
+		"-Djava.io.tmpdir="+m.dir, // where native libraries are unpacked
+		sync,
 		"-Dzookeeper.preAllocSize=1024", // KiB; the default of 64 MiB is slow to write
 		"-cp", m.dir+":"+p.classPath,
 		"org.apache.zookeeper.server.quorum.QuorumPeerMain", config,
@@ -192,14 +194,14 @@ func probeZooKeeper(ctx context.Context, _ harness.Endpoint, addr string) (answe
 		return answer{}, err
 	}
 	a := answer{version: "unknown"}
-	text, err := fourLetters(ctx, addr, "srvr", nil)
+	text, err := FourLetters(ctx, harness.Endpoint{}, addr, "srvr")
 	if err != nil {
 		return answer{}, err
 	}
 	if m := zooKeeperVersion.FindStringSubmatch(text); m != nil {
 		a.version = m[1]
 	}
-	text, err = fourLetters(ctx, addr, "conf", nil)
+	text, err = FourLetters(ctx, harness.Endpoint{}, addr, "conf")
 	if err != nil {
 		return answer{}, err
 	}
@@ -214,9 +216,10 @@ var (
 	zooKeeperDataDir = regexp.MustCompile(`(?m)^dataDir=(.*)$`)
 )
 
-// fourLetters returns the answer of a server to a command, over TLS if conf is set.
-func fourLetters(ctx context.Context, addr, command string, conf *tls.Config) (string, error) {
-	conn, err := dial(ctx, addr, conf)
+// FourLetters returns the answer of a ZooKeeper server to a four-letter command, such as mntr,
+// over TLS if at requires it.
+func FourLetters(ctx context.Context, at harness.Endpoint, addr, command string) (string, error) {
+	conn, err := dial(ctx, addr, at.TLS)
 	if err != nil {
 		return "", err
 	}

@@ -50,6 +50,8 @@ type EnsembleOptions struct {
 	// Counters contains nodes that exist from the start, each with the number of its next
 	// sequential child. It also contains their parents.
 	Counters map[string]int32
+
+	durable bool // see Setup
 }
 
 // StartEnsembleOf starts a new ensemble, which the caller must Stop, regardless of

@@ -23,37 +23,27 @@ func hurtEnsemble(t *testing.T, s *Server) {
 		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 		defer cancel()
 		i, err := s.Leader(ctx)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if text, err := fourLetters(ctx, s.Endpoint().Addrs[0][i], "srvr", nil); err != nil || !strings.Contains(text, "Mode: leader") {
+		requireNoError(t, err)
+		if text, err := FourLetters(ctx, harness.Endpoint{}, s.Endpoint().Addrs[0][i], "srvr"); err != nil || !strings.Contains(text, "Mode: leader") {
 			t.Errorf("server %d does not lead: %q, %v", i, text, err)
 		}
 		return i
 	}
 	first := leads()
-	if err := s.Kill(first); err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, s.Kill(first))
 	second := leads()
 	if second == first {
 		t.Error("the leader was killed and leads")
 	}
-	if err := s.Restart(t.Context(), first); err != nil {
-		t.Fatal(err)
-	}
-	if text, err := fourLetters(t.Context(), s.Endpoint().Addrs[0][first], "srvr", nil); err != nil || !strings.Contains(text, "Mode: follower") {
+	requireNoError(t, s.Restart(t.Context(), first))
+	if text, err := FourLetters(t.Context(), harness.Endpoint{}, s.Endpoint().Addrs[0][first], "srvr"); err != nil || !strings.Contains(text, "Mode: follower") {
 		t.Errorf("a server that was restarted is no follower: %q, %v", text, err)
 	}
-	if err := s.Signal(second, syscall.SIGSTOP); err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, s.Signal(second, syscall.SIGSTOP))
 	if third := leads(); third == second {
 		t.Error("the leader is stopped and leads")
 	}
-	if err := s.Stop(); err != nil {
-		t.Error(err)
-	}
+	expectNoError(t, s.Stop())
 	for _, pid := range s.PIDs() {
 		if alive(pid) {
 			t.Errorf("process %d is still there", pid)
@@ -73,14 +63,10 @@ func done(t *testing.T) context.Context {
 // TestLeaderBesideSilence: only the first query waits for a stopped server.
 func TestLeaderBesideSilence(t *testing.T) {
 	silent, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, err)
 	defer silent.Close()
 	gone, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, err)
 	gone.Close()
 	addrs := []string{silent.Addr().String(), gone.Addr().String()}
 	limits := make([]time.Duration, len(addrs))
@@ -142,17 +128,13 @@ func TestEnsembleOf(t *testing.T) {
 	asked := make(map[[2]int]int)
 	count := func(from, to int, addr string) (string, error) { asked[[2]int{from, to}]++; return addr, nil }
 	s, err := StartEnsembleOf(t.Context(), EnsembleOptions{TickTime: 400 * time.Millisecond, SyncLimit: 3, InitLimit: 7, Link: count, Elect: count})
-	if err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, err)
 	defer s.Stop()
 	if len(asked) != 6 {
 		t.Errorf("asked for %v, want each way between three servers", asked)
 	}
-	text, err := fourLetters(t.Context(), s.Endpoint().Addrs[0][0], "conf", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text, err := FourLetters(t.Context(), harness.Endpoint{}, s.Endpoint().Addrs[0][0], "conf")
+	requireNoError(t, err)
 	for _, want := range []string{"tickTime=400", "minSessionTimeout=800", "syncLimit=3", "initLimit=7"} {
 		if !strings.Contains(text, want+"\n") {
 			t.Errorf("no %s in\n%s", want, text)

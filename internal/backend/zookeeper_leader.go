@@ -23,16 +23,19 @@ func (s *Server) Leader(ctx context.Context) (int, error) {
 		return 0, fmt.Errorf("%w: backend: %s servers elect no leader", harness.ErrUsage, s.endpoint.Kind)
 	}
 	limits := make([]time.Duration, len(s.endpoint.Addrs[0]))
-	for {
-		if i, found := newestLeader(ctx, s.endpoint.Addrs[0], limits); found {
-			return i, nil
+	leader := 0
+	err := retry(ctx, func() error {
+		i, found := newestLeader(ctx, s.endpoint.Addrs[0], limits)
+		if !found {
+			return errors.New("no ZooKeeper server leads")
 		}
-		select {
-		case <-ctx.Done():
-			return 0, fmt.Errorf("backend: no ZooKeeper server leads: %w", context.Cause(ctx))
-		case <-time.After(10 * time.Millisecond):
-		}
+		leader = i
+		return nil
+	})
+	if err != nil {
+		err = fmt.Errorf("backend: %w", err)
 	}
+	return leader, err
 }
 
 // Time limits for the first answer of a server, and for one that was silent before.
@@ -49,7 +52,7 @@ func newestLeader(ctx context.Context, addrs []string, limits []time.Duration) (
 		all.Go(func() {
 			ctx, cancel := context.WithTimeout(ctx, cmp.Or(limits[i], saysWithin))
 			defer cancel()
-			text, err := fourLetters(ctx, addr, "srvr", nil)
+			text, err := FourLetters(ctx, harness.Endpoint{}, addr, "srvr")
 			epochs[i] = -1
 			limits[i] = saysWithin
 			if err == nil {

@@ -77,21 +77,15 @@ func TestUserZooKeeperForbidsCommands(t *testing.T) {
 	need(t, harness.KindZooKeeper)
 	sys := lab(t)
 	p, err := findZooKeeper(sys)
-	if err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, err)
 	k := zooKeeper
 	k.command = EnsembleOptions{Config: "4lw.commands.whitelist=ruok"}.command
 	k.owns = func(answer, member, int) bool { return true }
 	own, err := launch(t.Context(), sys, &k, p, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, err)
 	defer own.Stop()
 	s, err := start(t.Context(), lab(t, "LOCKLAB_ZOOKEEPER", own.Endpoint().Addrs[0][0]), harness.KindZooKeeper)
-	if err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, err)
 	if s.Version() != own.Version() {
 		t.Errorf("version is %q, want %q", s.Version(), own.Version())
 	}
@@ -102,9 +96,7 @@ func TestZooKeeperFails(t *testing.T) {
 	need(t, harness.KindZooKeeper)
 	sys := lab(t)
 	p, err := findZooKeeper(sys)
-	if err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, err)
 	for name, test := range map[string]struct {
 		classPath, config, want string
 	}{

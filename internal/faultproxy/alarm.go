@@ -1,27 +1,22 @@
 package faultproxy
 
-import "time"
+import (
+	"time"
+
+	"locklab/internal/machine"
+)
 
 // coarse is the time before a message is due during which the runtime's timer is too coarse.
 const coarse = 3 * time.Millisecond
 
-// An alarm lets a goroutine wait until a time more precisely than the runtime's timers.
-type alarm struct{ fine fine }
-
-func (a *alarm) until(due time.Time, gone <-chan struct{}) bool {
-	if !a.fine.ready() {
-		return sleep(time.Until(due), gone)
-	}
-	if wait := time.Until(due) - coarse; wait > 0 && !sleep(wait, gone) {
+// until waits until due, by alarm at the end, and reports whether gone is still open.
+func until(alarm *machine.Alarm, due time.Time, gone <-chan struct{}) bool {
+	if !sleep(time.Until(due)-coarse, gone) {
 		return false
 	}
-	if wait := time.Until(due); wait > 0 && !a.fine.sleep(wait) {
-		return sleep(time.Until(due), gone)
-	}
-	return true
+	wait := time.Until(due)
+	return wait <= 0 || alarm.Sleep(wait) || sleep(time.Until(due), gone)
 }
-
-func (a *alarm) close() { a.fine.close() }
 
 func sleep(d time.Duration, gone <-chan struct{}) bool {
 	if d <= 0 {

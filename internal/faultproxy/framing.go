@@ -62,6 +62,11 @@ type Sighting struct {
 	Lost bool // it will not arrive
 }
 
+// MaintainsConnection reports whether the message sets up, keeps alive or ends its connection.
+func (m Message) MaintainsConnection() bool {
+	return slices.Contains([]string{"ping", "connect", "auth", "hello", "client", "select", "closeSession"}, m.Op)
+}
+
 // Op matches requests with one of the operations.
 func Op(names ...string) func(Message) bool {
 	return func(m Message) bool { return slices.Contains(names, m.Op) }

@@ -9,7 +9,41 @@ import (
 	"time"
 
 	"locklab/internal/faultproxy"
+	"locklab/internal/leaktest"
 )
+
+// connectThrough returns both ends of a connection through p to l, after a byte has passed.
+func connectThrough(t *testing.T, p *faultproxy.Proxy, l net.Listener) (client, server net.Conn) {
+	t.Helper()
+	client = connect(t, p.Addr())
+	server, err := l.Accept()
+	requireNoError(t, err)
+	t.Cleanup(func() { server.Close() })
+	b := []byte{1}
+	if _, err := client.Write(b); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.ReadFull(server, b); err != nil {
+		t.Fatal(err)
+	}
+	return client, server
+}
+
+func listen(t *testing.T) net.Listener {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	requireNoError(t, err)
+	t.Cleanup(func() { l.Close() })
+	return l
+}
+
+func requireSilence(t *testing.T, c net.Conn, event string) {
+	t.Helper()
+	c.SetReadDeadline(time.Now().Add(aWhile))
+	if _, err := c.Read(make([]byte, 1)); !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("the other side sees %s: %v", event, err)
+	}
+}
 
 func TestHalfOpen(t *testing.T) {
 	for _, c := range []struct {
@@ -21,78 +55,48 @@ func TestHalfOpen(t *testing.T) {
 		{"client's side", func(p *faultproxy.Proxy, _ net.Conn) { p.HalfClose() }, (*faultproxy.Proxy).Reset},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			l, err := net.Listen("tcp", "127.0.0.1:0")
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer l.Close()
-			p, err := faultproxy.New(l.Addr().String(), faultproxy.Unread, faultproxy.Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer p.Close()
-			client, err := net.Dial("tcp", p.Addr())
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer client.Close()
-			server, err := l.Accept()
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer server.Close()
-			b := make([]byte, 1)
-			if _, err := client.Write(b); err != nil {
-				t.Fatal(err)
-			}
-			if _, err := io.ReadFull(server, b); err != nil {
-				t.Fatal(err)
-			}
+			l := listen(t)
+			p := start(t, l.Addr().String(), faultproxy.Unread, nil)
+			client, server := connectThrough(t, p, l)
 			c.cut(p, client)
+			b := make([]byte, 1)
 			if _, err := client.Read(b); err == nil {
 				t.Error("the client can read")
 			}
-			server.SetReadDeadline(time.Now().Add(200 * time.Millisecond))
-			if _, err := server.Read(b); !errors.Is(err, os.ErrDeadlineExceeded) {
-				t.Errorf("the server hears of it: %v", err)
-			}
+			requireSilence(t, server, "the end")
 			if _, err := server.Write(b); err != nil {
 				t.Errorf("the server cannot write: %v", err)
 			}
 			c.heal(p)
-			server.SetReadDeadline(time.Now().Add(10 * time.Second))
+			server.SetReadDeadline(time.Now().Add(patience))
 			if _, err := server.Read(b); err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
-				t.Errorf("the server does not hear of the end: %v", err)
+				t.Errorf("the server does not see the end: %v", err)
 			}
 		})
 	}
 }
 
-func TestAwait(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+// TestForgotten: no side of a silent connection sees the other close, and nothing is left.
+func TestForgotten(t *testing.T) {
+	leaktest.All(t)
+	l := listen(t)
+	p := start(t, l.Addr().String(), faultproxy.Unread, nil)
+	for _, first := range []string{"client", "server"} {
+		closes, other := connectThrough(t, p, l)
+		if first == "server" {
+			closes, other = other, closes
+		}
+		p.Forget()
+		closes.Close()
+		requireSilence(t, other, "that the "+first+" has closed")
+		if p.Conns() != 1 {
+			t.Errorf("%d connections, want the one that is half open", p.Conns())
+		}
+		other.Close()
+		for end := time.Now().Add(patience); p.Conns() > 0; time.Sleep(time.Millisecond) {
+			if time.Now().After(end) {
+				t.Fatal("a connection that both sides have closed is left")
+			}
+		}
 	}
-	addr := l.Addr().String()
-	l.Close()
-	p, err := faultproxy.New(addr, faultproxy.Unread, faultproxy.Options{Await: 10 * time.Second})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer p.Close()
-	client, err := net.Dial("tcp", p.Addr())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer client.Close()
-	time.Sleep(50 * time.Millisecond)
-	if l, err = net.Listen("tcp", addr); err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	server, err := l.Accept()
-	if err != nil {
-		t.Fatal(err)
-	}
-	server.Close()
 }

@@ -2,11 +2,13 @@ package faultproxy
 
 import (
 	"bytes"
-	"locklab/internal/wire"
 	"math/rand/v2"
 	"net"
 	"sync"
 	"time"
+
+	"locklab/internal/machine"
+	"locklab/internal/wire"
 )
 
 // A link is a connection of a client with its connection to the server.
@@ -127,11 +129,16 @@ func (k *link) unheard(d Direction) bool {
 
 func (k *link) deliver(d Direction, to *net.TCPConn, queue <-chan parcel) {
 	defer k.end(closeBoth)
-	var alarm alarm
-	defer alarm.close()
+	var alarm *machine.Alarm // made when first needed
+	defer func() { alarm.Close() }()
 	for q := range queue {
-		if time.Until(q.due) > 0 && !alarm.until(q.due, k.gone) {
-			return
+		if time.Until(q.due) > 0 {
+			if alarm == nil {
+				alarm = machine.NewAlarm()
+			}
+			if !until(alarm, q.due, k.gone) {
+				return
+			}
 		}
 		if q.fatal != nil {
 			k.end(resetClient)

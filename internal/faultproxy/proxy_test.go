@@ -79,32 +79,29 @@ func pass(t *testing.T, addr string) {
 }
 
 func loseReply(t *testing.T, addr string) {
+	lose(t, addr, faultproxy.LoseReply, faultproxy.Reply, "$1", ":2")
+}
+
+func loseRequest(t *testing.T, addr string) {
+	lose(t, addr, faultproxy.LoseRequest, faultproxy.Request, "$-1", ":1")
+}
+
+// lose loses a message of an INCR in direction d. The server then has value, and again is its
+// reply to another INCR.
+func lose(t *testing.T, addr string, do faultproxy.Action, d faultproxy.Direction, value, again string) {
 	var l log
 	p, direct := start(t, addr, faultproxy.Redis, &l), connect(t, addr)
 	key := newKey()
 	c := connect(t, p.Addr())
-	i := p.Inject(faultproxy.Fault{Match: faultproxy.Op("incr")})
+	i := p.Inject(faultproxy.Fault{Do: do, Match: faultproxy.Op("incr")})
 	c.must(t, "+PONG", "PING") // another operation
 	c.broken(t, "INCR %s", key)
 	done(t, i)
-	direct.must(t, "$1", "GET %s", key) // delivered
-	if s := l.all(); !s[len(s)-1].Lost || s[len(s)-1].Op != "incr" || s[len(s)-1].Dir != faultproxy.Reply {
+	direct.must(t, value, "GET %s", key)
+	if s := l.all(); !s[len(s)-1].Lost || s[len(s)-1].Op != "incr" || s[len(s)-1].Dir != d {
 		t.Errorf("the last sighting is %+v", s[len(s)-1])
 	}
-	connect(t, p.Addr()).must(t, ":2", "INCR %s", key) // once only
-	connect(t, p.Addr()).must(t, ":1", "DEL %s", key)
-}
-
-func loseRequest(t *testing.T, addr string) {
-	p, direct := start(t, addr, faultproxy.Redis, nil), connect(t, addr)
-	key := newKey()
-	c := connect(t, p.Addr())
-	i := p.Inject(faultproxy.Fault{Do: faultproxy.LoseRequest, Match: faultproxy.Op("incr")})
-	c.must(t, ":0", "DEL %s", key) // another operation
-	c.broken(t, "INCR %s", key)
-	done(t, i)
-	direct.must(t, "$-1", "GET %s", key) // not delivered
-	connect(t, p.Addr()).must(t, ":1", "INCR %s", key)
+	connect(t, p.Addr()).must(t, again, "INCR %s", key)
 	connect(t, p.Addr()).must(t, ":1", "DEL %s", key)
 }
 
@@ -263,9 +260,7 @@ func closeProxy(t *testing.T, addr string) {
 	c := connect(t, p.Addr())
 	c.must(t, "+PONG", "PING")
 	for range 2 {
-		if err := p.Close(); err != nil {
-			t.Error(err)
-		}
+		requireNoError(t, p.Close())
 	}
 	if p.Conns() != 0 {
 		t.Errorf("%d connections after Close", p.Conns())

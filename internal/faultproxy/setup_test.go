@@ -45,9 +45,7 @@ func start(t *testing.T, to string, framing func() faultproxy.Framing, l *log) *
 		o.Observe = l.observe
 	}
 	p, err := faultproxy.New(to, framing, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, err)
 	t.Cleanup(func() { p.Close() })
 	return p
 }
@@ -62,9 +60,7 @@ func (c *talk) Read(p []byte) (int, error) { return c.Reader.Read(p) }
 func connect(t *testing.T, addr string) *talk {
 	t.Helper()
 	c, err := open(addr)
-	if err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, err)
 	t.Cleanup(func() { c.Close() })
 	return c
 }
@@ -107,9 +103,7 @@ func refused(t *testing.T, addr string) {
 	if errors.Is(err, syscall.ECONNRESET) {
 		return
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, err)
 	defer c.Close()
 	c.broken(t, "PING")
 }
@@ -131,3 +125,11 @@ func done(t *testing.T, i *faultproxy.Injection) {
 }
 
 func redisAt(t *testing.T) string { return locktest.Endpoint(t, harness.KindRedis).Addrs[0][0] }
+
+// requireNoError ends the test if err is not nil.
+func requireNoError(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}

@@ -3,9 +3,7 @@ package faultproxy_test
 import (
 	"errors"
 	"fmt"
-	"io"
 	"math/rand/v2"
-	"net"
 	"os"
 	"strings"
 	"testing"
@@ -52,51 +50,6 @@ func forget(t *testing.T, addr string) {
 	c.broken(t, "PING")
 }
 
-// TestForgotten: no side of a silent connection sees the other close, and nothing is left.
-func TestForgotten(t *testing.T) {
-	leaktest.All(t)
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	p := start(t, l.Addr().String(), faultproxy.Unread, nil)
-	for _, first := range []string{"client", "server"} {
-		client := connect(t, p.Addr())
-		server, err := l.Accept()
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer server.Close()
-		b := []byte{1}
-		if _, err := client.Write(b); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := io.ReadFull(server, b); err != nil {
-			t.Fatal(err)
-		}
-		p.Forget()
-		closes, other := net.Conn(client), server
-		if first == "server" {
-			closes, other = server, client
-		}
-		closes.Close()
-		other.SetReadDeadline(time.Now().Add(aWhile))
-		if _, err := other.Read(b); !errors.Is(err, os.ErrDeadlineExceeded) {
-			t.Errorf("the other side hears that the %s has closed: %v", first, err)
-		}
-		if p.Conns() != 1 {
-			t.Errorf("%d connections, want the one that is half open", p.Conns())
-		}
-		other.Close()
-		for end := time.Now().Add(patience); p.Conns() > 0; time.Sleep(time.Millisecond) {
-			if time.Now().After(end) {
-				t.Fatal("a connection that both sides have closed is left")
-			}
-		}
-	}
-}
-
 func TestRedirect(t *testing.T) {
 	leaktest.All(t)
 	s, err := backend.StartSetup(t.Context(), harness.KindRedis, backend.Setup{Independent: 2})
@@ -127,15 +80,10 @@ func TestRedirect(t *testing.T) {
 
 func TestRedirectWhileDialling(t *testing.T) {
 	addr := redisAt(t)
-	nothing, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	nothing := listen(t)
 	nothing.Close()
 	p, err := faultproxy.New(nothing.Addr().String(), faultproxy.Redis, faultproxy.Options{Await: patience})
-	if err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, err)
 	defer p.Close()
 	c := connect(t, p.Addr())
 	time.Sleep(30 * time.Millisecond)

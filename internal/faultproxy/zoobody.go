@@ -21,8 +21,6 @@ type ZooRequest struct {
 	DataLength int   // of creates and setData
 	Watch      bool
 	Watches    []string // of setWatches: paths of all kinds
-	Session    int64    // of connect: 0 for a new session
-	Timeout    int32    // of connect, ms
 	Ops        []ZooRequest
 	Short      bool // the message ended too early; the rest is zero
 }
@@ -35,15 +33,12 @@ func (r *ZooRequest) Sequential() bool { return r.Flags == 2 || r.Flags == 3 || 
 
 // A ZooReply is the answer to a request.
 type ZooReply struct {
-	Xid        int32
-	Zxid       int64
 	Err        int32    // 0, or a code such as [NoNode]
 	Path       string   // of creates and sync
 	Children   []string // of getChildren
 	DataLength int      // of getData
-	Stat       *ZooStat // if the reply has one
-	Session    int64    // of connect
-	Timeout    int32    // of connect, ms
+	HasStat    bool
+	Version    int32 // of the node, if HasStat
 	Ops        []ZooReply
 	Short      bool // as in ZooRequest
 }
@@ -56,15 +51,6 @@ const (
 	NotEmpty       = -111
 	SessionExpired = -112
 )
-
-// A ZooStat is the essential part of a node's stat.
-type ZooStat struct {
-	Czxid, Mzxid, Pzxid int64
-	Version, Cversion   int32
-	Owner               int64 // session of an ephemeral node, else 0
-	DataLength          int32
-	Children            int32
-}
 
 // A ZooEvent is a watch that fired, or a change of the session.
 type ZooEvent struct {
@@ -81,22 +67,6 @@ const (
 	NodeDataChanged     = 3
 	NodeChildrenChanged = 4
 )
-
-func readConnect(body []byte) *ZooRequest {
-	j := wire.NewRecord(body)
-	j.Skip(4 + 8) // protocol version, last zxid
-	r := &ZooRequest{Op: "connect", Timeout: j.Int(), Session: j.Long()}
-	r.Short = j.Short()
-	return r
-}
-
-func readConnected(body []byte) *ZooReply {
-	j := wire.NewRecord(body)
-	j.Skip(4) // protocol version
-	r := &ZooReply{Timeout: j.Int(), Session: j.Long()}
-	r.Short = j.Short()
-	return r
-}
 
 func readRequest(body []byte) (*ZooRequest, int32) {
 	j := wire.NewRecord(body)
@@ -150,7 +120,8 @@ func request(j *wire.Record, code int32) ZooRequest {
 
 func readReply(body []byte, code int32) *ZooReply {
 	j := wire.NewRecord(body)
-	r := ZooReply{Xid: j.Int(), Zxid: j.Long(), Err: j.Int()}
+	j.Skip(4 + 8) // xid, zxid
+	r := ZooReply{Err: j.Int()}
 	switch {
 	case j.Short():
 	case code == wire.OpMulti || code == wire.OpMultiRead:
@@ -174,16 +145,18 @@ func reply(j *wire.Record, code int32, r *ZooReply) {
 	case wire.OpCreate, wire.OpSync:
 		r.Path = j.Text()
 	case wire.OpCreate2, wire.OpCreateContainer, wire.OpCreateTTL:
-		r.Path, r.Stat = j.Text(), stat(j)
+		r.Path = j.Text()
+		r.stat(j)
 	case wire.OpExists, wire.OpSetData, wire.OpSetACL:
-		r.Stat = stat(j)
+		r.stat(j)
 	case wire.OpGetData:
 		r.DataLength = len(j.Buffer())
-		r.Stat = stat(j)
+		r.stat(j)
 	case wire.OpGetChildren:
 		r.Children = j.Texts()
 	case wire.OpGetChildren2:
-		r.Children, r.Stat = j.Texts(), stat(j)
+		r.Children = j.Texts()
+		r.stat(j)
 	case wire.OpError:
 		r.Err = j.Int()
 	}
@@ -201,11 +174,8 @@ func acl(j *wire.Record) {
 	j.Each(func() { j.Int(); j.Buffer(); j.Buffer() })
 }
 
-func stat(j *wire.Record) *ZooStat {
-	s := &ZooStat{Czxid: j.Long(), Mzxid: j.Long()}
-	j.Skip(16) // ctime, mtime
-	s.Version, s.Cversion = j.Int(), j.Int()
-	j.Int() // aversion
-	s.Owner, s.DataLength, s.Children, s.Pzxid = j.Long(), j.Int(), j.Int(), j.Long()
-	return s
+func (r *ZooReply) stat(j *wire.Record) {
+	j.Skip(4 * 8) // czxid, mzxid, ctime, mtime
+	r.HasStat, r.Version = true, j.Int()
+	j.Skip(4 + 4 + 8 + 4 + 4 + 8) // cversion, aversion, owner, data length, children, pzxid
 }

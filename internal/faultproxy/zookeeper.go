@@ -26,7 +26,7 @@ func (z *zooKeeper) Read(d Direction, raw []byte) Message {
 	case d == Request && first:
 		z.calls++
 		z.open = append(z.open, call{number: z.calls, op: "connect"})
-		return Message{Op: "connect", Call: z.calls, Body: readConnect(body)}
+		return Message{Op: "connect", Call: z.calls, Body: &ZooRequest{Op: "connect"}}
 	case d == Request:
 		r, code := readRequest(body)
 		c := call{op: r.Op, xid: r.Xid, code: code, key: r.Path}
@@ -39,7 +39,7 @@ func (z *zooKeeper) Read(d Direction, raw []byte) Message {
 		return Message{Op: c.op, Key: c.key, Call: c.number, Body: r}
 	case first:
 		c := z.answered(func(c call) bool { return c.op == "connect" })
-		return Message{Op: "connect", Call: c.number, Body: readConnected(body)}
+		return Message{Op: "connect", Call: c.number, Body: new(ZooReply)}
 	}
 	xid := wire.NewRecord(body).Int()
 	if xid == wire.XidEvent {

@@ -1,37 +1,12 @@
 package machine
 
-import (
-	"fmt"
-	"testing"
-)
-
-func BenchmarkClockPair(b *testing.B) {
-	c := Calibrate()
-	var total int64
-	for b.Loop() {
-		start := c.Now()
-		total += c.Nanoseconds(c.Now() - start)
-	}
-	b.ReportMetric(c.Floor(), "floor-ns")
-	b.ReportMetric(c.Step(), "step-ns")
-	_ = total
-}
+import "testing"
 
 func BenchmarkNanoseconds(b *testing.B) {
 	c := newClock(2.5e9)
 	var total int64
 	for b.Loop() {
 		total += c.Nanoseconds(uint64(b.N) + uint64(total))
-	}
-}
-
-func BenchmarkDo(b *testing.B) {
-	for _, n := range []int{0, 1, 10, 100, 1000} {
-		b.Run(fmt.Sprintf("iterations=%d", n), func(b *testing.B) {
-			for b.Loop() {
-				Do(n)
-			}
-		})
 	}
 }
 
@@ -50,30 +25,8 @@ func BenchmarkRandom(b *testing.B) {
 	})
 }
 
-func BenchmarkMeasureSkew(b *testing.B) {
-	c := Calibrate()
-	for b.Loop() {
-		MeasureSkew(c)
-	}
-}
-
 func BenchmarkThreadUsage(b *testing.B) {
 	for b.Loop() {
 		ThreadUsage()
 	}
-}
-
-func BenchmarkCounters(b *testing.B) {
-	b.Run("open", func(b *testing.B) {
-		for b.Loop() {
-			OpenCounters().Close()
-		}
-	})
-	b.Run("read", func(b *testing.B) {
-		c := OpenCounters()
-		defer c.Close()
-		for b.Loop() {
-			c.Read()
-		}
-	})
 }

@@ -78,11 +78,12 @@ func (c Clock) Step() float64 { return c.step }
 func measureHz() (hz, ppm float64) {
 	const span = 12 * time.Millisecond
 	epoch := time.Now()
+	elapsed := func() int64 { return int64(time.Since(epoch)) }
 	var rates []float64
 	for len(rates) < 3 {
-		ns0, ticks0 := pair(epoch)
+		ns0, ticks0 := ReadTogether(elapsed, atomics.Ticks)
 		time.Sleep(span)
-		ns1, ticks1 := pair(epoch)
+		ns1, ticks1 := ReadTogether(elapsed, atomics.Ticks)
 		if d := int64(ticks1 - ticks0); d > 0 && ns1 > ns0 {
 			rates = append(rates, float64(d)/float64(ns1-ns0)*1e9)
 		}
@@ -96,16 +97,16 @@ func agree(rates []float64) (median, ppm float64) {
 	return median, (slices.Max(rates) - slices.Min(rates)) / median * 1e6
 }
 
-// pair reads both clocks at one moment. It keeps the try with the least time between the two
-// monotonic readings around the counter. Its error is at most half that time, some 30 ns.
-func pair(epoch time.Time) (ns int64, ticks uint64) {
+// ReadTogether reads two clocks at one moment, the first in ns. It keeps the try with the least
+// time between two readings of the first around the other. Its error is at most half that time,
+// some 30 ns: a preempted thread spoils only a try.
+func ReadTogether(now func() int64, other func() uint64) (ns int64, ticks uint64) {
 	best := int64(math.MaxInt64)
 	for range 50 {
-		a := int64(time.Since(epoch))
-		t := atomics.Ticks()
-		b := int64(time.Since(epoch))
-		if b-a < best {
-			best, ns, ticks = b-a, a+(b-a)/2, t
+		before := now()
+		t := other()
+		if took := now() - before; took < best {
+			best, ns, ticks = took, before+took/2, t
 		}
 	}
 	return ns, ticks
@@ -227,25 +228,4 @@ func (r Rating) Clock() (Clock, bool) {
 	c := newClock(r.Hz)
 	c.floor, c.step, c.err, c.stated = r.Floor, r.Step, r.Error, r.Stated
 	return c, true
-}
-
-// MonotonicAt returns the value of [Monotonic] at t, to a microsecond unless the thread hardly
-// runs. T must have a monotonic reading and may be in the future.
-func MonotonicAt(t time.Time) int64 {
-	return monotonicAt(Monotonic, func() int64 { return int64(time.Until(t)) })
-}
-
-// monotonicAt returns mono when left, which counts down, reaches 0. It uses the quickest
-// readings: a preempted thread makes the clocks seem to differ.
-func monotonicAt(mono, left func() int64) (at int64) {
-	const tries, enough = 1000, int64(time.Microsecond)
-	least := int64(math.MaxInt64)
-	for i := 0; i < tries && least > enough; i++ {
-		before := mono()
-		n := left()
-		if took := mono() - before; took < least {
-			least, at = took, before+took/2+n
-		}
-	}
-	return at
 }

@@ -1,5 +1,5 @@
 // Package machine describes the computer under test: its processors, their order and shared
 // parts, and thread pinning. It has a calibrated clock with its error between processors,
-// calibrated work, the kernel's counters, and the noise of the machine. If a system does not
+// calibrated work, and the noise of the machine. If a system does not
 // offer something, the package reports the reason.
 package machine

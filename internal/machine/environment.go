@@ -50,8 +50,7 @@ type Environment struct {
 	Load *float64 `json:"load,omitempty"` // threads that ran or waited, on average over the last minute
 	TSC  string   `json:"tsc,omitempty"`  // "constant+nonstop" is what a clock needs; "" if there is no TSC
 
-	Caches []Cache       `json:"caches,omitempty"` // of the processors this process may use, the nearest first
-	Events []EventStatus `json:"events,omitempty"` // of the processors this process may use, nearest first
+	Caches []Cache `json:"caches,omitempty"` // of the processors this process may use, the nearest first
 }
 
 // Capture reads the environment, calibrates a clock and compares the processors' counters, in
@@ -67,7 +66,6 @@ func Capture() Environment {
 		e.ClockRate = "stated"
 	}
 	e.Skew = MeasureSkew(c)
-	e.Events = ProbeEvents()
 	e.Atomics = atomics.CASName()
 	e.GOMAXPROCS, e.Go = runtime.GOMAXPROCS(0), runtime.Version()
 	return e

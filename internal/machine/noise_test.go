@@ -2,10 +2,8 @@ package machine
 
 import (
 	"math"
-	"os/exec"
 	"runtime"
 	"slices"
-	"strings"
 	"testing"
 	"testing/fstest"
 	"time"
@@ -161,37 +159,6 @@ func TestObserveWithoutFiles(t *testing.T) {
 			t.Errorf("missing files made %+v", c)
 		}
 	}
-}
-
-func TestWatchSeesOtherProcesses(t *testing.T) {
-	if runtime.GOOS != "linux" {
-		t.Skipf("%s does not tell what other processes use", runtime.GOOS)
-	}
-	if observe(hostFS(), allowedCPUs()).busy < 0 {
-		t.Skip("no /proc/stat")
-	}
-	for range len(allowedCPUs())/3 + 1 {
-		cmd := exec.Command("sh", "-c", "while :; do :; done")
-		if err := cmd.Start(); err != nil {
-			t.Skipf("cannot start a program to be disturbed by: %v", err)
-		}
-		t.Cleanup(func() {
-			if err := cmd.Process.Kill(); err != nil {
-				t.Error(err)
-			}
-			_ = cmd.Wait() // ends because it was killed
-		})
-	}
-	w := Watch()
-	time.Sleep(300 * time.Millisecond)
-	ws := NoiseWarnings(w.Stop())
-	for _, warning := range ws {
-		t.Log(warning.Text)
-		if strings.Contains(warning.Text, "other processes") {
-			return
-		}
-	}
-	t.Errorf("nothing about other processes in %+v", ws)
 }
 
 func TestWatchSamples(t *testing.T) {

@@ -167,20 +167,15 @@ func TestRelation(t *testing.T) {
 }
 
 func TestRelationNames(t *testing.T) {
-	var names []string
+	seen := make(map[string]bool)
 	for r := SameCPU; r <= Unknown; r++ {
-		names = append(names, r.String())
-	}
-	if len(names) != len(relationNames) || slices.Contains(names, "") {
-		t.Errorf("names %q", names)
-	}
-	if n := len(slices.Compact(slices.Sorted(slices.Values(names)))); n != len(names) {
-		t.Errorf("%d of %d names differ", n, len(names))
-	}
-	for _, r := range []Relation{-1, Unknown + 1} {
-		if r.String() != "unknown" {
+		if seen[r.String()] || r.String() == "" {
 			t.Errorf("relation %d is %q", int(r), r)
 		}
+		seen[r.String()] = true
+	}
+	if a, b := Relation(-1).String(), (Unknown + 1).String(); a != "unknown" || b != "unknown" {
+		t.Errorf("other relations are %q and %q", a, b)
 	}
 }
 

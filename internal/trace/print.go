@@ -141,10 +141,10 @@ func zooReply(lock string, r *faultproxy.ZooReply) string {
 	case r.Children != nil:
 		names := slices.SortedFunc(slices.Values(r.Children), func(a, b string) int { return strings.Compare(number(a), number(b)) })
 		return "[" + strings.Join(names, " ") + "]"
-	case r.Stat != nil && r.DataLength > 0:
-		return fmt.Sprintf("%d bytes, version %d", r.DataLength, r.Stat.Version)
-	case r.Stat != nil:
-		return fmt.Sprintf("it is there, version %d", r.Stat.Version)
+	case r.HasStat && r.DataLength > 0:
+		return fmt.Sprintf("%d bytes, version %d", r.DataLength, r.Version)
+	case r.HasStat:
+		return fmt.Sprintf("it is there, version %d", r.Version)
 	}
 	return "done"
 }

@@ -114,8 +114,7 @@ func (r *recorder) look(s snapshot) {
 }
 
 func (r *recorder) see(client string, s faultproxy.Sighting) {
-	switch s.Op {
-	case "ping", "connect", "auth", "hello", "client", "select", "closeSession":
+	if s.MaintainsConnection() {
 		return
 	}
 	r.mu.Lock()

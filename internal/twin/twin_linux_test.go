@@ -35,19 +35,13 @@ func TestDiesWithOwner(t *testing.T) {
 	owner := exec.Command(os.Args[0])
 	owner.Env = append(os.Environ(), ownerVariable+"=1")
 	stdout, err := owner.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := owner.Start(); err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, err)
+	requireNoError(t, owner.Start())
 	line, readErr := bufio.NewReader(stdout).ReadString('\n')
 	for deadline := time.Now().Add(10 * time.Second); threads(line) < 3 && time.Now().Before(deadline); {
 		time.Sleep(time.Millisecond) // until it measures
 	}
-	if err := errors.Join(readErr, owner.Process.Kill()); err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, errors.Join(readErr, owner.Process.Kill()))
 	if err := owner.Wait(); err == nil {
 		t.Error("the owner was not killed")
 	}

@@ -43,13 +43,9 @@ func start(t *testing.T, p *Program) *Twin {
 	if errors.Is(err, ErrNoHeader) {
 		t.Skip(err)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, err)
 	t.Cleanup(func() {
-		if err := tw.Close(); err != nil {
-			t.Error(err)
-		}
+		expectNoError(t, tw.Close())
 	})
 	return tw
 }
@@ -177,9 +173,7 @@ func TestParseReading(t *testing.T) {
 
 func TestNoCompiler(t *testing.T) {
 	broken := filepath.Join(t.TempDir(), "cc")
-	if err := os.WriteFile(broken, []byte("#!/bin/sh\necho stdio.h is missing >&2\nexit 1\n"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, os.WriteFile(broken, []byte("#!/bin/sh\necho stdio.h is missing >&2\nexit 1\n"), 0o700))
 	tests := []struct{ cc, want string }{{"no-such-compiler", "install gcc or clang"}}
 	if runtime.GOOS != "windows" {
 		tests = append(tests, struct{ cc, want string }{broken, "stdio.h is missing"})
@@ -224,16 +218,12 @@ func TestLeavesNothing(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	tw, err := Start(ctx, CoreToCore, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, err)
 	if left, err := os.ReadDir(temp); err != nil || len(left) > 0 && runtime.GOOS != "windows" {
 		t.Errorf("while it runs: %v, %v", left, err)
 	}
 	for range 2 {
-		if err := tw.Close(); err != nil {
-			t.Error(err)
-		}
+		expectNoError(t, tw.Close())
 	}
 	select {
 	case <-tw.child.Done():
@@ -261,9 +251,7 @@ func TestContexts(t *testing.T) {
 		run, cancelRun := context.WithCancel(t.Context())
 		defer cancelRun()
 		tw, err := Start(begin, CoreToCore, Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		requireNoError(t, err)
 		want := ErrEnded
 		end := cancelStart
 		if name == "of Run" {
@@ -273,9 +261,7 @@ func TestContexts(t *testing.T) {
 		if _, err := tw.Run(run, "cas-spin", []int{Unbound, Unbound}, time.Minute); !errors.Is(err, want) {
 			t.Errorf("context %s: error is %v, want %v", name, err, want)
 		}
-		if err := tw.Close(); err != nil {
-			t.Error(err)
-		}
+		expectNoError(t, tw.Close())
 	}
 }
 
@@ -290,8 +276,22 @@ func TestCompilerWarnsOfNothing(t *testing.T) {
 			t.Error(err)
 			continue
 		}
-		if err := tw.Close(); err != nil {
-			t.Error(err)
-		}
+		expectNoError(t, tw.Close())
+	}
+}
+
+// requireNoError ends the test if err is not nil.
+func requireNoError(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// expectNoError fails the test if err is not nil, and lets it continue.
+func expectNoError(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Error(err)
 	}
 }

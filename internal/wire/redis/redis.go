@@ -36,20 +36,7 @@ func Connect(at harness.Endpoint, tweak ...func(*redis.Options)) (*redis.Client,
 	case len(at.Addrs[0]) != 1:
 		return nil, nil, fmt.Errorf("wire: %w: a Redis server has one address, got %v", harness.ErrUsage, at.Addrs[0])
 	}
-	o := &redis.Options{
-		Addr:                  at.Addrs[0][0],
-		Username:              at.Username,
-		Password:              at.Password,
-		TLSConfig:             at.TLS,
-		PoolSize:              poolSize,
-		MaxRetries:            -1,
-		DialerRetries:         1,
-		ContextTimeoutEnabled: true,
-		DisableIdentity:       true,
-		MaintNotificationsConfig: &maintnotifications.Config{
-			Mode: maintnotifications.ModeDisabled,
-		},
-	}
+	o := optionsOf(at).Simple()
 	for _, f := range tweak {
 		f(o)
 	}
@@ -70,20 +57,22 @@ func ConnectAny(at harness.Endpoint) (redis.UniversalClient, *Counter, error) {
 	if at.Kind != harness.KindRedis || len(at.Addrs) != 1 || len(at.Addrs[0]) == 0 {
 		return nil, nil, fmt.Errorf("wire: %w: the endpoint is no Redis Cluster: %q, %v", harness.ErrUsage, at.Kind, at.Addrs)
 	}
-	counter := new(Counter)
-	return redis.NewClusterClient(&redis.ClusterOptions{
-		Addrs:                 at.Addrs[0],
-		Username:              at.Username,
-		Password:              at.Password,
-		TLSConfig:             at.TLS,
-		PoolSize:              poolSize,
-		MaxRetries:            -1,
-		DialerRetries:         1,
-		ContextTimeoutEnabled: true,
-		DisableIdentity:       true,
-		MaintNotificationsConfig: &maintnotifications.Config{
-			Mode: maintnotifications.ModeDisabled,
-		},
-		Dialer: counting(redis.NewDialer(&redis.Options{DialTimeout: dialTimeout, TLSConfig: at.TLS}), counter),
-	}), counter, nil
+	o, counter := optionsOf(at).Cluster(), new(Counter)
+	o.Dialer = counting(redis.NewDialer(&redis.Options{DialTimeout: dialTimeout, TLSConfig: at.TLS}), counter)
+	return redis.NewClusterClient(o), counter, nil
+}
+
+func optionsOf(at harness.Endpoint) *redis.UniversalOptions {
+	return &redis.UniversalOptions{
+		Addrs:                    at.Addrs[0],
+		Username:                 at.Username,
+		Password:                 at.Password,
+		TLSConfig:                at.TLS,
+		PoolSize:                 poolSize,
+		MaxRetries:               -1,
+		DialerRetries:            1,
+		ContextTimeoutEnabled:    true,
+		DisableIdentity:          true,
+		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
+	}
 }

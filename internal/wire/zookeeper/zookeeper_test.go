@@ -27,9 +27,7 @@ func tlsFront(t *testing.T, at harness.Endpoint) harness.Endpoint {
 	web := httptest.NewTLSServer(nil) // for its certificate
 	defer web.Close()
 	l, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{Certificates: web.TLS.Certificates})
-	if err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, err)
 	var wg sync.WaitGroup
 	to := at.Addrs[0][0]
 	wg.Go(func() {
@@ -64,9 +62,7 @@ func TestTLS(t *testing.T) {
 	leaktest.All(t)
 	at = tlsFront(t, at)
 	z, err := zookeeper.Connect(t.Context(), at, zookeeper.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, err)
 	defer z.Close()
 	if _, _, err := z.Exists("/"); err != nil {
 		t.Error(err)
@@ -90,9 +86,7 @@ func TestZooKeeperCounts(t *testing.T) {
 		at := at
 		at.Username, at.Password = "locklab", "secret"
 		z, err := zookeeper.Connect(t.Context(), at, zookeeper.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		requireNoError(t, err)
 		defer z.Close()
 		if got := z.Counts(); got != (harness.Counts{}) {
 			t.Errorf("authentication counts as %+v", got)
@@ -103,9 +97,7 @@ func TestZooKeeperCounts(t *testing.T) {
 		}
 		at.Username = ""
 		stranger, err := zookeeper.Connect(t.Context(), at, zookeeper.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		requireNoError(t, err)
 		defer stranger.Close()
 		if _, _, err := stranger.Get(node); !errors.Is(err, zk.ErrNoAuth) {
 			t.Errorf("a stranger reads the node: %v", err)
@@ -123,9 +115,7 @@ func zooKeeperCounts(t *testing.T, at harness.Endpoint) {
 			sessions.Add(1)
 		}
 	}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, err)
 	defer z.Close()
 	if sessions.Load() != 1 {
 		t.Errorf("OnEvent saw %d sessions begin, want 1", sessions.Load())
@@ -133,16 +123,12 @@ func zooKeeperCounts(t *testing.T, at harness.Endpoint) {
 	began := time.Now()
 	node := "/locklab-wire-counts"
 	_, _, wake, err := z.ExistsW(node)
-	if err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, err)
 	if _, err := z.Create(node, make([]byte, 5000), zk.FlagEphemeral, zk.WorldACL(zk.PermAll)); err != nil {
 		t.Fatal(err)
 	}
 	<-wake
-	if err := z.Delete(node, -1); err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, z.Delete(node, -1))
 	p := z.Proof()
 	if !p.Since.After(before) || p.Committed.Before(began) || !p.Unanswered.IsZero() {
 		t.Errorf("proof %+v, want one since the session began, after %v", p, before)
@@ -172,9 +158,7 @@ func zooKeeperCounts(t *testing.T, at harness.Endpoint) {
 func TestZooKeeperSilentServer(t *testing.T) {
 	leaktest.All(t)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, err)
 	defer l.Close()
 	accepted := make(chan net.Conn, 100)
 	go func() {
@@ -230,5 +214,13 @@ func TestEndpointMistakes(t *testing.T) {
 		if _, err := zookeeper.Connect(t.Context(), at, zookeeper.Options{}); !errors.Is(err, harness.ErrUsage) {
 			t.Errorf("%s: %v, want ErrUsage", what, err)
 		}
+	}
+}
+
+// requireNoError ends the test if err is not nil.
+func requireNoError(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

@@ -10,8 +10,8 @@ import (
 	"locklab/internal/numfmt"
 )
 
-// A pacer takes arrivals for one worker of an open loop and records their outcome.
-type pacer struct {
+// A rateLimiter takes arrivals for one worker of an open loop and records their outcome.
+type rateLimiter struct {
 	*load
 	c     *control
 	timer *time.Timer
@@ -25,13 +25,13 @@ type pacer struct {
 	latest, index int64 // greatest delay of an arrival, in ns, and its index
 }
 
-func newPacer(d *drive) *pacer {
-	p := &pacer{load: d.load, c: d.control, timer: time.NewTimer(time.Hour)}
+func newRateLimiter(d *drive) *rateLimiter {
+	p := &rateLimiter{load: d.load, c: d.control, timer: time.NewTimer(time.Hour)}
 	p.timer.Stop()
 	return p
 }
 
-func (p *pacer) take() (i, at int64, ok bool) {
+func (p *rateLimiter) take() (i, at int64, ok bool) {
 	if p.c.over() {
 		return 0, 0, false
 	}
@@ -42,7 +42,7 @@ func (p *pacer) take() (i, at int64, ok bool) {
 }
 
 // begun records the delay lag, in ns, of arrival i; waited: the worker waited for it.
-func (p *pacer) begun(i, at, lag int64, waited bool) {
+func (p *rateLimiter) begun(i, at, lag int64, waited bool) {
 	switch {
 	case !p.counts(at):
 	case waited:
@@ -56,7 +56,7 @@ func (p *pacer) begun(i, at, lag int64, waited bool) {
 }
 
 // drop records that a timed or untimed arrival was dropped.
-func (p *pacer) drop(t *tally, at int64, timed bool) {
+func (p *rateLimiter) drop(t *tally, at int64, timed bool) {
 	if gone := at + p.deadline; gone < p.to {
 		p.passed++
 	} else { // the coordinator, which ends the window, may be late
@@ -72,7 +72,7 @@ func (p *pacer) drop(t *tally, at int64, timed bool) {
 }
 
 // leave records that the drive ended before a taken arrival began.
-func (p *pacer) leave(at int64, timed bool) {
+func (p *rateLimiter) leave(at int64, timed bool) {
 	if timed && p.counts(at) {
 		p.left = append(p.left, at)
 	}
@@ -85,7 +85,7 @@ const (
 )
 
 // sleep sleeps most of the ahead ns until an arrival, or until the drive is over.
-func (p *pacer) sleep(ahead int64) {
+func (p *rateLimiter) sleep(ahead int64) {
 	p.timer.Reset(time.Duration(ahead - wakeAhead))
 	select {
 	case <-p.timer.C:
@@ -97,13 +97,13 @@ func (p *pacer) sleep(ahead int64) {
 // yields reports whether waiting workers must yield, as there are too many.
 func yields(w harness.Workload) bool { return w.Workers > runtime.GOMAXPROCS(0) }
 
-// outcome returns the result of d, whose workers have returned or are stuck. pacers belong
+// outcome returns the result of d, whose workers have returned or are stuck. limiters belong
 // to an open loop.
-func (d *drive) outcome(pacers []*pacer) *harness.Result {
+func (d *drive) outcome(limiters []*rateLimiter) *harness.Result {
 	if d.load == nil || len(d.stuck) > 0 {
 		return d.result()
 	}
-	open := d.settle(pacers)
+	open := d.settle(limiters)
 	r := d.result()
 	r.Open = open
 	r.Warnings = append(r.Warnings, loadDoubts(r)...)
@@ -112,7 +112,7 @@ func (d *drive) outcome(pacers []*pacer) *harness.Result {
 
 // settle returns the outcome of the arrivals of d, whose workers have returned. It adds the
 // waits of arrivals that no worker took to a tally, up to the end of the window.
-func (d *drive) settle(pacers []*pacer) *harness.OpenLoop {
+func (d *drive) settle(limiters []*rateLimiter) *harness.OpenLoop {
 	l := d.load
 	end := d.t1.at - l.began
 	last, due := l.before(min(l.to, end)), l.before(end) // arrivals that count, and all
@@ -123,7 +123,7 @@ func (d *drive) settle(pacers []*pacer) *harness.OpenLoop {
 	}
 	gone := int64(0)
 	var lag harness.Histogram
-	for _, p := range pacers {
+	for _, p := range limiters {
 		o.Late += p.late
 		o.Dropped += p.dropped
 		gone += p.passed
@@ -147,7 +147,7 @@ func (d *drive) settle(pacers []*pacer) *harness.OpenLoop {
 			o.Dropped++
 		}
 	}
-	d.waiting(pacers, last, end)
+	d.waiting(limiters, last, end)
 	o.Backlog = uint64(max(0, due-int64(d.t1.acquisitions())-gone))
 	if len(lag) > 0 {
 		o.Lag50, o.Lag99 = lag.Quantile(0.5), lag.Quantile(0.99)
@@ -156,7 +156,7 @@ func (d *drive) settle(pacers []*pacer) *harness.OpenLoop {
 }
 
 // waiting adds the waits before arrival last that had not begun, up to the window's end.
-func (d *drive) waiting(pacers []*pacer, last, end int64) {
+func (d *drive) waiting(limiters []*rateLimiter, last, end int64) {
 	l := d.load
 	wait, gaps := &d.tallies[0].wait, newSampler(d, -1)
 	waits := func(at int64) {
@@ -171,7 +171,7 @@ func (d *drive) waiting(pacers []*pacer, last, end int64) {
 			waits(at)
 		}
 	}
-	for _, p := range pacers {
+	for _, p := range limiters {
 		for _, at := range p.left {
 			if at < end {
 				waits(at)
