@@ -21,7 +21,6 @@ import (
 	"locklab/harness/chaos"
 	"locklab/harness/measure"
 	"locklab/harness/result"
-	"locklab/harness/simulate"
 	"locklab/internal/nearest"
 )
 
@@ -99,6 +98,9 @@ func (p *Program) status(err error) int {
 	case errors.Is(err, errUnfit), errors.Is(err, errDropped), errors.Is(err, errUnsure):
 		return exitUnfit
 	}
+	if other := statusError(0); errors.As(err, &other) {
+		return int(other)
+	}
 	text := result.OneLine(strings.ReplaceAll(err.Error(), "\n", "; "))
 	if errors.Is(err, harness.ErrUsage) || errors.As(err, new(notComparedError)) {
 		fmt.Fprintln(os.Stderr, p.Name+": "+strings.ReplaceAll(text, harness.ErrUsage.Error()+": ", ""))
@@ -122,8 +124,8 @@ throughput, latency and fairness.`,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
-			if serve, _ := cmd.Flags().GetBool(serveFlag); serve != simulate.Simulates {
-				return errOtherBuild
+			if err := enterBuild(); err != nil {
+				return err
 			}
 			return checkLimits(cmd)
 		},

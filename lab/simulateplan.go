@@ -120,8 +120,13 @@ func parseLines(text string) (int, error) {
 	return n, nil
 }
 
+type simulateCase struct {
+	lock     *harness.Variant
+	workload simulate.Workload
+}
+
 // cases crosses the user's choices, without a lock at more workers than it serves.
-func (o simulateOptions) cases(m *simulate.Machine) ([]simulateRequest, error) {
+func (o simulateOptions) cases(m *simulate.Machine) ([]simulateCase, error) {
 	locks, err := o.simulated()
 	if err != nil {
 		return nil, err
@@ -141,7 +146,7 @@ func (o simulateOptions) cases(m *simulate.Machine) ([]simulateRequest, error) {
 	ws = cross(ws, or(o.think, 1000), func(w *simulate.Workload, x float64) { w.Think = x })
 	ws = cross(ws, or(o.wait, harness.WaitPause), func(w *simulate.Workload, x harness.WaitPolicy) { w.Wait = x })
 	ws = cross(ws, workers, func(w *simulate.Workload, x int) { w.Workers = x })
-	var cases []simulateRequest
+	var cases []simulateCase
 	var refused error
 	for _, w := range ws {
 		if err := w.Validate(m); err != nil {
@@ -152,7 +157,7 @@ func (o simulateOptions) cases(m *simulate.Machine) ([]simulateRequest, error) {
 				refused = err
 				continue
 			}
-			cases = append(cases, simulateRequest{m, v.Name, w, o.seeds})
+			cases = append(cases, simulateCase{v, w})
 		}
 	}
 	if len(cases) == 0 {

@@ -2,8 +2,6 @@ package lab
 
 import (
 	"encoding/csv"
-	"errors"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -46,16 +44,9 @@ func TestSimulationsOnDisk(t *testing.T) {
 func TestCompareLeavesSimulationsOut(t *testing.T) {
 	measured := absolutePath(t, "../reports/testdata/run")
 	both := filepath.Join(t.TempDir(), "both")
-	if err := os.CopyFS(both, os.DirFS(measured)); err != nil {
-		t.Fatal(err)
-	}
-	more, _, err := result.Extend(both)
-	if err == nil {
-		err = errors.Join(more.AppendSimulation(simulations[0]), more.Close())
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	run := requireRun(t, measured)
+	run.Simulations = simulations[:1]
+	saveRun(t, both, run)
 	stdout, stderr, _ := output(t, locklab(t, "compare", measured, both))
 	if flat := strings.Join(strings.Fields(stdout), " "); !strings.Contains(flat, "1 simulation of NEW was left out: only what was measured is compared") {
 		t.Errorf("compare does not say what it left out: %s%s", stdout, stderr)
