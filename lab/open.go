@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"encoding/json"
 	"errors"
 	"locklab/harness/measure"
 	"locklab/harness/result"
@@ -38,9 +39,9 @@ func (o runOptions) open(p *measure.Plan, s *site.Servers, skipped []result.Skip
 	return dir.out, out, run, nil
 }
 
-// commandLine returns the command that repeats the run: rank 0's, or of all ranks.
+// commandLine returns the command that repeats the run, which for ranks is of all of them.
 func (o *runOptions) commandLine() []string {
-	if o.command != nil {
+	if o.command != nil || json.Unmarshal([]byte(os.Getenv(commandVariable)), &o.command) == nil {
 		return o.command
 	}
 	return withoutPassword(append([]string{o.program.Name}, os.Args[1:]...))

@@ -223,6 +223,7 @@ func TestRanksRefused(t *testing.T) {
 		{"--ranks 2 --rank 0 --sync redis://127.0.0.1:1", "LOCKLAB_SYNC=etcd://127.0.0.1:1", "127.0.0.1:1"},
 		{"--ranks 2 --spawn", "LOCKLAB_SYNC=etcd://127.0.0.1:1", "not named rightly"},
 		{"--spawn --ranks 2 --hardware", "", "--hardware with --ranks"},
+		{"--spawn --ranks 2 --delay 1ms", "", "--spawn starts one plain server of each kind"},
 		{"--sync redis://127.0.0.1:1 --ranks 2 --rank 0 --hardware", "", "--hardware with --ranks: what the hardware does is of one machine: see 'locklab hardware'"},
 		{"--spawn --ranks 2 --chaos", "", "--chaos with --ranks: failures are tried from one machine: see 'locklab chaos'"},
 		{"--sync redis://127.0.0.1:1 --chaos", "SLURM_PROCID=1 SLURM_NTASKS=4", "--chaos with --ranks"},

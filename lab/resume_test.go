@@ -324,7 +324,7 @@ func TestFullDisk(t *testing.T) {
 }
 
 func TestPlanFlags(t *testing.T) {
-	others := []string{"rank", "sync", "job", "assemble", "spawn", "setting", "out", "replace", "resume", "help", "require", "baseline"} // they say where and whether, not what
+	others := []string{"rank", "sync", "job", "assemble", "spawn", "out", "replace", "resume", "help", "require", "baseline"} // they say where and whether, not what
 	program().runCommand().Flags().VisitAll(func(f *pflag.Flag) {
 		if slices.Contains(planFlags, f.Name) == slices.Contains(others, f.Name) {
 			t.Errorf("--%s belongs in planFlags if it says what is measured, else in this test", f.Name)
