@@ -3,7 +3,6 @@ package lab
 import (
 	"errors"
 	"reflect"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -182,9 +181,6 @@ func (a axes) workloads(v *harness.Variant, cpus int) []harness.Workload {
 func (a axes) checkFor(program string, locks []*harness.Variant) error {
 	if len(a.wait) > 0 && !slices.ContainsFunc(locks, followsWait) {
 		return usage("none of the locks chosen follows --wait; '%s list' shows those that claim a wait policy", program)
-	}
-	if err := a.checkSections(locks, runtime.GOMAXPROCS(0)); err != nil {
-		return err
 	}
 	if err := errors.Join(a.checkLoad(), a.checkRanks()); err != nil {
 		return err

@@ -108,8 +108,7 @@ func (s surrounding) print(out io.Writer) error {
 }
 
 func (s surrounding) facts() []fact {
-	facts := clockFacts(s.Environment)
-	facts = append(facts, fact{"atomics", "compare-and-swap", s.Atomics})
+	facts := []fact{{"clock", "reads", fmt.Sprintf("%s, %.6g MHz", s.Clock, s.ClockHz/1e6)}, {"atomics", "compare-and-swap", s.Atomics}}
 	for _, c := range s.Caches {
 		facts = append(facts, fact{"caches", c.Name(), c.Detail()})
 	}
@@ -153,25 +152,6 @@ func atHand(reason, missing string) string {
 		return "at hand"
 	}
 	return missing + ": " + reason
-}
-
-func clockFacts(e machine.Environment) []fact {
-	rate := "stated by the machine"
-	if e.ClockRate == "measured" {
-		rate = fmt.Sprintf("measured; measurements differ by %.2g ppm", e.ClockError)
-	}
-	between := "not measured: " + e.Skew.Reason
-	if s := e.Skew; s.CPUs > 0 {
-		between = fmt.Sprintf("%d of %d within %.0f ns of the first; the farthest is %.0f ns off, give or take %.0f; backward steps: %d",
-			s.CPUs, e.CPUs, s.Bound, s.Offset, s.Error, s.Backward)
-	}
-	return []fact{
-		{"clock", "reads", fmt.Sprintf("%s, %.6g MHz", e.Clock, e.ClockHz/1e6)},
-		{"clock", "rate", rate},
-		{"clock", "floor", fmt.Sprintf("%.1f ns from one reading to the next", e.ClockFloor)},
-		{"clock", "step", fmt.Sprintf("%.1f ns", e.ClockStep)},
-		{"clock", "across CPUs", between},
-	}
 }
 
 // topologyFacts lists the groups of nearby processors that the system reports.

@@ -37,10 +37,6 @@ func TestPrintEnv(t *testing.T) {
 	}
 	const want = `Made-up 9000 · 8 CPUs (4 cores, 2 sockets) · linux amd64 · go0
 clock    reads                                          RDTSC, 2500 MHz
-         rate                                           measured; measurements differ by 1.5 ppm
-         floor                                          11.2 ns from one reading to the next
-         step                                           0.4 ns
-         across CPUs                                    7 of 8 within 140 ns of the first; the farthest is 30 ns off, give or take 90; backward steps: 0
 atomics  compare-and-swap                               LOCK CMPXCHG
 caches   L3 unified                                     2 of 2048 KiB, lines of 64 B, 4 CPUs share one
 CPUs     order of workers                               0-7
@@ -92,7 +88,7 @@ func TestPrintEnvOfLittle(t *testing.T) {
 	if err := s.print(&out); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"stated by the machine", "not measured: threads cannot be bound", "not known", "0,1"} {
+	for _, want := range []string{"not known", "0,1"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("%q is not in\n%s", want, out.String())
 		}

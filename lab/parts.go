@@ -1,9 +1,7 @@
 package lab
 
 import (
-	"fmt"
 	"sort"
-	"strings"
 	"time"
 
 	"locklab/harness"
@@ -97,27 +95,6 @@ func (o runOptions) windowFor(p *measure.Plan, has func(measure.Case) bool, d ti
 		return maxWindow + step
 	}
 	return minWindow + time.Duration(n-1)*step
-}
-
-// division gives the approximate time of each part of p, or "" for a single part.
-func (o runOptions) division(p *measure.Plan) string {
-	var said []string
-	for _, t := range parts {
-		d := t.time
-		switch {
-		case t.has != nil:
-			d = p.EstimateOf(t.of(p))
-		case t.name == "hardware" && !o.hardware, t.name == "failures" && !o.chaos:
-			d = 0
-		}
-		if d > 0 {
-			said = append(said, fmt.Sprintf("%s %v", t.name, d.Round(time.Second)))
-		}
-	}
-	if len(said) < 2 {
-		return ""
-	}
-	return strings.Join(said, ", ")
 }
 
 func (o runOptions) windows(p *measure.Plan) map[string]time.Duration {

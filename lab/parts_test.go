@@ -75,7 +75,6 @@ func TestDivide(t *testing.T) {
 				t.Errorf("resumed, %s lasts %v, and not %v", p.Cases[i].Name(), q.Cases[i].Workload.Window, p.Cases[i].Workload.Window)
 			}
 		}
-		t.Logf("%v: %d cases, %d rounds: %s", budget, len(p.Cases), p.Rounds, o.division(p))
 	}
 }
 

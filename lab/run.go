@@ -158,7 +158,7 @@ func (o *runOptions) run(ctx context.Context, flags *pflag.FlagSet, stdout, stde
 	if err := o.seek(ctx, plan, dir, out, stderr); err != nil {
 		return err
 	}
-	for _, text := range append(o.unheeded(plan), o.unconditioned(plan), tooFewRounds(plan), o.division(plan)) {
+	for _, text := range append(o.unheeded(plan), o.unconditioned(plan), tooFewRounds(plan)) {
 		if text != "" {
 			fmt.Fprintln(stderr, text)
 		}

@@ -60,22 +60,3 @@ func (a axes) data() harness.Section {
 	}
 	return a.section[i]
 }
-
-// checkSections returns an error if no lock can guard a section's data in any workload.
-func (a axes) checkSections(locks []*harness.Variant, cpus int) error {
-	data, why := a.data(), ""
-	if data == harness.SectionWork {
-		return nil
-	}
-	for _, v := range locks {
-		for _, w := range a.workloads(v, cpus) {
-			w.Section = data
-			text := measure.Unguarded(v, w)
-			if text == "" {
-				return nil
-			}
-			why = v.Name + " cannot, because " + text
-		}
-	}
-	return usage("none of the locks chosen can guard the data of --section %s: %s", data, why)
-}
