@@ -124,31 +124,6 @@ func TestInterleaveLosses(t *testing.T) {
 	}
 }
 
-// TestInterleaveFullDisk: on a full disk, results are compared, and missing ones named.
-func TestInterleaveFullDisk(t *testing.T) {
-	if testing.Short() {
-		t.Skip("make test-all runs it")
-	}
-	apart(t)
-	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := limited(t, 20, interleaved(exe, exe, "--rounds", "40", "--duration", "5ms", "--margin", "900%")...)
-	stdout, stderr, status := output(t, cmd)
-	said := strings.Join(strings.Fields(stdout), " ")
-	if status != exitUnfit || !strings.Contains(stderr, "\nlocklab: ") || !strings.Contains(stderr, "file too large") ||
-		!strings.Contains(said, "of its 40 rounds") || !strings.Contains(said, "Measure both builds again") || strings.Contains(stdout+stderr, "--resume") {
-		t.Errorf("exit status %d, want %d, the reason and what is missing in\n%s%s", status, exitUnfit, stdout, stderr)
-	}
-	for _, side := range sides {
-		run := requireRun(t, filepath.Join(cmd.Dir, "pair", side))
-		if n := len(run.Results); n == 0 || n >= 40 || !run.Manifest.Interrupted {
-			t.Errorf("%s: %d results, interrupted is %v", side, n, run.Manifest.Interrupted)
-		}
-	}
-}
-
 func TestInterleaveInterrupt(t *testing.T) {
 	if testing.Short() {
 		t.Skip("make test-all runs it")
