@@ -2,7 +2,6 @@ package lab
 
 import (
 	"errors"
-	"fmt"
 	"math"
 
 	"github.com/spf13/cobra"
@@ -14,7 +13,8 @@ import (
 var errDisagree = errors.New("the runs do not agree")
 
 func (p *Program) agreeCommand() *cobra.Command {
-	var least string
+	usual := 0.9
+	least := tolerance{"90%", &usual}
 	var guarantees guarding
 	cmd := &cobra.Command{
 		Use:   "agree DIR [DIR]...",
@@ -28,10 +28,6 @@ headline.`,
 		Example: "  locklab agree DIR DIR DIR          compare three runs",
 		Args:    needs(1, math.MaxInt, "agree needs the directories of runs"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			share, err := parseMargin(least)
-			if err != nil {
-				return fmt.Errorf("%w (in --least)", err)
-			}
 			if err := guarantees.load(); err != nil {
 				return err
 			}
@@ -45,14 +41,14 @@ headline.`,
 					return err
 				}
 			}
-			agree, err := page.WriteAgreement(cmd.OutOrStdout(), runs, share)
+			agree, err := page.WriteAgreement(cmd.OutOrStdout(), runs, *least.given)
 			if err == nil && !agree {
 				err = errDisagree
 			}
 			return err
 		},
 	}
-	cmd.Flags().StringVar(&least, "least", "90%", "share of the runs that must agree")
+	cmd.Flags().Var(&least, "least", "share of the runs that must agree")
 	guarantees.flags(cmd)
 	guarantees.runFlags(cmd)
 	return cmd

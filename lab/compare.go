@@ -38,11 +38,12 @@ func compared(err error) error {
 }
 
 type compareOptions struct {
-	margin, metric, format string
-	to                     string // compare the locks of one run with this one
-	alpha                  float64
-	interleave, anyHost    bool
-	run                    runOptions // of --interleave; locks also selects from two directories
+	margin              tolerance
+	metric, format      string
+	to                  string // compare the locks of one run with this one
+	alpha               float64
+	interleave, anyHost bool
+	run                 runOptions // of --interleave; locks also selects from two directories
 }
 
 const compareHelp = `compare pairs the cases of two runs, given by their directories, that have the
@@ -135,7 +136,7 @@ func (o *compareOptions) changesFlags(f *pflag.FlagSet) {
 }
 
 func (o *compareOptions) compare(cmd *cobra.Command, base, next string) error {
-	how, err := o.options(cmd.Flags().Changed("margin"))
+	how, err := o.options()
 	if err != nil {
 		return err
 	}
@@ -206,7 +207,7 @@ func (o *compareOptions) print(x *page.Changes, outcome judge.GateOutcome, stdou
 	return nil
 }
 
-func (o *compareOptions) options(given bool) (how judge.CompareOptions, err error) {
+func (o *compareOptions) options() (how judge.CompareOptions, err error) {
 	if !slices.Contains(page.ChangesFormats, o.format) {
 		return how, usage("--format is %q: want one of %s", o.format, strings.Join(page.ChangesFormats, ", "))
 	}
@@ -214,14 +215,7 @@ func (o *compareOptions) options(given bool) (how judge.CompareOptions, err erro
 	if err != nil {
 		return how, err
 	}
-	how = judge.CompareOptions{Metrics: metrics, Alpha: o.alpha, AnyHost: o.anyHost}
-	if given {
-		margin, err := parseMargin(o.margin)
-		if err != nil {
-			return how, err
-		}
-		how.Margin = &margin
-	}
+	how = judge.CompareOptions{Metrics: metrics, Alpha: o.alpha, AnyHost: o.anyHost, Margin: o.margin.given}
 	return how, nil
 }
 

@@ -162,7 +162,7 @@ func TestCompareStatus(t *testing.T) {
 		{base + " " + slow + " --locks nosuch", `"nosuch"`},
 		{base + " " + slow + " --metric speed", "want one of throughput"},
 		{base + " " + slow + " --metric requests", "a figure of requests"},
-		{base + " " + slow + " --margin 5", `--margin is "5": want a percentage such as 5%`},
+		{base + " " + slow + " --margin 5", "want a percentage such as 5%"},
 		{base + " " + slow + " --margin -1%", "want a percentage such as 5%"},
 		{base + " " + slow + " --margin NaN%", "want a percentage such as 5%"},
 		{base + " " + slow + " --alpha 0", "--alpha is 0"},

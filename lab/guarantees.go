@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"cmp"
 	"errors"
 	"os"
 	"path/filepath"
@@ -22,7 +23,7 @@ const chaosName = "chaos"
 
 // A guarding is the terms of a verdict: required guarantees, and runs of failure scenarios.
 type guarding struct {
-	terms
+	margin   tolerance
 	baseline string
 	require  []string
 	chaos    []string
@@ -32,7 +33,7 @@ type guarding struct {
 }
 
 func (g *guarding) flags(cmd *cobra.Command) {
-	g.terms.flags(cmd.Flags())
+	marginFlag(cmd.Flags(), &g.margin, "")
 	cmd.Flags().StringSliceVar(&g.require, "require", nil, "recommend only distributed locks with these tested guarantees: "+strings.Join(guaranteeNames(), ", "))
 }
 
@@ -53,9 +54,6 @@ func guaranteeNames() (names []string) {
 
 func (g *guarding) load() error {
 	g.wanted, g.runs = nil, nil
-	if err := g.terms.apply(new(result.Manifest)); err != nil {
-		return err
-	}
 	for _, name := range g.require {
 		want := harness.Guarantee(strings.TrimSpace(name))
 		if !slices.Contains(harness.Guarantees, want) {
@@ -81,9 +79,7 @@ func loadFaults(dir string) (*result.Run, error) {
 // apply sets the flags' terms in run and adds the published outcomes of failure scenarios.
 func (g *guarding) apply(run *result.Run) error {
 	run.Require, run.Baseline = g.wanted, g.baseline
-	if err := g.terms.apply(&run.Manifest); err != nil {
-		return err
-	}
+	run.Manifest.Margin = cmp.Or(g.margin.given, run.Manifest.Margin)
 	if err := g.addFaults(run); err != nil {
 		return err
 	}

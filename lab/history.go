@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"locklab/harness/judge"
+	"locklab/internal/stat"
 	"locklab/reports/page"
 )
 
@@ -71,10 +72,12 @@ func (p *Program) historyCommand() *cobra.Command {
 }
 
 func (o *historyOptions) history(cmd *cobra.Command, dirs []string) error {
-	how, err := o.options(true)
+	how, err := o.options()
 	if err != nil {
 		return err
 	}
+	usual := stat.DefaultMargin
+	how.Margin = cmp.Or(how.Margin, &usual)
 	defer thrifty()()
 	runs, err := loadRuns(dirs)
 	if err != nil {

@@ -86,7 +86,7 @@ func TestHistoryStatus(t *testing.T) {
 		{few[0] + " " + few[1] + " --metric requests", "no case has a figure of requests"},
 		{few[0] + " " + few[1] + " --metric speed", "want one of throughput"},
 		{few[0] + " " + few[1] + " --locks nosuch", `"nosuch"`},
-		{few[0] + " " + few[1] + " --margin 5", `--margin is "5": want a percentage such as 5%`},
+		{few[0] + " " + few[1] + " --margin 5", "want a percentage such as 5%"},
 		{few[0] + " " + few[1] + " --alpha 0", "--alpha is 0"},
 		{few[0] + " " + few[1] + " --format xml", "want one of text, markdown, csv, json"},
 	})

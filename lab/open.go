@@ -24,9 +24,7 @@ func (o runOptions) open(p *measure.Plan, s *site.Servers, skipped []result.Skip
 	if o.ranks > 1 {
 		m.Rank, m.Ranks, m.Job, m.Machine.Host = o.rank, o.ranks, o.job, o.host
 	}
-	if err := o.guarantees.terms.apply(&m); err != nil {
-		return "", nil, nil, err
-	}
+	m.Margin = o.guarantees.margin.given
 	out, run, err := dir.open(m)
 	if err != nil || run == nil {
 		return dir.out, out, nil, err
