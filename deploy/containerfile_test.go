@@ -69,9 +69,7 @@ func TestContainerfile(t *testing.T) {
 		t.Skip("images are of Linux")
 	}
 	bin, err := elf.Open(program(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, err)
 	defer bin.Close()
 	if libs, err := bin.ImportedLibraries(); err != nil || len(libs) > 0 {
 		t.Errorf("it needs the libraries %v (%v)", libs, err)
@@ -81,46 +79,33 @@ func TestContainerfile(t *testing.T) {
 			t.Error("it needs a dynamic linker")
 		}
 	}
-	text, err := os.ReadFile("Containerfile")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, m := range regexp.MustCompile(`(?m)^COPY ([a-z].*) \./$`).FindAllStringSubmatch(string(text), -1) {
+	containerfile := text(t, "Containerfile")
+	for _, m := range regexp.MustCompile(`(?m)^COPY ([a-z].*) \./$`).FindAllStringSubmatch(containerfile, -1) {
 		for name := range strings.FieldsSeq(m[1]) {
 			if _, err := os.Stat(filepath.Join("..", name)); err != nil {
 				t.Errorf("it copies %s: %v", name, err)
 			}
 		}
 	}
-	mod, err := os.ReadFile("../go.mod")
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := regexp.MustCompile(`(?m)^go (\d+\.\d+)`).FindSubmatch(mod)[1]
-	if image := regexp.MustCompile(`golang:(\S+)`).FindSubmatch(text)[1]; string(image) != string(want) {
+	mod := text(t, "../go.mod")
+	want := regexp.MustCompile(`(?m)^go (\d+\.\d+)`).FindStringSubmatch(mod)[1]
+	if image := regexp.MustCompile(`golang:(\S+)`).FindStringSubmatch(containerfile)[1]; image != want {
 		t.Errorf("it builds with Go %s, go.mod asks for %s", image, want)
 	}
 }
 
 func TestLicences(t *testing.T) {
-	containerfile, err := os.ReadFile("Containerfile")
-	if err != nil {
-		t.Fatal(err)
-	}
-	line := regexp.MustCompile(`(?m)^RUN .*&& (.*scripts/licences .*) > /root-of-image/LICENSES$`).FindSubmatch(containerfile)
+	containerfile := text(t, "Containerfile")
+	line := regexp.MustCompile(`(?m)^RUN .*&& (.*scripts/licences .*) > /root-of-image/LICENSES$`).FindStringSubmatch(containerfile)
 	if line == nil {
 		t.Fatal("it writes no /LICENSES")
 	}
-	cmd := exec.Command("sh", "-c", string(line[1]))
+	cmd := exec.Command("sh", "-c", line[1])
 	cmd.Dir = ".."
 	text, err := cmd.Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, err)
 	info, err := buildinfo.ReadFile(program(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, err)
 	for _, name := range []string{info.Main.Path, info.GoVersion} {
 		if !strings.Contains(string(text), "\n==== "+name+": LICENSE") && !strings.HasPrefix(string(text), "==== "+name+": LICENSE") {
 			t.Errorf("no licence of %s", name)
