@@ -1,16 +1,12 @@
 package lab
 
 import (
-	"errors"
 	"math"
 
 	"github.com/spf13/cobra"
 
 	"locklab/reports/page"
 )
-
-// errDisagree selects the exit status; the reason has been printed.
-var errDisagree = errors.New("the runs do not agree")
 
 func (p *Program) agreeCommand() *cobra.Command {
 	usual := 0.9
@@ -19,12 +15,9 @@ func (p *Program) agreeCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "agree DIR [DIR]...",
 		Short: "Compare the recommendations of several runs of the same cases",
-		Long: `agree prints for each situation which lock the runs choose and how often, and
-the same for the headline of the report. It also prints how many of the differences of
-25 % or more each run shows to be significant.
-
-The exit status is 1 if less than --least of the runs agree on a situation or on the
-headline.`,
+		Long: `agree prints which lock the runs choose for each situation and for the headline, and how often,
+and how many of the differences of 25 % or more each run shows to be significant. The exit
+status is 1 if less than --least of the runs agree on a situation or on the headline.`,
 		Example: "  locklab agree DIR DIR DIR          compare three runs",
 		Args:    needs(1, math.MaxInt, "agree needs the directories of runs"),
 		RunE: func(cmd *cobra.Command, args []string) error {

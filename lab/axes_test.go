@@ -13,9 +13,23 @@ import (
 )
 
 func TestWorkers(t *testing.T) {
-	for cpus, want := range map[int][]int{1: {1, 2, 4, 8}, 2: {1, 2, 4, 8, 16}, 6: {1, 2, 4, 6, 12, 24, 48}, 16: {1, 2, 4, 8, 16, 32, 64, 128}} {
-		if got := localWorkers(cpus); !slices.Equal(got, want) {
-			t.Errorf("%d processors: %v, want %v", cpus, got, want)
+	for _, c := range []struct {
+		scope  scope
+		remote bool
+		cpus   int
+		want   []int
+	}{
+		{allWorkers, false, 1, []int{1, 2, 4, 8}},
+		{allWorkers, false, 2, []int{1, 2, 4, 8, 16}},
+		{allWorkers, false, 6, []int{1, 2, 4, 6, 12, 24, 48}},
+		{fewWorkers, false, 6, []int{1, 6, 48}},
+		{briefWorkers, false, 6, []int{1, 48}},
+		{allWorkers, true, 6, []int{1, 2, 8, 16, 64}},
+		{fewWorkers, true, 6, []int{1, 16}},
+		{briefWorkers, true, 6, []int{8}},
+	} {
+		if got := c.scope.defaultWorkers(c.remote, c.cpus); !slices.Equal(got, c.want) {
+			t.Errorf("%+v: %v", c, got)
 		}
 	}
 }
@@ -66,10 +80,7 @@ func TestUnvaried(t *testing.T) {
 		{"--locks=tas", map[string]int{"tas work 0 adaptive": 1}, ""},
 	} {
 		o := optionsOf(t, "--workers=2 "+c.flags)
-		p, err := o.plan()
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := requirePlan(t, o)
 		seen := make(map[string]int)
 		for _, x := range p.Cases {
 			seen[fmt.Sprintf("%s %s %d %s", x.Lock.Name, x.Workload.Section, x.Workload.Reads, x.Workload.Wait)]++

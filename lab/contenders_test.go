@@ -3,7 +3,6 @@ package lab
 import (
 	"errors"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"locklab/harness"
@@ -20,17 +19,9 @@ func TestReportContenders(t *testing.T) {
 	run.Manifest.Finished = run.Manifest.Started
 	saveRun(t, filepath.Join(cmd.Dir, "run"), run)
 	stdout, _ := requireSuccess(t, cmd)
-	texts := map[string]string{"the terminal": stdout}
-	for _, name := range []string{detailsName, markdownName} {
-		text := readFile(t, filepath.Join(cmd.Dir, "again", name))
-		texts[name] = text
-	}
-	for name, text := range texts {
-		for _, want := range []string{"measured and left out", "computed, at 50ms", "Fitted time per handover"} {
-			if !strings.Contains(text, want) {
-				t.Errorf("%s lacks %q", name, want)
-			}
-		}
+	again := filepath.Join(cmd.Dir, "again")
+	for _, text := range []string{stdout, readFile(t, filepath.Join(again, detailsName)), readFile(t, filepath.Join(again, markdownName))} {
+		requireContains(t, text, "measured and left out", "computed, at 50ms", "Fitted time per handover")
 	}
 }
 

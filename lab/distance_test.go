@@ -2,7 +2,6 @@ package lab
 
 import (
 	"encoding/json"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -20,10 +19,7 @@ func TestReportAtDistance(t *testing.T) {
 	if testing.Short() {
 		t.Skip("make test-all runs it")
 	}
-	need(t, harness.KindRedis)
-	if os.Getenv("LOCKLAB_REDIS") != "" {
-		t.Skip("LOCKLAB_REDIS names a server of the user, which is not delayed")
-	}
+	needOwn(t, harness.KindRedis)
 	t.Parallel()
 	cmd := locklab(t, "run", "--locks", "redis-queue,sync-mutex", "--workers", "1,4", "--delay", "0,2ms", "--rounds", "1", "--duration", "60ms", "--out", "run")
 	stdout, _ := requireSuccess(t, cmd)

@@ -22,14 +22,11 @@ func (p *Program) envCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "env",
 		Short: "Show what this machine is, which servers are at hand, and what will disturb a measurement",
-		Long: `env shows what a reader must know of this machine before figures measured on it
-mean anything, and what will disturb them: it looks at the processors, their
-frequency, the clock and the limits of the container, and then watches for a
-second what else runs. Each warning has its remedy. With --strict any warning
-that --accept does not name makes the exit status 3.`,
+		Long: `env shows the processors of this machine, their frequency, the clock and the limits of the
+container, and watches for a second what else runs. Each warning has its remedy. With
+--strict any warning that --accept does not name makes the exit status 3.`,
 		Example: `  locklab env
   locklab env --strict --accept guest,clock-step && locklab run`,
-		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := demand.validate(machine.WarningKinds()); err != nil {
 				return err
@@ -37,7 +34,7 @@ that --accept does not name makes the exit status 3.`,
 			s := lookAround(listening)
 			show := s.print
 			if asJSON {
-				show = s.encode
+				show = func(out io.Writer) error { return encodeJSON(out, s) }
 			}
 			if err := show(cmd.OutOrStdout()); err != nil {
 				return err
@@ -78,10 +75,6 @@ func lookAround(d time.Duration) surrounding {
 		s.Servers = append(s.Servers, v)
 	}
 	return s
-}
-
-func (s surrounding) encode(out io.Writer) error {
-	return encodeJSON(out, s)
 }
 
 type fact struct{ heading, name, value string }
@@ -164,11 +157,7 @@ func topologyFacts(t machine.Topology) []fact {
 			continue // no CPU is nearer
 		}
 		previous = len(groups)
-		var lists []string
-		for _, g := range groups {
-			slices.Sort(g)
-			lists = append(lists, machine.ListCPUs(g))
-		}
+		lists := each(groups, func(g []int) string { return machine.ListCPUs(slices.Sorted(slices.Values(g))) })
 		facts = append(facts, fact{"CPUs", r.String(), strings.Join(lists, " | ")})
 	}
 	return facts

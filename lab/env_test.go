@@ -32,9 +32,7 @@ func twoSockets() surrounding {
 
 func TestPrintEnv(t *testing.T) {
 	var out bytes.Buffer
-	if err := twoSockets().print(&out); err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, twoSockets().print(&out))
 	const want = `Made-up 9000 · 8 CPUs (4 cores, 2 sockets) · linux amd64 · go0
 clock    reads                                          RDTSC, 2500 MHz
 atomics  compare-and-swap                               LOCK CMPXCHG
@@ -85,14 +83,8 @@ func TestPrintEnvOfLittle(t *testing.T) {
 		s.Topology = append(s.Topology, machine.Place{CPU: i, Core: i, Cache: -1, Node: -1, Package: -1})
 	}
 	var out bytes.Buffer
-	if err := s.print(&out); err != nil {
-		t.Fatal(err)
-	}
-	for _, want := range []string{"not known", "0,1"} {
-		if !strings.Contains(out.String(), want) {
-			t.Errorf("%q is not in\n%s", want, out.String())
-		}
-	}
+	requireNoError(t, s.print(&out))
+	requireContains(t, out.String(), "not known", "0,1")
 	for r := machine.SameCPU; r <= machine.Unknown; r++ {
 		if strings.Contains(out.String(), r.String()+" ") {
 			t.Errorf("claims %q in\n%s", r, out.String())
@@ -102,18 +94,9 @@ func TestPrintEnvOfLittle(t *testing.T) {
 
 func TestEnvJSON(t *testing.T) {
 	text, err := json.Marshal(twoSockets())
-	if err != nil {
-		t.Fatal(err)
-	}
-	var parts map[string]any
-	if err := json.Unmarshal(text, &parts); err != nil {
-		t.Fatal(err)
-	}
-	for _, name := range []string{"cpu", "clock_hz", "clock_floor", "clock_step", "clock_rate", "clock_error_ppm", "clock_skew",
-		"caches", "events", "topology", "servers", "noise", "warnings"} {
-		if parts[name] == nil {
-			t.Errorf("no %s in %s", name, text)
-		}
+	requireNoError(t, err)
+	for name := range strings.FieldsSeq("cpu clock_hz clock_floor clock_step clock_rate clock_error_ppm clock_skew caches events topology servers noise warnings") {
+		requireContains(t, string(text), `"`+name+`":`)
 	}
 }
 

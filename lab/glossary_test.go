@@ -62,9 +62,7 @@ func TestGlossary(t *testing.T) {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, err)
 	for _, w := range words {
 		if !regexp.MustCompile(`\b` + regexp.QuoteMeta(w)).MatchString(code.String()) {
 			t.Errorf("the glossary has %q, which no code says", w)

@@ -45,11 +45,8 @@ func (g *guarding) runFlags(cmd *cobra.Command) {
 	cmd.Flags().StringSliceVar(&g.chaos, "chaos", nil, "directories of runs of failure scenarios to take guarantees from (default DIR/"+chaosName+" if it is there)")
 }
 
-func guaranteeNames() (names []string) {
-	for _, g := range harness.Guarantees {
-		names = append(names, string(g))
-	}
-	return names
+func guaranteeNames() []string {
+	return each(harness.Guarantees, func(g harness.Guarantee) string { return string(g) })
 }
 
 func (g *guarding) load() error {
@@ -83,7 +80,7 @@ func (g *guarding) apply(run *result.Run) error {
 	if err := g.addFaults(run); err != nil {
 		return err
 	}
-	remote := slices.DeleteFunc(locksOf(run), func(l harness.Lock) bool { return l.Traits.Needs == "" })
+	remote := filter(locksOf(run), func(l harness.Lock) bool { return l.Traits.Needs != "" })
 	published, err := chaos.Published(remote)
 	if err != nil {
 		return err
@@ -112,20 +109,19 @@ func (g *guarding) addFaults(run *result.Run) error {
 }
 
 func (g *guarding) compares(locks []harness.Lock) error {
-	var names []string
-	for _, l := range locks {
-		names = append(names, l.Name)
-	}
+	names := each(locks, func(l harness.Lock) string { return l.Name })
 	if g.baseline == "" || slices.Contains(names, g.baseline) {
 		return nil
 	}
 	return usage("--baseline %s: the run has no such lock%s; it has %s", g.baseline, nearest.Hint(g.baseline, names), numfmt.List(names, 12))
 }
 
-func locksOf(run *result.Run) (locks []harness.Lock) {
-	for _, r := range run.Results {
-		if !slices.ContainsFunc(locks, func(l harness.Lock) bool { return l.Name == r.Lock.Name }) {
-			locks = append(locks, r.Lock)
+func locksOf(runs ...*result.Run) (locks []harness.Lock) {
+	for _, run := range runs {
+		for _, r := range run.Results {
+			if !slices.ContainsFunc(locks, func(l harness.Lock) bool { return l.Name == r.Lock.Name }) {
+				locks = append(locks, r.Lock)
+			}
 		}
 	}
 	return locks

@@ -36,9 +36,7 @@ func TestFewerRounds(t *testing.T) {
 	plan := &measure.Plan{Seed: 1, Rounds: 3, Budget: time.Nanosecond, Least: 1, Most: 3, Cases: []measure.Case{{Lock: mutexlab.Suite[0],
 		Workload: harness.Workload{Workers: 1, Warmup: time.Millisecond, Window: 20 * time.Millisecond}}}}
 	out, err := result.Create(filepath.Join(t.TempDir(), "run"), result.Manifest{Rounds: 3})
-	if err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, err)
 	m := measuring{program: program(), plan: plan, out: out, stderr: io.Discard, rounds: 3, total: 3}
 	if err := errors.Join(m.run(t.Context(), nil), out.Finish(func(f *result.Manifest) {
 		if f.Rounds != 1 || m.done != 1 {

@@ -3,7 +3,6 @@ package lab
 import (
 	"bytes"
 	"errors"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -92,21 +91,6 @@ func TestProgressPauses(t *testing.T) {
 			t.Errorf("lines %q\n%s", got, out.String())
 		}
 	})
-}
-
-func TestOneProgress(t *testing.T) {
-	files, err := filepath.Glob("*.go")
-	if err != nil || !slices.Contains(files, "progress.go") {
-		t.Fatal(files, err)
-	}
-	for _, name := range files {
-		text := readFile(t, name)
-		for _, mark := range []string{"term.IsTerminal", `\x1b[K`, `"\r`} {
-			if has := strings.Contains(text, mark); has != (name == "progress.go") && !strings.HasSuffix(name, "_test.go") {
-				t.Errorf("%s: %q is in it: %v; progress.go shows how far things have come", name, mark, has)
-			}
-		}
-	}
 }
 
 func TestProgress(t *testing.T) {

@@ -32,7 +32,7 @@ type setting struct {
 // setting returns the part of p that other ranks need.
 func (o *runOptions) setting(p *measure.Plan, skipped []result.Skip) setting {
 	return setting{
-		Plan:  result.Manifest{Command: o.commandLine(), Flags: o.chosen, Seed: o.seed, Rounds: p.Rounds, Window: o.base(p), Windows: o.windows(p), Skipped: skipped},
+		Plan:  result.Manifest{Command: o.commandLine(), Flags: o.chosen, Seed: o.seed, Rounds: p.Rounds, Window: o.baseOf(p.Cases[0]), Windows: o.windows(p), Skipped: skipped},
 		Cases: casesOf(p), RunID: p.RunID, Trips: p.Trips,
 	}
 }
@@ -172,12 +172,7 @@ func (o *runOptions) follow(flags *pflag.FlagSet, s setting) (*measure.Plan, err
 
 // sharedServers refuses locks whose servers each rank would have to start.
 func sharedServers(p *measure.Plan) error {
-	var missing []string
-	for _, kind := range p.Needs() {
-		if backend.UsersServer(kind) == "" {
-			missing = append(missing, variable(kind))
-		}
-	}
+	missing := each(filter(p.Needs(), func(kind string) bool { return backend.UsersServer(kind) == "" }), variable)
 	if missing == nil {
 		return nil
 	}

@@ -1,9 +1,7 @@
 package lab
 
 import (
-	"bytes"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -22,17 +20,13 @@ func meetingPlace(t *testing.T) (url string) {
 	t.Helper()
 	at := ownRedis(t)
 	client, _, err := wireredis.Connect(harness.Endpoint{Kind: harness.KindRedis, Addrs: [][]string{{at}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, err)
 	defer client.Close()
 	for _, command := range [][]any{
 		{"acl", "setuser", "ranks", "on", ">" + word, "~locklab:ranks:*", "+@all"},
 		{"config", "set", "requirepass", "another"},
 	} {
-		if err := client.Do(t.Context(), command...).Err(); err != nil {
-			t.Fatal(err)
-		}
+		requireNoError(t, client.Do(t.Context(), command...).Err())
 	}
 	return "redis://ranks:" + word + "@" + at
 }
@@ -40,28 +34,17 @@ func meetingPlace(t *testing.T) (url string) {
 // wordless fails t if the password is in a file below dir, or in what was said.
 func wordless(t *testing.T, dir string, said ...string) {
 	t.Helper()
-	files := 0
-	err := filepath.WalkDir(dir, func(name string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return err
-		}
-		text, err := os.ReadFile(name)
-		if bytes.Contains(text, []byte(word)) {
-			t.Errorf("the password is in %s", name)
-		}
-		files++
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if files == 0 {
+	all := contents(t, dir)
+	if len(all) == 0 {
 		t.Errorf("no file in %s", dir)
 	}
-	for _, text := range said {
+	for name, text := range all {
 		if strings.Contains(text, word) {
-			t.Errorf("the password is in what it said:\n%s", text)
+			t.Errorf("the password is in %s", name)
 		}
+	}
+	if text := strings.Join(said, "\n"); strings.Contains(text, word) {
+		t.Errorf("the password is in the output:\n%s", text)
 	}
 }
 
@@ -87,7 +70,7 @@ func TestRanksSecure(t *testing.T) {
 	})
 	t.Run("by hand", func(t *testing.T) {
 		for rank, p := range ranksAt(t, 2, url, "--locks", "redis-token", "--workers", "2", "--rounds", "2", "--duration", "50ms") {
-			_ = p.Wait() // the status says it
+			_ = p.Wait() // the status shows it
 			if status := p.ProcessState.ExitCode(); status != 0 {
 				t.Errorf("rank %d: exit status %d, said\n%s", rank, status, p.stderr)
 				continue

@@ -44,23 +44,17 @@ const simulateHelp = `simulate runs the code of spin locks on a model of a machi
 that keeps them coherent, and the distances between its cores. Its figures are expected
 by a model, not measured; docs/simulation.md has its accuracy and its limits.
 
---machine names one of the program (--list shows them), or a file with such a
-description.
-
+--machine names one of the program (--list shows them), or a file with such a description.
 With --into RUN, lines, hold and think are as in the first result of a spin lock in that
-run, unless a flag sets one of them.
-
---workers 1..256 are the powers of two from 1 to 256, the cores and the hardware
-threads of a socket and of all; 1.. ends at all threads of the machine. Each worker has
-its own thread, and none sleeps.
+run, unless a flag sets one of them. --workers 1..256 are the powers of two from 1 to 256,
+the cores and the hardware threads of a socket and of all; 1.. ends at all threads of the
+machine. Each worker has its own thread, and none sleeps.
 
 The table has the machine's time per acquisition, of all workers together; the time of a
-hand-over to a worker that waited; per acquisition the requests to the directory, the
-part that another socket answers, and the copies invalidated; the share of acquisitions
-by the last holder, and of hand-overs that stay on the socket.
-
-A figure is the median of several seeds. The same seed gives the same figures. Ctrl-C
-keeps the finished cases.
+handover to a waiting worker; per acquisition the requests to the directory, the share that
+another socket answers, and the copies invalidated; the share of acquisitions by the last
+holder, and of handovers that stay on the socket. A figure is the median of several seeds.
+The same seed gives the same figures. Ctrl-C keeps the finished cases.
 
 The model needs a build of this program with other tags, in which atomic operations call
 it. The go command builds it from the program's source, half a minute the first time.`
@@ -77,7 +71,6 @@ func (p *Program) simulateCommand() *cobra.Command {
 		Short:   "Expect what spin locks cost on a machine that is not here, by a model of its caches",
 		Long:    simulateHelp,
 		Example: simulateExamples,
-		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if o.list {
 				return listMachines(cmd.OutOrStdout())
@@ -88,7 +81,6 @@ func (p *Program) simulateCommand() *cobra.Command {
 		},
 	}
 	f := cmd.Flags()
-	f.SortFlags = false
 	f.BoolVar(&o.list, "list", false, "show the machines of the program")
 	f.StringVar(&o.machine, "machine", "", "machine: a name of --list, or a file")
 	f.StringVar(&o.locks, "locks", "", "spin locks, named as in run (default: all but those broken or kept to show a bug)")

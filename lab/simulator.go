@@ -26,11 +26,6 @@ var (
 	errOtherBuild = usage("the build with the tags %s only runs simulate for the usual build, and no other build does", simulateTags)
 )
 
-// A statusError is the exit status of another build, which has printed the reason.
-type statusError int
-
-func (e statusError) Error() string { return fmt.Sprintf("exit status %d", int(e)) }
-
 func enterBuild() error {
 	home := os.Getenv(homeVariable)
 	if (home != "") != simulate.Simulates {
@@ -87,7 +82,7 @@ func runSimulator(ctx context.Context, cmd *exec.Cmd) error {
 	defer context.AfterFunc(ctx, func() { _ = c.Signal(os.Interrupt) })() // it may have ended
 	err = c.Err()
 	if exit := new(exec.ExitError); errors.As(err, &exit) && exit.Exited() {
-		return statusError(exit.ExitCode())
+		return statusError{exit.ExitCode(), err.Error()}
 	}
 	return err
 }

@@ -14,12 +14,7 @@ func followsWait(v *harness.Variant) bool { return v.Traits.FollowsWait }
 // unheeded names the locks that an axis does not vary, and chosen locks without a case.
 func (o runOptions) unheeded(p *measure.Plan) (lines []string) {
 	say := func(text string, of func(*harness.Variant) bool) {
-		var names []string
-		for _, v := range p.Locks() {
-			if of(v) {
-				names = append(names, v.Name)
-			}
-		}
+		names := each(filter(p.Locks(), of), func(v *harness.Variant) string { return v.Name })
 		if names != nil {
 			lines = append(lines, text+": "+strings.Join(names, ", "))
 		}
