@@ -23,19 +23,13 @@ func TestChaos(t *testing.T) {
 	t.Parallel()
 	need(t, harness.KindRedis)
 	cmd := locklab(t, "chaos", "--scenario", "holder-crash", "--locks", "redis-queue", "--tries", "50", "--out", "run")
-	text, err := cmd.StderrPipe()
-	requireNoError(t, err)
-	requireNoError(t, cmd.Start())
-	if _, err := text.Read(make([]byte, 100)); err != nil { // it has begun
-		t.Fatal(err)
-	}
+	start(t, cmd)
 	var pids []int
 	await(t, "server and workers", func() bool {
 		pids = children(t, cmd.Process.Pid)
 		return len(pids) >= 2
 	})
-	requireNoError(t, cmd.Process.Kill())
-	cmd.Wait()
+	endBy(t, cmd, os.Kill)
 	gone(t, pids)
 	resume := []string{"chaos", "--scenario", "holder-crash", "--locks", "redis-queue", "--tries", "2", "--out", "run", "--resume"}
 	_, stderr := requireSuccess(t, locklabIn(t, cmd.Dir, resume...), "redis-queue", reportName)

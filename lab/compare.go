@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -155,15 +156,13 @@ func (o *compareOptions) compare(cmd *cobra.Command, base, next string) error {
 }
 
 func (o *compareOptions) directories(how judge.CompareOptions, base, next string, stdout, stderr io.Writer) error {
-	old, err := loadRun(base)
-	if err != nil {
-		return err
+	old, oerr := loadRun(base)
+	new, nerr := loadRun(next)
+	err := cmp.Or(oerr, nerr)
+	if err == nil {
+		how.Locks, err = o.among(old, new)
 	}
-	new, err := loadRun(next)
 	if err != nil {
-		return err
-	}
-	if how.Locks, err = o.run.program.among(strings.Split(o.run.locks, ","), old, new); err != nil {
 		return err
 	}
 	c, err := judge.Compare(old, new, how)
@@ -203,13 +202,14 @@ func (o *compareOptions) options() (how judge.CompareOptions, err error) {
 	return how, nil
 }
 
-// among returns a matcher of words to locks of the runs, which this program may lack.
-func (p *Program) among(words []string, runs ...*result.Run) (func(harness.Lock) bool, error) {
+// among returns a matcher of --locks to locks of the runs, which this program may lack.
+func (o *compareOptions) among(runs ...*result.Run) (func(harness.Lock) bool, error) {
+	p := o.run.program
 	known := each(locksOf(runs...), variant)
 	if len(known) == 0 {
 		return nil, nil // compare reports it
 	}
-	picked, err := (&Program{Name: p.Name, Locks: known, Defaults: p.Defaults}).choose(words)
+	picked, err := (&Program{Name: p.Name, Locks: known, Defaults: p.Defaults}).choose(strings.Split(o.run.locks, ","))
 	if err != nil {
 		return nil, err
 	}

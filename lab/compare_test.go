@@ -41,8 +41,7 @@ func (l *slowLock) Lock() {
 
 func testBuilds(t *testing.T) (same, slow string) {
 	t.Helper()
-	exe, err := os.Executable()
-	requireNoError(t, err)
+	exe := executable(t)
 	dir := t.TempDir()
 	same, slow = filepath.Join(dir, "same"), filepath.Join(dir, "slow")
 	for path, text := range map[string]string{same: "exec '" + exe + "'", slow: slowed + "=1 exec '" + exe + "'"} {

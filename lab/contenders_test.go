@@ -10,9 +10,7 @@ import (
 )
 
 func TestReportContenders(t *testing.T) {
-	if testing.Short() {
-		t.Skip("make test-all runs it")
-	}
+	skipIfShort(t)
 	t.Parallel()
 	cmd := locklab(t, "report", "run", "--contenders", "10k,100k", "--rtt", "50ms", "--out", "again")
 	run := synthetic.Contenders(2, []int{1, 5, 10, 20, 50, 500}, synthetic.Queue("queue"))

@@ -16,9 +16,7 @@ import (
 // TestReportAtDistance: a run counts trips, tests its predictions under a delay, and predicts
 // others; a local lock is an error.
 func TestReportAtDistance(t *testing.T) {
-	if testing.Short() {
-		t.Skip("make test-all runs it")
-	}
+	skipIfShort(t)
 	needOwn(t, harness.KindRedis)
 	t.Parallel()
 	cmd := locklab(t, "run", "--locks", "redis-queue,sync-mutex", "--workers", "1,4", "--delay", "0,2ms", "--rounds", "1", "--duration", "60ms", "--out", "run")

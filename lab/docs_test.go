@@ -166,9 +166,7 @@ func TestCommands(t *testing.T) {
 		t.Run(command, func(t *testing.T) {
 			t.Parallel()
 			if !strings.HasPrefix(where, "README") {
-				if testing.Short() {
-					t.Skip("make test-all runs it")
-				}
+				skipIfShort(t)
 			}
 			for _, kind := range r.needs {
 				if err := backend.Available(kind); err != nil && !backend.Required(kind) {

@@ -32,9 +32,7 @@ func TestExperimentInterrupt(t *testing.T) {
 }
 
 func TestExperimentKept(t *testing.T) {
-	if testing.Short() {
-		t.Skip("make test-all runs it")
-	}
+	skipIfShort(t)
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "run")
 	args := []string{"hardware", "arbiter", "--repeats", "1", "-o", dir}

@@ -75,16 +75,13 @@ func (o *historyOptions) history(cmd *cobra.Command, dirs []string) error {
 	how.Margin = cmp.Or(how.Margin, &usual)
 	defer thrifty()()
 	runs, err := loadRuns(dirs)
+	if err == nil {
+		how.Locks, err = o.among(runs...)
+	}
 	if err != nil {
 		return err
 	}
-	if how.Locks, err = o.run.program.among(strings.Split(o.run.locks, ","), runs...); err != nil {
-		return err
-	}
-	var to []string
-	if o.to != "" {
-		to = strings.Split(o.to, ",")
-	}
+	to := filter(strings.Split(o.to, ","), func(name string) bool { return name != "" })
 	h, err := judge.NewHistory(runs, judge.HistoryOptions{CompareOptions: how, AsGiven: o.asGiven, To: to})
 	if err != nil {
 		return err

@@ -88,9 +88,7 @@ func TestHistoryStatus(t *testing.T) {
 }
 
 func TestHistoryFiles(t *testing.T) {
-	if testing.Short() {
-		t.Skip("make test-all runs it")
-	}
+	skipIfShort(t)
 	t.Parallel()
 	root := t.TempDir()
 	dirs := writeRuns(t, root, synthetic.TwoMachines())

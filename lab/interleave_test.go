@@ -60,12 +60,9 @@ func TestInterleave(t *testing.T) {
 
 // TestInterleaveLosses: a build whose processes die is measured to the end, and does not pass.
 func TestInterleaveLosses(t *testing.T) {
-	if testing.Short() {
-		t.Skip("make test-all runs it")
-	}
+	skipIfShort(t)
 	apart(t)
-	exe, err := os.Executable()
-	requireNoError(t, err)
+	exe := executable(t)
 	dying := func(t *testing.T, when string) string {
 		dir := t.TempDir()
 		path, log := filepath.Join(dir, "program"), filepath.Join(dir, "log")
@@ -111,9 +108,7 @@ func TestInterleaveLosses(t *testing.T) {
 }
 
 func TestInterleaveInterrupt(t *testing.T) {
-	if testing.Short() {
-		t.Skip("make test-all runs it")
-	}
+	skipIfShort(t)
 	t.Parallel()
 	same, slow := testBuilds(t)
 	cmd := locklab(t, interleaved(same, slow, "--rounds", "1000")...)

@@ -36,11 +36,16 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-func locklab(t *testing.T, args ...string) *exec.Cmd {
+func executable(t *testing.T) string {
 	t.Helper()
 	exe, err := os.Executable()
 	requireNoError(t, err)
-	cmd := exec.Command(exe, args...)
+	return exe
+}
+
+func locklab(t *testing.T, args ...string) *exec.Cmd {
+	t.Helper()
+	cmd := exec.Command(executable(t), args...)
 	cmd.Env = append(os.Environ(), asMain+"=1")
 	cmd.Dir = t.TempDir()
 	return cmd
@@ -70,6 +75,20 @@ func requireNoError(t *testing.T, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+func skipIfShort(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("make test-all runs it")
+	}
+}
+
+func requireAbsent(t *testing.T, file string) {
+	t.Helper()
+	if _, err := os.Stat(file); err == nil {
+		t.Errorf("%s exists", file)
 	}
 }
 
@@ -122,9 +141,9 @@ func endBy(t *testing.T, cmd *exec.Cmd, sig os.Signal) int {
 // await waits until ok returns true.
 func await(t *testing.T, what string, ok func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(2 * time.Minute); !ok(); time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(mostTime); !ok(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatalf("after two minutes: no %s", what)
+			t.Fatalf("after %v: no %s", mostTime, what)
 		}
 	}
 }
@@ -276,9 +295,7 @@ func TestUnreachableServer(t *testing.T) {
 	cmd := locklab(t, quick("--locks", "redis-poll")...)
 	cmd.Env = append(cmd.Env, "LOCKLAB_REDIS=127.0.0.1:1")
 	requireRefusal(t, cmd, "127.0.0.1:1")
-	if _, err := os.Stat(filepath.Join(cmd.Dir, "run")); err == nil {
-		t.Error("it left a run behind")
-	}
+	requireAbsent(t, filepath.Join(cmd.Dir, "run"))
 }
 
 func TestRun(t *testing.T) {
@@ -317,9 +334,7 @@ func TestRun(t *testing.T) {
 	requireContains(t, readFile(t, html), "cut short")
 	run = requireRun(t, dir)
 	posters := page.Posters(run)
-	if _, err := os.Stat(filepath.Join(cmd.Dir, "png", "throughput-distributed.png")); err == nil {
-		t.Error("it drew distributed locks, of which it measured none")
-	}
+	requireAbsent(t, filepath.Join(cmd.Dir, "png", "throughput-distributed.png"))
 	if len(run.Results) != 1 || len(posters) == 0 {
 		t.Errorf("%d results and %d charts, want one result of two", len(run.Results), len(posters))
 	}

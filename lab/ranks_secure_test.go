@@ -51,9 +51,7 @@ func wordless(t *testing.T, dir string, said ...string) {
 // TestRanksSecure: ranks meet with a password, by flag or environment, which is in no file
 // and no output. A wrong one is refused in one line, with status 2 and no directory.
 func TestRanksSecure(t *testing.T) {
-	if testing.Short() {
-		t.Skip("make test-all runs it")
-	}
+	skipIfShort(t)
 	t.Parallel()
 	url := meetingPlace(t)
 	t.Run("spawned", func(t *testing.T) {

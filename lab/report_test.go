@@ -44,9 +44,7 @@ func checkImages(t *testing.T, dir, name string) {
 }
 
 func TestReportTargets(t *testing.T) {
-	if testing.Short() {
-		t.Skip("make test-all runs it")
-	}
+	skipIfShort(t)
 	if raceEnabled {
 		t.Skip("nothing runs beside anything else while a report is drawn, RACELESS in the Makefile; it runs without -race")
 	}

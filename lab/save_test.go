@@ -73,9 +73,7 @@ func pipeAt(t *testing.T, file string) {
 
 // TestReportInterrupted: Ctrl-C leaves the old files, or undrawn pictures, all complete.
 func TestReportInterrupted(t *testing.T) {
-	if testing.Short() {
-		t.Skip("make test-all runs it")
-	}
+	skipIfShort(t)
 	apart(t)
 	dir := smallRun(t)
 	cmd, stderr := drawing(t, dir)

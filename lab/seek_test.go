@@ -22,9 +22,7 @@ import (
 // TestSeek interrupts a run that searched its rates. It resumes with the same rates,
 // without another search, to the end, and its report has the saturation point.
 func TestSeek(t *testing.T) {
-	if testing.Short() {
-		t.Skip("make test-all runs it")
-	}
+	skipIfShort(t)
 	apart(t)
 	const rounds = 3
 	cmd, said, before := sought(t, rounds)
@@ -92,9 +90,7 @@ func TestSeekInterrupt(t *testing.T) {
 	if err != nil || !m.Interrupted || m.Finished.IsZero() || m.Saturations != nil {
 		t.Errorf("the manifest is %+v: %v", m, err)
 	}
-	if _, err := os.Stat(filepath.Join(cmd.Dir, "run", reportName)); err == nil {
-		t.Error("it wrote a report of nothing")
-	}
+	requireAbsent(t, filepath.Join(cmd.Dir, "run", reportName))
 	again := locklabIn(t, cmd.Dir, "run", "--resume", "--out", "run")
 	requireRefusal(t, again, "start the run again with --replace")
 }
@@ -162,8 +158,7 @@ func TestSeekPlanned(t *testing.T) {
 	if search := p.Estimate(); search < with/20 || with > o.budget || with < o.budget/2 {
 		t.Errorf("a run of %v, of which the search takes %v and %d rounds the rest, in a budget of %v", with, search, rounds, o.budget)
 	}
-	exe, err := os.Executable()
-	requireNoError(t, err)
+	exe := executable(t)
 	requireRefusal(t, locklab(t, "compare", "--interleave", exe, exe, "--locks", "tas", "--rate", "auto"), "finds rates for one build")
 }
 

@@ -88,9 +88,7 @@ func TestSimulateWithout(t *testing.T) {
 	cmd := locklab(t, "simulate", "--machine", "skylake-24", "--out", "run")
 	cmd.Env = append(cmd.Env, "PATH=/nonexistent")
 	requireRefusal(t, cmd, "go build -tags systematic,simulate locklab/")
-	if _, err := os.Stat(filepath.Join(cmd.Dir, "run")); err == nil {
-		t.Error("it has begun a run")
-	}
+	requireAbsent(t, filepath.Join(cmd.Dir, "run"))
 }
 
 // simulationIsRead: the only error is the missing simulating build.
@@ -124,9 +122,7 @@ func TestListMachines(t *testing.T) {
 }
 
 func TestSimulate(t *testing.T) {
-	if testing.Short() {
-		t.Skip("make test-all runs it")
-	}
+	skipIfShort(t)
 	t.Parallel()
 	exe := buildProgram(t)
 	for name, test := range map[string]func(t *testing.T, exe string){
@@ -158,7 +154,7 @@ func simulateTable(t *testing.T, exe string) {
 			t.Errorf("%+v", s)
 		}
 	}
-	requireRefusal(t, simulateBy(t, exe, "--machine", "skylake-24", "--out", filepath.Join(cmd.Dir, "run")), "run already holds a run; ")
+	requireOutcome(t, simulateBy(t, exe, "--machine", "skylake-24", "--out", filepath.Join(cmd.Dir, "run")), exitUsage, "run already holds a run; ")
 }
 
 // simulateInto: simulations change nothing else in a measured run.

@@ -56,9 +56,7 @@ func TestSpawn(t *testing.T) {
 
 // TestSpawnEnds: after a kill or an interrupt the measured results are one run.
 func TestSpawnEnds(t *testing.T) {
-	if testing.Short() {
-		t.Skip("make test-all runs it")
-	}
+	skipIfShort(t)
 	t.Parallel()
 	for _, c := range []struct {
 		name   string

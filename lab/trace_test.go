@@ -108,9 +108,7 @@ B delete #2 -> done |`, "\n")
 
 // TestTraceEveryLock: in each trace each client owns the lock once; text equals JSON.
 func TestTraceEveryLock(t *testing.T) {
-	if testing.Short() {
-		t.Skip("make test-all runs it")
-	}
+	skipIfShort(t)
 	parent, servers := t, make(map[string]string)
 	for _, v := range catalog.All() {
 		if v.Remote == nil || v.Unavailable != "" || v.Status == harness.Historical || v.Status == harness.Broken || v.Traits.Servers > 1 {
