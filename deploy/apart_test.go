@@ -74,9 +74,7 @@ func measureApart(t *testing.T, lab, window string, delay time.Duration) error {
 		locks[r.Lock.Name] = true
 	}
 	part, err := result.Load(filepath.Join(dir, "rank-0"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, err)
 	for _, r := range part.Results { // merged, it is unknown if the ranks differ much
 		if trip := time.Duration(r.RoundTrip); trip < delay {
 			return fmt.Errorf("a bare round trip of %s took %v, with a proxy that adds %v", r.Lock.Name, trip, delay)
@@ -106,9 +104,7 @@ func merge(t *testing.T, lab, dir string) *result.Run {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	run, err := result.Load(merged)
-	if err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, err)
 	return run
 }
 

@@ -39,15 +39,11 @@ type slurm struct {
 func startSlurm(t *testing.T, root string, nodes int) *slurm {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "slurm-") // a short path: sockets are in it
-	if err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, err)
 	s := &slurm{t: t, root: root, dir: dir}
 	t.Cleanup(s.stop)
 	// Orphans of the daemons become children of this process: see stop.
-	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0))
 	s.configure(nodes)
 	s.start("munged", "--foreground", "--force", "--key-file="+s.path("key"), "--socket="+s.path("munge/socket"),
 		"--pid-file="+s.path("munge/pid"), "--log-file="+s.path("munged.log"), "--seed-file="+s.path("munge/seed"))
@@ -82,9 +78,7 @@ func (s *slurm) configure(nodes int) {
 	t := s.t
 	t.Helper()
 	root, err := filepath.Abs(s.root)
-	if err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, err)
 	s.root = root
 	plugins, err := filepath.Glob(filepath.Join(root, "usr/lib/*/slurm-wlm"))
 	if err != nil || len(plugins) != 1 {
@@ -94,21 +88,13 @@ func (s *slurm) configure(nodes int) {
 	rand.Read(key)
 	s.write("key", key, 0o400)
 	for _, name := range []string{"munge", "state"} {
-		if err := os.Mkdir(s.path(name), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		requireNoError(t, os.Mkdir(s.path(name), 0o755))
 	}
-	if err := os.Chmod(s.dir, 0o755); err != nil { // munged requires that everybody can reach its socket
-		t.Fatal(err)
-	}
+	requireNoError(t, os.Chmod(s.dir, 0o755))
 	host, err := os.Hostname()
-	if err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, err)
 	owner, err := user.Current()
-	if err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, err)
 	ports := freePorts(t, nodes+1)
 	var conf strings.Builder
 	fmt.Fprintf(&conf, slurmConf, host, ports[0], s.dir, plugins[0], owner.Username)
@@ -152,9 +138,7 @@ MailProg=/bin/true
 
 func (s *slurm) write(name string, text []byte, mode os.FileMode) {
 	s.t.Helper()
-	if err := os.WriteFile(s.path(name), text, mode); err != nil {
-		s.t.Fatal(err)
-	}
+	requireNoError(s.t, os.WriteFile(s.path(name), text, mode))
 }
 
 // apart reports whether nodes can have host names and files, which needs an unconfined root.
@@ -170,15 +154,11 @@ func (s *slurm) start(name string, args ...string) {
 	}
 	cmd.Env = s.env
 	out, err := os.OpenFile(s.path(name+".out"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	requireNoError(s.t, err)
 	defer out.Close()
 	cmd.Stdout, cmd.Stderr = out, out
 	p, err := child.Start(cmd)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	requireNoError(s.t, err)
 	s.daemons = append(s.daemons, p)
 }
 
@@ -268,9 +248,7 @@ func freePorts(t *testing.T, n int) (ports []int) {
 	t.Helper()
 	for range n {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
+		requireNoError(t, err)
 		defer l.Close()
 		ports = append(ports, l.Addr().(*net.TCPAddr).Port)
 	}

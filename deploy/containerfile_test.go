@@ -1,7 +1,6 @@
 package deploy_test
 
 import (
-	"context"
 	"debug/buildinfo"
 	"debug/elf"
 	"fmt"
@@ -14,9 +13,6 @@ import (
 	"sync"
 	"testing"
 	"time"
-
-	"locklab/harness"
-	"locklab/internal/backend"
 )
 
 // patience is the time after which a command counts as hung.
@@ -73,9 +69,7 @@ func TestContainerfile(t *testing.T) {
 		t.Skip("images are of Linux")
 	}
 	bin, err := elf.Open(program(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, err)
 	defer bin.Close()
 	if libs, err := bin.ImportedLibraries(); err != nil || len(libs) > 0 {
 		t.Errorf("it needs the libraries %v (%v)", libs, err)
@@ -85,46 +79,33 @@ func TestContainerfile(t *testing.T) {
 			t.Error("it needs a dynamic linker")
 		}
 	}
-	text, err := os.ReadFile("Containerfile")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, m := range regexp.MustCompile(`(?m)^COPY ([a-z].*) \./$`).FindAllStringSubmatch(string(text), -1) {
+	containerfile := text(t, "Containerfile")
+	for _, m := range regexp.MustCompile(`(?m)^COPY ([a-z].*) \./$`).FindAllStringSubmatch(containerfile, -1) {
 		for name := range strings.FieldsSeq(m[1]) {
 			if _, err := os.Stat(filepath.Join("..", name)); err != nil {
 				t.Errorf("it copies %s: %v", name, err)
 			}
 		}
 	}
-	mod, err := os.ReadFile("../go.mod")
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := regexp.MustCompile(`(?m)^go (\d+\.\d+)`).FindSubmatch(mod)[1]
-	if image := regexp.MustCompile(`golang:(\S+)`).FindSubmatch(text)[1]; string(image) != string(want) {
+	mod := text(t, "../go.mod")
+	want := regexp.MustCompile(`(?m)^go (\d+\.\d+)`).FindStringSubmatch(mod)[1]
+	if image := regexp.MustCompile(`golang:(\S+)`).FindStringSubmatch(containerfile)[1]; image != want {
 		t.Errorf("it builds with Go %s, go.mod asks for %s", image, want)
 	}
 }
 
 func TestLicences(t *testing.T) {
-	containerfile, err := os.ReadFile("Containerfile")
-	if err != nil {
-		t.Fatal(err)
-	}
-	line := regexp.MustCompile(`(?m)^RUN .*&& (.*scripts/licences .*) > /root-of-image/LICENSES$`).FindSubmatch(containerfile)
+	containerfile := text(t, "Containerfile")
+	line := regexp.MustCompile(`(?m)^RUN .*&& (.*scripts/licences .*) > /root-of-image/LICENSES$`).FindStringSubmatch(containerfile)
 	if line == nil {
 		t.Fatal("it writes no /LICENSES")
 	}
-	cmd := exec.Command("sh", "-c", string(line[1]))
+	cmd := exec.Command("sh", "-c", line[1])
 	cmd.Dir = ".."
 	text, err := cmd.Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, err)
 	info, err := buildinfo.ReadFile(program(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, err)
 	for _, name := range []string{info.Main.Path, info.GoVersion} {
 		if !strings.Contains(string(text), "\n==== "+name+": LICENSE") && !strings.HasPrefix(string(text), "==== "+name+": LICENSE") {
 			t.Errorf("no licence of %s", name)
@@ -137,53 +118,5 @@ func TestLicences(t *testing.T) {
 	}
 	if len(info.Deps) < 5 {
 		t.Errorf("%d modules", len(info.Deps))
-	}
-}
-
-// TestEmptyRoot runs the program as in its image: alone, as a user other than root.
-func TestEmptyRoot(t *testing.T) {
-	if err := exec.Command("unshare", "--mount", "--pid", "--fork", "true").Run(); err != nil {
-		t.Skipf("an empty root needs root and mount namespaces: unshare: %v", err)
-	}
-	if err := backend.Available(harness.KindRedis); err != nil && !backend.Required(harness.KindRedis) {
-		t.Skip(err)
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	defer cancel()
-	server, err := backend.Start(ctx, harness.KindRedis)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer server.Stop()
-
-	root := t.TempDir()
-	for _, dir := range []string{"results", "tmp", "proc", "dev"} {
-		path := filepath.Join(root, dir)
-		if err := os.Mkdir(path, 0o777); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Chmod(path, 0o777); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for _, dir := range []string{root, filepath.Dir(root)} { // another user's
-		if err := os.Chmod(dir, 0o755); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := os.Link(program(t), filepath.Join(root, "locklab")); err != nil {
-		t.Fatal(err)
-	}
-	// A container engine brings /proc and /dev.
-	const enter = `mount -t proc proc "$0/proc" && mount --bind /dev "$0/dev" && exec chroot --userspec=65532:65532 "$0" /locklab "$@"`
-	cmd := exec.CommandContext(ctx, "unshare", "--mount", "--pid", "--fork", "--kill-child", "sh", "-c", enter, root,
-		"run", "--locks", "redis-queue", "--workers", "2", "--rounds", "1", "--duration", "10ms", "--warmup", "1ms", "--out", "/results/run")
-	cmd.Env = []string{"LOCKLAB_REDIS=" + server.Endpoint().Addrs[0][0]}
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	text, err := os.ReadFile(filepath.Join(root, "results", "run", "results.jsonl"))
-	if err != nil || !strings.Contains(string(text), `"redis-queue"`) {
-		t.Errorf("it left no result of redis-queue (%v)", err)
 	}
 }

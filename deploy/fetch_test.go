@@ -33,9 +33,7 @@ esac
 func fetch(t *testing.T, env []string, args ...string) (said string, calls []string, err error) {
 	t.Helper()
 	bin := t.TempDir()
-	if err := os.WriteFile(filepath.Join(bin, "kubectl"), []byte(kubectl), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, os.WriteFile(filepath.Join(bin, "kubectl"), []byte(kubectl), 0o755))
 	log := filepath.Join(bin, "calls")
 	cmd := exec.Command("kubernetes/fetch", args...)
 	cmd.Env = append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"), "CALLS="+log, "FETCH_PAUSE=0", "READY=2", "FAILED=", "EMPTY=")
@@ -52,9 +50,9 @@ func TestFetch(t *testing.T) {
 		t.Fatalf("%v: %s %q", err, said, calls)
 	}
 	for i := range 2 {
-		from, err := os.ReadFile(filepath.Join(dir, fmt.Sprintf("rank-%d", i), "manifest.json"))
-		if want := fmt.Sprintf("locklab-%d-x:/results/rank\n", i); err != nil || string(from) != want {
-			t.Errorf("rank-%d is from %q, want %q (%v)", i, from, want, err)
+		from := text(t, filepath.Join(dir, fmt.Sprintf("rank-%d", i), "manifest.json"))
+		if want := fmt.Sprintf("locklab-%d-x:/results/rank\n", i); from != want {
+			t.Errorf("rank-%d is from %q, want %q", i, from, want)
 		}
 	}
 	// It asks until both are ready, and lets the pods end when everything is copied.
@@ -70,9 +68,7 @@ func TestFetch(t *testing.T) {
 
 func TestFetchFails(t *testing.T) {
 	there := t.TempDir()
-	if err := os.Mkdir(filepath.Join(there, "rank-0"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, os.Mkdir(filepath.Join(there, "rank-0"), 0o755))
 	for name, c := range map[string]struct {
 		env    []string
 		args   []string

@@ -27,12 +27,17 @@ var all = []manifest{
 	{"compose.yaml", "compose", nil},
 }
 
-func text(t *testing.T, file string) string {
+func requireNoError(t *testing.T, err error) {
 	t.Helper()
-	b, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+func text(t *testing.T, file string) string {
+	t.Helper()
+	b, err := os.ReadFile(file)
+	requireNoError(t, err)
 	return string(b)
 }
 
@@ -127,9 +132,7 @@ func TestArguments(t *testing.T) {
 	var compose struct {
 		Services map[string]struct{ Command string }
 	}
-	if err := errors.Join(yaml.Unmarshal([]byte(text(t, all[0].file)), &job), yaml.Unmarshal([]byte(text(t, all[3].file)), &compose)); err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, errors.Join(yaml.Unmarshal([]byte(text(t, all[0].file)), &job), yaml.Unmarshal([]byte(text(t, all[3].file)), &compose)))
 	var pod []string
 	for _, arg := range job.Spec.Template.Spec.InitContainers[0].Args {
 		pod = append(pod, regexp.MustCompile(`\$\((\w+)\)`).ReplaceAllStringFunc(arg, func(v string) string { return env[strings.Trim(v, "$()")] }))

@@ -77,13 +77,9 @@ exec 5<>/dev/tcp/${LOCKLAB_REDIS%:*}/${LOCKLAB_REDIS#*:} && printf 'INCR met\r\n
 n=0; until printf 'GET met\r\n' >&5 && [ $n = 3 ]; do read -r line <&5; line=${line%?}; n=${line#:}; done
 readlink /proc/self/ns/net`
 	out, err := inNamespaces(t, nil, "3", "--", "bash", "-c", script, "bash", "{}", "rank {} of  'three' {}{")
-	if err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, err)
 	here, err := os.Readlink("/proc/self/ns/net")
-	if err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, err)
 	lines := strings.Split(strings.TrimSpace(out), "\n")
 	for i := range 3 {
 		want := fmt.Sprintf("%d rank-%d 10.77.0.%d/24 %d/3 [rank %d of  'three' %d{]", i, i, 11+i, i, i, i)
@@ -153,16 +149,12 @@ func TestNamespacesEnd(t *testing.T) {
 echo $$; while :; do sleep 1; done`
 			cmd := exec.Command(namespaces, "2", "--", "sh", "-c", script)
 			out, in, err := os.Pipe()
-			if err != nil {
-				t.Fatal(err)
-			}
+			requireNoError(t, err)
 			defer out.Close()
 			cmd.Stdout = in
 			err = cmd.Start()
 			in.Close()
-			if err != nil {
-				t.Fatal(err)
-			}
+			requireNoError(t, err)
 			var pids [2]int
 			if _, err := fmt.Fscan(out, &pids[0], &pids[1]); err != nil {
 				t.Error(err)

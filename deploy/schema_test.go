@@ -6,8 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
@@ -26,11 +26,7 @@ func schemas(t *testing.T, pattern string) (all []schema) {
 		t.Fatalf("testdata has the schemas %v (%v)", files, err)
 	}
 	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
+		doc, err := jsonschema.UnmarshalJSON(strings.NewReader(text(t, file)))
 		if err != nil {
 			t.Fatalf("%s: %v", file, err)
 		}

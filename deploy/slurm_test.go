@@ -33,11 +33,7 @@ func needSlurm(t *testing.T) string {
 
 func edited(t *testing.T, redis, dir string) string {
 	t.Helper()
-	text, err := os.ReadFile("slurm/locklab.sbatch")
-	if err != nil {
-		t.Fatal(err)
-	}
-	script := string(text)
+	script := text(t, "slurm/locklab.sbatch")
 	for pattern, line := range map[string]string{
 		`(?m)^export LOCKLAB_REDIS=.*$`: "export LOCKLAB_REDIS=" + redis,
 		`(?m)^DIR=.*$`:                  "DIR=" + dir,
@@ -77,14 +73,10 @@ func slurmWithRedis(t *testing.T, root string, nodes int) (s *slurm, script, dir
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	redis, err := backend.Start(ctx, harness.KindRedis)
-	if err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, err)
 	t.Cleanup(func() { redis.Stop() })
 	dir = t.TempDir()
-	if err := os.Link(program(t), filepath.Join(dir, "locklab")); err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, os.Link(program(t), filepath.Join(dir, "locklab")))
 	script = edited(t, redis.Endpoint().Addrs[0][0], dir)
 	script = strings.Replace(script, "plan=\"", "plan=\"--rounds 3 --duration 2s --warmup 10ms ", 1)
 	return startSlurm(t, root, nodes), script, dir
@@ -133,9 +125,7 @@ func TestSlurm(t *testing.T) {
 				t.Fatalf("exit status %d; the job said:\n%s", status, said)
 			}
 			run, err := result.Load(filepath.Join(dir, "job-"+job, "merged"))
-			if err != nil {
-				t.Fatal(err)
-			}
+			requireNoError(t, err)
 			if err := judgeRun(run, nodes, hosts); err != nil {
 				t.Errorf("%v\nthe job said:\n%s", err, said)
 			}

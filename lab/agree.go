@@ -1,8 +1,6 @@
 package lab
 
 import (
-	"errors"
-	"fmt"
 	"math"
 
 	"github.com/spf13/cobra"
@@ -10,28 +8,19 @@ import (
 	"locklab/reports/page"
 )
 
-// errDisagree selects the exit status; the reason has been printed.
-var errDisagree = errors.New("the runs do not agree")
-
 func (p *Program) agreeCommand() *cobra.Command {
-	var least string
+	usual := 0.9
+	least := tolerance{"90%", &usual}
 	var guarantees guarding
 	cmd := &cobra.Command{
 		Use:   "agree DIR [DIR]...",
 		Short: "Compare the recommendations of several runs of the same cases",
-		Long: `agree prints for each situation which lock the runs choose and how often, and
-the same for the headline of the report. It also prints how many of the differences of
-25 % or more each run shows to be significant.
-
-The exit status is 1 if less than --least of the runs agree on a situation or on the
-headline.`,
+		Long: `agree prints which lock the runs choose for each situation and for the headline, and how often,
+and how many of the differences of 25 % or more each run shows to be significant. The exit
+status is 1 if less than --least of the runs agree on a situation or on the headline.`,
 		Example: "  locklab agree DIR DIR DIR          compare three runs",
 		Args:    needs(1, math.MaxInt, "agree needs the directories of runs"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			share, err := parseMargin(least)
-			if err != nil {
-				return fmt.Errorf("%w (in --least)", err)
-			}
 			if err := guarantees.load(); err != nil {
 				return err
 			}
@@ -45,14 +34,14 @@ headline.`,
 					return err
 				}
 			}
-			agree, err := page.WriteAgreement(cmd.OutOrStdout(), runs, share)
+			agree, err := page.WriteAgreement(cmd.OutOrStdout(), runs, *least.given)
 			if err == nil && !agree {
 				err = errDisagree
 			}
 			return err
 		},
 	}
-	cmd.Flags().StringVar(&least, "least", "90%", "share of the runs that must agree")
+	cmd.Flags().Var(&least, "least", "share of the runs that must agree")
 	guarantees.flags(cmd)
 	guarantees.runFlags(cmd)
 	return cmd

@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,62 +12,47 @@ import (
 
 // TestMoveAside: --replace moves a run that nobody writes, and overwrites only a run.
 func TestMoveAside(t *testing.T) {
-	make := func(t *testing.T, dir, commit string) *result.Writer {
-		t.Helper()
-		w, err := result.Create(dir, result.Manifest{Commit: commit})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return w
+	for _, c := range []struct {
+		name     string
+		previous string // what is in the place of the earlier run
+		writing  bool
+		want     string // the error; "" moves the run
+	}{
+		{"complete", "run", false, ""},
+		{"being written", "run", true, "another locklab is writing"},
+		{"in the place of something else", "thesis", false, "holds no run"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			dir := filepath.Join(t.TempDir(), "run")
+			run, err := result.Create(dir, result.Manifest{Commit: "1"})
+			requireNoError(t, err)
+			finish := func() { requireNoError(t, run.Finish(func(*result.Manifest) {})) }
+			if !c.writing {
+				finish()
+			}
+			if c.previous == "run" {
+				earlier, err := result.Create(dir+".previous", result.Manifest{Commit: "0"})
+				requireNoError(t, err)
+				requireNoError(t, earlier.Finish(func(*result.Manifest) {}))
+			} else {
+				requireNoError(t, os.Mkdir(dir+".previous", 0o755))
+				writeFile(t, filepath.Join(dir+".previous", c.previous), "")
+			}
+			before := contents(t, dir+".previous")
+			err = moveAside(dir + "/")
+			if c.writing {
+				finish()
+			}
+			if c.want == "" {
+				requireNoError(t, err)
+				if m, err := result.ReadManifest(dir + ".previous"); err != nil || m.Commit != "1" || result.Exists(dir) {
+					t.Errorf("the earlier run is of commit %q (%v)", m.Commit, err)
+				}
+				return
+			}
+			if err == nil || !strings.Contains(err.Error(), c.want) || !result.Exists(dir) || !maps.Equal(before, contents(t, dir+".previous")) {
+				t.Errorf("got %v, want %q and both directories unchanged", err, c.want)
+			}
+		})
 	}
-	whole := func(t *testing.T, dir, commit string) {
-		t.Helper()
-		if err := make(t, dir, commit).Finish(func(*result.Manifest) {}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	is := func(t *testing.T, dir, commit string) {
-		t.Helper()
-		if m, err := result.ReadManifest(dir); err != nil || m.Commit != commit {
-			t.Errorf("%s is of commit %q (%v), want %q", dir, m.Commit, err, commit)
-		}
-	}
-	t.Run("whole", func(t *testing.T) {
-		dir := filepath.Join(t.TempDir(), "run")
-		whole(t, dir, "1")
-		whole(t, dir+".previous", "0")
-		if err := moveAside(dir + "/"); err != nil {
-			t.Fatal(err)
-		}
-		is(t, dir+".previous", "1")
-		if result.Exists(dir) {
-			t.Error("the run is still there")
-		}
-	})
-	t.Run("being written", func(t *testing.T) {
-		dir := filepath.Join(t.TempDir(), "run")
-		w := make(t, dir, "1")
-		if err := moveAside(dir); err == nil || !strings.Contains(err.Error(), "another locklab is writing") {
-			t.Errorf("a run that is being written was moved: %v", err)
-		}
-		if err := w.Finish(func(*result.Manifest) {}); err != nil {
-			t.Fatal(err)
-		}
-		is(t, dir, "1")
-	})
-	t.Run("in the place of something else", func(t *testing.T) {
-		dir := filepath.Join(t.TempDir(), "run")
-		whole(t, dir, "1")
-		own := filepath.Join(dir+".previous", "thesis")
-		if err := os.MkdirAll(own, 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := moveAside(dir); err == nil || !strings.Contains(err.Error(), "holds no run") {
-			t.Errorf("it said %v", err)
-		}
-		if _, err := os.Stat(own); err != nil {
-			t.Errorf("what was there is gone: %v", err)
-		}
-		is(t, dir, "1")
-	})
 }

@@ -2,8 +2,8 @@ package lab
 
 import (
 	"errors"
+	"fmt"
 	"reflect"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -109,20 +109,13 @@ func (a axes) defaultCases(locks []*harness.Variant, cpus int) (cases []measure.
 	if len(a.reads) > 0 {
 		return a.cases(locks, cpus)
 	}
+	plain := filter(locks, func(v *harness.Variant) bool { return !v.Traits.ReadWrite })
+	shared := filter(locks, func(v *harness.Variant) bool { return v.Traits.ReadWrite || v.Name == "sync-mutex" })
 	if a.open() { // one load is for one lock, held as the user set it
-		return a.cases(slices.DeleteFunc(slices.Clone(locks), func(v *harness.Variant) bool { return v.Traits.ReadWrite }), cpus)
+		return a.cases(plain, cpus)
 	}
 	if len(a.hold) == 0 && a.scope != briefWorkers {
 		defer func() { cases = append(cases, a.longHolds(locks, cpus)...) }()
-	}
-	var plain, shared []*harness.Variant
-	for _, v := range locks {
-		if !v.Traits.ReadWrite {
-			plain = append(plain, v)
-		}
-		if v.Traits.ReadWrite || v.Name == "sync-mutex" {
-			shared = append(shared, v)
-		}
 	}
 	if a.scope == briefWorkers || !slices.ContainsFunc(shared, func(v *harness.Variant) bool { return v.Traits.ReadWrite }) {
 		return a.cases(plain, cpus)
@@ -133,8 +126,8 @@ func (a axes) defaultCases(locks []*harness.Variant, cpus int) (cases []measure.
 }
 
 func (a axes) longHolds(locks []*harness.Variant, cpus int) []measure.Case {
-	locks = slices.DeleteFunc(slices.Clone(locks), func(v *harness.Variant) bool {
-		return v.Family != harness.Blocking || v.Status == harness.Control || v.Traits.ReadWrite
+	locks = filter(locks, func(v *harness.Variant) bool {
+		return v.Family == harness.Blocking && v.Status != harness.Control && !v.Traits.ReadWrite
 	})
 	a.hold, a.workers = []harness.Span{{Mean: defaultLongHold}}, most(or(a.workers, 8*cpus))
 	return a.cases(locks, cpus)
@@ -153,7 +146,7 @@ func (a axes) workloads(v *harness.Variant, cpus int) []harness.Workload {
 	if a.auto() {
 		workers = pool(v, cpus)
 	}
-	workers = atLeast(a.processes, workers)
+	workers = slices.Compact(each(workers, func(n int) int { return max(n, a.processes) }))
 	if remote || !v.Traits.FollowsWait {
 		waits = []harness.WaitPolicy{harness.WaitAdaptive}
 	}
@@ -183,9 +176,6 @@ func (a axes) checkFor(program string, locks []*harness.Variant) error {
 	if len(a.wait) > 0 && !slices.ContainsFunc(locks, followsWait) {
 		return usage("none of the locks chosen follows --wait; '%s list' shows those that claim a wait policy", program)
 	}
-	if err := a.checkSections(locks, runtime.GOMAXPROCS(0)); err != nil {
-		return err
-	}
 	if err := errors.Join(a.checkLoad(), a.checkRanks()); err != nil {
 		return err
 	}
@@ -208,13 +198,6 @@ func (a axes) checkRanks() error {
 	return nil
 }
 
-func atLeast(n int, workers []int) (more []int) {
-	for _, w := range workers {
-		more = append(more, max(n, w))
-	}
-	return slices.Compact(more)
-}
-
 func several(n int) int {
 	if n == 1 {
 		return 0
@@ -228,6 +211,24 @@ func cross[W, T any](ws []W, values []T, set func(*W, T)) (out []W) {
 			set(&w, x)
 			out = append(out, w)
 		}
+	}
+	return out
+}
+
+// filter returns the values of all for which keep returns true.
+func filter[T any](all []T, keep func(T) bool) (kept []T) {
+	for _, x := range all {
+		if keep(x) {
+			kept = append(kept, x)
+		}
+	}
+	return kept
+}
+
+// each returns the results of f for all.
+func each[T, U any](all []T, f func(T) U) (out []U) {
+	for _, x := range all {
+		out = append(out, f(x))
 	}
 	return out
 }
@@ -284,20 +285,35 @@ func parseWords[T any](text string, parse func(string) (T, error)) (out []T, err
 // mostCount limits the count axes, also for locks that ignore one.
 const mostCount = 1 << 16
 
-func parseCount(text string) (int, error) {
-	n, err := strconv.Atoi(text)
-	if err != nil || n < 1 || n > mostCount {
-		return 0, usage("%q is not a number of 1 or more, up to %d", text, mostCount)
+// parseInt returns a parser of whole numbers from low to high, which want describes.
+func parseInt(low, high int, want string) func(string) (int, error) {
+	return func(text string) (int, error) {
+		n, err := strconv.Atoi(text)
+		if err != nil || n < low || n > high {
+			return 0, usage("%q is not %s", text, want)
+		}
+		return n, nil
 	}
-	return n, nil
 }
 
-func parsePercent(text string) (int, error) {
-	n, err := strconv.Atoi(strings.TrimSuffix(text, "%"))
-	if err != nil || n < 0 || n > 100 {
-		return 0, usage("%q is not a percentage from 0 to 100", text)
+// parseTime returns a parser of durations from low to high, which want describes.
+func parseTime(low, high time.Duration, want string) func(string) (time.Duration, error) {
+	return func(text string) (time.Duration, error) {
+		d, err := time.ParseDuration(text)
+		if err != nil || d < low || d > high {
+			return 0, usage("%q is not %s", text, want)
+		}
+		return d, nil
 	}
-	return n, nil
+}
+
+var (
+	parseCount = parseInt(1, mostCount, fmt.Sprintf("a number of 1 or more, up to %d", mostCount))
+	parseDelay = parseTime(0, harness.MaxDelay, fmt.Sprintf("a delay: want 0 to %v, such as 500us", harness.MaxDelay))
+)
+
+func parsePercent(text string) (int, error) {
+	return parseInt(0, 100, "a percentage from 0 to 100")(strings.TrimSuffix(text, "%"))
 }
 
 func parseSwitch(text string) (bool, error) {
@@ -313,14 +329,6 @@ func parseServers(text string) (int, error) {
 		err = harness.Workload{Workers: 1, Servers: n, Window: 1}.Validate()
 	}
 	return n, err
-}
-
-func parseDelay(text string) (time.Duration, error) {
-	d, err := time.ParseDuration(text)
-	if err != nil || d < 0 || d > harness.MaxDelay {
-		return 0, usage("%q is not a delay: want 0 to %v, such as 500us", text, harness.MaxDelay)
-	}
-	return d, nil
 }
 
 func parseName[T interface {

@@ -13,9 +13,23 @@ import (
 )
 
 func TestWorkers(t *testing.T) {
-	for cpus, want := range map[int][]int{1: {1, 2, 4, 8}, 2: {1, 2, 4, 8, 16}, 6: {1, 2, 4, 6, 12, 24, 48}, 16: {1, 2, 4, 8, 16, 32, 64, 128}} {
-		if got := localWorkers(cpus); !slices.Equal(got, want) {
-			t.Errorf("%d processors: %v, want %v", cpus, got, want)
+	for _, c := range []struct {
+		scope  scope
+		remote bool
+		cpus   int
+		want   []int
+	}{
+		{allWorkers, false, 1, []int{1, 2, 4, 8}},
+		{allWorkers, false, 2, []int{1, 2, 4, 8, 16}},
+		{allWorkers, false, 6, []int{1, 2, 4, 6, 12, 24, 48}},
+		{fewWorkers, false, 6, []int{1, 6, 48}},
+		{briefWorkers, false, 6, []int{1, 48}},
+		{allWorkers, true, 6, []int{1, 2, 8, 16, 64}},
+		{fewWorkers, true, 6, []int{1, 16}},
+		{briefWorkers, true, 6, []int{8}},
+	} {
+		if got := c.scope.defaultWorkers(c.remote, c.cpus); !slices.Equal(got, c.want) {
+			t.Errorf("%+v: %v", c, got)
 		}
 	}
 }
@@ -49,56 +63,36 @@ func TestCasesAreDistinct(t *testing.T) {
 	}
 }
 
-// TestSectionIsGuarded: locks without shared memory keep their workload, and locks that
-// cannot guard the data have no such case. Both are named.
-func TestSectionIsGuarded(t *testing.T) {
-	o := optionsOf(t, "--locks=mcs,seqlock,redis-queue --workers=2 --read=0,90 --section=work,map")
-	p, err := o.plan()
-	if err != nil {
-		t.Fatal(err)
+// TestUnvaried: a lock that ignores an axis keeps its workload, and a lock that cannot guard the
+// data has no such case. Both are named.
+func TestUnvaried(t *testing.T) {
+	for _, c := range []struct {
+		flags string
+		want  map[string]int // lock, section, reads, wait policy
+		said  string
+	}{
+		{"--locks=mcs,seqlock,redis-queue --read=0,90 --section=work,map", map[string]int{
+			"mcs work 0 adaptive": 1, "mcs work 90 adaptive": 1, "mcs map 0 adaptive": 1, "mcs map 90 adaptive": 1, "seqlock work 0 adaptive": 1, "seqlock work 90 adaptive": 1,
+			"seqlock map 0 adaptive": 1, "redis-queue work 0 adaptive": 1, "redis-queue work 90 adaptive": 1},
+			"share no memory: redis-queue\nnot measured with --section and readers: seqlock, because its readers read while a writer writes"},
+		{"--locks=tas,sync-mutex,chan --wait=spin,yield", map[string]int{"tas work 0 spin": 1, "tas work 0 yield": 1, "sync-mutex work 0 adaptive": 1, "chan work 0 adaptive": 1},
+			": chan, sync-mutex"},
+		{"--locks=tas", map[string]int{"tas work 0 adaptive": 1}, ""},
+	} {
+		o := optionsOf(t, "--workers=2 "+c.flags)
+		p := requirePlan(t, o)
+		seen := make(map[string]int)
+		for _, x := range p.Cases {
+			seen[fmt.Sprintf("%s %s %d %s", x.Lock.Name, x.Workload.Section, x.Workload.Reads, x.Workload.Wait)]++
+		}
+		if !maps.Equal(seen, c.want) {
+			t.Errorf("%s: planned %v, want %v", c.flags, seen, c.want)
+		}
+		if said := strings.Join(o.unheeded(p), "\n"); !strings.HasSuffix(said, c.said) || (said == "") != (c.said == "") {
+			t.Errorf("%s: printed %q, want %q", c.flags, said, c.said)
+		}
 	}
-	seen := make(map[string]int)
-	for _, c := range p.Cases {
-		seen[fmt.Sprintf("%s %s %d", c.Lock.Name, c.Workload.Section, c.Workload.Reads)]++
-	}
-	want := map[string]int{"mcs work 0": 1, "mcs work 90": 1, "mcs map 0": 1, "mcs map 90": 1, "seqlock work 0": 1, "seqlock work 90": 1, "seqlock map 0": 1,
-		"redis-queue work 0": 1, "redis-queue work 90": 1}
-	if !maps.Equal(seen, want) {
-		t.Errorf("planned %v, want %v", seen, want)
-	}
-	said := strings.Join(o.unheeded(p), "\n")
-	if want := "share no memory: redis-queue\nnot measured with --section and readers: seqlock, because its readers read while a writer writes"; !strings.HasSuffix(said, want) {
-		t.Errorf("said %q", said)
-	}
-	o.section = nil
-	if said := o.unheeded(p); said != nil {
-		t.Errorf("without --section it said %q", said)
-	}
-}
-
-// TestWaitIsFollowed: a lock that ignores the wait policy has no case of one, and is named.
-func TestWaitIsFollowed(t *testing.T) {
-	o := optionsOf(t, "--locks=tas,sync-mutex,chan --workers=2 --wait=spin,yield")
-	p, err := o.plan()
-	if err != nil {
-		t.Fatal(err)
-	}
-	seen := make(map[string]int)
-	for _, c := range p.Cases {
-		seen[c.Lock.Name+" "+c.Workload.Wait.String()]++
-	}
-	want := map[string]int{"tas spin": 1, "tas yield": 1, "sync-mutex adaptive": 1, "chan adaptive": 1}
-	if !maps.Equal(seen, want) {
-		t.Errorf("planned %v, want %v", seen, want)
-	}
-	if got := o.unheeded(p); len(got) != 1 || !strings.HasSuffix(got[0], ": chan, sync-mutex") {
-		t.Errorf("said %q", got)
-	}
-	o.wait = nil
-	if got := o.unheeded(p); got != nil {
-		t.Errorf("without --wait it said %q", got)
-	}
-	o.locks, o.wait = "sync-mutex,chan", []harness.WaitPolicy{harness.WaitYield}
+	o := optionsOf(t, "--locks=sync-mutex,chan --wait=yield")
 	if _, err := o.plan(); !errors.Is(err, harness.ErrUsage) || !strings.Contains(err.Error(), "follows --wait") {
 		t.Errorf("got %v, want that no lock follows it", err)
 	}

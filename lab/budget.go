@@ -55,13 +55,8 @@ func (o runOptions) fit(p *measure.Plan, budget time.Duration) error {
 	return nil
 }
 
-func (o runOptions) fitLess(p *measure.Plan, budget time.Duration) {
-	o.fitRounds(p, budget, minWindow, 1)
-	p.Budget, p.Least, p.Most = budget, 1, p.Rounds
-}
-
 func (o runOptions) fitRounds(p *measure.Plan, budget, window time.Duration, least int) {
-	o.setWindows(p, window)
+	o.setWindowsOf(p, every, window)
 	p.Rounds = 0
 	before := p.Estimate()         // the search for rates
 	p.Rounds = max(1, p.OpenEvery) // the next OpenEvery rounds are the same
@@ -72,12 +67,7 @@ func (o runOptions) fitRounds(p *measure.Plan, budget, window time.Duration, lea
 }
 
 func (o runOptions) fitWindows(p *measure.Plan, budget time.Duration) {
-	every := func(measure.Case) bool { return true }
-	o.setWindows(p, min(maxWindow, max(minWindow, o.windowFor(p, every, budget))))
-}
-
-func (o runOptions) base(p *measure.Plan) time.Duration {
-	return o.baseOf(p.Cases[0])
+	o.setWindowsOf(p, every, min(maxWindow, max(minWindow, o.windowFor(p, every, budget))))
 }
 
 func (o runOptions) baseOf(c measure.Case) time.Duration {
@@ -87,9 +77,7 @@ func (o runOptions) baseOf(c measure.Case) time.Duration {
 	return c.Workload.Window
 }
 
-func (o runOptions) setWindows(p *measure.Plan, window time.Duration) {
-	o.setWindowsOf(p, func(measure.Case) bool { return true }, window)
-}
+func every(measure.Case) bool { return true }
 
 func (o runOptions) setWindowsOf(p *measure.Plan, has func(measure.Case) bool, window time.Duration) {
 	for i := range p.Cases {

@@ -45,7 +45,7 @@ func TestFit(t *testing.T) {
 			if errors.Is(err, harness.ErrUsage) != c.short {
 				t.Fatalf("got %v", err)
 			}
-			if w := c.o.base(p); p.Rounds < c.fewest || p.Rounds > c.most || w < c.shortest || w > c.longest {
+			if w := c.o.baseOf(p.Cases[0]); p.Rounds < c.fewest || p.Rounds > c.most || w < c.shortest || w > c.longest {
 				t.Errorf("%d rounds of %v, want %d to %d of %v to %v", p.Rounds, w, c.fewest, c.most, c.shortest, c.longest)
 			}
 			if e := p.Estimate(); !c.short && !c.over && (e < c.budget*9/10 || e > c.budget*21/20) {

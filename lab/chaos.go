@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 	"slices"
 	"time"
 
@@ -44,32 +45,28 @@ func (p *Program) chaosCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "chaos",
 		Short: "Break what locks depend on, and see what they survive",
-		Long: `chaos tries named failure scenarios on locks kept by servers: a holder that
-pauses, a reply that is lost, a leader that hangs, a primary that fails over. It
-starts the servers itself and never touches one that it did not start. Each
-lock's history is judged, and what was seen is set beside what is expected:
+		Long: `chaos tries named failure scenarios on distributed locks: a holder that pauses, a reply that
+is lost, a leader that hangs, a primary that fails over. It starts the servers itself and
+never touches one that it did not start. Each lock's history is judged and compared with
+the expected outcome:
 
   confirmed     as expected
   refuted       a harm was seen that was not expected
-  not shown     none of the harms that are possible was seen in n tries
+  not shown     none of the possible harms was seen in n tries
 
-with the upper bound, at 95 %, of how often it may happen all the same. The exit
-status is 1 if anything is refuted.
-
-With --out it keeps the results, the histories of harms and a report in a
-directory. Ctrl-C keeps what was finished; --resume goes on from there.`,
+with the upper bound, at 95 %, of their frequency. The exit status is 1 if anything is
+refuted. With --out it keeps the results, the histories of harms and a report in a
+directory. Ctrl-C keeps the finished results; --resume continues.`,
 		Example: `  locklab chaos list
   locklab chaos --scenario holder-pause --locks 'redis-.*,redsync,zk-.*'
   locklab chaos --short
   locklab chaos -o DIR
   locklab chaos -o DIR --resume`,
-		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return c.run(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
 	f := cmd.Flags()
-	f.SortFlags = false
 	f.StringSliceVar(&c.scenarios, "scenario", nil, "names of scenarios, or regular expressions for them (default: all)")
 	f.StringSliceVar(&c.locks, "locks", nil, "as for run (default: all locks that a scenario applies to)")
 	f.IntVar(&c.tries, "tries", 0, "how often each scenario is tried on each lock (default: what it says, up to 200)")
@@ -94,11 +91,7 @@ func (c *chaosRun) plan() (*chaos.Plan, error) {
 			return nil, err
 		}
 	}
-	ss = slices.DeleteFunc(slices.Clone(ss), func(s *chaos.Scenario) bool {
-		return c.short && !s.Short || !slices.ContainsFunc(locks, func(v *harness.Variant) bool {
-			return v.Remote != nil && s.Applies(v.Describe())
-		})
-	})
+	ss = filter(ss, func(s *chaos.Scenario) bool { return (s.Short || !c.short) && len(subjects(locks, s)) > 0 })
 	if len(ss) == 0 {
 		return nil, usage("none of the scenarios applies to these locks; '%s chaos list -v' shows which do", c.program.Name)
 	}
@@ -146,7 +139,7 @@ func (c *chaosRun) run(ctx context.Context, stdout, stderr io.Writer) error {
 		return errors.Join(err, perr)
 	}
 	if c.out != "" {
-		c.printReport(stdout)
+		fmt.Fprintln(stdout, reportLine(filepath.Join(c.out, reportName)))
 	}
 	if len(c.refuted()) > 0 {
 		return errViolations
@@ -195,10 +188,7 @@ func (c *chaosRun) keep(r *harness.FaultResult) error {
 }
 
 func (c *chaosRun) print(out io.Writer) error {
-	var rows []result.Survival
-	for _, r := range c.results {
-		rows = append(rows, result.JudgeFault(r))
-	}
+	rows := each(c.results, result.JudgeFault)
 	slices.SortStableFunc(rows, func(a, b result.Survival) int { return order(a.Fault.Scenario) - order(b.Fault.Scenario) })
 	return page.WriteFaults(out, rows, width(out))
 }

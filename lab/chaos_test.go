@@ -4,11 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"locklab/harness"
 	"locklab/harness/result"
@@ -16,15 +14,7 @@ import (
 
 func TestChaosList(t *testing.T) {
 	t.Parallel()
-	stdout, stderr, status := output(t, locklab(t, "chaos", "list", "-v", "holder-crash"))
-	if status != 0 || stderr != "" {
-		t.Errorf("exit status %d, said %q", status, stderr)
-	}
-	for _, want := range []string{"holder-crash: ", "family: holder", "fault: ", "source: ", "zk-handoff", "redsync"} {
-		if !strings.Contains(stdout, want) {
-			t.Errorf("the description of holder-crash lacks %q:\n%s", want, stdout)
-		}
-	}
+	requireSuccess(t, locklab(t, "chaos", "list", "-v", "holder-crash"), "holder-crash: ", "family: holder", "fault: ", "source: ", "zk-handoff", "redsync")
 }
 
 // TestChaos: a run of a scenario is stored, reported and resumed, also after the lab was
@@ -33,46 +23,28 @@ func TestChaos(t *testing.T) {
 	t.Parallel()
 	need(t, harness.KindRedis)
 	cmd := locklab(t, "chaos", "--scenario", "holder-crash", "--locks", "redis-queue", "--tries", "50", "--out", "run")
-	text, err := cmd.StderrPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := text.Read(make([]byte, 100)); err != nil { // it has begun
-		t.Fatal(err)
-	}
+	start(t, cmd)
 	var pids []int
-	for end := time.Now().Add(20 * time.Second); len(pids) < 2 && time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+	await(t, "server and workers", func() bool {
 		pids = children(t, cmd.Process.Pid)
-	}
-	if err := cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
-	cmd.Wait()
+		return len(pids) >= 2
+	})
+	endBy(t, cmd, os.Kill)
 	gone(t, pids)
-	resumed := exec.Command(cmd.Path, "chaos", "--scenario", "holder-crash", "--locks", "redis-queue", "--tries", "2", "--out", "run", "--resume")
-	resumed.Env, resumed.Dir = cmd.Env, cmd.Dir
-	stdout, stderr, status := output(t, resumed)
+	resume := []string{"chaos", "--scenario", "holder-crash", "--locks", "redis-queue", "--tries", "2", "--out", "run", "--resume"}
+	_, stderr := requireSuccess(t, locklabIn(t, cmd.Dir, resume...), "redis-queue", reportName)
 	if !strings.Contains(stderr, " to make, about ") && !strings.Contains(stderr, "nothing is left to try") {
-		t.Errorf("it does not say what is left to do: %q", stderr)
+		t.Errorf("it does not print what is left to do: %q", stderr)
 	}
-	if status != 0 || !strings.Contains(stdout, "redis-queue") || !strings.Contains(stdout, reportName) {
-		t.Fatalf("exit status %d, printed %q, said %q", status, stdout, stderr)
-	}
-	run, err := result.Load(filepath.Join(cmd.Dir, "run"))
-	if err != nil || len(run.Faults) != 1 || run.Faults[0].Tries < 2 || run.Manifest.Finished.IsZero() {
-		t.Fatalf("%v, %+v", err, run)
+	run := requireRun(t, filepath.Join(cmd.Dir, "run"))
+	if len(run.Faults) != 1 || run.Faults[0].Tries < 2 || run.Manifest.Finished.IsZero() {
+		t.Fatalf("%+v", run)
 	}
 	if row := result.JudgeFault(run.Faults[0]); row.Verdict == result.NotTested {
 		t.Errorf("%+v", row)
 	}
-	again := exec.Command(cmd.Path, resumed.Args[1:]...)
-	again.Env, again.Dir = cmd.Env, cmd.Dir
-	_, stderr, status = output(t, again)
-	if status != 0 || strings.Contains(stderr, "holder-crash:") || !strings.Contains(stderr, "nothing is left to try") {
-		t.Errorf("a run that is whole goes on: status %d, %q", status, stderr)
+	if _, stderr := requireSuccess(t, locklabIn(t, cmd.Dir, resume...), "nothing is left to try"); strings.Contains(stderr, "holder-crash:") {
+		t.Errorf("a complete run continues: %q", stderr)
 	}
 }
 
@@ -88,9 +60,9 @@ func TestRunChaos(t *testing.T) {
 	if status != 0 && status != exitFailed { // a stall on a busy machine may give an unexpected outcome
 		t.Fatalf("exit status %d, printed %q, said %q", status, stdout, stderr)
 	}
-	run, err := result.Load(filepath.Join(cmd.Dir, "run"))
-	if err != nil || len(run.Results) != 2 || len(run.Faults) == 0 || run.Faults[0].Lock.Name != "redis-poll" {
-		t.Errorf("%v, %d results, %d faults", err, len(run.Results), len(run.Faults))
+	run := requireRun(t, filepath.Join(cmd.Dir, "run"))
+	if len(run.Results) != 2 || len(run.Faults) == 0 || run.Faults[0].Lock.Name != "redis-poll" {
+		t.Errorf("%d results, %d faults", len(run.Results), len(run.Faults))
 	}
 }
 
@@ -100,16 +72,10 @@ func gone(t *testing.T, pids []int) {
 		t.Fatalf("the lab has %d child processes, want a server and workers", len(pids))
 	}
 	for _, pid := range pids {
-		for end := time.Now().Add(20 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+		await(t, fmt.Sprintf("end of process %d after the lab that started it", pid), func() bool {
 			text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-			if errors.Is(err, os.ErrNotExist) || strings.Contains(string(text), ") Z ") {
-				break
-			}
-			if time.Now().After(end) {
-				t.Errorf("process %d outlives the lab that started it", pid)
-				break
-			}
-		}
+			return errors.Is(err, os.ErrNotExist) || strings.Contains(string(text), ") Z ")
+		})
 	}
 }
 
@@ -124,13 +90,7 @@ func TestChaosRefuted(t *testing.T) {
 		t.Errorf("refuted: %q", lines)
 	}
 	var out strings.Builder
-	if err := c.print(&out); err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, c.print(&out))
 	text := strings.Join(strings.Fields(out.String()), " ")
-	for _, want := range []string{"mine refuted: two holders", "where no harm was expected: it is safe", "worker 1 beside worker 2"} {
-		if !strings.Contains(text, want) {
-			t.Errorf("no %q in\n%s", want, &out)
-		}
-	}
+	requireContains(t, text, "mine refuted: two holders", "where no harm was expected: it is safe", "worker 1 beside worker 2")
 }

@@ -21,6 +21,7 @@ func (p *Program) chaosListCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list [SCENARIO ...]",
 		Short: "Show the scenarios and what they expect",
+		Args:  cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, words []string) error {
 			ss, err := p.scenarios(words)
 			if err != nil {
@@ -33,7 +34,7 @@ func (p *Program) chaosListCommand() *cobra.Command {
 	return cmd
 }
 
-func (p *Program) scenarios(words []string) (out []*chaos.Scenario, err error) {
+func (p *Program) scenarios(words []string) ([]*chaos.Scenario, error) {
 	if len(words) == 0 {
 		return chaos.Suite, nil
 	}
@@ -43,29 +44,19 @@ func (p *Program) scenarios(words []string) (out []*chaos.Scenario, err error) {
 		if err != nil {
 			return nil, usage("--scenario %s: %v", word, err)
 		}
-		found := false
-		for _, s := range chaos.Suite {
-			if re.MatchString(s.Name) {
-				picked[s], found = true, true
-			}
+		found := filter(chaos.Suite, func(s *chaos.Scenario) bool { return re.MatchString(s.Name) })
+		for _, s := range found {
+			picked[s] = true
 		}
-		if !found {
+		if len(found) == 0 {
 			return nil, usage("no scenario is called %q; '%s chaos list' shows them%s", word, p.Name, nearest.Hint(word, scenarioNames()))
 		}
 	}
-	for _, s := range chaos.Suite {
-		if picked[s] {
-			out = append(out, s)
-		}
-	}
-	return out, nil
+	return filter(chaos.Suite, func(s *chaos.Scenario) bool { return picked[s] }), nil
 }
 
-func scenarioNames() (names []string) {
-	for _, s := range chaos.Suite {
-		names = append(names, s.Name)
-	}
-	return names
+func scenarioNames() []string {
+	return each(chaos.Suite, func(s *chaos.Scenario) string { return s.Name })
 }
 
 func (p *Program) listScenarios(out io.Writer, ss []*chaos.Scenario, verbose bool) error {
@@ -77,33 +68,24 @@ func (p *Program) listScenarios(out io.Writer, ss []*chaos.Scenario, verbose boo
 	}
 	t := table.New(out, "SCENARIO", "LOCKS", "TRIES", "TESTS", "QUESTION")
 	for _, s := range ss {
-		t.Row(s.Name, len(p.subjects(s)), s.Tries, guarantees(s.Tests), s.Question)
+		t.Row(s.Name, len(subjects(p.Locks, s)), s.Tries, guarantees(s.Tests), s.Question)
 	}
 	return t.Flush()
 }
 
 func guarantees(gs []harness.Guarantee) string {
-	var words []string
-	for _, g := range gs {
-		words = append(words, string(g))
-	}
-	return cmp.Or(strings.Join(words, ", "), "-")
+	return cmp.Or(strings.Join(each(gs, func(g harness.Guarantee) string { return string(g) }), ", "), "-")
 }
 
-func (p *Program) subjects(s *chaos.Scenario) (out []*harness.Variant) {
-	for _, v := range p.Locks {
-		if v.Remote != nil && s.Applies(v.Describe()) {
-			out = append(out, v)
-		}
-	}
-	return out
+func subjects(locks []*harness.Variant, s *chaos.Scenario) []*harness.Variant {
+	return filter(locks, func(v *harness.Variant) bool { return v.Remote != nil && s.Applies(v.Describe()) })
 }
 
 func (p *Program) describeScenario(out io.Writer, s *chaos.Scenario) {
 	fmt.Fprintf(out, "%s: %s\n  family: %s\n  fault: %s\n  source: %s\n  tests: %s\n", s.Name, s.Question, s.Family, s.Fault, s.Source, guarantees(s.Tests))
 	names := make(map[string][]string) // by expectation
 	var order []string
-	for _, v := range p.subjects(s) {
+	for _, v := range subjects(p.Locks, s) {
 		e := s.Expected(v.Name)
 		text := "nothing is known"
 		if e.Why != "" {

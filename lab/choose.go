@@ -2,7 +2,6 @@ package lab
 
 import (
 	"regexp"
-	"slices"
 	"strings"
 
 	"locklab/harness"
@@ -17,39 +16,20 @@ import (
 //
 // The error wraps harness.ErrUsage and names the word that matches nothing.
 func (p *Program) choose(words []string) ([]*harness.Variant, error) {
-	all := p.Locks
 	picked := make(map[*harness.Variant]bool)
-	pick := func(match func(*harness.Variant) bool, in bool) (found bool) {
-		for _, v := range all {
-			if match(v) {
-				picked[v], found = in, true
-			}
-		}
-		return found
-	}
 	for _, word := range words {
 		pattern, drop := strings.CutPrefix(word, "-")
 		for _, pattern := range alternatives(pattern) {
-			match, err := p.matcher(pattern)
+			found, err := p.matching(pattern)
 			if err != nil {
 				return nil, err
 			}
-			found := pick(match, !drop)
-			if !found && len(pattern) >= minPrefix {
-				// "curator" matches all names with that prefix.
-				found = pick(func(v *harness.Variant) bool { return strings.HasPrefix(v.Name, pattern) }, !drop)
-			}
-			if !found {
-				return nil, usage("no lock, family or status is called %q; '%s list' shows them%s", pattern, p.Name, nearest.Hint(pattern, p.words()))
+			for _, v := range found {
+				picked[v] = !drop
 			}
 		}
 	}
-	var out []*harness.Variant
-	for _, v := range all {
-		if picked[v] {
-			out = append(out, v)
-		}
-	}
+	out := filter(p.Locks, func(v *harness.Variant) bool { return picked[v] })
 	if len(out) == 0 {
 		return nil, usage("the locks chosen leave none: %s", strings.Join(words, ","))
 	}
@@ -81,35 +61,42 @@ func alternatives(word string) (parts []string) {
 	return append(parts, word[from:])
 }
 
-func (p *Program) matcher(word string) (func(*harness.Variant) bool, error) {
-	switch word {
-	case "all":
-		return func(*harness.Variant) bool { return true }, nil
-	case "default":
-		return p.byDefault, nil
-	case "local":
-		return func(v *harness.Variant) bool { return v.Local != nil }, nil
-	case "remote":
-		return func(v *harness.Variant) bool { return v.Remote != nil }, nil
-	}
+// matching returns the locks that word means: by name, else by a set or a regular expression,
+// else by prefix.
+func (p *Program) matching(word string) ([]*harness.Variant, error) {
 	re, err := regexp.Compile("^(?i:" + word + ")$")
 	if err != nil {
 		return nil, usage("%q is neither the name of a lock nor a regular expression: %w", word, err)
 	}
-	if slices.ContainsFunc(p.Locks, func(v *harness.Variant) bool { return v.Name == word }) {
-		return func(v *harness.Variant) bool { return v.Name == word }, nil
-	}
-	if word == blockingFamily {
-		word = string(harness.Blocking)
-	}
-	return func(v *harness.Variant) bool {
-		if word == string(v.Family) || word != "" && word == string(v.Status) {
-			return true
+	for _, match := range []func(*harness.Variant) bool{
+		func(v *harness.Variant) bool { return v.Name == word },
+		func(v *harness.Variant) bool {
+			first, _, _ := strings.Cut(v.Doc, " ") // sync.Mutex and zk.Lock are the first words of descriptions
+			return p.inSet(v, word) || re.MatchString(v.Name) || re.MatchString(first) && strings.Contains(first, ".")
+		},
+		func(v *harness.Variant) bool { return len(word) >= minPrefix && strings.HasPrefix(v.Name, word) },
+	} {
+		if found := filter(p.Locks, match); found != nil {
+			return found, nil
 		}
-		// "sync.Mutex" and "zk.Lock" are the first words of descriptions.
-		known, _, _ := strings.Cut(v.Doc, " ")
-		return re.MatchString(v.Name) || re.MatchString(known) && strings.Contains(known, ".")
-	}, nil
+	}
+	return nil, usage("no lock, family or status is called %q; '%s list' shows them%s", word, p.Name, nearest.Hint(word, p.words()))
+}
+
+func (p *Program) inSet(v *harness.Variant, name string) bool {
+	switch name {
+	case "all":
+		return true
+	case "default":
+		return p.byDefault(v)
+	case "local":
+		return v.Local != nil
+	case "remote":
+		return v.Remote != nil
+	case blockingFamily:
+		return v.Family == harness.Blocking
+	}
+	return name == string(v.Family) || name != "" && name == string(v.Status)
 }
 
 func (p *Program) words() []string {

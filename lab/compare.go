@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -18,12 +19,6 @@ import (
 	"locklab/reports/page"
 )
 
-// These errors only select the exit status; their reason has been printed.
-var (
-	errRegressed = errors.New("a case regressed")
-	errUnsure    = errors.New("not significant")
-)
-
 // A notComparedError is a missing comparison, whose exit status must not be a regression's.
 type notComparedError struct{ error }
 
@@ -31,49 +26,44 @@ func (e notComparedError) Unwrap() error { return e.error }
 
 // compared marks err as a missing comparison unless it selects the status of a verdict.
 func compared(err error) error {
-	if err == nil || errors.Is(err, errRegressed) || errors.Is(err, errUnsure) || errors.Is(err, errInterrupted) {
+	if err == nil || errors.As(err, new(statusError)) {
 		return err
 	}
 	return notComparedError{err}
 }
 
 type compareOptions struct {
-	margin, metric, format string
-	to                     string // compare the locks of one run with this one
-	alpha                  float64
-	interleave, anyHost    bool
-	run                    runOptions // of --interleave; locks also selects from two directories
+	margin              tolerance
+	metric, format      string
+	to                  string // compare the locks of one run with this one
+	alpha               float64
+	interleave, anyHost bool
+	run                 runOptions // of --interleave; locks also selects from two directories
 }
 
-const compareHelp = `compare pairs the cases of two runs, given by their directories, that have the
-same lock and workload. A case has regressed if the whole interval of the ratio
-shows it to be worse by more than the margin, is not worse if the interval leaves
-no room for that, and is else not significant: as in the verdict of a report. All
-intervals hold together. A case whose lock broke a promise in NEW has regressed.
+const compareHelp = `compare pairs the cases of two runs, given by their directories, that have the same lock
+and workload. A case has regressed if the whole interval of the ratio shows it to be worse
+by more than the margin, or if its lock broke a promise in NEW. It is not worse if the
+interval leaves no room for that, and else not significant. All intervals hold together.
 
-Directories measured at different times cannot resolve 10 % on a noisy machine.
-With --interleave the arguments are two binaries of locklab: each case is
-measured by one right after the other, in an order drawn anew each time, and
-compared by the ratios within a round (t-test of their logarithms). Both runs are
-kept, in DIR/old and DIR/new, to be reported or compared again. The flags below
---interleave are for it alone, except that --locks also chooses among the locks of two
-directories. Ctrl-C keeps what was measured. So do a full disk and a build that
-gives no result five times in a row, which end the measurement: what it lacks is
-unsure.
+Directories measured at different times cannot resolve 10 % on a noisy machine. With
+--interleave the arguments are two binaries of locklab: each case is measured by one right
+after the other, in an order drawn anew each time, and compared by the ratios within a
+round (t-test of their logarithms). Both runs are kept, in DIR/old and DIR/new. The flags
+below --interleave are for it alone, except --locks. Ctrl-C, a full disk, and a build that
+gives no result five times in a row end the measurement and keep its results.
 
-With --to LOCK the argument is one run: each of its locks is compared with that
-one under the same workload, by the ratios within a round. The exit status is then
-0, or 2 if there is no comparison.
+With --to LOCK the argument is one run: each of its locks is compared with that one under
+the same workload, by the ratios within a round. The exit status is then 0, or 2 without a
+comparison.
 
-The exit status is the verdict, so that a build can depend on it:
-  0  every case is shown not to be worse by more than the margin
+The exit status is the verdict (make turns 1 into 2):
+  0  no case is worse by more than the margin
   1  at least one case regressed
-  2  there is no comparison: wrong usage, no baseline, nothing in common
-  3  it cannot be said: none is certain to have regressed, but one may have. Some
-     case is not significant, the runs are of two machines, or a run lacks what it
-     was to measure: a case or a round that was lost or skipped, or a line of its
-     file that cannot be read
-(130 after Ctrl-C.) Call locklab directly: make turns 1 into 2.`
+  2  no comparison: wrong usage, no baseline, nothing in common
+  3  inconclusive: a case is not significant, the runs are of two machines, or a run lacks
+     a case, a round or a line of its file
+130 after Ctrl-C.`
 
 func (p *Program) compareCommand() *cobra.Command {
 	o := compareOptions{run: runOptions{program: p}}
@@ -102,7 +92,6 @@ func (p *Program) compareCommand() *cobra.Command {
 
 func (o *compareOptions) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.SortFlags = false
 	marginFlag(f, &o.margin, " (default that of the runs)")
 	f.Float64Var(&o.alpha, "alpha", judge.DefaultAlpha, "chance of any false alarm, over all comparisons")
 	o.changesFlags(f)
@@ -120,11 +109,8 @@ func (o *compareOptions) flags(cmd *cobra.Command) {
 // withoutMeasuring are the flags that need no measurement.
 var withoutMeasuring = strings.Fields("margin alpha metric format to interleave locks any-host help")
 
-func metricNames() (names []string) {
-	for _, m := range judge.Metrics {
-		names = append(names, m.Name)
-	}
-	return names
+func metricNames() []string {
+	return each(judge.Metrics, func(m *result.Metric) string { return m.Name })
 }
 
 func (o *compareOptions) changesFlags(f *pflag.FlagSet) {
@@ -135,7 +121,7 @@ func (o *compareOptions) changesFlags(f *pflag.FlagSet) {
 }
 
 func (o *compareOptions) compare(cmd *cobra.Command, base, next string) error {
-	how, err := o.options(cmd.Flags().Changed("margin"))
+	how, err := o.options()
 	if err != nil {
 		return err
 	}
@@ -170,15 +156,13 @@ func (o *compareOptions) compare(cmd *cobra.Command, base, next string) error {
 }
 
 func (o *compareOptions) directories(how judge.CompareOptions, base, next string, stdout, stderr io.Writer) error {
-	old, err := loadRun(base)
-	if err != nil {
-		return err
+	old, oerr := loadRun(base)
+	new, nerr := loadRun(next)
+	err := cmp.Or(oerr, nerr)
+	if err == nil {
+		how.Locks, err = o.among(old, new)
 	}
-	new, err := loadRun(next)
 	if err != nil {
-		return err
-	}
-	if how.Locks, err = o.run.program.among(strings.Split(o.run.locks, ","), old, new); err != nil {
 		return err
 	}
 	c, err := judge.Compare(old, new, how)
@@ -206,7 +190,7 @@ func (o *compareOptions) print(x *page.Changes, outcome judge.GateOutcome, stdou
 	return nil
 }
 
-func (o *compareOptions) options(given bool) (how judge.CompareOptions, err error) {
+func (o *compareOptions) options() (how judge.CompareOptions, err error) {
 	if !slices.Contains(page.ChangesFormats, o.format) {
 		return how, usage("--format is %q: want one of %s", o.format, strings.Join(page.ChangesFormats, ", "))
 	}
@@ -214,31 +198,18 @@ func (o *compareOptions) options(given bool) (how judge.CompareOptions, err erro
 	if err != nil {
 		return how, err
 	}
-	how = judge.CompareOptions{Metrics: metrics, Alpha: o.alpha, AnyHost: o.anyHost}
-	if given {
-		margin, err := parseMargin(o.margin)
-		if err != nil {
-			return how, err
-		}
-		how.Margin = &margin
-	}
+	how = judge.CompareOptions{Metrics: metrics, Alpha: o.alpha, AnyHost: o.anyHost, Margin: o.margin.given}
 	return how, nil
 }
 
-// among returns a matcher of words to locks of the runs, which this program may lack.
-func (p *Program) among(words []string, runs ...*result.Run) (func(harness.Lock) bool, error) {
-	var known []*harness.Variant
-	for _, run := range runs {
-		for _, r := range run.Results {
-			if !slices.ContainsFunc(known, func(v *harness.Variant) bool { return v.Name == r.Lock.Name }) {
-				known = append(known, variant(r.Lock))
-			}
-		}
-	}
+// among returns a matcher of --locks to locks of the runs, which this program may lack.
+func (o *compareOptions) among(runs ...*result.Run) (func(harness.Lock) bool, error) {
+	p := o.run.program
+	known := each(locksOf(runs...), variant)
 	if len(known) == 0 {
 		return nil, nil // compare reports it
 	}
-	picked, err := (&Program{Name: p.Name, Locks: known, Defaults: p.Defaults}).choose(words)
+	picked, err := (&Program{Name: p.Name, Locks: known, Defaults: p.Defaults}).choose(strings.Split(o.run.locks, ","))
 	if err != nil {
 		return nil, err
 	}

@@ -3,7 +3,6 @@ package lab
 import (
 	"io"
 	"slices"
-	"strings"
 
 	"locklab/harness"
 	"locklab/harness/judge"
@@ -14,10 +13,10 @@ import (
 // difference is no regression and has no exit status.
 func (o *compareOptions) locks(how judge.CompareOptions, dir string, stdout, stderr io.Writer) error {
 	run, err := loadRun(dir)
-	if err != nil {
-		return err
+	if err == nil {
+		how.Locks, err = o.among(run)
 	}
-	if how.Locks, err = o.run.program.among(strings.Split(o.run.locks, ","), run); err != nil {
+	if err != nil {
 		return err
 	}
 	c, err := judge.CompareLocks(run, o.to, how)

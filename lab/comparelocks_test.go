@@ -23,10 +23,7 @@ func TestCompareTo(t *testing.T) {
 		{base + " --to mcs --format csv", ",0.5"},
 		{base + " --to mcs --metric jain,throughput", "throughput as a ratio to mcs"},
 	} {
-		stdout, stderr, status := output(t, locklab(t, append([]string{"compare"}, strings.Fields(c.args)...)...))
-		if status != 0 || stderr != "" || !strings.Contains(stdout, c.said) {
-			t.Errorf("%s: exit status %d, want 0, and %q in\n%s%s", c.args, status, c.said, stdout, stderr)
-		}
+		requireSuccess(t, locklab(t, append([]string{"compare"}, strings.Fields(c.args)...)...), c.said)
 	}
 	requireRefusals(t, "compare", []refusal{
 		{base + " --to clh", "no result of clh"},

@@ -54,17 +54,14 @@ func (o runOptions) conditioned(locks []*harness.Variant, cpus int, few bool) (c
 		if c.all && few {
 			continue
 		}
-		of := slices.DeleteFunc(slices.Clone(locks), func(v *harness.Variant) bool {
+		named := filter(locks, func(v *harness.Variant) bool { return slices.Contains(c.locks, v.Name) })
+		of := filter(locks, func(v *harness.Variant) bool {
 			foreign := len(c.axes.servers) > 0 && backend.UsersServer(v.Traits.Needs) != ""
-			return foreign || !c.takes(v, named(locks, c.locks), !few && o.program.byDefault(v))
+			return !foreign && c.takes(v, named, !few && o.program.byDefault(v))
 		})
 		cases = append(cases, c.axes.cases(of, cpus)...)
 	}
 	return cases
-}
-
-func named(locks []*harness.Variant, names []string) []*harness.Variant {
-	return slices.DeleteFunc(slices.Clone(locks), func(v *harness.Variant) bool { return !slices.Contains(names, v.Name) })
 }
 
 func (o runOptions) particular() bool {
@@ -84,12 +81,7 @@ func (o runOptions) unconditioned(p *measure.Plan) string {
 	if few, all := o.whole(); few || !all || o.particular() || o.extent != wholeRun {
 		return ""
 	}
-	var envs []string
-	for _, kind := range p.Needs() {
-		if env := backend.UsersServer(kind); env != "" {
-			envs = append(envs, env)
-		}
-	}
+	envs := filter(each(p.Needs(), backend.UsersServer), func(env string) bool { return env != "" })
 	if envs == nil {
 		return ""
 	}

@@ -15,10 +15,7 @@ import (
 func TestDefaultConditions(t *testing.T) {
 	count := func(o runOptions) (open, sites int) {
 		t.Helper()
-		p, err := o.plan()
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := requirePlan(t, o)
 		for _, c := range p.Cases {
 			switch {
 			case sited(c.Lock.Describe(), c.Workload):
@@ -60,10 +57,7 @@ func TestDefaultConditions(t *testing.T) {
 	if open, sites = count(o); open != more || sites == 0 || sites >= all {
 		t.Errorf("with a Redis of the user's there are %d open loops and %d cases of other servers", open, sites)
 	}
-	p, err := o.plan()
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := requirePlan(t, o)
 	if got, want := o.unconditioned(p), "not measured on durable servers far away, which the lab would have to start: LOCKLAB_REDIS names yours"; got != want {
 		t.Errorf("said %q, want %q", got, want)
 	}

@@ -3,7 +3,6 @@ package lab
 import (
 	"errors"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"locklab/harness"
@@ -11,26 +10,16 @@ import (
 )
 
 func TestReportContenders(t *testing.T) {
-	if testing.Short() {
-		t.Skip("make test-all runs it")
-	}
+	skipIfShort(t)
 	t.Parallel()
 	cmd := locklab(t, "report", "run", "--contenders", "10k,100k", "--rtt", "50ms", "--out", "again")
 	run := synthetic.Contenders(2, []int{1, 5, 10, 20, 50, 500}, synthetic.Queue("queue"))
 	run.Manifest.Finished = run.Manifest.Started
 	saveRun(t, filepath.Join(cmd.Dir, "run"), run)
 	stdout, _ := requireSuccess(t, cmd)
-	texts := map[string]string{"the terminal": stdout}
-	for _, name := range []string{detailsName, markdownName} {
-		text := readFile(t, filepath.Join(cmd.Dir, "again", name))
-		texts[name] = text
-	}
-	for name, text := range texts {
-		for _, want := range []string{"measured and left out", "computed, at 50ms", "Fitted time per handover"} {
-			if !strings.Contains(text, want) {
-				t.Errorf("%s lacks %q", name, want)
-			}
-		}
+	again := filepath.Join(cmd.Dir, "again")
+	for _, text := range []string{stdout, readFile(t, filepath.Join(again, detailsName)), readFile(t, filepath.Join(again, markdownName))} {
+		requireContains(t, text, "measured and left out", "computed, at 50ms", "Fitted time per handover")
 	}
 }
 

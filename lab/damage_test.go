@@ -15,14 +15,10 @@ func TestResumeDamaged(t *testing.T) {
 	requireSuccess(t, cmd)
 	name := filepath.Join(cmd.Dir, "run", result.ResultsName)
 	writeFile(t, name, strings.Replace(readFile(t, name), `"schema":1`, `"schema":99`, 1))
-	again := locklab(t, "run", "--resume", "--out", "run")
-	again.Dir = cmd.Dir
-	_, stderr, status := output(t, again)
-	if status != 0 || !strings.Contains(stderr, "1 of 2 were measured before\n1 line of results.jsonl cannot be read, so what is missing is measured again; the first: line 1 was skipped: ") {
-		t.Errorf("exit status %d, said %s", status, stderr)
-	}
-	if run, err := result.Load(filepath.Join(cmd.Dir, "run")); err != nil || len(run.Results) != 2 {
-		t.Errorf("%d results, want 2 (%v)", len(run.Results), err)
+	again := locklabIn(t, cmd.Dir, "run", "--resume", "--out", "run")
+	requireSuccess(t, again, "1 of 2 were measured before\n1 line of results.jsonl cannot be read, so what is missing is measured again; the first: line 1 was skipped: ")
+	if run := requireRun(t, filepath.Join(cmd.Dir, "run")); len(run.Results) != 2 {
+		t.Errorf("%d results, want 2", len(run.Results))
 	}
 }
 
@@ -33,10 +29,7 @@ func TestTooFewRounds(t *testing.T) {
 		"--rounds=6": "",
 		"":           "",
 	} {
-		p, err := optionsOf(t, "--locks=tas --workers=1 "+flags).plan()
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := requirePlan(t, optionsOf(t, "--locks=tas --workers=1 "+flags))
 		if got := tooFewRounds(p); got != want {
 			t.Errorf("%s: %q, want %q", flags, got, want)
 		}

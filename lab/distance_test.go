@@ -2,7 +2,6 @@ package lab
 
 import (
 	"encoding/json"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -17,13 +16,8 @@ import (
 // TestReportAtDistance: a run counts trips, tests its predictions under a delay, and predicts
 // others; a local lock is an error.
 func TestReportAtDistance(t *testing.T) {
-	if testing.Short() {
-		t.Skip("make test-all runs it")
-	}
-	need(t, harness.KindRedis)
-	if os.Getenv("LOCKLAB_REDIS") != "" {
-		t.Skip("LOCKLAB_REDIS names a server of the user, which is not delayed")
-	}
+	skipIfShort(t)
+	needOwn(t, harness.KindRedis)
 	t.Parallel()
 	cmd := locklab(t, "run", "--locks", "redis-queue,sync-mutex", "--workers", "1,4", "--delay", "0,2ms", "--rounds", "1", "--duration", "60ms", "--out", "run")
 	stdout, _ := requireSuccess(t, cmd)

@@ -36,41 +36,28 @@ const shortLoad = "--rounds 1 --duration 30ms --warmup 1ms"
 
 // docRules are for every command: DIR and runs/... are test directories, NAME is mcs.
 var docRules = []rule{
+	{match: `^locklab (agree|history|merge|proxy|env .*--strict|report .*--(baseline|chaos|contenders|rtt|strict)|compare .*--(interleave|to)|run .*--(hardware|spawn|rate \S*auto)|run --rank) ?`,
+		check: understood, why: "it takes runs, builds, ranks or a machine, which the test of the command has"},
 	{match: `^locklab hardware split-lock`, why: "it holds up every CPU of the host, and runs only when asked for by name"},
 	{match: `^locklab hardware evidence$`},
 	{match: `^locklab hardware`, short: "--budget 50ms --repeats 1"},
-	{match: `^locklab report (.*)?--chaos`, why: "it takes a run of failure scenarios; TestGuarantees draws its report"},
-	{match: `^locklab report .*--contenders`, why: "it takes a run with many numbers of workers; TestReportContenders makes one"},
-	{match: `^locklab report .*--rtt`, why: "it takes a run of distributed locks of this version; TestReportAtDistance makes one"},
 	{match: `^locklab chaos list`},
 	{match: `^locklab chaos --scenario mcs`, why: "NAME stands for a scenario there"},
 	{match: `^locklab chaos`, check: scenariosExist, why: "it takes minutes; TestChaos tries one, and TestScenarios of harness/chaos each"},
-	{match: `^locklab agree( DIR)*$`, why: "its exit status is whether the runs agree; TestAgree asks it"},
-	{match: `^locklab (env|report) .*--strict`, why: "whether it goes on depends on the machine; TestStrict and TestReportStrict run it"},
-	{match: `^locklab run --rank \d+ --ranks \d+ --locks`, check: understood, why: "it takes a server with TLS and a password; TestRanksSecure starts one"},
-	{match: `^locklab run --rank `, needs: []string{harness.KindRedis}, check: allRanks, why: "it takes all ranks, which are run here"},
 	{match: `^locklab run --resume|^locklab run .*--resume`},
-	{match: `^locklab run .*--hardware`, why: "it is locklab run and then locklab hardware, which are run here"},
 	{match: `^locklab run .*--budget`, check: budgetIsRead, why: "a budget is not to be shortened; TestFit spends them"},
-	{match: `^locklab run .*--rate \S*auto`, why: "a search takes half a minute where other programs run; TestSeek makes some"},
 	{match: `^locklab run .*(redis|zk|redsync|curator).*--rate `, short: shortLoad, needs: []string{harness.KindRedis, harness.KindZooKeeper}},
 	{match: `^locklab run .*--rate `, short: shortLoad},
-	{match: `^locklab run .*--spawn`, why: "on a busy machine windows of ranks are not open together; TestSpawn runs one with longer ones"},
 	{match: `^locklab run .*zk-`, short: shortRun, needs: []string{harness.KindZooKeeper}},
 	{match: `^locklab run .*redis-`, short: shortRun, needs: []string{harness.KindRedis}},
 	{match: `^locklab run`, short: shortRun},
 	{match: `^locklab trace zk`, needs: []string{harness.KindZooKeeper}},
 	{match: `^locklab trace redis`, needs: []string{harness.KindRedis}},
 	{match: `^locklab trace mcs$`, why: "NAME stands for a lock kept by servers there"},
-	{match: `^locklab compare .*--interleave`, why: "it takes two builds; TestInterleave builds and measures them"},
-	{match: `^locklab compare --to (LOCK |(redis|zk|go-zookeeper|curator)-)`, why: "it takes a run of these locks; TestCompareTo compares another"},
-	{match: `^locklab (report|export|compare)( --format [a-z-]+)?$`, why: "it is a mention, without the runs that it needs"},
-	{match: `^locklab proxy`, why: "it runs until it is interrupted; TestProxy runs it"},
-	{match: `^locklab merge`, why: "it takes the parts of several ranks; TestMerge makes and merges some"},
+	{match: `^locklab (report|export|compare)( --format \S+)?$`, why: "it is a mention, without the runs that it needs"},
 	{match: `^locklab simulate --list$`},
 	{match: `^locklab simulate$`, why: "it is a mention, without the machine that it needs"},
 	{match: `^locklab simulate`, check: simulationIsRead, why: "it takes the build that simulates; TestSimulate makes that and runs it"},
-	{match: `^locklab history`, why: "it takes runs of several days; TestHistoryStatus and TestHistoryFiles make some"},
 	{match: `^locklab `},
 	{match: `^go (test|build)( .*)? \.$|^\./mylock `, why: "it is of a module outside this one, docs/your-own-lock.md, which TestOwnLock of internal/layers makes"},
 	{match: `^go test .*-bench 'Lock.*\./spinlock`, short: "-benchtime 1x -count 1 -cpu 1"},
@@ -83,7 +70,7 @@ var docRules = []rule{
 	{match: `^go doc `},
 	{match: `^make `, check: targetExists, why: "it is the whole suite, or minutes of measuring; its target is expanded"},
 	{match: `^scripts/namespaces .*locklab run`, check: understood, why: "it takes root; TestRanksApart of deploy runs one"},
-	{match: `^export LOCKLAB_REDIS=`, why: "it names a server of the reader; allRanks names another"},
+	{match: `^export LOCKLAB_REDIS=`, why: "it names a server of the reader"},
 	{match: `^sbatch `, check: deployExists, why: "it takes Slurm; make test-slurm submits it"},
 	{match: `^(podman build|kubectl|deploy/kubernetes/fetch) `, check: deployExists, why: "it takes a cluster or an engine; TestManifests, TestContainerfile and TestFetch of deploy go as far as one does without"},
 	{match: `^podman push `, why: "it takes a registry"},
@@ -179,9 +166,7 @@ func TestCommands(t *testing.T) {
 		t.Run(command, func(t *testing.T) {
 			t.Parallel()
 			if !strings.HasPrefix(where, "README") {
-				if testing.Short() {
-					t.Skip("make test-all runs it")
-				}
+				skipIfShort(t)
 			}
 			for _, kind := range r.needs {
 				if err := backend.Available(kind); err != nil && !backend.Required(kind) {
@@ -356,7 +341,7 @@ func TestDocRulesReject(t *testing.T) {
 		"kubectl apply -f deploy/nonsense":                deployExists,
 		"kubectl apply":                                   deployExists,
 		"scripts/namespaces 3 -- locklab run --nonsense":  understood,
-		"locklab run --rank 0 --locks mcs":                allRanks,
+		"locklab merge --nonsense DIR":                    understood,
 		"locklab simulate --machine nosuch":               simulationIsRead,
 		"locklab simulate --machine skylake-24 --nosuch":  simulationIsRead,
 		"go test -run '^$' -bench Nonsense ./peers":       testsExist,
@@ -369,4 +354,26 @@ func TestDocRulesReject(t *testing.T) {
 			t.Errorf("accepts %q", command)
 		}
 	}
+}
+
+// understood lets a command's locklab print its help, after it has accepted the flags.
+func understood(home, command string) error {
+	i := strings.Index(command, "locklab ")
+	if i < 0 {
+		return fmt.Errorf("no locklab in %q", command)
+	}
+	return shorten(home, "env "+command[i:], "--help")
+}
+
+func deployExists(_, command string) error {
+	names := regexp.MustCompile(`\bdeploy/[\w./]+`).FindAllString(command, -1)
+	if len(names) == 0 {
+		return fmt.Errorf("no file in %q", command)
+	}
+	for _, name := range names {
+		if _, err := os.Stat(filepath.Join("..", name)); err != nil {
+			return err
+		}
+	}
+	return nil
 }

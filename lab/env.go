@@ -22,14 +22,11 @@ func (p *Program) envCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "env",
 		Short: "Show what this machine is, which servers are at hand, and what will disturb a measurement",
-		Long: `env shows what a reader must know of this machine before figures measured on it
-mean anything, and what will disturb them: it looks at the processors, their
-frequency, the clock and the limits of the container, and then watches for a
-second what else runs. Each warning has its remedy. With --strict any warning
-that --accept does not name makes the exit status 3.`,
+		Long: `env shows the processors of this machine, their frequency, the clock and the limits of the
+container, and watches for a second what else runs. Each warning has its remedy. With
+--strict any warning that --accept does not name makes the exit status 3.`,
 		Example: `  locklab env
   locklab env --strict --accept guest,clock-step && locklab run`,
-		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := demand.validate(machine.WarningKinds()); err != nil {
 				return err
@@ -37,7 +34,7 @@ that --accept does not name makes the exit status 3.`,
 			s := lookAround(listening)
 			show := s.print
 			if asJSON {
-				show = s.encode
+				show = func(out io.Writer) error { return encodeJSON(out, s) }
 			}
 			if err := show(cmd.OutOrStdout()); err != nil {
 				return err
@@ -80,10 +77,6 @@ func lookAround(d time.Duration) surrounding {
 	return s
 }
 
-func (s surrounding) encode(out io.Writer) error {
-	return encodeJSON(out, s)
-}
-
 type fact struct{ heading, name, value string }
 
 func (s surrounding) print(out io.Writer) error {
@@ -108,8 +101,7 @@ func (s surrounding) print(out io.Writer) error {
 }
 
 func (s surrounding) facts() []fact {
-	facts := clockFacts(s.Environment)
-	facts = append(facts, fact{"atomics", "compare-and-swap", s.Atomics})
+	facts := []fact{{"clock", "reads", fmt.Sprintf("%s, %.6g MHz", s.Clock, s.ClockHz/1e6)}, {"atomics", "compare-and-swap", s.Atomics}}
 	for _, c := range s.Caches {
 		facts = append(facts, fact{"caches", c.Name(), c.Detail()})
 	}
@@ -148,25 +140,6 @@ func availability(reason string) string {
 	return "missing: " + reason
 }
 
-func clockFacts(e machine.Environment) []fact {
-	rate := "stated by the machine"
-	if e.ClockRate == "measured" {
-		rate = fmt.Sprintf("measured; measurements differ by %.2g ppm", e.ClockError)
-	}
-	between := "not measured: " + e.Skew.Reason
-	if s := e.Skew; s.CPUs > 0 {
-		between = fmt.Sprintf("%d of %d within %.0f ns of the first; the farthest is %.0f ns off, give or take %.0f; backward steps: %d",
-			s.CPUs, e.CPUs, s.Bound, s.Offset, s.Error, s.Backward)
-	}
-	return []fact{
-		{"clock", "reads", fmt.Sprintf("%s, %.6g MHz", e.Clock, e.ClockHz/1e6)},
-		{"clock", "rate", rate},
-		{"clock", "floor", fmt.Sprintf("%.1f ns from one reading to the next", e.ClockFloor)},
-		{"clock", "step", fmt.Sprintf("%.1f ns", e.ClockStep)},
-		{"clock", "across CPUs", between},
-	}
-}
-
 // topologyFacts lists the groups of nearby processors that the system reports.
 func topologyFacts(t machine.Topology) []fact {
 	facts := []fact{{"CPUs", "order of workers", machine.ListCPUs(t.CPUs())}}
@@ -177,11 +150,7 @@ func topologyFacts(t machine.Topology) []fact {
 			continue // no CPU is nearer
 		}
 		previous = len(groups)
-		var lists []string
-		for _, g := range groups {
-			slices.Sort(g)
-			lists = append(lists, machine.ListCPUs(g))
-		}
+		lists := each(groups, func(g []int) string { return machine.ListCPUs(slices.Sorted(slices.Values(g))) })
 		facts = append(facts, fact{"CPUs", r.String(), strings.Join(lists, " | ")})
 	}
 	return facts

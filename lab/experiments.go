@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 	"slices"
 
 	"locklab/hardware"
@@ -36,7 +37,7 @@ func (h *hardwareRun) run(ctx context.Context, suite []*hardware.Experiment, std
 	if h.file == nil {
 		return err
 	}
-	h.printReport(stdout)
+	fmt.Fprintln(stdout, reportLine(filepath.Join(h.out, reportName)))
 	if errors.Is(err, errInterrupted) {
 		h.interrupted(stderr)
 	}
@@ -89,11 +90,7 @@ func (h *hardwareRun) runOne(ctx context.Context, e *hardware.Experiment, stdout
 		o.Keep = h.file.AppendSample
 	}
 	if h.earlier != nil {
-		for _, s := range h.earlier.Samples {
-			if s.Experiment == e.Name {
-				o.Earlier = append(o.Earlier, s)
-			}
-		}
+		o.Earlier = filter(h.earlier.Samples, func(s harness.Sample) bool { return s.Experiment == e.Name })
 	}
 	found, err := hardware.Run(ctx, e, o)
 	show.clear()

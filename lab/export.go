@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -14,11 +15,8 @@ import (
 
 func exportCommand() *cobra.Command {
 	var format, out string
-	var names, docs []string
-	for _, e := range result.Exports {
-		names = append(names, e.Name)
-		docs = append(docs, fmt.Sprintf("  %-13s %s", e.Name, e.Doc))
-	}
+	names := each(result.Exports, func(e *result.Export) string { return e.Name })
+	docs := each(result.Exports, func(e *result.Export) string { return fmt.Sprintf("  %-13s %s", e.Name, e.Doc) })
 	cmd := &cobra.Command{
 		Use:   "export DIR",
 		Short: "Write the results of a run in a format of others: CSV, benchstat, HdrHistogram",
@@ -30,18 +28,16 @@ for a formula.`,
 		Example: "  locklab export DIR > results.csv\n  locklab export DIR --format hdr-wait -o waits.hlog",
 		Args:    needs(1, 1, "export needs the directory of one run"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			for _, e := range result.Exports {
-				if e.Name == format {
-					return interruptible(cmd.Context(), cmd.ErrOrStderr(), "the export", func(files *saver) error {
-						return export(e, args[0], out, files, cmd.OutOrStdout(), cmd.ErrOrStderr())
-					})
-				}
+			i := slices.Index(names, format)
+			if i < 0 {
+				return usage("--format is %q: want one of %s", format, strings.Join(names, ", "))
 			}
-			return usage("--format is %q: want one of %s", format, strings.Join(names, ", "))
+			return interruptible(cmd.Context(), cmd.ErrOrStderr(), "the export", func(files *saver) error {
+				return export(result.Exports[i], args[0], out, files, cmd.OutOrStdout(), cmd.ErrOrStderr())
+			})
 		},
 	}
 	f := cmd.Flags()
-	f.SortFlags = false
 	f.StringVarP(&format, "format", "f", "csv", "one of "+strings.Join(names, ", "))
 	f.StringVarP(&out, "out", "o", "", "file to write (default: standard output)")
 	return cmd
@@ -62,10 +58,8 @@ func export(e *result.Export, dir, file string, files *saver, stdout, stderr io.
 	if file != "" {
 		return files.save(file, text.Bytes())
 	}
-	if _, err := stdout.Write(text.Bytes()); err != nil {
-		return fmt.Errorf("lab: %w", err)
-	}
-	return nil
+	_, err = stdout.Write(text.Bytes())
+	return err
 }
 
 func schemaCommand() *cobra.Command {

@@ -1,7 +1,6 @@
 package lab
 
 import (
-	"slices"
 	"strings"
 	"time"
 
@@ -37,8 +36,8 @@ func (o *runOptions) setExtent() {
 }
 
 func sleepers(locks []*harness.Variant) []*harness.Variant {
-	return slices.DeleteFunc(slices.Clone(locks), func(v *harness.Variant) bool {
-		return v.Local == nil || v.Family != harness.Blocking || v.Status == harness.Control || v.Traits.ReadWrite
+	return filter(locks, func(v *harness.Variant) bool {
+		return v.Local != nil && v.Family == harness.Blocking && v.Status != harness.Control && !v.Traits.ReadWrite
 	})
 }
 

@@ -22,9 +22,7 @@ func parseRun(t *testing.T, args ...string) (*runOptions, *pflag.FlagSet) {
 	o.axisFlags(cmd)
 	o.rankFlags.declare(cmd)
 	o.runFlags(cmd)
-	if err := cmd.ParseFlags(args); err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, cmd.ParseFlags(args))
 	return o, cmd.Flags()
 }
 
@@ -32,6 +30,13 @@ func optionsOf(t *testing.T, args string) runOptions {
 	t.Helper()
 	o, _ := parseRun(t, strings.Fields(args)...)
 	return *o
+}
+
+func requirePlan(t *testing.T, o runOptions) *measure.Plan {
+	t.Helper()
+	p, err := o.plan()
+	requireNoError(t, err)
+	return p
 }
 
 func planOfFlags(t *testing.T, args ...string) (*runOptions, *measure.Plan, error) {
@@ -79,9 +84,7 @@ func TestExtent(t *testing.T) {
 			t.Errorf("run %s: distributed workers %v, want %d", c.args, got, briefRemoteWorkers)
 		}
 		again, flags := parseRun(t)
-		if err := recall(flags, "DIR", result.Manifest{Flags: o.chosen}); err != nil {
-			t.Fatal(err)
-		}
+		requireNoError(t, recall(flags, "DIR", result.Manifest{Flags: o.chosen}))
 		q, err := again.planAgain(result.Manifest{Rounds: p.Rounds, Flags: o.chosen})
 		if err != nil || len(q.Cases) != len(p.Cases) {
 			t.Errorf("run %s: %d cases, resumed %v, error %v", c.args, len(p.Cases), q, err)

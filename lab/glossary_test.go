@@ -1,15 +1,11 @@
 package lab
 
 import (
-	"go/ast"
-	"go/parser"
-	"go/token"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -66,9 +62,7 @@ func TestGlossary(t *testing.T) {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, err)
 	for _, w := range words {
 		if !regexp.MustCompile(`\b` + regexp.QuoteMeta(w)).MatchString(code.String()) {
 			t.Errorf("the glossary has %q, which no code says", w)
@@ -86,99 +80,4 @@ func TestGlossary(t *testing.T) {
 			t.Errorf("the glossary has the unit %s, which no metric has", u)
 		}
 	}
-}
-
-func TestAxesInGlossary(t *testing.T) {
-	words, _ := glossary(t)
-	titles := axisTitles(t)
-	if len(titles) < 6 {
-		t.Fatalf("found only the titles %q", titles)
-	}
-	t.Logf("the titles of axes: %q", titles)
-	for _, title := range titles {
-		if !slices.ContainsFunc(words, func(w string) bool { return strings.Contains(strings.ToLower(title), w) }) {
-			t.Errorf("no word of docs/glossary.md is in the axis title %q: explain there what is on the axis", title)
-		}
-	}
-}
-
-// axisTitles returns the axis titles in the packages of reports: assigned to xTitle or yTitle,
-// given to draw.Place, or returned by a function …Titles.
-func axisTitles(t *testing.T) (titles []string) {
-	t.Helper()
-	files, err := filepath.Glob("../reports/*/*.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	add := func(es ...ast.Expr) {
-		for _, e := range es {
-			titles = append(titles, literals(e)...)
-		}
-	}
-	for _, name := range files {
-		if strings.HasSuffix(name, "_test.go") {
-			continue
-		}
-		file, err := parser.ParseFile(token.NewFileSet(), name, nil, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
-		inTitles := false
-		ast.Inspect(file, func(n ast.Node) bool {
-			switch n := n.(type) {
-			case *ast.FuncDecl:
-				inTitles = strings.HasSuffix(n.Name.Name, "Titles")
-			case *ast.ReturnStmt:
-				if inTitles {
-					add(n.Results...)
-				}
-			case *ast.AssignStmt:
-				for i, l := range n.Lhs {
-					if isTitle(l) && len(n.Rhs) == len(n.Lhs) {
-						add(n.Rhs[i])
-					}
-				}
-			case *ast.KeyValueExpr:
-				if isTitle(n.Key) {
-					add(n.Value)
-				}
-			case *ast.CallExpr:
-				if f, ok := n.Fun.(*ast.SelectorExpr); ok && f.Sel.Name == "Place" && len(n.Args) == 4 {
-					add(n.Args[2:]...)
-				}
-			}
-			return true
-		})
-	}
-	return titles
-}
-
-func isTitle(e ast.Expr) bool {
-	name := ""
-	switch e := e.(type) {
-	case *ast.Ident:
-		name = e.Name
-	case *ast.SelectorExpr:
-		name = e.Sel.Name
-	}
-	return strings.EqualFold(name, "xTitle") || strings.EqualFold(name, "yTitle")
-}
-
-// literals returns the text in e that names a quantity, without parentheses, data and calls.
-func literals(e ast.Expr) (texts []string) {
-	ast.Inspect(e, func(n ast.Node) bool {
-		switch n := n.(type) {
-		case *ast.BasicLit:
-			text, err := strconv.Unquote(n.Value)
-			text = regexp.MustCompile(`\([^)]*\)|%\w`).ReplaceAllString(text, "")
-			if n.Kind == token.STRING && err == nil && regexp.MustCompile(`[a-z]{5}`).MatchString(text) {
-				texts = append(texts, text)
-			}
-		case *ast.CallExpr:
-			f, ok := n.Fun.(*ast.SelectorExpr)
-			return ok && f.Sel.Name == "Sprintf"
-		}
-		return true
-	})
-	return texts
 }

@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"cmp"
 	"errors"
 	"os"
 	"path/filepath"
@@ -22,7 +23,7 @@ const chaosName = "chaos"
 
 // A guarding is the terms of a verdict: required guarantees, and runs of failure scenarios.
 type guarding struct {
-	terms
+	margin   tolerance
 	baseline string
 	require  []string
 	chaos    []string
@@ -32,7 +33,7 @@ type guarding struct {
 }
 
 func (g *guarding) flags(cmd *cobra.Command) {
-	g.terms.flags(cmd.Flags())
+	marginFlag(cmd.Flags(), &g.margin, "")
 	cmd.Flags().StringSliceVar(&g.require, "require", nil, "recommend only distributed locks with these tested guarantees: "+strings.Join(guaranteeNames(), ", "))
 }
 
@@ -44,18 +45,12 @@ func (g *guarding) runFlags(cmd *cobra.Command) {
 	cmd.Flags().StringSliceVar(&g.chaos, "chaos", nil, "directories of runs of failure scenarios to take guarantees from (default DIR/"+chaosName+" if it is there)")
 }
 
-func guaranteeNames() (names []string) {
-	for _, g := range harness.Guarantees {
-		names = append(names, string(g))
-	}
-	return names
+func guaranteeNames() []string {
+	return each(harness.Guarantees, func(g harness.Guarantee) string { return string(g) })
 }
 
 func (g *guarding) load() error {
 	g.wanted, g.runs = nil, nil
-	if err := g.terms.apply(new(result.Manifest)); err != nil {
-		return err
-	}
 	for _, name := range g.require {
 		want := harness.Guarantee(strings.TrimSpace(name))
 		if !slices.Contains(harness.Guarantees, want) {
@@ -81,13 +76,11 @@ func loadFaults(dir string) (*result.Run, error) {
 // apply sets the flags' terms in run and adds the published outcomes of failure scenarios.
 func (g *guarding) apply(run *result.Run) error {
 	run.Require, run.Baseline = g.wanted, g.baseline
-	if err := g.terms.apply(&run.Manifest); err != nil {
-		return err
-	}
+	run.Manifest.Margin = cmp.Or(g.margin.given, run.Manifest.Margin)
 	if err := g.addFaults(run); err != nil {
 		return err
 	}
-	remote := slices.DeleteFunc(locksOf(run), func(l harness.Lock) bool { return l.Traits.Needs == "" })
+	remote := filter(locksOf(run), func(l harness.Lock) bool { return l.Traits.Needs != "" })
 	published, err := chaos.Published(remote)
 	if err != nil {
 		return err
@@ -116,20 +109,19 @@ func (g *guarding) addFaults(run *result.Run) error {
 }
 
 func (g *guarding) compares(locks []harness.Lock) error {
-	var names []string
-	for _, l := range locks {
-		names = append(names, l.Name)
-	}
+	names := each(locks, func(l harness.Lock) string { return l.Name })
 	if g.baseline == "" || slices.Contains(names, g.baseline) {
 		return nil
 	}
 	return usage("--baseline %s: the run has no such lock%s; it has %s", g.baseline, nearest.Hint(g.baseline, names), numfmt.List(names, 12))
 }
 
-func locksOf(run *result.Run) (locks []harness.Lock) {
-	for _, r := range run.Results {
-		if !slices.ContainsFunc(locks, func(l harness.Lock) bool { return l.Name == r.Lock.Name }) {
-			locks = append(locks, r.Lock)
+func locksOf(runs ...*result.Run) (locks []harness.Lock) {
+	for _, run := range runs {
+		for _, r := range run.Results {
+			if !slices.ContainsFunc(locks, func(l harness.Lock) bool { return l.Name == r.Lock.Name }) {
+				locks = append(locks, r.Lock)
+			}
 		}
 	}
 	return locks

@@ -22,20 +22,14 @@ func faultRun(t *testing.T, dir string) {
 	}
 	redis, zk := served("redis-poll", harness.Redis, harness.KindRedis), served("zk-fair", harness.ZooKeeper, harness.KindZooKeeper)
 	w, err := result.Create(dir, result.Manifest{Command: []string{"locklab", "chaos"}, Commit: "0ff"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, err)
 	for _, f := range []*harness.FaultResult{
 		synthetic.Fault("failover", redis, 20, time.Second, map[harness.Harm]int{harness.TwoHolders: 5}, harness.Failover, harness.Fencing),
 		synthetic.Fault("failover", zk, 20, time.Second, nil, harness.Failover, harness.Fencing),
 	} {
-		if err := w.AppendFault(f); err != nil {
-			t.Fatal(err)
-		}
+		requireNoError(t, w.AppendFault(f))
 	}
-	if err := w.Finish(func(*result.Manifest) {}); err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, w.Finish(func(*result.Manifest) {}))
 }
 
 // TestGuarantees: failure scenarios decide the recommendation, and --require restricts it.
@@ -59,13 +53,7 @@ func TestGuarantees(t *testing.T) {
 			faultRun(t, filepath.Join(dir, "chaos"))
 		}
 		args := append([]string{"report", dir, "--out", filepath.Join(t.TempDir(), "r.html")}, strings.Fields(strings.ReplaceAll(c.args, "FAULTS", faults))...)
-		stdout, stderr, status := output(t, locklab(t, args...))
-		text := strings.Join(strings.Fields(stdout), " ")
-		for _, want := range c.want {
-			if status != 0 || !strings.Contains(text, want) {
-				t.Errorf("report %s (exit status %d, said %q) lacks %q:\n%.1500s", c.args, status, stderr, want, text)
-			}
-		}
+		requireSuccess(t, locklab(t, args...), c.want...)
 	}
 }
 

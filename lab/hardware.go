@@ -12,17 +12,14 @@ func (p *Program) hardwareCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "hardware",
 		Short: "Show what this machine's atomic instructions are and do",
-		Long: `hardware runs every experiment that need not be asked for by name, in half a
-minute. Each is also a command of its own, with its question and its method.
-
-With --out it keeps the findings, and the report with their charts, in a
-directory. Ctrl-C keeps what was finished; --resume goes on from there.`,
+		Long: `hardware runs every experiment that need not be named, in half a minute. Each is also a
+command, with its question and its method. With --out it keeps the findings, and the report
+with their charts, in a directory. Ctrl-C keeps the finished results; --resume continues.`,
 		Example: `  locklab hardware
   locklab hardware core-to-core -o DIR
   locklab hardware core-to-core -o DIR --resume
   locklab hardware waiting
   locklab hardware evidence`,
-		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			h.evidence = h.out != ""
 			return h.run(cmd.Context(), hardware.Suite, cmd.OutOrStdout(), cmd.ErrOrStderr())
@@ -38,7 +35,6 @@ directory. Ctrl-C keeps what was finished; --resume goes on from there.`,
 
 func (h *hardwareRun) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.SortFlags = false
 	f.IntVar(&h.options.Repeats, "repeats", 0, "how often everything is measured (default 5)")
 	f.DurationVar(&h.options.Budget, "budget", 0, "how long to measure, about (default 3s, or what the experiment says)")
 	f.Uint64Var(&h.options.Seed, "seed", 0, "seed of whatever is random")
@@ -55,7 +51,6 @@ func (p *Program) experimentCommand(e *hardware.Experiment) *cobra.Command {
 		Use:   e.Name,
 		Short: e.Question,
 		Long:  long,
-		Args:  noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := e.Available(); err != nil {
 				return err
@@ -71,12 +66,10 @@ func evidenceCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "evidence",
 		Short: "Disassemble the atomic operations in this very binary",
-		Long: `evidence reads the text of the running binary and prints the instructions of
-compare-and-swap, swap, add, acquire load and release store: sync/atomic as the
-compiler inlined it, and each primitive written in assembly. An arrow marks what
-makes an operation one step for every other CPU. A primitive that this CPU lacks
-is listed too; nothing is executed.`,
-		Args: noArgs,
+		Long: `evidence reads the text of the running binary and prints the instructions of compare-and-swap,
+swap, add, acquire load and release store: sync/atomic as the compiler inlined it, and each
+primitive written in assembly. An arrow marks the instruction that makes an operation one
+step for every other CPU. Primitives that this CPU lacks are listed too; nothing is executed.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ls, err := evidence.Capture()
 			if err != nil {

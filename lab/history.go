@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"strings"
@@ -8,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"locklab/harness/judge"
+	"locklab/internal/stat"
 	"locklab/reports/page"
 )
 
@@ -17,29 +19,24 @@ type historyOptions struct {
 	out          string
 }
 
-const historyHelp = `history shows each case of several runs, given by their directories, over the
-dates at which they were measured, and where it changed. Runs of different
-machines are never one series: a machine is its host, processors, system, CPU
-limit and GOMAXPROCS.
+const historyHelp = `history shows each case of several runs, given by their directories, over their dates, and
+where it changed. Runs of different machines are never one series: a machine is its host,
+processors, system, CPU limit and GOMAXPROCS.
 
-Runs of different days differ by more than the code. So a change is a step that
-stays: the runs after it are parted from those before more clearly, by ranks,
-than in all but a share of --alpha of all orders of the runs, for any case of the
-machine, and the ratio of the two levels exceeds the margin. That takes eight
-runs of a machine; with fewer a step cannot be told from an off day, and history
-says only whether each run differs from the one before, as 'locklab compare'
-does. A run that stands alone is off, and no change. That the figures moved does
-not say why: what else differed between the two runs is listed. With --to they are
-ratios to another lock of the same rounds, so that what slows a day down cancels.
+Runs of different days differ by more than the code. So a change is a step that stays: by
+ranks the runs after it differ from those before more clearly than in all but a share of
+--alpha of all orders of the runs, for any case of the machine, and the ratio of the two
+levels exceeds the margin. That takes eight runs of a machine; with fewer, history only
+compares each run with the one before, as 'locklab compare' does. A run that differs alone
+is an outlier, and no change. Other differences between the two runs are listed. With --to
+the figures are ratios to another lock of the same rounds, which cancels a slow day.
 
 The exit status is the verdict:
   0  no case's last change is for the worse
-  1  the last change of a case is for the worse, or its lock broke a promise in the
-     newest run
-  2  there is no history: wrong usage, one run, nothing in common
-  3  it cannot be said of some case, and of none is it certain: too few runs whose
-     neighbours differ, a newest run that is off, or one that lacks what it was to
-     measure`
+  1  the last change of a case is for the worse, or its lock broke a promise in the newest run
+  2  no history: wrong usage, one run, nothing in common
+  3  inconclusive: too few runs whose neighbours differ, an outlier as the newest run, or
+     one that lacks results`
 
 func (p *Program) historyCommand() *cobra.Command {
 	o := historyOptions{compareOptions: compareOptions{run: runOptions{program: p}}}
@@ -58,7 +55,6 @@ func (p *Program) historyCommand() *cobra.Command {
 		},
 	}
 	f := cmd.Flags()
-	f.SortFlags = false
 	marginFlag(f, &o.margin, "")
 	f.Float64Var(&o.alpha, "alpha", judge.DefaultAlpha, "chance of any false change on runs in random order, and of any false difference of neighbours")
 	o.changesFlags(f)
@@ -71,22 +67,21 @@ func (p *Program) historyCommand() *cobra.Command {
 }
 
 func (o *historyOptions) history(cmd *cobra.Command, dirs []string) error {
-	how, err := o.options(true)
+	how, err := o.options()
 	if err != nil {
 		return err
 	}
+	usual := stat.DefaultMargin
+	how.Margin = cmp.Or(how.Margin, &usual)
 	defer thrifty()()
 	runs, err := loadRuns(dirs)
+	if err == nil {
+		how.Locks, err = o.among(runs...)
+	}
 	if err != nil {
 		return err
 	}
-	if how.Locks, err = o.run.program.among(strings.Split(o.run.locks, ","), runs...); err != nil {
-		return err
-	}
-	var to []string
-	if o.to != "" {
-		to = strings.Split(o.to, ",")
-	}
+	to := filter(strings.Split(o.to, ","), func(name string) bool { return name != "" })
 	h, err := judge.NewHistory(runs, judge.HistoryOptions{CompareOptions: how, AsGiven: o.asGiven, To: to})
 	if err != nil {
 		return err

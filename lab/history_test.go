@@ -14,9 +14,7 @@ import (
 
 func saveRun(t *testing.T, dir string, run *result.Run) {
 	t.Helper()
-	if err := new(saver).saveRun(dir, run); err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, new(saver).saveRun(dir, run))
 }
 
 func writeRuns(t *testing.T, root string, runs []*result.Run) (dirs []string) {
@@ -66,15 +64,12 @@ func TestHistoryStatus(t *testing.T) {
 		{append(slices.Clone(steady), slower...), 1, "throughput on slower is for the worse"},
 		{append(slices.Clone(steady), other...), 0, "other has one run: there is nothing to compare it with"},
 	} {
-		stdout, stderr, status := output(t, locklab(t, append([]string{"history"}, c.args...)...))
-		if status != c.want || !strings.Contains(strings.Join(strings.Fields(stdout), " "), c.said) || stderr != "" {
-			t.Errorf("%v: exit status %d, want %d, and %q in\n%s%s", c.args, status, c.want, c.said, stdout, stderr)
+		if _, stderr := requireOutcome(t, locklab(t, append([]string{"history"}, c.args...)...), c.want, c.said); stderr != "" {
+			t.Errorf("%v: wrote %q", c.args, stderr)
 		}
 	}
 	copied := filepath.Join(root, "copy")
-	if err := os.CopyFS(copied, os.DirFS(few[0])); err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, os.CopyFS(copied, os.DirFS(few[0])))
 	requireRefusals(t, "history", []refusal{
 		{"", "two runs at least, got 0"},
 		{few[0], "two runs at least, got 1"},
@@ -86,40 +81,34 @@ func TestHistoryStatus(t *testing.T) {
 		{few[0] + " " + few[1] + " --metric requests", "no case has a figure of requests"},
 		{few[0] + " " + few[1] + " --metric speed", "want one of throughput"},
 		{few[0] + " " + few[1] + " --locks nosuch", `"nosuch"`},
-		{few[0] + " " + few[1] + " --margin 5", `--margin is "5": want a percentage such as 5%`},
+		{few[0] + " " + few[1] + " --margin 5", "want a percentage such as 5%"},
 		{few[0] + " " + few[1] + " --alpha 0", "--alpha is 0"},
 		{few[0] + " " + few[1] + " --format xml", "want one of text, markdown, csv, json"},
 	})
 }
 
 func TestHistoryFiles(t *testing.T) {
-	if testing.Short() {
-		t.Skip("make test-all runs it")
-	}
+	skipIfShort(t)
 	t.Parallel()
 	root := t.TempDir()
 	dirs := writeRuns(t, root, synthetic.TwoMachines())
 	slices.Reverse(dirs) // the dates order them
 	call := func(args ...string) string {
-		stdout, stderr, status := output(t, locklab(t, append(append([]string{"history"}, dirs...), args...)...))
-		if status != exitFailed || stderr != "" && !strings.HasPrefix(stderr, "warning: ") {
-			t.Fatalf("%v: exit status %d, want 1\n%s%s", args, status, stdout, stderr)
-		}
+		stdout, _ := requireOutcome(t, locklab(t, append(append([]string{"history"}, dirs...), args...)...), exitFailed)
 		return stdout
 	}
 	page := filepath.Join(root, "page")
 	call("--out", page)
 	for _, name := range []string{"index.html", "report.md", "charts/changes.png", "charts/unchanged-unchanged.png"} {
-		if info, err := os.Stat(filepath.Join(page, name)); err != nil || info.Size() == 0 {
-			t.Errorf("%s: %v", name, err)
+		if readFile(t, filepath.Join(page, name)) == "" {
+			t.Errorf("%s is empty", name)
 		}
 	}
 	for name, begins := range map[string]string{"a.html": "<!DOCTYPE", "a.md": "# "} {
 		file := filepath.Join(root, name)
 		stdout := call("--out", file)
-		text, err := os.ReadFile(file)
-		if err != nil || !strings.HasPrefix(string(text), begins) || !strings.Contains(stdout, name) {
-			t.Errorf("%s: %v, begins with %.20q", name, err, text)
+		if text := readFile(t, file); !strings.HasPrefix(text, begins) || !strings.Contains(stdout, name) {
+			t.Errorf("%s begins with %.20q", name, text)
 		}
 	}
 	var j struct {

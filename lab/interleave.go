@@ -206,7 +206,7 @@ func (p *pairRun) conclude(o *compareOptions, how judge.CompareOptions, err erro
 		cerr = o.print(page.CompareChanges(c), c.Outcome(), stdout, p.stderr)
 	}
 	if err != nil {
-		if compared := cerr == nil || errors.Is(cerr, errRegressed) || errors.Is(cerr, errUnsure); !compared {
+		if cerr != nil && !errors.As(cerr, new(statusError)) {
 			return err
 		}
 		fmt.Fprintln(p.stderr, o.run.program.Name+": "+result.OneLine(strings.ReplaceAll(err.Error(), "\n", "; ")))

@@ -28,10 +28,7 @@ func TestInterleave(t *testing.T) {
 	t.Parallel()
 	same, slow := testBuilds(t)
 	cmd := locklab(t, interleaved(same, slow)...)
-	stdout, stderr, status := output(t, cmd)
-	if status != exitFailed || !strings.Contains(stdout, "t-test") || !strings.Contains(stdout, "REGRESSED: lock=ticket") {
-		t.Fatalf("a slow build: exit status %d\n%s%s", status, stdout, stderr)
-	}
+	stdout, _ := requireOutcome(t, cmd, exitFailed, "t-test", "REGRESSED: lock=ticket")
 	old, new := filepath.Join(cmd.Dir, "pair", "old"), filepath.Join(cmd.Dir, "pair", "new")
 	var runs [2]*result.Run
 	for i, dir := range []string{old, new} {
@@ -45,17 +42,14 @@ func TestInterleave(t *testing.T) {
 	if runs[0].Manifest.Pair != runs[1].Manifest.Pair {
 		t.Error("the two runs do not know each other")
 	}
-	again, stderr, status := output(t, locklab(t, "compare", old, new, "--metric", "cpu"))
-	if status != exitFailed || again != stdout {
-		t.Errorf("exit status %d, said %q\n%s\nwant\n%s", status, stderr, again, stdout)
+	if again, _ := requireOutcome(t, locklab(t, "compare", old, new, "--metric", "cpu"), exitFailed); again != stdout {
+		t.Errorf("printed\n%s\nwant\n%s", again, stdout)
 	}
 
 	// A second comparison must not touch the first without --replace.
-	second := locklab(t, interleaved(same, same)...)
-	second.Dir = cmd.Dir
+	second := locklabIn(t, cmd.Dir, interleaved(same, same)...)
 	requireRefusal(t, second, "already holds a run")
-	second = locklab(t, interleaved(same, same, "--replace", "--rounds", "6", "--duration", "5ms", "--margin", "900%")...)
-	second.Dir = cmd.Dir
+	second = locklabIn(t, cmd.Dir, interleaved(same, same, "--replace", "--rounds", "6", "--duration", "5ms", "--margin", "900%")...)
 	if stdout, stderr, status := output(t, second); status == exitFailed || status == exitUsage {
 		t.Errorf("the same build twice: exit status %d\n%s%s", status, stdout, stderr)
 	}
@@ -66,21 +60,14 @@ func TestInterleave(t *testing.T) {
 
 // TestInterleaveLosses: a build whose processes die is measured to the end, and does not pass.
 func TestInterleaveLosses(t *testing.T) {
-	if testing.Short() {
-		t.Skip("make test-all runs it")
-	}
+	skipIfShort(t)
 	apart(t)
-	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	exe := executable(t)
 	dying := func(t *testing.T, when string) string {
 		dir := t.TempDir()
 		path, log := filepath.Join(dir, "program"), filepath.Join(dir, "log")
 		text := fmt.Sprintf("#!/bin/sh\necho begun >> '%s'\ncase $(wc -l < '%s') in %s esac\nexec '%s'\n", log, log, when, exe)
-		if err := os.WriteFile(path, []byte(text), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		requireNoError(t, os.WriteFile(path, []byte(text), 0o755))
 		return path
 	}
 	const soon, late, crash = "1) ;; *) kill -9 $$;;", "[1-4]) ;; *) kill -9 $$;;", `read -r spec; echo '{"at":"lock"}'; echo 'panic: no node' >&2; exit 2;;`
@@ -109,11 +96,7 @@ func TestInterleaveLosses(t *testing.T) {
 				}
 			}
 			cmd := locklab(t, interleaved(builds[0], builds[1], "--duration", "20ms", "--margin", "900%")...)
-			stdout, stderr, status := output(t, cmd)
-			said := strings.Join(strings.Fields(stdout+stderr), " ")
-			if status != c.want || !strings.Contains(said, c.said) {
-				t.Errorf("exit status %d, want %d, and %q in\n%s%s", status, c.want, c.said, stdout, stderr)
-			}
+			requireOutcome(t, cmd, c.want, c.said)
 			for i, want := range c.kept {
 				run := requireRun(t, filepath.Join(cmd.Dir, "pair", sides[i]))
 				if n := len(run.Results); n < want {
@@ -124,46 +107,15 @@ func TestInterleaveLosses(t *testing.T) {
 	}
 }
 
-// TestInterleaveFullDisk: on a full disk, results are compared, and missing ones named.
-func TestInterleaveFullDisk(t *testing.T) {
-	if testing.Short() {
-		t.Skip("make test-all runs it")
-	}
-	apart(t)
-	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := limited(t, 20, interleaved(exe, exe, "--rounds", "40", "--duration", "5ms", "--margin", "900%")...)
-	stdout, stderr, status := output(t, cmd)
-	said := strings.Join(strings.Fields(stdout), " ")
-	if status != exitUnfit || !strings.Contains(stderr, "\nlocklab: ") || !strings.Contains(stderr, "file too large") ||
-		!strings.Contains(said, "of its 40 rounds") || !strings.Contains(said, "Measure both builds again") || strings.Contains(stdout+stderr, "--resume") {
-		t.Errorf("exit status %d, want %d, the reason and what is missing in\n%s%s", status, exitUnfit, stdout, stderr)
-	}
-	for _, side := range sides {
-		run := requireRun(t, filepath.Join(cmd.Dir, "pair", side))
-		if n := len(run.Results); n == 0 || n >= 40 || !run.Manifest.Interrupted {
-			t.Errorf("%s: %d results, interrupted is %v", side, n, run.Manifest.Interrupted)
-		}
-	}
-}
-
 func TestInterleaveInterrupt(t *testing.T) {
-	if testing.Short() {
-		t.Skip("make test-all runs it")
-	}
+	skipIfShort(t)
 	t.Parallel()
 	same, slow := testBuilds(t)
 	cmd := locklab(t, interleaved(same, slow, "--rounds", "1000")...)
 	var stdout bytes.Buffer
 	cmd.Stdout = &stdout
 	said := begun(t, cmd, 3)
-	if err := cmd.Process.Signal(os.Interrupt); err != nil {
-		t.Fatal(err)
-	}
-	cmd.Wait()
-	if status := cmd.ProcessState.ExitCode(); status != exitInterrupted || !strings.Contains(stdout.String(), "t-test") {
+	if status := endBy(t, cmd, os.Interrupt); status != exitInterrupted || !strings.Contains(stdout.String(), "t-test") {
 		t.Errorf("exit status %d\n%s%s", status, stdout.String(), said.String())
 	}
 	for _, side := range sides {

@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 )
 
 func TestInterrupt(t *testing.T) {
@@ -15,19 +14,12 @@ func TestInterrupt(t *testing.T) {
 	var stdout bytes.Buffer
 	cmd.Stdout = &stdout
 	begun(t, cmd, 3)
-	if err := cmd.Process.Signal(os.Interrupt); err != nil {
-		t.Fatal(err)
-	}
-	cmd.Wait()
-	if status := cmd.ProcessState.ExitCode(); status != exitInterrupted {
-		t.Errorf("exit status %d, want %d", status, exitInterrupted)
+	if status := endBy(t, cmd, os.Interrupt); status != exitInterrupted || !strings.Contains(stdout.String(), reportName) {
+		t.Errorf("exit status %d, want %d and a report; printed %q", status, exitInterrupted, stdout.String())
 	}
 	run := requireRun(t, filepath.Join(cmd.Dir, "run"))
 	if !run.Manifest.Interrupted || len(run.Results) < 3 || len(run.Results) > 10 || len(run.Damage) > 0 {
 		t.Errorf("interrupted is %v, %d results, damage %v", run.Manifest.Interrupted, len(run.Results), run.Damage)
-	}
-	if !strings.Contains(stdout.String(), reportName) {
-		t.Error("no report was written")
 	}
 }
 
@@ -35,30 +27,17 @@ func TestInterruptEarly(t *testing.T) {
 	t.Parallel()
 	stalled := t.TempDir() // a program that starts and never gets ready
 	begun := filepath.Join(stalled, "begun")
-	if err := os.WriteFile(filepath.Join(stalled, "redis-server"), []byte("#!/bin/sh\ntouch '"+begun+"'\nexec sleep 60\n"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, os.WriteFile(filepath.Join(stalled, "redis-server"), []byte("#!/bin/sh\ntouch '"+begun+"'\nexec sleep 60\n"), 0o755))
 	cmd := locklab(t, quick("--locks", "redis-poll")...)
 	cmd.Env = append(cmd.Env, "PATH="+stalled+":"+os.Getenv("PATH"), "LOCKLAB_REDIS=")
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
-		if _, err := os.Stat(begun); err == nil {
-			break
-		}
-		if time.Now().After(deadline) {
-			_ = cmd.Process.Kill()
-			t.Fatalf("no server was started: %s", stderr.String())
-		}
-	}
-	if err := cmd.Process.Signal(os.Interrupt); err != nil {
-		t.Fatal(err)
-	}
-	cmd.Wait()
-	if status := cmd.ProcessState.ExitCode(); status != exitInterrupted || !strings.Contains(stderr.String(), "before anything was measured") {
+	start(t, cmd)
+	await(t, "server", func() bool {
+		_, err := os.Stat(begun)
+		return err == nil
+	})
+	if status := endBy(t, cmd, os.Interrupt); status != exitInterrupted || !strings.Contains(stderr.String(), "before anything was measured") {
 		t.Errorf("exit status %d, said %q", status, stderr.String())
 	}
 }

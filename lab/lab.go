@@ -21,7 +21,6 @@ import (
 	"locklab/harness/chaos"
 	"locklab/harness/measure"
 	"locklab/harness/result"
-	"locklab/harness/simulate"
 	"locklab/internal/nearest"
 )
 
@@ -33,10 +32,22 @@ const (
 	exitInterrupted = 130
 )
 
-// These errors only select the exit status; their reason has been printed.
+// A statusError selects the exit status; its reason has been printed.
+type statusError struct {
+	status int
+	reason string
+}
+
+func (e statusError) Error() string { return e.reason }
+
 var (
-	errInterrupted = errors.New("interrupted")
-	errViolations  = errors.New("a lock broke a promise")
+	errInterrupted = statusError{exitInterrupted, "interrupted"}
+	errViolations  = statusError{exitFailed, "a lock broke a promise"}
+	errDisagree    = statusError{exitFailed, "the runs do not agree"}
+	errRegressed   = statusError{exitFailed, "a case regressed"}
+	errUnsure      = statusError{exitUnfit, "not significant"}
+	errUnfit       = statusError{exitUnfit, "the machine is not, or was not, fit to measure on"}
+	errDropped     = statusError{exitUnfit, "a case was not merged"}
 )
 
 // Main is the main function of a program with the locks of p. It runs the command line and
@@ -89,15 +100,9 @@ func untilSignal(signals ...os.Signal) context.Context {
 }
 
 func (p *Program) status(err error) int {
-	switch {
-	case err == nil:
-		return 0
-	case errors.Is(err, errInterrupted):
-		return exitInterrupted
-	case errors.Is(err, errViolations), errors.Is(err, errDisagree), errors.Is(err, errRegressed):
-		return exitFailed
-	case errors.Is(err, errUnfit), errors.Is(err, errDropped), errors.Is(err, errUnsure):
-		return exitUnfit
+	var printed statusError
+	if err == nil || errors.As(err, &printed) {
+		return printed.status
 	}
 	text := result.OneLine(strings.ReplaceAll(err.Error(), "\n", "; "))
 	if errors.Is(err, harness.ErrUsage) || errors.As(err, new(notComparedError)) {
@@ -118,12 +123,11 @@ throughput, latency and fairness.`,
 		Version:       p.version(),
 		SilenceUsage:  true,
 		SilenceErrors: true,
-		Args:          noArgs,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
-			if serve, _ := cmd.Flags().GetBool(serveFlag); serve != simulate.Simulates {
-				return errOtherBuild
+			if err := enterBuild(); err != nil {
+				return err
 			}
 			return checkLimits(cmd)
 		},
@@ -136,10 +140,20 @@ throughput, latency and fairness.`,
 	root.AddCommand(p.envCommand(), schemaCommand(), p.versionCommand(), manCommand())
 	setHelp(root)
 	p.completeNames(root)
-	for _, c := range root.Commands() {
-		c.Example = p.examples(c.Example)
-	}
+	p.complete(root)
 	return root
+}
+
+// complete sets the common properties of cmd and the commands below it.
+func (p *Program) complete(cmd *cobra.Command) {
+	cmd.Flags().SortFlags = false
+	cmd.Example = p.examples(cmd.Example)
+	if cmd.Args == nil && cmd.Name() != "help" {
+		cmd.Args = noArgs
+	}
+	for _, c := range cmd.Commands() {
+		p.complete(c)
+	}
 }
 
 func noArgs(cmd *cobra.Command, args []string) error {
@@ -152,10 +166,7 @@ func noArgs(cmd *cobra.Command, args []string) error {
 			hint = fmt.Sprintf("; the value of --%s stands behind an equals sign: --%[1]s=%s", f.Name, args[0])
 		}
 	})
-	var names []string
-	for _, c := range cmd.Commands() {
-		names = append(names, c.Name())
-	}
+	names := each(cmd.Commands(), (*cobra.Command).Name)
 	hint = cmp.Or(hint, nearest.Hint(args[0], names))
 	return usage("unexpected %q%s; see '%s --help'", args[0], hint, cmd.CommandPath())
 }

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"locklab/cmd/locklab/catalog"
 	"locklab/harness/locktest"
@@ -35,13 +36,16 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-func locklab(t *testing.T, args ...string) *exec.Cmd {
+func executable(t *testing.T) string {
 	t.Helper()
 	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.Command(exe, args...)
+	requireNoError(t, err)
+	return exe
+}
+
+func locklab(t *testing.T, args ...string) *exec.Cmd {
+	t.Helper()
+	cmd := exec.Command(executable(t), args...)
 	cmd.Env = append(os.Environ(), asMain+"=1")
 	cmd.Dir = t.TempDir()
 	return cmd
@@ -59,14 +63,89 @@ func output(t *testing.T, cmd *exec.Cmd) (stdout, stderr string, status int) {
 	return out.String(), errs.String(), cmd.ProcessState.ExitCode()
 }
 
-// requireSuccess runs cmd, which must exit with status 0.
-func requireSuccess(t *testing.T, cmd *exec.Cmd) (stdout, stderr string) {
+// locklabIn is locklab in the directory dir.
+func locklabIn(t *testing.T, dir string, args ...string) *exec.Cmd {
+	t.Helper()
+	cmd := locklab(t, args...)
+	cmd.Dir = dir
+	return cmd
+}
+
+func requireNoError(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func skipIfShort(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("make test-all runs it")
+	}
+}
+
+func requireAbsent(t *testing.T, file string) {
+	t.Helper()
+	if _, err := os.Stat(file); err == nil {
+		t.Errorf("%s exists", file)
+	}
+}
+
+// requireContains checks that each of wants is in text, with its spaces or with single ones.
+func requireContains(t *testing.T, text string, wants ...string) {
+	t.Helper()
+	flat := strings.Join(strings.Fields(text), " ")
+	for _, want := range wants {
+		if !strings.Contains(text, want) && !strings.Contains(flat, want) {
+			t.Errorf("%q is not in\n%s", want, text)
+		}
+	}
+}
+
+// requireOutcome runs cmd, which must exit with that status and print texts.
+func requireOutcome(t *testing.T, cmd *exec.Cmd, want int, texts ...string) (stdout, stderr string) {
 	t.Helper()
 	stdout, stderr, status := output(t, cmd)
-	if status != 0 {
-		t.Fatalf("%q: exit status %d, wrote\n%s%s", cmd.Args[1:], status, stdout, stderr)
+	if status != want {
+		t.Fatalf("%q: exit status %d, want %d; wrote\n%s%s", cmd.Args[1:], status, want, stdout, stderr)
 	}
+	requireContains(t, stdout+stderr, texts...)
 	return stdout, stderr
+}
+
+// requireSuccess runs cmd, which must exit with status 0.
+func requireSuccess(t *testing.T, cmd *exec.Cmd, texts ...string) (stdout, stderr string) {
+	t.Helper()
+	return requireOutcome(t, cmd, 0, texts...)
+}
+
+// start starts cmd, and kills it at the end of t if it still runs.
+func start(t *testing.T, cmd *exec.Cmd) {
+	t.Helper()
+	requireNoError(t, cmd.Start())
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill() // it may have ended
+		_ = cmd.Wait()
+	})
+}
+
+// endBy sends sig to cmd, waits for the end, and returns the exit status.
+func endBy(t *testing.T, cmd *exec.Cmd, sig os.Signal) int {
+	t.Helper()
+	requireNoError(t, cmd.Process.Signal(sig))
+	_ = cmd.Wait() // the status shows it
+	return cmd.ProcessState.ExitCode()
+}
+
+// await waits until ok returns true.
+func await(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(mostTime); !ok(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("after %v: no %s", mostTime, what)
+		}
+	}
 }
 
 type refusal struct{ args, want string }
@@ -105,7 +184,19 @@ func TestUsageErrors(t *testing.T) {
 	one, two := machineRuns(t)
 	file := filepath.Join(t.TempDir(), "file")
 	writeFile(t, file, "")
+	taken := echo(t)
 	for _, c := range []refusal{
+		{"proxy", `--listen is "": want HOST:PORT`},
+		{"proxy --listen 127.0.0.1:0", `--to is "": want HOST:PORT`},
+		{"proxy --listen 127.0.0.1 --to h:1", `--listen is "127.0.0.1": want HOST:PORT`},
+		{"proxy --listen 127.0.0.1:0 --to h:", `--to is "h:": want HOST:PORT`},
+		{"proxy --listen " + taken + " --to h:1", "address already in use"},
+		{"trace", "such as zk-fair"},
+		{"trace zk-fair redis-poll", "one lock"},
+		{"trace zk-fairy", "did you mean zk-fair"},
+		{"trace tas", "kept in memory"},
+		{"trace remote", "locks"},
+		{"trace redis-redlock", "3 servers"},
 		{"run --locks nosuch", `"nosuch"`},
 		{"run --locks tickets", "did you mean ticket"},
 		{"run --workers 99999 --locks tas", "99999"},
@@ -128,12 +219,9 @@ func TestUsageErrors(t *testing.T) {
 		{"run --locks tas --rate auto,auto", "planned twice"},
 		{"run --locks tas --rate auto --think 1us", "--think and --rate auto"},
 		{"run --locks tas --rate auto --budget 1s", "too small"},
-		{"run --locks zk-fair --rate auto --section map", "workers share no memory"},
 		{"run --locks tas --workers 4 --rate closed --arrivals even", "needs a rate"},
 		{"run --section lines:0", `"lines:0"`},
 		{"run --section foo", "work, lines:N with N from 1 to 1024, map, lru or log"},
-		{"run --section map --locks zk-fair,redis-queue", "workers share no memory"},
-		{"run --section work,map --read 90 --locks seqlock", "read while a writer writes"},
 		{"run --section lru --spread 65536 --locks mcs", "8192 MiB"},
 		{"run --hold 1ns*0+2ns", "the weight in \"1ns*0\""},
 		{"run --think 1ns*2-exp", `"1ns*2-exp"`},
@@ -207,9 +295,7 @@ func TestUnreachableServer(t *testing.T) {
 	cmd := locklab(t, quick("--locks", "redis-poll")...)
 	cmd.Env = append(cmd.Env, "LOCKLAB_REDIS=127.0.0.1:1")
 	requireRefusal(t, cmd, "127.0.0.1:1")
-	if _, err := os.Stat(filepath.Join(cmd.Dir, "run")); err == nil {
-		t.Error("it left a run behind")
-	}
+	requireAbsent(t, filepath.Join(cmd.Dir, "run"))
 }
 
 func TestRun(t *testing.T) {
@@ -217,9 +303,7 @@ func TestRun(t *testing.T) {
 	cmd := locklab(t, quick("--seed", "7")...)
 	stdout, _ := requireSuccess(t, cmd)
 	dir := filepath.Join(cmd.Dir, "run")
-	if !strings.Contains(stdout, filepath.Join(dir, reportName)) {
-		t.Errorf("the path of the report is not in\n%s", stdout)
-	}
+	requireContains(t, stdout, filepath.Join(dir, reportName))
 	run := requireRun(t, dir)
 	// empty serves one worker; the two others run with 1 and 2.
 	if m := run.Manifest; len(run.Results) != 10 || len(run.Damage) > 0 || m.Interrupted || m.Finished.IsZero() ||
@@ -233,11 +317,9 @@ func TestRun(t *testing.T) {
 	}
 
 	// A second run must not touch the first without --replace.
-	again := locklab(t, quick()...)
-	again.Dir = cmd.Dir
+	again := locklabIn(t, cmd.Dir, quick()...)
 	requireRefusal(t, again, "already holds a run")
-	again = locklab(t, least("--replace")...)
-	again.Dir = cmd.Dir
+	again = locklabIn(t, cmd.Dir, least("--replace")...)
 	requireSuccess(t, again)
 	if !result.Exists(dir + ".previous") {
 		t.Error("the earlier run is gone")
@@ -249,33 +331,24 @@ func TestRun(t *testing.T) {
 	writeFile(t, results, text[:len(text)-100])
 	html := filepath.Join(cmd.Dir, "again.html")
 	requireSuccess(t, locklab(t, "report", dir, "--out", html, "--png", filepath.Join(cmd.Dir, "png")))
-	written, err := os.ReadFile(html)
-	if err != nil || !strings.Contains(string(written), "cut short") {
-		t.Errorf("the report does not say that a line is cut short (%v)", err)
-	}
-	run, err = result.Load(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	requireContains(t, readFile(t, html), "cut short")
+	run = requireRun(t, dir)
 	posters := page.Posters(run)
-	if _, err := os.Stat(filepath.Join(cmd.Dir, "png", "throughput-distributed.png")); err == nil {
-		t.Error("it drew distributed locks, of which it measured none")
-	}
+	requireAbsent(t, filepath.Join(cmd.Dir, "png", "throughput-distributed.png"))
 	if len(run.Results) != 1 || len(posters) == 0 {
 		t.Errorf("%d results and %d charts, want one result of two", len(run.Results), len(posters))
 	}
 	for _, p := range posters {
-		text, err := os.ReadFile(filepath.Join(cmd.Dir, "png", p.Name+".png"))
-		if err != nil || !strings.HasPrefix(string(text), "\x89PNG") {
-			t.Errorf("no picture of %s (%v)", p.Name, err)
-		}
+		requireContains(t, readFile(t, filepath.Join(cmd.Dir, "png", p.Name+".png"))[:4], "\x89PNG")
 	}
 }
+
+var noServers = []string{"PATH=", "ZOOKEEPER_HOME=", "JAVA_HOME=", "LOCKLAB_REQUIRE=", "LOCKLAB_REDIS=", "LOCKLAB_ZOOKEEPER="}
 
 func TestNoServers(t *testing.T) {
 	t.Parallel()
 	cmd := locklab(t, least("--locks", "sync-mutex,redis-poll,zk-fair")...)
-	cmd.Env = append(cmd.Env, "PATH=", "ZOOKEEPER_HOME=", "JAVA_HOME=", "LOCKLAB_REQUIRE=", "LOCKLAB_REDIS=", "LOCKLAB_ZOOKEEPER=")
+	cmd.Env = append(cmd.Env, noServers...)
 	_, stderr := requireSuccess(t, cmd)
 	run := requireRun(t, filepath.Join(cmd.Dir, "run"))
 	page := readFile(t, filepath.Join(cmd.Dir, "run", reportName))
@@ -290,8 +363,11 @@ func TestNoServers(t *testing.T) {
 
 	cmd = locklab(t, quick("--locks", "redis-poll")...)
 	cmd.Env = append(cmd.Env, "PATH=", "LOCKLAB_REQUIRE=redis", "LOCKLAB_REDIS=")
-	if _, stderr, status := output(t, cmd); status == 0 || !strings.Contains(stderr, "redis") {
-		t.Errorf("a required server is missing: exit status %d, said %q", status, stderr)
+	requireOutcome(t, cmd, exitFailed, "redis")
+	for lock, want := range map[string]string{"zk-fair": "ZooKeeper", "redis-poll": "redis-server"} {
+		cmd := locklab(t, "trace", lock)
+		cmd.Env = append(cmd.Env, noServers...)
+		requireRefusal(t, cmd, want)
 	}
 }
 
@@ -304,8 +380,8 @@ func TestListAndEnv(t *testing.T) {
 		}
 	}
 	for _, args := range [][]string{{"env"}, {"env", "--json"}, {"list", "--json"}, {"--version"}, {"--help"}, {}} {
-		if stdout, stderr, status := output(t, locklab(t, args...)); status != 0 || stdout == "" {
-			t.Errorf("%v: exit status %d, said %q", args, status, stderr)
+		if stdout, _ := requireSuccess(t, locklab(t, args...)); stdout == "" {
+			t.Errorf("%v printed nothing", args)
 		}
 	}
 }

@@ -2,6 +2,7 @@ package lab
 
 import (
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -58,18 +59,11 @@ func checkLimits(cmd *cobra.Command) (err error) {
 		if err != nil || !ranged {
 			return
 		}
-		var x float64
-		switch f.Value.Type() {
-		case "int":
-			n, e := cmd.Flags().GetInt(f.Name)
-			x, err = float64(n), e
-		case "float64":
-			x, err = cmd.Flags().GetFloat64(f.Name)
-		case "duration":
-			d, e := cmd.Flags().GetDuration(f.Name)
-			x, err = float64(d), e
+		x, perr := strconv.ParseFloat(f.Value.String(), 64)
+		if d, derr := time.ParseDuration(f.Value.String()); derr == nil && f.Value.Type() == "duration" {
+			x, perr = float64(d), nil
 		}
-		if err == nil && !l.holds(x) {
+		if perr != nil || !l.holds(x) {
 			err = usage("--%s is %s: want %s", f.Name, f.Value, l.text)
 		}
 	})

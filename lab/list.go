@@ -18,6 +18,7 @@ func (p *Program) listCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list [LOCK|FAMILY|STATUS ...]",
 		Short: "Show the locks, their sources and what they claim",
+		Args:  cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, words []string) error {
 			if len(words) == 0 {
 				words = []string{"all"}
@@ -87,9 +88,5 @@ func claims(t harness.Traits) string {
 }
 
 func listJSON(out io.Writer, locks []*harness.Variant) error {
-	described := make([]harness.Lock, len(locks))
-	for i, v := range locks {
-		described[i] = v.Describe()
-	}
-	return encodeJSON(out, described)
+	return encodeJSON(out, each(locks, (*harness.Variant).Describe))
 }

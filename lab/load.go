@@ -92,10 +92,4 @@ func (l loading) cross(ws []harness.Workload) (out []harness.Workload) {
 	return out
 }
 
-func parseDeadline(text string) (time.Duration, error) {
-	d, err := time.ParseDuration(text)
-	if err != nil || d < 0 || d > harness.MaxDeadline {
-		return 0, usage("%q is not a deadline: want a duration such as 10ms, up to %v, or 0 for none", text, harness.Span{Mean: harness.MaxDeadline})
-	}
-	return d, nil
-}
+var parseDeadline = parseTime(0, harness.MaxDeadline, fmt.Sprintf("a deadline: want a duration such as 10ms, up to %v, or 0 for none", harness.Span{Mean: harness.MaxDeadline}))

@@ -24,10 +24,6 @@ type measuring struct {
 
 	guarantees guarding // of the report
 
-	budget time.Duration // of the whole run since begin; 0 is unlimited
-	begin  time.Time
-	told   bool // the budget overrun has been reported
-
 	rounds      int // current plan
 	done, total int // cases, over all rounds
 	violated    []string
@@ -35,7 +31,7 @@ type measuring struct {
 }
 
 func (o *runOptions) measuring(p *measure.Plan, out *result.Writer, stderr io.Writer) measuring {
-	return measuring{program: o.program, plan: p, guarantees: o.guarantees, out: out, stderr: stderr, budget: o.budget, begin: o.begin, rounds: p.Rounds, total: p.Total()}
+	return measuring{program: o.program, plan: p, guarantees: o.guarantees, out: out, stderr: stderr, rounds: p.Rounds, total: p.Total()}
 }
 
 // run measures what earlier, which may be nil, lacks. The end of ctx is not an error.
@@ -72,10 +68,6 @@ func (m *measuring) run(ctx context.Context, earlier *result.Run) error {
 			}
 		}
 		show.update(p)
-		if text := m.overrun(p, time.Since(m.begin)); text != "" && !m.told {
-			m.told = true
-			show.lasting(text)
-		}
 		return nil
 	})
 	if ctx.Err() != nil {
@@ -90,24 +82,6 @@ func (m *measuring) noteRounds(n int) error {
 	}
 	m.rounds = n
 	return m.out.Edit(func(f *result.Manifest) { f.Rounds = n })
-}
-
-// overrun returns a warning that the run will exceed its budget, or "". It returns "" if
-// the run may reduce its rounds. It predicts the overrun from the time spent so far.
-func (m *measuring) overrun(p measure.Progress, passed time.Duration) string {
-	const tolerated = 1.1
-	whole := passed + p.Left + reportTime
-	if m.budget == 0 || float64(whole) <= tolerated*float64(m.budget) {
-		return ""
-	}
-	again := "for fewer, leave out --rounds"
-	if m.plan.Budget > 0 {
-		if p.Rounds > m.plan.Least {
-			return "" // the rounds will be reduced
-		}
-		again = "it takes so many to tell locks apart; for less, choose fewer locks or workers"
-	}
-	return fmt.Sprintf("over the budget: as busy as the machine is now, %s %s about %v, not %v; %s", numfmt.Plural(p.Rounds, "round"), numfmt.Choose(p.Rounds, "takes", "take"), whole.Round(time.Second), m.budget, again)
 }
 
 func (m *measuring) keep(p measure.Progress) error {

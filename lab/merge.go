@@ -16,23 +16,16 @@ import (
 	"locklab/internal/numfmt"
 )
 
-// errDropped only selects the exit status; the reason has been printed.
-var errDropped = errors.New("a case was not merged")
+const mergeHelp = `merge makes one run of the parts that the ranks of a run left, one directory each, in any
+order. The parts stay as they are, and the same parts give the same files.
 
-const mergeHelp = `merge makes one run of the parts that the ranks of a run left, one directory each,
-in any order. The run can be reported, compared and exported as any other; the
-parts stay as they are, and the same parts give the same files.
+Counts and histograms are added up. The holds of all ranks together are judged: whether
+there were two holders, within the error of the ranks' clocks, and whether fencing tokens
+rose. A case and round that a rank lacks, or whose windows were not open together, is left
+out and named here and in manifest.json (lost).
 
-Counts and histograms are added up. The holds of all ranks together are judged:
-whether there were two holders, as far as the clocks of the ranks tell, and whether
-fencing tokens rose. A case and round that a rank lacks, or whose windows were not
-open together, is left out; it is named here and in manifest.json (lost).
-
-The exit status is
-  0  all was merged
-  1  a lock broke a promise
-  2  the directories are not the parts of one run, each once
-  3  a case and round was left out`
+The exit status is 0 if all was merged, 1 if a lock broke a promise, 2 if the directories are
+not the parts of one run, each once, and 3 if a case and round was left out.`
 
 func (p *Program) mergeCommand() *cobra.Command {
 	var out string

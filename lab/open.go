@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"encoding/json"
 	"errors"
 	"locklab/harness/measure"
 	"locklab/harness/result"
@@ -18,14 +19,12 @@ func (o runOptions) open(p *measure.Plan, s *site.Servers, skipped []result.Skip
 	m := o.program.manifest(o.seed)
 	maps.Copy(m.Versions, s.Versions())
 	m.Command, m.Rounds, m.Cases, m.OpenEvery, m.Flags = o.commandLine(), p.Rounds, len(p.Cases), p.OpenEvery, o.chosen
-	m.Window, m.Windows, m.Overhead, m.Sections = o.base(p), o.windows(p), in.Overhead(), in.SectionCosts(p.Cases)
+	m.Window, m.Windows, m.Overhead, m.Sections = o.baseOf(p.Cases[0]), o.windows(p), in.Overhead(), in.SectionCosts(p.Cases)
 	m.Sites, m.Skipped, m.Warnings = s.Sites, skipped, append(m.Warnings, site.ColdWarnings(s.Sites)...)
 	if o.ranks > 1 {
 		m.Rank, m.Ranks, m.Job, m.Machine.Host = o.rank, o.ranks, o.job, o.host
 	}
-	if err := o.guarantees.terms.apply(&m); err != nil {
-		return "", nil, nil, err
-	}
+	m.Margin = o.guarantees.margin.given
 	out, run, err := dir.open(m)
 	if err != nil || run == nil {
 		return dir.out, out, nil, err
@@ -38,9 +37,9 @@ func (o runOptions) open(p *measure.Plan, s *site.Servers, skipped []result.Skip
 	return dir.out, out, run, nil
 }
 
-// commandLine returns the command that repeats the run: rank 0's, or of all ranks.
+// commandLine returns the command that repeats the run, which for ranks is of all of them.
 func (o *runOptions) commandLine() []string {
-	if o.command != nil {
+	if o.command != nil || json.Unmarshal([]byte(os.Getenv(commandVariable)), &o.command) == nil {
 		return o.command
 	}
 	return withoutPassword(append([]string{o.program.Name}, os.Args[1:]...))

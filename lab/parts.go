@@ -1,9 +1,8 @@
 package lab
 
 import (
-	"fmt"
+	"slices"
 	"sort"
-	"strings"
 	"time"
 
 	"locklab/harness"
@@ -50,12 +49,7 @@ func (t part) of(p *measure.Plan) func(measure.Case) bool {
 // divide gives the parts of p windows that use their shares of the budget. A part beyond its
 // limits gets the shortest or longest, and the others divide the rest.
 func (o runOptions) divide(p *measure.Plan, budget time.Duration) {
-	var open []part
-	for _, t := range parts {
-		if p.EstimateOf(t.of(p)) > 0 {
-			open = append(open, t)
-		}
-	}
+	open := filter(parts, func(t part) bool { return p.EstimateOf(t.of(p)) > 0 })
 	left := budget
 	for len(open) > 1 {
 		at := -1
@@ -99,36 +93,11 @@ func (o runOptions) windowFor(p *measure.Plan, has func(measure.Case) bool, d ti
 	return minWindow + time.Duration(n-1)*step
 }
 
-// division gives the approximate time of each part of p, or "" for a single part.
-func (o runOptions) division(p *measure.Plan) string {
-	var said []string
-	for _, t := range parts {
-		d := t.time
-		switch {
-		case t.has != nil:
-			d = p.EstimateOf(t.of(p))
-		case t.name == "hardware" && !o.hardware, t.name == "failures" && !o.chaos:
-			d = 0
-		}
-		if d > 0 {
-			said = append(said, fmt.Sprintf("%s %v", t.name, d.Round(time.Second)))
-		}
-	}
-	if len(said) < 2 {
-		return ""
-	}
-	return strings.Join(said, ", ")
-}
-
 func (o runOptions) windows(p *measure.Plan) map[string]time.Duration {
 	m := make(map[string]time.Duration)
 	for _, t := range parts {
-		has := t.of(p)
-		for _, c := range p.Cases {
-			if has(c) {
-				m[t.name] = o.baseOf(c)
-				break
-			}
+		if i := slices.IndexFunc(p.Cases, t.of(p)); i >= 0 {
+			m[t.name] = o.baseOf(p.Cases[i])
 		}
 	}
 	return m

@@ -7,8 +7,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"locklab/harness"
 )
 
 func TestPartsInMethodology(t *testing.T) {
@@ -35,10 +33,7 @@ func TestDivide(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2))
 	for _, budget := range []time.Duration{5 * time.Minute, 10 * time.Minute} {
 		o := optionsOf(t, "--budget="+budget.String())
-		p, err := o.plan()
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := requirePlan(t, o)
 		for _, c := range p.Cases {
 			in := 0
 			for _, part := range parts {
@@ -62,9 +57,7 @@ func TestDivide(t *testing.T) {
 		}
 		again := optionsOf(t, "")
 		q, err := again.plan()
-		if err != nil {
-			t.Fatal(err)
-		}
+		requireNoError(t, err)
 		for _, part := range parts {
 			if w, ok := o.windows(p)[part.name]; ok {
 				again.setWindowsOf(q, part.of(q), w)
@@ -74,36 +67,6 @@ func TestDivide(t *testing.T) {
 			if p.Cases[i].Workload != q.Cases[i].Workload {
 				t.Errorf("resumed, %s lasts %v, and not %v", p.Cases[i].Name(), q.Cases[i].Workload.Window, p.Cases[i].Workload.Window)
 			}
-		}
-		t.Logf("%v: %d cases, %d rounds: %s", budget, len(p.Cases), p.Rounds, o.division(p))
-	}
-}
-
-// TestRemoteWorkers: distributed locks have two numbers of workers by default, else all.
-func TestRemoteWorkers(t *testing.T) {
-	for _, locks := range []string{defaultLocks, "all"} {
-		o := optionsOf(t, "--locks="+locks)
-		p, err := o.plan()
-		if err != nil {
-			t.Fatal(err)
-		}
-		workers := make(map[*harness.Variant][]int)
-		for _, c := range p.Cases {
-			if c.Lock.Traits.Needs != "" && c.Lock.Traits.MaxWorkers == 0 && usual(c.Lock.Describe(), c.Workload) {
-				workers[c.Lock] = append(workers[c.Lock], c.Workload.Workers)
-			}
-		}
-		for v, got := range workers {
-			want := []int{1, 2, 8, 16, 64}
-			if locks == defaultLocks {
-				want = []int{1, 16}
-			}
-			if !slices.Equal(got, want) && !v.Traits.ReadWrite {
-				t.Errorf("--locks %s: %s with %v workers, want %v", locks, v.Name, got, want)
-			}
-		}
-		if len(workers) == 0 {
-			t.Errorf("--locks %s: none is kept by servers", locks)
 		}
 	}
 }

@@ -51,13 +51,10 @@ func (p *Program) byDefault(v *harness.Variant) bool {
 	return v.Status.Competes()
 }
 
-func (p *Program) spinLocks() (locks []*harness.Variant) {
-	for _, v := range p.Locks {
-		if v.Family == harness.Spin && v.Local != nil && !v.Traits.ReadWrite {
-			locks = append(locks, v)
-		}
-	}
-	return locks
+func (p *Program) spinLocks() []*harness.Variant {
+	return filter(p.Locks, func(v *harness.Variant) bool {
+		return v.Family == harness.Spin && v.Local != nil && !v.Traits.ReadWrite
+	})
 }
 
 var exampleLocks = regexp.MustCompile(`(?:--locks|--to|locklab trace) (\S+)`)

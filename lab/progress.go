@@ -7,7 +7,6 @@ import (
 	"os"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"golang.org/x/term"
 
@@ -91,7 +90,7 @@ func (s *progress) show(at step) {
 		s.line(at)
 	case time.Since(s.written) >= s.pause || at.done == at.total:
 		s.written = time.Now()
-		fmt.Fprintln(s.out, at.plain())
+		fmt.Fprintln(s.out, at)
 	}
 }
 
@@ -130,7 +129,7 @@ func (s *progress) lasting(text string) {
 
 func (s *progress) line(at step) {
 	// The last column stays empty: some terminals begin a new line there.
-	fmt.Fprintf(s.out, "\r%s\x1b[K", at.fit(s.width()-1))
+	fmt.Fprintf(s.out, "\r%s\x1b[K", cut(at.String(), s.width()-1))
 	s.shown = true
 }
 
@@ -162,51 +161,20 @@ type step struct {
 	steal, load        float64
 }
 
-func (s step) plain() string {
-	return strings.TrimRight(fmt.Sprintf("%s round %-2d  %-44s  %-15s  %s  %s", s.count(), s.round, s.name, s.figure, s.rest(), s.noise()), " ")
-}
-
-func (s step) count() string {
-	return fmt.Sprintf("[%*d/%d]", len(fmt.Sprint(s.total)), s.done, s.total)
-}
-
-func (s step) rest() string {
-	return fmt.Sprintf("%7s left", time.Duration(max(0, s.left)).Round(time.Second))
-}
-
-func (s step) noise() string {
-	var parts []string
+func (s step) String() string {
+	line := fmt.Sprintf("[%*d/%d] %7s left", len(fmt.Sprint(s.total)), s.done, s.total, time.Duration(max(0, s.left)).Round(time.Second))
+	if s.round > 0 {
+		line += fmt.Sprintf("  round %-2d", s.round)
+	}
+	line = fmt.Sprintf("%s  %-15s  %-44s", line, s.figure, strings.TrimPrefix(s.name, "lock="))
 	if s.figure != "" && !math.IsNaN(s.steal) {
-		parts = append(parts, fmt.Sprintf("steal %.0f %%", 100*s.steal))
+		line += fmt.Sprintf("  steal %.0f %%", 100*s.steal)
 	}
 	if s.figure != "" && !math.IsNaN(s.load) {
-		parts = append(parts, fmt.Sprintf("load %.1f", s.load))
+		line += fmt.Sprintf("  load %.1f", s.load)
 	}
-	return strings.Join(parts, " ")
+	return strings.TrimRight(line, " ")
 }
-
-const leastName = 16
-
-// fit returns the line for a terminal: it cuts the name first, then drops fields.
-func (s step) fit(columns int) string {
-	optional := []string{s.figure, strings.TrimSpace(s.rest()), s.noise()}
-	name := strings.TrimPrefix(s.name, "lock=")
-	for n := len(optional); n >= 0; n-- {
-		tail := ""
-		for _, part := range optional[:n] {
-			if part != "" {
-				tail += "  " + part
-			}
-		}
-		room := columns - columnsOf(s.count()) - 1 - columnsOf(tail)
-		if room >= min(leastName, columnsOf(name)) {
-			return s.count() + " " + cut(name, room) + tail
-		}
-	}
-	return cut(s.count(), columns)
-}
-
-func columnsOf(text string) int { return utf8.RuneCountInString(text) }
 
 func cut(text string, columns int) string {
 	runes := []rune(text)

@@ -3,8 +3,6 @@ package lab
 import (
 	"bytes"
 	"errors"
-	"math"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -36,46 +34,19 @@ func TestFigure(t *testing.T) {
 	}
 }
 
-var aStep = step{done: 37, total: 216, round: 2, name: "lock=zk-two-level-local-first/workers=8/clients=2/hold=0s",
-	figure: "28.9 M/s ±1 %", left: 3*time.Minute + 10*time.Second, steal: 0.004, load: 1.234}
-
-// TestLineFits checks the line for terminals of every width: it is never wider, and the
-// most important field is dropped last.
-func TestLineFits(t *testing.T) {
-	dark := aStep
-	dark.steal, dark.load = math.NaN(), math.NaN()
-	short := step{done: 1, total: 2, name: "lock=tas/workers=1/hold=0s", left: time.Second}
-	for _, s := range []step{aStep, dark, short} {
-		shown := 0
-		for columns := range 200 {
-			line := s.fit(columns)
-			if n := columnsOf(line); n > columns || strings.ContainsAny(line, "\n\r\t") {
-				t.Fatalf("%d columns in %d: %q", n, columns, line)
-			}
-			if n := columnsOf(line); n < shown && n < columns-leastName {
-				t.Errorf("a wider terminal shows less: %d columns of %d: %q", n, columns, line)
-			}
-			shown = max(shown, columnsOf(line))
-		}
-	}
-	for columns, want := range map[int]string{
-		4:   "[ 3…",
-		30:  "[ 37/216] zk-two-level-local-…",
-		45:  "[ 37/216] zk-two-level-local-…  28.9 M/s ±1 %",
-		60:  "[ 37/216] zk-two-level-local-fir…  28.9 M/s ±1 %  3m10s left",
-		80:  "[ 37/216] zk-two-level-local-fir…  28.9 M/s ±1 %  3m10s left  steal 0 % load 1.2",
-		120: "[ 37/216] zk-two-level-local-first/workers=8/clients=2/hold=0s  28.9 M/s ±1 %  3m10s left  steal 0 % load 1.2",
-	} {
-		if got := aStep.fit(columns); got != want {
-			t.Errorf("in %d columns:\n%q, want\n%q", columns, got, want)
-		}
-	}
-}
-
-func TestPlainLine(t *testing.T) {
-	want := "[ 37/216] round 2   lock=zk-two-level-local-first/workers=8/clients=2/hold=0s  28.9 M/s ±1 %      3m10s left  steal 0 % load 1.2"
-	if got := aStep.plain(); got != want {
+func TestStep(t *testing.T) {
+	s := step{done: 37, total: 216, round: 2, name: "lock=zk-two-level-local-first/workers=8/clients=2/hold=0s",
+		figure: "28.9 M/s ±1 %", left: 3*time.Minute + 10*time.Second, steal: 0.004, load: 1.234}
+	const want = "[ 37/216]   3m10s left  round 2   28.9 M/s ±1 %    zk-two-level-local-first/workers=8/clients=2/hold=0s  steal 0 %  load 1.2"
+	if got := s.String(); got != want {
 		t.Errorf("got\n%q, want\n%q", got, want)
+	}
+	if got := cut(want, 30); got != "[ 37/216]   3m10s left  round…" {
+		t.Errorf("in 30 columns: %q", got)
+	}
+	s.round, s.figure = 0, ""
+	if got := s.String(); strings.Contains(got, "round") || strings.Contains(got, "load") {
+		t.Errorf("without a figure: %q", got)
 	}
 }
 
@@ -122,21 +93,6 @@ func TestProgressPauses(t *testing.T) {
 	})
 }
 
-func TestOneProgress(t *testing.T) {
-	files, err := filepath.Glob("*.go")
-	if err != nil || !slices.Contains(files, "progress.go") {
-		t.Fatal(files, err)
-	}
-	for _, name := range files {
-		text := readFile(t, name)
-		for _, mark := range []string{"term.IsTerminal", `\x1b[K`, `"\r`} {
-			if has := strings.Contains(text, mark); has != (name == "progress.go") && !strings.HasSuffix(name, "_test.go") {
-				t.Errorf("%s: %q is in it: %v; progress.go shows how far things have come", name, mark, has)
-			}
-		}
-	}
-}
-
 func TestProgress(t *testing.T) {
 	c := measure.Case{Lock: &harness.Variant{Name: "mcs"}, Workload: harness.Workload{Workers: 2}}
 	result := func(v ...harness.Violation) *harness.Result {
@@ -153,15 +109,15 @@ func TestProgress(t *testing.T) {
 		terminal bool
 		want     string
 	}{
-		{false, "[1/3] round 1   lock=mcs/workers=2/hold=0s                    1 k/s                 2s left  steal 3 % load 0.5\n" +
+		{false, "[1/3]      2s left  round 1   1 k/s            mcs/workers=2/hold=0s                         steal 3 %  load 0.5\n" +
 			"LOST lock=mcs/workers=2/hold=0s, round 2: signal: killed\n" +
 			"VIOLATED exclusion: lock=mcs/workers=2/hold=0s\n" +
-			"[3/3] round 3   lock=mcs/workers=2/hold=0s                    VIOLATED exclusion       0s left  steal 3 % load 0.5\n"},
-		{true, "\r[0/3] mcs/workers=2/hold=0s  3s left\x1b[K" +
-			"\r[1/3] mcs/workers=2/hold=0s  1 k/s  2s left  steal 3 % load 0.5\x1b[K" +
+			"[3/3]      0s left  round 3   VIOLATED exclusion  mcs/workers=2/hold=0s                         steal 3 %  load 0.5\n"},
+		{true, "\r[0/3]      3s left                   mcs/workers=2/hold=0s\x1b[K" +
+			"\r[1/3]      2s left  round 1   1 k/s            mcs/workers=2/hold=0s          …\x1b[K" +
 			"\r\x1b[KLOST lock=mcs/workers=2/hold=0s, round 2: signal: killed\n" +
 			"VIOLATED exclusion: lock=mcs/workers=2/hold=0s\n" +
-			"\r[3/3] mcs/workers=2/hold=0s  VIOLATED exclusion  0s left  steal 3 % load 0.5\x1b[K" + "\r\x1b[K"},
+			"\r[3/3]      0s left  round 3   VIOLATED exclusion  mcs/workers=2/hold=0s       …\x1b[K" + "\r\x1b[K"},
 	} {
 		var out bytes.Buffer
 		s := newProgress(&out)

@@ -10,15 +10,13 @@ import (
 	"locklab/internal/faultproxy"
 )
 
-const proxyHelp = `proxy makes a server farther away: it passes on, in order, what comes from clients
-at --listen to the server at --to, and its answers back, each half of --delay later.
-It runs until it is interrupted.
+const proxyHelp = `proxy makes a server farther away: it forwards, in order, requests of clients at --listen to
+the server at --to, and its replies back, each half of --delay later, until it is interrupted.
 
-run --delay does the same to servers that it starts itself. This is for servers of
-your own, and for ranks on several hosts: give the address of the proxy as that of the
-server. A run measures its round trips through it and keeps them, but knows of no
-delay; passing on takes some 0.1 ms besides. It does not read what it passes on, so
-TLS goes through. The servers of a ZooKeeper ensemble each need one.`
+run --delay does the same to servers that it starts itself. This is for servers of your own,
+and for ranks on several hosts: give the address of the proxy as the server's. A run measures
+its round trips through it, without a delay in its results; forwarding adds some 0.1 ms. TLS
+passes through. The servers of a ZooKeeper ensemble each need one.`
 
 func (p *Program) proxyCommand() *cobra.Command {
 	var listen, to string
@@ -28,7 +26,6 @@ func (p *Program) proxyCommand() *cobra.Command {
 		Short:   "Make a server farther away, for clients that go through it",
 		Long:    proxyHelp,
 		Example: "  locklab proxy --listen 127.0.0.1:7379 --to 127.0.0.1:6379 --delay 2ms    a Redis server 2 ms away",
-		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			for _, f := range []struct{ name, addr string }{{"listen", listen}, {"to", to}} {
 				if _, port, err := net.SplitHostPort(f.addr); err != nil || port == "" {
@@ -48,7 +45,6 @@ func (p *Program) proxyCommand() *cobra.Command {
 		},
 	}
 	f := cmd.Flags()
-	f.SortFlags = false
 	f.StringVar(&listen, "listen", "", "address for clients")
 	f.StringVar(&to, "to", "", "address of the server")
 	f.DurationVar(&delay, "delay", 0, "how much longer a round trip is")

@@ -15,9 +15,7 @@ import (
 func echo(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, err)
 	done := make(chan struct{})
 	t.Cleanup(func() { l.Close(); <-done })
 	go func() {
@@ -51,9 +49,7 @@ func TestProxy(t *testing.T) {
 	}
 	addr, _, _ := strings.Cut(line, " ")
 	c, err := net.Dial("tcp", addr)
-	if err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, err)
 	defer c.Close()
 	for _, text := range []string{"one\n", "\x00\xff two\n"} {
 		asked := time.Now()
@@ -74,28 +70,5 @@ func TestProxy(t *testing.T) {
 	}
 	if _, err := c.Read(make([]byte, 1)); err == nil {
 		t.Error("the connection outlives the proxy")
-	}
-}
-
-func TestProxyUsage(t *testing.T) {
-	taken := echo(t)
-	for args, want := range map[string]string{
-		"proxy":                                       `--listen is "": want HOST:PORT`,
-		"proxy --listen 127.0.0.1:0":                  `--to is "": want HOST:PORT`,
-		"proxy --listen 127.0.0.1 --to h:1":           `--listen is "127.0.0.1": want HOST:PORT`,
-		"proxy --listen 127.0.0.1:0 --to h:":          `--to is "h:": want HOST:PORT`,
-		"proxy --listen " + taken + " --to h:1":       "address already in use",
-		"proxy --listen 127.0.0.1:0 --to h:1 --delay": "needs an argument",
-		"proxy 127.0.0.1:0":                           "127.0.0.1:0",
-	} {
-		cmd := program().command()
-		cmd.SetOut(io.Discard)
-		cmd.SetArgs(strings.Fields(args))
-		err := cmd.ExecuteContext(t.Context())
-		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
-			t.Errorf("%s: got %v, want %q", args, err, want)
-		} else if program().status(err) != exitUsage {
-			t.Errorf("%s: the status of %v is not that of wrong usage", args, err)
-		}
 	}
 }

@@ -3,6 +3,7 @@ package lab
 import (
 	"fmt"
 	"locklab/harness/measure"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -17,7 +18,6 @@ type rankFlags struct {
 	sync, job   string
 	assemble    time.Duration
 	spawn       bool
-	told        bool // a setting comes on standard input
 
 	host string // of this rank, as the others know it
 
@@ -25,11 +25,13 @@ type rankFlags struct {
 }
 
 const (
-	settingFlag = "setting"
-	syncFlag    = "sync"
+	syncFlag = "sync"
 
 	// syncVariable is for a URL with a password: all users of a host can read command lines.
 	syncVariable = "LOCKLAB_SYNC"
+
+	// commandVariable is the command line of --spawn, as JSON, for its ranks.
+	commandVariable = "LOCKLAB_SPAWNED_BY"
 )
 
 func (o *rankFlags) declare(cmd *cobra.Command) {
@@ -40,16 +42,12 @@ func (o *rankFlags) declare(cmd *cobra.Command) {
 	f.StringVar(&o.job, "job", "", "name of the run among others that meet there (default the job of Slurm, or default)")
 	f.DurationVar(&o.assemble, "assemble", 5*time.Minute, "how long a rank waits for the others at the start")
 	f.BoolVar(&o.spawn, "spawn", false, "start all --ranks on this machine, and merge what they measure")
-	f.BoolVar(&o.told, settingFlag, false, "what is measured, and where, comes on standard input")
-	_ = f.MarkHidden(settingFlag)
 }
 
 // resolve completes the flags from the environment and refuses contradictions.
 func (o *rankFlags) resolve(f *pflag.FlagSet, getenv func(string) string) error {
 	o.defaultSync(f, getenv)
 	switch {
-	case o.told:
-		return nil
 	case o.spawn && f.Changed("rank"):
 		return usage("--rank says which process this is, and --spawn starts all of them: leave out the one or the other")
 	case o.spawn && o.ranks < 2:
@@ -128,6 +126,7 @@ func (o *runOptions) checkRanks() error {
 		{o.hardware, "--hardware", "what the hardware does is of one machine: see '" + o.program.Name + " hardware'"},
 		{o.chaos, "--chaos", "failures are tried from one machine: see '" + o.program.Name + " chaos'"},
 		{o.resume, "--resume", o.noResume()},
+		{o.spawn && !reflect.DeepEqual(o.siting, siting{}), "--servers, --durable, --tls or --delay", "--spawn starts one plain server of each kind: set up servers of yours, and name them by LOCKLAB_REDIS or LOCKLAB_ZOOKEEPER"},
 		{o.auto(), "--rate auto", "the saturation point is looked for by one process: give rates"},
 	} {
 		if c.given {

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -22,62 +21,28 @@ import (
 	"locklab/internal/site"
 )
 
-// A setting is common to all ranks: rank 0, or the process that starts them, decides it.
+// A setting is common to all ranks: rank 0 decides it.
 type setting struct {
 	Plan  result.Manifest // as far as a run is planned again by it
 	Cases string          // a hash of them
 	RunID string
 	Trips map[string]*harness.Trips
-
-	Sites    []result.Site
-	Versions map[string]string // of the servers
-	Servers  []reached         // that the process which starts the ranks has started
-
-	// Sync is where ranks meet that a process starts, with the password: it passes to them
-	// by their standard input, and goes nowhere else.
-	Sync string `json:",omitempty"`
 }
 
-// A reached is how the ranks that a process starts reach the servers of a site.
-type reached struct {
-	Site harness.Site
-	measure.Access
-}
-
-// setting returns what of p other ranks are told.
-func (o *runOptions) setting(p *measure.Plan, s *site.Servers, skipped []result.Skip) setting {
+// setting returns the part of p that other ranks need.
+func (o *runOptions) setting(p *measure.Plan, skipped []result.Skip) setting {
 	return setting{
-		Plan:  result.Manifest{Command: o.commandLine(), Flags: o.chosen, Seed: o.seed, Rounds: p.Rounds, Window: o.base(p), Windows: o.windows(p), Skipped: skipped},
-		Cases: casesOf(p), RunID: p.RunID, Trips: p.Trips, Sites: s.Sites, Versions: s.Versions(),
+		Plan:  result.Manifest{Command: o.commandLine(), Flags: o.chosen, Seed: o.seed, Rounds: p.Rounds, Window: o.baseOf(p.Cases[0]), Windows: o.windows(p), Skipped: skipped},
+		Cases: casesOf(p), RunID: p.RunID, Trips: p.Trips,
 	}
-}
-
-// reach enters the servers in p that the process which started this rank has started.
-func (s *setting) reach(p *measure.Plan) (*site.Servers, error) {
-	p.Endpoints = make(map[harness.Site]harness.Endpoint)
-	for _, r := range s.Servers {
-		p.Endpoints[r.Site] = r.Endpoint()
-	}
-	return site.Reached(s.Sites, s.Versions), p.Validate()
 }
 
 func (o *runOptions) runRank(ctx context.Context, flags *pflag.FlagSet, stderr io.Writer) (err error) {
-	var set *setting
-	if o.told {
-		set = new(setting)
-		if err := json.NewDecoder(os.Stdin).Decode(set); err != nil {
-			return fmt.Errorf("the setting on standard input: %w", err)
-		}
-	}
 	self := measure.Rank{Commit: machine.BuildCommit(), Binary: machine.BinaryHash(), Schema: result.Schema}
-	at := o.meeting()
-	if set != nil {
-		at.Sync = set.Sync
-	}
 	late := time.AfterFunc(15*time.Second, func() {
 		fmt.Fprintf(stderr, "rank %d of %d: waiting for the others\n", o.rank, o.ranks)
 	})
-	group, err := measure.JoinRanks(ctx, at, self)
+	group, err := measure.JoinRanks(ctx, o.meeting(), self)
 	late.Stop()
 	if err != nil {
 		if ctx.Err() != nil {
@@ -95,12 +60,12 @@ func (o *runOptions) runRank(ctx context.Context, flags *pflag.FlagSet, stderr i
 		}
 	}()
 	o.host = group.Members()[o.rank].Host
-	return o.measurePart(ctx, flags, group, set, stderr)
+	return o.measurePart(ctx, flags, group, stderr)
 }
 
-func (o *runOptions) measurePart(ctx context.Context, flags *pflag.FlagSet, group *measure.Ranks, set *setting, stderr io.Writer) error {
+func (o *runOptions) measurePart(ctx context.Context, flags *pflag.FlagSet, group *measure.Ranks, stderr io.Writer) error {
 	together := group.Context()
-	plan, servers, skipped, err := o.agree(together, flags, group, set, stderr)
+	plan, servers, skipped, err := o.agree(together, flags, group, stderr)
 	defer servers.Stop()
 	if err != nil {
 		return o.ended(ctx, together, err, stderr)
@@ -152,41 +117,36 @@ func (o *runOptions) ended(ctx, together context.Context, err error, stderr io.W
 	return err
 }
 
-// agree returns the plan, made by rank 0 or of the process that started the ranks.
-func (o *runOptions) agree(ctx context.Context, flags *pflag.FlagSet, group *measure.Ranks, set *setting, stderr io.Writer) (*measure.Plan, *site.Servers, []result.Skip, error) {
-	if set == nil && o.rank == 0 {
+// agree returns the plan of rank 0.
+func (o *runOptions) agree(ctx context.Context, flags *pflag.FlagSet, group *measure.Ranks, stderr io.Writer) (*measure.Plan, *site.Servers, []result.Skip, error) {
+	if o.rank == 0 {
 		plan, s, skipped, err := o.ready(ctx, flags, stderr)
 		if err != nil {
 			return nil, s, nil, err
 		}
 		plan.Budget, plan.Least, plan.Most = 0, 0, 0 // the others do not plan again by its clock
-		text, err := json.Marshal(o.setting(plan, s, skipped))
+		text, err := json.Marshal(o.setting(plan, skipped))
 		if err == nil {
 			_, err = group.Share(ctx, "setting", text)
 		}
 		return plan, s, skipped, err
 	}
-	shared := set == nil
-	if shared {
-		text, err := group.Share(ctx, "setting", nil)
-		if err == nil {
-			set = new(setting)
-			err = json.Unmarshal(text, set)
-		}
-		if err != nil {
-			return nil, nil, nil, err
-		}
+	var set setting
+	text, err := group.Share(ctx, "setting", nil)
+	if err == nil {
+		err = json.Unmarshal(text, &set)
 	}
-	plan, err := o.follow(flags, *set)
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	s, skipped := (*site.Servers)(nil), set.Plan.Skipped
-	if !shared {
-		s, err = set.reach(plan)
-	} else if err = sharedServers(plan); err == nil {
-		s, skipped, err = site.Start(ctx, plan, 0, stderr) // they are the user's
+	plan, err := o.follow(flags, set)
+	if err == nil {
+		err = sharedServers(plan)
 	}
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	s, skipped, err := site.Start(ctx, plan, 0, stderr) // they are the user's
 	if err == nil && casesOf(plan) != set.Cases {
 		err = usage("rank %d is to measure other cases than rank 0: its flags, or the servers that it reaches, are others", o.rank)
 	}
@@ -212,12 +172,7 @@ func (o *runOptions) follow(flags *pflag.FlagSet, s setting) (*measure.Plan, err
 
 // sharedServers refuses locks whose servers each rank would have to start.
 func sharedServers(p *measure.Plan) error {
-	var missing []string
-	for _, kind := range p.Needs() {
-		if backend.UsersServer(kind) == "" {
-			missing = append(missing, variable(kind))
-		}
-	}
+	missing := each(filter(p.Needs(), func(kind string) bool { return backend.UsersServer(kind) == "" }), variable)
 	if missing == nil {
 		return nil
 	}

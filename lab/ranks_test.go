@@ -9,10 +9,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
-	"time"
 
 	"locklab/harness"
 	"locklab/harness/result"
@@ -25,34 +23,14 @@ func ownRedis(t *testing.T) string {
 	if errors.Is(err, harness.ErrUnavailable) && !backend.Required(harness.KindRedis) {
 		t.Skip(err)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, err)
 	t.Cleanup(func() { s.Stop() })
 	return s.Endpoint().Addrs[0][0]
 }
 
-// A said is what a process writes, while it does.
-type said struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (s *said) Write(p []byte) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.text.Write(p)
-}
-
-func (s *said) String() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.text.String()
-}
-
 type rankProcess struct {
 	*exec.Cmd
-	stderr *said
+	stderr *bytes.Buffer
 	dir    string
 }
 
@@ -66,15 +44,9 @@ func ranksAt(t *testing.T, n int, sync string, args ...string) (all []*rankProce
 	for rank := range n {
 		cmd := locklab(t, append([]string{"run", "--rank", fmt.Sprint(rank), "--ranks", fmt.Sprint(n), "--sync", sync, "--out", "part"}, args...)...)
 		cmd.Env = append(cmd.Env, "LOCKLAB_REDIS="+addr)
-		p := &rankProcess{cmd, new(said), filepath.Join(cmd.Dir, "part")}
+		p := &rankProcess{cmd, new(bytes.Buffer), filepath.Join(cmd.Dir, "part")}
 		cmd.Stderr = p.stderr
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() {
-			_ = cmd.Process.Kill() // it may have ended
-			_ = cmd.Wait()
-		})
+		start(t, cmd)
 		all = append(all, p)
 	}
 	return all
@@ -82,14 +54,10 @@ func ranksAt(t *testing.T, n int, sync string, args ...string) (all []*rankProce
 
 func (p *rankProcess) measured(t *testing.T, n int) {
 	t.Helper()
-	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(10 * time.Millisecond) {
-		if text, err := os.ReadFile(filepath.Join(p.dir, result.ResultsName)); err == nil && bytes.Count(text, []byte("\n")) >= n {
-			return
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("no %d results after two minutes; it said:\n%s", n, p.stderr)
-		}
-	}
+	await(t, fmt.Sprintf("%d results", n), func() bool {
+		text, err := os.ReadFile(filepath.Join(p.dir, result.ResultsName))
+		return err == nil && bytes.Count(text, []byte("\n")) >= n
+	})
 }
 
 // TestRanksEnd: if a rank or the server ends, all end soon, name it, and keep their results,
@@ -125,9 +93,7 @@ func TestRanksEnd(t *testing.T) {
 			for _, rank := range c.hurt {
 				err = errors.Join(err, all[rank].Process.Signal(c.by))
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			requireNoError(t, err)
 			for rank, p := range all {
 				if !slices.Contains(c.hurt, rank) {
 					requireEnd(t, p, c.want)
@@ -185,10 +151,7 @@ func TestRanksPlan(t *testing.T) {
 	for _, locks := range []string{defaultLocks, "all", "redis-queue,zk-handoff"} {
 		o := optionsOf(t, "--locks="+locks)
 		o.ranks = 4
-		p, err := o.plan()
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := requirePlan(t, o)
 		if len(p.Cases) < 2 {
 			t.Errorf("%s: %d cases", locks, len(p.Cases))
 		}
@@ -223,6 +186,7 @@ func TestRanksRefused(t *testing.T) {
 		{"--ranks 2 --rank 0 --sync redis://127.0.0.1:1", "LOCKLAB_SYNC=etcd://127.0.0.1:1", "127.0.0.1:1"},
 		{"--ranks 2 --spawn", "LOCKLAB_SYNC=etcd://127.0.0.1:1", "not named rightly"},
 		{"--spawn --ranks 2 --hardware", "", "--hardware with --ranks"},
+		{"--spawn --ranks 2 --delay 1ms", "", "--spawn starts one plain server of each kind"},
 		{"--sync redis://127.0.0.1:1 --ranks 2 --rank 0 --hardware", "", "--hardware with --ranks: what the hardware does is of one machine: see 'locklab hardware'"},
 		{"--spawn --ranks 2 --chaos", "", "--chaos with --ranks: failures are tried from one machine: see 'locklab chaos'"},
 		{"--sync redis://127.0.0.1:1 --chaos", "SLURM_PROCID=1 SLURM_NTASKS=4", "--chaos with --ranks"},
@@ -233,8 +197,6 @@ func TestRanksRefused(t *testing.T) {
 		cmd := locklab(t, append([]string{"run", "--locks", "redis-token", "--out", "run"}, strings.Fields(c.args)...)...)
 		cmd.Env = append(cmd.Env, strings.Fields(c.env)...)
 		requireRefusal(t, cmd, c.want)
-		if _, err := os.Stat(filepath.Join(cmd.Dir, "run")); err == nil {
-			t.Errorf("%s: it has made its directory", c.args)
-		}
+		requireAbsent(t, filepath.Join(cmd.Dir, "run"))
 	}
 }

@@ -32,25 +32,20 @@ const (
 const machinesDir = "machines"
 
 const reportHelp = `report draws an earlier run again: ` + reportName + `, and the same as ` + markdownName + ` with its
-charts as PNG files.
+charts as PNG files. Of several directories, such as the same run on several machines, it
+draws one report: each one's verdicts, every lock on every machine in one frame, and the
+ratio of each machine to the first with its interval.
 
-Of several directories, such as the same run on several machines, it draws one
-report: each one's verdicts, every lock on every machine in one frame, the ratio
-of each machine to the first with its interval, and what they do not have in
-common.
+Distributed locks are judged within the strongest class of guarantees that was seen: in
+failure scenarios of this run, of DIR/chaos, or of the runs that --chaos names. --require
+recommends only locks whose tested guarantees hold: failover (one holder, and not stuck,
+whichever server is lost), fencing (a resource that checks tokens takes no stale write),
+order (served in order of arrival) and recovery (free again after its holder or a waiter
+has died).
 
-Distributed locks are judged within the strongest class of guarantees that was
-seen: in failure scenarios of this run, of DIR/chaos, or of the runs that --chaos
-names. --require recommends only locks whose tested guarantees hold: failover
-(one holder, and not stuck, whichever server is lost), fencing (a resource that
-checks tokens takes no stale write), order (served in order of arrival) and
-recovery (free again after its holder or a waiter has died).
-
-Of locks kept by servers it says how many round trips follow one another in an
-acquisition and in a hand-over, and with --rtt how long these would take at that
-round trip between your program and your servers. That rests on what was measured
-without --delay; where the run has delays too, the report holds the predictions
-for them against what was measured.
+For distributed locks it has the number of round trips in an acquisition and a handover,
+and with --rtt how long they take at that round trip. This rests on the results without
+--delay; results with delays are compared with their predictions.
 
 With --contenders it predicts their rate and wait with more contenders. The time per
 handover is fitted to the points up to a tenth of the most workers; the other points
@@ -145,13 +140,7 @@ func (o *reportOptions) report(program string, dirs []string, files *saver, stdo
 	return o.judge(program, ws, false, stderr)
 }
 
-func parseRoundTrip(text string) (time.Duration, error) {
-	d, err := time.ParseDuration(text)
-	if err != nil || d <= 0 || d > harness.MaxDelay {
-		return 0, usage("%q is not a round trip: want more than 0 and %v at most, such as 1.5ms", text, harness.MaxDelay)
-	}
-	return d, nil
-}
+var parseRoundTrip = parseTime(1, harness.MaxDelay, fmt.Sprintf("a round trip: want more than 0 and %v at most, such as 1.5ms", harness.MaxDelay))
 
 const mostContenders = 10_000_000
 
@@ -171,14 +160,15 @@ func parseContenders(text string) (int, error) {
 
 // predict requests the predictions, for one run with predictable distributed locks.
 func (o *reportOptions) predict(runs []*result.Run) error {
+	run := runs[0]
+	run.Contenders, run.RoundTrips = o.contenders, o.trips
 	for _, f := range []struct {
 		name  string
 		given bool
-		set   func(*result.Run)
 		check func(*result.Run) error
 	}{
-		{"contenders", o.contenders != nil, func(r *result.Run) { r.Contenders = o.contenders }, chart.CanExtrapolate},
-		{"rtt", o.trips != nil, func(r *result.Run) { r.RoundTrips = o.trips }, page.CanPredict},
+		{"contenders", o.contenders != nil, chart.CanExtrapolate},
+		{"rtt", o.trips != nil, page.CanPredict},
 	} {
 		if !f.given {
 			continue
@@ -186,8 +176,7 @@ func (o *reportOptions) predict(runs []*result.Run) error {
 		if len(runs) > 1 {
 			return usage("--%s is for one run", f.name)
 		}
-		f.set(runs[0])
-		if err := f.check(runs[0]); err != nil {
+		if err := f.check(run); err != nil {
 			return fmt.Errorf("--%s: %w", f.name, err)
 		}
 	}
@@ -237,11 +226,7 @@ func (o *reportOptions) drawMachines(stdout io.Writer, files *saver, runs []*res
 	if err != nil {
 		return err
 	}
-	t := newTarget(cmp.Or(o.out, machinesDir))
-	if err := t.write(files, doc.HTML, doc.Markdown); err != nil {
-		return err
-	}
-	return t.print(stdout, doc.Text(stdout, width(stdout)))
+	return newTarget(cmp.Or(o.out, machinesDir)).publish(stdout, files, doc, doc.HTML)
 }
 
 // thrifty makes the process collect garbage early, until undo is called. A report holds a
@@ -280,8 +265,5 @@ func writeReport(stdout io.Writer, files *saver, run *result.Run, out string) er
 		}
 		html = brief.HTML
 	}
-	if err := t.write(files, html, doc.Markdown); err != nil {
-		return err
-	}
-	return t.print(stdout, doc.Text(stdout, width(stdout)))
+	return t.publish(stdout, files, doc, html)
 }

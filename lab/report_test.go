@@ -17,15 +17,8 @@ func machineRuns(t *testing.T) (one, two string) {
 func files(t *testing.T, dir string) map[string]bool {
 	t.Helper()
 	out := make(map[string]bool)
-	err := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
-		if err == nil && !d.IsDir() {
-			name, _ := filepath.Rel(dir, path)
-			out[filepath.ToSlash(name)] = true
-		}
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
+	for name := range contents(t, dir) {
+		out[name] = true
 	}
 	return out
 }
@@ -41,9 +34,7 @@ func checkImages(t *testing.T, dir, name string) {
 		t.Errorf("%s has no picture", name)
 	}
 	for picture := range named {
-		if png, err := os.ReadFile(filepath.Join(dir, picture)); err != nil || !strings.HasPrefix(string(png), "\x89PNG") {
-			t.Errorf("%s names %s, which is no picture (%v)", name, picture, err)
-		}
+		requireContains(t, readFile(t, filepath.Join(dir, picture))[:4], "\x89PNG")
 	}
 	for file := range files(t, dir) {
 		if strings.HasSuffix(file, ".png") && !named[file] {
@@ -53,9 +44,7 @@ func checkImages(t *testing.T, dir, name string) {
 }
 
 func TestReportTargets(t *testing.T) {
-	if testing.Short() {
-		t.Skip("make test-all runs it")
-	}
+	skipIfShort(t)
 	if raceEnabled {
 		t.Skip("nothing runs beside anything else while a report is drawn, RACELESS in the Makefile; it runs without -race")
 	}
@@ -85,11 +74,9 @@ func TestReportTargets(t *testing.T) {
 		if got[c.not] {
 			t.Errorf("%v: wrote %s", c.args, c.not)
 		}
-		if !strings.Contains(stdout, filepath.Join(cmd.Dir, c.want[0])) {
-			t.Errorf("%v: the path of the report is not in\n%s", c.args, stdout)
-		}
-		if len(c.args) > 1 && c.args[1] == two && !strings.Contains(stdout, "GOMAXPROCS: 1 on one-processor; 2 on two-processors.") {
-			t.Errorf("%v: it is not said that the settings differ:\n%s", c.args, stdout)
+		requireContains(t, stdout, filepath.Join(cmd.Dir, c.want[0]))
+		if c.args[1] == two {
+			requireContains(t, stdout, "GOMAXPROCS: 1 on one-processor; 2 on two-processors.")
 		}
 		if c.markdown != "" {
 			checkImages(t, filepath.Join(cmd.Dir, filepath.Dir(c.markdown)), filepath.Base(c.markdown))
@@ -140,25 +127,17 @@ func TestReportRefuses(t *testing.T) {
 	one, two := machineRuns(t)
 	dir := t.TempDir()
 	link := filepath.Join(dir, "link")
-	if err := os.Symlink(one, link); err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, os.Symlink(one, link))
 	file := filepath.Join(dir, "file")
 	writeFile(t, file, "")
-	for _, c := range []struct {
-		args []string
-		want string
-	}{
-		{nil, "the directory of a run"},
-		{[]string{one, one}, "given twice"},
-		{[]string{one, two, one + "/../one-processor"}, "given twice"},
-		{[]string{one, link}, "given twice"},
-		{[]string{one, dir}, "holds no run"},
-		{[]string{one, file}, "holds no run"},
-		{[]string{one, two, "--png", dir}, "--png is for one run"},
-		{[]string{one, two, "-o", file}, "cannot write"},
-		{[]string{one, "-o", file + "/x.html"}, "cannot write"},
-	} {
-		requireRefusal(t, locklab(t, append([]string{"report"}, c.args...)...), c.want)
-	}
+	requireRefusals(t, "report "+one, []refusal{
+		{one, "given twice"},
+		{two + " " + one + "/../one-processor", "given twice"},
+		{link, "given twice"},
+		{dir, "holds no run"},
+		{file, "holds no run"},
+		{two + " --png " + dir, "--png is for one run"},
+		{two + " -o " + file, "cannot write"},
+		{"-o " + file + "/x.html", "cannot write"},
+	})
 }

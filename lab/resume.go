@@ -100,7 +100,7 @@ func (o runOptions) planAgain(m result.Manifest) (*measure.Plan, error) {
 	if err := unsought(p, m.Saturations); err != nil {
 		return nil, err
 	}
-	o.setWindows(p, m.Window)
+	o.setWindowsOf(p, every, m.Window)
 	for _, t := range parts {
 		if w, ok := m.Windows[t.name]; ok {
 			o.setWindowsOf(p, t.of(p), w)

@@ -33,12 +33,8 @@ func apart(t *testing.T) {
 func begun(t *testing.T, cmd *exec.Cmd, results int) *bytes.Buffer {
 	t.Helper()
 	stderr, err := cmd.StderrPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, err)
+	requireNoError(t, cmd.Start())
 	said := new(bytes.Buffer)
 	lines := bufio.NewScanner(stderr)
 	for n := 0; n < results && lines.Scan(); {
@@ -88,8 +84,7 @@ func TestResume(t *testing.T) {
 		t.Fatalf("%d results after three interruptions", n)
 	}
 	writeFile(t, results, text[:len(text)-100])
-	cmd := locklab(t, "run", "--resume", "--out", "run", "--seed", "5", "--rounds", strconv.Itoa(rounds))
-	cmd.Dir = home
+	cmd := locklabIn(t, home, "run", "--resume", "--out", "run", "--seed", "5", "--rounds", strconv.Itoa(rounds))
 	requireSuccess(t, cmd)
 	run := once(t, dir, cases, rounds)
 	if !slices.Equal(run.Manifest.Command[1:], start) {
@@ -105,18 +100,14 @@ func TestResume(t *testing.T) {
 		name, line string
 		want       int
 	}{{result.BenchName, "\nBenchmark", cases * rounds}, {result.WaitLogName, "\nTag=", waits}} {
-		text, err := os.ReadFile(filepath.Join(dir, c.name))
-		if n := strings.Count(string(text), c.line); err != nil || n != c.want {
-			t.Errorf("%s has %d results (%v), want %d", c.name, n, err, c.want)
+		if n := strings.Count(readFile(t, filepath.Join(dir, c.name)), c.line); n != c.want {
+			t.Errorf("%s has %d results, want %d", c.name, n, c.want)
 		}
 	}
 
 	// Resuming a complete run measures nothing and reports this.
-	cmd = locklab(t, "run", "--resume", "--out", "run")
-	cmd.Dir = home
-	if _, stderr, status := output(t, cmd); status != 0 || !strings.Contains(stderr, "24 of 24 were measured before") {
-		t.Errorf("exit status %d, said %s", status, stderr)
-	}
+	cmd = locklabIn(t, home, "run", "--resume", "--out", "run")
+	requireSuccess(t, cmd, "24 of 24 were measured before")
 	once(t, dir, cases, rounds)
 	refusals(t, home)
 }
@@ -128,13 +119,9 @@ func interruptThrice(t *testing.T, home string, start []string) {
 		if i == 0 {
 			args = start
 		}
-		cmd := locklab(t, args...)
-		cmd.Dir = home
+		cmd := locklabIn(t, home, args...)
 		said := begun(t, cmd, 3)
-		if err := cmd.Process.Signal(sig); err != nil {
-			t.Fatal(err)
-		}
-		cmd.Wait()
+		endBy(t, cmd, sig)
 		if i > 0 && !strings.Contains(said.String(), "were measured before") {
 			t.Errorf("it does not say what it goes on with:\n%s", said)
 		}
@@ -162,19 +149,14 @@ func refusals(t *testing.T, home string) {
 		{"", func(m *result.Manifest) { m.Flags = nil }, "does not say how it was planned"},
 	} {
 		var m result.Manifest
-		if err := json.Unmarshal([]byte(original), &m); err != nil {
-			t.Fatal(err)
-		}
+		requireNoError(t, json.Unmarshal([]byte(original), &m))
 		if c.edit != nil {
 			c.edit(&m)
 		}
 		text, err := json.Marshal(m)
-		if err != nil {
-			t.Fatal(err)
-		}
+		requireNoError(t, err)
 		writeFile(t, name, string(text))
-		cmd := locklab(t, append([]string{"run", "--resume", "--out", "run"}, strings.Fields(c.flags)...)...)
-		cmd.Dir = home
+		cmd := locklabIn(t, home, append([]string{"run", "--resume", "--out", "run"}, strings.Fields(c.flags)...)...)
 		requireRefusal(t, cmd, c.want)
 	}
 	requireRefusal(t, locklab(t, "run", "--resume"), "--out DIR")
@@ -184,27 +166,21 @@ func TestOneWriter(t *testing.T) {
 	apart(t)
 	cmd := locklab(t, "run", "--locks", "sync-mutex", "--workers", "1", "--rounds", "1000", "--duration", "30ms", "--out", "run")
 	begun(t, cmd, 1)
-	defer cmd.Wait()
-	defer cmd.Process.Kill()
-	second := locklab(t, "run", "--resume", "--out", "run")
-	second.Dir = cmd.Dir
+	defer endBy(t, cmd, os.Kill)
+	second := locklabIn(t, cmd.Dir, "run", "--resume", "--out", "run")
 	requireRefusal(t, second, "another locklab is writing it")
 }
 
 func children(t *testing.T, pid int) (pids []int) {
 	t.Helper()
 	stats, err := filepath.Glob("/proc/[0-9]*/stat")
-	if err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, err)
 	for _, name := range stats {
 		text, err := os.ReadFile(name)
 		_, after, found := strings.Cut(string(text), ") ") // pid (name) state parent
 		if fields := strings.Fields(after); err == nil && found && fields[1] == strconv.Itoa(pid) && fields[0] != "Z" {
 			child, err := strconv.Atoi(filepath.Base(filepath.Dir(name)))
-			if err != nil {
-				t.Fatal(err)
-			}
+			requireNoError(t, err)
 			pids = append(pids, child)
 		}
 	}
@@ -221,9 +197,7 @@ func TestKilledChild(t *testing.T) {
 	cmd := locklab(t, "run", "--locks", "sync-mutex", "--workers", "1", "--rounds", strconv.Itoa(rounds), "--duration", "200ms", "--out", "run")
 	var said bytes.Buffer
 	cmd.Stderr = &said
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, cmd.Start())
 	killed := make(map[int]bool)
 	for deadline := time.Now().Add(20 * time.Second); len(killed) < 3 && time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
 		for _, pid := range children(t, cmd.Process.Pid) {
@@ -241,9 +215,9 @@ func TestKilledChild(t *testing.T) {
 		t.Fatalf("exit status %d, said %s", status, said.String())
 	}
 	dir := filepath.Join(cmd.Dir, "run")
-	run, err := result.Load(dir)
-	if err != nil || len(run.Results) != rounds-1 || !slices.ContainsFunc(run.Manifest.Warnings, isLoss) {
-		t.Fatalf("%d results, warnings %v (%v), want all but one", len(run.Results), run.Manifest.Warnings, err)
+	run := requireRun(t, dir)
+	if len(run.Results) != rounds-1 || !slices.ContainsFunc(run.Manifest.Warnings, isLoss) {
+		t.Fatalf("%d results, warnings %v, want all but one", len(run.Results), run.Manifest.Warnings)
 	}
 	again := 0
 	for _, r := range run.Results {
@@ -254,37 +228,10 @@ func TestKilledChild(t *testing.T) {
 	if lost := run.Manifest.Lost; again != 1 || len(lost) != 1 || lost[0].Round != 0 || !strings.Contains(lost[0].Reason, "the second try") {
 		t.Errorf("%d results tell of another try; lost is %+v: want one of each", again, run.Manifest.Lost)
 	}
-	resumed := locklab(t, "run", "--resume", "--out", "run")
-	resumed.Dir = cmd.Dir
+	resumed := locklabIn(t, cmd.Dir, "run", "--resume", "--out", "run")
 	requireSuccess(t, resumed)
 	if run := once(t, dir, 1, rounds); len(run.Manifest.Lost) > 0 || slices.ContainsFunc(run.Manifest.Warnings, isLoss) {
 		t.Error("the whole run still warns of a lost case")
-	}
-}
-
-func TestOrphans(t *testing.T) {
-	apart(t)
-	if runtime.GOOS != "linux" {
-		t.Skip("the children of a process are read from /proc")
-	}
-	cmd := locklab(t, "run", "--locks", "sync-mutex", "--workers", "1", "--rounds", "2", "--duration", "20s", "--out", "run")
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	var pids []int
-	for deadline := time.Now().Add(10 * time.Second); len(pids) == 0 && time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
-		pids = children(t, cmd.Process.Pid)
-	}
-	if len(pids) != 1 {
-		t.Fatalf("it has the children %v, want one", pids)
-	}
-	cmd.Process.Kill()
-	cmd.Wait()
-	for deadline := time.Now().Add(5 * time.Second); syscall.Kill(pids[0], 0) == nil && time.Now().Before(deadline); {
-		time.Sleep(10 * time.Millisecond)
-	}
-	if err := syscall.Kill(pids[0], 0); !errors.Is(err, syscall.ESRCH) {
-		t.Errorf("the measuring process %d outlives the command: %v", pids[0], err)
 	}
 }
 
@@ -317,14 +264,13 @@ func TestFullDisk(t *testing.T) {
 	if n := len(run.Results); n == 0 || n >= 2*rounds || len(run.Damage) > 0 || n-said > 1 || said > n {
 		t.Errorf("%d results of %d that it told of, damage %q: want as many, or one more", n, said, run.Damage)
 	}
-	again := locklab(t, "run", "--resume", "--out", "run")
-	again.Dir = cmd.Dir
+	again := locklabIn(t, cmd.Dir, "run", "--resume", "--out", "run")
 	requireSuccess(t, again)
 	once(t, dir, 2, rounds)
 }
 
 func TestPlanFlags(t *testing.T) {
-	others := []string{"rank", "sync", "job", "assemble", "spawn", "setting", "out", "replace", "resume", "help", "require", "baseline"} // they say where and whether, not what
+	others := []string{"rank", "sync", "job", "assemble", "spawn", "out", "replace", "resume", "help", "require", "baseline"} // they say where and whether, not what
 	program().runCommand().Flags().VisitAll(func(f *pflag.Flag) {
 		if slices.Contains(planFlags, f.Name) == slices.Contains(others, f.Name) {
 			t.Errorf("--%s belongs in planFlags if it says what is measured, else in this test", f.Name)

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"regexp"
 	"runtime"
-	"strings"
 	"testing"
 	"time"
 
@@ -18,10 +17,7 @@ import (
 // measured returns equally fast results of every case of the default plan.
 func measured(t *testing.T, o runOptions) (run *result.Run, rounds int) {
 	t.Helper()
-	p, err := o.plan()
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := requirePlan(t, o)
 	run = &result.Run{Manifest: result.Manifest{Rounds: p.Rounds, Cases: len(p.Cases), Finished: time.Unix(1, 0),
 		Machine: machine.Environment{OS: "linux", CPUs: 2, GOMAXPROCS: 2}}}
 	for round := range p.Rounds {
@@ -53,32 +49,21 @@ func TestDefaultRounds(t *testing.T) {
 	}
 	// With one round less than an interval needs, the report notes it.
 	run, _ := measured(t, optionsOf(t, "--rounds=5"))
-	if text := verdictOf(t, run); !strings.Contains(text, "no recommendation: 5 of 6 rounds") {
-		t.Errorf("5 rounds:\n%s", text)
-	}
+	requireContains(t, verdictOf(t, run), "no recommendation: 5 of 6 rounds")
 }
 
 func verdictOf(t *testing.T, run *result.Run) string {
 	t.Helper()
 	doc, err := page.Report(run)
-	if err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, err)
 	var out bytes.Buffer
-	if err := doc.Text(&out, 1000); err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, doc.Text(&out, 1000))
 	return out.String()
 }
 
 func TestDefaultSituations(t *testing.T) {
 	run, _ := measured(t, optionsOf(t, ""))
-	text := verdictOf(t, run)
-	for _, want := range []string{"Uncontended (", "More workers than CPUs (", "Long hold, more workers than CPUs (", "Mostly readers (", "Distributed, uncontended (", "Distributed, contended ("} {
-		if !strings.Contains(text, want) {
-			t.Errorf("no verdict on %q", want)
-		}
-	}
+	requireContains(t, verdictOf(t, run), "Uncontended (", "More workers than CPUs (", "Long hold, more workers than CPUs (", "Mostly readers (", "Distributed, uncontended (", "Distributed, contended (")
 }
 
 var budgetRE = regexp.MustCompile(`(?m)^BUDGET +\?= *(\S+)$`)
@@ -93,15 +78,10 @@ func TestMakefileBudget(t *testing.T) {
 		t.Fatal("the Makefile has no BUDGET")
 	}
 	budget, err := time.ParseDuration(m[1])
-	if err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, err)
 	const start = 3 * time.Second
 	o := optionsOf(t, "--budget="+budget.String())
-	p, err := o.plan()
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := requirePlan(t, o)
 	if err := o.fit(p, budget-start-reportTime); err != nil || p.Rounds < stat.MinRounds {
 		t.Errorf("%v give %d rounds, want %d (%v)", budget, p.Rounds, stat.MinRounds, err)
 	}

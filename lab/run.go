@@ -9,7 +9,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"runtime"
-	"slices"
 	"strings"
 	"time"
 
@@ -61,41 +60,37 @@ const (
 	defaultRunsRoot = "runs"
 )
 
-const runHelp = `run measures every chosen lock under every combination of the axes, in rounds:
-each case once a round, in shuffled order and fresh processes. The locks of one
-workload share a process, in which they take turns in short blocks. It
-starts the servers that remote locks need (redis-server and ZooKeeper, as child
-processes on this machine), or uses yours: set LOCKLAB_REDIS or
-LOCKLAB_ZOOKEEPER to host:port. Every run is also a test of the lock.
+const runHelp = `run measures every chosen lock under every combination of the axes, in rounds: each case
+once a round, in shuffled order and fresh processes. The locks of one workload share a
+process, in which they alternate in short blocks. Every run is also a test of the lock.
+It starts the servers that distributed locks need (redis-server and ZooKeeper, as child
+processes), or uses yours: set LOCKLAB_REDIS or LOCKLAB_ZOOKEEPER to host:port.
 
-Without flags it takes about two minutes: one lock for each idea, with the least and
-the greatest contention. --quick answers in twenty seconds. With --budget, --rounds or
-other locks the default choice is measured at more numbers of workers, with mostly
-readers and long holds and in open loops, and all locks on durable servers far away too,
-unless a flag selects more than the locks.
+Without flags it takes about two minutes: one lock for each idea, with the least and the
+greatest contention. --quick takes twenty seconds. With --budget, --rounds or other locks
+the default choice is measured at more numbers of workers, with mostly readers, with long
+holds and in open loops, and all locks on durable servers far away too, unless a flag
+selects more than the locks. --servers, --durable, --tls and --delay are axes of the
+servers that it starts; all of them live until the end of the run.
 
---servers, --durable, --tls and --delay set up the servers that it starts as services
-run them. Each is an axis, and all servers live until the end of the run.
+It writes results.jsonl, bench.txt (for benchstat), wait.hlog and handover.hlog (for the
+tools of HdrHistogram), manifest.json, and the report as index.html, details.html and
+report.md with its charts. Ctrl-C keeps the results and still writes the report;
+--resume --out DIR continues the run with its flags, also after a crash or a full disk.
 
-It writes results.jsonl, bench.txt (for benchstat), wait.hlog and handover.hlog
-(for the tools of HdrHistogram), manifest.json, and the report as index.html,
-details.html and report.md with its charts. Ctrl-C keeps what was measured and still
-writes the report; --resume --out DIR goes on from there, also after a crash or a full
-disk, with the flags that the run was started with.
-
-With --rate the loop is open: acquisitions are asked for at times drawn before, and
-waits count from these times, so that a stall delays all that would have asked
-meanwhile. --workers is then how many may be under way at once. --rate auto first looks
-for the saturation point of each lock: the load at which it falls behind, or p99 of the waits passes
-ten times the p99 without load. Then it measures at 0.1, 0.25, 0.5, 0.75, 0.9, 1 and
-1.1 times that load. It needs no --workers. An interrupted search starts again.
+With --rate the loop is open: acquisitions are requested at times drawn before, and waits
+count from these times, so that a stall delays all later ones. --workers is then how many
+may be under way at once. --rate auto first finds the saturation point of each lock: the
+load at which it falls behind, or p99 of the waits exceeds ten times the p99 without load.
+Then it measures at 0.1, 0.25, 0.5, 0.75, 0.9, 1 and 1.1 times that load. It needs no
+--workers. An interrupted search starts again.
 
 With --ranks several processes share the workers of each case. --spawn starts them all
-here, and merges what they measure. On many hosts each is started with the same flags;
---sync, or LOCKLAB_SYNC for a URL with a password, names the Redis server where they
-meet; --rank and --ranks are read from Slurm, Open MPI or a Kubernetes Indexed Job. If a
-rank dies the others keep what was measured and stop, with status 3. Ranks cannot
-resume. 'locklab merge' makes one run of the rounds that all ranks kept.
+here, and merges their parts. On many hosts start each with the same flags; --sync, or
+LOCKLAB_SYNC for a URL with a password, names the Redis server where they meet; --rank and
+--ranks are read from Slurm, Open MPI or a Kubernetes Indexed Job. If a rank dies the
+others keep their results and stop, with status 3. Ranks cannot resume: 'locklab merge'
+makes one run of the rounds that all ranks kept.
 
 --budget takes as many rounds as fit, up to 50, with windows of 100ms. If fewer than 8
 fit, the windows become shorter, down to 20ms, and then the rounds fewer, down to 6. If 50
@@ -120,7 +115,6 @@ func (p *Program) runCommand() *cobra.Command {
 		Short:   "Measure locks and write a report",
 		Long:    runHelp,
 		Example: runExamples,
-		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			o.begin = time.Now()
 			if err := o.guarantees.load(); err != nil {
@@ -138,7 +132,6 @@ func (p *Program) runCommand() *cobra.Command {
 			return o.run(cmd.Context(), cmd.Flags(), cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
-	cmd.Flags().SortFlags = false
 	o.axisFlags(cmd)
 	o.rankFlags.declare(cmd)
 	o.runFlags(cmd)
@@ -158,7 +151,7 @@ func (o *runOptions) run(ctx context.Context, flags *pflag.FlagSet, stdout, stde
 	if err := o.seek(ctx, plan, dir, out, stderr); err != nil {
 		return err
 	}
-	for _, text := range append(o.unheeded(plan), o.unconditioned(plan), tooFewRounds(plan), o.division(plan)) {
+	for _, text := range append(o.unheeded(plan), o.unconditioned(plan), tooFewRounds(plan)) {
 		if text != "" {
 			fmt.Fprintln(stderr, text)
 		}
@@ -187,11 +180,7 @@ func (o *runOptions) ready(ctx context.Context, flags *pflag.FlagSet, stderr io.
 		err = sharedServers(plan)
 	}
 	if err == nil {
-		var locks []harness.Lock
-		for _, v := range plan.Locks() {
-			locks = append(locks, v.Describe())
-		}
-		err = o.guarantees.compares(locks)
+		err = o.guarantees.compares(each(plan.Locks(), (*harness.Variant).Describe))
 	}
 	if err != nil {
 		return nil, nil, nil, err
@@ -225,12 +214,8 @@ func printSkipped(stderr io.Writer, skipped []result.Skip) {
 
 func (o *runOptions) tryFailures(ctx context.Context, m *measuring, dir string, earlier *result.Run) error {
 	c := chaosRun{program: o.program, short: true, seed: o.seed, store: store{out: dir}, file: m.out}
-	for _, v := range m.plan.Locks() {
-		if v.Remote != nil {
-			c.locks = append(c.locks, v.Name)
-		}
-	}
-	if len(c.locks) == 0 {
+	remote := filter(m.plan.Locks(), func(v *harness.Variant) bool { return v.Remote != nil })
+	if c.locks = each(remote, func(v *harness.Variant) string { return v.Name }); len(remote) == 0 {
 		return nil
 	}
 	fmt.Fprintln(m.stderr, "what locks survive: twenty seconds")
@@ -296,7 +281,7 @@ func (o runOptions) plan() (*measure.Plan, error) {
 		a.scope = briefWorkers
 	}
 	if _, whole := o.whole(); whole && o.ranks > 1 { // locks inside a process are excluded
-		locks = slices.DeleteFunc(locks, func(v *harness.Variant) bool { return v.Remote == nil })
+		locks = filter(locks, func(v *harness.Variant) bool { return v.Remote != nil })
 	}
 	cases := a.cases(locks, runtime.GOMAXPROCS(0))
 	if few, whole := o.whole(); whole {
@@ -308,20 +293,16 @@ func (o runOptions) plan() (*measure.Plan, error) {
 	p := &measure.Plan{Cases: cases, OpenEvery: o.openEvery(), Seed: o.seed,
 		RunID: fmt.Sprintf("%x-%x", time.Now().Unix(), os.Getpid())}
 	p.Rounds = cmp.Or(o.rounds, defaultRounds)
-	window := o.duration
-	if window == 0 {
-		window = defaultWindow
+	o.setWindowsOf(p, every, cmp.Or(o.duration, defaultWindow))
+	if o.budget == 0 || len(cases) == 0 {
+		return p, nil
 	}
-	o.setWindows(p, window)
-	if o.budget > 0 && len(cases) > 0 {
-		err := o.fit(p, o.budget-reportTime)
-		if o.extent == wholeRun {
-			return p, err
-		}
-		if o.extent == quickRun && p.Estimate() > o.budget {
-			o.fitLess(p, o.budget-reportTime)
-		}
-		return p, nil // at least the least plan
+	if err := o.fit(p, o.budget-reportTime); err != nil && o.extent == wholeRun {
+		return nil, err
 	}
-	return p, nil
+	if o.extent == quickRun && p.Estimate() > o.budget {
+		o.fitRounds(p, o.budget-reportTime, minWindow, 1)
+		p.Budget, p.Least, p.Most = o.budget-reportTime, 1, p.Rounds
+	}
+	return p, nil // at least the least plan
 }

@@ -2,12 +2,14 @@ package lab
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 
 	"locklab/harness/result"
@@ -94,32 +96,13 @@ func (s *saver) saveRun(dir string, run *result.Run) (err error) {
 	if err != nil {
 		return err
 	}
-	err = appendAll(out, run)
-	err = errors.Join(err, out.Sync(), out.Finish(func(*result.Manifest) {}), os.Chmod(beside, 0o755))
+	errs := slices.Concat(each(run.Results, out.Append), each(run.Machines, out.AppendMachine), each(run.Simulations, out.AppendSimulation))
+	err = errors.Join(cmp.Or(errs...), out.Sync(), out.Finish(func(*result.Manifest) {}), os.Chmod(beside, 0o755))
 	if err == nil {
 		err = os.Rename(beside, dir)
 	}
 	if err != nil {
 		return bad(err)
-	}
-	return nil
-}
-
-func appendAll(out *result.Writer, run *result.Run) error {
-	for _, r := range run.Results {
-		if err := out.Append(r); err != nil {
-			return err
-		}
-	}
-	for _, m := range run.Machines {
-		if err := out.AppendMachine(m); err != nil {
-			return err
-		}
-	}
-	for _, s := range run.Simulations {
-		if err := out.AppendSimulation(s); err != nil {
-			return err
-		}
 	}
 	return nil
 }

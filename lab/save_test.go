@@ -17,43 +17,33 @@ import (
 func smallRun(t *testing.T) (dir string) {
 	t.Helper()
 	dir = filepath.Join(t.TempDir(), "run")
-	if err := os.CopyFS(dir, os.DirFS("../reports/testdata/run")); err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, os.CopyFS(dir, os.DirFS("../reports/testdata/run")))
 	return dir
 }
 
 func writeFile(t *testing.T, file, text string) {
 	t.Helper()
-	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, os.WriteFile(file, []byte(text), 0o644))
 }
 
 func requireRun(t *testing.T, dir string) *result.Run {
 	t.Helper()
 	run, err := result.Load(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, err)
 	return run
 }
 
 func absolutePath(t *testing.T, path string) string {
 	t.Helper()
 	path, err := filepath.Abs(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, err)
 	return path
 }
 
 func readFile(t *testing.T, file string) string {
 	t.Helper()
 	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, err)
 	return string(text)
 }
 
@@ -63,25 +53,14 @@ func drawing(t *testing.T, dir string) (cmd *exec.Cmd, stderr *bufio.Reader) {
 	writeFile(t, filepath.Join(dir, markdownName), "earlier")
 	cmd = locklab(t, "report", dir)
 	pipe, err := cmd.StderrPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	timer := time.AfterFunc(time.Minute, func() { _ = cmd.Process.Kill() })
-	t.Cleanup(func() {
-		timer.Stop()
-		_ = cmd.Process.Kill()
-	})
+	requireNoError(t, err)
+	start(t, cmd)
 	return cmd, bufio.NewReader(pipe)
 }
 
 func interrupted(t *testing.T, cmd *exec.Cmd, stderr *bufio.Reader) {
 	t.Helper()
-	if err := cmd.Process.Signal(os.Interrupt); err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, cmd.Process.Signal(os.Interrupt))
 	if line, err := stderr.ReadString('\n'); !strings.HasPrefix(line, "interrupted: the report") {
 		t.Fatalf("said %q (%v)", line, err)
 	}
@@ -89,26 +68,19 @@ func interrupted(t *testing.T, cmd *exec.Cmd, stderr *bufio.Reader) {
 
 func pipeAt(t *testing.T, file string) {
 	t.Helper()
-	if err := syscall.Mkfifo(file, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, syscall.Mkfifo(file, 0o644))
 }
 
 // TestReportInterrupted: Ctrl-C leaves the old files, or undrawn pictures, all complete.
 func TestReportInterrupted(t *testing.T) {
-	if testing.Short() {
-		t.Skip("make test-all runs it")
-	}
+	skipIfShort(t)
 	apart(t)
 	dir := smallRun(t)
 	cmd, stderr := drawing(t, dir)
-	for first := false; !first; time.Sleep(time.Millisecond) {
+	await(t, "picture", func() bool {
 		pictures, err := filepath.Glob(filepath.Join(dir, chartsName, "*.png"))
-		if err != nil || cmd.Process.Signal(syscall.Signal(0)) != nil {
-			t.Fatalf("no picture was drawn (%v)", err)
-		}
-		first = len(pictures) > 0
-	}
+		return err == nil && len(pictures) > 0
+	})
 	interrupted(t, cmd, stderr)
 	_ = cmd.Wait()
 	if status := cmd.ProcessState.ExitCode(); status != exitInterrupted {
@@ -139,18 +111,12 @@ func writingTo(t *testing.T) (dir string, cmd *exec.Cmd, stderr *bufio.Reader, p
 	pipeAt(t, pipe)
 	cmd, stderr = drawing(t, dir)
 	page, err := os.OpenFile(pipe, os.O_RDONLY|syscall.O_NONBLOCK, 0) // else it would wait for ever
-	if err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, err)
 	t.Cleanup(func() { page.Close() })
-	for begin := time.Now(); ; time.Sleep(time.Millisecond) {
-		if n, _ := page.Read(make([]byte, 1)); n > 0 {
-			break
-		}
-		if text := readFile(t, filepath.Join(dir, reportName)); text != "earlier" || time.Since(begin) > time.Minute {
-			t.Fatalf("the page is not written beside the earlier one, of which %d bytes are there", len(text))
-		}
-	}
+	await(t, "byte of the page, next to the earlier one", func() bool {
+		n, _ := page.Read(make([]byte, 1))
+		return n > 0
+	})
 	return dir, cmd, stderr, page
 }
 
@@ -180,9 +146,7 @@ func TestSecondSignal(t *testing.T) {
 	for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
 		dir, cmd, stderr, _ := writingTo(t)
 		interrupted(t, cmd, stderr)
-		if err := cmd.Process.Signal(sig); err != nil {
-			t.Fatal(err)
-		}
+		requireNoError(t, cmd.Process.Signal(sig))
 		_ = cmd.Wait()
 		if ws, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); !ok || ws.Signal() != sig {
 			t.Errorf("it ended with %v, want by %v", cmd.ProcessState, sig)
@@ -199,14 +163,10 @@ func TestReplace(t *testing.T) {
 	dir := t.TempDir()
 	real, link, pipe, second := filepath.Join(dir, "real"), filepath.Join(dir, "link"), filepath.Join(dir, "pipe"), filepath.Join(dir, "second")
 	writeFile(t, real, "earlier")
-	if err := errors.Join(os.Symlink(real, link), os.Link(real, second)); err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, errors.Join(os.Symlink(real, link), os.Link(real, second)))
 	pipeAt(t, pipe)
 	var saves saver
-	if err := saves.save(link, []byte("new")); err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, saves.save(link, []byte("new")))
 	if info, err := os.Lstat(link); err != nil || info.Mode()&os.ModeSymlink == 0 || readFile(t, real) != "new" {
 		t.Errorf("the link is %v (%v), its file holds %q", info, err, readFile(t, real))
 	}
@@ -218,9 +178,7 @@ func TestReplace(t *testing.T) {
 		text, _ := os.ReadFile(pipe)
 		heard <- string(text)
 	}()
-	if err := saves.save(pipe, []byte("new")); err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, saves.save(pipe, []byte("new")))
 	if got := <-heard; got != "new" {
 		t.Errorf("the pipe gave %q", got)
 	}

@@ -15,18 +15,14 @@ import (
 func TestMemoryOfRun(t *testing.T) {
 	real := requireRun(t, "../reports/testdata/run")
 	out, err := result.Create(filepath.Join(t.TempDir(), "run"), result.Manifest{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, err)
 	m, show := measuring{program: program(), out: out, stderr: io.Discard}, newProgress(io.Discard)
 	heap := func(results int) uint64 {
 		for i := range results {
 			r := *real.Results[0]
 			r.Round, r.Wait, r.Handover, r.Owners = i, nil, nil, nil // quick to write
 			p := measure.Progress{Case: measure.Case{Lock: &harness.Variant{Name: r.Lock.Name}, Workload: r.Workload}, Round: i, Result: &r}
-			if err := m.keep(p); err != nil {
-				t.Fatal(err)
-			}
+			requireNoError(t, m.keep(p))
 			show.update(p)
 		}
 		var s runtime.MemStats
@@ -40,7 +36,5 @@ func TestMemoryOfRun(t *testing.T) {
 	if grown := int64(after) - int64(before); grown > 64*results {
 		t.Errorf("after %d more results the heap has grown by %d bytes, %d a result", results, grown, grown/results)
 	}
-	if err := out.Finish(func(*result.Manifest) {}); err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, out.Finish(func(*result.Manifest) {}))
 }

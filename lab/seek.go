@@ -44,11 +44,8 @@ func (o *runOptions) seek(ctx context.Context, p *measure.Plan, dir string, out 
 	if err == nil {
 		return nil
 	}
-	switch ferr := finish(out, true); {
-	case ctx.Err() == nil:
-		return err
-	case ferr != nil:
-		return ferr
+	if ferr := finish(out, true); ctx.Err() == nil || ferr != nil {
+		return cmp.Or(ferr, err)
 	}
 	fmt.Fprintf(stderr, "interrupted: %s has no rates yet; search again with --replace\n", dir)
 	return errInterrupted
@@ -82,7 +79,7 @@ func (o *runOptions) search(ctx context.Context, p *measure.Plan, out *result.Wr
 		m.Saturations, m.Skipped = o.saturations, append(m.Skipped, unsaturated(o.saturations)...)
 		m.Rounds, m.Cases = p.Rounds, len(p.Cases)
 		if len(p.Cases) > 0 {
-			m.Window, m.Windows = o.base(p), o.windows(p)
+			m.Window, m.Windows = o.baseOf(p.Cases[0]), o.windows(p)
 		}
 	})
 	return cmp.Or(err, unsought(p, o.saturations), p.Validate())
@@ -99,11 +96,7 @@ func found(c measure.Case, k result.Saturation) string {
 	if k.Missing != "" {
 		return fmt.Sprintf("no saturation point of %s: it %s", c.Name(), k.Missing)
 	}
-	rates := make([]string, len(k.Rates))
-	for i, r := range k.Rates {
-		rates[i] = r.String()
-	}
-	return fmt.Sprintf("saturation point of %s: %v; measured at %s", c.Name(), k, strings.Join(rates, ", "))
+	return fmt.Sprintf("saturation point of %s: %v; measured at %s", c.Name(), k, strings.Join(each(k.Rates, harness.Rate.String), ", "))
 }
 
 func soughtConditions(k result.Saturation) string {

@@ -22,9 +22,7 @@ import (
 // TestSeek interrupts a run that searched its rates. It resumes with the same rates,
 // without another search, to the end, and its report has the saturation point.
 func TestSeek(t *testing.T) {
-	if testing.Short() {
-		t.Skip("make test-all runs it")
-	}
+	skipIfShort(t)
 	apart(t)
 	const rounds = 3
 	cmd, said, before := sought(t, rounds)
@@ -39,11 +37,9 @@ func TestSeek(t *testing.T) {
 	if before.Cases != 1+len(k.Rates) || len(k.Rates) < 4 || len(k.Trials) < 5 || !strings.Contains(said.String(), "saturation point of lock=sync-mutex/workers=4/hold=50µs/rate=auto: between ") {
 		t.Errorf("%d cases at the rates %v after %d probes; it said %s", before.Cases, k.Rates, len(k.Trials), said)
 	}
-	again := locklab(t, "run", "--resume", "--out", "run")
-	again.Dir = cmd.Dir
-	_, stderr, status := output(t, again)
-	if status != 0 || strings.Contains(stderr, "looking for") {
-		t.Fatalf("exit status %d, said %s", status, stderr)
+	again := locklabIn(t, cmd.Dir, "run", "--resume", "--out", "run")
+	if _, stderr := requireSuccess(t, again); strings.Contains(stderr, "looking for") {
+		t.Fatalf("it searches again: %s", stderr)
 	}
 	run := once(t, dir, before.Cases, rounds)
 	if after := run.Manifest.Saturations; len(after) != 1 || !slices.Equal(after[0].Rates, k.Rates) {
@@ -54,9 +50,8 @@ func TestSeek(t *testing.T) {
 			t.Errorf("it measured at %v, not at one of %v", r.Workload.Rate, k.Rates)
 		}
 	}
-	page, err := os.ReadFile(filepath.Join(dir, reportName))
-	if err != nil || !strings.Contains(string(page), "saturation point of sync-mutex") && !strings.Contains(string(page), "the search before it found: sync-mutex") {
-		t.Errorf("the report does not say where the saturation point is (%v)", err)
+	if page := readFile(t, filepath.Join(dir, reportName)); !strings.Contains(page, "saturation point of sync-mutex") && !strings.Contains(page, "the search before it found: sync-mutex") {
+		t.Error("the report does not have the saturation point")
 	}
 }
 
@@ -64,10 +59,7 @@ func sought(t *testing.T, rounds int) (*exec.Cmd, fmt.Stringer, result.Manifest)
 	t.Helper()
 	cmd := locklab(t, "run", "--locks", "sync-mutex", "--hold", "50us", "--rate", "closed,auto", "--workers", "4", "--rounds", strconv.Itoa(rounds), "--duration", "40ms", "--seed", "5", "--out", "run")
 	said := begun(t, cmd, 2)
-	if err := cmd.Process.Signal(os.Interrupt); err != nil {
-		t.Fatal(err)
-	}
-	cmd.Wait()
+	endBy(t, cmd, os.Interrupt)
 	m, err := result.ReadManifest(filepath.Join(cmd.Dir, "run"))
 	if err != nil {
 		t.Fatalf("%v: it said %s", err, said)
@@ -80,19 +72,13 @@ func TestSeekInterrupt(t *testing.T) {
 	t.Parallel()
 	cmd := locklab(t, "run", "--locks", "sync-mutex", "--rate", "auto", "--rounds", "2", "--duration", "2s", "--out", "run")
 	stderr, err := cmd.StderrPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, err)
+	requireNoError(t, cmd.Start())
 	var said []string
 	for lines := bufio.NewScanner(stderr); lines.Scan(); {
 		if said = append(said, lines.Text()); len(said) == 1 {
 			time.Sleep(200 * time.Millisecond) // into the first probe
-			if err := cmd.Process.Signal(os.Interrupt); err != nil {
-				t.Fatal(err)
-			}
+			requireNoError(t, cmd.Process.Signal(os.Interrupt))
 		}
 	}
 	cmd.Wait()
@@ -104,11 +90,8 @@ func TestSeekInterrupt(t *testing.T) {
 	if err != nil || !m.Interrupted || m.Finished.IsZero() || m.Saturations != nil {
 		t.Errorf("the manifest is %+v: %v", m, err)
 	}
-	if _, err := os.Stat(filepath.Join(cmd.Dir, "run", reportName)); err == nil {
-		t.Error("it wrote a report of nothing")
-	}
-	again := locklab(t, "run", "--resume", "--out", "run")
-	again.Dir = cmd.Dir
+	requireAbsent(t, filepath.Join(cmd.Dir, "run", reportName))
+	again := locklabIn(t, cmd.Dir, "run", "--resume", "--out", "run")
 	requireRefusal(t, again, "start the run again with --replace")
 }
 
@@ -121,10 +104,7 @@ func TestSeekBroken(t *testing.T) {
 	t.Parallel()
 	cmd := locklab(t, "run", "--locks", "busted-tas", "--rate", "auto", "--rounds", "1", "--duration", "300ms", "--out", "run")
 	_, stderr, status := output(t, cmd)
-	run, err := result.Load(filepath.Join(cmd.Dir, "run"))
-	if err != nil {
-		t.Fatalf("%v: exit status %d, said %s", err, status, stderr)
-	}
+	run := requireRun(t, filepath.Join(cmd.Dir, "run"))
 	if ks := run.Manifest.Saturations; status != exitFailed || len(ks) != 1 || !strings.HasPrefix(ks[0].Broken, "exclusion: ") || len(ks[0].Rates) != 1 ||
 		len(run.Results) != 1 || run.Results[0].Workload.Rate != ks[0].Rates[0] || !strings.Contains(stderr, "busted-tas violated exclusion") {
 		t.Errorf("exit status %d, saturation points %+v, %d results, said %s", status, ks, len(run.Results), stderr)
@@ -157,10 +137,7 @@ func TestSeekWords(t *testing.T) {
 // TestSeekPlanned: each lock has one search case with enough workers, within the budget.
 func TestSeekPlanned(t *testing.T) {
 	o := optionsOf(t, "--locks=mcs,redis-queue,peterson --rate=closed,auto,500/s --deadline=10ms")
-	p, err := o.plan()
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := requirePlan(t, o)
 	var names []string
 	for _, c := range p.Cases {
 		names = append(names, strings.TrimPrefix(c.Name(), "lock="))
@@ -174,20 +151,14 @@ func TestSeekPlanned(t *testing.T) {
 		}
 	}
 	o.budget = 2 * time.Minute
-	p, err = o.plan()
-	if err != nil {
-		t.Fatal(err)
-	}
+	p = requirePlan(t, o)
 	with := p.Estimate()
 	rounds := p.Rounds
 	p.Rounds = 0
 	if search := p.Estimate(); search < with/20 || with > o.budget || with < o.budget/2 {
 		t.Errorf("a run of %v, of which the search takes %v and %d rounds the rest, in a budget of %v", with, search, rounds, o.budget)
 	}
-	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	exe := executable(t)
 	requireRefusal(t, locklab(t, "compare", "--interleave", exe, exe, "--locks", "tas", "--rate", "auto"), "finds rates for one build")
 }
 
@@ -199,9 +170,7 @@ func TestSeekPlannedAgain(t *testing.T) {
 		Skipped:     []result.Skip{{Lock: "redis-queue", Reason: "no server"}, {Lock: "redis-poll", Reason: "it has no saturation point", Conditions: "rate=auto workers=4"}},
 		Saturations: []result.Saturation{{Lock: "sync-mutex", Workload: load, Rates: []harness.Rate{1e5, 2e5}}, {Lock: "redis-poll", Workload: harness.Workload{Workers: 4}, Missing: "was not acquired once"}}}
 	p, err := o.planAgain(m)
-	if err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, err)
 	var got []string
 	for _, c := range p.Cases {
 		got = append(got, fmt.Sprintf("%s %v %v", c.Lock.Name, c.Workload.Rate, c.Workload.Window))

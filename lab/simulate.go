@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
@@ -19,10 +18,10 @@ import (
 )
 
 type simulateOptions struct {
-	program     *Program
-	machine     string
-	list, serve bool
-	into        string // directory of a run to add the simulations to
+	program *Program
+	machine string
+	list    bool
+	into    string // directory of a run to add the simulations to
 
 	simulateCases
 	store
@@ -45,23 +44,17 @@ const simulateHelp = `simulate runs the code of spin locks on a model of a machi
 that keeps them coherent, and the distances between its cores. Its figures are expected
 by a model, not measured; docs/simulation.md has its accuracy and its limits.
 
---machine names one of the program (--list shows them), or a file with such a
-description.
-
+--machine names one of the program (--list shows them), or a file with such a description.
 With --into RUN, lines, hold and think are as in the first result of a spin lock in that
-run, unless a flag sets one of them.
-
---workers 1..256 are the powers of two from 1 to 256, the cores and the hardware
-threads of a socket and of all; 1.. ends at all threads of the machine. Each worker has
-its own thread, and none sleeps.
+run, unless a flag sets one of them. --workers 1..256 are the powers of two from 1 to 256,
+the cores and the hardware threads of a socket and of all; 1.. ends at all threads of the
+machine. Each worker has its own thread, and none sleeps.
 
 The table has the machine's time per acquisition, of all workers together; the time of a
-hand-over to a worker that waited; per acquisition the requests to the directory, the
-part that another socket answers, and the copies invalidated; the share of acquisitions
-by the last holder, and of hand-overs that stay on the socket.
-
-A figure is the median of several seeds. The same seed gives the same figures. Ctrl-C
-keeps the finished cases.
+handover to a waiting worker; per acquisition the requests to the directory, the share that
+another socket answers, and the copies invalidated; the share of acquisitions by the last
+holder, and of handovers that stay on the socket. A figure is the median of several seeds.
+The same seed gives the same figures. Ctrl-C keeps the finished cases.
 
 The model needs a build of this program with other tags, in which atomic operations call
 it. The go command builds it from the program's source, half a minute the first time.`
@@ -78,15 +71,9 @@ func (p *Program) simulateCommand() *cobra.Command {
 		Short:   "Expect what spin locks cost on a machine that is not here, by a model of its caches",
 		Long:    simulateHelp,
 		Example: simulateExamples,
-		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			switch {
-			case o.list:
+			if o.list {
 				return listMachines(cmd.OutOrStdout())
-			case o.serve:
-				out := os.Stdout
-				os.Stdout = os.Stderr // a lock may print
-				return p.serveSimulations(os.Stdin, out)
 			}
 			f := cmd.Flags()
 			o.section = f.Changed("lines") || f.Changed("hold") || f.Changed("think")
@@ -94,7 +81,6 @@ func (p *Program) simulateCommand() *cobra.Command {
 		},
 	}
 	f := cmd.Flags()
-	f.SortFlags = false
 	f.BoolVar(&o.list, "list", false, "show the machines of the program")
 	f.StringVar(&o.machine, "machine", "", "machine: a name of --list, or a file")
 	f.StringVar(&o.locks, "locks", "", "spin locks, named as in run (default: all but those broken or kept to show a bug)")
@@ -109,23 +95,14 @@ func (p *Program) simulateCommand() *cobra.Command {
 	f.StringVarP(&o.out, "out", "o", "", "directory to write simulations and report to (default: only print)")
 	f.StringVar(&o.into, "into", "", "directory of a run to add the simulations to")
 	f.BoolVar(&o.replace, "replace", false, "move an earlier run in the directory of --out to DIR.previous")
-	f.BoolVar(&o.serve, serveFlag, false, "answer requests from standard input")
-	f.Lookup(serveFlag).Hidden = true
 	return cmd
 }
 
-func (o simulateOptions) validate() error {
-	switch {
-	case o.out != "" && o.into != "":
-		return usage("give --out or --into, not both")
-	case o.replace && o.out == "":
-		return usage("--replace needs the directory of a run: --out DIR")
-	}
-	return nil
-}
-
 func (o simulateOptions) run(ctx context.Context, stdout, stderr io.Writer) error {
-	if err := o.validate(); err != nil {
+	if o.out != "" && o.into != "" {
+		return usage("give --out or --into, not both")
+	}
+	if err := o.check(); err != nil {
 		return err
 	}
 	if o.into != "" {
@@ -143,44 +120,54 @@ func (o simulateOptions) run(ctx context.Context, stdout, stderr io.Writer) erro
 	if err != nil {
 		return err
 	}
-	s, err := o.program.openSimulator(ctx, stderr)
+	if !simulate.Simulates {
+		return o.program.rerun(ctx, stdout, stderr)
+	}
+	file, end, err := o.open()
 	if err != nil {
 		return err
 	}
-	defer s.Kill()
-	kept, end, err := o.open()
-	if err != nil {
-		return err
-	}
-	err = o.simulate(ctx, s, kept, m, cases, stdout, stderr)
-	if err = errors.Join(err, end(err != nil || ctx.Err() != nil)); err == nil || ctx.Err() != nil {
-		err = errors.Join(err, o.report(stdout))
-	}
-	if ctx.Err() != nil {
-		return errors.Join(errInterrupted, err)
+	err = end(o.simulate(ctx, file, m, cases, stdout, stderr))
+	if dir := cmp.Or(o.into, o.out); dir != "" && (err == nil || ctx.Err() != nil) {
+		fmt.Fprintln(stdout, reportLine(filepath.Join(dir, reportName)))
 	}
 	return err
 }
 
-func (o simulateOptions) simulate(ctx context.Context, s *simulator, kept simulationWriter, m *simulate.Machine, cases []simulateRequest, stdout, stderr io.Writer) error {
-	file, err := m.Encode()
+// simulate writes the simulations to file, unless it is nil, and prints them.
+func (o simulateOptions) simulate(ctx context.Context, file simulationWriter, m *simulate.Machine, cases []simulateCase, stdout, stderr io.Writer) error {
+	text, err := m.Encode()
+	if err == nil && file != nil {
+		err = file.AppendMachine(&harness.ModelMachine{Name: m.Name, Hypothetical: m.Hypothetical, File: text})
+	}
 	if err != nil {
 		return err
 	}
-	if err := kept.AppendMachine(&harness.ModelMachine{Name: m.Name, Hypothetical: m.Hypothetical, File: file}); err != nil {
-		return err
-	}
+	show := newProgress(stderr)
+	advance := show.parts("simulate")
 	var done []*harness.Simulation
-	failed, err := s.runCases(ctx, stderr, cases, func(s *harness.Simulation) error {
+	for i, c := range cases {
+		s, err := o.simulateOne(ctx, m, c)
+		switch {
+		case ctx.Err() != nil:
+			show.lasting(fmt.Sprintf("interrupted: %d of %d cases were finished", len(done), len(cases)))
+			return errors.Join(errInterrupted, writeSimulations(stdout, m, done))
+		case err != nil:
+			show.lasting("FAILED " + result.OneLine(err.Error()))
+			continue
+		}
 		s.Accuracy = simulate.Accuracy(m, s.Lock.Name)
-		done = append(done, s)
-		return kept.AppendSimulation(s)
-	})
-	if ctx.Err() != nil {
-		fmt.Fprintf(stderr, "interrupted: %d of %d cases were finished\n", len(done), len(cases))
+		done = append(done, &s)
+		if file != nil {
+			if err := file.AppendSimulation(&s); err != nil {
+				return err
+			}
+		}
+		advance(i+1, len(cases))
 	}
-	err = errors.Join(err, writeSimulations(stdout, m, done))
-	if err == nil && failed > 0 {
+	show.clear()
+	err = writeSimulations(stdout, m, done)
+	if failed := len(cases) - len(done); err == nil && failed > 0 {
 		err = fmt.Errorf("%d of %s failed", failed, numfmt.Plural(len(cases), "case"))
 	}
 	return err
@@ -192,33 +179,33 @@ type simulationWriter interface {
 	AppendSimulation(*harness.Simulation) error
 }
 
-// An unkept discards simulations.
-type unkept struct{}
-
-func (unkept) AppendMachine(*harness.ModelMachine) error  { return nil }
-func (unkept) AppendSimulation(*harness.Simulation) error { return nil }
-
-// open returns the run to write simulations to, and a function that completes it.
-func (o simulateOptions) open() (simulationWriter, func(early bool) error, error) {
+// open returns the run to write simulations to, or nil, and a function that completes it and
+// writes the report.
+func (o simulateOptions) open() (simulationWriter, func(early error) error, error) {
 	if o.into != "" {
 		more, _, err := result.Extend(o.into)
-		return more, func(bool) error { return more.Close() }, err
+		return more, func(early error) error {
+			return errors.Join(early, more.Close(), reportRun(io.Discard, o.into, guarding{}))
+		}, err
 	}
 	w, _, err := o.store.open(o.program.manifest(o.seed))
 	if w == nil {
-		return unkept{}, func(bool) error { return nil }, err
+		return nil, func(early error) error { return early }, err
 	}
-	return w, func(early bool) error { return finish(w, early) }, err
+	return w, func(early error) error { return o.close(w, early) }, err
 }
 
-func (o simulateOptions) report(stdout io.Writer) error {
-	dir := cmp.Or(o.into, o.out)
-	if dir == "" {
-		return nil
+// simulateOne returns at the end of ctx too. The simulation then continues until the process ends.
+func (o simulateOptions) simulateOne(ctx context.Context, m *simulate.Machine, c simulateCase) (s harness.Simulation, err error) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		s, err = simulate.Simulate(m, c.lock, c.workload, o.seeds)
+	}()
+	select {
+	case <-done:
+		return s, err
+	case <-ctx.Done():
+		return harness.Simulation{}, ctx.Err()
 	}
-	if err := reportRun(io.Discard, dir, guarding{}); err != nil {
-		return err
-	}
-	fmt.Fprintln(stdout, reportLine(filepath.Join(dir, reportName)))
-	return nil
 }

@@ -6,12 +6,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
-	"locklab/harness"
 	"locklab/harness/result"
 	"locklab/harness/simulate"
 )
@@ -88,13 +87,8 @@ func TestSimulateWithout(t *testing.T) {
 	t.Parallel()
 	cmd := locklab(t, "simulate", "--machine", "skylake-24", "--out", "run")
 	cmd.Env = append(cmd.Env, "PATH=/nonexistent")
-	stdout, stderr, status := output(t, cmd)
-	if status != exitUsage || stdout != "" || strings.Count(stderr, "\n") != 1 || !strings.Contains(stderr, "go run -tags systematic,simulate locklab/") || !strings.Contains(stderr, `exec: "go": `) {
-		t.Errorf("status %d, printed %q, said %q", status, stdout, stderr)
-	}
-	if _, err := os.Stat(filepath.Join(cmd.Dir, "run")); err == nil {
-		t.Error("it has begun a run")
-	}
+	requireRefusal(t, cmd, "go build -tags systematic,simulate locklab/")
+	requireAbsent(t, filepath.Join(cmd.Dir, "run"))
 }
 
 // simulationIsRead: the only error is the missing simulating build.
@@ -118,30 +112,21 @@ func simulationIsRead(home, command string) error {
 
 func TestListMachines(t *testing.T) {
 	t.Parallel()
-	stdout, _, status := output(t, locklab(t, "simulate", "--list"))
+	stdout, _ := requireSuccess(t, locklab(t, "simulate", "--list"))
 	for _, m := range simulate.List() {
-		if !strings.Contains(stdout, "\n"+m.Name+" ") {
-			t.Errorf("%s is not listed", m.Name)
-		}
-		line := stdout[strings.Index(stdout, "\n"+m.Name)+1:]
-		line, _, _ = strings.Cut(line, "\n")
+		line := regexp.MustCompile(`(?m)^` + m.Name + ` .*$`).FindString(stdout)
 		if !strings.Contains(line, m.Evidence) || strings.Contains(line, "hypothetical") != m.Hypothetical {
 			t.Errorf("%s: %q", m.Name, line)
 		}
 	}
-	if status != 0 {
-		t.Errorf("status %d", status)
-	}
 }
 
 func TestSimulate(t *testing.T) {
-	if testing.Short() {
-		t.Skip("make test-all runs it")
-	}
+	skipIfShort(t)
 	t.Parallel()
 	exe := buildProgram(t)
 	for name, test := range map[string]func(t *testing.T, exe string){
-		"table": simulateTable, "outcomes": simulateOutcomes, "into": simulateInto, "interrupt": simulateInterrupt, "hook": simulateHook,
+		"table": simulateTable, "into": simulateInto, "interrupt": simulateInterrupt, "hook": simulateHook,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -153,11 +138,7 @@ func TestSimulate(t *testing.T) {
 func simulateTable(t *testing.T, exe string) {
 	args := []string{"--machine", "skylake-8x32", "--locks", "ticket,mcs,ttas-backoff", "--workers", "1,2,40", "--seeds", "2", "--hold", "10ns,1us"}
 	cmd := simulateBy(t, exe, append(args, "-o", "run")...)
-	stdout, stderr, status := output(t, cmd)
-	_, report, _ := strings.Cut(stdout, "report: ")
-	if status != 0 || !strings.HasPrefix(stdout, "simulated: skylake-8x32 (hypothetical): ") || !strings.Contains(stdout, "\naccuracy: ") || report == "" {
-		t.Errorf("status %d, said %q, printed\n%s", status, stderr, stdout)
-	}
+	requireSuccess(t, cmd, "simulated: skylake-8x32 (hypothetical): ", "\naccuracy: ", "report: ")
 	run := requireRun(t, filepath.Join(cmd.Dir, "run"))
 	if len(run.Simulations) != 18 || len(run.Results) != 0 || len(run.Machines) != 1 || run.Manifest.Interrupted || run.Manifest.Finished.IsZero() {
 		t.Fatalf("kept %d simulations, %d results, %d machines, manifest %+v", len(run.Simulations), len(run.Results), len(run.Machines), run.Manifest)
@@ -173,24 +154,7 @@ func simulateTable(t *testing.T, exe string) {
 			t.Errorf("%+v", s)
 		}
 	}
-	if stdout, stderr, status = output(t, simulateBy(t, exe, "--machine", "skylake-24", "--out", filepath.Join(cmd.Dir, "run"))); status != exitUsage || stdout != "" || !strings.Contains(stderr, "run already holds a run; ") {
-		t.Errorf("into the same directory: status %d, said %q, printed %q", status, stderr, stdout)
-	}
-}
-
-// simulateOutcomes: a failed case leaves the others.
-func simulateOutcomes(t *testing.T, exe string) {
-	const unfenced = "peterson-nofence" // only the simulating build lacks it
-	commands := map[string]int{"--machine skylake-24 --locks mcs --workers 2 --seeds 1 --": 0}
-	if slices.ContainsFunc(program().Locks, func(v *harness.Variant) bool { return v.Name == unfenced && v.Unavailable == "" }) {
-		commands["--machine skylake-24 --workers 2 --seeds 1 --locks mcs,"+unfenced] = exitFailed
-	}
-	for args, want := range commands {
-		stdout, stderr, status := output(t, simulateBy(t, exe, strings.Fields(args)...))
-		if status != want || !strings.Contains(stdout, "\nmcs ") || strings.Contains(stderr, "FAILED ") != (want != 0) {
-			t.Errorf("%s: status %d, want %d; printed\n%s\n%s", args, status, want, stdout, stderr)
-		}
-	}
+	requireOutcome(t, simulateBy(t, exe, "--machine", "skylake-24", "--out", filepath.Join(cmd.Dir, "run")), exitUsage, "run already holds a run; ")
 }
 
 // simulateInto: simulations change nothing else in a measured run.
@@ -199,9 +163,7 @@ func simulateInto(t *testing.T, exe string) {
 	requireSuccess(t, locklab(t, "run", "--locks", "mcs,sync-mutex", "--workers", "1,2", "--hold", "250ns", "--rounds", "1", "--duration", "5ms", "--out", dir))
 	before := requireRun(t, dir)
 	cmd := simulateBy(t, exe, "--machine", "skylake-24", "--locks", "mcs", "--workers", "1,2", "--into", dir)
-	if stdout, stderr, status := output(t, cmd); status != 0 || !strings.Contains(stdout, "0 lines, hold 250 ns, think 0 ns") {
-		t.Fatalf("status %d, said %q, printed %q", status, stderr, stdout)
-	}
+	requireSuccess(t, cmd, "0 lines, hold 250 ns, think 0 ns")
 	after := requireRun(t, dir)
 	if len(after.Results) != len(before.Results) || len(after.Simulations) != 2 || !after.Manifest.Finished.Equal(before.Manifest.Finished) {
 		t.Errorf("%d results, were %d; %d simulations; finished %v, was %v", len(after.Results), len(before.Results), len(after.Simulations), after.Manifest.Finished, before.Manifest.Finished)
@@ -212,25 +174,14 @@ func simulateInterrupt(t *testing.T, exe string) {
 	cmd := simulateBy(t, exe, "--machine", "skylake-8x32", "--locks", "ticket,ttas", "--workers", "1..256", "--seeds", "1000", "-o", "run")
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	results := filepath.Join(cmd.Dir, "run", result.ResultsName)
-	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(5 * time.Millisecond) {
-		if text, err := os.ReadFile(results); err == nil && bytes.Contains(text, []byte(`"kind":"simulation"`)) {
-			break
-		}
-		if time.Now().After(deadline) {
-			_ = cmd.Process.Kill()
-			t.Fatalf("nothing was simulated: %s", stderr.String())
-		}
-	}
-	if err := cmd.Process.Signal(os.Interrupt); err != nil {
-		t.Fatal(err)
-	}
-	cmd.Wait()
+	start(t, cmd)
+	await(t, "simulation", func() bool {
+		text, err := os.ReadFile(filepath.Join(cmd.Dir, "run", result.ResultsName))
+		return err == nil && bytes.Contains(text, []byte(`"kind":"simulation"`))
+	})
+	status := endBy(t, cmd, os.Interrupt)
 	run := requireRun(t, filepath.Join(cmd.Dir, "run"))
-	if status := cmd.ProcessState.ExitCode(); status != exitInterrupted || !run.Manifest.Interrupted || len(run.Simulations) == 0 || len(run.Damage) > 0 ||
+	if status != exitInterrupted || !run.Manifest.Interrupted || len(run.Simulations) == 0 || len(run.Damage) > 0 ||
 		!strings.Contains(stdout.String(), "\nttas ") || !strings.Contains(stderr.String(), "interrupted: ") {
 		t.Errorf("status %d, interrupted is %t, %d simulations, damage %v; said %q, printed\n%s",
 			status, run.Manifest.Interrupted, len(run.Simulations), run.Damage, stderr.String(), stdout.String())
@@ -243,21 +194,16 @@ func simulateHook(t *testing.T, exe string) {
 	if text, err := exec.Command("go", "build", "-buildvcs=false", "-tags", simulateTags, "-o", simulating, "../cmd/locklab").CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, text)
 	}
-	hook := []byte(strings.Join([]string{"atomics.Set", "Scheduler"}, "")) // assembled, so that this test does not contain the text
+	hook := strings.Join([]string{"atomics.Set", "Scheduler"}, "") // assembled, so that this test does not contain the text
 	for exe, want := range map[string]bool{exe: false, simulating: true} {
-		text, err := os.ReadFile(exe)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if bytes.Contains(text, hook) != want {
+		text := readFile(t, exe)
+		if strings.Contains(text, hook) != want {
 			t.Errorf("%s has the hook: %t, want %t", filepath.Base(exe), !want, want)
 		}
 	}
 	for _, args := range [][]string{{"simulate", "--machine", "skylake-24"}, {"list"}, {"run"}} {
 		cmd := locklab(t, args...)
 		cmd.Path = simulating
-		if out, errs, status := output(t, cmd); status != exitUsage || out != "" || !strings.Contains(errs, "only answers requests") {
-			t.Errorf("%v by the simulating build: status %d, said %q, printed %q", args, status, errs, out)
-		}
+		requireRefusal(t, cmd, "only runs simulate for the usual build")
 	}
 }

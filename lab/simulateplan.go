@@ -64,11 +64,10 @@ func workerCounts(text string, m *simulate.Machine) ([]int, error) {
 	}
 	ranges, err := parseWords(text, func(word string) ([]int, error) {
 		low, high, found := strings.Cut(word, "..")
-		if !found {
-			n, err := parseCount(word)
-			return []int{n}, err
-		}
-		if high == "" {
+		switch {
+		case !found:
+			high = low
+		case high == "":
 			high = strconv.Itoa(m.Threads())
 		}
 		a, err := parseCount(low)
@@ -79,10 +78,7 @@ func workerCounts(text string, m *simulate.Machine) ([]int, error) {
 		if err == nil && b < a {
 			err = usage("%q ends before it begins", word)
 		}
-		if err != nil {
-			return nil, err
-		}
-		return steps(a, b, m), nil
+		return steps(a, b, m), err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("%w (in --workers %s)", err, text)
@@ -99,29 +95,23 @@ func steps(a, b int, m *simulate.Machine) []int {
 		ns = append(ns, n)
 	}
 	ns = append(ns, m.Caches()/m.Sockets, m.Threads()/m.Sockets, m.Caches(), m.Threads())
-	ns = slices.DeleteFunc(ns, func(n int) bool { return n < a || n > b })
-	slices.Sort(ns)
-	return slices.Compact(ns)
+	return filter(ns, func(n int) bool { return n >= a && n <= b })
 }
 
 func parseModelTime(text string) (float64, error) {
-	d, err := time.ParseDuration(text)
-	if err != nil || d < 0 || float64(d) > simulate.MaxTime {
-		return 0, usage("%q is not a time from 0 to %v, such as 100ns", text, time.Duration(simulate.MaxTime))
-	}
-	return float64(d), nil
+	d, err := parseTime(0, simulate.MaxTime, fmt.Sprintf("a time from 0 to %v, such as 100ns", time.Duration(simulate.MaxTime)))(text)
+	return float64(d), err
 }
 
-func parseLines(text string) (int, error) {
-	n, err := strconv.Atoi(text)
-	if err != nil || n < 0 || n > simulate.MaxLines {
-		return 0, usage("%q is not a number of cache lines from 0 to %d", text, simulate.MaxLines)
-	}
-	return n, nil
+var parseLines = parseInt(0, simulate.MaxLines, fmt.Sprintf("a number of cache lines from 0 to %d", simulate.MaxLines))
+
+type simulateCase struct {
+	lock     *harness.Variant
+	workload simulate.Workload
 }
 
 // cases crosses the user's choices, without a lock at more workers than it serves.
-func (o simulateOptions) cases(m *simulate.Machine) ([]simulateRequest, error) {
+func (o simulateOptions) cases(m *simulate.Machine) ([]simulateCase, error) {
 	locks, err := o.simulated()
 	if err != nil {
 		return nil, err
@@ -141,7 +131,7 @@ func (o simulateOptions) cases(m *simulate.Machine) ([]simulateRequest, error) {
 	ws = cross(ws, or(o.think, 1000), func(w *simulate.Workload, x float64) { w.Think = x })
 	ws = cross(ws, or(o.wait, harness.WaitPause), func(w *simulate.Workload, x harness.WaitPolicy) { w.Wait = x })
 	ws = cross(ws, workers, func(w *simulate.Workload, x int) { w.Workers = x })
-	var cases []simulateRequest
+	var cases []simulateCase
 	var refused error
 	for _, w := range ws {
 		if err := w.Validate(m); err != nil {
@@ -152,7 +142,7 @@ func (o simulateOptions) cases(m *simulate.Machine) ([]simulateRequest, error) {
 				refused = err
 				continue
 			}
-			cases = append(cases, simulateRequest{m, v.Name, w, o.seeds})
+			cases = append(cases, simulateCase{v, w})
 		}
 	}
 	if len(cases) == 0 {

@@ -12,67 +12,45 @@ import (
 	"time"
 )
 
-// scripted starts a shell script in place of the build that simulates.
-func scripted(t *testing.T, ctx context.Context, text string) (*simulator, error) {
-	t.Helper()
-	return startSimulator(ctx, exec.Command("sh", "-c", text))
-}
-
-// TestSimulatorEnds: an error has the lock, the exit status and the last words of the process.
+// TestSimulatorEnds: the exit status is that of the build that simulates.
 func TestSimulatorEnds(t *testing.T) {
 	t.Parallel()
-	for text, wants := range map[string][]string{
-		"exit 2":                                {"exit status 2"},
-		"echo no such flag >&2; exit 2":         {"exit status 2: no such flag"},
-		`echo '{}'; read x; exit 0`:             {"mcs with 0 workers", "unexpected EOF"},
-		`echo '{}'; read x; echo y >&2; exit 3`: {"mcs with 0 workers", "exit status 3: y"},
-	} {
-		s, err := scripted(t, t.Context(), text)
-		if err == nil {
-			_, err = s.ask(simulateRequest{Lock: "mcs"})
-		}
-		for _, want := range wants {
-			if !errors.Is(err, errEnded) || !strings.Contains(err.Error(), want) {
-				t.Errorf("%s: %v, want an error with %q", text, err, want)
-			}
+	for text, want := range map[string]int{"exit 0": 0, "exit 3": exitUnfit, "kill -9 $$": exitFailed} {
+		if status := program().status(runSimulator(t.Context(), exec.Command("sh", "-c", text))); status != want {
+			t.Errorf("%s: status %d, want %d", text, status, want)
 		}
 	}
-	if _, err := startSimulator(t.Context(), exec.Command("/nonexistent")); err == nil {
+	if runSimulator(t.Context(), exec.Command("/nonexistent")) == nil {
 		t.Error("a program that does not exist is started")
 	}
 }
 
-// TestSimulatorStops: a simulation ends with its context.
+// TestSimulatorStops: the end of the context interrupts the simulation.
 func TestSimulatorStops(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
-	s, err := scripted(t, ctx, `echo '{}'; exec sleep 600`)
-	if err != nil {
-		t.Fatal(err)
-	}
-	time.AfterFunc(10*time.Millisecond, cancel)
-	failed, err := s.runCases(ctx, t.Output(), []simulateRequest{{Lock: "mcs"}}, nil)
-	if failed > 0 || err != nil {
-		t.Errorf("%d failed, %v", failed, err)
+	time.AfterFunc(100*time.Millisecond, cancel)
+	if err := runSimulator(ctx, exec.Command("sleep", "600")); err == nil || ctx.Err() == nil {
+		t.Errorf("it ended with %v before its context", err)
 	}
 }
 
-// TestOnlyAskedToServe: a build that measures does not simulate.
-func TestOnlyAskedToServe(t *testing.T) {
+// TestOtherBuild: a build that measures does not simulate.
+func TestOtherBuild(t *testing.T) {
 	t.Parallel()
-	if stdout, stderr, status := output(t, locklab(t, "simulate", "--"+serveFlag)); status != exitUsage || stdout != "" || !strings.Contains(stderr, "only answers requests") {
-		t.Errorf("status %d, printed %q and %q", status, stdout, stderr)
-	}
+	cmd := locklab(t, "simulate", "--list")
+	cmd.Env = append(cmd.Env, homeVariable+"="+cmd.Dir)
+	requireRefusal(t, cmd, "only runs simulate for the usual build")
 }
 
 // TestSimulatorOf: the source is near the main function or in the working directory.
 func TestSimulatorOf(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	for main, want := range map[string]string{filepath.Join(dir, "main.go"): "go run -tags systematic,simulate . in " + dir, "locklab/cmd/main.go": "locklab/lab.test in .: "} {
+	for main, want := range map[string]string{filepath.Join(dir, "main.go"): "go build -tags systematic,simulate . in " + dir, "locklab/cmd/main.go": "locklab/lab.test in .: "} {
 		p := program()
 		p.mainFile = main
-		if s, err := p.openSimulator(t.Context(), t.Output()); s != nil || !errors.Is(err, errNoBuild) || !strings.Contains(err.Error(), want) {
+		if err := p.rerun(t.Context(), t.Output(), t.Output()); !errors.Is(err, errNoBuild) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want an error with %q", main, err, want)
 		}
 	}

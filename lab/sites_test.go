@@ -21,20 +21,14 @@ import (
 func planned(t *testing.T, o runOptions) *measure.Plan {
 	t.Helper()
 	o.duration, o.warmup, o.rounds = 200*time.Millisecond, 10*time.Millisecond, 1
-	p, err := o.plan()
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := requirePlan(t, o)
 	return p
 }
 
 // TestConditions measures a lock on durable servers a millisecond away, one alone and one
 // with replicas. The servers and the results must have these conditions.
 func TestConditions(t *testing.T) {
-	need(t, harness.KindRedis)
-	if env := backend.UsersServer(harness.KindRedis); env != "" {
-		t.Skipf("%s names servers of the user, which are not set up", env)
-	}
+	needOwn(t, harness.KindRedis)
 	if s, _, err := site.Start(t.Context(), planned(t, optionsOf(t, "--locks=redis-queue --workers=1")), 0, io.Discard); err != nil {
 		t.Fatal(err) // the helper that starts processes stays, so it must precede leaktest
 	} else {
@@ -80,6 +74,15 @@ func TestConditions(t *testing.T) {
 	}
 }
 
+// needOwn skips t without a server that the lab can set up.
+func needOwn(t *testing.T, kind string) {
+	t.Helper()
+	need(t, kind)
+	if env := backend.UsersServer(kind); env != "" {
+		t.Skipf("%s names servers of the user, which are not set up", env)
+	}
+}
+
 func wantSetup(t *testing.T, site harness.Site, at harness.Endpoint) {
 	t.Helper()
 	if want := map[int]int{1: 3, 3: 3}[site.Servers]; len(at.PIDs) != want { // three alone, for Redlock
@@ -89,9 +92,7 @@ func wantSetup(t *testing.T, site harness.Site, at harness.Endpoint) {
 		one := at
 		one.Addrs = [][]string{list}
 		c, _, err := wireredis.Connect(one)
-		if err != nil {
-			t.Fatal(err)
-		}
+		requireNoError(t, err)
 		defer c.Close()
 		got, err := c.ConfigGet(t.Context(), "appendfsync").Result()
 		if err != nil || got["appendfsync"] != "always" {
@@ -111,17 +112,9 @@ func TestConditionsTLS(t *testing.T) {
 			if kind == harness.KindZooKeeper && testing.Short() {
 				t.Skip("make test-all runs it")
 			}
-			if env := backend.UsersServer(kind); env != "" {
-				t.Skipf("%s names servers of the user, which are not set up", env)
-			}
-			lacks := map[string]error{kind: backend.Available(kind)}
-			if kind == harness.KindZooKeeper {
-				lacks["java"] = lacksCurator()
-			}
-			for what, err := range lacks {
-				if err != nil && !backend.Required(what) {
-					t.Skip(err)
-				}
+			needOwn(t, kind)
+			if err := lacksCurator(); kind == harness.KindZooKeeper && err != nil && !backend.Required("java") {
+				t.Skip(err)
 			}
 			p := planned(t, optionsOf(t, flags+" --workers=2 --tls=on"))
 			s, skipped, err := site.Start(t.Context(), p, 0, io.Discard)

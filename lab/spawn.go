@@ -1,7 +1,6 @@
 package lab
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -11,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
@@ -38,7 +38,7 @@ func (o *runOptions) runSpawned(ctx context.Context, flags *pflag.FlagSet, stdou
 			return err
 		}
 	}
-	plan, servers, skipped, err := o.ready(ctx, flags, stderr)
+	plan, servers, _, err := o.ready(ctx, flags, stderr)
 	defer servers.Stop()
 	if err != nil {
 		return err
@@ -55,16 +55,15 @@ func (o *runOptions) runSpawned(ctx context.Context, flags *pflag.FlagSet, stdou
 		defer stop()
 		at.Sync = sync
 	}
-	set := o.setting(plan, servers, skipped)
-	set.Sync = at.Sync
-	for _, site := range plan.Sites() {
-		set.Servers = append(set.Servers, reached{site, measure.NewAccess(plan.Endpoints[site])})
+	command, err := json.Marshal(o.commandLine())
+	err = errors.Join(err, os.Setenv(commandVariable, string(command)), os.Setenv(syncVariable, at.Sync))
+	for s, endpoint := range plan.Endpoints {
+		err = errors.Join(err, os.Setenv(variable(s.Kind), strings.Join(endpoint.Addrs[0], ",")))
 	}
-	text, err := json.Marshal(set)
 	if err != nil {
 		return err
 	}
-	parts, statuses, err := o.spawnRanks(ctx, beside, plan.RunID, text, stderr)
+	parts, statuses, err := o.spawnRanks(ctx, beside, plan.RunID, stderr)
 	if err != nil {
 		return err
 	}
@@ -103,9 +102,9 @@ func startSync(ctx context.Context) (sync string, stop func(), err error) {
 	return "redis://" + s.Endpoint().Addrs[0][0], func() { s.Stop() }, nil
 }
 
-// spawnRanks starts the ranks, tells each of them the setting and waits until all have ended.
-// When ctx ends they are told to.
-func (o *runOptions) spawnRanks(ctx context.Context, dir, job string, setting []byte, stderr io.Writer) (parts []string, statuses []error, err error) {
+// spawnRanks starts the ranks with the flags of the plan, and waits until all have ended. The end
+// of ctx interrupts them. The environment names their servers.
+func (o *runOptions) spawnRanks(ctx context.Context, dir, job string, stderr io.Writer) (parts []string, statuses []error, err error) {
 	exe, err := machine.Executable()
 	if err != nil {
 		return nil, nil, err
@@ -118,8 +117,13 @@ func (o *runOptions) spawnRanks(ctx context.Context, dir, job string, setting []
 	}()
 	for rank := range o.ranks {
 		part := filepath.Join(dir, fmt.Sprint(rank))
-		cmd := exec.Command(exe, "run", "--rank", fmt.Sprint(rank), "--ranks", fmt.Sprint(o.ranks), "--job", job, "--out", part, "--"+settingFlag)
-		cmd.Stdin, cmd.Stderr = bytes.NewReader(setting), stderr
+		cmd := exec.Command(exe, "run", "--rank", fmt.Sprint(rank), "--job", job, "--out", part)
+		for name, value := range o.chosen {
+			if name != "extent" { // which --quick sets
+				cmd.Args = append(cmd.Args, "--"+name+"="+value)
+			}
+		}
+		cmd.Stderr = stderr
 		cmd.WaitDelay = time.Second
 		p, err := child.Start(cmd)
 		if err != nil {

@@ -2,7 +2,6 @@ package lab
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -31,10 +30,7 @@ func TestSpawn(t *testing.T) {
 	t.Parallel()
 	// A rank that is late by a twentieth of the window, on a busy machine, is not merged.
 	cmd := spawning(t, "--rounds", "2", "--duration", "2s")
-	stdout, stderr, status := output(t, cmd)
-	if status != 0 || !strings.Contains(stdout, "4 results of 3 ranks merged into run") || !strings.Contains(stdout, reportName) {
-		t.Fatalf("exit status %d, said\n%s%s", status, stdout, stderr)
-	}
+	requireSuccess(t, cmd, "4 results of 3 ranks merged into run", reportName)
 	run := requireRun(t, filepath.Join(cmd.Dir, "run"))
 	for _, r := range run.Results {
 		if len(r.Ranks) != 3 || len(r.Workers) != 4 || r.Workload.Ranks != 3 || len(r.Violations) > 0 || r.Overlap < 0.5 {
@@ -44,33 +40,23 @@ func TestSpawn(t *testing.T) {
 	if m := run.Manifest; strings.Join(m.Command[1:], " ") != strings.Join(cmd.Args[1:], " ") || m.Versions[harness.KindRedis] == "" || len(m.Sites) == 0 {
 		t.Errorf("command %q, versions %v, servers %v", m.Command, m.Versions, m.Sites)
 	}
-	again := exec.Command(cmd.Path, "merge", "run.ranks/2", "run.ranks/0", "run.ranks/1", "--out", "again")
-	again.Env, again.Dir = cmd.Env, cmd.Dir
-	requireSuccess(t, again)
+	requireSuccess(t, locklabIn(t, cmd.Dir, "merge", "run.ranks/2", "run.ranks/0", "run.ranks/1", "--out", "again"))
 	for _, name := range []string{result.ResultsName, result.ManifestName} {
-		one, err := os.ReadFile(filepath.Join(cmd.Dir, "run", name))
-		two, err2 := os.ReadFile(filepath.Join(cmd.Dir, "again", name))
-		if errors.Join(err, err2) != nil || !bytes.Equal(one, two) {
-			t.Errorf("%s differs when the same parts are merged again: %v, %v", name, err, err2)
+		if readFile(t, filepath.Join(cmd.Dir, "run", name)) != readFile(t, filepath.Join(cmd.Dir, "again", name)) {
+			t.Errorf("%s differs when the same parts are merged again", name)
 		}
 	}
 	part := locklab(t, "run", "--resume", "--out", filepath.Join(cmd.Dir, "run.ranks", "1"))
 	requireRefusal(t, part, "the part of rank 1 of 3: ranks cannot resume: merge what they kept with 'locklab merge', or start again")
 	for _, want := range []string{"run already holds a run", "run.ranks is not empty: merge its parts with 'locklab merge', choose another directory by --out, or let --replace remove them"} {
-		if _, stderr, status := output(t, spawning(t, "--rounds", "1", "--out", filepath.Join(cmd.Dir, "run"))); status != exitUsage || !strings.Contains(stderr, want) {
-			t.Errorf("exit status %d, wrote %q, want %q", status, stderr, want)
-		}
-		if err := os.RemoveAll(filepath.Join(cmd.Dir, "run")); err != nil {
-			t.Fatal(err)
-		}
+		requireOutcome(t, spawning(t, "--rounds", "1", "--out", filepath.Join(cmd.Dir, "run")), exitUsage, want)
+		requireNoError(t, os.RemoveAll(filepath.Join(cmd.Dir, "run")))
 	}
 }
 
 // TestSpawnEnds: after a kill or an interrupt the measured results are one run.
 func TestSpawnEnds(t *testing.T) {
-	if testing.Short() {
-		t.Skip("make test-all runs it")
-	}
+	skipIfShort(t)
 	t.Parallel()
 	for _, c := range []struct {
 		name   string
@@ -88,32 +74,21 @@ func TestSpawnEnds(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			cmd := spawning(t, "--rounds", "1000")
-			p := &rankProcess{cmd, new(said), filepath.Join(cmd.Dir, "run.ranks", fmt.Sprint(0))}
+			p := &rankProcess{cmd, new(bytes.Buffer), filepath.Join(cmd.Dir, "run.ranks", fmt.Sprint(0))}
 			cmd.Stdout, cmd.Stderr = p.stderr, p.stderr
-			if err := cmd.Start(); err != nil {
-				t.Fatal(err)
-			}
-			defer cmd.Wait()
-			defer cmd.Process.Kill()
+			start(t, cmd)
 			p.measured(t, 4)
 			part, err := result.Load(p.dir)
 			if err == nil {
 				err = c.end(cmd.Process.Pid, part)
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			requireNoError(t, err)
 			_ = cmd.Wait() // the status says it
 			if status := cmd.ProcessState.ExitCode(); status != c.status || !strings.Contains(p.stderr.String(), c.want) {
 				t.Errorf("exit status %d, want %d; it said\n%s", status, c.status, p.stderr)
 			}
-			run, err := result.Load(filepath.Join(cmd.Dir, "run"))
-			if err != nil {
-				t.Fatalf("%v; it said\n%s", err, p.stderr)
-			}
-			if !strings.Contains(p.stderr.String(), "ended before its last round") {
-				t.Errorf("it does not say that the run is not whole:\n%s", p.stderr)
-			}
+			run := requireRun(t, filepath.Join(cmd.Dir, "run"))
+			requireContains(t, p.stderr.String(), "ended before its last round")
 			// A busy machine may open each of these short windows apart from the others.
 			if len(run.Results)+len(run.Manifest.Lost) < 3 || !run.Manifest.Interrupted || len(run.Damage) > 0 {
 				t.Errorf("%d results, %d not merged, interrupted is %v, damage %v", len(run.Results), len(run.Manifest.Lost), run.Manifest.Interrupted, run.Damage)

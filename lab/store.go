@@ -75,10 +75,6 @@ func (s *store) interrupted(stderr io.Writer) error {
 	return errInterrupted
 }
 
-func (s *store) printReport(out io.Writer) {
-	fmt.Fprintln(out, reportLine(filepath.Join(s.out, reportName)))
-}
-
 func finish(file *result.Writer, early bool, more ...func(*result.Manifest)) error {
 	return file.Finish(func(m *result.Manifest) {
 		m.Finished, m.Interrupted = time.Now().UTC(), early
@@ -121,8 +117,5 @@ func moveAside(dir string) error {
 func encodeJSON(out io.Writer, v any) error {
 	enc := json.NewEncoder(out)
 	enc.SetIndent("", "  ")
-	if err := enc.Encode(v); err != nil {
-		return fmt.Errorf("lab: %w", err)
-	}
-	return nil
+	return enc.Encode(v)
 }

@@ -1,7 +1,6 @@
 package lab
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -13,9 +12,6 @@ import (
 	"locklab/harness"
 	"locklab/internal/machine"
 )
-
-// errUnfit only selects the exit status; the reason has been printed.
-var errUnfit = errors.New("the machine is not, or was not, fit to measure on")
 
 // listening is the observation time, much longer than the kernel's ticks of 10 ms.
 const listening = time.Second

@@ -22,32 +22,23 @@ func TestJudge(t *testing.T) {
 		shown bool
 		unfit bool
 		say   []string
-		quiet []string
+		quiet string
 	}{
 		{name: "not strict", ws: ws},
 		{name: "clean", s: strictness{strict: true}},
 		{name: "strict", s: strictness{strict: true}, ws: ws, unfit: true, say: []string{"turbo: turbo is on\n  remedy: switch it off", "guest: a guest", "--accept turbo,guest\n"}},
-		{name: "one accepted", s: strictness{strict: true, accept: []string{"guest"}}, ws: ws, unfit: true, say: []string{"remedy: switch it off", "--accept guest,turbo\n"}, quiet: []string{"a guest"}},
+		{name: "one accepted", s: strictness{strict: true, accept: []string{"guest"}}, ws: ws, unfit: true, say: []string{"remedy: switch it off", "--accept guest,turbo\n"}, quiet: "a guest"},
 		{name: "all accepted", s: strictness{strict: true, accept: []string{"guest", "turbo"}}, ws: ws},
-		{name: "shown before", s: strictness{strict: true}, ws: ws, shown: true, unfit: true, say: []string{"not fit to measure"}, quiet: []string{"remedy"}},
+		{name: "shown before", s: strictness{strict: true}, ws: ws, shown: true, unfit: true, say: []string{"not fit to measure"}, quiet: "remedy"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var out bytes.Buffer
 			if err := c.s.judge("locklab", c.ws, c.shown, &out); errors.Is(err, errUnfit) != c.unfit {
 				t.Errorf("got %v", err)
 			}
-			for _, want := range c.say {
-				if !strings.Contains(out.String(), want) {
-					t.Errorf("%q is not in %q", want, out.String())
-				}
-			}
-			for _, bad := range c.quiet {
-				if strings.Contains(out.String(), bad) {
-					t.Errorf("%q is in %q", bad, out.String())
-				}
-			}
-			if !c.unfit && out.Len() > 0 {
-				t.Errorf("said %q", out.String())
+			requireContains(t, out.String(), c.say...)
+			if c.quiet != "" && strings.Contains(out.String(), c.quiet) || !c.unfit && out.Len() > 0 {
+				t.Errorf("wrote %q", out.String())
 			}
 		})
 	}
@@ -91,15 +82,11 @@ func TestReportStrict(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			cmd := locklab(t, append([]string{"report", "--out", "page.html"}, c.args...)...)
-			stdout, stderr, status := output(t, cmd)
-			if want := map[bool]int{true: 0, false: exitUnfit}[c.say == nil]; status != want || c.say == nil && stderr != "" {
-				t.Errorf("exit status %d, want %d; said %q", status, want, stderr)
+			stdout, stderr := requireOutcome(t, cmd, map[bool]int{true: 0, false: exitUnfit}[c.say == nil])
+			if c.say == nil && stderr != "" {
+				t.Errorf("wrote %q", stderr)
 			}
-			for _, want := range c.say {
-				if !strings.Contains(stderr, want) {
-					t.Errorf("said %q, want %q", stderr, want)
-				}
-			}
+			requireContains(t, stderr, c.say...)
 			if _, err := os.Stat(filepath.Join(cmd.Dir, "page.html")); err != nil || !strings.Contains(stdout, "report: ") {
 				t.Errorf("the report is not there (%v); printed %q", err, stdout)
 			}

@@ -15,19 +15,11 @@ import (
 func TestRunReachesTheDisk(t *testing.T) {
 	cmd := locklab(t, "run", "--locks", "mcs", "--workers", "1", "--rounds", "1000", "--duration", "20ms", "--out", "run")
 	var fs unix.Statfs_t
-	if err := unix.Statfs(cmd.Dir, &fs); err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, unix.Statfs(cmd.Dir, &fs))
 	if fs.Type == unix.TMPFS_MAGIC {
 		t.Skip("the temporary directory has no disk: it is in memory")
 	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
-	}()
+	start(t, cmd)
 	name := filepath.Join(cmd.Dir, "run", "results.jsonl")
 	for begin := time.Now(); time.Since(begin) < 4*time.Second; time.Sleep(3 * time.Millisecond) {
 		f, err := os.Open(name)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"locklab/reports/page"
 	"os"
 	"path/filepath"
 	"strings"
@@ -65,7 +66,12 @@ func (t target) write(files *saver, html func(io.Writer) error, markdown func(w 
 	return files.save(t.markdown, text.Bytes())
 }
 
-func (t target) print(stdout io.Writer, err error) error {
+// publish writes the files of doc, and its text with the path of the report.
+func (t target) publish(stdout io.Writer, files *saver, doc *page.Document, html func(io.Writer) error) error {
+	err := t.write(files, html, doc.Markdown)
+	if err == nil {
+		err = doc.Text(stdout, width(stdout))
+	}
 	if err == nil {
 		_, err = fmt.Fprintf(stdout, "\n%s\n", reportLine(t.first()))
 	}

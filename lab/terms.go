@@ -7,41 +7,31 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"locklab/harness/result"
 	"locklab/internal/stat"
 )
 
-// terms is the flag of the tolerance. Without it the manifest of the run decides.
-type terms struct {
-	margin string
-	set    *pflag.FlagSet
+// A tolerance is a flag with a percentage. Without --margin the manifest of the run decides.
+type tolerance struct {
+	text  string
+	given *float64 // nil without the flag
 }
 
-func marginFlag(f *pflag.FlagSet, to *string, more string) {
-	f.StringVar(to, "margin", fmt.Sprintf("%v%%", 100*stat.DefaultMargin), "practical margin: by how much a rate or time must be worse, beyond chance, to count"+more)
+func (t *tolerance) String() string { return t.text }
+func (t *tolerance) Type() string   { return "string" }
+
+func (t *tolerance) Set(text string) error {
+	v, err := parseMargin(text)
+	t.text, t.given = text, &v
+	return err
+}
+
+func marginFlag(f *pflag.FlagSet, to *tolerance, more string) {
+	to.text = fmt.Sprintf("%v%%", 100*stat.DefaultMargin)
+	f.Var(to, "margin", "practical margin: by how much a rate or time must be worse, beyond chance, to count"+more)
 }
 
 func anyHostFlag(f *pflag.FlagSet, to *bool) {
 	f.BoolVar(to, "any-host", false, "machines that differ in the name of the host only are one; as containers are")
-}
-
-func (t *terms) flags(f *pflag.FlagSet) {
-	t.set = f
-	marginFlag(f, &t.margin, "")
-}
-
-func (t *terms) apply(m *result.Manifest) error {
-	if t.set == nil {
-		return nil
-	}
-	if t.set.Changed("margin") {
-		margin, err := parseMargin(t.margin)
-		if err != nil {
-			return err
-		}
-		m.Margin = &margin
-	}
-	return nil
 }
 
 // parseMargin reads a percentage such as "0.5%"; without the sign 0.05 could mean 5 %.
@@ -49,7 +39,7 @@ func parseMargin(text string) (float64, error) {
 	number, signed := strings.CutSuffix(text, "%")
 	v, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
 	if v /= 100; err != nil || !signed || !(v >= 0 && v <= stat.MaxMargin) {
-		return 0, usage("--margin is %q: want a percentage such as 5%%, from 0%% to %v%%", text, 100*stat.MaxMargin)
+		return 0, fmt.Errorf("want a percentage such as 5%%, from 0%% to %v%%", 100*stat.MaxMargin)
 	}
 	return v, nil
 }

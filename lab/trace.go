@@ -24,14 +24,11 @@ func (p *Program) traceCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "trace LOCK",
 		Short: "Tell how a lock kept by servers works, message by message",
-		Long: `trace lets clients A, B … ask a real server for one lock, each once the one
-before it holds the lock or waits for it, and then lets them release it, one
-after the other. It prints every message that the clients exchange with the
-server. For a lock kept by ZooKeeper it also shows the nodes below the lock's,
-which client made them and which watch them, whenever that has changed.
-
-The messages pass a proxy that adds some hundredths of a millisecond: the times
-show the order of things, not the speed of the lock.`,
+		Long: `trace lets clients A, B … request one lock of a real server, one after the other, and then
+release it in turn. It prints every message between the clients and the server. For a lock of
+ZooKeeper it also shows the nodes below the lock's, their creators and watchers, after each
+change. The messages pass a proxy that adds some hundredths of a millisecond: the times show
+the order, not the speed of the lock.`,
 		Example: `  locklab trace zk-fair
   locklab trace zk-herd --clients 4 --hold 10ms
   locklab trace redis-poll --json`,

@@ -32,9 +32,7 @@ func tell(t *testing.T, args ...string) trace.Trace {
 	t.Helper()
 	stdout, _ := requireSuccess(t, locklab(t, append([]string{"trace", "--json"}, args...)...))
 	var timeline trace.Trace
-	if err := json.Unmarshal([]byte(stdout), &timeline); err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, json.Unmarshal([]byte(stdout), &timeline))
 	return timeline
 }
 
@@ -110,9 +108,7 @@ B delete #2 -> done |`, "\n")
 
 // TestTraceEveryLock: in each trace each client owns the lock once; text equals JSON.
 func TestTraceEveryLock(t *testing.T) {
-	if testing.Short() {
-		t.Skip("make test-all runs it")
-	}
+	skipIfShort(t)
 	parent, servers := t, make(map[string]string)
 	for _, v := range catalog.All() {
 		if v.Remote == nil || v.Unavailable != "" || v.Status == harness.Historical || v.Status == harness.Broken || v.Traits.Servers > 1 {
@@ -142,39 +138,12 @@ func TestTraceEveryLock(t *testing.T) {
 	}
 }
 
-func TestTraceUsage(t *testing.T) {
-	for _, c := range []refusal{
-		{"trace", "such as zk-fair"},
-		{"trace zk-fair redis-poll", "one lock"},
-		{"trace nosuch", `"nosuch"`},
-		{"trace zk-fairy", "did you mean zk-fair"},
-		{"trace tas", "kept in memory"},
-		{"trace remote", "locks"},
-		{"trace redis-redlock", "3 servers"},
-		{"trace zk-fair --clients 0", "1 to 26"},
-		{"trace zk-fair --clients 27", "1 to 26"},
-		{"trace zk-fair --hold -1s", "--hold"},
-		{"trace zk-fair", "ZooKeeper"},
-		{"trace redis-poll", "redis-server"},
-	} {
-		cmd := locklab(t, strings.Fields(c.args)...)
-		cmd.Env = append(cmd.Env, "PATH=", "ZOOKEEPER_HOME=", "JAVA_HOME=", "LOCKLAB_REQUIRE=", "LOCKLAB_REDIS=", "LOCKLAB_ZOOKEEPER=")
-		requireRefusal(t, cmd, c.want)
-	}
-}
-
 func TestTraceInterrupt(t *testing.T) {
 	need(t, harness.KindRedis)
 	cmd := locklab(t, "trace", "redis-poll", "--hold", "1m")
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, cmd.Start())
 	time.Sleep(time.Second)
-	if err := cmd.Process.Signal(os.Interrupt); err != nil {
-		t.Fatal(err)
-	}
-	cmd.Wait()
-	if status := cmd.ProcessState.ExitCode(); status != exitInterrupted {
+	if status := endBy(t, cmd, os.Interrupt); status != exitInterrupted {
 		t.Errorf("exit status %d, want %d", status, exitInterrupted)
 	}
 }

@@ -14,12 +14,7 @@ func followsWait(v *harness.Variant) bool { return v.Traits.FollowsWait }
 // unheeded names the locks that an axis does not vary, and chosen locks without a case.
 func (o runOptions) unheeded(p *measure.Plan) (lines []string) {
 	say := func(text string, of func(*harness.Variant) bool) {
-		var names []string
-		for _, v := range p.Locks() {
-			if of(v) {
-				names = append(names, v.Name)
-			}
-		}
+		names := each(filter(p.Locks(), of), func(v *harness.Variant) string { return v.Name })
 		if names != nil {
 			lines = append(lines, text+": "+strings.Join(names, ", "))
 		}
@@ -59,23 +54,4 @@ func (a axes) data() harness.Section {
 		return harness.SectionWork
 	}
 	return a.section[i]
-}
-
-// checkSections returns an error if no lock can guard a section's data in any workload.
-func (a axes) checkSections(locks []*harness.Variant, cpus int) error {
-	data, why := a.data(), ""
-	if data == harness.SectionWork {
-		return nil
-	}
-	for _, v := range locks {
-		for _, w := range a.workloads(v, cpus) {
-			w.Section = data
-			text := measure.Unguarded(v, w)
-			if text == "" {
-				return nil
-			}
-			why = v.Name + " cannot, because " + text
-		}
-	}
-	return usage("none of the locks chosen can guard the data of --section %s: %s", data, why)
 }

@@ -29,9 +29,7 @@ func TestWarmUp(t *testing.T) {
 			var said strings.Builder
 			s, skipped, err := site.Start(t.Context(), p, test.most, &said)
 			defer s.Stop()
-			if err != nil {
-				t.Fatal(err)
-			}
+			requireNoError(t, err)
 			if len(skipped) > 0 { // a required server that is missing is an error
 				t.Skip(skipped[0].Reason)
 			}

@@ -23,7 +23,7 @@ var ownLock = []struct {
 	{"go test -run", "go test -run ^$ -bench Lock/lock=mine/workers=1/ -benchtime 1x .", "BenchmarkLock/lock=mine/workers=1/hold=100ns"},
 	{"go build", "", ""},
 	{"./mylock list", "", `mine +spin +- +- +test-and-set that yields`},
-	{"./mylock run --out before", "./mylock run --locks mine --workers 2 --rounds 2 --duration 5ms --out before", "lock=mine/workers=2"},
+	{"./mylock run --out before", "./mylock run --locks mine --workers 2 --rounds 2 --duration 5ms --out before", "mine/workers=2"},
 	{"./mylock report before", "", `\bmine\b`},
 	{"./mylock run --out after", "./mylock run --resume --out before", "2 of 2 were measured before"},
 	{"./mylock compare before after", "./mylock compare before before", `(?m)^ *mine +2 .* not worse$`},

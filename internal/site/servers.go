@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -31,12 +30,6 @@ type Servers struct {
 
 	proxies []*faultproxy.Row
 	warmth  map[harness.Site]*result.WarmUp // by sites without delay
-	told    map[string]string               // versions of servers that another process started
-}
-
-// Reached returns servers that another process has started. Stop leaves them running.
-func Reached(sites []result.Site, versions map[string]string) *Servers {
-	return &Servers{Sites: sites, told: versions}
 }
 
 // Start starts the servers for the plan and enters them in it. It returns cases without
@@ -183,7 +176,6 @@ func (s *Servers) Stop() {
 // Versions returns the versions of the servers, by kind.
 func (s *Servers) Versions() map[string]string {
 	v := make(map[string]string)
-	maps.Copy(v, s.told)
 	for site, srv := range s.Running {
 		v[site.Kind] = srv.Version()
 	}
