@@ -20,7 +20,7 @@ import (
 // aclLease is short enough that a contended lock is renewed.
 const aclLease = 1500 * time.Millisecond
 
-// TestACLRights: the documented user can use and force every kind. Without any of its rights an
+// TestACLRights: the documented user can use every kind. Without any of its rights an
 // error says at once what to do: no lease is lost, and no lock stays taken.
 func TestACLRights(t *testing.T) {
 	t.Parallel()
@@ -52,7 +52,7 @@ func TestACLRights(t *testing.T) {
 	_ = all.Wait() // no error: the tests report it
 }
 
-// requireAdvice uses and forces every kind as a user without that right, "" for none. It checks
+// requireAdvice uses every kind as a user without that right, "" for none. It checks
 // the errors, and returns how many kinds fail.
 func requireAdvice(t *testing.T, r running, right string, rights []string) (failed int) {
 	user := r.user(t, slices.DeleteFunc(slices.Clone(rights), func(other string) bool { return other == right }))
@@ -60,13 +60,6 @@ func requireAdvice(t *testing.T, r running, right string, rights []string) (fail
 		if err != nil {
 			failed++
 			requireAdviceIn(t, kind+" without "+right, "redislock: ", err)
-		}
-	}
-	for _, k := range lockKinds {
-		if right == "" {
-			forceAsUser(t, user, k)
-		} else {
-			forceWithout(t, r, user, k, right)
 		}
 	}
 	return failed
@@ -79,53 +72,12 @@ func requireAdviceIn(t *testing.T, what, prefix string, err error) {
 	}
 }
 
-func forceAsUser(t *testing.T, user running, k lockKind) {
-	name := newName()
-	held := lock(t, k.make(user.client(t), name, calm))
-	f, ok := k.make(user.client(t), name, calm).(forcer)
-	if !ok {
-		if k.name != "Multi" { // its parts have it
-			t.Errorf("%s has no ForceUnlock", k.name)
-		}
-		unlock(t, held)
-		return
-	}
-	got := begun(t, k.make(user.client(t), name, calm))
-	time.Sleep(30 * time.Millisecond) // most often it waits by now
-	freed, err := f.ForceUnlock(t.Context())
-	if !freed || err != nil {
-		t.Errorf("ForceUnlock = %t, %v", freed, err)
-	}
-	next := take(t, got)
-	lost(t, held)
-	unlock(t, next)
-}
-
-func forceWithout(t *testing.T, r, user running, k lockKind, right string) {
-	name, admin := newName(), r.connect(t)
-	f, ok := k.make(user.client(t), name, calm).(forcer)
-	if !ok {
-		return
-	}
-	held := lock(t, k.make(r.client(t), name, calm))
-	defer held.Unlock(t.Context()) // it may have been taken away
-	requireNoError(t, admin.ZAdd(t.Context(), redislock.Companion(name, "queue"), redis.Z{Score: 1, Member: "dead:1"}).Err())
-	switch freed, err := f.ForceUnlock(t.Context()); {
-	case err == nil && !freed:
-		t.Errorf("%s without %s: a lock that is held was not freed, without an error", k.name, right)
-	case err == nil && right == "~locks:*":
-		t.Errorf("%s: a user that may not touch the key frees it", k.name)
-	case err != nil:
-		requireAdviceIn(t, k.name+" without "+right, "redislock: force unlock ", err)
-	}
-}
-
 // user returns r with a new user that has these rights.
 func (r running) user(t *testing.T, rights []string) running {
 	t.Helper()
 	admin := r.options
 	admin.Username, admin.Password = "", ""
-	r.options.Username, r.options.Password, r.called = rand.Text(), aclPassword, "acl-test"
+	r.options.Username, r.options.Password = rand.Text(), aclPassword
 	aclUser(t, admin, r.options.Username, rights)
 	return r
 }
@@ -239,30 +191,5 @@ func TestACLTakenAway(t *testing.T) {
 			t.Errorf("%s: Err = %v, want ErrLost before the deadline, and what to do", kind, err)
 		}
 		l.Unlock(context.WithoutCancel(t.Context())) // returns the same error
-	}
-}
-
-// TestACLName: a client's name is in CLIENT LIST if its user may set it.
-func TestACLName(t *testing.T) {
-	t.Parallel()
-	r := startAll(t, deployments[0])[0]
-	leaktest.Own(t)
-	admin := r.admin(t)
-	for _, more := range []string{"", "+client|setname"} {
-		user := r.user(t, append(documentedACL(t), strings.Fields(more)...))
-		name := newName()
-		held := lock(t, user.client(t).Mutex(name, redislock.Options{}))
-		got := begun(t, user.client(t).Mutex(name, redislock.Options{}))
-		eventually(t, "the other waits", func() bool { return queueOf(t, admin, name) })
-		time.Sleep(50 * time.Millisecond) // and listens
-		named := func() bool { return strings.Contains(admin.ClientList(t.Context()).Val(), " name=acl-test ") }
-		if more != "" {
-			eventually(t, "the connection that listens has the name", named)
-		}
-		unlock(t, held)
-		unlock(t, take(t, got))
-		if more == "" && named() {
-			t.Error("a user that may not has set the name of a connection")
-		}
 	}
 }

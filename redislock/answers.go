@@ -35,7 +35,7 @@ const (
 	otherName   = "the name is in use, by a lock of another kind or something else"
 )
 
-// refusals are the errors of Redis and Valkey, for every request of this package.
+// refusals are the errors of Redis and Valkey that requests of this package can get.
 var refusals = []refusal{
 	{"LOADING", retry, ""},               // it reads its data from disk
 	{"BUSY ", retry, ""},                 // it runs another script
@@ -49,9 +49,6 @@ var refusals = []refusal{
 	{"IOERR", retry, ""},                 // cannot reach another server
 	{"UNBLOCKED", retry, ""},             // it became a replica during a blocking pop
 	{"max number of clients", retry, ""}, // too many connections
-	{"NOMASTERLINK", retry, ""},          // a replica that does not replicate yet
-	{"NOGOODSLAVE", retry, ""},           // Sentinel finds no replica to promote
-	{"INPROG", retry, ""},                // Sentinel promotes one
 	{"READONLY", elsewhere, primary},     // a replica
 	{"MOVED", redirect, ""},              // another node has the slot
 	{"ASK ", redirect, ""},               // another node has the keys of a slot that moves
@@ -64,12 +61,6 @@ var refusals = []refusal{
 	{"DENIED", final, ""},                // protected mode
 	{"NOPROTO", final, ""},               // another version of the protocol
 	{"CROSSSLOT", final, ""},             // keys of several slots in one request
-	{"EXECABORT", final, ""},             // a transaction; this package sends none of these:
-	{"UNKILLABLE", final, ""},            // SCRIPT KILL of a script that has written
-	{"NOTBUSY", final, ""},               // SCRIPT KILL without a script
-	{"BUSYGROUP", final, ""},             // a stream
-	{"NOGROUP", final, ""},               // a stream
-	{"BUSYKEY", final, ""},               // RESTORE over a key
 }
 
 func refusalOf(err error) refusal {

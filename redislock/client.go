@@ -36,9 +36,8 @@ type ClientOptions struct {
 	Blocking redis.UniversalClient
 
 	// Name is the name of this client: letters, digits, and . _ - / after the first; "" is
-	// none. Its listening connections have this name in CLIENT LIST, unless Blocking is set or
-	// the user may not set it. Owners in keys, except a Reentrant's, and waiters in queues
-	// begin with it.
+	// none. Owners in keys, except a Reentrant's, and waiters in queues begin with it.
+	// redis.Options.ClientName is the name of the connections in CLIENT LIST.
 	Name string
 
 	// Trace receives the events of every Lock of this client, and of the leases, after the
@@ -69,11 +68,12 @@ type Client struct {
 type settings struct {
 	clock   *boottime.Clock
 	name    string
-	trace   *Trace // or nil
-	id      string // of the mailboxes
-	misname error  // the error of an invalid name
-	misuse  error  // the error of invalid options, for locks that listen
-	prompt  bool   // rdb ends a request when its context ends
+	trace   *Trace        // or nil
+	id      string        // of the mailboxes
+	misname error         // the error of an invalid name
+	misuse  error         // the error of invalid options, for locks that listen
+	prompt  bool          // rdb ends a request when its context ends
+	longest time.Duration // that rdb may take for a request, if it has a read timeout
 }
 
 // The findings of a client are the facts that replies have shown.
@@ -127,9 +127,9 @@ func NewClient(rdb redis.UniversalClient, o ClientOptions) *Client {
 	}
 	switch rdb := rdb.(type) {
 	case *redis.Client:
-		c.prompt = rdb.Options().ContextTimeoutEnabled
+		c.prompt, c.longest = rdb.Options().ContextTimeoutEnabled, max(rdb.Options().ReadTimeout, rdb.Options().DialTimeout, 0)
 	case *redis.ClusterClient:
-		c.prompt = rdb.Options().ContextTimeoutEnabled
+		c.prompt, c.longest = rdb.Options().ContextTimeoutEnabled, max(rdb.Options().ReadTimeout, rdb.Options().DialTimeout, 0)
 	}
 	c.open, c.shut = context.WithCancel(context.Background())
 	c.serving, c.stop = context.WithCancel(c.open)
@@ -144,15 +144,6 @@ func (c *Client) identity() string {
 		return rand.Text()
 	}
 	return c.name + "-" + rand.Text()
-}
-
-// options returns o with defaults, or an error for its options, the lock's name or c's.
-func (c *Client) options(o Options, name string) (Options, error) {
-	o, err := o.withDefaults(name)
-	if err == nil {
-		err = c.misname
-	}
-	return o, err
 }
 
 // spawn runs f in a goroutine that Close waits for. It returns false if the client is closed.
@@ -196,7 +187,6 @@ func (c *Client) listener() (redis.UniversalClient, error) {
 		o := *rdb.Options()
 		o.PoolSize, o.MaxActiveConns, o.MinIdleConns, o.MaxIdleConns, o.MaxRetries = manyConnections, 0, 0, 1, -1
 		o.MaintNotificationsConfig = quietMaintenance()
-		c.introduce(&o.ClientName, &o.OnConnect)
 		if o.Addr == byFailover { // without Sentinel no server replaces one that hangs
 			o.Dialer = c.watch(o.Dialer, o.Addr)
 		}
@@ -205,7 +195,6 @@ func (c *Client) listener() (redis.UniversalClient, error) {
 		o := *rdb.Options()
 		o.PoolSize, o.MaxActiveConns, o.MinIdleConns, o.MaxIdleConns, o.MaxRedirects = manyConnections, 0, 0, idleOfNode, -1
 		o.MaintNotificationsConfig = quietMaintenance()
-		c.introduce(&o.ClientName, &o.OnConnect)
 		if o.Dialer == nil { // else the dialer of redis.NewClient
 			o.Dialer = redis.NewDialer(&redis.Options{DialTimeout: cmp.Or(o.DialTimeout, 5*time.Second), TLSConfig: o.TLSConfig})
 		}
@@ -215,24 +204,6 @@ func (c *Client) listener() (redis.UniversalClient, error) {
 		return nil, errNoBlocking
 	}
 	return c.blocking, nil
-}
-
-// introduce gives the listening connections the name of c, if it has one and the right.
-func (c *Client) introduce(name *string, connected *func(context.Context, *redis.Conn) error) {
-	if c.name == "" {
-		return
-	}
-	*name = ""
-	next := *connected
-	*connected = func(ctx context.Context, conn *redis.Conn) error {
-		if err := conn.ClientSetName(ctx, c.name).Err(); err != nil && !forbidden(err) {
-			return err
-		}
-		if next == nil {
-			return nil
-		}
-		return next(ctx, conn)
-	}
 }
 
 // quietMaintenance returns a separate configuration for the listening connections: go-redis

@@ -8,8 +8,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
 	"locklab/lock"
 )
 
@@ -82,22 +80,10 @@ func (c *Client) close() error {
 	go func() { c.work.Wait(); close(ended) }()
 	select {
 	case <-ended:
-	case <-time.After(c.longest()):
+	case <-time.After(unlockWait + c.longest):
 		err = errors.Join(err, errStuck)
 	}
 	return err
-}
-
-// longest is how long the client library may take for a request with a read timeout.
-func (c *Client) longest() time.Duration {
-	var read, dial time.Duration
-	switch rdb := c.rdb.(type) {
-	case *redis.Client:
-		read, dial = rdb.Options().ReadTimeout, rdb.Options().DialTimeout
-	case *redis.ClusterClient:
-		read, dial = rdb.Options().ReadTimeout, rdb.Options().DialTimeout
-	}
-	return unlockWait + max(read, dial, 0)
 }
 
 // revokeAll gives back every held lock, each in a task, and reports whether there was any.

@@ -16,9 +16,9 @@ import (
 	"locklab/lock"
 )
 
-// A Contender holds a lock or waits for it. For a Reentrant, and for a key that another program
-// has set, its Name is the whole owner. Since is zero if the lock has no fencing tokens. Token is
-// 0 if it waits; for the holder of a Cohort it is the first token of its row.
+// A Contender holds a lock or waits for it. For a key that another program has set, its Name is
+// the whole value, and Since is zero. Token is 0 if it waits; for the holder of a Cohort it is the
+// first token of its row.
 type Contender = lock.Contender
 
 // Holders returns who holds the lock now: one client at most. It takes one request.
@@ -27,7 +27,7 @@ func (m *Mutex) Holders(ctx context.Context) ([]Contender, error) {
 		return nil, m.err
 	}
 	if m.kind.holders == nil {
-		return holderByKey(ctx, m.c, m.name)
+		return m.holder(ctx)
 	}
 	reply, err := m.kind.holders.Run(lock.Given(ctx), m.c.rdb, m.keys).StringSlice()
 	if err != nil {
@@ -82,108 +82,15 @@ func (m *Cohort) Holders(ctx context.Context) ([]Contender, error) {
 // Waiters returns the processes that wait for the lock, see [Mutex.Waiters].
 func (m *Cohort) Waiters(ctx context.Context) ([]Contender, error) { return m.server.Waiters(ctx) }
 
-// Holders returns the holders of any of the locks, by name, with one request per lock.
-func (m *Multi) Holders(ctx context.Context) ([]Contender, error) {
-	return m.contenders(ctx, (*Mutex).Holders)
-}
-
-// Waiters returns the waiters for any of the locks, by name, with one request per lock.
-func (m *Multi) Waiters(ctx context.Context) ([]Contender, error) {
-	return m.contenders(ctx, (*Mutex).Waiters)
-}
-
-func (m *Multi) contenders(ctx context.Context, list func(*Mutex, context.Context) ([]Contender, error)) (all []Contender, err error) {
-	if m.err != nil {
-		return nil, m.err
-	}
-	for _, q := range m.queue {
-		some, err := list(q, ctx)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, some...)
-	}
-	return all, nil
-}
-
-// Holders returns the one holder, if any, by one request. Its time and waiters are unknown.
-func (k *keyLock) Holders(ctx context.Context) ([]Contender, error) {
-	if k.err != nil {
-		return nil, k.err
-	}
-	return holderByKey(ctx, k.c, k.name)
-}
-
-// Holders returns the one owner, if any, by one request. Its time and waiters are unknown.
-func (m *Reentrant) Holders(ctx context.Context) ([]Contender, error) {
-	if m.err != nil {
-		return nil, m.err
-	}
-	owners, err := m.c.rdb.HKeys(lock.Given(ctx), m.name).Result()
-	if err != nil {
-		return nil, listFailed("holders", m.name, err)
-	}
-	var all []Contender
-	for _, owner := range owners {
-		all = append(all, Contender{Name: owner})
-	}
-	return all, nil
-}
-
-// Holders returns the client that holds the lock on a majority of the servers, if any, without
-// its time. It takes one request to each server, and fails without a majority.
-func (m *Redlock) Holders(ctx context.Context) ([]Contender, error) {
-	if m.err != nil {
-		return nil, m.err
-	}
-	type answer struct {
-		owner string
-		err   error
-	}
-	answers := make(chan answer, len(m.keys))
-	for _, k := range m.keys {
-		if !k.c.spawn(func() {
-			owner, err := ownerOf(ctx, k.c, k.name)
-			answers <- answer{owner, err}
-		}) {
-			answers <- answer{err: ErrClosed}
-		}
-	}
-	most, has := len(m.keys)/2+1, make(map[string]int)
-	var errs []error
-	for range m.keys {
-		switch a := <-answers; {
-		case a.err != nil:
-			errs = append(errs, a.err)
-		case a.owner != "":
-			if has[a.owner]++; has[a.owner] == most {
-				return []Contender{holderOf(a.owner)}, nil
-			}
-		}
-	}
-	if len(m.keys)-len(errs) < most {
-		return nil, listFailed("holders", m.name, errors.Join(errs...))
-	}
-	return nil, nil
-}
-
-func holderByKey(ctx context.Context, c *Client, name string) ([]Contender, error) {
-	owner, err := ownerOf(ctx, c, name)
-	if err != nil {
-		return nil, listFailed("holders", name, err)
-	}
-	if owner == "" {
+func (m *Mutex) holder(ctx context.Context) ([]Contender, error) {
+	switch owner, err := m.c.rdb.Get(lock.Given(ctx), m.name).Result(); {
+	case errors.Is(err, redis.Nil):
 		return nil, nil
+	case err != nil:
+		return nil, listFailed("holders", m.name, err)
+	default:
+		return []Contender{holderOf(owner)}, nil
 	}
-	return []Contender{holderOf(owner)}, nil
-}
-
-func ownerOf(ctx context.Context, c *Client, name string) (string, error) {
-	owner, err := c.rdb.Get(lock.Given(ctx), name).Result()
-	if errors.Is(err, redis.Nil) {
-		return "", nil
-	}
-	return owner, err
 }
 
 // holderOf parses the owner of a lock and its token, which follows a blank if there is one.

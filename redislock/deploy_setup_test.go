@@ -43,7 +43,6 @@ type running struct {
 	deployment
 	*backend.Server
 	options redis.UniversalOptions
-	called  string // ClientOptions.Name
 }
 
 func startAll(t *testing.T, ds ...deployment) (serving []running) {
@@ -89,7 +88,7 @@ func (r running) connect(t *testing.T) redis.UniversalClient {
 
 func (r running) client(t *testing.T) *redislock.Client {
 	t.Helper()
-	c := redislock.NewClient(r.connect(t), redislock.ClientOptions{Name: r.called})
+	c := redislock.NewClient(r.connect(t), redislock.ClientOptions{})
 	t.Cleanup(func() { expectNoError(t, c.Close()) })
 	return c
 }

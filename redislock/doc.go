@@ -124,7 +124,7 @@
 //
 // # Temporary and permanent errors
 //
-// A table in answers.go lists the errors of servers for all requests. Some are temporary: the
+// A table in answers.go lists the errors of servers. Some are temporary: the
 // server loads its data, is busy, is no primary, lacks memory or replicas, cannot write to its
 // disk, or moves a slot to another node. A refused password is temporary if the server has
 // accepted it before, because it is being changed. After a temporary error Lock repeats its
@@ -133,11 +133,16 @@
 //
 // # Observing clients
 //
-// [ClientOptions] gives a client a name, which CLIENT LIST and the keys of its locks then
-// show. [WithTrace] reports the steps of a Lock and the fate of its lease. ForceUnlock takes a
-// lock away from a holder that is known to be dead.
+// [ClientOptions] gives a client a name, which the keys of its locks then show. [WithTrace]
+// reports the steps of a Lock and the fate of its lease. To take a lock away from a dead holder
+// whose lease is long, delete the key of the lock. The first waiter of a queue has it within a
+// second or a twentieth of the lease, other waiters when they ask again. A holder that is alive
+// notices at its next renewal or Unlock.
 //
 // # Supported servers
+//
+// Unit tests of a service can use the server of github.com/alicebob/miniredis. There leases end
+// only by FastForward, and nothing fails.
 //
 // The package runs on one server, behind Sentinel, on a Cluster, over TLS and as an ACL user,
 // with any client of [redis.NewUniversalClient]. [ClientOptions] describes which hung servers
@@ -160,13 +165,9 @@
 //	  +zadd +zcard +zrange +zrangebyscore +zrank +zrem +zscore +zpopmin
 //	  +hset +hget +hdel +hexists
 //
-// In a cluster it also needs +cluster|slots. If a right is missing, Lock, Unlock or
-// ForceUnlock reports it at once: the first Lock of a client also checks the rights to renew
+// In a cluster it also needs +cluster|slots. If a right is missing, Lock or Unlock
+// reports it at once: the first Lock of a client also checks the rights to renew
 // and to release. If a right is revoked while a lock is held, the lease ends at its next
-// renewal, with that error. These rights are optional:
-//
-//   - +client|setname shows [ClientOptions].Name in CLIENT LIST, not only in keys.
-//   - +hkeys is for [Reentrant.Holders].
-//   - +delex or +delifeq lets a [PollMutex] and a [Redlock] release without a script, on
-//     servers that have DELEX or DELIFEQ.
+// renewal, with that error. The right +delex or +delifeq is optional: it lets a [PollMutex] and a
+// [Redlock] release without a script, on servers that have DELEX or DELIFEQ.
 package redislock

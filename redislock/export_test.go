@@ -38,12 +38,7 @@ func QueueScripts(several bool) map[string]Runner {
 	if several {
 		k = sharing
 	}
-	return runners(k.acquire, k.release, k.free, k.renew, k.check, k.pass, k.force)
-}
-
-func KeyScripts() (poll, pubsub, reentrant map[string]Runner) {
-	return runners(pollAcquire, pollRelease, pollRenew, deleteAndPublish), runners(pubsubAcquire, pubsubRelease, pollRenew, deleteAndPublish),
-		runners(reentrantAcquire, reentrantRelease, reentrantRenew, deleteAndPublish)
+	return runners(k.acquire, k.release, k.free, k.renew, k.check, k.pass)
 }
 
 func runners(scripts ...*script) map[string]Runner {

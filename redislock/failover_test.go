@@ -69,18 +69,7 @@ func (f *fall) promote() (took time.Duration) {
 // after locks m, and repeats failures while there is no primary.
 func (f *fall) after(m redislock.Lockable) *redislock.Lease {
 	f.t.Helper()
-	for end := time.Now().Add(patience); ; {
-		ctx, cancel := context.WithTimeout(f.t.Context(), time.Second)
-		l, err := m.Lock(ctx)
-		cancel()
-		if err == nil {
-			return l
-		}
-		if time.Now().After(end) {
-			f.t.Fatal("no client gets the lock after a failover:", err)
-		}
-		time.Sleep(retry)
-	}
+	return take(f.t, patient(f, m))
 }
 
 const retry = 10 * time.Millisecond

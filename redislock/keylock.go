@@ -2,7 +2,6 @@ package redislock
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"locklab/lock"
@@ -10,10 +9,7 @@ import (
 
 // A keyLock is one key with a time to live, with the owner's nonce. It records no waiters.
 type keyLock struct {
-	c    *Client
-	name string
-	o    Options
-	err  error // the error of an invalid name or o
+	base
 
 	// ask takes the lock. Its answer is n > 0, a releaser, or n <= 0 if another holder's
 	// key expires in -n milliseconds, 0 if unknown.
@@ -40,42 +36,24 @@ var (
 )
 
 func newKeyLock(c *Client, name string, o Options) *keyLock {
-	k := &keyLock{c: c, name: name, ask: pollAcquire, needs: pollNeeds}
-	k.o, k.err = c.options(o, name)
+	k := &keyLock{base: c.base(name, o), ask: pollAcquire, needs: pollNeeds}
 	k.free = k.compareAndDelete
 	return k
 }
-
-// Name returns the key of the lock.
-func (k *keyLock) Name() string { return k.name }
 
 // Lock waits for the lock until ctx ends.
 //
 // It takes one request for each attempt, and one more if the server does not have the script
 // yet.
-func (k *keyLock) Lock(ctx context.Context) (*Lease, error) { return k.lock(ctx, false) }
+func (k *keyLock) Lock(ctx context.Context) (*Lease, error) { return k.lock(ctx, false, k) }
 
 // TryLock takes the lock if it is free. Otherwise the error wraps ErrNotAcquired.
-func (k *keyLock) TryLock(ctx context.Context) (*Lease, error) { return k.lock(ctx, true) }
-
-func (k *keyLock) lock(ctx context.Context, try bool) (*Lease, error) {
-	if k.err != nil {
-		return nil, k.err
-	}
-	return k.o.limited(k.c.await(ctx, k.name, k.o.bound(try), func(ctx context.Context) (*Lease, error) { return k.acquire(ctx, try) }))
-}
+func (k *keyLock) TryLock(ctx context.Context) (*Lease, error) { return k.lock(ctx, true, k) }
 
 // acquire asks for the lock until ctx ends or the server fails. Only a lease leaves a key.
 func (k *keyLock) acquire(ctx context.Context, try bool) (*Lease, error) {
-	nonce, failed := k.c.identity(), new(outage)
-	undo := k.c.aside(failed, func(ctx context.Context) error { return k.withdraw(ctx, nonce) })
-	doubt := false // an unanswered request may have set the key
-	giveUp := func(err error) (*Lease, error) {
-		if !doubt {
-			undo = nil
-		}
-		return nil, gaveUp(ctx, k.name, k.o, err, undo)
-	}
+	nonce := k.c.identity()
+	a := attempts{base: &k.base, try: try, undo: func(ctx context.Context) error { return k.withdraw(ctx, nonce) }}
 	wait, end := k.strategy()
 	defer end()
 	trace := lock.TraceOf(ctx)
@@ -88,8 +66,8 @@ func (k *keyLock) acquire(ctx context.Context, try bool) (*Lease, error) {
 		case err == nil && try:
 			return nil, ErrNotAcquired
 		case err == nil:
-			doubt = false
-			failed.over()
+			a.doubt = false
+			a.over()
 			if attempt == 1 {
 				trace.TellQueued(k.name, -1)
 			}
@@ -97,17 +75,16 @@ func (k *keyLock) acquire(ctx context.Context, try bool) (*Lease, error) {
 			why, over = wait(ctx, attempt, left)
 			trace.TellWoken(k.name, why)
 		default:
-			doubt = doubt || !refused(err)
-			pause := failed.pause(err)
-			if failed.hopeless(ctx, k.c, k.o, try) {
-				return giveUp(err)
+			pause, hopeless := a.failed(ctx, err)
+			if hopeless {
+				return a.giveUp(ctx, err)
 			}
 			if over = k.c.rest(ctx, pause); over != nil && k.c.closedErr() == nil {
 				over = err
 			}
 		}
 		if over != nil {
-			return giveUp(over)
+			return a.giveUp(ctx, over)
 		}
 	}
 }
@@ -120,13 +97,12 @@ func (k *keyLock) attempt(ctx context.Context, nonce string) (l *Lease, left tim
 	if err != nil || n <= 0 {
 		return nil, time.Duration(-n) * time.Millisecond, err
 	}
-	l = &Lease{c: k.c, name: k.name, renewal: k.call(pollRenew, nonce, lease), span: k.o.TTL, margin: k.o.Margin, fixed: k.o.DisableRenewal, prompt: k.c.prompt}
+	l = k.newLease(k.call(pollRenew, nonce, lease))
+	l.prompt = k.c.prompt
 	l.free = func(ctx context.Context) (bool, error) { return k.free(ctx, nonce, releaser(n)) }
 	l.again = func(ctx context.Context) error { _, err := l.free(ctx); return err }
-	if !l.begin(sent, k.o.TTL) {
-		return nil, 0, fmt.Errorf("the answer took longer than the lease of %v", k.o.TTL)
-	}
-	return l, 0, nil
+	l, err = l.granted(sent)
+	return l, 0, err
 }
 
 func (k *keyLock) call(s *script, args ...any) call { return call{s, []string{k.name}, args} }

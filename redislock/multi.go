@@ -66,22 +66,23 @@ func (m *Multi) lock(ctx context.Context, try bool) (*Lease, error) {
 	if m.err != nil {
 		return nil, m.err
 	}
-	o := m.queue[0].o
-	return o.limited(m.c.await(ctx, m.queue[0].name, o.bound(try), func(ctx context.Context) (*Lease, error) {
-		for {
-			l, again, err := m.acquire(ctx, try)
-			if !again {
-				return l, err
-			}
-			if m.c.rest(ctx, retryPause) != nil {
-				return nil, gaveUp(ctx, m.queue[0].name, m.queue[0].o, ErrClosed, nil)
-			}
-		}
-	}))
+	return m.queue[0].lock(ctx, try, m)
 }
 
-// acquire takes all or none. again is true if one was lost while it waited for the next.
-func (m *Multi) acquire(ctx context.Context, try bool) (l *Lease, again bool, err error) {
+func (m *Multi) acquire(ctx context.Context, try bool) (*Lease, error) {
+	for {
+		l, again, err := m.takeAll(ctx, try)
+		if !again {
+			return l, err
+		}
+		if m.c.rest(ctx, retryPause) != nil {
+			return nil, gaveUp(ctx, m.queue[0].name, ErrClosed)
+		}
+	}
+}
+
+// takeAll takes all or none. again is true if one was lost while it waited for the next.
+func (m *Multi) takeAll(ctx context.Context, try bool) (l *Lease, again bool, err error) {
 	waiting, giveUp := context.WithCancel(ctx)
 	defer giveUp()
 	j := newJoint(m.c, m.queue[0].name, len(m.queue))

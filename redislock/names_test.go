@@ -75,7 +75,7 @@ func TestNeeds(t *testing.T) {
 		}
 	}
 	for _, k := range []queueKind{exclusive, sharing} {
-		for _, s := range []*script{k.acquire, k.release, k.free, k.renew, k.check, k.pass, k.force, pollAcquire, pollRelease, pollRenew, pubsubAcquire, pubsubRelease, reentrantAcquire, reentrantRelease, reentrantRenew} {
+		for _, s := range []*script{k.acquire, k.release, k.free, k.renew, k.check, k.pass, pollAcquire, pollRelease, pollRenew, pubsubAcquire, pubsubRelease, reentrantAcquire, reentrantRelease, reentrantRenew} {
 			for _, found := range scriptCommand.FindAllStringSubmatch(s.source, -1) {
 				if _, known := arguments[strings.ToLower(found[1])]; !known && !strings.EqualFold(found[1], "publish") {
 					t.Errorf("how many arguments does %s take?", found[1])
@@ -88,18 +88,3 @@ func TestNeeds(t *testing.T) {
 func (m *Mutex) misuse() error     { return m.err }
 func (k *keyLock) misuse() error   { return k.err }
 func (m *Reentrant) misuse() error { return m.err }
-
-func FuzzNames(f *testing.F) {
-	f.Add("x", "{x}")
-	f.Add("{x}:queue", "x")
-	f.Add("{x}~queue", "{x}:~queue")
-	f.Add("{x}:~mail:", "{x}")
-	c := namesTest(f)
-	f.Fuzz(func(t *testing.T, a, b string) {
-		for _, a := range []string{a, "{" + a + "}"} {
-			for _, b := range []string{b, "{" + b + "}", a + ":" + b, a + "~" + b, "{" + a + "}~" + b, a + ":~" + b} {
-				disjoint(t, c, a, b)
-			}
-		}
-	})
-}

@@ -3,60 +3,11 @@ package redislock
 import (
 	"fmt"
 	"io"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 )
-
-// slot returns a key's cluster slot: CRC-16/XMODEM of its hash tag.
-func slot(key string) uint16 {
-	if _, tail, ok := strings.Cut(key, "{"); ok {
-		if tag, _, ok := strings.Cut(tail, "}"); ok && tag != "" {
-			key = tag
-		}
-	}
-	var crc uint16
-	for _, b := range []byte(key) {
-		crc ^= uint16(b) << 8
-		for range 8 {
-			if crc&0x8000 != 0 {
-				crc = crc<<1 ^ 0x1021
-			} else {
-				crc <<= 1
-			}
-		}
-	}
-	return crc % 16384
-}
-
-func TestCompanionSlot(t *testing.T) {
-	if got := slot("123456789"); got != 0x31c3 {
-		t.Fatalf("the CRC of 123456789 is %#x, want 0x31c3", got)
-	}
-	same := func(name string) bool {
-		return slot(name) == slot(companion(name, "queue")) && slot(name) == slot(companion(name, "mail:")+"ABC:1")
-	}
-	for _, name := range []string{"locks:reindex", "a", "{a}b", "a{b}c{d}", "a{b", "{{a}}", "ä", "a b", "a:1"} {
-		if !same(name) {
-			t.Errorf("%q and %q are in different slots", name, companion(name, "queue"))
-		}
-	}
-}
-
-func FuzzCompanionSlot(f *testing.F) {
-	f.Add("a{b}c")
-	f.Add("a{b")
-	f.Fuzz(func(t *testing.T, name string) {
-		other := companion(name, "queue")
-		tagged := other == name+":~queue"
-		// companion describes the names that no other key can share a slot with.
-		if name != "" && (tagged || !strings.Contains(name, "}")) && slot(name) != slot(other) {
-			t.Errorf("%q and %q are in different slots", name, other)
-		}
-	})
-}
 
 func TestParseNotification(t *testing.T) {
 	to, l, err := parseNotification("ABC:7 5 1000001 500")
@@ -68,20 +19,6 @@ func TestParseNotification(t *testing.T) {
 			t.Errorf("%q is taken for a notification: %q, %+v", text, to, l)
 		}
 	}
-}
-
-func FuzzParseNotification(f *testing.F) {
-	f.Add("ABC:7 5 1000001 500")
-	f.Add("stop")
-	f.Fuzz(func(t *testing.T, text string) {
-		to, l, err := parseNotification(text)
-		if err != nil {
-			return
-		}
-		if to == "" || strings.Contains(to, " ") || l.time < 0 || l.span < 0 || l.span > maxLease || l.again {
-			t.Errorf("%q gives %q, %+v", text, to, l)
-		}
-	})
 }
 
 // TestClock: the estimate is never after the true time, nor now, for any bounded drift.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"time"
 )
@@ -41,10 +42,6 @@ func (f *outage) ended(ctx context.Context, errs ...error) error {
 		return err
 	}
 	return cmp.Or(f.last, ctx.Err())
-}
-
-func (f *outage) hopeless(ctx context.Context, c *Client, o Options, try bool) bool {
-	return c.final(f.last) || f.lasts(ctx, o, try)
 }
 
 func (f *outage) lasts(ctx context.Context, o Options, try bool) bool {
@@ -134,29 +131,56 @@ const (
 
 var errUndoing = errors.New("the server has not answered")
 
-// aside returns f as the undo of gaveUp: for up to unlockWait, which the Lock does not await.
-func (c *Client) aside(failed *outage, f func(context.Context) error) func(context.Context) error {
-	return func(ctx context.Context) error {
-		done := make(chan error, 1)
-		if !c.task(func() {
-			detached, cancel := context.WithTimeout(context.WithoutCancel(ctx), unlockWait)
-			defer cancel()
-			done <- f(detached)
-		}) {
-			return ErrClosed
-		}
-		patience := undoWait
-		switch {
-		case ctx.Err() != nil && failed.failures > 0:
-			return errUndoing
-		case ctx.Err() != nil:
-			patience = undoWaitEnded
-		}
-		select {
-		case err := <-done:
-			return err
-		case <-time.After(patience):
-			return errUndoing
-		}
+// attempts are the requests of one Lock or TryLock, and how to undo them.
+type attempts struct {
+	*base
+	outage
+	try   bool
+	doubt bool // a request may have had an effect
+	undo  func(context.Context) error
+}
+
+// failed records a failure. It returns the pause before the next attempt, and over if that is
+// pointless.
+func (a *attempts) failed(ctx context.Context, err error) (pause time.Duration, over bool) {
+	a.doubt = a.doubt || !refused(err)
+	pause = a.pause(err)
+	return pause, a.c.final(err) || a.lasts(ctx, a.o, a.try)
+}
+
+// giveUp returns the error of a Lock that fails for err, after it has undone unsure requests.
+func (a *attempts) giveUp(ctx context.Context, err error) (*Lease, error) {
+	err = gaveUp(ctx, a.name, err)
+	if !a.doubt {
+		return nil, err
+	}
+	if left := a.revert(ctx); left != nil && ctx.Err() == nil {
+		err = fmt.Errorf("%w (and what it left there may stay for %v, or until the server answers)", err, a.o.TTL)
+	}
+	return nil, err
+}
+
+// revert runs undo for up to unlockWait, which the Lock does not await.
+func (a *attempts) revert(ctx context.Context) error {
+	done, undo := make(chan error, 1), a.undo
+	if !a.c.task(func() {
+		detached, cancel := context.WithTimeout(context.WithoutCancel(ctx), unlockWait)
+		defer cancel()
+		done <- undo(detached)
+	}) {
+		return ErrClosed
+	}
+	patience := undoWait
+	switch {
+	case ctx.Err() != nil && a.failures > 0:
+		return errUndoing
+	case ctx.Err() != nil:
+		patience = undoWaitEnded
+	}
+	select {
+	case err := <-done:
+		return err
+	case <-time.After(patience):
+		return errUndoing
 	}
 }

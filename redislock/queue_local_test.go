@@ -65,10 +65,9 @@ func localLostLeave(t *testing.T, at harness.Endpoint) {
 	o := redislock.Options{HandoffTimeout: 10 * time.Second}
 	for _, name := range deathKinds {
 		watch, key := dial(t, at), newKey()
-		k := kindCalled(t, name)
-		l := lock(t, k.make(newPeer(t, at).Client, key, o))
+		l := lock(t, kinds[name](newPeer(t, at).Client, key, o))
 		p := newPeer(t, at, retrying)
-		m := k.make(p.Client, key, o).(keyed)
+		m := kinds[name](p.Client, key, o).(keyed)
 		a, b := enqueue(t, watch, m), enqueue(t, watch, m)
 		eventually(t, "it listens", func() bool { return p.mail.Counts().Requests > 1 })
 		p.mail.delay.Store(int64(time.Second))

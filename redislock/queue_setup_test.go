@@ -22,7 +22,7 @@ type peer struct {
 
 func newPeer(t *testing.T, at harness.Endpoint, tweak ...func(*redis.Options)) *peer {
 	t.Helper()
-	p := &peer{link: dial(t, at, tweak...), mail: dial(t, at, func(o *redis.Options) { o.PoolSize = 1 << 10 })}
+	p := &peer{link: dial(t, at, tweak...), mail: dial(t, at, func(o *redis.Options) { o.PoolSize, o.MaxIdleConns = 1<<10, 1 })}
 	p.Client = redislock.NewClient(p.link.Client, redislock.ClientOptions{Blocking: p.mail.Client})
 	t.Cleanup(func() { p.Client.Close() })
 	return p

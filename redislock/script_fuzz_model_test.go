@@ -182,12 +182,7 @@ func (m *queueModel) keep(op, w string) int {
 
 // sweep models the scripts that belong to no waiter.
 func (m *queueModel) sweep(op string) int {
-	held := len(m.holders)+len(m.lapsed) > 0
 	m.reap()
-	if op == "force" {
-		clear(m.holders)
-		clear(m.freed)
-	}
 	m.tells = op == "pass"
 	others := m.serve("")
 	switch {
@@ -195,7 +190,7 @@ func (m *queueModel) sweep(op string) int {
 		return 1
 	case others:
 		return 2
-	case op == "force" && held, op == "check" && len(m.holders) == 0:
+	case len(m.holders) == 0:
 		return 1
 	}
 	return 0

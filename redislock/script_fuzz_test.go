@@ -47,7 +47,7 @@ func FuzzQueueScripts(f *testing.F) {
 		kind := byte(kind)
 		f.Add(kind, []byte{0, 1, 2, 3, 4, 5, 6, 7})         // all come, and leave in order
 		f.Add(kind, []byte{0, 1, 2, 16, 3, 12, 5, 0, 4})    // a holder's time runs out
-		f.Add(kind, []byte{0, 1, 2, 5, 24, 8, 9, 20, 6})    // one gives up, one is forced out
+		f.Add(kind, []byte{0, 1, 2, 5, 24, 8, 9, 20, 6})    // one gives up, one tries
 		f.Add(kind, []byte{0, 1, 2, 1, 4, 4, 5, 5, 28, 16}) // repetitions
 		f.Add(kind, []byte{0, 1, 56, 4, 0, 5, 16, 2})       // the clock is set back
 		f.Add(kind, []byte{0, 1, 2, 3, 4, 62, 5, 0, 2, 12}) // a mailbox is not read
@@ -84,7 +84,7 @@ func FuzzQueueScripts(f *testing.F) {
 }
 
 // fuzzedSteps are the possible steps, some of them more frequent.
-var fuzzedSteps = []string{"acquire", "release", "renew", "check", "expire", "pass", "force", "try",
+var fuzzedSteps = []string{"acquire", "release", "renew", "check", "expire", "pass", "check", "try",
 	"acquire", "release", "acquire", "acquire", "acquire", "renew", "ahead", "stale", "free"}
 
 // step runs the operation in the upper bits of b for the waiter in its last two bits.
@@ -284,43 +284,4 @@ func (q *queueFuzz) checkNotifications(notifications []any) {
 	if got := slices.Sorted(slices.Values(given)); !slices.Equal(got, slices.Sorted(slices.Values(q.given))) {
 		q.Errorf("notifications grant the lock to %q, want %q", got, q.given)
 	}
-}
-
-const fuzzedSpan = 60_000 // ms
-
-// FuzzQueueRubbish: for any data in the keys of the lock, a script answers or fails. Except for
-// force, it neither takes nor hands over foreign data.
-func FuzzQueueRubbish(f *testing.F) {
-	at := locktest.Endpoint(f, harness.KindRedis)
-	f.Add("another value", "C:1", "12", "C:1 0 1 0")
-	f.Add("A:1", "", "rubbish", "rubbish")
-	f.Add("A:1 ", "A", "1e400", "\x00 1 1 1")
-	f.Add("", ":", "-1", "")
-	f.Add("A:1 12", "x:1", "999999999999999999999", "A:1 1 99999999999999999999 1")
-	rdb, scripts := dial(f, at), redislock.QueueScripts(false)
-	f.Fuzz(func(t *testing.T, value, waiter, counter, notification string) {
-		ctx, key := context.WithoutCancel(t.Context()), newKey()
-		keys := []string{key, key + ":~queue", key + ":~token", key + ":~mail:"}
-		box, _, _ := strings.Cut(waiter, ":")
-		all := []string{keys[0], keys[1], keys[2], keys[3] + "A", keys[3] + box}
-		defer rdb.Del(ctx, all...)
-		for op, run := range scripts {
-			rdb.Del(ctx, all...)
-			rdb.Set(ctx, keys[0], value, 0)
-			rdb.ZAdd(ctx, keys[1], redis.Z{Score: 1, Member: waiter})
-			rdb.Set(ctx, keys[2], counter, 0)
-			rdb.RPush(ctx, keys[3]+box, notification)
-			args := []any{"A:1", fuzzedSpan}
-			if op == "acquire" {
-				args = append(args, fuzzedSpan, 1)
-			}
-			err := run(ctx, rdb.Client, keys, args...).Err()
-			if ours := value == "A:1" || strings.HasPrefix(value, "A:1 "); ours || op == "force" {
-				continue
-			}
-			if got := rdb.Get(ctx, keys[0]).Val(); got != value {
-				t.Errorf("%s makes %q of %q (%v)", op, got, value, err)
-			}
-		}
-	})
 }

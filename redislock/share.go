@@ -29,6 +29,5 @@ var sharing = queueKind{
 	renew:   newScript("grant", "share", "share_renew"),
 	check:   newScript("grant", "share", "share_check"),
 	pass:    newScript("grant", "share", "share_pass"),
-	force:   newScript("grant", "share", "share_force"),
 	holders: newScript("grant", "share", "share_holders"),
 }.complete()

@@ -43,7 +43,7 @@ const (
 	WakeDoubt   = lock.WakeDoubt
 )
 
-// WithTrace returns a context for Lock, TryLock, ForceUnlock and Do, see [lock.WithTrace].
+// WithTrace returns a context for Lock, TryLock and Do, see [lock.WithTrace].
 func WithTrace(ctx context.Context, t *Trace) context.Context { return lock.WithTrace(ctx, t) }
 
 // requests returns the Trace of c, but only what it is told of requests, or nil.
@@ -78,9 +78,7 @@ func tellOutcome(t *Trace, name string, began time.Time, l *Lease, err error) {
 		return
 	}
 	lock.Tell(t.Granted, GrantedInfo{Name: name, Token: l.token, Wait: now.Sub(began)})
-	l.c.mu.Lock()
-	l.trace, l.since = t, now
-	l.c.mu.Unlock()
+	l.traceAs(t)
 	if t.Lost == nil {
 		return
 	}

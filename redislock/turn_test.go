@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -12,6 +11,8 @@ import (
 	"locklab/harness"
 	"locklab/harness/locktest"
 	"locklab/redislock"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // contenders are clients with one connection each that take a lock in turns, without a pause.
@@ -34,29 +35,22 @@ func newContenders(t testing.TB, at harness.Endpoint, n int) *contenders {
 }
 
 func (c *contenders) turns(ctx context.Context, each int) error {
-	errs := make([]error, len(c.locks))
-	var all sync.WaitGroup
-	for i, m := range c.locks {
-		all.Go(func() {
+	var all errgroup.Group
+	for _, m := range c.locks {
+		all.Go(func() error {
 			for range each {
 				l, err := m.Lock(ctx)
 				if err == nil {
 					err = l.Unlock(ctx)
 				}
 				if err != nil {
-					errs[i] = err
-					return
+					return err
 				}
 			}
+			return nil
 		})
 	}
-	all.Wait()
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	return all.Wait()
 }
 
 func (c *contenders) requests() (n uint64) {

@@ -33,7 +33,7 @@ func TestLockables(t *testing.T) {
 	at := locktest.Endpoint(t, harness.KindRedis)
 	leaktest.Own(t)
 	link := dial(t, at)
-	c := newClient(t, link)
+	c, rival := newClient(t, link), newClient(t, dial(t, at))
 	for kind, lock := range lockables() {
 		name := newKey()
 		m := lock(c, name, redislock.Options{})
@@ -59,22 +59,11 @@ func TestLockables(t *testing.T) {
 		}
 		l := redislock.Locker(m)
 		l.Lock()
-		if again, err := lock(c, name, redislock.Options{Wait: time.Millisecond}).Lock(t.Context()); err == nil && kind != "RLocker" {
+		if again, err := lock(rival, name, redislock.Options{Wait: time.Millisecond}).Lock(t.Context()); err == nil && kind != "RLocker" {
 			t.Errorf("%s: two hold it: %v", kind, again.Unlock(t.Context()))
 		} else if err == nil {
 			unlock(t, again)
 		}
 		l.Unlock()
-	}
-	names := []string{newKey() + "a", newKey() + "b"}
-	l := lock(t, c.Multi(names, redislock.Options{}))
-	defer unlock(t, l)
-	for _, name := range names {
-		if l.TokenOf(name) == 0 {
-			t.Errorf("Multi: no token of %s", name)
-		}
-	}
-	if first, second := l.TokenOf(names[0]), l.TokenOf(names[1]); l.Token() != first && l.Token() != second {
-		t.Errorf("Multi: Token() = %d, its names have %d and %d", l.Token(), first, second)
 	}
 }
