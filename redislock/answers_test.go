@@ -17,7 +17,6 @@ import (
 )
 
 type rotation struct {
-	passThrough
 	running
 	server   redis.UniversalClient // as a user that may do anything
 	password atomic.Value
@@ -37,20 +36,16 @@ func (r *rotation) client(t *testing.T) *redislock.Client {
 	rdb := redis.NewClient(&redis.Options{Addr: r.options.Addrs[0], ContextTimeoutEnabled: true, MaxRetries: -1,
 		CredentialsProvider: func() (string, string) { return aclUserName, r.password.Load().(string) }})
 	t.Cleanup(func() { rdb.Close() })
-	rdb.AddHook(r)
-	c := redislock.NewClient(rdb, redislock.ClientOptions{})
-	t.Cleanup(func() { c.Close() })
-	return c
-}
-
-func (r *rotation) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
-	return func(ctx context.Context, cmd redis.Cmder) error {
+	rdb.AddHook(hook(func(ctx context.Context, cmd redis.Cmder, next redis.ProcessHook) error {
 		err := next(ctx, cmd)
 		if redis.HasErrorPrefix(err, "WRONGPASS") || redis.HasErrorPrefix(err, "NOPERM") {
 			r.refused.Add(1)
 		}
 		return err
-	}
+	}))
+	c := redislock.NewClient(rdb, redislock.ClientOptions{})
+	t.Cleanup(func() { c.Close() })
+	return c
 }
 
 func (r *rotation) do(t *testing.T, args ...any) {

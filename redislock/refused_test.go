@@ -43,19 +43,10 @@ func TestUsage(t *testing.T) {
 		"negative margin":  {"a", redislock.Options{Margin: -time.Second}, "-1s"},
 		"margin of all":    {"a", redislock.Options{TTL: time.Second, Margin: 988 * time.Millisecond}, "less than the lease of 1s but for what clocks may differ by, 12ms"},
 	} {
-		makes := map[string]func() tryLocker{
-			"redlock": func() tryLocker {
-				return redislock.NewRedlock([]*redislock.Client{c}, bad.name, redislock.RedlockOptions{PollOptions: redislock.PollOptions{Options: bad.o}})
-			},
-		}
-		for _, k := range lockKinds {
-			if k.name != "Multi" || bad.name != "" { // its test adds to the name
-				makes[k.name] = func() tryLocker { return k.make(c, bad.name, bad.o) }
-			}
-		}
-		for kind, lock := range makes {
-			_, err := lock().Lock(t.Context())
-			_, err2 := lock().TryLock(t.Context())
+		for kind, make := range kinds {
+			m := make(c, bad.name, bad.o).(tryLocker)
+			_, err := m.Lock(t.Context())
+			_, err2 := m.TryLock(t.Context())
 			for _, err := range []error{err, err2} {
 				if text := fmt.Sprint(err); !errors.Is(err, redislock.ErrUsage) || !strings.HasPrefix(text, "redislock: ") || !strings.Contains(text, bad.want) || strings.Contains(text, "\n") {
 					t.Errorf("%s: %s: %q, want one line with %s", kind, what, text, bad.want)
