@@ -20,7 +20,6 @@ func TestShared(t *testing.T) {
 	}{
 		{"requests and keys", sharedRequests},
 		{"readers are admitted together", readersTogether},
-		{"a permit whose holder dies", deadPermit},
 		{"holders that were deleted", holdersDeleted},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -48,12 +47,7 @@ func keptOut(t *testing.T, what string, got <-chan *redislock.Lease) {
 
 func sharedRequests(t *testing.T, at harness.Endpoint) {
 	c, other, key := dial(t, at), newPeer(t, at), newKey()
-	client := newClient(t, c)
-	m, s := client.RWMutex(key, redislock.Options{}), client.Semaphore(key+"s", 3, redislock.Options{})
-	for _, m := range []redislock.Lockable{m, m.RLocker(), s} {
-		requireRequests(t, c, m, 2)
-	}
-	writer := lock(t, m)
+	writer := lock(t, newClient(t, c).RWMutex(key, redislock.Options{}))
 	before := c.Counts()
 	got := begun(t, other.Client.RWMutex(key, redislock.Options{}).RLocker())
 	eventually(t, "the reader waits", func() bool { return c.ZCard(t.Context(), key+":~queue").Val() == 1 })
@@ -115,29 +109,6 @@ func keptOutNow(t *testing.T, got <-chan *redislock.Lease) {
 		t.Error("a writer is inside with readers")
 	default:
 	}
-}
-
-func deadPermit(t *testing.T, at harness.Endpoint) {
-	const lease = 300 * time.Millisecond
-	key := newKey()
-	c := dial(t, at)
-	dead := lock(t, newClient(t, c).Semaphore(key, 2, redislock.Options{TTL: lease, DisableRenewal: true}))
-	s := newClient(t, dial(t, at)).Semaphore(key, 2, redislock.Options{})
-	first := lock(t, s)
-	began := time.Now()
-	second := lock(t, s)
-	if took := time.Since(began); took < lease/2 || took > 10*lease {
-		t.Errorf("the permit of a dead holder was given away after %v, with a lease of %v", took, lease)
-	}
-	lost(t, dead)
-	if n := held(t, c, key); n != 2 {
-		t.Errorf("%d permits are held after the Unlock of a dead one, want 2", n)
-	}
-	if _, err := s.TryLock(t.Context()); !errors.Is(err, redislock.ErrNotAcquired) {
-		t.Errorf("TryLock without permits = %v", err)
-	}
-	unlock(t, first)
-	unlock(t, second)
 }
 
 // holdersDeleted: the key of the lock is deleted or evicted, and its companion is not. The next
