@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -13,7 +14,6 @@ import (
 	"github.com/redis/go-redis/v9"
 	"golang.org/x/sync/errgroup"
 
-	"locklab/internal/leaktest"
 	"locklab/redislock"
 )
 
@@ -23,9 +23,7 @@ const aclLease = 1500 * time.Millisecond
 // TestACLRights: the documented user can use and force every kind. Without any of its rights an
 // error says at once what to do: no lease is lost, and no lock stays taken.
 func TestACLRights(t *testing.T) {
-	t.Parallel()
-	r := startAll(t, deployments[0])[0]
-	leaktest.Own(t)
+	r := startSingle(t)
 	for _, k := range lockKinds { // the server has the scripts to take and release, and not to renew
 		unlock(t, lock(t, k.make(r.client(t), newName(), redislock.Options{})))
 	}
@@ -62,13 +60,6 @@ func requireAdvice(t *testing.T, r running, right string, rights []string) (fail
 			requireAdviceIn(t, kind+" without "+right, "redislock: ", err)
 		}
 	}
-	for _, k := range lockKinds {
-		if right == "" {
-			forceAsUser(t, user, k)
-		} else {
-			forceWithout(t, r, user, k, right)
-		}
-	}
 	return failed
 }
 
@@ -79,53 +70,12 @@ func requireAdviceIn(t *testing.T, what, prefix string, err error) {
 	}
 }
 
-func forceAsUser(t *testing.T, user running, k lockKind) {
-	name := newName()
-	held := lock(t, k.make(user.client(t), name, calm))
-	f, ok := k.make(user.client(t), name, calm).(forcer)
-	if !ok {
-		if k.name != "Multi" { // its parts have it
-			t.Errorf("%s has no ForceUnlock", k.name)
-		}
-		unlock(t, held)
-		return
-	}
-	got := begun(t, k.make(user.client(t), name, calm))
-	time.Sleep(30 * time.Millisecond) // most often it waits by now
-	freed, err := f.ForceUnlock(t.Context())
-	if !freed || err != nil {
-		t.Errorf("ForceUnlock = %t, %v", freed, err)
-	}
-	next := take(t, got)
-	lost(t, held)
-	unlock(t, next)
-}
-
-func forceWithout(t *testing.T, r, user running, k lockKind, right string) {
-	name, admin := newName(), r.connect(t)
-	f, ok := k.make(user.client(t), name, calm).(forcer)
-	if !ok {
-		return
-	}
-	held := lock(t, k.make(r.client(t), name, calm))
-	defer held.Unlock(t.Context()) // it may have been taken away
-	requireNoError(t, admin.ZAdd(t.Context(), redislock.Companion(name, "queue"), redis.Z{Score: 1, Member: "dead:1"}).Err())
-	switch freed, err := f.ForceUnlock(t.Context()); {
-	case err == nil && !freed:
-		t.Errorf("%s without %s: a lock that is held was not freed, without an error", k.name, right)
-	case err == nil && right == "~locks:*":
-		t.Errorf("%s: a user that may not touch the key frees it", k.name)
-	case err != nil:
-		requireAdviceIn(t, k.name+" without "+right, "redislock: force unlock ", err)
-	}
-}
-
 // user returns r with a new user that has these rights.
 func (r running) user(t *testing.T, rights []string) running {
 	t.Helper()
 	admin := r.options
 	admin.Username, admin.Password = "", ""
-	r.options.Username, r.options.Password, r.called = rand.Text(), aclPassword, "acl-test"
+	r.options.Username, r.options.Password, r.called = rand.Text(), aclPassword, "acl-test" // it may not set the name
 	aclUser(t, admin, r.options.Username, rights)
 	return r
 }
@@ -144,6 +94,9 @@ func everyKind(t *testing.T, r running) map[string]error {
 				o := redislock.Options{TTL: aclLease, HandoffTimeout: calm.HandoffTimeout}
 				m := k.make(a, name, o)
 				err := contend(ctx, m, k.make(b, name, o))
+				if f, ok := m.(forcer); ok && err == nil {
+					err = forceHeld(ctx, m, f)
+				}
 				if err == nil && k.name == "Mutex" {
 					err = passOver(ctx, admin, m, name)
 				}
@@ -201,6 +154,18 @@ func contend(ctx context.Context, a, b tryLocker) error {
 	return <-got
 }
 
+func forceHeld(ctx context.Context, m redislock.Lockable, f forcer) error {
+	l, err := m.Lock(ctx)
+	if err != nil {
+		return err
+	}
+	freed, err := f.ForceUnlock(ctx)
+	if lost := l.Unlock(ctx); err == nil && (!freed || !errors.Is(lost, redislock.ErrNotHeld)) {
+		err = fmt.Errorf("ForceUnlock of a held lock = %t, and then Unlock = %v", freed, lost)
+	}
+	return err
+}
+
 // passOver releases a queue lock whose only waiter is dead, with an unread notification.
 func passOver(ctx context.Context, admin redis.UniversalClient, m tryLocker, name string) error {
 	l, err := m.Lock(ctx)
@@ -218,10 +183,8 @@ func passOver(ctx context.Context, admin redis.UniversalClient, m tryLocker, nam
 
 // TestACLTakenAway: a holder notices a lost right at its renewal; refusals may be temporary.
 func TestACLTakenAway(t *testing.T) {
-	t.Parallel()
 	const lease = 6 * time.Second
-	r := startAll(t, deployments[0])[0]
-	leaktest.Own(t)
+	r := startSingle(t)
 	user := r.user(t, documentedACL(t))
 	admin := r.admin(t)
 	held := make(map[string]*redislock.Lease)
@@ -230,39 +193,10 @@ func TestACLTakenAway(t *testing.T) {
 	}
 	requireNoError(t, admin.Do(t.Context(), "ACL", "SETUSER", user.options.Username, "-pexpire").Err())
 	for kind, l := range held {
-		select {
-		case <-l.Done():
-		case <-time.After(patience):
-			t.Fatalf("%s: Done stays open", kind)
-		}
+		requireDone(t, l)
 		if err := l.Err(); !errors.Is(err, redislock.ErrLost) || !strings.Contains(err.Error(), "rights that a user needs") || strings.Contains(err.Error(), "is over") {
 			t.Errorf("%s: Err = %v, want ErrLost before the deadline, and what to do", kind, err)
 		}
 		l.Unlock(context.WithoutCancel(t.Context())) // returns the same error
-	}
-}
-
-// TestACLName: a client's name is in CLIENT LIST if its user may set it.
-func TestACLName(t *testing.T) {
-	t.Parallel()
-	r := startAll(t, deployments[0])[0]
-	leaktest.Own(t)
-	admin := r.admin(t)
-	for _, more := range []string{"", "+client|setname"} {
-		user := r.user(t, append(documentedACL(t), strings.Fields(more)...))
-		name := newName()
-		held := lock(t, user.client(t).Mutex(name, redislock.Options{}))
-		got := begun(t, user.client(t).Mutex(name, redislock.Options{}))
-		eventually(t, "the other waits", func() bool { return queueOf(t, admin, name) })
-		time.Sleep(50 * time.Millisecond) // and listens
-		named := func() bool { return strings.Contains(admin.ClientList(t.Context()).Val(), " name=acl-test ") }
-		if more != "" {
-			eventually(t, "the connection that listens has the name", named)
-		}
-		unlock(t, held)
-		unlock(t, take(t, got))
-		if more == "" && named() {
-			t.Error("a user that may not has set the name of a connection")
-		}
 	}
 }

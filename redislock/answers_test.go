@@ -17,7 +17,6 @@ import (
 )
 
 type rotation struct {
-	passThrough
 	running
 	server   redis.UniversalClient // as a user that may do anything
 	password atomic.Value
@@ -37,20 +36,16 @@ func (r *rotation) client(t *testing.T) *redislock.Client {
 	rdb := redis.NewClient(&redis.Options{Addr: r.options.Addrs[0], ContextTimeoutEnabled: true, MaxRetries: -1,
 		CredentialsProvider: func() (string, string) { return aclUserName, r.password.Load().(string) }})
 	t.Cleanup(func() { rdb.Close() })
-	rdb.AddHook(r)
-	c := redislock.NewClient(rdb, redislock.ClientOptions{})
-	t.Cleanup(func() { c.Close() })
-	return c
-}
-
-func (r *rotation) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
-	return func(ctx context.Context, cmd redis.Cmder) error {
+	rdb.AddHook(hook(func(ctx context.Context, cmd redis.Cmder, next redis.ProcessHook) error {
 		err := next(ctx, cmd)
 		if redis.HasErrorPrefix(err, "WRONGPASS") || redis.HasErrorPrefix(err, "NOPERM") {
 			r.refused.Add(1)
 		}
 		return err
-	}
+	}))
+	c := redislock.NewClient(rdb, redislock.ClientOptions{})
+	t.Cleanup(func() { c.Close() })
+	return c
 }
 
 func (r *rotation) do(t *testing.T, args ...any) {
@@ -141,14 +136,12 @@ func TestMoved(t *testing.T) {
 	requireNoError(t, err)
 	id := func(node *redis.Client) any { return node.Do(t.Context(), "CLUSTER", "MYID").Val() }
 	others := make(chan any, 10)
-	if err := rdb.ForEachMaster(t.Context(), func(_ context.Context, node *redis.Client) error {
+	requireNoError(t, rdb.ForEachMaster(t.Context(), func(_ context.Context, node *redis.Client) error {
 		if node.Options().Addr != owner.Options().Addr {
 			others <- id(node)
 		}
 		return nil
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))
 	lead := func(to any) {
 		requireNoError(t, owner.Do(t.Context(), "CLUSTER", "SETSLOT", slot, "NODE", to).Err())
 	}
@@ -177,9 +170,7 @@ func requireOver(t *testing.T, kind string, l *redislock.Lease) {
 
 // TestUnlockEnds: a lease is over for its owner when Unlock is called, answered or not.
 func TestUnlockEnds(t *testing.T) {
-	t.Parallel()
-	r := startAll(t, deployments[0])[0]
-	leaktest.Own(t)
+	r := startSingle(t)
 	var work sync.WaitGroup
 	run := func(kind string, prompt bool) {
 		make := kinds[kind]

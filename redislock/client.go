@@ -69,11 +69,12 @@ type Client struct {
 type settings struct {
 	clock   *boottime.Clock
 	name    string
-	trace   *Trace // or nil
-	id      string // of the mailboxes
-	misname error  // the error of an invalid name
-	misuse  error  // the error of invalid options, for locks that listen
-	prompt  bool   // rdb ends a request when its context ends
+	trace   *Trace        // or nil
+	id      string        // of the mailboxes
+	misname error         // the error of an invalid name
+	misuse  error         // the error of invalid options, for locks that listen
+	prompt  bool          // rdb ends a request when its context ends
+	longest time.Duration // that rdb may take for a request, if it has a read timeout
 }
 
 // The findings of a client are the facts that replies have shown.
@@ -127,9 +128,9 @@ func NewClient(rdb redis.UniversalClient, o ClientOptions) *Client {
 	}
 	switch rdb := rdb.(type) {
 	case *redis.Client:
-		c.prompt = rdb.Options().ContextTimeoutEnabled
+		c.prompt, c.longest = rdb.Options().ContextTimeoutEnabled, max(rdb.Options().ReadTimeout, rdb.Options().DialTimeout, 0)
 	case *redis.ClusterClient:
-		c.prompt = rdb.Options().ContextTimeoutEnabled
+		c.prompt, c.longest = rdb.Options().ContextTimeoutEnabled, max(rdb.Options().ReadTimeout, rdb.Options().DialTimeout, 0)
 	}
 	c.open, c.shut = context.WithCancel(context.Background())
 	c.serving, c.stop = context.WithCancel(c.open)
@@ -144,15 +145,6 @@ func (c *Client) identity() string {
 		return rand.Text()
 	}
 	return c.name + "-" + rand.Text()
-}
-
-// options returns o with defaults, or an error for its options, the lock's name or c's.
-func (c *Client) options(o Options, name string) (Options, error) {
-	o, err := o.withDefaults(name)
-	if err == nil {
-		err = c.misname
-	}
-	return o, err
 }
 
 // spawn runs f in a goroutine that Close waits for. It returns false if the client is closed.
@@ -278,11 +270,16 @@ func (c *Client) tickAt(at time.Time) {
 	case now.Before(c.next):
 		return
 	} // else the timer is late: the machine was suspended
-	if c.watchdog == nil {
-		c.watchdog = time.AfterFunc(c.next.Sub(now), c.tick)
-	} else {
-		c.watchdog.Reset(c.next.Sub(now))
+	c.watchdog = callAfter(c.watchdog, c.next.Sub(now), c.tick)
+}
+
+// callAfter returns t, or a new timer if t is nil, which calls f after d.
+func callAfter(t *time.Timer, d time.Duration, f func()) *time.Timer {
+	if t == nil {
+		return time.AfterFunc(d, f)
 	}
+	t.Reset(d)
+	return t
 }
 
 // tick ends expired leases and renews the due ones.

@@ -8,8 +8,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
 	"locklab/lock"
 )
 
@@ -82,22 +80,10 @@ func (c *Client) close() error {
 	go func() { c.work.Wait(); close(ended) }()
 	select {
 	case <-ended:
-	case <-time.After(c.longest()):
+	case <-time.After(unlockWait + c.longest):
 		err = errors.Join(err, errStuck)
 	}
 	return err
-}
-
-// longest is how long the client library may take for a request with a read timeout.
-func (c *Client) longest() time.Duration {
-	var read, dial time.Duration
-	switch rdb := c.rdb.(type) {
-	case *redis.Client:
-		read, dial = rdb.Options().ReadTimeout, rdb.Options().DialTimeout
-	case *redis.ClusterClient:
-		read, dial = rdb.Options().ReadTimeout, rdb.Options().DialTimeout
-	}
-	return unlockWait + max(read, dial, 0)
 }
 
 // revokeAll gives back every held lock, each in a task, and reports whether there was any.
@@ -110,7 +96,7 @@ func (c *Client) revokeAll() bool {
 		if j := l.whole.Load(); j != nil && j.all.c == c && j.lasts() {
 			l = j.all
 		}
-		d := c.owe(l.name)
+		d, _ := c.owe(l.name)
 		if !c.task(func() {
 			err := l.revoke(fmt.Errorf("%w: %w", ErrLost, ErrClosed))
 			if l.joint == nil || !l.joint.spread() {
@@ -179,18 +165,13 @@ type debt struct {
 	err  error // of the latest try; guarded by c.mu
 }
 
-func (c *Client) owe(name string) *debt {
+// owe records a debt, and returns it and how many there are now.
+func (c *Client) owe(name string) (d *debt, all int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	d := &debt{name: name, err: errUndoing}
+	d = &debt{name: name, err: errUndoing}
 	c.owed[d] = true
-	return d
-}
-
-func (c *Client) debts() int {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return len(c.owed)
+	return d, len(c.owed)
 }
 
 func (c *Client) pay(d *debt, err error) {

@@ -3,6 +3,7 @@ package redislock_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"sync"
 	"testing"
@@ -10,55 +11,58 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"locklab/internal/leaktest"
 	"locklab/redislock"
 )
 
-// TestShutdown: Shutdown leaves no lock and no place in a queue.
-func TestShutdown(t *testing.T) {
-	t.Parallel()
-	r := startAll(t, deployments[0])[0]
-	leaktest.Own(t)
+// TestClose: Shutdown leaves no lock and no place in a queue. Close leaves no place, and a held lock
+// to its lease. Both end the leases and the waiters of every kind.
+func TestClose(t *testing.T) {
+	r := startSingle(t)
 	admin := r.admin(t)
 	var work sync.WaitGroup
 	for kind, make := range kinds {
-		work.Go(func() {
-			c, other := r.client(t), r.client(t)
-			free, taken := newName(), newName()
-			held := lock(t, make(c, free, redislock.Options{TTL: time.Hour}))
-			others := lock(t, make(other, taken, redislock.Options{TTL: time.Hour}))
-			failed, waits := waitTwice(t, make(c, taken, redislock.Options{TTL: time.Hour}))
-			<-waits
-			ctx, cancel := context.WithTimeout(t.Context(), patience)
-			defer cancel()
-			if err := c.Shutdown(ctx); err != nil {
-				t.Errorf("%s: Shutdown = %v", kind, err)
-			}
-			requireOver(t, kind, held)
-			if err := held.Err(); !errors.Is(err, redislock.ErrLost) || !errors.Is(err, redislock.ErrClosed) {
-				t.Errorf("%s: Err = %v, want ErrLost and ErrClosed", kind, err)
-			}
-			if err := held.Unlock(ctx); !errors.Is(err, redislock.ErrNotHeld) {
-				t.Errorf("%s: Unlock = %v", kind, err)
-			}
-			wantFree(t, admin, free)
-			for range 2 {
-				if err := <-failed; !errors.Is(err, redislock.ErrClosed) {
-					t.Errorf("%s: a waiter has %v, want ErrClosed", kind, err)
+		for _, shutdown := range []bool{true, false} {
+			work.Go(func() {
+				what := fmt.Sprintf("%s, Shutdown: %t", kind, shutdown)
+				c, other, kept, taken := r.client(t), r.client(t), newName(), newName()
+				held := lock(t, make(c, kept, redislock.Options{TTL: time.Hour}))
+				others := lock(t, make(other, taken, redislock.Options{TTL: time.Hour}))
+				m := make(c, taken, redislock.Options{TTL: time.Hour})
+				failed, waits := waitTwice(t, m)
+				<-waits
+				ctx, cancel := context.WithTimeout(t.Context(), patience)
+				defer cancel()
+				end := c.Close
+				if shutdown {
+					end = func() error { return c.Shutdown(ctx) }
 				}
-			}
-			if _, err := make(c, free, redislock.Options{}).Lock(ctx); !errors.Is(err, redislock.ErrClosed) {
-				t.Errorf("%s: Lock = %v, want ErrClosed", kind, err)
-			}
-			if queueOf(t, admin, taken) {
-				t.Errorf("%s: a place is left in the queue", kind)
-			}
-			if err := others.Err(); err != nil {
-				t.Errorf("%s: the lease of another client: %v", kind, err)
-			}
-			unlock(t, others)
-			wantFree(t, admin, taken)
-		})
+				if err := end(); err != nil {
+					t.Errorf("%s: %v", what, err)
+				}
+				requireOver(t, what, held)
+				if err := held.Err(); !errors.Is(err, redislock.ErrLost) || !errors.Is(err, redislock.ErrClosed) {
+					t.Errorf("%s: Err = %v, want ErrLost and ErrClosed", what, err)
+				}
+				if free := len(leftOf(t, admin, kept)) == 0; free != shutdown {
+					t.Errorf("%s: the lock is free: %t", what, free)
+				}
+				_, late := m.Lock(ctx)
+				for _, err := range []error{<-failed, <-failed, late} {
+					if !errors.Is(err, redislock.ErrClosed) {
+						t.Errorf("%s: Lock = %v, want ErrClosed", what, err)
+					}
+				}
+				if shutdown && queueOf(t, admin, taken) {
+					t.Errorf("%s: a place is left in the queue", what)
+				}
+				eventually(t, what+": no place is left in the queue", func() bool { return !queueOf(t, admin, taken) })
+				if err := held.Unlock(ctx); !errors.Is(err, redislock.ErrNotHeld) {
+					t.Errorf("%s: Unlock = %v", what, err)
+				}
+				unlock(t, others)
+				wantFree(t, admin, taken)
+			})
+		}
 	}
 	work.Wait()
 }
@@ -78,9 +82,7 @@ func waitTwice(t *testing.T, m redislock.Lockable) (failed <-chan error, waits <
 }
 
 func TestShutdownUnanswered(t *testing.T) {
-	t.Parallel()
-	r := startAll(t, deployments[0])[0]
-	leaktest.Own(t)
+	r := startSingle(t)
 	c, name := r.client(t), newName()
 	var held []*redislock.Lease
 	for kind, make := range kinds {
@@ -101,41 +103,6 @@ func TestShutdownUnanswered(t *testing.T) {
 	}
 	if _, err := c.Mutex(refused, redislock.Options{}).Lock(t.Context()); !errors.Is(err, redislock.ErrClosed) {
 		t.Errorf("Lock = %v, want ErrClosed", err)
-	}
-}
-
-// TestClosePlaces: Close ends the waiters of every kind, and leaves a held lock to its lease.
-func TestClosePlaces(t *testing.T) {
-	t.Parallel()
-	r := startAll(t, deployments[0])[0]
-	leaktest.Own(t)
-	admin := r.admin(t)
-	for kind, make := range kinds {
-		name, kept := newName(), newName()
-		others := lock(t, make(r.client(t), name, redislock.Options{}))
-		c := r.client(t)
-		held, m := lock(t, make(c, kept, redislock.Options{})), make(c, name, redislock.Options{})
-		failed, waits := waitTwice(t, m)
-		if kind == "Cohort" { // it does not report its requests
-			eventually(t, "it waits", func() bool { return queueOf(t, admin, name) })
-		} else {
-			<-waits
-		}
-		if err := c.Close(); err != nil {
-			t.Errorf("%s: Close = %v", kind, err)
-		}
-		_, late := m.Lock(t.Context())
-		for _, err := range []error{<-failed, <-failed, late} {
-			if !errors.Is(err, redislock.ErrClosed) {
-				t.Errorf("%s: Lock = %v, want ErrClosed", kind, err)
-			}
-		}
-		eventually(t, kind+": no place is left in the queue", func() bool { return !queueOf(t, admin, name) })
-		if len(leftOf(t, admin, kept)) == 0 {
-			t.Errorf("%s: Close has released the lock", kind)
-		}
-		requireOver(t, kind, held)
-		unlock(t, others)
 	}
 }
 
@@ -162,9 +129,7 @@ func TestCloseStuck(t *testing.T) {
 
 // TestDataLost: after the server lost its data, the waiter has the lock after Unlock.
 func TestDataLost(t *testing.T) {
-	t.Parallel()
-	r := startAll(t, deployments[0])[0]
-	leaktest.Own(t)
+	r := startSingle(t)
 	admin := r.admin(t)
 	o := redislock.Options{TTL: patience + 5*time.Second}
 	var held []*redislock.Lease

@@ -64,12 +64,10 @@ const (
 // processes does not matter. A [Mutex] may share its key, but their tokens must not be
 // compared.
 type Cohort struct {
-	c      *Client
+	*base  // of server
 	server *Mutex
 	inARow int
-	err    error
-
-	turns lock.Turns[acquisition]
+	turns  lock.Turns[acquisition]
 }
 
 type acquisition struct {
@@ -80,55 +78,51 @@ type acquisition struct {
 
 // Cohort returns the lock with that name; see [Client.Mutex] on names.
 func (c *Client) Cohort(name string, o CohortOptions) *Cohort {
-	m := &Cohort{c: c, server: c.Mutex(name, o.Options), inARow: 1 + max(0, cmp.Or(o.Handovers, DefaultHandovers))}
-	m.err = m.server.err
-	if m.err == nil && o.Handovers >= 1<<handoverBits {
-		m.err = fmt.Errorf("%w: %d hand-overs in a row: want %d at most", ErrUsage, o.Handovers, 1<<handoverBits-1)
+	server := c.Mutex(name, o.Options)
+	if server.err == nil && o.Handovers >= 1<<handoverBits {
+		server.err = fmt.Errorf("%w: %d hand-overs in a row: want %d at most", ErrUsage, o.Handovers, 1<<handoverBits-1)
 	}
-	return m
+	return &Cohort{base: &server.base, server: server, inARow: 1 + max(0, cmp.Or(o.Handovers, DefaultHandovers))}
 }
-
-// Name returns the key of the lock.
-func (m *Cohort) Name() string { return m.server.name }
 
 // Lock waits for the lock until ctx ends, within the process in order of arrival. If the
 // server fails for Options.Outage, all waiters of this process get the last error.
-func (m *Cohort) Lock(ctx context.Context) (*Lease, error) {
+func (m *Cohort) Lock(ctx context.Context) (*Lease, error) { return m.traced(ctx, m.wait) }
+
+// TryLock takes the lock if it is free without waiters; else the error wraps ErrNotAcquired.
+func (m *Cohort) TryLock(ctx context.Context) (*Lease, error) { return m.traced(ctx, m.try) }
+
+func (m *Cohort) traced(ctx context.Context, take func(context.Context) (*Lease, error)) (l *Lease, err error) {
 	if m.err != nil {
 		return nil, m.err
 	}
-	return m.traced(m.c.traced(ctx), func(ctx context.Context) (*Lease, error) {
-		ctx, stop := bounded(ctx, m.server.o.Wait)
-		defer stop()
-		return m.wait(ctx)
-	})
-}
-
-func (m *Cohort) traced(ctx context.Context, take func(context.Context) (*Lease, error)) (l *Lease, err error) {
+	ctx = m.c.traced(ctx)
 	if t := lock.TraceOf(ctx); t != nil {
-		defer func(began time.Time) { tellOutcome(t, m.server.name, began, l, err) }(time.Now())
+		defer func(began time.Time) { tellOutcome(t, m.name, began, l, err) }(time.Now())
 	}
 	return take(ctx)
 }
 
 func (m *Cohort) wait(ctx context.Context) (*Lease, error) {
+	ctx, stop := bounded(ctx, m.o.Wait)
+	defer stop()
 	if ctx.Err() != nil {
-		return nil, ended(ctx, m.server.name)
+		return nil, ended(ctx, m.name)
 	}
 	w, ahead := m.turns.Join(m.ask)
 	if ahead >= 0 {
-		lock.TraceOf(ctx).TellQueued(m.server.name, ahead)
+		lock.TraceOf(ctx).TellQueued(m.name, ahead)
 	}
 	for {
 		t, served := m.receive(ctx, w)
 		switch {
 		case !served && ctx.Err() != nil:
-			return nil, ended(ctx, m.server.name)
+			return nil, ended(ctx, m.name)
 		case !served:
-			return nil, fmt.Errorf("redislock: lock %s: %w", m.server.name, ErrClosed)
+			return nil, fmt.Errorf("redislock: lock %s: %w", m.name, ErrClosed)
 		}
 		if l, err := m.begin(t); err != nil || l.Err() == nil {
-			return m.server.o.limited(l, err)
+			return m.o.limited(l, err)
 		} else {
 			m.retake(w, l) // the process was stopped for longer than the lease
 		}
@@ -150,25 +144,17 @@ func (m *Cohort) retake(w *lock.Waiter[acquisition], l *Lease) {
 	_ = l.discard(context.Background()) // it is over anyway
 }
 
-// TryLock takes the lock if it is free without waiters; else the error wraps ErrNotAcquired.
-func (m *Cohort) TryLock(ctx context.Context) (*Lease, error) {
-	if m.err != nil {
-		return nil, m.err
-	}
-	return m.traced(m.c.traced(ctx), m.try)
-}
-
 func (m *Cohort) try(ctx context.Context) (*Lease, error) {
 	if !m.turns.Try() {
-		return nil, busy(m.server.name)
+		return nil, busy(m.name)
 	}
 	ctx = lock.OnlyTrace(ctx, m.c.requests())
-	l, err := m.c.awaitIn(ctx, m.server.name, 0, func(ctx context.Context) (*Lease, error) { return m.server.acquire(ctx, true) })
+	l, err := m.c.awaitIn(ctx, m.name, 0, func(ctx context.Context) (*Lease, error) { return m.server.acquire(ctx, true) })
 	if err != nil {
 		m.pass(acquisition{n: m.inARow})
 		return nil, err
 	}
-	return m.server.o.limited(m.begin(acquisition{lease: l}))
+	return m.o.limited(m.begin(acquisition{lease: l}))
 }
 
 // ask starts a request to the server for the current waiters, unless the client is closed.
@@ -220,15 +206,15 @@ func (m *Cohort) may(t acquisition) bool {
 	if t.n == 0 {
 		return true
 	}
-	if !l.fresh(m.server.o.HandoffTimeout) && !l.fixed {
-		m.c.confirm(l, m.server.o.HandoffTimeout)
+	if !l.fresh(m.o.HandoffTimeout) && !l.fixed {
+		m.c.confirm(l, m.o.HandoffTimeout)
 	}
-	return l.fresh(m.server.o.HandoffTimeout) && l.Err() == nil && m.lasts(l)
+	return l.fresh(m.o.HandoffTimeout) && l.Err() == nil && m.lasts(l)
 }
 
 // lasts reports whether half a grant timeout is left of l, or half of an unrenewed lease.
 func (m *Cohort) lasts(l *Lease) bool {
-	least := m.server.o.HandoffTimeout
+	least := m.o.HandoffTimeout
 	if l.fixed {
 		least = l.span
 	}
@@ -244,7 +230,7 @@ func (m *Cohort) begin(t acquisition) (*Lease, error) {
 	var err error
 	over := func() { once.Do(func() { err = m.pass(t) }) }
 	stop := context.AfterFunc(t.lease.alive, func() { m.c.task(over) })
-	j := newJoint(m.c, m.server.name, 1)
+	j := newJoint(m.c, m.name, 1)
 	j.add(t.lease)
 	j.all.prompt = t.lease.prompt
 	j.all.token = t.lease.token<<handoverBits | uint64(t.n)

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"math"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -19,7 +18,6 @@ func TestCohort(t *testing.T) {
 		{"two processes", cohortProcesses},
 		{"the last waiter leaves", cohortWithdraws},
 		{"a lease is lost", cohortLost},
-		{"unlocked by force", cohortForced},
 		{"options", cohortOptions},
 	})
 }
@@ -168,63 +166,10 @@ func cohortLost(t *testing.T, at harness.Endpoint) {
 
 func cohortOptions(t *testing.T, at harness.Endpoint) {
 	client := newClient(t, dial(t, at))
-	for _, n := range []int{1 << 12, math.MaxInt} {
-		if _, err := client.Cohort(newKey(), redislock.CohortOptions{Handovers: n}).Lock(t.Context()); !errors.Is(err, redislock.ErrUsage) {
-			t.Errorf("%d hand-overs: %v, want ErrUsage", n, err)
-		}
-	}
 	for _, c := range []struct{ handovers, inARow int }{{0, 17}, {-1, 1}, {math.MinInt, 1}, {1, 2}, {4095, 4096}} {
 		m := client.Cohort(newKey(), redislock.CohortOptions{Handovers: c.handovers})
 		if got := redislock.CohortInARow(m); got != c.inARow {
 			t.Errorf("%d hand-overs: %d acquisitions in a row, want %d", c.handovers, got, c.inARow)
 		}
-	}
-}
-
-// cohortForced: after a ForceUnlock no acquisition begins later than a grant timeout.
-func cohortForced(t *testing.T, at harness.Endpoint) {
-	const grant = 300 * time.Millisecond
-	key := newKey()
-	lockOf := func() *redislock.Cohort {
-		return newClient(t, dial(t, at)).Cohort(key, redislock.CohortOptions{Options: redislock.Options{HandoffTimeout: grant}, Handovers: 4095})
-	}
-	m, other := lockOf(), lockOf()
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	var forced atomic.Int64 // when, in ns
-	var late atomic.Int64
-	var all sync.WaitGroup
-	for range 3 {
-		all.Go(func() {
-			for {
-				l, err := m.Lock(ctx)
-				if err != nil {
-					return
-				}
-				if at := forced.Load(); at > 0 && time.Since(time.Unix(0, at)) > grant+slack {
-					late.Add(1)
-				}
-				time.Sleep(10 * time.Millisecond)
-				_ = l.Unlock(ctx) // it may have been lost
-			}
-		})
-	}
-	time.Sleep(50 * time.Millisecond)
-	got := begun(t, other)
-	time.Sleep(50 * time.Millisecond)
-	if freed, err := lockOf().ForceUnlock(t.Context()); !freed || err != nil {
-		t.Errorf("ForceUnlock = %t, %v", freed, err)
-	}
-	forced.Store(time.Now().UnixNano())
-	next := take(t, got)
-	time.Sleep(2 * time.Second)
-	if err := next.Err(); err != nil {
-		t.Errorf("the next holder's Err = %v", err)
-	}
-	cancel()
-	all.Wait()
-	unlock(t, next)
-	if n := late.Load(); n > 0 {
-		t.Errorf("%d acquisitions began beside the next holder, later than %v after the ForceUnlock", n, grant)
 	}
 }

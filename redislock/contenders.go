@@ -27,7 +27,7 @@ func (m *Mutex) Holders(ctx context.Context) ([]Contender, error) {
 		return nil, m.err
 	}
 	if m.kind.holders == nil {
-		return holderByKey(ctx, m.c, m.name)
+		return m.holder(ctx)
 	}
 	reply, err := m.kind.holders.Run(lock.Given(ctx), m.c.rdb, m.keys).StringSlice()
 	if err != nil {
@@ -93,11 +93,11 @@ func (m *Multi) Waiters(ctx context.Context) ([]Contender, error) {
 }
 
 func (m *Multi) contenders(ctx context.Context, list func(*Mutex, context.Context) ([]Contender, error)) (all []Contender, err error) {
-	if m.err != nil {
-		return nil, m.err
+	if m.base.err != nil {
+		return nil, m.base.err
 	}
-	for _, q := range m.queue {
-		some, err := list(q, ctx)
+	for _, part := range m.queue {
+		some, err := list(part, ctx)
 		if err != nil {
 			return nil, err
 		}
@@ -107,12 +107,7 @@ func (m *Multi) contenders(ctx context.Context, list func(*Mutex, context.Contex
 }
 
 // Holders returns the one holder, if any, by one request. Its time and waiters are unknown.
-func (k *keyLock) Holders(ctx context.Context) ([]Contender, error) {
-	if k.err != nil {
-		return nil, k.err
-	}
-	return holderByKey(ctx, k.c, k.name)
-}
+func (k *keyLock) Holders(ctx context.Context) ([]Contender, error) { return k.holder(ctx) }
 
 // Holders returns the one owner, if any, by one request. Its time and waiters are unknown.
 func (m *Reentrant) Holders(ctx context.Context) ([]Contender, error) {
@@ -143,7 +138,7 @@ func (m *Redlock) Holders(ctx context.Context) ([]Contender, error) {
 	answers := make(chan answer, len(m.keys))
 	for _, k := range m.keys {
 		if !k.c.spawn(func() {
-			owner, err := ownerOf(ctx, k.c, k.name)
+			owner, err := k.owner(ctx)
 			answers <- answer{owner, err}
 		}) {
 			answers <- answer{err: ErrClosed}
@@ -167,10 +162,13 @@ func (m *Redlock) Holders(ctx context.Context) ([]Contender, error) {
 	return nil, nil
 }
 
-func holderByKey(ctx context.Context, c *Client, name string) ([]Contender, error) {
-	owner, err := ownerOf(ctx, c, name)
+func (b *base) holder(ctx context.Context) ([]Contender, error) {
+	if b.err != nil {
+		return nil, b.err
+	}
+	owner, err := b.owner(ctx)
 	if err != nil {
-		return nil, listFailed("holders", name, err)
+		return nil, listFailed("holders", b.name, err)
 	}
 	if owner == "" {
 		return nil, nil
@@ -178,8 +176,8 @@ func holderByKey(ctx context.Context, c *Client, name string) ([]Contender, erro
 	return []Contender{holderOf(owner)}, nil
 }
 
-func ownerOf(ctx context.Context, c *Client, name string) (string, error) {
-	owner, err := c.rdb.Get(lock.Given(ctx), name).Result()
+func (b *base) owner(ctx context.Context) (string, error) {
+	owner, err := b.c.rdb.Get(lock.Given(ctx), b.name).Result()
 	if errors.Is(err, redis.Nil) {
 		return "", nil
 	}

@@ -8,9 +8,6 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"locklab/harness"
-	"locklab/harness/locktest"
-	"locklab/internal/leaktest"
 	"locklab/redislock"
 )
 
@@ -24,9 +21,7 @@ type waitersOf interface {
 
 // TestContenders: every kind lists its holder, and waiters by name, time and token.
 func TestContenders(t *testing.T) {
-	t.Parallel()
-	at := locktest.Endpoint(t, harness.KindRedis)
-	leaktest.Own(t)
+	at := runParallel(t)
 	for kind, make := range kinds {
 		t.Run(kind, func(t *testing.T) {
 			link, name := dial(t, at), newKey()
@@ -89,9 +84,7 @@ func requireContenders(t *testing.T, began time.Time, list func(context.Context)
 
 // TestContendersShared: readers and permits are listed in order, without expired ones.
 func TestContendersShared(t *testing.T) {
-	t.Parallel()
-	at := locktest.Endpoint(t, harness.KindRedis)
-	leaktest.Own(t)
+	at := runParallel(t)
 	link, name := dial(t, at), newKey()
 	c := newClient(t, link)
 	m := c.RWMutex(name, redislock.Options{})

@@ -13,6 +13,7 @@ import (
 
 	"locklab/harness"
 	"locklab/internal/backend"
+	"locklab/internal/leaktest"
 	"locklab/redislock"
 )
 
@@ -79,6 +80,15 @@ func startAll(t *testing.T, ds ...deployment) (serving []running) {
 	return serving
 }
 
+// startSingle starts a server of its own for t, which runs in parallel with other tests.
+func startSingle(t *testing.T) running {
+	t.Helper()
+	t.Parallel()
+	r := startAll(t, deployments[0])[0]
+	leaktest.Own(t)
+	return r
+}
+
 func (r running) connect(t *testing.T) redis.UniversalClient {
 	t.Helper()
 	o := r.options
@@ -114,15 +124,13 @@ type lockKind struct {
 
 // lockKinds is in the order of Suite, without Redlock, which has separate tests.
 var lockKinds = []lockKind{
-	{"Mutex", func(c *redislock.Client, name string, o redislock.Options) tryLocker { return c.Mutex(name, o) }, true},
-	{"Reentrant", func(c *redislock.Client, name string, o redislock.Options) tryLocker {
-		return c.Reentrant(name, o)
-	}, false},
+	{"Mutex", maker((*redislock.Client).Mutex), true},
+	{"Reentrant", maker((*redislock.Client).Reentrant), false},
 	{"PollMutex", func(c *redislock.Client, name string, o redislock.Options) tryLocker {
 		return c.PollMutex(name, redislock.PollOptions{Options: o})
 	}, false},
-	{"PubSubMutex", func(c *redislock.Client, name string, o redislock.Options) tryLocker { return c.PubSubMutex(name, o) }, false},
-	{"RWMutex", func(c *redislock.Client, name string, o redislock.Options) tryLocker { return c.RWMutex(name, o) }, true},
+	{"PubSubMutex", maker((*redislock.Client).PubSubMutex), false},
+	{"RWMutex", maker((*redislock.Client).RWMutex), true},
 	{"Semaphore", func(c *redislock.Client, name string, o redislock.Options) tryLocker {
 		return c.Semaphore(name, 1, o)
 	}, true},
@@ -132,6 +140,10 @@ var lockKinds = []lockKind{
 	{"Cohort", func(c *redislock.Client, name string, o redislock.Options) tryLocker {
 		return c.Cohort(name, redislock.CohortOptions{Options: o})
 	}, true},
+}
+
+func maker[L tryLocker](make func(*redislock.Client, string, redislock.Options) L) func(*redislock.Client, string, redislock.Options) tryLocker {
+	return func(c *redislock.Client, name string, o redislock.Options) tryLocker { return make(c, name, o) }
 }
 
 const aclUserName, aclPassword = "locks", "hunter2hunter2"

@@ -26,30 +26,14 @@ func TestDeployments(t *testing.T) {
 			})
 		}
 	}
-	t.Run("renewal", func(t *testing.T) {
-		leaktest.Own(t)
-		renewals(t, all)
-	})
-	t.Run("redlock", func(t *testing.T) {
-		leaktest.Own(t)
-		redlockAcross(t, all)
-	})
-	t.Run("cluster rights", func(t *testing.T) {
-		leaktest.Own(t)
-		clusterRights(t, all)
-	})
-	t.Run("a node of a cluster", func(t *testing.T) {
-		leaktest.Own(t)
-		clusterNode(t, all)
-	})
-	t.Run("a slot that migrates", func(t *testing.T) {
-		leaktest.Own(t)
-		slotMigrates(t, all)
-	})
-	t.Run("cluster names", func(t *testing.T) {
-		leaktest.Own(t)
-		clusterNames(t, all)
-	})
+	for name, run := range map[string]func(*testing.T, []running){
+		"cluster rights": clusterRights, "a node of a cluster": clusterNode, "a slot that migrates": slotMigrates, "cluster names": clusterNames,
+	} {
+		t.Run(name, func(t *testing.T) {
+			leaktest.Own(t)
+			run(t, all)
+		})
+	}
 }
 
 // alternate: of two clients one hands a lock over to the other, and nothing is left.
@@ -154,42 +138,6 @@ func leftOf(t *testing.T, rdb redis.UniversalClient, name string) []string {
 	return slices.DeleteFunc(keysOf(t, rdb, name), func(key string) bool {
 		return (strings.HasSuffix(key, "~token") || strings.Contains(key, "~mail:")) && rdb.PTTL(t.Context(), key).Val() > 0
 	})
-}
-
-// renewals: a client renews all its locks on several servers at once.
-func renewals(t *testing.T, all []running) {
-	const lease = 400 * time.Millisecond
-	held := make(map[*redislock.Lease]string)
-	for _, r := range all {
-		c := r.client(t)
-		for range 8 {
-			held[lock(t, c.Mutex(newName(), redislock.Options{TTL: lease}))] = r.name
-		}
-	}
-	time.Sleep(2 * lease)
-	for l, name := range held {
-		if until, _ := l.Deadline(); l.Err() != nil || time.Until(until) <= 0 {
-			t.Errorf("%s: after %v a lease of %v, which is renewed, is over: %v", name, 2*lease, lease, l.Err())
-		}
-		unlock(t, l)
-	}
-}
-
-// redlockAcross: the servers of a Redlock may differ.
-func redlockAcross(t *testing.T, all []running) {
-	var a, b []*redislock.Client
-	for _, r := range all {
-		a, b = append(a, r.client(t)), append(b, r.client(t))
-	}
-	name := newName()
-	m, n := redislock.NewRedlock(a, name, redislock.RedlockOptions{}), redislock.NewRedlock(b, name, redislock.RedlockOptions{})
-	first := lock(t, m)
-	if _, err := n.TryLock(t.Context()); !errors.Is(err, redislock.ErrNotAcquired) {
-		t.Fatalf("TryLock of a lock that is held = %v", err)
-	}
-	got := begun(t, n)
-	unlock(t, first)
-	unlock(t, take(t, got))
 }
 
 func named(all []running, name string) running {

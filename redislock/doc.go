@@ -139,6 +139,9 @@
 //
 // # Supported servers
 //
+// Unit tests of a service can use the server of github.com/alicebob/miniredis. There leases end
+// only by FastForward, and nothing fails.
+//
 // The package runs on one server, behind Sentinel, on a Cluster, over TLS and as an ACL user,
 // with any client of [redis.NewUniversalClient]. [ClientOptions] describes which hung servers
 // it notices. All of these were tested on Redis 7.0.15 and 8.6.3, and all but TLS on Redis

@@ -18,49 +18,6 @@ import (
 
 var addresses = []string{"redis-1:6379", "redis-2:6379", "redis-3:6379"}
 
-// A lease without renewal, and a wait that is bounded without a context.
-func ExampleOptions() {
-	client := redis.NewClient(&redis.Options{Addr: address, ContextTimeoutEnabled: true})
-	defer client.Close()
-	locks := redislock.NewClient(client, redislock.ClientOptions{})
-	defer locks.Close()
-	ctx := context.Background()
-
-	m := locks.Mutex("locklab:{example}", redislock.Options{
-		TTL:            10 * time.Second, // how long a crashed holder blocks the others
-		DisableRenewal: true,             // and the longest time that it is held
-		Wait:           50 * time.Millisecond,
-	})
-	lease, err := m.Lock(ctx)
-	if err != nil {
-		log.Fatal(err)
-	}
-	_, err = m.Lock(ctx) // another goroutine, with a short wait
-	fmt.Println("busy:", errors.Is(err, redislock.ErrNotAcquired))
-	fmt.Println("unlocked:", lease.Unlock(ctx) == nil)
-}
-
-// A job that one process does every hour keeps the lock for most of it: clocks differ.
-func ExampleOptions_disableRenewal() {
-	client := redis.NewClient(&redis.Options{Addr: address, ContextTimeoutEnabled: true})
-	defer client.Close()
-	locks := redislock.NewClient(client, redislock.ClientOptions{})
-	defer locks.Close()
-
-	m := locks.Mutex("locklab:{example-hourly}", redislock.Options{TTL: 50 * time.Minute, DisableRenewal: true})
-	for range 2 { // two processes
-		_, err := m.TryLock(context.Background()) // and no Unlock
-		switch {
-		case errors.Is(err, redislock.ErrNotAcquired):
-			fmt.Println("another process does it")
-		case err != nil:
-			log.Fatal(err)
-		default:
-			fmt.Println("do it")
-		}
-	}
-}
-
 // A leader works until it has lost the lock, or until it must stop.
 func ExampleLease_Done() {
 	client := redis.NewClient(&redis.Options{Addr: address, ContextTimeoutEnabled: true})
@@ -90,26 +47,6 @@ func ExampleLease_Done() {
 	}
 }
 
-// CLIENT LIST shows the listening clients, and the key of the lock the holder.
-func ExampleClientOptions() {
-	const name = "billing-7"
-	client := redis.NewClient(&redis.Options{Addr: address, ClientName: name})
-	defer client.Close()
-	locks := redislock.NewClient(client, redislock.ClientOptions{Name: name})
-	defer locks.Close()
-	ctx := context.Background()
-
-	m := locks.Mutex("locklab:{example}", redislock.Options{})
-	err := redislock.Do(ctx, m, func(ctx context.Context, _ *redislock.Lease) error {
-		holder, err := client.Get(ctx, m.Name()).Result()
-		fmt.Println("the holder is", holder[:len(name)])
-		return err
-	})
-	if err != nil {
-		log.Fatal(err)
-	}
-}
-
 func ExampleWithTrace() {
 	client := redis.NewClient(&redis.Options{Addr: address, ContextTimeoutEnabled: true})
 	defer client.Close()
@@ -124,25 +61,6 @@ func ExampleWithTrace() {
 	})
 	m := locks.Mutex("locklab:{example}", redislock.Options{})
 	err := redislock.Do(ctx, m, func(context.Context, *redislock.Lease) error { return nil })
-	if err != nil {
-		log.Fatal(err)
-	}
-}
-
-// A polling waiter asks less and less often: Backoff.
-func ExampleBackoff() {
-	client := redis.NewClient(&redis.Options{Addr: address, ContextTimeoutEnabled: true})
-	defer client.Close()
-	locks := redislock.NewClient(client, redislock.ClientOptions{})
-	defer locks.Close()
-
-	m := locks.PollMutex("locklab:{example}", redislock.PollOptions{
-		Pause: redislock.Backoff(time.Millisecond, 100*time.Millisecond),
-	})
-	err := redislock.Do(context.Background(), m, func(context.Context, *redislock.Lease) error {
-		fmt.Println("alone")
-		return nil
-	})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -169,23 +87,6 @@ func ExampleRWMutex() {
 	fmt.Println(one.Unlock(ctx), two.Unlock(ctx))
 	err = redislock.Do(ctx, m, func(context.Context, *redislock.Lease) error {
 		fmt.Println("one writer")
-		return nil
-	})
-	if err != nil {
-		log.Fatal(err)
-	}
-}
-
-func ExampleSemaphore() {
-	client := redis.NewClient(&redis.Options{Addr: address, ContextTimeoutEnabled: true})
-	defer client.Close()
-	locks := redislock.NewClient(client, redislock.ClientOptions{})
-	defer locks.Close()
-
-	// At most two reports at once. A crashed process's permit is free when its lease is over.
-	s := locks.Semaphore("locklab:{example}", 2, redislock.Options{})
-	err := redislock.Do(context.Background(), s, func(ctx context.Context, permit *redislock.Lease) error {
-		fmt.Println("one of two")
 		return nil
 	})
 	if err != nil {
@@ -227,23 +128,6 @@ func ExampleElect() {
 		return nil
 	})
 	fmt.Println(err)
-}
-
-func ExampleCohort() {
-	client := redis.NewClient(&redis.Options{Addr: address, ContextTimeoutEnabled: true})
-	defer client.Close()
-	locks := redislock.NewClient(client, redislock.ClientOptions{})
-	defer locks.Close()
-
-	// For many goroutines of a process: up to 17 have the lock in a row before another process.
-	m := locks.Cohort("locklab:{example}", redislock.CohortOptions{Handovers: 16})
-	err := redislock.Do(context.Background(), m, func(context.Context, *redislock.Lease) error {
-		fmt.Println("alone")
-		return nil
-	})
-	if err != nil {
-		log.Fatal(err)
-	}
 }
 
 func ExampleNewRedlock() {
@@ -334,17 +218,11 @@ func TestExamples(t *testing.T) {
 		{"do", Example, "alone\n"},
 		{"try", ExampleMutex_TryLock, "held: true\nunlocked: true\nwhy it ended: redislock: lock released\n"},
 		{"reentrant", ExampleReentrant, "a step, alone\na step, alone\n"},
-		{"options", ExampleOptions, "busy: true\nunlocked: true\n"},
-		{"every hour", func() { ExampleOptions_disableRenewal(); forget(t, "locklab:{example-hourly}") }, "do it\nanother process does it\n"},
 		{"leader", ExampleLease_Done, "no longer the leader: true\nnothing to unlock: true\n"},
-		{"client name", ExampleClientOptions, "the holder is billing-7\n"},
 		{"trace", ExampleWithTrace, "granted, with a token: true\nreleased in less than an hour: true\n"},
-		{"back-off", ExampleBackoff, "alone\n"},
 		{"rw", ExampleRWMutex, "two readers, no writer: true\n<nil> <nil>\none writer\n"},
-		{"semaphore", ExampleSemaphore, "one of two\n"},
 		{"multi", ExampleMulti, "both, each with a token: true\n"},
 		{"elect", ExampleElect, "leading\ncontext canceled\n"},
-		{"cohort", ExampleCohort, "alone\n"},
 		{"redlock", ExampleNewRedlock, "alone, on most of the servers\n"},
 		{"holders", ExampleMutex_Holders, "held by billing-7 since a minute or less: true\nwaiting: 0\n"},
 		{"force", ExampleMutex_ForceUnlock, "freed: true\ntold: true\n"},
@@ -356,10 +234,4 @@ func TestExamples(t *testing.T) {
 			}
 		})
 	}
-}
-
-func forget(t *testing.T, key string) {
-	client := redis.NewClient(&redis.Options{Addr: address})
-	defer client.Close()
-	expectNoError(t, client.Del(t.Context(), key).Err())
 }

@@ -20,7 +20,6 @@ func overLease(t *testing.T, c *Client, name string) *Lease {
 // Stopped stops a process for longer than its lease before Lock returns, in each place.
 var Stopped = map[string]func(t *testing.T, c *Client){
 	"Lock":   stoppedLock,
-	"Multi":  stoppedMulti,
 	"Cohort": stoppedCohort,
 }
 
@@ -34,25 +33,6 @@ func stoppedLock(t *testing.T, c *Client) {
 			return overLease(t, c, stoppedName), nil
 		}
 		return m.acquire(ctx, true)
-	})
-	alive(t, l, err)
-}
-
-func stoppedMulti(t *testing.T, c *Client) {
-	m := c.Mutex(stoppedName, Options{})
-	tries := 0
-	l, err := c.await(t.Context(), stoppedName, 0, func(ctx context.Context) (*Lease, error) {
-		j := newJoint(c, stoppedName, 1)
-		j.all.free = j.unwind
-		if tries++; tries == 1 {
-			j.add(overLease(t, c, stoppedName))
-			return j.begin(), nil
-		}
-		l, err := m.acquire(ctx, true)
-		if err == nil {
-			j.add(l)
-		}
-		return j.begin(), err
 	})
 	alive(t, l, err)
 }

@@ -41,9 +41,12 @@ func QueueScripts(several bool) map[string]Runner {
 	return runners(k.acquire, k.release, k.free, k.renew, k.check, k.pass, k.force)
 }
 
-func KeyScripts() (poll, pubsub, reentrant map[string]Runner) {
-	return runners(pollAcquire, pollRelease, pollRenew, deleteAndPublish), runners(pubsubAcquire, pubsubRelease, pollRenew, deleteAndPublish),
-		runners(reentrantAcquire, reentrantRelease, reentrantRenew, deleteAndPublish)
+func KeyScripts() map[string]map[string]Runner {
+	return map[string]map[string]Runner{
+		"poll":      runners(pollAcquire, pollRelease, pollRenew, deleteAndPublish),
+		"pubsub":    runners(pubsubAcquire, pubsubRelease, pollRenew, deleteAndPublish),
+		"reentrant": runners(reentrantAcquire, reentrantRelease, reentrantRenew, deleteAndPublish),
+	}
 }
 
 func runners(scripts ...*script) map[string]Runner {

@@ -35,9 +35,7 @@ func newFall(t *testing.T, r running) *fall {
 
 func (f *fall) signal(i int, s unix.Signal) {
 	f.t.Helper()
-	if err := f.Signal(i, s); err != nil {
-		f.t.Fatal(err)
-	}
+	requireNoError(f.t, f.Signal(i, s))
 }
 
 func (f *fall) info(c *redis.Client, want string) {
@@ -51,9 +49,7 @@ func (f *fall) info(c *redis.Client, want string) {
 func (f *fall) part() {
 	f.t.Helper()
 	f.signal(1, unix.SIGSTOP) // else it would connect again at once
-	if err := f.primary.ClientKillByFilter(f.t.Context(), "TYPE", "replica").Err(); err != nil {
-		f.t.Fatal(err)
-	}
+	requireNoError(f.t, f.primary.ClientKillByFilter(f.t.Context(), "TYPE", "replica").Err())
 	f.info(f.primary, "connected_slaves:0")
 }
 
@@ -69,18 +65,7 @@ func (f *fall) promote() (took time.Duration) {
 // after locks m, and repeats failures while there is no primary.
 func (f *fall) after(m redislock.Lockable) *redislock.Lease {
 	f.t.Helper()
-	for end := time.Now().Add(patience); ; {
-		ctx, cancel := context.WithTimeout(f.t.Context(), time.Second)
-		l, err := m.Lock(ctx)
-		cancel()
-		if err == nil {
-			return l
-		}
-		if time.Now().After(end) {
-			f.t.Fatal("no client gets the lock after a failover:", err)
-		}
-		time.Sleep(retry)
-	}
+	return take(f.t, patient(f, m))
 }
 
 const retry = 10 * time.Millisecond
@@ -131,9 +116,7 @@ func double(f *fall, lock func(c *redislock.Client) redislock.Lockable) (old, ne
 	a, b := f.client(f.t), f.client(f.t)
 	f.part()
 	old, err := lock(a).Lock(f.t.Context())
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	requireNoError(f.t, err)
 	f.promote()
 	return old, f.after(lock(b))
 }
@@ -150,9 +133,7 @@ func ends(f *fall, old, next *redislock.Lease) {
 		f.t.Error("the old holder is never told")
 	}
 	lost(f.t, old)
-	if err := next.Unlock(f.t.Context()); err != nil {
-		f.t.Error(err)
-	}
+	expectNoError(f.t, next.Unlock(f.t.Context()))
 }
 
 func tokenRises(f *fall) bool {
@@ -194,41 +175,50 @@ func releaseLost(f *fall) bool {
 	return took > lease-slack && took < 2*lease && next.Token() > old.Token()
 }
 
-func nothingLost(f *fall) bool {
-	type pair struct {
-		kind lockKind
-		held *redislock.Lease
-		next <-chan *redislock.Lease
-	}
-	var pairs []pair
+// A contest is a lock of one kind that is held, with waiters.
+type contest struct {
+	kind    lockKind
+	held    *redislock.Lease
+	waiters []<-chan *redislock.Lease
+}
+
+// startContests starts a contest of each kind, and returns when the locks are replicated.
+func (f *fall) startContests(waiters int, o redislock.Options) (all []contest) {
 	for _, k := range lockKinds {
-		name, o := newName(), redislock.Options{TTL: failoverLease, HandoffTimeout: calm.HandoffTimeout}
-		held := lock(f.t, k.make(f.client(f.t), name, o))
-		pairs = append(pairs, pair{k, held, patient(f, k.make(f.client(f.t), name, o))})
+		name := newName()
+		c := contest{kind: k, held: lock(f.t, k.make(f.client(f.t), name, o))}
+		for range waiters {
+			c.waiters = append(c.waiters, patient(f, k.make(f.client(f.t), name, o)))
+		}
+		all = append(all, c)
 	}
 	time.Sleep(100 * time.Millisecond) // all wait
 	if f.primary.Wait(f.t.Context(), 1, patience).Val() != 1 {
 		f.t.Error("the locks are not replicated")
 	}
+	return all
+}
+
+func nothingLost(f *fall) bool {
+	all := f.startContests(1, redislock.Options{TTL: failoverLease, HandoffTimeout: calm.HandoffTimeout})
 	f.promote()
 	good := true
-	for _, p := range pairs {
-		if err := p.held.Err(); err != nil {
-			f.t.Errorf("%s: a lock that was replicated is lost: %v", p.kind.name, err)
+	for _, c := range all {
+		if err := c.held.Err(); err != nil {
+			f.t.Errorf("%s: a lock that was replicated is lost: %v", c.kind.name, err)
 		}
-		f.unlockAfter(p.kind.name, p.held)
+		f.unlockAfter(c.kind.name, c.held)
 		began := time.Now()
-		l := <-p.next
+		l := <-c.waiters[0]
 		if l == nil {
 			good = false
 			continue
 		}
-		took := time.Since(began)
-		f.t.Logf("%s: hand-over after a failover took %v", p.kind.name, took)
-		if p.kind.fenced && l.Token() <= p.held.Token() {
-			f.t.Errorf("%s: token %d after %d", p.kind.name, l.Token(), p.held.Token())
+		f.t.Logf("%s: hand-over after a failover took %v", c.kind.name, time.Since(began))
+		if c.kind.fenced && l.Token() <= c.held.Token() {
+			f.t.Errorf("%s: token %d after %d", c.kind.name, l.Token(), c.held.Token())
 		}
-		f.unlockAfter(p.kind.name, l)
+		f.unlockAfter(c.kind.name, l)
 	}
 	return good
 }
@@ -236,53 +226,28 @@ func nothingLost(f *fall) bool {
 // primaryHangs: every waiter has the lock long before the holder's lease would be over.
 func primaryHangs(f *fall) bool {
 	const lease = 2 * patience
-	type trio struct {
-		kind lockKind
-		held *redislock.Lease
-		next [2]<-chan *redislock.Lease
-	}
-	var all []trio
-	for _, k := range lockKinds {
-		name, o := newName(), redislock.Options{TTL: lease}
-		w := trio{kind: k, held: lock(f.t, k.make(f.client(f.t), name, o))}
-		for i := range w.next {
-			w.next[i] = patient(f, k.make(f.client(f.t), name, o))
-		}
-		all = append(all, w)
-	}
-	time.Sleep(100 * time.Millisecond) // all wait
-	if f.primary.Wait(f.t.Context(), 1, patience).Val() != 1 {
-		f.t.Error("the locks are not replicated")
-	}
+	all := f.startContests(2, redislock.Options{TTL: lease})
 	f.signal(0, unix.SIGSTOP)
 	defer f.signal(0, unix.SIGCONT)
 	f.info(f.backup, "role:master")
 	began := time.Now()
-	longest := make([]time.Duration, len(all))
 	var workers sync.WaitGroup
-	for i, w := range all {
+	for _, c := range all {
 		workers.Go(func() {
-			f.unlockAfter(w.kind.name, w.held)
-			for range w.next {
-				var l *redislock.Lease
-				select {
-				case l = <-w.next[0]:
-					w.next[0] = nil
-				case l = <-w.next[1]:
-					w.next[1] = nil
-				}
-				if l != nil {
-					f.unlockAfter(w.kind.name, l)
-				}
+			f.unlockAfter(c.kind.name, c.held)
+			for _, waiter := range c.waiters {
+				workers.Go(func() {
+					if l := <-waiter; l != nil {
+						f.unlockAfter(c.kind.name, l)
+					}
+				})
 			}
-			longest[i] = time.Since(began)
 		})
 	}
 	workers.Wait()
-	for i, w := range all {
-		f.t.Logf("%s: both waiters have had it %v after their primary, which hung, was replaced", w.kind.name, longest[i])
-	}
-	return slices.Max(longest) < lease/2
+	longest := time.Since(began)
+	f.t.Logf("all waiters have had it %v after their primary, which hung, was replaced", longest)
+	return longest < lease/2
 }
 
 func (f *fall) unlockAfter(name string, l *redislock.Lease) {

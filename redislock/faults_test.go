@@ -12,34 +12,35 @@ import (
 	"locklab/redislock"
 )
 
-// lostReplyRetried leaves the retry to the client library, its default.
-func lostReplyRetried(t *testing.T, at harness.Endpoint) {
-	c, watch := dial(t, at, func(o *redis.Options) { o.MaxRetries = 3 }), dial(t, at)
-	key := newKey()
-	m := pollMutex(t, c, key, redislock.Options{})
-	unlock(t, lock(t, m))
-	c.lose.Store(1)
-	l, err := m.TryLock(t.Context())
-	if err != nil {
-		t.Fatalf("TryLock of a free lock: %v", err)
-	}
-	unlock(t, l)
-	if got := owner(t, watch, key); got != "" {
-		t.Errorf("orphan %q", got)
-	}
-}
-
-func lostRepliesGiveUp(t *testing.T, at harness.Endpoint) {
-	c, watch := dial(t, at), dial(t, at)
-	key := newKey()
-	m := pollMutex(t, c, key, redislock.Options{})
-	unlock(t, lock(t, m))
-	c.lose.Store(3)
-	if l, err := m.TryLock(t.Context()); err == nil {
-		t.Fatalf("TryLock = %v after three lost replies", l)
-	}
-	if got := owner(t, watch, key); got != "" {
-		t.Errorf("orphan %q", got)
+// lostReplies: a lost reply to Lock or Unlock leaves one holder or none, of every kind, and a
+// TryLock that gives up leaves nothing.
+func lostReplies(t *testing.T, at harness.Endpoint) {
+	watch := dial(t, at)
+	for kind, make := range lockables() {
+		for _, retries := range []int{-1, 3} { // of the client library
+			c, name := dial(t, at, func(o *redis.Options) { o.MaxRetries = retries }), newName()
+			m := make(newClient(t, c), name, redislock.Options{}).(tryLocker)
+			unlock(t, lock(t, m)) // the server has the scripts
+			c.lose.Store(1)
+			l, err := m.TryLock(t.Context())
+			requireNoError(t, err)
+			if kind != "RLocker" { // readers do not exclude each other
+				if _, err := make(newClient(t, watch), name, redislock.Options{}).(tryLocker).TryLock(t.Context()); !errors.Is(err, redislock.ErrNotAcquired) {
+					t.Errorf("%s, retries %d: TryLock of a held lock = %v", kind, retries, err)
+				}
+			}
+			if retries < 0 { // otherwise Unlock cannot distinguish, see there
+				c.lose.Store(1)
+			}
+			unlock(t, l)
+			if kind != "Redlock" && retries < 0 { // for a Redlock a server that does not answer refuses
+				c.lose.Store(3)
+				if l, err := m.TryLock(t.Context()); err == nil {
+					t.Fatalf("%s: TryLock = %v after three lost replies", kind, l)
+				}
+			}
+			eventually(t, kind+": nothing is left", func() bool { return len(leftOf(t, watch, name)) == 0 })
+		}
 	}
 }
 
@@ -108,18 +109,30 @@ func lateReply(t *testing.T, at harness.Endpoint) {
 	eventually(t, "the lock is released in the background", func() bool { return owner(t, watch, key) == "" })
 }
 
-func wrongType(t *testing.T, at harness.Endpoint) {
-	c := dial(t, at)
-	key := newKey()
-	requireNoError(t, c.LPush(t.Context(), key, "x").Err())
-	defer c.Del(context.WithoutCancel(t.Context()), key)
-	before := c.Counts()
-	_, err := pollMutex(t, c, key, redislock.Options{}).Lock(t.Context())
-	if !redis.HasErrorPrefix(err, "WRONGTYPE") {
-		t.Errorf("Lock = %v, want the server's WRONGTYPE", err)
-	}
-	if got := c.Counts().Sub(before).Requests; got > 2 { // NOSCRIPT included
-		t.Errorf("%d requests for a final answer", got)
+// foreignKey: a lock whose key belongs to another program is neither taken nor changed.
+func foreignKey(t *testing.T, at harness.Endpoint) {
+	for kind, make := range lockables() {
+		c, key := dial(t, at), newKey()
+		m := make(newClient(t, c), key, redislock.Options{}).(tryLocker)
+		for _, value := range []string{"by hand", "A:1", "A:1 12", "", "\x00 1 1"} {
+			requireNoError(t, c.Set(t.Context(), key, value, time.Minute).Err())
+			if _, err := m.TryLock(t.Context()); !errors.Is(err, redislock.ErrNotAcquired) && !redis.HasErrorPrefix(err, "WRONGTYPE") {
+				t.Errorf("%s: TryLock of the key %q = %v", kind, value, err)
+			}
+			if got := c.Get(t.Context(), key).Val(); got != value {
+				t.Errorf("%s: the key %q is now %q", kind, value, got)
+			}
+		}
+		c.Del(t.Context(), key)
+		requireNoError(t, c.LPush(t.Context(), key, "x").Err())
+		before := c.Counts()
+		if _, err := m.Lock(t.Context()); !redis.HasErrorPrefix(err, "WRONGTYPE") {
+			t.Errorf("%s: Lock of a list = %v, want the server's WRONGTYPE", kind, err)
+		}
+		if got := c.Counts().Sub(before).Requests; got > 2 { // NOSCRIPT included
+			t.Errorf("%s: %d requests for a final answer", kind, got)
+		}
+		c.Del(t.Context(), key)
 	}
 }
 

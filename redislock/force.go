@@ -14,14 +14,13 @@ import (
 // run concurrently with the next holder, whose token is greater. ForceUnlock sends one
 // request. Without an answer it returns an error.
 func (m *Mutex) ForceUnlock(ctx context.Context) (freed bool, err error) {
-	if m.err != nil {
-		return false, m.err
-	}
-	n, err := m.send(m.c.traced(ctx), m.kind.force)
-	if n == 2 || err != nil && !refused(err) {
-		m.watchOver() // it may have been handed over by a request whose reply was lost
-	}
-	return forced(m.name, n, err)
+	return m.force(ctx, func(ctx context.Context) (int, error) {
+		n, err := m.send(ctx, m.kind.force)
+		if n == 2 || err != nil && !refused(err) {
+			m.watchOver() // it may have been handed over by a request whose reply was lost
+		}
+		return n, err
+	})
 }
 
 // ForceUnlock takes the lock away from all of its holders, see [Mutex.ForceUnlock].
@@ -43,37 +42,38 @@ func (m *Cohort) ForceUnlock(ctx context.Context) (freed bool, err error) {
 
 // ForceUnlock deletes the key, see [Mutex.ForceUnlock]. Waiters notice at their next poll.
 func (m *PollMutex) ForceUnlock(ctx context.Context) (freed bool, err error) {
-	if m.err != nil {
-		return false, m.err
-	}
-	ctx = m.c.traced(ctx)
-	n, err := request(ctx, m.name, deleteAndPublish.op, func() *redis.IntCmd { return m.c.rdb.Del(ctx, m.name) }).Result()
-	return forced(m.name, int(n), err)
+	return m.force(ctx, func(ctx context.Context) (int, error) {
+		n, err := request(ctx, m.name, deleteAndPublish.op, func() *redis.IntCmd { return m.c.rdb.Del(ctx, m.name) }).Result()
+		return int(n), err
+	})
 }
 
 // ForceUnlock deletes the key of the lock and wakes the waiters, see [Mutex.ForceUnlock].
 func (m *PubSubMutex) ForceUnlock(ctx context.Context) (freed bool, err error) {
-	return m.c.forceUnlock(ctx, m.name, m.err, m.sub.channel)
+	return m.delete(ctx, m.sub.channel)
 }
 
 // ForceUnlock deletes the key and wakes a waiter per process, see [Mutex.ForceUnlock].
 func (m *Reentrant) ForceUnlock(ctx context.Context) (freed bool, err error) {
-	return m.c.forceUnlock(ctx, m.name, m.err, m.sub.channel)
+	return m.delete(ctx, m.sub.channel)
 }
 
 var deleteAndPublish = newScript("reentrant_force")
 
-func (c *Client) forceUnlock(ctx context.Context, name string, misuse error, channel string) (freed bool, err error) {
-	if misuse != nil {
-		return false, misuse
-	}
-	n, err := call{deleteAndPublish, []string{name}, []any{channel, unlockMessage}}.run(c.traced(ctx), c.rdb).Int()
-	return forced(name, n, err)
+func (b *base) delete(ctx context.Context, channel string) (freed bool, err error) {
+	return b.force(ctx, func(ctx context.Context) (int, error) {
+		return call{deleteAndPublish, []string{b.name}, []any{channel, unlockMessage}}.run(ctx, b.c.rdb).Int()
+	})
 }
 
-func forced(name string, n int, err error) (bool, error) {
+// force calls send, which sends one request and returns more than 0 if it changed anything.
+func (b *base) force(ctx context.Context, send func(context.Context) (int, error)) (freed bool, err error) {
+	if b.err != nil {
+		return false, b.err
+	}
+	n, err := send(b.c.traced(ctx))
 	if err != nil {
-		return false, fmt.Errorf("redislock: force unlock %s: %w", name, explain(err))
+		return false, fmt.Errorf("redislock: force unlock %s: %w", b.name, explain(err))
 	}
 	return n > 0, nil
 }

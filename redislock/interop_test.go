@@ -4,16 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
-	"locklab/harness"
-	"locklab/harness/locktest"
-	"locklab/internal/leaktest"
 	"locklab/redislock"
 )
 
@@ -111,81 +106,10 @@ func (r *redisson) renew(ctx context.Context, thread int) (held bool, err error)
 	return n == 1, err
 }
 
-// twice takes the lock twice, and calls stay with a count of two and of one.
-func (r *redisson) twice(ctx context.Context, thread int, stay func()) error {
-	for range 2 {
-		if err := r.lock(ctx, thread); err != nil {
-			return err
-		}
-	}
-	for range 2 {
-		stay()
-		if err := r.unlock(ctx, thread); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// TestInterop makes Redisson's requests contend with redis-reentrant.
+// TestInterop lets Redisson's requests contend with a Reentrant: both counts step by step, and both
+// ways of waking.
 func TestInterop(t *testing.T) {
-	t.Parallel()
-	at := locktest.Endpoint(t, harness.KindRedis)
-	t.Run("contention", func(t *testing.T) { leaktest.Own(t); interopContention(t, at) })
-	t.Run("steps", func(t *testing.T) { leaktest.Own(t); interopSteps(t, at) })
-}
-
-func interopContention(t *testing.T, at harness.Endpoint) {
-	ours, theirs := dial(t, at), dial(t, at)
-	key := newKey()
-	m := newClient(t, ours).Reentrant(key, redislock.Options{})
-	r := newRedisson(theirs.Client, key)
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	defer cancel()
-	const workers, times = 3, 40
-	var inside, overlaps atomic.Int64
-	var got [2]atomic.Int64
-	stay := func(side int) {
-		if inside.Add(1) > 1 {
-			overlaps.Add(1)
-		}
-		time.Sleep(time.Millisecond)
-		inside.Add(-1)
-		got[side].Add(1)
-	}
-	var all sync.WaitGroup
-	for i := range workers {
-		all.Go(func() {
-			o := m.Owner()
-			for range times {
-				l := lock(t, o)
-				again := lock(t, o)
-				unlock(t, l)
-				stay(0)
-				unlock(t, again)
-			}
-		})
-		all.Go(func() {
-			for range times {
-				if err := r.twice(ctx, i, func() { stay(1) }); err != nil {
-					t.Error(err)
-					return
-				}
-			}
-		})
-	}
-	all.Wait()
-	t.Logf("acquisitions: ours %d, Redisson's %d; overlaps %d", got[0].Load(), got[1].Load(), overlaps.Load())
-	if overlaps.Load() > 0 {
-		t.Errorf("%d overlaps", overlaps.Load())
-	}
-	if got[0].Load() != workers*times || got[1].Load() != 2*workers*times {
-		t.Errorf("acquisitions %d and %d, want %d and twice that", got[0].Load(), got[1].Load(), workers*times)
-	}
-}
-
-// interopSteps checks both counts step by step, and both ways of waking.
-func interopSteps(t *testing.T, at harness.Endpoint) {
+	at := runParallel(t)
 	c, theirs := dial(t, at), dial(t, at)
 	key := newKey()
 	m := newClient(t, c).Reentrant(key, redislock.Options{})
@@ -199,21 +123,17 @@ func interopSteps(t *testing.T, at harness.Endpoint) {
 			t.Fatalf("%s: TryLock = %v", when, err)
 		}
 	}
-	must := func(err error) {
-		t.Helper()
-		requireNoError(t, err)
-	}
-	must(r.lock(ctx, 1))
-	must(r.lock(ctx, 1))
+	requireNoError(t, r.lock(ctx, 1))
+	requireNoError(t, r.lock(ctx, 1))
 	kept(true, "Redisson holds it twice")
-	must(r.unlock(ctx, 1))
+	requireNoError(t, r.unlock(ctx, 1))
 	kept(true, "Redisson holds it once")
 	if held, err := r.renew(ctx, 1); !held || err != nil {
 		t.Errorf("Redisson's renewal = %t, %v", held, err)
 	}
 	woken := begun(t, o)
 	eventually(t, "we listen", func() bool { return listeners(t, c, key) == 1 })
-	must(r.unlock(ctx, 1))
+	requireNoError(t, r.unlock(ctx, 1))
 	outer := take(t, woken)
 	inner := lock(t, o)
 	for _, l := range []*redislock.Lease{inner, outer} {
@@ -231,8 +151,8 @@ func interopSteps(t *testing.T, at harness.Endpoint) {
 	go func() { next <- r.lock(ctx, 2) }()
 	eventually(t, "Redisson listens", func() bool { return listeners(t, c, key) == 2 })
 	unlock(t, outer)
-	must(<-next)
+	requireNoError(t, <-next)
 	kept(true, "Redisson holds it")
-	must(r.unlock(ctx, 2))
+	requireNoError(t, r.unlock(ctx, 2))
 	kept(false, "Redisson has released it")
 }

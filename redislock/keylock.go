@@ -2,18 +2,12 @@ package redislock
 
 import (
 	"context"
-	"fmt"
 	"time"
-
-	"locklab/lock"
 )
 
 // A keyLock is one key with a time to live, with the owner's nonce. It records no waiters.
 type keyLock struct {
-	c    *Client
-	name string
-	o    Options
-	err  error // the error of an invalid name or o
+	base
 
 	// ask takes the lock. Its answer is n > 0, a releaser, or n <= 0 if another holder's
 	// key expires in -n milliseconds, 0 if unknown.
@@ -24,7 +18,7 @@ type keyLock struct {
 	free func(ctx context.Context, nonce string, by releaser) (held bool, err error)
 
 	// strategy returns how one Lock waits, and a function to call at its end.
-	strategy func() (wait waitFunc, end func())
+	strategy func() (wait waitFunc, end func(served bool))
 }
 
 // A waitFunc waits before attempt n+1 of one Lock and returns the reason for that attempt.
@@ -40,76 +34,27 @@ var (
 )
 
 func newKeyLock(c *Client, name string, o Options) *keyLock {
-	k := &keyLock{c: c, name: name, ask: pollAcquire, needs: pollNeeds}
-	k.o, k.err = c.options(o, name)
+	k := &keyLock{base: c.base(name, o), ask: pollAcquire, needs: pollNeeds}
 	k.free = k.compareAndDelete
 	return k
 }
-
-// Name returns the key of the lock.
-func (k *keyLock) Name() string { return k.name }
 
 // Lock waits for the lock until ctx ends.
 //
 // It takes one request for each attempt, and one more if the server does not have the script
 // yet.
-func (k *keyLock) Lock(ctx context.Context) (*Lease, error) { return k.lock(ctx, false) }
+func (k *keyLock) Lock(ctx context.Context) (*Lease, error) { return k.lock(ctx, false, k) }
 
 // TryLock takes the lock if it is free. Otherwise the error wraps ErrNotAcquired.
-func (k *keyLock) TryLock(ctx context.Context) (*Lease, error) { return k.lock(ctx, true) }
+func (k *keyLock) TryLock(ctx context.Context) (*Lease, error) { return k.lock(ctx, true, k) }
 
-func (k *keyLock) lock(ctx context.Context, try bool) (*Lease, error) {
-	if k.err != nil {
-		return nil, k.err
-	}
-	return k.o.limited(k.c.await(ctx, k.name, k.o.bound(try), func(ctx context.Context) (*Lease, error) { return k.acquire(ctx, try) }))
-}
-
-// acquire asks for the lock until ctx ends or the server fails. Only a lease leaves a key.
 func (k *keyLock) acquire(ctx context.Context, try bool) (*Lease, error) {
-	nonce, failed := k.c.identity(), new(outage)
-	undo := k.c.aside(failed, func(ctx context.Context) error { return k.withdraw(ctx, nonce) })
-	doubt := false // an unanswered request may have set the key
-	giveUp := func(err error) (*Lease, error) {
-		if !doubt {
-			undo = nil
-		}
-		return nil, gaveUp(ctx, k.name, k.o, err, undo)
-	}
+	nonce := k.c.identity()
+	a := attempts{base: &k.base, try: try, undo: func(ctx context.Context) error { return k.withdraw(ctx, nonce) }}
 	wait, end := k.strategy()
-	defer end()
-	trace := lock.TraceOf(ctx)
-	for attempt := 1; ; attempt++ {
-		l, left, err := k.attempt(ctx, nonce)
-		var over error // the reason not to try again
-		switch {
-		case l != nil:
-			return l, nil
-		case err == nil && try:
-			return nil, ErrNotAcquired
-		case err == nil:
-			doubt = false
-			failed.over()
-			if attempt == 1 {
-				trace.TellQueued(k.name, -1)
-			}
-			var why Wake
-			why, over = wait(ctx, attempt, left)
-			trace.TellWoken(k.name, why)
-		default:
-			doubt = doubt || !refused(err)
-			pause := failed.pause(err)
-			if failed.hopeless(ctx, k.c, k.o, try) {
-				return giveUp(err)
-			}
-			if over = k.c.rest(ctx, pause); over != nil && k.c.closedErr() == nil {
-				over = err
-			}
-		}
-		if over != nil {
-			return giveUp(over)
-		}
-	}
+	l, err := a.run(ctx, func() (*Lease, time.Duration, error) { return k.attempt(ctx, nonce) }, wait)
+	end(l != nil)
+	return l, err
 }
 
 // attempt sends one request. It returns a lease, or the rest of another's, 0 if unknown.
@@ -120,13 +65,10 @@ func (k *keyLock) attempt(ctx context.Context, nonce string) (l *Lease, left tim
 	if err != nil || n <= 0 {
 		return nil, time.Duration(-n) * time.Millisecond, err
 	}
-	l = &Lease{c: k.c, name: k.name, renewal: k.call(pollRenew, nonce, lease), span: k.o.TTL, margin: k.o.Margin, fixed: k.o.DisableRenewal, prompt: k.c.prompt}
-	l.free = func(ctx context.Context) (bool, error) { return k.free(ctx, nonce, releaser(n)) }
-	l.again = func(ctx context.Context) error { _, err := l.free(ctx); return err }
-	if !l.begin(sent, k.o.TTL) {
-		return nil, 0, fmt.Errorf("the answer took longer than the lease of %v", k.o.TTL)
-	}
-	return l, 0, nil
+	l = k.newLease(k.call(pollRenew, nonce, lease), func(ctx context.Context) (bool, error) { return k.free(ctx, nonce, releaser(n)) })
+	l.prompt = k.c.prompt
+	l, err = l.granted(sent)
+	return l, 0, err
 }
 
 func (k *keyLock) call(s *script, args ...any) call { return call{s, []string{k.name}, args} }
@@ -134,11 +76,7 @@ func (k *keyLock) call(s *script, args ...any) call { return call{s, []string{k.
 // withdraw deletes the key if it has the nonce, in the background if there is no answer.
 func (k *keyLock) withdraw(ctx context.Context, nonce string) error {
 	again := func(ctx context.Context) error { _, err := k.free(ctx, nonce, byScript); return err }
-	err := again(ctx)
-	if err != nil {
-		k.c.later(k.name, k.c.clock.Now().Add(k.o.TTL), nil, again, nil)
-	}
-	return err
+	return k.insist(ctx, again)
 }
 
 // release deletes the key if it has the nonce, by a script, and reports whether it had.

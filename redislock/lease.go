@@ -114,6 +114,14 @@ func (l *Lease) begin(from time.Time, span time.Duration) bool {
 	return l.c.keep(l)
 }
 
+// granted begins a whole lease, which was asked for at sent.
+func (l *Lease) granted(sent time.Time) (*Lease, error) {
+	if !l.begin(sent, l.span) {
+		return nil, fmt.Errorf("the answer took longer than the lease of %v", l.span)
+	}
+	return l, nil
+}
+
 // extend records a renewal that was sent then, unless a later one is. The caller holds l.c.mu.
 func (l *Lease) extend(sent time.Time) bool {
 	if !sent.After(l.from) {
@@ -289,16 +297,6 @@ type untilKey struct{}
 func (c *Client) inTime(ctx context.Context) bool {
 	until, ok := ctx.Value(untilKey{}).(time.Time)
 	return !ok || c.clock.Now().Before(until)
-}
-
-func (l *Lease) giveBack(ctx context.Context) (held bool, err error) {
-	if l.again == nil {
-		return l.free(ctx)
-	}
-	return answered(ctx, l.c, l.name, unlockSilence, l.free, func(ctx context.Context) (bool, error) {
-		err := l.again(ctx)
-		return err == nil, err
-	})
 }
 
 func (l *Lease) lost() error {

@@ -82,17 +82,10 @@ type Options struct {
 
 // withDefaults returns o with defaults, or an error for an invalid option or name.
 func (o Options) withDefaults(name string) (Options, error) {
-	if o.TTL == 0 {
-		o.TTL = DefaultTTL
-	}
-	if o.HandoffTimeout == 0 {
-		o.HandoffTimeout = DefaultHandoffTimeout
-	}
-	o.HandoffTimeout = min(o.HandoffTimeout, o.TTL)
+	o.TTL = cmp.Or(o.TTL, DefaultTTL)
+	o.HandoffTimeout = min(cmp.Or(o.HandoffTimeout, DefaultHandoffTimeout), o.TTL)
 	o.Outage = cmp.Or(o.Outage, DefaultOutage)
-	if o.Margin == 0 {
-		o.Margin = min(DefaultMargin, max(o.TTL/10, 0))
-	}
+	o.Margin = cmp.Or(o.Margin, min(DefaultMargin, max(o.TTL/10, 0)))
 	switch {
 	case name == "":
 		return o, fmt.Errorf("%w: the lock has no name", ErrUsage)
@@ -117,13 +110,6 @@ func (o Options) withDefaults(name string) (Options, error) {
 		return o, fmt.Errorf("%w: a wait of %v: want more than 0, or 0 for no bound", ErrUsage, o.Wait)
 	}
 	return o, nil
-}
-
-func (o Options) bound(try bool) time.Duration {
-	if try {
-		return 0
-	}
-	return o.Wait
 }
 
 // again is the longest time before a waiter asks again: two leases, at most a minute.
@@ -177,6 +163,42 @@ func Elect(ctx context.Context, m Lockable, lead func(ctx context.Context, l *Le
 // Locker returns m as a sync.Locker that panics if Lock or Unlock fails. Prefer Lock or Do.
 func Locker(m Lockable) sync.Locker { return lock.Locker(m.Lock, ErrNotHeld) }
 
+// A base is what all locks have: a name on a server, and options.
+type base struct {
+	c    *Client
+	name string
+	o    Options
+	err  error // the error of an invalid name, of o or of c's options
+}
+
+func (c *Client) base(name string, o Options) base {
+	o, err := o.withDefaults(name)
+	return base{c, name, o, cmp.Or(err, c.misname)}
+}
+
+func (b *base) newLease(renewal call, free func(ctx context.Context) (held bool, err error)) *Lease {
+	return &Lease{c: b.c, name: b.name, renewal: renewal, span: b.o.TTL, margin: b.o.Margin, fixed: b.o.DisableRenewal,
+		free: free, again: func(ctx context.Context) error { _, err := free(ctx); return err }}
+}
+
+// Name returns the key of the lock.
+func (b *base) Name() string { return b.name }
+
+type acquirer interface {
+	acquire(ctx context.Context, try bool) (*Lease, error)
+}
+
+func (b *base) lock(ctx context.Context, try bool, a acquirer) (*Lease, error) {
+	if b.err != nil {
+		return nil, b.err
+	}
+	wait := b.o.Wait
+	if try {
+		wait = 0
+	}
+	return b.o.limited(b.c.await(ctx, b.name, wait, func(ctx context.Context) (*Lease, error) { return a.acquire(ctx, try) }))
+}
+
 // await runs acquire in a goroutine of c and waits until ctx ends, or for wait if that is not 0.
 func (c *Client) await(ctx context.Context, name string, wait time.Duration, acquire func(context.Context) (*Lease, error)) (*Lease, error) {
 	return c.awaitIn(c.traced(ctx), name, wait, acquire)
@@ -226,33 +248,22 @@ func ended(ctx context.Context, name string) error {
 	return fmt.Errorf("%w: %s: %w", ErrNotAcquired, name, err)
 }
 
-// gaveUp returns err of a failed Lock, or ctx's. undo, if not nil, reverts unsure requests.
-func gaveUp(ctx context.Context, name string, o Options, err error, undo func(context.Context) error) error {
+// gaveUp returns err of a failed Lock, or ctx's.
+func gaveUp(ctx context.Context, name string, err error) error {
 	if until, ok := ctx.Deadline(); ok && !time.Now().Before(until) {
 		<-ctx.Done() // the client library may have checked the deadline before
 	}
 	if ctx.Err() != nil {
-		err = endedWith(ctx, name, err)
+		last := err // reported too, unless it is an effect of the end
+		err = ended(ctx, name)
+		if !errors.Is(last, context.Canceled) && !errors.Is(last, context.DeadlineExceeded) && !errors.Is(last, ErrClosed) {
+			err = fmt.Errorf("%w: %w", err, explain(last))
+		}
 	}
 	if !errors.Is(err, ErrNotAcquired) {
 		err = fmt.Errorf("redislock: lock %s: %w", name, explain(err))
 	}
-	if undo == nil {
-		return err
-	}
-	if again := undo(ctx); again != nil && ctx.Err() == nil {
-		err = fmt.Errorf("%w (and what it left there may stay for %v, or until the server answers)", err, o.TTL)
-	}
 	return err
-}
-
-// endedWith returns the error of a Lock whose context has ended, with the last failure.
-func endedWith(ctx context.Context, name string, err error) error {
-	end := ended(ctx, name)
-	if err == nil || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, ErrClosed) {
-		return end
-	}
-	return fmt.Errorf("%w: %w", end, explain(err))
 }
 
 func (c *Client) rest(ctx context.Context, d time.Duration) error {

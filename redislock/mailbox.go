@@ -161,11 +161,7 @@ func (mail *mailboxes) guard(m *Mutex) bool {
 	defer b.drop()
 	wait := m.o.HandoffTimeout + watchLate
 	b.guarded, b.guardAt = m, b.c.clock.Now().Add(wait)
-	if b.guard == nil {
-		b.guard = time.AfterFunc(wait, func() { b.c.spawn(b.check) })
-	} else {
-		b.guard.Reset(wait)
-	}
+	b.guard = callAfter(b.guard, wait, func() { b.c.spawn(b.check) })
 	return true
 }
 

@@ -6,25 +6,19 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
 	"locklab/harness"
-	"locklab/harness/locktest"
-	"locklab/internal/leaktest"
 	"locklab/redislock"
 )
 
 func TestMailboxes(t *testing.T) {
-	t.Parallel()
-	at := locktest.Endpoint(t, harness.KindRedis)
-	leaktest.Own(t)
+	at := runParallel(t)
 	runBeside(t, at, []serverTest{
 		{"connections close", mailboxConnections},
-		{"a mutex for every name", mailboxNames},
 		{"a subscriber for every request", mailboxSubscribers},
 		{"another name while one is waited for", mailboxAnother},
 		{"many notifications for another", mailboxNeverEmpty},
@@ -39,12 +33,10 @@ func mailboxConnections(t *testing.T, at harness.Endpoint) {
 	c := redislock.NewClient(dial(t, at).Client, redislock.ClientOptions{Name: "mailbox-connections"})
 	defer c.Close()
 	open := func() int { return strings.Count(watch.ClientList(t.Context()).Val(), "name=mailbox-connections ") }
-	var leases []*redislock.Lease
-	var waiters []<-chan *redislock.Lease
-	for range n {
+	all := make([]heldUp, n)
+	for i := range all {
 		key := newKey()
-		leases = append(leases, lock(t, holder.Mutex(key, redislock.Options{})))
-		waiters = append(waiters, begun(t, c.Mutex(key, redislock.Options{})))
+		all[i] = heldUp{lock(t, holder.Mutex(key, redislock.Options{})), begun(t, c.Mutex(key, redislock.Options{}))}
 	}
 	eventually(t, "all wait, and are listened for", func() bool { return redislock.Listening(c) == n && open() > 0 })
 	if got := open(); got > most {
@@ -52,9 +44,8 @@ func mailboxConnections(t *testing.T, at harness.Endpoint) {
 	} else {
 		t.Logf("%d connections listen for %d locks", got, n)
 	}
-	for i, l := range leases {
-		unlock(t, l)
-		unlock(t, take(t, waiters[i]))
+	for _, w := range all {
+		w.handOver(t)
 	}
 	eventually(t, "at most one connection is left", func() bool { return open() <= 1 })
 	if left := redislock.Mailboxes(c); left > 0 {
@@ -62,30 +53,15 @@ func mailboxConnections(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-func mailboxNames(t *testing.T, at harness.Endpoint) {
-	p := newPeer(t, at)
-	var c atomic.Int64
-	for range 1000 {
-		unlock(t, lock(t, p.Mutex(newKey(), redislock.Options{})))
-		c.Add(int64(redislock.Mailboxes(p.Client)))
-	}
-	if n := c.Load(); n > 0 || redislock.Listening(p.Client) > 0 {
-		t.Errorf("%d locks that are free are known, and %d listened for", n, redislock.Listening(p.Client))
-	}
-}
-
 func mailboxSubscribers(t *testing.T, at harness.Endpoint) {
 	const n = 50
-	for _, k := range lockKinds {
-		if k.name != "Reentrant" && k.name != "PubSubMutex" {
-			continue
-		}
+	for _, kind := range []string{"Reentrant", "PubSubMutex"} {
 		h, p, key := newPeer(t, at), newPeer(t, at), newKey()
-		held := lock(t, k.make(h.Client, key, redislock.Options{}))
+		held := lock(t, kinds[kind](h.Client, key, redislock.Options{}))
 		before := p.mail.dialled.Load()
 		var waiters []<-chan *redislock.Lease
 		for range n {
-			waiters = append(waiters, begun(t, k.make(p.Client, key, redislock.Options{})))
+			waiters = append(waiters, begun(t, kinds[kind](p.Client, key, redislock.Options{})))
 		}
 		eventually(t, "the mailbox is listened to", func() bool { return p.mail.dialled.Load() > before })
 		unlock(t, held)
@@ -99,7 +75,7 @@ func mailboxSubscribers(t *testing.T, at harness.Endpoint) {
 		}
 		all.Wait()
 		if dialled := p.mail.dialled.Load() - before; dialled > 1 {
-			t.Errorf("%s: %d connections subscribed, want 1", k.name, dialled)
+			t.Errorf("%s: %d connections subscribed, want 1", kind, dialled)
 		}
 		eventually(t, "the connection closes", func() bool { return len(p.mail.open()) <= 1 }) // the first PING's
 	}
@@ -153,24 +129,17 @@ func (m traced) Lock(ctx context.Context) (*redislock.Lease, error) {
 func mailboxNeverEmpty(t *testing.T, at harness.Endpoint) {
 	watch, h, p := dial(t, at), newPeer(t, at), newPeer(t, at)
 	a, b := newKey(), newKey()
-	var leases []*redislock.Lease
-	var waiters []<-chan *redislock.Lease
-	for i, key := range []string{a, b} {
-		leases = append(leases, lock(t, h.Mutex(key, redislock.Options{})))
-		waiters = append(waiters, begun(t, p.Mutex(key, redislock.Options{})))
-		eventually(t, "it is listened for", func() bool { return redislock.Listening(p.Client) == i+1 })
-		eventually(t, "it waits", func() bool { return waiting(t, watch, key) == 1 })
-	}
-	defer func() {
-		unlock(t, leases[0])
-		unlock(t, take(t, waiters[0]))
-	}()
+	first := waitBehind(t, watch, h, p, a)
+	eventually(t, "it is listened for", func() bool { return redislock.Listening(p.Client) == 1 })
+	second := waitBehind(t, watch, h, p, b)
+	eventually(t, "both are listened for", func() bool { return redislock.Listening(p.Client) == 2 })
+	defer first.handOver(t)
 	full := a + ":~mail:" + mailboxOf(t, watch, a)
 	junk := slices.Repeat([]any{"of no meaning"}, 50_000)
 	requireNoError(t, watch.RPush(t.Context(), full, junk...).Err())
 	defer watch.Del(context.WithoutCancel(t.Context()), full)
-	unlock(t, leases[1])
-	next := take(t, waiters[1])
+	unlock(t, second.held)
+	next := take(t, second.got)
 	if left := watch.LLen(t.Context(), full).Val(); left == 0 {
 		t.Error("another mailbox was emptied first")
 	} else {
@@ -189,17 +158,20 @@ func mailboxReplaced(t *testing.T, at harness.Endpoint) {
 	second := waitBehind(t, watch, h, p, b)
 	eventually(t, "another connection listens", func() bool { return len(p.mail.open()) == 2 })
 	released := time.Now()
-	unlock(t, second.held)
-	next := take(t, second.got)
+	second.handOver(t)
 	between(t, "the hand-over", time.Since(released), 0, 5*time.Second)
-	unlock(t, next)
-	unlock(t, first.held)
-	unlock(t, take(t, first.got))
+	first.handOver(t)
 }
 
 type heldUp struct {
 	held *redislock.Lease
 	got  <-chan *redislock.Lease
+}
+
+func (w heldUp) handOver(t *testing.T) {
+	t.Helper()
+	unlock(t, w.held)
+	unlock(t, take(t, w.got))
 }
 
 func waitBehind(t *testing.T, watch *link, h, p *peer, key string) heldUp {
@@ -235,18 +207,15 @@ func clusterNode(t *testing.T, all []running) {
 	h, c := redislock.NewClient(node, redislock.ClientOptions{}), redislock.NewClient(node, redislock.ClientOptions{})
 	defer h.Close()
 	defer c.Close()
-	var leases []*redislock.Lease
-	var waiters []<-chan *redislock.Lease
+	var waiters []heldUp
 	for i, name := range names {
-		leases = append(leases, lock(t, h.Mutex(name, redislock.Options{})))
-		waiters = append(waiters, begun(t, c.Mutex(name, redislock.Options{})))
+		waiters = append(waiters, heldUp{lock(t, h.Mutex(name, redislock.Options{})), begun(t, c.Mutex(name, redislock.Options{}))})
 		eventually(t, "it is listened for", func() bool { return redislock.Listening(c) == i+1 })
 	}
 	eventually(t, "each has a connection", func() bool { return redislock.Readers(c) == len(names) })
-	for i, l := range leases {
+	for _, w := range waiters {
 		released := time.Now()
-		unlock(t, l)
-		unlock(t, take(t, waiters[i]))
+		w.handOver(t)
 		between(t, "the hand-over", time.Since(released), 0, 5*time.Second)
 	}
 }

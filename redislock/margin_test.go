@@ -8,16 +8,12 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"locklab/harness"
-	"locklab/harness/locktest"
-	"locklab/internal/leaktest"
 	"locklab/redislock"
 )
 
 // TestMargin: a cut-off holder's deadline is before the next grant, by the margin and drift.
 func TestMargin(t *testing.T) {
-	t.Parallel()
-	at := locktest.Endpoint(t, harness.KindRedis)
-	leaktest.Own(t)
+	at := runParallel(t)
 	var all errgroup.Group
 	all.SetLimit(8) // they wait most of the time
 	for _, k := range lockKinds {

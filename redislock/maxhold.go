@@ -1,9 +1,5 @@
 package redislock
 
-import (
-	"time"
-)
-
 // The states of a lease: how the holder's part of it ended.
 const (
 	stateHeld     = iota
@@ -11,19 +7,14 @@ const (
 	stateRevoked  // the client has ended it and given it back
 )
 
+// limited bounds l by MaxHold, unless err is the reason that there is no lease.
 func (o Options) limited(l *Lease, err error) (*Lease, error) {
-	if err == nil && o.MaxHold > 0 {
-		l.limitTo(o.MaxHold)
+	if err != nil || o.MaxHold == 0 {
+		return l, err
 	}
-	return l, err
-}
-
-func (l *Lease) limitTo(d time.Duration) {
+	overdue := func() { _ = l.revoke(l.limit.Err(ErrLost)) } // repeated in the background if it fails
 	l.c.mu.Lock()
 	defer l.c.mu.Unlock()
-	l.limit.Begin(l.alive, d, l.c.clock.Now, func() { l.c.task(l.overdue) })
-}
-
-func (l *Lease) overdue() {
-	_ = l.revoke(l.limit.Err(ErrLost)) // repeated in the background if it fails
+	l.limit.Begin(l.alive, o.MaxHold, l.c.clock.Now, func() { l.c.task(overdue) })
+	return l, nil
 }

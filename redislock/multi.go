@@ -1,6 +1,7 @@
 package redislock
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -24,24 +25,24 @@ import (
 // Its lease ends when any of the mutexes is lost; the others are held until it is unlocked.
 // Its token is the token of the first name: see [Lease.TokenOf].
 type Multi struct {
-	c     *Client
+	base  base     // of the first mutex
 	queue []*Mutex // in the order in which they are taken
-	err   error
 }
 
 // Multi returns the mutexes with these names, in the order of names, without duplicates.
 func (c *Client) Multi(names []string, o Options) *Multi {
-	m := &Multi{c: c}
+	m := new(Multi)
+	if len(names) == 0 {
+		m.base.err = fmt.Errorf("%w: no name to lock", ErrUsage)
+		return m
+	}
+	var err error
 	for _, name := range slices.Compact(slices.Sorted(slices.Values(names))) {
 		part := c.Mutex(name, o)
-		if m.err == nil {
-			m.err = part.err
-		}
-		m.queue = append(m.queue, part)
+		m.queue, err = append(m.queue, part), cmp.Or(err, part.err)
 	}
-	if len(names) == 0 {
-		m.err = fmt.Errorf("%w: no name to lock", ErrUsage)
-	}
+	m.base = m.queue[0].base
+	m.base.err = err
 	return m
 }
 
@@ -56,41 +57,35 @@ func (m *Multi) Names() []string {
 
 // Lock takes the mutexes one after another, see [Mutex.Lock], and holds them while it waits
 // for the next. If ctx ends it releases them, and if one is lost it restarts.
-func (m *Multi) Lock(ctx context.Context) (*Lease, error) { return m.lock(ctx, false) }
+func (m *Multi) Lock(ctx context.Context) (*Lease, error) { return m.base.lock(ctx, false, m) }
 
 // TryLock takes the mutexes if all are free without waiters; else the error wraps
 // ErrNotAcquired.
-func (m *Multi) TryLock(ctx context.Context) (*Lease, error) { return m.lock(ctx, true) }
+func (m *Multi) TryLock(ctx context.Context) (*Lease, error) { return m.base.lock(ctx, true, m) }
 
-func (m *Multi) lock(ctx context.Context, try bool) (*Lease, error) {
-	if m.err != nil {
-		return nil, m.err
-	}
-	o := m.queue[0].o
-	return o.limited(m.c.await(ctx, m.queue[0].name, o.bound(try), func(ctx context.Context) (*Lease, error) {
-		for {
-			l, again, err := m.acquire(ctx, try)
-			if !again {
-				return l, err
-			}
-			if m.c.rest(ctx, retryPause) != nil {
-				return nil, gaveUp(ctx, m.queue[0].name, m.queue[0].o, ErrClosed, nil)
-			}
+func (m *Multi) acquire(ctx context.Context, try bool) (*Lease, error) {
+	for {
+		l, again, err := m.takeAll(ctx, try)
+		if !again {
+			return l, err
 		}
-	}))
+		if m.base.c.rest(ctx, retryPause) != nil {
+			return nil, gaveUp(ctx, m.base.name, ErrClosed)
+		}
+	}
 }
 
-// acquire takes all or none. again is true if one was lost while it waited for the next.
-func (m *Multi) acquire(ctx context.Context, try bool) (l *Lease, again bool, err error) {
+// takeAll takes all or none. again is true if one was lost while it waited for the next.
+func (m *Multi) takeAll(ctx context.Context, try bool) (l *Lease, again bool, err error) {
 	waiting, giveUp := context.WithCancel(ctx)
 	defer giveUp()
-	j := newJoint(m.c, m.queue[0].name, len(m.queue))
+	j := newJoint(m.base.c, m.base.name, len(m.queue))
 	for _, part := range m.queue {
 		l, err := part.acquire(waiting, try)
 		if err != nil {
 			lost := slices.ContainsFunc(j.members(), func(l *Lease) bool { return l.Err() != nil })
 			_, _ = j.unwind(ctx) // a failed release ends with its lease
-			return nil, lost && ctx.Err() == nil && m.c.closedErr() == nil, err
+			return nil, lost && ctx.Err() == nil && m.base.c.closedErr() == nil, err
 		}
 		defer context.AfterFunc(l.alive, giveUp)()
 		j.add(l)

@@ -4,8 +4,11 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"time"
+
+	"locklab/lock"
 )
 
 type outage struct {
@@ -41,10 +44,6 @@ func (f *outage) ended(ctx context.Context, errs ...error) error {
 		return err
 	}
 	return cmp.Or(f.last, ctx.Err())
-}
-
-func (f *outage) hopeless(ctx context.Context, c *Client, o Options, try bool) bool {
-	return c.final(f.last) || f.lasts(ctx, o, try)
 }
 
 func (f *outage) lasts(ctx context.Context, o Options, try bool) bool {
@@ -91,8 +90,8 @@ func (c *Client) later(name string, until time.Time, wake <-chan struct{}, f fun
 	if done == nil {
 		done = func() {}
 	}
-	d := c.owe(name)
-	if c.closedErr() == nil && c.debts() > maxLater || !c.task(func() {
+	d, all := c.owe(name)
+	if c.closedErr() == nil && all > maxLater || !c.task(func() {
 		defer done()
 		pause := laterPause
 		for now := c.clock.Now(); now.Before(until) && c.restOr(wake, pause/2+rand.N(pause)); now = c.clock.Now() {
@@ -134,29 +133,103 @@ const (
 
 var errUndoing = errors.New("the server has not answered")
 
-// aside returns f as the undo of gaveUp: for up to unlockWait, which the Lock does not await.
-func (c *Client) aside(failed *outage, f func(context.Context) error) func(context.Context) error {
-	return func(ctx context.Context) error {
-		done := make(chan error, 1)
-		if !c.task(func() {
-			detached, cancel := context.WithTimeout(context.WithoutCancel(ctx), unlockWait)
-			defer cancel()
-			done <- f(detached)
-		}) {
-			return ErrClosed
-		}
-		patience := undoWait
+// attempts are the requests of one Lock or TryLock, and how to undo them.
+type attempts struct {
+	*base
+	outage
+	try   bool
+	doubt bool // a request may have had an effect
+	undo  func(context.Context) error
+}
+
+// run asks until it has the lock, ctx ends or the server fails. It waits while the lock is taken.
+// Only a lease leaves anything.
+func (a *attempts) run(ctx context.Context, ask func() (*Lease, time.Duration, error), wait waitFunc) (*Lease, error) {
+	trace, queued := lock.TraceOf(ctx), false
+	for n := 1; ; n++ {
+		l, left, err := ask()
+		var end error // the reason not to ask again
 		switch {
-		case ctx.Err() != nil && failed.failures > 0:
-			return errUndoing
-		case ctx.Err() != nil:
-			patience = undoWaitEnded
+		case l != nil:
+			return l, nil
+		case err == nil && a.try:
+			return nil, ErrNotAcquired
+		case err == nil:
+			a.doubt = false
+			a.over()
+			if !queued {
+				trace.TellQueued(a.name, -1)
+			}
+			queued = true
+			var why Wake
+			if why, end = wait(ctx, n, left); end == nil {
+				trace.TellWoken(a.name, why)
+			}
+		default:
+			pause, over := a.failed(ctx, err)
+			if over {
+				return a.giveUp(ctx, err)
+			}
+			if end = a.c.rest(ctx, pause); end != nil && a.c.closedErr() == nil {
+				end = err
+			}
 		}
-		select {
-		case err := <-done:
-			return err
-		case <-time.After(patience):
-			return errUndoing
+		if end != nil {
+			return a.giveUp(ctx, end)
 		}
+	}
+}
+
+// failed records a failure. It returns the pause before the next attempt, and over if that is
+// pointless.
+func (a *attempts) failed(ctx context.Context, err error) (pause time.Duration, over bool) {
+	a.doubt = a.doubt || !refused(err)
+	pause = a.pause(err)
+	return pause, a.c.final(err) || a.lasts(ctx, a.o, a.try)
+}
+
+// giveUp returns the error of a Lock that fails for err, after it has undone unsure requests.
+func (a *attempts) giveUp(ctx context.Context, err error) (*Lease, error) {
+	err = gaveUp(ctx, a.name, err)
+	if !a.doubt {
+		return nil, err
+	}
+	if left := a.revert(ctx); left != nil && ctx.Err() == nil {
+		err = fmt.Errorf("%w (and what it left there may stay for %v, or until the server answers)", err, a.o.TTL)
+	}
+	return nil, err
+}
+
+// insist calls f, and after a failure in the background until the lease is over.
+func (b *base) insist(ctx context.Context, f func(context.Context) error) error {
+	err := f(ctx)
+	if err != nil {
+		b.c.later(b.name, b.c.clock.Now().Add(b.o.TTL), nil, f, nil)
+	}
+	return err
+}
+
+// revert runs undo for up to unlockWait, which the Lock does not await.
+func (a *attempts) revert(ctx context.Context) error {
+	done, undo := make(chan error, 1), a.undo
+	if !a.c.task(func() {
+		detached, cancel := context.WithTimeout(context.WithoutCancel(ctx), unlockWait)
+		defer cancel()
+		done <- undo(detached)
+	}) {
+		return ErrClosed
+	}
+	patience := undoWait
+	switch {
+	case ctx.Err() != nil && a.failures > 0:
+		return errUndoing
+	case ctx.Err() != nil:
+		patience = undoWaitEnded
+	}
+	select {
+	case err := <-done:
+		return err
+	case <-time.After(patience):
+		return errUndoing
 	}
 }

@@ -44,25 +44,18 @@ func (c *Client) PollMutex(name string, o PollOptions) *PollMutex {
 	m := &PollMutex{newKeyLock(c, name, o.Options)}
 	pause := o.Pause
 	if pause == nil {
-		pause = jitter(leastPause, mostPause)
+		pause = func(int) time.Duration { return leastPause + rand.N(mostPause-leastPause+1) }
 	}
-	m.strategy = func() (waitFunc, func()) {
+	m.strategy = func() (waitFunc, func(bool)) {
 		return func(ctx context.Context, n int, _ time.Duration) (Wake, error) {
-			if err := c.rest(ctx, pause(n)); err != nil {
-				return "", err
-			}
-			return WakeTime, nil
-		}, func() {}
+			return WakeTime, c.rest(ctx, pause(n))
+		}, func(bool) {}
 	}
 	return m
 }
 
 // The default pauses of a polling waiter.
 const leastPause, mostPause = 5 * time.Millisecond, 15 * time.Millisecond
-
-func jitter(least, most time.Duration) func(int) time.Duration {
-	return func(int) time.Duration { return least + rand.N(most-least+1) }
-}
 
 // Backoff returns pauses for PollOptions: the nth is evenly spread from 0 to first doubled n-1
 // times, at most to most ("full jitter": Brooker, "Exponential Backoff And Jitter", AWS

@@ -1,10 +1,7 @@
 package redislock
 
 import (
-	"cmp"
 	"context"
-	"errors"
-	"time"
 )
 
 // A PubSubMutex is a [PollMutex] whose waiters listen instead of polling. A release
@@ -50,20 +47,6 @@ func (c *Client) PubSubMutex(name string, o Options) *PubSubMutex {
 	m.free = func(ctx context.Context, nonce string, _ releaser) (bool, error) {
 		return m.release(ctx, pubsubRelease, nonce, m.sub.channel)
 	}
-	m.strategy = m.listen
+	m.strategy = func() (waitFunc, func(bool)) { return m.sub.strategy(m.o.TTL) }
 	return m
-}
-
-func (m *PubSubMutex) listen() (waitFunc, func()) {
-	w := m.sub.join() // before the first attempt, so that no later message is missed
-	return func(ctx context.Context, _ int, left time.Duration) (Wake, error) {
-		if err := m.sub.listen(); err != nil {
-			return "", err
-		}
-		why := w.wait(ctx, m.c, cmp.Or(left, m.o.TTL)+watchLate)
-		if err := errors.Join(m.c.ended(ctx), m.sub.failure()); err != nil {
-			return "", err
-		}
-		return why, nil
-	}, func() { m.sub.leave(w, true) }
 }

@@ -55,12 +55,9 @@ import (
 // A Mutex is a lock between all clients that use the same name on the same server, first come,
 // first served. It can be locked again after any error. It is not reentrant.
 type Mutex struct {
-	c    *Client
-	name string
+	base
 	keys []string
 	kind queueKind
-	o    Options
-	err  error // the error of an invalid name or o
 }
 
 type queueKind struct {
@@ -93,16 +90,11 @@ var exclusive = queueKind{
 // with braces must have text in the first pair. A Mutex may be made for every call: all of one
 // name share the Client's state.
 func (c *Client) Mutex(name string, o Options) *Mutex {
-	m := &Mutex{c: c, name: name, kind: exclusive}
-	if m.o, m.err = c.options(o, name); m.err == nil {
-		m.err = cmp.Or(c.misuse, c.together(name))
-	}
+	m := &Mutex{base: c.base(name, o), kind: exclusive}
+	m.err = cmp.Or(m.err, c.misuse, c.together(name))
 	m.keys = []string{name, companion(name, "queue"), companion(name, "token"), companion(name, "mail:")}
 	return m
 }
-
-// Name returns the key of the lock.
-func (m *Mutex) Name() string { return m.name }
 
 // Lock waits for the lock until ctx ends, in order of arrival; the error then wraps
 // ErrNotAcquired and the error of ctx. While the server is unreachable or refuses temporarily
@@ -111,17 +103,10 @@ func (m *Mutex) Name() string { return m.name }
 //
 // An uncontended Lock takes one request, and one more if the server does not have the script
 // yet.
-func (m *Mutex) Lock(ctx context.Context) (*Lease, error) { return m.lock(ctx, false) }
+func (m *Mutex) Lock(ctx context.Context) (*Lease, error) { return m.lock(ctx, false, m) }
 
 // TryLock takes the lock if it is free without waiters; else the error wraps ErrNotAcquired.
-func (m *Mutex) TryLock(ctx context.Context) (*Lease, error) { return m.lock(ctx, true) }
-
-func (m *Mutex) lock(ctx context.Context, try bool) (*Lease, error) {
-	if m.err != nil {
-		return nil, m.err
-	}
-	return m.o.limited(m.c.await(ctx, m.name, m.o.bound(try), func(ctx context.Context) (*Lease, error) { return m.acquire(ctx, try) }))
-}
+func (m *Mutex) TryLock(ctx context.Context) (*Lease, error) { return m.lock(ctx, true, m) }
 
 type queued struct {
 	nonce        string
@@ -143,36 +128,27 @@ func (c *Client) soonest(old, at time.Time) time.Time {
 func (m *Mutex) acquire(ctx context.Context, try bool) (*Lease, error) {
 	w := m.enter(lock.TraceOf(ctx))
 	defer m.leave(w)
-	failed := new(outage)
-	queued := false // a place in the queue, or the lock, may be ours
-	giveUp := func(err error) (*Lease, error) {
-		undo := m.c.aside(failed, func(ctx context.Context) error { return m.withdraw(ctx, w) })
-		if !queued {
-			undo = nil
-		}
-		return nil, gaveUp(ctx, m.name, m.o, err, undo)
-	}
+	a := attempts{base: &m.base, try: try, undo: func(ctx context.Context) error { return m.withdraw(ctx, w) }}
 	for {
 		l, watch, ahead, err := m.ask(ctx, w, try)
 		switch {
 		case l != nil:
 			return l, nil
 		case err != nil:
-			queued = queued || !refused(err)
-			watch = failed.pause(err)
-			if failed.hopeless(ctx, m.c, m.o, try) {
-				return giveUp(err)
+			var over bool
+			if watch, over = a.failed(ctx, err); over {
+				return a.giveUp(ctx, err)
 			}
 		case try:
 			return nil, busy(m.name)
 		default:
-			if !queued {
+			if !a.doubt {
 				w.trace.TellQueued(m.name, ahead)
 			}
-			queued = true
-			failed.over()
+			a.doubt = true // a place in the queue is ours
+			a.over()
 			if err := w.box.listen(); err != nil {
-				return giveUp(err)
+				return a.giveUp(ctx, err)
 			}
 		}
 		w.until = m.c.soonest(w.until, m.c.clock.Now().Add(w.patience(m.o.HandoffTimeout, watch, ahead)))
@@ -180,8 +156,8 @@ func (m *Mutex) acquire(ctx context.Context, try bool) (*Lease, error) {
 		if l != nil {
 			return l, nil
 		}
-		if over := failed.ended(ctx, err, m.c.closedErr()); over != nil {
-			return giveUp(over)
+		if over := a.ended(ctx, err, m.c.closedErr()); over != nil {
+			return a.giveUp(ctx, over)
 		}
 	}
 }
@@ -210,11 +186,8 @@ func (m *Mutex) ask(ctx context.Context, w *queued, try bool) (l *Lease, watch t
 	default:
 		return nil, min(span+watchLate+m.stagger(ahead), m.o.again(), m.look(ahead)), ahead, nil
 	}
-	l = m.lease(w, token)
-	if !l.begin(sent, m.o.TTL) {
-		return nil, 0, 0, fmt.Errorf("the answer took longer than the lease of %v", m.o.TTL)
-	}
-	return l, 0, 0, nil
+	l, err = m.lease(w, token).granted(sent)
+	return l, 0, 0, err
 }
 
 // patience returns the time to wait before a request scheduled in watch. If notifications come
@@ -287,13 +260,9 @@ func (m *Mutex) wait(ctx context.Context, w *queued) (*Lease, error) {
 }
 
 func (m *Mutex) lease(w *queued, token uint64) *Lease {
-	return &Lease{
-		c: m.c, name: m.name, token: token, prompt: m.c.prompt,
-		free:    func(ctx context.Context) (bool, error) { return m.release(ctx, w, true) },
-		renewal: m.alone(m.kind.renew, w, m.o.TTL.Milliseconds()),
-		again:   func(ctx context.Context) error { _, err := m.release(ctx, w, true); return err },
-		span:    m.o.TTL, margin: m.o.Margin, fixed: m.o.DisableRenewal,
-	}
+	l := m.newLease(m.alone(m.kind.renew, w, m.o.TTL.Milliseconds()), func(ctx context.Context) (bool, error) { return m.release(ctx, w, true) })
+	l.token, l.prompt = token, m.c.prompt
+	return l
 }
 
 func (m *Mutex) call(s *script, w *queued, args ...any) call {

@@ -3,7 +3,6 @@ package redislock_test
 import (
 	"context"
 	"fmt"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -12,8 +11,6 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"locklab/harness"
-	"locklab/harness/locktest"
-	"locklab/internal/leaktest"
 	"locklab/redislock"
 )
 
@@ -82,24 +79,19 @@ type deathScene struct {
 	at           harness.Endpoint
 	watch        *link
 	key          string
-	kind         lockKind
+	kind         string
 	lease, grant time.Duration
 }
 
 // TestDeaths: the next waiter has the lock at most a lease and a grant timeout after deaths.
 func TestDeaths(t *testing.T) {
-	t.Parallel()
-	at := locktest.Endpoint(t, harness.KindRedis)
-	leaktest.Own(t)
+	at := runParallel(t)
 	var all errgroup.Group
 	all.SetLimit(12) // they wait most of the time
 	for _, d := range deaths {
-		for _, kind := range lockKinds {
-			if !slices.Contains(deathKinds, kind.name) {
-				continue
-			}
+		for _, kind := range deathKinds {
 			all.Go(func() error {
-				t.Run(fmt.Sprintf("%s/%s", d.name, kind.name), func(t *testing.T) {
+				t.Run(fmt.Sprintf("%s/%s", d.name, kind), func(t *testing.T) {
 					s := &deathScene{at: at, watch: dial(t, at), key: newKey(), kind: kind, lease: 2 * time.Second, grant: 300 * time.Millisecond}
 					last, died := d.die(t, s)
 					l, came := last.lease(t)
@@ -116,7 +108,7 @@ func TestDeaths(t *testing.T) {
 func (s *deathScene) process(t *testing.T) *peer { return newPeer(t, s.at) }
 
 func (s *deathScene) lock(p *peer) keyed {
-	return s.kind.make(p.Client, s.key, redislock.Options{TTL: s.lease, HandoffTimeout: s.grant}).(keyed)
+	return kinds[s.kind](p.Client, s.key, redislock.Options{TTL: s.lease, HandoffTimeout: s.grant}).(keyed)
 }
 
 func (s *deathScene) holds(t *testing.T) (*peer, *redislock.Lease) {
@@ -182,7 +174,7 @@ func queueMailboxOfDead(t *testing.T, at harness.Endpoint) {
 	const lease = time.Second
 	boxes, watch := make(map[string]string), dial(t, at)
 	for _, kind := range deathKinds {
-		s := &deathScene{at: at, watch: watch, key: newKey(), kind: kindCalled(t, kind), lease: lease, grant: lease}
+		s := &deathScene{at: at, watch: watch, key: newKey(), kind: kind, lease: lease, grant: lease}
 		_, l := s.holds(t)
 		dead := s.process(t)
 		s.waits(t, dead)
@@ -199,17 +191,6 @@ func queueMailboxOfDead(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-func kindCalled(t *testing.T, name string) lockKind {
-	t.Helper()
-	for _, k := range lockKinds {
-		if k.name == name {
-			return k
-		}
-	}
-	t.Fatalf("no kind is called %s", name)
-	return lockKind{}
-}
-
 // manyWaitersAsk: many waiters of a held lock ask about once a lease, not all at once.
 func manyWaitersAsk(t *testing.T, at harness.Endpoint) {
 	const lease, grant, clients, leases = 900 * time.Millisecond, 300 * time.Millisecond, 100, 4
@@ -218,14 +199,7 @@ func manyWaitersAsk(t *testing.T, at harness.Endpoint) {
 	p := newPeer(t, at)
 	m := p.Mutex(key, o)
 	l := lock(t, newPeer(t, at).Mutex(key, o))
-	ctx, stop := context.WithCancel(t.Context())
-	var working sync.WaitGroup
-	defer working.Wait()
-	defer stop()
-	for range clients {
-		working.Go(func() { m.Lock(ctx) })
-	}
-	eventually(t, "all are in the queue", func() bool { return waiting(t, watch, key) == clients })
+	startWaiters(t, watch, m, clients)
 	before, began := p.link.Counts().Requests, time.Now()
 	time.Sleep(leases * lease)
 	each := float64(p.link.Counts().Requests-before) / clients / (time.Since(began).Seconds() / lease.Seconds())

@@ -1,7 +1,6 @@
 package redislock_test
 
 import (
-	"context"
 	"errors"
 	"testing"
 	"time"
@@ -26,7 +25,7 @@ func queueDeadProcess(t *testing.T, at harness.Endpoint) {
 		{"RWMutex", 1, []string{"GHOST:1:1", "GHOST:2:1"}},
 	} {
 		watch, key := dial(t, at), newKey()
-		m := kindCalled(t, test.kind).make(newPeer(t, at).Client, key, redislock.Options{HandoffTimeout: grant}).(keyed)
+		m := kinds[test.kind](newPeer(t, at).Client, key, redislock.Options{HandoffTimeout: grant}).(keyed)
 		l := lock(t, m)
 		w := enqueue(t, watch, m)
 		ghosts(t, watch, key, test.waiters...)
@@ -71,23 +70,6 @@ func queueGuardLeaves(t *testing.T, at harness.Endpoint) {
 	unlock(t, l)
 }
 
-func queueCancelFirst(t *testing.T, at harness.Endpoint) {
-	const lease = 800 * time.Millisecond
-	watch, key := dial(t, at), newKey()
-	o := redislock.Options{TTL: lease, HandoffTimeout: 100 * time.Millisecond}
-	p := newPeer(t, at)
-	lock(t, p.Mutex(key, o))
-	m := newPeer(t, at).Mutex(key, redislock.Options{})
-	first, second := enqueue(t, watch, m), enqueue(t, watch, m)
-	time.Sleep(lease / 2) // it has been renewed
-	p.die()
-	left := time.Now()
-	first.withdraw(t)
-	l, came := second.lease(t)
-	between(t, "a successor, after the first waiter was cancelled", came.Sub(left), 0, lease)
-	unlock(t, l)
-}
-
 func queueCancelMiddle(t *testing.T, at harness.Endpoint) {
 	watch, key := dial(t, at), newKey()
 	m := newPeer(t, at).Mutex(key, redislock.Options{})
@@ -127,31 +109,6 @@ func queueCancelGranted(t *testing.T, at harness.Endpoint) {
 
 func retrying(o *redis.Options) { o.MaxRetries = 3 }
 
-func queueLostLock(t *testing.T, at harness.Endpoint) {
-	for name, tweak := range map[string]func(*redis.Options){"by us": func(*redis.Options) {}, "by the library": retrying} {
-		watch, key := dial(t, at), newKey()
-		p := newPeer(t, at, tweak)
-		m := p.Mutex(key, redislock.Options{})
-		unlock(t, lock(t, m))
-		p.lose.Store(1)
-		l := lock(t, m)
-		w := enqueue(t, watch, m)
-		p.lose.Store(1)
-		other := enqueue(t, watch, m) // joins twice
-		if n := waiting(t, watch, key); n != 2 {
-			t.Errorf("repeated %s: %d are in the queue, want 2", name, n)
-		}
-		for _, w := range []*waiter{w, other} {
-			unlock(t, l)
-			l, _ = w.lease(t)
-		}
-		unlock(t, l)
-		if got := owner(t, watch, key); got != "" {
-			t.Errorf("repeated %s: orphan %q", name, got)
-		}
-	}
-}
-
 func queueLostUnlock(t *testing.T, at harness.Endpoint) {
 	const grant = 300 * time.Millisecond
 	for name, tweak := range map[string]func(*redis.Options){"by us": func(*redis.Options) {}, "by the library": retrying} {
@@ -169,23 +126,6 @@ func queueLostUnlock(t *testing.T, at harness.Endpoint) {
 		left := time.Now()
 		l, came := w.lease(t) // the handover to the ghost is checked
 		between(t, "getting past a dead waiter", came.Sub(left), grant/2, grant)
-		unlock(t, l)
-	}
-}
-
-func queueLostRenewal(t *testing.T, at harness.Endpoint) {
-	for _, tweak := range []func(*redis.Options){func(*redis.Options) {}, retrying} {
-		p := newPeer(t, at, tweak)
-		m := p.Mutex(newKey(), redislock.Options{TTL: 1500 * time.Millisecond})
-		l := lock(t, m)
-		for range 3 {
-			p.lose.Store(1)
-			eventually(t, "a renewal is lost", func() bool { return p.lose.Load() <= 0 })
-		}
-		time.Sleep(1200 * time.Millisecond) // past the first lease
-		if err := l.Err(); err != nil {
-			t.Errorf("the lease has ended: %v", err)
-		}
 		unlock(t, l)
 	}
 }
@@ -212,43 +152,5 @@ func queueReaderKilled(t *testing.T, at harness.Endpoint) {
 			t.Errorf("the waiter got on only after %v", took)
 		}
 		unlock(t, l)
-	}
-}
-
-func queueNoScript(t *testing.T, at harness.Endpoint) {
-	p := newPeer(t, at)
-	watch, key := dial(t, at), newKey()
-	p.link.AddHook(hook(func(ctx context.Context, cmd redis.Cmder, next redis.ProcessHook) error {
-		if cmd.Name() == "evalsha" {
-			cmd.Args()[1] = noScriptHash
-		}
-		return next(ctx, cmd)
-	}))
-	m := p.Mutex(key, redislock.Options{TTL: 300 * time.Millisecond})
-	l := lock(t, m)
-	other := lock(t, p.Mutex(newKey(), redislock.Options{TTL: 300 * time.Millisecond}))
-	w := enqueue(t, watch, m)
-	time.Sleep(600 * time.Millisecond)
-	unlock(t, l)
-	l, _ = w.lease(t)
-	unlock(t, l)
-	unlock(t, other)
-}
-
-func queueSilent(t *testing.T, at harness.Endpoint) {
-	watch, key := dial(t, at), newKey()
-	p := newPeer(t, at, func(o *redis.Options) { o.ReadTimeout = time.Second })
-	m := p.Mutex(key, redislock.Options{})
-	l := lock(t, m)
-	w := enqueue(t, watch, m)
-	p.link.stall.Store(true)
-	p.mail.stall.Store(true)
-	began := time.Now()
-	go l.Unlock(t.Context())
-	time.Sleep(50 * time.Millisecond)
-	p.Client.Close()
-	between(t, "Close", time.Since(began), 0, 3*time.Second)
-	if g := <-w.got; !errors.Is(g.err, redislock.ErrClosed) {
-		t.Errorf("Lock = %v, want ErrClosed", g.err)
 	}
 }

@@ -71,16 +71,9 @@ func queueManyLate(t *testing.T, at harness.Endpoint) {
 	p := newPeer(t, at)
 	m := p.Mutex(key, redislock.Options{HandoffTimeout: grant})
 	l := lock(t, newPeer(t, at).Mutex(key, redislock.Options{HandoffTimeout: grant}))
-	ctx, stop := context.WithCancel(t.Context())
-	var working sync.WaitGroup
-	defer working.Wait()
-	defer stop()
-	for range clients {
-		working.Go(func() { m.Lock(ctx) })
-	}
-	eventually(t, "all are in the queue", func() bool { return waiting(t, watch, key) == clients })
+	startWaiters(t, watch, m, clients)
 	before := p.link.Counts().Requests
-	watch.RPush(ctx, key+":~mail:"+mailboxOf(t, watch, key), "GHOST:1 0 1 0") // written in 1970
+	watch.RPush(t.Context(), key+":~mail:"+mailboxOf(t, watch, key), "GHOST:1 0 1 0") // written in 1970
 	eventually(t, "the notification is read", func() bool { return p.link.Counts().Requests >= before+clients })
 	before = p.link.Counts().Requests
 	time.Sleep(span)

@@ -26,7 +26,6 @@ func TestQueueLocal(t *testing.T) {
 		{"lost reply", localLostReply},
 		{"lost reply to a waiter that gives up", localLostLeave},
 		{"no reply", localNoReply},
-		{"no reply, and a waiter that comes later", localLateComer},
 		{"order between processes", localOrder},
 		{"readers", localReaders},
 	} {
@@ -65,10 +64,9 @@ func localLostLeave(t *testing.T, at harness.Endpoint) {
 	o := redislock.Options{HandoffTimeout: 10 * time.Second}
 	for _, name := range deathKinds {
 		watch, key := dial(t, at), newKey()
-		k := kindCalled(t, name)
-		l := lock(t, k.make(newPeer(t, at).Client, key, o))
+		l := lock(t, kinds[name](newPeer(t, at).Client, key, o))
 		p := newPeer(t, at, retrying)
-		m := k.make(p.Client, key, o).(keyed)
+		m := kinds[name](p.Client, key, o).(keyed)
 		a, b := enqueue(t, watch, m), enqueue(t, watch, m)
 		eventually(t, "it listens", func() bool { return p.mail.Counts().Requests > 1 })
 		p.mail.delay.Store(int64(time.Second))
@@ -84,65 +82,49 @@ func localLostLeave(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// localLateComer joins the queue after the release began, whose reply does not come.
-func localLateComer(t *testing.T, at harness.Endpoint) {
-	const grant = 300 * time.Millisecond
-	watch, key := dial(t, at), newKey()
-	requireNoError(t, redislock.LoadQueueScripts(t.Context(), watch))
-	p := newPeer(t, at)
-	m := p.Mutex(key, redislock.Options{HandoffTimeout: grant})
-	l := lock(t, m)
-	begun, resume := make(chan struct{}), make(chan struct{})
-	p.link.AddHook(before([]string{"evalsha"}, func() {
-		close(begun)
-		<-resume
-	}))
-	gone := make(chan struct{})
-	go func() {
-		defer close(gone)
-		_ = l.Unlock(t.Context())
-	}()
-	<-begun
-	w := enqueue(t, watch, m)
-	eventually(t, "it listens", func() bool { return p.mail.Counts().Requests > 1 })
-	p.link.delay.Store(int64(5 * grant))
-	left := time.Now()
-	close(resume)
-	eventually(t, "it was handed over", func() bool { return waiting(t, watch, key) == 0 })
-	time.Sleep(50 * time.Millisecond) // its reply is on its way
-	p.link.delay.Store(0)             // for other requests
-	next, came := w.lease(t)
-	between(t, "a hand-over whose reply does not come", came.Sub(left), 0, grant)
-	<-gone
-	unlock(t, next)
-}
-
+// localNoReply: the reply to a release does not come, nor the notification in it. The waiter is in
+// the queue before the release begins, or joins it then.
 func localNoReply(t *testing.T, at harness.Endpoint) {
 	const grant = 300 * time.Millisecond
-	watch, key := dial(t, at), newKey()
-	requireNoError(t, redislock.LoadQueueScripts(t.Context(), watch))
-	p := newPeer(t, at)
-	m := p.Mutex(key, redislock.Options{HandoffTimeout: grant})
-	l := lock(t, m)
-	w := enqueue(t, watch, m)
-	eventually(t, "it has its place, and listens", func() bool { return p.mail.Counts().Requests > 1 })
-	p.link.delay.Store(int64(5 * grant))
-	gone := make(chan struct{})
-	left := time.Now()
-	go func() {
-		defer close(gone)
-		_ = l.Unlock(t.Context())
-	}()
-	eventually(t, "it was handed over", func() bool { return waiting(t, watch, key) == 0 })
-	time.Sleep(50 * time.Millisecond) // its reply is on its way
-	p.link.delay.Store(0)             // for other requests
-	next, came := w.lease(t)
-	between(t, "a hand-over whose reply does not come", came.Sub(left), grant/2, grant)
-	<-gone
-	if err := next.Err(); err != nil {
-		t.Errorf("the next holder's Err = %v", err)
+	for _, early := range []bool{true, false} {
+		watch, key := dial(t, at), newKey()
+		requireNoError(t, redislock.LoadQueueScripts(t.Context(), watch))
+		p := newPeer(t, at)
+		m := p.Mutex(key, redislock.Options{HandoffTimeout: grant})
+		l := lock(t, m)
+		var w *waiter
+		join := func() {
+			w = enqueue(t, watch, m)
+			eventually(t, "it listens", func() bool { return p.mail.Counts().Requests > 1 })
+		}
+		if early {
+			join()
+		}
+		begun, resume, gone := make(chan struct{}), make(chan struct{}), make(chan struct{})
+		p.link.AddHook(before([]string{"evalsha"}, func() {
+			close(begun)
+			<-resume
+		}))
+		go func() {
+			defer close(gone)
+			_ = l.Unlock(t.Context())
+		}()
+		<-begun
+		if !early {
+			join()
+		}
+		p.link.delay.Store(int64(5 * grant))
+		left := time.Now()
+		close(resume)
+		eventually(t, "it was handed over", func() bool { return waiting(t, watch, key) == 0 })
+		time.Sleep(50 * time.Millisecond) // its reply is on its way
+		p.link.delay.Store(0)             // for other requests
+		next, came := w.lease(t)
+		between(t, "a hand-over whose reply does not come", came.Sub(left), 0, grant)
+		<-gone
+		expectNoError(t, next.Err())
+		unlock(t, next)
 	}
-	unlock(t, next)
 }
 
 func localOrder(t *testing.T, at harness.Endpoint) {

@@ -3,6 +3,7 @@ package redislock_test
 import (
 	"context"
 	"errors"
+	"sync"
 	"testing"
 	"time"
 
@@ -22,7 +23,7 @@ type peer struct {
 
 func newPeer(t *testing.T, at harness.Endpoint, tweak ...func(*redis.Options)) *peer {
 	t.Helper()
-	p := &peer{link: dial(t, at, tweak...), mail: dial(t, at, func(o *redis.Options) { o.PoolSize = 1 << 10 })}
+	p := &peer{link: dial(t, at, tweak...), mail: dial(t, at, func(o *redis.Options) { o.PoolSize, o.MaxIdleConns = 1<<10, 1 })}
 	p.Client = redislock.NewClient(p.link.Client, redislock.ClientOptions{Blocking: p.mail.Client})
 	t.Cleanup(func() { p.Client.Close() })
 	return p
@@ -69,6 +70,18 @@ func enqueue(t *testing.T, watch *link, m keyed) *waiter {
 		}
 	}
 	return w
+}
+
+// startWaiters starts n Locks of m, which end with the test, and returns when all are in the queue.
+func startWaiters(t *testing.T, watch *link, m keyed, n int) {
+	t.Helper()
+	ctx, stop := context.WithCancel(t.Context())
+	var working sync.WaitGroup
+	for range n {
+		working.Go(func() { m.Lock(ctx) })
+	}
+	t.Cleanup(func() { stop(); working.Wait() })
+	eventually(t, "all are in the queue", func() bool { return waiting(t, watch, m.Name()) == int64(n) })
 }
 
 func (w *waiter) lease(t *testing.T) (*redislock.Lease, time.Time) {

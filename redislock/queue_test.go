@@ -2,15 +2,10 @@ package redislock_test
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
-	"github.com/redis/go-redis/v9"
 	"golang.org/x/sync/errgroup"
 
 	"locklab/harness"
@@ -22,67 +17,34 @@ import (
 func TestQueue(t *testing.T) {
 	at := locktest.Endpoint(t, harness.KindRedis)
 	leaktest.All(t)
-	var patient []serverTest
-	defer func() { runBeside(t, at, patient) }()
 	for _, test := range []serverTest{
 		{"requests at any number of waiters", queueCommands},
-		{"requests while it is kept", queueCommandsKept},
-		{"a thousand waiters over one connection", queueThousand},
 		{"tokens", queueTokens},
-		{"renewal", queueRenewal},
 		{"renewal of a grant", queueGrantRenewed},
-		{"renewals in one batch", queueBatch},
-		{"fixed", queueFixed},
-		{"reading ends", queueLinger},
-		{"blocking client that repeats", queueRepeats},
-		{"dead waiters of one process", queueDeadProcess},
-		{"Unlock past the lease", queueLateUnlock},
-		{"the one that handed over leaves", queueGuardLeaves},
-		{"cancelled: first", queueCancelFirst},
 		{"cancelled: middle", queueCancelMiddle},
-		{"cancelled: notification in flight", queueCancelGranted},
-		{"lost reply to Lock", queueLostLock},
-		{"lost reply to Unlock", queueLostUnlock},
-		{"lost reply to renewal", queueLostRenewal},
-		{"reader killed", queueReaderKilled},
-		{"no script", queueNoScript},
 		{"all notifications read late", queueAllLate},
 		{"many waiters whose notifications are read late", queueManyLate},
 		{"late notification to another", queueLateToAnother},
-		{"silent server", queueSilent},
-		{"place left behind", queueLeftPlace},
 		{"grant to a waiter that has gone", queueGrantToNone},
-		{"mailbox of a dead waiter", queueMailboxOfDead},
 		{"many that wait", manyWaitersAsk},
 		{"long queue", queueLongQueue},
 	} {
-		if waitsMostly[test.name] {
-			patient = append(patient, test)
-			continue
-		}
 		t.Run(test.name, func(t *testing.T) {
 			leaktest.All(t)
 			test.run(t, at)
 		})
 	}
-}
-
-// waitsMostly are tests that mostly wait for timeouts, far above concurrent load.
-var waitsMostly = map[string]bool{
-	"requests while it is kept":         true,
-	"fixed":                             true,
-	"reading ends":                      true,
-	"dead waiters of one process":       true,
-	"Unlock past the lease":             true,
-	"the one that handed over leaves":   true,
-	"cancelled: first":                  true,
-	"cancelled: notification in flight": true,
-	"lost reply to Unlock":              true,
-	"lost reply to renewal":             true,
-	"reader killed":                     true,
-	"silent server":                     true,
-	"place left behind":                 true,
-	"mailbox of a dead waiter":          true,
+	runBeside(t, at, []serverTest{ // they mostly wait for timeouts, far above concurrent load
+		{"fixed", queueFixed},
+		{"dead waiters of one process", queueDeadProcess},
+		{"Unlock past the lease", queueLateUnlock},
+		{"the one that handed over leaves", queueGuardLeaves},
+		{"cancelled: notification in flight", queueCancelGranted},
+		{"lost reply to Unlock", queueLostUnlock},
+		{"reader killed", queueReaderKilled},
+		{"place left behind", queueLeftPlace},
+		{"mailbox of a dead waiter", queueMailboxOfDead},
+	})
 }
 
 // runBeside runs some tests at a time. The caller checks for leaked timers.
@@ -123,10 +85,15 @@ func queueCommands(t *testing.T, at harness.Endpoint) {
 		}
 		n := int64(test.processes * test.waiters)
 		eventually(t, "all have come", func() bool { return times.Load() > 3*n })
-		cost := perAcquisition(peers, &times, func() {
-			from := times.Load()
-			eventually(t, "some acquisitions", func() bool { return times.Load() > from+max(20*n, 800) })
-		})
+		count := func() (sum uint64) {
+			for _, p := range peers {
+				sum += p.counts()
+			}
+			return sum
+		}
+		requests, from := count(), times.Load()
+		eventually(t, "some acquisitions", func() bool { return times.Load() > from+max(20*n, 800) })
+		cost := float64(count()-requests) / float64(times.Load()-from)
 		stop()
 		all.Wait()
 		t.Logf("%+v: %.3f requests an acquisition", test, cost)
@@ -158,91 +125,6 @@ func lockUntil(ctx context.Context, p *peer, key string, fresh bool, times *atom
 	}
 }
 
-func perAcquisition(peers []*peer, times *atomic.Int64, wait func()) float64 {
-	count := func() (sum uint64) {
-		for _, p := range peers {
-			sum += p.counts()
-		}
-		return sum
-	}
-	requests, from := count(), times.Load()
-	wait()
-	return float64(count()-requests) / float64(times.Load()-from)
-}
-
-func queueCommandsKept(t *testing.T, at harness.Endpoint) {
-	const hold, few = time.Second, 4
-	watch := dial(t, at)
-	// The first use of a script sends it once more, which is not counted here.
-	requireNoError(t, redislock.LoadQueueScripts(t.Context(), watch))
-	var cost [2]float64
-	var both, measured sync.WaitGroup
-	defer both.Wait()
-	for k, n := range []int{8, 50} {
-		key := newKey()
-		peers := make([]*peer, n+1)
-		for i := range peers {
-			peers[i] = newPeer(t, at)
-		}
-		first := lock(t, peers[n].Mutex(key, redislock.Options{}))
-		var times atomic.Int64
-		for _, p := range peers[:n] {
-			w := enqueue(t, watch, p.Mutex(key, redislock.Options{}))
-			both.Go(func() {
-				if g := <-w.got; g.err == nil {
-					time.Sleep(hold)
-					times.Add(1)
-					g.l.Unlock(t.Context())
-				}
-			})
-			defer w.cancel()
-		}
-		measured.Go(func() {
-			time.Sleep(200 * time.Millisecond) // all listen
-			cost[k] = perAcquisition(peers, &times, func() {
-				first.Unlock(t.Context())
-				for times.Load() < few && t.Context().Err() == nil {
-					time.Sleep(time.Millisecond)
-				}
-			})
-		})
-	}
-	measured.Wait()
-	t.Logf("8 and 50 processes: %.2f and %.2f requests an acquisition", cost[0], cost[1])
-	if d := cost[1] - cost[0]; d > 0.5 || d < -0.5 {
-		t.Errorf("50 processes cost %.2f requests an acquisition, 8 cost %.2f", cost[1], cost[0])
-	}
-}
-
-func queueThousand(t *testing.T, at harness.Endpoint) {
-	const n = 1000
-	watch := dial(t, at)
-	p := newPeer(t, at, func(o *redis.Options) { o.PoolSize = 1 })
-	m := p.Mutex(newKey(), redislock.Options{})
-	first := lock(t, m)
-	ws := make([]*waiter, n)
-	for i := range ws {
-		ws[i] = enqueue(t, watch, m)
-	}
-	unlock(t, first)
-	for i, w := range ws {
-		l, _ := w.lease(t)
-		if i+1 < n {
-			select {
-			case <-ws[i+1].got:
-				t.Fatalf("waiter %d is served before %d has left", i+1, i)
-			default:
-			}
-		}
-		unlock(t, l)
-	}
-	for _, c := range []*link{p.link, p.mail} {
-		if open := len(c.open()); open > 1 {
-			t.Errorf("%d connections are open, want 1", open)
-		}
-	}
-}
-
 // queueTokens: tokens rise, though the server loses its counter.
 func queueTokens(t *testing.T, at harness.Endpoint) {
 	watch, key := dial(t, at), newKey()
@@ -259,15 +141,5 @@ func queueTokens(t *testing.T, at harness.Endpoint) {
 		}
 		last = next.Token()
 		watch.Del(t.Context(), key+":~token") // as if the data were lost
-	}
-}
-
-func queueRepeats(t *testing.T, at harness.Endpoint) {
-	c := dial(t, at)
-	p := redislock.NewClient(c.Client, redislock.ClientOptions{Blocking: redis.NewClient(&redis.Options{Addr: at.Addrs[0][0]})})
-	defer p.Close()
-	_, err := p.Mutex(newKey(), redislock.Options{}).Lock(t.Context())
-	if !errors.Is(err, redislock.ErrUsage) || !strings.Contains(fmt.Sprint(err), "MaxRetries") {
-		t.Errorf("Lock = %v, want a hint to MaxRetries", err)
 	}
 }

@@ -149,11 +149,7 @@ func (r *reader) end() {
 
 // linger lets r end after d if it has no waiters then. The caller holds c.mail.
 func (r *reader) linger(d time.Duration) {
-	if r.idle == nil {
-		r.idle = time.AfterFunc(d, func() { r.c.spawn(r.rest) })
-	} else {
-		r.idle.Reset(d)
-	}
+	r.idle = callAfter(r.idle, d, func() { r.c.spawn(r.rest) })
 }
 
 func (r *reader) rest() {

@@ -2,6 +2,7 @@ package redislock
 
 import (
 	"errors"
+	"strings"
 	"testing"
 	"time"
 )
@@ -22,6 +23,9 @@ func TestReckoning(t *testing.T) {
 			t.Errorf("given for %v it is taken to last %v less, want %v", c.given, got, c.less)
 		}
 		l.c.mu.Lock()
+		if err := l.over(); !strings.Contains(err.Error(), c.given.String()) {
+			t.Errorf("a lease of %v: %v", c.given, err)
+		}
 		renewed := l.extend(sent.Add(time.Millisecond))
 		if want := sent.Add(time.Millisecond + span - l.reserve(span)); !renewed || !l.deadline.Equal(want) {
 			t.Errorf("renewed: %v, it ends %v late", renewed, l.deadline.Sub(want))

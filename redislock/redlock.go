@@ -61,17 +61,16 @@ const DefaultAnswer = 200 * time.Millisecond
 // servers. It can be locked again after any error. It is not reentrant, and has no fencing
 // token.
 type Redlock struct {
+	base              // of the first server's key
 	keys   []*keyLock // one on each server
-	name   string
 	answer time.Duration
 	pause  func(n int) time.Duration // nil for one that depends on the attempt's duration
-	err    error                     // the error of invalid options
 }
 
 // NewRedlock returns the lock with that name on these clients' servers, one for each: three or
 // five masters without replication, the same for all users. The caller closes the clients.
 func NewRedlock(clients []*Client, name string, o RedlockOptions) *Redlock {
-	m := &Redlock{name: name, answer: o.Answer, pause: o.Pause}
+	m := &Redlock{base: base{name: name}, pause: o.Pause}
 	if len(clients) == 0 {
 		m.err = fmt.Errorf("%w: a Redlock without servers", ErrUsage)
 		return m
@@ -84,49 +83,36 @@ func NewRedlock(clients []*Client, name string, o RedlockOptions) *Redlock {
 		k := newKeyLock(c, name, o.Options)
 		m.keys, m.err = append(m.keys, k), cmp.Or(m.err, k.err)
 	}
-	lease := m.keys[0].o.TTL
-	if m.answer == 0 {
-		m.answer = min(lease/10, DefaultAnswer)
-	}
+	m.c, m.o = m.keys[0].c, m.keys[0].o
+	lease := m.o.TTL
+	m.answer = cmp.Or(o.Answer, min(lease/10, DefaultAnswer))
 	if m.err == nil && (m.answer <= 0 || m.answer >= lease) {
 		m.err = fmt.Errorf("%w: %v for a server to answer: want more than 0 and less than the lease of %v", ErrUsage, m.answer, lease)
 	}
 	return m
 }
 
-// Name returns the key of the lock.
-func (m *Redlock) Name() string { return m.name }
-
 // Lock waits for the lock until ctx ends. While a majority of the servers is unreachable or
 // refuses temporarily, it asks again, see [Mutex.Lock].
-func (m *Redlock) Lock(ctx context.Context) (*Lease, error) { return m.lock(ctx, false) }
+func (m *Redlock) Lock(ctx context.Context) (*Lease, error) { return m.lock(ctx, false, m) }
 
 // TryLock makes one attempt. The error wraps ErrNotAcquired if others hold so many keys
 // that no majority is left, even if none of them has the lock.
-func (m *Redlock) TryLock(ctx context.Context) (*Lease, error) { return m.lock(ctx, true) }
+func (m *Redlock) TryLock(ctx context.Context) (*Lease, error) { return m.lock(ctx, true, m) }
 
-func (m *Redlock) lock(ctx context.Context, try bool) (*Lease, error) {
-	if m.err != nil {
-		return nil, m.err
-	}
-	c := m.keys[0].c
-	o := m.keys[0].o
-	return o.limited(c.await(ctx, m.name, o.bound(try), func(ctx context.Context) (*Lease, error) { return m.acquire(ctx, c, try) }))
-}
-
-func (m *Redlock) acquire(ctx context.Context, c *Client, try bool) (*Lease, error) {
-	o, failed := m.keys[0].o, new(outage)
+func (m *Redlock) acquire(ctx context.Context, try bool) (*Lease, error) {
+	var failed outage
 	for attempt := 1; ; attempt++ {
 		began := time.Now()
-		l, final, err := m.vote(ctx, c)
+		l, final, err := m.vote(ctx)
 		pause := m.wait(attempt, time.Since(began))
 		switch {
 		case l != nil:
 			return l, nil
 		case err != nil:
 			pause = failed.pause(err)
-			if final || failed.lasts(ctx, o, try) {
-				return nil, gaveUp(ctx, m.name, o, err, nil)
+			if final || failed.lasts(ctx, m.o, try) {
+				return nil, gaveUp(ctx, m.name, err)
 			}
 		case try:
 			return nil, ErrNotAcquired
@@ -136,8 +122,8 @@ func (m *Redlock) acquire(ctx context.Context, c *Client, try bool) (*Lease, err
 				lock.TraceOf(ctx).TellQueued(m.name, -1)
 			}
 		}
-		if c.rest(ctx, pause) != nil {
-			return nil, gaveUp(ctx, m.name, o, failed.ended(ctx, c.closedErr()), nil)
+		if m.c.rest(ctx, pause) != nil {
+			return nil, gaveUp(ctx, m.name, failed.ended(ctx, m.c.closedErr()))
 		}
 		lock.TraceOf(ctx).TellWoken(m.name, WakeTime)
 	}
@@ -159,16 +145,16 @@ type ballot struct {
 
 // vote asks all servers once, with one nonce. It returns a lease of a majority, or an error if
 // errors prevent one, final if permanently. It gives unneeded keys back in the background.
-func (m *Redlock) vote(ctx context.Context, c *Client) (l *Lease, final bool, err error) {
+func (m *Redlock) vote(ctx context.Context) (l *Lease, final bool, err error) {
 	n := len(m.keys)
-	ballots, nonce := make(chan ballot, n), c.identity()
+	ballots, nonce := make(chan ballot, n), m.c.identity()
 	needed := m.answering() < n/2+1
 	for _, k := range m.keys {
 		if !k.c.admit(func() { ballots <- m.ask(ctx, k, nonce, needed) }) {
 			ballots <- ballot{err: ErrClosed, final: true}
 		}
 	}
-	j := newJoint(c, m.name, n/2+1)
+	j := newJoint(m.c, m.name, n/2+1)
 	j.all.free = m.scatter(j)
 	silence := time.NewTimer(m.patience(needed)) // for client libraries that ignore contexts
 	defer silence.Stop()
@@ -198,7 +184,7 @@ func (m *Redlock) vote(ctx context.Context, c *Client) (l *Lease, final bool, er
 			open = false
 		}
 	}
-	defer c.work.Go(func() { m.collect(j, ballots, pending) })
+	defer m.c.work.Go(func() { m.collect(j, ballots, pending) })
 	if granted >= j.need {
 		return j.begin(), false, nil
 	}

@@ -1,6 +1,7 @@
 package redislock
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"fmt"
@@ -9,8 +10,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"locklab/lock"
 )
 
 // A Reentrant is Redisson's current RLock with fewer requests: its owner may take it again,
@@ -46,12 +45,8 @@ import (
 // has no token of getFencedLock and does not raise the next one. Each side renews only its own
 // leases.
 type Reentrant struct {
-	c    *Client
-	name string
-	id   string // a UUID, as in Redisson
-	o    Options
-	err  error // the error of an invalid name or o
-
+	base
+	id      string // a UUID, as in Redisson
 	threads atomic.Int64
 	sub     *subscription
 }
@@ -66,10 +61,7 @@ var (
 // Reentrant returns the mutex with that name, its key in the server, such as "locks:reindex". It
 // may be made for every call: all waiters of the client for that name share one subscription.
 func (c *Client) Reentrant(name string, o Options) *Reentrant {
-	m := &Reentrant{c: c, name: name, id: newUUID()}
-	m.o, m.err = c.options(o, name)
-	m.sub = c.subscription(redissonName("redisson_lock__channel", name), false)
-	return m
+	return &Reentrant{base: c.base(name, o), id: newUUID(), sub: c.subscription(redissonName("redisson_lock__channel", name), false)}
 }
 
 func newUUID() string {
@@ -87,9 +79,6 @@ func redissonName(prefix, name string) string {
 	}
 	return prefix + ":{" + name + "}"
 }
-
-// Name returns the key of the lock.
-func (m *Reentrant) Name() string { return m.name }
 
 // Lock calls Lock of a new [Owner]: no other Lock takes the lock again.
 func (m *Reentrant) Lock(ctx context.Context) (*Lease, error) { return m.Owner().Lock(ctx) }
@@ -132,18 +121,10 @@ func (h *hold) lost() bool {
 //
 // An uncontended Lock takes one request, and one more if the server does not have the script
 // yet.
-func (o *Owner) Lock(ctx context.Context) (*Lease, error) { return o.lock(ctx, false) }
+func (o *Owner) Lock(ctx context.Context) (*Lease, error) { return o.m.lock(ctx, false, o) }
 
 // TryLock takes the lock if it is free or this owner's; else the error wraps ErrNotAcquired.
-func (o *Owner) TryLock(ctx context.Context) (*Lease, error) { return o.lock(ctx, true) }
-
-func (o *Owner) lock(ctx context.Context, try bool) (*Lease, error) {
-	if o.m.err != nil {
-		return nil, o.m.err
-	}
-	m := o.m
-	return m.o.limited(m.c.await(ctx, m.name, m.o.bound(try), func(ctx context.Context) (*Lease, error) { return o.acquire(ctx, try) }))
-}
+func (o *Owner) TryLock(ctx context.Context) (*Lease, error) { return o.m.lock(ctx, true, o) }
 
 // acquire asks for the lock until ctx ends or the server fails. Only a lease leaves a count.
 func (o *Owner) acquire(ctx context.Context, try bool) (*Lease, error) {
@@ -153,54 +134,17 @@ func (o *Owner) acquire(ctx context.Context, try bool) (*Lease, error) {
 		case o.locking <- struct{}{}:
 			defer func() { <-o.locking }()
 		case <-ctx.Done():
-			return nil, gaveUp(ctx, m.name, m.o, ctx.Err(), nil)
+			return nil, gaveUp(ctx, m.name, ctx.Err())
 		case <-m.c.serving.Done():
-			return nil, gaveUp(ctx, m.name, m.o, ErrClosed, nil)
+			return nil, gaveUp(ctx, m.name, ErrClosed)
 		}
 	}
-	w := m.sub.join()
-	served := false
-	defer func() { m.sub.leave(w, served) }()
 	fresh := &hold{field: m.id + ":" + strconv.FormatInt(m.threads.Add(1), 10), leases: make(map[*Lease]bool)}
-	failed, doubt := new(outage), false // doubt: the server's count may be one higher than ours
-	giveUp := func(err error) (*Lease, error) {
-		undo := m.c.aside(failed, func(ctx context.Context) error { return o.undo(ctx, fresh) })
-		if !doubt {
-			undo = nil
-		}
-		return nil, gaveUp(ctx, m.name, m.o, err, undo)
-	}
-	trace, queued := lock.TraceOf(ctx), false
-	for {
-		l, left, err := o.ask(ctx, fresh)
-		switch {
-		case l != nil:
-			served = true
-			return l, nil
-		case err != nil:
-			doubt = doubt || !refused(err)
-			left = failed.pause(err)
-			if failed.hopeless(ctx, m.c, m.o, try) {
-				return giveUp(err)
-			}
-		case try:
-			return nil, ErrNotAcquired
-		default:
-			if !queued {
-				trace.TellQueued(m.name, -1)
-			}
-			doubt, queued = false, true
-			failed.over()
-			if err := m.sub.listen(); err != nil {
-				return giveUp(err)
-			}
-		}
-		why := w.wait(ctx, m.c, left)
-		if over := failed.ended(ctx, m.c.closedErr(), m.sub.failure()); over != nil {
-			return giveUp(over)
-		}
-		trace.TellWoken(m.name, why)
-	}
+	a := attempts{base: &m.base, try: try, undo: func(ctx context.Context) error { return o.undo(ctx, fresh) }}
+	wait, end := m.sub.strategy(m.o.TTL)
+	l, err := a.run(ctx, func() (*Lease, time.Duration, error) { return o.ask(ctx, fresh) }, wait)
+	end(l != nil)
+	return l, err
 }
 
 // ask sends one request and returns the lease, or how long the lock is taken. An owner
@@ -213,10 +157,7 @@ func (o *Owner) ask(ctx context.Context, fresh *hold) (l *Lease, left time.Durat
 		if o.hold != nil && o.hold.lost() {
 			o.hold = nil
 		}
-		h := o.hold
-		if h == nil {
-			h = fresh
-		}
+		h := cmp.Or(o.hold, fresh)
 		sent := m.c.clock.Now()
 		reply, err := m.c.take(ctx, call{reentrantAcquire, []string{m.name}, []any{h.field, h.count + 1, m.o.TTL.Milliseconds()}}, reentrantNeeds).Int64Slice()
 		if err == nil && len(reply) != 2 {
@@ -228,14 +169,11 @@ func (o *Owner) ask(ctx context.Context, fresh *hold) (l *Lease, left time.Durat
 		case reply[0] < 0: // its leases notice later
 			o.hold = nil
 			continue
-		case reply[0] == 0 && reply[1] < 0: // another's lock without a lease
-			return nil, m.o.TTL, nil
-		case reply[0] == 0:
-			return nil, time.Duration(reply[1])*time.Millisecond + watchLate, nil
+		case reply[0] == 0: // another's lock, perhaps without a lease
+			return nil, time.Duration(max(0, reply[1])) * time.Millisecond, nil
 		}
-		l = o.lease(h)
-		if !l.begin(sent, m.o.TTL) {
-			return nil, 0, fmt.Errorf("the answer took longer than the lease of %v", m.o.TTL)
+		if l, err = o.lease(h).granted(sent); err != nil {
+			return nil, 0, err
 		}
 		h.count++
 		h.leases[l] = true
@@ -244,28 +182,11 @@ func (o *Owner) ask(ctx context.Context, fresh *hold) (l *Lease, left time.Durat
 	}
 }
 
-// wait waits for a message, at most left, and returns the reason, "" if ctx or c has ended.
-func (w *listener) wait(ctx context.Context, c *Client, left time.Duration) Wake {
-	select {
-	case <-w.woken:
-		return WakeMessage
-	case <-time.After(left):
-		return WakeTime
-	case <-ctx.Done():
-	case <-c.serving.Done():
-	}
-	return ""
-}
-
 func (o *Owner) lease(h *hold) *Lease {
-	m := o.m
-	l := &Lease{
-		c: m.c, name: m.name,
-		renewal: call{reentrantRenew, []string{m.name}, []any{h.field, m.o.TTL.Milliseconds()}},
-		again:   func(ctx context.Context) error { return o.resettle(ctx, h) },
-		span:    m.o.TTL, margin: m.o.Margin, fixed: m.o.DisableRenewal,
-	}
-	l.free = func(ctx context.Context) (bool, error) { return o.release(ctx, h, l) }
+	var l *Lease
+	l = o.m.newLease(call{reentrantRenew, []string{o.m.name}, []any{h.field, o.m.o.TTL.Milliseconds()}},
+		func(ctx context.Context) (bool, error) { return o.release(ctx, h, l) })
+	l.again = func(ctx context.Context) error { return o.resettle(ctx, h) }
 	return l
 }
 
@@ -286,16 +207,9 @@ func (o *Owner) release(ctx context.Context, h *hold, l *Lease) (held bool, err 
 
 func (o *Owner) undo(ctx context.Context, fresh *hold) error {
 	o.mu.Lock()
-	defer o.mu.Unlock()
-	h := o.hold
-	if h == nil {
-		h = fresh
-	}
-	_, err := o.settle(ctx, h)
-	if err != nil {
-		o.m.c.later(o.m.name, o.m.c.clock.Now().Add(o.m.o.TTL), nil, func(ctx context.Context) error { return o.resettle(ctx, h) }, nil)
-	}
-	return err
+	h := cmp.Or(o.hold, fresh)
+	o.mu.Unlock()
+	return o.m.insist(ctx, func(ctx context.Context) error { return o.resettle(ctx, h) })
 }
 
 func (o *Owner) resettle(ctx context.Context, h *hold) error {

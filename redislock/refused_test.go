@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"sync"
 	"testing"
@@ -43,33 +44,60 @@ func TestUsage(t *testing.T) {
 		"negative margin":  {"a", redislock.Options{Margin: -time.Second}, "-1s"},
 		"margin of all":    {"a", redislock.Options{TTL: time.Second, Margin: 988 * time.Millisecond}, "less than the lease of 1s but for what clocks may differ by, 12ms"},
 	} {
-		makes := map[string]func() tryLocker{
-			"redlock": func() tryLocker {
-				return redislock.NewRedlock([]*redislock.Client{c}, bad.name, redislock.RedlockOptions{PollOptions: redislock.PollOptions{Options: bad.o}})
-			},
+		for kind, make := range kinds {
+			requireUsage(t, kind+": "+what, make(c, bad.name, bad.o), bad.want)
 		}
-		for _, k := range lockKinds {
-			if k.name != "Multi" || bad.name != "" { // its test adds to the name
-				makes[k.name] = func() tryLocker { return k.make(c, bad.name, bad.o) }
-			}
+	}
+	for _, name := range []string{"a b", "a:b", "@a", "-a", "ä", "a\n", "a{b}", strings.Repeat("a", 65)} {
+		misnamed := redislock.NewClient(rdb, redislock.ClientOptions{Name: name})
+		defer misnamed.Close()
+		for kind, make := range kinds {
+			requireUsage(t, kind+" of a client called "+name, make(misnamed, "a", redislock.Options{}), "the client's name")
 		}
-		for kind, lock := range makes {
-			_, err := lock().Lock(t.Context())
-			_, err2 := lock().TryLock(t.Context())
-			for _, err := range []error{err, err2} {
-				if text := fmt.Sprint(err); !errors.Is(err, redislock.ErrUsage) || !strings.HasPrefix(text, "redislock: ") || !strings.Contains(text, bad.want) || strings.Contains(text, "\n") {
-					t.Errorf("%s: %s: %q, want one line with %s", kind, what, text, bad.want)
-				}
-			}
-		}
+		requireUsage(t, "misnamed client", redislock.NewRedlock([]*redislock.Client{c, misnamed}, "a", redislock.RedlockOptions{}), "the client's name")
+	}
+	repeats := redislock.NewClient(rdb, redislock.ClientOptions{Blocking: redis.NewClient(&redis.Options{Addr: "127.0.0.1:1"})})
+	defer repeats.Close()
+	one := []*redislock.Client{c}
+	for _, bad := range []struct {
+		m    redislock.Lockable
+		want string
+	}{
+		{repeats.Mutex("a", redislock.Options{}), "MaxRetries"},
+		{c.Semaphore("a", -1, redislock.Options{}), "-1 permits"},
+		{c.Semaphore("a", 0, redislock.Options{}), "0 permits"},
+		{c.Semaphore("a", 1<<30, redislock.Options{}), "permits"},
+		{c.Cohort("a", redislock.CohortOptions{Handovers: 1 << 12}), "4096 hand-overs"},
+		{c.Cohort("a", redislock.CohortOptions{Handovers: math.MaxInt}), "hand-overs"},
+		{c.Multi(nil, redislock.Options{}), "no name"},
+		{c.Multi([]string{"a", ""}, redislock.Options{}), "no name"},
+		{redislock.NewRedlock(nil, "a", redislock.RedlockOptions{}), "without servers"},
+		{redislock.NewRedlock([]*redislock.Client{c, nil}, "a", redislock.RedlockOptions{}), ""},
+		{redislock.NewRedlock([]*redislock.Client{c, c}, "a", redislock.RedlockOptions{}), ""},
+		{redislock.NewRedlock(one, "a", redislock.RedlockOptions{Answer: time.Hour}), ""},
+		{redislock.NewRedlock(one, "a", redislock.RedlockOptions{Answer: -1}), ""},
+	} {
+		requireUsage(t, fmt.Sprintf("%T", bad.m), bad.m, bad.want)
 	}
 	if names := log.take(); len(names) > 0 {
 		t.Errorf("%v was sent", names)
 	}
 }
 
+// requireUsage checks that m cannot be locked, for an ErrUsage in one line with want.
+func requireUsage(t *testing.T, what string, m redislock.Lockable, want string) {
+	t.Helper()
+	_, err := m.Lock(t.Context())
+	_, err2 := m.(tryLocker).TryLock(t.Context())
+	for _, err := range []error{err, err2} {
+		if text := fmt.Sprint(err); !errors.Is(err, redislock.ErrUsage) || !strings.HasPrefix(text, "redislock: ") || !strings.Contains(text, want) || strings.Contains(text, "\n") {
+			t.Errorf("%s: %q, want one line with %s", what, text, want)
+		}
+	}
+}
+
 type state struct {
-	name, want string // text in the error of Lock; "" for any
+	name, want string // text in the error of Lock
 	begin, end func(ctx context.Context, admin redis.UniversalClient) error
 }
 
@@ -88,13 +116,10 @@ var states = []state{
 		func(ctx context.Context, admin redis.UniversalClient) error {
 			return admin.ConfigSet(ctx, "maxmemory", "0").Err()
 		}},
-	{"scripts forgotten", "",
-		func(ctx context.Context, admin redis.UniversalClient) error { return admin.ScriptFlush(ctx).Err() },
-		func(ctx context.Context, admin redis.UniversalClient) error { return admin.ScriptFlush(ctx).Err() }},
 }
 
-// TestRefused: a server that refuses to lock is one clear error for every kind of lock, at
-// once or after Options.Outage, and nothing is left.
+// TestRefused: a server that refuses to lock is one clear error for every kind of lock, after
+// Options.Outage, and nothing is left.
 func TestRefused(t *testing.T) {
 	t.Parallel()
 	r := startAll(t, deployments[0])[0]
@@ -102,101 +127,32 @@ func TestRefused(t *testing.T) {
 		t.Run(s.name, func(t *testing.T) {
 			leaktest.Own(t)
 			admin := r.connect(t)
-			var all []*refusal
-			for _, k := range lockKinds {
-				all = append(all, newRefusal(t, r, k))
-			}
-			for _, f := range all {
-				if f.kind.fenced {
-					eventually(t, "the second one waits", func() bool { return queueOf(t, admin, f.name) })
-				}
-			}
-			time.Sleep(50 * time.Millisecond) // so do the others, and all listen
-			over := func() {
-				expectNoError(t, s.end(context.WithoutCancel(t.Context()), admin))
-			}
-			defer over()
 			requireNoError(t, s.begin(t.Context(), admin))
+			names := make([]string, len(lockKinds))
 			var work sync.WaitGroup
-			for _, f := range all {
-				work.Go(func() { f.refused(t, s.want) })
+			for i, k := range lockKinds {
+				names[i] = newName()
+				m := k.make(r.client(t), names[i], redislock.Options{Outage: 300 * time.Millisecond})
+				work.Go(func() {
+					began := time.Now()
+					_, err := m.Lock(t.Context())
+					if text := fmt.Sprint(err); !strings.HasPrefix(text, "redislock: ") || !strings.Contains(text, s.want) || !strings.HasSuffix(text, ")") || strings.Contains(text, "\n") {
+						t.Errorf("%s: %q, want one line with %s, and what to do", k.name, text, s.want)
+					}
+					if took := time.Since(began); took > 5*slack {
+						t.Errorf("%s: it took %v", k.name, took)
+					}
+				})
 			}
 			work.Wait()
-			if s.want != "OOM" { // it still releases locks
-				over()
-			}
-			for _, f := range all {
-				unlock(t, f.held)
-				f.succeeded(t, s.want)
-			}
-			over()
-			for _, f := range all {
-				wantFree(t, admin, f.fresh)
-				// A waiter that could not leave its queue costs a grant timeout.
-				eventually(t, "nothing is left of "+f.kind.name, func() bool { return len(leftOf(t, admin, f.name)) == 0 })
-				unlock(t, lock(t, f.kind.make(r.client(t), f.name, redislock.Options{})))
+			requireNoError(t, s.end(context.WithoutCancel(t.Context()), admin))
+			for i, k := range lockKinds {
+				wantFree(t, admin, names[i])
+				unlock(t, lock(t, k.make(r.client(t), names[i], redislock.Options{})))
 			}
 		})
 	}
 	t.Run("wrong password", func(t *testing.T) { wrongPassword(t, r) })
-}
-
-type refusal struct {
-	kind        lockKind
-	name, fresh string
-	lock        tryLocker // the free one
-	held        *redislock.Lease
-	next        chan got
-}
-
-func newRefusal(t *testing.T, r running, k lockKind) *refusal {
-	f := &refusal{kind: k, name: newName(), fresh: newName()}
-	f.held = lock(t, k.make(r.client(t), f.name, redislock.Options{HandoffTimeout: time.Second}))
-	f.next = make(chan got, 1)
-	second := k.make(r.client(t), f.name, redislock.Options{HandoffTimeout: time.Second, Outage: 300 * time.Millisecond})
-	go func() {
-		l, err := second.Lock(t.Context())
-		f.next <- got{l, err, time.Now()}
-	}()
-	f.lock = k.make(r.client(t), f.fresh, redislock.Options{Outage: 300 * time.Millisecond})
-	return f
-}
-
-// refused checks that the free lock cannot be acquired, and the error.
-func (f *refusal) refused(t *testing.T, want string) {
-	began := time.Now()
-	l, err := f.lock.Lock(t.Context())
-	switch text := fmt.Sprint(err); {
-	case want == "" && err == nil:
-		err = l.Unlock(t.Context())
-	case want == "":
-	case !strings.HasPrefix(text, "redislock: ") || !strings.Contains(text, want) || !strings.HasSuffix(text, ")") || strings.Contains(text, "\n"):
-		t.Errorf("%s: %q, want one line with %s, and what to do", f.kind.name, text, want)
-	default:
-		err = nil
-	}
-	if err != nil {
-		t.Errorf("%s: %v", f.kind.name, err)
-	}
-	if took := time.Since(began); took > 5*slack {
-		t.Errorf("%s: it took %v", f.kind.name, took)
-	}
-}
-
-// succeeded checks that the waiter has got the lock, or an error if it had to ask meanwhile. A
-// queue hands over without asking, even out of memory; a Multi must ask for its next part.
-func (f *refusal) succeeded(t *testing.T, want string) {
-	select {
-	case g := <-f.next:
-		switch text := fmt.Sprint(g.err); {
-		case g.err == nil:
-			unlock(t, g.l)
-		case want == "" || want == "OOM" && f.kind.fenced && f.kind.name != "Multi" || !strings.HasPrefix(text, "redislock: ") || !strings.Contains(text, want) || strings.Contains(text, "\n"):
-			t.Errorf("%s: the waiter got %q", f.kind.name, text)
-		}
-	case <-time.After(patience):
-		t.Errorf("%s: the waiter got no answer", f.kind.name)
-	}
 }
 
 func wrongPassword(t *testing.T, r running) {

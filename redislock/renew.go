@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -11,17 +12,17 @@ import (
 	"locklab/lock"
 )
 
-type server struct {
-	rdb    *redis.Client // nil if unknown
-	leases []*Lease
-}
-
 // renew extends each of ls to a whole lease, by one concurrent batch per server. With afresh
 // each uses a new connection, because an earlier renewal is silent; so does one that would
 // wait for a pooled connection behind other requests.
 func (c *Client) renew(ls []*Lease, afresh bool) {
-	for _, s := range c.servers(ls) {
-		c.work.Go(func() { c.renewAt(s, afresh) })
+	by := make(map[*redis.Client][]*Lease)
+	for _, l := range ls {
+		rdb := c.serverOf(l.renewal.keys[0])
+		by[rdb] = append(by[rdb], l)
+	}
+	for rdb, ls := range by {
+		c.work.Go(func() { c.renewAt(rdb, ls, afresh) })
 	}
 }
 
@@ -30,9 +31,7 @@ func (c *Client) confirm(l *Lease, wait time.Duration) {
 	done := make(chan struct{})
 	if !c.spawn(func() {
 		defer close(done)
-		for _, s := range c.servers([]*Lease{l}) {
-			c.renewAt(s, false)
-		}
+		c.renewAt(c.serverOf(l.renewal.keys[0]), []*Lease{l}, false)
 	}) {
 		return
 	}
@@ -43,33 +42,19 @@ func (c *Client) confirm(l *Lease, wait time.Duration) {
 	}
 }
 
-func (c *Client) servers(ls []*Lease) (servers []*server) {
-	by := make(map[*redis.Client]*server)
-	for _, l := range ls {
-		rdb := c.serverOf(l.renewal.keys[0])
-		s := by[rdb]
-		if s == nil {
-			s = &server{rdb: rdb}
-			by[rdb] = s
-			servers = append(servers, s)
-		}
-		s.leases = append(s.leases, l)
-	}
-	return servers
-}
-
-func (c *Client) renewAt(s *server, afresh bool) {
-	ctx, cancel := context.WithTimeout(c.open, c.clock.Until(c.firstDeadline(s.leases)))
+// renewAt renews the leases of one server, which is nil if unknown.
+func (c *Client) renewAt(server *redis.Client, ls []*Lease, afresh bool) {
+	ctx, cancel := context.WithTimeout(c.open, c.clock.Until(c.firstDeadline(ls)))
 	defer cancel()
-	calls := make([]call, len(s.leases))
-	for i, l := range s.leases {
+	calls := make([]call, len(ls))
+	for i, l := range ls {
 		calls[i] = l.renewal
 	}
 	send := func(rdb redis.UniversalClient) {
 		sent := c.clock.Now()
-		told, failed := c.renewed(s.leases, batch(ctx, rdb, calls), sent)
-		for _, f := range failed {
-			f.l.renewalFailed(f.err)
+		told, failed := c.renewed(ls, batch(ctx, rdb, calls), sent)
+		for l, err := range failed {
+			l.renewalFailed(err)
 		}
 		for _, l := range told {
 			if j := l.whole.Load(); j != nil {
@@ -79,8 +64,8 @@ func (c *Client) renewAt(s *server, afresh bool) {
 			}
 		}
 	}
-	if s.rdb != nil && (afresh || usedUp(s.rdb)) {
-		c.afresh(s.rdb, send)
+	if server != nil && (afresh || usedUp(server)) {
+		c.afresh(server, send)
 	} else {
 		send(c.rdb)
 	}
@@ -95,24 +80,14 @@ func usedUp(rdb *redis.Client) bool {
 func (c *Client) firstDeadline(ls []*Lease) time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	first := ls[0].deadline
-	for _, l := range ls {
-		if l.deadline.Before(first) {
-			first = l.deadline
-		}
-	}
-	return first
-}
-
-type failure struct {
-	l   *Lease
-	err error
+	return slices.MinFunc(ls, func(a, b *Lease) int { return a.deadline.Compare(b.deadline) }).deadline
 }
 
 var errSilent = errors.New("redislock: the server has not answered a renewal")
 
 // renewed records the answers to renew, and returns the leases that have a trace or joint to notify.
-func (c *Client) renewed(ls []*Lease, replies []*redis.Cmd, sent time.Time) (told []*Lease, failed []failure) {
+func (c *Client) renewed(ls []*Lease, replies []*redis.Cmd, sent time.Time) (told []*Lease, failed map[*Lease]error) {
+	failed = make(map[*Lease]error)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for i, l := range ls {
@@ -122,7 +97,7 @@ func (c *Client) renewed(ls []*Lease, replies []*redis.Cmd, sent time.Time) (tol
 		n, err := replies[i].Int()
 		traced := l.trace != nil || l.whole.Load() != nil
 		if err != nil && traced && !sent.Before(l.toldUntil) {
-			failed = append(failed, failure{l, err})
+			failed[l] = err
 		}
 		switch {
 		case err != nil && (c.settled(err) || judge(err) == foreign):

@@ -12,8 +12,6 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"locklab/harness"
-	"locklab/harness/locktest"
-	"locklab/internal/leaktest"
 	"locklab/redislock"
 )
 
@@ -23,9 +21,7 @@ const starvedPool = 2
 
 // TestRenewalAlone: no lease is lost, whatever else is disabled for three leases.
 func TestRenewalAlone(t *testing.T) {
-	t.Parallel()
-	at := locktest.Endpoint(t, harness.KindRedis)
-	leaktest.Own(t)
+	at := runParallel(t)
 	var all sync.WaitGroup
 	for _, test := range []struct {
 		name string
@@ -68,7 +64,7 @@ type starved struct {
 	l *redislock.Lease
 
 	taken   atomic.Bool            // something is disabled
-	over    chan struct{}          // it is enabled again
+	run     context.Context        // ends when it is enabled again
 	renewed atomic.Int32           // reported renewals
 	deaf    atomic.Bool            // the trace's callback does not return
 	mute    atomic.Pointer[string] // requests for the lock with that name are not sent
@@ -77,10 +73,11 @@ type starved struct {
 }
 
 func newStarved(t *testing.T, at harness.Endpoint) *starved {
-	s := &starved{over: make(chan struct{})}
+	run, end := context.WithCancel(context.Background())
+	s := &starved{run: run}
 	s.peer = newPeer(t, at, func(o *redis.Options) { o.PoolSize, o.ContextTimeoutEnabled = starvedPool, true })
 	s.link.AddHook(s)
-	t.Cleanup(func() { close(s.over) }) // before the client closes
+	t.Cleanup(end) // before the client closes
 	requireNoError(t, redislock.LoadQueueScripts(t.Context(), s.link.Client))
 	name := newKey()
 	ctx := redislock.WithTrace(t.Context(), &redislock.Trace{
@@ -92,7 +89,7 @@ func newStarved(t *testing.T, at harness.Endpoint) *starved {
 		Renewed: func(redislock.RenewedInfo) {
 			s.renewed.Add(1)
 			if s.deaf.Load() {
-				<-s.over
+				<-s.run.Done()
 			}
 		},
 	})
@@ -103,20 +100,11 @@ func newStarved(t *testing.T, at harness.Endpoint) *starved {
 	return s
 }
 
-func (s *starved) ended() bool {
-	select {
-	case <-s.over:
-		return true
-	default:
-		return false
-	}
-}
-
 func (s *starved) DialHook(next redis.DialHook) redis.DialHook {
 	return func(ctx context.Context, network, addr string) (net.Conn, error) {
 		if s.hangs.Load() {
 			s.hung.Add(1)
-			<-s.over
+			<-s.run.Done()
 		}
 		return next(ctx, network, addr)
 	}
@@ -125,7 +113,7 @@ func (s *starved) DialHook(next redis.DialHook) redis.DialHook {
 func (s *starved) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	return func(ctx context.Context, cmd redis.Cmder) error {
 		if name := s.mute.Load(); name != nil && slices.Contains(cmd.Args(), any(*name)) {
-			<-s.over
+			<-s.run.Done()
 		}
 		return next(ctx, cmd)
 	}
@@ -150,7 +138,7 @@ func releaseUnanswered(t *testing.T, s *starved) {
 func connectionsUsed(t *testing.T, s *starved) {
 	for range starvedPool + 2 {
 		go func() {
-			for !s.ended() {
+			for s.run.Err() == nil {
 				s.link.BLPop(context.Background(), time.Second, "nothing")
 			}
 		}()
@@ -163,7 +151,7 @@ func dialsHang(t *testing.T, s *starved) {
 	s.link.cut()
 	for range 2 * starvedPool {
 		go func() {
-			for !s.ended() {
+			for s.run.Err() == nil {
 				s.link.Ping(context.Background())
 			}
 		}()

@@ -11,16 +11,13 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"locklab/harness"
-	"locklab/harness/locktest"
 	"locklab/internal/leaktest"
 	"locklab/redislock"
 )
 
 // TestSilence: dead connections do not use up a lease while new ones work.
 func TestSilence(t *testing.T) {
-	t.Parallel()
-	at := locktest.Endpoint(t, harness.KindRedis)
-	leaktest.Own(t)
+	at := runParallel(t)
 	rows := map[string]func(*testing.T){
 		"nothing is silent": func(t *testing.T) { renewalCost(t, at) },
 	}

@@ -105,26 +105,21 @@ func batch(ctx context.Context, rdb redis.UniversalClient, calls []call) []*redi
 		return []*redis.Cmd{calls[0].run(ctx, rdb)}
 	}
 	replies := pipeline(ctx, rdb, calls)
-	loaded := make(map[*script]bool)
-	var again []call
-	var at []int // the places of again
-	for _, i := range unknown(replies) {
-		if script := calls[i].script; !loaded[script] {
-			replies[i] = script.Eval(ctx, rdb, calls[i].keys, calls[i].args...)
-			loaded[script] = replies[i].Err() == nil || refused(replies[i].Err())
-			continue
+	var missing []call
+	var at []int // the places of missing
+	for i, reply := range replies {
+		if redis.HasErrorPrefix(reply.Err(), "NOSCRIPT") {
+			missing, at = append(missing, calls[i]), append(at, i)
 		}
-		again, at = append(again, calls[i]), append(at, i)
 	}
-	if len(again) == 0 {
+	if len(missing) == 0 {
 		return replies
 	}
-	second := pipeline(ctx, rdb, again)
-	for _, i := range unknown(second) { // from another server, as in a failover
-		second[i] = again[i].script.Eval(ctx, rdb, again[i].keys, again[i].args...)
-	}
-	for i, reply := range second {
-		replies[at[i]] = reply
+	replies[at[0]] = missing[0].run(ctx, rdb)
+	if len(missing) > 1 {
+		for i, reply := range batch(ctx, rdb, missing[1:]) {
+			replies[at[i+1]] = reply
+		}
 	}
 	return replies
 }
@@ -139,15 +134,6 @@ func pipeline(ctx context.Context, rdb redis.UniversalClient, calls []call) []*r
 		return nil
 	})
 	return replies
-}
-
-func unknown(replies []*redis.Cmd) (at []int) {
-	for i, reply := range replies {
-		if redis.HasErrorPrefix(reply.Err(), "NOSCRIPT") {
-			at = append(at, i)
-		}
-	}
-	return at
 }
 
 type script struct {

@@ -40,16 +40,15 @@ func FuzzKeyScripts(f *testing.F) {
 		f.Add(kind, []byte{0, 2, 2, 2, 8, 4, 9, 0, 12, 4, 2, 16, 16, 5, 4})
 	}
 	rdb := dial(f, at)
-	poll, pubsub, reentrant := redislock.KeyScripts()
+	scripts := redislock.KeyScripts()
 	f.Fuzz(func(t *testing.T, kind byte, steps []byte) {
 		k := &keyFuzz{T: t, rdb: rdb, ctx: context.WithoutCancel(t.Context()), key: newKey(), lease: fuzzedGrant}
 		k.kind = []string{"poll", "pubsub", "reentrant"}[kind%3]
-		k.scripts = map[string]map[string]redislock.Runner{"poll": poll, "pubsub": pubsub, "reentrant": reentrant}[k.kind]
+		k.scripts = scripts[k.kind]
 		k.heard = rdb.Subscribe(k.ctx, k.key)
 		defer k.heard.Close()
-		if _, err := k.heard.Receive(k.ctx); err != nil {
-			t.Fatal(err)
-		}
+		_, err := k.heard.Receive(k.ctx)
+		requireNoError(t, err)
 		defer rdb.Del(k.ctx, k.key)
 		for i, step := range steps[:min(len(steps), 100)] {
 			k.step(step)
@@ -183,9 +182,7 @@ func (k *keyFuzz) check() {
 	k.rdb.Publish(k.ctx, k.key, "end of step")
 	for n := 0; ; n++ {
 		m, err := k.heard.ReceiveMessage(k.ctx)
-		if err != nil {
-			k.Fatal(err)
-		}
+		requireNoError(k.T, err)
 		if m.Payload != "end of step" {
 			continue
 		}

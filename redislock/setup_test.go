@@ -191,6 +191,25 @@ func expectNoError(t testing.TB, err error) {
 	}
 }
 
+// requireDone waits until l has ended.
+func requireDone(t *testing.T, l *redislock.Lease) {
+	t.Helper()
+	select {
+	case <-l.Done():
+	case <-time.After(patience):
+		t.Fatal("Done stays open")
+	}
+}
+
+// runParallel runs t in parallel with other tests, checks for leaks, and returns a server.
+func runParallel(t *testing.T) harness.Endpoint {
+	t.Helper()
+	t.Parallel()
+	at := locktest.Endpoint(t, harness.KindRedis)
+	leaktest.Own(t)
+	return at
+}
+
 type serverTest struct {
 	name string
 	run  func(*testing.T, harness.Endpoint)

@@ -20,10 +20,6 @@ func TestShared(t *testing.T) {
 	}{
 		{"requests and keys", sharedRequests},
 		{"readers are admitted together", readersTogether},
-		{"a writer that gives up", writerGivesUp},
-		{"lost replies", sharedLostReplies},
-		{"a permit whose holder dies", deadPermit},
-		{"permits out of range", badPermits},
 		{"holders that were deleted", holdersDeleted},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -51,12 +47,7 @@ func keptOut(t *testing.T, what string, got <-chan *redislock.Lease) {
 
 func sharedRequests(t *testing.T, at harness.Endpoint) {
 	c, other, key := dial(t, at), newPeer(t, at), newKey()
-	client := newClient(t, c)
-	m, s := client.RWMutex(key, redislock.Options{}), client.Semaphore(key+"s", 3, redislock.Options{})
-	for _, m := range []redislock.Lockable{m, m.RLocker(), s} {
-		requireRequests(t, c, m, 2)
-	}
-	writer := lock(t, m)
+	writer := lock(t, newClient(t, c).RWMutex(key, redislock.Options{}))
 	before := c.Counts()
 	got := begun(t, other.Client.RWMutex(key, redislock.Options{}).RLocker())
 	eventually(t, "the reader waits", func() bool { return c.ZCard(t.Context(), key+":~queue").Val() == 1 })
@@ -117,92 +108,6 @@ func keptOutNow(t *testing.T, got <-chan *redislock.Lease) {
 	case <-got:
 		t.Error("a writer is inside with readers")
 	default:
-	}
-}
-
-func writerGivesUp(t *testing.T, at harness.Endpoint) {
-	c, key := dial(t, at), newKey()
-	m := newClient(t, c).RWMutex(key, redislock.Options{})
-	inside := lock(t, m.RLocker())
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	gone := make(chan error, 1)
-	go func() { _, err := m.Lock(ctx); gone <- err }()
-	eventually(t, "the writer waits", func() bool { return c.ZCard(t.Context(), key+":~queue").Val() == 1 })
-	got := begun(t, newClient(t, dial(t, at)).RWMutex(key, redislock.Options{}).RLocker())
-	eventually(t, "the reader waits", func() bool { return c.ZCard(t.Context(), key+":~queue").Val() == 2 })
-	keptOut(t, "a reader behind a writer", got)
-	cancel()
-	if err := <-gone; !errors.Is(err, context.Canceled) {
-		t.Errorf("Lock = %v", err)
-	}
-	began := time.Now()
-	l := take(t, got)
-	if took := time.Since(began); took > 5*time.Second {
-		t.Errorf("the reader came %v after the writer had left", took)
-	}
-	if err := inside.Err(); err != nil || held(t, c, key) != 2 {
-		t.Errorf("%d hold the lock, the first reader's Err is %v; want 2 and nil", held(t, c, key), err)
-	}
-	unlock(t, l)
-	unlock(t, inside)
-}
-
-func sharedLostReplies(t *testing.T, at harness.Endpoint) {
-	c, watch, key := dial(t, at), dial(t, at), newKey()
-	m := newClient(t, c).RWMutex(key, redislock.Options{})
-	unlock(t, lock(t, m.RLocker()))
-	c.lose.Store(1)
-	l := lock(t, m.RLocker())
-	if n := held(t, watch, key); n != 1 {
-		t.Errorf("after a lost reply to Lock %d hold the lock, want 1", n)
-	}
-	c.lose.Store(1)
-	unlock(t, l)
-	if n := held(t, watch, key); n != 0 {
-		t.Errorf("after a lost reply to Unlock %d hold the lock, want 0", n)
-	}
-	unlock(t, lock(t, m))
-	c.lose.Store(1)
-	unlock(t, lock(t, m)) // a writer that did not recognize its own lock would wait for it
-	c.lose.Store(3)
-	if l, err := m.TryRLock(t.Context()); err == nil {
-		t.Fatalf("TryRLock = %v after three lost replies", l)
-	}
-	if n := held(t, watch, key); n != 0 {
-		t.Errorf("a Lock that gave up has left %d holders", n)
-	}
-}
-
-func deadPermit(t *testing.T, at harness.Endpoint) {
-	const lease = 300 * time.Millisecond
-	key := newKey()
-	c := dial(t, at)
-	dead := lock(t, newClient(t, c).Semaphore(key, 2, redislock.Options{TTL: lease, DisableRenewal: true}))
-	s := newClient(t, dial(t, at)).Semaphore(key, 2, redislock.Options{})
-	first := lock(t, s)
-	began := time.Now()
-	second := lock(t, s)
-	if took := time.Since(began); took < lease/2 || took > 10*lease {
-		t.Errorf("the permit of a dead holder was given away after %v, with a lease of %v", took, lease)
-	}
-	lost(t, dead)
-	if n := held(t, c, key); n != 2 {
-		t.Errorf("%d permits are held after the Unlock of a dead one, want 2", n)
-	}
-	if _, err := s.TryLock(t.Context()); !errors.Is(err, redislock.ErrNotAcquired) {
-		t.Errorf("TryLock without permits = %v", err)
-	}
-	unlock(t, first)
-	unlock(t, second)
-}
-
-func badPermits(t *testing.T, at harness.Endpoint) {
-	client := newClient(t, dial(t, at))
-	for _, n := range []int{-1, 0, 1 << 30} {
-		if _, err := client.Semaphore(newKey(), n, redislock.Options{}).Lock(t.Context()); !errors.Is(err, redislock.ErrUsage) {
-			t.Errorf("a semaphore of %d permits: %v, want ErrUsage", n, err)
-		}
 	}
 }
 

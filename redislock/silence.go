@@ -17,58 +17,67 @@ const (
 	maxAfresh = 32
 )
 
-// answered calls first, which sends a release of the lock called name. Without an answer
-// within silence the connections may be dead: it calls second with a context that sends the
-// request to the same server on a new connection. The first answer to either counts, unless
-// the client library has ended the first request with its context.
-func answered[T any](ctx context.Context, c *Client, name string, silence time.Duration, first, second func(context.Context) (T, error)) (T, error) {
-	if c.prompt {
-		short, cancel := context.WithTimeout(ctx, silence)
+// giveBack frees the lock. Without an answer in unlockSilence the connections may be dead: it
+// asks the same server on a new connection. The first answer to either counts, unless the client
+// library has ended the first request with its context.
+func (l *Lease) giveBack(ctx context.Context) (held bool, err error) {
+	switch {
+	case l.again == nil:
+		return l.free(ctx)
+	case l.c.prompt:
+		short, cancel := context.WithTimeout(ctx, unlockSilence)
 		defer cancel()
-		v, err := first(short)
-		if err == nil || short.Err() == nil || ctx.Err() != nil {
-			return v, err
+		held, err = l.free(short)
+		if err != nil && short.Err() != nil && ctx.Err() == nil {
+			l.c.again(ctx, l.name, func(ctx context.Context) { held, err = l.repeat(ctx) })
 		}
-		return again(ctx, c, name, second, v, err)
+		return held, err
 	}
+	return l.giveBackTwice(ctx)
+}
+
+func (l *Lease) giveBackTwice(ctx context.Context) (held bool, err error) {
 	type answer struct {
-		v   T
-		err error
+		held bool
+		err  error
 	}
 	answers := make(chan answer, 2)
-	send := func(f func() (T, error)) bool {
-		return c.spawn(func() {
-			v, err := f()
-			answers <- answer{v, err}
-		})
-	}
-	if !send(func() (T, error) { return first(ctx) }) {
-		var none T
-		return none, ErrClosed
+	if !l.c.spawn(func() {
+		held, err := l.free(ctx)
+		answers <- answer{held, err}
+	}) {
+		return false, ErrClosed
 	}
 	select {
 	case a := <-answers:
-		return a.v, a.err
-	case <-time.After(silence):
+		return a.held, a.err
+	case <-time.After(unlockSilence):
 	}
-	two := ctx.Err() == nil && send(func() (T, error) {
-		var none T
-		return again(ctx, c, name, second, none, fmt.Errorf("no answer for %v", silence))
+	two := ctx.Err() == nil && l.c.spawn(func() {
+		a := answer{false, fmt.Errorf("no answer for %v", unlockSilence)}
+		l.c.again(ctx, l.name, func(ctx context.Context) { a.held, a.err = l.repeat(ctx) })
+		answers <- a
 	})
 	a := <-answers
 	if a.err != nil && !refused(a.err) && two && ctx.Err() == nil {
 		a = <-answers
 	}
-	return a.v, a.err
+	return a.held, a.err
 }
 
-func again[T any](ctx context.Context, c *Client, name string, second func(context.Context) (T, error), v T, err error) (T, error) {
+func (l *Lease) repeat(ctx context.Context) (held bool, err error) {
+	err = l.again(ctx)
+	return err == nil, err
+}
+
+// again calls send with a context that sends requests to the server of the lock called name on
+// a new connection, unless that is unknown or too many such requests are running.
+func (c *Client) again(ctx context.Context, name string, send func(context.Context)) {
 	rdb := c.serverOf(name)
 	defer c.fresh.Add(-1)
 	if c.fresh.Add(1) <= maxAfresh && rdb != nil {
-		c.afresh(rdb, func(fresh redis.UniversalClient) { v, err = second(by(ctx, fresh)) })
+		c.afresh(rdb, func(fresh redis.UniversalClient) { send(by(ctx, fresh)) })
 	}
-	return v, err
 }
 
 // ask sends a request for a lock. Without an answer for a while it abandons the request and
@@ -82,10 +91,7 @@ func (c *Client) ask(ctx context.Context, request call) *redis.Cmd {
 	if err == nil || refused(err) || short.Err() == nil || ctx.Err() != nil {
 		return reply
 	}
-	reply, _ = again(ctx, c, request.keys[0], func(ctx context.Context) (*redis.Cmd, error) {
-		reply := request.run(ctx, c.rdb)
-		return reply, reply.Err()
-	}, reply, err)
+	c.again(ctx, request.keys[0], func(ctx context.Context) { reply = request.run(ctx, c.rdb) })
 	return reply
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -37,62 +38,25 @@ const (
 // compareAndDelete is the operation that [deleter] returns.
 const compareAndDelete = "compare-and-delete"
 
+var (
+	takeSteps   = []step{{op: "evalsha", when: alone}, {op: "evalsha", when: behind}}
+	scriptSteps = append(takeSteps[:2:2], step{op: "evalsha", when: leave})
+	queueSteps  = append(scriptSteps[:3:3], step{op: "blpop", when: behind})
+	topicSteps  = append(scriptSteps[:3:3], step{op: "subscribe", when: behind})
+	deleteSteps = append(takeSteps[:2:2], step{op: compareAndDelete, when: leave})
+	bareSteps   = []step{{op: "evalsha", when: alone, bare: true}, {op: "eval", when: alone, bare: true}}
+)
+
 var steps = map[string][]step{
-	"redis-queue": {
-		{op: "evalsha", when: alone},
-		{op: "evalsha", when: behind},
-		{op: "blpop", when: behind},
-		{op: "evalsha", when: leave},
-		{op: "evalsha", when: alone, bare: true},
-		{op: "eval", when: alone, bare: true},
-		{op: "eval", when: leave, bare: true},
-	},
-	"redis-reentrant": {
-		{op: "evalsha", when: alone},
-		{op: "evalsha", when: behind},
-		{op: "subscribe", when: behind},
-		{op: "evalsha", when: leave},
-	},
-	"redis-poll": {
-		{op: "evalsha", when: alone},
-		{op: "evalsha", when: behind},
-		{op: compareAndDelete, when: leave},
-		{op: "evalsha", when: alone, bare: true},
-		{op: "eval", when: alone, bare: true},
-	},
-	"redis-pubsub": {
-		{op: "evalsha", when: alone},
-		{op: "evalsha", when: behind},
-		{op: "subscribe", when: behind},
-		{op: "evalsha", when: leave},
-	},
-	"redis-rw": {
-		{op: "evalsha", when: alone},
-		{op: "evalsha", when: behind},
-		{op: "blpop", when: behind},
-		{op: "evalsha", when: leave},
-	},
-	"redis-semaphore": { // with a free permit no client is behind
-		{op: "evalsha", when: alone},
-		{op: "evalsha", when: leave},
-	},
-	"redis-multi": {
-		{op: "evalsha", when: alone},
-		{op: "evalsha", when: behind},
-		{op: "blpop", when: behind},
-		{op: "evalsha", when: leave},
-	},
-	"redis-redlock": { // on one of its servers
-		{op: "evalsha", when: alone},
-		{op: "evalsha", when: behind},
-		{op: compareAndDelete, when: leave},
-	},
-	"redis-cohort": {
-		{op: "evalsha", when: alone},
-		{op: "evalsha", when: behind},
-		{op: "blpop", when: behind},
-		{op: "evalsha", when: leave},
-	},
+	"redis-queue":     slices.Concat(queueSteps, bareSteps, []step{{op: "eval", when: leave, bare: true}}),
+	"redis-reentrant": topicSteps,
+	"redis-poll":      slices.Concat(deleteSteps, bareSteps),
+	"redis-pubsub":    topicSteps,
+	"redis-rw":        queueSteps,
+	"redis-semaphore": {{op: "evalsha", when: alone}, {op: "evalsha", when: leave}}, // with a free permit no client is behind
+	"redis-multi":     queueSteps,
+	"redis-redlock":   deleteSteps, // on one of its servers
+	"redis-cohort":    queueSteps,
 }
 
 // abreast is the number of concurrent trials: they wait most of the time.

@@ -1,7 +1,9 @@
 package redislock
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"slices"
 	"sync"
 	"time"
@@ -40,6 +42,26 @@ func (c *Client) subscription(channel string, every bool) *subscription {
 	return c.subscriptions.get(channel, func() *subscription { return &subscription{c: c, channel: channel, every: every} })
 }
 
+// strategy returns how one Lock waits for a message, for ttl if it is unknown how long the lock is
+// taken, and a function to call at its end.
+func (s *subscription) strategy(ttl time.Duration) (waitFunc, func(served bool)) {
+	w := s.join() // before the first attempt, so that no later message is missed
+	return func(ctx context.Context, _ int, left time.Duration) (why Wake, err error) {
+		if err := s.listen(); err != nil {
+			return "", err
+		}
+		select {
+		case <-w.woken:
+			why = WakeMessage
+		case <-time.After(cmp.Or(left, ttl) + watchLate):
+			why = WakeTime
+		case <-ctx.Done():
+		case <-s.c.serving.Done():
+		}
+		return why, errors.Join(s.c.ended(ctx), s.failure())
+	}, func(served bool) { s.leave(w, served) }
+}
+
 func (s *subscription) join() *listener {
 	w := &listener{woken: make(chan struct{}, 1)}
 	s.mu.Lock()
@@ -57,16 +79,11 @@ func (s *subscription) leave(w *listener, served bool) {
 	defer s.mu.Unlock()
 	i := slices.Index(s.waiters, w)
 	s.waiters = slices.Delete(s.waiters, i, i+1)
-	if !served {
+	if !served && !s.every { // else all are awake
 		s.wakeOne()
 	}
-	if len(s.waiters) > 0 || s.pubsub == nil {
-		return
-	}
-	if s.idle == nil {
-		s.idle = time.AfterFunc(mailboxLinger, s.stop)
-	} else {
-		s.idle.Reset(mailboxLinger)
+	if len(s.waiters) == 0 && s.pubsub != nil {
+		s.idle = callAfter(s.idle, mailboxLinger, s.stop)
 	}
 }
 

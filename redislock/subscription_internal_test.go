@@ -17,22 +17,27 @@ func TestSubscriptionWakes(t *testing.T) {
 	}
 	for _, test := range []struct {
 		name  string
+		every bool
 		hear  []any
 		leave []leaving
 		want  []bool // which of three are awake; false for waiters that have left
 	}{
-		{"nothing", nil, nil, []bool{false, false, false}},
-		{"one message, one waiter", []any{unlocked}, nil, []bool{true, false, false}},
-		{"two messages, two waiters", []any{unlocked, unlocked}, nil, []bool{true, true, false}},
-		{"more messages than waiters", []any{unlocked, unlocked, unlocked, unlocked}, nil, []bool{true, true, true}},
-		{"readers' message", []any{readUnlocked}, nil, []bool{true, true, true}},
-		{"subscribed", []any{again}, nil, []bool{true, true, true}},
-		{"a message of another kind", []any{&redis.Message{Payload: "2"}, &redis.Pong{}}, nil, []bool{false, false, false}},
-		{"served", []any{unlocked}, []leaving{{0, true}}, []bool{false, false, false}},
-		{"gives up awake", []any{unlocked}, []leaving{{0, false}}, []bool{false, true, false}},
-		{"all give up", []any{unlocked}, []leaving{{0, false}, {1, false}, {2, false}}, []bool{false, false, false}},
+		{"nothing", false, nil, nil, []bool{false, false, false}},
+		{"one message, one waiter", false, []any{unlocked}, nil, []bool{true, false, false}},
+		{"two messages, two waiters", false, []any{unlocked, unlocked}, nil, []bool{true, true, false}},
+		{"more messages than waiters", false, []any{unlocked, unlocked, unlocked, unlocked}, nil, []bool{true, true, true}},
+		{"readers' message", false, []any{readUnlocked}, nil, []bool{true, true, true}},
+		{"subscribed", false, []any{again}, nil, []bool{true, true, true}},
+		{"a message of another kind", false, []any{&redis.Message{Payload: "2"}, &redis.Pong{}}, nil, []bool{false, false, false}},
+		{"served", false, []any{unlocked}, []leaving{{0, true}}, []bool{false, false, false}},
+		{"every waiter: one message", true, []any{unlocked}, nil, []bool{true, true, true}},
+		{"every waiter: the connection failed", true, []any{nil}, nil, []bool{true, true, true}},
+		{"every waiter: gives up", true, nil, []leaving{{0, false}}, []bool{false, false, false}},
+		{"the connection failed", false, []any{nil}, nil, []bool{false, false, false}},
+		{"gives up awake", false, []any{unlocked}, []leaving{{0, false}}, []bool{false, true, false}},
+		{"all give up", false, []any{unlocked}, []leaving{{0, false}, {1, false}, {2, false}}, []bool{false, false, false}},
 	} {
-		s := &subscription{channel: "c"}
+		s := &subscription{channel: "c", every: test.every}
 		waiters := []*listener{s.join(), s.join(), s.join()}
 		for _, m := range test.hear {
 			s.hear(m)

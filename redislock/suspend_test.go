@@ -12,8 +12,6 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"locklab/harness"
-	"locklab/harness/locktest"
-	"locklab/internal/leaktest"
 	"locklab/redislock"
 )
 
@@ -42,18 +40,12 @@ func requireExpired(t *testing.T, l *redislock.Lease) {
 	if err := l.Err(); !errors.Is(err, redislock.ErrLost) {
 		t.Errorf("Err = %v, want ErrLost", err)
 	}
-	select {
-	case <-l.Done():
-	case <-time.After(patience):
-		t.Error("Done is open")
-	}
+	requireDone(t, l)
 }
 
 // TestSuspend: after a suspend longer than a lease, the lease is over at once.
 func TestSuspend(t *testing.T) {
-	t.Parallel()
-	at := locktest.Endpoint(t, harness.KindRedis)
-	leaktest.Own(t)
+	at := runParallel(t)
 	for kind, make := range lockables() {
 		t.Run(kind, func(t *testing.T) {
 			for _, fixed := range []bool{false, true} {
@@ -164,9 +156,7 @@ func redlockSuspended(t *testing.T, s *trio) {
 
 // TestCohortAsksFirst: a row continues only if the server has confirmed the lock lately.
 func TestCohortAsksFirst(t *testing.T) {
-	t.Parallel()
-	at := locktest.Endpoint(t, harness.KindRedis)
-	leaktest.Own(t)
+	at := runParallel(t)
 	c := dial(t, at)
 	s := newSleeper(t, c)
 	for _, fixed := range []bool{false, true} {
@@ -209,9 +199,7 @@ func TestCohortAsksFirst(t *testing.T) {
 
 // TestServerClockFromRequest: the server's clock belongs to the request's time.
 func TestServerClockFromRequest(t *testing.T) {
-	t.Parallel()
-	at := locktest.Endpoint(t, harness.KindRedis)
-	leaktest.Own(t)
+	at := runParallel(t)
 	key := newKey()
 	l := lock(t, newClient(t, dial(t, at)).Mutex(key, redislock.Options{}))
 	c := dial(t, at)

@@ -78,9 +78,7 @@ func tellOutcome(t *Trace, name string, began time.Time, l *Lease, err error) {
 		return
 	}
 	lock.Tell(t.Granted, GrantedInfo{Name: name, Token: l.token, Wait: now.Sub(began)})
-	l.c.mu.Lock()
-	l.trace, l.since = t, now
-	l.c.mu.Unlock()
+	l.traceAs(t)
 	if t.Lost == nil {
 		return
 	}

@@ -1,11 +1,8 @@
 package redislock_test
 
 import (
-	"context"
 	"errors"
-	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -21,46 +18,36 @@ func TestClientTrace(t *testing.T) {
 	leaktest.Own(t)
 	for kind, lock := range lockables() {
 		var h heard
-		var mu sync.Mutex
-		var order []string
-		note := func(name string) func(redislock.GrantedInfo) {
-			return func(redislock.GrantedInfo) {
-				mu.Lock()
-				defer mu.Unlock()
-				order = append(order, name)
-			}
+		trace, order := h.trace(), make(chan string, 4)
+		trace.Granted = func(redislock.GrantedInfo) {
+			h.note("Granted")
+			order <- "client"
 		}
-		trace := h.trace()
-		trace.Granted = func(e redislock.GrantedInfo) { h.note("Granted"); note("client")(e) }
 		c := redislock.NewClient(dial(t, at).Client, redislock.ClientOptions{Trace: trace})
 		defer c.Close()
 		m := lock(c, newKey(), redislock.Options{})
-		ctx := redislock.WithTrace(t.Context(), &redislock.Trace{Granted: note("context")})
-		for _, ctx := range []context.Context{t.Context(), ctx} {
-			l, err := m.Lock(ctx)
-			requireNoError(t, err)
-			unlock(t, l)
-		}
-		if m, ok := m.(tryLocker); ok {
-			l, err := m.TryLock(t.Context())
-			requireNoError(t, err)
-			unlock(t, l)
-			order = order[:len(order)-1] // once
-		}
+		ctx := redislock.WithTrace(t.Context(), &redislock.Trace{Granted: func(redislock.GrantedInfo) { order <- "context" }})
+		l, err := m.Lock(ctx)
+		requireNoError(t, err)
+		unlock(t, l)
+		l, err = m.(tryLocker).TryLock(t.Context())
+		requireNoError(t, err)
+		unlock(t, l)
 		if got, want := h.String(), "Sent Answered Granted Released"; got != want {
 			t.Errorf("%s: the client's Trace has heard %s, want %s", kind, got, want)
 		}
-		if want := []string{"client", "context", "client"}; !slices.Equal(order, want) {
-			t.Errorf("%s: Granted was called as %q, want %q", kind, order, want)
+		close(order)
+		for _, want := range []string{"context", "client", "client", ""} {
+			if got := <-order; got != want {
+				t.Errorf("%s: Granted was called for %q, want %q", kind, got, want)
+			}
 		}
 	}
 }
 
 // TestRenewalFailed: a Trace gets each failed renewal, with the time left, before the loss.
 func TestRenewalFailed(t *testing.T) {
-	t.Parallel()
-	at := locktest.Endpoint(t, harness.KindRedis)
-	leaktest.Own(t)
+	at := runParallel(t)
 	const ttl = 1500 * time.Millisecond
 	for _, test := range []struct {
 		name  string

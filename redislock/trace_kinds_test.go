@@ -1,26 +1,19 @@
 package redislock_test
 
 import (
-	"context"
 	"errors"
-	"go/ast"
-	"go/parser"
-	"go/token"
 	"maps"
-	"os"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
-	"locklab/harness"
-	"locklab/harness/locktest"
-	"locklab/internal/leaktest"
 	"locklab/redislock"
 )
 
-// The calls of a Trace for each kind of lock, in the order of Trace's fields: of a Lock alone,
+// The calls of a Trace for each kind of lock, in the order of the first ones: of a Lock alone,
 // one that waits, one that waits in vain, and one whose lease is lost. A Cohort's requests are
 // not one waiter's.
 const (
@@ -44,34 +37,28 @@ var traces = map[string]struct{ alone, wait, failed, lost string }{
 
 type heard struct {
 	mu       sync.Mutex
-	hooks    map[string]bool
+	hooks    []string // in the order of their first calls
 	renewals []redislock.RenewedInfo
 }
 
 func (h *heard) note(hook string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.hooks == nil {
-		h.hooks = make(map[string]bool)
+	if !slices.Contains(h.hooks, hook) {
+		h.hooks = append(h.hooks, hook)
 	}
-	h.hooks[hook] = true
 }
 
 func (h *heard) String() string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	all := strings.Fields("Sent Answered Queued Woken Granted Failed Renewed Released Lost")
-	return strings.Join(slices.DeleteFunc(all, func(hook string) bool { return !h.hooks[hook] }), " ")
+	return strings.Join(h.hooks, " ")
 }
 
 func (h *heard) renewed() []redislock.RenewedInfo {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return slices.Clone(h.renewals)
-}
-
-func (h *heard) context(t *testing.T) context.Context {
-	return redislock.WithTrace(t.Context(), h.trace())
 }
 
 func (h *heard) trace() *redislock.Trace {
@@ -103,149 +90,95 @@ func (h *heard) trace() *redislock.Trace {
 
 // TestTraceOfEachKind: exactly the hooks of the table are called, for every kind.
 func TestTraceOfEachKind(t *testing.T) {
-	t.Parallel()
-	made := slices.Sorted(slices.Values(constructors(t)))
+	made := slices.Sorted(slices.Values(constructors()))
 	if rows := slices.Sorted(maps.Keys(traces)); !slices.Equal(rows, made) {
 		t.Errorf("the table has rows for %q, the package makes %q", rows, made)
 	}
 	if have := slices.Sorted(maps.Keys(kinds)); !slices.Equal(have, made) {
 		t.Errorf("kinds has %q, the package makes %q", have, made)
 	}
-	at := locktest.Endpoint(t, harness.KindRedis)
-	leaktest.Own(t)
+	at := runParallel(t)
 	var all sync.WaitGroup
 	defer all.Wait()
 	for name, want := range traces {
-		s := traceScene{t, name, kinds[name], newClient(t, dial(t, at)), newClient(t, dial(t, at)), dial(t, at)}
-		all.Go(func() { s.want("alone", want.alone, s.alone) })
-		all.Go(func() { s.want("that waits", want.wait, s.wait) })
-		all.Go(func() { s.want("that waits in vain", want.failed, s.failed) })
-		all.Go(func() { s.want("that is lost", want.lost, s.lost) })
+		s := traceScene{name, kinds[name], newClient(t, dial(t, at)), newClient(t, dial(t, at)), dial(t, at)}
+		for _, scene := range []struct {
+			name, want string
+			play       func(*testing.T, *heard)
+		}{{"alone", want.alone, s.alone}, {"that waits", want.wait, s.wait}, {"that waits in vain", want.failed, s.failed}, {"that is lost", want.lost, s.lost}} {
+			all.Go(func() {
+				t.Run(name+" "+scene.name, func(t *testing.T) {
+					h := new(heard)
+					scene.play(t, h)
+					for end := time.Now().Add(patience / 4); h.String() != scene.want && time.Now().Before(end); {
+						time.Sleep(time.Millisecond) // Lost comes from another goroutine
+					}
+					if got := h.String(); got != scene.want {
+						t.Errorf("it reports %q, want %q", got, scene.want)
+					}
+				})
+			})
+		}
 	}
 }
 
-// constructors returns the types of exported constructors' results, without clients.
-func constructors(t *testing.T) (kinds []string) {
-	t.Helper()
-	files, err := os.ReadDir(".")
-	requireNoError(t, err)
-	for _, f := range files {
-		if !strings.HasSuffix(f.Name(), ".go") || strings.HasSuffix(f.Name(), "_test.go") {
-			continue
-		}
-		parsed, err := parser.ParseFile(token.NewFileSet(), f.Name(), nil, parser.SkipObjectResolution)
-		requireNoError(t, err)
-		for _, d := range parsed.Decls {
-			f, ok := d.(*ast.FuncDecl)
-			if !ok || !f.Name.IsExported() || f.Type.Results == nil || len(f.Type.Results.List) != 1 {
-				continue
-			}
-			if f.Recv != nil && typeName(f.Recv.List[0].Type) != "Client" {
-				continue
-			}
-			if made := typeName(f.Type.Results.List[0].Type); made != "" && made != "Client" {
-				kinds = append(kinds, made)
-			}
+// constructors returns the locks that a Client makes, and Redlock.
+func constructors() []string {
+	all := []string{"Redlock"}
+	for m := range reflect.TypeFor[*redislock.Client]().Methods() {
+		if m.Type.NumOut() == 1 && m.Type.Out(0).Kind() == reflect.Pointer {
+			all = append(all, m.Type.Out(0).Elem().Name())
 		}
 	}
-	return kinds
-}
-
-// typeName returns T of *T, "" of anything else.
-func typeName(e ast.Expr) string {
-	star, ok := e.(*ast.StarExpr)
-	if !ok {
-		return ""
-	}
-	name, _ := star.X.(*ast.Ident)
-	if name == nil {
-		return ""
-	}
-	return name.Name
+	return all
 }
 
 type traceScene struct {
-	t     *testing.T
 	name  string
-	kind  func(*redislock.Client, string, redislock.Options) redislock.Lockable
+	kind  makeLock
 	a, b  *redislock.Client
 	watch *link
 }
 
-func (s traceScene) want(what, want string, play func(h *heard) error) {
-	h := new(heard)
-	if err := play(h); err != nil {
-		s.t.Errorf("%s %s: %v", s.name, what, err)
-		return
-	}
-	for end := time.Now().Add(patience / 4); h.String() != want && time.Now().Before(end); {
-		time.Sleep(time.Millisecond) // Lost comes from another goroutine
-	}
-	if got := h.String(); got != want {
-		s.t.Errorf("a %s %s tells %q, want %q", s.name, what, got, want)
-	}
-}
-
-func (s traceScene) alone(h *heard) error {
-	l, err := s.kind(s.a, newKey(), redislock.Options{TTL: time.Second}).Lock(h.context(s.t))
-	if err != nil {
-		return err
-	}
-	for end := time.Now().Add(patience); len(h.renewed()) == 0 && l.Err() == nil && time.Now().Before(end); {
-		time.Sleep(time.Millisecond)
-	}
+func (s traceScene) alone(t *testing.T, h *heard) {
+	l := lock(t, traced{s.kind(s.a, newKey(), redislock.Options{TTL: time.Second}), h.trace()})
+	eventually(t, "it is renewed", func() bool { return len(h.renewed()) > 0 || l.Err() != nil })
 	if e := h.renewed(); len(e) > 0 && (e[0].Token != l.Token() || !e[0].Until.After(time.Now())) {
-		s.t.Errorf("a %s with token %d is renewed: %+v", s.name, l.Token(), e[0])
+		t.Errorf("with token %d it is renewed: %+v", l.Token(), e[0])
 	}
-	return l.Unlock(s.t.Context())
+	unlock(t, l)
 }
 
-func (s traceScene) wait(h *heard) error {
+func (s traceScene) wait(t *testing.T, h *heard) {
 	key := newKey()
-	first, err := s.kind(s.a, key, redislock.Options{}).Lock(s.t.Context())
-	if err != nil {
-		return err
-	}
-	time.AfterFunc(100*time.Millisecond, func() { first.Unlock(s.t.Context()) })
-	l, err := s.kind(s.b, key, calm).Lock(h.context(s.t))
-	if err != nil {
-		return err
-	}
-	return l.Unlock(s.t.Context())
+	first := lock(t, s.kind(s.a, key, redislock.Options{}))
+	time.AfterFunc(100*time.Millisecond, func() { first.Unlock(t.Context()) })
+	unlock(t, lock(t, traced{s.kind(s.b, key, calm), h.trace()}))
 }
 
-func (s traceScene) failed(h *heard) error {
+func (s traceScene) failed(t *testing.T, h *heard) {
 	key := newKey()
-	first, err := s.kind(s.a, key, redislock.Options{}).Lock(s.t.Context())
-	if err != nil {
-		return err
+	first := lock(t, s.kind(s.a, key, redislock.Options{}))
+	if _, err := s.kind(s.b, key, redislock.Options{Wait: 200 * time.Millisecond}).Lock(redislock.WithTrace(t.Context(), h.trace())); err == nil {
+		t.Error("two have it")
 	}
-	if l, err := s.kind(s.b, key, redislock.Options{Wait: 200 * time.Millisecond}).Lock(h.context(s.t)); err == nil {
-		s.t.Errorf("two have a %s", s.name)
-		l.Unlock(s.t.Context())
-	}
-	return first.Unlock(s.t.Context())
+	unlock(t, first)
 }
 
-func (s traceScene) lost(h *heard) error {
+func (s traceScene) lost(t *testing.T, h *heard) {
 	key := newKey()
-	l, err := s.kind(s.a, key, redislock.Options{TTL: 2 * time.Second}).Lock(h.context(s.t)) // an attempt of Redlock has a fraction of it
-	if err != nil {
-		return err
-	}
-	if err := s.watch.Del(s.t.Context(), key).Err(); err != nil {
-		return err
-	}
-	<-l.Done()
-	return nil
+	l := lock(t, traced{s.kind(s.a, key, redislock.Options{TTL: 2 * time.Second}), h.trace()}) // an attempt of Redlock has a fraction of it
+	requireNoError(t, s.watch.Del(t.Context(), key).Err())
+	thief, err := s.kind(s.b, key, redislock.Options{}).(tryLocker).TryLock(t.Context())
+	requireNoError(t, err)
+	requireDone(t, l)
+	unlock(t, thief)
 }
 
 // TestTraceOfSeveral: the renewals of a joint lease are reported once, with its token.
 func TestTraceOfSeveral(t *testing.T) {
-	t.Parallel()
 	const lease = 1200 * time.Millisecond
-	at := locktest.Endpoint(t, harness.KindRedis)
-	leaktest.Own(t)
+	at := runParallel(t)
 	c := newClient(t, dial(t, at))
 	o := redislock.Options{TTL: lease}
 	multi := c.Multi([]string{newKey(), newKey(), newKey()}, o)
@@ -265,7 +198,7 @@ func TestTraceOfSeveral(t *testing.T) {
 // renewedOnce holds m for three renewals.
 func renewedOnce(t *testing.T, m redislock.Lockable, lease time.Duration) *heard {
 	h := new(heard)
-	l, err := m.Lock(h.context(t))
+	l, err := m.Lock(redislock.WithTrace(t.Context(), h.trace()))
 	if err != nil {
 		t.Error(err)
 		return h

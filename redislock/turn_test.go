@@ -3,15 +3,14 @@ package redislock_test
 import (
 	"context"
 	"fmt"
-	"strings"
-	"sync"
-	"syscall"
 	"testing"
 	"time"
 
 	"locklab/harness"
 	"locklab/harness/locktest"
 	"locklab/redislock"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // contenders are clients with one connection each that take a lock in turns, without a pause.
@@ -34,29 +33,22 @@ func newContenders(t testing.TB, at harness.Endpoint, n int) *contenders {
 }
 
 func (c *contenders) turns(ctx context.Context, each int) error {
-	errs := make([]error, len(c.locks))
-	var all sync.WaitGroup
-	for i, m := range c.locks {
-		all.Go(func() {
+	var all errgroup.Group
+	for _, m := range c.locks {
+		all.Go(func() error {
 			for range each {
 				l, err := m.Lock(ctx)
 				if err == nil {
 					err = l.Unlock(ctx)
 				}
 				if err != nil {
-					errs[i] = err
-					return
+					return err
 				}
 			}
+			return nil
 		})
 	}
-	all.Wait()
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	return all.Wait()
 }
 
 func (c *contenders) requests() (n uint64) {
@@ -66,60 +58,19 @@ func (c *contenders) requests() (n uint64) {
 	return n
 }
 
-// BenchmarkTurn measures the cost of a turn among many clients: requests, bytes, processor
-// time of the server and of this process, allocations. make profile-redis lists the functions.
+// BenchmarkTurn measures the cost of a turn among many clients: requests, time, allocations. make
+// profile-redis lists the functions.
 func BenchmarkTurn(b *testing.B) {
 	at := locktest.Endpoint(b, harness.KindRedis)
 	for _, n := range []int{8, 50} {
 		b.Run(fmt.Sprintf("lock=redis-queue/contenders=%d", n), func(b *testing.B) {
 			c := newContenders(b, at, n)
-			watch := dial(b, at)
-			if err := c.turns(b.Context(), 2); err != nil {
-				b.Fatal(err)
-			}
-			each := max(1, b.N/n)
-			before, requests, client := readServer(b, watch), c.requests(), processorTime()
+			requireNoError(b, c.turns(b.Context(), 2))
+			each, requests := max(1, b.N/n), c.requests()
 			b.ReportAllocs()
 			b.ResetTimer()
-			if err := c.turns(b.Context(), each); err != nil {
-				b.Fatal(err)
-			}
-			b.StopTimer()
-			after, all := readServer(b, watch), float64(n*each)
-			b.ReportMetric(float64(c.requests()-requests)/all, "reqs/op")
-			b.ReportMetric((after.in-before.in)/all, "in-B/op")
-			b.ReportMetric((after.out-before.out)/all, "out-B/op")
-			b.ReportMetric((after.cpu-before.cpu)*1e9/all, "server-cpu-ns/op")
-			b.ReportMetric(float64(processorTime()-client)/all, "client-cpu-ns/op")
+			requireNoError(b, c.turns(b.Context(), each))
+			b.ReportMetric(float64(c.requests()-requests)/float64(n*each), "reqs/op")
 		})
 	}
-}
-
-type serverReading struct{ in, out, cpu float64 }
-
-func readServer(b *testing.B, l *link) (r serverReading) {
-	b.Helper()
-	for _, section := range []string{"stats", "cpu"} { // one at a time: Redis before 7 accepts only one
-		text, err := l.Info(b.Context(), section).Result()
-		if err != nil {
-			b.Fatal(err)
-		}
-		for line := range strings.Lines(text) {
-			var user, system float64
-			fmt.Sscanf(line, "total_net_input_bytes:%g", &r.in)
-			fmt.Sscanf(line, "total_net_output_bytes:%g", &r.out)
-			fmt.Sscanf(line, "used_cpu_user:%g", &user)
-			fmt.Sscanf(line, "used_cpu_sys:%g", &system)
-			r.cpu += user + system
-		}
-	}
-	return r
-}
-
-func processorTime() time.Duration {
-	var u syscall.Rusage
-	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {
-		return 0
-	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }

@@ -16,24 +16,6 @@ type unanswered struct {
 	none chan struct{} // closed when the count returns to zero; nil while it is zero
 }
 
-func (u *unanswered) add(err error) {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	if u.n++; u.n == 1 {
-		u.none = make(chan struct{})
-	}
-	u.last = err
-}
-
-func (u *unanswered) remove() {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	if u.n--; u.n == 0 {
-		close(u.none)
-		u.none = nil
-	}
-}
-
 // state returns a channel that closes when the count is zero, nil if it is, and the last error.
 func (u *unanswered) state() (none <-chan struct{}, last error) {
 	u.mu.Lock()
@@ -42,39 +24,46 @@ func (u *unanswered) state() (none <-chan struct{}, last error) {
 }
 
 // A pending is one attempt to set a key. It counts as unanswered from when its answer is
-// late until the key is known to be absent.
+// late until the key is known to be absent. u.mu guards it.
 type pending struct {
-	u     *unanswered
-	timer *time.Timer
-
-	mu            sync.Mutex
+	u             *unanswered
+	timer         *time.Timer
 	counted, over bool
 }
 
 func (u *unanswered) await(answer time.Duration) *pending {
+	u.mu.Lock()
+	defer u.mu.Unlock()
 	p := &pending{u: u}
-	p.mu.Lock()
-	defer p.mu.Unlock()
 	p.timer = time.AfterFunc(answer, func() { p.late(errNoAnswer) })
 	return p
 }
 
 func (p *pending) late(err error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if !p.counted && !p.over {
-		p.counted = true
-		p.u.add(err)
+	p.u.mu.Lock()
+	defer p.u.mu.Unlock()
+	if p.counted || p.over {
+		return
 	}
+	p.counted = true
+	if p.u.n++; p.u.n == 1 {
+		p.u.none = make(chan struct{})
+	}
+	p.u.last = err
 }
 
 func (p *pending) end() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+	p.u.mu.Lock()
+	defer p.u.mu.Unlock()
 	p.timer.Stop()
-	if p.over = true; p.counted {
-		p.counted = false
-		p.u.remove()
+	p.over = true
+	if !p.counted {
+		return
+	}
+	p.counted = false
+	if p.u.n--; p.u.n == 0 {
+		close(p.u.none)
+		p.u.none = nil
 	}
 }
 

@@ -66,15 +66,4 @@ func TestLockables(t *testing.T) {
 		}
 		l.Unlock()
 	}
-	names := []string{newKey() + "a", newKey() + "b"}
-	l := lock(t, c.Multi(names, redislock.Options{}))
-	defer unlock(t, l)
-	for _, name := range names {
-		if l.TokenOf(name) == 0 {
-			t.Errorf("Multi: no token of %s", name)
-		}
-	}
-	if first, second := l.TokenOf(names[0]), l.TokenOf(names[1]); l.Token() != first && l.Token() != second {
-		t.Errorf("Multi: Token() = %d, its names have %d and %d", l.Token(), first, second)
-	}
 }

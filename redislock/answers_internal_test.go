@@ -1,0 +1,36 @@
+package redislock
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/redis/go-redis/v9"
+)
+
+type reply string
+
+func (r reply) Error() string { return string(r) }
+func (reply) RedisError()     {}
+
+// TestAnswers: the table decides whether a Lock gives up, and whether a renewal loses the lease.
+func TestAnswers(t *testing.T) {
+	rdb := redis.NewClient(&redis.Options{})
+	defer rdb.Close()
+	c := NewClient(rdb, ClientOptions{})
+	defer c.Close()
+	giveUp := map[verdict]bool{unlisted: true, foreign: true, redirect: true, final: true}
+	for _, admitted := range []bool{false, true} {
+		c.admitted.Store(admitted)
+		giveUp[password] = !admitted
+		for _, r := range append(refusals, refusal{"ERR another", unlisted, ""}) {
+			err := fmt.Errorf("a request: %w", reply(r.prefix+" for a reason"))
+			if got := judge(err); got != r.verdict {
+				t.Errorf("%v: verdict %d, want %d", err, got, r.verdict)
+			}
+			lost := giveUp[r.verdict] && r.verdict != unlisted && r.verdict != foreign
+			if c.final(err) != giveUp[r.verdict] || c.settled(err) != lost {
+				t.Errorf("%v: a Lock gives up: %t, a lease is lost: %t; want %t and %t", err, c.final(err), c.settled(err), giveUp[r.verdict], lost)
+			}
+		}
+	}
+}
