@@ -214,9 +214,10 @@ func TestCreateRefuses(t *testing.T) {
 }
 
 func FuzzDecode(f *testing.F) {
-	for _, rec := range []Record{{Result: sample()}, {Finding: finding()}, {Simulation: simulation()}} {
+	for _, rec := range []Record{{Result: sample()}, {Finding: finding()}, {Fault: fault()}, {Simulation: simulation()}} {
 		f.Add(encodeRecord(f, rec))
 	}
+	f.Add([]byte(`{"schema":1,"kind":"chaos","scenario":"x","lock":{"name":"y"},"tries":-1,"seen":null}`))
 	f.Add([]byte(`{"schema":1,"kind":"sample","experiment":"x","key":"y","values":[1]}`))
 	f.Add([]byte(`{"schema":1,"kind":"case","lock":{"name":"x"},"wait":"HISTFAAAAA=="}`))
 	f.Add([]byte(`{"schema":1,"kind":"case","lock":{"name":"x"},"owners":"AAAA"}`))
@@ -234,8 +235,15 @@ func FuzzDecode(f *testing.F) {
 			}
 			return // a foreign histogram can exceed our range
 		}
-		if _, err := Decode(again); err != nil {
-			t.Errorf("what was read cannot be written and read again: %v", err)
+		same, err := Decode(again)
+		if err != nil {
+			t.Fatalf("what was read cannot be written and read again: %v", err)
+		}
+		if twice, err := Encode(same); err != nil || !bytes.Equal(again, twice) {
+			t.Errorf("%s\nbecame\n%s (%v)", again, twice, err)
+		}
+		if same.Fault != nil {
+			WriteFaultsCSV(new(bytes.Buffer), &Run{Faults: []*harness.FaultResult{same.Fault}})
 		}
 	})
 }

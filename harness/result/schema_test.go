@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
+	"maps"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -195,10 +196,7 @@ type broken struct {
 
 func breaks(doc map[string]any) (out []broken) {
 	with := func(key string, value any) map[string]any {
-		c := make(map[string]any, len(doc))
-		for k, v := range doc {
-			c[k] = v
-		}
+		c := maps.Clone(doc)
 		c[key] = value
 		return c
 	}

@@ -160,7 +160,7 @@ func (w *Writer) Append(r *harness.Result) error {
 	if err != nil {
 		return err
 	}
-	if err := w.write(encodeLine(kindCase, l, nil)); err != nil {
+	if err := w.write(encodeLine(kindCase, l)); err != nil {
 		return err
 	}
 	return w.appendDerived(l)
