@@ -107,15 +107,7 @@ type Loop func(ctx context.Context, at Endpoint, key string, w Workload) (*LoopL
 // A LoopLog records the work of the workers of a Loop. Times are ns since Began.
 type LoopLog struct {
 	Began        time.Time
-	Open, Close  int64         // the window
-	Acquisitions []Acquisition // in and around the window, in any order
-	Wire         *Counts       // in the window; nil if it was not counted
-}
-
-// An Acquisition is one acquisition of a Loop.
-type Acquisition struct {
-	Worker    int
-	Requested int64 // before the worker asked
-	Acquired  int64
-	Releasing int64 // before the worker released
+	Open, Close  int64   // the window
+	Acquisitions []Hold  // in and around the window, in any order
+	Wire         *Counts // in the window; nil if it was not counted
 }

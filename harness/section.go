@@ -32,20 +32,15 @@ const (
 
 const (
 	linesPrefix = "lines:"
-
-	// MaxLines is the greatest number of lines for CacheLines.
-	MaxLines = 1024
+	maxLines    = 1024
 )
 
-// CacheLines returns the section "lines:n", which adds one to n equal counters, each in
-// its own cache line.
-func CacheLines(n int) Section { return Section(linesPrefix + strconv.Itoa(n)) }
-
-// Lines returns how many cache lines s writes if it is one of CacheLines, else 0.
+// Lines returns how many equal counters, each in its own cache line, s adds one to: n for
+// "lines:n", else 0.
 func (s Section) Lines() int {
 	text, ok := strings.CutPrefix(string(s), linesPrefix)
 	n, err := strconv.Atoi(text)
-	if !ok || err != nil || n < 1 || n > MaxLines {
+	if !ok || err != nil || n < 1 || n > maxLines {
 		return 0
 	}
 	return n
@@ -59,7 +54,7 @@ func (s Section) String() string {
 	return string(s)
 }
 
-// ParseSection reads "work", "lines:N" with N from 1 to MaxLines, "map", "lru" or "log".
+// ParseSection reads "work", "lines:N" with N from 1 to 1024, "map", "lru" or "log".
 func ParseSection(text string) (Section, error) {
 	for _, s := range []Section{SectionWork, SectionMap, SectionLRU, SectionLog} {
 		if text == s.String() {
@@ -67,9 +62,9 @@ func ParseSection(text string) (Section, error) {
 		}
 	}
 	if n := Section(text).Lines(); n > 0 {
-		return CacheLines(n), nil
+		return Section(linesPrefix + strconv.Itoa(n)), nil
 	}
-	return "", fmt.Errorf("%w: %q is not a section: want work, lines:N with N from 1 to %d, map, lru or log", ErrUsage, text, MaxLines)
+	return "", fmt.Errorf("%w: %q is not a section: want work, lines:N with N from 1 to %d, map, lru or log", ErrUsage, text, maxLines)
 }
 
 // Size returns the approximate memory of one lock's data, in bytes.

@@ -18,13 +18,11 @@ type Span struct {
 	// Exp draws each span from an exponential distribution with that mean.
 	Exp bool `json:"exp,omitempty"`
 	// Mix, if not "", draws each span from lengths by their weights: "100ns*99+50µs" is 50 µs
-	// once in a hundred. Mean is then their mean, rounded up to a nanosecond.
-	Mix Mix `json:"mix,omitempty"`
+	// once in a hundred. Mean is then their mean, rounded up to a nanosecond. Equal mixtures are
+	// equal texts: each length occurs once, the shortest first, and the weights have no common
+	// divisor.
+	Mix string `json:"mix,omitempty"`
 }
-
-// A Mix is some lengths with weights, as text: each length once, the shortest first, the
-// weights without a common divisor, a weight of 1 left out. So equal mixtures are equal texts.
-type Mix string
 
 // A Part is a length of a mixture. Its share of the spans is Weight divided by the sum of
 // all weights.
@@ -43,7 +41,7 @@ const (
 func (s Span) String() string {
 	switch {
 	case s.Mix != "":
-		return string(s.Mix)
+		return s.Mix
 	case s.Exp:
 		return length(s.Mean) + "-exp"
 	}
@@ -64,7 +62,7 @@ func (s Span) Parts() []Part {
 	if s.Mix == "" {
 		return nil
 	}
-	parts, err := parseParts(string(s.Mix))
+	parts, err := parseParts(s.Mix)
 	if err != nil {
 		return nil
 	}
@@ -103,7 +101,7 @@ func parseMix(text string) (Span, error) {
 			words[i] += "*" + strconv.Itoa(p.Weight)
 		}
 	}
-	return Span{Mean: time.Duration((sum + weights - 1) / weights), Mix: Mix(strings.Join(words, "+"))}, nil
+	return Span{Mean: time.Duration((sum + weights - 1) / weights), Mix: strings.Join(words, "+")}, nil
 }
 
 func parseParts(text string) (parts []Part, err error) {
@@ -163,7 +161,7 @@ func (s Span) check() string {
 	if s.Mix == "" {
 		return ""
 	}
-	if whole, err := parseMix(string(s.Mix)); err != nil || whole != s {
+	if whole, err := parseMix(s.Mix); err != nil || whole != s {
 		return fmt.Sprintf("%q with a mean of %v: want what ParseSpan returns", s.Mix, s.Mean)
 	}
 	return ""

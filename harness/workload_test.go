@@ -24,7 +24,7 @@ func TestWorkloadName(t *testing.T) {
 			Hold:  harness.Span{Mean: time.Minute},
 			Think: harness.Span{Mean: 1500, Exp: true},
 			Wait:  harness.WaitSpin, Pin: harness.PinCPU,
-			Reads: 90, Locks: 64, Garbage: true, Section: harness.CacheLines(16),
+			Reads: 90, Locks: 64, Garbage: true, Section: "lines:16",
 			Servers: 3, Durable: true, TLS: true, Delay: 500 * time.Microsecond,
 		}, "workers=4/clients=2/servers=3/durable=on/tls=on/delay=500µs/wait=spin/pin=cpu/procs=3/reads=90%/locks=64/gc=on/section=lines:16/think=1.5µs-exp/hold=1m"},
 		{harness.Workload{Workers: 2, Section: harness.SectionMap, Hold: harness.Span{Mean: 599, Mix: "100ns*99+50µs"}}, "workers=2/section=map/hold=100ns*99+50µs"},
@@ -54,7 +54,7 @@ func TestWorkloadValidate(t *testing.T) {
 			w.Servers, w.Durable, w.Delay = 7, true, time.Second
 		}, ""},
 		{"all sections and a mixture", func(w *harness.Workload) {
-			w.Section, w.Locks = harness.CacheLines(harness.MaxLines), 1<<11
+			w.Section, w.Locks = "lines:1024", 1<<11
 			w.Hold = harness.Span{Mean: 599, Mix: "100ns*99+50µs"}
 		}, ""},
 		{"strange section", func(w *harness.Workload) { w.Section = "heap" }, `section is "heap"`},
@@ -208,7 +208,7 @@ func TestSpanJSON(t *testing.T) {
 func TestParseSection(t *testing.T) {
 	for text, want := range map[string]harness.Section{
 		"work": harness.SectionWork, "map": harness.SectionMap, "lru": harness.SectionLRU, "log": harness.SectionLog,
-		"lines:1": harness.CacheLines(1), "lines:1024": harness.CacheLines(1024), "lines:016": harness.CacheLines(16),
+		"lines:1": "lines:1", "lines:1024": "lines:1024", "lines:016": "lines:16",
 	} {
 		got, err := harness.ParseSection(text)
 		if err != nil || got != want {

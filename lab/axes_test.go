@@ -42,7 +42,7 @@ func TestCasesAreDistinct(t *testing.T) {
 		{Name: "far", Family: harness.Redis, Remote: nil, Traits: harness.Traits{Needs: harness.KindRedis}},
 	}
 	a := axes{workers: []int{1, 4}, hold: []harness.Span{{}, {Mean: time.Microsecond}}, reads: []int{0, 90}, spread: []int{1, 64},
-		section: []harness.Section{harness.SectionWork, harness.SectionMap, harness.CacheLines(4)},
+		section: []harness.Section{harness.SectionWork, harness.SectionMap, "lines:4"},
 		scheduling: scheduling{wait: []harness.WaitPolicy{harness.WaitAdaptive, harness.WaitYield}, pin: harness.Pins,
 			gomaxprocs: []int{1, 2}, gc: []bool{false, true}},
 		siting:  siting{servers: []int{1, 3}, durable: []bool{false, true}, tls: []bool{false, true}, delay: []time.Duration{0, time.Millisecond}},

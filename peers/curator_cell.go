@@ -149,7 +149,7 @@ func (r *cellRun) take(text string) error {
 		if n[0] < 0 || n[0] >= r.workers {
 			return fmt.Errorf("%q: there is no such worker", text)
 		}
-		r.log.Acquisitions = append(r.log.Acquisitions, harness.Acquisition{Worker: int(n[0]),
+		r.log.Acquisitions = append(r.log.Acquisitions, harness.Hold{Worker: int(n[0]),
 			Requested: n[1] + r.offset, Acquired: n[2] + r.offset, Releasing: n[3] + r.offset})
 	case "drained":
 		if rest != "0" {

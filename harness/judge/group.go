@@ -39,7 +39,7 @@ type Series struct {
 type Cell struct {
 	Rounds map[int]*harness.Result
 	wait   *harness.Histogram // of all rounds together, computed on demand
-	order  []int              // the numbers of the rounds, computed on demand
+	order  []*harness.Result  // by round, computed on demand
 }
 
 // Groups sorts the results of run into groups: local before remote, closed loops before
@@ -216,42 +216,35 @@ func (g *Group) Floor() float64 {
 	return most
 }
 
-// Order returns the numbers of the rounds of c, ascending.
-func (c *Cell) Order() []int {
+// Results returns the results of c, by round. A nil Cell has none.
+func (c *Cell) Results() []*harness.Result {
+	if c == nil {
+		return nil
+	}
 	if len(c.order) != len(c.Rounds) {
-		c.order = slices.Sorted(maps.Keys(c.Rounds))
+		c.order = slices.SortedFunc(maps.Values(c.Rounds), func(a, b *harness.Result) int { return a.Round - b.Round })
 	}
 	return c.order
 }
 
 // Summary summarizes m over the rounds of c; N is 0 if no round has it.
-func (c *Cell) Summary(m *result.Metric) stat.Summary {
-	return result.SummarizeReadings(func(yield func(result.Reading) bool) {
-		if c == nil {
-			return
-		}
-		for _, i := range c.Order() {
-			if !yield(m.Read(c.Rounds[i])) {
-				return
-			}
-		}
-	})
-}
+func (c *Cell) Summary(m *result.Metric) stat.Summary { return m.Summary(c.Results()) }
 
 // Pairs returns m in the common rounds of a and b, in order. For a rate of two locks whose
 // blocks alternated in one process, the pair is the median of the ratios of their blocks,
 // and 1.
 func Pairs(a, b *Cell, m *result.Metric) (xs, ys []float64) {
-	for _, i := range a.Order() {
-		if b.Rounds[i] == nil {
+	for _, r := range a.Results() {
+		other := b.Rounds[r.Round]
+		if other == nil {
 			continue
 		}
-		if ratio, ok := blockRatio(a.Rounds[i], b.Rounds[i], m); ok {
+		if ratio, ok := blockRatio(r, other, m); ok {
 			xs, ys = append(xs, ratio), append(ys, 1)
 			continue
 		}
-		x, okX := m.Of(a.Rounds[i])
-		y, okY := m.Of(b.Rounds[i])
+		x, okX := m.Of(r)
+		y, okY := m.Of(other)
 		if okX && okY {
 			xs, ys = append(xs, x), append(ys, y)
 		}
@@ -288,8 +281,8 @@ func blockRatio(a, b *harness.Result, m *result.Metric) (ratio float64, ok bool)
 func (c *Cell) Waits() harness.Histogram {
 	if c.wait == nil {
 		var all harness.Histogram
-		for _, i := range c.Order() {
-			all = all.Merge(c.Rounds[i].Wait)
+		for _, r := range c.Results() {
+			all = all.Merge(r.Wait)
 		}
 		c.wait = &all
 	}
@@ -309,8 +302,8 @@ func Violations(run *result.Run) map[string][]*harness.Result {
 
 // Figures returns m for the rounds of c that have it.
 func (c *Cell) Figures(m *result.Metric) (out []float64) {
-	for _, i := range c.Order() {
-		if v, ok := m.Of(c.Rounds[i]); ok {
+	for _, r := range c.Results() {
+		if v, ok := m.Of(r); ok {
 			out = append(out, v)
 		}
 	}

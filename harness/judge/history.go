@@ -278,12 +278,7 @@ func (h *History) steps(sites int) {
 		var values [][]float64
 		for i := range h.Series {
 			if s := &h.Series[i]; s.Site == site {
-				of = append(of, s)
-				var xs []float64
-				for _, p := range s.Points {
-					xs = append(xs, p.value)
-				}
-				values = append(values, xs)
+				of, values = append(of, s), append(values, s.values(0, len(s.Points)))
 			}
 		}
 		for i, steps := range stat.Steps(values, alpha) {
@@ -292,25 +287,27 @@ func (h *History) steps(sites int) {
 	}
 }
 
+// values returns the figures of the points from from up to to; NaN is a missing one.
+func (s *HistorySeries) values(from, to int) (xs []float64) {
+	for _, p := range s.Points[from:to] {
+		xs = append(xs, p.value)
+	}
+	return xs
+}
+
 // change keeps the steps to a level that differs from the last one by more than the
 // margin: of consecutive small steps, the last counts.
 func (s *HistorySeries) change(steps []stat.Step, margin float64) {
-	values := func(from, to int) (xs []float64) {
-		for _, p := range s.Points[from:to] {
-			xs = append(xs, p.value) // NaN is left out
-		}
-		return xs
-	}
 	if len(steps) == 0 {
 		return
 	}
-	level := values(0, steps[0].At)
+	level := s.values(0, steps[0].At)
 	for i, step := range steps {
 		end := len(s.Points)
 		if i+1 < len(steps) {
 			end = steps[i+1].At
 		}
-		next := values(step.At, end)
+		next := s.values(step.At, end)
 		const confidence = 0.95
 		ratio := stat.Unpaired(next, level, confidence)
 		ratio.P = step.P

@@ -71,6 +71,12 @@ func scattered(rate float64, n int) (xs []float64) {
 func TestHistory(t *testing.T) {
 	nan := math.NaN()
 	level := scattered(1e6, 6)
+	var drift []float64 // two steps of 3.5 %: one change of 7 %
+	for _, x := range []float64{1e6, 0.965e6, 0.93e6} {
+		for i := range 8 {
+			drift = append(drift, x*(1+0.0005*float64(i)))
+		}
+	}
 	for _, c := range []struct {
 		name    string
 		xs      []float64
@@ -90,6 +96,7 @@ func TestHistory(t *testing.T) {
 		{"the newest is off to the better", slices.Concat(level, scattered(1e6, 5), []float64{2e6}), Steady, Fine, nil, []int{11}},
 		{"a step, and the newest is off", slices.Concat(scattered(1e6, 9), scattered(1.25e6, 9), []float64{0.5e6}), OffRun, Unsure, []int{9}, []int{18}},
 		{"two steps", slices.Concat(scattered(1e6, 9), scattered(1.25e6, 9), scattered(1.1e6, 9)), Regressed, Worse, []int{9, 18}, nil},
+		{"two small steps", drift, Regressed, Worse, []int{16}, nil},
 		{"few runs that agree", []float64{1e6, 1.001e6, 0.999e6}, NotWorse, Fine, nil, nil},
 		{"few runs, one worse", []float64{1e6, 1.001e6, 0.8e6}, FewRuns, Unsure, nil, nil},
 		{"few runs, ever better", []float64{1e6, 1.2e6, 1.5e6}, NotWorse, Fine, nil, nil},
@@ -110,19 +117,6 @@ func TestHistory(t *testing.T) {
 		if s.Verdict != c.want || h.Outcome() != c.outcome || !slices.Equal(changes, c.changes) || !slices.Equal(off, c.off) {
 			t.Errorf("%s: %s, %s, changes at %v, off %v; want %s, %s, %v, %v", c.name, s.Verdict, h.Outcome(), changes, off, c.want, c.outcome, c.changes, c.off)
 		}
-	}
-}
-
-func TestHistoryOfDrift(t *testing.T) {
-	var xs []float64
-	for _, level := range []float64{1e6, 0.965e6, 0.93e6} {
-		for i := range 8 {
-			xs = append(xs, level*(1+0.0005*float64(i)))
-		}
-	}
-	s := over(t, days("a", xs...), HistoryOptions{}).of(t, "a", "mcs")
-	if len(s.Changes) != 1 || s.Changes[0].At != 16 || s.Verdict != Regressed {
-		t.Errorf("two steps of 3.5 %% are one change of 7 %%, got %+v", s.Changes)
 	}
 }
 

@@ -153,7 +153,7 @@ func (m *matched) samples(g *result.Metric, i, k int, paired bool) (base, next [
 	floor := floorOf(bs, ns)
 	values := func(rs []reading) (xs []float64) {
 		for _, r := range rs {
-			xs = append(xs, max(r.value, floor))
+			xs = append(xs, max(r.Value, floor))
 		}
 		return xs
 	}
@@ -163,30 +163,21 @@ func (m *matched) samples(g *result.Metric, i, k int, paired bool) (base, next [
 	for _, b := range bs {
 		i := slices.IndexFunc(ns, func(n reading) bool { return n.round == b.round })
 		if i >= 0 {
-			base, next = append(base, max(b.value, floor)), append(next, max(ns[i].value, floor))
+			base, next = append(base, max(b.Value, floor)), append(next, max(ns[i].Value, floor))
 		}
 	}
 	return base, next
 }
 
-// A reading is the figure of one round. A bound is an upper bound that the clock cannot
-// resolve further.
 type reading struct {
+	result.Reading
 	round int
-	value float64
-	bound bool
 }
 
 func gateReadings(g *result.Metric, rs []*harness.Result) (out []reading) {
 	for _, r := range rs {
-		v, ok := g.Of(r)
-		bound := false
-		if !ok && g.AtMost != nil {
-			v, ok = g.AtMost(r)
-			bound = ok
-		}
-		if ok && v >= 0 && !math.IsInf(v, 0) {
-			out = append(out, reading{r.Round, v, bound})
+		if x := g.Read(r); x.Known && x.Value >= 0 && !math.IsInf(x.Value, 0) {
+			out = append(out, reading{x, r.Round})
 		}
 	}
 	return out
@@ -194,8 +185,8 @@ func gateReadings(g *result.Metric, rs []*harness.Result) (out []reading) {
 
 func floorOf(readings ...[]reading) (floor float64) {
 	for _, r := range slices.Concat(readings...) {
-		if r.bound {
-			floor = max(floor, r.value)
+		if r.Bound {
+			floor = max(floor, r.Value)
 		}
 	}
 	return floor

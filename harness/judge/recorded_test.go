@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"bufio"
 	"compress/gzip"
 	"embed"
 	"math/rand/v2"
@@ -8,6 +9,7 @@ import (
 	"testing"
 
 	"locklab/harness/result"
+	"locklab/internal/machine"
 	"locklab/internal/stat"
 )
 
@@ -31,9 +33,18 @@ func recorded(t *testing.T, name string) *result.Run {
 	if err != nil {
 		t.Fatal(err)
 	}
-	run, err := result.ReadRates(unzipped)
-	if err != nil {
-		t.Fatal(err)
+	run := &result.Run{Manifest: result.Manifest{Machine: machine.Environment{CPUs: 2, GOMAXPROCS: 2}}}
+	in := bufio.NewScanner(unzipped)
+	for in.Scan() {
+		record, err := result.Decode(in.Bytes())
+		if err != nil {
+			t.Fatal(err)
+		}
+		run.Results = append(run.Results, record.Result)
+		run.Manifest.Rounds = max(run.Manifest.Rounds, record.Result.Round+1)
+	}
+	if in.Err() != nil {
+		t.Fatal(in.Err())
 	}
 	return run
 }

@@ -49,14 +49,10 @@ func pair(references map[*harness.Result]*harness.Result, run *result.Run, to []
 		round    int
 	}
 	at := func(r *harness.Result) place { return place{r.Lock.Traits.Needs != "", r.Workload.Name(), r.Round} }
-	found := make(map[place]*harness.Result)
-	broke := make(map[string]bool)
-	for _, r := range run.Results {
-		broke[r.Lock.Name] = broke[r.Lock.Name] || len(r.Violations) > 0
-	}
+	found, broke := make(map[place]*harness.Result), Violations(run)
 	for _, name := range slices.Backward(to) { // the first one wins
 		for _, r := range run.Results {
-			if r.Lock.Name == name && !broke[name] {
+			if r.Lock.Name == name && broke[name] == nil {
 				found[at(r)] = r
 			}
 		}

@@ -2,7 +2,6 @@ package judge
 
 import (
 	"math"
-	"slices"
 	"testing"
 	"time"
 
@@ -65,25 +64,18 @@ func TestSaturationOf(t *testing.T) {
 	}
 }
 
-// TestSaturationOfStalls: one stalling round of ten widens the interval and moves no point.
+// TestSaturationOfStalls: one stalling round widens the interval and moves no point.
 func TestSaturationOfStalls(t *testing.T) {
-	ls := loadsOf(10, func(int, int) float64 { return 1000 }, all)
-	for _, l := range ls[1:] {
-		l.Cell.Rounds[3].Wait = harness.Histogram{{Value: 10, N: 940}, {Value: 1e9, N: 60}}
-	}
-	if k, ok := SaturationOf(ls, 0); !ok || k.UpTo != 600 || k.Over != 0 || k.From != 100 || k.To != 0 {
-		t.Errorf("%+v, %v", k, ok)
-	}
-}
-
-func TestSaturationOfFewRounds(t *testing.T) {
-	for rounds, want := range map[int]harness.Rate{5: 300, 6: 600} {
-		ls := loadsOf(rounds, func(int, int) float64 { return 1000 }, all)
+	for _, c := range []struct {
+		rounds, stalled int // of the waits in one round, in 1000
+		want            harness.Rate
+	}{{10, 60, 300}, {5, 11, 300}, {6, 11, 600}} {
+		ls := loadsOf(c.rounds, func(int, int) float64 { return 1000 }, all)
 		for _, l := range ls[3:] {
-			l.Cell.Rounds[0].Wait = harness.Histogram{{Value: 10, N: 989}, {Value: 1e9, N: 11}}
+			l.Cell.Rounds[0].Wait = harness.Histogram{{Value: 10, N: 1000 - int64(c.stalled)}, {Value: 1e9, N: int64(c.stalled)}}
 		}
-		if k, ok := SaturationOf(ls, 0); !ok || k.UpTo != 600 || k.Over != 0 || k.From != want || k.To != 0 {
-			t.Errorf("of %d rounds: %+v, %v", rounds, k, ok)
+		if k, ok := SaturationOf(ls, 0); !ok || k.UpTo != 600 || k.Over != 0 || k.From != c.want || k.To != 0 {
+			t.Errorf("%+v: %+v, %v", c, k, ok)
 		}
 	}
 }
@@ -129,27 +121,5 @@ func TestSaturationUnsound(t *testing.T) {
 		if k, ok := SaturationOf(ls, 0); !ok || k.Unsound != want {
 			t.Errorf("with a warning in %d of 10 rounds: %v", rounds, k.Unsound)
 		}
-	}
-}
-
-func TestSaturationMerges(t *testing.T) {
-	ls := loadsOf(7, func(i, round int) float64 { return 1000 * float64(1+(i*7+round*3)%11) }, all)
-	for _, l := range ls {
-		x := newSaturationLoad(l)
-		for _, draw := range [][]int{{0, 1, 2, 3, 4, 5, 6}, {2, 2, 2, 5}, {6}} {
-			var merged harness.Histogram
-			for _, round := range draw {
-				merged = merged.Merge(l.Cell.Rounds[round].Wait)
-			}
-			if got, ok := x.p99(draw); !ok || got != merged.Quantile(0.99) {
-				t.Errorf("%v of %v: p99 is %v, %v, want %v", draw, l.Rate, got, ok, merged.Quantile(0.99))
-			}
-		}
-		if _, ok := x.p99(nil); ok {
-			t.Error("no round has a p99")
-		}
-	}
-	if !slices.IsSortedFunc(ls, func(a, b Load) int { return int(a.Rate - b.Rate) }) {
-		t.Error("the rates are not in order")
 	}
 }

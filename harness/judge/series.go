@@ -74,7 +74,7 @@ func (s *HistorySeries) point(k *matched, i int, m result.Manifest, is *plan, fl
 	}
 	var xs []float64
 	for _, r := range gateReadings(g, rs) {
-		xs = append(xs, max(r.value, floor))
+		xs = append(xs, max(r.Value, floor))
 	}
 	if len(xs) == 0 {
 		v, why := k.missing(i, m, is)

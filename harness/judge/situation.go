@@ -133,9 +133,7 @@ func (s Situation) Metric() *result.Metric {
 func (s Situation) Results() (out []*harness.Result) {
 	for _, x := range s.group.At(s.Workers) {
 		if c := x.Cells[s.Workers]; correct(x.Lock) {
-			for _, i := range c.Order() {
-				out = append(out, c.Rounds[i])
-			}
+			out = append(out, c.Results()...)
 		}
 	}
 	return out

@@ -57,10 +57,7 @@ func loopOnce(ctx context.Context, in *Instruments, job Job, w harness.Workload)
 }
 
 func judgeLoop(r *harness.Result, log *harness.LoopLog) {
-	holds := make([]oracle.Hold, len(log.Acquisitions))
-	for i, t := range log.Acquisitions {
-		holds[i] = oracle.Hold{Worker: t.Worker, Requested: t.Requested, Acquired: t.Acquired, Releasing: t.Releasing}
-	}
+	holds := log.Acquisitions
 	oracle.Sort(holds)
 	r.Started, r.Elapsed, r.Wire = log.Began.Add(time.Duration(log.Open)), time.Duration(log.Close-log.Open), log.Wire
 	var wait result.Histogram

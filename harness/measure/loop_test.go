@@ -12,7 +12,7 @@ import (
 	"locklab/harness/result"
 )
 
-func loopJob(err error, acquisitions ...harness.Acquisition) Job {
+func loopJob(err error, acquisitions ...harness.Hold) Job {
 	v := new(shelf).variant(harness.Traits{})
 	v.Loop = func(_ context.Context, _ harness.Endpoint, _ string, w harness.Workload) (*harness.LoopLog, error) {
 		if err != nil {
@@ -27,11 +27,11 @@ func loopJob(err error, acquisitions ...harness.Acquisition) Job {
 func TestLoop(t *testing.T) {
 	in := Calibrate()
 	job := loopJob(nil,
-		harness.Acquisition{Worker: 0, Requested: 40, Acquired: 50, Releasing: 90},    // before the window
-		harness.Acquisition{Worker: 1, Requested: 60, Acquired: 110, Releasing: 120},  // from another: 50
-		harness.Acquisition{Worker: 1, Requested: 125, Acquired: 130, Releasing: 140}, // from itself
-		harness.Acquisition{Worker: 0, Requested: 95, Acquired: 150, Releasing: 170},  // from another: 55
-		harness.Acquisition{Worker: 1, Requested: 145, Acquired: 205, Releasing: 210}, // after the window
+		harness.Hold{Worker: 0, Requested: 40, Acquired: 50, Releasing: 90},    // before the window
+		harness.Hold{Worker: 1, Requested: 60, Acquired: 110, Releasing: 120},  // from another: 50
+		harness.Hold{Worker: 1, Requested: 125, Acquired: 130, Releasing: 140}, // from itself
+		harness.Hold{Worker: 0, Requested: 95, Acquired: 150, Releasing: 170},  // from another: 55
+		harness.Hold{Worker: 1, Requested: 145, Acquired: 205, Releasing: 210}, // after the window
 	)
 	r, err := Measure(t.Context(), in, job)
 	requireNoError(t, err)
@@ -55,7 +55,7 @@ func TestLoopRejects(t *testing.T) {
 		job  Job
 		rule string
 	}{
-		"two inside": {loopJob(nil, harness.Acquisition{Worker: 0, Requested: 1, Acquired: 110, Releasing: 130}, harness.Acquisition{Worker: 1, Requested: 2, Acquired: 120, Releasing: 140}), "exclusion"},
+		"two inside": {loopJob(nil, harness.Hold{Worker: 0, Requested: 1, Acquired: 110, Releasing: 130}, harness.Hold{Worker: 1, Requested: 2, Acquired: 120, Releasing: 140}), "exclusion"},
 		"a failure":  {loopJob(errors.New("its session expired")), "error"},
 	} {
 		r, err := Measure(t.Context(), in, c.job)

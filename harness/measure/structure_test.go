@@ -13,7 +13,7 @@ import (
 )
 
 // everySection has data.
-var everySection = []harness.Section{harness.CacheLines(1), harness.CacheLines(16), harness.SectionMap, harness.SectionLRU, harness.SectionLog}
+var everySection = []harness.Section{"lines:1", "lines:16", harness.SectionMap, harness.SectionLRU, harness.SectionLog}
 
 func TestStructures(t *testing.T) {
 	const writes = 5000
@@ -41,8 +41,8 @@ func TestStructures(t *testing.T) {
 		damage func(structure)
 		flaw   string // "" is a wrong count only
 	}{
-		{"a line lost a write", newStructure(harness.CacheLines(4)), func(s structure) { s.(lines)[2].n-- }, "line 3 of 4 shows 4999 writes, the first 5000"},
-		{"the lines lost a write", newStructure(harness.CacheLines(1)), func(s structure) { s.(lines)[0].n-- }, ""},
+		{"a line lost a write", newStructure("lines:4"), func(s structure) { s.(lines)[2].n-- }, "line 3 of 4 shows 4999 writes, the first 5000"},
+		{"the lines lost a write", newStructure("lines:1"), func(s structure) { s.(lines)[0].n-- }, ""},
 		{"the map lost a write", newTable(), func(s structure) { s.(table)[7]-- }, ""},
 		{"the map lost a key", newTable(), func(s structure) { delete(s.(table), 7) }, "1023 were found"},
 		{"the map has another key", newTable(), func(s structure) { delete(s.(table), 7); s.(table)[structureKeys] = 1 }, "key 1024"},
@@ -137,7 +137,7 @@ func TestSectionsCatch(t *testing.T) {
 			return v.Rule == "exclusion" && strings.Contains(v.Detail, "section "+s.String()+",") || v.Rule == "crash"
 		})
 	}
-	for _, s := range []harness.Section{harness.CacheLines(1), harness.CacheLines(16), harness.SectionLog} {
+	for _, s := range []harness.Section{"lines:1", "lines:16", harness.SectionLog} {
 		t.Run(s.String(), func(t *testing.T) {
 			w := workload(4)
 			w.Section = s
@@ -161,7 +161,7 @@ func TestSectionsCatch(t *testing.T) {
 	}
 	t.Run("readers beside writers", func(t *testing.T) {
 		w := workload(4)
-		w.Section, w.Reads = harness.CacheLines(1024), 50
+		w.Section, w.Reads = "lines:1024", 50
 		requireViolation(t, measureLocal(t, forgetsReaders, w), "exclusion")
 	})
 }
@@ -195,9 +195,9 @@ func TestSectionCosts(t *testing.T) {
 	if costs := instruments().SectionCosts(p.Cases); costs != nil {
 		t.Errorf("no section has data, and they cost %v", costs)
 	}
-	p.Cases[0].Workload.Section, p.Cases[1].Workload.Section = harness.SectionMap, harness.CacheLines(16)
+	p.Cases[0].Workload.Section, p.Cases[1].Workload.Section = harness.SectionMap, "lines:16"
 	costs := instruments().SectionCosts(p.Cases)
-	if len(costs) != 2 || !(costs[harness.SectionMap] > 0) || !(costs[harness.CacheLines(16)] > 0) {
+	if len(costs) != 2 || !(costs[harness.SectionMap] > 0) || !(costs["lines:16"] > 0) {
 		t.Errorf("the sections cost %v", costs)
 	}
 }

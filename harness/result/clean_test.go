@@ -55,7 +55,7 @@ func TestHostileText(t *testing.T) {
 		r := hostileResult(violated)
 		var bench bytes.Buffer
 		run := &Run{Manifest: Manifest{Machine: machine.Environment{CPU: hostile, GOMAXPROCS: 2}}, Results: []*harness.Result{r}}
-		if err := benchLines.write(&bench, run); err != nil {
+		if err := benchLines.export(&bench, run); err != nil {
 			t.Fatal(err)
 		}
 		if strings.ContainsAny(bench.String(), "\r\x1b\u202e") {
@@ -80,7 +80,7 @@ func TestHostileText(t *testing.T) {
 		}
 		for _, d := range []derived{waitLog, handoverLog} {
 			var log bytes.Buffer
-			if err := d.write(&log, run); err != nil {
+			if err := d.export(&log, run); err != nil {
 				t.Fatal(err)
 			}
 			_, line, _ := strings.Cut(log.String(), "Interval_Compressed_Histogram\"\n")

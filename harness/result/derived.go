@@ -29,21 +29,26 @@ var (
 	handoverLog = derived{HandoverLogName, beginLog("hand-overs", func(l caseLine) (harness.Histogram, string) { return l.Result.Handover, l.Handover })}
 )
 
-func (d derived) write(out io.Writer, run *Run) error {
-	add, err := d.begin(out, run.Manifest)
-	if err != nil {
-		return wrapped(err)
+// write writes the head and rs to out, and returns the function that adds a result.
+func (d derived) write(out io.Writer, m Manifest, rs []*harness.Result) (add func(l caseLine) error, err error) {
+	if add, err = d.begin(out, m); err != nil {
+		return nil, wrapped(err)
 	}
-	for _, r := range run.Results {
+	for _, r := range rs {
 		l, err := pack(r)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if err := add(l); err != nil {
-			return wrapped(err)
+			return nil, wrapped(err)
 		}
 	}
-	return nil
+	return add, nil
+}
+
+func (d derived) export(out io.Writer, run *Run) error {
+	_, err := d.write(out, run.Manifest, run.Results)
+	return err
 }
 
 // beginBench begins Go benchmark lines, which benchstat reads unmodified (format:

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -22,185 +21,142 @@ type Export struct {
 // Exports lists every format.
 var Exports = []*Export{
 	{"csv", "a row for each case and round, for spreadsheets", WriteCSV},
-	{"rates", "the rates of each case by round, a line a case: the least that verdicts need", WriteRates},
+	{"rates", "the lines of results.jsonl with the rates alone: the least that most verdicts need", writeRates},
 	{"csv-chaos", "a row for each failure scenario and lock", WriteFaultsCSV},
 	{"published", "the counts of failure scenarios as the project ships them", WritePublished},
 	{"csv-simulations", "a row for each machine, lock and workload that a model simulated, nothing measured", WriteSimulationsCSV},
-	{"bench", "Go benchmark lines, for benchstat: bench.txt again", benchLines.write},
-	{"hdr-wait", "waits as an HdrHistogram log: wait.hlog again", waitLog.write},
-	{"hdr-handover", "hand-overs as an HdrHistogram log: handover.hlog again", handoverLog.write},
+	{"bench", "Go benchmark lines, for benchstat: bench.txt again", benchLines.export},
+	{"hdr-wait", "waits as an HdrHistogram log: wait.hlog again", waitLog.export},
+	{"hdr-handover", "hand-overs as an HdrHistogram log: handover.hlog again", handoverLog.export},
 }
 
-type csvColumn[T any] struct {
-	name string
-	of   func(row T) any // see csvText
-}
-
-var resultColumns = []csvColumn[*harness.Result]{
-	{"lock", func(r *harness.Result) any { return r.Lock.Name }},
-	{"family", func(r *harness.Result) any { return r.Lock.Family }},
-	{"status", func(r *harness.Result) any { return r.Lock.Status }},
-	{"round", func(r *harness.Result) any { return r.Round }},
-	{"workers", func(r *harness.Result) any { return r.Workload.Workers }},
-	{"clients", func(r *harness.Result) any { return r.Workload.Clients }},
-	{"ranks", func(r *harness.Result) any { return max(1, r.Workload.Ranks) }},
-	{"hold-ns", func(r *harness.Result) any { return r.Workload.Hold.Mean }},
-	{"hold-exp", func(r *harness.Result) any { return r.Workload.Hold.Exp }},
-	{"hold-mix", func(r *harness.Result) any { return r.Workload.Hold.Mix }},
-	{"think-ns", func(r *harness.Result) any { return r.Workload.Think.Mean }},
-	{"think-exp", func(r *harness.Result) any { return r.Workload.Think.Exp }},
-	{"think-mix", func(r *harness.Result) any { return r.Workload.Think.Mix }},
-	{"wait-policy", func(r *harness.Result) any { return r.Workload.Wait }},
-	{"pin", func(r *harness.Result) any { return r.Workload.Pin }},
-	{"gomaxprocs", func(r *harness.Result) any { return r.Workload.GOMAXPROCS }},
-	{"reads-%", func(r *harness.Result) any { return r.Workload.Reads }},
-	{"locks", func(r *harness.Result) any { return max(1, r.Workload.Locks) }},
-	{"servers", func(r *harness.Result) any { return max(1, r.Workload.Servers) }},
-	{"durable", func(r *harness.Result) any { return r.Workload.Durable }},
-	{"tls", func(r *harness.Result) any { return r.Workload.TLS }},
-	{"delay-ns", func(r *harness.Result) any { return r.Workload.Delay }},
-	{"rate/s", func(r *harness.Result) any { return strconv.FormatFloat(float64(r.Workload.Rate), 'f', -1, 64) }},
-	{"arrivals", func(r *harness.Result) any { return r.Workload.Arrivals }},
-	{"deadline-ns", func(r *harness.Result) any { return r.Workload.Deadline }},
-	{"gc", func(r *harness.Result) any { return r.Workload.Garbage }},
-	{"section", func(r *harness.Result) any { return r.Workload.Section }},
-	{"window-ns", func(r *harness.Result) any { return r.Workload.Window }},
-	{"started", func(r *harness.Result) any { return r.Started }},
-	{"elapsed-ns", func(r *harness.Result) any { return r.Elapsed }},
-	{"acquisitions", func(r *harness.Result) any { return r.Ops }},
-	{"violation", func(r *harness.Result) any {
-		if len(r.Violations) == 0 {
-			return ""
-		}
-		return r.Violations[0].Rule + ": " + r.Violations[0].Detail
-	}},
-	{"warnings", func(r *harness.Result) any { return len(r.Warnings) }},
+// A cell is a column of a CSV file in one row.
+type cell struct {
+	column string
+	value  any // see cellText
 }
 
 // WriteCSV writes the results of run as CSV (RFC 4180): a row per case and round, a column for
 // each metric, named by its unit. A missing figure is an empty cell, like every figure of a
 // result with a violation. No cell is a formula: see [OneCell].
 func WriteCSV(out io.Writer, run *Run) error {
-	columns := slices.Clone(resultColumns)
-	for _, m := range Metrics {
-		columns = append(columns, csvColumn[*harness.Result]{m.Unit, func(r *harness.Result) any {
-			if v, ok := m.Of(r); ok && len(r.Violations) == 0 {
-				return v
-			}
-			return ""
-		}})
-	}
-	return writeCSV(out, columns, run.Results)
+	return writeCSV(out, new(harness.Result), run.Results, resultCells)
 }
 
-var faultColumns = []csvColumn[Survival]{
-	{"scenario", func(r Survival) any { return r.Fault.Scenario }},
-	{"lock", func(r Survival) any { return r.Fault.Lock.Name }},
-	{"family", func(r Survival) any { return r.Fault.Lock.Family }},
-	{"status", func(r Survival) any { return r.Fault.Lock.Status }},
-	{"verdict", func(r Survival) any { return r.Verdict }},
-	{"skipped", func(r Survival) any { return r.Fault.Skipped }},
-	{"started", func(r Survival) any { return r.Fault.Started }},
-	{"elapsed-ns", func(r Survival) any { return r.Fault.Elapsed }},
-	{"tries", func(r Survival) any { return r.N }},
-	{"failed", func(r Survival) any { return r.Fault.Failed }},
-	{"starved", func(r Survival) any { return r.Fault.Starved }},
-	{"violations-per-1000", func(r Survival) any { return figure(r.Violations, r.N) }},
-	{"bound-%", func(r Survival) any { return figure(100*r.Bound, r.N) }},
-	{"window-p50-ns", func(r Survival) any { return figure(r.Window.Median, r.Window.N) }},
-	{"window-max-ns", func(r Survival) any { return figure(r.Window.Most, r.Window.N) }},
-	{"margin-min-ns", func(r Survival) any { return figure(r.Margin.Least, r.Margin.N) }},
-	{"overlap-max-ns", func(r Survival) any { return figure(r.Overlap.Most, r.Overlap.N) }},
-	{"aims-missed", func(r Survival) any { return strings.Join(r.missed(), "; ") }},
-	{"expected", func(r Survival) any { return strings.Join(harmNames(r.Fault.Expected.Harms), "; ") }},
+func resultCells(r *harness.Result) []cell {
+	w, violation := r.Workload, ""
+	if len(r.Violations) > 0 {
+		violation = r.Violations[0].Rule + ": " + r.Violations[0].Detail
+	}
+	cells := []cell{
+		{"lock", r.Lock.Name}, {"family", r.Lock.Family}, {"status", r.Lock.Status}, {"round", r.Round},
+		{"workers", w.Workers}, {"clients", w.Clients}, {"ranks", max(1, w.Ranks)},
+		{"hold-ns", w.Hold.Mean}, {"hold-exp", w.Hold.Exp}, {"hold-mix", w.Hold.Mix},
+		{"think-ns", w.Think.Mean}, {"think-exp", w.Think.Exp}, {"think-mix", w.Think.Mix},
+		{"wait-policy", w.Wait}, {"pin", w.Pin}, {"gomaxprocs", w.GOMAXPROCS}, {"reads-%", w.Reads}, {"locks", max(1, w.Locks)},
+		{"servers", max(1, w.Servers)}, {"durable", w.Durable}, {"tls", w.TLS}, {"delay-ns", w.Delay},
+		{"rate/s", strconv.FormatFloat(float64(w.Rate), 'f', -1, 64)}, {"arrivals", w.Arrivals}, {"deadline-ns", w.Deadline},
+		{"gc", w.Garbage}, {"section", w.Section}, {"window-ns", w.Window},
+		{"started", r.Started}, {"elapsed-ns", r.Elapsed}, {"acquisitions", r.Ops},
+		{"violation", violation}, {"warnings", len(r.Warnings)},
+	}
+	for _, m := range Metrics {
+		v, ok := m.Of(r)
+		cells = append(cells, cell{m.Unit, figure(v, ok && violation == "")})
+	}
+	return cells
+}
+
+// writeRates writes the results of run without their distributions, so fairness decides nothing.
+func writeRates(out io.Writer, run *Run) error {
+	for _, r := range run.Results {
+		lock := r.Lock
+		lock.Doc, lock.Paper = "", ""
+		line, err := Encode(Record{Result: &harness.Result{Lock: lock, Workload: r.Workload, Round: r.Round, Elapsed: r.Elapsed, Overlap: r.Overlap,
+			Ops: r.Ops, Handovers: r.Handovers, Blocks: r.Blocks, Violations: r.Violations}})
+		if err != nil {
+			return err
+		}
+		if _, err := out.Write(line); err != nil {
+			return wrapped(err)
+		}
+	}
+	return nil
 }
 
 // WriteFaultsCSV writes a row per failure scenario and lock, like [WriteCSV].
 func WriteFaultsCSV(out io.Writer, run *Run) error {
-	columns := slices.Clone(faultColumns)
+	return writeCSV(out, new(harness.FaultResult), run.Faults, faultCells)
+}
+
+func faultCells(f *harness.FaultResult) []cell {
+	r := JudgeFault(f)
+	cells := []cell{
+		{"scenario", f.Scenario}, {"lock", f.Lock.Name}, {"family", f.Lock.Family}, {"status", f.Lock.Status},
+		{"verdict", r.Verdict}, {"skipped", f.Skipped}, {"started", f.Started}, {"elapsed-ns", f.Elapsed},
+		{"tries", r.N}, {"failed", f.Failed}, {"starved", f.Starved},
+		{"violations-per-1000", figure(r.Violations, r.N > 0)}, {"bound-%", figure(100*r.Bound, r.N > 0)},
+		{"window-p50-ns", figure(r.Window.Median, r.Window.N > 0)}, {"window-max-ns", figure(r.Window.Most, r.Window.N > 0)},
+		{"margin-min-ns", figure(r.Margin.Least, r.Margin.N > 0)}, {"overlap-max-ns", figure(r.Overlap.Most, r.Overlap.N > 0)},
+		{"aims-missed", strings.Join(r.missed(), "; ")}, {"expected", strings.Join(harmNames(f.Expected.Harms), "; ")},
+	}
 	for _, h := range harness.Harms {
-		columns = append(columns, csvColumn[Survival]{strings.ReplaceAll(string(h), " ", "-"), func(r Survival) any { return r.Fault.Seen[h] }})
+		cells = append(cells, cell{strings.ReplaceAll(string(h), " ", "-"), f.Seen[h]})
 	}
-	var rows []Survival
-	for _, f := range run.Faults {
-		rows = append(rows, JudgeFault(f))
-	}
-	return writeCSV(out, columns, rows)
-}
-
-var simulationColumns = []csvColumn[*harness.Simulation]{
-	{"simulated", func(s *harness.Simulation) any { return s.Simulated }},
-	{"hypothetical", func(s *harness.Simulation) any { return s.Hypothetical }},
-	{"sockets", func(s *harness.Simulation) any { return s.Sockets }},
-	{"clusters", func(s *harness.Simulation) any { return s.Clusters }},
-	{"cores", func(s *harness.Simulation) any { return s.Cores }},
-	{"smt", func(s *harness.Simulation) any { return s.SMT }},
-	{"lock", func(s *harness.Simulation) any { return s.Lock.Name }},
-	{"workers", func(s *harness.Simulation) any { return s.Workers }},
-	{"on-cores", func(s *harness.Simulation) any { return figure(s.OnCores, s.OnCores) }},
-	{"on-sockets", func(s *harness.Simulation) any { return figure(s.OnSockets, s.OnSockets) }},
-	{"lines", func(s *harness.Simulation) any { return s.Lines }},
-	{"hold-ns", func(s *harness.Simulation) any { return s.Hold }},
-	{"think-ns", func(s *harness.Simulation) any { return s.Think }},
-	{"wait-policy", func(s *harness.Simulation) any { return s.Wait }},
-	{"apart", func(s *harness.Simulation) any { return s.Apart }},
-	{"spread", func(s *harness.Simulation) any { return s.Spread }},
-	{"seed", func(s *harness.Simulation) any { return s.Seed }},
-	{"seeds", func(s *harness.Simulation) any { return s.Seeds }},
-	{"accuracy", func(s *harness.Simulation) any { return s.Accuracy }},
-}
-
-// simulationFigures have other names than the units of measured metrics.
-var simulationFigures = []struct {
-	name string
-	of   func(s *harness.Simulation) harness.Expected
-}{
-	{"simulated-ns/acq", func(s *harness.Simulation) harness.Expected { return s.PerAcquisition }},
-	{"simulated-acq/s", func(s *harness.Simulation) harness.Expected { return s.Throughput() }},
-	{"simulated-handover-ns", func(s *harness.Simulation) harness.Expected { return s.Handover }},
-	{"simulated-longest-ns", func(s *harness.Simulation) harness.Expected { return s.Longest }},
-	{"simulated-misses/acq", func(s *harness.Simulation) harness.Expected { return s.Misses }},
-	{"simulated-remote-misses/acq", func(s *harness.Simulation) harness.Expected { return s.Remote }},
-	{"simulated-invalidated/acq", func(s *harness.Simulation) harness.Expected { return s.Invalidated }},
-	{"simulated-same-socket", func(s *harness.Simulation) harness.Expected { return s.SameSocket }},
-	{"simulated-same-worker", func(s *harness.Simulation) harness.Expected { return s.SameWorker }},
-	{"simulated-jain", func(s *harness.Simulation) harness.Expected { return s.Jain }},
+	return cells
 }
 
 // WriteSimulationsCSV writes a row per simulated machine, lock and workload, like [WriteCSV].
 func WriteSimulationsCSV(out io.Writer, run *Run) error {
-	columns := slices.Clone(simulationColumns)
-	for _, f := range simulationFigures {
-		columns = append(columns,
-			csvColumn[*harness.Simulation]{f.name, func(s *harness.Simulation) any { return f.of(s).Median }},
-			csvColumn[*harness.Simulation]{f.name + "-min", func(s *harness.Simulation) any { return f.of(s).Lo }},
-			csvColumn[*harness.Simulation]{f.name + "-max", func(s *harness.Simulation) any { return f.of(s).Hi }})
-	}
-	return writeCSV(out, columns, run.Simulations)
+	return writeCSV(out, new(harness.Simulation), run.Simulations, simulationCells)
 }
 
-func writeCSV[T any](out io.Writer, columns []csvColumn[T], rows []T) error {
+// simulationCells names its figures unlike the units of measured metrics.
+func simulationCells(s *harness.Simulation) []cell {
+	cells := []cell{
+		{"simulated", s.Simulated}, {"hypothetical", s.Hypothetical},
+		{"sockets", s.Sockets}, {"clusters", s.Clusters}, {"cores", s.Cores}, {"smt", s.SMT},
+		{"lock", s.Lock.Name}, {"workers", s.Workers}, {"on-cores", figure(s.OnCores, s.OnCores > 0)}, {"on-sockets", figure(s.OnSockets, s.OnSockets > 0)},
+		{"lines", s.Lines}, {"hold-ns", s.Hold}, {"think-ns", s.Think}, {"wait-policy", s.Wait}, {"apart", s.Apart}, {"spread", s.Spread},
+		{"seed", s.Seed}, {"seeds", s.Seeds}, {"accuracy", s.Accuracy},
+	}
+	for _, f := range []struct {
+		name string
+		of   harness.Expected
+	}{
+		{"ns/acq", s.PerAcquisition}, {"acq/s", s.Throughput()}, {"handover-ns", s.Handover}, {"longest-ns", s.Longest},
+		{"misses/acq", s.Misses}, {"remote-misses/acq", s.Remote}, {"invalidated/acq", s.Invalidated},
+		{"same-socket", s.SameSocket}, {"same-worker", s.SameWorker}, {"jain", s.Jain},
+	} {
+		name := "simulated-" + f.name
+		cells = append(cells, cell{name, f.of.Median}, cell{name + "-min", f.of.Lo}, cell{name + "-max", f.of.Hi})
+	}
+	return cells
+}
+
+// writeCSV writes the columns of zero, a row without content, and then rows.
+func writeCSV[T any](out io.Writer, zero T, rows []T, cells func(row T) []cell) error {
 	w := csv.NewWriter(out)
-	cells := csvHead(columns)
-	w.Write(cells) // Error reports it
+	w.Write(columns(cells(zero))) // Error reports it
 	for _, r := range rows {
-		for i, c := range columns {
-			cells[i] = OneCell(csvText(c.of(r)))
+		var texts []string
+		for _, c := range cells(r) {
+			texts = append(texts, OneCell(cellText(c.value)))
 		}
-		w.Write(cells)
+		w.Write(texts)
 	}
 	w.Flush()
 	return wrapped(w.Error())
 }
 
-func csvHead[T any](columns []csvColumn[T]) (names []string) {
-	for _, c := range columns {
-		names = append(names, c.name)
+func columns(cells []cell) (names []string) {
+	for _, c := range cells {
+		names = append(names, c.column)
 	}
 	return names
 }
 
-func csvText(v any) string {
+func cellText(v any) string {
 	switch v := v.(type) {
 	case time.Duration:
 		return strconv.FormatInt(int64(v), 10)
@@ -215,9 +171,9 @@ func csvText(v any) string {
 	return fmt.Sprint(v)
 }
 
-// figure returns v, or an empty cell if n, the number of values behind it, is 0.
-func figure(v any, n int) any {
-	if n == 0 {
+// figure returns v, or an empty cell.
+func figure(v any, known bool) any {
+	if !known {
 		return ""
 	}
 	return v

@@ -21,12 +21,13 @@ type Source struct {
 	Faults  int // results of a scenario and a lock
 }
 
-func (r *Run) addFault(f *harness.FaultResult) {
-	if i := slices.IndexFunc(r.Faults, f.Same); i >= 0 {
-		r.Faults[i].Add(f)
-		return
+// addFault appends f, or adds its tries to the result of the same scenario and lock.
+func addFault(to []*harness.FaultResult, f *harness.FaultResult) []*harness.FaultResult {
+	if i := slices.IndexFunc(to, f.Same); i >= 0 {
+		to[i].Add(f)
+		return to
 	}
-	r.Faults = append(r.Faults, f)
+	return append(to, f)
 }
 
 // AddFaults adds the faults of other, a run of failure scenarios, and its source to r.
@@ -37,7 +38,7 @@ func (r *Run) AddFaults(other *Run) {
 		for _, name := range f.Histories {
 			c.Histories = append(c.Histories, other.HistoryFile(name))
 		}
-		r.addFault(&c)
+		r.Faults = addFault(r.Faults, &c)
 	}
 	m := other.Manifest
 	r.Chaos = append(r.Chaos, Source{Dir: other.Dir, Command: m.Command, Commit: m.Commit, Started: m.Started, Faults: len(other.Faults)})
@@ -46,7 +47,7 @@ func (r *Run) AddFaults(other *Run) {
 // AddPublished adds outcomes of the project's own campaign, which from describes.
 func (r *Run) AddPublished(fs []*harness.FaultResult, from string) {
 	for _, f := range fs {
-		r.addFault(f)
+		r.Faults = addFault(r.Faults, f)
 		r.Published = from
 	}
 }
@@ -63,16 +64,12 @@ func (r *Run) HistoryFile(name string) string {
 	return filepath.Join(dir, name)
 }
 
-func publishedColumns() []csvColumn[*harness.FaultResult] {
-	columns := []csvColumn[*harness.FaultResult]{
-		{"scenario", func(f *harness.FaultResult) any { return f.Scenario }},
-		{"lock", func(f *harness.FaultResult) any { return f.Lock.Name }},
-		{"tries", func(f *harness.FaultResult) any { return f.Tries }},
-	}
+func publishedCells(f *harness.FaultResult) []cell {
+	cells := []cell{{"scenario", f.Scenario}, {"lock", f.Lock.Name}, {"tries", f.Tries}}
 	for _, h := range harness.Harms {
-		columns = append(columns, csvColumn[*harness.FaultResult]{string(h), func(f *harness.FaultResult) any { return f.Seen[h] }})
+		cells = append(cells, cell{string(h), f.Seen[h]})
 	}
-	return columns
+	return cells
 }
 
 // WritePublished writes the campaign of run: a comment with its origin, then a row for each
@@ -82,7 +79,7 @@ func WritePublished(out io.Writer, run *Run) error {
 	fmt.Fprintf(out, "# commit %s, %s, %s, go-redis %s, go-zookeeper %s\n", m.Commit, m.Started.UTC().Format("2006-01-02"),
 		m.Machine.CPU, m.Versions["github.com/redis/go-redis/v9"], m.Versions["github.com/go-zookeeper/zk"])
 	tried := slices.DeleteFunc(slices.Clone(run.Faults), func(f *harness.FaultResult) bool { return f.Tries == 0 })
-	return writeCSV(out, publishedColumns(), tried)
+	return writeCSV(out, new(harness.FaultResult), tried, publishedCells)
 }
 
 // ReadPublished reads what [WritePublished] wrote: results with a scenario, the name of a
@@ -94,7 +91,7 @@ func ReadPublished(in io.Reader) (out []*harness.FaultResult, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("result: published counts: %w", err)
 	}
-	if head := csvHead(publishedColumns()); len(rows) == 0 || !slices.Equal(rows[0], head) {
+	if head := columns(publishedCells(new(harness.FaultResult))); len(rows) == 0 || !slices.Equal(rows[0], head) {
 		return nil, fmt.Errorf("result: published counts: the first row is not %q", head)
 	}
 	for _, row := range rows[1:] {

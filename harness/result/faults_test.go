@@ -1,7 +1,6 @@
 package result
 
 import (
-	"bytes"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -85,32 +84,6 @@ func TestHostileFault(t *testing.T) {
 	if got.Fault.Seen[harness.Harm(OneLine(hostile))] != 3 || !slices.Equal(got.Fault.Histories, []string{"ok.jsonl"}) {
 		t.Errorf("seen %v, histories %q", got.Fault.Seen, got.Fault.Histories)
 	}
-}
-
-func FuzzFault(f *testing.F) {
-	text := encodeRecord(f, Record{Fault: fault()})
-	f.Add(text)
-	f.Add([]byte(`{"schema":1,"kind":"chaos","scenario":"x","lock":{"name":"y"},"tries":-1,"seen":null}`))
-	f.Add([]byte(`{"schema":1,"kind":"chaos","scenario":"x"}`))
-	f.Fuzz(func(t *testing.T, line []byte) {
-		got, err := Decode(line)
-		if err != nil || got.Fault == nil {
-			return
-		}
-		text, err := Encode(Record{Fault: got.Fault})
-		if err != nil {
-			t.Skip(err) // a date that has no text
-		}
-		again, err := Decode(text)
-		if err != nil {
-			t.Fatalf("%s: %v", text, err)
-		}
-		twice, err := Encode(Record{Fault: again.Fault})
-		if err != nil || !bytes.Equal(text, twice) {
-			t.Errorf("%s\nbecame\n%s (%v)", text, twice, err)
-		}
-		WriteFaultsCSV(new(bytes.Buffer), &Run{Faults: []*harness.FaultResult{got.Fault}})
-	})
 }
 
 func TestFaultsCSV(t *testing.T) {

@@ -8,12 +8,6 @@ import (
 	"locklab/harness"
 )
 
-func TestFloor(t *testing.T) {
-	if got := Floor(&harness.Result{ClockFloor: 20, ClockStep: 10}); got != 150 {
-		t.Errorf("got %v, want 150", got)
-	}
-}
-
 func TestUnderTheFloor(t *testing.T) {
 	quantile := func(h harness.Histogram) *harness.Result {
 		return &harness.Result{Wait: h, Handover: h, ClockFloor: 20, ClockStep: 10, Transfer: 50, RoundTrip: 25} // floor 150

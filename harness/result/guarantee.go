@@ -67,15 +67,10 @@ func Guarantees(rs []*harness.FaultResult, lock string) map[harness.Guarantee]Gu
 
 func ofLock(rs []*harness.FaultResult, lock string) (out []*harness.FaultResult) {
 	for _, r := range rs {
-		if r.Lock.Name != lock {
-			continue
+		if r.Lock.Name == lock {
+			c := *r
+			out = addFault(out, &c)
 		}
-		if i := slices.IndexFunc(out, r.Same); i >= 0 {
-			out[i].Add(r)
-			continue
-		}
-		c := *r
-		out = append(out, &c)
 	}
 	return out
 }

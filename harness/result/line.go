@@ -76,26 +76,26 @@ func Encode(rec Record) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		return encodeLine(kindCase, l, nil)
+		return encodeLine(kindCase, l)
 	case rec.Finding != nil:
-		return encodeLine(kindExperiment, rec.Finding, nil)
+		return encodeLine(kindExperiment, rec.Finding)
 	case rec.Sample != nil:
-		return encodeLine(kindSample, rec.Sample, nil)
+		return encodeLine(kindSample, rec.Sample)
 	case rec.Fault != nil:
-		return encodeLine(kindChaos, rec.Fault, nil)
+		return encodeLine(kindChaos, rec.Fault)
 	case rec.Simulation != nil:
-		return encodeLine(kindSimulation, rec.Simulation, rec.Simulation.Validate())
+		return encodeLine(kindSimulation, rec.Simulation)
 	case rec.Machine != nil:
-		return encodeLine(kindMachine, rec.Machine, rec.Machine.Validate())
+		return encodeLine(kindMachine, rec.Machine)
 	}
 	return nil, errors.New("result: the record is empty")
 }
 
-// encodeLine returns a line of a header and body, a struct, or invalid, the error of body.
-func encodeLine(kind string, body any, invalid error) ([]byte, error) {
+// encodeLine returns a line of a header and body, a valid struct.
+func encodeLine(kind string, body any) ([]byte, error) {
 	head, err := json.Marshal(header{Schema, kind})
 	rest, berr := json.Marshal(body)
-	if err := cmp.Or(invalid, err, berr); err != nil {
+	if err := cmp.Or(validate(body), err, berr); err != nil {
 		return nil, fmt.Errorf("result: %w", err)
 	}
 	head[len(head)-1] = ','
@@ -157,15 +157,9 @@ func (u *unpacker) decode(text []byte) (Record, error) {
 		return Record{Fault: r}, err
 	case kindSimulation:
 		s, err := decodeAs(text, "machine", func(s *harness.Simulation) string { return s.Simulated })
-		if err == nil {
-			err = wrapped(s.Validate())
-		}
 		return Record{Simulation: s}, err
 	case kindMachine:
 		m, err := decodeAs(text, "machine", func(m *harness.ModelMachine) string { return m.Name })
-		if err == nil {
-			err = wrapped(m.Validate())
-		}
 		return Record{Machine: m}, err
 	default:
 		return Record{}, nil
@@ -183,7 +177,14 @@ func decodeAs[T any](text []byte, thing string, name func(*T) string) (*T, error
 		return nil, fmt.Errorf("result: the line names no %s", thing)
 	}
 	clean(v)
-	return v, nil
+	return v, wrapped(validate(v))
+}
+
+func validate(v any) error {
+	if v, ok := v.(interface{ Validate() error }); ok {
+		return v.Validate()
+	}
+	return nil
 }
 
 func wrapped(err error) error {

@@ -152,7 +152,7 @@ func (r *Run) add(record Record) bool {
 	case record.Sample != nil:
 		r.Samples = append(r.Samples, *record.Sample)
 	case record.Fault != nil:
-		r.addFault(record.Fault)
+		r.Faults = addFault(r.Faults, record.Fault)
 	case record.Simulation != nil:
 		r.addSimulation(record.Simulation)
 	case record.Machine != nil:

@@ -205,7 +205,7 @@ func check(parts []*Run) error {
 	first := parts[0]
 	for _, p := range parts[1:] {
 		for _, s := range alike {
-			if a, b := s.of(first.Manifest), s.of(p.Manifest); a != b {
+			if a, b := fmt.Sprint(s.of(first.Manifest)), fmt.Sprint(s.of(p.Manifest)); a != b {
 				return refuse("%s and %s are of different %s: %s and %s", first.Dir, p.Dir, s.what, cmp.Or(a, "none"), cmp.Or(b, "none"))
 			}
 		}
@@ -242,45 +242,26 @@ func complete(parts []*Run, refuse func(string, ...any) error) error {
 
 var alike = []struct {
 	what string
-	of   func(m Manifest) string
+	of   func(m Manifest) any
 }{
-	{"schemas", func(m Manifest) string { return fmt.Sprint(m.Schema) }},
-	{"runs, by the number of ranks", func(m Manifest) string { return fmt.Sprint(m.Ranks) }},
-	{"jobs", func(m Manifest) string { return m.Job }},
-	{"seeds", func(m Manifest) string { return fmt.Sprint(m.Seed) }},
-	{"builds", func(m Manifest) string { return m.Commit }},
-	{"builds", versions},
-	{"plans", plan},
+	{"schemas", func(m Manifest) any { return m.Schema }},
+	{"runs, by the number of ranks", func(m Manifest) any { return m.Ranks }},
+	{"jobs", func(m Manifest) any { return m.Job }},
+	{"seeds", func(m Manifest) any { return m.Seed }},
+	{"builds", func(m Manifest) any { return m.Commit }},
+	{"builds", func(m Manifest) any {
+		return fmt.Sprint(m.Machine.Go, without(m.Versions, harness.KindRedis, harness.KindZooKeeper)) // a rank may not have asked the servers
+	}},
+	{"plans", func(m Manifest) any {
+		return fmt.Sprintf("%d rounds of %d cases, open loops every %d rounds, windows of %v %v, %v, margin %v",
+			m.Rounds, m.Cases, m.OpenEvery, m.Window, m.Windows, without(m.Flags, "rank", "ranks", "sync", "job", "out"), m.PracticalMargin())
+	}},
 }
 
-func versions(m Manifest) string {
-	return m.Machine.Go + " " + pairs(m.Versions, "redis", "zookeeper") // a rank may not have asked the servers
-}
-
-func plan(m Manifest) string {
-	margin := "default"
-	if m.Margin != nil {
-		margin = fmt.Sprint(*m.Margin)
-	}
-	text := fmt.Sprintf("%d rounds of %d cases", m.Rounds, m.Cases)
-	if m.OpenEvery > 1 {
-		text += fmt.Sprintf(", open loops every %d rounds", m.OpenEvery)
-	}
-	text += fmt.Sprintf(", windows of %v", m.Window)
-	for _, name := range slices.Sorted(maps.Keys(m.Windows)) {
-		text += fmt.Sprintf(" %s=%v", name, m.Windows[name])
-	}
-	return text + ", " + pairs(m.Flags, "rank", "ranks", "sync", "job", "out") + "margin " + margin
-}
-
-func pairs(m map[string]string, but ...string) string {
-	var out strings.Builder
-	for _, k := range slices.Sorted(maps.Keys(m)) {
-		if !slices.Contains(but, k) {
-			fmt.Fprintf(&out, "%s=%s ", k, m[k])
-		}
-	}
-	return out.String()
+func without(m map[string]string, names ...string) map[string]string {
+	out := maps.Clone(m)
+	maps.DeleteFunc(out, func(name, _ string) bool { return slices.Contains(names, name) })
+	return out
 }
 
 // The greatest times of a valid file, in ns: 36 years for clocks that begin with the

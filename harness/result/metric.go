@@ -1,7 +1,6 @@
 package result
 
 import (
-	"iter"
 	"math"
 
 	"locklab/harness"
@@ -38,13 +37,20 @@ type Metric struct {
 // that bound: leaving it out would leave the slow rounds. If the median is no more than such a
 // bound, AtMost of the summary is set, and the median must be shown as "at most".
 func (m *Metric) Summary(rs []*harness.Result) stat.Summary {
-	return SummarizeReadings(func(yield func(Reading) bool) {
-		for _, r := range rs {
-			if !yield(m.Read(r)) {
-				return
-			}
+	var xs []float64
+	bound := math.Inf(-1)
+	for _, r := range rs {
+		x := m.Read(r)
+		if x.Known {
+			xs = append(xs, x.Value)
 		}
-	})
+		if x.Bound {
+			bound = max(bound, x.Value)
+		}
+	}
+	s := stat.Summarize(xs)
+	s.AtMost = s.Median <= bound
+	return s
 }
 
 // A Reading is the value of a metric in one result.
@@ -61,23 +67,6 @@ func (m *Metric) Read(r *harness.Result) Reading {
 	}
 	x, ok := m.AtMost(r)
 	return Reading{x, ok, ok}
-}
-
-// SummarizeReadings is [Metric.Summary] for readings.
-func SummarizeReadings(rs iter.Seq[Reading]) stat.Summary {
-	var xs []float64
-	bound := math.Inf(-1)
-	for r := range rs {
-		if r.Known {
-			xs = append(xs, r.Value)
-		}
-		if r.Bound {
-			bound = max(bound, r.Value)
-		}
-	}
-	s := stat.Summarize(xs)
-	s.AtMost = s.Median <= bound
-	return s
 }
 
 // The values of Metric.Better.

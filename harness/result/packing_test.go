@@ -20,17 +20,12 @@ import (
 	"locklab/internal/stat"
 )
 
-func decodeByLibrary(text string) (h harness.Histogram, err error) {
+func decodeByLibrary(text string) (harness.Histogram, error) {
 	in, err := hdrhistogram.Decode([]byte(text))
 	if err != nil {
 		return nil, err
 	}
-	for _, b := range in.Distribution() {
-		if b.Count != 0 {
-			h = append(h, harness.Bucket{Value: b.To, N: b.Count})
-		}
-	}
-	return h, nil
+	return bucketsOf(in), nil
 }
 
 func TestUnpackHistogram(t *testing.T) {

@@ -19,10 +19,10 @@ import (
 
 func sample() *harness.Result {
 	return &harness.Result{
-		Lock: harness.Lock{Name: "mcs", Doc: "queue lock", Paper: "MCS 1991", Family: harness.Spin,
-			Traits: harness.Traits{FIFO: true, MaxWorkers: 9}, Complexity: harness.Queued},
+		Lock: harness.Lock{Name: "mcs", Doc: "queue lock", Paper: "MCS 1991", Family: harness.Spin, Complexity: harness.Queued,
+			Traits: harness.Traits{FIFO: true, Doorway: true, Bounded: true, Allocates: true, Handles: true, Reentrant: true, Permits: 1, Fenced: true, FollowsWait: true, MaxWorkers: 9, Servers: 1}},
 		Workload: harness.Workload{Workers: 2, Clients: 1, Hold: harness.Span{Mean: 100, Exp: true},
-			Think: harness.Span{Mean: 599, Mix: "100ns*99+50µs"}, Section: harness.CacheLines(16), Wait: harness.WaitYield, Pin: harness.PinCPU,
+			Think: harness.Span{Mean: 599, Mix: "100ns*99+50µs"}, Section: "lines:16", Wait: harness.WaitYield, Pin: harness.PinCPU,
 			GOMAXPROCS: 2, Ranks: 4, Warmup: time.Millisecond, Window: time.Second},
 		Round: 3, Started: time.Date(2026, 11, 21, 1, 2, 3, 4, time.UTC), Elapsed: time.Second,
 		Ops: 30, Workers: []uint64{10, 20}, Handovers: 7,
@@ -214,9 +214,10 @@ func TestCreateRefuses(t *testing.T) {
 }
 
 func FuzzDecode(f *testing.F) {
-	for _, rec := range []Record{{Result: sample()}, {Finding: finding()}, {Simulation: simulation()}} {
+	for _, rec := range []Record{{Result: sample()}, {Finding: finding()}, {Fault: fault()}, {Simulation: simulation()}} {
 		f.Add(encodeRecord(f, rec))
 	}
+	f.Add([]byte(`{"schema":1,"kind":"chaos","scenario":"x","lock":{"name":"y"},"tries":-1,"seen":null}`))
 	f.Add([]byte(`{"schema":1,"kind":"sample","experiment":"x","key":"y","values":[1]}`))
 	f.Add([]byte(`{"schema":1,"kind":"case","lock":{"name":"x"},"wait":"HISTFAAAAA=="}`))
 	f.Add([]byte(`{"schema":1,"kind":"case","lock":{"name":"x"},"owners":"AAAA"}`))
@@ -234,8 +235,15 @@ func FuzzDecode(f *testing.F) {
 			}
 			return // a foreign histogram can exceed our range
 		}
-		if _, err := Decode(again); err != nil {
-			t.Errorf("what was read cannot be written and read again: %v", err)
+		same, err := Decode(again)
+		if err != nil {
+			t.Fatalf("what was read cannot be written and read again: %v", err)
+		}
+		if twice, err := Encode(same); err != nil || !bytes.Equal(again, twice) {
+			t.Errorf("%s\nbecame\n%s (%v)", again, twice, err)
+		}
+		if same.Fault != nil {
+			WriteFaultsCSV(new(bytes.Buffer), &Run{Faults: []*harness.FaultResult{same.Fault}})
 		}
 	})
 }

@@ -2,6 +2,7 @@ package result
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -46,11 +47,11 @@ func TestSimulationRefused(t *testing.T) {
 		if _, err := Encode(Record{Simulation: s}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("written with %v, want %q", err, want)
 		}
-		text, err := encodeLine(kindSimulation, s, nil)
+		body, err := json.Marshal(s)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := Decode(text); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := Decode(append([]byte(`{"schema":1,"kind":"simulation",`), body[1:]...)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("read with %v, want %q", err, want)
 		}
 	}

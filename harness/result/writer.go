@@ -87,7 +87,7 @@ func Resume(dir string, m Manifest) (*Writer, *Run, error) {
 	}
 	w := &Writer{dir: dir, appender: appender{results}, manifest: run.Manifest}
 	w.manifest.Finished, w.manifest.Interrupted = time.Time{}, false
-	if err := errors.Join(w.writeManifest(), w.derive(run)); err != nil {
+	if err := errors.Join(w.writeManifest(), w.derive(run.Results)); err != nil {
 		return nil, nil, errors.Join(err, w.close())
 	}
 	return w, run, nil
@@ -125,7 +125,7 @@ func reopen(dir, purpose string, flag int, refuses func(*Run) string) (*tail, *R
 }
 
 // derive opens and rewrites the derived files: they may lack a line that results.jsonl has.
-func (w *Writer) derive(run *Run) error {
+func (w *Writer) derive(rs []*harness.Result) error {
 	for _, d := range []derived{benchLines, waitLog, handoverLog} {
 		f, err := os.OpenFile(filepath.Join(w.dir, d.name), os.O_CREATE|os.O_TRUNC|os.O_APPEND|os.O_WRONLY, 0o644)
 		if err != nil {
@@ -133,23 +133,11 @@ func (w *Writer) derive(run *Run) error {
 		}
 		file := &tail{f}
 		w.derived = append(w.derived, file)
-		add, err := d.begin(file, w.manifest)
-		if err != nil {
-			return fmt.Errorf("result: %w", err)
-		}
-		w.add = append(w.add, add)
-	}
-	if run == nil {
-		return nil
-	}
-	for _, r := range run.Results {
-		l, err := pack(r)
-		if err == nil {
-			err = w.appendDerived(l)
-		}
+		add, err := d.write(file, w.manifest, rs)
 		if err != nil {
 			return err
 		}
+		w.add = append(w.add, add)
 	}
 	return nil
 }
@@ -160,13 +148,9 @@ func (w *Writer) Append(r *harness.Result) error {
 	if err != nil {
 		return err
 	}
-	if err := w.write(encodeLine(kindCase, l, nil)); err != nil {
+	if err := w.write(encodeLine(kindCase, l)); err != nil {
 		return err
 	}
-	return w.appendDerived(l)
-}
-
-func (w *Writer) appendDerived(l caseLine) error {
 	for _, add := range w.add {
 		if err := add(l); err != nil {
 			return wrapped(err)

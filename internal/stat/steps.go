@@ -109,14 +109,9 @@ func (s *stepSearch) reorder(lo, hi int) (out []float64) {
 		rows[i] = ranked(xs[lo:hi])
 	}
 	mixed := make([]float64, n)
-	whole := newWholeScan(n)
 	try := func(order []int) {
 		most := 0.0
 		for _, ranks := range rows {
-			if !slices.ContainsFunc(ranks, math.IsNaN) {
-				most = max(most, whole.score(ranks, order))
-				continue
-			}
 			for i, k := range order {
 				mixed[i] = ranks[k]
 			}
@@ -212,28 +207,4 @@ func scan(ranks []float64) (at int, score float64) {
 		before, sum = before+1, sum+r
 	}
 	return at, score
-}
-
-// A wholeScan computes [scan]'s scores of sequences without a gap, for thousands of orders.
-type wholeScan struct{ mean, weight []float64 } // by the number of values before
-
-func newWholeScan(n int) (w wholeScan) {
-	m := float64(n)
-	for i := range n + 1 {
-		a := float64(i)
-		w.mean, w.weight = append(w.mean, a*(m+1)/2), append(w.weight, 12/(a*(m-a)*(m+1)))
-	}
-	return w
-}
-
-func (w wholeScan) score(ranks []float64, order []int) (most float64) {
-	sum := 0.0
-	for i, k := range order {
-		if i >= stepSide && len(order)-i >= stepSide {
-			off := sum - w.mean[i]
-			most = max(most, off*off*w.weight[i])
-		}
-		sum += ranks[k]
-	}
-	return most
 }

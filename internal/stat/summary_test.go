@@ -21,16 +21,16 @@ func TestMedianRank(t *testing.T) {
 		if rank != c.rank || math.Abs(level-c.level) > 1e-9 {
 			t.Errorf("n=%d: got rank %d at %.12f, want %d at %.12f", c.n, rank, level, c.rank, c.level)
 		}
+		if enough := c.n >= MinRounds; enough != (level >= level95) {
+			t.Errorf("%d rounds reach %v, and %d are needed", c.n, level, MinRounds)
+		}
 	}
-}
-
-// TestMinRounds: this number reaches 95 %, and one less does not.
-func TestMinRounds(t *testing.T) {
-	if _, got := medianRank(MinRounds, level95); got < level95 {
-		t.Errorf("%d rounds reach %v", MinRounds, got)
-	}
-	if _, got := medianRank(MinRounds-1, level95); got >= level95 {
-		t.Errorf("%d rounds reach %v already", MinRounds-1, got)
+	for n := range 5000 {
+		// Near the normal approximation, and never past the middle.
+		rank, _ := medianRank(n, 0.95)
+		if k := float64(rank - 1); n >= 6 && math.Abs(k-(float64(n)-1.96*math.Sqrt(float64(n)))/2) > 1.5 || n > 0 && k > float64(n-1)/2 {
+			t.Fatalf("of %d samples rank %v", n, k)
+		}
 	}
 }
 
@@ -74,21 +74,6 @@ func TestCoverage(t *testing.T) {
 	// 97.85 % expected; five standard errors are 0.5 points.
 	if got := float64(held) / runs; math.Abs(got-0.9785) > 0.005 {
 		t.Errorf("the interval held the median in %.2f %% of runs, want 97.85 %%", 100*got)
-	}
-}
-
-func TestMedianRankKnown(t *testing.T) {
-	for n, want := range map[int]int{1: 1, 5: 1, 6: 1, 8: 1, 9: 2, 10: 2, 20: 6, 31: 10, 50: 18, 100: 40} {
-		if got, _ := medianRank(n, 0.95); got != want {
-			t.Errorf("of %d samples rank %d, want %d", n, got, want)
-		}
-	}
-	for n := range 5000 {
-		// Near the normal approximation, and never past the middle.
-		rank, _ := medianRank(n, 0.95)
-		if k := float64(rank - 1); n >= 6 && math.Abs(k-(float64(n)-1.96*math.Sqrt(float64(n)))/2) > 1.5 || n > 0 && k > float64(n-1)/2 {
-			t.Fatalf("of %d samples rank %v", n, k)
-		}
 	}
 }
 

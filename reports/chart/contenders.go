@@ -40,7 +40,7 @@ func NewContention(run *result.Run, gs []*Group) (first *Contention) {
 			if s.Lock.Status == harness.Control {
 				continue
 			}
-			m := judge.NewModel(s.Lock, func(w int) []*harness.Result { return roundsIn(s.Cells[w]) }).Counted(tripsOf(s))
+			m := judge.NewModel(s.Lock, func(w int) []*harness.Result { return s.Cells[w].Results() }).Counted(tripsOf(s))
 			c, why := judge.NewContenders(m, g.Workers)
 			d.locks = append(d.locks, contendedLock{s, c, why})
 		}

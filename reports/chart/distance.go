@@ -58,7 +58,7 @@ func NewDistance(run *result.Run, gs []*Group) *Distances {
 		if s.Lock.Status == harness.Control {
 			continue
 		}
-		m := judge.NewModel(s.Lock, func(w int) []*harness.Result { return roundsIn(s.Cells[w]) }).Counted(tripsOf(s))
+		m := judge.NewModel(s.Lock, func(w int) []*harness.Result { return s.Cells[w].Results() }).Counted(tripsOf(s))
 		best.locks = append(best.locks, distantLock{s, m})
 		counted = counted || m.Trips != nil
 	}
@@ -68,18 +68,9 @@ func NewDistance(run *result.Run, gs []*Group) *Distances {
 	return best
 }
 
-func roundsIn(c *Cell) (rs []*harness.Result) {
-	if c != nil {
-		for _, i := range c.Order() {
-			rs = append(rs, c.Rounds[i])
-		}
-	}
-	return rs
-}
-
 func tripsOf(s *series) *harness.Trips {
 	for _, w := range slices.Sorted(maps.Keys(s.Cells)) {
-		for _, r := range roundsIn(s.Cells[w]) {
+		for _, r := range s.Cells[w].Results() {
 			if r.Trips != nil {
 				return r.Trips
 			}
@@ -249,7 +240,7 @@ type check struct {
 func (d *Distances) checks(l distantLock, s *judge.PredictedSituation) (out []check) {
 	for _, far := range d.Far {
 		if c := far.cell(l.Lock.Name, d.contenders(s)); c != nil {
-			t, why := l.model.Check(s, d.contenders(s), roundsIn(c))
+			t, why := l.model.Check(s, d.contenders(s), c.Results())
 			out = append(out, check{far.Load.Delay, why, t})
 		}
 	}
