@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"locklab/harness"
+	"locklab/harness/result"
 	"locklab/internal/machine"
 )
 
@@ -27,9 +27,9 @@ func TestCoreToCoreRuns(t *testing.T) {
 	cpus := twoHopCPUs(t)
 	const procs = 2 // fewer than it needs
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(procs))
-	var kept []harness.Sample
+	var kept []result.Sample
 	o := brief
-	o.Keep = func(s harness.Sample) error { kept = append(kept, s); return nil }
+	o.Keep = func(s result.Sample) error { kept = append(kept, s); return nil }
 	calls := 0
 	o.Progress = func(done, total int) { calls++ }
 	f, err := Run(t.Context(), coreToCore, o)
@@ -54,8 +54,8 @@ func TestCoreToCoreRuns(t *testing.T) {
 	}
 	o = brief
 	o.Earlier = kept
-	o.Keep = func(s harness.Sample) error {
-		if slices.ContainsFunc(kept, func(k harness.Sample) bool { return k.Key == s.Key }) {
+	o.Keep = func(s result.Sample) error {
+		if slices.ContainsFunc(kept, func(k result.Sample) bool { return k.Key == s.Key }) {
 			t.Errorf("%s is measured again", s.Key)
 		}
 		return nil
@@ -69,12 +69,12 @@ func TestCoreToCoreRuns(t *testing.T) {
 	}
 }
 
-func checkField(t harness.Table) string {
+func checkField(t result.Table) string {
 	figures := 0
 	for i, r := range t.Rows {
 		for j, c := range r.Cells {
 			switch {
-			case i == j && c != harness.Cell{}:
+			case i == j && c != result.Cell{}:
 				return "a figure in the diagonal"
 			case c != t.Rows[j].Cells[i]:
 				return "not symmetric"
@@ -85,7 +85,7 @@ func checkField(t harness.Table) string {
 			}
 		}
 	}
-	if figures == 0 || t.Chart != harness.Heat || len(t.Columns) != len(t.Rows) {
+	if figures == 0 || t.Chart != result.Heat || len(t.Columns) != len(t.Rows) {
 		return "no field"
 	}
 	return ""
@@ -169,27 +169,27 @@ func TestHopTables(t *testing.T) {
 		pairOf(2, 3, machine.OtherPackage)}
 	pairs[0].both = []float64{10, 20, 10, 22, 10, 30}
 	f := hopFinding([]int{0, 1, 2, 3}, pairs)
-	cell := func(t harness.Table, row, column int) harness.Cell { return t.Rows[row].Cells[column] }
+	cell := func(t result.Table, row, column int) result.Cell { return t.Rows[row].Cells[column] }
 	field, relations, regimes, both := f.Tables[0], f.Tables[1], f.Tables[2], f.Tables[3]
 	for _, test := range []struct {
 		what string
-		got  harness.Cell
-		want harness.Cell
+		got  result.Cell
+		want result.Cell
 	}{
-		{"field 0 1", cell(field, 0, 1), harness.Cell{Median: 10, Lo: 10, Hi: 10, N: 100}},
-		{"field 1 0", cell(field, 1, 0), harness.Cell{Median: 10, Lo: 10, Hi: 10, N: 100}},
-		{"field 3 1", cell(field, 3, 1), harness.Cell{Median: 40, Lo: 40, Hi: 40, N: 40}},
-		{"field 1 2", cell(field, 1, 2), harness.Cell{}},
-		{"field 2 2", cell(field, 2, 2), harness.Cell{}},
+		{"field 0 1", cell(field, 0, 1), result.Cell{Median: 10, Lo: 10, Hi: 10, N: 100}},
+		{"field 1 0", cell(field, 1, 0), result.Cell{Median: 10, Lo: 10, Hi: 10, N: 100}},
+		{"field 3 1", cell(field, 3, 1), result.Cell{Median: 40, Lo: 40, Hi: 40, N: 40}},
+		{"field 1 2", cell(field, 1, 2), result.Cell{}},
+		{"field 2 2", cell(field, 2, 2), result.Cell{}},
 		{"pairs in one cache", cell(relations, 1, 0), exact(4)},
 		{"measured in one cache", cell(relations, 1, 1), exact(3)},
-		{"time in one cache", cell(relations, 1, 2), harness.Cell{Median: 40, Lo: 30, Hi: 50, N: 3}},
+		{"time in one cache", cell(relations, 1, 2), result.Cell{Median: 40, Lo: 30, Hi: 50, N: 3}},
 		{"measured between packages", cell(relations, 2, 1), exact(0)},
-		{"time between packages", cell(relations, 2, 2), harness.Cell{Text: "-"}},
-		{"regime 1", cell(regimes, 0, 0), harness.Cell{Median: 10, Lo: 10, Hi: 10, N: 100}},
+		{"time between packages", cell(relations, 2, 2), result.Cell{Text: "-"}},
+		{"regime 1", cell(regimes, 0, 0), result.Cell{Median: 10, Lo: 10, Hi: 10, N: 100}},
 		{"pairs in regime 2", cell(regimes, 1, 2), exact(1)},
-		{"both, CAS-spin", cell(both, 0, 0), harness.Cell{Median: 10, Lo: 10, Hi: 10, N: 3}},
-		{"both, ratio", cell(both, 0, 2), harness.Cell{Median: 2.2, Lo: 2, Hi: 3, N: 3}},
+		{"both, CAS-spin", cell(both, 0, 0), result.Cell{Median: 10, Lo: 10, Hi: 10, N: 3}},
+		{"both, ratio", cell(both, 0, 2), result.Cell{Median: 2.2, Lo: 2, Hi: 3, N: 3}},
 	} {
 		if test.got != test.want {
 			t.Errorf("%s: %+v, want %+v", test.what, test.got, test.want)
@@ -212,10 +212,10 @@ func TestBothByRegime(t *testing.T) {
 	}
 	for i, want := range []struct {
 		label string
-		ratio harness.Cell
+		ratio result.Cell
 	}{
-		{"CPU 0 and CPU 3, at 100 ns", harness.Cell{Median: 1.5, Lo: 1.5, Hi: 1.5, N: 2}},
-		{"CPU 0 and CPU 3, at 300 ns", harness.Cell{Median: 2, Lo: 2, Hi: 2, N: 1}},
+		{"CPU 0 and CPU 3, at 100 ns", result.Cell{Median: 1.5, Lo: 1.5, Hi: 1.5, N: 2}},
+		{"CPU 0 and CPU 3, at 300 ns", result.Cell{Median: 2, Lo: 2, Hi: 2, N: 1}},
 	} {
 		if r := table.Rows[i]; r.Label != want.label || r.Cells[2] != want.ratio {
 			t.Errorf("row %d is %+v, want %+v", i, r, want)

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"locklab/hardware"
-	"locklab/harness"
+	"locklab/harness/result"
 	"locklab/spinlock/lab"
 )
 
@@ -38,7 +38,7 @@ func TestSpinLocksKeepTheSectionToOne(t *testing.T) {
 	t.Fatal("no such experiment")
 }
 
-func show(t *testing.T, f *harness.Finding) {
+func show(t *testing.T, f *result.Finding) {
 	var out bytes.Buffer
 	if err := hardware.Write(&out, f); err != nil {
 		t.Error(err)

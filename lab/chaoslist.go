@@ -11,6 +11,7 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/chaos"
+	"locklab/harness/result"
 	"locklab/internal/nearest"
 	"locklab/internal/table"
 	"locklab/reports/page"
@@ -82,7 +83,7 @@ func (p *Program) listScenarios(out io.Writer, ss []*chaos.Scenario, verbose boo
 	return t.Flush()
 }
 
-func guarantees(gs []harness.Guarantee) string {
+func guarantees(gs []result.Guarantee) string {
 	var words []string
 	for _, g := range gs {
 		words = append(words, string(g))
@@ -107,7 +108,7 @@ func (p *Program) describeScenario(out io.Writer, s *chaos.Scenario) {
 		e := s.Expected(v.Name)
 		text := "nothing is known"
 		if e.Why != "" {
-			text = page.Harms(e.Harms) + ": " + e.Why
+			text = page.Anomalies(e.Anomalies) + ": " + e.Why
 		}
 		if names[text] == nil {
 			order = append(order, text)

@@ -11,6 +11,7 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/measure"
+	"locklab/harness/result"
 	"locklab/internal/backend"
 	"locklab/internal/machine"
 	"locklab/internal/table"
@@ -55,7 +56,7 @@ that --accept does not name makes the exit status 3.`,
 type surrounding struct {
 	machine.Environment
 	Topology machine.Topology  `json:"topology"`
-	Overhead harness.Overhead  `json:"overhead"`
+	Overhead result.Overhead   `json:"overhead"`
 	Servers  []server          `json:"servers"`
 	Noise    harness.Noise     `json:"noise"` // in the preceding second
 	Warnings []harness.Warning `json:"warnings"`

@@ -9,7 +9,6 @@ import (
 
 	"locklab/hardware"
 	"locklab/hardware/evidence"
-	"locklab/harness"
 	"locklab/harness/result"
 )
 
@@ -74,7 +73,7 @@ func (h *hardwareRun) runAll(ctx context.Context, suite []*hardware.Experiment, 
 }
 
 func (h *hardwareRun) finished(e *hardware.Experiment) bool {
-	return h.earlier != nil && slices.ContainsFunc(h.earlier.Findings, func(f *harness.Finding) bool {
+	return h.earlier != nil && slices.ContainsFunc(h.earlier.Findings, func(f *result.Finding) bool {
 		return f.Name == e.Name && !f.Interrupted
 	})
 }
@@ -110,7 +109,7 @@ func (h *hardwareRun) runOne(ctx context.Context, e *hardware.Experiment, stdout
 	return err
 }
 
-func (h *hardwareRun) keep(f *harness.Finding) error {
+func (h *hardwareRun) keep(f *result.Finding) error {
 	if h.file == nil {
 		return nil
 	}

@@ -27,8 +27,8 @@ type guarding struct {
 	require  []string
 	chaos    []string
 
-	wanted []harness.Guarantee // require, validated
-	runs   []*result.Run       // in chaos
+	wanted []result.Guarantee // require, validated
+	runs   []*result.Run      // in chaos
 }
 
 func (g *guarding) flags(cmd *cobra.Command) {
@@ -45,7 +45,7 @@ func (g *guarding) runFlags(cmd *cobra.Command) {
 }
 
 func guaranteeNames() (names []string) {
-	for _, g := range harness.Guarantees {
+	for _, g := range result.Guarantees {
 		names = append(names, string(g))
 	}
 	return names
@@ -57,8 +57,8 @@ func (g *guarding) load() error {
 		return err
 	}
 	for _, name := range g.require {
-		want := harness.Guarantee(strings.TrimSpace(name))
-		if !slices.Contains(harness.Guarantees, want) {
+		want := result.Guarantee(strings.TrimSpace(name))
+		if !slices.Contains(result.Guarantees, want) {
 			return usage("--require %s: there is no such guarantee; there are %s", name, strings.Join(guaranteeNames(), ", "))
 		}
 		if !slices.Contains(g.wanted, want) {

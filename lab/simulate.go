@@ -167,11 +167,11 @@ func (o simulateOptions) simulate(ctx context.Context, s *simulator, kept simula
 	if err != nil {
 		return err
 	}
-	if err := kept.AppendMachine(&harness.ModelMachine{Name: m.Name, Hypothetical: m.Hypothetical, File: file}); err != nil {
+	if err := kept.AppendMachine(&result.ModelMachine{Name: m.Name, Hypothetical: m.Hypothetical, File: file}); err != nil {
 		return err
 	}
-	var done []*harness.Simulation
-	failed, err := s.runCases(ctx, stderr, cases, func(s *harness.Simulation) error {
+	var done []*result.Simulation
+	failed, err := s.runCases(ctx, stderr, cases, func(s *result.Simulation) error {
 		s.Accuracy = simulate.Accuracy(m, s.Lock.Name)
 		done = append(done, s)
 		return kept.AppendSimulation(s)
@@ -188,15 +188,15 @@ func (o simulateOptions) simulate(ctx context.Context, s *simulator, kept simula
 
 // A simulationWriter adds to a new or an existing run.
 type simulationWriter interface {
-	AppendMachine(*harness.ModelMachine) error
-	AppendSimulation(*harness.Simulation) error
+	AppendMachine(*result.ModelMachine) error
+	AppendSimulation(*result.Simulation) error
 }
 
 // An unkept discards simulations.
 type unkept struct{}
 
-func (unkept) AppendMachine(*harness.ModelMachine) error  { return nil }
-func (unkept) AppendSimulation(*harness.Simulation) error { return nil }
+func (unkept) AppendMachine(*result.ModelMachine) error  { return nil }
+func (unkept) AppendSimulation(*result.Simulation) error { return nil }
 
 // open returns the run to write simulations to, and a function that completes it.
 func (o simulateOptions) open() (simulationWriter, func(early bool) error, error) {

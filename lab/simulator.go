@@ -40,7 +40,7 @@ type simulateRequest struct {
 
 // A simulateReply is the outcome of a request, or an error of the model or the lock.
 type simulateReply struct {
-	Simulation *harness.Simulation
+	Simulation *result.Simulation
 	Error      string
 }
 
@@ -136,7 +136,7 @@ func (p *Program) openSimulator(ctx context.Context, stderr io.Writer) (*simulat
 
 // runCases simulates cases one after the other, shows the progress and calls report for
 // each that did not fail.
-func (s *simulator) runCases(ctx context.Context, stderr io.Writer, cases []simulateRequest, report func(*harness.Simulation) error) (failed int, err error) {
+func (s *simulator) runCases(ctx context.Context, stderr io.Writer, cases []simulateRequest, report func(*result.Simulation) error) (failed int, err error) {
 	show := newProgress(stderr)
 	defer show.clear()
 	advance := show.parts("simulate")

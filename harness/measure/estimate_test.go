@@ -44,8 +44,8 @@ func TestDone(t *testing.T) {
 
 func TestReplan(t *testing.T) {
 	for _, c := range []struct {
-		pace float64 // relative to the estimate
-		want int     // rounds
+		slowdown float64 // relative to the estimate
+		want     int     // rounds
 	}{{1, 20}, {2, 10}, {0.5, 30}, {10, 6}} {
 		p := plan(20, good, single)
 		p.Budget, p.Least, p.Most = p.Estimate(), 6, 30
@@ -54,13 +54,13 @@ func TestReplan(t *testing.T) {
 		r := p.progress(now)
 		for round := 0; round < r.rounds; round++ {
 			for _, c2 := range p.Cases {
-				now = now.Add(time.Duration(c.pace * float64(p.estimateIn(c2, r.sizes))))
+				now = now.Add(time.Duration(c.slowdown * float64(p.estimateIn(c2, r.sizes))))
 				r.add(c2)
 			}
 			r.replan(round+1, now)
 		}
 		if r.rounds != c.want || r.done != r.total || r.total != 2*c.want || r.ahead != 0 {
-			t.Errorf("at a pace of %v: %d rounds, %d of %d cases, %v ahead; want %d rounds", c.pace, r.rounds, r.done, r.total, r.ahead, c.want)
+			t.Errorf("at a slowdown of %v: %d rounds, %d of %d cases, %v ahead; want %d rounds", c.slowdown, r.rounds, r.done, r.total, r.ahead, c.want)
 		}
 	}
 }

@@ -99,7 +99,7 @@ const (
 	mostSilence  = 60 * time.Millisecond
 )
 
-func (j *tripJournal) pace() {
+func (j *tripJournal) setSilence() {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if len(j.took) > 0 {

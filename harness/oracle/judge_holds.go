@@ -4,8 +4,6 @@ import (
 	"math"
 	"slices"
 	"time"
-
-	"locklab/harness"
 )
 
 // overlaps finds the holds that began during others, by their ends and by their promises.
@@ -47,10 +45,10 @@ func (j *Judgement) overlap(x Overlap) {
 	to := min(a.Releasing, b.Releasing)
 	switch first := !slices.ContainsFunc(j.Overlaps, func(o Overlap) bool { return o.Promised == x.Promised }); {
 	case first && x.Promised:
-		j.find(harness.TwoHolders, b.Acquired, to, "worker %d was granted the lock for %v beside worker %d, which held it since %v and could rely on it",
+		j.find(TwoHolders, b.Acquired, to, "worker %d was granted the lock for %v beside worker %d, which held it since %v and could rely on it",
 			b.Worker, x.Length, a.Worker, j.since(a.Acquired))
 	case first:
-		j.find(harness.TwoHolders, b.Acquired, to, "worker %d was granted the lock for %v beside worker %d, which held it since %v and had not been told that it lost it",
+		j.find(TwoHolders, b.Acquired, to, "worker %d was granted the lock for %v beside worker %d, which held it since %v and had not been told that it lost it",
 			b.Worker, x.Length, a.Worker, j.since(a.Acquired))
 	}
 	j.Overlaps = append(j.Overlaps, x)
@@ -64,7 +62,7 @@ func (j *Judgement) tokens(r Rules) {
 	}
 	told := func(h, before *Hold) {
 		if j.TokensFell++; j.TokensFell == 1 {
-			j.find(harness.TokenFell, h.Acquired, h.Releasing, "worker %d got token %d after worker %d had %d since %v",
+			j.find(TokenFell, h.Acquired, h.Releasing, "worker %d got token %d after worker %d had %d since %v",
 				h.Worker, h.Token, before.Worker, before.Token, j.since(before.Acquired))
 		}
 	}
