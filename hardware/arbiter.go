@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"math"
 
-	"locklab/harness"
+	"locklab/harness/result"
 	"locklab/internal/machine"
 	"locklab/internal/stat"
 )
@@ -196,7 +196,7 @@ func fraction(p float64) string {
 	return fmt.Sprintf("1/%.0f", 1/p)
 }
 
-func runArbiter(ctx context.Context, o Options) (*harness.Finding, error) {
+func runArbiter(ctx context.Context, o Options) (*result.Finding, error) {
 	bySize, byProbability := arbiterCells()
 	groups := append([][]*arbiterCell{byProbability}, bySize...)
 	done, err := repeat(ctx, o, func(round int) error {

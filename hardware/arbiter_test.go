@@ -6,7 +6,7 @@ import (
 	"testing"
 	"testing/quick"
 
-	"locklab/harness"
+	"locklab/harness/result"
 	"locklab/internal/machine"
 )
 
@@ -74,7 +74,7 @@ func TestPlaySeesTwoWinners(t *testing.T) {
 	}
 }
 
-func playArbiter(t *testing.T, seed uint64) *harness.Finding {
+func playArbiter(t *testing.T, seed uint64) *result.Finding {
 	t.Helper()
 	f, err := runArbiter(t.Context(), Options{Repeats: 1, Seed: seed})
 	if err != nil {
@@ -106,7 +106,7 @@ func TestArbiterTables(t *testing.T) {
 		t.Fatalf("%d and %d rows", len(rounds.Rows), len(jain.Rows))
 	}
 	for i, n := range arbiterSizes {
-		near := func(what string, c harness.Cell, want, off float64) {
+		near := func(what string, c result.Cell, want, off float64) {
 			if c.N != 1 || math.Abs(c.Median/want-1) > off {
 				t.Errorf("N=%d: %s is %v, want %.3f", n, what, c, want)
 			}

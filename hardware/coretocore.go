@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"locklab/harness"
+	"locklab/harness/result"
 	"locklab/internal/machine"
 )
 
@@ -33,7 +33,7 @@ var coreToCore = &Experiment{
 // pair is kept as samples of CAS-spin in ns, with a key such as "3-17", after "3-17 both" if
 // measured by both algorithms: medians of neighbouring blocks in ns, CAS-spin and load in
 // turn, then CAS.
-func runCoreToCore(ctx context.Context, o Options) (*harness.Finding, error) {
+func runCoreToCore(ctx context.Context, o Options) (*result.Finding, error) {
 	cpus, relation := hopCPUs()
 	pairs := shuffledPairs(cpus, relation, o.Seed)
 	takeEarlier(pairs, o.Earlier)
@@ -86,19 +86,19 @@ func (p *hopPair) key() string { return fmt.Sprintf("%d-%d", p.cpus[0], p.cpus[1
 
 func (p *hopPair) names() string { return cpuName(p.cpus[0]) + " and " + cpuName(p.cpus[1]) }
 
-func keepPair(p *hopPair, keep func(harness.Sample) error) error {
+func keepPair(p *hopPair, keep func(result.Sample) error) error {
 	if len(p.both) > 0 {
-		if err := keep(harness.Sample{Experiment: coreToCoreName, Key: p.key() + bothSuffix, Values: p.both}); err != nil {
+		if err := keep(result.Sample{Experiment: coreToCoreName, Key: p.key() + bothSuffix, Values: p.both}); err != nil {
 			return err
 		}
 	}
-	return keep(harness.Sample{Experiment: coreToCoreName, Key: p.key(), Values: p.cas})
+	return keep(result.Sample{Experiment: coreToCoreName, Key: p.key(), Values: p.cas})
 }
 
 const coreToCoreName = "core-to-core"
 
 // takeEarlier copies the valid results of an earlier run on allowed CPUs to pairs.
-func takeEarlier(pairs []*hopPair, earlier []harness.Sample) {
+func takeEarlier(pairs []*hopPair, earlier []result.Sample) {
 	byKey := make(map[string]*hopPair)
 	for _, p := range pairs {
 		byKey[p.key()] = p

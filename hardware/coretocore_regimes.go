@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"locklab/harness"
+	"locklab/harness/result"
 	"locklab/internal/stat"
 )
 
@@ -165,10 +165,10 @@ func groupRegimes(pairs [][][]float64) []regime {
 
 // medianCell returns the median of samples with its 95 % interval by order statistics, or
 // the extremes if there are fewer than six samples.
-func medianCell(samples []float64) harness.Cell {
+func medianCell(samples []float64) result.Cell {
 	s := stat.Summarize(samples)
 	if s.N == 0 {
-		return harness.Cell{}
+		return result.Cell{}
 	}
-	return harness.Cell{Median: s.Median, Lo: s.Lo, Hi: s.Hi, N: s.N}
+	return result.Cell{Median: s.Median, Lo: s.Lo, Hi: s.Hi, N: s.N}
 }

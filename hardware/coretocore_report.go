@@ -6,12 +6,12 @@ import (
 	"slices"
 	"strings"
 
-	"locklab/harness"
+	"locklab/harness/result"
 	"locklab/internal/machine"
 	"locklab/internal/stat"
 )
 
-func hopFinding(cpus []int, pairs []*hopPair) *harness.Finding {
+func hopFinding(cpus []int, pairs []*hopPair) *result.Finding {
 	shown := measuredPairs(pairs)
 	if len(shown) == 0 {
 		return nil
@@ -21,8 +21,8 @@ func hopFinding(cpus []int, pairs []*hopPair) *harness.Finding {
 		levels[i] = regimesOf(slices.Sorted(slices.Values(p.cas)))
 	}
 	both := bothTable(shown, levels)
-	f := &harness.Finding{
-		Tables: []harness.Table{hopField(cpus, shown), relationTable(pairs), regimeTable(groupRegimes(levels))},
+	f := &result.Finding{
+		Tables: []result.Table{hopField(cpus, shown), relationTable(pairs), regimeTable(groupRegimes(levels))},
 		Notes:  hopNotes(cpus, pairs, shown, levels),
 		Answer: hopAnswer(shown, levels) + bothSentence(both),
 	}
@@ -43,14 +43,14 @@ func measuredPairs(pairs []*hopPair) []*hopPair {
 	return out
 }
 
-func hopField(cpus []int, pairs []*hopPair) harness.Table {
-	t := harness.Table{Caption: "One way by CAS-spin: median of the samples, with a 95 % interval", Label: "CPU", Chart: harness.Heat, Log: true}
+func hopField(cpus []int, pairs []*hopPair) result.Table {
+	t := result.Table{Caption: "One way by CAS-spin: median of the samples, with a 95 % interval", Label: "CPU", Chart: result.Heat, Log: true}
 	place := make(map[int]int)
 	for i, cpu := range cpus {
 		place[cpu] = i
 		name := strings.TrimPrefix(cpuName(cpu), "CPU ")
-		t.Columns = append(t.Columns, harness.Column{Name: name, Unit: "ns", Plot: true})
-		t.Rows = append(t.Rows, harness.Row{Label: name, Cells: make([]harness.Cell, len(cpus))})
+		t.Columns = append(t.Columns, result.Column{Name: name, Unit: "ns", Plot: true})
+		t.Rows = append(t.Rows, result.Row{Label: name, Cells: make([]result.Cell, len(cpus))})
 	}
 	for _, p := range pairs {
 		c := medianCell(p.cas)
@@ -60,9 +60,9 @@ func hopField(cpus []int, pairs []*hopPair) harness.Table {
 	return t
 }
 
-func relationTable(pairs []*hopPair) harness.Table {
-	t := harness.Table{Caption: "One way by CAS-spin, by where the two CPUs are: median of the pairs, least and greatest", Label: "the two are",
-		Columns: []harness.Column{{Name: "pairs"}, {Name: "measured"}, {Name: "time", Unit: "ns"}}}
+func relationTable(pairs []*hopPair) result.Table {
+	t := result.Table{Caption: "One way by CAS-spin, by where the two CPUs are: median of the pairs, least and greatest", Label: "the two are",
+		Columns: []result.Column{{Name: "pairs"}, {Name: "measured"}, {Name: "time", Unit: "ns"}}}
 	for r := machine.SameCPU; r <= machine.Unknown; r++ {
 		total, medians := 0, []float64(nil)
 		for _, p := range pairs {
@@ -75,21 +75,21 @@ func relationTable(pairs []*hopPair) harness.Table {
 			}
 		}
 		if total > 0 {
-			t.Rows = append(t.Rows, harness.Row{Label: r.String(), Cells: []harness.Cell{exact(float64(total)), exact(float64(len(medians))), summarize(medians)}})
+			t.Rows = append(t.Rows, result.Row{Label: r.String(), Cells: []result.Cell{exact(float64(total)), exact(float64(len(medians))), summarize(medians)}})
 		}
 	}
 	if len(t.Rows) > 1 {
-		t.Chart, t.Log, t.Columns[2].Plot = harness.Bars, true, true
+		t.Chart, t.Log, t.Columns[2].Plot = result.Bars, true, true
 	}
 	return t
 }
 
-func regimeTable(regimes []regime) harness.Table {
-	t := harness.Table{Caption: "Regimes: levels between which the samples of a pair jump, or that differ between pairs", Label: "regime",
-		Columns: []harness.Column{{Name: "time", Unit: "ns"}, {Name: "of the samples", Unit: "%"}, {Name: "pairs seen in it"}}}
+func regimeTable(regimes []regime) result.Table {
+	t := result.Table{Caption: "Regimes: levels between which the samples of a pair jump, or that differ between pairs", Label: "regime",
+		Columns: []result.Column{{Name: "time", Unit: "ns"}, {Name: "of the samples", Unit: "%"}, {Name: "pairs seen in it"}}}
 	total := samplesOf(regimes)
 	for i, r := range regimes {
-		t.Rows = append(t.Rows, harness.Row{Label: fmt.Sprint(i + 1), Cells: []harness.Cell{medianCell(r.samples),
+		t.Rows = append(t.Rows, result.Row{Label: fmt.Sprint(i + 1), Cells: []result.Cell{medianCell(r.samples),
 			exact(100 * float64(len(r.samples)) / float64(total)), exact(float64(r.pairs))}})
 	}
 	return t
@@ -102,9 +102,9 @@ func samplesOf(regimes []regime) (n int) {
 	return n
 }
 
-func bothTable(pairs []*hopPair, levels [][][]float64) harness.Table {
-	t := harness.Table{Caption: fmt.Sprintf("CAS-spin and load, then CAS, in neighbouring blocks of %d samples", hopBlock), Label: "between", Chart: harness.Bars,
-		Columns: []harness.Column{{Name: casSpin.name, Unit: "ns", Plot: true}, {Name: loadThenCAS.name, Unit: "ns", Plot: true}, {Name: "ratio"}}}
+func bothTable(pairs []*hopPair, levels [][][]float64) result.Table {
+	t := result.Table{Caption: fmt.Sprintf("CAS-spin and load, then CAS, in neighbouring blocks of %d samples", hopBlock), Label: "between", Chart: result.Bars,
+		Columns: []result.Column{{Name: casSpin.name, Unit: "ns", Plot: true}, {Name: loadThenCAS.name, Unit: "ns", Plot: true}, {Name: "ratio"}}}
 	for i, p := range pairs {
 		regimes := make([][2][]float64, len(levels[i]))
 		cas, load := p.blocks()
@@ -116,7 +116,7 @@ func bothTable(pairs []*hopPair, levels [][][]float64) harness.Table {
 			if len(r[0]) == 0 {
 				continue
 			}
-			row := harness.Row{Label: p.names()}
+			row := result.Row{Label: p.names()}
 			if len(regimes) > 1 {
 				row.Label += fmt.Sprintf(", at %s ns", number(stat.Median(levels[i][j])))
 			}
@@ -129,7 +129,7 @@ func bothTable(pairs []*hopPair, levels [][][]float64) harness.Table {
 	return t
 }
 
-func bothSentence(t harness.Table) string {
+func bothSentence(t result.Table) string {
 	var figures []float64
 	for _, r := range t.Rows {
 		figures = append(figures, r.Cells[len(r.Cells)-1].Median)

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"locklab/harness"
+	"locklab/harness/result"
 )
 
 // TestInterruptedAndResumed checks that both runs together measure the same pairs as one
@@ -15,8 +15,8 @@ import (
 func TestInterruptedAndResumed(t *testing.T) {
 	errStop := errors.New("stop")
 	for _, visits := range []int{1, 300, 700, 900} {
-		var kept []harness.Sample
-		keep := func(s harness.Sample) error { kept = append(kept, s); return nil }
+		var kept []result.Sample
+		keep := func(s result.Sample) error { kept = append(kept, s); return nil }
 		first := &aMachine{perVisit: time.Millisecond, stop: func(v int) error {
 			if v == visits {
 				return errStop
@@ -83,25 +83,25 @@ func TestTakeEarlier(t *testing.T) {
 	enough := slices.Repeat([]float64{20}, hopLeast)
 	for _, test := range []struct {
 		name   string
-		sample harness.Sample
+		sample result.Sample
 		done   bool
 	}{
-		{"good", harness.Sample{Experiment: "core-to-core", Key: "0-1", Values: enough}, true},
-		{"other experiment", harness.Sample{Experiment: "cost", Key: "0-1", Values: enough}, false},
-		{"other CPUs", harness.Sample{Experiment: "core-to-core", Key: "0-7", Values: enough}, false},
-		{"no key", harness.Sample{Experiment: "core-to-core", Values: enough}, false},
-		{"too few", harness.Sample{Experiment: "core-to-core", Key: "0-1", Values: enough[1:]}, false},
-		{"zero", harness.Sample{Experiment: "core-to-core", Key: "0-1", Values: append([]float64{0}, enough...)}, false},
-		{"blocks", harness.Sample{Experiment: "core-to-core", Key: "0-1 both", Values: enough}, false},
+		{"good", result.Sample{Experiment: "core-to-core", Key: "0-1", Values: enough}, true},
+		{"other experiment", result.Sample{Experiment: "cost", Key: "0-1", Values: enough}, false},
+		{"other CPUs", result.Sample{Experiment: "core-to-core", Key: "0-7", Values: enough}, false},
+		{"no key", result.Sample{Experiment: "core-to-core", Values: enough}, false},
+		{"too few", result.Sample{Experiment: "core-to-core", Key: "0-1", Values: enough[1:]}, false},
+		{"zero", result.Sample{Experiment: "core-to-core", Key: "0-1", Values: append([]float64{0}, enough...)}, false},
+		{"blocks", result.Sample{Experiment: "core-to-core", Key: "0-1 both", Values: enough}, false},
 	} {
 		pairs := shuffledPairs([]int{0, 1}, (&aMachine{}).relation, 1)
-		takeEarlier(pairs, []harness.Sample{test.sample})
+		takeEarlier(pairs, []result.Sample{test.sample})
 		if p := pairs[0]; p.done != test.done || p.done != (len(p.cas) > 0) || len(p.both) > 0 {
 			t.Errorf("%s: %+v", test.name, p)
 		}
 	}
 	pairs := shuffledPairs([]int{0, 1}, (&aMachine{}).relation, 1)
-	takeEarlier(pairs, []harness.Sample{
+	takeEarlier(pairs, []result.Sample{
 		{Experiment: "core-to-core", Key: "0-1 both", Values: []float64{20, 30}},
 		{Experiment: "core-to-core", Key: "0-1", Values: enough}})
 	if got := fmt.Sprint(pairs[0].both); got != "[20 30]" {

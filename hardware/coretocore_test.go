@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"locklab/harness"
+	"locklab/harness/result"
 	"locklab/internal/machine"
 )
 
@@ -27,9 +27,9 @@ func TestCoreToCoreRuns(t *testing.T) {
 	cpus := twoHopCPUs(t)
 	const procs = 2 // fewer than it needs
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(procs))
-	var kept []harness.Sample
+	var kept []result.Sample
 	o := brief
-	o.Keep = func(s harness.Sample) error { kept = append(kept, s); return nil }
+	o.Keep = func(s result.Sample) error { kept = append(kept, s); return nil }
 	calls := 0
 	o.Progress = func(done, total int) { calls++ }
 	f, err := Run(t.Context(), coreToCore, o)
@@ -52,8 +52,8 @@ func TestCoreToCoreRuns(t *testing.T) {
 	}
 	o = brief
 	o.Earlier = kept
-	o.Keep = func(s harness.Sample) error {
-		if slices.ContainsFunc(kept, func(k harness.Sample) bool { return k.Key == s.Key }) {
+	o.Keep = func(s result.Sample) error {
+		if slices.ContainsFunc(kept, func(k result.Sample) bool { return k.Key == s.Key }) {
 			t.Errorf("%s is measured again", s.Key)
 		}
 		return nil
@@ -67,18 +67,18 @@ func TestCoreToCoreRuns(t *testing.T) {
 	}
 }
 
-func requireField(t *testing.T, field harness.Table) {
+func requireField(t *testing.T, field result.Table) {
 	t.Helper()
 	figures := 0
 	for i, r := range field.Rows {
 		for j, c := range r.Cells {
-			if i == j && c != (harness.Cell{}) || c != field.Rows[j].Cells[i] || c.N > 0 && (c.N < hopLeast || c.Lo > c.Median || c.Hi < c.Median || notATime(c.Median)) {
+			if i == j && c != (result.Cell{}) || c != field.Rows[j].Cells[i] || c.N > 0 && (c.N < hopLeast || c.Lo > c.Median || c.Hi < c.Median || notATime(c.Median)) {
 				t.Errorf("row %d, column %d is in the diagonal, not symmetric or no time: %v", i, j, c)
 			}
 			figures += c.N
 		}
 	}
-	if figures == 0 || field.Chart != harness.Heat || len(field.Columns) != len(field.Rows) {
+	if figures == 0 || field.Chart != result.Heat || len(field.Columns) != len(field.Rows) {
 		t.Errorf("no field: %+v", field)
 	}
 }
@@ -163,32 +163,32 @@ func TestHopTables(t *testing.T) {
 		pairOf(2, 3, machine.OtherPackage)}
 	pairs[0].both = []float64{10, 20, 10, 22, 10, 30}
 	f := hopFinding([]int{0, 1, 2, 3}, pairs)
-	cell := func(t harness.Table, row, column int) harness.Cell { return t.Rows[row].Cells[column] }
+	cell := func(t result.Table, row, column int) result.Cell { return t.Rows[row].Cells[column] }
 	field, relations, regimes, both := f.Tables[0], f.Tables[1], f.Tables[2], f.Tables[3]
 	moved := pairOf(0, 3, machine.OtherPackage, append(of(60, 100), of(40, 300)...)...)
 	moved.both = []float64{100, 150, 300, 600, 100, 150}
 	byRegime := bothTable([]*hopPair{moved}, [][][]float64{regimesOf(slices.Sorted(slices.Values(moved.cas)))})
 	for _, test := range []struct {
 		what string
-		got  harness.Cell
-		want harness.Cell
+		got  result.Cell
+		want result.Cell
 	}{
-		{"field 0 1", cell(field, 0, 1), harness.Cell{Median: 10, Lo: 10, Hi: 10, N: 100}},
-		{"field 1 0", cell(field, 1, 0), harness.Cell{Median: 10, Lo: 10, Hi: 10, N: 100}},
-		{"field 3 1", cell(field, 3, 1), harness.Cell{Median: 40, Lo: 40, Hi: 40, N: 40}},
-		{"field 1 2", cell(field, 1, 2), harness.Cell{}},
-		{"field 2 2", cell(field, 2, 2), harness.Cell{}},
+		{"field 0 1", cell(field, 0, 1), result.Cell{Median: 10, Lo: 10, Hi: 10, N: 100}},
+		{"field 1 0", cell(field, 1, 0), result.Cell{Median: 10, Lo: 10, Hi: 10, N: 100}},
+		{"field 3 1", cell(field, 3, 1), result.Cell{Median: 40, Lo: 40, Hi: 40, N: 40}},
+		{"field 1 2", cell(field, 1, 2), result.Cell{}},
+		{"field 2 2", cell(field, 2, 2), result.Cell{}},
 		{"pairs in one cache", cell(relations, 1, 0), exact(4)},
 		{"measured in one cache", cell(relations, 1, 1), exact(3)},
-		{"time in one cache", cell(relations, 1, 2), harness.Cell{Median: 40, Lo: 30, Hi: 50, N: 3}},
+		{"time in one cache", cell(relations, 1, 2), result.Cell{Median: 40, Lo: 30, Hi: 50, N: 3}},
 		{"measured between packages", cell(relations, 2, 1), exact(0)},
-		{"time between packages", cell(relations, 2, 2), harness.Cell{Text: "-"}},
-		{"regime 1", cell(regimes, 0, 0), harness.Cell{Median: 10, Lo: 10, Hi: 10, N: 100}},
+		{"time between packages", cell(relations, 2, 2), result.Cell{Text: "-"}},
+		{"regime 1", cell(regimes, 0, 0), result.Cell{Median: 10, Lo: 10, Hi: 10, N: 100}},
 		{"pairs in regime 2", cell(regimes, 1, 2), exact(1)},
-		{"both, CAS-spin", cell(both, 0, 0), harness.Cell{Median: 10, Lo: 10, Hi: 10, N: 3}},
-		{"both, ratio", cell(both, 0, 2), harness.Cell{Median: 2.2, Lo: 2, Hi: 3, N: 3}},
-		{"both, ratio in regime 1", cell(byRegime, 0, 2), harness.Cell{Median: 1.5, Lo: 1.5, Hi: 1.5, N: 2}},
-		{"both, ratio in regime 2", cell(byRegime, 1, 2), harness.Cell{Median: 2, Lo: 2, Hi: 2, N: 1}},
+		{"both, CAS-spin", cell(both, 0, 0), result.Cell{Median: 10, Lo: 10, Hi: 10, N: 3}},
+		{"both, ratio", cell(both, 0, 2), result.Cell{Median: 2.2, Lo: 2, Hi: 3, N: 3}},
+		{"both, ratio in regime 1", cell(byRegime, 0, 2), result.Cell{Median: 1.5, Lo: 1.5, Hi: 1.5, N: 2}},
+		{"both, ratio in regime 2", cell(byRegime, 1, 2), result.Cell{Median: 2, Lo: 2, Hi: 2, N: 1}},
 	} {
 		if test.got != test.want {
 			t.Errorf("%s: %+v, want %+v", test.what, test.got, test.want)

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"locklab/atomics"
-	"locklab/harness"
+	"locklab/harness/result"
 	"locklab/internal/machine"
 )
 
@@ -135,7 +135,7 @@ func allCPUs() []int {
 	return cpus
 }
 
-func runCost(ctx context.Context, o Options) (*harness.Finding, error) {
+func runCost(ctx context.Context, o Options) (*result.Finding, error) {
 	cpus := allCPUs()
 	fast := newFastPathCell(fastPaths(), cpus[0])
 	var costs []*costCell
@@ -149,9 +149,9 @@ func runCost(ctx context.Context, o Options) (*harness.Finding, error) {
 	if done == 0 {
 		return nil, err
 	}
-	return &harness.Finding{
+	return &result.Finding{
 		Answer: costAnswer(costs) + " " + fast.answer(),
-		Tables: []harness.Table{countTable(costs), costTable(costs, len(cpus)), fast.table()},
+		Tables: []result.Table{countTable(costs), costTable(costs, len(cpus)), fast.table()},
 		Notes:  append(ranOn(), fmt.Sprintf("compare-and-swap is %s; all CPUs are the CPUs %v", atomics.CASName(), cpus)),
 	}, err
 }

@@ -6,25 +6,25 @@ import (
 	"slices"
 	"strconv"
 
-	"locklab/harness"
+	"locklab/harness/result"
 )
 
 func (c *costCell) byAll() []float64 { return c.ns[len(c.ns)-1] }
 
-func (c *costCell) timesAlone() harness.Cell { return summarize(ratios(c.byAll(), c.ns[0])) }
+func (c *costCell) timesAlone() result.Cell { return summarize(ratios(c.byAll(), c.ns[0])) }
 
-func notHere() harness.Cell { return harness.Cell{Text: "n/a"} }
+func notHere() result.Cell { return result.Cell{Text: "n/a"} }
 
-func countTable(cells []*costCell) harness.Table {
-	t := harness.Table{Caption: "Time of one operation on one word, by how many CPUs use it at once", Label: "CPUs", Chart: harness.Lines, Log: true}
+func countTable(cells []*costCell) result.Table {
+	t := result.Table{Caption: "Time of one operation on one word, by how many CPUs use it at once", Label: "CPUs", Chart: result.Lines, Log: true}
 	for _, c := range cells {
 		if c.op.private {
 			continue
 		}
-		t.Columns = append(t.Columns, harness.Column{Name: c.op.name, Unit: "ns", Plot: true})
+		t.Columns = append(t.Columns, result.Column{Name: c.op.name, Unit: "ns", Plot: true})
 		for i, count := range c.counts {
 			if len(t.Rows) == i {
-				t.Rows = append(t.Rows, harness.Row{Label: strconv.Itoa(count), X: float64(count)})
+				t.Rows = append(t.Rows, result.Row{Label: strconv.Itoa(count), X: float64(count)})
 			}
 			t.Rows[i].Cells = append(t.Rows[i].Cells, summarize(c.ns[i]))
 		}
@@ -32,15 +32,15 @@ func countTable(cells []*costCell) harness.Table {
 	return t
 }
 
-func costTable(cells []*costCell, cpus int) harness.Table {
-	t := harness.Table{Caption: "Time of one operation, alone and with all CPUs on one line", Label: "operation", Chart: harness.Bars, Log: true,
-		Columns: []harness.Column{{Name: "alone", Unit: "ns", Plot: true}, {Name: fmt.Sprintf("all %d CPUs", cpus), Unit: "ns", Plot: true}, {Name: "times alone"}}}
+func costTable(cells []*costCell, cpus int) result.Table {
+	t := result.Table{Caption: "Time of one operation, alone and with all CPUs on one line", Label: "operation", Chart: result.Bars, Log: true,
+		Columns: []result.Column{{Name: "alone", Unit: "ns", Plot: true}, {Name: fmt.Sprintf("all %d CPUs", cpus), Unit: "ns", Plot: true}, {Name: "times alone"}}}
 	for _, c := range cells {
-		row := []harness.Cell{summarize(c.ns[0]), notHere(), notHere()}
+		row := []result.Cell{summarize(c.ns[0]), notHere(), notHere()}
 		if !c.op.private {
 			row[1], row[2] = summarize(c.byAll()), c.timesAlone()
 		}
-		t.Rows = append(t.Rows, harness.Row{Label: c.op.name, Cells: row})
+		t.Rows = append(t.Rows, result.Row{Label: c.op.name, Cells: row})
 	}
 	return t
 }

@@ -4,7 +4,7 @@
 // other's stores? How fair is an arbiter made of switches?
 //
 // An [Experiment] is a value with a question, a method and a function; [Suite] lists them.
-// [Run] returns a [harness.Finding]: tables of medians with their ranges, chart settings, and
+// [Run] returns a [result.Finding]: tables of medians with their ranges, chart settings, and
 // a few sentences that answer the question from those figures. Absolute times differ between
 // machines and between runs on one virtual machine, so the answers use counts and ratios.
 //

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"locklab/harness"
+	"locklab/harness/result"
 	"locklab/internal/machine"
 	"locklab/internal/stat"
 )
@@ -32,13 +33,13 @@ type Experiment struct {
 
 	// run measures. If ctx ends early it returns a finding from the finished repeats, or
 	// nil without any, with the error of ctx. [Run] fills in the rest of the finding.
-	run func(ctx context.Context, o Options) (*harness.Finding, error)
+	run func(ctx context.Context, o Options) (*result.Finding, error)
 }
 
 // Run checks o and the machine, runs e and completes its finding: name, question, method,
 // source, times and disturbances. If ctx ends early it returns its error and a finding from
 // the finished repeats, nil without any.
-func Run(ctx context.Context, e *Experiment, o Options) (*harness.Finding, error) {
+func Run(ctx context.Context, e *Experiment, o Options) (*result.Finding, error) {
 	o, err := o.withDefaults(e.budget)
 	if err == nil {
 		err = e.Available()
@@ -75,8 +76,8 @@ type Options struct {
 
 	// Earlier has the finished parts of an interrupted run, which are not measured again.
 	// Keep, if not nil, is called for each finished part; its error ends the experiment.
-	Earlier []harness.Sample
-	Keep    func(harness.Sample) error
+	Earlier []result.Sample
+	Keep    func(result.Sample) error
 }
 
 const (
@@ -103,18 +104,18 @@ func (o Options) share(n int) time.Duration {
 }
 
 // summarize returns the cell of samples. Infinite ones, which JSON lacks, become text.
-func summarize(samples []float64) harness.Cell {
+func summarize(samples []float64) result.Cell {
 	if len(samples) == 0 {
-		return harness.Cell{Text: "-"}
+		return result.Cell{Text: "-"}
 	}
 	s := slices.Sorted(slices.Values(samples))
 	if math.IsInf(s[len(s)-1], 1) {
-		return harness.Cell{Text: "never"}
+		return result.Cell{Text: "never"}
 	}
-	return harness.Cell{Median: stat.Median(s), Lo: s[0], Hi: s[len(s)-1], N: len(s)}
+	return result.Cell{Median: stat.Median(s), Lo: s[0], Hi: s[len(s)-1], N: len(s)}
 }
 
-func exact(x float64) harness.Cell { return harness.Cell{Median: x, Lo: x, Hi: x, N: 1} }
+func exact(x float64) result.Cell { return result.Cell{Median: x, Lo: x, Hi: x, N: 1} }
 
 // Suite lists the experiments in the order in which to run and read them.
 var Suite = []*Experiment{lostUpdates, splitLock, litmus, falseSharing, coreToCore, waiting, arbiter, cost}

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"locklab/harness"
+	"locklab/harness/result"
 	"locklab/internal/leaktest"
 )
 
@@ -46,7 +47,7 @@ func forEachExperiment(t *testing.T, test func(t *testing.T, e *Experiment)) {
 			harmless := *e
 			switch {
 			case e == splitLock:
-				harmless.run = func(ctx context.Context, o Options) (*harness.Finding, error) {
+				harmless.run = func(ctx context.Context, o Options) (*result.Finding, error) {
 					return runSplitLock(ctx, o, harmlessPlan())
 				}
 			case e.OptIn != "":
@@ -86,16 +87,16 @@ func TestSuiteRuns(t *testing.T) {
 }
 
 // requireFinding requires an answer, valid tables, a chart, and JSON that keeps all of it.
-func requireFinding(t *testing.T, f *harness.Finding) {
+func requireFinding(t *testing.T, f *result.Finding) {
 	t.Helper()
 	if f.Answer == "" || !strings.HasSuffix(f.Answer, ".") {
 		t.Errorf("no answer: %+v", f)
 	}
 	requireTables(t, f.Tables...)
-	if !slices.ContainsFunc(f.Tables, func(table harness.Table) bool { return table.Chart != harness.NoChart }) {
+	if !slices.ContainsFunc(f.Tables, func(table result.Table) bool { return table.Chart != result.NoChart }) {
 		t.Errorf("nothing is drawn: %+v", f)
 	}
-	back := new(harness.Finding)
+	back := new(result.Finding)
 	data, err := json.Marshal(f)
 	if err == nil {
 		err = json.Unmarshal(data, back)
@@ -105,7 +106,7 @@ func requireFinding(t *testing.T, f *harness.Finding) {
 	}
 }
 
-func requireTables(t *testing.T, tables ...harness.Table) {
+func requireTables(t *testing.T, tables ...result.Table) {
 	t.Helper()
 	for _, table := range tables {
 		if text := checkTable(table); text != "" {
@@ -114,7 +115,7 @@ func requireTables(t *testing.T, tables ...harness.Table) {
 	}
 }
 
-func checkTable(t harness.Table) string {
+func checkTable(t result.Table) string {
 	if t.Caption == "" || t.Label == "" || len(t.Rows) == 0 {
 		return "a table without caption, label or rows"
 	}
@@ -126,7 +127,7 @@ func checkTable(t harness.Table) string {
 			return "a row without a cell for each column"
 		}
 		for _, c := range row.Cells {
-			if empty := t.Chart == harness.Heat && c == (harness.Cell{}); empty || c.Text != "" {
+			if empty := t.Chart == result.Heat && c == (result.Cell{}); empty || c.Text != "" {
 				continue // a field may have empty cells
 			}
 			if c.N == 0 || c.Lo > c.Median || c.Median > c.Hi || math.IsNaN(c.Median) {
@@ -137,16 +138,16 @@ func checkTable(t harness.Table) string {
 	return checkChart(t)
 }
 
-func checkChart(t harness.Table) string {
-	var plotted []harness.Column
+func checkChart(t result.Table) string {
+	var plotted []result.Column
 	figure := false
 	for i, c := range t.Columns {
 		if c.Plot {
 			plotted = append(plotted, c)
-			figure = figure || slices.ContainsFunc(t.Rows, func(r harness.Row) bool { return r.Cells[i].N > 0 && r.Cells[i].Text == "" })
+			figure = figure || slices.ContainsFunc(t.Rows, func(r result.Row) bool { return r.Cells[i].N > 0 && r.Cells[i].Text == "" })
 		}
 	}
-	if t.Chart == harness.NoChart {
+	if t.Chart == result.NoChart {
 		if len(plotted) > 0 || t.Log {
 			return "how to draw it, and no chart"
 		}
@@ -155,11 +156,11 @@ func checkChart(t harness.Table) string {
 	switch {
 	case !figure:
 		return "a chart of no figure"
-	case slices.ContainsFunc(plotted, func(c harness.Column) bool { return c.Unit != plotted[0].Unit }):
+	case slices.ContainsFunc(plotted, func(c result.Column) bool { return c.Unit != plotted[0].Unit }):
 		return "a chart of two units"
 	}
 	switch t.Chart {
-	case harness.Bars:
+	case result.Bars:
 		labels := make(map[string]bool)
 		for _, r := range t.Rows {
 			if labels[r.Label] {
@@ -167,13 +168,13 @@ func checkChart(t harness.Table) string {
 			}
 			labels[r.Label] = true
 		}
-	case harness.Lines:
+	case result.Lines:
 		for i, r := range t.Rows {
 			if r.X <= 0 || i > 0 && r.X <= t.Rows[i-1].X {
 				return "lines whose X do not rise"
 			}
 		}
-	case harness.Heat:
+	case result.Heat:
 		if len(t.Columns) != len(t.Rows) || len(plotted) != len(t.Columns) {
 			return "a field that is not square"
 		}
@@ -210,14 +211,14 @@ func TestRunRefusesBadOptions(t *testing.T) {
 func TestSummarize(t *testing.T) {
 	for _, test := range []struct {
 		samples []float64
-		want    harness.Cell
+		want    result.Cell
 		text    string
 	}{
-		{nil, harness.Cell{Text: "-"}, "-"},
-		{[]float64{3}, harness.Cell{Median: 3, Lo: 3, Hi: 3, N: 1}, "3"},
-		{[]float64{3, 1}, harness.Cell{Median: 2, Lo: 1, Hi: 3, N: 2}, "2 [1..3]"},
-		{[]float64{412345, 1, 999_999}, harness.Cell{Median: 412345, Lo: 1, Hi: 999_999, N: 3}, "412 k [1..1.00 M]"},
-		{[]float64{1, math.Inf(1)}, harness.Cell{Text: "never"}, "never"},
+		{nil, result.Cell{Text: "-"}, "-"},
+		{[]float64{3}, result.Cell{Median: 3, Lo: 3, Hi: 3, N: 1}, "3"},
+		{[]float64{3, 1}, result.Cell{Median: 2, Lo: 1, Hi: 3, N: 2}, "2 [1..3]"},
+		{[]float64{412345, 1, 999_999}, result.Cell{Median: 412345, Lo: 1, Hi: 999_999, N: 3}, "412 k [1..1.00 M]"},
+		{[]float64{1, math.Inf(1)}, result.Cell{Text: "never"}, "never"},
 	} {
 		if got := summarize(test.samples); got != test.want || got.String() != test.text {
 			t.Errorf("summarize(%v) = %+v, %q", test.samples, got, got)
@@ -238,15 +239,15 @@ func TestNumber(t *testing.T) {
 
 func TestWriteField(t *testing.T) {
 	field := func(n int) int {
-		table := harness.Table{Caption: "field", Chart: harness.Heat}
+		table := result.Table{Caption: "field", Chart: result.Heat}
 		for range n {
-			table.Columns = append(table.Columns, harness.Column{Name: "c"})
+			table.Columns = append(table.Columns, result.Column{Name: "c"})
 		}
 		for range n {
-			table.Rows = append(table.Rows, harness.Row{Label: "r", Cells: make([]harness.Cell, n)})
+			table.Rows = append(table.Rows, result.Row{Label: "r", Cells: make([]result.Cell, n)})
 		}
 		var out strings.Builder
-		if err := Write(&out, &harness.Finding{Tables: []harness.Table{table}}); err != nil {
+		if err := Write(&out, &result.Finding{Tables: []result.Table{table}}); err != nil {
 			t.Fatal(err)
 		}
 		return strings.Count(out.String(), "\n")
@@ -257,15 +258,15 @@ func TestWriteField(t *testing.T) {
 }
 
 func ExampleWrite() {
-	f := &harness.Finding{
+	f := &result.Finding{
 		Answer: "B takes 3.00 times as long as A.",
-		Tables: []harness.Table{{
+		Tables: []result.Table{{
 			Caption: "Time of one operation",
 			Label:   "operation",
-			Columns: []harness.Column{{Name: "time", Unit: "ns"}, {Name: "to A"}},
-			Rows: []harness.Row{
-				{Label: "A", Cells: []harness.Cell{{Median: 2.5, Lo: 2, Hi: 3, N: 5}, {Text: "1"}}},
-				{Label: "B", Cells: []harness.Cell{{Median: 7.5, Lo: 6.5, Hi: 9, N: 5}, {Median: 3, Lo: 3, Hi: 3, N: 5}}},
+			Columns: []result.Column{{Name: "time", Unit: "ns"}, {Name: "to A"}},
+			Rows: []result.Row{
+				{Label: "A", Cells: []result.Cell{{Median: 2.5, Lo: 2, Hi: 3, N: 5}, {Text: "1"}}},
+				{Label: "B", Cells: []result.Cell{{Median: 7.5, Lo: 6.5, Hi: 9, N: 5}, {Median: 3, Lo: 3, Hi: 3, N: 5}}},
 			},
 		}},
 		Notes:    []string{"ran on paper"},

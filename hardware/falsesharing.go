@@ -12,7 +12,7 @@ import (
 	"time"
 	"unsafe"
 
-	"locklab/harness"
+	"locklab/harness/result"
 )
 
 var falseSharing = &Experiment{
@@ -88,7 +88,7 @@ func (c *sharingCell) measure(ctx context.Context, span time.Duration) error {
 	return err
 }
 
-func runFalseSharing(ctx context.Context, o Options) (*harness.Finding, error) {
+func runFalseSharing(ctx context.Context, o Options) (*result.Finding, error) {
 	place, groups := apart(), sharingCells()
 	cells := slices.Concat(groups...)
 	for _, c := range cells {
@@ -103,7 +103,7 @@ func runFalseSharing(ctx context.Context, o Options) (*harness.Finding, error) {
 		answers = append(answers, sharingAnswer(inc, groups[i]))
 	}
 	answer := strings.Join(answers, "; ") + "."
-	return &harness.Finding{
+	return &result.Finding{
 		Answer: strings.ToUpper(answer[:1]) + answer[1:],
 		Tables: sharingTables(groups),
 		Notes:  ranOn(place),
@@ -112,19 +112,19 @@ func runFalseSharing(ctx context.Context, o Options) (*harness.Finding, error) {
 
 // sharingTables show a column for each group: as multiples of the time alone, and in ns.
 // The first cell of a group is alone.
-func sharingTables(groups [][]*sharingCell) []harness.Table {
-	multiple := harness.Table{Caption: "Time of one increment, as a multiple of the time alone, by how far apart the counters are", Label: "bytes apart", Chart: harness.Lines, Log: true}
-	time := harness.Table{Caption: "Time of one increment", Label: "bytes apart"}
+func sharingTables(groups [][]*sharingCell) []result.Table {
+	multiple := result.Table{Caption: "Time of one increment, as a multiple of the time alone, by how far apart the counters are", Label: "bytes apart", Chart: result.Lines, Log: true}
+	time := result.Table{Caption: "Time of one increment", Label: "bytes apart"}
 	for _, group := range groups {
-		multiple.Columns = append(multiple.Columns, harness.Column{Name: group[0].inc.name, Unit: "times alone", Plot: true})
-		time.Columns = append(time.Columns, harness.Column{Name: group[0].inc.name, Unit: "ns"})
+		multiple.Columns = append(multiple.Columns, result.Column{Name: group[0].inc.name, Unit: "times alone", Plot: true})
+		time.Columns = append(time.Columns, result.Column{Name: group[0].inc.name, Unit: "ns"})
 	}
 	for i, first := range groups[0] {
-		at, label := harness.Row{Label: strconv.Itoa(first.distance), X: float64(first.distance)}, strconv.Itoa(first.distance)
+		at, label := result.Row{Label: strconv.Itoa(first.distance), X: float64(first.distance)}, strconv.Itoa(first.distance)
 		if first.distance == 0 {
 			label = "alone"
 		}
-		in := harness.Row{Label: label}
+		in := result.Row{Label: label}
 		for _, group := range groups {
 			at.Cells = append(at.Cells, summarize(ratios(group[i].ns, group[0].ns)))
 			in.Cells = append(in.Cells, summarize(group[i].ns))
@@ -134,7 +134,7 @@ func sharingTables(groups [][]*sharingCell) []harness.Table {
 		}
 		time.Rows = append(time.Rows, in)
 	}
-	return []harness.Table{multiple, time}
+	return []result.Table{multiple, time}
 }
 
 // sharingAnswer reports the cost of sharing a line and the distance at which it ends:

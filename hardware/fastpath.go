@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"locklab/atomics"
-	"locklab/harness"
+	"locklab/harness/result"
 )
 
 // A fastPath takes and frees an uncontended lock n times; n > 0.
@@ -113,11 +113,11 @@ func (c *fastPathCell) measure(ctx context.Context, span time.Duration) error {
 	return nil
 }
 
-func (c *fastPathCell) table() harness.Table {
-	t := harness.Table{Caption: "Taking and freeing an uncontended lock", Label: "instructions or calls", Chart: harness.Bars,
-		Columns: []harness.Column{{Name: "time of both", Unit: "ns", Plot: true}, {Name: "times the first"}}}
+func (c *fastPathCell) table() result.Table {
+	t := result.Table{Caption: "Taking and freeing an uncontended lock", Label: "instructions or calls", Chart: result.Bars,
+		Columns: []result.Column{{Name: "time of both", Unit: "ns", Plot: true}, {Name: "times the first"}}}
 	for i, p := range c.paths {
-		t.Rows = append(t.Rows, harness.Row{Label: p.name, Cells: []harness.Cell{summarize(c.ns[i]), summarize(c.ratio[i])}})
+		t.Rows = append(t.Rows, result.Row{Label: p.name, Cells: []result.Cell{summarize(c.ns[i]), summarize(c.ratio[i])}})
 	}
 	return t
 }

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"locklab/atomics"
-	"locklab/harness"
+	"locklab/harness/result"
 )
 
 var litmus = &Experiment{
@@ -133,7 +133,7 @@ func enterPeterson(c *pinnedThreads, lock petersonLock) (entered, violated uint6
 	return entered, max(bad[0]+bad[1], entered-s.counter)
 }
 
-func runLitmus(ctx context.Context, o Options) (*harness.Finding, error) {
+func runLitmus(ctx context.Context, o Options) (*result.Finding, error) {
 	place := apart()
 	pinned, err := newPinnedThreads(place.cpus...)
 	if err != nil {
@@ -159,32 +159,32 @@ func runLitmus(ctx context.Context, o Options) (*harness.Finding, error) {
 	if translated(os.DirFS("/"), runtime.GOARCH) {
 		notes = append(notes, "an emulator runs this program: what is seen is the order of that and of the machine below, not of "+memoryModel)
 	}
-	return &harness.Finding{
+	return &result.Finding{
 		Answer: litmusAnswer(tests, locks),
 		Tables: litmusTables(tests, locks),
 		Notes:  notes,
 	}, err
 }
 
-func litmusTables(tests, locks []litmusCell) []harness.Table {
-	outcomes := harness.Table{Caption: "Outcomes that no order of the accesses explains", Label: "test",
-		Chart: harness.Bars, Log: true,
-		Columns: []harness.Column{{Name: memoryModel}, {Name: "iterations"}, {Name: "seen", Unit: "per million", Plot: true}}}
+func litmusTables(tests, locks []litmusCell) []result.Table {
+	outcomes := result.Table{Caption: "Outcomes that no order of the accesses explains", Label: "test",
+		Chart: result.Bars, Log: true,
+		Columns: []result.Column{{Name: memoryModel}, {Name: "iterations"}, {Name: "seen", Unit: "per million", Plot: true}}}
 	for i, test := range litmusTests {
 		allowed := "forbids"
 		if test.allowed {
 			allowed = "allows"
 		}
-		outcomes.Rows = append(outcomes.Rows, harness.Row{Label: test.name,
-			Cells: []harness.Cell{{Text: allowed}, exact(float64(tests[i].total)), summarize(tests[i].rate)}})
+		outcomes.Rows = append(outcomes.Rows, result.Row{Label: test.name,
+			Cells: []result.Cell{{Text: allowed}, exact(float64(tests[i].total)), summarize(tests[i].rate)}})
 	}
-	entries := harness.Table{Caption: "A lock of loads and stores", Label: "lock",
-		Chart: harness.Bars, Log: true,
-		Columns: []harness.Column{{Name: "entries"}, {Name: "two inside", Unit: "per million", Plot: true}}}
+	entries := result.Table{Caption: "A lock of loads and stores", Label: "lock",
+		Chart: result.Bars, Log: true,
+		Columns: []result.Column{{Name: "entries"}, {Name: "two inside", Unit: "per million", Plot: true}}}
 	for i, lock := range petersonLocks {
-		entries.Rows = append(entries.Rows, harness.Row{Label: lock.name, Cells: []harness.Cell{exact(float64(locks[i].total)), summarize(locks[i].rate)}})
+		entries.Rows = append(entries.Rows, result.Row{Label: lock.name, Cells: []result.Cell{exact(float64(locks[i].total)), summarize(locks[i].rate)}})
 	}
-	return []harness.Table{outcomes, entries}
+	return []result.Table{outcomes, entries}
 }
 
 // translated reports whether an emulator such as qemu-user runs this program for goarch: the

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"locklab/harness"
+	"locklab/harness/result"
 )
 
 var lostUpdates = &Experiment{
@@ -39,7 +39,7 @@ type tally struct {
 
 func (t tally) broken() bool { return t.violated+t.forgot+t.stalls > 0 }
 
-func runLostUpdates(ctx context.Context, o Options) (*harness.Finding, error) {
+func runLostUpdates(ctx context.Context, o Options) (*result.Finding, error) {
 	places := lostPlacements(placements(), allCPUs())
 	var bodies []*casCell
 	for _, p := range places {
@@ -53,7 +53,7 @@ func runLostUpdates(ctx context.Context, o Options) (*harness.Finding, error) {
 	if done == 0 {
 		return nil, err
 	}
-	f := &harness.Finding{
+	f := &result.Finding{
 		Answer: lostAnswer(bodies, locks),
 		Tables: append(bodyTables(bodies), lockTables(locks)...),
 		Notes:  append(ranOn(places...), notes...),

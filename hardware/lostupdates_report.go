@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"locklab/harness"
+	"locklab/harness/result"
 )
 
 const perMillionUnit = "per million"
@@ -22,7 +22,7 @@ func total(tallies []tally) (sum tally) {
 	return sum
 }
 
-func rates(tallies []tally, share func(tally) (part, whole uint64)) harness.Cell {
+func rates(tallies []tally, share func(tally) (part, whole uint64)) result.Cell {
 	var rs []float64
 	for _, t := range tallies {
 		rs = append(rs, perMillion(share(t)))
@@ -40,34 +40,34 @@ func (c *casCell) failed() bool {
 	return t.lost > 0 || t.broken()
 }
 
-func bodyTables(cells []*casCell) []harness.Table {
-	rate := func(name string) harness.Column { return harness.Column{Name: name, Unit: perMillionUnit, Plot: true} }
-	counter := harness.Table{Caption: "One counter, raised by all threads: updates that were lost", Label: "compare-and-swap",
-		Columns: []harness.Column{{Name: "updates"}, rate("lost")}, Chart: harness.Bars, Log: true}
-	spin := harness.Table{Caption: "A spin lock built on each compare-and-swap: what went wrong", Label: "compare-and-swap",
-		Columns: []harness.Column{{Name: "entries"}, rate("two inside"), rate("lost increments"), rate("lost unlocks")}, Chart: harness.Bars, Log: true}
+func bodyTables(cells []*casCell) []result.Table {
+	rate := func(name string) result.Column { return result.Column{Name: name, Unit: perMillionUnit, Plot: true} }
+	counter := result.Table{Caption: "One counter, raised by all threads: updates that were lost", Label: "compare-and-swap",
+		Columns: []result.Column{{Name: "updates"}, rate("lost")}, Chart: result.Bars, Log: true}
+	spin := result.Table{Caption: "A spin lock built on each compare-and-swap: what went wrong", Label: "compare-and-swap",
+		Columns: []result.Column{{Name: "entries"}, rate("two inside"), rate("lost increments"), rate("lost unlocks")}, Chart: result.Bars, Log: true}
 	for _, c := range cells {
 		sum := total(c.tallies)
 		label := c.body.name + ", " + c.place.name
-		counter.Rows = append(counter.Rows, harness.Row{Label: label, Cells: []harness.Cell{exact(float64(sum.updates)), rates(c.tallies, lostOf)}})
-		spin.Rows = append(spin.Rows, harness.Row{Label: label, Cells: []harness.Cell{exact(float64(sum.entered)),
+		counter.Rows = append(counter.Rows, result.Row{Label: label, Cells: []result.Cell{exact(float64(sum.updates)), rates(c.tallies, lostOf)}})
+		spin.Rows = append(spin.Rows, result.Row{Label: label, Cells: []result.Cell{exact(float64(sum.entered)),
 			rates(c.tallies, violatedOf), rates(c.tallies, forgotOf), rates(c.tallies, stallsOf)}})
 	}
-	return []harness.Table{counter, spin}
+	return []result.Table{counter, spin}
 }
 
 // lockTables returns a table for each placement.
-func lockTables(cells []*lockCell) (tables []harness.Table) {
+func lockTables(cells []*lockCell) (tables []result.Table) {
 	for _, c := range cells {
 		caption := "The spin locks of the lab, " + c.place.name
-		i := slices.IndexFunc(tables, func(t harness.Table) bool { return t.Caption == caption })
+		i := slices.IndexFunc(tables, func(t result.Table) bool { return t.Caption == caption })
 		if i < 0 {
 			i = len(tables)
-			tables = append(tables, harness.Table{Caption: caption, Label: "lock", Chart: harness.Bars, Log: true,
-				Columns: []harness.Column{{Name: "entries"}, {Name: "lost increments", Unit: perMillionUnit}, {Name: "two inside", Unit: perMillionUnit},
+			tables = append(tables, result.Table{Caption: caption, Label: "lock", Chart: result.Bars, Log: true,
+				Columns: []result.Column{{Name: "entries"}, {Name: "lost increments", Unit: perMillionUnit}, {Name: "two inside", Unit: perMillionUnit},
 					{Name: "time of one entry, with a section of about 100 ns", Unit: "ns", Plot: true}}})
 		}
-		tables[i].Rows = append(tables[i].Rows, harness.Row{Label: c.lock.Name, Cells: []harness.Cell{
+		tables[i].Rows = append(tables[i].Rows, result.Row{Label: c.lock.Name, Cells: []result.Cell{
 			exact(float64(total(c.tallies).entered)), rates(c.tallies, forgotOf), rates(c.tallies, violatedOf), summarize(c.ns)}})
 	}
 	return tables

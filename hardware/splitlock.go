@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"locklab/harness"
+	"locklab/harness/result"
 )
 
 var splitLock = &Experiment{
@@ -19,7 +19,7 @@ var splitLock = &Experiment{
 	OptIn: "a locked access across two lines holds up the memory accesses of every CPU, those of other tenants of the host too, " +
 		"and this makes up to a million a second for about a third of its budget. A host that forbids them may slow this machine down or stop it.",
 	Available: splitLockAvailable,
-	run: func(ctx context.Context, o Options) (*harness.Finding, error) {
+	run: func(ctx context.Context, o Options) (*result.Finding, error) {
 		return runSplitLock(ctx, o, splitLockPlan())
 	},
 }
@@ -73,7 +73,7 @@ type splitCell struct {
 	bench  *splitBench
 	access splitAccess
 	place  splitPlace
-	pace   pace
+	size   callSize
 	ns     []float64 // a figure for each repeat
 }
 
@@ -94,7 +94,7 @@ type splitBench struct {
 
 func (b *splitBench) at(p splitPlace) *byte { return &b.page[p.offset] }
 
-func runSplitLock(ctx context.Context, o Options, plan splitPlan) (*harness.Finding, error) {
+func runSplitLock(ctx context.Context, o Options, plan splitPlan) (*result.Finding, error) {
 	place := apart()
 	pinned, err := newPinnedThreads(place.cpus...)
 	if err != nil {
@@ -121,9 +121,9 @@ func runSplitLock(ctx context.Context, o Options, plan splitPlan) (*harness.Find
 	if done == 0 {
 		return nil, err
 	}
-	return &harness.Finding{
+	return &result.Finding{
 		Answer: splitAnswer(selves, beside),
-		Tables: []harness.Table{splitTable(selves), neighbourTable(beside)},
+		Tables: []result.Table{splitTable(selves), neighbourTable(beside)},
 		Notes:  append(ranOn(place), "what slows the neighbour beside a thread that locks inside a line too is the machine, such as two threads on one core"),
 	}, err
 }
@@ -141,17 +141,17 @@ func (b *splitBench) probe() (err error) {
 	return err
 }
 
-func splitTable(cells []*splitCell) harness.Table {
-	t := harness.Table{Caption: "What an access costs itself", Label: "the eight bytes lie", Chart: harness.Bars, Log: true}
+func splitTable(cells []*splitCell) result.Table {
+	t := result.Table{Caption: "What an access costs itself", Label: "the eight bytes lie", Chart: result.Bars, Log: true}
 	for _, a := range splitAccesses {
-		t.Columns = append(t.Columns, harness.Column{Name: a.name, Unit: "ns", Plot: true})
+		t.Columns = append(t.Columns, result.Column{Name: a.name, Unit: "ns", Plot: true})
 	}
 	for _, a := range splitAccesses {
-		t.Columns = append(t.Columns, harness.Column{Name: a.name + ", times aligned"})
+		t.Columns = append(t.Columns, result.Column{Name: a.name + ", times aligned"})
 	}
 	n := len(splitAccesses)
 	for i := 0; i < len(cells); i += n {
-		row := harness.Row{Label: cells[i].place.name}
+		row := result.Row{Label: cells[i].place.name}
 		for _, c := range cells[i:][:n] {
 			row.Cells = append(row.Cells, summarize(c.ns))
 		}
@@ -163,14 +163,14 @@ func splitTable(cells []*splitCell) harness.Table {
 	return t
 }
 
-func neighbourTable(cells []*neighbourCell) harness.Table {
-	t := harness.Table{Caption: "What it costs a neighbour on another CPU", Label: "neighbour works in", Chart: harness.Bars,
-		Columns: []harness.Column{{Name: "alone", Unit: "ns"},
+func neighbourTable(cells []*neighbourCell) result.Table {
+	t := result.Table{Caption: "What it costs a neighbour on another CPU", Label: "neighbour works in", Chart: result.Bars,
+		Columns: []result.Column{{Name: "alone", Unit: "ns"},
 			{Name: "beside LOCK XADD in a line", Unit: "times alone", Plot: true},
 			{Name: "beside LOCK XADD across two", Unit: "times alone", Plot: true},
 			{Name: "accesses across two", Unit: "per second"}}}
 	for _, c := range cells {
-		t.Rows = append(t.Rows, harness.Row{Label: c.work.name, Cells: []harness.Cell{
+		t.Rows = append(t.Rows, result.Row{Label: c.work.name, Cells: []result.Cell{
 			summarize(c.idle), summarize(ratios(c.inside, c.idle)), summarize(ratios(c.split, c.idle)), summarize(c.rate)}})
 	}
 	return t

@@ -9,9 +9,9 @@ import (
 	"unsafe"
 )
 
-// A pace is the accesses in one call of assembly, which the runtime cannot interrupt: a call
+// A callSize is the number of accesses in one call of assembly, which the runtime cannot interrupt: a call
 // that took long makes the next one shorter. The zero value starts with one.
-type pace struct{ n uint64 }
+type callSize struct{ n uint64 }
 
 // The length of a call: long for the clock, short for a garbage collection that waits.
 const (
@@ -20,8 +20,8 @@ const (
 	mostCalls = 4096 // accesses
 )
 
-// call runs f. steady is false while the pace changes: the clock may be much of the time.
-func (p *pace) call(f func(n uint64)) (took time.Duration, accesses uint64, steady bool) {
+// call runs f. steady is false while the size changes: the clock may be much of the time.
+func (p *callSize) call(f func(n uint64)) (took time.Duration, accesses uint64, steady bool) {
 	accesses = max(1, p.n)
 	start := time.Now()
 	f(accesses)
@@ -39,7 +39,7 @@ func (p *pace) call(f func(n uint64)) (took time.Duration, accesses uint64, stea
 type aggressor struct {
 	run  func(p *byte, n uint64)
 	at   *byte
-	pace pace
+	size callSize
 }
 
 type neighbour struct {
@@ -117,14 +117,14 @@ func alignedBytes(n, align int) []byte {
 func (c *splitCell) measure(ctx context.Context, span time.Duration) error {
 	var calls []float64
 	at := c.bench.at(c.place)
-	for len(calls) == 0 { // until the pace is steady
+	for len(calls) == 0 { // until the size is steady
 		err := during(ctx, span, func() {
 			c.bench.pinned.step(func(thread int) {
 				if thread == 0 {
 					return
 				}
 				for start := time.Now(); time.Since(start) < min(span, splitWindow); {
-					took, n, steady := c.pace.call(func(n uint64) { c.access.run(at, n) })
+					took, n, steady := c.size.call(func(n uint64) { c.access.run(at, n) })
 					if steady {
 						calls = append(calls, float64(took)/float64(n))
 					}
@@ -172,7 +172,7 @@ func (b *splitBench) window(n neighbour, a *aggressor) (ns, rate float64) {
 		}
 		made, busy := uint64(0), time.Duration(0)
 		for made == 0 || !over.Load() {
-			took, n, _ := a.pace.call(func(n uint64) { a.run(a.at, n) })
+			took, n, _ := a.size.call(func(n uint64) { a.run(a.at, n) })
 			made, busy = made+n, busy+took
 		}
 		rate = float64(made) / busy.Seconds()

@@ -94,17 +94,17 @@ func TestSplitAccessesAreLocked(t *testing.T) {
 	}
 }
 
-func TestPaceBoundsACall(t *testing.T) {
+func TestSizeBoundsACall(t *testing.T) {
 	for _, test := range []struct {
 		name   string
 		access time.Duration // time of one access
-		least  uint64        // bounds of the final pace
+		least  uint64        // bounds of the final size
 		most   uint64
 	}{
 		{"nothing", 0, mostCalls, mostCalls},
 		{"slow", time.Second, 1, 1},
 	} {
-		var p pace
+		var p callSize
 		for range 30 {
 			p.call(func(n uint64) {
 				if test.access > 0 {
@@ -119,7 +119,7 @@ func TestPaceBoundsACall(t *testing.T) {
 			t.Errorf("%s: then %d accesses, steady %v", test.name, n, steady)
 		}
 	}
-	p := pace{n: 64}
+	p := callSize{n: 64}
 	if _, n, steady := p.call(func(uint64) { time.Sleep(2 * longCall) }); n != 64 || steady || p.n != 32 {
 		t.Errorf("a slow call of %d leads to %d, steady %v", n, p.n, steady)
 	}

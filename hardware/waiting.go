@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"locklab/atomics"
-	"locklab/harness"
+	"locklab/harness/result"
 	"locklab/internal/machine"
 	"locklab/internal/stat"
 )
@@ -228,7 +228,7 @@ func (b *waitBench) turns(ctx context.Context, cpus []int, span time.Duration, m
 	})
 }
 
-func runWaiting(ctx context.Context, o Options) (*harness.Finding, error) {
+func runWaiting(ctx context.Context, o Options) (*result.Finding, error) {
 	b := newWaitBench()
 	done, err := repeat(ctx, o, func(int) error { return b.repeat(ctx, o.share(1)) })
 	if done == 0 {

@@ -6,26 +6,26 @@ import (
 	"slices"
 	"strings"
 
-	"locklab/harness"
+	"locklab/harness/result"
 )
 
-func (b *waitBench) finding() *harness.Finding {
-	return &harness.Finding{Answer: b.answer(), Tables: b.tables(), Notes: b.notes}
+func (b *waitBench) finding() *result.Finding {
+	return &result.Finding{Answer: b.answer(), Tables: b.tables(), Notes: b.notes}
 }
 
-func (b *waitBench) tables() []harness.Table {
-	times := harness.Table{Caption: "Handing a word from one CPU to another, by what the waiter does between two loads", Label: "wait by", Chart: harness.Bars,
-		Columns: []harness.Column{{Name: "hand-over", Unit: "ns", Plot: true}, {Name: "one wait without a store", Unit: "ns"}}}
-	cost := harness.Table{Caption: "A computation beside a waiter on the other thread of its core, as a multiple of its time alone", Label: "wait by", Chart: harness.Bars,
-		Columns: []harness.Column{{Name: "time", Unit: "times alone", Plot: true}}}
+func (b *waitBench) tables() []result.Table {
+	times := result.Table{Caption: "Handing a word from one CPU to another, by what the waiter does between two loads", Label: "wait by", Chart: result.Bars,
+		Columns: []result.Column{{Name: "hand-over", Unit: "ns", Plot: true}, {Name: "one wait without a store", Unit: "ns"}}}
+	cost := result.Table{Caption: "A computation beside a waiter on the other thread of its core, as a multiple of its time alone", Label: "wait by", Chart: result.Bars,
+		Columns: []result.Column{{Name: "time", Unit: "times alone", Plot: true}}}
 	for _, c := range b.cells {
-		times.Rows = append(times.Rows, harness.Row{Label: c.name, Cells: []harness.Cell{summarize(c.handOver), summarize(c.vain)}})
-		cost.Rows = append(cost.Rows, harness.Row{Label: c.name, Cells: []harness.Cell{summarize(c.neighbour)}})
+		times.Rows = append(times.Rows, result.Row{Label: c.name, Cells: []result.Cell{summarize(c.handOver), summarize(c.vain)}})
+		cost.Rows = append(cost.Rows, result.Row{Label: c.name, Cells: []result.Cell{summarize(c.neighbour)}})
 	}
 	if b.siblings == nil {
-		return []harness.Table{times}
+		return []result.Table{times}
 	}
-	return []harness.Table{times, cost}
+	return []result.Table{times, cost}
 }
 
 func (b *waitBench) answer() string {

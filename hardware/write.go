@@ -5,12 +5,12 @@ import (
 	"fmt"
 	"io"
 
-	"locklab/harness"
+	"locklab/harness/result"
 	"locklab/internal/table"
 )
 
 // Write prints f as text: the tables, the notes, the warnings and the answer.
-func Write(w io.Writer, f *harness.Finding) error {
+func Write(w io.Writer, f *result.Finding) error {
 	var out bytes.Buffer
 	for _, t := range f.Tables {
 		writeTable(&out, t)
@@ -30,9 +30,9 @@ func Write(w io.Writer, f *harness.Finding) error {
 // maxField is the maximum printed rows of a field; result files and charts have all.
 const maxField = 16
 
-func writeTable(out *bytes.Buffer, t harness.Table) {
+func writeTable(out *bytes.Buffer, t result.Table) {
 	fmt.Fprintln(out, t.Caption)
-	if t.Chart == harness.Heat && len(t.Rows) > maxField {
+	if t.Chart == result.Heat && len(t.Rows) > maxField {
 		fmt.Fprintf(out, "  %d rows: see them as a chart, with --out\n", len(t.Rows))
 		return
 	}
@@ -54,4 +54,4 @@ func writeTable(out *bytes.Buffer, t harness.Table) {
 	_ = text.Flush() // a bytes.Buffer never fails
 }
 
-func number(x float64) string { return harness.Cell{Median: x, Lo: x, Hi: x, N: 1}.String() }
+func number(x float64) string { return result.Cell{Median: x, Lo: x, Hi: x, N: 1}.String() }

@@ -169,25 +169,6 @@ func (s Spans) Mean() float64 {
 	return float64(s.Sum) / float64(s.N)
 }
 
-// Overhead is the cost of the lab to a worker, in ns per acquisition, with a lock that
-// does nothing and no contention.
-type Overhead struct {
-	Loop float64 `json:"turn"` // one iteration: counter, last owner, dispatch
-
-	// Log is the cost of the owner log to an acquisition that it keeps; others pay
-	// one test. It excludes the move of the log's cache line when the owner changes.
-	Log float64 `json:"log"`
-
-	// Timing is the cost of timing to a timed acquisition, which is one in Result.SampleEvery.
-	Timing float64 `json:"timing"`
-
-	// Direct and Locker are the cost of Lock and Unlock of a free test-and-set lock: called
-	// directly, where the compiler can inline them, and through sync.Locker, like every
-	// measured local lock.
-	Direct float64 `json:"direct,omitempty"`
-	Locker float64 `json:"locker,omitempty"`
-}
-
 // CPU is the cost of a window to the measuring process.
 type CPU struct {
 	Time        time.Duration `json:"time"`        // user and system

@@ -11,7 +11,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"locklab/harness"
 	"locklab/harness/chaos"
 	"locklab/harness/result"
 	"locklab/reports/page"
@@ -35,9 +34,9 @@ type chaosRun struct {
 	seed      uint64
 	store
 
-	file    *result.Writer         // nil only prints
-	results []*harness.FaultResult // of this run and of the resumed one
-	done    []*harness.FaultResult // of the resumed run
+	file    *result.Writer        // nil only prints
+	results []*result.FaultResult // of this run and of the resumed one
+	done    []*result.FaultResult // of the resumed run
 }
 
 func (p *Program) chaosCommand() *cobra.Command {
@@ -51,11 +50,11 @@ never touches one that it did not start. Each lock's history is judged and compa
 the expected outcome:
 
   confirmed     as expected
-  refuted       a harm was seen that was not expected
-  not shown     none of the possible harms was seen in n tries
+  refuted       an anomaly was seen that was not expected
+  not shown     none of the possible anomalies was seen in n tries
 
 with the upper bound, at 95 %, of their frequency. The exit status is 1 if anything is
-refuted. With --out it keeps the results, the histories of harms and a report in a
+refuted. With --out it keeps the results, the histories of anomalies and a report in a
 directory. Ctrl-C keeps the finished results; --resume continues.`,
 		Example: `  locklab chaos list
   locklab chaos --scenario holder-pause --locks 'redis-.*,redsync,zk-.*'
@@ -99,7 +98,7 @@ func (c *chaosRun) plan() (*chaos.Plan, error) {
 }
 
 func (c *chaosRun) before(scenario, lock string) (count, all int) {
-	i := slices.IndexFunc(c.done, func(r *harness.FaultResult) bool { return r.Scenario == scenario && r.Lock.Name == lock })
+	i := slices.IndexFunc(c.done, func(r *result.FaultResult) bool { return r.Scenario == scenario && r.Lock.Name == lock })
 	if i < 0 {
 		return 0, 0
 	}
@@ -174,7 +173,7 @@ func (c *chaosRun) try(ctx context.Context, stderr io.Writer) error {
 	return plan.Run(ctx, c.keep)
 }
 
-func (c *chaosRun) keep(r *harness.FaultResult) error {
+func (c *chaosRun) keep(r *result.FaultResult) error {
 	if i := slices.IndexFunc(c.results, r.Same); i >= 0 {
 		c.results[i].Add(r)
 	} else {
@@ -200,7 +199,7 @@ func order(name string) int {
 func (c *chaosRun) refuted() (lines []string) {
 	for _, r := range c.results {
 		if row := result.JudgeFault(r); row.Verdict == result.Refuted {
-			lines = append(lines, fmt.Sprintf("%s: %s in scenario %s, which was not expected: %s", r.Lock.Name, page.Harms(row.Unexpected), r.Scenario, r.Expected.Why))
+			lines = append(lines, fmt.Sprintf("%s: %s in scenario %s, which was not expected: %s", r.Lock.Name, page.Anomalies(row.Unexpected), r.Scenario, r.Expected.Why))
 		}
 	}
 	return lines

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"locklab/harness"
+	"locklab/harness/oracle"
 	"locklab/harness/result"
 )
 
@@ -81,9 +82,9 @@ func gone(t *testing.T, pids []int) {
 
 func TestChaosRefuted(t *testing.T) {
 	c := chaosRun{program: program()}
-	c.keep(&harness.FaultResult{
+	c.keep(&result.FaultResult{
 		Scenario: "holder-crash", Question: "?", Fault: "a crash", Lock: harness.Lock{Name: "mine"}, Tries: 3,
-		Expected: harness.Expectation{Why: "it is safe"}, Seen: map[harness.Harm]int{harness.TwoHolders: 1}, Notes: []string{"worker 1 beside worker 2"},
+		Expected: result.Expectation{Why: "it is safe"}, Seen: map[oracle.Anomaly]int{oracle.TwoHolders: 1}, Notes: []string{"worker 1 beside worker 2"},
 	})
 	lines := c.refuted()
 	if len(lines) != 1 || !strings.Contains(lines[0], "mine: two holders in scenario holder-crash") {
@@ -92,5 +93,5 @@ func TestChaosRefuted(t *testing.T) {
 	var out strings.Builder
 	requireNoError(t, c.print(&out))
 	text := strings.Join(strings.Fields(out.String()), " ")
-	requireContains(t, text, "mine refuted: two holders", "where no harm was expected: it is safe", "worker 1 beside worker 2")
+	requireContains(t, text, "mine refuted: two holders", "where no anomaly was expected: it is safe", "worker 1 beside worker 2")
 }

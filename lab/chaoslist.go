@@ -11,6 +11,7 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/chaos"
+	"locklab/harness/result"
 	"locklab/internal/nearest"
 	"locklab/internal/table"
 	"locklab/reports/page"
@@ -73,8 +74,8 @@ func (p *Program) listScenarios(out io.Writer, ss []*chaos.Scenario, verbose boo
 	return t.Flush()
 }
 
-func guarantees(gs []harness.Guarantee) string {
-	return cmp.Or(strings.Join(each(gs, func(g harness.Guarantee) string { return string(g) }), ", "), "-")
+func guarantees(gs []result.Guarantee) string {
+	return cmp.Or(strings.Join(each(gs, func(g result.Guarantee) string { return string(g) }), ", "), "-")
 }
 
 func subjects(locks []*harness.Variant, s *chaos.Scenario) []*harness.Variant {
@@ -89,7 +90,7 @@ func (p *Program) describeScenario(out io.Writer, s *chaos.Scenario) {
 		e := s.Expected(v.Name)
 		text := "nothing is known"
 		if e.Why != "" {
-			text = page.Harms(e.Harms) + ": " + e.Why
+			text = page.Anomalies(e.Anomalies) + ": " + e.Why
 		}
 		if names[text] == nil {
 			order = append(order, text)

@@ -11,6 +11,7 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/measure"
+	"locklab/harness/result"
 	"locklab/internal/backend"
 	"locklab/internal/machine"
 	"locklab/internal/table"
@@ -52,7 +53,7 @@ container, and watches for a second what else runs. Each warning has its remedy.
 type surrounding struct {
 	machine.Environment
 	Topology machine.Topology  `json:"topology"`
-	Overhead harness.Overhead  `json:"overhead"`
+	Overhead result.Overhead   `json:"overhead"`
 	Servers  []server          `json:"servers"`
 	Noise    harness.Noise     `json:"noise"` // in the preceding second
 	Warnings []harness.Warning `json:"warnings"`

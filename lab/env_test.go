@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"locklab/harness"
+	"locklab/harness/result"
 	"locklab/internal/machine"
 )
 
@@ -18,7 +19,7 @@ func twoSockets() surrounding {
 			Skew:    machine.Skew{Offset: 30, Error: 90, Bound: 140, CPUs: 7},
 			Caches:  []machine.Cache{{Level: 3, Type: "unified", KiB: 2048, Line: 64, Shared: 4, Count: 2}},
 			Atomics: "LOCK CMPXCHG", GOMAXPROCS: 8, Go: "go0"},
-		Overhead: harness.Overhead{Loop: 5, Log: 1.25, Timing: 30, Direct: 2.5, Locker: 3.5},
+		Overhead: result.Overhead{Loop: 5, Log: 1.25, Timing: 30, Direct: 2.5, Locker: 3.5},
 		Servers:  []server{{Kind: "redis"}, {Kind: "zookeeper", Reason: "no jars"}},
 		Noise:    harness.Noise{Window: time.Second, CPUs: 8, Steal: 0.2, Others: -1, Pressure: 0.01, Throttled: -1, Hot: -1, Migrations: 16, Speed: 1.01},
 		Warnings: []harness.Warning{{Text: "it is noisy", Remedy: "silence it", Kind: "noise"}},

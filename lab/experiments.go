@@ -10,7 +10,6 @@ import (
 
 	"locklab/hardware"
 	"locklab/hardware/evidence"
-	"locklab/harness"
 	"locklab/harness/result"
 )
 
@@ -75,7 +74,7 @@ func (h *hardwareRun) runAll(ctx context.Context, suite []*hardware.Experiment, 
 }
 
 func (h *hardwareRun) finished(e *hardware.Experiment) bool {
-	return h.earlier != nil && slices.ContainsFunc(h.earlier.Findings, func(f *harness.Finding) bool {
+	return h.earlier != nil && slices.ContainsFunc(h.earlier.Findings, func(f *result.Finding) bool {
 		return f.Name == e.Name && !f.Interrupted
 	})
 }
@@ -90,7 +89,7 @@ func (h *hardwareRun) runOne(ctx context.Context, e *hardware.Experiment, stdout
 		o.Keep = h.file.AppendSample
 	}
 	if h.earlier != nil {
-		o.Earlier = filter(h.earlier.Samples, func(s harness.Sample) bool { return s.Experiment == e.Name })
+		o.Earlier = filter(h.earlier.Samples, func(s result.Sample) bool { return s.Experiment == e.Name })
 	}
 	found, err := hardware.Run(ctx, e, o)
 	show.clear()
@@ -107,7 +106,7 @@ func (h *hardwareRun) runOne(ctx context.Context, e *hardware.Experiment, stdout
 	return err
 }
 
-func (h *hardwareRun) keep(f *harness.Finding) error {
+func (h *hardwareRun) keep(f *result.Finding) error {
 	if h.file == nil {
 		return nil
 	}

@@ -28,8 +28,8 @@ type guarding struct {
 	require  []string
 	chaos    []string
 
-	wanted []harness.Guarantee // require, validated
-	runs   []*result.Run       // in chaos
+	wanted []result.Guarantee // require, validated
+	runs   []*result.Run      // in chaos
 }
 
 func (g *guarding) flags(cmd *cobra.Command) {
@@ -46,14 +46,14 @@ func (g *guarding) runFlags(cmd *cobra.Command) {
 }
 
 func guaranteeNames() []string {
-	return each(harness.Guarantees, func(g harness.Guarantee) string { return string(g) })
+	return each(result.Guarantees, func(g result.Guarantee) string { return string(g) })
 }
 
 func (g *guarding) load() error {
 	g.wanted, g.runs = nil, nil
 	for _, name := range g.require {
-		want := harness.Guarantee(strings.TrimSpace(name))
-		if !slices.Contains(harness.Guarantees, want) {
+		want := result.Guarantee(strings.TrimSpace(name))
+		if !slices.Contains(result.Guarantees, want) {
 			return usage("--require %s: there is no such guarantee; there are %s", name, strings.Join(guaranteeNames(), ", "))
 		}
 		if !slices.Contains(g.wanted, want) {

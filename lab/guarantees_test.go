@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"locklab/harness"
+	"locklab/harness/oracle"
 	"locklab/harness/result"
 	"locklab/internal/synthetic"
 )
@@ -23,9 +24,9 @@ func faultRun(t *testing.T, dir string) {
 	redis, zk := served("redis-poll", harness.Redis, harness.KindRedis), served("zk-fair", harness.ZooKeeper, harness.KindZooKeeper)
 	w, err := result.Create(dir, result.Manifest{Command: []string{"locklab", "chaos"}, Commit: "0ff"})
 	requireNoError(t, err)
-	for _, f := range []*harness.FaultResult{
-		synthetic.Fault("failover", redis, 20, time.Second, map[harness.Harm]int{harness.TwoHolders: 5}, harness.Failover, harness.Fencing),
-		synthetic.Fault("failover", zk, 20, time.Second, nil, harness.Failover, harness.Fencing),
+	for _, f := range []*result.FaultResult{
+		synthetic.Fault("failover", redis, 20, time.Second, map[oracle.Anomaly]int{oracle.TwoHolders: 5}, result.Failover, result.Fencing),
+		synthetic.Fault("failover", zk, 20, time.Second, nil, result.Failover, result.Fencing),
 	} {
 		requireNoError(t, w.AppendFault(f))
 	}

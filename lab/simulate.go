@@ -138,14 +138,14 @@ func (o simulateOptions) run(ctx context.Context, stdout, stderr io.Writer) erro
 func (o simulateOptions) simulate(ctx context.Context, file simulationWriter, m *simulate.Machine, cases []simulateCase, stdout, stderr io.Writer) error {
 	text, err := m.Encode()
 	if err == nil && file != nil {
-		err = file.AppendMachine(&harness.ModelMachine{Name: m.Name, Hypothetical: m.Hypothetical, File: text})
+		err = file.AppendMachine(&result.ModelMachine{Name: m.Name, Hypothetical: m.Hypothetical, File: text})
 	}
 	if err != nil {
 		return err
 	}
 	show := newProgress(stderr)
 	advance := show.parts("simulate")
-	var done []*harness.Simulation
+	var done []*result.Simulation
 	for i, c := range cases {
 		s, err := o.simulateOne(ctx, m, c)
 		switch {
@@ -175,8 +175,8 @@ func (o simulateOptions) simulate(ctx context.Context, file simulationWriter, m 
 
 // A simulationWriter adds to a new or an existing run.
 type simulationWriter interface {
-	AppendMachine(*harness.ModelMachine) error
-	AppendSimulation(*harness.Simulation) error
+	AppendMachine(*result.ModelMachine) error
+	AppendSimulation(*result.Simulation) error
 }
 
 // open returns the run to write simulations to, or nil, and a function that completes it and
@@ -196,7 +196,7 @@ func (o simulateOptions) open() (simulationWriter, func(early error) error, erro
 }
 
 // simulateOne returns at the end of ctx too. The simulation then continues until the process ends.
-func (o simulateOptions) simulateOne(ctx context.Context, m *simulate.Machine, c simulateCase) (s harness.Simulation, err error) {
+func (o simulateOptions) simulateOne(ctx context.Context, m *simulate.Machine, c simulateCase) (s result.Simulation, err error) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -206,6 +206,6 @@ func (o simulateOptions) simulateOne(ctx context.Context, m *simulate.Machine, c
 	case <-done:
 		return s, err
 	case <-ctx.Done():
-		return harness.Simulation{}, ctx.Err()
+		return result.Simulation{}, ctx.Err()
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"locklab/harness"
+	"locklab/harness/result"
 	"locklab/harness/simulate"
 
 	"locklab/internal/numfmt"
@@ -47,14 +47,14 @@ func size(m *simulate.Machine) string {
 	return fmt.Sprintf("%s, %s, %s", numfmt.Plural(m.Sockets, "socket"), numfmt.Plural(m.Caches(), "core"), numfmt.Plural(m.Threads(), "hardware thread"))
 }
 
-func writeSimulations(out io.Writer, m *simulate.Machine, all []*harness.Simulation) error {
+func writeSimulations(out io.Writer, m *simulate.Machine, all []*result.Simulation) error {
 	fmt.Fprintf(out, "%s: %s, %s\n", label(m), m.Doc, size(m))
 	for _, text := range accuracies(all) {
 		fmt.Fprintln(out, text)
 	}
 	for len(all) > 0 {
 		first := all[0]
-		n := slices.IndexFunc(all, func(s *harness.Simulation) bool {
+		n := slices.IndexFunc(all, func(s *result.Simulation) bool {
 			return s.Lines != first.Lines || s.Hold != first.Hold || s.Think != first.Think || s.Wait != first.Wait
 		})
 		if n < 0 {
@@ -71,7 +71,7 @@ func writeSimulations(out io.Writer, m *simulate.Machine, all []*harness.Simulat
 }
 
 // accuracies returns the sentences on the model's error, with the locks they apply to.
-func accuracies(all []*harness.Simulation) (lines []string) {
+func accuracies(all []*result.Simulation) (lines []string) {
 	of := make(map[string][]string)
 	locks := make(map[string]bool)
 	for _, s := range all {
@@ -91,10 +91,10 @@ func accuracies(all []*harness.Simulation) (lines []string) {
 }
 
 // writeTable writes simulations of one critical section, by lock.
-func writeTable(out io.Writer, all []*harness.Simulation) error {
+func writeTable(out io.Writer, all []*result.Simulation) error {
 	t := table.New(out, "LOCK", "WORKERS", "CORES", "SOCKETS", "NS/ACQ", "SEEDS", "HAND-OVER NS", "MISSES", "REMOTE", "INVALIDATED", "SAME WORKER", "SAME SOCKET")
-	share := func(e harness.Expected) string { return numfmt.Plain(numfmt.Percent(100 * e.Median)) }
-	for _, s := range slices.SortedStableFunc(slices.Values(all), func(a, b *harness.Simulation) int { return cmp.Compare(a.Lock.Name, b.Lock.Name) }) {
+	share := func(e result.Expected) string { return numfmt.Plain(numfmt.Percent(100 * e.Median)) }
+	for _, s := range slices.SortedStableFunc(slices.Values(all), func(a, b *result.Simulation) int { return cmp.Compare(a.Lock.Name, b.Lock.Name) }) {
 		seeds, handover, socket := "same", numfmt.Unknown, numfmt.Unknown
 		if lo, hi := numfmt.Number(s.PerAcquisition.Lo), numfmt.Number(s.PerAcquisition.Hi); lo != hi {
 			seeds = lo + " to " + hi

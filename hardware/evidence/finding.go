@@ -4,12 +4,12 @@ import (
 	"bytes"
 	"fmt"
 	"locklab/atomics"
-	"locklab/harness"
+	"locklab/harness/result"
 )
 
 // Find returns the listing of the running binary as a finding for a report. The error is
 // that of [Capture].
-func Find() (*harness.Finding, error) {
+func Find() (*result.Finding, error) {
 	ls, err := Capture()
 	if err != nil {
 		return nil, err
@@ -26,7 +26,7 @@ func Find() (*harness.Finding, error) {
 			}
 		}
 	}
-	return &harness.Finding{
+	return &result.Finding{
 		Name:     "evidence",
 		Question: "Which instructions make an operation one step for every other CPU?",
 		Method: "The text of the running binary is disassembled: sync/atomic as the compiler inlined it, and each primitive written in assembly. " +

@@ -16,11 +16,12 @@ import (
 	"locklab/harness"
 	"locklab/harness/chaos"
 	"locklab/harness/oracle"
+	"locklab/harness/result"
 	"locklab/internal/leaktest"
 )
 
 // try runs scenario s on the specimens called names and returns their results.
-func try(t *testing.T, s chaos.Scenario, p chaos.Plan, names ...string) map[string]*harness.FaultResult {
+func try(t *testing.T, s chaos.Scenario, p chaos.Plan, names ...string) map[string]*result.FaultResult {
 	t.Helper()
 	s.Locks = ".*"
 	if s.Expect == nil {
@@ -36,10 +37,10 @@ func try(t *testing.T, s chaos.Scenario, p chaos.Plan, names ...string) map[stri
 }
 
 // sumResults runs p and returns the sum of the results of each lock.
-func sumResults(t *testing.T, p *chaos.Plan) map[string]*harness.FaultResult {
+func sumResults(t *testing.T, p *chaos.Plan) map[string]*result.FaultResult {
 	t.Helper()
-	sum := make(map[string]*harness.FaultResult)
-	if err := p.Run(t.Context(), func(r *harness.FaultResult) error {
+	sum := make(map[string]*result.FaultResult)
+	if err := p.Run(t.Context(), func(r *result.FaultResult) error {
 		if old := sum[r.Lock.Name]; old != nil {
 			old.Add(r)
 		} else {
@@ -62,7 +63,7 @@ func loops(ctx context.Context, t *chaos.Try, l chaos.Loop) {
 	t.Sleep(ctx, 300*time.Millisecond)
 }
 
-// TestSeen: the harms of a lock without exclusion are reported and its history is kept.
+// TestSeen: the anomalies of a lock without exclusion are reported and its history is kept.
 func TestSeen(t *testing.T) {
 	t.Parallel()
 	leaktest.Own(t)
@@ -73,10 +74,10 @@ func TestSeen(t *testing.T) {
 			loops(ctx, t, chaos.Loop{Hold: 20 * time.Millisecond})
 		},
 	}, chaos.Plan{Dir: dir}, "free")["free"]
-	if r.Tries != 1 || r.Seen[harness.TwoHolders] != 1 || r.Seen[harness.StaleWrite] != 1 || len(r.Overlap) != 1 {
+	if r.Tries != 1 || r.Seen[oracle.TwoHolders] != 1 || r.Seen[oracle.StaleWrite] != 1 || len(r.Overlap) != 1 {
 		t.Errorf("of a lock that excludes nothing: %+v", r)
 	}
-	if least, most := r.Hurt([]harness.Harm{harness.TwoHolders, harness.StaleWrite}); least != 1 || most != 1 {
+	if least, most := r.Hurt([]oracle.Anomaly{oracle.TwoHolders, oracle.StaleWrite}); least != 1 || most != 1 {
 		t.Errorf("%d to %d tries with any of both, want 1: %+v", least, most, r.Together)
 	}
 	if len(r.Histories) != 1 {
@@ -93,7 +94,7 @@ func TestSeen(t *testing.T) {
 	}
 }
 
-// TestTokenFell: a token that fell is one harm; the search adds no other.
+// TestTokenFell: a token that fell is one anomaly; the search adds no other.
 func TestTokenFell(t *testing.T) {
 	t.Parallel()
 	s := chaos.Scenario{Name: "scripted", Deadline: time.Minute, Try: func(_ context.Context, t *chaos.Try) {
@@ -106,7 +107,7 @@ func TestTokenFell(t *testing.T) {
 		}
 	}}
 	r := try(t, s, chaos.Plan{}, "fenced")["fenced"]
-	if want := map[harness.Harm]int{harness.TokenFell: 1}; !maps.Equal(r.Seen, want) {
+	if want := map[oracle.Anomaly]int{oracle.TokenFell: 1}; !maps.Equal(r.Seen, want) {
 		t.Errorf("seen %v, want %v: %q", r.Seen, want, r.Notes)
 	}
 }
@@ -132,7 +133,7 @@ func TestDeadline(t *testing.T) {
 		t.Errorf("a try with a deadline of %v took %v", deadline, took)
 	}
 	for _, name := range []string{"hang", "refuse"} {
-		if r[name].Tries != 1 || r[name].Seen[harness.Stuck] != 1 {
+		if r[name].Tries != 1 || r[name].Seen[oracle.Stuck] != 1 {
 			t.Errorf("%s: %+v", name, r[name])
 		}
 	}
@@ -186,7 +187,7 @@ func TestInterrupted(t *testing.T) {
 	}
 	begun := 0
 	p.Begin = func(chaos.Progress) { begun++ }
-	keep := func(r *harness.FaultResult) error { tries += r.Tries; return nil }
+	keep := func(r *result.FaultResult) error { tries += r.Tries; return nil }
 	if err := p.Run(ctx, keep); !errors.Is(err, context.Canceled) {
 		t.Errorf("Run = %v", err)
 	}
@@ -214,7 +215,7 @@ func TestBudget(t *testing.T) {
 		}}
 	}
 	p := chaos.Plan{Scenarios: []*chaos.Scenario{one("a"), one("b")}, Locks: specimens[:1], Tries: 1000, Budget: time.Millisecond}
-	if err := p.Run(t.Context(), func(*harness.FaultResult) error { return nil }); err != nil {
+	if err := p.Run(t.Context(), func(*result.FaultResult) error { return nil }); err != nil {
 		t.Fatal(err)
 	}
 	if tries["a"] != 1 || tries["b"] != 1 {
@@ -237,15 +238,15 @@ func TestPause(t *testing.T) {
 			n := len(s.Events())
 			t.Sleep(ctx, 2*time.Second)
 			if more := len(s.Events()) - n; more > 0 {
-				s.Show(harness.Misled, "%d events of a paused process", more)
+				s.Show(oracle.Misled, "%d events of a paused process", more)
 			}
 			h.Resume()
 			if !s.AwaitGrant(ctx, 10*time.Second, t.Now()) {
-				s.Show(harness.Misled, "nothing after it was resumed")
+				s.Show(oracle.Misled, "nothing after it was resumed")
 			}
 			for _, d := range chaos.Delays(t) {
 				if strings.HasPrefix(d.Process, "worker") && d.To-d.From > int64(time.Second) {
-					s.Show(harness.Misled, "the pause counts as a delay by the machine: %v", d)
+					s.Show(oracle.Misled, "the pause counts as a delay by the machine: %v", d)
 				}
 			}
 		},
@@ -288,9 +289,9 @@ func TestStarved(t *testing.T) {
 			chaos.Check(t.Until(ctx, "it is told", told))
 		}}
 		if expected {
-			s.Expect = []chaos.Expectation{{Locks: ".*", Harms: []harness.Harm{harness.TwoHolders}, Why: "no lease can tell a process that does not run"}}
+			s.Expect = []chaos.Expectation{{Locks: ".*", Anomalies: []oracle.Anomaly{oracle.TwoHolders}, Why: "no lease can tell a process that does not run"}}
 		}
-		var r *harness.FaultResult
+		var r *result.FaultResult
 		for n := 0; starved == 0 && n < 5; n++ {
 			r = try(t, s, chaos.Plan{Tries: 2}, "lapse")["lapse"]
 		}
@@ -298,7 +299,7 @@ func TestStarved(t *testing.T) {
 		if expected {
 			want = 0
 		}
-		if starved == 0 || r.Tries != 2 || r.Starved != want || (r.Seen[harness.TwoHolders] > 0) != expected {
+		if starved == 0 || r.Tries != 2 || r.Starved != want || (r.Seen[oracle.TwoHolders] > 0) != expected {
 			t.Errorf("two holders expected, %t: %d tries, %d that do not count of %d, seen %v", expected, r.Tries, r.Starved, starved, r.Seen)
 		}
 	}

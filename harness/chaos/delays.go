@@ -7,8 +7,8 @@ import (
 	"sync"
 	"time"
 
-	"locklab/harness"
 	"locklab/harness/oracle"
+	"locklab/harness/result"
 	"locklab/internal/machine"
 )
 
@@ -127,21 +127,21 @@ func (h *Host) delayed(from, to int64) {
 	}
 }
 
-var timed = []harness.Harm{harness.Stall, harness.Stuck, harness.Overtaken, harness.Lost}
+var timed = []oracle.Anomaly{oracle.Stall, oracle.Stuck, oracle.Overtaken, oracle.Lost}
 
-// excuses returns the delays of the try. They excuse the timed harms that are not
+// excuses returns the delays of the try. They excuse the timed anomalies that are not
 // expected of the lock.
-func (t *Try) excuses(expected harness.Expectation) *oracle.Delays {
-	var harms []harness.Harm
+func (t *Try) excuses(expected result.Expectation) *oracle.Delays {
+	var anomalies []oracle.Anomaly
 	for _, h := range timed {
-		if !slices.Contains(expected.Harms, h) {
-			harms = append(harms, h)
+		if !slices.Contains(expected.Anomalies, h) {
+			anomalies = append(anomalies, h)
 		}
 	}
 	w := t.watching
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return oracle.NewDelays(w.delays, harms...)
+	return oracle.NewDelays(w.delays, anomalies...)
 }
 
 // answers waits until the process answers a ping. Otherwise it counts as kept from

@@ -9,10 +9,11 @@ import (
 	"locklab/harness"
 	"locklab/harness/chaos"
 	"locklab/harness/oracle"
+	"locklab/harness/result"
 	"locklab/internal/leaktest"
 )
 
-// TestDelayed: a delay caused only by the machine is no harm, and the try is repeated.
+// TestDelayed: a delay caused only by the machine is no anomaly, and the try is repeated.
 func TestDelayed(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -38,10 +39,10 @@ func TestDelayed(t *testing.T) {
 					t.Sleep(ctx, prompt/2)
 				}
 				if c.show {
-					t.Subjects[0].ShowTimed(harness.Lost, began, t.Now(), prompt, "for a test")
+					t.Subjects[0].ShowTimed(oracle.Lost, began, t.Now(), prompt, "for a test")
 				}
 			}}
-			var r *harness.FaultResult
+			var r *result.FaultResult
 			for n := 0; n == 0 || r.Starved == 0 && n < 5; n++ { // it may be granted before the process is stopped
 				r = try(t, s, chaos.Plan{}, c.lock)[c.lock]
 			}
@@ -71,11 +72,11 @@ func TestHurtOnBusyMachine(t *testing.T) {
 	t.Parallel()
 	s := chaos.Scenario{Name: "hurt", Deadline: 20 * time.Second, Prompt: prompt, Try: func(ctx context.Context, t *chaos.Try) {
 		_, began := starveAsking(ctx, t)
-		t.Subjects[0].ShowTimed(harness.Lost, began, t.Now(), prompt, "for a test")
-		t.Subjects[0].Show(harness.Misled, "for a test")
+		t.Subjects[0].ShowTimed(oracle.Lost, began, t.Now(), prompt, "for a test")
+		t.Subjects[0].Show(oracle.Misled, "for a test")
 	}}
 	r := try(t, s, chaos.Plan{}, "free")["free"]
-	if r.Tries != 1 || r.Starved > 0 || len(r.Seen) != 1 || r.Seen[harness.Misled] != 1 {
+	if r.Tries != 1 || r.Starved > 0 || len(r.Seen) != 1 || r.Seen[oracle.Misled] != 1 {
 		t.Errorf("%d tries, %d that do not count, seen %v: %q", r.Tries, r.Starved, r.Seen, r.Notes)
 	}
 }
@@ -101,9 +102,9 @@ func TestStuckOnBusyMachine(t *testing.T) {
 	t.Parallel()
 	for _, show := range []bool{false, true} {
 		leaktest.Own(t)
-		name, want := "hang", harness.Stuck
+		name, want := "hang", oracle.Stuck
 		if show {
-			name, want = "free", harness.Lost
+			name, want = "free", oracle.Lost
 		}
 		s := chaos.Scenario{Name: "stuck", Deadline: 20 * time.Second, Prompt: prompt, Try: func(ctx context.Context, t *chaos.Try) {
 			h, began := starveAsking(ctx, t)
@@ -117,7 +118,7 @@ func TestStuckOnBusyMachine(t *testing.T) {
 				t.Sleep(ctx, prompt/4)
 			}
 			if show {
-				t.Subjects[0].ShowTimed(harness.Lost, began, t.Now(), delayed()+prompt, "for a test")
+				t.Subjects[0].ShowTimed(oracle.Lost, began, t.Now(), delayed()+prompt, "for a test")
 			}
 		}}
 		if r := try(t, s, chaos.Plan{}, name)[name]; r.Tries != 1 || r.Seen[want] != 1 {

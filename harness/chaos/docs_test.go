@@ -11,6 +11,7 @@ import (
 	"locklab/cmd/locklab/catalog"
 	"locklab/harness"
 	"locklab/harness/chaos"
+	"locklab/harness/oracle"
 )
 
 var quoted = regexp.MustCompile("`([a-z0-9-]+)`")
@@ -22,8 +23,8 @@ func named(cell string) (out []string) {
 	return out
 }
 
-// TestTablesOfHarm compares docs/failures.md with the expectations of the scenarios.
-func TestTablesOfHarm(t *testing.T) {
+// TestTablesOfAnomaly compares docs/failures.md with the expectations of the scenarios.
+func TestTablesOfAnomaly(t *testing.T) {
 	text, err := os.ReadFile("../../docs/failures.md")
 	if err != nil {
 		t.Fatal(err)
@@ -57,7 +58,7 @@ func TestTablesOfHarm(t *testing.T) {
 				t.Errorf("%q is no lock and no scenario: %s", name, line)
 			}
 		}
-		least := harmsOf(t, scenarios, failing)
+		least := anomaliesOf(t, scenarios, failing)
 		for _, name := range failing {
 			if len(least[name]) == 0 {
 				t.Errorf("%v are not expected to harm %s: %s", scenarios, name, line)
@@ -79,8 +80,8 @@ func known(name string) bool {
 		slices.ContainsFunc(catalog.All(), func(v *harness.Variant) bool { return v.Name == name })
 }
 
-func harmsOf(t *testing.T, scenarios, locks []string) map[string][]harness.Harm {
-	out := make(map[string][]harness.Harm)
+func anomaliesOf(t *testing.T, scenarios, locks []string) map[string][]oracle.Anomaly {
+	out := make(map[string][]oracle.Anomaly)
 	for _, name := range scenarios {
 		i := slices.IndexFunc(chaos.Suite, func(s *chaos.Scenario) bool { return s.Name == name })
 		if i < 0 {
@@ -89,7 +90,7 @@ func harmsOf(t *testing.T, scenarios, locks []string) map[string][]harness.Harm 
 		}
 		for _, v := range catalog.All() {
 			if slices.Contains(locks, v.Name) && chaos.Suite[i].Applies(v.Describe()) {
-				out[v.Name] = append(out[v.Name], chaos.Suite[i].Expected(v.Name).Harms...)
+				out[v.Name] = append(out[v.Name], chaos.Suite[i].Expected(v.Name).Anomalies...)
 			}
 		}
 	}

@@ -13,11 +13,12 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/oracle"
+	"locklab/harness/result"
 )
 
 // judge returns one lock's outcome. The try does not count if the machine explains every
-// unexpected harm.
-func (b *batch) judge(t *Try, s *Subject, over int64) *harness.FaultResult {
+// unexpected anomaly.
+func (b *batch) judge(t *Try, s *Subject, over int64) *result.FaultResult {
 	r := b.scenario.result(s.Variant)
 	r.Seed = t.Seed
 	if s.failed != nil {
@@ -26,25 +27,25 @@ func (b *batch) judge(t *Try, s *Subject, over int64) *harness.FaultResult {
 		return r
 	}
 	rules := b.rules(s.Variant, over)
-	rules.Starvation, rules.Delays = !slices.Contains(r.Expected.Harms, harness.TwoHolders), t.excuses(r.Expected)
+	rules.Starvation, rules.Delays = !slices.Contains(r.Expected.Anomalies, oracle.TwoHolders), t.excuses(r.Expected)
 	history := s.history.until(over)
 	j := oracle.Judge(history, rules)
 	if x := s.excuse(&j, rules.Delays); x != nil && !s.hurt(&j, r.Expected) {
 		r.Starved, r.Notes = 1, []string{"a try did not count: " + x.why}
 		if x.Delayed > 0 {
-			r.Figures = []harness.FaultFigure{{Name: delayedFigure, Unit: "ms", Values: []float64{float64(x.Delayed) / 1e6}}}
+			r.Figures = []result.FaultFigure{{Name: delayedFigure, Unit: "ms", Values: []float64{float64(x.Delayed) / 1e6}}}
 		}
 		return r
 	}
-	r.Tries, r.Seen = 1, make(map[harness.Harm]int)
-	for _, harm := range slices.Concat(j.Harms(), slices.Collect(maps.Keys(s.harms))) {
-		r.Seen[harm] = 1
+	r.Tries, r.Seen = 1, make(map[oracle.Anomaly]int)
+	for _, anomaly := range slices.Concat(j.Anomalies(), slices.Collect(maps.Keys(s.anomalies))) {
+		r.Seen[anomaly] = 1
 	}
 	r.Notes, r.Figures = append(s.notes, j.Notes...), s.figures
 	if s.history.cut {
 		r.Notes = append(r.Notes, fmt.Sprintf("the history has more than %d events: the rest was not judged", s.history.most))
 	}
-	if r.Seen[harness.TwoHolders]+r.Seen[harness.TokenFell] == 0 { // else no lock could have made it
+	if r.Seen[oracle.TwoHolders]+r.Seen[oracle.TokenFell] == 0 { // else no lock could have made it
 		b.prove(r, &j, rules)
 	}
 	if b.worth(r) {
@@ -52,8 +53,8 @@ func (b *batch) judge(t *Try, s *Subject, over int64) *harness.FaultResult {
 	}
 	r.Window, r.Margin, r.Overlap = times(j)
 	if len(r.Seen) > 0 {
-		all := slices.DeleteFunc(slices.Clone(harness.Harms), func(h harness.Harm) bool { return r.Seen[h] == 0 })
-		r.Together = []harness.Together{{Harms: all, Tries: 1}}
+		all := slices.DeleteFunc(slices.Clone(oracle.Anomalies), func(h oracle.Anomaly) bool { return r.Seen[h] == 0 })
+		r.Together = []result.Together{{Anomalies: all, Tries: 1}}
 	}
 	return r
 }
@@ -70,12 +71,12 @@ func reason(err error) string {
 
 // prove also checks the history with porcupine, which accounts for refusals and attempts
 // of unknown outcome. A check that does not finish in time counts as not proven.
-func (b *batch) prove(r *harness.FaultResult, j *oracle.Judgement, rules oracle.Rules) {
+func (b *batch) prove(r *result.FaultResult, j *oracle.Judgement, rules oracle.Rules) {
 	check := oracle.CheckLinear(j, rules, time.Second/2, 2*time.Second)
-	proven := harness.FaultFigure{Name: "history proven", Values: []float64{0}}
+	proven := result.FaultFigure{Name: "history proven", Values: []float64{0}}
 	switch check.Verdict {
 	case oracle.Violated:
-		r.Seen[harness.Misled] = 1
+		r.Seen[oracle.Misled] = 1
 		r.Notes = append(r.Notes, fmt.Sprintf("misled: no lock could have done what its clients were told in the %v from %v on",
 			time.Duration(check.Violated.To-check.Violated.From), time.Duration(check.Violated.From-j.Start)))
 	case oracle.Proven:
@@ -102,11 +103,11 @@ func times(j oracle.Judgement) (window, margin, overlap []int64) {
 }
 
 // worth reports whether a try's history is kept: it shows something unexpected, or the
-// first occurrence of an expected harm other than a stall.
-func (b *batch) worth(r *harness.FaultResult) bool {
+// first occurrence of an expected anomaly other than a stall.
+func (b *batch) worth(r *result.FaultResult) bool {
 	for h := range r.Seen {
-		expected := r.Expected.Why == "" || slices.Contains(r.Expected.Harms, h)
-		if !expected || h != harness.Stall && b.saved[r.Lock.Name] == 0 {
+		expected := r.Expected.Why == "" || slices.Contains(r.Expected.Anomalies, h)
+		if !expected || h != oracle.Stall && b.saved[r.Lock.Name] == 0 {
 			return true
 		}
 	}
@@ -115,7 +116,7 @@ func (b *batch) worth(r *harness.FaultResult) bool {
 
 const mostHistories = 3
 
-func (b *batch) save(r *harness.FaultResult, h oracle.History, n int) {
+func (b *batch) save(r *result.FaultResult, h oracle.History, n int) {
 	if b.plan.Dir == "" || b.saved[r.Lock.Name] >= mostHistories {
 		return
 	}

@@ -17,7 +17,7 @@ var publishedCounts []byte
 
 // Published returns the outcomes of the project's own campaign for the given locks: counts
 // without times and histories. A row of an unknown scenario is left out.
-func Published(locks []harness.Lock) (out []*harness.FaultResult, err error) {
+func Published(locks []harness.Lock) (out []*result.FaultResult, err error) {
 	rows, err := result.ReadPublished(bytes.NewReader(publishedCounts))
 	if err != nil {
 		return nil, err

@@ -9,7 +9,7 @@ import (
 	zklab "locklab/zklock/lab"
 )
 
-// TestPublishedCounts: the shipped scenarios exist, and none showed an unexpected harm.
+// TestPublishedCounts: the shipped scenarios exist, and none showed an unexpected anomaly.
 func TestPublishedCounts(t *testing.T) {
 	var locks []harness.Lock
 	for _, v := range slices.Concat(redislab.Suite, zklab.Suite) {
@@ -24,7 +24,7 @@ func TestPublishedCounts(t *testing.T) {
 			t.Errorf("%+v", f)
 		}
 		for h := range f.Seen {
-			if !slices.Contains(f.Expected.Harms, h) {
+			if !slices.Contains(f.Expected.Anomalies, h) {
 				t.Errorf("%s showed %s of %s, which is not expected", f.Scenario, h, f.Lock.Name)
 			}
 		}

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"locklab/harness"
+	"locklab/harness/oracle"
+	"locklab/harness/result"
 	"locklab/internal/backend"
 )
 
@@ -37,7 +39,7 @@ type Plan struct {
 	// scenario. Each scenario is repeated while it is ahead of its share of the time.
 	Budget time.Duration
 
-	// Dir is the directory for histories of harms; "" keeps none.
+	// Dir is the directory for histories of anomalies; "" keeps none.
 	Dir string
 
 	// Done, which may be nil, returns the number of earlier tries that count, and of
@@ -60,11 +62,11 @@ const keepAfter = 20 * time.Second
 
 // Run makes the tries and passes results to keep as they arrive, in parts that add up. It
 // returns the error of keep or of ctx; results finished before have been passed on.
-func (p *Plan) Run(ctx context.Context, keep func(*harness.FaultResult) error) error {
+func (p *Plan) Run(ctx context.Context, keep func(*result.FaultResult) error) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	var keeping sync.Mutex
-	one := func(r *harness.FaultResult) error {
+	one := func(r *result.FaultResult) error {
 		keeping.Lock()
 		defer keeping.Unlock()
 		return keep(r)
@@ -139,9 +141,9 @@ type batch struct {
 	plan     *Plan
 	scenario *Scenario
 	stage    *Stage
-	keep     func(*harness.FaultResult) error
+	keep     func(*result.FaultResult) error
 	begin    func(Progress)
-	pending  []*harness.FaultResult // in the order of the locks
+	pending  []*result.FaultResult // in the order of the locks
 	since    time.Time
 	until    time.Time      // no second try starts after it; zero is never
 	saved    map[string]int // histories, by lock
@@ -259,12 +261,12 @@ func (b *batch) newTry(locks []*harness.Variant, n int) *Try {
 		h := newRecord(min(mostEvents/len(locks), mostOfOne))
 		own := fnv.New64a()
 		own.Write([]byte(v.Name))
-		t.Subjects = append(t.Subjects, &Subject{Variant: v, Key: key, Rand: rand.New(rand.NewPCG(seed, own.Sum64())), history: h, harms: make(map[harness.Harm]bool)})
+		t.Subjects = append(t.Subjects, &Subject{Variant: v, Key: key, Rand: rand.New(rand.NewPCG(seed, own.Sum64())), history: h, anomalies: make(map[oracle.Anomaly]bool)})
 	}
 	return t
 }
 
-func (b *batch) add(r *harness.FaultResult) {
+func (b *batch) add(r *result.FaultResult) {
 	i := slices.IndexFunc(b.pending, r.Same)
 	if i < 0 {
 		b.pending = append(b.pending, r)

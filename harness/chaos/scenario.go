@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"locklab/harness"
+	"locklab/harness/oracle"
+	"locklab/harness/result"
 )
 
 // A Scenario is one failure and its expected effect on locks, listed in [Suite]. A try makes
@@ -20,7 +22,7 @@ type Scenario struct {
 	Source   string // first report or description
 
 	// Tests are the guarantees under test.
-	Tests []harness.Guarantee
+	Tests []result.Guarantee
 
 	// Locks is a regular expression that matches the full names of the locks it
 	// applies to. Fault explains why it does not apply to others.
@@ -65,15 +67,15 @@ type Scenario struct {
 
 // An Expectation is the expected effect of a failure on some locks.
 type Expectation struct {
-	Locks string         // a regular expression, as in Scenario
-	Harms []harness.Harm // possible harms; empty is safe
-	Why   string         // in one sentence without a full stop
+	Locks     string           // a regular expression, as in Scenario
+	Anomalies []oracle.Anomaly // possible anomalies; empty is safe
+	Why       string           // in one sentence without a full stop
 }
 
 // An Aim is a limit for a figure of some locks.
 type Aim struct {
 	Locks string // a regular expression, as in Scenario
-	harness.FaultAim
+	result.FaultAim
 }
 
 // table returns rows with each field that a row leaves out taken from base.
@@ -100,17 +102,17 @@ func (s *Scenario) Applies(lock harness.Lock) bool {
 }
 
 // Expected returns the expectation for a lock, empty if no expectation names it.
-func (s *Scenario) Expected(lock string) harness.Expectation {
+func (s *Scenario) Expected(lock string) result.Expectation {
 	for _, e := range s.Expect {
 		if matches(e.Locks, lock) {
-			return harness.Expectation{Harms: e.Harms, Why: e.Why}
+			return result.Expectation{Anomalies: e.Anomalies, Why: e.Why}
 		}
 	}
-	return harness.Expectation{}
+	return result.Expectation{}
 }
 
-func (s *Scenario) result(v *harness.Variant) *harness.FaultResult {
-	r := &harness.FaultResult{
+func (s *Scenario) result(v *harness.Variant) *result.FaultResult {
+	r := &result.FaultResult{
 		Scenario: s.Name, Question: s.Question, Fault: s.Fault, Source: s.Source, Tests: s.Tests,
 		Lock: v.Describe(), Expected: s.Expected(v.Name), Started: time.Now(),
 	}

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"locklab/harness"
+	"locklab/harness/oracle"
+	"locklab/harness/result"
 )
 
 var clientScenarios = table(Scenario{
@@ -15,12 +17,12 @@ var clientScenarios = table(Scenario{
 		Question: "May a holder that was paused for longer than its lease still write?",
 		Fault:    "the process of the holder is stopped (SIGSTOP) until the next client has held the lock, and then writes before it asks its lease",
 		Source:   "Kleppmann 2016, How to do distributed locking; Burrows 2006, The Chubby lock service, 2.4",
-		Tests:    []harness.Guarantee{harness.Fencing},
+		Tests:    []result.Guarantee{result.Fencing},
 		Expect: []Expectation{
-			{"redis-token", []harness.Harm{harness.Stall}, "it has no lease: the next client waits until the holder goes on"},
-			{"zk-persistent", []harness.Harm{harness.Stall}, "its ticket outlives the session: the next client waits until the holder goes on"},
-			{zooSessions + "|" + redisFenced, []harness.Harm{harness.TwoHolders}, "no lease can tell a process that does not run; the token lets the resource refuse its write"},
-			{".*", []harness.Harm{harness.TwoHolders, harness.StaleWrite}, "no lease can tell a process that does not run, and there is no token to refuse its write by"},
+			{"redis-token", []oracle.Anomaly{oracle.Stall}, "it has no lease: the next client waits until the holder goes on"},
+			{"zk-persistent", []oracle.Anomaly{oracle.Stall}, "its ticket outlives the session: the next client waits until the holder goes on"},
+			{zooSessions + "|" + redisFenced, []oracle.Anomaly{oracle.TwoHolders}, "no lease can tell a process that does not run; the token lets the resource refuse its write"},
+			{".*", []oracle.Anomaly{oracle.TwoHolders, oracle.StaleWrite}, "no lease can tell a process that does not run, and there is no token to refuse its write by"},
 		},
 		Try: func(ctx context.Context, t *Try) {
 			hosts, of := t.pairs(ctx, t.shared(ctx))
@@ -47,14 +49,14 @@ var clientScenarios = table(Scenario{
 		Question: "How long is a lock taken after its holder has crashed?",
 		Fault:    "the process of the holder is killed (SIGKILL)",
 		Source:   "Hunt et al. 2010, ZooKeeper, 2.4; the lease of Gray & Cheriton 1989",
-		Tests:    []harness.Guarantee{harness.Recovery},
+		Tests:    []result.Guarantee{result.Recovery},
 		Expect: []Expectation{
-			{"redis-token|zk-persistent|redis-redisson12", []harness.Harm{harness.Stall, harness.Stuck}, "nothing ends what its holder left: no lease, and no session"},
-			{".*", []harness.Harm{harness.Stall}, "the lease or the session of the dead holder has to run out"},
+			{"redis-token|zk-persistent|redis-redisson12", []oracle.Anomaly{oracle.Stall, oracle.Stuck}, "nothing ends what its holder left: no lease, and no session"},
+			{".*", []oracle.Anomaly{oracle.Stall}, "the lease or the session of the dead holder has to run out"},
 		},
 		Aims: []Aim{
-			{redisRecommended, harness.FaultAim{Figure: "window", Quantile: 1, Limit: float64(TTL + TTL/10), Text: "lease + 10 %"}},
-			{zooRecommended, harness.FaultAim{Figure: "window", Quantile: 1, Limit: float64(SessionTimeout + 2*tick), Text: "session timeout + 2 ticks"}},
+			{redisRecommended, result.FaultAim{Figure: "window", Quantile: 1, Limit: float64(TTL + TTL/10), Text: "lease + 10 %"}},
+			{zooRecommended, result.FaultAim{Figure: "window", Quantile: 1, Limit: float64(SessionTimeout + 2*tick), Text: "session timeout + 2 ticks"}},
 		},
 		Try: func(ctx context.Context, t *Try) {
 			hosts, _ := t.pairs(ctx, t.shared(ctx))

@@ -7,7 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"locklab/harness"
+	"locklab/harness/oracle"
+	"locklab/harness/result"
 	"locklab/internal/faultproxy"
 )
 
@@ -19,24 +20,24 @@ var connScenarios = table(Scenario{
 		Fault:    "the server executes the first request of a TryLock, and then of a Lock, and its reply is lost with the connection (RST); another client asks for the lock afterwards",
 		Source:   "go-redis retries three times by default, and SET NX then meets its own key",
 		Expect: []Expectation{
-			{"redis-token", []harness.Harm{harness.Stall, harness.Stuck, harness.Misled}, "what was popped is gone with the reply, and nothing brings it back"},
-			{"redis-redisson12", []harness.Harm{harness.Stall, harness.Stuck, harness.Misled}, "the key has no time to live before the second request, which is not sent"},
-			{"redis-setnx", []harness.Harm{harness.Stall, harness.Misled}, "the client library repeats SET NX, which meets its own key and says that the lock is taken"},
-			{"rueidislock.*", []harness.Harm{harness.Stall, harness.Misled}, "the client library repeats the script, which meets its own key and says that the lock is taken"},
-			{"bsm-redislock-.*", []harness.Harm{harness.Stall, harness.Misled}, "the error is returned and nothing is taken back: the key stays for its time to live"},
+			{"redis-token", []oracle.Anomaly{oracle.Stall, oracle.Stuck, oracle.Misled}, "what was popped is gone with the reply, and nothing brings it back"},
+			{"redis-redisson12", []oracle.Anomaly{oracle.Stall, oracle.Stuck, oracle.Misled}, "the key has no time to live before the second request, which is not sent"},
+			{"redis-setnx", []oracle.Anomaly{oracle.Stall, oracle.Misled}, "the client library repeats SET NX, which meets its own key and says that the lock is taken"},
+			{"rueidislock.*", []oracle.Anomaly{oracle.Stall, oracle.Misled}, "the client library repeats the script, which meets its own key and says that the lock is taken"},
+			{"bsm-redislock-.*", []oracle.Anomaly{oracle.Stall, oracle.Misled}, "the error is returned and nothing is taken back: the key stays for its time to live"},
 			{".*", nil, "the request can be repeated, or is taken back"},
 		},
-		Aims: []Aim{{redisRecommended, harness.FaultAim{Figure: "orphans", Quantile: 1, Limit: 0, Text: "none"}}},
+		Aims: []Aim{{redisRecommended, result.FaultAim{Figure: "orphans", Quantile: 1, Limit: 0, Text: "none"}}},
 		Try:  loseReplies,
 	},
 	{Name: "release-reply-lost", Takes: 4, Prompt: 2 * TTL,
 		Question: "Is the lock free, and no other client's lock freed, when the reply to a release is lost?",
 		Fault:    "the server executes the last request of a release, and its reply is lost with the connection (RST), while other clients wait",
 		Source:   "Redisson 4.7.0 writes the outcome of each release into a key for this case",
-		Tests:    []harness.Guarantee{harness.Fencing},
+		Tests:    []result.Guarantee{result.Fencing},
 		Expect: []Expectation{
-			{"redis-token", []harness.Harm{harness.TwoHolders, harness.StaleWrite, harness.Overtaken}, "the element is pushed once more if the client repeats the request"},
-			{"redis-redisson12", []harness.Harm{harness.Stall, harness.Stuck}, "a waiter that asks how long the lock is taken just when it is freed takes the answer for never (B21)"},
+			{"redis-token", []oracle.Anomaly{oracle.TwoHolders, oracle.StaleWrite, oracle.Overtaken}, "the element is pushed once more if the client repeats the request"},
+			{"redis-redisson12", []oracle.Anomaly{oracle.Stall, oracle.Stuck}, "a waiter that asks how long the lock is taken just when it is freed takes the answer for never (B21)"},
 			{".*", nil, "to release twice changes nothing"},
 		},
 		Try: perLock(2, func(ctx context.Context, t *Try, s *Subject, hosts []*Host) {

@@ -4,13 +4,14 @@ import (
 	"context"
 	"time"
 
-	"locklab/harness"
+	"locklab/harness/oracle"
+	"locklab/harness/result"
 	"locklab/internal/faultproxy"
 )
 
 var cutScenarios = table(Scenario{
 	Family: "Redis connection cut", Locks: redisKinds, Expect: cutExpect, Deadline: 20 * time.Second, Prompt: TTL / 4, Tries: 200,
-	Aims: []Aim{{redisRecommended, harness.FaultAim{Figure: "margin", Quantile: 0, Least: true, Limit: 0, Text: "told before the next one enters"}}},
+	Aims: []Aim{{redisRecommended, result.FaultAim{Figure: "margin", Quantile: 0, Least: true, Limit: 0, Text: "told before the next one enters"}}},
 }, []Scenario{
 	{Name: "redis-holder-cut-off", Takes: 5, Short: true,
 		Question: "Is a holder that is cut off told before the next client enters?",
@@ -44,8 +45,8 @@ func cutOff(what string, cut func(s *Subject, w wire)) func(ctx context.Context,
 }
 
 var cutExpect = []Expectation{
-	{"redis-redisson12", []harness.Harm{harness.Stall, harness.Stuck, harness.TwoHolders}, "it reckons its lease from the reply; a waiter that asks how long the lock is taken just when the lease is over takes the answer for never (B21)"},
-	{"rueidislock.*", []harness.Harm{harness.Stall, harness.Stuck, harness.TwoHolders}, "its holder waits for the answer to a renewal until the time is over that it has asked for, half a lease too late; a waiter may miss the end of a key"},
-	{"redis-token", []harness.Harm{harness.Stall, harness.Stuck}, "it has no lease: the others wait for ever"},
-	{".*", []harness.Harm{harness.Stall}, "the next client waits until the lease is over, and the holder is told before"},
+	{"redis-redisson12", []oracle.Anomaly{oracle.Stall, oracle.Stuck, oracle.TwoHolders}, "it reckons its lease from the reply; a waiter that asks how long the lock is taken just when the lease is over takes the answer for never (B21)"},
+	{"rueidislock.*", []oracle.Anomaly{oracle.Stall, oracle.Stuck, oracle.TwoHolders}, "its holder waits for the answer to a renewal until the time is over that it has asked for, half a lease too late; a waiter may miss the end of a key"},
+	{"redis-token", []oracle.Anomaly{oracle.Stall, oracle.Stuck}, "it has no lease: the others wait for ever"},
+	{".*", []oracle.Anomaly{oracle.Stall}, "the next client waits until the lease is over, and the holder is told before"},
 }

@@ -4,22 +4,22 @@ import (
 	"context"
 	"time"
 
-	"locklab/harness"
 	"locklab/harness/oracle"
+	"locklab/harness/result"
 	"locklab/internal/faultproxy"
 )
 
 var noiseScenarios = table(Scenario{
-	Family: "Redis connection noise", Tests: []harness.Guarantee{harness.Fencing}, Locks: redisKinds, Deadline: 30 * time.Second,
+	Family: "Redis connection noise", Tests: []result.Guarantee{result.Fencing}, Locks: redisKinds, Deadline: 30 * time.Second,
 }, []Scenario{
 	{Name: "redis-resets", Takes: 7, Tries: 100, Deadline: 20 * time.Second, Prompt: TTL,
 		Question: "Does a lock survive that its connections are reset again and again?",
 		Fault:    "all connections of four busy clients are reset (RST), in eight bursts within two seconds",
 		Source:   "go-zookeeper's zk.Lock dies of 48 resets in 6 s; the same done to Redis",
 		Expect: []Expectation{
-			{"redis-token|redis-redisson12", []harness.Harm{harness.Stall, harness.Stuck, harness.Overtaken, harness.TwoHolders, harness.StaleWrite}, "what a lost reply has taken comes back late or never, and what a lost release has freed is freed again"},
-			{"redis-(setnx|fair-redisson|unsafe)|bsm-redislock-.*|rueidislock.*", []harness.Harm{harness.Stall, harness.Overtaken}, "a lost reply leaves the lock taken for its time to live"},
-			{".*", []harness.Harm{harness.Stall, harness.Overtaken}, "a hand-over that is lost may cost what is left of the lease, and a waiter that cannot be reached its turn"},
+			{"redis-token|redis-redisson12", []oracle.Anomaly{oracle.Stall, oracle.Stuck, oracle.Overtaken, oracle.TwoHolders, oracle.StaleWrite}, "what a lost reply has taken comes back late or never, and what a lost release has freed is freed again"},
+			{"redis-(setnx|fair-redisson|unsafe)|bsm-redislock-.*|rueidislock.*", []oracle.Anomaly{oracle.Stall, oracle.Overtaken}, "a lost reply leaves the lock taken for its time to live"},
+			{".*", []oracle.Anomaly{oracle.Stall, oracle.Overtaken}, "a hand-over that is lost may cost what is left of the lease, and a waiter that cannot be reached its turn"},
 		},
 		Try: disturbed(ordinary, func(ctx context.Context, t *Try, s *Subject, wires wire) {
 			for i := range 8 {
@@ -37,10 +37,10 @@ var noiseScenarios = table(Scenario{
 		Fault:    "all connections that four busy clients have open lose what is sent, for ever and without an error; new ones work",
 		Source:   "go-redis issue 2103: a pool full of dead connections; RFC 5382 on NAT timeouts",
 		Expect: []Expectation{
-			{"redis-token|redis-redisson12", []harness.Harm{harness.Stall, harness.Stuck, harness.Overtaken}, "what was taken is lost, and a subscription that is dead is not noticed"},
-			{"redis-fair-redisson", []harness.Harm{harness.Stall, harness.Overtaken, harness.Stuck}, "a subscription that is dead is noticed by its silence only"},
-			{redisRecommended, []harness.Harm{harness.Stall, harness.Overtaken}, "a request is sent once more by a new connection after a while without an answer; a waiter that cannot be reached loses its turn"},
-			{".*", []harness.Harm{harness.Stall, harness.Stuck}, "the client library waits three seconds and more for an answer"},
+			{"redis-token|redis-redisson12", []oracle.Anomaly{oracle.Stall, oracle.Stuck, oracle.Overtaken}, "what was taken is lost, and a subscription that is dead is not noticed"},
+			{"redis-fair-redisson", []oracle.Anomaly{oracle.Stall, oracle.Overtaken, oracle.Stuck}, "a subscription that is dead is noticed by its silence only"},
+			{redisRecommended, []oracle.Anomaly{oracle.Stall, oracle.Overtaken}, "a request is sent once more by a new connection after a while without an answer; a waiter that cannot be reached loses its turn"},
+			{".*", []oracle.Anomaly{oracle.Stall, oracle.Stuck}, "the client library waits three seconds and more for an answer"},
 		},
 		Try: disturbed(ordinary, func(ctx context.Context, t *Try, s *Subject, wires wire) {
 			s.Fault("connections silent")
@@ -52,10 +52,10 @@ var noiseScenarios = table(Scenario{
 		Fault:    "every message of four busy clients arrives a fifth of the lease late, and up to a tenth more at random, in both directions",
 		Source:   "row 22 of the usual list of failures of leases: a lease counts from the request and not from the reply",
 		Expect: []Expectation{
-			{"redis-redisson12", []harness.Harm{harness.TwoHolders, harness.StaleWrite, harness.Stall, harness.Stuck}, "it reckons its lease from the reply, and what it does under the lock takes several round trips"},
-			{"redis-unsafe", []harness.Harm{harness.TwoHolders, harness.StaleWrite, harness.Stall}, "its release deletes what it has asked for a round trip before"},
-			{"rueidislock.*", []harness.Harm{harness.TwoHolders, harness.StaleWrite, harness.Stall, harness.Stuck}, "its holder may be told half a lease too late"},
-			{".*", []harness.Harm{harness.Stall, harness.Overtaken}, "an acquire takes several round trips, and the lease counts from the request"},
+			{"redis-redisson12", []oracle.Anomaly{oracle.TwoHolders, oracle.StaleWrite, oracle.Stall, oracle.Stuck}, "it reckons its lease from the reply, and what it does under the lock takes several round trips"},
+			{"redis-unsafe", []oracle.Anomaly{oracle.TwoHolders, oracle.StaleWrite, oracle.Stall}, "its release deletes what it has asked for a round trip before"},
+			{"rueidislock.*", []oracle.Anomaly{oracle.TwoHolders, oracle.StaleWrite, oracle.Stall, oracle.Stuck}, "its holder may be told half a lease too late"},
+			{".*", []oracle.Anomaly{oracle.Stall, oracle.Overtaken}, "an acquire takes several round trips, and the lease counts from the request"},
 		},
 		Try: disturbed(Loop{Hold: TTL * 3 / 4, Think: 20 * time.Millisecond, Random: true}, func(ctx context.Context, t *Try, s *Subject, wires wire) {
 			s.Fault("messages are late")
@@ -69,14 +69,14 @@ var noiseScenarios = table(Scenario{
 		Question: "Does a holder keep its lease when the waiters of its client use up the connections?",
 		Fault:    "a client with 64 connections has a worker that holds the lock and 159 that wait for it, and when they wait every message takes 100 ms for four leases; no other client is there, and the server runs",
 		Source:   "row 19 of the usual list of failures of leases: a renewal waits for a connection like any request",
-		Tests:    []harness.Guarantee{},
+		Tests:    []result.Guarantee{},
 		Locks:    "redis-(queue|reentrant|rw|multi|cohort|pubsub|poll-5ms|unsafe)",
 		Expect: []Expectation{
-			{"redis-unsafe", []harness.Harm{harness.Lost, harness.Stall, harness.TwoHolders, harness.StaleWrite}, "its waiters ask by the connections that renewals go by, and its release deletes what it has asked for before it waited for one"},
-			{"redis-poll-5ms", []harness.Harm{harness.Lost, harness.Stall}, "its waiters ask again and again by the connections that renewals go by, and a renewal waits behind them for longer than its lease"},
-			{".*", []harness.Harm{harness.Lost}, "its waiters listen by connections of their own, and a renewal that would wait for one opens it: that takes 400 of the 1000 ms of the lease, which on a busy machine may be too long"},
+			{"redis-unsafe", []oracle.Anomaly{oracle.Lost, oracle.Stall, oracle.TwoHolders, oracle.StaleWrite}, "its waiters ask by the connections that renewals go by, and its release deletes what it has asked for before it waited for one"},
+			{"redis-poll-5ms", []oracle.Anomaly{oracle.Lost, oracle.Stall}, "its waiters ask again and again by the connections that renewals go by, and a renewal waits behind them for longer than its lease"},
+			{".*", []oracle.Anomaly{oracle.Lost}, "its waiters listen by connections of their own, and a renewal that would wait for one opens it: that takes 400 of the 1000 ms of the lease, which on a busy machine may be too long"},
 		},
-		Aims: []Aim{{redisRecommended, harness.FaultAim{Figure: "leases lost", Quantile: 1, Limit: 0, Text: "none"}}},
+		Aims: []Aim{{redisRecommended, result.FaultAim{Figure: "leases lost", Quantile: 1, Limit: 0, Text: "none"}}},
 		Try: perLock(1, func(ctx context.Context, t *Try, s *Subject, hosts []*Host) {
 			holder, wires := t.wired(ctx, hosts[0], s)
 			check(holder.Acquire(ctx, 0))
@@ -115,7 +115,7 @@ func (s *Subject) showLost(events oracle.History, figure, prefix string, match f
 	lost := 0
 	for _, e := range events {
 		if e.Kind == oracle.Told && match(e) {
-			s.ShowTimed(harness.Lost, e.At-int64(TTL), e.At, TTL/2, "%s%s", prefix, e.Text)
+			s.ShowTimed(oracle.Lost, e.At-int64(TTL), e.At, TTL/2, "%s%s", prefix, e.Text)
 			lost++
 		}
 	}

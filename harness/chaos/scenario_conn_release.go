@@ -7,11 +7,13 @@ import (
 	"time"
 
 	"locklab/harness"
+	"locklab/harness/oracle"
+	"locklab/harness/result"
 	"locklab/internal/faultproxy"
 )
 
 var releaseScenarios = table(Scenario{
-	Family: "release", Tests: []harness.Guarantee{harness.Fencing},
+	Family: "release", Tests: []result.Guarantee{result.Fencing},
 }, []Scenario{
 	{Name: "release-late", Takes: 3, Tries: 200, Deadline: 20 * time.Second, Prompt: TTL / 2,
 		Question: "May a release that arrives after the lease free the lock of the next holder?",
@@ -19,9 +21,9 @@ var releaseScenarios = table(Scenario{
 		Source:   "Redisson 1.2.0, unlock: GET, then MULTI, DEL (B19); Redis documentation, Distributed Locks, on why one script must compare and delete",
 		Locks:    redisLocks,
 		Expect: []Expectation{
-			{"redis-(unsafe|redisson12)", []harness.Harm{harness.TwoHolders, harness.StaleWrite, harness.Stall, harness.Stuck}, "it has asked before whose the lock is, and DEL frees it whose ever it is"},
-			{"redis-token", []harness.Harm{harness.Stall}, "it has no lease: the others wait until the release arrives"},
-			{".*", []harness.Harm{harness.Stall}, "the server compares and frees in one step, late; until then the lease has to run out"},
+			{"redis-(unsafe|redisson12)", []oracle.Anomaly{oracle.TwoHolders, oracle.StaleWrite, oracle.Stall, oracle.Stuck}, "it has asked before whose the lock is, and DEL frees it whose ever it is"},
+			{"redis-token", []oracle.Anomaly{oracle.Stall}, "it has no lease: the others wait until the release arrives"},
+			{".*", []oracle.Anomaly{oracle.Stall}, "the server compares and frees in one step, late; until then the lease has to run out"},
 		},
 		Try: perLock(2, func(ctx context.Context, t *Try, s *Subject, hosts []*Host) {
 			w, wire := t.wired(ctx, hosts[0], s)
@@ -56,9 +58,9 @@ var releaseScenarios = table(Scenario{
 		Source:   "Redis documentation, Distributed Locks; the DEL of most first versions",
 		Locks:    strings.ReplaceAll(remoteLocks, "|curator-.*", ""),
 		Expect: []Expectation{
-			{"redis-token|zk-persistent", []harness.Harm{harness.Stall}, "nothing ends what a stopped holder has: the others wait until it goes on"},
-			{"zk-.*-historical", []harness.Harm{harness.TwoHolders, harness.Misled}, "a stopped holder cannot be told; its release finds its node gone and is content"},
-			{".*", []harness.Harm{harness.TwoHolders}, "a stopped holder cannot be told; its release frees nothing and is refused"},
+			{"redis-token|zk-persistent", []oracle.Anomaly{oracle.Stall}, "nothing ends what a stopped holder has: the others wait until it goes on"},
+			{"zk-.*-historical", []oracle.Anomaly{oracle.TwoHolders, oracle.Misled}, "a stopped holder cannot be told; its release finds its node gone and is content"},
+			{".*", []oracle.Anomaly{oracle.TwoHolders}, "a stopped holder cannot be told; its release frees nothing and is refused"},
 		},
 		Try: func(ctx context.Context, t *Try) {
 			hosts := t.Hosts(2)
@@ -123,6 +125,6 @@ func (x *stale) late(ctx context.Context, s *Subject) {
 // said reports a wrong result of a release of a lock that was not held.
 func (x *stale) said(s *Subject, what string, err error) {
 	if !errors.Is(err, harness.ErrNotHeld) {
-		s.Show(harness.Misled, "%s said %v", what, err)
+		s.Show(oracle.Misled, "%s said %v", what, err)
 	}
 }

@@ -4,8 +4,8 @@ import (
 	"context"
 	"time"
 
-	"locklab/harness"
 	"locklab/harness/oracle"
+	"locklab/harness/result"
 	"locklab/internal/faultproxy"
 )
 
@@ -18,12 +18,12 @@ var waiterScenarios = table(Scenario{
 		Source:   "Redisson issues 3891, 4216, 5046, 5219: missed unlock messages; Redis documentation, Pub/Sub: at most once",
 		Locks:    redisKinds + "|redis-rw-redisson",
 		Expect: []Expectation{
-			{"redis-redisson12", []harness.Harm{harness.Stall, harness.Stuck}, "a message that was lost is not asked for: the waiter sleeps until the time that it was told, or for ever (B21)"},
-			{"redis-(fair|rw)-redisson", []harness.Harm{harness.Stall, harness.Stuck}, "a waiter asks again when the lease that it was told of is over"},
-			{"redis-token|rueidislock.*|bsm-redislock-.*", []harness.Harm{harness.Stall, harness.Stuck, harness.TwoHolders}, "the attempt fails with its connection, or what it was given is gone"},
+			{"redis-redisson12", []oracle.Anomaly{oracle.Stall, oracle.Stuck}, "a message that was lost is not asked for: the waiter sleeps until the time that it was told, or for ever (B21)"},
+			{"redis-(fair|rw)-redisson", []oracle.Anomaly{oracle.Stall, oracle.Stuck}, "a waiter asks again when the lease that it was told of is over"},
+			{"redis-token|rueidislock.*|bsm-redislock-.*", []oracle.Anomaly{oracle.Stall, oracle.Stuck, oracle.TwoHolders}, "the attempt fails with its connection, or what it was given is gone"},
 			{".*", nil, "a subscription or a pop that breaks makes its waiter ask again"},
 		},
-		Aims: []Aim{{redisRecommended, harness.FaultAim{Figure: "lost wake-ups", Quantile: 1, Limit: 0, Text: "none"}}},
+		Aims: []Aim{{redisRecommended, result.FaultAim{Figure: "lost wake-ups", Quantile: 1, Limit: 0, Text: "none"}}},
 		Try: perLock(2, func(ctx context.Context, t *Try, s *Subject, hosts []*Host) {
 			at := must(t.At(ctx, s.Variant))
 			at.Lease = 4 * TTL // the cost of a lost wake-up
@@ -44,9 +44,9 @@ var waiterScenarios = table(Scenario{
 		Question: "Does the queue go on, in order, when a waiter in its middle has died?",
 		Fault:    "the process of the second of three waiters is killed (SIGKILL), and the holder releases",
 		Source:   "the history of the well: any member may leave the queue; Redisson issues 1104, 2278, 3730",
-		Tests:    []harness.Guarantee{harness.Ordered, harness.Recovery}, Locks: queueLocks,
+		Tests:    []result.Guarantee{result.Ordered, result.Recovery}, Locks: queueLocks,
 		Expect: queueExpect,
-		Aims:   []Aim{{redisRecommended, harness.FaultAim{Figure: "window", Quantile: 1, Limit: float64(TTL + TTL/10), Text: "lease + 10 %"}}},
+		Aims:   []Aim{{redisRecommended, result.FaultAim{Figure: "window", Quantile: 1, Limit: float64(TTL + TTL/10), Text: "lease + 10 %"}}},
 		Try: func(ctx context.Context, t *Try) {
 			hosts := t.Hosts(4)
 			of := gather(t, func(s *Subject) *line { return t.line(ctx, hosts, s) })
@@ -61,12 +61,12 @@ var waiterScenarios = table(Scenario{
 		Question: "Are a thousand waiters served, all of them and in order?",
 		Fault:    "a thousand workers of four clients, in four processes, wait for a lock that is held, and then it is released",
 		Source:   "row 23 of the usual list of failures of locks: herds, and orders that hold for few",
-		Tests:    []harness.Guarantee{harness.Ordered}, Locks: "redis-(queue|rw|semaphore|multi|cohort|reentrant|fair-redisson|poll-100ms)|zk-(handoff|curator|herd|rw|semaphore|cohort)|go-zookeeper-lock",
+		Tests:    []result.Guarantee{result.Ordered}, Locks: "redis-(queue|rw|semaphore|multi|cohort|reentrant|fair-redisson|poll-100ms)|zk-(handoff|curator|herd|rw|semaphore|cohort)|go-zookeeper-lock",
 		Expect: []Expectation{
-			{"go-zookeeper-lock", []harness.Harm{harness.Stall, harness.Stuck, harness.Overtaken}, "each worker lists the whole queue, and a request for a place in it waits behind all the lists of its client"},
-			{".*", []harness.Harm{harness.Stall, harness.Stuck}, "so many take their time on a busy machine"},
+			{"go-zookeeper-lock", []oracle.Anomaly{oracle.Stall, oracle.Stuck, oracle.Overtaken}, "each worker lists the whole queue, and a request for a place in it waits behind all the lists of its client"},
+			{".*", []oracle.Anomaly{oracle.Stall, oracle.Stuck}, "so many take their time on a busy machine"},
 		},
-		Aims: []Aim{{redisRecommended + "|zk-(handoff|rw|semaphore|cohort)", harness.FaultAim{Figure: "served", Quantile: 0, Least: true, Limit: manyWaiters, Text: "all"}}},
+		Aims: []Aim{{redisRecommended + "|zk-(handoff|rw|semaphore|cohort)", result.FaultAim{Figure: "served", Quantile: 0, Least: true, Limit: manyWaiters, Text: "all"}}},
 		Try:  perLock(4, many),
 	},
 })
@@ -97,11 +97,11 @@ func (t *Try) loseWakeup(ctx context.Context, s *Subject, holders []*Worker, w *
 const queueLocks = redisKinds + "|zk-(handoff|fair|curator|herd|rw|multi|cohort|persistent)|go-zookeeper-lock"
 
 var queueExpect = []Expectation{
-	{"redis-token", []harness.Harm{harness.Stall, harness.Stuck, harness.Overtaken}, "it has no lease, and a waiter joins the end of the line again every second"},
-	{"zk-persistent|redis-redisson12", []harness.Harm{harness.Stall, harness.Stuck}, "nothing ends what a dead client leaves: no session, or a key without an end"},
-	{"redis-fair-redisson", []harness.Harm{harness.Stall, harness.Stuck}, "a dead waiter keeps its place for five minutes"},
-	{"redis-.*|redsync.*|bsm-.*|rueidislock.*", []harness.Harm{harness.Stall}, "a lease, or the grant to a dead waiter, has to run out"},
-	{".*", []harness.Harm{harness.Stall}, "the ticket of the dead waiter goes with its session"},
+	{"redis-token", []oracle.Anomaly{oracle.Stall, oracle.Stuck, oracle.Overtaken}, "it has no lease, and a waiter joins the end of the line again every second"},
+	{"zk-persistent|redis-redisson12", []oracle.Anomaly{oracle.Stall, oracle.Stuck}, "nothing ends what a dead client leaves: no session, or a key without an end"},
+	{"redis-fair-redisson", []oracle.Anomaly{oracle.Stall, oracle.Stuck}, "a dead waiter keeps its place for five minutes"},
+	{"redis-.*|redsync.*|bsm-.*|rueidislock.*", []oracle.Anomaly{oracle.Stall}, "a lease, or the grant to a dead waiter, has to run out"},
+	{".*", []oracle.Anomaly{oracle.Stall}, "the ticket of the dead waiter goes with its session"},
 }
 
 type line struct {
@@ -181,6 +181,6 @@ func many(ctx context.Context, t *Try, s *Subject, hosts []*Host) {
 	s.Figure("drained", "ms", float64(now()-began)/1e6)
 	s.Figure("served", "", float64(got))
 	if got < manyWaiters {
-		s.ShowTimed(harness.Stuck, began, now(), time.Duration(now()-began)/2, "%d of %d were served", got, manyWaiters)
+		s.ShowTimed(oracle.Stuck, began, now(), time.Duration(now()-began)/2, "%d of %d were served", got, manyWaiters)
 	}
 }

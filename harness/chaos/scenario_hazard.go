@@ -10,6 +10,7 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"locklab/harness"
+	"locklab/harness/oracle"
 	"locklab/internal/faultproxy"
 )
 
@@ -112,7 +113,7 @@ func (q *queue) waits(ctx context.Context, w *Worker) <-chan error {
 }
 
 func (q *queue) wait() time.Duration {
-	if len(q.t.scenario.Expected(q.s.Variant.Name).Harms) > 0 {
+	if len(q.t.scenario.Expected(q.s.Variant.Name).Anomalies) > 0 {
 		return hazardWait
 	}
 	return hazardPatience
@@ -180,7 +181,7 @@ func (q *queue) tickets() []string {
 func (q *queue) left(ctx context.Context) {
 	var names []string
 	if !poll(ctx, q.wait(), func() bool { names = q.tickets(); return len(names) == 0 }) && len(names) > 0 {
-		q.s.Show(harness.LeftBehind, "%q", names)
+		q.s.Show(oracle.LeftBehind, "%q", names)
 	}
 }
 

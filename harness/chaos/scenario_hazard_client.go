@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"locklab/harness"
+	"locklab/harness/oracle"
+	"locklab/harness/result"
 	"locklab/internal/faultproxy"
 )
 
@@ -16,10 +18,10 @@ var hazardClientScenarios = table(Scenario{
 		Question: "Do two goroutines of one client exclude each other, and does each get its turn?",
 		Fault:    "none: behind a holder wait two goroutines of one client and then another client, and the holder releases the lock",
 		Source:   "hazard B7: Apache zookeeper-recipes-lock, WriteLock.java, which takes the ticket of its session for its own; hazard B9: source article 004",
-		Tests:    []harness.Guarantee{harness.Ordered},
+		Tests:    []result.Guarantee{result.Ordered},
 		Expect: []Expectation{
-			{"zk-writelock-historical", []harness.Harm{harness.Stall, harness.Stuck, harness.Overtaken}, "the second goroutine takes the ticket of the first for its own and has none when that has gone"},
-			{"zk-boolean-mutex-historical", []harness.Harm{harness.TwoHolders, harness.Stall, harness.Stuck}, "the owner is the object, not the goroutine: both walk in, and the first to unlock frees the lock"},
+			{"zk-writelock-historical", []oracle.Anomaly{oracle.Stall, oracle.Stuck, oracle.Overtaken}, "the second goroutine takes the ticket of the first for its own and has none when that has gone"},
+			{"zk-boolean-mutex-historical", []oracle.Anomaly{oracle.TwoHolders, oracle.Stall, oracle.Stuck}, "the owner is the object, not the goroutine: both walk in, and the first to unlock frees the lock"},
 			{".*", nil, "goroutines of a client are waiters like others"},
 		},
 		Try: queues(func(ctx context.Context, q *queue) {
@@ -45,11 +47,11 @@ var hazardClientScenarios = table(Scenario{
 		Fault:    "none: a client waits for two seconds for a lock that another holds",
 		Source:   "hazard B8: source article 004, otter DistributedLock, whose 60,000 ms are microseconds; source article 000 on polling",
 		Expect: []Expectation{
-			{"zk-(boolean-mutex|two-level)-historical", []harness.Harm{harness.Storm}, "it asks everything again every 60 ms, each time deeper in its stack and with one more watch"},
-			{"zk-poll", []harness.Harm{harness.Storm}, "it lists the queue every 5 ms"},
+			{"zk-(boolean-mutex|two-level)-historical", []oracle.Anomaly{oracle.Storm}, "it asks everything again every 60 ms, each time deeper in its stack and with one more watch"},
+			{"zk-poll", []oracle.Anomaly{oracle.Storm}, "it lists the queue every 5 ms"},
 			{".*", nil, "it waits for the event of a watch"},
 		},
-		Aims: []Aim{{zooRecommended, harness.FaultAim{Figure: "requests while it waits", Quantile: 1, Limit: 3, Text: "what keeps the session's lease alive"}}},
+		Aims: []Aim{{zooRecommended, result.FaultAim{Figure: "requests while it waits", Quantile: 1, Limit: 3, Text: "what keeps the session's lease alive"}}},
 		Try: queues(func(ctx context.Context, q *queue) {
 			q.hold(ctx)
 			w, requests := q.counted(ctx)
@@ -60,7 +62,7 @@ var hazardClientScenarios = table(Scenario{
 			rate := float64(requests()-before) / time.Since(began).Seconds()
 			q.s.Figure("requests while it waits", "/s", rate)
 			if rate > mostWhileWaiting {
-				q.s.Show(harness.Storm, "%.0f requests a second while nothing happens", rate)
+				q.s.Show(oracle.Storm, "%.0f requests a second while nothing happens", rate)
 			}
 			q.release(ctx)
 			q.passes(ctx, w, done)
@@ -72,13 +74,13 @@ var hazardClientScenarios = table(Scenario{
 		Source:   "CURATOR-716, many threads on one InterProcessMutex; source article 001, the herd effect",
 		Locks:    "zk-(handoff|fair|curator|herd|cohort|two-level|boolean-mutex)|curator-(mutex|mutex-shared)",
 		Expect: []Expectation{
-			{"curator-mutex-shared", []harness.Harm{harness.Storm}, "every event wakes all threads that wait at the object, and each lists the queue again"},
-			{"zk-herd", []harness.Harm{harness.Storm}, "every waiter watches the list, and lists again at each arrival and each departure"},
+			{"curator-mutex-shared", []oracle.Anomaly{oracle.Storm}, "every event wakes all threads that wait at the object, and each lists the queue again"},
+			{"zk-herd", []oracle.Anomaly{oracle.Storm}, "every waiter watches the list, and lists again at each arrival and each departure"},
 			{".*", nil, "a release wakes one waiter"},
 		},
 		Aims: []Aim{
-			{"zk-handoff", harness.FaultAim{Figure: "requests per acquisition", Quantile: 1, Limit: 6, Text: "six requests"}},
-			{"zk-cohort", harness.FaultAim{Figure: "requests per acquisition", Quantile: 1, Limit: 2, Text: "two requests"}},
+			{"zk-handoff", result.FaultAim{Figure: "requests per acquisition", Quantile: 1, Limit: 6, Text: "six requests"}},
+			{"zk-cohort", result.FaultAim{Figure: "requests per acquisition", Quantile: 1, Limit: 2, Text: "two requests"}},
 		},
 		Try: queues(func(ctx context.Context, q *queue) {
 			first, requests := q.counted(ctx)
@@ -95,7 +97,7 @@ var hazardClientScenarios = table(Scenario{
 			each := float64(requests()-sent) / float64(grants)
 			q.s.Figure("requests per acquisition", "", each)
 			if each > mostPerAcquisition {
-				q.s.Show(harness.Storm, "more than %d requests for an acquisition and its release", mostPerAcquisition)
+				q.s.Show(oracle.Storm, "more than %d requests for an acquisition and its release", mostPerAcquisition)
 			}
 		}),
 	},
@@ -104,10 +106,10 @@ var hazardClientScenarios = table(Scenario{
 		Fault:    "the holder is cut off until its session has expired and the next client holds the lock; connected again, it locks",
 		Source:   "hazard B10: source article 004, whose isOwner remembers; source article 004 on sessions that time out; CURATOR-206",
 		Expect: []Expectation{
-			{"zk-persistent", []harness.Harm{harness.Stall, harness.Stuck}, "its ticket outlives the session, and blocks all"},
-			{hazardRelics, []harness.Harm{harness.TwoHolders, harness.StaleWrite, harness.Stall, harness.Stuck}, "the holder gets no notice that its session has expired; a lock that remembers its ticket enters by it"},
-			{"go-zookeeper-lock", []harness.Harm{harness.TwoHolders, harness.StaleWrite}, "it hears that its session has expired when it is connected again"},
-			{"curator-.*", []harness.Harm{harness.TwoHolders, harness.StaleWrite}, "Curator counts the session from when it loses the connection, and the server from what it heard last: LOST may come late"},
+			{"zk-persistent", []oracle.Anomaly{oracle.Stall, oracle.Stuck}, "its ticket outlives the session, and blocks all"},
+			{hazardRelics, []oracle.Anomaly{oracle.TwoHolders, oracle.StaleWrite, oracle.Stall, oracle.Stuck}, "the holder gets no notice that its session has expired; a lock that remembers its ticket enters by it"},
+			{"go-zookeeper-lock", []oracle.Anomaly{oracle.TwoHolders, oracle.StaleWrite}, "it hears that its session has expired when it is connected again"},
+			{"curator-.*", []oracle.Anomaly{oracle.TwoHolders, oracle.StaleWrite}, "Curator counts the session from when it loses the connection, and the server from what it heard last: LOST may come late"},
 			{".*", nil, "its lease is over before the session is, and what it locks is a new ticket"},
 		},
 		Try: func(ctx context.Context, t *Try) {

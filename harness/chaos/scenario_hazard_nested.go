@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"locklab/harness"
+	"locklab/harness/oracle"
 )
 
 var hazardNestedScenarios = table(Scenario{
@@ -16,7 +16,7 @@ var hazardNestedScenarios = table(Scenario{
 		Source:   "hazard B14: source article 004, otter DistributedReentrantLock, which deletes its ticket with the first",
 		Locks:    "zk-(curator|rw-curator|two-level-historical)|curator-(mutex|mutex-shared|rw)|redis-(reentrant|redisson12|fair-redisson)",
 		Expect: []Expectation{
-			{"zk-two-level-historical", []harness.Harm{harness.TwoHolders, harness.StaleWrite}, "only its local lock counts: the first Unlock deletes the ticket"},
+			{"zk-two-level-historical", []oracle.Anomaly{oracle.TwoHolders, oracle.StaleWrite}, "only its local lock counts: the first Unlock deletes the ticket"},
 			{".*", nil, "it counts, and releases with the last Unlock"},
 		},
 		Try: queues(func(ctx context.Context, q *queue) {
@@ -37,7 +37,7 @@ var hazardNestedScenarios = table(Scenario{
 		Source:   "CURATOR-621: InterProcessReadWriteLock before 5.5.0",
 		Locks:    "zk-rw-curator|curator-rw",
 		Expect: []Expectation{
-			{"curator-rw", []harness.Harm{harness.TwoHolders}, "before 5.5.0 the ticket of its reading is younger than the ticket of the waiting writer"},
+			{"curator-rw", []oracle.Anomaly{oracle.TwoHolders}, "before 5.5.0 the ticket of its reading is younger than the ticket of the waiting writer"},
 			{".*", nil, "its read ticket takes the place of its write ticket"},
 		},
 		Try: queues(func(ctx context.Context, q *queue) {

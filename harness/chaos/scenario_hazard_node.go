@@ -7,7 +7,7 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
-	"locklab/harness"
+	"locklab/harness/oracle"
 )
 
 var hazardNodeScenarios = table(Scenario{
@@ -18,8 +18,8 @@ var hazardNodeScenarios = table(Scenario{
 		Fault:    "an operator makes a node called 0-foreign where the lock has its tickets",
 		Source:   "Curator issue 564, Netflix/curator 29; go-zookeeper v1.0.4, parseSeq",
 		Expect: []Expectation{
-			{"go-zookeeper-lock|zk-fair-historical", []harness.Harm{harness.Stall, harness.Stuck, harness.LeftBehind, harness.Misled}, "it cannot read a number from the name, and every Lock fails"},
-			{"curator-.*", []harness.Harm{harness.Stall, harness.Stuck}, "it takes every node for a ticket, and this one sorts first or counts as a lease"},
+			{"go-zookeeper-lock|zk-fair-historical", []oracle.Anomaly{oracle.Stall, oracle.Stuck, oracle.LeftBehind, oracle.Misled}, "it cannot read a number from the name, and every Lock fails"},
+			{"curator-.*", []oracle.Anomaly{oracle.Stall, oracle.Stuck}, "it takes every node for a ticket, and this one sorts first or counts as a lease"},
 			{".*", nil, "it looks only at names that are those of its tickets"},
 		},
 		Try: queues(func(ctx context.Context, q *queue) {
@@ -38,7 +38,7 @@ var hazardNodeScenarios = table(Scenario{
 					continue
 				}
 				if n := len(q.tickets()); n > 0 {
-					q.s.Show(harness.LeftBehind, "%d tickets of calls that have failed", n)
+					q.s.Show(oracle.LeftBehind, "%d tickets of calls that have failed", n)
 				}
 			}
 		}),

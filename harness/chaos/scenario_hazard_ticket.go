@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"locklab/harness"
+	"locklab/harness/oracle"
 	"locklab/internal/backend"
 	"locklab/internal/faultproxy"
 )
@@ -19,7 +20,7 @@ var hazardTicketScenarios = table(Scenario{
 		Fault:    "none: the servers have the numbers 128 to 130 in their ensemble, which makes the numbers of all sessions negative",
 		Source:   "hazard B4: source article 001, which splits the name of a ticket at each '-'; SessionTrackerImpl.initializeNextSessionId of ZooKeeper",
 		Expect: []Expectation{
-			{"zk-fair-historical", []harness.Harm{harness.Stall, harness.Stuck, harness.Misled}, "its tickets are named by the session, and it reads the wrong part of the name"},
+			{"zk-fair-historical", []oracle.Anomaly{oracle.Stall, oracle.Stuck, oracle.Misled}, "its tickets are named by the session, and it reads the wrong part of the name"},
 			{".*", nil, "the sequence number is what stands at the end of the name"},
 		},
 		Try: func(ctx context.Context, t *Try) {
@@ -37,7 +38,7 @@ var hazardTicketScenarios = table(Scenario{
 						check(errors.New("chaos: the number of a session is not negative"))
 					}
 					if had, err := q.insists(ctx, w); err != nil {
-						s.Show(harness.Misled, "Lock of a free lock failed (it was granted later: %t): %v", had, err)
+						s.Show(oracle.Misled, "Lock of a free lock failed (it was granted later: %t): %v", had, err)
 					}
 				}
 			})
@@ -48,9 +49,9 @@ var hazardTicketScenarios = table(Scenario{
 		Fault:    "the reply to the request that makes the ticket is lost with its connection; later the client locks again, and another",
 		Source:   "hazards B6 and B12: source article 004, whose ticket without an owner blocks all, and whose error is never cleared",
 		Expect: []Expectation{
-			{"zk-(boolean-mutex|two-level)-historical", []harness.Harm{harness.Stall, harness.Stuck, harness.LeftBehind, harness.Misled}, "it does not look for the ticket that it does not know of, and keeps the error for good"},
-			{"zk-fair-historical", []harness.Harm{harness.Stall, harness.Stuck, harness.LeftBehind}, "it does not look for the ticket that it does not know of, which stays in line with its session"},
-			{"zk-writelock-historical", []harness.Harm{harness.Stall, harness.Stuck, harness.LeftBehind}, "it finds its ticket by a bare name, and takes the path of the same ticket for one ahead (hazard B7)"},
+			{"zk-(boolean-mutex|two-level)-historical", []oracle.Anomaly{oracle.Stall, oracle.Stuck, oracle.LeftBehind, oracle.Misled}, "it does not look for the ticket that it does not know of, and keeps the error for good"},
+			{"zk-fair-historical", []oracle.Anomaly{oracle.Stall, oracle.Stuck, oracle.LeftBehind}, "it does not look for the ticket that it does not know of, which stays in line with its session"},
+			{"zk-writelock-historical", []oracle.Anomaly{oracle.Stall, oracle.Stuck, oracle.LeftBehind}, "it finds its ticket by a bare name, and takes the path of the same ticket for one ahead (hazard B7)"},
 			{".*", nil, "a ticket carries a name by which its client finds it again, and is used or removed"},
 		},
 		Try: queues(func(ctx context.Context, q *queue) {
@@ -74,8 +75,8 @@ var hazardTicketScenarios = table(Scenario{
 		Source:   "hazards B11 and B13: source article 004; twitter commons 99, zk-ruby 49",
 		Locks:    hazardTries,
 		Expect: []Expectation{
-			{"zk-boolean-mutex-historical", []harness.Harm{harness.Stall, harness.Stuck, harness.LeftBehind}, "its ticket stays in line and comes to the front without an owner"},
-			{"zk-two-level-historical", []harness.Harm{harness.Stall, harness.Stuck, harness.LeftBehind}, "its ticket stays in line, and the local lock stays taken"},
+			{"zk-boolean-mutex-historical", []oracle.Anomaly{oracle.Stall, oracle.Stuck, oracle.LeftBehind}, "its ticket stays in line and comes to the front without an owner"},
+			{"zk-two-level-historical", []oracle.Anomaly{oracle.Stall, oracle.Stuck, oracle.LeftBehind}, "its ticket stays in line, and the local lock stays taken"},
 			{".*", nil, "it removes its ticket, and gives back the local lock"},
 		},
 		Try: queues(func(ctx context.Context, q *queue) {
@@ -102,7 +103,7 @@ var hazardTicketScenarios = table(Scenario{
 		Fault:    "the holder releases the lock, and the waiter gives up before it has heard of that",
 		Source:   "Curator: InterProcessSemaphoreV2, CURATOR-462 and issue 600, an interrupted acquisition leaves a node",
 		Expect: []Expectation{
-			{"curator-semaphore-mutex", []harness.Harm{harness.Stall, harness.Stuck, harness.LeftBehind}, "a thread that is interrupted while it removes the ticket of the mutex inside forgets its lease, which stays with its session"},
+			{"curator-semaphore-mutex", []oracle.Anomaly{oracle.Stall, oracle.Stuck, oracle.LeftBehind}, "a thread that is interrupted while it removes the ticket of the mutex inside forgets its lease, which stays with its session"},
 			{".*", nil, "what a Lock has made it removes when it is given up"},
 		},
 		Try: queues(func(ctx context.Context, q *queue) {
@@ -131,8 +132,8 @@ var hazardTicketScenarios = table(Scenario{
 		Fault:    "the request that releases the lock is lost with its connection; the client connects again, and others lock",
 		Source:   "hazard B15: source article 004; CURATOR-678, release during connection loss",
 		Expect: []Expectation{
-			{hazardRelics, []harness.Harm{harness.Stall, harness.Stuck, harness.LeftBehind}, "it forgets its ticket when the request fails, and the ticket stays with the session"},
-			{"go-zookeeper-lock", []harness.Harm{harness.Stall, harness.Stuck, harness.LeftBehind}, "Unlock returns the error of the connection, and its ticket stays with the session"},
+			{hazardRelics, []oracle.Anomaly{oracle.Stall, oracle.Stuck, oracle.LeftBehind}, "it forgets its ticket when the request fails, and the ticket stays with the session"},
+			{"go-zookeeper-lock", []oracle.Anomaly{oracle.Stall, oracle.Stuck, oracle.LeftBehind}, "Unlock returns the error of the connection, and its ticket stays with the session"},
 			{".*", nil, "the ticket is removed when the connection is back"},
 		},
 		Try: queues(func(ctx context.Context, q *queue) {
@@ -168,7 +169,7 @@ func (q *queue) clean(ctx context.Context, workers ...*Worker) {
 	if q.allPass(ctx, workers, begun) {
 		q.left(ctx)
 	} else if names := q.tickets(); len(names) > len(workers) {
-		q.s.Show(harness.LeftBehind, "%q, with at most %d clients in line", names, len(workers))
+		q.s.Show(oracle.LeftBehind, "%q, with at most %d clients in line", names, len(workers))
 	}
 }
 
@@ -176,7 +177,7 @@ func (q *queue) clean(ctx context.Context, workers ...*Worker) {
 func (q *queue) locks(ctx context.Context, w *Worker) bool {
 	had, err := q.insists(ctx, w)
 	if !had && err != nil {
-		q.s.Show(harness.Misled, "Lock of a free lock still fails: %v", err)
+		q.s.Show(oracle.Misled, "Lock of a free lock still fails: %v", err)
 		return false
 	}
 	return true

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"locklab/harness"
+	"locklab/harness/oracle"
+	"locklab/harness/result"
 	"locklab/internal/faultproxy"
 )
 
@@ -18,7 +20,7 @@ var hazardWatchScenarios = table(Scenario{
 		Fault:    "the holder releases the lock while the waiter's request to watch its ticket is on the way",
 		Source:   "hazard B1: source article 001 and Apache zookeeper-recipes-lock, WriteLock.java, which ignore that the ticket is gone",
 		Expect: []Expectation{
-			{"zk-(fair|writelock)-historical", []harness.Harm{harness.Stall, harness.Stuck}, "it asks whether the ticket exists and does not read the answer: nothing wakes it again"},
+			{"zk-(fair|writelock)-historical", []oracle.Anomaly{oracle.Stall, oracle.Stuck}, "it asks whether the ticket exists and does not read the answer: nothing wakes it again"},
 			{".*", nil, "it lists again if the ticket that it was to watch is gone"},
 		},
 		Try: queues(func(ctx context.Context, q *queue) {
@@ -34,8 +36,8 @@ var hazardWatchScenarios = table(Scenario{
 		Source:   "hazard B2: source article 001, which fails if the second list does not say what the first did",
 		Locks:    hazardWatchers + "|zk-(semaphore|herd|poll)",
 		Expect: []Expectation{
-			{"zk-fair-historical", []harness.Harm{harness.Misled}, "it lists twice and takes it for an error that it has become the first meanwhile"},
-			{"zk-writelock-historical", []harness.Harm{harness.Stall, harness.Stuck}, "by the list a ticket is ahead, and it does not see that there is none to watch"},
+			{"zk-fair-historical", []oracle.Anomaly{oracle.Misled}, "it lists twice and takes it for an error that it has become the first meanwhile"},
+			{"zk-writelock-historical", []oracle.Anomaly{oracle.Stall, oracle.Stuck}, "by the list a ticket is ahead, and it does not see that there is none to watch"},
 			{".*", nil, "a list is an old one by the time it is read, and it watches or lists again"},
 		},
 		Try: queues(func(ctx context.Context, q *queue) {
@@ -44,7 +46,7 @@ var hazardWatchScenarios = table(Scenario{
 				return ok && strings.HasPrefix(m.Op, "getChildren") && len(r.Children) > len(q.holders)
 			})
 			if err, came := q.ends(ctx, done, q.wait()); came && err != nil {
-				q.s.Show(harness.Misled, "Lock of a lock that was free failed: %v", err)
+				q.s.Show(oracle.Misled, "Lock of a lock that was free failed: %v", err)
 				q.insists(ctx, w)
 			} else if came {
 				w.Release(ctx)
@@ -55,10 +57,10 @@ var hazardWatchScenarios = table(Scenario{
 		Question: "Does the waiter behind one that dies take the lock, or miss its turn?",
 		Fault:    "of two waiters the first one's process is killed (SIGKILL), and when its ticket has gone the holder releases the lock",
 		Source:   "source article 002, the waiter in the middle; hazard B3: source article 001, which then polls every 3 s in the event thread",
-		Tests:    []harness.Guarantee{harness.Recovery}, Locks: "zk-.*|go-zookeeper-lock|curator-(mutex|mutex-shared|rw)",
+		Tests:    []result.Guarantee{result.Recovery}, Locks: "zk-.*|go-zookeeper-lock|curator-(mutex|mutex-shared|rw)",
 		Expect: []Expectation{
-			{"zk-persistent", []harness.Harm{harness.Stall, harness.Stuck}, "the ticket of the dead waiter stays, and all behind it wait for ever"},
-			{"zk-fair-historical", []harness.Harm{harness.Stall}, "its watch has fired, and it polls every three seconds instead of watching the next ticket ahead"},
+			{"zk-persistent", []oracle.Anomaly{oracle.Stall, oracle.Stuck}, "the ticket of the dead waiter stays, and all behind it wait for ever"},
+			{"zk-fair-historical", []oracle.Anomaly{oracle.Stall}, "its watch has fired, and it polls every three seconds instead of watching the next ticket ahead"},
 			{".*", nil, "it is woken, lists, and watches the next ticket ahead"},
 		},
 		Try: func(ctx context.Context, t *Try) {
@@ -93,8 +95,8 @@ var hazardWatchScenarios = table(Scenario{
 		Fault:    "the connection of the waiter is reset, and the holder releases the lock when the waiter is connected again",
 		Source:   "hazard B5: source articles 001 and 004, whose watchers take every event for a release; hazard B12",
 		Expect: []Expectation{
-			{"zk-fair-historical", []harness.Harm{harness.Stall}, "the event ends its watch, and it polls every three seconds from then on"},
-			{"zk-(boolean-mutex|two-level)-historical", []harness.Harm{harness.Stall, harness.Stuck, harness.Misled}, "the watcher's error is kept for good, and its ticket stays in line"},
+			{"zk-fair-historical", []oracle.Anomaly{oracle.Stall}, "the event ends its watch, and it polls every three seconds from then on"},
+			{"zk-(boolean-mutex|two-level)-historical", []oracle.Anomaly{oracle.Stall, oracle.Stuck, oracle.Misled}, "the watcher's error is kept for good, and its ticket stays in line"},
 			{".*", nil, "watches outlive connections, and a ticket its client's session"},
 		},
 		Try: queues(func(ctx context.Context, q *queue) {
@@ -115,7 +117,7 @@ var hazardWatchScenarios = table(Scenario{
 		Fault:    "an operator writes to the holder's ticket, which fires the waiter's watch, and later the holder releases the lock",
 		Source:   "ZooKeeper Programmer's Guide, watches are one-time triggers; hazard B3: source article 001",
 		Expect: []Expectation{
-			{"zk-fair-historical", []harness.Harm{harness.Stall}, "any event ends its watch, and it polls every three seconds from then on"},
+			{"zk-fair-historical", []oracle.Anomaly{oracle.Stall}, "any event ends its watch, and it polls every three seconds from then on"},
 			{".*", nil, "it looks at the queue and watches again, or its tickets cannot be written to by others"},
 		},
 		Try: queues(func(ctx context.Context, q *queue) {

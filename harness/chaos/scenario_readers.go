@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"locklab/harness"
+	"locklab/harness/oracle"
+	"locklab/harness/result"
 )
 
 var readerScenarios = table(Scenario{
@@ -16,11 +18,11 @@ var readerScenarios = table(Scenario{
 		Source:   "Redisson issues 1542 and 1458: readers that waited behind a writer took turns; release notes of Redisson 3.8.2",
 		Locks:    "redis-(rw|rw-redisson)|zk-(rw|rw-curator)|curator-rw",
 		Expect: []Expectation{
-			{"redis-rw-redisson", []harness.Harm{harness.Stall}, "a message wakes one of the waiters of a client, and the next one is woken when that reader leaves"},
+			{"redis-rw-redisson", []oracle.Anomaly{oracle.Stall}, "a message wakes one of the waiters of a client, and the next one is woken when that reader leaves"},
 			{"redis-rw", nil, "a release admits all readers that are next to each other in the queue"},
 			{".*", nil, "readers wait for the ticket of the writer, and not for each other"},
 		},
-		Aims: []Aim{{"redis-rw|zk-rw", harness.FaultAim{Figure: "readers inside together", Quantile: 0, Least: true, Limit: readers, Text: "all"}}},
+		Aims: []Aim{{"redis-rw|zk-rw", result.FaultAim{Figure: "readers inside together", Quantile: 0, Least: true, Limit: readers, Text: "all"}}},
 		Try: perLock(2, func(ctx context.Context, t *Try, s *Subject, hosts []*Host) {
 			at := must(t.At(ctx, s.Variant))
 			if at.Kind == harness.KindRedis {
@@ -59,7 +61,7 @@ func (t *Try) readTogether(ctx context.Context, s *Subject, writer *Worker, rs [
 	n := count(ctx, TTL, in, len(rs))
 	s.Figure("readers inside together", "", float64(n))
 	if n < len(rs) {
-		s.ShowTimed(harness.Stall, began, now(), TTL/2, "%d of %d readers were in %v after the writer had left", n, len(rs), TTL)
+		s.ShowTimed(oracle.Stall, began, now(), TTL/2, "%d of %d readers were in %v after the writer had left", n, len(rs), TTL)
 	}
 	close(leave)
 	count(ctx, 5*TTL, left, len(rs))

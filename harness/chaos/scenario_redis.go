@@ -8,6 +8,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"locklab/harness"
+	"locklab/harness/oracle"
 	"locklab/internal/backend"
 )
 
@@ -39,13 +40,13 @@ const (
 )
 
 var published = Expectation{redisPublished,
-	[]harness.Harm{harness.TwoHolders, harness.StaleWrite, harness.Overtaken, harness.Stall, harness.Stuck, harness.Misled},
+	[]oracle.Anomaly{oracle.TwoHolders, oracle.StaleWrite, oracle.Overtaken, oracle.Stall, oracle.Stuck, oracle.Misled},
 	"it is published as it was, with defects of its own that lose locks and give them away"}
 
-var losesWakeUps = Expectation{"rueidislock|rueidislock-majority", []harness.Harm{harness.Stall, harness.Stuck},
+var losesWakeUps = Expectation{"rueidislock|rueidislock-majority", []oracle.Anomaly{oracle.Stall, oracle.Stuck},
 	"a request that takes longer than its limit loses a wake-up: the server does not tell a client of what that has deleted itself"}
 
-var twoPermits = Expectation{"redis-semaphore", []harness.Harm{harness.Overtaken},
+var twoPermits = Expectation{"redis-semaphore", []oracle.Anomaly{oracle.Overtaken},
 	"both permits may be free at once, and two waiters hear of theirs in either order"}
 
 // forgotten is the expectation for locks that the server has forgotten. Redlock's other two
@@ -55,19 +56,19 @@ var forgotten = slices.Concat([]Expectation{
 }, forgottenFenced, forgottenPlain)
 
 var forgottenFenced = []Expectation{
-	{"redis-cohort", []harness.Harm{harness.TwoHolders}, "the server has forgotten the holder, which hears of it by its next renewal; tokens go with the clock besides"},
-	{redisFenced, []harness.Harm{harness.TwoHolders, harness.Overtaken}, "the server has forgotten the holder and the queue, and the holder hears of it by its next renewal; tokens go with the clock besides"},
+	{"redis-cohort", []oracle.Anomaly{oracle.TwoHolders}, "the server has forgotten the holder, which hears of it by its next renewal; tokens go with the clock besides"},
+	{redisFenced, []oracle.Anomaly{oracle.TwoHolders, oracle.Overtaken}, "the server has forgotten the holder and the queue, and the holder hears of it by its next renewal; tokens go with the clock besides"},
 }
 
 var forgottenPlain = []Expectation{
 	published,
-	{"redis-token", []harness.Harm{harness.TwoHolders, harness.StaleWrite, harness.Overtaken}, "its element was with the holder, and the next client makes another"},
-	{"rueidislock.*", []harness.Harm{harness.TwoHolders, harness.StaleWrite, harness.Stall, harness.Stuck}, "the server has forgotten the holder, which hears of it by a notification or its next renewal; a waiter may sleep past its own"},
-	{redisRenewed, []harness.Harm{harness.TwoHolders, harness.StaleWrite}, "the server has forgotten the holder, which hears of it by its next renewal"},
-	{redisFixed, []harness.Harm{harness.TwoHolders, harness.StaleWrite}, "the server has forgotten the holder, which never asks again"},
+	{"redis-token", []oracle.Anomaly{oracle.TwoHolders, oracle.StaleWrite, oracle.Overtaken}, "its element was with the holder, and the next client makes another"},
+	{"rueidislock.*", []oracle.Anomaly{oracle.TwoHolders, oracle.StaleWrite, oracle.Stall, oracle.Stuck}, "the server has forgotten the holder, which hears of it by a notification or its next renewal; a waiter may sleep past its own"},
+	{redisRenewed, []oracle.Anomaly{oracle.TwoHolders, oracle.StaleWrite}, "the server has forgotten the holder, which hears of it by its next renewal"},
+	{redisFixed, []oracle.Anomaly{oracle.TwoHolders, oracle.StaleWrite}, "the server has forgotten the holder, which never asks again"},
 }
 
-var tokenOrder = Expectation{"redis-token", []harness.Harm{harness.Overtaken},
+var tokenOrder = Expectation{"redis-token", []oracle.Anomaly{oracle.Overtaken},
 	"it has no lease, and its waiters ask again every second, then behind the others"}
 
 // keeps returns the expectations of locks that outlive a fault.

@@ -12,6 +12,7 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/oracle"
+	"locklab/harness/result"
 	"locklab/internal/backend"
 )
 
@@ -22,14 +23,14 @@ var clusterScenarios = table(Scenario{
 		Question: "Does one node of a Redis Cluster that hangs cost locks of the other nodes?",
 		Fault:    "one of three primaries is stopped (SIGSTOP) for four leases, and continued, while two clients lock and unlock on all of them; each node serves on when another has failed (cluster-require-full-coverage no); judged are the locks of the nodes that run, and exclusion and tokens on all",
 		Source:   "Redis Cluster specification; Redisson issue 2669 and, in 4.7.0, org.redisson.renewal.RenewalTask: renewals go from slot to slot, and a round ends with the first that is not answered",
-		Tests:    []harness.Guarantee{harness.Fencing}, Locks: "redis-(queue|reentrant|rw|semaphore|multi|cohort|poll|pubsub|renewals-redisson)|redsync|bsm-redislock-100ms",
+		Tests:    []result.Guarantee{result.Fencing}, Locks: "redis-(queue|reentrant|rw|semaphore|multi|cohort|poll|pubsub|renewals-redisson)|redsync|bsm-redislock-100ms",
 		Expect: []Expectation{
-			{"redis-renewals-redisson", []harness.Harm{harness.Lost, harness.Stall}, "what is behind the slot of the node that hangs is not renewed, on whatever node it is"},
+			{"redis-renewals-redisson", []oracle.Anomaly{oracle.Lost, oracle.Stall}, "what is behind the slot of the node that hangs is not renewed, on whatever node it is"},
 			{".*", nil, "the requests, the renewals and the waiters of a node wait for that node alone"},
 		},
 		Aims: []Aim{
-			{redisRecommended, harness.FaultAim{Figure: "window", Quantile: 1, Limit: float64(TTL), Text: "a lease"}},
-			{redisRecommended, harness.FaultAim{Figure: "leases lost on other nodes", Quantile: 1, Limit: 0, Text: "none"}},
+			{redisRecommended, result.FaultAim{Figure: "window", Quantile: 1, Limit: float64(TTL), Text: "a lease"}},
+			{redisRecommended, result.FaultAim{Figure: "leases lost on other nodes", Quantile: 1, Limit: 0, Text: "none"}},
 		},
 		Try: func(ctx context.Context, t *Try) {
 			server := must(t.Shared(ctx, "redis cluster", startCluster))
@@ -102,8 +103,8 @@ func useAllNodes(ctx context.Context, t *Try, s *Subject, hosts []*Host, at harn
 // checkSafety shows a violation of exclusion, or of the order of tokens, by another lock.
 func (s *Subject) checkSafety(o *Subject, where string) {
 	j := oracle.Judge(o.events(), oracle.RulesOf(s.Variant.Traits, DefaultPrompt))
-	for _, h := range j.Harms() {
-		if slices.Contains([]harness.Harm{harness.TwoHolders, harness.StaleWrite, harness.TokenFell}, h) {
+	for _, h := range j.Anomalies() {
+		if slices.Contains([]oracle.Anomaly{oracle.TwoHolders, oracle.StaleWrite, oracle.TokenFell}, h) {
 			s.Show(h, "by the lock %s", where)
 		}
 	}

@@ -9,6 +9,8 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"locklab/harness"
+	"locklab/harness/oracle"
+	"locklab/harness/result"
 	"locklab/internal/backend"
 	"locklab/internal/faultproxy"
 )
@@ -94,7 +96,7 @@ func (r *replicated) needs(ctx context.Context, n int) {
 var redisPromotions = table(Scenario{
 	Family: "Redis failover", Locks: redisOne, Deadline: 25 * time.Second, Prompt: 3 * TTL, Tries: 50,
 	Source: "Redis documentation, Distributed Locks with Redis, Why failover-based implementations are not enough; Kingsbury 2013, Call me maybe: Redis",
-	Tests:  []harness.Guarantee{harness.Failover, harness.Fencing},
+	Tests:  []result.Guarantee{result.Failover, result.Fencing},
 }, []Scenario{
 	{Name: "redis-promotion-replicated", Takes: 2,
 		Question: "Is a lock kept through the death of a primary whose replica is up to date?",
@@ -119,7 +121,7 @@ var redisPromotions = table(Scenario{
 		Fault:    "the primary is cut off from its replica while the lock is held, is told of the release and is killed; the replica, which still has the lock, is promoted",
 		Expect: []Expectation{
 			published, losesWakeUps,
-			{"redis-token", []harness.Harm{harness.Overtaken, harness.Stall, harness.Stuck}, "the push that gave it back is lost"},
+			{"redis-token", []oracle.Anomaly{oracle.Overtaken, oracle.Stall, oracle.Stuck}, "the push that gave it back is lost"},
 			{redisOne, nil, "the lock is free when the lease that the replica knows of is over"},
 		},
 		Try: onReplicas(backend.RedisOptions{}, func(ctx context.Context, r *replicated) {
@@ -138,7 +140,7 @@ var redisPromotions = table(Scenario{
 		Question: "Do tokens rise if the clock of the new primary is behind?",
 		Fault:    "the primary is cut off from its replica, whose clock is a minute behind, grants the lock and is killed; the replica is promoted",
 		Expect: slices.Concat([]Expectation{
-			{redisFenced, []harness.Harm{harness.TwoHolders, harness.Overtaken, harness.TokenFell, harness.StaleWrite}, "tokens go with the counter and the clock of the server, and both fall"},
+			{redisFenced, []oracle.Anomaly{oracle.TwoHolders, oracle.Overtaken, oracle.TokenFell, oracle.StaleWrite}, "tokens go with the counter and the clock of the server, and both fall"},
 		}, forgottenPlain),
 		Try: onReplicas(backend.RedisOptions{Clock: true}, func(ctx context.Context, r *replicated) {
 			check(r.server.SetClock(1, -time.Minute))
@@ -199,14 +201,14 @@ func onWait(replicas int, prepare func(ctx context.Context, r *replicated)) func
 var redisWaits = table(Scenario{
 	Family: "Redis WAIT", Locks: "redis-wait|redis-poll-5ms", Deadline: 25 * time.Second, Prompt: 3 * TTL, Tries: 50,
 	Source: "Redis documentation, WAIT, Consistency and WAIT, and Replication, Allow writes only with N attached replicas",
-	Tests:  []harness.Guarantee{harness.Failover, harness.Fencing},
+	Tests:  []result.Guarantee{result.Failover, result.Fencing},
 }, []Scenario{
 	{Name: "redis-wait-cut", Takes: 2,
 		Question: "Does WAIT prevent two holders when the only replica that can confirm a grant has not heard of it?",
 		Fault:    "the primary is cut off from its only replica; a client asks it for the lock for a second; then it is killed and the replica is promoted",
 		Expect: []Expectation{
 			{"redis-wait", nil, "no replica confirms the grant, and the client gives it back"},
-			{".*", []harness.Harm{harness.TwoHolders, harness.StaleWrite}, "the replica has not heard of the grant"},
+			{".*", []oracle.Anomaly{oracle.TwoHolders, oracle.StaleWrite}, "the replica has not heard of the grant"},
 		},
 		Try: onWait(1, func(context.Context, *replicated) {}),
 	},
@@ -214,8 +216,8 @@ var redisWaits = table(Scenario{
 		Question: "Does WAIT, with min-replicas-to-write, prevent two holders when another replica takes over than has confirmed the grant?",
 		Fault:    "the primary, with min-replicas-to-write 1, is cut off from one of two replicas, and grants the lock, which the other one confirms; then it is killed and the replica that was cut off is promoted",
 		Expect: []Expectation{
-			{"redis-wait", []harness.Harm{harness.TwoHolders, harness.StaleWrite}, "a majority has confirmed the grant and one replica is enough for the primary, but nothing makes that one its successor"},
-			{".*", []harness.Harm{harness.TwoHolders, harness.StaleWrite}, "the replica has not heard of the grant"},
+			{"redis-wait", []oracle.Anomaly{oracle.TwoHolders, oracle.StaleWrite}, "a majority has confirmed the grant and one replica is enough for the primary, but nothing makes that one its successor"},
+			{".*", []oracle.Anomaly{oracle.TwoHolders, oracle.StaleWrite}, "the replica has not heard of the grant"},
 		},
 		Try: onWait(2, func(ctx context.Context, r *replicated) { r.needs(ctx, 1) }),
 	},

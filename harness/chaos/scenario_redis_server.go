@@ -12,6 +12,8 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"locklab/harness"
+	"locklab/harness/oracle"
+	"locklab/harness/result"
 	"locklab/internal/backend"
 )
 
@@ -32,7 +34,7 @@ func onFleet(o backend.RedisOptions, do func(ctx context.Context, i *incident)) 
 var redisRestarts = table(Scenario{
 	Family: "Redis restart", Locks: redisAll, Deadline: 20 * time.Second, Prompt: 2 * TTL, Tries: 100,
 	Source: "Redis documentation, Redis persistence",
-	Tests:  []harness.Guarantee{harness.Failover, harness.Fencing},
+	Tests:  []result.Guarantee{result.Failover, result.Fencing},
 }, []Scenario{
 	{Name: "redis-restart-empty", Takes: 3, Tries: 200, Short: true,
 		Question: "Does a server that forgets its locks in a restart give them away twice?",
@@ -74,11 +76,11 @@ func restart(ctx context.Context, i *incident) {
 var redisOutages = table(Scenario{
 	Family: "Redis server lost", Locks: redisAll, Deadline: 20 * time.Second, Prompt: 2 * TTL, Tries: 30,
 	Source: "Redis documentation, Distributed Locks with Redis, The Redlock Algorithm",
-	Tests:  []harness.Guarantee{harness.Failover},
+	Tests:  []result.Guarantee{result.Failover},
 	Expect: []Expectation{
 		{"redis-redlock", nil, "two of its three servers are a majority"},
 		published,
-		{redisOne, []harness.Harm{harness.Stall, harness.Stuck}, "there is no other server"},
+		{redisOne, []oracle.Anomaly{oracle.Stall, oracle.Stuck}, "there is no other server"},
 	},
 }, []Scenario{
 	{Name: "redis-server-killed", Takes: 9,
@@ -101,7 +103,7 @@ var redisOutages = table(Scenario{
 		Source:   "Kleppmann 2016, How to do distributed locking",
 		Expect: []Expectation{
 			published, losesWakeUps,
-			{"redis-(queue|rw|semaphore|multi|token)", []harness.Harm{harness.Overtaken}, "an answer that comes later than the lease is no grant: the waiter gives it back and asks again, behind others; and a client is in line only when the server reads that it asks"},
+			{"redis-(queue|rw|semaphore|multi|token)", []oracle.Anomaly{oracle.Overtaken}, "an answer that comes later than the lease is no grant: the waiter gives it back and asks again, behind others; and a client is in line only when the server reads that it asks"},
 			{redisAll, nil, "the lease ends by the clock, and its holder counts it from before it asked"},
 		},
 		Try: onFleet(backend.RedisOptions{}, func(ctx context.Context, i *incident) {
@@ -159,7 +161,7 @@ const (
 
 var redisStates = table(Scenario{
 	Family: "Redis server state", Locks: redisAll, Deadline: 20 * time.Second, Prompt: 2 * TTL, Tries: 100,
-	Tests: []harness.Guarantee{harness.Fencing},
+	Tests: []result.Guarantee{result.Fencing},
 }, []Scenario{
 	{Name: "redis-flushall", Takes: 3, Tries: 200,
 		Question: "What does FLUSHALL do to locks that are held?",
@@ -180,11 +182,11 @@ var redisStates = table(Scenario{
 		Fault:    "maxmemory of the server, whose policy is noeviction, is one byte for longer than the lease; the holders release their locks meanwhile",
 		Source:   "Redis documentation, Key eviction",
 		Expect: []Expectation{
-			{"redis-token", []harness.Harm{harness.Overtaken, harness.Stall, harness.Stuck}, "the push that gives it back is refused, and then it is lost"},
+			{"redis-token", []oracle.Anomaly{oracle.Overtaken, oracle.Stall, oracle.Stuck}, "the push that gives it back is refused, and then it is lost"},
 			published, losesWakeUps, twoPermits,
 			{redisAll, nil, "new locks are refused; what renews and releases them takes no memory"},
 		},
-		Aims: []Aim{{redisRecommended, harness.FaultAim{Figure: refusedFigure, Quantile: 1, Limit: 0, Text: "none"}}},
+		Aims: []Aim{{redisRecommended, result.FaultAim{Figure: refusedFigure, Quantile: 1, Limit: 0, Text: "none"}}},
 		Try: configured("the server has no memory left", "maxmemory", "1", "0", func(ctx context.Context, i *incident) {
 			i.t.Sleep(ctx, TTL+TTL/3)
 			i.t.Each(func(s *Subject) {
@@ -218,12 +220,12 @@ var redisStates = table(Scenario{
 		Question: "Is a client told at once that its user may not lock?",
 		Fault:    "the client connects as a user that may do nothing else (ACL), or with a wrong password, and locks",
 		Source:   "Redis documentation, ACL",
-		Tests:    []harness.Guarantee{},
+		Tests:    []result.Guarantee{},
 		Expect: []Expectation{
-			{"redsync-1ms|rueidislock.*", []harness.Harm{harness.Stall}, "it asks again whatever the server says"},
+			{"redsync-1ms|rueidislock.*", []oracle.Anomaly{oracle.Stall}, "it asks again whatever the server says"},
 			{redisAll, nil, "an error that asking again does not change ends Lock"},
 		},
-		Aims: []Aim{{redisAll, harness.FaultAim{Figure: secretFigure, Quantile: 1, Limit: 0, Text: "none"}}},
+		Aims: []Aim{{redisAll, result.FaultAim{Figure: secretFigure, Quantile: 1, Limit: 0, Text: "none"}}},
 		Try: func(ctx context.Context, t *Try) {
 			f := t.fleet(ctx, backend.RedisOptions{})
 			const user, secret = "outsider", "hunter2hunter2"
@@ -249,7 +251,7 @@ func (s *Subject) beDenied(ctx context.Context, host *Host, at harness.Endpoint)
 		check(errors.New("chaos: the user may lock"))
 	}
 	if errors.Is(said[0], context.DeadlineExceeded) {
-		s.Show(harness.Stall, "Lock waited for %v, to its end, for what the server had refused: %v", time.Since(began).Round(time.Millisecond), said[0])
+		s.Show(oracle.Stall, "Lock waited for %v, to its end, for what the server had refused: %v", time.Since(began).Round(time.Millisecond), said[0])
 	}
 	secret := at.Password
 	at.Password = "not-" + secret
@@ -271,7 +273,7 @@ func (s *Subject) beDenied(ctx context.Context, host *Host, at harness.Endpoint)
 var redisClocks = table(Scenario{
 	Family: "Redis clock", Locks: redisAll, Deadline: 20 * time.Second,
 	Source: "Kleppmann 2016, How to do distributed locking",
-	Tests:  []harness.Guarantee{harness.Fencing},
+	Tests:  []result.Guarantee{result.Fencing},
 }, []Scenario{
 	{Name: "redis-clock-forward", Takes: 4, Tries: 100, Prompt: 3 * TTL,
 		Question: "Are there two holders after the server's clock was set forward?",
@@ -280,10 +282,10 @@ var redisClocks = table(Scenario{
 			{"redis-redlock", nil, "the clocks of two of the three servers go on"},
 			tokenOrder,
 			published,
-			{"redis-semaphore", []harness.Harm{harness.TwoHolders, harness.Overtaken}, "both leases end early, and waiters ask for the permits in either order; tokens rise"},
-			{redisFenced, []harness.Harm{harness.TwoHolders}, "the lease ends early, and its holder hears of it by its next renewal; tokens rise"},
-			{"rueidislock.*", []harness.Harm{harness.TwoHolders, harness.StaleWrite, harness.Stall, harness.Stuck}, "leases are until a time of the client's clock, which is over for the server: all that ask are granted the lock"},
-			{redisPlain, []harness.Harm{harness.TwoHolders, harness.StaleWrite}, "the lease ends early, and there is no token"},
+			{"redis-semaphore", []oracle.Anomaly{oracle.TwoHolders, oracle.Overtaken}, "both leases end early, and waiters ask for the permits in either order; tokens rise"},
+			{redisFenced, []oracle.Anomaly{oracle.TwoHolders}, "the lease ends early, and its holder hears of it by its next renewal; tokens rise"},
+			{"rueidislock.*", []oracle.Anomaly{oracle.TwoHolders, oracle.StaleWrite, oracle.Stall, oracle.Stuck}, "leases are until a time of the client's clock, which is over for the server: all that ask are granted the lock"},
+			{redisPlain, []oracle.Anomaly{oracle.TwoHolders, oracle.StaleWrite}, "the lease ends early, and there is no token"},
 		},
 		Try: onFleet(backend.RedisOptions{Clock: true}, func(ctx context.Context, i *incident) {
 			i.setClock("forward", 2*TTL)
@@ -295,10 +297,10 @@ var redisClocks = table(Scenario{
 		Fault:    "the clock of the server is set back by three leases while the lock is held, and then the process of the holder is killed; of three independent servers, one",
 		Expect: []Expectation{
 			{"redis-redlock", nil, "the clocks of two of the three servers go on"},
-			{"redis-token|redis-redisson12", []harness.Harm{harness.Overtaken, harness.Stall, harness.Stuck}, "nothing ends what its holder left: no lease"},
+			{"redis-token|redis-redisson12", []oracle.Anomaly{oracle.Overtaken, oracle.Stall, oracle.Stuck}, "nothing ends what its holder left: no lease"},
 			published,
-			{"redis-semaphore", []harness.Harm{harness.Stall, harness.Overtaken}, "the lease ends later by as much; both permits are free at once then, and waiters hear of them in either order"},
-			{redisOne, []harness.Harm{harness.Stall}, "the lease ends later by as much"},
+			{"redis-semaphore", []oracle.Anomaly{oracle.Stall, oracle.Overtaken}, "the lease ends later by as much; both permits are free at once then, and waiters hear of them in either order"},
+			{redisOne, []oracle.Anomaly{oracle.Stall}, "the lease ends later by as much"},
 		},
 		Try: onFleet(backend.RedisOptions{Clock: true}, func(ctx context.Context, i *incident) {
 			i.setClock("back", -3*TTL)

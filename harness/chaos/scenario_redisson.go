@@ -8,23 +8,24 @@ import (
 	"strings"
 	"time"
 
-	"locklab/harness"
+	"locklab/harness/oracle"
+	"locklab/harness/result"
 	"locklab/internal/faultproxy"
 )
 
 // redissonScenarios are the hazards of Redisson 1.2.0 and of its current fair lock.
 // Scenario release-late covers the release of the next holder's lock (B19).
 var redissonScenarios = table(Scenario{
-	Family: "Redisson", Tests: []harness.Guarantee{harness.Recovery}, Locks: redissonLocks, Deadline: 20 * time.Second, Prompt: TTL / 2, Tries: 200,
+	Family: "Redisson", Tests: []result.Guarantee{result.Recovery}, Locks: redissonLocks, Deadline: 20 * time.Second, Prompt: TTL / 2, Tries: 200,
 }, []Scenario{
 	{Name: "reentry-late", Takes: 4,
 		Question: "May a holder that locks again take the lock from the next holder?",
 		Fault:    "what a holder sends to lock again, but for the questions whether it has the lock, is held back until its lease is over and the next client holds the lock",
 		Source:   "Redisson 1.2.0, tryLockInner: GET, then MULTI, SET, EXEC, without WATCH (B17)",
-		Tests:    []harness.Guarantee{harness.Fencing},
+		Tests:    []result.Guarantee{result.Fencing},
 		Expect: []Expectation{
-			{"redis-redisson12", []harness.Harm{harness.TwoHolders, harness.StaleWrite, harness.Stall, harness.Stuck}, "it overwrites the owner, and the key has no end then"},
-			{".*", []harness.Harm{harness.Stall}, stallsOnly},
+			{"redis-redisson12", []oracle.Anomaly{oracle.TwoHolders, oracle.StaleWrite, oracle.Stall, oracle.Stuck}, "it overwrites the owner, and the key has no end then"},
+			{".*", []oracle.Anomaly{oracle.Stall}, stallsOnly},
 		},
 		Try: hazard(func(ctx context.Context, t *Try, s *Subject, x *hazardous) {
 			check(x.first.Acquire(ctx, 0))
@@ -50,8 +51,8 @@ var redissonScenarios = table(Scenario{
 		Fault:    "the process of a holder that has locked twice is killed (SIGKILL)",
 		Source:   "Redisson 1.2.0: the SET of a re-entry drops the time to live (B18)",
 		Expect: []Expectation{
-			{"redis-redisson12", []harness.Harm{harness.Stall, harness.Stuck}, "the second SET has dropped the time to live of the key"},
-			{".*", []harness.Harm{harness.Stall}, stallsOnly},
+			{"redis-redisson12", []oracle.Anomaly{oracle.Stall, oracle.Stuck}, "the second SET has dropped the time to live of the key"},
+			{".*", []oracle.Anomaly{oracle.Stall}, stallsOnly},
 		},
 		Try: hazard(func(ctx context.Context, t *Try, s *Subject, x *hazardous) {
 			check(errors.Join(x.first.Acquire(ctx, 0), x.first.Acquire(ctx, 0)))
@@ -64,8 +65,8 @@ var redissonScenarios = table(Scenario{
 		Fault:    "the second request of an acquire is lost and the process of the client is killed (SIGKILL) when the server has executed the first",
 		Source:   "Redisson 1.2.0: SETNX, then PEXPIRE (B20)",
 		Expect: []Expectation{
-			{"redis-redisson12", []harness.Harm{harness.Stall, harness.Stuck}, "the key has no time to live before the second request"},
-			{".*", []harness.Harm{harness.Stall}, stallsOnly},
+			{"redis-redisson12", []oracle.Anomaly{oracle.Stall, oracle.Stuck}, "the key has no time to live before the second request"},
+			{".*", []oracle.Anomaly{oracle.Stall}, stallsOnly},
 		},
 		Try: hazard(func(ctx context.Context, t *Try, s *Subject, x *hazardous) {
 			x.wire.inject(faultproxy.Fault{Do: faultproxy.LoseRequest, Skip: 1, Times: 1 << 20, Match: about(s)})
@@ -80,8 +81,8 @@ var redissonScenarios = table(Scenario{
 		Fault:    "the last question of a waiter is held back until the holder has crashed and its lease is over",
 		Source:   "Redisson 1.2.0: PTTL says -2 of a key that is gone, which is taken for one without an end (B21)",
 		Expect: []Expectation{
-			{"redis-redisson12", []harness.Harm{harness.Stall, harness.Stuck}, "it sleeps beside a free lock until a message comes"},
-			{".*", []harness.Harm{harness.Stall}, "the state of the lock and the time that is left are one answer"},
+			{"redis-redisson12", []oracle.Anomaly{oracle.Stall, oracle.Stuck}, "it sleeps beside a free lock until a message comes"},
+			{".*", []oracle.Anomaly{oracle.Stall}, "the state of the lock and the time that is left are one answer"},
 		},
 		Try: hazard(func(ctx context.Context, t *Try, s *Subject, x *hazardous) {
 			check(x.next.Acquire(ctx, 0))
@@ -108,10 +109,10 @@ var redissonScenarios = table(Scenario{
 		Source:   "Redisson 4.7.0, RedissonFairLock: a waiter behind a dead head is told to ask again in 0 ms; issues 1104, 2278",
 		Locks:    "redis-(fair-redisson|queue|reentrant|rw|semaphore|multi|cohort)",
 		Expect: []Expectation{
-			{"redis-fair-redisson", []harness.Harm{harness.Storm, harness.Stall, harness.Stuck}, "the dead waiter keeps its place for five minutes, and the other asks as fast as the server answers"},
-			{".*", []harness.Harm{harness.Stall}, "the grant to the dead waiter has to run out"},
+			{"redis-fair-redisson", []oracle.Anomaly{oracle.Storm, oracle.Stall, oracle.Stuck}, "the dead waiter keeps its place for five minutes, and the other asks as fast as the server answers"},
+			{".*", []oracle.Anomaly{oracle.Stall}, "the grant to the dead waiter has to run out"},
 		},
-		Aims: []Aim{{redisRecommended, harness.FaultAim{Figure: "requests", Quantile: 1, Limit: stormRate / 2, Text: "50 in a second"}}},
+		Aims: []Aim{{redisRecommended, result.FaultAim{Figure: "requests", Quantile: 1, Limit: stormRate / 2, Text: "50 in a second"}}},
 		Try: perLock(3, func(ctx context.Context, t *Try, s *Subject, hosts []*Host) {
 			l := t.line(ctx, hosts, s)
 			addr := must(t.At(ctx, s.Variant)).Addrs[0][0]
@@ -122,7 +123,7 @@ var redissonScenarios = table(Scenario{
 			after := t.requests(ctx, addr)
 			s.Figure("requests", "1/s", float64(after-before))
 			if after-before > stormRate {
-				s.Show(harness.Storm, "the server answered %d requests in a second", after-before)
+				s.Show(oracle.Storm, "the server answered %d requests in a second", after-before)
 			}
 			l.served(ctx, 2*TTL)
 		}),

@@ -12,6 +12,7 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"locklab/harness"
+	"locklab/harness/oracle"
 	"locklab/internal/backend"
 )
 
@@ -27,7 +28,7 @@ const (
 	zooHistorical = "zk-(persistent|fair-historical|writelock-historical|boolean-mutex-historical|two-level-historical)"
 )
 
-var relics = Expectation{zooHistorical, []harness.Harm{harness.Stuck, harness.Stall, harness.LeftBehind, harness.TwoHolders, harness.Overtaken, harness.StaleWrite, harness.TokenFell},
+var relics = Expectation{zooHistorical, []oracle.Anomaly{oracle.Stuck, oracle.Stall, oracle.LeftBehind, oracle.TwoHolders, oracle.Overtaken, oracle.StaleWrite, oracle.TokenFell},
 	"it takes a lost connection for news of its predecessor, forgets tickets, and loses wake-ups without any fault"}
 
 // zooSession is the session timeout of clients of an ensemble: longer than its servers
@@ -120,7 +121,7 @@ func (c *contenders) settle(ctx context.Context) {
 			left = must(s.tickets(conn))
 			return len(left) <= waiting[s]
 		}) {
-			s.Show(harness.LeftBehind, "%d tickets of %d clients, of which %d wait", len(left), len(c.workers[s]), waiting[s])
+			s.Show(oracle.LeftBehind, "%d tickets of %d clients, of which %d wait", len(left), len(c.workers[s]), waiting[s])
 		}
 	})
 }

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"locklab/harness"
+	"locklab/harness/oracle"
+	"locklab/harness/result"
 	"locklab/internal/backend"
 )
 
@@ -19,16 +21,16 @@ const (
 	cutOffWait = sampleSession + 5*time.Second
 )
 
-var toldBefore = []Aim{{zooSessions, harness.FaultAim{Figure: "margin", Quantile: 0, Least: true, Limit: 0, Text: "told before the next enters"}}}
+var toldBefore = []Aim{{zooSessions, result.FaultAim{Figure: "margin", Quantile: 0, Least: true, Limit: 0, Text: "told before the next enters"}}}
 
 var zooCutScenarios = table(Scenario{
 	Family: "ZooKeeper holder cut off", Locks: zooLocks, Deadline: 60 * time.Second, Prompt: cutOffWait, Arrival: cutOffWait, Tries: 30,
 	Source: "docs/decisions/0009-zk-contact.md; ZOOKEEPER-2678; Alquraan et al. 2018, An analysis of network-partitioning failures",
-	Tests:  []harness.Guarantee{harness.Failover},
+	Tests:  []result.Guarantee{result.Failover},
 	Expect: []Expectation{
 		{zooSessions, nil, "its lease counts from writes that a majority has committed, so it ends before the session does"},
 		{"zk-persistent", nil, "its ticket outlives the session: none can enter beside it"},
-		{".*", []harness.Harm{harness.TwoHolders}, "the server answers pings, so the client takes the session to live that the others have ended"},
+		{".*", []oracle.Anomaly{oracle.TwoHolders}, "the server answers pings, so the client takes the session to live that the others have ended"},
 	},
 	Aims: toldBefore,
 }, []Scenario{
@@ -46,15 +48,15 @@ var zooCutScenarios = table(Scenario{
 		Question: "Is a holder that reaches no server told before the next client enters?",
 		Fault:    "all that the holder and the server tell each other vanishes, and neither side hears of it; later that is over, and the holder locks again",
 		Source:   "samuel/go-zookeeper issue 20; Burrows 2006, The Chubby lock service, 2.8",
-		Tests:    []harness.Guarantee{harness.Failover, harness.Recovery},
+		Tests:    []result.Guarantee{result.Failover, result.Recovery},
 		Expect: []Expectation{
 			{zooSessions, nil, "its lease ends by its own clock, a margin before the session"},
-			{"zk-persistent", []harness.Harm{harness.Stuck, harness.Stall, harness.LeftBehind}, "its ticket outlives the session: the next waits until its owner is back"},
-			{"curator-.*", []harness.Harm{harness.TwoHolders}, "it takes the session to be lost a session timeout after it has noticed, and the server ends it a timeout after the last packet"},
-			{"zk-two-level-historical", []harness.Harm{harness.TwoHolders, harness.Stuck, harness.Misled}, "nothing tells it, and its local lock stays taken when a request fails, so that TryLock refuses a free lock"},
-			{".*", []harness.Harm{harness.TwoHolders, harness.Stuck}, "it is told by the server, when it is connected again"},
+			{"zk-persistent", []oracle.Anomaly{oracle.Stuck, oracle.Stall, oracle.LeftBehind}, "its ticket outlives the session: the next waits until its owner is back"},
+			{"curator-.*", []oracle.Anomaly{oracle.TwoHolders}, "it takes the session to be lost a session timeout after it has noticed, and the server ends it a timeout after the last packet"},
+			{"zk-two-level-historical", []oracle.Anomaly{oracle.TwoHolders, oracle.Stuck, oracle.Misled}, "nothing tells it, and its local lock stays taken when a request fails, so that TryLock refuses a free lock"},
+			{".*", []oracle.Anomaly{oracle.TwoHolders, oracle.Stuck}, "it is told by the server, when it is connected again"},
 		},
-		Aims: append([]Aim{{zooRecommended, harness.FaultAim{Figure: "window", Quantile: 1, Limit: float64(SessionTimeout + time.Second), Text: "session timeout + 1 s"}}},
+		Aims: append([]Aim{{zooRecommended, result.FaultAim{Figure: "window", Quantile: 1, Limit: float64(SessionTimeout + time.Second), Text: "session timeout + 1 s"}}},
 			toldBefore...),
 		Try: func(ctx context.Context, t *Try) {
 			at := must(t.At(ctx, t.Subjects[0].Variant))
@@ -126,7 +128,7 @@ func (p *pair) again(ctx context.Context, lost bool) {
 		err := w.Release(release)
 		cancel()
 		if err == nil && lost {
-			w.Lock.Show(harness.Misled, "the release of a lock that was lost returned no error")
+			w.Lock.Show(oracle.Misled, "the release of a lock that was lost returned no error")
 		}
 		// The loop begins when the release is over, after up to ten seconds with Curator.
 		begin, cancel := context.WithTimeout(ctx, time.Second)

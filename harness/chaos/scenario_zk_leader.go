@@ -6,11 +6,13 @@ import (
 	"time"
 
 	"locklab/harness"
+	"locklab/harness/oracle"
+	"locklab/harness/result"
 	"locklab/internal/backend"
 )
 
 var zooLeaderScenarios = table(Scenario{
-	Family: "ZooKeeper server lost", Tests: []harness.Guarantee{harness.Failover, harness.Fencing}, Locks: zooLocks, Deadline: 90 * time.Second, Prompt: zooPrompt, Arrival: zooPrompt, Tries: 30,
+	Family: "ZooKeeper server lost", Tests: []result.Guarantee{result.Failover, result.Fencing}, Locks: zooLocks, Deadline: 90 * time.Second, Prompt: zooPrompt, Arrival: zooPrompt, Tries: 30,
 }, []Scenario{
 	{Name: "leader-killed", Takes: 40, Down: true, Short: true,
 		Question: "For how long is a lock out of reach after the leader of the ensemble was killed?",
@@ -50,11 +52,11 @@ var zooLeaderScenarios = table(Scenario{
 		Question: "How long is a lock taken after its holder and the leader of the ensemble have died together?",
 		Fault:    "the leader of three servers and the process of the holder are killed (SIGKILL), and the leader is restarted later",
 		Source:   "Hunt et al. 2010, ZooKeeper, 5.4: a new leader gives each session a whole timeout",
-		Tests:    []harness.Guarantee{harness.Failover, harness.Fencing, harness.Recovery},
+		Tests:    []result.Guarantee{result.Failover, result.Fencing, result.Recovery},
 		Expect: append([]Expectation{
-			{zooSessions, []harness.Harm{harness.Stall}, "the session of the dead holder runs for its whole timeout from the election on"},
+			{zooSessions, []oracle.Anomaly{oracle.Stall}, "the session of the dead holder runs for its whole timeout from the election on"},
 		}, elected[1:]...),
-		Aims: []Aim{{zooRecommended, harness.FaultAim{Figure: "window", Quantile: 0.5, Limit: float64(zooPrompt + 2*tick + 500*time.Millisecond),
+		Aims: []Aim{{zooRecommended, result.FaultAim{Figure: "window", Quantile: 0.5, Limit: float64(zooPrompt + 2*tick + 500*time.Millisecond),
 			Text: "election of 1.5 s, session timeout, 2 ticks"}}},
 		Try: outage(holdAndWait, func(ctx context.Context, c *contenders, e *backend.Server, leader int) (undo func()) {
 			c.t.Fault("the leader is killed")
@@ -67,7 +69,7 @@ var zooLeaderScenarios = table(Scenario{
 		Fault:    "a follower of three servers is killed, restarted a second later, and the leader is killed while it loads and catches up; then the leader is restarted",
 		Source:   "Junqueira, Reed & Serafini 2011, Zab, phase 2; ZOOKEEPER-2845",
 		Expect: append([]Expectation{
-			{zooSessions, []harness.Harm{harness.Stall}, "the servers have no majority until the one that catches up is ready, and initLimit ticks more for each vote that fails"},
+			{zooSessions, []oracle.Anomaly{oracle.Stall}, "the servers have no majority until the one that catches up is ready, and initLimit ticks more for each vote that fails"},
 		}, elected[1:]...),
 		Try: outage(contend3, func(ctx context.Context, c *contenders, e *backend.Server, leader int) (undo func()) {
 			follower := c.t.follower(leader)
@@ -136,18 +138,18 @@ func kill(ctx context.Context, e *backend.Server, i int) (undo func()) {
 
 var elected = []Expectation{
 	{zooSessions, nil, "its clients look for another server, where the session and the ticket live on, and try again what failed"},
-	{"zk-persistent", []harness.Harm{harness.Stuck, harness.Stall, harness.LeftBehind}, "a ticket whose making has failed stays for ever"},
+	{"zk-persistent", []oracle.Anomaly{oracle.Stuck, oracle.Stall, oracle.LeftBehind}, "a ticket whose making has failed stays for ever"},
 	relics,
-	{"go-zookeeper-lock", []harness.Harm{harness.Stuck, harness.Stall, harness.LeftBehind}, "a request that fails leaves the ticket in the queue for as long as the session lives"},
-	{"curator-.*", []harness.Harm{harness.Stall, harness.LeftBehind, harness.Overtaken}, "its retries end after a second, which an election may take: a ticket that it could not remove stays, and one that it makes again is behind others"},
+	{"go-zookeeper-lock", []oracle.Anomaly{oracle.Stuck, oracle.Stall, oracle.LeftBehind}, "a request that fails leaves the ticket in the queue for as long as the session lives"},
+	{"curator-.*", []oracle.Anomaly{oracle.Stall, oracle.LeftBehind, oracle.Overtaken}, "its retries end after a second, which an election may take: a ticket that it could not remove stays, and one that it makes again is behind others"},
 }
 
 var voted = append([]Expectation{
-	{zooSessions, []harness.Harm{harness.Stall}, "the servers may need a second vote, initLimit ticks after the first, and no client can do anything meanwhile"},
+	{zooSessions, []oracle.Anomaly{oracle.Stall}, "the servers may need a second vote, initLimit ticks after the first, and no client can do anything meanwhile"},
 }, elected[1:]...)
 
-var soonElected = []Aim{{zooRecommended, harness.FaultAim{Figure: "window", Quantile: 0.5, Limit: float64(1500 * time.Millisecond), Text: "1.5 s"}}}
+var soonElected = []Aim{{zooRecommended, result.FaultAim{Figure: "window", Quantile: 0.5, Limit: float64(1500 * time.Millisecond), Text: "1.5 s"}}}
 
-var hangs = []Aim{{zooRecommended, harness.FaultAim{Figure: "window", Quantile: 1, Limit: float64(zooPrompt), Text: "session timeout + 1 s"}}}
+var hangs = []Aim{{zooRecommended, result.FaultAim{Figure: "window", Quantile: 1, Limit: float64(zooPrompt), Text: "session timeout + 1 s"}}}
 
 func (t *Try) follower(leader int) int { return (leader + 1 + t.Rand.IntN(2)) % 3 }

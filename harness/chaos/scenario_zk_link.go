@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"locklab/harness"
+	"locklab/harness/oracle"
+	"locklab/harness/result"
 	"locklab/internal/faultproxy"
 )
 
@@ -61,17 +63,17 @@ func (w wire) late(d, jitter time.Duration, seed uint64) {
 
 var linkExpected = []Expectation{
 	{zooSessions, nil, "it looks up what became of its requests, removes tickets that no client needs, and its lease ends by its own clock"},
-	{"zk-persistent", []harness.Harm{harness.Stuck, harness.Stall, harness.LeftBehind}, "a ticket outlives the session of its client"},
+	{"zk-persistent", []oracle.Anomaly{oracle.Stuck, oracle.Stall, oracle.LeftBehind}, "a ticket outlives the session of its client"},
 	relics,
-	{"go-zookeeper-lock", []harness.Harm{harness.Stuck, harness.Stall, harness.LeftBehind, harness.TwoHolders}, "a request that fails leaves its ticket in the queue for as long as the session lives, and the end of a session is told when the client is connected again"},
-	{"curator-.*", []harness.Harm{harness.Stall, harness.LeftBehind, harness.TwoHolders, harness.Overtaken}, "its retries end after a second, and it counts a session from when it notices that a server is silent"},
+	{"go-zookeeper-lock", []oracle.Anomaly{oracle.Stuck, oracle.Stall, oracle.LeftBehind, oracle.TwoHolders}, "a request that fails leaves its ticket in the queue for as long as the session lives, and the end of a session is told when the client is connected again"},
+	{"curator-.*", []oracle.Anomaly{oracle.Stall, oracle.LeftBehind, oracle.TwoHolders, oracle.Overtaken}, "its retries end after a second, and it counts a session from when it notices that a server is silent"},
 }
 
 const longerThanSession = SessionTimeout + 3*tick
 
 var zooLinkScenarios = table(Scenario{
 	Family: "ZooKeeper connection", Locks: zooLocks, Deadline: 30 * time.Second, Prompt: zooRequestPrompt, Arrival: 2 * zooRequestPrompt, Tries: 200,
-	Tests:  []harness.Guarantee{harness.Recovery},
+	Tests:  []result.Guarantee{result.Recovery},
 	Expect: linkExpected,
 }, []Scenario{
 	{Name: "zk-resets", Takes: 24,
@@ -136,7 +138,7 @@ var zooLinkScenarios = table(Scenario{
 		Fault:    "what servers send to a client of each lock vanishes for longer than its session, on new connections too, and what it sends arrives",
 		Source:   "Alquraan et al. 2018, An analysis of network-partitioning failures: simplex partitions",
 		Expect: append([]Expectation{
-			{zooSessions, []harness.Harm{harness.Stall}, "the server hears the client come back again and again, and keeps its session and its ticket, until it can remove that"},
+			{zooSessions, []oracle.Anomaly{oracle.Stall}, "the server hears the client come back again and again, and keeps its session and its ticket, until it can remove that"},
 		}, linkExpected[1:]...),
 		Try: forAWhile("no reply reaches a client", longerThanSession, func(p *faultproxy.Proxy, on bool) { p.BlackHole(faultproxy.Reply, on) }),
 	},

@@ -11,17 +11,18 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
-	"locklab/harness"
+	"locklab/harness/oracle"
+	"locklab/harness/result"
 	"locklab/internal/backend"
 )
 
 const zooQueues = "zk-(handoff|fair|curator|herd|rw|rw-curator|two-level|two-level-local-first|cohort|poll|writelock|boolean-mutex|persistent|fair-historical|writelock-historical|boolean-mutex-historical)|go-zookeeper-lock|curator-(mutex|mutex-shared|rw)"
 
-var outdated = Expectation{zooHistorical, relics.Harms, "it does not look whether its ticket is there, and loses wake-ups without any fault"}
+var outdated = Expectation{zooHistorical, relics.Anomalies, "it does not look whether its ticket is there, and loses wake-ups without any fault"}
 
 var zooOperatorScenarios = table(Scenario{
 	Family: "ZooKeeper operator", Locks: zooLocks, Deadline: 30 * time.Second, Prompt: zooRequestPrompt, Arrival: 2 * zooRequestPrompt, Tries: 200,
-	Tests: []harness.Guarantee{harness.Fencing},
+	Tests: []result.Guarantee{result.Fencing},
 }, []Scenario{
 	{Name: "zk-holder-ticket-deleted", Takes: 11,
 		Question: "Is a holder told when an operator deletes its ticket?",
@@ -29,9 +30,9 @@ var zooOperatorScenarios = table(Scenario{
 		Source:   "docs of zkCli delete; Netflix/curator issue 9",
 		Locks:    zooQueues,
 		Expect: []Expectation{
-			{zooSessions, []harness.Harm{harness.TwoHolders}, "the holder and the next client are told by the same event, and either may be faster; the token refuses a late write"},
+			{zooSessions, []oracle.Anomaly{oracle.TwoHolders}, "the holder and the next client are told by the same event, and either may be faster; the token refuses a late write"},
 			outdated,
-			{".*", []harness.Harm{harness.TwoHolders, harness.StaleWrite}, "it does not watch its own ticket"},
+			{".*", []oracle.Anomaly{oracle.TwoHolders, oracle.StaleWrite}, "it does not watch its own ticket"},
 		},
 		Try: deleteTicket(0),
 	},
@@ -41,11 +42,11 @@ var zooOperatorScenarios = table(Scenario{
 		Source:   "go-zookeeper/zk lock.go, which compares its own number with the listed ones",
 		Locks:    zooQueues,
 		Expect: []Expectation{
-			{"zk-(fair|curator|rw-curator|writelock|boolean-mutex)", []harness.Harm{harness.Overtaken}, "it finds that its ticket is gone when the one ahead goes, and queues again"},
+			{"zk-(fair|curator|rw-curator|writelock|boolean-mutex)", []oracle.Anomaly{oracle.Overtaken}, "it finds that its ticket is gone when the one ahead goes, and queues again"},
 			{zooSessions, nil, "it is told that its ticket is gone, and queues again"},
 			outdated,
-			{"go-zookeeper-lock", []harness.Harm{harness.TwoHolders, harness.StaleWrite, harness.Overtaken}, "it takes itself for the first if it lists no lower number, whether it finds its own or not"},
-			{"curator-.*", []harness.Harm{harness.Stall, harness.Overtaken}, "it finds that its ticket is gone when the one ahead goes, and tries again"},
+			{"go-zookeeper-lock", []oracle.Anomaly{oracle.TwoHolders, oracle.StaleWrite, oracle.Overtaken}, "it takes itself for the first if it lists no lower number, whether it finds its own or not"},
+			{"curator-.*", []oracle.Anomaly{oracle.Stall, oracle.Overtaken}, "it finds that its ticket is gone when the one ahead goes, and tries again"},
 		},
 		Try: deleteTicket(1),
 	},
@@ -54,9 +55,9 @@ var zooOperatorScenarios = table(Scenario{
 		Fault:    "all tickets of each lock and the node above them are deleted by another client, while clients hold and wait",
 		Source:   "Netflix/curator issue 29; docs of zkCli deleteall",
 		Expect: []Expectation{
-			{zooSessions, []harness.Harm{harness.TwoHolders}, "a holder of milliseconds does not watch its ticket yet; tokens rise all the same"},
+			{zooSessions, []oracle.Anomaly{oracle.TwoHolders}, "a holder of milliseconds does not watch its ticket yet; tokens rise all the same"},
 			outdated,
-			{".*", []harness.Harm{harness.TwoHolders, harness.StaleWrite, harness.Stall, harness.Stuck, harness.Overtaken, harness.LeftBehind}, "a holder does not watch its ticket, and a waiter does not look whether it is there"},
+			{".*", []oracle.Anomaly{oracle.TwoHolders, oracle.StaleWrite, oracle.Stall, oracle.Stuck, oracle.Overtaken, oracle.LeftBehind}, "a holder does not watch its ticket, and a waiter does not look whether it is there"},
 		},
 		Try: func(ctx context.Context, t *Try) {
 			at := must(t.At(ctx, t.Subjects[0].Variant))
@@ -77,7 +78,7 @@ var zooOperatorScenarios = table(Scenario{
 		Source:   "ZOOKEEPER-3249; DataTree.createNode of ZooKeeper 3.8",
 		Expect: []Expectation{
 			{zooSessions + "|zk-persistent", nil, "it refuses numbers near the end, and makes its node again while there is no ticket"},
-			{".*", []harness.Harm{harness.TwoHolders, harness.StaleWrite, harness.TokenFell, harness.Overtaken, harness.Stall, harness.Stuck, harness.LeftBehind, harness.Misled}, "it orders tickets by numbers, which are equal or negative now"},
+			{".*", []oracle.Anomaly{oracle.TwoHolders, oracle.StaleWrite, oracle.TokenFell, oracle.Overtaken, oracle.Stall, oracle.Stuck, oracle.LeftBehind, oracle.Misled}, "it orders tickets by numbers, which are equal or negative now"},
 		},
 		Try: func(ctx context.Context, t *Try) {
 			const next = math.MaxInt32 - 5

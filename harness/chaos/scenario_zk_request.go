@@ -7,7 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"locklab/harness"
+	"locklab/harness/oracle"
+	"locklab/harness/result"
 	"locklab/internal/faultproxy"
 )
 
@@ -63,16 +64,16 @@ func requestExpected(why string) []Expectation {
 		{zooSessions, nil, "what may have been done is looked up or done again on the next connection, and tickets that no client needs are removed"},
 		{"zk-persistent", nil, "it is zk-fair with tickets that outlive sessions, and none ends here"},
 		relics,
-		{"go-zookeeper-lock", []harness.Harm{harness.Stuck, harness.Stall, harness.LeftBehind}, why},
-		{"curator-semaphore-mutex", []harness.Harm{harness.Stall, harness.LeftBehind}, "a wait that is given up, as all are at the end, may leave it locked"},
-		{"curator-.*", []harness.Harm{harness.Stall}, "it tries again, and removes tickets in the background until that succeeds"},
+		{"go-zookeeper-lock", []oracle.Anomaly{oracle.Stuck, oracle.Stall, oracle.LeftBehind}, why},
+		{"curator-semaphore-mutex", []oracle.Anomaly{oracle.Stall, oracle.LeftBehind}, "a wait that is given up, as all are at the end, may leave it locked"},
+		{"curator-.*", []oracle.Anomaly{oracle.Stall}, "it tries again, and removes tickets in the background until that succeeds"},
 	}
 }
 
 var zooRequestScenarios = table(Scenario{
 	Family: "ZooKeeper message lost", Locks: zooLocks, Deadline: 20 * time.Second, Prompt: zooRequestPrompt, Arrival: zooRequestPrompt, Tries: 200,
 	Source: "hazard B6; samuel/go-zookeeper issue 229; ZOOKEEPER-22; CURATOR-678",
-	Tests:  []harness.Guarantee{harness.Recovery},
+	Tests:  []result.Guarantee{result.Recovery},
 	Expect: requestExpected("it returns the error and leaves its ticket in the queue, for as long as the session lives"),
 }, []Scenario{
 	{Name: "zk-create-reply-lost", Takes: 12,

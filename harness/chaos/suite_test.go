@@ -15,6 +15,7 @@ import (
 	"locklab/harness"
 	"locklab/harness/chaos"
 	"locklab/harness/locktest"
+	"locklab/harness/oracle"
 	"locklab/harness/result"
 	"locklab/internal/backend"
 )
@@ -54,7 +55,7 @@ func TestSuite(t *testing.T) {
 		check(s.Takes > 0 && time.Duration(s.Takes)*time.Second <= s.Deadline+time.Minute, "the duration of a try is missing or too long")
 		pattern(s.Locks)
 		for _, g := range s.Tests {
-			check(slices.Contains(harness.Guarantees, g), fmt.Sprintf("it tests %q, which is no guarantee", g))
+			check(slices.Contains(result.Guarantees, g), fmt.Sprintf("it tests %q, which is no guarantee", g))
 		}
 		for _, a := range s.Aims {
 			pattern(a.Locks)
@@ -72,8 +73,8 @@ func TestSuite(t *testing.T) {
 			pattern(e.Locks)
 			check(used[i], fmt.Sprintf("no lock has the expectation of %q", e.Locks))
 			check(e.Why != "" && !strings.HasSuffix(e.Why, "."), fmt.Sprintf("why of %q is not a sentence without a full stop", e.Locks))
-			for _, h := range e.Harms {
-				check(slices.Contains(harness.Harms, h), fmt.Sprintf("%q is no harm", h))
+			for _, h := range e.Anomalies {
+				check(slices.Contains(oracle.Anomalies, h), fmt.Sprintf("%q is no anomaly", h))
 			}
 		}
 	}
@@ -94,7 +95,7 @@ func one(s *chaos.Scenario) (out []*harness.Variant) {
 	return slices.DeleteFunc(of, func(v *harness.Variant) bool { return v == nil })
 }
 
-// TestScenarios tries each scenario once, on a lock for each expectation. An unexpected harm
+// TestScenarios tries each scenario once, on a lock for each expectation. An unexpected anomaly
 // fails if one of three more tries repeats it; a stall never fails, since a busy machine
 // causes it.
 func TestScenarios(t *testing.T) {
@@ -170,9 +171,9 @@ var certain = []string{
 	"redis-wait-other-replica: redis-wait", "redis-wait-other-replica: redis-poll-5ms",
 }
 
-func judge(t *testing.T, r *harness.FaultResult, dir string) string {
+func judge(t *testing.T, r *result.FaultResult, dir string) string {
 	row := result.JudgeFault(r)
-	t.Logf("%s: %s, seen %v, expected %v", r.Lock.Name, row.Verdict, row.Seen, r.Expected.Harms)
+	t.Logf("%s: %s, seen %v, expected %v", r.Lock.Name, row.Verdict, row.Seen, r.Expected.Anomalies)
 	switch {
 	case row.Verdict == result.NotTested:
 		t.Logf("%s: not tested: %s", r.Lock.Name, row.Skipped)
@@ -181,8 +182,8 @@ func judge(t *testing.T, r *harness.FaultResult, dir string) string {
 		}
 		return ""
 	case slices.Contains(certain, r.Scenario+": "+r.Lock.Name) && len(r.Seen) == 0:
-		return "it came through unharmed: the fault is not made, or the harm not seen"
-	case slices.Equal(row.Unexpected, []harness.Harm{harness.Stall}):
+		return "it came through unharmed: the fault is not made, or the anomaly not seen"
+	case slices.Equal(row.Unexpected, []oracle.Anomaly{oracle.Stall}):
 		t.Logf("%s: slower than expected: %q", r.Lock.Name, r.Notes)
 		return ""
 	case row.Verdict != result.Refuted:

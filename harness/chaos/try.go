@@ -12,6 +12,7 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/oracle"
+	"locklab/harness/result"
 	"locklab/internal/backend"
 )
 
@@ -40,15 +41,15 @@ type Subject struct {
 	Key     string
 	Rand    *rand.Rand // drawn from Try.Seed; only for the goroutine of the lock in Try.Each
 
-	mu      sync.Mutex
-	history record
-	guarded oracle.Resource
-	harms   map[harness.Harm]bool
-	notes   []string
-	figures []harness.FaultFigure
-	failed  error // why the fault could not be made for it
+	mu        sync.Mutex
+	history   record
+	guarded   oracle.Resource
+	anomalies map[oracle.Anomaly]bool
+	notes     []string
+	figures   []result.FaultFigure
+	failed    error // why the fault could not be made for it
 
-	timed []timedHarm // as harms
+	timed []timedAnomaly // as anomalies
 }
 
 func (s *Subject) record(e oracle.Event) {
@@ -72,28 +73,28 @@ func (s *Subject) write(worker int, token uint64, shared bool) {
 	s.history.add(oracle.Event{At: now(), Worker: worker, Kind: oracle.Wrote, Token: token, Shared: shared, Taken: taken})
 }
 
-// Show reports a harm that the history cannot show, with a description.
-func (s *Subject) Show(h harness.Harm, format string, args ...any) {
+// Show reports an anomaly that the history cannot show, with a description.
+func (s *Subject) Show(h oracle.Anomaly, format string, args ...any) {
 	s.show(h, string(h)+": "+fmt.Sprintf(format, args...))
 }
 
-func (s *Subject) show(h harness.Harm, text string) {
+func (s *Subject) show(h oracle.Anomaly, text string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.notes = append(s.notes, text)
-	s.harms[h] = true
+	s.anomalies[h] = true
 }
 
-// ShowTimed is Show for a harm that lasted from from to to. It is not the lock's fault if
+// ShowTimed is Show for an anomaly that lasted from from to to. It is not the lock's fault if
 // the machine kept a process from running for longer than spare in that time.
-func (s *Subject) ShowTimed(h harness.Harm, from, to int64, spare time.Duration, format string, args ...any) {
+func (s *Subject) ShowTimed(h oracle.Anomaly, from, to int64, spare time.Duration, format string, args ...any) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.timed = append(s.timed, timedHarm{h, from, to, spare, string(h) + ": " + fmt.Sprintf(format, args...)})
+	s.timed = append(s.timed, timedAnomaly{h, from, to, spare, string(h) + ": " + fmt.Sprintf(format, args...)})
 }
 
-type timedHarm struct {
-	harm     harness.Harm
+type timedAnomaly struct {
+	anomaly  oracle.Anomaly
 	from, to int64
 	spare    time.Duration
 	text     string
@@ -110,7 +111,7 @@ func (s *Subject) Note(format string, args ...any) {
 func (s *Subject) Figure(name, unit string, value float64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.figures = append(s.figures, harness.FaultFigure{Name: name, Unit: unit, Values: []float64{value}})
+	s.figures = append(s.figures, result.FaultFigure{Name: name, Unit: unit, Values: []float64{value}})
 }
 
 func (s *Subject) fail(err error) {

@@ -6,11 +6,12 @@ import (
 	"testing"
 
 	"locklab/harness"
+	"locklab/harness/oracle"
 	"locklab/harness/result"
 	"locklab/internal/synthetic"
 )
 
-func served(faults ...*harness.FaultResult) *result.Run {
+func served(faults ...*result.FaultResult) *result.Run {
 	model := func(name string, family harness.Family, kind string, rate float64) synthetic.Model {
 		return synthetic.Model{Lock: synthetic.Served(name, family, kind), Rate: synthetic.Constant(rate), Handed: 1, Noise: 0.01}
 	}
@@ -21,7 +22,7 @@ func served(faults ...*harness.FaultResult) *result.Run {
 	return run
 }
 
-func edited(scenario, lock string, edit func(*harness.FaultResult)) []*harness.FaultResult {
+func edited(scenario, lock string, edit func(*result.FaultResult)) []*result.FaultResult {
 	all := synthetic.Faults()
 	for _, f := range all {
 		if f.Scenario == scenario && f.Lock.Name == lock {
@@ -31,22 +32,22 @@ func edited(scenario, lock string, edit func(*harness.FaultResult)) []*harness.F
 	return all
 }
 
-func harm(h harness.Harm) func(*harness.FaultResult) {
-	return func(f *harness.FaultResult) { f.Seen = map[harness.Harm]int{h: 1} }
+func anomaly(h oracle.Anomaly) func(*result.FaultResult) {
+	return func(f *result.FaultResult) { f.Seen = map[oracle.Anomaly]int{h: 1} }
 }
 
 func TestClasses(t *testing.T) {
 	for _, c := range []struct {
 		name   string
-		faults []*harness.FaultResult
+		faults []*result.FaultResult
 		uses   string // with the strengths
 	}{
 		{"nothing tested", nil, "redis-lock 0"},
 		{"all tested", synthetic.Faults(), "zk-handoff 5; redis-queue 3; redis-lock 2"},
-		{"two holders in one failover", edited("failover", "zk-handoff", harm(harness.TwoHolders)), "zk-lock 5; redis-queue 3; redis-lock 2"},
-		{"a stale write", edited("holder-pause", "zk-handoff", harm(harness.StaleWrite)), "zk-lock 5; zk-handoff 4; redis-queue 3; redis-lock 2"},
-		{"a holder that died and a lock that stayed taken", edited("holder-crash", "zk-handoff", harm(harness.Stuck)), "zk-lock 5; redis-queue 3; redis-lock 2"},
-		{"not tried", edited("failover", "zk-handoff", func(f *harness.FaultResult) { f.Skipped = "no ensemble" }), "zk-lock 5; redis-queue 3; redis-lock 2"},
+		{"two holders in one failover", edited("failover", "zk-handoff", anomaly(oracle.TwoHolders)), "zk-lock 5; redis-queue 3; redis-lock 2"},
+		{"a stale write", edited("holder-pause", "zk-handoff", anomaly(oracle.StaleWrite)), "zk-lock 5; zk-handoff 4; redis-queue 3; redis-lock 2"},
+		{"a holder that died and a lock that stayed taken", edited("holder-crash", "zk-handoff", anomaly(oracle.Stuck)), "zk-lock 5; redis-queue 3; redis-lock 2"},
+		{"not tried", edited("failover", "zk-handoff", func(f *result.FaultResult) { f.Skipped = "no ensemble" }), "zk-lock 5; redis-queue 3; redis-lock 2"},
 		{"the fastest was not tested", synthetic.Faults()[4:], "zk-handoff 5; redis-queue 3; redis-lock 0"},
 		{"only the fastest was tested", synthetic.Faults()[:4], "redis-lock 2"},
 	} {
@@ -86,16 +87,16 @@ func TestSimplestOfEquals(t *testing.T) {
 
 func TestRequire(t *testing.T) {
 	for _, c := range []struct {
-		faults  []*harness.FaultResult
-		require []harness.Guarantee
+		faults  []*result.FaultResult
+		require []result.Guarantee
 		use     string
 		without string // an excluded lock
 	}{
-		{synthetic.Faults(), []harness.Guarantee{harness.Failover}, "zk-handoff", "redis-lock"},
-		{edited("failover", "redis-queue", func(f *harness.FaultResult) { f.Seen, f.Expected.Harms = nil, nil }), []harness.Guarantee{harness.Failover}, "redis-queue", "redis-lock"},
-		{synthetic.Faults(), []harness.Guarantee{harness.Recovery}, "zk-handoff", ""},
-		{synthetic.Faults(), []harness.Guarantee{harness.Failover, harness.Ordered}, "", "zk-handoff"},
-		{nil, []harness.Guarantee{harness.Fencing}, "", "redis-queue"},
+		{synthetic.Faults(), []result.Guarantee{result.Failover}, "zk-handoff", "redis-lock"},
+		{edited("failover", "redis-queue", func(f *result.FaultResult) { f.Seen, f.Expected.Anomalies = nil, nil }), []result.Guarantee{result.Failover}, "redis-queue", "redis-lock"},
+		{synthetic.Faults(), []result.Guarantee{result.Recovery}, "zk-handoff", ""},
+		{synthetic.Faults(), []result.Guarantee{result.Failover, result.Ordered}, "", "zk-handoff"},
+		{nil, []result.Guarantee{result.Fencing}, "", "redis-queue"},
 	} {
 		run := served(c.faults...)
 		run.Require = c.require
@@ -103,7 +104,7 @@ func TestRequire(t *testing.T) {
 		if d.Use != c.use || (d.Rule == Unmet) != (c.use == "") {
 			t.Errorf("require %v: %s, use %q, want %q", c.require, d.Rule, d.Use, c.use)
 		}
-		lacks := make(map[string][]harness.Guarantee)
+		lacks := make(map[string][]result.Guarantee)
 		for _, x := range Exclusions(run) {
 			lacks[x.Lock.Name] = x.Lacks
 		}

@@ -16,7 +16,7 @@ type Exclusion struct {
 	Violated  int                // results with a violation
 	Results   int                // all
 
-	Lacks []harness.Guarantee
+	Lacks []result.Guarantee
 	Class result.Class // the class without the required guarantees
 }
 

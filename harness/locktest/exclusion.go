@@ -108,7 +108,7 @@ func checkPermits(ctx context.Context, s Subject) {
 	if isRemote(s.Variant) {
 		lim := s.limits(0)
 		lim.window = s.stress()
-		contend(&rig{hs: sh.all(ctx, s, n), remote: true, p: newPace(n, false), lim: lim})
+		contend(&rig{hs: sh.all(ctx, s, n), remote: true, p: newPattern(n, false), lim: lim})
 		return
 	}
 	permitsInBatches(ctx, s)

@@ -26,19 +26,19 @@ func (in *inside) visit(i int, stay func()) error {
 	return nil
 }
 
-type pace struct {
+type pattern struct {
 	thinks  bool
-	workers []paceState
+	workers []workerPattern
 }
 
-type paceState struct {
+type workerPattern struct {
 	uses uint32
 	rand uint32
 	_    [120]byte
 }
 
-func newPace(workers int, thinks bool) *pace {
-	p := &pace{thinks: thinks, workers: make([]paceState, workers)}
+func newPattern(workers int, thinks bool) *pattern {
+	p := &pattern{thinks: thinks, workers: make([]workerPattern, workers)}
 	for i := range p.workers {
 		p.workers[i].rand = rand.Uint32()
 	}
@@ -46,7 +46,7 @@ func newPace(workers int, thinks bool) *pace {
 }
 
 // hold passes time inside: mostly none, often a few steps, sometimes a yield.
-func (p *pace) hold(i int) {
+func (p *pattern) hold(i int) {
 	w := &p.workers[i]
 	w.uses++
 	switch {
@@ -59,19 +59,19 @@ func (p *pace) hold(i int) {
 }
 
 // reads reports whether worker i reads next: three in four, with no two in step.
-func (p *pace) reads(i int) bool {
+func (p *pattern) reads(i int) bool {
 	w := &p.workers[i]
 	w.rand = w.rand*1664525 + 1013904223
 	return w.rand>>16%4 != 0
 }
 
-func (p *pace) think(i int) {
+func (p *pattern) think(i int) {
 	if p.thinks {
 		p.workers[i].steps(128)
 	}
 }
 
-func (w *paceState) steps(n uint32) {
+func (w *workerPattern) steps(n uint32) {
 	w.rand = w.rand*1664525 + 1013904223
 	for range w.rand >> 16 % n {
 	}

@@ -23,7 +23,7 @@ func ifReaders(check func(ctx context.Context, s Subject)) func(ctx context.Cont
 func (r *fixture) mixed(ctx context.Context) []oracle.Hold {
 	n, lim := len(r.sessions), r.s.limits(0)
 	lim.window = r.s.stress()
-	p, epoch := newPace(n, false), time.Now()
+	p, epoch := newPattern(n, false), time.Now()
 	logs := make([][]oracle.Hold, n)
 	drive(ctx, n, lim, func(ctx context.Context, i int) {
 		m := mode(p.reads(i))

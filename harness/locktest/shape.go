@@ -109,7 +109,7 @@ func (sh shape) all(ctx context.Context, s Subject, n int) []sync.Locker {
 type rig struct {
 	hs     []sync.Locker
 	remote bool
-	p      *pace
+	p      *pattern
 	lim    limits
 }
 
@@ -150,7 +150,7 @@ func eachShape(ctx context.Context, s Subject, check func(r *rig)) {
 func (sh shape) once(ctx context.Context, s Subject, lim limits, thinks bool, check func(r *rig)) {
 	within(sh, func() {
 		lim.patience, lim.interrupt, lim.threads = s.patience(), s.check.interrupt, sh.pin != harness.PinNone
-		check(&rig{hs: sh.handles(ctx, s), remote: isRemote(s.Variant), p: newPace(sh.workers, thinks), lim: lim})
+		check(&rig{hs: sh.handles(ctx, s), remote: isRemote(s.Variant), p: newPattern(sh.workers, thinks), lim: lim})
 	})
 }
 

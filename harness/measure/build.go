@@ -31,7 +31,7 @@ type Build struct {
 	Commit   string            `json:"commit"`
 	Modules  map[string]string `json:"modules"`
 	Locks    []string          `json:"locks"`
-	Overhead harness.Overhead  `json:"overhead"`
+	Overhead result.Overhead   `json:"overhead"`
 }
 
 func describe(suite []*harness.Variant) Build {

@@ -259,7 +259,7 @@ func (d *drive) result() *harness.Result {
 		Clock:       clock.Name(), ClockFloor: clock.Floor(), ClockStep: clock.Step(),
 		CPU: harness.CPU{Time: d.usage.User + d.usage.System, Voluntary: d.usage.Voluntary,
 			Involuntary: d.usage.Involuntary, Allocs: d.allocs},
-		Violations: oracle.Stuck(d.stuck, d.waited),
+		Violations: oracle.NotReturned(d.stuck, d.waited),
 	}
 	for i := range d.tallies {
 		r.Workers[i] = d.t1.workers[i].ops - d.t0.workers[i].ops

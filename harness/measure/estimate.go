@@ -57,7 +57,7 @@ func (p *Plan) estimateIn(c Case, sizes map[unitKey]int) time.Duration {
 	return windows + blocks + cost
 }
 
-// A progress is the progress of a run and its pace.
+// A progress is the progress of a run and its rate.
 type progress struct {
 	plan        *Plan
 	sizes       map[unitKey]int
@@ -92,7 +92,7 @@ func (r *progress) add(c Case) {
 	r.behind += e
 }
 
-// settled is the length of the run after which its pace is more reliable than the estimate.
+// settled is the length of the run after which its rate is more reliable than the estimate.
 const settled = 2 * time.Second
 
 func (r *progress) left(now time.Time) time.Duration {
@@ -108,9 +108,9 @@ func (r *progress) replan(behind int, now time.Time) {
 	if p.Budget == 0 {
 		return
 	}
-	pace := float64(now.Sub(r.begin)) / float64(r.behind)
+	slowdown := float64(now.Sub(r.begin)) / float64(r.behind)
 	fit := behind
-	for fit < p.Most && pace*float64(p.estimateOf(nil, fit)+p.estimateOf(nil, fit+1))/2 <= float64(p.Budget) {
+	for fit < p.Most && slowdown*float64(p.estimateOf(nil, fit)+p.estimateOf(nil, fit+1))/2 <= float64(p.Budget) {
 		fit++
 	}
 	rounds := max(behind, min(max(fit, p.Least), p.Most))

@@ -38,14 +38,14 @@ func TestDone(t *testing.T) {
 	}
 }
 
-// simulateRun returns the progress at the end of p, whose cases take pace times their estimates.
-func simulateRun(p *Plan, pace float64) *progress {
+// simulateRun returns the progress at the end of p, whose cases take slowdown times their estimates.
+func simulateRun(p *Plan, slowdown float64) *progress {
 	now := time.Unix(0, 0)
 	r := p.progress(now)
 	for round := 0; round < r.rounds; round++ {
 		for _, c := range p.Cases {
 			if p.due(c, round) {
-				now = now.Add(time.Duration(pace * float64(p.estimateIn(c, r.sizes))))
+				now = now.Add(time.Duration(slowdown * float64(p.estimateIn(c, r.sizes))))
 				r.add(c)
 			}
 		}
@@ -56,14 +56,14 @@ func simulateRun(p *Plan, pace float64) *progress {
 
 func TestReplan(t *testing.T) {
 	for _, c := range []struct {
-		pace float64 // relative to the estimate
-		want int     // rounds
+		slowdown float64 // relative to the estimate
+		want     int     // rounds
 	}{{1, 20}, {2, 10}, {0.5, 30}, {10, 6}} {
 		p := plan(20, good, single)
 		p.Budget, p.Least, p.Most = p.Estimate(), 6, 30
-		r := simulateRun(p, c.pace)
+		r := simulateRun(p, c.slowdown)
 		if r.rounds != c.want || r.done != r.total || r.total != 2*c.want || r.ahead != 0 {
-			t.Errorf("at a pace of %v: %d rounds, %d of %d cases, %v ahead; want %d rounds", c.pace, r.rounds, r.done, r.total, r.ahead, c.want)
+			t.Errorf("at a slowdown of %v: %d rounds, %d of %d cases, %v ahead; want %d rounds", c.slowdown, r.rounds, r.done, r.total, r.ahead, c.want)
 		}
 	}
 }

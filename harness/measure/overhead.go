@@ -5,7 +5,6 @@ import (
 	"sync"
 
 	"locklab/atomics"
-	"locklab/harness"
 	"locklab/harness/result"
 	"locklab/internal/stat"
 )
@@ -13,7 +12,7 @@ import (
 // Overhead measures the cost of the loop around a lock that does nothing, in some
 // milliseconds: bare, with the owner log, and with each acquisition timed; and a real lock
 // called directly and through sync.Locker. Samples alternate, and each figure is a median.
-func (in *Instruments) Overhead() harness.Overhead {
+func (in *Instruments) Overhead() result.Overhead {
 	const samples = 31
 	var bare, log, timing, direct, locker []float64
 	kinds := []*bench{in.bench(bareLoop), in.bench(loggedLoop), in.bench(timedLoop), in.bench(directCalls), in.bench(lockerCalls)}
@@ -32,7 +31,7 @@ func (in *Instruments) Overhead() harness.Overhead {
 		direct = append(direct, ns[directCalls])
 		locker = append(locker, ns[lockerCalls])
 	}
-	return harness.Overhead{Loop: stat.Median(bare), Log: max(0, stat.Median(log)), Timing: max(0, stat.Median(timing)),
+	return result.Overhead{Loop: stat.Median(bare), Log: max(0, stat.Median(log)), Timing: max(0, stat.Median(timing)),
 		Direct: stat.Median(direct), Locker: stat.Median(locker)}
 }
 

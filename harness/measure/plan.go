@@ -52,7 +52,7 @@ type Plan struct {
 	Done func(c Case, round int) bool
 
 	// Budget, if not 0, limits the duration of Run. After each round Run adjusts the number
-	// of rounds to the pace so far, within Least and Most. It begins with Rounds, and sets them
+	// of rounds to the rate so far, within Least and Most. It begins with Rounds, and sets them
 	// to the final number.
 	Budget      time.Duration
 	Least, Most int

@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"slices"
 	"time"
-
-	"locklab/harness"
 )
 
 // A Delay is a time during which the machine kept a process, of a client or a server,
@@ -15,10 +13,10 @@ type Delay struct {
 	From, To int64
 }
 
-// An Excuse is the reason for not concluding a harm: without the delays of Process it
+// An Excuse is the reason for not concluding an anomaly: without the delays of Process it
 // would not have lasted long enough.
 type Excuse struct {
-	Harm     harness.Harm
+	Anomaly  Anomaly
 	From, To int64
 	Waited   time.Duration // in that time
 	Process  string        // the process with the longest delay
@@ -28,7 +26,7 @@ type Excuse struct {
 // Delays are the delays of a try, prepared for many queries.
 type Delays struct {
 	processes []delayed
-	excuse    []harness.Harm
+	excuse    []Anomaly
 }
 
 // delayed has the delays of one process: sorted, disjoint times, and the sum of the times
@@ -39,12 +37,12 @@ type delayed struct {
 	before []int64
 }
 
-// NewDelays returns all, in any order and with overlaps, as an excuse for harms, of
+// NewDelays returns all, in any order and with overlaps, as an excuse for anomalies, of
 // Stall, Stuck and Overtaken.
-func NewDelays(all []Delay, harms ...harness.Harm) *Delays {
+func NewDelays(all []Delay, anomalies ...Anomaly) *Delays {
 	all = slices.Clone(all)
 	slices.SortFunc(all, func(a, b Delay) int { return cmp.Or(cmp.Compare(a.Process, b.Process), cmp.Compare(a.From, b.From)) })
-	d := &Delays{excuse: harms}
+	d := &Delays{excuse: anomalies}
 	for _, x := range all {
 		if n := len(d.processes); n == 0 || d.processes[n-1].name != x.Process {
 			d.processes = append(d.processes, delayed{name: x.Process})
@@ -89,9 +87,9 @@ func (d *Delays) Between(from, to int64) (longest time.Duration, process string)
 	return longest, process
 }
 
-// excused reports whether a harm between two moments is left out: without the delays,
+// excused reports whether an anomaly between two moments is left out: without the delays,
 // clients would not have waited longer than most.
-func (j *Judgement) excused(r *Rules, h harness.Harm, from, to int64, waited, most time.Duration) bool {
+func (j *Judgement) excused(r *Rules, h Anomaly, from, to int64, waited, most time.Duration) bool {
 	x, ok := r.Delays.Excuse(h, from, to, waited-most)
 	if ok {
 		x.Waited = waited
@@ -100,9 +98,9 @@ func (j *Judgement) excused(r *Rules, h harness.Harm, from, to int64, waited, mo
 	return ok
 }
 
-// Excuse reports whether d excuses a harm between two moments: whether a process was
+// Excuse reports whether d excuses an anomaly between two moments: whether a process was
 // delayed for at least spare of that time.
-func (d *Delays) Excuse(h harness.Harm, from, to int64, spare time.Duration) (Excuse, bool) {
+func (d *Delays) Excuse(h Anomaly, from, to int64, spare time.Duration) (Excuse, bool) {
 	if d == nil || !slices.Contains(d.excuse, h) {
 		return Excuse{}, false
 	}

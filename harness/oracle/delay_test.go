@@ -4,12 +4,10 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"locklab/harness"
 )
 
 func TestExcused(t *testing.T) {
-	timed := []harness.Harm{harness.Stall, harness.Stuck, harness.Overtaken}
+	timed := []Anomaly{Stall, Stuck, Overtaken}
 	const (
 		late   = "0 1 asked; 1 1 granted; 2 2 asked; 5 1 killed; 1205 2 granted" // 1.2 s
 		parts  = "0 1 asked; 1 1 granted; 2 2 asked; 5 1 killed; 1000 -1 fault; 2200 2 granted"
@@ -18,11 +16,11 @@ func TestExcused(t *testing.T) {
 		passes = "0 1 asked; 100 2 asked; 400 2 granted"
 	)
 	for _, c := range []struct {
-		name   string
-		script string
-		delays string // delays by process: from and to in ms
-		harms  []harness.Harm
-		want   string
+		name      string
+		script    string
+		delays    string // delays by process: from and to in ms
+		anomalies []Anomaly
+		want      string
 	}{
 		{"a stall", late, "a 5 300", timed, "excused 1"},
 		{"a stall, with too little", late, "a 5 200", timed, "stalls 1, !stall"},
@@ -50,7 +48,7 @@ func TestExcused(t *testing.T) {
 			span := script(t, f[1]+" 1 asked;"+f[2]+" 1 asked")
 			all = append(all, Delay{f[0], span[0].At, span[1].At})
 		}
-		r.Delays = NewDelays(all, c.harms...)
+		r.Delays = NewDelays(all, c.anomalies...)
 		if got := brief(Judge(script(t, c.script), r)); got != c.want {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
 		}

@@ -3,7 +3,7 @@
 // reported violation has happened; a run without one is evidence, not proof.
 //
 // Judge reads the history of one lock, with failing servers and paused and killed processes,
-// and reports the harms that it shows.
+// and reports the anomalies that it shows.
 //
 // # Linearizability
 //

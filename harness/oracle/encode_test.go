@@ -118,7 +118,7 @@ func consistent(t *testing.T, h History, j Judgement) {
 			t.Errorf("window %+v, the longest is %v", w, j.Window)
 		}
 	}
-	if len(j.Harms()) > 0 && len(j.Notes) == 0 {
-		t.Errorf("%v, without a note", j.Harms())
+	if len(j.Anomalies()) > 0 && len(j.Notes) == 0 {
+		t.Errorf("%v, without a note", j.Anomalies())
 	}
 }

@@ -45,7 +45,7 @@ type Rules struct {
 	// its process is no evidence.
 	Starvation bool
 
-	// Delays are the times when the machine did not run processes of the try, and the harms
+	// Delays are the times when the machine did not run processes of the try, and the anomalies
 	// that they excuse: see Judgement.Excused. May be nil.
 	Delays *Delays
 
@@ -101,7 +101,7 @@ type Judgement struct {
 	// negative if the grant came first.
 	Margins []time.Duration
 
-	Excused []Excuse // harms left out, because the machine did not run a process
+	Excused []Excuse // anomalies left out, because the machine did not run a process
 
 	Unfounded int // refusals at a time when the lock was surely free
 
@@ -109,9 +109,9 @@ type Judgement struct {
 	Notes    []string  // their texts
 }
 
-// A Finding is a moment, or a time, at which a harm appeared.
+// A Finding is a moment, or a time, at which an anomaly appeared.
 type Finding struct {
-	Harm     harness.Harm // "" if it is no harm, such as a resource that did not follow its rule
+	Anomaly  Anomaly // "" if it is no anomaly, such as a resource that did not follow its rule
 	From, To int64
 	Text     string
 }
@@ -145,16 +145,16 @@ func Judge(h History, r Rules) Judgement {
 	return j
 }
 
-// Harms returns the harms that the history shows, in the order of harness.Harms.
-func (j *Judgement) Harms() []harness.Harm {
-	return slices.DeleteFunc(slices.Clone(harness.Harms), func(h harness.Harm) bool {
-		return !slices.ContainsFunc(j.Findings, func(f Finding) bool { return f.Harm == h })
+// Anomalies returns the anomalies that the history shows, in the order of Anomalies.
+func (j *Judgement) Anomalies() []Anomaly {
+	return slices.DeleteFunc(slices.Clone(Anomalies), func(h Anomaly) bool {
+		return !slices.ContainsFunc(j.Findings, func(f Finding) bool { return f.Anomaly == h })
 	})
 }
 
-func (j *Judgement) find(harm harness.Harm, from, to int64, format string, args ...any) {
+func (j *Judgement) find(anomaly Anomaly, from, to int64, format string, args ...any) {
 	text := fmt.Sprintf("%s: ", j.since(from)) + fmt.Sprintf(format, args...)
-	j.Findings = append(j.Findings, Finding{Harm: harm, From: from, To: to, Text: text})
+	j.Findings = append(j.Findings, Finding{Anomaly: anomaly, From: from, To: to, Text: text})
 }
 
 func (j *Judgement) since(at int64) time.Duration {

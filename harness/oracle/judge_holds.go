@@ -4,8 +4,6 @@ import (
 	"math"
 	"slices"
 	"time"
-
-	"locklab/harness"
 )
 
 // overlaps finds the holds that began during others, by their ends and by their promises.
@@ -50,7 +48,7 @@ func (j *Judgement) overlap(x Overlap) {
 		if x.Promised {
 			why = "could rely on it"
 		}
-		j.find(harness.TwoHolders, b.Acquired, to, "worker %d was granted the lock for %v beside worker %d, which held it since %v and %s",
+		j.find(TwoHolders, b.Acquired, to, "worker %d was granted the lock for %v beside worker %d, which held it since %v and %s",
 			b.Worker, x.Length, a.Worker, j.since(a.Acquired), why)
 	}
 	j.Overlaps = append(j.Overlaps, x)
@@ -70,7 +68,7 @@ func (j *Judgement) tokens(r Rules) {
 	}
 	for _, f := range fallen(holds, r.Permits) {
 		if j.TokensFell++; j.TokensFell == 1 {
-			j.find(harness.TokenFell, f.h.Acquired, f.h.Releasing, "worker %d got token %d after worker %d had %d since %v",
+			j.find(TokenFell, f.h.Acquired, f.h.Releasing, "worker %d got token %d after worker %d had %d since %v",
 				f.h.Worker, f.h.Token, f.before.Worker, f.before.Token, j.since(f.before.Acquired))
 		}
 	}

@@ -5,8 +5,6 @@ import (
 	"math"
 	"slices"
 	"time"
-
-	"locklab/harness"
 )
 
 // order counts the grants of a FIFO lock to a client while another was surely in line
@@ -38,11 +36,11 @@ func (j *Judgement) order(r Rules, c *collector) {
 			if a.hold == i || a.Outcome != Pending && a.Answered <= h.Acquired || r.Down && !j.lined(r, a, h.Requested) {
 				continue
 			}
-			if j.excused(&r, harness.Overtaken, a.Asked, h.Requested, time.Duration(h.Requested-a.Asked), r.Arrival) {
+			if j.excused(&r, Overtaken, a.Asked, h.Requested, time.Duration(h.Requested-a.Asked), r.Arrival) {
 				break
 			}
 			if j.Bypasses++; j.Bypasses == 1 {
-				j.find(harness.Overtaken, a.Asked, h.Acquired, "worker %d asked at %v and was granted the lock before worker %d, which had waited since %v",
+				j.find(Overtaken, a.Asked, h.Acquired, "worker %d asked at %v and was granted the lock before worker %d, which had waited since %v",
 					h.Worker, j.since(h.Requested), a.Worker, j.since(a.Asked))
 			}
 			break
@@ -92,7 +90,7 @@ func (j *Judgement) refusals(r Rules) {
 			continue
 		}
 		if j.Unfounded++; j.Unfounded == 1 {
-			j.find(harness.Misled, a.Asked, a.Answered, "worker %d was refused the lock, which was free since it had asked at %v", a.Worker, j.since(a.Asked))
+			j.find(Misled, a.Asked, a.Answered, "worker %d was refused the lock, which was free since it had asked at %v", a.Worker, j.since(a.Asked))
 		}
 	}
 }

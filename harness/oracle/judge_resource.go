@@ -1,7 +1,5 @@
 package oracle
 
-import "locklab/harness"
-
 // resource follows the writes. Events of kind Wrote must be in the order of their arrival.
 //
 // A reader's write must not come after a later writer's, and makes no other write stale. A
@@ -45,7 +43,7 @@ func (j *Judgement) takes(e *written, guarded *Resource) bool {
 }
 
 func (j *Judgement) stale(e *written, by, later *Held) {
-	j.find(harness.StaleWrite, e.at, e.at, "the resource took a write of worker %d, which was granted the lock at %v with token %d, after one of worker %d, at %v with token %d",
+	j.find(StaleWrite, e.at, e.at, "the resource took a write of worker %d, which was granted the lock at %v with token %d, after one of worker %d, at %v with token %d",
 		by.Worker, j.since(by.Acquired), by.Token, later.Worker, j.since(later.Acquired), later.Token)
 }
 

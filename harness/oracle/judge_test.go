@@ -64,7 +64,7 @@ func brief(j Judgement) string {
 	count("bypasses", j.Bypasses)
 	count("excused", len(j.Excused))
 	count("unfounded", j.Unfounded)
-	for _, m := range j.Harms() {
+	for _, m := range j.Anomalies() {
 		s = append(s, "!"+string(m))
 	}
 	return strings.Join(s, ", ")

@@ -51,8 +51,8 @@ func Data(section harness.Section, got, want uint64, flaw string) []harness.Viol
 	return report(Exclusion, max(1, apart(got, want)), detail)
 }
 
-// Stuck reports workers that never returned from the lock, although nobody held it.
-func Stuck(workers []int, waited time.Duration) []harness.Violation {
+// NotReturned reports workers that never returned from the lock, although nobody held it.
+func NotReturned(workers []int, waited time.Duration) []harness.Violation {
 	if len(workers) == 0 {
 		return nil
 	}

@@ -101,8 +101,8 @@ func TestCounterAndStuck(t *testing.T) {
 	want(t, Data("map", 3, 5, ""), Exclusion, 2)
 	want(t, Data("map", 6, 5, "and broken"), Exclusion, 1)
 	want(t, Data("map", 5, 5, "broken"), Exclusion, 1)
-	want(t, Stuck(nil, time.Second), Liveness, 0)
-	want(t, Stuck([]int{4, 7}, time.Second), Liveness, 2)
+	want(t, NotReturned(nil, time.Second), Liveness, 0)
+	want(t, NotReturned([]int{4, 7}, time.Second), Liveness, 2)
 }
 
 // TestOverlapsAgainstBruteForce compares the verdict with the quadratic definition.

@@ -3,8 +3,6 @@ package oracle
 import (
 	"slices"
 	"time"
-
-	"locklab/harness"
 )
 
 // stuck finds the workers left waiting at the end by a free lock: requests older than Prompt,
@@ -26,13 +24,13 @@ func (j *Judgement) stuck(s *sweep, c *collector) {
 		j.Stuck = j.failing(s.last)
 		from, to, waited = max(s.freed, s.last), j.End, j.End-max(s.freed, s.last)
 	}
-	if len(j.Stuck) > 0 && j.excused(&s.r, harness.Stuck, from, to, time.Duration(waited), s.r.Prompt) {
+	if len(j.Stuck) > 0 && j.excused(&s.r, Stuck, from, to, time.Duration(waited), s.r.Prompt) {
 		j.Stuck = nil
 	}
 	if len(j.Stuck) > 0 {
 		slices.Sort(j.Stuck)
 		j.Stuck = slices.Compact(j.Stuck)
-		j.find(harness.Stuck, max(s.freed, s.last), j.End, "%d workers, the first of them %d, could not take the lock, which was free to the end at %v",
+		j.find(Stuck, max(s.freed, s.last), j.End, "%d workers, the first of them %d, could not take the lock, which was free to the end at %v",
 			len(j.Stuck), j.Stuck[0], j.since(j.End))
 	}
 }

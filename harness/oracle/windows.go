@@ -5,8 +5,6 @@ import (
 	"math"
 	"slices"
 	"time"
-
-	"locklab/harness"
 )
 
 // A Window is the cost of a disturbance: the longest wait of clients for a free lock from then
@@ -269,7 +267,7 @@ func (s *sweep) close(at int64, granted bool) {
 	}
 	j.Window = max(j.Window, time.Duration(s.waited))
 	most := s.longest(at)
-	if most.waited > int64(s.r.Prompt) && !j.excused(&s.r, harness.Stall, most.from, most.to, time.Duration(most.waited), s.r.Prompt) {
+	if most.waited > int64(s.r.Prompt) && !j.excused(&s.r, Stall, most.from, most.to, time.Duration(most.waited), s.r.Prompt) {
 		s.stall(at, time.Duration(s.waited), granted)
 	}
 	s.waited, s.since, s.most, s.first = 0, 0, part{}, -1
@@ -281,6 +279,6 @@ func (s *sweep) stall(at int64, waited time.Duration, granted bool) {
 		how = "to the end"
 	}
 	if s.j.Stalls++; s.j.Stalls == 1 {
-		s.j.find(harness.Stall, s.began, at, "clients waited %v for a free lock %s", waited.Round(time.Microsecond), how)
+		s.j.find(Stall, s.began, at, "clients waited %v for a free lock %s", waited.Round(time.Microsecond), how)
 	}
 }

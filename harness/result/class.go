@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"locklab/harness"
+	"locklab/harness/oracle"
 	"locklab/internal/numfmt"
 )
 
@@ -25,7 +26,7 @@ const (
 type Class struct {
 	Lock       string
 	Strength   Strength
-	Guarantees map[harness.Guarantee]GuaranteeStatus
+	Guarantees map[Guarantee]GuaranteeStatus
 	Tries      int
 
 	// Sentence explains it to a reader without knowledge of locks, without a capital
@@ -38,7 +39,7 @@ type Class struct {
 }
 
 // Lacks returns why the class does not have g, or "" if it has.
-func (c Class) Lacks(g harness.Guarantee) string {
+func (c Class) Lacks(g Guarantee) string {
 	if s := c.Guarantees[g]; s.State != Held {
 		return string(g) + " " + s.String()
 	}
@@ -46,8 +47,8 @@ func (c Class) Lacks(g harness.Guarantee) string {
 }
 
 // ClassOf returns the class of the named lock by the results rs.
-func ClassOf(rs []*harness.FaultResult, lock string) Class {
-	w := witness{rs: ofLock(rs, lock), got: Guarantees(rs, lock)}
+func ClassOf(rs []*FaultResult, lock string) Class {
+	w := witness{rs: ofLock(rs, lock), got: GuaranteesOf(rs, lock)}
 	c := Class{Lock: lock, Guarantees: w.got}
 	for _, r := range w.rs {
 		if r.Skipped == "" {
@@ -65,19 +66,19 @@ func ClassOf(rs []*harness.FaultResult, lock string) Class {
 
 type witness struct {
 	lock harness.Lock
-	rs   []*harness.FaultResult
-	got  map[harness.Guarantee]GuaranteeStatus
+	rs   []*FaultResult
+	got  map[Guarantee]GuaranteeStatus
 }
 
-func (w witness) is(g harness.Guarantee, s GuaranteeState) bool { return w.got[g].State == s }
+func (w witness) is(g Guarantee, s GuaranteeState) bool { return w.got[g].State == s }
 
-func (w witness) broke(g harness.Guarantee, h harness.Harm) bool {
-	return slices.Contains(w.got[g].Harms, h)
+func (w witness) broke(g Guarantee, h oracle.Anomaly) bool {
+	return slices.Contains(w.got[g].Anomalies, h)
 }
 
 func (w witness) pause() GuaranteeStatus {
-	failover := func(r *harness.FaultResult) bool { return slices.Contains(r.Tests, harness.Failover) }
-	return status(slices.DeleteFunc(slices.Clone(w.rs), failover), harness.Fencing)
+	failover := func(r *FaultResult) bool { return slices.Contains(r.Tests, Failover) }
+	return status(slices.DeleteFunc(slices.Clone(w.rs), failover), Fencing)
 }
 
 func (w witness) oneServer() bool {
@@ -85,9 +86,9 @@ func (w witness) oneServer() bool {
 }
 
 func (w witness) strength() Strength {
-	failover, fencing := w.is(harness.Failover, Held), w.is(harness.Fencing, Held)
+	failover, fencing := w.is(Failover, Held), w.is(Fencing, Held)
 	switch {
-	case w.is(harness.Recovery, Broken):
+	case w.is(Recovery, Broken):
 		return Weak
 	case failover && fencing:
 		return Strong
@@ -104,12 +105,12 @@ func (w witness) strength() Strength {
 func (w witness) sentence() string {
 	text := w.core()
 	switch {
-	case w.broke(harness.Recovery, harness.Stuck):
+	case w.broke(Recovery, oracle.Stuck):
 		text += "; it may stay taken for ever after its holder or a waiter has died"
-	case w.is(harness.Recovery, Broken):
+	case w.is(Recovery, Broken):
 		text += "; a holder or waiter that dies leaves a key or a ticket behind"
 	}
-	if w.is(harness.Ordered, Broken) {
+	if w.is(Ordered, Broken) {
 		text += "; it does not keep the order that it claims"
 	}
 	return text
@@ -117,17 +118,17 @@ func (w witness) sentence() string {
 
 func (w witness) core() string {
 	server, token := w.server(), w.token()
-	twice := w.broke(harness.Failover, harness.TwoHolders)
+	twice := w.broke(Failover, oracle.TwoHolders)
 	switch {
-	case twice && w.is(harness.Fencing, Held):
+	case twice && w.is(Fencing, Held):
 		return server + ", tokens still rise"
 	case twice && !w.lock.Traits.Fenced && w.stale():
 		return "no fencing: a failover or a pause may let two write"
 	case twice && !w.lock.Traits.Fenced:
 		return "no fencing: a failover may let two write"
-	case w.is(harness.Failover, Held) && w.is(harness.Fencing, Held):
+	case w.is(Failover, Held) && w.is(Fencing, Held):
 		return server + ", and " + token
-	case w.is(harness.Failover, Untested):
+	case w.is(Failover, Untested):
 		return token + "; " + server
 	}
 	return server + "; " + token
@@ -139,19 +140,19 @@ func (w witness) server() string {
 		one = "one server: "
 	}
 	switch {
-	case w.is(harness.Failover, Held):
+	case w.is(Failover, Held):
 		return "survives the loss of a server without two holders"
-	case w.broke(harness.Failover, harness.TwoHolders):
+	case w.broke(Failover, oracle.TwoHolders):
 		return one + "a failover may give it away twice"
-	case w.broke(harness.Failover, harness.Stuck):
+	case w.broke(Failover, oracle.Stuck):
 		return one + "the loss of a server may leave it stuck"
-	case w.is(harness.Failover, Open):
+	case w.is(Failover, Open):
 		return one + "the loss of a server may let two hold it or leave it stuck, which no try showed"
 	}
 	return "the loss of a server was not tested"
 }
 
-func (w witness) stale() bool { return slices.Contains(w.pause().Harms, harness.StaleWrite) }
+func (w witness) stale() bool { return slices.Contains(w.pause().Anomalies, oracle.StaleWrite) }
 
 func (w witness) token() string {
 	pause := w.pause()
@@ -160,15 +161,15 @@ func (w witness) token() string {
 		return "no fencing: a paused holder may still write"
 	case !w.lock.Traits.Fenced:
 		return "no fencing"
-	case w.is(harness.Fencing, Broken) && pause.State == Held:
+	case w.is(Fencing, Broken) && pause.State == Held:
 		return "tokens refuse a paused holder, but may repeat after a failover"
-	case w.is(harness.Fencing, Broken):
+	case w.is(Fencing, Broken):
 		return "its tokens let a stale write pass"
 	case pause.State == Held:
 		return "tokens refuse a paused holder"
-	case w.is(harness.Fencing, Held):
+	case w.is(Fencing, Held):
 		return "tokens rise"
-	case w.is(harness.Fencing, Open):
+	case w.is(Fencing, Open):
 		return "its tokens may let a stale write pass, which no try showed"
 	}
 	return "its tokens were not tested"
@@ -180,10 +181,10 @@ func (w witness) where() string {
 	}
 	var parts []string
 	switch {
-	case w.is(harness.Failover, Held):
-	case w.is(harness.Failover, Untested):
+	case w.is(Failover, Held):
+	case w.is(Failover, Untested):
 		parts = append(parts, "the loss of a server, which was not tested, does no harm")
-	case (w.broke(harness.Failover, harness.TwoHolders) || w.is(harness.Failover, Open)) && !w.oneServer():
+	case (w.broke(Failover, oracle.TwoHolders) || w.is(Failover, Open)) && !w.oneServer():
 		parts = append(parts, "two holders after the loss of a server do no harm")
 	case w.oneServer() && w.strength() == Guarded:
 		parts = append(parts, "one server without a replica is enough")
@@ -193,14 +194,14 @@ func (w witness) where() string {
 		parts = append(parts, "a lock that gets stuck can be freed by hand")
 	}
 	switch pause := w.pause(); {
-	case pause.State == Held || w.is(harness.Fencing, Held):
+	case pause.State == Held || w.is(Fencing, Held):
 		parts = append(parts, "the resource checks tokens")
 	case w.lock.Traits.Fenced && pause.State == Untested:
 		parts = append(parts, "a late write of a paused holder, which was not tested, does no harm")
 	default:
 		parts = append(parts, "a late write of a paused holder does no harm")
 	}
-	if w.is(harness.Recovery, Broken) {
+	if w.is(Recovery, Broken) {
 		parts = append(parts, "an operator can clean up after a crash")
 	}
 	return numfmt.List(parts, len(parts))

@@ -116,7 +116,7 @@ func TestHostileManifest(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	found := &harness.Finding{Name: hostile, Listing: "one\n\x1b[2Jtwo\n", Tables: []harness.Table{{Rows: []harness.Row{{Label: hostile, Cells: []harness.Cell{{Text: hostile}}}}}}}
+	found := &Finding{Name: hostile, Listing: "one\n\x1b[2Jtwo\n", Tables: []Table{{Rows: []Row{{Label: hostile, Cells: []Cell{{Text: hostile}}}}}}}
 	if err := out.AppendFinding(found); err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"locklab/harness"
+	"locklab/harness/oracle"
 )
 
 // An Export writes a run in another program's format.
@@ -86,10 +87,10 @@ func writeRates(out io.Writer, run *Run) error {
 
 // WriteFaultsCSV writes a row per failure scenario and lock, like [WriteCSV].
 func WriteFaultsCSV(out io.Writer, run *Run) error {
-	return writeCSV(out, new(harness.FaultResult), run.Faults, faultCells)
+	return writeCSV(out, new(FaultResult), run.Faults, faultCells)
 }
 
-func faultCells(f *harness.FaultResult) []cell {
+func faultCells(f *FaultResult) []cell {
 	r := JudgeFault(f)
 	cells := []cell{
 		{"scenario", f.Scenario}, {"lock", f.Lock.Name}, {"family", f.Lock.Family}, {"status", f.Lock.Status},
@@ -98,9 +99,9 @@ func faultCells(f *harness.FaultResult) []cell {
 		{"violations-per-1000", figure(r.Violations, r.N > 0)}, {"bound-%", figure(100*r.Bound, r.N > 0)},
 		{"window-p50-ns", figure(r.Window.Median, r.Window.N > 0)}, {"window-max-ns", figure(r.Window.Most, r.Window.N > 0)},
 		{"margin-min-ns", figure(r.Margin.Least, r.Margin.N > 0)}, {"overlap-max-ns", figure(r.Overlap.Most, r.Overlap.N > 0)},
-		{"aims-missed", strings.Join(r.missed(), "; ")}, {"expected", strings.Join(harmNames(f.Expected.Harms), "; ")},
+		{"aims-missed", strings.Join(r.missed(), "; ")}, {"expected", strings.Join(anomalyNames(f.Expected.Anomalies), "; ")},
 	}
-	for _, h := range harness.Harms {
+	for _, h := range oracle.Anomalies {
 		cells = append(cells, cell{strings.ReplaceAll(string(h), " ", "-"), f.Seen[h]})
 	}
 	return cells
@@ -108,11 +109,11 @@ func faultCells(f *harness.FaultResult) []cell {
 
 // WriteSimulationsCSV writes a row per simulated machine, lock and workload, like [WriteCSV].
 func WriteSimulationsCSV(out io.Writer, run *Run) error {
-	return writeCSV(out, new(harness.Simulation), run.Simulations, simulationCells)
+	return writeCSV(out, new(Simulation), run.Simulations, simulationCells)
 }
 
 // simulationCells names its figures unlike the units of measured metrics.
-func simulationCells(s *harness.Simulation) []cell {
+func simulationCells(s *Simulation) []cell {
 	cells := []cell{
 		{"simulated", s.Simulated}, {"hypothetical", s.Hypothetical},
 		{"sockets", s.Sockets}, {"clusters", s.Clusters}, {"cores", s.Cores}, {"smt", s.SMT},
@@ -122,7 +123,7 @@ func simulationCells(s *harness.Simulation) []cell {
 	}
 	for _, f := range []struct {
 		name string
-		of   harness.Expected
+		of   Expected
 	}{
 		{"ns/acq", s.PerAcquisition}, {"acq/s", s.Throughput()}, {"handover-ns", s.Handover}, {"longest-ns", s.Longest},
 		{"misses/acq", s.Misses}, {"remote-misses/acq", s.Remote}, {"invalidated/acq", s.Invalidated},

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"locklab/harness"
+	"locklab/harness/oracle"
 )
 
 // A Source is a run that contributed results of failure scenarios.
@@ -22,7 +23,7 @@ type Source struct {
 }
 
 // addFault appends f, or adds its tries to the result of the same scenario and lock.
-func addFault(to []*harness.FaultResult, f *harness.FaultResult) []*harness.FaultResult {
+func addFault(to []*FaultResult, f *FaultResult) []*FaultResult {
 	if i := slices.IndexFunc(to, f.Same); i >= 0 {
 		to[i].Add(f)
 		return to
@@ -45,7 +46,7 @@ func (r *Run) AddFaults(other *Run) {
 }
 
 // AddPublished adds outcomes of the project's own campaign, which from describes.
-func (r *Run) AddPublished(fs []*harness.FaultResult, from string) {
+func (r *Run) AddPublished(fs []*FaultResult, from string) {
 	for _, f := range fs {
 		r.Faults = addFault(r.Faults, f)
 		r.Published = from
@@ -64,9 +65,9 @@ func (r *Run) HistoryFile(name string) string {
 	return filepath.Join(dir, name)
 }
 
-func publishedCells(f *harness.FaultResult) []cell {
+func publishedCells(f *FaultResult) []cell {
 	cells := []cell{{"scenario", f.Scenario}, {"lock", f.Lock.Name}, {"tries", f.Tries}}
-	for _, h := range harness.Harms {
+	for _, h := range oracle.Anomalies {
 		cells = append(cells, cell{string(h), f.Seen[h]})
 	}
 	return cells
@@ -78,28 +79,28 @@ func WritePublished(out io.Writer, run *Run) error {
 	m := run.Manifest
 	fmt.Fprintf(out, "# commit %s, %s, %s, go-redis %s, go-zookeeper %s\n", m.Commit, m.Started.UTC().Format("2006-01-02"),
 		m.Machine.CPU, m.Versions["github.com/redis/go-redis/v9"], m.Versions["github.com/go-zookeeper/zk"])
-	tried := slices.DeleteFunc(slices.Clone(run.Faults), func(f *harness.FaultResult) bool { return f.Tries == 0 })
-	return writeCSV(out, new(harness.FaultResult), tried, publishedCells)
+	tried := slices.DeleteFunc(slices.Clone(run.Faults), func(f *FaultResult) bool { return f.Tries == 0 })
+	return writeCSV(out, new(FaultResult), tried, publishedCells)
 }
 
 // ReadPublished reads what [WritePublished] wrote: results with a scenario, the name of a
-// lock, tries and harms.
-func ReadPublished(in io.Reader) (out []*harness.FaultResult, err error) {
+// lock, tries and anomalies.
+func ReadPublished(in io.Reader) (out []*FaultResult, err error) {
 	r := csv.NewReader(in)
 	r.Comment = '#'
 	rows, err := r.ReadAll()
 	if err != nil {
 		return nil, fmt.Errorf("result: published counts: %w", err)
 	}
-	if head := columns(publishedCells(new(harness.FaultResult))); len(rows) == 0 || !slices.Equal(rows[0], head) {
+	if head := columns(publishedCells(new(FaultResult))); len(rows) == 0 || !slices.Equal(rows[0], head) {
 		return nil, fmt.Errorf("result: published counts: the first row is not %q", head)
 	}
 	for _, row := range rows[1:] {
-		f := &harness.FaultResult{Scenario: row[0], Lock: harness.Lock{Name: row[1]}, Seen: make(map[harness.Harm]int)}
+		f := &FaultResult{Scenario: row[0], Lock: harness.Lock{Name: row[1]}, Seen: make(map[oracle.Anomaly]int)}
 		if f.Tries, err = strconv.Atoi(row[2]); err != nil || f.Tries < 1 {
 			return nil, fmt.Errorf("result: published counts: %s of %s has the tries %q", row[0], row[1], row[2])
 		}
-		for i, h := range harness.Harms {
+		for i, h := range oracle.Anomalies {
 			n, err := strconv.Atoi(row[3+i])
 			if err != nil || n < 0 || n > f.Tries {
 				return nil, fmt.Errorf("result: published counts: %s of %s: %q of %d tries show %s", row[0], row[1], row[3+i], f.Tries, h)

@@ -7,25 +7,26 @@ import (
 	"time"
 
 	"locklab/harness"
+	"locklab/harness/oracle"
 )
 
-func fault() *harness.FaultResult {
-	return &harness.FaultResult{
+func fault() *FaultResult {
+	return &FaultResult{
 		Scenario: "holder-pause", Question: "What if a holder pauses?", Fault: "SIGSTOP", Source: "a book",
-		Tests:    []harness.Guarantee{harness.Fencing},
+		Tests:    []Guarantee{Fencing},
 		Lock:     harness.Lock{Name: "redis-lock", Doc: "x", Family: harness.Redis, Traits: harness.Traits{Needs: "redis", Fenced: true}},
-		Expected: harness.Expectation{Harms: []harness.Harm{harness.TwoHolders}, Why: "the lease ends"},
+		Expected: Expectation{Anomalies: []oracle.Anomaly{oracle.TwoHolders}, Why: "the lease ends"},
 		Skipped:  "no", Seed: 7, Started: time.Date(2026, 11, 21, 1, 2, 3, 4, time.UTC), Elapsed: time.Second, Interrupted: true,
-		Tries: 20, Seen: map[harness.Harm]int{harness.TwoHolders: 15, harness.TokenFell: 2}, Failed: 1, Starved: 2,
-		Together: []harness.Together{{Harms: []harness.Harm{harness.TwoHolders}, Tries: 13}, {Harms: []harness.Harm{harness.TwoHolders, harness.TokenFell}, Tries: 2}},
+		Tries: 20, Seen: map[oracle.Anomaly]int{oracle.TwoHolders: 15, oracle.TokenFell: 2}, Failed: 1, Starved: 2,
+		Together: []Together{{Anomalies: []oracle.Anomaly{oracle.TwoHolders}, Tries: 13}, {Anomalies: []oracle.Anomaly{oracle.TwoHolders, oracle.TokenFell}, Tries: 2}},
 		Window:   []int64{5, 6}, Margin: []int64{-7}, Overlap: []int64{8},
-		Figures:   []harness.FaultFigure{{Name: "requests", Unit: "1", Values: []float64{1.5, 2}}},
-		Aims:      []harness.FaultAim{{Figure: "window", Quantile: 0.5, Least: true, Limit: 3, Text: "not much"}},
+		Figures:   []FaultFigure{{Name: "requests", Unit: "1", Values: []float64{1.5, 2}}},
+		Aims:      []FaultAim{{Figure: "window", Quantile: 0.5, Least: true, Limit: 3, Text: "not much"}},
 		Histories: []string{"histories/a.jsonl"}, Notes: []string{"noisy"},
 	}
 }
 
-func write(t *testing.T, dir string, faults ...*harness.FaultResult) *Run {
+func write(t *testing.T, dir string, faults ...*FaultResult) *Run {
 	t.Helper()
 	w := createRun(t, dir, Manifest{Command: []string{"locklab", "chaos"}, Commit: "abc"})
 	for _, f := range faults {
@@ -47,7 +48,7 @@ func TestFaultsAddUp(t *testing.T) {
 	tried.Skipped, other.Skipped = "", ""
 	other.Lock.Name = "zk-lock"
 	run := write(t, filepath.Join(root, "a"), fault(), tried, other, tried)
-	if len(run.Faults) != 2 || run.Faults[0].Tries != 40 || run.Faults[0].Seen[harness.TwoHolders] != 30 || run.Faults[1].Tries != 20 {
+	if len(run.Faults) != 2 || run.Faults[0].Tries != 40 || run.Faults[0].Seen[oracle.TwoHolders] != 30 || run.Faults[1].Tries != 20 {
 		t.Fatalf("the lines add up to %+v", run.Faults)
 	}
 	more := write(t, filepath.Join(root, "b"), tried)
@@ -74,14 +75,14 @@ func TestFaultsAddUp(t *testing.T) {
 func TestHostileFault(t *testing.T) {
 	f := fault()
 	f.Scenario, f.Question, f.Fault, f.Source, f.Skipped, f.Expected.Why, f.Lock.Name = hostile, hostile, hostile, hostile, hostile, hostile, hostile
-	f.Notes, f.Tests, f.Seen = []string{hostile}, []harness.Guarantee{hostile}, map[harness.Harm]int{hostile: 3}
-	f.Together[0].Harms = []harness.Harm{hostile}
+	f.Notes, f.Tests, f.Seen = []string{hostile}, []Guarantee{hostile}, map[oracle.Anomaly]int{hostile: 3}
+	f.Together[0].Anomalies = []oracle.Anomaly{hostile}
 	f.Figures[0].Name, f.Aims[0].Text, f.Aims[0].Figure = hostile, hostile, hostile
 	f.Histories = []string{"../../etc/passwd", "/etc/passwd", "ok.jsonl", "a/../../b"}
 	text := encodeRecord(t, Record{Fault: f})
 	got := decodeLine(t, text)
 	requireClean(t, got)
-	if got.Fault.Seen[harness.Harm(OneLine(hostile))] != 3 || !slices.Equal(got.Fault.Histories, []string{"ok.jsonl"}) {
+	if got.Fault.Seen[oracle.Anomaly(OneLine(hostile))] != 3 || !slices.Equal(got.Fault.Histories, []string{"ok.jsonl"}) {
 		t.Errorf("seen %v, histories %q", got.Fault.Seen, got.Fault.Histories)
 	}
 }
@@ -91,7 +92,7 @@ func TestFaultsCSV(t *testing.T) {
 	f.Skipped = ""
 	bad := fault()
 	bad.Lock.Name = "=cmd"
-	rows := writtenRows(t, WriteFaultsCSV, &Run{Faults: []*harness.FaultResult{f, bad}})
+	rows := writtenRows(t, WriteFaultsCSV, &Run{Faults: []*FaultResult{f, bad}})
 	for name, want := range map[string][2]string{
 		"scenario": {"holder-pause", "holder-pause"}, "lock": {"redis-lock", "'=cmd"}, "verdict": {"refuted", "not tested"}, "skipped": {"", "no"},
 		"tries": {"20", "0"}, "violations-per-1000": {"750", ""}, "window-p50-ns": {"5", ""}, "window-max-ns": {"6", ""}, "margin-min-ns": {"-7", ""},

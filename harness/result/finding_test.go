@@ -14,15 +14,15 @@ import (
 	"locklab/internal/machine"
 )
 
-func finding() *harness.Finding {
-	return &harness.Finding{
+func finding() *Finding {
+	return &Finding{
 		Name: "core-to-core", Question: "How far?", Method: "Two threads.", Source: "a book",
 		Started: time.Date(2026, 11, 21, 1, 2, 3, 4, time.UTC), Elapsed: time.Second, Interrupted: true,
 		Answer: "Far \"enough\".", Listing: "LOCK\nCMPXCHG <AX>", Notes: []string{"on paper"},
 		Warnings: []harness.Warning{{Text: "noise", Remedy: "quiet"}},
-		Tables: []harness.Table{{Caption: "one way", Label: "CPU", Chart: harness.Heat, Log: true,
-			Columns: []harness.Column{{Name: "0", Unit: "ns", Plot: true}},
-			Rows:    []harness.Row{{Label: "0", X: 8, Cells: []harness.Cell{{Median: 2, Lo: 1, Hi: 3, N: 5}, {Text: "never"}, {}}}}}},
+		Tables: []Table{{Caption: "one way", Label: "CPU", Chart: Heat, Log: true,
+			Columns: []Column{{Name: "0", Unit: "ns", Plot: true}},
+			Rows:    []Row{{Label: "0", X: 8, Cells: []Cell{{Median: 2, Lo: 1, Hi: 3, N: 5}, {Text: "never"}, {}}}}}},
 	}
 }
 
@@ -32,7 +32,7 @@ func TestResume(t *testing.T) {
 	m := Manifest{Commit: "abc", Machine: machine.Environment{OS: "linux", Arch: "amd64", CPU: "Test 9000", CPUs: 8, Kernel: "6"}}
 	w := createRun(t, dir, m)
 	for _, key := range []string{"0-1", "0-2"} {
-		if err := w.AppendSample(harness.Sample{Experiment: "e", Key: key}); err != nil {
+		if err := w.AppendSample(Sample{Experiment: "e", Key: key}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -49,7 +49,7 @@ func TestResume(t *testing.T) {
 	}
 	f := finding()
 	for range 2 { // the second replaces the first
-		if err := errors.Join(w.AppendSample(harness.Sample{Experiment: "e", Key: "0-2"}), w.AppendFinding(f)); err != nil {
+		if err := errors.Join(w.AppendSample(Sample{Experiment: "e", Key: "0-2"}), w.AppendFinding(f)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -116,8 +116,8 @@ func TestMergedIsNotResumed(t *testing.T) {
 }
 
 func TestMend(t *testing.T) {
-	line := encodeRecord(t, Record{Sample: &harness.Sample{Experiment: "e", Key: "k"}})
-	long := encodeRecord(t, Record{Sample: &harness.Sample{Experiment: "e", Key: strings.Repeat("k", 200_000)}})
+	line := encodeRecord(t, Record{Sample: &Sample{Experiment: "e", Key: "k"}})
+	long := encodeRecord(t, Record{Sample: &Sample{Experiment: "e", Key: strings.Repeat("k", 200_000)}})
 	dir := filepath.Join(t.TempDir(), "run")
 	for _, c := range []struct {
 		end  string
@@ -143,7 +143,7 @@ func TestMend(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := errors.Join(w.AppendSample(harness.Sample{Experiment: "e", Key: "later"}), w.Finish(func(*Manifest) {})); err != nil {
+		if err := errors.Join(w.AppendSample(Sample{Experiment: "e", Key: "later"}), w.Finish(func(*Manifest) {})); err != nil {
 			t.Fatal(err)
 		}
 		later, err := Load(dir)

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"locklab/harness"
+	"locklab/harness/oracle"
 	"locklab/internal/numfmt"
 )
 
@@ -28,10 +29,10 @@ type GuaranteeStatus struct {
 	// they are the ones not tried; if it was not shown, the ones that may break it.
 	// Otherwise they are the ones that tested it.
 	Scenarios []string
-	Harms     []harness.Harm // harms that broke it
-	Tries     int            // of all scenarios that test it
-	Least     int            // tries of the scenario among them with the fewest
-	Published int            // of Tries, made in the project's own campaign
+	Anomalies []oracle.Anomaly // anomalies that broke it
+	Tries     int              // of all scenarios that test it
+	Least     int              // tries of the scenario among them with the fewest
+	Published int              // of Tries, made in the project's own campaign
 }
 
 // EnoughTries is how many tries without a violation bound its share by 5 % with 95 %
@@ -42,7 +43,7 @@ const EnoughTries = 59
 func (s GuaranteeStatus) String() string {
 	switch {
 	case s.State == Broken:
-		return fmt.Sprintf("broken by %s (%s)", numfmt.List(s.Scenarios, 4), join(s.Harms))
+		return fmt.Sprintf("broken by %s (%s)", numfmt.List(s.Scenarios, 4), join(s.Anomalies))
 	case s.State == Untested && len(s.Scenarios) > 0:
 		return "not tested: " + numfmt.List(s.Scenarios, 4) + " was not tried"
 	case s.State == Open:
@@ -54,18 +55,18 @@ func (s GuaranteeStatus) String() string {
 }
 
 // Guarantees returns the status of each guarantee of the named lock. A guarantee is held only
-// if every result that tests it has tries, and no result shows or expects a harm that breaks
+// if every result that tests it has tries, and no result shows or expects an anomaly that breaks
 // it. If it is optional, as order and fencing are, the lock must also claim it.
-func Guarantees(rs []*harness.FaultResult, lock string) map[harness.Guarantee]GuaranteeStatus {
-	out := make(map[harness.Guarantee]GuaranteeStatus)
+func GuaranteesOf(rs []*FaultResult, lock string) map[Guarantee]GuaranteeStatus {
+	out := make(map[Guarantee]GuaranteeStatus)
 	mine := ofLock(rs, lock)
-	for _, g := range harness.Guarantees {
+	for _, g := range Guarantees {
 		out[g] = status(mine, g)
 	}
 	return out
 }
 
-func ofLock(rs []*harness.FaultResult, lock string) (out []*harness.FaultResult) {
+func ofLock(rs []*FaultResult, lock string) (out []*FaultResult) {
 	for _, r := range rs {
 		if r.Lock.Name == lock {
 			c := *r
@@ -75,7 +76,7 @@ func ofLock(rs []*harness.FaultResult, lock string) (out []*harness.FaultResult)
 	return out
 }
 
-func status(rs []*harness.FaultResult, g harness.Guarantee) (s GuaranteeStatus) {
+func status(rs []*FaultResult, g Guarantee) (s GuaranteeStatus) {
 	var broke, missing, open, tested []string
 	claimed := true
 	for _, r := range rs {
@@ -95,11 +96,11 @@ func status(rs []*harness.FaultResult, g harness.Guarantee) (s GuaranteeStatus) 
 		claimed = claims(r.Lock.Traits, g)
 		hurt, possible := false, false
 		for _, h := range g.Forbids() {
-			possible = possible || slices.Contains(r.Expected.Harms, h)
+			possible = possible || slices.Contains(r.Expected.Anomalies, h)
 			if r.Seen[h] > 0 {
 				hurt = true
-				if !slices.Contains(s.Harms, h) {
-					s.Harms = append(s.Harms, h)
+				if !slices.Contains(s.Anomalies, h) {
+					s.Anomalies = append(s.Anomalies, h)
 				}
 			}
 		}
@@ -125,11 +126,11 @@ func status(rs []*harness.FaultResult, g harness.Guarantee) (s GuaranteeStatus) 
 }
 
 // claims reports whether a lock with traits t can have g: fencing needs tokens, order a claim.
-func claims(t harness.Traits, g harness.Guarantee) bool {
+func claims(t harness.Traits, g Guarantee) bool {
 	switch g {
-	case harness.Fencing:
+	case Fencing:
 		return t.Fenced
-	case harness.Ordered:
+	case Ordered:
 		return t.FIFO
 	}
 	return true

@@ -30,12 +30,12 @@ const (
 // version does not support the kind of the line.
 type Record struct {
 	Result  *harness.Result
-	Finding *harness.Finding
-	Sample  *harness.Sample
-	Fault   *harness.FaultResult
+	Finding *Finding
+	Sample  *Sample
+	Fault   *FaultResult
 
-	Simulation *harness.Simulation
-	Machine    *harness.ModelMachine
+	Simulation *Simulation
+	Machine    *ModelMachine
 }
 
 type header struct {
@@ -141,13 +141,13 @@ func (u *unpacker) decode(text []byte) (Record, error) {
 		clean(r)
 		return Record{Result: r}, err
 	case kindExperiment:
-		f, err := decodeAs(text, "experiment", func(f *harness.Finding) string { return f.Name })
+		f, err := decodeAs(text, "experiment", func(f *Finding) string { return f.Name })
 		return Record{Finding: f}, err
 	case kindSample:
-		s, err := decodeAs(text, "experiment", func(s *harness.Sample) string { return s.Experiment })
+		s, err := decodeAs(text, "experiment", func(s *Sample) string { return s.Experiment })
 		return Record{Sample: s}, err
 	case kindChaos:
-		r, err := decodeAs(text, "scenario", func(r *harness.FaultResult) string { return r.Scenario })
+		r, err := decodeAs(text, "scenario", func(r *FaultResult) string { return r.Scenario })
 		if err == nil && r.Lock.Name == "" {
 			err = errNoLock
 		}
@@ -156,10 +156,10 @@ func (u *unpacker) decode(text []byte) (Record, error) {
 		}
 		return Record{Fault: r}, err
 	case kindSimulation:
-		s, err := decodeAs(text, "machine", func(s *harness.Simulation) string { return s.Simulated })
+		s, err := decodeAs(text, "machine", func(s *Simulation) string { return s.Simulated })
 		return Record{Simulation: s}, err
 	case kindMachine:
-		m, err := decodeAs(text, "machine", func(m *harness.ModelMachine) string { return m.Name })
+		m, err := decodeAs(text, "machine", func(m *ModelMachine) string { return m.Name })
 		return Record{Machine: m}, err
 	default:
 		return Record{}, nil

@@ -147,7 +147,7 @@ func (r *Run) add(record Record) bool {
 		r.Results = append(r.Results, record.Result)
 	case record.Finding != nil:
 		// The experiment was run again, or was resumed.
-		r.Findings = slices.DeleteFunc(r.Findings, func(f *harness.Finding) bool { return f.Name == record.Finding.Name })
+		r.Findings = slices.DeleteFunc(r.Findings, func(f *Finding) bool { return f.Name == record.Finding.Name })
 		r.Findings = append(r.Findings, record.Finding)
 	case record.Sample != nil:
 		r.Samples = append(r.Samples, *record.Sample)

@@ -56,7 +56,7 @@ func TestRefused(t *testing.T) {
 		{"flags", func(ps []*Run) []*Run { ps[3].Manifest.Flags["locks"] = "x"; return ps }, "different plans"},
 		{"windows", func(ps []*Run) []*Run { ps[3].Results[0].Workload.Window++; return ps }, "different plans: lock=queue/workers=8/ranks=4/hold=100µs is another case"},
 		{"experiments", func(ps []*Run) []*Run {
-			ps[3].Findings = []*harness.Finding{{}}
+			ps[3].Findings = []*Finding{{}}
 			return ps
 		}, "part-3 has experiments or failure scenarios"},
 	} {
@@ -263,9 +263,9 @@ func TestSimulations(t *testing.T) {
 	parts := few()
 	simulated := func(rank int, pause string, workers ...int) {
 		p := parts[rank]
-		p.Machines = append(p.Machines, &harness.ModelMachine{Name: "this", File: []byte(`{"pause":` + pause + `}`)})
+		p.Machines = append(p.Machines, &ModelMachine{Name: "this", File: []byte(`{"pause":` + pause + `}`)})
 		for _, n := range workers {
-			p.Simulations = append(p.Simulations, &harness.Simulation{Simulated: "this", Workers: n, Seed: uint64(rank)})
+			p.Simulations = append(p.Simulations, &Simulation{Simulated: "this", Workers: n, Seed: uint64(rank)})
 		}
 	}
 	simulated(1, "1", 1, 2)

@@ -51,9 +51,9 @@ func sample() *harness.Result {
 
 // TestRoundTrip reads back what was written. A record with a zero field would not test it.
 func TestRoundTrip(t *testing.T) {
-	model := &harness.ModelMachine{Name: "this", Hypothetical: true, File: []byte(`{"sockets":8,"sources":["a b"]}`)}
+	model := &ModelMachine{Name: "this", Hypothetical: true, File: []byte(`{"sockets":8,"sources":["a b"]}`)}
 	for _, want := range []Record{
-		{Result: sample()}, {Finding: finding()}, {Sample: &harness.Sample{Experiment: "core-to-core", Key: "0-1", Values: []float64{1.5, 2}}},
+		{Result: sample()}, {Finding: finding()}, {Sample: &Sample{Experiment: "core-to-core", Key: "0-1", Values: []float64{1.5, 2}}},
 		{Fault: fault()}, {Simulation: simulation()}, {Machine: model}, {Result: &harness.Result{Lock: harness.Lock{Name: "empty"}}},
 	} {
 		for _, name := range zeroFields(want) {
@@ -243,7 +243,7 @@ func FuzzDecode(f *testing.F) {
 			t.Errorf("%s\nbecame\n%s (%v)", again, twice, err)
 		}
 		if same.Fault != nil {
-			WriteFaultsCSV(new(bytes.Buffer), &Run{Faults: []*harness.FaultResult{same.Fault}})
+			WriteFaultsCSV(new(bytes.Buffer), &Run{Faults: []*FaultResult{same.Fault}})
 		}
 	})
 }

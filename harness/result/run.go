@@ -63,7 +63,7 @@ type Manifest struct {
 	Interrupted bool `json:"interrupted,omitempty"`
 
 	Machine  machine.Environment `json:"machine"`
-	Overhead harness.Overhead    `json:"overhead,omitzero"` // of the lab in an acquisition of a local lock
+	Overhead Overhead            `json:"overhead,omitzero"` // of the lab in an acquisition of a local lock
 	Versions map[string]string   `json:"versions"`          // "redis", "zookeeper", and each module the lab was built with
 	Sites    []Site              `json:"sites,omitempty"`   // the servers of the run
 
@@ -77,6 +77,25 @@ type Manifest struct {
 	Skipped  []Skip            `json:"skipped,omitempty"`
 	Lost     []Loss            `json:"lost,omitempty"`     // planned, without a result
 	Warnings []harness.Warning `json:"warnings,omitempty"` // of the machine and of the run as a whole
+}
+
+// Overhead is the cost of the lab to a worker, in ns per acquisition, with a lock that
+// does nothing and no contention.
+type Overhead struct {
+	Loop float64 `json:"turn"` // one iteration: counter, last owner, dispatch
+
+	// Log is the cost of the owner log to an acquisition that it keeps; others pay
+	// one test. It excludes the move of the log's cache line when the owner changes.
+	Log float64 `json:"log"`
+
+	// Timing is the cost of timing to a timed acquisition, which is one in Result.SampleEvery.
+	Timing float64 `json:"timing"`
+
+	// Direct and Locker are the cost of Lock and Unlock of a free test-and-set lock: called
+	// directly, where the compiler can inline them, and through sync.Locker, like every
+	// measured local lock.
+	Direct float64 `json:"direct,omitempty"`
+	Locker float64 `json:"locker,omitempty"`
 }
 
 // IsPart reports whether the results belong to one rank and are meaningless until merged
@@ -192,20 +211,20 @@ type Run struct {
 
 	// Findings are the results of the experiments about the hardware, the last of
 	// each. Samples are the finished parts of long ones.
-	Findings []*harness.Finding
-	Samples  []harness.Sample
+	Findings []*Finding
+	Samples  []Sample
 
 	// Faults has one outcome for each scenario and lock, in order of appearance.
-	Faults []*harness.FaultResult
+	Faults []*FaultResult
 
 	// Simulations are the last of each machine, lock and workload; Machines are the models,
 	// one of each name. A different model of the same name replaces its simulations.
-	Simulations []*harness.Simulation
-	Machines    []*harness.ModelMachine
+	Simulations []*Simulation
+	Machines    []*ModelMachine
 
 	// Require, if not empty, are guarantees that a distributed lock must have shown
 	// to be recommended: requested by the reader, not read from a file.
-	Require []harness.Guarantee
+	Require []Guarantee
 
 	// Baseline is the lock of the tables, requested by the reader; "" is the default.
 	Baseline string

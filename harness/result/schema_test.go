@@ -15,6 +15,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"locklab/harness"
+	"locklab/harness/oracle"
 )
 
 func compileSchema(t *testing.T) *jsonschema.Schema {
@@ -85,18 +86,18 @@ func TestSchemaAccepts(t *testing.T) {
 func schemaLines(t *testing.T) (lines [][]byte) {
 	full, f, simulated := sample(), fault(), simulation()
 	full.Lock.Status, full.Workload.Reads, f.Lock.Status, simulated.Lock.Status = harness.Historical, 90, harness.Control, harness.Broken
-	f.Tests, f.Expected.Harms, f.Together[0].Harms, f.Seen = harness.Guarantees, harness.Harms, harness.Harms, make(map[harness.Harm]int)
-	for i, h := range harness.Harms {
+	f.Tests, f.Expected.Anomalies, f.Together[0].Anomalies, f.Seen = Guarantees, oracle.Anomalies, oracle.Anomalies, make(map[oracle.Anomaly]int)
+	for i, h := range oracle.Anomalies {
 		f.Seen[h] = i
 	}
-	one := harness.Expected{Median: 1, Lo: 1, Hi: 1}
+	one := Expected{Median: 1, Lo: 1, Hi: 1}
 	for _, rec := range []Record{
-		{Result: full}, {Finding: finding()}, {Sample: &harness.Sample{Experiment: "x", Key: "k", Values: []float64{1.5}}}, {Fault: f}, {Simulation: simulated},
-		{Machine: &harness.ModelMachine{Name: "x", Hypothetical: true, File: []byte("{}")}},
+		{Result: full}, {Finding: finding()}, {Sample: &Sample{Experiment: "x", Key: "k", Values: []float64{1.5}}}, {Fault: f}, {Simulation: simulated},
+		{Machine: &ModelMachine{Name: "x", Hypothetical: true, File: []byte("{}")}},
 		{Result: &harness.Result{Lock: harness.Lock{Name: "x"}, Workload: harness.Workload{Workers: 1, Window: 1}}},
-		{Finding: &harness.Finding{Name: "x", Tables: []harness.Table{{Rows: []harness.Row{{}}}}}},
-		{Fault: &harness.FaultResult{Scenario: "x", Lock: harness.Lock{Name: "x"}}},
-		{Simulation: &harness.Simulation{Simulated: "x", Sockets: 1, Clusters: 1, Cores: 1, SMT: 1, Workers: 1, Seeds: 1, Lock: harness.Lock{Name: "x"}, PerAcquisition: one}},
+		{Finding: &Finding{Name: "x", Tables: []Table{{Rows: []Row{{}}}}}},
+		{Fault: &FaultResult{Scenario: "x", Lock: harness.Lock{Name: "x"}}},
+		{Simulation: &Simulation{Simulated: "x", Sockets: 1, Clusters: 1, Cores: 1, SMT: 1, Workers: 1, Seeds: 1, Lock: harness.Lock{Name: "x"}, PerAcquisition: one}},
 	} {
 		lines = append(lines, encodeRecord(t, rec))
 	}
@@ -187,8 +188,8 @@ func TestSchemaIsWhole(t *testing.T) {
 		extra []string // fields of the line that the type does not write
 	}{
 		"case":       {reflect.TypeFor[harness.Result](), []string{"schema", "kind", "wait", "handover", "handover_wait", "owners", "slice", "slices", "holds"}},
-		"experiment": {reflect.TypeFor[harness.Finding](), []string{"schema", "kind"}},
-		"sample":     {reflect.TypeFor[harness.Sample](), []string{"schema", "kind"}},
+		"experiment": {reflect.TypeFor[Finding](), []string{"schema", "kind"}},
+		"sample":     {reflect.TypeFor[Sample](), []string{"schema", "kind"}},
 		"rank":       {of: reflect.TypeFor[harness.Rank]()},
 		"lock":       {of: reflect.TypeFor[harness.Lock]()},
 		"traits":     {of: reflect.TypeFor[harness.Traits]()},
@@ -199,18 +200,18 @@ func TestSchemaIsWhole(t *testing.T) {
 		"wire":       {of: reflect.TypeFor[harness.Counts]()},
 		"violation":  {of: reflect.TypeFor[harness.Violation]()},
 		"warning":    {of: reflect.TypeFor[harness.Warning]()},
-		"table":      {of: reflect.TypeFor[harness.Table]()},
-		"column":     {of: reflect.TypeFor[harness.Column]()},
-		"row":        {of: reflect.TypeFor[harness.Row]()},
-		"cell":       {of: reflect.TypeFor[harness.Cell]()},
+		"table":      {of: reflect.TypeFor[Table]()},
+		"column":     {of: reflect.TypeFor[Column]()},
+		"row":        {of: reflect.TypeFor[Row]()},
+		"cell":       {of: reflect.TypeFor[Cell]()},
 
-		"chaos":        {reflect.TypeFor[harness.FaultResult](), []string{"schema", "kind"}},
-		"simulation":   {reflect.TypeFor[harness.Simulation](), []string{"schema", "kind"}},
-		"machine":      {reflect.TypeFor[harness.ModelMachine](), []string{"schema", "kind"}},
-		"expected":     {of: reflect.TypeFor[harness.Expected]()},
-		"expectation":  {of: reflect.TypeFor[harness.Expectation]()},
-		"fault_figure": {of: reflect.TypeFor[harness.FaultFigure]()},
-		"aim":          {of: reflect.TypeFor[harness.FaultAim]()},
+		"chaos":        {reflect.TypeFor[FaultResult](), []string{"schema", "kind"}},
+		"simulation":   {reflect.TypeFor[Simulation](), []string{"schema", "kind"}},
+		"machine":      {reflect.TypeFor[ModelMachine](), []string{"schema", "kind"}},
+		"expected":     {of: reflect.TypeFor[Expected]()},
+		"expectation":  {of: reflect.TypeFor[Expectation]()},
+		"fault_figure": {of: reflect.TypeFor[FaultFigure]()},
+		"aim":          {of: reflect.TypeFor[FaultAim]()},
 	} {
 		want := c.extra
 		for i := range c.of.NumField() {

@@ -5,11 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
-
-	"locklab/harness"
 )
 
-func (r *Run) addSimulation(s *harness.Simulation) {
+func (r *Run) addSimulation(s *Simulation) {
 	if i := slices.IndexFunc(r.Simulations, s.Same); i >= 0 {
 		r.Simulations[i] = s
 		return
@@ -19,21 +17,21 @@ func (r *Run) addSimulation(s *harness.Simulation) {
 
 // addMachine adds m, replacing a machine with its name. If that was different, its
 // simulations are removed.
-func (r *Run) addMachine(m *harness.ModelMachine) {
+func (r *Run) addMachine(m *ModelMachine) {
 	switch i := r.machine(m.Name); {
 	case i < 0:
 		r.Machines = append(r.Machines, m)
 	case !sameMachine(r.Machines[i], m):
 		r.Machines[i] = m
-		r.Simulations = slices.DeleteFunc(r.Simulations, func(s *harness.Simulation) bool { return s.Simulated == m.Name })
+		r.Simulations = slices.DeleteFunc(r.Simulations, func(s *Simulation) bool { return s.Simulated == m.Name })
 	}
 }
 
 func (r *Run) machine(name string) int {
-	return slices.IndexFunc(r.Machines, func(m *harness.ModelMachine) bool { return m.Name == name })
+	return slices.IndexFunc(r.Machines, func(m *ModelMachine) bool { return m.Name == name })
 }
 
-func sameMachine(a, b *harness.ModelMachine) bool {
+func sameMachine(a, b *ModelMachine) bool {
 	var x, y bytes.Buffer
 	return a.Hypothetical == b.Hypothetical && json.Compact(&x, a.File) == nil && json.Compact(&y, b.File) == nil && bytes.Equal(x.Bytes(), y.Bytes())
 }
@@ -90,12 +88,12 @@ func (a appender) write(line []byte, err error) error {
 
 // AppendSimulation adds a model's prediction for a lock. It has left this process when
 // AppendSimulation returns.
-func (a appender) AppendSimulation(s *harness.Simulation) error {
+func (a appender) AppendSimulation(s *Simulation) error {
 	return a.write(Encode(Record{Simulation: s}))
 }
 
 // AppendMachine adds the machine of the simulations that follow. It hides earlier
 // simulations of a different machine with the same name.
-func (a appender) AppendMachine(m *harness.ModelMachine) error {
+func (a appender) AppendMachine(m *ModelMachine) error {
 	return a.write(Encode(Record{Machine: m}))
 }

@@ -14,11 +14,11 @@ import (
 	"locklab/harness"
 )
 
-func simulation() *harness.Simulation {
-	of := func(median float64) harness.Expected {
-		return harness.Expected{Median: median, Lo: median / 2, Hi: median}
+func simulation() *Simulation {
+	of := func(median float64) Expected {
+		return Expected{Median: median, Lo: median / 2, Hi: median}
 	}
-	return &harness.Simulation{
+	return &Simulation{
 		Simulated: "skylake-8x32", Hypothetical: true, Sockets: 8, Clusters: 1, Cores: 32, SMT: 2,
 		Lock:    harness.Lock{Name: "mcs", Doc: "queue lock", Paper: "MCS 1991", Family: harness.Spin},
 		Workers: 64, Lines: 1, Hold: 10, Think: 10.5, Wait: harness.WaitPause, Apart: true, Spread: true, Seed: 1 << 63, Seeds: 3, OnCores: 32, OnSockets: 8,
@@ -28,19 +28,19 @@ func simulation() *harness.Simulation {
 }
 
 func TestSimulationRefused(t *testing.T) {
-	for want, change := range map[string]func(*harness.Simulation){
-		"names no machine":                func(s *harness.Simulation) { s.Simulated = "" },
-		"names no lock":                   func(s *harness.Simulation) { s.Lock.Name = "" },
-		"0 x 1 x 32 x 2":                  func(s *harness.Simulation) { s.Sockets = 0 },
-		"1073741824 x 1 x 1073741824 x 2": func(s *harness.Simulation) { s.Sockets, s.Cores = 1<<30, 1<<30 },
-		"513 workers on 512":              func(s *harness.Simulation) { s.Workers = 513 },
-		"-1 lines":                        func(s *harness.Simulation) { s.Lines = -1 },
-		"0 seeds":                         func(s *harness.Simulation) { s.Seeds = 0 },
-		"of 9 sockets":                    func(s *harness.Simulation) { s.OnSockets = 9 },
-		"hold is -1":                      func(s *harness.Simulation) { s.Hold = -1 },
-		"want more than 0":                func(s *harness.Simulation) { s.PerAcquisition.Lo = 0 },
-		"misses is 1, from 2":             func(s *harness.Simulation) { s.Misses = harness.Expected{Median: 1, Lo: 2, Hi: 3} },
-		"jain is 2":                       func(s *harness.Simulation) { s.Jain = harness.Expected{Median: 2, Lo: 2, Hi: 2} },
+	for want, change := range map[string]func(*Simulation){
+		"names no machine":                func(s *Simulation) { s.Simulated = "" },
+		"names no lock":                   func(s *Simulation) { s.Lock.Name = "" },
+		"0 x 1 x 32 x 2":                  func(s *Simulation) { s.Sockets = 0 },
+		"1073741824 x 1 x 1073741824 x 2": func(s *Simulation) { s.Sockets, s.Cores = 1<<30, 1<<30 },
+		"513 workers on 512":              func(s *Simulation) { s.Workers = 513 },
+		"-1 lines":                        func(s *Simulation) { s.Lines = -1 },
+		"0 seeds":                         func(s *Simulation) { s.Seeds = 0 },
+		"of 9 sockets":                    func(s *Simulation) { s.OnSockets = 9 },
+		"hold is -1":                      func(s *Simulation) { s.Hold = -1 },
+		"want more than 0":                func(s *Simulation) { s.PerAcquisition.Lo = 0 },
+		"misses is 1, from 2":             func(s *Simulation) { s.Misses = Expected{Median: 1, Lo: 2, Hi: 3} },
+		"jain is 2":                       func(s *Simulation) { s.Jain = Expected{Median: 2, Lo: 2, Hi: 2} },
 	} {
 		s := simulation()
 		change(s)
@@ -60,21 +60,21 @@ func TestSimulationRefused(t *testing.T) {
 	if _, err := Encode(Record{Simulation: s}); err == nil {
 		t.Error("NaN is written")
 	}
-	for _, m := range []*harness.ModelMachine{{Name: "x"}, {Name: "x", File: []byte("[]")}, {Name: "x", File: []byte("null")}, {File: []byte("{}")}} {
+	for _, m := range []*ModelMachine{{Name: "x"}, {Name: "x", File: []byte("[]")}, {Name: "x", File: []byte("null")}, {File: []byte("{}")}} {
 		if _, err := Encode(Record{Machine: m}); err == nil {
 			t.Errorf("machine %q with file %q is written", m.Name, m.File)
 		}
 	}
 }
 
-func machineNamed(name string, pause float64) *harness.ModelMachine {
-	return &harness.ModelMachine{Name: name, File: fmt.Appendf(nil, `{"pause": %g}`, pause)}
+func machineNamed(name string, pause float64) *ModelMachine {
+	return &ModelMachine{Name: name, File: fmt.Appendf(nil, `{"pause": %g}`, pause)}
 }
 
-func on(machine string, workers int, time float64) *harness.Simulation {
+func on(machine string, workers int, time float64) *Simulation {
 	s := simulation()
 	s.Simulated, s.Workers, s.OnCores, s.OnSockets = machine, workers, 0, 0
-	s.PerAcquisition = harness.Expected{Median: time, Lo: time, Hi: time}
+	s.PerAcquisition = Expected{Median: time, Lo: time, Hi: time}
 	return s
 }
 
@@ -89,7 +89,7 @@ func TestExtend(t *testing.T) {
 	}
 	finishRun(t, w)
 	before := readFiles(t, dir)
-	add := func(machine *harness.ModelMachine, ss ...*harness.Simulation) {
+	add := func(machine *ModelMachine, ss ...*Simulation) {
 		e, _, err := Extend(dir)
 		if err != nil {
 			t.Fatal(err)
@@ -138,7 +138,7 @@ func TestExtend(t *testing.T) {
 func TestSimulationsCSV(t *testing.T) {
 	evil := simulation()
 	evil.Simulated, evil.OnSockets = "=1+1", 0
-	run := &Run{Results: []*harness.Result{sample()}, Simulations: []*harness.Simulation{simulation(), evil}}
+	run := &Run{Results: []*harness.Result{sample()}, Simulations: []*Simulation{simulation(), evil}}
 	rows := writtenRows(t, WriteSimulationsCSV, run)
 	if len(rows) != 2 {
 		t.Fatalf("%d rows, want 2", len(rows))

@@ -6,7 +6,7 @@ import (
 	"math"
 	"slices"
 
-	"locklab/harness"
+	"locklab/harness/oracle"
 	"locklab/internal/numfmt"
 	"locklab/internal/stat"
 )
@@ -17,37 +17,37 @@ type SurvivalVerdict string
 // The verdicts.
 const (
 	Confirmed SurvivalVerdict = "confirmed"  // as expected
-	Refuted   SurvivalVerdict = "refuted"    // an unexpected harm occurred
-	NotShown  SurvivalVerdict = "not shown"  // no possible harm occurred
+	Refuted   SurvivalVerdict = "refuted"    // an unexpected anomaly occurred
+	NotShown  SurvivalVerdict = "not shown"  // no possible anomaly occurred
 	Observed  SurvivalVerdict = "observed"   // there was no expectation for the lock
 	NotTested SurvivalVerdict = "not tested" // skipped, or without a try
 )
 
-// UnsafeHarms lists the harms that let two clients access the guarded resource, now or later
+// UnsafeAnomalies lists the anomalies that let two clients access the guarded resource, now or later
 // because tokens do not distinguish them. A try with one of them is a violation.
-var UnsafeHarms = []harness.Harm{harness.TwoHolders, harness.StaleWrite, harness.TokenFell}
+var UnsafeAnomalies = []oracle.Anomaly{oracle.TwoHolders, oracle.StaleWrite, oracle.TokenFell}
 
 // A Survival is the judged outcome of a scenario on a lock.
 type Survival struct {
-	Fault   *harness.FaultResult
+	Fault   *FaultResult
 	Verdict SurvivalVerdict
 
-	Seen       []harness.Harm // in the order of harness.Harms
-	Unexpected []harness.Harm // the unexpected ones of these; empty if nothing was expected
+	Seen       []oracle.Anomaly // in the order of oracle.Anomalies
+	Unexpected []oracle.Anomaly // the unexpected ones of these; empty if nothing was expected
 
 	N int // tries
 
 	// Violations is the number of tries in 1000 with one of [Unsafe]; NaN without tries. Older
-	// results count each harm separately. If AtLeast is true, two harms may have occurred in
+	// results count each anomaly separately. If AtLeast is true, two anomalies may have occurred in
 	// different tries, and it is the count of the more frequent one.
 	Violations float64
 	AtLeast    bool
 
-	// Broken is like Violations, but only of harms that break the tested guarantees.
+	// Broken is like Violations, but only of anomalies that break the tested guarantees.
 	Broken float64
 
 	// Bound is the upper bound of the share of tries with a violation, 0 to 1, one-sided at 95
-	// %: see stat.UpperBound. If nothing occurred, it is the bound of any harm.
+	// %: see stat.UpperBound. If nothing occurred, it is the bound of any anomaly.
 	Bound float64
 
 	Window  Times // how long the lock was free and not granted
@@ -65,7 +65,7 @@ type Times struct {
 
 // An Aim is a limit and the figure to compare with it.
 type Aim struct {
-	harness.FaultAim
+	FaultAim
 	Value float64 // NaN without a figure
 	N     int     // values
 	Met   bool
@@ -75,7 +75,7 @@ type Aim struct {
 func (a Aim) Known() bool { return a.N > 0 }
 
 // JudgeFault compares observations with expectations.
-func JudgeFault(r *harness.FaultResult) Survival {
+func JudgeFault(r *FaultResult) Survival {
 	row := Survival{Fault: r, N: r.Tries, Violations: math.NaN(), Broken: math.NaN(), Bound: stat.UpperBound(0, r.Tries), Skipped: r.Skipped}
 	if r.Skipped != "" || r.Tries <= 0 {
 		row.Verdict, row.N, row.Bound = NotTested, 0, 1
@@ -87,7 +87,7 @@ func JudgeFault(r *harness.FaultResult) Survival {
 	row.Seen = seen(r)
 	row.count(r)
 	row.Verdict = row.compare(r.Expected)
-	stuck := r.Seen[harness.Stuck]
+	stuck := r.Seen[oracle.Stuck]
 	row.Window, row.Margin, row.Overlap = times(r.Window, stuck), times(r.Margin, 0), times(r.Overlap, 0)
 	for _, a := range r.Aims {
 		row.Aims = append(row.Aims, reach(r, a))
@@ -95,8 +95,8 @@ func JudgeFault(r *harness.FaultResult) Survival {
 	return row
 }
 
-func seen(r *harness.FaultResult) (out []harness.Harm) {
-	for _, h := range slices.Concat(harness.Harms, slices.Sorted(maps.Keys(r.Seen))) {
+func seen(r *FaultResult) (out []oracle.Anomaly) {
+	for _, h := range slices.Concat(oracle.Anomalies, slices.Sorted(maps.Keys(r.Seen))) {
 		if r.Seen[h] > 0 && !slices.Contains(out, h) {
 			out = append(out, h)
 		}
@@ -104,7 +104,7 @@ func seen(r *harness.FaultResult) (out []harness.Harm) {
 	return out
 }
 
-func noTry(r *harness.FaultResult) string {
+func noTry(r *FaultResult) string {
 	switch {
 	case r.Failed > 0:
 		return fmt.Sprintf("the fault could not be made in %s", tries(r.Failed))
@@ -116,13 +116,13 @@ func noTry(r *harness.FaultResult) string {
 	return "no try was made"
 }
 
-func (row *Survival) count(r *harness.FaultResult) {
-	least, most := r.Hurt(UnsafeHarms)
+func (row *Survival) count(r *FaultResult) {
+	least, most := r.Hurt(UnsafeAnomalies)
 	row.Violations = 1000 * float64(least) / float64(r.Tries)
 	row.AtLeast = least < most
 	row.Bound = stat.UpperBound(most, r.Tries)
-	var breaking []harness.Harm
-	for _, h := range UnsafeHarms {
+	var breaking []oracle.Anomaly
+	for _, h := range UnsafeAnomalies {
 		if breaks(r.Tests, h) {
 			breaking = append(breaking, h)
 		}
@@ -133,25 +133,25 @@ func (row *Survival) count(r *harness.FaultResult) {
 
 // breaks reports whether h breaks one of gs, or any promise if gs is empty. A stale write
 // or a token that fell always breaks something.
-func breaks(gs []harness.Guarantee, h harness.Harm) bool {
-	return len(gs) == 0 || h != harness.TwoHolders || slices.ContainsFunc(gs, func(g harness.Guarantee) bool {
+func breaks(gs []Guarantee, h oracle.Anomaly) bool {
+	return len(gs) == 0 || h != oracle.TwoHolders || slices.ContainsFunc(gs, func(g Guarantee) bool {
 		return slices.Contains(g.Forbids(), h)
 	})
 }
 
-func (row *Survival) compare(e harness.Expectation) SurvivalVerdict {
+func (row *Survival) compare(e Expectation) SurvivalVerdict {
 	if e.Why == "" {
 		return Observed
 	}
 	for _, h := range row.Seen {
-		if !slices.Contains(e.Harms, h) {
+		if !slices.Contains(e.Anomalies, h) {
 			row.Unexpected = append(row.Unexpected, h)
 		}
 	}
 	switch {
 	case len(row.Unexpected) > 0:
 		return Refuted
-	case len(e.Harms) > 0 && len(row.Seen) == 0:
+	case len(e.Anomalies) > 0 && len(row.Seen) == 0:
 		return NotShown
 	}
 	return Confirmed
@@ -183,11 +183,11 @@ func quantile(vs []float64, q float64) float64 {
 }
 
 // reach compares the figure of a with its limit. A try that got stuck has an infinite window.
-func reach(r *harness.FaultResult, a harness.FaultAim) Aim {
+func reach(r *FaultResult, a FaultAim) Aim {
 	var vs []float64
 	switch a.Figure {
 	case "window":
-		vs = values(r.Window, r.Seen[harness.Stuck])
+		vs = values(r.Window, r.Seen[oracle.Stuck])
 	case "margin":
 		vs = values(r.Margin, 0)
 	default:
@@ -224,20 +224,20 @@ func (row Survival) Reading() string {
 	if row.Verdict == NotTested {
 		return "not tested: " + row.Skipped
 	}
-	seen := "no harm in " + tries(row.N)
+	seen := "no anomaly in " + tries(row.N)
 	if len(row.Seen) > 0 {
 		seen = row.counted(row.Seen)
 	}
 	why := row.Fault.Expected.Why
 	switch row.Verdict {
 	case Refuted:
-		expected := "no harm was expected"
-		if hs := row.Fault.Expected.Harms; len(hs) > 0 {
+		expected := "no anomaly was expected"
+		if hs := row.Fault.Expected.Anomalies; len(hs) > 0 {
 			expected = "only " + join(hs) + " was expected"
 		}
 		return fmt.Sprintf("%s, where %s: %s", seen, expected, why)
 	case NotShown:
-		return fmt.Sprintf("%s not shown in %s, at most %s of them: %s", join(row.Fault.Expected.Harms), tries(row.N), numfmt.Percent(100*row.Bound), why)
+		return fmt.Sprintf("%s not shown in %s, at most %s of them: %s", join(row.Fault.Expected.Anomalies), tries(row.N), numfmt.Percent(100*row.Bound), why)
 	case Confirmed:
 		if len(row.Seen) == 0 {
 			return fmt.Sprintf("%s, at most %s of them: %s", seen, numfmt.Percent(100*row.Bound), why)
@@ -247,7 +247,7 @@ func (row Survival) Reading() string {
 	return seen + "; nothing was expected of this lock"
 }
 
-func (row Survival) counted(hs []harness.Harm) string {
+func (row Survival) counted(hs []oracle.Anomaly) string {
 	var parts []string
 	for _, h := range hs {
 		parts = append(parts, fmt.Sprintf("%s in %d", h, row.Fault.Seen[h]))
@@ -257,9 +257,9 @@ func (row Survival) counted(hs []harness.Harm) string {
 
 func tries(n int) string { return fmt.Sprintf("%d %s", n, numfmt.Choose(n, "try", "tries")) }
 
-func join(hs []harness.Harm) string { return numfmt.List(harmNames(hs), len(hs)) }
+func join(hs []oracle.Anomaly) string { return numfmt.List(anomalyNames(hs), len(hs)) }
 
-func harmNames(hs []harness.Harm) (names []string) {
+func anomalyNames(hs []oracle.Anomaly) (names []string) {
 	for _, h := range hs {
 		names = append(names, string(h))
 	}

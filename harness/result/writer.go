@@ -160,15 +160,15 @@ func (w *Writer) Append(r *harness.Result) error {
 }
 
 // AppendFinding adds the result of an experiment.
-func (w *Writer) AppendFinding(f *harness.Finding) error {
+func (w *Writer) AppendFinding(f *Finding) error {
 	return w.write(Encode(Record{Finding: f}))
 }
 
 // AppendSample adds a finished part of an experiment.
-func (w *Writer) AppendSample(s harness.Sample) error { return w.write(Encode(Record{Sample: &s})) }
+func (w *Writer) AppendSample(s Sample) error { return w.write(Encode(Record{Sample: &s})) }
 
 // AppendFault adds the outcome of some tries of a failure scenario on a lock.
-func (w *Writer) AppendFault(r *harness.FaultResult) error { return w.write(Encode(Record{Fault: r})) }
+func (w *Writer) AppendFault(r *FaultResult) error { return w.write(Encode(Record{Fault: r})) }
 
 // Sync waits until the data are on disk, 1 to 5 ms (BenchmarkAppend). A run calls it between
 // cases.

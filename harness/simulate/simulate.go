@@ -9,6 +9,7 @@ import (
 
 	"locklab/atomics"
 	"locklab/harness"
+	"locklab/harness/result"
 )
 
 // Simulates reports that this build simulates: a scheduler in its atomics, and no measuring.
@@ -16,15 +17,15 @@ const Simulates = true
 
 // Simulate runs workers that contend for a lock of v on m, with seeds from w.Seed. Runs must
 // not overlap in a process: see atomics.SetScheduler.
-func Simulate(m *Machine, v *harness.Variant, w Workload, seeds int) (harness.Simulation, error) {
+func Simulate(m *Machine, v *harness.Variant, w Workload, seeds int) (result.Simulation, error) {
 	if err := CheckVariant(v, w.Workers); err != nil {
-		return harness.Simulation{}, err
+		return result.Simulation{}, err
 	}
 	if seeds < 1 {
-		return harness.Simulation{}, fmt.Errorf("simulate: %d seeds: want at least 1", seeds)
+		return result.Simulation{}, fmt.Errorf("simulate: %d seeds: want at least 1", seeds)
 	}
 	if err := seen(v); err != nil {
-		return harness.Simulation{}, err
+		return result.Simulation{}, err
 	}
 	results := make([]Result, seeds)
 	for i := range results {
@@ -32,12 +33,12 @@ func Simulate(m *Machine, v *harness.Variant, w Workload, seeds int) (harness.Si
 		one.Seed += uint64(i)
 		r, err := run(m, one, v.Local, options{excludes: true})
 		if err != nil {
-			return harness.Simulation{}, fmt.Errorf("%w (lock %s, %d workers, seed %d)", err, v.Name, w.Workers, one.Seed)
+			return result.Simulation{}, fmt.Errorf("%w (lock %s, %d workers, seed %d)", err, v.Name, w.Workers, one.Seed)
 		}
 		results[i] = r
 	}
-	of := func(f func(Result) float64) harness.Expected { return expected(results, f) }
-	return harness.Simulation{
+	of := func(f func(Result) float64) result.Expected { return expected(results, f) }
+	return result.Simulation{
 		Simulated: m.Name, Hypothetical: m.Hypothetical,
 		Sockets: m.Sockets, Clusters: m.Clusters, Cores: m.Cores, SMT: m.SMT,
 		Lock: v.Describe(), Workers: w.Workers, Lines: w.Lines, Hold: w.Hold, Think: w.Think,
@@ -83,14 +84,14 @@ func seen(v *harness.Variant) (err error) {
 	return nil
 }
 
-func expected(results []Result, f func(Result) float64) harness.Expected {
+func expected(results []Result, f func(Result) float64) result.Expected {
 	xs := make([]float64, len(results))
 	for i, r := range results {
 		xs[i] = f(r)
 	}
 	slices.SortFunc(xs, cmp.Compare)
 	n := len(xs)
-	return harness.Expected{Median: (xs[(n-1)/2] + xs[n/2]) / 2, Lo: xs[0], Hi: xs[n-1]}
+	return result.Expected{Median: (xs[(n-1)/2] + xs[n/2]) / 2, Lo: xs[0], Hi: xs[n-1]}
 }
 
 func on(m *Machine, w Workload, part func(cache int) int) int {

@@ -13,6 +13,7 @@ import (
 
 	"locklab/atomics"
 	"locklab/harness"
+	"locklab/harness/result"
 	"locklab/harness/simulate"
 	"locklab/spinlock/lab"
 )
@@ -307,7 +308,7 @@ func TestSimulate(t *testing.T) {
 		w.Seed++
 	}
 	slices.Sort(xs)
-	if want := (harness.Expected{Median: (xs[1] + xs[2]) / 2, Lo: xs[0], Hi: xs[3]}); s.Longest != want || xs[0] == xs[3] {
+	if want := (result.Expected{Median: (xs[1] + xs[2]) / 2, Lo: xs[0], Hi: xs[3]}); s.Longest != want || xs[0] == xs[3] {
 		t.Errorf("longest wait %v, want %v", s.Longest, want)
 	}
 	if s.Simulated != "test" || s.Lock.Name != v.Name || s.Seeds != 4 || s.Seed != 1 {

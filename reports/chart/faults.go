@@ -29,8 +29,8 @@ type Survivor struct {
 
 // A Hazard is a scenario with the outcome of each lock.
 type Hazard struct {
-	*harness.FaultResult // one of its results, for its texts
-	Rows                 []result.Survival
+	*result.FaultResult // one of its results, for its texts
+	Rows                []result.Survival
 }
 
 // SafetyOf returns the outcomes of the scenarios of run, or nil if run has no distributed

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strings"
 
-	"locklab/harness"
 	"locklab/harness/result"
 	"locklab/internal/numfmt"
 )
@@ -21,7 +20,7 @@ func FindingCharts(run *result.Run) (out []Named) {
 		n := 0
 		for k, t := range f.Tables {
 			c := Named{Title: cmp.Or(t.Caption, "Figures"), Finding: f}
-			if t.Chart != harness.NoChart {
+			if t.Chart != result.NoChart {
 				n++
 				if c.Name = Slug(f, i); n > 1 {
 					c.Name = fmt.Sprintf("%s-%d", c.Name, n)
@@ -43,7 +42,7 @@ func FindingCharts(run *result.Run) (out []Named) {
 	return out
 }
 
-func tableNumbers(t harness.Table) Table {
+func tableNumbers(t result.Table) Table {
 	heads := []string{t.Label}
 	for _, c := range t.Columns {
 		heads = append(heads, strings.TrimSuffix(c.Name+", "+c.Unit, ", "))

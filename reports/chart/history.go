@@ -13,7 +13,6 @@ import (
 	"gonum.org/v1/plot/vg"
 	vgdraw "gonum.org/v1/plot/vg/draw"
 
-	"locklab/harness"
 	"locklab/harness/oracle"
 	"locklab/harness/result"
 	"locklab/internal/numfmt"
@@ -29,7 +28,7 @@ const (
 
 // A Timeline is a history with its interpretation.
 type Timeline struct {
-	r       *harness.FaultResult
+	r       *result.FaultResult
 	name    string // of the file
 	history oracle.History
 	oracle.Judgement
@@ -39,7 +38,7 @@ type Timeline struct {
 }
 
 // ReadTimeline reads the history called name, of a try of r.
-func ReadTimeline(run *result.Run, r *harness.FaultResult, name string) (*Timeline, error) {
+func ReadTimeline(run *result.Run, r *result.FaultResult, name string) (*Timeline, error) {
 	f, err := os.Open(run.HistoryFile(name))
 	if err != nil {
 		return nil, errors.Unwrap(err) // the caller has the name
@@ -64,7 +63,7 @@ func ReadTimeline(run *result.Run, r *harness.FaultResult, name string) (*Timeli
 func (s *Timeline) frame() {
 	first, last := s.history[0].At, s.history[len(s.history)-1].At
 	s.from, s.to = max(first, last-int64(4*time.Second)), last
-	i := slices.IndexFunc(s.Findings, func(f oracle.Finding) bool { return f.Harm != "" })
+	i := slices.IndexFunc(s.Findings, func(f oracle.Finding) bool { return f.Anomaly != "" })
 	if i >= 0 {
 		s.finding = s.Findings[i]
 		end := s.aftermath(max(s.finding.To, s.finding.From))
@@ -100,7 +99,7 @@ func (s *Timeline) frame() {
 // holders, that is the first release.
 func (s *Timeline) aftermath(end int64) int64 {
 	for _, o := range s.Overlaps {
-		if s.finding.Harm == harness.TwoHolders && s.Holds[o.Later].Acquired == s.finding.From {
+		if s.finding.Anomaly == oracle.TwoHolders && s.Holds[o.Later].Acquired == s.finding.From {
 			end = max(end, min(s.Holds[o.Earlier].Releasing, end+int64(2*time.Second)))
 		}
 	}
@@ -113,11 +112,11 @@ func (s *Timeline) Title() string {
 
 // Answer summarizes the history.
 func (s *Timeline) Answer() string {
-	if s.finding.Harm == "" {
-		return "The history shows no harm by itself: what was counted was seen elsewhere, such as at the server."
+	if s.finding.Anomaly == "" {
+		return "The history shows no anomaly by itself: what was counted was seen elsewhere, such as at the server."
 	}
-	text := numfmt.Sentence(string(s.finding.Harm)) + " " + numfmt.Sentence(Short(s.finding.Text, 400))
-	if s.finding.Harm == harness.TwoHolders && s.Longest > 0 {
+	text := numfmt.Sentence(string(s.finding.Anomaly)) + " " + numfmt.Sentence(Short(s.finding.Text, 400))
+	if s.finding.Anomaly == oracle.TwoHolders && s.Longest > 0 {
 		text += fmt.Sprintf(" Two held it for %s at the longest.", numfmt.Nanos(float64(s.Longest)))
 	}
 	if s.Refused > 0 {

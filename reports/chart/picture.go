@@ -3,7 +3,6 @@ package chart
 import (
 	"fmt"
 
-	"locklab/harness"
 	"locklab/harness/result"
 	"locklab/reports/draw"
 )
@@ -23,9 +22,9 @@ type Picture struct {
 type Named struct {
 	Name, Title, Doc string
 	Pic              Picture
-	Folded           bool             // the page shows it when asked
-	Finding          *harness.Finding // with the table that is drawn; nil for others
-	Model            *Modelled        // that predicts the figures; nil for others
+	Folded           bool            // the page shows it when asked
+	Finding          *result.Finding // with the table that is drawn; nil for others
+	Model            *Modelled       // that predicts the figures; nil for others
 }
 
 func nothing(format string, args ...any) Picture {

@@ -86,9 +86,9 @@ func (t sanitizer) unique(v, out reflect.Value) {
 		x.Name = MarkedName(shortName(t.locks, v.Interface().(harness.Lock).Name), x.Status)
 	case *result.Skip:
 		x.Lock = shortName(t.locks, v.Interface().(result.Skip).Lock)
-	case *harness.Table:
+	case *result.Table:
 		names := make(map[string]string)
-		for i, col := range v.Interface().(harness.Table).Columns {
+		for i, col := range v.Interface().(result.Table).Columns {
 			x.Columns[i].Name = shortName(names, col.Name)
 		}
 	}

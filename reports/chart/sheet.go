@@ -8,24 +8,24 @@ import (
 	"strconv"
 	"strings"
 
-	"locklab/harness"
+	"locklab/harness/result"
 	"locklab/internal/numfmt"
 	"locklab/reports/draw"
 )
 
 // A sheet is a table with a selection of rows and columns to draw.
 type sheet struct {
-	harness.Table
+	result.Table
 	names []string // of the rows
 	drawn []int    // columns
 	unit  string   // of all drawn columns
 }
 
-func newSheet(t harness.Table) sheet {
+func newSheet(t result.Table) sheet {
 	s := sheet{Table: t, names: rowNames(t)}
-	plot := func(c harness.Column) bool { return c.Plot }
-	if t.Chart == harness.Heat && !slices.ContainsFunc(t.Columns, plot) {
-		plot = func(harness.Column) bool { return true }
+	plot := func(c result.Column) bool { return c.Plot }
+	if t.Chart == result.Heat && !slices.ContainsFunc(t.Columns, plot) {
+		plot = func(result.Column) bool { return true }
 	}
 	for i, c := range t.Columns {
 		if !plot(c) {
@@ -42,7 +42,7 @@ func newSheet(t harness.Table) sheet {
 }
 
 // rowNames returns the labels of the rows; words in the cells distinguish equal ones.
-func rowNames(t harness.Table) []string {
+func rowNames(t result.Table) []string {
 	seen := make(map[string]int)
 	for _, r := range t.Rows {
 		seen[r.Label]++
@@ -155,7 +155,7 @@ func sampled(rs []reading) string {
 }
 
 // CellFigure formats a cell as text for a table.
-func CellFigure(c harness.Cell) string {
+func CellFigure(c result.Cell) string {
 	if c.Text == "" && !(math.Abs(c.Median) <= draw.Beyond) {
 		return numfmt.Unknown
 	}
@@ -237,19 +237,19 @@ func ColumnStyle(i int) draw.Style {
 // A Painter draws the tables of one kind. The sentence next to the picture explains how to
 // read it. If there is nothing to draw, the picture gives the reason.
 type Painter struct {
-	Kind harness.ChartKind
+	Kind result.ChartKind
 	draw func(s sheet) (pic Picture, how string)
 }
 
 // Painters lists every kind of chart for tables.
 var Painters = []Painter{
-	{harness.Bars, drawBars},
-	{harness.Lines, drawCurves},
-	{harness.Heat, drawHeat},
+	{result.Bars, drawBars},
+	{result.Lines, drawCurves},
+	{result.Heat, drawHeat},
 }
 
 // DrawTable draws t, which may come from a newer version and have any shape.
-func DrawTable(t harness.Table) (pic Picture, how string) {
+func DrawTable(t result.Table) (pic Picture, how string) {
 	for _, p := range Painters {
 		if p.Kind == t.Chart {
 			return p.draw(newSheet(t))

@@ -14,17 +14,17 @@ import (
 
 // A Modelled is a model's prediction for one machine and workload, without measurements.
 type Modelled struct {
-	Like    *harness.Simulation // any of them: all share machine and workload
-	workers []int               // ascending
-	Locks   []*ModelledLock     // by name
-	File    bool                // the run has the description of the machine
+	Like    *result.Simulation // any of them: all share machine and workload
+	workers []int              // ascending
+	Locks   []*ModelledLock    // by name
+	File    bool               // the run has the description of the machine
 }
 
 // A ModelledLock is a lock on that machine.
 type ModelledLock struct {
-	*harness.Simulation // any of them
-	style               draw.Style
-	at                  map[int]*harness.Simulation // by workers
+	*result.Simulation // any of them
+	style              draw.Style
+	at                 map[int]*result.Simulation // by workers
 }
 
 // ModelledOf returns the predictions of run, by machine and workload in the order of the file.
@@ -35,7 +35,7 @@ func ModelledOf(run *result.Run) (out []*Modelled) {
 		i := slices.IndexFunc(out, func(m *Modelled) bool { return m.Like.Simulated == s.Simulated && WorkloadOf(m.Like) == WorkloadOf(s) })
 		if i < 0 {
 			i = len(out)
-			file := slices.ContainsFunc(run.Machines, func(m *harness.ModelMachine) bool { return Short(m.Name, MostName) == s.Simulated })
+			file := slices.ContainsFunc(run.Machines, func(m *result.ModelMachine) bool { return Short(m.Name, MostName) == s.Simulated })
 			out = append(out, &Modelled{Like: s, File: file})
 		}
 		out[i].add(s)
@@ -55,7 +55,7 @@ func ModelledOf(run *result.Run) (out []*Modelled) {
 }
 
 // WorkloadOf describes the workload of s: "lines=1 hold=100ns think=0s wait=pause".
-func WorkloadOf(s *harness.Simulation) string {
+func WorkloadOf(s *result.Simulation) string {
 	text := fmt.Sprintf("lines=%d hold=%s think=%s wait=%s", s.Lines, briefly(s.Hold), briefly(s.Think), Short(s.Wait.String(), MostName))
 	if s.Apart && s.SMT > 1 {
 		text += " apart"
@@ -73,11 +73,11 @@ func briefly(ns float64) string {
 	return strings.ReplaceAll(numfmt.Nanos(ns), numfmt.Space, "")
 }
 
-func (m *Modelled) add(s *harness.Simulation) {
+func (m *Modelled) add(s *result.Simulation) {
 	i := slices.IndexFunc(m.Locks, func(l *ModelledLock) bool { return l.Lock.Name == s.Lock.Name })
 	if i < 0 {
 		i = len(m.Locks)
-		m.Locks = append(m.Locks, &ModelledLock{Simulation: s, at: make(map[int]*harness.Simulation)})
+		m.Locks = append(m.Locks, &ModelledLock{Simulation: s, at: make(map[int]*result.Simulation)})
 	}
 	m.Locks[i].at[s.Workers] = s
 	if !slices.Contains(m.workers, s.Workers) {

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strconv"
 
-	"locklab/harness"
+	"locklab/harness/result"
 	"locklab/internal/numfmt"
 	"locklab/internal/stat"
 	"locklab/reports/draw"
@@ -15,7 +15,7 @@ import (
 type ModelChart struct {
 	name, title, doc    string // the title follows "Simulated on MACHINE: "
 	field               string // of the line
-	of                  func(s *harness.Simulation) harness.Expected
+	of                  func(s *result.Simulation) result.Expected
 	format              func(v float64) string
 	yTitle, most, least string
 }
@@ -25,11 +25,11 @@ const modelDoc = "Dashed line, hollow mark: simulated, the median of the seeds; 
 // ModelRate and ModelHandover are every chart of a model.
 var (
 	ModelRate = &ModelChart{"throughput", "which lock keeps its throughput as workers are added?", modelDoc,
-		"per_acquisition", (*harness.Simulation).Throughput, numfmt.PerSecond,
+		"per_acquisition", (*result.Simulation).Throughput, numfmt.PerSecond,
 		"acquisitions per second", "the highest throughput", "the lowest"}
 	ModelHandover = &ModelChart{"handover", "how long does a hand-over take?",
 		modelDoc + " From a release to the grant of another worker that waited already: the mean, where a measured one is the median.",
-		"handover", func(s *harness.Simulation) harness.Expected { return s.Handover }, numfmt.Nanos,
+		"handover", func(s *result.Simulation) result.Expected { return s.Handover }, numfmt.Nanos,
 		"time from release to grant", "the longest hand-over", "the shortest"}
 )
 

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"locklab/harness"
 	"locklab/harness/judge"
 	"locklab/harness/result"
 	"locklab/internal/numfmt"
@@ -64,7 +63,7 @@ func tolerances(c result.Class) (out []sign) {
 	if c.Tries == 0 {
 		return nil
 	}
-	for _, g := range harness.Guarantees {
+	for _, g := range result.Guarantees {
 		st := c.Guarantees[g]
 		text := string(g)
 		switch {

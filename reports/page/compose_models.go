@@ -5,7 +5,6 @@ import (
 	"strconv"
 	"strings"
 
-	"locklab/harness"
 	"locklab/harness/result"
 	"locklab/internal/numfmt"
 	"locklab/reports/chart"
@@ -25,7 +24,7 @@ func studies(run *result.Run) (out []section, err error) {
 		}
 		for k, t := range f.Tables {
 			c := charts[k]
-			large := t.Chart == harness.Heat && len(t.Columns) > chart.MostHeatColumns
+			large := t.Chart == result.Heat && len(t.Columns) > chart.MostHeatColumns
 			if large {
 				c.Pic.Numbers = chart.Table{}
 			}
@@ -48,7 +47,7 @@ func studies(run *result.Run) (out []section, err error) {
 }
 
 // methodText describes how an experiment is made, its source and its notes.
-func methodText(f *harness.Finding) string {
+func methodText(f *result.Finding) string {
 	var parts []string
 	if f.Method != "" {
 		parts = append(parts, "Method: "+f.Method)

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"locklab/harness"
 	"locklab/harness/judge"
+	"locklab/harness/oracle"
 	"locklab/harness/result"
 	"locklab/internal/numfmt"
 	"locklab/reports/chart"
@@ -44,11 +44,11 @@ type sign struct{ Mark, Text string }
 func signKind(mark string) string {
 	switch first, _ := utf8.DecodeRuneInString(mark); {
 	case strings.Contains(mark, "!"):
-		return "harm refuted"
+		return "anomaly refuted"
 	case first == '✓' || first == '0':
 		return "held"
 	case first == '▲' || first == '✗':
-		return "harm"
+		return "anomaly"
 	case first == '△':
 		return "lesser"
 	}
@@ -65,7 +65,7 @@ func composeSafety(run *result.Run) (*safetySection, error) {
 	if !s.Tried() {
 		return out, nil
 	}
-	for _, gu := range harness.Guarantees {
+	for _, gu := range result.Guarantees {
 		out.Guarantees = append(out.Guarantees, string(gu))
 	}
 	for _, h := range s.Scenarios {
@@ -125,7 +125,7 @@ func sources(run *result.Run) (out []string) {
 
 func lockRow(s *chart.Safety, l *chart.Survivor) safetyLock {
 	row := safetyLock{Name: l.Lock.Name, Class: numfmt.Sentence(l.Sentence()), Tries: l.Class.Tries}
-	for _, g := range harness.Guarantees {
+	for _, g := range result.Guarantees {
 		st := l.Class.Guarantees[g]
 		row.Guarantees = append(row.Guarantees, sign{guaranteeMark(st), string(st.State)})
 	}
@@ -151,9 +151,9 @@ func outcome(r result.Survival) (s sign) {
 		return sign{"?", "not tested"}
 	case r.Broken > 0:
 		rate := numfmt.Number(r.Broken)
-		return sign{"▲" + unexpected + " " + rate, string(r.Verdict) + ": " + Harms(r.Seen) + ", " + rate + " in 1000"}
+		return sign{"▲" + unexpected + " " + rate, string(r.Verdict) + ": " + Anomalies(r.Seen) + ", " + rate + " in 1000"}
 	case len(r.Seen) > 0:
-		s = sign{"△" + unexpected, string(r.Verdict) + ": " + Harms(r.Seen)}
+		s = sign{"△" + unexpected, string(r.Verdict) + ": " + Anomalies(r.Seen)}
 		if r.Violations > 0 {
 			s.Mark += " " + numfmt.Number(r.Violations)
 		}
@@ -161,7 +161,7 @@ func outcome(r result.Survival) (s sign) {
 	case r.Verdict == result.NotShown:
 		return sign{"○", "not shown"}
 	}
-	return sign{heldMark(r.N) + unexpected, string(r.Verdict) + ": no harm"}
+	return sign{heldMark(r.N) + unexpected, string(r.Verdict) + ": no anomaly"}
 }
 
 // scenarioFigure returns the table of h, with a row for each lock.
@@ -260,8 +260,8 @@ func striking(r result.Survival) bool {
 	return r.Verdict == result.Refuted || r.Verdict == result.NotTested || r.Fault.Failed+r.Fault.Starved > 0 || slices.ContainsFunc(r.Aims, missed)
 }
 
-// Harms names harms, or returns "safe" without any.
-func Harms(hs []harness.Harm) string {
+// Anomalies names anomalies, or returns "safe" without any.
+func Anomalies(hs []oracle.Anomaly) string {
 	if len(hs) == 0 {
 		return "safe"
 	}

@@ -56,7 +56,7 @@ func damaged(fields uint32, every int, v float64) *result.Run {
 	}
 	for k, s := range run.Simulations {
 		if has(29) && k%every == 0 {
-			s.PerAcquisition, s.Misses, s.Hold = harness.Expected{Median: v, Lo: -v, Hi: v}, harness.Expected{Median: v}, v
+			s.PerAcquisition, s.Misses, s.Hold = result.Expected{Median: v, Lo: -v, Hi: v}, result.Expected{Median: v}, v
 		}
 	}
 	if has(25) {

@@ -13,7 +13,7 @@ import (
 	"locklab/internal/synthetic"
 )
 
-func paced(rounds int, noise float64, speed func(round int) float64) *result.Run {
+func runWithSpeed(rounds int, noise float64, speed func(round int) float64) *result.Run {
 	var models []synthetic.Model
 	for i := range 6 {
 		models = append(models, synthetic.With(synthetic.Fast(string(rune('a'+i)), 1e6*float64(1+i)), func(m *synthetic.Model) { m.Noise = noise }))
@@ -41,7 +41,7 @@ func TestDrift(t *testing.T) {
 		{"one slow round", func(r int) float64 { return map[bool]float64{true: 0.6, false: 1}[r == 3] }, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			run := paced(10, 0.01, c.speed)
+			run := runWithSpeed(10, 0.01, c.speed)
 			q := assess(run, nil)
 			var got []string
 			for _, w := range q.Warnings {

@@ -8,6 +8,7 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/judge"
+	"locklab/harness/oracle"
 	"locklab/harness/result"
 	"locklab/internal/numfmt"
 	"locklab/internal/stat"
@@ -58,12 +59,12 @@ func TestHeadline(t *testing.T) {
 func TestHeadlineOnClasses(t *testing.T) {
 	run := synthetic.Run(1, 10, 2, []int{1, 8}, served("safe", 500), served("quick", 900))
 	for _, name := range []string{"safe", "quick"} {
-		seen := map[harness.Harm]int{harness.TwoHolders: 50}
+		seen := map[oracle.Anomaly]int{oracle.TwoHolders: 50}
 		if name == "safe" {
 			seen = nil
 		}
 		lock := served(name, 1).Lock
-		run.Faults = append(run.Faults, synthetic.Fault("failover", lock, 200, 0, seen, harness.Failover), synthetic.Fault("pause", lock, 200, 0, nil, harness.Recovery))
+		run.Faults = append(run.Faults, synthetic.Fault("failover", lock, 200, 0, seen, result.Failover), synthetic.Fault("pause", lock, 200, 0, nil, result.Recovery))
 	}
 	got := headlineOf(run)
 	if !strings.HasPrefix(got, "Between processes use safe (survives") || strings.Count(got, "the faster quick") != 1 || !strings.Contains(got, "; or, if ") {
@@ -85,9 +86,9 @@ func TestTickNeedsTries(t *testing.T) {
 	}
 	lock := synthetic.Served("safe", harness.Redis, "redis")
 	for want, tries := range map[string][2]int{"✓": {59, 200}, "0/58": {200, 58}, "0/1": {1, 1}} {
-		var fs []*harness.FaultResult
+		var fs []*result.FaultResult
 		for i, n := range tries {
-			fs = append(fs, synthetic.Fault("scenario-"+string(rune('a'+i)), lock, n, 0, nil, harness.Failover))
+			fs = append(fs, synthetic.Fault("scenario-"+string(rune('a'+i)), lock, n, 0, nil, result.Failover))
 		}
 		got := tolerances(result.ClassOf(fs, "safe"))
 		if i := slices.IndexFunc(got, func(x sign) bool { return strings.HasPrefix(x.Text, "failover") }); i < 0 || got[i].Mark != want {
@@ -98,10 +99,10 @@ func TestTickNeedsTries(t *testing.T) {
 
 func TestPublishedTries(t *testing.T) {
 	lock := synthetic.Served("safe", harness.Redis, "redis")
-	run := &result.Run{Faults: []*harness.FaultResult{synthetic.Fault("failover", lock, 1, 0, nil, harness.Failover)}}
-	more := synthetic.Fault("failover", lock, 60, 0, nil, harness.Failover)
+	run := &result.Run{Faults: []*result.FaultResult{synthetic.Fault("failover", lock, 1, 0, nil, result.Failover)}}
+	more := synthetic.Fault("failover", lock, 60, 0, nil, result.Failover)
 	more.Published = 60
-	run.AddPublished([]*harness.FaultResult{more}, "commit abc")
+	run.AddPublished([]*result.FaultResult{more}, "commit abc")
 	want := sign{"✓", "failover (60 tries published, 1 here)"}
 	if got := tolerances(result.ClassOf(run.Faults, "safe")); !slices.Contains(got, want) {
 		t.Errorf("got %+v, want %+v", got, want)

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"locklab/harness"
+	"locklab/harness/result"
 	"locklab/reports/chart"
 	"locklab/reports/draw"
 )
@@ -44,7 +44,7 @@ func TestHeatScale(t *testing.T) {
 	}
 }
 
-func pictureOf(t harness.Table) chart.Picture {
+func pictureOf(t result.Table) chart.Picture {
 	pic, _ := chart.DrawTable(t)
 	return pic
 }

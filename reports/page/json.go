@@ -11,6 +11,7 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/judge"
+	"locklab/harness/oracle"
 	"locklab/harness/result"
 	"locklab/internal/numfmt"
 )
@@ -44,12 +45,12 @@ type jsonAnswer struct {
 // jsonGuarantee is the state of a guarantee of a distributed lock.
 type jsonGuarantee struct {
 	Lock      string                `json:"lock"`
-	Guarantee harness.Guarantee     `json:"guarantee"`
+	Guarantee result.Guarantee      `json:"guarantee"`
 	State     result.GuaranteeState `json:"state"`
 	Tries     int                   `json:"tries"`
 	Published int                   `json:"published"` // of Tries, in the project's own campaign
 	Scenarios []string              `json:"scenarios"`
-	Harms     []harness.Harm        `json:"harms"`
+	Anomalies []oracle.Anomaly      `json:"harms"`
 }
 
 // WriteJSON writes the report of run as JSON, without charts; [JSONSchema] describes it.
@@ -78,9 +79,9 @@ func WriteJSON(w io.Writer, run *result.Run) error {
 		}
 		locks = append(locks, f.Lock.Name)
 		class := result.ClassOf(run.Faults, f.Lock.Name)
-		for _, g := range harness.Guarantees {
+		for _, g := range result.Guarantees {
 			s := class.Guarantees[g]
-			out.Guarantees = append(out.Guarantees, jsonGuarantee{f.Lock.Name, g, s.State, s.Tries, s.Published, append([]string{}, s.Scenarios...), append([]harness.Harm{}, s.Harms...)})
+			out.Guarantees = append(out.Guarantees, jsonGuarantee{f.Lock.Name, g, s.State, s.Tries, s.Published, append([]string{}, s.Scenarios...), append([]oracle.Anomaly{}, s.Anomalies...)})
 		}
 	}
 	enc := json.NewEncoder(w)

@@ -44,7 +44,7 @@ func saveHistory(t *testing.T, name string, h oracle.History) {
 	}
 }
 
-func on(t *testing.T, run *result.Run, scenario, lock string) *harness.FaultResult {
+func on(t *testing.T, run *result.Run, scenario, lock string) *result.FaultResult {
 	t.Helper()
 	for _, f := range run.Faults {
 		if f.Scenario == scenario && f.Lock.Name == lock {
@@ -73,23 +73,23 @@ func TestSafetyFollowsTheFaults(t *testing.T) {
 	for _, c := range []struct {
 		name     string
 		scenario string
-		seen     harness.Harm
+		seen     oracle.Anomaly
 		class    string // part of the class of zk-handoff
 		mark     string // in the scenario
 		first    string
 	}{
 		{"as expected", "", "", "Survives the loss of a server without two holders, and tokens refuse a paused holder.", "", base},
-		{"two holders when a server is lost", "failover", harness.TwoHolders, "A failover may give it away twice", "▲! 25", strings.Replace(base, "zk-handoff", "zk-lock", 1)},
-		{"a stale write", "holder-pause", harness.StaleWrite, "Survives the loss of a server without two holders; its tokens let a stale write pass.", "▲! 5", strings.Replace(base, "zk-handoff", "zk-lock", 1)},
-		{"stuck when a holder dies", "holder-crash", harness.Stuck, "it may stay taken for ever", "△!", strings.Replace(base, "zk-handoff", "zk-lock", 1)},
-		{"a stall, which breaks no guarantee", "holder-crash", harness.Stall, "Survives the loss of a server without two holders, and tokens", "△!", base},
+		{"two holders when a server is lost", "failover", oracle.TwoHolders, "A failover may give it away twice", "▲! 25", strings.Replace(base, "zk-handoff", "zk-lock", 1)},
+		{"a stale write", "holder-pause", oracle.StaleWrite, "Survives the loss of a server without two holders; its tokens let a stale write pass.", "▲! 5", strings.Replace(base, "zk-handoff", "zk-lock", 1)},
+		{"stuck when a holder dies", "holder-crash", oracle.Stuck, "it may stay taken for ever", "△!", strings.Replace(base, "zk-handoff", "zk-lock", 1)},
+		{"a stall, which breaks no guarantee", "holder-crash", oracle.Stall, "Survives the loss of a server without two holders, and tokens", "△!", base},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			run := survived(t)
 			if c.scenario != "" {
 				f := on(t, run, c.scenario, "zk-handoff")
-				f.Seen = map[harness.Harm]int{c.seen: 1}
-				f.Expected.Harms = nil
+				f.Seen = map[oracle.Anomaly]int{c.seen: 1}
+				f.Expected.Anomalies = nil
 			}
 			s, first, row := safetyOn(run, "zk-handoff")
 			if first != c.first {
@@ -122,7 +122,7 @@ func TestSafetyUntested(t *testing.T) {
 		t.Errorf("the first sentence is %q", first)
 	}
 	for what, text := range formsOf(t, run) {
-		if !strings.Contains(text, "not tested for failures") || what != "terminal" && !strings.Contains(text, "locklab chaos --out DIR") || strings.Contains(text, "✓ no harm") {
+		if !strings.Contains(text, "not tested for failures") || what != "terminal" && !strings.Contains(text, "locklab chaos --out DIR") || strings.Contains(text, "✓ no anomaly") {
 			t.Errorf("the %s does not say that nothing was tested", what)
 		}
 	}

@@ -12,7 +12,7 @@ import (
 	vgdraw "gonum.org/v1/plot/vg/draw"
 	"gonum.org/v1/plot/vg/recorder"
 
-	"locklab/harness"
+	"locklab/harness/result"
 	"locklab/reports/chart"
 	"locklab/reports/draw"
 )
@@ -55,7 +55,7 @@ func collisions(ls []label, height vg.Length) (out []string) {
 
 func TestLabelsStayApart(t *testing.T) {
 	bars, lines := laboratory().Findings[0].Tables, laboratory().Findings[1].Tables
-	tables := slices.Concat(bars, lines, []harness.Table{field(2, 0), field(3, 0.5), field(16, 0.1), field(17, 0), field(64, 0), field(256, 0.01)})
+	tables := slices.Concat(bars, lines, []result.Table{field(2, 0), field(3, 0.5), field(16, 0.1), field(17, 0), field(64, 0), field(256, 0.01)})
 	many := laboratory().Findings[0].Tables[0]
 	many.Columns = columns("ns", "one of several long names of a column", "another of the long names of a column", "a third long name of a column", "d", "e")
 	for i := range many.Rows {
@@ -102,11 +102,11 @@ func TestLabelsStayApart(t *testing.T) {
 }
 
 func TestOneUnit(t *testing.T) {
-	table := harness.Table{Columns: append(columns("ns", "one", "two"), columns("%", "other")...)}
+	table := result.Table{Columns: append(columns("ns", "one", "two"), columns("%", "other")...)}
 	for i := range 3 {
-		table.Rows = append(table.Rows, harness.Row{Label: fmt.Sprint(i), X: float64(i + 1), Cells: slices.Repeat([]harness.Cell{cellOf(7, 0.1)}, 3)})
+		table.Rows = append(table.Rows, result.Row{Label: fmt.Sprint(i), X: float64(i + 1), Cells: slices.Repeat([]result.Cell{cellOf(7, 0.1)}, 3)})
 	}
-	for _, table.Chart = range []harness.ChartKind{harness.Bars, harness.Lines} {
+	for _, table.Chart = range []result.ChartKind{result.Bars, result.Lines} {
 		var texts []string
 		for _, l := range labelsOf(t, pictureOf(table)) {
 			texts = append(texts, l.text)
@@ -118,9 +118,9 @@ func TestOneUnit(t *testing.T) {
 }
 
 func TestCurveTicks(t *testing.T) {
-	table := harness.Table{Chart: harness.Lines, Columns: columns("ns", "a")}
+	table := result.Table{Chart: result.Lines, Columns: columns("ns", "a")}
 	for _, x := range []float64{8, 40, 48, 56, 60, 62, 63, 64, 65, 128, 250, 256} {
-		table.Rows = append(table.Rows, harness.Row{Label: fmt.Sprint(x), X: x, Cells: []harness.Cell{cellOf(x, 0)}})
+		table.Rows = append(table.Rows, result.Row{Label: fmt.Sprint(x), X: x, Cells: []result.Cell{cellOf(x, 0)}})
 	}
 	var got []string
 	for _, l := range labelsOf(t, pictureOf(table)) {

@@ -85,15 +85,15 @@ func cutOut(s, from, to string) string {
 
 // TestModelChartsDrawTheirFields: each chart changes with exactly the fields that it names.
 func TestModelChartsDrawTheirFields(t *testing.T) {
-	figures := map[string]func(s *harness.Simulation) *harness.Expected{
-		"per_acquisition": func(s *harness.Simulation) *harness.Expected { return &s.PerAcquisition },
-		"handover":        func(s *harness.Simulation) *harness.Expected { return &s.Handover },
-		"longest":         func(s *harness.Simulation) *harness.Expected { return &s.Longest },
-		"misses":          func(s *harness.Simulation) *harness.Expected { return &s.Misses },
-		"remote":          func(s *harness.Simulation) *harness.Expected { return &s.Remote },
-		"invalidated":     func(s *harness.Simulation) *harness.Expected { return &s.Invalidated },
-		"same_socket":     func(s *harness.Simulation) *harness.Expected { return &s.SameSocket },
-		"jain":            func(s *harness.Simulation) *harness.Expected { return &s.Jain },
+	figures := map[string]func(s *result.Simulation) *result.Expected{
+		"per_acquisition": func(s *result.Simulation) *result.Expected { return &s.PerAcquisition },
+		"handover":        func(s *result.Simulation) *result.Expected { return &s.Handover },
+		"longest":         func(s *result.Simulation) *result.Expected { return &s.Longest },
+		"misses":          func(s *result.Simulation) *result.Expected { return &s.Misses },
+		"remote":          func(s *result.Simulation) *result.Expected { return &s.Remote },
+		"invalidated":     func(s *result.Simulation) *result.Expected { return &s.Invalidated },
+		"same_socket":     func(s *result.Simulation) *result.Expected { return &s.SameSocket },
+		"jain":            func(s *result.Simulation) *result.Expected { return &s.Jain },
 	}
 	for _, c := range chart.SimulatedCharts(chart.ModelledOf(chart.Sanitize(simulatedRun())))[:2] {
 		before := svgOf(t, simulatedRun(), c.Name)
@@ -101,7 +101,7 @@ func TestModelChartsDrawTheirFields(t *testing.T) {
 			run := simulatedRun()
 			for _, s := range run.Simulations {
 				if e := of(s); s.Lock.Name == "ticket" && s.Workers == 44 {
-					*e = harness.Expected{Median: 0.7 * e.Median, Lo: 0.7 * e.Lo, Hi: 0.7 * e.Hi}
+					*e = result.Expected{Median: 0.7 * e.Median, Lo: 0.7 * e.Lo, Hi: 0.7 * e.Hi}
 				}
 			}
 			if changed, named := svgOf(t, run, c.Name) != before, slices.Contains(c.Pic.Data.Fields, field); changed != named {
@@ -117,7 +117,7 @@ func TestVerdictWithSimulations(t *testing.T) {
 	without.Simulations = nil
 	for _, s := range with.Simulations { // makes the other lock appear far better
 		if s.Lock.Name == "tas" {
-			s.PerAcquisition = harness.Expected{Median: 1, Lo: 1, Hi: 1}
+			s.PerAcquisition = result.Expected{Median: 1, Lo: 1, Hi: 1}
 		}
 	}
 	sheet := func(run *result.Run) string {
@@ -145,16 +145,16 @@ func TestBorder(t *testing.T) {
 		name    string
 		sockets int
 		workers []int
-		change  func(s *harness.Simulation)
+		change  func(s *result.Simulation)
 		want    float64
 	}{
 		{"one socket", 1, []int{1, 2, 4}, nil, 0},
 		{"two", 2, []int{1, 22, 24, 44}, nil, 22.5},
 		{"between far stops", 2, []int{4, 16, 32}, nil, 22.5},
 		{"four", 4, []int{1, 64}, nil, 22.5},
-		{"spread", 2, []int{1, 2, 44}, func(s *harness.Simulation) { s.Spread = true }, 0},
-		{"cores first", 2, []int{8, 32}, func(s *harness.Simulation) { s.SMT, s.Apart = 2, true }, 22.5},
-		{"threads first", 2, []int{8, 32}, func(s *harness.Simulation) { s.SMT = 2 }, 44.5},
+		{"spread", 2, []int{1, 2, 44}, func(s *result.Simulation) { s.Spread = true }, 0},
+		{"cores first", 2, []int{8, 32}, func(s *result.Simulation) { s.SMT, s.Apart = 2, true }, 22.5},
+		{"threads first", 2, []int{8, 32}, func(s *result.Simulation) { s.SMT = 2 }, 44.5},
 	} {
 		run := &result.Run{Simulations: synthetic.Simulations("x", c.sockets, 22, c.workers, modelLocks...)}
 		for _, s := range run.Simulations {

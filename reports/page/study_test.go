@@ -16,7 +16,7 @@ import (
 	"locklab/reports/draw"
 )
 
-func spoilFinding(f *harness.Finding, text string) {
+func spoilFinding(f *result.Finding, text string) {
 	f.Name, f.Question, f.Method, f.Source, f.Answer, f.Listing = text, text, text, text, text, text
 	f.Notes, f.Warnings = []string{text}, []harness.Warning{{Text: text, Remedy: text}}
 	for i := range f.Tables {
@@ -27,10 +27,10 @@ func spoilFinding(f *harness.Finding, text string) {
 		}
 		for k := range t.Rows {
 			t.Rows[k].Label = text
-			t.Rows[k].Cells[0] = harness.Cell{Text: text}
+			t.Rows[k].Cells[0] = result.Cell{Text: text}
 		}
 	}
-	f.Tables = append(f.Tables, harness.Table{Chart: harness.ChartKind(text), Caption: text})
+	f.Tables = append(f.Tables, result.Table{Chart: result.ChartKind(text), Caption: text})
 }
 
 var svgRE = regexp.MustCompile(`(?s)<svg.*?</svg>`)
@@ -57,10 +57,10 @@ func TestFindingCharts(t *testing.T) {
 			t.Errorf("%s: %v, or not %d pixels wide", p.Name, err, 9*draw.DPI)
 		}
 	}
-	tables := []harness.Table{run.Findings[0].Tables[0], {Chart: harness.Bars}, run.Findings[0].Tables[1], {}}
+	tables := []result.Table{run.Findings[0].Tables[0], {Chart: result.Bars}, run.Findings[0].Tables[1], {}}
 	run.Findings = nil
 	for _, name := range []string{"../../etc", "", "wait", "a", "a", "a-3", strings.Repeat("a", 300)} {
-		run.Findings = append(run.Findings, &harness.Finding{Name: name, Tables: tables})
+		run.Findings = append(run.Findings, &result.Finding{Name: name, Tables: tables})
 	}
 	names := posterNames(run)
 	if want := []string{"finding-1", "finding-1-3", "finding-2", "finding-2-3", "hardware-wait", "wait-3"}; !slices.Equal(names[:6], want) {
@@ -82,36 +82,36 @@ func TestFindingCharts(t *testing.T) {
 // TestAwkwardTables: the page gives the reason for a missing drawing.
 func TestAwkwardTables(t *testing.T) {
 	nan, inf := math.NaN(), math.Inf(1)
-	odd := []harness.Cell{{}, {N: 5}, {Median: nan, N: 1}, {Median: inf, N: 1}, {Median: 1e308, Lo: -1e308, Hi: 1e308, N: 2}, {Median: 5e-324, N: 1},
+	odd := []result.Cell{{}, {N: 5}, {Median: nan, N: 1}, {Median: inf, N: 1}, {Median: 1e308, Lo: -1e308, Hi: 1e308, N: 2}, {Median: 5e-324, N: 1},
 		{Median: 3, Lo: nan, Hi: inf, N: 3}, {Median: 3, Lo: 9, Hi: 1, N: 3}, {Median: -4, Lo: -8, Hi: 2, N: 3}, {Text: "words"}, {Median: 1e15, Lo: 1, Hi: 1e200, N: 9}, {Median: 7, N: -1}}
-	tables := map[string]harness.Table{
+	tables := map[string]result.Table{
 		"no rows":    {Columns: columns("ns", "a")},
-		"no columns": {Rows: []harness.Row{{Label: "a", X: 1, Cells: odd}}},
-		"no cells":   {Columns: columns("ns", "a", "b"), Rows: []harness.Row{{Label: "a", X: 1}, {X: 2}}},
-		"one cell":   {Columns: columns("", "a"), Rows: []harness.Row{{Label: "a", X: 3, Cells: odd[6:7]}}},
-		"one row":    {Columns: columns("", "a", "b"), Rows: []harness.Row{{Label: "a", X: -3, Cells: odd[6:9]}}},
-		"not marked": {Columns: []harness.Column{{Name: "a"}}, Rows: []harness.Row{{X: 1, Cells: odd[6:7]}}},
-		"two units":  {Columns: append(columns("ns", "a"), columns("%", "b")...), Rows: []harness.Row{{X: 1, Cells: odd[6:8]}, {X: 2, Cells: odd[6:8]}}},
+		"no columns": {Rows: []result.Row{{Label: "a", X: 1, Cells: odd}}},
+		"no cells":   {Columns: columns("ns", "a", "b"), Rows: []result.Row{{Label: "a", X: 1}, {X: 2}}},
+		"one cell":   {Columns: columns("", "a"), Rows: []result.Row{{Label: "a", X: 3, Cells: odd[6:7]}}},
+		"one row":    {Columns: columns("", "a", "b"), Rows: []result.Row{{Label: "a", X: -3, Cells: odd[6:9]}}},
+		"not marked": {Columns: []result.Column{{Name: "a"}}, Rows: []result.Row{{X: 1, Cells: odd[6:7]}}},
+		"two units":  {Columns: append(columns("ns", "a"), columns("%", "b")...), Rows: []result.Row{{X: 1, Cells: odd[6:8]}, {X: 2, Cells: odd[6:8]}}},
 	}
-	var each, wild harness.Table
+	var each, wild result.Table
 	for i, c := range odd {
-		each.Rows = append(each.Rows, harness.Row{Label: fmt.Sprint(i), X: float64(i), Cells: []harness.Cell{c}})
-		wild.Rows = append(wild.Rows, harness.Row{Label: strings.Repeat("longword", i), X: math.Pow(-1e30, float64(i)), Cells: slices.Concat(odd[i:], odd)})
+		each.Rows = append(each.Rows, result.Row{Label: fmt.Sprint(i), X: float64(i), Cells: []result.Cell{c}})
+		wild.Rows = append(wild.Rows, result.Row{Label: strings.Repeat("longword", i), X: math.Pow(-1e30, float64(i)), Cells: slices.Concat(odd[i:], odd)})
 	}
 	each.Columns, wild.Columns = columns("per million", "a"), columns("%", strings.Split(strings.Repeat("x,", 40), ",")...)
 	tables["each alone"], tables["all"] = each, wild
-	tables["zeros"] = harness.Table{Columns: columns("", "a", "b"), Rows: []harness.Row{{X: 1, Cells: slices.Repeat(odd[1:2], 2)}, {X: 2, Cells: slices.Repeat(odd[1:2], 2)}}}
+	tables["zeros"] = result.Table{Columns: columns("", "a", "b"), Rows: []result.Row{{X: 1, Cells: slices.Repeat(odd[1:2], 2)}, {X: 2, Cells: slices.Repeat(odd[1:2], 2)}}}
 	for name, table := range tables {
-		for _, kind := range []harness.ChartKind{harness.Bars, harness.Lines, harness.Heat, harness.NoChart, "pie"} {
+		for _, kind := range []result.ChartKind{result.Bars, result.Lines, result.Heat, result.NoChart, "pie"} {
 			for _, log := range []bool{false, true} {
 				table.Chart, table.Log = kind, log
-				run := &result.Run{Findings: []*harness.Finding{{Tables: []harness.Table{table}}}}
+				run := &result.Run{Findings: []*result.Finding{{Tables: []result.Table{table}}}}
 				text := render(t, run)
 				if bad := findUnformatted(text); bad != "" {
 					t.Errorf("%s as %s: %s", name, kind, bad)
 				}
 				drawn := len(Posters(run)) > 0
-				if says := strings.Contains(text, "nothing to draw") || strings.Contains(text, "cannot draw"); kind != harness.NoChart && says == drawn {
+				if says := strings.Contains(text, "nothing to draw") || strings.Contains(text, "cannot draw"); kind != result.NoChart && says == drawn {
 					t.Errorf("%s as %s: drawn is %v, and so is that it is not", name, kind, drawn)
 				}
 			}
@@ -120,15 +120,15 @@ func TestAwkwardTables(t *testing.T) {
 }
 
 func TestLargeTables(t *testing.T) {
-	var long harness.Table
+	var long result.Table
 	long.Columns = columns("ns", strings.Split(strings.Repeat("a column,", 29)+"a column", ",")...)
 	for i := range 5000 {
-		long.Rows = append(long.Rows, harness.Row{Label: fmt.Sprint(i), X: float64(i + 1), Cells: slices.Repeat([]harness.Cell{cellOf(float64(i+1), 0.1)}, 30)})
+		long.Rows = append(long.Rows, result.Row{Label: fmt.Sprint(i), X: float64(i + 1), Cells: slices.Repeat([]result.Cell{cellOf(float64(i+1), 0.1)}, 30)})
 	}
-	for _, kind := range []harness.ChartKind{harness.Bars, harness.Lines, harness.Heat} {
+	for _, kind := range []result.ChartKind{result.Bars, result.Lines, result.Heat} {
 		long.Chart = kind
 		pic, how := chart.DrawTable(long)
-		if kind == harness.Heat {
+		if kind == result.Heat {
 			if pic.Height != 0 || !strings.Contains(pic.Answer, "too large") {
 				t.Errorf("a field of 5000 rows: height %v, says %q", pic.Height, pic.Answer)
 			}
@@ -138,7 +138,7 @@ func TestLargeTables(t *testing.T) {
 			t.Errorf("%s: the picture is %v high, and says %q", kind, pic.Height, how)
 		}
 	}
-	page := pageOf(t, &result.Run{Findings: []*harness.Finding{{Tables: []harness.Table{{Columns: long.Columns, Rows: long.Rows}}}}})
+	page := pageOf(t, &result.Run{Findings: []*result.Finding{{Tables: []result.Table{{Columns: long.Columns, Rows: long.Rows}}}}})
 	if want := "These are the first 400 of 5000 rows; results.jsonl has all of them."; !strings.Contains(page, want) || strings.Count(page, "<tr>") > 420 {
 		t.Errorf("the page lacks %q, or has more rows than it says", want)
 	}

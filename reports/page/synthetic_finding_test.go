@@ -7,7 +7,6 @@ import (
 	"math/rand/v2"
 	"strconv"
 
-	"locklab/harness"
 	"locklab/harness/result"
 	"locklab/internal/synthetic"
 )
@@ -27,25 +26,25 @@ func laboratory() *result.Run {
 	return run
 }
 
-func cellOf(median, spread float64) harness.Cell {
-	return harness.Cell{Median: median, Lo: median * (1 - spread), Hi: median * (1 + spread), N: 5}
+func cellOf(median, spread float64) result.Cell {
+	return result.Cell{Median: median, Lo: median * (1 - spread), Hi: median * (1 + spread), N: 5}
 }
 
-func columns(unit string, names ...string) (cs []harness.Column) {
+func columns(unit string, names ...string) (cs []result.Column) {
 	for _, n := range names {
-		cs = append(cs, harness.Column{Name: n, Unit: unit, Plot: true})
+		cs = append(cs, result.Column{Name: n, Unit: unit, Plot: true})
 	}
 	return cs
 }
 
 // field returns a table of the time between any two of n CPUs in two sockets, with caches
 // of eight CPUs each. hole is the share of missing pairs.
-func field(n int, hole float64) harness.Table {
+func field(n int, hole float64) result.Table {
 	rng := rand.New(rand.NewPCG(uint64(n), 3))
-	t := harness.Table{Caption: "One way from one CPU to another", Label: "CPU", Chart: harness.Heat, Log: true}
+	t := result.Table{Caption: "One way from one CPU to another", Label: "CPU", Chart: result.Heat, Log: true}
 	for i := range n {
-		t.Columns = append(t.Columns, harness.Column{Name: strconv.Itoa(i), Unit: "ns", Plot: true})
-		row := harness.Row{Label: strconv.Itoa(i)}
+		t.Columns = append(t.Columns, result.Column{Name: strconv.Itoa(i), Unit: "ns", Plot: true})
+		row := result.Row{Label: strconv.Itoa(i)}
 		for k := range n {
 			ns := 210.0
 			switch {
@@ -56,7 +55,7 @@ func field(n int, hole float64) harness.Table {
 			}
 			c := cellOf(ns*math.Exp(0.04*rng.NormFloat64()), 0.03)
 			if i == k || rng.Float64() < hole {
-				c = harness.Cell{}
+				c = result.Cell{}
 			}
 			row.Cells = append(row.Cells, c)
 		}

@@ -17,7 +17,7 @@ func TestWarnings(t *testing.T) {
 			{Warnings: []harness.Warning{noise("the host took 3 %")}, Retries: []string{"signal: killed"}},
 			{Warnings: []harness.Warning{noise("the host took 5 %"), {Text: "new", Kind: "of-a-newer-lab"}}},
 		},
-		Findings: []*harness.Finding{{Name: "experiment", Warnings: []harness.Warning{{Text: "hot", Kind: "heat"}}}},
+		Findings: []*result.Finding{{Name: "experiment", Warnings: []harness.Warning{{Text: "hot", Kind: "heat"}}}},
 	}
 	var kinds []string
 	for _, w := range Warnings(run) {

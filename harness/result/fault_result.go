@@ -1,55 +1,12 @@
-package harness
+package result
 
 import (
 	"slices"
 	"time"
+
+	"locklab/harness"
+	"locklab/harness/oracle"
 )
-
-// A Harm is a kind of damage that a failure may do to the users of a lock.
-type Harm string
-
-// The harms. One try of a scenario may show any number of them.
-const (
-	// TwoHolders: the lock was granted while another client held it. That client had
-	// neither released the lock nor received notice of its loss.
-	TwoHolders Harm = "two holders"
-
-	// StaleWrite: the resource accepted a write after one of a successor, though it rejects
-	// tokens less than the greatest seen, if the lock has any.
-	StaleWrite Harm = "stale write"
-
-	// TokenFell: a later holder's token was not greater.
-	TokenFell Harm = "token fell"
-
-	// Stall: a free lock was not granted for longer than detection of the failure and
-	// a handover take.
-	Stall Harm = "stall"
-
-	// Stuck: at the end of the try clients still waited for a free lock, or every
-	// attempt to take it failed.
-	Stuck Harm = "stuck"
-
-	// LeftBehind: at the end of the try a key or a ticket remained of a client that
-	// neither holds nor waits.
-	LeftBehind Harm = "left behind"
-
-	// Overtaken: a client was granted the lock before one that had waited longer,
-	// although the lock claims to serve in order.
-	Overtaken Harm = "overtaken"
-
-	// Storm: waiting clients sent requests without a pause.
-	Storm Harm = "storm"
-
-	// Misled: a call returned a wrong result, such as a successful release of a lock not held.
-	Misled Harm = "misled"
-
-	// Lost: a running holder lost the lock although its server ran and was reachable:
-	// its lease was not renewed.
-	Lost Harm = "lost"
-)
-
-// Harms lists every harm.
-var Harms = []Harm{TwoHolders, StaleWrite, TokenFell, Stall, Stuck, LeftBehind, Overtaken, Storm, Misled, Lost}
 
 // A Guarantee is a promise that a scenario tests.
 type Guarantee string
@@ -65,17 +22,17 @@ const (
 // Guarantees lists every guarantee.
 var Guarantees = []Guarantee{Failover, Fencing, Ordered, Recovery}
 
-// Forbids returns the harms that break a guarantee.
-func (g Guarantee) Forbids() []Harm {
+// Forbids returns the anomalies that break a guarantee.
+func (g Guarantee) Forbids() []oracle.Anomaly {
 	switch g {
 	case Failover:
-		return []Harm{TwoHolders, Stuck}
+		return []oracle.Anomaly{oracle.TwoHolders, oracle.Stuck}
 	case Fencing:
-		return []Harm{StaleWrite, TokenFell}
+		return []oracle.Anomaly{oracle.StaleWrite, oracle.TokenFell}
 	case Ordered:
-		return []Harm{Overtaken}
+		return []oracle.Anomaly{oracle.Overtaken}
 	default:
-		return []Harm{Stuck, LeftBehind}
+		return []oracle.Anomaly{oracle.Stuck, oracle.LeftBehind}
 	}
 }
 
@@ -90,8 +47,8 @@ type FaultResult struct {
 	Source   string      `json:"source"`   // first report or description of the fault
 	Tests    []Guarantee `json:"tests,omitempty"`
 
-	Lock     Lock        `json:"lock"`
-	Expected Expectation `json:"expected"`
+	Lock     harness.Lock `json:"lock"`
+	Expected Expectation  `json:"expected"`
 
 	// Skipped, if not empty, is the reason why the scenario was not tried on the lock.
 	Skipped string `json:"skipped,omitempty"`
@@ -101,15 +58,15 @@ type FaultResult struct {
 	Elapsed     time.Duration `json:"elapsed"` // ns
 	Interrupted bool          `json:"interrupted,omitempty"`
 
-	// Tries counts the judged tries, and Seen the tries with each harm. Failed counts tries
+	// Tries counts the judged tries, and Seen the tries with each anomaly. Failed counts tries
 	// without the fault, which the lab could not make, and Starved tries in which the machine
-	// kept a process from running for long enough to explain the harm. Neither is part of
-	// Tries. Together counts each exact set of harms; older files lack it: see Hurt.
-	Tries    int          `json:"tries"`
-	Seen     map[Harm]int `json:"seen,omitempty"`
-	Together []Together   `json:"together,omitempty"`
-	Failed   int          `json:"failed,omitempty"`
-	Starved  int          `json:"starved,omitempty"`
+	// kept a process from running for long enough to explain the anomaly. Neither is part of
+	// Tries. Together counts each exact set of anomalies; older files lack it: see Hurt.
+	Tries    int                    `json:"tries"`
+	Seen     map[oracle.Anomaly]int `json:"seen,omitempty"`
+	Together []Together             `json:"together,omitempty"`
+	Failed   int                    `json:"failed,omitempty"`
+	Starved  int                    `json:"starved,omitempty"`
 
 	Published int `json:"-"` // of Tries, made in the project's own campaign
 
@@ -126,17 +83,17 @@ type FaultResult struct {
 	Notes     []string      `json:"notes,omitempty"`     // the first of each kind
 }
 
-// Together is the number of tries that showed exactly these harms.
+// Together is the number of tries that showed exactly these anomalies.
 type Together struct {
-	Harms []Harm `json:"harms"`
-	Tries int    `json:"tries"`
+	Anomalies []oracle.Anomaly `json:"harms"`
+	Tries     int              `json:"tries"`
 }
 
 // An Expectation is the predicted effect of a scenario on a lock, written before the
 // scenario is tried.
 type Expectation struct {
-	Harms []Harm `json:"harms,omitempty"` // possible harms; empty is safe
-	Why   string `json:"why,omitempty"`   // "" if there is no prediction for the lock
+	Anomalies []oracle.Anomaly `json:"harms,omitempty"` // possible anomalies; empty is safe
+	Why       string           `json:"why,omitempty"`   // "" if there is no prediction for the lock
 }
 
 // A FaultFigure is an additional quantity of a scenario, one value per try.
@@ -160,14 +117,14 @@ func (r *FaultResult) Same(s *FaultResult) bool {
 	return r.Scenario == s.Scenario && r.Lock.Name == s.Lock.Name
 }
 
-// Hurt returns the number of tries that showed any of these harms: least at least, most
+// Hurt returns the number of tries that showed any of these anomalies: least at least, most
 // at most. They differ only if two kinds were seen and Together does not cover all tries.
-func (r *FaultResult) Hurt(harms []Harm) (least, most int) {
+func (r *FaultResult) Hurt(anomalies []oracle.Anomaly) (least, most int) {
 	known := true
-	for _, h := range harms {
+	for _, h := range anomalies {
 		n, told := min(max(r.Seen[h], 0), r.Tries), 0
 		for _, t := range r.Together {
-			if slices.Contains(t.Harms, h) {
+			if slices.Contains(t.Anomalies, h) {
 				told += max(t.Tries, 0)
 			}
 		}
@@ -179,7 +136,7 @@ func (r *FaultResult) Hurt(harms []Harm) (least, most int) {
 	}
 	n := 0
 	for _, t := range r.Together {
-		if slices.ContainsFunc(t.Harms, func(h Harm) bool { return slices.Contains(harms, h) }) {
+		if slices.ContainsFunc(t.Anomalies, func(h oracle.Anomaly) bool { return slices.Contains(anomalies, h) }) {
 			n += max(t.Tries, 0)
 		}
 	}
@@ -202,8 +159,8 @@ func (r *FaultResult) Add(s *FaultResult) {
 	r.Published += s.Published
 	r.Elapsed += s.Elapsed
 	r.Interrupted = r.Interrupted || s.Interrupted
-	seen := make(map[Harm]int, len(r.Seen))
-	for _, tries := range []map[Harm]int{r.Seen, s.Seen} { // a newer lab may have other harms
+	seen := make(map[oracle.Anomaly]int, len(r.Seen))
+	for _, tries := range []map[oracle.Anomaly]int{r.Seen, s.Seen} { // a newer lab may have other anomalies
 		for h, n := range tries {
 			seen[h] += n
 		}
@@ -211,7 +168,7 @@ func (r *FaultResult) Add(s *FaultResult) {
 	r.Seen = seen
 	r.Together = slices.Clone(r.Together)
 	for _, t := range s.Together {
-		i := slices.IndexFunc(r.Together, func(u Together) bool { return slices.Equal(t.Harms, u.Harms) })
+		i := slices.IndexFunc(r.Together, func(u Together) bool { return slices.Equal(t.Anomalies, u.Anomalies) })
 		if i < 0 {
 			r.Together = append(r.Together, t)
 			continue

@@ -1,13 +1,15 @@
-package harness
+package result
 
 import (
 	"fmt"
 	"math"
 	"strconv"
 	"time"
+
+	"locklab/harness"
 )
 
-// A Finding is the outcome of one experiment about the hardware. Like a [Result] it
+// A Finding is the outcome of one experiment about the hardware. Like a [harness.Result] it
 // carries everything a page needs: the question, the figures and how to draw them.
 type Finding struct {
 	Name     string `json:"name"`     // of the experiment
@@ -19,11 +21,11 @@ type Finding struct {
 	Elapsed     time.Duration `json:"elapsed"`               // ns
 	Interrupted bool          `json:"interrupted,omitempty"` // it ended early: the figures cover only the finished part
 
-	Answer   string    `json:"answer"` // a sentence or two, computed from the tables
-	Tables   []Table   `json:"tables,omitempty"`
-	Listing  string    `json:"listing,omitempty"` // preformatted text, such as machine instructions
-	Notes    []string  `json:"notes,omitempty"`   // conditions and limits
-	Warnings []Warning `json:"warnings,omitempty"`
+	Answer   string            `json:"answer"` // a sentence or two, computed from the tables
+	Tables   []Table           `json:"tables,omitempty"`
+	Listing  string            `json:"listing,omitempty"` // preformatted text, such as machine instructions
+	Notes    []string          `json:"notes,omitempty"`   // conditions and limits
+	Warnings []harness.Warning `json:"warnings,omitempty"`
 }
 
 // A Table has one cell for each column in each row.

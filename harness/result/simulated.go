@@ -1,13 +1,16 @@
-package harness
+package result
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
+
+	"locklab/harness"
 )
 
 // A Simulation is a model's prediction for a lock on a machine, not a measurement. It is
-// a separate type, so that nothing takes it for a [Result].
+// a separate type, so that nothing takes it for a [harness.Result].
 // It has one field for each key of its line in results.jsonl.
 type Simulation struct {
 	Simulated    string `json:"simulated"`              // name of the machine
@@ -18,16 +21,16 @@ type Simulation struct {
 	Cores    int `json:"cores"`    // per cluster
 	SMT      int `json:"smt"`      // hardware threads per core
 
-	Lock    Lock       `json:"lock"`
-	Workers int        `json:"workers"` // each on a hardware thread of its own
-	Lines   int        `json:"lines"`   // cache lines that a critical section reads and writes
-	Hold    float64    `json:"hold"`    // ns in the critical section in addition
-	Think   float64    `json:"think"`   // ns between two acquisitions, varied by half to either side
-	Wait    WaitPolicy `json:"wait"`
-	Apart   bool       `json:"apart,omitempty"`  // a core has a second worker only when every core has one
-	Spread  bool       `json:"spread,omitempty"` // neighbours are on different sockets
-	Seed    uint64     `json:"seed"`             // the first one
-	Seeds   int        `json:"seeds"`
+	Lock    harness.Lock       `json:"lock"`
+	Workers int                `json:"workers"` // each on a hardware thread of its own
+	Lines   int                `json:"lines"`   // cache lines that a critical section reads and writes
+	Hold    float64            `json:"hold"`    // ns in the critical section in addition
+	Think   float64            `json:"think"`   // ns between two acquisitions, varied by half to either side
+	Wait    harness.WaitPolicy `json:"wait"`
+	Apart   bool               `json:"apart,omitempty"`  // a core has a second worker only when every core has one
+	Spread  bool               `json:"spread,omitempty"` // neighbours are on different sockets
+	Seed    uint64             `json:"seed"`             // the first one
+	Seeds   int                `json:"seeds"`
 
 	// OnCores and OnSockets count the cores and sockets of the workers; 0 is unknown.
 	OnCores   int `json:"on_cores,omitempty"`
@@ -76,13 +79,13 @@ func (s *Simulation) Same(t *Simulation) bool {
 // Validate returns what is wrong with s as one line, nil if nothing is.
 func (s *Simulation) Validate() error {
 	bad := func(format string, args ...any) error {
-		return fmt.Errorf("harness: simulation of %s on %s: %s", s.Lock.Name, s.Simulated, fmt.Sprintf(format, args...))
+		return fmt.Errorf("simulation of %s on %s: %s", s.Lock.Name, s.Simulated, fmt.Sprintf(format, args...))
 	}
 	if s.Simulated == "" {
-		return fmt.Errorf("harness: simulation: it names no machine")
+		return errors.New("the simulation names no machine")
 	}
 	if s.Lock.Name == "" {
-		return fmt.Errorf("harness: simulation: it names no lock")
+		return errors.New("the simulation names no lock")
 	}
 	threads := 1
 	for _, n := range []int{s.Sockets, s.Clusters, s.Cores, s.SMT} {
@@ -136,11 +139,11 @@ type ModelMachine struct {
 // Validate returns what is wrong with m as one line, nil if nothing is.
 func (m *ModelMachine) Validate() error {
 	if m.Name == "" {
-		return fmt.Errorf("harness: machine of simulations: it has no name")
+		return errors.New("the machine of simulations has no name")
 	}
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(m.File, &fields); err != nil || fields == nil {
-		return fmt.Errorf("harness: machine %s of simulations: the file is no JSON object", m.Name)
+		return fmt.Errorf("machine %s of simulations: the file is no JSON object", m.Name)
 	}
 	return nil
 }
