@@ -92,7 +92,7 @@ func (c *curatorClient) listen() {
 	for {
 		text, err := c.line.read()
 		if err != nil || text == "closed" {
-			c.end(0, errors.New("Curator's process has ended"))
+			c.end(0, errors.New("the process of Curator has ended"))
 			return
 		}
 		if n, err := strconv.Atoi(strings.TrimPrefix(text, "lost ")); err == nil {
@@ -116,7 +116,7 @@ func (c *curatorClient) judge(l *adapt.Lease, epoch int) {
 	case c.dead != nil:
 		l.Lose(c.dead)
 	case epoch <= c.lost:
-		l.Lose(errors.New("Curator reports ConnectionState.LOST"))
+		l.Lose(errors.New("the session is lost (ConnectionState.LOST)"))
 	default:
 		return
 	}
