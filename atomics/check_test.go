@@ -141,7 +141,7 @@ func (h hammer[T]) all() error {
 		{"Add", h.addCounts},
 		{"Swap", h.swapKeeps},
 		{"lock", h.lockExcludes},
-		{"hand-over", h.releasePublishes},
+		{"handover", h.releasePublishes},
 	} {
 		if err := part.run(); err != nil {
 			errs = append(errs, fmt.Errorf("%s, %d bits, %d goroutines: %w", part.name, bits, workers, err))

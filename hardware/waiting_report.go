@@ -15,7 +15,7 @@ func (b *waitBench) finding() *result.Finding {
 
 func (b *waitBench) tables() []result.Table {
 	times := result.Table{Caption: "Handing a word from one CPU to another, by what the waiter does between two loads", Label: "wait by", Chart: result.Bars,
-		Columns: []result.Column{{Name: "hand-over", Unit: "ns", Plot: true}, {Name: "one wait without a store", Unit: "ns"}}}
+		Columns: []result.Column{{Name: "handover", Unit: "ns", Plot: true}, {Name: "one wait without a store", Unit: "ns"}}}
 	cost := result.Table{Caption: "A computation beside a waiter on the other thread of its core, as a multiple of its time alone", Label: "wait by", Chart: result.Bars,
 		Columns: []result.Column{{Name: "time", Unit: "times alone", Plot: true}}}
 	for _, c := range b.cells {
@@ -35,7 +35,7 @@ func (b *waitBench) answer() string {
 	hint := b.cells[1]
 	handOver := func(c *waitCell) []float64 { return c.handOver }
 	fastest := least(handOver)
-	text := fmt.Sprintf("A hand-over is fastest by %s, %s ns", fastest.name, number(summarize(fastest.handOver).Median))
+	text := fmt.Sprintf("A handover is fastest by %s, %s ns", fastest.name, number(summarize(fastest.handOver).Median))
 	if fastest != hint {
 		text += fmt.Sprintf("; by %s, as locks wait, it takes %s times that", hint.name, number(summarize(ratios(hint.handOver, fastest.handOver)).Median))
 	}

@@ -151,9 +151,9 @@ func TestWaitingAnswer(t *testing.T) {
 		bench *waitBench
 		want  string
 	}{
-		{waited([]int{0, 1}), "A hand-over is fastest by loads, 40 ns; by hint, as locks wait, it takes 2.5 times that. The other thread of the core computes 1 times as long beside deep, the least, and 1.5 times beside hint."},
+		{waited([]int{0, 1}), "A handover is fastest by loads, 40 ns; by hint, as locks wait, it takes 2.5 times that. The other thread of the core computes 1 times as long beside deep, the least, and 1.5 times beside hint."},
 		{waited(nil, "way A"),
-			"A hand-over is fastest by loads, 40 ns; by hint, as locks wait, it takes 2.5 times that. What it costs the other thread of the core could not be measured. Not here: way A."},
+			"A handover is fastest by loads, 40 ns; by hint, as locks wait, it takes 2.5 times that. What it costs the other thread of the core could not be measured. Not here: way A."},
 	} {
 		f := tc.bench.finding()
 		if f.Answer != tc.want {

@@ -109,7 +109,7 @@ func TestMerge(t *testing.T) {
 	}
 	for _, r := range run.Results {
 		if r.Ops != 100 || r.Handovers != 99 || len(r.Owners) != 100 || r.Handover.Count() != 67 { // the 32 between a and b take 200 µs, ± 40 µs
-			t.Errorf("%d acquisitions, %d hand-overs of which %d timed, %d owners", r.Ops, r.Handovers, r.Handover.Count(), len(r.Owners))
+			t.Errorf("%d acquisitions, %d handovers of which %d timed, %d owners", r.Ops, r.Handovers, r.Handover.Count(), len(r.Owners))
 		}
 	}
 }

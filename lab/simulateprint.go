@@ -92,7 +92,7 @@ func accuracies(all []*result.Simulation) (lines []string) {
 
 // writeTable writes simulations of one critical section, by lock.
 func writeTable(out io.Writer, all []*result.Simulation) error {
-	t := table.New(out, "LOCK", "WORKERS", "CORES", "SOCKETS", "NS/ACQ", "SEEDS", "HAND-OVER NS", "MISSES", "REMOTE", "INVALIDATED", "SAME WORKER", "SAME SOCKET")
+	t := table.New(out, "LOCK", "WORKERS", "CORES", "SOCKETS", "NS/ACQ", "SEEDS", "HANDOVER NS", "MISSES", "REMOTE", "INVALIDATED", "SAME WORKER", "SAME SOCKET")
 	share := func(e result.Expected) string { return numfmt.Plain(numfmt.Percent(100 * e.Median)) }
 	for _, s := range slices.SortedStableFunc(slices.Values(all), func(a, b *result.Simulation) int { return cmp.Compare(a.Lock.Name, b.Lock.Name) }) {
 		seeds, handover, socket := "same", numfmt.Unknown, numfmt.Unknown

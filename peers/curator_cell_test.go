@@ -58,7 +58,7 @@ func TestCuratorLoop(t *testing.T) {
 				t.Errorf("the window is %v of %v, in %.0f %% of which all workers ran", got, w.Window, 100*r.Overlap)
 			}
 			if c.workers > 1 && (len(r.HandoverWait) == 0 || r.Handovers == 0) {
-				t.Errorf("%d hand-overs, %d of them timed", r.Handovers, r.HandoverWait.Count())
+				t.Errorf("%d handovers, %d of them timed", r.Handovers, r.HandoverWait.Count())
 			}
 		})
 	}

@@ -231,16 +231,16 @@ func (s *curatorSession) acquire(ctx context.Context, verb string, wait int) (ha
 
 // interruptible sends a request that ends early if ctx does.
 func (s *curatorSession) interruptible(ctx context.Context, text string) (string, error) {
-	done := make(chan struct{})
+	line, done := s.line, make(chan struct{}) // Close may come before ctx ends
 	stop := context.AfterFunc(ctx, func() {
 		defer close(done)
-		s.line.conn.SetReadDeadline(time.Now().Add(s.c.proc.answer))
+		line.conn.SetReadDeadline(time.Now().Add(s.c.proc.answer))
 		s.c.line.write(fmt.Sprintf("cancel %d %d", s.number, s.request))
 	})
-	answer, err := s.line.ask(text)
+	answer, err := line.ask(text)
 	if !stop() {
 		<-done
-		s.line.conn.SetReadDeadline(time.Time{})
+		line.conn.SetReadDeadline(time.Time{})
 	}
 	if err != nil && !errors.As(err, new(*refusal)) {
 		s.giveUp()
@@ -250,8 +250,7 @@ func (s *curatorSession) interruptible(ctx context.Context, text string) (string
 
 // giveUp closes a connection without an answer; the process releases the thread's locks.
 func (s *curatorSession) giveUp() {
-	s.line.Close()
-	s.line = nil
+	s.Close()
 	if !s.c.proc.gone() {
 		s.c.proc.suspect()
 	}

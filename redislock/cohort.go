@@ -80,7 +80,7 @@ type acquisition struct {
 func (c *Client) Cohort(name string, o CohortOptions) *Cohort {
 	server := c.Mutex(name, o.Options)
 	if server.err == nil && o.Handovers >= 1<<handoverBits {
-		server.err = fmt.Errorf("%w: %d hand-overs in a row: want %d at most", ErrUsage, o.Handovers, 1<<handoverBits-1)
+		server.err = fmt.Errorf("%w: %d handovers in a row: want %d at most", ErrUsage, o.Handovers, 1<<handoverBits-1)
 	}
 	return &Cohort{base: &server.base, server: server, inARow: 1 + max(0, cmp.Or(o.Handovers, DefaultHandovers))}
 }

@@ -169,7 +169,7 @@ func cohortOptions(t *testing.T, at harness.Endpoint) {
 	for _, c := range []struct{ handovers, inARow int }{{0, 17}, {-1, 1}, {math.MinInt, 1}, {1, 2}, {4095, 4096}} {
 		m := client.Cohort(newKey(), redislock.CohortOptions{Handovers: c.handovers})
 		if got := redislock.CohortInARow(m); got != c.inARow {
-			t.Errorf("%d hand-overs: %d acquisitions in a row, want %d", c.handovers, got, c.inARow)
+			t.Errorf("%d handovers: %d acquisitions in a row, want %d", c.handovers, got, c.inARow)
 		}
 	}
 }

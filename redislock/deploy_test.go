@@ -57,7 +57,7 @@ func alternate(t *testing.T, r running, k lockKind) {
 		unlock(t, first)
 		second := take(t, got)
 		if took := time.Since(released); took > redislock.DefaultTTL/2 {
-			t.Errorf("the hand-over took %v", took)
+			t.Errorf("the handover took %v", took)
 		}
 		if k.fenced && second.Token() <= first.Token() {
 			t.Errorf("token %d after %d", second.Token(), first.Token())
@@ -222,7 +222,7 @@ func slotMigrates(t *testing.T, all []running) {
 			m.end(t)
 			ended := time.Now()
 			unlock(t, take(t, got))
-			between(t, "the hand-over", time.Since(ended), -redislock.DefaultTTL, redislock.DefaultTTL/2)
+			between(t, "the handover", time.Since(ended), -redislock.DefaultTTL, redislock.DefaultTTL/2)
 			third := lock(t, k.make(r.client(t), m.name, o))
 			unlock(t, third)
 			eventually(t, "nothing is left", func() bool { return len(leftOf(t, m.admin, m.name)) == 0 })

@@ -214,7 +214,7 @@ func nothingLost(f *fall) bool {
 			good = false
 			continue
 		}
-		f.t.Logf("%s: hand-over after a failover took %v", c.kind.name, time.Since(began))
+		f.t.Logf("%s: handover after a failover took %v", c.kind.name, time.Since(began))
 		if c.kind.fenced && l.Token() <= c.held.Token() {
 			f.t.Errorf("%s: token %d after %d", c.kind.name, l.Token(), c.held.Token())
 		}

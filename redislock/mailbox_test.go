@@ -159,7 +159,7 @@ func mailboxReplaced(t *testing.T, at harness.Endpoint) {
 	eventually(t, "another connection listens", func() bool { return len(p.mail.open()) == 2 })
 	released := time.Now()
 	second.handOver(t)
-	between(t, "the hand-over", time.Since(released), 0, 5*time.Second)
+	between(t, "the handover", time.Since(released), 0, 5*time.Second)
 	first.handOver(t)
 }
 
@@ -216,7 +216,7 @@ func clusterNode(t *testing.T, all []running) {
 	for _, w := range waiters {
 		released := time.Now()
 		w.handOver(t)
-		between(t, "the hand-over", time.Since(released), 0, 5*time.Second)
+		between(t, "the handover", time.Since(released), 0, 5*time.Second)
 	}
 }
 

@@ -122,7 +122,7 @@ func optionForceQueue(t *testing.T, at harness.Endpoint) {
 			t.Errorf("ForceUnlock = %t, %v", freed, err)
 		}
 		next, came := w.lease(t)
-		between(t, "a hand-over by force", came.Sub(left), -time.Second, grant*time.Duration(len(names)))
+		between(t, "a handover by force", came.Sub(left), -time.Second, grant*time.Duration(len(names)))
 		lost(t, l)
 		unlock(t, next)
 	}

@@ -84,7 +84,7 @@ func queueCancelMiddle(t *testing.T, at harness.Endpoint) {
 		left := time.Now()
 		var came time.Time
 		l, came = w.lease(t)
-		between(t, "a hand-over", came.Sub(left), -time.Second, 0)
+		between(t, "a handover", came.Sub(left), -time.Second, 0)
 	}
 	unlock(t, l)
 }
@@ -102,7 +102,7 @@ func queueCancelGranted(t *testing.T, at harness.Endpoint) {
 	time.Sleep(50 * time.Millisecond)
 	a.withdraw(t)
 	l, came := b.lease(t)
-	between(t, "a hand-over past a waiter that goes", came.Sub(left), 0, 50*time.Millisecond)
+	between(t, "a handover past a waiter that goes", came.Sub(left), 0, 50*time.Millisecond)
 	unlock(t, l)
 	slow.mail.delay.Store(0)
 }

@@ -51,7 +51,7 @@ func localLostReply(t *testing.T, at harness.Endpoint) {
 		left := time.Now()
 		for _, w := range []*waiter{a, b, c} { // in their order
 			l, came := w.lease(t)
-			between(t, "a hand-over whose reply was lost, repeated "+name, came.Sub(left), -time.Second, 0)
+			between(t, "a handover whose reply was lost, repeated "+name, came.Sub(left), -time.Second, 0)
 			unlock(t, l)
 			left = time.Now()
 		}
@@ -76,7 +76,7 @@ func localLostLeave(t *testing.T, at harness.Endpoint) {
 		left := time.Now()
 		a.withdraw(t) // its notification is on its way
 		next, came := b.lease(t)
-		between(t, "a hand-over whose reply was lost, of a "+name, came.Sub(left), 0, 0)
+		between(t, "a handover whose reply was lost, of a "+name, came.Sub(left), 0, 0)
 		unlock(t, next)
 		p.mail.delay.Store(0)
 	}
@@ -120,7 +120,7 @@ func localNoReply(t *testing.T, at harness.Endpoint) {
 		time.Sleep(50 * time.Millisecond) // its reply is on its way
 		p.link.delay.Store(0)             // for other requests
 		next, came := w.lease(t)
-		between(t, "a hand-over whose reply does not come", came.Sub(left), 0, grant)
+		between(t, "a handover whose reply does not come", came.Sub(left), 0, grant)
 		<-gone
 		expectNoError(t, next.Err())
 		unlock(t, next)

@@ -65,7 +65,7 @@ func TestElementsDoNotShareLines(t *testing.T) {
 		t.Errorf("clhNode has %d bytes, no power of two: each Lock multiplies by that", size)
 	}
 	if size := unsafe.Sizeof(MCSWorker{}); size != mcsWorkerSize || size&(size-1) != 0 {
-		t.Errorf("MCSWorker has %d bytes, no power of two: each hand-over multiplies by that", size)
+		t.Errorf("MCSWorker has %d bytes, no power of two: each handover multiplies by that", size)
 	}
 }
 

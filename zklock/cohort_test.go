@@ -12,12 +12,12 @@ import (
 
 func TestCohort(t *testing.T) {
 	runParallel(t, []serverTest{
-		{"hand-overs cost nothing", handoversAreFree},
+		{"handovers cost nothing", handoversAreFree},
 		{"others are not starved", othersNotStarved},
 		{"waiters give up", waitersGiveUp},
 		{"served while giving up", servedWhileGivingUp},
 		{"try", tryCohort},
-		{"session expires before the hand-over", handsOverAfterExpiry},
+		{"session expires before the handover", handsOverAfterExpiry},
 		{"lost but not over", cohortSuspects},
 		{"node removed", cohortNodeRemoved},
 		{"storm", cohortStorm},

@@ -256,6 +256,6 @@ func TestSeed50(t *testing.T) {
 		}
 	}
 	took, cost := time.Since(began), counts(c).Sub(before)
-	t.Logf("ideal %v, took %v: %v more for each hand-over; %d requests, %d watch events", ideal.Round(time.Millisecond),
+	t.Logf("ideal %v, took %v: %v more for each handover; %d requests, %d watch events", ideal.Round(time.Millisecond),
 		took.Round(time.Millisecond), ((took - ideal) / goroutines).Round(time.Microsecond), cost.Requests, cost.Notifications)
 }

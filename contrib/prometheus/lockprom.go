@@ -46,7 +46,7 @@ type Options struct {
 	_ struct{}
 }
 
-// buckets are from a hand-over within a process to a wait of minutes, in seconds.
+// buckets are from a handover within a process to a wait of minutes, in seconds.
 var buckets = prometheus.ExponentialBucketsRange(0.0001, 100, 19)
 
 type collector struct {

@@ -19,7 +19,7 @@ var noiseScenarios = table(Scenario{
 		Expect: []Expectation{
 			{"redis-token|redis-redisson12", []oracle.Anomaly{oracle.Stall, oracle.Stuck, oracle.Overtaken, oracle.TwoHolders, oracle.StaleWrite}, "what a lost reply has taken comes back late or never, and what a lost release has freed is freed again"},
 			{"redis-(setnx|fair-redisson|unsafe)|bsm-redislock-.*|rueidislock.*", []oracle.Anomaly{oracle.Stall, oracle.Overtaken}, "a lost reply leaves the lock taken for its time to live"},
-			{".*", []oracle.Anomaly{oracle.Stall, oracle.Overtaken}, "a hand-over that is lost may cost what is left of the lease, and a waiter that cannot be reached its turn"},
+			{".*", []oracle.Anomaly{oracle.Stall, oracle.Overtaken}, "a handover that is lost may cost what is left of the lease, and a waiter that cannot be reached its turn"},
 		},
 		Try: disturbed(ordinary, func(ctx context.Context, t *Try, s *Subject, wires wire) {
 			for i := range 8 {

@@ -91,7 +91,7 @@ func TestContenders(t *testing.T) {
 			t.Errorf("at %v: %v, of which the contenders add %v", trip, p, added)
 		}
 		if want := w.contenders * 150e3 / p.Value; math.Abs(added-want) > 1 {
-			t.Errorf("at %v the contenders add %v, want %v: in proportion to the hand-overs in a second", trip, added, want)
+			t.Errorf("at %v the contenders add %v, want %v: in proportion to the handovers in a second", trip, added, want)
 		}
 		last = added
 	}
@@ -175,7 +175,7 @@ func TestNotPredicted(t *testing.T) {
 	}
 	w.handed = 2
 	if p, _ := judge.NewModel(unordered, w.rounds).Counted(w.trips()).Predict(judge.Handover, 8, 1e6); math.Abs(p.Lo-1030e3) > 1 || math.Abs(p.Hi-2060e3) > 1 {
-		t.Errorf("a hand-over without an order is between %v, want one round trip and two", p)
+		t.Errorf("a handover without an order is between %v, want one round trip and two", p)
 	}
 	if _, why := w.model().Check(judge.Alone, 1, nil); why == "" {
 		t.Error("a prediction is held against nothing")

@@ -28,8 +28,8 @@ var (
 		of:     func(m *Model, _ int, trip float64) (PredictedTime, string) { return m.alone(trip) },
 	}
 	Handover = &PredictedSituation{
-		Name:   "hand-over",
-		Doc:    "median hand-over among several workers: its round trips as an acquisition alone takes them, and the addition of the contenders, in proportion to how often the lock passes on",
+		Name:   "handover",
+		Doc:    "median handover among several workers: its round trips as an acquisition alone takes them, and the addition of the contenders, in proportion to how often the lock passes on",
 		Paper:  "Lazowska et al. 1984",
 		Metric: result.HandoverTime,
 		of:     (*Model).handover,

@@ -29,7 +29,7 @@ func bracket(r *harness.Result, before, after []float64) {
 		w = harness.Warning{
 			Kind:   "transfer",
 			Text:   fmt.Sprintf("a word took %.0f ns from one processor to the other before the window and %.0f ns after it", a, b),
-			Remedy: "compare hand-overs in transfers only between rounds without this warning; on a virtual machine, have its processors bound to the host's",
+			Remedy: "compare handovers in transfers only between rounds without this warning; on a virtual machine, have its processors bound to the host's",
 		}
 	} else {
 		r.RoundTrip, change = middle, roundTripChange

@@ -36,10 +36,10 @@ func TestLoop(t *testing.T) {
 	r, err := Measure(t.Context(), in, job)
 	requireNoError(t, err)
 	if r.Ops != 3 || !slices.Equal(r.Workers, []uint64{1, 2}) || r.Handovers != 2 || r.Elapsed != 100 {
-		t.Errorf("%d acquisitions, %v, %d hand-overs in %v", r.Ops, r.Workers, r.Handovers, r.Elapsed)
+		t.Errorf("%d acquisitions, %v, %d handovers in %v", r.Ops, r.Workers, r.Handovers, r.Elapsed)
 	}
 	if r.Wait.Count() != 3 || r.HandoverWait.Count() != 2 || r.HandoverWait.Quantile(1) != 55 || r.Hold.Sum != 40 {
-		t.Errorf("waits %v, before hand-overs %v, holds %+v", r.Wait, r.HandoverWait, r.Hold)
+		t.Errorf("waits %v, before handovers %v, holds %+v", r.Wait, r.HandoverWait, r.Hold)
 	}
 	if len(r.Violations) > 0 || r.Overlap != 0.7 { // worker 0 ends at 170
 		t.Errorf("violations %+v, overlap %v", r.Violations, r.Overlap)

@@ -31,7 +31,7 @@ func checkArrivals(t *testing.T, r *harness.Result) {
 func checkUnowned(t *testing.T, r *harness.Result) {
 	t.Helper()
 	if len(r.Owners) > 0 || len(r.Slices) > 0 || r.Handovers > 0 || len(r.Handover) > 0 || r.Unserved > 0 {
-		t.Errorf("it tells the workers of an open loop apart: %d owners, %d slices, %d hand-overs", len(r.Owners), len(r.Slices), r.Handovers)
+		t.Errorf("it tells the workers of an open loop apart: %d owners, %d slices, %d handovers", len(r.Owners), len(r.Slices), r.Handovers)
 	}
 	for _, m := range result.Metrics {
 		_, ok := m.Of(r)

@@ -108,7 +108,7 @@ func TestRemote(t *testing.T) {
 		t.Errorf("%v requests for %d acquisitions, want 4 each", got, r.Ops)
 	}
 	if r.Handover.Count() == 0 {
-		t.Error("no hand-over was timed")
+		t.Error("no handover was timed")
 	}
 }
 
@@ -141,7 +141,7 @@ func TestPermits(t *testing.T) {
 	s := new(shelf)
 	r := measureRemote(t, s, harness.Traits{Permits: 2, Fenced: true})
 	if len(r.Violations) > 0 || r.Ops == 0 || len(r.Owners) == 0 || r.Handover.Count() != 0 {
-		t.Errorf("%d acquisitions, %d owners, %d hand-overs timed, violations %v", r.Ops, len(r.Owners), r.Handover.Count(), r.Violations)
+		t.Errorf("%d acquisitions, %d owners, %d handovers timed, violations %v", r.Ops, len(r.Owners), r.Handover.Count(), r.Violations)
 	}
 	if got := s.most.Load(); got != 2 {
 		t.Errorf("%d workers were inside together, want 2", got)
@@ -207,7 +207,7 @@ func TestRemoteReads(t *testing.T) {
 			t.Errorf("%d %% reads: %d acquisitions, violations %v", percent, r.Ops, r.Violations)
 		}
 		if percent == 100 && r.Handovers > 0 {
-			t.Errorf("%d hand-overs among writers, of which there are none", r.Handovers)
+			t.Errorf("%d handovers among writers, of which there are none", r.Handovers)
 		}
 		if (len(r.Owners) == 0) != share {
 			t.Errorf("%d %% reads: %d owners are logged", percent, len(r.Owners))

@@ -158,7 +158,7 @@ func TestMixed(t *testing.T) {
 			t.Run(v.Name+"/"+w.Name(), func(t *testing.T) {
 				r := measureLocal(t, v, w)
 				if len(r.Violations) > 0 || r.Ops == 0 || r.Wait.Count() == 0 || r.Hold.N != r.Wait.Count() || r.Handovers > r.Ops || len(r.Owners) > 0 {
-					t.Errorf("%d acquisitions, %d hand-overs, %d waits, %d owners, violations %v",
+					t.Errorf("%d acquisitions, %d handovers, %d waits, %d owners, violations %v",
 						r.Ops, r.Handovers, r.Wait.Count(), len(r.Owners), r.Violations)
 				}
 			})
@@ -221,7 +221,7 @@ func checkSound(t *testing.T, r *harness.Result) {
 		t.Errorf("%d workers can use %d of %d processors, want %d", r.Workload.Workers, r.Noise.Busy, r.Noise.CPUs, busy)
 	}
 	if r.Handovers > r.Ops || r.Workload.Workers == 1 && r.Handovers > 1 {
-		t.Errorf("%d hand-overs in %d acquisitions by %d workers", r.Handovers, r.Ops, r.Workload.Workers)
+		t.Errorf("%d handovers in %d acquisitions by %d workers", r.Handovers, r.Ops, r.Workload.Workers)
 	}
 	if len(r.Owners) == 0 || r.Burst == 0 || len(r.Owners)%r.Burst != 0 {
 		t.Errorf("owner log of %d in bursts of %d", len(r.Owners), r.Burst)

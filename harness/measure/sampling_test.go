@@ -28,7 +28,7 @@ func TestSamplesKeepNoStep(t *testing.T) {
 		for _, every := range []int{1, 4, 16, 64} {
 			waits, handovers := timedPlaces(t, o.workers, every, uses)
 			uniform(t, o.name+", waits", waits, every, uses/len(o.workers))
-			uniform(t, o.name+", hand-overs", handovers, every, uses/len(o.workers))
+			uniform(t, o.name+", handovers", handovers, every, uses/len(o.workers))
 		}
 	}
 }
@@ -57,7 +57,7 @@ func timedPlaces(t *testing.T, order []int, every, uses int) (waits, handovers [
 		if order[i] != order[(i+len(order)-1)%len(order)] {
 			handovers = append(handovers, n)
 		} else if n > 0 {
-			t.Errorf("order %v: %d hand-overs at place %d, from a worker to itself", order, n, i)
+			t.Errorf("order %v: %d handovers at place %d, from a worker to itself", order, n, i)
 		}
 	}
 	return waits, handovers

@@ -37,7 +37,7 @@ func TestTallyIsReadWhole(t *testing.T) {
 		fresh++
 		if now.handovers != now.ops || now.ops < last.ops {
 			if torn++; torn == 1 {
-				t.Errorf("%d acquisitions and %d hand-overs are published together, read %+v after %+v", now.ops, now.ops, now, last)
+				t.Errorf("%d acquisitions and %d handovers are published together, read %+v after %+v", now.ops, now.ops, now, last)
 			}
 		}
 		last = now

@@ -26,7 +26,7 @@ type derived struct {
 var (
 	benchLines  = derived{BenchName, beginBench}
 	waitLog     = derived{WaitLogName, beginLog("waits", func(l caseLine) (harness.Histogram, string) { return l.Result.Wait, l.Wait })}
-	handoverLog = derived{HandoverLogName, beginLog("hand-overs", func(l caseLine) (harness.Histogram, string) { return l.Result.Handover, l.Handover })}
+	handoverLog = derived{HandoverLogName, beginLog("handovers", func(l caseLine) (harness.Histogram, string) { return l.Result.Handover, l.Handover })}
 )
 
 // write writes the head and rs to out, and returns the function that adds a result.

@@ -28,7 +28,7 @@ var Exports = []*Export{
 	{"csv-simulations", "a row for each machine, lock and workload that a model simulated, nothing measured", WriteSimulationsCSV},
 	{"bench", "Go benchmark lines, for benchstat: bench.txt again", benchLines.export},
 	{"hdr-wait", "waits as an HdrHistogram log: wait.hlog again", waitLog.export},
-	{"hdr-handover", "hand-overs as an HdrHistogram log: handover.hlog again", handoverLog.export},
+	{"hdr-handover", "handovers as an HdrHistogram log: handover.hlog again", handoverLog.export},
 }
 
 // A cell is a column of a CSV file in one row.

@@ -253,9 +253,9 @@ func perRank(name, unit, doc, paper string, place func(k harness.Rank) any, of f
 // Nonuniform Communication Architectures", HPCA 2003, between processes and hosts in
 // place of nodes.
 var (
-	HandoversWithin = locality("handovers-within", "rank-handover-%", "share of the hand-overs between workers of one rank", withinRank)
-	HandoversRanks  = locality("handovers-ranks", "ranks-handover-%", "share of the hand-overs between ranks of one host", betweenRanks)
-	HandoversHosts  = locality("handovers-hosts", "hosts-handover-%", "share of the hand-overs between hosts", betweenHosts)
+	HandoversWithin = locality("handovers-within", "rank-handover-%", "share of the handovers between workers of one rank", withinRank)
+	HandoversRanks  = locality("handovers-ranks", "ranks-handover-%", "share of the handovers between ranks of one host", betweenRanks)
+	HandoversHosts  = locality("handovers-hosts", "hosts-handover-%", "share of the handovers between hosts", betweenHosts)
 )
 
 type distance int

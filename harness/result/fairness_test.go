@@ -175,7 +175,7 @@ func TestRanks(t *testing.T) {
 		{"a part", alone, map[*Metric]float64{RankJain: none, HostJain: none, RankLeast: none, HandoversWithin: none, HandoversHosts: none}},
 		{"one host", oneHost, map[*Metric]float64{RankJain: 100, HostJain: none}},
 		{"open loop", open, map[*Metric]float64{RankJain: none, HostJain: none, RankLeast: none}},
-		{"no hand-over", short, map[*Metric]float64{HandoversWithin: none, HandoversHosts: none}},
+		{"no handover", short, map[*Metric]float64{HandoversWithin: none, HandoversHosts: none}},
 		{"a worker of no rank", gap, map[*Metric]float64{HandoversWithin: none}},
 	} {
 		for m, want := range c.want {

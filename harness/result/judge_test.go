@@ -87,7 +87,7 @@ func TestSaid(t *testing.T) {
 	}{
 		{"one clock", oneClock(), plain, nil, true, false, true, nil},
 		{"errors below a tenth of all", clocks(900), plain, nil, true, false, true, []string{"shorter than 3.6µs need"}},
-		{"small errors", clocks(2_500), plain, nil, true, true, true, []string{"hand-overs between ranks with different clocks were left out", "shorter than 10µs need not have been seen: by how much two of the clocks differ is known to ±5µs"}},
+		{"small errors", clocks(2_500), plain, nil, true, true, true, []string{"handovers between ranks with different clocks were left out", "shorter than 10µs need not have been seen: by how much two of the clocks differ is known to ±5µs"}},
 		{"great errors, tokens", clocks(40_000), servedLock.Traits, nil, true, true, true, []string{"left out", "shorter than 160µs"}},
 		{"great errors, no tokens", clocks(400_000), plain, nil, false, false, true, []string{"follow another by less than the clocks of their ranks are known: the order is not known", "shorter than 1.6ms"}},
 		{"errors of a slice", clocks(4e6), plain, nil, false, false, false, []string{"the order is not known", "shorter than 16ms", "nothing is said of shares within slices"}},
@@ -110,13 +110,13 @@ func TestSaid(t *testing.T) {
 		}
 		r := mergeOne(t, c.name, runs(c.seats, parts))
 		if r.Ordered() != c.ordered || (r.Handovers > 0) != c.ordered || (len(r.Handover) > 0 || len(r.HandoverWait) > 0) && !c.ordered {
-			t.Errorf("%s: %d owners, %d hand-overs, %d timed: want order %v", c.name, len(r.Owners), r.Handovers, r.Handover.Count(), c.ordered)
+			t.Errorf("%s: %d owners, %d handovers, %d timed: want order %v", c.name, len(r.Owners), r.Handovers, r.Handover.Count(), c.ordered)
 		}
 		if c.ordered && (!slices.Equal(r.Owners, whole.Owners) || r.Handovers != whole.Handovers || !slices.Equal(r.HandoverWait, whole.HandoverWait)) {
 			t.Errorf("%s: the order is not that of one process", c.name)
 		}
 		if n := r.Handover.Count(); c.ordered && (n < whole.Handover.Count()) != c.left || n > whole.Handover.Count() {
-			t.Errorf("%s: %d hand-overs are timed, of %d", c.name, n, whole.Handover.Count())
+			t.Errorf("%s: %d handovers are timed, of %d", c.name, n, whole.Handover.Count())
 		}
 		if (len(r.Slices) > 0) != c.slices {
 			t.Errorf("%s: %d slices", c.name, len(r.Slices))
@@ -154,6 +154,6 @@ func TestOnlyTogether(t *testing.T) {
 	parts[1].Elapsed = window - 25_000_000
 	r := mergeOne(t, "handovers in the windows of both", runs(seats, parts))
 	if r.Handovers != 2 || !slices.Equal(r.Owners, []uint16{0, 2, 0}) || r.Elapsed != window || r.Ops != 7 || r.Overlap != 375./400 {
-		t.Errorf("hand-overs %d, owners %v, elapsed %v, ops %d, overlap %v", r.Handovers, r.Owners, r.Elapsed, r.Ops, r.Overlap)
+		t.Errorf("handovers %d, owners %v, elapsed %v, ops %d, overlap %v", r.Handovers, r.Owners, r.Elapsed, r.Ops, r.Overlap)
 	}
 }

@@ -62,7 +62,7 @@ func (g *group) order() turnOrder {
 		}
 	}
 	if lost > 0 {
-		g.warn("measure shorter windows", "%d acquisitions were not kept one by one: the order of all is not known, so nothing is said of hand-overs", lost)
+		g.warn("measure shorter windows", "%d acquisitions were not kept one by one: the order of all is not known, so handovers are not judged", lost)
 		return turnOrder{}
 	}
 	for i := range g.parts {
@@ -82,9 +82,9 @@ func (g *group) order() turnOrder {
 	case close == 0 && g.clocks.known, byTokens(all, first.Lock.Traits):
 		return g.follow(g.together(all))
 	case g.clocks.known:
-		g.warn(measureCloser, "of %d holds %d follow another by less than the clocks of their ranks are known: the order is not known, so nothing is said of hand-overs", len(all), close)
+		g.warn(measureCloser, "of %d holds %d follow another by less than the clocks of their ranks are known: the order is not known, so handovers are not judged", len(all), close)
 	default:
-		g.warn(measureCloser, "clocks and tokens do not tell in which order ranks held the lock, so nothing is said of hand-overs")
+		g.warn(measureCloser, "clocks and tokens do not tell in which order ranks held the lock, so handovers are not judged")
 	}
 	return turnOrder{}
 }
@@ -167,7 +167,7 @@ func (g *group) follow(all []heldSpan) (t turnOrder) {
 		handover.Record(took)
 	}
 	if vague > 0 {
-		g.warn(measureCloser, "the times of %d of %d hand-overs between ranks with different clocks were left out, because the error of the clocks is a tenth of them or more: those left are the longer ones", vague, apart)
+		g.warn(measureCloser, "the times of %d of %d handovers between ranks with different clocks were left out, because the error of the clocks is a tenth of them or more: those left are the longer ones", vague, apart)
 	}
 	t.handover, t.wait = handover.Snapshot(), wait.Snapshot()
 	return t

@@ -210,7 +210,7 @@ var WaitShare = closed(metric("wait-share", "wait-%", "share of the workers' tim
 // yet granted to another worker, with any time without a request. The rest is [HoldShare]
 // times the workers, and reacquisition.
 //
-// Source: the hand-over of J. Mellor-Crummey, M. Scott, "Algorithms for Scalable
+// Source: the handover of J. Mellor-Crummey, M. Scott, "Algorithms for Scalable
 // Synchronization on Shared-Memory Multiprocessors", TOCS 9(1), 1991, as a part of the time
 // per critical section.
 var HandoverShare = closed(HandoverMean.derive("handover-share", "handover-%",
@@ -241,13 +241,13 @@ var RoundTrip = metric("roundtrip", "roundtrip-ns/op", "bare request to the serv
 // in place of counted.
 var (
 	HandoverRoundTrips = inRoundTrips("handover-roundtrips", "roundtrips/handover",
-		"median hand-over over the bare round trip to the server", HandoverTime)
+		"median handover over the bare round trip to the server", HandoverTime)
 	P50RoundTrips = inRoundTrips("wait-p50-roundtrips", "p50-roundtrips/op",
 		"median wait over the bare round trip to the server", P50)
 	P99RoundTrips = inRoundTrips("wait-p99-roundtrips", "p99-roundtrips/op",
 		"99th percentile of the waits over the bare round trip to the server", P99)
 	TurnRoundTrips = inRoundTrips("turn-roundtrips", "roundtrips/turn",
-		"time from one hand-over to the next, of one worker from one acquisition to the next, over the bare round trip to the server", handoverPeriod)
+		"time from one handover to the next, of one worker from one acquisition to the next, over the bare round trip to the server", handoverPeriod)
 )
 
 // handoverPeriod is the window divided by the handovers. A single worker hands over to itself.
@@ -280,5 +280,5 @@ func inRoundTrips(name, unit, doc string, m *Metric) *Metric {
 // Scalable Synchronization on Shared-Memory Multiprocessors", TOCS 9(1), 1991, measured in
 // place of counted.
 var HandoverTransfers = HandoverTime.derive("handover-transfers", "transfers/handover",
-	"median hand-over over the time of a word from one processor to another", "Mellor-Crummey & Scott 1991", Lower,
+	"median handover over the time of a word from one processor to another", "Mellor-Crummey & Scott 1991", Lower,
 	func(r *harness.Result, ns float64) (float64, bool) { return ratio(ns, r.Transfer) })

@@ -74,7 +74,7 @@ type Result struct {
 	Remote      float64 // of them answered from another socket, per acquisition
 	Invalidated float64 // copies, per acquisition
 	Jain        float64 // 1 if all workers have as many acquisitions
-	SameSocket  float64 // share of hand-overs to another worker that stay on the socket
+	SameSocket  float64 // share of handovers to another worker that stay on the socket
 	SameWorker  float64 // share of acquisitions by the last holder
 	Steps       int64   // events of the model
 }

@@ -89,7 +89,7 @@ func (e Environment) warnOfClock(ws *warnings) {
 	ws.add(e.ClockError > maxRateError, kindRate,
 		fmt.Sprintf("measurements of the clock's rate differ by %.0f ppm, and so may all times", e.ClockError),
 		"stop other programs and run again")
-	const remedy = "read nothing from hand-over times shorter than that, or use processors of one package, by taskset -c"
+	const remedy = "read nothing from handover times shorter than that, or use processors of one package, by taskset -c"
 	apart := e.Skew.Offset-e.Skew.Error > maxSkew
 	ws.add(apart, kindSkew,
 		fmt.Sprintf("the clocks of two processors are %.0f ns apart, give or take %.0f ns", e.Skew.Offset, e.Skew.Error), remedy)

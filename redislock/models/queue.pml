@@ -7,7 +7,7 @@
  * drift: so the key may expire at any time when its owner does not believe. A
  * notification may grow old at any time, in a mailbox or in a reply; one that grants the
  * lock does before the key expires. Timers fire at any time, but that of the
- * process that checks a hand-over not before the grant is over.
+ * process that checks a handover not before the grant is over.
  *
  * A release is three steps: its request is sent, its script runs, its reply comes,
  * with the notification to the next waiter if that is of the same process. In between
@@ -42,8 +42,8 @@
  *
  * Mutants:
  *
- *	NO_GUARD       a hand-over is not checked
- *	NO_PASS        the process that checks a hand-over exits without a word
+ *	NO_GUARD       a handover is not checked
+ *	NO_PASS        the process that checks a handover exits without a word
  *	NO_LATER       only the first waiter asks at the end of a lease
  *	FORGET         a waiter that asks early forgets until when it would have waited
  *	NO_LAPSED      a waiter that hands on a lock does not check what has come of that
@@ -62,7 +62,7 @@
  *	NO_HURRY       nor while there is no reply
  *	HURRY_EARLY    only those do that waited when the release began
  *	FROM_REPLY     a notification in a reply counts from when the reply came
- *	NO_GUARD_LOCAL a hand-over is not checked
+ *	NO_GUARD_LOCAL a handover is not checked
  */
 #ifndef N
 #define N 3
@@ -121,7 +121,7 @@ bit watch[N*W];    /* it asks again by the end of the owner's time */
 bit believes[N*W];
 bit hurry[N*W];    /* the waiter will ask because its release takes long */
 bit again[N*W];    /* it repeats a release */
-bit guard[N];      /* it looks after its latest hand-over */
+bit guard[N];      /* it looks after its latest handover */
 bit closed[N];
 bit over;          /* no waiter comes any more */
 byte crashes, cancels, asks, mutes, closes, lefts;
@@ -298,7 +298,7 @@ inline drop(w) {
 	sender = VACANT
 }
 
-/* pass is the script of a process that does not check a hand-over any more. */
+/* pass is the script of a process that does not check a handover any more. */
 inline pass(p) {
 	guard[p] = 0;
 #ifndef NO_PASS

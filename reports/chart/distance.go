@@ -92,9 +92,9 @@ func amount(v float64) string {
 
 // Costs returns the requests and round trips of each lock, and its times near its servers.
 func (d *Distances) Costs() Table {
-	t := Table{Head: Titles("lock", "requests alone", "requests behind others", "requests per hand-over",
-		"round trips alone", "round trips of a release", "round trips behind others", "round trips per hand-over",
-		"alone, near", "hand-over, near", "behind others, near")}
+	t := Table{Head: Titles("lock", "requests alone", "requests behind others", "requests per handover",
+		"round trips alone", "round trips of a release", "round trips behind others", "round trips per handover",
+		"alone, near", "handover, near", "behind others, near")}
 	for _, l := range d.locks {
 		row := slices.Concat([]string{l.Lock.Name}, counts(l.model.Trips))
 		for _, s := range judge.PredictedSituations {
@@ -299,7 +299,7 @@ func (p *predictionErrors) sentence(all string) string {
 // Notes explains how to read the tables.
 func (d *Distances) Notes() string {
 	text := "Counted before the run from the messages of one client, and of three that take the lock in turn: a round trip counts where a client waits for it, so there may be more requests. " +
-		"Behind others: from asking until it waits, and the hand-over to it. Near: measured without a delay"
+		"Behind others: from asking until it waits, and the handover to it. Near: measured without a delay"
 	if len(d.Asked)+len(d.Far) == 0 {
 		return text + "."
 	}

@@ -12,7 +12,7 @@ import (
 
 func (r *ranking) drawn() draw.Picture {
 	out := draw.Rows{Title: r.unit() + " per second, all workers together", Foot: r.notes,
-		Heads: []string{map[bool]string{false: "rate", true: "hand-overs"}[r.Metric() == result.Handovers], "p99 wait", "Jain"},
+		Heads: []string{map[bool]string{false: "rate", true: "handovers"}[r.Metric() == result.Handovers], "p99 wait", "Jain"},
 		Notes: []draw.Note{draw.GlyphNote(vgdraw.CircleGlyph{}, "median and its interval")}}
 	if r.g.Remote {
 		out.Heads = append(out.Heads, "requests")

@@ -27,10 +27,10 @@ var (
 	ModelRate = &ModelChart{"throughput", "which lock keeps its throughput as workers are added?", modelDoc,
 		"per_acquisition", (*result.Simulation).Throughput, numfmt.PerSecond,
 		"acquisitions per second", "the highest throughput", "the lowest"}
-	ModelHandover = &ModelChart{"handover", "how long does a hand-over take?",
+	ModelHandover = &ModelChart{"handover", "how long does a handover take?",
 		modelDoc + " From a release to the grant of another worker that waited already: the mean, where a measured one is the median.",
 		"handover", func(s *result.Simulation) result.Expected { return s.Handover }, numfmt.Nanos,
-		"time from release to grant", "the longest hand-over", "the shortest"}
+		"time from release to grant", "the longest handover", "the shortest"}
 )
 
 // at returns the figure of l with w workers as a summary; N is 0 without one.

@@ -30,11 +30,11 @@ var HandoversRemote = &Chart{
 	Name:    "throughput-distributed",
 	Carries: true,
 	Title:   "Which distributed lock is handed over most often as workers are added?",
-	Doc:     lineDoc + " A hand-over is an acquisition whose predecessor was another worker: one by the owner that takes the lock back does not count. The table has both.",
+	Doc:     lineDoc + " A handover is an acquisition whose predecessor was another worker: one by the owner that takes the lock back does not count. The table has both.",
 	Remote:  true,
 	Draw: workersFigure{metric: result.Handovers, y: draw.LogScale, format: numfmt.SI, figure: numfmt.PerSecond,
-		yTitle: "hand-overs per second, all workers together (log scale)",
-		none:   "No lock went from one worker to another in this run, so there is no hand-over to draw.", answer: handoverAnswer, table: throughputTable}.draw,
+		yTitle: "handovers per second, all workers together (log scale)",
+		none:   "No lock went from one worker to another in this run, so there is no handover to draw.", answer: handoverAnswer, table: throughputTable}.draw,
 }
 
 // RequestsRemote draws the requests of an acquisition: a thundering herd is a rising line.
@@ -133,7 +133,7 @@ func throughputAnswer(g *Group) string {
 
 func handoverAnswer(g *Group) string {
 	w := g.Workers[len(g.Workers)-1]
-	return g.extremesWith(w, result.Handovers, "no lock was handed over", "the most hand-overs", "the fewest", numfmt.PerSecond)
+	return g.extremesWith(w, result.Handovers, "no lock was handed over", "the most handovers", "the fewest", numfmt.PerSecond)
 }
 
 func requestsAnswer(g *Group) string {

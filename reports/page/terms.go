@@ -45,10 +45,10 @@ var terms = []term{
 	{"bound", []string{"bound (95 %)"}, "the share of faults that may show an anomaly all the same: exact (Clopper and Pearson), one-sided, 95 %"},
 	{"window", []string{"window p50", "greatest", "in"}, "how long the anomaly lasted: the median and the greatest of the faults that showed it"},
 	{"told before", []string{"told before, least"}, "how long before its lock was given away a holder was told, at the least"},
-	{"requests in a dry run", []string{"requests alone", "requests behind others", "requests per hand-over"}, "messages that clients sent, counted before the run: of one client for an acquisition and its release; of three that take the lock in turn from one release to the next, and from a release to the next grant; \"polls\" where waiters ask again of their own accord"},
-	{"round trips in sequence", []string{"round trips alone", "round trips of a release", "round trips behind others", "round trips per hand-over"}, "how many round trips to a server follow one another, counted before the run: until a client alone has the lock; until its release returns; from asking until it waits and from the release before it to its grant; from a release to the next grant alone"},
-	{"near", []string{"alone, near", "hand-over, near", "behind others, near"}, "as measured without a delay: the median wait of one worker (metric wait-p50), the median hand-over of several (metric handover-time), and the median wait of one of them"},
-	{"part", nil, "of an acquisition, that is predicted: the wait of one worker, a hand-over among several, the wait of one of several"},
+	{"requests in a dry run", []string{"requests alone", "requests behind others", "requests per handover"}, "messages that clients sent, counted before the run: of one client for an acquisition and its release; of three that take the lock in turn from one release to the next, and from a release to the next grant; \"polls\" where waiters ask again of their own accord"},
+	{"round trips in sequence", []string{"round trips alone", "round trips of a release", "round trips behind others", "round trips per handover"}, "how many round trips to a server follow one another, counted before the run: until a client alone has the lock; until its release returns; from asking until it waits and from the release before it to its grant; from a release to the next grant alone"},
+	{"near", []string{"alone, near", "handover, near", "behind others, near"}, "as measured without a delay: the median wait of one worker (metric wait-p50), the median handover of several (metric handover-time), and the median wait of one of them"},
+	{"part", nil, "of an acquisition, that is predicted: the wait of one worker, a handover among several, the wait of one of several"},
 	{"predicted", nil, "by the round trips in sequence, and what was measured without a delay"},
 	{"range", nil, "of a prediction: from contenders that add nothing to some that add as much as near the servers"},
 	{"measured", nil, "the same part, as measured with that delay; the median of the rounds"},
@@ -62,7 +62,7 @@ var modelTerms = []term{
 	{"simulated", []string{"least of seeds", "greatest of seeds"}, "what a model of a machine expects, which was not measured: the median of its seeds, the least and the greatest"},
 	{"measured here", []string{"simulated over measured"}, "on the machine of the run, with the same lock, section, hold and think times and workers, none of which shared a processor; what is simulated over that"},
 	{"border of a socket", []string{"time within one socket", "time beyond it", "time on two sockets", "beyond over within", "two sockets over one"}, "simulated time per acquisition, of all workers together, with the most workers that one socket holds, with the fewest beyond, and with the most on two; and these over the first"},
-	{"beyond the border", []string{"hand-overs on the socket", "misses from another socket"}, "with the most workers on two sockets, simulated: the share of hand-overs to a worker of the same socket, and the cache misses per acquisition that another socket answers"},
+	{"beyond the border", []string{"handovers on the socket", "misses from another socket"}, "with the most workers on two sockets, simulated: the share of handovers to a worker of the same socket, and the cache misses per acquisition that another socket answers"},
 }
 
 // headMetrics are heads of columns that are a metric under another name.

@@ -55,7 +55,7 @@ static struct line lines[LINES];
 static unsigned used; /* lines */
 
 /* Each is written by one thread before the two meet, and read by the other
- * after: the hand-overs order it. */
+ * after: the handovers order it. */
 static int64_t hops; /* of the next sample; the follower sets it, 0 is the end */
 static bool lead_preempted; /* in the last sample */
 
