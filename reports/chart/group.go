@@ -109,7 +109,7 @@ func (f figure) of(format func(v float64) string) string {
 }
 
 // extremes compares the first and the last of fs, which are not empty: "mcs has the highest
-// rate (4 M/s), twice that of tas, the lowest (2 M/s)".
+// rate (4 M/s), twice the lowest, tas (2 M/s)".
 func extremes(fs []figure, most, least string, format func(v float64) string) string {
 	end := fs[len(fs)-1]
 	text := fmt.Sprintf("%s has %s (%s)", fs[0].name, most, format(fs[0].v))
@@ -117,7 +117,10 @@ func extremes(fs []figure, most, least string, format func(v float64) string) st
 	case len(fs) == 1:
 		return text
 	case end.v > 0:
-		return fmt.Sprintf("%s, %s that of %s, %s (%s)", text, numfmt.Times(fs[0].v/end.v), end.name, least, format(end.v))
+		if fs[0].v < 1.05*end.v {
+			return fmt.Sprintf("%s, about the same as %s, %s (%s)", text, end.name, least, format(end.v))
+		}
+		return fmt.Sprintf("%s, %s %s, %s (%s)", text, numfmt.Times(fs[0].v/end.v), least, end.name, format(end.v))
 	}
 	return fmt.Sprintf("%s, %s has %s (%s)", text, end.name, least, format(end.v))
 }
