@@ -204,6 +204,9 @@ func (t Table) entry(g *Group, s, base *Series) Entry {
 		r.Jain, r.CPU, r.Requests = figure(c.Summary(result.Jain)), figure(c.Summary(result.CPU)), figure(c.Summary(result.Requests))
 		if longest := c.Figures(result.Unserved); len(longest) > 0 {
 			r.Longest = &Figure{Value: slices.Max(longest), N: int64(len(longest))}
+			if waits := c.Waits(); len(waits) > 0 { // the last wait may end after the window
+				r.Longest.Value = max(r.Longest.Value, waits.Quantile(1))
+			}
 		}
 	}
 	return r

@@ -115,6 +115,20 @@ func TestBaseline(t *testing.T) {
 	}
 }
 
+// TestLongest: no wait is longer than the longest, whether it ends in the window or not.
+func TestLongest(t *testing.T) {
+	for _, c := range []struct{ unserved, wait, want int64 }{{70, 50, 70}, {70, 90, 90}} {
+		run := synthetic.Run(5, 6, 2, []int{8}, synthetic.Fast("a", 1e6))
+		for _, r := range run.Results {
+			r.Unserved = time.Duration(c.unserved) * time.Millisecond
+			r.Wait = harness.Histogram{{Value: 1000, N: 2000}, {Value: c.wait * 1e6, N: 1}}
+		}
+		if r := tableOf(t, run).Rows[0]; r.Longest.Value != float64(c.want*1e6) || r.Longest.N != 6 {
+			t.Errorf("%d ms without an acquisition and a wait of %d ms: the longest is %+v, want %d ms", c.unserved, c.wait, *r.Longest, c.want)
+		}
+	}
+}
+
 func TestTableOfFewRounds(t *testing.T) {
 	run := synthetic.Run(5, 3, 2, []int{8}, synthetic.Fast("a", 1e6), synthetic.Fast("b", 2e6))
 	for _, r := range tableOf(t, run).Rows {

@@ -28,7 +28,7 @@ var terms = []term{
 	{"over the leader", []string{"ratio", "× "}, "one rate over another one of the same round; median of the rounds and interval of the t-test, at the level that keeps the chance of any false difference in the table under 5 %"},
 	{"ratio to the baseline", []string{"workers "}, "the rate of the lock divided by the rate of the baseline in the same rounds, with that many workers, and its interval; for the baseline its own rate"},
 	{"waiting", nil, "p99 of the wait of a worker at a random moment of its waiting: waits count by their length, so a lock that one worker keeps does not hide the others' waits"},
-	{"longest", nil, "the longest time of all rounds in which some worker finished no acquisition (metric unserved)"},
+	{"longest", nil, "the longest time of all rounds in which some worker finished no acquisition (metric unserved), or the longest timed wait, which may end after the window"},
 	{"samples", nil, "how many acquisitions were timed"},
 	{"quantile", []string{"p1", "p25", "p50", "p75", "p90", "p99", "p99.9"}, "so many of 100 samples of all rounds together lie below the figure; one with fewer than 10 samples beyond it is not quoted"},
 	{"at random", nil, "the figure if every owner were drawn uniformly at random"},
