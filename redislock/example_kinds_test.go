@@ -94,6 +94,40 @@ func ExampleRWMutex() {
 	}
 }
 
+func ExampleSemaphore() {
+	client := redis.NewClient(&redis.Options{Addr: address, ContextTimeoutEnabled: true})
+	defer client.Close()
+	locks := redislock.NewClient(client, redislock.ClientOptions{})
+	defer locks.Close()
+
+	// At most two reports at once. A crashed process's permit is free when its lease is over.
+	s := locks.Semaphore("locklab:{example}", 2, redislock.Options{})
+	err := redislock.Do(context.Background(), s, func(ctx context.Context, permit *redislock.Lease) error {
+		fmt.Println("one of two")
+		return nil
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+}
+
+func ExampleCohort() {
+	client := redis.NewClient(&redis.Options{Addr: address, ContextTimeoutEnabled: true})
+	defer client.Close()
+	locks := redislock.NewClient(client, redislock.ClientOptions{})
+	defer locks.Close()
+
+	// For many goroutines of a process: up to 17 have the lock in a row before another process.
+	m := locks.Cohort("locklab:{example}", redislock.CohortOptions{Handovers: 16})
+	err := redislock.Do(context.Background(), m, func(context.Context, *redislock.Lease) error {
+		fmt.Println("alone")
+		return nil
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+}
+
 func ExampleMulti() {
 	client := redis.NewClient(&redis.Options{Addr: address, ContextTimeoutEnabled: true})
 	defer client.Close()
@@ -221,6 +255,8 @@ func TestExamples(t *testing.T) {
 		{"leader", ExampleLease_Done, "no longer the leader: true\nnothing to unlock: true\n"},
 		{"trace", ExampleWithTrace, "granted, with a token: true\nreleased in less than an hour: true\n"},
 		{"rw", ExampleRWMutex, "two readers, no writer: true\n<nil> <nil>\none writer\n"},
+		{"semaphore", ExampleSemaphore, "one of two\n"},
+		{"cohort", ExampleCohort, "alone\n"},
 		{"multi", ExampleMulti, "both, each with a token: true\n"},
 		{"elect", ExampleElect, "leading\ncontext canceled\n"},
 		{"redlock", ExampleNewRedlock, "alone, on most of the servers\n"},
