@@ -67,16 +67,23 @@ func (l *listener) Write(text []byte) (int, error) {
 		return 0, errors.New("it prints without end")
 	}
 	l.rest = append(l.rest, text...)
-	for {
+	for len(l.rest) > 0 {
 		end := bytes.IndexByte(l.rest, '\n') + 1
+		if l.rest[0] != '{' {
+			if end = bytes.Index(l.rest, []byte("\n{")) + 1; end == 0 {
+				end = bytes.LastIndexByte(l.rest, '\n') + 1
+			}
+		}
 		if end == 0 {
-			return len(text), nil
+			break
 		}
 		l.hear(l.rest[:end])
 		l.rest = l.rest[end:]
 	}
+	return len(text), nil
 }
 
+// hear handles a line, or lines none of which begins with a brace.
 func (l *listener) hear(line []byte) {
 	var t told
 	if bytes.HasPrefix(line, []byte("{")) && len(line) < mostTold {

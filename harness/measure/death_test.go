@@ -203,3 +203,19 @@ func TestRunBuildsGoesOn(t *testing.T) {
 		}
 	}
 }
+
+// TestListener: told lines are found among others, whatever the pieces of the output.
+func TestListener(t *testing.T) {
+	const output = "a {\n\nb\n" + `{"at":"lock"}` + "\n{\"kind\":1}\nc\n" + `{"at":"work"}` + "\nd"
+	for size := 1; size <= len(output); size++ {
+		l := new(listener)
+		for piece := range slices.Chunk([]byte(output), size) {
+			if _, err := l.Write(piece); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := l.end(); got.at != atWork || string(got.answer) != "a {\n\nb\n{\"kind\":1}\nc\nd" {
+			t.Errorf("pieces of %d bytes: at %q, answer %q", size, got.at, got.answer)
+		}
+	}
+}

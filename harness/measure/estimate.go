@@ -92,14 +92,13 @@ func (r *progress) add(c Case) {
 	r.behind += e
 }
 
-// settled is the length of the run after which its rate is more reliable than the estimate.
-const settled = 2 * time.Second
-
+// left returns the time that the remaining cases take at the rate of the run, if they count in
+// that rate as estimated. So a few slow cases at the beginning change it little.
 func (r *progress) left(now time.Time) time.Duration {
-	if r.behind < settled {
-		return r.ahead
+	if r.ahead == 0 {
+		return 0
 	}
-	return time.Duration(float64(r.ahead) * float64(now.Sub(r.begin)) / float64(r.behind))
+	return time.Duration(float64(r.ahead) * float64(now.Sub(r.begin)+r.ahead) / float64(r.behind+r.ahead))
 }
 
 // replan adjusts the rounds after behind rounds, to end as close to the budget as possible.

@@ -68,6 +68,31 @@ func TestReplan(t *testing.T) {
 	}
 }
 
+// TestLeft: if the first tenth of a run is slow, the time of the whole grows by a fifth at most.
+// If all of it is slow, the time left is right within a fifth at the end.
+func TestLeft(t *testing.T) {
+	p := plan(100, good)
+	each, begin := p.estimate(p.Cases[0]), time.Unix(0, 0)
+	for _, slow := range []int{10, 100} {
+		r, now := p.progress(begin), begin
+		whole := r.left(now)
+		for i := range 100 {
+			now = now.Add(each)
+			if i < slow {
+				now = now.Add(each)
+			}
+			r.add(p.Cases[0])
+			left := r.left(now)
+			if got := now.Add(left).Sub(begin); slow == 10 && got > whole*6/5 {
+				t.Errorf("after %d cases, of which the first %d take twice their estimate: %v in all, %v at first", i+1, slow, got, whole)
+			}
+			if want := 2 * each * time.Duration(99-i); slow == 100 && i > 75 && (left < want*4/5 || left > want*6/5) {
+				t.Errorf("after %d cases that take twice their estimate: %v left, want %v", i+1, left, want)
+			}
+		}
+	}
+}
+
 // TestOpenEvery: open loops are in one round of OpenEvery. The plan's count, estimate and
 // measurement agree with that, and so does the number of rounds in a budget.
 func TestOpenEvery(t *testing.T) {
