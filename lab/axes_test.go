@@ -92,8 +92,12 @@ func TestUnvaried(t *testing.T) {
 			t.Errorf("%s: printed %q, want %q", c.flags, said, c.said)
 		}
 	}
-	o := optionsOf(t, "--locks=sync-mutex,chan --wait=yield")
-	if _, err := o.plan(); !errors.Is(err, harness.ErrUsage) || !strings.Contains(err.Error(), "follows --wait") {
-		t.Errorf("got %v, want that no lock follows it", err)
+	for flags, want := range map[string]string{
+		"--locks=sync-mutex,chan --wait=yield":    "follows --wait",
+		"--locks=seqlock --read=90 --section=map": "seqlock, because its readers read while a writer writes",
+	} {
+		if _, err := optionsOf(t, flags).plan(); !errors.Is(err, harness.ErrUsage) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", flags, err, want)
+		}
 	}
 }
