@@ -51,9 +51,9 @@ func (s Site) Conditions() string {
 func (t Traits) Misfit(w Workload) string {
 	switch {
 	case t.Needs == "" && w.Ranks > 1:
-		return "ranks share locks kept by servers, and this one lives in one process"
+		return "ranks share distributed locks, and this one lives in one process"
 	case t.Needs == "" && (w.Servers > 1 || w.Durable || w.TLS || w.Delay != 0):
-		return "servers, durable, tls and delay are axes of locks kept by servers, and this one is not"
+		return "servers, durable, tls and delay are axes of distributed locks, and this one is not"
 	case t.Servers > 1 && w.Servers > 1 && w.Servers != t.Servers:
 		return fmt.Sprintf("it is kept by %d independent servers, not by %d", t.Servers, w.Servers)
 	}

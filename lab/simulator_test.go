@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// TestSimulatorEnds: the exit status is that of the build that simulates.
+// TestSimulatorEnds: both builds end with the same exit status.
 func TestSimulatorEnds(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]int{"exit 0": 0, "exit 3": exitUnfit, "kill -9 $$": exitFailed} {

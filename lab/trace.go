@@ -63,7 +63,7 @@ func (o traceOptions) traceable(name string) (*harness.Variant, error) {
 	case len(locks) > 1:
 		return nil, usage("%q is %d locks: trace tells of one", name, len(locks))
 	case v.Remote == nil:
-		return nil, usage("%s is kept in memory and sends no messages: trace tells of locks kept by servers ('%s list remote')", v.Name, o.program.Name)
+		return nil, usage("%s is kept in memory and sends no messages: trace tells of distributed locks ('%s list remote')", v.Name, o.program.Name)
 	case v.Unavailable != "":
 		return nil, usage("%s: %s", v.Name, v.Unavailable)
 	case v.Traits.Servers > 1:

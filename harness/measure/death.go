@@ -83,7 +83,7 @@ func (l *listener) Write(text []byte) (int, error) {
 	return len(text), nil
 }
 
-// hear handles a line, or lines none of which begins with a brace.
+// hear handles one line, or lines that do not begin with a brace.
 func (l *listener) hear(line []byte) {
 	var t told
 	if bytes.HasPrefix(line, []byte("{")) && len(line) < mostTold {

@@ -82,7 +82,7 @@ var MinMax = long("min-max", "minmax-%", "acquisitions of the least served worke
 // length, there of packets: C. Koksal, H. Kassab, H. Balakrishnan, "An Analysis of Short-Term
 // Fairness in Wireless Media Access Protocols", SIGMETRICS 2000.
 var Jain = metric("jain", "jain-slice-%",
-	"Jain's fairness index within slices of 20 ms (60 ms of locks kept by servers): 100 is equal shares, 100/workers is one owner", "Jain, Chiu & Hawe 1984", Higher,
+	"Jain's fairness index within slices of 20 ms (60 ms of distributed locks): 100 is equal shares, 100/workers is one owner", "Jain, Chiu & Hawe 1984", Higher,
 	func(r *harness.Result) (float64, bool) {
 		var total float64
 		known, all := 0, 0
@@ -129,7 +129,7 @@ func sumOf(xs []float64) (sum float64) {
 // which weights the stretches without a worker by time; here they are compared with one
 // length.
 var Starved = metric("starved", "starved-%",
-	"share of the workers' slices of 20 ms (60 ms of locks kept by servers) in which a worker finished no acquisition", "Go runtime, BenchmarkMutexCapture", Lower,
+	"share of the workers' slices of 20 ms (60 ms of distributed locks) in which a worker finished no acquisition", "Go runtime, BenchmarkMutexCapture", Lower,
 	func(r *harness.Result) (float64, bool) {
 		if asking := r.Workload.Hold.Mean + r.Workload.Think.Mean; 10*asking > scale(r) {
 			return 0, false

@@ -53,7 +53,7 @@ var disturbances = []disturbance{
 		kind: "others", name: "used by other processes", most: 0.10, figure: share,
 		value:  func(n harness.Noise) float64 { return n.Others },
 		text:   "other processes, including the servers of a remote lock, used %s of the processor time",
-		remedy: "stop other programs; measure locks kept by servers with the servers on another machine",
+		remedy: "stop other programs; measure distributed locks with the servers on another machine",
 	},
 	{
 		kind: "pressure", name: "a thread waited for a CPU (pressure stall)", most: 0.10, figure: share,
