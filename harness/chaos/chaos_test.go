@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -109,6 +110,31 @@ func TestTokenFell(t *testing.T) {
 	r := try(t, s, chaos.Plan{}, "fenced")["fenced"]
 	if want := map[oracle.Anomaly]int{oracle.TokenFell: 1}; !maps.Equal(r.Seen, want) {
 		t.Errorf("seen %v, want %v: %q", r.Seen, want, r.Notes)
+	}
+}
+
+// TestLongestFirst: of scenarios that run at the same time the longest begin first.
+func TestLongestFirst(t *testing.T) {
+	t.Parallel()
+	leaktest.Own(t)
+	var scenarios []*chaos.Scenario
+	var longest sync.WaitGroup
+	longest.Add(2)
+	for _, takes := range []int{1, 3, 2} {
+		scenarios = append(scenarios, &chaos.Scenario{Name: strconv.Itoa(takes), Locks: ".*", Takes: takes, Deadline: time.Minute,
+			Try: func(context.Context, *chaos.Try) {
+				if takes > 1 {
+					longest.Done()
+					longest.Wait() // both have begun
+				}
+			}})
+	}
+	var begun []string
+	sumResults(t, &chaos.Plan{Scenarios: scenarios, Locks: specimens[:1], Tries: 1, Parallel: 2, Begin: func(p chaos.Progress) {
+		begun = append(begun, p.Scenario.Name)
+	}})
+	if len(begun) != 3 || begun[2] != "1" {
+		t.Errorf("begun in the order %q, want the shortest last", begun)
 	}
 }
 

@@ -81,7 +81,7 @@ func (p *Plan) Run(ctx context.Context, keep func(*result.FaultResult) error) er
 	var wg sync.WaitGroup
 	free := make(chan struct{}, max(1, p.Parallel))
 	began := time.Now()
-	for i, s := range p.Scenarios {
+	for i, s := range p.inOrder() {
 		share := p.Budget * time.Duration(i+1) / time.Duration(len(p.Scenarios))
 		for _, group := range p.groups(s) {
 			select {
@@ -106,6 +106,15 @@ func (p *Plan) Run(ctx context.Context, keep func(*result.FaultResult) error) er
 	}
 	wg.Wait()
 	return context.Cause(ctx)
+}
+
+// inOrder returns the scenarios in the order of their first tries: if several are tried at the
+// same time, the longest first, so that the last to end is not one that began late.
+func (p *Plan) inOrder() []*Scenario {
+	if p.Parallel <= 1 {
+		return p.Scenarios
+	}
+	return slices.SortedStableFunc(slices.Values(p.Scenarios), func(a, b *Scenario) int { return b.Takes - a.Takes })
 }
 
 func (p *Plan) tries(s *Scenario) int {

@@ -10,7 +10,7 @@ import (
 const (
 	processCost = 40 * time.Millisecond
 	clientCost  = 3 * time.Millisecond  // per client: with 64 clients a case took 2 to 6 ms longer for each than with one, depending on the lock
-	tripsCost   = 25 * time.Millisecond // the round trips to a server around the window
+	tripsCost   = 15 * time.Millisecond // the round trips to a server around the window
 	sharedCost  = 35 * time.Millisecond // a lock in a process that it shares: five drives of 16 workers begin and end, probes
 )
 

@@ -21,7 +21,7 @@ import (
 const (
 	tripsMost     = 200                   // samples of a probe
 	tripsLeast    = 5                     // samples that a median needs
-	tripsSpan     = 20 * time.Millisecond // of a probe, if that gives enough
+	tripsSpan     = 10 * time.Millisecond // of a probe, if that gives enough
 	tripsSkipped  = 3                     // the first ones open the connection and warm it up
 	tripsPatience = 2 * time.Second       // with a server, all together
 )
