@@ -16,8 +16,8 @@ const mostlyReads = 50
 type Rule string
 
 const (
-	ByDefault Rule = "default"        // no lock is significantly faster than the default, beyond the tolerance
-	BySpeed   Rule = "fastest"        // significantly faster than the default, or than the stronger classes
+	ByDefault Rule = "default"        // no lock is significantly faster than the default by more than the tolerance
+	BySpeed   Rule = "fastest"        // significantly faster than the default by more than the tolerance, or than the stronger classes
 	FewRounds Rule = "too few rounds" // for intervals of 95 % for all comparisons together
 	OneLock   Rule = "one lock"       // nothing to compare it with
 	NoDefault Rule = "no default"     // the default was not measured
@@ -179,10 +179,11 @@ func (s Situation) decideLocal() Decision {
 	return d
 }
 
+// faster returns the locks of pool whose whole interval of the ratio to base is above the tolerance.
 func (s Situation) faster(pool []candidate, base candidate) (out []candidate) {
 	for _, x := range pool {
 		r := s.ratio(x, base)
-		if x.Series != base.Series && r.Reading == Faster && r.Median > 1+s.tolerance() {
+		if x.Series != base.Series && r.Lo > 1+s.tolerance() {
 			out = append(out, x)
 		}
 	}

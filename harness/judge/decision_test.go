@@ -77,6 +77,7 @@ func TestDecisions(t *testing.T) {
 		{"equal ones among many locks", append(many, mutex, blocking("a", 2e6), blocking("b", 2.002e6, handles)), BySpeed, "a", "a", "b", ""},
 		{"a cheap lock behind a precise one", []synthetic.Model{mutex, blocking("a", 1.8e6), blocking("b", 2e6, handles), blocking("c", 4e6, handles, wild)}, BySpeed, "c", "c", "a b", "handles"},
 		{"within the tolerance", []synthetic.Model{mutex, blocking("fast", 1.03e6)}, ByDefault, DefaultBaseline, "fast", "fast", ""},
+		{"significantly faster, perhaps by less than the tolerance", []synthetic.Model{mutex, blocking("fast", 1.14e6, noisy)}, ByDefault, DefaultBaseline, "fast", "fast", ""},
 		{"nothing is faster", []synthetic.Model{mutex, blocking("slow", 5e5)}, ByDefault, DefaultBaseline, DefaultBaseline, "", ""},
 		{"noise", []synthetic.Model{mutex, blocking("wild", 1.6e6, func(m *synthetic.Model) { m.Noise = 0.8 })}, ByDefault, DefaultBaseline, "wild", "wild", ""},
 		{"a faster one behind a noisy one", []synthetic.Model{mutex, blocking("wild", 4e6, func(m *synthetic.Model) { m.Noise = 5 }), blocking("fast", 2e6)}, BySpeed, "fast", "fast", "wild", ""},
@@ -90,6 +91,9 @@ func TestDecisions(t *testing.T) {
 			d := decideOn(t, synthetic.Run(5, 12, 2, []int{1, 2, 8}, c.models...), string(Oversubscribed))
 			if d.Rule != c.rule || d.Use != c.use || d.Fastest != c.fastest || strings.Join(d.Ties, " ") != c.ties {
 				t.Errorf("%s: use %q, fastest %q, ties %q", d.Rule, d.Use, d.Fastest, d.Ties)
+			}
+			if strings.HasPrefix(c.name, "significantly faster") && (d.Gain == nil || d.Gain.Reading != Faster) {
+				t.Errorf("the gain is %+v, want one that is significant", d.Gain)
 			}
 			if c.rule == BySpeed && kinds(d.Prices) != c.prices {
 				t.Errorf("prices %q, want %q", kinds(d.Prices), c.prices)

@@ -51,9 +51,9 @@ func unbeaten(d judge.Decision) string {
 		return fmt.Sprintf("%s is %s as fast, which is within the tolerance", d.Fastest, GainText(d.Gain))
 	}
 	if d.Locks == 2 {
-		return "the other lock is not significantly faster"
+		return "the other lock is not significantly faster by more than the tolerance"
 	}
-	return fmt.Sprintf("none of %d other locks is significantly faster", d.Locks-1)
+	return fmt.Sprintf("none of %d other locks is significantly faster by more than the tolerance", d.Locks-1)
 }
 
 func faster(d judge.Decision) string {
