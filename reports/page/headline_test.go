@@ -117,10 +117,10 @@ func TestWhy(t *testing.T) {
 	steady := func(m synthetic.Model) synthetic.Model { m.Noise = 0.001; return m }
 	unfair := synthetic.With(blocking("fast", 2e6), func(m *synthetic.Model) { m.Skew, m.Lock.Traits.Handles = 30, true })
 	for want, models := range map[string][]synthetic.Model{
-		"the default; the other lock is not significantly faster by more than the tolerance (10 rounds)":                          {mutex, blocking("slow", 5e5)},
-		"the default; near is 1.03x (1.03–1.03) as fast, which is within the tolerance (10 rounds)":    {steady(mutex), steady(blocking("near", 1.03e6))},
-		"sync-mutex, the default; not shown to differ by more than the tolerance: fast (10 rounds)":    {mutex, unfair, blocking("also", 1.98e6)},
-		"each worker needs a handle; not shown to differ by more than the tolerance: fast (10 rounds)": {mutex, unfair, synthetic.With(blocking("also", 1.98e6), func(m *synthetic.Model) { m.Lock.Traits.Handles = true })},
+		"the default; the other lock is not significantly faster by more than the tolerance (10 rounds)": {mutex, blocking("slow", 5e5)},
+		"the default; near is 1.03x (1.03–1.03) as fast, which is within the tolerance (10 rounds)":      {steady(mutex), steady(blocking("near", 1.03e6))},
+		"sync-mutex, the default; not shown to differ by more than the tolerance: fast (10 rounds)":      {mutex, unfair, blocking("also", 1.98e6)},
+		"each worker needs a handle; not shown to differ by more than the tolerance: fast (10 rounds)":   {mutex, unfair, synthetic.With(blocking("also", 1.98e6), func(m *synthetic.Model) { m.Lock.Traits.Handles = true })},
 		", the default, but unfair (Jain ": {mutex, unfair},
 	} {
 		rows := answers(judge.Decisions(synthetic.Run(5, 10, 2, []int{8}, models...)))
