@@ -111,61 +111,35 @@ func expire(t *testing.T, see *wirezk.Conn, p *proxy, path string) {
 	p.Refuse(false)
 }
 
+// rwOwner: reading again costs nothing, and a reader cannot write. Nobody else writes between a
+// write and a read, though a writer waits and the reply to the reader's ticket is lost.
 func rwOwner(t *testing.T, at harness.Endpoint) {
-	path, c := newPath(), dial(t, at, zklock.ClientOptions{})
-	a := c.RWMutex(path, zklock.Options{})
-	b := newRW(t, at, path)
-	o := a.Owner()
+	p, see, path := newProxy(t, at), raw(t, at), newPath()
+	c := dial(t, p.at, zklock.ClientOptions{})
+	o, b := c.RWMutex(path, zklock.Options{}).Owner(), newRW(t, at, path)
 	r := acquire(t, o.RLock)
-	before := counts(c)
-	again := acquire(t, o.RLock)
-	expectEqual(t, "reading again costs", counts(c).Sub(before), harness.Counts{})
+	var again *zklock.Lease
+	expectCost(t, harness.Counts{}, func() { again = acquire(t, o.RLock) }, c)
 	for _, lock := range []taker{o.Lock, o.TryLock} {
 		expectError(t, lockError(t.Context(), lock), zklock.ErrUpgrade)
 	}
 	unlock(t, r)
-	writer := behind(t.Context(), b.Lock)
-	handOver(t, again, writer)
-	w := acquire(t, o.Lock)
-	inner := acquire(t, o.Lock)
-	if writes, reads := o.Counts(); writes != 2 || reads != 0 {
-		t.Errorf("Counts = %d, %d, want 2, 0", writes, reads)
-	}
-	unlock(t, w)
-	reader := behind(t.Context(), b.RLock)
-	handOver(t, inner, reader)
-}
+	handOver(t, again, behind(t.Context(), b.Lock))
 
-// rwDowngrade: nobody else writes between the write and the read, though a writer waits.
-func rwDowngrade(t *testing.T, at harness.Endpoint) {
-	see, path := raw(t, at), newPath()
-	a, b := newRW(t, at, path), newRW(t, at, path)
-	o := a.Owner()
 	w := acquire(t, o.Lock)
-	sharer := behind(t.Context(), b.RLock)
-	writer := behind(t.Context(), b.Lock)
-	r := acquire(t, o.RLock)
+	sharer, writer := behind(t.Context(), b.RLock), behind(t.Context(), b.Lock)
+	p.loseReply()
+	r = acquire(t, o.RLock)
+	p.requireReplyLost(t)
 	expectEqual(t, "the reader's token", r.Token(), w.Token())
 	inner := acquire(t, o.Lock) // it still writes
+	if writes, reads := o.Counts(); writes != 2 || reads != 1 {
+		t.Errorf("Counts = %d, %d, want 2, 1", writes, reads)
+	}
 	unlock(t, w)
 	handOver(t, inner, sharer)
 	expectWaiting(t, writer)
 	expectError(t, lockError(t.Context(), o.Lock), zklock.ErrUpgrade)
-	handOver(t, r, writer)
-	awaitQueue(t, see, path, 0)
-}
-
-// rwDowngradeHandsOver: the writer that reads on does not hand over, even if its reply is lost.
-func rwDowngradeHandsOver(t *testing.T, at harness.Endpoint) {
-	p, see, path := newProxy(t, at), raw(t, at), newPath()
-	a, b := newRW(t, p.at, path), newRW(t, at, path)
-	o := a.Owner()
-	w := acquire(t, o.Lock)
-	writer := behind(t.Context(), b.Lock)
-	p.loseReply()
-	r := acquire(t, o.RLock)
-	p.requireReplyLost(t)
-	unlock(t, w)
 	handOver(t, r, writer)
 	awaitQueue(t, see, path, 0)
 }

@@ -156,27 +156,13 @@ func TestTLS(t *testing.T) {
 		next := behind(t.Context(), n.Lock)
 		handOver(t, held, next)
 	}
-	var wg sync.WaitGroup
-	defer wg.Wait()
-	elsewhere := at.TLS.Clone()
-	elsewhere.ServerName = "elsewhere"
-	for what, bad := range map[string]*tls.Config{
-		"no certificate":  {RootCAs: at.TLS.RootCAs},
-		"unknown server":  {Certificates: at.TLS.Certificates},
-		"no TLS at all":   nil,
-		"wrong host name": elsewhere,
-	} {
-		wg.Go(func() {
-			ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
-			defer cancel()
-			c, err := zklock.Dial(ctx, at.Addrs[0], zklock.ClientOptions{TLS: bad})
-			if err == nil {
-				c.Close()
-				t.Errorf("%s: Dial succeeds", what)
-			} else if strings.Contains(err.Error(), "\n") {
-				t.Errorf("%s: Dial = %q, want one line", what, err)
-			}
-			t.Logf("%s: %v", what, err)
-		})
+	ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
+	defer cancel()
+	c, err := zklock.Dial(ctx, at.Addrs[0], zklock.ClientOptions{TLS: &tls.Config{RootCAs: at.TLS.RootCAs}})
+	if err == nil {
+		c.Close()
+		t.Error("Dial succeeds without a certificate")
+	} else if strings.Contains(err.Error(), "\n") {
+		t.Errorf("Dial without a certificate = %q, want one line", err)
 	}
 }

@@ -8,8 +8,6 @@ import (
 	"testing"
 
 	"github.com/go-zookeeper/zk"
-
-	"locklab/zklock/internal/recipe"
 )
 
 func TestNumber(t *testing.T) {
@@ -92,29 +90,6 @@ func TestTicketWatchShared(t *testing.T) {
 	}
 }
 
-// TestGave: exactly one kind of event is the lock.
-func TestGave(t *testing.T) {
-	for _, test := range []struct {
-		what   string
-		event  zk.EventType
-		sealed bool
-		cuts   int
-		want   bool
-	}{
-		{"released", zk.EventNodeDataChanged, true, 0, true},
-		{"gone", zk.EventNodeDeleted, true, 0, false},
-		{"session over", zk.EventNotWatching, true, 0, false},
-		{"not sealed, or written to before", zk.EventNodeDataChanged, false, 0, false},
-		{"after a reconnect", zk.EventNodeDataChanged, true, 1, false},
-	} {
-		c := &Client{sessionState: sessionState{cuts: test.cuts}}
-		w := &ticketWatch{sealed: test.sealed}
-		if got := w.gave(c, zk.Event{Type: test.event}); got != test.want {
-			t.Errorf("%s: the lock is given: %t, want %t", test.what, got, test.want)
-		}
-	}
-}
-
 // TestWaitDisturbed: the removal of the own ticket counts before the release of the one ahead.
 func TestWaitDisturbed(t *testing.T) {
 	fired := func(event zk.EventType) <-chan zk.Event {
@@ -156,33 +131,6 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
-// TestObstacles checks for every reader in a line the writer that it waits for.
-func TestObstacles(t *testing.T) {
-	for _, test := range []struct {
-		line string
-		want []int // of readers; writers wait for the one ahead
-	}{
-		{"R", []int{-1}},
-		{"RRR", []int{-1, -1, -1}},
-		{"WRR", []int{-1, 0, 0}},
-		{"RWRWR", []int{-1, 0, 1, 2, 3}},
-		{"WWWR", []int{-1, 0, 1, 2}},
-	} {
-		var line []recipe.Place
-		for _, r := range test.line {
-			line = append(line, recipe.Place{Kind: map[rune]string{'R': readKind, 'W': writeKind}[r]})
-		}
-		for i, p := range line {
-			if p.Kind == writeKind {
-				continue
-			}
-			if got := lastWrite(line, i); got != test.want[i] {
-				t.Errorf("%s: the nearest writer ahead of %d is %d, want %d", test.line, i, got, test.want[i])
-			}
-		}
-	}
-}
-
 // TestNodeWatchAfterCut: after a lost connection a watch without an event proves nothing.
 func TestNodeWatchAfterCut(t *testing.T) {
 	w := nodeWatch{fired: make(chan zk.Event, 1), cuts: 1}
@@ -212,28 +160,6 @@ func TestForecast(t *testing.T) {
 		}
 		if string(got) != test.want {
 			t.Errorf("%s: asked as in %s, want %s", test.seen, string(got), test.want)
-		}
-	}
-}
-
-// TestForecastCost: for any pattern, wasted requests hardly exceed saved ones.
-func TestForecastCost(t *testing.T) {
-	for _, period := range []string{"yn", "yyn", "yyyn", "ynn", "yyyyynn", "ynyyn", "yyyyn"} {
-		var f forecast
-		balance, least := 0, 0
-		for i := range 10_000 {
-			right := period[i%len(period)] == 'y'
-			switch {
-			case f.byName() && right:
-				balance++
-			case f.byName():
-				balance--
-			}
-			f.note(right)
-			least = min(least, balance)
-		}
-		if least < -10 && balance < 0 {
-			t.Errorf("%s, again and again: %d requests more than with lists", period, -balance)
 		}
 	}
 }

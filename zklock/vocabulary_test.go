@@ -42,24 +42,19 @@ func waitsNoLonger(t *testing.T, at harness.Endpoint) {
 }
 
 func doesEveryKind(t *testing.T, at harness.Endpoint) {
-	c := dial(t, at, zklock.ClientOptions{})
+	c, d := dial(t, at, zklock.ClientOptions{}), dial(t, at, zklock.ClientOptions{})
 	for _, k := range kinds {
-		path, ran := newPath(), false
+		path := newPath()
 		m := k.lock(c, path)
-		err := zklock.Do(t.Context(), m, func(ctx context.Context, l *zklock.Lease) error {
-			ran = true
-			if token := l.TokenOf(k.path(path)); token == 0 || token != l.Token() {
-				t.Errorf("%s: TokenOf its path is %d, and Token %d", k.name, token, l.Token())
+		requireNoError(t, zklock.Do(t.Context(), m, func(_ context.Context, l *zklock.Lease) error {
+			if token := l.TokenOf(k.path(path)); token == 0 || token != l.Token() || l.TokenOf(path+"/other") != 0 {
+				t.Errorf("%s: TokenOf its path is %d, Token %d, and of another path %d", k.name, token, l.Token(), l.TokenOf(path+"/other"))
 			}
-			expectEqual(t, k.name+": the token of another path", l.TokenOf(path+"/other"), 0)
-			return ctx.Err()
-		})
-		if err != nil || !ran {
-			t.Errorf("%s: Do = %v, and f has run: %v", k.name, err, ran)
-		}
+			return nil
+		}))
 		locker := zklock.Locker(m)
 		locker.Lock()
-		ran = false
+		expectError(t, lockError(t.Context(), k.rival(d, path).TryLock), zklock.ErrNotAcquired)
 		locker.Unlock()
 	}
 }
@@ -71,29 +66,27 @@ func outstays(t *testing.T, at harness.Endpoint) {
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	for _, k := range kinds {
-		name, path := k.name, newPath()
+		path := newPath()
 		m, rival := k.open(c, path, 1, zklock.Options{MaxHold: most}), k.rival(other, path)
 		inTime := acquire(t, m.Lock)
 		if until, ok := inTime.Deadline(); !ok || time.Until(until) > most {
-			t.Errorf("%s: the deadline is in %v, %t; want %v at most", name, time.Until(until), ok, most)
+			t.Errorf("%s: the deadline is in %v, %t; want %v at most", k.name, time.Until(until), ok, most)
 		}
 		if err := inTime.Unlock(ctx); err != nil && !strings.Contains(err.Error(), "MaxHold") { // a slow machine
-			t.Errorf("%s: Unlock in time = %v", name, err)
+			t.Errorf("%s: Unlock in time = %v", k.name, err)
 		}
 		began := time.Now()
 		stuck := acquire(t, m.Lock)
 		next := acquire(t, rival.Lock)
 		if took := time.Since(began); took < most {
-			t.Errorf("%s: the rival has the lock after %v of %v", name, took, most)
+			t.Errorf("%s: the rival has the lock after %v of %v", k.name, took, most)
 		}
-		<-stuck.Done()
-		for what, err := range map[string]error{"Err": stuck.Err(), "Unlock": stuck.Unlock(ctx)} {
-			if !errors.Is(err, zklock.ErrLost) || !strings.Contains(err.Error(), "MaxHold") || errors.Is(err, zklock.ErrNotHeld) != (what == "Unlock") {
-				t.Errorf("%s: %s = %v, want one that says that MaxHold is over", name, what, err)
-			}
-		}
-		if err := stuck.Unlock(ctx); !errors.Is(err, zklock.ErrNotHeld) || errors.Is(err, zklock.ErrLost) {
-			t.Errorf("%s: the second Unlock = %v, want ErrNotHeld", name, err)
+		err, unlocked, again := awaitEnd(t, stuck), stuck.Unlock(ctx), stuck.Unlock(ctx)
+		expectError(t, err, zklock.ErrLost)
+		expectError(t, unlocked, zklock.ErrLost, zklock.ErrNotHeld)
+		expectError(t, again, zklock.ErrNotHeld)
+		if !strings.Contains(err.Error(), "MaxHold") || !strings.Contains(unlocked.Error(), "MaxHold") || errors.Is(again, zklock.ErrLost) {
+			t.Errorf("%s: Err = %v, Unlock = %v, and then %v, want MaxHold in the first two", k.name, err, unlocked, again)
 		}
 		unlock(t, next)
 		unlock(t, acquire(t, rival.Lock)) // the queue is whole

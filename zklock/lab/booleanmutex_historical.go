@@ -5,7 +5,6 @@ import (
 	"errors"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/go-zookeeper/zk"
@@ -48,8 +47,7 @@ var booleanMutexHistorical = &harness.Variant{
 const gateTimeout = 60 * 1000 * time.Microsecond
 
 type distributedLock struct {
-	r     *relic
-	depth atomic.Int64 // the deepest call of lock
+	r *relic
 
 	mu        sync.Mutex // protects Go's memory, not the lock
 	id, owner string     // the own ticket and the first one, as last seen
@@ -58,18 +56,14 @@ type distributedLock struct {
 
 func (d *distributedLock) Close() error { return nil }
 
-// Depth returns the recursion depth of Lock.
-func (d *distributedLock) Depth() int { return int(d.depth.Load()) }
-
 func (d *distributedLock) Lock(ctx context.Context) (harness.Lease, error) {
-	if err := d.lock(ctx, 1); err != nil {
+	if err := d.lock(ctx); err != nil {
 		return nil, err
 	}
 	return newRelicLease(d.unlock), nil
 }
 
-func (d *distributedLock) lock(ctx context.Context, depth int64) error {
-	d.depth.Store(max(d.depth.Load(), depth))
+func (d *distributedLock) lock(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return errors.Join(err, d.unlock())
 	}
@@ -87,7 +81,7 @@ func (d *distributedLock) lock(ctx context.Context, depth int64) error {
 	case <-gate.Done():
 		return d.failed(nil)
 	case <-time.After(gateTimeout):
-		return d.lock(ctx, depth+1) // B8
+		return d.lock(ctx) // B8
 	case <-ctx.Done():
 		return errors.Join(ctx.Err(), d.unlock())
 	}

@@ -85,7 +85,7 @@ func (s *distributedReentrantLock) Lock(ctx context.Context) (harness.Lease, err
 	if err := s.local.lock(ctx, s, false); err != nil {
 		return nil, err
 	}
-	if err := s.lock(ctx, 1); err != nil {
+	if err := s.distributedLock.lock(ctx); err != nil {
 		if ctx.Err() != nil {
 			s.local.unlock()
 		}
