@@ -292,11 +292,3 @@ func TestParseServers(t *testing.T) {
 		t.Error("no server is fine")
 	}
 }
-
-func TestNamed(t *testing.T) {
-	for addr, want := range map[string]bool{"zk-0:1": true, "localhost": true, "127.0.0.1:1": false, "[::1]:1": false} {
-		if all, err := parseServers([]string{addr}); err != nil || all[0].named() != want {
-			t.Errorf("%q: named %t, want %t (%v)", addr, !want, want, err)
-		}
-	}
-}
