@@ -240,11 +240,6 @@ func margins(t *testing.T, at harness.Endpoint) {
 		c := dial(t, at, o)
 		expectEqual(t, "granted", c.SessionTimeout(), cmp.Or(o.SessionTimeout, 10*time.Second))
 	}
-	// A large accepted margin leaves an idle holder its lease.
-	c := dial(t, at, zklock.ClientOptions{SessionTimeout: 12 * time.Second, Margin: 3 * time.Second})
-	l := lock(t, c.Mutex(newPath(), zklock.Options{}))
-	time.Sleep(9 * time.Second)
-	unlock(t, l)
 	// A later session may be granted less than the first.
 	d, see := dial(t, at, zklock.ClientOptions{SessionTimeout: 4 * time.Second}), raw(t, at)
 	zklock.SetMargin(d, 4*time.Second)

@@ -27,7 +27,6 @@ func TestPlain(t *testing.T) {
 		{"last turn, not watched", func(t *testing.T, at harness.Endpoint) { plainLastTurn(t, at, 1) }},
 		{"two tickets of a client", plainTwo},
 		{"name in use", plainNameInUse},
-		{"unsealed", plainUnsealed},
 	})
 }
 
@@ -197,19 +196,6 @@ func plainNameInUse(t *testing.T, at harness.Endpoint) {
 		t.Errorf("ticket %s, want number 2 and a part of its own", name(l))
 	}
 	unlock(t, l)
-}
-
-func plainUnsealed(t *testing.T, at harness.Endpoint) {
-	c := dial(t, at, zklock.ClientOptions{})
-	zklock.Unseal(c)
-	m := c.Mutex(newPath(), zklock.Options{})
-	for range 3 {
-		l := lock(t, m)
-		if !strings.HasPrefix(name(l), "_c_") {
-			t.Errorf("ticket %s is not sealed", name(l))
-		}
-		unlock(t, l)
-	}
 }
 
 // TestPlainCost checks the cost of zk-handoff if the ticket ahead has another number.

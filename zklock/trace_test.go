@@ -163,21 +163,14 @@ func traceOnce(t *testing.T, at harness.Endpoint) {
 		if !k.counts {
 			continue
 		}
-		path, s := newPath(), []*timeline{newTimeline(), newTimeline()}
+		path, s := newPath(), newTimeline()
 		held := acquire(t, k.lock(a, path).Lock)
-		var got []<-chan result
-		for _, s := range s {
-			got = append(got, behind(zklock.WithTrace(t.Context(), s.trace()), k.lock(b, path).Lock))
-			<-s.queued
-		}
-		unlock(t, held)
-		for i, s := range s {
-			held = awaitLease(t, got[i])
-			time.Sleep(aWhile / 2) // the next one waits in its next queue
-			unlock(t, held)
-			if told := s.String(); strings.Count(told, "queued") != 1 {
-				t.Errorf("%s: the Trace of waiter %d gets %q, want one queued", k.name, i, told)
-			}
+		next := behind(t.Context(), k.lock(b, path).Lock)
+		last := behind(zklock.WithTrace(t.Context(), s.trace()), k.lock(b, path).Lock)
+		<-s.queued
+		handOver(t, held, next, last) // it waits in its next queue meanwhile
+		if told := s.String(); strings.Count(told, "queued") != 1 {
+			t.Errorf("%s: the Trace gets %q, want one queued", k.name, told)
 		}
 	}
 }
