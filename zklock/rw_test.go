@@ -1,9 +1,14 @@
 package zklock_test
 
 import (
+	"context"
+	"errors"
 	"testing"
+	"time"
 
 	"locklab/harness"
+	wirezk "locklab/internal/wire/zookeeper"
+	locks "locklab/lock"
 	"locklab/zklock"
 	"locklab/zklock/lab"
 )
@@ -72,4 +77,195 @@ func rwBehindWriters(t *testing.T, at harness.Endpoint) {
 		handOver(t, awaitLease(t, writers[0]), writers[1], writers[2], reader)
 		expectEqual(t, "a reader behind three writers costs", counts(c).Sub(before), rule.want)
 	}
+}
+
+func TestReentrant(t *testing.T) {
+	runParallel(t, []serverTest{
+		{"counts", ownerCounts},
+		{"lost", ownerLoses},
+		{"one of its goroutines queues", ownerQueuesOnce},
+	})
+}
+
+func newReentrant(t *testing.T, at harness.Endpoint, path string) *zklock.Reentrant {
+	t.Helper()
+	return dial(t, at, zklock.ClientOptions{}).Reentrant(path, zklock.Options{})
+}
+
+func ownerCounts(t *testing.T, at harness.Endpoint) {
+	path := newPath()
+	m, other := newReentrant(t, at, path), newReentrant(t, at, path)
+	o := m.Owner()
+	var leases []*zklock.Lease
+	for i := range 4 {
+		leases = append(leases, acquire(t, o.TryLock))
+		expectEqual(t, "the token", leases[i].Token(), leases[0].Token())
+		expectEqual(t, "Count", o.Count(), i+1)
+	}
+	next := behind(t.Context(), other.Owner().Lock)
+	for i, k := range []int{0, 2, 3} { // the first is nothing special
+		unlock(t, leases[k])
+		expectError(t, leases[k].Unlock(t.Context()), zklock.ErrNotHeld)
+		expectError(t, leases[k].Err(), zklock.ErrReleased)
+		expectEqual(t, "Count", o.Count(), 3-i)
+	}
+	handOver(t, leases[1], next)
+}
+
+func expectExcluded(t *testing.T, what string, f taker) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), aWhile)
+	defer cancel()
+	if l, err := f(ctx); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("%s gets %v, %v, want that it waits", what, l, err)
+	}
+}
+
+func ownerLoses(t *testing.T, at harness.Endpoint) {
+	p := newProxy(t, at)
+	c := dial(t, p.at, zklock.ClientOptions{SessionTimeout: time.Second})
+	zklock.SetMargin(c, -time.Hour) // only the servers end its session
+	m := c.Reentrant(newPath(), zklock.Options{})
+	o := m.Owner()
+	outer, inner := acquire(t, o.Lock), acquire(t, o.Lock)
+	expire(t, raw(t, at), p, m.Path())
+	for _, l := range []*zklock.Lease{inner, outer} {
+		<-l.Done()
+		expectError(t, lockError(t.Context(), o.Lock), zklock.ErrSessionExpired)
+		expectLost(t, l)
+	}
+	expectEqual(t, "Count", o.Count(), 0)
+	l := acquire(t, o.Lock)
+	expectRisingTokens(t, outer, l)
+	unlock(t, l)
+}
+
+// ownerQueuesOnce: one goroutine of an owner queues for all, and another if that one gives up.
+func ownerQueuesOnce(t *testing.T, at harness.Endpoint) {
+	see, path := raw(t, at), newPath()
+	m := newReentrant(t, at, path)
+	o, other := m.Owner(), m.Owner()
+	held := acquire(t, other.Lock)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	a, b, c := behind(ctx, o.Lock), behind(t.Context(), o.Lock), behind(t.Context(), o.Lock)
+	awaitQueue(t, see, path, 2)
+	expectError(t, lockError(t.Context(), o.TryLock), zklock.ErrNotAcquired)
+	cancel()
+	expectError(t, (<-a).err, context.Canceled)
+	expectWaiting(t, b)
+	awaitQueue(t, see, path, 2)
+	unlock(t, held)
+	first, second := awaitLease(t, b), awaitLease(t, c)
+	awaitQueue(t, see, path, 1)
+	unlock(t, first)
+	expectExcluded(t, "another owner", other.Lock)
+	unlock(t, second)
+	awaitQueue(t, see, path, 0)
+}
+
+// expire ends the session of the client behind p, whose ticket is alone, and lets it reconnect.
+func expire(t *testing.T, see *wirezk.Conn, p *proxy, path string) {
+	t.Helper()
+	p.disconnect()
+	awaitQueue(t, see, path, 0)
+	p.Refuse(false)
+}
+
+// rwOwner: reading again costs nothing, and a reader cannot write. Nobody else writes between a
+// write and a read, though a writer waits and the reply to the reader's ticket is lost.
+func rwOwner(t *testing.T, at harness.Endpoint) {
+	p, see, path := newProxy(t, at), raw(t, at), newPath()
+	c := dial(t, p.at, zklock.ClientOptions{})
+	o, b := c.RWMutex(path, zklock.Options{}).Owner(), newRW(t, at, path)
+	r := acquire(t, o.RLock)
+	var again *zklock.Lease
+	expectCost(t, harness.Counts{}, func() { again = acquire(t, o.RLock) }, c)
+	for _, lock := range []taker{o.Lock, o.TryLock} {
+		expectError(t, lockError(t.Context(), lock), zklock.ErrUpgrade)
+	}
+	unlock(t, r)
+	handOver(t, again, behind(t.Context(), b.Lock))
+
+	w := acquire(t, o.Lock)
+	sharer, writer := behind(t.Context(), b.RLock), behind(t.Context(), b.Lock)
+	p.loseReply()
+	r = acquire(t, o.RLock)
+	p.requireReplyLost(t)
+	expectEqual(t, "the reader's token", r.Token(), w.Token())
+	inner := acquire(t, o.Lock) // it still writes
+	if writes, reads := o.Counts(); writes != 2 || reads != 1 {
+		t.Errorf("Counts = %d, %d, want 2, 1", writes, reads)
+	}
+	unlock(t, w)
+	handOver(t, inner, sharer)
+	expectWaiting(t, writer)
+	expectError(t, lockError(t.Context(), o.Lock), zklock.ErrUpgrade)
+	handOver(t, r, writer)
+	awaitQueue(t, see, path, 0)
+}
+
+func rwDowngradeLost(t *testing.T, at harness.Endpoint) {
+	p, path := newProxy(t, at), newPath()
+	m := dial(t, p.at, zklock.ClientOptions{SessionTimeout: time.Second}).RWMutex(path, zklock.Options{})
+	o := m.Owner()
+	w := acquire(t, o.Lock)
+	p.disconnect()
+	<-w.Done()
+	b := newRW(t, at, path)
+	other := acquire(t, b.Lock)
+	p.Refuse(false)
+	read := behind(t.Context(), o.RLock) // queues like any other
+	handOver(t, other, read)
+	expectLost(t, w)
+}
+
+// rwDowngradeEnds: the owner unlocks its write before its reader's grant.
+func rwDowngradeEnds(t *testing.T, at harness.Endpoint) {
+	see, path, c := raw(t, at), newPath(), dial(t, at, zklock.ClientOptions{})
+	a := c.RWMutex(path, zklock.Options{})
+	o := a.Owner()
+	w := acquire(t, o.Lock)
+	zklock.StallOnce(c, zklock.TicketMade, func() { unlock(t, w) })
+	if r, err := o.RLock(t.Context()); !errors.Is(err, zklock.ErrNotHeld) {
+		t.Fatalf("RLock = %v, %v, want ErrNotHeld", r, err)
+	}
+	awaitQueue(t, see, path, 0)
+}
+
+func rwTakenBeforeLook(t *testing.T, at harness.Endpoint) {
+	see, path, c := raw(t, at), newPath(), dial(t, at, zklock.ClientOptions{})
+	takenBeforeLook(t, see, c, c.RWMutex(path, zklock.Options{}).Lock, newRW(t, at, path).Lock, newRW(t, at, path).Lock)
+}
+
+// rwSessionChanges: before the watch on the writer ahead the session ends: it queues again.
+func rwSessionChanges(t *testing.T, at harness.Endpoint) {
+	see, path, p := raw(t, at), newPath(), newProxy(t, at)
+	a := newRW(t, at, path)
+	c := dial(t, p.at, zklock.ClientOptions{SessionTimeout: time.Second})
+	head := acquire(t, a.Lock)
+	changed := make(chan bool)
+	zklock.StallOnce(c, zklock.BeforeWatch, func() {
+		defer close(changed)
+		changeSession(t, p, c, func() bool { return len(queue(t, see, path)) == 1 })
+	})
+	ctx := zklock.WithTrace(t.Context(), &zklock.Trace{Woken: func(i locks.WokenInfo) {
+		if i.Why == locks.WakeDoubt {
+			t.Error("it began to wait without a ticket")
+		}
+	}})
+	waits := behind(ctx, c.RWMutex(path, zklock.Options{}).Lock)
+	<-changed
+	awaitQueue(t, see, path, 2)
+	handOver(t, head, waits)
+}
+
+// changeSession ends the session of c, expired when gone returns true, and waits for the next.
+func changeSession(t *testing.T, p *proxy, c *zklock.Client, gone func() bool) {
+	t.Helper()
+	old := zklock.SessionID(c)
+	p.disconnect()
+	eventually(t, "the session expires", gone)
+	p.Refuse(false)
+	eventually(t, "the client has another", func() bool { return zklock.Up(c) && zklock.SessionID(c) != old })
 }

@@ -5,8 +5,10 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
+	"fmt"
 	"log"
 	"os"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -15,9 +17,12 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"locklab/harness"
+	"locklab/harness/lockbench"
+	"locklab/harness/locktest"
 	"locklab/internal/backend"
 	wirezk "locklab/internal/wire/zookeeper"
 	"locklab/zklock"
+	"locklab/zklock/lab"
 )
 
 // common is a server for all tests that do not harm it, each on its own nodes, see newPath.
@@ -166,3 +171,24 @@ func TestTLS(t *testing.T) {
 		t.Errorf("Dial without a certificate = %q, want one line", err)
 	}
 }
+
+// TestMain runs more tests in parallel than there are processors: most of them wait.
+func TestMain(m *testing.M) {
+	locktest.Parallel(1 + max(2, runtime.GOMAXPROCS(0)))
+	lockbench.Main(tests{m})
+}
+
+type tests struct{ *testing.M }
+
+func (ts tests) Run() int {
+	code := ts.M.Run()
+	if err := stopCommon(); err != nil {
+		fmt.Fprintln(os.Stderr, "the server of all tests:", err)
+		return 1
+	}
+	return code
+}
+
+func BenchmarkLock(b *testing.B) { lockbench.Run(b, lab.Suite) }
+
+func TestSuite(t *testing.T) { locktest.Run(t, lab.Suite) }
