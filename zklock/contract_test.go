@@ -120,12 +120,11 @@ func refused(t *testing.T, at harness.Endpoint) {
 				continue // its nodes are others
 			}
 			m := k.lock(stranger, path)
-			first, second := begins(t.Context(), m.Lock), begins(t.Context(), m.Lock)
-			for i, err := range []error{(<-first).err, (<-second).err, lockError(t.Context(), m.TryLock)} {
-				if !errors.Is(err, zklock.ErrNoAuth) || !errors.Is(err, zk.ErrNoAuth) {
-					t.Errorf("%s, %s: Lock %d = %v, want ErrNoAuth", what, k.name, i, err)
-				} else if text := err.Error(); !strings.Contains(text, path) || strings.Contains(text, o.Password+"@") {
-					t.Errorf("%s, %s: the error is %q, want the path in it", what, k.name, text)
+			for _, take := range []taker{m.Lock, m.TryLock} {
+				err := lockError(t.Context(), take)
+				expectError(t, err, zklock.ErrNoAuth, zk.ErrNoAuth)
+				if !strings.Contains(err.Error(), path) || strings.Contains(err.Error(), o.Password+"@") {
+					t.Errorf("%s, %s: the error is %q, want the path in it", what, k.name, err)
 				}
 			}
 		}

@@ -208,7 +208,7 @@ func TestPlainCost(t *testing.T) {
 	for _, k := range kinds {
 		if slices.Contains([]string{"mutex", "owner", "writer", "semaphore"}, k.name) {
 			tests = append(tests, serverTest{"many waiters of a client, " + k.name, func(t *testing.T, at harness.Endpoint) {
-				costOfManyWaiters(t, at, func(c *zklock.Client, path string) taker { return k.open(c, path, 2, zklock.Options{}).Lock })
+				costOfManyWaiters(t, at, k)
 			}})
 		}
 	}
@@ -248,21 +248,21 @@ func costOfLostCreate(t *testing.T, at harness.Endpoint, do faultproxy.Action) {
 	awaitQueue(t, see, path, ahead+late)
 }
 
-func costOfManyWaiters(t *testing.T, at harness.Endpoint, open func(*zklock.Client, string) taker) {
+func costOfManyWaiters(t *testing.T, at harness.Endpoint, k kind) {
 	const waiters = 60
 	p, see, path := newProxy(t, at), raw(t, at), newPath()
 	c := dial(t, p.at, zklock.ClientOptions{})
 	haveIdentity(t, c) // it has an identity
 	var ahead []<-chan result
 	for range 2 { // the permits of a semaphore
-		ahead = append(ahead, behind(t.Context(), open(dial(t, at, zklock.ClientOptions{}), path)))
+		ahead = append(ahead, behind(t.Context(), k.open(dial(t, at, zklock.ClientOptions{}), path, 2, zklock.Options{}).Lock))
 	}
 	p.Delay(faultproxy.Reply, 100*time.Millisecond)
 	before := p.Seen("getChildren2")
 	ctx, cancel := context.WithCancel(t.Context())
 	var wg sync.WaitGroup
 	for range waiters {
-		wg.Go(func() { open(c, path)(ctx) })
+		wg.Go(func() { k.open(c, path, 2, zklock.Options{}).Lock(ctx) })
 	}
 	awaitQueue(t, see, path, waiters+2)
 	awaitQuiet(t, 2*aWhile, c)

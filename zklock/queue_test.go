@@ -63,6 +63,7 @@ func watchesShared(t *testing.T, at harness.Endpoint) {
 		got := waiting(t, ctx, m, see, 2)
 		cancel()
 		expectError(t, (<-got).err, context.Canceled)
+		awaitQueue(t, see, path, 1)
 	}
 	// Each creates, lists and deletes; the first watched.
 	if got := counts(c).Sub(start).Requests; got > 3*waiters {
@@ -71,10 +72,6 @@ func watchesShared(t *testing.T, at harness.Endpoint) {
 	next := waiting(t, t.Context(), m, see, 2) // on the same watch
 	handOver(t, l, next)
 	expectEqual(t, "watch events", counts(c).Sub(start).Notifications, 1)
-	// The next predecessor has a separate watch.
-	l = lock(t, holder.Mutex(path, zklock.Options{}))
-	next = waiting(t, t.Context(), m, see, 2)
-	handOver(t, l, next)
 }
 
 // containers: a node does not show whether it is a container, so the test checks the requests.

@@ -6,7 +6,6 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
-	"log"
 	"os"
 	"runtime"
 	"strings"
@@ -124,27 +123,17 @@ func leader(t *testing.T, server *backend.Server) int {
 
 // An ensemble with TLS (secureClientPort) and ACLs; the example needs files, so it is not run.
 func ExampleDial() {
-	ca, err := os.ReadFile("ca.pem")
-	if err != nil {
-		log.Fatal(err)
-	}
 	trusted := x509.NewCertPool()
-	trusted.AppendCertsFromPEM(ca)
-	mine, err := tls.LoadX509KeyPair("client.pem", "client.key")
-	if err != nil {
-		log.Fatal(err)
-	}
+	trusted.AppendCertsFromPEM(must(os.ReadFile("ca.pem")))
+	mine := must(tls.LoadX509KeyPair("client.pem", "client.key"))
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
-	client, err := zklock.Dial(ctx, []string{"zk1:2281", "zk2:2281", "zk3:2281"}, zklock.ClientOptions{
+	client := must(zklock.Dial(ctx, []string{"zk1:2281", "zk2:2281", "zk3:2281"}, zklock.ClientOptions{
 		SessionTimeout: 6 * time.Second, // how long a crashed holder blocks the others
 		Username:       "reindex",
 		Password:       os.Getenv("ZOOKEEPER_PASSWORD"),
 		TLS:            &tls.Config{RootCAs: trusted, Certificates: []tls.Certificate{mine}},
-	})
-	if err != nil {
-		log.Fatal(err)
-	}
+	}))
 	defer client.Close()
 }
 

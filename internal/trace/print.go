@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -125,7 +126,7 @@ func zooReply(lock string, r *faultproxy.ZooReply) string {
 	case r == nil:
 		return "(no reply)"
 	case r.Err != 0:
-		return zooError(r.Err)
+		return cmp.Or(errorNames[r.Err], fmt.Sprintf("error %d", r.Err))
 	case r.Path != "":
 		return below(lock, r.Path)
 	case len(r.Ops) > 0:
@@ -145,14 +146,8 @@ func zooReply(lock string, r *faultproxy.ZooReply) string {
 	return "done"
 }
 
-func zooError(code int32) string {
-	names := map[int32]string{faultproxy.NoNode: "no such node", faultproxy.BadVersion: "wrong version",
-		faultproxy.NodeExists: "exists already", faultproxy.NotEmpty: "has nodes below it", faultproxy.SessionExpired: "session expired"}
-	if name := names[code]; name != "" {
-		return name
-	}
-	return fmt.Sprintf("error %d", code)
-}
+var errorNames = map[int32]string{faultproxy.NoNode: "no such node", faultproxy.BadVersion: "wrong version",
+	faultproxy.NodeExists: "exists already", faultproxy.NotEmpty: "has nodes below it", faultproxy.SessionExpired: "session expired"}
 
 func zooEvent(lock string, e *faultproxy.ZooEvent) string {
 	names := map[int32]string{faultproxy.NodeCreated: "was created", faultproxy.NodeDeleted: "was deleted",

@@ -15,8 +15,8 @@ import (
 	"locklab/zklock/internal/recipe"
 )
 
-// Follows returns the constructor of a variant whose tickets follow r.
-func Follows(r recipe.Recipe) func(context.Context, harness.Endpoint, string) (harness.Remote, error) {
+// follows returns the constructor of a variant whose tickets follow r.
+func follows(r recipe.Recipe) func(context.Context, harness.Endpoint, string) (harness.Remote, error) {
 	return remote(func(c *zklock.Client, path string, o zklock.Options) locker {
 		m := c.Mutex(path, o)
 		recipe.Engine.Mutex(m, r)
@@ -24,11 +24,7 @@ func Follows(r recipe.Recipe) func(context.Context, harness.Endpoint, string) (h
 	})
 }
 
-// Behind is [recipe.Behind] with a list for each waiter.
-func Behind(obstacle func(line []recipe.Place, i int) int, kinds ...string) func(recipe.Ticket) (recipe.View, error) {
-	return recipe.Behind(list, obstacle, recipe.Ticket.Watch, kinds...)
-}
-
+// list lists the tickets with a request of each waiter.
 func list(t recipe.Ticket) ([]string, *zk.Stat, error) { return t.Conn().Children(t.Dir()) }
 
 // look returns the Look of the queue of [recipe.Fair] whose waiters list all of it again after
@@ -60,7 +56,7 @@ var fair = &harness.Variant{
 	Doc:    "queue of ephemeral tickets, each waiter watches the one ahead",
 	Paper:  "Hunt, Konar, Junqueira & Reed 2010",
 	Traits: harness.Traits{FIFO: true, Fenced: true},
-	Remote: Follows(recipe.Fair),
+	Remote: follows(recipe.Fair),
 }
 
 // herd is the same queue as [fair], but every waiter watches the list itself.
@@ -81,14 +77,10 @@ var herd = &harness.Variant{
 	Doc:    "queue of ephemeral tickets, every waiter watches all of it",
 	Paper:  "Hunt, Konar, Junqueira & Reed 2010",
 	Traits: harness.Traits{FIFO: true, Fenced: true},
-	Remote: Follows(herdRecipe),
+	Remote: follows(recipe.Recipe{Kind: "lock-", Look: look(func(t recipe.Ticket) ([]string, *zk.Stat, <-chan zk.Event, error) {
+		return t.Conn().ChildrenW(t.Dir())
+	}, 0)}),
 }
-
-var herdRecipe = recipe.Recipe{Kind: "lock-", Look: look(func(t recipe.Ticket) ([]string, *zk.Stat, <-chan zk.Event, error) {
-	return t.Conn().ChildrenW(t.Dir())
-}, 0)}
-
-const pollPeriod = 5 * time.Millisecond
 
 // poll is the queue of [fair] without watches: every waiter lists it every 5 ms. A handover
 // takes up to a period, for a request per waiter and period.
@@ -105,13 +97,11 @@ var poll = &harness.Variant{
 	Doc:    "queue of ephemeral tickets, every waiter lists it every 5 ms instead of watching",
 	Paper:  "ZooKeeper Programmer's Guide",
 	Traits: harness.Traits{FIFO: true, Fenced: true},
-	Remote: Follows(pollRecipe),
+	Remote: follows(recipe.Recipe{Kind: "lock-", Look: look(func(t recipe.Ticket) ([]string, *zk.Stat, <-chan zk.Event, error) {
+		names, stat, err := list(t)
+		return names, stat, nil, err
+	}, 5*time.Millisecond)}),
 }
-
-var pollRecipe = recipe.Recipe{Kind: "lock-", Look: look(func(t recipe.Ticket) ([]string, *zk.Stat, <-chan zk.Event, error) {
-	names, stat, err := list(t)
-	return names, stat, nil, err
-}, pollPeriod)}
 
 // persistent is [fair] with tickets that do not end with their session. It is equivalent while
 // no client dies. The ticket of a client that crashes, or loses its session, stays until it is
@@ -127,15 +117,11 @@ var persistent = &harness.Variant{
 	Paper:  "ZooKeeper Programmer's Guide",
 	Status: harness.Historical,
 	Traits: harness.Traits{FIFO: true, Fenced: true},
-	Remote: Follows(persistentRecipe),
-}
-
-var persistentRecipe = recipe.Recipe{Kind: "lock-", Enter: enterPersistent, Look: recipe.Fair.Look}
-
-func enterPersistent(t recipe.Ticket) error {
-	return t.Made(func() (string, error) {
-		return t.Conn().Create(t.Dir()+"/"+t.Unique(), nil, zk.FlagSequence, t.ACL())
-	})
+	Remote: follows(recipe.Recipe{Kind: "lock-", Look: recipe.Fair.Look, Enter: func(t recipe.Ticket) error {
+		return t.Made(func() (string, error) {
+			return t.Conn().Create(t.Dir()+"/"+t.Unique(), nil, zk.FlagSequence, t.ACL())
+		})
+	}}),
 }
 
 // writeLock is the protocol of Apache's own recipe, org.apache.zookeeper.recipes.lock, with its
@@ -164,10 +150,8 @@ var writeLock = &harness.Variant{
 	Doc:    "Apache's recipe, mended: looks for its parent and for a ticket of its own in every acquisition",
 	Paper:  "zookeeper-recipes-lock",
 	Traits: harness.Traits{FIFO: true, Fenced: true},
-	Remote: Follows(writeLockRecipe),
+	Remote: follows(recipe.Recipe{Kind: "lock-", Enter: enterWriteLock, Look: lookExists}),
 }
-
-var writeLockRecipe = recipe.Recipe{Kind: "lock-", Enter: enterWriteLock, Look: lookExists}
 
 func enterWriteLock(t recipe.Ticket) error {
 	exists, _, err := t.Conn().Exists(t.Dir())
@@ -223,15 +207,12 @@ var booleanMutex = &harness.Variant{
 	Doc:    "otter's lock, mended: waits at a gate that a watch opens, and looks once a minute in any case",
 	Paper:  "otter DistributedLock",
 	Traits: harness.Traits{FIFO: true, Fenced: true},
-	Remote: Follows(booleanMutexRecipe),
+	Remote: follows(recipe.Recipe{Kind: "lock-", Look: func(t recipe.Ticket) (recipe.View, error) {
+		v, err := lookExists(t)
+		v.Again = time.Minute // the gate opens in any case
+		return v, err
+	}}),
 }
-
-// booleanMutexRecipe has a gate that opens after a minute in any case: the watch's channel.
-var booleanMutexRecipe = recipe.Recipe{Kind: "lock-", Look: func(t recipe.Ticket) (recipe.View, error) {
-	v, err := lookExists(t)
-	v.Again = time.Minute
-	return v, err
-}}
 
 // twoLevel is [zklock.Cohort] without handovers: the goroutines of a client queue in memory,
 // and the first takes a ticket at the servers, so the client has one ticket instead of one per
@@ -316,8 +297,8 @@ const (
 // WatchFirst makes m follow Curator's rule for watches, and returns it.
 func WatchFirst(m *zklock.RWMutex) *zklock.RWMutex {
 	recipe.Engine.RWMutex(m,
-		recipe.Recipe{Kind: writeKind, Look: Behind(recipe.Nearest, readKind, writeKind)},
-		recipe.Recipe{Kind: readKind, Look: Behind(firstWrite, readKind, writeKind)})
+		recipe.Recipe{Kind: writeKind, Look: recipe.Behind(list, recipe.Nearest, recipe.Ticket.Watch, readKind, writeKind)},
+		recipe.Recipe{Kind: readKind, Look: recipe.Behind(list, firstWrite, recipe.Ticket.Watch, readKind, writeKind)})
 	return m
 }
 
