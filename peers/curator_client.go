@@ -5,9 +5,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"locklab/harness"
@@ -171,15 +173,16 @@ type curatorSession struct {
 	c       *curatorClient
 	number  int
 	request int
-	line    *line // nil after giveUp
+	line    atomic.Pointer[line] // nil after giveUp or Close
 }
 
 var _ harness.TrySession = (*curatorSession)(nil)
 
-func (s *curatorSession) dial(ctx context.Context) (err error) {
+func (s *curatorSession) dial(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, s.c.proc.answer)
 	defer cancel()
-	s.line, _, err = s.c.proc.dial(ctx, "worker", "client", s.c.number, "worker", strconv.Itoa(s.number))
+	l, _, err := s.c.proc.dial(ctx, "worker", "client", s.c.number, "worker", strconv.Itoa(s.number))
+	s.line.Store(l)
 	return err
 }
 
@@ -207,7 +210,7 @@ func (s *curatorSession) acquire(ctx context.Context, verb string, wait int) (ha
 	if ctx.Err() != nil {
 		return nil, fmt.Errorf("peers: %s %s: %w", verb, s.c.path, ctx.Err())
 	}
-	if s.line == nil {
+	if s.line.Load() == nil {
 		if err := s.dial(ctx); err != nil {
 			return nil, err
 		}
@@ -231,7 +234,10 @@ func (s *curatorSession) acquire(ctx context.Context, verb string, wait int) (ha
 
 // interruptible sends a request that ends early if ctx does.
 func (s *curatorSession) interruptible(ctx context.Context, text string) (string, error) {
-	line, done := s.line, make(chan struct{}) // Close may come before ctx ends
+	line, done := s.line.Load(), make(chan struct{})
+	if line == nil {
+		return "", net.ErrClosed
+	}
 	stop := context.AfterFunc(ctx, func() {
 		defer close(done)
 		line.conn.SetReadDeadline(time.Now().Add(s.c.proc.answer))
@@ -257,9 +263,8 @@ func (s *curatorSession) giveUp() {
 }
 
 func (s *curatorSession) Close() error {
-	if s.line != nil {
-		s.line.Close()
-		s.line = nil
+	if line := s.line.Swap(nil); line != nil {
+		line.Close()
 	}
 	return nil
 }
@@ -271,7 +276,7 @@ func newCuratorLease(s *curatorSession, verb, epoch string) (l *adapt.Lease, err
 	if err != nil {
 		return nil, fmt.Errorf("peers: %w", err)
 	}
-	granted := s.line
+	granted := s.line.Load()
 	l = adapt.NewLease(context.Background(), time.Time{}, func(context.Context) (bool, error) {
 		s.c.forget(l)
 		err := s.release(granted, verb)
@@ -283,7 +288,7 @@ func newCuratorLease(s *curatorSession, verb, epoch string) (l *adapt.Lease, err
 
 // release asks the thread to unlock, even a lost lock, because Curator counts.
 func (s *curatorSession) release(granted *line, verb string) error {
-	if s.line == nil || s.line != granted {
+	if granted == nil || s.line.Load() != granted {
 		return errors.New("the connection to its thread was given up")
 	}
 	granted.conn.SetReadDeadline(time.Now().Add(curatorUnlockWait))

@@ -149,6 +149,7 @@ func TestJava(t *testing.T) {
 		"is killed":                 javaIsKilled,
 		"hangs in a cell":           javaHangsInCell,
 		"worker leaves":             workerLeaves,
+		"worker leaves as it waits": workerLeavesWaiting,
 		"foreign hand":              foreignHand,
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -228,6 +229,24 @@ func javaHangsInCell(t *testing.T, s *javaStage) {
 func workerLeaves(t *testing.T, s *javaStage) {
 	requireNoError(t, s.workers[0].Close())
 	expectNoError(t, mustLock(t, s.workers[1]).Unlock(t.Context()))
+	s.close(t)
+}
+
+// A session may be closed while it waits for the lock, whose context ends at the same time.
+func workerLeavesWaiting(t *testing.T, s *javaStage) {
+	ctx, cancel := context.WithCancel(t.Context())
+	failed := make(chan error, 1)
+	go func() {
+		_, err := s.workers[1].Lock(ctx)
+		failed <- err
+	}()
+	time.Sleep(200 * time.Millisecond) // it waits
+	expectNoError(t, s.workers[1].Close())
+	cancel()
+	if err := <-failed; err == nil {
+		t.Error("a session that is closed gets the lock")
+	}
+	expectNoError(t, s.lease.Unlock(t.Context()))
 	s.close(t)
 }
 

@@ -15,11 +15,9 @@ func TestCohort(t *testing.T) {
 		{"handovers cost nothing", handoversAreFree},
 		{"others are not starved", othersNotStarved},
 		{"waiters give up", waitersGiveUp},
-		{"served while giving up", servedWhileGivingUp},
 		{"try", tryCohort},
 		{"session expires before the handover", handsOverAfterExpiry},
 		{"lost but not over", cohortSuspects},
-		{"node removed", cohortNodeRemoved},
 		{"storm", cohortStorm},
 	})
 }
@@ -63,62 +61,35 @@ func othersNotStarved(t *testing.T, at harness.Endpoint) {
 		waiters := lines(t, busy, 6)
 		first := inLine(t, t.Context(), other, 1)
 		awaitQueue(t, see, busy.Path(), 2)
-		unlock(t, held)
-		token := held.Token()
-		for i := range max(0, o.Handovers) {
-			held = awaitLease(t, waiters[i])
-			token = held.Token()
-			expectWaiting(t, first)
-			unlock(t, held)
-		}
-		held = awaitLease(t, first)
-		if held.Token() <= token {
-			t.Errorf("%+v: the other client has token %d after %d", o, held.Token(), token)
-		}
-		expectWaiting(t, waiters[max(0, o.Handovers)])
-		unlock(t, held)
-		for _, w := range waiters[max(0, o.Handovers):] {
-			unlock(t, awaitLease(t, w))
-		}
+		n := max(0, o.Handovers)
+		handOver(t, held, slices.Insert(waiters, n, first)...)
 		awaitQueue(t, see, busy.Path(), 0)
 	}
 }
 
 // waitersGiveUp: a client's ticket keeps its place while a goroutine waits, and goes with the last.
 func waitersGiveUp(t *testing.T, at harness.Endpoint) {
-	see := raw(t, at)
-	head := newMutex(t, at, newPath())
+	see, head := raw(t, at), newMutex(t, at, newPath())
 	k := dial(t, at, zklock.ClientOptions{}).Cohort(head.Path(), zklock.CohortOptions{})
 	held := lock(t, head)
 	for range 3 {
-		var waiters [2]<-chan result
-		var cancel [2]context.CancelFunc
-		for i := range waiters {
-			ctx, stop := context.WithCancel(t.Context())
-			waiters[i], cancel[i] = inLine(t, ctx, k, i+1), stop
-		}
+		ctx, cancel := context.WithCancel(t.Context())
+		last, cancelLast := context.WithCancel(t.Context())
+		waiters := []<-chan result{inLine(t, ctx, k, 1), inLine(t, last, k, 2)}
 		before := awaitQueue(t, see, k.Path(), 2)
-		cancel[0]()
+		cancel()
 		expectError(t, (<-waiters[0]).err, context.Canceled)
 		expectWaiting(t, waiters[1])
 		if after := queue(t, see, k.Path()); !slices.Equal(before, after) {
 			t.Errorf("the queue is %q, was %q", after, before)
 		}
-		cancel[1]()
+		cancelLast()
 		expectError(t, (<-waiters[1]).err, context.Canceled)
 		awaitQueue(t, see, k.Path(), 1)
 	}
 	next := inLine(t, t.Context(), k, 1)
 	awaitQueue(t, see, k.Path(), 2)
 	handOver(t, held, next)
-	awaitQueue(t, see, k.Path(), 0)
-}
-
-func servedWhileGivingUp(t *testing.T, at harness.Endpoint) {
-	see := raw(t, at)
-	k := dial(t, at, zklock.ClientOptions{}).Cohort(newPath(), zklock.CohortOptions{})
-	zklock.ServeAndAbandon(k)
-	unlock(t, acquire(t, k.Lock))
 	awaitQueue(t, see, k.Path(), 0)
 }
 
@@ -170,19 +141,6 @@ func cohortSuspects(t *testing.T, at harness.Endpoint) {
 	expectRisingTokens(t, held, l)
 	unlock(t, l)
 	awaitQueue(t, see, k.Path(), 0)
-}
-
-func cohortNodeRemoved(t *testing.T, at harness.Endpoint) {
-	see := raw(t, at)
-	for _, o := range []zklock.CohortOptions{{Handovers: -1}, {Handovers: -1, LocalFirst: true}} {
-		k := dial(t, at, zklock.ClientOptions{}).Cohort(newPath(), o)
-		held := acquire(t, k.Lock)
-		next := inLine(t, t.Context(), k, 1)
-		deleteNode(t, see, k.Path()+"/"+queue(t, see, k.Path())[0])
-		expectLost(t, held)
-		unlock(t, awaitLease(t, next))
-		awaitQueue(t, see, k.Path(), 0)
-	}
 }
 
 func cohortStorm(t *testing.T, at harness.Endpoint) {

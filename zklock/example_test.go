@@ -17,7 +17,12 @@ import (
 	"locklab/zklock"
 )
 
-var servers = []string{"127.0.0.1:2181"}
+// Set by TestExamples; a program has them from Dial, see the example of the package.
+var (
+	ctx     = context.Background()
+	servers = []string{"127.0.0.1:2181"}
+	client  *zklock.Client
+)
 
 func Example() {
 	ctx := context.Background()
@@ -38,10 +43,6 @@ func Example() {
 }
 
 func ExampleMutex_TryLock() {
-	ctx := context.Background()
-	client := connect(ctx)
-	defer client.Close()
-
 	m := client.Mutex("/locklab/example", zklock.Options{})
 	lease := must(m.TryLock(ctx))
 	_, err := m.TryLock(ctx)
@@ -51,10 +52,6 @@ func ExampleMutex_TryLock() {
 }
 
 func ExampleClient_Cohort() {
-	ctx := context.Background()
-	client := connect(ctx)
-	defer client.Close()
-
 	k := client.Cohort("/locklab/example", zklock.CohortOptions{Handovers: 10})
 	total := 0
 	var wg sync.WaitGroup
@@ -77,7 +74,7 @@ func TestExamples(t *testing.T) {
 	if at.Username != "" || at.TLS != nil {
 		t.Skip("the examples connect without credentials, which the server at hand wants")
 	}
-	servers = at.Addrs[0]
+	servers, client = at.Addrs[0], dial(t, at, zklock.ClientOptions{})
 	see := raw(t, at)
 	for _, e := range examples {
 		if have := printed(t, e.run); have != e.want {
@@ -104,14 +101,6 @@ func printed(t *testing.T, f func()) string {
 	return string(out)
 }
 
-func connect(ctx context.Context) *zklock.Client {
-	client, err := zklock.Dial(ctx, servers, zklock.ClientOptions{})
-	if err != nil {
-		log.Fatal(err)
-	}
-	return client
-}
-
 func must[T any](v T, err error) T {
 	if err != nil {
 		log.Fatal(err)
@@ -120,9 +109,6 @@ func must[T any](v T, err error) T {
 }
 
 func ExampleReentrant() {
-	ctx := context.Background()
-	client := connect(ctx)
-	defer client.Close()
 	m := client.Reentrant("/locklab/example", zklock.Options{})
 
 	owner := m.Owner() // of one request, say
@@ -139,9 +125,6 @@ func ExampleReentrant() {
 }
 
 func ExampleRWMutex() {
-	ctx := context.Background()
-	client := connect(ctx)
-	defer client.Close()
 	m := client.RWMutex("/locklab/example", zklock.Options{})
 
 	a, b := must(m.RLock(ctx)), must(m.TryRLock(ctx)) // readers share
@@ -157,9 +140,6 @@ func ExampleRWMutex() {
 }
 
 func ExampleRWMutexOwner() {
-	ctx := context.Background()
-	client := connect(ctx)
-	defer client.Close()
 	owner := client.RWMutex("/locklab/example", zklock.Options{}).Owner()
 
 	write := must(owner.Lock(ctx))
@@ -171,9 +151,6 @@ func ExampleRWMutexOwner() {
 }
 
 func ExampleSemaphore() {
-	ctx := context.Background()
-	client := connect(ctx)
-	defer client.Close()
 	s := client.Semaphore("/locklab/example", 2, zklock.Options{})
 
 	a, b := must(s.Lock(ctx)), must(s.Lock(ctx))
@@ -185,9 +162,6 @@ func ExampleSemaphore() {
 }
 
 func ExampleMutex_Lock() {
-	ctx := context.Background()
-	client := connect(ctx)
-	defer client.Close()
 	m := client.Mutex("/locklab/example", zklock.Options{})
 
 	soon, cancel := context.WithTimeout(ctx, 5*time.Second) // bounds the wait, not the hold
@@ -206,7 +180,6 @@ func ExampleMutex_Lock() {
 }
 
 func ExampleMutex_Holders() {
-	ctx := context.Background()
 	client := must(zklock.Dial(ctx, servers, zklock.ClientOptions{Name: "reindexer on host 7"}))
 	defer client.Close()
 	m := client.Mutex("/locklab/example", zklock.Options{})
@@ -220,9 +193,6 @@ func ExampleMutex_Holders() {
 }
 
 func ExampleLease_IsOwner() {
-	ctx := context.Background()
-	client := connect(ctx)
-	defer client.Close()
 	conn, _, err := zk.Connect(servers, 10*time.Second, zk.WithLogger(log.New(io.Discard, "", 0)))
 	if err != nil {
 		log.Fatal(err)
@@ -241,10 +211,6 @@ func ExampleLease_IsOwner() {
 }
 
 func ExampleMulti() {
-	ctx := context.Background()
-	client := connect(ctx)
-	defer client.Close()
-
 	accounts := client.Multi([]string{"/locklab/example/7", "/locklab/example/3"}, zklock.MultiOptions{})
 	fmt.Println(accounts.Paths())
 	err := zklock.Do(ctx, accounts, func(ctx context.Context, lease *zklock.Lease) error {
@@ -257,10 +223,6 @@ func ExampleMulti() {
 }
 
 func ExampleElect() {
-	ctx := context.Background()
-	client := connect(ctx)
-	defer client.Close()
-
 	leader := client.Mutex("/locklab/example", zklock.Options{})
 	err := zklock.Elect(ctx, leader, func(ctx context.Context, lease *zklock.Lease) error {
 		fmt.Println("leads until the work is done, or until ctx ends:", lease.Err() == nil)

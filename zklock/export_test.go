@@ -82,13 +82,6 @@ func Create(c *Client, path string, data []byte) error {
 
 func (k *Cohort) Line() int { return k.turns.Len() }
 
-func (m *Mutex) LockNumbered(ctx context.Context) (*Lease, int32, error) {
-	t := newTicket(&m.queue, m.p)
-	l, err := t.lock(ctx, false)
-	n, _ := number(t.node, m.p.kind)
-	return l, n, err
-}
-
 // HandOverAfterExpiry reports whether k's holder can hand it on after the session expired.
 func HandOverAfterExpiry(k *Cohort) (bool, error) {
 	t := newTicket(&k.queue, fairQueue)
@@ -99,12 +92,6 @@ func HandOverAfterExpiry(k *Cohort) (bool, error) {
 	k.c.onEvent(zk.Event{Type: zk.EventSession, State: zk.StateExpired})
 	_, handed := h.handOver()
 	return handed, nil
-}
-
-func ServeAndAbandon(k *Cohort) {
-	w, _ := k.turns.Join(k.start)
-	w.Got <- <-w.Got
-	k.abandon(w)
 }
 
 func Unseal(c *Client) { seals(c, nil) }

@@ -1,10 +1,9 @@
 package zklock_test
 
 import (
-	"cmp"
+	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -14,228 +13,214 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"locklab/harness"
-	"locklab/harness/chaos"
 	"locklab/internal/faultproxy"
-	"locklab/internal/leaktest"
 	wirezk "locklab/internal/wire/zookeeper"
+	"locklab/zklock"
 )
 
-// steps are the requests of each lock for an acquisition behind another client. The connection
-// is lost at each of them.
-var steps = map[string][]string{
-	"zk-handoff":               {"create", "getChildren2", "getData", "multi"},
-	"zk-fair":                  {"create", "delete", "getChildren2", "getData"},
-	"zk-herd":                  {"create", "delete", "getChildren2"},
-	"zk-curator":               {"create", "delete", "getChildren2", "getData"},
-	"zk-rw":                    {"create", "getChildren2", "getData", "multi"},
-	"zk-rw-curator":            {"create", "delete", "getChildren2", "getData"},
-	"zk-two-level":             {"create", "delete", "getChildren2", "getData"},
-	"zk-two-level-local-first": {"create", "delete", "getChildren2", "getData"},
-	"zk-cohort":                {"create", "delete", "getChildren2", "getData"},
-	"zk-poll":                  {"create", "delete", "getChildren2"},
-	"zk-writelock":             {"create", "delete", "exists", "getChildren2"},
-	"zk-boolean-mutex":         {"create", "delete", "exists", "getChildren2"},
+// A take is the Lock of one client.
+type take func(context.Context) (harness.Lease, error)
+
+// turns are three holders of a lock, each behind the one before: of a client whose server is
+// behind a proxy, and of another client.
+type turns struct {
+	name  string
+	lost  []faultproxy.Action
+	most  int // messages of the first client, each of which is lost in one test
+	takes func(t *testing.T, see *wirezk.Conn, faulty, other harness.Endpoint, path string) [3]take
 }
 
-// TestKinds covers locks with several holders or nodes, which do not fit a trial.
-var notTried = []string{"zk-semaphore", "zk-semaphore-v2", "zk-multi"}
+var (
+	replies  = []faultproxy.Action{faultproxy.LoseReply}
+	messages = []faultproxy.Action{faultproxy.LoseRequest, faultproxy.LoseReply}
+)
 
-// TestFaults loses the connection at every step of every lock's protocol, before the server gets
-// the request and after it has executed it.
+var lossy = []turns{
+	{"mutex", replies, 20, turnsOf(func(_ *testing.T, p pair) [3]taker { return [3]taker{p.m.Lock, p.n.Lock, p.m.Lock} })},
+	{"a reader behind a writer", replies, 20, turnsOf(func(_ *testing.T, p pair) [3]taker { return [3]taker{p.v.Lock, p.w.Lock, p.v.RLock} })},
+	{"a writer behind a reader", replies, 20, turnsOf(func(_ *testing.T, p pair) [3]taker { return [3]taker{p.v.Lock, p.w.RLock, p.v.Lock} })},
+	{"the ticket ahead is asked for by its name", messages, 10, turnsOf(func(t *testing.T, p pair) [3]taker {
+		byName(t, p.see, p.m, p.n)
+		return [3]taker{p.n.Lock, p.m.Lock, p.n.Lock}
+	})},
+	{"the last turn was its own", messages, 6, turnsOf(func(t *testing.T, p pair) [3]taker {
+		for range 3 {
+			unlock(t, lock(t, p.m))
+		}
+		return [3]taker{p.m.Lock, p.n.Lock, p.n.Lock}
+	})},
+}
+
+// A pair is a mutex and a reader-writer lock on one path, each of two clients.
+type pair struct {
+	see  *wirezk.Conn
+	m, n *zklock.Mutex
+	v, w *zklock.RWMutex
+}
+
+func turnsOf(open func(t *testing.T, p pair) [3]taker) func(*testing.T, *wirezk.Conn, harness.Endpoint, harness.Endpoint, string) [3]take {
+	return func(t *testing.T, see *wirezk.Conn, faulty, other harness.Endpoint, path string) (takes [3]take) {
+		c, d, o := dial(t, faulty, zklock.ClientOptions{}), dial(t, other, zklock.ClientOptions{}), zklock.Options{}
+		for i, f := range open(t, pair{see, c.Mutex(path, o), d.Mutex(path, o), c.RWMutex(path, o), d.RWMutex(path, o)}) {
+			takes[i] = func(ctx context.Context) (harness.Lease, error) { return f(ctx) }
+		}
+		return takes
+	}
+}
+
+// turnsOfVariant lets the other client of a lock of the lab hold it first.
+func turnsOfVariant(v *harness.Variant) turns {
+	return turns{v.Name, messages, 6, func(t *testing.T, see *wirezk.Conn, faulty, other harness.Endpoint, path string) [3]take {
+		t.Cleanup(func() { // the clients are closed
+			if there, _, err := see.Exists(path); there || err != nil {
+				t.Errorf("after Close %s is there: %t, %v", path, there, err)
+			}
+		})
+		key := strings.TrimPrefix(path, "/locklab/")
+		m, n := session(t, connect(t, v, faulty, key)), session(t, connect(t, v, other, key))
+		return [3]take{n.Lock, m.Lock, n.Lock}
+	}}
+}
+
+// TestFaults loses each request, or each reply and event, of the turns once: of locks of the
+// lab with one holder and one node, and of the special cases of a Mutex and a RWMutex.
 func TestFaults(t *testing.T) {
 	t.Parallel()
-	at := endpoint(t)
-	var tests []serverTest
+	all := slices.Clone(lossy)
 	for _, v := range correct() {
-		if !slices.Contains(notTried, v.Name) {
-			tests = append(tests, serverTest{v.Name, func(t *testing.T, at harness.Endpoint) { testFaults(t, at, "", v) }})
+		if !slices.Contains([]string{"zk-semaphore", "zk-semaphore-v2", "zk-multi"}, v.Name) { // see TestKinds
+			all = append(all, turnsOfVariant(v))
 		}
 	}
-	atOnce(t, at, tests)
+	at := endpoint(t)
+	loseMessages(t, at, at, all)
 }
 
 // TestFaultsAtFollower is TestFaults with the faulty client at a follower, which may lag.
 func TestFaultsAtFollower(t *testing.T) {
 	t.Parallel()
 	server := ensemble(t)
-	at := server.Endpoint()
-	leading := leader(t, server)
-	follower := at.Addrs[0][(leading+1)%len(at.Addrs[0])]
-	at.Addrs = [][]string{at.Addrs[0][leading : leading+1]}
+	leading, leader, follower := leader(t, server), server.Endpoint(), server.Endpoint()
+	addrs := leader.Addrs[0]
+	leader.Addrs = [][]string{{addrs[leading]}}
+	follower.Addrs = [][]string{{addrs[(leading+1)%len(addrs)]}}
+	var all []turns
+	for _, name := range []string{"zk-handoff", "zk-rw", "zk-cohort"} {
+		all = append(all, turnsOfVariant(variant(t, name)))
+	}
+	loseMessages(t, follower, leader, all)
+}
+
+func loseMessages(t *testing.T, faulty, other harness.Endpoint, all []turns) {
+	t.Helper()
 	var tests []serverTest
-	for _, v := range correct() {
-		if slices.Contains([]string{"zk-handoff", "zk-rw", "zk-cohort"}, v.Name) {
-			tests = append(tests, serverTest{v.Name, func(t *testing.T, at harness.Endpoint) { testFaults(t, at, follower, v) }})
-		}
-	}
-	if len(tests) < 3 {
-		t.Errorf("%d locks are tried", len(tests))
-	}
-	atOnce(t, at, tests)
-}
-
-// testFaults runs the trials of v at once: they mostly wait. A trial is repeated if the machine
-// was too slow for it.
-func testFaults(t *testing.T, at harness.Endpoint, via string, v *harness.Variant) {
-	none := trial{v: v, via: via}
-	for settle := aWhile; settle <= 8*aWhile && !slices.Equal(none.sent, steps[v.Name]); settle *= 2 {
-		none.run(t, at, settle)
-	}
-	if !slices.Equal(none.sent, steps[v.Name]) {
-		t.Errorf("an acquisition behind another client sends %q; add to steps the line\n\t%q: {%s},", none.sent, v.Name,
-			strings.ReplaceAll(strings.Trim(fmt.Sprintf("%q", none.sent), "[]"), " ", ", "))
-	}
-	var tests []serverTest
-	for _, op := range steps[v.Name] {
-		for _, do := range []faultproxy.Action{faultproxy.LoseRequest, faultproxy.LoseReply} {
-			tests = append(tests, serverTest{op + ", " + do.String(), func(t *testing.T, at harness.Endpoint) {
-				tr := trial{v: v, via: via, op: op, do: do}
-				for settle := aWhile; settle <= 8*aWhile && !tr.hit; settle *= 2 {
-					tr.run(t, at, settle)
-				}
-				if !tr.hit {
-					t.Errorf("the trial shows nothing: no %s was lost", op)
-				}
-			}})
-		}
-	}
-	together(t, at, tests)
-}
-
-// A trial is a fault of one client of a lock behind another.
-type trial struct {
-	v   *harness.Variant
-	via string // the server of the faulty client, "" for the other's
-	op  string // the request at which the connection is lost; "" for none
-	do  faultproxy.Action
-
-	hit  bool     // the fault has happened
-	sent []string // the requests of the faulty client's first acquisition
-}
-
-// run lets one client hold the lock and another queue behind it, for a time of settle, and get
-// the lock despite the fault. Then both take it several times. Nothing is left behind.
-func (tr *trial) run(t *testing.T, at harness.Endpoint, settle time.Duration) {
-	key, see := newKey(), raw(t, at)
-	path := "/locklab/" + key
-	ops := make(chan string, 1000)
-	p, err := faultproxy.New(cmp.Or(tr.via, at.Addrs[0][0]), faultproxy.ZooKeeper, faultproxy.Options{Observe: func(s faultproxy.Sighting) {
-		if s.Dir == faultproxy.Request && strings.HasPrefix(s.Key, path) {
-			select {
-			case ops <- s.Op:
-			default: // enough
+	for _, turn := range all {
+		for _, do := range turn.lost {
+			for k := range turn.most {
+				tests = append(tests, serverTest{fmt.Sprintf("%s, %s %d", turn.name, do, k), func(t *testing.T, _ harness.Endpoint) {
+					turn.loseMessage(t, faulty, other, faultproxy.Fault{Do: do, Skip: k})
+				}})
 			}
 		}
-	}})
-	requireNoError(t, err)
-	defer p.Close()
-	through := at
-	through.Addrs = [][]string{{p.Addr()}}
-	clients := []harness.Remote{client(t, tr.v, through, key), client(t, tr.v, at, key)}
-	faulty, other := session(t, clients[0]), session(t, clients[1])
+	}
+	atOnce(t, other, tests)
+}
+
+// loseMessage requires that the turns come in order despite the fault, that both clients then
+// take the lock several times, and that no ticket is left.
+func (turn turns) loseMessage(t *testing.T, faulty, other harness.Endpoint, f faultproxy.Fault) {
+	p, see, path := newProxy(t, faulty), raw(t, other), newPath()
+	takes := turn.takes(t, see, p.at, other, path)
+	leave := func(l harness.Lease) {
+		err := l.Unlock(t.Context())
+		mayBeLost := f.Do == faultproxy.LoseReply && (errors.Is(err, harness.ErrNotHeld) || errors.Is(err, zklock.ErrNotHeld))
+		if err != nil && !mayBeLost || l.Err() == nil {
+			t.Errorf("Unlock = %v, and then Err = %v", err, l.Err())
+		}
+	}
+	p.lose(f)
+	leases := []harness.Lease{acquire(t, takes[0])}
+	for i, f := range takes[1:] {
+		next := begins(t.Context(), f)
+		awaitQueue(t, see, path, 2)
+		expectWaiting(t, next)
+		leave(leases[i])
+		leases = append(leases, awaitLease(t, next))
+	}
+	leave(leases[2])
+	expectRisingTokens(t, leases...)
 	var r rush
-
-	held := acquire(t, other.Lock)
-	hit := make(<-chan struct{})
-	if tr.op != "" {
-		hit = p.Inject(faultproxy.Fault{Do: tr.do, Match: faultproxy.Below(path, tr.op)}).Done()
-	}
-	got := begins(t.Context(), faulty.Lock)
-	select {
-	case <-hit:
-	case <-time.After(settle): // it comes later, with the release
-	}
-	time.Sleep(settle - aWhile)
-	expectWaiting(t, got)
-	tr.use(t, &r, held)
-	tr.use(t, &r, awaitLease(t, got))
-	tr.hit = isDone(hit)
-	first := make(map[string]bool)
-	for range len(ops) {
-		first[<-ops] = true
-	}
-	tr.sent = slices.Sorted(maps.Keys(first))
-
 	var wg sync.WaitGroup
-	for _, s := range []harness.Session{faulty, other} {
+	for _, f := range takes[:2] {
 		wg.Go(func() {
-			for range 5 {
-				tr.use(t, &r, acquire(t, s.Lock))
+			for range 4 {
+				l := acquire(t, f)
+				r.stay(t, l.Token(), func() bool { return true })
+				leave(l)
 			}
 		})
 	}
 	wg.Wait()
 	awaitQueue(t, see, path, 0)
-	for _, c := range clients {
-		requireNoError(t, c.Close())
-	}
-	if there, _, err := see.Exists(path); there || err != nil {
-		t.Errorf("after Close %s is there: %t, %v", path, there, err)
+	if f.Skip < 4 && !p.replyLost() {
+		t.Errorf("the test shows nothing: message %d was not lost", f.Skip)
 	}
 }
 
-// use visits the resource under a lease and unlocks it, with an error only after a lost reply.
-func (tr *trial) use(t *testing.T, r *rush, l harness.Lease) {
-	r.stay(t, l.Token(), true, func() bool { return true })
-	replyLost := tr.op != "" && tr.do == faultproxy.LoseReply
-	if err := l.Unlock(t.Context()); err != nil && !(replyLost && errors.Is(err, harness.ErrNotHeld)) {
-		t.Errorf("unlock: %v", err)
-	}
+// TestHistorical shows the faults, by number, that failure scenarios do not show.
+func TestHistorical(t *testing.T) {
+	runParallel(t, []serverTest{
+		{"writelock/B7 adopts a ticket", adoptsTicket},
+		{"boolean-mutex/B8 asks 16 times a second", asksTooOften},
+		{"boolean-mutex/B10 owns after the session", ownsAfterSession},
+	})
 }
 
-// TestCutOff: an answer of a server that is cut off does not prove a session alive.
-func TestCutOff(t *testing.T) {
-	t.Parallel()
-	var wg sync.WaitGroup
-	defer wg.Wait()
-	for _, c := range []struct {
-		name  string
-		leads bool // the server that is cut off
-		cut   func(e *chaos.Linked, server int)
-	}{
-		{"follower isolated", false, (*chaos.Linked).Isolate},
-		{"leader half open", true, (*chaos.Linked).Depose},
-	} {
-		// Without t.Parallel: they wait most of the time, and would delay other tests.
-		wg.Go(func() { t.Run(c.name, func(t *testing.T) { cutOffServer(t, c.leads, c.cut) }) })
+// adoptsTicket: the second lock of a session makes no ticket, and waits for the first one's.
+func adoptsTicket(t *testing.T, at harness.Endpoint) {
+	see, key, v := raw(t, at), newKey(), variant(t, "zk-writelock-historical")
+	c := connect(t, v, at, key)
+	held := acquire(t, session(t, c).Lock)
+	ctx, cancel := context.WithCancel(t.Context())
+	second := begins(ctx, session(t, c).Lock)
+	expectWaiting(t, second)
+	if names := queue(t, see, "/locklab/"+key); len(names) != 1 {
+		t.Errorf("the hazard does not show: two locks of one session have the tickets %q", names)
 	}
+	cancel()
+	if g := <-second; !errors.Is(g.err, zk.ErrInvalidPath) {
+		t.Errorf("the hazard does not show: Lock = %v, want also %v", g.err, zk.ErrInvalidPath)
+	}
+	unlock(t, held)
 }
 
-// cutOffServer cuts off one server of three, with ZooKeeper's sample ticks and limits.
-func cutOffServer(t *testing.T, leads bool, cut func(e *chaos.Linked, server int)) {
-	e, err := chaos.StartLinked(t.Context())
-	requireStarted(t, e, err)
-	leaktest.Own(t)
-	addrs := e.Server().Endpoint().Addrs[0]
-	server := leader(t, e.Server())
-	if !leads {
-		server = (server + 1) % len(addrs)
-	}
-	see := raw(t, harness.Endpoint{Kind: harness.KindZooKeeper, Addrs: [][]string{addrs[server : server+1]}})
-	cut(e, server)
-	proofs(t, see, leads)
-}
-
-// proofs: answers of a server that is cut off prove nothing, and it leaves writes unanswered.
-func proofs(t *testing.T, c *wirezk.Conn, leads bool) {
-	before := c.Proof()
-	var wg sync.WaitGroup
-	for name, path := range map[string]string{"succeeds": "/", "fails": "/nothing"} {
-		wg.Go(func() {
-			_, err := c.Multi(&zk.CheckVersionRequest{Path: path, Version: -1})
-			if !errors.Is(err, zk.ErrConnectionClosed) {
-				t.Errorf("a multi of a check that %s is answered without a majority (%v)", name, err)
-			}
-		})
-	}
-	if leads {
-		if _, err := c.Sync("/"); err != nil {
-			t.Errorf("a leader that is cut off does not answer sync: %v: the test shows less than it did", err)
+// asksTooOften: every 60 ms, with one more watch; the fixed lock sends three requests.
+func asksTooOften(t *testing.T, at harness.Endpoint) {
+	for name, idle := range map[string]bool{"zk-boolean-mutex-historical": false, "zk-boolean-mutex": true} {
+		key, v := newKey(), variant(t, name)
+		held := acquire(t, session(t, connect(t, v, at, key)).Lock)
+		c := connect(t, v, at, key)
+		waiter := begins(t.Context(), session(t, c).Lock)
+		time.Sleep(4 * aWhile)
+		if asked := c.(harness.Counter).Counts().Requests; idle != (asked == 3) || !idle && asked < 8 {
+			t.Errorf("%s: a waiter sends %d requests while nothing happens, want 3: %t", name, asked, idle)
 		}
+		unlock(t, held)
+		awaitLease(t, waiter)
 	}
-	time.Sleep(2 * time.Second)
-	if p := c.Proof(); !p.Since.Equal(before.Since) || p.Unanswered.IsZero() {
-		t.Errorf("at a server that is cut off the proof of the session has become %+v, from %+v", p, before)
+}
+
+// ownsAfterSession: the object grants an expired session's lock, which another client has.
+func ownsAfterSession(t *testing.T, at harness.Endpoint) {
+	p, key, v := newProxy(t, at), newKey(), variant(t, "zk-boolean-mutex-historical")
+	p.at.SessionTimeout = time.Second
+	s := session(t, connect(t, v, p.at, key))
+	old := acquire(t, s.Lock)
+	p.disconnect()
+	other := acquire(t, session(t, connect(t, v, at, key)).Lock)
+	p.Refuse(false)
+	if again := acquire(t, s.Lock); old.Err() != nil || again.Err() != nil || other.Err() != nil {
+		t.Errorf("the hazard does not show: %v, %v, %v", old.Err(), again.Err(), other.Err())
 	}
-	wg.Wait()
+	unlock(t, other)
 }

@@ -14,45 +14,27 @@ import (
 	"locklab/zklock"
 )
 
-// madeAgain: nodes of a lock that are recreated with equal versions keep their data.
+// madeAgain: nodes of a lock that are recreated keep their data, and nothing remembered of the
+// nodes before matters.
 func madeAgain(t *testing.T, s *stage) {
-	c, a := s.contender(t, s.at, zklock.ClientOptions{})
-	b := s.taker(t)
+	a, b := s.taker(t), s.taker(t)
 	for _, f := range []taker{b, a, a, a} { // any remembered state is up to date
 		unlock(t, acquire(t, f))
 	}
-	now := s.nodes(t)
-	if len(now) == 0 {
-		t.Fatal("the test shows nothing: the lock has no nodes")
+	was := s.nodes(t)
+	for _, n := range slices.Backward(was) {
+		s.see.Delete(n.path, -1) // fails if a spare permit is taken below it
 	}
-	for _, n := range slices.Backward(now) {
-		err := s.see.Delete(n.path, -1)
-		if err != nil && !errors.Is(err, zk.ErrNotEmpty) { // a spare permit is taken below it
-			t.Fatal(err)
-		}
-	}
-	for _, n := range now {
-		_, err := s.see.Create(n.path, []byte("config"), zk.FlagPersistent, zk.WorldACL(zk.PermAll))
-		if err != nil && !errors.Is(err, zk.ErrNodeExists) {
-			t.Fatal(err)
-		}
-		for stat := (&zk.Stat{Version: -1}); stat.Version < n.version; {
-			if stat, err = s.see.Set(n.path, []byte("config"), -1); err != nil {
-				t.Fatal(err)
-			}
-		}
+	for _, n := range was {
+		s.see.Create(n.path, nil, zk.FlagPersistent, zk.WorldACL(zk.PermAll))
+		setData(t, s.see, n.path, []byte("config"))
 	}
 	before := s.nodes(t)
-	spent := cost(func() {
-		for _, f := range []taker{a, b, a} {
-			unlock(t, acquire(t, f))
-		}
-	}, c)
-	for i, n := range s.nodes(t) {
-		expectEqual(t, "the node", n, before[i])
+	for _, f := range []taker{a, b, a} {
+		unlock(t, acquire(t, f))
 	}
-	if spent.Requests == 0 {
-		t.Error("the test shows nothing: no request was sent")
+	if after := s.nodes(t); len(before) == 0 || !slices.Equal(after, before) {
+		t.Errorf("the nodes have become %v, were %v", after, before)
 	}
 }
 
@@ -136,23 +118,39 @@ func deletionsRefused(t *testing.T, s *stage) {
 
 // shutDown: a client gives back its locks and leaves the queues, while its session is alive.
 func shutDown(t *testing.T, s *stage) {
-	p := newProxy(t, s.at)
-	c, f := s.contender(t, p.at, zklock.ClientOptions{SessionTimeout: 20 * time.Second})
-	other := s.taker(t)
-	held := acquire(t, f)
-	next, last := behind(t.Context(), s.open(c, s.path)), behind(t.Context(), other)
-	end := p.Inject(faultproxy.Fault{Do: faultproxy.LoseRequest, Match: faultproxy.Op("closeSession")})
-	session := zklock.SessionID(c)
-	if err := c.Shutdown(t.Context()); err != nil {
-		t.Errorf("Shutdown = %v", err)
-	}
-	eventually(t, "the request to end the session is lost", func() bool { return isDone(end.Done()) })
-	if n := s.owned(t, session); n > 0 {
+	d := shutDownDuring(t, s, time.Minute, func(p *proxy) {
+		p.Inject(faultproxy.Fault{Do: faultproxy.LoseRequest, Match: faultproxy.Op("closeSession")})
+	})
+	requireNoError(t, d.err)
+	eventually(t, "the request to end the session is lost", func() bool { return d.p.Seen("closeSession") > 0 })
+	if n := s.owned(t, d.session); n > 0 {
 		t.Errorf("%d tickets are left", n)
 	}
-	expectError(t, (<-next).err, zklock.ErrClosed)
-	requireShutDown(t, c, f, held)
-	unlock(t, awaitLease(t, last))
+	unlock(t, awaitLease(t, d.last))
+}
+
+func shutDownRefused(t *testing.T, s *stage) {
+	d := shutDownDuring(t, s, time.Minute, func(*proxy) {
+		for _, n := range s.nodes(t) {
+			setACL(t, s.see, n.path, zk.WorldACL(zk.PermAll&^zk.PermDelete))
+		}
+	})
+	if d.err == nil || !strings.Contains(d.err.Error(), s.path) || strings.Contains(d.err.Error(), "\n") {
+		t.Errorf("Shutdown = %v, want %s in one line", d.err, s.path)
+	}
+	for _, n := range s.nodes(t) {
+		setACL(t, s.see, n.path, zk.WorldACL(zk.PermAll))
+	}
+	unlock(t, awaitLease(t, d.last))
+}
+
+// shutDownSilent: Shutdown ends with its context, and names the locks that were not given back.
+func shutDownSilent(t *testing.T, s *stage) {
+	d := shutDownDuring(t, s, aWhile, func(p *proxy) { p.Partition(true) })
+	if !errors.Is(d.err, context.DeadlineExceeded) || !strings.Contains(d.err.Error(), s.path) {
+		t.Errorf("Shutdown = %v, want DeadlineExceeded and %s", d.err, s.path)
+	}
+	unlock(t, awaitLease(t, d.last)) // when the session has timed out
 }
 
 func isDone(done <-chan struct{}) bool {
@@ -164,48 +162,32 @@ func isDone(done <-chan struct{}) bool {
 	}
 }
 
-// requireShutDown checks that a client takes no lock and has lost its lease.
-func requireShutDown(t *testing.T, c *zklock.Client, f taker, held *zklock.Lease) {
-	t.Helper()
-	expectError(t, lockError(t.Context(), f), zklock.ErrClosed)
-	if !errors.Is(held.Err(), zklock.ErrClosed) {
-		t.Errorf("Err = %v, want ErrClosed", held.Err())
-	}
-	expectLost(t, held)
-	if err := c.Shutdown(t.Context()); err != nil {
-		t.Errorf("second Shutdown = %v", err)
-	}
+type shutdown struct {
+	p       *proxy
+	session int64
+	last    <-chan result // a waiter of another client
+	err     error         // of Shutdown
 }
 
-func shutDownRefused(t *testing.T, s *stage) {
-	c, f := s.contender(t, s.at, zklock.ClientOptions{})
+// shutDownDuring shuts a client down that holds the lock and waits for it, within a time and
+// during a fault. It requires that the client takes no lock then and has lost its lease.
+func shutDownDuring(t *testing.T, s *stage, within time.Duration, fault func(*proxy)) (d shutdown) {
+	t.Helper()
+	d.p = newProxy(t, s.at)
+	c, f := s.contender(t, d.p.at, zklock.ClientOptions{SessionTimeout: 4 * time.Second})
+	d.session = zklock.SessionID(c)
+	other := s.taker(t)
 	held := acquire(t, f)
 	next := behind(t.Context(), s.open(c, s.path))
-	for _, n := range s.nodes(t) {
-		setACL(t, s.see, n.path, zk.WorldACL(zk.PermAll&^zk.PermDelete))
-	}
-	err := c.Shutdown(t.Context())
-	if err == nil || !strings.Contains(err.Error(), s.path) || strings.Contains(err.Error(), "\n") {
-		t.Errorf("Shutdown = %v, want %s in one line", err, s.path)
-	}
-	expectError(t, (<-next).err, zklock.ErrClosed)
-	requireShutDown(t, c, f, held)
-	for _, n := range s.nodes(t) {
-		s.see.SetACL(n.path, zk.WorldACL(zk.PermAll), -1)
-	}
-}
-
-// shutDownSilent: Shutdown ends with its context, and names the locks that were not given back.
-func shutDownSilent(t *testing.T, s *stage) {
-	p := newProxy(t, s.at)
-	c, f := s.contender(t, p.at, zklock.ClientOptions{SessionTimeout: 2 * time.Second})
-	held := acquire(t, f)
-	p.Partition(true)
-	ctx, cancel := context.WithTimeout(t.Context(), aWhile)
+	d.last = behind(t.Context(), other)
+	fault(d.p)
+	ctx, cancel := context.WithTimeout(t.Context(), within)
 	defer cancel()
-	err := c.Shutdown(ctx)
-	if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), s.path) {
-		t.Errorf("Shutdown = %v, want DeadlineExceeded and %s", err, s.path)
-	}
-	requireShutDown(t, c, f, held)
+	d.err = c.Shutdown(ctx)
+	expectError(t, (<-next).err, zklock.ErrClosed)
+	expectError(t, lockError(t.Context(), f), zklock.ErrClosed)
+	expectError(t, held.Err(), zklock.ErrClosed)
+	expectLost(t, held)
+	requireNoError(t, c.Shutdown(t.Context())) // the second one
+	return d
 }

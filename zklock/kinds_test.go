@@ -129,30 +129,32 @@ func (s *stage) taker(t *testing.T) taker {
 	return f
 }
 
+var hazards = []struct {
+	name string
+	run  func(*testing.T, *stage)
+}{
+	{"first waiter cancels", func(t *testing.T, s *stage) { oneCancels(t, s, 0) }},
+	{"waiter in the middle cancels", func(t *testing.T, s *stage) { oneCancels(t, s, 1) }},
+	{"waiter in the middle dies", oneDies},
+	{"replies lost", repliesLost},
+	{"ticket deleted unseen", deletedUnseen},
+	{"release unanswered", releaseUnanswered},
+	{"process stopped after the grant", stoppedAfterGrant},
+	{"connection lost while waiting", cutInLine},
+	{"sessions expire", bothExpire},
+	{"client shut down", shutDown},
+	{"client shut down while deletions are refused", shutDownRefused},
+	{"client shut down while no server answers", shutDownSilent},
+	{"nodes made again", madeAgain},
+	{"session changes under a new ticket", sessionChanges},
+	{"deletions refused for a while", deletionsRefused},
+	{"faults and cancelled waits", func(t *testing.T, s *stage) {
+		storm(t, s, func(c *zklock.Client, _ int) []taker { return []taker{s.open(c, s.path)} })
+	}},
+}
+
 func TestKinds(t *testing.T) {
 	t.Parallel()
-	at := endpoint(t)
-	hazards := []struct {
-		name string
-		run  func(*testing.T, *stage)
-	}{
-		{"first waiter cancels", func(t *testing.T, s *stage) { oneCancels(t, s, 0) }},
-		{"waiter in the middle cancels", func(t *testing.T, s *stage) { oneCancels(t, s, 1) }},
-		{"waiter in the middle dies", oneDies},
-		{"replies lost", repliesLost},
-		{"ticket deleted unseen", deletedUnseen},
-		{"release unanswered", releaseUnanswered},
-		{"process stopped after the grant", stoppedAfterGrant},
-		{"connection lost while waiting", cutInLine},
-		{"sessions expire", bothExpire},
-		{"client shut down", shutDown},
-		{"client shut down while deletions are refused", shutDownRefused},
-		{"client shut down while no server answers", shutDownSilent},
-		{"nodes made again", madeAgain},
-		{"session changes under a new ticket", sessionChanges},
-		{"deletions refused for a while", deletionsRefused},
-		{"faults and cancelled waits", faultsAndCancels},
-	}
 	var tests []serverTest
 	for _, h := range hazards {
 		for _, k := range kinds {
@@ -161,7 +163,7 @@ func TestKinds(t *testing.T) {
 			}
 		}
 	}
-	atOnce(t, at, tests)
+	atOnce(t, endpoint(t), tests)
 }
 
 func acquire[L any](t *testing.T, f func(context.Context) (L, error)) L {
@@ -344,9 +346,4 @@ func bothExpire(t *testing.T, s *stage) {
 	p.cut()
 	handOver(t, l, second)
 	unlock(t, acquire(t, a)) // in its next session
-}
-
-// faultsAndCancels: despite faults and cancels no two hold the lock at once, and all get in.
-func faultsAndCancels(t *testing.T, s *stage) {
-	storm(t, s, func(c *zklock.Client, _ int) []taker { return []taker{s.open(c, s.path)} })
 }

@@ -28,57 +28,47 @@ func TestLimits(t *testing.T) {
 	})
 }
 
-// everyPath are the methods that take a path.
-func everyPath() map[string]func(ctx context.Context, c *zklock.Client, path string) error {
-	type method = func(ctx context.Context, c *zklock.Client, path string) error
-	trying := func(open func(c *zklock.Client, path string) locker) method {
-		return func(ctx context.Context, c *zklock.Client, path string) error {
-			l, err := open(c, path).TryLock(ctx)
-			if err == nil {
-				err = l.Unlock(ctx)
-			}
-			return err
+// useEvery calls every method that takes a path, and returns their errors.
+func useEvery(ctx context.Context, c *zklock.Client, path string) map[string]error {
+	errs := make(map[string]error)
+	use := func(name string, m locker) {
+		l, err := m.TryLock(ctx)
+		if err == nil {
+			err = l.Unlock(ctx)
 		}
+		errs[name] = err
 	}
-	all := map[string]method{
-		"multi with another": trying(func(c *zklock.Client, path string) locker {
-			return c.Multi([]string{root + "/multi", path}, zklock.MultiOptions{Ordered: true})
-		}),
-		"Holders": func(ctx context.Context, c *zklock.Client, path string) error {
-			_, err := c.Semaphore(path, 2, zklock.Options{}).Holders(ctx)
-			return err
-		},
-		"Waiters": func(ctx context.Context, c *zklock.Client, path string) error {
-			_, err := c.SemaphoreV2(path, 2, zklock.Options{}).Waiters(ctx)
-			return err
-		},
-	}
+	use("multi with another", c.Multi([]string{root + "/multi", path}, zklock.MultiOptions{Ordered: true}))
 	for _, k := range kinds {
-		if k.name != "multi" { // it appends to the path
-			all[k.name] = trying(k.lock)
+		if k.name == "multi" {
+			continue // it appends to the path
+		}
+		m := k.lock(c, path)
+		use(k.name, m)
+		if m, ok := m.(lister); ok {
+			errs[k.name+", Holders"] = errorOf(m.Holders(ctx))
+			errs[k.name+", Waiters"] = errorOf(m.Waiters(ctx))
 		}
 	}
-	return all
+	return errs
 }
 
 // sizesRefused: impossible options and numbers cost no request.
 func sizesRefused(t *testing.T, at harness.Endpoint) {
 	c, path := dial(t, at, zklock.ClientOptions{}), newPath()
-	all := map[string]locker{"multi of no path": c.Multi(nil, zklock.MultiOptions{})}
+	all := []locker{c.Multi(nil, zklock.MultiOptions{})}
 	for _, k := range kinds {
-		all[k.name+" with a negative Wait"] = k.open(c, path, 1, zklock.Options{Wait: -1})
-		all[k.name+" with a negative MaxHold"] = k.open(c, path, 1, zklock.Options{MaxHold: -1})
+		all = append(all, k.open(c, path, 1, zklock.Options{Wait: -1}), k.open(c, path, 1, zklock.Options{MaxHold: -1}))
 		if k.counts {
-			all[k.name+" of 0"], all[k.name+" of -3"] = k.open(c, path, 0, zklock.Options{}), k.open(c, path, -3, zklock.Options{})
+			all = append(all, k.open(c, path, 0, zklock.Options{}), k.open(c, path, -3, zklock.Options{}))
 		}
 	}
-	for name, m := range all {
-		before := counts(c)
-		for _, take := range []taker{m.Lock, m.TryLock} {
-			expectError(t, lockError(t.Context(), take), zklock.ErrUsage)
+	expectCost(t, harness.Counts{}, func() {
+		for _, m := range all {
+			expectError(t, lockError(t.Context(), m.Lock), zklock.ErrUsage)
+			expectError(t, lockError(t.Context(), m.TryLock), zklock.ErrUsage)
 		}
-		expectEqual(t, name+" costs", counts(c).Sub(before), harness.Counts{})
-	}
+	}, c)
 }
 
 var badPaths = map[string]string{
@@ -108,45 +98,23 @@ var badPaths = map[string]string{
 
 func pathsRefused(t *testing.T, at harness.Endpoint) {
 	c := dial(t, at, zklock.ClientOptions{})
-	for name, f := range everyPath() {
-		for path, why := range badPaths {
-			before := counts(c)
-			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
-			err := f(ctx, c, path)
-			cancel()
-			if !errors.Is(err, zklock.ErrPath) || !strings.Contains(err.Error(), why) || strings.Contains(err.Error(), "\n") || len(err.Error()) > 1000 {
-				t.Errorf("%s at %.20q, %d bytes: %.200v, want ErrPath with %q in one short line", name, path, len(path), err, why)
+	for path, why := range badPaths {
+		expectCost(t, harness.Counts{}, func() {
+			for name, err := range useEvery(t.Context(), c, path) {
+				if !errors.Is(err, zklock.ErrPath) || !strings.Contains(err.Error(), why) || strings.Contains(err.Error(), "\n") || len(err.Error()) > 1000 {
+					t.Errorf("%s at %.20q, %d bytes: %.200v, want ErrPath with %q in one short line", name, path, len(path), err, why)
+				}
 			}
-			expectEqual(t, fmt.Sprintf("%s at %.20q, %d bytes costs", name, path, len(path)), counts(c).Sub(before), harness.Counts{})
-		}
+		}, c)
 	}
 	unlock(t, lock(t, c.Mutex(newPath()+"/Größe 1", zklock.Options{})))
 }
 
+// charsAccepted compares the limits of the characters with the server's.
 func charsAccepted(t *testing.T, at harness.Endpoint) {
-	see, c, base := raw(t, at), dial(t, at, zklock.ClientOptions{}), newPath()
-	unlock(t, lock(t, c.Mutex(base, zklock.Options{})))
-	var names []string
-	var name strings.Builder
-	for r := rune(1); r <= 0xffff; r++ { // and none above
-		if r == '/' || r == '.' || zklock.CheckPath("/"+string(r)) != nil {
-			continue
-		}
-		if name.WriteRune(r); name.Len() > 8<<10 {
-			names = append(names, name.String())
-			name.Reset()
-		}
-	}
-	names = append(names, name.String(), ".a", "a.", "...", "..a")
-	for _, name := range names {
-		if _, err := see.Create(base+"/"+name, nil, zk.FlagEphemeral, zk.WorldACL(zk.PermAll)); err != nil {
-			t.Errorf("a name of %d bytes from %.10q on: %v", len(name), name, err)
-		}
-	}
-	if len(names) < 20 {
-		t.Errorf("the test shows little: %d names", len(names))
-	}
-	for _, r := range []rune{0x1f, 0x7f, 0x9f, 0xe000, 0xf000, 0xf8ff, 0xfff0, 0xfffe, 0xffff, 0x10000, 0x1f512, utf8.MaxRune} {
+	see, base := raw(t, at), newPath()
+	unlock(t, lock(t, newMutex(t, at, base)))
+	for _, r := range []rune{0x1f, 0x20, 0x7e, 0x7f, 0x9f, 0xa0, 0xd7ff, 0xe000, 0xf000, 0xf8ff, 0xf900, 0xffef, 0xfff0, 0xfffe, 0xffff, 0x10000, 0x1f512, utf8.MaxRune} {
 		_, err := see.Create(base+"/"+string(r), nil, zk.FlagEphemeral, zk.WorldACL(zk.PermAll))
 		if refused := zklock.CheckPath("/"+string(r)) != nil; refused != (err != nil) {
 			t.Errorf("%U: refused %t, the servers say %v", r, refused, err)
@@ -184,23 +152,20 @@ func nilContexts(t *testing.T, at harness.Endpoint) {
 	c, err := zklock.Dial(none, at.Addrs[0], zklock.ClientOptions{})
 	requireNoError(t, err)
 	defer c.Close()
-	for name, f := range everyPath() {
-		if err := f(none, c, newPath()); err != nil {
+	for name, err := range useEvery(none, c, newPath()) {
+		if err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	for _, k := range kinds { // everyPath has TryLock
-		l, err := k.lock(c, newPath()).Lock(none)
-		if err != nil {
-			t.Errorf("%s: %v", k.name, err)
-		} else if err := l.Unlock(none); err != nil {
-			t.Errorf("%s: Unlock: %v", k.name, err)
+	for _, k := range kinds {
+		m, ran := k.lock(c, newPath()), false
+		l, err := m.Lock(none)
+		requireNoError(t, err)
+		requireNoError(t, l.Unlock(none))
+		err = zklock.Do(none, m, func(ctx context.Context, _ *zklock.Lease) error { ran = true; return ctx.Err() })
+		if err != nil || !ran {
+			t.Errorf("%s: Do = %v, and f has run: %t", k.name, err, ran)
 		}
-	}
-	ran := false
-	err = zklock.Do(none, c.Mutex(newPath(), zklock.Options{}), func(ctx context.Context, _ *zklock.Lease) error { ran = true; return ctx.Err() })
-	if err != nil || !ran {
-		t.Errorf("Do = %v, and f has run: %t", err, ran)
 	}
 }
 
@@ -275,11 +240,6 @@ func margins(t *testing.T, at harness.Endpoint) {
 		c := dial(t, at, o)
 		expectEqual(t, "granted", c.SessionTimeout(), cmp.Or(o.SessionTimeout, 10*time.Second))
 	}
-	// A large accepted margin leaves an idle holder its lease.
-	c := dial(t, at, zklock.ClientOptions{SessionTimeout: 12 * time.Second, Margin: 3 * time.Second})
-	l := lock(t, c.Mutex(newPath(), zklock.Options{}))
-	time.Sleep(9 * time.Second)
-	unlock(t, l)
 	// A later session may be granted less than the first.
 	d, see := dial(t, at, zklock.ClientOptions{SessionTimeout: 4 * time.Second}), raw(t, at)
 	zklock.SetMargin(d, 4*time.Second)

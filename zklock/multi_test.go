@@ -1,7 +1,6 @@
 package zklock_test
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"testing"
@@ -67,23 +66,15 @@ func multiBesideSingle(t *testing.T, at harness.Endpoint) {
 
 func multiPartial(t *testing.T, at harness.Endpoint) {
 	see, path := raw(t, at), newPath()
-	c, d := dial(t, at, zklock.ClientOptions{}), dial(t, at, zklock.ClientOptions{})
-	m := c.Multi([]string{path + "/a", path + "/b", path + "/c"}, zklock.MultiOptions{})
-	last := lock(t, d.Mutex(path+"/c", zklock.Options{}))
+	m := dial(t, at, zklock.ClientOptions{}).Multi([]string{path + "/a", path + "/b", path + "/c"}, zklock.MultiOptions{})
+	last := lock(t, newMutex(t, at, path+"/c"))
 	expectError(t, lockError(t.Context(), m.TryLock), zklock.ErrNotAcquired)
-	ctx, cancel := context.WithTimeout(t.Context(), aWhile)
-	defer cancel()
-	expectError(t, lockError(ctx, m.Lock), context.DeadlineExceeded)
-	for _, name := range []string{"/a", "/b"} {
-		awaitQueue(t, see, path+name, 0)
+	expectExcluded(t, "the multi", m.Lock)
+	for name, n := range map[string]int{"/a": 0, "/b": 0, "/c": 1} {
+		awaitQueue(t, see, path+name, n)
 	}
-	awaitQueue(t, see, path+"/c", 1)
 	unlock(t, last)
-	if l, err := m.TryLock(t.Context()); err != nil {
-		t.Error(err)
-	} else {
-		unlock(t, l)
-	}
+	unlock(t, acquire(t, m.TryLock))
 }
 
 // multiLosesWhileWaiting: a mutex lost while another is awaited is taken again.
@@ -118,8 +109,8 @@ func semaphoreOutOfOrder(t *testing.T, at harness.Endpoint) {
 		if !k.counts {
 			continue
 		}
-		see, path := raw(t, at), newPath()
-		lock := func() taker { return k.open(dial(t, at, zklock.ClientOptions{}), path, 3, zklock.Options{}).Lock }
+		s := &stage{at: at, see: raw(t, at), path: newPath()}
+		lock := func() taker { return k.open(dial(t, at, zklock.ClientOptions{}), s.path, 3, zklock.Options{}).Lock }
 		held := []*zklock.Lease{acquire(t, lock()), acquire(t, lock()), acquire(t, lock())}
 		var waiters []<-chan result
 		for range 5 {
@@ -135,7 +126,7 @@ func semaphoreOutOfOrder(t *testing.T, at harness.Endpoint) {
 		for _, l := range held {
 			unlock(t, l)
 		}
-		(&stage{at: at, see: see, path: path}).deserted(t)
+		s.deserted(t)
 	}
 }
 
@@ -143,25 +134,24 @@ func semaphoreWakesOne(t *testing.T, at harness.Endpoint) {
 	path := newPath()
 	holder := dial(t, at, zklock.ClientOptions{}).Semaphore(path, 2, zklock.Options{})
 	a, b := acquire(t, holder.Lock), acquire(t, holder.Lock)
-	var clients []*zklock.Client
-	var waiters []<-chan result
-	for range 5 {
-		c := dial(t, at, zklock.ClientOptions{})
-		clients = append(clients, c)
-		waiters = append(waiters, behind(t.Context(), c.Semaphore(path, 2, zklock.Options{}).Lock))
+	var clients [5]*zklock.Client
+	var waiters [5]<-chan result
+	for i := range clients {
+		clients[i] = dial(t, at, zklock.ClientOptions{})
+		waiters[i] = behind(t.Context(), clients[i].Semaphore(path, 2, zklock.Options{}).Lock)
 	}
-	var before []harness.Counts
-	for _, c := range clients {
-		before = append(before, counts(c))
+	var before [5]harness.Counts
+	for i, c := range clients {
+		before[i] = counts(c)
 	}
 	unlock(t, b)
-	first := awaitLease(t, waiters[0])
+	next := awaitLease(t, waiters[0])
 	expectWaiting(t, waiters[1])
 	for i, want := range []uint64{1, 1, 0, 0, 0} {
 		expectEqual(t, fmt.Sprintf("events of the release for waiter %d", i), counts(clients[i]).Sub(before[i]).Notifications, want)
 	}
 	unlock(t, a)
-	unlock(t, first)
+	unlock(t, next)
 	for _, w := range waiters[1:] {
 		unlock(t, awaitLease(t, w))
 	}
@@ -171,17 +161,13 @@ func semaphoreWakesOne(t *testing.T, at harness.Endpoint) {
 func semaphoreMarkFirst(t *testing.T, at harness.Endpoint) {
 	c, see, path := dial(t, at, zklock.ClientOptions{}), raw(t, at), newPath()
 	unlock(t, acquire(t, c.Semaphore(path, 1, zklock.Options{}).Lock)) // makes the parents
-	for _, test := range []struct {
-		data []byte
-		want bool
-	}{{nil, true}, {zklock.HeldMark, false}, {[]byte("something else"), true}} {
-		node := path + "/" + string(test.data) + "x"
-		createNode(t, see, node, test.data, zk.FlagEphemeral)
-		if have, err := zklock.WatchesWaiter(c, node); have != test.want || err != nil {
-			t.Errorf("a ticket with %q is waited for: %t, %v, want %t", test.data, have, err, test.want)
+	for data, want := range map[string]bool{"": true, string(zklock.HeldMark): false, "something else": true} {
+		node := createNode(t, see, path+"/"+data+"x", []byte(data), zk.FlagEphemeral)
+		if waits, err := zklock.WatchesWaiter(c, node); waits != want || err != nil {
+			t.Errorf("a ticket with %q is waited for: %t, %v, want %t", data, waits, err, want)
 		}
 	}
-	if have, err := zklock.WatchesWaiter(c, path+"/gone"); have || err != nil {
-		t.Errorf("a ticket that is gone is waited for: %t, %v", have, err)
+	if waits, err := zklock.WatchesWaiter(c, path+"/gone"); waits || err != nil {
+		t.Errorf("a ticket that is gone is waited for: %t, %v", waits, err)
 	}
 }

@@ -27,7 +27,6 @@ func TestPlain(t *testing.T) {
 		{"last turn, not watched", func(t *testing.T, at harness.Endpoint) { plainLastTurn(t, at, 1) }},
 		{"two tickets of a client", plainTwo},
 		{"name in use", plainNameInUse},
-		{"unsealed", plainUnsealed},
 	})
 }
 
@@ -60,6 +59,16 @@ func name(l *zklock.Lease) string {
 	return node[strings.LastIndexByte(node, '/')+1:]
 }
 
+// lockAs requires that the ticket has this name, which has no unique part.
+func lockAs(t *testing.T, m *zklock.Mutex, want string) *zklock.Lease {
+	t.Helper()
+	l := lock(t, m)
+	if name(l) != want || !strings.HasPrefix(want, "lock-") {
+		t.Fatalf("the test shows nothing: ticket %s, want %s", name(l), want)
+	}
+	return l
+}
+
 func expectSoleHolder(t *testing.T, see *wirezk.Conn, path string, l *zklock.Lease) {
 	t.Helper()
 	if names := queue(t, see, path); len(names) != 1 || names[0] != name(l) || l.Err() != nil {
@@ -77,16 +86,17 @@ func plainList(t *testing.T, at harness.Endpoint, breaks bool) {
 	c := dial(t, p.at, zklock.ClientOptions{})
 	lock(t, mutex())
 	waits := waiting(t, t.Context(), c.Mutex(path, zklock.Options{}), see, 2)
+	was := queue(t, see, path)
 	if breaks {
 		p.disconnect()
 	} else {
 		p.Partition(true)
 	}
 	recreateNode(t, see, path, 0)
-	head := lock(t, mutex())
+	head := lockAs(t, mutex(), was[0])
 	next := waiting(t, t.Context(), mutex(), see, 2)
-	if names := queue(t, see, path); names[0] != "lock-0000000000" || names[1] != "lock-0000000001" {
-		t.Fatalf("the test shows nothing: the queue is %q", names)
+	if names := queue(t, see, path); !slices.Equal(names, was) {
+		t.Fatalf("the test shows nothing: the queue is %q, was %q", names, was)
 	}
 	p.Partition(false)
 	p.Refuse(false)
@@ -102,16 +112,12 @@ func plainAhead(t *testing.T, at harness.Endpoint) {
 	m, n := c.Mutex(path, zklock.Options{}), d.Mutex(path, zklock.Options{})
 	byName(t, see, m, n)
 	head := lock(t, n)
-	var others [2]*zklock.Mutex
-	for i := range others {
-		others[i] = newMutex(t, at, path)
-	}
+	others := []*zklock.Mutex{newMutex(t, at, path), newMutex(t, at, path)}
 	var second *zklock.Lease
 	third := make(chan (<-chan result), 1)
 	zklock.StallOnce(c, zklock.TicketMade, func() {
 		recreateNode(t, see, path, numberOf(t, head))
-		second = lock(t, others[0])
-		expectEqual(t, "without which the test shows nothing: ticket", name(second), name(head))
+		second = lockAs(t, others[0], name(head))
 		third <- waiting(t, t.Context(), others[1], see, 2)
 	})
 	waits := behind(t.Context(), m.Lock)
@@ -157,10 +163,7 @@ func plainLastTurn(t *testing.T, at harness.Endpoint, turns int) {
 		unlock(t, l)
 	}
 	recreateNode(t, see, path, numberOf(t, l))
-	head := lock(t, newMutex(t, at, path))
-	if name(head) != name(l) {
-		t.Fatalf("the test shows nothing: tickets %s and %s", name(head), name(l))
-	}
+	head := lockAs(t, newMutex(t, at, path), name(l))
 	next := waiting(t, t.Context(), m, see, 2)
 	handOver(t, head, next)
 }
@@ -195,52 +198,21 @@ func plainNameInUse(t *testing.T, at harness.Endpoint) {
 	unlock(t, l)
 }
 
-func plainUnsealed(t *testing.T, at harness.Endpoint) {
-	c := dial(t, at, zklock.ClientOptions{})
-	zklock.Unseal(c)
-	m := c.Mutex(newPath(), zklock.Options{})
-	for range 3 {
-		l := lock(t, m)
-		if !strings.HasPrefix(name(l), "_c_") {
-			t.Errorf("ticket %s is not sealed", name(l))
-		}
-		unlock(t, l)
-	}
-}
-
 // TestPlainCost checks the cost of zk-handoff if the ticket ahead has another number.
 func TestPlainCost(t *testing.T) {
 	t.Parallel()
 	tests := []serverTest{
-		{"the lock's node is written to", costOfWrites},
 		{"create lost behind many", func(t *testing.T, at harness.Endpoint) { costOfLostCreate(t, at, faultproxy.LoseRequest) }},
 		{"reply to create lost behind many", func(t *testing.T, at harness.Endpoint) { costOfLostCreate(t, at, faultproxy.LoseReply) }},
 	}
 	for _, k := range kinds {
 		if slices.Contains([]string{"mutex", "owner", "writer", "semaphore"}, k.name) {
 			tests = append(tests, serverTest{"many waiters of a client, " + k.name, func(t *testing.T, at harness.Endpoint) {
-				costOfManyWaiters(t, at, func(c *zklock.Client, path string) taker { return k.open(c, path, 2, zklock.Options{}).Lock })
+				costOfManyWaiters(t, at, k)
 			}})
 		}
 	}
 	atOnce(t, endpoint(t), tests)
-}
-
-func costOfWrites(t *testing.T, at harness.Endpoint) {
-	see, c := raw(t, at), dial(t, at, zklock.ClientOptions{})
-	m := c.Mutex(newPath(), zklock.Options{})
-	for range 3 {
-		unlock(t, lock(t, m))
-	}
-	for range 3 {
-		setData(t, see, m.Path(), []byte("config"))
-		for _, want := range []uint64{3, 2, 2} {
-			expectEqual(t, "requests of an acquisition", cost(func() { unlock(t, lock(t, m)) }, c).Requests, want)
-		}
-	}
-	if data, stat, err := see.Get(m.Path()); err != nil || string(data) != "config" || stat.Version != 3 {
-		t.Errorf("the node has %q, %+v, %v", data, stat, err)
-	}
 }
 
 // costOfLostCreate: a search for a ticket costs no request per waiter ahead, except later ones.
@@ -255,7 +227,7 @@ func costOfLostCreate(t *testing.T, at harness.Endpoint, do faultproxy.Action) {
 		}
 	}
 	come(ahead)
-	unlock(t, lock(t, c.Mutex(newPath(), zklock.Options{}))) // it has an identity, and has seen a zxid
+	haveIdentity(t, c) // it has an identity, and has seen a zxid
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	before := p.Seen("getData")
@@ -276,21 +248,21 @@ func costOfLostCreate(t *testing.T, at harness.Endpoint, do faultproxy.Action) {
 	awaitQueue(t, see, path, ahead+late)
 }
 
-func costOfManyWaiters(t *testing.T, at harness.Endpoint, open func(*zklock.Client, string) taker) {
+func costOfManyWaiters(t *testing.T, at harness.Endpoint, k kind) {
 	const waiters = 60
 	p, see, path := newProxy(t, at), raw(t, at), newPath()
 	c := dial(t, p.at, zklock.ClientOptions{})
-	unlock(t, lock(t, c.Mutex(newPath(), zklock.Options{}))) // it has an identity
+	haveIdentity(t, c) // it has an identity
 	var ahead []<-chan result
 	for range 2 { // the permits of a semaphore
-		ahead = append(ahead, behind(t.Context(), open(dial(t, at, zklock.ClientOptions{}), path)))
+		ahead = append(ahead, behind(t.Context(), k.open(dial(t, at, zklock.ClientOptions{}), path, 2, zklock.Options{}).Lock))
 	}
 	p.Delay(faultproxy.Reply, 100*time.Millisecond)
 	before := p.Seen("getChildren2")
 	ctx, cancel := context.WithCancel(t.Context())
 	var wg sync.WaitGroup
 	for range waiters {
-		wg.Go(func() { open(c, path)(ctx) })
+		wg.Go(func() { k.open(c, path, 2, zklock.Options{}).Lock(ctx) })
 	}
 	awaitQueue(t, see, path, waiters+2)
 	awaitQuiet(t, 2*aWhile, c)

@@ -8,13 +8,11 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/go-zookeeper/zk"
 
 	"locklab/harness"
 	"locklab/internal/backend"
-	wirezk "locklab/internal/wire/zookeeper"
 	"locklab/zklock"
 )
 
@@ -71,32 +69,18 @@ func endOfNumbers(t *testing.T, s *stage) {
 	expectEqual(t, "acquisitions", r.acquisitions.Load(), 12)
 }
 
-func sequential(t *testing.T, see *wirezk.Conn, path string) string {
-	t.Helper()
-	node := createNode(t, see, path+"/_c_0123456789abcdef-lock-", nil, zk.FlagEphemeralSequential)
-	return node
-}
-
 // refusesNumbers: no ticket is granted near the end; then the node is recreated.
 func refusesNumbers(t *testing.T, at harness.Endpoint) {
 	const path = "/end/refused"
-	see := raw(t, at)
-	other := sequential(t, see, path)
-	m := newMutex(t, at, path)
+	see, m := raw(t, at), newMutex(t, at, path)
+	other := createNode(t, see, path+"/_c_0123456789abcdef-lock-", nil, zk.FlagEphemeralSequential)
 	expectError(t, lockError(t.Context(), m.TryLock), zklock.ErrExhausted, zklock.ErrNotAcquired)
-	refuse := func(limit time.Duration) error {
-		ctx, cancel := context.WithTimeout(t.Context(), limit)
+	eventually(t, "Lock is refused", func() bool { // its time may end before the server has answered
+		ctx, cancel := context.WithTimeout(t.Context(), aWhile)
 		defer cancel()
-		_, err := m.Lock(ctx)
-		return err
-	}
-	err := refuse(aWhile)
-	for limit := 2 * aWhile; limit < patience && !errors.Is(err, zklock.ErrExhausted); limit *= 2 {
-		err = refuse(limit) // the time was over before the server answered
-	}
-	if !errors.Is(err, zklock.ErrExhausted) || !errors.Is(err, zklock.ErrNotAcquired) || !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("Lock = %v, want ErrExhausted, ErrNotAcquired and DeadlineExceeded", err)
-	}
+		err := lockError(ctx, m.Lock)
+		return errors.Is(err, zklock.ErrExhausted) && errors.Is(err, zklock.ErrNotAcquired) && errors.Is(err, context.DeadlineExceeded)
+	})
 	waits := behind(t.Context(), m.Lock)
 	expectWaiting(t, waits)
 	awaitQueue(t, see, path, 1)
@@ -141,26 +125,24 @@ func renewsEarly(t *testing.T, at harness.Endpoint) {
 	setACL(t, see, path, want)
 	c := dial(t, at, zklock.ClientOptions{Username: user, Password: password, ACL: zk.WorldACL(zk.PermAll)})
 	m := c.Mutex(path, zklock.Options{})
-	l := lock(t, m)
-	if !strings.HasSuffix(zklock.Node(l), fmt.Sprint(halfUsed)) {
-		t.Fatalf("the test shows nothing: ticket %s", zklock.Node(l))
+	takeNumbered := func(want string) {
+		l := lock(t, m)
+		if !strings.HasSuffix(zklock.Node(l), want) {
+			t.Fatalf("ticket %s, want number %s", zklock.Node(l), want)
+		}
+		unlock(t, l)
 	}
-	unlock(t, l)
-	made := func() *zk.Stat {
+	takeNumbered(fmt.Sprint(halfUsed))
+	eventually(t, "the node is made again", func() bool {
 		data, stat, err := see.Get(path)
 		if err != nil || string(data) != "data" {
 			t.Fatalf("the node of the lock has %q (%v)", data, err)
 		}
-		return stat
-	}
-	eventually(t, "the node is made again", func() bool { return made().Czxid != 0 })
+		return stat.Czxid != 0
+	})
 	got, _, err := see.GetACL(path)
 	if err != nil || len(got) != 2 || got[0].Scheme != want[0].Scheme || got[1] != want[1] {
 		t.Errorf("the ACL is %v, %v, want %v", got, err, want)
 	}
-	l = lock(t, m)
-	if !strings.HasSuffix(zklock.Node(l), "-0000000000") {
-		t.Errorf("ticket %s, want the first", zklock.Node(l))
-	}
-	unlock(t, l)
+	takeNumbered("-0000000000")
 }

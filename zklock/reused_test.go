@@ -3,14 +3,11 @@ package zklock_test
 import (
 	"context"
 	"errors"
-	"strings"
+	"fmt"
 	"testing"
 	"time"
 
-	"github.com/go-zookeeper/zk"
-
 	"locklab/harness"
-	"locklab/internal/backend"
 	wirezk "locklab/internal/wire/zookeeper"
 	"locklab/zklock"
 )
@@ -18,158 +15,98 @@ import (
 // TestReusedNames: while a client is cut off, its ticket and node are replaced by others of
 // the same name. It gets a correct result, and the other keeps the lock.
 func TestReusedNames(t *testing.T) {
-	t.Setenv("JAVA_TOOL_OPTIONS", "-Dznode.container.checkIntervalMs=100")
-	at := startServer(t, backend.EnsembleOptions{})
+	t.Parallel()
 	var tests []serverTest
-	for _, how := range losses {
-		for _, what := range reusers {
-			tests = append(tests, serverTest{how.name + "/" + what.name, func(t *testing.T, at harness.Endpoint) {
-				reuse(t, at, how, what)
-			}})
+	for _, how := range []loss{
+		{"session expires", time.Second, false, zklock.ErrSessionExpired},
+		{"deleteall", 0, false, zklock.ErrLost},
+		{"deleteall, on the same connection", 0, true, zklock.ErrLost},
+	} {
+		for name, do := range map[string]func(*testing.T, *reused) (connected, released func()){
+			"Unlock": reusedUnlock, "guard": reusedGuard, "cancel": reusedCancel, "Lock again": reusedLock,
+		} {
+			tests = append(tests, serverTest{how.name + "/" + name, func(t *testing.T, at harness.Endpoint) { reuseName(t, at, how, name == "cancel", do) }})
 		}
 	}
-	atOnce(t, at, tests)
+	atOnce(t, endpoint(t), tests)
 }
 
 type loss struct {
 	name    string
 	session time.Duration // of the client whose ticket is lost; 0 is the default
 	silent  bool          // it keeps its connection
-	lose    func(t *testing.T, s *reused)
-	data    string // of the recreated node
-	why     error  // the cause of its lease's end
+	why     error         // the cause of its lease's end
 }
 
-var losses = []loss{
-	{"session expires, container reaped", time.Second, false, loseSession, "", zklock.ErrSessionExpired},
-	{"deleteall", 0, false, deleteAll, "", zklock.ErrLost},
-	{"deleteall, on the same connection", 0, true, deleteAll, "", zklock.ErrLost},
-	{"deleteall, made with other data", 0, false, func(t *testing.T, s *reused) {
-		deleteAll(t, s)
-		createNode(t, s.see, s.path, []byte("config"), zk.FlagPersistent)
-	}, "config", zklock.ErrLost},
-}
-
-// A reuser is an action of the first client. do begins it, and returns checks to run when the
-// client is connected again, and when the others have released the lock; nil for none.
-type reuser struct {
-	name  string
-	waits bool // else it holds the lock
-	do    func(t *testing.T, s *reused, why error) (connected, released func())
-}
-
-var reusers = []reuser{
-	{"Unlock", false, reusedUnlock},
-	{"guard", false, reusedGuard},
-	{"cancel", true, reusedCancel},
-	{"Lock again", false, reusedLock},
-}
-
-// A reused is a lock whose numbers have restarted.
+// A reused is a lock whose numbers have restarted while its first client was cut off.
 type reused struct {
-	see    *wirezk.Conn
-	path   string
-	p      *proxy // of the first client
-	c      *zklock.Client
-	m      *zklock.Mutex
-	ticket string // path of the first client's, and of the other's
+	loss
+	see  *wirezk.Conn
+	path string
+	m    *zklock.Mutex // of the first client, which holds the lock or waits for it
 
-	first  *zklock.Lease // or
+	first  *zklock.Lease
 	waits  <-chan result
 	cancel context.CancelFunc
-
-	ahead *zklock.Lease // of the waiter, before
 }
 
-func reuse(t *testing.T, at harness.Endpoint, how loss, what reuser) {
-	o := zklock.Options{Container: how.session != 0}
-	s := &reused{see: raw(t, at), path: newPath(), p: newProxy(t, at)}
-	mutex := func() *zklock.Mutex { return dial(t, at, zklock.ClientOptions{}).Mutex(s.path, o) }
-	s.c = dial(t, s.p.at, zklock.ClientOptions{SessionTimeout: how.session})
-	zklock.SetMargin(s.c, -time.Hour) // its clock does not end leases
-	s.m = s.c.Mutex(s.path, o)
-	ctx, cancel := context.WithCancel(t.Context())
-	s.cancel = cancel
-	if what.waits {
-		s.ahead = lock(t, mutex())
+// reuseName lets the first client do something in between. do returns the checks for the times
+// when that is connected again, and when the others have released the lock.
+func reuseName(t *testing.T, at harness.Endpoint, how loss, waits bool, do func(*testing.T, *reused) (connected, released func())) {
+	s, p := &reused{loss: how, see: raw(t, at), path: newPath()}, newProxy(t, at)
+	c := dial(t, p.at, zklock.ClientOptions{SessionTimeout: how.session})
+	zklock.SetMargin(c, -time.Hour) // its clock does not end leases
+	s.m = c.Mutex(s.path, zklock.Options{})
+	var ctx context.Context
+	ctx, s.cancel = context.WithCancel(t.Context())
+	if waits {
+		lock(t, newMutex(t, at, s.path))
 		s.waits = waiting(t, ctx, s.m, s.see, 2)
 	} else {
 		s.first = lock(t, s.m)
 	}
-	names := queue(t, s.see, s.path)
-	s.ticket = s.path + "/" + names[len(names)-1]
+	was := queue(t, s.see, s.path)
+	mine := len(was) - 1
 	if how.silent {
-		s.p.Partition(true)
+		p.Partition(true)
 	} else {
-		s.p.disconnect()
+		p.disconnect()
 	}
-	how.lose(t, s)
+	if how.session > 0 {
+		awaitQueue(t, s.see, s.path, mine)
+	}
+	recreateNode(t, s.see, s.path, 0)
 
-	other := lock(t, mutex())
-	var next <-chan result
-	if what.waits {
-		next = waiting(t, t.Context(), mutex(), s.see, 2)
+	others := []<-chan result{begins(t.Context(), newMutex(t, at, s.path).Lock)}
+	other := awaitLease(t, others[0])
+	if waits {
+		others = append(others, waiting(t, t.Context(), newMutex(t, at, s.path), s.see, 2))
 	}
-	data, stat, err := s.see.Get(s.ticket)
-	if err != nil || !strings.Contains(s.ticket, "/lock-") {
-		t.Fatalf("the test shows nothing: no other has %s: %v", s.ticket, err)
-	}
-	connected, released := what.do(t, s, how.why)
+	before := stateOf(t, s.see, s.path+"/"+was[mine]) // a ticket of another now
+	connected, released := do(t, s)
 	time.Sleep(aWhile / 4) // its requests wait for a connection
-	s.p.Partition(false)
-	s.p.Refuse(false)
-	if connected != nil {
-		connected()
-	}
-	unlock(t, lock(t, s.c.Mutex(newPath(), o))) // all pending requests have been sent
+	p.Partition(false)
+	p.Refuse(false)
+	connected()
+	haveIdentity(t, c) // all pending requests have been sent
 
-	now, is, err := s.see.Get(s.ticket)
-	if err != nil || string(now) != string(data) || is.Czxid != stat.Czxid || is.Version != 0 {
-		t.Errorf("the other's ticket was %q, %+v, and is %q, %+v, %v", data, stat, now, is, err)
+	expectEqual(t, "the other's ticket", stateOf(t, s.see, s.path+"/"+was[mine]), before)
+	if err := other.Err(); err != nil || !zklock.Sealed(c) {
+		t.Errorf("the other's Err = %v; the client takes the other's ticket for its own that is closed to it: %t", err, !zklock.Sealed(c))
 	}
-	if !zklock.Sealed(s.c) {
-		t.Error("the client takes the ticket of another for its own that is closed to it")
-	}
-	if err := other.Err(); err != nil {
-		t.Errorf("the other has lost the lock: %v", err)
-	}
-	if is, stat, err := s.see.Get(s.path); err != nil || string(is) != how.data || stat.Version != 0 {
-		t.Errorf("the node of the lock has %q, version %d, %v, want %q", is, stat.Version, err, how.data)
-	}
-	unlock(t, other)
-	if next != nil {
-		unlock(t, awaitLease(t, next))
-	}
-	if released != nil {
-		released()
-	}
+	handOver(t, other, others[1:]...)
+	released()
 	awaitQueue(t, s.see, s.path, 0)
 }
 
-// loseSession lets the first client's session end, and the server remove the empty container.
-func loseSession(t *testing.T, s *reused) {
-	if s.ahead != nil {
-		unlock(t, s.ahead)
-	}
-	eventually(t, "the container is reaped", func() bool {
-		there, _, err := s.see.Exists(s.path)
-		return err == nil && !there
-	})
-}
-
-func deleteAll(t *testing.T, s *reused) {
-	for _, name := range queue(t, s.see, s.path) {
-		deleteNode(t, s.see, s.path+"/"+name)
-	}
-	deleteNode(t, s.see, s.path)
-}
-
-func (s *reused) over(t *testing.T, why error) {
+func stateOf(t *testing.T, see *wirezk.Conn, node string) string {
 	t.Helper()
-	expectError(t, awaitEnd(t, s.first), why, zklock.ErrLost)
+	data, stat, err := see.Get(node)
+	requireNoError(t, err)
+	return fmt.Sprintf("%s, czxid %d, version %d", data, stat.Czxid, stat.Version)
 }
 
-func reusedUnlock(t *testing.T, s *reused, why error) (connected, released func()) {
+func reusedUnlock(t *testing.T, s *reused) (connected, released func()) {
 	done := make(chan error, 1)
 	go func() { done <- s.first.Unlock(t.Context()) }()
 	return func() {
@@ -177,31 +114,31 @@ func reusedUnlock(t *testing.T, s *reused, why error) (connected, released func(
 		if err := <-done; !errors.Is(err, zklock.ErrNotHeld) && !errors.Is(err, zklock.ErrUnanswered) {
 			t.Errorf("Unlock = %v, want ErrNotHeld", err)
 		}
-		eventually(t, "the lease is lost", func() bool { return errors.Is(s.first.Err(), why) })
-	}, nil
+		eventually(t, "the lease is lost", func() bool { return errors.Is(s.first.Err(), s.why) })
+	}, func() {}
 }
 
-func reusedGuard(t *testing.T, s *reused, why error) (connected, released func()) {
+func reusedGuard(t *testing.T, s *reused) (connected, released func()) {
 	return func() {
-		s.over(t, why)
+		expectError(t, awaitEnd(t, s.first), s.why, zklock.ErrLost)
 		expectLost(t, s.first)
-	}, nil
+	}, func() {}
 }
 
-func reusedCancel(t *testing.T, s *reused, _ error) (connected, released func()) {
+func reusedCancel(t *testing.T, s *reused) (connected, released func()) {
 	s.cancel()
 	expectError(t, (<-s.waits).err, context.Canceled)
-	return nil, nil
+	return func() {}, func() {}
 }
 
-func reusedLock(t *testing.T, s *reused, why error) (connected, released func()) {
+func reusedLock(t *testing.T, s *reused) (connected, released func()) {
 	again := behind(t.Context(), s.m.Lock)
 	return func() {
 			awaitQueue(t, s.see, s.path, 2)
 			expectWaiting(t, again)
 			expectError(t, lockError(t.Context(), s.m.TryLock), zklock.ErrNotAcquired)
 			expectError(t, s.first.Unlock(t.Context()), zklock.ErrNotHeld)
-			s.over(t, why)
+			expectError(t, awaitEnd(t, s.first), s.why, zklock.ErrLost)
 			expectWaiting(t, again)
 		}, func() {
 			l := awaitLease(t, again)

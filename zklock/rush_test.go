@@ -3,7 +3,6 @@ package zklock_test
 import (
 	"context"
 	"errors"
-	"flag"
 	"math/rand/v2"
 	"sync"
 	"sync/atomic"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
+	"locklab/harness"
 	"locklab/internal/leaktest"
 	wirezk "locklab/internal/wire/zookeeper"
 	"locklab/zklock"
@@ -52,15 +52,14 @@ func storm(t *testing.T, s *stage, takers func(c *zklock.Client, i int) []taker)
 		}
 	}
 	wg.Wait()
-	t.Logf("%d acquisitions, %d waits given up", r.acquisitions.Load(), r.refusals.Load())
 }
 
-// A rush checks that visits of several goroutines exclude each other, except readers, and that tokens rise.
+// A rush checks that visits of several goroutines exclude each other, and that tokens rise.
 type rush struct {
-	acquisitions, refusals atomic.Int64
-	mu                     sync.Mutex
-	readers, writers       int    // inside
-	greatest, wrote        uint64 // tokens, of all and of writers
+	acquisitions atomic.Int64
+	mu           sync.Mutex
+	inside       int
+	greatest     uint64 // token
 }
 
 // visit takes the lock for a moment, and reports whether it got it before ctx ended. If replies
@@ -68,39 +67,35 @@ type rush struct {
 func (r *rush) visit(t *testing.T, ctx context.Context, f taker, lossy bool) bool {
 	l, err := f(ctx)
 	if err != nil {
-		if r.refusals.Add(1); !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, zklock.ErrNotAcquired) {
+		if !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, zklock.ErrNotAcquired) {
 			t.Errorf("Lock = %v", err)
 		}
 		return false
 	}
-	r.stay(t, l.Token(), true, func() bool { return l.Err() == nil })
+	r.stay(t, l.Token(), func() bool { return l.Err() == nil })
 	if err := l.Unlock(ctx); l.Err() == nil || err != nil && !lossy {
 		t.Errorf("Unlock = %v, and then Err = %v", err, l.Err())
 	}
 	return true
 }
 
-// stay visits the resource with a token, 0 for none, to write or to read.
-func (r *rush) stay(t *testing.T, token uint64, writes bool, held func() bool) {
+// stay visits the resource with a token, 0 for none.
+func (r *rush) stay(t *testing.T, token uint64, held func() bool) {
 	r.acquisitions.Add(1)
 	r.mu.Lock()
-	if (r.writers > 0 || writes && r.readers > 0) && held() {
-		t.Errorf("%d writers and %d readers are inside, and one more, a writer: %t", r.writers, r.readers, writes)
+	if r.inside > 0 && held() {
+		t.Errorf("%d are inside, and one more", r.inside)
 	}
-	if token > 0 && (token < r.wrote || writes && token <= r.greatest) {
-		t.Errorf("token %d of a writer, %t, after %d, of a writer after %d", token, writes, r.greatest, r.wrote)
+	if token > 0 && token <= r.greatest {
+		t.Errorf("token %d after %d", token, r.greatest)
 	}
 	r.greatest = max(r.greatest, token)
-	inside := &r.readers
-	if writes {
-		inside, r.wrote = &r.writers, max(r.wrote, token)
-	}
-	*inside++
+	r.inside++
 	r.mu.Unlock()
 	time.Sleep(rand.N(2 * time.Millisecond))
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	*inside--
+	r.inside--
 }
 
 // TestTokens lets clients, and zk.Lock, wait, give up, try and die on one path, whose node
@@ -110,22 +105,61 @@ func TestTokens(t *testing.T) {
 	t.Parallel()
 	at := endpoint(t)
 	leaktest.Own(t)
-	see, path := raw(t, at), newPath()
-	var r rush
-	var foreign, removals atomic.Int64
+	p := &tokenPath{at: at, see: raw(t, at), path: newPath()}
+	unsealed := dial(t, at, zklock.ClientOptions{})
+	zklock.Unseal(unsealed)
 	var visits sync.RWMutex // held to keep visitors away
 	end := time.Now().Add(4 * time.Second)
-	visit := func(m *zklock.Mutex) {
+	var wg sync.WaitGroup
+	for _, visit := range []func(*testing.T){
+		p.visitor(newMutex(t, at, p.path)), p.visitor(unsealed.Mutex(p.path, zklock.Options{})), p.visitAndDie, p.visitAndDie, p.visitByOther,
+	} {
+		wg.Go(func() {
+			for ; time.Now().Before(end); time.Sleep(rand.N(5 * time.Millisecond)) {
+				func() {
+					visits.RLock()
+					defer visits.RUnlock()
+					visit(t)
+				}()
+			}
+		})
+	}
+	removals := 0
+	for i := 0; time.Now().Before(end); i++ {
+		if i%50 == 0 {
+			visits.Lock()
+		}
+		if p.see.Delete(p.path, -1) == nil { // numbers restart
+			removals++
+		}
+		if i%50 == 0 {
+			visits.Unlock()
+		}
+		time.Sleep(rand.N(2 * time.Millisecond))
+	}
+	wg.Wait()
+	if removals == 0 || p.foreign.Load() == 0 {
+		t.Errorf("the test shows little: the node was removed %d times, and zk.Lock held %d times", removals, p.foreign.Load())
+	}
+}
+
+type tokenPath struct {
+	rush
+	at      harness.Endpoint
+	see     *wirezk.Conn
+	path    string
+	foreign atomic.Int64 // visits of zk.Lock
+}
+
+func (p *tokenPath) visitor(m *zklock.Mutex) func(*testing.T) {
+	return func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), rand.N(20*time.Millisecond))
 		defer cancel()
-		take := m.Lock
-		if rand.IntN(4) == 0 {
-			take = m.TryLock
-		}
-		r.visit(t, ctx, func(ctx context.Context) (*zklock.Lease, error) {
-			l, err := take(ctx)
+		f := []taker{m.Lock, m.Lock, m.Lock, m.TryLock}[rand.IntN(4)]
+		p.visit(t, ctx, func(ctx context.Context) (*zklock.Lease, error) {
+			l, err := f(ctx)
 			if err == nil {
-				there, stat, failed := see.Exists(zklock.Node(l))
+				there, stat, failed := p.see.Exists(zklock.Node(l))
 				if failed != nil || !there || l.Token() != uint64(stat.Czxid) {
 					t.Errorf("token %d; its ticket: %t, %+v, %v", l.Token(), there, stat, failed)
 				}
@@ -133,129 +167,29 @@ func TestTokens(t *testing.T) {
 			return l, err
 		}, false)
 	}
-	unsealed := dial(t, at, zklock.ClientOptions{})
-	zklock.Unseal(unsealed)
-	living := func(m *zklock.Mutex) func() { return func() { visit(m) } }
-	reentrant := dial(t, at, zklock.ClientOptions{}).Reentrant(path, zklock.Options{}).Owner()
-	owner := func() { // its tokens are not comparable with a Mutex's
-		ctx, cancel := context.WithTimeout(t.Context(), rand.N(20*time.Millisecond))
-		defer cancel()
-		if l, err := reentrant.Lock(ctx); err == nil {
-			r.stay(t, 0, true, func() bool { return l.Err() == nil })
-			unlock(t, l)
-		}
-	}
-	mortal := func() { // its session ends with a ticket that holds or waits
-		c := dial(t, at, zklock.ClientOptions{})
-		defer c.Close()
-		m := c.Mutex(path, zklock.Options{})
-		visit(m)
-		go func() { m.Lock(t.Context()) }() // Close ends it
-		time.Sleep(rand.N(3 * time.Millisecond))
-	}
-	other := func() { // cannot give up, and fails without its parent
-		c, err := wirezk.Connect(t.Context(), at, wirezk.Options{})
-		if err != nil {
-			t.Error(err)
-			return
-		}
-		defer c.Close()
-		l := zk.NewLock(c.Conn.Conn, path, zk.WorldACL(zk.PermAll))
-		for range 10 {
-			if l.Lock() != nil {
-				return
-			}
-			foreign.Add(1)
-			r.stay(t, 0, true, func() bool { return true })
-			if err := l.Unlock(); err != nil {
-				t.Error(err)
-			}
-		}
-	}
-	var wg sync.WaitGroup
-	for _, visitor := range []func(){living(newMutex(t, at, path)), living(unsealed.Mutex(path, zklock.Options{})), owner, mortal, mortal, other} {
-		wg.Go(func() {
-			for time.Now().Before(end) {
-				visits.RLock()
-				visitor()
-				visits.RUnlock()
-				time.Sleep(rand.N(5 * time.Millisecond))
-			}
-		})
-	}
-	for time.Now().Before(end) {
-		visits.Lock()
-		if see.Delete(path, -1) == nil { // numbers restart
-			removals.Add(1)
-		}
-		visits.Unlock()
-		for range 50 {
-			if see.Delete(path, -1) == nil {
-				removals.Add(1)
-			}
-			time.Sleep(rand.N(2 * time.Millisecond))
-		}
-	}
-	wg.Wait()
-	t.Logf("%d holders, %d of them without a token; the node of the lock was removed %d times", r.acquisitions.Load(), foreign.Load(), removals.Load())
-	if removals.Load() == 0 || foreign.Load() == 0 {
-		t.Error("the test shows little")
-	}
 }
 
-// seedHold scales TestSeed50: holds last one to two of it, 100ms in source article 004.
-var seedHold = flag.Duration("seed-hold", 2*time.Millisecond, "least time that a holder of TestSeed50 stays")
+// visitAndDie ends its session with a ticket that holds or waits.
+func (p *tokenPath) visitAndDie(t *testing.T) {
+	c := dial(t, p.at, zklock.ClientOptions{})
+	defer c.Close()
+	m := c.Mutex(p.path, zklock.Options{})
+	p.visitor(m)(t)
+	go func() { m.Lock(t.Context()) }() // Close ends it
+	time.Sleep(rand.N(3 * time.Millisecond))
+}
 
-// TestSeed50 is the test of source article 004, with assertions: 50 goroutines on one session
-// take the lock once each and hold it for 100 to 200 ms. No two hold it at once, all get it in
-// the order in which they queued, and the total time beyond the holds is reported.
-//
-//	go test ./zklock -run TestSeed50 -v -seed-hold 100ms
-func TestSeed50(t *testing.T) {
-	t.Parallel()
-	at := endpoint(t)
-	leaktest.Own(t)
-	c, path := dial(t, at, zklock.ClientOptions{}), newPath()
-	const goroutines = 50
-	ctx, cancel := context.WithTimeout(t.Context(), patience+2*goroutines**seedHold)
-	defer cancel()
-	var inside atomic.Int32
-	var mu sync.Mutex // guards the rest, in case the lock fails
-	var order []int32
-	var tokens []uint64
-	var ideal time.Duration
-	began, before := time.Now(), counts(c)
-	var wg sync.WaitGroup
-	for range goroutines {
-		wg.Go(func() {
-			l, n, err := c.Mutex(path, zklock.Options{}).LockNumbered(ctx)
-			if err != nil {
-				t.Error(err)
-				return
-			}
-			expectEqual(t, "holders", inside.Add(1), 1)
-			hold := *seedHold + rand.N(*seedHold)
-			mu.Lock()
-			order, tokens = append(order, n), append(tokens, l.Token())
-			ideal += hold
-			mu.Unlock()
-			time.Sleep(hold)
-			inside.Add(-1)
-			if err := l.Unlock(ctx); err != nil {
-				t.Error(err)
-			}
-		})
-	}
-	wg.Wait()
-	if len(order) != goroutines {
-		t.Fatalf("%d of %d goroutines had the lock", len(order), goroutines)
-	}
-	for i := 1; i < len(order); i++ {
-		if order[i] <= order[i-1] || tokens[i] <= tokens[i-1] {
-			t.Errorf("in place %d came number %d after %d, with token %d after %d", i, order[i], order[i-1], tokens[i], tokens[i-1])
+// visitByOther uses zk.Lock, which cannot give up, and fails without its parent.
+func (p *tokenPath) visitByOther(t *testing.T) {
+	c := raw(t, p.at)
+	defer c.Close()
+	l := zk.NewLock(c.Conn.Conn, p.path, zk.WorldACL(zk.PermAll))
+	for range 10 {
+		if l.Lock() != nil {
+			return
 		}
+		p.foreign.Add(1)
+		p.stay(t, 0, func() bool { return true })
+		requireNoError(t, l.Unlock())
 	}
-	took, cost := time.Since(began), counts(c).Sub(before)
-	t.Logf("ideal %v, took %v: %v more for each handover; %d requests, %d watch events", ideal.Round(time.Millisecond),
-		took.Round(time.Millisecond), ((took - ideal) / goroutines).Round(time.Microsecond), cost.Requests, cost.Notifications)
 }

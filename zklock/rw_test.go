@@ -3,28 +3,21 @@ package zklock_test
 import (
 	"context"
 	"errors"
-	"math/rand/v2"
-	"sync"
 	"testing"
 	"time"
 
 	"locklab/harness"
+	wirezk "locklab/internal/wire/zookeeper"
+	locks "locklab/lock"
 	"locklab/zklock"
 	"locklab/zklock/lab"
 )
 
 func TestRW(t *testing.T) {
 	runParallel(t, []serverTest{
-		{"requests among readers", rwAmongReaders},
 		{"requests of a reader behind writers", rwBehindWriters},
 		{"a writer hands over", rwHandOver},
-		{"exclusion and tokens", rwExcludes},
-		{"readers share", rwShares},
-		{"the nearest writer cancels", func(t *testing.T, at harness.Endpoint) { nearestWriterLeaves(t, at, false) }},
-		{"the nearest writer dies", func(t *testing.T, at harness.Endpoint) { nearestWriterLeaves(t, at, true) }},
-		{"owner", rwOwner},
-		{"downgrade", rwDowngrade},
-		{"downgrade, a writer next", rwDowngradeHandsOver},
+		{"owner and downgrade", rwOwner},
 		{"downgrade after the write is lost", rwDowngradeLost},
 		{"downgrade while the write ends", rwDowngradeEnds},
 		{"name taken before the look", rwTakenBeforeLook},
@@ -37,164 +30,242 @@ func newRW(t *testing.T, at harness.Endpoint, path string) *zklock.RWMutex {
 	return dial(t, at, zklock.ClientOptions{}).RWMutex(path, zklock.Options{})
 }
 
-// rwExcludes runs readers, writers and owners, some of which give up, by both rules for watches.
-func rwExcludes(t *testing.T, at harness.Endpoint) {
-	const clients, acquisitions = 4, 40
-	for _, open := range watchRules {
-		path := newPath()
-		var r rush
-		var wg sync.WaitGroup
-		for range clients {
-			m := open(dial(t, at, zklock.ClientOptions{}), path)
-			o := m.Owner()
-			for _, worker := range []struct {
-				lock   taker
-				writes bool
-				reads  taker // on, nil if it does not
-			}{{m.Lock, true, nil}, {m.RLock, false, nil}, {m.RLock, false, nil}, {o.Lock, true, o.RLock}} {
-				wg.Go(func() {
-					for k := range acquisitions {
-						ctx, cancel := t.Context(), func() {}
-						if k%4 == 3 {
-							ctx, cancel = context.WithTimeout(ctx, rand.N(10*time.Millisecond))
-						}
-						l, err := worker.lock(ctx)
-						cancel()
-						if err == nil {
-							readOn(t, &r, l, worker.writes, worker.reads)
-						} else if !errors.Is(err, context.DeadlineExceeded) {
-							t.Error(err)
-						}
-					}
-				})
-			}
-		}
-		wg.Wait()
-	}
-}
-
-// readOn visits the resource under a lease and unlocks it, after reading on if reads is not nil.
-func readOn(t *testing.T, r *rush, l *zklock.Lease, writes bool, reads taker) {
-	held := func() bool { return true }
-	r.stay(t, l.Token(), writes, held)
-	if reads != nil {
-		read := acquire(t, reads)
-		unlock(t, l)
-		r.stay(t, read.Token(), false, held)
-		l = read
-	}
-	unlock(t, l)
-}
-
-var watchRules = map[string]func(*zklock.Client, string) *zklock.RWMutex{
-	"nearest": func(c *zklock.Client, path string) *zklock.RWMutex { return c.RWMutex(path, zklock.Options{}) },
-	"first": func(c *zklock.Client, path string) *zklock.RWMutex {
-		return lab.WatchFirst(c.RWMutex(path, zklock.Options{}))
-	},
-}
-
-func rwShares(t *testing.T, at harness.Endpoint) {
-	see, path := raw(t, at), newPath()
-	a, b := newRW(t, at, path), newRW(t, at, path)
-	first, second := acquire(t, a.RLock), acquire(t, b.RLock)
-	writer := behind(t.Context(), b.Lock)
-	awaitQueue(t, see, path, 3)
-	late := behind(t.Context(), a.RLock) // no reader passes a writer
-	unlock(t, second)
-	expectWaiting(t, writer)
-	handOver(t, first, writer, late)
-}
-
-func nearestWriterLeaves(t *testing.T, at harness.Endpoint, dies bool) {
-	see, path := raw(t, at), newPath()
-	a := newRW(t, at, path)
-	client := dial(t, at, zklock.ClientOptions{})
-	b := client.RWMutex(path, zklock.Options{})
-	c := newRW(t, at, path)
-	held := acquire(t, a.Lock)
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	nearest := behind(ctx, b.Lock)
-	reader := behind(t.Context(), c.RLock)
-	if dies {
-		client.Close()
-	} else {
-		cancel()
-	}
-	if r := <-nearest; r.err == nil {
-		t.Fatal("the writer got in")
-	}
-	awaitQueue(t, see, path, 2)
-	handOver(t, held, reader)
-	awaitQueue(t, see, path, 0)
-}
-
-func rwAmongReaders(t *testing.T, at harness.Endpoint) {
-	c, d := dial(t, at, zklock.ClientOptions{}), dial(t, at, zklock.ClientOptions{})
-	m := c.RWMutex(newPath(), zklock.Options{})
-	n := d.RWMutex(m.Path(), zklock.Options{})
-	held := acquire(t, n.RLock)
-	unlock(t, acquire(t, m.RLock)) // has met another
-	for range 10 {
-		expectCost(t, harness.Counts{Requests: 3}, func() { unlock(t, acquire(t, m.RLock)) }, c, d)
-	}
-	unlock(t, held)
-}
-
-// rwHandOver: from a writer's release to the next lock no client sends a request.
+// rwHandOver: from a writer's release to the next lock no client sends a request, and from a
+// reader's release one.
 func rwHandOver(t *testing.T, at harness.Endpoint) {
-	see, path, c := raw(t, at), newPath(), dial(t, at, zklock.ClientOptions{})
-	a := c.RWMutex(path, zklock.Options{})
-	d := dial(t, at, zklock.ClientOptions{})
-	b := d.RWMutex(path, zklock.Options{})
-	e := dial(t, at, zklock.ClientOptions{})
-	r := e.RWMutex(path, zklock.Options{})
+	see, path := raw(t, at), newPath()
+	c, d, e := dial(t, at, zklock.ClientOptions{}), dial(t, at, zklock.ClientOptions{}), dial(t, at, zklock.ClientOptions{})
+	a, b, r := c.RWMutex(path, zklock.Options{}), d.RWMutex(path, zklock.Options{}), e.RWMutex(path, zklock.Options{})
 	head := acquire(t, a.Lock)
-	second := behind(t.Context(), b.Lock)
-	awaitQueue(t, see, path, 2)
-	reader := behind(t.Context(), r.RLock)
-	awaitQueue(t, see, path, 3)
-	expectWaiting(t, reader)
-	for _, next := range []<-chan result{second, reader} {
+	var waits []<-chan result
+	for i, f := range []taker{b.Lock, r.RLock, a.Lock} {
+		waits = append(waits, behind(t.Context(), f))
+		awaitQueue(t, see, path, i+2)
+	}
+	for i, requests := range []uint64{1, 1, 2} {
+		expectWaiting(t, waits[i])
 		var l *zklock.Lease
-		expectCost(t, harness.Counts{Requests: 1, Notifications: 1}, func() { unlock(t, head); l = awaitLease(t, next) }, c, d, e)
+		expectCost(t, harness.Counts{Requests: requests, Notifications: 1}, func() { unlock(t, head); l = awaitLease(t, waits[i]) }, c, d, e)
 		expectRisingTokens(t, head, l)
 		head = l
 	}
-	writer := behind(t.Context(), a.Lock)
-	expectWaiting(t, writer)
-	var last *zklock.Lease
-	expectCost(t, harness.Counts{Requests: 2, Notifications: 1}, func() { unlock(t, head); last = awaitLease(t, writer) }, c, d, e)
-	expectRisingTokens(t, head, last)
-	unlock(t, last)
+	unlock(t, head)
 	awaitQueue(t, see, path, 0)
 }
 
+// rwBehindWriters compares the rule of a RWMutex for watches with Curator's.
 func rwBehindWriters(t *testing.T, at harness.Endpoint) {
-	for rule, want := range map[string]harness.Counts{
-		"nearest": {Requests: 4, Notifications: 1},
-		"first":   {Requests: 9, Notifications: 3},
+	for _, rule := range []struct {
+		open func(*zklock.RWMutex) *zklock.RWMutex
+		want harness.Counts
+	}{
+		{func(m *zklock.RWMutex) *zklock.RWMutex { return m }, harness.Counts{Requests: 4, Notifications: 1}},
+		{lab.WatchFirst, harness.Counts{Requests: 9, Notifications: 3}},
 	} {
 		see, path, c := raw(t, at), newPath(), dial(t, at, zklock.ClientOptions{})
-		m := watchRules[rule](c, path)
-		other := newRW(t, at, path)
-		held := acquire(t, other.RLock)
+		m := rule.open(c.RWMutex(path, zklock.Options{}))
+		held := acquire(t, newRW(t, at, path).RLock)
 		unlock(t, acquire(t, m.RLock)) // has met another
 		unlock(t, held)
 		before := counts(c)
 		var writers []<-chan result
 		for i := range 3 {
-			m := newRW(t, at, path)
-			writers = append(writers, behind(t.Context(), m.Lock))
+			writers = append(writers, behind(t.Context(), newRW(t, at, path).Lock))
 			awaitQueue(t, see, path, i+1)
 		}
 		reader := behind(t.Context(), m.RLock)
-		for _, w := range writers {
-			l := awaitLease(t, w)
-			expectWaiting(t, reader)
-			unlock(t, l)
-		}
-		unlock(t, awaitLease(t, reader))
-		expectEqual(t, "a reader behind three writers costs, by the rule "+rule, counts(c).Sub(before), want)
+		handOver(t, awaitLease(t, writers[0]), writers[1], writers[2], reader)
+		expectEqual(t, "a reader behind three writers costs", counts(c).Sub(before), rule.want)
 	}
+}
+
+func TestReentrant(t *testing.T) {
+	runParallel(t, []serverTest{
+		{"counts", ownerCounts},
+		{"lost", ownerLoses},
+		{"one of its goroutines queues", ownerQueuesOnce},
+	})
+}
+
+func newReentrant(t *testing.T, at harness.Endpoint, path string) *zklock.Reentrant {
+	t.Helper()
+	return dial(t, at, zklock.ClientOptions{}).Reentrant(path, zklock.Options{})
+}
+
+func ownerCounts(t *testing.T, at harness.Endpoint) {
+	path := newPath()
+	m, other := newReentrant(t, at, path), newReentrant(t, at, path)
+	o := m.Owner()
+	var leases []*zklock.Lease
+	for i := range 4 {
+		leases = append(leases, acquire(t, o.TryLock))
+		expectEqual(t, "the token", leases[i].Token(), leases[0].Token())
+		expectEqual(t, "Count", o.Count(), i+1)
+	}
+	next := behind(t.Context(), other.Owner().Lock)
+	for i, k := range []int{0, 2, 3} { // the first is nothing special
+		unlock(t, leases[k])
+		expectError(t, leases[k].Unlock(t.Context()), zklock.ErrNotHeld)
+		expectError(t, leases[k].Err(), zklock.ErrReleased)
+		expectEqual(t, "Count", o.Count(), 3-i)
+	}
+	handOver(t, leases[1], next)
+}
+
+func expectExcluded(t *testing.T, what string, f taker) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), aWhile)
+	defer cancel()
+	if l, err := f(ctx); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("%s gets %v, %v, want that it waits", what, l, err)
+	}
+}
+
+func ownerLoses(t *testing.T, at harness.Endpoint) {
+	p := newProxy(t, at)
+	c := dial(t, p.at, zklock.ClientOptions{SessionTimeout: time.Second})
+	zklock.SetMargin(c, -time.Hour) // only the servers end its session
+	m := c.Reentrant(newPath(), zklock.Options{})
+	o := m.Owner()
+	outer, inner := acquire(t, o.Lock), acquire(t, o.Lock)
+	expire(t, raw(t, at), p, m.Path())
+	for _, l := range []*zklock.Lease{inner, outer} {
+		<-l.Done()
+		expectError(t, lockError(t.Context(), o.Lock), zklock.ErrSessionExpired)
+		expectLost(t, l)
+	}
+	expectEqual(t, "Count", o.Count(), 0)
+	l := acquire(t, o.Lock)
+	expectRisingTokens(t, outer, l)
+	unlock(t, l)
+}
+
+// ownerQueuesOnce: one goroutine of an owner queues for all, and another if that one gives up.
+func ownerQueuesOnce(t *testing.T, at harness.Endpoint) {
+	see, path := raw(t, at), newPath()
+	m := newReentrant(t, at, path)
+	o, other := m.Owner(), m.Owner()
+	held := acquire(t, other.Lock)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	a, b, c := behind(ctx, o.Lock), behind(t.Context(), o.Lock), behind(t.Context(), o.Lock)
+	awaitQueue(t, see, path, 2)
+	expectError(t, lockError(t.Context(), o.TryLock), zklock.ErrNotAcquired)
+	cancel()
+	expectError(t, (<-a).err, context.Canceled)
+	expectWaiting(t, b)
+	awaitQueue(t, see, path, 2)
+	unlock(t, held)
+	first, second := awaitLease(t, b), awaitLease(t, c)
+	awaitQueue(t, see, path, 1)
+	unlock(t, first)
+	expectExcluded(t, "another owner", other.Lock)
+	unlock(t, second)
+	awaitQueue(t, see, path, 0)
+}
+
+// expire ends the session of the client behind p, whose ticket is alone, and lets it reconnect.
+func expire(t *testing.T, see *wirezk.Conn, p *proxy, path string) {
+	t.Helper()
+	p.disconnect()
+	awaitQueue(t, see, path, 0)
+	p.Refuse(false)
+}
+
+// rwOwner: reading again costs nothing, and a reader cannot write. Nobody else writes between a
+// write and a read, though a writer waits and the reply to the reader's ticket is lost.
+func rwOwner(t *testing.T, at harness.Endpoint) {
+	p, see, path := newProxy(t, at), raw(t, at), newPath()
+	c := dial(t, p.at, zklock.ClientOptions{})
+	o, b := c.RWMutex(path, zklock.Options{}).Owner(), newRW(t, at, path)
+	r := acquire(t, o.RLock)
+	var again *zklock.Lease
+	expectCost(t, harness.Counts{}, func() { again = acquire(t, o.RLock) }, c)
+	for _, lock := range []taker{o.Lock, o.TryLock} {
+		expectError(t, lockError(t.Context(), lock), zklock.ErrUpgrade)
+	}
+	unlock(t, r)
+	handOver(t, again, behind(t.Context(), b.Lock))
+
+	w := acquire(t, o.Lock)
+	sharer, writer := behind(t.Context(), b.RLock), behind(t.Context(), b.Lock)
+	p.loseReply()
+	r = acquire(t, o.RLock)
+	p.requireReplyLost(t)
+	expectEqual(t, "the reader's token", r.Token(), w.Token())
+	inner := acquire(t, o.Lock) // it still writes
+	if writes, reads := o.Counts(); writes != 2 || reads != 1 {
+		t.Errorf("Counts = %d, %d, want 2, 1", writes, reads)
+	}
+	unlock(t, w)
+	handOver(t, inner, sharer)
+	expectWaiting(t, writer)
+	expectError(t, lockError(t.Context(), o.Lock), zklock.ErrUpgrade)
+	handOver(t, r, writer)
+	awaitQueue(t, see, path, 0)
+}
+
+func rwDowngradeLost(t *testing.T, at harness.Endpoint) {
+	p, path := newProxy(t, at), newPath()
+	m := dial(t, p.at, zklock.ClientOptions{SessionTimeout: time.Second}).RWMutex(path, zklock.Options{})
+	o := m.Owner()
+	w := acquire(t, o.Lock)
+	p.disconnect()
+	<-w.Done()
+	b := newRW(t, at, path)
+	other := acquire(t, b.Lock)
+	p.Refuse(false)
+	read := behind(t.Context(), o.RLock) // queues like any other
+	handOver(t, other, read)
+	expectLost(t, w)
+}
+
+// rwDowngradeEnds: the owner unlocks its write before its reader's grant.
+func rwDowngradeEnds(t *testing.T, at harness.Endpoint) {
+	see, path, c := raw(t, at), newPath(), dial(t, at, zklock.ClientOptions{})
+	a := c.RWMutex(path, zklock.Options{})
+	o := a.Owner()
+	w := acquire(t, o.Lock)
+	zklock.StallOnce(c, zklock.TicketMade, func() { unlock(t, w) })
+	if r, err := o.RLock(t.Context()); !errors.Is(err, zklock.ErrNotHeld) {
+		t.Fatalf("RLock = %v, %v, want ErrNotHeld", r, err)
+	}
+	awaitQueue(t, see, path, 0)
+}
+
+func rwTakenBeforeLook(t *testing.T, at harness.Endpoint) {
+	see, path, c := raw(t, at), newPath(), dial(t, at, zklock.ClientOptions{})
+	takenBeforeLook(t, see, c, c.RWMutex(path, zklock.Options{}).Lock, newRW(t, at, path).Lock, newRW(t, at, path).Lock)
+}
+
+// rwSessionChanges: before the watch on the writer ahead the session ends: it queues again.
+func rwSessionChanges(t *testing.T, at harness.Endpoint) {
+	see, path, p := raw(t, at), newPath(), newProxy(t, at)
+	a := newRW(t, at, path)
+	c := dial(t, p.at, zklock.ClientOptions{SessionTimeout: time.Second})
+	head := acquire(t, a.Lock)
+	changed := make(chan bool)
+	zklock.StallOnce(c, zklock.BeforeWatch, func() {
+		defer close(changed)
+		changeSession(t, p, c, func() bool { return len(queue(t, see, path)) == 1 })
+	})
+	ctx := zklock.WithTrace(t.Context(), &zklock.Trace{Woken: func(i locks.WokenInfo) {
+		if i.Why == locks.WakeDoubt {
+			t.Error("it began to wait without a ticket")
+		}
+	}})
+	waits := behind(ctx, c.RWMutex(path, zklock.Options{}).Lock)
+	<-changed
+	awaitQueue(t, see, path, 2)
+	handOver(t, head, waits)
+}
+
+// changeSession ends the session of c, expired when gone returns true, and waits for the next.
+func changeSession(t *testing.T, p *proxy, c *zklock.Client, gone func() bool) {
+	t.Helper()
+	old := zklock.SessionID(c)
+	p.disconnect()
+	eventually(t, "the session expires", gone)
+	p.Refuse(false)
+	eventually(t, "the client has another", func() bool { return zklock.Up(c) && zklock.SessionID(c) != old })
 }

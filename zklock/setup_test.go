@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -100,12 +101,8 @@ func queue(t *testing.T, c *wirezk.Conn, path string) []string {
 	if err != nil && !errors.Is(err, zk.ErrNoNode) {
 		t.Fatal(err)
 	}
-	slices.SortFunc(names, func(a, b string) int {
-		if len(a) < 10 || len(b) < 10 {
-			return len(a) - len(b)
-		}
-		return slices.Compare([]byte(a[len(a)-10:]), []byte(b[len(b)-10:]))
-	})
+	number := func(name string) string { return name[max(0, len(name)-10):] }
+	slices.SortFunc(names, func(a, b string) int { return strings.Compare(number(a), number(b)) })
 	return names
 }
 
@@ -213,14 +210,6 @@ func deleteNode(t *testing.T, see *wirezk.Conn, path string) {
 	requireNoError(t, see.Delete(path, -1))
 }
 
-// unlockDespiteFault is unlock after a possibly lost reply, and so perhaps a lost lock.
-func unlockDespiteFault(t *testing.T, l *zklock.Lease) {
-	t.Helper()
-	if err := l.Unlock(t.Context()); err != nil && !errors.Is(err, zklock.ErrNotHeld) || l.Err() == nil {
-		t.Errorf("Unlock = %v, and then Err = %v", err, l.Err())
-	}
-}
-
 type outcome[L any] struct {
 	l   L
 	err error
@@ -326,17 +315,4 @@ func (p *proxy) requireReplyLost(t *testing.T) {
 	if !p.replyLost() {
 		t.Fatal("the test shows nothing: no reply was lost")
 	}
-}
-
-// inTime repeats try until it takes at most most: a busy machine does not delay all tries.
-func inTime(t *testing.T, what string, most time.Duration, try func() time.Duration) {
-	t.Helper()
-	const tries = 5
-	var took time.Duration
-	for range tries {
-		if took = try(); took <= most || t.Failed() {
-			return
-		}
-	}
-	t.Errorf("%s took %v in the last of %d tries, want %v at most", what, took, tries, most)
 }

@@ -6,10 +6,11 @@ import (
 	"math"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/go-zookeeper/zk"
 
-	"locklab/zklock/internal/recipe"
+	"locklab/lock"
 )
 
 func TestNumber(t *testing.T) {
@@ -92,29 +93,6 @@ func TestTicketWatchShared(t *testing.T) {
 	}
 }
 
-// TestGave: exactly one kind of event is the lock.
-func TestGave(t *testing.T) {
-	for _, test := range []struct {
-		what   string
-		event  zk.EventType
-		sealed bool
-		cuts   int
-		want   bool
-	}{
-		{"released", zk.EventNodeDataChanged, true, 0, true},
-		{"gone", zk.EventNodeDeleted, true, 0, false},
-		{"session over", zk.EventNotWatching, true, 0, false},
-		{"not sealed, or written to before", zk.EventNodeDataChanged, false, 0, false},
-		{"after a reconnect", zk.EventNodeDataChanged, true, 1, false},
-	} {
-		c := &Client{sessionState: sessionState{cuts: test.cuts}}
-		w := &ticketWatch{sealed: test.sealed}
-		if got := w.gave(c, zk.Event{Type: test.event}); got != test.want {
-			t.Errorf("%s: the lock is given: %t, want %t", test.what, got, test.want)
-		}
-	}
-}
-
 // TestWaitDisturbed: the removal of the own ticket counts before the release of the one ahead.
 func TestWaitDisturbed(t *testing.T) {
 	fired := func(event zk.EventType) <-chan zk.Event {
@@ -156,33 +134,6 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
-// TestObstacles checks for every reader in a line the writer that it waits for.
-func TestObstacles(t *testing.T) {
-	for _, test := range []struct {
-		line string
-		want []int // of readers; writers wait for the one ahead
-	}{
-		{"R", []int{-1}},
-		{"RRR", []int{-1, -1, -1}},
-		{"WRR", []int{-1, 0, 0}},
-		{"RWRWR", []int{-1, 0, 1, 2, 3}},
-		{"WWWR", []int{-1, 0, 1, 2}},
-	} {
-		var line []recipe.Place
-		for _, r := range test.line {
-			line = append(line, recipe.Place{Kind: map[rune]string{'R': readKind, 'W': writeKind}[r]})
-		}
-		for i, p := range line {
-			if p.Kind == writeKind {
-				continue
-			}
-			if got := lastWrite(line, i); got != test.want[i] {
-				t.Errorf("%s: the nearest writer ahead of %d is %d, want %d", test.line, i, got, test.want[i])
-			}
-		}
-	}
-}
-
 // TestNodeWatchAfterCut: after a lost connection a watch without an event proves nothing.
 func TestNodeWatchAfterCut(t *testing.T) {
 	w := nodeWatch{fired: make(chan zk.Event, 1), cuts: 1}
@@ -212,28 +163,6 @@ func TestForecast(t *testing.T) {
 		}
 		if string(got) != test.want {
 			t.Errorf("%s: asked as in %s, want %s", test.seen, string(got), test.want)
-		}
-	}
-}
-
-// TestForecastCost: for any pattern, wasted requests hardly exceed saved ones.
-func TestForecastCost(t *testing.T) {
-	for _, period := range []string{"yn", "yyn", "yyyn", "ynn", "yyyyynn", "ynyyn", "yyyyn"} {
-		var f forecast
-		balance, least := 0, 0
-		for i := range 10_000 {
-			right := period[i%len(period)] == 'y'
-			switch {
-			case f.byName() && right:
-				balance++
-			case f.byName():
-				balance--
-			}
-			f.note(right)
-			least = min(least, balance)
-		}
-		if least < -10 && balance < 0 {
-			t.Errorf("%s, again and again: %d requests more than with lists", period, -balance)
 		}
 	}
 }
@@ -279,4 +208,53 @@ func FuzzTag(f *testing.F) {
 			t.Errorf("%q became %q", data, got.data())
 		}
 	})
+}
+
+// TestTraceAbsent: without a Trace the steps allocate nothing, and with one they do.
+func TestTraceAbsent(t *testing.T) {
+	ctx := context.WithValue(t.Context(), t, "something else")
+	c := &Client{lifetime: lifetime{open: t.Context()}}
+	q := &queue{c: c, path: "/a"}
+	l := &Lease{q: q, life: newLife(t.Context())}
+	event := make(chan zk.Event)
+	close(event)
+	waiting := &ticket{q: q, p: fairQueue}
+	steps := func(ctx context.Context) float64 {
+		n := testing.AllocsPerRun(500, func() {
+			_, a := q.begin(ctx)
+			a.end(l, nil)
+			waiting.queued = false
+			if _, err := waiting.wait(ctx, view{wake: event}); err != nil {
+				t.Error(err)
+			}
+			l.released()
+		})
+		return n
+	}
+	if n := steps(ctx); n != 0 {
+		t.Errorf("a Lock without a Trace allocates %v times for it", n)
+	}
+	traced := WithTrace(ctx, &Trace{Queued: func(lock.QueuedInfo) {}})
+	if n := testing.AllocsPerRun(500, func() { q.begin(traced) }); n == 0 {
+		t.Error("a Lock with a Trace allocates nothing: the test shows nothing")
+	}
+}
+
+// TestRenewedWithinMaxHold: a lease that MaxHold ends first does not last longer.
+func TestRenewedWithinMaxHold(t *testing.T) {
+	now := time.Now()
+	for _, c := range []struct {
+		maxHold time.Duration
+		want    int
+	}{{0, 1}, {time.Minute, 1}, {time.Second, 0}} {
+		l := &Lease{life: newLife(t.Context())}
+		if c.maxHold > 0 {
+			l.limit.Begin(l.alive, c.maxHold, func() time.Time { return now }, func() {})
+		}
+		client := &Client{heldLeases: heldLeases{traced: map[*Lease]time.Time{l: now.Add(time.Second)}}}
+		if got := len(client.tracedUntil(now.Add(2 * time.Second))); got != c.want {
+			t.Errorf("with a MaxHold of %v %d leases last longer, want %d", c.maxHold, got, c.want)
+		}
+		l.end(nil)
+	}
 }

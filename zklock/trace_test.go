@@ -103,57 +103,56 @@ func (s *timeline) want(t *testing.T, kind, want, name string, token uint64) {
 func TestTrace(t *testing.T) {
 	runParallel(t, []serverTest{
 		{"behind another", traceWait},
-		{"in vain", traceFailed},
 		{"once", traceOnce},
 		{"of a client", traceClient},
 		{"within a client", traceWithin},
-		{"unconfirmed and lost", traceLost},
-		{"cut off", traceCut},
+		{"unconfirmed and lost", func(t *testing.T, at harness.Endpoint) {
+			traceLoss(t, at, func(p *proxy) { p.Partition(true) }, "answered")
+		}},
+		{"cut off", func(t *testing.T, at harness.Endpoint) { traceLoss(t, at, (*proxy).disconnect, "zklock: ") }},
 	})
 }
 
+// traceWait traces Locks behind another client: a TryLock, one that is cancelled, and one that
+// gets the lock.
 func traceWait(t *testing.T, at harness.Endpoint) {
 	a, b := dial(t, at, zklock.ClientOptions{}), dial(t, at, zklock.ClientOptions{})
 	for _, k := range kinds {
-		path, s := newPath(), newTimeline()
-		held := acquire(t, k.rival(a, path).Lock)
-		got := begins(zklock.WithTrace(t.Context(), s.trace()), k.lock(b, path).Lock)
-		if strings.HasPrefix(k.traced, "queued") {
-			select {
-			case <-s.queued:
-			case <-time.After(patience):
-				t.Fatalf("%s: it does not report that it waits", k.name)
+		path := newPath()
+		m, tried, cancelled, served := k.lock(b, path), newTimeline(), newTimeline(), newTimeline()
+		begin := func(ctx context.Context, s *timeline) <-chan result {
+			got := begins(zklock.WithTrace(ctx, s.trace()), m.Lock)
+			if strings.HasPrefix(k.traced, "queued") {
+				select {
+				case <-s.queued:
+				case <-time.After(patience):
+					t.Fatalf("%s: it does not report that it waits", k.name)
+				}
 			}
+			return got
 		}
-		unlock(t, held)
-		l := awaitLease(t, got)
-		unlock(t, l)
-		s.want(t, k.name, k.traced, k.path(path), l.Token())
-	}
-}
-
-func traceFailed(t *testing.T, at harness.Endpoint) {
-	a, b := dial(t, at, zklock.ClientOptions{}), dial(t, at, zklock.ClientOptions{})
-	for _, k := range kinds {
-		path, s := newPath(), newTimeline()
 		held := acquire(t, k.rival(a, path).Lock)
-		ctx, cancel := context.WithCancel(zklock.WithTrace(t.Context(), s.trace()))
+		expectError(t, lockError(zklock.WithTrace(t.Context(), tried.trace()), m.TryLock), zklock.ErrNotAcquired)
+		tried.want(t, k.name+", TryLock", "failed", k.path(path), 0)
+
+		ctx, cancel := context.WithCancel(t.Context())
+		got := begin(ctx, cancelled)
+		cancel()
+		expectError(t, (<-got).err, context.Canceled)
 		want := "failed"
 		if queued, _, waits := strings.Cut(k.traced, ", woken"); waits {
 			want = queued + ", failed"
-		} else {
-			s.queued <- struct{}{}
 		}
-		go func() { <-s.queued; cancel() }()
-		expectError(t, lockError(ctx, k.lock(b, path).Lock), context.Canceled)
-		s.want(t, k.name, want, k.path(path), 0)
-		for _, e := range eventsOf[locks.FailedInfo](s) {
+		cancelled.want(t, k.name, want, k.path(path), 0)
+		for _, e := range eventsOf[locks.FailedInfo](cancelled) {
 			expectError(t, e.Err, context.Canceled)
 		}
-		s = newTimeline()
-		expectError(t, lockError(zklock.WithTrace(t.Context(), s.trace()), k.lock(b, path).TryLock), zklock.ErrNotAcquired)
-		s.want(t, k.name+", TryLock", "failed", k.path(path), 0)
+
+		got = begin(t.Context(), served)
 		unlock(t, held)
+		l := awaitLease(t, got)
+		unlock(t, l)
+		served.want(t, k.name, k.traced, k.path(path), l.Token())
 	}
 }
 
@@ -164,43 +163,27 @@ func traceOnce(t *testing.T, at harness.Endpoint) {
 		if !k.counts {
 			continue
 		}
-		path, s := newPath(), []*timeline{newTimeline(), newTimeline()}
+		path, s := newPath(), newTimeline()
 		held := acquire(t, k.lock(a, path).Lock)
-		var got []<-chan result
-		for _, s := range s {
-			got = append(got, behind(zklock.WithTrace(t.Context(), s.trace()), k.lock(b, path).Lock))
-			<-s.queued
-		}
-		unlock(t, held)
-		for i, s := range s {
-			held = awaitLease(t, got[i])
-			time.Sleep(aWhile / 2) // the next one waits in its next queue
-			unlock(t, held)
-			if told := s.String(); strings.Count(told, "queued") != 1 {
-				t.Errorf("%s: the Trace of waiter %d gets %q, want one queued", k.name, i, told)
-			}
+		next := behind(t.Context(), k.lock(b, path).Lock)
+		last := behind(zklock.WithTrace(t.Context(), s.trace()), k.lock(b, path).Lock)
+		<-s.queued
+		handOver(t, held, next, last) // it waits in its next queue meanwhile
+		if told := s.String(); strings.Count(told, "queued") != 1 {
+			t.Errorf("%s: the Trace gets %q, want one queued", k.name, told)
 		}
 	}
 }
 
-// traceClient: the Trace of the client gets the events of every kind, after the Trace of the context.
+// traceClient: the Trace of the client gets the events after the Trace of the context.
 func traceClient(t *testing.T, at harness.Endpoint) {
-	s := newTimeline()
-	c := dial(t, at, zklock.ClientOptions{Trace: s.trace()})
-	first := ""
-	ctx := zklock.WithTrace(t.Context(), &zklock.Trace{Granted: func(locks.GrantedInfo) { first = s.String() }})
-	for _, k := range kinds {
-		path := newPath()
-		s.events = nil
-		first = "not called"
-		l, err := k.lock(c, path).Lock(ctx)
-		requireNoError(t, err)
-		if first != "" {
-			t.Errorf("%s: the Trace of the context gets the grant after %q", k.name, first)
-		}
-		unlock(t, l)
-		s.want(t, k.name, "granted, released", k.path(path), l.Token())
-	}
+	s, path := newTimeline(), newPath()
+	m, first := dial(t, at, zklock.ClientOptions{Trace: s.trace()}).Mutex(path, zklock.Options{}), "not called"
+	l, err := m.Lock(zklock.WithTrace(t.Context(), &zklock.Trace{Granted: func(locks.GrantedInfo) { first = s.String() }}))
+	requireNoError(t, err)
+	expectEqual(t, "the events before the Trace of the context gets the grant", first, "")
+	unlock(t, l)
+	s.want(t, "mutex", "granted, released", path, l.Token())
 }
 
 // traceWithin: waits behind goroutines of the same client.
@@ -221,47 +204,37 @@ func traceWithin(t *testing.T, at harness.Endpoint) {
 	unlock(t, held)
 }
 
-// fade spoils the link of a held lock of each kind after renewals, and checks the reports.
-func fade(t *testing.T, at harness.Endpoint, spoil func(*proxy), says string) {
+// traceLoss spoils the link of a held lock of each kind after renewals, and checks the reports.
+func traceLoss(t *testing.T, at harness.Endpoint, spoil func(*proxy), why string) {
 	const timeout = 4 * time.Second // a busy machine may stall for a second
 	p := newProxy(t, at)
 	c := dial(t, p.at, zklock.ClientOptions{SessionTimeout: timeout})
-	held, told := make(map[string]*zklock.Lease), make(map[string]*timeline)
-	names := make(map[string]string)
+	var held []*zklock.Lease
+	var timelines []*timeline
+	var names []string
 	for _, k := range kinds {
-		path, f := newPath(), newTimeline()
-		l, err := k.lock(c, path).Lock(zklock.WithTrace(t.Context(), f.trace()))
+		path, s := newPath(), newTimeline()
+		l, err := k.lock(c, path).Lock(zklock.WithTrace(t.Context(), s.trace()))
 		requireNoError(t, err)
-		held[k.name], told[k.name], names[k.name] = l, f, k.path(path)
+		held, timelines, names = append(held, l), append(timelines, s), append(names, k.path(path))
 	}
-	for kind, f := range told {
-		eventually(t, kind+" is renewed", func() bool { return len(eventsOf[locks.RenewedInfo](f)) > 0 })
+	for _, s := range timelines {
+		eventually(t, "the lease is renewed", func() bool { return len(eventsOf[locks.RenewedInfo](s)) > 0 })
 	}
 	spoil(p)
-	for kind, f := range told {
-		eventually(t, kind+" is lost", func() bool { return len(eventsOf[locks.LostInfo](f)) > 0 })
-		failed, lost := eventsOf[locks.RenewalFailedInfo](f), eventsOf[locks.LostInfo](f)
+	for i, s := range timelines {
+		eventually(t, "the lease is lost", func() bool { return len(eventsOf[locks.LostInfo](s)) > 0 })
+		name, token := names[i], held[i].Token()
+		renewed, failed, lost := eventsOf[locks.RenewedInfo](s)[0], eventsOf[locks.RenewalFailedInfo](s), eventsOf[locks.LostInfo](s)
 		if len(failed) != 1 || len(lost) != 1 {
-			t.Errorf("%s: failures of the renewal %+v and losses %+v, want 1 of each", kind, failed, lost)
-			continue
+			t.Errorf("%s: failures of the renewal %+v and losses %+v, want 1 of each", name, failed, lost)
+		} else if e := failed[0]; e.Name != name || e.Left <= 0 || e.Left >= timeout || !strings.Contains(e.Err.Error(), why) {
+			t.Errorf("not renewed: %+v, want %s with something left and %q", e, name, why)
+		} else if e := lost[0]; e.Name != name || e.Token != token || !errors.Is(e.Err, zklock.ErrLost) {
+			t.Errorf("lost: %+v, want %s with token %d", e, name, token)
 		}
-		l, name := held[kind], names[kind]
-		if e := eventsOf[locks.RenewedInfo](f)[0]; e.Name != name || e.Token != l.Token() || e.Until.IsZero() {
-			t.Errorf("%s: renewed: %+v, want %s with token %d", kind, e, name, l.Token())
-		}
-		if e := failed[0]; e.Name != name || e.Left <= 0 || e.Left >= timeout || !strings.Contains(e.Err.Error(), says) {
-			t.Errorf("%s: not renewed: %+v, want %s with something left and %q", kind, e, name, says)
-		}
-		if e := lost[0]; e.Name != name || e.Token != l.Token() || !errors.Is(e.Err, zklock.ErrLost) {
-			t.Errorf("%s: lost: %+v, want %s with token %d", kind, e, name, l.Token())
+		if renewed.Name != name || renewed.Token != token || renewed.Until.IsZero() {
+			t.Errorf("renewed: %+v, want %s with token %d", renewed, name, token)
 		}
 	}
-}
-
-func traceLost(t *testing.T, at harness.Endpoint) {
-	fade(t, at, func(p *proxy) { p.Partition(true) }, "answered")
-}
-
-func traceCut(t *testing.T, at harness.Endpoint) {
-	fade(t, at, func(p *proxy) { p.disconnect() }, "zklock: ")
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"testing"
 	"time"
 
@@ -19,7 +18,6 @@ import (
 func TestTwoFaults(t *testing.T) {
 	t.Parallel()
 	tests := []serverTest{
-		{"deleted between list and watch", deletedBehindList},
 		{"made anew between create and look, own name taken", mutexTakenBeforeLook},
 		{"session ends and name is taken before the ticket is deleted", takenBeforeDelete},
 		{"node with the data of a ticket", foundBySession},
@@ -34,27 +32,6 @@ func TestTwoFaults(t *testing.T) {
 		tests = append(tests, serverTest{"identity presented again, " + do.String(), func(t *testing.T, at harness.Endpoint) { identityLate(t, at, do) }})
 	}
 	atOnce(t, endpoint(t), tests)
-}
-
-// deletedBehindList: between a waiter's list and its next watch everything is deleted.
-func deletedBehindList(t *testing.T, at harness.Endpoint) {
-	p, see, path := newProxy(t, at), raw(t, at), newPath()
-	c := dial(t, p.at, zklock.ClientOptions{SessionTimeout: 4 * time.Second})
-	d, e, f := dial(t, at, zklock.ClientOptions{}), dial(t, at, zklock.ClientOptions{}), dial(t, at, zklock.ClientOptions{})
-	zklock.Unseal(f) // so that its ticket has another name
-	lock(t, d.Mutex(path, zklock.Options{}))
-	ctx, cancel := context.WithCancel(t.Context())
-	between := waiting(t, ctx, e.Mutex(path, zklock.Options{}), see, 2)
-	waits := waiting(t, t.Context(), c.Mutex(path, zklock.Options{}), see, 3)
-	eventually(t, "it watches the ticket ahead and its own", func() bool { return p.Seen("getData") >= 2 })
-	held := p.Inject(faultproxy.Fault{Do: faultproxy.HoldBack, By: time.Second, Match: faultproxy.Below(path, "getData")})
-	cancel() // so that it lists
-	<-between
-	<-held.Done()
-	recreateNode(t, see, path, 0)
-	other := lock(t, f.Mutex(path, zklock.Options{}))
-	awaitQueue(t, see, path, 2) // it queues again
-	handOver(t, other, waits)
 }
 
 func mutexTakenBeforeLook(t *testing.T, at harness.Endpoint) {
@@ -72,14 +49,11 @@ func takenBeforeLook(t *testing.T, see *wirezk.Conn, c *zklock.Client, lock, hol
 	taken := make(chan *zklock.Lease, 1)
 	zklock.StallOnce(c, zklock.TicketMade, func() {
 		recreateNode(t, see, parent(head), numberOf(t, head)+1)
-		l := acquire(t, other)
-		if numberOf(t, l) != numberOf(t, head)+1 {
-			t.Errorf("the test shows nothing: tickets %s and %s", name(head), name(l))
-		}
-		taken <- l
+		taken <- acquire(t, other)
 	})
 	waits := behind(t.Context(), lock)
 	l := <-taken
+	expectEqual(t, "without which the test shows nothing: the number of the ticket", numberOf(t, l), numberOf(t, head)+1)
 	handOver(t, l, waits)
 }
 
@@ -100,17 +74,14 @@ func takenBeforeDelete(t *testing.T, at harness.Endpoint) {
 		}
 		awaitQueue(t, see, path, 1)
 		recreateNode(t, see, path, numberOf(t, head)+1)
-		taken <- lock(t, newMutex(t, at, path))
+		taken <- lockAs(t, newMutex(t, at, path), mine)
 		p.Refuse(false)
 		q.Refuse(false)
 	})
 	cancel()
 	<-waits
 	other := <-taken
-	if name(other) != mine || !strings.HasPrefix(mine, "lock-") {
-		t.Fatalf("the test shows nothing: tickets %s and %s", mine, name(other))
-	}
-	unlock(t, lock(t, c.Mutex(newPath(), zklock.Options{}))) // all pending requests have been sent
+	haveIdentity(t, c) // all pending requests have been sent
 	expectSoleHolder(t, see, path, other)
 	unlock(t, other)
 }
@@ -143,7 +114,7 @@ func lostCreateTaken(t *testing.T, at harness.Endpoint, expires, cancels bool) {
 		o.SessionTimeout = time.Second
 	}
 	c := dial(t, p.at, o)
-	unlock(t, lock(t, c.Mutex(newPath(), zklock.Options{}))) // it has an identity
+	haveIdentity(t, c)
 	unlock(t, lock(t, newMutex(t, at, path)))
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -156,24 +127,27 @@ func lostCreateTaken(t *testing.T, at harness.Endpoint, expires, cancels bool) {
 		awaitQueue(t, see, path, 0)
 	}
 	recreateNode(t, see, path, 1)
-	other := lock(t, newMutex(t, at, path))
-	if name(other) != mine || !strings.HasPrefix(mine, "lock-") {
-		t.Fatalf("the test shows nothing: tickets %s and %s", mine, name(other))
-	}
+	other := lockAs(t, newMutex(t, at, path), mine)
 	if cancels {
 		cancel()
 		expectError(t, (<-waits).err, context.Canceled)
 	}
 	p.Refuse(false)
-	unlock(t, lock(t, c.Mutex(newPath(), zklock.Options{})))
-	if cancels {
-		awaitQuiet(t, aWhile/4, c)
-		expectSoleHolder(t, see, path, other)
-		unlock(t, other)
+	haveIdentity(t, c) // it is connected again
+	if !cancels {
+		awaitQueue(t, see, path, 2)
+		handOver(t, other, waits)
 		return
 	}
-	awaitQueue(t, see, path, 2)
-	handOver(t, other, waits)
+	awaitQuiet(t, aWhile/4, c)
+	expectSoleHolder(t, see, path, other)
+	unlock(t, other)
+}
+
+// haveIdentity takes and releases another lock, for which c needs its identity and a connection.
+func haveIdentity(t *testing.T, c *zklock.Client) {
+	t.Helper()
+	unlock(t, lock(t, c.Mutex(newPath(), zklock.Options{})))
 }
 
 // identityLate: a client whose identity is late after a reconnect still hands over.

@@ -85,6 +85,7 @@ func (c *campaign) try(m mutant) (line string, killed bool, err error) {
 	sum := sha256.Sum256([]byte(strings.Join(m.test, " ") + "\n" + string(text)))
 	key := fmt.Sprintf("%v %x ", m, sum[:8])
 	if strings.Contains(c.done, "killed "+key) {
+		fmt.Fprintf(c.out, "killed before %v\n", m)
 		return "", true, nil
 	}
 	began := time.Now()

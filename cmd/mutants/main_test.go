@@ -68,7 +68,7 @@ func TestCampaign(t *testing.T) {
 		t.Errorf("wrote %q", written)
 	}
 	out.Reset()
-	if err := c.run(regexp.MustCompile("a/killed"), false); err != nil || out.Len() > 0 {
+	if err := c.run(regexp.MustCompile("a/killed"), false); err != nil || out.String() != "killed before a/killed\n" {
 		t.Errorf("a second run: %v, %s", err, &out)
 	}
 }

@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,10 +14,9 @@ import (
 	"time"
 
 	"github.com/go-zookeeper/zk"
+	"github.com/redis/go-redis/v9"
 
-	"locklab/harness"
 	"locklab/internal/faultproxy"
-	wireredis "locklab/internal/wire/redis"
 	wirezk "locklab/internal/wire/zookeeper"
 )
 
@@ -78,7 +78,6 @@ func (n Node) String() string {
 var (
 	longHex  = regexp.MustCompile(`\b(_c_)?([0-9a-f]{4})[0-9a-f]{28,36}\b`)
 	longText = regexp.MustCompile(`\b([A-Z2-7]{4})[A-Z2-7]{22}\b`)
-	protect  = regexp.MustCompile(`(_c_[0-9a-f]{4})[0-9a-f]{28}`)
 )
 
 func brief(line string) string {
@@ -86,7 +85,6 @@ func brief(line string) string {
 		j := strings.LastIndexByte(line, '\n')
 		line = line[:i] + " …" + line[j+1:]
 	}
-	line = protect.ReplaceAllString(line, "$1…")
 	line = longHex.ReplaceAllString(line, "$1$2…")
 	return longText.ReplaceAllString(line, "$1…")
 }
@@ -100,20 +98,19 @@ func below(lock, path string) string {
 
 func zooRequest(lock string, q *faultproxy.ZooRequest) string {
 	words := []string{q.Op}
-	if q.Path != "" {
-		words = append(words, below(lock, q.Path))
-	}
-	if q.Ephemeral() {
-		words = append(words, "ephemeral")
-	}
-	if q.Sequential() {
-		words = append(words, "sequential")
-	}
-	if q.DataLength > 0 {
-		words = append(words, fmt.Sprintf("%d bytes", q.DataLength))
-	}
-	if q.Watch {
-		words = append(words, "watch")
+	for _, part := range []struct {
+		there bool
+		text  string
+	}{
+		{q.Path != "", below(lock, q.Path)},
+		{q.Ephemeral(), "ephemeral"},
+		{q.Sequential(), "sequential"},
+		{q.DataLength > 0, fmt.Sprintf("%d bytes", q.DataLength)},
+		{q.Watch, "watch"},
+	} {
+		if part.there {
+			words = append(words, part.text)
+		}
 	}
 	for _, op := range q.Ops {
 		words = append(words, "["+zooRequest(lock, &op)+"]")
@@ -129,7 +126,7 @@ func zooReply(lock string, r *faultproxy.ZooReply) string {
 	case r == nil:
 		return "(no reply)"
 	case r.Err != 0:
-		return zooError(r.Err)
+		return cmp.Or(errorNames[r.Err], fmt.Sprintf("error %d", r.Err))
 	case r.Path != "":
 		return below(lock, r.Path)
 	case len(r.Ops) > 0:
@@ -149,14 +146,8 @@ func zooReply(lock string, r *faultproxy.ZooReply) string {
 	return "done"
 }
 
-func zooError(code int32) string {
-	names := map[int32]string{faultproxy.NoNode: "no such node", faultproxy.BadVersion: "wrong version",
-		faultproxy.NodeExists: "exists already", faultproxy.NotEmpty: "has nodes below it", faultproxy.SessionExpired: "session expired"}
-	if name := names[code]; name != "" {
-		return name
-	}
-	return fmt.Sprintf("error %d", code)
-}
+var errorNames = map[int32]string{faultproxy.NoNode: "no such node", faultproxy.BadVersion: "wrong version",
+	faultproxy.NodeExists: "exists already", faultproxy.NotEmpty: "has nodes below it", faultproxy.SessionExpired: "session expired"}
 
 func zooEvent(lock string, e *faultproxy.ZooEvent) string {
 	names := map[int32]string{faultproxy.NodeCreated: "was created", faultproxy.NodeDeleted: "was deleted",
@@ -167,38 +158,27 @@ func zooEvent(lock string, e *faultproxy.ZooEvent) string {
 	return fmt.Sprintf("event %d, state %d", e.Type, e.State)
 }
 
-// An observer connects an independent client, to read the lock's state and to disconnect.
-type observer func(ctx context.Context, at harness.Endpoint, lock string) (look func(context.Context) (snapshot, error), end func(), err error)
+// An observer reads the state of the lock at the server.
+type observer func(context.Context) (snapshot, error)
 
-func seeZooKeeper(ctx context.Context, at harness.Endpoint, lock string) (func(context.Context) (snapshot, error), func(), error) {
-	conn, err := wirezk.Connect(ctx, at, wirezk.Options{})
-	if err != nil {
-		return nil, nil, err
-	}
+func observeZooKeeper(conn *wirezk.Conn, lock string) observer {
 	return func(context.Context) (s snapshot, err error) {
 		s.nodes, _, err = conn.Children(lock)
 		if errors.Is(err, zk.ErrNoNode) {
 			err = nil
 		}
 		return s, err
-	}, conn.Close, nil
+	}
 }
 
-func seeRedis(_ context.Context, at harness.Endpoint, lock string) (func(context.Context) (snapshot, error), func(), error) {
-	client, _, err := wireredis.Connect(at)
-	if err != nil {
-		return nil, nil, err
-	}
+func observeRedis(client redis.UniversalClient, lock string) observer {
 	return func(ctx context.Context) (snapshot, error) {
 		var keys []string
 		all := client.Scan(ctx, 0, "*"+lock+"*", 1000).Iterator()
 		for all.Next(ctx) {
 			kind, err := client.Type(ctx, all.Val()).Result()
-			if err != nil {
-				return snapshot{}, err
-			}
-			ttl, err := client.PTTL(ctx, all.Val()).Result()
-			if err != nil {
+			ttl, failed := client.PTTL(ctx, all.Val()).Result()
+			if err := errors.Join(err, failed); err != nil {
 				return snapshot{}, err
 			}
 			keys = append(keys, fmt.Sprintf("%s (%s, %v left)", all.Val(), kind, ttl.Round(time.Millisecond)))
@@ -208,5 +188,5 @@ func seeRedis(_ context.Context, at harness.Endpoint, lock string) (func(context
 			keys = []string{"no key of the lock"}
 		}
 		return snapshot{text: strings.Join(keys, ", ")}, all.Err()
-	}, func() { client.Close() }, nil
+	}
 }

@@ -53,13 +53,12 @@ type snapshot struct {
 
 // A recorder records the messages that pass the proxies.
 type recorder struct {
-	mu      sync.Mutex
-	running bool
-	before  snapshot
-	began   time.Time
-	last    time.Time // message
-	events  []*event
-	open    map[callID]*event // without a reply
+	mu     sync.Mutex
+	before snapshot
+	began  time.Time // zero before the start
+	last   time.Time // message
+	events []*event
+	open   map[callID]*event // without a reply
 }
 
 type callID struct {
@@ -82,14 +81,8 @@ func newRecorder() *recorder { return &recorder{open: make(map[callID]*event)} }
 func (r *recorder) start(before snapshot) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.running, r.before, r.began = true, before, time.Now()
+	r.before, r.began = before, time.Now()
 	r.last = r.began
-}
-
-func (r *recorder) stop() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.running = false
 }
 
 func (r *recorder) calm() bool {
@@ -101,10 +94,8 @@ func (r *recorder) calm() bool {
 func (r *recorder) say(client, text string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.running {
-		r.last = time.Now()
-		r.events = append(r.events, &event{at: r.last, client: client, said: text})
-	}
+	r.last = time.Now()
+	r.events = append(r.events, &event{at: r.last, client: client, said: text})
 }
 
 func (r *recorder) look(s snapshot) {
@@ -119,7 +110,7 @@ func (r *recorder) see(client string, s faultproxy.Sighting) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if !r.running {
+	if r.began.IsZero() {
 		return
 	}
 	r.last = s.At

@@ -6,10 +6,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"slices"
+	"time"
+
 	"locklab/harness"
 	"locklab/internal/faultproxy"
-	"os"
-	"time"
+	wireredis "locklab/internal/wire/redis"
+	wirezk "locklab/internal/wire/zookeeper"
 )
 
 // patience is the greatest wait of a trace for a grant.
@@ -26,45 +30,35 @@ func Record(ctx context.Context, v *harness.Variant, at harness.Endpoint, client
 	if err == nil {
 		err = c.play(ctx, hold)
 	}
-	err = errors.Join(err, c.leave())
-	if err != nil {
+	t, doubt := c.record.timeline(c.path)
+	if err := errors.Join(err, c.leave()); err != nil {
 		return nil, fmt.Errorf("trace: %w", err)
 	}
-	t, err := c.record.timeline(c.path)
-	if err != nil {
-		return nil, err
+	if doubt != nil {
+		return nil, doubt
 	}
 	t.Lock, t.Clients = v.Name, clients
 	return t, nil
 }
 
 type cast struct {
-	at     harness.Endpoint
 	path   string // of the lock: a node, or the common text of its keys
 	record *recorder
-	look   observer // observes the server directly, outside of the trace
+	look   observer      // outside of the trace
+	settle time.Duration // the longest time to settle
 
-	members []member
-	exits   []func() error // in the order of arrival
-}
-
-// A member is a client of the lock, and its only worker.
-type member struct {
-	name string
-	harness.Session
+	clients []harness.Session // A, B …, each with its only worker
+	exits   []func() error    // in the order of arrival
 }
 
 // newCast connects clients clients to the server, each through a proxy that reports to the
 // recorder. The caller must call leave, also after an error.
 func newCast(ctx context.Context, v *harness.Variant, at harness.Endpoint, clients int) (*cast, error) {
 	key := fmt.Sprintf("trace-%x-%x", time.Now().Unix(), os.Getpid())
-	c := &cast{at: at, record: newRecorder()}
-	var framing func() faultproxy.Framing
-	switch at.Kind {
-	case harness.KindZooKeeper:
-		c.path, framing, c.look = "/locklab/"+key, faultproxy.ZooKeeper, seeZooKeeper
-	default:
-		c.path, framing, c.look = key, faultproxy.Redis, seeRedis
+	c := &cast{path: key, record: newRecorder()}
+	framing, err := c.observe(ctx, at)
+	if err != nil {
+		return c, err
 	}
 	// Another client goes first: the nodes above the tickets exist, and ticket 0 is taken.
 	usher, err := c.join(ctx, v, at, key, 0)
@@ -72,16 +66,15 @@ func newCast(ctx context.Context, v *harness.Variant, at harness.Endpoint, clien
 		return c, err
 	}
 	l, err := usher.Lock(ctx)
+	if err == nil {
+		err = l.Unlock(ctx)
+	}
 	if err != nil {
 		return c, err
 	}
-	if err := l.Unlock(ctx); err != nil {
-		return c, err
-	}
 	for i := range clients {
-		name := string(rune('A' + i))
 		through := at
-		see := func(s faultproxy.Sighting) { c.record.see(name, s) }
+		see := func(s faultproxy.Sighting) { c.record.see(name(i), s) }
 		row, err := faultproxy.NewRow([][]string{at.Addrs[0][:1]}, framing, func(int) faultproxy.Options { return faultproxy.Options{Observe: see} })
 		if err != nil {
 			return c, err
@@ -92,9 +85,31 @@ func newCast(ctx context.Context, v *harness.Variant, at harness.Endpoint, clien
 		if err != nil {
 			return c, err
 		}
-		c.members = append(c.members, member{name, s})
+		c.clients = append(c.clients, s)
 	}
 	return c, nil
+}
+
+func name(client int) string { return string(rune('A' + client)) }
+
+// observe connects an independent client, and returns the framing of the server's messages.
+func (c *cast) observe(ctx context.Context, at harness.Endpoint) (func() faultproxy.Framing, error) {
+	if at.Kind == harness.KindZooKeeper {
+		c.path, c.settle = "/locklab/"+c.path, 5*time.Second
+		conn, err := wirezk.Connect(ctx, at, wirezk.Options{})
+		if err == nil {
+			c.look = observeZooKeeper(conn, c.path)
+			c.exits = append(c.exits, func() error { conn.Close(); return nil })
+		}
+		return faultproxy.ZooKeeper, err
+	}
+	c.settle = 100 * time.Millisecond // clients may poll, or wait in a request
+	client, _, err := wireredis.Connect(at)
+	if err == nil {
+		c.look = observeRedis(client, c.path)
+		c.exits = append(c.exits, client.Close)
+	}
+	return faultproxy.Redis, err
 }
 
 func (c *cast) join(ctx context.Context, v *harness.Variant, at harness.Endpoint, key string, i int) (harness.Session, error) {
@@ -111,46 +126,38 @@ func (c *cast) join(ctx context.Context, v *harness.Variant, at harness.Endpoint
 }
 
 func (c *cast) leave() (err error) {
-	for i := len(c.exits) - 1; i >= 0; i-- {
-		err = errors.Join(err, c.exits[i]())
+	for _, exit := range slices.Backward(c.exits) {
+		err = errors.Join(err, exit())
 	}
 	return err
 }
 
 type grant struct {
-	i   int
-	l   harness.Lease
-	err error
+	client int
+	lease  harness.Lease
+	err    error
 }
 
 // play lets the clients request the lock in turn, as each settles, and then pass it on.
 func (c *cast) play(ctx context.Context, hold time.Duration) error {
-	granted := make(chan grant, len(c.members))
-	look, end, err := c.look(ctx, c.at, c.path)
-	if err != nil {
-		return err
-	}
-	defer end()
-	before, err := look(ctx)
+	granted := make(chan grant, len(c.clients))
+	before, err := c.look(ctx)
 	if err != nil {
 		return err
 	}
 	c.record.start(before)
-	defer c.record.stop()
-	for i, m := range c.members {
-		c.record.say(m.name, "wants the lock")
+	for i, s := range c.clients {
+		c.record.say(name(i), "wants the lock")
 		go func() {
-			l, err := m.Lock(ctx)
+			l, err := s.Lock(ctx)
 			if err == nil {
-				c.record.say(m.name, owns(l))
+				c.record.say(name(i), owns(l))
 			}
 			granted <- grant{i, l, err}
 		}()
-		if err := c.settle(ctx, look); err != nil {
-			break // the clients report it too
-		}
+		err = errors.Join(err, c.awaitCalm(ctx))
 	}
-	for range c.members {
+	for range c.clients {
 		g := <-granted
 		if g.err != nil {
 			err = errors.Join(err, g.err)
@@ -159,11 +166,10 @@ func (c *cast) play(ctx context.Context, hold time.Duration) error {
 		if err == nil {
 			err = sleep(ctx, hold)
 		}
-		name := c.members[g.i].name
-		c.record.say(name, "releases the lock")
-		err = errors.Join(err, g.l.Unlock(ctx))
+		c.record.say(name(g.client), "releases the lock")
+		err = errors.Join(err, g.lease.Unlock(ctx))
 		if err == nil {
-			err = c.settle(ctx, look)
+			err = c.awaitCalm(ctx)
 		}
 	}
 	if err != nil && ctx.Err() != nil {
@@ -191,26 +197,16 @@ func sleep(ctx context.Context, d time.Duration) error {
 // quiet is the duration of silence that counts as settled.
 const quiet = 40 * time.Millisecond
 
-// The greatest time to settle: Redis clients may poll, or wait in a request.
-const (
-	settleZooKeeper = 5 * time.Second
-	settleRedis     = 100 * time.Millisecond
-)
-
-// settle waits until no message comes, and records the state of the server.
-func (c *cast) settle(ctx context.Context, look func(context.Context) (snapshot, error)) error {
-	enough := settleRedis
-	if c.at.Kind == harness.KindZooKeeper {
-		enough = settleZooKeeper
-	}
-	for began := time.Now(); time.Since(began) < enough; {
+// awaitCalm waits until no message comes, and records the state of the server.
+func (c *cast) awaitCalm(ctx context.Context) error {
+	for began := time.Now(); time.Since(began) < c.settle; {
 		if err := sleep(ctx, quiet/10); err != nil {
 			return err
 		}
 		if !c.record.calm() {
 			continue
 		}
-		s, err := look(ctx)
+		s, err := c.look(ctx)
 		if err != nil {
 			return err
 		}

@@ -2,7 +2,6 @@ package zksession
 
 import (
 	"bytes"
-	"context"
 )
 
 func (z *Conn) Ended() bool {
@@ -12,11 +11,6 @@ func (z *Conn) Ended() bool {
 	default:
 		return false
 	}
-}
-
-func Resolving(o Options, lookup func(ctx context.Context, host string) ([]string, error)) Options {
-	o.lookup = lookup
-	return o
 }
 
 func (z *Conn) Hello() []byte { return bytes.Clone(z.hello) }

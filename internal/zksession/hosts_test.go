@@ -168,6 +168,11 @@ func TestNames(t *testing.T) {
 		z := &zone{hosts: map[string][]string{"zk": {"10.0.0.1", "10.0.0.2"}, "v6.": {"2001:db8::1"}}}
 		h := hostsOf(t, z.lookup, "zk:2181", "v6.:2182", "gone:2181", "127.0.0.1:2183")
 		h.patience = func() time.Duration { return time.Second }
+		for host, want := range map[string]bool{"zk:2181": true, "127.0.0.1:2181": false} {
+			if z := (&Conn{hosts: hostsOf(t, nil, host)}); z.Elsewhere() != want {
+				t.Errorf("%s may lead to several servers: %t, want %t", host, !want, want)
+			}
+		}
 		expect := func(what string, failed int, want ...string) {
 			t.Helper()
 			began := time.Now()
@@ -290,13 +295,5 @@ func TestParseServers(t *testing.T) {
 	}
 	if CheckServers(nil) == nil {
 		t.Error("no server is fine")
-	}
-}
-
-func TestNamed(t *testing.T) {
-	for addr, want := range map[string]bool{"zk-0:1": true, "localhost": true, "127.0.0.1:1": false, "[::1]:1": false} {
-		if all, err := parseServers([]string{addr}); err != nil || all[0].named() != want {
-			t.Errorf("%q: named %t, want %t (%v)", addr, !want, want, err)
-		}
 	}
 }

@@ -1,10 +1,16 @@
 package zksession_test
 
 import (
+	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"math"
+	"net"
+	"os"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -13,51 +19,25 @@ import (
 	"locklab/harness"
 	"locklab/harness/locktest"
 	"locklab/internal/backend"
-	"locklab/internal/wire/zookeeper"
+	"locklab/internal/leaktest"
 	"locklab/internal/zksession"
 )
 
-// TestCreateZxid: the zxid of the reply is the server's czxid, with concurrent writers.
+// TestCreateZxid: the zxid of the reply is the server's czxid, at every server of an ensemble
+// with concurrent writers.
 func TestCreateZxid(t *testing.T) {
-	t.Run("one server", func(t *testing.T) {
-		at := locktest.Endpoint(t, harness.KindZooKeeper)
-		createZxid(t, at, at)
-	})
-	t.Run("ensemble", func(t *testing.T) {
-		server := startEnsemble(t, backend.EnsembleOptions{})
-		var each []harness.Endpoint
-		for _, addr := range server.Endpoint().Addrs[0] {
-			at := server.Endpoint()
-			at.Addrs = [][]string{{addr}}
-			each = append(each, at)
-		}
-		createZxid(t, each...)
-	})
-}
-
-func createZxid(t *testing.T, each ...harness.Endpoint) {
 	const goroutines, rounds = 4, 100
-	acl := zk.WorldACL(zk.PermAll)
+	server, acl := startEnsemble(t, backend.EnsembleOptions{}), zk.WorldACL(zk.PermAll)
 	var wg sync.WaitGroup
-	for k, at := range each {
-		z, err := zookeeper.Connect(t.Context(), at, zookeeper.Options{})
-		requireNoError(t, err)
-		defer z.Close()
+	for k, addr := range server.Endpoint().Addrs[0] {
+		z := connect(t, zksession.Options{Servers: []string{addr}})
 		for g := range goroutines {
 			wg.Go(func() {
 				for i := range rounds {
 					path, zxid, err := z.CreateZxid(fmt.Sprintf("/locklab-zxid-%d-%d-", k, g), nil, zk.FlagEphemeralSequential, acl)
-					if err != nil {
-						t.Error(err)
-						return
-					}
-					_, stat, err := z.Exists(path)
-					if err != nil || zxid == 0 || zxid != uint64(stat.Czxid) {
-						t.Errorf("node %d of client %d.%d: zxid %d, czxid %d (%v)", i, k, g, zxid, stat.Czxid, err)
-						return
-					}
-					if err := z.Delete(path, -1); err != nil {
-						t.Error(err)
+					_, stat, failed := z.Exists(path)
+					if err := errors.Join(err, failed); err != nil || zxid == 0 || zxid != uint64(stat.Czxid) {
+						t.Errorf("node %d of client %d.%d: zxid %d, %+v, %v", i, k, g, zxid, stat, err)
 						return
 					}
 				}
@@ -77,37 +57,23 @@ func TestDeleteOn(t *testing.T) {
 	node, err := z.Create("/locklab-link-", nil, zk.FlagEphemeralSequential, zk.WorldACL(zk.PermAll))
 	requireNoError(t, err)
 	old := z.Link()
-	for range 2 { // at once, when the request waits for the next connection, and on that one
-		z.Cut()
-		for z.State() == zk.StateHasSession && z.Link() == old {
-			time.Sleep(time.Millisecond)
+	for tries := 0; tries == 0 || errors.Is(err, zk.ErrConnectionClosed); tries++ {
+		if tries%3 == 0 { // then at once, when the request waits for the next connection, and on that one
+			z.Cut()
 		}
-		if err := z.DeleteOn(old, node); !errors.Is(err, zksession.ErrOtherLink) && !errors.Is(err, zk.ErrConnectionClosed) {
-			t.Errorf("DeleteOn of a connection that has gone = %v", err)
-		}
-	}
-	for { // the connection may break once more
 		err = z.DeleteOn(old, node)
-		if !errors.Is(err, zk.ErrConnectionClosed) {
-			break
-		}
 	}
 	if !errors.Is(err, zksession.ErrOtherLink) {
 		t.Errorf("DeleteOn of a connection that has gone = %v, want ErrOtherLink", err)
 	}
-	if there, _, err := z.Exists(node); !there || err != nil {
-		t.Fatalf("the node is there: %t, %v", there, err)
-	}
-	if err := z.DeleteOn(z.Link(), node); err != nil {
-		t.Errorf("DeleteOn of the connection there is = %v", err)
-	}
-	if there, _, err := z.Exists(node); there || err != nil {
-		t.Errorf("the node is there: %t, %v", there, err)
-	}
-	for _, on := range []zksession.Link{old, z.Link()} {
-		if err := z.DeleteOn(on, node); !errors.Is(err, zk.ErrNoNode) {
-			t.Errorf("DeleteOn of a node that has gone = %v, want ErrNoNode", err)
+	requireAnswer(t, z)
+	for _, want := range []error{nil, zk.ErrNoNode} {
+		if err := z.DeleteOn(z.Link(), node); !errors.Is(err, want) {
+			t.Errorf("DeleteOn of the connection there is = %v, want %v", err, want)
 		}
+	}
+	if err := z.DeleteOn(old, node); !errors.Is(err, zk.ErrNoNode) {
+		t.Errorf("DeleteOn of a node that has gone = %v, want ErrNoNode", err)
 	}
 }
 
@@ -141,5 +107,199 @@ func TestManyWatches(t *testing.T) {
 			}
 			t.Error("requests go before the watches")
 		})
+	}
+}
+
+func startServer(t *testing.T, config string) (s *backend.Server, addrs []string) {
+	t.Helper()
+	s = startEnsemble(t, backend.EnsembleOptions{Servers: 1, Config: config})
+	return s, s.Endpoint().Addrs[0]
+}
+
+func startEnsemble(t *testing.T, o backend.EnsembleOptions) *backend.Server {
+	t.Helper()
+	s, err := backend.StartEnsembleOf(t.Context(), o)
+	if errors.Is(err, harness.ErrUnavailable) && !backend.Required(harness.KindZooKeeper) {
+		t.Skip(err)
+	}
+	requireNoError(t, err)
+	t.Cleanup(func() {
+		if err := s.Stop(); err != nil {
+			t.Errorf("stop: %v", err)
+		}
+	})
+	return s
+}
+
+func requireNoError(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func errorOf[T any](_ T, err error) error { return err }
+
+// connect returns a connection for the duration of t.
+func connect(t *testing.T, o zksession.Options) *zksession.Conn {
+	t.Helper()
+	z, err := zksession.Connect(t.Context(), o)
+	requireNoError(t, err)
+	t.Cleanup(z.Close)
+	return z
+}
+
+// TestOlderData: if a server returns with older data, the client begins another session.
+func TestOlderData(t *testing.T) {
+	t.Parallel()
+	log := t.TempDir()
+	s, addrs := startServer(t, "dataLogDir="+log)
+	expired := make(chan struct{}, 10)
+	z := connectWatched(t, addrs, expired)
+	for range 10 {
+		requireNoError(t, errorOf(z.Create("/n", nil, zk.FlagSequence, zk.WorldACL(zk.PermAll))))
+	}
+	session := z.SessionID()
+	requireNoError(t, errors.Join(s.Kill(0), os.RemoveAll(log), s.Restart(t.Context(), 0)))
+	requireAnswer(t, z)
+	if len(expired) != 1 || z.SessionID() == session {
+		t.Errorf("%d sessions have expired, want 1; the session is another one: %t", len(expired), z.SessionID() != session)
+	}
+}
+
+// connectWatched connects with a short session. Every end of a session is sent to expired.
+func connectWatched(t *testing.T, addrs []string, expired chan<- struct{}) *zksession.Conn {
+	t.Helper()
+	return connect(t, zksession.Options{Servers: addrs, SessionTimeout: time.Second, OnEvent: func(ev zk.Event) {
+		if ev.State == zk.StateExpired {
+			expired <- struct{}{}
+		}
+	}})
+}
+
+// TestIsOlder: a session is over only if the server does not have it, or has seen less.
+func TestIsOlder(t *testing.T) {
+	at := locktest.Endpoint(t, harness.KindZooKeeper)
+	expired := make(chan struct{}, 10)
+	z := connectWatched(t, at.Addrs[0], expired)
+	z.Cut()
+	requireAnswer(t, z)
+	hello := z.Hello()
+	requireOlder := func(what string, want bool) {
+		t.Helper()
+		c, err := net.Dial("tcp", at.Addrs[0][0])
+		requireNoError(t, err)
+		defer c.Close()
+		if is, err := zksession.IsOlder(c, hello); is != want || err != nil {
+			t.Errorf("%s: %t, %v, want %t", what, is, err, want)
+		}
+	}
+	requireOlder("a server with all that the client has seen", false)
+	if len(expired) != 0 {
+		t.Fatal("the session has ended")
+	}
+	const seen = 4 + 4 // position of the zxid in the handshake
+	binary.BigEndian.PutUint64(hello[seen:], math.MaxInt64)
+	requireOlder("a server with less", true)
+	<-expired
+	requireOlder("a server without the session", true)
+}
+
+// TestAuthenticationRequired: servers that require authentication refuse other clients.
+func TestAuthenticationRequired(t *testing.T) {
+	t.Parallel()
+	for config, digest := range map[string]bool{
+		"enforce.auth.enabled=true\nenforce.auth.schemes=digest":                                                        true,
+		"sessionRequireClientSASLAuth=true\nauthProvider.1=org.apache.zookeeper.server.auth.SASLAuthenticationProvider": false,
+	} {
+		t.Run(strings.SplitN(config, "=", 2)[0], func(t *testing.T) {
+			_, addrs := startServer(t, config)
+			z, err := zksession.Connect(t.Context(), zksession.Options{Servers: addrs})
+			if !errors.Is(err, zksession.ErrAuthentication) {
+				t.Errorf("Connect without credentials = %v, want ErrAuthentication", err)
+			}
+			if err == nil {
+				z.Close()
+			}
+			z, err = zksession.Connect(t.Context(), zksession.Options{Servers: addrs, Username: "u", Password: "p"})
+			if digest != (err == nil) || !digest && !errors.Is(err, zksession.ErrAuthentication) {
+				t.Errorf("Connect with credentials = %v, want an error: %t", err, !digest)
+			}
+			if err == nil {
+				z.Cut()
+				requireAnswer(t, z)
+				z.Close()
+			}
+		})
+	}
+}
+
+// TestNoSession: the error of Connect describes the server's behaviour.
+func TestNoSession(t *testing.T) {
+	t.Parallel()
+	_, addrs := startServer(t, "maxClientCnxns=1")
+	z := connect(t, zksession.Options{Servers: addrs})
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	if _, err := zksession.Connect(ctx, zksession.Options{Servers: addrs}); !errors.Is(err, zksession.ErrNoSession) ||
+		!errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "maxClientCnxns") {
+		t.Errorf("Connect at the limit of connections = %v", err)
+	}
+	z.Close()
+	connect(t, zksession.Options{Servers: addrs})
+}
+
+// TestClose: Close returns after the library has ended, in every state.
+func TestClose(t *testing.T) {
+	at := locktest.Endpoint(t, harness.KindZooKeeper)
+	leaktest.All(t)
+	for range 5 {
+		z := connect(t, zksession.Options{Servers: at.Addrs[0]})
+		if z.Close(); !z.Ended() {
+			t.Fatal("Close returned before the library's goroutines ended")
+		}
+		z.Close()
+	}
+}
+
+func TestCloseLate(t *testing.T) {
+	t.Parallel()
+	const timeout, patience = 40 * time.Second, 20 * time.Second
+	server, addrs := startServer(t, "")
+	o := zksession.Options{Servers: addrs, SessionTimeout: timeout}
+	z, see := connect(t, o), connect(t, o)
+	if z.SessionTimeout() != timeout {
+		t.Fatalf("the server grants a session timeout of %v", z.SessionTimeout())
+	}
+	requireNoError(t, errorOf(z.Create("/held", nil, zk.FlagEphemeral, zk.WorldACL(zk.PermAll))))
+	requireNoError(t, server.Signal(0, syscall.SIGSTOP))
+	const requests = 200
+	sent := func() uint64 { n, _ := z.Traffic(); return n }
+	for before := sent(); sent() < before+requests; time.Sleep(time.Millisecond) {
+		go z.Create("/more-", nil, zk.FlagEphemeralSequential, zk.WorldACL(zk.PermAll))
+	}
+	z.Close()
+	requireNoError(t, server.Signal(0, syscall.SIGCONT))
+	for end := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
+		there, _, err := see.Exists("/held")
+		if err == nil && !there {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatalf("the session lives on: %t, %v", there, err)
+		}
+	}
+}
+
+func requireAnswer(t *testing.T, z *zksession.Conn) {
+	t.Helper()
+	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(time.Millisecond) {
+		_, _, err := z.Exists("/")
+		if err == nil {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatal(err)
+		}
 	}
 }

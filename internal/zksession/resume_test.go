@@ -55,66 +55,64 @@ func (s *sink) ops() (out []int32) {
 	return out
 }
 
+// opOf returns the operation that a letter stands for.
+var opOf = map[rune]int32{'c': wire.OpCreate, 'w': wire.OpSetWatches, 'W': wire.OpSetWatches, 'v': wire.OpSetWatches2,
+	'p': wire.OpPing, 'a': wire.OpAuth, 'm': wire.OpMulti}
+
 // TestResumption: before SetWatches only pings, credentials, multis and the end of the session
 // are sent; without SetWatches the rest follows after a while, and later SetWatches come too late.
 func TestResumption(t *testing.T) {
-	const late, manyOf, answer, end = 0, -wire.OpSetWatches, -1, -2 // stand for a while, a packet of many watches, its reply, and Close
 	for _, test := range []struct {
 		name    string
 		session int32
-		send    []int32
-		want    []int32
+		send    string // see opOf; W: a packet of many watches, !: the reply to the last, -: a while, x: Close
+		want    string
 		broken  bool
 	}{
-		{"a new session", 0, []int32{wire.OpCreate, wire.OpSetWatches}, []int32{wire.OpCreate, wire.OpSetWatches}, false},
-		{"requests wait", 7, []int32{wire.OpCreate, wire.OpAuth, wire.OpPing, wire.OpCreate, wire.OpSetWatches, wire.OpCreate},
-			[]int32{wire.OpAuth, wire.OpPing, wire.OpSetWatches, wire.OpCreate, wire.OpCreate, wire.OpCreate}, false},
-		{"two packets of watches", 7, []int32{wire.OpCreate, manyOf, wire.OpCreate, wire.OpSetWatches, wire.OpCreate},
-			[]int32{wire.OpSetWatches, wire.OpSetWatches, wire.OpCreate, wire.OpCreate, wire.OpCreate}, false},
-		{"one packet that could be the first of two", 7, []int32{wire.OpCreate, manyOf, answer, late, wire.OpCreate},
-			[]int32{wire.OpSetWatches, wire.OpCreate, wire.OpCreate}, false},
-		{"the first of two is not answered", 7, []int32{wire.OpCreate, manyOf, late, wire.OpCreate}, []int32{wire.OpSetWatches}, false},
-		{"the second of two too late", 7, []int32{wire.OpCreate, manyOf, answer, late, wire.OpSetWatches},
-			[]int32{wire.OpSetWatches, wire.OpCreate}, true},
-		{"a contact", 7, []int32{wire.OpCreate, wire.OpMulti, manyOf, wire.OpMulti, answer, wire.OpMulti, wire.OpSetWatches},
-			[]int32{wire.OpMulti, wire.OpSetWatches, wire.OpMulti, wire.OpMulti, wire.OpSetWatches, wire.OpCreate}, false},
-		{"SetWatches alone", 7, []int32{wire.OpSetWatches2, late, wire.OpCreate}, []int32{wire.OpSetWatches2, wire.OpCreate}, false},
-		{"none yet", 7, []int32{wire.OpCreate}, nil, false},
-		{"none", 7, []int32{wire.OpCreate, late, wire.OpCreate}, []int32{wire.OpCreate, wire.OpCreate}, false},
-		{"nothing overtakes them", 7, []int32{late, wire.OpCreate, wire.OpSetWatches}, []int32{wire.OpSetWatches, wire.OpCreate}, false},
-		{"closed", 7, []int32{wire.OpCreate, end, late}, nil, true},
-		{"too late", 7, []int32{wire.OpCreate, late, wire.OpSetWatches}, []int32{wire.OpCreate}, true},
+		{"a new session", 0, "cw", "cw", false},
+		{"requests wait", 7, "capcwc", "apwccc", false},
+		{"two packets of watches", 7, "cWcwc", "wwccc", false},
+		{"one packet that could be the first of two", 7, "cW!-c", "wcc", false},
+		{"the first of two is not answered", 7, "cW-c", "w", false},
+		{"the second of two too late", 7, "cW!-w", "wc", true},
+		{"a contact", 7, "cmWm!mw", "mwmmwc", false},
+		{"SetWatches alone", 7, "v-c", "vc", false},
+		{"none yet", 7, "c", "", false},
+		{"none", 7, "c-c", "cc", false},
+		{"nothing overtakes them", 7, "-cw", "wc", false},
+		{"closed", 7, "cx-", "", true},
+		{"too late", 7, "c-w", "c", true},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				to := new(sink)
 				_, c := newConn(to)
 				defer c.Close()
-				if _, err := c.Write(hello(test.session)); err != nil {
-					t.Fatal(err)
-				}
+				_, err := c.Write(hello(test.session))
 				c.read(words(0, 4000, 0, 7))
-				var err error
-				for i, op := range test.send {
-					body := words(int32(i), op, 1, 2)
-					switch op {
-					case late:
+				for i, letter := range test.send {
+					switch letter {
+					case '-':
 						time.Sleep(20 * resumeWait)
-						continue
-					case answer:
+					case '!':
 						c.read(reply(int32(i-1), 0, 0))
-						continue
-					case end:
+					case 'x':
 						c.Close()
-						continue
-					case manyOf:
-						body = append(words(int32(i), wire.OpSetWatches, 1, 2), make([]byte, 128<<10)...)
+					default:
+						body := words(int32(i), opOf[letter], 1, 2)
+						if letter == 'W' {
+							body = append(body, make([]byte, 128<<10)...)
+						}
+						_, failed := c.Write(frame(body))
+						err = errors.Join(err, failed)
 					}
-					_, failed := c.Write(frame(body))
-					err = errors.Join(err, failed)
 				}
-				if got := to.ops(); !slices.Equal(got, test.want) {
-					t.Errorf("the server gets %v, want %v", got, test.want)
+				var want []int32
+				for _, letter := range test.want {
+					want = append(want, opOf[letter])
+				}
+				if got := to.ops(); !slices.Equal(got, want) {
+					t.Errorf("the server gets %v, want %v", got, want)
 				}
 				if err != nil || to.closed != test.broken {
 					t.Errorf("Write = %v, closed: %t; want that the connection breaks: %t", err, to.closed, test.broken)
@@ -170,85 +168,47 @@ func (*broken) Write([]byte) (int, error) { return 0, io.ErrShortWrite }
 
 // TestDebt: the zxids that SetWatches ask for, on successive connections of a session.
 func TestDebt(t *testing.T) {
-	const many = 128 << 10
-	type packet struct {
-		size   int
-		answer bool
-		want   uint64 // 0: it is not sent
-	}
 	type connection struct {
-		seen     uint64
-		requests bool          // are sent before the packets, without waiting for them
-		packets  []packet      //
-		lasts    time.Duration // at the end
+		seen uint64
+		do   string // w: SetWatches, W: the first of two, !: the reply to the last, c: a create and a wait, -: a long time
+		want []uint64
 	}
-	for _, test := range []struct {
-		name string
-		all  []connection
-	}{
-		{"one after another", []connection{
-			{seen: 5, packets: []packet{{0, true, 5}}},
-			{seen: 7, packets: []packet{{0, true, 7}}},
-		}},
-		{"not answered for long", []connection{
-			{seen: 5, packets: []packet{{0, false, 5}}, lasts: 2 * debtLasts},
-			{seen: 9, packets: []packet{{0, true, 5}}},
-		}},
-		{"overtaken", []connection{
-			{seen: 5, requests: true, packets: []packet{{0, false, 0}}},
-			{seen: 9, packets: []packet{{0, true, 5}}},
-			{seen: 11, packets: []packet{{0, true, 11}}},
-		}},
-		{"not answered", []connection{
-			{seen: 5, packets: []packet{{0, false, 5}}},
-			{seen: 9, packets: []packet{{0, true, 5}}},
-		}},
-		{"the second of two not answered", []connection{
-			{seen: 5, packets: []packet{{many, true, 5}, {0, false, 5}}},
-			{seen: 9, packets: []packet{{many, true, 5}, {0, true, 5}}},
-			{seen: 11, packets: []packet{{0, true, 11}}},
-		}},
-		{"the second of two not sent", []connection{
-			{seen: 5, packets: []packet{{many, true, 5}}},
-			{seen: 9, packets: []packet{{0, true, 5}}},
-		}},
-		{"none to send", []connection{
-			{seen: 5, requests: true, lasts: 2 * debtLasts},
-			{seen: 9, packets: []packet{{0, true, 9}}},
-		}},
-		{"broken before they are sent", []connection{
-			{seen: 5, requests: true},
-			{seen: 9, packets: []packet{{0, true, 5}}},
-		}},
+	for name, all := range map[string][]connection{
+		"one after another":              {{5, "w!", []uint64{5}}, {7, "w!", []uint64{7}}},
+		"not answered for long":          {{5, "w-", []uint64{5}}, {9, "w!", []uint64{5}}},
+		"overtaken":                      {{5, "cw", nil}, {9, "w!", []uint64{5}}, {11, "w!", []uint64{11}}},
+		"not answered":                   {{5, "w", []uint64{5}}, {9, "w!", []uint64{5}}},
+		"the second of two not answered": {{5, "W!w", []uint64{5, 5}}, {9, "W!w!", []uint64{5, 5}}, {11, "w!", []uint64{11}}},
+		"the second of two not sent":     {{5, "W!", []uint64{5}}, {9, "w!", []uint64{5}}},
+		"none to send":                   {{5, "c-", nil}, {9, "w!", []uint64{9}}},
+		"broken before they are sent":    {{5, "c", nil}, {9, "w!", []uint64{5}}},
 	} {
-		t.Run(test.name, func(t *testing.T) {
+		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				z, _ := newConn(nil)
-				for n, conn1 := range test.all {
-					z.zxid.Store(int64(conn1.seen))
+				for n, one := range all {
+					z.zxid.Store(int64(one.seen))
 					to := new(sink)
 					c := &conn{Conn: to, owner: z}
 					c.Write(hello(7))
 					c.read(words(0, 4000, 0, 7))
-					if conn1.requests {
-						c.Write(frame(words(1, wire.OpCreate, 0, 0)))
-						time.Sleep(2 * resumeWait)
-					}
-					var want []uint64
-					for i, p := range conn1.packets {
-						xid := int32(10 + i)
-						c.Write(frame(append(words(xid, wire.OpSetWatches, 0, 0), make([]byte, p.size)...)))
-						if p.answer {
-							c.read(reply(xid, 0, 0))
+					for i, letter := range one.do {
+						switch xid := int32(10 + i); letter {
+						case 'c':
+							c.Write(frame(words(xid, wire.OpCreate, 0, 0)))
+							time.Sleep(2 * resumeWait)
+						case 'w', 'W':
+							size := map[rune]int{'W': 128 << 10}[letter]
+							c.Write(frame(append(words(xid, wire.OpSetWatches, 0, 0), make([]byte, size)...)))
+						case '!':
+							c.read(reply(xid-1, 0, 0))
+						case '-':
+							time.Sleep(2 * debtLasts)
 						}
-						if p.want != 0 {
-							want = append(want, p.want)
-						}
 					}
-					if got := asked(to.all()); !slices.Equal(got, want) {
-						t.Errorf("connection %d asks for what is after %d, want %d", n, got, want)
+					if got := asked(to.all()); !slices.Equal(got, one.want) {
+						t.Errorf("connection %d asks for what is after %d, want %d", n, got, one.want)
 					}
-					time.Sleep(conn1.lasts)
 					c.Close()
 				}
 			})

@@ -40,21 +40,15 @@ var fairHistorical = &harness.Variant{
 	Status: harness.Historical,
 	Traits: harness.Traits{FIFO: true},
 	Remote: func(ctx context.Context, at harness.Endpoint, key string) (harness.Remote, error) {
-		return OldFair(ctx, at, strings.ReplaceAll(key, "-", "_"), 3*time.Second)
+		return remoteRelic(func(r *relic) func() harness.Session {
+			thread := make(chan struct{}, 1)
+			return func() harness.Session { return &oldFair{r: r, thread: thread} }
+		})(ctx, at, strings.ReplaceAll(key, "-", "_"))
 	},
-}
-
-// OldFair connects zk-fair-historical with that polling period, at exactly that key.
-func OldFair(ctx context.Context, at harness.Endpoint, key string, period time.Duration) (harness.Remote, error) {
-	return remoteRelic(func(r *relic) func() harness.Session {
-		thread := make(chan struct{}, 1)
-		return func() harness.Session { return &oldFair{r: r, period: period, thread: thread} }
-	})(ctx, at, key)
 }
 
 type oldFair struct {
 	r      *relic
-	period time.Duration
 	thread chan struct{} // full while the client's event thread is in a callback
 	own    string        // path of the ticket
 }
@@ -83,12 +77,12 @@ func (f *oldFair) checkState() (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	own, err := OldNumber(f.own)
+	own, err := oldNumber(f.own)
 	if err != nil {
 		return false, err
 	}
 	for _, name := range names {
-		n, err := OldNumber(name)
+		n, err := oldNumber(name)
 		if err != nil {
 			return false, err
 		}
@@ -133,7 +127,7 @@ func (f *oldFair) process(ctx context.Context) error {
 		if first, err := f.checkState(); first || err != nil && !errors.Is(err, zk.ErrConnectionClosed) {
 			return err
 		}
-		if err := f.r.sleep(ctx, f.period); err != nil { // B3
+		if err := f.r.sleep(ctx, 3*time.Second); err != nil { // B3
 			return err
 		}
 	}
@@ -141,8 +135,8 @@ func (f *oldFair) process(ctx context.Context) error {
 
 func (f *oldFair) unlock() error { return f.r.remove(f.own) }
 
-// OldNumber returns the number of a ticket, 32 bits as in the article's language (B4).
-func OldNumber(path string) (int32, error) {
+// oldNumber returns the number of a ticket, 32 bits as in the article's language (B4).
+func oldNumber(path string) (int32, error) {
 	parts := strings.Split(path, "-")
 	if len(parts) < 3 {
 		return 0, fmt.Errorf("zklock: %s has no third part", path)
