@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"sync"
 	"testing"
 	"time"
 
@@ -18,8 +17,6 @@ func TestFairRedisson(t *testing.T) {
 	runScenes(t, []sceneTest{
 		{"keys", fairKeys},
 		{"requests", fairRequests},
-		{"order", fairOrder},
-		{"leave", fairLeaves},
 		{"lost reply", fairLostReply},
 	})
 }
@@ -95,54 +92,6 @@ func fairRequests(t *testing.T, s *scene) {
 	if n := c.Counts().Sub(before).Requests; n != 60 {
 		t.Errorf("20 cycles cost %d requests, want 3 each", n)
 	}
-}
-
-func fairOrder(t *testing.T, s *scene) {
-	l := acquire(t, s.fair(0, time.Minute).thread())
-	var mu sync.Mutex
-	var all sync.WaitGroup
-	var order []int
-	for i := range 5 {
-		f := s.fair(0, time.Minute)
-		all.Go(func() {
-			l := acquire(t, f.thread())
-			mu.Lock()
-			order = append(order, i)
-			mu.Unlock()
-			unlock(t, l)
-		})
-		eventually(t, "it queues", func() bool { return s.waiting() == i+1 })
-	}
-	unlock(t, l)
-	all.Wait()
-	if want := []int{0, 1, 2, 3, 4}; !slices.Equal(order, want) {
-		t.Errorf("order %v", order)
-	}
-	if left := s.queue(); len(left) > 0 {
-		t.Errorf("left in the queue: %q", left)
-	}
-}
-
-func fairLeaves(t *testing.T, s *scene) {
-	f := s.fair(0, time.Minute)
-	l := acquire(t, f.thread())
-	ctx, cancel := context.WithCancel(t.Context())
-	var all sync.WaitGroup
-	for i := range 3 {
-		all.Go(func() {
-			if _, err := f.thread().Lock(ctx); !errors.Is(err, context.Canceled) {
-				t.Errorf("Lock = %v", err)
-			}
-		})
-		eventually(t, "it queues", func() bool { return s.waiting() == i+1 })
-	}
-	cancel()
-	all.Wait()
-	if left := s.queue(); len(left) > 0 {
-		t.Errorf("left in the queue: %q", left)
-	}
-	unlock(t, l)
-	unlock(t, acquire(t, s.fair(0, time.Minute).thread()))
 }
 
 func fairLostReply(t *testing.T, s *scene) {
