@@ -168,10 +168,9 @@ bench: ## run the benchmarks of every lock package, COUNT times, into build/benc
 bench-c: ## set Go beside the same algorithms in C (needs a C compiler): ratios of neighbouring blocks
 	$(GO) test -run '^$$' -bench Twin -count $(COUNT) ./hardware ./spinlock
 
-profile-redis: ## what a turn of redis-queue costs when 8 and 50 take it in turns: functions of the server by callgrind, of the clients by pprof
-	scripts/deps redis valgrind
+profile-redis: ## what a turn of redis-queue costs when 8 and 50 clients take it in turns: requests, time and functions of the clients by pprof
+	scripts/deps redis
 	@mkdir -p $(BUILD)
-	$(GO) test -count=1 -v -run '^TestProfile$$' ./redislock
 	$(GO) test -run '^$$' -bench '^BenchmarkTurn$$/^lock=redis-queue$$' -benchtime 20000x -cpuprofile $(BUILD)/turn.prof -o $(BUILD)/turn.test ./redislock
 	$(GO) tool pprof -top -cum -nodecount=60 $(BUILD)/turn.test $(BUILD)/turn.prof
 

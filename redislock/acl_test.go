@@ -1,6 +1,7 @@
 package redislock_test
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -57,17 +58,10 @@ func requireAdvice(t *testing.T, r running, right string, rights []string) (fail
 	for kind, err := range everyKind(t, user) {
 		if err != nil {
 			failed++
-			requireAdviceIn(t, kind+" without "+right, "redislock: ", err)
+			requireOneLine(t, kind+" without "+right, err, "rights that a user needs")
 		}
 	}
 	return failed
-}
-
-func requireAdviceIn(t *testing.T, what, prefix string, err error) {
-	t.Helper()
-	if text := err.Error(); !strings.HasPrefix(text, prefix) || !strings.Contains(text, "rights that a user needs") || strings.Contains(text, "\n") {
-		t.Errorf("%s: %q, want one line that says what to do", what, text)
-	}
 }
 
 // user returns r with a new user that has these rights.
@@ -93,7 +87,7 @@ func everyKind(t *testing.T, r running) map[string]error {
 				defer cancel()
 				o := redislock.Options{TTL: aclLease, HandoffTimeout: calm.HandoffTimeout}
 				m := k.make(a, name, o)
-				err := contend(ctx, m, k.make(b, name, o))
+				err := contend(ctx, m, k.make(b, name, o), k.fenced, aclLease+aclLease/10)
 				if f, ok := m.(forcer); ok && err == nil {
 					err = forceHeld(ctx, m, f)
 				}
@@ -115,9 +109,9 @@ func everyKind(t *testing.T, r running) map[string]error {
 // calm gives a busy machine time to react.
 var calm = redislock.Options{HandoffTimeout: 5 * time.Second}
 
-// contend lets a hand a lock over to b, after another waiter has left and a renewal, or returns
-// an error.
-func contend(ctx context.Context, a, b tryLocker) error {
+// contend lets a, which holds the lock for that time, hand it over to b, after another waiter has
+// left, or returns an error.
+func contend(ctx context.Context, a, b tryLocker, fenced bool, hold time.Duration) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	first, err := a.Lock(ctx)
@@ -137,14 +131,17 @@ func contend(ctx context.Context, a, b tryLocker) error {
 		l, err := b.Lock(ctx)
 		if err == nil {
 			err = l.Unlock(ctx)
+			if fenced && l.Token() <= first.Token() {
+				err = fmt.Errorf("token %d after %d", l.Token(), first.Token())
+			}
 		}
 		got <- err
 	}()
 	select {
-	case err := <-got: // it failed
+	case err := <-got: // it failed, or two are inside
 		_ = first.Unlock(ctx)
-		return err
-	case <-time.After(aclLease + aclLease/10):
+		return cmp.Or(err, errors.New("two are inside"))
+	case <-time.After(hold):
 	}
 	if err := first.Unlock(ctx); err != nil {
 		cancel()
@@ -179,24 +176,4 @@ func passOver(ctx context.Context, admin redis.UniversalClient, m tryLocker, nam
 		return errors.Join(err, l.Unlock(ctx))
 	}
 	return l.Unlock(ctx)
-}
-
-// TestACLTakenAway: a holder notices a lost right at its renewal; refusals may be temporary.
-func TestACLTakenAway(t *testing.T) {
-	const lease = 6 * time.Second
-	r := startSingle(t)
-	user := r.user(t, documentedACL(t))
-	admin := r.admin(t)
-	held := make(map[string]*redislock.Lease)
-	for kind, make := range kinds {
-		held[kind] = lock(t, make(user.client(t), newName(), redislock.Options{TTL: lease}))
-	}
-	requireNoError(t, admin.Do(t.Context(), "ACL", "SETUSER", user.options.Username, "-pexpire").Err())
-	for kind, l := range held {
-		requireDone(t, l)
-		if err := l.Err(); !errors.Is(err, redislock.ErrLost) || !strings.Contains(err.Error(), "rights that a user needs") || strings.Contains(err.Error(), "is over") {
-			t.Errorf("%s: Err = %v, want ErrLost before the deadline, and what to do", kind, err)
-		}
-		l.Unlock(context.WithoutCancel(t.Context())) // returns the same error
-	}
 }

@@ -61,8 +61,8 @@ type Client struct {
 	renewals // guarded by mu
 	activity // guarded by mu
 
-	mail          mailboxes // locked before mu
-	subscriptions channels[subscription]
+	mail mailboxes     // locked before mu
+	subs subscriptions // locked before mu
 }
 
 // The settings of a client do not change.
@@ -80,7 +80,6 @@ type settings struct {
 // The findings of a client are the facts that replies have shown.
 type findings struct {
 	fresh      atomic.Int32 // requests that use new connections
-	scripts    atomic.Bool  // the server refuses DELEX and DELIFEQ: use scripts
 	unanswered unanswered
 	permitted  sync.Map    // the needs whose rights take has checked
 	admitted   atomic.Bool // the server has accepted the password, or needs none
@@ -119,6 +118,7 @@ func NewClient(rdb redis.UniversalClient, o ClientOptions) *Client {
 	c.clock, c.name, c.trace = cmp.Or(o.clock, boottime.New(nil)), o.Name, o.Trace
 	c.leases, c.separate = make(map[*Lease]bool), o.Blocking != nil
 	c.id = c.identity()
+	c.subs.all = make(map[string]*subscription)
 	c.mail.boxes, c.mail.readers = make(map[string]*mailbox), make(map[*reader]bool)
 	if b, ok := o.Blocking.(*redis.Client); ok && b.Options().MaxRetries > 0 {
 		c.misuse = fmt.Errorf("%w: ClientOptions.Blocking repeats requests: set its MaxRetries to -1", ErrUsage)

@@ -126,27 +126,3 @@ func TestCloseStuck(t *testing.T) {
 		t.Error("Close does not return")
 	}
 }
-
-// TestDataLost: after the server lost its data, the waiter has the lock after Unlock.
-func TestDataLost(t *testing.T) {
-	r := startSingle(t)
-	admin := r.admin(t)
-	o := redislock.Options{TTL: patience + 5*time.Second}
-	var held []*redislock.Lease
-	var waiters []<-chan *redislock.Lease
-	for _, kind := range kinds {
-		name := newName()
-		held = append(held, lock(t, kind(r.client(t), name, o)))
-		waiters = append(waiters, begun(t, kind(r.client(t), name, o)))
-	}
-	time.Sleep(200 * time.Millisecond) // most waiters wait by now; the others ask later, and are served
-	requireNoError(t, admin.FlushAll(t.Context()).Err())
-	for _, l := range held {
-		if err := l.Unlock(t.Context()); !errors.Is(err, redislock.ErrNotHeld) {
-			t.Errorf("Unlock = %v, want ErrNotHeld", err)
-		}
-	}
-	for _, w := range waiters {
-		unlock(t, take(t, w))
-	}
-}

@@ -149,7 +149,7 @@ func (m *Cohort) try(ctx context.Context) (*Lease, error) {
 		return nil, busy(m.name)
 	}
 	ctx = lock.OnlyTrace(ctx, m.c.requests())
-	l, err := m.c.awaitIn(ctx, m.name, 0, func(ctx context.Context) (*Lease, error) { return m.server.acquire(ctx, true) })
+	l, err := m.c.await(ctx, m.name, 0, func(ctx context.Context) (*Lease, error) { return m.server.acquire(ctx, true) })
 	if err != nil {
 		m.pass(acquisition{n: m.inARow})
 		return nil, err

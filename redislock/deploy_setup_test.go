@@ -105,7 +105,7 @@ func (r running) client(t *testing.T) *redislock.Client {
 }
 
 func (r running) admin(t *testing.T) redis.UniversalClient {
-	r.options.Username, r.options.Password = "", ""
+	r.options.Username, r.options.Password, r.options.CredentialsProvider = "", "", nil
 	return r.connect(t)
 }
 

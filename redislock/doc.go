@@ -145,10 +145,9 @@
 // The package runs on one server, behind Sentinel, on a Cluster, over TLS and as an ACL user,
 // with any client of [redis.NewUniversalClient]. [ClientOptions] describes which hung servers
 // it notices. All of these were tested on Redis 7.0.15 and 8.6.3, and all but TLS on Redis
-// 8.2.3 and Valkey 9.1.2. A [PollMutex] or a [Redlock] was released with DELEX on 8.6.3,
-// DELIFEQ on Valkey, and a script on the others. CONTRIBUTING.md describes how to run the tests
-// on another server. Untested are Redis before 7, 7.2, 7.4 and 8.4, Valkey before 9.1, managed
-// services, a cluster whose nodes fail, a redis.Ring, and other servers with the same protocol.
+// 8.2.3 and Valkey 9.1.2. CONTRIBUTING.md describes how to run the tests on another server.
+// Untested are Redis before 7, 7.2, 7.4 and 8.4, Valkey before 9.1, managed services, a cluster
+// whose nodes fail, a redis.Ring, and other servers with the same protocol.
 //
 // In a cluster all keys of a lock are in the slot of its name, and the locks of a [Multi] may
 // be in different slots. A name whose companion keys would be in another slot is refused.
@@ -170,6 +169,4 @@
 //
 //   - +client|setname shows [ClientOptions].Name in CLIENT LIST, not only in keys.
 //   - +hkeys is for [Reentrant.Holders].
-//   - +delex or +delifeq lets a [PollMutex] and a [Redlock] release without a script, on
-//     servers that have DELEX or DELIFEQ.
 package redislock

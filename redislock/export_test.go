@@ -26,10 +26,6 @@ func LoadQueueScripts(ctx context.Context, rdb redis.Scripter) error {
 
 func Companion(name, what string) string { return companion(name, what) }
 
-func CompareAndDelete(ctx context.Context, c *Client, name, nonce string, by int) (held bool, err error) {
-	return newKeyLock(c, name, Options{}).compareAndDelete(ctx, nonce, releaser(by))
-}
-
 // A Runner runs one script.
 type Runner func(ctx context.Context, rdb redis.Scripter, keys []string, args ...any) *redis.Cmd
 

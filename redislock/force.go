@@ -50,12 +50,12 @@ func (m *PollMutex) ForceUnlock(ctx context.Context) (freed bool, err error) {
 
 // ForceUnlock deletes the key of the lock and wakes the waiters, see [Mutex.ForceUnlock].
 func (m *PubSubMutex) ForceUnlock(ctx context.Context) (freed bool, err error) {
-	return m.delete(ctx, m.sub.channel)
+	return m.delete(ctx, m.channel)
 }
 
 // ForceUnlock deletes the key and wakes a waiter per process, see [Mutex.ForceUnlock].
 func (m *Reentrant) ForceUnlock(ctx context.Context) (freed bool, err error) {
-	return m.delete(ctx, m.sub.channel)
+	return m.delete(ctx, m.channel)
 }
 
 var deleteAndPublish = newScript("reentrant_force")

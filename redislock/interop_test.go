@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
+	"locklab/harness"
 	"locklab/redislock"
 )
 
@@ -53,9 +55,17 @@ return 1`)
 
 func newRedisson(c *redis.Client, name string) *redisson {
 	return &redisson{
-		Client: c, name: name, channel: "redisson_lock__channel:" + name,
+		Client: c, name: name, channel: channelOf(name),
 		id: "5b7a7e9e-3c43-4d5b-9d7e-2f1f5e1c0a01", lease: 30 * time.Second,
 	}
+}
+
+// channelOf is RedissonObject.prefixName.
+func channelOf(name string) string {
+	if !strings.Contains(name, "{") {
+		name = "{" + name + "}"
+	}
+	return "redisson_lock__channel:" + name
 }
 
 func (r *redisson) field(thread int) string { return fmt.Sprintf("%s:%d", r.id, thread) }
@@ -110,8 +120,13 @@ func (r *redisson) renew(ctx context.Context, thread int) (held bool, err error)
 // ways of waking.
 func TestInterop(t *testing.T) {
 	at := runParallel(t)
+	for _, key := range []string{newKey(), newName()} {
+		interop(t, at, key)
+	}
+}
+
+func interop(t *testing.T, at harness.Endpoint, key string) {
 	c, theirs := dial(t, at), dial(t, at)
-	key := newKey()
 	m := newClient(t, c).Reentrant(key, redislock.Options{})
 	r := newRedisson(theirs.Client, key)
 	o := m.Owner()
@@ -155,4 +170,12 @@ func TestInterop(t *testing.T) {
 	kept(true, "Redisson holds it")
 	requireNoError(t, r.unlock(ctx, 2))
 	kept(false, "Redisson has released it")
+}
+
+func listeners(t *testing.T, c *link, key string) int64 {
+	t.Helper()
+	channel := channelOf(key)
+	n, err := c.PubSubNumSub(context.WithoutCancel(t.Context()), channel).Result()
+	requireNoError(t, err)
+	return n[channel]
 }

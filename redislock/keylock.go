@@ -9,13 +9,13 @@ import (
 type keyLock struct {
 	base
 
-	// ask takes the lock. Its answer is n > 0, a releaser, or n <= 0 if another holder's
-	// key expires in -n milliseconds, 0 if unknown.
+	// ask takes the lock. Its answer is 1, or n <= 0 if another holder's key expires in -n
+	// milliseconds, 0 if unknown.
 	ask   *script
 	needs string // the needs of take
 
 	// free deletes the key if it has the nonce and reports whether it did.
-	free func(ctx context.Context, nonce string, by releaser) (held bool, err error)
+	free func(ctx context.Context, nonce string) (held bool, err error)
 
 	// strategy returns how one Lock waits, and a function to call at its end.
 	strategy func() (wait waitFunc, end func(served bool))
@@ -35,7 +35,7 @@ var (
 
 func newKeyLock(c *Client, name string, o Options) *keyLock {
 	k := &keyLock{base: c.base(name, o), ask: pollAcquire, needs: pollNeeds}
-	k.free = k.compareAndDelete
+	k.free = func(ctx context.Context, nonce string) (bool, error) { return k.release(ctx, pollRelease, nonce) }
 	return k
 }
 
@@ -65,7 +65,7 @@ func (k *keyLock) attempt(ctx context.Context, nonce string) (l *Lease, left tim
 	if err != nil || n <= 0 {
 		return nil, time.Duration(-n) * time.Millisecond, err
 	}
-	l = k.newLease(k.call(pollRenew, nonce, lease), func(ctx context.Context) (bool, error) { return k.free(ctx, nonce, releaser(n)) })
+	l = k.newLease(k.call(pollRenew, nonce, lease), func(ctx context.Context) (bool, error) { return k.free(ctx, nonce) })
 	l.prompt = k.c.prompt
 	l, err = l.granted(sent)
 	return l, 0, err
@@ -75,7 +75,7 @@ func (k *keyLock) call(s *script, args ...any) call { return call{s, []string{k.
 
 // withdraw deletes the key if it has the nonce, in the background if there is no answer.
 func (k *keyLock) withdraw(ctx context.Context, nonce string) error {
-	again := func(ctx context.Context) error { _, err := k.free(ctx, nonce, byScript); return err }
+	again := func(ctx context.Context) error { _, err := k.free(ctx, nonce); return err }
 	return k.insist(ctx, again)
 }
 

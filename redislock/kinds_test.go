@@ -18,11 +18,7 @@ func TestKinds(t *testing.T) {
 	runOnServer(t, []serverTest{
 		{"context that ends late", lateContext},
 		{"pauses of a poll", pollPauses},
-		{"release by what the server has", releaseCommand},
-		{"release by what the server does not have", releaseMissing},
-		{"release of a lock that another client has", carefulRelease},
 		{"pubsub: requests", pubsubRequests},
-		{"lost message", lostMessage},
 	})
 }
 
@@ -122,27 +118,6 @@ func TestBackoff(t *testing.T) {
 	}
 }
 
-// carefulRelease: another client takes the lock right before its release, and keeps it.
-func carefulRelease(t *testing.T, at harness.Endpoint) {
-	commands := []string{"evalsha", deleter(t, at)}
-	for kind, make := range lockables() {
-		a, b, key := dial(t, at), dial(t, at), newKey()
-		m := make(newClient(t, a), key, redislock.Options{})
-		unlock(t, lock(t, m)) // the server has the scripts from now on
-		l := lock(t, m)
-		var next *redislock.Lease
-		a.Client.AddHook(before(commands, func() {
-			b.Del(t.Context(), key) // as if the lease were over
-			next = lock(t, make(newClient(t, b), key, redislock.Options{}))
-		}))
-		lost(t, l)
-		if next == nil {
-			t.Fatalf("the test shows nothing: no client took the %s in between", kind)
-		}
-		unlock(t, next)
-	}
-}
-
 func pubsubRequests(t *testing.T, at harness.Endpoint) {
 	c, w := dial(t, at), dial(t, at)
 	key := newKey()
@@ -158,23 +133,5 @@ func pubsubRequests(t *testing.T, at harness.Endpoint) {
 	unlock(t, take(t, got))
 	if n := w.Counts().Sub(before).Requests; n != 5 {
 		t.Errorf("a wait and a release cost %d requests, want 5", n)
-	}
-}
-
-// lostMessage: a waiter whose subscription breaks asks again.
-func lostMessage(t *testing.T, at harness.Endpoint) {
-	for _, kind := range []string{"PubSubMutex", "Reentrant"} {
-		w, key := dial(t, at), newKey()
-		l := lock(t, kinds[kind](newClient(t, dial(t, at)), key, redislock.Options{}))
-		got := begun(t, kinds[kind](newClient(t, w), key, redislock.Options{}))
-		eventually(t, "the waiter listens", func() bool { return w.Counts().Requests == 1+3 })
-		time.Sleep(100 * time.Millisecond)
-		w.lose.Store(1) // the next read is the message
-		began := time.Now()
-		unlock(t, l)
-		unlock(t, take(t, got))
-		if took := time.Since(began); took > redislock.DefaultTTL/3 {
-			t.Errorf("%s: the waiter got the lock %v after its release: it slept until the lease would have been over", kind, took)
-		}
 	}
 }

@@ -196,16 +196,12 @@ func (b *base) lock(ctx context.Context, try bool, a acquirer) (*Lease, error) {
 	if try {
 		wait = 0
 	}
-	return b.o.limited(b.c.await(ctx, b.name, wait, func(ctx context.Context) (*Lease, error) { return a.acquire(ctx, try) }))
+	return b.o.limited(b.c.await(b.c.traced(ctx), b.name, wait, func(ctx context.Context) (*Lease, error) { return a.acquire(ctx, try) }))
 }
 
-// await runs acquire in a goroutine of c and waits until ctx ends, or for wait if that is not 0.
-func (c *Client) await(ctx context.Context, name string, wait time.Duration, acquire func(context.Context) (*Lease, error)) (*Lease, error) {
-	return c.awaitIn(c.traced(ctx), name, wait, acquire)
-}
-
-// awaitIn is await with a context that already has the traces.
-func (c *Client) awaitIn(ctx context.Context, name string, wait time.Duration, acquire func(context.Context) (*Lease, error)) (l *Lease, err error) {
+// await runs acquire in a goroutine of c and waits until ctx, which has the traces, ends, or for
+// wait if that is not 0.
+func (c *Client) await(ctx context.Context, name string, wait time.Duration, acquire func(context.Context) (*Lease, error)) (l *Lease, err error) {
 	ctx, stop := bounded(ctx, wait)
 	defer stop()
 	if t := lock.TraceOf(ctx); t != nil {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -19,65 +18,53 @@ func TestMailboxes(t *testing.T) {
 	at := runParallel(t)
 	runBeside(t, at, []serverTest{
 		{"connections close", mailboxConnections},
-		{"a subscriber for every request", mailboxSubscribers},
 		{"another name while one is waited for", mailboxAnother},
 		{"many notifications for another", mailboxNeverEmpty},
 		{"reader cut off", mailboxReplaced},
-		{"a dead process's word before its notifications", mailboxStopWord},
 	})
 }
 
+// mailboxConnections: many waiters share few connections, which close after the last one.
 func mailboxConnections(t *testing.T, at harness.Endpoint) {
-	const n, most = 300, 20
-	watch, holder := dial(t, at), newClient(t, dial(t, at))
-	c := redislock.NewClient(dial(t, at).Client, redislock.ClientOptions{Name: "mailbox-connections"})
-	defer c.Close()
-	open := func() int { return strings.Count(watch.ClientList(t.Context()).Val(), "name=mailbox-connections ") }
-	all := make([]heldUp, n)
-	for i := range all {
-		key := newKey()
-		all[i] = heldUp{lock(t, holder.Mutex(key, redislock.Options{})), begun(t, c.Mutex(key, redislock.Options{}))}
-	}
-	eventually(t, "all wait, and are listened for", func() bool { return redislock.Listening(c) == n && open() > 0 })
-	if got := open(); got > most {
-		t.Errorf("%d connections listen for %d locks, want at most %d", got, n, most)
-	} else {
-		t.Logf("%d connections listen for %d locks", got, n)
-	}
-	for _, w := range all {
-		w.handOver(t)
-	}
-	eventually(t, "at most one connection is left", func() bool { return open() <= 1 })
-	if left := redislock.Mailboxes(c); left > 0 {
-		t.Errorf("the client still knows %d locks", left)
-	}
-}
-
-func mailboxSubscribers(t *testing.T, at harness.Endpoint) {
-	const n = 50
-	for _, kind := range []string{"Reentrant", "PubSubMutex"} {
-		h, p, key := newPeer(t, at), newPeer(t, at), newKey()
-		held := lock(t, kinds[kind](h.Client, key, redislock.Options{}))
-		before := p.mail.dialled.Load()
-		var waiters []<-chan *redislock.Lease
-		for range n {
-			waiters = append(waiters, begun(t, kinds[kind](p.Client, key, redislock.Options{})))
+	for _, test := range []struct {
+		kind                 string
+		names, waiters, most int // waiters of each name
+	}{{"Mutex", 300, 1, 20}, {"Reentrant", 1, 50, 2}, {"PubSubMutex", 1, 50, 2}} { // the first PING's connection is kept
+		p, h := newPeer(t, at), newClient(t, dial(t, at))
+		var all []heldUp
+		for range test.names {
+			key := newKey()
+			held := lock(t, kinds[test.kind](h, key, redislock.Options{}))
+			for range test.waiters {
+				all = append(all, heldUp{held, begun(t, kinds[test.kind](p.Client, key, redislock.Options{}))})
+				held = nil
+			}
 		}
-		eventually(t, "the mailbox is listened to", func() bool { return p.mail.dialled.Load() > before })
-		unlock(t, held)
-		var all sync.WaitGroup
-		for _, w := range waiters {
-			all.Go(func() {
-				if l := <-w; l != nil {
-					l.Unlock(t.Context())
+		eventually(t, "all wait, and are listened for", func() bool {
+			if test.kind != "Mutex" {
+				return p.mail.dialled.Load() > 1
+			}
+			return redislock.Listening(p.Client) == test.names
+		})
+		if got := len(p.mail.open()); got > test.most {
+			t.Errorf("%s: %d connections listen for %d locks, want at most %d", test.kind, got, test.names, test.most)
+		}
+		var served sync.WaitGroup
+		for _, w := range all {
+			if w.held != nil {
+				unlock(t, w.held)
+			}
+			served.Go(func() {
+				if l := <-w.got; l != nil {
+					expectNoError(t, l.Unlock(t.Context()))
 				}
 			})
 		}
-		all.Wait()
-		if dialled := p.mail.dialled.Load() - before; dialled > 1 {
-			t.Errorf("%s: %d connections subscribed, want 1", kind, dialled)
+		served.Wait()
+		eventually(t, "at most one connection is left", func() bool { return len(p.mail.open()) <= 1 })
+		if left := redislock.Mailboxes(p.Client); left > 0 {
+			t.Errorf("the client still knows %d locks", left)
 		}
-		eventually(t, "the connection closes", func() bool { return len(p.mail.open()) <= 1 }) // the first PING's
 	}
 }
 
@@ -218,20 +205,4 @@ func clusterNode(t *testing.T, all []running) {
 		w.handOver(t)
 		between(t, "the handover", time.Since(released), 0, 5*time.Second)
 	}
-}
-
-// mailboxStopWord: waiters of a process that died after its stopWord are skipped.
-func mailboxStopWord(t *testing.T, at harness.Endpoint) {
-	const grant = 5 * time.Minute
-	watch, h, p := dial(t, at), newPeer(t, at), newPeer(t, at)
-	key := newKey()
-	l := lock(t, h.Mutex(key, redislock.Options{HandoffTimeout: grant, TTL: 2 * grant}))
-	ghosts(t, watch, key, "dead:1")
-	old := "dead:0 1 " + micros(time.Now().Add(-2*grant)) + " 1"
-	requireNoError(t, watch.RPush(t.Context(), key+":~mail:dead", "stop", "stop", old).Err())
-	defer watch.Del(context.WithoutCancel(t.Context()), key+":~mail:dead")
-	w := enqueue(t, watch, p.Mutex(key, redislock.Options{HandoffTimeout: grant, TTL: 2 * grant}))
-	unlock(t, l)
-	next, _ := w.lease(t)
-	unlock(t, next)
 }

@@ -7,9 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"locklab/harness"
-	"locklab/harness/locktest"
-	"locklab/internal/leaktest"
 	"locklab/redislock"
 )
 
@@ -61,33 +58,5 @@ func TestMaxHold(t *testing.T) {
 				t.Error("Done is open")
 			}
 		})
-	}
-}
-
-// TestElect: a leader that loses the lock leads again; then Elect returns its result.
-func TestElect(t *testing.T) {
-	at := locktest.Endpoint(t, harness.KindRedis)
-	leaktest.Own(t)
-	watch, name := dial(t, at), newKey()
-	m := newClient(t, dial(t, at)).Mutex(name, redislock.Options{TTL: 150 * time.Millisecond})
-	terms, failed := 0, errors.New("failed")
-	var tokens []uint64
-	err := redislock.Elect(t.Context(), m, func(ctx context.Context, l *redislock.Lease) error {
-		terms, tokens = terms+1, append(tokens, l.Token())
-		if terms < 3 {
-			watch.Del(t.Context(), name)
-			<-ctx.Done()
-			if err := context.Cause(ctx); !errors.Is(err, redislock.ErrLost) {
-				t.Errorf("the cause of the end of a term is %v, want ErrLost", err)
-			}
-			return []error{nil, failed}[terms-1]
-		}
-		return failed
-	})
-	if err != failed || terms != 3 || tokens[0] >= tokens[1] || tokens[1] >= tokens[2] {
-		t.Errorf("Elect = %v after %d terms with tokens %v; want %v after 3", err, terms, tokens, failed)
-	}
-	if owner(t, watch, name) != "" {
-		t.Error("the lock is still held")
 	}
 }

@@ -18,7 +18,7 @@ func keysOfAll(c *Client, name string) []string {
 	keys := m.keys[:3] // the fourth is the prefix of mailboxes
 	s := c.shared(name, Options{}, 1)
 	return slices.Concat(keys, []string{m.keys[3] + c.id}, s.keys[4:],
-		[]string{c.PubSubMutex(name, Options{}).sub.channel})
+		[]string{c.PubSubMutex(name, Options{}).channel})
 }
 
 func namesTest(t testing.TB) *Client {

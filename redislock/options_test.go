@@ -37,7 +37,6 @@ func TestOptions(t *testing.T) {
 	runOnServer(t, []serverTest{
 		{"wait", optionWait},
 		{"force", optionForce},
-		{"force hands over", optionForceQueue},
 	})
 }
 
@@ -106,24 +105,5 @@ func optionForce(t *testing.T, at harness.Endpoint) {
 		if _, err := kind(a, "", redislock.Options{}).(forcer).ForceUnlock(t.Context()); !errors.Is(err, redislock.ErrUsage) {
 			t.Errorf("%s: ForceUnlock of no name = %v, want ErrUsage", name, err)
 		}
-	}
-}
-
-func optionForceQueue(t *testing.T, at harness.Endpoint) {
-	const grant = 200 * time.Millisecond
-	watch := dial(t, at)
-	for _, names := range [][]string{nil, {"GHOST:1"}} {
-		key, o := newKey(), redislock.Options{HandoffTimeout: grant}
-		l := lock(t, newPeer(t, at).Mutex(key, o))
-		w := enqueue(t, watch, newPeer(t, at).Mutex(key, o))
-		ghosts(t, watch, key, names...)
-		left := time.Now()
-		if freed, err := newPeer(t, at).Mutex(key, o).ForceUnlock(t.Context()); !freed || err != nil {
-			t.Errorf("ForceUnlock = %t, %v", freed, err)
-		}
-		next, came := w.lease(t)
-		between(t, "a handover by force", came.Sub(left), -time.Second, grant*time.Duration(len(names)))
-		lost(t, l)
-		unlock(t, next)
 	}
 }

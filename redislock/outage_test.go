@@ -7,6 +7,7 @@ import (
 	"net"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -21,7 +22,7 @@ import (
 )
 
 // startDurable starts a server that keeps its data, and takes 600 µs to load a key.
-func startDurable(t *testing.T) *backend.Server {
+func startDurable(t *testing.T) running {
 	t.Helper()
 	s, err := backend.StartRedisOf(t.Context(), backend.RedisOptions{Persistence: backend.Always,
 		Args: []string{"--key-load-delay", "600", "--loading-process-events-interval-bytes", "1024"}})
@@ -30,43 +31,60 @@ func startDurable(t *testing.T) *backend.Server {
 	}
 	requireNoError(t, err)
 	t.Cleanup(func() { expectNoError(t, s.Stop()) })
-	return s
+	return running{deployment: deployments[0], Server: s, options: redis.UniversalOptions{Addrs: s.Endpoint().Addrs[0]}}
 }
 
-type outageCase struct {
-	name       string
-	begin, end func(ctx context.Context, s *backend.Server, admin *redis.Client) error
+// startRotated starts a server whose clients use the password "new" once newPassword is set.
+func startRotated(t *testing.T) running {
+	t.Helper()
+	r := startAll(t, deployments[0])[0]
+	aclUser(t, r.options, aclUserName, []string{"on", ">" + aclPassword, "~*", "&*", "+@all"})
+	newPassword.Store(false)
+	r.options.CredentialsProvider = func() (string, string) {
+		if newPassword.Load() {
+			return aclUserName, "new"
+		}
+		return aclUserName, aclPassword
+	}
+	return r
 }
 
-var outages = []outageCase{
-	{"connections are refused",
-		func(_ context.Context, s *backend.Server, _ *redis.Client) error { return s.Kill(0) },
-		func(ctx context.Context, s *backend.Server, _ *redis.Client) error { return s.Restart(ctx, 0) }},
-	{"the server restarts and loads its data",
-		func(ctx context.Context, s *backend.Server, admin *redis.Client) error {
-			// The server checks its clients once per 1024 commands.
-			_, err := admin.Pipelined(ctx, func(p redis.Pipeliner) error {
-				for i := range 5000 {
-					p.Set(ctx, fmt.Sprint("filler", i), "", 0)
-				}
-				return nil
-			})
-			if err == nil {
-				err = s.Kill(0)
-			}
-			go s.Restart(ctx, 0)
-			return err
-		},
-		func(ctx context.Context, _ *backend.Server, admin *redis.Client) error {
+var newPassword atomic.Bool // of the clients of startRotated
+
+func startSentinel(t *testing.T) running {
+	t.Helper()
+	r := startAll(t, deployments[1])[0]
+	r.options.MaxRetries = -1 // a repetition by the library makes a success of Unlock a failure
+	return r
+}
+
+// An outage makes a server unusable for a while, replaces it, or deletes its data.
+type outage struct {
+	name  string
+	start func(t *testing.T) running
+	begin func(ctx context.Context, r running, admin *redis.Client) error
+	end   func(ctx context.Context, r running, admin *redis.Client) error // nil: it is usable when begin returns
+	soon  time.Duration                                                   // in which the waiters are served
+	lost  error                                                           // of Unlock
+}
+
+const soon = 6 * time.Second // of a lease of 40
+
+var outages = []outage{
+	{"connections are refused", startDurable,
+		func(_ context.Context, r running, _ *redis.Client) error { return r.Kill(0) },
+		func(ctx context.Context, r running, _ *redis.Client) error { return r.Restart(ctx, 0) }, soon, nil},
+	{"the server restarts and loads its data", startDurable, restartWithData,
+		func(ctx context.Context, _ running, admin *redis.Client) error {
 			for err := admin.Ping(ctx).Err(); err != nil; err = admin.Ping(ctx).Err() {
 				if ctx.Err() != nil {
 					return err
 				}
 			}
 			return nil
-		}},
-	{"a script keeps it busy",
-		func(ctx context.Context, _ *backend.Server, admin *redis.Client) error {
+		}, soon, nil},
+	{"a script keeps it busy", startDurable,
+		func(ctx context.Context, _ running, admin *redis.Client) error {
 			if err := admin.ConfigSet(ctx, "busy-reply-threshold", "10").Err(); err != nil {
 				return err
 			}
@@ -76,120 +94,176 @@ var outages = []outageCase{
 			}
 			return nil
 		},
-		func(ctx context.Context, _ *backend.Server, admin *redis.Client) error {
-			return admin.ScriptKill(ctx).Err()
-		}},
-	{"it is a replica", replicaOf("yes"), primary},
-	{"it is a replica without a primary", replicaOf("no"), primary},
+		func(ctx context.Context, _ running, admin *redis.Client) error { return admin.ScriptKill(ctx).Err() }, soon, nil},
+	{"it is a replica", startDurable, replicaOf("yes"), primary, soon, nil},
+	{"it is a replica without a primary", startDurable, replicaOf("no"), primary, soon, nil},
+	{"a new password is refused", startRotated,
+		func(ctx context.Context, _ running, admin *redis.Client) error {
+			return errors.Join(admin.Do(ctx, "ACL", "SETUSER", aclUserName, "resetpass", ">new").Err(), admin.ClientKillByFilter(ctx, "USER", aclUserName).Err())
+		},
+		func(context.Context, running, *redis.Client) error { newPassword.Store(true); return nil }, soon, nil},
+	{"its data is lost", startDurable,
+		func(ctx context.Context, _ running, admin *redis.Client) error { return admin.FlushAll(ctx).Err() },
+		nil, soon, redislock.ErrNotHeld},
+	{"a replica takes over from a dead primary", startSentinel, promoteAfter(syscall.SIGKILL), nil, patience, nil},
+	{"a replica takes over from a primary that hangs", startSentinel, promoteAfter(syscall.SIGSTOP), nil, patience, nil},
 }
 
-func replicaOf(stale string) func(context.Context, *backend.Server, *redis.Client) error {
-	return func(ctx context.Context, _ *backend.Server, admin *redis.Client) error {
+func restartWithData(ctx context.Context, r running, admin *redis.Client) error {
+	// The server checks its clients once per 1024 commands.
+	_, err := admin.Pipelined(ctx, func(p redis.Pipeliner) error {
+		for i := range 5000 {
+			p.Set(ctx, fmt.Sprint("filler", i), "", 0)
+		}
+		return nil
+	})
+	if err == nil {
+		err = r.Kill(0)
+	}
+	go r.Restart(ctx, 0)
+	return err
+}
+
+func replicaOf(stale string) func(context.Context, running, *redis.Client) error {
+	return func(ctx context.Context, _ running, admin *redis.Client) error {
 		return errors.Join(admin.ConfigSet(ctx, "replica-serve-stale-data", stale).Err(), admin.Do(ctx, "REPLICAOF", "127.0.0.1", "1").Err())
 	}
 }
 
-func primary(ctx context.Context, _ *backend.Server, admin *redis.Client) error {
+func primary(ctx context.Context, _ running, admin *redis.Client) error {
 	return admin.Do(ctx, "REPLICAOF", "NO", "ONE").Err()
 }
 
-// TestOutage: after a release while the server is unusable, the waiters keep their places and
-// get the lock soon after its return.
+// promoteAfter stops the primary by that signal when its replica has all of its writes, and
+// returns when the replica is the primary.
+func promoteAfter(stop syscall.Signal) func(context.Context, running, *redis.Client) error {
+	return func(ctx context.Context, r running, admin *redis.Client) error {
+		if n, err := admin.Wait(ctx, 1, patience).Result(); n != 1 {
+			return fmt.Errorf("%d replicas have the locks: %w", n, err)
+		}
+		return errors.Join(r.Signal(0, stop), r.awaitPromotion(ctx))
+	}
+}
+
+// awaitPromotion returns when the second server is the primary.
+func (r running) awaitPromotion(ctx context.Context) error {
+	backup := redis.NewClient(&redis.Options{Addr: r.Endpoint().Addrs[0][1]})
+	defer backup.Close()
+	for end := time.Now().Add(patience); !strings.Contains(backup.Info(ctx, "replication").Val(), "role:master"); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			return errors.New("no replica is promoted")
+		}
+	}
+	return nil
+}
+
+// TestOutage: holders release their locks while the server is unusable. The waiters keep their
+// places and get the lock soon after its return.
 func TestOutage(t *testing.T) {
 	t.Parallel()
-	for _, c := range outages {
-		t.Run(c.name, func(t *testing.T) {
+	for _, o := range outages {
+		t.Run(o.name, func(t *testing.T) {
 			t.Parallel()
-			c.run(t, startDurable(t))
+			r := o.start(t)
+			leaktest.Own(t)
+			t.Cleanup(func() { r.Stop() }) // one that was restarted has a goroutine
+			o.run(t, r)
 		})
 	}
 }
 
-func (c outageCase) run(t *testing.T, s *backend.Server) {
-	leaktest.Own(t)
-	t.Cleanup(func() { s.Stop() })
-	addr := s.Endpoint().Addrs[0][0]
-	const outage, soon = unlockWait + time.Second, 6 * time.Second // of a lease of 30
-	at := running{deployment: deployments[0], options: redis.UniversalOptions{Addrs: []string{addr}}}
-	admin := redis.NewClient(&redis.Options{Addr: addr, ReadTimeout: 10 * time.Second, MaxRetries: -1})
+func (o outage) run(t *testing.T, r running) {
+	admin := redis.NewClient(&redis.Options{Addr: r.Endpoint().Addrs[0][0], ReadTimeout: 10 * time.Second, MaxRetries: -1})
 	defer admin.Close()
 	ctx := context.WithoutCancel(t.Context())
-	var all []*outageKind
-	for _, k := range lockKinds {
-		all = append(all, newOutageKind(t, at, admin, k))
-	}
-	for _, k := range all {
-		for range waitersOfOutage {
-			select {
-			case <-k.queued:
-			case <-time.After(100 * time.Millisecond): // a cohort does not report it
-			}
-		}
-	}
-	time.Sleep(100 * time.Millisecond) // most often all listen by now
-	requireNoError(t, c.begin(ctx, s, admin))
+	all := startContests(t, r, redislock.Options{TTL: 2 * patience})
+	requireNoError(t, o.begin(ctx, r, admin))
 	began := time.Now()
 	var work sync.WaitGroup
-	for _, k := range all {
+	for _, c := range all {
 		work.Go(func() {
-			if err := k.held.Unlock(ctx); err != nil && time.Since(began) < unlockWait-100*time.Millisecond {
-				t.Errorf("%s: Unlock gave up after %v: %v", k.name, time.Since(began), err)
+			err := c.held.Unlock(ctx)
+			if (o.lost != nil || err != nil && time.Since(began) < unlockWait-100*time.Millisecond) && !errors.Is(err, o.lost) {
+				t.Errorf("%s: Unlock returned %v after %v", c.kind.name, err, time.Since(began))
 			}
 		})
 	}
-	time.Sleep(outage)
-	expectNoError(t, c.end(ctx, s, admin))
+	if o.end != nil {
+		time.Sleep(unlockWait + time.Second)
+		expectNoError(t, o.end(ctx, r, admin))
+	}
 	over := time.Now()
 	work.Wait()
-	for _, k := range all {
-		for range waitersOfOutage {
+	for _, c := range all {
+		for range waitersOfContest {
 			select {
-			case err := <-k.served:
+			case err := <-c.served:
 				if err != nil {
-					t.Errorf("%s: a waiter: %v", k.name, err)
+					t.Errorf("%s: a waiter: %v", c.kind.name, err)
 				}
-			case <-time.After(time.Until(over.Add(soon))):
-				t.Fatalf("%s: a waiter does not have the lock %v after the server is back", k.name, time.Since(over))
+			case <-time.After(time.Until(over.Add(o.soon))):
+				t.Fatalf("%s: a waiter does not have the lock after %v", c.kind.name, time.Since(over))
 			}
 		}
 	}
-	t.Logf("all were served %v after the server was back", time.Since(over).Round(time.Millisecond))
-	for _, k := range all {
-		eventually(t, "nothing is left of "+k.name, func() bool { return len(leftOf(t, admin, k.lock)) == 0 })
+	t.Logf("all were served after %v", time.Since(over).Round(time.Millisecond))
+	left := r.admin(t)
+	for _, c := range all {
+		eventually(t, "nothing is left of "+c.kind.name, func() bool { return len(leftOf(t, left, c.name)) == 0 })
 	}
 }
 
 const unlockWait = 2 * time.Second
 
-const waitersOfOutage = 3
+const waitersOfContest = 3
 
-type outageKind struct {
-	name, lock string
-	held       *redislock.Lease
-	queued     chan struct{} // one for each that waits
-	served     chan error    // one for each waiter that has had the lock
+// A contest is a lock of one kind that is held, with waiters.
+type contest struct {
+	kind   lockKind
+	name   string
+	held   *redislock.Lease
+	queued chan struct{} // one for each that waits
+	served chan error    // one for each waiter that has had the lock
 }
 
-func newOutageKind(t *testing.T, at running, admin redis.UniversalClient, k lockKind) *outageKind {
-	o := &outageKind{name: k.name, lock: newName(), queued: make(chan struct{}, waitersOfOutage), served: make(chan error, waitersOfOutage)}
-	o.held = lock(t, k.make(at.client(t), o.lock, redislock.Options{}))
-	for i := range waitersOfOutage {
-		m := k.make(at.client(t), o.lock, redislock.Options{})
-		first := sync.OnceFunc(func() { o.queued <- struct{}{} })
-		ctx := redislock.WithTrace(t.Context(), &redislock.Trace{Queued: func(redislock.QueuedInfo) { first() }})
-		go func() { o.served <- o.serve(ctx, m) }()
-		if k.fenced && i == 0 {
-			eventually(t, "the first waits", func() bool { return queueOf(t, admin, o.lock) })
+// startContests starts a contest of each kind, and returns when most of the waiters wait.
+func startContests(t *testing.T, r running, o redislock.Options) (all []contest) {
+	t.Helper()
+	admin := r.admin(t)
+	for _, k := range lockKinds {
+		c := contest{k, newName(), nil, make(chan struct{}, waitersOfContest), make(chan error, waitersOfContest)}
+		c.held = lock(t, k.make(r.client(t), c.name, o))
+		for i := range waitersOfContest {
+			m := k.make(r.client(t), c.name, o)
+			first := sync.OnceFunc(func() { c.queued <- struct{}{} })
+			ctx := redislock.WithTrace(t.Context(), &redislock.Trace{Queued: func(redislock.QueuedInfo) { first() }})
+			go func() { c.served <- c.serve(ctx, m) }()
+			if k.fenced && i == 0 {
+				eventually(t, "the first waits", func() bool { return queueOf(t, admin, c.name) })
+			}
+		}
+		all = append(all, c)
+	}
+	for _, c := range all {
+		for range waitersOfContest {
+			select {
+			case <-c.queued:
+			case <-time.After(100 * time.Millisecond): // a cohort does not report it
+			}
 		}
 	}
-	return o
+	time.Sleep(100 * time.Millisecond) // most often all listen by now
+	return all
 }
 
 // serve locks and unlocks m. A waiter that is late for its grant asks again.
-func (o *outageKind) serve(ctx context.Context, m redislock.Lockable) error {
+func (c contest) serve(ctx context.Context, m redislock.Lockable) error {
 	for {
 		l, err := m.Lock(ctx)
 		if err == nil {
+			if c.kind.fenced && l.Token() <= c.held.Token() {
+				return fmt.Errorf("token %d after %d", l.Token(), c.held.Token())
+			}
 			err = l.Unlock(ctx)
 		}
 		if !errors.Is(err, redislock.ErrLost) {
@@ -220,11 +294,7 @@ func outageWithoutEnd(t *testing.T) {
 			if took := time.Since(began); err == nil || took < least || took > least+5*slack {
 				t.Errorf("%s: %s gave up after %v, want %v: %v", k.name, what, took, least, err)
 			}
-			for _, want := range wants {
-				if text := fmt.Sprint(err); !strings.Contains(text, want) || !strings.HasPrefix(text, "redislock: ") || strings.Contains(text, "\n") {
-					t.Errorf("%s: the error of %s is %q, want %s in one line", k.name, what, text, want)
-				}
-			}
+			requireOneLine(t, k.name+": "+what, err, wants...)
 		}
 		work.Go(func() {
 			expect("Lock", func() error { _, err := m.Lock(t.Context()); return err }, outage, "refused")

@@ -13,9 +13,7 @@ import (
 //  1. Acquire: if the key is absent, set it to a nonce with a time to live. If it has the own
 //     nonce, a reply was lost; renew it.
 //  2. Otherwise wait for half to one and a half poll intervals and go to 1.
-//  3. Release: delete the key if it has the own nonce, by one command if the server has it
-//     (DELEX of Redis 8.4, DELIFEQ of Valkey 9), else by a script. The answer to step 1 shows
-//     which.
+//  3. Release: delete the key if it has the own nonce, by a script.
 //
 // An uncontended acquisition takes two requests. With contention the number of requests grows
 // with the wait, and the order of service is random.

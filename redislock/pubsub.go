@@ -29,7 +29,7 @@ import (
 // reentrant, and has no fencing tokens. [Mutex] has them, is fairer, and cheaper with waiters.
 type PubSubMutex struct {
 	*keyLock
-	sub *subscription
+	channel string
 }
 
 var (
@@ -42,11 +42,11 @@ var (
 // Its channel is named as [Client.Mutex] describes, with ~released. It may be made for every
 // call: all locks of a name share one connection, until five seconds after their last waiter.
 func (c *Client) PubSubMutex(name string, o Options) *PubSubMutex {
-	m := &PubSubMutex{newKeyLock(c, name, o), c.subscription(companion(name, "released"), true)}
+	m := &PubSubMutex{newKeyLock(c, name, o), companion(name, "released")}
 	m.ask, m.needs = pubsubAcquire, pubsubNeeds
-	m.free = func(ctx context.Context, nonce string, _ releaser) (bool, error) {
-		return m.release(ctx, pubsubRelease, nonce, m.sub.channel)
+	m.free = func(ctx context.Context, nonce string) (bool, error) {
+		return m.release(ctx, pubsubRelease, nonce, m.channel)
 	}
-	m.strategy = func() (waitFunc, func(bool)) { return m.sub.strategy(m.o.TTL) }
+	m.strategy = func() (waitFunc, func(bool)) { return c.messages(m.channel, true, m.o.TTL) }
 	return m
 }

@@ -1,10 +1,7 @@
 package redislock_test
 
 import (
-	"context"
 	"fmt"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -14,74 +11,30 @@ import (
 	"locklab/redislock"
 )
 
-// A death kills processes of a lock. It returns the remaining waiter, and the time.
+// A death kills processes of a lock. h is the process of the holder, the digits are others.
 type death struct {
-	name string
-	die  func(t *testing.T, s *deathScene) (last *waiter, died time.Time)
+	name    string
+	waiters string        // the processes that wait, in order; the last one stays alive
+	first   string        // these die before the others
+	pause   time.Duration // after that
+	unlock  bool          // the holder unlocks
+	close   bool          // the holder closes its client
+	die     string        // these die in the end
 }
 
+const deathLease, deathGrant = 2 * time.Second, 300 * time.Millisecond
+
 var deaths = []death{
-	{"holder", func(t *testing.T, s *deathScene) (*waiter, time.Time) {
-		holder, _ := s.holds(t)
-		last := s.waits(t, s.process(t))
-		return last, s.kill(holder)
-	}},
-	{"holder that closes its client", func(t *testing.T, s *deathScene) (*waiter, time.Time) {
-		holder, _ := s.holds(t)
-		last := s.waits(t, s.process(t))
-		requireNoError(t, holder.Client.Close())
-		return last, time.Now()
-	}},
-	{"holder and first waiter", func(t *testing.T, s *deathScene) (*waiter, time.Time) {
-		holder, _ := s.holds(t)
-		first := s.process(t)
-		s.waits(t, first)
-		last := s.waits(t, s.process(t))
-		return last, s.kill(holder, first)
-	}},
-	{"first waiter, and the holder after some renewals", func(t *testing.T, s *deathScene) (*waiter, time.Time) {
-		holder, _ := s.holds(t)
-		first := s.process(t)
-		s.waits(t, first)
-		last := s.waits(t, s.process(t))
-		s.kill(first)
-		time.Sleep(2 * s.lease)
-		return last, s.kill(holder)
-	}},
-	{"the process of both", func(t *testing.T, s *deathScene) (*waiter, time.Time) {
-		holder, _ := s.holds(t)
-		s.waits(t, holder)
-		s.waits(t, holder)
-		last := s.waits(t, s.process(t))
-		return last, s.kill(holder)
-	}},
-	{"the one that hands over and its successor", func(t *testing.T, s *deathScene) (*waiter, time.Time) {
-		holder, l := s.holds(t)
-		first := s.process(t)
-		s.waits(t, first)
-		last := s.waits(t, s.process(t))
-		first.die()
-		unlock(t, l)
-		return last, s.kill(holder)
-	}},
-	{"a process that hands over to itself", func(t *testing.T, s *deathScene) (*waiter, time.Time) {
-		holder, l := s.holds(t)
-		s.waits(t, holder)
-		last := s.waits(t, s.process(t))
-		unlock(t, l)
-		return last, s.kill(holder)
-	}},
+	{name: "holder", waiters: "1", die: "h"},
+	{name: "holder that closes its client", waiters: "1", close: true},
+	{name: "holder and first waiter", waiters: "12", die: "h1"},
+	{name: "first waiter, and the holder after some renewals", waiters: "12", first: "1", pause: 2 * deathLease, die: "h"},
+	{name: "the process of both", waiters: "hh1", die: "h"},
+	{name: "the one that hands over and its successor", waiters: "12", first: "1", unlock: true, die: "h"},
+	{name: "a process that hands over to itself", waiters: "h1", unlock: true, die: "h"},
 }
 
 var deathKinds = []string{"Mutex", "RWMutex", "Semaphore"}
-
-type deathScene struct {
-	at           harness.Endpoint
-	watch        *link
-	key          string
-	kind         string
-	lease, grant time.Duration
-}
 
 // TestDeaths: the next waiter has the lock at most a lease and a grant timeout after deaths.
 func TestDeaths(t *testing.T) {
@@ -91,13 +44,7 @@ func TestDeaths(t *testing.T) {
 	for _, d := range deaths {
 		for _, kind := range deathKinds {
 			all.Go(func() error {
-				t.Run(fmt.Sprintf("%s/%s", d.name, kind), func(t *testing.T) {
-					s := &deathScene{at: at, watch: dial(t, at), key: newKey(), kind: kind, lease: 2 * time.Second, grant: 300 * time.Millisecond}
-					last, died := d.die(t, s)
-					l, came := last.lease(t)
-					between(t, "the next waiter", came.Sub(died), 0, s.lease+s.grant)
-					unlock(t, l)
-				})
+				t.Run(fmt.Sprintf("%s/%s", d.name, kind), func(t *testing.T) { d.run(t, at, kind) })
 				return nil
 			})
 		}
@@ -105,30 +52,39 @@ func TestDeaths(t *testing.T) {
 	_ = all.Wait() // no error: the tests report it
 }
 
-func (s *deathScene) process(t *testing.T) *peer { return newPeer(t, s.at) }
-
-func (s *deathScene) lock(p *peer) keyed {
-	return kinds[s.kind](p.Client, s.key, redislock.Options{TTL: s.lease, HandoffTimeout: s.grant}).(keyed)
-}
-
-func (s *deathScene) holds(t *testing.T) (*peer, *redislock.Lease) {
-	t.Helper()
-	p := s.process(t)
-	return p, lock(t, s.lock(p))
-}
-
-func (s *deathScene) waits(t *testing.T, p *peer) *waiter {
-	t.Helper()
-	w := enqueue(t, s.watch, s.lock(p))
-	t.Cleanup(w.cancel)
-	return w
-}
-
-func (s *deathScene) kill(ps ...*peer) time.Time {
-	for _, p := range ps {
-		p.die()
+func (d death) run(t *testing.T, at harness.Endpoint, kind string) {
+	watch, key := dial(t, at), newKey()
+	processes := make(map[rune]*peer)
+	lockOf := func(process rune) keyed {
+		if processes[process] == nil {
+			processes[process] = newPeer(t, at)
+		}
+		return kinds[kind](processes[process].Client, key, redislock.Options{TTL: deathLease, HandoffTimeout: deathGrant}).(keyed)
 	}
-	return time.Now()
+	kill := func(which string) {
+		for _, process := range which {
+			processes[process].die()
+		}
+	}
+	held := lock(t, lockOf('h'))
+	var last *waiter
+	for _, process := range d.waiters {
+		last = enqueue(t, watch, lockOf(process))
+		t.Cleanup(last.cancel)
+	}
+	kill(d.first)
+	time.Sleep(d.pause)
+	if d.unlock {
+		unlock(t, held)
+	}
+	if d.close {
+		requireNoError(t, processes['h'].Client.Close())
+	}
+	kill(d.die)
+	died := time.Now()
+	l, came := last.lease(t)
+	between(t, "the next waiter", came.Sub(died), 0, deathLease+deathGrant)
+	unlock(t, l)
 }
 
 // queueLeftPlace: a place that is left while the server is unreachable goes afterwards.
@@ -170,27 +126,6 @@ func queueGrantToNone(t *testing.T, at harness.Endpoint) {
 	unlock(t, l)
 }
 
-func queueMailboxOfDead(t *testing.T, at harness.Endpoint) {
-	const lease = time.Second
-	boxes, watch := make(map[string]string), dial(t, at)
-	for _, kind := range deathKinds {
-		s := &deathScene{at: at, watch: watch, key: newKey(), kind: kind, lease: lease, grant: lease}
-		_, l := s.holds(t)
-		dead := s.process(t)
-		s.waits(t, dead)
-		boxes[kind] = redislock.Companion(s.key, "mail:") + mailboxOf(t, watch, s.key)
-		dead.die()
-		s.waits(t, s.process(t))
-		t.Cleanup(func() { l.Unlock(context.WithoutCancel(t.Context())) })
-	}
-	time.Sleep(3 * lease) // nine renewals
-	for kind, box := range boxes {
-		if n := watch.LLen(t.Context(), box).Val(); n > 1 {
-			t.Errorf("%s: %d messages lie in the mailbox of a dead waiter", kind, n)
-		}
-	}
-}
-
 // manyWaitersAsk: many waiters of a held lock ask about once a lease, not all at once.
 func manyWaitersAsk(t *testing.T, at harness.Endpoint) {
 	const lease, grant, clients, leases = 900 * time.Millisecond, 300 * time.Millisecond, 100, 4
@@ -209,47 +144,4 @@ func manyWaitersAsk(t *testing.T, at harness.Endpoint) {
 	}
 	expectNoError(t, l.Err())
 	unlock(t, l)
-}
-
-func queueLongQueue(t *testing.T, at harness.Endpoint) {
-	const clients, times, hold, grant = 20, 3, 25 * time.Millisecond, 300 * time.Millisecond
-	key := newKey()
-	var asked, early atomic.Int64
-	ctx := redislock.WithTrace(t.Context(), &redislock.Trace{
-		Sent: func(s redislock.SentInfo) {
-			if s.Op == "acquire" {
-				asked.Add(1)
-			}
-		},
-		Woken: func(w redislock.WokenInfo) {
-			if w.Why == redislock.WakeTime {
-				early.Add(1)
-			}
-		},
-	})
-	began := time.Now()
-	var working sync.WaitGroup
-	for range clients {
-		m := newPeer(t, at).Mutex(key, redislock.Options{HandoffTimeout: grant})
-		working.Go(func() {
-			for range times {
-				l, err := m.Lock(ctx)
-				if err != nil {
-					t.Error(err)
-					return
-				}
-				time.Sleep(hold)
-				l.Unlock(ctx)
-			}
-		})
-	}
-	working.Wait()
-	wait := time.Since(began) / times
-	t.Logf("%d requests for %d acquisitions, each of which waits for %v; %d because of the time", asked.Load(), clients*times, wait.Round(time.Millisecond), early.Load())
-	if wait < grant {
-		t.Errorf("the test shows nothing: they wait for %v, less than a grant of %v", wait, grant)
-	}
-	if early.Load() > clients*times/4 {
-		t.Errorf("%d requests because of the time in %d acquisitions, want none", early.Load(), clients*times)
-	}
 }

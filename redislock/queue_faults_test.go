@@ -11,63 +11,69 @@ import (
 	"locklab/redislock"
 )
 
-// queueDeadProcess: the waiters of a dead process together cost one grant timeout.
-func queueDeadProcess(t *testing.T, at harness.Endpoint) {
-	const grant = 600 * time.Millisecond
-	for _, test := range []struct {
-		kind      string
-		processes time.Duration
-		waiters   []string
-	}{
-		{"Mutex", 1, []string{"GHOST:1"}},
-		{"Mutex", 1, []string{"GHOST:1", "GHOST:2", "GHOST:3", "GHOST:4"}},
-		{"Mutex", 2, []string{"GHOST:1", "OTHER:1", "GHOST:2", "OTHER:2"}},
-		{"RWMutex", 1, []string{"GHOST:1:1", "GHOST:2:1"}},
-	} {
-		watch, key := dial(t, at), newKey()
-		m := kinds[test.kind](newPeer(t, at).Client, key, redislock.Options{HandoffTimeout: grant}).(keyed)
-		l := lock(t, m)
-		w := enqueue(t, watch, m)
-		ghosts(t, watch, key, test.waiters...)
-		left := time.Now()
+// A departure is a way in which a holder leaves a lock to dead waiters, and a live one behind them.
+type departure struct {
+	name        string
+	kind        string
+	dead        []string // the waiters
+	o           redislock.Options
+	leave       func(t *testing.T, p *peer, m keyed, l *redislock.Lease)
+	least, most float64 // grant timeouts until the live waiter has the lock
+	retries     int     // of the client library
+}
+
+var departures = []departure{
+	{"dead waiter", "Mutex", []string{"GHOST:1"}, redislock.Options{}, leaveByUnlock, .9, 1, -1},
+	{"dead waiters of one process", "Mutex", []string{"GHOST:1", "GHOST:2", "GHOST:3", "GHOST:4"}, redislock.Options{}, leaveByUnlock, .9, 1, -1},
+	{"dead waiters of two processes", "Mutex", []string{"GHOST:1", "OTHER:1", "GHOST:2", "OTHER:2"}, redislock.Options{}, leaveByUnlock, 1.9, 2, -1},
+	{"dead writers", "RWMutex", []string{"GHOST:1:1", "GHOST:2:1"}, redislock.Options{}, leaveByUnlock, .9, 1, -1},
+	{"the one that handed over leaves", "Mutex", []string{"GHOST:1"}, redislock.Options{}, func(t *testing.T, p *peer, _ keyed, l *redislock.Lease) {
 		unlock(t, l)
-		l, came := w.lease(t)
-		cost := test.processes * grant
-		between(t, "getting past dead waiters", came.Sub(left), cost, cost)
+		requireNoError(t, p.Client.Close())
+	}, .4, 1, -1},
+	{"Unlock past the lease", "Mutex", []string{"GHOST:1"}, redislock.Options{TTL: 700 * time.Millisecond, DisableRenewal: true}, func(t *testing.T, _ *peer, _ keyed, l *redislock.Lease) {
+		<-l.Done()
+		time.Sleep(100 * time.Millisecond) // the lease is over in the server too
+		lost(t, l)
+	}, .5, 1, -1}, // the waiter may have asked before
+	{"lost reply to Unlock, repeated by us", "Mutex", []string{"GHOST:1"}, redislock.Options{}, func(t *testing.T, p *peer, _ keyed, l *redislock.Lease) {
+		p.lose.Store(1)
 		unlock(t, l)
+	}, .4, 1, -1},
+	{"lost reply to Unlock, repeated by the library", "Mutex", []string{"GHOST:1"}, redislock.Options{}, func(t *testing.T, p *peer, _ keyed, l *redislock.Lease) {
+		p.lose.Store(1)
+		if err := l.Unlock(t.Context()); err != nil && !errors.Is(err, redislock.ErrNotHeld) {
+			t.Errorf("Unlock = %v", err)
+		}
+	}, .4, 1, 3},
+	{"force", "Mutex", nil, redislock.Options{}, leaveByForce, -2, 0, -1},
+	{"force, dead waiter", "Mutex", []string{"GHOST:1"}, redislock.Options{}, leaveByForce, 0, 1, -1},
+}
+
+func leaveByUnlock(t *testing.T, _ *peer, _ keyed, l *redislock.Lease) { unlock(t, l) }
+
+func leaveByForce(t *testing.T, _ *peer, m keyed, l *redislock.Lease) {
+	if freed, err := m.(forcer).ForceUnlock(t.Context()); !freed || err != nil {
+		t.Errorf("ForceUnlock = %t, %v", freed, err)
 	}
-}
-
-// queueLateUnlock: a late holder hands on a free lock, though the first waiter is dead.
-func queueLateUnlock(t *testing.T, at harness.Endpoint) {
-	const lease, grant = 700 * time.Millisecond, 600 * time.Millisecond
-	watch, key := dial(t, at), newKey()
-	l := lock(t, newPeer(t, at).Mutex(key, redislock.Options{TTL: lease, HandoffTimeout: grant, DisableRenewal: true}))
-	ghosts(t, watch, key, "GHOST:1")
-	w := enqueue(t, watch, newPeer(t, at).Mutex(key, redislock.Options{HandoffTimeout: grant}))
-	<-l.Done()
-	eventually(t, "the lease is over", func() bool { return owner(t, watch, key) == "" })
-	left := time.Now()
 	lost(t, l)
-	next, came := w.lease(t)
-	between(t, "a successor", came.Sub(left), grant, grant)
-	unlock(t, next)
 }
 
-func queueGuardLeaves(t *testing.T, at harness.Endpoint) {
-	const grant = 300 * time.Millisecond
+func (d departure) run(t *testing.T, at harness.Endpoint) {
+	const grant = 600 * time.Millisecond
+	d.o.HandoffTimeout = grant
 	watch, key := dial(t, at), newKey()
-	o := redislock.Options{HandoffTimeout: grant}
-	p := newPeer(t, at)
-	l := lock(t, p.Mutex(key, o))
-	w := enqueue(t, watch, newPeer(t, at).Mutex(key, o))
-	ghosts(t, watch, key, "GHOST:1")
+	lockOf := func(p *peer) keyed { return kinds[d.kind](p.Client, key, d.o).(keyed) }
+	p := newPeer(t, at, func(o *redis.Options) { o.MaxRetries = d.retries })
+	m := lockOf(p)
+	l := lock(t, m)
+	w := enqueue(t, watch, lockOf(newPeer(t, at)))
+	ghosts(t, watch, key, d.dead...)
+	d.leave(t, p, m, l)
 	left := time.Now()
-	unlock(t, l)
-	requireNoError(t, p.Client.Close())
-	l, came := w.lease(t)
-	between(t, "getting past a dead waiter", came.Sub(left), grant/2, grant)
-	unlock(t, l)
+	next, came := w.lease(t)
+	between(t, "the live waiter", came.Sub(left), time.Duration(d.least*float64(grant)), time.Duration(d.most*float64(grant)))
+	unlock(t, next)
 }
 
 func queueCancelMiddle(t *testing.T, at harness.Endpoint) {
@@ -89,68 +95,4 @@ func queueCancelMiddle(t *testing.T, at harness.Endpoint) {
 	unlock(t, l)
 }
 
-func queueCancelGranted(t *testing.T, at harness.Endpoint) {
-	watch, key := dial(t, at), newKey()
-	o := redislock.Options{HandoffTimeout: 10 * time.Second}
-	slow, p := newPeer(t, at), newPeer(t, at)
-	m := p.Mutex(key, o)
-	l := lock(t, m)
-	a, b := enqueue(t, watch, slow.Mutex(key, o)), enqueue(t, watch, m)
-	slow.mail.delay.Store(int64(2 * time.Second))
-	unlock(t, l)
-	left := time.Now()
-	time.Sleep(50 * time.Millisecond)
-	a.withdraw(t)
-	l, came := b.lease(t)
-	between(t, "a handover past a waiter that goes", came.Sub(left), 0, 50*time.Millisecond)
-	unlock(t, l)
-	slow.mail.delay.Store(0)
-}
-
 func retrying(o *redis.Options) { o.MaxRetries = 3 }
-
-func queueLostUnlock(t *testing.T, at harness.Endpoint) {
-	const grant = 300 * time.Millisecond
-	for name, tweak := range map[string]func(*redis.Options){"by us": func(*redis.Options) {}, "by the library": retrying} {
-		watch, key := dial(t, at), newKey()
-		o := redislock.Options{HandoffTimeout: grant}
-		p := newPeer(t, at, tweak)
-		l := lock(t, p.Mutex(key, o))
-		w := enqueue(t, watch, newPeer(t, at).Mutex(key, o))
-		ghosts(t, watch, key, "GHOST:1")
-		p.lose.Store(1)
-		err := l.Unlock(t.Context())
-		if name == "by us" && err != nil || name != "by us" && err != nil && !errors.Is(err, redislock.ErrNotHeld) {
-			t.Errorf("repeated %s: Unlock = %v", name, err)
-		}
-		left := time.Now()
-		l, came := w.lease(t) // the handover to the ghost is checked
-		between(t, "getting past a dead waiter", came.Sub(left), grant/2, grant)
-		unlock(t, l)
-	}
-}
-
-func queueReaderKilled(t *testing.T, at harness.Endpoint) {
-	watch, key := dial(t, at), newKey()
-	p := newPeer(t, at)
-	m := p.Mutex(key, redislock.Options{})
-	for range 20 {
-		l := lock(t, m)
-		w := enqueue(t, watch, m)
-		var killed int
-		eventually(t, "the reader is killed", func() bool {
-			for _, c := range p.mail.open() {
-				n, _ := watch.ClientKillByFilter(t.Context(), "ADDR", c.LocalAddr().String()).Result()
-				killed += int(n)
-			}
-			return killed > 0
-		})
-		unlock(t, l)
-		left := time.Now()
-		l, came := w.lease(t)
-		if took := came.Sub(left); took > slack {
-			t.Errorf("the waiter got on only after %v", took)
-		}
-		unlock(t, l)
-	}
-}

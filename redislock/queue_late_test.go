@@ -1,69 +1,14 @@
 package redislock_test
 
 import (
-	"context"
+	"strconv"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"locklab/harness"
 	"locklab/redislock"
 )
-
-// queueAllLate: all processes make progress although notifications, or replies, are late.
-func queueAllLate(t *testing.T, at harness.Endpoint) {
-	const grant, delay, some = 100 * time.Millisecond, 150 * time.Millisecond, 3
-	for _, test := range []struct {
-		late    string
-		slow    int // processes, of three
-		replies bool
-	}{
-		{"notifications of one process", 1, false},
-		{"notifications", 3, false},
-		{"notifications and replies", 3, true},
-	} {
-		key := newKey()
-		ctx, stop := context.WithTimeout(t.Context(), patience)
-		defer stop()
-		var inside atomic.Int32
-		var working sync.WaitGroup
-		began := time.Now()
-		for i := range 3 {
-			p := newPeer(t, at)
-			if i < test.slow {
-				p.mail.delay.Store(int64(delay))
-			}
-			if test.replies {
-				p.link.delay.Store(int64(delay))
-			}
-			m := p.Mutex(key, redislock.Options{TTL: 10 * time.Second, HandoffTimeout: grant})
-			working.Go(func() {
-				defer p.mail.delay.Store(0)
-				defer p.link.delay.Store(0)
-				for range some {
-					l, err := m.Lock(ctx)
-					if err != nil {
-						t.Errorf("%s are late: %v", test.late, err)
-						return
-					}
-					if !time.Now().Before(deadline(l)) && l.Err() == nil {
-						t.Error("a lease has begun late")
-					}
-					if inside.Add(1) != 1 {
-						t.Error("two are inside")
-					}
-					time.Sleep(grant / 4) // the others come meanwhile
-					inside.Add(-1)
-					l.Unlock(ctx)
-				}
-			})
-		}
-		working.Wait()
-		t.Logf("%s are late: %d acquisitions of each of three processes took %v", test.late, some, time.Since(began).Round(time.Millisecond))
-	}
-}
 
 func queueManyLate(t *testing.T, at harness.Endpoint) {
 	const grant, clients, span = 300 * time.Millisecond, 100, time.Second
@@ -140,4 +85,22 @@ func mailboxOf(t *testing.T, c *link, key string) string {
 	}
 	box, _, _ := strings.Cut(all[0], ":")
 	return box
+}
+
+func micros(t time.Time) string { return strconv.FormatInt(t.UnixMicro(), 10) }
+
+func queueFixed(t *testing.T, at harness.Endpoint) {
+	const lease = 500 * time.Millisecond
+	watch, key := dial(t, at), newKey()
+	m := newPeer(t, at).Mutex(key, redislock.Options{TTL: lease, HandoffTimeout: 100 * time.Millisecond, DisableRenewal: true})
+	began := time.Now()
+	l := lock(t, m)
+	w := enqueue(t, watch, m)
+	<-l.Done()
+	between(t, "a lease", time.Since(began), lease-redislock.DefaultMargin-10*time.Millisecond, lease)
+	next, came := w.lease(t)
+	<-next.Done()
+	between(t, "a lease that was handed over", time.Since(came), lease/2, lease)
+	lost(t, l)
+	lost(t, next)
 }

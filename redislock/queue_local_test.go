@@ -12,28 +12,18 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/locktest"
-	"locklab/internal/leaktest"
 	"locklab/redislock"
 )
 
 // TestQueueLocal: handovers within a process, whose notifications come with replies.
 func TestQueueLocal(t *testing.T) {
-	at := locktest.Endpoint(t, harness.KindRedis)
-	for _, test := range []struct {
-		name string
-		run  func(*testing.T, harness.Endpoint)
-	}{
+	runAlone(t, locktest.Endpoint(t, harness.KindRedis), []serverTest{
 		{"lost reply", localLostReply},
 		{"lost reply to a waiter that gives up", localLostLeave},
 		{"no reply", localNoReply},
 		{"order between processes", localOrder},
 		{"readers", localReaders},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			leaktest.All(t)
-			test.run(t, at)
-		})
-	}
+	})
 }
 
 // localLostReply: the notification was in the lost reply. Every waiter asks.
@@ -127,6 +117,7 @@ func localNoReply(t *testing.T, at harness.Endpoint) {
 	}
 }
 
+// localOrder: waiters are served in order, and tokens rise, though the server loses its counter.
 func localOrder(t *testing.T, at harness.Endpoint) {
 	watch, key := dial(t, at), newKey()
 	here, there := newPeer(t, at).Mutex(key, redislock.Options{}), newPeer(t, at).Mutex(key, redislock.Options{})
@@ -143,6 +134,7 @@ func localOrder(t *testing.T, at harness.Endpoint) {
 			t.Errorf("token %d after %d", l.Token(), last)
 		}
 		last = l.Token()
+		watch.Del(t.Context(), key+":~token") // as if the data were lost
 		for _, later := range ws[i+1:] {
 			select {
 			case <-later.got:

@@ -12,9 +12,9 @@ func TestServer(t *testing.T) {
 	runOnServer(t, []serverTest{
 		{"lost replies", lostReplies},
 		{"silent server", silentServer},
-		{"late reply", lateReply},
 		{"key of another program", foreignKey},
 		{"server gone", serverGone},
+		{"holders that were deleted", holdersDeleted},
 	})
 }
 

@@ -27,12 +27,10 @@ func TestRedlock(t *testing.T) {
 		{"requests and deadline", redlockRequests},
 		{"a server that hangs, many contenders", redlockHung},
 		{"a server that hung is back", redlockBack},
-		{"a server that is gone", redlockMinorityGone},
 		{"two servers that are gone", redlockMajorityGone},
 		{"two keys are another's", redlockTaken},
 		{"two keys are lost", redlockMajorityLost},
 		{"a key that comes late", redlockLate},
-		{"a lease without renewal", redlockFixed},
 		{"a trace", func(t *testing.T, s *trio) {
 			const lease = 1200 * time.Millisecond
 			renewedOnce(t, s.lock(t, s.dial(t), redislock.Options{TTL: lease}), lease)
@@ -137,16 +135,6 @@ func redlockRequests(t *testing.T, s *trio) {
 	}
 }
 
-func redlockMinorityGone(t *testing.T, s *trio) {
-	links := s.dial(t)
-	m := s.lock(t, links, redislock.Options{})
-	links[0].Client.Close()
-	for range 3 {
-		unlock(t, lock(t, m))
-	}
-	s.free(t, 0, 1, 2)
-}
-
 func redlockMajorityGone(t *testing.T, s *trio) {
 	links := s.dial(t)
 	m := s.lock(t, links, redislock.Options{})
@@ -171,7 +159,11 @@ func redlockTaken(t *testing.T, s *trio) {
 	}
 	s.free(t, 2)
 	got := begun(t, m)
-	keptOut(t, "the client that has one key of three", got)
+	select {
+	case <-got:
+		t.Error("a client that has one key of three got the lock")
+	case <-time.After(200 * time.Millisecond):
+	}
 	for _, i := range []int{0, 1} {
 		if v := owner(t, s.watch[i], s.key); v != "another" {
 			t.Errorf("server %d: another's key is %q now", i, v)
@@ -210,21 +202,6 @@ func redlockLate(t *testing.T, s *trio) {
 	}
 	unlock(t, l)
 	s.free(t, 1, 2)
-}
-
-// redlockFixed: a lease without renewal ends, and its late Unlock takes nothing from the next.
-func redlockFixed(t *testing.T, s *trio) {
-	const lease = 600 * time.Millisecond
-	fixed := lock(t, s.lock(t, s.dial(t), redislock.Options{TTL: lease, DisableRenewal: true}))
-	next := lock(t, s.lock(t, s.dial(t), redislock.Options{}))
-	if time.Now().Before(deadline(fixed)) {
-		t.Error("two hold the lock")
-	}
-	lost(t, fixed)
-	if s.count(t, 0, 1, 2) < 2 || next.Err() != nil {
-		t.Errorf("a late Unlock took keys of the next holder, which has %d, and Err %v", s.count(t, 0, 1, 2), next.Err())
-	}
-	unlock(t, next)
 }
 
 func redlockRenewalFails(t *testing.T, s *trio) {

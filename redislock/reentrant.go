@@ -48,7 +48,7 @@ type Reentrant struct {
 	base
 	id      string // a UUID, as in Redisson
 	threads atomic.Int64
-	sub     *subscription
+	channel string
 }
 
 var (
@@ -61,7 +61,7 @@ var (
 // Reentrant returns the mutex with that name, its key in the server, such as "locks:reindex". It
 // may be made for every call: all waiters of the client for that name share one subscription.
 func (c *Client) Reentrant(name string, o Options) *Reentrant {
-	return &Reentrant{base: c.base(name, o), id: newUUID(), sub: c.subscription(redissonName("redisson_lock__channel", name), false)}
+	return &Reentrant{base: c.base(name, o), id: newUUID(), channel: redissonName("redisson_lock__channel", name)}
 }
 
 func newUUID() string {
@@ -141,7 +141,7 @@ func (o *Owner) acquire(ctx context.Context, try bool) (*Lease, error) {
 	}
 	fresh := &hold{field: m.id + ":" + strconv.FormatInt(m.threads.Add(1), 10), leases: make(map[*Lease]bool)}
 	a := attempts{base: &m.base, try: try, undo: func(ctx context.Context) error { return o.undo(ctx, fresh) }}
-	wait, end := m.sub.strategy(m.o.TTL)
+	wait, end := m.c.messages(m.channel, false, m.o.TTL)
 	l, err := a.run(ctx, func() (*Lease, time.Duration, error) { return o.ask(ctx, fresh) }, wait)
 	end(l != nil)
 	return l, err
@@ -224,7 +224,7 @@ func (o *Owner) resettle(ctx context.Context, h *hold) error {
 func (o *Owner) settle(ctx context.Context, h *hold) (held bool, err error) {
 	m := o.m
 	err = m.c.persist(ctx, func(ctx context.Context, again bool) error {
-		n, err := call{reentrantRelease, []string{m.name}, []any{h.field, h.count, m.sub.channel, unlockMessage}}.run(ctx, m.c.rdb).Int()
+		n, err := call{reentrantRelease, []string{m.name}, []any{h.field, h.count, m.channel, unlockMessage}}.run(ctx, m.c.rdb).Int()
 		// If it is gone after a failure, the failed request has deleted it.
 		held = err == nil && (n == 1 || again && h.count == 0 && o.m.c.inTime(ctx))
 		return err

@@ -3,7 +3,6 @@ package redislock_test
 import (
 	"context"
 	"errors"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -14,62 +13,11 @@ import (
 
 func TestReentrant(t *testing.T) {
 	runOnServer(t, []serverTest{
-		{"keys", reentrantKeys},
-		{"lost replies", reentrantLostReplies},
 		{"expiry inside", reentrantExpiry},
 		{"lost here, not yet in the server", reentrantLostHere},
 		{"one owner, many goroutines", reentrantGoroutines},
-		{"a waiter that was woken gives up", reentrantPassesOn},
 		{"TryLock beside a Lock of its owner", reentrantTry},
 	})
-}
-
-func reentrantKeys(t *testing.T, at harness.Endpoint) {
-	c := dial(t, at)
-	ctx := t.Context()
-	for _, test := range []struct{ name, channel string }{
-		{newKey(), "redisson_lock__channel:"},
-		{strings.NewReplacer("{", "", "}", "").Replace(newKey()), "redisson_lock__channel:{"},
-	} {
-		o := newClient(t, c).Reentrant(test.name, redislock.Options{TTL: 10 * time.Second}).Owner()
-		channel := test.channel + test.name
-		if strings.HasSuffix(test.channel, "{") {
-			channel += "}"
-		}
-		heard := c.Subscribe(ctx, channel)
-		defer heard.Close()
-		if _, err := heard.Receive(ctx); err != nil {
-			t.Fatal(err)
-		}
-		outer := lock(t, o)
-		inner := lock(t, o)
-		field := onlyField(t, c, test.name, "2")
-		if id, thread, ok := strings.Cut(field, ":"); !ok || len(id) != 36 || strings.Trim(thread, "0123456789") != "" {
-			t.Errorf("the owner is %q, want uuid:thread", field)
-		}
-		if ttl := c.PTTL(ctx, test.name).Val(); ttl <= 5*time.Second || ttl > 10*time.Second {
-			t.Errorf("the key lives for %v, want the lease of 10s", ttl)
-		}
-		unlock(t, outer) // in any order
-		if got := onlyField(t, c, test.name, "1"); got != field {
-			t.Errorf("the owner changed from %q to %q", field, got)
-		}
-		unlock(t, inner)
-		if n := c.Exists(ctx, test.name).Val(); n != 0 {
-			t.Error("the key is left")
-		}
-		next := lock(t, o)
-		if got := onlyField(t, c, test.name, "1"); got == field {
-			t.Errorf("%q again: a request from before could release it", got)
-		}
-		unlock(t, next)
-		soon, cancel := context.WithTimeout(ctx, patience)
-		m, err := heard.ReceiveMessage(soon)
-		cancel()
-		if err != nil || m.Payload != "0" {
-			t.Errorf("%s: heard %v, %v; want the message 0", channel, m, err)
-		}
-	}
 }
 
 func onlyField(t *testing.T, c *link, name, count string) string {
@@ -85,27 +33,6 @@ func onlyField(t *testing.T, c *link, name, count string) string {
 		return field
 	}
 	return ""
-}
-
-// reentrantLostReplies: they change no count.
-func reentrantLostReplies(t *testing.T, at harness.Endpoint) {
-	c, watch, key := dial(t, at), dial(t, at), newKey()
-	o := newClient(t, c).Reentrant(key, redislock.Options{}).Owner()
-	outer := lock(t, o)
-	unlock(t, lock(t, o))
-	c.lose.Store(1)
-	inner := lock(t, o)
-	onlyField(t, watch, key, "2")
-	c.lose.Store(1)
-	unlock(t, inner)
-	onlyField(t, watch, key, "1")
-	c.lose.Store(3)
-	if l, err := o.TryLock(t.Context()); err == nil {
-		t.Fatalf("TryLock = %v after three lost replies", l)
-	}
-	onlyField(t, watch, key, "1")
-	expectNoError(t, outer.Err())
-	unlock(t, outer)
 }
 
 // reentrantExpiry: the old leases of an owner past its lease do not release the new one.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -84,90 +85,148 @@ func TestUsage(t *testing.T) {
 	}
 }
 
+type sent struct {
+	passThrough
+	mu    sync.Mutex
+	names []string
+}
+
+func (s *sent) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		s.mu.Lock()
+		s.names = append(s.names, cmd.Name())
+		s.mu.Unlock()
+		return next(ctx, cmd)
+	}
+}
+
+func (s *sent) take() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	names := slices.DeleteFunc(s.names, func(name string) bool { return name == "hello" || name == "client" })
+	s.names = nil
+	return names
+}
+
 // requireUsage checks that m cannot be locked, for an ErrUsage in one line with want.
 func requireUsage(t *testing.T, what string, m redislock.Lockable, want string) {
 	t.Helper()
 	_, err := m.Lock(t.Context())
 	_, err2 := m.(tryLocker).TryLock(t.Context())
 	for _, err := range []error{err, err2} {
-		if text := fmt.Sprint(err); !errors.Is(err, redislock.ErrUsage) || !strings.HasPrefix(text, "redislock: ") || !strings.Contains(text, want) || strings.Contains(text, "\n") {
-			t.Errorf("%s: %q, want one line with %s", what, text, want)
+		if requireOneLine(t, what, err, want); !errors.Is(err, redislock.ErrUsage) {
+			t.Errorf("%s: %v, want ErrUsage", what, err)
 		}
 	}
 }
 
-type state struct {
-	name, want string // text in the error of Lock
-	begin, end func(ctx context.Context, admin redis.UniversalClient) error
-}
-
-var states = []state{
-	{"read-only replica", "READONLY",
-		func(ctx context.Context, admin redis.UniversalClient) error {
-			return admin.Do(ctx, "REPLICAOF", "127.0.0.1", "1").Err()
-		},
-		func(ctx context.Context, admin redis.UniversalClient) error {
-			return admin.Do(ctx, "REPLICAOF", "NO", "ONE").Err()
-		}},
-	{"out of memory", "OOM",
-		func(ctx context.Context, admin redis.UniversalClient) error {
-			return errors.Join(admin.ConfigSet(ctx, "maxmemory-policy", "noeviction").Err(), admin.ConfigSet(ctx, "maxmemory", "1").Err())
-		},
-		func(ctx context.Context, admin redis.UniversalClient) error {
-			return admin.ConfigSet(ctx, "maxmemory", "0").Err()
-		}},
-}
-
-// TestRefused: a server that refuses to lock is one clear error for every kind of lock, after
-// Options.Outage, and nothing is left.
-func TestRefused(t *testing.T) {
-	t.Parallel()
-	r := startAll(t, deployments[0])[0]
-	for _, s := range states {
-		t.Run(s.name, func(t *testing.T) {
-			leaktest.Own(t)
-			admin := r.connect(t)
-			requireNoError(t, s.begin(t.Context(), admin))
-			names := make([]string, len(lockKinds))
-			var work sync.WaitGroup
-			for i, k := range lockKinds {
-				names[i] = newName()
-				m := k.make(r.client(t), names[i], redislock.Options{Outage: 300 * time.Millisecond})
-				work.Go(func() {
-					began := time.Now()
-					_, err := m.Lock(t.Context())
-					if text := fmt.Sprint(err); !strings.HasPrefix(text, "redislock: ") || !strings.Contains(text, s.want) || !strings.HasSuffix(text, ")") || strings.Contains(text, "\n") {
-						t.Errorf("%s: %q, want one line with %s, and what to do", k.name, text, s.want)
-					}
-					if took := time.Since(began); took > 5*slack {
-						t.Errorf("%s: it took %v", k.name, took)
-					}
-				})
-			}
-			work.Wait()
-			requireNoError(t, s.end(context.WithoutCancel(t.Context()), admin))
-			for i, k := range lockKinds {
-				wantFree(t, admin, names[i])
-				unlock(t, lock(t, k.make(r.client(t), names[i], redislock.Options{})))
+// TestOutOfMemory: a server without memory refuses new locks, with advice after Options.Outage,
+// but neither renewals nor releases.
+func TestOutOfMemory(t *testing.T) {
+	const lease = 1500 * time.Millisecond
+	r := startSingle(t)
+	admin := r.admin(t)
+	held := make(map[string]*redislock.Lease)
+	for kind, make := range lockables() {
+		held[kind] = lock(t, make(r.client(t), newName(), redislock.Options{TTL: lease}))
+	}
+	owner := r.client(t).Reentrant(newName(), redislock.Options{TTL: lease}).Owner()
+	held["outer"], held["inner"] = lock(t, owner), lock(t, owner)
+	for _, set := range [][2]string{{"maxmemory-policy", "noeviction"}, {"maxmemory", "1"}} {
+		requireNoError(t, admin.ConfigSet(t.Context(), set[0], set[1]).Err())
+	}
+	names := make(map[string]string)
+	var work sync.WaitGroup
+	for kind, make := range lockables() {
+		names[kind] = newName()
+		m := make(r.client(t), names[kind], redislock.Options{Outage: 300 * time.Millisecond})
+		work.Go(func() {
+			began := time.Now()
+			_, err := m.Lock(t.Context())
+			requireOneLine(t, kind, err, "OOM", "("+memoryAdvice+")")
+			if took := time.Since(began); took > 5*slack {
+				t.Errorf("%s: it took %v", kind, took)
 			}
 		})
 	}
-	t.Run("wrong password", func(t *testing.T) { wrongPassword(t, r) })
+	work.Wait()
+	time.Sleep(lease + lease/3)
+	unlock(t, lock(t, owner)) // once more
+	for kind, l := range held {
+		if err := l.Err(); err != nil {
+			t.Errorf("%s: the lease was lost: %v", kind, err)
+			continue
+		}
+		unlock(t, l)
+	}
+	for _, name := range names {
+		wantFree(t, admin, name)
+	}
 }
 
-func wrongPassword(t *testing.T, r running) {
-	leaktest.Own(t)
-	admin := r.connect(t)
+const memoryAdvice = "give the server more memory: locks need its policy noeviction"
+
+// requireOneLine checks that err is of this package, in one line with these texts.
+func requireOneLine(t *testing.T, what string, err error, wants ...string) {
+	t.Helper()
+	text := fmt.Sprint(err)
+	if !strings.HasPrefix(text, "redislock: ") || strings.Contains(text, "\n") {
+		t.Errorf("%s: the error is %q, want one line of redislock", what, text)
+	}
+	for _, want := range wants {
+		if !strings.Contains(text, want) {
+			t.Errorf("%s: the error is %q, want %s", what, text, want)
+		}
+	}
+}
+
+func TestWrongPassword(t *testing.T) {
+	r := startSingle(t)
+	admin := r.admin(t)
 	const secret = "hunter2hunter2"
-	aclUser(t, r.options, aclUserName, []string{"on", ">" + secret, "+@all", "~*", "&*"})
-	user := r
-	user.options.Username, user.options.Password = "locks", "not-"+secret
+	user := r.user(t, []string{"on", ">" + secret, "+@all", "~*", "&*"})
+	user.options.Password = "not-" + secret
 	for _, k := range lockKinds {
 		name := newName()
 		_, err := k.make(user.client(t), name, redislock.Options{}).Lock(t.Context())
-		if text := fmt.Sprint(err); !strings.Contains(text, "WRONGPASS") || !strings.Contains(text, "set Username and Password") || strings.Contains(text, secret) || strings.Contains(text, "\n") || !strings.HasPrefix(text, "redislock: ") {
-			t.Errorf("%s: %q, want one line with WRONGPASS", k.name, text)
+		requireOneLine(t, k.name, err, "WRONGPASS", "set Username and Password")
+		if strings.Contains(err.Error(), secret) {
+			t.Errorf("%s: the error shows the password: %v", k.name, err)
 		}
 		wantFree(t, admin, name)
+	}
+}
+
+// TestRightsTakenAway: a holder notices lost rights at its renewal, and at Unlock, which is
+// repeated until the server allows it.
+func TestRightsTakenAway(t *testing.T) {
+	const lease = 6 * time.Second
+	const advice = "rights that a user needs"
+	r := startSingle(t)
+	user := r.user(t, []string{"on", ">" + aclPassword, "~*", "&*", "+@all"})
+	admin := r.admin(t)
+	type pair struct {
+		name           string
+		unlocked, kept *redislock.Lease
+	}
+	held := make(map[string]pair)
+	for kind, make := range kinds {
+		c, name := user.client(t), newName()
+		held[kind] = pair{name, lock(t, make(c, name, redislock.Options{TTL: time.Hour})), lock(t, make(c, newName(), redislock.Options{TTL: lease}))}
+	}
+	requireNoError(t, admin.Do(t.Context(), "ACL", "SETUSER", user.options.Username, "-@all").Err())
+	for kind, p := range held {
+		if err := p.unlocked.Unlock(t.Context()); err == nil || !strings.Contains(err.Error(), advice) || errors.Is(err, redislock.ErrNotHeld) {
+			t.Errorf("%s: Unlock = %v, want what to do", kind, err)
+		}
+		requireOver(t, kind, p.unlocked)
+		requireDone(t, p.kept)
+		if err := p.kept.Err(); !errors.Is(err, redislock.ErrLost) || !strings.Contains(err.Error(), advice) || strings.Contains(err.Error(), "is over") {
+			t.Errorf("%s: Err = %v, want ErrLost before the deadline, and what to do", kind, err)
+		}
+	}
+	requireNoError(t, admin.Do(t.Context(), "ACL", "SETUSER", user.options.Username, "+@all").Err())
+	for kind, p := range held {
+		eventually(t, kind+" is free", func() bool { return len(leftOf(t, admin, p.name)) == 0 })
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
@@ -124,66 +123,4 @@ func renewalCost(t *testing.T, at harness.Endpoint) {
 		t.Errorf("two renewals opened %d connections", n)
 	}
 	unlock(t, l)
-}
-
-// TestNodeHangs: a hung node of a cluster costs no lock of other nodes.
-func TestNodeHangs(t *testing.T) {
-	t.Parallel()
-	const lease = 4 * time.Second
-	r := startAll(t, deployments[2])[0]
-	const hung = 2
-	for _, addr := range r.Endpoint().Addrs[0] { // so that only this node fails
-		node := redis.NewClient(&redis.Options{Addr: addr})
-		err := errors.Join(node.ConfigSet(t.Context(), "cluster-require-full-coverage", "no").Err(), node.ConfigSet(t.Context(), "cluster-node-timeout", "15000").Err())
-		requireNoError(t, errors.Join(err, node.Close()))
-	}
-	leaktest.Own(t)
-	type kept struct {
-		*redislock.Lease
-		what string
-		well bool // its node
-	}
-	var leases []kept
-	for _, prompt := range []bool{true, false} {
-		for _, all := range []bool{true, false} {
-			r.options.ContextTimeoutEnabled = prompt
-			rdb := r.connect(t)
-			c := redislock.NewClient(rdb, redislock.ClientOptions{})
-			defer c.Close()
-			for node := range 3 {
-				if node == 2 && !all {
-					continue
-				}
-				name := newName()
-				for int(rdb.(*redis.ClusterClient).ClusterKeySlot(t.Context(), name).Val())*3/16384 != node {
-					name = newName()
-				}
-				l := lock(t, c.Mutex(name, redislock.Options{TTL: lease}))
-				leases = append(leases, kept{l, fmt.Sprintf("prompt=%t, a lock on each node=%t: node %d", prompt, all, node), node != 2})
-			}
-		}
-	}
-	requireNoError(t, r.Signal(hung, syscall.SIGSTOP))
-	defer r.Signal(hung, syscall.SIGCONT)
-	began := time.Now()
-	for _, l := range leases {
-		if !l.well {
-			<-l.Done()
-		}
-	}
-	for _, l := range leases {
-		for until := began; l.well && until.Before(began.Add(2*lease)); until, _ = l.Deadline() {
-			if err := l.Err(); err != nil {
-				t.Errorf("%s: %v", l.what, err)
-				break
-			}
-			time.Sleep(5 * time.Millisecond)
-		}
-	}
-	requireNoError(t, r.Signal(hung, syscall.SIGCONT))
-	for _, l := range leases {
-		if l.well && l.Err() == nil {
-			unlock(t, l.Lease)
-		}
-	}
 }

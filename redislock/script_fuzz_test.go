@@ -83,6 +83,9 @@ func FuzzQueueScripts(f *testing.F) {
 	})
 }
 
+// unread are the messages of a mailbox that is not read.
+var unread = []any{"stop", "X:1 0 1000000 5"}
+
 // fuzzedSteps are the possible steps, some of them more frequent.
 var fuzzedSteps = []string{"acquire", "release", "renew", "check", "expire", "pass", "force", "try",
 	"acquire", "release", "acquire", "acquire", "acquire", "renew", "ahead", "stale", "free"}
@@ -109,7 +112,7 @@ func (q *queueFuzz) step(b byte) {
 		q.rdb.Set(q.ctx, q.keys[2], q.last, time.Until(time.UnixMicro(int64(q.last)).Add(24*time.Hour)))
 	case "stale":
 		q.stale[boxOf(w)] = true
-		q.rdb.RPush(q.ctx, q.keys[3]+boxOf(w), "X:1 0 1000000 5")
+		q.rdb.RPush(q.ctx, q.keys[3]+boxOf(w), unread...)
 		return
 	case "expire":
 		switch w := q.expire(w); {
@@ -246,7 +249,7 @@ func (q *queueFuzz) readMailboxes() (notifications []any) {
 		box := q.keys[3] + name
 		texts := q.rdb.LRange(q.ctx, box, 0, -1).Val()
 		for i, text := range texts {
-			if q.stale[name] && i == 0 {
+			if q.stale[name] && i < len(unread) {
 				continue
 			}
 			notifications = append(notifications, text)

@@ -227,6 +227,16 @@ func runOnServer(t *testing.T, tests []serverTest) {
 	}
 }
 
+// runAlone runs the tests one after another while no other test runs.
+func runAlone(t *testing.T, at harness.Endpoint, tests []serverTest) {
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			leaktest.All(t)
+			test.run(t, at)
+		})
+	}
+}
+
 // requireRequests checks the requests of an uncontended acquisition of m, which c sends.
 func requireRequests(t *testing.T, c *link, m redislock.Lockable, want uint64) {
 	t.Helper()

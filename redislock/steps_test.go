@@ -5,8 +5,6 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"os"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -26,7 +24,6 @@ import (
 type step struct {
 	op   string
 	when string // one of the moments
-	bare bool   // on a server without scripts
 }
 
 const (
@@ -35,27 +32,22 @@ const (
 	leave  = "release" // Unlock
 )
 
-// compareAndDelete is the operation that [deleter] returns.
-const compareAndDelete = "compare-and-delete"
-
 var (
 	takeSteps   = []step{{op: "evalsha", when: alone}, {op: "evalsha", when: behind}}
 	scriptSteps = append(takeSteps[:2:2], step{op: "evalsha", when: leave})
 	queueSteps  = append(scriptSteps[:3:3], step{op: "blpop", when: behind})
 	topicSteps  = append(scriptSteps[:3:3], step{op: "subscribe", when: behind})
-	deleteSteps = append(takeSteps[:2:2], step{op: compareAndDelete, when: leave})
-	bareSteps   = []step{{op: "evalsha", when: alone, bare: true}, {op: "eval", when: alone, bare: true}}
 )
 
 var steps = map[string][]step{
-	"redis-queue":     slices.Concat(queueSteps, bareSteps, []step{{op: "eval", when: leave, bare: true}}),
+	"redis-queue":     queueSteps,
 	"redis-reentrant": topicSteps,
-	"redis-poll":      slices.Concat(deleteSteps, bareSteps),
+	"redis-poll":      scriptSteps,
 	"redis-pubsub":    topicSteps,
 	"redis-rw":        queueSteps,
 	"redis-semaphore": {{op: "evalsha", when: alone}, {op: "evalsha", when: leave}}, // with a free permit no client is behind
 	"redis-multi":     queueSteps,
-	"redis-redlock":   deleteSteps, // on one of its servers
+	"redis-redlock":   scriptSteps, // on one of its servers
 	"redis-cohort":    queueSteps,
 }
 
@@ -83,9 +75,6 @@ func TestSteps(t *testing.T) {
 			t.Errorf("%s has no line in steps: where is its connection to be lost?", v.Name)
 		}
 		for _, s := range steps[v.Name] {
-			if s.op == compareAndDelete {
-				s.op = deleter(t, at)
-			}
 			for _, do := range []faultproxy.Action{faultproxy.LoseRequest, faultproxy.LoseReply} {
 				trials.Go(func() error {
 					t.Run(s.name(v, do), func(t *testing.T) { s.lose(t, at, v, do) })
@@ -98,26 +87,13 @@ func TestSteps(t *testing.T) {
 }
 
 func (s step) name(v *harness.Variant, do faultproxy.Action) string {
-	name := fmt.Sprintf("%s/%s/%s/%s", v.Name, s.when, s.op, do)
-	if s.bare {
-		name += "/bare"
-	}
-	return name
+	return fmt.Sprintf("%s/%s/%s/%s", v.Name, s.when, s.op, do)
 }
 
 func (s step) lose(t *testing.T, at harness.Endpoint, v *harness.Variant, do faultproxy.Action) {
-	if !s.bare {
-		leaktest.Own(t)
-	}
+	leaktest.Own(t)
 	if lacks := v.Traits.Lacks(at); lacks != "" {
 		t.Skip(lacks)
-	}
-	if s.bare {
-		if os.Getenv("LOCKLAB_REDIS") != "" {
-			t.Skip("the server of LOCKLAB_REDIS may have the scripts: not set, the lab starts one that has none")
-		}
-		at = locktest.Endpoint(t, harness.KindRedis)
-		leaktest.Own(t)
 	}
 	tr := &trial{at: at, v: v, step: s, do: do, patience: patience}
 	expectNoError(t, tr.run(t.Context()))

@@ -23,7 +23,7 @@ type subscription struct {
 	channel string
 	every   bool // every message, and every failure, wakes all waiters
 
-	mu      sync.Mutex
+	// c.subs guards these.
 	waiters []*listener   // in order of arrival
 	pubsub  *redis.PubSub // nil while there is no subscription
 	err     error         // why the last subscription failed
@@ -38,14 +38,16 @@ const (
 	readUnlockMessage = "1" // wakes every waiter
 )
 
-func (c *Client) subscription(channel string, every bool) *subscription {
-	return c.subscriptions.get(channel, func() *subscription { return &subscription{c: c, channel: channel, every: every} })
+// subscriptions are those of a client that have waiters or a connection, by channel.
+type subscriptions struct {
+	sync.Mutex
+	all map[string]*subscription
 }
 
-// strategy returns how one Lock waits for a message, for ttl if it is unknown how long the lock is
-// taken, and a function to call at its end.
-func (s *subscription) strategy(ttl time.Duration) (waitFunc, func(served bool)) {
-	w := s.join() // before the first attempt, so that no later message is missed
+// messages returns how one Lock waits for a message of channel, for ttl if it is unknown how long
+// the lock is taken, and a function to call at its end.
+func (c *Client) messages(channel string, every bool, ttl time.Duration) (waitFunc, func(served bool)) {
+	s, w := c.join(channel, every) // before the first attempt, so that no later message is missed
 	return func(ctx context.Context, _ int, left time.Duration) (why Wake, err error) {
 		if err := s.listen(); err != nil {
 			return "", err
@@ -62,10 +64,20 @@ func (s *subscription) strategy(ttl time.Duration) (waitFunc, func(served bool))
 	}, func(served bool) { s.leave(w, served) }
 }
 
+func (c *Client) join(channel string, every bool) (*subscription, *listener) {
+	c.subs.Lock()
+	defer c.subs.Unlock()
+	s := c.subs.all[channel]
+	if s == nil {
+		s = &subscription{c: c, channel: channel, every: every}
+		c.subs.all[channel] = s
+	}
+	return s, s.join()
+}
+
+// join adds a waiter. The caller holds c.subs.
 func (s *subscription) join() *listener {
 	w := &listener{woken: make(chan struct{}, 1)}
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	s.waiters = append(s.waiters, w)
 	if s.idle != nil {
 		s.idle.Stop()
@@ -75,31 +87,36 @@ func (s *subscription) join() *listener {
 
 // leave ends the wait of w. If w leaves without the lock, it passes its wake-up to another.
 func (s *subscription) leave(w *listener, served bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.c.subs.Lock()
+	defer s.c.subs.Unlock()
 	i := slices.Index(s.waiters, w)
 	s.waiters = slices.Delete(s.waiters, i, i+1)
 	if !served && !s.every { // else all are awake
 		s.wakeOne()
 	}
-	if len(s.waiters) == 0 && s.pubsub != nil {
+	switch {
+	case len(s.waiters) > 0:
+	case s.pubsub != nil:
 		s.idle = callAfter(s.idle, mailboxLinger, s.stop)
+	default:
+		delete(s.c.subs.all, s.channel)
 	}
 }
 
 func (s *subscription) stop() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.c.subs.Lock()
+	defer s.c.subs.Unlock()
 	if len(s.waiters) == 0 && s.pubsub != nil {
 		s.pubsub.Close() // also ends read
 		s.pubsub = nil
+		delete(s.c.subs.all, s.channel)
 	}
 }
 
 // listen makes sure that the subscription exists or begins.
 func (s *subscription) listen() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.c.subs.Lock()
+	defer s.c.subs.Unlock()
 	if s.pubsub != nil {
 		return nil
 	}
@@ -151,8 +168,8 @@ func (s *subscription) refused(pubsub *redis.PubSub, err error) bool {
 	if !s.c.deaf(err) {
 		return false
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.c.subs.Lock()
+	defer s.c.subs.Unlock()
 	s.err = err
 	if s.pubsub == pubsub {
 		s.pubsub = nil
@@ -163,20 +180,20 @@ func (s *subscription) refused(pubsub *redis.PubSub, err error) bool {
 }
 
 func (s *subscription) failure() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.c.subs.Lock()
+	defer s.c.subs.Unlock()
 	return s.err
 }
 
 func (s *subscription) current(pubsub *redis.PubSub) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.c.subs.Lock()
+	defer s.c.subs.Unlock()
 	return s.pubsub == pubsub && s.c.open.Err() == nil
 }
 
 func (s *subscription) hear(got any) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.c.subs.Lock()
+	defer s.c.subs.Unlock()
 	switch got := got.(type) {
 	case *redis.Subscription:
 		s.wakeAll() // earlier messages may have been missed
@@ -194,7 +211,7 @@ func (s *subscription) hear(got any) {
 	}
 }
 
-// wakeOne wakes the first waiter that is not awake. The caller holds s.mu.
+// wakeOne wakes the first waiter that is not awake. The caller holds c.subs.
 func (s *subscription) wakeOne() {
 	for _, w := range s.waiters {
 		if w.wake() {

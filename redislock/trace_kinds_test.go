@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"locklab/harness"
 	"locklab/redislock"
 )
 
@@ -88,7 +89,8 @@ func (h *heard) trace() *redislock.Trace {
 	}
 }
 
-// TestTraceOfEachKind: exactly the hooks of the table are called, for every kind.
+// TestTraceOfEachKind: exactly the hooks of the table are called, for every kind. The Trace of a
+// client is called after the context's.
 func TestTraceOfEachKind(t *testing.T) {
 	made := slices.Sorted(slices.Values(constructors()))
 	if rows := slices.Sorted(maps.Keys(traces)); !slices.Equal(rows, made) {
@@ -101,7 +103,7 @@ func TestTraceOfEachKind(t *testing.T) {
 	var all sync.WaitGroup
 	defer all.Wait()
 	for name, want := range traces {
-		s := traceScene{name, kinds[name], newClient(t, dial(t, at)), newClient(t, dial(t, at)), dial(t, at)}
+		s := traceScene{at, kinds[name], newClient(t, dial(t, at)), newClient(t, dial(t, at)), dial(t, at)}
 		for _, scene := range []struct {
 			name, want string
 			play       func(*testing.T, *heard)
@@ -134,19 +136,32 @@ func constructors() []string {
 }
 
 type traceScene struct {
-	name  string
+	at    harness.Endpoint
 	kind  makeLock
 	a, b  *redislock.Client
 	watch *link
 }
 
 func (s traceScene) alone(t *testing.T, h *heard) {
-	l := lock(t, traced{s.kind(s.a, newKey(), redislock.Options{TTL: time.Second}), h.trace()})
+	var ofClient heard
+	trace := ofClient.trace()
+	trace.Granted = func(redislock.GrantedInfo) {
+		ofClient.note("Granted")
+		if !strings.HasSuffix(h.String(), "Granted") {
+			t.Error("the client's Trace is called before the context's")
+		}
+	}
+	c := redislock.NewClient(dial(t, s.at).Client, redislock.ClientOptions{Trace: trace})
+	defer c.Close()
+	l := lock(t, traced{s.kind(c, newKey(), redislock.Options{TTL: time.Second}), h.trace()})
 	eventually(t, "it is renewed", func() bool { return len(h.renewed()) > 0 || l.Err() != nil })
 	if e := h.renewed(); len(e) > 0 && (e[0].Token != l.Token() || !e[0].Until.After(time.Now())) {
 		t.Errorf("with token %d it is renewed: %+v", l.Token(), e[0])
 	}
 	unlock(t, l)
+	if got := ofClient.String(); got != "Sent Answered Granted Renewed Released" {
+		t.Errorf("the client's Trace reports %q", got)
+	}
 }
 
 func (s traceScene) wait(t *testing.T, h *heard) {
@@ -215,4 +230,56 @@ func renewedOnce(t *testing.T, m redislock.Lockable, lease time.Duration) *heard
 		last = e.Until
 	}
 	return h
+}
+
+// TestRenewalFailed: a Trace gets each failed renewal, with the time left, before the loss.
+func TestRenewalFailed(t *testing.T) {
+	at := runParallel(t)
+	const ttl = 1500 * time.Millisecond
+	for _, test := range []struct {
+		name  string
+		spoil func(*link)
+		want  string // text of an error
+	}{
+		{"nowhere to go", func(l *link) { l.redirect("-") }, "the test has cut this link"},
+		{"silence", func(l *link) { l.stall.Store(true) }, "has not answered a renewal"},
+	} {
+		for kind, lock := range kinds {
+			t.Run(test.name+"/"+kind, func(t *testing.T) {
+				t.Parallel()
+				l := dial(t, at)
+				failed, lost := make(chan redislock.RenewalFailedInfo, 100), make(chan redislock.LostInfo, 1)
+				c := redislock.NewClient(l.Client, redislock.ClientOptions{Trace: &redislock.Trace{
+					RenewalFailed: func(e redislock.RenewalFailedInfo) { failed <- e },
+					Lost:          func(e redislock.LostInfo) { lost <- e },
+				}})
+				defer c.Close()
+				name := newKey()
+				held, err := lock(c, name, redislock.Options{TTL: ttl}).Lock(t.Context())
+				requireNoError(t, err)
+				test.spoil(l)
+				if e := <-lost; !errors.Is(e.Err, redislock.ErrLost) || held.Err() == nil {
+					t.Errorf("the lease is lost for %v", e.Err)
+				}
+				l.stall.Store(false)
+				l.redirect("-") // what is still on its way fails
+				if len(failed) == 0 {
+					t.Fatal("no renewal has failed, but the lease is over")
+				}
+				first, said := <-failed, false
+				if first.Name != name || first.Left <= 0 || first.Left > ttl {
+					t.Errorf("the first failure is %+v, want one of %s with less than %v left", first, name, ttl)
+				}
+				for e := first; ; e = <-failed {
+					said = said || strings.Contains(e.Err.Error(), test.want)
+					if len(failed) == 0 {
+						break
+					}
+				}
+				if !said {
+					t.Errorf("no failure says %q; the first says %v", test.want, first.Err)
+				}
+			})
+		}
+	}
 }

@@ -74,7 +74,7 @@ const maxUndoPause = 500 * time.Millisecond
 func (k *keyLock) undo(ctx context.Context, nonce string, sent time.Time) {
 	for pause := retryPause; ; pause = min(2*pause, maxUndoPause) {
 		short, cancel := context.WithTimeout(context.WithoutCancel(ctx), unlockWait)
-		_, err := k.free(short, nonce, byScript)
+		_, err := k.free(short, nonce)
 		cancel()
 		if err == nil || k.c.final(err) || k.c.clock.Since(sent) > k.o.TTL || !k.c.pause(k.c.open, pause) {
 			return

@@ -27,13 +27,14 @@ func lockables() map[string]makeLock {
 // tokenless are the kinds that are documented to have no fencing tokens.
 var tokenless = []string{"PollMutex", "PubSubMutex", "Redlock", "Reentrant", "Owner"}
 
-// TestLockables: every kind has tokens as documented, works with Do, Locker and TokenOf, and
-// costs two requests.
+// TestLockables: every kind has tokens as documented, works with Do, Locker, TokenOf and a nil
+// context, and costs two requests.
 func TestLockables(t *testing.T) {
 	at := locktest.Endpoint(t, harness.KindRedis)
 	leaktest.Own(t)
 	link := dial(t, at)
 	c, rival := newClient(t, link), newClient(t, dial(t, at)) // the rival may withdraw later
+	var none context.Context                                  // one that does not end
 	for kind, lock := range lockables() {
 		name := newKey()
 		m := lock(c, name, redislock.Options{})
@@ -41,7 +42,7 @@ func TestLockables(t *testing.T) {
 			requireRequests(t, link, m, 2)
 		}
 		for range 2 { // the second of a Cohort has another token than the server gave
-			err := redislock.Do(t.Context(), m, func(ctx context.Context, l *redislock.Lease) error {
+			err := redislock.Do(none, m, func(ctx context.Context, l *redislock.Lease) error {
 				if got := l.TokenOf(name); got != l.Token() {
 					t.Errorf("%s: TokenOf(its name) = %d, Token() = %d", kind, got, l.Token())
 				}
@@ -56,6 +57,13 @@ func TestLockables(t *testing.T) {
 			if err != nil {
 				t.Errorf("%s: Do = %v", kind, err)
 			}
+		}
+		tried, err := m.(tryLocker).TryLock(none)
+		requireNoError(t, err)
+		expectNoError(t, tried.Unlock(none))
+		if f, ok := m.(forcer); ok {
+			_, err := f.ForceUnlock(none)
+			expectNoError(t, err)
 		}
 		l := redislock.Locker(m)
 		l.Lock()

@@ -3,11 +3,10 @@ package lockotel_test
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"testing"
-	"time"
 
-	"github.com/redis/go-redis/v9"
 	"go.opentelemetry.io/otel/attribute"
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
@@ -15,11 +14,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 
 	lockotel "locklab/contrib/otel"
-	"locklab/harness"
-	"locklab/harness/locktest"
 	"locklab/lock"
-	"locklab/redislock"
-	"locklab/zklock"
 )
 
 // figures returns the sums, or numbers of values, of the lock called "orders".
@@ -60,112 +55,50 @@ func figures(t *testing.T, reader sdkmetric.Reader, system string) map[string]in
 	return got
 }
 
-type client struct {
-	lock, try func(context.Context) (lock.Lease, error)
-	close     func() error
-}
-
-func asLease[L lock.Lease](take func(context.Context) (L, error)) func(context.Context) (lock.Lease, error) {
-	return func(ctx context.Context) (lock.Lease, error) {
-		l, err := take(ctx)
-		return l, err
+// callHooks calls the hooks of tr as a library does for two acquisitions, four failures, a
+// release and a loss.
+func callHooks(tr *lock.Trace) {
+	tr.Queued(lock.QueuedInfo{})
+	for _, err := range []error{lock.ErrNotAcquired, context.DeadlineExceeded, context.Canceled, errors.New("no answer")} {
+		tr.Failed(lock.FailedInfo{Err: err})
 	}
+	tr.Granted(lock.GrantedInfo{})
+	tr.Released(lock.ReleasedInfo{})
+	tr.Granted(lock.GrantedInfo{})
+	tr.RenewalFailed(lock.RenewalFailedInfo{Err: errors.New("no answer")})
+	tr.Lost(lock.LostInfo{Err: lock.ErrLost})
 }
 
-func dialZooKeeper(t *testing.T, trace *lock.Trace) client {
-	at := locktest.Endpoint(t, harness.KindZooKeeper)
-	c, err := zklock.Dial(t.Context(), at.Addrs[0], zklock.ClientOptions{Trace: trace, Username: at.Username, Password: at.Password, TLS: at.TLS})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { c.Close() })
-	m := c.Mutex("/locklab-contrib-otel/"+t.Name(), zklock.Options{Container: true})
-	return client{asLease(m.Lock), asLease(m.TryLock), c.Close}
-}
-
-func dialRedis(t *testing.T, trace *lock.Trace) client {
-	at := locktest.Endpoint(t, harness.KindRedis)
-	rdb := redis.NewClient(&redis.Options{Addr: at.Addrs[0][0], Username: at.Username, Password: at.Password, TLSConfig: at.TLS, ContextTimeoutEnabled: true})
-	t.Cleanup(func() { rdb.Close() })
-	c := redislock.NewClient(rdb, redislock.ClientOptions{Trace: trace})
-	t.Cleanup(func() { c.Close() })
-	m := c.Mutex("locklab:contrib-otel:"+t.Name(), redislock.Options{TTL: 2 * time.Second})
-	return client{asLease(m.Lock), asLease(m.TryLock), c.Close}
-}
-
-func TestSteps(t *testing.T) {
-	for system, dial := range map[string]func(*testing.T, *lock.Trace) client{"redis": dialRedis, "zookeeper": dialZooKeeper} {
-		t.Run(system, func(t *testing.T) { testSteps(t, system, dial) })
-	}
-}
-
-func testSteps(t *testing.T, system string, dial func(*testing.T, *lock.Trace) client) {
+func TestHooks(t *testing.T) {
 	reader := sdkmetric.NewManualReader()
-	trace, err := lockotel.Metrics(lockotel.Options{
-		System:        system,
+	metrics, err := lockotel.Metrics(lockotel.Options{
+		System:        "redis",
 		MeterProvider: sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader)),
 		Name:          func(string) string { return "orders" },
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	spans := tracetest.NewSpanRecorder()
-	tracer := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(spans)).Tracer("test")
-	ctx, span := tracer.Start(t.Context(), "handler")
-	ctx = lockotel.Events(ctx)
-
-	m := dial(t, trace)
-	lease, err := m.lock(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := m.try(ctx); !errors.Is(err, lock.ErrNotAcquired) {
-		t.Fatal(err)
-	}
-	short, cancel := context.WithTimeout(ctx, 50*time.Millisecond)
-	defer cancel()
-	if _, err := m.lock(short); !errors.Is(err, context.DeadlineExceeded) {
-		t.Fatal(err)
-	}
-	if err := lease.Unlock(ctx); err != nil {
-		t.Fatal(err)
-	}
-	if lease, err = m.lock(ctx); err != nil {
-		t.Fatal(err)
-	}
-	if err := m.close(); err != nil { // the lease is lost
-		t.Fatal(err)
-	}
-	<-lease.Done()
-	trace.RenewalFailed(lock.RenewalFailedInfo{Err: errors.New("no answer")}) // as the library would
-
+	callHooks(metrics)
 	want := map[string]int64{
 		"lock.acquire.duration granted": 2, "lock.acquire.duration not_acquired": 1, "lock.acquire.duration timeout": 1,
+		"lock.acquire.duration canceled": 1, "lock.acquire.duration error": 1,
 		"lock.waits": 1, "lock.hold.duration": 1, "lock.lost": 1, "lock.renewal.failures": 1, "lock.held": 0,
 	}
-	var got map[string]int64
-	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
-		if got = figures(t, reader, system); got["lock.lost"] == 1 && got["lock.held"] == 0 { // Lost is told in a goroutine of its own
-			break
-		}
-	}
-	for name, n := range want {
-		if got[name] != n {
-			t.Errorf("%s is %d, want %d", name, got[name], n)
-		}
-	}
-	if len(got) != len(want) {
+	if got := figures(t, reader, "redis"); !maps.Equal(got, want) {
 		t.Errorf("metrics %v, want %v", got, want)
 	}
+
+	spans := tracetest.NewSpanRecorder()
+	ctx, span := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(spans)).Tracer("test").Start(t.Context(), "handler")
+	callHooks(lock.TraceOf(lockotel.Events(ctx)))
 	span.End()
 	var events []string
 	for _, e := range spans.Ended()[0].Events() {
 		events = append(events, e.Name)
 	}
-	for _, name := range []string{"lock.granted", "lock.failed", "lock.queued", "lock.released", "lock.lost"} {
-		if !slices.Contains(events, name) {
-			t.Errorf("the span has no event %s: %v", name, events)
-		}
+	if want := []string{"lock.queued", "lock.failed", "lock.failed", "lock.failed", "lock.failed", "lock.granted", "lock.released", "lock.granted", "lock.renewal_failed", "lock.lost"}; !slices.Equal(events, want) {
+		t.Errorf("the span has the events %v, want %v", events, want)
 	}
 }
 

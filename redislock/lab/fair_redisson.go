@@ -61,7 +61,6 @@ const (
 type fairLock struct {
 	*redisson
 	wait time.Duration
-	asks atomic.Uint64
 }
 
 var (
@@ -95,7 +94,6 @@ func (t *fairThread) acquire(ctx context.Context, try bool) (*adapt.Lease, error
 
 func (t *fairThread) ask(ctx context.Context, join bool) (*adapt.Lease, time.Duration, error) {
 	f := t.f
-	f.asks.Add(1)
 	sent := time.Now()
 	left, err := t.run(ctx, fairAcquire, nil, join).Int64()
 	if err != redis.Nil {

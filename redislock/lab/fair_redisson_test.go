@@ -4,9 +4,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strconv"
-	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -20,9 +17,6 @@ func TestFairRedisson(t *testing.T) {
 	runScenes(t, []sceneTest{
 		{"keys", fairKeys},
 		{"requests", fairRequests},
-		{"order", fairOrder},
-		{"leave", fairLeaves},
-		{"dead head", fairDeadHead},
 		{"lost reply", fairLostReply},
 	})
 }
@@ -44,15 +38,6 @@ func (s *scene) queue() []string {
 
 func (s *scene) waiting() int {
 	return int(s.watch.LLen(context.WithoutCancel(s.t.Context()), "redisson_lock_queue:"+s.key).Val())
-}
-
-func (s *scene) evalshas() int {
-	info := s.watch.Info(context.WithoutCancel(s.t.Context()), "commandstats").Val()
-	_, tail, _ := strings.Cut(info, "cmdstat_evalsha:calls=")
-	count, _, _ := strings.Cut(tail, ",")
-	calls, err := strconv.Atoi(count)
-	requireNoError(s.t, err)
-	return calls
 }
 
 // dieInQueue lets w join the queue and send nothing after that.
@@ -106,85 +91,6 @@ func fairRequests(t *testing.T, s *scene) {
 	}
 	if n := c.Counts().Sub(before).Requests; n != 60 {
 		t.Errorf("20 cycles cost %d requests, want 3 each", n)
-	}
-}
-
-func fairOrder(t *testing.T, s *scene) {
-	l := acquire(t, s.fair(0, time.Minute).thread())
-	var mu sync.Mutex
-	var all sync.WaitGroup
-	var order []int
-	for i := range 5 {
-		f := s.fair(0, time.Minute)
-		all.Go(func() {
-			l := acquire(t, f.thread())
-			mu.Lock()
-			order = append(order, i)
-			mu.Unlock()
-			unlock(t, l)
-		})
-		eventually(t, "it queues", func() bool { return s.waiting() == i+1 })
-	}
-	unlock(t, l)
-	all.Wait()
-	if want := []int{0, 1, 2, 3, 4}; !slices.Equal(order, want) {
-		t.Errorf("order %v", order)
-	}
-	if left := s.queue(); len(left) > 0 {
-		t.Errorf("left in the queue: %q", left)
-	}
-}
-
-func fairLeaves(t *testing.T, s *scene) {
-	f := s.fair(0, time.Minute)
-	l := acquire(t, f.thread())
-	ctx, cancel := context.WithCancel(t.Context())
-	var all sync.WaitGroup
-	for i := range 3 {
-		all.Go(func() {
-			if _, err := f.thread().Lock(ctx); !errors.Is(err, context.Canceled) {
-				t.Errorf("Lock = %v", err)
-			}
-		})
-		eventually(t, "it queues", func() bool { return s.waiting() == i+1 })
-	}
-	cancel()
-	all.Wait()
-	if left := s.queue(); len(left) > 0 {
-		t.Errorf("left in the queue: %q", left)
-	}
-	unlock(t, l)
-	unlock(t, acquire(t, s.fair(0, time.Minute).thread()))
-}
-
-// fairDeadHead: behind a dead head a waiter of a free lock asks continuously.
-func fairDeadHead(t *testing.T, s *scene) {
-	const lease, wait = 300 * time.Millisecond, time.Second
-	holder, dead, waiter := s.fair(lease, wait), s.fair(lease, wait), s.fair(lease, wait)
-	l := acquire(t, holder.thread())
-	s.dieInQueue(dead.thread())
-	joined := time.Now()
-	got := make(chan harness.Lease, 1)
-	go func() { got <- acquire(t, waiter.thread()) }()
-	eventually(t, "the waiter queues", func() bool { return s.waiting() == 2 })
-	unlock(t, l)
-	eventually(t, "the waiter asks again", func() bool { return waiter.asks.Load() > 2 })
-	began, before := time.Now(), s.evalshas()
-	next := <-got
-	spun, asks := time.Since(began), s.evalshas()-before
-	t.Logf("a free lock behind a dead head: %d EVALSHA in %v, %.0f/s; it ended %v after the head had come, of %v",
-		asks, spun.Round(time.Millisecond), float64(asks)/spun.Seconds(), time.Since(joined).Round(time.Millisecond), lease+wait)
-	if asks < 100 {
-		t.Errorf("%d requests: the busy loop is gone", asks)
-	}
-	if took := time.Since(joined); took < wait {
-		t.Errorf("the dead head was passed over after %v", took)
-	}
-	unlock(t, next)
-	already := waiter.asks.Load()
-	unlock(t, acquire(t, waiter.thread()))
-	if n := waiter.asks.Load() - already; n != 1 {
-		t.Errorf("%d requests for a free lock after that", n)
 	}
 }
 

@@ -61,17 +61,6 @@ func TestCareless(t *testing.T) {
 	_ = next.Unlock(t.Context())
 }
 
-func TestSlotOf(t *testing.T) {
-	for key, want := range map[string]int{
-		"123456789": 0x31c3, "foo": 12182, "bar": 5061, "{foo}bar": 12182, "bar{foo}{bar}": 12182,
-		"": 0, nameOf("foo"): 12182,
-	} {
-		if got := slotOf(key); got != want {
-			t.Errorf("%q: slot %d, want %d", key, got, want)
-		}
-	}
-}
-
 // TestRenewalRound: slots after one without an answer are not renewed.
 func TestRenewalRound(t *testing.T) {
 	var all []*renewed

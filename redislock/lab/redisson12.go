@@ -99,7 +99,6 @@ type thread12 struct {
 func (v value12) MarshalBinary() ([]byte, error) { return json.Marshal(v) }
 
 func (t *thread12) held(ctx context.Context) (v value12, mine bool, err error) {
-	t.r.before("get")
 	text, err := t.r.p.rdb.Get(ctx, t.r.name).Bytes()
 	if err == redis.Nil {
 		return v, false, nil
@@ -113,11 +112,9 @@ func (t *thread12) held(ctx context.Context) (v value12, mine bool, err error) {
 // try takes the lock, takes it once more, or returns the result of PTTL.
 func (t *thread12) try(ctx context.Context, lease time.Duration) (ok bool, pttl time.Duration, err error) {
 	r := t.r
-	r.before("setnx")
 	ok, err = r.p.rdb.SetNX(ctx, r.name, value12{r.id, t.id, 1}, 0).Result()
 	if err != nil || ok {
 		if ok && lease > 0 {
-			r.before("pexpire")
 			err = r.p.rdb.PExpire(ctx, r.name, lease).Err()
 		}
 		return ok && err == nil, 0, err
@@ -128,11 +125,9 @@ func (t *thread12) try(ctx context.Context, lease time.Duration) (ok bool, pttl 
 	}
 	if mine {
 		v.Counter++
-		r.before("set")
 		_, err := r.p.rdb.TxPipelined(ctx, func(p redis.Pipeliner) error { return p.Set(ctx, r.name, v, 0).Err() })
 		return err == nil, 0, err
 	}
-	r.before("pttl")
 	pttl, err = r.p.rdb.PTTL(ctx, r.name).Result() // -1 and -2 are in nanoseconds
 	return false, pttl, err
 }
@@ -196,10 +191,8 @@ func (t *thread12) unlock(ctx context.Context) (held bool, err error) {
 	}
 	if v.Counter > 1 {
 		v.Counter--
-		t.r.before("set")
 		return true, t.r.p.rdb.Set(ctx, t.r.name, v, 0).Err()
 	}
-	t.r.before("del")
 	return true, t.r.forceUnlock(ctx)
 }
 

@@ -27,27 +27,44 @@ var library = adapt.Errors{
 
 func nameOf(key string) string { return "locklab:{" + key + "}" }
 
+type constructor = func(context.Context, harness.Endpoint, string) (harness.Remote, error)
+
 // remote returns the constructor of a Variant whose lock is made by lock.
-func remote[L locker](lock func(c *redislock.Client, name string, o redislock.Options) L) func(context.Context, harness.Endpoint, string) (harness.Remote, error) {
+func remote[L locker](lock func(c *redislock.Client, name string, o redislock.Options) L) constructor {
+	return remoteOn(1, func(cs []*redislock.Client, name string, o redislock.Options) locker { return lock(cs[0], name, o) })
+}
+
+// remoteOn returns the constructor of a Variant on that many independent servers.
+func remoteOn(servers int, lock func(cs []*redislock.Client, name string, o redislock.Options) locker) constructor {
 	return func(ctx context.Context, at harness.Endpoint, key string) (harness.Remote, error) {
-		c, err := dial(ctx, at)
-		if err != nil {
-			return nil, err
+		if len(at.Addrs) < servers {
+			return nil, fmt.Errorf("redislock: %w: the lock needs %d independent servers, and there are %d: name them in LOCKLAB_REDIS, with commas between", harness.ErrUnavailable, servers, len(at.Addrs))
 		}
-		c.make = func(name string) locker { return lock(c.locks, name, redislock.Options{TTL: at.Lease}) }
-		c.name = nameOf(key)
-		c.lock = c.make(c.name)
-		return c, nil
+		r := &client{name: nameOf(key)}
+		for i := range servers {
+			one := at
+			one.Addrs = at.Addrs[i : i+1]
+			rdb, counter, err := wireredis.ConnectAny(one)
+			if err := answers(ctx, rdb, one, err); err != nil {
+				return nil, errors.Join(err, r.Close())
+			}
+			// The client copies rdb's options, so the counter sees its blocking connections.
+			r.counters, r.servers, r.locks = append(r.counters, counter), append(r.servers, rdb), append(r.locks, redislock.NewClient(rdb, redislock.ClientOptions{}))
+		}
+		r.make = func(name string) locker { return lock(r.locks, name, redislock.Options{TTL: at.Lease}) }
+		r.lock = r.make(r.name)
+		return r, nil
 	}
 }
 
+// A client is a lock with its connections to one server, or to each of several.
 type client struct {
-	*wireredis.Counter
-	rdb   redis.UniversalClient
-	locks *redislock.Client
-	make  func(name string) locker
-	name  string
-	lock  locker
+	counters []*wireredis.Counter
+	servers  []redis.UniversalClient
+	locks    []*redislock.Client
+	make     func(name string) locker
+	name     string
+	lock     locker
 }
 
 var (
@@ -55,13 +72,11 @@ var (
 	_ harness.Counter = (*client)(nil)
 )
 
-func dial(ctx context.Context, at harness.Endpoint) (*client, error) {
-	rdb, counter, err := wireredis.ConnectAny(at)
-	if err := answers(ctx, rdb, at, err); err != nil {
-		return nil, err
+func (r *client) Counts() (total harness.Counts) {
+	for _, c := range r.counters {
+		total = total.Add(c.Counts())
 	}
-	// The client copies rdb's options, so the counter sees its blocking connections.
-	return &client{Counter: counter, rdb: rdb, locks: redislock.NewClient(rdb, redislock.ClientOptions{})}, nil
+	return total
 }
 
 // answers returns err, or an error if the server of rdb does not answer.
@@ -78,7 +93,10 @@ func answers(ctx context.Context, rdb redis.UniversalClient, at harness.Endpoint
 
 // Named returns another lock of the same redislock.Client.
 func (r *client) Named(key string) harness.Remote {
-	return named{&client{Counter: r.Counter, rdb: r.rdb, locks: r.locks, make: r.make, name: nameOf(key), lock: r.make(nameOf(key))}}
+	other := *r
+	other.name = nameOf(key)
+	other.lock = r.make(other.name)
+	return named{&other}
 }
 
 type named struct{ *client }
@@ -104,10 +122,12 @@ const (
 func (r *client) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), expireWait)
 	defer cancel()
-	if r.name != "" {
-		_ = r.rdb.PExpire(ctx, r.name+":~token", tokenExpiry).Err() // if there is one
+	var errs []error
+	for i, rdb := range r.servers {
+		_ = rdb.PExpire(ctx, r.name+":~token", tokenExpiry).Err() // if there is one
+		var err error
+		closed := adapt.CloseAfter(func() { err = r.locks[i].Close() }, rdb.Close)
+		errs = append(errs, err, closed)
 	}
-	var err error
-	closed := adapt.CloseAfter(func() { err = r.locks.Close() }, r.rdb.Close)
-	return errors.Join(err, closed)
+	return errors.Join(errs...)
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"maps"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -61,13 +60,14 @@ func (renewalNamed) Close() error { return nil }
 
 func (k *renewalTask) lock(name string) func() harness.Session {
 	m := newNonceLock(k.p, name, k.ttl)
+	slot := int(k.p.rdb.ClusterKeySlot(k.p.open, name).Val()) // 0 without a cluster
 	m.take = m.script(carelessAcquire)
 	release := m.free
 	m.free = func(ctx context.Context, nonce string) (bool, error) {
 		k.forget(nonce)
 		return release(ctx, nonce)
 	}
-	m.began = func(nonce string, l *adapt.Lease) { k.add(&renewed{name, nonce, slotOf(name), l}) }
+	m.began = func(nonce string, l *adapt.Lease) { k.add(&renewed{name, nonce, slot, l}) }
 	return shared(m)
 }
 
@@ -146,25 +146,4 @@ func (k *renewalTask) renew(r *renewed) error {
 		r.lease.Lose(adapt.ErrGone)
 	}
 	return nil
-}
-
-// slotOf returns the Redis Cluster slot of a key: the CRC-16 of the key, or of its hash tag.
-func slotOf(key string) int {
-	if _, rest, ok := strings.Cut(key, "{"); ok {
-		if tag, _, ok := strings.Cut(rest, "}"); ok && tag != "" {
-			key = tag
-		}
-	}
-	const polynomial, slots = 0x1021, 16384
-	var crc uint16
-	for _, b := range []byte(key) {
-		crc ^= uint16(b) << 8
-		for range 8 {
-			carry := crc&0x8000 != 0
-			if crc <<= 1; carry {
-				crc ^= polynomial
-			}
-		}
-	}
-	return int(crc) % slots
 }

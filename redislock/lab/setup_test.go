@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -30,8 +31,7 @@ const (
 type link struct {
 	*redis.Client
 	*wireredis.Counter
-	lose  atomic.Int32 // number of replies to lose from now on
-	delay atomic.Int64 // ns by which replies are delayed
+	lose atomic.Int32 // number of replies to lose from now on
 }
 
 func newLink(t *testing.T, at harness.Endpoint, tweak ...func(*redis.Options)) *link {
@@ -62,7 +62,6 @@ func (c *lossy) Read(p []byte) (int, error) {
 	if err != nil {
 		return n, err
 	}
-	time.Sleep(time.Duration(c.link.delay.Load()))
 	if c.link.lose.Add(-1) >= 0 {
 		c.Close()
 		return 0, io.ErrUnexpectedEOF
@@ -172,11 +171,6 @@ func (s *scene) hold(h *thread12) {
 	requireNoError(s.t, err)
 }
 
-func (s *scene) process(o redislock.Options) (*redislock.Reentrant, *link) {
-	c := newLink(s.t, s.at)
-	return newClient(s.t, c).Reentrant(s.key, o), c
-}
-
 func (s *scene) expire() {
 	s.watch.PExpire(s.t.Context(), s.key, time.Millisecond)
 	eventually(s.t, "the lease is over", func() bool { return s.watch.Exists(s.t.Context(), s.key).Val() == 0 })
@@ -227,12 +221,12 @@ func expectTimeout[L any](t *testing.T, wait time.Duration, lock func(context.Co
 	}
 }
 
-func once(step string, nth int, f func()) func(string) {
+// once returns a hook that calls f before the first step of that name.
+func once(step string, f func()) func(string) {
+	first := sync.OnceFunc(f)
 	return func(s string) {
 		if s == step {
-			if nth--; nth == 0 {
-				f()
-			}
+			first()
 		}
 	}
 }

@@ -84,7 +84,9 @@ var Suite = onRedis([]*harness.Variant{
 		Doc:    "a key with a nonce on most of three independent servers, waiters poll in no order",
 		Paper:  "Redis documentation, Redlock",
 		Traits: harness.Traits{Servers: redlockServers},
-		Remote: remoteRedlock,
+		Remote: remoteOn(redlockServers, func(cs []*redislock.Client, name string, o redislock.Options) locker {
+			return redislock.NewRedlock(cs, name, redislock.RedlockOptions{PollOptions: redislock.PollOptions{Options: o}})
+		}),
 	},
 	{
 		Name:       "redis-cohort",
@@ -107,3 +109,6 @@ func onRedis(vs []*harness.Variant) []*harness.Variant {
 }
 
 const semaphorePermits = 2
+
+// redlockServers is the number of servers of a Redlock in the lab: the fewest that can lose one.
+const redlockServers = 3
