@@ -26,13 +26,6 @@ func TestProcessUsage(t *testing.T) {
 	}
 }
 
-func TestUsageSub(t *testing.T) {
-	got := Usage{5, 7, 11, 13}.Sub(Usage{1, 2, 3, 4})
-	if want := (Usage{4, 5, 8, 9}); got != want || got.CPU() != 9 {
-		t.Errorf("Sub gave %+v, want %+v", got, want)
-	}
-}
-
 func TestThreadUsage(t *testing.T) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
