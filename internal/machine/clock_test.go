@@ -138,7 +138,7 @@ func TestHotPathsDoNotAllocate(t *testing.T) {
 }
 
 func TestRating(t *testing.T) {
-	want := Clock{hz: 3e9, period: 1e9 / 3e9, floor: 11.5, step: 10, err: 0.3, stated: true}
+	want := Clock{Rating{Hz: 3e9, Floor: 11.5, Step: 10, Error: 0.3, Stated: true}, 1e9 / 3e9}
 	text, err := json.Marshal(want.Rating())
 	if err != nil {
 		t.Fatal(err)

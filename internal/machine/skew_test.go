@@ -54,7 +54,7 @@ func TestSkewNotMeasured(t *testing.T) {
 
 func TestTransitOffset(t *testing.T) {
 	c := newClock(1e9)
-	c.step = 10
+	c.rating.Step = 10
 	var s Skew
 	for _, tc := range []struct {
 		there, back int64 // least times

@@ -18,9 +18,6 @@ func TestProcessUsage(t *testing.T) {
 	before := ProcessUsage()
 	work(30 * time.Millisecond)
 	after := ProcessUsage()
-	if after == (Usage{}) {
-		t.Skipf("%s does not tell what a process used", runtime.GOOS)
-	}
 	if d := after.Sub(before); d.CPU() <= 0 || d.Voluntary < 0 || d.Involuntary < 0 {
 		t.Errorf("30 ms of work used %+v", d)
 	}
