@@ -6,10 +6,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"locklab/harness"
-	"locklab/internal/faultproxy"
 	"os"
 	"time"
+
+	"locklab/harness"
+	"locklab/harness/measure"
+	"locklab/internal/faultproxy"
 )
 
 // patience is the greatest wait of a trace for a grant.
@@ -26,7 +28,7 @@ func Record(ctx context.Context, v *harness.Variant, at harness.Endpoint, client
 	if err == nil {
 		err = c.play(ctx, hold)
 	}
-	err = errors.Join(err, c.leave())
+	err = errors.Join(err, c.Close())
 	if err != nil {
 		return nil, fmt.Errorf("trace: %w", err)
 	}
@@ -39,13 +41,12 @@ func Record(ctx context.Context, v *harness.Variant, at harness.Endpoint, client
 }
 
 type cast struct {
-	at     harness.Endpoint
+	measure.Clients
 	path   string // of the lock: a node, or the common text of its keys
 	record *recorder
 	look   observer // observes the server directly, outside of the trace
 
 	members []member
-	exits   []func() error // in the order of arrival
 }
 
 // A member is a client of the lock, and its only worker.
@@ -55,19 +56,15 @@ type member struct {
 }
 
 // newCast connects clients clients to the server, each through a proxy that reports to the
-// recorder. The caller must call leave, also after an error.
+// recorder. The caller must call Close, also after an error.
 func newCast(ctx context.Context, v *harness.Variant, at harness.Endpoint, clients int) (*cast, error) {
 	key := fmt.Sprintf("trace-%x-%x", time.Now().Unix(), os.Getpid())
-	c := &cast{at: at, record: newRecorder()}
-	var framing func() faultproxy.Framing
-	switch at.Kind {
-	case harness.KindZooKeeper:
-		c.path, framing, c.look = "/locklab/"+key, faultproxy.ZooKeeper, seeZooKeeper
-	default:
-		c.path, framing, c.look = key, faultproxy.Redis, seeRedis
+	c := &cast{Clients: measure.Clients{Lock: v, At: at, Key: key}, path: key, record: newRecorder(), look: seeRedis}
+	if at.Kind == harness.KindZooKeeper {
+		c.path, c.look = "/locklab/"+key, seeZooKeeper
 	}
 	// Another client goes first: the nodes above the tickets exist, and ticket 0 is taken.
-	usher, err := c.join(ctx, v, at, key, 0)
+	usher, err := c.Join(ctx, 0, nil)
 	if err != nil {
 		return c, err
 	}
@@ -78,43 +75,16 @@ func newCast(ctx context.Context, v *harness.Variant, at harness.Endpoint, clien
 	if err := l.Unlock(ctx); err != nil {
 		return c, err
 	}
+	c.At.Addrs = [][]string{at.Addrs[0][:1]}
 	for i := range clients {
 		name := string(rune('A' + i))
-		through := at
-		see := func(s faultproxy.Sighting) { c.record.see(name, s) }
-		row, err := faultproxy.NewRow([][]string{at.Addrs[0][:1]}, framing, func(int) faultproxy.Options { return faultproxy.Options{Observe: see} })
-		if err != nil {
-			return c, err
-		}
-		c.exits = append(c.exits, row.Close)
-		through.Addrs = row.Addrs
-		s, err := c.join(ctx, v, through, key, i+1)
+		s, err := c.Join(ctx, i+1, func(_ int, s faultproxy.Sighting) { c.record.see(name, s) })
 		if err != nil {
 			return c, err
 		}
 		c.members = append(c.members, member{name, s})
 	}
 	return c, nil
-}
-
-func (c *cast) join(ctx context.Context, v *harness.Variant, at harness.Endpoint, key string, i int) (harness.Session, error) {
-	r, err := v.Remote(ctx, at, key)
-	if err != nil {
-		return nil, err
-	}
-	c.exits = append(c.exits, r.Close)
-	s, err := r.Join(ctx, i)
-	if err == nil {
-		c.exits = append(c.exits, s.Close)
-	}
-	return s, err
-}
-
-func (c *cast) leave() (err error) {
-	for i := len(c.exits) - 1; i >= 0; i-- {
-		err = errors.Join(err, c.exits[i]())
-	}
-	return err
 }
 
 type grant struct {
@@ -126,7 +96,7 @@ type grant struct {
 // play lets the clients request the lock in turn, as each settles, and then pass it on.
 func (c *cast) play(ctx context.Context, hold time.Duration) error {
 	granted := make(chan grant, len(c.members))
-	look, end, err := c.look(ctx, c.at, c.path)
+	look, end, err := c.look(ctx, c.At, c.path)
 	if err != nil {
 		return err
 	}
@@ -200,7 +170,7 @@ const (
 // settle waits until no message comes, and records the state of the server.
 func (c *cast) settle(ctx context.Context, look func(context.Context) (snapshot, error)) error {
 	enough := settleRedis
-	if c.at.Kind == harness.KindZooKeeper {
+	if c.At.Kind == harness.KindZooKeeper {
 		enough = settleZooKeeper
 	}
 	for began := time.Now(); time.Since(began) < enough; {
