@@ -29,7 +29,7 @@ type contenders struct {
 func (c *contenders) ask(ctx, wait context.Context, client int) (again bool, err error) {
 	c.waiting++
 	go func() {
-		lease, err := c.clients[client].Lock(wait)
+		lease, err := c.sessions[client].Lock(wait)
 		c.granted <- grant{client, c.journal.mark(client), lease, err}
 	}()
 	return c.settle(ctx)
@@ -49,12 +49,12 @@ func (r *dryRun) behind(ctx context.Context) (_ *harness.TripsBehind, err error)
 	wait, giveUp := context.WithCancel(ctx)
 	c := &contenders{dryRun: r, granted: make(chan grant, contends)}
 	defer func() { err = errors.Join(err, c.disperse(ctx, giveUp)) }()
-	for len(r.clients) < contends {
+	for len(r.sessions) < contends {
 		if err := r.join(ctx); err != nil {
 			return nil, err
 		}
 	}
-	for client := range r.clients {
+	for client := range r.sessions {
 		if _, err := c.ask(ctx, wait, client); err != nil {
 			return nil, err
 		}

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"os/exec"
 	"path/filepath"
 	"runtime"
@@ -77,42 +76,4 @@ func AskBuild(ctx context.Context, path string) (Build, error) {
 	}
 	b.Path = abs
 	return b, nil
-}
-
-// RunBuilds is [Plan.Run] for builds in the same rounds. They measure a case one right after
-// the other, in a random order, so that a disturbance affects all. report gets each build's
-// index.
-func (p *Plan) RunBuilds(ctx context.Context, builds []Build, report func(build int, at Progress) error) error {
-	if err := p.ready(); err != nil {
-		return err
-	}
-	n, known := len(builds), calibrate()
-	serial, total := 0, len(p.Cases)*p.Rounds*n
-	start, lost := time.Now(), make([]int, n)
-	draw := rand.New(rand.NewPCG(p.Seed, uint64(p.Rounds)))
-	for round := range p.Rounds {
-		for _, i := range p.order(round, len(p.Cases)) {
-			for _, b := range draw.Perm(n) {
-				c, by := p.Cases[i], *p
-				by.exe = builds[b].Path
-				res, err := by.measureTwice(ctx, c, known, round, serial)
-				why := lostBy(err)
-				if err != nil && (why == nil || ctx.Err() != nil) {
-					return errors.Join(ctx.Err(), err)
-				}
-				serial++
-				left := time.Since(start) / time.Duration(serial) * time.Duration(total-serial)
-				if err := report(b, Progress{Case: c, Round: round, Done: serial, Total: total, Left: left, Result: res, Lost: why}); err != nil {
-					return err
-				}
-				if lost[b]++; why == nil {
-					lost[b] = 0
-				}
-				if lost[b] == maxLost {
-					return fmt.Errorf("%w: %s: %d cases in a row gave no result, the last: %w", ErrGaveUp, builds[b].Path, lost[b], why)
-				}
-			}
-		}
-	}
-	return nil
 }

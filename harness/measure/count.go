@@ -34,19 +34,15 @@ const (
 func CountTrips(ctx context.Context, v *harness.Variant, at harness.Endpoint, key string) (trips *harness.Trips, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, tripPatience, fmt.Errorf("measure: %s was not granted within %v", v.Name, tripPatience))
 	defer cancel()
-	r := &dryRun{lock: v, at: at, key: key, journal: newJournal()}
 	switch {
 	case at.TLS != nil:
 		return nil, fmt.Errorf("measure: %w: what is sent over TLS cannot be read", harness.ErrUnavailable)
-	case at.Kind == harness.KindRedis:
-		r.framing = faultproxy.Redis
-	case at.Kind == harness.KindZooKeeper:
-		r.framing = faultproxy.ZooKeeper
-	default:
+	case at.Kind != harness.KindRedis && at.Kind != harness.KindZooKeeper:
 		return nil, fmt.Errorf("measure: %w: messages to a server of kind %q cannot be read", harness.ErrUnavailable, at.Kind)
 	}
+	r := &dryRun{Clients: Clients{Lock: v, At: at, Key: key}, journal: newJournal()}
 	defer func() {
-		err = errors.Join(err, r.leave())
+		err = errors.Join(err, r.Close())
 		if err != nil {
 			trips = nil
 			if cause := context.Cause(ctx); cause != nil {
@@ -66,45 +62,15 @@ func CountTrips(ctx context.Context, v *harness.Variant, at harness.Endpoint, ke
 }
 
 type dryRun struct {
-	lock    *harness.Variant
-	at      harness.Endpoint
-	key     string
-	framing func() faultproxy.Framing
-	journal *tripJournal
-
-	clients []harness.Session
-	exits   []func() error // in order of arrival
+	Clients
+	journal  *tripJournal
+	sessions []harness.Session
 }
 
 func (r *dryRun) join(ctx context.Context) error {
-	i := len(r.clients)
-	row, err := faultproxy.NewRow(r.at.Addrs, r.framing, func(server int) faultproxy.Options {
-		return faultproxy.Options{Observe: func(s faultproxy.Sighting) { r.journal.see(i, server, s) }}
-	})
-	if err != nil {
-		return err
-	}
-	r.exits = append(r.exits, row.Close)
-	through := r.at
-	through.Addrs = row.Addrs
-	remote, err := r.lock.Remote(ctx, through, r.key)
-	if err != nil {
-		return err
-	}
-	r.exits = append(r.exits, remote.Close)
-	s, err := remote.Join(ctx, i)
-	if err != nil {
-		return err
-	}
-	r.exits = append(r.exits, s.Close)
-	r.clients = append(r.clients, s)
-	return nil
-}
-
-func (r *dryRun) leave() (err error) {
-	for i := len(r.exits) - 1; i >= 0; i-- {
-		err = errors.Join(err, r.exits[i]())
-	}
+	i := len(r.sessions)
+	s, err := r.Join(ctx, i, func(server int, s faultproxy.Sighting) { r.journal.see(i, server, s) })
+	r.sessions = append(r.sessions, s)
 	return err
 }
 
@@ -156,7 +122,7 @@ func (r *dryRun) alone(ctx context.Context, t *harness.Trips) error {
 	var lock, unlock legs
 	for n := 0; n < warm || !lock.enough() || !unlock.enough(); n++ {
 		asks := r.journal.mark(0)
-		lease, err := r.clients[0].Lock(ctx)
+		lease, err := r.sessions[0].Lock(ctx)
 		if err != nil {
 			return err
 		}

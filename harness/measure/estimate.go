@@ -60,6 +60,8 @@ func (p *Plan) estimateIn(c Case, sizes map[unitKey]int) time.Duration {
 // A progress is the progress of a run and its rate.
 type progress struct {
 	plan        *Plan
+	builds      []Build
+	lost        []int // consecutive losses, by build
 	sizes       map[unitKey]int
 	begin       time.Time
 	rounds      int
@@ -68,28 +70,40 @@ type progress struct {
 	behind      time.Duration // estimate of the cases that this run has measured
 }
 
-func (p *Plan) progress(now time.Time) *progress {
-	sizes := p.sizes()
-	r := &progress{plan: p, sizes: sizes, begin: now, rounds: p.Rounds, total: p.Total()}
+func (p *Plan) progress(now time.Time, builds []Build) *progress {
+	r := &progress{plan: p, builds: builds, lost: make([]int, len(builds)), sizes: p.sizes(), begin: now, rounds: p.Rounds, total: p.Total() * len(builds)}
 	for round := range r.rounds {
 		for _, c := range p.Cases {
 			switch {
 			case !p.due(c, round):
 			case p.has(c, round):
-				r.done++
+				r.done += len(builds)
 			default:
-				r.ahead += p.estimateIn(c, sizes)
+				r.ahead += p.estimateIn(c, r.sizes) * time.Duration(len(builds))
 			}
 		}
 	}
 	return r
 }
 
-func (r *progress) add(c Case) {
+// add counts a measurement of c by a build; lost is the reason if it gave no result. After too many
+// losses it returns an error.
+func (r *progress) add(c Case, build int, lost error) error {
 	e := r.plan.estimateIn(c, r.sizes)
 	r.done++
 	r.ahead -= e
 	r.behind += e
+	if r.lost[build]++; lost == nil {
+		r.lost[build] = 0
+	}
+	if r.lost[build] < maxLost {
+		return nil
+	}
+	who := ""
+	if len(r.builds) > 1 {
+		who = r.builds[build].Path + ": "
+	}
+	return fmt.Errorf("%w: %s%d cases in a row gave no result, the last: %w", ErrGaveUp, who, maxLost, lost)
 }
 
 // left returns the time that the remaining cases take at the rate of the run, if they count in
@@ -107,14 +121,15 @@ func (r *progress) replan(behind int, now time.Time) {
 	if p.Budget == 0 {
 		return
 	}
+	n := time.Duration(len(r.builds))
 	slowdown := float64(now.Sub(r.begin)) / float64(r.behind)
 	fit := behind
-	for fit < p.Most && slowdown*float64(p.estimateOf(nil, fit)+p.estimateOf(nil, fit+1))/2 <= float64(p.Budget) {
+	for fit < p.Most && slowdown*float64(n*(p.estimateOf(nil, fit)+p.estimateOf(nil, fit+1)))/2 <= float64(p.Budget) {
 		fit++
 	}
 	rounds := max(behind, min(max(fit, p.Least), p.Most))
-	r.ahead += p.estimateOf(nil, rounds) - p.estimateOf(nil, r.rounds)
-	r.rounds, r.total = rounds, p.total(rounds)
+	r.ahead += n * (p.estimateOf(nil, rounds) - p.estimateOf(nil, r.rounds))
+	r.rounds, r.total = rounds, p.total(rounds)*len(r.builds)
 }
 
 func (p *Plan) checkBudget() error {

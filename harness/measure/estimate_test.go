@@ -41,12 +41,12 @@ func TestDone(t *testing.T) {
 // simulateRun returns the progress at the end of p, whose cases take slowdown times their estimates.
 func simulateRun(p *Plan, slowdown float64) *progress {
 	now := time.Unix(0, 0)
-	r := p.progress(now)
+	r := p.progress(now, []Build{{}})
 	for round := 0; round < r.rounds; round++ {
 		for _, c := range p.Cases {
 			if p.due(c, round) {
 				now = now.Add(time.Duration(slowdown * float64(p.estimateIn(c, r.sizes))))
-				r.add(c)
+				r.add(c, 0, nil)
 			}
 		}
 		r.replan(round+1, now)
@@ -74,14 +74,14 @@ func TestLeft(t *testing.T) {
 	p := plan(100, good)
 	each, begin := p.estimate(p.Cases[0]), time.Unix(0, 0)
 	for _, slow := range []int{10, 100} {
-		r, now := p.progress(begin), begin
+		r, now := p.progress(begin, []Build{{}}), begin
 		whole := r.left(now)
 		for i := range 100 {
 			now = now.Add(each)
 			if i < slow {
 				now = now.Add(each)
 			}
-			r.add(p.Cases[0])
+			r.add(p.Cases[0], 0, nil)
 			left := r.left(now)
 			if got := now.Add(left).Sub(begin); slow == 10 && got > whole*6/5 {
 				t.Errorf("after %d cases, of which the first %d take twice their estimate: %v in all, %v at first", i+1, slow, got, whole)

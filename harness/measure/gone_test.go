@@ -3,8 +3,6 @@ package measure
 import (
 	"context"
 	"encoding/json"
-	"fmt"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -31,30 +29,6 @@ func causeOf(t *testing.T, g *Ranks) error {
 	case <-time.After(patience):
 		t.Fatalf("rank %d never noticed", g.options.Rank)
 		return nil
-	}
-}
-
-// TestGone: at no barrier, too, a dead rank is noticed and named.
-func TestGone(t *testing.T) {
-	for name, dead := range map[string][]int{"the first": {0}, "another": {2}, "all others": {0, 1}} {
-		t.Run(name, func(t *testing.T) {
-			all := mortalRanks(t, parallel(t), 3)
-			for _, r := range dead {
-				die(all[r])
-			}
-			for r, g := range all {
-				if slices.Contains(dead, r) {
-					continue
-				}
-				err := causeOf(t, g)
-				lost(t, err, ") is gone: killed, stopped or cut off")
-				if !slices.ContainsFunc(dead, func(r int) bool {
-					return strings.Contains(err.Error(), fmt.Sprintf("rank %d (host host%d, pid ", r, r))
-				}) {
-					t.Errorf("rank %d: %v, want one of the ranks %v", r, err, dead)
-				}
-			}
-		})
 	}
 }
 
@@ -101,17 +75,4 @@ func TestKilledRun(t *testing.T) {
 			t.Errorf("key %s expires in %v, %v", k, ttl, err)
 		}
 	}
-}
-
-func TestDiesBeforeAll(t *testing.T) {
-	sync := parallel(t)
-	o := RankOptions{Rank: 1, Ranks: 3, Sync: sync, Job: jobOf(t)}
-	b, err := o.connect(t.Context())
-	requireNoError(t, err)
-	b.value = []byte(`{"Nonce":"dead","Ranks":3}`)
-	if claims, err := b.beat(t.Context(), true); err != nil || claims[1] == nil {
-		t.Fatalf("rank 1 has not claimed: %q, %v", claims, err)
-	}
-	b.client.Close()
-	mortalRanks(t, sync, 3)
 }

@@ -66,10 +66,13 @@ func TestLoopRejects(t *testing.T) {
 	if _, err := Measure(t.Context(), in, loopJob(fmt.Errorf("%w: no server", harness.ErrUnavailable))); !errors.Is(err, harness.ErrUnavailable) {
 		t.Errorf("without a server: %v, want ErrUnavailable", err)
 	}
-	job := loopJob(fmt.Errorf("%w: no readers", harness.ErrUsage))
-	job.Workload.Window = 200 * time.Millisecond // long enough for a worker of this process to get a processor
-	r, err := Measure(t.Context(), in, job)
-	if err != nil || r.Ops == 0 || !slices.ContainsFunc(r.Warnings, func(w harness.Warning) bool { return w.Kind == "messages" }) {
-		t.Errorf("a workload that it cannot drive: %v, %+v, want the workers of this process and a warning", err, r)
+	noReaders, open := loopJob(fmt.Errorf("%w: no readers", harness.ErrUsage)), loopJob(errors.New("it was asked"))
+	noReaders.Workload.Window = 200 * time.Millisecond // long enough for a worker of this process to get a processor
+	open.Workload = openly(8, 2_000, 0)
+	for _, job := range []Job{noReaders, open} {
+		r, err := Measure(t.Context(), in, job)
+		if err != nil || r.Ops == 0 || !slices.Contains(kindsOf(r), "messages") {
+			t.Errorf("%s, which it cannot drive: %v, %+v, want the workers of this process and a warning", job.Workload.Name(), err, r)
+		}
 	}
 }

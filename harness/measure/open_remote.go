@@ -3,7 +3,7 @@ package measure
 import (
 	"context"
 	"errors"
-	"fmt"
+	"math"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -125,41 +125,24 @@ func (w *openRemoteWorker) await(ctx context.Context, due int64) (waited, ok boo
 // serve acquires and releases the lock for the arrival intended at at; now is the time of
 // the request. It abandons the request at the deadline, if there is one.
 func (w *openRemoteWorker) serve(ctx context.Context, t *tally, s *remoteSection, at, now int64) error {
-	due, deadline := w.d.load.began+at, w.limiter.deadline
-	asking := ctx
-	if deadline > 0 {
-		if now-due > deadline {
+	due, last, asking := w.d.load.began+at, int64(math.MaxInt64), ctx
+	if deadline := w.limiter.deadline; deadline > 0 {
+		if last = due + deadline; now > last {
 			w.limiter.drop(t, at, true)
 			return nil
 		}
 		var cancel context.CancelFunc
-		asking, cancel = context.WithDeadline(ctx, w.d.epoch.Add(time.Duration(due+deadline)))
+		asking, cancel = context.WithDeadline(ctx, w.d.epoch.Add(time.Duration(last)))
 		defer cancel()
 	}
-	reads := w.reads()
-	h := oracle.Hold{Worker: w.id, Shared: reads && w.readers != nil, Requested: now}
-	lease, err := w.lock(asking, h.Shared)
-	if err != nil {
-		if deadline > 0 && ctx.Err() == nil && errors.Is(asking.Err(), context.DeadlineExceeded) {
-			w.limiter.drop(t, at, true)
-			return nil
-		}
-		return fmt.Errorf("worker %d: lock: %w", w.id, err)
-	}
-	h.Acquired, h.Token = w.d.now(), lease.Token()
-	late := deadline > 0 && h.Acquired-due > deadline
-	if !late {
-		w.use(s, reads)
-	}
-	h.Releasing = w.d.now()
-	w.holds = append(w.holds, h)
-	if err := release(ctx, lease, w.d.rig.job.patience()); err != nil {
-		return fmt.Errorf("worker %d: unlock: %w", w.id, err)
-	}
+	h, _, err := w.takeAndRelease(ctx, asking, s, oracle.Hold{Requested: now}, last)
+	missed := h.Acquired == 0 && ctx.Err() == nil && errors.Is(asking.Err(), context.DeadlineExceeded)
 	switch {
-	case late:
+	case missed, err == nil && h.Acquired > last:
 		w.limiter.drop(t, at, true)
 		return nil
+	case err != nil:
+		return err
 	case w.limiter.counts(at):
 		t.wait.Record(h.Acquired - due)
 		t.hold.Add(h.Releasing - h.Acquired)

@@ -3,7 +3,6 @@ package measure
 import (
 	"context"
 	"slices"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -81,33 +80,6 @@ func TestStuckOnBusyMachine(t *testing.T) {
 		}
 		if n, least := float64(reads.Load()), 20/share; n < least || n > 3*least+3 {
 			t.Errorf("with %v of a processor read %v times, want about %v: %s", share, n, least, r.Violations[0].Detail)
-		}
-	}
-}
-
-// A drowsy lock keeps its owner asleep in one Unlock.
-type drowsy struct {
-	sync.Mutex
-	once  sync.Once
-	sleep time.Duration
-}
-
-func (l *drowsy) Unlock() {
-	l.once.Do(func() { time.Sleep(l.sleep) })
-	l.Mutex.Unlock()
-}
-
-// TestStarvedIsNotStuck: late workers without a processor are not stuck.
-func TestStarvedIsNotStuck(t *testing.T) {
-	const patience = 20 * time.Millisecond
-	for share, want := range map[float64]int{0: 0, 1: 1} {
-		v := localLock("drowsy", harness.Traits{}, func() sync.Locker { return &drowsy{sleep: 25 * patience} })
-		served, _ := rationed(share)
-		w := workload(2)
-		w.Warmup = time.Millisecond
-		r, err := Measure(t.Context(), instruments(), Job{Lock: v, Workload: w, Patience: patience, served: served})
-		if err != nil || len(r.Violations) != want {
-			t.Errorf("with %v of a processor: %v, %+v, want %d violations", share, err, r.Violations, want)
 		}
 	}
 }

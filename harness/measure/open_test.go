@@ -1,8 +1,6 @@
 package measure
 
 import (
-	"context"
-	"errors"
 	"slices"
 	"sync"
 	"testing"
@@ -136,23 +134,19 @@ func measureOpen(t *testing.T, s *shelf, w harness.Workload) *harness.Result {
 }
 
 func TestOpenRemote(t *testing.T) {
-	r := measureOpen(t, new(shelf), openly(16, 2_000, 50*time.Microsecond))
+	s := new(shelf)
+	r := measureOpen(t, s, openly(16, 2_000, 50*time.Microsecond))
 	checkArrivals(t, r)
 	checkUnowned(t, r)
 	if n := r.Wait.Count(); n != int64(r.Open.Offered) || r.Wire == nil {
 		t.Errorf("%d waits of %d arrivals, traffic %v", n, r.Open.Offered, r.Wire)
 	}
+	s = new(shelf)
+	if measureOpen(t, s, openly(16, 10, 0)); s.token.Load() < 2*16 { // the workers meet before each drive
+		t.Errorf("the lock was taken %d times, want twice by each of 16 workers at least", s.token.Load())
+	}
 	if r := measureOpen(t, &shelf{open: true}, openly(16, 2_000, time.Millisecond)); len(r.Violations) == 0 {
 		t.Error("a lock that lets every worker in passes")
-	}
-}
-
-func TestMeet(t *testing.T) {
-	const workers = 16
-	s := new(shelf)
-	measureOpen(t, s, openly(workers, 10, 0))
-	if got := int(s.token.Load()); got < 2*workers {
-		t.Errorf("the lock was taken %d times, want twice by each of %d workers at least", got, workers)
 	}
 }
 
@@ -202,17 +196,4 @@ func TestDeadline(t *testing.T) {
 	check("shelf", measureOpen(t, new(shelf), w))
 	w.Workers = 4
 	check("local", measureLocal(t, good, w))
-}
-
-// TestOpenElsewhere: a lock whose workers run in another process without an open loop is
-// driven from here, with a warning.
-func TestOpenElsewhere(t *testing.T) {
-	v := new(shelf).variant(harness.Traits{})
-	v.Loop = func(_ context.Context, _ harness.Endpoint, _ string, w harness.Workload) (*harness.LoopLog, error) {
-		return nil, errors.New("it was asked")
-	}
-	r, err := Measure(t.Context(), instruments(), Job{Lock: v, Workload: openly(8, 2_000, 0)})
-	if err != nil || r.Open == nil || !slices.Contains(kindsOf(r), "messages") {
-		t.Errorf("got %+v, %v", r, err)
-	}
 }

@@ -134,45 +134,56 @@ var ErrGaveUp = errors.New("measure: gave up")
 // whose process cannot measure. Too many consecutive losses are ErrGaveUp. A lock that ends
 // its process has violated a promise, which is its result.
 func (p *Plan) Run(ctx context.Context, report func(Progress) error) error {
+	return p.run(ctx, []Build{{Path: p.exe}}, func(_ int, at Progress) error { return report(at) })
+}
+
+// RunBuilds is [Plan.Run] for builds in the same rounds. They measure a case one right after
+// the other, in a random order, so that a disturbance affects all. report gets each build's
+// index, after each case.
+func (p *Plan) RunBuilds(ctx context.Context, builds []Build, report func(build int, at Progress) error) error {
+	return p.run(ctx, builds, func(build int, at Progress) error {
+		if at.Result == nil && at.Lost == nil {
+			return nil
+		}
+		return report(build, at)
+	})
+}
+
+func (p *Plan) run(ctx context.Context, builds []Build, report func(build int, at Progress) error) error {
 	if err := p.ready(); err != nil {
 		return err
 	}
-	r := p.progress(time.Now())
-	known, lost := calibrate(), 0
+	by, known := *p, calibrate()
+	by.exe = builds[0].Path
+	r := by.progress(time.Now(), builds)
+	units, draw := by.units(), rand.New(rand.NewPCG(p.Seed, uint64(p.Rounds)))
 	for round := 0; round < r.rounds; round++ {
-		units := p.units()
 		for k, i := range p.order(round, len(units)) {
 			u := slices.DeleteFunc(slices.Clone(units[i]), func(c Case) bool { return !p.due(c, round) || p.has(c, round) })
 			if len(u) == 0 {
 				continue
 			}
-			at := Progress{Case: u[0], Round: round, Rounds: r.rounds, Done: r.done, Total: r.total, Left: r.left(time.Now())}
-			if err := report(at); err != nil {
-				return err
-			}
-			err := p.measureUnit(ctx, u, known, round, round*len(units)+k, func(c Case, res *harness.Result, err error) error {
-				at.Case = c
-				if res != nil {
-					res.Trips = p.Trips[c.Lock.Name]
-				}
-				if at.Lost = lostBy(err); err != nil && at.Lost == nil {
-					return errors.Join(ctx.Err(), err)
-				}
-				if lost++; at.Lost == nil {
-					lost = 0
-				}
-				r.add(c)
-				at.Done, at.Left, at.Result = r.done, r.left(time.Now()), res
-				if err := report(at); err != nil {
+			for _, b := range draw.Perm(len(builds)) {
+				at := Progress{Case: u[0], Round: round, Rounds: r.rounds, Done: r.done, Total: r.total, Left: r.left(time.Now())}
+				if err := report(b, at); err != nil {
 					return err
 				}
-				if lost == maxLost {
-					return fmt.Errorf("%w: %d cases in a row gave no result, the last: %w", ErrGaveUp, lost, at.Lost)
+				by.exe = builds[b].Path
+				serial := (round*len(units)+k)*len(builds) + b
+				err := by.measureUnit(ctx, u, known, round, serial, func(c Case, res *harness.Result, err error) error {
+					if at.Lost = lostBy(err); err != nil && at.Lost == nil {
+						return errors.Join(ctx.Err(), err)
+					}
+					if res != nil {
+						res.Trips = p.Trips[c.Lock.Name]
+					}
+					spent := r.add(c, b, at.Lost)
+					at.Case, at.Result, at.Done, at.Left = c, res, r.done, r.left(time.Now())
+					return cmp.Or(report(b, at), spent)
+				})
+				if err != nil {
+					return err
 				}
-				return nil
-			})
-			if err != nil {
-				return err
 			}
 		}
 		r.replan(round+1, time.Now())

@@ -1,7 +1,6 @@
 package measure
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -43,20 +42,6 @@ func TestKillHung(t *testing.T) {
 		if got := hangs(); got != want || (err != nil) != want {
 			t.Errorf("with %v of a processor: killed is %v (%v)", share, got, err)
 		}
-	}
-}
-
-func TestCancel(t *testing.T) {
-	ctx, cancel := context.WithCancel(t.Context())
-	p := plan(1, good)
-	p.Cases[0].Workload.Window = time.Minute
-	begin := time.Now()
-	err := p.Run(ctx, func(at Progress) error {
-		time.AfterFunc(200*time.Millisecond, cancel)
-		return nil
-	})
-	if !errors.Is(err, context.Canceled) || time.Since(begin) > 20*time.Second {
-		t.Errorf("%v after %v", err, time.Since(begin))
 	}
 }
 

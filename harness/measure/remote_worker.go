@@ -3,6 +3,7 @@ package measure
 import (
 	"context"
 	"fmt"
+	"math"
 	"sync/atomic"
 
 	"locklab/harness"
@@ -110,27 +111,18 @@ func (w *remoteWorker) lock(ctx context.Context, shared bool) (harness.Lease, er
 }
 
 // acquire takes and releases the lock once; it returns 1 if another worker wrote before
-// this one. For a lock without readers, a read takes it as a write does.
+// this one.
 func (w *remoteWorker) acquire(ctx context.Context, t *tally, s *remoteSection, recorded bool) (handover uint64, err error) {
-	reads := w.reads()
-	h := oracle.Hold{Worker: w.id, Shared: reads && w.readers != nil, Requested: w.d.now()}
-	lease, err := w.lock(ctx, h.Shared)
+	h, passed, err := w.takeAndRelease(ctx, ctx, s, oracle.Hold{Requested: w.d.now()}, math.MaxInt64)
 	if err != nil {
-		return 0, fmt.Errorf("worker %d: lock: %w", w.id, err)
+		return 0, err
 	}
-	h.Acquired = w.d.now()
-	h.Token = lease.Token()
-	if w.use(s, reads) {
+	if passed {
 		handover = 1
 	}
-	h.Releasing = w.d.now()
-	w.holds = append(w.holds, h)
 	if recorded {
 		t.wait.Record(h.Acquired - h.Requested)
 		t.hold.Add(h.Releasing - h.Acquired)
-	}
-	if err := release(ctx, lease, w.d.rig.job.patience()); err != nil {
-		return 0, fmt.Errorf("worker %d: unlock: %w", w.id, err)
 	}
 	if w.think.span.Mean > 0 {
 		start := w.d.now()
@@ -140,6 +132,28 @@ func (w *remoteWorker) acquire(ctx context.Context, t *tally, s *remoteSection, 
 		}
 	}
 	return handover, nil
+}
+
+// takeAndRelease takes the lock while asking lasts, uses s unless it is later than last, and
+// releases the lock. It completes h, whose Acquired is 0 if the lock was not granted, and reports
+// whether another worker wrote before. For a lock without readers, a read takes it as a write does.
+func (w *remoteWorker) takeAndRelease(ctx, asking context.Context, s *remoteSection, h oracle.Hold, last int64) (_ oracle.Hold, passed bool, err error) {
+	reads := w.reads()
+	h.Worker, h.Shared = w.id, reads && w.readers != nil
+	lease, err := w.lock(asking, h.Shared)
+	if err != nil {
+		return h, false, fmt.Errorf("worker %d: lock: %w", w.id, err)
+	}
+	h.Acquired, h.Token = w.d.now(), lease.Token()
+	if h.Acquired <= last {
+		passed = w.use(s, reads)
+	}
+	h.Releasing = w.d.now()
+	w.holds = append(w.holds, h)
+	if err := release(ctx, lease, w.d.rig.job.patience()); err != nil {
+		return h, false, fmt.Errorf("worker %d: unlock: %w", w.id, err)
+	}
+	return h, passed, nil
 }
 
 // use reads or writes s for the hold time, and reports whether another wrote before.

@@ -3,7 +3,6 @@ package measure
 import (
 	"context"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -156,9 +155,8 @@ func testWithout(t *testing.T, s far, d *distance) {
 	leaktest.All(t)
 	d.at.SessionTimeout = 4 * time.Second // a client that is closed without an answer keeps its socket for that long
 	in := instruments()
-	const little = 200 * time.Millisecond
-	none := func(what string, span time.Duration) {
-		ctx, cancel := context.WithTimeout(t.Context(), span)
+	none := func(what string) {
+		ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 		defer cancel()
 		begin := time.Now()
 		if samples := roundTrips(ctx, in.Clock, d.at); samples != nil {
@@ -169,28 +167,13 @@ func testWithout(t *testing.T, s far, d *distance) {
 		}
 	}
 	lost := d.Inject(faultproxy.Fault{Match: faultproxy.Op(s.bare), Skip: tripsSkipped + 1, Times: 1 << 20})
-	none("it breaks the connection at each request but the first", little)
+	none("it breaks the connection at each request but the first")
 	lost.Remove()
 	d.BlackHole(faultproxy.Reply, true)
-	none("it never answers", little)
+	none("it never answers")
 	d.BlackHole(faultproxy.Reply, false)
-	d.Delay(faultproxy.Reply, 20*time.Millisecond)
-	ctx, stop := context.WithCancel(t.Context())
-	var asked sync.WaitGroup
-	asked.Go(func() {
-		for before := d.Seen(s.bare); d.Seen(s.bare) == before; time.Sleep(time.Millisecond) {
-			if ctx.Err() != nil {
-				t.Error("nothing was asked before the server was to fall silent")
-				return
-			}
-		}
-		d.BlackHole(faultproxy.Reply, true)
-	})
-	none("it falls silent", tripsPatience) // time enough to connect on a busy machine
-	stop()
-	asked.Wait()
 	d.Refuse(true)
-	none("it refuses connections", little)
+	none("it refuses connections")
 }
 
 func TestRoundTripNowhere(t *testing.T) {
@@ -225,9 +208,8 @@ func TestRoundTripRights(t *testing.T) {
 	admin, _, err := wireredis.Connect(at, func(o *redis.Options) { o.PoolSize = 1 })
 	requireNoError(t, err)
 	defer admin.Close()
-	for rights, may := range map[string]bool{"+ping": true, "+time": true, "+get ~locks:*": false} {
-		rule := append([]any{"acl", "setuser", "tester", "reset", "on", ">secret"}, words(rights)...)
-		requireNoError(t, admin.Do(t.Context(), rule...).Err())
+	for rights, may := range map[string]bool{"+ping": true, "+time": true, "+get": false} {
+		requireNoError(t, admin.Do(t.Context(), "acl", "setuser", "tester", "reset", "on", ">secret", rights).Err())
 		user := at
 		user.Username, user.Password = "tester", "secret"
 		if samples := roundTrips(t.Context(), instruments().Clock, user); may != (len(samples) >= tripsLeast) {
@@ -238,11 +220,4 @@ func TestRoundTripRights(t *testing.T) {
 			t.Errorf("with a wrong password: %d samples", len(samples))
 		}
 	}
-}
-
-func words(s string) (out []any) {
-	for _, w := range strings.Fields(s) {
-		out = append(out, w)
-	}
-	return out
 }

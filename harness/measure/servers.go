@@ -47,7 +47,7 @@ func newServerMeter(ctx context.Context, job Job, shared bool) *serverMeter {
 		m.pids = job.At.PIDs // also replicas, which no client reaches
 	}
 	var err error
-	if m.gauge, err = backend.NewGauge(ctx, job.At, lists); err != nil {
+	if m.gauge, err = backend.NewGauge(job.At, lists); err != nil {
 		return newUnknownMeter()
 	}
 	still := stillTime

@@ -44,6 +44,9 @@ func TestTransfers(t *testing.T) {
 
 func TestTransfersWithout(t *testing.T) {
 	in := instruments()
+	if samples := (&Rig{in: in, job: Job{Lock: good}, dead: true}).probe(t.Context()); samples != nil {
+		t.Errorf("beside stuck workers: %d samples", len(samples))
+	}
 	first := in.Topology.CPUs()[0]
 	for _, cpus := range [][]int{nil, {first}, {first, first}, {first, 1 << 14}, {1 << 14, first}, {-1, -2}} {
 		if samples := transfers(in.Clock, cpus); samples != nil {
@@ -117,16 +120,4 @@ func times(xs []float64, by float64) (out []float64) {
 		out = append(out, by*x)
 	}
 	return out
-}
-
-func TestProbe(t *testing.T) {
-	in := *instruments()
-	in.Topology = machine.Topology{{CPU: 0}, {CPU: 1}}
-	far := &Rig{in: &in, job: Job{Lock: new(shelf).variant(harness.Traits{})}}
-	stuck := &Rig{in: &in, job: Job{Lock: good}, dead: true}
-	for _, r := range []*Rig{far, stuck} {
-		if samples := r.probe(t.Context()); samples != nil {
-			t.Errorf("%s: %d samples", r.job.Lock.Name, len(samples))
-		}
-	}
 }

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"locklab/harness"
-	"locklab/harness/result"
 )
 
 func coldLock(name string, status harness.Status) *harness.Variant {
@@ -143,12 +142,5 @@ func TestWarmable(t *testing.T) {
 	}
 	if all[0].Workload.Delay == 0 {
 		t.Error("the plan's own cases were changed")
-	}
-}
-
-func TestWarmUpNothing(t *testing.T) {
-	got, err := plan(1, good).WarmUp(t.Context(), harness.Site{Kind: harness.KindZooKeeper, Servers: 1}, harness.Endpoint{}, time.Minute)
-	if got != (result.WarmUp{}) || err != nil {
-		t.Errorf("%+v, %v; want nothing", got, err)
 	}
 }

@@ -46,9 +46,8 @@ type Kind struct {
 	// alone means that several servers of this kind are independent, and not one ensemble.
 	alone bool
 
-	// question and usage read a server's resource usage: see Gauge.
-	question func(ctx context.Context, at harness.Endpoint, addr string) (questioner, error)
-	usage    func(fields map[string]string) Usage
+	// meter returns a meter of a server's resource usage: see Gauge.
+	meter func(at harness.Endpoint, addr string) (meter, error)
 
 	// owns reports whether the answer came from m, running as process pid, and not from a stranger
 	// that took the port first.

@@ -104,20 +104,6 @@ func wantEmpty(tb testing.TB, dir string) {
 	}
 }
 
-func TestKinds(t *testing.T) {
-	for _, k := range Kinds {
-		if !slices.Contains([]string{harness.KindRedis, harness.KindZooKeeper}, k.Name) {
-			t.Errorf("%q is not a kind of harness", k.Name)
-		}
-		if k.Env != "LOCKLAB_"+strings.ToUpper(k.Name) {
-			t.Errorf("%s: the variable is %s", k.Name, k.Env)
-		}
-		if k.parse == nil || k.find == nil || k.command == nil || k.probe == nil || k.question == nil || k.usage == nil || k.owns == nil {
-			t.Errorf("%s: a function is missing", k.Name)
-		}
-	}
-}
-
 func TestStartStop(t *testing.T) {
 	for _, k := range Kinds {
 		t.Run(k.Name, func(t *testing.T) {
@@ -221,17 +207,11 @@ func TestNothingInstalled(t *testing.T) {
 	}
 }
 
-func TestUnknownKind(t *testing.T) {
-	_, err := Start(t.Context(), "etcd")
-	for _, err := range []error{err, Available("etcd")} {
-		if !errors.Is(err, harness.ErrUsage) || !strings.Contains(err.Error(), "redis, zookeeper") {
-			t.Errorf("error is %v", err)
-		}
-	}
-}
-
 func TestAvailableReadsTheAddress(t *testing.T) {
 	expectNoError(t, available(lab(t, "LOCKLAB_REDIS", "host:1"), harness.KindRedis))
+	if err := Available("etcd"); !errors.Is(err, harness.ErrUsage) || !strings.Contains(err.Error(), "redis, zookeeper") {
+		t.Errorf("an unknown kind: %v", err)
+	}
 	if err := available(lab(t, "LOCKLAB_ZOOKEEPER", "host"), harness.KindZooKeeper); !errors.Is(err, harness.ErrUsage) {
 		t.Errorf("error is %v, want ErrUsage", err)
 	}

@@ -3,17 +3,10 @@
 package backend
 
 import (
-	"bufio"
 	"context"
-	"encoding/binary"
 	"errors"
-	"io"
-	"net"
-	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -43,25 +36,14 @@ func needClock(t *testing.T, err error) {
 // aheadOf returns bounds on how far a server's clock is ahead of this machine's, to the second.
 func aheadOf(t *testing.T, s *Server, i int) (from, to time.Duration) {
 	t.Helper()
-	c, err := net.Dial("tcp", s.group.servers[i].addr())
+	client, err := openRedis(harness.Endpoint{}, s.group.servers[i].addr())
 	requireNoError(t, err)
-	defer c.Close()
-	c.SetDeadline(time.Now().Add(10 * time.Second))
+	defer client.Close()
+	requireNoError(t, client.Ping(t.Context()).Err())
 	before := time.Now()
-	if _, err := io.WriteString(c, "TIME\r\n"); err != nil {
-		t.Fatal(err)
-	}
-	var words []string
-	for r := bufio.NewReader(c); len(words) < 5; {
-		line, err := r.ReadString('\n')
-		requireNoError(t, err)
-		words = append(words, strings.TrimSpace(line))
-	}
+	at, err := client.Time(t.Context()).Result()
 	after := time.Now()
-	sec, err1 := strconv.ParseInt(words[2], 10, 64)
-	usec, err2 := strconv.ParseInt(words[4], 10, 64)
-	requireNoError(t, errors.Join(err1, err2))
-	at := time.Unix(sec, usec*1000)
+	requireNoError(t, err)
 	// Its microseconds are cut off.
 	return at.Sub(after) - time.Microsecond, at.Sub(before) + time.Microsecond
 }
@@ -91,6 +73,9 @@ func TestSetClock(t *testing.T) {
 		set(offset)
 		wantReply(t, s, 0, "keys=2", "INFO", "keyspace")
 	}
+	if err := setClock(s.group.servers[0].dir, pid+1, 0); !errors.Is(err, errClock) {
+		t.Errorf("setClock of a process that does not read it = %v, want errClock", err)
+	}
 	set(61 * time.Minute)
 	if reply, err := ask(s, 0, 10*time.Second, "GET", "long"); err == nil {
 		t.Errorf("a key whose time is over by the clock is %q", reply)
@@ -110,39 +95,6 @@ func TestSetClock(t *testing.T) {
 	wantEmpty(t, sys.temp)
 	if err := s.SetClock(0, 0); !errors.Is(err, errStopped) {
 		t.Errorf("SetClock after Stop = %v", err)
-	}
-}
-
-// TestClockShim: seconds and nanoseconds that a program is given belong together.
-func TestClockShim(t *testing.T) {
-	dir := t.TempDir()
-	needClock(t, buildClockShim(t.Context(), dir))
-	file, err := clockEnviron(member{dir: dir})
-	requireNoError(t, err)
-	const reader = 7
-	text := make([]byte, clockSize)
-	for _, offset := range []time.Duration{0, 1, time.Second - 1, 1 - time.Second, -time.Second, -1} {
-		binary.NativeEndian.PutUint64(text[8:], reader)
-		requireNoError(t, os.WriteFile(filepath.Join(dir, clockName), text, 0o600))
-		requireNoError(t, setClock(dir, reader, offset))
-		if err := setClock(dir, reader+1, offset); !errors.Is(err, errClock) {
-			t.Fatalf("setClock of a process that does not read it = %v, want errClock", err)
-		}
-		cmd := exec.CommandContext(t.Context(), "date", "+%s %N")
-		cmd.Env = append(os.Environ(), "LD_PRELOAD="+filepath.Join(dir, clockLibrary), file)
-		before := time.Now()
-		out, err := cmd.Output()
-		after := time.Now()
-		requireNoError(t, err)
-		seconds, rest, _ := strings.Cut(strings.TrimSpace(string(out)), " ")
-		sec, err1 := strconv.ParseInt(seconds, 10, 64)
-		nsec, err2 := strconv.ParseInt(rest, 10, 64)
-		if err := errors.Join(err1, err2); err != nil || nsec < 0 || nsec >= 1e9 {
-			t.Fatalf("with %v the time is %q (%v)", offset, out, err)
-		}
-		if at := time.Unix(sec, nsec); at.Before(before.Add(offset)) || at.After(after.Add(offset)) {
-			t.Errorf("with %v the time is %v, between %v and %v", offset, at, before, after)
-		}
 	}
 }
 

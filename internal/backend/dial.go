@@ -6,12 +6,12 @@ import (
 	"net"
 )
 
-// dial connects to a server, over TLS if conf is set. When ctx ends the connection fails.
-func dial(ctx context.Context, addr string, conf *tls.Config) (net.Conn, error) {
-	var d net.Dialer
-	conn, err := d.DialContext(ctx, "tcp", addr)
+// dial connects to a server, over TLS if conf is set. When ctx ends the connection fails. The
+// caller must call end, which closes it.
+func dial(ctx context.Context, addr string, conf *tls.Config) (conn net.Conn, end func(), err error) {
+	conn, err = new(net.Dialer).DialContext(ctx, "tcp", addr)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if deadline, ok := ctx.Deadline(); ok {
 		conn.SetDeadline(deadline) // gives a better error than closing
@@ -20,19 +20,5 @@ func dial(ctx context.Context, addr string, conf *tls.Config) (net.Conn, error) 
 		conn = tls.Client(conn, conf)
 	}
 	stop := context.AfterFunc(ctx, func() { conn.Close() })
-	return &boundConn{conn, stop}, nil
-}
-
-type boundConn struct {
-	net.Conn
-	stop func() bool
-}
-
-func (c *boundConn) Close() error {
-	c.stop()
-	return c.Conn.Close()
-}
-
-func handshaken(ctx context.Context, conn net.Conn) error {
-	return conn.(*boundConn).Conn.(*tls.Conn).HandshakeContext(ctx)
+	return conn, func() { stop(); conn.Close() }, nil
 }

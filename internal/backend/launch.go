@@ -27,7 +27,11 @@ var errPortTaken = errors.New("address in use")
 
 // launch starts n servers of the kind, one ensemble unless k.alone is set, and waits until all
 // are ready. If another process takes a port first, launch tries other ports.
-func launch(ctx context.Context, sys system, k *Kind, p program, n int) (*Server, error) {
+func launch(ctx context.Context, sys system, k *Kind, n int) (*Server, error) {
+	p, err := k.find(sys)
+	if err != nil {
+		return nil, err
+	}
 	sweep(sys.temp)
 	ctx, cancel := context.WithTimeoutCause(ctx, readyTime, fmt.Errorf("not ready within %v", readyTime))
 	defer cancel()

@@ -1,8 +1,6 @@
 package backend
 
 import (
-	"bufio"
-	"bytes"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -14,8 +12,10 @@ import (
 	"strconv"
 	"strings"
 
+	goredis "github.com/redis/go-redis/v9"
+
 	"locklab/harness"
-	"locklab/internal/wire"
+	wireredis "locklab/internal/wire/redis"
 )
 
 var redis = Kind{
@@ -26,9 +26,9 @@ var redis = Kind{
 	command: func(p program, m member, _ []member) (*exec.Cmd, error) {
 		return redisWith(p, m), nil
 	},
-	probe:    probeRedis,
-	alone:    true,
-	question: askRedis, usage: redisUsage,
+	probe: probeRedis,
+	alone: true,
+	meter: meterRedis,
 	owns: func(a answer, _ member, pid int) bool {
 		return a.identity == strconv.Itoa(pid)
 	},
@@ -120,16 +120,16 @@ func redisWith(p program, m member, args ...string) *exec.Cmd {
 // probeRedis sends PING, which fails while a server loads its data or requires a password, and
 // reads the version from INFO. A user's server may forbid INFO: then the version is unknown.
 func probeRedis(ctx context.Context, at harness.Endpoint, addr string) (answer, error) {
-	l, err := openRedis(ctx, at, addr)
+	client, err := openRedis(at, addr)
 	if err != nil {
 		return answer{}, err
 	}
-	defer l.close()
-	if _, err := l.do("PING"); err != nil {
+	defer client.Close()
+	if err := client.Ping(ctx).Err(); err != nil {
 		return answer{}, err
 	}
-	info, err := l.do("INFO", "server")
-	if err != nil && !errors.Is(err, errRedis) {
+	info, err := client.Info(ctx, "server").Result()
+	if _, refused := errors.AsType[goredis.Error](err); err != nil && !refused {
 		return answer{}, err
 	}
 	return redisAnswer(info), nil
@@ -148,28 +148,9 @@ func redisAnswer(info string) answer {
 	return answer{version: version, identity: fields["process_id"]}
 }
 
-// errRedis is a reply that is an error.
-var errRedis = errors.New("redis says")
-
-func redisRequest(args []string) []byte {
-	var b bytes.Buffer
-	fmt.Fprintf(&b, "*%d\r\n", len(args))
-	for _, arg := range args {
-		fmt.Fprintf(&b, "$%d\r\n%s\r\n", len(arg), arg)
-	}
-	return b.Bytes()
-}
-
-// readRedisReply returns the text of a reply, no longer than r's buffer.
-func readRedisReply(r *bufio.Reader) (string, error) {
-	switch v, err := wire.ReadValue(r); {
-	case err != nil:
-		return "", fmt.Errorf("no Redis reply: %w", err)
-	case v.Type == '-':
-		return "", fmt.Errorf("%w: %s", errRedis, v.Text)
-	case v.Null || v.Items != nil:
-		return "", fmt.Errorf("no Redis reply: unexpected %v", v)
-	default:
-		return v.Text, nil
-	}
+// openRedis returns a client with one connection, which it opens on first use.
+func openRedis(at harness.Endpoint, addr string) (*goredis.Client, error) {
+	at.Kind, at.Cluster, at.Addrs = harness.KindRedis, false, [][]string{{addr}}
+	client, _, err := wireredis.Connect(at, func(o *goredis.Options) { o.PoolSize = 1 })
+	return client, err
 }

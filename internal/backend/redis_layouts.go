@@ -53,11 +53,7 @@ func StartAlone(ctx context.Context) (*Server, error) {
 }
 
 func startLayout(ctx context.Context, sys system, l *Layout) (*Server, error) {
-	p, err := findRedis(sys)
-	if err != nil {
-		return nil, err
-	}
-	s, err := launch(ctx, sys, &l.kind, p, l.servers)
+	s, err := launch(ctx, sys, &l.kind, l.servers)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", l.Name, err)
 	}
@@ -143,13 +139,13 @@ func settleCluster(ctx context.Context, all []member) error {
 	const slots = 16384
 	for i, m := range all {
 		from, to := i*slots/len(all), (i+1)*slots/len(all)-1
-		if _, err := tell(ctx, m, "CLUSTER", "ADDSLOTSRANGE", strconv.Itoa(from), strconv.Itoa(to)); err != nil {
+		if _, err := tell(ctx, m, "CLUSTER", "ADDSLOTSRANGE", from, to); err != nil {
 			return err
 		}
 		if i == 0 {
 			continue
 		}
-		if _, err := tell(ctx, all[0], "CLUSTER", "MEET", "127.0.0.1", strconv.Itoa(m.port), strconv.Itoa(m.quorum)); err != nil {
+		if _, err := tell(ctx, all[0], "CLUSTER", "MEET", "127.0.0.1", m.port, m.quorum); err != nil {
 			return err
 		}
 	}
@@ -162,25 +158,25 @@ func settleCluster(ctx context.Context, all []member) error {
 }
 
 // tell sends one command to a member and returns the reply.
-func tell(ctx context.Context, m member, args ...string) (string, error) {
-	l, err := openRedis(ctx, harness.Endpoint{}, m.addr())
+func tell(ctx context.Context, m member, args ...any) (string, error) {
+	client, err := openRedis(harness.Endpoint{}, m.addr())
 	if err != nil {
 		return "", err
 	}
-	defer l.close()
-	reply, err := l.do(args...)
+	defer client.Close()
+	reply, err := client.Do(ctx, args...).Text()
 	if err != nil {
-		return "", fmt.Errorf("%s: %w", strings.Join(args, " "), err)
+		return "", fmt.Errorf("%v: %w", args, err)
 	}
 	return reply, nil
 }
 
 // until waits until want is at least times in the reply to a command.
-func until(ctx context.Context, m member, times int, want string, args ...string) error {
+func until(ctx context.Context, m member, times int, want string, args ...any) error {
 	return retry(ctx, func() error {
 		reply, err := tell(ctx, m, args...)
 		if err == nil && strings.Count(reply, want) < times {
-			err = fmt.Errorf("%q does not come in the reply to %s", want, strings.Join(args, " "))
+			err = fmt.Errorf("%q does not come in the reply to %v", want, args)
 		}
 		return err
 	})

@@ -1,8 +1,6 @@
 package backend
 
 import (
-	"context"
-	"strings"
 	"testing"
 	"time"
 
@@ -36,21 +34,4 @@ func TestLayouts(t *testing.T) {
 			wantEmpty(t, sys.temp)
 		})
 	}
-}
-
-// TestLayoutDoesNotSettle: the error names the missing reply.
-func TestLayoutDoesNotSettle(t *testing.T) {
-	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-	defer cancel()
-	sys := lab(t)
-	need(t, harness.KindRedis)
-	odd := *Cluster
-	odd.kind.settle = func(ctx context.Context, all []member) error {
-		return until(ctx, all[0], 1, "cluster_state:ok", "CLUSTER", "INFO") // of a cluster without slots
-	}
-	_, err := startLayout(ctx, sys, &odd)
-	if err == nil || !strings.Contains(err.Error(), "cluster_state:ok") || !strings.Contains(err.Error(), "redis-cluster") {
-		t.Errorf("error is %v, want one that says what it waited for", err)
-	}
-	wantEmpty(t, sys.temp)
 }

@@ -1,7 +1,6 @@
 package backend
 
 import (
-	"bufio"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -85,27 +84,6 @@ func FuzzParseRedis(f *testing.F) {
 	})
 }
 
-func TestReadRedisReply(t *testing.T) {
-	for reply, want := range map[string]string{
-		"+OK\r\n":              "OK",
-		"$5\r\na\r\nbc\r\n":    "a\r\nbc",
-		"-NOAUTH no\r\n":       "error: redis says: NOAUTH no",
-		"$-1\r\n":              "error: no Redis reply: unexpected (nil)",
-		"$99999999999\r\n":     "error: no Redis reply: the server speaks another protocol",
-		"$5000\r\nab":          "error: no Redis reply: EOF",
-		"+OK":                  "error: no Redis reply: EOF",
-		"HTTP/1.1 400 Bad\r\n": "error: no Redis reply: the server speaks another protocol",
-	} {
-		got, err := readRedisReply(bufio.NewReader(strings.NewReader(reply)))
-		if err != nil {
-			got = "error: " + err.Error()
-		}
-		if got != want {
-			t.Errorf("%q is read as %q, want %q", reply, got, want)
-		}
-	}
-}
-
 // TestFindRedis: LOCKLAB_REDIS_SERVER names the program, and a missing program is an error.
 func TestFindRedis(t *testing.T) {
 	for _, test := range []struct {
@@ -153,8 +131,6 @@ func TestRedisAnswer(t *testing.T) {
 func TestUserRedisWithPassword(t *testing.T) {
 	need(t, harness.KindRedis)
 	sys := lab(t)
-	p, err := findRedis(sys)
-	requireNoError(t, err)
 	k := redis
 	k.command = func(p program, m member, _ []member) (*exec.Cmd, error) {
 		return redisWith(p, m, "--requirepass", "s3cret", "--user", "lab", "on", ">other", "~locklab:*", "+ping"), nil
@@ -162,7 +138,7 @@ func TestUserRedisWithPassword(t *testing.T) {
 	k.probe = func(ctx context.Context, _ harness.Endpoint, addr string) (answer, error) {
 		return probeRedis(ctx, harness.Endpoint{Password: "s3cret"}, addr)
 	}
-	own, err := launch(t.Context(), sys, &k, p, 1)
+	own, err := launch(t.Context(), sys, &k, 1)
 	addr := stopAtEnd(t, own, err).Endpoint().Addrs[0][0]
 	for url, want := range map[string]string{
 		"redis://:s3cret@" + addr:        "",

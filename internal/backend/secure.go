@@ -2,6 +2,7 @@ package backend
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"os"
@@ -20,6 +21,7 @@ func (s Setup) secure(k *Kind, client *harness.Endpoint) {
 	k.prepare = func(dir string, _ *harness.Endpoint) error { return makeCertificate(dir, client, s.ClientCertificate) }
 	plain, settle := k.command, k.settle
 	k.command = func(p program, m member, all []member) (*exec.Cmd, error) {
+		p.classPath += NettyOfDebian(p.classPath)
 		cmd, err := plain(p, m, all)
 		if err != nil {
 			return nil, err
@@ -50,12 +52,11 @@ func (s Setup) secure(k *Kind, client *harness.Endpoint) {
 // untilSecure returns when m speaks TLS: its plain port may be open before.
 func untilSecure(ctx context.Context, m member, client harness.Endpoint) error {
 	err := retry(ctx, func() error {
-		conn, err := dial(ctx, m.clientAddr(), client.TLS)
-		if err != nil {
-			return err
+		conn, err := (&tls.Dialer{Config: client.TLS}).DialContext(ctx, "tcp", m.clientAddr())
+		if err == nil {
+			conn.Close()
 		}
-		defer conn.Close()
-		return handshaken(ctx, conn)
+		return err
 	})
 	if err != nil {
 		err = fmt.Errorf("no TLS: %w", err)

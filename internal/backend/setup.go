@@ -91,10 +91,6 @@ func startSetup(ctx context.Context, sys system, kind string, s Setup) (*Server,
 		}
 		return nil, fmt.Errorf("%w: %s names servers of yours, and the lab sets up only those that it starts", harness.ErrUsage, k.Env)
 	}
-	p, err := k.find(sys)
-	if err != nil {
-		return nil, err
-	}
 	if s.Durable {
 		if sys.temp, err = onDisk(sys.temp); err != nil {
 			return nil, err
@@ -103,13 +99,12 @@ func startSetup(ctx context.Context, sys system, kind string, s Setup) (*Server,
 	as := s.kind(k)
 	var client harness.Endpoint
 	if s.TLS {
-		p.classPath += NettyOfDebian(p.classPath)
 		s.secure(&as, &client)
 	}
-	server, err := launch(ctx, sys, &as, p, s.Processes())
+	server, err := launch(ctx, sys, &as, s.Processes())
 	if err != nil {
 		if s.TLS && strings.Contains(err.Error(), "TLS support") {
-			return nil, fmt.Errorf("%w: %s was built without TLS", harness.ErrUnavailable, p.path)
+			return nil, fmt.Errorf("%w: the program was built without TLS: %w", harness.ErrUnavailable, err)
 		}
 		return nil, err
 	}

@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"locklab/harness"
-	"locklab/internal/wire"
 )
 
 // TestSetup starts servers in each way and checks their settings.
@@ -114,17 +113,12 @@ func wantTLS(t *testing.T, at harness.Endpoint, addr string, want bool) {
 // configOf asks a Redis server for one of its settings.
 func configOf(t *testing.T, m member, name string) string {
 	t.Helper()
-	l, err := openRedis(t.Context(), harness.Endpoint{}, m.addr())
+	client, err := openRedis(harness.Endpoint{}, m.addr())
 	requireNoError(t, err)
-	defer l.close()
-	if _, err := l.conn.Write(redisRequest([]string{"CONFIG", "GET", name})); err != nil {
-		t.Fatal(err)
-	}
-	reply, err := wire.ReadValue(l.r)
-	if err != nil || len(reply.Items) != 2 { // a name and a value
-		t.Fatalf("CONFIG GET %s: %v, %v", name, reply, err)
-	}
-	return reply.Items[1].Text
+	defer client.Close()
+	reply, err := client.ConfigGet(t.Context(), name).Result()
+	requireNoError(t, err)
+	return reply[name]
 }
 
 // TestSetupOfZooKeeper: a durable ensemble is one, and forces its log to disk.

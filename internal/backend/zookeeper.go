@@ -18,13 +18,13 @@ import (
 )
 
 var zooKeeper = Kind{
-	Name:     harness.KindZooKeeper,
-	Env:      "LOCKLAB_ZOOKEEPER",
-	parse:    parseZooKeeper,
-	find:     findZooKeeper,
-	command:  EnsembleOptions{}.command,
-	probe:    probeZooKeeper,
-	question: askZooKeeper, usage: zooKeeperUsage,
+	Name:    harness.KindZooKeeper,
+	Env:     "LOCKLAB_ZOOKEEPER",
+	parse:   parseZooKeeper,
+	find:    findZooKeeper,
+	command: EnsembleOptions{}.command,
+	probe:   probeZooKeeper,
+	meter:   meterZooKeeper,
 	owns: func(a answer, m member, _ int) bool {
 		return strings.HasPrefix(a.identity, m.dir+string(filepath.Separator))
 	},
@@ -219,11 +219,11 @@ var (
 // FourLetters returns the answer of a ZooKeeper server to a four-letter command, such as mntr,
 // over TLS if at requires it.
 func FourLetters(ctx context.Context, at harness.Endpoint, addr, command string) (string, error) {
-	conn, err := dial(ctx, addr, at.TLS)
+	conn, end, err := dial(ctx, addr, at.TLS)
 	if err != nil {
 		return "", err
 	}
-	defer conn.Close()
+	defer end()
 	if _, err := io.WriteString(conn, command); err != nil {
 		return "", err
 	}
@@ -234,11 +234,11 @@ func FourLetters(ctx context.Context, at harness.Endpoint, addr, command string)
 // handshake opens a session and closes it: ConnectRequest, ConnectResponse, then a request of
 // type closeSession (zookeeper-jute/src/main/resources/zookeeper.jute, ZooDefs.OpCode).
 func handshake(ctx context.Context, addr string) error {
-	conn, err := dial(ctx, addr, nil)
+	conn, end, err := dial(ctx, addr, nil)
 	if err != nil {
 		return err
 	}
-	defer conn.Close()
+	defer end()
 	be := binary.BigEndian
 	const (
 		sessionTimeout = 4000 // ms, in case closing fails

@@ -63,14 +63,9 @@ func StartEnsembleOf(ctx context.Context, o EnsembleOptions) (*Server, error) {
 	if o.Servers < 1 || o.TickTime < 0 || o.SyncLimit < 0 || o.InitLimit < 0 {
 		return nil, fmt.Errorf("%w: ensemble of %d servers with ticks of %v and limits of %d and %d", harness.ErrUsage, o.Servers, o.TickTime, o.SyncLimit, o.InitLimit)
 	}
-	sys := host()
-	p, err := zooKeeper.find(sys)
-	if err != nil {
-		return nil, err
-	}
 	kind := zooKeeper
 	kind.command = o.command
-	return launch(ctx, sys, &kind, p, o.Servers)
+	return launch(ctx, host(), &kind, o.Servers)
 }
 
 // files returns the configuration of m, by path, with the list of the ensemble.

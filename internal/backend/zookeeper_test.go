@@ -76,12 +76,10 @@ func TestFindZooKeeper(t *testing.T) {
 func TestUserZooKeeperForbidsCommands(t *testing.T) {
 	need(t, harness.KindZooKeeper)
 	sys := lab(t)
-	p, err := findZooKeeper(sys)
-	requireNoError(t, err)
 	k := zooKeeper
 	k.command = EnsembleOptions{Config: "4lw.commands.whitelist=ruok"}.command
 	k.owns = func(answer, member, int) bool { return true }
-	own, err := launch(t.Context(), sys, &k, p, 1)
+	own, err := launch(t.Context(), sys, &k, 1)
 	requireNoError(t, err)
 	defer own.Stop()
 	s, err := start(t.Context(), lab(t, "LOCKLAB_ZOOKEEPER", own.Endpoint().Addrs[0][0]), harness.KindZooKeeper)
@@ -106,7 +104,8 @@ func TestZooKeeperFails(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			k := zooKeeper
 			k.command = EnsembleOptions{Config: test.config}.command
-			_, err := launch(t.Context(), sys, &k, program{p.path, test.classPath}, 1)
+			k.find = func(system) (program, error) { return program{p.path, test.classPath}, nil }
+			_, err := launch(t.Context(), sys, &k, 1)
 			if err == nil || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), " at org.apache") {
 				t.Errorf("error is %v, want %q", err, test.want)
 			}

@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"runtime/pprof"
 	"sync"
+	"syscall"
 )
 
 // A Process is a started child.
@@ -89,5 +90,11 @@ func spawnLoop(work <-chan func()) {
 	runtime.LockOSThread()
 	for f := range work {
 		f()
+	}
+}
+
+func killGroup(p *os.Process) {
+	if p.Signal(syscall.Signal(0)) == nil {
+		_ = syscall.Kill(-p.Pid, syscall.SIGKILL)
 	}
 }

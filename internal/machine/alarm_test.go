@@ -32,17 +32,3 @@ func TestAlarm(t *testing.T) {
 	}
 	none.Close()
 }
-
-func BenchmarkAlarm(b *testing.B) {
-	a := NewAlarm()
-	defer a.Close()
-	const d = 200 * time.Microsecond
-	for name, sleep := range map[string]func(){"alarm": func() { a.Sleep(d) }, "timer": func() { time.Sleep(d) }} {
-		b.Run("by="+name, func(b *testing.B) {
-			for b.Loop() {
-				sleep()
-			}
-			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)-float64(d), "late-ns/op")
-		})
-	}
-}

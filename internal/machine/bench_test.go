@@ -1,32 +1,27 @@
 package machine
 
-import "testing"
+import (
+	"testing"
+	"time"
+)
 
-func BenchmarkNanoseconds(b *testing.B) {
-	c := newClock(2.5e9)
+// BenchmarkCalls times the calls whose comments give their costs.
+func BenchmarkCalls(b *testing.B) {
+	c, r, a := newClock(2.5e9), NewRandom(1), NewAlarm()
+	defer a.Close()
 	var total int64
-	for b.Loop() {
-		total += c.Nanoseconds(uint64(b.N) + uint64(total))
-	}
-}
-
-func BenchmarkRandom(b *testing.B) {
-	b.Run("Uint64", func(b *testing.B) {
-		r := NewRandom(1)
-		for b.Loop() {
-			r.Uint64()
-		}
-	})
-	b.Run("Exp", func(b *testing.B) {
-		r := NewRandom(1)
-		for b.Loop() {
-			r.Exp(100)
-		}
-	})
-}
-
-func BenchmarkThreadUsage(b *testing.B) {
-	for b.Loop() {
-		ThreadUsage()
+	for name, call := range map[string]func(){
+		"Nanoseconds": func() { total += c.Nanoseconds(uint64(b.N) + uint64(total)) },
+		"Uint64":      func() { r.Uint64() },
+		"Exp":         func() { r.Exp(100) },
+		"ThreadUsage": func() { ThreadUsage() },
+		"Alarm":       func() { a.Sleep(200 * time.Microsecond) },
+		"Timer":       func() { time.Sleep(200 * time.Microsecond) },
+	} {
+		b.Run("call="+name, func(b *testing.B) {
+			for b.Loop() {
+				call()
+			}
+		})
 	}
 }

@@ -14,15 +14,11 @@ import (
 //
 // Two readings are ordered with the memory accesses around them only as [atomics.Ticks] documents.
 type Clock struct {
-	hz     float64 // ticks per second
+	rating Rating
 	period float64 // ns per tick
-	floor  float64 // ns
-	step   float64 // ns
-	err    float64 // ppm
-	stated bool    // the machine states the rate
 }
 
-func newClock(hz float64) Clock { return Clock{hz: hz, period: 1e9 / hz} }
+func newClock(hz float64) Clock { return Clock{Rating{Hz: hz}, 1e9 / hz} }
 
 // Calibrate returns a clock whose rate is accurate to a few ppm. It takes less than 5 ms, or
 // about 40 ms if the rate must be measured, longer if the clock advances by microseconds.
@@ -37,9 +33,7 @@ func Calibrate() Clock {
 		hz, err = measureHz()
 	}
 	c := newClock(hz)
-	c.err, c.stated = err, stated
-	c.floor = c.period * readingTicks()
-	c.step = c.period * stepTicks(deltas())
+	c.rating = Rating{hz, c.period * readingTicks(), c.period * stepTicks(deltas()), err, stated}
 	return c
 }
 
@@ -57,22 +51,22 @@ func (c Clock) Nanoseconds(ticks uint64) int64 {
 func (Clock) Name() string { return atomics.ClockName() }
 
 // Hz returns the rate of the clock in ticks per second.
-func (c Clock) Hz() float64 { return c.hz }
+func (c Clock) Hz() float64 { return c.rating.Hz }
 
 // RateError returns the spread of independent calibrations of the rate in ppm, greatest minus
 // least, or 0 if the machine states the rate. It excludes shared errors, such as a slew.
-func (c Clock) RateError() float64 { return c.err }
+func (c Clock) RateError() float64 { return c.rating.Error }
 
 // Stated reports whether the machine states the rate of the clock; otherwise it was measured.
-func (c Clock) Stated() bool { return c.stated }
+func (c Clock) Stated() bool { return c.rating.Stated }
 
 // Floor returns the time between two back-to-back readings, in ns: part of every span, so one
 // near it is unknown. It is the median over chains: a single pair shows the clock's step.
-func (c Clock) Floor() float64 { return c.floor }
+func (c Clock) Floor() float64 { return c.rating.Floor }
 
 // Step returns the clock's step, in ns: the greatest number that divides every difference,
 // within a tick. The TSC of some AMD machines moves every 10 ns.
-func (c Clock) Step() float64 { return c.step }
+func (c Clock) Step() float64 { return c.rating.Step }
 
 // measureHz returns the result of [agree] for the rates of three spans.
 func measureHz() (hz, ppm float64) {
@@ -218,14 +212,12 @@ type Rating struct {
 }
 
 // Rating returns the rating of c.
-func (c Clock) Rating() Rating { return Rating{c.hz, c.floor, c.step, c.err, c.stated} }
+func (c Clock) Rating() Rating { return c.rating }
 
 // Clock returns the clock of r, and false if r is no valid rating, such as the zero value.
 func (r Rating) Clock() (Clock, bool) {
 	if !(r.Hz > 0) || math.IsInf(r.Hz, 1) || !(r.Floor >= 0) || !(r.Step >= 0) {
 		return Clock{}, false
 	}
-	c := newClock(r.Hz)
-	c.floor, c.step, c.err, c.stated = r.Floor, r.Step, r.Error, r.Stated
-	return c, true
+	return Clock{r, 1e9 / r.Hz}, true
 }

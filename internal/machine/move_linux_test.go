@@ -2,73 +2,47 @@ package machine
 
 import (
 	"fmt"
-	"locklab/internal/stat"
 	"runtime"
 	"testing"
-	"time"
 
-	"golang.org/x/sys/unix"
+	"locklab/internal/stat"
 )
 
-// BenchmarkMove measures moveCost: the median extra CPU time of work after a move.
+// BenchmarkMove measures moveCost: the median extra time of work after a move.
 func BenchmarkMove(b *testing.B) {
-	near := ReadTopology().CPUs()
-	if len(near) < 2 {
+	cpus, c := CPUOrder(), Calibrate()
+	if len(cpus) < 2 {
 		b.Skip("one processor: there is nowhere to move to")
 	}
 	for _, kib := range []int{16, 256, 1024} {
-		words := make([]uint64, kib<<10/8)
 		b.Run(fmt.Sprintf("memory=%dKiB", kib), func(b *testing.B) {
-			benchmarkMove(b, near[:2], func() {
-				for i := 0; i < len(words); i += 8 {
-					words[i]++
+			words, done := make([]uint64, kib<<10/8), make(chan error)
+			took := make(map[bool][]float64) // ns, by whether the thread moved
+			go func() {                      // its thread ends with it
+				runtime.LockOSThread()
+				var err error
+				for i := 0; b.Loop() && err == nil; i++ {
+					for range 5 {
+						touch(words) // is at home here
+					}
+					err = PinThread(cpus[i/2%2])
+					start := c.Now()
+					touch(words)
+					took[i%2 == 0] = append(took[i%2 == 0], float64(c.Nanoseconds(c.Now()-start)))
 				}
-			})
+				done <- err
+			}()
+			if err := <-done; err != nil {
+				b.Fatal(err)
+			}
+			b.ReportMetric(stat.Median(took[false]), "stay-ns")
+			b.ReportMetric(stat.Median(took[true])-stat.Median(took[false]), "move-ns")
 		})
 	}
 }
 
-func benchmarkMove(b *testing.B, cpus []int, work func()) {
-	defer pinned(b)()
-	took := make(map[bool][]float64) // ns, by whether the thread moved
-	at := 0
-	for i := 0; b.Loop(); i++ {
-		for range 5 {
-			work() // is at home here
-		}
-		moves := i%2 == 0
-		if moves {
-			at = 1 - at
-		}
-		if err := pinThread(cpus[at]); err != nil {
-			b.Fatal(err)
-		}
-		start := threadTime(b)
-		work()
-		took[moves] = append(took[moves], float64(threadTime(b)-start))
+func touch(words []uint64) {
+	for i := 0; i < len(words); i += 8 {
+		words[i]++
 	}
-	b.ReportMetric(stat.Median(took[false]), "stay-ns")
-	b.ReportMetric(stat.Median(took[true])-stat.Median(took[false]), "move-ns")
-}
-
-func pinned(b *testing.B) (undo func()) {
-	var before unix.CPUSet
-	runtime.LockOSThread()
-	if err := unix.SchedGetaffinity(0, &before); err != nil {
-		b.Fatal(err)
-	}
-	return func() {
-		if err := unix.SchedSetaffinity(0, &before); err != nil {
-			b.Error(err)
-		}
-		runtime.UnlockOSThread()
-	}
-}
-
-func threadTime(b *testing.B) time.Duration {
-	var t unix.Timespec
-	if err := unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &t); err != nil {
-		b.Fatal(err)
-	}
-	return time.Duration(t.Nano())
 }

@@ -119,7 +119,7 @@ func unpinned(err error) string {
 func (s *Skew) add(c Clock, there, back transit) {
 	offset, err := there.offset(back)
 	// A reading is early by up to a step of the clock.
-	o, e := math.Abs(offset)*c.period, err*c.period+c.step
+	o, e := math.Abs(offset)*c.period, err*c.period+c.Step()
 	if s.CPUs == 0 || o > s.Offset {
 		s.Offset, s.Error = o, e
 	}

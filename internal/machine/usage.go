@@ -8,9 +8,11 @@ import (
 	"runtime/metrics"
 	"strconv"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
-// Usage is the accumulated cost of a process or a thread. On systems other than Unix it is zero.
+// Usage is the accumulated cost of a process or a thread.
 type Usage struct {
 	User, System time.Duration // CPU time, summed over all threads
 
@@ -20,7 +22,21 @@ type Usage struct {
 
 // ProcessUsage returns this process's usage without children (getrusage with RUSAGE_SELF).
 // Some kernels advance CPU time only by ticks of 1 to 10 ms.
-func ProcessUsage() Usage { return processUsage() }
+func ProcessUsage() Usage {
+	u, _ := usageOf(unix.RUSAGE_SELF)
+	return u
+}
+
+func usageOf(subject int) (Usage, bool) {
+	var r unix.Rusage
+	if unix.Getrusage(subject, &r) != nil {
+		return Usage{}, false
+	}
+	return Usage{
+		User: time.Duration(r.Utime.Nano()), System: time.Duration(r.Stime.Nano()),
+		Voluntary: int64(r.Nvcsw), Involuntary: int64(r.Nivcsw),
+	}, true
+}
 
 // ThreadUsage returns the usage of the calling thread (getrusage with RUSAGE_THREAD), in about 0.4
 // µs; false on systems other than Linux and FreeBSD. The caller must have called

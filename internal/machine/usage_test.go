@@ -18,18 +18,8 @@ func TestProcessUsage(t *testing.T) {
 	before := ProcessUsage()
 	work(30 * time.Millisecond)
 	after := ProcessUsage()
-	if after == (Usage{}) {
-		t.Skipf("%s does not tell what a process used", runtime.GOOS)
-	}
 	if d := after.Sub(before); d.CPU() <= 0 || d.Voluntary < 0 || d.Involuntary < 0 {
 		t.Errorf("30 ms of work used %+v", d)
-	}
-}
-
-func TestUsageSub(t *testing.T) {
-	got := Usage{5, 7, 11, 13}.Sub(Usage{1, 2, 3, 4})
-	if want := (Usage{4, 5, 8, 9}); got != want || got.CPU() != 9 {
-		t.Errorf("Sub gave %+v, want %+v", got, want)
 	}
 }
 

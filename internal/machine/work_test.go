@@ -18,17 +18,6 @@ func took(c Clock, n int) float64 {
 	return slices.Min(spans)
 }
 
-func TestDoIsMonotone(t *testing.T) {
-	c := Calibrate()
-	for _, n := range []int{5000, 50_000} {
-		eventually(t, 10, func() (bool, string) {
-			one, ten := took(c, n), took(c, 10*n)
-			ratio := ten / one
-			return ratio > 8 && ratio < 12, fmt.Sprintf("Do(%d) takes %v ns, ten times that %v ns", n, one, ten)
-		})
-	}
-}
-
 func TestDoOfNothing(t *testing.T) {
 	Do(0)
 	Do(-1) // returns

@@ -7,10 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"slices"
 	"time"
 
 	"locklab/harness"
+	"locklab/harness/measure"
 	"locklab/internal/faultproxy"
 	wireredis "locklab/internal/wire/redis"
 	wirezk "locklab/internal/wire/zookeeper"
@@ -31,7 +31,7 @@ func Record(ctx context.Context, v *harness.Variant, at harness.Endpoint, client
 		err = c.play(ctx, hold)
 	}
 	t, doubt := c.record.timeline(c.path)
-	if err := errors.Join(err, c.leave()); err != nil {
+	if err := errors.Join(err, c.Close(), c.away()); err != nil {
 		return nil, fmt.Errorf("trace: %w", err)
 	}
 	if doubt != nil {
@@ -42,26 +42,26 @@ func Record(ctx context.Context, v *harness.Variant, at harness.Endpoint, client
 }
 
 type cast struct {
+	measure.Clients
+	sessions []harness.Session // of the clients A, B …, each with its only worker
+
 	path   string // of the lock: a node, or the common text of its keys
 	record *recorder
 	look   observer      // outside of the trace
+	away   func() error  // ends the observer
 	settle time.Duration // the longest time to settle
-
-	clients []harness.Session // A, B …, each with its only worker
-	exits   []func() error    // in the order of arrival
 }
 
 // newCast connects clients clients to the server, each through a proxy that reports to the
-// recorder. The caller must call leave, also after an error.
+// recorder. The caller must call Close and away, also after an error.
 func newCast(ctx context.Context, v *harness.Variant, at harness.Endpoint, clients int) (*cast, error) {
 	key := fmt.Sprintf("trace-%x-%x", time.Now().Unix(), os.Getpid())
-	c := &cast{path: key, record: newRecorder()}
-	framing, err := c.observe(ctx, at)
-	if err != nil {
+	c := &cast{Clients: measure.Clients{Lock: v, At: at, Key: key}, path: key, record: newRecorder(), away: func() error { return nil }}
+	if err := c.observe(ctx); err != nil {
 		return c, err
 	}
 	// Another client goes first: the nodes above the tickets exist, and ticket 0 is taken.
-	usher, err := c.join(ctx, v, at, key, 0)
+	usher, err := c.Join(ctx, 0, nil)
 	if err != nil {
 		return c, err
 	}
@@ -72,62 +72,33 @@ func newCast(ctx context.Context, v *harness.Variant, at harness.Endpoint, clien
 	if err != nil {
 		return c, err
 	}
+	c.At.Addrs = [][]string{at.Addrs[0][:1]}
 	for i := range clients {
-		through := at
-		see := func(s faultproxy.Sighting) { c.record.see(name(i), s) }
-		row, err := faultproxy.NewRow([][]string{at.Addrs[0][:1]}, framing, func(int) faultproxy.Options { return faultproxy.Options{Observe: see} })
+		s, err := c.Join(ctx, i+1, func(_ int, s faultproxy.Sighting) { c.record.see(name(i), s) })
 		if err != nil {
 			return c, err
 		}
-		c.exits = append(c.exits, row.Close)
-		through.Addrs = row.Addrs
-		s, err := c.join(ctx, v, through, key, i+1)
-		if err != nil {
-			return c, err
-		}
-		c.clients = append(c.clients, s)
+		c.sessions = append(c.sessions, s)
 	}
 	return c, nil
 }
 
 func name(client int) string { return string(rune('A' + client)) }
 
-// observe connects an independent client, and returns the framing of the server's messages.
-func (c *cast) observe(ctx context.Context, at harness.Endpoint) (func() faultproxy.Framing, error) {
-	if at.Kind == harness.KindZooKeeper {
+// observe connects an independent client.
+func (c *cast) observe(ctx context.Context) error {
+	if c.At.Kind == harness.KindZooKeeper {
 		c.path, c.settle = "/locklab/"+c.path, 5*time.Second
-		conn, err := wirezk.Connect(ctx, at, wirezk.Options{})
+		conn, err := wirezk.Connect(ctx, c.At, wirezk.Options{})
 		if err == nil {
-			c.look = observeZooKeeper(conn, c.path)
-			c.exits = append(c.exits, func() error { conn.Close(); return nil })
+			c.look, c.away = observeZooKeeper(conn, c.path), func() error { conn.Close(); return nil }
 		}
-		return faultproxy.ZooKeeper, err
+		return err
 	}
 	c.settle = 100 * time.Millisecond // clients may poll, or wait in a request
-	client, _, err := wireredis.Connect(at)
+	client, _, err := wireredis.Connect(c.At)
 	if err == nil {
-		c.look = observeRedis(client, c.path)
-		c.exits = append(c.exits, client.Close)
-	}
-	return faultproxy.Redis, err
-}
-
-func (c *cast) join(ctx context.Context, v *harness.Variant, at harness.Endpoint, key string, i int) (harness.Session, error) {
-	r, err := v.Remote(ctx, at, key)
-	if err != nil {
-		return nil, err
-	}
-	c.exits = append(c.exits, r.Close)
-	s, err := r.Join(ctx, i)
-	if err == nil {
-		c.exits = append(c.exits, s.Close)
-	}
-	return s, err
-}
-
-func (c *cast) leave() (err error) {
-	for _, exit := range slices.Backward(c.exits) {
-		err = errors.Join(err, exit())
+		c.look, c.away = observeRedis(client, c.path), client.Close
 	}
 	return err
 }
@@ -140,13 +111,13 @@ type grant struct {
 
 // play lets the clients request the lock in turn, as each settles, and then pass it on.
 func (c *cast) play(ctx context.Context, hold time.Duration) error {
-	granted := make(chan grant, len(c.clients))
+	granted := make(chan grant, len(c.sessions))
 	before, err := c.look(ctx)
 	if err != nil {
 		return err
 	}
 	c.record.start(before)
-	for i, s := range c.clients {
+	for i, s := range c.sessions {
 		c.record.say(name(i), "wants the lock")
 		go func() {
 			l, err := s.Lock(ctx)
@@ -157,7 +128,7 @@ func (c *cast) play(ctx context.Context, hold time.Duration) error {
 		}()
 		err = errors.Join(err, c.awaitCalm(ctx))
 	}
-	for range c.clients {
+	for range c.sessions {
 		g := <-granted
 		if g.err != nil {
 			err = errors.Join(err, g.err)

@@ -1,7 +1,0 @@
-//go:build !unix
-
-package child
-
-import "syscall"
-
-func attributes() *syscall.SysProcAttr { return nil }

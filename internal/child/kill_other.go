@@ -1,7 +1,0 @@
-//go:build !unix
-
-package child
-
-import "os"
-
-func killGroup(p *os.Process) { _ = p.Kill() } // it may be gone

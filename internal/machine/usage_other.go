@@ -1,5 +1,0 @@
-//go:build !unix
-
-package machine
-
-func processUsage() Usage { return Usage{} }
