@@ -3,8 +3,10 @@
 package atomics
 
 import (
+	"math/bits"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -102,13 +104,12 @@ func TestToolchainOrder(t *testing.T) {
 
 	listing := disassemble(t, "amd64")
 	for _, function := range []string{"orderStores", "orderLoads", "orderLoop", "orderCopies", "orderWide", "orderAdd"} {
-		_, body, found := strings.Cut(listing, "atomics."+function+"(SB) ")
-		body, _, _ = strings.Cut(body, "\nTEXT ")
+		body, found := functionBody(listing, function)
 		if !found {
 			t.Errorf("%s is not in the binary", function)
 			continue
 		}
-		if err := checkOrder(strings.Split(blanks.ReplaceAllString(body, " "), "\n")); err != "" {
+		if err := checkOrder(strings.Split(body, "\n")); err != "" {
 			t.Errorf("%s: %s:\n%s", function, err, body)
 		}
 	}
@@ -155,6 +156,67 @@ func TestOrderChecker(t *testing.T) {
 	} {
 		if got := checkOrder(test.lines); got != test.want {
 			t.Errorf("%q: %q, want %q", test.lines, got, test.want)
+		}
+	}
+}
+
+// These tests fail if an operation makes its word escape to the heap, as assembly without
+// noescape does. Under the tag systematic words escape: the scheduler gets their address.
+
+func TestNothingAllocates(t *testing.T) {
+	requireNoAllocation(t, "SpinHint and Ticks", func() { SpinHint(int(Ticks() % 2)) })
+	requireNoAllocation(t, "Uint32", func() {
+		var w Uint32
+		w.Store(1)
+		w.StoreRelease(w.Add(1) + w.Swap(3))
+		w.CompareAndSwap(w.Load(), 0)
+		w.PollWhile(0, 2)
+	})
+	if bits.UintSize == 32 {
+		return // sync/atomic moves 64-bit words to the heap to align them
+	}
+	requireNoAllocation(t, "Uint64", func() {
+		var w Uint64
+		w.Store(1)
+		w.StoreRelease(w.Add(1) + w.Swap(3))
+		w.CompareAndSwap(w.Load(), 0)
+		w.PollWhile(0, 2)
+	})
+}
+
+func requireNoAllocation(t *testing.T, name string, f func()) {
+	t.Helper()
+	if n := testing.AllocsPerRun(100, f); n != 0 {
+		t.Errorf("%s: %v allocations, want none", name, n)
+	}
+}
+
+// TestLane: goroutines alive at the same time use at least half of the numbers below n.
+func TestLane(t *testing.T) {
+	const goroutines = 256
+	for _, n := range []int{1, 2, 3, 16, 64} {
+		counts := make([]int, n)
+		var mu sync.Mutex // guards counts
+		var ready, wg sync.WaitGroup
+		ready.Add(goroutines)
+		for range goroutines {
+			wg.Go(func() {
+				mine := Lane(n)
+				mu.Lock()
+				counts[mine]++
+				mu.Unlock()
+				ready.Done()
+				ready.Wait() // so that no two have one stack
+			})
+		}
+		wg.Wait()
+		t.Log(counts)
+		used := 0
+		for _, c := range counts {
+			used += min(c, 1)
+		}
+		if used < (n+1)/2 {
+			t.Errorf("%d goroutines use %d of %d lanes, want half at least", goroutines, used, n)
 		}
 	}
 }

@@ -1,6 +1,8 @@
 package atomics
 
 import (
+	"fmt"
+	"math"
 	"runtime"
 	"sync"
 	"testing"
@@ -14,46 +16,15 @@ func parked(p *Parker) {
 	}
 }
 
-func TestParkTakesAWaitingPermit(t *testing.T) {
-	p := NewParker()
-	for range 3 {
-		p.Unpark()
-		p.Park() // a deadlock, if it does not return at once
-	}
-	if got := p.state.Load(); got != parkerEmpty {
-		t.Errorf("state %d after as many parks as permits, want empty", got)
-	}
-}
-
-func TestParkerHoldsOnePermit(t *testing.T) {
-	p := NewParker()
-	for range 3 {
-		p.Unpark()
-	}
-	p.Park()
-	var wg sync.WaitGroup
-	returned := make(chan struct{})
-	wg.Go(func() {
-		p.Park()
-		close(returned)
-	})
-	parked(p) // a second permit would have let it pass
-	select {
-	case <-returned:
-		t.Error("a second Park returned, although one Park takes all permits")
-	case <-time.After(time.Millisecond):
-	}
-	p.Unpark()
-	wg.Wait()
-}
-
-// TestParkUntil checks that a waiting permit goes before the end, that a Park that gives
-// up leaves the parker as it was, and that a sleeper is woken by either.
+// TestParkUntil checks that a Park takes all waiting permits, also behind the end, that a Park
+// that gives up leaves the parker as it was, and that a sleeper is woken by either.
 func TestParkUntil(t *testing.T) {
 	over := make(chan struct{})
 	close(over)
 	p := NewParker()
-	p.Unpark()
+	for range 3 {
+		p.Unpark()
+	}
 	for i, want := range []bool{true, false, false} {
 		if got := p.ParkUntil(over); got != want || p.state.Load() != parkerEmpty {
 			t.Errorf("call %d: ParkUntil returns %t and leaves state %d, want %t and empty", i, got, p.state.Load(), want)
@@ -159,11 +130,7 @@ func TestParkDoesNotAllocate(t *testing.T) {
 	stop := false
 	var wg sync.WaitGroup
 	wg.Go(func() {
-		for {
-			ping.Park()
-			if stop {
-				return
-			}
+		for ping.Park(); !stop; ping.Park() {
 			pong.Unpark()
 		}
 	})
@@ -178,40 +145,72 @@ func TestParkDoesNotAllocate(t *testing.T) {
 	wg.Wait()
 }
 
-// BenchmarkParker measures a free permit, and a round trip, free or locked to threads.
-func BenchmarkParker(b *testing.B) {
-	b.Run("way=permit", func(b *testing.B) {
-		p := NewParker()
-		for b.Loop() {
-			p.Unpark()
-			p.Park()
+func TestHintsAreBounded(t *testing.T) {
+	for n, want := range map[int]uint32{math.MinInt: 0, -1: 0, 0: 0, 1: 1, 63: 63, 64: 64, 65: 64, math.MaxInt: 64} {
+		if got := hints(n); got != want {
+			t.Errorf("hints(%d) is %d, want %d", n, got, want)
 		}
-	})
-	for _, locked := range []bool{false, true} {
-		name := map[bool]string{false: "way=goroutine", true: "way=thread"}[locked]
-		b.Run(name, func(b *testing.B) {
-			ping, pong := NewParker(), NewParker()
-			stop := false
-			var wg sync.WaitGroup
-			wg.Go(func() {
-				if locked {
-					runtime.LockOSThread()
-				}
-				for ping.Park(); !stop; ping.Park() {
-					pong.Unpark()
-				}
-			})
-			if locked {
-				runtime.LockOSThread()
-				defer runtime.UnlockOSThread()
-			}
+	}
+}
+
+func TestClockName(t *testing.T) {
+	want, ok := map[string]string{"amd64": "RDTSC", "arm64": "CNTVCT_EL0"}[runtime.GOARCH]
+	if !ok || len(Suite) == 1 {
+		want = "monotonic"
+	}
+	if got := ClockName(); got != want {
+		t.Errorf("ClockName is %q, want %q", got, want)
+	}
+}
+
+// TestTicks compares spans of Ticks with spans of the monotonic clock.
+func TestTicks(t *testing.T) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	outer := time.Now()
+	first := Ticks()
+	inner := time.Now()
+	time.Sleep(50 * time.Millisecond)
+	least := time.Since(inner)
+	span := float64(Ticks() - first)
+	most := time.Since(outer)
+
+	lo, hi := span/most.Seconds(), span/least.Seconds()
+	t.Logf("%s: %.0f to %.0f ticks per second, ClockHz is %.0f", ClockName(), lo, hi, ClockHz())
+	if lo < 1e6 || hi > 1e10 {
+		t.Errorf("ticks do not come at the rate of a clock")
+	}
+	const slack = 1.01 // CNTFRQ_EL0 and the kernel's own calibration may differ
+	if hz := ClockHz(); hz != 0 && (hz < lo/slack || hz > hi*slack) {
+		t.Errorf("ClockHz is %.0f, out of the range seen", hz)
+	}
+}
+
+func TestTicksDoNotGoBack(t *testing.T) {
+	last := Ticks()
+	for range 10_000 {
+		now := Ticks()
+		if back := int64(last - now); back > 100_000 {
+			t.Fatalf("Ticks went back by %d", back)
+		}
+		last = now
+	}
+}
+
+func BenchmarkSpinHint(b *testing.B) {
+	for _, n := range []int{1, 8, maxSpin} {
+		b.Run(fmt.Sprintf("n=%d", n), func(b *testing.B) {
 			for b.Loop() {
-				ping.Unpark()
-				pong.Park()
+				SpinHint(n)
 			}
-			stop = true
-			ping.Unpark()
-			wg.Wait()
 		})
 	}
+}
+
+func BenchmarkTicks(b *testing.B) {
+	b.Run("clock="+ClockName(), func(b *testing.B) {
+		for b.Loop() {
+			Ticks()
+		}
+	})
 }

@@ -1,13 +1,13 @@
 package atomics
 
 import (
-	"os"
 	"os/exec"
 	"regexp"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
+
+	"locklab/internal/qemu"
 )
 
 type emulated struct {
@@ -57,18 +57,14 @@ func TestUnderQEMU(t *testing.T) {
 	if raceEnabled {
 		t.Skip("the program for the emulated CPU is the same without the race detector")
 	}
-	if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" {
-		t.Skipf("needs a linux/amd64 host, this is %s/%s", runtime.GOOS, runtime.GOARCH)
-	}
 	for _, target := range targets {
 		t.Run(target.goarch, func(t *testing.T) {
 			t.Parallel()
-			qemu := lookQEMU(t, target.qemu)
-			binary := testBinary(t, target.goarch, "")
+			emulator, binary := qemu.Find(t, target.qemu), qemu.TestBinary(t, target.goarch)
 			passed := make(map[string]bool) // every primitive seen; true if it passed on some CPU
 			for _, on := range target.cpus {
 				t.Run(on.cpu, func(t *testing.T) {
-					out := on.run(t, qemu, binary)
+					out := on.run(t, emulator, binary)
 					for _, want := range []string{on.best, "--- PASS: TestWords", "--- PASS: TestPollWhileSees", target.clock + ": ", "\nPASS\n"} {
 						if !strings.Contains(out, want) {
 							t.Errorf("no %q in the output:\n%s", want, out)
@@ -78,40 +74,31 @@ func TestUnderQEMU(t *testing.T) {
 				})
 			}
 			for name, ok := range passed {
-				if !ok {
-					t.Run(name, func(t *testing.T) { uncovered(t, name) })
+				if ok {
+					continue
 				}
+				t.Run(name, func(t *testing.T) {
+					if reason := beyond[name]; reason != "" {
+						t.Skip(reason)
+					}
+					t.Error("no run covered this primitive")
+				})
 			}
 		})
 	}
 }
 
-func lookQEMU(t *testing.T, arch string) (path string) {
-	t.Helper()
-	for _, name := range []string{"qemu-" + arch + "-static", "qemu-" + arch} {
-		if path, err := exec.LookPath(name); err == nil {
-			return path
-		}
-	}
-	reason := "qemu-" + arch + "-static not on PATH: apt-get install qemu-user-static"
-	if slices.Contains(strings.Split(os.Getenv("LOCKLAB_REQUIRE"), ","), "qemu") {
-		t.Fatal(reason)
-	}
-	t.Skip(reason)
-	return ""
-}
-
 // run returns the output of binary on this CPU, without the tests that do not depend on it.
-func (on emulated) run(t *testing.T, qemu, binary string) string {
+func (on emulated) run(t *testing.T, emulator, binary string) string {
 	t.Helper()
 	if on.best == "" {
 		// qemu 7 lists its CPUs and then exits with 1.
-		cpus, _ := exec.CommandContext(t.Context(), qemu, "-cpu", "help").CombinedOutput()
+		cpus, _ := exec.CommandContext(t.Context(), emulator, "-cpu", "help").CombinedOutput()
 		if !slices.Contains(strings.Fields(string(cpus)), on.cpu) {
 			t.Skipf("this qemu has no CPU %q", on.cpu)
 		}
 	}
-	out, err := exec.CommandContext(t.Context(), qemu, "-cpu", on.cpu, binary,
+	out, err := exec.CommandContext(t.Context(), emulator, "-cpu", on.cpu, binary,
 		"-test.v", "-test.short", "-test.skip=^Test(Toolchain|UnderQEMU|CheckRejects)").CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
@@ -134,11 +121,4 @@ func (on emulated) results(t *testing.T, out string, passed map[string]bool) {
 			t.Errorf("%s: %s, but what this CPU should skip is %q", name, status, on.skip)
 		}
 	}
-}
-
-func uncovered(t *testing.T, name string) {
-	if reason := beyond[name]; reason != "" {
-		t.Skip(reason)
-	}
-	t.Error("no run covered this primitive")
 }

@@ -4,7 +4,6 @@ package atomics
 
 import (
 	"slices"
-	"sync"
 	"testing"
 )
 
@@ -22,27 +21,23 @@ type step struct {
 	old, new uint64
 }
 
-func steps32(w *Uint32) []step {
-	return []step{
-		{func() any { return w.Load() }, uint32(0), 0, OpLoad, 0, 0},
-		{func() any { w.Store(3); return nil }, nil, 3, OpStore, 0, 3},
-		{func() any { w.StoreRelease(4); return nil }, nil, 4, OpStoreRelease, 0, 4},
-		{func() any { return w.CompareAndSwap(9, 1) }, false, 4, OpCompareAndSwap, 9, 1},
-		{func() any { return w.CompareAndSwap(4, 5) }, true, 5, OpCompareAndSwap, 4, 5},
-		{func() any { return w.Swap(6) }, uint32(5), 6, OpSwap, 0, 6},
-		{func() any { return w.Add(^uint32(0)) }, uint32(5), 5, OpAdd, 0, 1<<32 - 1},
-	}
+type schedulable[T uint32 | uint64] interface {
+	pollable[T]
+	CompareAndSwap(old, new T) bool
+	Swap(T) T
+	Add(T) T
 }
 
-func steps64(w *Uint64) []step {
+// steps uses a word in each way. The value big may take all bits of the word.
+func steps[T uint32 | uint64](w schedulable[T], big T) []step {
 	return []step{
-		{func() any { return w.Load() }, uint64(0), 0, OpLoad, 0, 0},
+		{func() any { return w.Load() }, T(0), 0, OpLoad, 0, 0},
 		{func() any { w.Store(3); return nil }, nil, 3, OpStore, 0, 3},
-		{func() any { w.StoreRelease(1 << 40); return nil }, nil, 1 << 40, OpStoreRelease, 0, 1 << 40},
-		{func() any { return w.CompareAndSwap(0, 1) }, false, 1 << 40, OpCompareAndSwap, 0, 1},
-		{func() any { return w.CompareAndSwap(1<<40, 5) }, true, 5, OpCompareAndSwap, 1 << 40, 5},
-		{func() any { return w.Swap(6) }, uint64(5), 6, OpSwap, 0, 6},
-		{func() any { return w.Add(^uint64(0)) }, uint64(5), 5, OpAdd, 0, 1<<64 - 1},
+		{func() any { w.StoreRelease(big); return nil }, nil, uint64(big), OpStoreRelease, 0, uint64(big)},
+		{func() any { return w.CompareAndSwap(9, 1) }, false, uint64(big), OpCompareAndSwap, 9, 1},
+		{func() any { return w.CompareAndSwap(big, 5) }, true, 5, OpCompareAndSwap, uint64(big), 5},
+		{func() any { return w.Swap(6) }, T(5), 6, OpSwap, 0, 6},
+		{func() any { return w.Add(^T(0)) }, T(5), 5, OpAdd, 0, uint64(^T(0))},
 	}
 }
 
@@ -57,8 +52,8 @@ func TestEveryOperationIsTheSchedulers(t *testing.T) {
 			word  Word
 			steps []step
 		}{
-			{"Uint32", word32(&w32.v), steps32(&w32)},
-			{"Uint64", word64(&w64.v), steps64(&w64)},
+			{"Uint32", word32(&w32.v), steps(&w32, uint32(4))},
+			{"Uint64", word64(&w64.v), steps(&w64, uint64(1<<40))},
 		} {
 			var seen, want []Access
 			restore := func() {}
@@ -183,40 +178,6 @@ func TestSetSchedulerNests(t *testing.T) {
 	}
 }
 
-// TestSchedulerDecidesTheOrder loses an update on purpose, by the order of its operations.
-func TestSchedulerDecidesTheOrder(t *testing.T) {
-	var w Uint32
-	increment := func() { w.Store(w.Load() + 1) }
-	held, letGo := make(chan struct{}), make(chan struct{})
-	first := true
-	defer SetScheduler(func(a Access) uint64 {
-		if a.Op == OpStore && first {
-			first = false
-			close(held)
-			<-letGo
-		}
-		return atOnce(a)
-	})()
-
-	var wg sync.WaitGroup
-	wg.Go(increment)
-	<-held
-	increment()
-	close(letGo)
-	wg.Wait()
-	if got := w.Load(); got != 1 {
-		t.Errorf("two increments give %d, want 1: one was to be lost", got)
-	}
-}
-
-func TestOpString(t *testing.T) {
-	for op, want := range map[Op]string{OpLoad: "Load", OpSpin: "SpinHint", OpRelease: "Release", 99: "Op(99)"} {
-		if got := op.String(); got != want {
-			t.Errorf("got %q, want %q", got, want)
-		}
-	}
-}
-
 func TestPollWhileIsTheSchedulers(t *testing.T) {
 	for _, tc := range []struct {
 		changes, n int // number of operations after which the word changes; polls requested
@@ -231,25 +192,22 @@ func TestPollWhileIsTheSchedulers(t *testing.T) {
 	} {
 		var w32 Uint32
 		var w64 Uint64
-		for _, word := range []struct {
-			poll   func() (last uint64, found int)
-			change func()
-		}{
-			{func() (uint64, int) { last, found := w32.PollWhile(0, tc.n); return uint64(last), found }, func() { word32(&w32.v).Set(7) }},
-			{func() (uint64, int) { return w64.PollWhile(0, tc.n) }, func() { word64(&w64.v).Set(7) }},
+		for word, poll := range map[Word]func() (uint64, int){
+			word32(&w32.v): func() (uint64, int) { last, found := w32.PollWhile(0, tc.n); return uint64(last), found },
+			word64(&w64.v): func() (uint64, int) { return w64.PollWhile(0, tc.n) },
 		} {
 			var ops []Op
 			if tc.changes == 0 {
-				word.change()
+				word.Set(7)
 			}
 			restore := SetScheduler(func(a Access) uint64 {
 				before := atOnce(a)
 				if ops = append(ops, a.Op); len(ops) == tc.changes {
-					word.change()
+					word.Set(7)
 				}
 				return before
 			})
-			last, found := word.poll()
+			last, found := poll()
 			restore()
 			if changed := tc.found < len(ops)/2+len(ops)%2; (last == 7) != changed || found != tc.found || !slices.Equal(ops, tc.ops) {
 				t.Errorf("%+v: returns %d, %d after %v", tc, last, found, ops)

@@ -251,3 +251,10 @@ func (v *hopVisit) add(cas, load []float64) {
 		v.both = append(v.both, stat.Median(cas), stat.Median(load))
 	}
 }
+
+func (v hopVisit) blocks() (cas, load []float64) {
+	for i := 0; i+1 < len(v.both); i += 2 {
+		cas, load = append(cas, v.both[i]), append(load, v.both[i+1])
+	}
+	return cas, load
+}

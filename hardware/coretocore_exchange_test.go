@@ -1,6 +1,9 @@
 package hardware
 
 import (
+	"fmt"
+	"math"
+	"math/rand/v2"
 	"slices"
 	"sync/atomic"
 	"testing"
@@ -8,6 +11,8 @@ import (
 	"unsafe"
 
 	"locklab/atomics"
+	"locklab/internal/machine"
+	"locklab/internal/stat"
 )
 
 // TestHandOver: both threads finish all exchanges, and the word has its initial value.
@@ -98,6 +103,125 @@ func TestAdaptHops(t *testing.T) {
 	} {
 		if got := adaptHops(test.hops, test.took, 250*time.Microsecond); got != test.want {
 			t.Errorf("after %d in %v come %d, want %d", test.hops, test.took, got, test.want)
+		}
+	}
+}
+
+type syntheticLevel struct {
+	ns, spread float64
+	n          int
+}
+
+func synthesize(seed uint64, levels ...syntheticLevel) []float64 {
+	random := rand.New(machine.NewRandom(seed))
+	var s []float64
+	for _, l := range levels {
+		for range l.n {
+			s = append(s, l.ns*math.Exp(l.spread*random.NormFloat64()))
+		}
+	}
+	slices.Sort(s)
+	return s
+}
+
+func scatter(seed uint64, samples []float64, n int, a, b float64) []float64 {
+	random := rand.New(machine.NewRandom(seed))
+	for range n {
+		samples = append(samples, a*math.Pow(b/a, random.Float64()))
+	}
+	slices.Sort(samples)
+	return samples
+}
+
+func TestRegimes(t *testing.T) {
+	for _, test := range []struct {
+		name    string
+		samples func(seed uint64) []float64
+		want    []float64 // medians
+		share   []float64
+	}{
+		{"one", func(s uint64) []float64 { return synthesize(s, syntheticLevel{27, 0.04, 31}) }, []float64{27}, []float64{1}},
+		{"one, wide", func(s uint64) []float64 { return synthesize(s, syntheticLevel{27, 0.15, 400}) }, []float64{27}, []float64{1}},
+		{"one, nothing but equal", func(uint64) []float64 { return slices.Repeat([]float64{27}, 40) }, []float64{27}, []float64{1}},
+		{"one of any figures", func(s uint64) []float64 { return scatter(s, nil, 2000, 25, 100) }, []float64{50}, []float64{1}},
+		{"two", func(s uint64) []float64 {
+			return synthesize(s, syntheticLevel{27, 0.04, 40}, syntheticLevel{105, 0.06, 20})
+		}, []float64{27, 105}, []float64{2. / 3, 1. / 3}},
+		{"two, near", func(s uint64) []float64 {
+			return synthesize(s, syntheticLevel{27, 0.02, 500}, syntheticLevel{37, 0.02, 500})
+		}, []float64{27, 37}, []float64{0.5, 0.5}},
+		{"two, too near", func(s uint64) []float64 {
+			return synthesize(s, syntheticLevel{27, 0.01, 500}, syntheticLevel{32, 0.01, 500})
+		}, []float64{29.4}, []float64{1}},
+		{"two, a little too near", func(uint64) []float64 {
+			return append(of(500, 27), of(500, 27*math.Exp(7.2*binWidth))...)
+		}, []float64{30.6}, []float64{1}},
+		{"two, one of them rare", func(s uint64) []float64 {
+			return synthesize(s, syntheticLevel{27, 0.04, 950}, syntheticLevel{105, 0.04, 50})
+		}, []float64{27, 105}, []float64{0.95, 0.05}},
+		{"one and some too rare", func(s uint64) []float64 {
+			return synthesize(s, syntheticLevel{27, 0.04, 990}, syntheticLevel{105, 0.04, 10})
+		}, []float64{27}, []float64{1}},
+		{"one and outliers", func(s uint64) []float64 {
+			return scatter(s, synthesize(s, syntheticLevel{27, 0.04, 1000}), 50, 40, 4000)
+		}, []float64{27}, []float64{1}},
+		{"two and outliers", func(s uint64) []float64 {
+			return scatter(s, synthesize(s, syntheticLevel{27, 0.04, 600}, syntheticLevel{105, 0.04, 400}), 50, 20, 4000)
+		}, []float64{27, 105}, []float64{0.6, 0.4}},
+		{"three", func(s uint64) []float64 {
+			return synthesize(s, syntheticLevel{10.1, 0.05, 100}, syntheticLevel{28, 0.05, 300}, syntheticLevel{108, 0.06, 200})
+		}, []float64{10.1, 28, 108}, []float64{1. / 6, 1. / 2, 1. / 3}},
+	} {
+		for seed := range uint64(20) {
+			samples := test.samples(seed)
+			got := regimesOf(samples)
+			if text := sameRegimes(got, samples, test.want, test.share); text != "" {
+				t.Errorf("%s, seed %d: %s", test.name, seed, text)
+			}
+		}
+	}
+	if got := regimesOf(nil); len(got) != 0 {
+		t.Errorf("regimes of nothing: %v", got)
+	}
+}
+
+func sameRegimes(got [][]float64, samples, want, share []float64) string {
+	if !slices.Equal(slices.Concat(got...), samples) {
+		return "the regimes are not the samples"
+	}
+	var medians []float64
+	for _, g := range got {
+		medians = append(medians, stat.Median(g))
+	}
+	if len(got) != len(want) {
+		return fmt.Sprintf("the medians are %.3g, want %v", medians, want)
+	}
+	for i, g := range got {
+		if s := float64(len(g)) / float64(len(samples)); math.Abs(medians[i]/want[i]-1) > 0.1 || math.Abs(s-share[i]) > 0.06 {
+			return fmt.Sprintf("the medians are %.3g, want %v; number %d has %.2f of the samples, want %.2f", medians, want, i, s, share[i])
+		}
+	}
+	return ""
+}
+
+func TestGroupRegimes(t *testing.T) {
+	of := func(ns float64, n int) []float64 { return slices.Repeat([]float64{ns}, n) }
+	got := groupRegimes([][][]float64{
+		{of(27, 60), of(105, 40)},
+		{of(28, 100)},
+		{of(30, 10), of(36, 20), of(110, 70)}, // 30 and 36 follow each other
+		{of(300, 5)},
+	})
+	want := []struct {
+		median   float64
+		n, pairs int
+	}{{28, 190, 3}, {110, 110, 2}, {300, 5, 1}}
+	if len(got) != len(want) {
+		t.Fatalf("%d regimes", len(got))
+	}
+	for i, w := range want {
+		if r := got[i]; stat.Median(r.samples) != w.median || len(r.samples) != w.n || r.pairs != w.pairs || !slices.IsSorted(r.samples) {
+			t.Errorf("regime %d: median %v of %d samples in %d pairs, want %+v", i, stat.Median(r.samples), len(r.samples), r.pairs, w)
 		}
 	}
 }

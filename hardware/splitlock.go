@@ -2,12 +2,17 @@ package hardware
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"io/fs"
 	"math/rand/v2"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"locklab/harness/result"
+	"locklab/internal/numfmt"
 )
 
 var splitLock = &Experiment{
@@ -174,4 +179,118 @@ func neighbourTable(cells []*neighbourCell) result.Table {
 			summarize(c.idle), summarize(ratios(c.inside, c.idle)), summarize(ratios(c.split, c.idle)), summarize(c.rate)}})
 	}
 	return t
+}
+
+// slowed is the factor from which a neighbour counts as slowed down, above noise.
+const slowed = 1.5
+
+// splitAnswer reports the additional cost of each access across two lines, and the slowed
+// neighbours, compared with the same access inside a line.
+func splitAnswer(selves []*splitCell, beside []*neighbourCell) string {
+	var costs []string
+	dear := false
+	for _, a := range splitAccesses {
+		factor := splitFactor(selves, a.name)
+		costs = append(costs, fmt.Sprintf("%s %s", a.name, number(factor)))
+		dear = dear || a.locked && factor >= slowed
+	}
+	var neighbours []string
+	stopped := false
+	for _, c := range beside {
+		factor := summarize(ratios(c.split, c.inside)).Median
+		neighbours = append(neighbours, fmt.Sprintf("%s times in %s", number(factor), c.work.name))
+		stopped = stopped || factor >= slowed
+	}
+	s := "As a multiple of the time inside a line, across two takes " + numfmt.List(costs, len(costs)) +
+		". With LOCK a neighbour on another CPU then takes " + numfmt.List(neighbours, len(neighbours)) + ". "
+	switch {
+	case dear && stopped:
+		return s + "So inside a line the lock is on the cache line; across two it stops others too, as a lock of the bus does."
+	case dear:
+		return s + "So it is dear, but it was not seen to stop others."
+	}
+	return s + "So no lock of the bus was seen."
+}
+
+func splitFactor(cells []*splitCell, access string) float64 {
+	var aligned *splitCell
+	for _, c := range cells {
+		switch {
+		case c.access.name != access:
+		case aligned == nil:
+			aligned = c
+		case c.place.splits():
+			return summarize(ratios(c.ns, aligned.ns)).Median
+		}
+	}
+	return 1
+}
+
+// ErrSplitLockTrapped reports that the kernel or a hypervisor below it traps locked
+// accesses across two lines, so their own cost cannot be measured.
+var ErrSplitLockTrapped = errors.New("hardware: split locks are trapped")
+
+// splitLockTrap returns an error if the Linux kernel whose files are under fsys may trap a
+// locked access across two lines, and nil for another system.
+//
+// Linux shows the feature as a flag of /proc/cpuinfo, for any boot option split_lock_detect
+// (arch/x86/kernel/cpu/bus_lock.c). Every option but "off" traps on some processors.
+func splitLockTrap(fsys fs.FS) error {
+	for _, flag := range cpuFeatures(fsys, "flags") {
+		if (flag == "split_lock_detect" || flag == "bus_lock_detect") && splitLockMode(fsys) != "off" {
+			return fmt.Errorf("%w: this kernel may catch them (flag %s in /proc/cpuinfo); boot it with split_lock_detect=off to measure them", ErrSplitLockTrapped, flag)
+		}
+	}
+	return nil
+}
+
+func cpuFeatures(fsys fs.FS, key string) []string {
+	for line := range strings.Lines(readTrimmed(fsys, "proc/cpuinfo")) {
+		if k, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(k) == key {
+			return strings.Fields(value)
+		}
+	}
+	return nil
+}
+
+// splitLockMode returns the boot option, "" if it is missing. The kernel takes the last.
+func splitLockMode(fsys fs.FS) (mode string) {
+	for _, word := range strings.Fields(readTrimmed(fsys, "proc/cmdline")) {
+		if value, ok := strings.CutPrefix(word, "split_lock_detect="); ok {
+			mode = value
+		}
+	}
+	return mode
+}
+
+func readTrimmed(fsys fs.FS, name string) string {
+	text, _ := fs.ReadFile(fsys, name) // an unreadable file counts as unknown
+	return strings.TrimSpace(string(text))
+}
+
+// slowAccess is far above an untrapped access, some microseconds.
+const slowAccess = time.Millisecond
+
+// probeSplit makes a few accesses and returns an error if they are so slow that something
+// traps them, perhaps an unseen hypervisor. once makes one access and returns its time.
+//
+// One slow access may be a preempted thread, and Linux lets a CPU pass for two ticks after a
+// trap. So it waits after a slow access, and judges by the second.
+func probeSplit(once func() time.Duration, wait func(time.Duration)) error {
+	const (
+		accesses = 16
+		rearmed  = 50 * time.Millisecond // two ticks are 20 ms at most
+	)
+	slow := 0
+	for range accesses {
+		took := once()
+		if took < slowAccess {
+			continue
+		}
+		if slow++; slow == 2 {
+			return fmt.Errorf("%w: one took %v, so this kernel or the hypervisor below it catches them; run this on a machine without one that does", ErrSplitLockTrapped, took)
+		}
+		wait(rearmed)
+	}
+	return nil
 }

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"locklab/atomics"
+	"locklab/harness"
 	"locklab/internal/machine"
 	"locklab/internal/stat"
 	"locklab/mutex"
@@ -95,38 +95,52 @@ type window struct {
 }
 
 // window lets workers take l again and again. If timed, it times each Lock.
-func (at situation) window(l sync.Locker, length time.Duration, timed bool) window {
-	type count struct {
-		n       int
-		longest time.Duration
-		sink    uint64
-		_       atomics.CacheLinePad
+func (at situation) window(l sync.Locker, length time.Duration, timed bool) (w window) {
+	longest := make([]time.Duration, at.workers)
+	counts, elapsed, used := countTurns(at.workers, length, at.locked, func(i int, stop *atomic.Bool) (n int) {
+		var most time.Duration
+		var sink uint64
+		for ; !stop.Load(); n++ {
+			if timed {
+				begin := time.Now()
+				l.Lock()
+				most = max(most, time.Since(begin))
+			} else {
+				l.Lock()
+			}
+			sink += spin(at.spins)
+			l.Unlock()
+		}
+		longest[i] = most
+		runtime.KeepAlive(sink)
+		return n
+	})
+	var sum, squares float64
+	for _, n := range counts {
+		sum, squares = sum+float64(n), squares+float64(n)*float64(n)
 	}
-	counts := make([]count, at.workers)
+	return window{
+		rate: sum / elapsed.Seconds(), cpu: used.Seconds() / sum,
+		jain: sum * sum / (squares * float64(at.workers)), longest: slices.Max(longest),
+	}
+}
+
+// countTurns runs loop once for each worker, until stop is set after length. It returns the
+// results of loop, the time until stop, and the processor time.
+func countTurns(workers int, length time.Duration, locked bool, loop func(i int, stop *atomic.Bool) int) (counts []int, elapsed, cpu time.Duration) {
+	counts = make([]int, workers)
 	var stop atomic.Bool
 	var ready, wg sync.WaitGroup
 	start := make(chan struct{})
-	ready.Add(at.workers)
+	ready.Add(workers)
 	for i := range counts {
 		wg.Go(func() {
-			if at.locked {
+			if locked {
 				runtime.LockOSThread() // until the goroutine, and so the thread, ends
 			}
 			ready.Done()
 			<-start
-			c := &counts[i]
-			for !stop.Load() {
-				if timed {
-					begin := time.Now()
-					l.Lock()
-					c.longest = max(c.longest, time.Since(begin))
-				} else {
-					l.Lock()
-				}
-				c.sink += spin(at.spins)
-				c.n++
-				l.Unlock()
-			}
+			counts[i] = loop(i, &stop)
 		})
 	}
 	ready.Wait()
@@ -134,17 +148,9 @@ func (at situation) window(l sync.Locker, length time.Duration, timed bool) wind
 	close(start)
 	time.Sleep(length)
 	stop.Store(true)
-	elapsed := time.Since(begin)
+	elapsed = time.Since(begin)
 	wg.Wait()
-	used := machine.ProcessUsage().Sub(before).CPU()
-	var sum, squares float64
-	var w window
-	for i := range counts {
-		n := float64(counts[i].n)
-		sum, squares, w.longest = sum+n, squares+n*n, max(w.longest, counts[i].longest)
-	}
-	w.rate, w.cpu, w.jain = sum/elapsed.Seconds(), used.Seconds()/sum, sum*sum/(squares*float64(at.workers))
-	return w
+	return counts, elapsed, machine.ProcessUsage().Sub(before).CPU()
 }
 
 //go:noinline
@@ -167,4 +173,64 @@ func spinsFor(d time.Duration) int {
 	}
 	runtime.KeepAlive(sink)
 	return int(n * d / slices.Min(tries))
+}
+
+// BenchmarkBesideRWMutex compares RWMutex with sync.RWMutex and xsync.RBMutex in neighbouring
+// windows of one process, whose order is drawn. An operation is one window for each lock:
+//
+//	go test -run '^$' -bench BesideRWMutex -benchtime 20x ./mutex
+//
+// vs-sync and vs-xsync are medians of rates divided by those of the other lock, with their 95
+// % intervals. Mops is the rate in millions per second.
+func BenchmarkBesideRWMutex(b *testing.B) {
+	names := []string{"rw-mutex", "sync-rwmutex", "xsync-rbmutex"}
+	for _, reads := range []int{0, 50, 90, 99, 100} {
+		for _, workers := range []int{1, 2, 8, 16, 64} {
+			b.Run(fmt.Sprintf("reads=%d/workers=%d", reads, workers), func(b *testing.B) {
+				var rates [3][]float64
+				for b.Loop() {
+					for _, i := range rand.Perm(len(names)) {
+						l := variant(b, names[i]).Local(harness.Setup{Workers: workers})
+						rates[i] = append(rates[i], rwRate(l, workers, reads))
+					}
+				}
+				b.ReportMetric(stat.Median(rates[0])/1e6, "Mops")
+				for i, name := range []string{"sync", "xsync"} {
+					r := stat.Paired(rates[0], rates[i+1], 0.95)
+					b.ReportMetric(r.Median, "vs-"+name)
+					b.ReportMetric(r.Lo, "vs-"+name+"-low")
+					b.ReportMetric(r.Hi, "vs-"+name+"-high")
+				}
+				b.ReportMetric(0, "ns/op")
+			})
+		}
+	}
+}
+
+// rwRate lets workers take l again and again for one window, as readers by a share in
+// percent, and returns the acquisitions per second.
+func rwRate(l harness.Local, workers, reads int) float64 {
+	shared := 0 // guarded by l
+	counts, elapsed, _ := countTurns(workers, rateWindow, false, func(i int, stop *atomic.Bool) (n int) {
+		h, sink := l.Worker(i).(harness.RWLocker), 0
+		draw := rand.New(rand.NewPCG(1, uint64(i)))
+		for ; !stop.Load(); n++ {
+			if draw.IntN(100) < reads {
+				h.RLock()
+				sink += shared
+				h.RUnlock()
+			} else {
+				h.Lock()
+				shared++
+				h.Unlock()
+			}
+		}
+		runtime.KeepAlive(sink)
+		return n
+	})
+	sum := 0
+	for _, n := range counts {
+		sum += n
+	}
+	return float64(sum) / elapsed.Seconds()
 }

@@ -4,8 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
-	"runtime"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -20,77 +19,40 @@ func TestMutexIsSmall(t *testing.T) {
 	}
 }
 
-func TestMutexUnlockOfFreeLock(t *testing.T) {
-	defer func() {
-		if recover() == nil {
-			t.Error("Unlock of a free lock did not panic")
-		}
-	}()
-	new(mutex.Mutex).Unlock()
+func TestUnlockOfFreeLock(t *testing.T) {
+	for want, f := range map[string]func(){
+		"mutex: Unlock of a Chan that is not locked":     mutex.NewChan().Unlock,
+		"mutex: Unlock of a Mutex that is not locked":    new(mutex.Mutex).Unlock,
+		"mutex: Unlock of an RWMutex that is not locked": new(mutex.RWMutex).Unlock,
+		"mutex: RUnlock of an RWMutex without a reader":  new(mutex.RWMutex).RUnlock,
+	} {
+		wantPanic(t, "a free lock", want, f)
+	}
 }
 
-func TestMutexLockContext(t *testing.T) {
+func TestLockContext(t *testing.T) {
 	cause := errors.New("no longer wanted")
-	var l mutex.Mutex
-	if err := l.LockContext(t.Context()); err != nil {
-		t.Fatalf("free lock: %v", err)
-	}
-	ctx, cancel := context.WithCancelCause(t.Context())
-	time.AfterFunc(time.Millisecond, func() { cancel(cause) })
-	if err := l.LockContext(ctx); !errors.Is(err, cause) {
-		t.Fatalf("held lock, context cancelled while waiting: got %v, want %v", err, cause)
-	}
-	l.Unlock()
-	if err := l.LockContext(ctx); !errors.Is(err, cause) {
-		t.Fatalf("free lock, context ended: got %v, want %v", err, cause)
-	}
-	if !l.TryLock() {
-		t.Fatal("the waiter that gave up left the lock held")
-	}
-}
-
-// TestMutexLockContextUnderLoad: workers wait or give up at random, and no update is lost.
-func TestMutexLockContextUnderLoad(t *testing.T) {
-	const workers, times = 16, 300
-	var (
-		l        mutex.Mutex
-		got, had int // guarded by l
-		took     [workers]int
-		wg       sync.WaitGroup
-	)
-	for i := range workers {
-		wg.Go(func() {
-			for range times {
-				if i%2 == 0 {
-					l.Lock()
-				} else {
-					ctx, cancel := context.WithTimeout(context.Background(), time.Duration(rand.IntN(200))*time.Microsecond)
-					err := l.LockContext(ctx)
-					cancel()
-					if err != nil {
-						continue
-					}
-				}
-				took[i]++
-				got++
-				if rand.IntN(4) == 0 {
-					runtime.Gosched()
-				}
-				had++
-				l.Unlock()
+	for name, l := range map[string]interface {
+		tryLocker
+		LockContext(context.Context) error
+	}{"Chan": mutex.NewChan(), "Mutex": new(mutex.Mutex)} {
+		if err := l.LockContext(t.Context()); err != nil {
+			t.Fatalf("%s: free lock: %v", name, err)
+		}
+		ctx, cancel := context.WithCancelCause(t.Context())
+		time.AfterFunc(time.Millisecond, func() { cancel(cause) })
+		if err := l.LockContext(ctx); !errors.Is(err, cause) {
+			t.Fatalf("%s: held lock, context cancelled while waiting: got %v, want %v", name, err, cause)
+		}
+		l.Unlock()
+		for range 100 { // a select would choose at random
+			if err := l.LockContext(ctx); !errors.Is(err, cause) {
+				t.Fatalf("%s: free lock, context ended: got %v, want %v", name, err, cause)
 			}
-		})
-	}
-	wg.Wait()
-	want := 0
-	for _, n := range took {
-		want += n
-	}
-	if got != want || had != want {
-		t.Errorf("%d acquisitions counted %d and %d", want, got, had)
-	}
-	if !l.TryLock() {
-		t.Error("the lock is not free in the end")
+		}
+		if !l.TryLock() {
+			t.Fatalf("%s: the waiter that gave up left the lock held", name)
+		}
 	}
 }
 
@@ -124,4 +86,70 @@ func ExampleMutex_LockContext() {
 		fmt.Println("gave up:", err)
 	}
 	// Output: gave up: context deadline exceeded
+}
+
+func ExampleChan_LockContext() {
+	l := mutex.NewChan()
+	l.Lock()
+
+	ctx, cancel := context.WithTimeout(context.Background(), time.Millisecond)
+	defer cancel()
+	if err := l.LockContext(ctx); err != nil {
+		fmt.Println("gave up:", err)
+	}
+	// Output: gave up: context deadline exceeded
+}
+
+func TestConstructorsRefuseMistakes(t *testing.T) {
+	for name, worker := range map[string]func(workers int, o mutex.Options, i int){
+		"MCSPark":  func(n int, o mutex.Options, i int) { mutex.NewMCSPark(n, o).Worker(i) },
+		"SpinPark": func(n int, o mutex.Options, i int) { mutex.NewSpinPark(n, o).Worker(i) },
+		"BRAVO":    func(n int, o mutex.Options, i int) { mutex.NewBRAVO(n, new(sync.RWMutex), o).Worker(i) },
+	} {
+		for _, good := range []int{1, 3} {
+			if got := panics(func() { worker(good, mutex.Options{}, good-1) }); got != "" {
+				t.Errorf("%s for %d workers: %s", name, good, got)
+			}
+		}
+		for _, bad := range []int{0, -1, -5} {
+			wantPanic(t, name, fmt.Sprintf("locklab: a lock for %d workers: want at least 1", bad), func() { worker(bad, mutex.Options{}, 0) })
+		}
+		wantPanic(t, name, `locklab: unknown wait policy "often"`, func() { worker(2, mutex.Options{Wait: "often"}, 0) })
+		wantPanic(t, name, `locklab: unknown pin "core"`, func() { worker(2, mutex.Options{Pin: "core"}, 0) })
+		for _, i := range []int{-1, 2} {
+			wantPanic(t, name, fmt.Sprintf("locklab: worker %d of a lock for 2", i), func() { worker(2, mutex.Options{}, i) })
+		}
+	}
+}
+
+func TestWaitersRefuseMistakes(t *testing.T) {
+	const often = `locklab: unknown wait policy "often"`
+	wantPanic(t, "SeqLock", often, func() {
+		l := mutex.SeqLock{Wait: "often"}
+		l.Lock()
+		l.Lock()
+	})
+	wantPanic(t, "PhaseFair", often, func() {
+		l := mutex.PhaseFair{Wait: "often"}
+		l.Lock()
+		l.RLock()
+	})
+}
+
+func wantPanic(t *testing.T, name, want string, f func()) {
+	t.Helper()
+	if got := panics(f); !strings.HasPrefix(got, want) {
+		t.Errorf("%s: panic %q, want %q", name, got, want)
+	}
+}
+
+// panics returns the value with which f panics, or "".
+func panics(f func()) (message string) {
+	defer func() {
+		if r := recover(); r != nil {
+			message = fmt.Sprint(r)
+		}
+	}()
+	f()
+	return ""
 }

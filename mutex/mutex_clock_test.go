@@ -3,9 +3,6 @@
 package mutex
 
 import (
-	"context"
-	"runtime"
-	"sync"
 	"testing"
 	"time"
 )
@@ -118,38 +115,4 @@ func TestMutexDemandsHandover(t *testing.T) {
 			t.Errorf("took the lock: %t, state %#x, want true and %#x", took, m.state.Load(), want+mutexWoken+mutexWaiting)
 		}
 	}
-}
-
-// TestMutexDoesNotAllocate lets two workers wait for each other, one with a context.
-func TestMutexDoesNotAllocate(t *testing.T) {
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	var l Mutex
-	turn, stop := 0, false // guarded by l
-	var wg sync.WaitGroup
-	wg.Go(func() {
-		for {
-			l.Lock()
-			turn++
-			over := stop
-			runtime.Gosched()
-			l.Unlock()
-			if over {
-				return
-			}
-		}
-	})
-	if n := testing.AllocsPerRun(2000, func() {
-		if err := l.LockContext(ctx); err != nil {
-			t.Error(err)
-		}
-		runtime.Gosched() // the other worker sleeps
-		l.Unlock()
-	}); n != 0 {
-		t.Errorf("%v allocations for an acquisition, want none", n)
-	}
-	l.Lock()
-	stop = true
-	l.Unlock()
-	wg.Wait()
 }

@@ -133,3 +133,129 @@ func (m *syncMutexModel) signal() {
 	m.list.Store(0)
 	p.Unpark()
 }
+
+// TestRWMutexSimulated compares RWMutex with a model of sync.RWMutex on modelled machines.
+// Both poll if they would sleep, since the model has no operating system: this favours
+// sync.RWMutex, whose readers sleep sooner. A worker has its own slot.
+//
+//	go test -tags systematic,simulate -run RWMutexSimulated -v ./mutex
+func TestRWMutexSimulated(t *testing.T) {
+	defer func(n int, c uint32) { rwSlotCount, rwCollisions = n, c }(rwSlotCount, rwCollisions)
+	rwCollisions = 64
+	for _, at := range []struct {
+		machine string
+		workers int
+	}{{"naples-32", 8}, {"naples-32", 32}, {"icelake-2x32", 64}} {
+		m, err := simulate.Named(at.machine)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rwSlotCount = at.workers
+		for _, reads := range []int{0, 50, 90, 99, 100} {
+			perTurn := func(lock func() pollingRW) float64 {
+				w := simulate.Workload{Workers: at.workers, Wait: harness.WaitPause, Hold: 50, Think: 50, Seed: 1}
+				r, err := simulate.RunUnlocked(m, w, func(harness.Setup) harness.Local {
+					return rwMix{lock(), reads}
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				return r.PerTurn
+			}
+			ours := perTurn(func() pollingRW { return new(pollingRWMutex) })
+			theirs := perTurn(func() pollingRW { return new(syncRWModel) })
+			t.Logf("%s, %d workers, %d %% reads: %.1f ns, sync.RWMutex %.1f ns, ratio %.2f", at.machine, at.workers, reads, ours, theirs, theirs/ours)
+			if reads >= 99 && at.workers >= 32 && theirs < 2*ours {
+				t.Errorf("%s, %d workers, %d %% reads: %.2f times the rate of sync.RWMutex, want 2", at.machine, at.workers, reads, theirs/ours)
+			}
+		}
+	}
+}
+
+type pollingRW interface {
+	RLock()
+	RUnlock()
+	Lock()
+	Unlock()
+}
+
+type rwMix struct {
+	l     pollingRW
+	reads int
+}
+
+func (m rwMix) Worker(int) sync.Locker { return &rwMixed{rwMix: m} }
+
+type rwMixed struct {
+	rwMix
+	read bool
+}
+
+func (w *rwMixed) Lock() {
+	if w.read = atomics.Random(100) < w.reads; w.read {
+		w.l.RLock()
+	} else {
+		w.l.Lock()
+	}
+}
+
+func (w *rwMixed) Unlock() {
+	if w.read {
+		w.l.RUnlock()
+	} else {
+		w.l.Unlock()
+	}
+}
+
+type pollingRWMutex struct{ RWMutex }
+
+func (l *pollingRWMutex) RLock() { pollUntil(l.TryRLock) }
+
+func (l *pollingRWMutex) Lock() {
+	pollUntil(l.writers.TryLock)
+	l.shut()
+	pollUntil(func() bool { return l.inside() == 0 })
+}
+
+// A syncRWModel has the operations of sync.RWMutex on its words, with semaphores that poll.
+type syncRWModel struct {
+	w, writerSem, readerSem, readerCount, readerWait atomics.Uint32
+}
+
+const rwModelMax = 1 << 30
+
+func (l *syncRWModel) RLock() {
+	if int32(l.readerCount.Add(1)) < 0 {
+		pollUntil(func() bool { return acquired(&l.readerSem) })
+	}
+}
+
+func (l *syncRWModel) RUnlock() {
+	if int32(l.readerCount.Add(^uint32(0))) < 0 && l.readerWait.Add(^uint32(0)) == 0 {
+		l.writerSem.Add(1)
+	}
+}
+
+func (l *syncRWModel) Lock() {
+	pollUntil(l.w.TestAndSet)
+	r := l.readerCount.Add(^uint32(rwModelMax-1)) + rwModelMax
+	if r != 0 && l.readerWait.Add(r) != 0 {
+		pollUntil(func() bool { return acquired(&l.writerSem) })
+	}
+}
+
+func (l *syncRWModel) Unlock() {
+	l.readerSem.Add(l.readerCount.Add(rwModelMax))
+	l.w.Store(0)
+}
+
+func acquired(sem *atomics.Uint32) bool {
+	n := sem.Load()
+	return n != 0 && sem.CompareAndSwap(n, n-1)
+}
+
+func pollUntil(done func() bool) {
+	for !done() {
+		atomics.SpinHint(1)
+	}
+}

@@ -3,9 +3,12 @@
 package mutex
 
 import (
+	"context"
 	"fmt"
+	"strings"
 	"testing"
 
+	"locklab/atomics"
 	"locklab/internal/explore"
 )
 
@@ -58,4 +61,137 @@ func TestSystematicMutexGivesUp(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestSystematicRWMutex: workers read, write, try and give up, and no wake-up is lost.
+func TestSystematicRWMutex(t *testing.T) {
+	for _, plan := range []struct {
+		workers     string // a field per worker, a letter per acquisition: see rwUses
+		preemptions int
+	}{
+		{"R W", 5},
+		{"R WW", 5},
+		{"RR WW", 4},
+		{"R R W", 3},
+		{"R R WW", 2},
+		{"W W R", 3},
+		{"R r W", 3},
+		{"R w W", 3},
+		{"R w r", 3},
+		{"w w R", 3},
+		{"R g W", 2},
+		{"R c W", 2},
+		{"R g c", 2},
+		{"W g g", 2},
+		{"L U W", 3},
+		{"L U c", 3},
+		{"R R W W", 1},
+		{"R g W c", 1},
+		{"L U W g", 1},
+	} {
+		t.Run(plan.workers, func(t *testing.T) {
+			for _, state := range []uint32{0, rwSpread} {
+				r := explore.Explore(func() explore.Program { return rwProgram(state, plan.workers) }, explore.Limits{Preemptions: plan.preemptions})
+				t.Logf("state %d at the start: %d schedules, %d states", state, r.Schedules, r.States)
+				if r.Failure != nil {
+					t.Fatal(r.Failure)
+				}
+				if !r.Complete {
+					t.Error("not all schedules were explored")
+				}
+			}
+		})
+	}
+}
+
+func rwProgram(state uint32, workers string) explore.Program {
+	l := new(RWMutex)
+	if l.state.Store(state); state != 0 {
+		l.slots = make([]rwSlot, rwSlots())
+	}
+	passed := new(atomics.Uint32)
+	p := explore.Program{Shared: l, Final: func() error {
+		if s, n := l.state.Load()&^rwSpread, l.inside(); s != 0 || n != 0 || l.places.Load() != 0 || l.waiters.first != nil || l.writers.state.Load() != 0 {
+			return fmt.Errorf("state %#x, %d readers, %d places and writers' state %#x in the end, want 0", s, n, l.places.Load(), l.writers.state.Load())
+		}
+		return nil
+	}}
+	for _, letters := range strings.Fields(workers) {
+		p.Workers = append(p.Workers, func(w *explore.Worker) {
+			for _, letter := range letters {
+				rwUses[letter](w, l, passed)
+			}
+		})
+	}
+	return p
+}
+
+// rwUses are ways to use a lock once.
+var rwUses = map[rune]func(w *explore.Worker, l *RWMutex, passed *atomics.Uint32){
+	'R': func(w *explore.Worker, l *RWMutex, _ *atomics.Uint32) { l.RLock(); rwRead(w, l) },
+	'W': func(w *explore.Worker, l *RWMutex, _ *atomics.Uint32) { l.Lock(); rwWrite(w, l) },
+	'r': func(w *explore.Worker, l *RWMutex, _ *atomics.Uint32) {
+		if l.TryRLock() {
+			rwRead(w, l)
+		}
+	},
+	'w': func(w *explore.Worker, l *RWMutex, _ *atomics.Uint32) {
+		if l.TryLock() {
+			rwWrite(w, l)
+		}
+	},
+	// Those that give up when they would sleep.
+	'g': func(w *explore.Worker, l *RWMutex, _ *atomics.Uint32) {
+		if l.RLockContext(&endedOnWait{}) == nil {
+			rwRead(w, l)
+		}
+	},
+	'c': func(w *explore.Worker, l *RWMutex, _ *atomics.Uint32) {
+		if l.LockContext(&endedOnWait{}) == nil {
+			rwWrite(w, l)
+		}
+	},
+	// A worker that locks and another one that unlocks, on another slot.
+	'L': func(w *explore.Worker, l *RWMutex, passed *atomics.Uint32) {
+		l.RLock()
+		w.EnterShared()
+		w.Leave()
+		passed.Store(1)
+	},
+	'U': func(w *explore.Worker, l *RWMutex, passed *atomics.Uint32) {
+		for passed.Load() == 0 {
+			atomics.SpinHint(1)
+		}
+		rwRead(w, l)
+	},
+}
+
+func rwRead(w *explore.Worker, l *RWMutex) {
+	w.EnterShared()
+	w.Leave()
+	l.RUnlock()
+}
+
+func rwWrite(w *explore.Worker, l *RWMutex) {
+	w.Enter()
+	w.Leave()
+	l.Unlock()
+}
+
+// An endedOnWait is a context that ends when the acquisition waits.
+type endedOnWait struct {
+	context.Context
+	asked bool
+}
+
+var ended = func() <-chan struct{} { c := make(chan struct{}); close(c); return c }()
+
+func (*endedOnWait) Done() <-chan struct{} { return ended }
+func (*endedOnWait) Value(any) any         { return nil }
+func (c *endedOnWait) Err() error {
+	if c.asked {
+		return context.Canceled
+	}
+	c.asked = true
+	return nil
 }

@@ -2,17 +2,14 @@ package mutex_test
 
 import (
 	"fmt"
-	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 	"unsafe"
 
 	"locklab/atomics"
 	"locklab/harness"
-	"locklab/internal/machine"
 	"locklab/mutex"
 	"locklab/mutex/lab"
 )
@@ -35,8 +32,6 @@ type tryLocker interface {
 	TryLock() bool
 }
 
-var one = harness.Setup{Workers: 1}
-
 func variant(tb testing.TB, name string) *harness.Variant {
 	tb.Helper()
 	i := slices.IndexFunc(lab.Suite, func(v *harness.Variant) bool { return v.Name == name })
@@ -44,40 +39,6 @@ func variant(tb testing.TB, name string) *harness.Variant {
 		tb.Fatalf("no lock %q", name)
 	}
 	return lab.Suite[i]
-}
-
-// TestWaitersYield: on one processor, a polling waiter lets the holder run, instead of for 10
-// ms keeping the processor. The time of other programs does not count.
-func TestWaitersYield(t *testing.T) {
-	const times = 20
-	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	for _, v := range lab.Suite {
-		if v.Family != harness.Spin {
-			continue
-		}
-		for _, wait := range harness.WaitPolicies {
-			if wait == harness.WaitSpin {
-				continue // this policy does not promise it
-			}
-			l := v.Local(harness.Setup{Workers: 2, Wait: wait})
-			before := machine.ProcessUsage()
-			var wg sync.WaitGroup
-			for i := range 2 {
-				wg.Go(func() {
-					h := l.Worker(i)
-					for range times {
-						h.Lock()
-						runtime.Gosched() // to the waiter, which must yield the processor
-						h.Unlock()
-					}
-				})
-			}
-			wg.Wait()
-			if d, stuck := machine.ProcessUsage().Sub(before).CPU(), times*10*time.Millisecond; d > stuck {
-				t.Errorf("%s wait=%s: %d acquisitions took %v of processor time: the waiter keeps the processor", v.Name, wait, 2*times, d)
-			}
-		}
-	}
 }
 
 func TestOwnCacheLines(t *testing.T) {
@@ -91,18 +52,6 @@ func TestOwnCacheLines(t *testing.T) {
 		if size < 2*atomics.CacheLine {
 			t.Errorf("%s has %d bytes: no space for padding on both sides of its word", name, size)
 		}
-	}
-}
-
-func TestBrokenControls(t *testing.T) {
-	var got []string
-	for _, v := range lab.Suite {
-		if v.Status == harness.Broken {
-			got = append(got, v.Name)
-		}
-	}
-	if want := []string{"busted-tas", "busted-handoff", "busted-fifo", "busted-rw"}; !slices.Equal(got, want) {
-		t.Errorf("broken locks: got %v, want %v", got, want)
 	}
 }
 
@@ -203,62 +152,4 @@ func ExampleBRAVO() {
 	wg.Wait()
 	fmt.Println(found.Load())
 	// Output: 4000
-}
-
-func BenchmarkPair(b *testing.B) {
-	for _, v := range lab.Suite {
-		if v.Status == harness.Broken || v.Unavailable != "" {
-			continue
-		}
-		h := v.Local(one).Worker(0)
-		b.Run("lock="+v.Name+"/op=write", func(b *testing.B) {
-			for b.Loop() {
-				h.Lock()
-				//lint:ignore SA2001 only the cost of the pair matters
-				h.Unlock()
-			}
-		})
-		switch h := h.(type) {
-		case harness.RWLocker:
-			b.Run("lock="+v.Name+"/op=read", func(b *testing.B) {
-				for b.Loop() {
-					h.RLock()
-					//lint:ignore SA2001 only the cost of the pair matters
-					h.RUnlock()
-				}
-			})
-		case harness.OptimisticReader:
-			b.Run("lock="+v.Name+"/op=read", func(b *testing.B) {
-				for b.Loop() {
-					for v := h.ReadBegin(); h.ReadRetry(v); v = h.ReadBegin() {
-					}
-				}
-			})
-		}
-	}
-}
-
-func BenchmarkReaders(b *testing.B) {
-	for _, name := range []string{"sync-mutex", "sync-rwmutex", "rw-mutex", "phase-fair", "bravo", "xsync-rbmutex", "seqlock"} {
-		b.Run("lock="+name, func(b *testing.B) {
-			l := variant(b, name).Local(harness.Setup{Workers: runtime.GOMAXPROCS(0)})
-			var next atomic.Int64
-			b.RunParallel(func(pb *testing.PB) {
-				h := l.Worker(int(next.Add(1) - 1))
-				for pb.Next() {
-					switch h := h.(type) {
-					case harness.RWLocker:
-						h.RLock()
-						h.RUnlock()
-					case harness.OptimisticReader:
-						for v := h.ReadBegin(); h.ReadRetry(v); v = h.ReadBegin() {
-						}
-					default:
-						h.Lock()
-						h.Unlock()
-					}
-				}
-			})
-		})
-	}
 }

@@ -3,6 +3,7 @@ package mutex_test
 import (
 	"testing"
 
+	"locklab/harness/lockbench"
 	"locklab/harness/locktest"
 	"locklab/mutex/lab"
 )
@@ -18,3 +19,6 @@ func TestUnderQEMU(t *testing.T) {
 		"bravo": "it needs a store and a later load in order, and qemu on amd64 does not keep STLR and LDAR in order",
 	})
 }
+
+func TestMain(m *testing.M)      { lockbench.Main(m) }
+func BenchmarkLock(b *testing.B) { lockbench.Run(b, lab.Suite) }

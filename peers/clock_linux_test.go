@@ -12,9 +12,7 @@ import (
 
 // On Linux Java's System.nanoTime is Go's monotonic time: the exchange finds the difference.
 func TestClockOffset(t *testing.T) {
-	if testing.Short() {
-		t.Skip("make test-all runs it")
-	}
+	needTime(t)
 	t.Parallel()
 	needJava(t)
 	s := newJavaStage(t, locktest.Endpoint(t, harness.KindZooKeeper))

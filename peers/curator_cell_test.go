@@ -18,15 +18,9 @@ import (
 
 // TestCuratorLoop measures every lock inside the Java process, and checks its known requests.
 func TestCuratorLoop(t *testing.T) {
-	if testing.Short() {
-		t.Skip("make test-all runs it")
-	}
-	if raceEnabled {
-		t.Skip("it is about Java and the server, of which the race detector sees nothing; it runs without -race")
-	}
-	t.Parallel()
+	needTime(t)
+	needJavaAlone(t)
 	const longest = 3200 * time.Millisecond
-	needJava(t)
 	at, in := locktest.Endpoint(t, harness.KindZooKeeper), measure.Calibrate()
 	for _, c := range []struct {
 		lock             string

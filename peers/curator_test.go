@@ -114,6 +114,11 @@ func mustLock(t *testing.T, s harness.Session) harness.Lease {
 	return l
 }
 
+func takeTurn(t *testing.T, s harness.Session) {
+	t.Helper()
+	expectNoError(t, mustLock(t, s).Unlock(t.Context()))
+}
+
 func within(t *testing.T, d time.Duration, ch <-chan struct{}, what string) {
 	t.Helper()
 	select {
@@ -134,7 +139,7 @@ func (s *javaStage) works(t *testing.T, old int) {
 	w, err := c.Join(t.Context(), 0)
 	requireNoError(t, err)
 	defer w.Close()
-	expectNoError(t, mustLock(t, w).Unlock(t.Context()))
+	takeTurn(t, w)
 }
 
 func TestJava(t *testing.T) {
@@ -228,7 +233,7 @@ func javaHangsInCell(t *testing.T, s *javaStage) {
 // A session that is closed while it holds the lock does not keep it.
 func workerLeaves(t *testing.T, s *javaStage) {
 	requireNoError(t, s.workers[0].Close())
-	expectNoError(t, mustLock(t, s.workers[1]).Unlock(t.Context()))
+	takeTurn(t, s.workers[1])
 	s.close(t)
 }
 
@@ -270,9 +275,7 @@ func foreignHand(t *testing.T, s *javaStage) {
 }
 
 func TestCuratorLost(t *testing.T) {
-	if testing.Short() {
-		t.Skip("make test-all runs it")
-	}
+	needTime(t)
 	t.Parallel()
 	needJava(t)
 	server, err := backend.Start(t.Context(), harness.KindZooKeeper)
@@ -301,9 +304,7 @@ func TestCuratorLost(t *testing.T) {
 
 // TestCuratorCredentials checks a ticket of a client with a password, which no other may remove.
 func TestCuratorCredentials(t *testing.T) {
-	if testing.Short() {
-		t.Skip("make test-all runs it")
-	}
+	needTime(t)
 	t.Parallel()
 	needJava(t)
 	at := locktest.Endpoint(t, harness.KindZooKeeper)

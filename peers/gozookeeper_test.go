@@ -41,16 +41,6 @@ func TestGoZooKeeper(t *testing.T) {
 	}
 }
 
-func (s *stage) lock(t *testing.T) harness.Lease {
-	t.Helper()
-	return mustLock(t, s.session)
-}
-
-func (s *stage) unlock(t *testing.T, l harness.Lease) {
-	t.Helper()
-	requireNoError(t, l.Unlock(t.Context()))
-}
-
 func (s *stage) children(t *testing.T) []string {
 	t.Helper()
 	names, _, err := s.see.Children(s.path)
@@ -59,10 +49,10 @@ func (s *stage) children(t *testing.T) []string {
 }
 
 func requests(t *testing.T, s *stage) {
-	s.unlock(t, s.lock(t)) // makes the parents
+	takeTurn(t, s.session) // makes the parents
 	before := s.remote.(harness.Counter).Counts()
 	for range 10 {
-		s.unlock(t, s.lock(t))
+		takeTurn(t, s.session)
 	}
 	if got := s.remote.(harness.Counter).Counts().Sub(before); got != (harness.Counts{Requests: 30}) {
 		t.Errorf("10 acquisitions cost %+v, want 3 requests each", got)
@@ -70,7 +60,7 @@ func requests(t *testing.T, s *stage) {
 }
 
 func cancelEndsSession(t *testing.T, s *stage) {
-	s.unlock(t, s.lock(t))
+	takeTurn(t, s.session)
 	holder := zk.NewLock(s.see.Conn.Conn, s.path, zk.WorldACL(zk.PermAll))
 	requireNoError(t, holder.Lock())
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
@@ -82,21 +72,21 @@ func cancelEndsSession(t *testing.T, s *stage) {
 		t.Errorf("the queue is %q, want the holder alone", names)
 	}
 	requireNoError(t, holder.Unlock())
-	s.unlock(t, s.lock(t)) // in a new session
+	takeTurn(t, s.session) // in a new session
 }
 
 func nodeRemoved(t *testing.T, s *stage) {
-	l := s.lock(t)
+	l := mustLock(t, s.session)
 	for _, name := range s.children(t) {
 		requireNoError(t, s.see.Delete(s.path+"/"+name, -1))
 	}
 	expectError(t, l.Unlock(t.Context()), harness.ErrNotHeld)
 	expectError(t, l.Err(), harness.ErrLost)
-	s.unlock(t, s.lock(t))
+	takeTurn(t, s.session)
 }
 
 func lastOneOut(t *testing.T, s *stage) {
-	s.unlock(t, s.lock(t))
+	takeTurn(t, s.session)
 	requireNoError(t, s.session.Close())
 	if ok, _, err := s.see.Exists(s.path); ok || err != nil {
 		t.Errorf("after Close the lock's node exists: %t, %v", ok, err)

@@ -59,6 +59,24 @@ func TestInterop(t *testing.T) {
 	}
 }
 
+// needTime skips a test that takes too long for make test.
+func needTime(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("make test-all runs it")
+	}
+}
+
+// needJavaAlone begins a parallel test of Java and the server only.
+func needJavaAlone(t *testing.T) {
+	t.Helper()
+	if raceEnabled {
+		t.Skip("it is about Java and the server, of which the race detector sees nothing; it runs without -race")
+	}
+	t.Parallel()
+	needJava(t)
+}
+
 func needJava(t *testing.T) {
 	t.Helper()
 	if why := variant("curator-mutex").Unavailable; why != "" {

@@ -48,16 +48,13 @@ func TestRedisPeers(t *testing.T) {
 	for _, p := range redisPeers {
 		t.Run(p.name, func(t *testing.T) {
 			for name, run := range map[string]func(*redisStage){
-				"commands":         (*redisStage).commands,
-				"time to live":     (*redisStage).timeToLive,
-				"key removed":      (*redisStage).keyRemoved,
-				"patience":         (*redisStage).patience,
-				"no server":        (*redisStage).noServer,
-				"ends with ctx":    (*redisStage).connectEnds,
-				"wrong kind":       (*redisStage).wrongKind,
-				"wrong password":   (*redisStage).wrongPassword,
-				"nothing left":     (*redisStage).nothingLeft,
-				"cancelled holder": (*redisStage).cancelledHolder,
+				"commands":      (*redisStage).commands,
+				"time to live":  (*redisStage).timeToLive,
+				"key removed":   (*redisStage).keyRemoved,
+				"patience":      (*redisStage).patience,
+				"no use":        (*redisStage).refusals,
+				"ends with ctx": (*redisStage).connectEnds,
+				"nothing left":  (*redisStage).nothingLeft,
 			} {
 				t.Run(name, func(t *testing.T) {
 					leaktest.All(t)
@@ -89,17 +86,14 @@ func redisEventually(t *testing.T, what string, ok func() bool) {
 	}
 }
 
-func (s *redisStage) join() (remote harness.Remote, session harness.Session, done func()) {
+func (s *redisStage) join() (harness.Remote, harness.Session) {
 	s.Helper()
 	remote, err := variant(s.name).Remote(s.Context(), s.at, s.key)
 	requireNoError(s, err)
-	if session, err = remote.Join(s.Context(), 0); err != nil {
-		s.Fatal(err)
-	}
-	return remote, session, func() {
-		s.Helper()
-		expectNoError(s, errors.Join(session.Close(), remote.Close()))
-	}
+	session, err := remote.Join(s.Context(), 0)
+	requireNoError(s, err)
+	s.Cleanup(func() { expectNoError(s, errors.Join(session.Close(), remote.Close())) })
+	return remote, session
 }
 
 func (s *redisStage) unlock(l harness.Lease) {
@@ -111,6 +105,7 @@ func (s *redisStage) see() *redis.Client {
 	s.Helper()
 	client, _, err := wireredis.Connect(s.at)
 	requireNoError(s, err)
+	s.Cleanup(func() { client.Close() })
 	return client
 }
 
@@ -129,21 +124,19 @@ func (s *redisStage) present(see *redis.Client) int64 {
 }
 
 func (s *redisStage) commands() {
-	remote, session, done := s.join()
-	defer done()
-	s.unlock(mustLock(s.T, session)) // the server has the scripts from now on
+	remote, session := s.join()
+	takeTurn(s.T, session) // the server has the scripts from now on
 	count := remote.(harness.Counter).Counts
 	before := count()
 	for range 10 {
-		s.unlock(mustLock(s.T, session))
+		takeTurn(s.T, session)
 	}
 	if got := count().Sub(before).Requests; got < 10*s.alone || got > 10*(s.alone+s.again) {
 		s.Errorf("10 acquisitions cost %d commands, want %d each, and at most %d more", got, s.alone, s.again)
 	}
 
-	other, waiter, done := s.join()
-	defer done()
-	s.unlock(mustLock(s.T, waiter))
+	other, waiter := s.join()
+	takeTurn(s.T, waiter)
 	held := mustLock(s.T, session)
 	before = other.(harness.Counter).Counts()
 	if l, err := waiter.(harness.TrySession).TryLock(s.Context()); !errors.Is(err, harness.ErrNotAcquired) {
@@ -160,8 +153,7 @@ func (s *redisStage) commands() {
 
 func (s *redisStage) timeToLive() {
 	s.at.Lease = 300 * time.Millisecond
-	_, session, done := s.join()
-	defer done()
+	_, session := s.join()
 	l := mustLock(s.T, session)
 	if s.renews {
 		select {
@@ -190,10 +182,8 @@ func (s *redisStage) timeToLive() {
 
 func (s *redisStage) keyRemoved() {
 	s.at.Lease = time.Second
-	_, session, done := s.join()
-	defer done()
+	_, session := s.join()
 	see := s.see()
-	defer see.Close()
 	l := mustLock(s.T, session)
 	if n, err := see.Del(s.Context(), s.keys()...).Result(); n == 0 || err != nil {
 		s.Fatalf("removed %d keys: %v", n, err)
@@ -219,17 +209,15 @@ func (s *redisStage) keyRemoved() {
 	if !errors.Is(l.Err(), harness.ErrLost) {
 		s.Errorf("after Unlock Err = %v, want ErrLost", l.Err())
 	}
-	s.unlock(mustLock(s.T, session))
+	takeTurn(s.T, session)
 }
 
 // patience: a Lock without a deadline outlasts the time to live and redsync's 32 attempts.
 func (s *redisStage) patience() {
 	s.at.Lease = 100 * time.Millisecond
-	_, session, done := s.join()
-	defer done()
+	_, session := s.join()
 	see := s.see()
-	defer see.Close()
-	s.unlock(mustLock(s.T, session))
+	takeTurn(s.T, session)
 	for asked := 0; ; {
 		err := s.outwait(session, see)
 		if asked++; err == nil {
@@ -262,15 +250,22 @@ func (s *redisStage) outwait(session harness.Session, see *redis.Client) error {
 	return nil
 }
 
-func (s *redisStage) noServer() {
+// refusals: endpoints without use are refused, and no error shows the password.
+func (s *redisStage) refusals() {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	requireNoError(s, err)
-	addr := l.Addr().String()
 	l.Close()
-	s.at.Addrs = [][]string{{addr}}
-	_, err = variant(s.name).Remote(s.Context(), s.at, s.key)
-	if !errors.Is(err, harness.ErrUnavailable) {
-		s.Errorf("without a server: %v, want ErrUnavailable", err)
+	nowhere, other, stranger := s.at, s.at, s.at
+	nowhere.Addrs = [][]string{{l.Addr().String()}}
+	other.Kind = harness.KindZooKeeper
+	stranger.Username, stranger.Password = "locklab-nobody", "wrong-secret"
+	_, err = variant(s.name).Remote(s.Context(), nowhere, s.key)
+	expectError(s, err, harness.ErrUnavailable)
+	_, err = variant(s.name).Remote(s.Context(), other, s.key)
+	expectError(s, err, harness.ErrUsage)
+	_, err = variant(s.name).Remote(s.Context(), stranger, s.key)
+	if err == nil || !strings.Contains(err.Error(), "WRONGPASS") || strings.Contains(err.Error(), stranger.Password) {
+		s.Errorf("with a wrong password: %v, want WRONGPASS without the password", err)
 	}
 }
 
@@ -288,44 +283,13 @@ func (s *redisStage) connectEnds() {
 	}
 }
 
-func (s *redisStage) wrongKind() {
-	s.at.Kind = harness.KindZooKeeper
-	if _, err := variant(s.name).Remote(s.Context(), s.at, s.key); !errors.Is(err, harness.ErrUsage) {
-		s.Errorf("with an endpoint of ZooKeeper: %v, want ErrUsage", err)
-	}
-}
-
-func (s *redisStage) wrongPassword() {
-	s.at.Username, s.at.Password = "locklab-nobody", "wrong-secret"
-	_, err := variant(s.name).Remote(s.Context(), s.at, s.key)
-	if err == nil || !strings.Contains(err.Error(), "WRONGPASS") || strings.Contains(err.Error(), s.at.Password) {
-		s.Errorf("with a wrong password: %v, want WRONGPASS without the password", err)
-	}
-}
-
 func (s *redisStage) nothingLeft() {
-	_, session, done := s.join()
-	defer done()
+	_, session := s.join()
 	see := s.see()
-	defer see.Close()
 	l := mustLock(s.T, session)
 	if s.present(see) == 0 {
 		s.Error("a lock that is held has no key")
 	}
 	s.unlock(l)
 	redisEventually(s.T, "no key is left", func() bool { return s.present(see) == 0 })
-}
-
-func (s *redisStage) cancelledHolder() {
-	_, session, done := s.join()
-	defer done()
-	ctx, cancel := context.WithTimeout(s.Context(), redisPatience)
-	l, err := session.Lock(ctx)
-	cancel()
-	requireNoError(s, err)
-	time.Sleep(20 * time.Millisecond)
-	if l.Err() != nil {
-		s.Errorf("the end of the context of Lock ended the lease: %v", l.Err())
-	}
-	s.unlock(l)
 }

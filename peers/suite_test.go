@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"locklab/harness"
+	"locklab/harness/lockbench"
 	"locklab/harness/locktest"
 	"locklab/internal/layers"
 	"locklab/peers"
@@ -28,3 +29,11 @@ func suiteHere(t *testing.T) (suite []*harness.Variant) {
 }
 
 func TestSuiteComplete(t *testing.T) { layers.SuiteComplete(t, ".", peers.Suite) }
+
+// TestMain runs more tests in parallel than there are processors: most of them wait.
+func TestMain(m *testing.M) {
+	locktest.Parallel(4)
+	lockbench.Main(m)
+}
+
+func BenchmarkLock(b *testing.B) { lockbench.Run(b, peers.Suite) }

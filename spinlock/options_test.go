@@ -2,30 +2,42 @@ package spinlock_test
 
 import (
 	"fmt"
+	"maps"
 	"strings"
 	"testing"
 
 	"locklab/spinlock"
 )
 
-// constructors lists every constructor with workers and Options, and uses the last handle.
+// constructors lists every constructor with workers and Options of a lock without handles.
 var constructors = map[string]func(workers int, o spinlock.Options){
 	"NewTicket":             func(n int, o spinlock.Options) { spinlock.NewTicket(n, o) },
 	"NewProportionalTicket": func(n int, o spinlock.Options) { spinlock.NewProportionalTicket(n, o) },
 	"NewAnderson":           func(n int, o spinlock.Options) { spinlock.NewAnderson(n, o) },
 	"NewTWA":                func(n int, o spinlock.Options) { spinlock.NewTWA(n, spinlock.NewWaitingArray(1), o) },
-	"NewHapax":              func(n int, o spinlock.Options) { spinlock.NewHapax(n, spinlock.NewHapaxSpace(1), o).Worker(n - 1) },
-	"NewMCS":                func(n int, o spinlock.Options) { spinlock.NewMCS(n, o).Worker(n - 1) },
-	"NewK42":                func(n int, o spinlock.Options) { spinlock.NewK42(n, o).Worker(n - 1) },
-	"NewCLH":                func(n int, o spinlock.Options) { spinlock.NewCLH(n, o).Worker(n - 1) },
-	"NewHemlock":            func(n int, o spinlock.Options) { spinlock.NewHemlock(n, o).Worker(n - 1) },
-	"NewMalthusian":         func(n int, o spinlock.Options) { spinlock.NewMalthusian(n, o).Worker(n - 1) },
-	"NewFissile":            func(n int, o spinlock.Options) { spinlock.NewFissile(n, o).Worker(n - 1) },
-	"NewCohort":             func(n int, o spinlock.Options) { spinlock.NewCohort(n, o).Worker(n - 1) },
+}
+
+// handles lists the other constructors, and asks for the handle of worker i.
+var handles = map[string]func(workers int, o spinlock.Options, i int){
+	"NewHapax":      func(n int, o spinlock.Options, i int) { spinlock.NewHapax(n, spinlock.NewHapaxSpace(1), o).Worker(i) },
+	"NewMCS":        func(n int, o spinlock.Options, i int) { spinlock.NewMCS(n, o).Worker(i) },
+	"NewK42":        func(n int, o spinlock.Options, i int) { spinlock.NewK42(n, o).Worker(i) },
+	"NewCLH":        func(n int, o spinlock.Options, i int) { spinlock.NewCLH(n, o).Worker(i) },
+	"NewHemlock":    func(n int, o spinlock.Options, i int) { spinlock.NewHemlock(n, o).Worker(i) },
+	"NewMalthusian": func(n int, o spinlock.Options, i int) { spinlock.NewMalthusian(n, o).Worker(i) },
+	"NewFissile":    func(n int, o spinlock.Options, i int) { spinlock.NewFissile(n, o).Worker(i) },
+	"NewCohort":     func(n int, o spinlock.Options, i int) { spinlock.NewCohort(n, o).Worker(i) },
 }
 
 func TestConstructorsRefuseMistakes(t *testing.T) {
-	for name, make := range constructors {
+	all := maps.Clone(constructors)
+	for name, worker := range handles {
+		all[name] = func(n int, o spinlock.Options) { worker(n, o, n-1) }
+		for _, i := range []int{-1, 2} {
+			wantPanic(t, name, fmt.Sprintf("locklab: worker %d of a lock for 2", i), func() { worker(2, spinlock.Options{}, i) })
+		}
+	}
+	for name, make := range all {
 		for _, good := range []int{1, 3} {
 			if got := panics(func() { make(good, spinlock.Options{}) }); got != "" {
 				t.Errorf("%s for %d workers: %s", name, good, got)
@@ -38,24 +50,6 @@ func TestConstructorsRefuseMistakes(t *testing.T) {
 		wantPanic(t, name, `locklab: unknown pin "core"`, func() { make(2, spinlock.Options{Pin: "core"}) })
 	}
 	wantPanic(t, "NewCLH", "locklab: a CLH lock is for 16777214 workers at most", func() { spinlock.NewCLH(16777215, spinlock.Options{}) })
-}
-
-func TestWorkerRefusesMistakes(t *testing.T) {
-	o := spinlock.Options{Nodes: []int{0, 1}}
-	for name, worker := range map[string]func(i int){
-		"Hapax":      func(i int) { spinlock.NewHapax(2, spinlock.NewHapaxSpace(1), o).Worker(i) },
-		"MCS":        func(i int) { spinlock.NewMCS(2, o).Worker(i) },
-		"K42":        func(i int) { spinlock.NewK42(2, o).Worker(i) },
-		"CLH":        func(i int) { spinlock.NewCLH(2, o).Worker(i) },
-		"Hemlock":    func(i int) { spinlock.NewHemlock(2, o).Worker(i) },
-		"Malthusian": func(i int) { spinlock.NewMalthusian(2, o).Worker(i) },
-		"Fissile":    func(i int) { spinlock.NewFissile(2, o).Worker(i) },
-		"Cohort":     func(i int) { spinlock.NewCohort(2, o).Worker(i) },
-	} {
-		for _, i := range []int{-1, 2} {
-			wantPanic(t, name, fmt.Sprintf("locklab: worker %d of a lock for 2", i), func() { worker(i) })
-		}
-	}
 }
 
 func TestOtherMistakes(t *testing.T) {

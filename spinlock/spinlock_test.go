@@ -4,14 +4,11 @@ import (
 	"runtime"
 	"sync"
 	"testing"
-	"time"
 	"unsafe"
 
 	"locklab/atomics"
 	"locklab/harness"
-	"locklab/internal/machine"
 	"locklab/spinlock"
-	"locklab/spinlock/lab"
 )
 
 // The types that promise TryLock. Types without a constructor promise a ready zero value too.
@@ -38,27 +35,6 @@ var (
 type tryLocker interface {
 	sync.Locker
 	TryLock() bool
-}
-
-// TestWaitersYield: on one processor, a waiter lets the holder run, instead of keeping the
-// processor for 10 ms. The time of other programs does not count.
-func TestWaitersYield(t *testing.T) {
-	const times = 20
-	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	for _, v := range lab.Suite {
-		for _, wait := range harness.WaitPolicies {
-			if wait == harness.WaitSpin {
-				continue // this policy does not promise it
-			}
-			before := machine.ProcessUsage()
-			acquire(v.Local(harness.Setup{Workers: 2, Wait: wait}), 2, harness.PinNone, times, func() {
-				runtime.Gosched() // to the waiter, which must yield the processor
-			})
-			if d, stuck := machine.ProcessUsage().Sub(before).CPU(), times*10*time.Millisecond; d > stuck {
-				t.Errorf("%s wait=%s: %d acquisitions took %v of processor time: the waiter keeps the processor", v.Name, wait, 2*times, d)
-			}
-		}
-	}
 }
 
 // acquire lets each worker call visit under the lock that many times.

@@ -3,6 +3,7 @@ package spinlock_test
 import (
 	"testing"
 
+	"locklab/harness/lockbench"
 	"locklab/harness/locktest"
 	"locklab/spinlock/lab"
 )
@@ -19,3 +20,6 @@ func TestUnderQEMU(t *testing.T) {
 	const storeLoad = "it needs a store and a later load in order, and qemu on amd64 does not keep STLR and LDAR in order"
 	locktest.UnderQEMU(t, lab.Suite, map[string]string{"hapax": storeLoad, "peterson": storeLoad, "bakery": storeLoad})
 }
+
+func TestMain(m *testing.M)      { lockbench.Main(m) }
+func BenchmarkLock(b *testing.B) { lockbench.Run(b, lab.Suite) }

@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -140,8 +141,7 @@ func TestOtherModule(t *testing.T) {
 
 // TestAside: vet and compile run during tests, at low priority, and can fail the run.
 func TestAside(t *testing.T) {
-	dir := t.TempDir()
-	for name, text := range map[string]string{
+	enterModule(t, map[string]string{
 		"go.mod":         "module example.org/m\n\ngo 1.26\n",
 		"ok/a.go":        "package ok\n",
 		"vet/a.go":       "package vet\n\nimport \"fmt\"\n\nfunc Print() { fmt.Printf(\"%d\\n\", \"text\") }\n",
@@ -149,16 +149,7 @@ func TestAside(t *testing.T) {
 		"arch/b.go":      "package arch\n",
 		"test/a.go":      "package test\n",
 		"test/a_test.go": "package test\n\nvar A int = \"text\"\n",
-	} {
-		path := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	t.Chdir(dir)
+	})
 	for _, c := range []struct {
 		args string
 		says string // "" if it passes
@@ -189,5 +180,87 @@ func TestHeedSignals(t *testing.T) {
 	heedSignals()
 	if out, err := exec.Command("sh", "-c", "trap 'exit 0' HUP; kill -HUP $$; exit 1").CombinedOutput(); err != nil {
 		t.Errorf("the child ignores it: %v\n%s", err, out)
+	}
+}
+
+// enterModule writes files below a new directory, which is the working one until the test ends.
+func enterModule(t *testing.T, files map[string]string) {
+	t.Helper()
+	t.Chdir(t.TempDir())
+	for name, text := range files {
+		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestAgain: a test that passes two reruns is named; final and many failures count.
+func TestAgain(t *testing.T) {
+	enterModule(t, map[string]string{
+		"go.mod": "module example.org/m\n\ngo 1.26\n",
+		// Each test passes from the run in its name on.
+		"a/a_test.go": `package a
+
+import (
+	"fmt"
+	"os"
+	"testing"
+)
+
+func passesFrom(t *testing.T, run int) {
+	text, _ := os.ReadFile(t.Name())
+	os.WriteFile(t.Name(), append(text, 'x'), 0o600)
+	if len(text)+1 < run {
+		t.Error("too early")
+	}
+}
+
+func TestSecond(t *testing.T) {
+	t.Run("part", func(part *testing.T) {
+		if passesFrom(t, 2); t.Failed() {
+			part.Error("too early")
+		}
+	})
+}
+func TestThird(t *testing.T)    { passesFrom(t, 3) }
+func TestHolders(t *testing.T)  { passesFrom(t, 2) }
+func TestSaid(t *testing.T)     { t.Log("two holders"); passesFrom(t, 2) }
+func TestRace(t *testing.T)     { fmt.Println("WARNING: DATA RACE"); passesFrom(t, 2) }
+func TestPanic(t *testing.T)    { if _, err := os.ReadFile("p"); err != nil { os.WriteFile("p", nil, 0o600); panic("once") } }
+func TestAlways(t *testing.T)   { passesFrom(t, 1) }
+`,
+	})
+	for _, c := range []struct {
+		run      string
+		limit    int
+		failed   int
+		unsteady string
+	}{
+		{"Second|Always", 2, 0, "a TestSecond"},
+		{"Second|Always", 0, 2, ""},
+		{"Second|Third", 2, 1, "a TestSecond"},
+		{"Second|Third", 1, 3, ""},
+		{"Second|Holders", 2, 3, ""},
+		{"Said", 2, 1, ""},
+		{"Race", 2, 1, ""},
+		{"Second|Panic", 2, 3, ""},
+	} {
+		for _, left := range []string{"TestSecond", "TestThird", "TestHolders", "TestSaid", "TestRace", "TestAlways", "p"} {
+			os.Remove(filepath.Join("a", left))
+		}
+		var out strings.Builder
+		counts := &tally{out: &out, module: "example.org/m", final: regexp.MustCompile("two holders|^TestHolders$"), skipped: make(map[string][]string)}
+		ok := counts.stages([]string{"-vet=off -p 1 -skip ^TestNone$ -run Test(" + c.run + ")$ ./a"})
+		counts.again(c.limit)
+		counts.summary()
+		if got := strings.Join(counts.unsteady, ", "); !ok || counts.failed != c.failed || got != c.unsteady {
+			t.Errorf("%s, %d again: %d failed, unsteady %q; want %d, %q\n%s", c.run, c.limit, counts.failed, got, c.failed, c.unsteady, out.String())
+		}
+		if c.unsteady != "" && !strings.Contains(out.String(), "unsteady: "+c.unsteady+" failed, and passed twice") {
+			t.Errorf("the summary does not name what is unsteady:\n%s", out.String())
+		}
 	}
 }

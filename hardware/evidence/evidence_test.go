@@ -2,8 +2,11 @@ package evidence
 
 import (
 	"bytes"
+	"debug/elf"
 	"encoding/binary"
 	"errors"
+	"os/exec"
+	"path/filepath"
 	"regexp"
 	"runtime"
 	"slices"
@@ -11,6 +14,7 @@ import (
 	"testing"
 
 	"locklab/atomics"
+	"locklab/internal/qemu"
 )
 
 type fact struct {
@@ -221,4 +225,102 @@ func FuzzLines(f *testing.F) {
 			t.Errorf("decoded %x of %x", all, code)
 		}
 	})
+}
+
+func TestLSE(t *testing.T) {
+	for _, c := range []struct {
+		word uint32
+		want string
+	}{
+		{0x88e0fc41, "CASALW R0, (R2), R1"},
+		{0x88e3fc02, "CASALW R3, (R0), R2"},
+		{0xc8e3fc02, "CASALD R3, (R0), R2"},
+		{0xc8fbfc02, "CASALD R27, (R0), R2"},
+		{0x88a07c41, "CASW R0, (R2), R1"},
+		{0x88e07c41, "CASAW R0, (R2), R1"},
+		{0x88a0fc41, "CASLW R0, (R2), R1"},
+		{0x08e0fc41, "CASALB R0, (R2), R1"},
+		{0x48e0fc41, "CASALH R0, (R2), R1"},
+		{0xb8e28003, "SWPALW R2, (R0), R3"},
+		{0xf8e28003, "SWPALD R2, (R0), R3"},
+		{0xf8a28003, "SWPAD R2, (R0), R3"},
+		{0xf8628003, "SWPLD R2, (R0), R3"},
+		{0xb8e20003, "LDADDALW R2, (R0), R3"},
+		{0xf8e20003, "LDADDALD R2, (R0), R3"},
+		{0xf8221003, "LDCLRD R2, (R0), R3"},
+		{0xf8e22003, "LDEORALD R2, (R0), R3"},
+		{0xf8e23003, "LDORALD R2, (R0), R3"},
+		{0xf83f03ff, "LDADDD ZR, (RSP), ZR"},
+
+		{0x885ffc03, ""}, // LDAXRW (R0), R3
+		{0x8804fc02, ""}, // STLXRW R2, (R0), R4
+		{0x889ffc02, ""}, // STLRW R2, (R0)
+		{0x48207c82, ""}, // CASPD: a pair
+		{0xf8e24003, ""}, // LDSMAXALD: a maximum; unused by the locks here
+		{0xd65f03c0, ""}, // RET
+		{0, ""},
+	} {
+		if got := lse(c.word); got != c.want {
+			t.Errorf("%#08x is %q, want %q", c.word, got, c.want)
+		}
+	}
+}
+
+// TestStripped runs these tests in a binary without a symbol table, here and, emulated, for
+// every other architecture.
+func TestStripped(t *testing.T) {
+	if testing.Short() {
+		t.Skip("make test-all runs it")
+	}
+	if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" {
+		t.Skipf("needs a linux/amd64 host, this is %s/%s", runtime.GOOS, runtime.GOARCH)
+	}
+	for _, on := range []struct{ arch, qemu string }{
+		{"amd64", ""},
+		{"arm64", "aarch64"},
+		{"riscv64", "riscv64"},
+		{"ppc64le", "ppc64le"},
+		{"s390x", "s390x"},
+		{"loong64", "loongarch64"},
+	} {
+		t.Run(on.arch, func(t *testing.T) {
+			args := []string{strippedBinary(t, on.arch), "-test.v", "-test.run=^(TestFacts|TestPrimitives|TestUndecoded|FuzzLines)$"}
+			if on.qemu != "" {
+				args = slices.Insert(args, 0, qemu.Find(t, on.qemu))
+			}
+			out, err := exec.CommandContext(t.Context(), args[0], args[1:]...).CombinedOutput()
+			if err != nil {
+				t.Fatalf("%v\n%s", err, out)
+			}
+			want := []string{"--- PASS: TestPrimitives", "--- PASS: TestUndecoded", "--- PASS: FuzzLines", "\nPASS\n"}
+			for _, f := range facts[on.arch] {
+				want = append(want, "--- PASS: TestFacts/"+f.name+"/"+f.operation+" ")
+			}
+			for _, w := range want {
+				if !strings.Contains(string(out), w) {
+					t.Errorf("no %q in the output:\n%s", w, out)
+				}
+			}
+		})
+	}
+}
+
+func strippedBinary(t *testing.T, arch string) string {
+	t.Helper()
+	binary := filepath.Join(t.TempDir(), "evidence.test")
+	cmd := exec.CommandContext(t.Context(), "go", "test", "-c", "-vet=off", "-ldflags=-s -w", "-o", binary, ".")
+	// Flags of this run are not for the inner command; make test compiles without paths.
+	cmd.Env = append(cmd.Environ(), "GOFLAGS=-trimpath", "CGO_ENABLED=0", "GOOS=linux", "GOARCH="+arch)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	file, err := elf.Open(binary)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	if symbols, err := file.Symbols(); !errors.Is(err, elf.ErrNoSymbols) {
+		t.Errorf("the binary has %d symbols, error %v", len(symbols), err)
+	}
+	return binary
 }

@@ -1,7 +1,9 @@
 package chaos
 
 import (
+	"context"
 	"fmt"
+	"math/rand/v2"
 	"sync"
 	"time"
 
@@ -56,4 +58,90 @@ func (w *worker) watch(h *holding, ran int64) {
 func (w *worker) tell(h *holding) {
 	h.over = true
 	w.event(oracle.Event{At: now(), Kind: oracle.Told, Token: h.lease.Token(), Shared: h.shared, Text: fmt.Sprint(h.lease.Err())})
+}
+
+// nest makes h the worker's current hold, inside its earlier ones: of a reentrant lock,
+// or of a lock that was lost and not released.
+func (w *worker) nest(h *holding) {
+	if w.held != nil {
+		w.outer = append(w.outer, w.held)
+	}
+	w.held = h
+}
+
+func (w *worker) leave() {
+	w.held = nil
+	if n := len(w.outer); n > 0 {
+		w.held, w.outer = w.outer[n-1], w.outer[:n-1]
+	}
+}
+
+func (w *worker) swap() {
+	if len(w.outer) > 0 {
+		w.held, w.outer[0] = w.outer[0], w.held
+	}
+}
+
+// join makes w a worker of an existing client: of the same lock or, if the client can
+// have several, of another.
+func (w *worker) join(o *opening) error {
+	with := w.p.worker(o.With)
+	w.remote, w.key = with.remote, o.Key
+	if o.Key == with.key || with.remote == nil {
+		return nil
+	}
+	n, ok := with.remote.(harness.Namer)
+	if !ok {
+		return fmt.Errorf("%w: a client of %s has one lock", harness.ErrUsage, o.Lock)
+	}
+	w.remote = n.Named(o.Key)
+	return nil
+}
+
+func (w *worker) loop(l *Loop) {
+	rng := rand.New(rand.NewPCG(l.Seed, uint64(w.id)))
+	span := func(d time.Duration) time.Duration {
+		if l.Random && d > 0 {
+			return time.Duration(rng.Int64N(int64(2 * d)))
+		}
+		return d
+	}
+	for w.ctx.Err() == nil {
+		h, err := w.lock(false, false, 0)
+		if err != nil {
+			sleep(w.ctx, 10*time.Millisecond)
+			continue
+		}
+		w.section(h, l, span(l.Hold))
+		w.unlock()
+		sleep(w.ctx, span(l.Think))
+	}
+}
+
+func (w *worker) section(h *holding, l *Loop, hold time.Duration) {
+	if !l.Quiet {
+		w.p.write(w, h.lease.Token(), h.shared)
+	}
+	timer := time.NewTimer(hold)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-h.lease.Done():
+	case <-w.ctx.Done():
+	}
+	if !l.Quiet && h.lease.Err() == nil {
+		w.p.write(w, h.lease.Token(), h.shared)
+	}
+}
+
+func sleep(ctx context.Context, d time.Duration) {
+	if d <= 0 {
+		return
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
 }

@@ -138,3 +138,93 @@ func (b *batch) rules(v *harness.Variant, end int64) oracle.Rules {
 	r.End, r.Arrival, r.Down = end, b.scenario.Arrival, b.scenario.Down
 	return r
 }
+
+// The bounds of histories. An event takes some 100 bytes of memory, and as many to judge it.
+const (
+	// mostEvents is the number of events kept of a try, for all locks: a worker that locks as
+	// fast as it can makes ten thousand a second.
+	mostEvents = 1 << 21
+
+	mostOfOne = 1 << 20 // the limit for one lock
+)
+
+// A record is the growing history of a lock, with answers to frequent questions of scenarios.
+type record struct {
+	most   int // limit of events; the rest is dropped
+	events oracle.History
+	cut    bool // there were more than most
+
+	grants int
+	last   int64         // time of the latest grant
+	latest map[int]int64 // time of each worker's latest grant
+	holds  map[int]bool  // workers that were granted the lock and have neither released it nor been notified of its loss
+}
+
+func newRecord(most int) record {
+	return record{most: most, latest: make(map[int]int64), holds: make(map[int]bool)}
+}
+
+func (r *record) add(e oracle.Event) {
+	switch e.Kind {
+	case oracle.Granted:
+		r.grants++
+		r.last, r.latest[e.Worker] = max(r.last, e.At), max(r.latest[e.Worker], e.At)
+		r.holds[e.Worker] = true
+	case oracle.Told, oracle.Releasing, oracle.Killed:
+		delete(r.holds, e.Worker)
+	}
+	if r.cut = len(r.events) >= r.most; !r.cut {
+		r.events = append(r.events, e)
+	}
+}
+
+// until returns the events up to end, by time.
+func (r *record) until(end int64) oracle.History {
+	r.events.Sort()
+	for i := range r.events {
+		if r.events[i].At > end {
+			return r.events[:i]
+		}
+	}
+	return r.events
+}
+
+type excuse struct {
+	oracle.Excuse // zero if a holder did not run
+	why           string
+}
+
+const delayedFigure = "not run by the machine, in a try that does not count"
+
+// excuse returns the machine's effect on a try of s, nil if it does not matter. It adds
+// the anomalies shown by the scenario that the machine does not explain.
+func (s *Subject) excuse(j *oracle.Judgement, delays *oracle.Delays) *excuse {
+	var x *excuse
+	for _, h := range s.timed {
+		if e, ok := delays.Excuse(h.anomaly, h.from, h.to, h.spare); ok {
+			x = &excuse{e, fmt.Sprintf("%s, and %s", h.text, notRun(e))}
+			continue
+		}
+		s.show(h.anomaly, h.text)
+	}
+	if len(j.Excused) > 0 {
+		e := j.Excused[len(j.Excused)-1]
+		x = &excuse{e, fmt.Sprintf("%s: a wait of %v from %v on, of which %s", e.Anomaly, e.Waited.Round(time.Millisecond),
+			time.Duration(e.From-j.Start).Round(time.Millisecond), notRun(e))}
+	}
+	if len(j.Starved) > 0 && len(j.Overlaps) == 0 {
+		x = &excuse{why: "the machine kept the process of a holder from running until the next one had entered"}
+	}
+	return x
+}
+
+func notRun(e oracle.Excuse) string {
+	return fmt.Sprintf("the machine did not run %s for %v", e.Process, e.Delayed.Round(time.Millisecond))
+}
+
+// hurt reports whether a try of s shows an unexpected anomaly that no delay excuses.
+func (s *Subject) hurt(j *oracle.Judgement, expected result.Expectation) bool {
+	return slices.ContainsFunc(slices.Concat(j.Anomalies(), slices.Collect(maps.Keys(s.anomalies))), func(h oracle.Anomaly) bool {
+		return !slices.Contains(expected.Anomalies, h)
+	})
+}

@@ -197,3 +197,179 @@ func allGet(ctx context.Context, ws []*Worker) bool {
 	releaseAll(ctx, ws[:got])
 	return free
 }
+
+var waiterScenarios = table(Scenario{
+	Family: "waiter", Deadline: 40 * time.Second,
+}, []Scenario{
+	{Name: "wakeup-lost", Takes: 13, Tries: 200, Prompt: 2 * TTL, // the lease is four times as long
+		Question: "Does a waiter get a free lock soon when the message that it is free was lost?",
+		Fault:    "the connections of the only waiter break, it cannot connect for 50 ms, and the holder releases meanwhile",
+		Source:   "Redisson issues 3891, 4216, 5046, 5219: missed unlock messages; Redis documentation, Pub/Sub: at most once",
+		Locks:    redisKinds + "|redis-rw-redisson",
+		Expect: []Expectation{
+			{"redis-redisson12", []oracle.Anomaly{oracle.Stall, oracle.Stuck}, "a message that was lost is not asked for: the waiter sleeps until the time that it was told, or for ever (B21)"},
+			{"redis-(fair|rw)-redisson", []oracle.Anomaly{oracle.Stall, oracle.Stuck}, "a waiter asks again when the lease that it was told of is over"},
+			{"redis-token|rueidislock.*|bsm-redislock-.*", []oracle.Anomaly{oracle.Stall, oracle.Stuck, oracle.TwoHolders}, "the attempt fails with its connection, or what it was given is gone"},
+			{".*", nil, "a subscription or a pop that breaks makes its waiter ask again"},
+		},
+		Aims: []Aim{{redisRecommended, result.FaultAim{Figure: "lost wake-ups", Quantile: 1, Limit: 0, Text: "none"}}},
+		Try: perLock(2, func(ctx context.Context, t *Try, s *Subject, hosts []*Host) {
+			at := must(t.At(ctx, s.Variant))
+			at.Lease = 4 * TTL // the cost of a lost wake-up
+			holders := hosts[0].openEach(ctx, s, at)
+			through, proxies := t.Through(at)
+			w := hosts[1].Open(ctx, s, through)
+			check(warm(ctx, append(holders, w)...))
+			lost := 0
+			for range 3 {
+				if t.loseWakeup(ctx, s, holders, w, proxies) > 2*TTL {
+					lost++
+				}
+			}
+			s.Figure("lost wake-ups", "", float64(lost))
+		}),
+	},
+	{Name: "waiter-crash", Takes: 8, Tries: 100, Prompt: TTL / 2,
+		Question: "Does the queue go on, in order, when a waiter in its middle has died?",
+		Fault:    "the process of the second of three waiters is killed (SIGKILL), and the holder releases",
+		Source:   "the history of the well: any member may leave the queue; Redisson issues 1104, 2278, 3730",
+		Tests:    []result.Guarantee{result.Ordered, result.Recovery}, Locks: queueLocks,
+		Expect: queueExpect,
+		Aims:   []Aim{{redisRecommended, result.FaultAim{Figure: "window", Quantile: 1, Limit: float64(TTL + TTL/10), Text: "lease + 10 %"}}},
+		Try: func(ctx context.Context, t *Try) {
+			hosts := t.Hosts(4)
+			of := gather(t, func(s *Subject) *line { return t.line(ctx, hosts, s) })
+			hosts[2].Kill()
+			t.Each(func(s *Subject) {
+				releaseAll(ctx, of[s].holders)
+				of[s].served(ctx, outlived(s.Variant)+2*TTL)
+			})
+		},
+	},
+	{Name: "many-waiters", Takes: 14, Alone: true, Tries: 3, Deadline: 90 * time.Second, Prompt: 5 * time.Second,
+		Question: "Are a thousand waiters served, all of them and in order?",
+		Fault:    "a thousand workers of four clients, in four processes, wait for a lock that is held, and then it is released",
+		Source:   "row 23 of the usual list of failures of locks: herds, and orders that hold for few",
+		Tests:    []result.Guarantee{result.Ordered}, Locks: "redis-(queue|rw|semaphore|multi|cohort|reentrant|fair-redisson|poll-100ms)|zk-(handoff|curator|herd|rw|semaphore|cohort)|go-zookeeper-lock",
+		Expect: []Expectation{
+			{"go-zookeeper-lock", []oracle.Anomaly{oracle.Stall, oracle.Stuck, oracle.Overtaken}, "each worker lists the whole queue, and a request for a place in it waits behind all the lists of its client"},
+			{".*", []oracle.Anomaly{oracle.Stall, oracle.Stuck}, "so many take their time on a busy machine"},
+		},
+		Aims: []Aim{{redisRecommended + "|zk-(handoff|rw|semaphore|cohort)", result.FaultAim{Figure: "served", Quantile: 0, Least: true, Limit: manyWaiters, Text: "all"}}},
+		Try:  perLock(4, many),
+	},
+})
+
+// loseWakeup makes the holders release while the waiter is unreachable. It returns the
+// time from the end of that until the waiter has the lock.
+func (t *Try) loseWakeup(ctx context.Context, s *Subject, holders []*Worker, w *Worker, wire wire) time.Duration {
+	for _, h := range holders {
+		if h.Acquire(ctx, 5*TTL) != nil {
+			return 0 // the history has the reason
+		}
+	}
+	waits := w.Begin(ctx, 5*TTL)
+	t.Sleep(ctx, TTL/10)
+	s.Fault("connections of the waiter broken")
+	wire.each(func(p *faultproxy.Proxy) { p.Refuse(true); p.Reset() })
+	releaseAll(ctx, holders)
+	t.Sleep(ctx, 50*time.Millisecond)
+	wire.each(func(p *faultproxy.Proxy) { p.Refuse(false) })
+	s.Over("connections of the waiter broken")
+	began := time.Now()
+	if <-waits == nil {
+		w.Release(ctx)
+	}
+	return time.Since(began)
+}
+
+const queueLocks = redisKinds + "|zk-(handoff|fair|curator|herd|rw|multi|cohort|persistent)|go-zookeeper-lock"
+
+var queueExpect = []Expectation{
+	{"redis-token", []oracle.Anomaly{oracle.Stall, oracle.Stuck, oracle.Overtaken}, "it has no lease, and a waiter joins the end of the line again every second"},
+	{"zk-persistent|redis-redisson12", []oracle.Anomaly{oracle.Stall, oracle.Stuck}, "nothing ends what a dead client leaves: no session, or a key without an end"},
+	{"redis-fair-redisson", []oracle.Anomaly{oracle.Stall, oracle.Stuck}, "a dead waiter keeps its place for five minutes"},
+	{"redis-.*|redsync.*|bsm-.*|rueidislock.*", []oracle.Anomaly{oracle.Stall}, "a lease, or the grant to a dead waiter, has to run out"},
+	{".*", []oracle.Anomaly{oracle.Stall}, "the ticket of the dead waiter goes with its session"},
+}
+
+type line struct {
+	holders, waiters []*Worker
+	granted          []<-chan error
+}
+
+// line makes clients of the first process hold a lock, and one of each other process wait
+// for it in order.
+func (t *Try) line(ctx context.Context, hosts []*Host, s *Subject) *line {
+	l := &line{holders: t.holders(ctx, hosts[0], s)}
+	for _, h := range hosts[1:] {
+		l.waiters = append(l.waiters, t.plain(ctx, h, s))
+	}
+	acquireAll(ctx, l.holders)
+	for _, w := range l.waiters {
+		l.granted = append(l.granted, w.Begin(ctx, 0))
+		t.Sleep(ctx, oracle.DefaultArrival+50*time.Millisecond)
+	}
+	return l
+}
+
+func (l *line) served(ctx context.Context, most time.Duration) {
+	done := make(chan bool, len(l.waiters))
+	for i, w := range l.waiters {
+		w.pass(ctx, l.granted[i], done)
+	}
+	count(ctx, most, done, len(l.waiters))
+}
+
+// pass releases the lock when it is granted to w, and sends to done whether it was.
+func (w *Worker) pass(ctx context.Context, granted <-chan error, done chan<- bool) {
+	w.Host.t.work.Go(func() {
+		err := <-granted
+		if err == nil {
+			w.Release(ctx)
+		}
+		done <- err == nil
+	})
+}
+
+// count receives n values, for at most the given time, and returns the number of true ones.
+func count(ctx context.Context, most time.Duration, done <-chan bool, n int) (got int) {
+	ctx, cancel := context.WithTimeout(ctx, most)
+	defer cancel()
+	for range n {
+		select {
+		case ok := <-done:
+			if ok {
+				got++
+			}
+		case <-ctx.Done():
+			return got
+		}
+	}
+	return got
+}
+
+const manyWaiters = 1000
+
+func many(ctx context.Context, t *Try, s *Subject, hosts []*Host) {
+	holders := t.holders(ctx, hosts[0], s)
+	acquireAll(ctx, holders)
+	served := make(chan bool, manyWaiters)
+	for _, h := range hosts {
+		workers := t.plain(ctx, h, s).group(ctx, manyWaiters/len(hosts))
+		for _, w := range workers { // at once: the order within a group is unknown
+			w.pass(ctx, w.Begin(ctx, 0), served)
+		}
+		t.Sleep(ctx, 3*oracle.DefaultArrival)
+	}
+	t.Sleep(ctx, TTL/2)
+	s.Fault("the holder releases to many waiters")
+	releaseAll(ctx, holders)
+	began := now()
+	got := count(ctx, t.scenario.Deadline, served, manyWaiters)
+	s.Figure("drained", "ms", float64(now()-began)/1e6)
+	s.Figure("served", "", float64(got))
+	if got < manyWaiters {
+		s.ShowTimed(oracle.Stuck, began, now(), time.Duration(now()-began)/2, "%d of %d were served", got, manyWaiters)
+	}
+}

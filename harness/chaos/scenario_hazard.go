@@ -5,12 +5,14 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/go-zookeeper/zk"
 
 	"locklab/harness"
 	"locklab/harness/oracle"
+	"locklab/harness/result"
 	"locklab/internal/faultproxy"
 )
 
@@ -195,4 +197,162 @@ func (s *Subject) grants() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.history.grants
+}
+
+var hazardClientScenarios = table(Scenario{
+	Family: "shared ZooKeeper client", Deadline: 90 * time.Second, Prompt: hazardPrompt, Tries: 100, Locks: zooLocks,
+}, []Scenario{
+	{Name: "two-of-a-client", Takes: 7,
+		Question: "Do two goroutines of one client exclude each other, and does each get its turn?",
+		Fault:    "none: behind a holder wait two goroutines of one client and then another client, and the holder releases the lock",
+		Source:   "hazard B7: Apache zookeeper-recipes-lock, WriteLock.java, which takes the ticket of its session for its own; hazard B9: source article 004",
+		Tests:    []result.Guarantee{result.Ordered},
+		Expect: []Expectation{
+			{"zk-writelock-historical", []oracle.Anomaly{oracle.Stall, oracle.Stuck, oracle.Overtaken}, "the second goroutine takes the ticket of the first for its own and has none when that has gone"},
+			{"zk-boolean-mutex-historical", []oracle.Anomaly{oracle.TwoHolders, oracle.Stall, oracle.Stuck}, "the owner is the object, not the goroutine: both walk in, and the first to unlock frees the lock"},
+			{".*", nil, "goroutines of a client are waiters like others"},
+		},
+		Try: queues(func(ctx context.Context, q *queue) {
+			q.hold(ctx)
+			first := q.open(ctx)
+			second := first.Join(ctx)
+			other := q.open(ctx)
+			workers := []*Worker{first, second, other}
+			var begun []<-chan error
+			for _, w := range workers {
+				begun = append(begun, w.Begin(ctx, 0))
+				q.t.Sleep(ctx, hazardDelay) // it is surely in line
+			}
+			q.release(ctx)
+			if q.allPass(ctx, workers, begun) {
+				releaseAll(ctx, q.holders[1:])
+				q.left(ctx)
+			}
+		}),
+	},
+	{Name: "cost-of-waiting", Takes: 8,
+		Question: "What does a waiter send while nothing happens?",
+		Fault:    "none: a client waits for two seconds for a lock that another holds",
+		Source:   "hazard B8: source article 004, otter DistributedLock, whose 60,000 ms are microseconds; source article 000 on polling",
+		Expect: []Expectation{
+			{"zk-(boolean-mutex|two-level)-historical", []oracle.Anomaly{oracle.Storm}, "it asks everything again every 60 ms, each time deeper in its stack and with one more watch"},
+			{"zk-poll", []oracle.Anomaly{oracle.Storm}, "it lists the queue every 5 ms"},
+			{".*", nil, "it waits for the event of a watch"},
+		},
+		Aims: []Aim{{zooRecommended, result.FaultAim{Figure: "requests while it waits", Quantile: 1, Limit: 3, Text: "what keeps the session's lease alive"}}},
+		Try: queues(func(ctx context.Context, q *queue) {
+			q.hold(ctx)
+			w, requests := q.counted(ctx)
+			done := q.waits(ctx, w)
+			q.t.Sleep(ctx, 2*hazardDelay) // it watches
+			before, began := requests(), time.Now()
+			q.t.Sleep(ctx, 2*time.Second)
+			rate := float64(requests()-before) / time.Since(began).Seconds()
+			q.s.Figure("requests while it waits", "/s", rate)
+			if rate > mostWhileWaiting {
+				q.s.Show(oracle.Storm, "%.0f requests a second while nothing happens", rate)
+			}
+			q.release(ctx)
+			q.passes(ctx, w, done)
+		}),
+	},
+	{Name: "eight-of-a-client", Takes: 17, Tries: 30, Prompt: hazardPatience, // requests are under test, not time
+		Question: "What does a release cost if eight goroutines of one client wait?",
+		Fault:    "none: eight goroutines of one client lock and unlock as fast as they can for two seconds",
+		Source:   "CURATOR-716, many threads on one InterProcessMutex; source article 001, the herd effect",
+		Locks:    "zk-(handoff|fair|curator|herd|cohort|two-level|boolean-mutex)|curator-(mutex|mutex-shared)",
+		Expect: []Expectation{
+			{"curator-mutex-shared", []oracle.Anomaly{oracle.Storm}, "every event wakes all threads that wait at the object, and each lists the queue again"},
+			{"zk-herd", []oracle.Anomaly{oracle.Storm}, "every waiter watches the list, and lists again at each arrival and each departure"},
+			{".*", nil, "a release wakes one waiter"},
+		},
+		Aims: []Aim{
+			{"zk-handoff", result.FaultAim{Figure: "requests per acquisition", Quantile: 1, Limit: 6, Text: "six requests"}},
+			{"zk-cohort", result.FaultAim{Figure: "requests per acquisition", Quantile: 1, Limit: 2, Text: "two requests"}},
+		},
+		Try: queues(func(ctx context.Context, q *queue) {
+			first, requests := q.counted(ctx)
+			for _, w := range first.group(ctx, 8) {
+				w.Loop(ctx, Loop{Quiet: true, Think: 5 * time.Millisecond})
+			}
+			q.t.Sleep(ctx, 500*time.Millisecond) // all of them wait
+			before, sent := q.s.grants(), requests()
+			q.t.Sleep(ctx, 1500*time.Millisecond)
+			grants := q.s.grants() - before
+			if grants == 0 {
+				return // that is a stall
+			}
+			each := float64(requests()-sent) / float64(grants)
+			q.s.Figure("requests per acquisition", "", each)
+			if each > mostPerAcquisition {
+				q.s.Show(oracle.Storm, "more than %d requests for an acquisition and its release", mostPerAcquisition)
+			}
+		}),
+	},
+	{Name: "lock-after-expiry", Takes: 27, Prompt: 2 * SessionTimeout,
+		Question: "Does a client whose session has expired take itself for the owner?",
+		Fault:    "the holder is cut off until its session has expired and the next client holds the lock; connected again, it locks",
+		Source:   "hazard B10: source article 004, whose isOwner remembers; source article 004 on sessions that time out; CURATOR-206",
+		Expect: []Expectation{
+			{"zk-persistent", []oracle.Anomaly{oracle.Stall, oracle.Stuck}, "its ticket outlives the session, and blocks all"},
+			{hazardRelics, []oracle.Anomaly{oracle.TwoHolders, oracle.StaleWrite, oracle.Stall, oracle.Stuck}, "the holder gets no notice that its session has expired; a lock that remembers its ticket enters by it"},
+			{"go-zookeeper-lock", []oracle.Anomaly{oracle.TwoHolders, oracle.StaleWrite}, "it hears that its session has expired when it is connected again"},
+			{"curator-.*", []oracle.Anomaly{oracle.TwoHolders, oracle.StaleWrite}, "Curator counts the session from when it loses the connection, and the server from what it heard last: LOST may come late"},
+			{".*", nil, "its lease is over before the session is, and what it locks is a new ticket"},
+		},
+		Try: func(ctx context.Context, t *Try) {
+			of := t.queuesAt(func(v *harness.Variant) harness.Endpoint { return must(t.At(ctx, v)) })
+			t.Each(func(s *Subject) { of(s).expire(ctx) })
+		},
+	},
+})
+
+// counted opens a client, and returns the number of its requests so far.
+func (q *queue) counted(ctx context.Context) (*Worker, func() int64) {
+	var n atomic.Int64
+	w, _ := q.through(ctx, func(m faultproxy.Sighting) {
+		if m.Dir == faultproxy.Request && m.Op != "ping" && m.Op != "connect" {
+			n.Add(1)
+		}
+	})
+	return w, n.Load
+}
+
+// mostWhileWaiting is the limit of requests per second of a waiter that does not storm;
+// keeping a session's lease alive takes two.
+const mostWhileWaiting = 8
+
+// mostPerAcquisition is the limit of requests for an acquisition and its release among
+// eight contenders: the queues need at most five.
+const mostPerAcquisition = 7
+
+// expire makes a holder lock again after its session has ended, while the next client has
+// the lock.
+func (q *queue) expire(ctx context.Context) {
+	q.hold(ctx)
+	q.release(ctx)
+	w, p := q.through(ctx, nil)
+	next := q.open(ctx)
+	check(w.Acquire(ctx, 0))
+	done := q.waits(ctx, next)
+	q.s.Fault("the holder is cut off")
+	p.Refuse(true)
+	p.Partition(true)
+	err, came := q.ends(ctx, done, 2*SessionTimeout+q.wait())
+	connects := p.Seen("connect")
+	p.Refuse(false)
+	p.Partition(false)
+	if !came || err != nil {
+		return
+	}
+	q.back(ctx, p, connects)
+	again := w.Begin(ctx, 0) // while the next one holds the lock
+	err, came = q.ends(ctx, again, time.Second)
+	next.Release(ctx)
+	if came && err != nil {
+		_, err = q.insists(ctx, w)
+		q.s.Note("Lock after the session expired: %v", err)
+	} else if !came {
+		q.passes(ctx, w, again)
+	}
 }

@@ -3,12 +3,18 @@ package chaos
 import (
 	"context"
 	"fmt"
+	"io"
+	"log"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/go-zookeeper/zk"
+	"github.com/redis/go-redis/v9"
+
 	"locklab/harness"
 	"locklab/internal/backend"
+	"locklab/internal/faultproxy"
 )
 
 // A Stage is the servers of a scenario. Servers that a failure leaves intact serve all of
@@ -96,4 +102,86 @@ func (s *Stage) close() {
 		wg.Go(func() { server.Stop() })
 	}
 	wg.Wait()
+}
+
+// limit returns a context that ends after deadline. Time does not count while servers start
+// or clients connect, because a busy machine delays that.
+func (t *Try) limit(ctx context.Context, deadline time.Duration) (context.Context, func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	go func() {
+		const step = 20 * time.Millisecond
+		for left := deadline; left > 0; sleep(ctx, step) {
+			if ctx.Err() != nil {
+				return
+			}
+			if t.Stage.starting.Load() == 0 {
+				left -= step
+			}
+		}
+		cancel(fmt.Errorf("chaos: %w after %v", context.DeadlineExceeded, deadline))
+	}()
+	return ctx, func() { cancel(nil) }
+}
+
+// Own starts servers for this try only, which it may break. They stop when it ends.
+func (t *Try) Own(ctx context.Context, start func(context.Context) (*backend.Server, error)) (*backend.Server, error) {
+	server, err := t.Stage.start(ctx, start)
+	if err != nil {
+		return nil, err
+	}
+	t.Defer(func() { server.Stop() })
+	t.mu.Lock()
+	t.own = append(t.own, server)
+	t.mu.Unlock()
+	return server, nil
+}
+
+// Redis returns a client for a scenario's commands to a server. It is closed when the try ends.
+func (t *Try) Redis(addr string) *redis.Client {
+	c := redis.NewClient(&redis.Options{Addr: addr, MaxRetries: -1, Protocol: 2, DisableIdentity: true})
+	t.Defer(func() { c.Close() })
+	return c
+}
+
+// ZooKeeper returns a session for a scenario's changes to tickets, closed when the try ends.
+func (t *Try) ZooKeeper(addrs []string) *zk.Conn {
+	c, events, err := zk.Connect(addrs, 10*time.Second, zk.WithLogger(log.New(io.Discard, "", 0)))
+	if err != nil {
+		check(fmt.Errorf("chaos: %w", err))
+	}
+	go func() {
+		for range events {
+		}
+	}()
+	t.Defer(c.Close)
+	return c
+}
+
+// Through returns at with a proxy in front of each server, and the proxies in that order.
+func (t *Try) Through(at harness.Endpoint) (harness.Endpoint, wire) {
+	framing := faultproxy.Redis
+	if at.Kind == harness.KindZooKeeper {
+		framing = faultproxy.ZooKeeper
+	}
+	var proxies wire
+	addrs := make([][]string, len(at.Addrs))
+	for i, list := range at.Addrs {
+		for _, addr := range list {
+			p := t.proxy(addr, framing, nil)
+			proxies = append(proxies, p)
+			addrs[i] = append(addrs[i], p.Addr())
+		}
+	}
+	at.Addrs = addrs
+	return at, proxies
+}
+
+// proxy starts a proxy that ends with the try. see, which may be nil, observes messages.
+func (t *Try) proxy(to string, framing func() faultproxy.Framing, see func(faultproxy.Sighting)) *faultproxy.Proxy {
+	p, err := faultproxy.New(to, framing, faultproxy.Options{Observe: see})
+	if err != nil {
+		check(fmt.Errorf("chaos: %w", err))
+	}
+	t.Defer(func() { p.Close() })
+	return p
 }

@@ -40,8 +40,6 @@ var brokenLocks = []breakage{
 	{name: "double-grant", rule: "exclusion", chance: true, local: newTicket(ticketFaults{doubleEvery: 1000})},
 	{name: "uniprocessor", rule: "preemption", chance: true, local: shared(func(q *quitter) sync.Locker { return &uniprocessor{brokenTAS: brokenTAS{q: q}} })},
 	{name: "lost-release", rule: "liveness", stuck: true, local: newFlag(flagFaults{loseEvery: 1000})},
-	{name: "lost-successor", rule: "liveness", stuck: true, local: newForgetfulMCS},
-	{name: "own-node-again", rule: "liveness", stuck: true, local: newStingyCLH},
 	{name: "single-use", rule: "reuse", stuck: true, local: newSingleUse},
 	{name: "always-yields", rule: "wait-policy", chance: true, traits: harness.Traits{FollowsWait: true}, local: shared(func(q *quitter) sync.Locker { return &brokenTAS{q: q} })},
 	{name: "always-spins", rule: "wait-policy", chance: true, traits: harness.Traits{FollowsWait: true}, local: shared(func(q *quitter) sync.Locker { return &busyTAS{brokenTAS{q: q}} })},
@@ -236,81 +234,6 @@ func (l *brokenTicket) Unlock() {
 		l.serving.Add(1)
 	}
 }
-
-// forgetfulMCS is MCS whose Unlock, without a successor, frees the lock by a store: a
-// waiter that queues up in between is never woken.
-type forgetfulMCS struct {
-	q     *quitter
-	tail  atomic.Pointer[mcsNode]
-	nodes []mcsNode
-}
-
-type mcsNode struct {
-	lock    *forgetfulMCS
-	next    atomic.Pointer[mcsNode]
-	granted atomic.Bool
-}
-
-func newForgetfulMCS(q *quitter, workers int) harness.Local {
-	l := &forgetfulMCS{q: q, nodes: make([]mcsNode, workers)}
-	for i := range l.nodes {
-		l.nodes[i].lock = l
-	}
-	return l
-}
-
-func (l *forgetfulMCS) Worker(i int) sync.Locker { return &l.nodes[i] }
-
-func (n *mcsNode) Lock() {
-	n.next.Store(nil)
-	n.granted.Store(false)
-	if pred := n.lock.tail.Swap(n); pred != nil {
-		pred.next.Store(n)
-		for !n.granted.Load() {
-			n.lock.q.wait()
-		}
-	}
-}
-
-func (n *mcsNode) Unlock() {
-	if next := n.next.Load(); next != nil {
-		next.granted.Store(true)
-		return
-	}
-	runtime.Gosched() // enter a successor
-	n.lock.tail.Store(nil)
-}
-
-// stingyCLH keeps its nodes: it may make one busy again before its successor has loaded it.
-type stingyCLH struct {
-	q    *quitter
-	tail atomic.Pointer[clhNode]
-}
-
-type clhNode struct{ busy atomic.Bool }
-
-type clhWorker struct {
-	lock *stingyCLH
-	mine *clhNode
-}
-
-func newStingyCLH(q *quitter, workers int) harness.Local {
-	l := &stingyCLH{q: q}
-	l.tail.Store(new(clhNode))
-	p := make(perWorker, workers)
-	for i := range p {
-		p[i] = &clhWorker{l, new(clhNode)}
-	}
-	return p
-}
-
-func (h *clhWorker) Lock() {
-	h.mine.busy.Store(true)
-	for pred := h.lock.tail.Swap(h.mine); pred.busy.Load(); {
-		h.lock.q.wait()
-	}
-}
-func (h *clhWorker) Unlock() { h.mine.busy.Store(false) }
 
 type singleUse struct {
 	lock *brokenTAS

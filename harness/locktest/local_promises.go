@@ -1,13 +1,16 @@
 package locktest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"runtime"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"locklab/harness"
+	"locklab/internal/machine"
 )
 
 func notReentrant(ctx context.Context, s Subject) {
@@ -146,4 +149,106 @@ func useAll(h sync.Locker) {
 	case harness.OptimisticReader:
 		h.ReadRetry(h.ReadBegin()) // once, because the other worker writes all the time
 	}
+}
+
+// checkClaims checks a lock's claims, on which others rely, against its handles or sessions.
+func checkClaims(ctx context.Context, s Subject) {
+	h := shape{workers: 1}.handles(ctx, s)[0]
+	_, shared := h.(harness.RWLocker)
+	_, optimistic := h.(harness.OptimisticReader)
+	switch claims := s.Variant.Traits.ReadWrite; {
+	case claims && !shared && !optimistic:
+		fail("the variant claims Traits.ReadWrite, but a worker is no harness.RWLocker, OptimisticReader or RWSession")
+	case !claims && (shared || optimistic):
+		fail("a worker has readers, but the variant does not claim Traits.ReadWrite")
+	case shared && optimistic:
+		fail("a %T is both harness.RWLocker and harness.OptimisticReader: it does not say how its readers read", h)
+	}
+}
+
+func checkReentrant(ctx context.Context, s Subject) {
+	if atMost(s.Variant, 2) < 2 {
+		must(NotApplicable("no other worker to keep out: the lock serves one"))
+	}
+	eachShape(ctx, s, func(r *rig) {
+		if len(r.hs) < 2 {
+			return
+		}
+		owner, other := r.hs[0], r.hs[1]
+		const depth = 3
+		alone(ctx, s, "its owner waits for itself: Lock has not returned", func() {
+			for range depth {
+				owner.Lock()
+			}
+			for range depth - 1 {
+				owner.Unlock()
+			}
+			if try, ok := other.(harness.TryLocker); ok && try.TryLock() {
+				fail("TryLock took a lock whose owner has not freed it as often as it took it")
+			}
+		})
+		shutOut(ctx, s, "another worker got the lock before its owner freed it as often as it took it", other.Lock, owner.Unlock)
+		other.Unlock()
+	})
+}
+
+func followsWait(v *harness.Variant) bool { return v.Traits.FollowsWait }
+
+// waitPolicy tries a lock under each policy. By WaitSpin a waiter keeps its processor until it is
+// preempted. By all others it yields within some polls, so that the holder can run.
+func waitPolicy(ctx context.Context, s Subject) {
+	if atMost(s.Variant, 2) < 2 {
+		must(NotApplicable("the lock serves one worker, which never waits"))
+	}
+	for _, policy := range harness.WaitPolicies {
+		spins := policy == harness.WaitSpin
+		switch yields := waiterYields(ctx, s, policy); {
+		case spins && yields:
+			fail("with Setup.Wait %q a waiter gave its processor up", policy)
+		case !spins && !yields:
+			fail("with Setup.Wait %q a waiter kept its processor until it was preempted", policy)
+		}
+	}
+}
+
+const (
+	// Preemption comes after 10 ms: a waiter that ran for half of that did not yield. The time
+	// of other programs does not count.
+	kept = 5 * time.Millisecond
+
+	// keptOften is how often a waiter must have kept the processor, and yieldedOften how often
+	// yielded, whichever is first. A busy machine takes the processor less often than that.
+	keptOften, yieldedOften = 4, 50
+)
+
+// waiterYields reports whether a waiter of a new lock yields its processor: the holder
+// yields on the only processor of the process, and counts the waiter's reactions.
+func waiterYields(ctx context.Context, s Subject, policy harness.WaitPolicy) (yields bool) {
+	processWide.Lock()
+	defer processWide.Unlock()
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	hs := shape{workers: 2, wait: policy}.handles(ctx, s)
+	held, asks := make(chan struct{}), make(chan struct{})
+	drive(ctx, 2, s.limits(1), func(ctx context.Context, i int) {
+		if i == 1 {
+			await(ctx, held)
+			close(asks)
+			acquireRelease(hs[1], false)
+			return
+		}
+		hs[0].Lock()
+		defer hs[0].Unlock()
+		close(held)
+		await(ctx, asks)
+		for n, slices := 0, 0; n < yieldedOften && slices < keptOften; n++ {
+			begin, before := time.Now(), machine.ProcessUsage()
+			runtime.Gosched()
+			ran := machine.ProcessUsage().Sub(before).CPU() // 0 on systems that do not count it
+			if cmp.Or(ran, time.Since(begin)) >= kept {
+				slices++
+			}
+			yields = n == yieldedOften-1
+		}
+	})
+	return yields
 }

@@ -4,8 +4,10 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"os"
+	"strconv"
 	"testing"
 	"time"
 
@@ -294,4 +296,20 @@ func stressFromEnv() (time.Duration, error) {
 		return 0, fmt.Errorf("%w: %s=%q: want a duration above 0, such as 30s", harness.ErrUsage, StressEnv, text)
 	}
 	return d, nil
+}
+
+// Parallel sets the number of concurrent tests, halved under the race detector, unless the
+// flag -test.parallel is given. A package whose tests mostly wait for servers calls it in
+// TestMain. Parallel parses the flags.
+func Parallel(tests int) {
+	flag.Parse()
+	given := false
+	flag.Visit(func(f *flag.Flag) { given = given || f.Name == "test.parallel" })
+	if raceDetector {
+		tests = (tests + 1) / 2 // each takes several times the processor time
+	}
+	if !given {
+		// Every test binary has the flag, which accepts every number above 0.
+		_ = flag.Set("test.parallel", strconv.Itoa(tests))
+	}
 }

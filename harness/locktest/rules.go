@@ -2,6 +2,9 @@ package locktest
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"slices"
 
 	"locklab/harness"
 )
@@ -9,207 +12,71 @@ import (
 // Rules lists every promise; rules that others depend on come first.
 var Rules = []Rule{
 	livenessRule,
-	{
-		Name:    "exclusion",
-		Why:     "between Lock and Unlock no other worker is inside",
-		Applies: all,
-		check:   exclusion,
-	},
-	{
-		Name:    "lost-update",
-		Why:     "what the holder wrote before Unlock is what the next holder reads after Lock",
-		Applies: all,
-		check:   lostUpdate,
-		plain:   true,
-	},
-	{
-		Name:    "reuse",
-		Why:     "a worker can take the lock again after it has released it, in any order with others",
-		Applies: all,
-		check:   reuse,
-	},
-	{
-		Name:    "try",
-		Why:     "TryLock takes a free lock, refuses a held one without waiting, and leaves nothing behind",
-		Applies: all,
-		check:   checkTry,
-	},
-	{
-		Name:    "preemption",
-		Why:     "no other worker gets in while holders and waiters are preempted, garbage is collected and GOMAXPROCS changes",
-		Applies: isLocal,
-		check:   preemption,
-	},
-	{
-		Name:    "contenders",
-		Why:     "any number of workers may wait, and each gets the lock though no other comes after it",
-		Applies: all,
-		check:   contenders,
-		waits:   true,
-		once:    true,
-	},
-	{
-		Name:    "wake-up",
-		Why:     "a release wakes a waiter that sleeps, however long it has slept and though no other worker comes",
-		Applies: all,
-		check:   either(wakeUpLocal, wakeUpRemote),
-		waits:   true,
-		once:    true,
-	},
-	{
-		Name:    "endurance",
-		Why:     "a lock that has been used for long is as good as a new one",
-		Applies: all,
-		check:   either(enduranceLocal, enduranceRemote),
-		waits:   true,
-		once:    true,
-	},
-	{
-		Name:    "claims",
-		Why:     "a variant claims Traits.ReadWrite exactly if its handles or sessions have readers",
-		Applies: all,
-		check:   checkClaims,
-	},
-	{
-		Name:    "wait-policy",
-		Why:     "the variant claims Traits.FollowsWait: a waiter does between two polls what Setup.Wait says",
-		Applies: followsWait,
-		check:   waitPolicy,
-		once:    true,
-	},
-	{
-		Name:    "fifo",
-		Why:     "the variant claims Traits.FIFO: the lock is granted in the order of arrival",
-		Applies: func(v *harness.Variant) bool { return v.Traits.FIFO },
-		check:   either(fifoLocal, fifoRemote),
-	},
-	{
-		Name:    "starvation",
-		Why:     "the variant claims Traits.FIFO or Bounded: no worker waits while the others acquire the lock again and again",
-		Applies: func(v *harness.Variant) bool { return v.Traits.FIFO || v.Traits.Bounded },
-		check:   starvation,
-		once:    true,
-	},
-	{
-		Name:    "permits",
-		Why:     "the variant claims Traits.Permits: so many hold the lock together, and never one more",
-		Applies: hasPermits,
-		check:   checkPermits,
-	},
-	{
-		Name:    "reentrant",
-		Why:     "the variant claims Traits.Reentrant: its owner may take it again, and others stay out until it has freed it as often",
-		Applies: func(v *harness.Variant) bool { return v.Traits.Reentrant },
-		check:   checkReentrant,
-	},
-	{
-		Name:    "not-reentrant",
-		Why:     "a local variant that does not claim Traits.Reentrant: its holder waits if it asks again, and no reader becomes a writer",
-		Applies: func(v *harness.Variant) bool { return isLocal(v) && !v.Traits.Reentrant },
-		check:   notReentrant,
-	},
-	{
-		Name:    "no-allocation",
-		Why:     "a local variant that does not claim Traits.Allocates: no operation allocates memory",
-		Applies: func(v *harness.Variant) bool { return isLocal(v) && !v.Traits.Allocates },
-		check:   noAllocation,
-	},
-	{
-		Name:    "read-exclusion",
-		Why:     "the variant claims Traits.ReadWrite: while a reader is inside no writer is, and while a writer is inside no reader",
-		Applies: isReadWrite,
-		check:   readExclusion,
-	},
-	{
-		Name:    "read-count",
-		Why:     "the variant claims Traits.ReadWrite: a writer waits for every reader, however many there are",
-		Applies: isReadWrite,
-		check:   readCount,
-		once:    true,
-	},
-	{
-		Name:    "read-snapshot",
-		Why:     "the variant claims Traits.ReadWrite: what a reader has read is what one writer left",
-		Applies: func(v *harness.Variant) bool { return isReadWrite(v) && isLocal(v) },
-		check:   readSnapshot,
-		plain:   true,
-	},
-	{
-		Name:    "readers-share",
-		Why:     "the variant claims Traits.ReadWrite: a reader does not wait for other readers",
-		Applies: isReadWrite,
-		check:   readersShare,
-	},
-	{
-		Name:    "writer-progress",
-		Why:     "the variant claims Traits.ReadWrite, and FIFO if it is kept by servers: a writer gets in although readers follow each other without a gap",
-		Applies: func(v *harness.Variant) bool { return isReadWrite(v) && (isLocal(v) || v.Traits.FIFO) },
-		check:   writerProgress,
-	},
-	{
-		Name:    "cancel",
-		Why:     "a waiter whose context ends gives up with the context's error and leaves nothing that blocks others",
-		Applies: isRemote,
-		check:   checkCancel,
-	},
-	{
-		Name:    "cancel-many",
-		Why:     "any number of waiters may give up, at any moment, and leave nothing that blocks others or lets one more in",
-		Applies: isRemote,
-		check:   cancelMany,
-		once:    true,
-	},
-	{
-		Name:    "read-cancel",
-		Why:     "the variant claims Traits.ReadWrite: a reader or writer whose context ends leaves nothing that blocks readers or writers",
-		Applies: isRemoteReadWrite,
-		check:   ifReaders(checkReadCancel),
-	},
-	{
-		Name:    "read-lease",
-		Why:     "the variant claims Traits.ReadWrite: a reader's lease releases its own hold, once, and no other reader's or writer's",
-		Applies: isRemoteReadWrite,
-		check:   ifReaders(checkReadLease),
-	},
-	{
-		Name:    "owner",
-		Why:     "only the lease that holds the lock can release it; any other Unlock wraps ErrNotHeld and changes nothing",
-		Applies: isRemote,
-		check:   checkOwner,
-	},
-	{
-		Name:    "unlock-cancelled",
-		Why:     "Unlock releases the lock even if its context has ended",
-		Applies: isRemote,
-		check:   unlockCancelled,
-	},
-	{
-		Name:    "lease",
-		Why:     "Done, Err and Deadline of a lease say whether it holds the lock, and why it ended",
-		Applies: isRemote,
-		check:   checkLease,
-	},
-	{
-		Name:    "fencing",
-		Why:     "the variant claims Traits.Fenced: tokens rise strictly in holding order; readers that share may have equal ones",
-		Applies: func(v *harness.Variant) bool { return v.Traits.Fenced },
-		check:   fencing,
-	},
-	{
-		Name:    "close",
-		Why:     "closing a session leaves the others working, and closing a client ends every goroutine it started",
-		Applies: isRemote,
-		check:   closes,
-	},
+	{Name: "exclusion", Applies: all, check: exclusion,
+		Why: "between Lock and Unlock no other worker is inside"},
+	{Name: "lost-update", Applies: all, check: lostUpdate, plain: true,
+		Why: "what the holder wrote before Unlock is what the next holder reads after Lock"},
+	{Name: "reuse", Applies: all, check: reuse,
+		Why: "a worker can take the lock again after it has released it, in any order with others"},
+	{Name: "try", Applies: all, check: checkTry,
+		Why: "TryLock takes a free lock, refuses a held one without waiting, and leaves nothing behind"},
+	{Name: "preemption", Applies: isLocal, check: preemption,
+		Why: "no other worker gets in while holders and waiters are preempted, garbage is collected and GOMAXPROCS changes"},
+	{Name: "contenders", Applies: all, check: contenders, waits: true, once: true,
+		Why: "any number of workers may wait, and each gets the lock though no other comes after it"},
+	{Name: "wake-up", Applies: all, check: either(wakeUpLocal, wakeUpRemote), waits: true, once: true,
+		Why: "a release wakes a waiter that sleeps, however long it has slept and though no other worker comes"},
+	{Name: "endurance", Applies: all, check: either(enduranceLocal, enduranceRemote), waits: true, once: true,
+		Why: "a lock that has been used for long is as good as a new one"},
+	{Name: "claims", Applies: all, check: checkClaims,
+		Why: "a variant claims Traits.ReadWrite exactly if its handles or sessions have readers"},
+	{Name: "wait-policy", Applies: followsWait, check: waitPolicy, once: true,
+		Why: "the variant claims Traits.FollowsWait: a waiter does between two polls what Setup.Wait says"},
+	{Name: "fifo", Applies: func(v *harness.Variant) bool { return v.Traits.FIFO }, check: either(fifoLocal, fifoRemote),
+		Why: "the variant claims Traits.FIFO: the lock is granted in the order of arrival"},
+	{Name: "starvation", Applies: func(v *harness.Variant) bool { return v.Traits.FIFO || v.Traits.Bounded }, check: starvation, once: true,
+		Why: "the variant claims Traits.FIFO or Bounded: no worker waits while the others acquire the lock again and again"},
+	{Name: "permits", Applies: hasPermits, check: checkPermits,
+		Why: "the variant claims Traits.Permits: so many hold the lock together, and never one more"},
+	{Name: "reentrant", Applies: func(v *harness.Variant) bool { return v.Traits.Reentrant }, check: checkReentrant,
+		Why: "the variant claims Traits.Reentrant: its owner may take it again, and others stay out until it has freed it as often"},
+	{Name: "not-reentrant", Applies: func(v *harness.Variant) bool { return isLocal(v) && !v.Traits.Reentrant }, check: notReentrant,
+		Why: "a local variant that does not claim Traits.Reentrant: its holder waits if it asks again, and no reader becomes a writer"},
+	{Name: "no-allocation", Applies: func(v *harness.Variant) bool { return isLocal(v) && !v.Traits.Allocates }, check: noAllocation,
+		Why: "a local variant that does not claim Traits.Allocates: no operation allocates memory"},
+	{Name: "read-exclusion", Applies: isReadWrite, check: readExclusion,
+		Why: "the variant claims Traits.ReadWrite: while a reader is inside no writer is, and while a writer is inside no reader"},
+	{Name: "read-count", Applies: isReadWrite, check: readCount, once: true,
+		Why: "the variant claims Traits.ReadWrite: a writer waits for every reader, however many there are"},
+	{Name: "read-snapshot", Applies: func(v *harness.Variant) bool { return isReadWrite(v) && isLocal(v) }, check: readSnapshot, plain: true,
+		Why: "the variant claims Traits.ReadWrite: what a reader has read is what one writer left"},
+	{Name: "readers-share", Applies: isReadWrite, check: readersShare,
+		Why: "the variant claims Traits.ReadWrite: a reader does not wait for other readers"},
+	{Name: "writer-progress", Applies: func(v *harness.Variant) bool { return isReadWrite(v) && (isLocal(v) || v.Traits.FIFO) }, check: writerProgress,
+		Why: "the variant claims Traits.ReadWrite, and FIFO if it is kept by servers: a writer gets in although readers follow each other without a gap"},
+	{Name: "cancel", Applies: isRemote, check: checkCancel,
+		Why: "a waiter whose context ends gives up with the context's error and leaves nothing that blocks others"},
+	{Name: "cancel-many", Applies: isRemote, check: cancelMany, once: true,
+		Why: "any number of waiters may give up, at any moment, and leave nothing that blocks others or lets one more in"},
+	{Name: "read-cancel", Applies: isRemoteReadWrite, check: ifReaders(checkReadCancel),
+		Why: "the variant claims Traits.ReadWrite: a reader or writer whose context ends leaves nothing that blocks readers or writers"},
+	{Name: "read-lease", Applies: isRemoteReadWrite, check: ifReaders(checkReadLease),
+		Why: "the variant claims Traits.ReadWrite: a reader's lease releases its own hold, once, and no other reader's or writer's"},
+	{Name: "owner", Applies: isRemote, check: checkOwner,
+		Why: "only the lease that holds the lock can release it; any other Unlock wraps ErrNotHeld and changes nothing"},
+	{Name: "unlock-cancelled", Applies: isRemote, check: unlockCancelled,
+		Why: "Unlock releases the lock even if its context has ended"},
+	{Name: "lease", Applies: isRemote, check: checkLease,
+		Why: "Done, Err and Deadline of a lease say whether it holds the lock, and why it ended"},
+	{Name: "fencing", Applies: func(v *harness.Variant) bool { return v.Traits.Fenced }, check: fencing,
+		Why: "the variant claims Traits.Fenced: tokens rise strictly in holding order; readers that share may have equal ones"},
+	{Name: "close", Applies: isRemote, check: closes,
+		Why: "closing a session leaves the others working, and closing a client ends every goroutine it started"},
 }
 
 // livenessRule has a name since any check may find a lock stuck.
-var livenessRule = Rule{
-	Name:    "liveness",
-	Why:     "every waiter gets the lock in the end",
-	Applies: all,
-	check:   liveness,
-}
+var livenessRule = Rule{Name: "liveness", Applies: all, check: liveness,
+	Why: "every waiter gets the lock in the end"}
 
 func all(*harness.Variant) bool        { return true }
 func isLocal(v *harness.Variant) bool  { return v.Local != nil }
@@ -225,4 +92,40 @@ func either(local, remote func(context.Context, Subject)) func(context.Context, 
 		}
 		remote(ctx, s)
 	}
+}
+
+// excuse splits err into a fault that v.MayStick declares, in words, and the rest.
+func (r Rule) excuse(v *harness.Variant, err error) (known string, rest error) {
+	why := v.MayStick[r.Name]
+	if why == "" || !onlyStuck(err) {
+		return "", err
+	}
+	return fmt.Sprintf("known of this lock: %s: %v", why, err), nil
+}
+
+func onlyStuck(err error) bool {
+	switch e := err.(type) {
+	case nil:
+		return false
+	case *stuckError:
+		return true
+	case interface{ Unwrap() error }:
+		return onlyStuck(e.Unwrap())
+	case interface{ Unwrap() []error }:
+		return !slices.ContainsFunc(e.Unwrap(), func(err error) bool { return !onlyStuck(err) })
+	}
+	return err == errNoGrant
+}
+
+func validateMayStick(suite []*harness.Variant) error {
+	var errs []error
+	for _, v := range suite {
+		for name := range v.MayStick {
+			i := slices.IndexFunc(Rules, func(r Rule) bool { return r.Name == name })
+			if i < 0 || !Rules[i].Applies(v) {
+				errs = append(errs, fmt.Errorf("%s: MayStick names %q, which is no rule for it", v.Name, name))
+			}
+		}
+	}
+	return errors.Join(errs...)
 }

@@ -3,6 +3,10 @@ package oracle
 import (
 	"cmp"
 	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/anishathalye/porcupine"
@@ -82,4 +86,267 @@ func (w *window) check(s state, r Rules, left time.Duration) (LinearVerdict, str
 		return Violated, ""
 	}
 	return NotProven, fmt.Sprintf("not decided in %v", left.Round(time.Millisecond))
+}
+
+// A state is the state of a lock.
+type state struct {
+	writers, readers int
+	greatest         uint64 // greatest token of a holder
+	written          uint64 // of a writer
+
+	// unknown: an unaware client may hold the lock. That keeps no other client out,
+	// because its hold may end at any time, but it may explain a refusal.
+	unknown bool
+
+	// points are the holds of one moment, whose two operations may appear in reverse order.
+	points string
+}
+
+func (s state) hash() uint64 {
+	h := uint64(s.writers)<<32 ^ uint64(s.readers)<<1
+	if s.unknown {
+		h ^= 1
+	}
+	for _, x := range [...]uint64{s.greatest, s.written} {
+		h = (h ^ x) * 0x9e3779b97f4a7c15
+	}
+	return h
+}
+
+type kind uint8
+
+const (
+	acquire kind = iota
+	release
+	refuse
+	attempt // with unknown outcome
+)
+
+type input struct {
+	kind   kind
+	shared bool
+	token  uint64 // 0 if it does not count
+	point  string // name of a hold of one moment, with a final comma
+}
+
+func (s state) step(in input, permits int, fenced bool) (state, bool) {
+	others := s.readers
+	if in.shared {
+		others = s.writers
+	}
+	full := s.writers+s.readers >= permits && (permits > 1 || !in.shared)
+	switch in.kind {
+	case acquire:
+		if others > 0 || full || fenced && in.token != 0 && s.behind(in) {
+			return s, false
+		}
+		s.hold(in)
+	case release:
+		before, after, found := strings.Cut(","+s.points, ","+in.point)
+		if in.point != "" && !found {
+			return s, false
+		}
+		if in.point != "" {
+			s.points = strings.TrimPrefix(before+","+after, ",")
+		}
+		if in.shared {
+			s.readers--
+		} else {
+			s.writers--
+		}
+	case refuse:
+		return s, others > 0 || full || s.unknown
+	}
+	return s, true
+}
+
+func (s state) behind(in input) bool {
+	if in.shared {
+		return in.token < s.written
+	}
+	return in.token <= s.greatest
+}
+
+func (s *state) hold(in input) {
+	s.points += in.point
+	s.greatest = max(s.greatest, in.token)
+	if in.shared {
+		s.readers++
+		return
+	}
+	s.writers++
+	s.written = max(s.written, in.token)
+}
+
+// model returns the lock with rules r that begins in s. An attempt with unknown outcome
+// has taken effect or not. A deterministic model would have to choose, and reject correct
+// histories. The same holds for s.unknown.
+func model(s state, r Rules) porcupine.Model {
+	permits := max(1, r.Permits)
+	m := porcupine.NondeterministicModel{
+		Init: func() []any {
+			known := s
+			known.unknown = false
+			if s.unknown {
+				return []any{known, s}
+			}
+			return []any{known}
+		},
+		Step: func(st, in, _ any) []any {
+			s, op := st.(state), in.(input)
+			if op.kind == attempt {
+				took := s
+				took.unknown = true
+				return []any{s, took}
+			}
+			if s, ok := s.step(op, permits, r.Fenced); ok {
+				return []any{s}
+			}
+			return nil
+		},
+		Hash: func(st any) uint64 { return st.(state).hash() },
+	}
+	return m.ToModel()
+}
+
+const never = math.MaxInt64
+
+type operation struct {
+	input
+	worker    int
+	call, ret int64
+}
+
+// operations returns the operations of a history. With one permit, a grant comes after all
+// earlier holds began to end, and a release before the next grant has returned, in every order
+// that a lock allows. So their times are narrowed to that, for more cuts with the same answer.
+func operations(j *Judgement, r Rules) []operation {
+	ops := raw(j, r)
+	if r.Permits > 1 {
+		return ops
+	}
+	ended, next := j.neighbours()
+	for i := range j.Holds { // raw has two for each hold, in the order of holds
+		take, leave := &ops[2*i], &ops[2*i+1]
+		take.call = min(max(take.call, ended[i]), take.ret)
+		leave.ret = max(leave.call, min(leave.ret, j.grantOf(next[i])))
+	}
+	return ops
+}
+
+func raw(j *Judgement, r Rules) []operation {
+	n := 2 * len(j.Holds)
+	for i := range j.Holds {
+		if j.Holds[i].Late {
+			n++
+		}
+	}
+	for i := range j.Attempts {
+		if o := j.Attempts[i].Outcome; o != Got {
+			n++
+		}
+	}
+	ops := make([]operation, 0, n)
+	for i := range j.Holds {
+		h := &j.Holds[i]
+		in := input{kind: acquire, shared: h.Shared, token: h.Token}
+		if h.Late || r.Permits > 1 { // two of several holders may have the same: see oracle.Tokens
+			in.token = 0
+		}
+		out := input{kind: release, shared: h.Shared}
+		if h.Acquired == h.Releasing {
+			in.point = strconv.Itoa(i) + ","
+			out.point = in.point
+		}
+		end := h.Releasing
+		if h.Open {
+			end = never // nothing is after it, at any time
+		}
+		ops = append(ops, operation{in, h.Worker, h.Requested, h.Acquired},
+			operation{out, h.Worker, end, max(end, h.Released)})
+	}
+	for i := range j.Holds {
+		if h := &j.Holds[i]; h.Late {
+			ops = append(ops, operation{input{kind: attempt, shared: h.Shared}, h.Worker, h.Requested, never})
+		}
+	}
+	for i := range j.Attempts {
+		a := &j.Attempts[i]
+		switch {
+		case a.Outcome == Not && !r.Spurious:
+			ops = append(ops, operation{input{kind: refuse, shared: a.Shared}, a.Worker, a.Asked, a.Answered})
+		case a.Outcome == Unknown || a.Outcome == Pending:
+			ops = append(ops, operation{input{kind: attempt, shared: a.Shared}, a.Worker, a.Asked, never})
+		}
+	}
+	return ops
+}
+
+type window struct {
+	LinearWindow
+	ops        []operation
+	indefinite int
+	clients    map[int]bool
+}
+
+// few operations are decided together rather than one at a time.
+const few = 200
+
+// cut cuts ops into windows of size operations or more, at moments without a pending
+// operation: all earlier ones are over, so the state of the lock is known. Attempts with
+// unknown outcome are always pending; their possible effects on later windows are part of
+// these windows' initial state. It sorts ops, which the windows share.
+func cut(ops []operation, size int) []*window {
+	ops = slices.DeleteFunc(ops, func(op operation) bool { return op.call == never })
+	slices.SortStableFunc(ops, func(a, b operation) int { return cmp.Compare(a.call, b.call) })
+	var ws []*window
+	var w *window
+	busy := int64(math.MinInt64) // time until which an operation is pending
+	from := 0
+	for i, op := range ops {
+		if w == nil || op.call > busy && (len(w.ops) >= size || w.indefinite > 0 || len(w.clients) >= mostClients) {
+			w = &window{LinearWindow: LinearWindow{From: op.call, To: op.call}, clients: make(map[int]bool)}
+			ws = append(ws, w)
+			from = i
+		}
+		w.note(op)
+		w.ops = ops[from : i+1 : i+1]
+		if op.kind != attempt {
+			busy = max(busy, op.ret)
+		}
+	}
+	return ws
+}
+
+func (w *window) note(op operation) {
+	w.Operations++
+	w.clients[op.worker] = true
+	if op.ret == never {
+		w.indefinite++
+		w.To = max(w.To, op.call)
+	} else {
+		w.To = max(w.To, op.ret)
+	}
+}
+
+func (w *window) after(s state) state {
+	for _, op := range w.ops {
+		switch op.kind {
+		case acquire:
+			s.hold(op.input)
+		case attempt:
+			s.unknown = true
+		default:
+			s, _ = s.step(op.input, 1, false)
+		}
+	}
+	return s
+}
+
+func (w *window) porcupine() []porcupine.Operation {
+	ops := make([]porcupine.Operation, len(w.ops))
+	for i, op := range w.ops {
+		ops[i] = porcupine.Operation{ClientId: i, Input: op.input, Call: op.call, Return: op.ret}
+	}
+	return ops
 }

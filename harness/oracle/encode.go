@@ -3,11 +3,14 @@ package oracle
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
+	"time"
 )
 
 // The limits of ReadHistory.
@@ -69,4 +72,106 @@ func ReadHistory(r io.Reader) (h History, err error) {
 		}
 		h = append(h, e)
 	}
+}
+
+// A Delay is a time during which the machine kept a process, of a client or a server,
+// from running, without action by the try.
+type Delay struct {
+	Process  string
+	From, To int64
+}
+
+// An Excuse is the reason for not concluding an anomaly: without the delays of Process it
+// would not have lasted long enough.
+type Excuse struct {
+	Anomaly  Anomaly
+	From, To int64
+	Waited   time.Duration // in that time
+	Process  string        // the process with the longest delay
+	Delayed  time.Duration // length of that delay
+}
+
+// Delays are the delays of a try, prepared for many queries.
+type Delays struct {
+	processes []delayed
+	excuse    []Anomaly
+}
+
+// delayed has the delays of one process: sorted, disjoint times, and the sum of the times
+// before each.
+type delayed struct {
+	name   string
+	times  []pause
+	before []int64
+}
+
+// NewDelays returns all, in any order and with overlaps, as an excuse for anomalies, of
+// Stall, Stuck and Overtaken.
+func NewDelays(all []Delay, anomalies ...Anomaly) *Delays {
+	all = slices.Clone(all)
+	slices.SortFunc(all, func(a, b Delay) int { return cmp.Or(cmp.Compare(a.Process, b.Process), cmp.Compare(a.From, b.From)) })
+	d := &Delays{excuse: anomalies}
+	for _, x := range all {
+		if n := len(d.processes); n == 0 || d.processes[n-1].name != x.Process {
+			d.processes = append(d.processes, delayed{name: x.Process})
+		}
+		d.processes[len(d.processes)-1].add(x.From, x.To)
+	}
+	return d
+}
+
+func (p *delayed) add(from, to int64) {
+	var sum int64
+	if n := len(p.times); n > 0 {
+		last := p.times[n-1]
+		from, sum = max(from, last.to), p.before[n-1]+last.to-last.from
+	}
+	if from < to {
+		p.times, p.before = append(p.times, pause{from, to}), append(p.before, sum)
+	}
+}
+
+func (p *delayed) until(at int64) int64 {
+	i, _ := slices.BinarySearchFunc(p.times, at, func(t pause, at int64) int { return cmp.Compare(t.from, at) })
+	if i == 0 {
+		return 0
+	}
+	last := p.times[i-1]
+	return p.before[i-1] + min(at, last.to) - last.from
+}
+
+// Between returns the longest total delay of a process between two moments, and its name. The
+// work for a lock passes from process to process, so it loses at most the delay of the slowest.
+func (d *Delays) Between(from, to int64) (longest time.Duration, process string) {
+	if d == nil {
+		return 0, ""
+	}
+	for i := range d.processes {
+		p := &d.processes[i]
+		if sum := time.Duration(p.until(to) - p.until(from)); sum > longest {
+			longest, process = sum, p.name
+		}
+	}
+	return longest, process
+}
+
+// excused reports whether an anomaly between two moments is left out: without the delays,
+// clients would not have waited longer than most.
+func (j *Judgement) excused(r *Rules, h Anomaly, from, to int64, waited, most time.Duration) bool {
+	x, ok := r.Delays.Excuse(h, from, to, waited-most)
+	if ok {
+		x.Waited = waited
+		j.Excused = append(j.Excused, x)
+	}
+	return ok
+}
+
+// Excuse reports whether d excuses an anomaly between two moments: whether a process was
+// delayed for at least spare of that time.
+func (d *Delays) Excuse(h Anomaly, from, to int64, spare time.Duration) (Excuse, bool) {
+	if d == nil || !slices.Contains(d.excuse, h) {
+		return Excuse{}, false
+	}
+	lost, process := d.Between(from, to)
+	return Excuse{h, from, to, time.Duration(to - from), process, lost}, lost >= spare
 }

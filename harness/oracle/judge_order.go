@@ -2,9 +2,13 @@ package oracle
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"slices"
+	"sort"
 	"time"
+
+	"locklab/harness"
 )
 
 // order counts the grants of a FIFO lock to a client while another was surely in line
@@ -127,4 +131,172 @@ func touches(spans []pause, from, to int64) bool {
 		return 1
 	})
 	return i < len(spans) && spans[i].from <= to
+}
+
+// Overlaps reports each hold, of holds sorted by grant, that began during other definite holds
+// that it excludes. Readers and writers never overlap. A lock with several permits allows that
+// number of holds, by readers or not. For permits 0 or 1, writers never overlap and readers
+// may overlap freely.
+//
+// For locks that block until granted this rule is exact: an acquisition takes effect at its
+// return at the latest, a release at its call at the earliest. It takes time in O(n permits).
+func Overlaps(holds []Hold, permits int) []harness.Violation {
+	seen := newInside(max(1, permits))
+	var n uint64
+	var first string
+	for i := range holds {
+		h := &holds[i]
+		if o, ok := seen.against(h); ok {
+			if n++; n == 1 {
+				first = seen.describe(h, &holds[o])
+			}
+		}
+		seen.add(h, stay{i, h.Releasing})
+	}
+	return report(Exclusion, n, first)
+}
+
+// A stay is the time until which hold number of is definitely held.
+type stay struct {
+	of    int
+	until int64
+}
+
+// inside is the state for judging the next hold: the last holds to leave.
+type inside struct {
+	permits        int
+	reader, writer stay   // the last of its kind to leave
+	last           []stay // of all, as many as there are permits, the first to leave at the front
+}
+
+func newInside(permits int) *inside {
+	none := stay{-1, math.MinInt64}
+	return &inside{permits: permits, reader: none, writer: none}
+}
+
+// against returns the index of a hold that h overlaps and excludes, if there is one.
+func (in *inside) against(h *Hold) (of int, ok bool) {
+	other := in.reader
+	if h.Shared {
+		other = in.writer
+	}
+	if other.until > h.Acquired {
+		return other.of, true
+	}
+	// If the first of these to leave does so after the arrival of h, all are inside.
+	if (in.permits > 1 || !h.Shared) && len(in.last) == in.permits && in.last[0].until > h.Acquired {
+		return in.last[0].of, true
+	}
+	return 0, false
+}
+
+func (in *inside) add(h *Hold, s stay) {
+	kind := &in.writer
+	if h.Shared {
+		kind = &in.reader
+	}
+	if s.until > kind.until {
+		*kind = s
+	}
+	i, _ := slices.BinarySearchFunc(in.last, s, func(a, b stay) int { return cmp.Compare(a.until, b.until) })
+	in.last = slices.Insert(in.last, i, s)
+	if len(in.last) > in.permits {
+		in.last = slices.Delete(in.last, 0, 1)
+	}
+}
+
+func (in *inside) describe(h, o *Hold) string {
+	what := "the lock"
+	switch {
+	case h.Shared && !o.Shared:
+		what = "the lock for reading"
+	case o.Shared && !h.Shared:
+		what = "the lock for writing"
+	case in.permits > 1:
+		what = fmt.Sprintf("the lock, which has %d permits and as many holders,", in.permits)
+	}
+	return fmt.Sprintf("worker %d was granted %s %v before worker %d began to release it",
+		h.Worker, what, time.Duration(o.Releasing-h.Acquired), o.Worker)
+}
+
+// Tokens reports each hold, of holds sorted by grant, whose fencing token would not protect a
+// resource that remembers the greatest token: it must admit the holder and refuse its
+// predecessors. A writer's token is greater than the token of every earlier hold. A reader's
+// is not less than an earlier writer's; readers may have equal ones in any order.
+//
+// If a lock has several permits, the order of two grants is known only if one was requested
+// after the other was granted, so only such holds are compared.
+func Tokens(holds []Hold, permits int) []harness.Violation {
+	found := fallen(holds, permits)
+	if len(found) == 0 {
+		return nil
+	}
+	h, o := found[0].h, found[0].before
+	return report(Fencing, uint64(len(found)),
+		fmt.Sprintf("worker %d got token %d after worker %d had %d", h.Worker, h.Token, o.Worker, o.Token))
+}
+
+type fall struct{ h, before *Hold }
+
+func fallen(holds []Hold, permits int) []fall {
+	var found []fall
+	if permits <= 1 {
+		var rise rising
+		for i := range holds {
+			if o := rise.next(&holds[i]); o != nil {
+				found = append(found, fall{&holds[i], o})
+			}
+		}
+		return found
+	}
+	// The holds with the greatest tokens among the first i, of all and of the writers.
+	greatest := make([]*Hold, len(holds)+1)
+	written := make([]*Hold, len(holds)+1)
+	for i := range holds {
+		h := &holds[i]
+		before := sort.Search(i, func(k int) bool { return holds[k].Acquired >= h.Requested })
+		if o := stale(h, greatest[before], written[before]); o != nil {
+			found = append(found, fall{h, o})
+		}
+		greatest[i+1], written[i+1] = greater(greatest[i], h), written[i]
+		if !h.Shared {
+			written[i+1] = greater(written[i], h)
+		}
+	}
+	return found
+}
+
+// rising has the sequential holds with the greatest token, of all and of writers.
+type rising struct{ greatest, written *Hold }
+
+// next adds h, and returns the earlier hold whose token h's should have exceeded, or nil.
+func (r *rising) next(h *Hold) *Hold {
+	before := stale(h, r.greatest, r.written)
+	r.greatest = greater(r.greatest, h)
+	if !h.Shared {
+		r.written = greater(r.written, h)
+	}
+	return before
+}
+
+// stale returns the hold before h whose token h's should have exceeded, or nil. all has
+// the greatest token before h, writer the greatest of a writer.
+func stale(h, all, writer *Hold) *Hold {
+	if h.Shared {
+		if writer != nil && h.Token < writer.Token {
+			return writer
+		}
+		return nil
+	}
+	if all != nil && h.Token <= all.Token {
+		return all
+	}
+	return nil
+}
+
+func greater(a, b *Hold) *Hold {
+	if a == nil || b.Token > a.Token {
+		return b
+	}
+	return a
 }

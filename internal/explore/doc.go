@@ -36,7 +36,7 @@
 // deadlock. A wait that ends without a change, such as a bounded number of polls before a
 // sleep, is explored both ways: the worker also continues until it does something else. A wait
 // of more than 1000 operations counts as infinite. Workers that wait by writing must not run
-// forever ahead of the workers they wait for, see fairness.go.
+// forever ahead of the workers they wait for, see section.go.
 //
 // # Known states
 //
