@@ -15,7 +15,7 @@ func changesTable(h *judge.History, ss []*judge.HistorySeries) Table {
 	for _, s := range ss {
 		for i, p := range s.Points {
 			v := h.Sites[s.Site].Runs[i]
-			row := []string{Short(s.Case(), MostText), s.Title(), Short(h.Sites[s.Site].Name, MostName), strconv.Itoa(i + 1), v.Date(), v.Commit(), changesFigure(s, p), numfmt.Unknown, numfmt.Unknown, numfmt.Unknown, Short(changesMark(p), MostText)}
+			row := []string{s.Case(), s.Title(), h.Sites[s.Site].Name, strconv.Itoa(i + 1), v.Date(), v.Commit(), changesFigure(s, p), numfmt.Unknown, numfmt.Unknown, numfmt.Unknown, changesMark(p)}
 			if p.N > 0 {
 				row[7] = FormatUnit(s.Metric.Unit)(p.Lo) + "–" + FormatUnit(s.Metric.Unit)(p.Hi)
 			}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 
-	"locklab/harness"
 	"locklab/harness/judge"
 	"locklab/harness/result"
 	"locklab/internal/numfmt"
@@ -27,17 +26,11 @@ type series struct {
 
 type Cell = judge.Cell
 
-func Groups(run *result.Run) []*Group { return styled(judge.Groups(run)) }
-
-func styled(gs []*judge.Group) (out []*Group) {
-	var styles map[string]draw.Style
-	for _, v := range gs {
-		if styles == nil {
-			styles = AssignStyles(v.Run.Results)
-		}
+func Groups(run *result.Run) (out []*Group) {
+	for _, v := range judge.Groups(run) {
 		g := &Group{Group: v}
 		for _, s := range v.Series {
-			g.Locks = append(g.Locks, &series{s, styles[s.Lock.Name]})
+			g.Locks = append(g.Locks, &series{s, styleOf(s.Lock)})
 		}
 		out = append(out, g)
 	}
@@ -91,7 +84,7 @@ type figure struct {
 
 func (g *Group) figures(w int, m *result.Metric) (out []figure) {
 	for _, s := range g.at(w) {
-		if v := s.Cells[w].Summary(m); v.N > 0 && s.Lock.Status != harness.Control {
+		if v := s.Cells[w].Summary(m); v.N > 0 && s.Lock.Status.Competes() {
 			out = append(out, figure{s.Lock.Name, v.Median})
 		}
 	}
@@ -123,12 +116,6 @@ func extremes(fs []figure, most, least string, format func(v float64) string) st
 		return fmt.Sprintf("%s, %s %s, %s (%s)", text, numfmt.Times(fs[0].v/end.v), least, end.name, format(end.v))
 	}
 	return fmt.Sprintf("%s, %s has %s (%s)", text, end.name, least, format(end.v))
-}
-
-func (g *Group) compared() *Group {
-	c := *g
-	c.Locks = slices.DeleteFunc(slices.Clone(g.Locks), func(s *series) bool { return s.Lock.Status == harness.Control })
-	return &c
 }
 
 func (g *Group) unit(n int) string { return numfmt.Plural(n, "worker") }

@@ -52,7 +52,7 @@ func ReadTimeline(run *result.Run, r *result.FaultResult, name string) (*Timelin
 		return nil, errors.New("it has no event")
 	}
 	for i, e := range h {
-		h[i].Text = Short(e.Text, MostText)
+		h[i].Text = result.OneLine(e.Text)
 	}
 	h.Sort()
 	s := &Timeline{r: r, name: name, history: h, Judgement: oracle.Judge(h, oracle.RulesOf(r.Lock.Traits, 0))}
@@ -115,7 +115,7 @@ func (s *Timeline) Answer() string {
 	if s.finding.Anomaly == "" {
 		return "The history shows no anomaly by itself: what was counted was seen elsewhere, such as at the server."
 	}
-	text := numfmt.Sentence(string(s.finding.Anomaly)) + " " + numfmt.Sentence(Short(s.finding.Text, 400))
+	text := numfmt.Sentence(string(s.finding.Anomaly)) + " " + numfmt.Sentence(s.finding.Text)
 	if s.finding.Anomaly == oracle.TwoHolders && s.Longest > 0 {
 		text += fmt.Sprintf(" Two held it for %s at the longest.", numfmt.Nanos(float64(s.Longest)))
 	}

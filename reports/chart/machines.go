@@ -144,7 +144,7 @@ func (o overlay) Draw(x *Match) Picture {
 	}
 	ws := x.workers()
 	l := overWorkers(ws)
-	l.Y, l.YTitle, l.Format, l.Figure, l.Apart, l.Plain = o.y, o.yTitle, o.format, o.format, true, true
+	l.Y, l.YTitle, l.Format, l.Figure, l.Plain = o.y, o.yTitle, o.format, o.format, true
 	if !x.Remote {
 		l.Zone, l.ZoneText = beyondCPUs(x.cpus)
 	}
@@ -177,7 +177,7 @@ func (o overlay) answer(x *Match) string {
 	var parts []string
 	for _, g := range x.sides {
 		fs := slices.DeleteFunc(g.figures(w, o.metric), func(f figure) bool {
-			return !slices.ContainsFunc(shared, func(s *series) bool { return s.Lock.Name == f.name && !Unsound(s.Lock.Status) })
+			return !slices.ContainsFunc(shared, func(s *series) bool { return s.Lock.Name == f.name })
 		})
 		if !o.most {
 			slices.Reverse(fs)

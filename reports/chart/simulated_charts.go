@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 
+	vgdraw "gonum.org/v1/plot/vg/draw"
+
 	"locklab/harness/result"
 	"locklab/internal/numfmt"
 	"locklab/internal/stat"
@@ -51,7 +53,7 @@ func (c *ModelChart) draw(m *Modelled) Picture {
 		XTitle: "workers, each on a hardware thread of its own (log scale)", XScale: draw.Logarithm, Place: "with", Stops: stopsAt(m.workers),
 		Y: draw.LogScale, YTitle: "simulated " + c.yTitle + " (log scale)", Format: c.format, Figure: c.format,
 		Zone: m.Border(), ZoneText: "beyond one socket",
-		Notes: []draw.Note{draw.LineNote(draw.Style{Hue: draw.Blue, Dash: draw.ModelDashes[0], Marker: draw.ModelShapes[0], Hollow: true}, "simulated: dashed, hollow")},
+		Notes: []draw.Note{draw.LineNote(simulated(draw.Style{Hue: draw.Blue, Marker: vgdraw.CircleGlyph{}}), "simulated: dashed, hollow")},
 	}
 	t := Table{Head: Titles("lock", "workers", "simulated", "least of seeds", "greatest of seeds")}
 	for _, x := range m.Locks {
@@ -92,7 +94,7 @@ func (c *ModelChart) ranked(m *Modelled) (workers int, fs []figure) {
 		}
 	}
 	for _, x := range m.Locks {
-		if v := c.at(x, workers); v.Median > 0 && !Unsound(x.Lock.Status) {
+		if v := c.at(x, workers); v.Median > 0 && x.Lock.Status.Competes() {
 			fs = append(fs, figure{x.Lock.Name, v.Median})
 		}
 	}

@@ -11,14 +11,13 @@ import (
 	"locklab/reports/draw"
 )
 
-const lineDoc = "Line: median of the rounds; band: its 95 % order-statistic interval, or the range of the rounds if there are fewer than six. Hue: family; dash and marker: lock; thin: a lock that is kept to show a bug, or the control."
+const lineDoc = "Line: median of the rounds; band: its 95 % order-statistic interval, or the range of the rounds if there are fewer than six. Hue: family; grey: the others; thin: a lock that is kept to show a bug, or the control."
 
 // ThroughputLocal draws acquisitions per second over the number of workers.
 var ThroughputLocal = &Chart{
-	Name:    "throughput",
-	Carries: true,
-	Title:   "Which lock keeps its throughput as workers are added?",
-	Doc:     lineDoc,
+	Name:  "throughput",
+	Title: "Which lock keeps its throughput as workers are added?",
+	Doc:   lineDoc,
 	Draw: workersFigure{metric: result.Throughput, y: draw.LogScale, format: numfmt.SI, figure: numfmt.PerSecond,
 		yTitle: "acquisitions per second, all workers together (log scale)",
 		none:   "No lock was acquired in this run, so there is no throughput to draw.", answer: throughputAnswer, table: throughputTable}.draw,
@@ -27,11 +26,10 @@ var ThroughputLocal = &Chart{
 // HandoversRemote draws handovers per second over the number of workers. Acquisitions would
 // flatter a lock whose owner takes it back while the others sleep between two polls.
 var HandoversRemote = &Chart{
-	Name:    "throughput-distributed",
-	Carries: true,
-	Title:   "Which distributed lock is handed over most often as workers are added?",
-	Doc:     lineDoc + " A handover is an acquisition whose predecessor was another worker: one by the owner that takes the lock back does not count. The table has both.",
-	Remote:  true,
+	Name:   "throughput-distributed",
+	Title:  "Which distributed lock is handed over most often as workers are added?",
+	Doc:    lineDoc + " A handover is an acquisition whose predecessor was another worker: one by the owner that takes the lock back does not count. The table has both.",
+	Remote: true,
 	Draw: workersFigure{metric: result.Handovers, y: draw.LogScale, format: numfmt.SI, figure: numfmt.PerSecond,
 		yTitle: "handovers per second, all workers together (log scale)",
 		none:   "No lock went from one worker to another in this run, so there is no handover to draw.", answer: handoverAnswer, table: throughputTable}.draw,
@@ -39,11 +37,10 @@ var HandoversRemote = &Chart{
 
 // RequestsRemote draws the requests of an acquisition: a thundering herd is a rising line.
 var RequestsRemote = &Chart{
-	Name:    "requests-distributed",
-	Carries: true,
-	Title:   "How many requests does an acquisition cost as workers are added?",
-	Doc:     lineDoc + " Counted at the clients, without keep-alives.",
-	Remote:  true,
+	Name:   "requests-distributed",
+	Title:  "How many requests does an acquisition cost as workers are added?",
+	Doc:    lineDoc + " Counted at the clients, without keep-alives.",
+	Remote: true,
 	Draw: workersFigure{metric: result.Requests, y: draw.CountScale, format: numfmt.Number, figure: numfmt.Number,
 		yTitle: "requests per acquisition",
 		none:   "No request was counted in this run.", answer: requestsAnswer, table: requestsTable}.draw,

@@ -78,3 +78,15 @@ func Shorten(st text.Style, s string, w vg.Length) string {
 func Words(s string) []string {
 	return slices.DeleteFunc(strings.Split(s, " "), func(w string) bool { return w == "" })
 }
+
+// RowName returns the style of a name next to its row.
+func (s Style) RowName() text.Style {
+	st := Typeset(8.5, Ink, draw.XRight, draw.YCenter)
+	if s.Strong {
+		st = Bold(st)
+	}
+	return st
+}
+
+// Lift centres figures optically: they have no descenders.
+const Lift = vg.Length(0.8)

@@ -1,7 +1,6 @@
 package page
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -38,7 +37,7 @@ func compose(run *result.Run) (*document, error) {
 	served, errServed := drawLocks(gs, true)
 	simulated, errSimulated := composeSimulated(run)
 	safety, errSafety := composeSafety(run)
-	if err := errors.Join(err, errHardware, errServed, errSimulated, errSafety); err != nil {
+	if err := errors.Join(err, errHardware, errServed, errSimulated, errSafety, doc.rank(gs)); err != nil {
 		return nil, err
 	}
 	if d := chart.NewDistance(run, gs); d != nil {
@@ -48,7 +47,6 @@ func compose(run *result.Run) (*document, error) {
 		served = append(served, contentionSection(d))
 	}
 	doc.Sections, doc.Safety = slices.Concat(local, hardware, served, simulated), safety
-	doc.rank()
 	switch doc.Measured = len(run.Results) > 0 || hardware == nil && len(run.Faults) == 0 && simulated == nil; {
 	case doc.Measured:
 		for i := range hardware {
@@ -70,21 +68,18 @@ func compose(run *result.Run) (*document, error) {
 	return doc, nil
 }
 
-// rankedCharts are shown next to the sheet, one for each kind of lock.
-var rankedCharts = []string{"ranking", "ranking-distributed"}
-
-func (doc *document) rank() {
-	for i := range doc.Sections {
-		s := &doc.Sections[i]
-		s.Figures = slices.DeleteFunc(s.Figures, func(f figure) bool {
-			if !slices.Contains(rankedCharts, f.Name) || s.Folded {
-				return false
+// rank draws the charts next to the sheet, one for each kind of lock.
+func (doc *document) rank(gs []*chart.Group) error {
+	for _, c := range []*chart.Chart{chart.RankingLocal, chart.RankingRemote} {
+		if g := c.Subject(gs); g != nil {
+			f, err := newFigure(c.Of(g), c.Name)
+			if err != nil {
+				return err
 			}
-			f.Folded = false
 			doc.Ranked = append(doc.Ranked, f)
-			return true
-		})
+		}
 	}
+	return nil
 }
 
 // foldedRoom limits the bytes of folded groups in a page, which may be hundreds.
@@ -141,16 +136,12 @@ func kind(remote bool) string {
 func draft(g *chart.Group, title, id string) (section, error) {
 	s := section{ID: "group-" + id, Title: title, Slug: chart.SlugOf(g.Axes)}
 	for _, c := range chart.Suite {
-		if c.Remote != g.Remote || g.Open() && !c.Open || (c.Open || c.Judged) && g != c.Subject(g.Both) {
+		if c.Judged || c.Remote != g.Remote || g.Open() && !c.Open || c.Open && g != c.Subject(g.Both) {
 			continue
 		}
-		pic := c.Drawn(g)
-		if c.Open && pic.Height == 0 {
+		named := c.Of(g)
+		if c.Open && named.Pic.Height == 0 {
 			continue
-		}
-		named := chart.Named{Name: c.Name, Title: cmp.Or(pic.Title, c.Title), Doc: c.Doc, Pic: pic, Folded: !c.Carries && !c.Judged}
-		if c.Judged || c.Open {
-			named.Doc += " Workload: " + cmp.Or(pic.Load, g.Axes) + "."
 		}
 		f, err := newFigure(named, c.Name+"-"+id)
 		if err != nil {

@@ -1,7 +1,6 @@
 package page
 
 import (
-	"bytes"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -47,27 +46,6 @@ func TestHeatScale(t *testing.T) {
 func pictureOf(t result.Table) chart.Picture {
 	pic, _ := chart.DrawTable(t)
 	return pic
-}
-
-func TestHeatSize(t *testing.T) {
-	run := laboratory()
-	run.Findings = run.Findings[2:3]
-	run.Findings[0].Tables = run.Findings[0].Tables[:0]
-	run.Findings[0].Tables = append(run.Findings[0].Tables, field(256, 0.02))
-	page := pageOf(t, run)
-	if len(page) > 1<<20/2 {
-		t.Errorf("a page with 256 CPUs has %d bytes", len(page))
-	}
-	if !strings.Contains(page, "256 by 256 figures are too many to read here; results.jsonl has them.") || strings.Contains(page, `<table class="numbers">`) {
-		t.Error("the page does not say where the figures are, or holds them all")
-	}
-	var png bytes.Buffer
-	if err := posterOf(t, run, "core-to-core").WritePNG(&png); err != nil || png.Len() > 1<<20 {
-		t.Errorf("the picture: %v, %d bytes", err, png.Len())
-	}
-	if page := pageOf(t, laboratory()); !strings.Contains(page, `<caption class="aside">One way from one CPU to another</caption>`) {
-		t.Error("the figures of 16 CPUs are not in the page")
-	}
 }
 
 func heatMistakes(colours []uint32, light, dark uint32) (out []string) {

@@ -56,23 +56,22 @@ func composeMachines(ms []chart.Machine) (*machinesDocument, error) {
 	doc.Table, doc.Verdicts = sideBySide("machine", names, facts), sideBySide("situation", names, verdicts)
 	doc.Differences = differences(ms, doc.Table)
 	xs := chart.Matches(ms)
-	first := []int{slices.IndexFunc(xs, func(x *chart.Match) bool { return !x.Remote }), slices.IndexFunc(xs, func(x *chart.Match) bool { return x.Remote })}
 	room := foldedRoom
-	for _, folded := range []bool{false, true} {
-		for i, x := range xs {
-			if folded == (i == first[0] || i == first[1]) || folded && room <= 0 {
-				continue
-			}
-			s, err := draftMatch(x, strconv.Itoa(i), folded)
-			if err != nil {
-				return nil, err
-			}
-			if folded {
-				room -= s.size()
-			}
-			doc.Sections = append(doc.Sections, s)
+	for i, x := range xs {
+		folded := i > 0 && xs[i-1].Remote == x.Remote // of each kind the first is open
+		if folded && room <= 0 {
+			continue
 		}
+		s, err := draftMatch(x, strconv.Itoa(i), folded)
+		if err != nil {
+			return nil, err
+		}
+		if folded {
+			room -= s.size()
+		}
+		doc.Sections = append(doc.Sections, s)
 	}
+	slices.SortStableFunc(doc.Sections, func(a, b section) int { return map[bool]int{true: 1}[a.Folded] - map[bool]int{true: 1}[b.Folded] })
 	if doc.Sections != nil {
 		doc.glossary = newGlossary(ms[0].Run)
 	}

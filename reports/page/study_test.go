@@ -128,12 +128,6 @@ func TestLargeTables(t *testing.T) {
 	for _, kind := range []result.ChartKind{result.Bars, result.Lines, result.Heat} {
 		long.Chart = kind
 		pic, how := chart.DrawTable(long)
-		if kind == result.Heat {
-			if pic.Height != 0 || !strings.Contains(pic.Answer, "too large") {
-				t.Errorf("a field of 5000 rows: height %v, says %q", pic.Height, pic.Answer)
-			}
-			continue
-		}
 		if pic.Height > 6000 || !strings.Contains(how, "The first") {
 			t.Errorf("%s: the picture is %v high, and says %q", kind, pic.Height, how)
 		}
@@ -141,18 +135,5 @@ func TestLargeTables(t *testing.T) {
 	page := pageOf(t, &result.Run{Findings: []*result.Finding{{Tables: []result.Table{{Columns: long.Columns, Rows: long.Rows}}}}})
 	if want := "These are the first 400 of 5000 rows; results.jsonl has all of them."; !strings.Contains(page, want) || strings.Count(page, "<tr>") > 420 {
 		t.Errorf("the page lacks %q, or has more rows than it says", want)
-	}
-}
-
-func TestQualityOfExperiments(t *testing.T) {
-	run := laboratory()
-	run.Findings[1].Warnings = run.Findings[0].Warnings
-	q := assess(run, nil)
-	if len(q.Warnings) != 1 || q.Warnings[0].Where != "experiments cost and sharing" || q.Partial != "" {
-		t.Errorf("got %+v, want one warning of both experiments", q)
-	}
-	run.Manifest.Interrupted = true
-	if got, want := assess(run, nil).Partial, "Partial run: it ended after 4 experiments."; got != want {
-		t.Errorf("got %q, want %q", got, want)
 	}
 }
