@@ -122,8 +122,8 @@ func (g *Group) unit(n int) string { return numfmt.Plural(n, "worker") }
 
 // Largest returns the group of closed loops with the most cases of one kind, or nil.
 func Largest(gs []*Group, remote bool) *Group {
-	if i := slices.IndexFunc(gs, func(g *Group) bool { return g.Remote == remote && !g.Open() }); i >= 0 {
-		return gs[i]
+	if g := Anchored(gs, remote); g != nil && !g.Open() {
+		return g
 	}
 	return nil
 }
@@ -131,11 +131,10 @@ func Largest(gs []*Group, remote bool) *Group {
 // Anchored returns the group whose section has the charts that are drawn once: the group of
 // closed loops with the most cases, else of open loops. It returns nil without one.
 func Anchored(gs []*Group, remote bool) *Group {
-	if g := Largest(gs, remote); g != nil {
-		return g
-	}
-	if i := slices.IndexFunc(gs, func(g *Group) bool { return g.Remote == remote }); i >= 0 {
-		return gs[i]
+	for _, g := range gs { // closed loops come first
+		if g.Remote == remote {
+			return g
+		}
 	}
 	return nil
 }

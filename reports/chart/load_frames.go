@@ -32,26 +32,14 @@ func drawLoad(g *Group) Picture {
 	if s == nil {
 		return nothing("This run has no open loop of these locks; one with --rate auto, or --workers 64 --rate 500/s,1k/s, shows how long its acquisitions wait at a given load.")
 	}
-	s.Locks = slices.DeleteFunc(s.Locks, func(l *loadedLock) bool { return !s.resolves(l) })
-	if len(s.Locks) == 0 {
+	l := s.lines()
+	if len(l.Lines) == 0 {
 		return nothing("Too few waits were timed at any load to quote the median.")
 	}
 	return Picture{
-		Answer: s.Answer(), Load: s.load(), Picture: s.lines().Drawn(), Numbers: s.table(),
+		Answer: s.Answer(), Load: s.load(), Picture: l.Drawn(), Numbers: s.table(),
 		Data: Source{Metrics: []*result.Metric{result.Throughput, result.Goodput}, Fields: []string{"wait"}, Rounds: []int{roundsOf(s.groups...)}},
 	}
-}
-
-// resolves reports whether any quantile of l is known at any rate.
-func (s *loadSweep) resolves(l *loadedLock) bool {
-	for i := range s.Rates {
-		for _, q := range loadQuantiles {
-			if _, ok := l.wait(i, q, 0); ok {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 // loadQuantiles are drawn; the first is bold.

@@ -79,20 +79,9 @@ func (c *ModelChart) Answer(m *Modelled) string {
 	return fmt.Sprintf("%s The model expects with %s: %s.", m.Warning(), numfmt.Plural(w, "worker"), extremes(fs, c.most, c.least, c.format))
 }
 
-// ranked returns the sound locks with a figure, the greatest first, at the most workers with
-// at least 3/4 of the locks.
+// ranked returns the sound locks with a figure at the most workers, the greatest first.
 func (c *ModelChart) ranked(m *Modelled) (workers int, fs []figure) {
-	for _, w := range slices.Backward(m.workers) {
-		n := 0
-		for _, l := range m.Locks {
-			if l.at[w] != nil {
-				n++
-			}
-		}
-		if workers = w; 4*n >= 3*len(m.Locks) {
-			break
-		}
-	}
+	workers = m.workers[len(m.workers)-1]
 	for _, x := range m.Locks {
 		if v := c.at(x, workers); v.Median > 0 && x.Lock.Status.Competes() {
 			fs = append(fs, figure{x.Lock.Name, v.Median})

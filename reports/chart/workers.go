@@ -32,7 +32,9 @@ var HandoversRemote = &Chart{
 	Remote: true,
 	Draw: workersFigure{metric: result.Handovers, y: draw.LogScale, format: numfmt.SI, figure: numfmt.PerSecond,
 		yTitle: "handovers per second, all workers together (log scale)",
-		none:   "No lock went from one worker to another in this run, so there is no handover to draw.", answer: handoverAnswer, table: throughputTable}.draw,
+		none:   "No lock went from one worker to another in this run, so there is no handover to draw.", answer: func(g *Group) string {
+			return g.extremes(result.Handovers, "no lock was handed over", "the most handovers", "the fewest", numfmt.PerSecond)
+		}, table: throughputTable}.draw,
 }
 
 // RequestsRemote draws the requests of an acquisition: a thundering herd is a rising line.
@@ -43,7 +45,9 @@ var RequestsRemote = &Chart{
 	Remote: true,
 	Draw: workersFigure{metric: result.Requests, y: draw.CountScale, format: numfmt.Number, figure: numfmt.Number,
 		yTitle: "requests per acquisition",
-		none:   "No request was counted in this run.", answer: requestsAnswer, table: requestsTable}.draw,
+		none:   "No request was counted in this run.", answer: func(g *Group) string {
+			return g.extremes(result.Requests, "no requests were counted", "the most requests per acquisition", "the fewest", numfmt.Number)
+		}, table: requestsTable}.draw,
 }
 
 // A workersFigure is a figure of every lock over the number of workers.
@@ -128,16 +132,9 @@ func throughputAnswer(g *Group) string {
 		g.unit(first), last, best.name, numfmt.Percent(best.v), end.name, numfmt.Percent(end.v), most)
 }
 
-func handoverAnswer(g *Group) string {
-	w := g.Workers[len(g.Workers)-1]
-	return g.extremesWith(w, result.Handovers, "no lock was handed over", "the most handovers", "the fewest", numfmt.PerSecond)
-}
-
-func requestsAnswer(g *Group) string {
-	return g.extremesWith(g.MostWorkers(), result.Requests, "no requests were counted", "the most requests per acquisition", "the fewest", numfmt.Number)
-}
-
-func (g *Group) extremesWith(w int, m *result.Metric, none, most, least string, format func(v float64) string) string {
+// extremes compares the locks with the most workers at which most were measured.
+func (g *Group) extremes(m *result.Metric, none, most, least string, format func(v float64) string) string {
+	w := g.MostWorkers()
 	if fs := g.figures(w, m); len(fs) > 0 {
 		none = extremes(fs, most, least, format)
 	}

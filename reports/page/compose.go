@@ -82,20 +82,19 @@ func (doc *document) rank(gs []*chart.Group) error {
 	return nil
 }
 
-// foldedRoom limits the bytes of folded groups in a page, which may be hundreds.
-const foldedRoom = 400_000
+// mostFolded limits the folded groups in a page, which may be hundreds.
+const mostFolded = 8
 
 // drawLocks draws the sections of gs for one kind of lock: the group with the most cases and
 // the other groups, folded.
 func drawLocks(gs []*chart.Group, remote bool) (sections []section, err error) {
 	first := chart.Anchored(gs, remote)
 	var omitted []string
-	room := foldedRoom
 	for i, g := range gs {
 		if first == nil || g.Remote != remote || g != first && (len(g.Workers) < 2 || g.Open()) {
 			continue // one point is no curve; the verdict table and the open-loop charts have it
 		}
-		if room <= 0 {
+		if len(sections) > mostFolded {
 			omitted = append(omitted, g.Axes)
 			continue
 		}
@@ -103,26 +102,13 @@ func drawLocks(gs []*chart.Group, remote bool) (sections []section, err error) {
 		if err != nil {
 			return nil, err
 		}
-		if s.Folded = g != first; s.Folded {
-			room -= s.size()
-		}
+		s.Folded = g != first
 		sections = append(sections, s)
 	}
 	if omitted != nil {
 		sections[0].Note += "Not drawn by themselves, to keep this page small: " + numfmt.List(omitted, 12) + "."
 	}
 	return sections, nil
-}
-
-// size estimates the bytes of s in a page.
-func (s section) size() (n int) {
-	for _, f := range s.Figures {
-		n += len(f.SVG) + 200*len(f.Head)
-		for _, row := range f.Rows {
-			n += len(strings.Join(row, "<td></td>"))
-		}
-	}
-	return n
 }
 
 func kind(remote bool) string {

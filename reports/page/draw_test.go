@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/plot/vg"
 
 	"locklab/internal/numfmt"
+	"locklab/reports/chart"
 	"locklab/reports/draw"
 )
 
@@ -33,6 +34,12 @@ func TestAxes(t *testing.T) {
 		}
 		if labelled < 2 {
 			t.Errorf("%v has %d labels", ticks, labelled)
+		}
+	}
+	for _, r := range [][2]float64{{0, 2.6}, {-3, 17}, {-1e290, 1e290}, {0, 1e-290}, {1e17, 1e17 + 16}} {
+		ticks := draw.LinearTicks(r[0], r[1], chart.Quantity(""))
+		if len(ticks) < 3 || len(ticks) > 9 || ticks[0].Value < r[0] || ticks[len(ticks)-1].Value > r[1] {
+			t.Errorf("%v has the ticks %v", r, ticks)
 		}
 	}
 	// Labels of crowded worker counts must not touch. The first and last stay.

@@ -56,18 +56,14 @@ func composeMachines(ms []chart.Machine) (*machinesDocument, error) {
 	doc.Table, doc.Verdicts = sideBySide("machine", names, facts), sideBySide("situation", names, verdicts)
 	doc.Differences = differences(ms, doc.Table)
 	xs := chart.Matches(ms)
-	room := foldedRoom
 	for i, x := range xs {
 		folded := i > 0 && xs[i-1].Remote == x.Remote // of each kind the first is open
-		if folded && room <= 0 {
+		if folded && len(doc.Sections) > mostFolded {
 			continue
 		}
 		s, err := draftMatch(x, strconv.Itoa(i), folded)
 		if err != nil {
 			return nil, err
-		}
-		if folded {
-			room -= s.size()
 		}
 		doc.Sections = append(doc.Sections, s)
 	}

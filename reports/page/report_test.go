@@ -82,21 +82,6 @@ type full struct{}
 
 func (full) Write([]byte) (int, error) { return 0, errFull }
 
-func TestTextWidth(t *testing.T) {
-	report := must(Report(synthetic.Zoo(10)))
-	for _, width := range []int{-1, 60, 80, 140} {
-		text := written(t, func(w io.Writer) error { return report.Text(w, width) })
-		for line := range strings.Lines(text) {
-			if n := len([]rune(strings.TrimSuffix(line, "\n"))); n > max(width, 60) {
-				t.Errorf("width %d: a line has %d columns: %q", width, n, line)
-			}
-		}
-		if !strings.Contains(text, "redis-queue") {
-			t.Errorf("width %d: the verdict lacks redis-queue", width)
-		}
-	}
-}
-
 func TestQuality(t *testing.T) {
 	run := synthetic.Run(1, 3, 2, []int{1, 2}, synthetic.Fast("a", 1e6))
 	if q := assess(run, nil); !q.Good() {

@@ -1,9 +1,7 @@
 package page
 
 import (
-	"bytes"
 	"fmt"
-	"image/png"
 	"math"
 	"regexp"
 	"slices"
@@ -13,7 +11,6 @@ import (
 	"locklab/harness"
 	"locklab/harness/result"
 	"locklab/reports/chart"
-	"locklab/reports/draw"
 )
 
 func spoilFinding(f *result.Finding, text string) {
@@ -47,15 +44,6 @@ func TestFindingCharts(t *testing.T) {
 	want := []string{"cost", "cost-2", "cost-3", "sharing", "sharing-2", "sharing-3", "core-to-core", "core-to-core-2"}
 	if got := posterNames(run); !slices.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
-	}
-	for _, p := range Posters(run) {
-		var buf bytes.Buffer
-		if err := p.WritePNG(&buf); err != nil {
-			t.Fatal(err)
-		}
-		if img, err := png.DecodeConfig(&buf); err != nil || img.Width != 9*draw.DPI {
-			t.Errorf("%s: %v, or not %d pixels wide", p.Name, err, 9*draw.DPI)
-		}
 	}
 	tables := []result.Table{run.Findings[0].Tables[0], {Chart: result.Bars}, run.Findings[0].Tables[1], {}}
 	run.Findings = nil
