@@ -198,7 +198,7 @@ func (r *ranking) table() Table {
 	}
 	t.Head = append(t.Head, Titles("mark")...)
 	for _, x := range r.rows {
-		row := []string{x.s.Lock.Name, strconv.Itoa(r.Workers), strconv.Itoa(x.rate.N), CellText(r.Metric(), x.rate), interval(x.rate, numfmt.SI)}
+		row := []string{x.s.Lock.Name, strconv.Itoa(r.Workers), strconv.Itoa(x.rate.N), CellText(r.Metric(), x.rate), interval(x.rate, FormatUnit(r.Metric().Unit))}
 		t.Rows = append(t.Rows, append(append(row, r.more(x)...), cmp.Or(x.tag, numfmt.Unknown)))
 	}
 	return t

@@ -61,15 +61,6 @@ func (l *Lines) titles(c, b draw.Canvas) {
 	c.FillText(Typeset(9, Ink, draw.XCenter, draw.YBottom), vg.Point{X: b.Center().X, Y: c.Min.Y + 4}, l.XTitle)
 }
 
-// extend draws a faint line from the end of pts to the right edge, and returns its height.
-func extend(c draw.Canvas, as Style, pts []vg.Point) vg.Length {
-	end := pts[len(pts)-1]
-	if end.X < c.Max.X-1 {
-		c.StrokeLine2(draw.LineStyle{Color: as.Hue.Alpha(90), Width: vg.Points(0.6), Dashes: []vg.Length{1, 2}}, end.X, end.Y, c.Max.X, end.Y)
-	}
-	return end.Y
-}
-
 // A Note explains a colour by a sample of it.
 type Note struct {
 	Colour Token

@@ -102,7 +102,7 @@ func (r *Rows) step() (step vg.Length) {
 
 func (r *Rows) foot() (lines []string) {
 	for _, text := range r.Foot {
-		lines = append(lines, WrapShort(Typeset(7.5, Muted, 0, 0), text, Width, 3)...)
+		lines = append(lines, wrap(Typeset(7.5, Muted, 0, 0), text, Width)...)
 	}
 	return lines
 }

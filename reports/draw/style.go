@@ -47,19 +47,6 @@ func wrap(st text.Style, s string, w vg.Length) (lines []string) {
 	return append(lines, cur)
 }
 
-// WrapShort wraps s into at most n lines no wider than w; excess text becomes an ellipsis.
-func WrapShort(st text.Style, s string, w vg.Length, n int) []string {
-	lines := wrap(st, s, w)
-	if len(lines) > n {
-		lines = lines[:n]
-		lines[n-1] += " …"
-	}
-	for i, l := range lines {
-		lines[i] = Shorten(st, l, w)
-	}
-	return lines
-}
-
 var status = regexp.MustCompile(` \([a-z]+\)$`)
 
 // Shorten cuts s to width w, with an ellipsis; a status in parentheses at its end stays.

@@ -77,7 +77,7 @@ func newFigure(c chart.Named, id string) (figure, error) {
 		f.Omitted = fmt.Sprintf("These are the first %d of %d rows; results.jsonl has all of them.", chart.MostTableRows, n)
 	}
 	if slices.ContainsFunc(f.Rows, func(row []string) bool { return slices.Contains(row, numfmt.Unknown) }) {
-		f.Omitted = strings.TrimSpace(f.Omitted + fmt.Sprintf(" %s stands for no figure: it was not recorded, or has too few samples (p99 takes %d).", numfmt.Unknown, result.Needed(0.99)))
+		f.Omitted = strings.TrimSpace(f.Omitted + fmt.Sprintf(" %s stands for no figure: it was not recorded, or has too few samples (p99 takes %d, p99.9 %d).", numfmt.Unknown, result.Needed(0.99), result.Needed(0.999)))
 	}
 	if pic.Height > 0 {
 		svg, err := draw.Inline(pic.Picture, id, c.Title, pic.Answer)

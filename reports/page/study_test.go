@@ -8,27 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"locklab/harness"
 	"locklab/harness/result"
 	"locklab/reports/chart"
 )
-
-func spoilFinding(f *result.Finding, text string) {
-	f.Name, f.Question, f.Method, f.Source, f.Answer, f.Listing = text, text, text, text, text, text
-	f.Notes, f.Warnings = []string{text}, []harness.Warning{{Text: text, Remedy: text}}
-	for i := range f.Tables {
-		t := &f.Tables[i]
-		t.Caption, t.Label = text, text
-		for k := range t.Columns {
-			t.Columns[k].Name, t.Columns[k].Unit = text, text
-		}
-		for k := range t.Rows {
-			t.Rows[k].Label = text
-			t.Rows[k].Cells[0] = result.Cell{Text: text}
-		}
-	}
-	f.Tables = append(f.Tables, result.Table{Chart: result.ChartKind(text), Caption: text})
-}
 
 var svgRE = regexp.MustCompile(`(?s)<svg.*?</svg>`)
 
