@@ -143,12 +143,6 @@ func (g *Group) source(ms ...*result.Metric) Source {
 	return Source{Metrics: ms, Rounds: []int{roundsOf(g)}}
 }
 
-func (g *Group) fields(names ...string) Source {
-	s := g.source()
-	s.Fields = names
-	return s
-}
-
 func roundsOf(gs ...*Group) int {
 	seen := make(map[int]bool)
 	for _, g := range gs {

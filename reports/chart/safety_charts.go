@@ -9,10 +9,9 @@ import (
 	"locklab/internal/numfmt"
 )
 
-// Limits of the histories in a page, and for one scenario.
+// Limits of the histories in a page.
 const (
 	mostStories = 6
-	mostAlike   = 2
 	openStories = 2 // not folded, on a page about failures only
 )
 
@@ -36,17 +35,15 @@ func FaultCharts(run *result.Run) (charts []Named, notes []string) {
 		return 2
 	}
 	slices.SortStableFunc(rows, func(a, b result.Survival) int { return cmp.Compare(rank(a), rank(b)) })
-	told := make(map[string]int)
 	for _, row := range rows {
-		if len(charts) == mostStories || told[row.Fault.Scenario] == mostAlike {
-			continue
+		if len(charts) == mostStories {
+			break
 		}
 		st, err := ReadTimeline(run, row.Fault, row.Fault.Histories[0])
 		if err != nil {
 			notes = append(notes, fmt.Sprintf("The history %s cannot be drawn: %v.", row.Fault.Histories[0], err))
 			continue
 		}
-		told[row.Fault.Scenario]++
 		charts = append(charts, Named{Name: fmt.Sprintf("history-%d", len(charts)+1), Title: st.Title(), Doc: HistoryDoc + " From " + st.name + ".", Pic: st.Picture(), Folded: len(charts) >= openStories})
 	}
 	if rest := total - len(charts) - len(notes); rest > 0 {

@@ -52,7 +52,7 @@ func DrawWait(g *Group) Picture {
 		Answer:  waitAnswer(g, w, curves),
 		Picture: waitLines(g, curves).Drawn(),
 		Numbers: waitTable(g),
-		Data:    g.fields("wait"),
+		Data:    Source{Fields: []string{"wait"}, Rounds: []int{roundsOf(g)}},
 	}
 }
 

@@ -50,9 +50,9 @@ func composeMachines(ms []chart.Machine) (*machinesDocument, error) {
 		one.Name, one.Measured = m.Name, true
 		names, facts, verdicts = append(names, m.Name), append(facts, append(one.Facts, fact{"folder", m.Folder})), append(verdicts, verdictFacts(one))
 		doc.Machines = append(doc.Machines, one)
-		origins = append(origins, m.Name+": "+chart.Hardware(m.Run.Manifest.Machine))
+		origins = append(origins, m.Name+": "+m.Run.Manifest.Machine.String())
 	}
-	doc.Origin = strings.Join(origins, " · ")
+	doc.Origin = strings.Join(origins, "; ")
 	doc.Table, doc.Verdicts = sideBySide("machine", names, facts), sideBySide("situation", names, verdicts)
 	doc.Differences = differences(ms, doc.Table)
 	xs := chart.Matches(ms)
