@@ -107,26 +107,6 @@ func (g *Group) Open() bool { return g.Load.Rate > 0 }
 
 func family(s *Series) int { return slices.Index(harness.Families, s.Lock.Family) }
 
-// Without returns gs without the locks that match drop, and without groups that become
-// empty. The order stays the same.
-func Without(gs []*Group, drop func(harness.Lock) bool) (out []*Group) {
-	for _, g := range gs {
-		c := *g
-		c.Series = slices.DeleteFunc(slices.Clone(g.Series), func(s *Series) bool { return drop(s.Lock) })
-		c.Workers, c.Cases = nil, 0
-		for _, s := range c.Series {
-			c.Cases += len(s.Cells)
-			for w := range s.Cells {
-				c.addWorkers(w)
-			}
-		}
-		if len(c.Series) > 0 {
-			out = append(out, &c)
-		}
-	}
-	return out
-}
-
 // Axes returns the name of w without its first part, the workers.
 func Axes(w harness.Workload) string {
 	_, rest, _ := strings.Cut(w.Name(), "/")

@@ -21,7 +21,7 @@ type PredictedSituation struct {
 var (
 	Alone = &PredictedSituation{
 		Name:   "alone",
-		Doc:    "median wait of one worker: as measured, and for each round trip of the acquisition what it is longer",
+		Doc:    "median wait of one worker: the measured wait, plus the longer time of each of its round trips",
 		Paper:  "Lamport 1978",
 		Metric: result.P50,
 		Alone:  true,
@@ -29,14 +29,14 @@ var (
 	}
 	Handover = &PredictedSituation{
 		Name:   "handover",
-		Doc:    "median handover among several workers: its round trips as an acquisition alone takes them, and the addition of the contenders, in proportion to how often the lock passes on",
+		Doc:    "median handover among several workers: its round trips alone, plus the cost of the contenders, in proportion to the handovers",
 		Paper:  "Lazowska et al. 1984",
 		Metric: result.HandoverTime,
 		of:     (*Model).handover,
 	}
 	Behind = &PredictedSituation{
 		Name:   "behind others",
-		Doc:    "median wait among several workers of a lock that serves in order: longer by as many turns as there are workers, less the own release",
+		Doc:    "median wait among several workers of a lock that serves in order: longer by one turn for each worker, less its own release",
 		Paper:  "Lazowska et al. 1984",
 		Metric: result.P50,
 		of:     (*Model).behind,

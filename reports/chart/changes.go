@@ -26,7 +26,7 @@ const mostChange = 4
 
 // DrawChanges draws each of ss in its own frame; ss must not be empty.
 func DrawChanges(h *judge.History, ss []*judge.HistorySeries, answer string) Picture {
-	l := &draw.Lines{XTitle: "run of the machine", YTitle: "ratio to the median of the runs (log scale)", Y: draw.LogScale, Format: times, Figure: times, Apart: true, Plain: true}
+	l := &draw.Lines{XTitle: "run of the machine", YTitle: "ratio to the median of the runs (log scale)", Y: draw.LogScale, Format: times, Figure: times, Plain: true}
 	var data Source
 	longest := 0
 	var runs []int

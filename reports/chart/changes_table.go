@@ -11,16 +11,13 @@ import (
 )
 
 func changesTable(h *judge.History, ss []*judge.HistorySeries) Table {
-	t := Table{Head: Titles("case", "metric", "machine", "run", "date, UTC", "commit", "median", "interval, 95 %", "to the run before", "interval", "")}
+	t := Table{Head: Titles("case", "metric", "machine", "run", "date, UTC", "commit", "median", "interval, 95 %", "")}
 	for _, s := range ss {
 		for i, p := range s.Points {
 			v := h.Sites[s.Site].Runs[i]
-			row := []string{Short(s.Case(), MostText), s.Title(), Short(h.Sites[s.Site].Name, MostName), strconv.Itoa(i + 1), v.Date(), v.Commit(), changesFigure(s, p), numfmt.Unknown, numfmt.Unknown, numfmt.Unknown, Short(changesMark(p), MostText)}
+			row := []string{s.Case(), s.Title(), h.Sites[s.Site].Name, strconv.Itoa(i + 1), v.Date(), v.Commit(), changesFigure(s, p), numfmt.Unknown, changesMark(p)}
 			if p.N > 0 {
 				row[7] = FormatUnit(s.Metric.Unit)(p.Lo) + "–" + FormatUnit(s.Metric.Unit)(p.Hi)
-			}
-			if p.Before.N > 0 {
-				row[8], row[9] = numfmt.Number(p.Before.Median), ratios(p.Before.Lo, p.Before.Hi)
 			}
 			t.Rows = append(t.Rows, row)
 		}
@@ -50,13 +47,6 @@ func CountVerdicts(vs []judge.GateVerdict) string {
 		}
 	}
 	return strings.Join(parts, ", ") + "."
-}
-
-func ratios(lo, hi float64) string {
-	if hi < 1 {
-		return numfmt.Percent(100*lo) + " to " + numfmt.Percent(100*hi)
-	}
-	return numfmt.Number(lo) + "× to " + numfmt.Number(hi) + "×"
 }
 
 func changesFigure(s *judge.HistorySeries, p judge.HistoryPoint) string {

@@ -10,9 +10,6 @@ type Chart struct {
 	// Judged: the chart draws the main workload, and its answer names no unsound lock.
 	Judged bool
 
-	// Carries: a main chart of a report, whose page shows and prints it. Others are folded.
-	Carries bool
-
 	// Open: the chart draws the open loops of a run, next to the group with the most cases, if
 	// there are any. Others draw closed loops.
 	Open bool

@@ -12,7 +12,7 @@ import (
 )
 
 // CellText formats the median v of m for a table.
-func CellText(m *result.Metric, v stat.Summary) string { return medianText(v, formatOf(m)) }
+func CellText(m *result.Metric, v stat.Summary) string { return medianText(v, FormatUnit(m.Unit)) }
 
 func medianText(v stat.Summary, format func(v float64) string) string {
 	switch {
@@ -33,16 +33,6 @@ func FormatUnit(unit string) func(v float64) string {
 		return numfmt.Percent
 	case strings.HasSuffix(unit, "/s"):
 		return numfmt.PerSecond
-	}
-	return numfmt.Number
-}
-
-func formatOf(m *result.Metric) func(v float64) string {
-	switch {
-	case strings.HasSuffix(m.Unit, "ns/op"):
-		return numfmt.Nanos
-	case strings.HasSuffix(m.Unit, "%"):
-		return numfmt.Percent
 	}
 	return numfmt.SI
 }
@@ -83,7 +73,7 @@ func median(title string, m *result.Metric) column {
 }
 
 func withInterval(title string, m *result.Metric) []column {
-	return []column{median(title, m), {Piece{Text: "interval"}, func(_ *series, c *Cell) string { return interval(c.Summary(m), formatOf(m)) }}}
+	return []column{median(title, m), {Piece{Text: "interval"}, func(_ *series, c *Cell) string { return interval(c.Summary(m), FormatUnit(m.Unit)) }}}
 }
 
 func (g *Group) table(need *result.Metric, parts ...[]column) Table {

@@ -36,13 +36,9 @@ func NewContention(run *result.Run, gs []*Group) (first *Contention) {
 			continue
 		}
 		d := &Contention{Group: g, Asked: slices.Compact(slices.Sorted(slices.Values(run.Contenders))), trips: append([]time.Duration{0}, run.RoundTrips...)}
-		for _, s := range g.Locks {
-			if s.Lock.Status == harness.Control {
-				continue
-			}
-			m := judge.NewModel(s.Lock, func(w int) []*harness.Result { return s.Cells[w].Results() }).Counted(tripsOf(s))
-			c, why := judge.NewContenders(m, g.Workers)
-			d.locks = append(d.locks, contendedLock{s, c, why})
+		for _, l := range g.models() {
+			c, why := judge.NewContenders(l.model, g.Workers)
+			d.locks = append(d.locks, contendedLock{l.series, c, why})
 		}
 		if d.HasLaw() {
 			return d
@@ -139,7 +135,7 @@ func (d *Contention) Answer() string {
 	text := fmt.Sprintf("No rate is predicted for %s contenders.", numfmt.SI(float64(n)))
 	most := 0.0
 	for _, l := range d.locks {
-		if p, why := l.at(n, 0); why == "" && p.Rate.Value > most && !Unsound(l.Lock.Status) {
+		if p, why := l.at(n, 0); why == "" && p.Rate.Value > most && l.Lock.Status.Competes() {
 			most = p.Rate.Value
 			text = fmt.Sprintf("Highest predicted rate with %s contenders: %s, %s handovers per second.", numfmt.SI(float64(n)), l.Lock.Name, rateText(p.Rate))
 		}

@@ -20,13 +20,8 @@ type Distances struct {
 	near    *Group // the workload without a delay: the basis of all predictions
 	Far     []*Group
 	Workers int // contenders
-	locks   []distantLock
+	locks   []modelledSeries
 	Asked   []time.Duration // round trips to predict for
-}
-
-type distantLock struct {
-	*series
-	model *judge.Model
 }
 
 // NewDistance returns the distances of the workload without a delay that was also measured
@@ -53,19 +48,27 @@ func NewDistance(run *result.Run, gs []*Group) *Distances {
 	if best == nil {
 		return nil
 	}
-	counted := false
-	for _, s := range best.near.Locks {
-		if s.Lock.Status == harness.Control {
-			continue
-		}
-		m := judge.NewModel(s.Lock, func(w int) []*harness.Result { return s.Cells[w].Results() }).Counted(tripsOf(s))
-		best.locks = append(best.locks, distantLock{s, m})
-		counted = counted || m.Trips != nil
-	}
-	if !counted {
+	best.locks = best.near.models()
+	if !slices.ContainsFunc(best.locks, func(l modelledSeries) bool { return l.model.Trips != nil }) {
 		return nil
 	}
 	return best
+}
+
+// A modelledSeries is a lock with a model that predicts its times.
+type modelledSeries struct {
+	*series
+	model *judge.Model
+}
+
+func (g *Group) models() (out []modelledSeries) {
+	for _, s := range g.Locks {
+		if s.Lock.Status != harness.Control {
+			m := judge.NewModel(s.Lock, func(w int) []*harness.Result { return s.Cells[w].Results() })
+			out = append(out, modelledSeries{s, m.Counted(tripsOf(s))})
+		}
+	}
+	return out
 }
 
 func tripsOf(s *series) *harness.Trips {
@@ -129,34 +132,19 @@ func counts(t *harness.Trips) []string {
 	return row
 }
 
-// CostsAnswer names the handovers with the fewest and the most round trips.
+// CostsAnswer names the handovers with the most and the fewest round trips.
 func (d *Distances) CostsAnswer() string {
-	names := make(map[float64][]string) // by the round trips of a handover
+	var fs []figure
 	for _, l := range d.locks {
 		if t := l.model.Trips; t != nil && t.Behind != nil && !t.Behind.Polls {
-			trips := t.Behind.Handover.RoundTrips()
-			names[trips] = append(names[trips], l.Lock.Name)
+			fs = append(fs, figure{l.Lock.Name, t.Behind.Handover.RoundTrips()})
 		}
 	}
-	if len(names) == 0 {
+	if fs == nil {
 		return "No handover of these locks is made of round trips: their waiters poll, or none was counted."
 	}
-	all := slices.Sorted(maps.Keys(names))
-	least, most := all[0], all[len(all)-1]
-	text := fmt.Sprintf("A handover takes %s in sequence with %s", trips(least), numfmt.List(names[least], mostNamed))
-	if most > least {
-		text += fmt.Sprintf(", and %s with %s", trips(most), numfmt.List(names[most], mostNamed))
-	}
-	return text + "."
-}
-
-const mostNamed = 6
-
-func trips(v float64) string {
-	if v == 1 {
-		return "1 round trip"
-	}
-	return amount(v) + " round trips"
+	sortFigures(fs)
+	return extremes(fs, "the most round trips in sequence per handover", "the fewest", amount) + "."
 }
 
 // Predictions returns the predicted time of each lock at the requested round trips, and at
@@ -165,23 +153,25 @@ func (d *Distances) Predictions() Table {
 	t := Table{Head: slices.Concat(Titles("lock", "part", "near"), []Piece{{"round trip", result.RoundTrip}}, Titles("predicted", "range", "measured", "error", notPredicted))}
 	for _, l := range d.locks {
 		for _, s := range judge.PredictedSituations {
-			row := []string{l.Lock.Name, s.Name, CellText(s.Metric, l.model.Near(s, d.contenders(s)))}
+			row := func(trip float64, p judge.PredictedTime, measured, off, why string) {
+				at := numfmt.Unknown
+				if trip > 0 && trip < 1e15 {
+					at = numfmt.Nanos(trip)
+				}
+				value, within := predicted(p)
+				t.Rows = append(t.Rows, []string{l.Lock.Name, s.Name, CellText(s.Metric, l.model.Near(s, d.contenders(s))), at, value, within, measured, off, why})
+			}
 			for _, r := range d.Asked {
 				p, why := l.model.Predict(s, d.contenders(s), float64(r))
-				value, within := predicted(p)
-				t.Rows = append(t.Rows, slices.Concat(row, []string{numfmt.Nanos(float64(r)), value, within, numfmt.Unknown, numfmt.Unknown, why}))
+				row(float64(r), p, numfmt.Unknown, numfmt.Unknown, why)
 			}
 			for _, x := range d.checks(l, s) {
-				trip, off := numfmt.Unknown, numfmt.Unknown
-				if x.Trip > 0 && x.Trip < 1e15 {
-					trip = numfmt.Nanos(x.Trip)
-				}
+				off := numfmt.Unknown
 				if x.why == "" {
 					off = signed(x.Error())
 				}
-				value, within := predicted(x.Predicted)
 				measured, _ := predicted(x.Measured)
-				t.Rows = append(t.Rows, slices.Concat(row, []string{trip, value, within, measured, off, x.why}))
+				row(x.Trip, x.Predicted, measured, off, x.why)
 			}
 		}
 	}
@@ -215,19 +205,17 @@ func (d *Distances) Answer() string {
 }
 
 func (d *Distances) fastest(at time.Duration) string {
-	var best distantLock
-	least := math.Inf(1)
+	var fs []figure
 	for _, l := range d.locks {
-		p, why := l.model.Predict(judge.Handover, d.Workers, float64(at))
-		if why == "" && p.Value < least && !Unsound(l.Lock.Status) {
-			best, least = l, p.Value
+		if p, why := l.model.Predict(judge.Handover, d.Workers, float64(at)); why == "" && l.Lock.Status.Competes() {
+			fs = append(fs, figure{l.Lock.Name, p.Value})
 		}
 	}
-	if best.series == nil {
+	if fs == nil {
 		return fmt.Sprintf("For a round trip of %v no handover can be predicted.", at)
 	}
-	return fmt.Sprintf("At a round trip of %v the fastest predicted handover is %s of %s; near the servers it takes %s.", at,
-		numfmt.Nanos(least), best.Lock.Name, numfmt.Nanos(best.model.Near(judge.Handover, d.Workers).Median))
+	sortFigures(fs)
+	return fmt.Sprintf("At a round trip of %v, %s has the fastest predicted handover.", at, fs[len(fs)-1].of(numfmt.Nanos))
 }
 
 // A check is a prediction next to what was measured under a delay.
@@ -237,7 +225,7 @@ type check struct {
 	judge.PredictionTest
 }
 
-func (d *Distances) checks(l distantLock, s *judge.PredictedSituation) (out []check) {
+func (d *Distances) checks(l modelledSeries, s *judge.PredictedSituation) (out []check) {
 	for _, far := range d.Far {
 		if c := far.cell(l.Lock.Name, d.contenders(s)); c != nil {
 			t, why := l.model.Check(s, d.contenders(s), c.Results())
@@ -298,8 +286,9 @@ func (p *predictionErrors) sentence(all string) string {
 
 // Notes explains how to read the tables.
 func (d *Distances) Notes() string {
-	text := "Counted before the run from the messages of one client, and of three that take the lock in turn: a round trip counts where a client waits for it, so there may be more requests. " +
-		"Behind others: from asking until it waits, and the handover to it. Near: measured without a delay"
+	text := "Requests and round trips were counted before the run, of one client and of three that take the lock in turn. " +
+		"A round trip counts if a client waits for it, so there may be more requests. " +
+		"Behind others: from the request until it waits, and the handover to it. Near: measured without a delay"
 	if len(d.Asked)+len(d.Far) == 0 {
 		return text + "."
 	}
@@ -307,9 +296,9 @@ func (d *Distances) Notes() string {
 	for _, s := range judge.PredictedSituations {
 		text += " " + numfmt.Sentence(s.Name+": "+s.Doc+" ("+s.Paper+")")
 	}
-	text += " The range is from contenders that add nothing to some that add as much as near the servers."
+	text += " The range is from contenders that cost nothing to contenders that cost as much as near the servers."
 	if len(d.Far) > 0 {
-		text += fmt.Sprintf(" Predicted for the bare round trip that was measured around the delayed windows (metric %s), not for the delay that was asked for.", result.RoundTrip.Name)
+		text += fmt.Sprintf(" Predictions under a delay use the bare round trip that was measured around the windows (metric %s), not the option.", result.RoundTrip.Name)
 	}
 	return text
 }

@@ -4,9 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"locklab/harness"
 	"locklab/harness/result"
-	"locklab/internal/numfmt"
 )
 
 // Stopped is the note on an experiment that ended early.
@@ -39,9 +37,4 @@ func Answer(f *result.Finding) string {
 		return "The experiment gave no answer."
 	}
 	return f.Answer
-}
-
-// Readable returns w in whole sentences.
-func Readable(w harness.Warning) harness.Warning {
-	return harness.Warning{Text: numfmt.Sentence(w.Text), Remedy: numfmt.Sentence(w.Remedy), Kind: w.Kind}
 }

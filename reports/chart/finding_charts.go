@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"locklab/harness/result"
-	"locklab/internal/numfmt"
 )
 
 // FindingCharts returns every table of the findings of run. A drawn table has a name that is
@@ -51,11 +50,7 @@ func tableNumbers(t result.Table) Table {
 	for _, r := range t.Rows {
 		row := []string{r.Label}
 		for j := range t.Columns { // a short row is filled up, a long one cut
-			text := numfmt.Unknown
-			if j < len(r.Cells) {
-				text = CellFigure(r.Cells[j])
-			}
-			row = append(row, text)
+			row = append(row, words(r, j))
 		}
 		out.Rows = append(out.Rows, row)
 	}

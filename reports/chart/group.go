@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 
-	"locklab/harness"
 	"locklab/harness/judge"
 	"locklab/harness/result"
 	"locklab/internal/numfmt"
@@ -27,17 +26,11 @@ type series struct {
 
 type Cell = judge.Cell
 
-func Groups(run *result.Run) []*Group { return styled(judge.Groups(run)) }
-
-func styled(gs []*judge.Group) (out []*Group) {
-	var styles map[string]draw.Style
-	for _, v := range gs {
-		if styles == nil {
-			styles = AssignStyles(v.Run.Results)
-		}
+func Groups(run *result.Run) (out []*Group) {
+	for _, v := range judge.Groups(run) {
 		g := &Group{Group: v}
 		for _, s := range v.Series {
-			g.Locks = append(g.Locks, &series{s, styles[s.Lock.Name]})
+			g.Locks = append(g.Locks, &series{s, styleOf(s.Lock)})
 		}
 		out = append(out, g)
 	}
@@ -91,7 +84,7 @@ type figure struct {
 
 func (g *Group) figures(w int, m *result.Metric) (out []figure) {
 	for _, s := range g.at(w) {
-		if v := s.Cells[w].Summary(m); v.N > 0 && s.Lock.Status != harness.Control {
+		if v := s.Cells[w].Summary(m); v.N > 0 && s.Lock.Status.Competes() {
 			out = append(out, figure{s.Lock.Name, v.Median})
 		}
 	}
@@ -125,18 +118,12 @@ func extremes(fs []figure, most, least string, format func(v float64) string) st
 	return fmt.Sprintf("%s, %s has %s (%s)", text, end.name, least, format(end.v))
 }
 
-func (g *Group) compared() *Group {
-	c := *g
-	c.Locks = slices.DeleteFunc(slices.Clone(g.Locks), func(s *series) bool { return s.Lock.Status == harness.Control })
-	return &c
-}
-
 func (g *Group) unit(n int) string { return numfmt.Plural(n, "worker") }
 
 // Largest returns the group of closed loops with the most cases of one kind, or nil.
 func Largest(gs []*Group, remote bool) *Group {
-	if i := slices.IndexFunc(gs, func(g *Group) bool { return g.Remote == remote && !g.Open() }); i >= 0 {
-		return gs[i]
+	if g := Anchored(gs, remote); g != nil && !g.Open() {
+		return g
 	}
 	return nil
 }
@@ -144,23 +131,16 @@ func Largest(gs []*Group, remote bool) *Group {
 // Anchored returns the group whose section has the charts that are drawn once: the group of
 // closed loops with the most cases, else of open loops. It returns nil without one.
 func Anchored(gs []*Group, remote bool) *Group {
-	if g := Largest(gs, remote); g != nil {
-		return g
-	}
-	if i := slices.IndexFunc(gs, func(g *Group) bool { return g.Remote == remote }); i >= 0 {
-		return gs[i]
+	for _, g := range gs { // closed loops come first
+		if g.Remote == remote {
+			return g
+		}
 	}
 	return nil
 }
 
 func (g *Group) source(ms ...*result.Metric) Source {
 	return Source{Metrics: ms, Rounds: []int{roundsOf(g)}}
-}
-
-func (g *Group) fields(names ...string) Source {
-	s := g.source()
-	s.Fields = names
-	return s
 }
 
 func roundsOf(gs ...*Group) int {

@@ -33,8 +33,9 @@ type Timeline struct {
 	history oracle.History
 	oracle.Judgement
 	finding  oracle.Finding
-	from, to int64 // the range drawn
-	lanes    []int // workers
+	from, to int64          // the range drawn
+	events   []oracle.Event // in that range
+	lanes    []int          // workers
 }
 
 // ReadTimeline reads the history called name, of a try of r.
@@ -52,7 +53,7 @@ func ReadTimeline(run *result.Run, r *result.FaultResult, name string) (*Timelin
 		return nil, errors.New("it has no event")
 	}
 	for i, e := range h {
-		h[i].Text = Short(e.Text, MostText)
+		h[i].Text = result.OneLine(e.Text)
 	}
 	h.Sort()
 	s := &Timeline{r: r, name: name, history: h, Judgement: oracle.Judge(h, oracle.RulesOf(r.Lock.Traits, 0))}
@@ -66,7 +67,12 @@ func (s *Timeline) frame() {
 	i := slices.IndexFunc(s.Findings, func(f oracle.Finding) bool { return f.Anomaly != "" })
 	if i >= 0 {
 		s.finding = s.Findings[i]
-		end := s.aftermath(max(s.finding.To, s.finding.From))
+		end := max(s.finding.To, s.finding.From)
+		for _, o := range s.Overlaps { // up to the first release
+			if s.finding.Anomaly == oracle.TwoHolders && s.Holds[o.Later].Acquired == s.finding.From {
+				end = max(end, min(s.Holds[o.Earlier].Releasing, end+int64(2*time.Second)))
+			}
+		}
 		around := max(int64(40*time.Millisecond), (end-s.finding.From)*4/10)
 		s.from, s.to = max(first, s.finding.From-around), min(last, end+around)
 		// Include the fault that caused it.
@@ -89,21 +95,13 @@ func (s *Timeline) frame() {
 		add(h.Worker, h.Acquired <= s.to && h.Releasing >= s.from)
 	}
 	for _, e := range s.history { // workers without a hold come last
-		add(e.Worker, e.At >= s.from && e.At <= s.to)
+		if e.At >= s.from && e.At <= s.to && len(s.events) < mostMarks {
+			s.events = append(s.events, e)
+			add(e.Worker, true)
+		}
 	}
 	s.lanes = s.lanes[:min(len(s.lanes), mostLanes)]
 	slices.Sort(s.lanes)
-}
-
-// aftermath returns the end of the consequences of the finding that ends at end. For two
-// holders, that is the first release.
-func (s *Timeline) aftermath(end int64) int64 {
-	for _, o := range s.Overlaps {
-		if s.finding.Anomaly == oracle.TwoHolders && s.Holds[o.Later].Acquired == s.finding.From {
-			end = max(end, min(s.Holds[o.Earlier].Releasing, end+int64(2*time.Second)))
-		}
-	}
-	return end
 }
 
 func (s *Timeline) Title() string {
@@ -115,7 +113,7 @@ func (s *Timeline) Answer() string {
 	if s.finding.Anomaly == "" {
 		return "The history shows no anomaly by itself: what was counted was seen elsewhere, such as at the server."
 	}
-	text := numfmt.Sentence(string(s.finding.Anomaly)) + " " + numfmt.Sentence(Short(s.finding.Text, 400))
+	text := numfmt.Sentence(string(s.finding.Anomaly)) + " " + numfmt.Sentence(s.finding.Text)
 	if s.finding.Anomaly == oracle.TwoHolders && s.Longest > 0 {
 		text += fmt.Sprintf(" Two held it for %s at the longest.", numfmt.Nanos(float64(s.Longest)))
 	}
@@ -141,7 +139,7 @@ const (
 func (s *Timeline) Picture() Picture {
 	p := Picture{Answer: s.Answer(), Picture: draw.Picture{Height: vg.Length(s.faultRows())*faultLine + 8 + vg.Length(len(s.lanes))*laneHeight + historyFoot, Body: s.body}}
 	p.Numbers.Head = Titles("at", "worker", "event", "token", "what")
-	for _, e := range s.shown() {
+	for _, e := range s.events {
 		worker, token := numfmt.Unknown, ""
 		if e.Worker >= 0 {
 			worker = fmt.Sprint(e.Worker)
@@ -156,15 +154,6 @@ func (s *Timeline) Picture() Picture {
 		p.Numbers.Rows = append(p.Numbers.Rows, []string{s.at(e.At), worker, string(e.Kind), token, text})
 	}
 	return p
-}
-
-func (s *Timeline) shown() (out []oracle.Event) {
-	for _, e := range s.history {
-		if e.At >= s.from && e.At <= s.to && len(out) < mostMarks {
-			out = append(out, e)
-		}
-	}
-	return out
 }
 
 func (s *Timeline) at(t int64) string { return numfmt.Nanos(float64(t - s.Start)) }
@@ -199,7 +188,7 @@ func (s *Timeline) body(c vgdraw.Canvas) error {
 }
 
 func (s *Timeline) faultRows() (n int) {
-	for _, e := range s.shown() {
+	for _, e := range s.events {
 		if e.Kind == oracle.Fault || e.Kind == oracle.Over {
 			n++
 		}
@@ -220,7 +209,7 @@ func (s *Timeline) scale(c, field vgdraw.Canvas, x func(int64) vg.Length) {
 // own row.
 func (s *Timeline) faults(c, field vgdraw.Canvas, x func(int64) vg.Length) {
 	row := 0
-	for _, e := range s.shown() {
+	for _, e := range s.events {
 		hue, text := draw.Rust, e.Text
 		switch e.Kind {
 		case oracle.Fault:
@@ -278,7 +267,7 @@ func (s *Timeline) marks(c vgdraw.Canvas, x func(int64) vg.Length, middle map[in
 			ends[e.Worker] = at + st.Width(text) + 4
 		}
 	}
-	for _, e := range s.shown() {
+	for _, e := range s.events {
 		y, ok := middle[e.Worker]
 		if !ok {
 			continue

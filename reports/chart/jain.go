@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/plot/vg"
 	vgdraw "gonum.org/v1/plot/vg/draw"
 
+	"locklab/harness"
 	"locklab/harness/result"
 	"locklab/internal/numfmt"
 	"locklab/reports/draw"
@@ -16,11 +17,10 @@ import (
 
 // JainLocal and JainRemote draw Jain's fairness index over the number of workers.
 var JainLocal, JainRemote = both(Chart{
-	Name:    "fairness",
-	Carries: true,
-	Title:   "Does every worker get its turn?",
-	Doc:     jainDoc,
-	Draw:    drawJain,
+	Name:  "fairness",
+	Title: "Does every worker get its turn?",
+	Doc:   jainDoc,
+	Draw:  drawJain,
 }, "Does every worker of a distributed lock get its turn?")
 
 const jainDoc = lineDoc + " An index of 40 % reads: as if 40 % of the workers shared the lock equally. Dashed: one worker has it all. It is taken within slices of one length, the mean of those of the window, because it rises with the length; where the axis says over the window, the run has no slices, and it must not be compared with runs whose windows are longer or shorter."
@@ -30,7 +30,9 @@ const fair = 95
 
 func drawJain(g *Group) Picture {
 	m := g.fairness()
-	l := workersChart(g.compared(), m, draw.ShareScale)
+	compared := *g
+	compared.Locks = slices.DeleteFunc(slices.Clone(g.Locks), func(s *series) bool { return s.Lock.Status == harness.Control })
+	l := workersChart(&compared, m, draw.ShareScale)
 	l.Figure, l.YTitle, l.Under = numfmt.Percent, fairnessTitles(m, g.Remote), oneOwner
 	if len(l.Lines) == 0 {
 		return nothing("No lock was measured with two or more workers, so there are no shares to compare.")
@@ -46,11 +48,6 @@ func oneOwner(c vgdraw.Canvas, p *plot.Plot) {
 		pts = append(pts, vg.Point{X: trX(x), Y: trY(min(100, 100/x))})
 	}
 	c.StrokeLines(vgdraw.LineStyle{Color: draw.Muted.RGBA(), Width: vg.Points(0.8), Dashes: []vg.Length{2, 2}}, draw.Thin(pts, 0.2))
-	at := pts[30]
-	if c.Size().X < draw.Width/3 {
-		return // a small frame has no room; the figure's text explains the line
-	}
-	c.FillText(draw.Typeset(7.5, draw.Muted, vgdraw.XRight, vgdraw.YTop), vg.Point{X: at.X - 2, Y: at.Y - 2}, "1/n: one worker has it all")
 }
 
 func jainAnswer(g *Group, m *result.Metric) string {

@@ -18,12 +18,11 @@ import (
 
 // LoadLocal and LoadRemote draw the wait of acquisitions over the offered rate, in open loops.
 var LoadLocal, LoadRemote = both(Chart{
-	Name:    "load",
-	Title:   "How long does an acquisition wait at a given offered load?",
-	Doc:     loadDoc,
-	Open:    true,
-	Carries: true,
-	Draw:    drawLoad,
+	Name:  "load",
+	Title: "How long does an acquisition wait at a given offered load?",
+	Doc:   loadDoc,
+	Open:  true,
+	Draw:  drawLoad,
 }, "How long does an acquisition of a distributed lock wait at a given offered load?")
 
 const loadDoc = "Open loops: acquisitions are asked for at times drawn before, whether or not the lock keeps up, and a wait counts from when its acquisition was meant to begin. Bold line: p99 of the waits of all rounds together; thin line below: p50; thin line above: p99.9; where fewer than ten samples lie above a quantile it is left out. Dashed upright line: the rate of the closed loop with as many workers, which ask again at once. Solid upright line: the saturation point, the greatest load of the run at which the lock grants 95 % of it and p99 is within ten times its unloaded value, that at the least load at which the run resolves it; the field around it: between which loads the saturation point lies in 95 % of runs made of the run's rounds, drawn again, or by each round alone if there are fewer than six. Hue: family; grey: p99 of the other locks."
@@ -33,26 +32,14 @@ func drawLoad(g *Group) Picture {
 	if s == nil {
 		return nothing("This run has no open loop of these locks; one with --rate auto, or --workers 64 --rate 500/s,1k/s, shows how long its acquisitions wait at a given load.")
 	}
-	s.Locks = slices.DeleteFunc(s.Locks, func(l *loadedLock) bool { return !s.resolves(l) })
-	if len(s.Locks) == 0 {
+	l := s.lines()
+	if len(l.Lines) == 0 {
 		return nothing("Too few waits were timed at any load to quote the median.")
 	}
 	return Picture{
-		Answer: s.Answer(), Load: s.load(), Picture: s.lines().Drawn(), Numbers: s.table(),
+		Answer: s.Answer(), Load: s.load(), Picture: l.Drawn(), Numbers: s.table(),
 		Data: Source{Metrics: []*result.Metric{result.Throughput, result.Goodput}, Fields: []string{"wait"}, Rounds: []int{roundsOf(s.groups...)}},
 	}
-}
-
-// resolves reports whether any quantile of l is known at any rate.
-func (s *loadSweep) resolves(l *loadedLock) bool {
-	for i := range s.Rates {
-		for _, q := range loadQuantiles {
-			if _, ok := l.wait(i, q, 0); ok {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 // loadQuantiles are drawn; the first is bold.
@@ -62,7 +49,7 @@ var loadQuantiles = []float64{0.99, 0.5, 0.999}
 func (s *loadSweep) Answer() string {
 	var all []*loadedLock
 	for _, l := range s.Locks {
-		if l.HasSaturation && l.S.Lock.Status != harness.Control {
+		if l.HasSaturation && l.S.Lock.Status.Competes() {
 			all = append(all, l)
 		}
 	}
@@ -93,7 +80,7 @@ func (s *loadSweep) Answer() string {
 func (s *loadSweep) lines() *draw.Lines {
 	floor := s.floor()
 	l := &draw.Lines{XTitle: "acquisitions asked for, all workers together (log scale)", XScale: draw.Logarithm, Y: draw.LogScale,
-		YTitle: "time from the intended start to the grant (log scale)", Format: numfmt.Nanos, Notes: s.notes(), Apart: true}
+		YTitle: "time from the intended start to the grant (log scale)", Format: numfmt.Nanos, Notes: s.notes()}
 	for _, r := range s.Rates {
 		l.Stops = append(l.Stops, draw.Stop{At: float64(r), Label: r.String()})
 	}

@@ -8,7 +8,6 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/result"
-	"locklab/internal/machine"
 	"locklab/internal/numfmt"
 	"locklab/internal/stat"
 	"locklab/reports/draw"
@@ -41,6 +40,8 @@ type side struct {
 // Matches returns the common workloads of the machines, local locks first, in their order.
 func Matches(ms []Machine) (out []*Match) {
 	for i, m := range ms {
+		style := ColumnStyle(i)
+		style.Name = m.Name
 		for _, g := range Groups(m.Run) {
 			if g.Open() {
 				continue
@@ -51,8 +52,6 @@ func Matches(ms []Machine) (out []*Match) {
 				out = append(out, &Match{Remote: g.Remote, Axes: g.Axes, cpus: g.CPUs})
 			}
 			x := out[k]
-			style := ColumnStyle(i)
-			style.Name = m.Name
 			x.sides = append(x.sides, side{g, m.Name, style})
 			if g.CPUs != x.cpus {
 				x.cpus = 0
@@ -60,8 +59,9 @@ func Matches(ms []Machine) (out []*Match) {
 		}
 	}
 	out = slices.DeleteFunc(out, func(x *Match) bool { return len(x.sides) < 2 })
-	remote := func(x *Match) bool { return x.Remote }
-	return append(slices.DeleteFunc(slices.Clone(out), remote), slices.DeleteFunc(out, func(x *Match) bool { return !x.Remote })...)
+	last := map[bool]int{true: 1}
+	slices.SortStableFunc(out, func(a, b *Match) int { return last[a.Remote] - last[b.Remote] })
+	return out
 }
 
 // locks returns the locks that two machines share, without controls.
@@ -84,30 +84,6 @@ func (x *Match) workers() (ws []int) {
 	}
 	slices.Sort(ws)
 	return slices.Compact(ws)
-}
-
-// Hardware names the machine: "AMD EPYC 7B13, 2 CPUs (1 core), guest of kvm".
-func Hardware(e machine.Environment) string {
-	var parts []string
-	if e.CPU != "" {
-		parts = append(parts, e.CPU)
-	} else if e.Arch != "" {
-		parts = append(parts, e.Arch)
-	}
-	if e.CPUs > 0 {
-		text := numfmt.Plural(e.CPUs, "CPU")
-		if e.Cores > 0 && e.Cores != e.CPUs {
-			text += " (" + numfmt.Plural(e.Cores, "core") + ")"
-		}
-		parts = append(parts, text)
-	}
-	if e.Sockets > 1 {
-		parts = append(parts, numfmt.Plural(e.Sockets, "socket"))
-	}
-	if e.Virtual != "" {
-		parts = append(parts, "guest of "+e.Virtual)
-	}
-	return strings.Join(parts, ", ")
 }
 
 // An overlay is a figure of every lock over the number of workers, all machines in one frame.
@@ -144,7 +120,7 @@ func (o overlay) Draw(x *Match) Picture {
 	}
 	ws := x.workers()
 	l := overWorkers(ws)
-	l.Y, l.YTitle, l.Format, l.Figure, l.Apart, l.Plain = o.y, o.yTitle, o.format, o.format, true, true
+	l.Y, l.YTitle, l.Format, l.Figure, l.Plain = o.y, o.yTitle, o.format, o.format, true
 	if !x.Remote {
 		l.Zone, l.ZoneText = beyondCPUs(x.cpus)
 	}
@@ -177,7 +153,7 @@ func (o overlay) answer(x *Match) string {
 	var parts []string
 	for _, g := range x.sides {
 		fs := slices.DeleteFunc(g.figures(w, o.metric), func(f figure) bool {
-			return !slices.ContainsFunc(shared, func(s *series) bool { return s.Lock.Name == f.name && !Unsound(s.Lock.Status) })
+			return !slices.ContainsFunc(shared, func(s *series) bool { return s.Lock.Name == f.name })
 		})
 		if !o.most {
 			slices.Reverse(fs)

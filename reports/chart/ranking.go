@@ -8,11 +8,14 @@ import (
 	"strconv"
 	"strings"
 
+	vgdraw "gonum.org/v1/plot/vg/draw"
+
 	"locklab/harness"
 	"locklab/harness/judge"
 	"locklab/harness/result"
 	"locklab/internal/numfmt"
 	"locklab/internal/stat"
+	"locklab/reports/draw"
 )
 
 // RankingLocal and RankingRemote rank the locks in the most contended situation.
@@ -63,35 +66,27 @@ func (r *ranking) answer() string {
 type ranking struct {
 	judge.Situation
 	decisions []judge.Decision
+	first     judge.Decision // of these
 	g         *Group
 	rows      []*ranked // fastest first
 	notes     []string  // on locks without a row
-
-	leader *ranked // the fastest lock of the strongest class; nil without one
 }
 
 type ranked struct {
-	s    *series
-	c    *Cell
-	rate stat.Summary
-	mark RankMark
-	tag  string // the meaning of the mark in a word or two
+	s     *series
+	c     *Cell
+	rate  stat.Summary
+	tag   string             // the reason for a mark in a word or two
+	shape vgdraw.GlyphDrawer // of the mark; nil for a plain one
 }
-
-// A RankMark is the shape that marks a special lock of a ranking.
-type RankMark int
-
-const (
-	PlainMark RankMark = iota
-	peerMark
-	standardMark
-	ChosenMark
-)
 
 // newRanking ranks the locks of g at the highest contention. Controls are not ranked.
 func newRanking(g *Group) *ranking {
 	s, _ := judge.Decisive([]*judge.Group{g.Group}, g.Remote)
 	r := &ranking{Situation: s, decisions: judge.Decide(s), g: g}
+	if len(r.decisions) > 0 {
+		r.first = r.decisions[0]
+	}
 	var absent, idle []string
 	for _, x := range g.Locks {
 		c := x.Cells[s.Workers]
@@ -133,28 +128,28 @@ func (r *ranking) log() bool {
 func (r *ranking) setMarks() {
 	peer := slices.IndexFunc(r.rows, func(x *ranked) bool {
 		l := x.s.Lock
-		return l.Family == harness.Peer && !Unsound(l.Status) && l.Traits.Permits <= 1 && l.Name != r.DefaultLock()
+		return l.Family == harness.Peer && l.Status.Competes() && l.Traits.Permits <= 1 && l.Name != r.DefaultLock()
 	})
 	for i, x := range r.rows {
 		name := x.s.Lock.Name
+		weaker := func(d judge.Decision) bool { return d.Use == name && name != r.first.Use }
 		var tags []string
-		if i == peer {
-			x.mark, tags = peerMark, append(tags, "best peer")
-		}
-		if name == r.DefaultLock() {
-			x.mark, tags = standardMark, append(tags, "default")
-		}
-		for k, d := range r.decisions {
-			if k == 0 && name == d.Fastest {
-				r.leader = x
+		for _, m := range []struct {
+			is    bool
+			tag   string
+			shape vgdraw.GlyphDrawer
+		}{
+			{name == r.first.Use, "chosen", draw.Star{}},
+			{name == r.DefaultLock(), "default", vgdraw.BoxGlyph{}},
+			{i == peer, "best peer", vgdraw.PyramidGlyph{}},
+			{slices.Contains(r.first.Ties, name), "not slower", nil},
+			{slices.ContainsFunc(r.decisions, weaker), "tolerates less", nil},
+		} {
+			if m.is {
+				tags = append(tags, m.tag)
 			}
-			switch {
-			case name == d.Use && k == 0:
-				x.mark, tags = ChosenMark, slices.Insert(tags, 0, "chosen")
-			case name == d.Use:
-				tags = append(tags, "tolerates less")
-			case k == 0 && slices.Contains(d.Ties, name):
-				tags = append(tags, "not slower")
+			if m.is && x.shape == nil {
+				x.shape = m.shape
 			}
 		}
 		x.tag = strings.Join(tags, ", ")
@@ -177,19 +172,14 @@ func offenders(g *Group) (out []string) {
 	return out
 }
 
-func (r *ranking) setting() string {
-	text := numfmt.Plural(r.Workers, "worker")
-	if !r.g.Remote && r.g.CPUs > 0 && r.Workers > 1 {
-		text += " on " + r.g.Processors()
+func (r *ranking) setting() string { return settingOf(r.Situation) }
+
+func settingOf(s judge.Situation) string {
+	text := numfmt.Plural(s.Workers, "worker")
+	if g := s.Group(); g != nil && !g.Remote && g.CPUs > 0 && s.Workers > 1 {
+		text += " on " + g.Processors()
 	}
 	return text
-}
-
-func (r *ranking) unit() string {
-	if r.Metric() == result.Handovers {
-		return "handovers"
-	}
-	return "acquisitions"
 }
 
 // more returns the further figures of x: p99 wait, Jain's index and requests.
@@ -208,7 +198,7 @@ func (r *ranking) table() Table {
 	}
 	t.Head = append(t.Head, Titles("mark")...)
 	for _, x := range r.rows {
-		row := []string{x.s.Lock.Name, strconv.Itoa(r.Workers), strconv.Itoa(x.rate.N), CellText(r.Metric(), x.rate), interval(x.rate, numfmt.SI)}
+		row := []string{x.s.Lock.Name, strconv.Itoa(r.Workers), strconv.Itoa(x.rate.N), CellText(r.Metric(), x.rate), interval(x.rate, FormatUnit(r.Metric().Unit))}
 		t.Rows = append(t.Rows, append(append(row, r.more(x)...), cmp.Or(x.tag, numfmt.Unknown)))
 	}
 	return t
@@ -224,6 +214,34 @@ func (r *ranking) data() Source {
 }
 
 // SettingOf describes s with its figures.
-func SettingOf(s judge.Situation) string {
-	return (&ranking{Situation: s, g: &Group{Group: s.Group()}}).setting() + ", " + s.Workload()
+func SettingOf(s judge.Situation) string { return settingOf(s) + ", " + s.Workload() }
+
+func (r *ranking) drawn() draw.Picture {
+	out := draw.Rows{Title: "acquisitions per second, all workers together", Foot: r.notes, Heads: []string{"rate", "p99 wait", "Jain"},
+		Notes: []draw.Note{draw.GlyphNote(vgdraw.CircleGlyph{}, "median and its interval")}}
+	if r.Metric() == result.Handovers {
+		out.Title, out.Heads[0] = "handovers per second, all workers together", "handovers"
+	}
+	if r.g.Remote {
+		out.Heads = append(out.Heads, "requests")
+	}
+	if r.log() {
+		out.Title += " (log scale: they differ more than tenfold)"
+	}
+	for _, x := range r.rows {
+		name := x.s.Lock.Name
+		m := draw.Mark{Mid: x.rate.Median, Lo: x.rate.Lo, Hi: x.rate.Hi}
+		if x.shape != nil {
+			m.Shape, m.Radius = x.shape, 3.6
+		}
+		out.Rows = append(out.Rows, draw.Row{Tag: x.tag, Name: name, Style: x.s.style, Strong: name == r.first.Use, Sign: x.shape,
+			Marks: []draw.Mark{m}, Figures: append([]string{numfmt.PerSecond(x.rate.Median)}, r.more(x)...)})
+		if name == r.first.Fastest && x.rate.Median > 0 {
+			margin := r.g.Run.Manifest.PracticalMargin()
+			out.Scale.Band = [2]float64{x.rate.Median / (1 + margin), x.rate.Median * (1 + margin)}
+			out.Notes = append(out.Notes, draw.Note{Colour: draw.Warm, Text: fmt.Sprintf("within %s of %s", numfmt.Percent(100*margin), Short(name, 24))})
+		}
+	}
+	out.Fit(r.log(), numfmt.SI)
+	return out.Drawn()
 }

@@ -10,6 +10,7 @@ import (
 
 	"locklab/harness/result"
 	"locklab/internal/numfmt"
+	"locklab/internal/stat"
 	"locklab/reports/draw"
 )
 
@@ -60,91 +61,78 @@ func rowNames(t result.Table) []string {
 	return names
 }
 
-// A reading is a drawable figure: finite, lo <= mid <= hi. The interval may be infinite.
-type reading struct {
-	mid, lo, hi float64
-	n           int // samples
-}
-
-func (s sheet) read(i, j int) (reading, bool) {
-	if i >= len(s.Rows) || j >= len(s.Rows[i].Cells) {
-		return reading{}, false
+// read returns a cell with lo <= median <= hi; N is 0 without a finite figure. The interval may
+// be infinite.
+func (s sheet) read(i, j int) (v stat.Summary) {
+	if j >= len(s.Rows[i].Cells) {
+		return v
 	}
 	c := s.Rows[i].Cells[j]
 	if c.N <= 0 || c.Text != "" || !(math.Abs(c.Median) <= draw.Beyond) {
-		return reading{}, false
+		return v
 	}
-	r := reading{c.Median, c.Lo, c.Hi, c.N}
-	if !(r.lo <= r.mid) {
-		r.lo = r.mid
+	v = stat.Summary{Median: c.Median, Lo: c.Lo, Hi: c.Hi, N: c.N}
+	if !(v.Lo <= v.Median) {
+		v.Lo = v.Median
 	}
-	if !(r.hi >= r.mid) {
-		r.hi = r.mid
+	if !(v.Hi >= v.Median) {
+		v.Hi = v.Median
 	}
-	return r, true
+	return v
 }
 
-func (s sheet) words(i, j int) string {
-	if j >= len(s.Rows[i].Cells) {
-		return numfmt.Unknown
-	}
-	return CellFigure(s.Rows[i].Cells[j])
-}
-
-func (s sheet) readings(rows int) (out []reading) {
-	for i := range min(rows, len(s.Rows)) {
+func (s sheet) readings() (out []stat.Summary) {
+	for i := range s.Rows {
 		for _, j := range s.drawn {
-			if r, ok := s.read(i, j); ok {
-				out = append(out, r)
+			if v := s.read(i, j); v.N > 0 {
+				out = append(out, v)
 			}
 		}
 	}
 	return out
 }
 
-// span returns the range of rs with their finite intervals; positive omits values that a
-// log axis cannot show. ok is false if nothing is left.
-func span(rs []reading, positive bool) (lo, hi float64, ok bool) {
-	lo, hi = math.Inf(1), math.Inf(-1)
-	for _, r := range rs {
-		for _, v := range []float64{r.lo, r.mid, r.hi} {
-			if math.Abs(v) <= draw.Beyond && (!positive || v > 1/draw.Beyond) {
-				lo, hi = min(lo, v), max(hi, v)
-			}
-		}
+// limit restricts s to its first columns and rows, and returns a note if it has more.
+func (s *sheet) limit(columns, rows int) (note string) {
+	if n := len(s.drawn); n > columns {
+		s.drawn = s.drawn[:columns]
+		note += fmt.Sprintf(" The first %d of %d columns are drawn.", columns, n)
 	}
-	return lo, hi, lo <= hi
+	if n := len(s.Rows); n > rows {
+		s.Rows = s.Rows[:rows]
+		note += fmt.Sprintf(" The first %d of %d rows are drawn.", rows, n)
+	}
+	return note
 }
 
-// limit restricts s to its first most columns, and returns a note if it has more.
-func (s *sheet) limit(most int) string {
-	n := len(s.drawn)
-	if n <= most {
-		return ""
+// words returns a cell as text.
+func words(r result.Row, j int) string {
+	if j >= len(r.Cells) {
+		return numfmt.Unknown
 	}
-	s.drawn = s.drawn[:most]
-	return fmt.Sprintf(" The first %d of %d columns are drawn.", most, n)
+	return cellFigure(r.Cells[j])
 }
 
 // how explains a mark and its interval.
-func (s sheet) how(mark, interval string, rs []reading) string {
+func (s sheet) how(mark, interval string) string {
+	rs := s.readings()
 	text := mark + ": the figure."
 	if m := sampled(rs); m != "" {
 		text = mark + ": " + m + "; " + interval + ": from the least to the greatest of them."
 	}
-	if s.Log && slices.ContainsFunc(rs, func(r reading) bool { return r.mid <= 0 }) {
+	if s.Log && slices.ContainsFunc(rs, func(v stat.Summary) bool { return v.Median <= 0 }) {
 		text += " A logarithmic scale has no place for 0; the table has it."
 	}
 	return text
 }
 
 // sampled describes a mark, such as "median of 5 samples", or returns "".
-func sampled(rs []reading) string {
+func sampled(rs []stat.Summary) string {
 	if len(rs) == 0 {
 		return ""
 	}
-	by := func(a, b reading) int { return cmp.Compare(a.n, b.n) }
-	least, most := slices.MinFunc(rs, by).n, slices.MaxFunc(rs, by).n
+	by := func(a, b stat.Summary) int { return cmp.Compare(a.N, b.N) }
+	least, most := slices.MinFunc(rs, by).N, slices.MaxFunc(rs, by).N
 	switch {
 	case most <= 1:
 		return ""
@@ -154,21 +142,15 @@ func sampled(rs []reading) string {
 	return fmt.Sprintf("median of %d to %d samples", least, most)
 }
 
-// CellFigure formats a cell as text for a table.
-func CellFigure(c result.Cell) string {
-	if c.Text == "" && !(math.Abs(c.Median) <= draw.Beyond) {
+// cellFigure formats a cell as text for a table.
+func cellFigure(c result.Cell) string {
+	switch {
+	case c.Text == "-", c.Text == "" && (c.N <= 0 || !(math.Abs(c.Median) <= draw.Beyond)):
 		return numfmt.Unknown
-	}
-	if c.Text == "" && (math.IsNaN(c.Lo) || math.IsNaN(c.Hi) || math.IsInf(c.Lo, 0) || math.IsInf(c.Hi, 0)) {
-		c.Lo, c.Hi = c.Median, c.Median
-	}
-	if c.Text == "" && max(math.Abs(c.Median), math.Abs(c.Lo), math.Abs(c.Hi)) >= 1e15 {
+	case c.Text == "" && !(max(math.Abs(c.Median), math.Abs(c.Lo), math.Abs(c.Hi)) < 1e15):
 		return Quantity("")(c.Median) // without hundreds of digits
 	}
-	if s := c.String(); s != "-" {
-		return s
-	}
-	return numfmt.Unknown
+	return c.String()
 }
 
 // Quantity returns a formatter for figures of a unit: "1.34 µs", "412 k per million".
@@ -234,26 +216,31 @@ func ColumnStyle(i int) draw.Style {
 	return draw.Style{Hue: hue, Dash: draw.Dashes[i/5%len(draw.Dashes)], Marker: draw.Markers[i%len(draw.Markers)], Strong: true}
 }
 
-// A Painter draws the tables of one kind. The sentence next to the picture explains how to
-// read it. If there is nothing to draw, the picture gives the reason.
-type Painter struct {
-	Kind result.ChartKind
-	draw func(s sheet) (pic Picture, how string)
+// A painter draws the tables of one kind, at most so many columns and rows. The sentence next to
+// the picture explains how to read it. If there is nothing to draw, it is the reason.
+type painter struct {
+	columns, rows int
+	draw          func(s sheet) (pic draw.Picture, how string)
 }
 
-// Painters lists every kind of chart for tables.
-var Painters = []Painter{
-	{result.Bars, drawBars},
-	{result.Lines, drawCurves},
-	{result.Heat, drawHeat},
+// painters lists every kind of chart for tables.
+var painters = map[result.ChartKind]painter{
+	result.Bars:  {5, 60, drawBars}, // one column for each hue
+	result.Lines: {20, 10_000, drawCurves},
+	result.Heat:  {1024, 1024, drawHeat},
 }
 
 // DrawTable draws t, which may come from a newer version and have any shape.
 func DrawTable(t result.Table) (pic Picture, how string) {
-	for _, p := range Painters {
-		if p.Kind == t.Chart {
-			return p.draw(newSheet(t))
-		}
+	p, known := painters[t.Chart]
+	if !known {
+		return nothing("This version cannot draw a chart of the kind %q; the figures are below.", t.Chart), ""
 	}
-	return nothing("This version cannot draw a chart of the kind %q; the figures are below.", t.Chart), ""
+	s := newSheet(t)
+	hidden := s.limit(p.columns, p.rows)
+	body, how := p.draw(s)
+	if body.Height == 0 {
+		return nothing("There is nothing to draw: %s.", how), ""
+	}
+	return Picture{Picture: body}, how + hidden
 }

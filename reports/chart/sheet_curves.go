@@ -11,13 +11,10 @@ import (
 	"locklab/reports/draw"
 )
 
-const (
-	mostCurves = 20
-	longRange  = 8 // least ratio of X for a logarithmic axis
-)
+// longRange is the least ratio of X for a logarithmic axis.
+const longRange = 8
 
-func drawCurves(s sheet) (Picture, string) {
-	hidden := s.limit(mostCurves)
+func drawCurves(s sheet) (draw.Picture, string) {
 	rows, nowhere := s.ordered()
 	write, _ := ticked(s.unit)
 	l := &draw.Lines{Place: "at", XTitle: s.Label, Format: write, Figure: write, YTitle: s.axisTitle(s.Log), Y: draw.CountScale}
@@ -34,25 +31,17 @@ func drawCurves(s sheet) (Picture, string) {
 	if n := len(l.Stops); n > 1 && l.Stops[0].At > 0 && l.Stops[n-1].At/l.Stops[0].At > longRange {
 		l.XScale, l.XTitle = draw.Logarithm, strings.TrimSpace(l.XTitle+" (log scale)")
 	}
-	var all []reading
 	for k, j := range s.drawn {
-		l.Add(Short(s.Columns[j].Name, MostName), ColumnStyle(k), func(i int) stat.Summary {
-			r, ok := s.read(at[l.Stops[i].At], j)
-			if !ok {
-				return stat.Summary{}
-			}
-			all = append(all, r)
-			return stat.Summary{Median: r.mid, Lo: r.lo, Hi: r.hi, N: r.n}
-		})
+		l.Add(Short(s.Columns[j].Name, MostName), ColumnStyle(k), func(i int) stat.Summary { return s.read(at[l.Stops[i].At], j) })
 	}
 	if len(l.Lines) == 0 {
-		return nothing("There is nothing to draw: no cell of this table has both a figure and a place on the axis."), ""
+		return draw.Picture{}, "no cell of this table has both a figure and a place on the axis"
 	}
-	text := s.how("Line", "band", all)
+	text := s.how("Line", "band")
 	if len(nowhere) > 0 {
 		text += " Only in the table: " + numfmt.List(nowhere, 4) + "."
 	}
-	return Picture{Picture: l.Drawn()}, text + hidden
+	return l.Drawn(), text
 }
 
 func (s sheet) ordered() (rows []int, nowhere []string) {

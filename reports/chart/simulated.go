@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"locklab/harness"
 	"locklab/harness/result"
 	"locklab/internal/numfmt"
 	"locklab/reports/draw"
@@ -35,7 +34,7 @@ func ModelledOf(run *result.Run) (out []*Modelled) {
 		i := slices.IndexFunc(out, func(m *Modelled) bool { return m.Like.Simulated == s.Simulated && WorkloadOf(m.Like) == WorkloadOf(s) })
 		if i < 0 {
 			i = len(out)
-			file := slices.ContainsFunc(run.Machines, func(m *result.ModelMachine) bool { return Short(m.Name, MostName) == s.Simulated })
+			file := slices.ContainsFunc(run.Machines, func(m *result.ModelMachine) bool { return m.Name == s.Simulated })
 			out = append(out, &Modelled{Like: s, File: file})
 		}
 		out[i].add(s)
@@ -56,7 +55,7 @@ func ModelledOf(run *result.Run) (out []*Modelled) {
 
 // WorkloadOf describes the workload of s: "lines=1 hold=100ns think=0s wait=pause".
 func WorkloadOf(s *result.Simulation) string {
-	text := fmt.Sprintf("lines=%d hold=%s think=%s wait=%s", s.Lines, briefly(s.Hold), briefly(s.Think), Short(s.Wait.String(), MostName))
+	text := fmt.Sprintf("lines=%d hold=%s think=%s wait=%s", s.Lines, briefly(s.Hold), briefly(s.Think), s.Wait)
 	if s.Apart && s.SMT > 1 {
 		text += " apart"
 	}
@@ -77,7 +76,7 @@ func (m *Modelled) add(s *result.Simulation) {
 	i := slices.IndexFunc(m.Locks, func(l *ModelledLock) bool { return l.Lock.Name == s.Lock.Name })
 	if i < 0 {
 		i = len(m.Locks)
-		m.Locks = append(m.Locks, &ModelledLock{Simulation: s, at: make(map[int]*result.Simulation)})
+		m.Locks = append(m.Locks, &ModelledLock{Simulation: s, style: simulated(styleOf(s.Lock)), at: make(map[int]*result.Simulation)})
 	}
 	m.Locks[i].at[s.Workers] = s
 	if !slices.Contains(m.workers, s.Workers) {
@@ -88,14 +87,6 @@ func (m *Modelled) add(s *result.Simulation) {
 func (m *Modelled) finish() {
 	slices.Sort(m.workers)
 	slices.SortFunc(m.Locks, func(a, b *ModelledLock) int { return cmp.Compare(a.Lock.Name, b.Lock.Name) })
-	var locks []harness.Lock
-	for _, l := range m.Locks {
-		locks = append(locks, l.Lock)
-	}
-	styles := modelStyles(locks)
-	for _, l := range m.Locks {
-		l.style = styles[l.Lock.Name]
-	}
 }
 
 // Name returns the name of the machine: "skylake-8x32 (hypothetical)".

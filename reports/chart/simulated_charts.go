@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 
+	vgdraw "gonum.org/v1/plot/vg/draw"
+
 	"locklab/harness/result"
 	"locklab/internal/numfmt"
 	"locklab/internal/stat"
@@ -51,7 +53,7 @@ func (c *ModelChart) draw(m *Modelled) Picture {
 		XTitle: "workers, each on a hardware thread of its own (log scale)", XScale: draw.Logarithm, Place: "with", Stops: stopsAt(m.workers),
 		Y: draw.LogScale, YTitle: "simulated " + c.yTitle + " (log scale)", Format: c.format, Figure: c.format,
 		Zone: m.Border(), ZoneText: "beyond one socket",
-		Notes: []draw.Note{draw.LineNote(draw.Style{Hue: draw.Blue, Dash: draw.ModelDashes[0], Marker: draw.ModelShapes[0], Hollow: true}, "simulated: dashed, hollow")},
+		Notes: []draw.Note{draw.LineNote(simulated(draw.Style{Hue: draw.Blue, Marker: vgdraw.CircleGlyph{}}), "simulated: dashed, hollow")},
 	}
 	t := Table{Head: Titles("lock", "workers", "simulated", "least of seeds", "greatest of seeds")}
 	for _, x := range m.Locks {
@@ -77,22 +79,11 @@ func (c *ModelChart) Answer(m *Modelled) string {
 	return fmt.Sprintf("%s The model expects with %s: %s.", m.Warning(), numfmt.Plural(w, "worker"), extremes(fs, c.most, c.least, c.format))
 }
 
-// ranked returns the sound locks with a figure, the greatest first, at the most workers with
-// at least 3/4 of the locks.
+// ranked returns the sound locks with a figure at the most workers, the greatest first.
 func (c *ModelChart) ranked(m *Modelled) (workers int, fs []figure) {
-	for _, w := range slices.Backward(m.workers) {
-		n := 0
-		for _, l := range m.Locks {
-			if l.at[w] != nil {
-				n++
-			}
-		}
-		if workers = w; 4*n >= 3*len(m.Locks) {
-			break
-		}
-	}
+	workers = m.workers[len(m.workers)-1]
 	for _, x := range m.Locks {
-		if v := c.at(x, workers); v.Median > 0 && !Unsound(x.Lock.Status) {
+		if v := c.at(x, workers); v.Median > 0 && x.Lock.Status.Competes() {
 			fs = append(fs, figure{x.Lock.Name, v.Median})
 		}
 	}

@@ -10,18 +10,23 @@ import (
 // sound locks, and names the omitted ones.
 func (c *Chart) Drawn(g *Group) Picture {
 	pic := c.Draw(g)
-	sound, left := g.sound()
-	if len(left) == 0 || pic.Height == 0 {
-		return pic
+	var left []string
+	sound := 0
+	for _, s := range g.Locks {
+		switch {
+		case s.Lock.Status.Competes():
+			sound++
+		case s.Lock.Status != harness.Control:
+			left = append(left, s.Lock.Name)
+		}
 	}
-	if sound == nil {
+	switch {
+	case len(left) == 0 || pic.Height == 0:
+	case sound == 0:
 		pic.Answer = "No answer: only locks were measured that are kept to show a bug: " + numfmt.List(left, 4) + "."
-		return pic
+	default:
+		pic.Answer += " Left out of this answer, being kept to show a bug: " + numfmt.List(left, 4) + "."
 	}
-	if !c.Judged { // a verdict considers none of them
-		pic.Answer = c.Draw(sound).Answer
-	}
-	pic.Answer += " Left out of this answer, being kept to show a bug: " + numfmt.List(left, 4) + "."
 	return pic
 }
 
@@ -40,27 +45,9 @@ func (c *Chart) Subject(gs []*Group) *Group {
 	return Largest(gs, c.Remote)
 }
 
-func (g *Group) sound() (*Group, []string) {
-	var left []string
-	for _, s := range g.Locks {
-		if Unsound(s.Lock.Status) {
-			left = append(left, s.Lock.Name)
-		}
-	}
-	for _, c := range styled(judge.Without(bare(g.Both), func(l harness.Lock) bool { return Unsound(l.Status) })) {
-		if c.Axes == g.Axes && c.Remote == g.Remote {
-			return c, left
-		}
-	}
-	return nil, left
-}
-
-// Unsound reports whether a lock is kept to show a bug: no answer may call it the best.
-func Unsound(s harness.Status) bool { return s == harness.Historical || s == harness.Broken }
-
 // MarkedName returns the name of a lock, with its status if the lock is unsound or a control.
 func MarkedName(name string, s harness.Status) string {
-	if !Unsound(s) && s != harness.Control {
+	if s.Competes() {
 		return name
 	}
 	return name + " (" + string(s) + ")"

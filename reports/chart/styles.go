@@ -1,11 +1,11 @@
 package chart
 
 import (
-	"maps"
 	"slices"
 
 	"locklab/reports/draw"
 
+	"gonum.org/v1/plot/vg"
 	vgdraw "gonum.org/v1/plot/vg/draw"
 
 	"locklab/harness"
@@ -26,40 +26,17 @@ func hueOf(f harness.Family) draw.Token {
 	return draw.Ink
 }
 
+// styleOf returns the style of lock in all charts.
 func styleOf(lock harness.Lock) draw.Style {
-	return draw.Style{Name: lock.Name, Family: slices.Index(harness.Families, lock.Family), Hue: hueOf(lock.Family), Strong: !Unsound(lock.Status) && lock.Status != harness.Control}
+	s := draw.Style{Name: lock.Name, Family: slices.Index(harness.Families, lock.Family), Hue: hueOf(lock.Family), Strong: lock.Status.Competes(), Marker: vgdraw.CircleGlyph{}}
+	if lock.Status == harness.Control {
+		s.Hue, s.Marker = draw.Muted, vgdraw.CrossGlyph{}
+	}
+	return s
 }
 
-// AssignStyles gives every lock one style for all charts.
-func AssignStyles(results []*harness.Result) map[string]draw.Style {
-	locks := make(map[string]harness.Lock)
-	for _, r := range results {
-		locks[r.Lock.Name] = r.Lock
-	}
-	styles := make(map[string]draw.Style)
-	members := make(map[harness.Family]int)
-	for _, name := range slices.Sorted(maps.Keys(locks)) {
-		lock := locks[name]
-		l := styleOf(lock)
-		if lock.Status == harness.Control {
-			l.Hue, l.Dash, l.Marker = draw.Muted, draw.Dashes[2], vgdraw.CrossGlyph{}
-		} else {
-			i := members[lock.Family]
-			members[lock.Family]++
-			l.Dash, l.Marker = draw.Dashes[i%len(draw.Dashes)], draw.Markers[i%len(draw.Markers)]
-		}
-		styles[name] = l
-	}
-	return styles
-}
-
-// modelStyles gives each simulated lock dashed lines and hollow marks.
-func modelStyles(locks []harness.Lock) map[string]draw.Style {
-	styles := make(map[string]draw.Style)
-	for i, lock := range locks {
-		l := styleOf(lock)
-		l.Dash, l.Marker, l.Hollow = draw.ModelDashes[i%len(draw.ModelDashes)], draw.ModelShapes[i%len(draw.ModelShapes)], true
-		styles[lock.Name] = l
-	}
-	return styles
+// simulated returns s for figures of a model.
+func simulated(s draw.Style) draw.Style {
+	s.Dash, s.Hollow = []vg.Length{5, 2.5}, true
+	return s
 }

@@ -11,13 +11,15 @@ var Suite = []*Chart{
 // Charts returns the charts of [Suite] that have something to draw, each of its subject in gs.
 func Charts(gs []*Group) (out []Named) {
 	for _, c := range Suite {
-		g := c.Subject(gs)
-		if g == nil {
-			continue
-		}
-		if pic := c.Drawn(g); pic.Height > 0 {
-			out = append(out, Named{Name: c.Name, Title: cmp.Or(pic.Title, c.Title), Doc: c.Doc + " Workload: " + cmp.Or(pic.Load, g.Axes) + ".", Pic: pic})
+		if g := c.Subject(gs); g != nil {
+			out = append(out, c.Of(g))
 		}
 	}
 	return out
+}
+
+// Of returns the picture of g by c with its texts.
+func (c *Chart) Of(g *Group) Named {
+	pic := c.Drawn(g)
+	return Named{Name: c.Name, Title: cmp.Or(pic.Title, c.Title), Doc: c.Doc + " Workload: " + cmp.Or(pic.Load, g.Axes) + ".", Pic: pic}
 }

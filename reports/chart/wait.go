@@ -20,11 +20,10 @@ import (
 
 // WaitLocal and WaitRemote draw the wait of an acquisition: all quantiles at high contention.
 var WaitLocal, WaitRemote = both(Chart{
-	Name:    "wait",
-	Carries: true,
-	Title:   "How long can one acquisition take?",
-	Doc:     waitDoc,
-	Draw:    DrawWait,
+	Name:  "wait",
+	Title: "How long can one acquisition take?",
+	Doc:   waitDoc,
+	Draw:  DrawWait,
 }, "How long can one acquisition of a distributed lock take?")
 
 const waitDoc = "Sampled waits of all rounds together; markers at the shares on the axis. A line ends where fewer than ten samples lie above: the run does not resolve the rest. Grey floor: the clock cannot tell such times apart."
@@ -53,7 +52,7 @@ func DrawWait(g *Group) Picture {
 		Answer:  waitAnswer(g, w, curves),
 		Picture: waitLines(g, curves).Drawn(),
 		Numbers: waitTable(g),
-		Data:    g.fields("wait"),
+		Data:    Source{Fields: []string{"wait"}, Rounds: []int{roundsOf(g)}},
 	}
 }
 
@@ -74,8 +73,8 @@ func shared(curves []curve) float64 {
 // waitAnswer compares the greatest quantile that all locks resolve, or else the median,
 // of the locks that resolve it.
 func waitAnswer(g *Group, w int, curves []curve) string {
-	curves = slices.DeleteFunc(slices.Clone(curves), func(c curve) bool { return c.s.Lock.Status == harness.Control })
-	whole := len(g.compared().at(w)) // timed or not
+	curves = slices.DeleteFunc(slices.Clone(curves), func(c curve) bool { return !c.s.Lock.Status.Competes() })
+	whole := len(slices.DeleteFunc(g.at(w), func(s *series) bool { return !s.Lock.Status.Competes() })) // timed or not
 	floor := g.Floor()
 	q := shared(curves)
 	var fs []figure

@@ -11,14 +11,13 @@ import (
 	"locklab/reports/draw"
 )
 
-const lineDoc = "Line: median of the rounds; band: its 95 % order-statistic interval, or the range of the rounds if there are fewer than six. Hue: family; dash and marker: lock; thin: a lock that is kept to show a bug, or the control."
+const lineDoc = "Line: median of the rounds; band: its 95 % order-statistic interval, or the range of the rounds if there are fewer than six. Hue: family; grey: the others; thin: a lock that is kept to show a bug, or the control."
 
 // ThroughputLocal draws acquisitions per second over the number of workers.
 var ThroughputLocal = &Chart{
-	Name:    "throughput",
-	Carries: true,
-	Title:   "Which lock keeps its throughput as workers are added?",
-	Doc:     lineDoc,
+	Name:  "throughput",
+	Title: "Which lock keeps its throughput as workers are added?",
+	Doc:   lineDoc,
 	Draw: workersFigure{metric: result.Throughput, y: draw.LogScale, format: numfmt.SI, figure: numfmt.PerSecond,
 		yTitle: "acquisitions per second, all workers together (log scale)",
 		none:   "No lock was acquired in this run, so there is no throughput to draw.", answer: throughputAnswer, table: throughputTable}.draw,
@@ -27,26 +26,28 @@ var ThroughputLocal = &Chart{
 // HandoversRemote draws handovers per second over the number of workers. Acquisitions would
 // flatter a lock whose owner takes it back while the others sleep between two polls.
 var HandoversRemote = &Chart{
-	Name:    "throughput-distributed",
-	Carries: true,
-	Title:   "Which distributed lock is handed over most often as workers are added?",
-	Doc:     lineDoc + " A handover is an acquisition whose predecessor was another worker: one by the owner that takes the lock back does not count. The table has both.",
-	Remote:  true,
+	Name:   "throughput-distributed",
+	Title:  "Which distributed lock is handed over most often as workers are added?",
+	Doc:    lineDoc + " A handover is an acquisition whose predecessor was another worker: one by the owner that takes the lock back does not count. The table has both.",
+	Remote: true,
 	Draw: workersFigure{metric: result.Handovers, y: draw.LogScale, format: numfmt.SI, figure: numfmt.PerSecond,
 		yTitle: "handovers per second, all workers together (log scale)",
-		none:   "No lock went from one worker to another in this run, so there is no handover to draw.", answer: handoverAnswer, table: throughputTable}.draw,
+		none:   "No lock went from one worker to another in this run, so there is no handover to draw.", answer: func(g *Group) string {
+			return g.extremes(result.Handovers, "no lock was handed over", "the most handovers", "the fewest", numfmt.PerSecond)
+		}, table: throughputTable}.draw,
 }
 
 // RequestsRemote draws the requests of an acquisition: a thundering herd is a rising line.
 var RequestsRemote = &Chart{
-	Name:    "requests-distributed",
-	Carries: true,
-	Title:   "How many requests does an acquisition cost as workers are added?",
-	Doc:     lineDoc + " Counted at the clients, without keep-alives.",
-	Remote:  true,
+	Name:   "requests-distributed",
+	Title:  "How many requests does an acquisition cost as workers are added?",
+	Doc:    lineDoc + " Counted at the clients, without keep-alives.",
+	Remote: true,
 	Draw: workersFigure{metric: result.Requests, y: draw.CountScale, format: numfmt.Number, figure: numfmt.Number,
 		yTitle: "requests per acquisition",
-		none:   "No request was counted in this run.", answer: requestsAnswer, table: requestsTable}.draw,
+		none:   "No request was counted in this run.", answer: func(g *Group) string {
+			return g.extremes(result.Requests, "no requests were counted", "the most requests per acquisition", "the fewest", numfmt.Number)
+		}, table: requestsTable}.draw,
 }
 
 // A workersFigure is a figure of every lock over the number of workers.
@@ -131,16 +132,9 @@ func throughputAnswer(g *Group) string {
 		g.unit(first), last, best.name, numfmt.Percent(best.v), end.name, numfmt.Percent(end.v), most)
 }
 
-func handoverAnswer(g *Group) string {
-	w := g.Workers[len(g.Workers)-1]
-	return g.extremesWith(w, result.Handovers, "no lock was handed over", "the most handovers", "the fewest", numfmt.PerSecond)
-}
-
-func requestsAnswer(g *Group) string {
-	return g.extremesWith(g.MostWorkers(), result.Requests, "no requests were counted", "the most requests per acquisition", "the fewest", numfmt.Number)
-}
-
-func (g *Group) extremesWith(w int, m *result.Metric, none, most, least string, format func(v float64) string) string {
+// extremes compares the locks with the most workers at which most were measured.
+func (g *Group) extremes(m *result.Metric, none, most, least string, format func(v float64) string) string {
+	w := g.MostWorkers()
 	if fs := g.figures(w, m); len(fs) > 0 {
 		none = extremes(fs, most, least, format)
 	}

@@ -10,9 +10,8 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
+// A Layer draws a part of a frame.
 type Layer func(c draw.Canvas, p *plot.Plot)
-
-func (f Layer) Plot(c draw.Canvas, p *plot.Plot) { f(c, p) }
 
 // A Warp is an increasing function as a plot.Normalizer. plot.LogScale panics outside its
 // domain; a warp never does.
@@ -33,37 +32,10 @@ func Logarithm(x float64) float64 { return math.Log(math.Max(x, math.SmallestNon
 // Tail spreads quantiles q so that every further nine takes the same room.
 func Tail(q float64) float64 { return -math.Log10(math.Max(1-q, 1e-9)) }
 
-// NewPlot returns an empty plot in house style; place draws its axis titles.
-func NewPlot(xMin, xMax, yMin, yMax float64) *plot.Plot {
+func newPlot(xMin, xMax, yMin, yMax float64) *plot.Plot {
 	p := plot.New()
-	p.BackgroundColor = nil
 	p.X.Min, p.X.Max, p.Y.Min, p.Y.Max = xMin, xMax, yMin, yMax
-	for _, a := range []*plot.Axis{&p.X, &p.Y} {
-		a.LineStyle = draw.LineStyle{Color: Axis.RGBA(), Width: vg.Points(0.75)}
-		a.Tick.LineStyle = draw.LineStyle{Color: Axis.RGBA(), Width: vg.Points(0.6)}
-		a.Tick.Length = vg.Points(4)
-		a.Tick.Label.Font = Typeset(9, Muted, 0, 0).Font
-		a.Tick.Label.Color = Muted.RGBA()
-		a.Padding = vg.Points(4)
-	}
 	return p
-}
-
-// Place draws p on c with the y title above the axis and the x title below the data.
-// (gonum/plot rotates the y title and misplaces its space on a log scale.)
-func Place(p *plot.Plot, c draw.Canvas, xTitle, yTitle string) {
-	c = draw.Crop(c, 0, 0, vg.Points(4), 0) // room for descenders
-	in := c
-	if yTitle != "" {
-		in = draw.Crop(in, 0, 0, 0, -vg.Points(18))
-	}
-	if xTitle != "" {
-		in = draw.Crop(in, 0, 0, vg.Points(16), 0)
-	}
-	p.Draw(in)
-	data := p.DataCanvas(in)
-	c.FillText(Typeset(9, Ink, draw.XLeft, draw.YTop), vg.Point{X: c.Min.X, Y: c.Max.Y}, yTitle)
-	c.FillText(Typeset(9, Ink, draw.XCenter, draw.YBottom), vg.Point{X: data.Center().X, Y: c.Min.Y}, xTitle)
 }
 
 // gridlines draws a light line at every labelled tick of the y axis.

@@ -9,28 +9,22 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// MostLines is the most lines in one frame; more cross too often and get their own frames.
-const MostLines = 8
-
 const (
 	panelColumns = 4
 	panelGap     = vg.Length(14) // between columns
-	panelStep    = vg.Length(107)
 	panelHead    = vg.Length(17) // name and figure, over the frame
 	panelFoot    = vg.Length(10) // between the frame and the next name
 	panelScale   = vg.Length(42) // left of the first column
 )
 
-// Apart reports whether n lines are drawn each in its own frame.
-func Apart(n int) bool { return n > MostLines }
+// panelStep returns the height of each of so many rows of frames.
+func panelStep(rows int) vg.Length { return max(107, 280/vg.Length(rows)) }
 
-// Drawn returns the lines as a drawing: all in one frame with their names at the right, or
-// each in a small frame of its own that highlights it against all others.
+// Drawn returns the lines as a drawing: each in a frame of its own that highlights it against
+// all others, or those of one frame together if the drawing is plain.
 func (l *Lines) Drawn() Picture {
-	if l.Apart || Apart(len(l.Lines)) {
-		return Picture{vg.Length(panelRows(len(l.split())))*panelStep + 40 + l.legend(), l.panels}
-	}
-	return Picture{max(300, vg.Length(len(l.Lines))*LabelGap+50), l.frame}
+	rows := panelRows(len(l.split()))
+	return Picture{vg.Length(rows)*panelStep(rows) + 40 + l.legend(), l.panels}
 }
 
 func (l *Lines) legend() vg.Length {
@@ -44,9 +38,6 @@ func (l *Lines) legend() vg.Length {
 func (l *Lines) split() (out [][]line) {
 	index := make(map[string]int)
 	for _, ln := range l.Lines {
-		if !l.Plain {
-			ln.Style = ln.Style.alone()
-		}
 		i, known := index[ln.frame]
 		if !known {
 			i = len(out)
@@ -64,32 +55,10 @@ func (l *Lines) notes(p *plot.Plot) []Note {
 	return append(slices.Clone(l.Notes), Note{Colour: Warm, Text: l.ZoneText})
 }
 
-func (l *Lines) frame(c draw.Canvas) error {
-	labels := make([]EndLabel, len(l.Lines))
-	for i, ln := range l.Lines {
-		labels[i] = EndLabel{Text: ln.Name + LabelSep + l.end(ln), Style: ln.Style}
-	}
-	p := l.axes()
-	p.Add(Layer(func(c draw.Canvas, p *plot.Plot) {
-		l.under(c, p)
-		l.over(c, p, l.Lines)
-		for i, ln := range l.Lines {
-			labels[i].Y = extend(c, ln.Style, l.trace(ln, c, p))
-		}
-		DrawLabels(c, c.Max.X, labels)
-	}))
-	Place(p, draw.Crop(c, 0, -LabelRoom(labels), 0, 0), l.XTitle, l.YTitle)
-	DrawNotes(c, l.notes(p))
-	return nil
-}
-
-// extend draws a faint line from the end of pts to the right edge, and returns its height.
-func extend(c draw.Canvas, as Style, pts []vg.Point) vg.Length {
-	end := pts[len(pts)-1]
-	if end.X < c.Max.X-1 {
-		c.StrokeLine2(draw.LineStyle{Color: as.Hue.Alpha(90), Width: vg.Points(0.6), Dashes: []vg.Length{1, 2}}, end.X, end.Y, c.Max.X, end.Y)
-	}
-	return end.Y
+// titles draws the titles of the axes: above the y axis, and below the data in b.
+func (l *Lines) titles(c, b draw.Canvas) {
+	c.FillText(Typeset(9, Ink, draw.XLeft, draw.YTop), vg.Point{X: c.Min.X, Y: c.Max.Y}, l.YTitle)
+	c.FillText(Typeset(9, Ink, draw.XCenter, draw.YBottom), vg.Point{X: b.Center().X, Y: c.Min.Y + 4}, l.XTitle)
 }
 
 // A Note explains a colour by a sample of it.
@@ -118,36 +87,26 @@ func LineNote(s Style, text string) Note {
 	}}
 }
 
-// alone returns s for its own frame, where it needs no dash.
-func (s Style) alone() Style {
-	s.Dash = nil
-	if s.Hollow { // simulated lines stay dashed
-		s.Dash, s.Marker = ModelDashes[0], ModelShapes[0]
-	}
-	return s
-}
-
 func panelRows(n int) int { return (n + panelColumns - 1) / panelColumns }
 
 func (l *Lines) panels(c draw.Canvas) error {
-	c = draw.Crop(c, 0, 0, vg.Points(4), 0) // room for descenders
 	top := c
 	c.Max.Y -= l.legend()
-	c.FillText(Typeset(9, Ink, draw.XLeft, draw.YTop), vg.Point{X: c.Min.X, Y: c.Max.Y}, l.YTitle)
 	panels := l.split()
-	left := vg.Length(panelScale)
+	left := panelScale
 	rows := panelRows(len(panels))
+	step := panelStep(rows)
 	columns := vg.Length(min(panelColumns, len(panels)))
 	wide := (c.Size().X - left - panelGap*(columns-1) - 4) / columns
-	c.FillText(Typeset(9, Ink, draw.XCenter, draw.YBottom), vg.Point{X: c.Min.X + left + (c.Size().X-left)/2, Y: c.Min.Y}, l.XTitle)
+	l.titles(c, draw.Crop(c, left, 0, 0, 0))
 
 	box := func(i int) draw.Canvas {
 		col, row := i%panelColumns, i/panelColumns
 		b := c
 		b.Min.X = c.Min.X + left + vg.Length(col)*(wide+panelGap)
 		b.Max.X = b.Min.X + wide
-		b.Max.Y = c.Max.Y - 18 - vg.Length(row)*panelStep - panelHead
-		b.Min.Y = b.Max.Y - panelStep + panelHead + panelFoot
+		b.Max.Y = c.Max.Y - 18 - vg.Length(row)*step - panelHead
+		b.Min.Y = b.Max.Y - step + panelHead + panelFoot
 		return b
 	}
 	// All frames have one size, so each line is traced once and moved. It is also thinned:
@@ -159,7 +118,7 @@ func (l *Lines) panels(c draw.Canvas) error {
 		for _, lines := range panels {
 			traces = append(traces, Thin(l.trace(lines[0], origin, p), 0.45))
 		}
-		notes = append(slices.Clone(notes), Note{Colour: Ghost, Line: true, Text: "the other locks"})
+		notes = append(slices.Clone(notes), Note{Colour: Ghost, Line: true, Text: "the others"})
 	}
 	DrawNotes(top, notes)
 	for i, lines := range panels {

@@ -32,7 +32,6 @@ type Lines struct {
 	Lines []line
 
 	Notes []Note // meaning of shades and marks
-	Apart bool   // each line has its own frame, even if they are few
 	Plain bool   // no frame shows the lines of the others
 }
 
@@ -155,7 +154,7 @@ func (l *Lines) axes() *plot.Plot {
 		xLo, xHi = xLo/2, xHi*2
 	}
 	yLo, yHi := l.yRange()
-	p := NewPlot(xLo, xHi, yLo, yHi)
+	p := newPlot(xLo, xHi, yLo, yHi)
 	if l.XScale != nil {
 		p.X.Scale = l.XScale
 	}

@@ -46,8 +46,7 @@ func (t Token) Alpha(a uint8) color.NRGBA {
 
 func CSS(rgb uint32) string { return fmt.Sprintf("#%06X", rgb) }
 
-// A Style is the appearance of a lock in every chart of a report. The hue shows its family;
-// dash and marker are its own.
+// A Style is the appearance of a lock in every chart of a report. The hue shows its family.
 type Style struct {
 	Name   string
 	Family int // index in harness.Families
@@ -59,19 +58,13 @@ type Style struct {
 	Loose  bool // marks with intervals that no line joins
 }
 
-// Seven markers and four dashes share no factor, so 28 locks of a family differ.
+// Seven markers and four dashes share no factor, so 28 columns of a table or machines differ.
 var (
 	Markers = []draw.GlyphDrawer{
 		draw.CircleGlyph{}, draw.SquareGlyph{}, draw.PyramidGlyph{}, draw.RingGlyph{},
 		draw.BoxGlyph{}, draw.TriangleGlyph{}, draw.PlusGlyph{},
 	}
 	Dashes = [][]vg.Length{nil, {6, 2.5}, {1.5, 2}, {6, 2, 1.5, 2}}
-)
-
-// Three shapes and four dashes share no factor, so 12 locks of a family differ.
-var (
-	ModelShapes = []draw.GlyphDrawer{draw.CircleGlyph{}, draw.BoxGlyph{}, draw.PyramidGlyph{}}
-	ModelDashes = [][]vg.Length{{5, 2.5}, {1.5, 2}, {6, 2, 1.5, 2}, {2.5, 4}}
 )
 
 func (s Style) Compare(m Style) int {

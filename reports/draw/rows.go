@@ -60,24 +60,36 @@ const (
 	widerText = 1.15
 )
 
-// Reach returns a range for figures with intervals; a far wider one ends at the frame.
-func Reach(marks []Mark) (lo, hi float64) {
-	least, most := math.Inf(1), 0.0
-	for _, m := range marks {
-		if m.Mid > 0 && !math.IsInf(m.Mid, 0) {
-			least, most = min(least, m.Mid), max(most, m.Mid)
+// Fit sets the scale, from 0 if it is not logarithmic. An interval far beyond the figures ends
+// at the frame.
+func (r *Rows) Fit(log bool, format func(v float64) string) {
+	var marks []Mark
+	least, most := math.Inf(1), math.Inf(-1)
+	for _, row := range r.Rows {
+		for _, m := range row.Marks {
+			if math.Abs(m.Mid) <= Beyond && (!log || m.Mid > 0) {
+				marks, least, most = append(marks, m), min(least, m.Mid), max(most, m.Mid)
+			}
 		}
 	}
-	lo, hi = least, most
+	lo, hi, far := least, most, 4*max(-least, most)
 	for _, m := range marks {
-		if m.Lo >= least/4 {
+		if m.Lo >= -far && (!log || m.Lo >= least/4) {
 			lo = min(lo, m.Lo)
 		}
-		if m.Hi <= most*4 {
+		if m.Hi <= far {
 			hi = max(hi, m.Hi)
 		}
 	}
-	return lo, hi
+	r.Scale.Log, r.Scale.Format = log, format
+	if log {
+		r.Scale.Lo, r.Scale.Hi = LogRange(lo, hi)
+		return
+	}
+	r.Scale.Lo, r.Scale.Hi = 1.04*min(lo, 0), 1.04*max(hi, 0)
+	if r.Scale.Hi-r.Scale.Lo < 1e-300 {
+		r.Scale.Hi = 1
+	}
 }
 
 func (r *Rows) step() (step vg.Length) {
@@ -90,7 +102,7 @@ func (r *Rows) step() (step vg.Length) {
 
 func (r *Rows) foot() (lines []string) {
 	for _, text := range r.Foot {
-		lines = append(lines, WrapShort(Typeset(7.5, Muted, 0, 0), text, Width, 3)...)
+		lines = append(lines, wrap(Typeset(7.5, Muted, 0, 0), text, Width)...)
 	}
 	return lines
 }
@@ -180,7 +192,7 @@ func (row Row) figures(c draw.Canvas, widths []vg.Length, x, y vg.Length) {
 
 func (r *Rows) marks(b draw.Canvas) {
 	s := r.Scale
-	p := NewPlot(s.Lo, s.Hi, 0, 1)
+	p := newPlot(s.Lo, s.Hi, 0, 1)
 	ticks := LinearTicks(s.Lo, s.Hi, s.Format)
 	if s.Log {
 		p.X.Scale, ticks = Warp(Logarithm), LogTicks(s.Lo, s.Hi, s.Format)

@@ -47,19 +47,6 @@ func wrap(st text.Style, s string, w vg.Length) (lines []string) {
 	return append(lines, cur)
 }
 
-// WrapShort wraps s into at most n lines no wider than w; excess text becomes an ellipsis.
-func WrapShort(st text.Style, s string, w vg.Length, n int) []string {
-	lines := wrap(st, s, w)
-	if len(lines) > n {
-		lines = lines[:n]
-		lines[n-1] += " …"
-	}
-	for i, l := range lines {
-		lines[i] = Shorten(st, l, w)
-	}
-	return lines
-}
-
 var status = regexp.MustCompile(` \([a-z]+\)$`)
 
 // Shorten cuts s to width w, with an ellipsis; a status in parentheses at its end stays.
@@ -78,3 +65,15 @@ func Shorten(st text.Style, s string, w vg.Length) string {
 func Words(s string) []string {
 	return slices.DeleteFunc(strings.Split(s, " "), func(w string) bool { return w == "" })
 }
+
+// RowName returns the style of a name next to its row.
+func (s Style) RowName() text.Style {
+	st := Typeset(8.5, Ink, draw.XRight, draw.YCenter)
+	if s.Strong {
+		st = Bold(st)
+	}
+	return st
+}
+
+// Lift centres figures optically: they have no descenders.
+const Lift = vg.Length(0.8)

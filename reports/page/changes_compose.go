@@ -65,13 +65,13 @@ func composeComparison(c *judge.Comparison, ts []judge.Table) *historyDocument {
 }
 
 func outlineHistory(h *judge.History) *historyDocument {
-	doc := &historyDocument{Title: historyTitle, Lead: chart.Short(historyHeadline(h), chart.MostText), Worse: h.Outcome() == judge.Worse,
-		Sites: historySites(h.Sites), Remarks: historyRemarks(h), Warnings: chart.ShortAll(h.Warnings)}
+	doc := &historyDocument{Title: historyTitle, Lead: historyHeadline(h), Worse: h.Outcome() == judge.Worse,
+		Sites: historySites(h.Sites), Remarks: historyRemarks(h), Warnings: h.Warnings}
 	for _, t := range h.Tables() {
 		doc.addTable(viewRuns(t, len(t.Columns)-1, func(*judge.Case) bool { return true }))
 	}
 	for i := range h.Series {
-		doc.Findings = append(doc.Findings, chart.ShortAll(seriesFindings(h, &h.Series[i]))...)
+		doc.Findings = append(doc.Findings, seriesFindings(h, &h.Series[i])...)
 	}
 	return doc
 }
@@ -86,10 +86,10 @@ func historySites(sites []judge.Site) (out []figure) {
 	for i, s := range sites {
 		t := chart.Table{Head: chart.Titles("run", "date, UTC", "commit", "differs from the run before in")}
 		for _, v := range s.Runs {
-			differs := cmp.Or(chart.Short(numfmt.List(v.Differs, len(v.Differs)), chart.MostText), numfmt.Unknown)
+			differs := cmp.Or(numfmt.List(v.Differs, len(v.Differs)), numfmt.Unknown)
 			t.Rows = append(t.Rows, []string{v.Name, v.Date(), v.Commit(), differs})
 		}
-		out = append(out, tableFigure(fmt.Sprint("site-", i), chart.Short(s.Name, chart.MostName), chart.Short(s.Runs[0].Manifest.Machine.String(), chart.MostText), t))
+		out = append(out, tableFigure(fmt.Sprint("site-", i), s.Name, s.Runs[0].Manifest.Machine.String(), t))
 	}
 	return out
 }

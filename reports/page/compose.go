@@ -1,7 +1,6 @@
 package page
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -38,7 +37,7 @@ func compose(run *result.Run) (*document, error) {
 	served, errServed := drawLocks(gs, true)
 	simulated, errSimulated := composeSimulated(run)
 	safety, errSafety := composeSafety(run)
-	if err := errors.Join(err, errHardware, errServed, errSimulated, errSafety); err != nil {
+	if err := errors.Join(err, errHardware, errServed, errSimulated, errSafety, doc.rank(gs)); err != nil {
 		return nil, err
 	}
 	if d := chart.NewDistance(run, gs); d != nil {
@@ -48,7 +47,6 @@ func compose(run *result.Run) (*document, error) {
 		served = append(served, contentionSection(d))
 	}
 	doc.Sections, doc.Safety = slices.Concat(local, hardware, served, simulated), safety
-	doc.rank()
 	switch doc.Measured = len(run.Results) > 0 || hardware == nil && len(run.Faults) == 0 && simulated == nil; {
 	case doc.Measured:
 		for i := range hardware {
@@ -70,37 +68,33 @@ func compose(run *result.Run) (*document, error) {
 	return doc, nil
 }
 
-// rankedCharts are shown next to the sheet, one for each kind of lock.
-var rankedCharts = []string{"ranking", "ranking-distributed"}
-
-func (doc *document) rank() {
-	for i := range doc.Sections {
-		s := &doc.Sections[i]
-		s.Figures = slices.DeleteFunc(s.Figures, func(f figure) bool {
-			if !slices.Contains(rankedCharts, f.Name) || s.Folded {
-				return false
+// rank draws the charts next to the sheet, one for each kind of lock.
+func (doc *document) rank(gs []*chart.Group) error {
+	for _, c := range []*chart.Chart{chart.RankingLocal, chart.RankingRemote} {
+		if g := c.Subject(gs); g != nil {
+			f, err := newFigure(c.Of(g), c.Name)
+			if err != nil {
+				return err
 			}
-			f.Folded = false
 			doc.Ranked = append(doc.Ranked, f)
-			return true
-		})
+		}
 	}
+	return nil
 }
 
-// foldedRoom limits the bytes of folded groups in a page, which may be hundreds.
-const foldedRoom = 400_000
+// mostFolded limits the folded groups in a page, which may be hundreds.
+const mostFolded = 8
 
 // drawLocks draws the sections of gs for one kind of lock: the group with the most cases and
 // the other groups, folded.
 func drawLocks(gs []*chart.Group, remote bool) (sections []section, err error) {
 	first := chart.Anchored(gs, remote)
 	var omitted []string
-	room := foldedRoom
 	for i, g := range gs {
 		if first == nil || g.Remote != remote || g != first && (len(g.Workers) < 2 || g.Open()) {
 			continue // one point is no curve; the verdict table and the open-loop charts have it
 		}
-		if room <= 0 {
+		if len(sections) > mostFolded {
 			omitted = append(omitted, g.Axes)
 			continue
 		}
@@ -108,26 +102,13 @@ func drawLocks(gs []*chart.Group, remote bool) (sections []section, err error) {
 		if err != nil {
 			return nil, err
 		}
-		if s.Folded = g != first; s.Folded {
-			room -= s.size()
-		}
+		s.Folded = g != first
 		sections = append(sections, s)
 	}
 	if omitted != nil {
 		sections[0].Note += "Not drawn by themselves, to keep this page small: " + numfmt.List(omitted, 12) + "."
 	}
 	return sections, nil
-}
-
-// size estimates the bytes of s in a page.
-func (s section) size() (n int) {
-	for _, f := range s.Figures {
-		n += len(f.SVG) + 200*len(f.Head)
-		for _, row := range f.Rows {
-			n += len(strings.Join(row, "<td></td>"))
-		}
-	}
-	return n
 }
 
 func kind(remote bool) string {
@@ -141,16 +122,12 @@ func kind(remote bool) string {
 func draft(g *chart.Group, title, id string) (section, error) {
 	s := section{ID: "group-" + id, Title: title, Slug: chart.SlugOf(g.Axes)}
 	for _, c := range chart.Suite {
-		if c.Remote != g.Remote || g.Open() && !c.Open || (c.Open || c.Judged) && g != c.Subject(g.Both) {
+		if c.Judged || c.Remote != g.Remote || g.Open() && !c.Open || c.Open && g != c.Subject(g.Both) {
 			continue
 		}
-		pic := c.Drawn(g)
-		if c.Open && pic.Height == 0 {
+		named := c.Of(g)
+		if c.Open && named.Pic.Height == 0 {
 			continue
-		}
-		named := chart.Named{Name: c.Name, Title: cmp.Or(pic.Title, c.Title), Doc: c.Doc, Pic: pic, Folded: !c.Carries && !c.Judged}
-		if c.Judged || c.Open {
-			named.Doc += " Workload: " + cmp.Or(pic.Load, g.Axes) + "."
 		}
 		f, err := newFigure(named, c.Name+"-"+id)
 		if err != nil {

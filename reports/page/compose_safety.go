@@ -1,8 +1,10 @@
 package page
 
 import (
+	"cmp"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -35,6 +37,10 @@ type safetyLock struct {
 	Name, Class       string
 	Tries             int
 	Guarantees, Cells []sign
+
+	strength result.Strength
+	worst    float64                    // violations in 1000 faults of its worst scenario
+	rows     map[string]result.Survival // by scenario
 }
 
 // A sign is a mark with its meaning.
@@ -55,27 +61,42 @@ func signKind(mark string) string {
 	return ""
 }
 
-// composeSafety returns the failure section of run, or nil without failure tests.
+// composeSafety returns the failure section of run, or nil without a distributed lock.
 func composeSafety(run *result.Run) (*safetySection, error) {
-	s := chart.SafetyOf(run)
-	if s == nil {
+	out := &safetySection{Title: "What do the distributed locks survive?", Command: testCommand(run), Sources: sources(run), Locks: safetyLocks(run)}
+	if out.Locks == nil {
 		return nil, nil
 	}
-	out := &safetySection{Title: "What do the distributed locks survive?", Answer: s.Answer(), Tries: s.Tries, Command: testCommand(run), Sources: sources(run)}
-	if !s.Tried() {
+	for _, f := range run.Faults {
+		if !slices.Contains(out.Columns, f.Scenario) {
+			out.Columns = append(out.Columns, f.Scenario)
+		}
+	}
+	var refuted []string
+	for _, name := range out.Columns {
+		var rows []result.Survival
+		for i, l := range out.Locks {
+			cell := sign{Text: "does not apply"}
+			if r, ok := l.rows[name]; ok {
+				cell, rows = outcome(r), append(rows, r)
+				if out.Tries += r.N; r.Verdict == result.Refuted {
+					refuted = append(refuted, l.Name+" in "+name)
+				}
+			}
+			out.Locks[i].Cells = append(l.Cells, cell)
+		}
+		out.Scenarios = append(out.Scenarios, scenarioFigure(rows))
+	}
+	out.Answer = safetyAnswer(out, refuted)
+	if out.Tries == 0 {
+		out.Locks, out.Scenarios = nil, nil
 		return out, nil
 	}
-	for _, gu := range result.Guarantees {
-		out.Guarantees = append(out.Guarantees, string(gu))
+	for _, g := range result.Guarantees {
+		out.Guarantees = append(out.Guarantees, string(g))
 	}
-	for _, h := range s.Scenarios {
-		out.Columns = append(out.Columns, h.Scenario)
-		out.Scenarios = append(out.Scenarios, scenarioFigure(h))
-	}
-	for _, l := range s.Locks {
-		out.Locks = append(out.Locks, lockRow(s, l))
-	}
-	charts, notes := chart.FaultCharts(run, s)
+	charts, notes := chart.FaultCharts(run)
+	out.Notes = notes
 	for _, c := range charts {
 		f, err := newFigure(c, c.Name)
 		if err != nil {
@@ -83,8 +104,65 @@ func composeSafety(run *result.Run) (*safetySection, error) {
 		}
 		out.Figures = append(out.Figures, f)
 	}
-	out.Notes = append(out.Notes, notes...)
 	return out, nil
+}
+
+// safetyLocks returns the distributed locks of run, the strongest class first.
+func safetyLocks(run *result.Run) (out []safetyLock) {
+	at := make(map[string]map[string]result.Survival)
+	for _, r := range run.Results {
+		if r.Lock.Traits.Needs != "" && at[r.Lock.Name] == nil {
+			at[r.Lock.Name] = make(map[string]result.Survival)
+		}
+	}
+	for _, f := range run.Faults {
+		if at[f.Lock.Name] == nil {
+			at[f.Lock.Name] = make(map[string]result.Survival)
+		}
+		at[f.Lock.Name][f.Scenario] = result.JudgeFault(f)
+	}
+	for name, rows := range at {
+		class := result.ClassOf(run.Faults, name)
+		l := safetyLock{Name: name, Class: numfmt.Sentence(chart.ClassText(class)), Tries: class.Tries, strength: class.Strength, rows: rows}
+		for _, g := range result.Guarantees {
+			st := class.Guarantees[g]
+			l.Guarantees = append(l.Guarantees, sign{guaranteeMark(st), string(st.State)})
+		}
+		for _, row := range rows {
+			if row.Verdict != result.NotTested {
+				l.worst = max(l.worst, row.Broken)
+			}
+		}
+		out = append(out, l)
+	}
+	slices.SortFunc(out, func(a, b safetyLock) int {
+		return cmp.Or(cmp.Compare(b.strength, a.strength), cmp.Compare(a.worst, b.worst), strings.Compare(a.Name, b.Name))
+	})
+	return out
+}
+
+// safetyAnswer summarizes the guarantees of the locks in a few sentences.
+func safetyAnswer(s *safetySection, refuted []string) string {
+	if s.Tries == 0 {
+		return fmt.Sprintf("Not tested: no failure scenario was tried on the %s here, so what %s is not known.", numfmt.Plural(len(s.Locks), "lock"), numfmt.Choose(len(s.Locks), "it survives", "they survive"))
+	}
+	var parts []string
+	for strength := result.Strong; strength >= result.Unknown; strength-- {
+		var names []string
+		for _, l := range s.Locks {
+			if l.strength == strength {
+				names = append(names, l.Name)
+			}
+		}
+		if names != nil {
+			parts = append(parts, fmt.Sprintf("%d %s (%s)", len(names), strength.Of(len(names)), numfmt.List(names, 6)))
+		}
+	}
+	text := fmt.Sprintf("In %s faults of %s, of %s: %s.", numfmt.SI(float64(s.Tries)), numfmt.Plural(len(s.Columns), "scenario"), numfmt.Plural(len(s.Locks), "lock"), strings.Join(parts, "; "))
+	if refuted == nil {
+		return text + " Nothing was refuted that was expected."
+	}
+	return text + fmt.Sprintf(" Not as expected: %s.", numfmt.List(refuted, 6))
 }
 
 func testCommand(run *result.Run) string {
@@ -123,23 +201,6 @@ func sources(run *result.Run) (out []string) {
 	return out
 }
 
-func lockRow(s *chart.Safety, l *chart.Survivor) safetyLock {
-	row := safetyLock{Name: l.Lock.Name, Class: numfmt.Sentence(l.Sentence()), Tries: l.Class.Tries}
-	for _, g := range result.Guarantees {
-		st := l.Class.Guarantees[g]
-		row.Guarantees = append(row.Guarantees, sign{guaranteeMark(st), string(st.State)})
-	}
-	for _, h := range s.Scenarios {
-		r, ok := l.Rows[h.Scenario]
-		if !ok {
-			row.Cells = append(row.Cells, sign{Text: "does not apply"})
-			continue
-		}
-		row.Cells = append(row.Cells, outcome(r))
-	}
-	return row
-}
-
 // outcome returns a result as a mark: its shape is the observation, a ! is unexpected.
 func outcome(r result.Survival) (s sign) {
 	unexpected := ""
@@ -164,8 +225,9 @@ func outcome(r result.Survival) (s sign) {
 	return sign{heldMark(r.N) + unexpected, string(r.Verdict) + ": no anomaly"}
 }
 
-// scenarioFigure returns the table of h, with a row for each lock.
-func scenarioFigure(h *chart.Hazard) figure {
+// scenarioFigure returns the table of a scenario with these outcomes, a row for each lock.
+func scenarioFigure(rows []result.Survival) figure {
+	h := rows[0].Fault
 	f := figure{Name: h.Scenario, ID: "scenario-" + h.Scenario, Title: h.Scenario + ": " + h.Question, Answer: numfmt.Sentence(h.Fault), Folded: true, Shown: true,
 		Head: chart.Titles("lock", "verdict", "violations in 1000", "bound (95 %)", "window p50", "greatest", "told before, least", "faults", "what was seen")}
 	var tests []string
@@ -178,20 +240,40 @@ func scenarioFigure(h *chart.Hazard) figure {
 	if h.Source != "" {
 		f.Answer += " Source: " + h.Source
 	}
-	for _, r := range h.Rows {
-		row := []string{r.Fault.Lock.Name, outcome(r).Text, chart.PerThousand(r), numfmt.Unknown, numfmt.Unknown, numfmt.Unknown, numfmt.Unknown, numfmt.SI(float64(r.N)), strings.Join(seen(r), " · ")}
+	for _, r := range rows {
+		row := []string{r.Fault.Lock.Name, outcome(r).Text, perThousand(r), numfmt.Unknown, numfmt.Unknown, numfmt.Unknown, numfmt.Unknown, numfmt.SI(float64(r.N)), strings.Join(seen(r), " · ")}
 		if r.N > 0 {
 			row[3] = numfmt.Percent(100 * r.Bound)
 		}
 		if r.Window.N > 0 {
-			row[4], row[5] = chart.Lasting(r.Window.Median), chart.Lasting(r.Window.Most)
+			row[4], row[5] = lasting(r.Window.Median), lasting(r.Window.Most)
 		}
 		if r.Margin.N > 0 {
-			row[6] = chart.Lasting(r.Margin.Least)
+			row[6] = lasting(r.Margin.Least)
 		}
 		f.Rows = append(f.Rows, row)
 	}
 	return f
+}
+
+// perThousand formats the number of violations of row in 1,000 faults.
+func perThousand(row result.Survival) string {
+	text := numfmt.Number(row.Violations)
+	if row.AtLeast {
+		text = "≥" + numfmt.Space + text
+	}
+	return text
+}
+
+// lasting formats a time that may be infinite or negative.
+func lasting(ns float64) string {
+	switch {
+	case math.IsInf(ns, 1):
+		return "no end"
+	case ns < 0:
+		return "−" + numfmt.Nanos(-ns)
+	}
+	return numfmt.Nanos(ns)
 }
 
 // seen describes the observations in r: the reading, the aims and the notes.
@@ -214,7 +296,7 @@ func seen(r result.Survival) []string {
 func aimText(a result.Aim) string {
 	format := numfmt.Number
 	if a.Figure == "window" || a.Figure == "margin" {
-		format = chart.Lasting
+		format = lasting
 	}
 	switch {
 	case !a.Known():
@@ -238,7 +320,7 @@ func WriteFaults(out io.Writer, rows []result.Survival, width int) error {
 		for n < len(rows) && rows[n].Fault.Scenario == rows[0].Fault.Scenario {
 			n++
 		}
-		s := scenario{figure: scenarioFigure(&chart.Hazard{FaultResult: rows[0].Fault, Rows: rows[:n]})}
+		s := scenario{figure: scenarioFigure(rows[:n])}
 		for i, r := range rows[:n] {
 			s.Rows[i] = s.Rows[i][:len(s.Rows[i])-1] // the observations are below
 			if striking(r) {

@@ -3,10 +3,12 @@ package page
 import (
 	"fmt"
 	"html/template"
+	"slices"
 	"strings"
 
 	"locklab/harness/judge"
 	"locklab/harness/result"
+	"locklab/internal/numfmt"
 	"locklab/reports/chart"
 	"locklab/reports/draw"
 )
@@ -74,7 +76,9 @@ func newFigure(c chart.Named, id string) (figure, error) {
 		f.Rows = f.Rows[:chart.MostTableRows]
 		f.Omitted = fmt.Sprintf("These are the first %d of %d rows; results.jsonl has all of them.", chart.MostTableRows, n)
 	}
-	f.Omitted = strings.TrimSpace(f.Omitted + " " + notKnown(chart.Table{Head: f.Head, Rows: f.Rows}))
+	if slices.ContainsFunc(f.Rows, func(row []string) bool { return slices.Contains(row, numfmt.Unknown) }) {
+		f.Omitted = strings.TrimSpace(f.Omitted + fmt.Sprintf(" %s stands for no figure: it was not recorded, or has too few samples (p99 takes %d, p99.9 %d).", numfmt.Unknown, result.Needed(0.99), result.Needed(0.999)))
+	}
 	if pic.Height > 0 {
 		svg, err := draw.Inline(pic.Picture, id, c.Title, pic.Answer)
 		if err != nil {

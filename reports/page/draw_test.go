@@ -2,60 +2,16 @@ package page
 
 import (
 	"math"
-	"math/rand/v2"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
 	"gonum.org/v1/plot/vg"
 
-	"locklab/harness"
 	"locklab/internal/numfmt"
-	"locklab/internal/synthetic"
 	"locklab/reports/chart"
 	"locklab/reports/draw"
 )
-
-func TestSpread(t *testing.T) {
-	rng := rand.New(rand.NewPCG(1, 2))
-	for range 2000 {
-		labels := make([]draw.EndLabel, 1+rng.IntN(30))
-		for i := range labels {
-			labels[i].Y = vg.Length(rng.Float64() * 300)
-			if rng.IntN(3) == 0 {
-				labels[i].Y = 100
-			}
-		}
-		const gap, lo, hi = 10, -6, 306
-		pos := draw.Spread(labels, gap, lo, hi)
-		order := make([]int, len(labels))
-		for i := range order {
-			order[i] = i
-		}
-		slices.SortStableFunc(order, func(a, b int) int { return int(math.Copysign(1, float64(pos[a]-pos[b]))) })
-		for k := 1; k < len(order); k++ {
-			a, b := order[k-1], order[k]
-			if pos[b]-pos[a] < gap-1e-6 {
-				t.Fatalf("labels at %v and %v are less than %v apart", pos[a], pos[b], gap)
-			}
-			if labels[a].Y > labels[b].Y {
-				t.Fatalf("label for %v is below that for %v", labels[a].Y, labels[b].Y)
-			}
-		}
-		if first, last := pos[order[0]], pos[order[len(order)-1]]; first < lo-1e-6 || last > hi+1e-6 {
-			t.Fatalf("labels reach from %v to %v, outside %v to %v", first, last, lo, hi)
-		}
-	}
-	// A single label stays at its line. If labels do not fit, they share the room equally.
-	if pos := draw.Spread([]draw.EndLabel{{Y: 50}}, 10, 0, 300); pos[0] != 50 {
-		t.Errorf("a lone label moved to %v", pos[0])
-	}
-	many := draw.Spread(make([]draw.EndLabel, 50), 10, 0, 98)
-	if slices.Max(many) > 98.001 || slices.Min(many) < -0.001 {
-		t.Errorf("the labels reach from %v to %v, outside 0 to 98", slices.Min(many), slices.Max(many))
-	}
-}
 
 func TestAxes(t *testing.T) {
 	if lo, hi := draw.LogRange(5, 5); lo >= 5 || hi <= 5 {
@@ -80,29 +36,16 @@ func TestAxes(t *testing.T) {
 			t.Errorf("%v has %d labels", ticks, labelled)
 		}
 	}
+	for _, r := range [][2]float64{{0, 2.6}, {-3, 17}, {-1e290, 1e290}, {0, 1e-290}, {1e17, 1e17 + 16}} {
+		ticks := draw.LinearTicks(r[0], r[1], chart.Quantity(""))
+		if len(ticks) < 3 || len(ticks) > 9 || ticks[0].Value < r[0] || ticks[len(ticks)-1].Value > r[1] {
+			t.Errorf("%v has the ticks %v", r, ticks)
+		}
+	}
 	// Labels of crowded worker counts must not touch. The first and last stay.
 	ticks := draw.StopTicks(numbered(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 15, 16), draw.Logarithm)
 	if ticks[0].Label != "1" || ticks[len(ticks)-1].Label != "16" || ticks[len(ticks)-2].Label != "" {
 		t.Errorf("labels are %v", ticks)
-	}
-}
-
-func TestStylesDiffer(t *testing.T) {
-	var results []*harness.Result
-	for i := range 28 {
-		results = append(results, &harness.Result{Lock: synthetic.Local(string(rune('a'+i)), harness.Spin, harness.Correct)})
-	}
-	type sight struct {
-		dash   int
-		marker any
-	}
-	seen := make(map[sight]string)
-	for name, l := range chart.AssignStyles(results) {
-		s := sight{slices.IndexFunc(draw.Dashes, func(d []vg.Length) bool { return slices.Equal(d, l.Dash) }), l.Marker}
-		if seen[s] != "" {
-			t.Errorf("%s looks like %s", name, seen[s])
-		}
-		seen[s] = name
 	}
 }
 

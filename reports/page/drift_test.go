@@ -110,15 +110,3 @@ func TestDisturbs(t *testing.T) {
 		}
 	}
 }
-
-func TestDriftIsSeldomFalse(t *testing.T) {
-	found := 0
-	const runs = 200
-	for seed := range uint64(runs) {
-		run := synthetic.Run(seed, 12, 2, []int{2}, synthetic.With(synthetic.Fast("a", 1e5), func(m *synthetic.Model) { m.Noise = 0.1 }))
-		found += len(drifts(run))
-	}
-	if found > runs*3/100 {
-		t.Errorf("%d of %d steady runs have a drift", found, runs)
-	}
-}

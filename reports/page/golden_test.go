@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"gonum.org/v1/plot/vg/draw"
 	"gonum.org/v1/plot/vg/vgsvg"
@@ -60,7 +61,13 @@ func htmlOf(t *testing.T, d *Document) string {
 
 func textOf(t *testing.T, d *Document) string {
 	t.Helper()
-	return written(t, func(w io.Writer) error { return d.Text(w, 100) })
+	text := written(t, func(w io.Writer) error { return d.Text(w, 100) })
+	for line := range strings.Lines(text) {
+		if utf8.RuneCountInString(line) > 101 {
+			t.Errorf("a line is wider than 100 columns: %q", line)
+		}
+	}
+	return text
 }
 
 func pageOf(t *testing.T, run *result.Run) string {

@@ -1,12 +1,9 @@
 package page
 
 import (
-	"bytes"
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"testing"
 
 	"locklab/harness/result"
@@ -47,76 +44,4 @@ func TestHeatScale(t *testing.T) {
 func pictureOf(t result.Table) chart.Picture {
 	pic, _ := chart.DrawTable(t)
 	return pic
-}
-
-func TestHeatSize(t *testing.T) {
-	run := laboratory()
-	run.Findings = run.Findings[2:3]
-	run.Findings[0].Tables = run.Findings[0].Tables[:0]
-	run.Findings[0].Tables = append(run.Findings[0].Tables, field(256, 0.02))
-	page := pageOf(t, run)
-	if len(page) > 1<<20/2 {
-		t.Errorf("a page with 256 CPUs has %d bytes", len(page))
-	}
-	if !strings.Contains(page, "256 by 256 figures are too many to read here; results.jsonl has them.") || strings.Contains(page, `<table class="numbers">`) {
-		t.Error("the page does not say where the figures are, or holds them all")
-	}
-	var png bytes.Buffer
-	if err := posterOf(t, run, "core-to-core").WritePNG(&png); err != nil || png.Len() > 1<<20 {
-		t.Errorf("the picture: %v, %d bytes", err, png.Len())
-	}
-	if page := pageOf(t, laboratory()); !strings.Contains(page, `<caption class="aside">One way from one CPU to another</caption>`) {
-		t.Error("the figures of 16 CPUs are not in the page")
-	}
-}
-
-func heatMistakes(colours []uint32, light, dark uint32) (out []string) {
-	for i, c := range colours {
-		text := light
-		if draw.TextOn(i) == draw.Paper {
-			text = dark
-		}
-		if r := contrast(linear(c), linear(text)); r < 4.5 {
-			out = append(out, fmt.Sprintf("contrast of a figure on colour %d is %.1f, want 4.5", i, r))
-		}
-		if i == 0 {
-			continue
-		}
-		for vision, m := range visions {
-			a, b := apply(m, linear(colours[i-1])), apply(m, linear(c))
-			if de := distance(a, b); de < 6 {
-				out = append(out, fmt.Sprintf("colours %d and %d are %.1f apart for %s vision, want 6", i-1, i, de, vision))
-			}
-			rising := oklab(linear(colours[len(colours)-1]))[0] > oklab(linear(colours[0]))[0]
-			if step := 100 * (oklab(b)[0] - oklab(a)[0]); (step > 0) != rising || math.Abs(step) < 3 {
-				out = append(out, fmt.Sprintf("lightness goes by %.1f from colour %d to %d for %s vision, want 3 or more, one way", step, i-1, i, vision))
-			}
-		}
-	}
-	return out
-}
-
-func TestHeatColours(t *testing.T) {
-	var light, dark []uint32
-	for _, c := range draw.Heat {
-		light, dark = append(light, c.Light), append(dark, c.Dark)
-	}
-	for _, m := range append(heatMistakes(light, draw.Ink.Light, draw.Paper.Light), heatMistakes(dark, draw.Ink.Dark, draw.Paper.Dark)...) {
-		t.Error(m)
-	}
-	// A blank cell must differ visibly from the first class.
-	for name, pair := range map[string][2]uint32{"light": {draw.Heat[0].Light, draw.Paper.Light}, "dark": {draw.Heat[0].Dark, draw.Paper.Dark}} {
-		if de := distance(linear(pair[0]), linear(pair[1])); de < 6 {
-			t.Errorf("%s: the first colour and the page are %.1f apart, want 6", name, de)
-		}
-	}
-	// The checker must reject known bad colours.
-	rainbow := []uint32{0x0000FF, 0x00FFFF, 0x00FF00, 0xFFFF00, 0xFF0000}
-	if got := strings.Join(heatMistakes(rainbow, draw.Ink.Light, draw.Paper.Light), "\n"); !strings.Contains(got, "one way") || !strings.Contains(got, "contrast of a figure") {
-		t.Errorf("a rainbow was not rejected: %q", got)
-	}
-	greys := []uint32{0xEEEEEE, 0xE4E4E4, 0xDADADA}
-	if got := strings.Join(heatMistakes(greys, draw.Ink.Light, draw.Paper.Light), "\n"); !strings.Contains(got, "apart") {
-		t.Errorf("three like greys were not rejected: %q", got)
-	}
 }

@@ -7,7 +7,6 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/result"
-	"locklab/internal/synthetic"
 	"locklab/reports/chart"
 )
 
@@ -73,44 +72,6 @@ func composeFigures(run *result.Run) (out []figure) {
 		out = append(out, s.Figures...)
 	}
 	return out
-}
-
-// TestOwnRates: locks at different rates, as from --rate auto, share one chart; answers mix no
-// rates.
-func TestOwnRates(t *testing.T) {
-	run := gallery(8)
-	for _, r := range slices.Clone(run.Results) {
-		if r.Workload.Workers != 8 || r.Lock.Status == harness.Control {
-			continue
-		}
-		capacity := harness.Rate(float64(r.Ops) / r.Elapsed.Seconds())
-		saturation := map[string]harness.Rate{"fair": 5e5, "greedy": 1.5e6, "parking": 7e5, "old": 4e5}[r.Lock.Name]
-		if saturation == 0 {
-			saturation = capacity.Rounded(1)
-		}
-		for _, share := range []harness.Rate{0.1, 0.25, 0.5, 0.75, 0.9, 1, 1.1} {
-			run.Results = append(run.Results, synthetic.Open(r, (share*saturation).Rounded(2)))
-		}
-	}
-	g := chart.Largest(chart.Groups(run), false)
-	s := g.Loads()
-	if len(s.Rates) < 3*7 {
-		t.Fatalf("the chart has the rates %v", s.Rates)
-	}
-	for _, l := range s.Locks {
-		measured := 0
-		for _, c := range l.Cells {
-			if c != nil {
-				measured++
-			}
-		}
-		if measured != 7 || !l.HasSaturation {
-			t.Errorf("%s was measured at %d rates, and its saturation point is %+v, %v", l.S.Lock.Name, measured, l.Saturation, l.HasSaturation)
-		}
-	}
-	if got := chart.LoadLocal.Draw(g).Answer; !strings.HasPrefix(got, "The saturation point of greedy is highest: 1.") || !strings.Contains(got, "That of old is lowest: 400k/s [") {
-		t.Errorf("the answer is %q", got)
-	}
 }
 
 // TestLoadsUnderConditions: of several sets of conditions the one with the most rates is drawn,

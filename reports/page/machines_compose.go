@@ -50,29 +50,24 @@ func composeMachines(ms []chart.Machine) (*machinesDocument, error) {
 		one.Name, one.Measured = m.Name, true
 		names, facts, verdicts = append(names, m.Name), append(facts, append(one.Facts, fact{"folder", m.Folder})), append(verdicts, verdictFacts(one))
 		doc.Machines = append(doc.Machines, one)
-		origins = append(origins, m.Name+": "+chart.Hardware(m.Run.Manifest.Machine))
+		origins = append(origins, m.Name+": "+m.Run.Manifest.Machine.String())
 	}
-	doc.Origin = strings.Join(origins, " · ")
+	doc.Origin = strings.Join(origins, "; ")
 	doc.Table, doc.Verdicts = sideBySide("machine", names, facts), sideBySide("situation", names, verdicts)
 	doc.Differences = differences(ms, doc.Table)
 	xs := chart.Matches(ms)
-	first := []int{slices.IndexFunc(xs, func(x *chart.Match) bool { return !x.Remote }), slices.IndexFunc(xs, func(x *chart.Match) bool { return x.Remote })}
-	room := foldedRoom
-	for _, folded := range []bool{false, true} {
-		for i, x := range xs {
-			if folded == (i == first[0] || i == first[1]) || folded && room <= 0 {
-				continue
-			}
-			s, err := draftMatch(x, strconv.Itoa(i), folded)
-			if err != nil {
-				return nil, err
-			}
-			if folded {
-				room -= s.size()
-			}
-			doc.Sections = append(doc.Sections, s)
+	for i, x := range xs {
+		folded := i > 0 && xs[i-1].Remote == x.Remote // of each kind the first is open
+		if folded && len(doc.Sections) > mostFolded {
+			continue
 		}
+		s, err := draftMatch(x, strconv.Itoa(i), folded)
+		if err != nil {
+			return nil, err
+		}
+		doc.Sections = append(doc.Sections, s)
 	}
+	slices.SortStableFunc(doc.Sections, func(a, b section) int { return map[bool]int{true: 1}[a.Folded] - map[bool]int{true: 1}[b.Folded] })
 	if doc.Sections != nil {
 		doc.glossary = newGlossary(ms[0].Run)
 	}

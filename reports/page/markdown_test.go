@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"image/png"
 	"io"
+	"reflect"
 	"regexp"
 	"strings"
 	"testing"
@@ -131,7 +132,7 @@ func prose(t *testing.T, text string) string {
 func TestEscapes(t *testing.T) {
 	const evil = "<script>alert(1)</script>|`x`*b*_i_~s~[l](http://e.vil)![p](q)&amp;$a$@user\\|\n# h\r\n```\n- <img src=x onerror=y>\x1b[31m"
 	run := synthetic.Run(1, 2, 2, []int{1, 2}, synthetic.Fast("mcs", 1e6), synthetic.With(synthetic.Fast("broken", 2e6), breaking))
-	run.Findings, run.Simulations = laboratory().Findings, simulatedRun().Simulations
+	run.Findings, run.Simulations, run.Manifest.Commit = laboratory().Findings, simulatedRun().Simulations, evil
 	spoilRun(run, evil)
 	other := synthetic.Run(2, 2, 2, []int{1, 2}, synthetic.Fast("mcs", 1e6))
 	spoilRun(other, evil)
@@ -169,30 +170,42 @@ func TestEscapes(t *testing.T) {
 	}
 }
 
+// spoilRun adds text to every text of run.
 func spoilRun(run *result.Run, text string) {
-	m := &run.Manifest
-	m.Command, m.Commit = []string{"locklab", text}, text
-	e := &m.Machine
-	e.Host, e.CPU, e.OS, e.Kernel, e.Arch, e.Go, e.Virtual, e.Governor, e.Turbo, e.Clock, e.Clocksource, e.Atomics = text, text, text, text, text, text, text, text, text, text, text, text
-	m.Versions = map[string]string{text: text, "server": text}
-	m.Skipped = []result.Skip{{Lock: text, Reason: text}}
-	m.Warnings = []harness.Warning{{Text: text, Remedy: text}}
+	run.Manifest.Command, run.Manifest.Versions = []string{"locklab", text}, map[string]string{text: text, "server": text}
+	run.Manifest.Skipped = []result.Skip{{Lock: text, Reason: text}}
 	run.Damage = []string{text}
-	for _, f := range run.Findings {
-		spoilFinding(f, text)
-	}
-	for i, s := range run.Simulations {
-		if i%3 > 0 { // the others keep the machine together
-			s.Lock.Name += text
-		}
-		s.Simulated, s.Accuracy = s.Simulated+text, text
-	}
 	for _, r := range run.Results {
-		r.Lock.Name += text
-		r.Lock.Doc, r.Lock.Paper = text, text
-		r.Warnings = append(r.Warnings, harness.Warning{Text: text, Remedy: text})
-		for i := range r.Violations {
-			r.Violations[i].Detail, r.Violations[i].Rule = text, text
+		r.Warnings = append(r.Warnings, harness.Warning{Text: "w", Remedy: "r"})
+	}
+	for _, f := range run.Findings {
+		f.Tables = append(f.Tables, result.Table{Chart: result.ChartKind(text), Caption: text})
+	}
+	spoil(reflect.ValueOf(&run.Manifest.Machine), text, true)
+	for _, part := range []any{run.Results, run.Findings, run.Simulations} {
+		spoil(reflect.ValueOf(part), text, false)
+	}
+}
+
+func spoil(v reflect.Value, text string, empty bool) {
+	switch v.Kind() {
+	case reflect.Pointer:
+		if !v.IsNil() {
+			spoil(v.Elem(), text, empty)
+		}
+	case reflect.Slice:
+		for i := range v.Len() {
+			spoil(v.Index(i), text, empty)
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if f := v.Type().Field(i); f.IsExported() && f.Name != "Needs" && f.Name != "Chart" {
+				spoil(v.Field(i), text, empty)
+			}
+		}
+	case reflect.String:
+		if v.String() != "" || empty {
+			v.SetString(v.String() + text)
 		}
 	}
 }

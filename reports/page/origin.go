@@ -12,22 +12,17 @@ import (
 	"locklab/harness/result"
 	"locklab/internal/machine"
 	"locklab/internal/numfmt"
-	"locklab/reports/chart"
 )
 
 func origin(run *result.Run) string {
 	m := run.Manifest
-	parts := []string{chart.Hardware(m.Machine), strings.TrimSpace(m.Machine.OS + " " + m.Machine.Kernel), m.Machine.Go, windows(run)}
-	if m.Machine.GOMAXPROCS > 0 {
-		parts = append(parts, fmt.Sprintf("GOMAXPROCS %d", m.Machine.GOMAXPROCS))
-	}
-	if m.Commit != "" {
-		parts = append(parts, "locklab "+shortCommit(m.Commit))
-	}
-	if !m.Started.IsZero() {
-		parts = append(parts, m.Started.UTC().Format(time.DateOnly))
-	}
-	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), " · ")
+	var parts phrases
+	parts.add(m.Machine.CPUs > 0, "%v", m.Machine)
+	parts.add(len(run.Results) > 0, "%s", windows(run))
+	parts.add(m.Machine.GOMAXPROCS > 0, "GOMAXPROCS %d", m.Machine.GOMAXPROCS)
+	parts.add(m.Commit != "", "locklab %s", shortCommit(m.Commit))
+	parts.add(!m.Started.IsZero(), "%s", m.Started.UTC().Format(time.DateOnly))
+	return strings.Join(parts, " · ")
 }
 
 // shortCommit returns the first twelve digits of a hash; the environment has all.

@@ -64,17 +64,21 @@ var visions = map[string][3]vec{
 	"tritan": {{1.255528, -0.076749, -0.178779}, {-0.078411, 0.930809, 0.147602}, {0.004733, 0.691367, 0.303900}},
 }
 
-func mistakes(colours map[string]uint32, grounds ...uint32) (out []string) {
-	for name, c := range colours {
-		for _, ground := range grounds {
-			if r := contrast(linear(c), linear(ground)); r < 3 {
-				out = append(out, fmt.Sprintf("contrast of %s with %s is %.2f, want 3", name, draw.CSS(ground), r))
-			}
-		}
-		for vision, m := range visions {
-			for other, d := range colours {
-				if de := distance(apply(m, linear(c)), apply(m, linear(d))); name < other && de < 12 {
-					out = append(out, fmt.Sprintf("%s and %s are %.1f apart for %s vision, want 12", name, other, de, vision))
+// A theme returns a colour of a token.
+type theme func(t draw.Token) uint32
+
+var themes = map[string]theme{
+	"light": func(t draw.Token) uint32 { return t.Light },
+	"dark":  func(t draw.Token) uint32 { return t.Dark },
+}
+
+// alike returns the pairs of ts that are less than want apart for some vision.
+func alike(ts []draw.Token, want float64, of theme) (out []string) {
+	for vision, m := range visions {
+		for i, a := range ts {
+			for _, b := range ts[i+1:] {
+				if de := distance(apply(m, linear(of(a))), apply(m, linear(of(b)))); de < want {
+					out = append(out, fmt.Sprintf("%s and %s are %.1f apart for %s vision, want %v", a.Name, b.Name, de, vision, want))
 				}
 			}
 		}
@@ -82,48 +86,8 @@ func mistakes(colours map[string]uint32, grounds ...uint32) (out []string) {
 	return out
 }
 
-// The roles of the tokens. A token without a role fails the test.
-var (
-	seriesTokens = []draw.Token{draw.Ink, draw.Blue, draw.Rust, draw.Sage, draw.Plum, draw.Muted} // lines and marks; muted is for controls and unresolved samples
-	textTokens   = []draw.Token{draw.Ink, draw.Muted, draw.Blue, draw.Rust, draw.Good}
-	grounds      = []draw.Token{draw.Paper, draw.Warm, draw.Shade} // backgrounds of lines and text
-	frameTokens  = []draw.Token{draw.Axis}                         // drawn on paper, 3:1 as graphics
-	faintTokens  = []draw.Token{draw.Grid, draw.Ghost}             // carry no information alone
-)
-
-var themes = map[string]func(t draw.Token) uint32{
-	"light": func(t draw.Token) uint32 { return t.Light },
-	"dark":  func(t draw.Token) uint32 { return t.Dark },
-}
-
-func values(ts []draw.Token, of func(draw.Token) uint32) (out []uint32) {
-	for _, t := range ts {
-		out = append(out, of(t))
-	}
-	return out
-}
-
-func TestPalette(t *testing.T) {
-	for name, of := range themes {
-		series := make(map[string]uint32)
-		for _, c := range seriesTokens {
-			if c != draw.Muted { // a control is marked by its cross and its dots
-				series[c.Name] = of(c)
-			}
-		}
-		for _, m := range mistakes(series, values(grounds, of)...) {
-			t.Errorf("%s: %s", name, m)
-		}
-		for _, m := range faint(textTokens, 4.5, of, grounds...) { // WCAG 1.4.3
-			t.Errorf("%s, text: %s", name, m)
-		}
-		for _, m := range faint(frameTokens, 3, of, draw.Paper) {
-			t.Errorf("%s, axes: %s", name, m)
-		}
-	}
-}
-
-func faint(ts []draw.Token, want float64, of func(draw.Token) uint32, grounds ...draw.Token) (out []string) {
+// faint returns the pairs of ts and grounds with less contrast than want.
+func faint(ts []draw.Token, want float64, of theme, grounds ...draw.Token) (out []string) {
 	for _, c := range ts {
 		for _, g := range grounds {
 			if r := contrast(linear(of(c)), linear(of(g))); r < want {
@@ -134,16 +98,37 @@ func faint(ts []draw.Token, want float64, of func(draw.Token) uint32, grounds ..
 	return out
 }
 
-func TestEveryTokenHasARole(t *testing.T) {
+// uneven returns the mistakes of ts as the colours of a field: neighbours differ, and their
+// lightness goes one way.
+func uneven(ts []draw.Token, of theme) (out []string) {
+	for i := range ts[1:] {
+		out = append(out, alike(ts[i:i+2], 6, of)...)
+		for vision, m := range visions {
+			light := func(t draw.Token) float64 { return 100 * oklab(apply(m, linear(of(t))))[0] }
+			rising := light(ts[len(ts)-1]) > light(ts[0])
+			if step := light(ts[i+1]) - light(ts[i]); (step > 0) != rising || math.Abs(step) < 3 {
+				out = append(out, fmt.Sprintf("lightness goes by %.1f from %s to %s for %s vision, want 3 or more, one way", step, ts[i].Name, ts[i+1].Name, vision))
+			}
+		}
+	}
+	return out
+}
+
+// The roles of the tokens. A token without a role fails the test.
+var (
+	seriesTokens = []draw.Token{draw.Ink, draw.Blue, draw.Rust, draw.Sage, draw.Plum} // lines and marks
+	textTokens   = []draw.Token{draw.Ink, draw.Muted, draw.Blue, draw.Rust, draw.Good}
+	grounds      = []draw.Token{draw.Paper, draw.Warm, draw.Shade} // backgrounds of lines and text
+	frameTokens  = []draw.Token{draw.Axis}                         // drawn on paper, 3:1 as graphics
+	faintTokens  = []draw.Token{draw.Grid, draw.Ghost}             // carry no information alone
+)
+
+// TestPalette: tokens are distinct and legible in their roles, in both themes.
+func TestPalette(t *testing.T) {
 	roles := slices.Concat(seriesTokens, textTokens, grounds, frameTokens, faintTokens, draw.Heat)
 	for _, c := range draw.Tokens {
 		if !slices.Contains(roles, c) {
-			t.Errorf("%s has no role: add it to a list of this file, which says what it is checked for", c.Name)
-		}
-	}
-	for _, c := range roles {
-		if !slices.Contains(draw.Tokens, c) {
-			t.Errorf("%s is not in tokens", c.Name)
+			t.Errorf("%s has no role: add it to a list of this file", c.Name)
 		}
 	}
 	for family, hue := range chart.Hues {
@@ -151,9 +136,20 @@ func TestEveryTokenHasARole(t *testing.T) {
 			t.Errorf("the hue of %s is not that of a series", family)
 		}
 	}
-	for i := range 2 * len(seriesTokens) {
-		if hue := chart.ColumnStyle(i).Hue; !slices.Contains(seriesTokens, hue) {
-			t.Errorf("the hue of column %d is not that of a series", i)
+	for name, of := range themes {
+		bad := slices.Concat(
+			alike(seriesTokens, 12, of), faint(seriesTokens, 3, of, grounds...),
+			faint(textTokens, 4.5, of, grounds...), // WCAG 1.4.3
+			faint(frameTokens, 3, of, draw.Paper),
+			uneven(draw.Heat, of))
+		if de := distance(linear(of(draw.Heat[0])), linear(of(draw.Paper))); de < 6 {
+			t.Errorf("%s: the first colour of a field and an empty cell are %.1f apart, want 6", name, de)
+		}
+		for i, ground := range draw.Heat {
+			bad = append(bad, faint([]draw.Token{draw.TextOn(i)}, 4.5, of, ground)...)
+		}
+		for _, m := range bad {
+			t.Errorf("%s: %s", name, m)
 		}
 	}
 }
@@ -180,15 +176,22 @@ func TestThemedRejectsStrangers(t *testing.T) {
 
 func TestPaletteIsRejected(t *testing.T) {
 	light := themes["light"]
+	colours := func(rgb ...uint32) (out []draw.Token) {
+		for _, v := range rgb {
+			out = append(out, draw.Token{Name: draw.CSS(v), Light: v})
+		}
+		return out
+	}
 	for name, c := range map[string]struct {
 		got  []string
 		want string
 	}{
-		"Okabe and Ito's yellow on white": {mistakes(map[string]uint32{"orange": 0xE69F00, "yellow": 0xF0E442, "green": 0x009E73, "blue": 0x0072B2}, 0xFFFFFF), "contrast of yellow"},
-		"red and green":                   {mistakes(map[string]uint32{"red": 0xC04030, "green": 0x6A7A20}, 0xFFFFFF), "deutan"},
-		"blue and violet":                 {mistakes(map[string]uint32{"blue": 0x3050C8, "violet": 0x6048C0}, 0xFFFFFF), "protan"},
-		"a line on the shaded zone":       {mistakes(map[string]uint32{"sage": 0x63A185}, draw.Paper.Light, draw.Warm.Light), "with " + draw.CSS(draw.Warm.Light)},
-		"text in the colour of a line":    {faint([]draw.Token{draw.Sage}, 4.5, light, draw.Paper), "contrast of sage"},
+		"Okabe and Ito's yellow on white": {faint(colours(0xE69F00, 0xF0E442, 0x009E73), 3, light, draw.Paper), "contrast of #F0E442"},
+		"red and green":                   {alike(colours(0xC04030, 0x6A7A20), 12, light), "deutan"},
+		"blue and violet":                 {alike(colours(0x3050C8, 0x6048C0), 12, light), "protan"},
+		"a line on the shaded zone":       {faint(colours(0x63A185), 3, light, grounds...), "with warm"},
+		"a rainbow":                       {uneven(colours(0x0000FF, 0x00FFFF, 0x00FF00, 0xFFFF00, 0xFF0000), light), "one way"},
+		"three like greys":                {uneven(colours(0xEEEEEE, 0xE4E4E4, 0xDADADA), light), "apart"},
 	} {
 		if !strings.Contains(strings.Join(c.got, "\n"), c.want) {
 			t.Errorf("%s was not rejected: %q", name, c.got)

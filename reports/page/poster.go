@@ -14,7 +14,7 @@ import (
 func Posters(run *result.Run) (out []draw.Poster) {
 	run = chart.Sanitize(run)
 	gs := chart.Groups(run)
-	faults, _ := chart.FaultCharts(run, chart.SafetyOf(run))
+	faults, _ := chart.FaultCharts(run)
 	for _, c := range slices.Concat(chart.FindingCharts(run), faults, chart.SimulatedCharts(chart.ModelledOf(run)), chart.Charts(gs)) {
 		if c.Pic.Height == 0 {
 			continue

@@ -74,22 +74,22 @@ func assess(run *result.Run, ds []judge.Decision) quality {
 	}
 	c := warningSummary{index: make(map[string]*warning)}
 	for _, w := range run.Manifest.Warnings {
-		c.add(chart.Readable(w))
+		c.add(w)
 	}
 	for _, w := range drifts(run) {
-		c.add(chart.Readable(w))
+		c.add(w)
 	}
 	for _, r := range run.Results {
 		for _, w := range r.Warnings {
-			c.addResult(r, chart.Readable(w), decided[r])
+			c.addResult(r, w, decided[r])
 		}
 		if len(r.Retries) > 0 {
-			c.addResult(r, chart.Readable(retried(r)), decided[r])
+			c.addResult(r, retried(r), decided[r])
 		}
 	}
 	for _, f := range chart.Findings(run) {
 		for _, w := range f.Warnings {
-			if k := c.add(chart.Readable(w)); !slices.Contains(k.experiments, f.Name) {
+			if k := c.add(w); !slices.Contains(k.experiments, f.Name) {
 				k.experiments = append(k.experiments, f.Name)
 			}
 		}

@@ -1,13 +1,11 @@
 package page
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
 
 	"locklab/harness"
-	"locklab/harness/judge"
 	"locklab/harness/result"
 	"locklab/internal/numfmt"
 	"locklab/internal/synthetic"
@@ -69,54 +67,4 @@ func TestRanking(t *testing.T) {
 	if svg := numfmt.Plain(svgOf(t, run, chart.RankingLocal.Name)); !strings.Contains(svg, "broke a promise in this run: breaker (exclusion).") {
 		t.Error("the chart does not name the lock that broke a promise")
 	}
-	shapes := make(map[string]chart.RankMark)
-	for m := chart.PlainMark; m <= chart.ChosenMark; m++ {
-		shape := fmt.Sprintf("%T", chart.RankShape(m))
-		if other, taken := shapes[shape]; taken {
-			t.Errorf("the marks %d and %d have one shape, %s", other, m, shape)
-		}
-		shapes[shape] = m
-	}
-}
-
-// TestRankingIsTheDecision: the answer is the decision on the most contended situation.
-func TestRankingIsTheDecision(t *testing.T) {
-	long := rankedRun(12)
-	long.Results = append(long.Results, vary(long, otherSettings["hold"], 0.5)...)
-	chosen, open := 0, 0
-	for name, run := range map[string]*result.Run{
-		"many rounds": rankedRun(20), "too few rounds": rankedRun(3), "zoo": synthetic.Zoo(12), "two holds": long,
-		"one lock": synthetic.Run(1, 10, 2, []int{1}, synthetic.Fast("only", 1e6)), "gallery": gallery(8, everySetting...),
-	} {
-		doc := outline(chart.Sanitize(run))
-		gs := chart.Groups(chart.Sanitize(run))
-		for _, c := range []*chart.Chart{chart.RankingLocal, chart.RankingRemote} {
-			g := c.Subject(gs)
-			if g == nil {
-				continue
-			}
-			pic := c.Drawn(g)
-			row := mostContended(doc.Decisions, c.Remote)
-			workers, _, _ := strings.Cut(chart.SettingOf(row.Situation), ", ")
-			if want := "With " + workers + ": " + row.Use; !strings.Contains(pic.Title, workers+"?") || !strings.HasPrefix(pic.Answer, want) || !strings.Contains(pic.Answer, chart.Why(row)) {
-				t.Errorf("%s, %s: the title is %q and the answer %q, want %q", name, c.Name, pic.Title, pic.Answer, want)
-			}
-			if chosen++; row.Use == "" {
-				open++
-			}
-		}
-	}
-	if chosen < 8 || open < 3 {
-		t.Errorf("%d answers, %d without a recommendation: this proves little", chosen, open)
-	}
-}
-
-func mostContended(ds []judge.Decision, remote bool) (out judge.Decision) {
-	for _, d := range ds {
-		s := d.Situation
-		if s.Distributed() == remote && s.Group().Kind() == judge.Ordinary && s.Workers > out.Situation.Workers {
-			out = d
-		}
-	}
-	return out
 }

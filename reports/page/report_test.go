@@ -1,11 +1,9 @@
 package page
 
 import (
-	"encoding/xml"
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -25,59 +23,6 @@ func render(t *testing.T, run *result.Run) string {
 		}
 		return errors.Join(errs...)
 	})
-}
-
-// TestPage: a page is one small file without script, with every figure described.
-func TestPage(t *testing.T) {
-	page := pageOf(t, synthetic.Zoo(10))
-	if len(page) > 1<<20 {
-		t.Errorf("the page is %d bytes, want at most 1 MB", len(page))
-	}
-	for _, bad := range []string{"<link", "<img", "@import", "url("} {
-		if strings.Contains(page, bad) {
-			t.Errorf("the page has %q", bad)
-		}
-	}
-	if bad := findUnformatted(page); bad != "" {
-		t.Error(bad)
-	}
-	for _, ref := range regexp.MustCompile(`https?://[^"<\s]*`).FindAllString(page, -1) {
-		if ref != "http://www.w3.org/2000/svg" {
-			t.Errorf("the page refers to %s", ref)
-		}
-	}
-	for _, want := range []string{"prefers-color-scheme: dark", "@media print", "locklab run --locks &#39;a b&#39;", "counter is 7", "made-up lock"} {
-		if !strings.Contains(page, want) {
-			t.Errorf("the page lacks %q", want)
-		}
-	}
-	svgs := regexp.MustCompile(`(?s)<svg.*?</svg>`).FindAllString(page, -1)
-	if want := len(Posters(synthetic.Zoo(10))); len(svgs) != want {
-		t.Errorf("%d figures, want %d", len(svgs), want)
-	}
-	for _, svg := range svgs {
-		checkFigure(t, page, svg)
-	}
-}
-
-func checkFigure(t *testing.T, page, svg string) {
-	t.Helper()
-	if !strings.Contains(svg, `role="img"`) || !strings.Contains(svg, "<title") || !strings.Contains(svg, "<desc") {
-		t.Errorf("a figure lacks its role, title or description: %.200s", svg)
-	}
-	if desc := regexp.MustCompile(`<desc[^>]*>(.*)\.</desc>`).FindStringSubmatch(svg); desc == nil || !strings.Contains(page, `<p class="answer">`+desc[1]) {
-		t.Errorf("a figure is not described by its answer: %.300s", svg)
-	}
-	if hex := regexp.MustCompile(`style="[^"]*#`).FindString(svg); hex != "" {
-		t.Errorf("a figure has a fixed colour: %s", hex)
-	}
-	for d := xml.NewDecoder(strings.NewReader(svg)); ; {
-		if _, err := d.Token(); errors.Is(err, io.EOF) {
-			return
-		} else if err != nil {
-			t.Fatalf("a figure is not well-formed: %v", err)
-		}
-	}
 }
 
 // TestNothingToDraw: without data, every output has a sentence.
@@ -137,21 +82,6 @@ type full struct{}
 
 func (full) Write([]byte) (int, error) { return 0, errFull }
 
-func TestTextWidth(t *testing.T) {
-	report := must(Report(synthetic.Zoo(10)))
-	for _, width := range []int{-1, 60, 80, 140} {
-		text := written(t, func(w io.Writer) error { return report.Text(w, width) })
-		for line := range strings.Lines(text) {
-			if n := len([]rune(strings.TrimSuffix(line, "\n"))); n > max(width, 60) {
-				t.Errorf("width %d: a line has %d columns: %q", width, n, line)
-			}
-		}
-		if !strings.Contains(text, "redis-queue") {
-			t.Errorf("width %d: the verdict lacks redis-queue", width)
-		}
-	}
-}
-
 func TestQuality(t *testing.T) {
 	run := synthetic.Run(1, 3, 2, []int{1, 2}, synthetic.Fast("a", 1e6))
 	if q := assess(run, nil); !q.Good() {
@@ -186,16 +116,5 @@ func TestQuality(t *testing.T) {
 		if !strings.Contains(render(t, run), want) {
 			t.Errorf("the report lacks %q", want)
 		}
-	}
-}
-
-func TestSameInputSameBytes(t *testing.T) {
-	both := func() *result.Run {
-		run := synthetic.Zoo(6)
-		run.Findings = laboratory().Findings
-		return run
-	}
-	if a, b := render(t, both()), render(t, both()); a != b {
-		t.Error("two drawings of one run differ " + firstDifference([]byte(a), []byte(b)))
 	}
 }

@@ -2,7 +2,6 @@ package page
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -81,34 +80,6 @@ func cutOut(s, from, to string) string {
 	_, rest, _ := strings.Cut(s, from)
 	text, _, _ := strings.Cut(rest, to)
 	return text
-}
-
-// TestModelChartsDrawTheirFields: each chart changes with exactly the fields that it names.
-func TestModelChartsDrawTheirFields(t *testing.T) {
-	figures := map[string]func(s *result.Simulation) *result.Expected{
-		"per_acquisition": func(s *result.Simulation) *result.Expected { return &s.PerAcquisition },
-		"handover":        func(s *result.Simulation) *result.Expected { return &s.Handover },
-		"longest":         func(s *result.Simulation) *result.Expected { return &s.Longest },
-		"misses":          func(s *result.Simulation) *result.Expected { return &s.Misses },
-		"remote":          func(s *result.Simulation) *result.Expected { return &s.Remote },
-		"invalidated":     func(s *result.Simulation) *result.Expected { return &s.Invalidated },
-		"same_socket":     func(s *result.Simulation) *result.Expected { return &s.SameSocket },
-		"jain":            func(s *result.Simulation) *result.Expected { return &s.Jain },
-	}
-	for _, c := range chart.SimulatedCharts(chart.ModelledOf(chart.Sanitize(simulatedRun())))[:2] {
-		before := svgOf(t, simulatedRun(), c.Name)
-		for field, of := range figures {
-			run := simulatedRun()
-			for _, s := range run.Simulations {
-				if e := of(s); s.Lock.Name == "ticket" && s.Workers == 44 {
-					*e = result.Expected{Median: 0.7 * e.Median, Lo: 0.7 * e.Lo, Hi: 0.7 * e.Hi}
-				}
-			}
-			if changed, named := svgOf(t, run, c.Name) != before, slices.Contains(c.Pic.Data.Fields, field); changed != named {
-				t.Errorf("%s: it changes with %s: %t; it says so: %t", c.Name, field, changed, named)
-			}
-		}
-	}
 }
 
 // TestVerdictWithSimulations: simulations do not change the verdict.

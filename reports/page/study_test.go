@@ -1,37 +1,16 @@
 package page
 
 import (
-	"bytes"
 	"fmt"
-	"image/png"
 	"math"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
-	"locklab/harness"
 	"locklab/harness/result"
 	"locklab/reports/chart"
-	"locklab/reports/draw"
 )
-
-func spoilFinding(f *result.Finding, text string) {
-	f.Name, f.Question, f.Method, f.Source, f.Answer, f.Listing = text, text, text, text, text, text
-	f.Notes, f.Warnings = []string{text}, []harness.Warning{{Text: text, Remedy: text}}
-	for i := range f.Tables {
-		t := &f.Tables[i]
-		t.Caption, t.Label = text, text
-		for k := range t.Columns {
-			t.Columns[k].Name, t.Columns[k].Unit = text, text
-		}
-		for k := range t.Rows {
-			t.Rows[k].Label = text
-			t.Rows[k].Cells[0] = result.Cell{Text: text}
-		}
-	}
-	f.Tables = append(f.Tables, result.Table{Chart: result.ChartKind(text), Caption: text})
-}
 
 var svgRE = regexp.MustCompile(`(?s)<svg.*?</svg>`)
 
@@ -47,15 +26,6 @@ func TestFindingCharts(t *testing.T) {
 	want := []string{"cost", "cost-2", "cost-3", "sharing", "sharing-2", "sharing-3", "core-to-core", "core-to-core-2"}
 	if got := posterNames(run); !slices.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
-	}
-	for _, p := range Posters(run) {
-		var buf bytes.Buffer
-		if err := p.WritePNG(&buf); err != nil {
-			t.Fatal(err)
-		}
-		if img, err := png.DecodeConfig(&buf); err != nil || img.Width != 9*draw.DPI {
-			t.Errorf("%s: %v, or not %d pixels wide", p.Name, err, 9*draw.DPI)
-		}
 	}
 	tables := []result.Table{run.Findings[0].Tables[0], {Chart: result.Bars}, run.Findings[0].Tables[1], {}}
 	run.Findings = nil
@@ -128,12 +98,6 @@ func TestLargeTables(t *testing.T) {
 	for _, kind := range []result.ChartKind{result.Bars, result.Lines, result.Heat} {
 		long.Chart = kind
 		pic, how := chart.DrawTable(long)
-		if kind == result.Heat {
-			if pic.Height != 0 || !strings.Contains(pic.Answer, "too large") {
-				t.Errorf("a field of 5000 rows: height %v, says %q", pic.Height, pic.Answer)
-			}
-			continue
-		}
 		if pic.Height > 6000 || !strings.Contains(how, "The first") {
 			t.Errorf("%s: the picture is %v high, and says %q", kind, pic.Height, how)
 		}
@@ -141,18 +105,5 @@ func TestLargeTables(t *testing.T) {
 	page := pageOf(t, &result.Run{Findings: []*result.Finding{{Tables: []result.Table{{Columns: long.Columns, Rows: long.Rows}}}}})
 	if want := "These are the first 400 of 5000 rows; results.jsonl has all of them."; !strings.Contains(page, want) || strings.Count(page, "<tr>") > 420 {
 		t.Errorf("the page lacks %q, or has more rows than it says", want)
-	}
-}
-
-func TestQualityOfExperiments(t *testing.T) {
-	run := laboratory()
-	run.Findings[1].Warnings = run.Findings[0].Warnings
-	q := assess(run, nil)
-	if len(q.Warnings) != 1 || q.Warnings[0].Where != "experiments cost and sharing" || q.Partial != "" {
-		t.Errorf("got %+v, want one warning of both experiments", q)
-	}
-	run.Manifest.Interrupted = true
-	if got, want := assess(run, nil).Partial, "Partial run: it ended after 4 experiments."; got != want {
-		t.Errorf("got %q, want %q", got, want)
 	}
 }

@@ -8,13 +8,6 @@ import (
 	"testing"
 )
 
-// mostOpen limits the unfolded figures of a page, so that a printout is short enough to carry.
-const mostOpen = 12
-
-var (
-	styleRE = regexp.MustCompile(`(?s)@media print \{.*?\n\}`)
-)
-
 func unfolded(page string) string {
 	for { // innermost first
 		i := strings.Index(page, "</details>")
@@ -24,40 +17,6 @@ func unfolded(page string) string {
 		from := strings.LastIndex(page[:i], "<details")
 		page = page[:from] + page[i+len("</details>"):]
 	}
-}
-
-func unprintable(page string) (out []string) {
-	say := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
-	open := unfolded(page)
-	main := open[strings.Index(open, "<main"):]
-	sheet := strings.Index(main, `<section class="sheet"`)
-	if sheet < 0 {
-		say("there is no sheet")
-	} else if before := main[:sheet]; strings.Contains(before, "<figure") || strings.Contains(before, "<table") || strings.Contains(before, "<h2") {
-		say("the sheet does not come first")
-	}
-	if n := strings.Count(open, "<figure>"); n > mostOpen {
-		say("%d figures are open, want %d at most", n, mostOpen)
-	}
-	body := open[:max(0, strings.Index(open, `<div class="apart">`))]
-	for _, m := range regexp.MustCompile(`aria-label="([^"]*)">\s*<table class="numbers`).FindAllStringSubmatch(body, -1) {
-		if m[1] != "Violations" { // they are evidence against the run
-			say("the table %q is printed", m[1])
-		}
-	}
-	css := strings.Join(styleRE.FindAllString(page, -1), "\n")
-	for _, want := range []string{`details:not([open])`, `.apart`, `.sheet { break-after: page; }`, `#print-all:is(:checked, :target)`} {
-		if !strings.Contains(css, want) {
-			say("the style for paper lacks %s", want)
-		}
-	}
-	if !strings.Contains(page, `type="checkbox" id="print-all"`) || !strings.Contains(page, `for="print-all"`) {
-		say("no box prints all")
-	}
-	if !strings.Contains(open, `class="doc paper">Not printed`) {
-		say("the page does not say what is not printed")
-	}
-	return out
 }
 
 var (

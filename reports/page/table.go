@@ -31,17 +31,55 @@ func viewTable(t judge.Table, use string) tableView {
 	for _, c := range t.Columns {
 		heads = append(heads, fmt.Sprint("workers ", c.Workers))
 	}
-	v.Head = chart.Titles(append(heads, "waiting", "longest", "Jain", costHead(t), "p99 wait")...)
-	missing := make(map[string]bool)
+	details := detailsOf(t)
+	for _, d := range details {
+		heads = append(heads, d.head)
+	}
+	v.Head = chart.Titles(heads...)
+	var missing []string // reasons
 	for _, r := range t.Rows {
 		cells := []string{lockCell(r)}
 		for i := range t.Columns {
 			cells = append(cells, ratioCell(t, r, i))
 		}
-		v.Rows = append(v.Rows, append(cells, detailCells(t, r, missing)...))
+		for _, d := range details {
+			cell := ""
+			if r.Violated == 0 && (r.Ratios[t.Detail] != nil || r.Lock == t.Baseline) && !(d.shared && t.Columns[t.Detail].Workers == 1) {
+				f := d.of(r)
+				if cell = figureText(f, d.format); f == nil {
+					missing = append(missing, d.reason)
+				}
+			}
+			cells = append(cells, cell)
+		}
+		v.Rows = append(v.Rows, cells)
 	}
 	v.Notes, v.Sentences = tableNotes(t, missing), tableSentences(t, use)
 	return v
+}
+
+// A detail is a column about the waits, the fairness or the cost of an acquisition.
+type detail struct {
+	head   string
+	of     func(r judge.Entry) *judge.Figure
+	format func(v float64) string
+	shared bool   // one worker has no such figure
+	reason string // if a figure is missing
+}
+
+func detailsOf(t judge.Table) []detail {
+	waits := fmt.Sprintf("p99 needs %d timed waits", result.Needed(0.99))
+	cost := detail{"CPU", func(r judge.Entry) *judge.Figure { return r.CPU }, numfmt.Nanos, false, "processor time was not recorded"}
+	if t.Distributed {
+		cost = detail{"requests", func(r judge.Entry) *judge.Figure { return r.Requests }, numfmt.Number, false, "requests were not counted"}
+	}
+	return []detail{
+		{"waiting", func(r judge.Entry) *judge.Figure { return r.Moment }, numfmt.Nanos, false, waits},
+		{"longest", func(r judge.Entry) *judge.Figure { return r.Longest }, numfmt.Nanos, false, "the longest wait was not recorded"},
+		{"Jain", func(r judge.Entry) *judge.Figure { return r.Jain }, numfmt.Percent, true, "Jain needs more acquisitions than workers in each part of the window"},
+		cost,
+		{"p99 wait", func(r judge.Entry) *judge.Figure { return r.P99 }, numfmt.Nanos, false, waits},
+	}
 }
 
 func tableTitle(t judge.Table) string {
@@ -61,13 +99,6 @@ func tableTitle(t judge.Table) string {
 		}
 	}
 	return fmt.Sprintf("%s, %s: %s as a ratio to %s", where, t.Workload, what, t.Baseline)
-}
-
-func costHead(t judge.Table) string {
-	if t.Distributed {
-		return "requests"
-	}
-	return "CPU"
 }
 
 func lockCell(r judge.Entry) string {
@@ -103,53 +134,12 @@ func ratioText(ratio *judge.Ratio) string {
 	return fmt.Sprintf(f+"x "+f+"–"+f+mark, ratio.Median, ratio.Lo, ratio.Hi)
 }
 
-// detailCells formats r in the detailed column, and adds unavailable kinds to missing.
-func detailCells(t judge.Table, r judge.Entry, missing map[string]bool) (out []string) {
-	if r.Violated > 0 || r.Ratios[t.Detail] == nil && r.Lock != t.Baseline {
-		return make([]string, 5)
-	}
-	cost := r.CPU
-	if t.Distributed {
-		cost = r.Requests
-	}
-	add := func(kind string, f *judge.Figure, format func(float64) string) {
-		missing[kind] = missing[kind] || f == nil
-		out = append(out, figureText(f, format))
-	}
-	add("waiting", r.Moment, numfmt.Nanos)
-	add("longest", r.Longest, numfmt.Nanos)
-	if t.Columns[t.Detail].Workers == 1 {
-		out = append(out, "") // one worker has no fairness
-	} else {
-		add("Jain", r.Jain, numfmt.Percent)
-	}
-	if t.Distributed {
-		add("requests", cost, numfmt.Number)
-	} else {
-		add("CPU", cost, numfmt.Nanos)
-	}
-	add("p99 wait", r.P99, numfmt.Nanos)
-	return out
-}
-
-func tableNotes(t judge.Table, missing map[string]bool) (notes []string) {
+func tableNotes(t judge.Table, missing []string) (notes []string) {
 	notes = append(notes, fmt.Sprintf("* significant, = equivalent. All intervals of a column hold together with 95 %% confidence; n = %s. Waits, fairness and cost of an acquisition: %s.",
 		roundsText([]judge.Table{t}), numfmt.Plural(t.Columns[t.Detail].Workers, "worker")))
-	reasons := map[string]string{
-		"p99 wait": fmt.Sprintf("p99 needs %d timed waits", result.Needed(0.99)), "waiting": fmt.Sprintf("p99 needs %d timed waits", result.Needed(0.99)),
-		"longest": "the longest wait was not recorded", "Jain": "Jain needs more acquisitions than workers in each part of the window",
-		"CPU": "processor time was not recorded", "requests": "requests were not counted",
-	}
-	var why []string
-	for kind, is := range missing {
-		if is {
-			why = append(why, reasons[kind])
-		}
-	}
-	if len(why) > 0 {
-		slices.Sort(why)
-		why = slices.Compact(why)
-		notes = append(notes, notAvailable+": "+strings.Join(why, "; ")+".")
+	if missing != nil {
+		slices.Sort(missing)
+		notes = append(notes, notAvailable+": "+strings.Join(slices.Compact(missing), "; ")+".")
 	}
 	if text := modeNote(t); text != "" {
 		notes = append(notes, text)

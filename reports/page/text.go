@@ -23,7 +23,7 @@ var terminalText string
 func (d *Document) Text(w io.Writer, width int) error {
 	width = max(width, minText)
 	wrap := func(first, rest string) func(string) string {
-		return func(s string) string { return wrapped(first, rest, plainSpaces(s), width) }
+		return func(s string) string { return wrapped(first, rest, numfmt.Plain(s), width) }
 	}
 	t := template.Must(template.New("text").Funcs(template.FuncMap{
 		"line": wrap("", ""), "item": wrap("  - ", "    "),
@@ -34,14 +34,12 @@ func (d *Document) Text(w io.Writer, width int) error {
 			return wrap(fmt.Sprintf("  %-9s ", name), strings.Repeat(" ", 12))(s)
 		},
 		"grid": func(head []chart.Piece, rows [][]string) string {
-			return plainSpaces(grid(chart.Texts(head), rows, width))
+			return numfmt.Plain(grid(chart.Texts(head), rows, width))
 		},
 		"plainText": plainText, "noDecision": func() string { return noDecision },
 	}).Parse(terminalText))
 	return execute(w, t, d.form, d.data)
 }
-
-func plainSpaces(s string) string { return strings.ReplaceAll(s, numfmt.Space, " ") }
 
 // wrapped returns s in lines of at most width columns, after first and rest.
 func wrapped(first, rest, s string, width int) string {

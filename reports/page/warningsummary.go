@@ -38,6 +38,7 @@ type warningSummary struct {
 }
 
 func (c *warningSummary) add(w harness.Warning) *warning {
+	w.Text, w.Remedy = numfmt.Sentence(w.Text), numfmt.Sentence(w.Remedy)
 	kind := w.Kind
 	if kind == "" || kind == otherKind {
 		kind = w.Text
