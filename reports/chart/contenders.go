@@ -40,7 +40,7 @@ func NewContention(run *result.Run, gs []*Group) (first *Contention) {
 			if s.Lock.Status == harness.Control {
 				continue
 			}
-			m := judge.NewModel(s.Lock, func(w int) []*harness.Result { return s.Cells[w].Results() }).Counted(tripsOf(s))
+			m := &judge.Model{Lock: s.Lock, Trips: tripsOf(s), Rounds: func(w int) []*harness.Result { return s.Cells[w].Results() }}
 			c, why := judge.NewContenders(m, g.Workers)
 			d.locks = append(d.locks, contendedLock{s, c, why})
 		}

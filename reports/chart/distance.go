@@ -58,7 +58,7 @@ func NewDistance(run *result.Run, gs []*Group) *Distances {
 		if s.Lock.Status == harness.Control {
 			continue
 		}
-		m := judge.NewModel(s.Lock, func(w int) []*harness.Result { return s.Cells[w].Results() }).Counted(tripsOf(s))
+		m := &judge.Model{Lock: s.Lock, Trips: tripsOf(s), Rounds: func(w int) []*harness.Result { return s.Cells[w].Results() }}
 		best.locks = append(best.locks, distantLock{s, m})
 		counted = counted || m.Trips != nil
 	}
