@@ -40,84 +40,74 @@ func around(median, spread float64, n int) (xs []float64) {
 	return xs
 }
 
+// TestVerdicts: effects on whole rounds cancel in paired runs, and hide everything in unpaired
+// ones.
 func TestVerdicts(t *testing.T) {
+	const rounds = 20
+	var weather, slow, same []float64 // the machine's speed differs by round
+	for i := range rounds {
+		speed := 1e6 * math.Pow(10, float64(i%7)/7)
+		weather = append(weather, speed)
+		slow = append(slow, speed*0.9*(1+0.01*float64(i%3)))
+		same = append(same, speed*(0.99+0.01*float64(i%3)))
+	}
+	margin := func(v float64) CompareOptions { return CompareOptions{Margin: &v} }
+	var none CompareOptions
 	for _, c := range []struct {
 		name      string
 		base, new []float64
+		o         CompareOptions
+		paired    bool
 		want      GateVerdict
 		outcome   GateOutcome
 	}{
-		{"equal", around(1e6, 0.02, 10), around(1.001e6, 0.02, 10), NotWorse, Fine},
-		{"all rounds the same", around(1e6, 0, 10), around(1e6, 0, 10), NotWorse, Fine},
-		{"10 % slower", around(1e6, 0.02, 10), around(0.9e6, 0.02, 10), Regressed, Worse},
-		{"10 % faster", around(1e6, 0.02, 10), around(1.1e6, 0.02, 10), Better, Fine},
-		{"3 % slower for sure", around(1e6, 0.002, 10), around(0.97e6, 0.002, 10), NotWorse, Fine},
-		{"4 % slower, perhaps 6", around(1e6, 0.03, 10), around(0.96e6, 0.03, 10), NotSignificant, Unsure},
-		{"10 % slower in noise", around(1e6, 0.4, 10), around(0.9e6, 0.4, 10), NotSignificant, Unsure},
-		{"perhaps faster", around(1e6, 0.06, 12), around(1.04e6, 0.06, 12), NotWorse, Fine},
-		{"half as fast, three rounds", around(1e6, 0.01, 3), around(0.5e6, 0.01, 3), TooFewRounds, Unsure},
-		{"four rounds do for one comparison", around(1e6, 0.01, 4), around(0.5e6, 0.01, 4), Regressed, Worse},
-		{"one round", around(1e6, 0, 1), around(1e6, 0, 1), TooFewRounds, Unsure},
-		{"nothing done any more", around(1e6, 0.01, 10), make([]float64, 10), Regressed, Worse},
-		{"nothing done before", make([]float64, 10), around(1e6, 0.01, 10), Better, Fine},
-		{"never anything", make([]float64, 10), make([]float64, 10), NotWorse, Fine},
-		{"different numbers of rounds", around(1e6, 0.02, 6), around(0.9e6, 0.02, 20), Regressed, Worse},
-		{"more rounds than the exact test takes", around(1e6, 0.1, 60), around(0.9e6, 0.1, 70), Regressed, Worse},
+		{"equal", around(1e6, 0.02, 10), around(1.001e6, 0.02, 10), none, false, NotWorse, Fine},
+		{"all rounds the same", around(1e6, 0, 10), around(1e6, 0, 10), none, false, NotWorse, Fine},
+		{"10 % slower", around(1e6, 0.02, 10), around(0.9e6, 0.02, 10), none, false, Regressed, Worse},
+		{"10 % faster", around(1e6, 0.02, 10), around(1.1e6, 0.02, 10), none, false, Better, Fine},
+		{"3 % slower for sure", around(1e6, 0.002, 10), around(0.97e6, 0.002, 10), none, false, NotWorse, Fine},
+		{"4 % slower, perhaps 6", around(1e6, 0.03, 10), around(0.96e6, 0.03, 10), none, false, NotSignificant, Unsure},
+		{"10 % slower in noise", around(1e6, 0.4, 10), around(0.9e6, 0.4, 10), none, false, NotSignificant, Unsure},
+		{"perhaps faster", around(1e6, 0.06, 12), around(1.04e6, 0.06, 12), none, false, NotWorse, Fine},
+		{"half as fast, three rounds", around(1e6, 0.01, 3), around(0.5e6, 0.01, 3), none, false, TooFewRounds, Unsure},
+		{"four rounds do for one comparison", around(1e6, 0.01, 4), around(0.5e6, 0.01, 4), none, false, Regressed, Worse},
+		{"one round", around(1e6, 0, 1), around(1e6, 0, 1), none, false, TooFewRounds, Unsure},
+		{"nothing done any more", around(1e6, 0.01, 10), make([]float64, 10), none, false, Regressed, Worse},
+		{"nothing done before", make([]float64, 10), around(1e6, 0.01, 10), none, false, Better, Fine},
+		{"never anything", make([]float64, 10), make([]float64, 10), none, false, NotWorse, Fine},
+		{"different numbers of rounds", around(1e6, 0.02, 6), around(0.9e6, 0.02, 20), none, false, Regressed, Worse},
+		{"more rounds than the exact test takes", around(1e6, 0.1, 60), around(0.9e6, 0.1, 70), none, false, Regressed, Worse},
+		{"margin 0.2", around(1e6, 0.02, 10), around(0.9e6, 0.02, 10), margin(0.2), false, NotWorse, Fine},
+		{"margin 0.095", around(1e6, 0.02, 10), around(0.9e6, 0.02, 10), margin(0.095), false, Regressed, Worse},
+		{"margin 0.105", around(1e6, 0.02, 10), around(0.9e6, 0.02, 10), margin(0.105), false, NotSignificant, Unsure},
+		{"margin 0", around(1e6, 0.02, 10), around(0.9e6, 0.02, 10), margin(0), false, Regressed, Worse},
+		{"a tiny alpha", around(1e6, 0.02, 10), around(0.9e6, 0.02, 10), CompareOptions{Alpha: 1e-9}, false, TooFewRounds, Unsure},
+		{"slow, paired", weather, slow, none, true, Regressed, Worse},
+		{"same, paired", weather, same, none, true, NotWorse, Fine},
+		{"slow, not paired", weather, slow, none, false, NotSignificant, Unsure},
+		{"same, not paired", weather, same, none, false, NotSignificant, Unsure},
+		{"faster, paired", slow, weather, none, true, Better, Fine},
+		{"five rounds, paired", weather, slow[:5], none, true, TooFewRounds, Unsure},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got, err := Compare(madeRun(rates{"x": c.base}), madeRun(rates{"x": c.new}), CompareOptions{})
+			a, b := madeRun(rates{"x": c.base}), madeRun(rates{"x": c.new})
+			if c.paired {
+				a.Manifest.Pair, b.Manifest.Pair = "p", "p"
+			}
+			got, err := Compare(a, b, c.o)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if r := got.Rows[0]; r.Verdict != c.want || got.Outcome() != c.outcome {
+			if r := got.Rows[0]; r.Verdict != c.want || got.Outcome() != c.outcome || got.Paired != c.paired {
 				t.Errorf("%s, %s; want %s, %s; row %+v", r.Verdict, got.Outcome(), c.want, c.outcome, r)
 			}
 		})
 	}
-}
-
-// TestPairedVerdicts checks that effects on whole rounds cancel in paired runs, and hide
-// everything in unpaired ones.
-func TestPairedVerdicts(t *testing.T) {
-	const rounds = 20
-	var base, slow, same []float64
-	for i := range rounds {
-		weather := 1e6 * math.Pow(10, float64(i%7)/7) // the machine's speed in that round
-		base = append(base, weather)
-		slow = append(slow, weather*0.9*(1+0.01*float64(i%3)))
-		same = append(same, weather*(0.99+0.01*float64(i%3)))
-	}
-	for _, c := range []struct {
-		name   string
-		new    []float64
-		paired bool
-		want   GateVerdict
-	}{
-		{"slow", slow, true, Regressed}, {"same", same, true, NotWorse},
-		{"slow", slow, false, NotSignificant}, {"same", same, false, NotSignificant},
-		{"faster", base, true, Better},
-		{"five rounds", slow[:5], true, TooFewRounds},
-	} {
-		a, b := madeRun(rates{"x": base}), madeRun(rates{"x": c.new})
-		if c.name == "faster" {
-			a = madeRun(rates{"x": slow})
-		}
-		if c.paired {
-			a.Manifest.Pair, b.Manifest.Pair = "p", "p"
-		}
-		got, err := Compare(a, b, CompareOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if r := got.Rows[0]; r.Verdict != c.want || got.Paired != c.paired {
-			t.Errorf("%s, paired %v: %s, want %s; %+v", c.name, c.paired, r.Verdict, c.want, r)
-		}
-	}
 	// Rounds that one side lacks are left out, since other rounds have other weather.
-	a, b := madeRun(rates{"x": base}), madeRun(rates{"x": slow})
+	a, b := madeRun(rates{"x": weather}), madeRun(rates{"x": slow})
 	a.Manifest.Pair, b.Manifest.Pair = "p", "p"
 	b.Results = b.Results[3:]
-	got, err := Compare(a, b, CompareOptions{})
+	got, err := Compare(a, b, none)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -138,28 +128,7 @@ func TestSelf(t *testing.T) {
 	}
 }
 
-func TestOptions(t *testing.T) {
-	base, new := madeRun(rates{"x": around(1e6, 0.02, 10)}), madeRun(rates{"x": around(0.9e6, 0.02, 10)})
-	share := func(v float64) *float64 { return &v }
-	for _, c := range []struct {
-		o    CompareOptions
-		want GateVerdict
-	}{
-		{CompareOptions{}, Regressed},
-		{CompareOptions{Margin: share(0.2)}, NotWorse},
-		{CompareOptions{Margin: share(0.095)}, Regressed},
-		{CompareOptions{Margin: share(0.105)}, NotSignificant},
-		{CompareOptions{Margin: share(0)}, Regressed},
-		{CompareOptions{Alpha: 1e-9}, TooFewRounds},
-	} {
-		got, err := Compare(base, new, c.o)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got.Rows[0].Verdict != c.want {
-			t.Errorf("%+v: %s, want %s", c.o, got.Rows[0].Verdict, c.want)
-		}
-	}
+func TestJudgeRatio(t *testing.T) {
 	for _, x := range []struct {
 		lo, hi float64 // of the ratio of a rate, the new to the old
 		want   GateVerdict
