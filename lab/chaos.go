@@ -183,7 +183,7 @@ func (c *chaosRun) keep(r *result.FaultResult) error {
 	if c.file == nil {
 		return nil
 	}
-	return errors.Join(c.file.AppendFault(r), c.file.Sync())
+	return errors.Join(c.file.Append(result.Record{Fault: r}), c.file.Sync())
 }
 
 func (c *chaosRun) print(out io.Writer) error {

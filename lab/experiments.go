@@ -86,7 +86,7 @@ func (h *hardwareRun) runOne(ctx context.Context, e *hardware.Experiment, stdout
 	show := h.program.newProgress(stderr)
 	o.Progress = show.parts(e.Name)
 	if h.file != nil {
-		o.Keep = h.file.AppendSample
+		o.Keep = func(s result.Sample) error { return h.file.Append(result.Record{Sample: &s}) }
 	}
 	if h.earlier != nil {
 		o.Earlier = filter(h.earlier.Samples, func(s result.Sample) bool { return s.Experiment == e.Name })
@@ -110,5 +110,5 @@ func (h *hardwareRun) keep(f *result.Finding) error {
 	if h.file == nil {
 		return nil
 	}
-	return errors.Join(h.file.AppendFinding(f), h.file.Sync())
+	return errors.Join(h.file.Append(result.Record{Finding: f}), h.file.Sync())
 }

@@ -28,7 +28,7 @@ func faultRun(t *testing.T, dir string) {
 		synthetic.Fault("failover", redis, 20, time.Second, map[oracle.Anomaly]int{oracle.TwoHolders: 5}, result.Failover, result.Fencing),
 		synthetic.Fault("failover", zk, 20, time.Second, nil, result.Failover, result.Fencing),
 	} {
-		requireNoError(t, w.AppendFault(f))
+		requireNoError(t, w.Append(result.Record{Fault: f}))
 	}
 	requireNoError(t, w.Finish(func(*result.Manifest) {}))
 }

@@ -177,7 +177,7 @@ func (p *pairRun) keep(build int, at measure.Progress) error {
 		p.lost[build] = append(p.lost[build], loss(at))
 		return nil
 	}
-	return errors.Join(p.files[build].Append(at.Result), p.files[build].Sync())
+	return errors.Join(p.files[build].Append(result.Record{Result: at.Result}), p.files[build].Sync())
 }
 
 // conclude closes the runs and compares them. err is the reason for an early end, whose

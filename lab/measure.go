@@ -93,7 +93,7 @@ func (m *measuring) keep(p measure.Progress) error {
 		return nil
 	}
 	m.judge(p.Case.Name(), p.Result)
-	return m.out.Append(p.Result)
+	return m.out.Append(result.Record{Result: p.Result})
 }
 
 func loss(p measure.Progress) result.Loss {

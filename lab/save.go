@@ -12,6 +12,7 @@ import (
 	"slices"
 	"sync"
 
+	"locklab/harness"
 	"locklab/harness/result"
 )
 
@@ -96,7 +97,10 @@ func (s *saver) saveRun(dir string, run *result.Run) (err error) {
 	if err != nil {
 		return err
 	}
-	errs := slices.Concat(each(run.Results, out.Append), each(run.Machines, out.AppendMachine), each(run.Simulations, out.AppendSimulation))
+	errs := slices.Concat(
+		each(run.Results, func(r *harness.Result) error { return out.Append(result.Record{Result: r}) }),
+		each(run.Machines, func(m *result.ModelMachine) error { return out.Append(result.Record{Machine: m}) }),
+		each(run.Simulations, func(s *result.Simulation) error { return out.Append(result.Record{Simulation: s}) }))
 	err = errors.Join(cmp.Or(errs...), out.Sync(), out.Finish(func(*result.Manifest) {}), os.Chmod(beside, 0o755))
 	if err == nil {
 		err = os.Rename(beside, dir)

@@ -135,10 +135,10 @@ func (o simulateOptions) run(ctx context.Context, stdout, stderr io.Writer) erro
 }
 
 // simulate writes the simulations to file, unless it is nil, and prints them.
-func (o simulateOptions) simulate(ctx context.Context, file simulationWriter, m *simulate.Machine, cases []simulateCase, stdout, stderr io.Writer) error {
+func (o simulateOptions) simulate(ctx context.Context, file *result.Writer, m *simulate.Machine, cases []simulateCase, stdout, stderr io.Writer) error {
 	text, err := m.Encode()
 	if err == nil && file != nil {
-		err = file.AppendMachine(&result.ModelMachine{Name: m.Name, Hypothetical: m.Hypothetical, File: text})
+		err = file.Append(result.Record{Machine: &result.ModelMachine{Name: m.Name, Hypothetical: m.Hypothetical, File: text}})
 	}
 	if err != nil {
 		return err
@@ -159,7 +159,7 @@ func (o simulateOptions) simulate(ctx context.Context, file simulationWriter, m 
 		s.Accuracy = simulate.Accuracy(m, s.Lock.Name)
 		done = append(done, &s)
 		if file != nil {
-			if err := file.AppendSimulation(&s); err != nil {
+			if err := file.Append(result.Record{Simulation: &s}); err != nil {
 				return err
 			}
 		}
@@ -173,15 +173,9 @@ func (o simulateOptions) simulate(ctx context.Context, file simulationWriter, m 
 	return err
 }
 
-// A simulationWriter adds to a new or an existing run.
-type simulationWriter interface {
-	AppendMachine(*result.ModelMachine) error
-	AppendSimulation(*result.Simulation) error
-}
-
 // open returns the run to write simulations to, or nil, and a function that completes it and
 // writes the report.
-func (o simulateOptions) open() (simulationWriter, func(early error) error, error) {
+func (o simulateOptions) open() (*result.Writer, func(early error) error, error) {
 	if o.into != "" {
 		more, _, err := result.Extend(o.into)
 		return more, func(early error) error {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"math"
 
-	"locklab/harness"
 	"locklab/harness/result"
 	"locklab/internal/stat"
 )
@@ -27,82 +26,65 @@ type CaseRun struct {
 	Off      GateVerdict `json:"off,omitempty"`    // of a single run off its level
 }
 
-// A tableKey identifies the table of a case.
-type tableKey struct {
-	site   int
-	remote bool
-	metric *result.Metric
-	axes   string
-}
-
-// A runTables collects tables of runs.
-type runTables struct {
-	tables []Table
-	at     map[tableKey]int
-}
-
-func (x *runTables) add(site int, l harness.Lock, w harness.Workload, m *result.Metric, row Entry, begin func() Table) {
-	k := tableKey{site, l.Traits.Needs != "", m, Axes(w)}
-	i, known := x.at[k]
-	if !known {
-		i = len(x.tables)
-		x.at[k] = i
-		t := begin()
-		t.Distributed, t.Workload, t.Detail = k.remote, k.axes, noDetail
-		x.tables = append(x.tables, t)
-	}
-	row.Lock, row.Case.Workers, row.Modes = l.Name, w.Workers, make([][]Mode, len(row.Ratios))
-	x.tables[i].Rows = append(x.tables[i].Rows, row)
-}
-
 // Tables returns c as one table for each metric and workload: a row is a case, the columns
 // are the base and the new run, or the lock [Comparison.To] and the others.
 func (c *Comparison) Tables() []Table {
-	out := runTables{tables: []Table{}, at: make(map[tableKey]int)}
-	names := [2]string{"BASE", "NEW"}
+	names := []string{"BASE", "NEW"}
 	if c.To != "" {
-		names = [2]string{c.To, "others"}
+		names = []string{c.To, "others"}
 	}
-	for _, r := range c.Rows {
-		row := Entry{Ratios: []*Ratio{nil, changed(r.Metric, r.Ratio, c.Margin)}, Case: &Case{Verdict: r.Verdict, Notable: r.Note != "", Runs: []CaseRun{
-			{Figure: figure(r.Base), Violated: r.BaseBroke}, {Figure: figure(r.New), Violated: r.NewBroke, Note: r.Note}}}}
-		out.add(0, r.Lock, r.Workload, r.Metric, row, func() Table {
-			t := Table{Baseline: names[0]}
-			for _, name := range names {
-				t.Columns = append(t.Columns, runColumn(name, r.Metric, r.Metric.Name, c.Level))
-			}
-			return t
-		})
-	}
-	return out.tables
+	return tablesOf(c.Rows, c.Margin, c.Level, func(int) (Table, []string) { return Table{Baseline: names[0]}, names })
 }
 
 // Tables returns h as one table for each metric, workload and machine: a row is a case, a
 // column is a run, and a ratio is to the last earlier run with a figure.
 func (h *History) Tables() []Table {
-	out := runTables{tables: []Table{}, at: make(map[tableKey]int)}
-	for i := range h.Series {
-		s := &h.Series[i]
-		out.add(s.Site, s.Lock, s.Workload, s.Metric, s.entry(h.Margin), func() Table {
-			t := Table{Baseline: "the run before", Machine: h.Sites[s.Site].Name}
-			for _, v := range h.Sites[s.Site].Runs {
-				t.Columns = append(t.Columns, runColumn(v.Name, s.Metric, s.Title(), h.Level))
-			}
-			return t
-		})
+	return tablesOf(h.Series, h.Margin, h.Level, func(site int) (Table, []string) {
+		var names []string
+		for _, v := range h.Sites[site].Runs {
+			names = append(names, v.Name)
+		}
+		return Table{Baseline: "the run before", Machine: h.Sites[site].Name}, names
+	})
+}
+
+// tablesOf returns the tables of ss; begin returns an empty table of a site, and its runs.
+func tablesOf(ss []HistorySeries, margin, level float64, begin func(site int) (Table, []string)) []Table {
+	type key struct {
+		site   int
+		remote bool
+		metric *result.Metric
+		axes   string
 	}
-	return out.tables
+	out, at := []Table{}, make(map[key]int)
+	for i := range ss {
+		s := &ss[i]
+		k := key{s.Site, s.Lock.Traits.Needs != "", s.Metric, Axes(s.Workload)}
+		n, known := at[k]
+		if !known {
+			n = len(out)
+			at[k] = n
+			t, runs := begin(s.Site)
+			for _, run := range runs {
+				t.Columns = append(t.Columns, Column{Run: run, Metric: s.Title(), Unit: s.Metric.Unit, Better: s.Metric.Better, Level: level})
+			}
+			t.Distributed, t.Workload, t.Detail = k.remote, k.axes, noDetail
+			out = append(out, t)
+		}
+		out[n].Rows = append(out[n].Rows, s.entry(margin, out[n].Machine != ""))
+	}
+	return out
 }
 
-func runColumn(run string, m *result.Metric, name string, level float64) Column {
-	return Column{Run: run, Metric: name, Unit: m.Unit, Better: m.Better, Level: level}
-}
-
-func (s *HistorySeries) entry(margin float64) Entry {
-	levels := s.Levels()
-	row := Entry{Case: &Case{Verdict: s.Verdict, Notable: s.Notable()}}
-	if l := levels[len(levels)-1]; l.Runs > 0 {
-		row.Case.Level = &Figure{Value: l.Median, Lo: l.Least, Hi: l.Most, N: int64(l.Runs)}
+// entry returns s as a row of a table, with its level if it is of a history.
+func (s *HistorySeries) entry(margin float64, history bool) Entry {
+	row := Entry{Lock: s.Lock.Name, Modes: make([][]Mode, len(s.Points)), Case: &Case{Workers: s.Workload.Workers, Verdict: s.Verdict, Notable: s.Note() != ""}}
+	if history {
+		levels := s.Levels()
+		row.Case.Notable = s.Notable()
+		if l := levels[len(levels)-1]; l.Runs > 0 {
+			row.Case.Level = &Figure{Value: l.Median, Lo: l.Least, Hi: l.Most, N: int64(l.Runs)}
+		}
 	}
 	for i, p := range s.Points {
 		run := CaseRun{Figure: figure(p.Summary), Violated: p.Broke, Note: p.Gap, Off: p.Off}

@@ -48,7 +48,7 @@ func TestDirection(t *testing.T) {
 		t.Fatalf("%+v, want a table for each metric", ts)
 	}
 	for i, want := range []struct{ lo, hi float64 }{{0.7, 0.9}, {1.1, 1.4}} {
-		if r := ts[i].Rows[0].Ratios[1]; r.Reading != Slower || r.Lo < want.lo || r.Hi > want.hi || *r.P != c.Rows[i].Ratio.P {
+		if r := ts[i].Rows[0].Ratios[1]; r.Reading != Slower || r.Lo < want.lo || r.Hi > want.hi || *r.P != c.Rows[i].Points[1].Before.P {
 			t.Errorf("%s: %+v", ts[i].Columns[0].Metric, r)
 		}
 	}

@@ -11,27 +11,8 @@ import (
 // TestCommand is the command that tests locks for failures.
 const TestCommand = "locklab chaos --out DIR"
 
-func (s Situation) decideClasses() []Decision {
-	all := s.candidates()
-	pool := slices.DeleteFunc(slices.Clone(all), func(c candidate) bool { return len(Lacking(s.classOf(c), s.group.Run.Require)) > 0 })
-	d := s.newDecision(pool)
-	switch {
-	case len(all) == 0:
-		d.Rule = NoLock
-		return []Decision{d}
-	case len(pool) == 0:
-		d.Rule = Unmet
-		return []Decision{d}
-	case len(pool) == 1:
-		d.Rule, d.Fastest = OneLock, pool[0].Lock.Name
-		return []Decision{d}
-	}
-	base := s.reference(pool)
-	if d.Rounds = s.rounds(pool, base); d.Rounds < d.Needed {
-		d.Rule, d.Fastest = FewRounds, s.order(pool, base)[0].Lock.Name
-		return []Decision{d}
-	}
-	var out []Decision
+// decideClasses returns a copy of d for each class of pool with a recommendation.
+func (s Situation) decideClasses(d Decision, pool []candidate, base candidate) (out []Decision) {
 	var stronger []candidate // the recommended locks of stronger classes
 	for _, class := range s.byClass(pool) {
 		use, d := s.fastest(class, base), d

@@ -66,36 +66,17 @@ type Comparison struct {
 	To string `json:"to,omitempty"`
 	// Paired reports whether both runs were measured in the same rounds. Then the
 	// ratio is the median of one ratio per round, otherwise over all pairs of rounds.
-	Paired bool      `json:"paired"`
-	Alpha  float64   `json:"alpha"`
-	Margin float64   `json:"margin"`      // relative tolerance
-	Tests  int       `json:"comparisons"` // number of comparisons
-	Level  float64   `json:"level"`       // confidence of each interval: all hold together with 1 - Alpha
-	Rows   []GateRow `json:"-"`
+	Paired bool            `json:"paired"`
+	Alpha  float64         `json:"alpha"`
+	Margin float64         `json:"margin"`      // relative tolerance
+	Tests  int             `json:"comparisons"` // number of comparisons
+	Level  float64         `json:"level"`       // confidence of each interval: all hold together with 1 - Alpha
+	Rows   []HistorySeries `json:"-"`           // of two points each; Verdict is on the case
 	// Gaps are planned results missing from a run that no row represents: damaged
 	// lines, and lost cases.
 	Gaps     []string `json:"gaps"`
 	Warnings []string `json:"warnings"` // differences that make the runs hard to compare, one sentence each
 }
-
-// A GateRow is one case by one metric.
-type GateRow struct {
-	Lock     harness.Lock
-	Workload harness.Workload
-	Metric   *result.Metric
-	// Base and New are the medians of the rounds with intervals of 95 %; N is 0 without one.
-	Base, New stat.Summary
-	Ratio     stat.Ratio // of the new figure to the old, P corrected for all comparisons; N is 0 if they were not compared
-	Verdict   GateVerdict
-	// BaseBroke and NewBroke report whether the lock broke a promise in that run.
-	BaseBroke, NewBroke bool
-	Note                string // the reason, if the figures do not show it
-
-	lacks string // planned rounds without a result
-}
-
-// Case returns the benchmark name of r's case.
-func (r *GateRow) Case() string { return "lock=" + r.Lock.Name + "/" + r.Workload.Name() }
 
 // Outcome returns the worst of c's verdicts. Cases that only one run planned do not
 // matter. Planned results that a run lacks do, unless a case regressed.
@@ -133,10 +114,7 @@ func Compare(base, next *result.Run, o CompareOptions) (*Comparison, error) {
 	var tests []test
 	judged := 0
 	for _, m := range matches {
-		rows, ts := m.rows(o.Metrics, next.Manifest, was, is, c.Paired)
-		for i := range ts {
-			ts[i].row += len(c.Rows)
-		}
+		rows, ts := m.rows(len(c.Rows), o.Metrics, was, is, c.Paired)
 		c.Rows, tests = append(c.Rows, rows...), append(tests, ts...)
 		if m.planned(was, is) {
 			judged++
@@ -147,18 +125,22 @@ func Compare(base, next *result.Run, o CompareOptions) (*Comparison, error) {
 	if judged == 0 && !was.lostWith(is, o.Locks) {
 		return nil, fmt.Errorf("%w: the two runs have no case in common: both must have measured the same lock with the same workload", harness.ErrUsage)
 	}
-	c.test(tests)
-	if ds := base.Manifest.Machine.Unlike(next.Manifest.Machine, o.AnyHost); len(ds) > 0 {
-		for _, t := range tests {
-			if r := &c.Rows[t.row]; slices.Contains([]GateVerdict{Regressed, Better, NotWorse, NotSignificant}, r.Verdict) {
-				r.Verdict, r.Note = Elsewhere, "measured on two machines: "+ds[0].String()
-			}
+	c.Tests, c.Level = len(tests), judgeTests(c.Rows, tests, c.Alpha, c.Margin, c.Paired)
+	unlike := base.Manifest.Machine.Unlike(next.Manifest.Machine, o.AnyHost)
+	for _, t := range tests {
+		r := &c.Rows[t.row]
+		p := &r.Points[1]
+		switch r.Verdict = p.Verdict; {
+		case unlike != nil && (!p.Missing || r.Verdict == Regressed) && r.Verdict != TooFewRounds:
+			r.Verdict, p.Gap = Elsewhere, "measured on two machines: "+unlike[0].String()
+		case p.Missing && r.Verdict != Regressed:
+			r.Verdict = Unmeasured // the missing rounds may be the bad ones
 		}
 	}
 	if err := c.empty(o.Metrics); err != nil {
 		return nil, err
 	}
-	slices.SortStableFunc(c.Rows, func(a, b GateRow) int { return byCase(o.Metrics, a, b) })
+	slices.SortStableFunc(c.Rows, byCase(o.Metrics))
 	c.Warnings = append([]string{}, warnings(base, next, c.Paired, o.AnyHost, matches)...)
 	return c, nil
 }
@@ -172,7 +154,7 @@ func (c *Comparison) empty(metrics []*result.Metric) error {
 		switch r.Verdict {
 		case OnlyBase, OnlyNew:
 		case NoBase, Expected:
-			why = "nothing is left to compare: " + r.Note
+			why = "nothing is left to compare: " + r.Note()
 		default:
 			return nil
 		}
@@ -188,50 +170,46 @@ func sameRun(a, b result.Manifest) bool {
 	return a.Pair == "" && b.Pair == "" && !a.Started.IsZero() && a.Started.Equal(b.Started) && a.Seed == b.Seed
 }
 
+// A test compares the figures of a point of a row with the figures of an earlier point.
 type test struct {
-	row        int
+	row, point int
 	base, next []float64
 }
 
-func (c *Comparison) test(tests []test) {
-	c.Tests = len(tests)
-	c.Level = 1 - c.Alpha/float64(max(1, c.Tests))
+// judgeTests sets the ratio and the verdict of the point of each test, and returns the
+// confidence of each interval.
+func judgeTests(rows []HistorySeries, tests []test, alpha, margin float64, paired bool) (level float64) {
+	level = 1 - alpha/float64(max(1, len(tests)))
 	ratio := stat.Unpaired
-	if c.Paired {
+	if paired {
 		ratio = stat.Paired
 	}
-	ratios, ps := make([]stat.Ratio, len(tests)), make([]float64, len(tests))
-	for i, t := range tests {
-		ratios[i] = ratio(t.next, t.base, c.Level)
-		ps[i] = ratios[i].P
-	}
-	ps = stat.Holm(ps)
-	for i, t := range tests {
-		r := &c.Rows[t.row]
-		r.Ratio, r.Verdict = ratios[i], c.judge(r.Metric, ratios[i])
-		r.Ratio.P = ps[i]
-		if c.Paired && slices.Equal(t.base, t.next) {
-			r.Verdict = NotWorse // nothing to estimate
+	var ps []float64
+	for _, t := range tests {
+		r := ratio(t.next, t.base, level)
+		p := &rows[t.row].Points[t.point]
+		p.Before, p.Verdict = r, judgeRatio(rows[t.row].Metric, r, margin)
+		if paired && slices.Equal(t.base, t.next) {
+			p.Verdict = NotWorse // nothing to estimate
 		}
-		if r.lacks != "" {
-			r.Note = r.lacks
-			if r.Verdict != Regressed {
-				r.Verdict = Unmeasured // the missing rounds may be the bad ones
-			}
-		}
+		ps = append(ps, r.P)
 	}
+	for i, p := range stat.Holm(ps) {
+		rows[tests[i].row].Points[tests[i].point].Before.P = p
+	}
+	return level
 }
 
-func (c *Comparison) judge(m *result.Metric, ratio stat.Ratio) GateVerdict {
+func judgeRatio(m *result.Metric, ratio stat.Ratio, margin float64) GateVerdict {
 	worse := worse(m, ratio)
 	switch {
 	case !ratio.Enough() || math.IsNaN(ratio.Median):
 		return TooFewRounds
-	case worse.Lo > 1+c.Margin:
+	case worse.Lo > 1+margin:
 		return Regressed
-	case worse.Inverse().Lo > 1+c.Margin:
+	case worse.Inverse().Lo > 1+margin:
 		return Better
-	case worse.Hi <= 1+c.Margin:
+	case worse.Hi <= 1+margin:
 		return NotWorse
 	}
 	return NotSignificant

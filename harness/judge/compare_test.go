@@ -40,88 +40,78 @@ func around(median, spread float64, n int) (xs []float64) {
 	return xs
 }
 
+// TestVerdicts: effects on whole rounds cancel in paired runs, and hide everything in unpaired
+// ones.
 func TestVerdicts(t *testing.T) {
+	const rounds = 20
+	var weather, slow, same []float64 // the machine's speed differs by round
+	for i := range rounds {
+		speed := 1e6 * math.Pow(10, float64(i%7)/7)
+		weather = append(weather, speed)
+		slow = append(slow, speed*0.9*(1+0.01*float64(i%3)))
+		same = append(same, speed*(0.99+0.01*float64(i%3)))
+	}
+	margin := func(v float64) CompareOptions { return CompareOptions{Margin: &v} }
+	var none CompareOptions
 	for _, c := range []struct {
 		name      string
 		base, new []float64
+		o         CompareOptions
+		paired    bool
 		want      GateVerdict
 		outcome   GateOutcome
 	}{
-		{"equal", around(1e6, 0.02, 10), around(1.001e6, 0.02, 10), NotWorse, Fine},
-		{"all rounds the same", around(1e6, 0, 10), around(1e6, 0, 10), NotWorse, Fine},
-		{"10 % slower", around(1e6, 0.02, 10), around(0.9e6, 0.02, 10), Regressed, Worse},
-		{"10 % faster", around(1e6, 0.02, 10), around(1.1e6, 0.02, 10), Better, Fine},
-		{"3 % slower for sure", around(1e6, 0.002, 10), around(0.97e6, 0.002, 10), NotWorse, Fine},
-		{"4 % slower, perhaps 6", around(1e6, 0.03, 10), around(0.96e6, 0.03, 10), NotSignificant, Unsure},
-		{"10 % slower in noise", around(1e6, 0.4, 10), around(0.9e6, 0.4, 10), NotSignificant, Unsure},
-		{"perhaps faster", around(1e6, 0.06, 12), around(1.04e6, 0.06, 12), NotWorse, Fine},
-		{"half as fast, three rounds", around(1e6, 0.01, 3), around(0.5e6, 0.01, 3), TooFewRounds, Unsure},
-		{"four rounds do for one comparison", around(1e6, 0.01, 4), around(0.5e6, 0.01, 4), Regressed, Worse},
-		{"one round", around(1e6, 0, 1), around(1e6, 0, 1), TooFewRounds, Unsure},
-		{"nothing done any more", around(1e6, 0.01, 10), make([]float64, 10), Regressed, Worse},
-		{"nothing done before", make([]float64, 10), around(1e6, 0.01, 10), Better, Fine},
-		{"never anything", make([]float64, 10), make([]float64, 10), NotWorse, Fine},
-		{"different numbers of rounds", around(1e6, 0.02, 6), around(0.9e6, 0.02, 20), Regressed, Worse},
-		{"more rounds than the exact test takes", around(1e6, 0.1, 60), around(0.9e6, 0.1, 70), Regressed, Worse},
+		{"equal", around(1e6, 0.02, 10), around(1.001e6, 0.02, 10), none, false, NotWorse, Fine},
+		{"all rounds the same", around(1e6, 0, 10), around(1e6, 0, 10), none, false, NotWorse, Fine},
+		{"10 % slower", around(1e6, 0.02, 10), around(0.9e6, 0.02, 10), none, false, Regressed, Worse},
+		{"10 % faster", around(1e6, 0.02, 10), around(1.1e6, 0.02, 10), none, false, Better, Fine},
+		{"3 % slower for sure", around(1e6, 0.002, 10), around(0.97e6, 0.002, 10), none, false, NotWorse, Fine},
+		{"4 % slower, perhaps 6", around(1e6, 0.03, 10), around(0.96e6, 0.03, 10), none, false, NotSignificant, Unsure},
+		{"10 % slower in noise", around(1e6, 0.4, 10), around(0.9e6, 0.4, 10), none, false, NotSignificant, Unsure},
+		{"perhaps faster", around(1e6, 0.06, 12), around(1.04e6, 0.06, 12), none, false, NotWorse, Fine},
+		{"half as fast, three rounds", around(1e6, 0.01, 3), around(0.5e6, 0.01, 3), none, false, TooFewRounds, Unsure},
+		{"four rounds do for one comparison", around(1e6, 0.01, 4), around(0.5e6, 0.01, 4), none, false, Regressed, Worse},
+		{"one round", around(1e6, 0, 1), around(1e6, 0, 1), none, false, TooFewRounds, Unsure},
+		{"nothing done any more", around(1e6, 0.01, 10), make([]float64, 10), none, false, Regressed, Worse},
+		{"nothing done before", make([]float64, 10), around(1e6, 0.01, 10), none, false, Better, Fine},
+		{"never anything", make([]float64, 10), make([]float64, 10), none, false, NotWorse, Fine},
+		{"different numbers of rounds", around(1e6, 0.02, 6), around(0.9e6, 0.02, 20), none, false, Regressed, Worse},
+		{"more rounds than the exact test takes", around(1e6, 0.1, 60), around(0.9e6, 0.1, 70), none, false, Regressed, Worse},
+		{"margin 0.2", around(1e6, 0.02, 10), around(0.9e6, 0.02, 10), margin(0.2), false, NotWorse, Fine},
+		{"margin 0.095", around(1e6, 0.02, 10), around(0.9e6, 0.02, 10), margin(0.095), false, Regressed, Worse},
+		{"margin 0.105", around(1e6, 0.02, 10), around(0.9e6, 0.02, 10), margin(0.105), false, NotSignificant, Unsure},
+		{"margin 0", around(1e6, 0.02, 10), around(0.9e6, 0.02, 10), margin(0), false, Regressed, Worse},
+		{"a tiny alpha", around(1e6, 0.02, 10), around(0.9e6, 0.02, 10), CompareOptions{Alpha: 1e-9}, false, TooFewRounds, Unsure},
+		{"slow, paired", weather, slow, none, true, Regressed, Worse},
+		{"same, paired", weather, same, none, true, NotWorse, Fine},
+		{"slow, not paired", weather, slow, none, false, NotSignificant, Unsure},
+		{"same, not paired", weather, same, none, false, NotSignificant, Unsure},
+		{"faster, paired", slow, weather, none, true, Better, Fine},
+		{"five rounds, paired", weather, slow[:5], none, true, TooFewRounds, Unsure},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got, err := Compare(madeRun(rates{"x": c.base}), madeRun(rates{"x": c.new}), CompareOptions{})
+			a, b := madeRun(rates{"x": c.base}), madeRun(rates{"x": c.new})
+			if c.paired {
+				a.Manifest.Pair, b.Manifest.Pair = "p", "p"
+			}
+			got, err := Compare(a, b, c.o)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if r := got.Rows[0]; r.Verdict != c.want || got.Outcome() != c.outcome {
+			if r := got.Rows[0]; r.Verdict != c.want || got.Outcome() != c.outcome || got.Paired != c.paired {
 				t.Errorf("%s, %s; want %s, %s; row %+v", r.Verdict, got.Outcome(), c.want, c.outcome, r)
 			}
 		})
 	}
-}
-
-// TestPairedVerdicts checks that effects on whole rounds cancel in paired runs, and hide
-// everything in unpaired ones.
-func TestPairedVerdicts(t *testing.T) {
-	const rounds = 20
-	var base, slow, same []float64
-	for i := range rounds {
-		weather := 1e6 * math.Pow(10, float64(i%7)/7) // the machine's speed in that round
-		base = append(base, weather)
-		slow = append(slow, weather*0.9*(1+0.01*float64(i%3)))
-		same = append(same, weather*(0.99+0.01*float64(i%3)))
-	}
-	for _, c := range []struct {
-		name   string
-		new    []float64
-		paired bool
-		want   GateVerdict
-	}{
-		{"slow", slow, true, Regressed}, {"same", same, true, NotWorse},
-		{"slow", slow, false, NotSignificant}, {"same", same, false, NotSignificant},
-		{"faster", base, true, Better},
-		{"five rounds", slow[:5], true, TooFewRounds},
-	} {
-		a, b := madeRun(rates{"x": base}), madeRun(rates{"x": c.new})
-		if c.name == "faster" {
-			a = madeRun(rates{"x": slow})
-		}
-		if c.paired {
-			a.Manifest.Pair, b.Manifest.Pair = "p", "p"
-		}
-		got, err := Compare(a, b, CompareOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if r := got.Rows[0]; r.Verdict != c.want || got.Paired != c.paired {
-			t.Errorf("%s, paired %v: %s, want %s; %+v", c.name, c.paired, r.Verdict, c.want, r)
-		}
-	}
 	// Rounds that one side lacks are left out, since other rounds have other weather.
-	a, b := madeRun(rates{"x": base}), madeRun(rates{"x": slow})
+	a, b := madeRun(rates{"x": weather}), madeRun(rates{"x": slow})
 	a.Manifest.Pair, b.Manifest.Pair = "p", "p"
 	b.Results = b.Results[3:]
-	got, err := Compare(a, b, CompareOptions{})
+	got, err := Compare(a, b, none)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r := got.Rows[0]; r.Ratio.N != rounds-3 || r.Verdict != Regressed {
+	if r := got.Rows[0]; r.Points[1].Before.N != rounds-3 || r.Verdict != Regressed {
 		t.Errorf("%+v", r)
 	}
 }
@@ -138,29 +128,7 @@ func TestSelf(t *testing.T) {
 	}
 }
 
-func TestOptions(t *testing.T) {
-	base, new := madeRun(rates{"x": around(1e6, 0.02, 10)}), madeRun(rates{"x": around(0.9e6, 0.02, 10)})
-	share := func(v float64) *float64 { return &v }
-	for _, c := range []struct {
-		o    CompareOptions
-		want GateVerdict
-	}{
-		{CompareOptions{}, Regressed},
-		{CompareOptions{Margin: share(0.2)}, NotWorse},
-		{CompareOptions{Margin: share(0.095)}, Regressed},
-		{CompareOptions{Margin: share(0.105)}, NotSignificant},
-		{CompareOptions{Margin: share(0)}, Regressed},
-		{CompareOptions{Alpha: 1e-9}, TooFewRounds},
-	} {
-		got, err := Compare(base, new, c.o)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got.Rows[0].Verdict != c.want {
-			t.Errorf("%+v: %s, want %s", c.o, got.Rows[0].Verdict, c.want)
-		}
-	}
-	c := Comparison{Alpha: 0.05, Margin: 0.05}
+func TestJudgeRatio(t *testing.T) {
 	for _, x := range []struct {
 		lo, hi float64 // of the ratio of a rate, the new to the old
 		want   GateVerdict
@@ -176,30 +144,15 @@ func TestOptions(t *testing.T) {
 		{0.8, 1.2, NotSignificant, NotSignificant},
 	} {
 		ratio := stat.Ratio{Summary: stat.Summary{Median: (x.lo + x.hi) / 2, Lo: x.lo, Hi: x.hi, N: 10, Confidence: 0.97}, Level: 0.95}
-		if got := c.judge(Metrics[0], ratio); got != x.want {
+		if got := judgeRatio(Metrics[0], ratio, 0.05); got != x.want {
 			t.Errorf("%v to %v times the rate: %s, want %s", x.lo, x.hi, got, x.want)
 		}
-		if got := c.judge(result.P99, ratio); got != x.time {
+		if got := judgeRatio(result.P99, ratio, 0.05); got != x.time {
 			t.Errorf("%v to %v times as long: %s, want %s", x.lo, x.hi, got, x.time)
 		}
-		if ratio.Confidence = 0.9; c.judge(Metrics[0], ratio) != TooFewRounds {
-			t.Errorf("%v to %v at less than the level: %s", x.lo, x.hi, c.judge(Metrics[0], ratio))
+		if ratio.Confidence = 0.9; judgeRatio(Metrics[0], ratio, 0.05) != TooFewRounds {
+			t.Errorf("%v to %v at less than the level: %s", x.lo, x.hi, judgeRatio(Metrics[0], ratio, 0.05))
 		}
-	}
-}
-
-func TestCorrection(t *testing.T) {
-	base, new := rates{"x": around(1e6, 0.05, 5)}, rates{"x": around(0.5e6, 0.05, 5)}
-	if c, _ := Compare(madeRun(base), madeRun(new), CompareOptions{}); c.Rows[0].Verdict != Regressed {
-		t.Errorf("alone it is %s", c.Rows[0].Verdict)
-	}
-	for i := range 100 {
-		name := "y" + strings.Repeat("y", i)
-		base[name], new[name] = around(1e6, 0.01, 5), around(1e6, 0.01, 5)
-	}
-	c, _ := Compare(madeRun(base), madeRun(new), CompareOptions{})
-	if r := c.Rows[0]; r.Lock.Name != "x" || r.Verdict != TooFewRounds || c.Tests != 101 || c.Outcome() != Unsure {
-		t.Errorf("%d comparisons: %+v", c.Tests, r)
 	}
 }
 
@@ -246,14 +199,14 @@ func TestViolations(t *testing.T) {
 		}
 		r := got.Rows[0]
 		if len(got.Rows) != 2 || r.Verdict != c.want || got.Outcome() != c.outcome || got.Tests != 1 ||
-			!strings.Contains(r.Note, c.note) || c.notInNote != "" && strings.Contains(r.Note, c.notInNote) {
-			t.Errorf("%s: %s, %s, %q in %d rows", c.name, r.Verdict, got.Outcome(), r.Note, len(got.Rows))
+			!strings.Contains(r.Note(), c.note) || c.notInNote != "" && strings.Contains(r.Note(), c.notInNote) {
+			t.Errorf("%s: %s, %s, %q in %d rows", c.name, r.Verdict, got.Outcome(), r.Note(), len(got.Rows))
 		}
 		only := func(l harness.Lock) bool { return l.Name == "x" }
 		if _, err := Compare(base, new, CompareOptions{Locks: only}); (c.want == Regressed) != (err == nil) || err != nil && !errors.Is(err, harness.ErrUsage) {
 			t.Errorf("%s, alone: %v", c.name, err)
 		}
-		if (r.Base.N == 0) != c.inBase || (r.New.N == 0) != c.inNew || r.BaseBroke != c.inBase || r.NewBroke != c.inNew || r.Ratio.N != 0 {
+		if (r.Points[0].N == 0) != c.inBase || (r.Points[1].N == 0) != c.inNew || r.Points[0].Broke != c.inBase || r.Points[1].Broke != c.inNew || r.Points[1].Before.N != 0 {
 			t.Errorf("%s: it has a speed: %+v", c.name, r)
 		}
 	}

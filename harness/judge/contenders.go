@@ -58,7 +58,7 @@ type Contenders struct {
 func NewContenders(m *Model, workers []int) (c *Contenders, why string) {
 	c = &Contenders{Lock: m.Lock, near: m, rateMiss: 1, waitMiss: 1}
 	for _, n := range slices.Compact(slices.Sorted(slices.Values(workers))) {
-		rounds := m.rounds(n)
+		rounds := m.Rounds(n)
 		p := PredictedPoint{n, result.Handovers.Summary(rounds), result.P50.Summary(rounds)}
 		if p.Rate.N > 0 && p.Rate.Median > 1e-6 && p.Rate.Median < 1e12 { // others are damage
 			c.Points = append(c.Points, p)

@@ -29,7 +29,7 @@ func fitted(c synthetic.Contended, workers []int, edits ...func(r *harness.Resul
 		}
 		byWorkers[r.Workload.Workers] = append(byWorkers[r.Workload.Workers], r)
 	}
-	m := judge.NewModel(c.Lock, func(n int) []*harness.Result { return byWorkers[n] }).Counted(c.Trips)
+	m := &judge.Model{Lock: c.Lock, Trips: c.Trips, Rounds: func(n int) []*harness.Result { return byWorkers[n] }}
 	return judge.NewContenders(m, workers)
 }
 

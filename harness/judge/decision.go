@@ -74,10 +74,53 @@ func Decisions(run *result.Run) (out []Decision) {
 // locks it returns one for each class of guarantees, the strongest first. It omits classes
 // whose fastest lock is not significantly faster than a stronger class.
 func Decide(s Situation) []Decision {
-	if s.Distributed() {
-		return s.decideClasses()
+	all := s.candidates()
+	pool := slices.DeleteFunc(slices.Clone(all), func(c candidate) bool {
+		return s.Distributed() && len(Lacking(s.classOf(c), s.group.Run.Require)) > 0
+	})
+	d := Decision{Situation: s, Locks: len(pool), Needed: stat.MinRounds}
+	if len(pool) == 0 {
+		if d.Rule = Unmet; len(all) == 0 {
+			d.Rule = NoLock
+		}
+		return []Decision{d}
 	}
-	return []Decision{s.decideLocal()}
+	base := s.reference(pool)
+	if i := slices.IndexFunc(pool, func(c candidate) bool { return c.Lock.Name == s.DefaultLock() }); i >= 0 && !s.Distributed() {
+		base = pool[i]
+		d.Default, d.Over = base.Lock.Name, base.Lock.Name
+	}
+	fastest := s.order(pool, base)[0]
+	if d.Fastest = fastest.Lock.Name; d.Default != "" && fastest.Series != base.Series {
+		d.Gain, d.Prices = s.ratio(fastest, base), s.prices(fastest, base)
+	}
+	switch {
+	case len(pool) == 1:
+		d.Rule = OneLock
+		return []Decision{d}
+	case d.Default == "" && !s.Distributed():
+		d.Rule = NoDefault
+		return []Decision{d}
+	}
+	switch d.Rounds = s.rounds(pool, base); {
+	case d.Rounds < d.Needed:
+		d.Rule = FewRounds
+	case s.Distributed():
+		return s.decideClasses(d, pool, base)
+	default:
+		s.decideLocal(&d, pool, base)
+	}
+	return []Decision{d}
+}
+
+func (s Situation) decideLocal(d *Decision, pool []candidate, base candidate) {
+	use := base
+	d.Rule = ByDefault
+	if faster := s.faster(s.order(pool, base), base); len(faster) > 0 {
+		d.Rule, use = BySpeed, s.cheapest(faster, base)
+		d.Fastest, d.Gain, d.Prices = use.Lock.Name, s.ratio(use, base), s.prices(use, base)
+	}
+	d.choose(s, use, pool)
 }
 
 // A candidate is a correct lock that made progress in a situation.
@@ -140,45 +183,6 @@ func (s Situation) DefaultLock() string {
 	return DefaultBaseline
 }
 
-func (s Situation) decideLocal() Decision {
-	pool := s.candidates()
-	d := s.newDecision(pool)
-	i := slices.IndexFunc(pool, func(c candidate) bool { return c.Lock.Name == s.DefaultLock() })
-	switch {
-	case len(pool) == 0:
-		d.Rule = NoLock
-		return d
-	case i < 0:
-		if d.Rule = NoDefault; len(pool) == 1 {
-			d.Rule = OneLock
-		}
-		d.Fastest = s.order(pool, s.reference(pool))[0].Lock.Name
-		return d
-	}
-	base := pool[i]
-	d.Default, d.Over, d.Fastest = base.Lock.Name, base.Lock.Name, base.Lock.Name
-	if len(pool) == 1 {
-		d.Rule = OneLock
-		return d
-	}
-	ordered := s.order(pool, base)
-	if fastest := ordered[0]; fastest.Series != base.Series {
-		d.Fastest, d.Gain, d.Prices = fastest.Lock.Name, s.ratio(fastest, base), s.prices(fastest, base)
-	}
-	if d.Rounds = s.rounds(pool, base); d.Rounds < d.Needed {
-		d.Rule = FewRounds
-		return d
-	}
-	use := base
-	d.Rule = ByDefault
-	if faster := s.faster(ordered, base); len(faster) > 0 {
-		d.Rule, use = BySpeed, s.cheapest(faster, base)
-		d.Fastest, d.Gain, d.Prices = use.Lock.Name, s.ratio(use, base), s.prices(use, base)
-	}
-	d.choose(s, use, pool)
-	return d
-}
-
 // faster returns the locks of pool whose whole interval of the ratio to base is above the tolerance.
 func (s Situation) faster(pool []candidate, base candidate) (out []candidate) {
 	for _, x := range pool {
@@ -204,10 +208,6 @@ func (s Situation) cheapest(pool []candidate, base candidate) candidate {
 		}
 	}
 	return best
-}
-
-func (s Situation) newDecision(pool []candidate) Decision {
-	return Decision{Situation: s, Locks: len(pool), Needed: stat.MinRounds}
 }
 
 func (s Situation) rounds(pool []candidate, base candidate) int {

@@ -27,7 +27,7 @@ func ExampleCompare() {
 		return
 	}
 	for _, r := range c.Rows {
-		fmt.Printf("%s: %.3f, p = %.5f: %s\n", r.Case(), r.Ratio.Median, r.Ratio.P, r.Verdict)
+		fmt.Printf("%s: %.3f, p = %.5f: %s\n", r.Case(), r.Points[1].Before.Median, r.Points[1].Before.P, r.Verdict)
 	}
 	// Output: lock=mcs/workers=1/hold=100ns: 0.900, p = 0.00001: regressed
 }

@@ -79,7 +79,8 @@ func (v *Visit) Commit() string {
 	return c
 }
 
-// A HistorySeries is one case by one metric, over the runs of a machine.
+// A HistorySeries is one case by one metric, over the runs of a machine, or over the base and
+// the new run of a [Comparison].
 type HistorySeries struct {
 	Site     int
 	Lock     harness.Lock
@@ -88,7 +89,6 @@ type HistorySeries struct {
 	Points   []HistoryPoint // one of each run of the machine
 	Changes  []Change
 	Verdict  GateVerdict
-	Note     string // the reason, if the figures do not show it
 
 	to []string // HistoryOptions.To
 }
@@ -126,6 +126,9 @@ func (s *HistorySeries) Title() string {
 	}
 	return s.Metric.Name + " to " + strings.Join(s.to, ", ")
 }
+
+// Note returns the reason for the verdict if the figures do not show it.
+func (s *HistorySeries) Note() string { return s.Points[len(s.Points)-1].Gap }
 
 // Case returns the benchmark name of s's case.
 func (s *HistorySeries) Case() string { return caseName(s.Lock.Name, s.Workload) }
@@ -181,24 +184,25 @@ func NewHistory(runs []*result.Run, o HistoryOptions) (*History, error) {
 	}
 	sites := bySite(runs, o.AnyHost)
 	names := siteNames(sites)
-	var compared comparisons
+	var tests []test
 	for i, site := range sites {
 		h.Sites = append(h.Sites, Site{Name: names[i], Runs: visits(site)})
-		compared.add(h, i, site, o)
+		series, ts := seriesOf(i, len(h.Series), site, o)
+		h.Series, tests = append(h.Series, series...), append(tests, ts...)
 		if len(site) == 1 {
 			h.Warnings = append(h.Warnings, fmt.Sprintf("%s has one run: there is nothing to compare it with", names[i]))
 		}
 	}
-	if len(compared.tests) == 0 && !slices.ContainsFunc(h.Series, func(s HistorySeries) bool { return s.Verdict == Regressed || s.Verdict == Expected }) {
+	if len(tests) == 0 && !slices.ContainsFunc(h.Series, func(s HistorySeries) bool { return s.Verdict == Regressed || s.Verdict == Expected }) {
 		return nil, fmt.Errorf("%w: no case has a figure of %s in two runs of one machine: runs are of one machine if its host, processors, system and GOMAXPROCS are the same",
 			harness.ErrUsage, metricNames(o.Metrics))
 	}
-	compared.run(h)
+	h.Tests, h.Level = len(tests), judgeTests(h.Series, tests, h.Alpha, h.Margin, false)
 	h.steps(len(sites))
 	for i := range h.Series {
 		h.Series[i].judge(h)
 	}
-	h.sort(o.Metrics)
+	slices.SortStableFunc(h.Series, byCase(o.Metrics))
 	h.Warnings = append(h.Warnings, historyWarnings(h)...)
 	return h, nil
 }
@@ -255,13 +259,6 @@ func visits(runs []*result.Run) (out []Visit) {
 		out = append(out, v)
 	}
 	return out
-}
-
-func (h *History) sort(metrics []*result.Metric) {
-	slices.SortStableFunc(h.Series, func(a, b HistorySeries) int {
-		return cmp.Or(byCase(metrics, GateRow{Lock: a.Lock, Workload: a.Workload, Metric: a.Metric}, GateRow{Lock: b.Lock, Workload: b.Workload, Metric: b.Metric}),
-			cmp.Compare(a.Site, b.Site))
-	})
 }
 
 func (h *History) steps(sites int) {

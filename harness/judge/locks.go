@@ -35,7 +35,7 @@ func CompareLocks(run *result.Run, to string, o CompareOptions) (*Comparison, er
 	c.To = to
 	for i := range c.Rows {
 		switch r := &c.Rows[i]; {
-		case r.Verdict == Regressed && r.NewBroke:
+		case r.Verdict == Regressed && r.Points[1].Broke:
 			r.Verdict = Unsafe
 		case r.Verdict == Regressed:
 			r.Verdict = Lesser

@@ -30,12 +30,12 @@ func TestLocks(t *testing.T) {
 	if !c.Paired || len(c.Rows) != 3 {
 		t.Fatalf("paired is %v, with %d rows: %+v", c.Paired, len(c.Rows), c.Rows)
 	}
-	got := make(map[string]GateRow)
+	got := make(map[string]HistorySeries)
 	for _, r := range c.Rows {
 		got[r.Lock.Name] = r
 	}
-	if r := got["slow"]; r.Verdict != Lesser || math.Abs(r.Ratio.Median-0.5) > 1e-5 || math.Abs(r.Ratio.Lo-0.5) > 1e-5 {
-		t.Errorf("slow: %v, ratio %+v", r.Verdict, r.Ratio)
+	if r := got["slow"]; r.Verdict != Lesser || math.Abs(r.Points[1].Before.Median-0.5) > 1e-5 || math.Abs(r.Points[1].Before.Lo-0.5) > 1e-5 {
+		t.Errorf("slow: %v, ratio %+v", r.Verdict, r.Points[1].Before)
 	}
 	var base, next []float64
 	for _, r := range run.Results {
@@ -46,18 +46,18 @@ func TestLocks(t *testing.T) {
 			next = append(next, float64(r.Ops))
 		}
 	}
-	if want := stat.Paired(next, base, c.Level).Summary; got["fast"].Verdict != Better || got["fast"].Ratio.Summary != want {
-		t.Errorf("fast: %v, ratio %+v, want %+v", got["fast"].Verdict, got["fast"].Ratio, want)
+	if want := stat.Paired(next, base, c.Level).Summary; got["fast"].Verdict != Better || got["fast"].Points[1].Before.Summary != want {
+		t.Errorf("fast: %v, ratio %+v, want %+v", got["fast"].Verdict, got["fast"].Points[1].Before, want)
 	}
-	if r := got["odd"]; r.Verdict != Unsafe || !r.NewBroke || r.Ratio.N != 0 {
-		t.Errorf("a lock that broke a promise is compared: %v, %+v", r.Verdict, r.Ratio)
+	if r := got["odd"]; r.Verdict != Unsafe || !r.Points[1].Broke || r.Points[1].Before.N != 0 {
+		t.Errorf("a lock that broke a promise is compared: %v, %+v", r.Verdict, r.Points[1].Before)
 	}
 	ts := c.Tables()
 	if len(ts) != 1 || ts[0].Baseline != "mine" || len(ts[0].Rows) != 3 {
 		t.Fatalf("%+v, want one table of three locks compared with mine", ts)
 	}
 	for _, row := range ts[0].Rows {
-		want := changed(got[row.Lock].Metric, got[row.Lock].Ratio, c.Margin)
+		want := changed(got[row.Lock].Metric, got[row.Lock].Points[1].Before, c.Margin)
 		if run := row.Case.Runs[1]; run.Violated != (row.Lock == "odd") || (want == nil) != (row.Ratios[1] == nil) || want != nil && want.Median != row.Ratios[1].Median {
 			t.Errorf("%s: %+v, %+v", row.Lock, run, row.Ratios[1])
 		}

@@ -53,20 +53,19 @@ func (m *matched) lacks(was, is *plan) string {
 	return inNew + inBase
 }
 
-func (m *matched) rows(metrics []*result.Metric, next result.Manifest, was, is *plan, paired bool) (rows []GateRow, tests []test) {
-	add := func(g *result.Metric, v GateVerdict, note string) *GateRow {
-		rows = append(rows, GateRow{Lock: m.lock, Workload: m.workload, Metric: g,
-			Base: g.Summary(m.runs[0]), New: g.Summary(m.runs[1]), Verdict: v, Note: note})
+// rows returns the rows of m, the first of which will be number at, and the tests of them.
+func (m *matched) rows(at int, metrics []*result.Metric, was, is *plan, paired bool) (rows []HistorySeries, tests []test) {
+	add := func(g *result.Metric, v GateVerdict, note string) *HistorySeries {
+		rows = append(rows, HistorySeries{Lock: m.lock, Workload: m.workload, Metric: g, Verdict: v,
+			Points: []HistoryPoint{{Summary: g.Summary(m.runs[0])}, {Summary: g.Summary(m.runs[1]), Gap: note}}})
 		return &rows[len(rows)-1]
 	}
 	if v, note := m.violated(); v != "" {
 		r := add(metrics[0], v, note)
-		r.BaseBroke, r.NewBroke = violations("", m.runs[0]) != "", violations("", m.runs[1]) != ""
-		if r.BaseBroke { // a lock that broke a promise has no speed
-			r.Base.N = 0
-		}
-		if r.NewBroke {
-			r.New.N = 0
+		for i := range r.Points {
+			if p := &r.Points[i]; violations("", m.runs[i]) != "" { // a lock that broke a promise has no speed
+				p.Broke, p.N = true, 0
+			}
 		}
 		return rows, nil
 	}
@@ -81,10 +80,11 @@ func (m *matched) rows(metrics []*result.Metric, next result.Manifest, was, is *
 		}
 		switch {
 		case len(base) > 0 && len(new) > 0:
-			tests = append(tests, test{len(rows), base, new})
-			add(g, "", "").lacks = m.lacks(was, is)
+			tests = append(tests, test{at + len(rows), 1, base, new})
+			note := m.lacks(was, is)
+			add(g, "", note).Points[1].Missing = note != ""
 		case len(base) > 0:
-			v, note := m.missing(1, next, is)
+			v, note := m.missing(1, is)
 			add(g, v, note)
 		case len(new) > 0 && len(m.runs[0]) == 0 && was.absent(m.name()) != "":
 			add(g, Unmeasured, was.absent(m.name()))
@@ -100,7 +100,7 @@ func (m *matched) violated() (GateVerdict, string) {
 	switch {
 	case len(m.runs[1]) == 0 || inBase == "" && inNew == "":
 		return "", ""
-	case m.lock.Status == harness.Broken || m.lock.Status == harness.Historical:
+	case shows(m.lock):
 		return Expected, cmp.Or(inNew, inBase)
 	case inNew == "":
 		return NoBase, inBase
@@ -108,6 +108,11 @@ func (m *matched) violated() (GateVerdict, string) {
 		return Regressed, inNew + "; BASE did too"
 	}
 	return Regressed, inNew
+}
+
+// shows reports whether l is kept to show that it breaks a promise.
+func shows(l harness.Lock) bool {
+	return l.Status == harness.Broken || l.Status == harness.Historical
 }
 
 func violations(side string, rs []*harness.Result) string {
@@ -127,16 +132,16 @@ func violations(side string, rs []*harness.Result) string {
 	return fmt.Sprintf("%s violated %s in %d of %s: %s", side, first.Rule, n, numfmt.Plural(len(rs), "round"), first.Detail)
 }
 
-func (m *matched) missing(i int, next result.Manifest, is *plan) (GateVerdict, string) {
+func (m *matched) missing(i int, is *plan) (GateVerdict, string) {
 	if len(m.runs[i]) > 0 {
 		return Unmeasured, is.side + " has too few samples for a figure"
 	}
-	for _, s := range next.Skipped {
+	for _, s := range is.run.Manifest.Skipped {
 		if s.Lock == m.lock.Name {
 			return Unmeasured, is.side + " skipped it: " + s.Reason
 		}
 	}
-	if next.Interrupted || next.Finished.IsZero() {
+	if !is.ended() {
 		return Unmeasured, is.side + " ended before it"
 	}
 	if why := is.absent(m.name()); why != "" {
@@ -151,14 +156,8 @@ func (m *matched) missing(i int, next result.Manifest, is *plan) (GateVerdict, s
 func (m *matched) samples(g *result.Metric, i, k int, paired bool) (base, next []float64) {
 	bs, ns := gateReadings(g, m.runs[i]), gateReadings(g, m.runs[k])
 	floor := floorOf(bs, ns)
-	values := func(rs []reading) (xs []float64) {
-		for _, r := range rs {
-			xs = append(xs, max(r.Value, floor))
-		}
-		return xs
-	}
 	if !paired {
-		return values(bs), values(ns)
+		return floored(bs, floor), floored(ns, floor)
 	}
 	for _, b := range bs {
 		i := slices.IndexFunc(ns, func(n reading) bool { return n.round == b.round })
@@ -183,6 +182,13 @@ func gateReadings(g *result.Metric, rs []*harness.Result) (out []reading) {
 	return out
 }
 
+func floored(rs []reading, floor float64) (xs []float64) {
+	for _, r := range rs {
+		xs = append(xs, max(r.Value, floor))
+	}
+	return xs
+}
+
 func floorOf(readings ...[]reading) (floor float64) {
 	for _, r := range slices.Concat(readings...) {
 		if r.Bound {
@@ -192,15 +198,18 @@ func floorOf(readings ...[]reading) (floor float64) {
 	return floor
 }
 
-// byCase orders rows for a reader: by metric, local locks first, by the axes of the workload,
-// by lock, by workers.
-func byCase(metrics []*result.Metric, a, b GateRow) int {
-	remote := func(r GateRow) int { return min(1, len(r.Lock.Traits.Needs)) }
-	return cmp.Or(
-		slices.Index(metrics, a.Metric)-slices.Index(metrics, b.Metric),
-		remote(a)-remote(b),
-		strings.Compare(Axes(a.Workload), Axes(b.Workload)),
-		strings.Compare(a.Lock.Name, b.Lock.Name),
-		a.Workload.Workers-b.Workload.Workers,
-	)
+// byCase returns an order of rows for a reader: by metric, local locks first, by the axes of
+// the workload, by lock, by workers, by machine.
+func byCase(metrics []*result.Metric) func(a, b HistorySeries) int {
+	remote := func(r HistorySeries) int { return min(1, len(r.Lock.Traits.Needs)) }
+	return func(a, b HistorySeries) int {
+		return cmp.Or(
+			slices.Index(metrics, a.Metric)-slices.Index(metrics, b.Metric),
+			remote(a)-remote(b),
+			strings.Compare(Axes(a.Workload), Axes(b.Workload)),
+			strings.Compare(a.Lock.Name, b.Lock.Name),
+			a.Workload.Workers-b.Workload.Workers,
+			a.Site-b.Site,
+		)
+	}
 }

@@ -23,19 +23,9 @@ type Model struct {
 	Lock  harness.Lock
 	Trips *harness.Trips // nil if they were not counted
 
-	rounds func(workers int) []*harness.Result
-}
-
-// NewModel returns the model of a lock; rounds returns its rounds near the servers with some
-// number of workers, if any, of workloads that fit: see [FitsModel].
-func NewModel(lock harness.Lock, rounds func(workers int) []*harness.Result) *Model {
-	return &Model{Lock: lock, rounds: rounds}
-}
-
-// Counted returns m with the trips that are in a result.
-func (m *Model) Counted(t *harness.Trips) *Model {
-	m.Trips = t
-	return m
+	// Rounds returns the lock's rounds near the servers with some number of workers, if
+	// any, of workloads that fit: see [FitsModel].
+	Rounds func(workers int) []*harness.Result
 }
 
 // Near returns the time of a situation near the servers, with its interval; N is 0 without it.
@@ -43,9 +33,9 @@ func (m *Model) Near(s *PredictedSituation, workers int) stat.Summary {
 	return m.near(s.Metric, workers)
 }
 
-func (m *Model) near(x *result.Metric, workers int) stat.Summary { return x.Summary(m.rounds(workers)) }
+func (m *Model) near(x *result.Metric, workers int) stat.Summary { return x.Summary(m.Rounds(workers)) }
 
-func (m *Model) trip(workers int) float64 { return result.RoundTrip.Summary(m.rounds(workers)).Median }
+func (m *Model) trip(workers int) float64 { return result.RoundTrip.Summary(m.Rounds(workers)).Median }
 
 // Predict returns the time of s with workers at a round trip of trip ns. If why is not empty,
 // it is the reason for a missing value; t may still have bounds.
@@ -147,7 +137,7 @@ func (m *Model) path(workers int) (p path, why string) {
 		return p, notAlone
 	case m.Trips.Lock.Halves == 0:
 		return p, noTrips
-	case len(m.rounds(workers)) > 0 && math.IsNaN(p.from) || math.IsNaN(p.alone):
+	case len(m.Rounds(workers)) > 0 && math.IsNaN(p.from) || math.IsNaN(p.alone):
 		return p, noTrip
 	case m.idle(workers):
 		return p, idle

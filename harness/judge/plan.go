@@ -9,31 +9,24 @@ import (
 	"locklab/internal/numfmt"
 )
 
-// A plan is what a manifest planned, and what is missing. A run without counts lacks nothing.
+// A plan compares a run with its plan. A run without counts lacks nothing.
 type plan struct {
-	side    string // "BASE" or "NEW"
-	rounds  int
-	planned map[string]int          // rounds, of each case that has a result
-	cases   int                     // planned
-	has     map[string]map[int]bool // the rounds of each case that has a result
-	lost    map[string]result.Loss  // the first of each case
-	broken  int                     // unreadable lines
-	ended   bool
+	side string // "BASE", "NEW", or such as "run 3"
+	run  *result.Run
+	has  map[string]map[int]*harness.Result // by case and round
+	lost map[string]result.Loss             // the first of each case
 }
 
 func planOf(side string, run *result.Run) *plan {
-	m := run.Manifest
-	p := &plan{side: side, rounds: m.Rounds, cases: m.Cases, broken: len(run.Damage), ended: !m.Interrupted && !m.Finished.IsZero(),
-		planned: make(map[string]int), has: make(map[string]map[int]bool), lost: make(map[string]result.Loss)}
+	p := &plan{side, run, make(map[string]map[int]*harness.Result), make(map[string]result.Loss)}
 	for _, r := range run.Results {
 		name := caseName(r.Lock.Name, r.Workload)
 		if p.has[name] == nil {
-			p.has[name] = make(map[int]bool)
-			p.planned[name] = r.Workload.RoundsOf(m.Rounds, m.OpenEvery)
+			p.has[name] = make(map[int]*harness.Result)
 		}
-		p.has[name][r.Round] = true
+		p.has[name][r.Round] = r
 	}
-	for _, l := range m.Lost {
+	for _, l := range run.Manifest.Lost {
 		if _, known := p.lost[l.Case]; !known {
 			p.lost[l.Case] = l
 		}
@@ -43,10 +36,21 @@ func planOf(side string, run *result.Run) *plan {
 
 func caseName(lock string, w harness.Workload) string { return "lock=" + lock + "/" + w.Name() }
 
+func (p *plan) ended() bool { return !p.run.Manifest.Interrupted && !p.run.Manifest.Finished.IsZero() }
+
+// unreadable describes the damaged lines of the run, or returns "".
+func (p *plan) unreadable() string {
+	if len(p.run.Damage) == 0 {
+		return ""
+	}
+	return numfmt.Plural(len(p.run.Damage), "line")
+}
+
 func (p *plan) lacks(name string) string {
-	n, rounds := len(p.has[name]), p.rounds
-	if n > 0 {
-		rounds = p.planned[name]
+	n, m := len(p.has[name]), p.run.Manifest
+	rounds := m.Rounds
+	for _, r := range p.has[name] {
+		rounds = r.Workload.RoundsOf(m.Rounds, m.OpenEvery)
 	}
 	if n >= rounds {
 		return ""
@@ -54,21 +58,21 @@ func (p *plan) lacks(name string) string {
 	text := fmt.Sprintf("%s has %d of its %s", p.side, n, numfmt.Plural(rounds, "round"))
 	if l, lost := p.lost[name]; lost {
 		text += fmt.Sprintf("; round %d was lost: %s", l.Round+1, l.Reason)
-	} else if p.broken > 0 {
-		text += fmt.Sprintf("; %s of its file cannot be read", numfmt.Plural(p.broken, "line"))
+	} else if lines := p.unreadable(); lines != "" {
+		text += fmt.Sprintf("; %s of its file cannot be read", lines)
 	}
 	return text
 }
 
 func (p *plan) absent(name string) string {
 	l, lost := p.lost[name]
-	switch {
+	switch cases := p.run.Manifest.Cases; {
 	case lost:
 		return fmt.Sprintf("%s lost it: %s", p.side, l.Reason)
-	case len(p.has) < p.cases:
-		return fmt.Sprintf("%s has results of %d of its %s, and this may be one of the others", p.side, len(p.has), numfmt.Plural(p.cases, "case"))
-	case p.broken > 0:
-		return fmt.Sprintf("%s has %s that cannot be read, and this may have been there", p.side, numfmt.Plural(p.broken, "line"))
+	case len(p.has) < cases:
+		return fmt.Sprintf("%s has results of %d of its %s, and this may be one of the others", p.side, len(p.has), numfmt.Plural(cases, "case"))
+	case p.unreadable() != "":
+		return fmt.Sprintf("%s has %s that cannot be read, and this may have been there", p.side, p.unreadable())
 	}
 	return ""
 }
@@ -76,10 +80,11 @@ func (p *plan) absent(name string) string {
 // gaps describes the missing results of p that no case of the other run represents: each
 // could have been a regression.
 func (p *plan) gaps(other *plan, wanted func(harness.Lock) bool) (out []string) {
-	if p.broken > 0 {
-		out = append(out, fmt.Sprintf("%s of %s that cannot be read", numfmt.Plural(p.broken, "line"), p.side))
+	if lines := p.unreadable(); lines != "" {
+		out = append(out, fmt.Sprintf("%s of %s that cannot be read", lines, p.side))
 	}
-	unnamed := p.cases - len(p.has)
+	cases := p.run.Manifest.Cases
+	unnamed := cases - len(p.has)
 	for name := range other.has {
 		if p.has[name] == nil {
 			unnamed--
@@ -94,8 +99,8 @@ func (p *plan) gaps(other *plan, wanted func(harness.Lock) bool) (out []string) 
 			out = append(out, fmt.Sprintf("%s, which %s lost: %s", name, p.side, l.Reason))
 		}
 	}
-	if unnamed > 0 && p.ended {
-		out = append(out, fmt.Sprintf("%d of the %s that %s was to measure", unnamed, numfmt.Plural(p.cases, "case"), p.side))
+	if unnamed > 0 && p.ended() {
+		out = append(out, fmt.Sprintf("%d of the %s that %s was to measure", unnamed, numfmt.Plural(cases, "case"), p.side))
 	}
 	return out
 }

@@ -46,7 +46,7 @@ func (w world) trips() *harness.Trips {
 }
 
 func (w world) model() *judge.Model {
-	return judge.NewModel(w.rounds(1)[0].Lock, w.rounds).Counted(w.trips())
+	return &judge.Model{Lock: w.rounds(1)[0].Lock, Trips: w.trips(), Rounds: w.rounds}
 }
 
 func TestPredict(t *testing.T) {
@@ -114,7 +114,8 @@ func TestWrongTrips(t *testing.T) {
 		wrong := w.trips()
 		wrong.Lock.Halves += by
 		wrong.Behind.Handover.Halves += by
-		m := judge.NewModel(w.rounds(1)[0].Lock, w.rounds).Counted(wrong)
+		m := w.model()
+		m.Trips = wrong
 		for _, s := range judge.PredictedSituations {
 			workers := map[bool]int{true: 1, false: 8}[s.Alone]
 			if test, why := m.Check(s, workers, there.rounds(workers)); why != "" || math.Abs(test.Error()) < 0.15 {
@@ -127,40 +128,42 @@ func TestWrongTrips(t *testing.T) {
 func TestNotPredicted(t *testing.T) {
 	w := world{trip: 20e3, work: 30e3, lock: 1, handed: 1, release: 1}
 	edit := func(f func(t *harness.Trips)) *judge.Model {
-		trips := w.trips()
-		f(trips)
-		return judge.NewModel(w.rounds(1)[0].Lock, w.rounds).Counted(trips)
+		m := w.model()
+		f(m.Trips)
+		return m
 	}
 	without := func(missing int) *judge.Model {
-		return judge.NewModel(w.rounds(1)[0].Lock, func(n int) []*harness.Result {
+		m := w.model()
+		m.Rounds = func(n int) []*harness.Result {
 			if n == missing {
 				return nil
 			}
 			return w.rounds(n)
-		}).Counted(w.trips())
+		}
+		return m
 	}
-	unordered := w.rounds(1)[0].Lock
-	unordered.Traits.FIFO = false
-	blind := judge.NewModel(w.rounds(1)[0].Lock, func(n int) []*harness.Result {
+	unordered, uncounted, blind := w.model(), w.model(), w.model()
+	unordered.Lock.Traits.FIFO, uncounted.Trips = false, nil
+	blind.Rounds = func(n int) []*harness.Result {
 		rs := w.rounds(n)
 		for _, r := range rs {
 			r.RoundTrip = 0
 		}
 		return rs
-	}).Counted(w.trips())
+	}
 	for _, test := range []struct {
 		m       *judge.Model
 		s       *judge.PredictedSituation
 		workers int
 		want    string
 	}{
-		{judge.NewModel(unordered, w.rounds), judge.Alone, 1, "not counted"},
+		{uncounted, judge.Alone, 1, "not counted"},
 		{edit(func(t *harness.Trips) { t.Behind.Polls = true }), judge.Handover, 8, "polls"},
 		{edit(func(t *harness.Trips) { t.Behind.Polls = true }), judge.Behind, 8, "polls"},
 		{edit(func(t *harness.Trips) { t.Behind = nil }), judge.Handover, 8, "several may hold it"},
 		{edit(func(t *harness.Trips) { t.Lock.Halves = 0 }), judge.Handover, 8, "no trip"},
-		{judge.NewModel(unordered, w.rounds).Counted(w.trips()), judge.Behind, 8, "no order"},
-		{judge.NewModel(unordered, w.rounds).Counted(w.trips()), judge.Handover, 8, "no order"},
+		{unordered, judge.Behind, 8, "no order"},
+		{unordered, judge.Handover, 8, "no order"},
 		{w.model(), judge.Handover, 2, "too few workers"},
 		{w.model(), judge.Behind, 2, "too few workers"},
 		{without(1), judge.Alone, 1, "with 1 worker"},
@@ -174,7 +177,9 @@ func TestNotPredicted(t *testing.T) {
 		}
 	}
 	w.handed = 2
-	if p, _ := judge.NewModel(unordered, w.rounds).Counted(w.trips()).Predict(judge.Handover, 8, 1e6); math.Abs(p.Lo-1030e3) > 1 || math.Abs(p.Hi-2060e3) > 1 {
+	unordered = w.model()
+	unordered.Lock.Traits.FIFO = false
+	if p, _ := unordered.Predict(judge.Handover, 8, 1e6); math.Abs(p.Lo-1030e3) > 1 || math.Abs(p.Hi-2060e3) > 1 {
 		t.Errorf("a handover without an order is between %v, want one round trip and two", p)
 	}
 	if _, why := w.model().Check(judge.Alone, 1, nil); why == "" {

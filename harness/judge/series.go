@@ -6,21 +6,14 @@ import (
 	"math"
 	"slices"
 
-	"locklab/harness"
 	"locklab/harness/result"
 	"locklab/internal/numfmt"
 	"locklab/internal/stat"
 )
 
-type comparisons struct {
-	Comparison
-	tests []test
-	of    []pointAt // of each row
-}
-
-type pointAt struct{ series, point int }
-
-func (c *comparisons) add(h *History, site int, runs []*result.Run, o HistoryOptions) {
+// seriesOf returns the series of the cases of runs, all of one machine, the first of which
+// will be number at, and the tests of neighbouring points.
+func seriesOf(site, at int, runs []*result.Run, o HistoryOptions) (out []HistorySeries, tests []test) {
 	plans := make([]*plan, len(runs))
 	for i, r := range runs {
 		plans[i] = planOf(fmt.Sprintf("run %d", i+1), r)
@@ -32,60 +25,42 @@ func (c *comparisons) add(h *History, site int, runs []*result.Run, o HistoryOpt
 			for _, rs := range k.runs {
 				all = append(all, gateReadings(g, rs))
 			}
-			floor := floorOf(all...)
-			before := -1
-			for i, r := range runs {
-				p := s.point(k, i, r.Manifest, plans[i], floor)
-				if p.N > 0 {
-					if before >= 0 {
-						base, next := k.samples(g, before, i, false)
-						c.of = append(c.of, pointAt{len(h.Series), i})
-						c.tests = append(c.tests, test{len(c.Rows), base, next})
-						c.Rows = append(c.Rows, GateRow{Lock: k.lock, Workload: k.workload, Metric: g})
-					}
-					before = i
+			floor, before := floorOf(all...), -1
+			for i := range runs {
+				p := s.point(k, i, plans[i], floored(all[i], floor))
+				if s.Points = append(s.Points, p); p.N == 0 {
+					continue
 				}
-				s.Points = append(s.Points, p)
+				if before >= 0 {
+					base, next := k.samples(g, before, i, false)
+					tests = append(tests, test{at + len(out), i, base, next})
+				}
+				before = i
 			}
 			if !s.empty() {
 				s.broken()
-				h.Series = append(h.Series, s)
+				out = append(out, s)
 			}
 		}
 	}
+	return out, tests
 }
 
-func (c *comparisons) run(h *History) {
-	c.Alpha, c.Margin = h.Alpha, h.Margin
-	c.test(c.tests)
-	h.Tests, h.Level = c.Tests, c.Level
-	for i, at := range c.of {
-		p, r := &h.Series[at.series].Points[at.point], c.Rows[i]
-		p.Before, p.Verdict = r.Ratio, r.Verdict
-	}
-}
-
-func (s *HistorySeries) point(k *matched, i int, m result.Manifest, is *plan, floor float64) HistoryPoint {
-	g, rs := s.Metric, k.runs[i]
+func (s *HistorySeries) point(k *matched, i int, is *plan, xs []float64) HistoryPoint {
 	p := HistoryPoint{value: math.NaN()}
-	if why := violations(is.side, rs); why != "" { // a lock that broke a promise has no speed
+	if why := violations(is.side, k.runs[i]); why != "" { // a lock that broke a promise has no speed
 		p.Broke, p.Gap = true, why
 		return p
 	}
-	var xs []float64
-	for _, r := range gateReadings(g, rs) {
-		xs = append(xs, max(r.Value, floor))
-	}
 	if len(xs) == 0 {
-		v, why := k.missing(i, m, is)
-		if s.to != nil && len(rs) > 0 {
+		v, why := k.missing(i, is)
+		if s.to != nil && len(k.runs[i]) > 0 {
 			why = is.side + " has no figure of a lock to set it against"
 		}
 		p.Missing, p.Gap = v == Unmeasured, cmp.Or(why, is.side+" was not to measure it")
 		return p
 	}
-	p.Summary, p.value = g.Summary(rs), stat.Median(xs)
-	p.Gap = is.lacks(caseName(k.lock.Name, k.workload))
+	p.Summary, p.value, p.Gap = s.Metric.Summary(k.runs[i]), stat.Median(xs), is.lacks(k.name())
 	p.Missing = p.Gap != ""
 	return p
 }
@@ -95,13 +70,12 @@ func (s *HistorySeries) empty() bool {
 }
 
 func (s *HistorySeries) broken() {
-	last := s.Points[len(s.Points)-1]
 	switch {
-	case !last.Broke:
-	case s.Lock.Status == harness.Broken || s.Lock.Status == harness.Historical:
-		s.Verdict, s.Note = Expected, last.Gap
+	case !s.Points[len(s.Points)-1].Broke:
+	case shows(s.Lock):
+		s.Verdict = Expected
 	default:
-		s.Verdict, s.Note = Regressed, last.Gap
+		s.Verdict = Regressed
 	}
 }
 
@@ -127,7 +101,7 @@ func (s *HistorySeries) judge(h *History) {
 	}
 	switch {
 	case newest.Missing && len(s.Points) > 1:
-		s.Verdict, s.Note = Unmeasured, newest.Gap
+		s.Verdict = Unmeasured
 	case newest.Off == OffWorse:
 		s.Verdict = OffRun
 	}

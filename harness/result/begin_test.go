@@ -41,7 +41,7 @@ func TestBegin(t *testing.T) {
 			continue
 		}
 		if err == nil {
-			err = errors.Join(w.Append(sample()), w.Finish(func(*Manifest) {}))
+			err = errors.Join(w.Append(Record{Result: sample()}), w.Finish(func(*Manifest) {}))
 		}
 		run, lerr := Load(dir)
 		if err != nil || lerr != nil || run.Manifest.Seed != 7 || len(run.Results) != 1 || !Exists(dir) {
@@ -85,25 +85,6 @@ func TestForeign(t *testing.T) {
 	}
 	if err := Foreign(t.TempDir()); err != nil {
 		t.Error(err)
-	}
-}
-
-func TestBegins(t *testing.T) {
-	dir := t.TempDir()
-	other, err := os.Create(filepath.Join(dir, ResultsName))
-	if err == nil {
-		err = lockFile(other)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer other.Close()
-	const want = "another locklab is writing it"
-	if _, err := Create(dir, Manifest{}); !errors.Is(err, harness.ErrUsage) || !strings.Contains(err.Error(), want) {
-		t.Errorf("Create: %v", err)
-	}
-	if _, err := os.Stat(filepath.Join(dir, ManifestName)); err == nil {
-		t.Error("it has written a manifest")
 	}
 }
 

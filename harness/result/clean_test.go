@@ -2,9 +2,10 @@ package result
 
 import (
 	"bytes"
+	"reflect"
+	"slices"
 	"strings"
 	"testing"
-	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -36,26 +37,76 @@ func FuzzLine(f *testing.F) {
 // end a field of a log.
 const hostile = "x\nBenchmarkLock/lock=mcs/workers=1/hold=0s 1 0.001 ns/op\r\x1b[2J\u202e, 9 ns/op"
 
-func hostileResult(violated bool) *harness.Result {
-	r := sample()
-	r.Lock.Name, r.Lock.Doc, r.Lock.Paper, r.Lock.Family, r.Clock = hostile, hostile, hostile, hostile, hostile
-	r.Workload.Wait, r.Workload.Pin = hostile, hostile
-	r.Retries = []string{hostile}
-	r.Ranks = []harness.Rank{{Host: hostile, Clock: hostile}}
-	r.Warnings = []harness.Warning{{Text: hostile, Remedy: hostile, Kind: hostile}}
-	r.Violations = nil
-	if violated {
-		r.Violations = []harness.Violation{{Rule: hostile, Detail: hostile, Count: 1, Trace: []string{hostile}}}
+// setTexts sets every text in v to text, in the elements of lists too.
+func setTexts(v reflect.Value, text string) {
+	switch v.Kind() {
+	case reflect.Pointer:
+		if !v.IsNil() {
+			setTexts(v.Elem(), text)
+		}
+	case reflect.String:
+		v.SetString(text)
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if f := v.Type().Field(i); f.IsExported() && f.Name != "Flags" {
+				setTexts(v.Field(i), text)
+			}
+		}
+	case reflect.Slice:
+		for i := range v.Len() {
+			setTexts(v.Index(i), text)
+		}
+	case reflect.Map:
+		for _, k := range v.MapKeys() {
+			value := v.MapIndex(k)
+			v.SetMapIndex(k, reflect.Value{})
+			if value.Kind() == reflect.String {
+				value = reflect.ValueOf(text).Convert(value.Type())
+			}
+			v.SetMapIndex(reflect.ValueOf(text).Convert(k.Type()), value)
+		}
 	}
-	return r
+}
+
+func TestHostileRecords(t *testing.T) {
+	for _, rec := range []Record{{Result: sample()}, {Finding: finding()}, {Fault: fault()}, {Simulation: simulation()},
+		{Sample: &Sample{Experiment: "x", Key: "k"}}, {Machine: &ModelMachine{Name: "x", File: []byte("{}")}}} {
+		setTexts(reflect.ValueOf(&rec), hostile)
+		if f := rec.Fault; f != nil {
+			f.Histories = []string{"../../etc/passwd", "/etc/passwd", "ok.jsonl", "a/../../b"}
+		}
+		if rec.Finding != nil {
+			rec.Finding.Listing = "one\n\x1b[2Jtwo\n"
+		}
+		got := decodeLine(t, encodeRecord(t, rec))
+		if f := got.Fault; f != nil && !slices.Equal(f.Histories, []string{"ok.jsonl"}) {
+			t.Errorf("histories %q", f.Histories)
+		}
+		if f := got.Finding; f != nil {
+			if f.Listing != "one\n\\x1b[2Jtwo\n" {
+				t.Errorf("listing %q", f.Listing)
+			}
+			f.Listing = ""
+		}
+		// Text that is not clean would show its escape.
+		for _, bad := range []string{`\n`, `\r`, `\u001b`, "\u202e"} {
+			if line := bytes.TrimSpace(encodeRecord(t, got)); bytes.Contains(line, []byte(bad)) {
+				t.Errorf("read back, %q is still in it:\n%s", bad, line)
+			}
+		}
+	}
 }
 
 func TestHostileText(t *testing.T) {
 	for _, violated := range []bool{false, true} {
-		r := hostileResult(violated)
+		r := sample()
+		setTexts(reflect.ValueOf(r), hostile)
+		if !violated {
+			r.Violations = nil
+		}
 		var bench bytes.Buffer
 		run := &Run{Manifest: Manifest{Machine: machine.Environment{CPU: hostile, GOMAXPROCS: 2}}, Results: []*harness.Result{r}}
-		if err := benchLines.export(&bench, run); err != nil {
+		if err := writeBench(&bench, run); err != nil {
 			t.Fatal(err)
 		}
 		if strings.ContainsAny(bench.String(), "\r\x1b\u202e") {
@@ -78,9 +129,9 @@ func TestHostileText(t *testing.T) {
 		if want := map[bool]int{false: 1}[violated]; results != want || in.Err() != nil {
 			t.Errorf("violated %v: %d results (%v), want %d", violated, results, in.Err(), want)
 		}
-		for _, d := range []derived{waitLog, handoverLog} {
+		for _, d := range derivedFiles[1:] {
 			var log bytes.Buffer
-			if err := d.export(&log, run); err != nil {
+			if err := d.write(&log, run); err != nil {
 				t.Fatal(err)
 			}
 			_, line, _ := strings.Cut(log.String(), "Interval_Compressed_Histogram\"\n")
@@ -92,43 +143,20 @@ func TestHostileText(t *testing.T) {
 				t.Errorf("%s holds %q", d.name, line)
 			}
 		}
-		text := encodeRecord(t, Record{Result: r})
-		read := decodeLine(t, text)
-		requireClean(t, read)
-	}
-}
-
-// requireClean encodes rec again: text that is not clean would show its escape.
-func requireClean(t *testing.T, rec Record) {
-	t.Helper()
-	line := encodeRecord(t, rec)
-	for _, bad := range []string{`\n`, `\r`, `\u001b`, "\u202e"} {
-		if bytes.Contains(bytes.TrimSpace(line), []byte(bad)) {
-			t.Errorf("read back, %q is still in it:\n%s", bad, line)
-		}
 	}
 }
 
 func TestHostileManifest(t *testing.T) {
 	dir := t.TempDir()
-	out, err := Create(dir, Manifest{Started: time.Now(), Commit: hostile, Command: []string{"locklab", hostile}, Versions: map[string]string{hostile: hostile},
-		Skipped: []Skip{{Lock: hostile, Reason: hostile}}, Saturations: []Saturation{{Lock: hostile, Missing: hostile, Trials: []Trial{{Over: hostile}}}}, Machine: machine.Environment{CPU: hostile}, Job: hostile, Parts: []Part{{Host: hostile, CPU: hostile}}, Flags: map[string]string{"locks": "a\nb"}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	found := &Finding{Name: hostile, Listing: "one\n\x1b[2Jtwo\n", Tables: []Table{{Rows: []Row{{Label: hostile, Cells: []Cell{{Text: hostile}}}}}}}
-	if err := out.AppendFinding(found); err != nil {
-		t.Fatal(err)
-	}
-	finishRun(t, out)
-	run := loadRun(t, dir)
-	m, f := run.Manifest, run.Findings[0]
-	for _, text := range []string{m.Commit, m.Command[1], m.Skipped[0].Lock, m.Saturations[0].Missing, string(m.Saturations[0].Trials[0].Over), m.Machine.CPU, m.Job, m.Parts[0].Host, m.Parts[0].CPU, m.Versions[OneLine(hostile)], f.Name, f.Tables[0].Rows[0].Label, f.Tables[0].Rows[0].Cells[0].Text} {
-		if text != OneLine(hostile) {
-			t.Errorf("%q, want %q", text, OneLine(hostile))
-		}
-	}
-	if m.Flags["locks"] != "a\nb" || f.Listing != "one\n\\x1b[2Jtwo\n" {
-		t.Errorf("flags %q, listing %q", m.Flags, f.Listing)
+	m := Manifest{Command: []string{"x"}, Versions: map[string]string{"x": "x"}, Skipped: make([]Skip, 1), Parts: make([]Part, 1), Lost: make([]Loss, 1), Sites: make([]Site, 1),
+		Saturations: []Saturation{{Trials: make([]Trial, 1)}}, Warnings: make([]harness.Warning, 1), Flags: map[string]string{"locks": "a\nb"}}
+	want := m
+	setTexts(reflect.ValueOf(&m), hostile)
+	w := createRun(t, dir, m)
+	finishRun(t, w)
+	setTexts(reflect.ValueOf(&want), OneLine(hostile))
+	want.Schema = Schema
+	if got := loadRun(t, dir).Manifest; !reflect.DeepEqual(got, want) {
+		t.Errorf("read back\n%+v, want\n%+v", got, want)
 	}
 }

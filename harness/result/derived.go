@@ -14,49 +14,18 @@ import (
 	"locklab/harness"
 )
 
-// A derived file has the results of a run in the format of other programs. It is rewritten
-// from results.jsonl.
-type derived struct {
-	name string
+// derivedFiles have the results of a run in the formats of other programs.
+var derivedFiles = []struct {
+	name  string
+	write func(out io.Writer, run *Run) error
+}{{BenchName, writeBench}, {WaitLogName, writeWaitLog}, {HandoverLogName, writeHandoverLog}}
 
-	// begin writes the head of the file, and returns the function that adds a result.
-	begin func(out io.Writer, m Manifest) (add func(l caseLine) error, err error)
-}
-
-var (
-	benchLines  = derived{BenchName, beginBench}
-	waitLog     = derived{WaitLogName, beginLog("waits", func(l caseLine) (harness.Histogram, string) { return l.Result.Wait, l.Wait })}
-	handoverLog = derived{HandoverLogName, beginLog("handovers", func(l caseLine) (harness.Histogram, string) { return l.Result.Handover, l.Handover })}
-)
-
-// write writes the head and rs to out, and returns the function that adds a result.
-func (d derived) write(out io.Writer, m Manifest, rs []*harness.Result) (add func(l caseLine) error, err error) {
-	if add, err = d.begin(out, m); err != nil {
-		return nil, wrapped(err)
-	}
-	for _, r := range rs {
-		l, err := pack(r)
-		if err != nil {
-			return nil, err
-		}
-		if err := add(l); err != nil {
-			return nil, wrapped(err)
-		}
-	}
-	return add, nil
-}
-
-func (d derived) export(out io.Writer, run *Run) error {
-	_, err := d.write(out, run.Manifest, run.Results)
-	return err
-}
-
-// beginBench begins Go benchmark lines, which benchstat reads unmodified (format:
+// writeBench writes Go benchmark lines, which benchstat reads unmodified (format:
 // https://golang.org/design/14313-benchmark-format). Only constants of the machine become
 // configuration: benchstat splits its tables wherever a configuration differs. The better
 // direction of each unit comes once, before any result.
-func beginBench(out io.Writer, m Manifest) (func(l caseLine) error, error) {
-	lines := benchfmt.NewWriter(out)
+func writeBench(out io.Writer, run *Run) error {
+	lines, m := benchfmt.NewWriter(out), run.Manifest
 	var config []benchfmt.Config
 	for _, c := range [][2]string{{"locklab-schema", strconv.Itoa(Schema)}, {"goos", m.Machine.OS}, {"goarch", m.Machine.Arch}, {"cpu", m.Machine.CPU}, {"kernel", m.Machine.Kernel}, {"governor", m.Machine.Governor}} {
 		if c[1] != "" {
@@ -70,18 +39,22 @@ func beginBench(out io.Writer, m Manifest) (func(l caseLine) error, error) {
 		u := &benchfmt.UnitMetadata{OrigUnit: x.Unit, Value: x.Better}
 		u.Unit, u.Key = x.Unit, "better"
 		if err := lines.Write(u); err != nil {
-			return nil, err
+			return wrapped(err)
 		}
 	}
-	return func(l caseLine) error {
-		r := l.Result
+	for _, r := range run.Results {
+		var err error
 		if len(r.Violations) > 0 { // it has no valid speed: benchstat skips a comment
 			v := r.Violations[0]
-			_, err := fmt.Fprintln(out, OneLine(fmt.Sprintf("# %s violated %s: %s", word("Lock/"+caseName(r)), v.Rule, v.Detail)))
-			return err
+			_, err = fmt.Fprintln(out, OneLine(fmt.Sprintf("# %s violated %s: %s", word("Lock/"+caseName(r)), v.Rule, v.Detail)))
+		} else {
+			err = lines.Write(benchResult(r, config, cmp.Or(r.Workload.GOMAXPROCS, m.Machine.GOMAXPROCS)))
 		}
-		return lines.Write(benchResult(r, config, cmp.Or(r.Workload.GOMAXPROCS, m.Machine.GOMAXPROCS)))
-	}, nil
+		if err != nil {
+			return wrapped(err)
+		}
+	}
+	return nil
 }
 
 func benchResult(r *harness.Result, config []benchfmt.Config, procs int) *benchfmt.Result {
@@ -108,27 +81,39 @@ func word(name string) string {
 	}, OneLine(name))
 }
 
-// beginLog begins histograms in the log format of HdrHistogram, version 1.3, which its tools
+func writeWaitLog(out io.Writer, run *Run) error {
+	return writeLog(out, run, "waits", func(r *harness.Result) harness.Histogram { return r.Wait })
+}
+
+func writeHandoverLog(out io.Writer, run *Run) error {
+	return writeLog(out, run, "handovers", func(r *harness.Result) harness.Histogram { return r.Handover })
+}
+
+// writeLog writes histograms in the log format of HdrHistogram, version 1.3, which its tools
 // read (HistogramLogProcessor, HistogramLogAnalyzer). Each result is one interval, whose tag
 // is its benchmark name. Values are nanoseconds; by convention the greatest of an interval is
 // written in milliseconds. Source: HdrHistogram 2.2.2, HistogramLogWriter.
-func beginLog(what string, of func(l caseLine) (h harness.Histogram, packed string)) func(io.Writer, Manifest) (func(caseLine) error, error) {
-	return func(out io.Writer, m Manifest) (func(caseLine) error, error) {
-		_, err := fmt.Fprintf(out, "#[Histogram log format version 1.3]\n#locklab: %s in ns; the tag is lock and workload; one interval a round\n"+
-			"#[StartTime: %.3f (seconds since epoch), %s]\n\"StartTimestamp\",\"Interval_Length\",\"Interval_Max\",\"Interval_Compressed_Histogram\"\n",
-			what, seconds(m.Started), m.Started.UTC().Format(time.RFC3339))
-		return func(l caseLine) (err error) {
-			r, name := l.Result, word(caseName(l.Result))
-			h, packed := of(l)
-			switch {
-			case len(r.Violations) > 0:
-				_, err = fmt.Fprintln(out, OneLine(fmt.Sprintf("#%s violated %s", name, r.Violations[0].Rule)))
-			case len(h) > 0:
-				_, err = fmt.Fprintf(out, "Tag=%s,%.3f,%.3f,%.3f,%s\n", name, seconds(r.Started), r.Elapsed.Seconds(), float64(h[len(h)-1].Value)/1e6, packed)
-			}
-			return err
-		}, err
+func writeLog(out io.Writer, run *Run, what string, of func(r *harness.Result) harness.Histogram) error {
+	started := run.Manifest.Started
+	_, err := fmt.Fprintf(out, "#[Histogram log format version 1.3]\n#locklab: %s in ns; the tag is lock and workload; one interval a round\n"+
+		"#[StartTime: %.3f (seconds since epoch), %s]\n\"StartTimestamp\",\"Interval_Length\",\"Interval_Max\",\"Interval_Compressed_Histogram\"\n",
+		what, seconds(started), started.UTC().Format(time.RFC3339))
+	for _, r := range run.Results {
+		name, h := word(caseName(r)), of(r)
+		line := ""
+		switch {
+		case len(r.Violations) > 0:
+			line = OneLine(fmt.Sprintf("#%s violated %s", name, r.Violations[0].Rule)) + "\n"
+		case len(h) > 0:
+			packed, perr := encodeHistogram(h)
+			err = cmp.Or(err, perr)
+			line = fmt.Sprintf("Tag=%s,%.3f,%.3f,%.3f,%s\n", name, seconds(r.Started), r.Elapsed.Seconds(), float64(h[len(h)-1].Value)/1e6, packed)
+		}
+		if _, werr := io.WriteString(out, line); cmp.Or(err, werr) != nil {
+			return wrapped(cmp.Or(err, werr))
+		}
 	}
+	return wrapped(err)
 }
 
 func seconds(t time.Time) float64 {

@@ -26,9 +26,9 @@ var Exports = []*Export{
 	{"csv-chaos", "a row for each failure scenario and lock", WriteFaultsCSV},
 	{"published", "the counts of failure scenarios as the project ships them", WritePublished},
 	{"csv-simulations", "a row for each machine, lock and workload that a model simulated, nothing measured", WriteSimulationsCSV},
-	{"bench", "Go benchmark lines, for benchstat: bench.txt again", benchLines.export},
-	{"hdr-wait", "waits as an HdrHistogram log: wait.hlog again", waitLog.export},
-	{"hdr-handover", "handovers as an HdrHistogram log: handover.hlog again", handoverLog.export},
+	{"bench", "Go benchmark lines, for benchstat: bench.txt again", writeBench},
+	{"hdr-wait", "waits as an HdrHistogram log: wait.hlog again", writeWaitLog},
+	{"hdr-handover", "handovers as an HdrHistogram log: handover.hlog again", writeHandoverLog},
 }
 
 // A cell is a column of a CSV file in one row.

@@ -20,12 +20,13 @@ import (
 func TestLogs(t *testing.T) {
 	run := loadRun(t, "../../reports/testdata/run")
 	run.Results = append(run.Results, sample()) // which violates a rule
-	for k, of := range map[*derived]func(*harness.Result) harness.Histogram{
-		&waitLog:     func(r *harness.Result) harness.Histogram { return r.Wait },
-		&handoverLog: func(r *harness.Result) harness.Histogram { return r.Handover },
+	for i, of := range []func(*harness.Result) harness.Histogram{
+		func(r *harness.Result) harness.Histogram { return r.Wait },
+		func(r *harness.Result) harness.Histogram { return r.Handover },
 	} {
 		var log bytes.Buffer
-		if err := k.export(&log, run); err != nil {
+		k := derivedFiles[1+i]
+		if err := k.write(&log, run); err != nil {
 			t.Fatal(err)
 		}
 		in := hdrhistogram.NewHistogramLogReader(&log)
@@ -102,6 +103,37 @@ func TestCSV(t *testing.T) {
 	}
 	if got := rows[1]["violation"]; got != "'-exclusion: a \"b\", c\nd" {
 		t.Errorf("the violation is %q", got)
+	}
+}
+
+func TestOtherCSVs(t *testing.T) {
+	f, bad, evil := fault(), fault(), simulation()
+	f.Skipped, bad.Lock.Name, evil.Simulated, evil.OnSockets = "", "=cmd", "=1+1", 0
+	run := &Run{Results: []*harness.Result{sample()}, Faults: []*FaultResult{f, bad}, Simulations: []*Simulation{simulation(), evil}}
+	for _, c := range []struct {
+		write func(io.Writer, *Run) error
+		want  map[string][2]string
+	}{
+		{WriteFaultsCSV, map[string][2]string{
+			"scenario": {"holder-pause", "holder-pause"}, "lock": {"redis-lock", "'=cmd"}, "verdict": {"refuted", "not tested"}, "skipped": {"", "no"},
+			"tries": {"20", "0"}, "violations-per-1000": {"750", ""}, "window-p50-ns": {"5", ""}, "window-max-ns": {"6", ""}, "margin-min-ns": {"-7", ""},
+			"two-holders": {"15", "15"}, "token-fell": {"2", "2"}, "stuck": {"0", "0"}, "expected": {"two holders", "two holders"},
+		}},
+		{WriteSimulationsCSV, map[string][2]string{
+			"simulated": {"skylake-8x32", "'=1+1"}, "hypothetical": {"true", "true"}, "lock": {"mcs", "mcs"}, "workers": {"64", "64"}, "on-sockets": {"8", ""},
+			"simulated-ns/acq": {"210.25", "210.25"}, "simulated-ns/acq-min": {"105.125", "105.125"}, "simulated-misses/acq": {"5.5", "5.5"},
+			"seed": {"9223372036854775808", "9223372036854775808"}, "wait-policy": {"pause", "pause"},
+		}},
+	} {
+		rows := writtenRows(t, c.write, run)
+		if len(rows) != 2 {
+			t.Fatalf("%d rows, want 2", len(rows))
+		}
+		for name, want := range c.want {
+			if _, ok := rows[0][name]; !ok || rows[0][name] != want[0] || rows[1][name] != want[1] {
+				t.Errorf("%s: %q and %q, want %q", name, rows[0][name], rows[1][name], want)
+			}
+		}
 	}
 }
 

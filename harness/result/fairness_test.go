@@ -70,36 +70,6 @@ func TestSlicesByHand(t *testing.T) {
 	}
 }
 
-// TestJainOfTurns: serving in turn has 100, one owner about 100/workers, no lock more than
-// 100.
-func TestJainOfTurns(t *testing.T) {
-	rng := rand.New(rand.NewPCG(1, 2))
-	for range 2000 {
-		workers := 2 + rng.IntN(63)
-		n := workers + rng.IntN(5*workers)
-		turns, owner, any := slicedInto(workers), slicedInto(workers), slicedInto(workers)
-		for _, r := range []*harness.Result{turns, owner, any} {
-			r.Slices = make([]uint32, workers)
-		}
-		first := rng.IntN(workers)
-		for i := range n {
-			turns.Slices[(first+i)%workers]++
-			owner.Slices[first]++
-			any.Slices[rng.IntN(workers)]++
-		}
-		of := func(r *harness.Result) float64 { v, _ := Jain.Of(r); return v }
-		if v := of(turns); math.Abs(v-100) > 1e-9 {
-			t.Errorf("%d acquisitions of %d workers in turn: %v", n, workers, v)
-		}
-		if v, least := of(owner), 100/float64(workers); v < least-1e-9 || v > 1.126*least {
-			t.Errorf("%d acquisitions of one of %d workers: %v", n, workers, v)
-		}
-		if v := of(any); v < 100/float64(workers) || v > 100+1e-9 {
-			t.Errorf("%d acquisitions of any of %d workers: %v", n, workers, v)
-		}
-	}
-}
-
 func TestBypassByBruteForce(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	for range 300 {

@@ -30,7 +30,7 @@ func write(t *testing.T, dir string, faults ...*FaultResult) *Run {
 	t.Helper()
 	w := createRun(t, dir, Manifest{Command: []string{"locklab", "chaos"}, Commit: "abc"})
 	for _, f := range faults {
-		if err := w.AppendFault(f); err != nil {
+		if err := w.Append(Record{Fault: f}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -69,37 +69,5 @@ func TestFaultsAddUp(t *testing.T) {
 	}
 	if name := more.Faults[0].Histories[0]; name != "histories/a.jsonl" {
 		t.Errorf("the other run was changed: %q", name)
-	}
-}
-
-func TestHostileFault(t *testing.T) {
-	f := fault()
-	f.Scenario, f.Question, f.Fault, f.Source, f.Skipped, f.Expected.Why, f.Lock.Name = hostile, hostile, hostile, hostile, hostile, hostile, hostile
-	f.Notes, f.Tests, f.Seen = []string{hostile}, []Guarantee{hostile}, map[oracle.Anomaly]int{hostile: 3}
-	f.Together[0].Anomalies = []oracle.Anomaly{hostile}
-	f.Figures[0].Name, f.Aims[0].Text, f.Aims[0].Figure = hostile, hostile, hostile
-	f.Histories = []string{"../../etc/passwd", "/etc/passwd", "ok.jsonl", "a/../../b"}
-	text := encodeRecord(t, Record{Fault: f})
-	got := decodeLine(t, text)
-	requireClean(t, got)
-	if got.Fault.Seen[oracle.Anomaly(OneLine(hostile))] != 3 || !slices.Equal(got.Fault.Histories, []string{"ok.jsonl"}) {
-		t.Errorf("seen %v, histories %q", got.Fault.Seen, got.Fault.Histories)
-	}
-}
-
-func TestFaultsCSV(t *testing.T) {
-	f := fault()
-	f.Skipped = ""
-	bad := fault()
-	bad.Lock.Name = "=cmd"
-	rows := writtenRows(t, WriteFaultsCSV, &Run{Faults: []*FaultResult{f, bad}})
-	for name, want := range map[string][2]string{
-		"scenario": {"holder-pause", "holder-pause"}, "lock": {"redis-lock", "'=cmd"}, "verdict": {"refuted", "not tested"}, "skipped": {"", "no"},
-		"tries": {"20", "0"}, "violations-per-1000": {"750", ""}, "window-p50-ns": {"5", ""}, "window-max-ns": {"6", ""}, "margin-min-ns": {"-7", ""},
-		"two-holders": {"15", "15"}, "token-fell": {"2", "2"}, "stuck": {"0", "0"}, "expected": {"two holders", "two holders"},
-	} {
-		if _, ok := rows[0][name]; !ok || rows[0][name] != want[0] || rows[1][name] != want[1] {
-			t.Errorf("%s: %q and %q, want %q", name, rows[0][name], rows[1][name], want)
-		}
 	}
 }

@@ -1,3 +1,5 @@
+//go:build unix
+
 package result
 
 import (
@@ -32,7 +34,7 @@ func TestResume(t *testing.T) {
 	m := Manifest{Commit: "abc", Machine: machine.Environment{OS: "linux", Arch: "amd64", CPU: "Test 9000", CPUs: 8, Kernel: "6"}}
 	w := createRun(t, dir, m)
 	for _, key := range []string{"0-1", "0-2"} {
-		if err := w.AppendSample(Sample{Experiment: "e", Key: key}); err != nil {
+		if err := w.Append(Record{Sample: &Sample{Experiment: "e", Key: key}}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -49,7 +51,7 @@ func TestResume(t *testing.T) {
 	}
 	f := finding()
 	for range 2 { // the second replaces the first
-		if err := errors.Join(w.AppendSample(Sample{Experiment: "e", Key: "0-2"}), w.AppendFinding(f)); err != nil {
+		if err := errors.Join(w.Append(Record{Sample: &Sample{Experiment: "e", Key: "0-2"}}), w.Append(Record{Finding: f})); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -76,42 +78,62 @@ func cutShort(t *testing.T, name string, by int64) {
 	}
 }
 
-func TestResumeRefuses(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "run")
+func TestRunsRefused(t *testing.T) {
 	m := Manifest{Commit: "abc", Binary: "f00d", Versions: map[string]string{"redis": "7"},
 		Machine: machine.Environment{Arch: "amd64", CPU: "Test 9000", CPUs: 8, Kernel: "6"}}
-	if _, _, err := Resume(dir, m); !errors.Is(err, harness.ErrUsage) {
-		t.Errorf("no run: %v, want a usage error", err)
+	create := func(dir string, m Manifest) error { _, err := Create(dir, m); return err }
+	load := func(dir string, _ Manifest) error { _, err := Load(dir); return err }
+	resume := func(dir string, m Manifest) error { _, _, err := Resume(dir, m); return err }
+	whole, merged, file := t.TempDir(), t.TempDir(), filepath.Join(t.TempDir(), "file")
+	finishRun(t, createRun(t, whole, m))
+	finishRun(t, createRun(t, merged, Manifest{Ranks: 2, Parts: []Part{{Rank: 0}, {Rank: 1}}}))
+	writeFiles(t, filepath.Dir(file), map[string]string{"file": ""})
+	manifest := func(text string) string {
+		dir := t.TempDir()
+		writeFiles(t, dir, map[string]string{ManifestName: text})
+		return dir
 	}
-	w := createRun(t, dir, m)
-	finishRun(t, w)
+	inUse := t.TempDir()
+	other, err := os.Create(filepath.Join(inUse, ResultsName))
+	if err = errors.Join(err, lockFile(other)); err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
 	for _, c := range []struct {
+		how  func(dir string, m Manifest) error
+		dir  string
 		edit func(*Manifest)
 		want string
 	}{
-		{func(m *Manifest) { m.Machine.CPU = "Test 8" }, "Test 8"},
-		{func(m *Manifest) { m.Machine.CPUs = 2 }, "CPUs 8, this is 2"},
-		{func(m *Manifest) { m.Machine.GOMAXPROCS = 3 }, "GOMAXPROCS 0, this is 3"},
-		{func(m *Manifest) { m.Machine.CPULimit = 0.5 }, "CPU limit none, this is 0.5"},
-		{func(m *Manifest) { m.Machine.Virtual = "KVM" }, "hypervisor unknown, this is KVM"},
-		{func(m *Manifest) { m.Binary = "0b5e55ed" }, "another build"},
-		{func(m *Manifest) { m.Versions = map[string]string{"redis": "8"} }, "redis 7, this is 8"},
-		{func(m *Manifest) { m.Machine.Kernel = "7" }, "kernel 6"},
-		{func(m *Manifest) { m.Commit = "def" }, "commit abc"},
+		{load, t.TempDir(), nil, "holds no run"},
+		{load, manifest("{"), nil, "is damaged"},
+		{load, manifest(`{"schema":99,"machine":{},"started":"2026-01-02T03:04:05Z"}`), nil, "has schema 99"},
+		{load, manifest(`{"schema":1}`), nil, "another program wrote"},
+		{create, filepath.Join(file, "run"), nil, "cannot write results"},
+		{create, whole, nil, "already holds a run"},
+		{create, inUse, nil, "another locklab is writing it"},
+		{resume, t.TempDir(), nil, "holds no run"},
+		{resume, merged, nil, "it was merged from parts"},
+		{resume, whole, func(m *Manifest) { m.Machine.CPU = "Test 8" }, "Test 8"},
+		{resume, whole, func(m *Manifest) { m.Machine.CPUs = 2 }, "CPUs 8, this is 2"},
+		{resume, whole, func(m *Manifest) { m.Machine.GOMAXPROCS = 3 }, "GOMAXPROCS 0, this is 3"},
+		{resume, whole, func(m *Manifest) { m.Machine.CPULimit = 0.5 }, "CPU limit none, this is 0.5"},
+		{resume, whole, func(m *Manifest) { m.Machine.Virtual = "KVM" }, "hypervisor unknown, this is KVM"},
+		{resume, whole, func(m *Manifest) { m.Binary = "0b5e55ed" }, "another build"},
+		{resume, whole, func(m *Manifest) { m.Versions = map[string]string{"redis": "8"} }, "redis 7, this is 8"},
+		{resume, whole, func(m *Manifest) { m.Machine.Kernel = "7" }, "kernel 6"},
+		{resume, whole, func(m *Manifest) { m.Commit = "def" }, "commit abc"},
 	} {
-		other := m
-		c.edit(&other)
-		if _, _, err := Resume(dir, other); !errors.Is(err, harness.ErrUsage) || !strings.Contains(err.Error(), c.want) {
+		asked := m
+		if c.edit != nil {
+			c.edit(&asked)
+		}
+		if err := c.how(c.dir, asked); !errors.Is(err, harness.ErrUsage) || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%v, want a usage error with %q", err, c.want)
 		}
 	}
-}
-
-func TestMergedIsNotResumed(t *testing.T) {
-	dir := t.TempDir()
-	finishRun(t, createRun(t, dir, Manifest{Ranks: 2, Parts: []Part{{Rank: 0}, {Rank: 1}}}))
-	if _, _, err := Resume(dir, Manifest{}); !errors.Is(err, harness.ErrUsage) || !strings.Contains(err.Error(), "it was merged from parts") {
-		t.Errorf("%v, want a usage error", err)
+	if _, err := os.Stat(filepath.Join(inUse, ManifestName)); err == nil {
+		t.Error("a run that another process writes has a new manifest")
 	}
 }
 
@@ -143,7 +165,7 @@ func TestMend(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := errors.Join(w.AppendSample(Sample{Experiment: "e", Key: "later"}), w.Finish(func(*Manifest) {})); err != nil {
+		if err := errors.Join(w.Append(Record{Sample: &Sample{Experiment: "e", Key: "later"}}), w.Finish(func(*Manifest) {})); err != nil {
 			t.Fatal(err)
 		}
 		later, err := Load(dir)

@@ -3,10 +3,10 @@ package result
 import (
 	"fmt"
 	"slices"
-	"time"
 
 	"locklab/harness"
 	"locklab/internal/machine"
+	"locklab/internal/numfmt"
 )
 
 // A group is the results of all ranks of one case and round, and their common conclusions.
@@ -193,21 +193,14 @@ func (g *group) roundTrip() float64 {
 	slices.Sort(all)
 	if least, most := all[0], all[len(all)-1]; most > alike*least {
 		g.warn("set the ranks up equally far from the servers, or read what each says of itself",
-			"the round trip to the server is %v for one rank and %v for another: no figure is given in round trips", round3(int64(least)), round3(int64(most)))
+			"the round trip to the server is %v for one rank and %v for another: no figure is given in round trips", nanos(int64(least)), nanos(int64(most)))
 		return 0
 	}
 	return all[(len(all)-1)/2]
 }
 
-func round3(ns int64) time.Duration {
-	d := time.Duration(ns)
-	for unit := time.Duration(1); unit <= time.Second; unit *= 10 {
-		if d.Abs() < 1000*unit {
-			return d.Round(unit)
-		}
-	}
-	return d.Round(time.Second)
-}
+// nanos returns a time with three significant figures.
+func nanos(ns int64) string { return numfmt.Plain(numfmt.Nanos(float64(ns))) }
 
 // MostApart limits how far apart the ranks' windows may open or close, as a share of the
 // window. It equals stat.DefaultMargin: merged rates are too low by the share without a rank.
@@ -320,5 +313,5 @@ func (g *group) apart() string {
 	if who < 0 {
 		return ""
 	}
-	return place(who, g.ranks[who].Host) + " " + fmt.Sprintf(what, round3(worst), 100*float64(worst)/window, 100*MostApart)
+	return place(who, g.ranks[who].Host) + " " + fmt.Sprintf(what, nanos(worst), 100*float64(worst)/window, 100*MostApart)
 }

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"reflect"
 	"slices"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
@@ -17,25 +18,15 @@ import (
 	"locklab/harness"
 )
 
-const (
-	kindCase       = "case"       // the Result of one case and round
-	kindExperiment = "experiment" // a Finding
-	kindSample     = "sample"     // a finished part of an incomplete experiment
-	kindChaos      = "chaos"      // a FaultResult
-	kindSimulation = "simulation" // a Simulation: no measurement
-	kindMachine    = "machine"    // a ModelMachine, of the simulations that follow
-)
-
 // A Record is the content of one line: exactly one field is set, or no field if this
 // version does not support the kind of the line.
 type Record struct {
-	Result  *harness.Result
-	Finding *Finding
-	Sample  *Sample
-	Fault   *FaultResult
-
-	Simulation *Simulation
-	Machine    *ModelMachine
+	Result     *harness.Result `kind:"case"` // of one case and round
+	Finding    *Finding        `kind:"experiment"`
+	Sample     *Sample         `kind:"sample"` // a finished part of an incomplete experiment
+	Fault      *FaultResult    `kind:"chaos"`
+	Simulation *Simulation     `kind:"simulation"` // no measurement
+	Machine    *ModelMachine   `kind:"machine"`    // of the simulations that follow
 }
 
 type header struct {
@@ -70,36 +61,27 @@ func (l *caseLine) histograms() []packing {
 
 // Encode returns rec, which has one field set, as one line of results.jsonl, with its newline.
 func Encode(rec Record) ([]byte, error) {
-	switch {
-	case rec.Result != nil:
-		l, err := pack(rec.Result)
-		if err != nil {
-			return nil, err
+	for field, v := range reflect.ValueOf(rec).Fields() {
+		if v.IsNil() {
+			continue
 		}
-		return encodeLine(kindCase, l)
-	case rec.Finding != nil:
-		return encodeLine(kindExperiment, rec.Finding)
-	case rec.Sample != nil:
-		return encodeLine(kindSample, rec.Sample)
-	case rec.Fault != nil:
-		return encodeLine(kindChaos, rec.Fault)
-	case rec.Simulation != nil:
-		return encodeLine(kindSimulation, rec.Simulation)
-	case rec.Machine != nil:
-		return encodeLine(kindMachine, rec.Machine)
+		body := v.Interface()
+		if rec.Result != nil {
+			l, err := pack(rec.Result)
+			if err != nil {
+				return nil, wrapped(err)
+			}
+			body = l
+		}
+		head, err := json.Marshal(header{Schema, field.Tag.Get("kind")})
+		rest, berr := json.Marshal(body)
+		if err := cmp.Or(validate(v.Interface()), err, berr); err != nil {
+			return nil, wrapped(err)
+		}
+		head[len(head)-1] = ','
+		return slices.Concat(head, rest[1:], []byte("\n")), nil
 	}
 	return nil, errors.New("result: the record is empty")
-}
-
-// encodeLine returns a line of a header and body, a valid struct.
-func encodeLine(kind string, body any) ([]byte, error) {
-	head, err := json.Marshal(header{Schema, kind})
-	rest, berr := json.Marshal(body)
-	if err := cmp.Or(validate(body), err, berr); err != nil {
-		return nil, fmt.Errorf("result: %w", err)
-	}
-	head[len(head)-1] = ','
-	return slices.Concat(head, rest[1:], []byte("\n")), nil
 }
 
 func pack(r *harness.Result) (l caseLine, err error) {
@@ -135,54 +117,49 @@ func (u *unpacker) decode(text []byte) (Record, error) {
 	case h.Schema > Schema:
 		return Record{}, fmt.Errorf("result: the line has schema %d, this program reads up to %d", h.Schema, Schema)
 	}
-	switch h.Kind {
-	case kindCase:
-		r, err := u.decodeCase(text)
-		clean(r)
-		return Record{Result: r}, err
-	case kindExperiment:
-		f, err := decodeAs(text, "experiment", func(f *Finding) string { return f.Name })
-		return Record{Finding: f}, err
-	case kindSample:
-		s, err := decodeAs(text, "experiment", func(s *Sample) string { return s.Experiment })
-		return Record{Sample: s}, err
-	case kindChaos:
-		r, err := decodeAs(text, "scenario", func(r *FaultResult) string { return r.Scenario })
-		if err == nil && r.Lock.Name == "" {
-			err = errNoLock
+	var rec Record
+	for field, v := range reflect.ValueOf(&rec).Elem().Fields() {
+		if field.Tag.Get("kind") != h.Kind {
+			continue
 		}
-		if err == nil { // a history is in the run's directory: no file leads a reader elsewhere.
-			r.Histories = slices.DeleteFunc(r.Histories, func(name string) bool { return !filepath.IsLocal(name) })
+		v.Set(reflect.New(field.Type.Elem()))
+		var err error
+		if rec.Result != nil {
+			err = u.decodeCase(text, rec.Result)
+		} else {
+			err = json.Unmarshal(text, v.Interface())
 		}
-		return Record{Fault: r}, err
-	case kindSimulation:
-		s, err := decodeAs(text, "machine", func(s *Simulation) string { return s.Simulated })
-		return Record{Simulation: s}, err
-	case kindMachine:
-		m, err := decodeAs(text, "machine", func(m *ModelMachine) string { return m.Name })
-		return Record{Machine: m}, err
-	default:
-		return Record{}, nil
+		clean(v.Interface())
+		if err = cmp.Or(err, validate(v.Interface())); err != nil {
+			return Record{}, wrapped(err)
+		}
 	}
+	if f := rec.Fault; f != nil { // a history is in the run's directory: no file leads a reader elsewhere.
+		f.Histories = slices.DeleteFunc(f.Histories, func(name string) bool { return !filepath.IsLocal(name) })
+	}
+	return rec, nil
 }
 
-var errNoLock = errors.New("result: the line names no lock")
-
-func decodeAs[T any](text []byte, thing string, name func(*T) string) (*T, error) {
-	v := new(T)
-	if err := json.Unmarshal(text, v); err != nil {
-		return nil, fmt.Errorf("result: %w", err)
-	}
-	if name(v) == "" {
-		return nil, fmt.Errorf("result: the line names no %s", thing)
-	}
-	clean(v)
-	return v, wrapped(validate(v))
-}
-
+// validate returns what is wrong with the content of a line.
 func validate(v any) error {
-	if v, ok := v.(interface{ Validate() error }); ok {
+	switch v := v.(type) {
+	case *harness.Result:
+		return named(v.Lock.Name, "lock")
+	case *Finding:
+		return named(v.Name, "experiment")
+	case *Sample:
+		return named(v.Experiment, "experiment")
+	case *FaultResult:
+		return cmp.Or(named(v.Scenario, "scenario"), named(v.Lock.Name, "lock"))
+	case interface{ Validate() error }:
 		return v.Validate()
+	}
+	return nil
+}
+
+func named(name, thing string) error {
+	if name == "" {
+		return fmt.Errorf("the line names no %s", thing)
 	}
 	return nil
 }
@@ -194,31 +171,27 @@ func wrapped(err error) error {
 	return nil
 }
 
-func (u *unpacker) decodeCase(text []byte) (*harness.Result, error) {
-	l := caseLine{Result: new(harness.Result)}
+func (u *unpacker) decodeCase(text []byte, r *harness.Result) error {
+	l := caseLine{Result: r}
 	if err := json.Unmarshal(text, &l); err != nil {
-		return nil, fmt.Errorf("result: %w", err)
+		return err
 	}
-	if l.Result == nil || l.Lock.Name == "" {
-		return nil, errNoLock
-	}
-	r := l.Result
 	var err error
 	for _, h := range l.histograms() {
 		if *h.counts, err = u.histogram(*h.text); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	if r.Owners, err = numbers[uint16](u, "owners", l.Owners); err != nil {
-		return nil, err
+		return err
 	}
 	if r.Holds, err = u.holds(l.Holds); err != nil {
-		return nil, err
+		return err
 	}
 	if l.Slice == int64(harness.SliceLength) { // slices of another length are another figure
 		r.Slices, err = numbers[uint32](u, "slices", l.Slices)
 	}
-	return r, err
+	return err
 }
 
 func encodeHistogram(h harness.Histogram) (string, error) {
@@ -228,12 +201,12 @@ func encodeHistogram(h harness.Histogram) (string, error) {
 	out := hdrhistogram.New(1, MaxRecorded, 3)
 	for _, b := range h {
 		if err := out.RecordValues(b.Value, b.N); err != nil {
-			return "", fmt.Errorf("result: histogram: %w", err)
+			return "", fmt.Errorf("histogram: %w", err)
 		}
 	}
 	text, err := out.Encode(hdrhistogram.V2CompressedEncodingCookieBase)
 	if err != nil {
-		return "", fmt.Errorf("result: histogram: %w", err)
+		return "", fmt.Errorf("histogram: %w", err)
 	}
 	return string(text), nil
 }
@@ -260,7 +233,7 @@ func deflate(name string, raw []byte) (string, error) {
 		err = errors.Join(err, w.Close())
 	}
 	if err != nil {
-		return "", fmt.Errorf("result: %s: %w", name, err)
+		return "", fmt.Errorf("%s: %w", name, err)
 	}
 	return base64.StdEncoding.EncodeToString(buf.Bytes()), nil
 }

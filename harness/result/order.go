@@ -280,6 +280,6 @@ func (g *group) unseen() {
 		g.warn(measureCloser, "the clock of %s differs from other clocks by an unknown time: no overlap of its holds with holds of other ranks could be found", strings.Join(names, ", "))
 	}
 	if e := g.clocks.worst(); e > 0 {
-		g.warn(measureCloser, "an overlap of holds of ranks with different clocks that is shorter than %v need not have been seen: by how much two of the clocks differ is known to ±%v", round3(2*e), round3(e))
+		g.warn(measureCloser, "an overlap of holds of ranks with different clocks that is shorter than %v need not have been seen: by how much two of the clocks differ is known to ±%v", nanos(2*e), nanos(e))
 	}
 }

@@ -56,7 +56,7 @@ func (u *unpacker) deflated(text string, most int64) error {
 }
 
 func numbers[N uint16 | uint32](u *unpacker, name, text string) ([]N, error) {
-	bad := func(err error) error { return fmt.Errorf("result: %s: %w", name, err) }
+	bad := func(err error) error { return fmt.Errorf("%s: %w", name, err) }
 	if text == "" {
 		return nil, nil
 	}
@@ -91,7 +91,7 @@ var errHistogram = errors.New("damaged")
 // histogram reads a histogram in the V2 compressed encoding of HdrHistogram, of any
 // layout. Source: HdrHistogram 2.2.2, AbstractHistogram.
 func (u *unpacker) histogram(text string) (harness.Histogram, error) {
-	bad := func(err error) error { return fmt.Errorf("result: histogram: %w", err) }
+	bad := func(err error) error { return fmt.Errorf("histogram: %w", err) }
 	if text == "" {
 		return nil, nil
 	}
@@ -217,7 +217,7 @@ func encodeHolds(holds []harness.Hold) (string, error) {
 	if len(holds) == 0 {
 		return "", nil
 	}
-	bad := func(err error) (string, error) { return "", fmt.Errorf("result: holds: %w", err) }
+	bad := func(err error) (string, error) { return "", fmt.Errorf("holds: %w", err) }
 	if len(holds) > MaxHolds {
 		return bad(fmt.Errorf("there are %d: want %d at most", len(holds), MaxHolds))
 	}
@@ -266,7 +266,7 @@ func bit(b bool) uint64 {
 var errHolds = errors.New("damaged")
 
 func (u *unpacker) holds(text string) ([]harness.Hold, error) {
-	bad := func(err error) ([]harness.Hold, error) { return nil, fmt.Errorf("result: holds: %w", err) }
+	bad := func(err error) ([]harness.Hold, error) { return nil, fmt.Errorf("holds: %w", err) }
 	if text == "" {
 		return nil, nil
 	}

@@ -142,7 +142,7 @@ func BenchmarkAppend(b *testing.B) {
 	w := createRun(b, b.TempDir(), Manifest{})
 	var syncs []float64
 	for i := 0; b.Loop(); i++ {
-		err := w.Append(run.Results[i%len(run.Results)])
+		err := w.Append(Record{Result: run.Results[i%len(run.Results)]})
 		begin := time.Now()
 		if err = errors.Join(err, w.Sync()); err != nil {
 			b.Fatal(err)

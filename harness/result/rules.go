@@ -159,7 +159,7 @@ func (g *group) slices() []uint32 {
 			count = have
 		}
 	}
-	if count*len(g.parts)*len(g.parts[0].Workers) > mostNumbers {
+	if count*len(g.parts)*len(g.parts[0].Workers) > maxNumbers { // no rank has more workers than the first
 		return nil
 	}
 	var out []uint32
@@ -185,9 +185,5 @@ func (g *group) finished(i int) []uint32 {
 	}
 	return out
 }
-
-// mostNumbers is the greatest number of numbers in a packed part of a line. No rank has
-// more workers than the first.
-const mostNumbers = 1 << 20
 
 const maxSlices = int64(harness.MaxWindow / harness.SliceLength)

@@ -98,20 +98,23 @@ var (
 	GapP99 = stretch("gap-p99", "99 % of the workers' time falls into waits no longer than this, in acquisitions by others", Lower, gaps, 0.99)
 )
 
-func gaps(log owners) (lengths []int) {
-	add := func(n int) {
-		if n > 0 {
-			lengths = append(lengths, n)
-		}
-	}
+func gaps(log owners) []int { return between(log, true) }
+
+// between returns the numbers of acquisitions between two of a worker, and with ends also the
+// numbers before the first and after the last of each worker in each burst.
+func between(log owners, ends bool) (lengths []int) {
 	for burst := range log.bursts() {
 		last := make([]int, log.workers) // 1 + where each worker was last seen
 		for i, id := range burst {
-			add(i - last[id])
+			if ends || last[id] > 0 {
+				lengths = append(lengths, i-last[id])
+			}
 			last[id] = i + 1
 		}
 		for _, seen := range last {
-			add(len(burst) - seen)
+			if ends {
+				lengths = append(lengths, len(burst)-seen)
+			}
 		}
 	}
 	return lengths
@@ -126,17 +129,11 @@ var Reacquire = short("reacquire", "mttr-acq",
 	"median number of acquisitions by others between two of the same worker",
 	"Dice 2014", "",
 	func(log owners) (float64, bool) {
-		var between []float64
-		for burst := range log.bursts() {
-			last := make([]int, log.workers) // 1 + where each worker was last seen
-			for i, id := range burst {
-				if last[id] > 0 {
-					between = append(between, float64(i-last[id]))
-				}
-				last[id] = i + 1
-			}
+		var counts []float64
+		for _, n := range between(log, false) {
+			counts = append(counts, float64(n))
 		}
-		return stat.Median(between), len(between) > 0
+		return stat.Median(counts), len(counts) > 0
 	})
 
 // LWSS is the lock working set, in percent of the workers: the different holders in as many

@@ -1,7 +1,6 @@
 package result
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -81,7 +80,7 @@ func on(machine string, workers int, time float64) *Simulation {
 func TestExtend(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")
 	w := createRun(t, dir, Manifest{Seed: 7})
-	if err := w.Append(sample()); err != nil {
+	if err := w.Append(Record{Result: sample()}); err != nil {
 		t.Fatal(err)
 	}
 	if _, _, err := Extend(dir); !errors.Is(err, harness.ErrUsage) {
@@ -94,9 +93,9 @@ func TestExtend(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		err = e.AppendMachine(machine)
+		err = e.Append(Record{Machine: machine})
 		for _, s := range ss {
-			err = errors.Join(err, e.AppendSimulation(s))
+			err = errors.Join(err, e.Append(Record{Simulation: s}))
 		}
 		if err = errors.Join(err, e.Close()); err != nil {
 			t.Fatal(err)
@@ -132,28 +131,5 @@ func TestExtend(t *testing.T) {
 	}
 	if _, _, err := Extend(t.TempDir()); !errors.Is(err, harness.ErrUsage) {
 		t.Errorf("without a run: %v, want a usage error", err)
-	}
-}
-
-func TestSimulationsCSV(t *testing.T) {
-	evil := simulation()
-	evil.Simulated, evil.OnSockets = "=1+1", 0
-	run := &Run{Results: []*harness.Result{sample()}, Simulations: []*Simulation{simulation(), evil}}
-	rows := writtenRows(t, WriteSimulationsCSV, run)
-	if len(rows) != 2 {
-		t.Fatalf("%d rows, want 2", len(rows))
-	}
-	for name, want := range map[string]string{"simulated": "skylake-8x32", "hypothetical": "true", "lock": "mcs", "workers": "64", "on-sockets": "8",
-		"simulated-ns/acq": "210.25", "simulated-ns/acq-min": "105.125", "simulated-misses/acq": "5.5", "seed": "9223372036854775808", "wait-policy": "pause"} {
-		if got := rows[0][name]; got != want {
-			t.Errorf("%s is %q, want %q", name, got, want)
-		}
-	}
-	if got := rows[1]["simulated"] + rows[1]["on-sockets"]; got != "'=1+1" {
-		t.Errorf("the second row begins with %q", got)
-	}
-	var measured bytes.Buffer
-	if err := WriteCSV(&measured, run); err != nil || strings.Contains(measured.String(), "skylake") {
-		t.Errorf("a simulation is among the results (%v)", err)
 	}
 }

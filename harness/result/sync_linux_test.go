@@ -51,7 +51,7 @@ func TestOnDisk(t *testing.T) {
 		}
 	}
 	check("Create", ManifestName)
-	if err := errors.Join(w.Append(sample()), w.Sync()); err != nil {
+	if err := errors.Join(w.Append(Record{Result: sample()}), w.Sync()); err != nil {
 		t.Fatal(err)
 	}
 	check("Sync", ResultsName)

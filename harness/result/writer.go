@@ -17,11 +17,9 @@ import (
 // returns, so a killed run keeps its measurements. After Sync they also outlast a power
 // cut. One Writer at a time owns a run; on systems without flock, that is not enforced.
 type Writer struct {
-	appender
+	results  *tail
 	dir      string
 	manifest Manifest
-	derived  []*tail
-	add      []func(l caseLine) error // to each of derived
 }
 
 // Create starts a run in directory dir, which it makes if necessary. The error wraps
@@ -44,9 +42,9 @@ func Create(dir string, m Manifest) (*Writer, error) {
 		return nil, refuse(err)
 	}
 	m.Schema = Schema
-	w := &Writer{dir: dir, manifest: m, appender: appender{results}}
-	if err := errors.Join(w.writeManifest(), w.derive(nil)); err != nil {
-		return nil, errors.Join(refuse(err), w.close())
+	w := &Writer{results, dir, m}
+	if err := w.writeManifest(); err != nil {
+		return nil, errors.Join(refuse(err), results.Close())
 	}
 	syncDir(dir)
 	return w, nil
@@ -85,12 +83,24 @@ func Resume(dir string, m Manifest) (*Writer, *Run, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	w := &Writer{dir: dir, appender: appender{results}, manifest: run.Manifest}
+	w := &Writer{results, dir, run.Manifest}
 	w.manifest.Finished, w.manifest.Interrupted = time.Time{}, false
-	if err := errors.Join(w.writeManifest(), w.derive(run.Results)); err != nil {
-		return nil, nil, errors.Join(err, w.close())
+	if err := w.writeManifest(); err != nil {
+		return nil, nil, errors.Join(err, results.Close())
 	}
 	return w, run, nil
+}
+
+// Extend opens the run in directory dir to add simulations and machines, and returns its
+// content. It removes a last line that a crash cut short. Close ends it and leaves the rest
+// of the run unchanged. The error wraps harness.ErrUsage if dir has no run, cannot be written
+// or is being written by another process.
+func Extend(dir string) (*Writer, *Run, error) {
+	results, run, err := reopen(dir, "add simulations to", 0, func(*Run) string { return "" })
+	if err != nil {
+		return nil, nil, err
+	}
+	return &Writer{results, dir, run.Manifest}, run, nil
 }
 
 // reopen opens the results in dir for more lines, without a cut last line, and returns the
@@ -124,51 +134,16 @@ func reopen(dir, purpose string, flag int, refuses func(*Run) string) (*tail, *R
 	return t, run, nil
 }
 
-// derive opens and rewrites the derived files: they may lack a line that results.jsonl has.
-func (w *Writer) derive(rs []*harness.Result) error {
-	for _, d := range []derived{benchLines, waitLog, handoverLog} {
-		f, err := os.OpenFile(filepath.Join(w.dir, d.name), os.O_CREATE|os.O_TRUNC|os.O_APPEND|os.O_WRONLY, 0o644)
-		if err != nil {
-			return fmt.Errorf("result: %w", err)
-		}
-		file := &tail{f}
-		w.derived = append(w.derived, file)
-		add, err := d.write(file, w.manifest, rs)
-		if err != nil {
-			return err
-		}
-		w.add = append(w.add, add)
-	}
-	return nil
-}
-
-// Append adds the result of one case and round.
-func (w *Writer) Append(r *harness.Result) error {
-	l, err := pack(r)
+// Append adds a line by one write call: a crash can cut the last line, never mix two. A
+// machine hides earlier simulations of a different machine with the same name.
+func (w *Writer) Append(rec Record) error {
+	line, err := Encode(rec)
 	if err != nil {
 		return err
 	}
-	if err := w.write(encodeLine(kindCase, l)); err != nil {
-		return err
-	}
-	for _, add := range w.add {
-		if err := add(l); err != nil {
-			return wrapped(err)
-		}
-	}
-	return nil
+	_, err = w.results.Write(line)
+	return wrapped(err)
 }
-
-// AppendFinding adds the result of an experiment.
-func (w *Writer) AppendFinding(f *Finding) error {
-	return w.write(Encode(Record{Finding: f}))
-}
-
-// AppendSample adds a finished part of an experiment.
-func (w *Writer) AppendSample(s Sample) error { return w.write(Encode(Record{Sample: &s})) }
-
-// AppendFault adds the outcome of some tries of a failure scenario on a lock.
-func (w *Writer) AppendFault(r *FaultResult) error { return w.write(Encode(Record{Fault: r})) }
 
 // Sync waits until the data are on disk, 1 to 5 ms (BenchmarkAppend). A run calls it between
 // cases.
@@ -180,17 +155,29 @@ func (w *Writer) Edit(edit func(*Manifest)) error {
 	return w.writeManifest()
 }
 
-// Finish completes the manifest by edit and closes the run.
+// Close waits until the added lines are on disk, and closes the run.
+func (w *Writer) Close() error { return errors.Join(w.Sync(), w.results.Close()) }
+
+// Finish completes the manifest by edit, writes the files for other programs, and closes the run.
 func (w *Writer) Finish(edit func(*Manifest)) error {
-	return errors.Join(w.Edit(edit), w.close())
+	return errors.Join(w.Edit(edit), w.derive(), w.results.Close())
 }
 
-func (w *Writer) close() error {
-	errs := []error{w.results.Close()}
-	for _, t := range w.derived {
-		errs = append(errs, t.Close())
+func (w *Writer) derive() error {
+	run, err := Load(w.dir)
+	if err != nil {
+		return err
 	}
-	return errors.Join(errs...)
+	for _, d := range derivedFiles {
+		var text bytes.Buffer
+		if err := d.write(&text, run); err != nil {
+			return err
+		}
+		if err := os.WriteFile(filepath.Join(w.dir, d.name), text.Bytes(), 0o644); err != nil {
+			return wrapped(err)
+		}
+	}
+	return nil
 }
 
 const newSuffix = ".new"

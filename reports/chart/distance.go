@@ -64,8 +64,8 @@ type modelledSeries struct {
 func (g *Group) models() (out []modelledSeries) {
 	for _, s := range g.Locks {
 		if s.Lock.Status != harness.Control {
-			m := judge.NewModel(s.Lock, func(w int) []*harness.Result { return s.Cells[w].Results() })
-			out = append(out, modelledSeries{s, m.Counted(tripsOf(s))})
+			m := &judge.Model{Lock: s.Lock, Trips: tripsOf(s), Rounds: func(w int) []*harness.Result { return s.Cells[w].Results() }}
+			out = append(out, modelledSeries{s, m})
 		}
 	}
 	return out

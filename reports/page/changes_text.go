@@ -50,8 +50,8 @@ func casesOf(c *judge.Comparison, v judge.GateVerdict) (out []string) {
 // cases that the tables lack.
 func comparisonFindings(c *judge.Comparison) (out []string) {
 	for _, r := range c.Rows {
-		if r.Note != "" && planned(r.Verdict) {
-			out = append(out, r.Case()+": "+r.Note)
+		if r.Note() != "" && planned(r.Verdict) {
+			out = append(out, r.Case()+": "+r.Note())
 		}
 	}
 	for _, v := range []judge.GateVerdict{judge.OnlyBase, judge.OnlyNew} {
@@ -64,7 +64,7 @@ func comparisonFindings(c *judge.Comparison) (out []string) {
 
 func comparisonRemarks(c *judge.Comparison) (out []string) {
 	has := func(v judge.GateVerdict) bool {
-		return slices.ContainsFunc(c.Rows, func(r judge.GateRow) bool { return r.Verdict == v })
+		return slices.ContainsFunc(c.Rows, func(r judge.HistorySeries) bool { return r.Verdict == v })
 	}
 	if c.Tests > 0 {
 		how, bad := "over all pairs of rounds (Mann-Whitney test)", "Regressed"
