@@ -10,8 +10,7 @@ import (
 
 // TestAgain: a test that passes two reruns is named; final and many failures count.
 func TestAgain(t *testing.T) {
-	dir := t.TempDir()
-	for name, text := range map[string]string{
+	enterModule(t, map[string]string{
 		"go.mod": "module example.org/m\n\ngo 1.26\n",
 		// Each test passes from the run in its name on.
 		"a/a_test.go": `package a
@@ -44,16 +43,7 @@ func TestRace(t *testing.T)     { fmt.Println("WARNING: DATA RACE"); passesFrom(
 func TestPanic(t *testing.T)    { if _, err := os.ReadFile("p"); err != nil { os.WriteFile("p", nil, 0o600); panic("once") } }
 func TestAlways(t *testing.T)   { passesFrom(t, 1) }
 `,
-	} {
-		path := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	t.Chdir(dir)
+	})
 	for _, c := range []struct {
 		run      string
 		limit    int
@@ -70,7 +60,7 @@ func TestAlways(t *testing.T)   { passesFrom(t, 1) }
 		{"Second|Panic", 2, 3, ""},
 	} {
 		for _, left := range []string{"TestSecond", "TestThird", "TestHolders", "TestSaid", "TestRace", "TestAlways", "p"} {
-			os.Remove(filepath.Join(dir, "a", left))
+			os.Remove(filepath.Join("a", left))
 		}
 		var out strings.Builder
 		counts := &tally{out: &out, module: "example.org/m", final: regexp.MustCompile("two holders|^TestHolders$"), skipped: make(map[string][]string)}

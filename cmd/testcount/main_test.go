@@ -138,18 +138,11 @@ func TestOtherModule(t *testing.T) {
 	}
 }
 
-// TestAside: vet and compile run during tests, at low priority, and can fail the run.
-func TestAside(t *testing.T) {
+// enterModule writes a module into a temporary directory, and makes it the current one.
+func enterModule(t *testing.T, files map[string]string) {
+	t.Helper()
 	dir := t.TempDir()
-	for name, text := range map[string]string{
-		"go.mod":         "module example.org/m\n\ngo 1.26\n",
-		"ok/a.go":        "package ok\n",
-		"vet/a.go":       "package vet\n\nimport \"fmt\"\n\nfunc Print() { fmt.Printf(\"%d\\n\", \"text\") }\n",
-		"arch/a.go":      "//go:build arm64\n\npackage arch\n\nvar A int = \"text\"\n",
-		"arch/b.go":      "package arch\n",
-		"test/a.go":      "package test\n",
-		"test/a_test.go": "package test\n\nvar A int = \"text\"\n",
-	} {
+	for name, text := range files {
 		path := filepath.Join(dir, name)
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			t.Fatal(err)
@@ -159,6 +152,19 @@ func TestAside(t *testing.T) {
 		}
 	}
 	t.Chdir(dir)
+}
+
+// TestAside: vet and compile run during tests, at low priority, and can fail the run.
+func TestAside(t *testing.T) {
+	enterModule(t, map[string]string{
+		"go.mod":         "module example.org/m\n\ngo 1.26\n",
+		"ok/a.go":        "package ok\n",
+		"vet/a.go":       "package vet\n\nimport \"fmt\"\n\nfunc Print() { fmt.Printf(\"%d\\n\", \"text\") }\n",
+		"arch/a.go":      "//go:build arm64\n\npackage arch\n\nvar A int = \"text\"\n",
+		"arch/b.go":      "package arch\n",
+		"test/a.go":      "package test\n",
+		"test/a_test.go": "package test\n\nvar A int = \"text\"\n",
+	})
 	for _, c := range []struct {
 		args string
 		says string // "" if it passes
