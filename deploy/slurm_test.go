@@ -44,14 +44,12 @@ for node in n1 n2 n3; do
 done
 wait -n`
 
-// slurmConf is slurm.conf without the nodes, accounting and control groups.
+// slurmConf is slurm.conf without the nodes and control groups.
 const slurmConf = `ClusterName=locklab
 SlurmctldHost=%[1]s(127.0.0.1)
 SlurmctldPort=%[2]d
 SlurmUser=root
 SlurmdUser=root
-AuthType=auth/munge
-CredType=cred/munge
 AuthInfo=socket=%[3]s/munge/socket
 PluginDir=%[4]s
 StateSaveLocation=%[3]s/state
@@ -61,11 +59,6 @@ SlurmdSpoolDir=%[3]s/%%n
 SlurmdPidFile=%[3]s/%%n.pid
 SlurmdLogFile=%[3]s/slurmd-%%n.log
 ProctrackType=proctrack/linuxproc
-TaskPlugin=task/none
-JobAcctGatherType=jobacct_gather/none
-AccountingStorageType=accounting_storage/none
-MpiDefault=none
-SwitchType=switch/none
 SelectType=select/cons_tres
 SelectTypeParameters=CR_CPU
 SlurmdParameters=config_overrides
