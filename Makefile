@@ -137,7 +137,7 @@ test-arches: ## run the assembly of six architectures, and every lock on arm64, 
 	scripts/deps qemu
 	$(GO) test -count=1 -v -run '^Test(UnderQEMU|Toolchain)' ./atomics ./hardware ./spinlock ./mutex
 
-test-slurm: ## submit deploy/slurm/locklab.sbatch to a Slurm of three nodes on this machine; fetches the packages of Debian or Ubuntu into build/slurm
+test-slurm: ## submit deploy/slurm/locklab.sbatch to a Slurm of three nodes on this machine, as root; fetches the packages of Debian or Ubuntu into build/slurm
 	scripts/deps-slurm $(BUILD)/slurm
 	scripts/deps redis
 	LOCKLAB_SLURM=$(CURDIR)/$(BUILD)/slurm $(GO) test -count=1 -v -run '^TestSlurm' ./deploy

@@ -3,11 +3,11 @@
 package deploy_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -16,29 +16,19 @@ import (
 	"locklab/internal/backend"
 )
 
-// needServers skips t without servers to measure, unless LOCKLAB_REQUIRE names them. A namespace
-// needs servers that it starts itself: running ones are out of its reach.
-func needServers(t *testing.T, kinds ...string) {
-	t.Helper()
-	for _, kind := range kinds {
-		if backend.UsersServer(kind) != "" {
-			t.Skipf("the %s server that the environment names is out of reach of a namespace", kind)
+// TestRanksApart: ranks with separate addresses, host names and networks make one run, with
+// locks on either server. A namespace needs servers that it starts itself.
+func TestRanksApart(t *testing.T) {
+	lab := program(t)
+	needNamespaces(t)
+	for _, kind := range []string{harness.KindRedis, harness.KindZooKeeper} {
+		if env := backend.UsersServer(kind); env != "" {
+			t.Skipf("the server that %s names is out of reach of a namespace", env)
 		}
 		if err := backend.Available(kind); err != nil && !backend.Required(kind) {
 			t.Skip(err)
 		}
 	}
-}
-
-// TestRanksApart: ranks with separate addresses, host names and networks make one run, with
-// locks on either server.
-func TestRanksApart(t *testing.T) {
-	if testing.Short() {
-		t.Skip("make test-all runs it")
-	}
-	needNamespaces(t)
-	needServers(t, harness.KindRedis, harness.KindZooKeeper)
-	lab := program(t)
 	for _, delay := range []time.Duration{0, 2 * time.Millisecond} {
 		t.Run(delay.String(), func(t *testing.T) {
 			// On a busy machine ranks open short windows too far apart to be merged.
@@ -63,49 +53,59 @@ func measureApart(t *testing.T, lab, window string, delay time.Duration) error {
 	if delay > 0 {
 		env = append(env, "DELAY="+delay.String())
 	}
-	if _, err := inNamespaces(t, env, "3", "--", lab, "run",
+	_, err := inNamespaces(t, env, "3", "--", lab, "run",
 		"--locks", "redis-queue,zk-handoff", "--workers", "6", "--rounds", "2", "--duration", window, "--warmup", "10ms",
-		"--sync", "redis://10.77.0.1:6379", "--out", filepath.Join(dir, "rank-{}")); err != nil {
-		t.Fatal(err)
+		"--sync", "redis://10.77.0.1:6379", "--out", filepath.Join(dir, "rank-{}"))
+	requireNoError(t, err)
+	parts, merged := filepath.Join(dir, "rank-"), filepath.Join(dir, "merged")
+	_, err = exec.Command(lab, "merge", "--out", merged, parts+"0", parts+"1", parts+"2").Output()
+	if status, stderr := exitOf(err); status != 0 && status != exitIncomplete {
+		t.Fatalf("merge: %v\n%s", err, stderr)
 	}
-	run := merge(t, lab, dir)
-	locks := make(map[string]bool)
-	for _, r := range run.Results {
-		locks[r.Lock.Name] = true
-	}
-	part, err := result.Load(filepath.Join(dir, "rank-0"))
+	part, err := result.Load(parts + "0")
 	requireNoError(t, err)
 	for _, r := range part.Results { // merged, it is unknown if the ranks differ much
 		if trip := time.Duration(r.RoundTrip); trip < delay {
 			return fmt.Errorf("a bare round trip of %s took %v, with a proxy that adds %v", r.Lock.Name, trip, delay)
 		}
 	}
-	if err := judgeRun(run, 3, 3); err != nil {
-		return err
+	run, err := result.Load(merged)
+	requireNoError(t, err)
+	locks := make(map[string]bool)
+	for _, r := range run.Results {
+		locks[r.Lock.Name] = true
 	}
 	if len(locks) != 2 {
 		return fmt.Errorf("it has results of the locks %v, want two: it lost %v", locks, run.Manifest.Lost)
 	}
-	return nil
-}
-
-func merge(t *testing.T, lab, dir string) *result.Run {
-	t.Helper()
-	parts, err := filepath.Glob(filepath.Join(dir, "rank-*"))
-	if err != nil || len(parts) == 0 {
-		t.Fatalf("%s has no parts (%v)", dir, err)
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	defer cancel()
-	merged := filepath.Join(dir, "merged")
-	out, err := exec.CommandContext(ctx, lab, append([]string{"merge", "--out", merged}, parts...)...).CombinedOutput()
-	var exit *exec.ExitError
-	if err != nil && (!errors.As(err, &exit) || exit.ExitCode() != exitIncomplete) {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	run, err := result.Load(merged)
-	requireNoError(t, err)
-	return run
+	return judgeRun(run, 3)
 }
 
 const exitIncomplete = 3
+
+// judgeRun returns what is wrong with the merged run of that many ranks, each on its own host. On
+// a busy machine the windows of all cases may be apart: then there is no result.
+func judgeRun(run *result.Run, ranks int) error {
+	var errs []error
+	require := func(ok bool, format string, args ...any) {
+		if !ok {
+			errs = append(errs, fmt.Errorf(format, args...))
+		}
+	}
+	hosts := make(map[string]bool)
+	for _, part := range run.Manifest.Parts {
+		hosts[part.Host] = true
+	}
+	require(len(run.Manifest.Parts) == ranks && len(hosts) == ranks && len(run.Damage) == 0 && len(run.Results) > 0,
+		"%d parts on the hosts %v, damage %v, %d results: want %d parts and hosts, no damage, and results", len(run.Manifest.Parts), hosts, run.Damage, len(run.Results), ranks)
+	for _, loss := range run.Manifest.Lost {
+		require(strings.Contains(loss.Reason, " its window "), "it lost %s: %s", loss.Case, loss.Reason)
+	}
+	for _, r := range run.Results {
+		require(len(r.Violations) == 0 && len(r.Ranks) == ranks, "%s: %d ranks, violations %v", r.Lock.Name, len(r.Ranks), r.Violations)
+		for _, rank := range r.Ranks {
+			require(rank.Ops > 0, "%s: rank %d never had it", r.Lock.Name, rank.Rank)
+		}
+	}
+	return errors.Join(errs...)
+}

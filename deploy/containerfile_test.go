@@ -18,50 +18,50 @@ import (
 // patience is the time after which a command counts as hung.
 const patience = 4 * time.Minute
 
-var built struct {
-	once sync.Once
-	dir  string
-	err  error
-}
+var buildDir string
 
 func TestMain(m *testing.M) {
+	buildDir, _ = os.MkdirTemp("", "locklab-deploy-") // without it the build fails
 	status := m.Run()
-	os.RemoveAll(built.dir)
+	os.RemoveAll(buildDir)
 	os.Exit(status)
 }
+
+var build = sync.OnceValues(func() (string, error) {
+	path := filepath.Join(buildDir, "locklab")
+	_, err := runStep(`(.*go build .*) -o /locklab (.*)`, "$1 -o '"+path+"' $2")
+	return path, err
+})
 
 func program(t *testing.T) string {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("make test-all builds it")
 	}
-	built.once.Do(func() {
-		if built.dir, built.err = os.MkdirTemp("", "locklab-deploy-"); built.err == nil {
-			built.err = buildAs("Containerfile", filepath.Join(built.dir, "locklab"))
-		}
-	})
-	if built.err != nil {
-		t.Fatal(built.err)
-	}
-	return filepath.Join(built.dir, "locklab")
+	path, err := build()
+	requireNoError(t, err)
+	return path
 }
 
-func buildAs(containerfile, out string) error {
-	text, err := os.ReadFile(containerfile)
-	if err != nil {
-		return err
+// runStep finds a RUN line of the Containerfile by a pattern, runs a command with its parts, and
+// returns the output.
+func runStep(pattern, command string) (string, error) {
+	containerfile, err := os.ReadFile("Containerfile")
+	re := regexp.MustCompile("(?m)^RUN " + pattern + "$")
+	at := re.FindSubmatchIndex(containerfile)
+	if err != nil || at == nil {
+		return "", fmt.Errorf("the Containerfile has no step %s (%v)", pattern, err)
 	}
-	line := regexp.MustCompile(`(?m)^RUN (.*go build .*) -o /locklab (.*)$`).FindStringSubmatch(string(text))
-	if line == nil {
-		return fmt.Errorf("%s builds no /locklab", containerfile)
-	}
-	cmd := exec.Command("sh", "-c", line[1]+" -o '"+out+"' "+line[2])
+	cmd := exec.Command("sh", "-c", string(re.Expand(nil, []byte(command), containerfile, at)))
 	cmd.Dir = ".."
 	cmd.Env = append(os.Environ(), "COMMIT=0123456789ab", "GOOS=linux")
-	if msg, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("%s: %w\n%s", line[0], err, msg)
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		err = fmt.Errorf("%s: %w\n%s", cmd, err, stderr.String())
 	}
-	return nil
+	return string(out), err
 }
 
 func TestContainerfile(t *testing.T) {
@@ -95,24 +95,17 @@ func TestContainerfile(t *testing.T) {
 }
 
 func TestLicences(t *testing.T) {
-	containerfile := text(t, "Containerfile")
-	line := regexp.MustCompile(`(?m)^RUN .*&& (.*scripts/licences .*) > /root-of-image/LICENSES$`).FindStringSubmatch(containerfile)
-	if line == nil {
-		t.Fatal("it writes no /LICENSES")
-	}
-	cmd := exec.Command("sh", "-c", line[1])
-	cmd.Dir = ".."
-	text, err := cmd.Output()
+	licences, err := runStep(`.*&& (.*scripts/licences .*) > /root-of-image/LICENSES`, "$1")
 	requireNoError(t, err)
 	info, err := buildinfo.ReadFile(program(t))
 	requireNoError(t, err)
 	for _, name := range []string{info.Main.Path, info.GoVersion} {
-		if !strings.Contains(string(text), "\n==== "+name+": LICENSE") && !strings.HasPrefix(string(text), "==== "+name+": LICENSE") {
+		if !strings.Contains("\n"+licences, "\n==== "+name+": LICENSE") {
 			t.Errorf("no licence of %s", name)
 		}
 	}
 	for _, m := range info.Deps {
-		if !strings.Contains(string(text), "\n==== "+m.Path+"@"+m.Version+": LICEN") {
+		if !strings.Contains(licences, "\n==== "+m.Path+"@"+m.Version+": LICEN") {
 			t.Errorf("no licence of %s %s", m.Path, m.Version)
 		}
 	}

@@ -83,8 +83,7 @@ func TestFetchFails(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			said, calls, err := fetch(t, c.env, c.args...)
-			exit, ok := err.(*exec.ExitError)
-			if !ok || exit.ExitCode() != c.status || !strings.Contains(said, c.want) || strings.Count(said, "\n") != 1 {
+			if status, _ := exitOf(err); status != c.status || !strings.Contains(said, c.want) || strings.Count(said, "\n") != 1 {
 				t.Errorf("got %v, %q, want the status %d and one line with %q", err, said, c.status, c.want)
 			}
 			if strings.Contains(strings.Join(calls, "\n"), "touch") {

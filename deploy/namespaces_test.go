@@ -24,18 +24,26 @@ const namespaces = "../scripts/namespaces"
 
 const exitUnavailable = 69
 
+// exitOf returns the exit status and the error output of a command, -1 if it did not run.
+func exitOf(err error) (status int, stderr string) {
+	var exit *exec.ExitError
+	switch {
+	case err == nil:
+		return 0, ""
+	case errors.As(err, &exit):
+		return exit.ExitCode(), string(exit.Stderr)
+	}
+	return -1, err.Error()
+}
+
 // needNamespaces skips t if the script cannot work, or fails it if LOCKLAB_REQUIRE names netns.
 func needNamespaces(t *testing.T) {
 	t.Helper()
 	_, err := inNamespaces(t, nil, "1", "--", "true")
-	var exit *exec.ExitError
-	switch {
-	case err == nil:
-	case errors.As(err, &exit) && exit.ExitCode() == exitUnavailable && !backend.Required("netns"):
-		t.Skipf("no network namespaces here: %v", strings.TrimSpace(string(exit.Stderr)))
-	default:
-		t.Fatal(err)
+	if status, stderr := exitOf(err); status == exitUnavailable && !backend.Required("netns") {
+		t.Skipf("no network namespaces here: %v", strings.TrimSpace(stderr))
 	}
+	requireNoError(t, err)
 }
 
 func inNamespaces(t *testing.T, env []string, args ...string) (string, error) {
@@ -45,13 +53,10 @@ func inNamespaces(t *testing.T, env []string, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, namespaces, args...)
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.Env = append(os.Environ(), env...)
-	var stderr strings.Builder
-	cmd.Stderr = &stderr
 	out, err := cmd.Output()
-	var exit *exec.ExitError
-	if errors.As(err, &exit) {
-		exit.Stderr = []byte(stderr.String())
-		err = fmt.Errorf("%w: %w", err, errors.New(stderr.String()))
+	if err != nil {
+		_, stderr := exitOf(err)
+		err = fmt.Errorf("%w: %s", err, stderr)
 	}
 	if left := remains(cmd.Process.Pid); len(left) > 0 {
 		t.Errorf("it left %v", left)
@@ -69,15 +74,18 @@ func remains(pid int) (names []string) {
 	return names
 }
 
-// TestNamespaces: each command has an address, a host name, a number, and its arguments.
+// TestNamespaces: each command has an address, a host name, a number, and its arguments. The
+// greatest exit status counts.
 func TestNamespaces(t *testing.T) {
 	needNamespaces(t)
 	const script = `echo $1 $(hostname) $(ip -4 -o addr show eth0 | sed 's/.*inet \([^ ]*\).*/\1/') $JOB_COMPLETION_INDEX/$LOCKLAB_RANKS "[$2]"
 exec 5<>/dev/tcp/${LOCKLAB_REDIS%:*}/${LOCKLAB_REDIS#*:} && printf 'INCR met\r\n' >&5
 n=0; until printf 'GET met\r\n' >&5 && [ $n = 3 ]; do read -r line <&5; line=${line%?}; n=${line#:}; done
-readlink /proc/self/ns/net`
+readlink /proc/self/ns/net; exit $((7 - 2 * $1))`
 	out, err := inNamespaces(t, nil, "3", "--", "bash", "-c", script, "bash", "{}", "rank {} of  'three' {}{")
-	requireNoError(t, err)
+	if status, _ := exitOf(err); status != 7 {
+		t.Errorf("got %v, want the status 7", err)
+	}
 	here, err := os.Readlink("/proc/self/ns/net")
 	requireNoError(t, err)
 	lines := strings.Split(strings.TrimSpace(out), "\n")
@@ -94,43 +102,26 @@ readlink /proc/self/ns/net`
 	}
 }
 
-func TestNamespacesStatus(t *testing.T) {
-	needNamespaces(t)
-	var exit *exec.ExitError
-	if _, err := inNamespaces(t, []string{"SERVERS="}, "3", "--", "sh", "-c", "exit $((7 - 2 * {}))"); !errors.As(err, &exit) || exit.ExitCode() != 7 {
-		t.Errorf("got %v, want the status 7, the greatest", err)
-	}
-}
-
 func TestNamespacesUsage(t *testing.T) {
-	for args, want := range map[string]string{
-		"":                "want scripts/namespaces N -- COMMAND",
-		"3":               "want scripts/namespaces N -- COMMAND",
-		"3 --":            "want scripts/namespaces N -- COMMAND",
-		"3 true":          "want scripts/namespaces N -- COMMAND",
-		"three -- true":   "N is 'three'",
-		"-1 -- true":      "N is '-1'",
-		"0 -- true":       "N is 0",
-		"201 -- true":     "N is 201",
-		"99999999 -- tru": "N is '99999999'",
+	const usage = "want scripts/namespaces N -- COMMAND"
+	for _, c := range []struct {
+		args, env string
+		status    int
+		want      string
+	}{
+		{"", "", 2, usage}, {"3", "", 2, usage}, {"3 --", "", 2, usage}, {"3 true", "", 2, usage},
+		{"three -- true", "", 2, "N is 'three'"},
+		{"-1 -- true", "", 2, "N is '-1'"},
+		{"0 -- true", "", 2, "N is 0"},
+		{"201 -- true", "", 2, "N is 201"},
+		{"99999999 -- tru", "", 2, "N is '99999999'"},
+		{"1 -- true", "SERVERS=redis mysql", 2, "unknown server 'mysql'"},
+		{"1 -- true", "DELAY=2ms;LOCKLAB=./none", exitUnavailable, "there is no ./none"},
 	} {
-		_, err := inNamespaces(t, nil, strings.Fields(args)...)
-		usageMistake(t, args, err, want)
-	}
-	_, err := inNamespaces(t, []string{"SERVERS=redis mysql"}, "1", "--", "true")
-	usageMistake(t, "SERVERS=redis mysql", err, "unknown server 'mysql'")
-	_, err = inNamespaces(t, []string{"DELAY=2ms", "LOCKLAB=./none"}, "1", "--", "true")
-	var exit *exec.ExitError
-	if want := "there is no ./none"; !errors.As(err, &exit) || exit.ExitCode() != exitUnavailable || !strings.Contains(string(exit.Stderr), want) {
-		t.Errorf("a delay without a program: got %v, want the status %d and %q", err, exitUnavailable, want)
-	}
-}
-
-func usageMistake(t *testing.T, args string, err error, want string) {
-	t.Helper()
-	var exit *exec.ExitError
-	if !errors.As(err, &exit) || exit.ExitCode() != 2 || !strings.Contains(string(exit.Stderr), want) || strings.Count(string(exit.Stderr), "\n") != 1 {
-		t.Errorf("%s: got %v, want the status 2 and one line with %q", args, err, want)
+		_, err := inNamespaces(t, strings.Split(c.env, ";"), strings.Fields(c.args)...)
+		if status, stderr := exitOf(err); status != c.status || !strings.Contains(stderr, c.want) || strings.Count(stderr, "\n") != 1 {
+			t.Errorf("%s %s: got %v, want the status %d and one line with %q", c.env, c.args, err, c.status, c.want)
+		}
 	}
 }
 
@@ -156,25 +147,19 @@ echo $$; while :; do sleep 1; done`
 			in.Close()
 			requireNoError(t, err)
 			var pids [2]int
-			if _, err := fmt.Fscan(out, &pids[0], &pids[1]); err != nil {
-				t.Error(err)
-			}
-			made := remains(cmd.Process.Pid)
-			if len(made) != 3 {
-				t.Errorf("it made %v, want three", made)
+			_, err = fmt.Fscan(out, &pids[0], &pids[1])
+			if made := remains(cmd.Process.Pid); err != nil || len(made) != 3 {
+				t.Errorf("it made %v, want three (%v)", made, err)
 			}
 			if err := cmd.Process.Signal(sig); err != nil {
 				t.Error(err)
 			}
 			// Its output ends when the last writer has ended.
 			if rest, err := io.ReadAll(out); err != nil || strings.TrimSpace(string(rest)) != "ended" {
-				t.Errorf("after the signal it said %q, want that the first ended by itself (%v)", rest, err)
+				t.Errorf("after the signal it printed %q, want that the first ended itself (%v)", rest, err)
 			}
 			cmd.Wait()
-			gone := func() bool {
-				return len(remains(cmd.Process.Pid)) == 0 && !running(pids[0]) && !running(pids[1])
-			}
-			for end := time.Now().Add(patience); !gone(); time.Sleep(20 * time.Millisecond) {
+			for end := time.Now().Add(patience); len(remains(cmd.Process.Pid)) > 0 || running(pids[0]) || running(pids[1]); time.Sleep(20 * time.Millisecond) {
 				if time.Now().After(end) {
 					t.Fatalf("it left %v, or of %v a process", remains(cmd.Process.Pid), pids)
 				}

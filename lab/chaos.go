@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"path/filepath"
 	"slices"
 	"time"
 
@@ -77,9 +76,6 @@ directory. Ctrl-C keeps the finished results; --resume continues.`,
 }
 
 func (c *chaosRun) plan() (*chaos.Plan, error) {
-	if err := c.check(); err != nil {
-		return nil, err
-	}
 	ss, err := c.program.scenarios(c.scenarios)
 	if err != nil {
 		return nil, err
@@ -94,7 +90,11 @@ func (c *chaosRun) plan() (*chaos.Plan, error) {
 	if len(ss) == 0 {
 		return nil, usage("none of the scenarios applies to these locks; '%s chaos list -v' shows which do", c.program.Name)
 	}
-	return &chaos.Plan{Scenarios: ss, Locks: locks, Tries: c.tries, Short: c.short, Seed: c.seed, Dir: c.out, Done: c.before}, nil
+	plan := &chaos.Plan{Scenarios: ss, Locks: locks, Tries: c.tries, Short: c.short, Seed: c.seed, Dir: c.out, Done: c.before}
+	if c.short {
+		plan.Budget, plan.Parallel = shortBudget, shortParallel
+	}
+	return plan, nil
 }
 
 func (c *chaosRun) before(scenario, lock string) (count, all int) {
@@ -106,54 +106,33 @@ func (c *chaosRun) before(scenario, lock string) (count, all int) {
 	return r.Tries + r.Failed, r.Tries + r.Failed + r.Starved
 }
 
-func (c *chaosRun) open() (err error) {
-	var earlier *result.Run
-	if c.file, earlier, err = c.store.open(c.program.manifest(c.seed)); err != nil || earlier == nil {
-		return err
-	}
-	if was := earlier.Manifest.Seed; was != c.seed {
-		return usage("the run in %s has seed %d: give --seed %d", c.out, was, was)
-	}
-	c.goOn(earlier)
-	return nil
-}
-
 func (c *chaosRun) goOn(earlier *result.Run) {
 	c.done, c.results = earlier.Faults, slices.Clone(earlier.Faults)
 }
 
 func (c *chaosRun) run(ctx context.Context, stdout, stderr io.Writer) error {
-	if _, err := c.plan(); err != nil { // before writing anything
+	plan, err := c.plan()
+	if err != nil { // before writing anything
 		return err
 	}
-	if err := c.open(); err != nil {
-		return err
+	if m, err := result.ReadManifest(c.out); c.resume && err == nil && m.Seed != c.seed {
+		return usage("the run in %s has seed %d: give --seed %d", c.out, m.Seed, m.Seed)
 	}
-	err := c.close(c.file, c.try(ctx, stderr))
-	perr := c.print(stdout)
-	switch {
-	case ctx.Err() != nil:
-		return c.interrupted(stderr)
-	case err != nil || perr != nil:
-		return errors.Join(err, perr)
+	err = c.store.keep(ctx, c.program.manifest(c.seed), stdout, stderr, func(file *result.Writer, earlier *result.Run) error {
+		c.file = file
+		if earlier != nil {
+			c.goOn(earlier)
+		}
+		return errors.Join(c.try(ctx, plan, stderr), c.print(stdout))
+	})
+	if err == nil && len(c.refuted()) > 0 {
+		err = errViolations
 	}
-	if c.out != "" {
-		fmt.Fprintln(stdout, reportLine(filepath.Join(c.out, reportName)))
-	}
-	if len(c.refuted()) > 0 {
-		return errViolations
-	}
-	return nil
+	return err
 }
 
-func (c *chaosRun) try(ctx context.Context, stderr io.Writer) error {
-	plan, err := c.plan()
-	if err != nil {
-		return err
-	}
-	if c.short {
-		plan.Budget, plan.Parallel = shortBudget, shortParallel
-	}
+// try runs plan. It does not try again what a resumed run has tried.
+func (c *chaosRun) try(ctx context.Context, plan *chaos.Plan, stderr io.Writer) error {
 	show := c.program.newProgress(stderr)
 	defer show.clear()
 	if n, d := plan.Estimate(); n > 0 {

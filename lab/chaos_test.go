@@ -13,11 +13,6 @@ import (
 	"locklab/harness/result"
 )
 
-func TestChaosList(t *testing.T) {
-	t.Parallel()
-	requireSuccess(t, locklab(t, "chaos", "list", "-v", "holder-crash"), "holder-crash: ", "family: holder", "fault: ", "source: ", "zk-handoff", "redsync")
-}
-
 // TestChaos: a run of a scenario is stored, reported and resumed, also after the lab was
 // killed. No process of a killed lab survives.
 func TestChaos(t *testing.T) {

@@ -42,23 +42,12 @@ const blockingFamily = "blocking"
 // minPrefix is the shortest prefix of a name, so that a typing mistake does not match.
 const minPrefix = 3
 
-// alternatives splits a word at each '|' outside of brackets, to report a misspelt one.
-func alternatives(word string) (parts []string) {
-	depth, from := 0, 0
-	for i, r := range word {
-		switch r {
-		case '(', '[':
-			depth++
-		case ')', ']':
-			depth--
-		case '|':
-			if depth == 0 {
-				parts = append(parts, word[from:i])
-				from = i + 1
-			}
-		}
+// alternatives splits a word without brackets at each '|', to report a misspelt one.
+func alternatives(word string) []string {
+	if strings.ContainsAny(word, "([") {
+		return []string{word}
 	}
-	return append(parts, word[from:])
+	return strings.Split(word, "|")
 }
 
 // matching returns the locks that word means: by name, else by a set or a regular expression,
@@ -90,9 +79,9 @@ func (p *Program) inSet(v *harness.Variant, name string) bool {
 	case "default":
 		return p.byDefault(v)
 	case "local":
-		return v.Local != nil
+		return v.Traits.Needs == ""
 	case "remote":
-		return v.Remote != nil
+		return v.Traits.Needs != ""
 	case blockingFamily:
 		return v.Family == harness.Blocking
 	}

@@ -2,7 +2,6 @@ package lab
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -19,17 +18,13 @@ import (
 	"locklab/reports/page"
 )
 
-// A notComparedError is a missing comparison, whose exit status must not be a regression's.
-type notComparedError struct{ error }
-
-func (e notComparedError) Unwrap() error { return e.error }
-
-// compared marks err as a missing comparison unless it selects the status of a verdict.
+// compared makes err a usage error unless it selects the status of a verdict: without a
+// comparison the exit status must not be a regression's.
 func compared(err error) error {
-	if err == nil || errors.As(err, new(statusError)) {
+	if err == nil || errors.As(err, new(statusError)) || errors.Is(err, harness.ErrUsage) {
 		return err
 	}
-	return notComparedError{err}
+	return usage("%w", err)
 }
 
 type compareOptions struct {
@@ -205,7 +200,9 @@ func (o *compareOptions) options() (how judge.CompareOptions, err error) {
 // among returns a matcher of --locks to locks of the runs, which this program may lack.
 func (o *compareOptions) among(runs ...*result.Run) (func(harness.Lock) bool, error) {
 	p := o.run.program
-	known := each(locksOf(runs...), variant)
+	known := each(locksOf(runs...), func(l harness.Lock) *harness.Variant {
+		return &harness.Variant{Name: l.Name, Doc: l.Doc, Family: l.Family, Status: l.Status, Traits: l.Traits}
+	})
 	if len(known) == 0 {
 		return nil, nil // compare reports it
 	}
@@ -216,16 +213,4 @@ func (o *compareOptions) among(runs ...*result.Run) (func(harness.Lock) bool, er
 	return func(l harness.Lock) bool {
 		return slices.ContainsFunc(picked, func(v *harness.Variant) bool { return v.Name == l.Name })
 	}, nil
-}
-
-func variant(l harness.Lock) *harness.Variant {
-	v := &harness.Variant{Name: l.Name, Doc: l.Doc, Paper: l.Paper, Family: l.Family, Status: l.Status, Traits: l.Traits}
-	if l.Traits.Needs == "" {
-		v.Local = func(harness.Setup) harness.Local { return nil }
-	} else {
-		v.Remote = func(context.Context, harness.Endpoint, string) (harness.Remote, error) {
-			return nil, harness.ErrUnavailable
-		}
-	}
-	return v
 }

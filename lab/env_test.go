@@ -2,8 +2,6 @@ package lab
 
 import (
 	"bytes"
-	"encoding/json"
-	"strings"
 	"testing"
 	"time"
 
@@ -70,30 +68,6 @@ warning (noise): it is noisy
 `
 	if got := out.String(); got != want {
 		t.Errorf("got:\n%s\nwant:\n%s", got, want)
-	}
-}
-
-func TestPrintEnvOfLittle(t *testing.T) {
-	s := surrounding{Environment: machine.Environment{OS: "plan9", Arch: "arm64", CPUs: 2, Clock: "CNTVCT_EL0", ClockRate: "stated",
-		Skew: machine.Skew{Reason: "threads cannot be bound"}}}
-	for i := range 2 {
-		s.Topology = append(s.Topology, machine.Place{CPU: i, Core: i, Cache: -1, Node: -1, Package: -1})
-	}
-	var out bytes.Buffer
-	requireNoError(t, s.print(&out))
-	requireContains(t, out.String(), "not known", "0,1")
-	for r := machine.SameCPU; r <= machine.Unknown; r++ {
-		if strings.Contains(out.String(), r.String()+" ") {
-			t.Errorf("claims %q in\n%s", r, out.String())
-		}
-	}
-}
-
-func TestEnvJSON(t *testing.T) {
-	text, err := json.Marshal(twoSockets())
-	requireNoError(t, err)
-	for name := range strings.FieldsSeq("cpu clock_hz clock_floor clock_step clock_rate clock_error_ppm clock_skew caches topology servers noise warnings") {
-		requireContains(t, string(text), `"`+name+`":`)
 	}
 }
 

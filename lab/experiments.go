@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"path/filepath"
 	"slices"
 
 	"locklab/hardware"
@@ -25,22 +24,11 @@ type hardwareRun struct {
 	earlier *result.Run    // an interrupted run to resume; nil without one
 }
 
-func (h *hardwareRun) run(ctx context.Context, suite []*hardware.Experiment, stdout, stderr io.Writer) (err error) {
-	if err := h.check(); err != nil {
-		return err
-	}
-	if h.file, h.earlier, err = h.open(h.program.manifest(h.options.Seed)); err != nil {
-		return err
-	}
-	err = h.close(h.file, h.runAll(ctx, suite, stdout, stderr))
-	if h.file == nil {
-		return err
-	}
-	fmt.Fprintln(stdout, reportLine(filepath.Join(h.out, reportName)))
-	if errors.Is(err, errInterrupted) {
-		h.interrupted(stderr)
-	}
-	return err
+func (h *hardwareRun) run(ctx context.Context, suite []*hardware.Experiment, stdout, stderr io.Writer) error {
+	return h.store.keep(ctx, h.program.manifest(h.options.Seed), stdout, stderr, func(file *result.Writer, earlier *result.Run) error {
+		h.file, h.earlier = file, earlier
+		return h.runAll(ctx, suite, stdout, stderr)
+	})
 }
 
 // runAll runs the experiments one after the other. It omits an experiment that needs to be
@@ -98,7 +86,6 @@ func (h *hardwareRun) runOne(ctx context.Context, e *hardware.Experiment, stdout
 	}
 	switch {
 	case ctx.Err() != nil:
-		fmt.Fprintln(stdout, "interrupted: only what was finished by then is shown")
 		return errInterrupted
 	case errors.Is(err, hardware.ErrOptions):
 		return usage("%v", err)

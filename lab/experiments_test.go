@@ -1,7 +1,6 @@
 package lab
 
 import (
-	"bufio"
 	"os"
 	"path/filepath"
 	"strings"
@@ -15,19 +14,8 @@ import (
 func TestExperimentInterrupt(t *testing.T) {
 	t.Parallel()
 	cmd := locklab(t, "hardware", "arbiter", "--repeats", "1000000")
-	stdout, err := cmd.StdoutPipe()
-	requireNoError(t, err)
-	requireNoError(t, cmd.Start())
-	var said strings.Builder
-	for lines := bufio.NewScanner(stdout); lines.Scan(); {
-		if said.Len() == 0 { // it has begun
-			requireNoError(t, cmd.Process.Signal(os.Interrupt))
-		}
-		said.WriteString(lines.Text() + "\n")
-	}
-	_ = cmd.Wait() // the status shows it
-	if status := cmd.ProcessState.ExitCode(); status != exitInterrupted || !strings.Contains(said.String(), "interrupted: ") {
-		t.Errorf("exit status %d, said %q", status, said.String())
+	if said, status := interruptAfter(t, cmd, 1, "arbiter: ", os.Interrupt); status != exitInterrupted || !strings.Contains(said, "interrupted: ") {
+		t.Errorf("exit status %d, said %q", status, said)
 	}
 }
 
@@ -36,7 +24,7 @@ func TestExperimentKept(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "run")
 	args := []string{"hardware", "arbiter", "--repeats", "1", "-o", dir}
-	requireSuccess(t, locklab(t, args...), "report: "+dir, "round robin", "\nnote: ", "\nanswer: ")
+	requireStatus(t, 0, args, "report: "+dir, "round robin", "\nnote: ", "\nanswer: ")
 	run := requireRun(t, dir)
 	if len(run.Findings) != 1 || run.Findings[0].Name != "arbiter" || run.Manifest.Finished.IsZero() || run.Manifest.Interrupted {
 		t.Errorf("kept %+v, manifest %+v", run.Findings, run.Manifest)
@@ -51,7 +39,7 @@ func TestExperimentKept(t *testing.T) {
 		{"--resume", 0, "finished before"},
 		{"--replace", 0, "answer: "},
 	} {
-		requireOutcome(t, locklab(t, append(args, strings.Fields(c.flag)...)...), c.status, c.want)
+		requireStatus(t, c.status, append(args, strings.Fields(c.flag)...), c.want)
 	}
 	if !result.Exists(dir + ".previous") {
 		t.Error("the replaced run is gone")

@@ -2,7 +2,6 @@ package lab
 
 import (
 	"encoding/csv"
-	"encoding/json"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -12,26 +11,15 @@ import (
 
 func TestExport(t *testing.T) {
 	t.Parallel()
-	dir := absolutePath(t, "../reports/testdata/run")
-	run := requireRun(t, dir)
+	dir, file := "../reports/testdata/run", filepath.Join(t.TempDir(), "file")
 	for _, e := range result.Exports {
-		stdout, stderr := requireSuccess(t, locklab(t, "export", dir, "--format", e.Name))
-		if stderr != "" || stdout == "" {
+		if stdout, stderr := requireStatus(t, 0, []string{"export", dir, "--format", e.Name}); stderr != "" || stdout == "" {
 			t.Errorf("%s: wrote %q", e.Name, stderr)
 		}
-		if e.Name != "csv" {
-			continue
-		}
-		cmd := locklab(t, "export", dir, "-o", "file") // CSV is the default
-		if printed, _ := requireSuccess(t, cmd); printed != "" || readFile(t, filepath.Join(cmd.Dir, "file")) != stdout {
-			t.Errorf("printed %q, and the file differs from the printed export", printed)
-		}
-		rows, err := csv.NewReader(strings.NewReader(stdout)).ReadAll()
-		if err != nil || len(rows) != 1+len(run.Results) {
-			t.Errorf("CSV has %d rows (%v), want a heading and %d", len(rows), err, len(run.Results))
-		}
 	}
-	if stdout, _ := requireSuccess(t, locklab(t, "schema")); !json.Valid([]byte(stdout)) {
-		t.Errorf("schema printed %.100s", stdout)
+	requireStatus(t, 0, []string{"export", dir, "-o", file}) // CSV is the default
+	rows, err := csv.NewReader(strings.NewReader(readFile(t, file))).ReadAll()
+	if want := 1 + len(requireRun(t, dir).Results); err != nil || len(rows) != want {
+		t.Errorf("CSV has %d rows (%v), want a heading and the results, %d", len(rows), err, want)
 	}
 }

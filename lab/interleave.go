@@ -54,14 +54,13 @@ func (o *compareOptions) builds(ctx context.Context, how judge.CompareOptions, o
 	for _, text := range o.run.unheeded(plan) {
 		fmt.Fprintln(stderr, text)
 	}
-	p := pairRun{program: o.run.program, builds: builds, budget: o.run.budget, stderr: stderr}
-	if err := p.create(o.run, plan, servers, skipped); err != nil {
+	p := pairRun{builds: builds, budget: o.run.budget}
+	if err := p.create(o.run, plan, servers, skipped, stderr); err != nil {
 		return err
 	}
 	fmt.Fprintf(stderr, "%s, %s, 2 builds, about %v\n", numfmt.Plural(len(plan.Cases), "case"), numfmt.Plural(plan.Rounds, "round"), (2 * plan.Estimate()).Round(time.Second))
 	err = p.measure(ctx, plan)
-	interrupted := ctx.Err() != nil
-	return p.conclude(o, how, err, interrupted, stdout)
+	return p.conclude(o, how, err, ctx.Err() != nil, stdout, stderr)
 }
 
 // plan returns the plan for both builds, and the locks that one of the builds lacks.
@@ -103,26 +102,19 @@ func (o *compareOptions) plan(builds [2]measure.Build) (*measure.Plan, []result.
 
 // A pairRun is two runs that are measured in the same rounds.
 type pairRun struct {
-	builds  [2]measure.Build
-	dirs    [2]string
-	files   [2]*result.Writer
-	lost    [2][]result.Loss
-	rounds  int // complete
-	program *Program
-	budget  time.Duration // no round begins after it, after the first stat.MinRounds; 0 is unlimited
-	stderr  io.Writer
+	builds [2]measure.Build
+	dirs   [2]string
+	runs   [2]measuring
+	rounds int           // complete
+	budget time.Duration // no round begins after it, after the first stat.MinRounds; 0 is unlimited
 }
 
-func (p *pairRun) create(o runOptions, plan *measure.Plan, s *site.Servers, skipped []result.Skip) error {
+func (p *pairRun) create(o runOptions, plan *measure.Plan, s *site.Servers, skipped []result.Skip, stderr io.Writer) error {
 	root := cmp.Or(o.out, defaultDir())
 	for i, side := range sides {
 		p.dirs[i] = filepath.Join(root, side)
-		if o.replace {
-			if err := moveAside(p.dirs[i]); err != nil {
-				return err
-			}
-		} else if result.Exists(p.dirs[i]) {
-			return usage("%s already holds a run; choose another directory, or let --replace move it aside", p.dirs[i])
+		if err := claim(p.dirs[i], o.replace); err != nil {
+			return err
 		}
 	}
 	both := o.program.manifest(o.seed)
@@ -133,10 +125,11 @@ func (p *pairRun) create(o runOptions, plan *measure.Plan, s *site.Servers, skip
 		m := both
 		m.Machine.Go, m.Machine.Arch, m.Commit, m.Overhead, m.Versions = b.Go, b.Arch, b.Commit, b.Overhead, s.Versions()
 		maps.Copy(m.Versions, b.Modules)
-		var err error
-		if p.files[i], err = result.Create(p.dirs[i], m); err != nil {
+		out, err := result.Create(p.dirs[i], m)
+		if err != nil {
 			return err
 		}
+		p.runs[i] = o.measuring(plan, out, stderr)
 	}
 	return nil
 }
@@ -145,7 +138,7 @@ func (p *pairRun) create(o runOptions, plan *measure.Plan, s *site.Servers, skip
 var errEnough = errors.New("the budget is spent")
 
 func (p *pairRun) measure(ctx context.Context, plan *measure.Plan) error {
-	show := p.program.newProgress(p.stderr)
+	show := p.runs[0].program.newProgress(p.runs[0].stderr)
 	defer show.clear()
 	start := time.Now()
 	err := plan.RunBuilds(ctx, p.builds[:], func(build int, at measure.Progress) error {
@@ -155,7 +148,7 @@ func (p *pairRun) measure(ctx context.Context, plan *measure.Plan) error {
 		if at.Done%2 == 0 { // both builds
 			show.show(step{done: at.Done, total: at.Total, round: at.Round + 1, name: at.Case.Name(), left: at.Left})
 		}
-		if err := p.keep(build, at); err != nil {
+		if err := errors.Join(p.runs[build].keep(at), p.runs[build].out.Sync()); err != nil {
 			return err
 		}
 		if at.Done%(2*len(plan.Cases)) != 0 {
@@ -172,48 +165,41 @@ func (p *pairRun) measure(ctx context.Context, plan *measure.Plan) error {
 	return err
 }
 
-func (p *pairRun) keep(build int, at measure.Progress) error {
-	if at.Result == nil {
-		p.lost[build] = append(p.lost[build], loss(at))
-		return nil
-	}
-	return errors.Join(p.files[build].Append(result.Record{Result: at.Result}), p.files[build].Sync())
-}
-
 // conclude closes the runs and compares them. err is the reason for an early end, whose
 // missing results make the comparison inconclusive, unless it finds a regression.
-func (p *pairRun) conclude(o *compareOptions, how judge.CompareOptions, err error, interrupted bool, stdout io.Writer) error {
+func (p *pairRun) conclude(o *compareOptions, how judge.CompareOptions, err error, interrupted bool, stdout, stderr io.Writer) error {
 	early := interrupted || err != nil
-	for i, f := range p.files {
-		err = errors.Join(err, finish(f, early, func(m *result.Manifest) {
-			if !m.Interrupted {
-				m.Rounds = p.rounds // fewer than planned if the budget was spent
+	var runs [2]*result.Run
+	for i := range p.runs {
+		m := &p.runs[i]
+		err = errors.Join(err, finish(m.out, early, func(f *result.Manifest) {
+			if !f.Interrupted {
+				f.Rounds = p.rounds // fewer than planned if the budget was spent
 			}
-			noteLost(m, o.run.program, p.lost[i], m.Rounds*m.Cases)
+			m.total = f.Rounds * f.Cases
+			m.noteLost(f)
 		}))
 	}
-	var runs [2]*result.Run
 	for i, dir := range p.dirs {
-		run, lerr := result.Load(dir)
-		if lerr != nil {
+		var lerr error
+		if runs[i], lerr = result.Load(dir); lerr != nil {
 			return errors.Join(err, lerr)
 		}
-		runs[i] = run
 	}
-	fmt.Fprintf(p.stderr, "kept in %s and %s\n", p.dirs[0], p.dirs[1])
+	fmt.Fprintf(stderr, "kept in %s and %s\n", p.dirs[0], p.dirs[1])
 	c, cerr := judge.Compare(runs[0], runs[1], how)
 	if cerr == nil {
-		cerr = o.print(page.CompareChanges(c), c.Outcome(), stdout, p.stderr)
+		cerr = o.print(page.CompareChanges(c), c.Outcome(), stdout, stderr)
 	}
 	if err != nil {
 		if cerr != nil && !errors.As(cerr, new(statusError)) {
 			return err
 		}
-		fmt.Fprintln(p.stderr, o.run.program.Name+": "+result.OneLine(strings.ReplaceAll(err.Error(), "\n", "; ")))
+		fmt.Fprintln(stderr, o.run.program.Name+": "+result.OneLine(strings.ReplaceAll(err.Error(), "\n", "; ")))
 	}
 	switch {
 	case interrupted:
-		fmt.Fprintln(p.stderr, "interrupted: this is of what was measured until then")
+		fmt.Fprintln(stderr, "interrupted: this is of what was measured until then")
 		return errInterrupted
 	case err != nil && cerr == nil:
 		return errUnsure

@@ -11,11 +11,8 @@ import (
 func TestInterrupt(t *testing.T) {
 	t.Parallel()
 	cmd := locklab(t, "run", "--locks", "sync-mutex,mcs", "--workers", "1", "--rounds", "50", "--duration", "100ms", "--out", "run")
-	var stdout bytes.Buffer
-	cmd.Stdout = &stdout
-	begun(t, cmd, 3)
-	if status := endBy(t, cmd, os.Interrupt); status != exitInterrupted || !strings.Contains(stdout.String(), reportName) {
-		t.Errorf("exit status %d, want %d and a report; printed %q", status, exitInterrupted, stdout.String())
+	if said, status := interruptAfter(t, cmd, 3, "[", os.Interrupt); status != exitInterrupted || !strings.Contains(said, reportName) {
+		t.Errorf("exit status %d, want %d and a report; printed %q", status, exitInterrupted, said)
 	}
 	run := requireRun(t, filepath.Join(cmd.Dir, "run"))
 	if !run.Manifest.Interrupted || len(run.Results) < 3 || len(run.Results) > 10 || len(run.Damage) > 0 {

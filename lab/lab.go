@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -58,12 +59,22 @@ func Main(p Program) {
 	chaos.Main(p.Locks)
 	redis.SetLogger(silent{})
 	p.Name = cmp.Or(p.Name, strings.TrimSuffix(filepath.Base(os.Args[0]), ".exe"))
-	if err := p.validate(); err != nil {
-		os.Exit(p.status(err))
-	}
 	p.mainFile = mainFile()
 	ctx := untilSignal(os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
-	os.Exit(p.status(p.command().ExecuteContext(ctx)))
+	os.Exit(p.execute(ctx, os.Args[1:], os.Stdout, os.Stderr))
+}
+
+// execute runs a command line and returns the exit status.
+func (p *Program) execute(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	err := p.validate()
+	if err == nil {
+		root := p.command()
+		root.SetArgs(args)
+		root.SetOut(stdout)
+		root.SetErr(stderr)
+		err = root.ExecuteContext(ctx)
+	}
+	return p.status(err, stderr)
 }
 
 func mainFile() string {
@@ -99,17 +110,17 @@ func untilSignal(signals ...os.Signal) context.Context {
 	return ctx
 }
 
-func (p *Program) status(err error) int {
+func (p *Program) status(err error, stderr io.Writer) int {
 	var printed statusError
 	if err == nil || errors.As(err, &printed) {
 		return printed.status
 	}
 	text := result.OneLine(strings.ReplaceAll(err.Error(), "\n", "; "))
-	if errors.Is(err, harness.ErrUsage) || errors.As(err, new(notComparedError)) {
-		fmt.Fprintln(os.Stderr, p.Name+": "+strings.ReplaceAll(text, harness.ErrUsage.Error()+": ", ""))
+	if errors.Is(err, harness.ErrUsage) {
+		fmt.Fprintln(stderr, p.Name+": "+strings.ReplaceAll(text, harness.ErrUsage.Error()+": ", ""))
 		return exitUsage
 	}
-	fmt.Fprintln(os.Stderr, p.Name+": "+text)
+	fmt.Fprintln(stderr, p.Name+": "+text)
 	return exitFailed
 }
 

@@ -100,22 +100,19 @@ func loss(p measure.Progress) result.Loss {
 	return result.Loss{Case: p.Case.Name(), Round: p.Round, Reason: strings.ReplaceAll(p.Lost.Error(), "\n", "; ")}
 }
 
-func (m *measuring) noteLost(f *result.Manifest) { noteLost(f, m.program, m.lost, m.total) }
-
-// noteLost replaces the lost cases in f, the manifest of a run of p with total measurements.
-func noteLost(f *result.Manifest, p *Program, lost []result.Loss, total int) {
-	f.Lost = lost
+// noteLost replaces the lost cases in f, the manifest of the run.
+func (m *measuring) noteLost(f *result.Manifest) {
+	f.Lost = m.lost
 	f.Warnings = slices.DeleteFunc(f.Warnings, isLoss)
-	remedy := "go on with " + p.Name + " run --resume, which measures what is missing"
+	remedy := "go on with " + m.program.Name + " run --resume, which measures what is missing"
 	switch { // such a run does not go on
 	case f.Pair != "":
 		remedy = "measure both builds again"
 	case f.IsPart():
 		remedy = "start all ranks again"
 	}
-	if n := len(lost); n > 0 {
-		f.Warnings = append(f.Warnings, harness.Warning{Kind: lossKind, Remedy: remedy,
-			Text: fmt.Sprintf("%d of %d measurements gave no result, the first: %s", n, total, lost[0])})
+	if len(m.lost) > 0 {
+		f.Warnings = append(f.Warnings, harness.Warning{Kind: lossKind, Remedy: remedy, Text: m.lossText()})
 	}
 }
 
@@ -130,28 +127,45 @@ const lossKind = "lost"
 
 func isLoss(w harness.Warning) bool { return w.Kind == lossKind }
 
+func (m *measuring) lossText() string {
+	return fmt.Sprintf("%d of %d measurements gave no result, the first: %s", len(m.lost), m.total, m.lost[0])
+}
+
+// close completes the file and prints the broken promises.
+func (m *measuring) close(early bool) error {
+	for _, v := range m.violated {
+		fmt.Fprintln(m.stderr, v)
+	}
+	return finish(m.out, early, m.noteLost)
+}
+
+// outcome returns the error of a run that was not ended early.
+func (m *measuring) outcome() error {
+	switch {
+	case len(m.lost) > 0:
+		return errors.New(m.lossText())
+	case len(m.violated) > 0:
+		return errViolations
+	}
+	return nil
+}
+
 // finish completes the file, writes the report, and prints the outcome. err is the reason
 // for an early end other than ctx.
 func (m *measuring) finish(ctx context.Context, err error, dir string, stdout io.Writer) error {
 	interrupted := ctx.Err() != nil
 	again := "go on with: " + m.program.Name + " run --resume --out " + dir
-	ferr := finish(m.out, interrupted || err != nil, m.noteLost)
-	rerr := reportRun(stdout, dir, m.guarantees)
-	for _, v := range m.violated {
-		fmt.Fprintln(m.stderr, v)
-	}
+	kept := errors.Join(m.close(interrupted || err != nil), reportRun(stdout, dir, m.guarantees))
 	switch {
 	case err != nil: // its consequences need no message
 		return fmt.Errorf("%w; %d of %d measurements are in %s; %s", err, m.done, m.total, dir, again)
-	case ferr != nil || rerr != nil:
-		return errors.Join(ferr, rerr)
+	case kept != nil:
+		return kept
 	case interrupted:
 		fmt.Fprintf(m.stderr, "interrupted: %s holds what was measured until then; %s\n", dir, again)
 		return errInterrupted
 	case len(m.lost) > 0:
-		return fmt.Errorf("%d of %d measurements gave no result, the first: %s; %s", len(m.lost), m.total, m.lost[0], again)
-	case len(m.violated) > 0:
-		return errViolations
+		return fmt.Errorf("%w; %s", m.outcome(), again)
 	}
-	return nil
+	return m.outcome()
 }

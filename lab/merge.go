@@ -2,11 +2,9 @@ package lab
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"io"
 	"math"
-	"os"
 
 	"github.com/spf13/cobra"
 
@@ -48,7 +46,7 @@ func (p *Program) mergeCommand() *cobra.Command {
 }
 
 func mergeRuns(files *saver, dirs []string, out string, stdout, stderr io.Writer) error {
-	if err := vacant(out); err != nil {
+	if err := claim(out, false); err != nil {
 		return err
 	}
 	parts, err := readRuns(dirs, result.Load)
@@ -87,22 +85,6 @@ func mergeRuns(files *saver, dirs []string, out string, stdout, stderr io.Writer
 		return errViolations
 	case len(run.Manifest.Lost) > 0:
 		return errDropped
-	}
-	return nil
-}
-
-func vacant(dir string) error {
-	if result.Exists(dir) {
-		return usage("%s already holds a run; choose another directory by --out", dir)
-	}
-	entries, err := os.ReadDir(dir)
-	switch {
-	case errors.Is(err, os.ErrNotExist):
-		return nil
-	case err != nil:
-		return usage("cannot write to %s: %v", dir, err)
-	case len(entries) > 0:
-		return usage("%s is not empty; choose another directory by --out", dir)
 	}
 	return nil
 }

@@ -87,30 +87,15 @@ func TestMerge(t *testing.T) {
 	root := t.TempDir()
 	parts := writeParts(t, filepath.Join(root, "parts"), nil)
 	before := contents(t, filepath.Join(root, "parts"))
-	merged := filepath.Join(root, "merged")
-	requireSuccess(t, locklab(t, append([]string{"merge", "--out", merged}, parts...)...), "rank  host  workers  acquisitions  share  opened late  clock\n", "0     a     2        68            34", "2     b     2        64 ", "2 results of 3 ranks merged into "+merged)
-	again := filepath.Join(root, "deep", "again")
-	slices.Reverse(parts)
-	requireSuccess(t, locklab(t, append([]string{"merge", "--out", again + "/"}, parts...)...))
-	first := contents(t, merged)
-	if second := contents(t, again); !maps.Equal(first, second) || len(first) != 5 {
-		t.Errorf("in another order the parts give other files: %v and %v", slices.Sorted(maps.Keys(first)), slices.Sorted(maps.Keys(second)))
-	}
+	merged := filepath.Join(root, "deep", "merged")
+	requireStatus(t, 0, append([]string{"merge", "--out", merged + "/"}, parts...), "rank  host  workers  acquisitions  share  opened late  clock\n", "0     a     2        68            34", "2     b     2        64 ", "2 results of 3 ranks merged into "+merged)
 	if !maps.Equal(before, contents(t, filepath.Join(root, "parts"))) {
-		t.Error("the parts are no longer what they were")
+		t.Error("the parts have changed")
 	}
-	requireSuccess(t, locklab(t, "report", merged), "report: ")
+	requireStatus(t, 0, []string{"report", merged}, "report: ")
 	requireContains(t, readFile(t, filepath.Join(merged, detailsName)), "rank-least")
-	requireSuccess(t, locklab(t, "export", merged), "rank-least-%")
-	requireSuccess(t, locklab(t, "compare", merged, again, "--margin", "10%"), "queue")
-	run := requireRun(t, again)
-	if len(run.Results) != partRounds || len(run.Manifest.Parts) != partRanks {
-		t.Fatalf("%+v", run)
-	}
-	for _, r := range run.Results {
-		if r.Ops != 100 || r.Handovers != 99 || len(r.Owners) != 100 || r.Handover.Count() != 67 { // the 32 between a and b take 200 µs, ± 40 µs
-			t.Errorf("%d acquisitions, %d handovers of which %d timed, %d owners", r.Ops, r.Handovers, r.Handover.Count(), len(r.Owners))
-		}
+	if run := requireRun(t, merged); len(run.Results) != partRounds || len(run.Manifest.Parts) != partRanks || run.Results[0].Ops != 100 {
+		t.Errorf("%+v", run)
 	}
 }
 
@@ -145,11 +130,7 @@ func TestMergeStatus(t *testing.T) {
 	}{
 		{"nothing", nil, exitUsage, "merge needs the directories of all parts of a run", false},
 		{"missing", parts[:2], exitUsage, "the part of rank 2 of 3 is missing", false},
-		{"one", parts[:1], exitUsage, "the parts of ranks 1 and 2 of 3 are missing", false},
 		{"twice", []string{parts[0], parts[1], parts[2], parts[1]}, exitUsage, "is given twice", false},
-		{"another job", []string{parts[0], parts[1], late[2], parts[2]}, exitUsage, "rank 2 is there twice", false},
-		{"no part", []string{parts[0], single}, exitUsage, "is no part of a run", false},
-		{"no run", []string{parts[0], root}, exitUsage, "holds no run", false},
 		{"exists", append([]string{"--out", parts[0]}, parts...), exitUsage, "already holds a run", false},
 		{"not empty", append([]string{"--out", full}, parts...), exitUsage, "is not empty", false},
 		{"a file", append([]string{"--out", filepath.Join(parts[0], result.ManifestName)}, parts...), exitUsage, "cannot write to", false},
@@ -161,7 +142,7 @@ func TestMergeStatus(t *testing.T) {
 		if !slices.Contains(c.args, "--out") {
 			args = append(args, "--out", dir)
 		}
-		_, stderr, status := output(t, locklab(t, append(args, c.args...)...))
+		_, stderr, status := execute(t, append(args, c.args...)...)
 		if status != c.status || !strings.Contains(stderr, c.want) || c.status == exitUsage && strings.Count(stderr, "\n") != 1 {
 			t.Errorf("%s: status %d, want %d and %q:\n%s", c.name, status, c.status, c.want, stderr)
 		}
@@ -173,7 +154,7 @@ func TestMergeStatus(t *testing.T) {
 	if err != nil || len(left) > 0 {
 		t.Errorf("left behind: %v (%v)", left, err)
 	}
-	for _, args := range [][]string{{"report", parts[0]}, {"export", parts[0]}, {"compare", single, parts[0]}, {"compare", "--to", "queue", parts[0]}, {"agree", parts[0]}, {"history", parts[0], single}} {
-		requireRefusal(t, locklab(t, args...), "is the part of rank 0 of a run of 3 ranks: make one run of all parts by 'merge' first")
+	for _, command := range []string{"report", "export", "compare " + single, "compare --to queue", "agree", "history " + single} {
+		requireRefusals(t, command, []refusal{{parts[0], "is the part of rank 0 of a run of 3 ranks: make one run of all parts by 'merge' first"}})
 	}
 }

@@ -39,15 +39,10 @@ type progress struct {
 }
 
 func (p *Program) newProgress(out io.Writer) *progress {
-	s := newProgress(out)
+	s := &progress{out: out, pause: 10 * time.Second, rates: make(map[string][]float64), disturbs: machine.NewMeter().Read}
 	if p.everyStep {
 		s.pause = 0
 	}
-	return s
-}
-
-func newProgress(out io.Writer) *progress {
-	s := &progress{out: out, pause: 10 * time.Second, rates: make(map[string][]float64), disturbs: machine.NewMeter().Read}
 	if f, ok := out.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
 		s.width = func() int { return width(f) }
 	}

@@ -54,7 +54,7 @@ func TestStep(t *testing.T) {
 func TestParts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
-		s := newProgress(&out)
+		s := new(Program).newProgress(&out)
 		part := s.parts("cost")
 		for done := range 21 {
 			part(done, 20)
@@ -66,7 +66,7 @@ func TestParts(t *testing.T) {
 		}
 	})
 	var out bytes.Buffer
-	s := newProgress(&out)
+	s := new(Program).newProgress(&out)
 	s.width = func() int { return 80 }
 	part := s.parts("cost")
 	part(0, 20)
@@ -82,7 +82,7 @@ func TestParts(t *testing.T) {
 func TestProgressPauses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
-		s := newProgress(&out)
+		s := new(Program).newProgress(&out)
 		for done := range 25 {
 			s.show(step{done: done + 1, total: 25, name: "a"})
 			time.Sleep(time.Second)
@@ -120,7 +120,7 @@ func TestProgress(t *testing.T) {
 			"\r[3/3]      0s left  round 3   VIOLATED exclusion  mcs/workers=2/hold=0s       …\x1b[K" + "\r\x1b[K"},
 	} {
 		var out bytes.Buffer
-		s := newProgress(&out)
+		s := new(Program).newProgress(&out)
 		s.disturbs = func() (steal, load float64) { return 0.03, 0.5 }
 		if k.terminal {
 			s.width = func() int { return 80 }

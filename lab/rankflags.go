@@ -2,7 +2,7 @@ package lab
 
 import (
 	"fmt"
-	"locklab/harness/measure"
+	"os"
 	"reflect"
 	"slices"
 	"strings"
@@ -10,6 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"locklab/harness/measure"
 )
 
 // rankFlags say which of the processes that share the cases of a run this one is.
@@ -45,8 +47,11 @@ func (o *rankFlags) declare(cmd *cobra.Command) {
 }
 
 // resolve completes the flags from the environment and refuses contradictions.
-func (o *rankFlags) resolve(f *pflag.FlagSet, getenv func(string) string) error {
-	o.defaultSync(f, getenv)
+func (o *rankFlags) resolve(f *pflag.FlagSet) error {
+	rank, n, job, source, err := measure.ReadRank(os.Getenv)
+	if o.sync == "" && (o.spawn || o.ranks > 1 || f.Changed("rank") || source != "" || err != nil) {
+		o.sync = os.Getenv(syncVariable)
+	}
 	switch {
 	case o.spawn && f.Changed("rank"):
 		return usage("--rank says which process this is, and --spawn starts all of them: leave out the one or the other")
@@ -59,7 +64,6 @@ func (o *rankFlags) resolve(f *pflag.FlagSet, getenv func(string) string) error 
 	case o.sync == "":
 		return nil
 	}
-	rank, n, job, source, err := measure.ReadRank(getenv)
 	given := f.Changed("rank") && f.Changed("ranks")
 	switch {
 	case given:
@@ -86,15 +90,6 @@ func (o *rankFlags) resolve(f *pflag.FlagSet, getenv func(string) string) error 
 		o.job = job
 	}
 	return nil
-}
-
-// defaultSync sets --sync from the environment, if other flags or the launcher make a rank.
-func (o *rankFlags) defaultSync(f *pflag.FlagSet, getenv func(string) string) {
-	_, _, _, source, err := measure.ReadRank(getenv)
-	launched := source != "" || err != nil
-	if o.sync == "" && (o.spawn || o.ranks > 1 || f.Changed("rank") || launched) {
-		o.sync = getenv(syncVariable)
-	}
 }
 
 func (o *rankFlags) meeting() measure.RankOptions {

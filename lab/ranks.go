@@ -85,22 +85,16 @@ func (o *runOptions) measurePart(ctx context.Context, flags *pflag.FlagSet, grou
 		err = context.Cause(together)
 	}
 	o.measured = err == nil
-	ferr := finish(out, err != nil, m.noteLost)
-	for _, v := range m.violated {
-		fmt.Fprintln(stderr, v)
-	}
+	m.stderr = stderr
+	ferr := m.close(err != nil)
 	fmt.Fprintf(stderr, "rank %d of %d: %d of %d measurements are in %s\n", o.rank, o.ranks, m.done, m.total, dir)
 	switch {
 	case err != nil:
 		return o.ended(ctx, together, err, stderr)
 	case ferr != nil:
 		return ferr
-	case len(m.lost) > 0:
-		return fmt.Errorf("%d of %d measurements gave no result, the first: %s", len(m.lost), m.total, m.lost[0])
-	case len(m.violated) > 0:
-		return errViolations
 	}
-	return nil
+	return m.outcome()
 }
 
 // ended returns what it means for the exit status that err ended this rank, of which

@@ -1,11 +1,15 @@
 package lab
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
+
+	"locklab/harness"
+	"locklab/internal/synthetic"
 )
 
 func machineRuns(t *testing.T) (one, two string) {
@@ -84,44 +88,6 @@ func TestReportTargets(t *testing.T) {
 	}
 }
 
-// TestReportAgain: a report removes its earlier pictures, and no other files.
-func TestReportAgain(t *testing.T) {
-	if raceEnabled {
-		t.Skip("the pictures are drawn under the race detector by the tests of reports")
-	}
-	t.Parallel()
-	one, _ := machineRuns(t)
-	dir := t.TempDir()
-	draw := func(run string) {
-		t.Helper()
-		requireSuccess(t, locklab(t, "report", run, "-o", dir))
-	}
-	draw(one)
-	before := files(t, dir)
-	mine := []string{"charts/mine.png", "charts/throughput.txt", "mine.png"}
-	for _, name := range mine {
-		writeFile(t, filepath.Join(dir, name), "mine")
-	}
-	// The earlier report also shows a missing picture, and files that it does not own.
-	report := filepath.Join(dir, markdownName)
-	writeFile(t, report, readFile(t, report)+"\n![gone](<charts/gone.png>)\n![above](<mine.png>)\n![above](<charts/../mine.png>)\nsee ![](<charts/mine.png>)\n![text](<charts/throughput.txt>)\n")
-	empty := t.TempDir()
-	for name, text := range map[string]string{"results.jsonl": "", "manifest.json": `{"schema":1,"started":"2026-01-02T03:04:05Z","machine":{}}`} {
-		writeFile(t, filepath.Join(empty, name), text)
-	}
-	draw(empty)
-	after := files(t, dir)
-	for _, name := range mine {
-		if !after[name] {
-			t.Errorf("%s was not the report's, and is gone", name)
-		}
-		delete(after, name)
-	}
-	if !before["charts/throughput.png"] || len(after) != 3 {
-		t.Errorf("of %d files the report left %v, want its three pages", len(before), after)
-	}
-}
-
 func TestReportRefuses(t *testing.T) {
 	t.Parallel()
 	one, two := machineRuns(t)
@@ -140,4 +106,26 @@ func TestReportRefuses(t *testing.T) {
 		{two + " -o " + file, "cannot write"},
 		{"-o " + file + "/x.html", "cannot write"},
 	})
+}
+
+func TestReportContenders(t *testing.T) {
+	skipIfShort(t)
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "run")
+	run := synthetic.Contenders(2, []int{1, 5, 10, 20, 50, 500}, synthetic.Queue("queue"))
+	run.Manifest.Finished = run.Manifest.Started
+	saveRun(t, dir, run)
+	requireStatus(t, 0, []string{"report", dir, "--contenders", "10k,100k", "--rtt", "50ms"}, "measured and left out", "computed, at 50ms", "Fitted time per handover")
+}
+
+func TestParseContenders(t *testing.T) {
+	for text, want := range map[string]int{
+		"2": 2, "5000": 5000, "10k": 10_000, "100k": 100_000, "10M": 10_000_000, "10000000": 10_000_000,
+		"1": 0, "0": 0, "-3k": 0, "11M": 0, "10001k": 0, "k": 0, "": 0, "1.5k": 0, "10K": 0, "10kk": 0, "9223372036854775807M": 0,
+	} {
+		got, err := parseContenders(text)
+		if got != want || (err != nil) != (want == 0) || err != nil && !errors.Is(err, harness.ErrUsage) {
+			t.Errorf("%q is %d, %v, want %d", text, got, err, want)
+		}
+	}
 }

@@ -30,24 +30,24 @@ func apart(t *testing.T) {
 	t.Parallel()
 }
 
-func begun(t *testing.T, cmd *exec.Cmd, results int) *bytes.Buffer {
+// interruptAfter starts cmd, sends sig after n lines with that prefix, and returns its output and
+// its exit status.
+func interruptAfter(t *testing.T, cmd *exec.Cmd, n int, prefix string, sig os.Signal) (said string, status int) {
 	t.Helper()
-	stderr, err := cmd.StderrPipe()
+	out, err := cmd.StderrPipe()
 	requireNoError(t, err)
+	cmd.Stdout = cmd.Stderr
 	requireNoError(t, cmd.Start())
-	said := new(bytes.Buffer)
-	lines := bufio.NewScanner(stderr)
-	for n := 0; n < results && lines.Scan(); {
-		said.WriteString(lines.Text() + "\n")
-		if strings.HasPrefix(lines.Text(), "[") {
-			n++
+	for lines := bufio.NewScanner(out); lines.Scan(); {
+		said += lines.Text() + "\n"
+		if strings.HasPrefix(lines.Text(), prefix) {
+			if n--; n == 0 {
+				requireNoError(t, cmd.Process.Signal(sig))
+			}
 		}
 	}
-	go func() {
-		for lines.Scan() { // keeps the pipe from filling up
-		}
-	}()
-	return said
+	_ = cmd.Wait() // the status shows it
+	return said, cmd.ProcessState.ExitCode()
 }
 
 func once(t *testing.T, dir string, cases, rounds int) *result.Run {
@@ -119,10 +119,8 @@ func interruptThrice(t *testing.T, home string, start []string) {
 		if i == 0 {
 			args = start
 		}
-		cmd := locklabIn(t, home, args...)
-		said := begun(t, cmd, 3)
-		endBy(t, cmd, sig)
-		if i > 0 && !strings.Contains(said.String(), "were measured before") {
+		said, _ := interruptAfter(t, locklabIn(t, home, args...), 3, "[", sig)
+		if i > 0 && !strings.Contains(said, "were measured before") {
 			t.Errorf("it does not say what it goes on with:\n%s", said)
 		}
 	}
@@ -156,19 +154,20 @@ func refusals(t *testing.T, home string) {
 		text, err := json.Marshal(m)
 		requireNoError(t, err)
 		writeFile(t, name, string(text))
-		cmd := locklabIn(t, home, append([]string{"run", "--resume", "--out", "run"}, strings.Fields(c.flags)...)...)
-		requireRefusal(t, cmd, c.want)
+		requireRefusals(t, "run --resume --out "+filepath.Join(home, "run"), []refusal{{c.flags, c.want}})
 	}
-	requireRefusal(t, locklab(t, "run", "--resume"), "--out DIR")
+	requireRefusals(t, "run", []refusal{{"--resume", "--out DIR"}})
 }
 
 func TestOneWriter(t *testing.T) {
-	apart(t)
-	cmd := locklab(t, "run", "--locks", "sync-mutex", "--workers", "1", "--rounds", "1000", "--duration", "30ms", "--out", "run")
-	begun(t, cmd, 1)
-	defer endBy(t, cmd, os.Kill)
-	second := locklabIn(t, cmd.Dir, "run", "--resume", "--out", "run")
-	requireRefusal(t, second, "another locklab is writing it")
+	dir := filepath.Join(t.TempDir(), "run")
+	m := program().manifest(1)
+	m.Flags = map[string]string{"seed": "1", "locks": "sync-mutex", "workers": "1", "rounds": "1"}
+	m.Rounds, m.Cases, m.Window = 1, 1, time.Second
+	run, err := result.Create(dir, m)
+	requireNoError(t, err)
+	requireRefusals(t, "run --resume --out "+dir, []refusal{{"", "another locklab is writing it"}})
+	requireNoError(t, run.Finish(func(*result.Manifest) {}))
 }
 
 func children(t *testing.T, pid int) (pids []int) {

@@ -120,7 +120,7 @@ func (p *Program) runCommand() *cobra.Command {
 			if err := o.guarantees.load(); err != nil {
 				return err
 			}
-			err := o.resolve(cmd.Flags(), os.Getenv)
+			err := o.resolve(cmd.Flags())
 			switch err = errors.Join(err, o.checkRanks(), o.check()); {
 			case err != nil:
 				return err
@@ -222,7 +222,10 @@ func (o *runOptions) tryFailures(ctx context.Context, m *measuring, dir string, 
 	if earlier != nil {
 		c.goOn(earlier)
 	}
-	err := c.try(ctx, m.stderr)
+	plan, err := c.plan()
+	if err == nil {
+		err = c.try(ctx, plan, m.stderr)
+	}
 	m.violated = append(m.violated, c.refuted()...)
 	if ctx.Err() != nil {
 		return nil
@@ -277,18 +280,20 @@ func (o runOptions) plan() (*measure.Plan, error) {
 			return nil, usage("--quick measures local locks whose waiters sleep, and there is none: name others by --locks")
 		}
 	}
-	if o.extent != wholeRun {
+	few, whole := o.whole()
+	switch {
+	case o.extent != wholeRun:
 		a.scope = briefWorkers
+	case few:
+		a.scope = fewWorkers
 	}
-	if _, whole := o.whole(); whole && o.ranks > 1 { // locks inside a process are excluded
+	if whole && o.ranks > 1 { // locks inside a process are excluded
 		locks = filter(locks, func(v *harness.Variant) bool { return v.Remote != nil })
 	}
-	cases := a.cases(locks, runtime.GOMAXPROCS(0))
-	if few, whole := o.whole(); whole {
-		if few && a.scope == allWorkers {
-			a.scope = fewWorkers
-		}
-		cases = append(a.defaultCases(locks, runtime.GOMAXPROCS(0)), o.conditioned(locks, runtime.GOMAXPROCS(0), few)...)
+	cpus := runtime.GOMAXPROCS(0)
+	cases := a.cases(locks, cpus)
+	if whole {
+		cases = append(a.defaultCases(locks, cpus), o.conditioned(locks, cpus, few)...)
 	}
 	if why := o.unguarded(); len(cases) == 0 && len(why) > 0 {
 		return nil, usage("no case is left: %s; choose other locks, or leave --read or --section out", why[0])

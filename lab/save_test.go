@@ -71,34 +71,6 @@ func pipeAt(t *testing.T, file string) {
 	requireNoError(t, syscall.Mkfifo(file, 0o644))
 }
 
-// TestReportInterrupted: Ctrl-C leaves the old files, or undrawn pictures, all complete.
-func TestReportInterrupted(t *testing.T) {
-	skipIfShort(t)
-	apart(t)
-	dir := smallRun(t)
-	cmd, stderr := drawing(t, dir)
-	await(t, "picture", func() bool {
-		pictures, err := filepath.Glob(filepath.Join(dir, chartsName, "*.png"))
-		return err == nil && len(pictures) > 0
-	})
-	interrupted(t, cmd, stderr)
-	_ = cmd.Wait()
-	if status := cmd.ProcessState.ExitCode(); status != exitInterrupted {
-		t.Errorf("exit status %d, want %d", status, exitInterrupted)
-	}
-	if page := readFile(t, filepath.Join(dir, reportName)); !whole(page) {
-		t.Errorf("the page of %d bytes is not whole", len(page))
-	}
-	if readFile(t, filepath.Join(dir, markdownName)) != "earlier" {
-		t.Error("all pictures were drawn, and the Markdown was written")
-	}
-	for name := range files(t, dir) {
-		if strings.HasSuffix(name, ".new") || strings.HasSuffix(name, ".png") && !strings.HasSuffix(readFile(t, filepath.Join(dir, name)), "IEND\xaeB`\x82") {
-			t.Errorf("%s is not whole", name)
-		}
-	}
-}
-
 func whole(page string) bool {
 	return strings.HasPrefix(page, "<!") && strings.HasSuffix(strings.TrimSpace(page), "</html>")
 }

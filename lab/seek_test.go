@@ -1,7 +1,6 @@
 package lab
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
 	"os"
@@ -34,7 +33,7 @@ func TestSeek(t *testing.T) {
 		t.Fatalf("%d saturation points: %+v", n, before.Saturations)
 	}
 	k := before.Saturations[0]
-	if before.Cases != 1+len(k.Rates) || len(k.Rates) < 4 || len(k.Trials) < 5 || !strings.Contains(said.String(), "saturation point of lock=sync-mutex/workers=4/hold=50µs/rate=auto: between ") {
+	if before.Cases != 1+len(k.Rates) || len(k.Rates) < 4 || len(k.Trials) < 5 || !strings.Contains(said, "saturation point of lock=sync-mutex/workers=4/hold=50µs/rate=auto: between ") {
 		t.Errorf("%d cases at the rates %v after %d probes; it said %s", before.Cases, k.Rates, len(k.Trials), said)
 	}
 	again := locklabIn(t, cmd.Dir, "run", "--resume", "--out", "run")
@@ -55,11 +54,10 @@ func TestSeek(t *testing.T) {
 	}
 }
 
-func sought(t *testing.T, rounds int) (*exec.Cmd, fmt.Stringer, result.Manifest) {
+func sought(t *testing.T, rounds int) (cmd *exec.Cmd, said string, m result.Manifest) {
 	t.Helper()
-	cmd := locklab(t, "run", "--locks", "sync-mutex", "--hold", "50us", "--rate", "closed,auto", "--workers", "4", "--rounds", strconv.Itoa(rounds), "--duration", "40ms", "--seed", "5", "--out", "run")
-	said := begun(t, cmd, 2)
-	endBy(t, cmd, os.Interrupt)
+	cmd = locklab(t, "run", "--locks", "sync-mutex", "--hold", "50us", "--rate", "closed,auto", "--workers", "4", "--rounds", strconv.Itoa(rounds), "--duration", "40ms", "--seed", "5", "--out", "run")
+	said, _ = interruptAfter(t, cmd, 2, "[", os.Interrupt)
 	m, err := result.ReadManifest(filepath.Join(cmd.Dir, "run"))
 	if err != nil {
 		t.Fatalf("%v: it said %s", err, said)
@@ -71,19 +69,9 @@ func sought(t *testing.T, rounds int) (*exec.Cmd, fmt.Stringer, result.Manifest)
 func TestSeekInterrupt(t *testing.T) {
 	t.Parallel()
 	cmd := locklab(t, "run", "--locks", "sync-mutex", "--rate", "auto", "--rounds", "2", "--duration", "2s", "--out", "run")
-	stderr, err := cmd.StderrPipe()
-	requireNoError(t, err)
-	requireNoError(t, cmd.Start())
-	var said []string
-	for lines := bufio.NewScanner(stderr); lines.Scan(); {
-		if said = append(said, lines.Text()); len(said) == 1 {
-			time.Sleep(200 * time.Millisecond) // into the first probe
-			requireNoError(t, cmd.Process.Signal(os.Interrupt))
-		}
-	}
-	cmd.Wait()
-	if status := cmd.ProcessState.ExitCode(); status != exitInterrupted || len(said) != 2 || !strings.HasPrefix(said[0], "looking for the saturation point of 1 case, about ") ||
-		said[1] != "interrupted: run has no rates yet; search again with --replace" {
+	said, status := interruptAfter(t, cmd, 1, "looking for", os.Interrupt)
+	if lines := strings.Split(said, "\n"); status != exitInterrupted || len(lines) != 3 || !strings.HasPrefix(said, "looking for the saturation point of 1 case, about ") ||
+		lines[1] != "interrupted: run has no rates yet; search again with --replace" {
 		t.Errorf("exit status %d, said %q", status, said)
 	}
 	m, err := result.ReadManifest(filepath.Join(cmd.Dir, "run"))

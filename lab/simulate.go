@@ -1,7 +1,6 @@
 package lab
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -123,14 +122,17 @@ func (o simulateOptions) run(ctx context.Context, stdout, stderr io.Writer) erro
 	if !simulate.Simulates {
 		return o.program.rerun(ctx, stdout, stderr)
 	}
-	file, end, err := o.open()
+	if o.into == "" {
+		return o.keep(ctx, o.program.manifest(o.seed), stdout, stderr, func(file *result.Writer, _ *result.Run) error {
+			return o.simulate(ctx, file, m, cases, stdout, stderr)
+		})
+	}
+	more, _, err := result.Extend(o.into)
 	if err != nil {
 		return err
 	}
-	err = end(o.simulate(ctx, file, m, cases, stdout, stderr))
-	if dir := cmp.Or(o.into, o.out); dir != "" && (err == nil || ctx.Err() != nil) {
-		fmt.Fprintln(stdout, reportLine(filepath.Join(dir, reportName)))
-	}
+	err = errors.Join(o.simulate(ctx, more, m, cases, stdout, stderr), more.Close(), reportRun(io.Discard, o.into, guarding{}))
+	fmt.Fprintln(stdout, reportLine(filepath.Join(o.into, reportName)))
 	return err
 }
 
@@ -143,7 +145,7 @@ func (o simulateOptions) simulate(ctx context.Context, file *result.Writer, m *s
 	if err != nil {
 		return err
 	}
-	show := newProgress(stderr)
+	show := o.program.newProgress(stderr)
 	advance := show.parts("simulate")
 	var done []*result.Simulation
 	for i, c := range cases {
@@ -171,22 +173,6 @@ func (o simulateOptions) simulate(ctx context.Context, file *result.Writer, m *s
 		err = fmt.Errorf("%d of %s failed", failed, numfmt.Plural(len(cases), "case"))
 	}
 	return err
-}
-
-// open returns the run to write simulations to, or nil, and a function that completes it and
-// writes the report.
-func (o simulateOptions) open() (*result.Writer, func(early error) error, error) {
-	if o.into != "" {
-		more, _, err := result.Extend(o.into)
-		return more, func(early error) error {
-			return errors.Join(early, more.Close(), reportRun(io.Discard, o.into, guarding{}))
-		}, err
-	}
-	w, _, err := o.store.open(o.program.manifest(o.seed))
-	if w == nil {
-		return nil, func(early error) error { return early }, err
-	}
-	return w, func(early error) error { return o.close(w, early) }, err
 }
 
 // simulateOne returns at the end of ctx too. The simulation then continues until the process ends.

@@ -32,54 +32,31 @@ func simulateBy(t *testing.T, exe string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-var simulateRefusals = []refusal{
-	{"", "which machine?"},
-	{"--machine nosuch", "skylake-8x32"},
-	{"--machine nosuch.json", "nosuch.json"},
-	{"--machine skylake-24 --workers 49", "49 workers, and skylake-24 has 48 hardware threads"},
-	{"--machine skylake-24 --workers 1..256", "48 hardware threads"},
-	{"--machine skylake-24 --workers 0", `"0"`},
-	{"--machine skylake-24 --workers 8..2", `"8..2" ends before it begins`},
-	{"--machine skylake-24 --workers 1...4", "in --workers 1...4"},
-	{"--machine skylake-24 --workers ..4", "in --workers ..4"},
-	{"--machine skylake-24 --locks sync-mutex", "sync-mutex is of the family mutex"},
-	{"--machine skylake-24 --locks sync-mutex,mcs", "sync-mutex is of the family mutex"},
-	{"--machine skylake-24 --locks mutex", "only spin locks"},
-	{"--machine skylake-24 --locks nosuch", `"nosuch"`},
-	{"--machine skylake-24 --locks peterson --workers 3", "at most 2 workers"},
-	{"--machine skylake-24 --wait park", "park sleeps or yields"},
-	{"--machine skylake-24 --wait adaptive", "adaptive sleeps or yields"},
-	{"--machine skylake-24 --wait never", "adaptive, spin, pause"},
-	{"--machine skylake-24 --hold 1s", `"1s"`},
-	{"--machine skylake-24 --hold -1ns", `"-1ns"`},
-	{"--machine skylake-24 --think fast", `"fast"`},
-	{"--machine skylake-24 --lines -1", `"-1"`},
-	{"--machine skylake-24 --lines 99999", `"99999"`},
-	{"--machine skylake-24 --seeds 0", "seeds is 0"},
-	{"--machine skylake-24 --jobs 2", "unknown flag: --jobs"},
-	{"--machine skylake-24 --out a --into b", "not both"},
-	{"--machine skylake-24 --replace", "--out DIR"},
-	{"extra", `"extra"`},
-}
-
+// TestSimulateUsage: a mistake needs no other build.
 func TestSimulateUsage(t *testing.T) {
-	t.Parallel()
 	dir := t.TempDir()
 	damaged := filepath.Join(dir, "damaged.json")
 	writeFile(t, damaged, `{"name": "x", "sockets": 1`)
-	for _, c := range append([]refusal{
+	t.Setenv("PATH", "/nonexistent")
+	requireRefusals(t, "simulate", []refusal{
 		{"--machine " + damaged, "damaged.json: simulate: machine: "},
 		{"--machine " + dir, dir},
 		{"--machine skylake-24 --into " + dir, dir},
-	}, simulateRefusals...) {
-		t.Run(c.args, func(t *testing.T) {
-			t.Parallel()
-			cmd := locklab(t, append([]string{"simulate"}, strings.Fields(c.args)...)...)
-			// None of this needs the other build, which is missing here.
-			cmd.Env = append(cmd.Env, "PATH=/nonexistent")
-			requireRefusal(t, cmd, c.want)
-		})
-	}
+		{"", "which machine?"},
+		{"--machine nosuch", "skylake-8x32"},
+		{"--machine nosuch.json", "nosuch.json"},
+		{"--machine skylake-24 --workers 49", "49 workers, and skylake-24 has 48 hardware threads"},
+		{"--machine skylake-24 --workers 8..2", `"8..2" ends before it begins`},
+		{"--machine skylake-24 --workers 1...4", "in --workers 1...4"},
+		{"--machine skylake-24 --locks sync-mutex,mcs", "sync-mutex is of the family mutex"},
+		{"--machine skylake-24 --locks mutex", "only spin locks"},
+		{"--machine skylake-24 --locks peterson --workers 3", "at most 2 workers"},
+		{"--machine skylake-24 --wait park", "park sleeps or yields"},
+		{"--machine skylake-24 --hold 1s", `"1s"`},
+		{"--machine skylake-24 --lines 99999", `"99999"`},
+		{"--machine skylake-24 --out a --into b", "not both"},
+		{"--machine skylake-24 --replace", "--out DIR"},
+	})
 }
 
 // TestSimulateWithout: without the go command, one line has the command that failed.
@@ -112,7 +89,7 @@ func simulationIsRead(home, command string) error {
 
 func TestListMachines(t *testing.T) {
 	t.Parallel()
-	stdout, _ := requireSuccess(t, locklab(t, "simulate", "--list"))
+	stdout, _ := requireStatus(t, 0, []string{"simulate", "--list"})
 	for _, m := range simulate.List() {
 		line := regexp.MustCompile(`(?m)^` + m.Name + ` .*$`).FindString(stdout)
 		if !strings.Contains(line, m.Evidence) || strings.Contains(line, "hypothetical") != m.Hypothetical {

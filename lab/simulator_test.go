@@ -16,7 +16,7 @@ import (
 func TestSimulatorEnds(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]int{"exit 0": 0, "exit 3": exitUnfit, "kill -9 $$": exitFailed} {
-		if status := program().status(runSimulator(t.Context(), exec.Command("sh", "-c", text))); status != want {
+		if status := program().status(runSimulator(t.Context(), exec.Command("sh", "-c", text)), t.Output()); status != want {
 			t.Errorf("%s: status %d, want %d", text, status, want)
 		}
 	}

@@ -74,18 +74,15 @@ func (o *runOptions) runSpawned(ctx context.Context, flags *pflag.FlagSet, stdou
 func (o *runOptions) room() (dir, parts string, err error) {
 	dir = filepath.Clean(cmp.Or(o.out, defaultDir()))
 	parts = dir + partsSuffix
+	if err := claim(dir, o.replace); err != nil {
+		return "", "", err
+	}
 	if o.replace {
-		if err := moveAside(dir); err != nil {
-			return "", "", err
-		}
 		if err := os.RemoveAll(parts); err != nil {
 			return "", "", usage("cannot remove the parts of the earlier run: %v", err)
 		}
 	}
-	if err := vacant(dir); err != nil {
-		return "", "", err
-	}
-	if vacant(parts) != nil {
+	if claim(parts, false) != nil {
 		return "", "", usage("%s is not empty: merge its parts with '%s merge', choose another directory by --out, or let --replace remove them", parts, o.program.Name)
 	}
 	if err := os.MkdirAll(parts, 0o755); err != nil {

@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -19,12 +20,14 @@ import (
 type store struct {
 	out             string // "" only prints
 	resume, replace bool
+	hint            string // how to continue after an interrupt; "" without --resume
 }
 
 func (s *store) flags(f *pflag.FlagSet, without string) {
 	f.StringVarP(&s.out, "out", "o", "", "directory to write (default: "+without+")")
 	f.BoolVar(&s.resume, "resume", false, "go on with what an interrupted command left in that directory")
 	f.BoolVar(&s.replace, "replace", false, "move an earlier run in that directory to DIR.previous")
+	s.hint = "; add --resume to go on"
 }
 
 func (s *store) check() error {
@@ -57,21 +60,27 @@ func (s *store) open(m result.Manifest) (*result.Writer, *result.Run, error) {
 	return file, nil, err
 }
 
-// close completes file, which may be nil, and writes the report. It returns early, the
-// reason for an early end, with its own errors.
-func (s *store) close(file *result.Writer, early error) error {
-	if file == nil {
-		return early
+// keep opens the directory, if there is one, calls work with its file and the run to resume, and
+// completes both with a report. If ctx has ended, the finished part is kept.
+func (s *store) keep(ctx context.Context, m result.Manifest, stdout, stderr io.Writer, work func(*result.Writer, *result.Run) error) error {
+	if err := s.check(); err != nil {
+		return err
 	}
-	return errors.Join(early, finish(file, early != nil), reportRun(io.Discard, s.out, guarding{}))
-}
-
-func (s *store) interrupted(stderr io.Writer) error {
-	text := "interrupted: only what was finished by then is shown"
-	if s.out != "" {
-		text = fmt.Sprintf("interrupted: %s holds what was finished; add --resume to go on", s.out)
+	file, earlier, err := s.open(m)
+	if err != nil {
+		return err
 	}
-	fmt.Fprintln(stderr, text)
+	err = work(file, earlier)
+	left := "only what was finished by then is shown"
+	if file != nil {
+		err = errors.Join(err, finish(file, err != nil || ctx.Err() != nil), reportRun(io.Discard, s.out, guarding{}))
+		fmt.Fprintln(stdout, reportLine(filepath.Join(s.out, reportName)))
+		left = s.out + " holds what was finished" + s.hint
+	}
+	if ctx.Err() == nil {
+		return err
+	}
+	fmt.Fprintln(stderr, "interrupted: "+left)
 	return errInterrupted
 }
 
@@ -110,6 +119,28 @@ func moveAside(dir string) error {
 	}
 	if err := errors.Join(os.RemoveAll(previous), os.Rename(dir, previous)); err != nil {
 		return usage("cannot move the earlier run aside: %v", err)
+	}
+	return nil
+}
+
+// claim moves an earlier run in dir aside if replace is set, and refuses a directory with files.
+func claim(dir string, replace bool) error {
+	if replace {
+		if err := moveAside(dir); err != nil {
+			return err
+		}
+	}
+	if result.Exists(dir) {
+		return usage("%s already holds a run; choose another directory by --out", dir)
+	}
+	entries, err := os.ReadDir(dir)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return nil
+	case err != nil:
+		return usage("cannot write to %s: %v", dir, err)
+	case len(entries) > 0:
+		return usage("%s is not empty; choose another directory by --out", dir)
 	}
 	return nil
 }

@@ -3,7 +3,6 @@ package lab
 import (
 	"bytes"
 	"errors"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -47,14 +46,9 @@ func TestJudge(t *testing.T) {
 // TestStrict accepts all kinds of warnings, or none if this machine has one.
 func TestStrict(t *testing.T) {
 	t.Parallel()
-	all := "--accept=" + strings.Join(machine.WarningKinds(), ",")
-	requireSuccess(t, locklab(t, "env", "--strict", all))
-	want, reason := 0, ""
-	if len(machine.Capture().Warnings()) > 0 {
-		want, reason = exitUnfit, "not fit"
-	}
-	stdout, stderr, status := output(t, locklab(t, "env", "--json", "--strict"))
-	if calm := want == 0 && status == exitUnfit; !calm && status != want || !strings.HasPrefix(stdout, "{") || !strings.Contains(stderr, reason) {
+	requireStatus(t, 0, []string{"env", "--strict", "--accept=" + strings.Join(machine.WarningKinds(), ",")})
+	stdout, stderr, status := execute(t, "env", "--json", "--strict")
+	if fit := len(machine.Capture().Warnings()) == 0; status != exitUnfit && (!fit || status != 0) || !strings.HasPrefix(stdout, "{") || !fit && !strings.Contains(stderr, "not fit") {
 		t.Errorf("env: exit status %d, printed %.40q, wrote %q", status, stdout, stderr)
 	}
 }
@@ -62,37 +56,23 @@ func TestStrict(t *testing.T) {
 func TestReportStrict(t *testing.T) {
 	t.Parallel()
 	one, two := machineRuns(t)
-	clean := t.TempDir()
-	for name, text := range map[string]string{"results.jsonl": "", "manifest.json": `{"schema":1,"started":"2026-01-02T03:04:00Z","finished":"2026-01-02T03:04:05Z","machine":{}}`} {
-		writeFile(t, filepath.Join(clean, name), text)
-	}
-	all := "--accept=" + strings.Join(page.WarningKinds(), ",")
 	for _, c := range []struct {
-		name string
-		args []string
-		say  []string // "" if it is accepted
+		args   string
+		status int
+		say    []string
 	}{
-		{"not strict", []string{one}, nil},
-		{"clean", []string{clean, "--strict"}, nil},
-		{"all accepted", []string{one, "--strict", all}, nil},
-		{"one run", []string{one, "--strict"}, []string{"\n  remedy: ", "the report has warnings", "--accept "}},
-		{"one kind accepted", []string{one, "--strict", "--accept=guest"}, []string{"the report has warnings", "--accept guest,"}},
-		{"two runs", []string{one, two, "--strict"}, []string{"the report has warnings"}},
+		{one, 0, nil},
+		{one + " --strict --accept=" + strings.Join(page.WarningKinds(), ","), 0, nil},
+		{one + " --strict", exitUnfit, []string{"\n  remedy: ", "the report has warnings", "--accept "}},
+		{one + " --strict --accept=guest", exitUnfit, []string{"the report has warnings", "--accept guest,"}},
+		{one + " " + two + " --strict", exitUnfit, []string{"the report has warnings"}},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
-			cmd := locklab(t, append([]string{"report", "--out", "page.html"}, c.args...)...)
-			stdout, stderr := requireOutcome(t, cmd, map[bool]int{true: 0, false: exitUnfit}[c.say == nil])
-			if c.say == nil && stderr != "" {
-				t.Errorf("wrote %q", stderr)
-			}
-			requireContains(t, stderr, c.say...)
-			if _, err := os.Stat(filepath.Join(cmd.Dir, "page.html")); err != nil || !strings.Contains(stdout, "report: ") {
-				t.Errorf("the report is not there (%v); printed %q", err, stdout)
-			}
-		})
+		page := filepath.Join(t.TempDir(), "page.html")
+		stdout, stderr := requireStatus(t, c.status, strings.Fields("report --out "+page+" "+c.args))
+		requireContains(t, stderr, c.say...)
+		requireContains(t, stdout, "report: "+page)
+		if readFile(t, page) == "" || c.say == nil && stderr != "" {
+			t.Errorf("%s: no page, or wrote %q", c.args, stderr)
+		}
 	}
-	_, stderr, _ := output(t, locklab(t, "report", one, "--strict", "--out", "page.html"))
-	_, accept, _ := strings.Cut(stderr, "--accept ")
-	requireSuccess(t, locklab(t, "report", one, "--strict", "--accept", strings.TrimSpace(accept), "--out", "page.html"))
 }

@@ -41,7 +41,7 @@ func (t target) folder() string {
 	return strings.TrimSuffix(base, filepath.Ext(base)) + "-" + chartsName
 }
 
-// write writes each file of t once complete, and removes an earlier report's pictures.
+// write writes each file of t once complete.
 func (t target) write(files *saver, html func(io.Writer) error, markdown func(w io.Writer, folder string, picture func(string, []byte) error) error) error {
 	if t.html != "" {
 		if err := files.write(t.html, html); err != nil {
@@ -52,14 +52,9 @@ func (t target) write(files *saver, html func(io.Writer) error, markdown func(w 
 		return nil
 	}
 	var text bytes.Buffer
-	stale := t.shown()
 	err := markdown(&text, t.folder(), func(path string, png []byte) error {
-		delete(stale, path)
 		return files.save(filepath.Join(filepath.Dir(t.markdown), filepath.FromSlash(path)), png)
 	})
-	if err == nil {
-		err = t.clear(stale) // before the old text, the list of pictures, is replaced
-	}
 	if err != nil {
 		return err
 	}

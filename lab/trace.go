@@ -12,15 +12,10 @@ import (
 	"locklab/internal/trace"
 )
 
-type traceOptions struct {
-	program *Program
-	clients int
-	hold    time.Duration
-	json    bool
-}
-
 func (p *Program) traceCommand() *cobra.Command {
-	o := traceOptions{program: p}
+	var clients int
+	var hold time.Duration
+	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "trace LOCK",
 		Short: "Tell how a lock kept by servers works, message by message",
@@ -34,27 +29,26 @@ the order, not the speed of the lock.`,
   locklab trace redis-poll --json`,
 		Args: needs(1, 1, "trace tells of one lock, such as zk-fair"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			t, err := o.trace(cmd.Context(), args[0])
-			if cmd.Context().Err() != nil {
+			t, err := p.trace(cmd.Context(), args[0], clients, hold)
+			switch {
+			case cmd.Context().Err() != nil:
 				return errInterrupted
-			}
-			if err != nil {
+			case err != nil:
 				return err
-			}
-			if o.json {
+			case asJSON:
 				return encodeJSON(cmd.OutOrStdout(), t)
 			}
 			return t.Write(cmd.OutOrStdout())
 		},
 	}
-	cmd.Flags().IntVar(&o.clients, "clients", 2, "how many clients, A to Z at the most")
-	cmd.Flags().DurationVar(&o.hold, "hold", 0, "how long each keeps the lock when it could pass it on")
-	cmd.Flags().BoolVar(&o.json, "json", false, "print JSON")
+	cmd.Flags().IntVar(&clients, "clients", 2, "how many clients, A to Z at the most")
+	cmd.Flags().DurationVar(&hold, "hold", 0, "how long each keeps the lock when it could pass it on")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
 }
 
-func (o traceOptions) traceable(name string) (*harness.Variant, error) {
-	locks, err := o.program.choose([]string{name})
+func (p *Program) trace(ctx context.Context, name string, clients int, hold time.Duration) (*trace.Trace, error) {
+	locks, err := p.choose([]string{name})
 	if err != nil {
 		return nil, err
 	}
@@ -63,19 +57,11 @@ func (o traceOptions) traceable(name string) (*harness.Variant, error) {
 	case len(locks) > 1:
 		return nil, usage("%q is %d locks: trace tells of one", name, len(locks))
 	case v.Remote == nil:
-		return nil, usage("%s is kept in memory and sends no messages: trace tells of distributed locks ('%s list remote')", v.Name, o.program.Name)
+		return nil, usage("%s is kept in memory and sends no messages: trace tells of distributed locks ('%s list remote')", v.Name, p.Name)
 	case v.Unavailable != "":
 		return nil, usage("%s: %s", v.Name, v.Unavailable)
 	case v.Traits.Servers > 1:
 		return nil, usage("%s talks to %d servers: trace listens to one", v.Name, v.Traits.Servers)
-	}
-	return v, nil
-}
-
-func (o traceOptions) trace(ctx context.Context, name string) (*trace.Trace, error) {
-	v, err := o.traceable(name)
-	if err != nil {
-		return nil, err
 	}
 	srv, err := backend.Start(ctx, v.Traits.Needs)
 	if errors.Is(err, harness.ErrUnavailable) {
@@ -89,7 +75,7 @@ func (o traceOptions) trace(ctx context.Context, name string) (*trace.Trace, err
 	if at.TLS != nil {
 		return nil, usage("trace cannot read what is sent over TLS: give it a server without")
 	}
-	t, err := trace.Record(ctx, v, at, o.clients, o.hold)
+	t, err := trace.Record(ctx, v, at, clients, hold)
 	if err != nil {
 		return nil, err
 	}

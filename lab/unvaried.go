@@ -2,7 +2,6 @@ package lab
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"locklab/harness"
@@ -36,22 +35,16 @@ func (o runOptions) unguarded() (lines []string) {
 		return nil
 	}
 	a := o.axes
-	if _, whole := o.whole(); whole && len(a.reads) == 0 {
-		a.reads = []int{defaultReads}
+	if _, whole := o.whole(); whole {
+		a.reads = or(a.reads, defaultReads)
 	}
-	w := harness.Workload{Section: a.data(), Reads: slices.Max(or(a.reads, 0))}
-	for _, v := range locks {
-		if why := measure.Unguarded(v, w); why != "" && v.Local != nil {
-			lines = append(lines, fmt.Sprintf("not measured with --section and readers: %s, because %s", v.Name, why))
+	for _, v := range filter(locks, func(v *harness.Variant) bool { return v.Local != nil }) {
+		for _, w := range a.workloads(v, 1) {
+			if why := measure.Unguarded(v, w); why != "" {
+				lines = append(lines, fmt.Sprintf("not measured with --section and readers: %s, because %s", v.Name, why))
+				break
+			}
 		}
 	}
 	return lines
-}
-
-func (a axes) data() harness.Section {
-	i := slices.IndexFunc(a.section, func(s harness.Section) bool { return s != harness.SectionWork })
-	if i < 0 {
-		return harness.SectionWork
-	}
-	return a.section[i]
 }

@@ -4,7 +4,6 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -16,9 +15,7 @@ func TestLibraryDocs(t *testing.T) {
 	foreign := regexp.MustCompile(`\b(?i:suites?|harness|lab)\b|\[([a-z]\w*\.)?[A-Z]\w*(\.\w+)?\]`)
 	for _, library := range families {
 		out, err := exec.Command("go", "doc", "-C", root, "-all", "./"+library).Output()
-		if err != nil {
-			t.Fatal(err)
-		}
+		requireNoError(t, err)
 		for _, m := range foreign.FindAll(out[regexp.MustCompile(`\n`).FindIndex(out)[1]:], -1) {
 			t.Errorf("the documentation of %s has %q", library, m)
 		}
@@ -31,11 +28,8 @@ func TestLibraryDocs(t *testing.T) {
 // TestArchitecture: docs/architecture.md names functions and types in the files that
 // declare them.
 func TestArchitecture(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join(root, "docs/architecture.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	links := regexp.MustCompile("\\[`([\\w.]+)`\\]\\((\\S+\\.go)\\)").FindAllStringSubmatch(string(text), -1)
+	text := readFile(t, "docs/architecture.md")
+	links := regexp.MustCompile("\\[`([\\w.]+)`\\]\\((\\S+\\.go)\\)").FindAllStringSubmatch(text, -1)
 	if len(links) < 30 {
 		t.Errorf("it names %d functions and types only", len(links))
 	}

@@ -1,7 +1,6 @@
 package layers
 
 import (
-	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -76,11 +75,8 @@ func TestRaceless(t *testing.T) {
 			t.Fatalf("%s: no Go files, %v", name, err)
 		}
 		for _, file := range files {
-			text, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if at := starts.Find(text); at != nil {
+			text := readFile(t, strings.TrimPrefix(file, root))
+			if at := starts.FindString(text); at != "" {
 				t.Errorf("%s starts a goroutine, %q: take %s out of RACELESS in the Makefile", file, at, name)
 			}
 		}
@@ -92,13 +88,10 @@ func TestRaceless(t *testing.T) {
 
 func raceless(t *testing.T) []string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(root, "Makefile"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	list := regexp.MustCompile(`(?m)^RACELESS *:= (.*)$`).FindSubmatch(text)
+	text := readFile(t, "Makefile")
+	list := regexp.MustCompile(`(?m)^RACELESS *:= (.*)$`).FindStringSubmatch(text)
 	if list == nil {
 		t.Fatal("the Makefile has no RACELESS: which packages does make race leave out?")
 	}
-	return strings.Fields(string(list[1]))
+	return strings.Fields(list[1])
 }

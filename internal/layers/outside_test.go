@@ -3,7 +3,6 @@ package layers
 import (
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -12,20 +11,14 @@ import (
 
 var service = regexp.MustCompile(`(?s)\n## Use them in a service\n(.*?)\n## `)
 
-func blocks(t *testing.T, language string) (texts []string) {
+func blocks(t *testing.T, language string) []string {
 	t.Helper()
-	readme, err := os.ReadFile(filepath.Join(root, "README.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	section := service.FindSubmatch(readme)
+	readme := readFile(t, "README.md")
+	section := service.FindStringSubmatch(readme)
 	if section == nil {
 		t.Fatal("the README has no section \"Use them in a service\"")
 	}
-	for _, m := range regexp.MustCompile("(?s)```"+language+"\n(.*?)```").FindAllSubmatch(section[1], -1) {
-		texts = append(texts, string(m[1]))
-	}
-	return texts
+	return fenced(section[1], language)
 }
 
 var surroundings = map[string]string{
@@ -81,20 +74,12 @@ func TestOutside(t *testing.T) {
 	}
 	home := t.TempDir()
 	tree, err := filepath.Abs(root)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink(tree, filepath.Join(home, "locklab")); err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, err)
+	requireNoError(t, os.Symlink(tree, filepath.Join(home, "locklab")))
 	put := func(name, text string) {
 		path := filepath.Join(home, "service", name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		requireNoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		requireNoError(t, os.WriteFile(path, []byte(text), 0o644))
 	}
 	examples := make(map[string]bool)
 	for _, text := range blocks(t, "go") {
@@ -106,31 +91,18 @@ func TestOutside(t *testing.T) {
 		t.Errorf("the README has examples of %v only", examples)
 	}
 	for _, library := range families {
-		text, err := os.ReadFile(filepath.Join("testdata", "programs", library, "main.go"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		put(library+"/main.go", string(text))
+		text := readFile(t, filepath.Join("internal/layers/testdata/programs", library, "main.go"))
+		put(library+"/main.go", text)
 	}
 	commands := strings.Join(blocks(t, "sh"), "")
 	if strings.Count(commands, "\ngo ") < 3 {
 		t.Fatalf("the README's commands are\n%s", commands)
 	}
-	outside(t, filepath.Join(home, "service"), commands)
 	for _, library := range families {
-		outside(t, filepath.Join(home, "service"), "go run ./"+library)
+		commands += "go run ./" + library + "\n"
 	}
-}
-
-// outside runs commands in dir, without the network. -trimpath allows the use of build
-// results from other directories.
-func outside(t *testing.T, dir, commands string) {
-	t.Helper()
-	cmd := exec.Command("sh", "-ec", commands)
-	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "GOFLAGS=-trimpath", "GOWORK=off", "GOPROXY=off", "GOSUMDB=off")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Errorf("%s\n%v\n%s", commands, err, out)
+	if out, status := command(t, filepath.Join(home, "service"), []string{"sh", "-ec", commands}); status != 0 {
+		t.Errorf("%s\nexit status %d\n%s", commands, status, out)
 	}
 }
 
@@ -142,11 +114,8 @@ func TestGettingIt(t *testing.T) {
 		t.Fatal("the README has no such command")
 	}
 	for _, library := range families {
-		text, err := os.ReadFile(filepath.Join(root, library, "doc.go"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if !strings.Contains(string(text), "//\t"+edit+"\n//\tgo get ") || !strings.Contains(string(text), "/"+library+"\n//\n// In a fork, make module MODULE=") {
+		text := readFile(t, filepath.Join(library, "doc.go"))
+		if !strings.Contains(text, "//\t"+edit+"\n//\tgo get ") || !strings.Contains(text, "/"+library+"\n//\n// In a fork, make module MODULE=") {
 			t.Errorf("the package comment of %s does not tell how to get it, by\n\t%s", library, edit)
 		}
 	}

@@ -35,25 +35,18 @@ func TestOwnLock(t *testing.T) {
 	if testing.Short() {
 		t.Skip("make test-all runs it")
 	}
-	text, err := os.ReadFile(filepath.Join(root, "docs", "your-own-lock.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := readFile(t, filepath.Join("docs", "your-own-lock.md"))
 	tree, err := filepath.Abs(root)
-	if err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, err)
 	dir := t.TempDir()
-	files := fenced(string(text), "go")
+	files := fenced(text, "go")
 	if len(files) != 2 {
 		t.Fatalf("it has %d files, want main.go and main_test.go", len(files))
 	}
 	for i, name := range []string{"main.go", "main_test.go"} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(files[i]), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		requireNoError(t, os.WriteFile(filepath.Join(dir, name), []byte(files[i]), 0o644))
 	}
-	commands := strings.Split(strings.TrimSpace(strings.Join(fenced(string(text), "sh"), "")), "\n")
+	commands := strings.Split(strings.TrimSpace(strings.Join(fenced(text, "sh"), "")), "\n")
 	if len(commands) != len(ownLock) {
 		t.Fatalf("it has %d commands, want %d", len(commands), len(ownLock))
 	}
@@ -86,9 +79,7 @@ func TestOwnLock(t *testing.T) {
 func simulateOwnLock(t *testing.T, dir, file string) {
 	t.Helper()
 	cache, err := exec.Command("go", "env", "GOCACHE").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, err)
 	t.Setenv("GOCACHE", strings.TrimSpace(string(cache)))
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	simulate := []string{"./mylock", "simulate", "--machine", "skylake-24", "--locks", "mine", "--workers", "1,8"}
@@ -106,9 +97,7 @@ func simulateOwnLock(t *testing.T, dir, file string) {
 		}
 		file = strings.ReplaceAll(file, r[0], r[1])
 	}
-	if err := os.WriteFile(filepath.Join(dir, "main.go"), []byte(file), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, os.WriteFile(filepath.Join(dir, "main.go"), []byte(file), 0o644))
 	if got, status := command(t, dir, append([]string{"go", "run", "."}, simulate[1:]...)); status != 0 || !regexp.MustCompile(`(?m)^mine +8 `).MatchString(got) {
 		t.Errorf("a lock of words that the model sees: exit status %d, printed\n%s", status, got)
 	}
@@ -121,6 +110,8 @@ func fenced(text, language string) (blocks []string) {
 	return blocks
 }
 
+// command runs a command in dir, without the network. -trimpath allows the use of build results
+// from other directories.
 func command(t *testing.T, dir string, words []string) (string, int) {
 	t.Helper()
 	cmd := exec.Command(words[0], words[1:]...)

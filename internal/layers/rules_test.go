@@ -52,9 +52,7 @@ func list(t *testing.T, tags string) (pkgs []listed) {
 	t.Helper()
 	module := modulePath(t)
 	out, err := exec.Command("go", "list", "-C", root, "-tags="+tags, "-json=ImportPath,Deps", "./...").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, err)
 	for dec := json.NewDecoder(bytes.NewReader(out)); ; {
 		var p listed
 		if err := dec.Decode(&p); errors.Is(err, io.EOF) {
@@ -70,12 +68,25 @@ func list(t *testing.T, tags string) (pkgs []listed) {
 	}
 }
 
-func modulePath(t *testing.T) string {
+func requireNoError(t *testing.T, err error) {
 	t.Helper()
-	out, err := exec.Command("go", "list", "-C", root, "-m").Output()
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+// readFile returns the text of a file of the repository.
+func readFile(t *testing.T, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(root, name))
+	requireNoError(t, err)
+	return string(text)
+}
+
+func modulePath(t *testing.T) string {
+	t.Helper()
+	out, err := exec.Command("go", "list", "-C", root, "-m").Output()
+	requireNoError(t, err)
 	return strings.TrimSpace(string(out))
 }
 
@@ -135,17 +146,11 @@ func TestRulesReject(t *testing.T) {
 
 // TestModules: decision 5 names each module that go.mod requires directly, and no other.
 func TestModules(t *testing.T) {
-	mod, err := os.ReadFile(filepath.Join(root, "go.mod"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := os.ReadFile(filepath.Join(root, "docs/decisions/0005-dependencies.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, m := range regexp.MustCompile(`(?m)^(?:require)?\s+(\S+\.\S+/\S+) v\S+$`).FindAllStringSubmatch(string(mod), -1) {
+	mod := readFile(t, "go.mod")
+	text := readFile(t, "docs/decisions/0005-dependencies.md")
+	for _, m := range regexp.MustCompile(`(?m)^(?:require)?\s+(\S+\.\S+/\S+) v\S+$`).FindAllStringSubmatch(mod, -1) {
 		name := strings.TrimPrefix(regexp.MustCompile(`/v\d+$`).ReplaceAllString(m[1], ""), "github.com/")
-		if !strings.Contains(string(text), name) {
+		if !strings.Contains(text, name) {
 			t.Errorf("decision 5 has no line on %s", name)
 		}
 	}

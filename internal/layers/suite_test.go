@@ -15,9 +15,7 @@ import (
 func TestSuiteCompleteRejects(t *testing.T) {
 	file := func(text string) []*ast.File {
 		f, err := parser.ParseFile(token.NewFileSet(), "", text, parser.ParseComments)
-		if err != nil {
-			t.Fatal(err)
-		}
+		requireNoError(t, err)
 		return []*ast.File{f}
 	}
 	library := file(`package p

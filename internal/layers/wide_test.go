@@ -34,9 +34,7 @@ func TestWideStructs(t *testing.T) {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, err)
 }
 
 // wideStructs returns the comments of the structs of file with more than most fields, by name.
@@ -60,9 +58,7 @@ func wideStructs(file *ast.File, most int) map[string]string {
 
 func TestWideStructsFinds(t *testing.T) {
 	file, err := parser.ParseFile(token.NewFileSet(), "", "package p\n// A wide one.\ntype wide struct{ a, b int; c int }\ntype slim struct{ a, b int }", parser.ParseComments)
-	if err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, err)
 	if found := wideStructs(file, 2); len(found) != 1 || found["wide"] != "A wide one.\n" {
 		t.Errorf("found %q", found)
 	}

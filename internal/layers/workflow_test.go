@@ -1,8 +1,6 @@
 package layers
 
 import (
-	"os"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -11,15 +9,7 @@ import (
 // TestWorkflow checks that the workflow runs targets of the Makefile, including all of
 // .ci/run, with the Go of go.mod, and uses actions of one version each.
 func TestWorkflow(t *testing.T) {
-	text := func(name string) string {
-		t.Helper()
-		b, err := os.ReadFile(filepath.Join(root, name))
-		if err != nil {
-			t.Fatal(err)
-		}
-		return string(b)
-	}
-	workflow, makefile := text(".github/workflows/test.yml"), text("Makefile")
+	workflow, makefile := readFile(t, ".github/workflows/test.yml"), readFile(t, "Makefile")
 	matrix := regexp.MustCompile(`(?m)^ +target: \[(.*)\]$`).FindStringSubmatch(workflow)
 	if matrix == nil {
 		t.Fatal("the workflow has no list of targets")
@@ -30,7 +20,7 @@ func TestWorkflow(t *testing.T) {
 			t.Errorf("the Makefile has no target %q", target)
 		}
 	}
-	runs := regexp.MustCompile(`(?m)^make ([a-z-]+)$`).FindAllStringSubmatch(text(".ci/run"), -1)
+	runs := regexp.MustCompile(`(?m)^make ([a-z-]+)$`).FindAllStringSubmatch(readFile(t, ".ci/run"), -1)
 	if len(runs) < 3 {
 		t.Errorf(".ci/run makes %v", runs)
 	}

@@ -12,8 +12,6 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/measure"
-
-	"locklab/internal/numfmt"
 )
 
 // DryRun counts the trips of the remote locks of p at their plainest servers, and stores them
@@ -23,9 +21,6 @@ func (s *Servers) DryRun(ctx context.Context, p *measure.Plan, stderr io.Writer)
 	locks := slices.DeleteFunc(p.Locks(), func(v *harness.Variant) bool {
 		return v.Remote == nil || !slices.ContainsFunc(p.Cases, func(c measure.Case) bool { return c.Lock == v && c.Workload.Window >= harness.SliceLength })
 	})
-	if len(locks) > longList {
-		fmt.Fprintf(stderr, "counting the round trips of %s: a few seconds\n", numfmt.Plural(len(locks), "lock"))
-	}
 	var all errgroup.Group
 	all.SetLimit(atOnce)
 	trips, errs := make([]*harness.Trips, len(locks)), make([]error, len(locks))
@@ -50,12 +45,8 @@ func (s *Servers) DryRun(ctx context.Context, p *measure.Plan, stderr io.Writer)
 // atOnce is the dry runs in parallel, which mostly wait for silence.
 const atOnce = 4
 
-// longList is the number of locks from which a message about the wait is printed.
-const longList = 10
-
 // Plainest returns v's plainest servers without delay: TLS messages cannot be read.
-func Plainest(p *measure.Plan, v *harness.Variant) (site harness.Site) {
-	found := false
+func Plainest(p *measure.Plan, v *harness.Variant) harness.Site {
 	odd := func(s harness.Site) int {
 		n := s.Servers
 		if s.TLS {
@@ -66,11 +57,11 @@ func Plainest(p *measure.Plan, v *harness.Variant) (site harness.Site) {
 		}
 		return n
 	}
+	var sites []harness.Site
 	for _, c := range p.Cases {
-		near := c.Site().Near()
-		if c.Lock == v && (!found || odd(near) < odd(site)) {
-			site, found = near, true
+		if c.Lock == v {
+			sites = append(sites, c.Site().Near())
 		}
 	}
-	return site
+	return slices.MinFunc(sites, func(a, b harness.Site) int { return odd(a) - odd(b) })
 }

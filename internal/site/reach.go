@@ -53,24 +53,23 @@ const probes = 3
 // trips measures the round trips to at. If a has a delay it also measures those through a
 // proxy without and with it, and returns the proxy.
 func trips(ctx context.Context, clock machine.Clock, at harness.Endpoint, a *result.Site) (far *faultproxy.Row, err error) {
+	away := at
 	if a.Delay > 0 {
 		none := func(int) faultproxy.Options { return faultproxy.Options{} }
 		if far, err = faultproxy.NewRow(at.Addrs, faultproxy.Unread, none); err != nil {
 			return nil, err
 		}
+		away.Addrs = far.Addrs
 	}
-	away := at
 	var direct, proxied, delayed []float64
 	for range probes {
 		direct = append(direct, measure.RoundTrip(ctx, clock, at))
-		if far == nil {
-			continue
+		if far != nil {
+			far.Delay(0)
+			proxied = append(proxied, measure.RoundTrip(ctx, clock, away))
+			far.Delay(a.Delay)
+			delayed = append(delayed, measure.RoundTrip(ctx, clock, away))
 		}
-		away.Addrs = far.Addrs
-		far.Delay(0)
-		proxied = append(proxied, measure.RoundTrip(ctx, clock, away))
-		far.Delay(a.Delay)
-		delayed = append(delayed, measure.RoundTrip(ctx, clock, away))
 	}
 	a.Direct = stat.Median(direct)
 	if far != nil {

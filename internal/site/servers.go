@@ -36,7 +36,7 @@ type Servers struct {
 // fitting servers as skipped, with the reason. It warms up servers that get faster, for at
 // most warm in total, with progress on stderr.
 func Start(ctx context.Context, p *measure.Plan, warm time.Duration, stderr io.Writer) (_ *Servers, skipped []result.Skip, err error) {
-	s := &Servers{Running: make(map[harness.Site]*backend.Server)}
+	s := &Servers{Running: make(map[harness.Site]*backend.Server), warmth: make(map[harness.Site]*result.WarmUp)}
 	defer func() {
 		if err != nil {
 			s.Stop()

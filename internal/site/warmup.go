@@ -46,9 +46,6 @@ func (s *Servers) warmUp(ctx context.Context, p *measure.Plan, most time.Duratio
 			continue
 		}
 		most -= w.Took
-		if s.warmth == nil {
-			s.warmth = make(map[harness.Site]*result.WarmUp)
-		}
 		s.warmth[near] = &w
 		fmt.Fprintln(stderr, warmText(near, w))
 	}
@@ -56,10 +53,7 @@ func (s *Servers) warmUp(ctx context.Context, p *measure.Plan, most time.Duratio
 }
 
 func siteName(near harness.Site) string {
-	if c := near.Conditions(); c != "" {
-		return "ZooKeeper (" + c + ")"
-	}
-	return "ZooKeeper"
+	return strings.TrimSuffix("ZooKeeper ("+near.Conditions()+")", " ()")
 }
 
 func warmText(near harness.Site, w result.WarmUp) string {
