@@ -100,7 +100,7 @@ func newKey() string { return newPath()[len("/locklab/"):] }
 
 func connect(t *testing.T, v *harness.Variant, at harness.Endpoint, key string) harness.Remote {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*patience) // it may start Java
 	defer cancel()
 	r, err := v.Remote(ctx, at, key)
 	requireNoError(t, err)
