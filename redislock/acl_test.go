@@ -1,7 +1,6 @@
 package redislock_test
 
 import (
-	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -138,9 +137,12 @@ func contend(ctx context.Context, a, b tryLocker, fenced bool, hold time.Duratio
 		got <- err
 	}()
 	select {
-	case err := <-got: // it failed, or two are inside
+	case err := <-got: // it failed, or the lock was lost
+		if err == nil && first.Err() == nil {
+			err = errors.New("two are inside")
+		}
 		_ = first.Unlock(ctx)
-		return cmp.Or(err, errors.New("two are inside"))
+		return err
 	case <-time.After(hold):
 	}
 	if err := first.Unlock(ctx); err != nil {

@@ -64,12 +64,6 @@ var refusals = []refusal{
 	{"DENIED", final, ""},                // protected mode
 	{"NOPROTO", final, ""},               // another version of the protocol
 	{"CROSSSLOT", final, ""},             // keys of several slots in one request
-	{"EXECABORT", final, ""},             // a transaction; this package sends none of these:
-	{"UNKILLABLE", final, ""},            // SCRIPT KILL of a script that has written
-	{"NOTBUSY", final, ""},               // SCRIPT KILL without a script
-	{"BUSYGROUP", final, ""},             // a stream
-	{"NOGROUP", final, ""},               // a stream
-	{"BUSYKEY", final, ""},               // RESTORE over a key
 }
 
 func refusalOf(err error) refusal {

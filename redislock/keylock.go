@@ -76,7 +76,7 @@ func (k *keyLock) call(s *script, args ...any) call { return call{s, []string{k.
 // withdraw deletes the key if it has the nonce, in the background if there is no answer.
 func (k *keyLock) withdraw(ctx context.Context, nonce string) error {
 	again := func(ctx context.Context) error { _, err := k.free(ctx, nonce); return err }
-	return k.insist(ctx, again)
+	return k.insist(ctx, k.o.TTL, again)
 }
 
 // release deletes the key if it has the nonce, by a script, and reports whether it had.

@@ -264,7 +264,7 @@ func (l *Lease) yield(ctx context.Context, until time.Time) (held bool, err erro
 		return false, nil
 	}
 	if err != nil && l.again != nil { // the others need not wait for the end of the lease
-		l.c.later(l.name, began.Add(l.span), nil, l.again, nil)
+		l.c.later(l.name, began.Add(l.span), l.again)
 	}
 	return held, err
 }

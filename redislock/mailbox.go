@@ -62,16 +62,15 @@ type mailbox struct {
 
 	users    int // waiters and running releases
 	waiters  map[string]*queued
-	releases []*outgoing                // without a reply
-	gone     map[string]chan<- struct{} // signals a grant to a waiter that has left and may be in the queue
-	clock    clock                      // of the server
-	broke    time.Time                  // when notifications may last have been lost
-	late     bool                       // the latest message read was as old as a grant
-	grant    time.Duration              // shortest grant timeout of its waiters until now
-	again    time.Duration              // shortest time after which one of them asks
-	reader   *reader                    // nil while it is not read
-	alone    bool                       // its reader must read no other mailbox
-	left     time.Time                  // when the last waiter left
+	releases []*outgoing   // without a reply
+	clock    clock         // of the server
+	broke    time.Time     // when notifications may last have been lost
+	late     bool          // the latest message read was as old as a grant
+	grant    time.Duration // shortest grant timeout of its waiters until now
+	again    time.Duration // shortest time after which one of them asks
+	reader   *reader       // nil while it is not read
+	alone    bool          // its reader must read no other mailbox
+	left     time.Time     // when the last waiter left
 
 	guarded *Mutex      // to check the latest handover with; nil if done
 	guardAt time.Time   // when
@@ -212,11 +211,6 @@ func (b *mailbox) deliver(text string, sent time.Time) {
 	}
 	if w := b.waiters[to]; w != nil {
 		w.put(l)
-	} else if gone := b.gone[to]; gone != nil && (l.again || l.token > 0) {
-		select {
-		case gone <- struct{}{}: // so that it is given back at once
-		default:
-		}
 	}
 	if l.again {
 		return // every waiter asks anyway, on a new connection

@@ -84,17 +84,13 @@ const (
 	laterMost  = time.Second // the pause grows up to this
 )
 
-// later calls f in the background until it succeeds, until is past or c closes, and at once
-// after wake, which may be nil; then done, if not nil. Beyond maxLater, f is dropped.
-func (c *Client) later(name string, until time.Time, wake <-chan struct{}, f func(context.Context) error, done func()) {
-	if done == nil {
-		done = func() {}
-	}
+// later calls f in the background until it succeeds, until is past or c closes. Beyond maxLater,
+// f is dropped.
+func (c *Client) later(name string, until time.Time, f func(context.Context) error) {
 	d, all := c.owe(name)
 	if c.closedErr() == nil && all > maxLater || !c.task(func() {
-		defer done()
 		pause := laterPause
-		for now := c.clock.Now(); now.Before(until) && c.restOr(wake, pause/2+rand.N(pause)); now = c.clock.Now() {
+		for now := c.clock.Now(); now.Before(until) && c.pause(c.open, pause/2+rand.N(pause)); now = c.clock.Now() {
 			ctx, cancel := context.WithTimeout(c.open, min(unlockWait, until.Sub(now)))
 			err := f(ctx)
 			cancel()
@@ -111,17 +107,7 @@ func (c *Client) later(name string, until time.Time, wake <-chan struct{}, f fun
 		if c.closedErr() == nil {
 			c.pay(d, nil)
 		}
-		done()
 	}
-}
-
-func (c *Client) restOr(wake <-chan struct{}, d time.Duration) bool {
-	select {
-	case <-time.After(d):
-	case <-wake:
-	case <-c.open.Done():
-	}
-	return c.open.Err() == nil
 }
 
 const (
@@ -200,11 +186,11 @@ func (a *attempts) giveUp(ctx context.Context, err error) (*Lease, error) {
 	return nil, err
 }
 
-// insist calls f, and after a failure in the background until the lease is over.
-func (b *base) insist(ctx context.Context, f func(context.Context) error) error {
+// insist calls f, and after a failure in the background for as long as the server keeps its effect.
+func (b *base) insist(ctx context.Context, keeps time.Duration, f func(context.Context) error) error {
 	err := f(ctx)
 	if err != nil {
-		b.c.later(b.name, b.c.clock.Now().Add(b.o.TTL), nil, f, nil)
+		b.c.later(b.name, b.c.clock.Now().Add(keeps), f)
 	}
 	return err
 }

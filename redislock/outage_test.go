@@ -195,16 +195,7 @@ func (o outage) run(t *testing.T, r running) {
 	over := time.Now()
 	work.Wait()
 	for _, c := range all {
-		for range waitersOfContest {
-			select {
-			case err := <-c.served:
-				if err != nil {
-					t.Errorf("%s: a waiter: %v", c.kind.name, err)
-				}
-			case <-time.After(time.Until(over.Add(o.soon))):
-				t.Fatalf("%s: a waiter does not have the lock after %v", c.kind.name, time.Since(over))
-			}
-		}
+		c.requireServed(t, over.Add(o.soon))
 	}
 	t.Logf("all were served after %v", time.Since(over).Round(time.Millisecond))
 	left := r.admin(t)
@@ -254,6 +245,21 @@ func startContests(t *testing.T, r running, o redislock.Options) (all []contest)
 	}
 	time.Sleep(100 * time.Millisecond) // most often all listen by now
 	return all
+}
+
+// requireServed checks that every waiter has had the lock by that time.
+func (c contest) requireServed(t *testing.T, until time.Time) {
+	t.Helper()
+	for range waitersOfContest {
+		select {
+		case err := <-c.served:
+			if err != nil {
+				t.Errorf("%s: a waiter: %v", c.kind.name, err)
+			}
+		case <-time.After(time.Until(until)):
+			t.Fatalf("%s: a waiter does not have the lock in time", c.kind.name)
+		}
+	}
 }
 
 // serve locks and unlocks m. A waiter that is late for its grant asks again.

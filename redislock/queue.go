@@ -41,8 +41,8 @@ import (
 // Renewals send waiters nothing.
 //
 // A waiter that gives up while the server does not answer leaves its place behind. The client
-// removes it when the server answers again, and gives the lock back at once if it was granted
-// to that place. If a process leaves a message unread for the grant timeout, its waiters are
+// removes it within two seconds after the server answers again, and gives the lock back if it
+// was granted to that place. If a process leaves a message unread for the grant timeout, its waiters are
 // skipped. If messages arrive later than that, the process polls instead: several times in
 // each grant timeout for its first waiter.
 //

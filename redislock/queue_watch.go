@@ -11,27 +11,7 @@ import (
 // the place would cost a grant timeout. It uses no new connection: if the library's are
 // silent, the cost is as if this process had died.
 func (m *Mutex) withdraw(ctx context.Context, w *queued) error {
-	_, err := m.release(ctx, w, false)
-	if err == nil {
-		return nil
-	}
-	granted := make(chan struct{}, 1)
-	m.c.mail.Lock()
-	b := m.mailbox()
-	if b.gone == nil {
-		b.gone = make(map[string]chan<- struct{})
-	}
-	b.gone[w.nonce] = granted
-	m.c.mail.Unlock()
-	m.c.later(m.name, m.c.clock.Now().Add(placeStays), granted,
-		func(ctx context.Context) error { _, err := m.release(ctx, w, false); return err },
-		func() {
-			m.c.mail.Lock()
-			defer m.c.mail.Unlock()
-			delete(b.gone, w.nonce)
-			b.drop()
-		})
-	return err
+	return m.insist(ctx, placeStays, func(ctx context.Context) error { _, err := m.release(ctx, w, false); return err })
 }
 
 // splitSlot reports whether err is about several keys of a migrating slot, on two nodes.

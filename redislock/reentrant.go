@@ -209,7 +209,7 @@ func (o *Owner) undo(ctx context.Context, fresh *hold) error {
 	o.mu.Lock()
 	h := cmp.Or(o.hold, fresh)
 	o.mu.Unlock()
-	return o.m.insist(ctx, func(ctx context.Context) error { return o.resettle(ctx, h) })
+	return o.m.insist(ctx, o.m.o.TTL, func(ctx context.Context) error { return o.resettle(ctx, h) })
 }
 
 func (o *Owner) resettle(ctx context.Context, h *hold) error {

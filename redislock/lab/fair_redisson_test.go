@@ -36,10 +36,6 @@ func (s *scene) queue() []string {
 	return list
 }
 
-func (s *scene) waiting() int {
-	return int(s.watch.LLen(context.WithoutCancel(s.t.Context()), "redisson_lock_queue:"+s.key).Val())
-}
-
 // dieInQueue lets w join the queue and send nothing after that.
 func (s *scene) dieInQueue(w *fairThread) {
 	s.t.Helper()

@@ -19,7 +19,6 @@ import (
 	"locklab/internal/layers"
 	"locklab/internal/leaktest"
 	wireredis "locklab/internal/wire/redis"
-	"locklab/redislock"
 )
 
 const (
@@ -86,17 +85,6 @@ func newPlain(t *testing.T, l *link) *process {
 		}
 	})
 	return p
-}
-
-func newClient(t *testing.T, l *link) *redislock.Client {
-	t.Helper()
-	c := redislock.NewClient(l.Client, redislock.ClientOptions{})
-	t.Cleanup(func() {
-		if err := c.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return c
 }
 
 func acquire[L harness.Lease](t *testing.T, m interface {
@@ -177,8 +165,6 @@ func (s *scene) expire() {
 }
 
 func (s *scene) exists() bool { return s.watch.Exists(s.t.Context(), s.key).Val() == 1 }
-
-func (s *scene) ttl() time.Duration { return s.watch.PTTL(s.t.Context(), s.key).Val() }
 
 // onlyField returns the owner of the lock, which must have that count.
 func (s *scene) onlyField(count string) string {
