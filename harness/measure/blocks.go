@@ -150,9 +150,10 @@ func measureShared(ctx context.Context, in *Instruments, jobs []Job, s spec, out
 		x := &sharer{blocks: harness.Blocks{Process: s.Seed}}
 		all = append(all, x)
 		shared := slices.ContainsFunc(jobs[:i], func(j Job) bool { return j.At.Kind == job.At.Kind })
-		if err := x.open(ctx, in, job, shared); err != nil {
+		if _, err := x.open(ctx, in, job, shared); err != nil {
 			return err
 		}
+		x.meter.leave(ctx)
 	}
 	rng, remote := rand.New(rand.NewPCG(s.Seed, 1)), jobs[0].Lock.Remote != nil
 	for range passes(s.Workload, remote) {
@@ -171,21 +172,36 @@ func measureShared(ctx context.Context, in *Instruments, jobs []Job, s spec, out
 	return nil
 }
 
-// A sharer is one of the locks in a process.
+// A sharer is one of the locks in a process, or the only one.
 type sharer struct {
 	rig    *Rig
 	meter  *serverMeter
 	blocks harness.Blocks
 }
 
-func (x *sharer) open(ctx context.Context, in *Instruments, job Job, shared bool) (err error) {
+// open sets up the lock of job and warms it up. It returns the result of the warm-up.
+func (x *sharer) open(ctx context.Context, in *Instruments, job Job, shared bool) (*harness.Result, error) {
 	x.meter = newServerMeter(ctx, job, shared)
-	if x.rig, err = Open(ctx, in, job); err != nil {
-		return err
+	if job.ready == nil {
+		job.ready = func() {}
 	}
-	_, err = x.drive(ctx, Limit{Window: max(job.Workload.Warmup, leastWarmup)})
-	x.meter.leave(ctx)
-	return err
+	if job.Lock.Local != nil {
+		job.ready() // its construction is not judged
+	}
+	if _, err := job.together.begin(ctx, pointServers); err != nil {
+		return nil, err
+	}
+	var err error
+	if x.rig, err = Open(ctx, in, job); err != nil {
+		return nil, err
+	}
+	if job.Lock.Local == nil {
+		job.ready()
+	}
+	if _, err := job.together.begin(ctx, pointLock); err != nil {
+		return nil, err
+	}
+	return x.drive(ctx, Limit{Window: max(job.Workload.Warmup, leastWarmup)})
 }
 
 func (x *sharer) close() error {
@@ -196,7 +212,7 @@ func (x *sharer) close() error {
 	return x.rig.Close()
 }
 
-// drive is Rig.Drive that returns a violation as an error.
+// drive is Rig.Drive that returns the result of a violation with an error.
 func (x *sharer) drive(ctx context.Context, limit Limit) (*harness.Result, error) {
 	res, err := x.rig.Drive(ctx, limit)
 	if err == nil && len(res.Violations) > 0 {

@@ -118,7 +118,7 @@ func (l *listener) end() heard {
 func (h heard) silent() error {
 	err := errors.New("it ended with status 0 and gave no result")
 	if h.at == atLock || h.at == atWork {
-		return &crashError{err: err}
+		return crashed(err, nil)
 	}
 	return &lostError{err: fmt.Errorf("measure: measuring process: %w", err)}
 }
@@ -130,7 +130,7 @@ func (h heard) silent() error {
 // - a lostError, if the lab or a server could not measure;
 // - a lostError worth another try, if the process was killed from outside, or the system
 // refused it memory or threads;
-// - a crashError, if the process ended on its own while the lock ran.
+// - a lockError, if the process ended on its own while the lock ran.
 func fate(err error, h heard, said string) error {
 	lines := slices.DeleteFunc(strings.Split(said, "\n"), func(l string) bool { return strings.TrimSpace(l) == "" })
 	first := "it said nothing"
@@ -151,7 +151,7 @@ func fate(err error, h heard, said string) error {
 	case fromOutside(exit, lines):
 		return &lostError{err: lost, again: true}
 	case h.at == atLock, h.at == atWork, h.at == "" && traced(lines):
-		return &crashError{err: err, trace: trace(lines)}
+		return crashed(err, trace(lines))
 	}
 	return &lostError{err: lost}
 }
@@ -234,24 +234,18 @@ func lostBy(err error) error {
 }
 
 // A lockError is an error caused by the lock: it hung or crashed the process.
-type lockError interface {
-	error
-	violation() harness.Violation
+type lockError struct {
+	text      string
+	violation harness.Violation
 }
 
-// A crashError is the end of a measuring process on its own while its lock ran.
-type crashError struct {
-	err   error
-	trace []string
-}
+func (e *lockError) Error() string { return e.text }
 
-func (e *crashError) Error() string {
-	return fmt.Sprintf("%v: %s", e.err, append(e.trace, "it said nothing")[0])
-}
-
-func (e *crashError) violation() harness.Violation {
-	return harness.Violation{Rule: oracle.Crash, Count: 1, Trace: e.trace,
-		Detail: "the lock ended the process that measured it: " + e.Error()}
+// crashed returns the error for a measuring process that ended on its own while its lock ran.
+func crashed(err error, trace []string) error {
+	text := fmt.Sprintf("%v: %s", err, append(trace, "it said nothing")[0])
+	return &lockError{text, harness.Violation{Rule: oracle.Crash, Count: 1, Trace: trace,
+		Detail: "the lock ended the process that measured it: " + text}}
 }
 
 // overdue returns the error for a process with the stages h that was killed after limit. If
@@ -260,17 +254,7 @@ func overdue(h heard, limit time.Duration) error {
 	if h.at == atCalibration || h.at == atLock {
 		return &lostError{err: fmt.Errorf("measure: the measuring process was not ready to take the lock within %v: the machine, or a server, is too busy", limit)}
 	}
-	return &hungError{after: limit}
-}
-
-// A hungError means that a measuring process did not end.
-type hungError struct{ after time.Duration }
-
-func (e *hungError) Error() string {
-	return fmt.Sprintf("measure: the measuring process could run for %v and did not end", e.after)
-}
-
-func (e *hungError) violation() harness.Violation {
-	return harness.Violation{Rule: oracle.Liveness, Count: 1,
-		Detail: fmt.Sprintf("the process that measured the lock was killed: it could run for %v and gave no result", e.after)}
+	return &lockError{fmt.Sprintf("measure: the measuring process could run for %v and did not end", limit),
+		harness.Violation{Rule: oracle.Liveness, Count: 1,
+			Detail: fmt.Sprintf("the process that measured the lock was killed: it could run for %v and gave no result", limit)}}
 }

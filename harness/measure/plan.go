@@ -242,11 +242,11 @@ func (p *Plan) measure(ctx context.Context, c Case, known calibration, round, se
 	}
 	s.Access = p.access(c)
 	res, err := spawn(ctx, s, 4*p.estimate(c)+cmp.Or(p.Patience, time.Minute))
-	var fault lockError
+	var fault *lockError
 	if errors.As(err, &fault) {
 		// A lock that hangs or ends its process is a finding, not the end of the run.
 		res, err = &harness.Result{Lock: c.Lock.Describe(), Workload: c.Workload, Round: round,
-			Started: time.Now(), Violations: []harness.Violation{fault.violation()}}, nil
+			Started: time.Now(), Violations: []harness.Violation{fault.violation}}, nil
 	}
 	if res != nil && p.Together != nil {
 		p.part(ctx, res, c.Workload)

@@ -238,37 +238,16 @@ func Measure(ctx context.Context, in *Instruments, job Job) (*harness.Result, er
 }
 
 func measureHere(ctx context.Context, in *Instruments, job Job) (res *harness.Result, err error) {
-	servers := newServerMeter(ctx, job, false)
-	defer servers.close()
-	if job.ready == nil {
-		job.ready = func() {}
-	}
-	if job.Lock.Local != nil {
-		job.ready() // its construction is not judged
-	}
-	if _, err := job.together.begin(ctx, pointServers); err != nil {
+	x := new(sharer)
+	defer func() { err = cmp.Or(err, x.close()) }()
+	res, err = x.open(ctx, in, job, false)
+	switch {
+	case errors.Is(err, errViolated):
+		return res, nil
+	case err != nil:
 		return nil, err
 	}
-	rig, err := Open(ctx, in, job)
-	if err != nil {
-		return nil, err
-	}
-	if job.Lock.Local == nil {
-		job.ready()
-	}
-	defer func() {
-		if cerr := rig.Close(); err == nil && cerr != nil {
-			err = cerr
-		}
-	}()
-	if _, err := job.together.begin(ctx, pointLock); err != nil {
-		return nil, err
-	}
-	res, err = rig.Drive(ctx, Limit{Window: max(job.Workload.Warmup, leastWarmup)})
-	if err != nil || len(res.Violations) > 0 {
-		return res, err
-	}
-	return rig.window(ctx, servers)
+	return x.rig.window(ctx, x.meter)
 }
 
 func (r *Rig) window(ctx context.Context, servers *serverMeter) (*harness.Result, error) {

@@ -1,7 +1,6 @@
 package backend
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"net"
@@ -138,7 +137,7 @@ func available(sys system, kind string) error {
 		return err
 	}
 	_, err = k.find(sys)
-	return cmp.Or(errLaunch, err)
+	return err
 }
 
 // Required reports whether LOCKLAB_REQUIRE, a comma-separated list, contains kind: a test without

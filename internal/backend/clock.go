@@ -4,13 +4,18 @@ import (
 	"cmp"
 	"context"
 	_ "embed" // for the source of the shim
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync/atomic"
 	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
 
 	"locklab/harness"
 	"locklab/internal/child"
@@ -67,8 +72,37 @@ func (s *Server) SetClock(i int, offset time.Duration) error {
 	if err != nil {
 		return err
 	}
-	if err := g.setClock(i, offset); err != nil {
-		return fmt.Errorf("backend: the clock of %s server %d: %w", g.kind.Name, i, err)
+	err = context.Cause(g.open)
+	if err == nil {
+		err = setClock(g.servers[i].dir, g.process(g.servers[i]).PID(), offset)
 	}
+	if err != nil {
+		err = fmt.Errorf("backend: the clock of %s server %d: %w", g.kind.Name, i, err)
+	}
+	return err
+}
+
+var errClock = errors.New("the server does not read its clock by the library that can set it")
+
+// setClock sets the clock of process pid, whose directory is dir. The process maps the same file,
+// so it sees the store as a whole.
+func setClock(dir string, pid int, offset time.Duration) error {
+	f, err := os.OpenFile(filepath.Join(dir, clockName), os.O_RDWR, 0)
+	if errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("%w: it was not started with one that can be set", harness.ErrUsage)
+	} else if err != nil {
+		return err
+	}
+	defer f.Close()
+	cell, err := unix.Mmap(int(f.Fd()), 0, clockSize, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
+	if err != nil {
+		return err
+	}
+	defer unix.Munmap(cell)
+	words := (*[clockSize / 8]int64)(unsafe.Pointer(&cell[0])) // a page is aligned
+	if reader := atomic.LoadInt64(&words[1]); reader != int64(pid) {
+		return fmt.Errorf("%w (process %d does, and the server is %d)", errClock, reader, pid)
+	}
+	atomic.StoreInt64(&words[0], int64(offset))
 	return nil
 }

@@ -16,7 +16,7 @@ func (s *Server) hurt(i int) (*group, error) {
 	if s.group == nil {
 		return nil, fmt.Errorf("%w: backend: the lab did not start this server, and so leaves its process alone", harness.ErrUsage)
 	}
-	if n := s.group.size(); i < 0 || i >= n {
+	if n := len(s.group.servers); i < 0 || i >= n {
 		return nil, fmt.Errorf("%w: backend: there is no server %d: they count from 0 to %d", harness.ErrUsage, i, n-1)
 	}
 	return s.group, nil
@@ -47,7 +47,7 @@ func (s *Server) Signal(i int, sig os.Signal) error {
 	if err != nil {
 		return err
 	}
-	if err := g.signal(i, sig); err != nil {
+	if err := g.process(g.servers[i]).Signal(sig); err != nil {
 		return fmt.Errorf("backend: signal %v for server %d: %w", sig, i, err)
 	}
 	if sig == syscall.SIGSTOP {
@@ -61,7 +61,7 @@ func (s *Server) Signal(i int, sig os.Signal) error {
 func (s *Server) Kill(i int) error {
 	g, err := s.hurt(i)
 	if err == nil {
-		g.kill(i)
+		g.process(g.servers[i]).Kill()
 	}
 	return err
 }

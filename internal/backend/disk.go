@@ -29,7 +29,7 @@ func (s *Server) FileSystem() string {
 	if s.group == nil {
 		return ""
 	}
-	return fileSystem(s.group.path())
+	return fileSystem(s.group.dir.path)
 }
 
 // inMemory reports whether dir is known to be in memory.
@@ -46,7 +46,7 @@ func (s *Server) SyncTime() (time.Duration, error) {
 	if s.group == nil {
 		return 0, nil
 	}
-	f, err := os.CreateTemp(s.group.path(), "sync")
+	f, err := os.CreateTemp(s.group.dir.path, "sync")
 	if err != nil {
 		return 0, fmt.Errorf("backend: %w", err)
 	}

@@ -1,12 +1,9 @@
-//go:build linux || darwin || freebsd
-
 package backend
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"os/exec"
 	"sync"
 	"time"
@@ -84,20 +81,12 @@ func (g *group) process(s *instance) *process {
 	return s.proc
 }
 
-func (g *group) size() int { return len(g.servers) }
-
-func (g *group) path() string { return g.dir.path }
-
 func (g *group) pids() (pids []int) {
 	for _, s := range g.servers {
 		pids = append(pids, g.process(s).PID())
 	}
 	return pids
 }
-
-func (g *group) signal(i int, sig os.Signal) error { return g.process(g.servers[i]).Signal(sig) }
-
-func (g *group) kill(i int) { g.process(g.servers[i]).Kill() }
 
 func (g *group) settle(ctx context.Context) error {
 	if g.kind.settle == nil {

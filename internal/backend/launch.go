@@ -1,5 +1,3 @@
-//go:build linux || darwin || freebsd
-
 package backend
 
 import (
@@ -14,9 +12,6 @@ import (
 
 	"locklab/harness"
 )
-
-// errLaunch is nil: this system can start servers.
-var errLaunch error
 
 const (
 	readyTime = 30 * time.Second // for a server to start; TestStartStop prints what it takes

@@ -120,6 +120,11 @@ func redisWith(p program, m member, args ...string) *exec.Cmd {
 // probeRedis sends PING, which fails while a server loads its data or requires a password, and
 // reads the version from INFO. A user's server may forbid INFO: then the version is unknown.
 func probeRedis(ctx context.Context, at harness.Endpoint, addr string) (answer, error) {
+	_, end, err := dial(ctx, addr, nil)
+	if err != nil {
+		return answer{}, err // the client would also print it
+	}
+	end()
 	client, err := openRedis(at, addr)
 	if err != nil {
 		return answer{}, err
