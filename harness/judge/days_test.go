@@ -20,7 +20,7 @@ type weather struct {
 	to     bool // figures are ratios to another lock, with an additional scatter of 5 %
 }
 
-func likeTheDayBefore(r *rand.Rand, last float64) float64 {
+func drawFromDayBefore(r *rand.Rand, last float64) float64 {
 	return math.Exp(0.5*math.Log(last) + 0.26*r.NormFloat64())
 }
 
@@ -29,8 +29,8 @@ var weathers = []weather{
 	{"a neighbour takes half, every other day", func(r *rand.Rand, _ float64) float64 {
 		return (1 - 0.5*float64(r.IntN(2))) * math.Exp(0.02*r.NormFloat64())
 	}, true, false},
-	{"deviation of 30 %, half of it from the day before", likeTheDayBefore, false, false},
-	{"the same, as ratios to another lock", likeTheDayBefore, true, true},
+	{"deviation of 30 %, half of it from the day before", drawFromDayBefore, false, false},
+	{"the same, as ratios to another lock", drawFromDayBefore, true, true},
 }
 
 // drawDays returns a history of cases of equal builds that share the day, with an additional

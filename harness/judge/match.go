@@ -53,7 +53,8 @@ func (m *matched) lacks(was, is *plan) string {
 	return inNew + inBase
 }
 
-// rows returns the rows of m, the first of which will be number at, and the tests of them.
+// rows returns the rows of m and their tests. at is the index of the first row in its
+// comparison.
 func (m *matched) rows(at int, metrics []*result.Metric, was, is *plan, paired bool) (rows []HistorySeries, tests []test) {
 	add := func(g *result.Metric, v GateVerdict, note string) *HistorySeries {
 		rows = append(rows, HistorySeries{Lock: m.lock, Workload: m.workload, Metric: g, Verdict: v,
@@ -110,7 +111,7 @@ func (m *matched) violated() (GateVerdict, string) {
 	return Regressed, inNew
 }
 
-// shows reports whether l is kept to show that it breaks a promise.
+// shows reports whether l is kept to show a broken promise.
 func shows(l harness.Lock) bool {
 	return l.Status == harness.Broken || l.Status == harness.Historical
 }

@@ -11,8 +11,8 @@ import (
 	"locklab/internal/stat"
 )
 
-// seriesOf returns the series of the cases of runs, all of one machine, the first of which
-// will be number at, and the tests of neighbouring points.
+// seriesOf returns the series of the cases of runs, which are of one machine, and the tests
+// of neighbouring points. at is the index of the first series in its history.
 func seriesOf(site, at int, runs []*result.Run, o HistoryOptions) (out []HistorySeries, tests []test) {
 	plans := make([]*plan, len(runs))
 	for i, r := range runs {

@@ -77,9 +77,9 @@ func TestManifest(t *testing.T) {
 		p.Manifest.Skipped = []Skip{{Lock: "x", Reason: "no server"}}
 	}
 	parts[1].Manifest.Interrupted, parts[2].Damage = true, []string{"line 3 was skipped"}
-	before := manifests(t, parts)
+	before := encodeManifests(t, parts)
 	run := mergeRuns(t, shuffled(3, parts))
-	if manifests(t, parts) != before {
+	if encodeManifests(t, parts) != before {
 		t.Error("the manifests of the parts have changed")
 	}
 	m := run.Manifest
@@ -110,7 +110,7 @@ func TestManifest(t *testing.T) {
 	}
 }
 
-func manifests(t *testing.T, runs []*Run) (text string) {
+func encodeManifests(t *testing.T, runs []*Run) (text string) {
 	t.Helper()
 	for _, r := range runs {
 		m, err := json.Marshal(r.Manifest)
