@@ -87,7 +87,12 @@ func (o *historyOptions) history(cmd *cobra.Command, dirs []string) error {
 		return err
 	}
 	if o.out != "" {
-		err = interruptible(cmd.Context(), cmd.ErrOrStderr(), "the history", func(files *saver) error { return o.draw(files, h) })
+		doc, err := page.History(h)
+		if err == nil {
+			err = interruptible(cmd.Context(), cmd.ErrOrStderr(), "the history", func(files *saver) error {
+				return newTarget(o.out).write(files, doc.HTML, doc.Markdown)
+			})
+		}
 		if err != nil {
 			return err
 		}
@@ -100,12 +105,4 @@ func (o *historyOptions) history(cmd *cobra.Command, dirs []string) error {
 		return err
 	}
 	return verdict
-}
-
-func (o *historyOptions) draw(files *saver, h *judge.History) error {
-	doc, err := page.History(h)
-	if err != nil {
-		return err
-	}
-	return newTarget(o.out).write(files, doc.HTML, doc.Markdown)
 }

@@ -5,12 +5,11 @@ import (
 	"testing"
 	"time"
 
-	"locklab/harness"
 	"locklab/harness/locktest"
 	"locklab/internal/site"
 )
 
-// TestWarmUp: only ZooKeeper servers of a long run are warmed up, with a message and a record.
+// TestWarmUp: only own ZooKeeper servers of a long run are warmed up, with a message and a record.
 func TestWarmUp(t *testing.T) {
 	for _, test := range []struct {
 		name, locks string
@@ -20,11 +19,15 @@ func TestWarmUp(t *testing.T) {
 		{"long", "zk-handoff", site.WarmLeast, true},
 		{"short", "zk-handoff", site.WarmLeast - 1, false},
 		{"redis", "redis-queue", time.Minute, false},
+		{"of another", "zk-handoff", time.Minute, false},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			p := planned(t, optionsOf(t, "--workers=2 "+"--locks="+test.locks))
 			for _, kind := range p.Needs() {
 				t.Setenv(variable(kind), "")
+				if test.name == "of another" {
+					t.Setenv(variable(kind), locktest.Endpoint(t, kind).Addrs[0][0])
+				}
 			}
 			var said strings.Builder
 			s, skipped, err := site.Start(t.Context(), p, test.most, &said)
@@ -41,15 +44,5 @@ func TestWarmUp(t *testing.T) {
 				t.Errorf("%+v", w)
 			}
 		})
-	}
-}
-
-func TestWarmUpOfAnother(t *testing.T) {
-	at := locktest.Endpoint(t, harness.KindZooKeeper)
-	t.Setenv(variable(harness.KindZooKeeper), at.Addrs[0][0])
-	s, _, err := site.Start(t.Context(), planned(t, optionsOf(t, "--locks=zk-handoff --workers=2")), time.Minute, t.Output())
-	defer s.Stop()
-	if err != nil || s.Sites[0].WarmUp != nil {
-		t.Errorf("%v: %+v", err, s.Sites)
 	}
 }
