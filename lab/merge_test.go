@@ -134,7 +134,7 @@ func TestMergeStatus(t *testing.T) {
 		{"exists", append([]string{"--out", parts[0]}, parts...), exitUsage, "already holds a run", false},
 		{"not empty", append([]string{"--out", full}, parts...), exitUsage, "is not empty", false},
 		{"a file", append([]string{"--out", filepath.Join(parts[0], result.ManifestName)}, parts...), exitUsage, "cannot write to", false},
-		{"late", late, exitUnfit, "not merged: lock=queue/workers=6/ranks=3/hold=0s, round 2: rank 1 on a opened its window 20ms late, 20 % of it", true},
+		{"late", late, exitUnfit, "not merged: lock=queue/workers=6/ranks=3/hold=0s, round 2: rank 1 on a opened its window 20 ms late, 20 % of it", true},
 		{"broken", broken, exitFailed, "lock=queue/workers=6/ranks=3/hold=0s, round 2 violated exclusion: over all ranks, worker 4 was granted the lock", true},
 	} {
 		dir := filepath.Join(out, c.name)
