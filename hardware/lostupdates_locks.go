@@ -86,7 +86,7 @@ func notALock(v *harness.Variant) string {
 	case v.Unavailable != "":
 		return v.Unavailable
 	case v.Local == nil:
-		return "it is kept by servers"
+		return "it is distributed"
 	case v.Status == harness.Broken || v.Status == harness.Control || v.Status == harness.Historical:
 		return "it is " + string(v.Status)
 	}

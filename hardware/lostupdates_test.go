@@ -280,7 +280,7 @@ func TestLocksLeftOut(t *testing.T) {
 		t.Errorf("ran %q, want %q", ran, want)
 	}
 	if got := strings.Join(notes, "; "); got != "bad is left out: it is broken; empty is left out: it is control; old is left out: it is historical; "+
-		"remote is left out: it is kept by servers; absent is left out: a system call of Linux; pair is left out on three: it serves 2 workers, not 3" {
+		"remote is left out: it is distributed; absent is left out: a system call of Linux; pair is left out on three: it serves 2 workers, not 3" {
 		t.Errorf("notes are %q", got)
 	}
 	tables := lockTables(cells)

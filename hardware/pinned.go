@@ -154,7 +154,7 @@ func ranOn(ps ...placement) []string {
 }
 
 // timed runs op on a thread on each of cpus for about span and returns the time of one operation
-// in ns; op does n of them, so many that reading the clock does not count. The result is the
+// in ns; op does n of them, enough to make the reading of the clock negligible. The result is the
 // median over windows of the threads' mean, which ignores a few preemptions.
 func timed(ctx context.Context, cpus []int, span time.Duration, op func(thread, n int)) (float64, error) {
 	c, err := newPinnedThreads(cpus...)

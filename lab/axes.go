@@ -181,7 +181,7 @@ func (a axes) checkFor(program string, locks []*harness.Variant) error {
 	}
 	remote := slices.ContainsFunc(locks, func(v *harness.Variant) bool { return v.Remote != nil })
 	if !remote && !reflect.DeepEqual(a.siting, siting{}) {
-		return usage("none of the locks chosen is kept by servers, which --servers, --durable, --tls and --delay are about")
+		return usage("none of the locks chosen is distributed, and --servers, --durable, --tls and --delay need one")
 	}
 	return nil
 }

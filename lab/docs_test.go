@@ -53,7 +53,7 @@ var docRules = []rule{
 	{match: `^locklab run`, short: shortRun},
 	{match: `^locklab trace zk`, needs: []string{harness.KindZooKeeper}},
 	{match: `^locklab trace redis`, needs: []string{harness.KindRedis}},
-	{match: `^locklab trace mcs$`, why: "NAME stands for a lock kept by servers there"},
+	{match: `^locklab trace mcs$`, why: "NAME stands for a distributed lock there"},
 	{match: `^locklab (report|export|compare)( --format \S+)?$`, why: "it is a mention, without the runs that it needs"},
 	{match: `^locklab simulate --list$`},
 	{match: `^locklab simulate$`, why: "it is a mention, without the machine that it needs"},

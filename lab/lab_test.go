@@ -237,7 +237,7 @@ func TestUsageErrors(t *testing.T) {
 		{"run --section foo", "work, lines:N with N from 1 to 1024, map, lru or log"},
 		{"run --section lru --spread 65536 --locks mcs", "8192 MiB"},
 		{"run --durable off,on", "--durable=off,on"},
-		{"run --locks mcs --durable", "none of the locks chosen is kept by servers"},
+		{"run --locks mcs --durable", "none of the locks chosen is distributed"},
 		{"run --budget 1ms", "too small"},
 		{"run --budget 1m --duration 1s --rounds 3", "nothing is left to choose"},
 		{"run --locks empty --workers 2", "no case"},

@@ -18,7 +18,7 @@ func (p *Program) traceCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "trace LOCK",
-		Short: "Tell how a lock kept by servers works, message by message",
+		Short: "Trace the messages of a distributed lock",
 		Long: `trace lets clients A, B … request one lock of a real server, one after the other, and then
 release it in turn. It prints every message between the clients and the server. For a lock of
 ZooKeeper it also shows the nodes below the lock's, their creators and watchers, after each

@@ -22,7 +22,7 @@ func (o runOptions) unheeded(p *measure.Plan) (lines []string) {
 		say("not varied by --wait, because they wait in a way of their own", func(v *harness.Variant) bool { return !followsWait(v) })
 	}
 	if o.section != nil {
-		say("not varied by --section, because workers of a lock kept by servers share no memory", func(v *harness.Variant) bool { return v.Local == nil })
+		say("not varied by --section, because workers of a distributed lock share no memory", func(v *harness.Variant) bool { return v.Local == nil })
 		lines = append(lines, o.unguarded()...)
 	}
 	return lines

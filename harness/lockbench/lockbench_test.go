@@ -78,6 +78,6 @@ func TestOpenLoop(t *testing.T) {
 	}
 	remote := &harness.Variant{Name: "far"}
 	if ws := workloads(remote, 2); ws[3].Workers != openRemoteWorkers || ws[3].Rate != RemoteRate || ws[3].Hold.Mean != 0 {
-		t.Errorf("a lock kept by servers has the benchmarks %+v", ws)
+		t.Errorf("a distributed lock has the benchmarks %+v", ws)
 	}
 }

@@ -155,7 +155,7 @@ func fits(v *harness.Variant, w harness.Workload) error {
 		return fmt.Errorf("%w: the waiters of %s do not follow a wait policy (Traits.FollowsWait): wait is %s", harness.ErrUsage, v.Name, w.Wait)
 	}
 	if v.Remote != nil && (w.Locks > 1 || w.Garbage) {
-		return fmt.Errorf("%w: locks and gc are axes of local locks, %s is kept by servers", harness.ErrUsage, v.Name)
+		return fmt.Errorf("%w: locks and gc are axes of local locks, and %s is distributed", harness.ErrUsage, v.Name)
 	}
 	if v.Local != nil && w.Rate > 0 && (w.Locks > 1 || w.Reads > 0) {
 		return fmt.Errorf("%w: an open loop drives one local lock without readers: give %s a rate, or reads or several locks", harness.ErrUsage, v.Name)

@@ -16,7 +16,7 @@ func Unguarded(v *harness.Variant, w harness.Workload) string {
 	switch {
 	case w.Section == harness.SectionWork:
 	case v.Local == nil:
-		return "its workers share no memory, as a lock kept by servers is for processes"
+		return "its workers share no memory, as a distributed lock is for processes"
 	case v.Traits.Permits > 1:
 		return fmt.Sprintf("%d workers may hold it at once", v.Traits.Permits)
 	case w.Reads > 0 && v.Traits.ReadWrite:

@@ -216,7 +216,7 @@ func ColumnStyle(i int) draw.Style {
 	return draw.Style{Hue: hue, Dash: draw.Dashes[i/5%len(draw.Dashes)], Marker: draw.Markers[i%len(draw.Markers)], Strong: true}
 }
 
-// A painter draws the tables of one kind, at most so many columns and rows. The sentence next to
+// A painter draws the tables of one kind, with limits of columns and rows. The sentence next to
 // the picture explains how to read it. If there is nothing to draw, it is the reason.
 type painter struct {
 	columns, rows int

@@ -17,7 +17,7 @@ const (
 	panelScale   = vg.Length(42) // left of the first column
 )
 
-// panelStep returns the height of each of so many rows of frames.
+// panelStep returns the height of each row of frames.
 func panelStep(rows int) vg.Length { return max(107, 280/vg.Length(rows)) }
 
 // Drawn returns the lines as a drawing: each in a frame of its own that highlights it against
