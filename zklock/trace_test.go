@@ -119,9 +119,10 @@ func traceWait(t *testing.T, at harness.Endpoint) {
 	a, b := dial(t, at, zklock.ClientOptions{}), dial(t, at, zklock.ClientOptions{})
 	for _, k := range kinds {
 		path := newPath()
-		m, tried, cancelled, served := k.lock(b, path), newTimeline(), newTimeline(), newTimeline()
+		tried, cancelled, served := newTimeline(), newTimeline(), newTimeline()
 		begin := func(ctx context.Context, s *timeline) <-chan result {
-			got := begins(zklock.WithTrace(ctx, s.trace()), m.Lock)
+			// A lock of its own: a Cohort may still withdraw from the wait that was cancelled.
+			got := begins(zklock.WithTrace(ctx, s.trace()), k.lock(b, path).Lock)
 			if strings.HasPrefix(k.traced, "queued") {
 				select {
 				case <-s.queued:
@@ -132,7 +133,7 @@ func traceWait(t *testing.T, at harness.Endpoint) {
 			return got
 		}
 		held := acquire(t, k.rival(a, path).Lock)
-		expectError(t, lockError(zklock.WithTrace(t.Context(), tried.trace()), m.TryLock), zklock.ErrNotAcquired)
+		expectError(t, lockError(zklock.WithTrace(t.Context(), tried.trace()), k.lock(b, path).TryLock), zklock.ErrNotAcquired)
 		tried.want(t, k.name+", TryLock", "failed", k.path(path), 0)
 
 		ctx, cancel := context.WithCancel(t.Context())

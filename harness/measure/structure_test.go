@@ -154,7 +154,11 @@ func TestSectionsCatch(t *testing.T) {
 		t.Run(s.String(), func(t *testing.T) {
 			p := plan(1, busted)
 			p.Cases[0].Workload.Workers, p.Cases[0].Workload.Section = 4, s
-			if r := measurePlan(t, p)[0].Result; !found(r, s) {
+			r := measurePlan(t, p)[0].Result
+			for try := 1; try < 5 && !found(r, s); try++ { // two workers may never meet in the data
+				r = measurePlan(t, p)[0].Result
+			}
+			if !found(r, s) {
 				t.Errorf("violations %v", r.Violations)
 			}
 		})
