@@ -31,10 +31,7 @@ const (
 
 // A LinearWindow is a part of a history, from the first call in it to the last return, in ns on
 // the clock of the history.
-type LinearWindow struct {
-	From, To   int64
-	Operations int
-}
+type LinearWindow struct{ From, To int64 }
 
 // A LinearResult is the outcome for the windows of a history.
 type LinearResult struct {
@@ -235,18 +232,7 @@ func operations(j *Judgement, r Rules) []operation {
 }
 
 func raw(j *Judgement, r Rules) []operation {
-	n := 2 * len(j.Holds)
-	for i := range j.Holds {
-		if j.Holds[i].Late {
-			n++
-		}
-	}
-	for i := range j.Attempts {
-		if o := j.Attempts[i].Outcome; o != Got {
-			n++
-		}
-	}
-	ops := make([]operation, 0, n)
+	ops := make([]operation, 0, 2*len(j.Holds)+len(j.Attempts))
 	for i := range j.Holds {
 		h := &j.Holds[i]
 		in := input{kind: acquire, shared: h.Shared, token: h.Token}
@@ -319,7 +305,6 @@ func cut(ops []operation, size int) []*window {
 }
 
 func (w *window) note(op operation) {
-	w.Operations++
 	w.clients[op.worker] = true
 	if op.ret == never {
 		w.indefinite++

@@ -22,10 +22,8 @@ type Held struct {
 	// or the start of a pause of its process, whichever came first; never before Acquired.
 	Promise int64
 
-	Tried  bool // by TryLock
-	Lost   bool // it was notified
-	Killed bool // its process was
-	Open   bool // until the end of the observation
+	Lost bool // it was notified
+	Open bool // until the end of the observation
 
 	// Late reports that at the time of the grant its deadline had passed, or its
 	// process had been paused since it asked. Its order among other holds is unknown.
@@ -189,7 +187,7 @@ func (c *collector) event(e *Event) {
 	case Killed:
 		c.answer(w, e.At, Unknown)
 		for len(w.open) > 0 {
-			c.end(w, e.At).Killed = true
+			c.end(w, e.At)
 		}
 		w.nested, w.leaving = 0, -1
 		c.resume(w, e.At)
@@ -222,7 +220,7 @@ func (c *collector) granted(w *course, e *Event) {
 	if i >= 0 {
 		a := &c.j.Attempts[i]
 		a.hold = len(c.j.Holds)
-		h.Requested, h.Tried = a.Asked, a.Tried
+		h.Requested = a.Asked
 		h.Shared = h.Shared || a.Shared
 	}
 	n := len(w.pauses)

@@ -81,22 +81,11 @@ type Judgement struct {
 	Longest  time.Duration // of the overlaps
 	Starved  []Overlap     // not in Overlaps: the machine did not run the earlier holder, which no lease can tolerate
 
-	// Stale is the number of stale writes accepted by the resource, which with tokens refuses
-	// lesser ones: Refused. A write is stale if a writer that was granted the lock later has
-	// written before. Disagreed counts events whose Taken differs from the rule.
-	Stale, Refused, Disagreed int
+	Refused int // writes with lesser tokens, which the resource refuses if the lock has tokens
 
-	TokensFell int // holds with a token not greater than an earlier one
+	Windows []Window // one for each Fault, Killed and Paused, in order
 
-	// Windows has one for each Fault, Killed and Paused, in order. Window is the
-	// longest of them and of the waits for a free lock at other times.
-	Windows []Window
-	Window  time.Duration
-
-	Stalls int   // waits for a free lock of more than Prompt
-	Stuck  []int // workers that waited for a free lock at the end, for more than Prompt; or whose attempts all failed
-
-	Bypasses int // grants to a client while an earlier one waited
+	Stuck []int // workers that waited for a free lock at the end, for more than Prompt; or whose attempts all failed
 
 	// Margins are the times from a holder's notice of a loss to the next grant,
 	// negative if the grant came first.
@@ -104,7 +93,11 @@ type Judgement struct {
 
 	Excused []Excuse // anomalies left out, because the machine did not run a process
 
-	Unfounded int // refusals at a time when the lock was surely free
+	// Found counts the findings by anomaly, except overlaps: stale writes that the resource
+	// accepted; holds with a token not greater than an earlier one; waits for a free lock of
+	// more than Prompt; grants to a client while an earlier one waited; refusals while the lock
+	// was surely free. The empty anomaly counts writes whose Taken differs from the rule.
+	Found map[Anomaly]int
 
 	Findings []Finding // the first of each kind
 	Notes    []string  // their texts
@@ -131,7 +124,7 @@ type Overlap struct {
 // because its attempt failed or its process was killed, is not a holder.
 func Judge(h History, r Rules) Judgement {
 	r = r.filled()
-	var j Judgement
+	j := Judgement{Found: make(map[Anomaly]int)}
 	c := collect(h.sorted(), r, &j)
 	j.overlaps(r, c)
 	j.tokens(r)
@@ -153,7 +146,14 @@ func (j *Judgement) Anomalies() []Anomaly {
 	})
 }
 
+// find counts an anomaly, and records the first of its kind.
 func (j *Judgement) find(anomaly Anomaly, from, to int64, format string, args ...any) {
+	if j.Found[anomaly]++; j.Found[anomaly] == 1 {
+		j.record(anomaly, from, to, format, args...)
+	}
+}
+
+func (j *Judgement) record(anomaly Anomaly, from, to int64, format string, args ...any) {
 	text := fmt.Sprintf("%s: ", j.since(from)) + fmt.Sprintf(format, args...)
 	j.Findings = append(j.Findings, Finding{Anomaly: anomaly, From: from, To: to, Text: text})
 }
@@ -166,7 +166,8 @@ func (j *Judgement) since(at int64) time.Duration {
 //
 // A reader's write must not come after a later writer's, and makes no other write stale. A
 // writer that lost the lock has a lesser token than a reader after it, so the resource also
-// remembers readers' tokens.
+// remembers readers' tokens. A write is stale if a writer that was granted the lock later has
+// written before.
 func (j *Judgement) resource(r Rules, c *collector) {
 	if r.Permits > 1 {
 		return
@@ -181,9 +182,9 @@ func (j *Judgement) resource(r Rules, c *collector) {
 			continue
 		}
 		if latest > e.hold {
-			if j.Stale++; j.Stale == 1 {
-				j.stale(e, hold, &j.Holds[latest])
-			}
+			later := &j.Holds[latest]
+			j.find(StaleWrite, e.at, e.at, "the resource took a write of worker %d, which was granted the lock at %v with token %d, after one of worker %d, at %v with token %d",
+				hold.Worker, j.since(hold.Acquired), hold.Token, later.Worker, j.since(later.Acquired), later.Token)
 		}
 		if !hold.Shared {
 			latest = max(latest, e.hold)
@@ -196,17 +197,10 @@ func (j *Judgement) takes(e *written, guarded *Resource) bool {
 	hold, seen := &j.Holds[e.hold], *guarded
 	takes := guarded.Take(e.token, hold.Shared)
 	if takes != e.taken {
-		if j.Disagreed++; j.Disagreed == 1 {
-			j.find("", e.at, e.at, "the resource took %v a write with token %d of worker %d, and its rule says %v: it has seen %d, and %d of writers",
-				e.taken, e.token, hold.Worker, takes, seen.greatest, seen.writer)
-		}
+		j.find("", e.at, e.at, "the resource took %v a write with token %d of worker %d, and its rule says %v: it has seen %d, and %d of writers",
+			e.taken, e.token, hold.Worker, takes, seen.greatest, seen.writer)
 	}
 	return takes
-}
-
-func (j *Judgement) stale(e *written, by, later *Held) {
-	j.find(StaleWrite, e.at, e.at, "the resource took a write of worker %d, which was granted the lock at %v with token %d, after one of worker %d, at %v with token %d",
-		by.Worker, j.since(by.Acquired), by.Token, later.Worker, j.since(later.Acquired), later.Token)
 }
 
 // A Resource is guarded by a lock. It remembers the greatest token of a write and refuses
@@ -246,10 +240,10 @@ func (j *Judgement) overlaps(r Rules, c *collector) {
 		if !ok {
 			continue
 		}
-		x := Overlap{Earlier: o, Later: i, Length: j.beside(o, i)}
+		x := Overlap{Earlier: o, Later: i}
 		if early {
 			x.Earlier, x.Promised = p, true
-		} else if a := &j.Holds[o]; r.Starvation && c.starvedIn(a.Worker, j.Holds[i].Acquired, a.Releasing) {
+		} else if a := &j.Holds[o]; r.Starvation && c.starvedIn(a.Worker, h.Acquired, a.Releasing) {
 			j.Starved = append(j.Starved, x)
 			continue
 		}
@@ -257,19 +251,16 @@ func (j *Judgement) overlaps(r Rules, c *collector) {
 	}
 }
 
-func (j *Judgement) beside(a, b int) time.Duration {
-	return time.Duration(min(j.Holds[a].Releasing, j.Holds[b].Releasing) - j.Holds[b].Acquired)
-}
-
 func (j *Judgement) overlap(x Overlap) {
 	a, b := &j.Holds[x.Earlier], &j.Holds[x.Later]
 	to := min(a.Releasing, b.Releasing)
+	x.Length = time.Duration(to - b.Acquired)
 	if !slices.ContainsFunc(j.Overlaps, func(o Overlap) bool { return o.Promised == x.Promised }) {
 		why := "had not been told that it lost it"
 		if x.Promised {
 			why = "could rely on it"
 		}
-		j.find(TwoHolders, b.Acquired, to, "worker %d was granted the lock for %v beside worker %d, which held it since %v and %s",
+		j.record(TwoHolders, b.Acquired, to, "worker %d was granted the lock for %v beside worker %d, which held it since %v and %s",
 			b.Worker, x.Length, a.Worker, j.since(a.Acquired), why)
 	}
 	j.Overlaps = append(j.Overlaps, x)
@@ -288,10 +279,8 @@ func (j *Judgement) tokens(r Rules) {
 		}
 	}
 	for _, f := range fallen(holds, r.Permits) {
-		if j.TokensFell++; j.TokensFell == 1 {
-			j.find(TokenFell, f.h.Acquired, f.h.Releasing, "worker %d got token %d after worker %d had %d since %v",
-				f.h.Worker, f.h.Token, f.before.Worker, f.before.Token, j.since(f.before.Acquired))
-		}
+		j.find(TokenFell, f.h.Acquired, f.h.Releasing, "worker %d got token %d after worker %d had %d since %v",
+			f.h.Worker, f.h.Token, f.before.Worker, f.before.Token, j.since(f.before.Acquired))
 	}
 }
 

@@ -43,10 +43,8 @@ func (j *Judgement) order(r Rules, c *collector) {
 			if j.excused(&r, Overtaken, a.Asked, h.Requested, time.Duration(h.Requested-a.Asked), r.Arrival) {
 				break
 			}
-			if j.Bypasses++; j.Bypasses == 1 {
-				j.find(Overtaken, a.Asked, h.Acquired, "worker %d asked at %v and was granted the lock before worker %d, which had waited since %v",
-					h.Worker, j.since(h.Requested), a.Worker, j.since(a.Asked))
-			}
+			j.find(Overtaken, a.Asked, h.Acquired, "worker %d asked at %v and was granted the lock before worker %d, which had waited since %v",
+				h.Worker, j.since(h.Requested), a.Worker, j.since(a.Asked))
 			break
 		}
 	}
@@ -93,9 +91,7 @@ func (j *Judgement) refusals(r Rules) {
 		if touches(by, a.Asked, a.Answered) {
 			continue
 		}
-		if j.Unfounded++; j.Unfounded == 1 {
-			j.find(Misled, a.Asked, a.Answered, "worker %d was refused the lock, which was free since it had asked at %v", a.Worker, j.since(a.Asked))
-		}
+		j.find(Misled, a.Asked, a.Answered, "worker %d was refused the lock, which was free since it had asked at %v", a.Worker, j.since(a.Asked))
 	}
 }
 

@@ -265,22 +265,15 @@ func (s *sweep) close(at int64, granted bool) {
 			w.Length, w.From, w.To = d, max(s.began, w.Cause.At), at
 		}
 	}
-	j.Window = max(j.Window, time.Duration(s.waited))
 	most := s.longest(at)
 	if most.waited > int64(s.r.Prompt) && !j.excused(&s.r, Stall, most.from, most.to, time.Duration(most.waited), s.r.Prompt) {
-		s.stall(at, time.Duration(s.waited), granted)
+		how := "until it was granted"
+		if !granted {
+			how = "to the end"
+		}
+		j.find(Stall, s.began, at, "clients waited %v for a free lock %s", time.Duration(s.waited).Round(time.Microsecond), how)
 	}
 	s.waited, s.since, s.most, s.first = 0, 0, part{}, -1
-}
-
-func (s *sweep) stall(at int64, waited time.Duration, granted bool) {
-	how := "until it was granted"
-	if !granted {
-		how = "to the end"
-	}
-	if s.j.Stalls++; s.j.Stalls == 1 {
-		s.j.find(Stall, s.began, at, "clients waited %v for a free lock %s", waited.Round(time.Microsecond), how)
-	}
 }
 
 // stuck finds the workers left waiting at the end by a free lock: requests older than Prompt,
