@@ -5,10 +5,8 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
-	"io"
 	"net"
 	"net/http/httptest"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -18,65 +16,9 @@ import (
 	"locklab/harness"
 	"locklab/harness/locktest"
 	"locklab/internal/leaktest"
+	"locklab/internal/wire"
 	"locklab/internal/wire/zookeeper"
 )
-
-// tlsFront makes at reachable over TLS for the duration of t.
-func tlsFront(t *testing.T, at harness.Endpoint) harness.Endpoint {
-	t.Helper()
-	web := httptest.NewTLSServer(nil) // for its certificate
-	defer web.Close()
-	l, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{Certificates: web.TLS.Certificates})
-	requireNoError(t, err)
-	var wg sync.WaitGroup
-	to := at.Addrs[0][0]
-	wg.Go(func() {
-		for {
-			client, err := l.Accept()
-			if err != nil {
-				return
-			}
-			server, err := net.Dial("tcp", to)
-			if err != nil {
-				client.Close()
-				return
-			}
-			for _, pair := range [][2]net.Conn{{client, server}, {server, client}} {
-				wg.Go(func() {
-					io.Copy(pair[0], pair[1])
-					pair[0].Close()
-				})
-			}
-		}
-	})
-	t.Cleanup(func() { l.Close(); wg.Wait() })
-	pool := x509.NewCertPool()
-	pool.AddCert(web.Certificate())
-	at.Addrs = [][]string{{l.Addr().String()}}
-	at.TLS = &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}
-	return at
-}
-
-func TestTLS(t *testing.T) {
-	at := locktest.Endpoint(t, harness.KindZooKeeper)
-	leaktest.All(t)
-	at = tlsFront(t, at)
-	z, err := zookeeper.Connect(t.Context(), at, zookeeper.Options{})
-	requireNoError(t, err)
-	defer z.Close()
-	if _, _, err := z.Exists("/"); err != nil {
-		t.Error(err)
-	}
-	if got := z.Counts().Requests; got != 1 {
-		t.Errorf("over TLS one request counts as %d", got)
-	}
-	at.TLS = &tls.Config{MinVersion: tls.VersionTLS12} // does not know this authority
-	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
-	defer cancel()
-	if _, err := zookeeper.Connect(ctx, at, zookeeper.Options{}); !errors.Is(err, harness.ErrUnavailable) {
-		t.Errorf("a server with an unknown certificate: %v, want ErrUnavailable", err)
-	}
-}
 
 func TestZooKeeperCounts(t *testing.T) {
 	at := locktest.Endpoint(t, harness.KindZooKeeper)
@@ -154,10 +96,14 @@ func zooKeeperCounts(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// TestZooKeeperSilentServer: the client leaves a stopped server within a session's lifetime.
-func TestZooKeeperSilentServer(t *testing.T) {
+// TestSilentServer: the client uses TLS, and leaves a stopped server within a session's lifetime.
+func TestSilentServer(t *testing.T) {
 	leaktest.All(t)
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	web := httptest.NewTLSServer(nil) // for its certificate
+	defer web.Close()
+	trusted := x509.NewCertPool()
+	trusted.AddCert(web.Certificate())
+	l, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{Certificates: web.TLS.Certificates})
 	requireNoError(t, err)
 	defer l.Close()
 	accepted := make(chan net.Conn, 100)
@@ -173,7 +119,7 @@ func TestZooKeeperSilentServer(t *testing.T) {
 	}()
 	at := harness.Endpoint{
 		Kind: harness.KindZooKeeper, Addrs: [][]string{{l.Addr().String()}},
-		SessionTimeout: 3 * time.Second,
+		SessionTimeout: 3 * time.Second, TLS: &tls.Config{RootCAs: trusted, MinVersion: tls.VersionTLS12},
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 8*time.Second)
 	defer cancel()
@@ -182,7 +128,9 @@ func TestZooKeeperSilentServer(t *testing.T) {
 		_, err := zookeeper.Connect(ctx, at, zookeeper.Options{})
 		done <- err
 	}()
-	<-accepted
+	if _, err := wire.ReadFrame(<-accepted, 1<<10); err != nil {
+		t.Errorf("the first request by TLS: %v", err)
+	}
 	select {
 	case <-accepted: // it came again; the library by itself would wait for 20 s
 	case <-ctx.Done():
