@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -90,9 +91,9 @@ func (c *chaosRun) plan() (*chaos.Plan, error) {
 	if len(ss) == 0 {
 		return nil, usage("none of the scenarios applies to these locks; '%s chaos list -v' shows which do", c.program.Name)
 	}
-	plan := &chaos.Plan{Scenarios: ss, Locks: locks, Tries: c.tries, Short: c.short, Seed: c.seed, Dir: c.out, Done: c.before}
+	plan := &chaos.Plan{Scenarios: ss, Locks: locks, Tries: c.tries, Seed: c.seed, Dir: c.out, Done: c.before}
 	if c.short {
-		plan.Budget, plan.Parallel = shortBudget, shortParallel
+		plan.Tries, plan.Budget, plan.Parallel = cmp.Or(c.tries, 1), shortBudget, shortParallel
 	}
 	return plan, nil
 }

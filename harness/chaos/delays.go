@@ -18,26 +18,18 @@ import (
 
 const serverBeat = 200 * time.Millisecond
 
-type watch struct {
-	stop chan struct{}
-	done sync.WaitGroup
-
-	mu     sync.Mutex
-	delays []oracle.Delay
-}
-
-// watch records until the caller calls end.
+// watch records the delays of the lab and of the servers until the caller calls end.
 func (t *Try) watch() (end func()) {
-	w := &watch{stop: make(chan struct{})}
-	t.watching = w
-	w.done.Go(func() {
+	stop := make(chan struct{})
+	var done sync.WaitGroup
+	done.Go(func() {
 		p := pulse{last: now()}
-		every(w.stop, beat, func() { p.beat(func(from, to int64) { w.add("the lab", from, to) }) })
+		every(stop, beat, func() { p.beat(func(from, to int64) { t.delay("the lab", from, to) }) })
 	})
-	w.done.Go(func() { w.servers(t) })
+	done.Go(func() { t.watchServers(stop) })
 	return sync.OnceFunc(func() {
-		close(w.stop)
-		w.done.Wait()
+		close(stop)
+		done.Wait()
 	})
 }
 
@@ -65,15 +57,15 @@ func (p *pulse) beat(tell func(from, to int64)) {
 	p.last = at
 }
 
-func (w *watch) add(process string, from, to int64) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.delays = append(w.delays, oracle.Delay{Process: process, From: from, To: to})
+func (t *Try) delay(process string, from, to int64) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.delays = append(t.delays, oracle.Delay{Process: process, From: from, To: to})
 }
 
-// servers polls how long the threads of servers waited to run. Only the longest wait counts: a
+// watchServers polls how long the threads of servers waited to run. Only the longest wait counts: a
 // Java virtual machine that compiles on a busy machine waits all the time, and still serves.
-func (w *watch) servers(t *Try) {
+func (t *Try) watchServers(stop <-chan struct{}) {
 	waited := make(map[int]map[string]time.Duration) // by process and thread
 	since := now()
 	ask := func() {
@@ -89,25 +81,20 @@ func (w *watch) servers(t *Try) {
 				longest = max(longest, d-before[thread])
 			}
 			if d := min(int64(longest), at-since); d > int64(late) {
-				w.add(fmt.Sprintf("server process %d", pid), at-d, at)
+				t.delay(fmt.Sprintf("server process %d", pid), at-d, at)
 			}
 		}
 		since = at
 	}
 	ask()
-	every(w.stop, serverBeat, ask)
+	every(stop, serverBeat, ask)
 	ask()
 }
 
 func (t *Try) serverPIDs() (pids []int) {
 	t.Stage.mu.Lock()
-	for _, s := range t.Stage.servers {
-		pids = append(pids, s.PIDs()...)
-	}
-	t.Stage.mu.Unlock()
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	for _, s := range t.own {
+	defer t.Stage.mu.Unlock()
+	for _, s := range t.servers {
 		pids = append(pids, s.PIDs()...)
 	}
 	return pids
@@ -115,16 +102,12 @@ func (t *Try) serverPIDs() (pids []int) {
 
 func (h *Host) delayed(from, to int64) {
 	h.mu.Lock()
-	for _, p := range h.pauses {
-		if p.from < to && (p.to == 0 || from < p.to) {
-			h.mu.Unlock()
-			return
-		}
-	}
+	paused := slices.ContainsFunc(h.pauses, func(p pause) bool { return p.from < to && (p.to == 0 || from < p.to) })
 	h.mu.Unlock()
-	if w := h.t.watching; w != nil {
-		w.add(fmt.Sprintf("worker process %d", h.proc.PID()), from, to)
+	if paused {
+		return
 	}
+	h.t.delay(fmt.Sprintf("worker process %d", h.proc.PID()), from, to)
 }
 
 var timed = []oracle.Anomaly{oracle.Stall, oracle.Stuck, oracle.Overtaken, oracle.Lost}
@@ -138,10 +121,9 @@ func (t *Try) excuses(expected result.Expectation) *oracle.Delays {
 			anomalies = append(anomalies, h)
 		}
 	}
-	w := t.watching
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return oracle.NewDelays(w.delays, anomalies...)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return oracle.NewDelays(t.delays, anomalies...)
 }
 
 // answers waits until the process answers a ping. Otherwise it counts as kept from

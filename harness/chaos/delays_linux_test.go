@@ -29,11 +29,11 @@ func TestServerDelayed(t *testing.T) {
 			t.Defer(p.Kill)
 			chaos.Check(unix.SchedSetaffinity(p.PID(), &one))
 		}
-		server := chaos.Must(t.Own(ctx, backend.StartAlone))
+		server := t.Own(ctx, backend.StartAlone)
 		pid := server.PID(0)
 		chaos.Check(errors.Join(unix.SchedSetaffinity(pid, &one), unix.Setpriority(unix.PRIO_PROCESS, pid, 19)))
 		c := t.Redis(server.Endpoint().Addrs[0][0])
-		chaos.Check(t.Until(ctx, "a delay of the server", func() bool {
+		t.Until(ctx, "a delay of the server", func() bool {
 			for range 100 {
 				if err := c.Ping(ctx).Err(); err != nil {
 					return false
@@ -45,7 +45,7 @@ func TestServerDelayed(t *testing.T) {
 				}
 			}
 			return false
-		}))
+		})
 	}}
 	r := try(t, s, chaos.Plan{}, "free")["free"]
 	if r.Tries != 1 || len(r.Seen) > 0 || len(r.Notes) > 0 {

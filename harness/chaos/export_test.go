@@ -14,13 +14,14 @@ var Children = children
 func Starve(h *Host, stop bool) error { return signalTree(h.proc.PID(), stop) }
 
 func Pairs(ctx context.Context, t *Try) {
-	t.pairs(ctx, func(*Subject) (_, _ harness.Endpoint) { return })
+	nowhere := func(*Subject) harness.Endpoint { return harness.Endpoint{} }
+	t.pairs(ctx, nowhere, nowhere)
 }
 
 func Delays(t *Try) []oracle.Delay {
-	t.watching.mu.Lock()
-	defer t.watching.mu.Unlock()
-	return slices.Clone(t.watching.delays)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return slices.Clone(t.delays)
 }
 
 func Record(s *Subject, e oracle.Event) { s.record(e) }

@@ -60,28 +60,6 @@ func (w *worker) tell(h *holding) {
 	w.event(oracle.Event{At: now(), Kind: oracle.Told, Token: h.lease.Token(), Shared: h.shared, Text: fmt.Sprint(h.lease.Err())})
 }
 
-// nest makes h the worker's current hold, inside its earlier ones: of a reentrant lock,
-// or of a lock that was lost and not released.
-func (w *worker) nest(h *holding) {
-	if w.held != nil {
-		w.outer = append(w.outer, w.held)
-	}
-	w.held = h
-}
-
-func (w *worker) leave() {
-	w.held = nil
-	if n := len(w.outer); n > 0 {
-		w.held, w.outer = w.outer[n-1], w.outer[:n-1]
-	}
-}
-
-func (w *worker) swap() {
-	if len(w.outer) > 0 {
-		w.held, w.outer[0] = w.outer[0], w.held
-	}
-}
-
 // join makes w a worker of an existing client: of the same lock or, if the client can
 // have several, of another.
 func (w *worker) join(o *opening) error {
@@ -120,7 +98,7 @@ func (w *worker) loop(l *Loop) {
 
 func (w *worker) section(h *holding, l *Loop, hold time.Duration) {
 	if !l.Quiet {
-		w.p.write(w, h.lease.Token(), h.shared)
+		w.write(h)
 	}
 	timer := time.NewTimer(hold)
 	defer timer.Stop()
@@ -130,7 +108,7 @@ func (w *worker) section(h *holding, l *Loop, hold time.Duration) {
 	case <-w.ctx.Done():
 	}
 	if !l.Quiet && h.lease.Err() == nil {
-		w.p.write(w, h.lease.Token(), h.shared)
+		w.write(h)
 	}
 }
 

@@ -51,34 +51,21 @@ type Worker struct {
 }
 
 // Host starts a process for workers. It ends with the try.
-func (t *Try) Host() *Host { return must(t.start()) }
-
-func (t *Try) start() (*Host, error) {
-	exe, err := machine.Executable()
-	if err != nil {
-		return nil, fmt.Errorf("chaos: %w", err)
-	}
-	cmd := exec.Command(exe)
+func (t *Try) Host() *Host {
+	cmd := exec.Command(must(machine.Executable()))
 	cmd.Env = append(os.Environ(), workerEnv+"=1")
 	cmd.WaitDelay = time.Second
 	h := &Host{t: t, waiting: make(map[int]chan message), done: make(chan struct{}), said: &child.Head{Most: 64 << 10}}
 	cmd.Stderr = h.said
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		return nil, fmt.Errorf("chaos: %w", err)
-	}
-	if h.in, err = cmd.StdinPipe(); err != nil {
-		return nil, fmt.Errorf("chaos: %w", err)
-	}
+	out := must(cmd.StdoutPipe())
+	h.in = must(cmd.StdinPipe())
 	h.enc = json.NewEncoder(h.in)
-	if h.proc, err = child.Start(cmd); err != nil {
-		return nil, fmt.Errorf("chaos: cannot start a worker process: %w", err)
-	}
+	h.proc = must(child.Start(cmd))
 	go h.listen(out)
 	t.mu.Lock()
 	t.hosts = append(t.hosts, h)
 	t.mu.Unlock()
-	return h, nil
+	return h
 }
 
 // Hosts starts n processes.
@@ -165,12 +152,12 @@ func (h *Host) hear(m message) {
 		if w := h.worker(m.Worker); w != nil {
 			w.Lock.record(*m.Event)
 		}
-	case m.Write > 0:
+	case m.Write:
 		if w := h.worker(m.Worker); w != nil {
 			w.Lock.write(w.ID, m.Token, m.Shared)
 		}
 		h.mu.Lock()
-		h.enc.Encode(command{ID: m.Write, Do: doJudged})
+		h.enc.Encode(command{Do: doJudged, Worker: m.Worker})
 		h.mu.Unlock()
 	default:
 		h.mu.Lock()
@@ -252,7 +239,7 @@ func (w *Worker) JoinAs(ctx context.Context, s *Subject) *Worker {
 func (h *Host) open(ctx context.Context, s *Subject, at harness.Endpoint, with int) (*Worker, error) {
 	h.t.Stage.starting.Add(1)
 	defer h.t.Stage.starting.Add(-1)
-	w := &Worker{ID: h.t.number(), Host: h, Lock: s}
+	w := &Worker{ID: int(h.t.workers.Add(1)) - 1, Host: h, Lock: s}
 	h.mu.Lock()
 	h.workers = append(h.workers, w)
 	h.mu.Unlock()
@@ -274,9 +261,9 @@ func (w *Worker) Acquire(ctx context.Context, timeout time.Duration) error {
 	return w.do(ctx, command{Do: doLock, Timeout: timeout})
 }
 
-// AcquireShared is Acquire for reading, if the lock has readers.
-func (w *Worker) AcquireShared(ctx context.Context, timeout time.Duration) error {
-	return w.do(ctx, command{Do: doLock, Timeout: timeout, Shared: true})
+// AcquireShared is Acquire for reading, if the lock has readers, without a timeout.
+func (w *Worker) AcquireShared(ctx context.Context) error {
+	return w.do(ctx, command{Do: doLock, Shared: true})
 }
 
 // TryAcquire makes one attempt.

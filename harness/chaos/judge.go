@@ -30,15 +30,18 @@ func (b *batch) judge(t *Try, s *Subject, over int64) *result.FaultResult {
 	rules.Starvation, rules.Delays = !slices.Contains(r.Expected.Anomalies, oracle.TwoHolders), t.excuses(r.Expected)
 	history := s.history.until(over)
 	j := oracle.Judge(history, rules)
-	if x := s.excuse(&j, rules.Delays); x != nil && !s.hurt(&j, r.Expected) {
-		r.Starved, r.Notes = 1, []string{"a try did not count: " + x.why}
-		if x.Delayed > 0 {
-			r.Figures = []result.FaultFigure{{Name: delayedFigure, Unit: "ms", Values: []float64{float64(x.Delayed) / 1e6}}}
+	excuse, delayed := s.excuse(&j, rules.Delays)
+	seen := slices.Concat(j.Anomalies(), slices.Collect(maps.Keys(s.anomalies)))
+	hurt := slices.ContainsFunc(seen, func(h oracle.Anomaly) bool { return !slices.Contains(r.Expected.Anomalies, h) })
+	if excuse != "" && !hurt {
+		r.Starved, r.Notes = 1, []string{"a try did not count: " + excuse}
+		if delayed > 0 {
+			r.Figures = []result.FaultFigure{{Name: delayedFigure, Unit: "ms", Values: []float64{float64(delayed) / 1e6}}}
 		}
 		return r
 	}
 	r.Tries, r.Seen = 1, make(map[oracle.Anomaly]int)
-	for _, anomaly := range slices.Concat(j.Anomalies(), slices.Collect(maps.Keys(s.anomalies))) {
+	for _, anomaly := range seen {
 		r.Seen[anomaly] = 1
 	}
 	r.Notes, r.Figures = append(s.notes, j.Notes...), s.figures
@@ -189,42 +192,30 @@ func (r *record) until(end int64) oracle.History {
 	return r.events
 }
 
-type excuse struct {
-	oracle.Excuse // zero if a holder did not run
-	why           string
-}
-
 const delayedFigure = "not run by the machine, in a try that does not count"
 
-// excuse returns the machine's effect on a try of s, nil if it does not matter. It adds
-// the anomalies shown by the scenario that the machine does not explain.
-func (s *Subject) excuse(j *oracle.Judgement, delays *oracle.Delays) *excuse {
-	var x *excuse
+// excuse returns the machine's effect on a try of s, "" if it does not matter, and the delay of
+// a process, 0 if a holder did not run. It adds the anomalies shown by the scenario that the
+// machine does not explain.
+func (s *Subject) excuse(j *oracle.Judgement, delays *oracle.Delays) (why string, delayed time.Duration) {
 	for _, h := range s.timed {
 		if e, ok := delays.Excuse(h.anomaly, h.from, h.to, h.spare); ok {
-			x = &excuse{e, fmt.Sprintf("%s, and %s", h.text, notRun(e))}
+			why, delayed = fmt.Sprintf("%s, and %s", h.text, notRun(e)), e.Delayed
 			continue
 		}
 		s.show(h.anomaly, h.text)
 	}
 	if len(j.Excused) > 0 {
 		e := j.Excused[len(j.Excused)-1]
-		x = &excuse{e, fmt.Sprintf("%s: a wait of %v from %v on, of which %s", e.Anomaly, e.Waited.Round(time.Millisecond),
-			time.Duration(e.From-j.Start).Round(time.Millisecond), notRun(e))}
+		why, delayed = fmt.Sprintf("%s: a wait of %v from %v on, of which %s", e.Anomaly, e.Waited.Round(time.Millisecond),
+			time.Duration(e.From-j.Start).Round(time.Millisecond), notRun(e)), e.Delayed
 	}
 	if len(j.Starved) > 0 && len(j.Overlaps) == 0 {
-		x = &excuse{why: "the machine kept the process of a holder from running until the next one had entered"}
+		return "the machine kept the process of a holder from running until the next one had entered", 0
 	}
-	return x
+	return why, delayed
 }
 
 func notRun(e oracle.Excuse) string {
 	return fmt.Sprintf("the machine did not run %s for %v", e.Process, e.Delayed.Round(time.Millisecond))
-}
-
-// hurt reports whether a try of s shows an unexpected anomaly that no delay excuses.
-func (s *Subject) hurt(j *oracle.Judgement, expected result.Expectation) bool {
-	return slices.ContainsFunc(slices.Concat(j.Anomalies(), slices.Collect(maps.Keys(s.anomalies))), func(h oracle.Anomaly) bool {
-		return !slices.Contains(expected.Anomalies, h)
-	})
 }

@@ -3,8 +3,6 @@ package chaos_test
 import (
 	"context"
 	"errors"
-	"io"
-	"net"
 	"slices"
 	"strings"
 	"testing"
@@ -92,20 +90,13 @@ func (l linkedTest) until(server int, want string) {
 }
 
 func mode(addr string) string {
-	c, err := net.DialTimeout("tcp", addr, time.Second)
-	if err != nil {
-		return ""
-	}
-	defer c.Close()
-	c.SetDeadline(time.Now().Add(time.Second))
-	if _, err := io.WriteString(c, "srvr"); err != nil {
-		return ""
-	}
-	text, _ := io.ReadAll(c)
-	if strings.Contains(string(text), "not currently serving") {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	text, _ := backend.FourLetters(ctx, harness.Endpoint{}, addr, "srvr")
+	if strings.Contains(text, "not currently serving") {
 		return "not serving"
 	}
-	_, after, _ := strings.Cut(string(text), "\nMode: ")
+	_, after, _ := strings.Cut(text, "\nMode: ")
 	word, _, _ := strings.Cut(after, "\n")
 	return word
 }
@@ -129,36 +120,27 @@ func specimen(name string, lock func(ctx context.Context) error) *harness.Varian
 	return &harness.Variant{
 		Name: name, Doc: "a lock that is broken on purpose", Paper: "-", Family: harness.Redis, Status: harness.Broken,
 		Traits: harness.Traits{Needs: harness.KindRedis},
-		Remote: func(context.Context, harness.Endpoint, string) (harness.Remote, error) { return broken{lock}, nil },
+		Remote: func(context.Context, harness.Endpoint, string) (harness.Remote, error) {
+			return broken(func(ctx context.Context) (harness.Lease, error) { return endless{}, lock(ctx) }), nil
+		},
 	}
 }
 
-type broken struct{ lock func(context.Context) error }
+type broken func(context.Context) (harness.Lease, error)
 
 func (b broken) Join(context.Context, int) (harness.Session, error) { return b, nil }
+func (b broken) Lock(ctx context.Context) (harness.Lease, error)    { return b(ctx) }
 func (b broken) Close() error                                       { return nil }
-
-func (b broken) Lock(ctx context.Context) (harness.Lease, error) {
-	if err := b.lock(ctx); err != nil {
-		return nil, err
-	}
-	return endless{}, nil
-}
 
 func lapsing(d time.Duration) *harness.Variant {
 	v := specimen("lapse", nil)
-	v.Remote = func(context.Context, harness.Endpoint, string) (harness.Remote, error) { return lapse(d), nil }
+	v.Remote = func(context.Context, harness.Endpoint, string) (harness.Remote, error) {
+		return broken(func(context.Context) (harness.Lease, error) {
+			ctx, cancel := context.WithTimeout(context.Background(), d)
+			return lapsed{endless{}, ctx, cancel}, nil
+		}), nil
+	}
 	return v
-}
-
-type lapse time.Duration
-
-func (l lapse) Join(context.Context, int) (harness.Session, error) { return l, nil }
-func (l lapse) Close() error                                       { return nil }
-
-func (l lapse) Lock(context.Context) (harness.Lease, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Duration(l))
-	return lapsed{endless{}, ctx, cancel}, nil
 }
 
 type lapsed struct {

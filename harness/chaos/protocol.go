@@ -46,12 +46,6 @@ type opening struct {
 	Username, Password string `json:",omitempty"` // At leaves them out
 }
 
-func (o *opening) endpoint() harness.Endpoint {
-	at := o.At
-	at.Username, at.Password = o.Username, o.Password
-	return at
-}
-
 // A Loop describes how a worker repeatedly locks and unlocks: as fast as it can if zero.
 type Loop struct {
 	Hold, Think time.Duration
@@ -81,7 +75,7 @@ type message struct {
 
 	Worker int           `json:"worker"`
 	Event  *oracle.Event `json:"event,omitempty"`
-	Write  int           `json:"write,omitempty"` // its number, for the answer
+	Write  bool          `json:"write,omitempty"`
 	Token  uint64        `json:"token,omitempty"`
 	Shared bool          `json:"shared,omitempty"`
 }

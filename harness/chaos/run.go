@@ -24,12 +24,9 @@ type Plan struct {
 	Scenarios []*Scenario
 	Locks     []*harness.Variant // locks that a scenario does not apply to are left out
 
-	// Tries is the number of tries per scenario and lock; 0 is Scenario.Tries, or
-	// 1 if Short is set.
-	Tries int
-	Short bool
+	Tries int // per scenario and lock; 0 is Scenario.Tries
 
-	Seed uint64 // of all randomness; the same seed makes the same tries
+	Seed uint64 // of all randomness except the jitter of messages
 
 	// Parallel is the number of scenarios tried at the same time, each with its own
 	// servers; 0 is one. The machine is then busier, and times are longer.
@@ -117,33 +114,20 @@ func (p *Plan) inOrder() []*Scenario {
 	return slices.SortedStableFunc(slices.Values(p.Scenarios), func(a, b *Scenario) int { return b.Takes - a.Takes })
 }
 
-func (p *Plan) tries(s *Scenario) int {
-	switch {
-	case p.Tries > 0:
-		return p.Tries
-	case p.Short:
-		return 1
-	}
-	return s.Tries
-}
+func (p *Plan) tries(s *Scenario) int { return cmp.Or(max(0, p.Tries), s.Tries) }
 
-func (p *Plan) groups(s *Scenario) (groups [][]*harness.Variant) {
+func (p *Plan) groups(s *Scenario) [][]*harness.Variant {
 	var all []*harness.Variant
 	for _, v := range p.Locks {
 		if v.Remote != nil && s.Applies(v.Describe()) {
 			all = append(all, v)
 		}
 	}
+	size := len(all)
 	if s.Alone {
-		for _, v := range all {
-			groups = append(groups, []*harness.Variant{v})
-		}
-		return groups
+		size = 1
 	}
-	if len(all) > 0 {
-		groups = append(groups, all)
-	}
-	return groups
+	return slices.Collect(slices.Chunk(all, max(1, size)))
 }
 
 type batch struct {
@@ -163,9 +147,20 @@ func (b *batch) run(ctx context.Context, locks []*harness.Variant) error {
 	tries := b.plan.tries(b.scenario)
 	done := make(map[string]int)
 	b.count = make(map[string]int)
+	var able []*harness.Variant
 	for _, v := range locks {
 		if b.plan.Done != nil {
 			b.count[v.Name], done[v.Name] = b.plan.Done(b.scenario.Name, v.Name)
+		}
+		switch {
+		case v.Unavailable == "":
+			able = append(able, v)
+		case done[v.Name] == 0:
+			r := b.scenario.result(v)
+			r.Skipped = v.Unavailable
+			if err := b.keep(r); err != nil {
+				return err
+			}
 		}
 	}
 	lost := make(map[string]int) // consecutive tries that could not be made
@@ -175,14 +170,10 @@ func (b *batch) run(ctx context.Context, locks []*harness.Variant) error {
 			break
 		}
 		var at []*harness.Variant
-		for _, v := range locks {
+		for _, v := range able {
 			if n >= done[v.Name] && b.count[v.Name] < tries && lost[v.Name] < mostFailures {
 				at = append(at, v)
 			}
-		}
-		at, err := b.runnable(at, n == 0)
-		if err != nil {
-			return err
 		}
 		if len(at) == 0 {
 			continue
@@ -204,21 +195,6 @@ const mostFailures = 3
 
 // spareTries is the limit of extra tries for tries that do not count.
 func spareTries(tries int) int { return 3 + tries/4 }
-
-func (b *batch) runnable(locks []*harness.Variant, say bool) (out []*harness.Variant, err error) {
-	for _, v := range locks {
-		if v.Unavailable == "" {
-			out = append(out, v)
-			continue
-		}
-		if say {
-			r := b.scenario.result(v)
-			r.Skipped = v.Unavailable
-			err = errors.Join(err, b.keep(r))
-		}
-	}
-	return out, err
-}
 
 // try makes the fault once. Its error ends the run.
 func (b *batch) try(ctx context.Context, locks []*harness.Variant, n int, lost map[string]int) error {

@@ -25,8 +25,8 @@ var clientScenarios = table(Scenario{
 			{".*", []oracle.Anomaly{oracle.TwoHolders, oracle.StaleWrite}, "no lease can tell a process that does not run, and there is no token to refuse its write by"},
 		},
 		Try: func(ctx context.Context, t *Try) {
-			hosts, of := t.pairs(ctx, t.shared(ctx))
-			t.Sleep(ctx, time.Duration(t.Rand.Int64N(int64(TTL/2))))
+			hosts, of := t.pairs(ctx, t.shared(ctx), t.shared(ctx))
+			t.random(ctx, TTL/2)
 			hosts[0].Pause()
 			began := t.Now()
 			t.Each(func(s *Subject) {
@@ -38,9 +38,7 @@ var clientScenarios = table(Scenario{
 				for _, w := range of[s].holders {
 					check(w.Write(ctx))
 				}
-				wait, cancel := context.WithTimeout(ctx, TTL/2)
-				defer cancel()
-				releaseAll(wait, of[s].holders) // fails if the lock is lost, after ten seconds with Curator
+				releaseWithin(ctx, TTL/2, of[s].holders) // fails if the lock is lost, after ten seconds with Curator
 				t.Sleep(ctx, 5*ordinary.Hold)
 			})
 		},
@@ -59,8 +57,8 @@ var clientScenarios = table(Scenario{
 			{zooRecommended, result.FaultAim{Figure: "window", Quantile: 1, Limit: float64(SessionTimeout + 2*tick), Text: "session timeout + 2 ticks"}},
 		},
 		Try: func(ctx context.Context, t *Try) {
-			hosts, _ := t.pairs(ctx, t.shared(ctx))
-			t.Sleep(ctx, time.Duration(t.Rand.Int64N(int64(TTL/2))))
+			hosts, _ := t.pairs(ctx, t.shared(ctx), t.shared(ctx))
+			t.random(ctx, TTL/2)
 			hosts[0].Kill()
 			began := t.Now()
 			t.Each(func(s *Subject) {
@@ -78,11 +76,10 @@ type pair struct {
 
 // pairs makes workers of the first process hold each lock, while a worker of the second
 // process waits for it and then loops.
-func (t *Try) pairs(ctx context.Context, at func(*Subject) (holders, next harness.Endpoint)) ([]*Host, map[*Subject]*pair) {
+func (t *Try) pairs(ctx context.Context, holders, next func(*Subject) harness.Endpoint) ([]*Host, map[*Subject]*pair) {
 	hosts := t.Hosts(2)
 	of := gather(t, func(s *Subject) *pair {
-		holders, next := at(s)
-		return &pair{hosts[0].openEach(ctx, s, holders), hosts[1].Open(ctx, s, next)}
+		return &pair{hosts[0].openEach(ctx, s, holders(s)), hosts[1].Open(ctx, s, next(s))}
 	})
 	t.Each(func(s *Subject) { of[s].begin(ctx) })
 	return hosts, of
@@ -96,12 +93,8 @@ func (h *Host) openEach(ctx context.Context, s *Subject, at harness.Endpoint) (w
 	return ws
 }
 
-// shared returns the servers that all tries share, for the holders and for the next one.
-func (t *Try) shared(ctx context.Context) func(*Subject) (holders, next harness.Endpoint) {
-	return func(s *Subject) (holders, next harness.Endpoint) {
-		at := must(t.At(ctx, s.Variant))
-		return at, at
-	}
+func (t *Try) shared(ctx context.Context) func(*Subject) harness.Endpoint {
+	return func(s *Subject) harness.Endpoint { return t.At(ctx, s) }
 }
 
 // first acquires a free lock, or fails soon: the other locks of the try must not wait for it.
@@ -158,7 +151,7 @@ var readerScenarios = table(Scenario{
 		},
 		Aims: []Aim{{"redis-rw|zk-rw", result.FaultAim{Figure: "readers inside together", Quantile: 0, Least: true, Limit: readers, Text: "all"}}},
 		Try: perLock(2, func(ctx context.Context, t *Try, s *Subject, hosts []*Host) {
-			at := must(t.At(ctx, s.Variant))
+			at := t.At(ctx, s)
 			if at.Kind == harness.KindRedis {
 				at.Lease = 4 * TTL // after that a waiter asks again on its own
 			}
@@ -179,7 +172,7 @@ func (t *Try) readTogether(ctx context.Context, s *Subject, writer *Worker, rs [
 	for _, r := range rs {
 		t.work.Go(func() {
 			defer func() { left <- true }()
-			if r.AcquireShared(ctx, 0) == nil {
+			if r.AcquireShared(ctx) == nil {
 				in <- true
 				select {
 				case <-leave:

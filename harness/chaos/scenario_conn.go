@@ -46,10 +46,7 @@ var connScenarios = table(Scenario{
 				t.plain(ctx, hosts[1], s).Loop(ctx, ordinary)
 			}
 			for range 5 {
-				wait, cancel := context.WithTimeout(ctx, 2*TTL)
-				err := w.Acquire(wait, 2*TTL)
-				cancel()
-				if err != nil {
+				if w.Acquire(ctx, 2*TTL) != nil {
 					return // the history has the reason
 				}
 				remove, _ := wire.inject(faultproxy.Fault{Match: about(s, "get", "pttl")})
@@ -83,16 +80,16 @@ func about(s *Subject, but ...string) func(faultproxy.Message) bool {
 type wire []*faultproxy.Proxy
 
 func (t *Try) wired(ctx context.Context, h *Host, s *Subject) (*Worker, wire) {
-	at, proxies := t.Through(must(t.At(ctx, s.Variant)))
+	at, proxies := t.Through(t.At(ctx, s))
 	return h.Open(ctx, s, at), proxies
 }
 
 func (t *Try) plain(ctx context.Context, h *Host, s *Subject) *Worker {
-	return h.Open(ctx, s, must(t.At(ctx, s.Variant)))
+	return h.Open(ctx, s, t.At(ctx, s))
 }
 
 func (t *Try) holders(ctx context.Context, h *Host, s *Subject) []*Worker {
-	return h.openEach(ctx, s, must(t.At(ctx, s.Variant)))
+	return h.openEach(ctx, s, t.At(ctx, s))
 }
 
 func (w wire) each(f func(p *faultproxy.Proxy)) {
@@ -177,6 +174,12 @@ func acquireAll(ctx context.Context, ws []*Worker) {
 	}
 }
 
+func releaseWithin(ctx context.Context, most time.Duration, ws []*Worker) {
+	ctx, cancel := context.WithTimeout(ctx, most)
+	defer cancel()
+	releaseAll(ctx, ws)
+}
+
 // releaseAll makes each of ws release its lock. Their histories have the errors.
 func releaseAll(ctx context.Context, ws []*Worker) {
 	for _, w := range ws {
@@ -214,7 +217,7 @@ var waiterScenarios = table(Scenario{
 		},
 		Aims: []Aim{{redisRecommended, result.FaultAim{Figure: "lost wake-ups", Quantile: 1, Limit: 0, Text: "none"}}},
 		Try: perLock(2, func(ctx context.Context, t *Try, s *Subject, hosts []*Host) {
-			at := must(t.At(ctx, s.Variant))
+			at := t.At(ctx, s)
 			at.Lease = 4 * TTL // the cost of a lost wake-up
 			holders := hosts[0].openEach(ctx, s, at)
 			through, proxies := t.Through(at)

@@ -86,22 +86,19 @@ type stale struct {
 	lost   bool
 }
 
+// intrusion is how long the extra client tries to get a lock that others hold.
+const intrusion = 200 * time.Millisecond
+
 func (x *stale) twice(ctx context.Context, s *Subject) {
 	check(warm(ctx, x.first))
 	acquireAll(ctx, x.others)
 	s.Fault("released again")
 	x.said(s, "a second release", x.first.ReleaseAgain(ctx))
-	x.intrude(ctx)
+	x.extra.visit(ctx, intrusion)
 	for _, w := range x.others {
 		check(w.Release(ctx))
 	}
 	check(x.first.Acquire(ctx, 0))
-}
-
-func (x *stale) intrude(ctx context.Context) {
-	if x.extra.Acquire(ctx, 200*time.Millisecond) == nil {
-		x.extra.Release(ctx)
-	}
 }
 
 func (x *stale) lose(ctx context.Context, s *Subject) {
@@ -118,7 +115,7 @@ func (x *stale) late(ctx context.Context, s *Subject) {
 		x.said(s, "the release of a lost lock", err)
 	}
 	if x.lost {
-		x.intrude(ctx)
+		x.extra.visit(ctx, intrusion)
 	}
 }
 
@@ -179,9 +176,9 @@ var noiseScenarios = table(Scenario{
 		},
 		Try: disturbed(Loop{Hold: TTL * 3 / 4, Think: 20 * time.Millisecond, Random: true}, func(ctx context.Context, t *Try, s *Subject, wires wire) {
 			s.Fault("messages are late")
-			wires.late(TTL/5, TTL/10, s.Rand.Uint64())
+			wires.late(TTL/5, TTL/10)
 			t.Sleep(ctx, 5*TTL)
-			wires.late(0, 0, 0)
+			wires.late(0, 0)
 			s.Over("messages are late")
 		}, TTL/2),
 	},
@@ -204,7 +201,7 @@ var noiseScenarios = table(Scenario{
 				w.Loop(ctx, Loop{Hold: 5 * time.Millisecond})
 			}
 			t.Sleep(ctx, TTL/2) // their first requests use the same connections
-			wires.late(100*time.Millisecond, 0, 0)
+			wires.late(100*time.Millisecond, 0)
 			s.Fault("messages are late")
 			t.Sleep(ctx, 4*TTL)
 			s.showLost(s.events(), "leases lost", "", func(e oracle.Event) bool { return e.Worker == holder.ID })
@@ -264,7 +261,7 @@ var cutScenarios = table(Scenario{
 
 func cutOff(what string, cut func(s *Subject, w wire)) func(ctx context.Context, t *Try) {
 	return perLock(2, func(ctx context.Context, t *Try, s *Subject, hosts []*Host) {
-		at := must(t.At(ctx, s.Variant))
+		at := t.At(ctx, s)
 		through, wires := t.Through(at)
 		p := &pair{hosts[0].openEach(ctx, s, through), hosts[1].Open(ctx, s, at)}
 		p.begin(ctx)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -65,30 +64,19 @@ type queue struct {
 // queues calls f for every lock concurrently in one process, on servers that all tries
 // share. Its sessions are too long to expire.
 func queues(f func(ctx context.Context, q *queue)) func(context.Context, *Try) {
-	return func(ctx context.Context, t *Try) {
-		of := t.queuesAt(func(v *harness.Variant) harness.Endpoint {
-			at := must(t.At(ctx, v))
-			at.SessionTimeout = hazardSession
-			return at
-		})
-		t.Each(func(s *Subject) { f(ctx, of(s)) })
-	}
+	return perLock(1, func(ctx context.Context, t *Try, s *Subject, hosts []*Host) {
+		at := t.At(ctx, s)
+		at.SessionTimeout = hazardSession
+		f(ctx, t.queue(s, hosts[0], at))
+	})
 }
 
-// queuesAt starts a process, and returns a function that returns the queue of a lock.
-func (t *Try) queuesAt(at func(*harness.Variant) harness.Endpoint) func(s *Subject) *queue {
-	host := t.Host()
-	see := sync.OnceValue(func() *zk.Conn {
-		i := slices.IndexFunc(t.Subjects, func(s *Subject) bool { return s.Variant.Traits.Needs == harness.KindZooKeeper })
-		return t.ZooKeeper(at(t.Subjects[i].Variant).Addrs[0])
-	})
-	return func(s *Subject) *queue {
-		q := &queue{t: t, s: s, host: host, at: at(s.Variant)}
-		if q.at.Kind == harness.KindZooKeeper {
-			q.see = see()
-		}
-		return q
+func (t *Try) queue(s *Subject, host *Host, at harness.Endpoint) *queue {
+	q := &queue{t: t, s: s, host: host, at: at}
+	if at.Kind == harness.KindZooKeeper {
+		q.see = t.ZooKeeper(at.Addrs[0])
 	}
+	return q
 }
 
 func (q *queue) open(ctx context.Context) *Worker { return q.host.Open(ctx, q.s, q.at) }
@@ -300,10 +288,9 @@ var hazardClientScenarios = table(Scenario{
 			{"curator-.*", []oracle.Anomaly{oracle.TwoHolders, oracle.StaleWrite}, "Curator counts the session from when it loses the connection, and the server from what it heard last: LOST may come late"},
 			{".*", nil, "its lease is over before the session is, and what it locks is a new ticket"},
 		},
-		Try: func(ctx context.Context, t *Try) {
-			of := t.queuesAt(func(v *harness.Variant) harness.Endpoint { return must(t.At(ctx, v)) })
-			t.Each(func(s *Subject) { of(s).expire(ctx) })
-		},
+		Try: perLock(1, func(ctx context.Context, t *Try, s *Subject, hosts []*Host) {
+			t.queue(s, hosts[0], t.At(ctx, s)).expire(ctx)
+		}),
 	},
 })
 

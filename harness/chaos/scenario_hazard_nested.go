@@ -48,7 +48,7 @@ var hazardNestedScenarios = table(Scenario{
 			other := q.open(ctx)
 			check(w.Acquire(ctx, 0))
 			done := q.waits(ctx, other)
-			check(w.AcquireShared(ctx, 0))
+			check(w.AcquireShared(ctx))
 			check(w.ReleaseOuter(ctx))
 			q.outlast(ctx, w, other, done)
 		}),

@@ -26,26 +26,20 @@ var hazardTicketScenarios = table(Scenario{
 			{"zk-fair-historical", []oracle.Anomaly{oracle.Stall, oracle.Stuck, oracle.Misled}, "its tickets are named by the session, and it reads the wrong part of the name"},
 			{".*", nil, "the sequence number is what stands at the end of the name"},
 		},
-		Try: func(ctx context.Context, t *Try) {
-			server := must(t.Shared(ctx, "negative sessions", func(ctx context.Context) (*backend.Server, error) {
-				return backend.StartEnsembleOf(ctx, backend.EnsembleOptions{First: 128})
-			}))
-			at := server.Endpoint()
+		Try: perLock(1, func(ctx context.Context, t *Try, s *Subject, hosts []*Host) {
+			at := t.Shared(ctx, "negative sessions", ensembleOf(backend.EnsembleOptions{First: 128})).Endpoint()
 			at.SessionTimeout = hazardSession
-			of := t.queuesAt(func(*harness.Variant) harness.Endpoint { return at })
-			t.Each(func(s *Subject) {
-				q := of(s)
-				for range 2 {
-					w := q.open(ctx)
-					if q.see.SessionID() >= 0 {
-						check(errors.New("chaos: the number of a session is not negative"))
-					}
-					if had, err := q.insists(ctx, w); err != nil {
-						s.Show(oracle.Misled, "Lock of a free lock failed (it was granted later: %t): %v", had, err)
-					}
+			q := t.queue(s, hosts[0], at)
+			q.until(ctx, "session", func() bool { return q.see.SessionID() != 0 })
+			if q.see.SessionID() > 0 {
+				check(errors.New("chaos: the number of a session is not negative"))
+			}
+			for range 2 {
+				if had, err := q.insists(ctx, q.open(ctx)); err != nil {
+					s.Show(oracle.Misled, "Lock of a free lock failed (it was granted later: %t): %v", had, err)
 				}
-			})
-		},
+			}
+		}),
 	},
 	{Name: "kept-error", Takes: 13, Prompt: 2 * hazardPrompt,
 		Question: "Does one lost reply spoil every later Lock?",
@@ -273,26 +267,23 @@ var hazardWatchScenarios = table(Scenario{
 			{".*", nil, "it is woken, lists, and watches the next ticket ahead"},
 		},
 		Try: func(ctx context.Context, t *Try) {
-			dies := t.Host()
-			of := t.queuesAt(func(v *harness.Variant) harness.Endpoint { return must(t.At(ctx, v)) })
+			hosts := t.Hosts(2)
 			type last struct {
 				*queue
 				done <-chan error
 				had  int // tickets except the middle one's
 			}
 			lasts := gather(t, func(s *Subject) last {
-				q := of(s)
+				q := t.queue(s, hosts[0], t.At(ctx, s))
 				q.hold(ctx)
-				q.waits(ctx, dies.Open(ctx, s, q.at))
+				q.waits(ctx, hosts[1].Open(ctx, s, q.at))
 				w, had := q.open(ctx), len(q.tickets())
 				return last{q, q.waits(ctx, w), had}
 			})
-			dies.Kill()
+			hosts[1].Kill()
 			t.Each(func(s *Subject) {
 				l := lasts[s]
-				wait, cancel := context.WithTimeout(ctx, 2*SessionTimeout)
-				defer cancel()
-				t.Until(wait, "the ticket to go", func() bool { return len(l.tickets()) <= l.had }) // zk-persistent's ticket stays
+				poll(ctx, 2*SessionTimeout, func() bool { return len(l.tickets()) <= l.had }) // zk-persistent's ticket stays
 				t.Sleep(ctx, hazardDelay)
 				l.holders[0].Release(ctx)
 				l.ends(ctx, l.done, max(hazardPoll, l.wait()))

@@ -89,19 +89,15 @@ func (t *Try) fleet(ctx context.Context, o backend.RedisOptions) fleet {
 	for _, s := range t.Subjects {
 		n = max(n, s.Variant.Traits.Servers)
 	}
-	return must(t.redis(ctx, n, func(ctx context.Context) (*backend.Server, error) { return backend.StartRedisOf(ctx, o) }))
+	return t.redis(ctx, n, func(ctx context.Context) (*backend.Server, error) { return backend.StartRedisOf(ctx, o) })
 }
 
 // redis returns n independent servers shared by all tries.
-func (s *Stage) redis(ctx context.Context, n int, start func(context.Context) (*backend.Server, error)) (f fleet, err error) {
+func (s *Stage) redis(ctx context.Context, n int, start func(context.Context) (*backend.Server, error)) (f fleet) {
 	for i := range n {
-		server, err := s.Shared(ctx, fmt.Sprintf("redis %d", i), start)
-		if err != nil {
-			return nil, err
-		}
-		f = append(f, server)
+		f = append(f, s.Shared(ctx, fmt.Sprintf("redis %d", i), start))
 	}
-	return f, nil
+	return f
 }
 
 func (f fleet) at(s *Subject) harness.Endpoint { return f[:max(1, s.Variant.Traits.Servers)].all() }
@@ -130,7 +126,7 @@ type incident struct {
 // incident makes each lock held and waited for, and returns at a random moment of the lease.
 func (t *Try) incident(ctx context.Context, at func(*Subject) harness.Endpoint) *incident {
 	i := &incident{t: t}
-	i.hosts, i.of = t.pairs(ctx, func(s *Subject) (holders, next harness.Endpoint) { return at(s), at(s) })
+	i.hosts, i.of = t.pairs(ctx, at, at)
 	i.late = gather(t, func(s *Subject) *Worker { return i.hosts[1].Open(ctx, s, at(s)) })
 	t.random(ctx, TTL/2)
 	i.began = t.Now()
@@ -154,16 +150,10 @@ func (i *incident) outcome(ctx context.Context, began int64) {
 		if twice {
 			poll(ctx, TTL/2, func() bool { return !slices.ContainsFunc(holders, s.holds) }) // until they are told
 		}
-		i.release(ctx, holders)
+		releaseWithin(ctx, 2*TTL, holders)
 		s.AwaitGrant(ctx, 4*TTL, i.t.Now())
 		i.t.Sleep(ctx, 5*ordinary.Hold)
 	})
-}
-
-func (i *incident) release(ctx context.Context, holders []*Worker) {
-	wait, cancel := context.WithTimeout(ctx, 2*TTL)
-	defer cancel()
-	releaseAll(wait, holders)
 }
 
 func (s *Subject) holds(w *Worker) bool {
@@ -189,7 +179,7 @@ var clusterScenarios = table(Scenario{
 			{redisRecommended, result.FaultAim{Figure: "leases lost on other nodes", Quantile: 1, Limit: 0, Text: "none"}},
 		},
 		Try: func(ctx context.Context, t *Try) {
-			server := must(t.Shared(ctx, "redis cluster", startCluster))
+			server := t.Shared(ctx, "redis cluster", startCluster)
 			nodes := server.Endpoint().Addrs[0]
 			hosts := t.Hosts(2)
 			others := gather(t, func(s *Subject) []*Subject { return useAllNodes(ctx, t, s, hosts, Short(server.Endpoint())) })
@@ -275,11 +265,7 @@ func keyOn(ctx context.Context, t *Try, at harness.Endpoint, name string, node i
 		key := fmt.Sprintf("%s-%d", name, i)
 		there := true
 		for _, form := range []string{key, "locklab:" + key} { // with braces around it, and without
-			slot, err := c.ClusterKeySlot(ctx, form).Result()
-			if err != nil {
-				check(fmt.Errorf("chaos: %w", err))
-				return ""
-			}
+			slot := must(c.ClusterKeySlot(ctx, form).Result())
 			there = there && int(slot)*len(at.Addrs[0])/slots == node
 		}
 		if there {

@@ -28,7 +28,7 @@ type replicated struct {
 func onReplicas(o backend.RedisOptions, do func(ctx context.Context, r *replicated)) func(context.Context, *Try) {
 	o.Replicas = max(1, o.Replicas)
 	return func(ctx context.Context, t *Try) {
-		server := must(t.Own(ctx, func(ctx context.Context) (*backend.Server, error) { return backend.StartRedisOf(ctx, o) }))
+		server := t.Own(ctx, func(ctx context.Context) (*backend.Server, error) { return backend.StartRedisOf(ctx, o) })
 		addrs := server.Endpoint().Addrs[0]
 		r := &replicated{t: t, server: server, primary: t.Redis(addrs[0]), replica: t.Redis(addrs[1])}
 		r.moves = t.proxy(addrs[0], faultproxy.Redis, nil)
@@ -36,19 +36,19 @@ func onReplicas(o backend.RedisOptions, do func(ctx context.Context, r *replicat
 		host, port, _ := strings.Cut(r.link.Addr(), ":")
 		check(r.replica.Do(ctx, "REPLICAOF", host, port).Err())
 		r.reports(ctx, r.replica, "master_port:"+port, "master_link_status:up")
-		check(t.Until(ctx, "the replicas", func() bool {
+		t.Until(ctx, "the replicas", func() bool {
 			return strings.Count(r.primary.Info(ctx, "replication").Val(), "state=online") == o.Replicas
-		}))
+		})
 		do(ctx, r)
 	}
 }
 
 // reports waits until the server of c reports all of want.
 func (r *replicated) reports(ctx context.Context, c *redis.Client, want ...string) {
-	check(r.t.Until(ctx, strings.Join(want, " and "), func() bool {
+	r.t.Until(ctx, strings.Join(want, " and "), func() bool {
 		text := c.Info(ctx, "replication").Val()
 		return !slices.ContainsFunc(want, func(w string) bool { return !strings.Contains(text, w) })
-	}))
+	})
 }
 
 func (r *replicated) at(*Subject) harness.Endpoint {
@@ -57,14 +57,14 @@ func (r *replicated) at(*Subject) harness.Endpoint {
 
 func (r *replicated) caughtUp(ctx context.Context) {
 	replicas := len(r.server.PIDs()) - 1
-	check(r.t.Until(ctx, "the replicas", func() bool {
+	r.t.Until(ctx, "the replicas", func() bool {
 		p := r.primary.Pipeline() // WAIT covers only writes of its own connection
 		p.Set(ctx, "caught-up", 1, 0)
 		n := p.Do(ctx, "WAIT", replicas, 100)
 		_, err := p.Exec(ctx)
 		got, _ := n.Int()
 		return err == nil && got == replicas
-	}))
+	})
 }
 
 func (r *replicated) promote(ctx context.Context) {
@@ -130,7 +130,7 @@ var redisPromotions = table(Scenario{
 			// Nothing may be granted before the primary is dead.
 			r.t.Each(func(s *Subject) { check(i.of[s].next.Stop(ctx)) })
 			r.link.Partition(true)
-			r.t.Each(func(s *Subject) { i.release(ctx, i.of[s].holders) })
+			r.t.Each(func(s *Subject) { releaseWithin(ctx, 2*TTL, i.of[s].holders) })
 			r.promote(ctx)
 			began := r.t.Now()
 			r.t.Each(func(s *Subject) { i.of[s].next.serve(ctx, 5*TTL, began) })

@@ -27,22 +27,22 @@ var redissonScenarios = table(Scenario{
 			{"redis-redisson12", []oracle.Anomaly{oracle.TwoHolders, oracle.StaleWrite, oracle.Stall, oracle.Stuck}, "it overwrites the owner, and the key has no end then"},
 			{".*", []oracle.Anomaly{oracle.Stall}, stallsOnly},
 		},
-		Try: hazard(func(ctx context.Context, t *Try, s *Subject, x *hazardous) {
-			check(x.first.Acquire(ctx, 0))
-			remove, hit := x.wire.inject(faultproxy.Fault{Do: faultproxy.HoldBack, By: 3 * TTL / 2, Times: 1000, Match: changes(s)})
+		Try: hazard(func(ctx context.Context, t *Try, s *Subject, first, next *Worker, wire wire) {
+			check(first.Acquire(ctx, 0))
+			remove, hit := wire.inject(faultproxy.Fault{Do: faultproxy.HoldBack, By: 3 * TTL / 2, Times: 1000, Match: changes(s)})
 			defer remove()
 			s.Fault("a second acquire of the holder held back")
-			again := x.first.Begin(ctx, 3*TTL)
+			again := first.Begin(ctx, 3*TTL)
 			hit()
-			if x.next.Acquire(ctx, 3*TTL) == nil {
+			if next.Acquire(ctx, 3*TTL) == nil {
 				t.Sleep(ctx, TTL)
-				x.next.Write(ctx)
-				x.next.Release(ctx)
+				next.Write(ctx)
+				next.Release(ctx)
 			}
 			remove()
 			if <-again == nil {
-				x.first.Write(ctx)
-				x.first.Release(ctx)
+				first.Write(ctx)
+				first.Release(ctx)
 			}
 		}),
 	},
@@ -54,10 +54,10 @@ var redissonScenarios = table(Scenario{
 			{"redis-redisson12", []oracle.Anomaly{oracle.Stall, oracle.Stuck}, "the second SET has dropped the time to live of the key"},
 			{".*", []oracle.Anomaly{oracle.Stall}, stallsOnly},
 		},
-		Try: hazard(func(ctx context.Context, t *Try, s *Subject, x *hazardous) {
-			check(errors.Join(x.first.Acquire(ctx, 0), x.first.Acquire(ctx, 0)))
-			x.host.Kill()
-			x.nextGets(ctx)
+		Try: hazard(func(ctx context.Context, t *Try, s *Subject, first, next *Worker, wire wire) {
+			check(errors.Join(first.Acquire(ctx, 0), first.Acquire(ctx, 0)))
+			first.Host.Kill()
+			next.visit(ctx, 4*TTL)
 		}),
 	},
 	{Name: "acquire-crash", Takes: 5,
@@ -68,12 +68,12 @@ var redissonScenarios = table(Scenario{
 			{"redis-redisson12", []oracle.Anomaly{oracle.Stall, oracle.Stuck}, "the key has no time to live before the second request"},
 			{".*", []oracle.Anomaly{oracle.Stall}, stallsOnly},
 		},
-		Try: hazard(func(ctx context.Context, t *Try, s *Subject, x *hazardous) {
-			x.wire.inject(faultproxy.Fault{Do: faultproxy.LoseRequest, Skip: 1, Times: 1 << 20, Match: about(s)})
+		Try: hazard(func(ctx context.Context, t *Try, s *Subject, first, next *Worker, wire wire) {
+			wire.inject(faultproxy.Fault{Do: faultproxy.LoseRequest, Skip: 1, Times: 1 << 20, Match: about(s)})
 			s.Fault("all requests but the first lost")
-			x.first.Acquire(ctx, TTL/2)
-			x.host.Kill()
-			x.nextGets(ctx)
+			first.Acquire(ctx, TTL/2)
+			first.Host.Kill()
+			next.visit(ctx, 4*TTL)
 		}),
 	},
 	{Name: "answer-late", Takes: 5,
@@ -84,20 +84,20 @@ var redissonScenarios = table(Scenario{
 			{"redis-redisson12", []oracle.Anomaly{oracle.Stall, oracle.Stuck}, "it sleeps beside a free lock until a message comes"},
 			{".*", []oracle.Anomaly{oracle.Stall}, "the state of the lock and the time that is left are one answer"},
 		},
-		Try: hazard(func(ctx context.Context, t *Try, s *Subject, x *hazardous) {
-			check(x.next.Acquire(ctx, 0))
+		Try: hazard(func(ctx context.Context, t *Try, s *Subject, first, next *Worker, wire wire) {
+			check(next.Acquire(ctx, 0))
 			// The first request precedes the waiter's subscription; the second follows it.
-			_, hit := x.wire.inject(faultproxy.Fault{Do: faultproxy.HoldBack, By: 3 * TTL / 2, Skip: 1, Match: func(m faultproxy.Message) bool {
+			_, hit := wire.inject(faultproxy.Fault{Do: faultproxy.HoldBack, By: 3 * TTL / 2, Skip: 1, Match: func(m faultproxy.Message) bool {
 				return (m.Op == "pttl" || m.Op == "evalsha") && about(s)(m)
 			}})
 			s.Fault("the question of a waiter held back")
-			waits := x.first.Begin(ctx, 0)
+			waits := first.Begin(ctx, 0)
 			hit()
-			x.next.Host.Kill()
+			next.Host.Kill()
 			select {
 			case err := <-waits:
 				if err == nil {
-					x.first.Release(ctx)
+					first.Release(ctx)
 				}
 			case <-time.After(4 * TTL):
 			}
@@ -115,7 +115,7 @@ var redissonScenarios = table(Scenario{
 		Aims: []Aim{{redisRecommended, result.FaultAim{Figure: "requests", Quantile: 1, Limit: stormRate / 2, Text: "50 in a second"}}},
 		Try: perLock(3, func(ctx context.Context, t *Try, s *Subject, hosts []*Host) {
 			l := t.line(ctx, hosts, s)
-			addr := must(t.At(ctx, s.Variant)).Addrs[0][0]
+			addr := t.At(ctx, s).Addrs[0][0]
 			hosts[1].Kill()
 			before := t.requests(ctx, addr)
 			releaseAll(ctx, l.holders)
@@ -136,29 +136,20 @@ const (
 	stallsOnly = "what changes the lock is one script, which sets the lease with it; the others wait until that is over"
 )
 
-func hazard(do func(ctx context.Context, t *Try, s *Subject, x *hazardous)) func(ctx context.Context, t *Try) {
-	return func(ctx context.Context, t *Try) {
-		t.Each(func(s *Subject) {
-			x := new(hazardous)
-			x.host = t.Host()
-			other := t.Host()
-			x.first, x.wire = t.wired(ctx, x.host, s)
-			x.next = t.plain(ctx, other, s)
-			check(warm(ctx, x.first, x.next))
-			do(ctx, t, s, x)
-		})
-	}
+// hazard calls do for every lock with two clients, in a process each. The first is behind wire.
+func hazard(do func(ctx context.Context, t *Try, s *Subject, first, next *Worker, wire wire)) func(ctx context.Context, t *Try) {
+	return perLock(0, func(ctx context.Context, t *Try, s *Subject, _ []*Host) {
+		first, wire := t.wired(ctx, t.Host(), s)
+		next := t.plain(ctx, t.Host(), s)
+		check(warm(ctx, first, next))
+		do(ctx, t, s, first, next, wire)
+	})
 }
 
-type hazardous struct {
-	host        *Host
-	first, next *Worker
-	wire        wire
-}
-
-func (x *hazardous) nextGets(ctx context.Context) {
-	if x.next.Acquire(ctx, 4*TTL) == nil {
-		x.next.Release(ctx)
+// visit acquires the lock, if it gets it soon enough, and releases it.
+func (w *Worker) visit(ctx context.Context, most time.Duration) {
+	if w.Acquire(ctx, most) == nil {
+		w.Release(ctx)
 	}
 }
 
@@ -178,16 +169,13 @@ const stormRate = 100
 
 // requests returns the client commands executed by the server at addr, without scripts' calls.
 func (t *Try) requests(ctx context.Context, addr string) (n int) {
-	text, err := t.Redis(addr).Info(ctx, "commandstats").Result()
-	for line := range strings.Lines(text) {
+	for line := range strings.Lines(must(t.Redis(addr).Info(ctx, "commandstats").Result())) {
 		name, rest, _ := strings.Cut(line, ":calls=")
 		calls, _, _ := strings.Cut(rest, ",")
 		switch name {
 		case "cmdstat_evalsha", "cmdstat_eval", "cmdstat_blpop", "cmdstat_subscribe", "cmdstat_unsubscribe":
-			i := must(strconv.Atoi(calls))
-			n += i
+			n += must(strconv.Atoi(calls))
 		}
 	}
-	check(err)
 	return n
 }

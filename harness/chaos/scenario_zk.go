@@ -46,9 +46,7 @@ const zooPrompt = zooSession + time.Second
 const initLimit = 4
 
 func (t *Try) ensemble(ctx context.Context) (*backend.Server, harness.Endpoint) {
-	server := must(t.Shared(ctx, "ensemble", func(ctx context.Context) (*backend.Server, error) {
-		return backend.StartEnsembleOf(ctx, backend.EnsembleOptions{InitLimit: initLimit})
-	}))
+	server := t.Shared(ctx, "ensemble", ensembleOf(backend.EnsembleOptions{InitLimit: initLimit}))
 	at := server.Endpoint()
 	at.SessionTimeout = zooSession
 	return server, at
@@ -60,18 +58,20 @@ type contenders struct {
 	at      harness.Endpoint // of all servers
 	hosts   []*Host
 	workers map[*Subject][]*Worker
+	pairs   map[*Subject]*pair // if they hold and wait
 }
 
 // busy is the loop of contenders: few acquisitions, since many locks share two processors.
 var busy = Loop{Hold: 30 * time.Millisecond, Think: 60 * time.Millisecond, Random: true}
 
-// contend makes three clients of each lock, or more for several permits, lock and unlock.
-// Client i connects to via(s, i), or if via is nil to at. contend waits until each has had the
-// lock, or for a while.
-func contend(ctx context.Context, t *Try, at harness.Endpoint, via func(s *Subject, i int) harness.Endpoint) *contenders {
-	if via == nil {
-		via = func(*Subject, int) harness.Endpoint { return at }
-	}
+// contend makes three clients of each lock, or more for several permits, lock and unlock. It
+// waits until each has had the lock, or for a while.
+func contend(ctx context.Context, t *Try, at harness.Endpoint) *contenders {
+	return contendVia(ctx, t, at, func(*Subject, int) harness.Endpoint { return at })
+}
+
+// contendVia is contend with client i of s connected to via(s, i).
+func contendVia(ctx context.Context, t *Try, at harness.Endpoint, via func(s *Subject, i int) harness.Endpoint) *contenders {
 	c := &contenders{t: t, at: at, hosts: t.Hosts(2)}
 	c.workers = gather(t, func(s *Subject) (ws []*Worker) {
 		for i := range 2 + max(1, s.Variant.Traits.Permits) {
@@ -90,13 +90,13 @@ func contend(ctx context.Context, t *Try, at harness.Endpoint, via func(s *Subje
 }
 
 // hold makes a client of each lock hold it, and another wait for it and then loop.
-func hold(ctx context.Context, t *Try, holders, others harness.Endpoint) (*contenders, map[*Subject]*pair) {
-	hosts, of := t.pairs(ctx, func(*Subject) (_, _ harness.Endpoint) { return holders, others })
-	c := &contenders{t: t, at: others, hosts: hosts, workers: make(map[*Subject][]*Worker)}
-	for s, p := range of {
+func hold(ctx context.Context, t *Try, holders, others harness.Endpoint) *contenders {
+	c := &contenders{t: t, at: others, workers: make(map[*Subject][]*Worker)}
+	c.hosts, c.pairs = t.pairs(ctx, func(*Subject) harness.Endpoint { return holders }, func(*Subject) harness.Endpoint { return others })
+	for s, p := range c.pairs {
 		c.workers[s] = append(slices.Clone(p.holders), p.next)
 	}
-	return c, of
+	return c
 }
 
 // served waits, up to most, until each live worker has been granted its lock later than after.
@@ -191,13 +191,13 @@ func (s *Subject) path() string {
 
 // hurtLinks makes three clients of each lock contend, the first n of them through a proxy
 // each, and calls hurt with these.
-func hurtLinks(n int, hurt func(ctx context.Context, s *Subject, ps wire)) func(context.Context, *Try) {
+func hurtLinks(n int, hurt func(ctx context.Context, c *contenders, s *Subject, ps wire)) func(context.Context, *Try) {
 	return func(ctx context.Context, t *Try) {
-		at := must(t.At(ctx, t.Subjects[0].Variant))
+		at := t.At(ctx, t.Subjects[0])
 		of, connect := t.link(at, n)
-		c := contend(ctx, t, at, connect)
+		c := contendVia(ctx, t, at, connect)
 		t.random(ctx, tick)
-		t.Each(func(s *Subject) { hurt(ctx, s, of[s]) })
+		t.Each(func(s *Subject) { hurt(ctx, c, s, of[s]) })
 		t.Over("nothing is done to connections any more")
 		c.finish(ctx, t.Now(), t.scenario.Prompt+500*time.Millisecond)
 	}
@@ -222,7 +222,7 @@ func (t *Try) link(at harness.Endpoint, n int) (map[*Subject]wire, func(*Subject
 
 // forAWhile makes a fault of a client's connections that lasts for d.
 func forAWhile(what string, d time.Duration, fault func(p *faultproxy.Proxy, on bool)) func(context.Context, *Try) {
-	return hurtLinks(1, func(ctx context.Context, s *Subject, ps wire) {
+	return hurtLinks(1, func(ctx context.Context, _ *contenders, s *Subject, ps wire) {
 		s.Fault("%s", what)
 		fault(ps[0], true)
 		sleep(ctx, d)
@@ -231,11 +231,11 @@ func forAWhile(what string, d time.Duration, fault func(p *faultproxy.Proxy, on 
 }
 
 // late delays what goes through the proxies by d and up to jitter more, in both directions.
-func (w wire) late(d, jitter time.Duration, seed uint64) {
-	for i, p := range w {
+func (w wire) late(d, jitter time.Duration) {
+	for _, p := range w {
 		for _, way := range []faultproxy.Direction{faultproxy.Request, faultproxy.Reply} {
 			p.Delay(way, d)
-			p.Jitter(way, jitter, seed+uint64(i))
+			p.Jitter(way, jitter)
 		}
 	}
 }
@@ -259,7 +259,7 @@ var zooLinkScenarios = table(Scenario{
 		Question: "Does a lock survive a burst of broken connections?",
 		Fault:    "24 connections of three clients of each lock are reset (RST) in three seconds, at random",
 		Source:   "samuel/go-zookeeper issue 229; docker/libkv issue 156",
-		Try: hurtLinks(3, func(ctx context.Context, s *Subject, ps wire) {
+		Try: hurtLinks(3, func(ctx context.Context, _ *contenders, s *Subject, ps wire) {
 			const resets, within = 24, 3 * time.Second
 			s.Fault("%d connections are reset", resets)
 			for range resets {
@@ -283,7 +283,7 @@ var zooLinkScenarios = table(Scenario{
 			one := all
 			one.Addrs = [][]string{all.Addrs[0][:1]}
 			of, connect := t.link(one, 1)
-			c := contend(ctx, t, all, func(s *Subject, i int) harness.Endpoint {
+			c := contendVia(ctx, t, all, func(s *Subject, i int) harness.Endpoint {
 				if i == 0 {
 					return connect(s, i)
 				}
@@ -331,11 +331,11 @@ var zooLinkScenarios = table(Scenario{
 		Question: "Is a lock safe when each message takes a good part of the session timeout?",
 		Fault:    "each message of a client of each lock takes a tenth of the session timeout and at random up to a fifth more, in both directions, for four seconds",
 		Source:   "reference row 22: heartbeats that are late",
-		Try: hurtLinks(1, func(ctx context.Context, s *Subject, ps wire) {
+		Try: hurtLinks(1, func(ctx context.Context, _ *contenders, s *Subject, ps wire) {
 			s.Fault("messages of a client are slow")
-			ps.late(SessionTimeout/10, SessionTimeout/5, s.Rand.Uint64())
+			ps.late(SessionTimeout/10, SessionTimeout/5)
 			sleep(ctx, 2*SessionTimeout)
-			ps.late(0, 0, 0)
+			ps.late(0, 0)
 		}),
 	},
 	{Name: "zk-session-expired", Takes: 20,

@@ -62,9 +62,9 @@ var zooCutScenarios = table(Scenario{
 		Aims: append([]Aim{{zooRecommended, result.FaultAim{Figure: "window", Quantile: 1, Limit: float64(SessionTimeout + time.Second), Text: "session timeout + 1 s"}}},
 			toldBefore...),
 		Try: func(ctx context.Context, t *Try) {
-			at := must(t.At(ctx, t.Subjects[0].Variant))
+			at := t.At(ctx, t.Subjects[0])
 			through, proxies := t.Through(at)
-			c, of := hold(ctx, t, through, at)
+			c := hold(ctx, t, through, at)
 			t.Sleep(ctx, SessionTimeout/2)
 			t.random(ctx, SessionTimeout/2)
 			began := t.Now()
@@ -74,7 +74,7 @@ var zooCutScenarios = table(Scenario{
 			t.Sleep(ctx, 500*time.Millisecond)
 			proxies.partition(false)
 			t.Over("the holder is connected again")
-			t.Each(func(s *Subject) { of[s].again(ctx, s.granted(began)) })
+			t.Each(func(s *Subject) { c.pairs[s].again(ctx, s.granted(began)) })
 			c.settle(ctx)
 		},
 	},
@@ -85,13 +85,13 @@ var zooCutScenarios = table(Scenario{
 func cutServerOff(leads bool) func(context.Context, *Try) {
 	return func(ctx context.Context, t *Try) {
 		var e *Linked
-		must(t.Own(ctx, func(ctx context.Context) (server *backend.Server, err error) {
+		t.Own(ctx, func(ctx context.Context) (server *backend.Server, err error) {
 			if e, err = StartLinked(ctx); err != nil {
 				return nil, err
 			}
 			t.Defer(func() { e.Stop() })
 			return e.Server(), nil
-		}))
+		})
 		server := must(e.Server().Leader(ctx))
 		if !leads {
 			server = t.follower(server)
@@ -149,30 +149,21 @@ var (
 
 // losesOne makes a contending client of each lock lose one message of a request of ops.
 func losesOne(do faultproxy.Action, ops []string) func(context.Context, *Try) {
-	return func(ctx context.Context, t *Try) {
-		at := must(t.At(ctx, t.Subjects[0].Variant))
-		of, connect := t.link(at, 1)
-		c := contend(ctx, t, at, connect)
-		skip := t.Rand.IntN(3)
-		began := t.Now()
-		t.Each(func(s *Subject) {
-			lost := of[s][0].Inject(faultproxy.Fault{Do: do, Match: s.asks(ops), Skip: skip})
-			defer lost.Remove()
-			select {
-			case <-lost.Done():
-				s.Fault("%s: %s", ops[0], do)
-				return
-			case <-time.After(4 * time.Second):
-				if !s.served(c.workers[s], began) {
-					return // it is stuck already, without this
-				}
+	return hurtLinks(1, func(ctx context.Context, c *contenders, s *Subject, ps wire) {
+		began := now()
+		lost := ps[0].Inject(faultproxy.Fault{Do: do, Match: s.asks(ops), Skip: s.Rand.IntN(3)})
+		defer lost.Remove()
+		select {
+		case <-lost.Done():
+			s.Fault("%s: %s", ops[0], do)
+		case <-time.After(4 * time.Second):
+			if s.served(c.workers[s], began) { // otherwise it is stuck already, without this
 				check(fmt.Errorf("chaos: %s sent no %v in four seconds", s.Variant.Name, ops))
-			case <-ctx.Done():
-				check(context.Cause(ctx))
 			}
-		})
-		c.finish(ctx, t.Now(), zooRequestPrompt+500*time.Millisecond)
-	}
+		case <-ctx.Done():
+			check(context.Cause(ctx))
+		}
+	})
 }
 
 // zooRequestPrompt is how long a lock may be unreachable after a lost connection:

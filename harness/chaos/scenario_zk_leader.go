@@ -27,7 +27,7 @@ var zooLeaderScenarios = table(Scenario{
 		Source:   "Hunt et al. 2010, ZooKeeper, 5.4; samuel/go-zookeeper issue 229",
 		Expect:   voted,
 		Aims:     soonElected,
-		Try: outage(contend3, func(ctx context.Context, c *contenders, e *backend.Server, leader int) (undo func()) {
+		Try: outage(contend, func(ctx context.Context, c *contenders, e *backend.Server, leader int) (undo func()) {
 			c.t.Fault("the leader is killed")
 			return kill(ctx, e, leader)
 		}),
@@ -38,7 +38,7 @@ var zooLeaderScenarios = table(Scenario{
 		Source:   "go-zookeeper/zk conn.go, authenticate; Gunawi et al. 2018, Fail-slow at scale",
 		Expect:   voted,
 		Aims:     hangs,
-		Try: outage(contend3, func(ctx context.Context, c *contenders, e *backend.Server, leader int) (undo func()) {
+		Try: outage(contend, func(ctx context.Context, c *contenders, e *backend.Server, leader int) (undo func()) {
 			c.t.Fault("the leader is stopped")
 			check(e.Signal(leader, syscall.SIGSTOP))
 			return func() { check(e.Signal(leader, syscall.SIGCONT)) }
@@ -50,7 +50,7 @@ var zooLeaderScenarios = table(Scenario{
 		Source:   "Hunt et al. 2010, ZooKeeper, 5.4",
 		Expect:   elected,
 		Aims:     soonElected,
-		Try: outage(contend3, func(ctx context.Context, c *contenders, e *backend.Server, leader int) (undo func()) {
+		Try: outage(contend, func(ctx context.Context, c *contenders, e *backend.Server, leader int) (undo func()) {
 			c.t.Fault("a follower is killed")
 			return kill(ctx, e, c.t.follower(leader))
 		}),
@@ -65,7 +65,9 @@ var zooLeaderScenarios = table(Scenario{
 		}, elected[1:]...),
 		Aims: []Aim{{zooRecommended, result.FaultAim{Figure: "window", Quantile: 0.5, Limit: float64(zooPrompt + 2*tick + 500*time.Millisecond),
 			Text: "election of 1.5 s, session timeout, 2 ticks"}}},
-		Try: outage(holdAndWait, func(ctx context.Context, c *contenders, e *backend.Server, leader int) (undo func()) {
+		Try: outage(func(ctx context.Context, t *Try, at harness.Endpoint) *contenders {
+			return hold(ctx, t, at, at)
+		}, func(ctx context.Context, c *contenders, e *backend.Server, leader int) (undo func()) {
 			c.t.Fault("the leader is killed")
 			defer c.hosts[0].Kill()
 			return kill(ctx, e, leader)
@@ -78,7 +80,7 @@ var zooLeaderScenarios = table(Scenario{
 		Expect: append([]Expectation{
 			{zooSessions, []oracle.Anomaly{oracle.Stall}, "the servers have no majority until the one that catches up is ready, and initLimit ticks more for each vote that fails"},
 		}, elected[1:]...),
-		Try: outage(contend3, func(ctx context.Context, c *contenders, e *backend.Server, leader int) (undo func()) {
+		Try: outage(contend, func(ctx context.Context, c *contenders, e *backend.Server, leader int) (undo func()) {
 			follower := c.t.follower(leader)
 			check(e.Kill(follower))
 			c.t.Sleep(ctx, time.Second)
@@ -113,15 +115,6 @@ func outage(start func(context.Context, *Try, harness.Endpoint) *contenders, los
 		t.Over("all three servers run")
 		c.finish(ctx, t.Now(), zooPrompt+time.Second)
 	}
-}
-
-func contend3(ctx context.Context, t *Try, at harness.Endpoint) *contenders {
-	return contend(ctx, t, at, nil)
-}
-
-func holdAndWait(ctx context.Context, t *Try, at harness.Endpoint) *contenders {
-	c, _ := hold(ctx, t, at, at)
-	return c
 }
 
 // elected waits until the servers have a leader and reports the time; the clients account
@@ -205,9 +198,9 @@ var zooOperatorScenarios = table(Scenario{
 			{".*", []oracle.Anomaly{oracle.TwoHolders, oracle.StaleWrite, oracle.Stall, oracle.Stuck, oracle.Overtaken, oracle.LeftBehind}, "a holder does not watch its ticket, and a waiter does not look whether it is there"},
 		},
 		Try: func(ctx context.Context, t *Try) {
-			at := must(t.At(ctx, t.Subjects[0].Variant))
+			at := t.At(ctx, t.Subjects[0])
 			conn := t.ZooKeeper(at.Addrs[0])
-			c := contend(ctx, t, at, nil)
+			c := contend(ctx, t, at)
 			t.random(ctx, tick)
 			began := t.Now()
 			t.Each(func(s *Subject) {
@@ -234,12 +227,9 @@ var zooOperatorScenarios = table(Scenario{
 					counters[s.path()], counters[s.path()+dir] = 0, next
 				}
 			}
-			server := must(t.Own(ctx, func(ctx context.Context) (*backend.Server, error) {
-				return backend.StartEnsembleOf(ctx, backend.EnsembleOptions{Servers: 1, Counters: counters})
-			}))
-			at := Short(server.Endpoint())
+			at := Short(t.Own(ctx, ensembleOf(backend.EnsembleOptions{Servers: 1, Counters: counters})).Endpoint())
 			t.Fault("the last numbers are given out")
-			c := contend(ctx, t, at, nil)
+			c := contend(ctx, t, at)
 			t.Sleep(ctx, time.Second)
 			c.finish(ctx, t.Now(), zooRequestPrompt)
 		},
@@ -249,9 +239,9 @@ var zooOperatorScenarios = table(Scenario{
 // deleteTicket deletes ticket i of the queue of a holder and a waiter.
 func deleteTicket(i int) func(context.Context, *Try) {
 	return func(ctx context.Context, t *Try) {
-		at := must(t.At(ctx, t.Subjects[0].Variant))
+		at := t.At(ctx, t.Subjects[0])
 		conn := t.ZooKeeper(at.Addrs[0])
-		c, of := hold(ctx, t, at, at)
+		c := hold(ctx, t, at, at)
 		t.Sleep(ctx, 1500*time.Millisecond) // an operator who lists the queue first is slower
 		t.random(ctx, tick)
 		began := t.Now()
@@ -264,7 +254,7 @@ func deleteTicket(i int) func(context.Context, *Try) {
 			check(conn.Delete(tickets[i], -1))
 		})
 		t.Sleep(ctx, time.Second)
-		t.Each(func(s *Subject) { of[s].again(ctx, false) })
+		t.Each(func(s *Subject) { c.pairs[s].again(ctx, false) })
 		c.afterOperator(ctx, began)
 	}
 }

@@ -33,47 +33,36 @@ const (
 	SessionTimeout = 2 * time.Second
 )
 
-// Shared returns the servers called name; the first try that needs them calls start.
-func (s *Stage) Shared(ctx context.Context, name string, start func(context.Context) (*backend.Server, error)) (*backend.Server, error) {
+// Shared returns the servers called name; the first try that needs them calls start, while the
+// deadline of the try pauses. It refuses a user's servers.
+func (s *Stage) Shared(ctx context.Context, name string, start func(context.Context) (*backend.Server, error)) *backend.Server {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if server := s.servers[name]; server != nil {
-		return server, nil
+		return server
 	}
-	server, err := s.start(ctx, start)
-	if err != nil {
-		return nil, err
-	}
-	s.servers[name] = server
-	return server, nil
-}
-
-// start starts servers, while the deadline of the try pauses. It refuses a user's servers.
-func (s *Stage) start(ctx context.Context, start func(context.Context) (*backend.Server, error)) (*backend.Server, error) {
 	s.starting.Add(1)
 	defer s.starting.Add(-1)
-	server, err := start(ctx)
-	if err == nil && !server.Owned() {
+	server := must(start(ctx))
+	if !server.Owned() {
 		server.Stop()
-		return nil, fmt.Errorf("chaos: the lab did not start %v", server.Endpoint().Addrs)
+		check(fmt.Errorf("chaos: the lab did not start %v", server.Endpoint().Addrs))
 	}
-	return server, err
+	s.servers[name] = server
+	return server
 }
 
 // At returns servers shared by all tries, of the kind and number that the lock needs: one
 // Redis, the independent ones of Redlock, or one ZooKeeper.
-func (s *Stage) At(ctx context.Context, lock *harness.Variant) (harness.Endpoint, error) {
-	if lock.Traits.Needs != harness.KindZooKeeper {
-		f, err := s.redis(ctx, max(1, lock.Traits.Servers), backend.StartAlone)
-		return f.all(), err
+func (s *Stage) At(ctx context.Context, lock *Subject) harness.Endpoint {
+	if lock.Variant.Traits.Needs != harness.KindZooKeeper {
+		return s.redis(ctx, max(1, lock.Variant.Traits.Servers), backend.StartAlone).all()
 	}
-	server, err := s.Shared(ctx, "zookeeper", func(ctx context.Context) (*backend.Server, error) {
-		return backend.StartEnsembleOf(ctx, backend.EnsembleOptions{Servers: 1})
-	})
-	if err != nil {
-		return harness.Endpoint{}, err
-	}
-	return Short(server.Endpoint()), nil
+	return Short(s.Shared(ctx, "zookeeper", ensembleOf(backend.EnsembleOptions{Servers: 1})).Endpoint())
+}
+
+func ensembleOf(o backend.EnsembleOptions) func(context.Context) (*backend.Server, error) {
+	return func(ctx context.Context) (*backend.Server, error) { return backend.StartEnsembleOf(ctx, o) }
 }
 
 // Short returns the endpoint with the leases and sessions of scenarios.
@@ -123,17 +112,10 @@ func (t *Try) limit(ctx context.Context, deadline time.Duration) (context.Contex
 	return ctx, func() { cancel(nil) }
 }
 
-// Own starts servers for this try only, which it may break. They stop when it ends.
-func (t *Try) Own(ctx context.Context, start func(context.Context) (*backend.Server, error)) (*backend.Server, error) {
-	server, err := t.Stage.start(ctx, start)
-	if err != nil {
-		return nil, err
-	}
-	t.Defer(func() { server.Stop() })
-	t.mu.Lock()
-	t.own = append(t.own, server)
-	t.mu.Unlock()
-	return server, nil
+// Own starts the servers of this try, which it may break. They stop when it ends.
+func (t *Try) Own(ctx context.Context, start func(context.Context) (*backend.Server, error)) *backend.Server {
+	t.Defer(func() { t.drop("own") })
+	return t.Shared(ctx, "own", start)
 }
 
 // Redis returns a client for a scenario's commands to a server. It is closed when the try ends.
@@ -146,9 +128,7 @@ func (t *Try) Redis(addr string) *redis.Client {
 // ZooKeeper returns a session for a scenario's changes to tickets, closed when the try ends.
 func (t *Try) ZooKeeper(addrs []string) *zk.Conn {
 	c, events, err := zk.Connect(addrs, 10*time.Second, zk.WithLogger(log.New(io.Discard, "", 0)))
-	if err != nil {
-		check(fmt.Errorf("chaos: %w", err))
-	}
+	check(err)
 	go func() {
 		for range events {
 		}
@@ -178,10 +158,7 @@ func (t *Try) Through(at harness.Endpoint) (harness.Endpoint, wire) {
 
 // proxy starts a proxy that ends with the try. see, which may be nil, observes messages.
 func (t *Try) proxy(to string, framing func() faultproxy.Framing, see func(faultproxy.Sighting)) *faultproxy.Proxy {
-	p, err := faultproxy.New(to, framing, faultproxy.Options{Observe: see})
-	if err != nil {
-		check(fmt.Errorf("chaos: %w", err))
-	}
+	p := must(faultproxy.New(to, framing, faultproxy.Options{Observe: see}))
 	t.Defer(func() { p.Close() })
 	return p
 }

@@ -8,12 +8,12 @@ import (
 	"math/rand/v2"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"locklab/harness"
 	"locklab/harness/oracle"
 	"locklab/harness/result"
-	"locklab/internal/backend"
 )
 
 // A Try is one failure, made once, and the affected locks.
@@ -26,11 +26,10 @@ type Try struct {
 
 	scenario *Scenario
 	mu       sync.Mutex
-	watching *watch
+	delays   []oracle.Delay
 	hosts    []*Host
-	own      []*backend.Server // for this try only
 	closers  []func()
-	last     int // number of the last worker
+	workers  atomic.Int32 // so far
 	work     sync.WaitGroup
 	over     int64 // end of the judged part; 0 is the end of Scenario.Try
 }
@@ -211,13 +210,6 @@ func (t *Try) Defer(f func()) {
 	t.closers = append(t.closers, f)
 }
 
-func (t *Try) number() int {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.last++
-	return t.last - 1
-}
-
 // Sleep waits for d, or until ctx ends.
 func (t *Try) Sleep(ctx context.Context, d time.Duration) { sleep(ctx, d) }
 
@@ -226,15 +218,14 @@ func (t *Try) random(ctx context.Context, d time.Duration) {
 	sleep(ctx, time.Duration(t.Rand.Int64N(int64(d))))
 }
 
-// Until polls done until it returns true, and returns an error if ctx ends first.
-func (t *Try) Until(ctx context.Context, what string, done func() bool) error {
+// Until polls done until it returns true. It fails if ctx ends first.
+func (t *Try) Until(ctx context.Context, what string, done func() bool) {
 	for pause := time.Millisecond; !done(); pause = min(2*pause, 20*time.Millisecond) {
 		sleep(ctx, pause)
 		if ctx.Err() != nil {
-			return fmt.Errorf("chaos: waiting for %s: %w", what, context.Cause(ctx))
+			check(fmt.Errorf("chaos: waiting for %s: %w", what, context.Cause(ctx)))
 		}
 	}
-	return nil
 }
 
 // AwaitGrant waits, up to most, until a worker has been granted the lock later than after,

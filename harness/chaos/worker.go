@@ -32,7 +32,7 @@ func Main(suite []*harness.Variant) {
 }
 
 func serve(suite []*harness.Variant, in io.Reader, out io.Writer) {
-	p := &process{pulse: pulse{now()}, suite: suite, out: json.NewEncoder(out), workers: make(map[int]*worker), writes: make(map[int]chan struct{})}
+	p := &process{pulse: pulse{now()}, suite: suite, out: json.NewEncoder(out), workers: make(map[int]*worker)}
 	stop := make(chan struct{})
 	defer close(stop)
 	go p.live(stop)
@@ -44,7 +44,7 @@ func serve(suite []*harness.Variant, in io.Reader, out io.Writer) {
 		}
 		switch c.Do {
 		case doJudged:
-			p.judged(c)
+			p.worker(c.Worker).judged <- struct{}{}
 		case doPing:
 			p.answer(c, nil)
 		default:
@@ -59,8 +59,6 @@ type process struct {
 	mu      sync.Mutex
 	out     *json.Encoder
 	workers map[int]*worker
-	writes  map[int]chan struct{} // writes that await their outcome
-	last    int                   // number of a write
 	pulse   pulse
 }
 
@@ -117,7 +115,7 @@ func (p *process) worker(id int) *worker {
 	defer p.mu.Unlock()
 	w := p.workers[id]
 	if w == nil {
-		w = &worker{p: p, id: id}
+		w = &worker{p: p, id: id, judged: make(chan struct{}, 1)}
 		w.ready()
 		p.workers[id] = w
 	}
@@ -125,23 +123,9 @@ func (p *process) worker(id int) *worker {
 }
 
 // write returns when the resource has judged the write: no later holder may write before.
-func (p *process) write(w *worker, token uint64, shared bool) {
-	judged := make(chan struct{})
-	p.mu.Lock()
-	p.last++
-	p.writes[p.last] = judged
-	p.out.Encode(message{Worker: w.id, Write: p.last, Token: token, Shared: shared})
-	p.mu.Unlock()
-	<-judged
-}
-
-func (p *process) judged(c command) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if judged := p.writes[c.ID]; judged != nil {
-		delete(p.writes, c.ID)
-		close(judged)
-	}
+func (w *worker) write(h *holding) {
+	w.p.say(message{Worker: w.id, Write: true, Token: h.lease.Token(), Shared: h.shared})
+	<-w.judged
 }
 
 // A worker executes one command at a time, and can be stopped in the middle of it.
@@ -153,10 +137,13 @@ type worker struct {
 	remote  harness.Remote
 	key     string // of its lock
 	session harness.Session
-	held    *holding
-	outer   []*holding      // holds around held, the first at the front
-	last    harness.Lease   // last one unlocked
-	ctx     context.Context // for its Lock and its loop
+	judged  chan struct{} // its write was; it makes one at a time
+
+	// holds are the acquisitions not yet released, the latest at the end: several of a
+	// reentrant lock, or of a lock that was lost and not released.
+	holds []*holding
+	last  harness.Lease   // last one unlocked
+	ctx   context.Context // for its Lock and its loop
 
 	stops  sync.Mutex
 	cancel context.CancelFunc // of ctx; guarded by stops
@@ -180,12 +167,13 @@ func (w *worker) do(c command) {
 		case doUnlock:
 			w.p.answer(c, w.unlock())
 		case doOuter:
-			w.swap()
+			slices.Reverse(w.holds)
 			w.p.answer(c, w.unlock())
+			slices.Reverse(w.holds)
 		case doAgain:
 			w.p.answer(c, w.again())
 		case doWrite, doWriteHeld:
-			w.p.answer(c, w.write(c.Do == doWrite))
+			w.p.answer(c, w.writeAs(c.Do == doWrite))
 		case doLoop:
 			w.p.answer(c, nil)
 			w.loop(c.Loop)
@@ -224,7 +212,8 @@ func (w *worker) open(o *opening) error {
 			if v.Name == o.Lock {
 				var err error
 				w.key = o.Key
-				if w.remote, err = v.Remote(ctx, o.endpoint(), o.Key); err != nil {
+				o.At.Username, o.At.Password = o.Username, o.Password
+				if w.remote, err = v.Remote(ctx, o.At, o.Key); err != nil {
 					return err
 				}
 			}
@@ -237,8 +226,6 @@ func (w *worker) open(o *opening) error {
 	w.session, err = w.remote.Join(ctx, w.id)
 	return err
 }
-
-var errNoTry = fmt.Errorf("%w: the lock has no TryLock", harness.ErrUsage)
 
 func (w *worker) lock(try, shared bool, timeout time.Duration) (*holding, error) {
 	if w.session == nil {
@@ -253,7 +240,7 @@ func (w *worker) lock(try, shared bool, timeout time.Duration) (*holding, error)
 	if try {
 		s, ok := w.session.(harness.TrySession)
 		if !ok {
-			return nil, errNoTry
+			return nil, fmt.Errorf("%w: the lock has no TryLock", harness.ErrUsage)
 		}
 		call, kind = s.TryLock, oracle.Tried
 	} else if rw, ok := w.session.(harness.RWSession); ok && shared {
@@ -275,7 +262,7 @@ func (w *worker) lock(try, shared bool, timeout time.Duration) (*holding, error)
 	}
 	h := &holding{lease: lease, shared: shared, stop: make(chan struct{})}
 	w.event(oracle.Event{At: at, Kind: oracle.Granted, Shared: shared, Token: lease.Token(), Deadline: until(lease)})
-	w.nest(h)
+	w.holds = append(w.holds, h)
 	go w.watch(h, at)
 	return h, nil
 }
@@ -289,12 +276,12 @@ func until(l harness.Lease) int64 {
 }
 
 func (w *worker) unlock() error {
-	h := w.held
-	if h == nil {
+	n := len(w.holds)
+	if n == 0 {
 		return fmt.Errorf("chaos: %w", harness.ErrNotHeld)
 	}
-	w.last = h.lease
-	w.leave()
+	h := w.holds[n-1]
+	w.holds, w.last = w.holds[:n-1], h.lease
 	h.mu.Lock()
 	switch {
 	case h.over:
@@ -322,13 +309,14 @@ func (w *worker) again() error {
 	return w.last.Unlock(context.Background())
 }
 
-func (w *worker) write(blind bool) error {
-	if w.held == nil {
+// writeAs writes with the latest acquisition. Unless blind, it does nothing if its lease has ended.
+func (w *worker) writeAs(blind bool) error {
+	n := len(w.holds)
+	if n == 0 {
 		return fmt.Errorf("chaos: %w", harness.ErrNotHeld)
 	}
-	if !blind && w.held.lease.Err() != nil {
-		return nil
+	if h := w.holds[n-1]; blind || h.lease.Err() == nil {
+		w.write(h)
 	}
-	w.p.write(w, w.held.lease.Token(), w.held.shared)
 	return nil
 }

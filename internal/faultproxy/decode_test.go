@@ -3,6 +3,7 @@ package faultproxy_test
 import (
 	"crypto/rand"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -133,102 +134,76 @@ func drive(t *testing.T, c *wirezk.Conn, root string) {
 	}
 }
 
-// tell formats a sighting in a line.
+// tell formats a sighting in a line, with the fields of its body that are not zero.
 func tell(t *testing.T, s faultproxy.Sighting) string {
 	head := strings.TrimSpace(s.Op + " " + s.Key)
-	switch b := s.Body.(type) {
-	case *faultproxy.ZooRequest:
-		return fmt.Sprintf("> %s%s", head, request(b))
+	switch r := s.Body.(type) {
 	case *faultproxy.ZooReply:
-		if b.Short {
-			t.Errorf("%s: %+v", head, b)
-		}
-		return fmt.Sprintf("< %s%s", head, reply(b))
-	case *faultproxy.ZooEvent:
-		return fmt.Sprintf("< %s type=%d state=%d", head, b.Type, b.State)
-	}
-	return fmt.Sprintf("? %+v", s)
-}
-
-func request(r *faultproxy.ZooRequest) string {
-	text := ""
-	add := func(on bool, format string, args ...any) {
-		if on {
-			text += fmt.Sprintf(" "+format, args...)
-		}
-	}
-	add(r.Ephemeral(), "ephemeral")
-	add(r.Sequential(), "sequential")
-	add(r.Flags != 0, "flags=%d", r.Flags)
-	add(r.DataLength > 0, "%d bytes", r.DataLength)
-	add(r.Watch, "watch")
-	add(r.Version != 0, "version=%d", r.Version)
-	add(r.Short, "SHORT")
-	for _, op := range r.Ops {
-		text += " [" + op.Op + " " + op.Path + request(&op) + "]"
-	}
-	return text
-}
-
-func reply(r *faultproxy.ZooReply) string {
-	text := fmt.Sprintf(" err=%d", r.Err)
-	if r.Path != "" {
-		text += " " + r.Path
-	}
-	if len(r.Children) > 0 {
 		slices.Sort(r.Children)
-		text += fmt.Sprintf(" %q", r.Children)
+		if r.Short {
+			t.Errorf("%s: %+v", head, r)
+		}
+	case *faultproxy.ZooRequest:
+		if r.Sequential() && r.Ephemeral() {
+			head += " (ephemeral, sequential)"
+		}
 	}
-	if r.DataLength > 0 {
-		text += fmt.Sprintf(" %d bytes", r.DataLength)
-	}
-	if r.HasStat {
-		text += fmt.Sprintf(" version %d", r.Version)
-	}
-	for _, op := range r.Ops {
-		text += " [" + strings.TrimSpace(reply(&op)) + "]"
+	return map[faultproxy.Direction]string{faultproxy.Request: "> ", faultproxy.Reply: "< "}[s.Dir] + head + fields(reflect.ValueOf(s.Body).Elem())
+}
+
+func fields(v reflect.Value) (text string) {
+	for i := range v.NumField() {
+		switch f, name := v.Field(i), v.Type().Field(i).Name; {
+		case f.IsZero() || name == "Xid":
+		case name == "Ops":
+			for k := range f.Len() {
+				text += " [" + strings.TrimSpace(fields(f.Index(k))) + "]"
+			}
+		default:
+			text += fmt.Sprintf(" %s=%v", name, f)
+		}
 	}
 	return text
 }
 
-var wantTimeline = strings.Split(`> connect
-< connect err=0
-> auth
-< auth err=0
-> create R
-< create R err=0 R
-> getChildren2 R watch
-< getChildren2 R err=0 version 0
-> create R/lock- ephemeral sequential flags=3 4 bytes
-< event R type=4 state=3
-< create R/lock- err=0 R/lock-0000000000
-> getData R/lock-0000000000 watch
-< getData R/lock-0000000000 err=0 4 bytes version 0
-> setData R/lock-0000000000 5 bytes
-< event R/lock-0000000000 type=3 state=3
-< setData R/lock-0000000000 err=0 version 1
-> setData R/lock-0000000000
-< setData R/lock-0000000000 err=-103
-> exists R/later watch
-< exists R/later err=-101
-> createContainer R/later flags=4
-< event R/later type=1 state=3
-< createContainer R/later err=0 R/later version 0
-> getChildren2 R
-< getChildren2 R err=0 ["later" "lock-0000000000"] version 0
-> sync R
-< sync R err=0 R
-> multi R/m [create R/m] [setData R/m 1 bytes] [check R version=-1] [delete R/m version=1]
-< multi R/m err=0 [err=0 R/m] [err=0 version 1] [err=0] [err=0]
-> multi R/later [delete R/later version=-1] [delete R version=-1]
-< multi R/later err=0 [err=0] [err=-111]
-> delete R/later version=-1
-< delete R/later err=0
-> delete R/lock-0000000000 version=-1
-< delete R/lock-0000000000 err=0
-> delete R version=-1
-< delete R err=0
-> delete R version=-1
-< delete R err=-101
-> closeSession
-< closeSession err=0`, "\n")
+var wantTimeline = strings.Split(`> connect Op=connect
+< connect
+> auth Op=auth
+< auth
+> create R Op=create Path=R
+< create R Path=R
+> getChildren2 R Op=getChildren2 Path=R Watch=true
+< getChildren2 R HasStat=true
+> create R/lock- (ephemeral, sequential) Op=create Path=R/lock- Flags=3 DataLength=4
+< event R Type=4 State=3 Path=R
+< create R/lock- Path=R/lock-0000000000
+> getData R/lock-0000000000 Op=getData Path=R/lock-0000000000 Watch=true
+< getData R/lock-0000000000 DataLength=4 HasStat=true
+> setData R/lock-0000000000 Op=setData Path=R/lock-0000000000 DataLength=5
+< event R/lock-0000000000 Type=3 State=3 Path=R/lock-0000000000
+< setData R/lock-0000000000 HasStat=true Version=1
+> setData R/lock-0000000000 Op=setData Path=R/lock-0000000000
+< setData R/lock-0000000000 Err=-103
+> exists R/later Op=exists Path=R/later Watch=true
+< exists R/later Err=-101
+> createContainer R/later Op=createContainer Path=R/later Flags=4
+< event R/later Type=1 State=3 Path=R/later
+< createContainer R/later Path=R/later HasStat=true
+> getChildren2 R Op=getChildren2 Path=R
+< getChildren2 R Children=[later lock-0000000000] HasStat=true
+> sync R Op=sync Path=R
+< sync R Path=R
+> multi R/m Op=multi [Op=create Path=R/m] [Op=setData Path=R/m DataLength=1] [Op=check Path=R Version=-1] [Op=delete Path=R/m Version=1]
+< multi R/m [Path=R/m] [HasStat=true Version=1] [] []
+> multi R/later Op=multi [Op=delete Path=R/later Version=-1] [Op=delete Path=R Version=-1]
+< multi R/later [] [Err=-111]
+> delete R/later Op=delete Path=R/later Version=-1
+< delete R/later
+> delete R/lock-0000000000 Op=delete Path=R/lock-0000000000 Version=-1
+< delete R/lock-0000000000
+> delete R Op=delete Path=R Version=-1
+< delete R
+> delete R Op=delete Path=R Version=-1
+< delete R Err=-101
+> closeSession Op=closeSession
+< closeSession`, "\n")

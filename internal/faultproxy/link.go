@@ -27,8 +27,7 @@ type link struct {
 	closed  [2]bool            // the source of that direction is closed
 	half    bool               // HalfClose broke the client's side
 
-	forgotten bool          // it is silent for ever
-	dice      [2]*rand.Rand // by Direction; nil without jitter
+	forgotten bool // it is silent for ever
 }
 
 type ending int
@@ -159,7 +158,11 @@ func (p *Proxy) judge(k *link, d Direction, raw []byte, unread bool) (parcel, bo
 	defer p.mu.Unlock()
 	q, passes := parcel{raw: raw}, true
 	s := Sighting{At: time.Now(), Conn: k.number, Dir: d, Size: len(raw)}
-	if late := p.delay[d] + p.jitter[d].draw(k.dice[d]); late > 0 {
+	late := p.delay[d]
+	if most := p.jitter[d]; most > 0 {
+		late += rand.N(most)
+	}
+	if late > 0 {
 		q.due = s.At.Add(late)
 	}
 	if !unread {

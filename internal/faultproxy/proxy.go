@@ -49,7 +49,7 @@ type Proxy struct {
 	refuse bool
 	hole   [2]bool          // by Direction
 	delay  [2]time.Duration // by Direction
-	jitter [2]jitter        // by Direction
+	jitter [2]time.Duration // by Direction
 }
 
 // New starts a proxy in front of the server at host:port. The caller closes it.
@@ -150,6 +150,14 @@ func (p *Proxy) Delay(d Direction, by time.Duration) {
 	p.delay[d] = by
 }
 
+// Jitter delays each new message of one direction by a random time below most, in addition to
+// Delay. Messages keep their order, so a late one delays its successors. 0 disables it.
+func (p *Proxy) Jitter(d Direction, most time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.jitter[d] = most
+}
+
 // Seen returns the number of requests with that operation so far.
 func (p *Proxy) Seen(op string) int {
 	p.mu.Lock()
@@ -225,9 +233,6 @@ func (p *Proxy) serve(client *net.TCPConn) {
 	p.serial++
 	k.number = p.serial
 	p.links[k] = true
-	for d, j := range p.jitter {
-		k.dice[d] = j.dice(k, Direction(d))
-	}
 	if p.open.Err() != nil || p.refuse || p.to != to { // Close, Refuse and Redirect may have run before k was registered
 		k.end(resetBoth)
 	}
