@@ -231,7 +231,9 @@ func costOfLostCreate(t *testing.T, at harness.Endpoint, do faultproxy.Action) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	before := p.Seen("getData")
-	lost := p.Inject(faultproxy.Fault{Do: do, Match: faultproxy.Below(path, "create")})
+	lost := p.Inject(faultproxy.Fault{Do: do, Match: func(m faultproxy.Message) bool {
+		return m.Op == "create" && strings.HasPrefix(m.Key, path)
+	}})
 	p.Refuse(true)
 	waits := behind(ctx, c.Mutex(path, zklock.Options{}).Lock)
 	<-lost.Done()

@@ -200,10 +200,10 @@ const delayedFigure = "not run by the machine, in a try that does not count"
 func (s *Subject) excuse(j *oracle.Judgement, delays *oracle.Delays) (why string, delayed time.Duration) {
 	for _, h := range s.timed {
 		if e, ok := delays.Excuse(h.anomaly, h.from, h.to, h.spare); ok {
-			why, delayed = fmt.Sprintf("%s, and %s", h.text, notRun(e)), e.Delayed
+			why, delayed = fmt.Sprintf("%s: %s, and %s", h.anomaly, h.text, notRun(e)), e.Delayed
 			continue
 		}
-		s.show(h.anomaly, h.text)
+		s.Show(h.anomaly, "%s", h.text)
 	}
 	if len(j.Excused) > 0 {
 		e := j.Excused[len(j.Excused)-1]

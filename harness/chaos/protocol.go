@@ -59,11 +59,6 @@ type Loop struct {
 	Seed uint64
 }
 
-type delay struct {
-	From int64 `json:"from"`
-	To   int64 `json:"to"`
-}
-
 // A message comes from a worker process: the answer to a command, an event, a write that
 // awaits its outcome, or a delay.
 type message struct {
@@ -71,7 +66,7 @@ type message struct {
 	Error string `json:"error,omitempty"` // of the command
 	Kind  int    `json:"kind,omitempty"`  // of the error: see kinds
 
-	Delay *delay `json:"delay,omitempty"` // the process did not run; if from equals to, it runs
+	Delay *oracle.Delay `json:"delay,omitempty"` // the process did not run; if from equals to, it runs
 
 	Worker int           `json:"worker"`
 	Event  *oracle.Event `json:"event,omitempty"`

@@ -143,17 +143,10 @@ func (t *Try) Through(at harness.Endpoint) (harness.Endpoint, wire) {
 	if at.Kind == harness.KindZooKeeper {
 		framing = faultproxy.ZooKeeper
 	}
-	var proxies wire
-	addrs := make([][]string, len(at.Addrs))
-	for i, list := range at.Addrs {
-		for _, addr := range list {
-			p := t.proxy(addr, framing, nil)
-			proxies = append(proxies, p)
-			addrs[i] = append(addrs[i], p.Addr())
-		}
-	}
-	at.Addrs = addrs
-	return at, proxies
+	row := must(faultproxy.NewRow(at.Addrs, framing, func(int) faultproxy.Options { return faultproxy.Options{} }))
+	t.Defer(func() { row.Close() })
+	at.Addrs = row.Addrs
+	return at, row.Proxies
 }
 
 // proxy starts a proxy that ends with the try. see, which may be nil, observes messages.

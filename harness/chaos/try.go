@@ -74,13 +74,9 @@ func (s *Subject) write(worker int, token uint64, shared bool) {
 
 // Show reports an anomaly that the history cannot show, with a description.
 func (s *Subject) Show(h oracle.Anomaly, format string, args ...any) {
-	s.show(h, string(h)+": "+fmt.Sprintf(format, args...))
-}
-
-func (s *Subject) show(h oracle.Anomaly, text string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.notes = append(s.notes, text)
+	s.notes = append(s.notes, string(h)+": "+fmt.Sprintf(format, args...))
 	s.anomalies[h] = true
 }
 
@@ -89,7 +85,7 @@ func (s *Subject) show(h oracle.Anomaly, text string) {
 func (s *Subject) ShowTimed(h oracle.Anomaly, from, to int64, spare time.Duration, format string, args ...any) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.timed = append(s.timed, timedAnomaly{h, from, to, spare, string(h) + ": " + fmt.Sprintf(format, args...)})
+	s.timed = append(s.timed, timedAnomaly{h, from, to, spare, fmt.Sprintf(format, args...)})
 }
 
 type timedAnomaly struct {

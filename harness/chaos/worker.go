@@ -70,7 +70,7 @@ func (p *process) live(stop <-chan struct{}) {
 		defer p.mu.Unlock()
 		p.ran()
 		if n++; n%aliveBeats == 0 {
-			p.out.Encode(message{Delay: &delay{p.pulse.last, p.pulse.last}})
+			p.out.Encode(message{Delay: &oracle.Delay{From: p.pulse.last, To: p.pulse.last}})
 		}
 	})
 }
@@ -79,7 +79,7 @@ const aliveBeats = 50
 
 // ran reports a time without running, if any, before any later message. The caller holds p.mu.
 func (p *process) ran() {
-	p.pulse.beat(func(from, to int64) { p.out.Encode(message{Delay: &delay{from, to}}) })
+	p.pulse.beat(func(from, to int64) { p.out.Encode(message{Delay: &oracle.Delay{From: from, To: to}}) })
 }
 
 func (p *process) say(m message) {

@@ -79,7 +79,6 @@ type collector struct {
 	j       *Judgement
 	workers map[int]*course
 	writes  []written // of an exclusive lock
-	others  []Event   // Fault, Over, Paused, Resumed and Killed
 }
 
 func collect(h History, r Rules, j *Judgement) *collector {
@@ -112,16 +111,14 @@ func collect(h History, r Rules, j *Judgement) *collector {
 
 // sort orders the holds like Sort; of two granted together, the one that ended first is first.
 func (c *collector) sort() {
-	if slices.IsSortedFunc(c.j.Holds, func(x, y Held) int { return byGrant(&x, &y) }) {
+	if slices.IsSortedFunc(c.j.Holds, func(x, y Held) int { return byGrant(&x.Hold, &y.Hold) }) {
 		return
 	}
 	order := make([]int, len(c.j.Holds))
 	for i := range order {
 		order[i] = i
 	}
-	slices.SortStableFunc(order, func(a, b int) int {
-		return byGrant(&c.j.Holds[a], &c.j.Holds[b])
-	})
+	slices.SortStableFunc(order, func(a, b int) int { return byGrant(&c.j.Holds[a].Hold, &c.j.Holds[b].Hold) })
 	sorted, now := make([]Held, len(order)), make([]int, len(order))
 	for to, from := range order {
 		sorted[to], now[from] = c.j.Holds[from], to
@@ -137,10 +134,6 @@ func (c *collector) sort() {
 	}
 }
 
-func byGrant(x, y *Held) int {
-	return cmp.Or(cmp.Compare(x.Acquired, y.Acquired), cmp.Compare(x.Releasing, y.Releasing))
-}
-
 func (c *collector) of(worker int) *course {
 	w := c.workers[worker]
 	if w == nil {
@@ -152,10 +145,6 @@ func (c *collector) of(worker int) *course {
 
 func (c *collector) event(e *Event) {
 	w := c.of(e.Worker)
-	switch e.Kind {
-	case Fault, Over, Paused, Resumed, Killed:
-		c.others = append(c.others, *e)
-	}
 	switch e.Kind {
 	case Asked, Tried:
 		c.answer(w, e.At, Unknown) // the previous attempt ended without an event

@@ -125,11 +125,12 @@ type Overlap struct {
 func Judge(h History, r Rules) Judgement {
 	r = r.filled()
 	j := Judgement{Found: make(map[Anomaly]int)}
-	c := collect(h.sorted(), r, &j)
+	h = h.sorted()
+	c := collect(h, r, &j)
 	j.overlaps(r, c)
 	j.tokens(r)
 	j.resource(r, c)
-	j.windows(r, c)
+	j.windows(h, r, c)
 	j.order(r, c)
 	j.margins(r)
 	j.refusals(r)

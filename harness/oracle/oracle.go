@@ -23,9 +23,11 @@ type Hold = harness.Hold
 
 // Sort orders holds by the time of their grant.
 func Sort(holds []Hold) {
-	slices.SortFunc(holds, func(a, b Hold) int {
-		return cmp.Or(cmp.Compare(a.Acquired, b.Acquired), cmp.Compare(a.Releasing, b.Releasing))
-	})
+	slices.SortFunc(holds, func(a, b Hold) int { return byGrant(&a, &b) })
+}
+
+func byGrant(a, b *Hold) int {
+	return cmp.Or(cmp.Compare(a.Acquired, b.Acquired), cmp.Compare(a.Releasing, b.Releasing))
 }
 
 // Counter compares the acquisitions with a plain counter, which every holder incremented.

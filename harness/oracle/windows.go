@@ -41,10 +41,10 @@ type point struct {
 	of   int32
 }
 
-func (j *Judgement) windows(r Rules, c *collector) {
+func (j *Judgement) windows(h History, r Rules, c *collector) {
 	s := sweep{j: j, r: r, now: j.Start, freed: j.Start, last: j.Start, first: -1}
-	points := make([]point, 0, 3*len(j.Holds)+2*len(j.Attempts)+2*len(c.others))
-	points = j.disturbances(points, c.others, &s)
+	points := make([]point, 0, 3*len(j.Holds)+2*len(j.Attempts))
+	points = j.disturbances(points, h, &s)
 	points = j.heldPoints(points, r, c)
 	points = j.waitPoints(points, c)
 	slices.SortStableFunc(points, func(a, b point) int {
@@ -61,10 +61,10 @@ func (j *Judgement) windows(r Rules, c *collector) {
 	s.close(j.End, false)
 }
 
-func (j *Judgement) disturbances(points []point, h []Event, s *sweep) []point {
+func (j *Judgement) disturbances(points []point, h History, s *sweep) []point {
 	over, resumed := -1, make(map[int]int64)
 	for i := len(h) - 1; i >= 0; i-- {
-		e := h[i]
+		e := &h[i]
 		until := e.At
 		switch e.Kind {
 		case Over:
@@ -86,7 +86,7 @@ func (j *Judgement) disturbances(points []point, h []Event, s *sweep) []point {
 		default:
 			continue
 		}
-		j.Windows = append(j.Windows, Window{Cause: e})
+		j.Windows = append(j.Windows, Window{Cause: *e})
 		s.until = append(s.until, until)
 	}
 	slices.Reverse(j.Windows)

@@ -3,7 +3,6 @@ package faultproxy
 import (
 	"errors"
 	"slices"
-	"strings"
 	"time"
 )
 
@@ -70,11 +69,6 @@ func (m Message) MaintainsConnection() bool {
 // Op matches requests with one of the operations.
 func Op(names ...string) func(Message) bool {
 	return func(m Message) bool { return slices.Contains(names, m.Op) }
-}
-
-// Below matches requests with one of the operations whose key begins with prefix.
-func Below(prefix string, names ...string) func(Message) bool {
-	return func(m Message) bool { return slices.Contains(names, m.Op) && strings.HasPrefix(m.Key, prefix) }
 }
 
 type call struct {

@@ -181,11 +181,7 @@ func (p *Proxy) accept() {
 			}
 			return
 		case err != nil:
-			// For example too many open files, which may be temporary.
-			select {
-			case <-time.After(10 * time.Millisecond):
-			case <-p.open.Done():
-			}
+			sleep(10*time.Millisecond, p.open.Done()) // for example too many open files, which may be temporary
 		default:
 			p.work.Go(func() { p.serve(c.(*net.TCPConn)) })
 		}
@@ -205,10 +201,7 @@ func (p *Proxy) dial() (server net.Conn, to string, err error) {
 		if err == nil || p.open.Err() != nil || time.Now().After(end) {
 			return server, to, err
 		}
-		select {
-		case <-time.After(10 * time.Millisecond):
-		case <-p.open.Done():
-		}
+		sleep(10*time.Millisecond, p.open.Done())
 	}
 }
 

@@ -4,9 +4,8 @@ import "time"
 
 // A Row is a proxy in front of each address of some servers.
 type Row struct {
-	Addrs [][]string // of the proxies, by server
-
-	proxies []*Proxy
+	Addrs   [][]string // of the proxies, by server
+	Proxies []*Proxy   // in that order
 }
 
 // NewRow starts a proxy in front of each address in to, by server. The caller closes it.
@@ -20,7 +19,7 @@ func NewRow(to [][]string, framing func() Framing, options func(server int) Opti
 				r.Close()
 				return nil, err
 			}
-			r.proxies = append(r.proxies, p)
+			r.Proxies = append(r.Proxies, p)
 			addrs = append(addrs, p.Addr())
 		}
 		r.Addrs = append(r.Addrs, addrs)
@@ -30,7 +29,7 @@ func NewRow(to [][]string, framing func() Framing, options func(server int) Opti
 
 // Delay makes each round trip longer by d.
 func (r *Row) Delay(d time.Duration) {
-	for _, p := range r.proxies {
+	for _, p := range r.Proxies {
 		p.Delay(Request, d/2)
 		p.Delay(Reply, d-d/2)
 	}
@@ -38,7 +37,7 @@ func (r *Row) Delay(d time.Duration) {
 
 // Close closes the proxies. The error is always nil.
 func (r *Row) Close() error {
-	for _, p := range r.proxies {
+	for _, p := range r.Proxies {
 		p.Close()
 	}
 	return nil

@@ -23,18 +23,16 @@ func (z *zooKeeper) Read(d Direction, raw []byte) Message {
 	first := !z.shaken[d]
 	z.shaken[d] = true
 	switch {
-	case d == Request && first:
-		z.calls++
-		z.open = append(z.open, call{number: z.calls, op: "connect"})
-		return Message{Op: "connect", Call: z.calls, Body: &ZooRequest{Op: "connect"}}
 	case d == Request:
-		r, code := readRequest(body)
-		c := call{op: r.Op, xid: r.Xid, code: code, key: r.Path}
+		r, code := &ZooRequest{Op: "connect"}, int32(0)
+		if !first {
+			r, code = readRequest(body)
+		}
+		z.calls++
+		c := call{number: z.calls, op: r.Op, xid: r.Xid, code: code, key: r.Path}
 		if len(r.Ops) > 0 {
 			c.key = r.Ops[0].Path
 		}
-		z.calls++
-		c.number = z.calls
 		z.open = append(z.open, c)
 		return Message{Op: c.op, Key: c.key, Call: c.number, Body: r}
 	case first:

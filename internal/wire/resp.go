@@ -1,7 +1,6 @@
 package wire
 
 import (
-	"bufio"
 	"bytes"
 	"strconv"
 	"strings"
@@ -170,19 +169,4 @@ func FirstWord(b []byte) (kind byte, word string, ok bool) {
 	}
 	v := r.value(1)
 	return head[0], v.Text, !v.Null && !r.short && !r.foreign
-}
-
-// ReadValue reads one value. It returns bufio.ErrBufferFull for one that is longer than r's
-// buffer, and an error that wraps ErrForeign for other input.
-func ReadValue(r *bufio.Reader) (Value, error) {
-	for {
-		b, _ := r.Peek(r.Buffered())
-		if n, foreign := CutValue(b); n > 0 || foreign != nil {
-			r.Discard(n)
-			return ParseValue(b[:n]), foreign
-		}
-		if _, err := r.Peek(r.Buffered() + 1); err != nil {
-			return Value{}, err
-		}
-	}
 }
