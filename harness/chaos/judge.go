@@ -26,7 +26,8 @@ func (b *batch) judge(t *Try, s *Subject, over int64) *result.FaultResult {
 		r.Notes = []string{reason(s.failed)}
 		return r
 	}
-	rules := b.rules(s.Variant, over)
+	rules := oracle.RulesOf(s.Variant.Traits, cmp.Or(b.scenario.Prompt, DefaultPrompt))
+	rules.End, rules.Arrival, rules.Down = over, b.scenario.Arrival, b.scenario.Down
 	rules.Starvation, rules.Delays = !slices.Contains(r.Expected.Anomalies, oracle.TwoHolders), t.excuses(r.Expected)
 	history := s.history.until(over)
 	j := oracle.Judge(history, rules)
@@ -134,12 +135,6 @@ func (b *batch) save(r *result.FaultResult, h oracle.History, n int) {
 	}
 	b.saved[r.Lock.Name]++
 	r.Histories = []string{name}
-}
-
-func (b *batch) rules(v *harness.Variant, end int64) oracle.Rules {
-	r := oracle.RulesOf(v.Traits, cmp.Or(b.scenario.Prompt, DefaultPrompt))
-	r.End, r.Arrival, r.Down = end, b.scenario.Arrival, b.scenario.Down
-	return r
 }
 
 // The bounds of histories. An event takes some 100 bytes of memory, and as many to judge it.

@@ -158,38 +158,32 @@ var readerScenarios = table(Scenario{
 			writer := hosts[0].Open(ctx, s, at)
 			rs := hosts[1].Open(ctx, s, at).group(ctx, readers)
 			check(writer.Acquire(ctx, 0))
-			t.readTogether(ctx, s, writer, rs)
+			in, left, leave := make(chan bool, len(rs)), make(chan bool, len(rs)), make(chan struct{})
+			for _, r := range rs {
+				t.work.Go(func() {
+					defer func() { left <- true }()
+					if r.AcquireShared(ctx) == nil {
+						in <- true
+						select {
+						case <-leave:
+						case <-ctx.Done():
+						}
+						r.Release(ctx)
+					}
+				})
+			}
+			t.Sleep(ctx, 400*time.Millisecond) // so that they surely wait
+			began := now()
+			check(writer.Release(ctx))
+			n := count(ctx, TTL, in, len(rs))
+			s.Figure("readers inside together", "", float64(n))
+			if n < len(rs) {
+				s.ShowTimed(oracle.Stall, began, now(), TTL/2, "%d of %d readers were in %v after the writer had left", n, len(rs), TTL)
+			}
+			close(leave)
+			count(ctx, 5*TTL, left, len(rs))
 		}),
 	},
 })
 
 const readers = 3
-
-// readTogether makes readers wait for a writer, which then releases, and shows how many
-// of them were in at the same time. The others enter behind them.
-func (t *Try) readTogether(ctx context.Context, s *Subject, writer *Worker, rs []*Worker) {
-	in, left, leave := make(chan bool, len(rs)), make(chan bool, len(rs)), make(chan struct{})
-	for _, r := range rs {
-		t.work.Go(func() {
-			defer func() { left <- true }()
-			if r.AcquireShared(ctx) == nil {
-				in <- true
-				select {
-				case <-leave:
-				case <-ctx.Done():
-				}
-				r.Release(ctx)
-			}
-		})
-	}
-	t.Sleep(ctx, 400*time.Millisecond) // so that they surely wait
-	began := now()
-	check(writer.Release(ctx))
-	n := count(ctx, TTL, in, len(rs))
-	s.Figure("readers inside together", "", float64(n))
-	if n < len(rs) {
-		s.ShowTimed(oracle.Stall, began, now(), TTL/2, "%d of %d readers were in %v after the writer had left", n, len(rs), TTL)
-	}
-	close(leave)
-	count(ctx, 5*TTL, left, len(rs))
-}

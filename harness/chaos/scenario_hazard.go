@@ -156,12 +156,6 @@ func (q *queue) insists(ctx context.Context, w *Worker) (had bool, err error) {
 	return false, err
 }
 
-// nodes returns the paths of all nodes of the lock, parents first.
-func (q *queue) nodes() []string {
-	paths, _ := below(q.see, q.s.path())
-	return paths
-}
-
 func (q *queue) tickets() []string {
 	paths, _ := q.s.tickets(q.see)
 	return paths
@@ -289,7 +283,33 @@ var hazardClientScenarios = table(Scenario{
 			{".*", nil, "its lease is over before the session is, and what it locks is a new ticket"},
 		},
 		Try: perLock(1, func(ctx context.Context, t *Try, s *Subject, hosts []*Host) {
-			t.queue(s, hosts[0], t.At(ctx, s)).expire(ctx)
+			q := t.queue(s, hosts[0], t.At(ctx, s))
+			q.hold(ctx)
+			q.release(ctx)
+			w, p := q.through(ctx, nil)
+			next := q.open(ctx)
+			check(w.Acquire(ctx, 0))
+			done := q.waits(ctx, next)
+			q.s.Fault("the holder is cut off")
+			p.Refuse(true)
+			p.Partition(true)
+			err, came := q.ends(ctx, done, 2*SessionTimeout+q.wait())
+			connects := p.Seen("connect")
+			p.Refuse(false)
+			p.Partition(false)
+			if !came || err != nil {
+				return
+			}
+			q.back(ctx, p, connects)
+			again := w.Begin(ctx, 0) // while the next one holds the lock
+			err, came = q.ends(ctx, again, time.Second)
+			next.Release(ctx)
+			if came && err != nil {
+				_, err = q.insists(ctx, w)
+				q.s.Note("Lock after the session expired: %v", err)
+			} else if !came {
+				q.passes(ctx, w, again)
+			}
 		}),
 	},
 })
@@ -312,34 +332,3 @@ const mostWhileWaiting = 8
 // mostPerAcquisition is the limit of requests for an acquisition and its release among
 // eight contenders: the queues need at most five.
 const mostPerAcquisition = 7
-
-// expire makes a holder lock again after its session has ended, while the next client has
-// the lock.
-func (q *queue) expire(ctx context.Context) {
-	q.hold(ctx)
-	q.release(ctx)
-	w, p := q.through(ctx, nil)
-	next := q.open(ctx)
-	check(w.Acquire(ctx, 0))
-	done := q.waits(ctx, next)
-	q.s.Fault("the holder is cut off")
-	p.Refuse(true)
-	p.Partition(true)
-	err, came := q.ends(ctx, done, 2*SessionTimeout+q.wait())
-	connects := p.Seen("connect")
-	p.Refuse(false)
-	p.Partition(false)
-	if !came || err != nil {
-		return
-	}
-	q.back(ctx, p, connects)
-	again := w.Begin(ctx, 0) // while the next one holds the lock
-	err, came = q.ends(ctx, again, time.Second)
-	next.Release(ctx)
-	if came && err != nil {
-		_, err = q.insists(ctx, w)
-		q.s.Note("Lock after the session expired: %v", err)
-	} else if !came {
-		q.passes(ctx, w, again)
-	}
-}

@@ -83,7 +83,7 @@ var hazardNodeScenarios = table(Scenario{
 			w := q.open(ctx)
 			other := q.open(ctx)
 			check(w.Acquire(ctx, 0))
-			dirs := slices.DeleteFunc(q.nodes(), func(path string) bool { return ticketName.MatchString(path) })
+			dirs := slices.DeleteFunc(must(below(q.see, q.s.path())), ticketName.MatchString)
 			check(w.Release(ctx))
 			for _, dir := range dirs {
 				// It disappears with the session at the end of the try.

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"locklab/harness"
 	"locklab/harness/oracle"
 	"locklab/harness/result"
 	"locklab/internal/backend"
@@ -96,7 +95,11 @@ func cutServerOff(leads bool) func(context.Context, *Try) {
 		if !leads {
 			server = t.follower(server)
 		}
-		there, others := split(e.Server().Endpoint(), server)
+		there := e.Server().Endpoint()
+		there.SessionTimeout = sampleSession
+		others, addrs := there, there.Addrs[0]
+		there.Addrs = [][]string{{addrs[server]}}
+		others.Addrs = [][]string{slices.Delete(slices.Clone(addrs), server, server+1)}
 		hold(ctx, t, there, others)
 		t.Sleep(ctx, sampleSession/4) // every session is older than its lock
 		t.random(ctx, sampleSession/4)
@@ -114,14 +117,6 @@ func cutServerOff(leads bool) func(context.Context, *Try) {
 			}
 		})
 	}
-}
-
-func split(at harness.Endpoint, server int) (there, others harness.Endpoint) {
-	at.SessionTimeout = sampleSession
-	there, others = at, at
-	there.Addrs = [][]string{{at.Addrs[0][server]}}
-	others.Addrs = [][]string{slices.Delete(slices.Clone(at.Addrs[0]), server, server+1)}
-	return there, others
 }
 
 // again makes the holders release, and lock and unlock from then on.

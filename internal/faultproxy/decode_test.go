@@ -57,34 +57,6 @@ func TestZooKeeper(t *testing.T) {
 	}
 }
 
-// TestZooKeeperReconnect: the framing restarts with each connection, and decodes its requests.
-func TestZooKeeperReconnect(t *testing.T) {
-	at := locktest.Endpoint(t, harness.KindZooKeeper)
-	leaktest.All(t)
-	var l log
-	p := start(t, at.Addrs[0][0], faultproxy.ZooKeeper, &l)
-	at.Addrs = [][]string{{p.Addr()}}
-	c, err := wirezk.Connect(t.Context(), at, wirezk.Options{})
-	requireNoError(t, err)
-	defer c.Close()
-	path := "/locklab-faultproxy-" + rand.Text()
-	if _, _, _, err := c.ExistsW(path); err != nil {
-		t.Fatal(err)
-	}
-	p.Reset()
-	for deadline := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
-		for _, s := range l.all() {
-			r, ok := s.Body.(*faultproxy.ZooRequest)
-			if ok && s.Op == "setWatches" && s.Conn == 2 && slices.Equal(r.Watches, []string{path}) && !r.Short {
-				return
-			}
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("no setWatches with %s among %+v", path, l.all())
-		}
-	}
-}
-
 func drive(t *testing.T, c *wirezk.Conn, root string) {
 	t.Helper()
 	must := func(err error) {
