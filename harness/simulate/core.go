@@ -213,12 +213,9 @@ func (c *core) modify(a atomics.Access) {
 
 func (c *core) instruct(l *line, a atomics.Access) {
 	s := c.s
-	before := s.apply(l, c, a)
-	if s.log != nil {
-		s.tell("core %d: %v finds %d, leaves %d; line %d is locked for %.1f ns", c.id, a.Op, before, a.Word.Get(), l.id, float64(s.rmw)/1000)
-	}
+	c.answer = s.apply(l, c, a)
 	l.locked = s.now + s.rmw
-	c.answer, c.has, c.asked, c.clock = before, false, false, s.now+s.rmw
+	c.has, c.asked, c.clock = false, false, s.now+s.rmw
 	c.wakes()
 }
 

@@ -21,9 +21,6 @@ func (s *sim) ask(r *request) {
 	r.at = s.now
 	l.queue = append(l.queue, r)
 	s.counts.Misses++
-	if s.log != nil {
-		s.tell("core %d asks the directory to %s line %d, state %s; contenders before it: %d", r.core.id, r.verb(), l.id, l.state(), len(l.queue)-1)
-	}
 	if !l.busy {
 		l.busy = true
 		s.at(s.now, evServe, l.id) // so that all requests of this instant are in the queue
@@ -114,12 +111,8 @@ func (s *sim) serve(l *line) {
 	}
 	all := s.vary(took)
 	whole := max(all-r.early, s.hit)
-	snoop := max(int64(float64(all)*s.m.Window)-r.early, 0)
-	snoop = min(snoop, whole)
+	snoop := min(max(int64(float64(all)*s.m.Window)-r.early, 0), whole)
 	l.serving, l.took = r, whole-snoop
-	if s.log != nil {
-		s.tell("the directory grants line %d to core %d, to %s: a snoop, there in %.1f ns, the answer %.1f ns later", l.id, r.core.id, r.verb(), float64(snoop)/1000, float64(l.took)/1000)
-	}
 	s.at(s.now+snoop, evLeave, l.id)
 }
 
@@ -173,9 +166,6 @@ func (s *sim) invalidate(l *line, c int) {
 	others, had := l.copies, l.copies.has(c)
 	others.remove(c)
 	s.counts.Invalidated += int64(others.count())
-	if s.log != nil {
-		others.each(func(i int) { s.tell("cache %d: its copy of line %d is invalid", i, l.id) })
-	}
 	if l.copies, l.owner = (set{}), none; had {
 		l.copies.add(c)
 	}
@@ -189,9 +179,6 @@ func (s *sim) arrive(r *request) {
 	l.asking[c.cache]--
 	if !r.own {
 		l.reading[c.cache]--
-		if s.log != nil {
-			s.tell("core %d has read %d", c.id, r.value)
-		}
 		for _, q := range r.with {
 			q.core.loaded(q.access.Word.Get())
 		}
@@ -201,9 +188,6 @@ func (s *sim) arrive(r *request) {
 	l.owner, l.busy = c.cache, false
 	l.copies = set{}
 	s.fill(l, c.cache)
-	if s.log != nil {
-		s.tell("cache %d has line %d alone: M", c.cache, l.id)
-	}
 	s.grant(r)
 	for _, q := range r.with {
 		if q.own {

@@ -54,14 +54,6 @@ func (s *set) word(k int, in block) uint64 {
 	return w
 }
 
-func (s *set) each(f func(i int)) {
-	for k, w := range s {
-		for ; w != 0; w &= w - 1 {
-			f(64*k + bits.TrailingZeros64(w))
-		}
-	}
-}
-
 // A line is a cache line and its directory entry: modified or exclusive at its owner, shared
 // by copies, or invalid (MESI). Requests that no owner or copy can answer wait in a queue.
 // Its fields are together because each request uses most.
@@ -163,11 +155,4 @@ func (l *line) state() string {
 		return "on its way"
 	}
 	return "I (in memory only)"
-}
-
-func (r *request) verb() string {
-	if r.own {
-		return "own"
-	}
-	return "read"
 }
