@@ -150,7 +150,6 @@ func (c *core) load(a atomics.Access) (v uint64, ok bool) {
 	if s.check != nil {
 		s.check.read(l, c)
 	}
-	s.counts.Hits++
 	c.works(s.hit)
 	c.looked(l, a.Word)
 	return a.Word.Get(), true
@@ -202,7 +201,6 @@ func (c *core) modify(a atomics.Access) {
 		c.clock = l.locked
 		c.wakes()
 	case l.owns(c.cache):
-		s.counts.Hits++
 		c.instruct(l, a)
 	case slices.Contains(c.fetching, l): // it is on its way
 	default:

@@ -95,7 +95,7 @@ func TestChecker(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			s := newSim(plain(), 1)
-			s.check = &checker{s: s}
+			s.check = newProtocol(s)
 			a, b := &core{s: s, id: 0, cache: 0}, &core{s: s, id: 1, cache: 1}
 			l := &line{owner: 0}
 			s.order = []*line{l}

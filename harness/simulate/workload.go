@@ -63,7 +63,6 @@ func (w Workload) Validate(m *Machine) error {
 // A Result is the outcome of one run. Figures per acquisition are over all workers.
 type Result struct {
 	Turns       int     // acquisitions that were counted
-	Elapsed     float64 // ns
 	PerTurn     float64 // ns of the machine's time per acquisition
 	HandOver    float64 // ns from a release to the grant of another worker that waited already, mean
 	Longest     float64 // ns, longest wait
