@@ -20,86 +20,46 @@ import (
 
 var update = flag.Bool("update", false, "write accuracy.json and the table of docs/simulation.md")
 
-type bound struct {
-	machine, section string
-	typical          float64 // at most
-	worst            float64 // factor to either side, at most
-	tau              float64 // at least
-}
-
-// bounds are slightly wider than the model's current errors, in the order of the table.
-var bounds = []bound{
-	{"broadwell-2x10", "0/0", 1.27, 1.73, 0.83},
-	{"broadwell-2x10", "200/1000", 1.28, 1.94, 0.95},
-	{"broadwell-2x10", "1000/0", 1.16, 1.33, 0.95},
-	{"broadwell-2x22", "0/0", 1.17, 1.55, 0.85},
-	{"broadwell-2x22", "200/1000", 1.29, 1.83, 0.95},
-	{"broadwell-2x22", "1000/0", 1.33, 2.02, 0.65},
-	{"skylake-24", "0/0", 1.12, 1.41, 0.95},
-	{"skylake-24", "200/1000", 1.09, 1.18, 0.95},
-	{"skylake-24", "1000/0", 1.15, 1.48, 0.51},
-	{"naples-32", "0/0", 1.43, 2.10, 0.69},
-	{"naples-32", "200/1000", 1.30, 1.62, 0.83},
-	{"naples-32", "1000/0", 1.17, 1.50, 0.83},
-	{"haswell-2x12", "0/0", 1.49, 2.30, 0.39},
-	{"graviton2-64", "0/0", 1.49, 1.87, 0.48},
-}
-
-// TestTable fails if the model's errors against published measurements have grown. If all
-// machines are simulated, it also compares accuracy.json and the table of docs/simulation.md
-// with them, but only on amd64: if x*y+z is one instruction, the last digits differ.
+// TestTable compares the model's errors against published measurements with the recorded ones.
+// If all machines are simulated, it also compares the table of docs/simulation.md, but only on
+// amd64: if x*y+z is one instruction, the last digits differ.
 func TestTable(t *testing.T) {
+	exact := runtime.GOARCH == "amd64"
 	var records []simulate.ValidationRecord
 	table := "| machine | its numbers | workers | points | typical | bias | worst | order |\n|---|---|---|---|---|---|---|---|\n"
 	for _, s := range published {
 		m := named(t, s.machine)
-		if testing.Short() && m.Evidence == simulate.Fitted {
+		if testing.Short() && s.file == "lockhammer.csv" { // many workers: make test-all simulates them
 			continue
 		}
 		all := slices.DeleteFunc(s.simulate(t, *m, nil), func(o outcome) bool { return twins[o.lock].loose })
-		bounded := 0
-		for _, b := range bounds {
-			if of := filter(all, func(o outcome) bool { return o.section == b.section }); b.machine == s.machine && len(of) > 0 {
-				bounded += len(of)
-				b.check(t, of)
-			}
-		}
-		if bounded != len(all) {
-			t.Errorf("%s: %d of %d points have a bound", s.machine, bounded, len(all))
-		}
-		records = append(records, record(s.machine, "", all))
+		sum, r := summarize(all), record(s.machine, "", all)
+		table += fmt.Sprintf("| %s | %s | %d–%d | %d | %.2f | %.2f | %.2f (%s, %d) | %.2f of %d pairs |\n", s.machine, m.Evidence, r.From, r.To,
+			r.Points, r.Typical, sum.bias, sum.worst.ratio(), sum.worst.lock, sum.worst.workers, sum.tau, sum.pairs)
+		records = append(records, r)
 		for _, lock := range []string{"tas-xchg", "ttas", "ticket"} {
 			if like := filter(all, func(o outcome) bool { return twins[o.lock].like == lock }); len(like) > 0 {
 				records = append(records, record(s.machine, lock, like))
 			}
 		}
-		sum, r := summarize(all), record(s.machine, "", all)
-		table += fmt.Sprintf("| %s | %s | %d–%d | %d | %.2f | %.2f | %.2f (%s, %d) | %.2f of %d pairs |\n", s.machine, m.Evidence, r.From, r.To,
-			r.Points, r.Typical, sum.bias, sum.worst.ratio(), sum.worst.lock, sum.worst.workers, sum.tau, sum.pairs)
 	}
-	if testing.Short() || runtime.GOARCH != "amd64" {
-		return
-	}
-	requireText(t, "../../docs/simulation.md", "<!-- accuracy: written by go test ./harness/simulate -update -->\n", table, "<!-- end -->")
+	t.Log("\n" + table)
 	var lines []string
 	for _, r := range records {
+		if !*update && !slices.ContainsFunc(simulate.ValidationRecords(), func(old simulate.ValidationRecord) bool {
+			return r == old || !exact && r.Machine == old.Machine && r.Lock == old.Lock && r.Points == old.Points && math.Abs(r.Typical/old.Typical-1) < 0.05
+		}) {
+			t.Errorf("accuracy.json does not have %+v", r)
+		}
 		line, err := json.Marshal(r)
 		if err != nil {
 			t.Fatal(err)
 		}
 		lines = append(lines, string(line))
 	}
-	requireText(t, "accuracy.json", "[\n", strings.Join(lines, ",\n"), "\n]\n")
-}
-
-func (b bound) check(t *testing.T, all []outcome) {
-	t.Helper()
-	sum := summarize(all)
-	worst := max(sum.worst.ratio(), 1/sum.worst.ratio())
-	t.Logf("%-15s %-9s %3d points, typical %.3f, bias %.2f, worst %.2f (%s, %d), tau %.2f (%d)", b.machine, b.section, len(all), sum.typical, sum.bias,
-		sum.worst.ratio(), sum.worst.lock, sum.worst.workers, sum.tau, sum.pairs)
-	if sum.typical > b.typical || worst > b.worst || sum.tau < b.tau {
-		t.Errorf("%s, %s: typical %.3f, worst %.3f, tau %.3f; the bounds are %.2f, %.2f, %.2f", b.machine, b.section, sum.typical, worst, sum.tau, b.typical, b.worst, b.tau)
+	if exact && !testing.Short() {
+		requireText(t, "../../docs/simulation.md", "<!-- accuracy: written by go test ./harness/simulate -update -->\n", table, "<!-- end -->")
+		requireText(t, "accuracy.json", "[\n", strings.Join(lines, ",\n"), "\n]\n")
 	}
 }
 
