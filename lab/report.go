@@ -47,8 +47,7 @@ For distributed locks it has the number of round trips in an acquisition and a h
 and with --rtt how long they take at that round trip. This rests on the results without
 --delay; results with delays are compared with their predictions.
 
-With --contenders it predicts their rate and wait with more contenders. The time per
-handover is fitted to the points up to a tenth of the most workers; the other points
+With --contenders it predicts their rate with more contenders. The time per handover is fitted to the points up to a tenth of the most workers; the other points
 show the error. It needs at least four such points, as --workers 5,10,20,50,500 has.
 
 With --strict any warning in the report that --accept does not name makes the exit
@@ -61,7 +60,7 @@ const reportExamples = `  locklab report build/report
   locklab report runs/laptop --chaos runs/faults          with the outcomes of failure scenarios
   locklab report runs/laptop --require failover,fencing   only locks with these guarantees
   locklab report runs/laptop --rtt 1.5ms,5ms              predicts distributed locks so far away
-  locklab report runs/many --contenders 10k --rtt 50ms    predicts more contenders, near and far
+  locklab report runs/many --contenders 10k               predicts more contenders
   locklab report build/report --strict --accept guest     fails if the run has another warning
   locklab report build/report --png pictures              each chart as a picture`
 
@@ -102,7 +101,7 @@ func (p *Program) reportCommand() *cobra.Command {
 	f.StringVar(&o.format, "format", "", "json: print the decisions, tables, quality and guarantees, and write no file; 'schema report' prints its JSON Schema")
 	f.StringVar(&o.pictures, "png", "", "also write each chart as a PNG file into this directory; with its question and answer")
 	f.Var(list(&o.trips, parseRoundTrip), "rtt", "predict distributed locks at these round trips to their servers, such as 1.5ms,5ms")
-	f.Var(list(&o.contenders, parseContenders), "contenders", "predict distributed locks with these numbers of contenders, such as 10k,100k; with --rtt also at these round trips")
+	f.Var(list(&o.contenders, parseContenders), "contenders", "predict distributed locks with these numbers of contenders, such as 10k,100k")
 	o.guarantees.flags(cmd)
 	o.guarantees.tableFlags(cmd)
 	o.guarantees.runFlags(cmd)

@@ -2,6 +2,7 @@ package lab
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -138,7 +139,7 @@ func (o simulateOptions) run(ctx context.Context, stdout, stderr io.Writer) erro
 
 // simulate writes the simulations to file, unless it is nil, and prints them.
 func (o simulateOptions) simulate(ctx context.Context, file *result.Writer, m *simulate.Machine, cases []simulateCase, stdout, stderr io.Writer) error {
-	text, err := m.Encode()
+	text, err := json.Marshal(m)
 	if err == nil && file != nil {
 		err = file.Append(result.Record{Machine: &result.ModelMachine{Name: m.Name, Hypothetical: m.Hypothetical, File: text}})
 	}

@@ -9,8 +9,6 @@ import (
 
 // A PredictionTest is a prediction next to a measurement at that distance.
 type PredictionTest struct {
-	Situation *PredictedSituation
-	Workers   int
 	Trip      float64 // the bare round trip measured there, ns
 	Predicted PredictedTime
 	Measured  PredictedTime
@@ -24,7 +22,7 @@ func (t PredictionTest) Error() float64 { return t.Predicted.Value/t.Measured.Va
 // the requested delay. Without a comparison t is incomplete and why is the reason.
 func (m *Model) Check(s *PredictedSituation, workers int, far []*harness.Result) (t PredictionTest, why string) {
 	trip, seen := result.RoundTrip.Summary(far), s.Metric.Summary(far)
-	t = PredictionTest{Situation: s, Workers: workers, Trip: trip.Median}
+	t = PredictionTest{Trip: trip.Median}
 	if seen.N > 0 && seen.Hi < math.Inf(1) {
 		t.Measured = shifted(seen, 0)
 	}

@@ -81,15 +81,19 @@ type Comparison struct {
 // Outcome returns the worst of c's verdicts. Cases that only one run planned do not
 // matter. Planned results that a run lacks do, unless a case regressed.
 func (c *Comparison) Outcome() GateOutcome {
-	out := Fine
-	if len(c.Gaps) > 0 {
-		out = Unsure
+	if out := outcomeOf(c.Rows); out != Fine || len(c.Gaps) == 0 {
+		return out
 	}
-	for _, r := range c.Rows {
-		switch r.Verdict {
+	return Unsure
+}
+
+func outcomeOf(ss []HistorySeries) GateOutcome {
+	out := Fine
+	for _, s := range ss {
+		switch s.Verdict {
 		case Regressed:
 			return Worse
-		case NotSignificant, TooFewRounds, Unmeasured, Elsewhere:
+		case NotSignificant, TooFewRounds, FewRuns, OffRun, Unmeasured, Elsewhere:
 			out = Unsure
 		}
 	}

@@ -23,7 +23,6 @@ const Refuted = 1.5
 type PredictedPoint struct {
 	Contenders int
 	Rate       stat.Summary // handovers per second
-	Wait       stat.Summary // median wait, ns
 }
 
 func (p PredictedPoint) period() float64 { return 1e9 / p.Rate.Median }
@@ -44,22 +43,19 @@ type Contenders struct {
 	Points []PredictedPoint // ascending
 	Law    Law
 
-	near    *Model
-	fitted  []PredictedPoint
-	refits  []Law   // each without one fitted point
-	release float64 // the part of a contender's cycle that is not a wait, ns
+	fitted []PredictedPoint
+	refits []Law // each without one fitted point
 
-	rateMiss, waitMiss float64 // greatest factors at the points that were left out
-	worst              int     // contenders at rateMiss
+	miss  float64 // greatest factor at the points that were left out
+	worst int     // contenders there
 }
 
 // NewContenders fits a law to the lock of m, measured with these numbers of workers. If
 // why is not empty, it is the reason that there is no law; the points are there anyway.
 func NewContenders(m *Model, workers []int) (c *Contenders, why string) {
-	c = &Contenders{Lock: m.Lock, near: m, rateMiss: 1, waitMiss: 1}
+	c = &Contenders{Lock: m.Lock, miss: 1}
 	for _, n := range slices.Compact(slices.Sorted(slices.Values(workers))) {
-		rounds := m.Rounds(n)
-		p := PredictedPoint{n, result.Handovers.Summary(rounds), result.P50.Summary(rounds)}
+		p := PredictedPoint{n, result.Handovers.Summary(m.Rounds(n))}
 		if p.Rate.N > 0 && p.Rate.Median > 1e-6 && p.Rate.Median < 1e12 { // others are damage
 			c.Points = append(c.Points, p)
 		}
@@ -85,12 +81,10 @@ func NewContenders(m *Model, workers []int) (c *Contenders, why string) {
 	}
 	c.Law = fit(c.fitted)
 	c.refits, _ = refit(c.fitted, c.Law.Power)
-	c.release = c.outsideWait()
-	for _, x := range c.LeftOut() {
-		if by := factor(x.RateError()); by > c.rateMiss {
-			c.rateMiss, c.worst = by, x.Point.Contenders
+	for _, p := range c.LeftOut() {
+		if e := 1 + c.Error(p); max(e, 1/e) > c.miss {
+			c.miss, c.worst = max(e, 1/e), p.Contenders
 		}
-		c.waitMiss = max(c.waitMiss, factor(x.WaitError()))
 	}
 	return c, ""
 }
@@ -101,19 +95,6 @@ func (c *Contenders) Fitted() int {
 		return 0
 	}
 	return c.fitted[len(c.fitted)-1].Contenders
-}
-
-func (c *Contenders) outsideWait() float64 {
-	var rest []float64
-	for _, p := range c.fitted {
-		if p.Wait.N > 0 {
-			rest = append(rest, float64(p.Contenders)*p.period()-p.Wait.Median)
-		}
-	}
-	if len(rest) == 0 {
-		return 0
-	}
-	return max(0, stat.Median(rest))
 }
 
 // fit returns the law nearest to points. A steeper law must predict each point from the
@@ -164,112 +145,33 @@ func leastSquares(points []PredictedPoint, power int) (l Law, ok bool) {
 	return l, l.Growing >= 0
 }
 
-// A Prediction is the rate and the wait of a lock with some number of contenders.
-type Prediction struct {
-	Rate PredictedTime // handovers per second, not ns
-	Wait PredictedTime // median; zero if it is not predicted
-}
+// Rate returns the handovers per second with n contenders by the law.
+func (c *Contenders) Rate(n int) float64 { return 1e9 / c.Law.At(float64(n)) }
 
-// At predicts the lock with n contenders, at the measured round trip or, if trip is more
-// than 0, at a round trip of trip ns. If why is not empty, it is the reason that there is
-// no prediction. The ranges cover the laws without one fitted point, widened by the
-// greatest factor at a point that was left out. The wait follows from Little's law, if the
-// lock serves in order (Lazowska et al. 1984, chapter 3).
-func (c *Contenders) At(n int, trip float64) (p Prediction, why string) {
-	if c.rateMiss > Refuted {
-		return p, fmt.Sprintf("refuted: off by a factor of %.2g with %d contenders", c.rateMiss, c.worst)
+// At predicts the handovers per second with n contenders. If why is not empty, it is the
+// reason that there is no prediction. The range covers the laws without one fitted point,
+// widened by the greatest factor at a point that was left out.
+func (c *Contenders) At(n int) (rate PredictedTime, why string) {
+	if c.miss > Refuted {
+		return rate, fmt.Sprintf("refuted: off by a factor of %.2g with %d contenders", c.miss, c.worst)
 	}
-	if p, why = c.by(c.Law, n, trip); why != "" {
-		return p, why
-	}
+	v := c.Rate(n)
+	rate = PredictedTime{v, v, v}
 	for _, l := range c.refits {
-		if q, why := c.by(l, n, trip); why == "" {
-			p.Rate.widen(q.Rate.Value)
-			p.Wait.widen(q.Wait.Value)
-		}
+		again := 1e9 / l.At(float64(n))
+		rate.Lo, rate.Hi = min(rate.Lo, again), max(rate.Hi, again)
 	}
-	p.Rate.Lo, p.Rate.Hi = p.Rate.Lo/c.rateMiss, p.Rate.Hi*c.rateMiss
-	p.Wait.Lo, p.Wait.Hi = p.Wait.Lo/c.waitMiss, p.Wait.Hi*c.waitMiss
-	if c.waitMiss > Refuted {
-		p.Wait = PredictedTime{}
+	rate.Lo, rate.Hi = rate.Lo/c.miss, rate.Hi*c.miss
+	if !(rate.Value > 1e-9 && rate.Hi < 1e12) {
+		return PredictedTime{}, contradict
 	}
-	if !(p.Rate.Value > 1e-9 && p.Rate.Hi < 1e12 && p.Wait.Hi < 1e21) {
-		return Prediction{}, contradict
-	}
-	return p, ""
-}
-
-func (t *PredictedTime) widen(v float64) { t.Lo, t.Hi = min(t.Lo, v), max(t.Hi, v) }
-
-func (c *Contenders) by(l Law, n int, trip float64) (p Prediction, why string) {
-	period, rest := l.At(float64(n)), c.release
-	if trip > 0 {
-		path, why := c.path()
-		if why != "" {
-			return p, why
-		}
-		rest += c.near.Trips.Behind.Unlock.RoundTrips() * (trip - path.from)
-		period = path.among(stat.Summary{Median: period, Lo: period, Hi: period, N: 1}, trip).Value
-	}
-	p.Rate = PredictedTime{1e9 / period, 1e9 / period, 1e9 / period}
-	if wait := max(0, float64(n)*period-rest); c.Lock.Traits.FIFO {
-		p.Wait = PredictedTime{wait, wait, wait}
-	}
-	return p, ""
-}
-
-// path returns the path of a handover. If the lock was not measured alone, it is the path
-// of bare round trips; with several ranks only some points have one.
-func (c *Contenders) path() (path, string) {
-	p, why := c.near.path(c.Fitted())
-	if why != notAlone && why != noTrip {
-		return p, why
-	}
-	var bare []float64
-	for _, p := range c.fitted {
-		if trip := c.near.trip(p.Contenders); trip > 0 {
-			bare = append(bare, trip)
-		}
-	}
-	if len(bare) == 0 {
-		return p, noTrip
-	}
-	trip := stat.Median(bare)
-	return path{c.near.Trips.Behind.Handover.RoundTrips(), stat.Summary{Median: trip, Lo: trip, Hi: trip, N: 1}, trip, trip}, ""
-}
-
-// A LeftOut is a measured point that the law was not fitted to, with its prediction.
-type LeftOut struct {
-	Point     PredictedPoint
-	Predicted Prediction
+	return rate, ""
 }
 
 // LeftOut returns the points with more contenders than the fitted ones.
-func (c *Contenders) LeftOut() (out []LeftOut) {
-	for _, p := range c.Points {
-		if p.Contenders > c.Fitted() {
-			predicted, _ := c.by(c.Law, p.Contenders, 0)
-			out = append(out, LeftOut{p, predicted})
-		}
-	}
-	return out
+func (c *Contenders) LeftOut() []PredictedPoint {
+	return slices.DeleteFunc(slices.Clone(c.Points), func(p PredictedPoint) bool { return p.Contenders <= c.Fitted() })
 }
 
-// RateError returns the predicted rate over the measured one, less 1.
-func (x LeftOut) RateError() float64 { return x.Predicted.Rate.Value/x.Point.Rate.Median - 1 }
-
-// WaitError returns the predicted wait over the measured one, less 1. It is NaN if one of
-// them is missing.
-func (x LeftOut) WaitError() float64 {
-	if x.Point.Wait.N == 0 || !(x.Point.Wait.Median > 0) || x.Predicted.Wait.Value == 0 {
-		return math.NaN()
-	}
-	return x.Predicted.Wait.Value/x.Point.Wait.Median - 1
-}
-
-func factor(e float64) float64 {
-	if math.IsNaN(e) {
-		return 1
-	}
-	return max(1+e, 1/(1+e))
-}
+// Error returns the predicted rate over the measured one, less 1.
+func (c *Contenders) Error(p PredictedPoint) float64 { return c.Rate(p.Contenders)/p.Rate.Median - 1 }

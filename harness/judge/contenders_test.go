@@ -70,26 +70,19 @@ func TestLawRecovered(t *testing.T) {
 			t.Errorf("the law up to %d contenders is %+v, want %+v up to 100", c.Fitted(), c.Law, test.law)
 		}
 		for _, n := range []int{7, 300, 1000, 10_000} {
-			p, why := c.At(n, 0)
+			rate, why := c.At(n)
 			want := test.law.At(float64(n))
-			if why != "" || !near(p.Rate.Value, 1e9/want, 0.01) || !(p.Rate.Lo <= p.Rate.Value && p.Rate.Value <= p.Rate.Hi) {
-				t.Errorf("%+v with %d contenders: %+v handovers per second, want %v; %s", test.law, n, p.Rate, 1e9/want, why)
-			}
-			wait := float64(n)*want - float64(test.lock.Release)
-			if !test.lock.Lock.Traits.FIFO {
-				wait = 0
-			}
-			if math.Abs(p.Wait.Value-wait) > wait/100 {
-				t.Errorf("%+v with %d contenders: wait %+v, want %v", test.law, n, p.Wait, wait)
+			if why != "" || !near(rate.Value, 1e9/want, 0.01) || !(rate.Lo <= rate.Value && rate.Value <= rate.Hi) {
+				t.Errorf("%+v with %d contenders: %+v handovers per second, want %v; %s", test.law, n, rate, 1e9/want, why)
 			}
 		}
 		left := c.LeftOut()
 		if len(left) != 2 {
 			t.Fatalf("%d points are left out, want 300 and 1000", len(left))
 		}
-		for _, x := range left {
-			if e := x.RateError(); !(math.Abs(e) < 0.01) {
-				t.Errorf("%+v has an error of %v with %d contenders", test.law, e, x.Point.Contenders)
+		for _, p := range left {
+			if e := c.Error(p); !(math.Abs(e) < 0.01) {
+				t.Errorf("%+v has an error of %v with %d contenders", test.law, e, p.Contenders)
 			}
 		}
 	}
@@ -113,9 +106,9 @@ func TestLawIgnoresNoise(t *testing.T) {
 	}
 	miss := max(flat(0)/300e3, 300e3/flat(0))
 	slow, fast := flat(10), flat(5) // without the fastest, and without the slowest
-	p, why := c.At(1_000_000, 0)
-	if why != "" || !near(p.Rate.Lo, 1e9/slow/miss, 1e-4) || !near(p.Rate.Hi, 1e9/fast*miss, 1e-4) || !near(p.Wait.Lo, 1e6*fast/miss, 1e-4) || !near(p.Wait.Hi, 1e6*slow*miss, 1e-4) {
-		t.Errorf("the ranges are %+v, want periods from %v to %v, and a factor of %v; %s", p, fast, slow, miss, why)
+	rate, why := c.At(1_000_000)
+	if why != "" || !near(rate.Lo, 1e9/slow/miss, 1e-4) || !near(rate.Hi, 1e9/fast*miss, 1e-4) {
+		t.Errorf("the range is %+v, want periods from %v to %v, and a factor of %v; %s", rate, fast, slow, miss, why)
 	}
 }
 
@@ -139,28 +132,16 @@ func TestWrongLawIsRefuted(t *testing.T) {
 			}
 			return 300e3
 		}), upTo(1000))
-		p, why := c.At(10_000, 0)
-		if why != want || (why == "") != (p.Rate.Value > 0) {
-			t.Errorf("%v times slower: predicted %+v, %q, want %q", slower, p.Rate, why, want)
+		rate, why := c.At(10_000)
+		if why != want || (why == "") != (rate.Value > 0) {
+			t.Errorf("%v times slower: predicted %+v, %q, want %q", slower, rate, why, want)
 		}
-		if by := max(slower, 1/slower); want == "" && (!near(p.Rate.Lo, p.Rate.Value/by, 0.01) || !near(p.Rate.Hi, p.Rate.Value*by, 0.01)) {
-			t.Errorf("%v times slower: the range is %+v", slower, p.Rate)
+		if by := max(slower, 1/slower); want == "" && (!near(rate.Lo, rate.Value/by, 0.01) || !near(rate.Hi, rate.Value*by, 0.01)) {
+			t.Errorf("%v times slower: the range is %+v", slower, rate)
 		}
-		left := c.LeftOut()
-		if e := left[len(left)-1].RateError(); !near(e, slower-1, 0.01) {
+		if e := c.Error(c.Points[len(c.Points)-1]); !near(e, slower-1, 0.01) {
 			t.Errorf("%v times slower is an error of %v", slower, e)
 		}
-	}
-}
-
-func TestWrongWaitIsNotPredicted(t *testing.T) {
-	c := mustFit(t, synthetic.Queue("queue"), upTo(1000), func(r *harness.Result) {
-		if r.Workload.Workers == 1000 {
-			r.Wait = harness.Histogram{{Value: 1e6, N: 1000}}
-		}
-	})
-	if p, why := c.At(10_000, 0); why != "" || p.Wait != (judge.PredictedTime{}) || p.Rate.Value == 0 {
-		t.Errorf("predicted %+v, %q, want a rate without a wait", p, why)
 	}
 }
 
@@ -186,45 +167,12 @@ func TestNoLaw(t *testing.T) {
 	}
 }
 
-func TestContendersAtDistance(t *testing.T) {
-	const trip = 50e6
-	oneTrip := func(r *harness.Result) { // as several ranks with different round trips
-		if r.Workload.Workers != 20 {
-			r.RoundTrip = 0
-		}
-	}
-	for _, c := range []*judge.Contenders{
-		mustFit(t, synthetic.Queue("queue"), upTo(1000)),
-		mustFit(t, synthetic.Queue("not measured alone"), upTo(1000)[1:]),
-		mustFit(t, synthetic.Queue("one round trip"), upTo(1000), oneTrip),
-	} {
-		if p, why := c.At(10_000, trip); why != "" || !near(p.Rate.Value, 1e9/trip, 0.02) || !near(p.Wait.Value, 10_000*trip, 0.02) {
-			t.Errorf("%s at 50 ms: %+v, %s", c.Lock.Name, p, why)
-		}
-		if p, _ := c.At(10, trip); !near(p.Wait.Value, 9*trip, 0.02) { // the release takes a round trip
-			t.Errorf("%s at 50 ms with 10 contenders: %+v", c.Lock.Name, p)
-		}
-	}
-	c := mustFit(t, synthetic.Queue("queue"), upTo(1000), func(r *harness.Result) { r.RoundTrip = 0 })
-	if _, why := c.At(10_000, trip); !strings.Contains(why, "no bare round trip") {
-		t.Errorf("without a round trip: %q", why)
-	}
-	herd := mustFit(t, synthetic.Herd("herd"), upTo(1000))
-	close, _ := herd.At(100_000, 0)
-	if p, why := herd.At(100_000, trip); why != "" || !(p.Rate.Value < close.Rate.Value) || !near(p.Rate.Value, close.Rate.Value, 0.05) {
-		t.Errorf("a handover of 5 s near its servers is %+v at 50 ms, and %+v near; %s", p.Rate, close.Rate, why)
-	}
-}
-
 func TestContendersOfDamage(t *testing.T) {
 	for i, edit := range []func(r *harness.Result){
 		func(r *harness.Result) { r.Elapsed = math.MaxInt64 },
 		func(r *harness.Result) { r.Elapsed = -1 },
 		func(r *harness.Result) { r.Handovers = math.MaxUint64 },
 		func(r *harness.Result) { r.Handovers = 0 },
-		func(r *harness.Result) { r.Wait = harness.Histogram{{Value: math.MaxInt64, N: math.MaxInt64}} },
-		func(r *harness.Result) { r.RoundTrip = math.NaN() },
-		func(r *harness.Result) { r.RoundTrip = 1e12 },
 		func(r *harness.Result) { r.Workload.Workers = 0 },
 	} {
 		for _, lock := range []synthetic.Contended{synthetic.Queue("queue"), synthetic.Herd("herd")} {
@@ -232,10 +180,8 @@ func TestContendersOfDamage(t *testing.T) {
 			if why != "" {
 				continue
 			}
-			for _, trip := range []float64{0, 1, 50e6} {
-				if p, why := c.At(100_000, trip); why == "" && !(p.Rate.Value > 0 && p.Rate.Value < 1e12 && p.Wait.Value >= 0 && p.Wait.Value < 1e21) {
-					t.Errorf("damage %d of %s: %+v", i, lock.Lock.Name, p)
-				}
+			if rate, why := c.At(100_000); why == "" && !(rate.Value > 0 && rate.Value < 1e12) {
+				t.Errorf("damage %d of %s: %+v", i, lock.Lock.Name, rate)
 			}
 		}
 	}

@@ -76,15 +76,11 @@ func Groups(run *result.Run) []*Group {
 			g.Cases++
 		}
 		c.Rounds[r.Round] = r
-		g.addWorkers(r.Workload.Workers)
+		if i, known := slices.BinarySearch(g.Workers, r.Workload.Workers); !known {
+			g.Workers = slices.Insert(g.Workers, i, r.Workload.Workers)
+		}
 	}
 	return arrange(slices.Collect(maps.Values(byKey)))
-}
-
-func (g *Group) addWorkers(w int) {
-	if i, known := slices.BinarySearch(g.Workers, w); !known {
-		g.Workers = slices.Insert(g.Workers, i, w)
-	}
 }
 
 func arrange(gs []*Group) []*Group {

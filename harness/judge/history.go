@@ -145,18 +145,7 @@ func (s *HistorySeries) Figures() (n int) {
 
 // Outcome returns the worst of h's verdicts: Worse if the last change of a case is for
 // the worse, else Unsure if a case is inconclusive.
-func (h *History) Outcome() GateOutcome {
-	out := Fine
-	for _, s := range h.Series {
-		switch s.Verdict {
-		case Regressed:
-			return Worse
-		case FewRuns, OffRun, Unmeasured, TooFewRounds, NotSignificant:
-			out = Unsure
-		}
-	}
-	return out
-}
+func (h *History) Outcome() GateOutcome { return outcomeOf(h.Series) }
 
 // NewHistory compares several runs. The error wraps harness.ErrUsage if no machine has two runs
 // with a case in common.

@@ -192,8 +192,8 @@ func (m *Model) behind(workers int, trip float64) (PredictedTime, string) {
 }
 
 // turn is the mean time from one handover to the next, in ns.
-var turn = &result.Metric{Of: func(r *harness.Result) (float64, bool) {
+var turn = &result.Metric{Read: func(r *harness.Result) result.Reading {
 	trips, ok := result.TurnRoundTrips.Of(r)
 	trip, known := result.RoundTrip.Of(r)
-	return trips * trip, ok && known
+	return result.Reading{Value: trips * trip, Known: ok && known}
 }}

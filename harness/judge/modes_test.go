@@ -3,6 +3,7 @@ package judge
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 )
 
@@ -21,15 +22,8 @@ func TestModes(t *testing.T) {
 		"two of four":      {[]float64{1, 1.01, 9, 9.1}, nil},
 		"nothing":          {nil, nil},
 	} {
-		got := modes(c.rates)
-		if len(got) != len(c.want) {
+		if got := modes(c.rates); !slices.Equal(got, c.want) {
 			t.Errorf("%s: %v, want %v", name, got, c.want)
-			continue
-		}
-		for i := range got {
-			if got[i] != c.want[i] {
-				t.Errorf("%s: %v, want %v", name, got, c.want)
-			}
 		}
 	}
 	rng := rand.New(rand.NewPCG(3, 4))

@@ -24,18 +24,18 @@ func relative(metrics []*result.Metric, runs []*result.Run, to []string) (out []
 	}
 	for _, g := range metrics {
 		m := *g
-		m.Unit, m.AtMost = "ratio", nil
+		m.Unit = "ratio"
 		m.Doc = strings.TrimSpace(m.Doc + "; as a ratio to that of " + numfmt.List(to, len(to)))
-		m.Of = func(r *harness.Result) (float64, bool) {
+		m.Read = func(r *harness.Result) result.Reading {
 			ref := references[r]
 			if ref == nil {
-				return 0, false
+				return result.Reading{}
 			}
 			a, b := g.Read(r), g.Read(ref)
 			if !a.Known || !b.Known || a.Bound && b.Bound || b.Value <= 0 {
-				return 0, false
+				return result.Reading{}
 			}
-			return a.Value / b.Value, true
+			return result.Reading{Value: a.Value / b.Value, Known: true}
 		}
 		out = append(out, &m)
 	}

@@ -32,14 +32,7 @@ func OneLine(text string) string {
 }
 
 func printable(text string) bool {
-	for i := range len(text) {
-		if c := text[i]; c >= 0x80 {
-			return utf8.ValidString(text) && !strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsGraphic(r) || r == '\u2028' || r == '\u2029' })
-		} else if c < ' ' || c == 0x7f {
-			return false
-		}
-	}
-	return true
+	return utf8.ValidString(text) && !strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsGraphic(r) || r == '\u2028' || r == '\u2029' })
 }
 
 func lines(text string) string {

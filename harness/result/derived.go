@@ -14,12 +14,6 @@ import (
 	"locklab/harness"
 )
 
-// derivedFiles have the results of a run in the formats of other programs.
-var derivedFiles = []struct {
-	name  string
-	write func(out io.Writer, run *Run) error
-}{{BenchName, writeBench}, {WaitLogName, writeWaitLog}, {HandoverLogName, writeHandoverLog}}
-
 // writeBench writes Go benchmark lines, which benchstat reads unmodified (format:
 // https://golang.org/design/14313-benchmark-format). Only constants of the machine become
 // configuration: benchstat splits its tables wherever a configuration differs. The better
@@ -81,12 +75,8 @@ func word(name string) string {
 	}, OneLine(name))
 }
 
-func writeWaitLog(out io.Writer, run *Run) error {
-	return writeLog(out, run, "waits", func(r *harness.Result) harness.Histogram { return r.Wait })
-}
-
-func writeHandoverLog(out io.Writer, run *Run) error {
-	return writeLog(out, run, "handovers", func(r *harness.Result) harness.Histogram { return r.Handover })
+func logOf(what string, of func(r *harness.Result) harness.Histogram) func(out io.Writer, run *Run) error {
+	return func(out io.Writer, run *Run) error { return writeLog(out, run, what, of) }
 }
 
 // writeLog writes histograms in the log format of HdrHistogram, version 1.3, which its tools

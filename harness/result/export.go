@@ -17,18 +17,19 @@ import (
 type Export struct {
 	Name, Doc string
 	Write     func(out io.Writer, run *Run) error
+	file      string // of a finished run that has it, or ""
 }
 
 // Exports lists every format.
 var Exports = []*Export{
-	{"csv", "a row for each case and round, for spreadsheets", WriteCSV},
-	{"rates", "the lines of results.jsonl with the rates alone: the least that most verdicts need", writeRates},
-	{"csv-chaos", "a row for each failure scenario and lock", WriteFaultsCSV},
-	{"published", "the counts of failure scenarios as the project ships them", WritePublished},
-	{"csv-simulations", "a row for each machine, lock and workload that a model simulated, nothing measured", WriteSimulationsCSV},
-	{"bench", "Go benchmark lines, for benchstat: bench.txt again", writeBench},
-	{"hdr-wait", "waits as an HdrHistogram log: wait.hlog again", writeWaitLog},
-	{"hdr-handover", "handovers as an HdrHistogram log: handover.hlog again", writeHandoverLog},
+	{"csv", "a row for each case and round, for spreadsheets", rowsOf(resultCells, func(run *Run) []*harness.Result { return run.Results }), ""},
+	{"rates", "the lines of results.jsonl with the rates alone: the least that most verdicts need", writeRates, ""},
+	{"csv-chaos", "a row for each failure scenario and lock", rowsOf(faultCells, func(run *Run) []*FaultResult { return run.Faults }), ""},
+	{"published", "the counts of failure scenarios as the project ships them", writePublished, ""},
+	{"csv-simulations", "a row for each machine, lock and workload that a model simulated, nothing measured", rowsOf(simulationCells, func(run *Run) []*Simulation { return run.Simulations }), ""},
+	{"bench", "Go benchmark lines, for benchstat: bench.txt again", writeBench, BenchName},
+	{"hdr-wait", "waits as an HdrHistogram log: wait.hlog again", logOf("waits", func(r *harness.Result) harness.Histogram { return r.Wait }), WaitLogName},
+	{"hdr-handover", "handovers as an HdrHistogram log: handover.hlog again", logOf("handovers", func(r *harness.Result) harness.Histogram { return r.Handover }), HandoverLogName},
 }
 
 // A cell is a column of a CSV file in one row.
@@ -37,13 +38,8 @@ type cell struct {
 	value  any // see cellText
 }
 
-// WriteCSV writes the results of run as CSV (RFC 4180): a row per case and round, a column for
-// each metric, named by its unit. A missing figure is an empty cell, like every figure of a
-// result with a violation. No cell is a formula: see [OneCell].
-func WriteCSV(out io.Writer, run *Run) error {
-	return writeCSV(out, new(harness.Result), run.Results, resultCells)
-}
-
+// resultCells has a cell for each metric, named by its unit. A missing figure is an empty cell,
+// like every figure of a result with a violation.
 func resultCells(r *harness.Result) []cell {
 	w, violation := r.Workload, ""
 	if len(r.Violations) > 0 {
@@ -85,11 +81,6 @@ func writeRates(out io.Writer, run *Run) error {
 	return nil
 }
 
-// WriteFaultsCSV writes a row per failure scenario and lock, like [WriteCSV].
-func WriteFaultsCSV(out io.Writer, run *Run) error {
-	return writeCSV(out, new(FaultResult), run.Faults, faultCells)
-}
-
 func faultCells(f *FaultResult) []cell {
 	r := JudgeFault(f)
 	cells := []cell{
@@ -107,11 +98,6 @@ func faultCells(f *FaultResult) []cell {
 	return cells
 }
 
-// WriteSimulationsCSV writes a row per simulated machine, lock and workload, like [WriteCSV].
-func WriteSimulationsCSV(out io.Writer, run *Run) error {
-	return writeCSV(out, new(Simulation), run.Simulations, simulationCells)
-}
-
 // simulationCells names its figures unlike the units of measured metrics.
 func simulationCells(s *Simulation) []cell {
 	cells := []cell{
@@ -121,24 +107,22 @@ func simulationCells(s *Simulation) []cell {
 		{"lines", s.Lines}, {"hold-ns", s.Hold}, {"think-ns", s.Think}, {"wait-policy", s.Wait}, {"apart", s.Apart}, {"spread", s.Spread},
 		{"seed", s.Seed}, {"seeds", s.Seeds}, {"accuracy", s.Accuracy},
 	}
-	for _, f := range []struct {
-		name string
-		of   Expected
-	}{
-		{"ns/acq", s.PerAcquisition}, {"acq/s", s.Throughput()}, {"handover-ns", s.Handover}, {"longest-ns", s.Longest},
-		{"misses/acq", s.Misses}, {"remote-misses/acq", s.Remote}, {"invalidated/acq", s.Invalidated},
-		{"same-socket", s.SameSocket}, {"same-worker", s.SameWorker}, {"jain", s.Jain},
-	} {
-		name := "simulated-" + f.name
-		cells = append(cells, cell{name, f.of.Median}, cell{name + "-min", f.of.Lo}, cell{name + "-max", f.of.Hi})
+	for _, f := range s.figures() {
+		name := "simulated-" + f.column
+		cells = append(cells, cell{name, f.Median}, cell{name + "-min", f.Lo}, cell{name + "-max", f.Hi})
 	}
 	return cells
 }
 
-// writeCSV writes the columns of zero, a row without content, and then rows.
-func writeCSV[T any](out io.Writer, zero T, rows []T, cells func(row T) []cell) error {
+// rowsOf returns a writer of CSV (RFC 4180) with a row for each element of rows. No cell is a
+// formula: see [OneCell].
+func rowsOf[T any](cells func(row *T) []cell, rows func(run *Run) []*T) func(out io.Writer, run *Run) error {
+	return func(out io.Writer, run *Run) error { return writeCSV(out, cells, rows(run)) }
+}
+
+func writeCSV[T any](out io.Writer, cells func(row *T) []cell, rows []*T) error {
 	w := csv.NewWriter(out)
-	w.Write(columns(cells(zero))) // Error reports it
+	w.Write(columns(cells(new(T)))) // Error reports it
 	for _, r := range rows {
 		var texts []string
 		for _, c := range cells(r) {

@@ -3,7 +3,6 @@ package result
 import (
 	"bytes"
 	"encoding/csv"
-	"io"
 	"math"
 	"reflect"
 	"slices"
@@ -20,16 +19,11 @@ import (
 func TestLogs(t *testing.T) {
 	run := loadRun(t, "../../reports/testdata/run")
 	run.Results = append(run.Results, sample()) // which violates a rule
-	for i, of := range []func(*harness.Result) harness.Histogram{
-		func(r *harness.Result) harness.Histogram { return r.Wait },
-		func(r *harness.Result) harness.Histogram { return r.Handover },
+	for name, of := range map[string]func(*harness.Result) harness.Histogram{
+		"hdr-wait":     func(r *harness.Result) harness.Histogram { return r.Wait },
+		"hdr-handover": func(r *harness.Result) harness.Histogram { return r.Handover },
 	} {
-		var log bytes.Buffer
-		k := derivedFiles[1+i]
-		if err := k.write(&log, run); err != nil {
-			t.Fatal(err)
-		}
-		in := hdrhistogram.NewHistogramLogReader(&log)
+		in := hdrhistogram.NewHistogramLogReader(strings.NewReader(exported(t, name, run)))
 		read := 0
 		for _, r := range run.Results {
 			h := of(r)
@@ -38,21 +32,21 @@ func TestLogs(t *testing.T) {
 			}
 			got, err := in.NextIntervalHistogram()
 			if err != nil || got == nil {
-				t.Fatalf("%s ends after %d intervals (%v)", k.name, read, err)
+				t.Fatalf("%s ends after %d intervals (%v)", name, read, err)
 			}
 			read++
 			if want := "lock=" + r.Lock.Name + "/" + r.Workload.Name(); got.Tag() != want {
-				t.Fatalf("%s: the tag is %q, want %q", k.name, got.Tag(), want)
+				t.Fatalf("%s: the tag is %q, want %q", name, got.Tag(), want)
 			}
 			if ms := r.Started.UnixMilli(); got.StartTimeMs() < ms-1 || got.StartTimeMs() > ms+1 || math.Abs(float64(got.EndTimeMs()-ms-r.Elapsed.Milliseconds())) > 2 {
-				t.Errorf("%s: from %d to %d ms, want %d and %v later", k.name, got.StartTimeMs(), got.EndTimeMs(), ms, r.Elapsed)
+				t.Errorf("%s: from %d to %d ms, want %d and %v later", name, got.StartTimeMs(), got.EndTimeMs(), ms, r.Elapsed)
 			}
 			if !slices.Equal(bucketsOf(got), h) {
-				t.Errorf("%s: the buckets are %v, want %v", k.name, bucketsOf(got), h)
+				t.Errorf("%s: the buckets are %v, want %v", name, bucketsOf(got), h)
 			}
 		}
 		if more, err := in.NextIntervalHistogram(); more != nil || err != nil || read < 50 {
-			t.Errorf("%s: after %d intervals %v (%v)", k.name, read, more, err)
+			t.Errorf("%s: after %d intervals %v (%v)", name, read, more, err)
 		}
 	}
 }
@@ -74,7 +68,7 @@ func TestCSV(t *testing.T) {
 	evil.Lock.Name = `=HYPERLINK("http://evil.example","mcs")`
 	evil.Violations[0] = harness.Violation{Rule: "-exclusion", Detail: "a \"b\", c\nd", Count: 1}
 	run := &Run{Results: []*harness.Result{good, evil}}
-	rows := writtenRows(t, WriteCSV, run)
+	rows := exportedRows(t, "csv", run)
 	if len(rows) != 2 || len(rows[0]) != len(resultCells(good)) {
 		t.Fatalf("%d rows of %d columns", len(rows), len(rows[0]))
 	}
@@ -110,26 +104,23 @@ func TestOtherCSVs(t *testing.T) {
 	f, bad, evil := fault(), fault(), simulation()
 	f.Skipped, bad.Lock.Name, evil.Simulated, evil.OnSockets = "", "=cmd", "=1+1", 0
 	run := &Run{Results: []*harness.Result{sample()}, Faults: []*FaultResult{f, bad}, Simulations: []*Simulation{simulation(), evil}}
-	for _, c := range []struct {
-		write func(io.Writer, *Run) error
-		want  map[string][2]string
-	}{
-		{WriteFaultsCSV, map[string][2]string{
+	for format, cells := range map[string]map[string][2]string{
+		"csv-chaos": {
 			"scenario": {"holder-pause", "holder-pause"}, "lock": {"redis-lock", "'=cmd"}, "verdict": {"refuted", "not tested"}, "skipped": {"", "no"},
 			"tries": {"20", "0"}, "violations-per-1000": {"750", ""}, "window-p50-ns": {"5", ""}, "window-max-ns": {"6", ""}, "margin-min-ns": {"-7", ""},
 			"two-holders": {"15", "15"}, "token-fell": {"2", "2"}, "stuck": {"0", "0"}, "expected": {"two holders", "two holders"},
-		}},
-		{WriteSimulationsCSV, map[string][2]string{
+		},
+		"csv-simulations": {
 			"simulated": {"skylake-8x32", "'=1+1"}, "hypothetical": {"true", "true"}, "lock": {"mcs", "mcs"}, "workers": {"64", "64"}, "on-sockets": {"8", ""},
 			"simulated-ns/acq": {"210.25", "210.25"}, "simulated-ns/acq-min": {"105.125", "105.125"}, "simulated-misses/acq": {"5.5", "5.5"},
 			"seed": {"9223372036854775808", "9223372036854775808"}, "wait-policy": {"pause", "pause"},
-		}},
+		},
 	} {
-		rows := writtenRows(t, c.write, run)
+		rows := exportedRows(t, format, run)
 		if len(rows) != 2 {
 			t.Fatalf("%d rows, want 2", len(rows))
 		}
-		for name, want := range c.want {
+		for name, want := range cells {
 			if _, ok := rows[0][name]; !ok || rows[0][name] != want[0] || rows[1][name] != want[1] {
 				t.Errorf("%s: %q and %q, want %q", name, rows[0][name], rows[1][name], want)
 			}
@@ -137,14 +128,20 @@ func TestOtherCSVs(t *testing.T) {
 	}
 }
 
-// writtenRows returns the rows of a CSV writer for run: cells by the name of their column.
-func writtenRows(t *testing.T, write func(io.Writer, *Run) error, run *Run) (rows []map[string]string) {
+func exported(t *testing.T, format string, run *Run) string {
 	t.Helper()
 	var out bytes.Buffer
-	if err := write(&out, run); err != nil {
+	i := slices.IndexFunc(Exports, func(e *Export) bool { return e.Name == format })
+	if err := Exports[i].Write(&out, run); err != nil {
 		t.Fatal(err)
 	}
-	text, err := csv.NewReader(&out).ReadAll()
+	return out.String()
+}
+
+// exportedRows returns the rows of a CSV export of run: cells by the name of their column.
+func exportedRows(t *testing.T, format string, run *Run) (rows []map[string]string) {
+	t.Helper()
+	text, err := csv.NewReader(strings.NewReader(exported(t, format, run))).ReadAll()
 	if err != nil || len(text) == 0 {
 		t.Fatalf("%d rows (%v)", len(text), err)
 	}
@@ -191,9 +188,8 @@ func FuzzCell(f *testing.F) {
 func TestExports(t *testing.T) {
 	seen := make(map[string]bool)
 	for _, e := range Exports {
-		var out bytes.Buffer
-		if err := e.Write(&out, &Run{Results: []*harness.Result{sample()}}); err != nil || out.Len() == 0 || e.Doc == "" || seen[e.Name] {
-			t.Errorf("%s: %d bytes, %v", e.Name, out.Len(), err)
+		if out := exported(t, e.Name, &Run{Results: []*harness.Result{sample()}}); out == "" || e.Doc == "" || seen[e.Name] {
+			t.Errorf("%s: %d bytes", e.Name, len(out))
 		}
 		seen[e.Name] = true
 	}
@@ -201,11 +197,7 @@ func TestExports(t *testing.T) {
 
 func TestRates(t *testing.T) {
 	want := sample()
-	var out bytes.Buffer
-	if err := writeRates(&out, &Run{Results: []*harness.Result{want}}); err != nil {
-		t.Fatal(err)
-	}
-	got := decodeLine(t, out.Bytes()).Result
+	got := decodeLine(t, []byte(exported(t, "rates", &Run{Results: []*harness.Result{want}}))).Result
 	want.Lock.Doc, want.Lock.Paper = "", ""
 	if rates := (&harness.Result{Lock: want.Lock, Workload: want.Workload, Round: want.Round, Elapsed: want.Elapsed, Overlap: want.Overlap,
 		Ops: want.Ops, Handovers: want.Handovers, Blocks: want.Blocks, Violations: want.Violations}); !reflect.DeepEqual(got, rates) {
@@ -219,18 +211,14 @@ func TestPublished(t *testing.T) {
 		{Scenario: "skipped", Lock: harness.Lock{Name: "a"}, Skipped: "no"},
 		{Scenario: "leader-killed", Lock: harness.Lock{Name: "b"}, Tries: 3},
 	}}
-	var out bytes.Buffer
-	if err := WritePublished(&out, run); err != nil {
-		t.Fatal(err)
-	}
-	got, err := ReadPublished(bytes.NewReader(out.Bytes()))
+	text := exported(t, "published", run)
+	got, err := ReadPublished(strings.NewReader(text))
 	if err != nil || len(got) != 2 {
-		t.Fatalf("%d rows, %v of\n%s", len(got), err, out.String())
+		t.Fatalf("%d rows, %v of\n%s", len(got), err, text)
 	}
 	if f := got[0]; f.Scenario != "holder-pause" || f.Lock.Name != "a" || f.Tries != 60 || f.Published != 60 || f.Seen[oracle.StaleWrite] != 7 || len(f.Seen) != 1 {
 		t.Errorf("read back %+v", f)
 	}
-	text := out.String()
 	for name, damaged := range map[string]string{
 		"empty":          "",
 		"other head":     strings.Replace(text, "scenario,", "scene,", 1),

@@ -73,17 +73,17 @@ func publishedCells(f *FaultResult) []cell {
 	return cells
 }
 
-// WritePublished writes the campaign of run: a comment with its origin, then a row for each
+// writePublished writes the campaign of run: a comment with its origin, then a row for each
 // tried scenario and lock.
-func WritePublished(out io.Writer, run *Run) error {
+func writePublished(out io.Writer, run *Run) error {
 	m := run.Manifest
 	fmt.Fprintf(out, "# commit %s, %s, %s, go-redis %s, go-zookeeper %s\n", m.Commit, m.Started.UTC().Format("2006-01-02"),
 		m.Machine.CPU, m.Versions["github.com/redis/go-redis/v9"], m.Versions["github.com/go-zookeeper/zk"])
 	tried := slices.DeleteFunc(slices.Clone(run.Faults), func(f *FaultResult) bool { return f.Tries == 0 })
-	return writeCSV(out, new(FaultResult), tried, publishedCells)
+	return writeCSV(out, publishedCells, tried)
 }
 
-// ReadPublished reads what [WritePublished] wrote: results with a scenario, the name of a
+// ReadPublished reads the published counts: results with a scenario, the name of a
 // lock, tries and anomalies.
 func ReadPublished(in io.Reader) (out []*FaultResult, err error) {
 	r := csv.NewReader(in)

@@ -47,9 +47,8 @@ func TestUnderTheFloor(t *testing.T) {
 		if want := !math.IsNaN(c.want); ok != want || ok && got != c.want {
 			t.Errorf("%s is %v, %v; want %v", c.m.Name, got, ok, c.want)
 		}
-		bound, ok := c.m.AtMost(c.r)
-		if want := c.bound != 0; ok != want || ok && bound != c.bound {
-			t.Errorf("%s is at most %v, %v; want %v", c.m.Name, bound, ok, c.bound)
+		if x, want := c.m.Read(c.r), c.bound != 0; x.Bound != want || want && x.Value != c.bound {
+			t.Errorf("%s is %+v; want at most %v", c.m.Name, x, c.bound)
 		}
 	}
 }

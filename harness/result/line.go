@@ -198,7 +198,7 @@ func encodeHistogram(h harness.Histogram) (string, error) {
 	if len(h) == 0 {
 		return "", nil
 	}
-	out := hdrhistogram.New(1, MaxRecorded, 3)
+	out := hdrhistogram.New(1, MaxRecorded, hdrFigures)
 	for _, b := range h {
 		if err := out.RecordValues(b.Value, b.N); err != nil {
 			return "", fmt.Errorf("histogram: %w", err)

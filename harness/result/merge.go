@@ -13,8 +13,7 @@ import (
 
 // Merge returns the run of parts, one of each rank, in any order. It changes no part. A case
 // and round has no result if a rank lacks it, or its window opened or closed more than
-// MostApart from the others': Manifest.Lost has the reason. Of two simulations of a case, the
-// lower rank's is copied.
+// MostApart from the others': Manifest.Lost has the reason.
 //
 // An error wraps harness.ErrUsage if parts do not belong to one run.
 func Merge(parts []*Run) (*Run, error) {
@@ -29,11 +28,6 @@ func Merge(parts []*Run) (*Run, error) {
 	for i, p := range parts {
 		for _, d := range p.Damage {
 			run.Damage = append(run.Damage, fmt.Sprintf("%s: %s", place(i, p.Manifest.Machine.Host), d))
-		}
-	}
-	for i, p := range parts {
-		for _, name := range run.AddSimulations(p) {
-			run.Damage = append(run.Damage, fmt.Sprintf("%s: what was simulated on %s was left out: a rank before it has another machine of that name", place(i, p.Manifest.Machine.Host), name))
 		}
 	}
 	rounds, err := gather(parts)
@@ -198,8 +192,8 @@ func check(parts []*Run) error {
 			return refuse("%s is no part of a run: it was measured by one rank, so report it as it is", p.Dir)
 		case m.Rank < 0 || m.Rank >= m.Ranks || m.Ranks > harness.MaxRanks:
 			return refuse("%s is damaged: it says that it is of rank %d of %d", p.Dir, m.Rank, m.Ranks)
-		case len(p.Findings)+len(p.Samples)+len(p.Faults) > 0:
-			return refuse("%s has experiments or failure scenarios beside the part, which cannot be merged: run these into a directory of their own", p.Dir)
+		case len(p.Findings)+len(p.Samples)+len(p.Faults)+len(p.Simulations) > 0:
+			return refuse("%s has experiments, simulations or failure scenarios in addition to the part, which cannot be merged: run these into a separate directory", p.Dir)
 		}
 	}
 	first := parts[0]

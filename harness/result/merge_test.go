@@ -58,7 +58,11 @@ func TestRefused(t *testing.T) {
 		{"experiments", func(ps []*Run) []*Run {
 			ps[3].Findings = []*Finding{{}}
 			return ps
-		}, "part-3 has experiments or failure scenarios"},
+		}, "part-3 has experiments, simulations or failure scenarios"},
+		{"simulations", func(ps []*Run) []*Run {
+			ps[3].Simulations = []*Simulation{{}}
+			return ps
+		}, "part-3 has experiments, simulations or failure scenarios"},
 	} {
 		run, err := Merge(shuffled(5, c.edit(few())))
 		switch {
@@ -240,31 +244,5 @@ func TestMachines(t *testing.T) {
 		if warned != c.wantWarning {
 			t.Errorf("%s: a warning of others: %v", c.name, warned)
 		}
-	}
-}
-
-// TestSimulations: a simulation is copied once, unless its machine differs from its namesake.
-func TestSimulations(t *testing.T) {
-	parts := few()
-	simulated := func(rank int, pause string, workers ...int) {
-		p := parts[rank]
-		p.Machines = append(p.Machines, &ModelMachine{Name: "this", File: []byte(`{"pause":` + pause + `}`)})
-		for _, n := range workers {
-			p.Simulations = append(p.Simulations, &Simulation{Simulated: "this", Workers: n, Seed: uint64(rank)})
-		}
-	}
-	simulated(1, "1", 1, 2)
-	simulated(2, "1", 2, 4)
-	simulated(3, "2", 8)
-	run := mergeRuns(t, parts)
-	var got []string
-	for _, s := range run.Simulations {
-		got = append(got, fmt.Sprint(s.Workers, " of rank ", s.Seed))
-	}
-	if want := []string{"1 of rank 1", "2 of rank 1", "4 of rank 2"}; !slices.Equal(got, want) || len(run.Machines) != 1 {
-		t.Errorf("%d machines, simulations %q, want %q", len(run.Machines), got, want)
-	}
-	if len(run.Damage) != 1 || !strings.Contains(run.Damage[0], "rank 3 on b: what was simulated on this was left out") {
-		t.Errorf("damage %q", run.Damage)
 	}
 }

@@ -24,13 +24,23 @@ type Metric struct {
 	// Better is the better direction: "higher", "lower", or "" if neither.
 	Better string
 
-	// Of returns the figure, and false if r does not contain enough for it. It does
-	// not judge r: a caller drops results with violations first.
-	Of func(r *harness.Result) (value float64, ok bool)
+	// Read returns the figure. It is not known if r does not contain enough for it, and a
+	// bound if the clock of r does not resolve a time: see [Metric.Summary]. Read does not
+	// judge r: a caller drops results with violations first.
+	Read func(r *harness.Result) Reading
+}
 
-	// AtMost is set for times that the clock of r may not resolve. If Of has no figure for
-	// that reason, AtMost returns an upper bound and true. See [Metric.Summary].
-	AtMost func(r *harness.Result) (bound float64, ok bool)
+// A Reading is the value of a metric in one result.
+type Reading struct {
+	Value float64
+	Known bool // the result has a value
+	Bound bool // it is at most Value
+}
+
+// Of returns the figure, and false if there is none, or only a bound.
+func (m *Metric) Of(r *harness.Result) (value float64, ok bool) {
+	x := m.Read(r)
+	return x.Value, x.Known && !x.Bound
 }
 
 // Summary summarizes m over rs, the rounds of one case. A round with only a bound counts as
@@ -51,22 +61,6 @@ func (m *Metric) Summary(rs []*harness.Result) stat.Summary {
 	s := stat.Summarize(xs)
 	s.AtMost = s.Median <= bound
 	return s
-}
-
-// A Reading is the value of a metric in one result.
-type Reading struct {
-	Value float64
-	Known bool // the result has a value
-	Bound bool // it is at most Value
-}
-
-// Read returns the reading of m in r.
-func (m *Metric) Read(r *harness.Result) Reading {
-	if x, ok := m.Of(r); ok || m.AtMost == nil {
-		return Reading{x, ok, false}
-	}
-	x, ok := m.AtMost(r)
-	return Reading{x, ok, ok}
 }
 
 // The values of Metric.Better.
@@ -91,42 +85,39 @@ var Metrics = []*Metric{
 	Offered, Goodput, Dropped, Backlog, Late,
 }
 
-// A reader is [Metric.Of].
-type reader = func(r *harness.Result) (value float64, ok bool)
+// A reader returns a figure of r, and false if there is none.
+type reader func(r *harness.Result) (value float64, ok bool)
 
 func metric(name, unit, doc, paper, better string, of reader) *Metric {
-	return &Metric{Name: name, Unit: unit, Doc: doc, Paper: paper, Better: better, Of: of}
+	return &Metric{Name: name, Unit: unit, Doc: doc, Paper: paper, Better: better, Read: of.reading}
 }
 
+func (of reader) reading(r *harness.Result) Reading {
+	v, ok := of(r)
+	return Reading{Value: v, Known: ok}
+}
+
+// derive returns a metric of the figures of m, bounds included.
 func (m *Metric) derive(name, unit, doc, paper, better string, of func(r *harness.Result, v float64) (float64, bool)) *Metric {
-	from := func(source reader) reader {
-		if source == nil {
-			return nil
+	read := m.Read
+	return &Metric{Name: name, Unit: unit, Doc: doc, Paper: paper, Better: better, Read: func(r *harness.Result) Reading {
+		x := read(r)
+		if !x.Known {
+			return x
 		}
-		return func(r *harness.Result) (float64, bool) {
-			if v, ok := source(r); ok {
-				return of(r, v)
-			}
-			return 0, false
-		}
-	}
-	d := metric(name, unit, doc, paper, better, from(m.Of))
-	d.AtMost = from(m.AtMost)
-	return d
+		v, ok := of(r, x.Value)
+		return Reading{Value: v, Known: ok, Bound: ok && x.Bound}
+	}}
 }
 
+// closed removes the figures of open loops from m.
 func closed(m *Metric) *Metric {
-	only := func(of reader) reader {
-		return func(r *harness.Result) (float64, bool) {
-			if r.Workload.Rate > 0 {
-				return 0, false
-			}
-			return of(r)
+	read := m.Read
+	m.Read = func(r *harness.Result) Reading {
+		if r.Workload.Rate > 0 {
+			return Reading{}
 		}
-	}
-	m.Of = only(m.Of)
-	if m.AtMost != nil {
-		m.AtMost = only(m.AtMost)
+		return read(r)
 	}
 	return m
 }

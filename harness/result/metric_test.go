@@ -25,7 +25,7 @@ func TestMetrics(t *testing.T) {
 			t.Errorf("metric %q has unit %q, which is not words joined by '-' or '/'", m.Name, m.Unit)
 		case seen["name "+m.Name] || seen["unit "+m.Unit]:
 			t.Errorf("metric %q is listed twice, or shares its unit %q", m.Name, m.Unit)
-		case m.Doc == "" || m.Paper == "" || m.Of == nil:
+		case m.Doc == "" || m.Paper == "" || m.Read == nil:
 			t.Errorf("metric %q has no Doc, no Paper or no function", m.Name)
 		case !slices.Contains([]string{Higher, Lower, ""}, m.Better):
 			t.Errorf("metric %q has Better %q", m.Name, m.Better)

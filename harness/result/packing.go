@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"math/bits"
 
 	"locklab/harness"
 )
@@ -84,12 +83,13 @@ const (
 	hdrCompressed = 0x1c849304 | 0x10
 	hdrPlain      = 0x1c849303 | 0x10
 	hdrHeader     = 40 // bytes, inside
+	hdrFigures    = 3
 )
 
 var errHistogram = errors.New("damaged")
 
-// histogram reads a histogram in the V2 compressed encoding of HdrHistogram, of any
-// layout. Source: HdrHistogram 2.2.2, AbstractHistogram.
+// histogram reads a histogram in the V2 compressed encoding of HdrHistogram, of the layout
+// of a [Histogram]. Source: HdrHistogram 2.2.2, AbstractHistogram.
 func (u *unpacker) histogram(text string) (harness.Histogram, error) {
 	bad := func(err error) error { return fmt.Errorf("histogram: %w", err) }
 	if text == "" {
@@ -112,7 +112,7 @@ func (u *unpacker) histogram(text string) (harness.Histogram, error) {
 		u.zlib = nil // it is unusable after an error
 		return nil, bad(err)
 	}
-	const most = hdrHeader + 9<<20 // 2^20 counts: our layout has 26,624
+	const most = hdrHeader + 9*counters
 	if err := u.inflate(u.zlib, most); err != nil {
 		return nil, bad(err)
 	}
@@ -126,9 +126,8 @@ func (u *unpacker) parseHistogram(raw []byte) error {
 	if len(raw) < hdrHeader || binary.BigEndian.Uint32(raw) != hdrPlain || binary.BigEndian.Uint32(raw[8:]) != 0 {
 		return errHistogram
 	}
-	l, err := newLayout(int32(binary.BigEndian.Uint32(raw[12:])), int64(binary.BigEndian.Uint64(raw[16:])), int64(binary.BigEndian.Uint64(raw[24:])))
-	if err != nil {
-		return err
+	if binary.BigEndian.Uint32(raw[12:]) != hdrFigures || binary.BigEndian.Uint64(raw[16:]) != 1 || binary.BigEndian.Uint64(raw[24:]) != MaxRecorded {
+		return errors.New("of another layout")
 	}
 	counts := raw[hdrHeader:]
 	if uint64(len(counts)) != uint64(binary.BigEndian.Uint32(raw[4:])) {
@@ -139,14 +138,14 @@ func (u *unpacker) parseHistogram(raw []byte) error {
 	for len(counts) > 0 {
 		v, size := zigzag(counts)
 		switch {
-		case size == 0 || v == math.MinInt64 || -v > int64(l.len)-index || v >= 0 && index >= int64(l.len) || v > math.MaxInt64-total:
+		case size == 0 || v == math.MinInt64 || -v > counters-index || v >= 0 && index >= counters || v > math.MaxInt64-total:
 			return errHistogram
 		case v < 0: // stands for that many zeros
 			index -= v
 		default:
 			if v > 0 {
 				total += v
-				u.buckets = append(u.buckets, harness.Bucket{Value: l.top(int(index)), N: v})
+				u.buckets = append(u.buckets, harness.Bucket{Value: top(int(index)), N: v})
 			}
 			index++
 		}
@@ -167,39 +166,6 @@ func zigzag(b []byte) (v int64, size int) {
 		x |= uint64(b[i]&0x7f) << (7 * i)
 	}
 	return 0, 0
-}
-
-// A layout maps the counts of a histogram to values: 2^(half+1) linear steps of 2^unit,
-// then for each doubling 2^half steps twice as wide.
-type layout struct{ unit, half, len int }
-
-func newLayout(figures int32, lowest, highest int64) (layout, error) {
-	if figures < 1 || figures > 5 || lowest < 1 || highest < 2*lowest {
-		return layout{}, errHistogram
-	}
-	precision := uint64(2 * math.Pow10(int(figures)))
-	l := layout{unit: bits.Len64(uint64(lowest)) - 1, half: bits.Len64(precision-1) - 1}
-	if l.unit+l.half+1 > 62 {
-		return layout{}, errHistogram
-	}
-	doublings := 1
-	for limit := int64(1) << (l.unit + l.half + 1); limit <= highest; limit <<= 1 {
-		doublings++
-		if limit > math.MaxInt64/2 {
-			break
-		}
-	}
-	l.len = (doublings + 1) << l.half
-	return l, nil
-}
-
-func (l layout) top(index int) int64 {
-	shift, step := l.unit, int64(index)
-	if octave := index>>l.half - 1; octave > 0 {
-		shift += octave
-		step = int64(index&(1<<l.half-1) | 1<<l.half)
-	}
-	return (step+1)<<shift - 1
 }
 
 // MaxHolds limits the holds in a line. The recorder keeps no more, and counts them in

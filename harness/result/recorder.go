@@ -21,8 +21,6 @@ const (
 	counters = (topBits - halfBits + 1) * half
 )
 
-var recorded = layout{half: halfBits, len: counters}
-
 // MaxRecorded is the greatest latency that a Histogram resolves, in ns. Greater ones are
 // counted as MaxValue and in Clamped.
 const MaxRecorded = 1<<topBits - 1
@@ -48,12 +46,18 @@ func index(v uint64) int {
 	return shift<<halfBits + int(v>>shift)
 }
 
+// top returns the greatest value of the counter at index.
+func top(index int) int64 {
+	shift := max(0, index>>halfBits-1)
+	return int64(index-shift<<halfBits+1)<<shift - 1
+}
+
 // Snapshot returns the counts as a harness.Histogram.
 func (h *Histogram) Snapshot() harness.Histogram {
 	var out harness.Histogram
 	for i, n := range h.counts {
 		if n != 0 {
-			out = append(out, harness.Bucket{Value: recorded.top(i), N: n})
+			out = append(out, harness.Bucket{Value: top(i), N: n})
 		}
 	}
 	return out

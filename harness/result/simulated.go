@@ -106,7 +106,7 @@ func (s *Simulation) Validate() error {
 	case s.PerAcquisition.Lo <= 0:
 		return bad("per_acquisition is %v ns: want more than 0", s.PerAcquisition.Lo)
 	}
-	for _, e := range s.expected() {
+	for _, e := range s.figures() {
 		if x := e.Expected; !(x.Lo >= 0 && x.Lo <= x.Median && x.Median <= x.Hi && x.Hi <= e.most) {
 			return bad("%s is %v, from %v to %v: want the least, the median and the greatest, 0 to %g", e.name, x.Median, x.Lo, x.Hi, e.most)
 		}
@@ -114,18 +114,19 @@ func (s *Simulation) Validate() error {
 	return nil
 }
 
-type expected struct {
-	name string
+type simulatedFigure struct {
+	name, column string // in results.jsonl and in CSV
 	Expected
 	most float64
 }
 
-func (s *Simulation) expected() []expected {
-	const share = 1 + 1e-9 // rounded
-	return []expected{
-		{"per_acquisition", s.PerAcquisition, math.MaxFloat64}, {"handover", s.Handover, math.MaxFloat64}, {"longest", s.Longest, math.MaxFloat64},
-		{"misses", s.Misses, math.MaxFloat64}, {"remote", s.Remote, math.MaxFloat64}, {"invalidated", s.Invalidated, math.MaxFloat64},
-		{"same_socket", s.SameSocket, share}, {"same_worker", s.SameWorker, share}, {"jain", s.Jain, share},
+func (s *Simulation) figures() []simulatedFigure {
+	const unbounded, share = math.MaxFloat64, 1 + 1e-9 // rounded
+	return []simulatedFigure{
+		{"per_acquisition", "ns/acq", s.PerAcquisition, unbounded}, {"throughput", "acq/s", s.Throughput(), unbounded},
+		{"handover", "handover-ns", s.Handover, unbounded}, {"longest", "longest-ns", s.Longest, unbounded},
+		{"misses", "misses/acq", s.Misses, unbounded}, {"remote", "remote-misses/acq", s.Remote, unbounded}, {"invalidated", "invalidated/acq", s.Invalidated, unbounded},
+		{"same_socket", "same-socket", s.SameSocket, share}, {"same_worker", "same-worker", s.SameWorker, share}, {"jain", "jain", s.Jain, share},
 	}
 }
 

@@ -2,7 +2,6 @@ package result
 
 import (
 	"bytes"
-	"encoding/json"
 	"slices"
 )
 
@@ -17,39 +16,12 @@ func (r *Run) addSimulation(s *Simulation) {
 // addMachine adds m, replacing a machine with its name. If that was different, its
 // simulations are removed.
 func (r *Run) addMachine(m *ModelMachine) {
-	switch i := r.machine(m.Name); {
+	i := slices.IndexFunc(r.Machines, func(old *ModelMachine) bool { return old.Name == m.Name })
+	switch {
 	case i < 0:
 		r.Machines = append(r.Machines, m)
-	case !sameMachine(r.Machines[i], m):
+	case r.Machines[i].Hypothetical != m.Hypothetical || !bytes.Equal(r.Machines[i].File, m.File):
 		r.Machines[i] = m
 		r.Simulations = slices.DeleteFunc(r.Simulations, func(s *Simulation) bool { return s.Simulated == m.Name })
 	}
-}
-
-func (r *Run) machine(name string) int {
-	return slices.IndexFunc(r.Machines, func(m *ModelMachine) bool { return m.Name == name })
-}
-
-func sameMachine(a, b *ModelMachine) bool {
-	var x, y bytes.Buffer
-	return a.Hypothetical == b.Hypothetical && json.Compact(&x, a.File) == nil && json.Compact(&y, b.File) == nil && bytes.Equal(x.Bytes(), y.Bytes())
-}
-
-// AddSimulations adds the new cases of other, and returns the names of machines that it leaves
-// out because r has a different one of that name.
-func (r *Run) AddSimulations(other *Run) (leftOut []string) {
-	for _, m := range other.Machines {
-		i := r.machine(m.Name)
-		if i >= 0 && !sameMachine(r.Machines[i], m) {
-			leftOut = append(leftOut, m.Name)
-		} else if i < 0 {
-			r.Machines = append(r.Machines, m)
-		}
-	}
-	for _, s := range other.Simulations {
-		if !slices.Contains(leftOut, s.Simulated) && !slices.ContainsFunc(r.Simulations, s.Same) {
-			r.Simulations = append(r.Simulations, s)
-		}
-	}
-	return leftOut
 }

@@ -49,17 +49,13 @@ func wait(name, unit, doc string, q float64) *Metric {
 // floored removes the figures of m that are under the floor of their result: then m has
 // only a bound.
 func floored(m *Metric, floor func(r *harness.Result) float64) *Metric {
-	of := m.Of
-	m.Of = func(r *harness.Result) (float64, bool) {
-		v, ok := of(r)
-		if !ok || v < floor(r) {
-			return math.NaN(), false
+	read := m.Read
+	m.Read = func(r *harness.Result) Reading {
+		x := read(r)
+		if least := floor(r); x.Known && x.Value < least {
+			return Reading{Value: least, Known: true, Bound: true}
 		}
-		return v, true
-	}
-	m.AtMost = func(r *harness.Result) (float64, bool) {
-		v, ok := of(r)
-		return floor(r), ok && v < floor(r)
+		return x
 	}
 	return m
 }
@@ -253,7 +249,7 @@ var (
 // handoverPeriod is the window divided by the handovers. A single worker hands over to itself.
 // A window without a handover is one period of at least that length: leaving it out would
 // leave the quick ones. With several holders at once there are no periods.
-var handoverPeriod = &Metric{Of: func(r *harness.Result) (float64, bool) {
+var handoverPeriod = &Metric{Read: reader(func(r *harness.Result) (float64, bool) {
 	n := r.Handovers
 	if len(r.Workers) == 1 {
 		n = r.Ops
@@ -262,7 +258,7 @@ var handoverPeriod = &Metric{Of: func(r *harness.Result) (float64, bool) {
 		return 0, false
 	}
 	return float64(r.Elapsed) / float64(max(1, n)), true
-}}
+}).reading}
 
 func inRoundTrips(name, unit, doc string, m *Metric) *Metric {
 	return m.derive(name, unit, doc, "Singhal 1993", Lower, func(r *harness.Result, ns float64) (float64, bool) {

@@ -168,12 +168,15 @@ func (w *Writer) derive() error {
 	if err != nil {
 		return err
 	}
-	for _, d := range derivedFiles {
+	for _, e := range Exports {
+		if e.file == "" {
+			continue
+		}
 		var text bytes.Buffer
-		if err := d.write(&text, run); err != nil {
+		if err := e.Write(&text, run); err != nil {
 			return err
 		}
-		if err := os.WriteFile(filepath.Join(w.dir, d.name), text.Bytes(), 0o644); err != nil {
+		if err := os.WriteFile(filepath.Join(w.dir, e.file), text.Bytes(), 0o644); err != nil {
 			return wrapped(err)
 		}
 	}

@@ -32,7 +32,7 @@ var recorded []byte
 var ValidationRecords = sync.OnceValue(func() []ValidationRecord {
 	var all []ValidationRecord
 	if err := json.Unmarshal(recorded, &all); err != nil {
-		panic("validate: accuracy.json: " + err.Error()) // TestAccuracy has read it
+		panic("validate: accuracy.json: " + err.Error()) // TestBeware has read it
 	}
 	return all
 })

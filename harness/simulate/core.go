@@ -150,7 +150,6 @@ func (c *core) load(a atomics.Access) (v uint64, ok bool) {
 	if s.check != nil {
 		s.check.read(l, c)
 	}
-	s.counts.Hits++
 	c.works(s.hit)
 	c.looked(l, a.Word)
 	return a.Word.Get(), true
@@ -202,7 +201,6 @@ func (c *core) modify(a atomics.Access) {
 		c.clock = l.locked
 		c.wakes()
 	case l.owns(c.cache):
-		s.counts.Hits++
 		c.instruct(l, a)
 	case slices.Contains(c.fetching, l): // it is on its way
 	default:
@@ -213,12 +211,9 @@ func (c *core) modify(a atomics.Access) {
 
 func (c *core) instruct(l *line, a atomics.Access) {
 	s := c.s
-	before := s.apply(l, c, a)
-	if s.log != nil {
-		s.tell("core %d: %v finds %d, leaves %d; line %d is locked for %.1f ns", c.id, a.Op, before, a.Word.Get(), l.id, float64(s.rmw)/1000)
-	}
+	c.answer = s.apply(l, c, a)
 	l.locked = s.now + s.rmw
-	c.answer, c.has, c.asked, c.clock = before, false, false, s.now+s.rmw
+	c.has, c.asked, c.clock = false, false, s.now+s.rmw
 	c.wakes()
 }
 

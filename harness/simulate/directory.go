@@ -3,7 +3,6 @@
 package simulate
 
 import (
-	"fmt"
 	"slices"
 
 	"locklab/atomics"
@@ -21,9 +20,6 @@ func (s *sim) ask(r *request) {
 	r.at = s.now
 	l.queue = append(l.queue, r)
 	s.counts.Misses++
-	if s.log != nil {
-		s.tell("core %d asks the directory to %s line %d, state %s; contenders before it: %d", r.core.id, r.verb(), l.id, l.state(), len(l.queue)-1)
-	}
 	if !l.busy {
 		l.busy = true
 		s.at(s.now, evServe, l.id) // so that all requests of this instant are in the queue
@@ -114,12 +110,8 @@ func (s *sim) serve(l *line) {
 	}
 	all := s.vary(took)
 	whole := max(all-r.early, s.hit)
-	snoop := max(int64(float64(all)*s.m.Window)-r.early, 0)
-	snoop = min(snoop, whole)
+	snoop := min(max(int64(float64(all)*s.m.Window)-r.early, 0), whole)
 	l.serving, l.took = r, whole-snoop
-	if s.log != nil {
-		s.tell("the directory grants line %d to core %d, to %s: a snoop, there in %.1f ns, the answer %.1f ns later", l.id, r.core.id, r.verb(), float64(snoop)/1000, float64(l.took)/1000)
-	}
 	s.at(s.now+snoop, evLeave, l.id)
 }
 
@@ -173,9 +165,6 @@ func (s *sim) invalidate(l *line, c int) {
 	others, had := l.copies, l.copies.has(c)
 	others.remove(c)
 	s.counts.Invalidated += int64(others.count())
-	if s.log != nil {
-		others.each(func(i int) { s.tell("cache %d: its copy of line %d is invalid", i, l.id) })
-	}
 	if l.copies, l.owner = (set{}), none; had {
 		l.copies.add(c)
 	}
@@ -189,9 +178,6 @@ func (s *sim) arrive(r *request) {
 	l.asking[c.cache]--
 	if !r.own {
 		l.reading[c.cache]--
-		if s.log != nil {
-			s.tell("core %d has read %d", c.id, r.value)
-		}
 		for _, q := range r.with {
 			q.core.loaded(q.access.Word.Get())
 		}
@@ -201,9 +187,6 @@ func (s *sim) arrive(r *request) {
 	l.owner, l.busy = c.cache, false
 	l.copies = set{}
 	s.fill(l, c.cache)
-	if s.log != nil {
-		s.tell("cache %d has line %d alone: M", c.cache, l.id)
-	}
 	s.grant(r)
 	for _, q := range r.with {
 		if q.own {
@@ -243,51 +226,4 @@ func (s *sim) apply(l *line, c *core, a atomics.Access) (before uint64) {
 	before = a.Word.Get()
 	a.Word.Set(a.After(before))
 	return before
-}
-
-// A checker checks the protocol after every event: a line has one owner or copies, and a cache
-// reads the last value. It counts versions, which a copy that escaped invalidation lacks.
-type checker struct {
-	s        *sim
-	versions []int64         // of lines, by id
-	copies   []map[int]int64 // by id, each cache's version
-}
-
-func (k *checker) of(l *line) int {
-	for len(k.versions) <= l.id {
-		k.versions = append(k.versions, 0)
-		k.copies = append(k.copies, make(map[int]int64))
-	}
-	return l.id
-}
-
-func (k *checker) filled(l *line, cache int) {
-	i := k.of(l)
-	k.copies[i][cache] = k.versions[i]
-}
-
-func (k *checker) written(l *line, c *core) {
-	i := k.of(l)
-	if l.owner != c.cache {
-		k.s.fail(fmt.Errorf("simulate: core %d writes line %d, %s", c.id, l.id, l.state()))
-	}
-	k.versions[i]++
-	k.copies[i][c.cache] = k.versions[i]
-}
-
-func (k *checker) read(l *line, c *core) {
-	if i := k.of(l); k.copies[i][c.cache] != k.versions[i] {
-		k.s.fail(fmt.Errorf("simulate: core %d reads version %d of line %d, which has %d", c.id, k.copies[i][c.cache], l.id, k.versions[i]))
-	}
-}
-
-func (k *checker) all() {
-	for _, l := range k.s.order {
-		if l.owner != none && (l.copies.count() != 1 || !l.copies.has(l.owner)) {
-			k.s.fail(fmt.Errorf("simulate: line %d has an owner, cache %d, beside %d copies", l.id, l.owner, l.copies.count()))
-		}
-		if len(l.queue) > 0 && !l.busy {
-			k.s.fail(fmt.Errorf("simulate: line %d serves none of %d requests", l.id, len(l.queue)))
-		}
-	}
 }

@@ -3,7 +3,6 @@
 package simulate
 
 import (
-	"fmt"
 	"math/bits"
 
 	"locklab/atomics"
@@ -54,14 +53,6 @@ func (s *set) word(k int, in block) uint64 {
 	return w
 }
 
-func (s *set) each(f func(i int)) {
-	for k, w := range s {
-		for ; w != 0; w &= w - 1 {
-			f(64*k + bits.TrailingZeros64(w))
-		}
-	}
-}
-
 // A line is a cache line and its directory entry: modified or exclusive at its owner, shared
 // by copies, or invalid (MESI). Requests that no owner or copy can answer wait in a queue.
 // Its fields are together because each request uses most.
@@ -104,7 +95,6 @@ type counters struct {
 	Misses      int64 // requests to the directory
 	Remote      int64 // of them answered from another socket
 	Invalidated int64 // copies
-	Hits        int64
 }
 
 func (s *sim) line(w atomics.Word, c *core) *line {
@@ -152,22 +142,3 @@ func (l *line) holds(c int) bool { return l.copies.has(c) && !l.awaited(c) }
 func (l *line) owns(c int) bool  { return l.owner == c && !l.closing && !l.awaited(c) }
 
 func (l *line) awaited(c int) bool { return l.reading[c] > 0 }
-
-func (l *line) state() string {
-	switch n := l.copies.count(); {
-	case l.owner != none:
-		return fmt.Sprintf("M or E at cache %d", l.owner)
-	case n > 0:
-		return fmt.Sprintf("S in %d caches", n)
-	case l.busy:
-		return "on its way"
-	}
-	return "I (in memory only)"
-}
-
-func (r *request) verb() string {
-	if r.own {
-		return "own"
-	}
-	return "read"
-}

@@ -109,40 +109,6 @@ func Parse(b []byte) (*Machine, error) {
 	return m, m.Validate()
 }
 
-// Encode writes m in the form that [Parse] reads.
-func (m *Machine) Encode() ([]byte, error) {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
-	if err := e.Encode(m); err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrMachine, err)
-	}
-	return shortLists(b.Bytes()), nil
-}
-
-func shortLists(b []byte) []byte {
-	var out bytes.Buffer
-	inside := false
-	for line := range bytes.Lines(b) {
-		text := bytes.TrimSpace(line)
-		switch {
-		case bytes.HasSuffix(text, []byte("[")):
-			inside = true
-			out.Write(bytes.TrimRight(line, "\n"))
-		case inside && bytes.HasPrefix(text, []byte("]")):
-			inside = false
-			out.Write(text)
-			out.WriteByte('\n')
-		case inside:
-			out.Write(bytes.Replace(text, []byte(","), []byte(", "), 1))
-		default:
-			out.Write(line)
-		}
-	}
-	return out.Bytes()
-}
-
 func machineError(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", ErrMachine, fmt.Sprintf(format, args...))
 }

@@ -98,6 +98,5 @@ func (c *core) skips() {
 	c.found += int(n)
 	c.clock += n * (s.hit + s.pause)
 	c.lag, c.last = 0, c.word
-	s.counts.Hits += n
 	c.waited()
 }

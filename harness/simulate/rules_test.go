@@ -47,7 +47,7 @@ type part struct {
 func play(t *testing.T, m *Machine, parts ...part) map[string]float64 {
 	t.Helper()
 	s := newSim(m, 1)
-	s.check = &checker{s: s}
+	s.check = newProtocol(s)
 	s.stuck = 100_000_000 // one that waits in vain ends
 	times := make(map[string]float64)
 	w := new(words)

@@ -5,7 +5,6 @@ package simulate
 import (
 	"errors"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"sync"
 
@@ -37,9 +36,8 @@ type sim struct {
 	progress int64 // when a worker last took the lock
 	stuck    int64 // longest time without an acquisition; 0 is no limit
 	counts   counters
-	log      io.Writer
-	check    *checker // of the protocol, for tests
-	single   bool     // workers make their loads and hints one by one, for tests
+	check    checker // of the protocol, for tests
+	single   bool    // workers make their loads and hints one by one, for tests
 
 	hit, store, rmw, fence, pause, yield, dozing, reach, wakeUp int64
 }
@@ -58,12 +56,6 @@ func (s *sim) ps(ns float64) int64 { return int64(ns * 1000) }
 
 func (s *sim) vary(ns float64) int64 {
 	return s.ps(ns * (1 + s.m.Jitter*(2*s.rng.Float64()-1)))
-}
-
-func (s *sim) tell(format string, args ...any) {
-	if s.log != nil {
-		fmt.Fprintf(s.log, "%8.1f ns  "+format+"\n", append([]any{float64(s.now) / 1000}, args...)...)
-	}
 }
 
 func (s *sim) fail(err error) {
@@ -161,9 +153,17 @@ func RunUnlocked(m *Machine, w Workload, lock func(harness.Setup) harness.Local)
 }
 
 type options struct {
-	excludes bool // more than one holder is an error
-	checked  bool // the protocol is checked after every event
-	single   bool // workers make their loads and hints one by one
+	excludes bool                 // more than one holder is an error
+	checked  func(s *sim) checker // of the protocol after every event, or nil
+	single   bool                 // workers make their loads and hints one by one
+}
+
+// A checker is called at each change of a line, and after every event.
+type checker interface {
+	filled(l *line, cache int)
+	written(l *line, c *core)
+	read(l *line, c *core)
+	all()
 }
 
 func run(m *Machine, w Workload, lock func(harness.Setup) harness.Local, o options) (Result, error) {
@@ -172,9 +172,9 @@ func run(m *Machine, w Workload, lock func(harness.Setup) harness.Local, o optio
 	}
 	w = w.withDefaults()
 	s := newSim(m, w.Seed)
-	s.log, s.single, s.wakeUp = w.Log, o.single, s.ps(w.Wake)
-	if o.checked {
-		s.check = &checker{s: s}
+	s.single, s.wakeUp = o.single, s.ps(w.Wake)
+	if o.checked != nil {
+		s.check = o.checked(s)
 	}
 	if w.Exact {
 		s.dozing = 0

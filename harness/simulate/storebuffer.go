@@ -31,7 +31,6 @@ func (c *core) store(a atomics.Access) {
 	c.works(s.store)
 	l := s.line(a.Word, c)
 	if len(c.buffer) == 0 && l.owns(c.cache) {
-		s.counts.Hits++
 		s.apply(l, c, a)
 		return
 	}

@@ -77,7 +77,7 @@ func (t *tally) result() (Result, error) {
 	per := func(x int64) float64 { return float64(x) / float64(n) }
 	counts := t.s.counts
 	r := Result{
-		Turns: n, Elapsed: float64(t.end-t.begun) / 1000, PerTurn: per(t.end-t.begun) / 1000,
+		Turns: n, PerTurn: per(t.end-t.begun) / 1000,
 		Misses: per(counts.Misses - t.base.Misses), Remote: per(counts.Remote - t.base.Remote),
 		Invalidated: per(counts.Invalidated - t.base.Invalidated),
 		Longest:     float64(t.longest) / 1000, SameWorker: per(t.same), Jain: stat.Jain(t.turns), Steps: t.s.steps,

@@ -3,7 +3,6 @@ package simulate
 import (
 	"errors"
 	"fmt"
-	"io"
 
 	"locklab/harness"
 )
@@ -30,8 +29,6 @@ type Workload struct {
 	Exact  bool   // waiters make every poll as a separate event: slower, for tests
 	Apart  bool   // a core has a second worker only when every core has one
 	Spread bool   // neighbours are on different sockets
-
-	Log io.Writer `json:"-"` // one line for each step of the model; nil for no log
 }
 
 // MaxLines is the greatest number of lines of data of a critical section.
@@ -66,7 +63,6 @@ func (w Workload) Validate(m *Machine) error {
 // A Result is the outcome of one run. Figures per acquisition are over all workers.
 type Result struct {
 	Turns       int     // acquisitions that were counted
-	Elapsed     float64 // ns
 	PerTurn     float64 // ns of the machine's time per acquisition
 	HandOver    float64 // ns from a release to the grant of another worker that waited already, mean
 	Longest     float64 // ns, longest wait

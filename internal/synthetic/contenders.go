@@ -13,18 +13,16 @@ type Contended struct {
 	Lock  harness.Lock
 	Trips *harness.Trips
 
-	Period  func(n float64) time.Duration // from one handover to the next
-	Release time.Duration                 // the part of a contender's cycle that is not a wait
+	Period func(n float64) time.Duration // from one handover to the next
 }
 
 // Queue returns a lock that serves in order, with a handover of constant time.
 func Queue(name string) Contended {
 	trip := harness.Leg{Halves: 2, Requests: 1}
 	c := Contended{
-		Lock:    Served(name, harness.Redis, harness.KindRedis),
-		Trips:   &harness.Trips{Lock: trip, Unlock: trip, Behind: &harness.TripsBehind{Queue: trip, Handover: trip, Unlock: trip, Requests: 3}},
-		Period:  func(float64) time.Duration { return 300 * time.Microsecond },
-		Release: 40 * time.Microsecond,
+		Lock:   Served(name, harness.Redis, harness.KindRedis),
+		Trips:  &harness.Trips{Lock: trip, Unlock: trip, Behind: &harness.TripsBehind{Queue: trip, Handover: trip, Unlock: trip, Requests: 3}},
+		Period: func(float64) time.Duration { return 300 * time.Microsecond },
 	}
 	c.Lock.Traits.FIFO = true
 	return c
@@ -74,7 +72,7 @@ func (c Contended) result(round, workers int) *harness.Result {
 	for i := range r.Workers {
 		r.Workers[i] = r.Ops / uint64(workers)
 	}
-	wait := n*float64(c.Period(n)) - float64(c.Release)
+	wait := n*float64(c.Period(n)) - 40e3 // the rest of a contender's cycle
 	if workers == 1 {
 		r.Handovers, wait = 0, float64(c.Period(1))
 	}

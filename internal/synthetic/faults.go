@@ -73,28 +73,3 @@ func Faults() (out []*result.FaultResult) {
 	skipped.Skipped, skipped.Expected.Why = "there is no C compiler", "its leases are by the server's clock"
 	return append(out, skipped)
 }
-
-// History returns a synthetic history of a failover that gave a lock to two holders. A
-// worker holds it, the server is lost, and another worker is granted the lock before the
-// first has released it or noticed.
-func History() oracle.History {
-	at := func(ms int) int64 { return int64(ms) * int64(time.Millisecond) }
-	h := oracle.History{
-		{At: at(0), Worker: 0, Kind: oracle.Asked}, {At: at(3), Worker: 0, Kind: oracle.Granted, Token: 41},
-		{At: at(20), Worker: 1, Kind: oracle.Asked}, {At: at(30), Worker: 2, Kind: oracle.Asked},
-		{At: at(60), Worker: 0, Kind: oracle.Releasing}, {At: at(62), Worker: 0, Kind: oracle.Released},
-		{At: at(64), Worker: 1, Kind: oracle.Granted, Token: 42},
-		{At: at(90), Worker: 1, Kind: oracle.Wrote, Token: 42, Taken: true},
-		{At: at(110), Worker: -1, Kind: oracle.Fault, Text: "the primary was killed, its replica promoted"},
-		{At: at(170), Worker: 2, Kind: oracle.Granted, Token: 43},
-		{At: at(200), Worker: 2, Kind: oracle.Wrote, Token: 43, Taken: true},
-		{At: at(215), Worker: 1, Kind: oracle.Wrote, Token: 42},
-		{At: at(260), Worker: 1, Kind: oracle.Told, Text: "not renewed"},
-		{At: at(275), Worker: 1, Kind: oracle.Wrote, Token: 42},
-		{At: at(300), Worker: 2, Kind: oracle.Releasing}, {At: at(304), Worker: 2, Kind: oracle.Released},
-		{At: at(310), Worker: -1, Kind: oracle.Over, Text: "the link is whole again"},
-		{At: at(320), Worker: 0, Kind: oracle.Asked}, {At: at(330), Worker: 0, Kind: oracle.Failed, Text: "connection reset"},
-	}
-	h.Sort()
-	return h
-}

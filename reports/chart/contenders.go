@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"locklab/harness"
 	"locklab/harness/judge"
@@ -17,8 +16,7 @@ import (
 type Contention struct {
 	Group *Group
 	locks []contendedLock
-	Asked []int           // numbers of contenders to predict
-	trips []time.Duration // round trips to predict them at; 0, the first, is the measured one
+	Asked []int // numbers of contenders to predict
 }
 
 // A contendedLock is a lock with its law, or the reason for its absence.
@@ -35,7 +33,7 @@ func NewContention(run *result.Run, gs []*Group) (first *Contention) {
 		if !g.Remote || !judge.FitsContenders(g.Load) {
 			continue
 		}
-		d := &Contention{Group: g, Asked: slices.Compact(slices.Sorted(slices.Values(run.Contenders))), trips: append([]time.Duration{0}, run.RoundTrips...)}
+		d := &Contention{Group: g, Asked: slices.Compact(slices.Sorted(slices.Values(run.Contenders)))}
 		for _, l := range g.models() {
 			c, why := judge.NewContenders(l.model, g.Workers)
 			d.locks = append(d.locks, contendedLock{l.series, c, why})
@@ -73,53 +71,33 @@ const ContendersTitle = "How does it perform with more contenders than were meas
 // the fit, and the predictions that the reader asked for.
 func (d *Contention) Rows() Table {
 	t := Table{Head: slices.Concat(Titles("lock", "contenders", "how"),
-		[]Piece{{"measured handovers/s", result.Handovers}}, Titles("computed handovers/s", "error"),
-		[]Piece{{"measured wait", result.P50}}, Titles("computed wait", "error", notPredicted))}
+		[]Piece{{"measured handovers/s", result.Handovers}}, Titles("computed handovers/s", "error", notPredicted))}
 	for _, l := range d.locks {
-		left := make(map[int]judge.LeftOut)
-		if l.why == "" {
-			for _, x := range l.fitted.LeftOut() {
-				left[x.Point.Contenders] = x
-			}
-		}
 		for _, p := range l.fitted.Points {
-			row := []string{l.Lock.Name, strconv.Itoa(p.Contenders), "measured", CellText(result.Handovers, p.Rate), numfmt.Unknown, numfmt.Unknown, CellText(result.P50, p.Wait), numfmt.Unknown, numfmt.Unknown, ""}
-			if x, ok := left[p.Contenders]; ok {
-				row[2], row[4], row[5], row[8] = "measured and left out", numfmt.SI(x.Predicted.Rate.Value), signed(x.RateError()), signed(x.WaitError())
-				row[7], _ = predicted(x.Predicted.Wait)
+			row := []string{l.Lock.Name, strconv.Itoa(p.Contenders), "measured", CellText(result.Handovers, p.Rate), numfmt.Unknown, numfmt.Unknown, ""}
+			if l.why == "" && p.Contenders > l.fitted.Fitted() {
+				row[2], row[4], row[5] = "measured and left out", numfmt.SI(l.fitted.Rate(p.Contenders)), signed(l.fitted.Error(p))
 			}
 			t.Rows = append(t.Rows, row)
 		}
-		for _, trip := range d.trips {
-			for _, n := range d.Asked {
-				t.Rows = append(t.Rows, l.predictedRow(n, trip))
+		for _, n := range d.Asked {
+			row := []string{l.Lock.Name, strconv.Itoa(n), "computed", numfmt.Unknown, numfmt.Unknown, numfmt.Unknown, ""}
+			if rate, why := l.at(n); why != "" {
+				row[6] = why
+			} else {
+				row[4] = rateText(rate)
 			}
+			t.Rows = append(t.Rows, row)
 		}
 	}
 	return t
 }
 
-func (l contendedLock) at(n int, trip time.Duration) (p judge.Prediction, why string) {
+func (l contendedLock) at(n int) (rate judge.PredictedTime, why string) {
 	if l.why != "" {
-		return p, l.why
+		return rate, l.why
 	}
-	return l.fitted.At(n, float64(trip))
-}
-
-func (l contendedLock) predictedRow(n int, trip time.Duration) []string {
-	row := append([]string{l.Lock.Name, strconv.Itoa(n), "computed"}, slices.Repeat([]string{numfmt.Unknown}, 7)...)
-	if trip > 0 {
-		row[2] += ", at " + trip.String()
-	}
-	p, why := l.at(n, trip)
-	if row[9] = why; why != "" {
-		return row
-	}
-	row[4] = rateText(p.Rate)
-	if p.Wait.Value > 0 {
-		row[7] = fmt.Sprintf("%s (%s–%s)", numfmt.Nanos(p.Wait.Value), numfmt.Nanos(p.Wait.Lo), numfmt.Nanos(p.Wait.Hi))
-	}
-	return row
+	return l.fitted.At(n)
 }
 
 func rateText(r judge.PredictedTime) string {
@@ -135,9 +113,9 @@ func (d *Contention) Answer() string {
 	text := fmt.Sprintf("No rate is predicted for %s contenders.", numfmt.SI(float64(n)))
 	most := 0.0
 	for _, l := range d.locks {
-		if p, why := l.at(n, 0); why == "" && p.Rate.Value > most && l.Lock.Status.Competes() {
-			most = p.Rate.Value
-			text = fmt.Sprintf("Highest predicted rate with %s contenders: %s, %s handovers per second.", numfmt.SI(float64(n)), l.Lock.Name, rateText(p.Rate))
+		if rate, why := l.at(n); why == "" && rate.Value > most && l.Lock.Status.Competes() {
+			most = rate.Value
+			text = fmt.Sprintf("Highest predicted rate with %s contenders: %s, %s handovers per second.", numfmt.SI(float64(n)), l.Lock.Name, rateText(rate))
 		}
 	}
 	return text + " " + d.Errors()
@@ -150,8 +128,8 @@ func (d *Contention) Errors() string {
 		if l.why != "" {
 			continue
 		}
-		for _, x := range l.fitted.LeftOut() {
-			all.add(x.RateError(), fmt.Sprintf("%s, %d contenders", l.Lock.Name, x.Point.Contenders))
+		for _, p := range l.fitted.LeftOut() {
+			all.add(l.fitted.Error(p), fmt.Sprintf("%s, %d contenders", l.Lock.Name, p.Contenders))
 		}
 	}
 	return all.sentence(numfmt.Plural(all.n, "point") + " left out of the fit")
@@ -179,5 +157,5 @@ func (d *Contention) Notes() string {
 	return "The time per handover is fitted to the points up to a tenth of the most contenders. It is a constant, or a constant and a part that grows with the waiters or with their square. Points with more contenders are left out of the fit and show its error. " +
 		fmt.Sprintf("In parentheses: the range of the fits without one point, widened by the greatest factor at a point left out. If that factor is more than %.1f, nothing is predicted. ", judge.Refuted) +
 		"The range does not cover limits that are reached only with more contenders, such as connections or memory. " +
-		"Waits follow from Little's law, for locks that serve in order (Lazowska et al. 1984). Workload: " + d.Group.Axes + "."
+		"Workload: " + d.Group.Axes + "."
 }

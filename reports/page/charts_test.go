@@ -66,7 +66,7 @@ func opened(base *result.Run) (out []*harness.Result) {
 			rates = rates[:3]
 		}
 		for _, rate := range rates {
-			out = append(out, synthetic.Open(r, rate))
+			out = append(out, openLoop(r, rate))
 		}
 	}
 	return out

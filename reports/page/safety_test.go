@@ -28,7 +28,7 @@ func survived(t *testing.T) *result.Run {
 	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	saveHistory(t, name, synthetic.History())
+	saveHistory(t, name, failoverHistory())
 	return run
 }
 
@@ -158,7 +158,7 @@ func TestTimeline(t *testing.T) {
 		"when it was asked": func(e *oracle.Event) bool { return e.Kind != oracle.Asked || e.Worker != 2 },
 	} {
 		var h oracle.History
-		for _, e := range synthetic.History() {
+		for _, e := range failoverHistory() {
 			if edit(&e) {
 				h = append(h, e)
 			}

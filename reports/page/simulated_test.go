@@ -26,13 +26,13 @@ var (
 func simulatedRun() *result.Run {
 	run := &result.Run{Manifest: result.Manifest{Schema: result.Schema, Command: []string{"locklab", "simulate", "--machine", "oak-2x22"}, Commit: "0123abc",
 		Started: time.Date(2020, 2, 3, 4, 5, 6, 0, time.UTC), Finished: time.Date(2020, 2, 3, 5, 5, 6, 0, time.UTC)}}
-	run.Simulations = synthetic.Simulations("oak-2x22", 2, 22, modelWorkers, modelLocks...)
+	run.Simulations = simulations("oak-2x22", 2, 22, modelWorkers, modelLocks...)
 	for _, s := range run.Simulations {
 		if s.Lock.Name != "tas" {
 			s.Accuracy = "within a typical factor of 1.2 of what was measured on this machine"
 		}
 	}
-	wide := synthetic.Simulations("elm-4x64", 4, 64, []int{1, 64, 65, 128, 256}, modelLocks...)
+	wide := simulations("elm-4x64", 4, 64, []int{1, 64, 65, 128, 256}, modelLocks...)
 	for _, s := range wide {
 		s.Hypothetical = true
 	}
@@ -44,7 +44,7 @@ func simulatedRun() *result.Run {
 // own and of another machine. One lock is measured twice as fast as predicted.
 func besideRun() *result.Run {
 	run := synthetic.Run(1, 10, 4, []int{1, 2, 4, 8}, synthetic.Fast("queue", 4e6), synthetic.Fast("tas", 1e6))
-	run.Simulations = append(synthetic.Simulations("ash-1x4", 1, 4, []int{1, 2, 4}, modelLocks...), synthetic.Simulations("oak-2x22", 2, 22, modelWorkers, modelLocks...)...)
+	run.Simulations = append(simulations("ash-1x4", 1, 4, []int{1, 2, 4}, modelLocks...), simulations("oak-2x22", 2, 22, modelWorkers, modelLocks...)...)
 	return run
 }
 
@@ -127,7 +127,7 @@ func TestBorder(t *testing.T) {
 		{"cores first", 2, []int{8, 32}, func(s *result.Simulation) { s.SMT, s.Apart = 2, true }, 22.5},
 		{"threads first", 2, []int{8, 32}, func(s *result.Simulation) { s.SMT = 2 }, 44.5},
 	} {
-		run := &result.Run{Simulations: synthetic.Simulations("x", c.sockets, 22, c.workers, modelLocks...)}
+		run := &result.Run{Simulations: simulations("x", c.sockets, 22, c.workers, modelLocks...)}
 		for _, s := range run.Simulations {
 			if c.change != nil {
 				c.change(s)

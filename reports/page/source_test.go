@@ -45,14 +45,14 @@ func bodyOf(t *testing.T, c *chart.Chart, g *chart.Group) string {
 
 func called(f func()) (out []*result.Metric) {
 	for _, m := range result.Metrics {
-		of := m.Of
-		m.Of = func(r *harness.Result) (float64, bool) {
+		read := m.Read
+		m.Read = func(r *harness.Result) result.Reading {
 			if !slices.Contains(out, m) {
 				out = append(out, m)
 			}
-			return of(r)
+			return read(r)
 		}
-		defer func() { m.Of = of }()
+		defer func() { m.Read = read }()
 	}
 	f()
 	return out
@@ -105,15 +105,18 @@ func TestChartsDrawTheirData(t *testing.T) {
 			}
 		}
 		for _, m := range asked {
-			of := m.Of
-			m.Of = func(r *harness.Result) (float64, bool) {
-				v, ok := of(r)
-				return v * markOf(r), ok
+			read := m.Read
+			m.Read = func(r *harness.Result) result.Reading {
+				x := read(r)
+				if !x.Bound {
+					x.Value *= markOf(r)
+				}
+				return x
 			}
 			changed := bodyOf(t, c, g) != before
 			says := slices.Contains(data.Metrics, m)
 			through := changed && !says && !slices.Equal(figuresOf(run.Results, data.Metrics), figures) // through a metric that it names
-			m.Of = of
+			m.Read = read
 			if says != changed && !through {
 				t.Errorf("chart %s names the metric %s: %v; its picture depends on it: %v", c.Name, m.Name, says, changed)
 			}

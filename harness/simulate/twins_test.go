@@ -1,50 +1,47 @@
 //go:build systematic && simulate
 
-package simulate
+package simulate_test
 
 import (
-	"slices"
 	"sync"
 
 	"locklab/atomics"
 	"locklab/harness"
 )
 
-// A Twin is the Go version of a lock measured elsewhere. Its words are in cache lines
+// A twin is the Go version of a lock measured elsewhere. Its words are in cache lines
 // like the original's, and it executes the same operations on them in the same order.
-type Twin struct {
-	Name  string // in the published data
-	Like  string // the most similar lock of the lab, or ""
-	Doc   string
-	Local func(harness.Setup) harness.Local
+type twin struct {
+	like  string // the most similar lock of the lab, or ""
+	local func(harness.Setup) harness.Local
 
-	// Overlaps reports that several workers may be inside: it is no lock, or lacks a rare case.
-	Overlaps bool
+	// overlaps reports that several workers may be inside: it is no lock, or lacks a rare case.
+	overlaps bool
 
-	// Loose reports that the twin omits actions of waiters: its row counts nowhere.
-	Loose bool
+	// loose reports that the twin omits actions of waiters: its row counts nowhere.
+	loose bool
 }
 
-// Twins are the locks of lockhammer and of lockbench in the published data.
-var Twins = []Twin{
-	{Name: "swap_mutex", Like: "tas-xchg", Doc: "an exchange again and again, without a spin hint", Local: alone(func() sync.Locker { return new(swapLock) })},
-	{Name: "ticket_spinlock", Like: "ticket", Doc: "both numbers in one line", Local: alone(func() sync.Locker { return newTicket(false) })},
-	{Name: "queued_spinlock", Like: "", Doc: "the queued spin lock of Linux without its pending bit", Local: newQueue, Overlaps: true},
-	{Name: "incdec_refcount", Like: "", Doc: "a counter: one addition to come, one to go", Local: alone(func() sync.Locker { return new(counter) }), Overlaps: true},
-	{Name: "osq_lock", Like: "", Doc: "the optimistic spin queue of Linux as a plain queue lock: its waiters also ask whether they are to sleep", Local: newPlainQueue, Loose: true},
-	{Name: "tas", Like: "tas-xchg", Doc: "an exchange, a spin hint, and again", Local: alone(func() sync.Locker { return &swapLock{hints: 1} })},
-	{Name: "ttas", Like: "ttas", Doc: "loads until it is free, then an exchange", Local: alone(func() sync.Locker { return new(loadsFirst) })},
-	{Name: "cas", Like: "ttas", Doc: "a compare-and-swap, then loads until it is free", Local: alone(func() sync.Locker { return new(casFirst) })},
-	{Name: "ticket", Like: "ticket", Doc: "its two numbers in two lines", Local: alone(func() sync.Locker { return newTicket(true) })},
-}
-
-// TwinOf returns the twin of a lock of the published data. Its Local is nil if the lock has no twin.
-func TwinOf(lock string) Twin {
-	i := slices.IndexFunc(Twins, func(t Twin) bool { return t.Name == lock })
-	if i < 0 {
-		return Twin{}
-	}
-	return Twins[i]
+// twins are the locks of lockhammer and of lockbench, by their name in the published data.
+var twins = map[string]twin{
+	// An exchange again and again, without a spin hint.
+	"swap_mutex": {like: "tas-xchg", local: alone(func() sync.Locker { return new(swapLock) })},
+	// Both numbers are in one line.
+	"ticket_spinlock": {like: "ticket", local: alone(func() sync.Locker { return newTicket(false) })},
+	// The queued spin lock of Linux without its pending bit.
+	"queued_spinlock": {local: newQueue, overlaps: true},
+	// A counter: one addition to come, one to go.
+	"incdec_refcount": {local: alone(func() sync.Locker { return new(counter) }), overlaps: true},
+	// The optimistic spin queue of Linux as a plain queue lock. Its waiters also ask whether they are to sleep.
+	"osq_lock": {local: newPlainQueue, loose: true},
+	// An exchange, a spin hint, and again.
+	"tas": {like: "tas-xchg", local: alone(func() sync.Locker { return &swapLock{hints: 1} })},
+	// Loads until it is free, then an exchange.
+	"ttas": {like: "ttas", local: alone(func() sync.Locker { return new(loadsFirst) })},
+	// A compare-and-swap, then loads until it is free.
+	"cas": {like: "ttas", local: alone(func() sync.Locker { return new(casFirst) })},
+	// Its two numbers are in two lines.
+	"ticket": {like: "ticket", local: alone(func() sync.Locker { return newTicket(true) })},
 }
 
 func alone(lock func() sync.Locker) func(harness.Setup) harness.Local {
