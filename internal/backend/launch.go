@@ -2,8 +2,10 @@ package backend
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -92,10 +94,7 @@ func (g *group) serve(ctx context.Context, s *Server, members []member) (err err
 	if k.alone {
 		s.endpoint.Addrs = slices.Collect(slices.Chunk(addrs, 1))
 	}
-	if k.settle == nil {
-		return nil
-	}
-	return k.settle(ctx, members)
+	return g.settle(ctx)
 }
 
 // ready polls a server until it serves and returns its version. A starting server may accept a
@@ -154,4 +153,21 @@ func newMembers(sys system, dir string, n int, secure bool) ([]member, error) {
 		}
 	}
 	return members, nil
+}
+
+// dial connects to a server, over TLS if conf is set. When ctx ends the connection fails. The
+// caller must call end, which closes it.
+func dial(ctx context.Context, addr string, conf *tls.Config) (conn net.Conn, end func(), err error) {
+	conn, err = new(net.Dialer).DialContext(ctx, "tcp", addr)
+	if err != nil {
+		return nil, nil, err
+	}
+	if deadline, ok := ctx.Deadline(); ok {
+		conn.SetDeadline(deadline) // gives a better error than closing
+	}
+	if conf != nil {
+		conn = tls.Client(conn, conf)
+	}
+	stop := context.AfterFunc(ctx, func() { conn.Close() })
+	return conn, func() { stop(); conn.Close() }, nil
 }
