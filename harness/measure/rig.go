@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -67,7 +68,7 @@ type Job struct {
 	first    int          // the number of its first worker among all ranks
 
 	ready  func()                                 // called before the first request of a lock, if that point exists; may be nil
-	served func(step time.Duration) time.Duration // for the watchdog; nil uses the machine
+	served func(step time.Duration) time.Duration // replaces countServed; may be nil
 }
 
 func (j *Job) patience() time.Duration {
@@ -170,7 +171,22 @@ func fits(v *harness.Variant, w harness.Workload) error {
 }
 
 // Drive runs all workers until limit. A Rig with stuck workers cannot be driven again.
+//
+// The clients of an open loop meet before the first drive, in acquisitions one after another: a
+// client opens connections at its first wait, which would dominate a short window.
 func (r *Rig) Drive(ctx context.Context, limit Limit) (*harness.Result, error) {
+	if w := r.job.Workload; r.drives == 0 && r.job.Lock.Remote != nil && w.Rate > 0 {
+		if res, err := r.drive(ctx, Limit{Ops: meetingsEach * int64(w.Workers), closed: true}); err != nil || len(res.Violations) > 0 {
+			return res, err
+		}
+	}
+	return r.drive(ctx, limit)
+}
+
+// meetingsEach is the number of acquisitions of a worker before the first drive.
+const meetingsEach = 2
+
+func (r *Rig) drive(ctx context.Context, limit Limit) (*harness.Result, error) {
 	if r.dead {
 		return nil, fmt.Errorf("measure: workers are stuck in %s", r.job.Lock.Name)
 	}
@@ -302,4 +318,64 @@ func doubts(r *harness.Result) (ws []harness.Warning) {
 		})
 	}
 	return ws
+}
+
+func (r *Rig) setup() harness.Setup {
+	w := r.job.Workload
+	s := harness.Setup{Workers: w.Workers, Wait: w.Wait, Pin: w.Pin}
+	if w.Pin == harness.PinCPU {
+		s.Nodes = nodes(r.in.Topology, w.Workers)
+	}
+	return s
+}
+
+// nodes returns each worker's node, numbered in their order: the processors of a last-level
+// cache, else of a memory. It returns nil without several nodes.
+func nodes(t machine.Topology, workers int) []int {
+	const untold = -1
+	used := t[:min(workers, len(t))]
+	key := func(p machine.Place) int { return p.Cache }
+	if slices.ContainsFunc(used, func(p machine.Place) bool { return p.Cache == untold }) {
+		key = func(p machine.Place) int { return p.Node }
+	}
+	numbers := make(map[int]int)
+	of := make([]int, workers)
+	for i := range of {
+		k := key(t[i%len(t)])
+		if k == untold {
+			return nil
+		}
+		if _, known := numbers[k]; !known {
+			numbers[k] = len(numbers)
+		}
+		of[i] = numbers[k]
+	}
+	if len(numbers) < 2 {
+		return nil
+	}
+	return of
+}
+
+// garbagePercent is Go's own default for GOGC.
+const garbagePercent = 100
+
+// allocatorLoad allocates about 250 MB/s, for some tens of collections per second, until stop.
+func allocatorLoad() (stop func()) {
+	const size, pause = 256 << 10, time.Millisecond
+	done, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		var keep []byte
+		for tick := time.NewTicker(pause); ; {
+			select {
+			case <-done:
+				tick.Stop()
+				runtime.KeepAlive(keep)
+				return
+			case <-tick.C:
+				keep = make([]byte, size)
+			}
+		}
+	}()
+	return func() { close(done); <-ended }
 }
