@@ -56,13 +56,13 @@ func (d *drive) run(ctx context.Context, worker func(i int), wire func() harness
 		}()
 	}
 	d.t0, d.t1, d.heap = newSnapshot(len(d.tallies)), newSnapshot(len(d.tallies)), newHeapCounter()
-	timeout := d.timer()
+	timeout := time.NewTimer(d.rig.job.patience()) // before the window, which counts objects
 	if wire == nil {
 		wire = func() harness.Counts { return harness.Counts{} }
 	}
 	left := 0
-	if d.load != nil {
-		d.meet(ctx)
+	if d.load != nil { // windows, or arrivals, begin together with the other ranks'
+		d.late, d.alone = d.limit.together.begin(ctx, pointWindow)
 	}
 	d.load.begin(d)
 	if d.limit.Ops > 0 {
@@ -88,7 +88,7 @@ func (d *drive) window(ctx context.Context, back <-chan struct{}, timeout *time.
 	d.steady(ctx)
 	d.load.warm(ctx, d)
 	if d.load == nil {
-		d.meet(ctx)
+		d.late, d.alone = d.limit.together.begin(ctx, pointWindow)
 	}
 	d.open(ctx, wire)
 	d.opened = d.rig.in.Clock.Now()
@@ -98,7 +98,7 @@ func (d *drive) window(ctx context.Context, back <-chan struct{}, timeout *time.
 	d.close(ctx, wire)
 	if d.rig.servers.gauge != nil {
 		d.phase.Store(ramp)
-		d.rig.servers.readPeak(ctx)
+		d.rig.servers.peak = d.rig.servers.read(ctx) // while all workers still contend
 	}
 	if d.limit.together != nil && ctx.Err() == nil {
 		d.phase.Store(ramp)
@@ -111,13 +111,6 @@ func (d *drive) steady(ctx context.Context) {
 	first := func(t *tally) bool { return t.counts().ops == 0 }
 	for end := time.Now().Add(d.limit.Steady); slices.ContainsFunc(d.tallies, first) && time.Now().Before(end) && ctx.Err() == nil; {
 		time.Sleep(100 * time.Microsecond)
-	}
-}
-
-// meet waits for any other ranks, so that windows, or arrivals, begin at the same time.
-func (d *drive) meet(ctx context.Context) {
-	if d.alone == nil {
-		d.late, d.alone = d.limit.together.begin(ctx, pointWindow)
 	}
 }
 
@@ -134,15 +127,6 @@ func (d *drive) close(ctx context.Context, wire func() harness.Counts) {
 	d.usage = machine.ProcessUsage().Sub(d.usage)
 	d.wire = wire().Sub(d.wire)
 	d.rig.servers.end(ctx)
-}
-
-// timer returns the timer for the end of the window, or for the patience with workers
-// without a window. It must be made before the window, which counts objects.
-func (d *drive) timer() *time.Timer {
-	if d.limit.Ops > 0 {
-		return time.NewTimer(d.rig.job.patience())
-	}
-	return time.NewTimer(d.limit.Window)
 }
 
 // await waits until the window is over or ctx ends. Without a window it waits until all

@@ -47,8 +47,7 @@ func newMixedLoop(r *Rig) *mixedLoop {
 func (l *mixedLoop) close() error { return nil }
 
 func (l *mixedLoop) drive(ctx context.Context, d *drive) *harness.Result {
-	before := l.writes()
-	audited, _ := l.audit()
+	before, audited, _ := l.audit()
 	workers := make([]*mixedWorker, len(d.tallies))
 	for i, t := range d.tallies {
 		workers[i] = l.newWorker(d, i, t)
@@ -63,33 +62,26 @@ func (l *mixedLoop) drive(ctx context.Context, d *drive) *harness.Result {
 		writes += w.writes
 		torn += w.torn
 	}
-	r.Violations = append(r.Violations, oracle.Counter(l.writes()-before, writes)...)
+	counter, found, flaw := l.audit()
+	r.Violations = append(r.Violations, oracle.Counter(counter-before, writes)...)
 	r.Violations = append(r.Violations, oracle.Torn(torn)...)
 	if section := d.rig.job.Workload.Section; section != harness.SectionWork {
-		found, flaw := l.audit()
 		r.Violations = append(r.Violations, oracle.Data(section, found-audited, writes, flaw)...)
 	}
 	return r
 }
 
-// audit returns the writes in the data of all locks, and the first flaw.
-func (l *mixedLoop) audit() (writes uint64, flaw string) {
+// audit returns the counter of all locks, the writes in their sections' data, and the first flaw.
+func (l *mixedLoop) audit() (counter, writes uint64, flaw string) {
 	for _, lock := range l.locks {
-		if lock.more == nil {
-			continue
+		counter += lock.data.left.Load()
+		if lock.more != nil {
+			n, wrong := lock.more.audit()
+			writes += n
+			flaw = cmp.Or(flaw, wrong)
 		}
-		n, wrong := lock.more.audit()
-		writes += n
-		flaw = cmp.Or(flaw, wrong)
 	}
-	return writes, flaw
-}
-
-func (l *mixedLoop) writes() (n uint64) {
-	for _, lock := range l.locks {
-		n += lock.data.left.Load()
-	}
-	return n
+	return counter, writes, flaw
 }
 
 type mixedWorker struct {

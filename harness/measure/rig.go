@@ -146,26 +146,24 @@ func (r *Rig) newLoop(ctx context.Context) (loop, error) {
 
 // fits returns an error that wraps harness.ErrUsage, with the reason, if w cannot drive v.
 func fits(v *harness.Variant, w harness.Workload) error {
-	if v.Unavailable != "" {
-		return fmt.Errorf("%w: %s cannot run here: %s", harness.ErrUsage, v.Name, v.Unavailable)
+	refuse := func(format string, args ...any) error {
+		return fmt.Errorf("%w: "+format, append([]any{harness.ErrUsage}, args...)...)
 	}
-	if m := v.Traits.MaxWorkers; m > 0 && w.Workers > m {
-		return fmt.Errorf("%w: %s serves at most %d workers, not %d", harness.ErrUsage, v.Name, m, w.Workers)
-	}
-	if w.Wait != harness.WaitAdaptive && !v.Traits.FollowsWait {
-		return fmt.Errorf("%w: the waiters of %s do not follow a wait policy (Traits.FollowsWait): wait is %s", harness.ErrUsage, v.Name, w.Wait)
-	}
-	if v.Remote != nil && (w.Locks > 1 || w.Garbage) {
-		return fmt.Errorf("%w: locks and gc are axes of local locks, and %s is distributed", harness.ErrUsage, v.Name)
-	}
-	if v.Local != nil && w.Rate > 0 && (w.Locks > 1 || w.Reads > 0) {
-		return fmt.Errorf("%w: an open loop drives one local lock without readers: give %s a rate, or reads or several locks", harness.ErrUsage, v.Name)
-	}
-	if why := v.Traits.Misfit(w); why != "" {
-		return fmt.Errorf("%w: %s cannot be measured so: %s", harness.ErrUsage, v.Name, why)
-	}
-	if why := Unguarded(v, w); why != "" {
-		return fmt.Errorf("%w: %s cannot guard the data of section %s: %s", harness.ErrUsage, v.Name, w.Section, why)
+	switch most := v.Traits.MaxWorkers; {
+	case v.Unavailable != "":
+		return refuse("%s cannot run here: %s", v.Name, v.Unavailable)
+	case most > 0 && w.Workers > most:
+		return refuse("%s serves at most %d workers, not %d", v.Name, most, w.Workers)
+	case w.Wait != harness.WaitAdaptive && !v.Traits.FollowsWait:
+		return refuse("the waiters of %s do not follow a wait policy (Traits.FollowsWait): wait is %s", v.Name, w.Wait)
+	case v.Remote != nil && (w.Locks > 1 || w.Garbage):
+		return refuse("locks and gc are axes of local locks, and %s is distributed", v.Name)
+	case v.Local != nil && w.Rate > 0 && (w.Locks > 1 || w.Reads > 0):
+		return refuse("an open loop drives one local lock without readers: give %s a rate, or reads or several locks", v.Name)
+	case v.Traits.Misfit(w) != "":
+		return refuse("%s cannot be measured so: %s", v.Name, v.Traits.Misfit(w))
+	case Unguarded(v, w) != "":
+		return refuse("%s cannot guard the data of section %s: %s", v.Name, w.Section, Unguarded(v, w))
 	}
 	return nil
 }

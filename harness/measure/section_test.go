@@ -232,7 +232,8 @@ func TestMixture(t *testing.T) {
 		t.Errorf("%v, %v, want three lengths", counts, sleeps)
 	}
 	constant, exponential := newSpinner(in.Work, harness.Span{Mean: 100}, rng), newSpinner(in.Work, harness.Span{Mean: 100, Exp: true}, rng)
-	if !constant.plain || exponential.plain || exponential.draw() == exponential.draw() {
+	a, b := exponential.draw(), exponential.draw()
+	if !constant.plain || exponential.plain || a == b {
 		t.Errorf("a constant span is %+v, an exponential one %+v", constant, exponential)
 	}
 }

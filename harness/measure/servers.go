@@ -151,11 +151,6 @@ func (m *serverMeter) end(ctx context.Context) {
 	}
 }
 
-// readPeak must be called after the window, while all workers still contend.
-func (m *serverMeter) readPeak(ctx context.Context) {
-	m.peak = m.read(ctx)
-}
-
 func (m *serverMeter) read(ctx context.Context) backend.Usage {
 	if m.gauge == nil {
 		return unknownUsage

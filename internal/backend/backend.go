@@ -64,7 +64,7 @@ type member struct {
 	dir  string // private, exists
 	port int    // of 127.0.0.1
 
-	quorum, election int // ports for the others, 0 for a server that is alone
+	quorum, election int // ports for the others
 	secure           int // the port for TLS, 0 without
 }
 

@@ -125,28 +125,18 @@ func ready(ctx context.Context, k *Kind, at harness.Endpoint, m member, p *proce
 	}
 }
 
-// newMembers creates a directory and finds free ports for each of n servers, two if secure.
+// newMembers creates a directory and finds free ports for each of n servers.
 func newMembers(sys system, dir string, n int, secure bool) ([]member, error) {
-	want := n
-	if n > 1 {
-		want = 3 * n
-	}
-	first := want
-	if secure {
-		want += n
-	}
-	ports, err := sys.ports(want)
+	const each = 4
+	ports, err := sys.ports(each * n)
 	if err != nil {
 		return nil, err
 	}
 	members := make([]member, n)
-	for i := range members {
-		members[i] = member{dir: filepath.Join(dir, strconv.Itoa(i+1)), port: ports[i]}
-		if n > 1 {
-			members[i].quorum, members[i].election = ports[n+i], ports[2*n+i]
-		}
+	for i, p := range slices.Collect(slices.Chunk(ports, each)) {
+		members[i] = member{dir: filepath.Join(dir, strconv.Itoa(i+1)), port: p[0], quorum: p[1], election: p[2]}
 		if secure {
-			members[i].secure = ports[first+i]
+			members[i].secure = p[3]
 		}
 		if err := os.Mkdir(members[i].dir, 0o700); err != nil {
 			return nil, err
