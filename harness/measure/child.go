@@ -215,7 +215,7 @@ func ask(ctx context.Context, s spec, limit time.Duration) (heard, error) {
 	if err != nil {
 		return heard{}, fmt.Errorf("measure: %w", err)
 	}
-	stdout, stderr := new(listener), &child.Head{Most: 1 << 20} // the trace of a process with many goroutines is long
+	stdout, stderr := new(listener), &child.Output{Most: 1 << 20} // the trace of a process with many goroutines is long
 	cmd.Stdout, cmd.Stderr = stdout, stderr
 	if s.relay != nil {
 		stdout.meet = func() { s.relay.answer(ctx, stdin) }

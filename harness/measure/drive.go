@@ -115,7 +115,7 @@ func (d *drive) steady(ctx context.Context) {
 }
 
 func (d *drive) open(ctx context.Context, wire func() harness.Counts) {
-	d.rig.servers.begin(ctx)
+	d.rig.servers.cpu = d.rig.servers.used(ctx)
 	d.wire, d.usage = wire(), machine.ProcessUsage()
 	d.allocs = d.heap.objects()
 	d.t0.take(d.control, d.tallies)

@@ -131,10 +131,3 @@ func (r *progress) replan(behind int, now time.Time) {
 	r.ahead += n * (p.estimateOf(nil, rounds) - p.estimateOf(nil, r.rounds))
 	r.rounds, r.total = rounds, p.total(rounds)*len(r.builds)
 }
-
-func (p *Plan) checkBudget() error {
-	if p.Budget != 0 && (p.Least < 1 || p.Most < p.Least || p.Done != nil) {
-		return fmt.Errorf("measure: a plan with a budget needs bounds for its rounds, and nothing done before: %d to %d", p.Least, p.Most)
-	}
-	return nil
-}

@@ -75,8 +75,8 @@ func (p *Plan) Validate() error {
 	if p.Rounds < 1 {
 		return fmt.Errorf("%w: rounds is %d: want 1 or more", harness.ErrUsage, p.Rounds)
 	}
-	if err := p.checkBudget(); err != nil {
-		return err
+	if p.Budget != 0 && (p.Least < 1 || p.Most < p.Least || p.Done != nil) {
+		return fmt.Errorf("measure: a plan with a budget needs bounds for its rounds, and nothing done before: %d to %d", p.Least, p.Most)
 	}
 	seen := make(map[string]bool)
 	for _, c := range p.Cases {
@@ -101,13 +101,6 @@ func (p *Plan) Validate() error {
 		seen[c.Name()] = true
 	}
 	return nil
-}
-
-func (p *Plan) ready() error {
-	if p.Unknown() {
-		return fmt.Errorf("%w: the rates of some cases are to be found yet", harness.ErrUsage)
-	}
-	return p.Validate()
 }
 
 // Progress is the progress of a run.
@@ -138,7 +131,10 @@ var ErrGaveUp = errors.New("measure: gave up")
 // whose process cannot measure. Too many consecutive losses are ErrGaveUp. A lock that ends
 // its process has violated a promise, which is its result.
 func (p *Plan) Run(ctx context.Context, report func(Progress) error, builds ...Build) error {
-	if err := p.ready(); err != nil {
+	if p.Unknown() {
+		return fmt.Errorf("%w: the rates of some cases are to be found yet", harness.ErrUsage)
+	}
+	if err := p.Validate(); err != nil {
 		return err
 	}
 	if len(builds) == 0 {

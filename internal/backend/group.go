@@ -146,12 +146,12 @@ func (g *group) restart(ctx context.Context, i int) error {
 
 type process struct {
 	*child.Process
-	output *child.Tail
+	output *child.Output
 }
 
 // spawn starts cmd in dir.
 func spawn(cmd *exec.Cmd, dir string) (*process, error) {
-	out := &child.Tail{Most: 64 << 10}
+	out := &child.Output{Most: 64 << 10, End: true}
 	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, out, out
 	cmd.WaitDelay = time.Second // for a child of a dead server that holds the output open
 	p, err := child.Start(cmd)
