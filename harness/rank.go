@@ -1,7 +1,6 @@
 package harness
 
 import (
-	"fmt"
 	"math"
 	"strings"
 )
@@ -98,19 +97,11 @@ func (w Workload) mostWorkers() int {
 	return min(maxWorkers*max(1, min(w.Ranks, MaxRanks)), math.MaxUint16)
 }
 
-func (w Workload) checkRanks() string {
-	switch {
-	case w.Ranks < 0 || w.Ranks > MaxRanks:
-		return fmt.Sprintf("ranks is %d: want 1 to %d", w.Ranks, MaxRanks)
-	case w.Ranks < 2:
-	case w.Workers < w.Ranks:
-		return fmt.Sprintf("workers is %d: want one for each of the %d ranks at least: they are counted over all ranks", w.Workers, w.Ranks)
-	case w.Clients > 0 && w.Clients < w.Ranks:
-		return fmt.Sprintf("clients is %d: want one for each of the %d ranks at least", w.Clients, w.Ranks)
-	case w.Rate > 0 && w.Arrivals != Poisson:
-		return "arrivals of several ranks are drawn by each of them, which makes them a Poisson process: leave out --arrivals"
-	}
-	return ""
+func (w Workload) validateRanks(refuse func(mistake bool, format string, args ...any)) {
+	refuse(w.Ranks < 0 || w.Ranks > MaxRanks, "ranks is %d: want 1 to %d", w.Ranks, MaxRanks)
+	refuse(w.Ranks > 1 && w.Workers < w.Ranks, "workers is %d: want one for each of the %d ranks at least: they are counted over all ranks", w.Workers, w.Ranks)
+	refuse(w.Ranks > 1 && w.Clients > 0 && w.Clients < w.Ranks, "clients is %d: want one for each of the %d ranks at least", w.Clients, w.Ranks)
+	refuse(w.Ranks > 1 && w.Rate > 0 && w.Arrivals != Poisson, "arrivals of several ranks are drawn by each of them, which makes them a Poisson process: leave out --arrivals")
 }
 
 // Ordered reports whether the order in which the workers of r held the lock is known, and

@@ -103,24 +103,14 @@ func (a Arrival) String() string {
 	return string(a)
 }
 
-func (w Workload) validateLoad(bad func(format string, args ...any) error) error {
-	switch {
-	case !(w.Rate >= 0 && w.Rate <= MaxRate):
-		return bad("rate is %s: want more than 0, up to %v, or 0 for workers that ask again at once", strings.TrimSuffix(w.Rate.name(), "-per-s"), MaxRate)
-	case w.Arrivals != Poisson && w.Arrivals != Even:
-		return bad("arrivals is %q: want one of %v", string(w.Arrivals), Arrivals)
-	case w.Deadline < 0 || w.Deadline > MaxDeadline:
-		return bad("deadline is %v: want 0 to %v", w.Deadline, MaxDeadline)
-	case w.Rate == 0 && w.Arrivals != Poisson:
-		return bad("arrivals is %v without a rate: workers that ask again at once have no arrivals", w.Arrivals)
-	case w.Rate == 0 && w.Deadline > 0:
-		return bad("deadline is %v without a rate: it counts from when an acquisition was meant to begin", w.Deadline)
-	case w.Rate > 0 && w.Think.Mean > 0:
-		return bad("think is %v with a rate of %v: when workers ask is said by the one or by the other", w.Think.Mean, w.Rate)
-	case w.Rate > 0 && float64(w.Rate)*w.Window.Seconds() < 1:
-		return bad("rate is %v: a window of %v is too short for one arrival", w.Rate, w.Window)
-	}
-	return nil
+func (w Workload) validateLoad(refuse func(mistake bool, format string, args ...any)) {
+	refuse(!(w.Rate >= 0 && w.Rate <= MaxRate), "rate is %s: want more than 0, up to %v, or 0 for workers that ask again at once", strings.TrimSuffix(w.Rate.name(), "-per-s"), MaxRate)
+	refuse(w.Arrivals != Poisson && w.Arrivals != Even, "arrivals is %q: want one of %v", string(w.Arrivals), Arrivals)
+	refuse(w.Deadline < 0 || w.Deadline > MaxDeadline, "deadline is %v: want 0 to %v", w.Deadline, MaxDeadline)
+	refuse(w.Rate == 0 && w.Arrivals != Poisson, "arrivals is %v without a rate: workers that ask again at once have no arrivals", w.Arrivals)
+	refuse(w.Rate == 0 && w.Deadline > 0, "deadline is %v without a rate: it counts from when an acquisition was meant to begin", w.Deadline)
+	refuse(w.Rate > 0 && w.Think.Mean > 0, "think is %v with a rate of %v: when workers ask is said by the one or by the other", w.Think.Mean, w.Rate)
+	refuse(w.Rate > 0 && float64(w.Rate)*w.Window.Seconds() < 1, "rate is %v: a window of %v is too short for one arrival", w.Rate, w.Window)
 }
 
 // An OpenLoop is the outcome of the arrivals whose intended start is in the window. Starts are

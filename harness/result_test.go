@@ -2,6 +2,8 @@ package harness
 
 import (
 	"math"
+	"math/rand/v2"
+	"slices"
 	"testing"
 )
 
@@ -14,5 +16,151 @@ func TestSpans(t *testing.T) {
 	s.Add(25)
 	if got := s.Merge(Spans{N: 1, Sum: 40}); got != (Spans{N: 3, Sum: 75}) || got.Mean() != 25 || s.Mean() != 17.5 {
 		t.Errorf("10, 25 and 40 give %+v with mean %v, of %v", got, got.Mean(), s.Mean())
+	}
+}
+
+func histogram(values []int64) Histogram {
+	slices.Sort(values)
+	var h Histogram
+	for _, v := range values {
+		if n := len(h); n > 0 && h[n-1].Value == v {
+			h[n-1].N++
+		} else {
+			h = append(h, Bucket{Value: v, N: 1})
+		}
+	}
+	return h
+}
+
+func quantile(sorted []int64, q float64) float64 {
+	for i, v := range sorted {
+		if float64(i+1) >= q*float64(len(sorted)) {
+			return float64(v)
+		}
+	}
+	return float64(sorted[len(sorted)-1])
+}
+
+func values(rnd *rand.Rand, n int) []int64 {
+	out := make([]int64, n)
+	for i := range out {
+		out[i] = rnd.Int64N(1 + rnd.Int64N(1000)) // many equal, some large
+	}
+	return out
+}
+
+func TestHistogramAgainstSlice(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(1, 2))
+	for range 300 {
+		vs := values(rnd, 1+rnd.IntN(200))
+		h := histogram(vs)
+		if got := h.Count(); got != int64(len(vs)) {
+			t.Fatalf("Count of %v = %d, want %d", vs, got, len(vs))
+		}
+		var sum float64
+		for _, v := range vs {
+			sum += float64(v)
+		}
+		if got, want := h.Mean(), sum/float64(len(vs)); math.Abs(got-want) > 1e-9*max(1, want) {
+			t.Fatalf("Mean of %v = %v, want %v", vs, got, want)
+		}
+		for _, q := range []float64{0, 0.001, 0.25, 0.5, 0.9, 0.99, 0.999, 1, rnd.Float64()} {
+			if got, want := h.Quantile(q), quantile(vs, q); got != want {
+				t.Fatalf("Quantile(%v) of %v = %v, want %v", q, vs, got, want)
+			}
+		}
+	}
+}
+
+func TestHistogramMerge(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(3, 4))
+	for range 300 {
+		a, b := values(rnd, rnd.IntN(50)), values(rnd, rnd.IntN(50))
+		ha, hb := histogram(a), histogram(b)
+		before := slices.Clone(ha)
+		want := histogram(slices.Concat(a, b))
+		if got := ha.Merge(hb); !slices.Equal(got, want) {
+			t.Fatalf("%v merged with %v is %v, want %v", ha, hb, got, want)
+		}
+		if got := hb.Merge(ha); !slices.Equal(got, want) {
+			t.Fatalf("%v merged with %v is %v, want %v", hb, ha, got, want)
+		}
+		if !slices.Equal(ha, before) {
+			t.Fatalf("Merge changed its receiver from %v to %v", before, ha)
+		}
+	}
+}
+
+func TestMergeOwnsItsMemory(t *testing.T) {
+	for _, other := range []Histogram{nil, {{Value: 2, N: 1}}} {
+		h := Histogram{{Value: 1, N: 1}}
+		for _, m := range []Histogram{h.Merge(other), other.Merge(h)} {
+			m[0].N = 99
+			if h[0].N != 1 {
+				t.Fatalf("merging with %v shares memory", other)
+			}
+		}
+	}
+}
+
+func TestEmptyHistogram(t *testing.T) {
+	var h Histogram
+	if !math.IsNaN(h.Quantile(0.5)) || !math.IsNaN(h.Mean()) || h.Count() != 0 {
+		t.Errorf("empty: Quantile %v, Mean %v, Count %d; want NaN, NaN, 0", h.Quantile(0.5), h.Mean(), h.Count())
+	}
+}
+
+// TestQuantileIsExact takes shares whose product with the count is whole, but not in
+// floating point.
+func TestQuantileIsExact(t *testing.T) {
+	var h Histogram
+	for v := range int64(100) {
+		h = append(h, Bucket{Value: v + 1, N: 1})
+	}
+	for percent := 1; percent <= 100; percent++ {
+		if got := h.Quantile(float64(percent) / 100); got != float64(percent) {
+			t.Errorf("%d %% of 1 to 100 are at most %v", percent, got)
+		}
+	}
+}
+
+func TestTimeQuantile(t *testing.T) {
+	// 990 waits of 1 and one of 9,010: together 10,000.
+	greedy := Histogram{{Value: 1, N: 990}, {Value: 9010, N: 1}}
+	even := Histogram{{Value: 50, N: 500}, {Value: 100, N: 250}}
+	for _, c := range []struct {
+		h          Histogram
+		q, want    float64
+		perAcquire float64
+	}{{greedy, 0.5, 9010, 1}, {greedy, 0.09, 1, 1}, {greedy, 0.099, 1, 1}, {greedy, 0.0991, 9010, 1}, {even, 0.5, 50, 50}, {even, 0.51, 100, 50}} {
+		if got, per := c.h.TimeQuantile(c.q), c.h.Quantile(min(c.q, 0.5)); got != c.want || per != c.perAcquire {
+			t.Errorf("%v at %v: %v, want %v; over acquisitions %v, want %v", c.h, c.q, got, c.want, per, c.perAcquire)
+		}
+	}
+	if !math.IsNaN((Histogram{}).TimeQuantile(0.5)) {
+		t.Error("of no waits it is known")
+	}
+}
+
+func TestShare(t *testing.T) {
+	for _, test := range []struct{ workers, ranks int }{{1, 0}, {8, 1}, {8, 4}, {9, 4}, {11, 4}, {5000, 7}} {
+		w := Workload{Workers: test.workers, Ranks: test.ranks, Clients: test.workers, Rate: 100}
+		next, clients, least, most := 0, 0, test.workers, 0
+		rate := Rate(0)
+		for rank := range max(1, test.ranks) {
+			first, n := w.Share(rank)
+			if first != next {
+				t.Errorf("%v: rank %d begins at worker %d, not %d", test, rank, first, next)
+			}
+			p := w.Part(rank)
+			if p.Workers != n {
+				t.Errorf("%v: rank %d has %d workers and drives %d", test, rank, n, p.Workers)
+			}
+			next, clients, rate = next+n, clients+p.Clients, rate+p.Rate
+			least, most = min(least, n), max(most, n)
+		}
+		if next != test.workers || clients != test.workers || most > least+1 || rate < 99.999 || rate > 100.001 {
+			t.Errorf("%v: %d workers, %d clients, rate %v, %d to %d a rank", test, next, clients, rate, least, most)
+		}
 	}
 }

@@ -81,12 +81,9 @@ func (s Section) Size() int64 {
 
 const maxData = 512 << 20
 
-func (w Workload) checkSection() string {
-	if s, err := ParseSection(w.Section.String()); err != nil || s != w.Section {
-		return fmt.Sprintf("section is %q: want what ParseSection returns", string(w.Section))
-	}
-	if size := int64(max(1, w.Locks)) * w.Section.Size(); size > maxData {
-		return fmt.Sprintf("section %s behind %d locks takes %d MiB: want %d at most, so fewer locks", w.Section, w.Locks, size>>20, maxData>>20)
-	}
-	return ""
+func (w Workload) validateSection(refuse func(mistake bool, format string, args ...any)) {
+	s, err := ParseSection(w.Section.String())
+	refuse(err != nil || s != w.Section, "section is %q: want what ParseSection returns", string(w.Section))
+	size := int64(max(1, w.Locks)) * w.Section.Size()
+	refuse(size > maxData, "section %s behind %d locks takes %d MiB: want %d at most, so fewer locks", w.Section, w.Locks, size>>20, maxData>>20)
 }

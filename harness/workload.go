@@ -151,41 +151,28 @@ const MaxDelay = time.Second
 const MaxWindow = time.Hour
 
 // Validate reports the first mistake in w as an error that wraps ErrUsage.
-func (w Workload) Validate() error {
-	bad := func(format string, args ...any) error {
-		return fmt.Errorf("%w: "+format, append([]any{ErrUsage}, args...)...)
+func (w Workload) Validate() (err error) {
+	refuse := func(mistake bool, format string, args ...any) {
+		if mistake && err == nil {
+			err = fmt.Errorf("%w: "+format, append([]any{ErrUsage}, args...)...)
+		}
 	}
-	switch {
-	case w.Workers < 1 || w.Workers > w.mostWorkers():
-		return bad("workers is %d: want 1 to %d", w.Workers, w.mostWorkers())
-	case w.checkRanks() != "":
-		return bad("%s", w.checkRanks())
-	case w.Clients < 0 || w.Clients > w.Workers:
-		return bad("clients is %d: want 1 to the number of workers (%d), or 0 for one client each", w.Clients, w.Workers)
-	case w.Hold.check() != "":
-		return bad("hold is %s", w.Hold.check())
-	case w.Think.check() != "":
-		return bad("think is %s", w.Think.check())
-	case !slices.Contains(WaitPolicies, w.Wait):
-		return bad("wait is %q: want one of %v", w.Wait, WaitPolicies)
-	case !slices.Contains(Pins, w.Pin):
-		return bad("pin is %q: want one of %v", w.Pin, Pins)
-	case w.GOMAXPROCS < 0 || w.GOMAXPROCS > maxProcs:
-		return bad("gomaxprocs is %d: want 1 to %d, or 0 for the runtime's choice", w.GOMAXPROCS, maxProcs)
-	case w.Reads < 0 || w.Reads > 100:
-		return bad("reads is %d: want 0 to 100, a share in percent", w.Reads)
-	case w.Locks < 0 || w.Locks > maxLocks:
-		return bad("locks is %d: want 1 to %d", w.Locks, maxLocks)
-	case w.checkSection() != "":
-		return bad("%s", w.checkSection())
-	case w.Servers < 0 || w.Servers > maxServers || w.Servers > 0 && w.Servers%2 == 0:
-		return bad("servers is %d: want an odd number, so that a majority is more than a half, from 1 to %d", w.Servers, maxServers)
-	case w.Delay < 0 || w.Delay > MaxDelay:
-		return bad("delay is %v: want 0 to %v", w.Delay, MaxDelay)
-	case w.Warmup < 0 || w.Warmup > MaxWindow:
-		return bad("warmup is %v: want 0 to %v", w.Warmup, MaxWindow)
-	case w.Window <= 0 || w.Window > MaxWindow:
-		return bad("the measured window is %v: want more than 0, and %v at most", w.Window, MaxWindow)
-	}
-	return w.validateLoad(bad)
+	refuse(w.Workers < 1 || w.Workers > w.mostWorkers(), "workers is %d: want 1 to %d", w.Workers, w.mostWorkers())
+	w.validateRanks(refuse)
+	refuse(w.Clients < 0 || w.Clients > w.Workers, "clients is %d: want 1 to the number of workers (%d), or 0 for one client each", w.Clients, w.Workers)
+	refuse(w.Hold.check() != "", "hold is %s", w.Hold.check())
+	refuse(w.Think.check() != "", "think is %s", w.Think.check())
+	refuse(!slices.Contains(WaitPolicies, w.Wait), "wait is %q: want one of %v", w.Wait, WaitPolicies)
+	refuse(!slices.Contains(Pins, w.Pin), "pin is %q: want one of %v", w.Pin, Pins)
+	refuse(w.GOMAXPROCS < 0 || w.GOMAXPROCS > maxProcs, "gomaxprocs is %d: want 1 to %d, or 0 for the runtime's choice", w.GOMAXPROCS, maxProcs)
+	refuse(w.Reads < 0 || w.Reads > 100, "reads is %d: want 0 to 100, a share in percent", w.Reads)
+	refuse(w.Locks < 0 || w.Locks > maxLocks, "locks is %d: want 1 to %d", w.Locks, maxLocks)
+	w.validateSection(refuse)
+	refuse(w.Servers < 0 || w.Servers > maxServers || w.Servers > 0 && w.Servers%2 == 0,
+		"servers is %d: want an odd number, so that a majority is more than a half, from 1 to %d", w.Servers, maxServers)
+	refuse(w.Delay < 0 || w.Delay > MaxDelay, "delay is %v: want 0 to %v", w.Delay, MaxDelay)
+	refuse(w.Warmup < 0 || w.Warmup > MaxWindow, "warmup is %v: want 0 to %v", w.Warmup, MaxWindow)
+	refuse(w.Window <= 0 || w.Window > MaxWindow, "the measured window is %v: want more than 0, and %v at most", w.Window, MaxWindow)
+	w.validateLoad(refuse)
+	return err
 }

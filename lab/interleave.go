@@ -141,7 +141,11 @@ func (p *pairRun) measure(ctx context.Context, plan *measure.Plan) error {
 	show := p.runs[0].program.newProgress(p.runs[0].stderr)
 	defer show.clear()
 	start := time.Now()
-	err := plan.RunBuilds(ctx, p.builds[:], func(build int, at measure.Progress) error {
+	err := plan.Run(ctx, func(at measure.Progress) error {
+		if at.Result == nil && at.Lost == nil {
+			return nil
+		}
+		build := at.Build
 		for _, text := range oddities(at) {
 			show.lasting(fmt.Sprintf("%s (%s build)", text, sides[build]))
 		}
@@ -158,7 +162,7 @@ func (p *pairRun) measure(ctx context.Context, plan *measure.Plan) error {
 			return errEnough
 		}
 		return nil
-	})
+	}, p.builds[:]...)
 	if ctx.Err() != nil || errors.Is(err, errEnough) {
 		return nil
 	}

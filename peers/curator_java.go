@@ -158,7 +158,7 @@ func launchJava(ctx context.Context, cmd *exec.Cmd) (*javaProcess, error) {
 	if err != nil {
 		return nil, err
 	}
-	said := &child.Head{Most: 2000}
+	said := &child.Output{Most: 2000}
 	cmd.Stderr = said
 	j := &javaProcess{stdin: stdin, token: rand.Text()}
 	if j.child, err = child.Start(cmd); err != nil {

@@ -25,7 +25,7 @@ type Host struct {
 	t    *Try
 	proc *child.Process
 	in   io.WriteCloser
-	said *child.Head
+	said *child.Output
 
 	mu      sync.Mutex
 	enc     *json.Encoder
@@ -55,7 +55,7 @@ func (t *Try) Host() *Host {
 	cmd := exec.Command(must(machine.Executable()))
 	cmd.Env = append(os.Environ(), workerEnv+"=1")
 	cmd.WaitDelay = time.Second
-	h := &Host{t: t, waiting: make(map[int]chan message), done: make(chan struct{}), said: &child.Head{Most: 64 << 10}}
+	h := &Host{t: t, waiting: make(map[int]chan message), done: make(chan struct{}), said: &child.Output{Most: 64 << 10}}
 	cmd.Stderr = h.said
 	out := must(cmd.StdoutPipe())
 	h.in = must(cmd.StdinPipe())

@@ -6,6 +6,8 @@ import (
 	"os"
 	"runtime"
 	"slices"
+	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -14,6 +16,7 @@ import (
 	"locklab/harness/locktest"
 	"locklab/harness/measure"
 	"locklab/harness/result"
+	"locklab/internal/backend"
 )
 
 // Main runs the tests of a lock package; m is a *testing.M or a wrapper. If there are
@@ -156,4 +159,48 @@ func bench(b *testing.B, in *measure.Instruments, job measure.Job) {
 			b.ReportMetric(value, m.Unit)
 		}
 	}
+}
+
+// Shorter benchmarks are no measurements, and not worth a long warm-up.
+const (
+	longEnough = 500 * time.Millisecond
+	manyEnough = 1000
+	warmMost   = 30 * time.Second
+)
+
+// warmUp returns a function that warms up the servers at at, once, before the first
+// benchmark that needs them. It returns nil if they do not get faster, or are the user's.
+func warmUp(in func() *measure.Instruments, suite []*harness.Variant, at harness.Endpoint) func(*testing.B) {
+	if !measure.WarmsUp(at.Kind) || backend.UsersServer(at.Kind) != "" || !long(flag.Lookup("test.benchtime").Value.String()) {
+		return nil
+	}
+	var once sync.Once
+	return func(b *testing.B) {
+		once.Do(func() {
+			w, err := measure.WarmUp(b.Context(), in(), loads(suite, at.Kind), at, warmMost)
+			if err != nil {
+				b.Fatal(err)
+			}
+			b.Logf("%s was warmed up for %v", at.Kind, w.Took.Round(time.Second))
+		})
+	}
+}
+
+func loads(suite []*harness.Variant, kind string) (cases []measure.Case) {
+	for _, v := range suite {
+		if v.Traits.Needs == kind && v.Unavailable == "" {
+			all := workloads(v, runtime.GOMAXPROCS(0))
+			cases = append(cases, measure.Case{Lock: v, Workload: all[len(all)-2]}) // the most workers of a closed loop
+		}
+	}
+	return cases
+}
+
+func long(benchtime string) bool {
+	if n, ok := strings.CutSuffix(benchtime, "x"); ok {
+		count, err := strconv.Atoi(n)
+		return err == nil && count >= manyEnough
+	}
+	d, err := time.ParseDuration(benchtime)
+	return err == nil && d >= longEnough
 }

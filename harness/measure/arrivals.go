@@ -85,7 +85,7 @@ type load struct {
 	deadline int64 // 0 is no deadline
 
 	began int64         // ns since the drive's epoch
-	tick  uint64        // the clock then
+	tick  uint64        // the clock headstart earlier
 	over  chan struct{} // closed when workers must leave
 }
 
@@ -95,7 +95,7 @@ const lead = 0.2
 // newLoad returns the load of a drive of r until limit, or nil for a closed loop.
 func newLoad(r *Rig, limit Limit, seed uint64) *load {
 	w := r.job.Workload
-	if w.Rate == 0 {
+	if w.Rate == 0 || limit.closed {
 		return nil
 	}
 	l := &load{deadline: int64(w.Deadline), over: make(chan struct{})}
@@ -118,8 +118,8 @@ func (l *load) begin(d *drive) {
 	if l == nil {
 		return
 	}
-	now, tick := machine.ReadTogether(d.now, d.rig.in.Clock.Now)
-	l.began, l.tick = now+headstart, tick+uint64(float64(headstart)*d.rig.in.Clock.Hz()/1e9)
+	l.began, l.tick = machine.ReadTogether(d.now, d.rig.in.Clock.Now)
+	l.began += headstart
 }
 
 func (l *load) warm(ctx context.Context, d *drive) {

@@ -1,7 +1,6 @@
 package measure
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -13,7 +12,6 @@ import (
 	"time"
 
 	"locklab/harness"
-	"locklab/harness/result"
 )
 
 // The length of a block of local locks: with excess workers two preemption slices.
@@ -78,16 +76,6 @@ func (p *Plan) units() (out []unit) {
 	return out
 }
 
-func (p *Plan) sizes() map[unitKey]int {
-	out := make(map[unitKey]int)
-	for _, c := range p.Cases {
-		if p.shares(c) {
-			out[c.unit()]++
-		}
-	}
-	return out
-}
-
 func (p *Plan) shares(c Case) bool {
 	return p.Together == nil && !c.Sought && c.Workload.Rate == 0 && c.Lock.Loop == nil && p.exe == ""
 }
@@ -101,10 +89,11 @@ func (p *Plan) measureUnit(ctx context.Context, u unit, known calibration, round
 		limit := cmp.Or(p.Patience, time.Minute)
 		for k, c := range u {
 			s.Shared = append(s.Shared, share{c.Lock.Name, fmt.Sprintf("%s-%d-%d", p.RunID, serial, k), p.access(c)})
-			limit += 4 * p.estimate(c)
+			limit += 4 * c.estimate(1)
 		}
 		heard, failed := ask(ctx, s, limit)
-		for _, res := range results(heard.answer) {
+		all, _ := results(heard.answer)
+		for _, res := range all {
 			i := slices.IndexFunc(left, func(c Case) bool { return c.Lock.Name == res.Lock.Name && res.Workload == c.Workload })
 			if i < 0 || len(res.Violations) > 0 {
 				continue
@@ -126,15 +115,6 @@ func (p *Plan) measureUnit(ctx context.Context, u unit, known calibration, round
 		}
 	}
 	return nil
-}
-
-func results(text []byte) (out []*harness.Result) {
-	for line := range bytes.Lines(text) {
-		if record, err := result.Decode(bytes.TrimSpace(line)); err == nil && record.Result != nil {
-			out = append(out, record.Result)
-		}
-	}
-	return out
 }
 
 // measureShared measures the locks of jobs, of one workload, here: alternating blocks, then a
@@ -240,12 +220,8 @@ func (x *sharer) window(ctx context.Context, round int, out io.Writer) error {
 		return err
 	}
 	x.add(res)
-	res.Round, res.Blocks = round, &x.blocks
-	text, err := result.Encode(result.Record{Result: res})
-	if err != nil {
-		return err
-	}
-	if _, err := out.Write(text); err != nil || len(res.Violations) > 0 {
+	res.Blocks = &x.blocks
+	if err := writeResult(out, res, round); err != nil || len(res.Violations) > 0 {
 		return errors.Join(err, errViolated)
 	}
 	return nil

@@ -98,7 +98,7 @@ func TestSharedInterrupted(t *testing.T) {
 	for i := range p.Cases {
 		p.Cases[i].Workload.Window = 20 * time.Millisecond
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second/2)
 	defer cancel()
 	if err := p.Run(ctx, func(Progress) error { return nil }); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("it ended with %v, want the end of its context", err)

@@ -2,7 +2,10 @@ package measure
 
 import (
 	"bytes"
+	"cmp"
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,6 +13,8 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"path/filepath"
+	"runtime"
 	"runtime/debug"
 	"slices"
 	"time"
@@ -103,15 +108,15 @@ func measureAs(suite []*harness.Variant, s spec, begins <-chan int64, out io.Wri
 	tell(out, told{At: atCalibration})
 	in := s.Machine.instruments()
 	tell(out, told{At: atLock})
-	if s.Shared != nil {
-		return s.measureShared(suite, in, out)
-	}
-	lock, err := named(suite, s.Lock)
+	jobs, err := s.jobs(suite)
 	if err != nil {
 		return err
 	}
-	job := Job{Lock: lock, Workload: s.Workload, At: s.Endpoint(), Key: s.Key, Seed: s.Seed, first: s.First,
-		ready: func() { tell(out, told{At: atWork}) }}
+	if s.Shared != nil {
+		return measureShared(context.Background(), in, jobs, s, out)
+	}
+	job := jobs[0]
+	job.ready = func() { tell(out, told{At: atWork}) }
 	if s.Meets {
 		job.together = &checkpoints{out: out, begins: begins}
 	}
@@ -119,24 +124,19 @@ func measureAs(suite []*harness.Variant, s spec, begins <-chan int64, out io.Wri
 	if err != nil {
 		return err
 	}
-	res.Round = s.Round
-	text, err := result.Encode(result.Record{Result: res})
-	if err != nil {
-		return err
-	}
-	if _, err := out.Write(text); err != nil {
-		return fmt.Errorf("measure: measuring process: %w", err)
-	}
-	return nil
+	return writeResult(out, res, s.Round)
 }
 
-func named(suite []*harness.Variant, name string) (*harness.Variant, error) {
-	for _, v := range suite {
-		if v.Name == name {
-			return v, nil
-		}
+func writeResult(out io.Writer, res *harness.Result, round int) error {
+	res.Round = round
+	text, err := result.Encode(result.Record{Result: res})
+	if err == nil {
+		_, err = out.Write(text)
 	}
-	return nil, fmt.Errorf("measure: measuring process: no lock is called %q", name)
+	if err != nil {
+		err = fmt.Errorf("measure: measuring process: %w", err)
+	}
+	return err
 }
 
 type share struct {
@@ -145,16 +145,19 @@ type share struct {
 	Access
 }
 
-func (s spec) measureShared(suite []*harness.Variant, in *Instruments, out io.Writer) error {
-	var jobs []Job
-	for i, x := range s.Shared {
-		lock, err := named(suite, x.Lock)
-		if err != nil {
-			return err
-		}
-		jobs = append(jobs, Job{Lock: lock, Workload: s.Workload, At: x.Endpoint(), Key: x.Key, Seed: s.Seed + uint64(i)<<24})
+func (s *spec) jobs(suite []*harness.Variant) (jobs []Job, err error) {
+	shares := s.Shared
+	if shares == nil {
+		shares = []share{{s.Lock, s.Key, s.Access}}
 	}
-	return measureShared(context.Background(), in, jobs, s, out)
+	for i, x := range shares {
+		k := slices.IndexFunc(suite, func(v *harness.Variant) bool { return v.Name == x.Lock })
+		if k < 0 {
+			return nil, fmt.Errorf("measure: measuring process: no lock is called %q", x.Lock)
+		}
+		jobs = append(jobs, Job{Lock: suite[k], Workload: s.Workload, At: x.Endpoint(), Key: x.Key, Seed: s.Seed + uint64(i)<<24, first: s.First})
+	}
+	return jobs, nil
 }
 
 func spawn(ctx context.Context, s spec, limit time.Duration) (*harness.Result, error) {
@@ -165,18 +168,28 @@ func spawn(ctx context.Context, s spec, limit time.Duration) (*harness.Result, e
 	if err != nil {
 		return nil, err
 	}
-	answer := bytes.TrimSpace(heard.answer)
-	if len(answer) == 0 {
-		return nil, heard.silent()
+	all, err := results(heard.answer)
+	if len(all) == 0 {
+		return nil, cmp.Or(err, heard.silent())
 	}
-	record, err := result.Decode(answer)
-	if err == nil && record.Result == nil {
-		err = errors.New("measure: a measuring process did not print a result")
+	return all[0], s.answered(all[0])
+}
+
+// results returns the results in the output of a measuring process. The error describes a line
+// without one.
+func results(text []byte) (out []*harness.Result, bad error) {
+	for line := range bytes.Lines(bytes.TrimSpace(text)) {
+		record, err := result.Decode(bytes.TrimSpace(line))
+		switch {
+		case err != nil:
+			bad = err
+		case record.Result == nil:
+			bad = errors.New("measure: a measuring process did not print a result")
+		default:
+			out = append(out, record.Result)
+		}
 	}
-	if err != nil {
-		return nil, err
-	}
-	return record.Result, s.answered(record.Result)
+	return out, bad
 }
 
 // answered returns an error if r has another workload: an older build ignores an unknown axis.
@@ -202,7 +215,7 @@ func ask(ctx context.Context, s spec, limit time.Duration) (heard, error) {
 	if err != nil {
 		return heard{}, fmt.Errorf("measure: %w", err)
 	}
-	stdout, stderr := new(listener), &child.Head{Most: 1 << 20} // the trace of a process with many goroutines is long
+	stdout, stderr := new(listener), &child.Output{Most: 1 << 20} // the trace of a process with many goroutines is long
 	cmd.Stdout, cmd.Stderr = stdout, stderr
 	if s.relay != nil {
 		stdout.meet = func() { s.relay.answer(ctx, stdin) }
@@ -211,7 +224,8 @@ func ask(ctx context.Context, s spec, limit time.Duration) (heard, error) {
 	if err != nil {
 		return heard{}, fmt.Errorf("measure: cannot start a measuring process: %w", err)
 	}
-	hangs := killHung(proc, s.watchdog(proc.PID()), limit)
+	distributed := s.At.Kind != "" || slices.ContainsFunc(s.Shared, func(x share) bool { return x.At.Kind != "" })
+	hangs := killHung(proc, countServed(proc.PID(), distributed), limit)
 	defer context.AfterFunc(ctx, proc.Kill)()
 	_, werr := stdin.Write(append(text, '\n'))
 	err = proc.Err() // its end closes stdin
@@ -244,15 +258,6 @@ func (s *spec) program() (*exec.Cmd, error) {
 	return cmd, nil
 }
 
-// watchdog returns the time in which process pid could have measured s.
-func (s *spec) watchdog(pid int) func(step time.Duration) time.Duration {
-	served := machine.NewServed(pid).Count
-	if s.At.Kind != "" || slices.ContainsFunc(s.Shared, func(x share) bool { return x.At.Kind != "" }) {
-		served = starvation(served, machine.Watch())
-	}
-	return served
-}
-
 // killHung kills a process that has not ended although it could run for limit. The returned
 // function ends the watch and reports whether the process was killed.
 func killHung(proc *child.Process, served func(step time.Duration) time.Duration, limit time.Duration) (killed func() bool) {
@@ -274,4 +279,100 @@ func killHung(proc *child.Process, served func(step time.Duration) time.Duration
 		}
 	}()
 	return func() bool { close(end); return <-hung }
+}
+
+// An Access is an endpoint in transit. It has credentials and must go only into a pipe.
+type Access struct {
+	At                 harness.Endpoint
+	Username, Password string
+	TLS                bool
+	ServerName         string
+	Roots              []byte
+	RootsFile          string
+}
+
+// NewAccess returns the access to at.
+func NewAccess(at harness.Endpoint) Access {
+	a := Access{At: at, Username: at.Username, Password: at.Password}
+	if at.TLS != nil {
+		a.TLS, a.ServerName, a.Roots, a.RootsFile = true, at.TLS.ServerName, at.Roots, at.RootsFile
+	}
+	return a
+}
+
+// Endpoint returns the endpoint.
+func (a Access) Endpoint() harness.Endpoint {
+	at := a.At
+	at.Username, at.Password = a.Username, a.Password
+	if a.TLS {
+		at.TLS = &tls.Config{MinVersion: tls.VersionTLS12, ServerName: a.ServerName}
+		if at.Roots, at.RootsFile = a.Roots, a.RootsFile; len(at.Roots) > 0 {
+			at.TLS.RootCAs = x509.NewCertPool()
+			at.TLS.RootCAs.AppendCertsFromPEM(at.Roots)
+		}
+	}
+	return at
+}
+
+// protocol is the version of the exchange with a measuring process. It changes with the fields
+// of spec and their meaning. The result is a line of a result file, which has its own version.
+const protocol = 1
+
+// A Build is a program that can measure: this one, or another build of the lab.
+type Build struct {
+	Path string `json:"-"` // of the program, absolute
+
+	Protocol int               `json:"protocol"`
+	Schema   int               `json:"schema"` // of the results it writes
+	Arch     string            `json:"arch"`   // GOARCH
+	Go       string            `json:"go"`     // runtime.Version
+	Commit   string            `json:"commit"`
+	Modules  map[string]string `json:"modules"`
+	Locks    []string          `json:"locks"`
+	Overhead result.Overhead   `json:"overhead"`
+}
+
+func describe(suite []*harness.Variant) Build {
+	b := Build{
+		Protocol: protocol, Schema: result.Schema, Arch: runtime.GOARCH, Go: runtime.Version(),
+		Commit: machine.BuildCommit(), Modules: machine.Modules(), Overhead: Calibrate().Overhead(),
+	}
+	for _, v := range suite {
+		b.Locks = append(b.Locks, v.Name)
+	}
+	return b
+}
+
+const introduction = 10 * time.Second
+
+// AskBuild starts the program in file path and reads its description. The error wraps
+// harness.ErrUsage if it is not a build of the lab, or is incompatible with this program.
+func AskBuild(ctx context.Context, path string) (Build, error) {
+	refuse := func(format string, args ...any) (Build, error) {
+		return Build{}, fmt.Errorf("%w: %s "+format, append([]any{harness.ErrUsage, path}, args...)...)
+	}
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return refuse("cannot be found: %v", err)
+	}
+	if _, err := exec.LookPath(abs); err != nil {
+		return refuse("cannot be started: %v", errors.Unwrap(err))
+	}
+	heard, err := ask(ctx, spec{Describe: true, exe: abs}, introduction)
+	if ctx.Err() != nil {
+		return Build{}, fmt.Errorf("measure: %w", context.Cause(ctx))
+	}
+	if err != nil {
+		return refuse("does not answer as a locklab of protocol %d does; a build from before there was --interleave cannot (%v)", protocol, err)
+	}
+	var b Build
+	if err := json.Unmarshal(heard.answer, &b); err != nil || b.Protocol == 0 {
+		return refuse("is not a build of locklab that can be commanded: it did not say which protocol it speaks")
+	}
+	if b.Protocol != protocol || b.Schema != result.Schema {
+		return refuse("speaks protocol %d and schema %d, this program %d and %d: build both binaries and this one from commits that agree",
+			b.Protocol, b.Schema, protocol, result.Schema)
+	}
+	b.Path = abs
+	return b, nil
 }

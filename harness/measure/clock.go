@@ -97,6 +97,8 @@ func (g *Ranks) measureClock(ctx context.Context) error {
 	if g.same {
 		return nil
 	}
+	ctx, cancel := g.within(ctx)
+	defer cancel()
 	var all []sample
 	for i := range samples {
 		s, err := g.sample(ctx)
@@ -105,8 +107,6 @@ func (g *Ranks) measureClock(ctx context.Context) error {
 			all = append(all, s)
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
-		case g.context.Err() != nil:
-			return context.Cause(g.context)
 		case errors.Is(err, errRefused):
 			return g.meeting.unreachable(err)
 		}
@@ -187,21 +187,14 @@ func commonStart(all []arrival, c RankClock, now int64) int64 {
 // over them.
 func RankClockName() string {
 	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
-	if err != nil {
-		return ownClock()
+	space, failed := os.Readlink("/proc/self/ns/time")
+	if os.IsNotExist(failed) {
+		space, failed = "time:none", nil // before Linux 5.6
 	}
-	space, err := os.Readlink("/proc/self/ns/time")
-	if os.IsNotExist(err) {
-		space, err = "time:none", nil // before Linux 5.6
-	}
-	if err != nil {
-		return ownClock()
+	if err != nil || failed != nil {
+		return fmt.Sprintf("process %d %s", os.Getpid(), processNonce)
 	}
 	return strings.TrimSpace(string(boot)) + " " + space
-}
-
-func ownClock() string {
-	return fmt.Sprintf("process %d %s", os.Getpid(), processNonce)
 }
 
 var processNonce = rand.Text()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"locklab/harness"
@@ -121,18 +122,18 @@ func (r *dryRun) alone(ctx context.Context, t *harness.Trips) error {
 	}
 	var lock, unlock legs
 	for n := 0; n < warm || !lock.enough() || !unlock.enough(); n++ {
-		asks := r.journal.mark(0)
+		asks := r.journal.now()
 		lease, err := r.sessions[0].Lock(ctx)
 		if err != nil {
 			return err
 		}
-		has := r.journal.mark(0)
+		has := r.journal.now()
 		_, err = r.settle(ctx)
-		releases := r.journal.mark(0)
+		releases := r.journal.now()
 		if err := errors.Join(err, lease.Unlock(ctx)); err != nil {
 			return err
 		}
-		free := r.journal.mark(0)
+		free := r.journal.now()
 		if _, err := r.settle(ctx); err != nil {
 			return err
 		}
@@ -146,4 +147,180 @@ func (r *dryRun) alone(ctx context.Context, t *harness.Trips) error {
 	r.journal.adaptSilence()
 	t.Lock, t.Unlock = lock.leg(), unlock.leg()
 	return nil
+}
+
+// Clients are the clients of one lock that a dry run or a trace observes.
+type Clients struct {
+	Lock *harness.Variant
+	At   harness.Endpoint // of the servers, without TLS
+	Key  string           // names the lock there
+
+	exits []func() error // in the order of arrival
+}
+
+// Join returns the session of a new client. If observe is not nil, the client's messages pass
+// proxies, which report each with the index of its server.
+func (c *Clients) Join(ctx context.Context, worker int, observe func(server int, s faultproxy.Sighting)) (harness.Session, error) {
+	at, framing := c.At, faultproxy.Redis
+	if at.Kind == harness.KindZooKeeper {
+		framing = faultproxy.ZooKeeper
+	}
+	if observe != nil {
+		row, err := faultproxy.NewRow(at.Addrs, framing, func(server int) faultproxy.Options {
+			return faultproxy.Options{Observe: func(s faultproxy.Sighting) { observe(server, s) }}
+		})
+		if err != nil {
+			return nil, err
+		}
+		c.exits = append(c.exits, row.Close)
+		at.Addrs = row.Addrs
+	}
+	remote, err := c.Lock.Remote(ctx, at, c.Key)
+	if err != nil {
+		return nil, err
+	}
+	c.exits = append(c.exits, remote.Close)
+	s, err := remote.Join(ctx, worker)
+	if err == nil {
+		c.exits = append(c.exits, s.Close)
+	}
+	return s, err
+}
+
+// Close ends the clients, the latest first.
+func (c *Clients) Close() (err error) {
+	for _, exit := range slices.Backward(c.exits) {
+		err = errors.Join(err, exit())
+	}
+	return err
+}
+
+type grant struct {
+	client, at int // and the number of events before it
+	lease      harness.Lease
+	err        error
+}
+
+// The contenders are the clients of a dry run: one holds the lock and the others wait.
+type contenders struct {
+	*dryRun
+	granted chan grant
+	waiting int
+	holder  grant
+
+	queue, handover, unlock legs
+	sent                    []float64 // messages from one release to the next
+	polls                   int       // turns in which a waiter asked on its own
+	turns                   int
+}
+
+func (c *contenders) ask(ctx, wait context.Context, client int) (again bool, err error) {
+	c.waiting++
+	go func() {
+		lease, err := c.sessions[client].Lock(wait)
+		c.granted <- grant{client, c.journal.now(), lease, err}
+	}()
+	return c.settle(ctx)
+}
+
+func (c *contenders) next(ctx context.Context) error {
+	select {
+	case c.holder = <-c.granted:
+		c.waiting--
+		return c.holder.err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (r *dryRun) behind(ctx context.Context) (_ *harness.TripsBehind, err error) {
+	wait, giveUp := context.WithCancel(ctx)
+	c := &contenders{dryRun: r, granted: make(chan grant, contends)}
+	defer func() { err = errors.Join(err, c.disperse(ctx, giveUp)) }()
+	for len(r.sessions) < contends {
+		if err := r.join(ctx); err != nil {
+			return nil, err
+		}
+	}
+	for client := range r.sessions {
+		if _, err := c.ask(ctx, wait, client); err != nil {
+			return nil, err
+		}
+		if client == 0 {
+			if err := c.next(ctx); err != nil {
+				return nil, err
+			}
+		}
+	}
+	for !c.known() {
+		if err := c.turn(ctx, wait); err != nil {
+			return nil, err
+		}
+	}
+	b := &harness.TripsBehind{Polls: 2*c.polls > c.turns}
+	if !b.Polls {
+		all := legs{c.sent, c.sent}
+		b.Queue, b.Handover, b.Unlock, b.Requests = c.queue.leg(), c.handover.leg(), c.unlock.leg(), all.leg().Requests
+	}
+	return b, nil
+}
+
+// known reports whether enough turns were played: few if a waiter always asked on its own.
+func (c *contenders) known() bool {
+	switch {
+	case c.turns < warm:
+		return false
+	case c.polls == c.turns:
+		return c.turns > warm
+	}
+	return c.queue.enough() && c.handover.enough() && c.unlock.enough() || c.turns == warm+most
+}
+
+func (c *contenders) turn(ctx, wait context.Context) error {
+	last := c.holder
+	releases := c.journal.now()
+	err := last.lease.Unlock(ctx)
+	free := c.journal.now()
+	c.holder = grant{}
+	if err := errors.Join(err, c.next(ctx)); err != nil {
+		return err
+	}
+	passes, err := c.settle(ctx)
+	if err != nil {
+		return err
+	}
+	asks := c.journal.now()
+	again, err := c.ask(ctx, wait, last.client)
+	if err != nil {
+		return err
+	}
+	end := c.journal.now()
+	hand := reckon(c.journal.between(releases, c.holder.at), last.client).known[c.holder.client]
+	c.turns++
+	if passes || again || !hand.caused {
+		c.polls++
+		return nil
+	}
+	if c.turns <= warm {
+		return nil
+	}
+	own := reckon(c.journal.between(asks, end), last.client)
+	c.queue.add(own.known[last.client].later(own.sent[last.client]), requests(c.journal.between(asks, end)))
+	c.handover.add(hand, requests(c.journal.between(releases, c.holder.at)))
+	c.unlock.add(reckon(c.journal.between(releases, free), last.client).known[last.client], 0)
+	c.sent = append(c.sent, requests(c.journal.between(releases, end)))
+	return nil
+}
+
+func (c *contenders) disperse(ctx context.Context, giveUp func()) (err error) {
+	giveUp()
+	if c.holder.lease != nil {
+		err = c.holder.lease.Unlock(ctx)
+	}
+	for range c.waiting {
+		if g := <-c.granted; g.err == nil { // the grant came first
+			err = errors.Join(err, g.lease.Unlock(ctx))
+		}
+	}
+	return err
 }

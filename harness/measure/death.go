@@ -204,16 +204,9 @@ func trace(lines []string) (out []string) {
 		lines = lines[i:]
 	}
 	for _, l := range lines[:min(len(lines), traceLines)] {
-		out = append(out, shortened(result.OneLine(l), traceColumns))
+		out = append(out, fmt.Sprintf("%.*s", traceColumns, result.OneLine(l)))
 	}
 	return out
-}
-
-func shortened(text string, most int) string {
-	if runes := []rune(text); len(runes) > most {
-		return string(runes[:most-1]) + "…"
-	}
-	return text
 }
 
 // A lostError is the loss of a result for a reason unrelated to the lock.

@@ -35,7 +35,7 @@ type drive struct {
 
 // run starts the workers, lets them run until the limit, and waits for them. worker runs
 // one of them; wire, if not nil, reads the traffic counters.
-func (d *drive) run(ctx context.Context, worker func(i int, t *tally), wire func() harness.Counts) {
+func (d *drive) run(ctx context.Context, worker func(i int), wire func() harness.Counts) {
 	back := make(chan struct{}, len(d.tallies))
 	for i, t := range d.tallies {
 		// Nothing here is deferred: a worker that panics must not count as returned, because
@@ -48,7 +48,7 @@ func (d *drive) run(ctx context.Context, worker func(i int, t *tally), wire func
 				d.all <- struct{}{}
 				runtime.Gosched() // to the coordinator: spinning workers leave it no processor for a time slice
 			}
-			worker(i, t)
+			worker(i)
 			t.end = d.now()
 			unpin()
 			t.left.Store(true)
@@ -56,13 +56,13 @@ func (d *drive) run(ctx context.Context, worker func(i int, t *tally), wire func
 		}()
 	}
 	d.t0, d.t1, d.heap = newSnapshot(len(d.tallies)), newSnapshot(len(d.tallies)), newHeapCounter()
-	timeout := d.timer()
+	timeout := time.NewTimer(d.rig.job.patience()) // before the window, which counts objects
 	if wire == nil {
 		wire = func() harness.Counts { return harness.Counts{} }
 	}
 	left := 0
-	if d.load != nil {
-		d.meet(ctx)
+	if d.load != nil { // windows, or arrivals, begin together with the other ranks'
+		d.late, d.alone = d.limit.together.begin(ctx, pointWindow)
 	}
 	d.load.begin(d)
 	if d.limit.Ops > 0 {
@@ -88,7 +88,7 @@ func (d *drive) window(ctx context.Context, back <-chan struct{}, timeout *time.
 	d.steady(ctx)
 	d.load.warm(ctx, d)
 	if d.load == nil {
-		d.meet(ctx)
+		d.late, d.alone = d.limit.together.begin(ctx, pointWindow)
 	}
 	d.open(ctx, wire)
 	d.opened = d.rig.in.Clock.Now()
@@ -98,7 +98,7 @@ func (d *drive) window(ctx context.Context, back <-chan struct{}, timeout *time.
 	d.close(ctx, wire)
 	if d.rig.servers.gauge != nil {
 		d.phase.Store(ramp)
-		d.rig.servers.readPeak(ctx)
+		d.rig.servers.peak = d.rig.servers.read(ctx) // while all workers still contend
 	}
 	if d.limit.together != nil && ctx.Err() == nil {
 		d.phase.Store(ramp)
@@ -114,15 +114,8 @@ func (d *drive) steady(ctx context.Context) {
 	}
 }
 
-// meet waits for any other ranks, so that windows, or arrivals, begin at the same time.
-func (d *drive) meet(ctx context.Context) {
-	if d.alone == nil {
-		d.late, d.alone = d.limit.together.begin(ctx, pointWindow)
-	}
-}
-
 func (d *drive) open(ctx context.Context, wire func() harness.Counts) {
-	d.rig.servers.begin(ctx)
+	d.rig.servers.cpu = d.rig.servers.used(ctx)
 	d.wire, d.usage = wire(), machine.ProcessUsage()
 	d.allocs = d.heap.objects()
 	d.t0.take(d.control, d.tallies)
@@ -134,15 +127,6 @@ func (d *drive) close(ctx context.Context, wire func() harness.Counts) {
 	d.usage = machine.ProcessUsage().Sub(d.usage)
 	d.wire = wire().Sub(d.wire)
 	d.rig.servers.end(ctx)
-}
-
-// timer returns the timer for the end of the window, or for the patience with workers
-// without a window. It must be made before the window, which counts objects.
-func (d *drive) timer() *time.Timer {
-	if d.limit.Ops > 0 {
-		return time.NewTimer(d.rig.job.patience())
-	}
-	return time.NewTimer(d.limit.Window)
 }
 
 // await waits until the window is over or ctx ends. Without a window it waits until all
@@ -169,10 +153,14 @@ func (d *drive) await(ctx context.Context, back <-chan struct{}, timeout *time.T
 
 // join waits for the rest, and records as stuck those without progress they could have made.
 func (d *drive) join(back <-chan struct{}, left int) {
-	w := d.rig.job.Workload
-	limit := d.rig.job.patience() + time.Duration(w.Workers)*(long(w.Hold)+long(w.Think)+slice)
-	watch := d.rig.job.watchdog()
-	ticks := time.NewTicker(watch.step)
+	job := &d.rig.job
+	w, patience, count := job.Workload, job.patience(), job.served
+	limit := patience + time.Duration(w.Workers)*(long(w.Hold)+long(w.Think)+slice)
+	step := min(max(patience/20, time.Millisecond), time.Second/2)
+	if count == nil {
+		count = countServed(os.Getpid(), job.Lock.Local == nil)
+	}
+	ticks := time.NewTicker(step)
 	defer ticks.Stop()
 	done, gotOn, moved, since := uint64(0), true, time.Now(), time.Duration(0)
 	for left < len(d.tallies) {
@@ -180,7 +168,7 @@ func (d *drive) join(back <-chan struct{}, left int) {
 		case <-back:
 			left, gotOn = left+1, true
 		case <-ticks.C:
-			now, served := acquisitions(d.tallies), watch.served(watch.step)
+			now, served := acquisitions(d.tallies), count(step)
 			if gotOn || now != done {
 				done, gotOn, moved, since = now, false, time.Now(), served
 			} else if served-since >= limit {
@@ -199,38 +187,18 @@ func (d *drive) join(back <-chan struct{}, left int) {
 // slice is the time that a thread or goroutine keeps the processor while others wait for it.
 const slice = 10 * time.Millisecond
 
-// A watchdog measures the time in which workers could have made progress: see
-// [machine.Served]. It must be read at each step.
-type watchdog struct {
-	step   time.Duration
-	served func(step time.Duration) time.Duration
-}
-
-// watchdog returns a watchdog for the workers of j. A distributed lock moves in several
-// processes, so a step counts a quarter if processors were short in it.
-func (j *Job) watchdog() watchdog {
-	w := watchdog{step: min(max(j.patience()/20, time.Millisecond), time.Second/2), served: j.served}
-	if w.served != nil {
-		return w
+// countServed returns a function that returns the time in which process pid could have made
+// progress: see [machine.Served]. It must be called at each step. A distributed lock moves in
+// several processes, so a step counts a quarter if processors were short in it.
+func countServed(pid int, distributed bool) func(step time.Duration) time.Duration {
+	count := machine.NewServed(pid).Count
+	if !distributed {
+		return count
 	}
-	w.served = machine.NewServed(os.Getpid()).Count
-	if j.Lock.Local == nil {
-		w.served = starvation(w.served, machine.Watch())
-	}
-	return w
-}
-
-// The divisor for a step with a shortage of processors, and the share of the step that some
-// thread must have waited for one.
-const (
-	lessStarved = 4
-	mostStarved = 0.5
-)
-
-func starvation(served func(time.Duration) time.Duration, noise *machine.Watcher) func(time.Duration) time.Duration {
+	noise := machine.Watch()
 	var sum, last time.Duration
 	return func(step time.Duration) time.Duration {
-		now := served(step)
+		now := count(step)
 		passed := now - last
 		seen := noise.Stop()
 		if seen.Pressure > mostStarved || seen.Throttled > 0 {
@@ -240,6 +208,13 @@ func starvation(served func(time.Duration) time.Duration, noise *machine.Watcher
 		return sum
 	}
 }
+
+// The divisor for a step with a shortage of processors, and the share of the step that some
+// thread must have waited for one.
+const (
+	lessStarved = 4
+	mostStarved = 0.5
+)
 
 func long(s harness.Span) time.Duration {
 	d := 8 * s.Mean
@@ -290,23 +265,31 @@ func (d *drive) result() *harness.Result {
 	return r
 }
 
-// overlap returns the share of the measured span in which all workers ran: the
-// full-concurrency fraction of Arm's lockhammer, clipped to the window.
+// overlap returns the share of the measured span in which all workers ran.
 func (d *drive) overlap() float64 {
-	begin, end := d.tallies[0].begin, d.tallies[0].end
-	first, last := begin, end
-	for _, t := range d.tallies {
-		begin, end = max(begin, t.begin), min(end, t.end)
-		first, last = min(first, t.begin), max(last, t.end)
+	from, to := d.t0.at, d.t1.at
+	if d.limit.Ops > 0 { // from the first worker's begin to the last one's end
+		for i, t := range d.tallies {
+			if i == 0 {
+				from, to = t.begin, t.end
+			}
+			from, to = min(from, t.begin), max(to, t.end)
+		}
 	}
-	if d.limit.Ops == 0 { // the span is the window, without the time before and after
-		first, last = d.t0.at, d.t1.at
-		begin, end = max(begin, first), min(end, last)
-	}
-	if last <= first {
+	return overlap(d.tallies, from, to)
+}
+
+// overlap returns the share of a span in which all workers ran: the full-concurrency fraction
+// of Arm's lockhammer.
+func overlap(workers []*tally, from, to int64) float64 {
+	if to <= from {
 		return 0
 	}
-	return max(0, float64(end-begin)/float64(last-first))
+	begin, end := from, to
+	for _, t := range workers {
+		begin, end = max(begin, t.begin), min(end, t.end)
+	}
+	return max(0, float64(end-begin)/float64(to-from))
 }
 
 type heapCounter []metrics.Sample

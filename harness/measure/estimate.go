@@ -22,28 +22,28 @@ func (p *Plan) Estimate() time.Duration { return p.estimateOf(nil, p.Rounds) }
 func (p *Plan) EstimateOf(has func(Case) bool) time.Duration { return p.estimateOf(has, p.Rounds) }
 
 func (p *Plan) estimateOf(has func(Case) bool, rounds int) (d time.Duration) {
-	sizes := p.sizes()
-	for _, c := range p.Cases {
-		if has != nil && !has(c) {
-			continue
+	for _, u := range p.units() {
+		for _, c := range u {
+			if has != nil && !has(c) {
+				continue
+			}
+			each := c.StandIn().estimate(len(u))
+			if c.Unknown() {
+				d += p.seekTime(c)
+				each *= time.Duration(len(saturationShares))
+			}
+			d += each * time.Duration(p.RoundsOf(c.StandIn(), rounds))
 		}
-		each := p.estimateIn(c.StandIn(), sizes)
-		if c.Unknown() {
-			d += p.seekTime(c)
-			each *= time.Duration(len(saturationShares))
-		}
-		d += each * time.Duration(p.RoundsOf(c.StandIn(), rounds))
 	}
 	return d
 }
 
-func (p *Plan) estimate(c Case) time.Duration { return p.estimateIn(c, nil) }
-
-func (p *Plan) estimateIn(c Case, sizes map[unitKey]int) time.Duration {
+// estimate returns the approximate duration of c in a process of n cases.
+func (c Case) estimate(n int) time.Duration {
 	cost := processCost
 	blocks := time.Duration(0)
 	remote := c.Lock.Remote != nil
-	if n := sizes[c.unit()]; n > 1 && p.shares(c) {
+	if n > 1 {
 		cost = sharedCost + processCost/time.Duration(n)
 		blocks = time.Duration(passes(c.Workload, remote)) * block(c.Workload, remote)
 	}
@@ -62,7 +62,6 @@ type progress struct {
 	plan        *Plan
 	builds      []Build
 	lost        []int // consecutive losses, by build
-	sizes       map[unitKey]int
 	begin       time.Time
 	rounds      int
 	done, total int           // cases
@@ -71,25 +70,26 @@ type progress struct {
 }
 
 func (p *Plan) progress(now time.Time, builds []Build) *progress {
-	r := &progress{plan: p, builds: builds, lost: make([]int, len(builds)), sizes: p.sizes(), begin: now, rounds: p.Rounds, total: p.Total() * len(builds)}
-	for round := range r.rounds {
-		for _, c := range p.Cases {
-			switch {
-			case !p.due(c, round):
-			case p.has(c, round):
-				r.done += len(builds)
-			default:
-				r.ahead += p.estimateIn(c, r.sizes) * time.Duration(len(builds))
+	r := &progress{plan: p, builds: builds, lost: make([]int, len(builds)), begin: now, rounds: p.Rounds, total: p.Total() * len(builds)}
+	for _, u := range p.units() {
+		for _, c := range u {
+			for round := range r.rounds {
+				switch {
+				case !p.due(c, round):
+				case p.has(c, round):
+					r.done += len(builds)
+				default:
+					r.ahead += c.estimate(len(u)) * time.Duration(len(builds))
+				}
 			}
 		}
 	}
 	return r
 }
 
-// add counts a measurement of c by a build; lost is the reason if it gave no result. After too many
-// losses it returns an error.
-func (r *progress) add(c Case, build int, lost error) error {
-	e := r.plan.estimateIn(c, r.sizes)
+// add counts a measurement by a build with the estimate e; lost is the reason if it gave no result.
+// After too many losses it returns an error.
+func (r *progress) add(e time.Duration, build int, lost error) error {
 	r.done++
 	r.ahead -= e
 	r.behind += e
@@ -130,11 +130,4 @@ func (r *progress) replan(behind int, now time.Time) {
 	rounds := max(behind, min(max(fit, p.Least), p.Most))
 	r.ahead += n * (p.estimateOf(nil, rounds) - p.estimateOf(nil, r.rounds))
 	r.rounds, r.total = rounds, p.total(rounds)*len(r.builds)
-}
-
-func (p *Plan) checkBudget() error {
-	if p.Budget != 0 && (p.Least < 1 || p.Most < p.Least || p.Done != nil) {
-		return fmt.Errorf("measure: a plan with a budget needs bounds for its rounds, and nothing done before: %d to %d", p.Least, p.Most)
-	}
-	return nil
 }

@@ -43,10 +43,13 @@ func simulateRun(p *Plan, slowdown float64) *progress {
 	now := time.Unix(0, 0)
 	r := p.progress(now, []Build{{}})
 	for round := 0; round < r.rounds; round++ {
-		for _, c := range p.Cases {
-			if p.due(c, round) {
-				now = now.Add(time.Duration(slowdown * float64(p.estimateIn(c, r.sizes))))
-				r.add(c, 0, nil)
+		for _, u := range p.units() {
+			for _, c := range u {
+				if p.due(c, round) {
+					e := c.estimate(len(u))
+					now = now.Add(time.Duration(slowdown * float64(e)))
+					r.add(e, 0, nil)
+				}
 			}
 		}
 		r.replan(round+1, now)
@@ -72,7 +75,7 @@ func TestReplan(t *testing.T) {
 // If all of it is slow, the time left is right within a fifth at the end.
 func TestLeft(t *testing.T) {
 	p := plan(100, good)
-	each, begin := p.estimate(p.Cases[0]), time.Unix(0, 0)
+	each, begin := p.Cases[0].estimate(1), time.Unix(0, 0)
 	for _, slow := range []int{10, 100} {
 		r, now := p.progress(begin, []Build{{}}), begin
 		whole := r.left(now)
@@ -81,7 +84,7 @@ func TestLeft(t *testing.T) {
 			if i < slow {
 				now = now.Add(each)
 			}
-			r.add(p.Cases[0], 0, nil)
+			r.add(each, 0, nil)
 			left := r.left(now)
 			if got := now.Add(left).Sub(begin); slow == 10 && got > whole*6/5 {
 				t.Errorf("after %d cases, of which the first %d take twice their estimate: %v in all, %v at first", i+1, slow, got, whole)
@@ -109,7 +112,7 @@ func TestOpenEvery(t *testing.T) {
 	if len(in["good"]) != 7 || !slices.Equal(in["single"], []int{0, 3, 6}) {
 		t.Errorf("measured in %v", in)
 	}
-	each, open := p.estimate(p.Cases[0]), p.estimate(p.Cases[1])
+	each, open := p.Cases[0].estimate(1), p.Cases[1].estimate(1)
 	if got, want := p.Estimate(), 7*each+3*open; got != want || p.Total() != 10 {
 		t.Errorf("%d measurements take %v, want 10 and %v", p.Total(), got, want)
 	}

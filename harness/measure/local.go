@@ -2,6 +2,7 @@ package measure
 
 import (
 	"context"
+	"runtime"
 	"sync"
 
 	"locklab/atomics"
@@ -16,14 +17,15 @@ type localLoop struct {
 	handles []sync.Locker
 }
 
-func newLocalLoop(r *Rig) *localLoop {
-	w := r.job.Workload
+func newLocalLoop(r *Rig) *localLoop { return &localLoop{r.newHandles()} }
+
+// newHandles returns the workers' handles of a new lock.
+func (r *Rig) newHandles() (handles []sync.Locker) {
 	lock := r.job.Lock.Local(r.setup())
-	l := new(localLoop)
-	for i := range w.Workers {
-		l.handles = append(l.handles, lock.Worker(i))
+	for i := range r.job.Workload.Workers {
+		handles = append(handles, lock.Worker(i))
 	}
-	return l
+	return handles
 }
 
 func (l *localLoop) close() error { return nil }
@@ -59,17 +61,21 @@ func (l *localLoop) drive(ctx context.Context, d *drive) *harness.Result {
 	workers, runs := make([]*localWorker, len(d.tallies)), make([]func(*section, sync.Locker), len(d.tallies))
 	var limiters []*rateLimiter
 	for i, t := range d.tallies {
-		if d.load == nil {
-			workers[i] = newLocalWorker(d, i, t)
-			runs[i] = workers[i].run
-		} else {
-			w := newOpenLocalWorker(d, i, t)
-			workers[i], runs[i] = &w.localWorker, w.run
-			limiters = append(limiters, &w.limiter)
+		w := newLocalWorker(d, i, t)
+		w.hold.guard(s.data, i)
+		workers[i], runs[i] = w, w.run
+		if d.load != nil {
+			p := newRateLimiter(d, i, func() int64 { return w.clock.Nanoseconds(w.clock.Now()-d.load.tick) - headstart }, spinOrYield(len(d.tallies)))
+			limiters = append(limiters, p)
+			runs[i] = func(s *section, lock sync.Locker) {
+				_ = p.run(func(at int64, timed bool) (got, left int64, err error) {
+					got, left = w.serve(p, s, lock, at, timed)
+					return got, left, nil
+				})
+			}
 		}
-		workers[i].hold.guard(s.data, i)
 	}
-	d.run(ctx, func(i int, _ *tally) { runs[i](s, l.handles[i]) }, nil)
+	d.run(ctx, func(i int) { runs[i](s, l.handles[i]) }, nil)
 	r := d.outcome(limiters)
 	if len(d.stuck) > 0 {
 		return r
@@ -204,4 +210,34 @@ func (w *localWorker) timedThink() {
 	start := w.clock.Now()
 	w.think.work()
 	w.t.think.Add(w.clock.Nanoseconds(w.clock.Now() - start))
+}
+
+// spinOrYield returns the action of a waiting worker of an open loop. With too many workers for
+// the processors each yields.
+func spinOrYield(workers int) func(int64) {
+	const hints = 4 // spin hints between two readings of the clock
+	if workers > runtime.GOMAXPROCS(0) {
+		return func(int64) { runtime.Gosched() }
+	}
+	return func(int64) { atomics.SpinHint(hints) }
+}
+
+// serve takes the lock for the arrival at at and returns when it got and left the lock, if that
+// is measured. After the deadline it does nothing inside: a handle cannot withdraw.
+func (w *localWorker) serve(p *rateLimiter, s *section, lock sync.Locker, at int64, timed bool) (got, left int64) {
+	lock.Lock()
+	n := s.n
+	if timed || p.deadline > 0 {
+		got = p.now()
+	}
+	if !p.missed(at, got) {
+		w.hold.spend()
+	}
+	s.n = n + 1
+	if timed {
+		left = p.now()
+	}
+	lock.Unlock()
+	w.done++
+	return got, left
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"time"
 
 	"locklab/harness"
@@ -61,7 +62,13 @@ func judgeLoop(r *harness.Result, log *harness.LoopLog) {
 	oracle.Sort(holds)
 	r.Started, r.Elapsed, r.Wire = log.Began.Add(time.Duration(log.Open)), time.Duration(log.Close-log.Open), log.Wire
 	var wait result.Histogram
+	workers := make([]*tally, len(r.Workers))
+	for i := range workers {
+		workers[i] = &tally{begin: math.MaxInt64}
+	}
 	for i, h := range holds {
+		t := workers[h.Worker]
+		t.begin, t.end = min(t.begin, h.Requested), max(t.end, h.Releasing)
 		if h.Acquired < log.Open || h.Acquired >= log.Close {
 			continue
 		}
@@ -73,28 +80,10 @@ func judgeLoop(r *harness.Result, log *harness.LoopLog) {
 		wait.Record(h.Acquired - h.Requested)
 		r.Hold.Add(h.Releasing - h.Acquired)
 	}
-	r.Wait, r.Overlap = wait.Snapshot(), loopOverlap(holds, len(r.Workers), log.Open, log.Close)
+	r.Wait, r.Overlap = wait.Snapshot(), overlap(workers, log.Open, log.Close)
 	owners(r, holds, log.Open, log.Close)
 	loopSlices(r, holds, log.Open)
 	r.Violations = oracle.Overlaps(holds, r.Lock.Traits.Permits)
-}
-
-func loopOverlap(holds []oracle.Hold, workers int, from, to int64) float64 {
-	begin, end := make(map[int]int64), make(map[int]int64)
-	for _, h := range holds {
-		if first, known := begin[h.Worker]; !known || h.Requested < first {
-			begin[h.Worker] = h.Requested
-		}
-		end[h.Worker] = max(end[h.Worker], h.Releasing)
-	}
-	if len(begin) < workers || to <= from {
-		return 0
-	}
-	first, last := from, to
-	for i := range begin {
-		first, last = max(first, begin[i]), min(last, end[i])
-	}
-	return max(0, float64(last-first)/float64(to-from))
 }
 
 func byMessages(err error) harness.Warning {

@@ -6,6 +6,7 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -38,17 +39,9 @@ const forms = "redis://[user:password@]host:port[/db], without TLS; characters s
 
 // RedactedSync returns a URL of [RankOptions] without its user and password, for files and
 // messages. Of a faulty URL, too, everything before the last @ is removed.
-func RedactedSync(sync string) string {
-	at := strings.LastIndexByte(sync, '@')
-	if at < 0 {
-		return sync
-	}
-	scheme, _, ok := strings.Cut(sync[:at], "://")
-	if !ok {
-		return "xxxxx" + sync[at:]
-	}
-	return scheme + "://xxxxx" + sync[at:]
-}
+func RedactedSync(sync string) string { return credentials.ReplaceAllString(sync, "${1}xxxxx@") }
+
+var credentials = regexp.MustCompile(`(?s)^(.*?://)?.*@`)
 
 // parseSync reads the URL of [RankOptions]. Its errors quote nothing of it.
 func parseSync(text string) (*redis.Options, error) {

@@ -39,12 +39,7 @@ func newMixedLoop(r *Rig) *mixedLoop {
 	w := r.job.Workload
 	l := &mixedLoop{reads: w.Reads}
 	for range max(1, w.Locks) {
-		lock := mixedLock{data: new(sharedData), more: newStructure(w.Section)}
-		local := r.job.Lock.Local(r.setup())
-		for i := range w.Workers {
-			lock.handles = append(lock.handles, local.Worker(i))
-		}
-		l.locks = append(l.locks, lock)
+		l.locks = append(l.locks, mixedLock{r.newHandles(), new(sharedData), newStructure(w.Section)})
 	}
 	return l
 }
@@ -52,13 +47,12 @@ func newMixedLoop(r *Rig) *mixedLoop {
 func (l *mixedLoop) close() error { return nil }
 
 func (l *mixedLoop) drive(ctx context.Context, d *drive) *harness.Result {
-	before := l.writes()
-	audited, _ := l.audit()
+	before, audited, _ := l.audit()
 	workers := make([]*mixedWorker, len(d.tallies))
 	for i, t := range d.tallies {
 		workers[i] = l.newWorker(d, i, t)
 	}
-	d.run(ctx, func(i int, _ *tally) { workers[i].run() }, nil)
+	d.run(ctx, func(i int) { workers[i].run() }, nil)
 	r := d.result()
 	if len(d.stuck) > 0 {
 		return r
@@ -68,33 +62,26 @@ func (l *mixedLoop) drive(ctx context.Context, d *drive) *harness.Result {
 		writes += w.writes
 		torn += w.torn
 	}
-	r.Violations = append(r.Violations, oracle.Counter(l.writes()-before, writes)...)
+	counter, found, flaw := l.audit()
+	r.Violations = append(r.Violations, oracle.Counter(counter-before, writes)...)
 	r.Violations = append(r.Violations, oracle.Torn(torn)...)
 	if section := d.rig.job.Workload.Section; section != harness.SectionWork {
-		found, flaw := l.audit()
 		r.Violations = append(r.Violations, oracle.Data(section, found-audited, writes, flaw)...)
 	}
 	return r
 }
 
-// audit returns the writes in the data of all locks, and the first flaw.
-func (l *mixedLoop) audit() (writes uint64, flaw string) {
+// audit returns the counter of all locks, the writes in their sections' data, and the first flaw.
+func (l *mixedLoop) audit() (counter, writes uint64, flaw string) {
 	for _, lock := range l.locks {
-		if lock.more == nil {
-			continue
+		counter += lock.data.left.Load()
+		if lock.more != nil {
+			n, wrong := lock.more.audit()
+			writes += n
+			flaw = cmp.Or(flaw, wrong)
 		}
-		n, wrong := lock.more.audit()
-		writes += n
-		flaw = cmp.Or(flaw, wrong)
 	}
-	return writes, flaw
-}
-
-func (l *mixedLoop) writes() (n uint64) {
-	for _, lock := range l.locks {
-		n += lock.data.left.Load()
-	}
-	return n
+	return counter, writes, flaw
 }
 
 type mixedWorker struct {
@@ -113,7 +100,7 @@ type lockAccess struct {
 	shared     harness.RWLocker         // nil if readers do not share
 	optimistic harness.OptimisticReader // nil if they keep writers out
 	data       *sharedData
-	more       structure // nil if the section has no data
+	hold       spinner // changes the data of the section; a reader spends the worker's own
 }
 
 func (l *mixedLoop) newWorker(d *drive, i int, t *tally) *mixedWorker {
@@ -123,7 +110,8 @@ func (l *mixedLoop) newWorker(d *drive, i int, t *tally) *mixedWorker {
 		reads:       uint64(l.reads),
 	}
 	for _, lock := range l.locks {
-		t := lockAccess{lock: lock.handles[i], data: lock.data, more: lock.more}
+		t := lockAccess{lock: lock.handles[i], data: lock.data, hold: w.hold}
+		t.hold.guard(lock.more, i)
 		t.shared, _ = t.lock.(harness.RWLocker)
 		t.optimistic, _ = t.lock.(harness.OptimisticReader)
 		w.access = append(w.access, t)
@@ -197,13 +185,7 @@ func (w *mixedWorker) write(t *lockAccess, asked uint64, timed bool) (passed boo
 	if passed = t.data.last.Load() != me; passed {
 		t.data.last.StoreRelease(me)
 	}
-	if t.more == nil {
-		w.hold.spend()
-	} else {
-		at, value := t.more.find(w.rng)
-		w.hold.spend()
-		t.more.write(w.id, at, value)
-	}
+	t.hold.spend()
 	t.data.right.StoreRelease(n + 1)
 	released := w.now(timed)
 	t.lock.Unlock()
@@ -212,54 +194,43 @@ func (w *mixedWorker) write(t *lockAccess, asked uint64, timed bool) (passed boo
 	return passed
 }
 
+// load reads t's data for the hold time, and reports whether it was consistent.
 func (w *mixedWorker) load(t *lockAccess) bool {
 	n := t.data.left.Load()
 	w.hold.spend()
-	whole := t.more == nil || t.more.read(w.rng)
+	whole := t.hold.data == nil || t.hold.data.read(w.rng)
 	return t.data.right.Load() == n && whole
 }
 
-func (w *mixedWorker) check(whole bool) {
-	if !whole {
-		w.torn++
-	}
-}
-
+// read reads t's data. An optimistic reader reads until no writer interfered, and its wait lasts
+// until the start of the successful reading.
 func (w *mixedWorker) read(t *lockAccess, asked uint64, timed bool) {
-	switch {
-	case t.optimistic != nil:
-		w.readOptimistically(t, asked, timed)
-		return
-	case t.shared != nil:
-		t.shared.RLock()
-	default:
-		t.lock.Lock()
-	}
-	got := w.now(timed)
-	whole := w.load(t)
-	left := w.now(timed)
-	if t.shared != nil {
-		t.shared.RUnlock()
-	} else {
-		t.lock.Unlock()
-	}
-	w.record(asked, got, left, timed)
-	w.check(whole)
-}
-
-// readOptimistically reads until no writer interfered. Its wait lasts until the start of
-// the successful reading.
-func (w *mixedWorker) readOptimistically(t *lockAccess, asked uint64, timed bool) {
 	for {
-		version := t.optimistic.ReadBegin()
-		begun := w.now(timed)
+		var version uint64
+		switch {
+		case t.optimistic != nil:
+			version = t.optimistic.ReadBegin()
+		case t.shared != nil:
+			t.shared.RLock()
+		default:
+			t.lock.Lock()
+		}
+		got := w.now(timed)
 		whole := w.load(t)
 		left := w.now(timed)
-		if t.optimistic.ReadRetry(version) {
+		switch {
+		case t.optimistic != nil && t.optimistic.ReadRetry(version):
 			continue
+		case t.optimistic != nil:
+		case t.shared != nil:
+			t.shared.RUnlock()
+		default:
+			t.lock.Unlock()
 		}
-		w.record(asked, begun, left, timed)
-		w.check(whole)
+		w.record(asked, got, left, timed)
+		if !whole {
+			w.torn++
+		}
 		return
 	}
 }

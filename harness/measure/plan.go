@@ -75,8 +75,8 @@ func (p *Plan) Validate() error {
 	if p.Rounds < 1 {
 		return fmt.Errorf("%w: rounds is %d: want 1 or more", harness.ErrUsage, p.Rounds)
 	}
-	if err := p.checkBudget(); err != nil {
-		return err
+	if p.Budget != 0 && (p.Least < 1 || p.Most < p.Least || p.Done != nil) {
+		return fmt.Errorf("measure: a plan with a budget needs bounds for its rounds, and nothing done before: %d to %d", p.Least, p.Most)
 	}
 	seen := make(map[string]bool)
 	for _, c := range p.Cases {
@@ -103,16 +103,10 @@ func (p *Plan) Validate() error {
 	return nil
 }
 
-func (p *Plan) ready() error {
-	if p.Unknown() {
-		return fmt.Errorf("%w: the rates of some cases are to be found yet", harness.ErrUsage)
-	}
-	return p.Validate()
-}
-
 // Progress is the progress of a run.
 type Progress struct {
 	Case        Case
+	Build       int // that measures Case, of the builds given to Run
 	Round       int // 0 is the first
 	Rounds      int // current plan
 	Done, Total int // cases, over all rounds, including those of an earlier run
@@ -130,28 +124,21 @@ var ErrGaveUp = errors.New("measure: gave up")
 // Run measures p. It calls report before each case and with the result after it. It stops at
 // the first error of report, or when ctx ends; everything reported is complete.
 //
+// Several builds measure a case one right after the other, in a random order, so that a
+// disturbance affects all. Without builds this program measures.
+//
 // A case whose process is killed from outside is tried once more, and then lost, like one
 // whose process cannot measure. Too many consecutive losses are ErrGaveUp. A lock that ends
 // its process has violated a promise, which is its result.
-func (p *Plan) Run(ctx context.Context, report func(Progress) error) error {
-	return p.run(ctx, []Build{{Path: p.exe}}, func(_ int, at Progress) error { return report(at) })
-}
-
-// RunBuilds is [Plan.Run] for builds in the same rounds. They measure a case one right after
-// the other, in a random order, so that a disturbance affects all. report gets each build's
-// index, after each case.
-func (p *Plan) RunBuilds(ctx context.Context, builds []Build, report func(build int, at Progress) error) error {
-	return p.run(ctx, builds, func(build int, at Progress) error {
-		if at.Result == nil && at.Lost == nil {
-			return nil
-		}
-		return report(build, at)
-	})
-}
-
-func (p *Plan) run(ctx context.Context, builds []Build, report func(build int, at Progress) error) error {
-	if err := p.ready(); err != nil {
+func (p *Plan) Run(ctx context.Context, report func(Progress) error, builds ...Build) error {
+	if p.Unknown() {
+		return fmt.Errorf("%w: the rates of some cases are to be found yet", harness.ErrUsage)
+	}
+	if err := p.Validate(); err != nil {
 		return err
+	}
+	if len(builds) == 0 {
+		builds = []Build{{Path: p.exe}}
 	}
 	by, known := *p, calibrate()
 	by.exe = builds[0].Path
@@ -164,8 +151,8 @@ func (p *Plan) run(ctx context.Context, builds []Build, report func(build int, a
 				continue
 			}
 			for _, b := range draw.Perm(len(builds)) {
-				at := Progress{Case: u[0], Round: round, Rounds: r.rounds, Done: r.done, Total: r.total, Left: r.left(time.Now())}
-				if err := report(b, at); err != nil {
+				at := Progress{Case: u[0], Build: b, Round: round, Rounds: r.rounds, Done: r.done, Total: r.total, Left: r.left(time.Now())}
+				if err := report(at); err != nil {
 					return err
 				}
 				by.exe = builds[b].Path
@@ -177,9 +164,9 @@ func (p *Plan) run(ctx context.Context, builds []Build, report func(build int, a
 					if res != nil {
 						res.Trips = p.Trips[c.Lock.Name]
 					}
-					spent := r.add(c, b, at.Lost)
+					spent := r.add(c.estimate(len(units[i])), b, at.Lost)
 					at.Case, at.Result, at.Done, at.Left = c, res, r.done, r.left(time.Now())
-					return cmp.Or(report(b, at), spent)
+					return cmp.Or(report(at), spent)
 				})
 				if err != nil {
 					return err
@@ -241,7 +228,7 @@ func (p *Plan) measure(ctx context.Context, c Case, known calibration, round, se
 		s.relay = &relay{together: p.Together, serial: serial}
 	}
 	s.Access = p.access(c)
-	res, err := spawn(ctx, s, 4*p.estimate(c)+cmp.Or(p.Patience, time.Minute))
+	res, err := spawn(ctx, s, 4*c.estimate(1)+cmp.Or(p.Patience, time.Minute))
 	var fault *lockError
 	if errors.As(err, &fault) {
 		// A lock that hangs or ends its process is a finding, not the end of the run.

@@ -2,19 +2,25 @@ package measure
 
 import (
 	"fmt"
-	"runtime"
 	"time"
 
+	"locklab/atomics"
 	"locklab/harness"
 	"locklab/harness/result"
 	"locklab/internal/numfmt"
 )
 
-// A rateLimiter takes arrivals for one worker of an open loop and records their outcome.
+// A rateLimiter takes arrivals for one worker of an open loop and records their outcome. The
+// worker waits for each by a clock, without a system call if the arrival is near.
 type rateLimiter struct {
+	_ atomics.CacheLinePad
 	*load
-	c     *control
-	timer *time.Timer
+	c       *control
+	t       *tally
+	timer   *time.Timer
+	sampler sampler
+	now     func() int64      // ns since the start of the load
+	near    func(ahead int64) // waits a little for an arrival that is at most farAhead away
 
 	late, dropped uint64  // of the arrivals that count
 	gone          []int64 // times of drops shortly before the window was to end, or later
@@ -23,22 +29,78 @@ type rateLimiter struct {
 	lag           result.Histogram
 
 	latest, index int64 // greatest delay of an arrival, in ns, and its index
+	_             atomics.CacheLinePad
 }
 
-func newRateLimiter(d *drive) *rateLimiter {
-	p := &rateLimiter{load: d.load, c: d.control, timer: time.NewTimer(time.Hour)}
+func newRateLimiter(d *drive, worker int, now func() int64, near func(ahead int64)) *rateLimiter {
+	p := &rateLimiter{load: d.load, c: d.control, t: d.tallies[worker], timer: time.NewTimer(time.Hour),
+		sampler: newSampler(d, worker), now: now, near: near}
 	p.timer.Stop()
 	return p
 }
 
-func (p *rateLimiter) take() (i, at int64, ok bool) {
-	if p.c.over() {
-		return 0, 0, false
+// run takes arrivals and waits for each until the drive is over. It passes the intended start and
+// whether the acquisition is timed to serve, which returns when it got and left the lock. An
+// arrival that gets it after the deadline is dropped.
+func (p *rateLimiter) run(serve func(at int64, timed bool) (got, left int64, err error)) error {
+	for k, next := uint64(0), p.sampler.gap()-1; !p.c.over(); k++ {
+		i, ok := p.take()
+		if !ok {
+			break
+		}
+		at, timed := p.at(i), k == next
+		if timed {
+			next += p.sampler.gap()
+		}
+		now, waited, ok := p.await(at)
+		if !ok {
+			if timed && p.counts(at) {
+				p.left = append(p.left, at)
+			}
+			break
+		}
+		p.begun(i, at, now-at, waited)
+		if p.missed(at, now) {
+			p.drop(at, timed)
+			continue
+		}
+		got, left, err := serve(at, timed)
+		switch {
+		case err != nil:
+			return err
+		case p.missed(at, got):
+			p.drop(at, timed)
+			continue
+		case timed && p.counts(at):
+			p.t.wait.Record(got - at)
+			p.t.hold.Add(left - got)
+		}
+		p.t.publish(1, 0)
 	}
-	if i, ok = p.load.take(); !ok {
-		return 0, 0, false
+	if p.c.limit.Ops == 0 {
+		<-p.load.over // it stays for the whole window, even without a further arrival
 	}
-	return i, p.at(i), true
+	return nil
+}
+
+func (p *rateLimiter) missed(at, now int64) bool { return p.deadline > 0 && now-at > p.deadline }
+
+// await returns the time of an arrival and whether it had to wait; ok is false at the end.
+func (p *rateLimiter) await(at int64) (now int64, waited, ok bool) {
+	for {
+		now = p.now()
+		switch ahead := at - now; {
+		case ahead <= 0:
+			return now, waited, true
+		case p.c.over():
+			return now, waited, false
+		case ahead > farAhead:
+			p.sleep(ahead)
+		default:
+			p.near(ahead)
+		}
+		waited = true
+	}
 }
 
 // begun records the delay lag, in ns, of arrival i; waited: the worker waited for it.
@@ -56,7 +118,7 @@ func (p *rateLimiter) begun(i, at, lag int64, waited bool) {
 }
 
 // drop records that a timed or untimed arrival was dropped.
-func (p *rateLimiter) drop(t *tally, at int64, timed bool) {
+func (p *rateLimiter) drop(at int64, timed bool) {
 	if gone := at + p.deadline; gone < p.to {
 		p.passed++
 	} else { // the coordinator, which ends the window, may be late
@@ -67,14 +129,7 @@ func (p *rateLimiter) drop(t *tally, at int64, timed bool) {
 	}
 	p.dropped++
 	if timed {
-		t.wait.Record(p.deadline)
-	}
-}
-
-// leave records that the drive ended before a taken arrival began.
-func (p *rateLimiter) leave(at int64, timed bool) {
-	if timed && p.counts(at) {
-		p.left = append(p.left, at)
+		p.t.wait.Record(p.deadline)
 	}
 }
 
@@ -93,9 +148,6 @@ func (p *rateLimiter) sleep(ahead int64) {
 		p.timer.Stop()
 	}
 }
-
-// yields reports whether waiting workers must yield, as there are too many.
-func yields(w harness.Workload) bool { return w.Workers > runtime.GOMAXPROCS(0) }
 
 // outcome returns the result of d, whose workers have returned or are stuck. limiters belong
 // to an open loop.

@@ -81,22 +81,27 @@ func (l *remoteLoop) drive(ctx context.Context, d *drive) *harness.Result {
 	s := newRemoteSection(d.rig.job.Lock.Traits)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	workers, runs := make([]*remoteWorker, len(l.sessions)), make([]func(context.Context, *tally, *remoteSection), len(l.sessions))
+	workers, runs := make([]*remoteWorker, len(l.sessions)), make([]func() error, len(l.sessions))
 	var limiters []*rateLimiter
-	for i := range workers {
-		workers[i] = newRemoteWorker(d, i, l.sessions[i])
-		runs[i] = workers[i].run
+	for i, t := range d.tallies {
+		w := newRemoteWorker(d, i, l.sessions[i])
+		workers[i], runs[i] = w, func() error { return w.run(ctx, t, s) }
 		if d.load != nil {
-			w := &openRemoteWorker{workers[i], newRateLimiter(d), machine.NewAlarm()}
-			defer w.alarm.Close()
-			runs[i], limiters = w.run, append(limiters, w.limiter)
+			alarm := machine.NewAlarm()
+			defer alarm.Close()
+			p := newRateLimiter(d, i, func() int64 { return d.now() - d.load.began }, sleepOrYield(alarm))
+			limiters = append(limiters, p)
+			runs[i] = func() error {
+				return p.run(func(at int64, _ bool) (got, left int64, err error) { return w.serve(ctx, s, at) })
+			}
 		}
 	}
-	if d.load != nil && d.rig.drives == 1 { // all drives share its clients
-		l.meet(ctx, meetings, d.rig.job.patience(), d.rig.job.watchdog())
+	run := func(i int) {
+		if err := runs[i](); err != nil && ctx.Err() == nil {
+			workers[i].err = err
+		}
 	}
-	wire := func() harness.Counts { c, _ := l.counts(); return c }
-	d.run(ctx, func(i int, t *tally) { runs[i](ctx, t, s) }, wire)
+	d.run(ctx, run, func() harness.Counts { c, _ := l.counts(); return c })
 	r := d.outcome(limiters)
 	if _, ok := l.counts(); ok {
 		r.Wire = &d.wire

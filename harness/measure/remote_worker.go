@@ -2,9 +2,12 @@ package measure
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
+	"runtime"
 	"sync/atomic"
+	"time"
 
 	"locklab/harness"
 	"locklab/harness/oracle"
@@ -84,18 +87,16 @@ func newRemoteWorker(d *drive, i int, session harness.Session) *remoteWorker {
 	return r
 }
 
-// run acquires the lock until the drive, ctx or the lock ends.
-func (w *remoteWorker) run(ctx context.Context, t *tally, s *remoteSection) {
+// run acquires the lock until the drive or ctx ends, or the lock fails.
+func (w *remoteWorker) run(ctx context.Context, t *tally, s *remoteSection) error {
 	for n, recorded := w.d.next(0); n != 0; n, recorded = w.d.next(n) {
 		handover, err := w.acquire(ctx, t, s, recorded)
 		if err != nil {
-			if ctx.Err() == nil {
-				w.err = err
-			}
-			return
+			return err
 		}
 		t.done(1, handover, recorded)
 	}
+	return nil
 }
 
 func (w *remoteWorker) reads() bool {
@@ -124,7 +125,7 @@ func (w *remoteWorker) acquire(ctx context.Context, t *tally, s *remoteSection, 
 		t.wait.Record(h.Acquired - h.Requested)
 		t.hold.Add(h.Releasing - h.Acquired)
 	}
-	if w.think.span.Mean > 0 {
+	if w.think.mean > 0 {
 		start := w.d.now()
 		w.think.spend()
 		if recorded {
@@ -169,4 +170,53 @@ func (w *remoteWorker) use(s *remoteSection, reads bool) (passed bool) {
 		w.torn++
 	}
 	return passed
+}
+
+// awake is how long before an arrival a worker wakes, in ns: an alarm's greatest usual delay.
+const awake = int64(60 * time.Microsecond)
+
+// sleepOrYield returns the action of a waiting worker of an open loop, which leaves the processor
+// to the servers.
+func sleepOrYield(alarm *machine.Alarm) func(ahead int64) {
+	return func(ahead int64) {
+		if ahead <= awake || !alarm.Sleep(time.Duration(ahead-awake)) {
+			runtime.Gosched()
+		}
+	}
+}
+
+// serve takes and releases the lock for the arrival at at, and returns when it got and left the
+// lock. It abandons the request at the deadline, if there is one.
+func (w *remoteWorker) serve(ctx context.Context, s *remoteSection, at int64) (got, left int64, err error) {
+	load, last, asking := w.d.load, int64(math.MaxInt64), ctx
+	if load.deadline > 0 {
+		last = load.began + at + load.deadline
+		var cancel context.CancelFunc
+		asking, cancel = context.WithDeadline(ctx, w.d.epoch.Add(time.Duration(last)))
+		defer cancel()
+	}
+	h, _, err := w.takeAndRelease(ctx, asking, s, oracle.Hold{Requested: w.d.now()}, last)
+	if h.Acquired == 0 && ctx.Err() == nil && errors.Is(asking.Err(), context.DeadlineExceeded) {
+		return math.MaxInt64, 0, nil
+	}
+	return h.Acquired - load.began, h.Releasing - load.began, err
+}
+
+// release gives lease back. If Unlock fails before its busy servers have answered, it waits
+// for the end of the lease, half as long as the patience: an error, not stuck workers.
+func release(ctx context.Context, lease harness.Lease, patience time.Duration) error {
+	err := lease.Unlock(ctx)
+	if err == nil || errors.Is(err, harness.ErrNotHeld) || lease.Err() != nil || lease.Done() == nil {
+		return err
+	}
+	timer := time.NewTimer(patience / 2)
+	defer timer.Stop()
+	select {
+	case <-lease.Done():
+	case <-timer.C:
+	}
+	if errors.Is(lease.Err(), harness.ErrReleased) {
+		return nil
+	}
+	return err
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -67,7 +68,7 @@ type Job struct {
 	first    int          // the number of its first worker among all ranks
 
 	ready  func()                                 // called before the first request of a lock, if that point exists; may be nil
-	served func(step time.Duration) time.Duration // for the watchdog; nil uses the machine
+	served func(step time.Duration) time.Duration // replaces countServed; may be nil
 }
 
 func (j *Job) patience() time.Duration {
@@ -145,32 +146,45 @@ func (r *Rig) newLoop(ctx context.Context) (loop, error) {
 
 // fits returns an error that wraps harness.ErrUsage, with the reason, if w cannot drive v.
 func fits(v *harness.Variant, w harness.Workload) error {
-	if v.Unavailable != "" {
-		return fmt.Errorf("%w: %s cannot run here: %s", harness.ErrUsage, v.Name, v.Unavailable)
+	refuse := func(format string, args ...any) error {
+		return fmt.Errorf("%w: "+format, append([]any{harness.ErrUsage}, args...)...)
 	}
-	if m := v.Traits.MaxWorkers; m > 0 && w.Workers > m {
-		return fmt.Errorf("%w: %s serves at most %d workers, not %d", harness.ErrUsage, v.Name, m, w.Workers)
-	}
-	if w.Wait != harness.WaitAdaptive && !v.Traits.FollowsWait {
-		return fmt.Errorf("%w: the waiters of %s do not follow a wait policy (Traits.FollowsWait): wait is %s", harness.ErrUsage, v.Name, w.Wait)
-	}
-	if v.Remote != nil && (w.Locks > 1 || w.Garbage) {
-		return fmt.Errorf("%w: locks and gc are axes of local locks, and %s is distributed", harness.ErrUsage, v.Name)
-	}
-	if v.Local != nil && w.Rate > 0 && (w.Locks > 1 || w.Reads > 0) {
-		return fmt.Errorf("%w: an open loop drives one local lock without readers: give %s a rate, or reads or several locks", harness.ErrUsage, v.Name)
-	}
-	if why := v.Traits.Misfit(w); why != "" {
-		return fmt.Errorf("%w: %s cannot be measured so: %s", harness.ErrUsage, v.Name, why)
-	}
-	if why := Unguarded(v, w); why != "" {
-		return fmt.Errorf("%w: %s cannot guard the data of section %s: %s", harness.ErrUsage, v.Name, w.Section, why)
+	switch most := v.Traits.MaxWorkers; {
+	case v.Unavailable != "":
+		return refuse("%s cannot run here: %s", v.Name, v.Unavailable)
+	case most > 0 && w.Workers > most:
+		return refuse("%s serves at most %d workers, not %d", v.Name, most, w.Workers)
+	case w.Wait != harness.WaitAdaptive && !v.Traits.FollowsWait:
+		return refuse("the waiters of %s do not follow a wait policy (Traits.FollowsWait): wait is %s", v.Name, w.Wait)
+	case v.Remote != nil && (w.Locks > 1 || w.Garbage):
+		return refuse("locks and gc are axes of local locks, and %s is distributed", v.Name)
+	case v.Local != nil && w.Rate > 0 && (w.Locks > 1 || w.Reads > 0):
+		return refuse("an open loop drives one local lock without readers: give %s a rate, or reads or several locks", v.Name)
+	case v.Traits.Misfit(w) != "":
+		return refuse("%s cannot be measured so: %s", v.Name, v.Traits.Misfit(w))
+	case Unguarded(v, w) != "":
+		return refuse("%s cannot guard the data of section %s: %s", v.Name, w.Section, Unguarded(v, w))
 	}
 	return nil
 }
 
 // Drive runs all workers until limit. A Rig with stuck workers cannot be driven again.
+//
+// The clients of an open loop meet before the first drive, in acquisitions one after another: a
+// client opens connections at its first wait, which would dominate a short window.
 func (r *Rig) Drive(ctx context.Context, limit Limit) (*harness.Result, error) {
+	if w := r.job.Workload; r.drives == 0 && r.job.Lock.Remote != nil && w.Rate > 0 {
+		if res, err := r.drive(ctx, Limit{Ops: meetingsEach * int64(w.Workers), closed: true}); err != nil || len(res.Violations) > 0 {
+			return res, err
+		}
+	}
+	return r.drive(ctx, limit)
+}
+
+// meetingsEach is the number of acquisitions of a worker before the first drive.
+const meetingsEach = 2
+
+func (r *Rig) drive(ctx context.Context, limit Limit) (*harness.Result, error) {
 	if r.dead {
 		return nil, fmt.Errorf("measure: workers are stuck in %s", r.job.Lock.Name)
 	}
@@ -302,4 +316,64 @@ func doubts(r *harness.Result) (ws []harness.Warning) {
 		})
 	}
 	return ws
+}
+
+func (r *Rig) setup() harness.Setup {
+	w := r.job.Workload
+	s := harness.Setup{Workers: w.Workers, Wait: w.Wait, Pin: w.Pin}
+	if w.Pin == harness.PinCPU {
+		s.Nodes = nodes(r.in.Topology, w.Workers)
+	}
+	return s
+}
+
+// nodes returns each worker's node, numbered in their order: the processors of a last-level
+// cache, else of a memory. It returns nil without several nodes.
+func nodes(t machine.Topology, workers int) []int {
+	const untold = -1
+	used := t[:min(workers, len(t))]
+	key := func(p machine.Place) int { return p.Cache }
+	if slices.ContainsFunc(used, func(p machine.Place) bool { return p.Cache == untold }) {
+		key = func(p machine.Place) int { return p.Node }
+	}
+	numbers := make(map[int]int)
+	of := make([]int, workers)
+	for i := range of {
+		k := key(t[i%len(t)])
+		if k == untold {
+			return nil
+		}
+		if _, known := numbers[k]; !known {
+			numbers[k] = len(numbers)
+		}
+		of[i] = numbers[k]
+	}
+	if len(numbers) < 2 {
+		return nil
+	}
+	return of
+}
+
+// garbagePercent is Go's own default for GOGC.
+const garbagePercent = 100
+
+// allocatorLoad allocates about 250 MB/s, for some tens of collections per second, until stop.
+func allocatorLoad() (stop func()) {
+	const size, pause = 256 << 10, time.Millisecond
+	done, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		var keep []byte
+		for tick := time.NewTicker(pause); ; {
+			select {
+			case <-done:
+				tick.Stop()
+				runtime.KeepAlive(keep)
+				return
+			case <-tick.C:
+				keep = make([]byte, size)
+			}
+		}
+	}()
+	return func() { close(done); <-ended }
 }

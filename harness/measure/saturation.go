@@ -217,15 +217,15 @@ const SeekProbes = 20
 // The additional cost of a probe of a distributed lock.
 const (
 	caseTrips = 40                     // consecutive round trips: to connect, around the window, and to leave
-	turnCost  = 500 * time.Microsecond // of a handover between its clients before the window: see meet
+	turnCost  = 500 * time.Microsecond // of a handover between its clients before the first drive
 	turnTrips = 2
 )
 
 func (p *Plan) seekTime(c Case) time.Duration {
-	each := p.estimate(c.StandIn())
+	each := c.StandIn().estimate(1)
 	if c.Lock.Remote != nil {
 		each += caseTrips * c.Workload.Delay
-		each += min(meetings, meetingsEach*time.Duration(c.Workload.Workers)*(turnCost+turnTrips*c.Workload.Delay))
+		each += meetingsEach * time.Duration(c.Workload.Workers) * (turnCost + turnTrips*c.Workload.Delay)
 	}
 	return SeekProbes * each
 }

@@ -19,7 +19,7 @@ type serverMeter struct {
 	before backend.Usage // before the lock had a client, plus later changes by others
 	left   backend.Usage // when other locks of this process began their turn
 	peak   backend.Usage // after the window, while its workers still contend
-	cpu    time.Duration // in the window; -1 if not known
+	cpu    time.Duration // at the start of the window, later in the window; -1 if not known
 }
 
 var unknownUsage = backend.Usage{CPU: -1, Memory: -1, Connections: -1}
@@ -137,11 +137,6 @@ func shifted(before, left, now int64) int64 {
 	return max(0, before+now-left)
 }
 
-// begin must be called right before the window.
-func (m *serverMeter) begin(ctx context.Context) {
-	m.cpu = m.used(ctx)
-}
-
 // end must be called right after the window.
 func (m *serverMeter) end(ctx context.Context) {
 	if now := m.used(ctx); m.cpu >= 0 && now >= m.cpu {
@@ -149,11 +144,6 @@ func (m *serverMeter) end(ctx context.Context) {
 	} else {
 		m.cpu = -1
 	}
-}
-
-// readPeak must be called after the window, while all workers still contend.
-func (m *serverMeter) readPeak(ctx context.Context) {
-	m.peak = m.read(ctx)
 }
 
 func (m *serverMeter) read(ctx context.Context) backend.Usage {

@@ -124,7 +124,9 @@ func distributedBlocks(t *testing.T, at harness.Endpoint, names []string) []*har
 	}
 	var out bytes.Buffer
 	requireNoError(t, measureShared(t.Context(), instruments(), jobs, spec{Workload: w, Seed: 7}, &out))
-	return results(out.Bytes())
+	all, err := results(out.Bytes())
+	requireNoError(t, err)
+	return all
 }
 
 // TestServerCost: polling waiters cost the server more than queued ones, by the clock of its

@@ -64,7 +64,7 @@ type member struct {
 	dir  string // private, exists
 	port int    // of 127.0.0.1
 
-	quorum, election int // ports for the others, 0 for a server that is alone
+	quorum, election int // ports for the others
 	secure           int // the port for TLS, 0 without
 }
 
@@ -115,11 +115,7 @@ func freePorts(n int) ([]int, error) {
 // the cause. The error wraps [harness.ErrUnavailable] without a program to start, and
 // [harness.ErrUsage] if the user's server has an invalid address or does not answer.
 func Start(ctx context.Context, kind string) (*Server, error) {
-	return start(ctx, host(), kind)
-}
-
-func start(ctx context.Context, sys system, kind string) (*Server, error) {
-	return startSetup(ctx, sys, kind, Setup{})
+	return StartSetup(ctx, kind, Setup{})
 }
 
 // Available returns nil if Start could work: it searches for the programs, or checks the form of
@@ -142,10 +138,8 @@ func available(sys system, kind string) error {
 
 // Required reports whether LOCKLAB_REQUIRE, a comma-separated list, contains kind: a test without
 // it then fails instead of being skipped. The list may also contain tools, such as java and qemu.
-func Required(kind string) bool { return required(os.Getenv("LOCKLAB_REQUIRE"), kind) }
-
-func required(list, kind string) bool {
-	return slices.ContainsFunc(strings.Split(list, ","), func(name string) bool {
+func Required(kind string) bool {
+	return slices.ContainsFunc(strings.Split(os.Getenv("LOCKLAB_REQUIRE"), ","), func(name string) bool {
 		return strings.TrimSpace(name) == kind
 	})
 }

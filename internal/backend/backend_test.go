@@ -72,7 +72,7 @@ func lab(tb testing.TB, pairs ...string) system {
 func mustStart(tb testing.TB, sys system, kind string) *Server {
 	tb.Helper()
 	need(tb, kind)
-	s, err := start(context.Background(), sys, kind)
+	s, err := startSetup(context.Background(), sys, kind, Setup{})
 	return stopAtEnd(tb, s, err)
 }
 
@@ -189,7 +189,7 @@ func TestNothingInstalled(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			sys := system{env(append(test.env, "ZOOKEEPER_HOME", "", "JAVA_HOME", "")...), test.look, nothing, freePorts, t.TempDir()}
-			_, startErr := start(t.Context(), sys, test.kind)
+			_, startErr := startSetup(t.Context(), sys, test.kind, Setup{})
 			for _, err := range []error{available(sys, test.kind), startErr} {
 				if !errors.Is(err, harness.ErrUnavailable) {
 					t.Fatalf("error is %v, want one that wraps ErrUnavailable", err)
@@ -225,8 +225,9 @@ func TestRequired(t *testing.T) {
 		",redis-server,,":  nil,
 		"qemu,redis,other": {"redis", "qemu"},
 	} {
+		t.Setenv("LOCKLAB_REQUIRE", list)
 		for _, kind := range []string{"redis", "zookeeper", "java", "qemu"} {
-			if got := required(list, kind); got != slices.Contains(want, kind) {
+			if got := Required(kind); got != slices.Contains(want, kind) {
 				t.Errorf("%q requires %s: %t", list, kind, got)
 			}
 		}

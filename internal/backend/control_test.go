@@ -107,7 +107,7 @@ func TestRestart(t *testing.T) {
 // TestHurtRefused: only existing servers of the lab can be disturbed.
 func TestHurtRefused(t *testing.T) {
 	s := mustStartRedisOf(t, lab(t), RedisOptions{})
-	user, err := start(t.Context(), lab(t, "LOCKLAB_REDIS", s.Endpoint().Addrs[0][0]), harness.KindRedis)
+	user, err := startSetup(t.Context(), lab(t, "LOCKLAB_REDIS", s.Endpoint().Addrs[0][0]), harness.KindRedis, Setup{})
 	requireNoError(t, err)
 	if user.PIDs() != nil || user.PID(0) != 0 || s.PID(1) != 0 {
 		t.Errorf("processes %v and %d, want none of the user's", user.PIDs(), s.PID(1))
@@ -256,15 +256,73 @@ func openFiles(t *testing.T) int {
 	return len(entries)
 }
 
-// TestRedisUnder: a server runs under the program that is named, with its arguments.
-func TestRedisUnder(t *testing.T) {
-	s := mustStartRedisOf(t, lab(t), RedisOptions{Under: []string{"nice", "-n", "7"}, Args: []string{"--maxclients", "123"}})
-	wantReply(t, s, 0, "maxclients:123", "INFO", "clients")
-	if runtime.GOOS != "linux" {
-		return
+// TestSignal: signals reach the server that is meant, and no process when it is gone.
+func TestSignal(t *testing.T) {
+	s := mustStartRedisOf(t, lab(t), RedisOptions{Replicas: 1})
+	for range 20 { // all threads have stopped on return
+		if stopped(s.PID(1)) && runtime.GOOS == "linux" {
+			t.Fatal("a server that runs counts as stopped")
+		}
+		requireNoError(t, s.Signal(1, syscall.SIGSTOP))
+		if !stopped(s.PID(1)) {
+			t.Fatal("a server that was stopped runs")
+		}
+		requireNoError(t, s.Signal(1, syscall.SIGCONT))
+		wantReply(t, s, 1, "PONG", "PING")
 	}
-	nice, err := syscall.Getpriority(syscall.PRIO_PROCESS, s.PIDs()[0])
-	if nice = 20 - nice; err != nil || nice < 7 { // Linux adds 20 and turns the sign
-		t.Errorf("its nice value is %d, %v: want that of this process and 7", nice, err)
+	requireNoError(t, s.Signal(1, syscall.SIGSTOP))
+	wantReply(t, s, 0, "PONG", "PING")
+	if reply, err := ask(s, 1, 100*time.Millisecond, "PING"); err == nil {
+		t.Errorf("a server that is stopped answers %q", reply)
+	}
+	requireNoError(t, s.Signal(1, syscall.SIGCONT))
+	wantReply(t, s, 1, "PONG", "PING")
+	requireNoError(t, s.Signal(1, syscall.SIGKILL))
+	if !gone(s.PID(1)) {
+		t.Fatal("the server does not die")
+	}
+	for range 2 {
+		if err := s.Kill(1); err != nil { // waits
+			t.Error(err)
+		}
+	}
+	for _, sig := range []os.Signal{syscall.SIGSTOP, os.Kill} {
+		if err := s.Signal(1, sig); !errors.Is(err, os.ErrProcessDone) {
+			t.Errorf("%v for a server that is gone: %v, want ErrProcessDone", sig, err)
+		}
+	}
+	requireNoError(t, s.Signal(0, syscall.SIGSTOP))
+	begin := time.Now()
+	if err := s.Kill(0); err != nil || alive(s.PID(0)) {
+		t.Errorf("Kill of a server that is stopped = %v after %v", err, time.Since(begin))
+	}
+}
+
+// TestLayouts starts each layout, checks its properties, and that nothing remains afterwards.
+func TestLayouts(t *testing.T) {
+	for _, l := range []*Layout{Sentinel, Cluster} {
+		t.Run(l.Name, func(t *testing.T) {
+			t.Parallel()
+			need(t, harness.KindRedis)
+			sys := lab(t)
+			begin := time.Now()
+			s, err := startSetup(t.Context(), sys, harness.KindRedis, Setup{Layout: l})
+			requireNoError(t, err)
+			t.Logf("ready after %v", time.Since(begin))
+			at := s.Endpoint()
+			if got := len(at.Addrs[0]) + len(s.Sentinels()); len(at.Addrs) != 1 || got != l.servers || len(s.PIDs()) != got {
+				t.Errorf("addresses %v, sentinels %v, processes %v: want %d in one list", at.Addrs, s.Sentinels(), s.PIDs(), l.servers)
+			}
+			for _, addr := range at.Addrs[0] {
+				expectNoError(t, answers(at.Kind, addr))
+			}
+			expectNoError(t, s.Stop())
+			for _, addr := range at.Addrs[0] {
+				if err := answers(at.Kind, addr); err == nil {
+					t.Errorf("%s answers after Stop", addr)
+				}
+			}
+			wantEmpty(t, sys.temp)
+		})
 	}
 }

@@ -11,7 +11,7 @@ import (
 
 func onDisk(temp string) (string, error) {
 	for _, dir := range []string{temp, "/var/tmp"} {
-		if info, err := os.Stat(dir); err == nil && info.IsDir() && !inMemory(dir) {
+		if info, err := os.Stat(dir); err == nil && info.IsDir() && !slices.Contains([]string{"tmpfs", "ramfs"}, fileSystem(dir)) {
 			return dir, nil
 		}
 	}
@@ -30,15 +30,6 @@ func (s *Server) FileSystem() string {
 		return ""
 	}
 	return fileSystem(s.group.dir.path)
-}
-
-// inMemory reports whether dir is known to be in memory.
-func inMemory(dir string) bool {
-	switch fileSystem(dir) {
-	case "tmpfs", "ramfs":
-		return true
-	}
-	return false
 }
 
 // SyncTime returns the median time to persist a small append; 0 for the user's servers.

@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"os/exec"
+	"strings"
 	"sync"
 	"time"
 
 	"locklab/harness"
+	"locklab/internal/child"
 )
 
 // A group is the servers that are started together, with the parent of their directories.
@@ -27,9 +29,9 @@ type group struct {
 
 type instance struct {
 	member
-	cmd        *exec.Cmd     // as it was started first
-	restarting chan struct{} // holds a value meanwhile
-	proc       *process      // the latest
+	cmd        *exec.Cmd  // as it was started first
+	restarting sync.Mutex // held meanwhile
+	proc       *process   // the latest
 }
 
 var errStopped = errors.New("the servers were stopped")
@@ -42,7 +44,7 @@ func newGroup(k *Kind, dir *workdir) *group {
 }
 
 func (g *group) add(m member, cmd *exec.Cmd) error {
-	s := &instance{member: m, cmd: cmd, restarting: make(chan struct{}, 1)}
+	s := &instance{member: m, cmd: cmd}
 	g.servers = append(g.servers, s) // before others know of g
 	_, err := g.spawn(s)
 	return err
@@ -118,12 +120,8 @@ func (g *group) restart(ctx context.Context, i int) error {
 	ctx, cancel := g.within(ctx)
 	defer cancel()
 	s := g.servers[i]
-	select {
-	case s.restarting <- struct{}{}:
-		defer func() { <-s.restarting }()
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
+	s.restarting.Lock() // for readyTime at most
+	defer s.restarting.Unlock()
 	for {
 		g.process(s).Kill()
 		p, err := g.spawn(s)
@@ -144,4 +142,36 @@ func (g *group) restart(ctx context.Context, i int) error {
 			return errors.Join(context.Cause(ctx), err)
 		}
 	}
+}
+
+type process struct {
+	*child.Process
+	output *child.Output
+}
+
+// spawn starts cmd in dir.
+func spawn(cmd *exec.Cmd, dir string) (*process, error) {
+	out := &child.Output{Most: 64 << 10, End: true}
+	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, out, out
+	cmd.WaitDelay = time.Second // for a child of a dead server that holds the output open
+	p, err := child.Start(cmd)
+	if err != nil {
+		return nil, err
+	}
+	return &process{p, out}, nil
+}
+
+func (p *process) reason() error {
+	err := fmt.Errorf("the server ended: %w", p.Err())
+	if strings.Contains(strings.ToLower(p.output.String()), "address already in use") { // EADDRINUSE in C and in Java
+		err = errPortTaken
+	}
+	return fmt.Errorf("%w; %s", err, p.said())
+}
+
+func (p *process) said() string {
+	if text := child.LastWords(p.output.String()); text != "" {
+		return fmt.Sprintf("it printed %q", text)
+	}
+	return "it printed nothing"
 }

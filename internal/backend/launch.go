@@ -2,8 +2,10 @@ package backend
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -92,10 +94,7 @@ func (g *group) serve(ctx context.Context, s *Server, members []member) (err err
 	if k.alone {
 		s.endpoint.Addrs = slices.Collect(slices.Chunk(addrs, 1))
 	}
-	if k.settle == nil {
-		return nil
-	}
-	return k.settle(ctx, members)
+	return g.settle(ctx)
 }
 
 // ready polls a server until it serves and returns its version. A starting server may accept a
@@ -126,32 +125,39 @@ func ready(ctx context.Context, k *Kind, at harness.Endpoint, m member, p *proce
 	}
 }
 
-// newMembers creates a directory and finds free ports for each of n servers, two if secure.
+// newMembers creates a directory and finds free ports for each of n servers.
 func newMembers(sys system, dir string, n int, secure bool) ([]member, error) {
-	want := n
-	if n > 1 {
-		want = 3 * n
-	}
-	first := want
-	if secure {
-		want += n
-	}
-	ports, err := sys.ports(want)
+	const each = 4
+	ports, err := sys.ports(each * n)
 	if err != nil {
 		return nil, err
 	}
 	members := make([]member, n)
-	for i := range members {
-		members[i] = member{dir: filepath.Join(dir, strconv.Itoa(i+1)), port: ports[i]}
-		if n > 1 {
-			members[i].quorum, members[i].election = ports[n+i], ports[2*n+i]
-		}
+	for i, p := range slices.Collect(slices.Chunk(ports, each)) {
+		members[i] = member{dir: filepath.Join(dir, strconv.Itoa(i+1)), port: p[0], quorum: p[1], election: p[2]}
 		if secure {
-			members[i].secure = ports[first+i]
+			members[i].secure = p[3]
 		}
 		if err := os.Mkdir(members[i].dir, 0o700); err != nil {
 			return nil, err
 		}
 	}
 	return members, nil
+}
+
+// dial connects to a server, over TLS if conf is set. When ctx ends the connection fails. The
+// caller must call end, which closes it.
+func dial(ctx context.Context, addr string, conf *tls.Config) (conn net.Conn, end func(), err error) {
+	conn, err = new(net.Dialer).DialContext(ctx, "tcp", addr)
+	if err != nil {
+		return nil, nil, err
+	}
+	if deadline, ok := ctx.Deadline(); ok {
+		conn.SetDeadline(deadline) // gives a better error than closing
+	}
+	if conf != nil {
+		conn = tls.Client(conn, conf)
+	}
+	stop := context.AfterFunc(ctx, func() { conn.Close() })
+	return conn, func() { stop(); conn.Close() }, nil
 }

@@ -215,7 +215,7 @@ func TestStartFails(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			sys := script(t, test.text)
-			_, err := start(t.Context(), sys, harness.KindRedis)
+			_, err := startSetup(t.Context(), sys, harness.KindRedis, Setup{})
 			if err == nil || !strings.Contains(err.Error(), test.want) || !strings.Contains(err.Error(), "redis-server") {
 				t.Errorf("error is %v, want %q", err, test.want)
 			}
@@ -240,7 +240,7 @@ func TestStartCancelled(t *testing.T) {
 			time.Sleep(10 * time.Millisecond)
 		}
 	}()
-	_, err := start(ctx, sys, harness.KindRedis)
+	_, err := startSetup(ctx, sys, harness.KindRedis, Setup{})
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("error is %v, want context.Canceled", err)
 	}
@@ -268,7 +268,10 @@ func TestPortTaken(t *testing.T) {
 					}
 					_, port, _ := net.SplitHostPort(taken)
 					p, err := strconv.Atoi(port)
-					return []int{p}, err
+					requireNoError(t, err)
+					free, err := freePorts(n)
+					free[0] = p
+					return free, err
 				}
 				s := mustStart(t, sys, k.Name)
 				if got := s.Endpoint().Addrs[0][0]; calls != 3 || got == taken {

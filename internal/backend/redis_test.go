@@ -147,7 +147,7 @@ func TestUserRedisWithPassword(t *testing.T) {
 		"redis://:wr0ng@" + addr:         "WRONGPASS",
 		addr:                             "NOAUTH",
 	} {
-		s, err := start(t.Context(), lab(t, "LOCKLAB_REDIS", url), harness.KindRedis)
+		s, err := startSetup(t.Context(), lab(t, "LOCKLAB_REDIS", url), harness.KindRedis, Setup{})
 		if want == "" {
 			if err != nil {
 				t.Errorf("%s: %v", url, err)
@@ -172,11 +172,11 @@ func TestUserRedisWithTLS(t *testing.T) {
 	}
 	addr := stopAtEnd(t, own, err).Endpoint().Addrs[0][0]
 	// The machine does not trust the certificate, so a client that checks it fails.
-	_, err = start(t.Context(), lab(t, "LOCKLAB_REDIS", "rediss://"+addr), harness.KindRedis)
+	_, err = startSetup(t.Context(), lab(t, "LOCKLAB_REDIS", "rediss://"+addr), harness.KindRedis, Setup{})
 	if _, ok := errors.AsType[*tls.CertificateVerificationError](err); !ok || !errors.Is(err, harness.ErrUsage) {
 		t.Errorf("error is %v, want a refused certificate", err)
 	}
-	if _, err := start(t.Context(), lab(t, "LOCKLAB_REDIS", addr), harness.KindRedis); !errors.Is(err, harness.ErrUsage) {
+	if _, err := startSetup(t.Context(), lab(t, "LOCKLAB_REDIS", addr), harness.KindRedis, Setup{}); !errors.Is(err, harness.ErrUsage) {
 		t.Errorf("plain TCP: error is %v", err)
 	}
 }

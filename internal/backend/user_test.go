@@ -18,7 +18,7 @@ func TestUserServer(t *testing.T) {
 			own := mustStart(t, lab(t), k.Name)
 			addr := own.Endpoint().Addrs[0][0]
 			sys := lab(t, k.Env, addr)
-			s, err := start(t.Context(), sys, k.Name)
+			s, err := startSetup(t.Context(), sys, k.Name, Setup{})
 			requireNoError(t, err)
 			if s.Owned() {
 				t.Error("the user's server is owned")
@@ -52,7 +52,7 @@ func TestUserServersPartlyDown(t *testing.T) {
 		t.Run(kind, func(t *testing.T) {
 			up := mustStart(t, lab(t), kind).Endpoint().Addrs[0][0]
 			k, _ := lookup(kind)
-			_, err := start(t.Context(), lab(t, k.Env, deadAddr(t)+","+up), kind)
+			_, err := startSetup(t.Context(), lab(t, k.Env, deadAddr(t)+","+up), kind, Setup{})
 			if !errors.Is(err, want) {
 				t.Errorf("error is %v, want %v", err, want)
 			}
@@ -96,7 +96,7 @@ func TestUserServerDoesNotAnswer(t *testing.T) {
 				t.Parallel()
 				ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 				defer cancel()
-				_, err := start(ctx, lab(t, k.Env, addr), k.Name)
+				_, err := startSetup(ctx, lab(t, k.Env, addr), k.Name, Setup{})
 				if !errors.Is(err, harness.ErrUsage) {
 					t.Fatalf("error is %v, want one that wraps ErrUsage", err)
 				}
@@ -112,7 +112,7 @@ func TestUserServerDoesNotAnswer(t *testing.T) {
 func TestUserServerCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err := start(ctx, lab(t, "LOCKLAB_REDIS", deafAddr(t, "")), harness.KindRedis)
+	_, err := startSetup(ctx, lab(t, "LOCKLAB_REDIS", deafAddr(t, "")), harness.KindRedis, Setup{})
 	if !errors.Is(err, context.Canceled) || errors.Is(err, harness.ErrUsage) {
 		t.Errorf("error is %v, want context.Canceled", err)
 	}

@@ -2,8 +2,6 @@ package backend
 
 import (
 	"context"
-	"encoding/binary"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -14,7 +12,6 @@ import (
 	"strings"
 
 	"locklab/harness"
-	"locklab/internal/wire"
 )
 
 var zooKeeper = Kind{
@@ -187,12 +184,9 @@ func (o EnsembleOptions) command(p program, m member, all []member) (*exec.Cmd, 
 	), nil
 }
 
-// probeZooKeeper opens and closes a session, which only a server that serves can grant, and
-// then asks for version and data directory, unknown if a user's server forbids that.
+// probeZooKeeper asks for the version and the data directory. A server that does not serve answers
+// otherwise. They are unknown if a user's server forbids the commands.
 func probeZooKeeper(ctx context.Context, _ harness.Endpoint, addr string) (answer, error) {
-	if err := handshake(ctx, addr); err != nil {
-		return answer{}, err
-	}
 	a := answer{version: "unknown"}
 	text, err := FourLetters(ctx, harness.Endpoint{}, addr, "srvr")
 	if err != nil {
@@ -200,15 +194,14 @@ func probeZooKeeper(ctx context.Context, _ harness.Endpoint, addr string) (answe
 	}
 	if m := zooKeeperVersion.FindStringSubmatch(text); m != nil {
 		a.version = m[1]
+	} else if !strings.Contains(text, "whitelist") {
+		return answer{}, fmt.Errorf("no ZooKeeper that serves: it answers %.80q", text)
 	}
 	text, err = FourLetters(ctx, harness.Endpoint{}, addr, "conf")
-	if err != nil {
-		return answer{}, err
-	}
 	if m := zooKeeperDataDir.FindStringSubmatch(text); m != nil {
 		a.identity = m[1]
 	}
-	return a, nil
+	return a, err
 }
 
 var (
@@ -229,44 +222,4 @@ func FourLetters(ctx context.Context, at harness.Endpoint, addr, command string)
 	}
 	text, err := io.ReadAll(io.LimitReader(conn, 64<<10))
 	return string(text), err
-}
-
-// handshake opens a session and closes it: ConnectRequest, ConnectResponse, then a request of
-// type closeSession (zookeeper-jute/src/main/resources/zookeeper.jute, ZooDefs.OpCode).
-func handshake(ctx context.Context, addr string) error {
-	conn, end, err := dial(ctx, addr, nil)
-	if err != nil {
-		return err
-	}
-	defer end()
-	be := binary.BigEndian
-	const (
-		sessionTimeout = 4000 // ms, in case closing fails
-		longestReply   = 1024 // bytes, far more than the 41 of a reply to a handshake
-	)
-	var b []byte
-	b = be.AppendUint32(b, 45)             // length of the rest
-	b = be.AppendUint32(b, 0)              // protocol version
-	b = be.AppendUint64(b, 0)              // last zxid seen
-	b = be.AppendUint32(b, sessionTimeout) //
-	b = be.AppendUint64(b, 0)              // session id: a new one
-	b = be.AppendUint32(b, 16)             // length of the password
-	b = append(b, make([]byte, 16)...)     // the password
-	b = append(b, 0)                       // not content with a read-only server
-	if _, err := conn.Write(b); err != nil {
-		return err
-	}
-	reply, err := wire.ReadFrame(conn, longestReply)
-	if err != nil {
-		return fmt.Errorf("no ZooKeeper session: %w", err)
-	}
-	// ConnectResponse: protocol version, timeout (0 if refused), session id …
-	if len(reply) < 16 || be.Uint32(reply[4:]) == 0 {
-		return errors.New("no ZooKeeper session: refused")
-	}
-	if _, err := conn.Write(wire.Request(1, wire.OpCloseSession)); err != nil {
-		return err
-	}
-	_, err = wire.ReadFrame(conn, longestReply)
-	return err
 }

@@ -1,10 +1,16 @@
 package backend
 
 import (
+	"cmp"
+	"context"
 	"errors"
+	"net"
 	"path/filepath"
+	"slices"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"locklab/harness"
 )
@@ -82,7 +88,7 @@ func TestUserZooKeeperForbidsCommands(t *testing.T) {
 	own, err := launch(t.Context(), sys, &k, 1)
 	requireNoError(t, err)
 	defer own.Stop()
-	s, err := start(t.Context(), lab(t, "LOCKLAB_ZOOKEEPER", own.Endpoint().Addrs[0][0]), harness.KindZooKeeper)
+	s, err := startSetup(t.Context(), lab(t, "LOCKLAB_ZOOKEEPER", own.Endpoint().Addrs[0][0]), harness.KindZooKeeper, Setup{})
 	requireNoError(t, err)
 	if s.Version() != own.Version() {
 		t.Errorf("version is %q, want %q", s.Version(), own.Version())
@@ -112,4 +118,131 @@ func TestZooKeeperFails(t *testing.T) {
 			wantEmpty(t, sys.temp)
 		})
 	}
+}
+
+// hurtEnsemble kills the leader, restarts it, stops the next one, and Stops all.
+func hurtEnsemble(t *testing.T, s *Server) {
+	leads := func() int {
+		t.Helper()
+		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+		defer cancel()
+		i, err := s.Leader(ctx)
+		requireNoError(t, err)
+		if text, err := FourLetters(ctx, harness.Endpoint{}, s.Endpoint().Addrs[0][i], "srvr"); err != nil || !strings.Contains(text, "Mode: leader") {
+			t.Errorf("server %d does not lead: %q, %v", i, text, err)
+		}
+		return i
+	}
+	first := leads()
+	requireNoError(t, s.Kill(first))
+	second := leads()
+	if second == first {
+		t.Error("the leader was killed and leads")
+	}
+	requireNoError(t, s.Restart(t.Context(), first))
+	if text, err := FourLetters(t.Context(), harness.Endpoint{}, s.Endpoint().Addrs[0][first], "srvr"); err != nil || !strings.Contains(text, "Mode: follower") {
+		t.Errorf("a server that was restarted is no follower: %q, %v", text, err)
+	}
+	requireNoError(t, s.Signal(second, syscall.SIGSTOP))
+	if third := leads(); third == second {
+		t.Error("the leader is stopped and leads")
+	}
+	expectNoError(t, s.Stop())
+	for _, pid := range s.PIDs() {
+		if alive(pid) {
+			t.Errorf("process %d is still there", pid)
+		}
+	}
+	if _, err := s.Leader(done(t)); !errors.Is(err, context.Canceled) {
+		t.Errorf("Leader of servers that are gone: %v", err)
+	}
+}
+
+func done(t *testing.T) context.Context {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	return ctx
+}
+
+// TestLeaderBesideSilence: only the first query waits for a stopped server.
+func TestLeaderBesideSilence(t *testing.T) {
+	silent, err := net.Listen("tcp", "127.0.0.1:0")
+	requireNoError(t, err)
+	defer silent.Close()
+	gone, err := net.Listen("tcp", "127.0.0.1:0")
+	requireNoError(t, err)
+	gone.Close()
+	addrs := []string{silent.Addr().String(), gone.Addr().String()}
+	limits := make([]time.Duration, len(addrs))
+	for _, want := range [][]time.Duration{{silentWithin, saysWithin}, {silentWithin, saysWithin}} {
+		waits := cmp.Or(limits[0], saysWithin)
+		begin := time.Now()
+		if i, found := newestLeader(t.Context(), addrs, limits); found {
+			t.Errorf("server %d leads", i)
+		}
+		if took := time.Since(begin); took < waits {
+			t.Errorf("it was waited for %v, want %v", took, waits)
+		}
+		if !slices.Equal(limits, want) {
+			t.Errorf("the next time they have %v, want %v", limits, want)
+		}
+	}
+}
+
+// TestLeaderEpoch: if several servers claim to lead, the latest election wins.
+func TestLeaderEpoch(t *testing.T) {
+	says := func(zxid, mode string) string {
+		return "Latency min/avg/max: 0/0.0/0\nZxid: " + zxid + "\nMode: " + mode + "\nNode count: 5\n"
+	}
+	for text, want := range map[string]int64{
+		says("0x200000007", "leader"):                               2,
+		says("0x300000000", "leader"):                               3,
+		says("0x0", "standalone"):                                   0,
+		says("0x200000007", "follower"):                             -1,
+		says("", "leader"):                                          -1,
+		says("0xfffffffffffffffff", "leader"):                       -1, // more than it has
+		"This ZooKeeper instance is not currently serving requests": -1,
+		"": -1,
+	} {
+		if got := leaderEpoch(text); got != want {
+			t.Errorf("%q: %d, want %d", text, got, want)
+		}
+	}
+	for i, epochs := range [][]int64{{5, 6, -1}, {-1, 6, 5}, {6, -1, -1}, {-1, -1, -1}, nil} {
+		leader, found := newest(epochs)
+		if found != (i < 3) || found && epochs[leader] != 6 {
+			t.Errorf("of %v it is %d, %t", epochs, leader, found)
+		}
+	}
+}
+
+// TestEnsembleOf: servers use the configured links and ticks, and tolerate a failed leader.
+func TestEnsembleOf(t *testing.T) {
+	need(t, harness.KindZooKeeper)
+	if _, err := StartEnsembleOf(t.Context(), EnsembleOptions{Servers: -1}); !errors.Is(err, harness.ErrUsage) {
+		t.Errorf("-1 servers: error is %v, want ErrUsage", err)
+	}
+	refused := errors.New("refused")
+	deny := func(int, int, string) (string, error) { return "", refused }
+	for _, o := range []EnsembleOptions{{Link: deny}, {Elect: deny}} {
+		if _, err := StartEnsembleOf(t.Context(), o); !errors.Is(err, refused) {
+			t.Errorf("a link that cannot be made: error is %v", err)
+		}
+	}
+	asked := make(map[[2]int]int)
+	count := func(from, to int, addr string) (string, error) { asked[[2]int{from, to}]++; return addr, nil }
+	s, err := StartEnsembleOf(t.Context(), EnsembleOptions{TickTime: 400 * time.Millisecond, SyncLimit: 3, InitLimit: 7, Link: count, Elect: count})
+	requireNoError(t, err)
+	defer s.Stop()
+	if len(asked) != 6 {
+		t.Errorf("asked for %v, want each way between three servers", asked)
+	}
+	text, err := FourLetters(t.Context(), harness.Endpoint{}, s.Endpoint().Addrs[0][0], "conf")
+	requireNoError(t, err)
+	for _, want := range []string{"tickTime=400", "minSessionTimeout=800", "syncLimit=3", "initLimit=7"} {
+		if !strings.Contains(text, want+"\n") {
+			t.Errorf("no %s in\n%s", want, text)
+		}
+	}
+	hurtEnsemble(t, s)
 }

@@ -57,7 +57,7 @@ func TestCannotStart(t *testing.T) {
 }
 
 func TestOutput(t *testing.T) {
-	head, tail := Head{Most: 10}, Tail{Most: 10}
+	head, tail := Output{Most: 10}, Output{Most: 10, End: true}
 	for _, part := range []string{"begin", "ning and ", "the end"} {
 		for _, w := range []io.Writer{&head, &tail} {
 			if n, err := io.WriteString(w, part); n != len(part) || err != nil {

@@ -1,56 +1,40 @@
 package child
 
 import (
+	"slices"
 	"strings"
 	"sync"
 )
 
-// A Head keeps the beginning of the written data, up to Most bytes. It drops the rest without
-// an error: the process must not end before it has printed the reason for a failure.
-type Head struct {
+// An Output keeps the beginning of the written data, or the end if End is set, up to Most bytes.
+// It drops the rest without an error: the process must not end before it has printed the reason
+// for a failure.
+type Output struct {
 	Most int
+	End  bool
 
 	mu   sync.Mutex
 	text []byte
 }
 
-func (h *Head) Write(p []byte) (int, error) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.text = append(h.text, p[:min(len(p), h.Most-len(h.text))]...)
-	return len(p), nil
-}
-
-// String returns the kept text.
-func (h *Head) String() string {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return string(h.text)
-}
-
-// A Tail keeps the end of the written data, up to Most bytes.
-type Tail struct {
-	Most int
-
-	mu   sync.Mutex
-	text []byte
-}
-
-func (t *Tail) Write(p []byte) (int, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.text = append(t.text, p...)
-	if n := len(t.text); n > t.Most {
-		t.text = append([]byte(nil), t.text[n-t.Most:]...)
+func (o *Output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.text = append(o.text, p...)
+	switch excess := len(o.text) - o.Most; {
+	case excess > 0 && o.End:
+		o.text = slices.Delete(o.text, 0, excess)
+	case excess > 0:
+		o.text = o.text[:o.Most]
 	}
 	return len(p), nil
 }
 
 // String returns the kept text.
-func (t *Tail) String() string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return string(t.text)
+func (o *Output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return string(o.text)
 }
 
 // LastWords returns the end of a process's output in one line of at most 600 bytes, without

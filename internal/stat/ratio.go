@@ -1,7 +1,9 @@
 package stat
 
 import (
+	"cmp"
 	"math"
+	"slices"
 
 	"github.com/aclements/go-moremath/stats"
 )
@@ -65,3 +67,106 @@ func Paired(a, b []float64, level float64) Ratio {
 
 // farthest is the greatest ratio in the t-test; it bounds the effect of a round with no figure.
 const farthest = 1000.0
+
+// Holm corrects ps, each the P of one comparison, for being read together. Taking those under
+// alpha for differences is wrong about any of them with probability of at most alpha.
+//
+// Source: S. Holm, "A Simple Sequentially Rejective Multiple Test Procedure",
+// Scandinavian Journal of Statistics 6(2), 1979.
+func Holm(ps []float64) []float64 {
+	order := make([]int, len(ps))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(ps[a], ps[b]) })
+	out := make([]float64, len(ps))
+	least := 0.0
+	for i, at := range order {
+		least = max(least, min(1, float64(len(ps)-i)*ps[at]))
+		out[at] = least
+	}
+	return out
+}
+
+// Pairs returns the number of pairs of n cases. It is the family of the comparisons with
+// a leader that the same rounds choose.
+func Pairs(n int) int { return n * (n - 1) / 2 }
+
+// Level returns the confidence that each comparison needs so that all hold together with 95 %,
+// for any dependence (Bonferroni). Fewer than one count as one.
+//
+// Source: C. Bonferroni, "Teoria statistica delle classi e calcolo delle probabilità", 1936;
+// O. Dunn, "Multiple Comparisons among Means", JASA 56, 1961.
+func Level(comparisons int) float64 { return 1 - (1-level95)/float64(max(1, comparisons)) }
+
+// DefaultMargin is the tolerance for rates and costs, as a share. Two builds of one lock can
+// differ by 5 % because of their layout in memory (C. Curtsinger, E. Berger, "Stabilizer",
+// ASPLOS 2013; T. Mytkowicz et al., "Producing Wrong Data Without Doing Anything Obviously
+// Wrong!", ASPLOS 2009), so a smaller difference may be no property of the lock.
+const DefaultMargin = 0.05
+
+// MaxMargin is the greatest meaningful margin: a factor of ten more.
+const MaxMargin = 10
+
+// Inverse returns the inverse ratio; its median is not exactly the median of the inverses.
+func (r Ratio) Inverse() Ratio {
+	r.Median, r.Lo, r.Hi = 1/r.Median, 1/r.Hi, 1/r.Lo
+	return r
+}
+
+// Unpaired returns the ratio a/b of nonnegative figures of two cases measured separately, on
+// two machines or days: nothing cancels, unlike with [Paired].
+//
+// The median is of the ratios of every round of a to every round of b. Its bounds are the
+// ratios whose ranks the test of Mann and Whitney allows; P is from that test, two-sided. It
+// assumes equal distributions except for the factor. N is the smaller number of rounds.
+//
+// Source: J. Hodges, E. Lehmann, "Estimates of Location Based on Rank Tests", Annals of
+// Mathematical Statistics 34(2), 1963, on logarithms; H. Mann, D. Whitney, "On a Test of
+// Whether one of Two Random Variables is Stochastically Larger than the Other", same journal
+// 18(1), 1947.
+func Unpaired(a, b []float64, level float64) Ratio {
+	a, b = numbers(a), numbers(b)
+	if len(a) == 0 || len(b) == 0 {
+		return Ratio{summarize(nil, level), level, 1}
+	}
+	ratios := make([]float64, 0, len(a)*len(b))
+	for _, x := range a {
+		for _, y := range b {
+			ratios = append(ratios, quotient(x, y))
+		}
+	}
+	slices.Sort(ratios)
+	rank, confidence := ratioRank(len(a), len(b), level)
+	r := Ratio{between(ratios, rank, confidence), level, 1}
+	r.N = min(len(a), len(b))
+	if test, err := stats.MannWhitneyUTest(a, b, stats.LocationDiffers); err == nil { // otherwise all are equal
+		r.P = min(1, test.P)
+	}
+	return r
+}
+
+func quotient(x, y float64) float64 {
+	if x == y {
+		return 1
+	}
+	return x / y
+}
+
+// ratioRank returns the greatest rank k, counted from 1, such that the k-th least and the k-th
+// greatest of the ratios of m to n values enclose their factor with probability of at least
+// level, and that probability. If no rank does, it returns rank 1 and its probability.
+//
+// The number of ratios below the factor is distributed as Mann and Whitney's U, so the
+// interval misses with probability 2·P(U < k). As in the test, that is exact up to
+// [stats.MannWhitneyExactLimit] values and normal, with the correction for continuity, above.
+func ratioRank(m, n int, level float64) (rank int, confidence float64) {
+	mean, dev := float64(m*n)/2, math.Sqrt(float64(m)*float64(n)*float64(m+n+1)/12)
+	near := int(mean + 0.5 - math.Sqrt2*math.Erfinv(level)*dev)
+	reach := func(k int) float64 { return math.Erf((mean + 0.5 - float64(k)) / dev / math.Sqrt2) }
+	if max(m, n) <= stats.MannWhitneyExactLimit {
+		u := stats.UDist{N1: m, N2: n}
+		reach = func(k int) float64 { return max(0, 1-2*u.CDF(float64(k-1))) }
+	}
+	return lastRank((m*n+1)/2, near, level, reach)
+}

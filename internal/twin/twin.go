@@ -23,7 +23,7 @@ type Twin struct {
 	dir     string
 	child   *child.Process
 	stdin   io.WriteCloser
-	stderr  child.Tail
+	stderr  child.Output
 
 	lines  chan string   // from the child, closed at the end of its output
 	killed chan struct{} // closed when lines are no longer read
@@ -63,7 +63,7 @@ func Start(ctx context.Context, p *Program, o Options) (*Twin, error) {
 	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
-	t := &Twin{program: p, dir: dir, lines: make(chan string), killed: make(chan struct{}), stderr: child.Tail{Most: 4 << 10}}
+	t := &Twin{program: p, dir: dir, lines: make(chan string), killed: make(chan struct{}), stderr: child.Output{Most: 4 << 10, End: true}}
 	if err := t.launch(path); err != nil {
 		return nil, errors.Join(fmt.Errorf("twin: start %s: %w", p.File, err), os.RemoveAll(dir))
 	}

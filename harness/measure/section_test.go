@@ -99,7 +99,7 @@ func TestTornReads(t *testing.T) {
 	if l.read(nil) || j.read(nil) {
 		t.Error("what was read was half written, and passed for whole")
 	}
-	w, access := mixedWorker{rng: machine.NewRandom(1)}, lockAccess{data: new(sharedData), more: l}
+	w, access := mixedWorker{rng: machine.NewRandom(1)}, lockAccess{data: new(sharedData), hold: spinner{data: l}}
 	if w.load(&access) {
 		t.Error("a worker that reads data does not look at it")
 	}
@@ -211,18 +211,18 @@ func TestMixture(t *testing.T) {
 	requireNoError(t, err)
 	in, rng := instruments(), machine.NewRandom(1)
 	spin, sleep := newSpinner(in.Work, span, rng), newSleeper(span, rng)
-	if !spin.drawn || spin.plain || !spin.some {
+	if spin.plain || !spin.some {
 		t.Fatalf("a mixture is spent as %+v", spin)
 	}
 	const n = 100_000
-	counts, sleeps := make(map[int]int), make(map[time.Duration]int)
+	counts, sleeps := make(map[int64]int), make(map[int64]int)
 	for range n {
 		counts[spin.draw()]++
-		sleeps[sleep.mix.draw(rng)]++
+		sleeps[sleep.draw()]++
 	}
 	for _, p := range span.Parts() {
 		want := float64(p.Weight) / 10
-		for _, got := range []int{counts[in.Work.Iterations(p.Length)], sleeps[p.Length]} {
+		for _, got := range []int{counts[int64(in.Work.Iterations(p.Length))], sleeps[int64(p.Length)]} {
 			if share := float64(got) / n; math.Abs(share-want) > 0.01 {
 				t.Errorf("%v is %v of the spans, want %v", p.Length, share, want)
 			}
@@ -232,7 +232,8 @@ func TestMixture(t *testing.T) {
 		t.Errorf("%v, %v, want three lengths", counts, sleeps)
 	}
 	constant, exponential := newSpinner(in.Work, harness.Span{Mean: 100}, rng), newSpinner(in.Work, harness.Span{Mean: 100, Exp: true}, rng)
-	if constant.drawn || !constant.plain || !exponential.drawn || exponential.plain || exponential.mix != nil {
+	a, b := exponential.draw(), exponential.draw()
+	if !constant.plain || exponential.plain || a == b {
 		t.Errorf("a constant span is %+v, an exponential one %+v", constant, exponential)
 	}
 }

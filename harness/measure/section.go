@@ -3,6 +3,7 @@ package measure
 import (
 	"encoding/binary"
 	"fmt"
+	"time"
 
 	"github.com/hashicorp/golang-lru/v2/simplelru"
 
@@ -10,6 +11,98 @@ import (
 	"locklab/harness"
 	"locklab/internal/machine"
 )
+
+// lengths draws the lengths of a Span, in a unit such as iterations.
+type lengths struct {
+	mean    int64 // or the constant
+	exp     bool
+	values  []int64 // of a mixture; else nil
+	weights []uint64
+	total   uint64 // of the weights, under 1<<32
+	rng     *machine.Random
+}
+
+func newLengths(s harness.Span, rng *machine.Random, unit func(time.Duration) int64) lengths {
+	l := lengths{mean: unit(s.Mean), exp: s.Exp, rng: rng}
+	for _, p := range s.Parts() {
+		l.values, l.weights = append(l.values, unit(p.Length)), append(l.weights, uint64(p.Weight))
+		l.total += uint64(p.Weight)
+	}
+	return l
+}
+
+func (l *lengths) draw() int64 {
+	switch {
+	case l.exp:
+		return int64(l.rng.Exp(float64(l.mean)) + 0.5)
+	case l.values == nil:
+		return l.mean
+	}
+	x := l.rng.Uint64() >> 32 * l.total >> 32
+	i := 0
+	for x >= l.weights[i] {
+		x -= l.weights[i]
+		i++
+	}
+	return l.values[i]
+}
+
+// A spinner spends a Span as calibrated work. A hold's spinner may also change data.
+type spinner struct {
+	some  bool // there is something to do
+	plain bool // the number of iterations is constant
+	lengths
+
+	data   structure // may be nil
+	worker int       // the worker that changes the data
+}
+
+func newSpinner(work machine.Work, s harness.Span, rng *machine.Random) spinner {
+	l := newLengths(s, rng, func(d time.Duration) int64 { return int64(work.Iterations(d)) })
+	return spinner{some: l.mean != 0, plain: !l.exp && l.values == nil, lengths: l}
+}
+
+// guard makes every span change data: read before the work, written after it.
+func (s *spinner) guard(data structure, worker int) {
+	if data != nil {
+		s.some, s.plain, s.data, s.worker = true, false, data, worker
+	}
+}
+
+// spend is small enough to inline, without a test for data: an empty span must cost nothing.
+func (s *spinner) spend() {
+	if s.some {
+		s.work()
+	}
+}
+
+func (s *spinner) work() {
+	if s.plain {
+		machine.Do(int(s.mean))
+		return
+	}
+	n := int(s.draw())
+	if s.data == nil {
+		machine.Do(n)
+		return
+	}
+	at, value := s.data.find(s.rng)
+	machine.Do(n)
+	s.data.write(s.worker, at, value)
+}
+
+// A sleeper spends a Span without using the CPU, which the servers may need.
+type sleeper struct{ lengths }
+
+func newSleeper(s harness.Span, rng *machine.Random) sleeper {
+	return sleeper{newLengths(s, rng, time.Duration.Nanoseconds)}
+}
+
+func (s *sleeper) spend() {
+	if s.mean != 0 {
+		time.Sleep(time.Duration(s.draw()))
+	}
+}
 
 // Unguarded returns why v cannot guard the data of w's section, or "".
 func Unguarded(v *harness.Variant, w harness.Workload) string {
