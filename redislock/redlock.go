@@ -139,8 +139,8 @@ func (m *Redlock) vote(ctx context.Context) (l *Lease, final bool, err error) {
 	}
 	j := newJoint(m.c, m.name, n/2+1)
 	j.all.free = m.scatter(j)
-	silence := time.NewTimer(m.patience(needed)) // for client libraries that ignore contexts
-	defer silence.Stop()
+	wait, stop := context.WithTimeout(ctx, m.patience(needed)) // for client libraries that ignore contexts
+	defer stop()
 	granted, failed, lasting, pending := 0, 0, 0, n
 	var errs []error
 	for open := true; open && granted < j.need && granted+pending >= j.need; {
@@ -157,13 +157,9 @@ func (m *Redlock) vote(ctx context.Context) (l *Lease, final bool, err error) {
 					lasting++
 				}
 			}
-		case <-silence.C:
+		case <-wait.Done():
 			failed += pending
-			errs = append(errs, fmt.Errorf("no answer of %d servers for %v", pending, m.answer))
-			open = false
-		case <-ctx.Done():
-			failed += pending
-			errs = append(errs, ctx.Err())
+			errs = append(errs, cmp.Or(ctx.Err(), fmt.Errorf("no answer of %d servers for %v", pending, m.answer)))
 			open = false
 		}
 	}
