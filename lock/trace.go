@@ -2,6 +2,7 @@ package lock
 
 import (
 	"context"
+	"errors"
 	"time"
 )
 
@@ -81,6 +82,19 @@ type FailedInfo struct {
 	Name string
 	Wait time.Duration
 	Err  error
+}
+
+// Outcome returns the reason for metrics: "canceled", "timeout", "not_acquired" or "error".
+func (i FailedInfo) Outcome() string {
+	switch {
+	case errors.Is(i.Err, context.Canceled):
+		return "canceled"
+	case errors.Is(i.Err, context.DeadlineExceeded):
+		return "timeout"
+	case errors.Is(i.Err, ErrNotAcquired):
+		return "not_acquired"
+	}
+	return "error"
 }
 
 // RenewedInfo is a lease that now lasts until that time.

@@ -50,6 +50,17 @@ func (t *Turns[G]) Rejoin(w *Waiter[G], start func() bool) {
 	}
 }
 
+// Await returns the value of w, or false if ctx or open ends before: then w has left.
+func (t *Turns[G]) Await(ctx, open context.Context, w *Waiter[G]) (g G, served bool) {
+	select {
+	case g := <-w.Got:
+		return g, true
+	case <-ctx.Done():
+	case <-open.Done():
+	}
+	return t.Leave(w) // it may have been served meanwhile
+}
+
 // Leave removes w. If w was served and has not received its value, Leave returns the value
 // and true. The last waiter that leaves recalls the request.
 func (t *Turns[G]) Leave(w *Waiter[G]) (g G, served bool) {
@@ -78,54 +89,48 @@ func (t *Turns[G]) Try() bool {
 	return true
 }
 
-// Ask records that a request stands for the waiters: recall is called when the last of them
-// leaves. Without waiters it makes the queue idle and returns false.
-func (t *Turns[G]) Ask(recall context.CancelFunc) bool {
+// Request asks the servers for the waiters: it calls fetch, whose context ends with open or when
+// the last of them leaves. If fetch fails, all waiters get the value of failed, unless its context
+// has ended: then they came later. Without waiters it makes the queue idle and returns false.
+func (t *Turns[G]) Request(open context.Context, fetch func(context.Context) error, failed func(error) G) bool {
+	ctx, recall := context.WithCancel(open)
+	defer recall()
 	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.line.Len() == 0 {
-		t.busy = false
+	if t.busy = t.line.Len() > 0; !t.busy {
+		t.mu.Unlock()
 		return false
 	}
 	t.recall = recall
+	t.mu.Unlock()
+	err := fetch(ctx)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for err != nil && ctx.Err() == nil && t.line.Len() > 0 {
+		t.serve(failed(err))
+	}
+	t.recall = nil
 	return true
 }
 
-// Asked records the end of a request that got no value, or one for a single waiter.
-func (t *Turns[G]) Asked() {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.recall = nil
+// serve gives the first waiter g. The caller holds t.mu.
+func (t *Turns[G]) serve(g G) {
+	w := t.line.Remove(t.line.Front()).(*Waiter[G])
+	w.place = nil
+	w.Got <- g
 }
 
 // Serve gives the first waiter the value of offer, and returns false if there is neither.
 func (t *Turns[G]) Serve(offer func() (G, bool)) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	first := t.line.Front()
-	if first == nil {
+	if t.line.Len() == 0 {
 		return false
 	}
 	g, ok := offer()
 	if ok {
-		w := t.line.Remove(first).(*Waiter[G])
-		w.place = nil
-		w.Got <- g
+		t.serve(g)
 	}
 	return ok
-}
-
-// AskedFor records the end of the request and gives g to all waiters, unless the request was
-// recalled: then the waiters came later.
-func (t *Turns[G]) AskedFor(g G) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	for t.recall != nil && t.line.Len() > 0 {
-		w := t.line.Remove(t.line.Front()).(*Waiter[G])
-		w.place = nil
-		w.Got <- g
-	}
-	t.recall = nil
 }
 
 // Next calls start if there are waiters. Otherwise the queue is idle.

@@ -1,6 +1,9 @@
 package lock
 
-import "testing"
+import (
+	"context"
+	"testing"
+)
 
 func asks(n *int) func() bool { return func() bool { *n++; return true } }
 
@@ -34,33 +37,30 @@ func TestTurnsKeepOrder(t *testing.T) {
 // TestTurnsRecall: the request is recalled when the last waiter leaves, not before.
 func TestTurnsRecall(t *testing.T) {
 	var turns Turns[int]
-	started, recalled := 0, 0
+	started := 0
 	first, _ := turns.Join(asks(&started))
 	last, _ := turns.Join(asks(&started))
-	if !turns.Ask(func() { recalled++ }) {
-		t.Error("nobody waits")
-	}
-	if _, served := turns.Leave(first); served || recalled != 0 {
-		t.Errorf("served %t, recalled %d times while another waits", served, recalled)
-	}
-	if _, served := turns.Leave(last); served || recalled != 1 {
-		t.Errorf("served %t, recalled %d times, want once", served, recalled)
-	}
-	next, _ := turns.Join(asks(&started))
-	turns.AskedFor(1)
-	if len(next.Got) > 0 {
-		t.Error("a waiter that came after the recall got the value of the request")
+	var next *Waiter[int]
+	asked := turns.Request(t.Context(), func(ctx context.Context) error {
+		if _, served := turns.Leave(first); served || ctx.Err() != nil {
+			t.Errorf("served %t, while another waits the request ends with %v", served, ctx.Err())
+		}
+		if _, served := turns.Leave(last); served || ctx.Err() == nil {
+			t.Errorf("served %t, or not recalled", served)
+		}
+		next, _ = turns.Join(asks(&started))
+		return ctx.Err()
+	}, func(error) int { return 1 })
+	if !asked || len(next.Got) > 0 {
+		t.Errorf("asked %t; a waiter that came after the recall got the value of the request", asked)
 	}
 	turns.Leave(next)
-	if recalled != 1 {
-		t.Errorf("recalled %d times, want once", recalled)
-	}
-	if turns.Ask(nil) || turns.busy {
+	if turns.Request(t.Context(), nil, nil) || turns.busy {
 		t.Error("busy without waiters")
 	}
 	late, _ := turns.Join(asks(&started))
-	if _, served := turns.Leave(late); served || recalled != 1 || started != 2 {
-		t.Errorf("recalled %d times after the end of the request; %d requests", recalled, started)
+	if _, served := turns.Leave(late); served || started != 2 {
+		t.Errorf("served %t after %d requests", served, started)
 	}
 }
 
@@ -72,8 +72,7 @@ func TestTurnsServedWhileLeaving(t *testing.T) {
 	if turns.Serve(func() (int, bool) { return 0, false }) || turns.Len() != 2 {
 		t.Error("served without an offer")
 	}
-	turns.Ask(func() {})
-	turns.AskedFor(7)
+	turns.Request(t.Context(), func(context.Context) error { return errTest }, func(error) int { return 7 })
 	for _, w := range []*Waiter[int]{a, b} {
 		if g, served := turns.Leave(w); !served || g != 7 {
 			t.Errorf("Leave = %d, %t, want 7, true", g, served)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	locks "locklab/lock"
 	"locklab/redislock"
 )
 
@@ -71,7 +72,7 @@ func TestClose(t *testing.T) {
 func waitTwice(t *testing.T, m redislock.Lockable) (failed <-chan error, waits <-chan struct{}) {
 	errs, queued := make(chan error, 2), make(chan struct{})
 	first := sync.OnceFunc(func() { close(queued) })
-	ctx := redislock.WithTrace(t.Context(), &redislock.Trace{Queued: func(redislock.QueuedInfo) { first() }, Answered: func(redislock.AnsweredInfo) { first() }})
+	ctx := redislock.WithTrace(t.Context(), &redislock.Trace{Queued: func(locks.QueuedInfo) { first() }, Answered: func(locks.AnsweredInfo) { first() }})
 	for range 2 {
 		go func() {
 			_, err := m.Lock(ctx)

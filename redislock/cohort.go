@@ -62,10 +62,10 @@ const (
 //
 // It pays off if many goroutines of a process want the same lock, and the order between
 // processes does not matter. A [Mutex] may share its key, but their tokens must not be
-// compared.
+// compared. ForceUnlock ends the row of the process that holds the lock. That process may begin
+// another acquisition, concurrent with the next holder, within [Options].HandoffTimeout.
 type Cohort struct {
-	*base  // of server
-	server *Mutex
+	*queue // of the server
 	inARow int
 	turns  lock.Turns[acquisition]
 }
@@ -78,16 +78,16 @@ type acquisition struct {
 
 // Cohort returns the lock with that name; see [Client.Mutex] on names.
 func (c *Client) Cohort(name string, o CohortOptions) *Cohort {
-	server := c.Mutex(name, o.Options)
+	server := c.queue(name, o.Options)
 	if server.err == nil && o.Handovers >= 1<<handoverBits {
 		server.err = fmt.Errorf("%w: %d handovers in a row: want %d at most", ErrUsage, o.Handovers, 1<<handoverBits-1)
 	}
-	return &Cohort{base: &server.base, server: server, inARow: 1 + max(0, cmp.Or(o.Handovers, DefaultHandovers))}
+	return &Cohort{queue: server, inARow: 1 + max(0, cmp.Or(o.Handovers, DefaultHandovers))}
 }
 
 // Lock waits for the lock until ctx ends, within the process in order of arrival. If the
 // server fails for Options.Outage, all waiters of this process get the last error.
-func (m *Cohort) Lock(ctx context.Context) (*Lease, error) { return m.traced(ctx, m.wait) }
+func (m *Cohort) Lock(ctx context.Context) (*Lease, error) { return m.traced(ctx, m.stand) }
 
 // TryLock takes the lock if it is free without waiters; else the error wraps ErrNotAcquired.
 func (m *Cohort) TryLock(ctx context.Context) (*Lease, error) { return m.traced(ctx, m.try) }
@@ -103,18 +103,18 @@ func (m *Cohort) traced(ctx context.Context, take func(context.Context) (*Lease,
 	return take(ctx)
 }
 
-func (m *Cohort) wait(ctx context.Context) (*Lease, error) {
+func (m *Cohort) stand(ctx context.Context) (*Lease, error) {
 	ctx, stop := bounded(ctx, m.o.Wait)
 	defer stop()
 	if ctx.Err() != nil {
 		return nil, ended(ctx, m.name)
 	}
-	w, ahead := m.turns.Join(m.ask)
+	w, ahead := m.turns.Join(m.start)
 	if ahead >= 0 {
 		lock.TraceOf(ctx).TellQueued(m.name, ahead)
 	}
 	for {
-		t, served := m.receive(ctx, w)
+		t, served := m.turns.Await(ctx, m.c.serving, w)
 		switch {
 		case !served && ctx.Err() != nil:
 			return nil, ended(ctx, m.name)
@@ -129,18 +129,8 @@ func (m *Cohort) wait(ctx context.Context) (*Lease, error) {
 	}
 }
 
-func (m *Cohort) receive(ctx context.Context, w *lock.Waiter[acquisition]) (t acquisition, served bool) {
-	select {
-	case t := <-w.Got:
-		return t, true
-	case <-ctx.Done():
-	case <-m.c.serving.Done():
-	}
-	return m.turns.Leave(w) // it may have been served meanwhile
-}
-
 func (m *Cohort) retake(w *lock.Waiter[acquisition], l *Lease) {
-	m.turns.Rejoin(w, m.ask)
+	m.turns.Rejoin(w, m.start)
 	_ = l.discard(context.Background()) // it is over anyway
 }
 
@@ -149,41 +139,33 @@ func (m *Cohort) try(ctx context.Context) (*Lease, error) {
 		return nil, busy(m.name)
 	}
 	ctx = lock.OnlyTrace(ctx, m.c.requests())
-	l, err := m.c.await(ctx, m.name, 0, func(ctx context.Context) (*Lease, error) { return m.server.acquire(ctx, true) })
+	l, err := m.c.await(ctx, m.name, 0, func(ctx context.Context) (*Lease, error) { return m.acquire(ctx, true) })
 	if err != nil {
-		m.pass(acquisition{n: m.inARow})
+		m.handOn(acquisition{n: m.inARow})
 		return nil, err
 	}
 	return m.o.limited(m.begin(acquisition{lease: l}))
 }
 
-// ask starts a request to the server for the current waiters, unless the client is closed.
-func (m *Cohort) ask() bool {
+// start starts a request to the server for the current waiters, unless the client is closed.
+func (m *Cohort) start() bool {
 	return m.c.admit(func() {
-		ctx, cancel := context.WithCancel(m.c.open)
-		defer cancel()
-		if !m.turns.Ask(cancel) {
-			return
+		var l *Lease
+		if m.turns.Request(m.c.open, func(ctx context.Context) (err error) {
+			requests := m.c.requests()
+			l, err = m.acquire(lock.OnlyTrace(ctx, requests), false)
+			if l != nil && requests != nil {
+				l.traceAs(requests)
+			}
+			return err
+		}, func(err error) acquisition { return acquisition{err: err} }) {
+			m.handOn(acquisition{lease: l, n: -1})
 		}
-		requests := m.c.requests()
-		if requests != nil {
-			ctx = lock.OnlyTrace(ctx, requests)
-		}
-		l, err := m.server.acquire(ctx, false)
-		if l != nil && requests != nil {
-			l.traceAs(requests)
-		}
-		if err != nil && ctx.Err() == nil { // else the last waiter has left, and later ones ask again
-			m.turns.AskedFor(acquisition{err: err})
-		} else {
-			m.turns.Asked()
-		}
-		m.pass(acquisition{lease: l, n: -1})
 	})
 }
 
-// pass hands the lock on after acquisition t, and returns the error of the server's release.
-func (m *Cohort) pass(t acquisition) error {
+// handOn hands the lock on after acquisition t, and returns the error of the server's release.
+func (m *Cohort) handOn(t acquisition) error {
 	next := acquisition{lease: t.lease, n: t.n + 1}
 	if m.turns.Len() > 0 && m.may(next) && m.turns.Serve(func() (acquisition, bool) { return next, true }) {
 		return nil
@@ -192,7 +174,7 @@ func (m *Cohort) pass(t acquisition) error {
 	if t.lease != nil {
 		err = t.lease.discard(context.Background())
 	}
-	m.turns.Next(m.ask)
+	m.turns.Next(m.start)
 	return err
 }
 
@@ -228,7 +210,7 @@ func (m *Cohort) begin(t acquisition) (*Lease, error) {
 	}
 	var once sync.Once
 	var err error
-	over := func() { once.Do(func() { err = m.pass(t) }) }
+	over := func() { once.Do(func() { err = m.handOn(t) }) }
 	stop := context.AfterFunc(t.lease.alive, func() { m.c.task(over) })
 	j := newJoint(m.c, m.name, 1)
 	j.add(t.lease)

@@ -21,8 +21,9 @@ import (
 // 0 if it waits; for the holder of a Cohort it is the first token of its row.
 type Contender = lock.Contender
 
-// Holders returns who holds the lock now: one client at most. It takes one request.
-func (m *Mutex) Holders(ctx context.Context) ([]Contender, error) {
+// Holders returns who holds the lock now, in order of arrival: one client at most, or several
+// readers or permits. It takes one request.
+func (m *queue) Holders(ctx context.Context) ([]Contender, error) {
 	if m.err != nil {
 		return nil, m.err
 	}
@@ -42,8 +43,8 @@ func (m *Mutex) Holders(ctx context.Context) ([]Contender, error) {
 }
 
 // Waiters returns the waiters in the order of service, in one request. It includes a dead
-// waiter until its turn would come, and no waiters within a process, as in a [Cohort].
-func (m *Mutex) Waiters(ctx context.Context) ([]Contender, error) {
+// waiter until its turn would come, and of a [Cohort] the processes.
+func (m *queue) Waiters(ctx context.Context) ([]Contender, error) {
 	if m.err != nil {
 		return nil, m.err
 	}
@@ -58,41 +59,26 @@ func (m *Mutex) Waiters(ctx context.Context) ([]Contender, error) {
 	return all, nil
 }
 
-// Holders returns the current holders, in order of arrival, see [Mutex.Holders].
-func (m *RWMutex) Holders(ctx context.Context) ([]Contender, error) { return m.write.Holders(ctx) }
-
-// Waiters returns the waiting readers and writers, see [Mutex.Waiters].
-func (m *RWMutex) Waiters(ctx context.Context) ([]Contender, error) { return m.write.Waiters(ctx) }
-
-// Holders returns the current holders of permits, in order of arrival, see [Mutex.Holders].
-func (s *Semaphore) Holders(ctx context.Context) ([]Contender, error) { return s.queue.Holders(ctx) }
-
-// Waiters returns the waiters for a permit, see [Mutex.Waiters].
-func (s *Semaphore) Waiters(ctx context.Context) ([]Contender, error) { return s.queue.Waiters(ctx) }
-
 // Holders returns the process that holds the lock, see [Mutex.Holders].
 func (m *Cohort) Holders(ctx context.Context) ([]Contender, error) {
-	all, err := m.server.Holders(ctx)
+	all, err := m.queue.Holders(ctx)
 	for i := range all {
 		all[i].Token <<= handoverBits
 	}
 	return all, err
 }
 
-// Waiters returns the processes that wait for the lock, see [Mutex.Waiters].
-func (m *Cohort) Waiters(ctx context.Context) ([]Contender, error) { return m.server.Waiters(ctx) }
-
 // Holders returns the holders of any of the locks, by name, with one request per lock.
 func (m *Multi) Holders(ctx context.Context) ([]Contender, error) {
-	return m.contenders(ctx, (*Mutex).Holders)
+	return m.contenders(ctx, (*queue).Holders)
 }
 
 // Waiters returns the waiters for any of the locks, by name, with one request per lock.
 func (m *Multi) Waiters(ctx context.Context) ([]Contender, error) {
-	return m.contenders(ctx, (*Mutex).Waiters)
+	return m.contenders(ctx, (*queue).Waiters)
 }
 
-func (m *Multi) contenders(ctx context.Context, list func(*Mutex, context.Context) ([]Contender, error)) (all []Contender, err error) {
+func (m *Multi) contenders(ctx context.Context, list func(*queue, context.Context) ([]Contender, error)) (all []Contender, err error) {
 	if m.base.err != nil {
 		return nil, m.base.err
 	}

@@ -84,8 +84,8 @@
 //
 // Conversely, a release that was not replicated leaves the lock taken until its lease is over
 // (ten of ten). Replicated state survives: holders keep their locks, and hand them over to the
-// waiters. TestFailover and the scenarios redis-promotion of locklab chaos show this. While
-// there is no primary, Lock repeats its request, see [Options].Outage.
+// waiters. The scenarios redis-promotion of locklab chaos show this. While there is no primary,
+// Lock repeats its request, see [Options].Outage.
 //
 // The clock of the server must not be set. Leases end by it, so a step forward gives every
 // lock away early by as much. Two then hold it until the old holder's next renewal or its

@@ -15,6 +15,7 @@ import (
 	"locklab/harness"
 	"locklab/harness/locktest"
 	"locklab/internal/leaktest"
+	locks "locklab/lock"
 	"locklab/redislock"
 )
 
@@ -92,16 +93,16 @@ func ExampleLease_Done() {
 }
 
 func ExampleWithTrace() {
-	locks, disconnect := connect(address, redislock.ClientOptions{})
+	client, disconnect := connect(address, redislock.ClientOptions{})
 	defer disconnect()
 
 	ctx := redislock.WithTrace(context.Background(), &redislock.Trace{
-		Queued:   func(e redislock.QueuedInfo) { fmt.Println("behind", e.Ahead, "others") },
-		Granted:  func(e redislock.GrantedInfo) { fmt.Println("granted, with a token:", e.Token > 0) },
-		Released: func(e redislock.ReleasedInfo) { fmt.Println("released in less than an hour:", e.Held < time.Hour) },
-		Lost:     func(e redislock.LostInfo) { fmt.Println("lost:", e.Err) },
+		Queued:   func(e locks.QueuedInfo) { fmt.Println("behind", e.Ahead, "others") },
+		Granted:  func(e locks.GrantedInfo) { fmt.Println("granted, with a token:", e.Token > 0) },
+		Released: func(e locks.ReleasedInfo) { fmt.Println("released in less than an hour:", e.Held < time.Hour) },
+		Lost:     func(e locks.LostInfo) { fmt.Println("lost:", e.Err) },
 	})
-	m := locks.Mutex("locklab:{example}", redislock.Options{})
+	m := client.Mutex("locklab:{example}", redislock.Options{})
 	err := redislock.Do(ctx, m, func(context.Context, *redislock.Lease) error { return nil })
 	check(err)
 }

@@ -7,13 +7,13 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// ForceUnlock takes the lock away from its holder and gives it to the first waiter. It reports
-// whether that changed anything. It is for manual repair, if the holder is known to be dead
+// ForceUnlock takes the lock away from all of its holders and gives it to the first waiter. It
+// reports whether that changed anything. It is for manual repair, if the holder is known to be dead
 // and its lease is long. CLIENT LIST and the key show which client that is, see
 // [ClientOptions]. A live holder notices only at its next renewal or Unlock; until then it may
 // run concurrently with the next holder, whose token is greater. ForceUnlock sends one
 // request. Without an answer it returns an error.
-func (m *Mutex) ForceUnlock(ctx context.Context) (freed bool, err error) {
+func (m *queue) ForceUnlock(ctx context.Context) (freed bool, err error) {
 	return m.force(ctx, func(ctx context.Context) (int, error) {
 		n, err := m.send(ctx, m.kind.force)
 		if n == 2 || err != nil && !refused(err) {
@@ -21,23 +21,6 @@ func (m *Mutex) ForceUnlock(ctx context.Context) (freed bool, err error) {
 		}
 		return n, err
 	})
-}
-
-// ForceUnlock takes the lock away from all of its holders, see [Mutex.ForceUnlock].
-func (m *RWMutex) ForceUnlock(ctx context.Context) (freed bool, err error) {
-	return m.write.ForceUnlock(ctx)
-}
-
-// ForceUnlock takes the permits away from all of their holders, see [Mutex.ForceUnlock].
-func (s *Semaphore) ForceUnlock(ctx context.Context) (freed bool, err error) {
-	return s.queue.ForceUnlock(ctx)
-}
-
-// ForceUnlock takes the lock away from its process, see [Mutex.ForceUnlock], and ends its row.
-// That process may begin another acquisition, concurrent with the next holder, within the
-// grant timeout ([Options].HandoffTimeout).
-func (m *Cohort) ForceUnlock(ctx context.Context) (freed bool, err error) {
-	return m.server.ForceUnlock(ctx)
 }
 
 // ForceUnlock deletes the key, see [Mutex.ForceUnlock]. Waiters notice at their next poll.

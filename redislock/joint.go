@@ -3,6 +3,7 @@ package redislock
 import (
 	"context"
 	"fmt"
+	"locklab/lock"
 	"slices"
 	"sync"
 	"time"
@@ -79,7 +80,7 @@ func (j *joint) renewed(l *Lease) {
 	}
 	j.mu.Unlock()
 	if more {
-		t.Renewed(RenewedInfo{Name: j.all.name, Token: j.all.token, Until: j.all.c.clock.Local(until)})
+		t.Renewed(lock.RenewedInfo{Name: j.all.name, Token: j.all.token, Until: j.all.c.clock.Local(until)})
 	}
 }
 

@@ -2,6 +2,7 @@ package redislock
 
 import (
 	"context"
+	"locklab/lock"
 	"time"
 )
 
@@ -22,9 +23,9 @@ type keyLock struct {
 }
 
 // A waitFunc waits before attempt n+1 of one Lock and returns the reason for that attempt.
-// The lock is free in at most left (0: unknown). The error is the reason to give up: ctx or
+// The lock is free in at most left (0: unknown; a Redlock has its attempt's duration). The error is the reason to give up: ctx or
 // the client has ended, or waiting is pointless.
-type waitFunc func(ctx context.Context, n int, left time.Duration) (Wake, error)
+type waitFunc func(ctx context.Context, n int, left time.Duration) (lock.Wake, error)
 
 var (
 	pollAcquire = newScript("needs", "poll_acquire")

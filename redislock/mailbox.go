@@ -72,7 +72,7 @@ type mailbox struct {
 	alone    bool          // its reader must read no other mailbox
 	left     time.Time     // when the last waiter left
 
-	guarded *Mutex      // to check the latest handover with; nil if done
+	guarded *queue      // to check the latest handover with; nil if done
 	guardAt time.Time   // when
 	guard   *time.Timer // nil before the first
 }
@@ -87,7 +87,7 @@ type mailboxes struct {
 }
 
 // mailbox returns the mailbox of m for use until drop. The caller holds c.mail.
-func (m *Mutex) mailbox() *mailbox {
+func (m *queue) mailbox() *mailbox {
 	mail, key := &m.c.mail, m.keys[3]+m.c.id
 	b := mail.boxes[key]
 	if b == nil {
@@ -113,7 +113,7 @@ func (b *mailbox) forget() {
 }
 
 // enter registers a waiter with the reader of the mailbox.
-func (m *Mutex) enter(t *Trace) *queued {
+func (m *queue) enter(t *Trace) *queued {
 	mail := &m.c.mail
 	mail.Lock()
 	defer mail.Unlock()
@@ -127,7 +127,7 @@ func (m *Mutex) enter(t *Trace) *queued {
 	return w
 }
 
-func (m *Mutex) leave(w *queued) {
+func (m *queue) leave(w *queued) {
 	m.c.mail.Lock()
 	defer m.c.mail.Unlock()
 	b := w.box
@@ -150,7 +150,7 @@ func (b *mailbox) heard(c clock) {
 }
 
 // guard schedules m to check a handover. It returns false if the client is closed.
-func (mail *mailboxes) guard(m *Mutex) bool {
+func (mail *mailboxes) guard(m *queue) bool {
 	mail.Lock()
 	defer mail.Unlock()
 	if mail.closed {
@@ -178,7 +178,7 @@ func (b *mailbox) check() {
 }
 
 // close returns the mutexes whose checks are now cancelled.
-func (mail *mailboxes) close() (guards []*Mutex) {
+func (mail *mailboxes) close() (guards []*queue) {
 	mail.Lock()
 	defer mail.Unlock()
 	mail.closed = true
@@ -251,7 +251,7 @@ type outgoing struct {
 	over  bool
 }
 
-func (m *Mutex) sends() *outgoing {
+func (m *queue) sends() *outgoing {
 	m.c.mail.Lock()
 	defer m.c.mail.Unlock()
 	o := &outgoing{box: m.mailbox(), grant: m.o.HandoffTimeout}

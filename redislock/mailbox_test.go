@@ -11,6 +11,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"locklab/harness"
+	locks "locklab/lock"
 	"locklab/redislock"
 )
 
@@ -26,6 +27,7 @@ func TestMailboxes(t *testing.T) {
 
 // mailboxConnections: many waiters share few connections, which close after the last one.
 func mailboxConnections(t *testing.T, at harness.Endpoint) {
+	var gone []*peer
 	for _, test := range []struct {
 		kind                 string
 		names, waiters, most int // waiters of each name
@@ -61,6 +63,9 @@ func mailboxConnections(t *testing.T, at harness.Endpoint) {
 			})
 		}
 		served.Wait()
+		gone = append(gone, p)
+	}
+	for _, p := range gone {
 		eventually(t, "at most one connection is left", func() bool { return len(p.mail.open()) <= 1 })
 		if left := redislock.Mailboxes(p.Client); left > 0 {
 			t.Errorf("the client still knows %d locks", left)
@@ -76,11 +81,11 @@ func mailboxAnother(t *testing.T, at harness.Endpoint) {
 	before := p.counts()
 	var leases []*redislock.Lease
 	var waiters []<-chan *redislock.Lease
-	var woken [n][]redislock.Wake
+	var woken [n][]locks.Wake
 	for i := range n {
 		key := newKey()
 		leases = append(leases, lock(t, h.Mutex(key, redislock.Options{})))
-		trace := &redislock.Trace{Woken: func(w redislock.WokenInfo) { woken[i] = append(woken[i], w.Why) }}
+		trace := &redislock.Trace{Woken: func(w locks.WokenInfo) { woken[i] = append(woken[i], w.Why) }}
 		waiters = append(waiters, begun(t, traced{p.Mutex(key, redislock.Options{}), trace}))
 		eventually(t, "it is listened for", func() bool { return redislock.Listening(p.Client) == i+1 })
 		time.Sleep(20 * time.Millisecond) // most often the pop has begun
@@ -94,7 +99,7 @@ func mailboxAnother(t *testing.T, at harness.Endpoint) {
 	for i, l := range slices.Backward(leases) {
 		unlock(t, l)
 		next := take(t, waiters[i])
-		if !slices.Equal(woken[i], []redislock.Wake{redislock.WakeGrant}) {
+		if !slices.Equal(woken[i], []locks.Wake{locks.WakeGrant}) {
 			t.Errorf("waiter %d was woken by %q, want one grant", i, woken[i])
 		}
 		unlock(t, next)
@@ -171,11 +176,7 @@ func waitBehind(t *testing.T, watch *link, h, p *peer, key string) heldUp {
 
 // clusterNode: a client of one node of a cluster waits for locks in different slots.
 func clusterNode(t *testing.T, all []running) {
-	i := slices.IndexFunc(all, func(r running) bool { return r.name == "cluster" })
-	if i < 0 {
-		t.Skip("there is no cluster")
-	}
-	cluster := all[i].connect(t).(*redis.ClusterClient)
+	cluster := named(all, "cluster").connect(t).(*redis.ClusterClient)
 	dialNode := func(key string) *redis.Client {
 		c, err := cluster.MasterForKey(t.Context(), key)
 		requireNoError(t, err)

@@ -4,48 +4,27 @@ import (
 	"crypto/rand"
 	"errors"
 	"net"
-	"sync"
 	"testing"
 
 	"github.com/redis/go-redis/v9"
 )
 
+// A migration moves the slot of the names that begin with tag to another node of a cluster.
 type migration struct {
-	name     string
+	tag      string
 	slot     int64
 	admin    *redis.ClusterClient
 	from, to *redis.Client
 	nodes    []*redis.Client
-	one      *slots
 }
 
-type slots struct {
-	sync.Mutex // two nodes that migrate keys to each other block each other
-	taken      map[int64]bool
-}
-
-func (s *slots) take(slot int64) bool {
-	s.Lock()
-	defer s.Unlock()
-	if s.taken == nil {
-		s.taken = make(map[int64]bool)
-	}
-	free := !s.taken[slot]
-	s.taken[slot] = true
-	return free
-}
-
-func newMigration(t *testing.T, r running, one *slots) *migration {
+func newMigration(t *testing.T, r running) *migration {
 	t.Helper()
-	ctx, m := t.Context(), &migration{one: one, admin: r.admin(t).(*redis.ClusterClient)}
-	for m.name == "" || !one.take(m.slot) {
-		m.name = "locks:{" + rand.Text() + "}"
-		var err error
-		if m.from, err = m.admin.MasterForKey(ctx, m.name); err != nil {
-			t.Fatal(err)
-		}
-		m.slot = m.from.ClusterKeySlot(ctx, m.name).Val()
-	}
+	m := &migration{tag: "locks:{" + rand.Text() + "}", admin: r.admin(t).(*redis.ClusterClient)}
+	var err error
+	m.from, err = m.admin.MasterForKey(t.Context(), m.tag)
+	requireNoError(t, err)
+	m.slot = m.from.ClusterKeySlot(t.Context(), m.tag).Val()
 	for _, addr := range r.Endpoint().Addrs[0] {
 		node := redis.NewClient(&redis.Options{Addr: addr})
 		t.Cleanup(func() { node.Close() })
@@ -79,8 +58,6 @@ func (m *migration) set(t *testing.T, at *redis.Client, state string, node *redi
 
 func (m *migration) move(t *testing.T, keys ...string) {
 	t.Helper()
-	m.one.Lock()
-	defer m.one.Unlock()
 	host, port, _ := net.SplitHostPort(m.to.Options().Addr)
 	args := []any{"migrate", host, port, "", 0, 5000, "keys"}
 	for _, key := range keys {

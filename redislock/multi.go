@@ -26,7 +26,7 @@ import (
 // Its token is the token of the first name: see [Lease.TokenOf].
 type Multi struct {
 	base  base     // of the first mutex
-	queue []*Mutex // in the order in which they are taken
+	queue []*queue // in the order in which they are taken
 }
 
 // Multi returns the mutexes with these names, in the order of names, without duplicates.
@@ -38,7 +38,7 @@ func (c *Client) Multi(names []string, o Options) *Multi {
 	}
 	var err error
 	for _, name := range slices.Compact(slices.Sorted(slices.Values(names))) {
-		part := c.Mutex(name, o)
+		part := c.queue(name, o)
 		m.queue, err = append(m.queue, part), cmp.Or(err, part.err)
 	}
 	m.base = m.queue[0].base

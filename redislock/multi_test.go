@@ -20,12 +20,14 @@ func TestMulti(t *testing.T) {
 	})
 }
 
+func newSortedKeys() (first, last string) {
+	a, b := newKey(), newKey()
+	return min(a, b), max(a, b)
+}
+
 func multiNames(t *testing.T, at harness.Endpoint) {
 	client := newClient(t, dial(t, at))
-	a, b := newKey(), newKey()
-	if a > b {
-		a, b = b, a
-	}
+	a, b := newSortedKeys()
 	m := client.Multi([]string{b, a, b}, redislock.Options{})
 	if got := m.Names(); !slices.Equal(got, []string{a, b}) {
 		t.Errorf("Names = %q, want %q", got, []string{a, b})
@@ -57,10 +59,7 @@ func multiNames(t *testing.T, at harness.Endpoint) {
 func multiAllOrNone(t *testing.T, at harness.Endpoint) {
 	c := dial(t, at)
 	client := newClient(t, c)
-	first, last := newKey(), newKey()
-	if first > last {
-		first, last = last, first
-	}
+	first, last := newSortedKeys()
 	l := lock(t, client.Mutex(last, redislock.Options{}))
 	m := client.Multi([]string{first, last}, redislock.Options{})
 	if _, err := m.TryLock(t.Context()); !errors.Is(err, redislock.ErrNotAcquired) {
@@ -78,10 +77,7 @@ func multiAllOrNone(t *testing.T, at harness.Endpoint) {
 func multiLostWaiting(t *testing.T, at harness.Endpoint) {
 	c := dial(t, at)
 	client := newClient(t, c)
-	first, last := newKey(), newKey()
-	if first > last {
-		first, last = last, first
-	}
+	first, last := newSortedKeys()
 	holder := lock(t, client.Mutex(last, redislock.Options{}))
 	got := begun(t, newClient(t, dial(t, at)).Multi([]string{first, last}, redislock.Options{TTL: 300 * time.Millisecond}))
 	eventually(t, "the first is held", func() bool { return owner(t, c, first) != "" })

@@ -124,8 +124,9 @@ type attempts struct {
 	*base
 	outage
 	try   bool
-	doubt bool // a request may have had an effect
-	undo  func(context.Context) error
+	doubt bool                        // a request may have had an effect
+	undo  func(context.Context) error // nil if ask does it
+	final func(error) bool            // reports whether to give up; nil is Client.final
 }
 
 // run asks until it has the lock, ctx ends or the server fails. It waits while the lock is taken.
@@ -147,7 +148,7 @@ func (a *attempts) run(ctx context.Context, ask func() (*Lease, time.Duration, e
 				trace.TellQueued(a.name, -1)
 			}
 			queued = true
-			var why Wake
+			var why lock.Wake
 			if why, end = wait(ctx, n, left); end == nil {
 				trace.TellWoken(a.name, why)
 			}
@@ -171,13 +172,17 @@ func (a *attempts) run(ctx context.Context, ask func() (*Lease, time.Duration, e
 func (a *attempts) failed(ctx context.Context, err error) (pause time.Duration, over bool) {
 	a.doubt = a.doubt || !refused(err)
 	pause = a.pause(err)
-	return pause, a.c.final(err) || a.lasts(ctx, a.o, a.try)
+	final := a.final
+	if final == nil {
+		final = a.c.final
+	}
+	return pause, final(err) || a.lasts(ctx, a.o, a.try)
 }
 
 // giveUp returns the error of a Lock that fails for err, after it has undone unsure requests.
 func (a *attempts) giveUp(ctx context.Context, err error) (*Lease, error) {
 	err = gaveUp(ctx, a.name, err)
-	if !a.doubt {
+	if !a.doubt || a.undo == nil {
 		return nil, err
 	}
 	if left := a.revert(ctx); left != nil && ctx.Err() == nil {

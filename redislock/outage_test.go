@@ -18,6 +18,7 @@ import (
 	"locklab/harness"
 	"locklab/internal/backend"
 	"locklab/internal/leaktest"
+	locks "locklab/lock"
 	"locklab/redislock"
 )
 
@@ -176,7 +177,7 @@ func (o outage) run(t *testing.T, r running) {
 	admin := redis.NewClient(&redis.Options{Addr: r.Endpoint().Addrs[0][0], ReadTimeout: 10 * time.Second, MaxRetries: -1})
 	defer admin.Close()
 	ctx := context.WithoutCancel(t.Context())
-	all := startContests(t, r, redislock.Options{TTL: 2 * patience})
+	all := startContests(t, r, redislock.Options{TTL: 2 * patience}, func(lockKind) string { return newName() })
 	requireNoError(t, o.begin(ctx, r, admin))
 	began := time.Now()
 	var work sync.WaitGroup
@@ -218,16 +219,16 @@ type contest struct {
 }
 
 // startContests starts a contest of each kind, and returns when most of the waiters wait.
-func startContests(t *testing.T, r running, o redislock.Options) (all []contest) {
+func startContests(t *testing.T, r running, o redislock.Options, name func(lockKind) string) (all []contest) {
 	t.Helper()
 	admin := r.admin(t)
 	for _, k := range lockKinds {
-		c := contest{k, newName(), nil, make(chan struct{}, waitersOfContest), make(chan error, waitersOfContest)}
+		c := contest{k, name(k), nil, make(chan struct{}, waitersOfContest), make(chan error, waitersOfContest)}
 		c.held = lock(t, k.make(r.client(t), c.name, o))
 		for i := range waitersOfContest {
 			m := k.make(r.client(t), c.name, o)
 			first := sync.OnceFunc(func() { c.queued <- struct{}{} })
-			ctx := redislock.WithTrace(t.Context(), &redislock.Trace{Queued: func(redislock.QueuedInfo) { first() }})
+			ctx := redislock.WithTrace(t.Context(), &redislock.Trace{Queued: func(locks.QueuedInfo) { first() }})
 			go func() { c.served <- c.serve(ctx, m) }()
 			if k.fenced && i == 0 {
 				eventually(t, "the first waits", func() bool { return queueOf(t, admin, c.name) })

@@ -2,6 +2,7 @@ package redislock
 
 import (
 	"context"
+	"locklab/lock"
 	"math/rand/v2"
 	"time"
 )
@@ -45,8 +46,8 @@ func (c *Client) PollMutex(name string, o PollOptions) *PollMutex {
 		pause = func(int) time.Duration { return leastPause + rand.N(mostPause-leastPause+1) }
 	}
 	m.strategy = func() (waitFunc, func(bool)) {
-		return func(ctx context.Context, n int, _ time.Duration) (Wake, error) {
-			return WakeTime, c.rest(ctx, pause(n))
+		return func(ctx context.Context, n int, _ time.Duration) (lock.Wake, error) {
+			return lock.WakeTime, c.rest(ctx, pause(n))
 		}, func(bool) {}
 	}
 	return m

@@ -54,7 +54,10 @@ import (
 
 // A Mutex is a lock between all clients that use the same name on the same server, first come,
 // first served. It can be locked again after any error. It is not reentrant.
-type Mutex struct {
+type Mutex struct{ *queue }
+
+// A queue is the part of a lock with a queue in the server that all kinds have.
+type queue struct {
 	base
 	keys []string
 	kind queueKind
@@ -89,8 +92,10 @@ var exclusive = queueKind{
 // and then ~queue, ~token and the like; a name that ends so is refused. In a cluster a name
 // with braces must have text in the first pair. A Mutex may be made for every call: all of one
 // name share the Client's state.
-func (c *Client) Mutex(name string, o Options) *Mutex {
-	m := &Mutex{base: c.base(name, o), kind: exclusive}
+func (c *Client) Mutex(name string, o Options) *Mutex { return &Mutex{c.queue(name, o)} }
+
+func (c *Client) queue(name string, o Options) *queue {
+	m := &queue{base: c.base(name, o), kind: exclusive}
 	m.err = cmp.Or(m.err, c.misuse, c.together(name))
 	m.keys = []string{name, companion(name, "queue"), companion(name, "token"), companion(name, "mail:")}
 	return m
@@ -103,10 +108,10 @@ func (c *Client) Mutex(name string, o Options) *Mutex {
 //
 // An uncontended Lock takes one request, and one more if the server does not have the script
 // yet.
-func (m *Mutex) Lock(ctx context.Context) (*Lease, error) { return m.lock(ctx, false, m) }
+func (m *queue) Lock(ctx context.Context) (*Lease, error) { return m.lock(ctx, false, m) }
 
 // TryLock takes the lock if it is free without waiters; else the error wraps ErrNotAcquired.
-func (m *Mutex) TryLock(ctx context.Context) (*Lease, error) { return m.lock(ctx, true, m) }
+func (m *queue) TryLock(ctx context.Context) (*Lease, error) { return m.lock(ctx, true, m) }
 
 type queued struct {
 	nonce        string
@@ -125,7 +130,7 @@ func (c *Client) soonest(old, at time.Time) time.Time {
 }
 
 // acquire asks for the lock until ctx ends or the server fails. Only a lease leaves anything.
-func (m *Mutex) acquire(ctx context.Context, try bool) (*Lease, error) {
+func (m *queue) acquire(ctx context.Context, try bool) (*Lease, error) {
 	w := m.enter(lock.TraceOf(ctx))
 	defer m.leave(w)
 	a := attempts{base: &m.base, try: try, undo: func(ctx context.Context) error { return m.withdraw(ctx, w) }}
@@ -163,7 +168,7 @@ func (m *Mutex) acquire(ctx context.Context, try bool) (*Lease, error) {
 }
 
 // ask sends the request of w. It returns a lease, or the wait and the number of waiters ahead.
-func (m *Mutex) ask(ctx context.Context, w *queued, try bool) (l *Lease, watch time.Duration, ahead int, err error) {
+func (m *queue) ask(ctx context.Context, w *queued, try bool) (l *Lease, watch time.Duration, ahead int, err error) {
 	sent := m.c.clock.Now()
 	reply, err := m.c.take(ctx, m.call(m.kind.acquire, w, m.o.TTL.Milliseconds(), m.o.HandoffTimeout.Milliseconds(), !try), m.kind.needs).Int64Slice()
 	if err == nil && len(reply) != 4 {
@@ -210,13 +215,13 @@ const watchLate = 2 * time.Millisecond
 
 // look is the time after which a waiter verifies its place, since a server may lose its data.
 // The first waiter asks twenty times in a lease, at most once a second; later ones less often.
-func (m *Mutex) look(ahead int) time.Duration {
+func (m *queue) look(ahead int) time.Duration {
 	return max(m.o.TTL/20, time.Second) * time.Duration(1+min(max(ahead, 0), farBehind))
 }
 
 // stagger returns how much later a waiter with that many ahead asks. The first live waiter is
 // served, and the others then find the lock taken; together they take no longer than a grant.
-func (m *Mutex) stagger(ahead int) time.Duration {
+func (m *queue) stagger(ahead int) time.Duration {
 	const steps = 64
 	if ahead >= steps {
 		return rand.N(m.o.HandoffTimeout)
@@ -226,7 +231,7 @@ func (m *Mutex) stagger(ahead int) time.Duration {
 
 // wait waits for a notification, or until w.until. It returns the lease of a grant that
 // came in time, nil to ask again, or an error to give up.
-func (m *Mutex) wait(ctx context.Context, w *queued) (*Lease, error) {
+func (m *queue) wait(ctx context.Context, w *queued) (*Lease, error) {
 	timer := time.NewTimer(m.c.clock.Until(w.until))
 	defer timer.Stop()
 	for {
@@ -236,20 +241,20 @@ func (m *Mutex) wait(ctx context.Context, w *queued) (*Lease, error) {
 			case got.err != nil:
 				return nil, got.err
 			case got.again:
-				w.trace.TellWoken(m.name, WakeDoubt)
+				w.trace.TellWoken(m.name, lock.WakeDoubt)
 				return nil, nil
 			case got.token == 0:
 				w.until = m.c.soonest(w.until, m.c.clock.Now().Add(got.span+watchLate))
 				timer.Reset(m.c.clock.Until(w.until))
 				continue
 			}
-			w.trace.TellWoken(m.name, WakeGrant)
+			w.trace.TellWoken(m.name, lock.WakeGrant)
 			if l := m.lease(w, got.token); l.begin(got.written, got.span) {
 				return l, nil
 			}
 			return nil, nil // it came too late
 		case <-timer.C:
-			w.trace.TellWoken(m.name, WakeTime)
+			w.trace.TellWoken(m.name, lock.WakeTime)
 			return nil, nil
 		case <-ctx.Done():
 			return nil, nil
@@ -259,24 +264,24 @@ func (m *Mutex) wait(ctx context.Context, w *queued) (*Lease, error) {
 	}
 }
 
-func (m *Mutex) lease(w *queued, token uint64) *Lease {
+func (m *queue) lease(w *queued, token uint64) *Lease {
 	l := m.newLease(m.alone(m.kind.renew, w, m.o.TTL.Milliseconds()), func(ctx context.Context) (bool, error) { return m.release(ctx, w, true) })
 	l.token, l.prompt = token, m.c.prompt
 	return l
 }
 
-func (m *Mutex) call(s *script, w *queued, args ...any) call {
+func (m *queue) call(s *script, w *queued, args ...any) call {
 	return call{s, m.keys, append([]any{w.nonce}, args...)}
 }
 
 // alone is a call with only the key of the lock, so that it runs while the lock's slot migrates.
-func (m *Mutex) alone(s *script, w *queued, args ...any) call {
+func (m *queue) alone(s *script, w *queued, args ...any) call {
 	return call{s, m.keys[:1], append([]any{w.nonce}, args...)}
 }
 
 // release removes w from the queue, or takes the lock away from it, and reports whether it
 // had the lock until then. owned means that we knew that it had the lock.
-func (m *Mutex) release(ctx context.Context, w *queued, owned bool) (held bool, err error) {
+func (m *queue) release(ctx context.Context, w *queued, owned bool) (held bool, err error) {
 	out := m.sends()
 	defer out.end()
 	err = m.c.persist(ctx, func(ctx context.Context, again bool) error { // again: an earlier request may have done it

@@ -57,6 +57,7 @@ func runBeside(t *testing.T, at harness.Endpoint, tests []serverTest) {
 // or one for each acquisition, and two if all waiters are in one process. A long hold, for which
 // each waits for longer than a grant, costs a renewal and the check of the handover more.
 func queueCommands(t *testing.T, at harness.Endpoint) {
+	var gone []*peer
 	for _, test := range []struct {
 		processes, waiters int // waiters of each process
 		fresh              bool
@@ -92,11 +93,12 @@ func queueCommands(t *testing.T, at harness.Endpoint) {
 		if cost > test.most {
 			t.Errorf("%+v: %.2f requests an acquisition", test, cost)
 		}
-		for _, p := range peers {
-			eventually(t, "nothing is left", func() bool { return redislock.Mailboxes(p.Client) == 0 })
-			if open := len(p.mail.open()); open > 1 {
-				t.Errorf("%d connections listened, want 1", open)
-			}
+		gone = append(gone, peers...)
+	}
+	for _, p := range gone {
+		eventually(t, "nothing is left", func() bool { return redislock.Mailboxes(p.Client) == 0 })
+		if open := len(p.mail.open()); open > 1 {
+			t.Errorf("%d connections listened, want 1", open)
 		}
 	}
 }

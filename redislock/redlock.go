@@ -101,32 +101,15 @@ func (m *Redlock) Lock(ctx context.Context) (*Lease, error) { return m.lock(ctx,
 func (m *Redlock) TryLock(ctx context.Context) (*Lease, error) { return m.lock(ctx, true, m) }
 
 func (m *Redlock) acquire(ctx context.Context, try bool) (*Lease, error) {
-	var failed outage
-	for attempt := 1; ; attempt++ {
+	var permanent bool // the error of the latest vote
+	a := attempts{base: &m.base, try: try, final: func(error) bool { return permanent }}
+	return a.run(ctx, func() (l *Lease, took time.Duration, err error) {
 		began := time.Now()
-		l, final, err := m.vote(ctx)
-		pause := m.wait(attempt, time.Since(began))
-		switch {
-		case l != nil:
-			return l, nil
-		case err != nil:
-			pause = failed.pause(err)
-			if final || failed.lasts(ctx, m.o, try) {
-				return nil, gaveUp(ctx, m.name, err)
-			}
-		case try:
-			return nil, ErrNotAcquired
-		default:
-			failed.over()
-			if attempt == 1 {
-				lock.TraceOf(ctx).TellQueued(m.name, -1)
-			}
-		}
-		if m.c.rest(ctx, pause) != nil {
-			return nil, gaveUp(ctx, m.name, failed.ended(ctx, m.c.closedErr()))
-		}
-		lock.TraceOf(ctx).TellWoken(m.name, WakeTime)
-	}
+		l, permanent, err = m.vote(ctx)
+		return l, time.Since(began), err
+	}, func(ctx context.Context, n int, took time.Duration) (lock.Wake, error) {
+		return lock.WakeTime, m.c.rest(ctx, m.wait(n, took))
+	})
 }
 
 // wait returns the pause before attempt n+1, which grows with the last attempt's duration.
@@ -156,8 +139,8 @@ func (m *Redlock) vote(ctx context.Context) (l *Lease, final bool, err error) {
 	}
 	j := newJoint(m.c, m.name, n/2+1)
 	j.all.free = m.scatter(j)
-	silence := time.NewTimer(m.patience(needed)) // for client libraries that ignore contexts
-	defer silence.Stop()
+	wait, stop := context.WithTimeout(ctx, m.patience(needed)) // for client libraries that ignore contexts
+	defer stop()
 	granted, failed, lasting, pending := 0, 0, 0, n
 	var errs []error
 	for open := true; open && granted < j.need && granted+pending >= j.need; {
@@ -174,13 +157,9 @@ func (m *Redlock) vote(ctx context.Context) (l *Lease, final bool, err error) {
 					lasting++
 				}
 			}
-		case <-silence.C:
+		case <-wait.Done():
 			failed += pending
-			errs = append(errs, fmt.Errorf("no answer of %d servers for %v", pending, m.answer))
-			open = false
-		case <-ctx.Done():
-			failed += pending
-			errs = append(errs, ctx.Err())
+			errs = append(errs, cmp.Or(ctx.Err(), fmt.Errorf("no answer of %d servers for %v", pending, m.answer)))
 			open = false
 		}
 	}

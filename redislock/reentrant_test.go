@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"locklab/harness"
+	locks "locklab/lock"
 	"locklab/redislock"
 )
 
@@ -115,7 +116,7 @@ func reentrantTry(t *testing.T, at harness.Endpoint) {
 	m := client.Reentrant(newKey(), redislock.Options{})
 	held, owner := lock(t, m), m.Owner()
 	waits := make(chan struct{})
-	got := begun(t, traced{owner, &redislock.Trace{Queued: func(redislock.QueuedInfo) { close(waits) }}})
+	got := begun(t, traced{owner, &redislock.Trace{Queued: func(locks.QueuedInfo) { close(waits) }}})
 	<-waits
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()

@@ -12,6 +12,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"locklab/harness"
+	locks "locklab/lock"
 	"locklab/redislock"
 )
 
@@ -81,12 +82,12 @@ func newStarved(t *testing.T, at harness.Endpoint) *starved {
 	requireNoError(t, redislock.LoadQueueScripts(t.Context(), s.link.Client))
 	name := newKey()
 	ctx := redislock.WithTrace(t.Context(), &redislock.Trace{
-		RenewalFailed: func(e redislock.RenewalFailedInfo) {
+		RenewalFailed: func(e locks.RenewalFailedInfo) {
 			if s.taken.Load() {
 				t.Errorf("with %v left: %v", e.Left, e.Err)
 			}
 		},
-		Renewed: func(redislock.RenewedInfo) {
+		Renewed: func(locks.RenewedInfo) {
 			s.renewed.Add(1)
 			if s.deaf.Load() {
 				<-s.run.Done()

@@ -34,25 +34,21 @@ import (
 // Readers that share the lock reach a resource in any order. So the resource remembers two
 // numbers: the greatest token it has seen, and the greatest of a writer. It accepts a writer
 // whose token is not less than the first, and a reader whose token is not less than the second.
-type RWMutex struct{ write, read *Mutex }
+type RWMutex struct {
+	*queue // of the writers
+	read   *queue
+}
 
 // RWMutex returns the lock with that name; see [Client.Mutex] for names and reuse.
 func (c *Client) RWMutex(name string, o Options) *RWMutex {
 	return &RWMutex{c.shared(name, o, 1), c.shared(name, o, math.MaxInt32)}
 }
 
-// Name returns the key of the lock.
-func (m *RWMutex) Name() string { return m.write.Name() }
-
 // Lock waits for the lock as a writer, see [Mutex.Lock].
-func (m *RWMutex) Lock(ctx context.Context) (*Lease, error) { return m.write.Lock(ctx) }
+func (m *RWMutex) Lock(ctx context.Context) (*Lease, error) { return m.queue.Lock(ctx) }
 
 // RLock waits for the lock as a reader, see [Mutex.Lock].
 func (m *RWMutex) RLock(ctx context.Context) (*Lease, error) { return m.read.Lock(ctx) }
-
-// TryLock takes the lock as a writer if it is free without waiters. Otherwise the error wraps
-// ErrNotAcquired.
-func (m *RWMutex) TryLock(ctx context.Context) (*Lease, error) { return m.write.TryLock(ctx) }
 
 // TryRLock takes the lock as a reader if no writer holds it and no client waits. Otherwise the
 // error wraps ErrNotAcquired.

@@ -52,10 +52,10 @@ func request[C redis.Cmder](ctx context.Context, name, op string, send func() C)
 	if t == nil {
 		return send()
 	}
-	lock.Tell(t.Sent, SentInfo{Name: name, Op: op})
+	lock.Tell(t.Sent, lock.SentInfo{Name: name, Op: op})
 	began := time.Now()
 	reply := send()
-	lock.Tell(t.Answered, AnsweredInfo{Name: name, Op: op, Took: time.Since(began), Err: reply.Err()})
+	lock.Tell(t.Answered, lock.AnsweredInfo{Name: name, Op: op, Took: time.Since(began), Err: reply.Err()})
 	return reply
 }
 

@@ -31,23 +31,17 @@ const maxPermits = 1 << 20
 //
 // A token is greater than the tokens of all earlier permits, but a resource cannot refuse a
 // paused holder by it: a merely slow one also has a smaller token than later holders.
-type Semaphore struct{ queue *Mutex }
+type Semaphore struct{ *queue }
 
 // Semaphore returns the semaphore with that name and number of permits, on which all clients
 // must agree; see [Client.Mutex] on names.
 func (c *Client) Semaphore(name string, permits int, o Options) *Semaphore {
 	s := &Semaphore{c.shared(name, o, permits)}
-	if s.queue.err == nil && (permits < 1 || permits > maxPermits) {
-		s.queue.err = fmt.Errorf("%w: a semaphore of %d permits: want 1 to %d", ErrUsage, permits, maxPermits)
+	if s.err == nil && (permits < 1 || permits > maxPermits) {
+		s.err = fmt.Errorf("%w: a semaphore of %d permits: want 1 to %d", ErrUsage, permits, maxPermits)
 	}
 	return s
 }
 
-// Name returns the key of the semaphore.
-func (s *Semaphore) Name() string { return s.queue.Name() }
-
 // Lock waits for a permit until ctx ends, in order of arrival: see [Mutex.Lock].
 func (s *Semaphore) Lock(ctx context.Context) (*Lease, error) { return s.queue.Lock(ctx) }
-
-// TryLock takes a permit if one is left without waiters; else the error wraps ErrNotAcquired.
-func (s *Semaphore) TryLock(ctx context.Context) (*Lease, error) { return s.queue.TryLock(ctx) }

@@ -14,8 +14,8 @@ import "strconv"
 //
 // The server's cost of a release grows with the logarithm of the number of holders, and
 // with the number of admitted waiters.
-func (c *Client) shared(name string, o Options, limit int) *Mutex {
-	m := c.Mutex(name, o)
+func (c *Client) shared(name string, o Options, limit int) *queue {
+	m := c.queue(name, o)
 	m.kind = sharing
 	m.kind.tag = ":" + strconv.Itoa(limit)
 	m.keys = append(m.keys, companion(name, "tokens"))

@@ -68,8 +68,8 @@ func TestSteps(t *testing.T) {
 		if v.Name == "redis-token" {
 			continue // a lost reply loses its token: TestTokenSteps
 		}
-		if strings.HasPrefix(v.Name, "redis-poll-") || v.Name == "redis-spin" {
-			continue // redis-poll, but for its pauses
+		if otherPauses(v) {
+			continue
 		}
 		if len(steps[v.Name]) == 0 {
 			t.Errorf("%s has no line in steps: where is its connection to be lost?", v.Name)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"locklab/lock"
 	"slices"
 	"sync"
 	"time"
@@ -48,15 +49,15 @@ type subscriptions struct {
 // the lock is taken, and a function to call at its end.
 func (c *Client) messages(channel string, every bool, ttl time.Duration) (waitFunc, func(served bool)) {
 	s, w := c.join(channel, every) // before the first attempt, so that no later message is missed
-	return func(ctx context.Context, _ int, left time.Duration) (why Wake, err error) {
+	return func(ctx context.Context, _ int, left time.Duration) (why lock.Wake, err error) {
 		if err := s.listen(); err != nil {
 			return "", err
 		}
 		select {
 		case <-w.woken:
-			why = WakeMessage
+			why = lock.WakeMessage
 		case <-time.After(cmp.Or(left, ttl) + watchLate):
-			why = WakeTime
+			why = lock.WakeTime
 		case <-ctx.Done():
 		case <-s.c.serving.Done():
 		}

@@ -19,29 +19,8 @@ import (
 // waiter's wait for other processes, are no steps of any of them, but Queued is called behind
 // others of the same process. ClientOptions.Trace gets those requests.
 //
-// These are the names of package lock: one Trace serves the locks of every library.
-type (
-	Trace             = lock.Trace
-	SentInfo          = lock.SentInfo
-	AnsweredInfo      = lock.AnsweredInfo
-	QueuedInfo        = lock.QueuedInfo
-	Wake              = lock.Wake
-	WokenInfo         = lock.WokenInfo
-	GrantedInfo       = lock.GrantedInfo
-	FailedInfo        = lock.FailedInfo
-	RenewedInfo       = lock.RenewedInfo
-	RenewalFailedInfo = lock.RenewalFailedInfo
-	ReleasedInfo      = lock.ReleasedInfo
-	LostInfo          = lock.LostInfo
-)
-
-// The reasons why a wait is over, see [lock.Wake].
-const (
-	WakeGrant   = lock.WakeGrant
-	WakeMessage = lock.WakeMessage
-	WakeTime    = lock.WakeTime
-	WakeDoubt   = lock.WakeDoubt
-)
+// It is the type of package lock, as are its events: one Trace serves the locks of every library.
+type Trace = lock.Trace
 
 // WithTrace returns a context for Lock, TryLock, ForceUnlock and Do, see [lock.WithTrace].
 func WithTrace(ctx context.Context, t *Trace) context.Context { return lock.WithTrace(ctx, t) }
@@ -74,17 +53,17 @@ func (c *Client) traced(ctx context.Context) context.Context {
 func tellOutcome(t *Trace, name string, began time.Time, l *Lease, err error) {
 	now := time.Now()
 	if err != nil {
-		lock.Tell(t.Failed, FailedInfo{Name: name, Wait: now.Sub(began), Err: err})
+		lock.Tell(t.Failed, lock.FailedInfo{Name: name, Wait: now.Sub(began), Err: err})
 		return
 	}
-	lock.Tell(t.Granted, GrantedInfo{Name: name, Token: l.token, Wait: now.Sub(began)})
+	lock.Tell(t.Granted, lock.GrantedInfo{Name: name, Token: l.token, Wait: now.Sub(began)})
 	l.traceAs(t)
 	if t.Lost == nil {
 		return
 	}
 	context.AfterFunc(l.alive, func() {
 		if err := context.Cause(l.alive); err != ErrReleased {
-			t.Lost(LostInfo{Name: l.name, Token: l.token, Err: err})
+			t.Lost(lock.LostInfo{Name: l.name, Token: l.token, Err: err})
 		}
 	})
 }
@@ -98,12 +77,12 @@ func (l *Lease) renewalFailed(err error) {
 	t := l.trace
 	l.c.mu.Unlock()
 	if t != nil {
-		lock.Tell(t.RenewalFailed, RenewalFailedInfo{Name: l.name, Err: explain(err), Left: max(0, l.c.clock.Until(l.until()))})
+		lock.Tell(t.RenewalFailed, lock.RenewalFailedInfo{Name: l.name, Err: explain(err), Left: max(0, l.c.clock.Until(l.until()))})
 	}
 }
 
 func (l *Lease) released() {
 	if l.trace != nil {
-		lock.Tell(l.trace.Released, ReleasedInfo{Name: l.name, Token: l.token, Held: time.Since(l.since)})
+		lock.Tell(l.trace.Released, lock.ReleasedInfo{Name: l.name, Token: l.token, Held: time.Since(l.since)})
 	}
 }

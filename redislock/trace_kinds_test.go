@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"locklab/harness"
+	locks "locklab/lock"
 	"locklab/redislock"
 )
 
@@ -39,7 +40,7 @@ var traces = map[string]struct{ alone, wait, failed, lost string }{
 type heard struct {
 	mu       sync.Mutex
 	hooks    []string // in the order of their first calls
-	renewals []redislock.RenewedInfo
+	renewals []locks.RenewedInfo
 }
 
 func (h *heard) note(hook string) {
@@ -56,7 +57,7 @@ func (h *heard) String() string {
 	return strings.Join(h.hooks, " ")
 }
 
-func (h *heard) renewed() []redislock.RenewedInfo {
+func (h *heard) renewed() []locks.RenewedInfo {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return slices.Clone(h.renewals)
@@ -64,24 +65,24 @@ func (h *heard) renewed() []redislock.RenewedInfo {
 
 func (h *heard) trace() *redislock.Trace {
 	return &redislock.Trace{
-		Sent:     func(redislock.SentInfo) { h.note("Sent") },
-		Answered: func(redislock.AnsweredInfo) { h.note("Answered") },
-		Queued:   func(redislock.QueuedInfo) { h.note("Queued") },
-		Woken:    func(redislock.WokenInfo) { h.note("Woken") },
-		Granted:  func(redislock.GrantedInfo) { h.note("Granted") },
-		Failed: func(e redislock.FailedInfo) {
+		Sent:     func(locks.SentInfo) { h.note("Sent") },
+		Answered: func(locks.AnsweredInfo) { h.note("Answered") },
+		Queued:   func(locks.QueuedInfo) { h.note("Queued") },
+		Woken:    func(locks.WokenInfo) { h.note("Woken") },
+		Granted:  func(locks.GrantedInfo) { h.note("Granted") },
+		Failed: func(e locks.FailedInfo) {
 			if errors.Is(e.Err, redislock.ErrNotAcquired) {
 				h.note("Failed")
 			}
 		},
-		Renewed: func(e redislock.RenewedInfo) {
+		Renewed: func(e locks.RenewedInfo) {
 			h.note("Renewed")
 			h.mu.Lock()
 			defer h.mu.Unlock()
 			h.renewals = append(h.renewals, e)
 		},
-		Released: func(redislock.ReleasedInfo) { h.note("Released") },
-		Lost: func(e redislock.LostInfo) {
+		Released: func(locks.ReleasedInfo) { h.note("Released") },
+		Lost: func(e locks.LostInfo) {
 			if errors.Is(e.Err, redislock.ErrLost) {
 				h.note("Lost")
 			}
@@ -145,7 +146,7 @@ type traceScene struct {
 func (s traceScene) alone(t *testing.T, h *heard) {
 	var ofClient heard
 	trace := ofClient.trace()
-	trace.Granted = func(redislock.GrantedInfo) {
+	trace.Granted = func(locks.GrantedInfo) {
 		ofClient.note("Granted")
 		if !strings.HasSuffix(h.String(), "Granted") {
 			t.Error("the client's Trace is called before the context's")
@@ -248,10 +249,10 @@ func TestRenewalFailed(t *testing.T) {
 			t.Run(test.name+"/"+kind, func(t *testing.T) {
 				t.Parallel()
 				l := dial(t, at)
-				failed, lost := make(chan redislock.RenewalFailedInfo, 100), make(chan redislock.LostInfo, 1)
+				failed, lost := make(chan locks.RenewalFailedInfo, 100), make(chan locks.LostInfo, 1)
 				c := redislock.NewClient(l.Client, redislock.ClientOptions{Trace: &redislock.Trace{
-					RenewalFailed: func(e redislock.RenewalFailedInfo) { failed <- e },
-					Lost:          func(e redislock.LostInfo) { lost <- e },
+					RenewalFailed: func(e locks.RenewalFailedInfo) { failed <- e },
+					Lost:          func(e locks.LostInfo) { lost <- e },
 				}})
 				defer c.Close()
 				name := newKey()

@@ -104,16 +104,13 @@ func (k *Cohort) stand(ctx context.Context) (*Lease, error) {
 	if ahead >= 0 {
 		lock.TraceOf(ctx).TellQueued(k.path, ahead)
 	}
-	select {
-	case t := <-w.Got:
+	switch t, served := k.turns.Await(ctx, k.c.open, w); {
+	case served:
 		return t.l, t.err
-	case <-ctx.Done():
-		k.abandon(w)
+	case ctx.Err() != nil:
 		return nil, ctx.Err()
-	case <-k.c.open.Done():
-		k.abandon(w)
-		return nil, ErrClosed
 	}
+	return nil, ErrClosed
 }
 
 // TryLock takes the lock if it is free without waiters; else the error wraps ErrNotAcquired.
@@ -122,33 +119,14 @@ func (k *Cohort) TryLock(ctx context.Context) (*Lease, error) {
 }
 
 func (k *Cohort) tryOnce(ctx context.Context) (*Lease, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
 	if !k.turns.Try() {
 		return nil, busy(k.path)
 	}
-	started := false
-	spawn := func(f func()) bool { started = k.c.spawn(f); return started }
-	l, err := lock.Await(ctx, spawn, ErrClosed,
-		func() (*Lease, error) {
-			l, err := k.fetch(ctx, true)
-			if err != nil {
-				k.next()
-			}
-			return l, err
-		},
-		func(l *Lease) { l.release() })
-	if !started {
+	l, err := k.await(ctx, func() (*Lease, error) { return k.fetch(ctx, true) })
+	if err != nil {
 		k.next()
 	}
 	return l, err
-}
-
-func (k *Cohort) abandon(w *lock.Waiter[granted]) {
-	if t, served := k.turns.Leave(w); served && t.l != nil {
-		t.l.drop()
-	}
 }
 
 func (k *Cohort) start() bool { return k.c.spawn(k.drive) }
@@ -156,29 +134,19 @@ func (k *Cohort) start() bool { return k.c.spawn(k.drive) }
 // next starts drive if a goroutine waits. The last drive, or the holder of the lock, calls it.
 func (k *Cohort) next() { k.turns.Next(k.start) }
 
-// drive queues at the servers until a waiter has the lock or nobody waits.
+// drive queues at the servers for the waiters.
 func (k *Cohort) drive() {
-	for {
-		ctx, recall := context.WithCancel(k.c.open)
-		if !k.turns.Ask(recall) {
-			recall()
-			return
-		}
-		l, err := k.fetch(ctx, false)
-		k.turns.Asked()
-		recalled := ctx.Err() != nil
-		recall()
-		switch {
-		case err == nil:
-			if !k.turns.Serve(func() (granted, bool) { return granted{l: l}, true }) {
-				l.release() // the last waiter has left; k.next continues
-			}
-			return
-		case k.c.open.Err() != nil:
-			return // every waiter notices
-		case !recalled: // an error; the next may succeed
-			k.turns.Serve(func() (granted, bool) { return granted{err: err}, true })
-		}
+	var l *Lease
+	asked := k.turns.Request(k.c.open, func(ctx context.Context) (err error) {
+		l, err = k.fetch(ctx, false)
+		return err
+	}, func(err error) granted { return granted{err: err} })
+	switch {
+	case !asked || k.c.open.Err() != nil && l == nil: // every waiter notices the end of the client
+	case l == nil:
+		k.next()
+	case !k.turns.Serve(func() (granted, bool) { return granted{l: l}, true }):
+		l.release() // the last waiter has left; k.next continues
 	}
 }
 

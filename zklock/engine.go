@@ -46,7 +46,7 @@ func (e entry) Dir() string                         { return e.t.q.path }
 func (e entry) Unique() string                      { return e.t.unique }
 func (e entry) Create() error                       { return e.t.create() }
 func (e entry) Made(f func() (string, error)) error { return e.t.made(f) }
-func (e entry) MakeParents() error                  { return e.t.q.makeParents() }
+func (e entry) MakeParents() error                  { return e.t.q.makeNode(e.t.q.path) }
 
 func (e entry) Adopt(name string) {
 	e.t.node, e.t.session = name, e.t.q.c.now().session // read after the reply, as in made

@@ -2,8 +2,9 @@ package zklock
 
 import (
 	"fmt"
-	"math"
 	"time"
+
+	"locklab/internal/zksession"
 )
 
 // ErrMargin is ErrUsage, returned by Dial if ClientOptions.Margin is negative or makes leases
@@ -37,16 +38,13 @@ func (c *Client) checkTerm() error {
 	}
 }
 
-// longestTimeout is the greatest session timeout: the protocol has 32 bits of milliseconds.
-const longestTimeout = math.MaxInt32 * time.Millisecond
-
 // checkTimes returns an error for impossible options, [Client.checkTerm] for a granted timeout.
 func checkTimes(timeout, margin, tick time.Duration) error {
 	switch {
 	case timeout < 0 || timeout > 0 && timeout < time.Millisecond:
 		return fmt.Errorf("%w: %v, want a millisecond or more, or 0 for the default", ErrSessionTimeout, timeout)
-	case timeout > longestTimeout:
-		return fmt.Errorf("%w: %v, want at most %v, the most that the protocol can say", ErrSessionTimeout, timeout, longestTimeout)
+	case timeout > zksession.MaxSessionTimeout:
+		return fmt.Errorf("%w: %v, want at most %v, the most that the protocol can say", ErrSessionTimeout, timeout, zksession.MaxSessionTimeout)
 	case margin < 0:
 		return fmt.Errorf("%w: %v, want 0 for the default or more", ErrMargin, margin)
 	case timeout > 0 && margin >= timeout:

@@ -99,12 +99,9 @@ func (m *Multi) lock(ctx context.Context, try bool) (*Lease, error) {
 func takeAll(ctx context.Context, try bool, line []*ticket) ([]*Lease, error) {
 	var again pause
 	for {
-		ls, err := takeOnce(ctx, try, line)
-		if err == nil {
-			return ls, nil
-		}
-		if !errors.Is(err, errLostSome) {
-			return nil, err
+		ls, lost, err := takeOnce(ctx, try, line)
+		if !lost {
+			return ls, err
 		}
 		if err := again.wait(ctx, line[0].q.c); err != nil {
 			return nil, err
@@ -115,34 +112,26 @@ func takeAll(ctx context.Context, try bool, line []*ticket) ([]*Lease, error) {
 	}
 }
 
-var errLostSome = errors.New("zklock: lost while waiting for the next")
-
-func takeOnce(ctx context.Context, try bool, line []*ticket) ([]*Lease, error) {
+// takeOnce is takeAll, except that lost reports that one was lost while it waited for the next.
+func takeOnce(ctx context.Context, try bool, line []*ticket) (ls []*Lease, lost bool, err error) {
 	wait, giveUp := context.WithCancel(ctx)
 	defer giveUp()
-	var ls []*Lease
 	for i, t := range line {
 		if i > 0 && t.q.name == line[i-1].q.name {
 			t.queued = t.queued || line[i-1].queued // the same lock
 		}
 		l, err := t.lock(wait, try)
-		if err == nil {
-			defer context.AfterFunc(l.alive, giveUp)()
-			ls = append(ls, l)
-			continue
+		if err != nil {
+			lost := slices.ContainsFunc(ls, func(l *Lease) bool { return l.Err() != nil })
+			for _, l := range slices.Backward(ls) {
+				l.release()
+			}
+			return nil, lost && ctx.Err() == nil && !errors.Is(err, ErrClosed), err
 		}
-		lost := slices.ContainsFunc(ls, func(l *Lease) bool { return l.Err() != nil })
-		for _, l := range slices.Backward(ls) {
-			l.release()
-		}
-		switch {
-		case ctx.Err() != nil || !lost || errors.Is(err, ErrClosed):
-			return nil, err
-		default:
-			return nil, errLostSome
-		}
+		defer context.AfterFunc(l.alive, giveUp)()
+		ls = append(ls, l)
 	}
-	return ls, nil
+	return ls, false, nil
 }
 
 func join(parts []*Lease) *Lease {

@@ -130,10 +130,8 @@ func held(line []recipe.Place) int {
 	return n
 }
 
-// makeParents makes the node of the lock and its missing parents. It tries the lowest first: a
-// client may lack the right to create the upper ones, which exist.
-func (q *queue) makeParents() error { return q.makeNode(q.path) }
-
+// makeNode makes the node at path and its missing parents. It tries the lowest first: a client
+// may lack the right to create the upper ones, which exist.
 func (q *queue) makeNode(path string) error {
 	err := q.createNode(path)
 	if parent := path[:strings.LastIndexByte(path, '/')]; errors.Is(err, zk.ErrNoNode) && parent != "" {

@@ -199,7 +199,7 @@ func (t *ticket) made(request func() (string, error)) error {
 	path, err := send()
 	for tries := 0; errors.Is(err, zk.ErrNoNode) && tries < 10; tries++ {
 		// Others may remove an empty parent between the two requests.
-		if err := t.q.makeParents(); err != nil {
+		if err := t.q.makeNode(t.q.path); err != nil {
 			return err
 		}
 		path, err = send()

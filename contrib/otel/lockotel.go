@@ -66,7 +66,7 @@ func Metrics(o Options) (*lock.Trace, error) {
 	return &lock.Trace{
 		Queued:        func(i lock.QueuedInfo) { m.waits.Add(ctx, 1, m.attributes(i.Name)) },
 		Granted:       m.granted,
-		Failed:        m.failed,
+		Failed:        func(i lock.FailedInfo) { m.returned(i.Name, i.Wait, i.Outcome()) },
 		RenewalFailed: func(i lock.RenewalFailedInfo) { m.renewals.Add(ctx, 1, m.attributes(i.Name)) },
 		Released:      m.released,
 		Lost:          m.wasLost,
@@ -101,19 +101,6 @@ func (m *meter) attributes(name string, more ...attribute.KeyValue) metric.Measu
 func (m *meter) granted(i lock.GrantedInfo) {
 	m.returned(i.Name, i.Wait, "granted")
 	m.held.Add(context.Background(), 1, m.attributes(i.Name))
-}
-
-func (m *meter) failed(i lock.FailedInfo) {
-	outcome := "error"
-	switch {
-	case errors.Is(i.Err, context.Canceled):
-		outcome = "canceled"
-	case errors.Is(i.Err, context.DeadlineExceeded):
-		outcome = "timeout"
-	case errors.Is(i.Err, lock.ErrNotAcquired):
-		outcome = "not_acquired"
-	}
-	m.returned(i.Name, i.Wait, outcome)
 }
 
 func (m *meter) returned(name string, wait time.Duration, outcome string) {

@@ -18,7 +18,6 @@
 package lockprom
 
 import (
-	"context"
 	"errors"
 	"time"
 
@@ -67,7 +66,7 @@ func Metrics(o Options) (*lock.Trace, error) {
 	return &lock.Trace{
 		Queued:        func(i lock.QueuedInfo) { c.waits.WithLabelValues(c.labels(i.Name)...).Inc() },
 		Granted:       c.granted,
-		Failed:        c.failed,
+		Failed:        func(i lock.FailedInfo) { c.returned(i.Name, i.Wait, i.Outcome()) },
 		RenewalFailed: func(i lock.RenewalFailedInfo) { c.renewals.WithLabelValues(c.labels(i.Name)...).Inc() },
 		Released:      c.released,
 		Lost:          c.wasLost,
@@ -119,19 +118,6 @@ func (c *collector) labels(name string) []string {
 func (c *collector) granted(i lock.GrantedInfo) {
 	c.returned(i.Name, i.Wait, "granted")
 	c.held.WithLabelValues(c.labels(i.Name)...).Inc()
-}
-
-func (c *collector) failed(i lock.FailedInfo) {
-	outcome := "error"
-	switch {
-	case errors.Is(i.Err, context.Canceled):
-		outcome = "canceled"
-	case errors.Is(i.Err, context.DeadlineExceeded):
-		outcome = "timeout"
-	case errors.Is(i.Err, lock.ErrNotAcquired):
-		outcome = "not_acquired"
-	}
-	c.returned(i.Name, i.Wait, outcome)
 }
 
 func (c *collector) returned(name string, wait time.Duration, outcome string) {

@@ -10,6 +10,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"locklab/harness"
+	"locklab/internal/faultproxy"
 	"locklab/redislock"
 )
 
@@ -91,11 +92,12 @@ func fairRequests(t *testing.T, s *scene) {
 }
 
 func fairLostReply(t *testing.T, s *scene) {
-	c := newLink(t, s.at, retryingFair)
+	p, through := newProxy(t, s.at)
+	c := newLink(t, through, func(o *redis.Options) { o.MaxRetries = 3 })
 	f := newFairLock(newPlain(t, c), s.key, 0, time.Minute)
 	a := f.thread()
 	unlock(t, acquire(t, a))
-	c.lose.Store(1)
+	p.Inject(faultproxy.Fault{Do: faultproxy.LoseReply, Match: faultproxy.Op("evalsha")})
 	l := acquire(t, a)
 	s.onlyField("2")
 	unlock(t, l)
@@ -103,5 +105,3 @@ func fairLostReply(t *testing.T, s *scene) {
 		t.Error("the lock is free: the hazard is gone")
 	}
 }
-
-func retryingFair(o *redis.Options) { o.MaxRetries = 3 }

@@ -32,7 +32,7 @@ var (
 	poll5ms    = polls("redis-poll-5ms", "redis-poll with pauses of 5 ms", constant(5*time.Millisecond))
 	poll20ms   = polls("redis-poll-20ms", "redis-poll with pauses of 20 ms", constant(20*time.Millisecond))
 	poll100ms  = polls("redis-poll-100ms", "redis-poll with pauses of 100 ms", constant(100*time.Millisecond))
-	pollJitter = polls("redis-poll-jitter", "redis-poll with pauses from 0 to 40 ms, evenly spread", jitter(0, 40*time.Millisecond))
+	pollJitter = polls("redis-poll-jitter", "redis-poll with pauses from 0 to 40 ms, evenly spread", func(int) time.Duration { return rand.N(40*time.Millisecond + 1) })
 	pollExp    = polls("redis-poll-exp", "redis-poll with pauses that double from 1 to 128 ms, with full jitter", redislock.Backoff(time.Millisecond, 128*time.Millisecond))
 )
 
@@ -49,8 +49,4 @@ func polls(name, doc string, pause func(n int) time.Duration) *harness.Variant {
 
 func constant(d time.Duration) func(int) time.Duration {
 	return func(int) time.Duration { return d }
-}
-
-func jitter(least, most time.Duration) func(int) time.Duration {
-	return func(int) time.Duration { return least + rand.N(most-least+1) }
 }

@@ -4,11 +4,8 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
-	"io"
-	"net"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -16,6 +13,7 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/locktest"
+	"locklab/internal/faultproxy"
 	"locklab/internal/layers"
 	"locklab/internal/leaktest"
 	wireredis "locklab/internal/wire/redis"
@@ -30,43 +28,25 @@ const (
 type link struct {
 	*redis.Client
 	*wireredis.Counter
-	lose atomic.Int32 // number of replies to lose from now on
 }
 
-func newLink(t *testing.T, at harness.Endpoint, tweak ...func(*redis.Options)) *link {
+func newLink(t *testing.T, at harness.Endpoint, tweak ...func(*redis.Options)) link {
 	t.Helper()
-	l := new(link)
-	tweak = append(tweak, func(o *redis.Options) {
-		o.Dialer = func(ctx context.Context, network, addr string) (net.Conn, error) {
-			conn, err := new(net.Dialer).DialContext(ctx, network, addr)
-			return &lossy{conn, l}, err
-		}
-	})
 	client, counter, err := wireredis.Connect(at, tweak...)
 	requireNoError(t, err)
-	l.Client, l.Counter = client, counter
 	t.Cleanup(func() { client.Close() })
 	requireNoError(t, client.Ping(t.Context()).Err())
-	return l
+	return link{client, counter}
 }
 
-// lossy is a connection that loses replies: after the request it breaks.
-type lossy struct {
-	net.Conn
-	link *link
-}
-
-func (c *lossy) Read(p []byte) (int, error) {
-	n, err := c.Conn.Read(p)
-	if err != nil {
-		return n, err
-	}
-	if c.link.lose.Add(-1) >= 0 {
-		c.Close()
-		return 0, io.ErrUnexpectedEOF
-	}
-	c.link.lose.Store(0)
-	return n, nil
+// newProxy returns a proxy to the server, and the server through it.
+func newProxy(t *testing.T, at harness.Endpoint) (*faultproxy.Proxy, harness.Endpoint) {
+	t.Helper()
+	p, err := faultproxy.New(at.Addrs[0][0], faultproxy.Redis, faultproxy.Options{})
+	requireNoError(t, err)
+	t.Cleanup(func() { p.Close() })
+	at.Addrs = [][]string{{p.Addr()}}
+	return p, at
 }
 
 func requireNoError(t *testing.T, err error) {
@@ -76,7 +56,7 @@ func requireNoError(t *testing.T, err error) {
 	}
 }
 
-func newPlain(t *testing.T, l *link) *process {
+func newPlain(t *testing.T, l link) *process {
 	t.Helper()
 	p := newProcess(l.Client)
 	t.Cleanup(func() {
@@ -125,7 +105,7 @@ type scene struct {
 	t     *testing.T
 	at    harness.Endpoint
 	key   string
-	watch *link
+	watch link
 }
 
 type sceneTest struct {

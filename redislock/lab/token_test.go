@@ -33,11 +33,8 @@ func TestTokenSteps(t *testing.T) {
 	} {
 		t.Run(c.op+"/"+c.do.String(), func(t *testing.T) {
 			leaktest.Own(t)
-			p, err := faultproxy.New(at.Addrs[0][0], faultproxy.Redis, faultproxy.Options{})
-			requireNoError(t, err)
-			defer p.Close()
-			through, key := at, "token-"+rand.Text()
-			through.Addrs = [][]string{{p.Addr()}}
+			p, through := newProxy(t, at)
+			key := "token-" + rand.Text()
 			join := func(at harness.Endpoint) harness.Session {
 				r, err := variant(t, "redis-token").Remote(t.Context(), at, key)
 				requireNoError(t, err)
