@@ -2,7 +2,6 @@ package page
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -95,16 +94,14 @@ func historySites(sites []judge.Site) (out []figure) {
 }
 
 // drawAll draws the series with a change, then the others, and defines their metrics.
-func (doc *historyDocument) drawAll(h *judge.History) error {
+func (doc *historyDocument) drawAll(h *judge.History) {
 	first, others := notable(h)
-	if err := errors.Join(doc.draw(h, first, changesName, changesTitle, false), doc.draw(h, others, unchangedName, steadyTitle, true)); err != nil {
-		return err
-	}
+	doc.draw(h, first, changesName, changesTitle, false)
+	doc.draw(h, others, unchangedName, steadyTitle, true)
 	doc.define(h)
-	return nil
 }
 
-func (doc *historyDocument) draw(h *judge.History, ss []*judge.HistorySeries, name, title string, folded bool) error {
+func (doc *historyDocument) draw(h *judge.History, ss []*judge.HistorySeries, name, title string, folded bool) {
 	parts := slices.Collect(slices.Chunk(ss, mostFrames))
 	for i, part := range parts {
 		s := section{ID: name, Title: title, Slug: name, Folded: folded}
@@ -112,14 +109,9 @@ func (doc *historyDocument) draw(h *judge.History, ss []*judge.HistorySeries, na
 			s.ID, s.Slug = fmt.Sprintf("%s-%d", name, i+1), fmt.Sprintf("%s-%d", name, i+1)
 			s.Title += fmt.Sprintf(" (%d of %d)", i+1, len(parts))
 		}
-		f, err := newFigure(chart.Named{Name: s.Slug, Title: caseList(part), Doc: chart.ChangesDoc, Pic: chart.DrawChanges(h, part, chart.ChangesAnswer(h, part))}, s.ID+"-chart")
-		if err != nil {
-			return err
-		}
-		s.Figures = append(s.Figures, f)
+		s.Figures = []figure{newFigure(chart.Named{Name: s.Slug, Title: caseList(part), Doc: chart.ChangesDoc, Pic: chart.DrawChanges(h, part, chart.ChangesAnswer(h, part))}, s.ID+"-chart")}
 		doc.Sections = append(doc.Sections, s)
 	}
-	return nil
 }
 
 func caseList(ss []*judge.HistorySeries) string {
