@@ -210,51 +210,39 @@ func adaptHops(hops int, took, span time.Duration) int {
 	return int(min(max(fill, float64(hops)/2, firstHops), mostHops))
 }
 
-type hopVisit struct {
-	cas []float64 // each sample of CAS-spin
-
-	// both holds the medians of neighbouring blocks, alternating CAS-spin and load, then CAS.
-	both []float64
-}
-
-type visitOptions struct {
-	samples int
-	both    bool          // by load, then CAS as well
-	within  time.Duration // the visit ends after this time with its current samples: the machine is busy
-}
-
-func (r *hopRig) visit(ctx context.Context, cpus [2]int, o visitOptions) (hopVisit, error) {
-	var v hopVisit
-	cas, load := r.exchange(casSpin, cpus, hopSpan), r.exchange(loadThenCAS, cpus, hopSpan)
+// visit adds up to that many samples to p. It ends after within with the samples that it has:
+// the machine is busy.
+func (r *hopRig) visit(ctx context.Context, p *hopPair, samples int, within time.Duration) error {
+	cas, load := r.exchange(casSpin, p.cpus, hopSpan), r.exchange(loadThenCAS, p.cpus, hopSpan)
 	start := time.Now()
-	for i := 0; len(v.cas) < o.samples && (i == 0 || time.Since(start) < o.within); i++ {
+	for i, end := 0, len(p.cas)+samples; len(p.cas) < end && (i == 0 || time.Since(start) < within); i++ {
 		if err := ctx.Err(); err != nil {
-			return v, err
+			return err
 		}
-		n := min(hopBlock, o.samples-len(v.cas))
+		n := min(hopBlock, end-len(p.cas))
 		switch {
-		case !o.both:
-			v.cas = append(v.cas, cas.block(n)...)
+		case !p.beside:
+			p.cas = append(p.cas, cas.block(n)...)
 		case i%2 == 0: // C L L C: a drift affects both
-			v.add(cas.block(n), load.block(n))
+			p.add(cas.block(n), load.block(n))
 		default:
 			l := load.block(n)
-			v.add(cas.block(n), l)
+			p.add(cas.block(n), l)
 		}
 	}
-	return v, nil
+	return nil
 }
 
-func (v *hopVisit) add(cas, load []float64) {
-	v.cas = append(v.cas, cas...)
+func (p *hopPair) add(cas, load []float64) {
+	p.cas = append(p.cas, cas...)
 	if len(cas) > 0 && len(load) > 0 {
-		v.both = append(v.both, stat.Median(cas), stat.Median(load))
+		p.both = append(p.both, stat.Median(cas), stat.Median(load))
 	}
 }
 
-func (v hopVisit) blocks() (cas, load []float64) {
-	for i := 0; i+1 < len(v.both); i += 2 {
-		cas, load = append(cas, v.both[i]), append(load, v.both[i+1])
+func (p *hopPair) blocks() (cas, load []float64) {
+	for i := 0; i+1 < len(p.both); i += 2 {
+		cas, load = append(cas, p.both[i]), append(load, p.both[i+1])
 	}
 	return cas, load
 }

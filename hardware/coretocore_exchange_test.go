@@ -154,7 +154,7 @@ func TestRegimes(t *testing.T) {
 			return synthesize(s, syntheticLevel{27, 0.01, 500}, syntheticLevel{32, 0.01, 500})
 		}, []float64{29.4}, []float64{1}},
 		{"two, a little too near", func(uint64) []float64 {
-			return append(of(500, 27), of(500, 27*math.Exp(7.2*binWidth))...)
+			return append(of(500, 27), of(500, 27*math.Pow(regimeGap, 0.9))...)
 		}, []float64{30.6}, []float64{1}},
 		{"two, one of them rare", func(s uint64) []float64 {
 			return synthesize(s, syntheticLevel{27, 0.04, 950}, syntheticLevel{105, 0.04, 50})
