@@ -25,7 +25,7 @@ func (doc *document) cut(details string) {
 		doc.Sections[i].Figures = mainFigures(doc.Sections[i].Figures)
 	}
 	doc.Sections = slices.DeleteFunc(doc.Sections, func(s section) bool { return s.Folded || len(s.Figures) == 0 })
-	doc.Tables = firstTables(doc.Tables)
+	doc.Tables = slices.CompactFunc(doc.Tables, func(a, b tableView) bool { return a.remote == b.remote }) // the first of each kind
 	if doc.Safety != nil {
 		doc.Safety.Brief, doc.Safety.Figures = true, mainFigures(doc.Safety.Figures)
 	}
@@ -44,15 +44,6 @@ func mainFigures(fs []figure) (out []figure) {
 		}
 		f.Rows, f.Omitted = nil, ""
 		out = append(out, f)
-	}
-	return out
-}
-
-func firstTables(ts []tableView) (out []tableView) {
-	for _, t := range ts {
-		if !slices.ContainsFunc(out, func(x tableView) bool { return x.remote == t.remote }) {
-			out = append(out, t)
-		}
 	}
 	return out
 }

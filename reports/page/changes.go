@@ -85,7 +85,10 @@ func (x *Changes) Write(w io.Writer, format string, width int) error {
 // History returns a report about h, with unchanged series folded.
 func History(h *judge.History) *Document {
 	doc := outlineHistory(h)
-	doc.drawAll(h)
+	first, others := notable(h)
+	doc.draw(h, first, "changes", "Which cases changed?", false)
+	doc.draw(h, others, "unchanged", "How steady are the others?", true)
+	doc.define(h)
 	return doc.document()
 }
 

@@ -31,14 +31,6 @@ func (doc *historyDocument) document() *Document {
 	return &Document{form: "history", data: doc}
 }
 
-const (
-	changesTitle  = "Which cases changed?"
-	steadyTitle   = "How steady are the others?"
-	historyTitle  = "What changed over the runs?"
-	changesName   = "changes"
-	unchangedName = "unchanged"
-)
-
 // notable splits the series of h by a change.
 func notable(h *judge.History) (first, others []*judge.HistorySeries) {
 	for i := range h.Series {
@@ -64,7 +56,7 @@ func composeComparison(c *judge.Comparison, ts []judge.Table) *historyDocument {
 }
 
 func outlineHistory(h *judge.History) *historyDocument {
-	doc := &historyDocument{Title: historyTitle, Lead: historyHeadline(h), Worse: h.Outcome() == judge.Worse,
+	doc := &historyDocument{Title: "What changed over the runs?", Lead: historyHeadline(h), Worse: h.Outcome() == judge.Worse,
 		Sites: historySites(h.Sites), Remarks: historyRemarks(h), Warnings: h.Warnings}
 	for _, t := range h.Tables() {
 		doc.addTable(viewRuns(t, len(t.Columns)-1, func(*judge.Case) bool { return true }))
@@ -93,14 +85,7 @@ func historySites(sites []judge.Site) (out []figure) {
 	return out
 }
 
-// drawAll draws the series with a change, then the others, and defines their metrics.
-func (doc *historyDocument) drawAll(h *judge.History) {
-	first, others := notable(h)
-	doc.draw(h, first, changesName, changesTitle, false)
-	doc.draw(h, others, unchangedName, steadyTitle, true)
-	doc.define(h)
-}
-
+// draw draws ss and adds the sections.
 func (doc *historyDocument) draw(h *judge.History, ss []*judge.HistorySeries, name, title string, folded bool) {
 	parts := slices.Collect(slices.Chunk(ss, mostFrames))
 	for i, part := range parts {
