@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"time"
 
 	"locklab/harness/result"
 	"locklab/internal/machine"
@@ -155,18 +156,20 @@ func (g game) jain() float64 { return stat.Jain(g.wins) }
 type arbiterCell struct {
 	policy
 	n            int
+	seed         uint64
 	rounds, jain []float64
 	total        game // of all repeats; wins are not kept
 }
 
-func (c *arbiterCell) measure(seed uint64) {
+func (c *arbiterCell) measure(context.Context, time.Duration) error {
 	const rounds = 20_000
-	g := play(rounds, c.n, c.start(c.n, machine.NewRandom(seed)))
+	g := play(rounds, c.n, c.start(c.n, machine.NewRandom(c.seed^uint64(len(c.rounds))<<16)))
 	c.rounds = append(c.rounds, g.roundsPerGrant())
 	c.jain = append(c.jain, g.jain())
 	c.total.rounds += g.rounds
 	c.total.grants += g.grants
 	c.total.double += g.double
+	return nil
 }
 
 const arbiterSize = 8
@@ -199,19 +202,14 @@ func fraction(p float64) string {
 
 func runArbiter(ctx context.Context, o Options) (*result.Finding, error) {
 	bySize, byProbability := arbiterCells()
-	groups := append([][]*arbiterCell{byProbability}, bySize...)
-	done, err := repeat(ctx, o, func(round int) error {
-		for i, cells := range groups {
-			for j, c := range cells {
-				c.measure(o.Seed ^ uint64(round)<<16 ^ uint64(i)<<8 ^ uint64(j))
-			}
+	var cells []cell
+	for i, group := range append([][]*arbiterCell{byProbability}, bySize...) {
+		for j, c := range group {
+			c.seed = o.Seed ^ uint64(i)<<8 ^ uint64(j)
+			cells = append(cells, c)
 		}
-		return nil
-	})
-	if done == 0 {
-		return nil, err
 	}
-	return arbiterFinding(bySize, byProbability, o.Seed), err
+	return measureCells(ctx, o, len(cells), cells, func() *result.Finding { return arbiterFinding(bySize, byProbability, o.Seed) })
 }
 
 // arbiterFinding shows the policies at one size, over all sizes, and the circuit.

@@ -116,11 +116,11 @@ func takeEarlier(pairs []*hopPair, earlier []result.Sample) {
 		case both && len(s.Values)%2 == 0:
 			p.both = slices.Clone(s.Values)
 		case !both && len(s.Values) >= hopLeast:
-			p.cas, p.done = slices.Clone(s.Values), true
+			p.cas = slices.Clone(s.Values)
 		}
 	}
 	for _, p := range pairs {
-		if !p.done {
+		if !p.measured() {
 			p.both = nil // from a pair that is measured again
 		}
 	}
@@ -132,7 +132,7 @@ const (
 	hopLeast = 31                     // samples of a pair: fewer cannot show a difference of 5 %
 	hopMost  = 2000                   // samples of a visit: more are useless
 	hopBoth  = 16                     // pairs measured by both algorithms
-	hopFirst = 10 * time.Second       // for the first visit, so that one pair is measured even on a very busy machine
+	hopFirst = 10 * time.Second       // for the first visit, which is short, so that one pair is measured even on a very busy machine
 	hopGrace = 250 * time.Millisecond // for a visit to catch up after another program had the CPU
 )
 
@@ -153,23 +153,18 @@ func hopBudget(pairs int) time.Duration {
 type hopPair struct {
 	cpus     [2]int
 	relation machine.Relation
-	beside   bool // measured by both algorithms
-	done     bool
-	hopVisit
+	cas      []float64 // each sample of CAS-spin
+	beside   bool      // measured by both algorithms
+	both     []float64 // the medians of neighbouring blocks, CAS-spin and load, then CAS in turn
 }
+
+func (p *hopPair) measured() bool { return len(p.cas) >= hopLeast }
 
 func (p *hopPair) weight() int {
 	if p.beside {
 		return 2
 	}
 	return 1
-}
-
-func weightOf(pairs []*hopPair) (w int) {
-	for _, p := range pairs {
-		w += p.weight()
-	}
-	return w
 }
 
 // shuffledPairs returns every pair of cpus in an order that depends only on the seed: a
@@ -224,22 +219,20 @@ func firstOfEach(pairs []*hopPair, n int) (first, rest []*hopPair) {
 // A hopSweep measures pairs within a time, without threads or the machine's clock, for tests.
 type hopSweep struct {
 	pairs   []*hopPair // in the order of measurement
-	visits  int        // wanted for each pair
+	visits  int        // most of each pair
 	budget  time.Duration
 	seed    uint64
-	visit   func(ctx context.Context, cpus [2]int, o visitOptions) (hopVisit, error)
+	visit   func(ctx context.Context, p *hopPair, samples int, within time.Duration) error
 	now     func() time.Time
 	advance func(done, total int) // may be nil
-	keep    func(*hopPair) error  // may be nil; called once for each finished pair
+	keep    func(*hopPair) error  // may be nil; called once for each measured pair
 
-	spent   int // samples taken, by either algorithm
 	skipped int // pairs for which there was no time
 }
 
-// run measures all unfinished pairs. A pair with enough samples at the end, also an early
-// one, is finished.
+// run measures all pairs without enough samples.
 func (s *hopSweep) run(ctx context.Context) error {
-	todo := slices.DeleteFunc(slices.Clone(s.pairs), func(p *hopPair) bool { return p.done })
+	todo := slices.DeleteFunc(slices.Clone(s.pairs), func(p *hopPair) bool { return p.measured() })
 	if len(todo) == 0 {
 		return ctx.Err()
 	}
@@ -249,70 +242,50 @@ func (s *hopSweep) run(ctx context.Context) error {
 	todo = append(first, rest...)
 	err := s.measureAll(ctx, todo, budget)
 	for _, p := range todo {
-		if p.done = len(p.cas) >= hopLeast; p.done && s.keep != nil {
+		if p.measured() && s.keep != nil {
 			if kerr := s.keep(p); kerr != nil {
 				return errors.Join(err, kerr)
 			}
 		}
 	}
 	if err == nil {
-		s.report(s.finished())
+		s.report(len(measuredPairs(s.pairs)))
 	}
 	return err
 }
 
-// measureAll visits all pairs, then all again in another order. A visit gets its share of the
-// remaining time. In too little time there are fewer passes, then fewer samples of a visit,
-// and last fewer pairs.
+// measureAll visits all pairs, then all again in another order. In too little time there are
+// fewer passes, then fewer samples of a visit, and last fewer pairs.
 func (s *hopSweep) measureAll(ctx context.Context, todo []*hopPair, budget time.Duration) error {
-	begin, finished, weight := s.now(), s.finished(), weightOf(todo)
-	passes := int(min(max(budget/(time.Duration(weight)*hopLeast*hopSpan), 1), time.Duration(s.visits)))
-	remaining := passes * weight
+	begin, before, turn := s.now(), len(s.pairs)-len(todo), time.Duration(0)
+	for _, p := range todo {
+		turn += time.Duration(p.weight()) * hopSpan
+	}
+	passes := int(min(max(budget/(hopLeast*turn), 1), time.Duration(s.visits)))
+	samples := int(min(max(budget*19/20/(time.Duration(passes)*turn), hopLeast), hopMost))
 	for pass := range passes {
 		if pass > 0 {
 			shuffle(todo, s.seed*1_000_003+uint64(pass))
 		}
 		for i, p := range todo {
-			took := s.now().Sub(begin)
-			if took >= budget && pass+i > 0 { // one pair is measured whatever the budget
+			left := budget - s.now().Sub(begin)
+			n, within := samples, min(2*time.Duration(p.weight()*samples)*hopSpan, left)+hopGrace
+			switch {
+			case pass+i == 0: // one pair is measured whatever the budget
+				n, within = hopLeast, hopFirst
+			case left <= 0:
 				if pass == 0 {
 					s.skipped = len(todo) - i
 				}
 				return nil
 			}
-			sample, samples := hopSpan, hopLeast // until one is measured
-			if s.spent > 0 {
-				sample = max(took/time.Duration(s.spent), 1) // with all overhead
-				samples = min(max(int((budget-took)/(time.Duration(remaining)*sample)), hopLeast), hopMost)
-			}
-			if err := s.measure(ctx, p, samples, sample); err != nil {
+			if err := s.visit(ctx, p, n, within); err != nil {
 				return err
 			}
-			remaining -= p.weight()
-			s.report(finished + (pass*len(todo)+i+1)/passes)
+			s.report(before + (pass*len(todo)+i+1)/passes)
 		}
 	}
 	return nil
-}
-
-func (s *hopSweep) measure(ctx context.Context, p *hopPair, samples int, sample time.Duration) error {
-	within := 2*time.Duration(p.weight()*samples)*sample + hopGrace
-	if s.spent < hopLeast {
-		within = max(within, hopFirst)
-	}
-	got, err := s.visit(ctx, p.cpus, visitOptions{samples: samples, both: p.beside, within: within})
-	p.cas, p.both = append(p.cas, got.cas...), append(p.both, got.both...)
-	s.spent += p.weight() * len(got.cas)
-	return err
-}
-
-func (s *hopSweep) finished() (n int) {
-	for _, p := range s.pairs {
-		if p.done {
-			n++
-		}
-	}
-	return n
 }
 
 func (s *hopSweep) report(done int) {

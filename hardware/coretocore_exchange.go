@@ -58,16 +58,13 @@ type hopLine struct {
 }
 
 const (
-	hopSpan   = 250 * time.Microsecond // of a sample, about
-	hopBlock  = 16                     // samples between two checks of the context
-	hopArena  = 1024                   // lines that a thread allocates at once
-	meetHops  = 2                      // round trips before the clock starts
-	firstHops = 64                     // round trips of the first sample of an exchange
-	mostHops  = 1 << 24                // round trips of a sample
-
-	// calibrations is the number of samples of a block that may not count, plus the line
-	// on which the two threads separate.
-	calibrations = 8
+	hopSpan      = 250 * time.Microsecond // of a sample, about
+	hopBlock     = 16                     // samples between two checks of the context
+	hopArena     = 1024                   // lines that a thread allocates at once
+	meetHops     = 2                      // round trips before the clock starts
+	firstHops    = 64                     // round trips of the first sample of an exchange
+	mostHops     = 1 << 24                // round trips of a sample
+	calibrations = 8                      // samples of a block that may not count
 )
 
 // A hopRig has a thread for each CPU: starting two threads for each pair would take longer
@@ -87,9 +84,9 @@ func newHopRig(cpus ...int) (*hopRig, error) {
 	return r, err
 }
 
-// fresh returns n unused lines, in the memory of the thread's node: it touches them first.
-func (r *hopRig) fresh(thread, n int) []hopLine {
-	if len(r.lines[thread]) < n {
+// fresh returns an unused line, in the memory of the thread's node: it touches it first.
+func (r *hopRig) fresh(thread int) *hopLine {
+	if len(r.lines[thread]) == 0 {
 		lines := make([]hopLine, hopArena)
 		r.only(thread).step(func(int) {
 			for i := range lines {
@@ -98,9 +95,9 @@ func (r *hopRig) fresh(thread, n int) []hopLine {
 		})
 		r.lines[thread] = lines
 	}
-	lines := r.lines[thread][:n]
-	r.lines[thread] = r.lines[thread][n:]
-	return lines
+	line := &r.lines[thread][0]
+	r.lines[thread] = r.lines[thread][1:]
+	return line
 }
 
 type exchange struct {
@@ -109,92 +106,48 @@ type exchange struct {
 	threads [2]int         // the leader, which starts, and the follower
 	pair    *pinnedThreads // both
 	span    time.Duration  // of a sample
-	blocks  int
-
-	// hops is the round trips of the next sample, 0 at the end of a block. The follower sets
-	// it before the two meet and the leader reads it after.
-	hops int
-	next int // hops of the first sample of the next block
+	hops    int            // round trips of the next sample
+	samples int            // taken, with those that do not count
 }
 
 func (r *hopRig) exchange(h handOver, cpus [2]int, span time.Duration) *exchange {
 	a, b := r.thread[cpus[0]], r.thread[cpus[1]]
-	return &exchange{handOver: h, rig: r, threads: [2]int{a, b}, pair: r.only(a, b), span: span, next: firstHops}
+	return &exchange{handOver: h, rig: r, threads: [2]int{a, b}, pair: r.only(a, b), span: span, hops: firstHops}
 }
 
-// block takes n samples, at most hopBlock, and returns the one-way times in ns, perhaps fewer.
-// Every sample has its own line, from the two threads in alternate blocks.
-func (e *exchange) block(n int) []float64 {
-	lines := e.rig.fresh(e.threads[e.blocks%2], n+calibrations)
-	e.blocks++
-	e.hops = e.next
-	var led []bool
-	var samples []hopSample
-	e.pair.step(func(thread int) {
-		if thread == 0 {
-			led = e.lead(lines)
-		} else {
-			samples = e.follow(lines, n)
+// block takes n samples and returns the one-way times in ns, fewer if too many do not count.
+func (e *exchange) block(n int) (ns []float64) {
+	for range n + calibrations {
+		if t, counts := e.sample(); counts {
+			ns = append(ns, t)
 		}
-	})
-	var ns []float64
-	for _, s := range samples {
-		if !led[s.line] {
-			ns = append(ns, s.ns)
+		if len(ns) == n {
+			break
 		}
 	}
 	return ns
 }
 
-type hopSample struct {
-	line int
-	ns   float64
-}
-
-func (e *exchange) lead(lines []hopLine) (preempted []bool) {
-	before := preemptions()
-	for i := range lines {
-		w := &lines[i].w
-		e.hand(w, 0, meetHops)
-		if e.hops == 0 {
-			break
-		}
-		e.hand(w, 0, e.hops)
-		now := preemptions()
-		preempted = append(preempted, now != before)
-		before = now
-	}
-	return preempted
-}
-
-// follow measures the time. A sample does not count if the thread was preempted, or if it is
-// much too short because hops is still small.
-func (e *exchange) follow(lines []hopLine, n int) []hopSample {
-	samples := make([]hopSample, 0, n)
-	before := preemptions()
-	for i := range lines {
-		w := &lines[i].w
-		e.hand(w, 1, meetHops)
-		hops := e.hops
-		if hops == 0 {
-			break
-		}
+// sample takes a sample on a line of its own, from the two threads in turn. It does not count
+// if a thread was preempted, or if it is much too short because hops is still small.
+func (e *exchange) sample() (ns float64, counts bool) {
+	w := &e.rig.fresh(e.threads[e.samples%2]).w
+	e.samples++
+	var took time.Duration
+	var preempted [2]bool
+	e.pair.step(func(thread int) {
+		before := preemptions()
+		e.hand(w, uint64(thread), meetHops)
 		start := time.Now()
-		e.hand(w, 1, hops)
-		took := time.Since(start)
-		now := preemptions()
-		if took >= e.span/2 && now == before {
-			ns := float64(took) / float64(2*hops)
-			samples = append(samples, hopSample{i, math.Round(100*ns) / 100}) // no meaningless digits
+		e.hand(w, uint64(thread), e.hops)
+		if thread == 1 {
+			took = time.Since(start)
 		}
-		before = now
-		e.next = adaptHops(hops, took, e.span)
-		e.hops = e.next
-		if len(samples) == n || i == len(lines)-2 {
-			e.hops = 0
-		}
-	}
-	return samples
+		preempted[thread] = preemptions() != before
+	})
+	ns = float64(took) / float64(2*e.hops)
+	e.hops = adaptHops(e.hops, took, e.span)
+	return math.Round(100*ns) / 100, took >= e.span/2 && !preempted[0] && !preempted[1] // no meaningless digits
 }
 
 // preemptions returns the calling thread's, 0 if unknown: such a sample has no meaning.
@@ -210,51 +163,39 @@ func adaptHops(hops int, took, span time.Duration) int {
 	return int(min(max(fill, float64(hops)/2, firstHops), mostHops))
 }
 
-type hopVisit struct {
-	cas []float64 // each sample of CAS-spin
-
-	// both holds the medians of neighbouring blocks, alternating CAS-spin and load, then CAS.
-	both []float64
-}
-
-type visitOptions struct {
-	samples int
-	both    bool          // by load, then CAS as well
-	within  time.Duration // the visit ends after this time with its current samples: the machine is busy
-}
-
-func (r *hopRig) visit(ctx context.Context, cpus [2]int, o visitOptions) (hopVisit, error) {
-	var v hopVisit
-	cas, load := r.exchange(casSpin, cpus, hopSpan), r.exchange(loadThenCAS, cpus, hopSpan)
+// visit adds up to that many samples to p. It ends after within with the samples that it has:
+// the machine is busy.
+func (r *hopRig) visit(ctx context.Context, p *hopPair, samples int, within time.Duration) error {
+	cas, load := r.exchange(casSpin, p.cpus, hopSpan), r.exchange(loadThenCAS, p.cpus, hopSpan)
 	start := time.Now()
-	for i := 0; len(v.cas) < o.samples && (i == 0 || time.Since(start) < o.within); i++ {
+	for i, end := 0, len(p.cas)+samples; len(p.cas) < end && (i == 0 || time.Since(start) < within); i++ {
 		if err := ctx.Err(); err != nil {
-			return v, err
+			return err
 		}
-		n := min(hopBlock, o.samples-len(v.cas))
+		n := min(hopBlock, end-len(p.cas))
 		switch {
-		case !o.both:
-			v.cas = append(v.cas, cas.block(n)...)
+		case !p.beside:
+			p.cas = append(p.cas, cas.block(n)...)
 		case i%2 == 0: // C L L C: a drift affects both
-			v.add(cas.block(n), load.block(n))
+			p.add(cas.block(n), load.block(n))
 		default:
 			l := load.block(n)
-			v.add(cas.block(n), l)
+			p.add(cas.block(n), l)
 		}
 	}
-	return v, nil
+	return nil
 }
 
-func (v *hopVisit) add(cas, load []float64) {
-	v.cas = append(v.cas, cas...)
+func (p *hopPair) add(cas, load []float64) {
+	p.cas = append(p.cas, cas...)
 	if len(cas) > 0 && len(load) > 0 {
-		v.both = append(v.both, stat.Median(cas), stat.Median(load))
+		p.both = append(p.both, stat.Median(cas), stat.Median(load))
 	}
 }
 
-func (v hopVisit) blocks() (cas, load []float64) {
-	for i := 0; i+1 < len(v.both); i += 2 {
-		cas, load = append(cas, v.both[i]), append(load, v.both[i+1])
+func (p *hopPair) blocks() (cas, load []float64) {
+	for i := 0; i+1 < len(p.both); i += 2 {
+		cas, load = append(cas, p.both[i]), append(load, p.both[i+1])
 	}
 	return cas, load
 }

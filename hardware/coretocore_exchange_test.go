@@ -64,8 +64,8 @@ func TestExchange(t *testing.T) {
 		if n < 40 {
 			t.Errorf("%s: %d samples in 1000 blocks of 10", h.name, n)
 		}
-		if e.next < firstHops || e.next > mostHops {
-			t.Errorf("%s: %d hops", h.name, e.next)
+		if e.hops < firstHops || e.hops > mostHops {
+			t.Errorf("%s: %d hops", h.name, e.hops)
 		}
 	}
 }
@@ -73,15 +73,13 @@ func TestExchange(t *testing.T) {
 func TestLinesAreAlone(t *testing.T) {
 	rig := startRig(t, [2]int{unbound, unbound})
 	seen := make(map[*atomics.Uint64]bool)
-	for range 3 * hopArena / 100 {
-		lines := rig.fresh(1, 100)
-		for i := range lines {
-			seen[&lines[i].w] = true
-			lines[i].w.Store(1)
-		}
+	for range 3 * hopArena {
+		line := rig.fresh(1)
+		seen[&line.w] = true
+		line.w.Store(1)
 	}
-	if len(seen) != 3*hopArena/100*100 {
-		t.Errorf("%d lines of %d are fresh", len(seen), 3*hopArena/100*100)
+	if len(seen) != 3*hopArena {
+		t.Errorf("%d lines of %d are fresh", len(seen), 3*hopArena)
 	}
 	if size := int(unsafe.Sizeof(hopLine{})); size < atomics.CacheLine+8 {
 		t.Errorf("a line is %d bytes", size)
@@ -154,7 +152,7 @@ func TestRegimes(t *testing.T) {
 			return synthesize(s, syntheticLevel{27, 0.01, 500}, syntheticLevel{32, 0.01, 500})
 		}, []float64{29.4}, []float64{1}},
 		{"two, a little too near", func(uint64) []float64 {
-			return append(of(500, 27), of(500, 27*math.Exp(7.2*binWidth))...)
+			return append(of(500, 27), of(500, 27*math.Pow(regimeGap, 0.9))...)
 		}, []float64{30.6}, []float64{1}},
 		{"two, one of them rare", func(s uint64) []float64 {
 			return synthesize(s, syntheticLevel{27, 0.04, 950}, syntheticLevel{105, 0.04, 50})

@@ -37,30 +37,30 @@ func (m *aMachine) relation(a, b int) machine.Relation {
 
 func (m *aMachine) now() time.Time { return m.clock }
 
-func (m *aMachine) visit(ctx context.Context, cpus [2]int, o visitOptions) (hopVisit, error) {
+func (m *aMachine) visit(ctx context.Context, p *hopPair, samples int, within time.Duration) error {
 	if m.stop != nil {
 		if err := m.stop(len(m.log)); err != nil {
-			return hopVisit{}, err
+			return err
 		}
 	}
 	slow := 1.0
 	if m.slow != nil {
 		slow = m.slow(len(m.log))
 	}
-	m.log = append(m.log, cpus)
-	sample := time.Duration(slow * float64(hopSpan))
-	taken := min(o.samples, max(1, int(o.within/sample))) // a late visit ends early
-	m.clock = m.clock.Add(m.perVisit + time.Duration(taken)*sample)
-	var v hopVisit
+	m.log = append(m.log, p.cpus)
+	sample := time.Duration(slow*float64(hopSpan)) * time.Duration(p.weight())
+	taken := min(samples, max(1, int(within/sample))) // a late visit ends early
+	m.clock = m.clock.Add(time.Duration(p.weight())*m.perVisit + time.Duration(taken)*sample)
 	if !m.lose {
-		v.cas = slices.Repeat([]float64{10 * float64(1+m.relation(cpus[0], cpus[1]))}, taken)
+		p.cas = append(p.cas, slices.Repeat([]float64{10 * float64(1+p.relation)}, taken)...)
 	}
-	if o.both {
-		m.clock = m.clock.Add(m.perVisit + time.Duration(taken)*sample)
-		v.both = []float64{20, 30}
+	if p.beside {
+		p.both = append(p.both, 20, 30)
 	}
-	return v, ctx.Err()
+	return ctx.Err()
 }
+
+func finished(s *hopSweep) int { return len(measuredPairs(s.pairs)) }
 
 func (m *aMachine) sweep(n int, seed uint64) *hopSweep {
 	pairs := shuffledPairs(m.cpus(n), m.relation, seed)
@@ -110,8 +110,8 @@ func TestSweepKeepsItsTime(t *testing.T) {
 			if took := m.clock.Sub(time.Time{}); took > test.within || took < test.least && slices.Contains([]string{"as it should be", "slow at first"}, name) {
 				t.Errorf("%d CPUs, %s: took %v, want %v to %v", test.cpus, name, took, test.least, test.within)
 			}
-			if s.skipped > 0 || s.finished() != len(s.pairs) {
-				t.Errorf("%d CPUs, %s: %d of %d pairs finished, %d skipped", test.cpus, name, s.finished(), len(s.pairs), s.skipped)
+			if s.skipped > 0 || finished(s) != len(s.pairs) {
+				t.Errorf("%d CPUs, %s: %d of %d pairs finished, %d skipped", test.cpus, name, finished(s), len(s.pairs), s.skipped)
 			}
 			count := make(map[[2]int]int)
 			for _, cpus := range m.log {
@@ -162,13 +162,13 @@ func TestSweepEndsOnABusyMachine(t *testing.T) {
 	}}
 	s := m.sweep(256, 1)
 	runSweep(t, s)
-	if took := m.clock.Sub(time.Time{}); took > 20*time.Minute || s.skipped == 0 || s.finished() < 40 || s.finished()+s.skipped > len(s.pairs) {
-		t.Errorf("took %v, %d finished, %d skipped of %d", took, s.finished(), s.skipped, len(s.pairs))
+	if took := m.clock.Sub(time.Time{}); took > 20*time.Minute || s.skipped == 0 || finished(s) < 40 || finished(s)+s.skipped > len(s.pairs) {
+		t.Errorf("took %v, %d finished, %d skipped of %d", took, finished(s), s.skipped, len(s.pairs))
 	}
 	m = &aMachine{lose: true}
 	s = m.sweep(16, 1)
-	if err := s.run(t.Context()); err != nil || s.finished() > 0 {
-		t.Errorf("without samples %d pairs are finished, error %v", s.finished(), err)
+	if err := s.run(t.Context()); err != nil || finished(s) > 0 {
+		t.Errorf("without samples %d pairs are finished, error %v", finished(s), err)
 	}
 	if took := m.clock.Sub(time.Time{}); took > time.Minute {
 		t.Errorf("without samples it took %v", took)
@@ -239,12 +239,12 @@ func TestTightBudgetSamplesThePairs(t *testing.T) {
 	s := m.sweep(128, 1)
 	s.budget = 10 * time.Second
 	runSweep(t, s)
-	if took := m.clock.Sub(time.Time{}); took > 11*time.Second || s.finished() < 1000 || s.finished()+s.skipped != len(s.pairs) {
-		t.Errorf("took %v, %d finished, %d skipped", took, s.finished(), s.skipped)
+	if took := m.clock.Sub(time.Time{}); took > 11*time.Second || finished(s) < 1000 || finished(s)+s.skipped != len(s.pairs) {
+		t.Errorf("took %v, %d finished, %d skipped", took, finished(s), s.skipped)
 	}
 	seen := make(map[machine.Relation]int)
 	for _, p := range s.pairs {
-		if p.done {
+		if p.measured() {
 			seen[p.relation]++
 		}
 	}
@@ -253,7 +253,7 @@ func TestTightBudgetSamplesThePairs(t *testing.T) {
 	}
 	m = &aMachine{}
 	s = m.sweep(16, 1)
-	if s.budget = 1; s.run(t.Context()) != nil || s.finished() != 1 {
-		t.Errorf("in 1 ns %d pairs are measured", s.finished())
+	if s.budget = 1; s.run(t.Context()) != nil || finished(s) != 1 {
+		t.Errorf("in 1 ns %d pairs are measured", finished(s))
 	}
 }

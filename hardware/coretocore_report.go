@@ -34,12 +34,7 @@ func hopFinding(cpus []int, pairs []*hopPair) *result.Finding {
 }
 
 func measuredPairs(pairs []*hopPair) []*hopPair {
-	var out []*hopPair
-	for _, p := range pairs {
-		if len(p.cas) >= hopLeast {
-			out = append(out, p)
-		}
-	}
+	out := slices.DeleteFunc(slices.Clone(pairs), func(p *hopPair) bool { return !p.measured() })
 	slices.SortFunc(out, func(p, q *hopPair) int { return slices.Compare(p.cpus[:], q.cpus[:]) })
 	return out
 }
@@ -71,7 +66,7 @@ func relationTable(pairs []*hopPair) result.Table {
 				continue
 			}
 			total++
-			if len(p.cas) >= hopLeast {
+			if p.measured() {
 				medians = append(medians, stat.Median(p.cas))
 			}
 		}
@@ -236,106 +231,45 @@ func regimeSentence(shown []*hopPair, levels [][][]float64) string {
 // three times as long. Their common median may never have occurred, so they are separated.
 const (
 	regimeGap    = 1.3  // two levels differ by at least this factor
-	regimeValley = 0.25 // the density between them is at most this share of the rarer level's
+	regimeNear   = 1.13 // samples within this factor of a time are near it: a little less than √regimeGap
+	regimeValley = 0.25 // the samples between them are at most this share of the rarer level's
 	regimeLeast  = 5    // minimum samples near the middle of a regime
 	regimeShare  = 0.03 // minimum share of all samples
 )
 
-type peak struct {
-	from, to int // samples, to excluded
-	at       int // bin of the maximum
-	height   float64
-	valley   float64 // least density between it and the previous peak
+// regimesOf divides sorted positive samples into regimes, from fast to slow. It splits at the
+// deepest valley of the density, which is the number of near samples, if both sides have a
+// level with enough samples; then it divides the two sides.
+func regimesOf(sorted []float64) [][]float64 {
+	return divide(sorted, max(regimeLeast, int(regimeShare*float64(len(sorted)))))
 }
 
-// regimesOf divides sorted positive samples into regimes, from fast to slow, at the deep
-// valleys of the density of their logarithms between distant maxima with enough samples. An
-// outlier is in the nearest regime.
-func regimesOf(sorted []float64) [][]float64 {
-	if len(sorted) == 0 {
+func divide(sorted []float64, least int) [][]float64 {
+	n := len(sorted)
+	if n == 0 {
 		return nil
 	}
-	least := max(regimeLeast, int(regimeShare*float64(len(sorted))))
-	peaks := peaksOf(sorted)
-	for {
-		worst, depth := 0, 0.0
-		for i := 1; i < len(peaks); i++ {
-			a, b := peaks[i-1], peaks[i]
-			d := b.valley / min(a.height, b.height)
-			apart := float64(b.at-a.at) * binWidth
-			if d <= regimeValley && apart >= math.Log(regimeGap) && a.core(sorted) >= least && b.core(sorted) >= least {
-				continue
-			}
-			if worst == 0 || d > depth {
-				worst, depth = i, d
-			}
-		}
-		if worst == 0 {
-			break
-		}
-		peaks = slices.Replace(peaks, worst-1, worst+1, join(peaks[worst-1], peaks[worst]))
+	near := func(x float64) int {
+		from, _ := slices.BinarySearch(sorted, x/regimeNear)
+		to, _ := slices.BinarySearch(sorted, x*regimeNear)
+		return to - from
 	}
-	var out [][]float64
-	for _, p := range peaks {
-		out = append(out, sorted[p.from:p.to])
+	slower := make([]int, n+1) // the densest level from a sample on
+	for i := n - 1; i >= 0; i-- {
+		slower[i] = max(slower[i+1], near(sorted[i]))
 	}
-	return out
-}
-
-func (p peak) core(sorted []float64) int {
-	mode := sorted[0] * math.Exp(float64(p.at)*binWidth)
-	from, _ := slices.BinarySearch(sorted[p.from:p.to], mode/regimeGap)
-	to, _ := slices.BinarySearch(sorted[p.from:p.to], mode*regimeGap)
-	return to - from
-}
-
-func join(a, b peak) peak {
-	p := a
-	if b.height > a.height {
-		p = b
-	}
-	p.from, p.to, p.valley = a.from, b.to, a.valley
-	return p
-}
-
-// binWidth is the density's resolution, in natural logarithms: an eighth of the least gap.
-var binWidth = math.Log(regimeGap) / 8
-
-const smoothBins = 4
-
-// peaksOf returns every local maximum of the density, with the samples between its valleys.
-func peaksOf(sorted []float64) []peak {
-	bin := func(x float64) int { return int(math.Log(x/sorted[0]) / binWidth) }
-	density := make([]float64, bin(sorted[len(sorted)-1])+1)
-	for _, x := range sorted {
-		for b, d := bin(x), 1-smoothBins; d < smoothBins; d++ {
-			if i := b + d; i >= 0 && i < len(density) {
-				density[i] += float64(smoothBins - max(d, -d))
-			}
+	at, depth, faster := 0, regimeValley, 0
+	for i := 1; i < n; i++ {
+		faster = max(faster, near(sorted[i-1]))
+		rarer := min(faster, slower[i])
+		if d := float64(near(math.Sqrt(sorted[i-1]*sorted[i]))) / float64(rarer); rarer >= least && d <= depth {
+			at, depth = i, d
 		}
 	}
-	var peaks []peak
-	rising, low, lowAt := true, 0.0, 0
-	for i, d := range density {
-		last := i == len(density)-1
-		switch {
-		case rising && (last || density[i+1] < d):
-			from := 0
-			if n := len(peaks); n > 0 {
-				from, _ = slices.BinarySearchFunc(sorted, lowAt, func(x float64, b int) int { return bin(x) - b })
-				peaks[n-1].to = from
-			}
-			peaks = append(peaks, peak{from: from, to: len(sorted), at: i, height: d, valley: low})
-			rising = false
-			low, lowAt = d, i
-		case !rising && d <= low:
-			low, lowAt = d, i
-		}
-		if !rising && !last && density[i+1] > d {
-			rising = true
-		}
+	if at == 0 {
+		return [][]float64{sorted}
 	}
-	return peaks
+	return append(divide(sorted[:at], least), divide(sorted[at:], least)...)
 }
 
 func regimeOf(regimes [][]float64, x float64) int {

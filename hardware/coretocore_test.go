@@ -102,7 +102,7 @@ func TestInterruptShowsWhatIsThere(t *testing.T) {
 }
 
 func pairOf(a, b int, r machine.Relation, samples ...float64) *hopPair {
-	return &hopPair{cpus: [2]int{a, b}, relation: r, done: true, hopVisit: hopVisit{cas: samples}}
+	return &hopPair{cpus: [2]int{a, b}, relation: r, cas: samples}
 }
 
 func of(n int, ns float64) []float64 { return slices.Repeat([]float64{ns}, n) }
@@ -248,27 +248,27 @@ func TestInterruptedAndResumed(t *testing.T) {
 		if err := s.run(t.Context()); !errors.Is(err, errStop) {
 			t.Fatalf("error is %v", err)
 		}
-		finished := make(map[[2]int]bool)
+		measured := make(map[[2]int]bool)
 		for _, p := range s.pairs {
-			if p.done {
-				finished[p.cpus] = true
+			if p.measured() {
+				measured[p.cpus] = true
 			}
 		}
-		if visits == 900 && len(finished) == 0 {
+		if visits == 900 && len(measured) == 0 {
 			t.Error("nothing is finished after 900 visits")
 		}
 		second := &aMachine{perVisit: time.Millisecond}
 		again := second.sweep(24, 1)
 		again.keep = s.keep
 		takeEarlier(again.pairs, kept)
-		if n := again.finished(); n != len(finished) {
-			t.Errorf("after %d visits %d pairs were kept and %d taken up", visits, len(finished), n)
+		if n := finished(again); n != len(measured) {
+			t.Errorf("after %d visits %d pairs were kept and %d taken up", visits, len(measured), n)
 		}
 		if err := again.run(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		for _, cpus := range second.log {
-			if finished[cpus] {
+			if measured[cpus] {
 				t.Fatalf("after %d visits %v is measured again", visits, cpus)
 			}
 		}
@@ -276,7 +276,7 @@ func TestInterruptedAndResumed(t *testing.T) {
 		for _, k := range kept {
 			seen[k.Key]++
 		}
-		if len(seen) != 24*23/2+hopBoth || len(kept) != len(seen) || again.finished() != 24*23/2 {
+		if len(seen) != 24*23/2+hopBoth || len(kept) != len(seen) || finished(again) != 24*23/2 {
 			t.Errorf("after %d visits: %d kept, %d different", visits, len(kept), len(seen))
 		}
 		third := &aMachine{}
@@ -316,7 +316,7 @@ func TestTakeEarlier(t *testing.T) {
 	} {
 		pairs := shuffledPairs([]int{0, 1}, (&aMachine{}).relation, 1)
 		takeEarlier(pairs, []result.Sample{test.sample})
-		if p := pairs[0]; p.done != test.done || p.done != (len(p.cas) > 0) || len(p.both) > 0 {
+		if p := pairs[0]; p.measured() != test.done || p.measured() != (len(p.cas) > 0) || len(p.both) > 0 {
 			t.Errorf("%s: %+v", test.name, p)
 		}
 	}

@@ -150,22 +150,18 @@ func runCost(ctx context.Context, o Options) (*result.Finding, error) {
 		costs = append(costs, c)
 		spans += len(c.counts)
 	}
-	done, err := measureCells(ctx, o, spans, append(cellsOf(costs), fast))
-	if done == 0 {
-		return nil, err
-	}
-	return &result.Finding{
-		Answer: costAnswer(costs) + " " + fast.answer(),
-		Tables: []result.Table{countTable(costs), costTable(costs, len(cpus)), fast.table()},
-		Notes:  append(ranOn(), fmt.Sprintf("compare-and-swap is %s; all CPUs are the CPUs %v", atomics.CASName(), cpus)),
-	}, err
+	return measureCells(ctx, o, spans, append(cellsOf(costs), fast), func() *result.Finding {
+		return &result.Finding{
+			Answer: costAnswer(costs) + " " + fast.answer(),
+			Tables: []result.Table{countTable(costs), costTable(costs, len(cpus)), fast.table()},
+			Notes:  append(ranOn(), fmt.Sprintf("compare-and-swap is %s; all CPUs are the CPUs %v", atomics.CASName(), cpus)),
+		}
+	})
 }
 
 func (c *costCell) byAll() []float64 { return c.ns[len(c.ns)-1] }
 
 func (c *costCell) timesAlone() result.Cell { return summarize(ratios(c.byAll(), c.ns[0])) }
-
-func notHere() result.Cell { return result.Cell{Text: "n/a"} }
 
 func countTable(cells []*costCell) result.Table {
 	t := result.Table{Caption: "Time of one operation on one word, by how many CPUs use it at once", Label: "CPUs", Chart: result.Lines, Log: true}
@@ -188,7 +184,7 @@ func costTable(cells []*costCell, cpus int) result.Table {
 	t := result.Table{Caption: "Time of one operation, alone and with all CPUs on one line", Label: "operation", Chart: result.Bars, Log: true,
 		Columns: []result.Column{{Name: "alone", Unit: "ns", Plot: true}, {Name: fmt.Sprintf("all %d CPUs", cpus), Unit: "ns", Plot: true}, {Name: "times alone"}}}
 	for _, c := range cells {
-		row := []result.Cell{summarize(c.ns[0]), notHere(), notHere()}
+		row := []result.Cell{summarize(c.ns[0]), {Text: "n/a"}, {Text: "n/a"}}
 		if !c.op.private {
 			row[1], row[2] = summarize(c.byAll()), c.timesAlone()
 		}

@@ -102,10 +102,6 @@ func (o Options) withDefaults(budget func() time.Duration) (Options, error) {
 	return o, nil
 }
 
-func (o Options) share(n int) time.Duration {
-	return max(time.Millisecond, o.Budget/time.Duration(o.Repeats)/time.Duration(n))
-}
-
 // summarize returns the cell of samples. Infinite ones, which JSON lacks, become text.
 func summarize(samples []float64) result.Cell {
 	if len(samples) == 0 {
@@ -132,21 +128,6 @@ func needTwoCPUs() error {
 	return nil
 }
 
-// repeat calls measure o.Repeats times. A call counts only if measure returns nil. It returns
-// the finished calls, and an error if there are none or ctx ended.
-func repeat(ctx context.Context, o Options, measure func(round int) error) (done int, err error) {
-	for done < o.Repeats {
-		if err := ctx.Err(); err != nil {
-			return done, err
-		}
-		if err := measure(done); err != nil {
-			return done, err
-		}
-		done++
-	}
-	return done, nil
-}
-
 // A cell is a part of an experiment that every repeat measures. measure takes about span and
 // adds a figure to each series of the cell.
 type cell interface {
@@ -160,18 +141,26 @@ func cellsOf[C cell](cs []C) (cells []cell) {
 	return cells
 }
 
-// measureCells measures each of cells in every repeat; the budget has room for spans spans.
-// If done is above 0, each cell has that many figures, or one more from an interrupted repeat.
-func measureCells(ctx context.Context, o Options, spans int, cells []cell) (done int, err error) {
-	span := o.share(spans)
-	return repeat(ctx, o, func(int) error {
+// measureCells measures each of cells in every repeat; the budget has room for spans spans. It
+// returns the finding from the finished repeats, with the error that ended it early, or nil
+// without any. A cell may have one more figure, from an interrupted repeat.
+func measureCells(ctx context.Context, o Options, spans int, cells []cell, finding func() *result.Finding) (*result.Finding, error) {
+	span := max(time.Millisecond, o.Budget/time.Duration(o.Repeats)/time.Duration(spans))
+	for done := range o.Repeats {
 		for _, c := range cells {
-			if err := c.measure(ctx, span); err != nil {
-				return err
+			err := ctx.Err()
+			if err == nil {
+				err = c.measure(ctx, span)
+			}
+			switch {
+			case err != nil && done == 0:
+				return nil, err
+			case err != nil:
+				return finding(), err
 			}
 		}
-		return nil
-	})
+	}
+	return finding(), nil
 }
 
 // during calls step until span is over, at least once, or returns the error of ctx.

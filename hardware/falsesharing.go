@@ -13,6 +13,7 @@ import (
 	"unsafe"
 
 	"locklab/harness/result"
+	"locklab/internal/numfmt"
 )
 
 var falseSharing = &Experiment{
@@ -94,20 +95,13 @@ func runFalseSharing(ctx context.Context, o Options) (*result.Finding, error) {
 	for _, c := range cells {
 		c.cpus = place.cpus
 	}
-	done, err := measureCells(ctx, o, len(cells), cellsOf(cells))
-	if done == 0 {
-		return nil, err
-	}
-	var answers []string
-	for i, inc := range increments {
-		answers = append(answers, sharingAnswer(inc, groups[i]))
-	}
-	answer := strings.Join(answers, "; ") + "."
-	return &result.Finding{
-		Answer: strings.ToUpper(answer[:1]) + answer[1:],
-		Tables: sharingTables(groups),
-		Notes:  ranOn(place),
-	}, err
+	return measureCells(ctx, o, len(cells), cellsOf(cells), func() *result.Finding {
+		var answers []string
+		for _, group := range groups {
+			answers = append(answers, sharingAnswer(group))
+		}
+		return &result.Finding{Answer: numfmt.Sentence(strings.Join(answers, "; ")), Tables: sharingTables(groups), Notes: ranOn(place)}
+	})
 }
 
 // sharingTables show a column for each group: as multiples of the time alone, and in ns.
@@ -139,19 +133,20 @@ func sharingTables(groups [][]*sharingCell) []result.Table {
 
 // sharingAnswer reports the cost of sharing a line and the distance at which it ends:
 // from there every ratio is nearer to 1 than to the greatest, in proportion.
-func sharingAnswer(inc increment, cells []*sharingCell) string {
+func sharingAnswer(cells []*sharingCell) string {
+	name := cells[0].inc.name
 	ratio := func(c *sharingCell) float64 { return summarize(ratios(c.ns, cells[0].ns)).Median }
 	worst := slices.MaxFunc(cells[1:], func(c, d *sharingCell) int { return cmp.Compare(ratio(c), ratio(d)) })
 	const noise = 1.5
 	if ratio(worst) < noise {
-		return fmt.Sprintf("%s: at no distance more than %s times alone", inc.name, number(ratio(worst)))
+		return fmt.Sprintf("%s: at no distance more than %s times alone", name, number(ratio(worst)))
 	}
 	limit := math.Sqrt(ratio(worst))
 	free, rest := 0, 0.0
 	for i := len(cells) - 1; i > 0 && ratio(cells[i]) < limit; i-- {
 		free, rest = cells[i].distance, max(rest, ratio(cells[i]))
 	}
-	cost := fmt.Sprintf("%s: up to %s times alone, at %d bytes", inc.name, number(ratio(worst)), worst.distance)
+	cost := fmt.Sprintf("%s: up to %s times alone, at %d bytes", name, number(ratio(worst)), worst.distance)
 	if free == 0 {
 		return cost + ", and it is not over at the greatest distance"
 	}

@@ -100,12 +100,6 @@ type litmusCell struct {
 	rate       []float64
 }
 
-func (c *litmusCell) add(total, bad uint64) {
-	c.total += total
-	c.bad += bad
-	c.rate = append(c.rate, perMillion(bad, total))
-}
-
 func (c *litmusCell) measure(ctx context.Context, span time.Duration) error {
 	var total, bad uint64
 	err := during(ctx, span, func() {
@@ -114,7 +108,7 @@ func (c *litmusCell) measure(ctx context.Context, span time.Duration) error {
 		bad += b
 	})
 	if err == nil {
-		c.add(total, bad)
+		c.total, c.bad, c.rate = c.total+total, c.bad+bad, append(c.rate, perMillion(bad, total))
 	}
 	return err
 }
@@ -151,19 +145,13 @@ func runLitmus(ctx context.Context, o Options) (*result.Finding, error) {
 		locks[i].step = func() (uint64, uint64) { return enterPeterson(pinned, lock) }
 		cells = append(cells, &locks[i])
 	}
-	done, err := measureCells(ctx, o, len(cells), cells)
-	if done == 0 {
-		return nil, err
-	}
 	notes := ranOn(place)
 	if translated(os.DirFS("/"), runtime.GOARCH) {
 		notes = append(notes, "an emulator runs this program: what is seen is the order of that and of the machine below, not of "+memoryModel)
 	}
-	return &result.Finding{
-		Answer: litmusAnswer(tests, locks),
-		Tables: litmusTables(tests, locks),
-		Notes:  notes,
-	}, err
+	return measureCells(ctx, o, len(cells), cells, func() *result.Finding {
+		return &result.Finding{Answer: litmusAnswer(tests, locks), Tables: litmusTables(tests, locks), Notes: notes}
+	})
 }
 
 func litmusTables(tests, locks []litmusCell) []result.Table {

@@ -50,19 +50,16 @@ func runLostUpdates(ctx context.Context, o Options) (*result.Finding, error) {
 	}
 	locks, notes := newLockCells(o.Locks, lockPlacements(places))
 	// Half of a body's time for the counter, half for the lock.
-	done, err := measureCells(ctx, o, 2*len(bodies)+len(locks), slices.Concat(cellsOf(bodies), cellsOf(locks)))
-	if done == 0 {
-		return nil, err
-	}
-	f := &result.Finding{
-		Answer: lostAnswer(bodies, locks),
-		Tables: append(bodyTables(bodies), lockTables(locks)...),
-		Notes:  append(ranOn(places...), notes...),
-	}
 	if len(places) == 1 && places[0].shared {
-		f.Notes = append(f.Notes, "this process may use one CPU, so the question about two is open")
+		notes = append(notes, "this process may use one CPU, so the question about two is open")
 	}
-	return f, err
+	return measureCells(ctx, o, 2*len(bodies)+len(locks), slices.Concat(cellsOf(bodies), cellsOf(locks)), func() *result.Finding {
+		return &result.Finding{
+			Answer: lostAnswer(bodies, locks),
+			Tables: append(bodyTables(bodies), lockTables(locks)...),
+			Notes:  append(ranOn(places...), notes...),
+		}
+	})
 }
 
 // maxThreads bounds the threads: more find nothing new, and a step lasts too long.

@@ -122,15 +122,13 @@ func runSplitLock(ctx context.Context, o Options, plan splitPlan) (*result.Findi
 	for _, n := range neighbours(plan.levels, rand.New(rand.NewPCG(o.Seed, 0))) {
 		beside = append(beside, &neighbourCell{bench: b, work: n})
 	}
-	done, err := measureCells(ctx, o, len(selves)+3*len(beside), slices.Concat(cellsOf(selves), cellsOf(beside)))
-	if done == 0 {
-		return nil, err
-	}
-	return &result.Finding{
-		Answer: splitAnswer(selves, beside),
-		Tables: []result.Table{splitTable(selves), neighbourTable(beside)},
-		Notes:  append(ranOn(place), "what slows the neighbour beside a thread that locks inside a line too is the machine, such as two threads on one core"),
-	}, err
+	return measureCells(ctx, o, len(selves)+3*len(beside), slices.Concat(cellsOf(selves), cellsOf(beside)), func() *result.Finding {
+		return &result.Finding{
+			Answer: splitAnswer(selves, beside),
+			Tables: []result.Table{splitTable(selves), neighbourTable(beside)},
+			Notes:  append(ranOn(place), "what slows the neighbour next to a thread that locks inside a line too is the machine, such as two threads on one core"),
+		}
+	})
 }
 
 func (b *splitBench) probe() (err error) {

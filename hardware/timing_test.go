@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 	"unsafe"
+
+	"locklab/harness/result"
 )
 
 func TestPinnedThreadsRunsEveryThreadInEveryStep(t *testing.T) {
@@ -46,16 +48,24 @@ func TestTimed(t *testing.T) {
 
 func TestRepeatKeepsWhatFinished(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	done, err := repeat(ctx, Options{Repeats: 5}, func(round int) error {
-		if round == 2 {
-			cancel()
-			return ctx.Err()
-		}
-		return nil
-	})
-	if done != 2 || !errors.Is(err, context.Canceled) {
-		t.Errorf("%d done, error %v", done, err)
+	c := &cancelingCell{cancel: cancel}
+	f, err := measureCells(ctx, Options{Repeats: 5}, 1, []cell{c}, func() *result.Finding { return new(result.Finding) })
+	if f == nil || c.calls != 2 || !errors.Is(err, context.Canceled) {
+		t.Errorf("%v after %d calls, error %v", f, c.calls, err)
 	}
+}
+
+// A cancelingCell cancels its context in the second repeat.
+type cancelingCell struct {
+	calls  int
+	cancel func()
+}
+
+func (c *cancelingCell) measure(context.Context, time.Duration) error {
+	if c.calls++; c.calls == 2 {
+		c.cancel()
+	}
+	return nil
 }
 
 func TestAlignedWords(t *testing.T) {
@@ -104,7 +114,7 @@ func TestSharingAnswer(t *testing.T) {
 		for i, d := range []int{0, 8, 64, 128} {
 			cells = append(cells, &sharingCell{inc: inc, distance: d, ns: test.ns[i : i+1]})
 		}
-		if got := sharingAnswer(inc, cells); got != test.want {
+		if got := sharingAnswer(cells); got != test.want {
 			t.Errorf("%v: answer is %q, want %q", test.ns, got, test.want)
 		}
 	}

@@ -187,7 +187,7 @@ func newWaitBench() *waitBench {
 	return b
 }
 
-func (b *waitBench) repeat(ctx context.Context, span time.Duration) error {
+func (b *waitBench) measure(ctx context.Context, span time.Duration) error {
 	for _, c := range b.cells {
 		c.blocks, c.vains, c.neighbours = nil, nil, nil
 	}
@@ -233,13 +233,8 @@ func (b *waitBench) turns(ctx context.Context, cpus []int, span time.Duration, m
 
 func runWaiting(ctx context.Context, o Options) (*result.Finding, error) {
 	b := newWaitBench()
-	done, err := repeat(ctx, o, func(int) error { return b.repeat(ctx, o.share(1)) })
-	if done == 0 {
-		return nil, err
-	}
-	f := b.finding()
-	f.Notes = append(f.Notes, ranOn(b.apart)...)
-	return f, err
+	b.notes = append(b.notes, ranOn(b.apart)...)
+	return measureCells(ctx, o, 1, []cell{b}, b.finding)
 }
 
 func (b *waitBench) finding() *result.Finding {

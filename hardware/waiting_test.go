@@ -170,7 +170,7 @@ func TestWaitingAnswer(t *testing.T) {
 func TestWaitingNeighbour(t *testing.T) {
 	b := newWaitBench()
 	b.siblings = b.apart.cpus
-	if err := b.repeat(t.Context(), time.Millisecond); err != nil {
+	if err := b.measure(t.Context(), time.Millisecond); err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range b.cells {

@@ -87,13 +87,10 @@ func (o *historyOptions) history(cmd *cobra.Command, dirs []string) error {
 		return err
 	}
 	if o.out != "" {
-		doc, err := page.History(h)
-		if err == nil {
-			err = interruptible(cmd.Context(), cmd.ErrOrStderr(), "the history", func(files *saver) error {
-				return newTarget(o.out).write(files, doc.HTML, doc.Markdown)
-			})
-		}
-		if err != nil {
+		doc := page.History(h)
+		if err := interruptible(cmd.Context(), cmd.ErrOrStderr(), "the history", func(files *saver) error {
+			return newTarget(o.out).write(files, doc.HTML, doc.Markdown)
+		}); err != nil {
 			return err
 		}
 	}

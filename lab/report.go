@@ -249,20 +249,13 @@ func (o *reportOptions) drawRun(stdout io.Writer, files *saver, run *result.Run,
 
 func writeReport(stdout io.Writer, files *saver, run *result.Run, out string) error {
 	t := newTarget(out)
-	doc, err := page.Report(run)
-	if err != nil {
-		return err
-	}
+	doc := page.Report(run)
 	html := doc.HTML
 	if filepath.Base(t.html) == reportName {
 		if err := files.write(filepath.Join(filepath.Dir(t.html), detailsName), doc.HTML); err != nil {
 			return err
 		}
-		brief, err := page.Brief(run, detailsName)
-		if err != nil {
-			return err
-		}
-		html = brief.HTML
+		html = page.Brief(run, detailsName).HTML
 	}
 	return t.publish(stdout, files, doc, html)
 }

@@ -11,15 +11,11 @@ import (
 
 const mostNames = 4
 
-func perSecond(s judge.Situation, v float64) string {
-	if s.Metric().Name == "handovers" {
-		return numfmt.SI(v) + " handovers/s"
-	}
-	return numfmt.PerSecond(v)
-}
-
 func Estimated(d judge.Decision) string {
-	text := perSecond(d.Situation, d.Rate.Median)
+	text := numfmt.PerSecond(d.Rate.Median)
+	if d.Situation.Metric() == result.Handovers {
+		text = numfmt.SI(d.Rate.Median) + " handovers/s"
+	}
 	if d.Rate.Hi > 0 {
 		text += ", " + numfmt.SI(d.Rate.Lo) + " to " + numfmt.SI(d.Rate.Hi)
 	}
@@ -117,11 +113,9 @@ func PriceTexts(d judge.Decision, figures bool) (out []string) {
 	return out
 }
 
-const notTested = "not tested for failures"
-
 func ClassText(c result.Class) string {
 	if c.Strength == result.Unknown {
-		return notTested
+		return "not tested for failures"
 	}
 	return c.Sentence
 }

@@ -13,8 +13,8 @@ import (
 	"locklab/reports/draw"
 )
 
-// A ModelChart draws one figure of a model's predictions for a machine.
-type ModelChart struct {
+// A modelChart draws one figure of a model's predictions for a machine.
+type modelChart struct {
 	name, title, doc    string // the title follows "Simulated on MACHINE: "
 	field               string // of the line
 	of                  func(s *result.Simulation) result.Expected
@@ -24,31 +24,27 @@ type ModelChart struct {
 
 const modelDoc = "Dashed line, hollow mark: simulated, the median of the seeds; band: the least and the greatest of them."
 
-// ModelRate and ModelHandover are every chart of a model.
-var (
-	ModelRate = &ModelChart{"throughput", "which lock keeps its throughput as workers are added?", modelDoc,
+// modelCharts lists every chart of a model.
+var modelCharts = []modelChart{
+	{"throughput", "which lock keeps its throughput as workers are added?", modelDoc,
 		"per_acquisition", (*result.Simulation).Throughput, numfmt.PerSecond,
-		"acquisitions per second", "the highest throughput", "the lowest"}
-	ModelHandover = &ModelChart{"handover", "how long does a handover take?",
+		"acquisitions per second", "the highest throughput", "the lowest"},
+	{"handover", "how long does a handover take?",
 		modelDoc + " From a release to the grant of another worker that waited already: the mean, where a measured one is the median.",
 		"handover", func(s *result.Simulation) result.Expected { return s.Handover }, numfmt.Nanos,
-		"time from release to grant", "the longest handover", "the shortest"}
-)
-
-// at returns the figure of l with w workers as a summary; N is 0 without one.
-func (c *ModelChart) at(l *ModelledLock, w int) stat.Summary {
-	s := l.at[w]
-	if s == nil {
-		return stat.Summary{}
-	}
-	e := c.of(s)
-	if e.Median == 0 {
-		return stat.Summary{} // there was none
-	}
-	return stat.Summary{Median: e.Median, Lo: e.Lo, Hi: e.Hi, N: s.Seeds}
+		"time from release to grant", "the longest handover", "the shortest"},
 }
 
-func (c *ModelChart) draw(m *Modelled) Picture {
+// at returns the figure of l with w workers as a summary; N is 0 without one.
+func (c modelChart) at(l *ModelledLock, w int) stat.Summary {
+	if s := l.at[w]; s != nil && c.of(s).Median != 0 {
+		e := c.of(s)
+		return stat.Summary{Median: e.Median, Lo: e.Lo, Hi: e.Hi, N: s.Seeds}
+	}
+	return stat.Summary{}
+}
+
+func (c modelChart) draw(m *Modelled) Picture {
 	l := &draw.Lines{
 		XTitle: "workers, each on a hardware thread of its own (log scale)", XScale: draw.Logarithm, Place: "with", Stops: stopsAt(m.workers),
 		Y: draw.LogScale, YTitle: "simulated " + c.yTitle + " (log scale)", Format: c.format, Figure: c.format,
@@ -67,28 +63,23 @@ func (c *ModelChart) draw(m *Modelled) Picture {
 	if len(l.Lines) == 0 {
 		return nothing("%s It has no such figure.", m.Warning())
 	}
-	return ofLines(l, c.Answer(m), t, Source{Fields: []string{c.field}, kind: "simulation"})
+	return ofLines(l, c.answer(m), t, Source{Fields: []string{c.field}, kind: "simulation"})
 }
 
-// Answer names the locks with the most and the least at the most workers.
-func (c *ModelChart) Answer(m *Modelled) string {
-	w, fs := c.ranked(m)
-	if len(fs) == 0 {
-		return m.Warning()
-	}
-	return fmt.Sprintf("%s The model expects with %s: %s.", m.Warning(), numfmt.Plural(w, "worker"), extremes(fs, c.most, c.least, c.format))
-}
-
-// ranked returns the sound locks with a figure at the most workers, the greatest first.
-func (c *ModelChart) ranked(m *Modelled) (workers int, fs []figure) {
-	workers = m.workers[len(m.workers)-1]
+// answer names the locks with the most and the least at the most workers.
+func (c modelChart) answer(m *Modelled) string {
+	w := slices.Max(m.workers)
+	var fs []figure
 	for _, x := range m.Locks {
-		if v := c.at(x, workers); v.Median > 0 && x.Lock.Status.Competes() {
+		if v := c.at(x, w); v.Median > 0 && x.Lock.Status.Competes() {
 			fs = append(fs, figure{x.Lock.Name, v.Median})
 		}
 	}
+	if len(fs) == 0 {
+		return m.Warning()
+	}
 	sortFigures(fs)
-	return workers, fs
+	return fmt.Sprintf("%s The model expects with %s: %s.", m.Warning(), numfmt.Plural(w, "worker"), extremes(fs, c.most, c.least, c.format))
 }
 
 // SimulatedCharts returns the charts of ms that have something to draw. No two have the
@@ -104,7 +95,7 @@ func SimulatedCharts(ms []*Modelled) (out []Named) {
 			slug = fmt.Sprintf("%s-%d", SlugOf(m.Like.Simulated), n)
 		}
 		taken[slug] = true
-		for _, c := range []*ModelChart{ModelRate, ModelHandover} {
+		for _, c := range modelCharts {
 			pic := c.draw(m)
 			if pic.Height == 0 {
 				continue
@@ -115,8 +106,6 @@ func SimulatedCharts(ms []*Modelled) (out []Named) {
 	}
 	return out
 }
-
-func (m *Modelled) DrawnLocks() string { return numfmt.Plural(len(m.Locks), "lock") }
 
 func MachinesOf(ms []*Modelled) (names []string) {
 	for _, m := range ms {

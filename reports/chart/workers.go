@@ -32,9 +32,7 @@ var HandoversRemote = &Chart{
 	Remote: true,
 	Draw: workersFigure{metric: result.Handovers, y: draw.LogScale, format: numfmt.SI, figure: numfmt.PerSecond,
 		yTitle: "handovers per second, all workers together (log scale)",
-		none:   "No lock went from one worker to another in this run, so there is no handover to draw.", answer: func(g *Group) string {
-			return g.extremes(result.Handovers, "no lock was handed over", "the most handovers", "the fewest", numfmt.PerSecond)
-		}, table: throughputTable}.draw,
+		none:   "No lock went from one worker to another in this run, so there is no handover to draw.", answer: extremesOf(result.Handovers, "no lock was handed over", "the most handovers", "the fewest", numfmt.PerSecond), table: throughputTable}.draw,
 }
 
 // RequestsRemote draws the requests of an acquisition: a thundering herd is a rising line.
@@ -45,9 +43,7 @@ var RequestsRemote = &Chart{
 	Remote: true,
 	Draw: workersFigure{metric: result.Requests, y: draw.CountScale, format: numfmt.Number, figure: numfmt.Number,
 		yTitle: "requests per acquisition",
-		none:   "No request was counted in this run.", answer: func(g *Group) string {
-			return g.extremes(result.Requests, "no requests were counted", "the most requests per acquisition", "the fewest", numfmt.Number)
-		}, table: requestsTable}.draw,
+		none:   "No request was counted in this run.", answer: extremesOf(result.Requests, "no requests were counted", "the most requests per acquisition", "the fewest", numfmt.Number), table: requestsTable}.draw,
 }
 
 // A workersFigure is a figure of every lock over the number of workers.
@@ -132,13 +128,15 @@ func throughputAnswer(g *Group) string {
 		g.unit(first), last, best.name, numfmt.Percent(best.v), end.name, numfmt.Percent(end.v), most)
 }
 
-// extremes compares the locks with the most workers at which most were measured.
-func (g *Group) extremes(m *result.Metric, none, most, least string, format func(v float64) string) string {
-	w := g.MostWorkers()
-	if fs := g.figures(w, m); len(fs) > 0 {
-		none = extremes(fs, most, least, format)
+// extremesOf compares the locks with the most workers at which most were measured.
+func extremesOf(m *result.Metric, none, most, least string, format func(v float64) string) func(*Group) string {
+	return func(g *Group) string {
+		text := none
+		if fs := g.figures(g.MostWorkers(), m); len(fs) > 0 {
+			text = extremes(fs, most, least, format)
+		}
+		return fmt.Sprintf("With %s, %s.", g.unit(g.MostWorkers()), text)
 	}
-	return fmt.Sprintf("With %s, %s.", g.unit(w), none)
 }
 
 func throughputTable(g *Group) Table {

@@ -149,7 +149,8 @@ func (l *Lines) axes() *plot.Plot {
 	switch {
 	case xLo < xHi:
 	case l.XScale == nil:
-		xLo, xHi = xLo-1, xHi+1
+		room := max(1, math.Abs(xLo)/2) // more than the rounding of a great figure
+		xLo, xHi = xLo-room, xHi+room
 	default:
 		xLo, xHi = xLo/2, xHi*2
 	}

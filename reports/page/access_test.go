@@ -150,7 +150,7 @@ func pages(t *testing.T) map[string]string {
 	distant.RoundTrips = []time.Duration{2 * time.Millisecond}
 	out["distance"] = pageOf(t, distant)
 	quiet := synthetic.Days("a", 2, 3, 8, []int{1}, []synthetic.Model{synthetic.Fast("mcs", 1e6)}, func(int, string) float64 { return 1 })
-	out["history"], out["quiet history"] = htmlOf(t, must(History(historyOf(synthetic.TwoMachines())))), htmlOf(t, must(History(historyOf(quiet))))
+	out["history"], out["quiet history"] = htmlOf(t, History(historyOf(synthetic.TwoMachines()))), htmlOf(t, History(historyOf(quiet)))
 	out["machines"] = htmlOf(t, machinesOf(loadMachines(machineRuns...)))
 	return out
 }

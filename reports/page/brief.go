@@ -10,15 +10,12 @@ import (
 
 // Brief returns the answer of run and its main charts. Other links lead to details, the
 // relative address of the page of [Report]. Without locks it returns the full report.
-func Brief(run *result.Run, details string) (*Document, error) {
-	doc, err := compose(run)
-	if err != nil {
-		return nil, fmt.Errorf("reports: %w", err)
-	}
+func Brief(run *result.Run, details string) *Document {
+	doc := compose(run)
 	if doc.Measured {
 		doc.cut(details)
 	}
-	return &Document{form: "report", data: doc, details: details}, nil
+	return &Document{form: "report", data: doc, details: details}
 }
 
 // cut removes what the page at details has and a first reading does not need.
@@ -28,7 +25,7 @@ func (doc *document) cut(details string) {
 		doc.Sections[i].Figures = mainFigures(doc.Sections[i].Figures)
 	}
 	doc.Sections = slices.DeleteFunc(doc.Sections, func(s section) bool { return s.Folded || len(s.Figures) == 0 })
-	doc.Tables = firstTables(doc.Tables)
+	doc.Tables = slices.CompactFunc(doc.Tables, func(a, b tableView) bool { return a.remote == b.remote }) // the first of each kind
 	if doc.Safety != nil {
 		doc.Safety.Brief, doc.Safety.Figures = true, mainFigures(doc.Safety.Figures)
 	}
@@ -42,20 +39,11 @@ var tabled = []string{"fairness", "fairness-distributed", "requests-distributed"
 
 func mainFigures(fs []figure) (out []figure) {
 	for _, f := range fs {
-		if f.Folded || f.SVG == "" || slices.Contains(tabled, f.Name) {
+		if f.Folded || f.Pic.Height == 0 || slices.Contains(tabled, f.Name) {
 			continue
 		}
 		f.Rows, f.Omitted = nil, ""
 		out = append(out, f)
-	}
-	return out
-}
-
-func firstTables(ts []tableView) (out []tableView) {
-	for _, t := range ts {
-		if !slices.ContainsFunc(out, func(x tableView) bool { return x.remote == t.remote }) {
-			out = append(out, t)
-		}
 	}
 	return out
 }

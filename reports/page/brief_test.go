@@ -13,7 +13,7 @@ var tagsRE = regexp.MustCompile(`(?s)<(style|svg)[^>]*>.*?</(style|svg)>|<[^>]+>
 // TestBriefPage: at most 15 charts and 6,000 words, and every link has its anchor.
 func TestBriefPage(t *testing.T) {
 	run := synthetic.Zoo(1)
-	page, whole := htmlOf(t, must(Brief(run, "details.html"))), pageOf(t, run)
+	page, whole := htmlOf(t, Brief(run, "details.html")), pageOf(t, run)
 	charts, words := strings.Count(page, "<svg"), len(strings.Fields(tagsRE.ReplaceAllString(page, " ")))
 	if charts < 2 || charts > 15 || words > 6000 || strings.Count(whole, "<svg") <= charts {
 		t.Errorf("%d charts, %d words", charts, words)

@@ -83,12 +83,13 @@ func (x *Changes) Write(w io.Writer, format string, width int) error {
 }
 
 // History returns a report about h, with unchanged series folded.
-func History(h *judge.History) (*Document, error) {
+func History(h *judge.History) *Document {
 	doc := outlineHistory(h)
-	if err := doc.drawAll(h); err != nil {
-		return nil, fmt.Errorf("reports: %w", err)
-	}
-	return doc.document(), nil
+	first, others := notable(h)
+	doc.draw(h, first, "changes", "Which cases changed?", false)
+	doc.draw(h, others, "unchanged", "How steady are the others?", true)
+	doc.define(h)
+	return doc.document()
 }
 
 func named(err error, what string) error {

@@ -2,7 +2,6 @@ package page
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -32,14 +31,6 @@ func (doc *historyDocument) document() *Document {
 	return &Document{form: "history", data: doc}
 }
 
-const (
-	changesTitle  = "Which cases changed?"
-	steadyTitle   = "How steady are the others?"
-	historyTitle  = "What changed over the runs?"
-	changesName   = "changes"
-	unchangedName = "unchanged"
-)
-
 // notable splits the series of h by a change.
 func notable(h *judge.History) (first, others []*judge.HistorySeries) {
 	for i := range h.Series {
@@ -65,7 +56,7 @@ func composeComparison(c *judge.Comparison, ts []judge.Table) *historyDocument {
 }
 
 func outlineHistory(h *judge.History) *historyDocument {
-	doc := &historyDocument{Title: historyTitle, Lead: historyHeadline(h), Worse: h.Outcome() == judge.Worse,
+	doc := &historyDocument{Title: "What changed over the runs?", Lead: historyHeadline(h), Worse: h.Outcome() == judge.Worse,
 		Sites: historySites(h.Sites), Remarks: historyRemarks(h), Warnings: h.Warnings}
 	for _, t := range h.Tables() {
 		doc.addTable(viewRuns(t, len(t.Columns)-1, func(*judge.Case) bool { return true }))
@@ -94,17 +85,8 @@ func historySites(sites []judge.Site) (out []figure) {
 	return out
 }
 
-// drawAll draws the series with a change, then the others, and defines their metrics.
-func (doc *historyDocument) drawAll(h *judge.History) error {
-	first, others := notable(h)
-	if err := errors.Join(doc.draw(h, first, changesName, changesTitle, false), doc.draw(h, others, unchangedName, steadyTitle, true)); err != nil {
-		return err
-	}
-	doc.define(h)
-	return nil
-}
-
-func (doc *historyDocument) draw(h *judge.History, ss []*judge.HistorySeries, name, title string, folded bool) error {
+// draw draws ss and adds the sections.
+func (doc *historyDocument) draw(h *judge.History, ss []*judge.HistorySeries, name, title string, folded bool) {
 	parts := slices.Collect(slices.Chunk(ss, mostFrames))
 	for i, part := range parts {
 		s := section{ID: name, Title: title, Slug: name, Folded: folded}
@@ -112,14 +94,9 @@ func (doc *historyDocument) draw(h *judge.History, ss []*judge.HistorySeries, na
 			s.ID, s.Slug = fmt.Sprintf("%s-%d", name, i+1), fmt.Sprintf("%s-%d", name, i+1)
 			s.Title += fmt.Sprintf(" (%d of %d)", i+1, len(parts))
 		}
-		f, err := newFigure(chart.Named{Name: s.Slug, Title: caseList(part), Doc: chart.ChangesDoc, Pic: chart.DrawChanges(h, part, chart.ChangesAnswer(h, part))}, s.ID+"-chart")
-		if err != nil {
-			return err
-		}
-		s.Figures = append(s.Figures, f)
+		s.Figures = []figure{newFigure(chart.Named{Name: s.Slug, Title: caseList(part), Doc: chart.ChangesDoc, Pic: chart.DrawChanges(h, part, chart.ChangesAnswer(h, part))}, s.ID+"-chart")}
 		doc.Sections = append(doc.Sections, s)
 	}
-	return nil
 }
 
 func caseList(ss []*judge.HistorySeries) string {

@@ -1,7 +1,6 @@
 package page
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -29,17 +28,11 @@ func outline(run *result.Run) *document {
 	return doc
 }
 
-func compose(run *result.Run) (*document, error) {
+func compose(run *result.Run) *document {
 	run = chart.Sanitize(run)
 	doc, gs := outline(run), chart.Groups(run)
-	local, err := drawLocks(gs, false)
-	hardware, errHardware := studies(run)
-	served, errServed := drawLocks(gs, true)
-	simulated, errSimulated := composeSimulated(run)
-	safety, errSafety := composeSafety(run)
-	if err := errors.Join(err, errHardware, errServed, errSimulated, errSafety, doc.rank(gs)); err != nil {
-		return nil, err
-	}
+	local, hardware, served, simulated, safety := drawLocks(gs, false), studies(run), drawLocks(gs, true), composeSimulated(run), composeSafety(run)
+	doc.rank(gs)
 	if d := chart.NewDistance(run, gs); d != nil {
 		served = append(served, distanceSection(d))
 	}
@@ -65,21 +58,16 @@ func compose(run *result.Run) (*document, error) {
 		doc.simulatedOnly(run)
 	}
 	doc.glossary = newGlossary(run)
-	return doc, nil
+	return doc
 }
 
 // rank draws the charts next to the sheet, one for each kind of lock.
-func (doc *document) rank(gs []*chart.Group) error {
+func (doc *document) rank(gs []*chart.Group) {
 	for _, c := range []*chart.Chart{chart.RankingLocal, chart.RankingRemote} {
 		if g := c.Subject(gs); g != nil {
-			f, err := newFigure(c.Of(g), c.Name)
-			if err != nil {
-				return err
-			}
-			doc.Ranked = append(doc.Ranked, f)
+			doc.Ranked = append(doc.Ranked, newFigure(c.Of(g), c.Name))
 		}
 	}
-	return nil
 }
 
 // mostFolded limits the folded groups in a page, which may be hundreds.
@@ -87,7 +75,7 @@ const mostFolded = 8
 
 // drawLocks draws the sections of gs for one kind of lock: the group with the most cases and
 // the other groups, folded.
-func drawLocks(gs []*chart.Group, remote bool) (sections []section, err error) {
+func drawLocks(gs []*chart.Group, remote bool) (sections []section) {
 	first := chart.Anchored(gs, remote)
 	var omitted []string
 	for i, g := range gs {
@@ -98,17 +86,14 @@ func drawLocks(gs []*chart.Group, remote bool) (sections []section, err error) {
 			omitted = append(omitted, g.Axes)
 			continue
 		}
-		s, err := draft(g, fmt.Sprintf("%s, %s", kind(remote), g.Axes), strconv.Itoa(i))
-		if err != nil {
-			return nil, err
-		}
+		s := draft(g, strconv.Itoa(i))
 		s.Folded = g != first
 		sections = append(sections, s)
 	}
 	if omitted != nil {
 		sections[0].Note += "Not drawn by themselves, to keep this page small: " + numfmt.List(omitted, 12) + "."
 	}
-	return sections, nil
+	return sections
 }
 
 func kind(remote bool) string {
@@ -119,8 +104,8 @@ func kind(remote bool) string {
 }
 
 // draft draws the charts of g; anchors end in id.
-func draft(g *chart.Group, title, id string) (section, error) {
-	s := section{ID: "group-" + id, Title: title, Slug: chart.SlugOf(g.Axes)}
+func draft(g *chart.Group, id string) section {
+	s := section{ID: "group-" + id, Title: kind(g.Remote) + ", " + g.Axes, Slug: chart.SlugOf(g.Axes)}
 	for _, c := range chart.Suite {
 		if c.Judged || c.Remote != g.Remote || g.Open() && !c.Open || c.Open && g != c.Subject(g.Both) {
 			continue
@@ -129,13 +114,9 @@ func draft(g *chart.Group, title, id string) (section, error) {
 		if c.Open && named.Pic.Height == 0 {
 			continue
 		}
-		f, err := newFigure(named, c.Name+"-"+id)
-		if err != nil {
-			return s, err
-		}
-		s.Figures = append(s.Figures, f)
+		s.Figures = append(s.Figures, newFigure(named, c.Name+"-"+id))
 	}
-	return s, nil
+	return s
 }
 
 func breaches(run *result.Run) (out []breach) {

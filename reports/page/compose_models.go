@@ -11,7 +11,7 @@ import (
 )
 
 // studies returns a section for each experiment of run.
-func studies(run *result.Run) (out []section, err error) {
+func studies(run *result.Run) (out []section) {
 	charts := chart.FindingCharts(run)
 	for i, f := range chart.Findings(run) {
 		s := section{
@@ -28,10 +28,7 @@ func studies(run *result.Run) (out []section, err error) {
 			if large {
 				c.Pic.Numbers = chart.Table{}
 			}
-			fig, err := newFigure(c, fmt.Sprintf("%s-%d", s.ID, k+1))
-			if err != nil {
-				return nil, fmt.Errorf("experiment %s: %w", f.Name, err)
-			}
+			fig := newFigure(c, fmt.Sprintf("%s-%d", s.ID, k+1))
 			if large {
 				fig.Omitted = fmt.Sprintf("%d by %d figures are too many to read here; results.jsonl has them.", len(t.Rows), len(t.Columns))
 			}
@@ -43,7 +40,7 @@ func studies(run *result.Run) (out []section, err error) {
 		charts = charts[len(f.Tables):]
 		out = append(out, s)
 	}
-	return out, nil
+	return out
 }
 
 // methodText describes how an experiment is made, its source and its notes.
@@ -62,7 +59,7 @@ func methodText(f *result.Finding) string {
 	return strings.Join(parts, " ")
 }
 
-func composeSimulated(run *result.Run) (out []section, err error) {
+func composeSimulated(run *result.Run) (out []section) {
 	charts := chart.SimulatedCharts(chart.ModelledOf(run))
 	for i, c := range charts {
 		if i == 0 || c.Model != charts[i-1].Model {
@@ -74,18 +71,14 @@ func composeSimulated(run *result.Run) (out []section, err error) {
 			}
 		}
 		s := &out[len(out)-1]
-		f, err := newFigure(c, c.Name)
-		if err != nil {
-			return nil, err
-		}
-		s.Figures = append(s.Figures, f)
+		s.Figures = append(s.Figures, newFigure(c, c.Name))
 	}
-	return out, nil
+	return out
 }
 
 func about(m *chart.Modelled) string {
 	text := fmt.Sprintf("%s Machine: %s, %s. The code of %s ran on a model of caches and a directory; docs/simulation.md has the limits of the model. %s",
-		m.Warning(), m.Name(), m.Shape(), m.DrawnLocks(), m.Accuracy())
+		m.Warning(), m.Name(), m.Shape(), numfmt.Plural(len(m.Locks), "lock"), m.Accuracy())
 	if m.File {
 		text += " The machine, with the source of each of its numbers, is in results.jsonl (kind machine)."
 	}

@@ -62,10 +62,10 @@ func signKind(mark string) string {
 }
 
 // composeSafety returns the failure section of run, or nil without a distributed lock.
-func composeSafety(run *result.Run) (*safetySection, error) {
+func composeSafety(run *result.Run) *safetySection {
 	out := &safetySection{Title: "What do the distributed locks survive?", Command: testCommand(run), Sources: sources(run), Locks: safetyLocks(run)}
 	if out.Locks == nil {
-		return nil, nil
+		return nil
 	}
 	for _, f := range run.Faults {
 		if !slices.Contains(out.Columns, f.Scenario) {
@@ -90,7 +90,7 @@ func composeSafety(run *result.Run) (*safetySection, error) {
 	out.Answer = safetyAnswer(out, refuted)
 	if out.Tries == 0 {
 		out.Locks, out.Scenarios = nil, nil
-		return out, nil
+		return out
 	}
 	for _, g := range result.Guarantees {
 		out.Guarantees = append(out.Guarantees, string(g))
@@ -98,13 +98,9 @@ func composeSafety(run *result.Run) (*safetySection, error) {
 	charts, notes := chart.FaultCharts(run)
 	out.Notes = notes
 	for _, c := range charts {
-		f, err := newFigure(c, c.Name)
-		if err != nil {
-			return nil, err
-		}
-		out.Figures = append(out.Figures, f)
+		out.Figures = append(out.Figures, newFigure(c, c.Name))
 	}
-	return out, nil
+	return out
 }
 
 // safetyLocks returns the distributed locks of run, the strongest class first.

@@ -91,7 +91,7 @@ func TestCannotPredict(t *testing.T) {
 	if err := errors.Join(chart.CanExtrapolate(contended()), CanPredict(farther())); err != nil {
 		t.Error(err)
 	}
-	if text := textOf(t, must(Report(contended()))); strings.Contains(text, chart.ContendersTitle) {
+	if text := textOf(t, Report(contended())); strings.Contains(text, chart.ContendersTitle) {
 		t.Errorf("nothing was asked for, and the terminal has predictions:\n%s", text)
 	}
 }

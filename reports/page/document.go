@@ -54,9 +54,8 @@ type section struct {
 type figure struct {
 	Name                   string // of the chart
 	ID, Title, Answer, Doc string
-	Pic                    draw.Picture
-	SVG                    template.HTML // drawn by this package; its texts are escaped
-	Data                   string        // the metrics or fields in the picture, with their file
+	Pic                    draw.Picture // of height 0 if there is nothing to draw
+	Data                   string       // the metrics or fields in the picture, with their file
 	Head                   []chart.Piece
 	Rows                   [][]string
 	Method                 string // of an experiment: the address of the text about the columns; the section has the answer
@@ -65,7 +64,7 @@ type figure struct {
 	Shown                  bool   // its rows are unfolded: there is no picture
 }
 
-func newFigure(c chart.Named, id string) (figure, error) {
+func newFigure(c chart.Named, id string) figure {
 	pic := c.Pic
 	f := figure{
 		Name: c.Name, Pic: pic.Picture, Folded: c.Folded,
@@ -79,14 +78,16 @@ func newFigure(c chart.Named, id string) (figure, error) {
 	if slices.ContainsFunc(f.Rows, func(row []string) bool { return slices.Contains(row, numfmt.Unknown) }) {
 		f.Omitted = strings.TrimSpace(f.Omitted + fmt.Sprintf(" %s stands for no figure: it was not recorded, or has too few samples (p99 takes %d, p99.9 %d).", numfmt.Unknown, result.Needed(0.99), result.Needed(0.999)))
 	}
-	if pic.Height > 0 {
-		svg, err := draw.Inline(pic.Picture, id, c.Title, pic.Answer)
-		if err != nil {
-			return f, fmt.Errorf("chart %s: %w", c.Name, err)
-		}
-		f.SVG = template.HTML(svg)
+	return f
+}
+
+// SVG draws f for a page.
+func (f figure) SVG() (template.HTML, error) {
+	svg, err := draw.Inline(f.Pic, f.ID, f.Title, f.Answer)
+	if err != nil {
+		err = fmt.Errorf("chart %s: %w", f.Name, err)
 	}
-	return f, nil
+	return template.HTML(svg), err // its texts are escaped
 }
 
 // tableFigure returns a figure that is a table without a picture.

@@ -3,7 +3,6 @@ package page
 import (
 	"bytes"
 	"embed"
-	"fmt"
 	"html/template"
 	"io"
 	"sync"
@@ -23,13 +22,7 @@ type Document struct {
 }
 
 // Report returns the report of run.
-func Report(run *result.Run) (*Document, error) {
-	doc, err := compose(run)
-	if err != nil {
-		return nil, fmt.Errorf("reports: %w", err)
-	}
-	return &Document{form: "report", data: doc}, nil
-}
+func Report(run *result.Run) *Document { return &Document{form: "report", data: compose(run)} }
 
 // Tables returns the tables of run, which compare all locks with the baseline, for a terminal.
 func Tables(run *result.Run) *Document {

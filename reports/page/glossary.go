@@ -38,17 +38,11 @@ func linesOf(lock string, workers int) string {
 	return "jq -c " + quote(fmt.Sprintf("select(.lock.name == %s and .workload.workers == %d)", strconv.Quote(lock), workers)) + " " + result.ResultsName
 }
 
-// MetricsTitle returns the title of the glossary.
-func (glossary) MetricsTitle() string { return "Metrics" }
-
 // MetricsText explains the way from a figure to its lines.
 func (glossary) MetricsText() string {
 	return "Each figure in the charts and tables is a metric of lines in results.jsonl: one line for each lock, workload and round. " +
 		"\"locklab export\" writes every metric of every line, under its unit. The lines behind one point are those of its lock and workload, such as:"
 }
-
-// TermsTitle returns the title of the terms.
-func (glossary) TermsTitle() string { return "Methods and terms" }
 
 // TermsText introduces the terms.
 func (glossary) TermsText() string {

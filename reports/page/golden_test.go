@@ -72,7 +72,7 @@ func textOf(t *testing.T, d *Document) string {
 
 func pageOf(t *testing.T, run *result.Run) string {
 	t.Helper()
-	return htmlOf(t, must(Report(run)))
+	return htmlOf(t, Report(run))
 }
 
 func noPicture(string, []byte) error { return nil }
@@ -124,9 +124,9 @@ func goldenOutputs(t *testing.T) map[string]func(io.Writer) error {
 			r.Wait[0].Value *= 2
 		}
 	}
-	predicted, distance := must(Report(contenders)), must(Report(distant))
+	predicted, distance := Report(contenders), Report(distant)
 	outputs := map[string]func(io.Writer) error{
-		"laboratory.html": must(Report(laboratory())).HTML,
+		"laboratory.html": Report(laboratory()).HTML,
 		"comparison.md":   func(w io.Writer) error { return changes.Write(w, "markdown", 0) },
 		"comparison.txt":  func(w io.Writer) error { return changes.Write(w, "text", 100) },
 		"predicted.txt":   func(w io.Writer) error { return predicted.Text(w, 100) },
@@ -134,7 +134,7 @@ func goldenOutputs(t *testing.T) map[string]func(io.Writer) error {
 		"distance.md":     func(w io.Writer) error { return distance.Markdown(w, "charts", noPicture) },
 	}
 	for name, d := range map[string]*Document{
-		"report": must(Report(run)), "hardware": must(Report(hardware)), "simulated": must(Report(simulated)), "machines": machinesOf(machines), "history": must(History(history)), "safety": must(Report(survived(t))),
+		"report": Report(run), "hardware": Report(hardware), "simulated": Report(simulated), "machines": machinesOf(machines), "history": History(history), "safety": Report(survived(t)),
 	} {
 		outputs[name+".html"] = d.HTML
 		outputs[name+".txt"] = func(w io.Writer) error { return d.Text(w, 100) }

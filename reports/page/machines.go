@@ -17,11 +17,10 @@ import (
 // Machines returns a report of several runs, compared with the first. The error wraps
 // harness.ErrUsage if there are fewer than two.
 func Machines(runs []*result.Run, folders []string) (*Document, error) {
-	doc, err := composeMachines(nameMachines(runs, folders))
-	if err != nil {
-		return nil, fmt.Errorf("reports: %w", err)
+	if len(runs) < 2 {
+		return nil, fmt.Errorf("reports: %w: a report of several machines needs two, got %d", harness.ErrUsage, len(runs))
 	}
-	return &Document{form: "machines", data: doc}, nil
+	return &Document{form: "machines", data: composeMachines(nameMachines(runs, folders))}, nil
 }
 
 // nameMachines names each run by the first unique one of host, folder and full path.

@@ -1,7 +1,6 @@
 package page
 
 import (
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -11,20 +10,16 @@ import (
 	"locklab/reports/chart"
 )
 
-func draftMatch(x *chart.Match, id string, folded bool) (section, error) {
+func draftMatch(x *chart.Match, id string, folded bool) section {
 	s := section{ID: "machines-" + id, Title: kind(x.Remote) + ", " + x.Axes, Slug: chart.SlugOf(x.Axes), Folded: folded}
 	suffix := map[bool]string{true: "-distributed"}[x.Remote]
 	for i, o := range chart.Overlays {
 		if folded && i > 0 {
 			break
 		}
-		f, err := newFigure(chart.Named{Name: o.Name + suffix, Title: o.Title, Doc: chart.OverlayDoc, Pic: o.Draw(x)}, o.Name+"-"+id)
-		if err != nil {
-			return s, err
-		}
-		s.Figures = append(s.Figures, f)
+		s.Figures = append(s.Figures, newFigure(chart.Named{Name: o.Name + suffix, Title: o.Title, Doc: chart.OverlayDoc, Pic: o.Draw(x)}, o.Name+"-"+id))
 	}
-	return s, nil
+	return s
 }
 
 // A machinesDocument is the data of the template for several machines.
@@ -38,10 +33,7 @@ type machinesDocument struct {
 	glossary
 }
 
-func composeMachines(ms []chart.Machine) (*machinesDocument, error) {
-	if len(ms) < 2 {
-		return nil, fmt.Errorf("%w: a report of several machines needs two, got %d", harness.ErrUsage, len(ms))
-	}
+func composeMachines(ms []chart.Machine) *machinesDocument {
 	doc := &machinesDocument{Title: "Which lock on which machine?"}
 	var origins, names []string
 	var facts, verdicts [][]fact
@@ -61,17 +53,13 @@ func composeMachines(ms []chart.Machine) (*machinesDocument, error) {
 		if folded && len(doc.Sections) > mostFolded {
 			continue
 		}
-		s, err := draftMatch(x, strconv.Itoa(i), folded)
-		if err != nil {
-			return nil, err
-		}
-		doc.Sections = append(doc.Sections, s)
+		doc.Sections = append(doc.Sections, draftMatch(x, strconv.Itoa(i), folded))
 	}
 	slices.SortStableFunc(doc.Sections, func(a, b section) int { return map[bool]int{true: 1}[a.Folded] - map[bool]int{true: 1}[b.Folded] })
 	if doc.Sections != nil {
 		doc.glossary = newGlossary(ms[0].Run)
 	}
-	return doc, nil
+	return doc
 }
 
 func verdictFacts(m *document) (out []fact) {

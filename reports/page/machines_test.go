@@ -64,7 +64,7 @@ func nameAlike(names ...string) []chart.Machine {
 func TestDifferences(t *testing.T) {
 	texts := func(ms []chart.Machine) string {
 		var out []string
-		for _, d := range must(composeMachines(ms)).Differences {
+		for _, d := range composeMachines(ms).Differences {
 			if d.Remedy == "" || !strings.HasSuffix(d.Text, ".") {
 				t.Errorf("no remedy, or no sentence: %+v", d)
 			}
@@ -110,7 +110,7 @@ func without(rs []*harness.Result, lock string) []*harness.Result {
 }
 
 func machinesOf(ms []chart.Machine) *Document {
-	return &Document{form: "machines", data: must(composeMachines(ms))}
+	return &Document{form: "machines", data: composeMachines(ms)}
 }
 
 // TestMachinesOfAnyKind: runs with little in common are drawn, or noted.

@@ -19,13 +19,13 @@ import (
 func markdownOf(t *testing.T, run *result.Run) (string, map[string][]byte) {
 	t.Helper()
 	pictures := make(map[string][]byte)
-	return written(t, func(w io.Writer) error { return must(Report(run)).Markdown(w, "charts", keep(pictures)) }), pictures
+	return written(t, func(w io.Writer) error { return Report(run).Markdown(w, "charts", keep(pictures)) }), pictures
 }
 
 // formsOf returns the report of run in each form for readers.
 func formsOf(t *testing.T, run *result.Run) map[string]string {
 	t.Helper()
-	return documentForms(t, must(Report(run)))
+	return documentForms(t, Report(run))
 }
 
 func documentForms(t *testing.T, d *Document) map[string]string {

@@ -36,27 +36,19 @@ func shortCommit(commit string) string {
 
 // windows returns the rounds and time of each case, such as "10 rounds of 200ms, shuffled".
 func windows(run *result.Run) string {
-	n := roundsSeen(run)
-	if n == 0 {
+	if len(run.Results) == 0 {
 		return ""
 	}
+	rounds := make(map[int]bool)
 	lo, hi := run.Results[0].Workload.Window, run.Results[0].Workload.Window
 	for _, r := range run.Results {
-		lo, hi = min(lo, r.Workload.Window), max(hi, r.Workload.Window)
+		lo, hi, rounds[r.Round] = min(lo, r.Workload.Window), max(hi, r.Workload.Window), true
 	}
 	span := hi.String()
 	if lo != hi {
 		span = lo.String() + " to " + span
 	}
-	return numfmt.Plural(n, "round") + " of " + span + ", shuffled"
-}
-
-func roundsSeen(run *result.Run) int {
-	rounds := make(map[int]bool)
-	for _, r := range run.Results {
-		rounds[r.Round] = true
-	}
-	return len(rounds)
+	return numfmt.Plural(len(rounds), "round") + " of " + span + ", shuffled"
 }
 
 // A fact is a line of the table of the environment.

@@ -17,7 +17,7 @@ import (
 func render(t *testing.T, run *result.Run) string {
 	t.Helper()
 	return written(t, func(w io.Writer) error {
-		errs := []error{must(Report(run)).HTML(w), must(Report(run)).Text(w, 0)}
+		errs := []error{Report(run).HTML(w), Report(run).Text(w, 0)}
 		for _, p := range Posters(run) {
 			errs = append(errs, writeSVG(w, p))
 		}
@@ -54,7 +54,7 @@ func TestNothingToDraw(t *testing.T) {
 
 // TestWriters: every writer reports a full disk.
 func TestWriters(t *testing.T) {
-	report := must(Report(synthetic.Zoo(1)))
+	report := Report(synthetic.Zoo(1))
 	for name, write := range map[string]func(io.Writer) error{
 		"html":     report.HTML,
 		"text":     func(w io.Writer) error { return report.Text(w, 80) },
@@ -71,7 +71,7 @@ func TestWriters(t *testing.T) {
 			t.Errorf("%s to a full disk: got %v", name, err)
 		}
 	}
-	if err := must(Report(&result.Run{})).Markdown(io.Discard, "charts", nil); err != nil {
+	if err := Report(&result.Run{}).Markdown(io.Discard, "charts", nil); err != nil {
 		t.Errorf("nothing measured: %v", err)
 	}
 }

@@ -57,8 +57,8 @@ func TestSimulatedIsMarked(t *testing.T) {
 			t.Fatalf("%d charts", len(charts))
 		}
 		for _, c := range charts {
-			f := must(newFigure(c, c.Name))
-			svg := string(f.SVG)
+			f := newFigure(c, c.Name)
+			svg := string(must(f.SVG()))
 			for what, text := range map[string]string{"title": c.Title, "answer": c.Pic.Answer, "alternative text": cutOut(svg, "<title", "</title>"), "description": cutOut(svg, "<desc", "</desc>"), "picture": svg, "heads of the table": fmt.Sprint(chart.Texts(f.Head), f.Data)} {
 				if !strings.Contains(strings.ToLower(text), "simulat") {
 					t.Errorf("%s: the %s does not say that it is simulated: %.200s", c.Name, what, text)
@@ -97,7 +97,7 @@ func TestVerdictWithSimulations(t *testing.T) {
 	if got, want := sheet(with), sheet(without); got != want || want == "" {
 		t.Errorf("the sheet with simulations is\n%s\nwithout\n%s", got, want)
 	}
-	if got, want := textOf(t, must(Report(with))), textOf(t, must(Report(without))); got != want {
+	if got, want := textOf(t, Report(with)), textOf(t, Report(without)); got != want {
 		t.Errorf("the text with simulations is\n%s\nwithout\n%s", got, want)
 	}
 }

@@ -60,6 +60,7 @@ func TestAwkwardTables(t *testing.T) {
 		"no cells":   {Columns: columns("ns", "a", "b"), Rows: []result.Row{{Label: "a", X: 1}, {X: 2}}},
 		"one cell":   {Columns: columns("", "a"), Rows: []result.Row{{Label: "a", X: 3, Cells: odd[6:7]}}},
 		"one row":    {Columns: columns("", "a", "b"), Rows: []result.Row{{Label: "a", X: -3, Cells: odd[6:9]}}},
+		"far away":   {Columns: columns("", "a"), Rows: []result.Row{{X: math.MaxInt64, Cells: odd[6:7]}, {X: math.MaxInt64, Cells: odd[6:7]}}},
 		"not marked": {Columns: []result.Column{{Name: "a"}}, Rows: []result.Row{{X: 1, Cells: odd[6:7]}}},
 		"two units":  {Columns: append(columns("ns", "a"), columns("%", "b")...), Rows: []result.Row{{X: 1, Cells: odd[6:8]}, {X: 2, Cells: odd[6:8]}}},
 	}
@@ -72,19 +73,26 @@ func TestAwkwardTables(t *testing.T) {
 	tables["each alone"], tables["all"] = each, wild
 	tables["zeros"] = result.Table{Columns: columns("", "a", "b"), Rows: []result.Row{{X: 1, Cells: slices.Repeat(odd[1:2], 2)}, {X: 2, Cells: slices.Repeat(odd[1:2], 2)}}}
 	for name, table := range tables {
+		run := new(result.Run)
+		reasons, drawn := 0, 0
 		for _, kind := range []result.ChartKind{result.Bars, result.Lines, result.Heat, result.NoChart, "pie"} {
 			for _, log := range []bool{false, true} {
 				table.Chart, table.Log = kind, log
-				run := &result.Run{Findings: []*result.Finding{{Tables: []result.Table{table}}}}
-				text := render(t, run)
-				if bad := findUnformatted(text); bad != "" {
-					t.Errorf("%s as %s: %s", name, kind, bad)
-				}
-				drawn := len(Posters(run)) > 0
-				if says := strings.Contains(text, "nothing to draw") || strings.Contains(text, "cannot draw"); kind != result.NoChart && says == drawn {
-					t.Errorf("%s as %s: drawn is %v, and so is that it is not", name, kind, drawn)
+				run.Findings = append(run.Findings, &result.Finding{Tables: []result.Table{table}})
+				switch pic := pictureOf(table); {
+				case pic.Height > 0:
+					drawn++
+				case kind != result.NoChart:
+					reasons++
 				}
 			}
+		}
+		text := pageOf(t, run)
+		if bad := findUnformatted(text); bad != "" {
+			t.Errorf("%s: %s", name, bad)
+		}
+		if says := strings.Count(text, `<p class="answer">There is nothing to draw`) + strings.Count(text, `<p class="answer">This version cannot draw`); says != reasons || len(Posters(run)) != drawn {
+			t.Errorf("%s: %d charts, want %d; %d reasons why not, want %d", name, len(Posters(run)), drawn, says, reasons)
 		}
 	}
 }
