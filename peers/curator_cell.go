@@ -14,31 +14,20 @@ import (
 	"locklab/internal/backend"
 )
 
-// A CuratorCell is a closed loop of Curator's locks inside the Java process: each worker is a
-// thread that needs no message, so its times are those of a Java program.
-type CuratorCell struct {
-	Recipe  string // "mutex", "semaphore", or "rw" for its writers
-	Mode    string // "session": one each; "object": one session, a lock object each; "instance": one of each
-	Workers int    // at least 1
-
-	Warmup time.Duration // before the window
-	Window time.Duration
-	Hold   time.Duration // inside the lock
-	Think  time.Duration // between turns
-}
-
 const cellDrain = 10 * time.Second
 
-// measureCurator runs one cell on the lock called key. It calls edge twice, when the window
-// opens and when it closes, so that the caller can read the servers' counters. Times are
-// relative to base; the Java process and this one read the same clock, or clocks whose
+// measureCurator runs w on the lock called key in a cell, a closed loop inside the Java process.
+// Each worker is a thread that needs no message, so its times are those of a Java program. It calls
+// edge twice, when the window opens and when it closes, so that the caller can read the servers'
+// counters. Times are relative to base; the Java process and this one read the same clock, or clocks whose
 // difference is measured to within half a loopback round trip.
 //
 // The error wraps [harness.ErrUnavailable] if Curator cannot run here. A cell that does not end
 // in time is an error too, and its process is killed.
-func measureCurator(ctx context.Context, java *javaPeer, at harness.Endpoint, key string, c CuratorCell, base time.Time, edge func()) (*harness.LoopLog, error) {
-	if c.Workers < 1 {
-		return nil, fmt.Errorf("peers: %w: a cell of %d workers", harness.ErrUsage, c.Workers)
+func measureCurator(ctx context.Context, java *javaPeer, at harness.Endpoint, key string, recipe curatorRecipe, w harness.Workload, base time.Time, edge func()) (*harness.LoopLog, error) {
+	mode, err := cellMode(recipe, w)
+	if err != nil {
+		return nil, err
 	}
 	where, err := curatorServers(at)
 	if err != nil {
@@ -49,15 +38,15 @@ func measureCurator(ctx context.Context, java *javaPeer, at harness.Endpoint, ke
 		return nil, err
 	}
 	defer java.dismiss(proc)
-	ctx, cancel := context.WithTimeoutCause(ctx, javaStart+c.Warmup+c.Window+cellDrain+java.answer, errors.New("it did not end in time"))
+	ctx, cancel := context.WithTimeoutCause(ctx, javaStart+w.Warmup+w.Window+cellDrain+java.answer, errors.New("it did not end in time"))
 	defer cancel()
 	offset, err := proc.clockOffset(ctx, base)
 	if err != nil {
 		proc.suspect()
 		return nil, err
 	}
-	run := &cellRun{log: &harness.LoopLog{Began: base}, workers: int64(c.Workers), offset: offset, edge: edge}
-	if err = run.drive(ctx, proc, append(where, c.words(key)...)); err != nil {
+	run := &cellRun{log: &harness.LoopLog{Began: base}, workers: int64(w.Workers), offset: offset, edge: edge}
+	if err = run.drive(ctx, proc, append(where, cellWords(key, recipe.name, mode, w)...)); err != nil {
 		if ctx.Err() != nil {
 			proc.suspect()
 			err = fmt.Errorf("%w: %w", context.Cause(ctx), err)
@@ -67,12 +56,12 @@ func measureCurator(ctx context.Context, java *javaPeer, at harness.Endpoint, ke
 	return run.log, nil
 }
 
-func (c CuratorCell) words(key string) []string {
+func cellWords(key, recipe, mode string, w harness.Workload) []string {
 	number := func(n int64) string { return strconv.FormatInt(n, 10) }
 	return []string{
-		"path", "/locklab/" + key, "workers", strconv.Itoa(c.Workers), "recipe", c.Recipe, "mode", c.Mode,
-		"warm_ms", number(c.Warmup.Milliseconds()), "run_ms", number(c.Window.Milliseconds()), "drain_ms", number(cellDrain.Milliseconds()),
-		"hold_ns", number(int64(c.Hold)), "think_ns", number(int64(c.Think)),
+		"path", "/locklab/" + key, "workers", strconv.Itoa(w.Workers), "recipe", recipe, "mode", mode,
+		"warm_ms", number(w.Warmup.Milliseconds()), "run_ms", number(w.Window.Milliseconds()), "drain_ms", number(cellDrain.Milliseconds()),
+		"hold_ns", number(int64(w.Hold.Mean)), "think_ns", number(int64(w.Think.Mean)),
 	}
 }
 
@@ -185,12 +174,8 @@ func integers(text string, count int) (out []int64, err error) {
 // with pings, the readings (less than 1 %), and other clients of a user's server.
 func curatorLoop(recipe curatorRecipe) harness.Loop {
 	return func(ctx context.Context, at harness.Endpoint, key string, w harness.Workload) (*harness.LoopLog, error) {
-		c, err := newCuratorCell(recipe, w)
-		if err != nil {
-			return nil, err
-		}
 		m := &meter{at: at, began: time.Now()}
-		log, err := measureCurator(ctx, curatorJava, at, key, c, m.began, func() { m.read(ctx) })
+		log, err := measureCurator(ctx, curatorJava, at, key, recipe, w, m.began, func() { m.read(ctx) })
 		if err != nil {
 			return nil, err
 		}
@@ -199,13 +184,16 @@ func curatorLoop(recipe curatorRecipe) harness.Loop {
 	}
 }
 
-// newCuratorCell returns w as a cell, or an error that wraps [harness.ErrUsage] if it cannot.
-func newCuratorCell(recipe curatorRecipe, w harness.Workload) (CuratorCell, error) {
-	c := CuratorCell{Recipe: recipe.name, Workers: w.Workers, Warmup: w.Warmup, Window: w.Window, Hold: w.Hold.Mean, Think: w.Think.Mean}
-	no := func(what string) (CuratorCell, error) {
-		return c, fmt.Errorf("peers: %w: Curator's process has no %s", harness.ErrUsage, what)
+// cellMode returns what the workers of w share: nothing in mode "session", a session in mode
+// "object", and a lock object too in mode "instance". The error wraps [harness.ErrUsage] if a cell
+// cannot run w.
+func cellMode(recipe curatorRecipe, w harness.Workload) (string, error) {
+	no := func(what string) (string, error) {
+		return "", fmt.Errorf("peers: %w: Curator's process has no %s", harness.ErrUsage, what)
 	}
 	switch clients := cmp.Or(w.Clients, w.Workers); {
+	case w.Workers < 1:
+		return no(fmt.Sprintf("cell of %d workers", w.Workers))
 	case w.Reads > 0:
 		return no("mix of readers and writers")
 	case w.Hold.Exp || w.Think.Exp:
@@ -217,15 +205,13 @@ func newCuratorCell(recipe curatorRecipe, w harness.Workload) (CuratorCell, erro
 	case w.Pin != harness.PinNone || w.GOMAXPROCS != 0:
 		return no("workers bound to processors")
 	case clients == w.Workers:
-		c.Mode = "session"
+		return "session", nil
 	case clients > 1:
 		return no("several sessions that share the workers")
 	case recipe.instance:
-		c.Mode = "instance"
-	default:
-		c.Mode = "object"
+		return "instance", nil
 	}
-	return c, nil
+	return "object", nil
 }
 
 type meter struct {

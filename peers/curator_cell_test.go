@@ -87,15 +87,16 @@ func TestMeasureCuratorRefuses(t *testing.T) {
 	nowhere := at
 	nowhere.Kind = harness.KindRedis
 	for name, c := range map[string]struct {
-		at   harness.Endpoint
-		cell peers.CuratorCell
-		want string
+		at      harness.Endpoint
+		recipe  string
+		workers int
+		want    string
 	}{
-		"recipe":     {at, peers.CuratorCell{Recipe: "barrier", Mode: "session", Workers: 1}, "unknown recipe barrier"},
-		"no workers": {at, peers.CuratorCell{}, "0 workers"},
-		"servers":    {nowhere, peers.CuratorCell{Recipe: "mutex", Mode: "session", Workers: 1}, "needs a ZooKeeper ensemble"},
+		"recipe":     {at, "barrier", 1, "unknown recipe barrier"},
+		"no workers": {at, "mutex", 0, "0 workers"},
+		"servers":    {nowhere, "mutex", 1, "needs a ZooKeeper ensemble"},
 	} {
-		_, err := peers.MeasureCurator(t.Context(), peers.CuratorJava, c.at, newKey(), c.cell, time.Now(), func() {})
+		err := peers.MeasureCurator(t.Context(), peers.CuratorJava, c.at, newKey(), c.recipe, harness.Workload{Workers: c.workers}, func() {})
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: error is %v, want %q", name, err, c.want)
 		}

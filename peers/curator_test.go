@@ -220,7 +220,7 @@ func javaHangsInCell(t *testing.T, s *javaStage) {
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 	defer cancel()
 	start := time.Now()
-	_, err := peers.MeasureCurator(ctx, s.java, s.at, newKey(), peers.CuratorCell{Recipe: "mutex", Mode: "session", Workers: 2, Window: time.Minute}, start,
+	err := peers.MeasureCurator(ctx, s.java, s.at, newKey(), "mutex", harness.Workload{Workers: 2, Window: time.Minute},
 		func() { unix.Kill(s.java.PID(), unix.SIGSTOP) })
 	if !errors.Is(err, context.DeadlineExceeded) || time.Since(start) > 3*javaAnswer {
 		t.Errorf("a cell that hangs: %v after %v", err, time.Since(start))

@@ -11,11 +11,15 @@ import (
 type JavaPeer = javaPeer
 
 var (
-	NewJavaPeer    = newJavaPeer
-	FindCurator    = findCurator
-	MeasureCurator = measureCurator
-	CuratorJava    = curatorJava
+	NewJavaPeer = newJavaPeer
+	FindCurator = findCurator
+	CuratorJava = curatorJava
 )
+
+func MeasureCurator(ctx context.Context, p *JavaPeer, at harness.Endpoint, key, recipe string, w harness.Workload, edge func()) error {
+	_, err := measureCurator(ctx, p, at, key, curatorRecipe{name: recipe}, w, time.Now(), edge)
+	return err
+}
 
 func (p *javaPeer) Client(ctx context.Context, at harness.Endpoint, key string) (harness.Remote, error) {
 	return newCuratorClient(ctx, p, curatorRecipe{name: "mutex"}, at, key)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"runtime"
-	"slices"
 	"sync/atomic"
 	"time"
 
@@ -16,99 +15,63 @@ const (
 	trials = 5 // a lock without order passes all by luck once in 7!/5 = 1008 times
 )
 
-// inOrder checks that a lock serves in order of arrival. Worker 0 takes the lock, the others
-// arrive one by one, and worker 0 asks again after its release. An arrival cannot be observed,
-// so time spaces them, and the trials have increasing gaps. A FIFO lock passes one of them.
-func inOrder(ctx context.Context, r *rig, gap time.Duration) {
-	n := len(r.hs)
-	if n < 3 {
-		must(NotApplicable(fmt.Sprintf("no queue to speak of: the lock serves at most %d workers", n)))
-	}
-	patience := r.lim.patience
-	var got []int
-	for range trials {
-		r.lim.uses, r.lim.patience = 1, patience+time.Duration(n)*gap
-		got = arrivals(ctx, r, gap)
-		if slices.IsSortedFunc(got, func(a, b int) int { return (a+n-1)%n - (b+n-1)%n }) {
-			return
+func fifo(ctx context.Context, s Subject) {
+	if !isRemote(s.Variant) {
+		sh := shape{workers: atMost(s.Variant, queue)}
+		if s.Variant.Family == harness.Spin {
+			sh.wait = harness.WaitPause // the policies of eachCount are others
 		}
-		gap *= 2
+		needQueue(sh)
+		within(sh, func() { sh.arrivalsInOrder(ctx, s, 4, 0) })
+		overtaking(ctx, s)
+		eachCount(s, func(sh shape) { sh.arrivalsInOrder(ctx, s, 4, 0) })
+		return
 	}
-	fail("workers 1 to %d arrived in this order and worker 0 last, but were served in the order %v, and out of order in all of %d trials", n-1, got, trials)
-}
-
-func arrivals(ctx context.Context, r *rig, gap time.Duration) (got []int) {
-	arrive := make([]chan struct{}, len(r.hs))
-	for i := range arrive {
-		arrive[i] = make(chan struct{})
-	}
-	r.drive(ctx, func(ctx context.Context, i int) {
-		if i > 0 {
-			await(ctx, arrive[i])
-		} else {
-			r.visit(0, func() error {
-				for _, next := range arrive[1:] {
-					close(next)
-					time.Sleep(gap)
-				}
-				return nil
-			})
-		}
-		r.visit(i, func() error { got = append(got, i); return nil })
-	})
-	return got
-}
-
-// fifoLocal leaves out busy waiters, which would keep later arrivals from running.
-func fifoLocal(ctx context.Context, s Subject) {
-	waits := []harness.WaitPolicy{harness.WaitAdaptive}
-	if s.Variant.Family == harness.Spin {
-		waits = append(waits, harness.WaitPause, harness.WaitYield, harness.WaitPark)
-	}
-	for _, wait := range waits {
-		sh := shape{workers: atMost(s.Variant, queue), wait: wait}
-		sh.once(ctx, s, limits{}, false, func(r *rig) { inOrder(ctx, r, 2*time.Millisecond) })
-	}
-	overtaking(ctx, s)
-	eachCount(s, func(sh shape) { sh.arrivalsInOrder(ctx, s) })
-}
-
-func fifoRemote(ctx context.Context, s Subject) {
 	for _, sh := range []shape{{workers: queue, per: 1}, {workers: throngs, per: perClient}} {
-		// The last of the trials has gaps 16 times as long: longer than a busy
-		// machine keeps a process from running.
-		gap := max(140*time.Millisecond/time.Duration(sh.workers), 14*time.Millisecond)
 		sh.workers = atMost(s.Variant, sh.workers)
-		sh.once(ctx, s, limits{}, false, func(r *rig) { inOrder(ctx, r, gap) })
+		needQueue(sh)
+		// The last of the trials has gaps 16 times as long: longer than a busy machine keeps
+		// a process from running.
+		gap := max(140*time.Millisecond/time.Duration(sh.workers), 14*time.Millisecond)
+		within(sh, func() { sh.arrivalsInOrder(ctx, s, 1, gap) })
 	}
 }
 
 const longestTrial = 100 * time.Millisecond
 
-// arrivalsInOrder checks the order of a longer queue, in rounds with random orders of arrival. A
-// round out of order has as many trials as the check of the order of arrival.
-func (sh shape) arrivalsInOrder(ctx context.Context, s Subject) {
-	g := sh.gather(ctx, s, 4)
+// arrivalsInOrder checks that a lock serves in order of arrival, in rounds with random orders: the
+// others ask one by one while the first has the lock, and the first asks again after its release.
+// An arrival cannot be observed, so time spaces them: gap in the first trial of a round, with 0 as
+// little as possible, and more in each further one. A FIFO lock passes one of the trials.
+func (sh shape) arrivalsInOrder(ctx context.Context, s Subject, rounds int, gap time.Duration) {
+	g := sh.gather(ctx, s, rounds)
 	g.reads = false
+	n := len(g.hs)
 	var late error
 	g.judge = func(r *scene) bool {
+		arrival := func(i int) int { return (r.place[i]-1+n)%n + 1 } // the first holder is the last
 		for k, i := range r.served {
-			if want := r.order[r.holders+k]; want != int(i) {
-				if r.trial+1 < trials {
-					return false
-				}
-				late = fmt.Errorf("%d workers arrived one after the other, and number %d of them was served instead of number %d; out of order in all of %d trials",
-					len(r.served), r.place[i]-r.holders, k, trials)
-				g.until = time.Now()
+			if arrival(int(i)) == k+1 {
+				continue
 			}
+			if r.trial+1 < trials {
+				return false
+			}
+			late = fmt.Errorf("%d workers arrived one after the other, and number %d of them was served instead of number %d; out of order in all of %d trials",
+				n, arrival(int(i)), k+1, trials)
+			g.until = time.Now()
 		}
 		return true
 	}
 	g.gap = func(trial int) {
-		if trial > 0 {
-			time.Sleep(min(20*time.Microsecond<<(2*trial), longestTrial/time.Duration(sh.workers)))
+		switch {
+		case gap > 0:
+			time.Sleep(gap << trial)
+		case trial > 0:
+			time.Sleep(min(20*time.Microsecond<<(3*trial), longestTrial/time.Duration(n)))
 		}
 	}
+	s.Patience = s.patience() + time.Duration(n)*gap<<(trials-1)
 	g.run(ctx, s)
 	must(late)
 }

@@ -162,21 +162,6 @@ func (r *fixture) release(l harness.Lease) error {
 
 func (r *fixture) acquireRelease(i int) { r.unlock(r.lock(i)) }
 
-// visit takes the lock as worker i, calls stay with the lease, and releases it. A wait
-// that ends with ctx is an error; drive watches for stuck locks.
-func (r *fixture) visit(ctx context.Context, i int, stay func(harness.Lease) error) {
-	lease, err := r.sessions[i].Lock(ctx)
-	if err != nil {
-		fail("worker %d: Lock: %w", i, err)
-	}
-	entered := time.Now()
-	err = stay(lease)
-	if lost := lease.Err(); err == nil && lost != nil {
-		err = fmt.Errorf("worker %d lost the lock after holding it for %v: %w", i, time.Since(entered), lost)
-	}
-	must(errors.Join(err, r.release(lease)))
-}
-
 func (r *fixture) held(i int) { r.keptOut(i, writing) }
 
 // keptOut fails unless the lock keeps worker i out for a short time.

@@ -26,7 +26,7 @@ type gathering struct {
 	reads  bool                // the lock has readers, which take part
 	shared bool                // with reads: readers hold the lock in every round
 	hold   func(round int)     // the holder's action while the others wait; nil: nothing
-	gap    func(trial int)     // delays between the requests of waiters; nil: all at once
+	gap    func(trial int)     // delays between the requests of waiters, behind which the holder asks again; nil: all at once
 	inside occupancy           // judges which workers are inside
 	judge  func(g *scene) bool // whether the round was correct, else it is repeated; nil: always
 
@@ -70,6 +70,9 @@ func (g *gathering) prepare() {
 		g.holders = max(1, n/2) // readers
 	}
 	g.served = make([]int32, n-g.holders)
+	if g.gap != nil {
+		g.served = make([]int32, n)
+	}
 	g.in.Store(0)
 	g.asked.Store(0)
 	g.got.Store(0)
@@ -119,6 +122,8 @@ func (g *gathering) step(ctx context.Context, i int) {
 		g.visit(i, p, func() { g.host(ctx, p) })
 	} else {
 		g.ask(ctx, p-g.holders)
+	}
+	if p >= g.holders || g.gap != nil {
 		g.visit(i, p, func() { g.served[g.got.Add(1)-1] = int32(i) })
 	}
 	g.meet(ctx)
@@ -227,7 +232,33 @@ func Endpoint(tb testing.TB, kind string) harness.Endpoint {
 // Endpoints is Endpoint for n independent servers, or fewer: see [harness.Traits.Lacks].
 func Endpoints(tb testing.TB, kind string, n int) harness.Endpoint {
 	tb.Helper()
-	return newServers(tb).endpoint(tb, kind, n)
+	at, err := startServers(tb, kind, n)
+	return requireServers(tb, kind, at, err)
+}
+
+// startServers starts n servers of the kind, which stop when tb ends.
+func startServers(tb testing.TB, kind string, n int) (harness.Endpoint, error) {
+	server, err := backend.StartSetup(tb.Context(), kind, backend.Setup{Independent: n})
+	if err != nil {
+		return harness.Endpoint{}, err
+	}
+	tb.Cleanup(func() {
+		if err := server.Stop(); err != nil {
+			tb.Errorf("stop %s: %v", kind, err)
+		}
+	})
+	return server.Endpoint(), nil
+}
+
+// requireServers returns at, unless err is the reason why there are no servers.
+func requireServers(tb testing.TB, kind string, at harness.Endpoint, err error) harness.Endpoint {
+	tb.Helper()
+	if errors.Is(err, harness.ErrUnavailable) && !backend.Required(kind) {
+		tb.Skipf("no %s: %v", kind, err)
+	} else if err != nil {
+		tb.Fatalf("no %s: %v", kind, err)
+	}
+	return at
 }
 
 // Servers returns the greatest number of independent servers of a kind that any of vs
@@ -240,58 +271,4 @@ func Servers(vs []*harness.Variant, kind string) int {
 		}
 	}
 	return n
-}
-
-// servers starts the servers of each kind once and stops them when its owner ends.
-type servers struct {
-	owner testing.TB
-	mu    sync.Mutex // guards known
-	known map[string]started
-}
-
-type started struct {
-	at  harness.Endpoint
-	err error
-}
-
-func newServers(owner testing.TB) *servers {
-	return &servers{owner: owner, known: make(map[string]started)}
-}
-
-func (s *servers) endpoint(tb testing.TB, kind string, n int) harness.Endpoint {
-	tb.Helper()
-	st := s.ask(kind, n)
-	switch {
-	case st.err == nil:
-		return st.at
-	case errors.Is(st.err, harness.ErrUnavailable) && !backend.Required(kind):
-		tb.Skipf("no %s: %v", kind, st.err)
-	default:
-		tb.Fatalf("no %s: %v", kind, st.err)
-	}
-	panic("unreachable")
-}
-
-func (s *servers) ask(kind string, n int) started {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	st, ok := s.known[kind]
-	if !ok {
-		st = s.start(kind, n)
-		s.known[kind] = st
-	}
-	return st
-}
-
-func (s *servers) start(kind string, n int) started {
-	server, err := backend.StartSetup(s.owner.Context(), kind, backend.Setup{Independent: n})
-	if err != nil {
-		return started{err: err}
-	}
-	s.owner.Cleanup(func() {
-		if err := server.Stop(); err != nil {
-			s.owner.Errorf("stop %s: %v", kind, err)
-		}
-	})
-	return started{at: server.Endpoint()}
 }

@@ -6,8 +6,11 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"iter"
 	"os"
+	"slices"
 	"strconv"
+	"sync"
 	"testing"
 	"time"
 
@@ -113,16 +116,21 @@ func Check(ctx context.Context, s Subject) error {
 	if why := s.Variant.Unavailable; why != "" {
 		return NotApplicable(why)
 	}
-	var errs []error
-	for _, r := range Rules {
-		if !r.Applies(s.Variant) {
-			continue
-		}
-		if err := r.apply(ctx, s); err != nil && !isNotApplicable(err) {
-			errs = append(errs, err)
+	return errors.Join(slices.Collect(s.failures(ctx, func(Rule) bool { return false }))...)
+}
+
+// failures yields the failure of each rule that applies and is not skipped.
+func (s Subject) failures(ctx context.Context, skip func(Rule) bool) iter.Seq[error] {
+	return func(yield func(error) bool) {
+		for _, r := range Rules {
+			if !r.Applies(s.Variant) || skip(r) {
+				continue
+			}
+			if err := r.apply(ctx, s); err != nil && !isNotApplicable(err) && !yield(err) {
+				return
+			}
 		}
 	}
-	return errors.Join(errs...)
 }
 
 // Check returns nil, a [NotApplicable], or the lock's fault.
@@ -174,7 +182,11 @@ func Run(t *testing.T, suite []*harness.Variant) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	servers := newServers(t)
+	servers := make(map[string]func() (harness.Endpoint, error)) // by kind, started for the first lock
+	for _, v := range suite {
+		kind := v.Traits.Needs
+		servers[kind] = sync.OnceValues(func() (harness.Endpoint, error) { return startServers(t, kind, Servers(suite, kind)) })
+	}
 	var remote errgroup.Group
 	remote.SetLimit(abreast)
 	defer remote.Wait()
@@ -184,8 +196,9 @@ func Run(t *testing.T, suite []*harness.Variant) {
 			if v.Unavailable != "" {
 				t.Skip(v.Unavailable)
 			}
-			if v.Traits.Needs != "" {
-				s.At = servers.endpoint(t, v.Traits.Needs, Servers(suite, v.Traits.Needs))
+			if kind := v.Traits.Needs; kind != "" {
+				at, err := servers[kind]()
+				s.At = requireServers(t, kind, at, err)
 				if lacks := v.Traits.Lacks(s.At); lacks != "" {
 					t.Skip(lacks)
 				}
@@ -237,6 +250,9 @@ func runOne(t *testing.T, s Subject) {
 	}
 }
 
+// races reports whether the race detector would report a broken lock before the rule does.
+func (r Rule) races() bool { return r.plain && raceDetector }
+
 // patienceWithHistorical is short, since no verdict depends on it.
 const patienceWithHistorical = time.Second
 
@@ -245,14 +261,8 @@ const patienceWithHistorical = time.Second
 func record(ctx context.Context, s Subject) error {
 	s.Patience, s.Stress = patienceWithHistorical, cmp.Or(s.Stress, DefaultStress/5)
 	var errs []error
-	for _, r := range Rules {
-		if !r.Applies(s.Variant) || r.plain && raceDetector {
-			continue
-		}
-		err := r.apply(ctx, s)
-		if err != nil && !isNotApplicable(err) {
-			errs = append(errs, err)
-		}
+	for err := range s.failures(ctx, Rule.races) {
+		errs = append(errs, err)
 		if errors.As(err, new(*stuckError)) {
 			break
 		}
@@ -274,13 +284,8 @@ func verdict(ctx context.Context, s Subject, tries int) (why, err error) {
 	most := min(s.stress(), DefaultStress)
 	for try := range tries {
 		s.Stress = most >> max(0, inFull-try)
-		for _, r := range Rules {
-			if !r.Applies(s.Variant) || r.plain && raceDetector || r.once && try != inFull {
-				continue
-			}
-			if why := r.apply(ctx, s); why != nil && !isNotApplicable(why) {
-				return why, nil
-			}
+		for why := range s.failures(ctx, func(r Rule) bool { return r.races() || r.once && try != inFull }) {
+			return why, nil
 		}
 	}
 	return nil, fmt.Errorf("%s has status %q, but it kept every promise, %d times", s.Variant.Name, s.Variant.Status, tries)

@@ -13,31 +13,39 @@ import (
 	"locklab/harness/oracle"
 )
 
-// ifReaders returns check for locks whose sessions have readers.
-func ifReaders(check func(ctx context.Context, s Subject)) func(ctx context.Context, s Subject) {
-	return func(ctx context.Context, s Subject) {
-		mustRead(shape{workers: 1}.handles(ctx, s)[0])
-		check(ctx, s)
+// fencing judges the tokens of all holds in each shape.
+func fencing(ctx context.Context, s Subject) {
+	for _, sh := range shapes(s.Variant) {
+		inFixture(ctx, s, func(r *fixture) {
+			r.fill(sh.workers, sh.per)
+			if vs := oracle.Tokens(r.holds(ctx), 1); len(vs) > 0 {
+				fail("%s (%d times)", vs[0].Detail, vs[0].Count)
+			}
+		})
 	}
 }
 
-// mixed makes workers write every fourth time, sometimes lingering, and returns all holds.
-func (r *fixture) mixed(ctx context.Context) []oracle.Hold {
-	n, lim := len(r.sessions), r.s.limits(0)
-	lim.window = r.s.stress()
-	p, epoch := newPattern(n, false), time.Now()
-	logs := make([][]oracle.Hold, n)
-	drive(ctx, n, lim, func(ctx context.Context, i int) {
-		m := mode(p.reads(i))
+// holds makes workers acquire the lock, and again if they give up, and returns all holds. Three of
+// four are readers, if there are any.
+func (r *fixture) holds(ctx context.Context) []oracle.Hold {
+	n, epoch := len(r.sessions), time.Now()
+	p, logs := newPattern(n, false), make([][]oracle.Hold, n)
+	_, rw := r.sessions[0].(harness.RWSession)
+	drive(ctx, n, r.s.limits(15), func(ctx context.Context, i int) {
+		m := mode(rw && p.reads(i))
 		h := oracle.Hold{Worker: i, Shared: bool(m), Requested: int64(time.Since(epoch))}
-		lease, err := r.enter(ctx, i, m)
+		short, cancel := context.WithTimeout(ctx, time.Duration(1+i)*2*time.Millisecond)
+		defer cancel()
+		lease, err := r.enter(short, i, m)
+		if errors.Is(err, context.DeadlineExceeded) {
+			lease, err = r.enter(ctx, i, m)
+		}
 		if err != nil {
 			fail("worker %d: %v: %w", i, m, err)
 		}
 		h.Acquired, h.Token = int64(time.Since(epoch)), lease.Token()
-		if len(logs[i])%4 == 3 {
-			time.Sleep(time.Millisecond)
-		}
+		time.Sleep(time.Millisecond)
+		alive(lease)
 		h.Releasing = int64(time.Since(epoch))
 		logs[i] = append(logs[i], h)
 		r.unlock(lease)
@@ -45,57 +53,6 @@ func (r *fixture) mixed(ctx context.Context) []oracle.Hold {
 	holds := slices.Concat(logs...)
 	oracle.Sort(holds)
 	return holds
-}
-
-func violated(vs []harness.Violation) {
-	if len(vs) > 0 {
-		fail("%s (%d times)", vs[0].Detail, vs[0].Count)
-	}
-}
-
-func fencing(ctx context.Context, s Subject) {
-	writersFencing(ctx, s)
-	if s.Variant.Traits.ReadWrite {
-		ifReaders(func(ctx context.Context, s Subject) {
-			for _, sh := range shapes(s.Variant) {
-				inFixture(ctx, s, func(r *fixture) {
-					r.fill(sh.workers, sh.per)
-					violated(oracle.Tokens(r.mixed(ctx), 1))
-				})
-			}
-		})(ctx, s)
-	}
-}
-
-// writersFencing has waiters that give up, and rounds with an empty queue: another path.
-func writersFencing(ctx context.Context, s Subject) {
-	inFixture(ctx, s, func(r *fixture) {
-		r.fill(r.atMost(4), 2)
-		var last, holder = uint64(0), -1 // guarded by the lock
-		visit := func(ctx context.Context, i int) {
-			r.visit(ctx, i, func(l harness.Lease) error {
-				time.Sleep(time.Millisecond)
-				if l.Token() <= last {
-					return fmt.Errorf("worker %d holds token %d after worker %d held %d", i, l.Token(), holder, last)
-				}
-				last, holder = l.Token(), i
-				return nil
-			})
-		}
-		for range 5 {
-			drive(ctx, len(r.sessions), s.limits(6), func(ctx context.Context, i int) {
-				short, cancel := context.WithTimeout(ctx, time.Duration(1+i)*2*time.Millisecond)
-				defer cancel()
-				err := recovered(func() { visit(short, i) })
-				if errors.Is(err, context.DeadlineExceeded) {
-					visit(ctx, i)
-					return
-				}
-				must(err)
-			})
-			visit(ctx, 0)
-		}
-	})
 }
 
 // readerCounts are numbers of readers on both sides of the limits of small counters.

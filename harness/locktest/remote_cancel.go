@@ -29,6 +29,7 @@ func checkCancel(ctx context.Context, s Subject) {
 }
 
 func checkReadCancel(ctx context.Context, s Subject) {
+	mustRead(shape{workers: 1}.handles(ctx, s)[0])
 	cancelSteps(ctx, s, (*fixture).free, []cancelStep{
 		{"context ended before RLock", func(r *fixture) { r.giveUpBefore(reading) }},
 		{"a reader gives up on a writer", func(r *fixture) { r.giveUpInQueue(writing, reading, reading) }},

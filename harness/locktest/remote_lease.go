@@ -101,6 +101,7 @@ func (r *fixture) ended(l harness.Lease) {
 }
 
 func checkReadLease(ctx context.Context, s Subject) {
+	mustRead(shape{workers: 1}.handles(ctx, s)[0])
 	inCompany(ctx, s, func(r *fixture) {
 		first, second := r.get(0, reading), r.get(1, reading)
 		alive(first)

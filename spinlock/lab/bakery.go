@@ -9,27 +9,13 @@ import (
 	"locklab/spinlock"
 )
 
-var bakery = &harness.Variant{
-	Name:   "bakery",
-	Doc:    "each worker draws a number above all others', by loads and stores only",
-	Paper:  "Lamport 1974",
-	Family: harness.Spin,
-	Traits: harness.Traits{Handles: true, FIFO: true, Doorway: true, FollowsWait: true},
-	Local:  func(s harness.Setup) harness.Local { return newBakery(s, true) },
-}
+var bakery = spin("bakery", "each worker draws a number above all others', by loads and stores only",
+	"Lamport 1974", notJudged, harness.Traits{Handles: true, FIFO: true, Doorway: true},
+	func(s harness.Setup) harness.Local { return newBakery(s, true) })
 
-var bakeryNoFence = &harness.Variant{
-	Name:   "bakery-nofence",
-	Doc:    "bakery without its fences: the store buffer hides the numbers",
-	Paper:  "Lamport 1974",
-	Family: harness.Spin,
-	Status: harness.Broken,
-
-	Unavailable: fenced,
-
-	Traits: harness.Traits{Handles: true, FIFO: true, Doorway: true, FollowsWait: true},
-	Local:  func(s harness.Setup) harness.Local { return newBakery(s, false) },
-}
+var bakeryNoFence = withoutFence(spin("bakery-nofence", "bakery without its fences: the store buffer hides the numbers",
+	"Lamport 1974", notJudged, harness.Traits{Handles: true, FIFO: true, Doorway: true},
+	func(s harness.Setup) harness.Local { return newBakery(s, false) }))
 
 // bakeryLock is Lamport's bakery: an arrival reads the numbers of all others and takes one
 // that is greater; then it waits for all whose number is smaller. Two workers may draw the

@@ -9,27 +9,13 @@ import (
 	"locklab/spinlock"
 )
 
-var peterson = &harness.Variant{
-	Name:   "peterson",
-	Doc:    "two workers, loads and stores only, and one fence",
-	Paper:  "Peterson 1981",
-	Family: harness.Spin,
-	Traits: harness.Traits{Handles: true, FIFO: true, Doorway: true, MaxWorkers: 2, FollowsWait: true},
-	Local:  func(s harness.Setup) harness.Local { return newPeterson(s, true) },
-}
+var peterson = spin("peterson", "two workers, loads and stores only, and one fence",
+	"Peterson 1981", notJudged, harness.Traits{Handles: true, FIFO: true, Doorway: true, MaxWorkers: 2},
+	func(s harness.Setup) harness.Local { return newPeterson(s, true) })
 
-var petersonNoFence = &harness.Variant{
-	Name:   "peterson-nofence",
-	Doc:    "peterson without its fence: the store buffer lets both in",
-	Paper:  "Peterson 1981",
-	Family: harness.Spin,
-	Status: harness.Broken,
-
-	Unavailable: fenced,
-
-	Traits: harness.Traits{Handles: true, FIFO: true, Doorway: true, MaxWorkers: 2, FollowsWait: true},
-	Local:  func(s harness.Setup) harness.Local { return newPeterson(s, false) },
-}
+var petersonNoFence = withoutFence(spin("peterson-nofence", "peterson without its fence: the store buffer lets both in",
+	"Peterson 1981", notJudged, harness.Traits{Handles: true, FIFO: true, Doorway: true, MaxWorkers: 2},
+	func(s harness.Setup) harness.Local { return newPeterson(s, false) }))
 
 // petersonLock is Peterson's algorithm for two. A worker announces that it wants the lock and
 // lets the other go first. It waits while the other wants the lock and it is the other's turn.

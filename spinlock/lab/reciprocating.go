@@ -8,14 +8,9 @@ import (
 	"locklab/internal/waiting"
 )
 
-var reciprocating = &harness.Variant{
-	Name:   "reciprocating",
-	Doc:    "arrivals push themselves on a stack; a release takes the whole stack and serves it",
-	Paper:  "Dice & Kogan 2025",
-	Family: harness.Spin,
-	Traits: harness.Traits{Handles: true, Bounded: true, FollowsWait: true},
-	Local:  func(s harness.Setup) harness.Local { return newReciprocating(s) },
-}
+var reciprocating = spin("reciprocating", "arrivals push themselves on a stack; a release takes the whole stack and serves it",
+	"Dice & Kogan 2025", notJudged, harness.Traits{Handles: true, Bounded: true},
+	func(s harness.Setup) harness.Local { return newReciprocating(s) })
 
 // reciprocatingLock is the lock of Dice and Kogan: arrivals push their element on a stack
 // by one Swap. The stack is detached as a whole and becomes the entry segment, which is
