@@ -42,7 +42,7 @@ func (p *Program) chaosCommand() *cobra.Command {
 	c := chaosRun{program: p}
 	cmd := &cobra.Command{
 		Use:   "chaos",
-		Short: "Break what locks depend on, and see what they survive",
+		Short: "Inject failures, and check what distributed locks survive",
 		Long: `chaos tries named failure scenarios on distributed locks: a holder that pauses, a reply that
 is lost, a leader that hangs, a primary that fails over. It starts the servers itself and
 never touches one that it did not start. Each lock's history is judged and compared with
@@ -67,9 +67,9 @@ directory. Ctrl-C keeps the finished results; --resume continues.`,
 	f := cmd.Flags()
 	f.StringSliceVar(&c.scenarios, "scenario", nil, "names of scenarios, or regular expressions for them (default: all)")
 	f.StringSliceVar(&c.locks, "locks", nil, "as for run (default: all locks that a scenario applies to)")
-	f.IntVar(&c.tries, "tries", 0, "how often each scenario is tried on each lock (default: what it says, up to 200)")
+	f.IntVar(&c.tries, "tries", 0, "tries of each scenario with each lock (default: the scenario's own number, up to 200)")
 	f.BoolVar(&c.short, "short", false, "only scenarios that are quick, once each: about 20 seconds")
-	f.Uint64Var(&c.seed, "seed", 1, "seed of whatever is random")
+	f.Uint64Var(&c.seed, "seed", 1, "random seed")
 	c.store.flags(f, "only print")
 	cmd.AddCommand(p.chaosListCommand())
 	return cmd

@@ -22,7 +22,7 @@ func (p *Program) envCommand() *cobra.Command {
 	var demand strictness
 	cmd := &cobra.Command{
 		Use:   "env",
-		Short: "Show what this machine is, which servers are at hand, and what will disturb a measurement",
+		Short: "Show this machine, its lock servers, and possible disturbances of a measurement",
 		Long: `env shows the processors of this machine, their frequency, the clock and the limits of the
 container, and watches for a second what else runs. Each warning has its remedy. With
 --strict any warning that --accept does not name makes the exit status 3.`,

@@ -17,7 +17,7 @@ func (p *Program) listCommand() *cobra.Command {
 	var verbose, asJSON bool
 	cmd := &cobra.Command{
 		Use:   "list [LOCK|FAMILY|STATUS ...]",
-		Short: "Show the locks, their sources and what they claim",
+		Short: "List the locks, their sources and their claims",
 		Args:  cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, words []string) error {
 			if len(words) == 0 {

@@ -29,7 +29,7 @@ func (p *Program) mergeCommand() *cobra.Command {
 	var out string
 	cmd := &cobra.Command{
 		Use:     "merge DIR DIR...",
-		Short:   "Make one run of the parts that several ranks left",
+		Short:   "Merge the parts that several ranks measured into one run",
 		Long:    mergeHelp,
 		Example: "  locklab merge runs/rank-* --out runs/merged    makes one run of the parts of all ranks",
 		Args:    needs(1, math.MaxInt, "merge needs the directories of all parts of a run"),

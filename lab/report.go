@@ -77,7 +77,7 @@ func (p *Program) reportCommand() *cobra.Command {
 	var o reportOptions
 	cmd := &cobra.Command{
 		Use:     "report DIR [DIR]...",
-		Short:   "Draw the report of an earlier run again, or of several next to each other",
+		Short:   "Draw the report of an earlier run again, or one report of several runs",
 		Long:    reportHelp,
 		Example: reportExamples,
 		Args:    needs(1, math.MaxInt, "report needs the directory of a run, or of several"),

@@ -160,7 +160,7 @@ func (o *runOptions) run(ctx context.Context, flags *pflag.FlagSet, stdout, stde
 	m.violated = brokenSought(o.saturations)
 	err = m.run(ctx, earlier)
 	if o.hardware && err == nil && ctx.Err() == nil {
-		fmt.Fprintln(stderr, "what the hardware does: ten seconds")
+		fmt.Fprintln(stderr, "hardware experiments: fifteen seconds")
 		h := hardwareRun{program: o.program, options: hardware.Options{Budget: hardwareTime}, file: out, earlier: earlier, evidence: true}
 		if err = h.runAll(ctx, hardware.Suite, io.Discard, stderr); errors.Is(err, errInterrupted) {
 			err = nil
@@ -218,7 +218,7 @@ func (o *runOptions) tryFailures(ctx context.Context, m *measuring, dir string, 
 	if c.locks = each(remote, func(v *harness.Variant) string { return v.Name }); len(remote) == 0 {
 		return nil
 	}
-	fmt.Fprintln(m.stderr, "what locks survive: twenty seconds")
+	fmt.Fprintln(m.stderr, "failure scenarios: half a minute")
 	if earlier != nil {
 		c.goOn(earlier)
 	}

@@ -67,7 +67,7 @@ func (p *Program) simulateCommand() *cobra.Command {
 	o := simulateOptions{program: p}
 	cmd := &cobra.Command{
 		Use:     "simulate",
-		Short:   "Expect what spin locks cost on a machine that is not here, by a model of its caches",
+		Short:   "Predict the cost of spin locks on another machine by a model of its caches",
 		Long:    simulateHelp,
 		Example: simulateExamples,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -87,10 +87,10 @@ func (p *Program) simulateCommand() *cobra.Command {
 	f.Var(list(&o.lines, parseLines), "lines", "cache lines of data that the section reads and writes (default 1)")
 	f.Var(list(&o.hold, parseModelTime), "hold", "additional work in the section (default 200ns)")
 	f.Var(list(&o.think, parseModelTime), "think", "work between two acquisitions, varied by half to either side (default 1us)")
-	f.StringVar(&o.place, "place", placeCores, "which thread the next worker has: of the next core (cores), the next thread of a core (threads), of the next socket (sockets)")
-	f.Var(list(&o.wait, parseName(harness.WaitPolicies)), "wait", "what waiters do between two polls: pause or spin (default pause)")
-	f.Uint64Var(&o.seed, "seed", 1, "first seed of what varies")
-	f.IntVar(&o.seeds, "seeds", 3, "how many seeds a case is simulated with")
+	f.StringVar(&o.place, "place", placeCores, "thread of the next worker: of the next core (cores), the next thread of a core (threads), of the next socket (sockets)")
+	f.Var(list(&o.wait, parseName(harness.WaitPolicies)), "wait", "instruction between two polls of a waiter: pause or spin (default pause)")
+	f.Uint64Var(&o.seed, "seed", 1, "seed of the first simulation of a case")
+	f.IntVar(&o.seeds, "seeds", 3, "simulations of each case, each with another seed")
 	f.StringVarP(&o.out, "out", "o", "", "directory to write simulations and report to (default: only print)")
 	f.StringVar(&o.into, "into", "", "directory of a run to add the simulations to")
 	f.BoolVar(&o.replace, "replace", false, "move an earlier run in the directory of --out to DIR.previous")

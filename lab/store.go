@@ -25,7 +25,7 @@ type store struct {
 
 func (s *store) flags(f *pflag.FlagSet, without string) {
 	f.StringVarP(&s.out, "out", "o", "", "directory to write (default: "+without+")")
-	f.BoolVar(&s.resume, "resume", false, "go on with what an interrupted command left in that directory")
+	f.BoolVar(&s.resume, "resume", false, "continue an interrupted command in that directory")
 	f.BoolVar(&s.replace, "replace", false, "move an earlier run in that directory to DIR.previous")
 	s.hint = "; add --resume to go on"
 }
