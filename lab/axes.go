@@ -52,7 +52,7 @@ type scope int
 const (
 	allWorkers   scope = iota
 	fewWorkers         // of the default choice
-	briefWorkers       // only the least and the greatest contention: see [extent]
+	briefWorkers       // only the least and the greatest contention
 )
 
 func (s scope) defaultWorkers(remote bool, cpus int) []int {
@@ -126,11 +126,8 @@ func (a axes) defaultCases(locks []*harness.Variant, cpus int) (cases []measure.
 }
 
 func (a axes) longHolds(locks []*harness.Variant, cpus int) []measure.Case {
-	locks = filter(locks, func(v *harness.Variant) bool {
-		return v.Family == harness.Blocking && v.Status != harness.Control && !v.Traits.ReadWrite
-	})
 	a.hold, a.workers = []harness.Span{{Mean: defaultLongHold}}, most(or(a.workers, 8*cpus))
-	return a.cases(locks, cpus)
+	return a.cases(sleepers(locks), cpus)
 }
 
 func most(workers []int) []int { return []int{slices.Max(workers)} }

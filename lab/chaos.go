@@ -33,7 +33,6 @@ type chaosRun struct {
 	seed      uint64
 	store
 
-	file    *result.Writer        // nil only prints
 	results []*result.FaultResult // of this run and of the resumed one
 	done    []*result.FaultResult // of the resumed run
 }
@@ -118,8 +117,7 @@ func (c *chaosRun) run(ctx context.Context, stdout, stderr io.Writer) error {
 	if m, err := result.ReadManifest(c.out); c.resume && err == nil && m.Seed != c.seed {
 		return usage("the run in %s has seed %d: give --seed %d", c.out, m.Seed, m.Seed)
 	}
-	err = c.store.keep(ctx, c.program.manifest(c.seed), stdout, stderr, func(file *result.Writer, earlier *result.Run) error {
-		c.file = file
+	err = c.store.keep(ctx, c.program.manifest(c.seed), stdout, stderr, func(earlier *result.Run) error {
 		if earlier != nil {
 			c.goOn(earlier)
 		}
@@ -159,10 +157,7 @@ func (c *chaosRun) keep(r *result.FaultResult) error {
 		own := *r
 		c.results = append(c.results, &own)
 	}
-	if c.file == nil {
-		return nil
-	}
-	return errors.Join(c.file.Append(result.Record{Fault: r}), c.file.Sync())
+	return c.append(result.Record{Fault: r})
 }
 
 func (c *chaosRun) print(out io.Writer) error {

@@ -98,6 +98,9 @@ func TestCompareStatus(t *testing.T) {
 	editResults(t, lost, `(?m)^.*"name":"mcs".*\n`, "")
 	damaged := run("damaged", 1e6, 10, nil)
 	editResults(t, damaged, `(?m)^.*"round":3`, "{$0")
+	unreadable := run("unreadable", 1e6, 6, nil)
+	requireNoError(t, os.Remove(filepath.Join(unreadable, result.ResultsName)))
+	requireNoError(t, os.Mkdir(filepath.Join(unreadable, result.ResultsName), 0o755))
 	other := run("other", 1e6, 10, func(r *harness.Result) { r.Workload.Workers = 2 })
 	for _, c := range []struct {
 		args []string
@@ -120,8 +123,14 @@ func TestCompareStatus(t *testing.T) {
 			t.Errorf("%v: wrote %q", c.args, stderr)
 		}
 	}
+	stdout, _ := requireStatus(t, exitFailed, []string{"compare", base, slow, "--format", "csv"}, "--interleave")
+	lines, err := csv.NewReader(strings.NewReader(stdout)).ReadAll()
+	if err != nil || len(lines) != 5 || !slices.Contains(lines[2], "regressed") {
+		t.Errorf("%v\n%s", err, stdout)
+	}
 	requireRefusals(t, "compare", []refusal{
 		{"", "got 0 arguments"},
+		{unreadable + " " + unreadable, ""},
 		{base, "got 1 arguments"},
 		{base + " nowhere", "holds no run"},
 		{"nowhere " + base, "holds no run"},
@@ -141,23 +150,6 @@ func TestCompareStatus(t *testing.T) {
 		{"--interleave nowhere " + base, "no such file"},
 		{"--interleave " + base + " " + base, "is a directory"},
 	})
-}
-
-func TestCompareUnreadable(t *testing.T) {
-	base := writeRun(t, filepath.Join(t.TempDir(), "base"), 1e6, 6, nil)
-	requireNoError(t, os.Remove(filepath.Join(base, result.ResultsName)))
-	requireNoError(t, os.Mkdir(filepath.Join(base, result.ResultsName), 0o755))
-	requireRefusals(t, "compare", []refusal{{base + " " + base, ""}})
-}
-
-func TestCompareFormats(t *testing.T) {
-	root := t.TempDir()
-	base, slow := writeRun(t, filepath.Join(root, "a"), 1e6, 10, nil), writeRun(t, filepath.Join(root, "b"), 0.9e6, 10, nil)
-	stdout, _ := requireStatus(t, exitFailed, []string{"compare", base, slow, "--format", "csv"}, "--interleave")
-	lines, err := csv.NewReader(strings.NewReader(stdout)).ReadAll()
-	if err != nil || len(lines) != 5 || !slices.Contains(lines[2], "regressed") {
-		t.Errorf("%v\n%s", err, stdout)
-	}
 }
 
 func TestCompareTo(t *testing.T) {

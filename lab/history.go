@@ -73,7 +73,6 @@ func (o *historyOptions) history(cmd *cobra.Command, dirs []string) error {
 	}
 	usual := stat.DefaultMargin
 	how.Margin = cmp.Or(how.Margin, &usual)
-	defer thrifty()()
 	runs, err := loadRuns(dirs)
 	if err == nil {
 		how.Locks, err = o.among(runs...)

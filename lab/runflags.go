@@ -41,8 +41,6 @@ func (o *runOptions) runFlags(cmd *cobra.Command) {
 	f.IntVar(&o.rounds, "rounds", 0, fmt.Sprintf("rounds, each of which measures each case (default %d)", defaultRounds))
 	o.windowFlags(f)
 	f.BoolVar(&o.quick, "quick", false, "an answer in twenty seconds: by default the local locks whose waiters sleep, with the least and the greatest contention")
-	f.StringVar((*string)(&o.extent), "extent", "", "")
-	f.Lookup("extent").Hidden = true
 	f.DurationVar(&o.budget, "budget", 0, "choose rounds and windows so that the whole run takes about this long")
 	f.Uint64Var(&o.seed, "seed", 0, "seed of the order of the cases (default random)")
 	f.BoolVar(&o.hardware, "hardware", false, "also run the hardware experiments for the report: fifteen seconds")
