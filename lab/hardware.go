@@ -35,8 +35,8 @@ with their charts, in a directory. Ctrl-C keeps the finished results; --resume c
 
 func (h *hardwareRun) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.IntVar(&h.options.Repeats, "repeats", 0, "number of repetitions (default 5)")
-	f.DurationVar(&h.options.Budget, "budget", 0, "approximate measuring time (default 3s, or the experiment's own)")
+	f.Var(count(&h.options.Repeats, 0, 1, mostRounds), "repeats", "number of repetitions (default 5)")
+	f.Var(span(&h.options.Budget, 0, 1, day), "budget", "approximate measuring time (default 3s, or the experiment's own)")
 	f.Uint64Var(&h.options.Seed, "seed", 0, "random seed")
 	h.store.flags(f, "only print")
 }

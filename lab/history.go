@@ -56,7 +56,7 @@ func (p *Program) historyCommand() *cobra.Command {
 	}
 	f := cmd.Flags()
 	marginFlag(f, &o.margin, "")
-	f.Float64Var(&o.alpha, "alpha", judge.DefaultAlpha, "chance of any false change on runs in random order, and of any false difference of neighbours")
+	f.Var(chance(&o.alpha), "alpha", "chance of any false change on runs in random order, and of any false difference of neighbours")
 	o.changesFlags(f)
 	f.StringVar(&o.run.locks, "locks", "all", "which locks: names, kinds or states, as of run")
 	f.StringVar(&o.to, "to", "", "figures are ratios to this lock's in the same round; of several, separated by commas, to the first that is there and local if the lock is")

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"locklab/harness"
 	"locklab/internal/faultproxy"
 )
 
@@ -47,6 +48,6 @@ func (p *Program) proxyCommand() *cobra.Command {
 	f := cmd.Flags()
 	f.StringVar(&listen, "listen", "", "address for clients")
 	f.StringVar(&to, "to", "", "address of the server")
-	f.DurationVar(&delay, "delay", 0, "delay added to each round trip")
+	f.Var(span(&delay, 0, 0, harness.MaxDelay), "delay", "delay added to each round trip")
 	return cmd
 }

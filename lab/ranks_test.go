@@ -172,7 +172,7 @@ func TestRanksRefused(t *testing.T) {
 	for _, c := range []struct{ args, env, want string }{
 		{"--rank 0", "", "give --sync"},
 		{"--ranks 2", "", "give --sync"},
-		{"--ranks 0", "", "--ranks is 0"},
+		{"--ranks 0", "", `"--ranks" flag: want 1 to`},
 		{"--spawn", "", "give --ranks 2 or more"},
 		{"--spawn --ranks 2 --rank 1", "", "leave out the one or the other"},
 		{"--sync redis://127.0.0.1:1", "", "which rank is this?"},

@@ -32,16 +32,16 @@ func (o *runOptions) axisFlags(cmd *cobra.Command) {
 }
 
 func (o *runOptions) windowFlags(f *pflag.FlagSet) {
-	f.DurationVar(&o.duration, "duration", 0, fmt.Sprintf("measured window of a case (default %v; distributed %d times that)", defaultWindow, remoteStretch))
-	f.DurationVar(&o.warmup, "warmup", 0, "warm-up before the window (default a fifth of it)")
+	f.Var(span(&o.duration, 0, 1, harness.MaxWindow), "duration", fmt.Sprintf("measured window of a case (default %v; distributed %d times that)", defaultWindow, remoteStretch))
+	f.Var(span(&o.warmup, 0, 0, harness.MaxWindow), "warmup", "warm-up before the window (default a fifth of it)")
 }
 
 func (o *runOptions) runFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.IntVar(&o.rounds, "rounds", 0, fmt.Sprintf("rounds, each of which measures each case (default %d)", defaultRounds))
+	f.Var(count(&o.rounds, 0, 1, mostRounds), "rounds", fmt.Sprintf("rounds, each of which measures each case (default %d)", defaultRounds))
 	o.windowFlags(f)
 	f.BoolVar(&o.quick, "quick", false, "an answer in twenty seconds: by default the local locks whose waiters sleep, with the least and the greatest contention")
-	f.DurationVar(&o.budget, "budget", 0, "choose rounds and windows so that the whole run takes about this long")
+	f.Var(span(&o.budget, 0, 1, 7*day), "budget", "choose rounds and windows so that the whole run takes about this long")
 	f.Uint64Var(&o.seed, "seed", 0, "seed of the order of the cases (default random)")
 	f.BoolVar(&o.hardware, "hardware", false, "also run the hardware experiments for the report: fifteen seconds")
 	f.BoolVar(&o.chaos, "chaos", false, "also try the quick failure scenarios on the distributed locks for the report: half a minute; see '"+o.program.Name+" chaos'")
