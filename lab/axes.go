@@ -88,7 +88,7 @@ func (a axes) cases(locks []*harness.Variant, cpus int) (cases []measure.Case) {
 			if w.Rate == autoRate {
 				c.Sought, c.Workload.Rate = true, 0
 			}
-			if most := v.Traits.MaxWorkers; w.Clients <= w.Workers && (most == 0 || w.Workers <= most) && measure.Unguarded(v, w) == "" {
+			if most := v.Traits.MaxWorkers; w.Clients <= w.Workers && (most == 0 || w.Workers <= most) {
 				cases = append(cases, c)
 			}
 		}

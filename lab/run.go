@@ -288,9 +288,6 @@ func (o runOptions) plan() (*measure.Plan, error) {
 	if whole {
 		cases = append(a.defaultCases(locks, cpus), o.conditionCases(locks, cpus, few)...)
 	}
-	if why := o.unguarded(); len(cases) == 0 && len(why) > 0 {
-		return nil, usage("no case is left: %s; choose other locks, or leave --read or --section out", why[0])
-	}
 	p := &measure.Plan{Cases: cases, OpenEvery: o.openEvery(), Seed: o.seed,
 		RunID: fmt.Sprintf("%x-%x", time.Now().Unix(), os.Getpid())}
 	p.Rounds = cmp.Or(o.rounds, defaultRounds)

@@ -2,7 +2,6 @@ package lab
 
 import (
 	"bytes"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -59,25 +58,6 @@ func TestSimulateUsage(t *testing.T) {
 		{"--machine skylake-24 --replace", "--out DIR"},
 	})
 	requireAbsent(t, run)
-}
-
-// simulationIsRead: the only error is that the usual build does not simulate.
-func simulationIsRead(home, command string) error {
-	exe, err := os.Executable()
-	if err != nil {
-		return err
-	}
-	words := strings.Fields(command)
-	if err := putRuns(home, []string{"locklab", "DIR"}); err != nil {
-		return err
-	}
-	cmd := exec.Command(exe, words[1:]...)
-	cmd.Dir, cmd.Env = home, append(os.Environ(), asMain+"=1")
-	text, err := cmd.CombinedOutput()
-	if err == nil || !strings.Contains(string(text), "to simulate, run: go run ") {
-		return fmt.Errorf("%s: %v: %s", command, err, text)
-	}
-	return nil
 }
 
 func TestListMachines(t *testing.T) {
