@@ -58,7 +58,9 @@ type observation struct {
 func observe(fsys fs.FS, cpus []int) observation {
 	o := observation{speed: speed(), own: ProcessUsage().CPU()}
 	o.busy, o.steal, o.total = parseStat(readText(fsys, "proc/stat"), cpus)
-	o.pressure = parsePressure(readText(fsys, "proc/pressure/cpu"))
+	// The first line has the time, in µs, in which some task waited. See
+	// https://docs.kernel.org/accounting/psi.html.
+	o.pressure = valueAfter("total=", readText(fsys, "proc/pressure/cpu"))
 	o.throttle = readThrottle(fsys)
 	o.hot = readHeat(fsys, cpus)
 	o.moved = readMigrations(fsys)
@@ -154,30 +156,22 @@ func parseStat(text string, cpus []int) (busy, steal, total int64) {
 	return busy, steal, total
 }
 
-// parsePressure parses /proc/pressure/cpu. It returns the time during which some task waited, in
-// µs, or -1. See https://docs.kernel.org/accounting/psi.html.
-func parsePressure(text string) int64 {
-	for line := range strings.Lines(text) {
-		if fields := strings.Fields(line); len(fields) > 1 && fields[0] == "some" {
-			for _, field := range fields[1:] {
-				if value, ok := strings.CutPrefix(field, "total="); ok {
-					return parseCount(value)
-				}
-			}
-		}
+// valueAfter returns the number that follows name in a file of the kernel, or -1. A name that
+// begins with a line feed is at the start of a line.
+func valueAfter(name, text string) int64 {
+	_, rest, _ := strings.Cut("\n"+text, name)
+	fields := strings.Fields(strings.TrimLeft(rest, " :\t"))
+	if len(fields) == 0 {
+		return -1
 	}
-	return -1
+	return parseCount(fields[0])
 }
 
 // readThrottle returns how often this process's groups were throttled, or -1 without a limit.
 func readThrottle(fsys fs.FS) int64 {
 	sum := int64(-1)
 	for _, dir := range cgroupDirs(fsys) {
-		for line := range strings.Lines(readText(fsys, "%s/cpu.stat", dir)) {
-			if value, ok := strings.CutPrefix(line, "nr_throttled "); ok {
-				sum = add(sum, parseCount(strings.TrimSpace(value)))
-			}
-		}
+		sum = add(sum, valueAfter("\nnr_throttled ", readText(fsys, "%s/cpu.stat", dir)))
 	}
 	return sum
 }
@@ -205,12 +199,7 @@ func readMigrations(fsys fs.FS) int64 {
 	}
 	sum := int64(-1)
 	for _, thread := range threads {
-		for line := range strings.Lines(readText(fsys, "proc/self/task/%s/sched", thread.Name())) {
-			if name, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(name) == "se.nr_migrations" {
-				sum = add(sum, parseCount(strings.TrimSpace(value)))
-				break
-			}
-		}
+		sum = add(sum, valueAfter("\nse.nr_migrations ", readText(fsys, "proc/self/task/%s/sched", thread.Name())))
 	}
 	return sum
 }
