@@ -24,7 +24,6 @@ status is 1 if less than --least of the runs agree on a situation or on the head
 			if err := guarantees.load(); err != nil {
 				return err
 			}
-			defer thrifty()()
 			runs, err := loadRuns(args)
 			if err != nil {
 				return err

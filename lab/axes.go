@@ -52,7 +52,7 @@ type scope int
 const (
 	allWorkers   scope = iota
 	fewWorkers         // of the default choice
-	briefWorkers       // only the least and the greatest contention: see [extent]
+	briefWorkers       // only the least and the greatest contention
 )
 
 func (s scope) defaultWorkers(remote bool, cpus int) []int {
@@ -88,7 +88,7 @@ func (a axes) cases(locks []*harness.Variant, cpus int) (cases []measure.Case) {
 			if w.Rate == autoRate {
 				c.Sought, c.Workload.Rate = true, 0
 			}
-			if most := v.Traits.MaxWorkers; w.Clients <= w.Workers && (most == 0 || w.Workers <= most) && measure.Unguarded(v, w) == "" {
+			if most := v.Traits.MaxWorkers; w.Clients <= w.Workers && (most == 0 || w.Workers <= most) {
 				cases = append(cases, c)
 			}
 		}
@@ -126,11 +126,8 @@ func (a axes) defaultCases(locks []*harness.Variant, cpus int) (cases []measure.
 }
 
 func (a axes) longHolds(locks []*harness.Variant, cpus int) []measure.Case {
-	locks = filter(locks, func(v *harness.Variant) bool {
-		return v.Family == harness.Blocking && v.Status != harness.Control && !v.Traits.ReadWrite
-	})
 	a.hold, a.workers = []harness.Span{{Mean: defaultLongHold}}, most(or(a.workers, 8*cpus))
-	return a.cases(locks, cpus)
+	return a.cases(sleepers(locks), cpus)
 }
 
 func most(workers []int) []int { return []int{slices.Max(workers)} }

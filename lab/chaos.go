@@ -34,7 +34,6 @@ type chaosRun struct {
 	seed      uint64
 	store
 
-	file    *result.Writer        // nil only prints
 	results []*result.FaultResult // of this run and of the resumed one
 	done    []*result.FaultResult // of the resumed run
 }
@@ -43,7 +42,7 @@ func (p *Program) chaosCommand() *cobra.Command {
 	c := chaosRun{program: p}
 	cmd := &cobra.Command{
 		Use:   "chaos",
-		Short: "Break what locks depend on, and see what they survive",
+		Short: "Inject failures, and check what distributed locks survive",
 		Long: `chaos tries named failure scenarios on distributed locks: a holder that pauses, a reply that
 is lost, a leader that hangs, a primary that fails over. It starts the servers itself and
 never touches one that it did not start. Each lock's history is judged and compared with
@@ -68,9 +67,9 @@ directory. Ctrl-C keeps the finished results; --resume continues.`,
 	f := cmd.Flags()
 	f.StringSliceVar(&c.scenarios, "scenario", nil, "names of scenarios, or regular expressions for them (default: all)")
 	f.StringSliceVar(&c.locks, "locks", nil, "as for run (default: all locks that a scenario applies to)")
-	f.IntVar(&c.tries, "tries", 0, "how often each scenario is tried on each lock (default: what it says, up to 200)")
+	f.Var(count(&c.tries, 0, 1, mostRounds), "tries", "tries of each scenario with each lock (default: the scenario's own number, up to 200)")
 	f.BoolVar(&c.short, "short", false, "only scenarios that are quick, once each: about 20 seconds")
-	f.Uint64Var(&c.seed, "seed", 1, "seed of whatever is random")
+	f.Uint64Var(&c.seed, "seed", 1, "random seed")
 	c.store.flags(f, "only print")
 	cmd.AddCommand(p.chaosListCommand())
 	return cmd
@@ -119,8 +118,7 @@ func (c *chaosRun) run(ctx context.Context, stdout, stderr io.Writer) error {
 	if m, err := result.ReadManifest(c.out); c.resume && err == nil && m.Seed != c.seed {
 		return usage("the run in %s has seed %d: give --seed %d", c.out, m.Seed, m.Seed)
 	}
-	err = c.store.keep(ctx, c.program.manifest(c.seed), stdout, stderr, func(file *result.Writer, earlier *result.Run) error {
-		c.file = file
+	err = c.store.keep(ctx, c.program.manifest(c.seed), stdout, stderr, func(earlier *result.Run) error {
 		if earlier != nil {
 			c.goOn(earlier)
 		}
@@ -160,10 +158,7 @@ func (c *chaosRun) keep(r *result.FaultResult) error {
 		own := *r
 		c.results = append(c.results, &own)
 	}
-	if c.file == nil {
-		return nil
-	}
-	return errors.Join(c.file.Append(result.Record{Fault: r}), c.file.Sync())
+	return c.append(result.Record{Fault: r})
 }
 
 func (c *chaosRun) print(out io.Writer) error {

@@ -21,7 +21,7 @@ func (p *Program) chaosListCommand() *cobra.Command {
 	var verbose bool
 	cmd := &cobra.Command{
 		Use:   "list [SCENARIO ...]",
-		Short: "Show the scenarios and what they expect",
+		Short: "List the scenarios and the expected results",
 		Args:  cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, words []string) error {
 			ss, err := p.scenarios(words)
@@ -31,7 +31,7 @@ func (p *Program) chaosListCommand() *cobra.Command {
 			return p.listScenarios(cmd.OutOrStdout(), ss, verbose)
 		},
 	}
-	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "show the family, the fault, its source, and what is expected of which lock, and why")
+	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "show the family, the fault, its source, and the expected results with their reasons")
 	return cmd
 }
 

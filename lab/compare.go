@@ -64,7 +64,7 @@ func (p *Program) compareCommand() *cobra.Command {
 	o := compareOptions{run: runOptions{program: p}}
 	cmd := &cobra.Command{
 		Use:   "compare BASE NEW",
-		Short: "Say what changed between two runs or builds, or how two locks of a run differ, and how sure that is",
+		Short: "Compare two runs, two builds, or two locks of a run, with intervals",
 		Long:  compareHelp,
 		Example: `  locklab compare runs/before runs/after
   locklab compare runs/before runs/after --margin 10% --locks mcs,sync-mutex --metric throughput,wait-p99
@@ -88,14 +88,14 @@ func (p *Program) compareCommand() *cobra.Command {
 func (o *compareOptions) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	marginFlag(f, &o.margin, " (default that of the runs)")
-	f.Float64Var(&o.alpha, "alpha", judge.DefaultAlpha, "chance of any false alarm, over all comparisons")
+	f.Var(chance(&o.alpha), "alpha", "chance of any false alarm, over all comparisons")
 	o.changesFlags(f)
-	f.StringVar(&o.to, "to", "", "a lock with which to compare the others of one run")
+	f.StringVar(&o.to, "to", "", "lock to compare the other locks of one run with")
 	f.BoolVar(&o.interleave, "interleave", false, "BASE and NEW are binaries: measure them in alternating rounds")
 	o.run.axisFlags(cmd)
-	f.IntVar(&o.run.rounds, "rounds", defaultPairs, "how often each case is measured by each of the two")
+	f.Var(count(&o.run.rounds, defaultPairs, 1, mostRounds), "rounds", "rounds, in which each of the two measures each case")
 	o.run.windowFlags(f)
-	f.DurationVar(&o.run.budget, "budget", 0, "measure as many rounds as fit into this time, instead of --rounds")
+	f.Var(span(&o.run.budget, 0, 1, 7*day), "budget", "measure as many rounds as fit into this time, instead of --rounds")
 	f.Uint64Var(&o.run.seed, "seed", 0, "seed of the order of the cases (default random)")
 	f.StringVarP(&o.run.out, "out", "o", "", "directory to write old/ and new/ into (default "+defaultRunsRoot+"/TIME)")
 	f.BoolVar(&o.run.replace, "replace", false, "move earlier runs in that directory to old.previous and new.previous")
@@ -110,7 +110,7 @@ func metricNames() []string {
 
 func (o *compareOptions) changesFlags(f *pflag.FlagSet) {
 	names := metricNames()
-	f.StringVar(&o.metric, "metric", names[0], "what to compare: "+strings.Join(names, ", "))
+	f.StringVar(&o.metric, "metric", names[0], "metrics to compare: "+strings.Join(names, ", "))
 	f.StringVar(&o.format, "format", page.ChangesFormats[0], strings.Join(page.ChangesFormats, ", "))
 	anyHostFlag(f, &o.anyHost)
 }

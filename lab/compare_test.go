@@ -98,6 +98,9 @@ func TestCompareStatus(t *testing.T) {
 	editResults(t, lost, `(?m)^.*"name":"mcs".*\n`, "")
 	damaged := run("damaged", 1e6, 10, nil)
 	editResults(t, damaged, `(?m)^.*"round":3`, "{$0")
+	unreadable := run("unreadable", 1e6, 6, nil)
+	requireNoError(t, os.Remove(filepath.Join(unreadable, result.ResultsName)))
+	requireNoError(t, os.Mkdir(filepath.Join(unreadable, result.ResultsName), 0o755))
 	other := run("other", 1e6, 10, func(r *harness.Result) { r.Workload.Workers = 2 })
 	for _, c := range []struct {
 		args []string
@@ -120,8 +123,14 @@ func TestCompareStatus(t *testing.T) {
 			t.Errorf("%v: wrote %q", c.args, stderr)
 		}
 	}
+	stdout, _ := requireStatus(t, exitFailed, []string{"compare", base, slow, "--format", "csv"}, "--interleave")
+	lines, err := csv.NewReader(strings.NewReader(stdout)).ReadAll()
+	if err != nil || len(lines) != 5 || !slices.Contains(lines[2], "regressed") {
+		t.Errorf("%v\n%s", err, stdout)
+	}
 	requireRefusals(t, "compare", []refusal{
 		{"", "got 0 arguments"},
+		{unreadable + " " + unreadable, ""},
 		{base, "got 1 arguments"},
 		{base + " nowhere", "holds no run"},
 		{"nowhere " + base, "holds no run"},
@@ -131,33 +140,16 @@ func TestCompareStatus(t *testing.T) {
 		{base + " " + slow + " --metric requests", "a figure of requests"},
 		{base + " " + slow + " --margin 5", "want a percentage such as 5%"},
 		{base + " " + slow + " --margin NaN%", "want a percentage such as 5%"},
-		{base + " " + slow + " --alpha 0", "--alpha is 0"},
-		{base + " " + slow + " --alpha NaN", "--alpha is NaN"},
+		{base + " " + slow + " --alpha 0", `"--alpha" flag: want`},
+		{base + " " + slow + " --alpha NaN", `"--alpha" flag: want`},
 		{base + " " + slow + " --format xml", "want one of text, markdown, csv, json"},
 		{base + " " + slow + " --workers 2", "--workers is for --interleave"},
 		{base + " " + slow + " --rounds 20", "--rounds is for --interleave"},
 		{"--interleave --rounds 9 --budget 1m " + base + " " + base, "not both"},
-		{"--interleave --budget -1m " + base + " " + base, "--budget is -1m"},
+		{"--interleave --budget -1m " + base + " " + base, `"--budget" flag: want 1ns to 168h0m0s`},
 		{"--interleave nowhere " + base, "no such file"},
 		{"--interleave " + base + " " + base, "is a directory"},
 	})
-}
-
-func TestCompareUnreadable(t *testing.T) {
-	base := writeRun(t, filepath.Join(t.TempDir(), "base"), 1e6, 6, nil)
-	requireNoError(t, os.Remove(filepath.Join(base, result.ResultsName)))
-	requireNoError(t, os.Mkdir(filepath.Join(base, result.ResultsName), 0o755))
-	requireRefusals(t, "compare", []refusal{{base + " " + base, ""}})
-}
-
-func TestCompareFormats(t *testing.T) {
-	root := t.TempDir()
-	base, slow := writeRun(t, filepath.Join(root, "a"), 1e6, 10, nil), writeRun(t, filepath.Join(root, "b"), 0.9e6, 10, nil)
-	stdout, _ := requireStatus(t, exitFailed, []string{"compare", base, slow, "--format", "csv"}, "--interleave")
-	lines, err := csv.NewReader(strings.NewReader(stdout)).ReadAll()
-	if err != nil || len(lines) != 5 || !slices.Contains(lines[2], "regressed") {
-		t.Errorf("%v\n%s", err, stdout)
-	}
 }
 
 func TestCompareTo(t *testing.T) {

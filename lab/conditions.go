@@ -1,7 +1,6 @@
 package lab
 
 import (
-	"reflect"
 	"slices"
 	"time"
 
@@ -44,10 +43,10 @@ func (c condition) takes(v *harness.Variant, named []*harness.Variant, byDefault
 		slices.ContainsFunc(named, func(x *harness.Variant) bool { return (x.Local == nil) == (v.Local == nil) })
 }
 
-// conditioned returns the cases of locks under the default conditions. It returns none if
-// the user sets conditions, and none that would need a change of the user's own servers.
-func (o runOptions) conditioned(locks []*harness.Variant, cpus int, few bool) (cases []measure.Case) {
-	if o.particular() || o.extent != wholeRun {
+// conditionCases returns the cases of locks under the default conditions, except if they
+// would need a change of the user's own servers.
+func (o runOptions) conditionCases(locks []*harness.Variant, cpus int, few bool) (cases []measure.Case) {
+	if !o.conditioned() {
 		return nil
 	}
 	for _, c := range defaultConditions(cpus) {
@@ -64,13 +63,9 @@ func (o runOptions) conditioned(locks []*harness.Variant, cpus int, few bool) (c
 	return cases
 }
 
-func (o runOptions) particular() bool {
-	return !reflect.DeepEqual(o.axes, axes{}) || o.duration > 0 || o.plain || o.ranks > 1
-}
-
 // openEvery returns the rounds between open loops; requested ones are in every round.
 func (o runOptions) openEvery() int {
-	if few, _ := o.whole(); few && !o.particular() && o.extent == wholeRun {
+	if few, _ := o.whole(); few && o.conditioned() {
 		return loadEvery
 	}
 	return 1
@@ -78,7 +73,7 @@ func (o runOptions) openEvery() int {
 
 // unconditioned names the default conditions that the user's own servers rule out, or "".
 func (o runOptions) unconditioned(p *measure.Plan) string {
-	if few, all := o.whole(); few || !all || o.particular() || o.extent != wholeRun {
+	if few, _ := o.whole(); few || !o.conditioned() {
 		return ""
 	}
 	envs := filter(each(p.Needs(), backend.UsersServer), func(env string) bool { return env != "" })

@@ -22,7 +22,7 @@ func (p *Program) envCommand() *cobra.Command {
 	var demand strictness
 	cmd := &cobra.Command{
 		Use:   "env",
-		Short: "Show what this machine is, which servers are at hand, and what will disturb a measurement",
+		Short: "Show this machine, its lock servers, and possible disturbances of a measurement",
 		Long: `env shows the processors of this machine, their frequency, the clock and the limits of the
 container, and watches for a second what else runs. Each warning has its remedy. With
 --strict any warning that --accept does not name makes the exit status 3.`,
@@ -78,19 +78,45 @@ func lookAround(d time.Duration) surrounding {
 	return s
 }
 
-type fact struct{ heading, name, value string }
-
 func (s surrounding) print(out io.Writer) error {
 	fmt.Fprintln(out, s.Environment)
 	t := table.New(out)
-	heading := ""
-	for _, f := range s.facts() {
-		if f.heading == heading {
-			f.heading = ""
-		} else {
-			heading = f.heading
+	previous := ""
+	row := func(heading, name, format string, args ...any) {
+		shown := heading
+		if heading == previous {
+			shown = ""
 		}
-		t.Row(f.heading, f.name, f.value)
+		previous = heading
+		t.Row(shown, name, fmt.Sprintf(format, args...))
+	}
+	row("clock", "reads", "%s, %.6g MHz", s.Clock, s.ClockHz/1e6)
+	row("atomics", "compare-and-swap", "%s", s.Atomics)
+	for _, c := range s.Caches {
+		row("caches", c.Name(), "%s", c.Detail())
+	}
+	if len(s.Caches) == 0 {
+		row("caches", "", "unknown: the system does not report them")
+	}
+	s.printTopology(row)
+	row("the lab", "acquisition of a local lock", "%.1f ns; %.1f ns more if it is kept in the owner log, %.0f ns more if it is timed", s.Overhead.Loop, s.Overhead.Log, s.Overhead.Timing)
+	row("the lab", "acquisition called directly", "%.1f ns; %.1f ns through sync.Locker, as measured ones are called", s.Overhead.Direct, s.Overhead.Locker)
+	for _, v := range s.Servers {
+		availability := "available"
+		if v.Reason != "" {
+			availability = "missing: " + v.Reason
+		}
+		row("servers", v.Kind, "%s", availability)
+	}
+	for _, c := range append(s.Environment.Checks(), machine.NoiseChecks([]harness.Noise{s.Noise})...) {
+		mark := "ok"
+		switch {
+		case c.Bad:
+			mark = "!"
+		case c.Found == "":
+			mark, c.Found = "?", "the system does not report it"
+		}
+		row("fitness", fmt.Sprintf("%-2s %s", mark, c.Name), "%s", c.Found)
 	}
 	if err := t.Flush(); err != nil {
 		return err
@@ -101,49 +127,10 @@ func (s surrounding) print(out io.Writer) error {
 	return nil
 }
 
-func (s surrounding) facts() []fact {
-	facts := []fact{{"clock", "reads", fmt.Sprintf("%s, %.6g MHz", s.Clock, s.ClockHz/1e6)}, {"atomics", "compare-and-swap", s.Atomics}}
-	for _, c := range s.Caches {
-		facts = append(facts, fact{"caches", c.Name(), c.Detail()})
-	}
-	if len(s.Caches) == 0 {
-		facts = append(facts, fact{"caches", "", "not known: the system does not tell"})
-	}
-	facts = append(facts, topologyFacts(s.Topology)...)
-	facts = append(facts, fact{"the lab", "acquisition of a local lock", fmt.Sprintf("%.1f ns; %.1f ns more if it is kept in the owner log, %.0f ns more if it is timed",
-		s.Overhead.Loop, s.Overhead.Log, s.Overhead.Timing)})
-	facts = append(facts, fact{"the lab", "acquisition called directly", fmt.Sprintf("%.1f ns; %.1f ns through sync.Locker, as measured ones are called",
-		s.Overhead.Direct, s.Overhead.Locker)})
-	for _, v := range s.Servers {
-		facts = append(facts, fact{"servers", v.Kind, availability(v.Reason)})
-	}
-	return append(facts, s.checkFacts()...)
-}
-
-func (s surrounding) checkFacts() (facts []fact) {
-	for _, c := range append(s.Environment.Checks(), machine.NoiseChecks([]harness.Noise{s.Noise})...) {
-		mark, found := "ok", c.Found
-		switch {
-		case c.Bad:
-			mark = "!"
-		case found == "":
-			mark, found = "?", "the system does not tell"
-		}
-		facts = append(facts, fact{"fitness", fmt.Sprintf("%-2s %s", mark, c.Name), found})
-	}
-	return facts
-}
-
-func availability(reason string) string {
-	if reason == "" {
-		return "available"
-	}
-	return "missing: " + reason
-}
-
-// topologyFacts lists the groups of nearby processors that the system reports.
-func topologyFacts(t machine.Topology) []fact {
-	facts := []fact{{"CPUs", "order of workers", machine.ListCPUs(t.CPUs())}}
+// printTopology prints the groups of nearby processors that the system reports.
+func (s surrounding) printTopology(row func(heading, name, format string, args ...any)) {
+	t := s.Topology
+	row("CPUs", "order of workers", "%s", machine.ListCPUs(t.CPUs()))
 	previous := len(t)
 	for _, r := range []machine.Relation{machine.SMTSiblings, machine.SameCache, machine.SameNode, machine.SamePackage} {
 		groups := t.Groups(r)
@@ -152,7 +139,6 @@ func topologyFacts(t machine.Topology) []fact {
 		}
 		previous = len(groups)
 		lists := each(groups, func(g []int) string { return machine.ListCPUs(slices.Sorted(slices.Values(g))) })
-		facts = append(facts, fact{"CPUs", r.String(), strings.Join(lists, " | ")})
+		row("CPUs", r.String(), "%s", strings.Join(lists, " | "))
 	}
-	return facts
 }

@@ -44,23 +44,23 @@ servers  redis                                          available
          zookeeper                                      missing: no jars
 fitness  ok processors                                  8 CPUs
          ok CPU limit of the container                  none
-         ?  frequency governor                          the system does not tell
-         ?  turbo                                       the system does not tell
+         ?  frequency governor                          the system does not report it
+         ?  turbo                                       the system does not report it
          !  threads that share a core (SMT)             8 CPUs on 4 cores
          ok kinds of processor                          alike
          ok virtual machine                             no
-         ?  load before the start                       the system does not tell
+         ?  load before the start                       the system does not report it
          ok clock of the samples                        RDTSC
-         ?  time-stamp counter                          the system does not tell
+         ?  time-stamp counter                          the system does not report it
          ok timer floor                                 11.2 ns
          ok timer step                                  0.4 ns
          ok rate of the clock                           measurements differ by 1.5 ppm
          ok clocks of the processors                    within 140 ns, 0 backward steps
          !  taken by the host (steal)                   20.0 %
-         ?  used by other processes                     the system does not tell
+         ?  used by other processes                     the system does not report it
          ok a thread waited for a CPU (pressure stall)  1.0 %
-         ?  stopped at the CPU limit (throttling)       the system does not tell
-         ?  slowed down by heat                         the system does not tell
+         ?  stopped at the CPU limit (throttling)       the system does not report it
+         ?  slowed down by heat                         the system does not report it
          ok speed of a CPU after the window, of before  101.0 %
          ok lost to moves between CPUs                  0.0 %
 warning (noise): it is noisy

@@ -17,16 +17,14 @@ type hardwareRun struct {
 	program *Program
 	options hardware.Options
 	store
-	evidence bool // begin with the listing of instructions
-	named    bool // the user named the experiments
-
-	file    *result.Writer // nil only prints
-	earlier *result.Run    // an interrupted run to resume; nil without one
+	evidence bool        // begin with the listing of instructions
+	named    bool        // the user named the experiments
+	earlier  *result.Run // an interrupted run to resume; nil without one
 }
 
 func (h *hardwareRun) run(ctx context.Context, suite []*hardware.Experiment, stdout, stderr io.Writer) error {
-	return h.store.keep(ctx, h.program.manifest(h.options.Seed), stdout, stderr, func(file *result.Writer, earlier *result.Run) error {
-		h.file, h.earlier = file, earlier
+	return h.store.keep(ctx, h.program.manifest(h.options.Seed), stdout, stderr, func(earlier *result.Run) error {
+		h.earlier = earlier
 		return h.runAll(ctx, suite, stdout, stderr)
 	})
 }
@@ -37,7 +35,7 @@ func (h *hardwareRun) runAll(ctx context.Context, suite []*hardware.Experiment, 
 	if h.evidence {
 		if f, err := evidence.Find(); err != nil {
 			fmt.Fprintf(stderr, "evidence: skipped: %v\n", err)
-		} else if err := h.keep(f); err != nil {
+		} else if err := h.append(result.Record{Finding: f}); err != nil {
 			return err
 		}
 	}
@@ -82,7 +80,7 @@ func (h *hardwareRun) runOne(ctx context.Context, e *hardware.Experiment, stdout
 	found, err := hardware.Run(ctx, e, o)
 	show.clear()
 	if found != nil {
-		err = errors.Join(err, h.keep(found), hardware.Write(stdout, found))
+		err = errors.Join(err, h.append(result.Record{Finding: found}), hardware.Write(stdout, found))
 	}
 	switch {
 	case ctx.Err() != nil:
@@ -91,11 +89,4 @@ func (h *hardwareRun) runOne(ctx context.Context, e *hardware.Experiment, stdout
 		return usage("%v", err)
 	}
 	return err
-}
-
-func (h *hardwareRun) keep(f *result.Finding) error {
-	if h.file == nil {
-		return nil
-	}
-	return errors.Join(h.file.Append(result.Record{Finding: f}), h.file.Sync())
 }

@@ -19,7 +19,7 @@ func exportCommand() *cobra.Command {
 	docs := each(result.Exports, func(e *result.Export) string { return fmt.Sprintf("  %-13s %s", e.Name, e.Doc) })
 	cmd := &cobra.Command{
 		Use:   "export DIR",
-		Short: "Write the results of a run in a format of others: CSV, benchstat, HdrHistogram",
+		Short: "Export the results of a run: CSV, benchstat, HdrHistogram",
 		Long: "export writes the results of the run in DIR in a format that other programs\nread:\n\n" + strings.Join(docs, "\n") + `
 
 In CSV the columns after those that say what was measured are the metrics, by

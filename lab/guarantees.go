@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -25,16 +24,14 @@ const chaosName = "chaos"
 type guarding struct {
 	margin   tolerance
 	baseline string
-	require  []string
+	require  []result.Guarantee
 	chaos    []string
-
-	wanted []result.Guarantee // require, validated
-	runs   []*result.Run      // in chaos
+	runs     []*result.Run // in chaos
 }
 
 func (g *guarding) flags(cmd *cobra.Command) {
 	marginFlag(cmd.Flags(), &g.margin, "")
-	cmd.Flags().StringSliceVar(&g.require, "require", nil, "recommend only distributed locks with these tested guarantees: "+strings.Join(guaranteeNames(), ", "))
+	cmd.Flags().Var(list(&g.require, parseGuarantee), "require", "recommend only distributed locks with these tested guarantees: "+guarantees(result.Guarantees))
 }
 
 func (g *guarding) tableFlags(cmd *cobra.Command) {
@@ -45,22 +42,14 @@ func (g *guarding) runFlags(cmd *cobra.Command) {
 	cmd.Flags().StringSliceVar(&g.chaos, "chaos", nil, "directories of runs of failure scenarios to take guarantees from (default DIR/"+chaosName+" if it is there)")
 }
 
-func guaranteeNames() []string {
-	return each(result.Guarantees, func(g result.Guarantee) string { return string(g) })
+func parseGuarantee(name string) (result.Guarantee, error) {
+	if g := result.Guarantee(name); slices.Contains(result.Guarantees, g) {
+		return g, nil
+	}
+	return "", usage("there is no guarantee %q; there are %s", name, guarantees(result.Guarantees))
 }
 
-func (g *guarding) load() error {
-	g.wanted, g.runs = nil, nil
-	for _, name := range g.require {
-		want := result.Guarantee(strings.TrimSpace(name))
-		if !slices.Contains(result.Guarantees, want) {
-			return usage("--require %s: there is no such guarantee; there are %s", name, strings.Join(guaranteeNames(), ", "))
-		}
-		if !slices.Contains(g.wanted, want) {
-			g.wanted = append(g.wanted, want)
-		}
-	}
-	var err error
+func (g *guarding) load() (err error) {
 	g.runs, err = readRuns(g.chaos, loadFaults)
 	return err
 }
@@ -75,7 +64,7 @@ func loadFaults(dir string) (*result.Run, error) {
 
 // apply sets the flags' terms in run and adds the published outcomes of failure scenarios.
 func (g *guarding) apply(run *result.Run) error {
-	run.Require, run.Baseline = g.wanted, g.baseline
+	run.Require, run.Baseline = g.require, g.baseline
 	run.Manifest.Margin = cmp.Or(g.margin.given, run.Manifest.Margin)
 	if err := g.addFaults(run); err != nil {
 		return err

@@ -64,8 +64,8 @@ func TestGuaranteesUsage(t *testing.T) {
 	faultRun(t, faults)
 	run := absolutePath(t, "../reports/testdata/run")
 	requireRefusals(t, "", []refusal{
-		{"report " + run + " --require speed", "--require speed: there is no such guarantee; there are failover, fencing, order, recovery"},
-		{"run --require failover,speed", "--require speed: there is no such guarantee"},
+		{"report " + run + " --require speed", `"--require" flag: there is no guarantee "speed"; there are failover, fencing, order, recovery`},
+		{"run --require failover,speed", `there is no guarantee "speed"`},
 		{"report " + run + " --baseline nosuch", "--baseline nosuch: the run has no such lock; it has "},
 		{"run --locks mcs,ticket --baseline clh", "--baseline clh: the run has no such lock; it has ticket and mcs"},
 		{"report " + run + " --chaos nowhere", "nowhere holds no run"},

@@ -11,7 +11,7 @@ func (p *Program) hardwareCommand() *cobra.Command {
 	h := hardwareRun{program: p}
 	cmd := &cobra.Command{
 		Use:   "hardware",
-		Short: "Show what this machine's atomic instructions are and do",
+		Short: "Measure and disassemble the atomic instructions of this machine",
 		Long: `hardware runs every experiment that need not be named, in half a minute. Each is also a
 command, with its question and its method. With --out it keeps the findings, and the report
 with their charts, in a directory. Ctrl-C keeps the finished results; --resume continues.`,
@@ -35,9 +35,9 @@ with their charts, in a directory. Ctrl-C keeps the finished results; --resume c
 
 func (h *hardwareRun) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.IntVar(&h.options.Repeats, "repeats", 0, "how often everything is measured (default 5)")
-	f.DurationVar(&h.options.Budget, "budget", 0, "how long to measure, about (default 3s, or what the experiment says)")
-	f.Uint64Var(&h.options.Seed, "seed", 0, "seed of whatever is random")
+	f.Var(count(&h.options.Repeats, 0, 1, mostRounds), "repeats", "number of repetitions (default 5)")
+	f.Var(span(&h.options.Budget, 0, 1, day), "budget", "approximate measuring time (default 3s, or the experiment's own)")
+	f.Uint64Var(&h.options.Seed, "seed", 0, "random seed")
 	h.store.flags(f, "only print")
 }
 
@@ -65,7 +65,7 @@ func (p *Program) experimentCommand(e *hardware.Experiment) *cobra.Command {
 func evidenceCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "evidence",
-		Short: "Disassemble the atomic operations in this very binary",
+		Short: "Disassemble the atomic operations in this binary",
 		Long: `evidence reads the text of the running binary and prints the instructions of compare-and-swap,
 swap, add, acquire load and release store: sync/atomic as the compiler inlined it, and each
 primitive written in assembly. An arrow marks the instruction that makes an operation one

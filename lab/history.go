@@ -42,7 +42,7 @@ func (p *Program) historyCommand() *cobra.Command {
 	o := historyOptions{compareOptions: compareOptions{run: runOptions{program: p}}}
 	cmd := &cobra.Command{
 		Use:   "history DIR DIR...",
-		Short: "Show each case over several runs, machine by machine, and where it changed",
+		Short: "Show each case over several runs, by machine, with its changes",
 		Long:  historyHelp,
 		Example: `  locklab history runs/2026-*
   locklab history runs/2026-* --metric cpu,requests --locks mcs,sync-mutex
@@ -56,12 +56,12 @@ func (p *Program) historyCommand() *cobra.Command {
 	}
 	f := cmd.Flags()
 	marginFlag(f, &o.margin, "")
-	f.Float64Var(&o.alpha, "alpha", judge.DefaultAlpha, "chance of any false change on runs in random order, and of any false difference of neighbours")
+	f.Var(chance(&o.alpha), "alpha", "chance of any false change on runs in random order, and of any false difference of neighbours")
 	o.changesFlags(f)
 	f.StringVar(&o.run.locks, "locks", "all", "which locks: names, kinds or states, as of run")
 	f.StringVar(&o.to, "to", "", "figures are ratios to this lock's in the same round; of several, separated by commas, to the first that is there and local if the lock is")
-	f.BoolVar(&o.asGiven, "as-given", false, "the runs are in order; otherwise their dates are")
-	f.BoolVar(&o.all, "all", false, "print every run of every case, not only of those with something to see")
+	f.BoolVar(&o.asGiven, "as-given", false, "take the runs in the order of the arguments, not of their dates")
+	f.BoolVar(&o.all, "all", false, "print every run of every case, also of cases without a change or a warning")
 	f.StringVarP(&o.out, "out", "o", "", "also write FILE.html, FILE.md, or a directory for a page and Markdown with pictures")
 	return cmd
 }
@@ -73,7 +73,6 @@ func (o *historyOptions) history(cmd *cobra.Command, dirs []string) error {
 	}
 	usual := stat.DefaultMargin
 	how.Margin = cmp.Or(how.Margin, &usual)
-	defer thrifty()()
 	runs, err := loadRuns(dirs)
 	if err == nil {
 		how.Locks, err = o.among(runs...)

@@ -74,7 +74,7 @@ func TestHistoryStatus(t *testing.T) {
 		{few[0] + " " + filepath.Join(few[0], result.ManifestName), "it is a file"},
 		{few[0] + " " + other[0], "no case has a figure of throughput in two runs of one machine"},
 		{few[0] + " " + few[1] + " --locks nosuch", `"nosuch"`},
-		{few[0] + " " + few[1] + " --alpha 0", "--alpha is 0"},
+		{few[0] + " " + few[1] + " --alpha 0", `"--alpha" flag: want`},
 	})
 }
 

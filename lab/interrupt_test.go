@@ -11,7 +11,7 @@ import (
 func TestInterrupt(t *testing.T) {
 	t.Parallel()
 	cmd := locklab(t, "run", "--locks", "sync-mutex,mcs", "--workers", "1", "--rounds", "50", "--duration", "100ms", "--out", "run")
-	if said, status := interruptAfter(t, cmd, 3, "[", os.Interrupt); status != exitInterrupted || !strings.Contains(said, reportName) {
+	if said, status := interruptAfter(t, cmd, 3, measuredLine, os.Interrupt); status != exitInterrupted || !strings.Contains(said, reportName) {
 		t.Errorf("exit status %d, want %d and a report; printed %q", status, exitInterrupted, said)
 	}
 	run := requireRun(t, filepath.Join(cmd.Dir, "run"))

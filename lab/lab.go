@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"syscall"
@@ -22,6 +21,7 @@ import (
 	"locklab/harness/chaos"
 	"locklab/harness/measure"
 	"locklab/harness/result"
+	"locklab/harness/simulate"
 	"locklab/internal/nearest"
 )
 
@@ -59,7 +59,6 @@ func Main(p Program) {
 	chaos.Main(p.Locks)
 	redis.SetLogger(silent{})
 	p.Name = cmp.Or(p.Name, strings.TrimSuffix(filepath.Base(os.Args[0]), ".exe"))
-	p.mainFile = mainFile()
 	ctx := untilSignal(os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	os.Exit(p.execute(ctx, os.Args[1:], os.Stdout, os.Stderr))
 }
@@ -75,20 +74,6 @@ func (p *Program) execute(ctx context.Context, args []string, stdout, stderr io.
 		err = root.ExecuteContext(ctx)
 	}
 	return p.status(err, stderr)
-}
-
-func mainFile() string {
-	var pcs [16]uintptr
-	frames := runtime.CallersFrames(pcs[:runtime.Callers(0, pcs[:])])
-	for {
-		f, more := frames.Next()
-		if f.Function == "main.main" {
-			return f.File
-		}
-		if !more {
-			return ""
-		}
-	}
 }
 
 // silent discards the log of the Redis library, which also returns its messages as errors.
@@ -137,10 +122,10 @@ throughput, latency and fairness.`,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
-			if err := enterBuild(); err != nil {
-				return err
+			if simulate.Simulates && cmd.Name() != "simulate" {
+				return usage("this build only simulates: build it without the tags %s", simulateTags)
 			}
-			return checkLimits(cmd)
+			return nil
 		},
 	}
 	root.SetFlagErrorFunc(flagError)

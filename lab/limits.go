@@ -3,69 +3,61 @@ package lab
 import (
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
-	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
-
-	"locklab/harness"
+	"locklab/harness/judge"
 )
 
-// A limit is the range of a flag, ends included, against typing mistakes.
-type limit struct {
-	low, high float64 // durations in ns
-	text      string  // the range in words
+// A rangedFlag is a flag with one value from low to high, against typing mistakes. It
+// implements pflag.Value.
+type rangedFlag[T int | float64 | time.Duration] struct {
+	to        *T
+	low, high T
+	parse     func(string) (T, error)
 }
 
-func (l limit) holds(x float64) bool { return x >= l.low && x <= l.high } // false for NaN
-
-func count(low, high int) limit {
-	return limit{float64(low), float64(high), fmt.Sprintf("%d to %d", low, high)}
+func (r rangedFlag[T]) Type() string {
+	return strings.ToLower(strings.TrimPrefix(fmt.Sprintf("%T", *r.to), "time."))
 }
 
-func span(low, high time.Duration) limit {
-	text := fmt.Sprintf("%v to %v", low, harness.Span{Mean: high})
-	if low == 1 {
-		text = fmt.Sprintf("more than 0, and %v at most", harness.Span{Mean: high})
+func (r rangedFlag[T]) String() string {
+	if *r.to == 0 {
+		return "0" // help shows no such default
 	}
-	return limit{float64(low), float64(high), text}
+	return fmt.Sprint(*r.to)
 }
 
-// limits returns the range of each number or duration flag, by command and flag. The axes
-// of a workload are lists; harness.Workload checks their values.
-func limits() map[string]limit {
-	const day = 24 * time.Hour
-	all := map[string]limit{
-		"run ranks": count(1, harness.MaxRanks), "run rank": count(0, harness.MaxRanks-1), "run assemble": span(1, day),
-		"hardware repeats": count(1, 10_000), "hardware budget": span(1, day),
-		"chaos tries": count(1, 10_000), "proxy delay": span(0, harness.MaxDelay),
-		"simulate seeds": count(1, 1000),
-		"trace clients":  count(1, 26), "trace hold": span(0, time.Minute),
+func (r rangedFlag[T]) Set(text string) error {
+	x, err := r.parse(text)
+	if err != nil || !(x >= r.low && x <= r.high) { // NaN is in no range
+		return usage("want %v to %v", r.low, r.high)
 	}
-	for _, cmd := range []string{"run", "compare"} {
-		all[cmd+" rounds"], all[cmd+" budget"] = count(1, 10_000), span(1, 7*day)
-		all[cmd+" duration"], all[cmd+" warmup"] = span(1, harness.MaxWindow), span(0, harness.MaxWindow)
-	}
-	for _, cmd := range []string{"compare", "history"} {
-		all[cmd+" alpha"] = limit{1e-300, 1 - 1e-16, "a probability between 0 and 1, such as 0.05"}
-	}
-	return all
+	*r.to = x
+	return nil
 }
 
-func checkLimits(cmd *cobra.Command) (err error) {
-	all := limits()
-	cmd.Flags().Visit(func(f *pflag.Flag) {
-		l, ranged := all[cmd.Name()+" "+f.Name]
-		if err != nil || !ranged {
-			return
-		}
-		x, perr := strconv.ParseFloat(f.Value.String(), 64)
-		if d, derr := time.ParseDuration(f.Value.String()); derr == nil && f.Value.Type() == "duration" {
-			x, perr = float64(d), nil
-		}
-		if perr != nil || !l.holds(x) {
-			err = usage("--%s is %s: want %s", f.Name, f.Value, l.text)
-		}
-	})
-	return err
+// count returns a flag of a number, which is byDefault without the flag.
+func count(to *int, byDefault, low, high int) rangedFlag[int] {
+	*to = byDefault
+	return rangedFlag[int]{to, low, high, strconv.Atoi}
 }
+
+// span returns a flag of a duration, which is byDefault without the flag.
+func span(to *time.Duration, byDefault, low, high time.Duration) rangedFlag[time.Duration] {
+	*to = byDefault
+	return rangedFlag[time.Duration]{to, low, high, time.ParseDuration}
+}
+
+// chance returns a flag of the chance of a false alarm.
+func chance(to *float64) rangedFlag[float64] {
+	*to = judge.DefaultAlpha
+	parse := func(text string) (float64, error) { return strconv.ParseFloat(text, 64) }
+	return rangedFlag[float64]{to, 1e-9, 0.5, parse}
+}
+
+// Limits of several commands.
+const (
+	day        = 24 * time.Hour
+	mostRounds = 10_000
+)

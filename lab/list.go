@@ -17,7 +17,7 @@ func (p *Program) listCommand() *cobra.Command {
 	var verbose, asJSON bool
 	cmd := &cobra.Command{
 		Use:   "list [LOCK|FAMILY|STATUS ...]",
-		Short: "Show the locks, their sources and what they claim",
+		Short: "List the locks, their sources and their claims",
 		Args:  cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, words []string) error {
 			if len(words) == 0 {
@@ -28,7 +28,7 @@ func (p *Program) listCommand() *cobra.Command {
 				return err
 			}
 			if asJSON {
-				return listJSON(cmd.OutOrStdout(), locks)
+				return encodeJSON(cmd.OutOrStdout(), each(locks, (*harness.Variant).Describe))
 			}
 			return listTable(cmd.OutOrStdout(), locks, verbose)
 		},
@@ -85,8 +85,4 @@ func claims(t harness.Traits) string {
 		}
 	}
 	return cmp.Or(strings.Join(words, ", "), "-")
-}
-
-func listJSON(out io.Writer, locks []*harness.Variant) error {
-	return encodeJSON(out, each(locks, (*harness.Variant).Describe))
 }

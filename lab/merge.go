@@ -29,12 +29,11 @@ func (p *Program) mergeCommand() *cobra.Command {
 	var out string
 	cmd := &cobra.Command{
 		Use:     "merge DIR DIR...",
-		Short:   "Make one run of the parts that several ranks left",
+		Short:   "Merge the parts that several ranks measured into one run",
 		Long:    mergeHelp,
 		Example: "  locklab merge runs/rank-* --out runs/merged    makes one run of the parts of all ranks",
 		Args:    needs(1, math.MaxInt, "merge needs the directories of all parts of a run"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			defer thrifty()()
 			dir := cmp.Or(out, defaultDir())
 			return interruptible(cmd.Context(), cmd.ErrOrStderr(), "the merged run", func(files *saver) error {
 				return mergeRuns(files, args, dir, cmd.OutOrStdout(), cmd.ErrOrStderr())
@@ -49,6 +48,7 @@ func mergeRuns(files *saver, dirs []string, out string, stdout, stderr io.Writer
 	if err := claim(out, false); err != nil {
 		return err
 	}
+	beThrifty()
 	parts, err := readRuns(dirs, result.Load)
 	if err != nil {
 		return err

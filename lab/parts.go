@@ -42,20 +42,20 @@ func sited(v harness.Lock, w harness.Workload) bool {
 	return v.Traits.Needs != "" && w.Rate == 0 && !v.Traits.Site(w).Plain()
 }
 
-func (t part) of(p *measure.Plan) func(measure.Case) bool {
-	return func(c measure.Case) bool { return t.has != nil && t.has(c.Lock.Describe(), c.StandIn().Workload) }
+func (t part) of(c measure.Case) bool {
+	return t.has != nil && t.has(c.Lock.Describe(), c.StandIn().Workload)
 }
 
 // divide gives the parts of p windows that use their shares of the budget. A part beyond its
 // limits gets the shortest or longest, and the others divide the rest.
 func (o runOptions) divide(p *measure.Plan, budget time.Duration) {
-	open := filter(parts, func(t part) bool { return p.EstimateOf(t.of(p)) > 0 })
+	open := filter(parts, func(t part) bool { return p.EstimateOf(t.of) > 0 })
 	left := budget
 	for len(open) > 1 {
 		at := -1
 		for i, t := range open {
-			window := o.windowFor(p, t.of(p), share(left, t, open))
-			o.setWindowsOf(p, t.of(p), min(maxWindow, max(minWindow, window)))
+			window := o.windowFor(p, t.of, share(left, t, open))
+			o.setWindowsOf(p, t.of, min(maxWindow, max(minWindow, window)))
 			if at < 0 && (window < minWindow || window > maxWindow) {
 				at = i
 			}
@@ -63,11 +63,11 @@ func (o runOptions) divide(p *measure.Plan, budget time.Duration) {
 		if at < 0 {
 			return
 		}
-		left -= p.EstimateOf(open[at].of(p))
+		left -= p.EstimateOf(open[at].of)
 		open = append(open[:at:at], open[at+1:]...)
 	}
 	for _, t := range open {
-		o.setWindowsOf(p, t.of(p), min(maxWindow, max(minWindow, o.windowFor(p, t.of(p), left))))
+		o.setWindowsOf(p, t.of, min(maxWindow, max(minWindow, o.windowFor(p, t.of, left))))
 	}
 }
 
@@ -96,7 +96,7 @@ func (o runOptions) windowFor(p *measure.Plan, has func(measure.Case) bool, d ti
 func (o runOptions) windows(p *measure.Plan) map[string]time.Duration {
 	m := make(map[string]time.Duration)
 	for _, t := range parts {
-		if i := slices.IndexFunc(p.Cases, t.of(p)); i >= 0 {
+		if i := slices.IndexFunc(p.Cases, t.of); i >= 0 {
 			m[t.name] = o.baseOf(p.Cases[i])
 		}
 	}

@@ -37,7 +37,7 @@ func TestDivide(t *testing.T) {
 		for _, c := range p.Cases {
 			in := 0
 			for _, part := range parts {
-				if part.of(p)(c) {
+				if part.of(c) {
 					in++
 				}
 			}
@@ -45,9 +45,9 @@ func TestDivide(t *testing.T) {
 				t.Errorf("%s is in %d parts, its window is of %v", c.Name(), in, w)
 			}
 		}
-		measured := slices.DeleteFunc(slices.Clone(parts), func(t part) bool { return p.EstimateOf(t.of(p)) == 0 })
+		measured := slices.DeleteFunc(slices.Clone(parts), func(t part) bool { return p.EstimateOf(t.of) == 0 })
 		for _, part := range measured {
-			got, want := p.EstimateOf(part.of(p)), share(budget, part, measured)
+			got, want := p.EstimateOf(part.of), share(budget, part, measured)
 			if enough := budget > 6*time.Minute; enough && (got < want*9/10 || got > want*11/10) {
 				t.Errorf("of %v %s takes %v, want %v", budget, part.name, got, want)
 			}
@@ -60,7 +60,7 @@ func TestDivide(t *testing.T) {
 		requireNoError(t, err)
 		for _, part := range parts {
 			if w, ok := o.windows(p)[part.name]; ok {
-				again.setWindowsOf(q, part.of(q), w)
+				again.setWindowsOf(q, part.of, w)
 			}
 		}
 		for i := range p.Cases {

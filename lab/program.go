@@ -27,8 +27,6 @@ type Program struct {
 	Defaults []string
 
 	everyStep bool // progress outside a terminal has a line for each step, for tests
-
-	mainFile string // of the main function, from the compiler; "" is unknown
 }
 
 func (p *Program) validate() error {

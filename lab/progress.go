@@ -3,7 +3,6 @@ package lab
 import (
 	"fmt"
 	"io"
-	"math"
 	"os"
 	"strings"
 	"time"
@@ -13,7 +12,6 @@ import (
 	"locklab/harness"
 	"locklab/harness/measure"
 	"locklab/harness/result"
-	"locklab/internal/machine"
 	"locklab/internal/numfmt"
 	"locklab/internal/stat"
 )
@@ -29,17 +27,19 @@ func width(out io.Writer) int {
 
 // progress shows progress on a terminal in one line, elsewhere in one every ten seconds.
 type progress struct {
-	out      io.Writer
-	width    func() int // of the terminal; nil if out is not a terminal
-	rates    map[string][]float64
-	disturbs func() (steal, load float64)
-	pause    time.Duration // between two lines, if not on a terminal
-	written  time.Time     // of the last of them
-	shown    bool          // there is a line to overwrite
+	out     io.Writer
+	width   func() int // of the terminal; nil if out is not a terminal
+	rates   map[string][]float64
+	pause   time.Duration // between two lines, if not on a terminal
+	written time.Time     // of the last of them
+	shown   bool          // there is a line to overwrite
 }
 
+// linePause is the time between two lines if the output is not a terminal.
+const linePause = 10 * time.Second
+
 func (p *Program) newProgress(out io.Writer) *progress {
-	s := &progress{out: out, pause: 10 * time.Second, rates: make(map[string][]float64), disturbs: machine.NewMeter().Read}
+	s := &progress{out: out, pause: linePause, rates: make(map[string][]float64)}
 	if p.everyStep {
 		s.pause = 0
 	}
@@ -70,7 +70,7 @@ func (s *progress) update(p measure.Progress) {
 		return
 	}
 	s.add(name, p.Result)
-	at := step{done: p.Done, total: p.Total, round: p.Round + 1, name: name, figure: figure(s.rates[name]), left: p.Left}
+	at := step{done: p.Done, total: p.Total, round: p.Round + 1, name: name, figure: figure(s.rates[name]), left: p.Left, noise: p.Result.Noise}
 	if len(p.Result.Violations) > 0 {
 		at.figure = "VIOLATED " + p.Result.Violations[0].Rule
 		s.lasting(at.figure + ": " + name)
@@ -79,7 +79,6 @@ func (s *progress) update(p measure.Progress) {
 }
 
 func (s *progress) show(at step) {
-	at.steal, at.load = s.disturbs()
 	switch {
 	case s.width != nil:
 		s.line(at)
@@ -89,19 +88,15 @@ func (s *progress) show(at step) {
 	}
 }
 
-// parts returns a function that shows the parts of the named experiment, or every tenth.
+// parts returns a function that shows the parts of the named experiment. If out is not a
+// terminal, a short experiment has no line.
 func (s *progress) parts(name string) func(done, total int) {
-	const long = 10 * time.Second
-	begin, told := time.Now(), 0
+	begin := time.Now()
+	s.written = begin
 	return func(done, total int) {
 		took := time.Since(begin)
-		if s.width != nil {
-			s.line(step{done: done, total: total, name: name, left: took * time.Duration(total-done) / time.Duration(max(1, done))})
-			return
-		}
-		if tenth := 10 * done / max(1, total); tenth > told && took > long {
-			told = tenth
-			fmt.Fprintf(s.out, "%s: %d of %d\n", name, done, total)
+		if s.width != nil || took > linePause {
+			s.show(step{done: done, total: total, name: name, left: took * time.Duration(total-done) / time.Duration(max(1, done))})
 		}
 	}
 }
@@ -153,7 +148,7 @@ type step struct {
 	done, total, round int
 	name, figure       string
 	left               time.Duration
-	steal, load        float64
+	noise              *harness.Noise // in the window; nil if it was not measured
 }
 
 func (s step) String() string {
@@ -162,11 +157,11 @@ func (s step) String() string {
 		line += fmt.Sprintf("  round %-2d", s.round)
 	}
 	line = fmt.Sprintf("%s  %-15s  %-44s", line, s.figure, strings.TrimPrefix(s.name, "lock="))
-	if s.figure != "" && !math.IsNaN(s.steal) {
-		line += fmt.Sprintf("  steal %.0f %%", 100*s.steal)
+	if s.noise != nil && s.noise.Steal >= 0 {
+		line += fmt.Sprintf("  steal %.0f %%", 100*s.noise.Steal)
 	}
-	if s.figure != "" && !math.IsNaN(s.load) {
-		line += fmt.Sprintf("  load %.1f", s.load)
+	if s.noise != nil && s.noise.Others >= 0 {
+		line += fmt.Sprintf("  others %.0f %%", 100*s.noise.Others)
 	}
 	return strings.TrimRight(line, " ")
 }

@@ -3,8 +3,6 @@ package lab
 import (
 	"bytes"
 	"errors"
-	"regexp"
-	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -36,17 +34,17 @@ func TestFigure(t *testing.T) {
 
 func TestStep(t *testing.T) {
 	s := step{done: 37, total: 216, round: 2, name: "lock=zk-two-level-local-first/workers=8/clients=2/hold=0s",
-		figure: "28.9 M/s ±1 %", left: 3*time.Minute + 10*time.Second, steal: 0.004, load: 1.234}
-	const want = "[ 37/216]   3m10s left  round 2   28.9 M/s ±1 %    zk-two-level-local-first/workers=8/clients=2/hold=0s  steal 0 %  load 1.2"
+		figure: "28.9 M/s ±1 %", left: 3*time.Minute + 10*time.Second, noise: &harness.Noise{Steal: 0.004, Others: 0.1234}}
+	const want = "[ 37/216]   3m10s left  round 2   28.9 M/s ±1 %    zk-two-level-local-first/workers=8/clients=2/hold=0s  steal 0 %  others 12 %"
 	if got := s.String(); got != want {
 		t.Errorf("got\n%q, want\n%q", got, want)
 	}
 	if got := cut(want, 30); got != "[ 37/216]   3m10s left  round…" {
 		t.Errorf("in 30 columns: %q", got)
 	}
-	s.round, s.figure = 0, ""
-	if got := s.String(); strings.Contains(got, "round") || strings.Contains(got, "load") {
-		t.Errorf("without a figure: %q", got)
+	s.round, s.noise = 0, &harness.Noise{Steal: -1, Others: -1}
+	if got := s.String(); strings.Contains(got, "round") || strings.Contains(got, "steal") || strings.Contains(got, "others") {
+		t.Errorf("of unknown values: %q", got)
 	}
 }
 
@@ -61,7 +59,7 @@ func TestParts(t *testing.T) {
 			time.Sleep(time.Second)
 		}
 		s.clear()
-		if want := "cost: 11 of 20\ncost: 12 of 20\ncost: 14 of 20\ncost: 16 of 20\ncost: 18 of 20\ncost: 20 of 20\n"; out.String() != want {
+		if want := "[11/20]      9s left                   cost\n[20/20]      0s left                   cost\n"; out.String() != want {
 			t.Errorf("wrote\n%q, want\n%q", out.String(), want)
 		}
 	})
@@ -77,26 +75,10 @@ func TestParts(t *testing.T) {
 	}
 }
 
-// TestProgressPauses: if not on a terminal, there is a line at the start, every ten
-// seconds, and at the end.
-func TestProgressPauses(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var out bytes.Buffer
-		s := new(Program).newProgress(&out)
-		for done := range 25 {
-			s.show(step{done: done + 1, total: 25, name: "a"})
-			time.Sleep(time.Second)
-		}
-		if got := regexp.MustCompile(`(?m)^\[ *\d+`).FindAllString(out.String(), -1); !slices.Equal(got, []string{"[ 1", "[11", "[21", "[25"}) {
-			t.Errorf("lines %q\n%s", got, out.String())
-		}
-	})
-}
-
 func TestProgress(t *testing.T) {
 	c := measure.Case{Lock: &harness.Variant{Name: "mcs"}, Workload: harness.Workload{Workers: 2}}
 	result := func(v ...harness.Violation) *harness.Result {
-		return &harness.Result{Ops: 1000, Elapsed: time.Second, Workload: c.Workload, Violations: v}
+		return &harness.Result{Ops: 1000, Elapsed: time.Second, Workload: c.Workload, Violations: v, Noise: &harness.Noise{Steal: 0.03, Others: 0.5}}
 	}
 	steps := []measure.Progress{
 		{Case: c, Total: 3, Left: 3 * time.Second},
@@ -109,10 +91,10 @@ func TestProgress(t *testing.T) {
 		terminal bool
 		want     string
 	}{
-		{false, "[1/3]      2s left  round 1   1 k/s            mcs/workers=2/hold=0s                         steal 3 %  load 0.5\n" +
+		{false, "[1/3]      2s left  round 1   1 k/s            mcs/workers=2/hold=0s                         steal 3 %  others 50 %\n" +
 			"LOST lock=mcs/workers=2/hold=0s, round 2: signal: killed\n" +
 			"VIOLATED exclusion: lock=mcs/workers=2/hold=0s\n" +
-			"[3/3]      0s left  round 3   VIOLATED exclusion  mcs/workers=2/hold=0s                         steal 3 %  load 0.5\n"},
+			"[3/3]      0s left  round 3   VIOLATED exclusion  mcs/workers=2/hold=0s                         steal 3 %  others 50 %\n"},
 		{true, "\r[0/3]      3s left                   mcs/workers=2/hold=0s\x1b[K" +
 			"\r[1/3]      2s left  round 1   1 k/s            mcs/workers=2/hold=0s          …\x1b[K" +
 			"\r\x1b[KLOST lock=mcs/workers=2/hold=0s, round 2: signal: killed\n" +
@@ -121,7 +103,6 @@ func TestProgress(t *testing.T) {
 	} {
 		var out bytes.Buffer
 		s := new(Program).newProgress(&out)
-		s.disturbs = func() (steal, load float64) { return 0.03, 0.5 }
 		if k.terminal {
 			s.width = func() int { return 80 }
 		}

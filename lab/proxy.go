@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"locklab/harness"
 	"locklab/internal/faultproxy"
 )
 
@@ -23,7 +24,7 @@ func (p *Program) proxyCommand() *cobra.Command {
 	var delay time.Duration
 	cmd := &cobra.Command{
 		Use:     "proxy --listen HOST:PORT --to HOST:PORT --delay D",
-		Short:   "Make a server farther away, for clients that go through it",
+		Short:   "Delay the traffic between clients and a server",
 		Long:    proxyHelp,
 		Example: "  locklab proxy --listen 127.0.0.1:7379 --to 127.0.0.1:6379 --delay 2ms    a Redis server 2 ms away",
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -47,6 +48,6 @@ func (p *Program) proxyCommand() *cobra.Command {
 	f := cmd.Flags()
 	f.StringVar(&listen, "listen", "", "address for clients")
 	f.StringVar(&to, "to", "", "address of the server")
-	f.DurationVar(&delay, "delay", 0, "how much longer a round trip is")
+	f.Var(span(&delay, 0, 0, harness.MaxDelay), "delay", "delay added to each round trip")
 	return cmd
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"locklab/harness"
 	"locklab/harness/measure"
 )
 
@@ -38,11 +39,11 @@ const (
 
 func (o *rankFlags) declare(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.IntVar(&o.ranks, "ranks", 1, "processes that share the workers of each case; on this host or several; --workers and --rate are of all together")
-	f.IntVar(&o.rank, "rank", 0, "which of the --ranks this is, from 0 on (default as Slurm, Open MPI or a Kubernetes Indexed Job say)")
-	f.StringVar(&o.sync, syncFlag, "", "the Redis server where the ranks meet: redis://[user:password@]host:port, without TLS (default "+syncVariable+", which a password is better in); no measured name is used there")
+	f.Var(count(&o.ranks, 1, 1, harness.MaxRanks), "ranks", "processes that share the workers of each case; on this host or several; --workers and --rate are of all together")
+	f.Var(count(&o.rank, 0, 0, harness.MaxRanks-1), "rank", "number of this rank, from 0 (default from Slurm, Open MPI or a Kubernetes Indexed Job)")
+	f.StringVar(&o.sync, syncFlag, "", "the Redis server where the ranks meet: redis://[user:password@]host:port, without TLS (default "+syncVariable+", the better place for a password); locks under measurement do not use it")
 	f.StringVar(&o.job, "job", "", "name of the run among others that meet there (default the job of Slurm, or default)")
-	f.DurationVar(&o.assemble, "assemble", 5*time.Minute, "how long a rank waits for the others at the start")
+	f.Var(span(&o.assemble, 5*time.Minute, 1, day), "assemble", "how long a rank waits for the others at the start")
 	f.BoolVar(&o.spawn, "spawn", false, "start all --ranks on this machine, and merge what they measure")
 }
 

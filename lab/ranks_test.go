@@ -161,12 +161,18 @@ func TestRanksPlan(t *testing.T) {
 	}
 }
 
+// TestRanksUnreachable waits ten seconds for a server.
+func TestRanksUnreachable(t *testing.T) {
+	t.Parallel()
+	requireRefusals(t, "run --locks redis-token --ranks 2 --rank 0 --sync redis://127.0.0.1:1", []refusal{{"", "127.0.0.1:1"}})
+}
+
 func TestRanksRefused(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")
 	for _, c := range []struct{ args, env, want string }{
 		{"--rank 0", "", "give --sync"},
 		{"--ranks 2", "", "give --sync"},
-		{"--ranks 0", "", "--ranks is 0"},
+		{"--ranks 0", "", `"--ranks" flag: want 1 to`},
 		{"--spawn", "", "give --ranks 2 or more"},
 		{"--spawn --ranks 2 --rank 1", "", "leave out the one or the other"},
 		{"--sync redis://127.0.0.1:1", "", "which rank is this?"},
@@ -174,13 +180,12 @@ func TestRanksRefused(t *testing.T) {
 		{"--sync redis://127.0.0.1:1 --ranks 3 --rank 3", "", "want 0 to 2"},
 		{"--sync redis://127.0.0.1:1 --ranks 3", "SLURM_PROCID=1 SLURM_NTASKS=4", "leave out --ranks"},
 		{"--sync redis://127.0.0.1:1", "SLURM_PROCID=1", "SLURM_NTASKS"},
-		{"--sync redis://127.0.0.1:1 --ranks 2 --rank 0", "", "127.0.0.1:1"},
 		{"--sync ftp://127.0.0.1:1 --ranks 2 --rank 0", "", "not named rightly"},
 		{"--spawn --ranks 4 --workers 3", "", "workers is 3: want one for each of the 4 ranks"},
 		{"--spawn --ranks 4 --workers 8 --clients 2", "", "clients is 2: want one for each of the 4 ranks"},
 		{"--spawn --ranks 2 --resume", "", "ranks cannot resume: merge what they kept with 'locklab merge', or start again"},
 		{"--ranks 2 --rank 0", "LOCKLAB_SYNC=etcd://127.0.0.1:1", "not named rightly"},
-		{"--ranks 2 --rank 0 --sync redis://127.0.0.1:1", "LOCKLAB_SYNC=etcd://127.0.0.1:1", "127.0.0.1:1"},
+		{"--ranks 2 --rank 0 --sync ftp://127.0.0.1:1", "LOCKLAB_SYNC=redis://127.0.0.1:1", "not named rightly"},
 		{"--ranks 2 --spawn", "LOCKLAB_SYNC=etcd://127.0.0.1:1", "not named rightly"},
 		{"--spawn --ranks 2 --delay 1ms", "", "--spawn starts one plain server of each kind"},
 		{"--sync redis://127.0.0.1:1 --ranks 2 --rank 0 --hardware", "", "--hardware with --ranks: what the hardware does is of one machine: see 'locklab hardware'"},

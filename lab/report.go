@@ -76,7 +76,7 @@ func (p *Program) reportCommand() *cobra.Command {
 	var o reportOptions
 	cmd := &cobra.Command{
 		Use:     "report DIR [DIR]...",
-		Short:   "Draw the report of an earlier run again, or of several next to each other",
+		Short:   "Draw the report of an earlier run again, or one report of several runs",
 		Long:    reportHelp,
 		Example: reportExamples,
 		Args:    needs(1, math.MaxInt, "report needs the directory of a run, or of several"),
@@ -90,7 +90,6 @@ func (p *Program) reportCommand() *cobra.Command {
 			if err := o.guarantees.load(); err != nil {
 				return err
 			}
-			defer thrifty()()
 			return interruptible(cmd.Context(), cmd.ErrOrStderr(), "the report", func(files *saver) error {
 				return o.report(p.Name, dirs, files, cmd.OutOrStdout(), cmd.ErrOrStderr())
 			})
@@ -185,6 +184,7 @@ func (o *reportOptions) predict(runs []*result.Run) error {
 func loadRuns(dirs []string) ([]*result.Run, error) { return readRuns(dirs, loadRun) }
 
 func loadRun(dir string) (*result.Run, error) {
+	beThrifty()
 	run, err := result.Load(dir)
 	if err != nil {
 		return nil, err
@@ -228,13 +228,9 @@ func (o *reportOptions) drawMachines(stdout io.Writer, files *saver, runs []*res
 	return newTarget(cmp.Or(o.out, machinesDir)).publish(stdout, files, doc, doc.HTML)
 }
 
-// thrifty makes the process collect garbage early, until undo is called. A report holds a
-// whole run in memory and makes several times as much garbage.
-func thrifty() (undo func()) {
-	const percent = 25
-	before := debug.SetGCPercent(percent)
-	return func() { debug.SetGCPercent(before) }
-}
+// beThrifty makes the process collect garbage early from now on. A report holds a whole run
+// in memory and makes several times as much garbage.
+func beThrifty() { debug.SetGCPercent(25) }
 
 func (o *reportOptions) drawRun(stdout io.Writer, files *saver, run *result.Run, out string) error {
 	if o.pictures != "" {

@@ -15,7 +15,7 @@ import (
 
 // The flags of the command run that define the measurement, stored and fixed for a resume.
 var planFlags = strings.Fields(workloadFlags + " " + rareWorkloadFlags + " " + serverFlags +
-	" ranks rounds duration warmup budget quick extent seed hardware chaos margin")
+	" ranks rounds duration warmup budget quick seed hardware chaos margin")
 
 func chosen(f *pflag.FlagSet, seed uint64) map[string]string {
 	m := map[string]string{"seed": fmt.Sprint(seed)}
@@ -77,6 +77,7 @@ func setFlags(f *pflag.FlagSet, before map[string]string, differs func(name, was
 }
 
 func (o runOptions) planAgain(m result.Manifest) (*measure.Plan, error) {
+	o.setBrief()
 	o.budget = 0 // it was spent on these rounds and windows
 	p, err := o.plan()
 	if err != nil {
@@ -103,15 +104,10 @@ func (o runOptions) planAgain(m result.Manifest) (*measure.Plan, error) {
 	o.setWindowsOf(p, every, m.Window)
 	for _, t := range parts {
 		if w, ok := m.Windows[t.name]; ok {
-			o.setWindowsOf(p, t.of(p), w)
+			o.setWindowsOf(p, t.of, w)
 		}
 	}
 	return p, nil
-}
-
-type caseRound struct {
-	name  string
-	round int
 }
 
 // goOn removes the results of run from p. It returns an error if it cannot: a measured lock
@@ -131,18 +127,20 @@ func goOn(p *measure.Plan, dir string, run *result.Run, skipped []result.Skip) e
 	for _, c := range p.Cases {
 		planned[c.Name()] = c
 	}
-	done := make(map[caseRound]bool)
+	done := make(map[string]map[int]bool) // rounds, by case
 	for _, r := range run.Results {
-		at := caseRound{"lock=" + r.Lock.Name + "/" + r.Workload.Name(), r.Round}
-		c, ok := planned[at.name]
+		name := "lock=" + r.Lock.Name + "/" + r.Workload.Name()
+		c, ok := planned[name]
 		switch {
 		case !ok:
-			return refuse("the same flags do not give %s, which it has measured", at.name)
+			return refuse("the same flags do not give %s, which it has measured", name)
 		case c.Workload.Window != r.Workload.Window:
-			return refuse("it measured %s for %v, the same flags now give %v", at.name, r.Workload.Window, c.Workload.Window)
+			return refuse("it measured %s for %v, the same flags now give %v", name, r.Workload.Window, c.Workload.Window)
+		case done[name] == nil:
+			done[name] = make(map[int]bool)
 		}
-		done[at] = true
+		done[name][r.Round] = true
 	}
-	p.Done = func(c measure.Case, round int) bool { return done[caseRound{c.Name(), round}] }
+	p.Done = func(c measure.Case, round int) bool { return done[c.Name()][round] }
 	return nil
 }

@@ -30,9 +30,12 @@ func apart(t *testing.T) {
 	t.Parallel()
 }
 
-// interruptAfter starts cmd, sends sig after n lines with that prefix, and returns its output and
+// measuredLine is in each line of progress about a result.
+const measuredLine = " left  round "
+
+// interruptAfter starts cmd, sends sig after n lines that contain text, and returns its output and
 // its exit status.
-func interruptAfter(t *testing.T, cmd *exec.Cmd, n int, prefix string, sig os.Signal) (said string, status int) {
+func interruptAfter(t *testing.T, cmd *exec.Cmd, n int, text string, sig os.Signal) (said string, status int) {
 	t.Helper()
 	out, err := cmd.StderrPipe()
 	requireNoError(t, err)
@@ -40,7 +43,7 @@ func interruptAfter(t *testing.T, cmd *exec.Cmd, n int, prefix string, sig os.Si
 	requireNoError(t, cmd.Start())
 	for lines := bufio.NewScanner(out); lines.Scan(); {
 		said += lines.Text() + "\n"
-		if strings.HasPrefix(lines.Text(), prefix) {
+		if strings.Contains(lines.Text(), text) {
 			if n--; n == 0 {
 				requireNoError(t, cmd.Process.Signal(sig))
 			}
@@ -53,11 +56,11 @@ func interruptAfter(t *testing.T, cmd *exec.Cmd, n int, prefix string, sig os.Si
 func once(t *testing.T, dir string, cases, rounds int) *result.Run {
 	t.Helper()
 	run := requireRun(t, dir)
-	seen := make(map[caseRound]int)
+	seen := make(map[string]int)
 	for _, r := range run.Results {
-		at := caseRound{r.Lock.Name + "/" + r.Workload.Name(), r.Round}
+		at := fmt.Sprintf("%s/%s in round %d", r.Lock.Name, r.Workload.Name(), r.Round)
 		if seen[at]++; seen[at] > 1 || r.Round >= rounds {
-			t.Errorf("%v was measured %d times, of %d rounds", at, seen[at], rounds)
+			t.Errorf("%s was measured %d times, of %d rounds", at, seen[at], rounds)
 		}
 	}
 	if len(seen) != cases*rounds {
@@ -119,7 +122,7 @@ func interruptThrice(t *testing.T, home string, start []string) {
 		if i == 0 {
 			args = start
 		}
-		said, _ := interruptAfter(t, locklabIn(t, home, args...), 3, "[", sig)
+		said, _ := interruptAfter(t, locklabIn(t, home, args...), 3, measuredLine, sig)
 		if i > 0 && !strings.Contains(said, "were measured before") {
 			t.Errorf("it does not say what it goes on with:\n%s", said)
 		}

@@ -47,8 +47,8 @@ type course struct {
 	duration, warmup, budget time.Duration
 	seed                     uint64
 	quick                    bool
-	hardware, chaos          bool   // also run experiments, try failure scenarios
-	extent                   extent // stored as a flag
+	brief                    bool // only the least and the greatest contention, without readers
+	hardware, chaos          bool // also run experiments, try failure scenarios
 }
 
 const (
@@ -160,8 +160,8 @@ func (o *runOptions) run(ctx context.Context, flags *pflag.FlagSet, stdout, stde
 	m.violated = brokenSought(o.saturations)
 	err = m.run(ctx, earlier)
 	if o.hardware && err == nil && ctx.Err() == nil {
-		fmt.Fprintln(stderr, "what the hardware does: ten seconds")
-		h := hardwareRun{program: o.program, options: hardware.Options{Budget: hardwareTime}, file: out, earlier: earlier, evidence: true}
+		fmt.Fprintln(stderr, "hardware experiments: fifteen seconds")
+		h := hardwareRun{program: o.program, options: hardware.Options{Budget: hardwareTime}, store: store{file: out}, earlier: earlier, evidence: true}
 		if err = h.runAll(ctx, hardware.Suite, io.Discard, stderr); errors.Is(err, errInterrupted) {
 			err = nil
 		}
@@ -213,12 +213,12 @@ func printSkipped(stderr io.Writer, skipped []result.Skip) {
 }
 
 func (o *runOptions) tryFailures(ctx context.Context, m *measuring, dir string, earlier *result.Run) error {
-	c := chaosRun{program: o.program, short: true, seed: o.seed, store: store{out: dir}, file: m.out}
+	c := chaosRun{program: o.program, short: true, seed: o.seed, store: store{out: dir, file: m.out}}
 	remote := filter(m.plan.Locks(), func(v *harness.Variant) bool { return v.Remote != nil })
 	if c.locks = each(remote, func(v *harness.Variant) string { return v.Name }); len(remote) == 0 {
 		return nil
 	}
-	fmt.Fprintln(m.stderr, "what locks survive: twenty seconds")
+	fmt.Fprintln(m.stderr, "failure scenarios: half a minute")
 	if earlier != nil {
 		c.goOn(earlier)
 	}
@@ -241,20 +241,13 @@ func (o *runOptions) prepare(flags *pflag.FlagSet) (*measure.Plan, error) {
 	if !flags.Changed("seed") {
 		o.seed = rand.Uint64()
 	}
-	if flags.Changed("extent") {
-		return nil, usage("--extent is kept by a run for --resume: leave it out, or use --quick")
-	}
-	if o.setExtent(); o.extent != wholeRun {
-		if err := flags.Set("extent", string(o.extent)); err != nil {
-			return nil, err
-		}
-	}
 	o.chosen = chosen(flags, o.seed)
+	o.setBrief()
 	return o.plan()
 }
 
 func reportRun(stdout io.Writer, dir string, guarantees guarding) error {
-	defer thrifty()()
+	beThrifty()
 	run, err := result.Load(dir)
 	if err == nil {
 		err = guarantees.apply(run)
@@ -275,14 +268,14 @@ func (o runOptions) plan() (*measure.Plan, error) {
 	if err := a.checkFor(o.program.Name, locks); err != nil {
 		return nil, err
 	}
-	if o.extent == quickRun && o.locks == defaultLocks {
+	if o.quick && o.locks == defaultLocks {
 		if locks = sleepers(locks); len(locks) == 0 {
 			return nil, usage("--quick measures local locks whose waiters sleep, and there is none: name others by --locks")
 		}
 	}
 	few, whole := o.whole()
 	switch {
-	case o.extent != wholeRun:
+	case o.brief:
 		a.scope = briefWorkers
 	case few:
 		a.scope = fewWorkers
@@ -293,10 +286,7 @@ func (o runOptions) plan() (*measure.Plan, error) {
 	cpus := runtime.GOMAXPROCS(0)
 	cases := a.cases(locks, cpus)
 	if whole {
-		cases = append(a.defaultCases(locks, cpus), o.conditioned(locks, cpus, few)...)
-	}
-	if why := o.unguarded(); len(cases) == 0 && len(why) > 0 {
-		return nil, usage("no case is left: %s; choose other locks, or leave --read or --section out", why[0])
+		cases = append(a.defaultCases(locks, cpus), o.conditionCases(locks, cpus, few)...)
 	}
 	p := &measure.Plan{Cases: cases, OpenEvery: o.openEvery(), Seed: o.seed,
 		RunID: fmt.Sprintf("%x-%x", time.Now().Unix(), os.Getpid())}
@@ -305,10 +295,10 @@ func (o runOptions) plan() (*measure.Plan, error) {
 	if o.budget == 0 || len(cases) == 0 {
 		return p, nil
 	}
-	if err := o.fit(p, o.budget-reportTime); err != nil && o.extent == wholeRun {
+	if err := o.fit(p, o.budget-reportTime); err != nil && !o.brief {
 		return nil, err
 	}
-	if o.extent == quickRun && p.Estimate() > o.budget {
+	if o.quick && p.Estimate() > o.budget {
 		o.fitRounds(p, o.budget-reportTime, minWindow, 1)
 		p.Budget, p.Least, p.Most = o.budget-reportTime, 1, p.Rounds
 	}

@@ -11,42 +11,40 @@ import (
 func (o *runOptions) axisFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&o.locks, "locks", defaultLocks, "locks, families, statuses or regular expressions; a leading '-' takes away; default is one lock for each idea, those for readers and writers with 90 % reads")
-	f.Var(list(&o.workers, parseCount), "workers", "workers that contend (default 1,2,4 … 8 per processor; remote 1,2,8,16,64; in the default choice 1, one and 8 per processor; remote 1,16)")
-	f.Var(list(&o.clients, parseCount), "clients", "connections or sessions that remote workers share (default one each)")
-	f.Var(list(&o.hold, harness.ParseSpan), "hold", "time inside the section: 100ns, 100ns-exp, or 100ns*99+50us for 50us once in a hundred (default 100ns; remote 0)")
-	f.Var(list(&o.section, harness.ParseSection), "section", "data of a local lock that a worker changes beside --hold: work (none), lines:N, map, lru, log (default work)")
+	f.Var(list(&o.workers, parseCount), "workers", "workers that contend (default 1,2,4 … 8 per processor; distributed 1,2,8,16,64; in the default choice 1, one and 8 per processor; distributed 1,16)")
+	f.Var(list(&o.clients, parseCount), "clients", "connections or sessions that the workers of distributed locks share (default one each)")
+	f.Var(list(&o.hold, harness.ParseSpan), "hold", "time inside the section: 100ns, 100ns-exp, or 100ns*99+50us for 50us once in a hundred (default 100ns; distributed 0)")
+	f.Var(list(&o.section, harness.ParseSection), "section", "data that the holder of a local lock changes, in addition to --hold: work (none), lines:N, map, lru, log (default work)")
 	f.Var(list(&o.think, harness.ParseSpan), "think", "time between release and next request, as --hold (default 0)")
 	f.Var(list(&o.wait, parseName(harness.WaitPolicies)), "wait", "how waiters of locks that claim a wait policy wait: adaptive, spin, pause, yield, sched-yield, park (default adaptive)")
-	f.Var(list(&o.pin, parseName(harness.Pins)), "pin", "workers to threads: none, thread, cpu (default none)")
+	f.Var(list(&o.pin, parseName(harness.Pins)), "pin", "binding of workers: none, thread, cpu (default none)")
 	f.Var(list(&o.gomaxprocs, parseCount), "gomaxprocs", "processors the Go scheduler uses (default: its own choice)")
 	f.Var(list(&o.reads, parsePercent), "read", "acquisitions in a hundred that only read, such as 90 (default 0)")
 	f.Var(list(&o.spread, parseCount), "spread", "locks over which the workers spread, each acquisition at random (default 1)")
 	f.Var(list(&o.gc, parseSwitch), "gc", "garbage collection in the window: off, on (default off)")
-	f.Var(list(&o.servers, parseServers), "servers", "servers that keep a remote lock: a ZooKeeper ensemble, a Redis primary with replicas, such as 1,3 (default 1)")
+	f.Var(list(&o.servers, parseServers), "servers", "servers of a distributed lock: a ZooKeeper ensemble, a Redis primary with replicas, such as 1,3 (default 1)")
 	f.Var(list(&o.durable, parseSwitch), "durable", "whether servers force each write to disk before they answer: off, on, or --durable=off,on (default off)")
 	f.Lookup("durable").NoOptDefVal = "on"
-	f.Var(list(&o.tls, parseSwitch), "tls", "whether clients and servers speak TLS: off, on, or --tls=off,on (default off)")
+	f.Var(list(&o.tls, parseSwitch), "tls", "TLS between clients and servers: off, on, or --tls=off,on (default off)")
 	f.Lookup("tls").NoOptDefVal = "on"
-	f.Var(list(&o.delay, parseDelay), "delay", "added to each round trip to a server: 0,500us,2ms (default 0)")
+	f.Var(list(&o.delay, parseDelay), "delay", "delay added to each round trip to a server: 0,500us,2ms (default 0)")
 	o.loading.flags(f)
 }
 
 func (o *runOptions) windowFlags(f *pflag.FlagSet) {
-	f.DurationVar(&o.duration, "duration", 0, fmt.Sprintf("measured window of a case (default %v; remote %d times that)", defaultWindow, remoteStretch))
-	f.DurationVar(&o.warmup, "warmup", 0, "driven before the window (default a fifth of it)")
+	f.Var(span(&o.duration, 0, 1, harness.MaxWindow), "duration", fmt.Sprintf("measured window of a case (default %v; distributed %d times that)", defaultWindow, remoteStretch))
+	f.Var(span(&o.warmup, 0, 0, harness.MaxWindow), "warmup", "warm-up before the window (default a fifth of it)")
 }
 
 func (o *runOptions) runFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.IntVar(&o.rounds, "rounds", 0, fmt.Sprintf("how often each case is measured (default %d)", defaultRounds))
+	f.Var(count(&o.rounds, 0, 1, mostRounds), "rounds", fmt.Sprintf("rounds, each of which measures each case (default %d)", defaultRounds))
 	o.windowFlags(f)
 	f.BoolVar(&o.quick, "quick", false, "an answer in twenty seconds: by default the local locks whose waiters sleep, with the least and the greatest contention")
-	f.StringVar((*string)(&o.extent), "extent", "", "")
-	f.Lookup("extent").Hidden = true
-	f.DurationVar(&o.budget, "budget", 0, "choose rounds and windows so that the whole run takes about this long")
+	f.Var(span(&o.budget, 0, 1, 7*day), "budget", "choose rounds and windows so that the whole run takes about this long")
 	f.Uint64Var(&o.seed, "seed", 0, "seed of the order of the cases (default random)")
-	f.BoolVar(&o.hardware, "hardware", false, "also run the experiments about the hardware; twenty seconds, into the report")
-	f.BoolVar(&o.chaos, "chaos", false, "also try the quick failure scenarios on the remote locks; a minute, into the report: see '"+o.program.Name+" chaos'")
+	f.BoolVar(&o.hardware, "hardware", false, "also run the hardware experiments for the report: fifteen seconds")
+	f.BoolVar(&o.chaos, "chaos", false, "also try the quick failure scenarios on the distributed locks for the report: half a minute; see '"+o.program.Name+" chaos'")
 	o.store.flags(f, defaultRunsRoot+"/TIME")
 	o.guarantees.flags(cmd)
 	o.guarantees.tableFlags(cmd)

@@ -1,12 +1,16 @@
 package lab
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
+	"runtime/debug"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -22,22 +26,15 @@ type simulateOptions struct {
 	machine string
 	list    bool
 	into    string // directory of a run to add the simulations to
-
-	simulateCases
 	store
-}
 
-// A simulateCases is the user's choice of cases, as flags.
-type simulateCases struct {
+	// The choice of cases.
 	locks, workers, place string
-
-	lines       []int
-	hold, think []float64 // ns
-	wait        []harness.WaitPolicy
-
-	seed    uint64
-	seeds   int
-	section bool // lines, hold or think were set
+	lines                 []int
+	hold, think           []float64 // ns
+	wait                  []harness.WaitPolicy
+	seed                  uint64
+	seeds                 int
 }
 
 const simulateHelp = `simulate runs the code of spin locks on a model of a machine: its caches, the directory
@@ -57,7 +54,9 @@ holder, and of handovers that stay on the socket. A figure is the median of seve
 The same seed gives the same figures. Ctrl-C keeps the finished cases.
 
 The model needs a build of this program with other tags, in which atomic operations call
-it. The go command builds it from the program's source, half a minute the first time.`
+it. The usual build checks the flags and prints the command of the go command that runs it.`
+
+const simulateTags = "systematic,simulate" // of the build that simulates
 
 const simulateExamples = `  locklab simulate --list
   locklab simulate --machine skylake-8x32
@@ -68,15 +67,13 @@ func (p *Program) simulateCommand() *cobra.Command {
 	o := simulateOptions{program: p}
 	cmd := &cobra.Command{
 		Use:     "simulate",
-		Short:   "Expect what spin locks cost on a machine that is not here, by a model of its caches",
+		Short:   "Predict the cost of spin locks on another machine by a model of its caches",
 		Long:    simulateHelp,
 		Example: simulateExamples,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if o.list {
 				return listMachines(cmd.OutOrStdout())
 			}
-			f := cmd.Flags()
-			o.section = f.Changed("lines") || f.Changed("hold") || f.Changed("think")
 			return o.run(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
@@ -88,17 +85,17 @@ func (p *Program) simulateCommand() *cobra.Command {
 	f.Var(list(&o.lines, parseLines), "lines", "cache lines of data that the section reads and writes (default 1)")
 	f.Var(list(&o.hold, parseModelTime), "hold", "additional work in the section (default 200ns)")
 	f.Var(list(&o.think, parseModelTime), "think", "work between two acquisitions, varied by half to either side (default 1us)")
-	f.StringVar(&o.place, "place", placeCores, "which thread the next worker has: of the next core (cores), the next thread of a core (threads), of the next socket (sockets)")
-	f.Var(list(&o.wait, parseName(harness.WaitPolicies)), "wait", "what waiters do between two polls: pause or spin (default pause)")
-	f.Uint64Var(&o.seed, "seed", 1, "first seed of what varies")
-	f.IntVar(&o.seeds, "seeds", 3, "how many seeds a case is simulated with")
+	f.StringVar(&o.place, "place", placeCores, "thread of the next worker: of the next core (cores), the next thread of a core (threads), of the next socket (sockets)")
+	f.Var(list(&o.wait, parseName(harness.WaitPolicies)), "wait", "instruction between two polls of a waiter: pause or spin (default pause)")
+	f.Uint64Var(&o.seed, "seed", 1, "seed of the first simulation of a case")
+	f.Var(count(&o.seeds, 3, 1, 1000), "seeds", "simulations of each case, each with another seed")
 	f.StringVarP(&o.out, "out", "o", "", "directory to write simulations and report to (default: only print)")
 	f.StringVar(&o.into, "into", "", "directory of a run to add the simulations to")
 	f.BoolVar(&o.replace, "replace", false, "move an earlier run in the directory of --out to DIR.previous")
 	return cmd
 }
 
-func (o simulateOptions) run(ctx context.Context, stdout, stderr io.Writer) error {
+func (o *simulateOptions) run(ctx context.Context, stdout, stderr io.Writer) error {
 	if o.out != "" && o.into != "" {
 		return usage("give --out or --into, not both")
 	}
@@ -121,27 +118,27 @@ func (o simulateOptions) run(ctx context.Context, stdout, stderr io.Writer) erro
 		return err
 	}
 	if !simulate.Simulates {
-		return o.program.rerun(ctx, stdout, stderr)
+		info, _ := debug.ReadBuildInfo() // the go command makes programs with it
+		return usage("this build measures; to simulate, run: go run -tags %s %s %s", simulateTags, cmp.Or(info, new(debug.BuildInfo)).Path, strings.Join(os.Args[1:], " "))
 	}
 	if o.into == "" {
-		return o.keep(ctx, o.program.manifest(o.seed), stdout, stderr, func(file *result.Writer, _ *result.Run) error {
-			return o.simulate(ctx, file, m, cases, stdout, stderr)
+		return o.keep(ctx, o.program.manifest(o.seed), stdout, stderr, func(*result.Run) error {
+			return o.simulate(ctx, m, cases, stdout, stderr)
 		})
 	}
-	more, _, err := result.Extend(o.into)
-	if err != nil {
+	if o.file, _, err = result.Extend(o.into); err != nil {
 		return err
 	}
-	err = errors.Join(o.simulate(ctx, more, m, cases, stdout, stderr), more.Close(), reportRun(io.Discard, o.into, guarding{}))
+	err = errors.Join(o.simulate(ctx, m, cases, stdout, stderr), o.file.Close(), reportRun(io.Discard, o.into, guarding{}))
 	fmt.Fprintln(stdout, reportLine(filepath.Join(o.into, reportName)))
 	return err
 }
 
-// simulate writes the simulations to file, unless it is nil, and prints them.
-func (o simulateOptions) simulate(ctx context.Context, file *result.Writer, m *simulate.Machine, cases []simulateCase, stdout, stderr io.Writer) error {
+// simulate writes the simulations to the open run, if there is one, and prints them.
+func (o *simulateOptions) simulate(ctx context.Context, m *simulate.Machine, cases []simulateCase, stdout, stderr io.Writer) error {
 	text, err := json.Marshal(m)
-	if err == nil && file != nil {
-		err = file.Append(result.Record{Machine: &result.ModelMachine{Name: m.Name, Hypothetical: m.Hypothetical, File: text}})
+	if err == nil {
+		err = o.append(result.Record{Machine: &result.ModelMachine{Name: m.Name, Hypothetical: m.Hypothetical, File: text}})
 	}
 	if err != nil {
 		return err
@@ -161,10 +158,8 @@ func (o simulateOptions) simulate(ctx context.Context, file *result.Writer, m *s
 		}
 		s.Accuracy = simulate.Accuracy(m, s.Lock.Name)
 		done = append(done, &s)
-		if file != nil {
-			if err := file.Append(result.Record{Simulation: &s}); err != nil {
-				return err
-			}
+		if err := o.append(result.Record{Simulation: &s}); err != nil {
+			return err
 		}
 		advance(i+1, len(cases))
 	}
@@ -177,7 +172,7 @@ func (o simulateOptions) simulate(ctx context.Context, file *result.Writer, m *s
 }
 
 // simulateOne returns at the end of ctx too. The simulation then continues until the process ends.
-func (o simulateOptions) simulateOne(ctx context.Context, m *simulate.Machine, c simulateCase) (s result.Simulation, err error) {
+func (o *simulateOptions) simulateOne(ctx context.Context, m *simulate.Machine, c simulateCase) (s result.Simulation, err error) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)

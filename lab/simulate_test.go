@@ -2,7 +2,6 @@ package lab
 
 import (
 	"bytes"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,11 +14,11 @@ import (
 	"locklab/harness/simulate"
 )
 
-// buildProgram returns the path of a new program, which finds its source by the main function.
-func buildProgram(t *testing.T) string {
+// buildProgram returns the path of a new program, built with these tags.
+func buildProgram(t *testing.T, tags string) string {
 	t.Helper()
 	exe := filepath.Join(t.TempDir(), "locklab")
-	if text, err := exec.Command("go", "build", "-buildvcs=false", "-o", exe, "../cmd/locklab").CombinedOutput(); err != nil {
+	if text, err := exec.Command("go", "build", "-buildvcs=false", "-tags", tags, "-o", exe, "../cmd/locklab").CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, text)
 	}
 	return exe
@@ -32,13 +31,14 @@ func simulateBy(t *testing.T, exe string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// TestSimulateUsage: a mistake needs no other build.
+// TestSimulateUsage: a mistake is reported by the usual build, which does not simulate.
 func TestSimulateUsage(t *testing.T) {
 	dir := t.TempDir()
 	damaged := filepath.Join(dir, "damaged.json")
 	writeFile(t, damaged, `{"name": "x", "sockets": 1`)
-	t.Setenv("PATH", "/nonexistent")
+	run := filepath.Join(dir, "run")
 	requireRefusals(t, "simulate", []refusal{
+		{"--machine skylake-24 --out " + run, "to simulate, run: go run -tags systematic,simulate locklab/"},
 		{"--machine " + damaged, "damaged.json: simulate: machine: "},
 		{"--machine " + dir, dir},
 		{"--machine skylake-24 --into " + dir, dir},
@@ -57,34 +57,7 @@ func TestSimulateUsage(t *testing.T) {
 		{"--machine skylake-24 --out a --into b", "not both"},
 		{"--machine skylake-24 --replace", "--out DIR"},
 	})
-}
-
-// TestSimulateWithout: without the go command, one line has the command that failed.
-func TestSimulateWithout(t *testing.T) {
-	t.Parallel()
-	cmd := locklab(t, "simulate", "--machine", "skylake-24", "--out", "run")
-	cmd.Env = append(cmd.Env, "PATH=/nonexistent")
-	requireRefusal(t, cmd, "go build -tags systematic,simulate locklab/")
-	requireAbsent(t, filepath.Join(cmd.Dir, "run"))
-}
-
-// simulationIsRead: the only error is the missing simulating build.
-func simulationIsRead(home, command string) error {
-	exe, err := os.Executable()
-	if err != nil {
-		return err
-	}
-	words := strings.Fields(command)
-	if err := putRuns(home, []string{"locklab", "DIR"}); err != nil {
-		return err
-	}
-	cmd := exec.Command(exe, words[1:]...)
-	cmd.Dir, cmd.Env = home, append(os.Environ(), asMain+"=1", "PATH=/nonexistent")
-	text, err := cmd.CombinedOutput()
-	if err == nil || !strings.Contains(string(text), errNoBuild.Error()) {
-		return fmt.Errorf("%s: %v: %s", command, err, text)
-	}
-	return nil
+	requireAbsent(t, run)
 }
 
 func TestListMachines(t *testing.T) {
@@ -101,7 +74,7 @@ func TestListMachines(t *testing.T) {
 func TestSimulate(t *testing.T) {
 	skipIfShort(t)
 	t.Parallel()
-	exe := buildProgram(t)
+	exe := buildProgram(t, simulateTags)
 	for name, test := range map[string]func(t *testing.T, exe string){
 		"table": simulateTable, "into": simulateInto, "interrupt": simulateInterrupt, "hook": simulateHook,
 	} {
@@ -167,20 +140,33 @@ func simulateInterrupt(t *testing.T, exe string) {
 
 // simulateHook: only the simulating build has a hook in its atomic operations, and no commands.
 func simulateHook(t *testing.T, exe string) {
-	simulating := exe + "-simulate"
-	if text, err := exec.Command("go", "build", "-buildvcs=false", "-tags", simulateTags, "-o", simulating, "../cmd/locklab").CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, text)
-	}
 	hook := strings.Join([]string{"atomics.Set", "Scheduler"}, "") // assembled, so that this test does not contain the text
-	for exe, want := range map[string]bool{exe: false, simulating: true} {
+	for exe, want := range map[string]bool{buildProgram(t, ""): false, exe: true} {
 		text := readFile(t, exe)
 		if strings.Contains(text, hook) != want {
-			t.Errorf("%s has the hook: %t, want %t", filepath.Base(exe), !want, want)
+			t.Errorf("%s has the hook: %t, want %t", exe, !want, want)
 		}
 	}
-	for _, args := range [][]string{{"simulate", "--machine", "skylake-24"}, {"list"}, {"run"}} {
-		cmd := locklab(t, args...)
-		cmd.Path = simulating
-		requireRefusal(t, cmd, "only runs simulate for the usual build")
+	for _, command := range []string{"list", "run"} {
+		cmd := locklab(t, command)
+		cmd.Path = exe
+		requireRefusal(t, cmd, "only simulates")
+	}
+}
+
+func TestWorkerCounts(t *testing.T) {
+	two := &simulate.Machine{Sockets: 2, Clusters: 1, Cores: 22, SMT: 2} // 88 threads
+	for text, want := range map[string][]int{
+		"":         {1, 2, 4, 8, 16, 22, 32, 44, 64},
+		"1..":      {1, 2, 4, 8, 16, 22, 32, 44, 64, 88},
+		"3..20":    {3, 4, 8, 16, 20},
+		"5":        {5},
+		"8,2,1..4": {1, 2, 4, 8},
+		"1..256":   {1, 2, 4, 8, 16, 22, 32, 44, 64, 88, 128, 256}, // rejected later, with the reason
+	} {
+		got, err := workerCounts(text, two)
+		if err != nil || !slices.Equal(got, want) {
+			t.Errorf("%q is %v, %v; want %v", text, got, err, want)
+		}
 	}
 }

@@ -30,7 +30,7 @@ func modelled(name string) (*simulate.Machine, error) {
 }
 
 // simulated returns the chosen locks that the model can run; a named one must be among them.
-func (o simulateOptions) simulated() (locks []*harness.Variant, err error) {
+func (o *simulateOptions) simulated() (locks []*harness.Variant, err error) {
 	words := strings.Split(o.locks, ",")
 	chosen := slices.DeleteFunc(o.program.spinLocks(), func(v *harness.Variant) bool { return !v.Status.Competes() || v.Unavailable != "" })
 	if o.locks != "" {
@@ -111,7 +111,7 @@ type simulateCase struct {
 }
 
 // cases crosses the user's choices, without a lock at more workers than it serves.
-func (o simulateOptions) cases(m *simulate.Machine) ([]simulateCase, error) {
+func (o *simulateOptions) cases(m *simulate.Machine) ([]simulateCase, error) {
 	locks, err := o.simulated()
 	if err != nil {
 		return nil, err
@@ -160,7 +160,7 @@ var places = map[string]simulate.Workload{placeCores: {Apart: true}, "threads": 
 // the run, unless the user gave one of them. The simulated points then match measured ones.
 func (o *simulateOptions) likeRun(run *result.Run) {
 	i := slices.IndexFunc(run.Results, func(r *harness.Result) bool { return r.Lock.Family == harness.Spin })
-	if i >= 0 && !o.section {
+	if i >= 0 && o.lines == nil && o.hold == nil && o.think == nil {
 		w := run.Results[i].Workload
 		o.lines, o.hold, o.think = []int{w.Section.Lines()}, []float64{float64(w.Hold.Mean)}, []float64{float64(w.Think.Mean)}
 	}

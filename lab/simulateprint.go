@@ -35,20 +35,13 @@ hypothetical: no machine of that size was measured.`)
 	return err
 }
 
-func label(m *simulate.Machine) string {
-	text := "simulated: " + m.Name
-	if m.Hypothetical {
-		text += " (hypothetical)"
-	}
-	return text
-}
-
-func size(m *simulate.Machine) string {
-	return fmt.Sprintf("%s, %s, %s", numfmt.Plural(m.Sockets, "socket"), numfmt.Plural(m.Caches(), "core"), numfmt.Plural(m.Threads(), "hardware thread"))
-}
-
 func writeSimulations(out io.Writer, m *simulate.Machine, all []*result.Simulation) error {
-	fmt.Fprintf(out, "%s: %s, %s\n", label(m), m.Doc, size(m))
+	hypothetical := ""
+	if m.Hypothetical {
+		hypothetical = " (hypothetical)"
+	}
+	fmt.Fprintf(out, "simulated: %s%s: %s, %s, %s, %s\n", m.Name, hypothetical, m.Doc,
+		numfmt.Plural(m.Sockets, "socket"), numfmt.Plural(m.Caches(), "core"), numfmt.Plural(m.Threads(), "hardware thread"))
 	for _, text := range accuracies(all) {
 		fmt.Fprintln(out, text)
 	}

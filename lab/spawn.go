@@ -116,9 +116,7 @@ func (o *runOptions) spawnRanks(ctx context.Context, dir, job string, stderr io.
 		part := filepath.Join(dir, fmt.Sprint(rank))
 		cmd := exec.Command(exe, "run", "--rank", fmt.Sprint(rank), "--job", job, "--out", part)
 		for name, value := range o.chosen {
-			if name != "extent" { // which --quick sets
-				cmd.Args = append(cmd.Args, "--"+name+"="+value)
-			}
+			cmd.Args = append(cmd.Args, "--"+name+"="+value)
 		}
 		cmd.Stderr = stderr
 		cmd.WaitDelay = time.Second

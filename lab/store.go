@@ -20,12 +20,13 @@ import (
 type store struct {
 	out             string // "" only prints
 	resume, replace bool
-	hint            string // how to continue after an interrupt; "" without --resume
+	hint            string         // how to continue after an interrupt; "" without --resume
+	file            *result.Writer // of the open run; nil only prints
 }
 
 func (s *store) flags(f *pflag.FlagSet, without string) {
 	f.StringVarP(&s.out, "out", "o", "", "directory to write (default: "+without+")")
-	f.BoolVar(&s.resume, "resume", false, "go on with what an interrupted command left in that directory")
+	f.BoolVar(&s.resume, "resume", false, "continue an interrupted command in that directory")
 	f.BoolVar(&s.replace, "replace", false, "move an earlier run in that directory to DIR.previous")
 	s.hint = "; add --resume to go on"
 }
@@ -44,6 +45,14 @@ func defaultDir() string {
 	return filepath.Join(defaultRunsRoot, time.Now().UTC().Format("20060102T150405Z"))
 }
 
+// append writes a record to the open run, if there is one.
+func (s *store) append(r result.Record) error {
+	if s.file == nil {
+		return nil
+	}
+	return errors.Join(s.file.Append(r), s.file.Sync())
+}
+
 // open creates or resumes the run with manifest m; both results are nil without a directory.
 func (s *store) open(m result.Manifest) (*result.Writer, *result.Run, error) {
 	switch {
@@ -60,20 +69,21 @@ func (s *store) open(m result.Manifest) (*result.Writer, *result.Run, error) {
 	return file, nil, err
 }
 
-// keep opens the directory, if there is one, calls work with its file and the run to resume, and
-// completes both with a report. If ctx has ended, the finished part is kept.
-func (s *store) keep(ctx context.Context, m result.Manifest, stdout, stderr io.Writer, work func(*result.Writer, *result.Run) error) error {
+// keep opens the directory, if there is one, calls work with the run to resume, and completes
+// it with a report. If ctx has ended, the finished part is kept.
+func (s *store) keep(ctx context.Context, m result.Manifest, stdout, stderr io.Writer, work func(earlier *result.Run) error) error {
 	if err := s.check(); err != nil {
 		return err
 	}
-	file, earlier, err := s.open(m)
-	if err != nil {
+	var earlier *result.Run
+	var err error
+	if s.file, earlier, err = s.open(m); err != nil {
 		return err
 	}
-	err = work(file, earlier)
+	err = work(earlier)
 	left := "only what was finished by then is shown"
-	if file != nil {
-		err = errors.Join(err, finish(file, err != nil || ctx.Err() != nil), reportRun(io.Discard, s.out, guarding{}))
+	if s.file != nil {
+		err = errors.Join(err, finish(s.file, err != nil || ctx.Err() != nil), reportRun(io.Discard, s.out, guarding{}))
 		fmt.Fprintln(stdout, reportLine(filepath.Join(s.out, reportName)))
 		left = s.out + " holds what was finished" + s.hint
 	}

@@ -27,11 +27,11 @@ func (t *tolerance) Set(text string) error {
 
 func marginFlag(f *pflag.FlagSet, to *tolerance, more string) {
 	to.text = fmt.Sprintf("%v%%", 100*stat.DefaultMargin)
-	f.Var(to, "margin", "practical margin: by how much a rate or time must be worse, beyond chance, to count"+more)
+	f.Var(to, "margin", "practical margin: the least change of a rate or time that counts"+more)
 }
 
 func anyHostFlag(f *pflag.FlagSet, to *bool) {
-	f.BoolVar(to, "any-host", false, "machines that differ in the name of the host only are one; as containers are")
+	f.BoolVar(to, "any-host", false, "treat machines that differ only in the host name as one, such as containers")
 }
 
 // parseMargin reads a percentage such as "0.5%"; without the sign 0.05 could mean 5 %.

@@ -41,8 +41,8 @@ the order, not the speed of the lock.`,
 			return t.Write(cmd.OutOrStdout())
 		},
 	}
-	cmd.Flags().IntVar(&clients, "clients", 2, "how many clients, A to Z at the most")
-	cmd.Flags().DurationVar(&hold, "hold", 0, "how long each keeps the lock when it could pass it on")
+	cmd.Flags().Var(count(&clients, 2, 1, 26), "clients", "number of clients, at most 26: A to Z")
+	cmd.Flags().Var(span(&hold, 0, 0, time.Minute), "hold", "time that each client holds the lock")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
 }

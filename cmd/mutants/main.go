@@ -3,9 +3,11 @@ package main
 import (
 	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -33,7 +35,7 @@ type campaign struct {
 	results string // below root
 	out     io.Writer
 
-	done   string          // results of earlier runs
+	done   string          // content of the results, also of earlier runs
 	passes map[string]bool // whether a test passes without a mutant
 }
 
@@ -43,9 +45,14 @@ func (c *campaign) run(pattern *regexp.Regexp, list bool) error {
 		return err
 	}
 	results := filepath.Join(c.root, c.results)
-	if text, err := os.ReadFile(results); err == nil {
-		c.done = string(text)
+	text, err := os.ReadFile(results)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = os.MkdirAll(filepath.Dir(results), 0o777)
 	}
+	if err != nil {
+		return err
+	}
+	c.done = string(text)
 	c.passes = make(map[string]bool)
 	var bad []string
 	for _, m := range ms {
@@ -62,7 +69,8 @@ func (c *campaign) run(pattern *regexp.Regexp, list bool) error {
 		}
 		if line != "" {
 			fmt.Fprint(c.out, line)
-			if err := appendTo(results, line); err != nil {
+			c.done += line
+			if err := os.WriteFile(results, []byte(c.done), 0o666); err != nil {
 				return err
 			}
 		}
@@ -98,13 +106,10 @@ func (c *campaign) try(m mutant) (line string, killed bool, err error) {
 	if !c.passes[test] {
 		result = "its test fails without it, or is none: "
 	} else {
-		overlay, clean, err := c.overlay(m, text)
-		if err != nil {
-			return "", false, err
-		}
-		defer clean()
-		out, failed := goTest(filepath.Join(c.root, m.dir), append([]string{"-overlay=" + overlay}, m.test...))
+		out, failed, err := c.testOverlaid(m, text)
 		switch {
+		case err != nil:
+			return "", false, err
 		case strings.Contains(out, "[build failed]") || strings.Contains(out, "[setup failed]"):
 			result = "does not build: "
 		case failed:
@@ -114,26 +119,22 @@ func (c *campaign) try(m mutant) (line string, killed bool, err error) {
 	return fmt.Sprintf("%s%s%.1f s\n", result, key, time.Since(began).Seconds()), killed, nil
 }
 
-// overlay writes text and go test's overlay file, and returns its name and a cleaner.
-func (c *campaign) overlay(m mutant, text []byte) (name string, clean func(), err error) {
+// testOverlaid runs the test of m with text in place of its file.
+func (c *campaign) testOverlaid(m mutant, text []byte) (out string, failed bool, err error) {
 	dir, err := os.MkdirTemp("", "mutant")
 	if err != nil {
-		return "", nil, err
+		return "", false, err
 	}
-	clean = func() { os.RemoveAll(dir) }
+	defer os.RemoveAll(dir)
+	mutated, overlay := filepath.Join(dir, "mutant"), filepath.Join(dir, "overlay.json")
 	original, err := filepath.Abs(filepath.Join(c.root, m.dir, m.file))
-	if err == nil {
-		err = os.WriteFile(filepath.Join(dir, "mutant"), text, 0o600)
-	}
-	if err == nil {
-		name = filepath.Join(dir, "overlay.json")
-		config, _ := json.Marshal(map[string]any{"Replace": map[string]string{original: filepath.Join(dir, "mutant")}})
-		err = os.WriteFile(name, config, 0o600)
-	}
+	config, jerr := json.Marshal(map[string]any{"Replace": map[string]string{original: mutated}})
+	err = errors.Join(err, jerr, os.WriteFile(mutated, text, 0o600), os.WriteFile(overlay, config, 0o600))
 	if err != nil {
-		clean()
+		return "", false, err
 	}
-	return name, clean, err
+	out, failed = goTest(filepath.Join(c.root, m.dir), append([]string{"-overlay=" + overlay}, m.test...))
+	return out, failed, nil
 }
 
 func goTest(dir string, args []string) (out string, failed bool) {
@@ -145,17 +146,4 @@ func goTest(dir string, args []string) (out string, failed bool) {
 
 func ran(out string) bool {
 	return !strings.Contains(out, "no tests to run") && !strings.Contains(out, "no test files")
-}
-
-func appendTo(name, line string) error {
-	if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
-		return err
-	}
-	f, err := os.OpenFile(name, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o666)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	_, err = f.WriteString(line)
-	return err
 }

@@ -11,11 +11,10 @@
 //
 // A "then" separates stages: a stage begins when all lanes of the previous one have ended.
 //
-// An argument that begins with "vet" or "compile" tests nothing. It runs "go vet", or compiles
-// packages and their tests for a later run, at the lowest priority: it uses the time that the
-// tests of other lanes leave. Environment settings may precede the packages.
+// An argument that begins with "nice" is a command for the shell, which prints its output only
+// if it fails. At low priority it uses the time that the tests of other lanes leave.
 //
-//	testcount ./redislock + 'vet ./...' 'compile -race ./...' 'compile GOARCH=arm64 ./spinlock'
+//	testcount ./redislock + 'nice go vet ./...' 'nice go list -export -test -f= ./...'
 //
 // With -again N, up to N failed tests are run twice more at the end. A test that passes both
 // times does not count as failed, and the summary names it. A data race and a panic are never

@@ -43,8 +43,9 @@ type tally struct {
 
 type reading struct {
 	*tally
-	args string
-	said map[string][]string // output of the running tests
+	args   string
+	said   map[string]map[string]string // output of the running tests, by package; "" is of the package
+	broken map[string]bool              // packages with a failed test
 }
 
 func main() {
@@ -115,8 +116,12 @@ func (t *tally) beside(lanes [][]string) bool {
 }
 
 func (t *tally) run(args string) error {
-	if aside(args) {
-		return t.aside(args)
+	if strings.HasPrefix(args, "nice ") {
+		out, err := exec.Command("sh", "-c", args).CombinedOutput()
+		if err != nil {
+			t.show(strings.TrimSpace(fmt.Sprintf("%s: %v\n%s", args, err, out)))
+		}
+		return err
 	}
 	t.show("go test " + strings.Join(strings.Fields(args), " "))
 	cmd := exec.Command("go", goTest(args)...)
@@ -143,7 +148,7 @@ func goTest(args string) []string {
 
 // read follows one run, prints each package and failing tests, and reports any failure.
 func (t *tally) read(args string, in io.Reader) (failed bool) {
-	r := reading{t, args, make(map[string][]string)}
+	r := reading{t, args, make(map[string]map[string]string), make(map[string]bool)}
 	lines := bufio.NewScanner(in)
 	lines.Buffer(nil, 16<<20)
 	for lines.Scan() {
@@ -167,10 +172,13 @@ func (t *tally) show(line string) {
 func (t reading) add(e event) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	key := e.Package + " " + e.Test
+	if t.said[e.Package] == nil {
+		t.said[e.Package] = make(map[string]string)
+	}
+	running := t.said[e.Package]
 	switch e.Action {
 	case "output":
-		t.said[key] = append(t.said[key], e.Output)
+		running[e.Test] += e.Output
 		return
 	case "build-output":
 		fmt.Fprint(t.out, e.Output)
@@ -180,19 +188,10 @@ func (t reading) add(e event) {
 			t.passed++
 		}
 	case "fail":
-		// A package fails with its tests. It counts on its own only if none of them
-		// failed, or if its process ended before they had.
-		if e.Test != "" || !t.failedIn(e.Package) || t.underWay(e.Package) {
-			t.failed++
-			said := strings.Join(t.said[key], "")
-			t.fails(e, said)
-			fmt.Fprint(t.out, said)
-			t.cutShort(e)
-		}
-		t.said[e.Package+" failed"] = nil
+		t.fail(e)
 	case "skip":
 		if e.Test != "" {
-			reason := skipReason(t.said[key])
+			reason := skipReason(running[e.Test])
 			t.skipped[reason] = append(t.skipped[reason], t.short(e)+" "+e.Test)
 		}
 	default:
@@ -204,28 +203,26 @@ func (t reading) add(e event) {
 	if e.Test != "" && e.Elapsed >= 1 && !strings.Contains(e.Test, "/") {
 		t.remember(e)
 	}
-	delete(t.said, key)
+	delete(running, e.Test)
 }
 
-// cutShort prints the output of the tests whose process ended, with the reason.
-func (t reading) cutShort(e event) {
-	if e.Test != "" {
-		return
-	}
-	for _, key := range slices.Sorted(maps.Keys(t.said)) {
-		if name, ok := strings.CutPrefix(key, e.Package+" "); ok && name != "" && name != "failed" {
-			fmt.Fprint(t.out, strings.Join(t.said[key], ""))
+// fail counts a failure and prints its output. A package fails with its tests. It counts on
+// its own only if none of them failed, or if its process ended before they had.
+func (t reading) fail(e event) {
+	running := t.said[e.Package]
+	said := running[e.Test]
+	delete(running, e.Test)
+	if e.Test != "" || !t.broken[e.Package] || len(running) > 0 {
+		t.failed++
+		t.fails(e, said)
+		fmt.Fprint(t.out, said)
+		for _, test := range slices.Sorted(maps.Keys(running)) {
+			if e.Test == "" {
+				fmt.Fprint(t.out, running[test])
+			}
 		}
 	}
-}
-
-func (t reading) underWay(pkg string) bool {
-	for key := range t.said {
-		if name, ok := strings.CutPrefix(key, pkg+" "); ok && name != "" && name != "failed" {
-			return true
-		}
-	}
-	return false
+	t.broken[e.Package] = true
 }
 
 func (t *tally) remember(e event) {
@@ -235,12 +232,10 @@ func (t *tally) remember(e event) {
 	t.dear = t.dear[:min(few, len(t.dear))]
 }
 
-func (t reading) failedIn(pkg string) bool { _, ok := t.said[pkg+" failed"]; return ok }
-
 func (t *tally) short(e event) string { return strings.TrimPrefix(e.Package, t.module+"/") }
 
-func skipReason(said []string) string {
-	for _, line := range slices.Backward(said) {
+func skipReason(said string) string {
+	for _, line := range slices.Backward(strings.Split(said, "\n")) {
 		text := strings.TrimSpace(line)
 		if text == "" || strings.HasPrefix(text, "--- ") || strings.HasPrefix(text, "=== ") {
 			continue

@@ -74,15 +74,10 @@ func TestOwnLock(t *testing.T) {
 }
 
 // simulateOwnLock lets the program of the document simulate its lock. The unchanged lock
-// is invisible to the model. With words of package atomics it is visible, in a build that
-// the program makes from its own source, also with go run.
+// is invisible to the model. With words of package atomics it is visible.
 func simulateOwnLock(t *testing.T, dir, file string) {
 	t.Helper()
-	cache, err := exec.Command("go", "env", "GOCACHE").Output()
-	requireNoError(t, err)
-	t.Setenv("GOCACHE", strings.TrimSpace(string(cache)))
-	t.Setenv("XDG_CACHE_HOME", t.TempDir())
-	simulate := []string{"./mylock", "simulate", "--machine", "skylake-24", "--locks", "mine", "--workers", "1,8"}
+	simulate := strings.Fields("go run -tags systematic,simulate . simulate --machine skylake-24 --locks mine --workers 1,8")
 	got, status := command(t, dir, simulate)
 	if status != 1 || !strings.Contains(got, "the model does not see it") {
 		t.Errorf("a lock of other words: exit status %d, printed\n%s", status, got)
@@ -98,7 +93,7 @@ func simulateOwnLock(t *testing.T, dir, file string) {
 		file = strings.ReplaceAll(file, r[0], r[1])
 	}
 	requireNoError(t, os.WriteFile(filepath.Join(dir, "main.go"), []byte(file), 0o644))
-	if got, status := command(t, dir, append([]string{"go", "run", "."}, simulate[1:]...)); status != 0 || !regexp.MustCompile(`(?m)^mine +8 `).MatchString(got) {
+	if got, status := command(t, dir, simulate); status != 0 || !regexp.MustCompile(`(?m)^mine +8 `).MatchString(got) {
 		t.Errorf("a lock of words that the model sees: exit status %d, printed\n%s", status, got)
 	}
 }

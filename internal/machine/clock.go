@@ -53,13 +53,6 @@ func (Clock) Name() string { return atomics.ClockName() }
 // Hz returns the rate of the clock in ticks per second.
 func (c Clock) Hz() float64 { return c.rating.Hz }
 
-// RateError returns the spread of independent calibrations of the rate in ppm, greatest minus
-// least, or 0 if the machine states the rate. It excludes shared errors, such as a slew.
-func (c Clock) RateError() float64 { return c.rating.Error }
-
-// Stated reports whether the machine states the rate of the clock; otherwise it was measured.
-func (c Clock) Stated() bool { return c.rating.Stated }
-
 // Floor returns the time between two back-to-back readings, in ns: part of every span, so one
 // near it is unknown. It is the median over chains: a single pair shows the clock's step.
 func (c Clock) Floor() float64 { return c.rating.Floor }
@@ -204,11 +197,14 @@ func usual(seen map[uint64]int) []uint64 {
 
 // A Rating is the result of [Calibrate] for another process of the machine, until a reboot.
 type Rating struct {
-	Hz     float64 `json:"hz"`    // ticks per second
-	Floor  float64 `json:"floor"` // ns
-	Step   float64 `json:"step"`  // ns
+	Hz    float64 `json:"hz"`    // ticks per second
+	Floor float64 `json:"floor"` // ns
+	Step  float64 `json:"step"`  // ns
+
+	// Error is the spread of independent calibrations of the rate in ppm, greatest minus least, or
+	// 0 if the machine states the rate. It excludes shared errors, such as a slew.
 	Error  float64 `json:"error,omitempty"`
-	Stated bool    `json:"stated,omitempty"`
+	Stated bool    `json:"stated,omitempty"` // the machine states the rate; otherwise it was measured
 }
 
 // Rating returns the rating of c.

@@ -61,8 +61,8 @@ func Capture() Environment {
 	readEnvironment(&e, hostFS(), allowedCPUs())
 	c := Calibrate()
 	e.Clock, e.ClockHz, e.ClockFloor, e.ClockStep = c.Name(), c.Hz(), c.Floor(), c.Step()
-	e.ClockRate, e.ClockError = "measured", c.RateError()
-	if c.Stated() {
+	e.ClockRate, e.ClockError = "measured", c.rating.Error
+	if c.rating.Stated {
 		e.ClockRate = "stated"
 	}
 	e.Skew = MeasureSkew(c)

@@ -58,7 +58,9 @@ type observation struct {
 func observe(fsys fs.FS, cpus []int) observation {
 	o := observation{speed: speed(), own: ProcessUsage().CPU()}
 	o.busy, o.steal, o.total = parseStat(readText(fsys, "proc/stat"), cpus)
-	o.pressure = parsePressure(readText(fsys, "proc/pressure/cpu"))
+	// The first line has the time, in µs, in which some task waited. See
+	// https://docs.kernel.org/accounting/psi.html.
+	o.pressure = valueAfter("total=", readText(fsys, "proc/pressure/cpu"))
 	o.throttle = readThrottle(fsys)
 	o.hot = readHeat(fsys, cpus)
 	o.moved = readMigrations(fsys)
@@ -154,30 +156,22 @@ func parseStat(text string, cpus []int) (busy, steal, total int64) {
 	return busy, steal, total
 }
 
-// parsePressure parses /proc/pressure/cpu. It returns the time during which some task waited, in
-// µs, or -1. See https://docs.kernel.org/accounting/psi.html.
-func parsePressure(text string) int64 {
-	for line := range strings.Lines(text) {
-		if fields := strings.Fields(line); len(fields) > 1 && fields[0] == "some" {
-			for _, field := range fields[1:] {
-				if value, ok := strings.CutPrefix(field, "total="); ok {
-					return parseCount(value)
-				}
-			}
-		}
+// valueAfter returns the number that follows name in a file of the kernel, or -1. A name that
+// begins with a line feed is at the start of a line.
+func valueAfter(name, text string) int64 {
+	_, rest, _ := strings.Cut("\n"+text, name)
+	fields := strings.Fields(strings.TrimLeft(rest, " :\t"))
+	if len(fields) == 0 {
+		return -1
 	}
-	return -1
+	return parseCount(fields[0])
 }
 
 // readThrottle returns how often this process's groups were throttled, or -1 without a limit.
 func readThrottle(fsys fs.FS) int64 {
 	sum := int64(-1)
 	for _, dir := range cgroupDirs(fsys) {
-		for line := range strings.Lines(readText(fsys, "%s/cpu.stat", dir)) {
-			if value, ok := strings.CutPrefix(line, "nr_throttled "); ok {
-				sum = add(sum, parseCount(strings.TrimSpace(value)))
-			}
-		}
+		sum = add(sum, valueAfter("\nnr_throttled ", readText(fsys, "%s/cpu.stat", dir)))
 	}
 	return sum
 }
@@ -205,12 +199,7 @@ func readMigrations(fsys fs.FS) int64 {
 	}
 	sum := int64(-1)
 	for _, thread := range threads {
-		for line := range strings.Lines(readText(fsys, "proc/self/task/%s/sched", thread.Name())) {
-			if name, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(name) == "se.nr_migrations" {
-				sum = add(sum, parseCount(strings.TrimSpace(value)))
-				break
-			}
-		}
+		sum = add(sum, valueAfter("\nse.nr_migrations ", readText(fsys, "proc/self/task/%s/sched", thread.Name())))
 	}
 	return sum
 }
@@ -259,46 +248,4 @@ func add(a, b int64) int64 {
 		return max(a, b)
 	}
 	return a + b
-}
-
-// A Meter measures the current disturbance for display; a [Watcher] records a result's.
-type Meter struct {
-	fsys         fs.FS
-	cpus         []int
-	since        time.Time
-	steal, total int64 // ticks at the last mark
-	share        float64
-}
-
-// NewMeter returns a meter of the processors this process may use.
-func NewMeter() *Meter {
-	m := &Meter{fsys: hostFS(), cpus: allowedCPUs(), share: math.NaN()}
-	m.mark(time.Now())
-	return m
-}
-
-func (m *Meter) mark(now time.Time) {
-	m.since = now
-	_, m.steal, m.total = parseStat(readText(m.fsys, "proc/stat"), m.cpus)
-}
-
-// meterSpan is the averaging time, far above the kernel's tick of 10 ms.
-const meterSpan = 5 * time.Second
-
-// Read returns the share of time that the host gave to others in the last seconds, and the
-// threads that run or want to, averaged over a minute. Unknown values are NaN.
-func (m *Meter) Read() (steal, load float64) { return m.read(time.Now()) }
-
-func (m *Meter) read(now time.Time) (steal, load float64) {
-	if now.Sub(m.since) >= meterSpan || math.IsNaN(m.share) {
-		stolen, total := m.steal, m.total
-		m.mark(now)
-		if stolen >= 0 && m.steal >= stolen && m.total > total {
-			m.share = float64(m.steal-stolen) / float64(m.total-total)
-		}
-	}
-	if l := readLoad(m.fsys); l != nil {
-		return m.share, *l
-	}
-	return m.share, math.NaN()
 }

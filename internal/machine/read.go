@@ -18,7 +18,7 @@ func readEnvironment(e *Environment, fsys fs.FS, cpus []int) {
 	info, parts := parseCPUInfo(cpuinfo), parseArmParts(cpuinfo)
 	e.Kernel = readText(fsys, "proc/sys/kernel/osrelease")
 	e.CPU = readModel(fsys, info, parts)
-	e.MemoryMiB = parseMemTotal(readText(fsys, "proc/meminfo"))
+	e.MemoryMiB = int(max(0, valueAfter("\nMemTotal:", readText(fsys, "proc/meminfo"))) / 1024)
 	unknown := func(known bool, kind string) {
 		if !known {
 			e.Unknown = append(e.Unknown, kind)
@@ -118,19 +118,6 @@ var armParts = map[string]string{
 	"0x48 0xd01": "HiSilicon TaiShan v110",
 	"0xc0 0xac3": "Ampere-1",
 	"0xc0 0xac4": "Ampere-1a",
-}
-
-func parseMemTotal(text string) int {
-	for line := range strings.Lines(text) {
-		fields := strings.Fields(line)
-		if len(fields) == 3 && fields[0] == "MemTotal:" && fields[2] == "kB" {
-			kib, err := strconv.Atoi(fields[1])
-			if err == nil && kib > 0 {
-				return kib / 1024
-			}
-		}
-	}
-	return 0
 }
 
 // readGovernor returns the frequency policies of cpus, "none" without control, "" if unknown.

@@ -1,6 +1,7 @@
 package machine
 
 import (
+	"cmp"
 	"errors"
 	"math"
 	"math/rand/v2"
@@ -39,74 +40,61 @@ const (
 )
 
 // MeasureSkew compares the counters of the allowed processors with the first in [CPUOrder],
-// each for half a millisecond, up to 20 ms: a random sample of a large machine. Its two threads end
+// each for half a millisecond, up to 20 ms: a random sample of a large machine. Its threads end
 // with it.
 func MeasureSkew(c Clock) Skew { return measureSkew(c, CPUOrder(), 0) }
 
 // measureSkew adds shift ticks to the counters of all processors except the first.
-func measureSkew(c Clock, cpus []int, shift uint64) Skew {
+func measureSkew(c Clock, cpus []int, shift uint64) (skew Skew) {
 	switch {
 	case len(cpus) < 2:
 		return Skew{Reason: "this process has one processor"}
 	case runtime.GOMAXPROCS(0) < 2:
 		return Skew{Reason: "GOMAXPROCS is 1, so no two threads run at once"}
 	}
-	s := session{start: time.Now(), shift: shift, jobs: make(chan *rally), ready: make(chan error), results: make(chan transit)}
-	var skew Skew
-	var threads sync.WaitGroup
-	threads.Go(s.follow)
-	threads.Go(func() { skew = s.lead(c, cpus) })
-	threads.Wait()
-	return skew
-}
-
-// A session is two threads: the leader stays on the first processor, the follower moves on.
-type session struct {
-	start   time.Time
-	shift   uint64
-	jobs    chan *rally // to the follower
-	ready   chan error  // from the follower, on its processor
-	results chan transit
-}
-
-func (s *session) follow() {
-	runtime.LockOSThread() // for good: the thread ends with the goroutine
-	for r := range s.jobs {
-		err := PinThread(r.cpu)
-		s.ready <- err
-		if err == nil {
-			s.results <- volley(&r.there, &r.back, false, s.shift)
-		}
-	}
-}
-
-func (s *session) lead(c Clock, cpus []int) (skew Skew) {
-	runtime.LockOSThread()
-	defer close(s.jobs)
-	if err := PinThread(cpus[0]); err != nil {
-		return Skew{Reason: unpinned(err)}
-	}
 	queue := slices.Clone(cpus[1:])
 	rand.Shuffle(len(queue), func(i, j int) { queue[i], queue[j] = queue[j], queue[i] }) // the budget may end before the last
-	for len(queue) > 0 && time.Since(s.start) < skewBudget {
-		r := &rally{cpu: queue[0]}
-		queue = queue[1:]
-		s.jobs <- r
-		if err := <-s.ready; err != nil {
+	for start := time.Now(); len(queue) > 0 && time.Since(start) < skewBudget; queue = queue[1:] {
+		there, back, err := rally(cpus[0], queue[0], shift)
+		switch {
+		case err != nil:
 			return Skew{Reason: unpinned(err)}
+		case min(there.received, back.received) < skewEnough:
+			queue = append(queue, queue[0]) // one of the threads was not running
+		default:
+			skew.add(c, there, back)
 		}
-		back := volley(&r.back, &r.there, true, 0)
-		there := <-s.results
-		if min(there.received, back.received) < skewEnough {
-			queue = append(queue, r.cpu) // the other thread was not running
-			continue
-		}
-		skew.add(c, there, back)
 	}
 	if skew.CPUs == 0 {
 		return Skew{Reason: "no two threads ran at once: the machine is busy"}
 	}
 	return skew
+}
+
+// rally lets two threads, each bound to one processor, exchange the time. It returns the
+// messages to the second and back.
+func rally(first, second int, shift uint64) (there, back transit, err error) {
+	var words struct { // each in its own cache line
+		_     atomics.CacheLinePad
+		there atomic.Uint64
+		_     atomics.CacheLinePad
+		back  atomic.Uint64
+		_     atomics.CacheLinePad
+	}
+	var errs [2]error
+	var threads sync.WaitGroup
+	bound := func(cpu int, err *error, exchange func()) {
+		threads.Go(func() {
+			runtime.LockOSThread() // for good: the thread ends with the goroutine
+			if *err = PinThread(cpu); *err == nil {
+				exchange()
+			}
+		})
+	}
+	bound(first, &errs[0], func() { back = volley(&words.back, &words.there, true, 0) })
+	bound(second, &errs[1], func() { there = volley(&words.there, &words.back, false, shift) })
+	threads.Wait()
+	return there, back, cmp.Or(errs[:]...)
 }
 
 func unpinned(err error) string {
@@ -126,16 +114,6 @@ func (s *Skew) add(c Clock, there, back transit) {
 	s.Bound = max(s.Bound, o+e)
 	s.CPUs = max(s.CPUs, 1) + 1
 	s.Backward += there.backward + back.backward
-}
-
-// A rally is the two words by which two threads exchange the time, each in its own cache line.
-type rally struct {
-	cpu   int // the follower's
-	_     atomics.CacheLinePad
-	there atomic.Uint64 // written by the leader
-	_     atomics.CacheLinePad
-	back  atomic.Uint64 // written by the follower
-	_     atomics.CacheLinePad
 }
 
 // A transit summarizes the messages of one direction, in ticks.

@@ -44,7 +44,7 @@ func Start(ctx context.Context, p *measure.Plan, warm time.Duration, stderr io.W
 	}()
 	p.Endpoints = make(map[harness.Site]harness.Endpoint)
 	skipped = Drop(p, func(c measure.Case) string { return c.Lock.Unavailable })
-	skipped = append(skipped, Drop(p, func(c measure.Case) string { return c.Lock.Traits.Misfit(c.Workload) })...)
+	skipped = append(skipped, Drop(p, Unfit)...)
 	if err := Check(p); err != nil {
 		return nil, nil, err
 	}
@@ -132,6 +132,11 @@ func Check(p *measure.Plan) error {
 	return nil
 }
 
+// Unfit returns why the lock of c cannot be measured under its workload, or "".
+func Unfit(c measure.Case) string {
+	return cmp.Or(c.Lock.Traits.Misfit(c.Workload), measure.Unguarded(c.Lock, c.Workload))
+}
+
 // Drop removes the cases for which why gives a reason from p.
 func Drop(p *measure.Plan, why func(c measure.Case) string) (skipped []result.Skip) {
 	var all []result.Skip
@@ -153,9 +158,12 @@ func Drop(p *measure.Plan, why func(c measure.Case) string) (skipped []result.Sk
 	return skipped
 }
 
-// Conditions returns the server conditions of c, in the form of Skip.
+// Conditions returns the conditions of c that can rule out its lock, in the form of Skip.
 func Conditions(c measure.Case) string {
 	w := c.Workload
+	if c.Lock.Local != nil {
+		return fmt.Sprintf("section=%s read=%d", w.Section, w.Reads)
+	}
 	site := harness.Site{Servers: max(1, w.Servers), Durable: w.Durable, TLS: w.TLS, Delay: w.Delay}
 	return cmp.Or(site.Conditions(), "servers=1")
 }

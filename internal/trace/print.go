@@ -10,13 +10,13 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/go-zookeeper/zk"
 	"github.com/redis/go-redis/v9"
 
 	"locklab/internal/faultproxy"
+	"locklab/internal/table"
 	wirezk "locklab/internal/wire/zookeeper"
 )
 
@@ -27,27 +27,24 @@ func (t *Trace) Write(out io.Writer) error {
 		where = "Its keys contain " + t.Path
 	}
 	fmt.Fprintf(out, "%s on %s. %s.\n", t.Lock, t.Server, where)
-	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	rows := table.New(out)
 	var tree []Node
 	for _, s := range t.Steps {
 		if s.Kind == "server" && s.Text == "" {
 			continue
 		}
-		fmt.Fprintf(table, "%7.1f ms\t%s\t%s\n", s.At, s.Client, brief(s.String()))
+		rows.Row(fmt.Sprintf("%7.1f ms", s.At), s.Client, brief(s.String()))
 		if !reflect.DeepEqual(tree, s.Tree) {
 			tree = s.Tree
 			for _, n := range tree {
-				fmt.Fprintf(table, "\t\t    %s\n", brief(n.String()))
+				rows.Row("", "", "    "+brief(n.String()))
 			}
 			if len(tree) == 0 {
-				fmt.Fprint(table, "\t\t    no nodes, no watches\n")
+				rows.Row("", "", "    no nodes, no watches")
 			}
 		}
 	}
-	if err := table.Flush(); err != nil {
-		return fmt.Errorf("trace: %w", err)
-	}
-	return nil
+	return rows.Flush()
 }
 
 // String returns the step without its time and client.

@@ -46,41 +46,41 @@ func planOfFlags(t *testing.T, args ...string) (*runOptions, *measure.Plan, erro
 	return o, p, err
 }
 
-// TestExtent: the cases by default, with --quick and a budget, and again by the kept flags.
-func TestExtent(t *testing.T) {
+// TestBrief: the cases by default, with --quick and a budget, and again by the kept flags.
+func TestBrief(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2))
 	for _, c := range []struct {
-		args   string
-		extent extent
-		most   time.Duration // of the estimate; 0 for any
+		args  string
+		brief bool
+		most  time.Duration // of the estimate; 0 for any
 	}{
-		{"", briefRun, 110 * time.Second},
-		{"--quick", quickRun, 22 * time.Second},
-		{"--quick --locks mcs,redis-queue", quickRun, 22 * time.Second},
-		{"--quick --locks all", quickRun, 0},
-		{"--budget 5m", wholeRun, 5 * time.Minute},
-		{"--rounds 3", wholeRun, 0},
-		{"--workers 2", wholeRun, 0},
-		{"--locks all", wholeRun, 0},
+		{"", true, 110 * time.Second},
+		{"--quick", true, 22 * time.Second},
+		{"--quick --locks mcs,redis-queue", true, 22 * time.Second},
+		{"--quick --locks all", true, 0},
+		{"--budget 5m", false, 5 * time.Minute},
+		{"--rounds 3", false, 0},
+		{"--workers 2", false, 0},
+		{"--locks all", false, 0},
 	} {
 		o, p, err := planOfFlags(t, strings.Fields(c.args)...)
 		if err != nil {
 			t.Fatalf("run %s: %v", c.args, err)
 		}
-		if low := p.Estimate(); o.extent != c.extent || c.most > 0 && low > c.most {
-			t.Errorf("run %s: extent %q, estimate %v, want %q and at most %v", c.args, o.extent, low, c.extent, c.most)
+		if low := p.Estimate(); o.brief != c.brief || c.most > 0 && low > c.most {
+			t.Errorf("run %s: brief %t, estimate %v, want %t and at most %v", c.args, o.brief, low, c.brief, c.most)
 		}
 		workers := map[bool]map[int]bool{true: {}, false: {}}
 		for _, x := range p.Cases {
 			workers[x.Lock.Remote != nil][x.Workload.Workers] = true
-			if x.Workload.Reads > 0 && c.extent != wholeRun || x.Lock.Remote != nil && c.args == "--quick" || x.Workload.Rate > 0 && c.extent != wholeRun {
+			if c.brief && (x.Workload.Reads > 0 || x.Workload.Rate > 0) || x.Lock.Remote != nil && c.args == "--quick" {
 				t.Errorf("run %s measures %s", c.args, x.Name())
 			}
 		}
-		if got := len(workers[false]); c.extent != wholeRun && (got > 2 || !workers[false][16]) {
+		if got := len(workers[false]); c.brief && (got > 2 || !workers[false][16]) {
 			t.Errorf("run %s: local workers %v, want 1 and 16", c.args, workers[false])
 		}
-		if got := workers[true]; c.extent == briefRun && (len(got) != 1 || !got[briefRemoteWorkers]) {
+		if got := workers[true]; c.args == "" && (len(got) != 1 || !got[briefRemoteWorkers]) {
 			t.Errorf("run %s: distributed workers %v, want %d", c.args, got, briefRemoteWorkers)
 		}
 		again, flags := parseRun(t)
@@ -93,12 +93,9 @@ func TestExtent(t *testing.T) {
 }
 
 func TestQuickWithoutSleepers(t *testing.T) {
-	o := optionsOf(t, "")
-	o.program, o.extent = &Program{Name: "own", Locks: program().spinLocks()}, quickRun
+	o := optionsOf(t, "--quick")
+	o.program = &Program{Name: "own", Locks: program().spinLocks()}
 	if _, err := o.plan(); !errors.Is(err, harness.ErrUsage) {
 		t.Errorf("got %v, want a usage error", err)
-	}
-	if _, _, err := planOfFlags(t, "--extent", "other"); !errors.Is(err, harness.ErrUsage) {
-		t.Errorf("an unknown extent: got %v, want a usage error", err)
 	}
 }
