@@ -37,23 +37,20 @@ const (
 )
 
 func (s Situation) prices(l, base candidate) (out []Price) {
-	worse := func(kind PriceKind, m *result.Metric, of func(stat.Summary, []float64) float64, is func(own, other float64) bool) {
+	worse := func(kind PriceKind, m *result.Metric, of func([]float64) float64, is func(own, other float64) bool) {
 		own, other := l.cell.Figures(m), base.cell.Figures(m)
 		if len(own) == 0 || len(other) == 0 {
 			return
 		}
-		a, b := of(l.cell.Summary(m), own), of(base.cell.Summary(m), other)
-		if is(a, b) {
+		if a, b := of(own), of(other); is(a, b) {
 			out = append(out, Price{kind, &Figure{Value: a, N: int64(len(own))}, &Figure{Value: b, N: int64(len(other))}})
 		}
 	}
-	median := func(s stat.Summary, _ []float64) float64 { return s.Median }
-	most := func(_ stat.Summary, xs []float64) float64 { return slices.Max(xs) }
 	if s.Workers > 1 {
-		worse(Unfair, result.Jain, median, func(own, other float64) bool { return own < fairBelow && own < other-fairStep })
-		worse(Waits, result.Unserved, most, func(own, other float64) bool { return own > longer*other })
+		worse(Unfair, result.Jain, stat.Median, func(own, other float64) bool { return own < fairBelow && own < other-fairStep })
+		worse(Waits, result.Unserved, slices.Max, func(own, other float64) bool { return own > longer*other })
 	}
-	worse(Costs, result.CPU, median, func(own, other float64) bool { return own > dearer*other })
+	worse(Costs, result.CPU, stat.Median, func(own, other float64) bool { return own > dearer*other })
 	if l.Lock.Family == harness.Spin {
 		out = append(out, Price{Kind: Polling})
 	}

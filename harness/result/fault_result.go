@@ -1,6 +1,7 @@
 package result
 
 import (
+	"maps"
 	"slices"
 	"time"
 
@@ -160,10 +161,9 @@ func (r *FaultResult) Add(s *FaultResult) {
 	r.Elapsed += s.Elapsed
 	r.Interrupted = r.Interrupted || s.Interrupted
 	seen := make(map[oracle.Anomaly]int, len(r.Seen))
-	for _, tries := range []map[oracle.Anomaly]int{r.Seen, s.Seen} { // a newer lab may have other anomalies
-		for h, n := range tries {
-			seen[h] += n
-		}
+	maps.Copy(seen, r.Seen)
+	for h, n := range s.Seen { // a newer lab may have other anomalies
+		seen[h] += n
 	}
 	r.Seen = seen
 	r.Together = slices.Clone(r.Together)

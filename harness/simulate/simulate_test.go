@@ -80,7 +80,11 @@ func TestRepeats(t *testing.T) {
 // within 1 %. It uses more seeds if the two differ more, since some locks are chaotic.
 func TestDozing(t *testing.T) {
 	m := machine(t)
-	for _, workers := range []int{2, 8, 24} {
+	counts := []int{2, 8, 24}
+	if testing.Short() {
+		counts = counts[:2] // make test-all runs the rest
+	}
+	for _, workers := range counts {
 		var dozing, exact int64
 		locks(t, workers, func(t *testing.T, v *harness.Variant) {
 			for _, seeds := range []int{2, 20} {

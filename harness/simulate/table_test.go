@@ -139,7 +139,10 @@ func TestSummarize(t *testing.T) {
 
 // TestLabLocks compares locks of the lab with their twins: conclusions need similar behaviour.
 func TestLabLocks(t *testing.T) {
-	m := named(t, "broadwell-2x22")
+	m, counts := named(t, "broadwell-2x22"), []int{8, 24, 64}
+	if testing.Short() {
+		counts = counts[:1] // make test-all runs the rest
+	}
 	for _, c := range []struct {
 		lock, twin string
 		bound      float64 // factor to either side
@@ -151,7 +154,7 @@ func TestLabLocks(t *testing.T) {
 		{"ticket", "ticket_spinlock", 1.5},
 	} {
 		v := lab.Suite[slices.IndexFunc(lab.Suite, func(v *harness.Variant) bool { return v.Name == c.lock })]
-		for _, workers := range []int{8, 24, 64} {
+		for _, workers := range counts {
 			for _, think := range []float64{100, 1000} {
 				w := simulate.Workload{Workers: workers, Hold: think / 5, Think: think, Wait: harness.WaitPause, Turns: 1500, Warm: 200, Seed: 1}
 				own, err := simulate.Run(m, w, v.Local)
