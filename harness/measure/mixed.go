@@ -128,10 +128,7 @@ func (w *mixedWorker) run() {
 			dice := w.rng.Uint64()
 			// The high and the low half of the number are independent.
 			t := &w.access[(dice>>32)*uint64(len(w.access))>>32]
-			var asked uint64
-			if timed {
-				asked = w.clock.Now()
-			}
+			asked := w.now(timed)
 			if dice&0xffffffff*100>>32 < w.reads {
 				w.read(t, asked, timed)
 			} else if w.write(t, asked, timed) {

@@ -21,7 +21,12 @@ type rateLimiter struct {
 	sampler sampler
 	now     func() int64      // ns since the start of the load
 	near    func(ahead int64) // waits a little for an arrival that is at most farAhead away
+	arrivalLog
+	_ atomics.CacheLinePad
+}
 
+// An arrivalLog is the outcome of one worker's arrivals.
+type arrivalLog struct {
 	late, dropped uint64  // of the arrivals that count
 	gone          []int64 // times of drops shortly before the window was to end, or later
 	passed        int64   // number of earlier drops
@@ -29,7 +34,6 @@ type rateLimiter struct {
 	lag           result.Histogram
 
 	latest, index int64 // greatest delay of an arrival, in ns, and its index
-	_             atomics.CacheLinePad
 }
 
 func newRateLimiter(d *drive, worker int, now func() int64, near func(ahead int64)) *rateLimiter {

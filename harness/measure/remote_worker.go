@@ -99,18 +99,6 @@ func (w *remoteWorker) run(ctx context.Context, t *tally, s *remoteSection) erro
 	return nil
 }
 
-func (w *remoteWorker) reads() bool {
-	percent := uint64(w.d.rig.job.Workload.Reads)
-	return percent > 0 && w.dice.Uint64()&0xffffffff*100>>32 < percent
-}
-
-func (w *remoteWorker) lock(ctx context.Context, shared bool) (harness.Lease, error) {
-	if shared {
-		return w.readers.RLock(ctx)
-	}
-	return w.session.Lock(ctx)
-}
-
 // acquire takes and releases the lock once; it returns 1 if another worker wrote before
 // this one.
 func (w *remoteWorker) acquire(ctx context.Context, t *tally, s *remoteSection, recorded bool) (handover uint64, err error) {
@@ -139,9 +127,14 @@ func (w *remoteWorker) acquire(ctx context.Context, t *tally, s *remoteSection, 
 // releases the lock. It completes h, whose Acquired is 0 if the lock was not granted, and reports
 // whether another worker wrote before. For a lock without readers, a read takes it as a write does.
 func (w *remoteWorker) takeAndRelease(ctx, asking context.Context, s *remoteSection, h oracle.Hold, last int64) (_ oracle.Hold, passed bool, err error) {
-	reads := w.reads()
+	percent := uint64(w.d.rig.job.Workload.Reads)
+	reads := percent > 0 && w.dice.Uint64()&0xffffffff*100>>32 < percent
 	h.Worker, h.Shared = w.id, reads && w.readers != nil
-	lease, err := w.lock(asking, h.Shared)
+	lock := w.session.Lock
+	if h.Shared {
+		lock = w.readers.RLock
+	}
+	lease, err := lock(asking)
 	if err != nil {
 		return h, false, fmt.Errorf("worker %d: lock: %w", w.id, err)
 	}
