@@ -255,7 +255,7 @@ func (s *Subject) beDenied(ctx context.Context, host *Host, at harness.Endpoint)
 	}
 	secret := at.Password
 	at.Password = "not-" + secret
-	if _, err := host.open(ctx, s, at, -1); err != nil {
+	if err := steps(func() { host.Open(ctx, s, at) }); err != nil {
 		said = append(said, err)
 	} else {
 		s.Note("a client with a wrong password connects")

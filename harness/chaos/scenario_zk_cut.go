@@ -130,7 +130,7 @@ func (p *pair) again(ctx context.Context, lost bool) {
 		}
 		// The loop begins when the release is over, after up to ten seconds with Curator.
 		begin, cancel := context.WithTimeout(ctx, time.Second)
-		_ = w.loop(begin, ordinary)
+		_ = steps(func() { w.Loop(begin, ordinary) })
 		cancel()
 	}
 }
