@@ -214,7 +214,7 @@ func (h *Host) ask(ctx context.Context, c command) error {
 
 // Open connects a client of a lock to the servers at, and returns its first worker.
 func (h *Host) Open(ctx context.Context, s *Subject, at harness.Endpoint) *Worker {
-	return must(h.open(ctx, s, at, -1))
+	return h.open(ctx, s, at, -1)
 }
 
 // Join adds a worker to the client of w.
@@ -233,10 +233,10 @@ func (w *Worker) group(ctx context.Context, n int) []*Worker {
 
 // JoinAs is Join for another lock of the same client: see [Subject.Another].
 func (w *Worker) JoinAs(ctx context.Context, s *Subject) *Worker {
-	return must(w.Host.open(ctx, s, harness.Endpoint{}, w.ID))
+	return w.Host.open(ctx, s, harness.Endpoint{}, w.ID)
 }
 
-func (h *Host) open(ctx context.Context, s *Subject, at harness.Endpoint, with int) (*Worker, error) {
+func (h *Host) open(ctx context.Context, s *Subject, at harness.Endpoint, with int) *Worker {
 	h.t.Stage.starting.Add(1)
 	defer h.t.Stage.starting.Add(-1)
 	w := &Worker{ID: int(h.t.workers.Add(1)) - 1, Host: h, Lock: s}
@@ -245,9 +245,9 @@ func (h *Host) open(ctx context.Context, s *Subject, at harness.Endpoint, with i
 	h.mu.Unlock()
 	o := &opening{Lock: s.Variant.Name, Key: s.Key, At: at, With: with, Username: at.Username, Password: at.Password}
 	if err := h.ask(ctx, command{Do: doOpen, Worker: w.ID, Open: o}); err != nil {
-		return nil, fmt.Errorf("%s: connect: %w", s.Variant.Name, err)
+		check(fmt.Errorf("%s: connect: %w", s.Variant.Name, err))
 	}
-	return w, nil
+	return w
 }
 
 func (w *Worker) do(ctx context.Context, c command) error {
@@ -294,11 +294,9 @@ func (w *Worker) Write(ctx context.Context) error { return w.do(ctx, command{Do:
 func (w *Worker) WriteHeld(ctx context.Context) error { return w.do(ctx, command{Do: doWriteHeld}) }
 
 // Loop makes the worker lock and unlock until Stop.
-func (w *Worker) Loop(ctx context.Context, l Loop) { check(w.loop(ctx, l)) }
-
-func (w *Worker) loop(ctx context.Context, l Loop) error {
+func (w *Worker) Loop(ctx context.Context, l Loop) {
 	l.Seed = w.Host.t.Seed
-	return w.do(ctx, command{Do: doLoop, Loop: &l})
+	check(w.do(ctx, command{Do: doLoop, Loop: &l}))
 }
 
 // Stop ends a loop or a waiting Acquire.

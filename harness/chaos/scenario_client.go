@@ -3,6 +3,7 @@ package chaos
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"locklab/harness"
@@ -25,7 +26,7 @@ var clientScenarios = table(Scenario{
 			{".*", []oracle.Anomaly{oracle.TwoHolders, oracle.StaleWrite}, "no lease can tell a process that does not run, and there is no token to refuse its write by"},
 		},
 		Try: func(ctx context.Context, t *Try) {
-			hosts, of := t.pairs(ctx, t.shared(ctx), t.shared(ctx))
+			hosts := t.pairs(ctx, t.shared(ctx), t.shared(ctx))
 			t.random(ctx, TTL/2)
 			hosts[0].Pause()
 			began := t.Now()
@@ -35,10 +36,10 @@ var clientScenarios = table(Scenario{
 			t.Sleep(ctx, 5*ordinary.Hold)
 			hosts[0].Resume()
 			t.Each(func(s *Subject) {
-				for _, w := range of[s].holders {
+				for _, w := range s.holders {
 					check(w.Write(ctx))
 				}
-				releaseWithin(ctx, TTL/2, of[s].holders) // fails if the lock is lost, after ten seconds with Curator
+				releaseWithin(ctx, TTL/2, s.holders) // fails if the lock is lost, after ten seconds with Curator
 				t.Sleep(ctx, 5*ordinary.Hold)
 			})
 		},
@@ -57,7 +58,7 @@ var clientScenarios = table(Scenario{
 			{zooRecommended, result.FaultAim{Figure: "window", Quantile: 1, Limit: float64(SessionTimeout + 2*tick), Text: "session timeout + 2 ticks"}},
 		},
 		Try: func(ctx context.Context, t *Try) {
-			hosts, _ := t.pairs(ctx, t.shared(ctx), t.shared(ctx))
+			hosts := t.pairs(ctx, t.shared(ctx), t.shared(ctx))
 			t.random(ctx, TTL/2)
 			hosts[0].Kill()
 			began := t.Now()
@@ -68,21 +69,16 @@ var clientScenarios = table(Scenario{
 	},
 })
 
-// A pair is the holders of a lock, one per permit, and a waiter, in two processes.
-type pair struct {
-	holders []*Worker
-	next    *Worker
-}
-
 // pairs makes workers of the first process hold each lock, while a worker of the second
 // process waits for it and then loops.
-func (t *Try) pairs(ctx context.Context, holders, next func(*Subject) harness.Endpoint) ([]*Host, map[*Subject]*pair) {
+func (t *Try) pairs(ctx context.Context, holders, next func(*Subject) harness.Endpoint) []*Host {
 	hosts := t.Hosts(2)
-	of := gather(t, func(s *Subject) *pair {
-		return &pair{hosts[0].openEach(ctx, s, holders(s)), hosts[1].Open(ctx, s, next(s))}
+	t.Each(func(s *Subject) {
+		s.holders, s.next = hosts[0].openEach(ctx, s, holders(s)), hosts[1].Open(ctx, s, next(s))
+		s.all = append(slices.Clone(s.holders), s.next)
 	})
-	t.Each(func(s *Subject) { of[s].begin(ctx) })
-	return hosts, of
+	t.Each(func(s *Subject) { s.begin(ctx) })
+	return hosts
 }
 
 // openEach connects as many clients as may hold the lock together.
@@ -109,12 +105,12 @@ const firstGrant = 10 * time.Second
 
 var errNotGranted = errors.New("chaos: the lock, which is free, is not granted")
 
-func (p *pair) begin(ctx context.Context) {
-	for _, w := range p.holders {
+func (s *Subject) begin(ctx context.Context) {
+	for _, w := range s.holders {
 		check(w.first(ctx))
 	}
-	check(p.holders[0].Write(ctx))
-	p.next.Loop(ctx, ordinary)
+	check(s.holders[0].Write(ctx))
+	s.next.Loop(ctx, ordinary)
 }
 
 // serve makes w lock and unlock, and waits until the lock was granted for a while.

@@ -263,8 +263,8 @@ func cutOff(what string, cut func(s *Subject, w wire)) func(ctx context.Context,
 	return perLock(2, func(ctx context.Context, t *Try, s *Subject, hosts []*Host) {
 		at := t.At(ctx, s)
 		through, wires := t.Through(at)
-		p := &pair{hosts[0].openEach(ctx, s, through), hosts[1].Open(ctx, s, at)}
-		p.begin(ctx)
+		s.holders, s.next = hosts[0].openEach(ctx, s, through), hosts[1].Open(ctx, s, at)
+		s.begin(ctx)
 		t.Sleep(ctx, TTL/4+time.Duration(s.Rand.Int64N(int64(TTL/2))))
 		s.Fault("%s", what)
 		began := t.Now()

@@ -118,16 +118,14 @@ type incident struct {
 	fleet fleet         // the servers, if they are independent
 	admin *redis.Client // of the first of them
 	hosts []*Host       // of the holders, and of the waiters
-	of    map[*Subject]*pair
-	late  map[*Subject]*Worker // a client that arrives after the fault
 	began int64
 }
 
 // incident makes each lock held and waited for, and returns at a random moment of the lease.
 func (t *Try) incident(ctx context.Context, at func(*Subject) harness.Endpoint) *incident {
 	i := &incident{t: t}
-	i.hosts, i.of = t.pairs(ctx, at, at)
-	i.late = gather(t, func(s *Subject) *Worker { return i.hosts[1].Open(ctx, s, at(s)) })
+	i.hosts = t.pairs(ctx, at, at)
+	t.Each(func(s *Subject) { s.late = i.hosts[1].Open(ctx, s, at(s)) })
 	t.random(ctx, TTL/2)
 	i.began = t.Now()
 	return i
@@ -139,18 +137,17 @@ func (t *Try) incident(ctx context.Context, at func(*Subject) harness.Endpoint) 
 // write. Then they release, and the lock is granted again.
 func (i *incident) outcome(ctx context.Context, began int64) {
 	i.t.Each(func(s *Subject) {
-		i.late[s].Loop(ctx, ordinary)
+		s.late.Loop(ctx, ordinary)
 		twice := s.AwaitGrant(ctx, TTL+TTL/5, began)
-		holders := i.of[s].holders
-		for _, w := range holders {
+		for _, w := range s.holders {
 			if s.holds(w) {
 				check(w.WriteHeld(ctx))
 			}
 		}
 		if twice {
-			poll(ctx, TTL/2, func() bool { return !slices.ContainsFunc(holders, s.holds) }) // until they are told
+			poll(ctx, TTL/2, func() bool { return !slices.ContainsFunc(s.holders, s.holds) }) // until they are told
 		}
-		releaseWithin(ctx, 2*TTL, holders)
+		releaseWithin(ctx, 2*TTL, s.holders)
 		s.AwaitGrant(ctx, 4*TTL, i.t.Now())
 		i.t.Sleep(ctx, 5*ordinary.Hold)
 	})

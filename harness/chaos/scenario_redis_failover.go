@@ -125,15 +125,15 @@ var redisPromotions = table(Scenario{
 			{redisOne, nil, "the lock is free when the lease that the replica knows of is over"},
 		},
 		Try: onReplicas(backend.RedisOptions{}, func(ctx context.Context, r *replicated) {
-			i := r.t.incident(ctx, r.at)
+			r.t.incident(ctx, r.at)
 			r.caughtUp(ctx)
 			// Nothing may be granted before the primary is dead.
-			r.t.Each(func(s *Subject) { check(i.of[s].next.Stop(ctx)) })
+			r.t.Each(func(s *Subject) { check(s.next.Stop(ctx)) })
 			r.link.Partition(true)
-			r.t.Each(func(s *Subject) { releaseWithin(ctx, 2*TTL, i.of[s].holders) })
+			r.t.Each(func(s *Subject) { releaseWithin(ctx, 2*TTL, s.holders) })
 			r.promote(ctx)
 			began := r.t.Now()
-			r.t.Each(func(s *Subject) { i.of[s].next.serve(ctx, 5*TTL, began) })
+			r.t.Each(func(s *Subject) { s.next.serve(ctx, 5*TTL, began) })
 		}),
 	},
 	{Name: "redis-promotion-clock-behind", Takes: 2,
@@ -171,25 +171,24 @@ func onWait(replicas int, prepare func(ctx context.Context, r *replicated)) func
 	return onReplicas(backend.RedisOptions{Replicas: replicas}, func(ctx context.Context, r *replicated) {
 		t, hosts, at := r.t, r.t.Hosts(2), r.at(nil)
 		at.Lease = 3 * TTL // outlives a promotion on a busy machine
-		of := gather(t, func(s *Subject) *pair {
-			p := &pair{holders: []*Worker{hosts[0].Open(ctx, s, at)}, next: hosts[1].Open(ctx, s, at)}
-			check(warm(ctx, p.holders[0], p.next))
-			return p
+		t.Each(func(s *Subject) {
+			s.holders, s.next = []*Worker{hosts[0].Open(ctx, s, at)}, hosts[1].Open(ctx, s, at)
+			check(warm(ctx, s.holders[0], s.next))
 		})
 		r.caughtUp(ctx)
 		t.Fault("the replica that will be promoted is cut off")
 		r.link.Partition(true)
 		prepare(ctx, r)
 		t.Each(func(s *Subject) {
-			if of[s].holders[0].Acquire(ctx, TTL) == nil {
+			if s.holders[0].Acquire(ctx, TTL) == nil {
 				s.Note("the primary grants the lock")
 			}
 		})
 		began := t.Now()
 		r.promote(ctx)
 		t.Each(func(s *Subject) {
-			of[s].next.serve(ctx, 4*TTL, began)
-			if w := of[s].holders[0]; s.holds(w) {
+			s.next.serve(ctx, 4*TTL, began)
+			if w := s.holders[0]; s.holds(w) {
 				check(w.WriteHeld(ctx))
 			}
 		})

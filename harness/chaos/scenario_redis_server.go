@@ -191,7 +191,7 @@ var redisStates = table(Scenario{
 			i.t.Sleep(ctx, TTL+TTL/3)
 			i.t.Each(func(s *Subject) {
 				refused := 0.0
-				for _, w := range i.of[s].holders {
+				for _, w := range s.holders {
 					if s.holds(w) && w.Release(ctx) != nil {
 						refused++
 					}
@@ -255,7 +255,7 @@ func (s *Subject) beDenied(ctx context.Context, host *Host, at harness.Endpoint)
 	}
 	secret := at.Password
 	at.Password = "not-" + secret
-	if _, err := host.open(ctx, s, at, -1); err != nil {
+	if err := steps(func() { host.Open(ctx, s, at) }); err != nil {
 		said = append(said, err)
 	} else {
 		s.Note("a client with a wrong password connects")
@@ -306,7 +306,7 @@ var redisClocks = table(Scenario{
 			i.setClock("back", -3*TTL)
 			i.hosts[0].Kill()
 			began := i.t.Now()
-			i.t.Each(func(s *Subject) { i.late[s].serve(ctx, 6*TTL, began) })
+			i.t.Each(func(s *Subject) { s.late.serve(ctx, 6*TTL, began) })
 		}),
 	},
 })

@@ -52,86 +52,71 @@ func (t *Try) ensemble(ctx context.Context) (*backend.Server, harness.Endpoint) 
 	return server, at
 }
 
-// A contenders is the clients of each lock in a try.
-type contenders struct {
-	t       *Try
-	at      harness.Endpoint // of all servers
-	hosts   []*Host
-	workers map[*Subject][]*Worker
-	pairs   map[*Subject]*pair // if they hold and wait
-}
-
-// busy is the loop of contenders: few acquisitions, since many locks share two processors.
+// busy is the loop of clients that contend: few acquisitions, since many locks share two processors.
 var busy = Loop{Hold: 30 * time.Millisecond, Think: 60 * time.Millisecond, Random: true}
 
 // contend makes three clients of each lock, or more for several permits, lock and unlock. It
 // waits until each has had the lock, or for a while.
-func contend(ctx context.Context, t *Try, at harness.Endpoint) *contenders {
-	return contendVia(ctx, t, at, func(*Subject, int) harness.Endpoint { return at })
+func contend(ctx context.Context, t *Try, at harness.Endpoint) []*Host {
+	return contendVia(ctx, t, func(*Subject, int) harness.Endpoint { return at })
 }
 
 // contendVia is contend with client i of s connected to via(s, i).
-func contendVia(ctx context.Context, t *Try, at harness.Endpoint, via func(s *Subject, i int) harness.Endpoint) *contenders {
-	c := &contenders{t: t, at: at, hosts: t.Hosts(2)}
-	c.workers = gather(t, func(s *Subject) (ws []*Worker) {
+func contendVia(ctx context.Context, t *Try, via func(s *Subject, i int) harness.Endpoint) []*Host {
+	hosts := t.Hosts(2)
+	t.Each(func(s *Subject) {
 		for i := range 2 + max(1, s.Variant.Traits.Permits) {
-			ws = append(ws, c.hosts[i%2].Open(ctx, s, via(s, i)))
+			s.all = append(s.all, hosts[i%2].Open(ctx, s, via(s, i)))
 		}
-		return ws
 	})
 	began := t.Now()
 	t.Each(func(s *Subject) {
-		for _, w := range c.workers[s] {
+		for _, w := range s.all {
 			w.Loop(ctx, busy)
 		}
 	})
-	c.served(ctx, began, 2*time.Second)
-	return c
+	t.served(ctx, began, 2*time.Second)
+	return hosts
 }
 
 // hold makes a client of each lock hold it, and another wait for it and then loop.
-func hold(ctx context.Context, t *Try, holders, others harness.Endpoint) *contenders {
-	c := &contenders{t: t, at: others, workers: make(map[*Subject][]*Worker)}
-	c.hosts, c.pairs = t.pairs(ctx, func(*Subject) harness.Endpoint { return holders }, func(*Subject) harness.Endpoint { return others })
-	for s, p := range c.pairs {
-		c.workers[s] = append(slices.Clone(p.holders), p.next)
-	}
-	return c
+func hold(ctx context.Context, t *Try, holders, others harness.Endpoint) []*Host {
+	return t.pairs(ctx, func(*Subject) harness.Endpoint { return holders }, func(*Subject) harness.Endpoint { return others })
 }
 
 // served waits, up to most, until each live worker has been granted its lock later than after.
-func (c *contenders) served(ctx context.Context, after int64, most time.Duration) {
-	c.t.Each(func(s *Subject) {
-		poll(ctx, most, func() bool { return s.served(c.workers[s], after) })
+func (t *Try) served(ctx context.Context, after int64, most time.Duration) {
+	t.Each(func(s *Subject) {
+		poll(ctx, most, func() bool { return s.served(after) })
 	})
 }
 
-func (c *contenders) finish(ctx context.Context, after int64, most time.Duration) {
-	c.served(ctx, after, most)
-	c.settle(ctx)
+func (t *Try) finish(ctx context.Context, at harness.Endpoint, after int64, most time.Duration) {
+	t.served(ctx, after, most)
+	t.settle(ctx, at)
 }
 
 // settle ends the judged part and the loops, and shows the tickets that remain of clients
 // that neither hold nor wait.
-func (c *contenders) settle(ctx context.Context) {
-	c.t.Conclude()
-	waiting := c.t.StopAll(ctx)
-	conn := c.t.ZooKeeper(c.at.Addrs[0])
-	c.t.Each(func(s *Subject) {
+func (t *Try) settle(ctx context.Context, at harness.Endpoint) {
+	t.Conclude()
+	waiting := t.StopAll(ctx)
+	conn := t.ZooKeeper(at.Addrs[0])
+	t.Each(func(s *Subject) {
 		var left []string
 		if !poll(ctx, zooLeft, func() bool {
 			left = must(s.tickets(conn))
 			return len(left) <= waiting[s]
 		}) {
-			s.Show(oracle.LeftBehind, "%d tickets of %d clients, of which %d wait", len(left), len(c.workers[s]), waiting[s])
+			s.Show(oracle.LeftBehind, "%d tickets of %d clients, of which %d wait", len(left), len(s.all), waiting[s])
 		}
 	})
 }
 
-func (s *Subject) served(workers []*Worker, after int64) bool {
+func (s *Subject) served(after int64) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, w := range workers {
+	for _, w := range s.all {
 		if s.history.latest[w.ID] <= after && w.Host.runs() {
 			return false
 		}
@@ -191,30 +176,29 @@ func (s *Subject) path() string {
 
 // hurtLinks makes three clients of each lock contend, the first n of them through a proxy
 // each, and calls hurt with these.
-func hurtLinks(n int, hurt func(ctx context.Context, c *contenders, s *Subject, ps wire)) func(context.Context, *Try) {
+func hurtLinks(n int, hurt func(ctx context.Context, s *Subject, ps wire)) func(context.Context, *Try) {
 	return func(ctx context.Context, t *Try) {
 		at := t.At(ctx, t.Subjects[0])
-		of, connect := t.link(at, n)
-		c := contendVia(ctx, t, at, connect)
+		contendVia(ctx, t, t.link(at, n))
 		t.random(ctx, tick)
-		t.Each(func(s *Subject) { hurt(ctx, c, s, of[s]) })
+		t.Each(func(s *Subject) { hurt(ctx, s, s.links) })
 		t.Over("nothing is done to connections any more")
-		c.finish(ctx, t.Now(), t.scenario.Prompt+500*time.Millisecond)
+		t.finish(ctx, at, t.Now(), t.scenario.Prompt+500*time.Millisecond)
 	}
 }
 
-func (t *Try) link(at harness.Endpoint, n int) (map[*Subject]wire, func(*Subject, int) harness.Endpoint) {
-	of := make(map[*Subject]wire)
+// link puts n proxies in front of at for each lock, and returns the address for client i.
+func (t *Try) link(at harness.Endpoint, n int) func(s *Subject, i int) harness.Endpoint {
 	for _, s := range t.Subjects {
 		for range n {
 			_, ps := t.Through(at)
-			of[s] = append(of[s], ps...)
+			s.links = append(s.links, ps...)
 		}
 	}
-	return of, func(s *Subject, i int) harness.Endpoint {
+	return func(s *Subject, i int) harness.Endpoint {
 		via := at
 		if i < n {
-			via.Addrs = [][]string{{of[s][i].Addr()}}
+			via.Addrs = [][]string{{s.links[i].Addr()}}
 		}
 		return via
 	}
@@ -222,7 +206,7 @@ func (t *Try) link(at harness.Endpoint, n int) (map[*Subject]wire, func(*Subject
 
 // forAWhile makes a fault of a client's connections that lasts for d.
 func forAWhile(what string, d time.Duration, fault func(p *faultproxy.Proxy, on bool)) func(context.Context, *Try) {
-	return hurtLinks(1, func(ctx context.Context, _ *contenders, s *Subject, ps wire) {
+	return hurtLinks(1, func(ctx context.Context, s *Subject, ps wire) {
 		s.Fault("%s", what)
 		fault(ps[0], true)
 		sleep(ctx, d)
@@ -259,7 +243,7 @@ var zooLinkScenarios = table(Scenario{
 		Question: "Does a lock survive a burst of broken connections?",
 		Fault:    "24 connections of three clients of each lock are reset (RST) in three seconds, at random",
 		Source:   "samuel/go-zookeeper issue 229; docker/libkv issue 156",
-		Try: hurtLinks(3, func(ctx context.Context, _ *contenders, s *Subject, ps wire) {
+		Try: hurtLinks(3, func(ctx context.Context, s *Subject, ps wire) {
 			const resets, within = 24, 3 * time.Second
 			s.Fault("%d connections are reset", resets)
 			for range resets {
@@ -282,8 +266,8 @@ var zooLinkScenarios = table(Scenario{
 			_, all := t.ensemble(ctx)
 			one := all
 			one.Addrs = [][]string{all.Addrs[0][:1]}
-			of, connect := t.link(one, 1)
-			c := contendVia(ctx, t, all, func(s *Subject, i int) harness.Endpoint {
+			connect := t.link(one, 1)
+			contendVia(ctx, t, func(s *Subject, i int) harness.Endpoint {
 				if i == 0 {
 					return connect(s, i)
 				}
@@ -292,14 +276,14 @@ var zooLinkScenarios = table(Scenario{
 			for i := range 3 {
 				t.random(ctx, tick)
 				t.Fault("the session of a client moves")
-				for _, ps := range of {
-					ps[0].Redirect(all.Addrs[0][(i+1)%3])
-					ps[0].Reset()
+				for _, s := range t.Subjects {
+					s.links[0].Redirect(all.Addrs[0][(i+1)%3])
+					s.links[0].Reset()
 				}
-				c.served(ctx, t.Now(), zooSession/2)
+				t.served(ctx, t.Now(), zooSession/2)
 			}
 			t.Over("sessions stay where they are")
-			c.finish(ctx, t.Now(), zooRequestPrompt+500*time.Millisecond)
+			t.finish(ctx, all, t.Now(), zooRequestPrompt+500*time.Millisecond)
 		},
 	},
 	{Name: "zk-silent-connection", Takes: 20,
@@ -331,7 +315,7 @@ var zooLinkScenarios = table(Scenario{
 		Question: "Is a lock safe when each message takes a good part of the session timeout?",
 		Fault:    "each message of a client of each lock takes a tenth of the session timeout and at random up to a fifth more, in both directions, for four seconds",
 		Source:   "reference row 22: heartbeats that are late",
-		Try: hurtLinks(1, func(ctx context.Context, _ *contenders, s *Subject, ps wire) {
+		Try: hurtLinks(1, func(ctx context.Context, s *Subject, ps wire) {
 			s.Fault("messages of a client are slow")
 			ps.late(SessionTimeout/10, SessionTimeout/5)
 			sleep(ctx, 2*SessionTimeout)

@@ -63,7 +63,7 @@ var zooCutScenarios = table(Scenario{
 		Try: func(ctx context.Context, t *Try) {
 			at := t.At(ctx, t.Subjects[0])
 			through, proxies := t.Through(at)
-			c := hold(ctx, t, through, at)
+			hold(ctx, t, through, at)
 			t.Sleep(ctx, SessionTimeout/2)
 			t.random(ctx, SessionTimeout/2)
 			began := t.Now()
@@ -73,8 +73,8 @@ var zooCutScenarios = table(Scenario{
 			t.Sleep(ctx, 500*time.Millisecond)
 			proxies.partition(false)
 			t.Over("the holder is connected again")
-			t.Each(func(s *Subject) { c.pairs[s].again(ctx, s.granted(began)) })
-			c.settle(ctx)
+			t.Each(func(s *Subject) { s.again(ctx, s.granted(began)) })
+			t.settle(ctx, at)
 		},
 	},
 })
@@ -120,17 +120,17 @@ func cutServerOff(leads bool) func(context.Context, *Try) {
 }
 
 // again makes the holders release, and lock and unlock from then on.
-func (p *pair) again(ctx context.Context, lost bool) {
-	for _, w := range p.holders {
+func (s *Subject) again(ctx context.Context, lost bool) {
+	for _, w := range s.holders {
 		release, cancel := context.WithTimeout(ctx, 2*time.Second)
 		err := w.Release(release)
 		cancel()
 		if err == nil && lost {
-			w.Lock.Show(oracle.Misled, "the release of a lock that was lost returned no error")
+			s.Show(oracle.Misled, "the release of a lock that was lost returned no error")
 		}
 		// The loop begins when the release is over, after up to ten seconds with Curator.
 		begin, cancel := context.WithTimeout(ctx, time.Second)
-		_ = w.loop(begin, ordinary)
+		_ = steps(func() { w.Loop(begin, ordinary) })
 		cancel()
 	}
 }
@@ -144,7 +144,7 @@ var (
 
 // losesOne makes a contending client of each lock lose one message of a request of ops.
 func losesOne(do faultproxy.Action, ops []string) func(context.Context, *Try) {
-	return hurtLinks(1, func(ctx context.Context, c *contenders, s *Subject, ps wire) {
+	return hurtLinks(1, func(ctx context.Context, s *Subject, ps wire) {
 		began := now()
 		lost := ps[0].Inject(faultproxy.Fault{Do: do, Match: s.asks(ops), Skip: s.Rand.IntN(3)})
 		defer lost.Remove()
@@ -152,7 +152,7 @@ func losesOne(do faultproxy.Action, ops []string) func(context.Context, *Try) {
 		case <-lost.Done():
 			s.Fault("%s: %s", ops[0], do)
 		case <-time.After(4 * time.Second):
-			if s.served(c.workers[s], began) { // otherwise it is stuck already, without this
+			if s.served(began) { // otherwise it is stuck already, without this
 				check(fmt.Errorf("chaos: %s sent no %v in four seconds", s.Variant.Name, ops))
 			}
 		case <-ctx.Done():

@@ -27,8 +27,8 @@ var zooLeaderScenarios = table(Scenario{
 		Source:   "Hunt et al. 2010, ZooKeeper, 5.4; samuel/go-zookeeper issue 229",
 		Expect:   voted,
 		Aims:     soonElected,
-		Try: outage(contend, func(ctx context.Context, c *contenders, e *backend.Server, leader int) (undo func()) {
-			c.t.Fault("the leader is killed")
+		Try: outage(contend, func(ctx context.Context, t *Try, hosts []*Host, e *backend.Server, leader int) (undo func()) {
+			t.Fault("the leader is killed")
 			return kill(ctx, e, leader)
 		}),
 	},
@@ -38,8 +38,8 @@ var zooLeaderScenarios = table(Scenario{
 		Source:   "go-zookeeper/zk conn.go, authenticate; Gunawi et al. 2018, Fail-slow at scale",
 		Expect:   voted,
 		Aims:     hangs,
-		Try: outage(contend, func(ctx context.Context, c *contenders, e *backend.Server, leader int) (undo func()) {
-			c.t.Fault("the leader is stopped")
+		Try: outage(contend, func(ctx context.Context, t *Try, hosts []*Host, e *backend.Server, leader int) (undo func()) {
+			t.Fault("the leader is stopped")
 			check(e.Signal(leader, syscall.SIGSTOP))
 			return func() { check(e.Signal(leader, syscall.SIGCONT)) }
 		}),
@@ -50,9 +50,9 @@ var zooLeaderScenarios = table(Scenario{
 		Source:   "Hunt et al. 2010, ZooKeeper, 5.4",
 		Expect:   elected,
 		Aims:     soonElected,
-		Try: outage(contend, func(ctx context.Context, c *contenders, e *backend.Server, leader int) (undo func()) {
-			c.t.Fault("a follower is killed")
-			return kill(ctx, e, c.t.follower(leader))
+		Try: outage(contend, func(ctx context.Context, t *Try, hosts []*Host, e *backend.Server, leader int) (undo func()) {
+			t.Fault("a follower is killed")
+			return kill(ctx, e, t.follower(leader))
 		}),
 	},
 	{Name: "leader-and-holder-killed", Takes: 25, Down: true, Deadline: 60 * time.Second,
@@ -65,11 +65,11 @@ var zooLeaderScenarios = table(Scenario{
 		}, elected[1:]...),
 		Aims: []Aim{{zooRecommended, result.FaultAim{Figure: "window", Quantile: 0.5, Limit: float64(zooPrompt + 2*tick + 500*time.Millisecond),
 			Text: "election of 1.5 s, session timeout, 2 ticks"}}},
-		Try: outage(func(ctx context.Context, t *Try, at harness.Endpoint) *contenders {
+		Try: outage(func(ctx context.Context, t *Try, at harness.Endpoint) []*Host {
 			return hold(ctx, t, at, at)
-		}, func(ctx context.Context, c *contenders, e *backend.Server, leader int) (undo func()) {
-			c.t.Fault("the leader is killed")
-			defer c.hosts[0].Kill()
+		}, func(ctx context.Context, t *Try, hosts []*Host, e *backend.Server, leader int) (undo func()) {
+			t.Fault("the leader is killed")
+			defer hosts[0].Kill()
 			return kill(ctx, e, leader)
 		}),
 	},
@@ -80,14 +80,14 @@ var zooLeaderScenarios = table(Scenario{
 		Expect: append([]Expectation{
 			{zooSessions, []oracle.Anomaly{oracle.Stall}, "the servers have no majority until the one that catches up is ready, and initLimit ticks more for each vote that fails"},
 		}, elected[1:]...),
-		Try: outage(contend, func(ctx context.Context, c *contenders, e *backend.Server, leader int) (undo func()) {
-			follower := c.t.follower(leader)
+		Try: outage(contend, func(ctx context.Context, t *Try, hosts []*Host, e *backend.Server, leader int) (undo func()) {
+			follower := t.follower(leader)
 			check(e.Kill(follower))
-			c.t.Sleep(ctx, time.Second)
+			t.Sleep(ctx, time.Second)
 			back := make(chan error, 1)
 			go func() { back <- e.Restart(ctx, follower) }()
-			c.t.random(ctx, time.Second)
-			c.t.Fault("the leader is killed")
+			t.random(ctx, time.Second)
+			t.Fault("the leader is killed")
 			undo = kill(ctx, e, leader)
 			check(<-back)
 			return undo
@@ -97,23 +97,23 @@ var zooLeaderScenarios = table(Scenario{
 
 // outage makes clients use each lock on three servers, as start does, and calls lose. Its
 // undo is called when each of them has had its lock since, or could have had it.
-func outage(start func(context.Context, *Try, harness.Endpoint) *contenders, lose func(ctx context.Context, c *contenders, e *backend.Server, leader int) (undo func())) func(context.Context, *Try) {
+func outage(start func(context.Context, *Try, harness.Endpoint) []*Host, lose func(ctx context.Context, t *Try, hosts []*Host, e *backend.Server, leader int) (undo func())) func(context.Context, *Try) {
 	return func(ctx context.Context, t *Try) {
 		e, at := t.ensemble(ctx)
-		c := start(ctx, t, at)
+		hosts := start(ctx, t, at)
 		t.random(ctx, tick)
 		began := t.Now()
 		if err := steps(func() {
-			undo := lose(ctx, c, e, must(e.Leader(ctx)))
+			undo := lose(ctx, t, hosts, e, must(e.Leader(ctx)))
 			t.elected(ctx, e, began)
-			c.served(ctx, began, zooPrompt+time.Second)
+			t.served(ctx, began, zooPrompt+time.Second)
 			undo()
 		}); err != nil {
 			t.drop("ensemble")
 			check(err)
 		}
 		t.Over("all three servers run")
-		c.finish(ctx, t.Now(), zooPrompt+time.Second)
+		t.finish(ctx, at, t.Now(), zooPrompt+time.Second)
 	}
 }
 
@@ -200,14 +200,14 @@ var zooOperatorScenarios = table(Scenario{
 		Try: func(ctx context.Context, t *Try) {
 			at := t.At(ctx, t.Subjects[0])
 			conn := t.ZooKeeper(at.Addrs[0])
-			c := contend(ctx, t, at)
+			contend(ctx, t, at)
 			t.random(ctx, tick)
 			began := t.Now()
 			t.Each(func(s *Subject) {
 				s.Fault("an operator deletes the lock")
 				deleteAll(conn, s.path())
 			})
-			c.afterOperator(ctx, began)
+			t.afterOperator(ctx, at, began)
 		},
 	},
 	{Name: "zk-numbers-end", Takes: 30,
@@ -229,9 +229,9 @@ var zooOperatorScenarios = table(Scenario{
 			}
 			at := Short(t.Own(ctx, ensembleOf(backend.EnsembleOptions{Servers: 1, Counters: counters})).Endpoint())
 			t.Fault("the last numbers are given out")
-			c := contend(ctx, t, at)
+			contend(ctx, t, at)
 			t.Sleep(ctx, time.Second)
-			c.finish(ctx, t.Now(), zooRequestPrompt)
+			t.finish(ctx, at, t.Now(), zooRequestPrompt)
 		},
 	},
 })
@@ -241,7 +241,7 @@ func deleteTicket(i int) func(context.Context, *Try) {
 	return func(ctx context.Context, t *Try) {
 		at := t.At(ctx, t.Subjects[0])
 		conn := t.ZooKeeper(at.Addrs[0])
-		c := hold(ctx, t, at, at)
+		hold(ctx, t, at, at)
 		t.Sleep(ctx, 1500*time.Millisecond) // an operator who lists the queue first is slower
 		t.random(ctx, tick)
 		began := t.Now()
@@ -254,14 +254,14 @@ func deleteTicket(i int) func(context.Context, *Try) {
 			check(conn.Delete(tickets[i], -1))
 		})
 		t.Sleep(ctx, time.Second)
-		t.Each(func(s *Subject) { c.pairs[s].again(ctx, false) })
-		c.afterOperator(ctx, began)
+		t.Each(func(s *Subject) { s.again(ctx, false) })
+		t.afterOperator(ctx, at, began)
 	}
 }
 
-func (c *contenders) afterOperator(ctx context.Context, began int64) {
-	c.t.Over("the operator has gone")
-	c.finish(ctx, began, zooRequestPrompt+500*time.Millisecond)
+func (t *Try) afterOperator(ctx context.Context, at harness.Endpoint, began int64) {
+	t.Over("the operator has gone")
+	t.finish(ctx, at, began, zooRequestPrompt+500*time.Millisecond)
 }
 
 // deleteAll deletes a node with all below it. It gives up when clients have made new

@@ -39,6 +39,7 @@ type Subject struct {
 	Variant *harness.Variant
 	Key     string
 	Rand    *rand.Rand // drawn from Try.Seed; only for the goroutine of the lock in Try.Each
+	clients
 
 	mu        sync.Mutex
 	history   record
@@ -49,6 +50,15 @@ type Subject struct {
 	failed    error // why the fault could not be made for it
 
 	timed []timedAnomaly // as anomalies
+}
+
+// clients are the workers of a lock that a scenario needs in more than one step.
+type clients struct {
+	holders []*Worker // one per permit
+	next    *Worker   // waits for the holders
+	late    *Worker   // arrives after the fault
+	all     []*Worker // for settle
+	links   wire      // of the first of them
 }
 
 func (s *Subject) record(e oracle.Event) {

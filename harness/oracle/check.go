@@ -2,7 +2,6 @@ package oracle
 
 import (
 	"cmp"
-	"fmt"
 	"math"
 	"slices"
 	"strconv"
@@ -19,7 +18,7 @@ type LinearVerdict string
 const (
 	Proven    LinearVerdict = "proven"     // a lock could have done this
 	Violated  LinearVerdict = "violated"   // no lock could
-	NotProven LinearVerdict = "not proven" // inconclusive: see LinearResult.Why
+	NotProven LinearVerdict = "not proven" // inconclusive: a window is too large, or the time was over
 )
 
 // The limits of a window: larger ones are not proven.
@@ -37,7 +36,6 @@ type LinearWindow struct{ From, To int64 }
 type LinearResult struct {
 	Verdict  LinearVerdict
 	Violated LinearWindow // the first violated one, if any
-	Why      string       // why the first window that is not proven is not
 }
 
 // CheckLinear decides whether a lock with rules r could have made the history that was
@@ -53,36 +51,29 @@ func checkLinear(j *Judgement, r Rules, most, total time.Duration, size int) Lin
 	var before state
 	deadline := time.Now().Add(total)
 	for _, w := range cut(operations(j, r), size) {
-		verdict, why := w.check(before, r, min(most, time.Until(deadline)))
+		verdict := w.check(before, r, min(most, time.Until(deadline)))
 		before = w.after(before)
 		switch verdict {
 		case Violated:
-			return LinearResult{Verdict: Violated, Violated: w.LinearWindow}
+			return LinearResult{Violated, w.LinearWindow}
 		case NotProven:
-			res.Verdict, res.Why = NotProven, cmp.Or(res.Why, why)
+			res.Verdict = NotProven
 		}
 	}
 	return res
 }
 
-func (w *window) check(s state, r Rules, left time.Duration) (LinearVerdict, string) {
-	switch {
-	case len(w.ops) > mostOperations:
-		return NotProven, fmt.Sprintf("%d operations between two moments in which none was under way, more than %d", len(w.ops), mostOperations)
-	case w.indefinite > mostIndefinite:
-		return NotProven, fmt.Sprintf("%d operations without an end, more than %d", w.indefinite, mostIndefinite)
-	case len(w.clients) > mostClients:
-		return NotProven, fmt.Sprintf("%d clients, more than %d", len(w.clients), mostClients)
-	case left <= 0:
-		return NotProven, "the time for all was over"
+func (w *window) check(s state, r Rules, left time.Duration) LinearVerdict {
+	if len(w.ops) > mostOperations || w.indefinite > mostIndefinite || len(w.clients) > mostClients || left <= 0 {
+		return NotProven
 	}
 	switch porcupine.CheckOperationsTimeout(model(s, r), w.porcupine(), left) {
 	case porcupine.Ok:
-		return Proven, ""
+		return Proven
 	case porcupine.Illegal:
-		return Violated, ""
+		return Violated
 	}
-	return NotProven, fmt.Sprintf("not decided in %v", left.Round(time.Millisecond))
+	return NotProven
 }
 
 // A state is the state of a lock.

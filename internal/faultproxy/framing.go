@@ -57,8 +57,6 @@ type Sighting struct {
 	Conn int       // the connection's number, from 1
 	Dir  Direction
 	Message
-	Size int  // bytes, with the frame
-	Lost bool // it will not arrive
 }
 
 // MaintainsConnection reports whether the message sets up, keeps alive or ends its connection.

@@ -48,7 +48,7 @@ func zooCases() []zooCase {
 			ZooRequest{Op: "setACL", Path: "/a"}, ZooReply{HasStat: true, Version: 3}},
 		{num(4711), nil, ZooRequest{}, ZooReply{}},
 		{slices.Concat(num(wire.OpGetData), str("/a")), num(3),
-			ZooRequest{Op: "getData", Path: "/a", Short: true}, ZooReply{HasStat: true, Short: true}},
+			ZooRequest{Op: "getData", Path: "/a"}, ZooReply{HasStat: true}},
 	}
 }
 

@@ -157,7 +157,7 @@ func (p *Proxy) judge(k *link, d Direction, raw []byte, unread bool) (parcel, bo
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	q, passes := parcel{raw: raw}, true
-	s := Sighting{At: time.Now(), Conn: k.number, Dir: d, Size: len(raw)}
+	s := Sighting{At: time.Now(), Conn: k.number, Dir: d}
 	late := p.delay[d]
 	if most := p.jitter[d]; most > 0 {
 		late += rand.N(most)
@@ -180,7 +180,6 @@ func (p *Proxy) judge(k *link, d Direction, raw []byte, unread bool) (parcel, bo
 		q.fatal = k.lose[s.Call] // there is no call 0
 	}
 	if p.observe != nil {
-		s.Lost = !passes || q.fatal != nil
 		p.observe(s)
 	}
 	if p.edit != nil && passes {

@@ -11,7 +11,8 @@ var zooNames = map[int32]string{
 	wire.OpAddWatch: "addWatch", wire.OpCloseSession: "closeSession", wire.OpError: "error",
 }
 
-// A ZooRequest is the part of a ZooKeeper request that matters for a lock.
+// A ZooRequest is the part of a ZooKeeper request that matters for a lock. What is missing in a
+// message that ends too early is zero; the same holds for a ZooReply and a ZooEvent.
 type ZooRequest struct {
 	Xid        int32
 	Op         string // "connect" for the handshake, "" if unknown
@@ -22,7 +23,6 @@ type ZooRequest struct {
 	Watch      bool
 	Watches    []string // of setWatches: paths of all kinds
 	Ops        []ZooRequest
-	Short      bool // the message ended too early; the rest is zero
 }
 
 // Ephemeral reports whether a create makes a node that ends with the session.
@@ -40,7 +40,6 @@ type ZooReply struct {
 	HasStat    bool
 	Version    int32 // of the node, if HasStat
 	Ops        []ZooReply
-	Short      bool // as in ZooRequest
 }
 
 // Error codes relevant to a lock (KeeperException.Code in ZooKeeper 3.8).
@@ -57,7 +56,6 @@ type ZooEvent struct {
 	Type  int32 // see the constants
 	State int32
 	Path  string
-	Short bool // as in ZooRequest
 }
 
 // The types of watch events (Watcher.Event.EventType in ZooKeeper 3.8).
@@ -78,7 +76,6 @@ func readRequest(body []byte) (*ZooRequest, int32) {
 			r.Ops = append(r.Ops, request(j, part))
 		}
 	}
-	r.Short = j.Short()
 	return &r, code
 }
 
@@ -136,7 +133,6 @@ func readReply(body []byte, code int32) *ZooReply {
 	case r.Err == 0:
 		reply(j, code, &r)
 	}
-	r.Short = j.Short()
 	return &r
 }
 
@@ -165,9 +161,7 @@ func reply(j *wire.Record, code int32, r *ZooReply) {
 func readEvent(body []byte) *ZooEvent {
 	j := wire.NewRecord(body)
 	j.Skip(4 + 8 + 4) // reply header
-	e := &ZooEvent{Type: j.Int(), State: j.Int(), Path: j.Text()}
-	e.Short = j.Short()
-	return e
+	return &ZooEvent{Type: j.Int(), State: j.Int(), Path: j.Text()}
 }
 
 func acl(j *wire.Record) {

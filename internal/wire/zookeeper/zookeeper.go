@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/go-zookeeper/zk"
 
@@ -14,10 +13,9 @@ import (
 
 // Options configures a connection. The zero value is usable.
 type Options struct {
-	// OnEvent, Counter and Tick are as in [zksession.Options].
+	// OnEvent and Counter are as in [zksession.Options].
 	OnEvent func(zk.Event)
 	Counter *Counter
-	Tick    time.Duration
 }
 
 // A Counter counts the traffic of any number of connections. Its zero value is ready to use.
@@ -69,7 +67,7 @@ func Connect(ctx context.Context, at harness.Endpoint, o Options) (*Conn, error)
 	s := zksession.Options{
 		Servers: at.Addrs[0], SessionTimeout: at.SessionTimeout,
 		Username: at.Username, Password: at.Password, TLS: at.TLS,
-		OnEvent: o.OnEvent, Tick: o.Tick,
+		OnEvent: o.OnEvent,
 	}
 	if o.Counter != nil {
 		s.Counter = &o.Counter.packets
