@@ -21,25 +21,14 @@ import (
 // A Group is a group of results with the data to draw it.
 type Group struct {
 	*judge.Group
-	Both  []*Group  // all groups of the run: local and distributed locks, closed and open loops
-	Locks []*series // as in Group, each with its style
-}
-
-// A series is one lock in a group, with its style.
-type series struct {
-	*judge.Series
-	style draw.Style
+	Both []*Group // all groups of the run: local and distributed locks, closed and open loops
 }
 
 type Cell = judge.Cell
 
 func Groups(run *result.Run) (out []*Group) {
 	for _, v := range judge.Groups(run) {
-		g := &Group{Group: v}
-		for _, s := range v.Series {
-			g.Locks = append(g.Locks, &series{s, styleOf(s.Lock)})
-		}
-		out = append(out, g)
+		out = append(out, &Group{Group: v})
 	}
 	for _, g := range out {
 		g.Both = out
@@ -56,7 +45,7 @@ func bare(gs []*Group) (out []*judge.Group) {
 
 // has reports whether any lock of g has a figure of m.
 func (g *Group) has(m *result.Metric) bool {
-	for _, s := range g.Locks {
+	for _, s := range g.Series {
 		for _, c := range s.Cells {
 			if c.Summary(m).N > 0 {
 				return true
@@ -66,17 +55,8 @@ func (g *Group) has(m *result.Metric) bool {
 	return false
 }
 
-func (g *Group) at(w int) (out []*series) {
-	for _, s := range g.Locks {
-		if s.Cells[w] != nil {
-			out = append(out, s)
-		}
-	}
-	return out
-}
-
 func (g *Group) cell(lock string, w int) *Cell {
-	for _, s := range g.Locks {
+	for _, s := range g.Series {
 		if s.Lock.Name == lock {
 			return s.Cells[w]
 		}
@@ -90,7 +70,7 @@ type figure struct {
 }
 
 func (g *Group) figures(w int, m *result.Metric) (out []figure) {
-	for _, s := range g.at(w) {
+	for _, s := range g.At(w) {
 		if v := s.Cells[w].Summary(m); v.N > 0 && s.Lock.Status.Competes() {
 			out = append(out, figure{s.Lock.Name, v.Median})
 		}
@@ -153,7 +133,7 @@ func (g *Group) source(ms ...*result.Metric) Source {
 func roundsOf(gs ...*Group) int {
 	seen := make(map[int]bool)
 	for _, g := range gs {
-		for _, s := range g.Locks {
+		for _, s := range g.Series {
 			for _, c := range s.Cells {
 				for i := range c.Rounds {
 					seen[i] = true
@@ -234,7 +214,7 @@ func interval(v stat.Summary, format func(float64) string) string {
 // A column is a column of a table with a row for each lock and number of workers.
 type column struct {
 	head Piece
-	text func(s *series, c *Cell) string
+	text func(s *judge.Series, c *Cell) string
 }
 
 func metrics(ms ...*result.Metric) (out []column) {
@@ -252,11 +232,11 @@ func inUnits(ms ...*result.Metric) (out []column) {
 }
 
 func median(title string, m *result.Metric) column {
-	return column{Piece{title, m}, func(_ *series, c *Cell) string { return CellText(m, c.Summary(m)) }}
+	return column{Piece{title, m}, func(_ *judge.Series, c *Cell) string { return CellText(m, c.Summary(m)) }}
 }
 
 func withInterval(title string, m *result.Metric) []column {
-	return []column{median(title, m), {Piece{Text: "interval"}, func(_ *series, c *Cell) string { return interval(c.Summary(m), FormatUnit(m.Unit)) }}}
+	return []column{median(title, m), {Piece{Text: "interval"}, func(_ *judge.Series, c *Cell) string { return interval(c.Summary(m), FormatUnit(m.Unit)) }}}
 }
 
 func (g *Group) table(need *result.Metric, parts ...[]column) Table {
@@ -265,7 +245,7 @@ func (g *Group) table(need *result.Metric, parts ...[]column) Table {
 	for _, col := range columns {
 		t.Head = append(t.Head, col.head)
 	}
-	for _, s := range g.Locks {
+	for _, s := range g.Series {
 		for _, w := range g.Workers {
 			c := s.Cells[w]
 			if c == nil || need != nil && c.Summary(need).N == 0 {

@@ -27,7 +27,7 @@ type loadSweep struct {
 }
 
 type loadedLock struct {
-	S      *series
+	S      *judge.Series
 	Cells  []*Cell // by rate; nil if not measured
 	closed float64 // acquisitions per second in the closed loop with as many workers; 0 if not measured
 
@@ -90,14 +90,14 @@ func (s *loadSweep) fill(closed *Group) {
 	most := 0
 	for _, g := range s.groups {
 		for _, w := range g.Workers {
-			if n := len(g.at(w)); n > most || n == most && w > s.workers {
+			if n := len(g.At(w)); n > most || n == most && w > s.workers {
 				most, s.workers = n, w
 			}
 		}
 	}
 	byName := make(map[string]*loadedLock)
 	for i, g := range s.groups {
-		for _, x := range g.at(s.workers) {
+		for _, x := range g.At(s.workers) {
 			l := byName[x.Lock.Name]
 			if l == nil {
 				l = &loadedLock{S: x, Cells: make([]*Cell, len(s.Rates))}
@@ -278,7 +278,7 @@ func (s *loadSweep) lines() *draw.Lines {
 	l.Own = func(lock string) draw.Layer { return of(lock).saturation }
 	for _, x := range s.Locks {
 		for k, q := range loadQuantiles {
-			style := x.S.style
+			style := styleOf(x.S.Lock)
 			if k > 0 {
 				style.Strong, style.Marker = false, nil
 			}

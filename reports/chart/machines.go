@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"locklab/harness"
+	"locklab/harness/judge"
 	"locklab/harness/result"
 	"locklab/internal/numfmt"
 	"locklab/internal/stat"
@@ -65,16 +66,16 @@ func Matches(ms []Machine) (out []*Match) {
 }
 
 // locks returns the locks that two machines share, without controls.
-func (x *Match) locks() (out []*series) {
+func (x *Match) locks() (out []*judge.Series) {
 	seen := make(map[string]int)
 	for _, g := range x.sides {
-		for _, s := range g.Locks {
+		for _, s := range g.Series {
 			if seen[s.Lock.Name]++; seen[s.Lock.Name] == 2 && s.Lock.Status != harness.Control {
 				out = append(out, s)
 			}
 		}
 	}
-	slices.SortStableFunc(out, func(a, b *series) int { return a.style.Compare(b.style) })
+	slices.SortStableFunc(out, func(a, b *judge.Series) int { return styleOf(a.Lock).Compare(styleOf(b.Lock)) })
 	return out
 }
 
@@ -153,7 +154,7 @@ func (o overlay) answer(x *Match) string {
 	var parts []string
 	for _, g := range x.sides {
 		fs := slices.DeleteFunc(g.figures(w, o.metric), func(f figure) bool {
-			return !slices.ContainsFunc(shared, func(s *series) bool { return s.Lock.Name == f.name })
+			return !slices.ContainsFunc(shared, func(s *judge.Series) bool { return s.Lock.Name == f.name })
 		})
 		if !o.most {
 			slices.Reverse(fs)

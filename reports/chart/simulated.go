@@ -25,8 +25,7 @@ type Modelled struct {
 
 // A ModelledLock is a lock on that machine.
 type ModelledLock struct {
-	*result.Simulation // any of them
-	style              draw.Style
+	*result.Simulation                            // any of them
 	at                 map[int]*result.Simulation // by workers
 }
 
@@ -80,7 +79,7 @@ func (m *Modelled) add(s *result.Simulation) {
 	i := slices.IndexFunc(m.Locks, func(l *ModelledLock) bool { return l.Lock.Name == s.Lock.Name })
 	if i < 0 {
 		i = len(m.Locks)
-		m.Locks = append(m.Locks, &ModelledLock{Simulation: s, style: simulated(styleOf(s.Lock)), at: make(map[int]*result.Simulation)})
+		m.Locks = append(m.Locks, &ModelledLock{Simulation: s, at: make(map[int]*result.Simulation)})
 	}
 	m.Locks[i].at[s.Workers] = s
 	if !slices.Contains(m.workers, s.Workers) {
@@ -194,7 +193,7 @@ func (c modelChart) draw(m *Modelled) Picture {
 	}
 	t := Table{Head: Titles("lock", "workers", "simulated", "least of seeds", "greatest of seeds")}
 	for _, x := range m.Locks {
-		l.Add(x.Lock.Name, x.style, func(i int) stat.Summary { return c.at(x, m.workers[i]) })
+		l.Add(x.Lock.Name, simulated(styleOf(x.Lock)), func(i int) stat.Summary { return c.at(x, m.workers[i]) })
 		for _, w := range m.workers {
 			if s := c.at(x, w); s.N > 0 {
 				t.Rows = append(t.Rows, []string{x.Lock.Name, strconv.Itoa(w), c.format(s.Median), c.format(s.Lo), c.format(s.Hi)})

@@ -61,7 +61,7 @@ func (c *Chart) Drawn(g *Group) Picture {
 	pic := c.Draw(g)
 	var left []string
 	sound := 0
-	for _, s := range g.Locks {
+	for _, s := range g.Series {
 		switch {
 		case s.Lock.Status.Competes():
 			sound++

@@ -86,8 +86,11 @@ func workersChart(g *Group, m *result.Metric, y draw.Scale) *draw.Lines {
 	if !g.Remote {
 		l.Zone, l.ZoneText = beyondCPUs(g.CPUs)
 	}
-	for _, s := range g.Locks {
-		l.Add(s.Lock.Name, s.style, func(i int) stat.Summary { return s.Cells[g.Workers[i]].Summary(m) })
+	for _, s := range g.Series {
+		if y == draw.ShareScale && s.Lock.Status == harness.Control {
+			continue // it has no shares
+		}
+		l.Add(s.Lock.Name, styleOf(s.Lock), func(i int) stat.Summary { return s.Cells[g.Workers[i]].Summary(m) })
 	}
 	return l
 }
@@ -175,9 +178,7 @@ const fair = 95
 
 func drawJain(g *Group) Picture {
 	m := g.fairness()
-	compared := *g
-	compared.Locks = slices.DeleteFunc(slices.Clone(g.Locks), func(s *series) bool { return s.Lock.Status == harness.Control })
-	l := workersChart(&compared, m, draw.ShareScale)
+	l := workersChart(g, m, draw.ShareScale)
 	l.Figure, l.YTitle, l.Under = numfmt.Percent, fairnessTitles(m, g.Remote), oneOwner
 	if len(l.Lines) == 0 {
 		return nothing("No lock was measured with two or more workers, so there are no shares to compare.")
