@@ -48,7 +48,7 @@ func DrawChanges(h *judge.History, ss []*judge.HistorySeries, answer string) Pic
 		style := draw.Style{Hue: hueOf(s.Lock.Family), Marker: vgdraw.CircleGlyph{}, Strong: true, Loose: true}
 		l.Add(names[i], style, func(run int) stat.Summary { return relative(s, run) })
 		style.Marker = vgdraw.RingGlyph{}
-		l.AddTo(names[i], "", style, func(run int) stat.Summary {
+		l.Add(names[i], style, func(run int) stat.Summary {
 			if run < len(s.Points) && s.Points[run].Off != "" {
 				return relative(s, run)
 			}

@@ -159,9 +159,14 @@ func hueOf(f harness.Family) draw.Token {
 	return draw.Ink
 }
 
+// byFamily orders locks by family, then by name.
+func byFamily(a, b harness.Lock) int {
+	return cmp.Or(cmp.Compare(slices.Index(harness.Families, a.Family), slices.Index(harness.Families, b.Family)), cmp.Compare(a.Name, b.Name))
+}
+
 // styleOf returns the style of lock in all charts.
 func styleOf(lock harness.Lock) draw.Style {
-	s := draw.Style{Name: lock.Name, Family: slices.Index(harness.Families, lock.Family), Hue: hueOf(lock.Family), Strong: lock.Status.Competes(), Marker: vgdraw.CircleGlyph{}}
+	s := draw.Style{Hue: hueOf(lock.Family), Strong: lock.Status.Competes(), Marker: vgdraw.CircleGlyph{}}
 	if lock.Status == harness.Control {
 		s.Hue, s.Marker = draw.Muted, vgdraw.CrossGlyph{}
 	}

@@ -115,10 +115,7 @@ func (s *loadSweep) fill(closed *Group) {
 			l.closed = v
 		}
 	}
-	slices.SortFunc(s.Locks, func(a, b *loadedLock) int {
-		return cmp.Or(cmp.Compare(slices.Index(harness.Families, a.S.Lock.Family), slices.Index(harness.Families, b.S.Lock.Family)),
-			cmp.Compare(a.S.Lock.Name, b.S.Lock.Name))
-	})
+	slices.SortFunc(s.Locks, func(a, b *loadedLock) int { return byFamily(a.S.Lock, b.S.Lock) })
 }
 
 // at returns the saturation point of l with its interval, or "".
@@ -282,7 +279,7 @@ func (s *loadSweep) lines() *draw.Lines {
 			if k > 0 {
 				style.Strong, style.Marker = false, nil
 			}
-			l.AddTo(x.S.Lock.Name, quantileName(q), style, func(i int) stat.Summary {
+			l.Add(x.S.Lock.Name, style, func(i int) stat.Summary {
 				rate := slices.Index(s.Rates, harness.Rate(l.Stops[i].At))
 				if rate < 0 {
 					return stat.Summary{}

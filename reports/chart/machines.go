@@ -41,8 +41,6 @@ type side struct {
 // Matches returns the common workloads of the machines, local locks first, in their order.
 func Matches(ms []Machine) (out []*Match) {
 	for i, m := range ms {
-		style := ColumnStyle(i)
-		style.Name = m.Name
 		for _, g := range Groups(m.Run) {
 			if g.Open() {
 				continue
@@ -53,7 +51,7 @@ func Matches(ms []Machine) (out []*Match) {
 				out = append(out, &Match{Remote: g.Remote, Axes: g.Axes, cpus: g.CPUs})
 			}
 			x := out[k]
-			x.sides = append(x.sides, side{g, m.Name, style})
+			x.sides = append(x.sides, side{g, m.Name, ColumnStyle(i)})
 			if g.CPUs != x.cpus {
 				x.cpus = 0
 			}
@@ -75,7 +73,7 @@ func (x *Match) locks() (out []*judge.Series) {
 			}
 		}
 	}
-	slices.SortStableFunc(out, func(a, b *judge.Series) int { return styleOf(a.Lock).Compare(styleOf(b.Lock)) })
+	slices.SortStableFunc(out, func(a, b *judge.Series) int { return byFamily(a.Lock, b.Lock) })
 	return out
 }
 
@@ -133,7 +131,7 @@ func (o overlay) Draw(x *Match) Picture {
 	}
 	for _, s := range x.locks() {
 		for _, g := range x.sides {
-			l.AddTo(s.Lock.Name, g.machine, g.style, func(k int) stat.Summary { return g.cell(s.Lock.Name, ws[k]).Summary(o.metric) })
+			l.Add(s.Lock.Name, g.style, func(k int) stat.Summary { return g.cell(s.Lock.Name, ws[k]).Summary(o.metric) })
 		}
 	}
 	if len(l.Lines) == 0 {

@@ -1,7 +1,6 @@
 package draw
 
 import (
-	"cmp"
 	"fmt"
 	"image/color"
 	"math"
@@ -51,8 +50,6 @@ func CSS(rgb uint32) string { return fmt.Sprintf("#%06X", rgb) }
 
 // A Style is the appearance of a lock in every chart of a report. The hue shows its family.
 type Style struct {
-	Name   string
-	Family int // index in harness.Families
 	Hue    Token
 	Dash   []vg.Length
 	Marker draw.GlyphDrawer
@@ -69,10 +66,6 @@ var (
 	}
 	Dashes = [][]vg.Length{nil, {6, 2.5}, {1.5, 2}, {6, 2, 1.5, 2}}
 )
-
-func (s Style) Compare(m Style) int {
-	return cmp.Or(cmp.Compare(s.Family, m.Family), cmp.Compare(s.Name, m.Name))
-}
 
 func (s Style) Line() draw.LineStyle {
 	w := vg.Points(1.1)
