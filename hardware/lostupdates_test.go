@@ -251,6 +251,11 @@ func TestLockCellsAcceptAMutex(t *testing.T) {
 		if seen := total(c.tallies); seen.broken() || seen.entered == 0 || len(c.ns) != 1 || c.ns[0] <= 0 {
 			t.Errorf("on %s: %+v, %v ns", c.place.name, seen, c.ns)
 		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+		if err := c.measure(ctx, time.Hour); !errors.Is(err, context.DeadlineExceeded) || len(c.tallies) != 1 {
+			t.Errorf("interrupted on %s: error %v, %d tallies", c.place.name, err, len(c.tallies))
+		}
+		cancel()
 	}
 	if got := locksSentence(cells); !strings.HasPrefix(got, "No lock of the lab lost") {
 		t.Errorf("answer is %q", got)
@@ -288,18 +293,6 @@ func TestLocksLeftOut(t *testing.T) {
 		t.Errorf("tables are %+v", tables)
 	}
 	requireTables(t, tables...)
-}
-
-func TestLockCellEndsEarly(t *testing.T) {
-	cells, _ := newLockCells([]*harness.Variant{local("mutex", "", newMutex)}, lockPlacements(placements()))
-	for _, c := range cells {
-		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
-		err := c.measure(ctx, time.Hour)
-		cancel()
-		if !errors.Is(err, context.DeadlineExceeded) || len(c.tallies) != 0 {
-			t.Errorf("on %s: error %v, %d tallies", c.place.name, err, len(c.tallies))
-		}
-	}
 }
 
 type door chan struct{}

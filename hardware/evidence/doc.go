@@ -13,6 +13,4 @@
 //
 // There are decoders for amd64, arm64, riscv64, ppc64le, s390x and loong64. A binary
 // contains only the one for its own architecture.
-//
-// # Rank
 package evidence

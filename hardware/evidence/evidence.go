@@ -1,11 +1,16 @@
 package evidence
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"io"
+	"reflect"
 	"runtime"
+	"unsafe"
 
 	"locklab/atomics"
+	"locklab/harness/result"
 )
 
 // ErrUnsupported is the error of [Capture] if there is no decoder for the architecture.
@@ -62,4 +67,110 @@ func capture(a *isa) ([]Listing, error) {
 		}
 	}
 	return ls, nil
+}
+
+// Write prints listings as text: for each a line that names it, then one line for each
+// instruction with its offset and bytes in hexadecimal. An arrow marks atomic
+// instructions; the note follows a semicolon. It returns the error of w.
+func Write(w io.Writer, ls []Listing) error {
+	var out bytes.Buffer
+	for i, l := range ls {
+		if i > 0 {
+			out.WriteByte('\n')
+		}
+		writeListing(&out, l)
+	}
+	_, err := w.Write(out.Bytes())
+	return err
+}
+
+func writeListing(out *bytes.Buffer, l Listing) {
+	var code, text int
+	for _, line := range l.Lines {
+		code = max(code, 2*len(line.Bytes))
+		if line.Note != "" {
+			text = max(text, len(line.Text))
+		}
+	}
+	fmt.Fprintf(out, "%s %s: %s\n", l.Name, l.Operation, l.Source)
+	for _, line := range l.Lines {
+		arrow := "  "
+		if line.Atomic {
+			arrow = "->"
+		}
+		fmt.Fprintf(out, "%s %04x  %-*x  ", arrow, line.Offset, code, line.Bytes)
+		if line.Note != "" {
+			fmt.Fprintf(out, "%-*s  ; %s\n", text, line.Text, line.Note)
+		} else {
+			fmt.Fprintln(out, line.Text)
+		}
+	}
+}
+
+// Bounds in bytes, far above the real sizes: the functions have less than 200 bytes, and
+// package atomics has a few thousand.
+const (
+	maxFunction = 4 << 10
+	maxPackage  = 64 << 10
+)
+
+// locate returns the function whose text fn executes.
+//
+// The pointer to an assembly function refers to a wrapper that moves arguments from registers
+// to the stack. The linker gives both the same name, and places the wrappers of a package
+// after its other functions. So the preceding function of the same name is the assembly.
+func locate(fn any) *runtime.Func {
+	entry := reflect.ValueOf(fn).Pointer()
+	f := runtime.FuncForPC(entry)
+	for g := runtime.FuncForPC(entry - 1); g != nil && entry-g.Entry() < maxPackage; g = runtime.FuncForPC(g.Entry() - 1) {
+		if g.Name() == f.Name() {
+			return g
+		}
+	}
+	return f // no wrapper: f is written in Go, or the architecture passes arguments on the stack
+}
+
+func text(f *runtime.Func) []byte {
+	entry := f.Entry()
+	size := 1
+	for size < maxFunction {
+		if g := runtime.FuncForPC(entry + uintptr(size)); g == nil || g.Entry() != entry {
+			break
+		}
+		size++
+	}
+	// vet takes the address of code, which never moves, for one of an object that may.
+	start := *(*unsafe.Pointer)(unsafe.Pointer(&entry))
+	return bytes.Clone(unsafe.Slice((*byte)(start), size))
+}
+
+// Find returns the listing of the running binary as a finding for a report. The error is
+// that of [Capture].
+func Find() (*result.Finding, error) {
+	ls, err := Capture()
+	if err != nil {
+		return nil, err
+	}
+	var text bytes.Buffer
+	if err := Write(&text, ls); err != nil {
+		return nil, err
+	}
+	marked := 0
+	for _, l := range ls {
+		for _, line := range l.Lines {
+			if line.Atomic {
+				marked++
+			}
+		}
+	}
+	return &result.Finding{
+		Name:     "evidence",
+		Question: "Which instructions make an operation one step for every other CPU?",
+		Method: "The text of the running binary is disassembled: sync/atomic as the compiler inlined it, and each primitive written in assembly. " +
+			"An arrow marks the atomic instructions.",
+		Source: "the binary itself",
+		Answer: fmt.Sprintf("A compare-and-swap is %s here. The listing shows %d operations and marks %d atomic instructions in them.",
+			atomics.CASName(), len(ls), marked),
+		Listing: text.String(),
+	}, nil
 }

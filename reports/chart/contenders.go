@@ -21,7 +21,7 @@ type Contention struct {
 
 // A contendedLock is a lock with its law, or the reason for its absence.
 type contendedLock struct {
-	*series
+	*judge.Model
 	fitted *judge.Contenders
 	why    string
 }
@@ -35,8 +35,8 @@ func NewContention(run *result.Run, gs []*Group) (first *Contention) {
 		}
 		d := &Contention{Group: g, Asked: slices.Compact(slices.Sorted(slices.Values(run.Contenders)))}
 		for _, l := range g.models() {
-			c, why := judge.NewContenders(l.model, g.Workers)
-			d.locks = append(d.locks, contendedLock{l.series, c, why})
+			c, why := judge.NewContenders(l, g.Workers)
+			d.locks = append(d.locks, contendedLock{l, c, why})
 		}
 		if d.HasLaw() {
 			return d

@@ -20,7 +20,7 @@ type Distances struct {
 	near    *Group // the workload without a delay: the basis of all predictions
 	Far     []*Group
 	Workers int // contenders
-	locks   []modelledSeries
+	locks   []*judge.Model
 	Asked   []time.Duration // round trips to predict for
 }
 
@@ -49,29 +49,22 @@ func NewDistance(run *result.Run, gs []*Group) *Distances {
 		return nil
 	}
 	best.locks = best.near.models()
-	if !slices.ContainsFunc(best.locks, func(l modelledSeries) bool { return l.model.Trips != nil }) {
+	if !slices.ContainsFunc(best.locks, func(l *judge.Model) bool { return l.Trips != nil }) {
 		return nil
 	}
 	return best
 }
 
-// A modelledSeries is a lock with a model that predicts its times.
-type modelledSeries struct {
-	*series
-	model *judge.Model
-}
-
-func (g *Group) models() (out []modelledSeries) {
-	for _, s := range g.Locks {
+func (g *Group) models() (out []*judge.Model) {
+	for _, s := range g.Series {
 		if s.Lock.Status != harness.Control {
-			m := &judge.Model{Lock: s.Lock, Trips: tripsOf(s), Rounds: func(w int) []*harness.Result { return s.Cells[w].Results() }}
-			out = append(out, modelledSeries{s, m})
+			out = append(out, &judge.Model{Lock: s.Lock, Trips: tripsOf(s), Rounds: func(w int) []*harness.Result { return s.Cells[w].Results() }})
 		}
 	}
 	return out
 }
 
-func tripsOf(s *series) *harness.Trips {
+func tripsOf(s *judge.Series) *harness.Trips {
 	for _, w := range slices.Sorted(maps.Keys(s.Cells)) {
 		for _, r := range s.Cells[w].Results() {
 			if r.Trips != nil {
@@ -99,9 +92,9 @@ func (d *Distances) Costs() Table {
 		"round trips alone", "round trips of a release", "round trips behind others", "round trips per handover",
 		"alone, near", "handover, near", "behind others, near")}
 	for _, l := range d.locks {
-		row := slices.Concat([]string{l.Lock.Name}, counts(l.model.Trips))
+		row := slices.Concat([]string{l.Lock.Name}, counts(l.Trips))
 		for _, s := range judge.PredictedSituations {
-			row = append(row, CellText(s.Metric, l.model.Near(s, d.contenders(s))))
+			row = append(row, CellText(s.Metric, l.Near(s, d.contenders(s))))
 		}
 		t.Rows = append(t.Rows, row)
 	}
@@ -136,7 +129,7 @@ func counts(t *harness.Trips) []string {
 func (d *Distances) CostsAnswer() string {
 	var fs []figure
 	for _, l := range d.locks {
-		if t := l.model.Trips; t != nil && t.Behind != nil && !t.Behind.Polls {
+		if t := l.Trips; t != nil && t.Behind != nil && !t.Behind.Polls {
 			fs = append(fs, figure{l.Lock.Name, t.Behind.Handover.RoundTrips()})
 		}
 	}
@@ -159,10 +152,10 @@ func (d *Distances) Predictions() Table {
 					at = numfmt.Nanos(trip)
 				}
 				value, within := predicted(p)
-				t.Rows = append(t.Rows, []string{l.Lock.Name, s.Name, CellText(s.Metric, l.model.Near(s, d.contenders(s))), at, value, within, measured, off, why})
+				t.Rows = append(t.Rows, []string{l.Lock.Name, s.Name, CellText(s.Metric, l.Near(s, d.contenders(s))), at, value, within, measured, off, why})
 			}
 			for _, r := range d.Asked {
-				p, why := l.model.Predict(s, d.contenders(s), float64(r))
+				p, why := l.Predict(s, d.contenders(s), float64(r))
 				row(float64(r), p, numfmt.Unknown, numfmt.Unknown, why)
 			}
 			for _, x := range d.checks(l, s) {
@@ -207,7 +200,7 @@ func (d *Distances) Answer() string {
 func (d *Distances) fastest(at time.Duration) string {
 	var fs []figure
 	for _, l := range d.locks {
-		if p, why := l.model.Predict(judge.Handover, d.Workers, float64(at)); why == "" && l.Lock.Status.Competes() {
+		if p, why := l.Predict(judge.Handover, d.Workers, float64(at)); why == "" && l.Lock.Status.Competes() {
 			fs = append(fs, figure{l.Lock.Name, p.Value})
 		}
 	}
@@ -225,10 +218,10 @@ type check struct {
 	judge.PredictionTest
 }
 
-func (d *Distances) checks(l modelledSeries, s *judge.PredictedSituation) (out []check) {
+func (d *Distances) checks(l *judge.Model, s *judge.PredictedSituation) (out []check) {
 	for _, far := range d.Far {
 		if c := far.cell(l.Lock.Name, d.contenders(s)); c != nil {
-			t, why := l.model.Check(s, d.contenders(s), c.Results())
+			t, why := l.Check(s, d.contenders(s), c.Results())
 			out = append(out, check{far.Load.Delay, why, t})
 		}
 	}

@@ -1,8 +1,10 @@
 package chart
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"locklab/harness/result"
 )
@@ -37,4 +39,53 @@ func Answer(f *result.Finding) string {
 		return "The experiment gave no answer."
 	}
 	return f.Answer
+}
+
+// FindingCharts returns every table of the findings of run. A drawn table has a name that is
+// unique also in the Suite: the experiment's, with "-2" and so on for further ones.
+func FindingCharts(run *result.Run) (out []Named) {
+	taken := make(map[string]bool)
+	for _, c := range Suite {
+		taken[c.Name] = true
+	}
+	for i, f := range Findings(run) {
+		n := 0
+		for k, t := range f.Tables {
+			c := Named{Title: cmp.Or(t.Caption, "Figures"), Finding: f}
+			if t.Chart != result.NoChart {
+				n++
+				if c.Name = Slug(f, i); n > 1 {
+					c.Name = fmt.Sprintf("%s-%d", c.Name, n)
+				}
+				for taken[c.Name] {
+					c.Name = "hardware-" + c.Name
+				}
+				taken[c.Name] = true
+				c.Pic, c.Doc = DrawTable(t)
+			}
+			if c.Pic.Height > 0 {
+				c.Pic.Answer = Answer(f)
+			}
+			c.Pic.Data = Source{Experiments: []string{cmp.Or(f.Name, "without a name")}, Table: k + 1}
+			c.Pic.Numbers = tableNumbers(t)
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+func tableNumbers(t result.Table) Table {
+	heads := []string{t.Label}
+	for _, c := range t.Columns {
+		heads = append(heads, strings.TrimSuffix(c.Name+", "+c.Unit, ", "))
+	}
+	out := Table{Head: Titles(heads...)}
+	for _, r := range t.Rows {
+		row := []string{r.Label}
+		for j := range t.Columns { // a short row is filled up, a long one cut
+			row = append(row, words(r, j))
+		}
+		out.Rows = append(out.Rows, row)
+	}
+	return out
 }

@@ -4,35 +4,31 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 
+	"gonum.org/v1/plot/vg"
+	vgdraw "gonum.org/v1/plot/vg/draw"
+
+	"locklab/harness"
 	"locklab/harness/judge"
 	"locklab/harness/result"
 	"locklab/internal/numfmt"
+	"locklab/internal/stat"
 	"locklab/reports/draw"
 )
 
 // A Group is a group of results with the data to draw it.
 type Group struct {
 	*judge.Group
-	Both  []*Group  // all groups of the run: local and distributed locks, closed and open loops
-	Locks []*series // as in Group, each with its style
-}
-
-// A series is one lock in a group, with its style.
-type series struct {
-	*judge.Series
-	style draw.Style
+	Both []*Group // all groups of the run: local and distributed locks, closed and open loops
 }
 
 type Cell = judge.Cell
 
 func Groups(run *result.Run) (out []*Group) {
 	for _, v := range judge.Groups(run) {
-		g := &Group{Group: v}
-		for _, s := range v.Series {
-			g.Locks = append(g.Locks, &series{s, styleOf(s.Lock)})
-		}
-		out = append(out, g)
+		out = append(out, &Group{Group: v})
 	}
 	for _, g := range out {
 		g.Both = out
@@ -49,7 +45,7 @@ func bare(gs []*Group) (out []*judge.Group) {
 
 // has reports whether any lock of g has a figure of m.
 func (g *Group) has(m *result.Metric) bool {
-	for _, s := range g.Locks {
+	for _, s := range g.Series {
 		for _, c := range s.Cells {
 			if c.Summary(m).N > 0 {
 				return true
@@ -59,17 +55,8 @@ func (g *Group) has(m *result.Metric) bool {
 	return false
 }
 
-func (g *Group) at(w int) (out []*series) {
-	for _, s := range g.Locks {
-		if s.Cells[w] != nil {
-			out = append(out, s)
-		}
-	}
-	return out
-}
-
 func (g *Group) cell(lock string, w int) *Cell {
-	for _, s := range g.Locks {
+	for _, s := range g.Series {
 		if s.Lock.Name == lock {
 			return s.Cells[w]
 		}
@@ -83,7 +70,7 @@ type figure struct {
 }
 
 func (g *Group) figures(w int, m *result.Metric) (out []figure) {
-	for _, s := range g.at(w) {
+	for _, s := range g.At(w) {
 		if v := s.Cells[w].Summary(m); v.N > 0 && s.Lock.Status.Competes() {
 			out = append(out, figure{s.Lock.Name, v.Median})
 		}
@@ -146,7 +133,7 @@ func (g *Group) source(ms ...*result.Metric) Source {
 func roundsOf(gs ...*Group) int {
 	seen := make(map[int]bool)
 	for _, g := range gs {
-		for _, s := range g.Locks {
+		for _, s := range g.Series {
 			for _, c := range s.Cells {
 				for i := range c.Rounds {
 					seen[i] = true
@@ -155,4 +142,137 @@ func roundsOf(gs ...*Group) int {
 		}
 	}
 	return len(seen)
+}
+
+var Hues = map[harness.Family]draw.Token{
+	harness.Spin:      draw.Blue,
+	harness.Blocking:  draw.Rust,
+	harness.ZooKeeper: draw.Sage,
+	harness.Redis:     draw.Plum,
+	harness.Peer:      draw.Ink,
+}
+
+func hueOf(f harness.Family) draw.Token {
+	if hue, known := Hues[f]; known {
+		return hue
+	}
+	return draw.Ink
+}
+
+// byFamily orders locks by family, then by name.
+func byFamily(a, b harness.Lock) int {
+	return cmp.Or(cmp.Compare(slices.Index(harness.Families, a.Family), slices.Index(harness.Families, b.Family)), cmp.Compare(a.Name, b.Name))
+}
+
+// styleOf returns the style of lock in all charts.
+func styleOf(lock harness.Lock) draw.Style {
+	s := draw.Style{Hue: hueOf(lock.Family), Strong: lock.Status.Competes(), Marker: vgdraw.CircleGlyph{}}
+	if lock.Status == harness.Control {
+		s.Hue, s.Marker = draw.Muted, vgdraw.CrossGlyph{}
+	}
+	return s
+}
+
+// simulated returns s for figures of a model.
+func simulated(s draw.Style) draw.Style {
+	s.Dash, s.Hollow = []vg.Length{5, 2.5}, true
+	return s
+}
+
+// CellText formats the median v of m for a table.
+func CellText(m *result.Metric, v stat.Summary) string { return medianText(v, FormatUnit(m.Unit)) }
+
+func medianText(v stat.Summary, format func(v float64) string) string {
+	switch {
+	case v.N == 0:
+		return numfmt.Unknown
+	case v.AtMost:
+		return "≤ " + format(v.Median)
+	}
+	return format(v.Median)
+}
+
+// FormatUnit returns a formatter for figures in a unit of a metric, with the unit.
+func FormatUnit(unit string) func(v float64) string {
+	switch {
+	case strings.HasSuffix(unit, "ns/op"):
+		return numfmt.Nanos
+	case strings.HasSuffix(unit, "%"):
+		return numfmt.Percent
+	case strings.HasSuffix(unit, "/s"):
+		return numfmt.PerSecond
+	}
+	return numfmt.SI
+}
+
+func interval(v stat.Summary, format func(float64) string) string {
+	if v.N == 0 {
+		return numfmt.Unknown
+	}
+	text := format(v.Lo) + " to " + format(v.Hi)
+	if v.Confidence < 0.95 {
+		text += fmt.Sprintf(" (%.0f %%)", 100*v.Confidence)
+	}
+	return text
+}
+
+// A column is a column of a table with a row for each lock and number of workers.
+type column struct {
+	head Piece
+	text func(s *judge.Series, c *Cell) string
+}
+
+func metrics(ms ...*result.Metric) (out []column) {
+	for _, m := range ms {
+		out = append(out, median(m.Name, m))
+	}
+	return out
+}
+
+func inUnits(ms ...*result.Metric) (out []column) {
+	for _, m := range ms {
+		out = append(out, median(m.Unit, m))
+	}
+	return out
+}
+
+func median(title string, m *result.Metric) column {
+	return column{Piece{title, m}, func(_ *judge.Series, c *Cell) string { return CellText(m, c.Summary(m)) }}
+}
+
+func withInterval(title string, m *result.Metric) []column {
+	return []column{median(title, m), {Piece{Text: "interval"}, func(_ *judge.Series, c *Cell) string { return interval(c.Summary(m), FormatUnit(m.Unit)) }}}
+}
+
+func (g *Group) table(need *result.Metric, parts ...[]column) Table {
+	columns := slices.Concat(parts...)
+	t := Table{Head: Titles("lock", "workers", "rounds")}
+	for _, col := range columns {
+		t.Head = append(t.Head, col.head)
+	}
+	for _, s := range g.Series {
+		for _, w := range g.Workers {
+			c := s.Cells[w]
+			if c == nil || need != nil && c.Summary(need).N == 0 {
+				continue
+			}
+			row := []string{s.Lock.Name, strconv.Itoa(w), strconv.Itoa(len(c.Rounds))}
+			for _, col := range columns {
+				row = append(row, col.text(s, c))
+			}
+			t.Rows = append(t.Rows, row)
+		}
+	}
+	return t
+}
+
+func (g *Group) known(ms ...*result.Metric) []*result.Metric {
+	return slices.DeleteFunc(ms, func(m *result.Metric) bool { return !g.has(m) })
+}
+
+func (g *Group) inTrips(ms ...*result.Metric) []*result.Metric {
+	if g.has(result.RoundTrip) {
+		return ms
+	}
+	return nil
 }

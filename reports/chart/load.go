@@ -5,10 +5,16 @@ import (
 	"fmt"
 	"slices"
 
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/vg"
+	vgdraw "gonum.org/v1/plot/vg/draw"
+
 	"locklab/harness"
 	"locklab/harness/judge"
 	"locklab/harness/result"
 	"locklab/internal/numfmt"
+	"locklab/internal/stat"
+	"locklab/reports/draw"
 )
 
 // A loadSweep is the open loops of a run whose workloads differ only in the rate.
@@ -21,7 +27,7 @@ type loadSweep struct {
 }
 
 type loadedLock struct {
-	S      *series
+	S      *judge.Series
 	Cells  []*Cell // by rate; nil if not measured
 	closed float64 // acquisitions per second in the closed loop with as many workers; 0 if not measured
 
@@ -84,14 +90,14 @@ func (s *loadSweep) fill(closed *Group) {
 	most := 0
 	for _, g := range s.groups {
 		for _, w := range g.Workers {
-			if n := len(g.at(w)); n > most || n == most && w > s.workers {
+			if n := len(g.At(w)); n > most || n == most && w > s.workers {
 				most, s.workers = n, w
 			}
 		}
 	}
 	byName := make(map[string]*loadedLock)
 	for i, g := range s.groups {
-		for _, x := range g.at(s.workers) {
+		for _, x := range g.At(s.workers) {
 			l := byName[x.Lock.Name]
 			if l == nil {
 				l = &loadedLock{S: x, Cells: make([]*Cell, len(s.Rates))}
@@ -109,10 +115,7 @@ func (s *loadSweep) fill(closed *Group) {
 			l.closed = v
 		}
 	}
-	slices.SortFunc(s.Locks, func(a, b *loadedLock) int {
-		return cmp.Or(cmp.Compare(slices.Index(harness.Families, a.S.Lock.Family), slices.Index(harness.Families, b.S.Lock.Family)),
-			cmp.Compare(a.S.Lock.Name, b.S.Lock.Name))
-	})
+	slices.SortFunc(s.Locks, func(a, b *loadedLock) int { return byFamily(a.S.Lock, b.S.Lock) })
 }
 
 // at returns the saturation point of l with its interval, or "".
@@ -189,4 +192,148 @@ func (s *loadSweep) table() Table {
 		}
 	}
 	return t
+}
+
+// LoadLocal and LoadRemote draw the wait of acquisitions over the offered rate, in open loops.
+var LoadLocal, LoadRemote = both(Chart{
+	Name:  "load",
+	Title: "How long does an acquisition wait at a given offered load?",
+	Doc:   loadDoc,
+	Open:  true,
+	Draw:  drawLoad,
+}, "How long does an acquisition of a distributed lock wait at a given offered load?")
+
+const loadDoc = "Open loops: acquisitions are asked for at times drawn before, whether or not the lock keeps up, and a wait counts from when its acquisition was meant to begin. Bold line: p99 of the waits of all rounds together; thin line below: p50; thin line above: p99.9; where fewer than ten samples lie above a quantile it is left out. Dashed upright line: the rate of the closed loop with as many workers, which ask again at once. Solid upright line: the saturation point, the greatest load of the run at which the lock grants 95 % of it and p99 is within ten times its unloaded value, that at the least load at which the run resolves it; the field around it: between which loads the saturation point lies in 95 % of runs made of the run's rounds, drawn again, or by each round alone if there are fewer than six. Hue: family; grey: p99 of the other locks."
+
+func drawLoad(g *Group) Picture {
+	s := g.Loads()
+	if s == nil {
+		return nothing("This run has no open loop of these locks; one with --rate auto, or --workers 64 --rate 500/s,1k/s, shows how long its acquisitions wait at a given load.")
+	}
+	l := s.lines()
+	if len(l.Lines) == 0 {
+		return nothing("Too few waits were timed at any load to quote the median.")
+	}
+	return Picture{
+		Answer: s.Answer(), Load: s.load(), Picture: l.Drawn(), Numbers: s.table(),
+		Data: Source{Metrics: []*result.Metric{result.Throughput, result.Goodput}, Fields: []string{"wait"}, Rounds: []int{roundsOf(s.groups...)}},
+	}
+}
+
+// loadQuantiles are drawn; the first is bold.
+var loadQuantiles = []float64{0.99, 0.5, 0.999}
+
+// Answer names the saturation points.
+func (s *loadSweep) Answer() string {
+	var all []*loadedLock
+	for _, l := range s.Locks {
+		if l.HasSaturation && l.S.Lock.Status.Competes() {
+			all = append(all, l)
+		}
+	}
+	if len(all) == 0 {
+		return "Too few waits were timed at each load to quote p99, by which it would be said where the saturation point is: more rounds, or a longer --duration, give more."
+	}
+	slices.SortStableFunc(all, func(a, b *loadedLock) int { return cmp.Compare(b.Saturation.UpTo, a.Saturation.UpTo) })
+	says := func(l *loadedLock) string { return fmt.Sprintf("%s; %s", l.at(), l.why()) }
+	best, worst := all[0], all[len(all)-1]
+	text := ""
+	switch {
+	case len(all) == 1:
+		text = fmt.Sprintf("The saturation point of %s is at %s.", best.S.Lock.Name, says(best))
+	case best.Saturation.UpTo == worst.Saturation.UpTo:
+		text = fmt.Sprintf("The saturation points do not differ significantly; %s has it at %s.", best.S.Lock.Name, says(best))
+	case worst.Saturation.To == 0 || best.Saturation.From < worst.Saturation.To:
+		text = fmt.Sprintf("The saturation points do not differ significantly: %s has it at %s, %s at %s.", best.S.Lock.Name, says(best), worst.S.Lock.Name, says(worst))
+	default:
+		text = fmt.Sprintf("The saturation point of %s is highest: %s. That of %s is lowest: %s.", best.S.Lock.Name, says(best), worst.S.Lock.Name, says(worst))
+	}
+	if i := slices.IndexFunc(all, func(l *loadedLock) bool { return l.Saturation.Unsound }); i >= 0 {
+		text += fmt.Sprintf(" On this machine the waits of an unloaded lock are not the lock's own (p99 of %s %s): where that is ten times as long says little.",
+			all[i].S.Lock.Name, numfmt.Nanos(all[i].Saturation.RestP99))
+	}
+	return text
+}
+
+func (s *loadSweep) lines() *draw.Lines {
+	floor := s.floor()
+	l := &draw.Lines{XTitle: "acquisitions asked for, all workers together (log scale)", XScale: draw.Logarithm, Y: draw.LogScale,
+		YTitle: "time from the intended start to the grant (log scale)", Format: numfmt.Nanos, Notes: s.notes()}
+	for _, r := range s.Rates {
+		l.Stops = append(l.Stops, draw.Stop{At: float64(r), Label: r.String()})
+	}
+	for _, x := range s.Locks {
+		if x.closed > 0 {
+			l.Stops = append(l.Stops, draw.Stop{At: x.closed})
+		}
+	}
+	slices.SortStableFunc(l.Stops, func(a, b draw.Stop) int { return cmp.Compare(a.At, b.At) })
+	of := func(lock string) *loadedLock {
+		return s.Locks[slices.IndexFunc(s.Locks, func(x *loadedLock) bool { return x.S.Lock.Name == lock })]
+	}
+	l.End = func(lock string) string { return s.figure(of(lock), floor) }
+	l.Own = func(lock string) draw.Layer { return of(lock).saturation }
+	for _, x := range s.Locks {
+		for k, q := range loadQuantiles {
+			style := styleOf(x.S.Lock)
+			if k > 0 {
+				style.Strong, style.Marker = false, nil
+			}
+			l.Add(x.S.Lock.Name, style, func(i int) stat.Summary {
+				rate := slices.Index(s.Rates, harness.Rate(l.Stops[i].At))
+				if rate < 0 {
+					return stat.Summary{}
+				}
+				v, ok := x.wait(rate, q, floor)
+				return stat.Summary{Median: v, Lo: v, Hi: v, N: map[bool]int{true: 1}[ok]}
+			})
+		}
+	}
+	return l
+}
+
+func (s *loadSweep) notes() (notes []draw.Note) {
+	if slices.ContainsFunc(s.Locks, func(l *loadedLock) bool { return l.closed > 0 }) {
+		notes = append(notes, draw.Note{Colour: draw.Axis, Line: true, Text: "closed loop (dashed)"})
+	}
+	if slices.ContainsFunc(s.Locks, func(l *loadedLock) bool { return l.HasSaturation }) {
+		notes = append(notes, draw.Note{Colour: draw.Warm, Text: "saturation point (solid), its interval"})
+	}
+	return notes
+}
+
+// saturation point marks the saturation point of l with its interval, and the rate of the closed loop.
+func (l *loadedLock) saturation(c vgdraw.Canvas, p *plot.Plot) {
+	trX, _ := p.Transforms(&c)
+	upright := func(at float64, hue draw.Token, dashes ...vg.Length) {
+		if x := trX(at); at > 0 {
+			c.StrokeLine2(vgdraw.LineStyle{Color: hue.RGBA(), Width: vg.Points(0.9), Dashes: dashes}, x, c.Min.Y, x, c.Max.Y)
+		}
+	}
+	if l.HasSaturation {
+		from, to := c.Min.X, c.Max.X
+		if l.Saturation.From > 0 {
+			from = max(from, trX(float64(l.Saturation.From)))
+		}
+		if l.Saturation.To > 0 {
+			to = min(to, trX(float64(l.Saturation.To)))
+		}
+		c.FillPolygon(draw.Warm.RGBA(), draw.Rect(from, c.Min.Y, max(from, to), c.Max.Y))
+		upright(float64(l.Saturation.UpTo), draw.Ink)
+	}
+	upright(l.closed, draw.Axis, 4, 2)
+}
+
+// figure is the text next to the name of l: its saturation point, or p99 at the greatest
+// load that resolves it.
+func (s *loadSweep) figure(l *loadedLock, floor float64) string {
+	if l.HasSaturation && l.Saturation.UpTo > 0 {
+		return fmt.Sprintf("saturation point %v", l.Saturation.UpTo)
+	}
+	for i, r := range slices.Backward(s.Rates) {
+		if v, ok := l.wait(i, 0.99, floor); ok {
+			return fmt.Sprintf("p99 %s at %v", numfmt.Nanos(v), r)
+		}
+	}
+	return ""
 }

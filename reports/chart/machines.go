@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"locklab/harness"
+	"locklab/harness/judge"
 	"locklab/harness/result"
 	"locklab/internal/numfmt"
 	"locklab/internal/stat"
@@ -40,8 +41,6 @@ type side struct {
 // Matches returns the common workloads of the machines, local locks first, in their order.
 func Matches(ms []Machine) (out []*Match) {
 	for i, m := range ms {
-		style := ColumnStyle(i)
-		style.Name = m.Name
 		for _, g := range Groups(m.Run) {
 			if g.Open() {
 				continue
@@ -52,7 +51,7 @@ func Matches(ms []Machine) (out []*Match) {
 				out = append(out, &Match{Remote: g.Remote, Axes: g.Axes, cpus: g.CPUs})
 			}
 			x := out[k]
-			x.sides = append(x.sides, side{g, m.Name, style})
+			x.sides = append(x.sides, side{g, m.Name, ColumnStyle(i)})
 			if g.CPUs != x.cpus {
 				x.cpus = 0
 			}
@@ -65,16 +64,16 @@ func Matches(ms []Machine) (out []*Match) {
 }
 
 // locks returns the locks that two machines share, without controls.
-func (x *Match) locks() (out []*series) {
+func (x *Match) locks() (out []*judge.Series) {
 	seen := make(map[string]int)
 	for _, g := range x.sides {
-		for _, s := range g.Locks {
+		for _, s := range g.Series {
 			if seen[s.Lock.Name]++; seen[s.Lock.Name] == 2 && s.Lock.Status != harness.Control {
 				out = append(out, s)
 			}
 		}
 	}
-	slices.SortStableFunc(out, func(a, b *series) int { return a.style.Compare(b.style) })
+	slices.SortStableFunc(out, func(a, b *judge.Series) int { return byFamily(a.Lock, b.Lock) })
 	return out
 }
 
@@ -132,7 +131,7 @@ func (o overlay) Draw(x *Match) Picture {
 	}
 	for _, s := range x.locks() {
 		for _, g := range x.sides {
-			l.AddTo(s.Lock.Name, g.machine, g.style, func(k int) stat.Summary { return g.cell(s.Lock.Name, ws[k]).Summary(o.metric) })
+			l.Add(s.Lock.Name, g.style, func(k int) stat.Summary { return g.cell(s.Lock.Name, ws[k]).Summary(o.metric) })
 		}
 	}
 	if len(l.Lines) == 0 {
@@ -153,7 +152,7 @@ func (o overlay) answer(x *Match) string {
 	var parts []string
 	for _, g := range x.sides {
 		fs := slices.DeleteFunc(g.figures(w, o.metric), func(f figure) bool {
-			return !slices.ContainsFunc(shared, func(s *series) bool { return s.Lock.Name == f.name })
+			return !slices.ContainsFunc(shared, func(s *judge.Series) bool { return s.Lock.Name == f.name })
 		})
 		if !o.most {
 			slices.Reverse(fs)

@@ -73,7 +73,7 @@ type ranking struct {
 }
 
 type ranked struct {
-	s     *series
+	s     *judge.Series
 	c     *Cell
 	rate  stat.Summary
 	tag   string             // the reason for a mark in a word or two
@@ -88,7 +88,7 @@ func newRanking(g *Group) *ranking {
 		r.first = r.decisions[0]
 	}
 	var absent, idle []string
-	for _, x := range g.Locks {
+	for _, x := range g.Series {
 		c := x.Cells[s.Workers]
 		if x.Lock.Status == harness.Control {
 			continue
@@ -234,7 +234,7 @@ func (r *ranking) drawn() draw.Picture {
 		if x.shape != nil {
 			m.Shape, m.Radius = x.shape, 3.6
 		}
-		out.Rows = append(out.Rows, draw.Row{Tag: x.tag, Name: name, Style: x.s.style, Strong: name == r.first.Use, Sign: x.shape,
+		out.Rows = append(out.Rows, draw.Row{Tag: x.tag, Name: name, Style: styleOf(x.s.Lock), Strong: name == r.first.Use, Sign: x.shape,
 			Marks: []draw.Mark{m}, Figures: append([]string{numfmt.PerSecond(x.rate.Median)}, r.more(x)...)})
 		if name == r.first.Fastest && x.rate.Median > 0 {
 			margin := r.g.Run.Manifest.PracticalMargin()

@@ -32,7 +32,7 @@ const waitDoc = "Sampled waits of all rounds together; markers at the shares on 
 var tabled = []float64{0.5, 0.9, 0.99, 0.999}
 
 type curve struct {
-	s *series
+	s *judge.Series
 	h harness.Histogram
 	n int64
 }
@@ -40,7 +40,7 @@ type curve struct {
 func DrawWait(g *Group) Picture {
 	w := g.MostWorkers()
 	var curves []curve
-	for _, s := range g.at(w) {
+	for _, s := range g.At(w) {
 		if h := s.Cells[w].Waits(); h.Count() > 0 {
 			curves = append(curves, curve{s, h, h.Count()})
 		}
@@ -74,7 +74,7 @@ func shared(curves []curve) float64 {
 // of the locks that resolve it.
 func waitAnswer(g *Group, w int, curves []curve) string {
 	curves = slices.DeleteFunc(slices.Clone(curves), func(c curve) bool { return !c.s.Lock.Status.Competes() })
-	whole := len(slices.DeleteFunc(g.at(w), func(s *series) bool { return !s.Lock.Status.Competes() })) // timed or not
+	whole := len(slices.DeleteFunc(g.At(w), func(s *judge.Series) bool { return !s.Lock.Status.Competes() })) // timed or not
 	floor := g.Floor()
 	q := shared(curves)
 	var fs []figure
@@ -127,7 +127,7 @@ func waitLines(g *Group, curves []curve) *draw.Lines {
 		}
 	}
 	for _, cv := range curves {
-		l.Add(cv.s.Lock.Name, cv.s.style, func(i int) stat.Summary {
+		l.Add(cv.s.Lock.Name, styleOf(cv.s.Lock), func(i int) stat.Summary {
 			q := l.Stops[i].At
 			if q > result.Resolved(cv.n) {
 				return stat.Summary{}
@@ -167,9 +167,9 @@ func quoted(h harness.Histogram, q, floor float64) string {
 }
 
 func waitTable(g *Group) Table {
-	columns := []column{{Piece{Text: "samples"}, func(_ *series, c *Cell) string { return strconv.FormatInt(c.Waits().Count(), 10) }}}
+	columns := []column{{Piece{Text: "samples"}, func(_ *judge.Series, c *Cell) string { return strconv.FormatInt(c.Waits().Count(), 10) }}}
 	for _, q := range tabled {
-		columns = append(columns, column{Piece{Text: quantileName(q)}, func(_ *series, c *Cell) string { return quoted(c.Waits(), q, g.Floor()) }})
+		columns = append(columns, column{Piece{Text: quantileName(q)}, func(_ *judge.Series, c *Cell) string { return quoted(c.Waits(), q, g.Floor()) }})
 	}
 	return g.table(nil, columns, inUnits(g.inTrips(result.P50RoundTrips, result.P99RoundTrips)...)) // medians of the rounds, each by its own
 }

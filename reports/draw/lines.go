@@ -46,8 +46,7 @@ const (
 
 // A line is one lock's medians, ascending by stop. It omits those outside the scale.
 type line struct {
-	frame  string // lines of one frame share it if they are drawn apart
-	Name   string
+	frame  string // name of the frame, which lines may share
 	Style  Style
 	Points []linePoint
 	last   linePoint // at the last stop with a figure, drawn or not
@@ -58,12 +57,9 @@ type linePoint struct {
 	stat.Summary
 }
 
-// Add adds a line; at(i) is its figure at stop i.
-func (l *Lines) Add(name string, as Style, at func(i int) stat.Summary) { l.AddTo(name, name, as, at) }
-
-// AddTo adds a line to a frame that several lines share.
-func (l *Lines) AddTo(frame, name string, as Style, at func(i int) stat.Summary) {
-	ln := line{frame: frame, Name: name, Style: as}
+// Add adds a line to a frame, which lines may share; at(i) is its figure at stop i.
+func (l *Lines) Add(frame string, as Style, at func(i int) stat.Summary) {
+	ln := line{frame: frame, Style: as}
 	for i := range l.Stops {
 		v := at(i)
 		if v.N == 0 {

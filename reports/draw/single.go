@@ -4,11 +4,10 @@ import (
 	"bytes"
 	"io"
 
-	"gonum.org/v1/plot/vg/vgimg"
-
 	"gonum.org/v1/plot/text"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
+	"gonum.org/v1/plot/vg/vgimg"
 )
 
 const (
@@ -122,3 +121,12 @@ func writePNG(w io.Writer, width, height vg.Length, body func(c draw.Canvas) err
 
 // DPI is the resolution of every PNG.
 const DPI = 144
+
+// Width is the width of every chart.
+const Width = 9 * vg.Inch
+
+// A Picture is a drawing without texts.
+type Picture struct {
+	Height vg.Length                 // of the body; 0 if there is nothing to draw
+	Body   func(c draw.Canvas) error // draws on a canvas of width by height
+}

@@ -2,7 +2,6 @@ package draw
 
 import (
 	"regexp"
-	"slices"
 	"sort"
 	"strings"
 
@@ -31,18 +30,22 @@ func Bold(s text.Style) text.Style {
 
 func bold8() text.Style { return Bold(Typeset(8, Ink, draw.XLeft, draw.YCenter)) }
 
-func wrap(st text.Style, s string, w vg.Length) (lines []string) {
+func wrap(st text.Style, s string, w vg.Length) []string {
+	return Wrap(s, func(line string) bool { return st.Width(line) <= w })
+}
+
+// Wrap returns s in lines that fit. A word that does not fit has its own line.
+func Wrap(s string, fit func(line string) bool) (lines []string) {
 	cur := ""
-	for _, word := range Words(s) {
-		next := word
-		if cur != "" {
-			next = cur + " " + word
-		}
-		if cur != "" && st.Width(next) > w {
+	for word := range strings.SplitSeq(s, " ") {
+		next := strings.TrimLeft(cur+" "+word, " ")
+		if cur != "" && word != "" && !fit(next) {
 			lines = append(lines, cur)
 			next = word
 		}
-		cur = next
+		if word != "" {
+			cur = next
+		}
 	}
 	return append(lines, cur)
 }
@@ -59,11 +62,6 @@ func Shorten(st text.Style, s string, w vg.Length) string {
 	runes := []rune(s)
 	n := sort.Search(len(runes), func(n int) bool { return st.Width(string(runes[:n])+"…"+mark) > w })
 	return string(runes[:max(0, n-1)]) + "…" + mark
-}
-
-// Words splits s at the spaces that allow a line break.
-func Words(s string) []string {
-	return slices.DeleteFunc(strings.Split(s, " "), func(w string) bool { return w == "" })
 }
 
 // RowName returns the style of a name next to its row.

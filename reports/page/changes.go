@@ -1,11 +1,15 @@
 package page
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 
 	"locklab/harness/judge"
+	"locklab/internal/numfmt"
+	"locklab/reports/chart"
 )
 
 // ChangesFormats lists the formats of [Changes.Write], the default first.
@@ -97,4 +101,116 @@ func named(err error, what string) error {
 		return fmt.Errorf("reports: %s: %w", what, err)
 	}
 	return nil
+}
+
+// mostFrames limits the frames in one picture of a history.
+const mostFrames = 24
+
+// A historyDocument is the data for the template of a history.
+type historyDocument struct {
+	Title, Lead string
+	Worse       bool
+	Findings    []string
+	Gaps        []string
+	Tables      []tableView
+	Sites       []figure // the runs of each machine
+	Sections    []section
+	Remarks     []string
+	Warnings    []string
+	glossary
+}
+
+func (doc *historyDocument) document() *Document {
+	return &Document{form: "history", data: doc}
+}
+
+// notable splits the series of h by a change.
+func notable(h *judge.History) (first, others []*judge.HistorySeries) {
+	for i := range h.Series {
+		if s := &h.Series[i]; s.Notable() {
+			first = append(first, s)
+		} else {
+			others = append(others, s)
+		}
+	}
+	return first, others
+}
+
+func composeComparison(c *judge.Comparison, ts []judge.Table) *historyDocument {
+	doc := &historyDocument{Title: "What changed between the two runs?", Lead: comparisonHeadline(c), Worse: c.Outcome() == judge.Worse,
+		Findings: comparisonFindings(c), Gaps: c.Gaps, Sites: historySites(c.Sites()), Remarks: comparisonRemarks(c), Warnings: c.Warnings}
+	if c.To != "" {
+		doc.Title = "How do the locks of the run differ?"
+	}
+	for _, t := range ts {
+		doc.addTable(viewRuns(t, 0, func(x *judge.Case) bool { return planned(x.Verdict) }))
+	}
+	return doc
+}
+
+func outlineHistory(h *judge.History) *historyDocument {
+	doc := &historyDocument{Title: "What changed over the runs?", Lead: historyHeadline(h), Worse: h.Outcome() == judge.Worse,
+		Sites: historySites(h.Sites), Remarks: historyRemarks(h), Warnings: h.Warnings}
+	for _, t := range h.Tables() {
+		doc.addTable(viewRuns(t, len(t.Columns)-1, func(*judge.Case) bool { return true }))
+	}
+	for i := range h.Series {
+		doc.Findings = append(doc.Findings, seriesFindings(h, &h.Series[i])...)
+	}
+	return doc
+}
+
+func (doc *historyDocument) addTable(v tableView) {
+	if len(v.Rows) > 0 {
+		doc.Tables = append(doc.Tables, v)
+	}
+}
+
+func historySites(sites []judge.Site) (out []figure) {
+	for i, s := range sites {
+		t := chart.Table{Head: chart.Titles("run", "date, UTC", "commit", "differs from the run before in")}
+		for _, v := range s.Runs {
+			differs := cmp.Or(numfmt.List(v.Differs, len(v.Differs)), numfmt.Unknown)
+			t.Rows = append(t.Rows, []string{v.Name, v.Date(), v.Commit(), differs})
+		}
+		out = append(out, tableFigure(fmt.Sprint("site-", i), s.Name, s.Runs[0].Manifest.Machine.String(), t))
+	}
+	return out
+}
+
+// draw draws ss and adds the sections.
+func (doc *historyDocument) draw(h *judge.History, ss []*judge.HistorySeries, name, title string, folded bool) {
+	parts := slices.Collect(slices.Chunk(ss, mostFrames))
+	for i, part := range parts {
+		s := section{ID: name, Title: title, Slug: name, Folded: folded}
+		if len(parts) > 1 {
+			s.ID, s.Slug = fmt.Sprintf("%s-%d", name, i+1), fmt.Sprintf("%s-%d", name, i+1)
+			s.Title += fmt.Sprintf(" (%d of %d)", i+1, len(parts))
+		}
+		s.Figures = []figure{newFigure(chart.Named{Name: s.Slug, Title: caseList(part), Doc: chart.ChangesDoc, Pic: chart.DrawChanges(h, part, chart.ChangesAnswer(h, part))}, s.ID+"-chart")}
+		doc.Sections = append(doc.Sections, s)
+	}
+}
+
+func caseList(ss []*judge.HistorySeries) string {
+	var names []string
+	for _, s := range ss {
+		if !slices.Contains(names, s.Title()) {
+			names = append(names, s.Title())
+		}
+	}
+	return "How did " + numfmt.List(names, len(names)) + " go from run to run?"
+}
+
+func (doc *historyDocument) define(h *judge.History) {
+	doc.Terms = terms
+	for i := range h.Series {
+		if m := h.Series[i].Metric; !slices.Contains(doc.Metrics, m) {
+			doc.Metrics = append(doc.Metrics, m)
+		}
+	}
+	if len(h.Series) > 0 {
+		s := &h.Series[0]
+		doc.Lines = linesOf(s.Lock.Name, s.Workload.Workers)
+	}
 }

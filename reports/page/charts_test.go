@@ -1,14 +1,18 @@
 package page
 
 import (
+	"errors"
 	"io"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"locklab/harness"
 	"locklab/harness/result"
+	"locklab/internal/numfmt"
 	"locklab/internal/synthetic"
 	"locklab/reports/chart"
 )
@@ -117,4 +121,229 @@ func charts(t *testing.T, run *result.Run) map[string]string {
 		out[p.Name] = written(t, func(w io.Writer) error { return writeSVG(w, p) })
 	}
 	return out
+}
+
+func TestSaturations(t *testing.T) {
+	// The queues serve 707 k/s (fair), 2.1 M/s (greedy), 1.06 M/s (parking) and 530 k/s (old).
+	run := gallery(3, openLoops)
+	for _, r := range run.Results {
+		if r.Open != nil && r.Lock.Name == "parking" {
+			r.Wait = harness.Histogram{{Value: 1000, N: 90}} // too few for p99
+		}
+	}
+	g := chart.Largest(chart.Groups(run), false)
+	s := g.Loads()
+	want := map[string]harness.Rate{"fair": 500e3, "greedy": 1e6, "old": 100e3}
+	for _, l := range s.Locks {
+		rate, known := want[l.S.Lock.Name]
+		if l.HasSaturation != known || known && (l.Saturation.UpTo != rate || !(l.Saturation.From > 0 && l.Saturation.From <= rate && l.Saturation.Over > rate)) {
+			t.Errorf("the saturation point of %s is %+v, %v; want %v", l.S.Lock.Name, l.Saturation, l.HasSaturation, rate)
+		}
+	}
+	if got := chart.LoadLocal.Draw(g).Answer; !strings.HasPrefix(got, "The saturation point of greedy is highest: 1M/s [") || !strings.Contains(got, "That of old is lowest: 100k/s [") {
+		t.Errorf("the answer is %q", got)
+	}
+	for _, to := range []harness.Rate{0, 2e6} { // beyond all rates, and beyond the rate of greedy
+		for _, l := range s.Locks {
+			if l.S.Lock.Name == "old" {
+				l.Saturation.To = to
+			}
+		}
+		if got := s.Answer(); !strings.HasPrefix(got, "The saturation points do not differ significantly: greedy has it at 1M/s [") {
+			t.Errorf("the answer is %q", got)
+		}
+	}
+}
+
+func TestOpenLoopsRankNothing(t *testing.T) {
+	run := gallery(8, openLoops)
+	plain := gallery(8)
+	for _, c := range []*chart.Chart{chart.RankingLocal, chart.ThroughputLocal, chart.JainLocal, chart.HandoversRemote} {
+		got, want := c.Subject(chart.Groups(run)), c.Subject(chart.Groups(plain))
+		if got.Open() || got.Axes != want.Axes || c.Drawn(got).Answer != c.Drawn(want).Answer {
+			t.Errorf("%s: open loops change the answer to %q, it was %q", c.Name, c.Drawn(got).Answer, c.Drawn(want).Answer)
+		}
+	}
+	only := new(result.Run)
+	for _, r := range gallery(3, openLoops).Results {
+		if r.Open != nil {
+			only.Results = append(only.Results, r)
+		}
+	}
+	var names []string
+	for _, f := range composeFigures(only) {
+		names = append(names, f.Name)
+	}
+	if want := []string{chart.LoadLocal.Name, chart.LoadRemote.Name}; !slices.Equal(names, want) {
+		t.Errorf("a run of open loops has the charts %q, want %q", names, want)
+	}
+}
+
+func composeFigures(run *result.Run) (out []figure) {
+	for _, s := range compose(run).Sections {
+		out = append(out, s.Figures...)
+	}
+	return out
+}
+
+// TestLoadsUnderConditions: of several sets of conditions the one with the most rates is drawn,
+// with its conditions next to the chart.
+func TestLoadsUnderConditions(t *testing.T) {
+	run := gallery(3, openLoops)
+	for _, r := range slices.Clone(run.Results) {
+		if r.Open != nil && r.Lock.Traits.Needs != "" && r.Workload.Rate > 500 {
+			far := *r
+			far.Workload.Servers, far.Workload.Durable = 3, true
+			run.Results = append(run.Results, &far)
+		}
+	}
+	var docs []string
+	for _, f := range composeFigures(run) {
+		if f.Name == chart.LoadRemote.Name {
+			docs = append(docs, f.Doc)
+		}
+	}
+	if len(docs) != 1 || !strings.HasSuffix(docs[0], " Workload: 8 workers, hold=100ns.") {
+		t.Errorf("the charts of open loops are described by %q", docs)
+	}
+}
+
+// contended returns a run of a queue, a herd, a poller and a misfit, with up to 1000 workers.
+func contended(asked ...int) *result.Run {
+	wrong := synthetic.Queue("wrong") // 20 times slower with 1000
+	wrong.Period = func(n float64) time.Duration { return 300*time.Microsecond + time.Duration(5*max(0, n-100)*n) }
+	run := synthetic.Contenders(3, []int{1, 5, 10, 20, 50, 100, 300, 1000}, synthetic.Queue("queue"), synthetic.Herd("herd"), synthetic.Polling("poll"), wrong)
+	run.Contenders = asked
+	return run
+}
+
+// farther returns a run of a queue, a polling lock and one without trips, near and with
+// delays. The queue takes a round trip and 30 µs for a grant and for a handover.
+func farther(delays ...time.Duration) *result.Run {
+	model := func(name string) synthetic.Model {
+		m := synthetic.Model{Lock: synthetic.Served(name, harness.Redis, harness.KindRedis), Rate: synthetic.Constant(5000), Handed: 1}
+		m.Lock.Traits.FIFO = name == "queue"
+		return m
+	}
+	base := synthetic.Run(3, 7, 2, []int{1, 8}, model("poll"), model("queue"), model("strange"))
+	one := harness.Leg{Halves: 2, Requests: 1}
+	trips := map[string]*harness.Trips{
+		"queue": {Lock: one, Unlock: one, Behind: &harness.TripsBehind{Queue: harness.Leg{Halves: 1, Requests: 2}, Handover: one, Unlock: one, Requests: 3}},
+		"poll":  {Lock: one, Unlock: one, Behind: &harness.TripsBehind{Polls: true}},
+	}
+	run := *base
+	run.Results = nil
+	for _, delay := range append([]time.Duration{0}, delays...) {
+		for _, r := range base.Results {
+			c := *r
+			c.Trips, c.Workload.Hold, c.Workload.Delay, c.RoundTrip = trips[r.Lock.Name], harness.Span{}, delay, 20e3+float64(delay)
+			takes := int64(c.RoundTrip) + 30e3
+			c.Wait = harness.Histogram{{Value: takes, N: 1000}}
+			if c.Workload.Workers > 1 {
+				c.Wait[0].Value *= 7
+				c.Handover = harness.Histogram{{Value: takes, N: 1000}}
+				c.Elapsed = time.Duration(takes * int64(c.Handovers))
+			}
+			run.Results = append(run.Results, &c)
+		}
+	}
+	return &run
+}
+
+// TestCannotPredict: a run that lacks the input of a prediction gets the reason, and no section.
+func TestCannotPredict(t *testing.T) {
+	local, old, delayed := synthetic.Run(1, 2, 2, []int{1, 100}, synthetic.Fast("tas", 1e6)), farther(), farther()
+	few, far := synthetic.Contenders(2, []int{1, 4, 8}, synthetic.Queue("queue")), contended()
+	for _, r := range old.Results {
+		r.Trips = nil
+	}
+	for _, r := range append(slices.Clone(delayed.Results), far.Results...) {
+		r.Workload.Delay = time.Millisecond
+	}
+	for _, c := range []struct {
+		check   func(*result.Run) error
+		run     *result.Run
+		want    string
+		section string
+	}{
+		{CanPredict, local, "a distributed lock", "what distance costs"},
+		{CanPredict, old, "earlier version", "what distance costs"},
+		{CanPredict, delayed, "without a delay", "what distance costs"},
+		{chart.CanExtrapolate, local, "the run has none", "many contenders"},
+		{chart.CanExtrapolate, few, "--workers 5,10,20,50,500", "many contenders"},
+		{chart.CanExtrapolate, far, "in a closed loop without a d", "many contenders"},
+	} {
+		if err := c.check(c.run); !errors.Is(err, harness.ErrUsage) || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("got %v, want a line with %q", err, c.want)
+		}
+		c.run.RoundTrips = []time.Duration{time.Millisecond}
+		for name, text := range formsOf(t, c.run) {
+			if strings.Contains(text, c.section) {
+				t.Errorf("%s: the %s has the section", c.want, name)
+			}
+		}
+	}
+	if err := errors.Join(chart.CanExtrapolate(contended()), CanPredict(farther())); err != nil {
+		t.Error(err)
+	}
+	if text := textOf(t, Report(contended())); strings.Contains(text, chart.ContendersTitle) {
+		t.Errorf("nothing was asked for, and the terminal has predictions:\n%s", text)
+	}
+}
+
+func breaking(m *synthetic.Model)  { m.Breaks = true }
+func noiseless(m *synthetic.Model) { m.Noise = 0 }
+func asPeer(m *synthetic.Model)    { m.Lock.Family = harness.Peer }
+
+func withStatus(s harness.Status) func(*synthetic.Model) {
+	return func(m *synthetic.Model) { m.Lock.Status = s }
+}
+
+func served(name string, rate float64, edits ...func(*synthetic.Model)) synthetic.Model {
+	m := synthetic.Model{Lock: synthetic.Served(name, harness.Redis, harness.KindRedis), Rate: synthetic.Constant(rate), Handed: 1, Noise: 0.01}
+	return synthetic.With(m, edits...)
+}
+
+func rankedRun(rounds int) *result.Run {
+	return synthetic.Run(3, rounds, 2, []int{1, 2, 8},
+		blocking("delta", 2e6), blocking("sync-mutex", 3e6), blocking("alpha", 1e6), blocking("gamma", 4e6), blocking("beta", 5e6),
+		synthetic.With(blocking("epsilon", 6e6), withStatus(harness.Historical)),
+		synthetic.With(synthetic.Fast("empty", 9e9), withStatus(harness.Control)),
+		synthetic.With(synthetic.Fast("breaker", 8e6), breaking),
+		served("queue", 3000), served("poll", 1000), served("redsync", 2000, asPeer), served("rueidis", 1500, asPeer), served("lost", 4000),
+	)
+}
+
+// TestRanking: rows are sorted by median, every lock of the kind has one, and the chosen lock,
+// the default and the best peer have marks.
+func TestRanking(t *testing.T) {
+	run, odd := rankedRun(20), rankedRun(20)
+	for _, r := range odd.Results {
+		if r.Lock.Name == "alpha" && r.Round < 3 { // its mean is the greatest, and its interval is wide
+			r.Ops, r.Handovers = 100*r.Ops, 100*r.Handovers
+			for i := range r.Workers {
+				r.Workers[i] *= 100
+			}
+		}
+	}
+	for _, c := range []struct {
+		run   *result.Run
+		chart *chart.Chart
+		want  []string
+	}{
+		{run, chart.RankingLocal, []string{"epsilon (historical) –", "beta chosen", "gamma –", "sync-mutex default", "delta –", "alpha –"}},
+		{odd, chart.RankingLocal, []string{"epsilon (historical) –", "beta chosen", "gamma –", "sync-mutex default", "delta –", "alpha not slower"}},
+		{run, chart.RankingRemote, []string{"lost chosen", "queue –", "redsync best peer", "rueidis –", "poll –"}},
+	} {
+		var got []string
+		for _, row := range c.chart.Drawn(c.chart.Subject(chart.Groups(chart.Sanitize(c.run)))).Numbers.Rows {
+			got = append(got, row[0]+" "+row[len(row)-1])
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%s: the locks stand in the order %q, want %q", c.chart.Name, got, c.want)
+		}
+	}
+	if svg := numfmt.Plain(charts(t, run)[chart.RankingLocal.Name]); !strings.Contains(svg, "broke a promise in this run: breaker (exclusion).") {
+		t.Error("the chart does not name the lock that broke a promise")
+	}
 }

@@ -3,8 +3,12 @@ package page
 import (
 	"bytes"
 	"embed"
+	"fmt"
 	"html/template"
 	"io"
+	"regexp"
+	"slices"
+	"strings"
 	"sync"
 	"unicode"
 	"unicode/utf8"
@@ -36,7 +40,8 @@ var pageTexts embed.FS
 
 var templates = sync.OnceValue(func() *template.Template {
 	return template.Must(template.New("page").Funcs(template.FuncMap{
-		"link": link, "anchor": anchor, "signKind": signKind, "paints": paints,
+		"link": link, "anchor": anchor, "signKind": signKind,
+		"tokens": func() []draw.Token { return draw.Tokens }, "css": func(rgb uint32) template.CSS { return template.CSS(draw.CSS(rgb)) },
 		"head": func(text string) chart.Piece { return chart.Piece{Text: text} },
 		"words": func(cell string) bool {
 			first, _ := utf8.DecodeRuneInString(cell)
@@ -44,19 +49,6 @@ var templates = sync.OnceValue(func() *template.Template {
 		},
 	}).ParseFS(pageTexts, "*.html.tmpl"))
 })
-
-// A paint is a colour in the style of a page, in its two themes.
-type paint struct {
-	Name        string
-	Light, Dark template.CSS
-}
-
-func paints() (out []paint) {
-	for _, t := range draw.Tokens {
-		out = append(out, paint{t.Name, template.CSS(draw.CSS(t.Light)), template.CSS(draw.CSS(t.Dark))})
-	}
-	return out
-}
 
 // HTML writes d as one self-contained page, without script or network.
 func (d *Document) HTML(w io.Writer) error {
@@ -81,4 +73,91 @@ func execute(w io.Writer, t interface {
 		_, err = w.Write(buf.Bytes())
 	}
 	return named(err, name)
+}
+
+// Brief returns the answer of run and its main charts. Other links lead to details, the
+// relative address of the page of [Report]. Without locks it returns the full report.
+func Brief(run *result.Run, details string) *Document {
+	doc := compose(run)
+	if doc.Measured {
+		doc.cut(details)
+	}
+	return &Document{form: "report", data: doc, details: details}
+}
+
+// cut removes what the page at details has and a first reading does not need.
+func (doc *document) cut(details string) {
+	doc.Details = details
+	for i := range doc.Sections {
+		doc.Sections[i].Figures = mainFigures(doc.Sections[i].Figures)
+	}
+	doc.Sections = slices.DeleteFunc(doc.Sections, func(s section) bool { return s.Folded || len(s.Figures) == 0 })
+	doc.Tables = slices.CompactFunc(doc.Tables, func(a, b tableView) bool { return a.remote == b.remote }) // the first of each kind
+	if doc.Safety != nil {
+		doc.Safety.Brief, doc.Safety.Figures = true, mainFigures(doc.Safety.Figures)
+	}
+	doc.Ranked = mainFigures(doc.Ranked)
+	doc.Checked, doc.Facts, doc.Modules, doc.glossary = "", nil, nil, glossary{}
+	doc.Quality.Warnings, doc.Quality.Checks = doc.Quality.Top(), nil
+}
+
+// tabled are the charts whose figures are also in the tables.
+var tabled = []string{"fairness", "fairness-distributed", "requests-distributed"}
+
+func mainFigures(fs []figure) (out []figure) {
+	for _, f := range fs {
+		if f.Folded || f.Pic.Height == 0 || slices.Contains(tabled, f.Name) {
+			continue
+		}
+		f.Rows, f.Omitted = nil, ""
+		out = append(out, f)
+	}
+	return out
+}
+
+var (
+	localRE  = regexp.MustCompile(`href="#([^"]+)"`)
+	anchorRE = regexp.MustCompile(` id="([^"]+)"`)
+)
+
+func leadTo(details string, page []byte) []byte {
+	here := make(map[string]bool)
+	for _, m := range anchorRE.FindAllSubmatch(page, -1) {
+		here[string(m[1])] = true
+	}
+	return localRE.ReplaceAllFunc(page, func(link []byte) []byte {
+		if id := string(localRE.FindSubmatch(link)[1]); !here[id] {
+			return fmt.Appendf(nil, `href="%s#%s"`, details, id)
+		}
+		return link
+	})
+}
+
+// Posters returns every chart of run that has something to draw, with its question, answer
+// and origin. A chart that compares locks draws its largest group.
+func Posters(run *result.Run) (out []draw.Poster) {
+	run = chart.Sanitize(run)
+	gs := chart.Groups(run)
+	faults, _ := chart.FaultCharts(run)
+	for _, c := range slices.Concat(chart.FindingCharts(run), faults, chart.SimulatedCharts(chart.ModelledOf(run)), chart.Charts(gs)) {
+		if c.Pic.Height == 0 {
+			continue
+		}
+		p := draw.Poster{Name: c.Name, Title: c.Title, Answer: c.Pic.Answer, Note: c.Doc, Data: c.Pic.Data.Sentence(), Foot: origin(run), Picture: c.Pic.Picture}
+		if f := c.Finding; f != nil {
+			p.Title, p.Caption = chart.Title(f), c.Title
+			if f.Interrupted {
+				p.Note = strings.TrimSpace(chart.Stopped + " " + p.Note)
+			}
+		}
+		if c.Model != nil {
+			p.Foot = simulatedFoot(c.Model, run)
+		}
+		out = append(out, p)
+	}
+	return out
+}
+
+func simulatedFoot(m *chart.Modelled, run *result.Run) string {
+	return strings.TrimSuffix("simulated: "+m.Name()+", "+m.Shape()+" · locklab "+shortCommit(run.Manifest.Commit), " · locklab ")
 }

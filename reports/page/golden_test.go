@@ -87,29 +87,8 @@ func writeSVG(w io.Writer, p reports.Poster) error {
 	return err
 }
 
-func posterOf(t *testing.T, run *result.Run, name string) reports.Poster {
-	t.Helper()
-	ps := Posters(run)
-	i := slices.IndexFunc(ps, func(p reports.Poster) bool { return p.Name == name })
-	if i < 0 {
-		t.Fatalf("the run has no chart %s", name)
-	}
-	return ps[i]
-}
-
-func svgOf(t *testing.T, run *result.Run, name string) string {
-	t.Helper()
-	return written(t, func(w io.Writer) error { return writeSVG(w, posterOf(t, run, name)) })
-}
-
-func postersNamed(ps []reports.Poster, names ...string) []reports.Poster {
-	return slices.DeleteFunc(ps, func(p reports.Poster) bool { return !slices.Contains(names, p.Name) })
-}
-
 // galleryCharts have no data in the other goldens, or other data.
-var galleryCharts = []*chart.Chart{
-	chart.RankingLocal, chart.RankingRemote, chart.RequestsRemote, chart.LoadLocal,
-}
+var galleryCharts = []string{chart.RankingLocal.Name, chart.RankingRemote.Name, chart.RequestsRemote.Name, chart.LoadLocal.Name}
 
 // goldenOutputs returns what writes each golden file.
 func goldenOutputs(t *testing.T) map[string]func(io.Writer) error {
@@ -141,13 +120,9 @@ func goldenOutputs(t *testing.T) map[string]func(io.Writer) error {
 		outputs[name+".md"] = func(w io.Writer) error { return d.Markdown(w, "charts", noPicture) }
 	}
 	outputs["history.txt"] = func(w io.Writer) error { return HistoryChanges(history, false).Write(w, "text", 100) }
-	var names []string
-	for _, c := range galleryCharts {
-		names = append(names, c.Name)
-	}
 	for folder, ps := range map[string][]reports.Poster{
 		".":         Posters(run),
-		"gallery":   postersNamed(Posters(gallery(8, everySetting...)), names...),
+		"gallery":   slices.DeleteFunc(Posters(gallery(8, everySetting...)), func(p reports.Poster) bool { return !slices.Contains(galleryCharts, p.Name) }),
 		"hardware":  Posters(hardware),
 		"simulated": Posters(simulated)[:2],
 	} {

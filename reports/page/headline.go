@@ -1,10 +1,12 @@
 package page
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
 	"locklab/harness/judge"
+	"locklab/harness/result"
 	"locklab/internal/numfmt"
 	"locklab/reports/chart"
 )
@@ -137,4 +139,136 @@ func plainText(fs []fragment) string {
 		b.WriteString(f.Text)
 	}
 	return strings.TrimSpace(b.String())
+}
+
+// noDecision replaces the headline of a run without closed-loop results.
+const noDecision = "This run has no result to decide by."
+
+// An answerRow is a [judge.Decision] in words: a row of the first table of a report.
+type answerRow struct {
+	Requirement string // "more workers than CPUs"
+	Setting     string // "16 workers on 2 CPUs, hold=100ns"
+	Meaning     string // the requirement in plain words
+	Use         string // "" if there is no recommendation
+	Doc         string // what that lock is
+	Rate        string // "4.9 M/s, 4.8 to 5.0"
+	Why         string
+	Tolerates   []sign // of a distributed lock
+	Class       string // the same in a sentence
+}
+
+func answers(ds []judge.Decision) (out []answerRow) {
+	for _, d := range ds {
+		a := answerRow{Requirement: strings.TrimSuffix(numfmt.Sentence(requirement(d)), "."), Setting: chart.SettingOf(d.Situation), Meaning: meaning(d.Situation), Use: d.Use, Why: chart.Why(d)}
+		if d.Use != "" {
+			a.Doc = docOf(d)
+			a.Rate = chart.Estimated(d)
+		}
+		if d.Class != nil {
+			a.Tolerates, a.Class = tolerances(*d.Class), chart.ClassText(*d.Class)
+		}
+		out = append(out, a)
+	}
+	return out
+}
+
+func requirement(d judge.Decision) string {
+	text := d.Situation.Name()
+	if d.Over != "" && d.Class != nil && d.Class.Where != "" {
+		text += ", if " + d.Class.Where
+	}
+	return text
+}
+
+func docOf(d judge.Decision) string {
+	for _, s := range d.Situation.Group().Series {
+		if s.Lock.Name == d.Use {
+			return s.Lock.Doc
+		}
+	}
+	return ""
+}
+
+func tolerances(c result.Class) (out []sign) {
+	if c.Tries == 0 {
+		return nil
+	}
+	for _, g := range result.Guarantees {
+		st := c.Guarantees[g]
+		text := string(g)
+		switch {
+		case st.Published > 0:
+			text += fmt.Sprintf(" (%d tries published, %d here)", st.Published, st.Tries-st.Published)
+		case st.Tries > 0:
+			text += fmt.Sprintf(" (%d %s)", st.Tries, numfmt.Choose(st.Tries, "try", "tries"))
+		}
+		out = append(out, sign{guaranteeMark(st), text})
+	}
+	return out
+}
+
+func ruleText(m result.Manifest) string {
+	return fmt.Sprintf("All correct locks compete: ours, those of the standard library and those of other people. Each is compared with the baseline by the ratio of their rates in the same round, so that noise which slows down a whole round cancels. "+
+		"The intervals are of the paired t-test on logarithms; all of one column hold together with 95 %% confidence (Bonferroni, over the comparisons with the baseline and with the fastest lock). "+
+		"Inside a process the recommendation is the default (sync.Mutex, or sync.RWMutex for mostly readers), unless another lock is significantly faster by more than the tolerance of %s; then it is the fastest one, with its price. "+
+		"Between processes locks are compared within their class of guarantees, which comes from the failure scenarios and not from claims; the fastest of the strongest class comes first, and a weaker class only if it is significantly faster. Of locks within the tolerance of the fastest, of which none is significantly slower, the simplest is named. "+
+		"Contended distributed locks are ranked by handovers per second, because an owner that takes its lock back at once serves nobody else.", numfmt.Percent(100*m.PracticalMargin()))
+}
+
+// An excluded lock cannot be recommended, for Reason.
+type excluded struct {
+	Lock   string `json:"lock"`
+	Reason string `json:"reason"`
+}
+
+func exclusions(run *result.Run) (out []excluded) {
+	for _, x := range judge.Exclusions(run) {
+		reason := fmt.Sprintf("its status is %s: %s", x.Lock.Status, x.Lock.Doc)
+		switch {
+		case x.Violation != nil && x.Violation.Rule == "crash":
+			reason = fmt.Sprintf("it crashed in %d of %s: %s", x.Violated, numfmt.Plural(x.Results, "result"), x.Violation.Detail)
+		case x.Violation != nil:
+			reason = fmt.Sprintf("it violated %s in %d of %s: %s", x.Violation.Rule, x.Violated, numfmt.Plural(x.Results, "result"), x.Violation.Detail)
+		case len(x.Lacks) > 0:
+			var lacks []string
+			for _, g := range x.Lacks {
+				lacks = append(lacks, x.Class.Lacks(g))
+			}
+			reason = "required: " + strings.Join(lacks, "; ")
+		case x.Lock.Traits.Permits > 1:
+			reason = fmt.Sprintf("it admits %d holders at once: %s", x.Lock.Traits.Permits, x.Lock.Doc)
+		}
+		out = append(out, excluded{x.Lock.Name, reason})
+	}
+	return out
+}
+
+var stateMark = map[result.GuaranteeState]string{result.Held: "✓", result.Broken: "✗", result.Untested: "?", result.Unmade: "–", result.Open: "○"}
+
+func guaranteeMark(s result.GuaranteeStatus) string {
+	if s.State == result.Held {
+		return heldMark(s.Least)
+	}
+	return stateMark[s.State]
+}
+
+func heldMark(tries int) string {
+	if tries < result.EnoughTries {
+		return fmt.Sprintf("0/%d", tries)
+	}
+	return stateMark[result.Held]
+}
+
+func uses(ds []judge.Decision) (names []string, of map[string][]judge.Decision) {
+	of = make(map[string][]judge.Decision)
+	for _, d := range ds {
+		if d.Use == "" {
+			continue
+		}
+		if !slices.Contains(names, d.Use) {
+			names = append(names, d.Use)
+		}
+		of[d.Use] = append(of[d.Use], d)
+	}
+	return names, of
 }

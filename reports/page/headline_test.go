@@ -1,6 +1,7 @@
 package page
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -156,5 +157,77 @@ func TestMeaningFollowsWindows(t *testing.T) {
 		if rows := answers(judge.Decisions(run)); rows[0].Meaning != c.meaning || !strings.HasPrefix(rows[0].Setting, c.setting+",") {
 			t.Errorf("%s: %q, %q, want %q, %q", name, rows[0].Meaning, rows[0].Setting, c.meaning, c.setting)
 		}
+	}
+}
+
+func TestTableText(t *testing.T) {
+	mutex, same := synthetic.Fast(judge.DefaultBaseline, 1e6), synthetic.Fast("same", 1e6)
+	noisy := synthetic.With(synthetic.Fast("wild", 1.05e6), func(m *synthetic.Model) { m.Noise = 0.3 })
+	gentle := synthetic.With(synthetic.Fast("gentle", 1.99e6), func(m *synthetic.Model) { m.Lock.Family = harness.Blocking })
+	broken := synthetic.With(synthetic.Fast("wrong", 9e6), withStatus(harness.Broken), breaking)
+	for _, c := range []struct {
+		name   string
+		rounds int
+		models []synthetic.Model
+		want   []string
+	}{
+		{"faster and slower", 12, []synthetic.Model{mutex, synthetic.Fast("fast", 2e6), synthetic.Fast("slow", 2.5e5)},
+			[]string{"fast", "*", "slow", "M/s", "fast is ", "slow is 0.25x", "2 of 2 differences with sync-mutex are significant with 8 workers.", "n = 12 rounds"}},
+		{"the same", 12, []synthetic.Model{mutex, same}, []string{"=", "No lock differs significantly from sync-mutex with 8 workers."}},
+		{"noise", 12, []synthetic.Model{mutex, noisy}, []string{"No lock differs significantly from sync-mutex with 8 workers."}},
+		{"the recommended lock is not the fastest", 12, []synthetic.Model{mutex, synthetic.Fast("fast", 2e6), gentle, synthetic.Fast("slow", 2.5e5)},
+			[]string{"gentle is 2", "slow is 0.25x", "3 of 3 differences"}},
+		{"three rounds", 3, []synthetic.Model{mutex, same}, []string{"n=3", "n = 3 rounds"}},
+		{"broken", 12, []synthetic.Model{mutex, same, broken}, []string{"wrong (broken) !", "! wrong (broken) violated exclusion in 2 of 24 results, so it has no speed."}},
+		{"alone", 12, []synthetic.Model{same}, []string{"throughput as a ratio to same"}},
+	} {
+		run := synthetic.Run(7, c.rounds, 2, []int{1, 8}, c.models...)
+		for form, text := range formsOf(t, run) {
+			text = numfmt.Plain(strings.NewReplacer("\\", "", "&#43;", "+").Replace(strings.Join(strings.Fields(text), " ")))
+			for _, want := range c.want {
+				if !strings.Contains(text, want) {
+					t.Errorf("%s: the %s lacks %q", c.name, form, want)
+				}
+			}
+		}
+	}
+}
+
+func TestAgree(t *testing.T) {
+	made := func(seed uint64, noise, a, b float64) *result.Run {
+		model := func(name string, rate float64) synthetic.Model {
+			return synthetic.Model{Lock: synthetic.Local(name, harness.Blocking, harness.Correct), Rate: func(int) float64 { return rate }, Noise: noise}
+		}
+		return synthetic.Run(seed, 12, 2, []int{1}, model("sync-mutex", a), model("b", b))
+	}
+	var alike, split []*result.Run
+	for seed := range uint64(10) {
+		alike = append(alike, made(seed, 0.01, 2e6, 1e6))
+		split = append(split, alike[seed])
+		if seed < 2 {
+			split[seed] = made(seed, 0.01, 1e6, 2e6)
+		}
+	}
+	nine := append([]*result.Run{split[0]}, alike[1:]...)
+	for _, c := range []struct {
+		name string
+		runs []*result.Run
+		want bool
+		says string
+	}{
+		{"alike", alike, true, "sync-mutex: 10"},
+		{"one differs", nine, true, "sync-mutex: 9, b: 1"},
+		{"two differ", split, false, "sync-mutex: 8, b: 2  FAILED"},
+		{"one run", alike[:1], true, "1 of 1 "},
+		{"a row is missing", append([]*result.Run{synthetic.Run(1, 12, 2, []int{1, 2}, synthetic.Model{
+			Lock: synthetic.Local("sync-mutex", harness.Blocking, harness.Correct), Rate: func(int) float64 { return 1e6 }})}, alike[1:]...), false, "1 of 10"},
+	} {
+		var out strings.Builder
+		if agree, err := WriteAgreement(&out, c.runs, 0.9); err != nil || agree != c.want || !strings.Contains(out.String(), c.says) {
+			t.Errorf("%s: %v, error %v, want %v and %q in\n%s", c.name, agree, err, c.want, c.says, out.String())
+		}
+	}
+	if _, err := WriteAgreement(new(strings.Builder), []*result.Run{{}}, 0.9); !errors.Is(err, harness.ErrUsage) {
+		t.Errorf("an empty run: %v, want a usage error", err)
 	}
 }

@@ -1,15 +1,22 @@
 package page
 
 import (
+	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
 	"locklab/harness"
 	"locklab/harness/result"
+	"locklab/internal/numfmt"
 	"locklab/internal/synthetic"
 	"locklab/reports/chart"
 )
@@ -115,6 +122,147 @@ func TestQuality(t *testing.T) {
 	for _, want := range []string{"Partial run", "no Java", "cut short", "Use bare metal"} {
 		if !strings.Contains(render(t, run), want) {
 			t.Errorf("the report lacks %q", want)
+		}
+	}
+}
+
+var tagsRE = regexp.MustCompile(`(?s)<(style|svg)[^>]*>.*?</(style|svg)>|<[^>]+>`)
+
+// TestBriefPage: at most 15 charts and 6,000 words, and every link has its anchor.
+func TestBriefPage(t *testing.T) {
+	run := synthetic.Zoo(1)
+	page, whole := htmlOf(t, Brief(run, "details.html")), pageOf(t, run)
+	charts, words := strings.Count(page, "<svg"), len(strings.Fields(tagsRE.ReplaceAllString(page, " ")))
+	if charts < 2 || charts > 15 || words > 6000 || strings.Count(whole, "<svg") <= charts {
+		t.Errorf("%d charts, %d words", charts, words)
+	}
+	if !strings.Contains(page, `class="lead"`) || !strings.Contains(page, `class="compared numbers"`) {
+		t.Error("the page lacks the headline or the table")
+	}
+	has := func(page, id string) bool { return strings.Contains(page, ` id="`+id+`"`) }
+	links := 0
+	for _, m := range regexp.MustCompile(`href="([^"#]*)#([^"]+)"`).FindAllStringSubmatch(page, -1) {
+		if links++; m[1] == "" && !has(page, m[2]) || m[1] != "" && (m[1] != "details.html" || !has(whole, m[2])) {
+			t.Errorf("the link %s leads nowhere", m[0])
+		}
+	}
+	if links == 0 {
+		t.Error("the page has no links")
+	}
+}
+
+func schemaOf(t *testing.T, part string) *jsonschema.Schema {
+	t.Helper()
+	c := jsonschema.NewCompiler()
+	if err := c.AddResource("report.schema.json", must(jsonschema.UnmarshalJSON(bytes.NewReader(JSONSchema)))); err != nil {
+		t.Fatal(err)
+	}
+	return must(c.Compile("report.schema.json" + part))
+}
+
+func jsonOf(t *testing.T, run *result.Run) string {
+	t.Helper()
+	return written(t, func(w io.Writer) error { return WriteJSON(w, run) })
+}
+
+func TestJSON(t *testing.T) {
+	s := schemaOf(t, "")
+	golden := must(result.Load(goldenRun))
+	all := everything()
+	all.Faults = synthetic.Faults()
+	stuck := synthetic.Run(1, 9, 2, []int{2}, synthetic.Fast("sync-mutex", 1e6), synthetic.Fast("a", 0))
+	for name, run := range map[string]*result.Run{
+		"golden": golden, "everything": all, "nothing": {}, "three rounds": synthetic.Zoo(3), "zero rates": stuck,
+		"a broken lock": synthetic.Run(1, 9, 2, []int{1, 2}, synthetic.Fast("sync-mutex", 1e6), synthetic.With(synthetic.Fast("b", 1e6), breaking)),
+	} {
+		doc, err := jsonschema.UnmarshalJSON(strings.NewReader(jsonOf(t, run)))
+		if err == nil {
+			err = s.Validate(doc)
+		}
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	var got jsonReport
+	if err := json.Unmarshal([]byte(jsonOf(t, all)), &struct {
+		Headline   *string
+		Guarantees *[]jsonGuarantee
+	}{&got.Headline, &got.Guarantees}); err != nil {
+		t.Fatal(err)
+	}
+	if got.Headline != headlineOf(all) || len(got.Guarantees) == 0 || got.Guarantees[0].Tries == 0 {
+		t.Errorf("got %q and %d guarantees", got.Headline, len(got.Guarantees))
+	}
+}
+
+func TestJSONSchemaRejects(t *testing.T) {
+	s := schemaOf(t, "")
+	text := jsonOf(t, synthetic.Zoo(10))
+	for _, damage := range [][2]string{
+		{`"rule": "no default"`, `"rule": "whim"`}, {`"reading": "slower"`, `"reading": "slow"`}, {`"schema": 1`, `"schema": 2`},
+		{`"rounds": 10`, `"rounds": -1`}, {`"workers": 1`, `"workers": 0`}, {`"headline": `, `"leadline": `}, {`"grade": "`, `"grade": "very `},
+	} {
+		broken := strings.Replace(text, damage[0], damage[1], 1)
+		doc, err := jsonschema.UnmarshalJSON(strings.NewReader(broken))
+		if err != nil || broken == text || s.Validate(doc) == nil {
+			t.Errorf("%s by %s: it was not noticed, or is not there (%v)", damage[0], damage[1], err)
+		}
+	}
+}
+
+func TestFacts(t *testing.T) {
+	site := func(s result.Site) result.Manifest { return result.Manifest{Sites: []result.Site{s}} }
+	for want, m := range map[string]result.Manifest{
+		"redis servers: version 7.0.15; appendonly no; a request and its answer take 17 µs": site(result.Site{
+			Kind: harness.KindRedis, Version: "7.0.15", Servers: 1, Independent: 1, Settings: "appendonly no", Direct: 17000}),
+		"redis servers, servers=3 delay=1ms: 3 that replicate; a request and its answer take 20 µs; 1.1 ms with the delay of 1ms": site(result.Site{
+			Kind: harness.KindRedis, Conditions: "servers=3 delay=1ms", Servers: 3, Independent: 1, Delay: time.Millisecond, Direct: 20000, Delayed: 1100000}),
+		"zookeeper servers, servers=3 durable=on: 3 that replicate; the disk (ext4) keeps a small write in 2 ms": site(result.Site{
+			Kind: harness.KindZooKeeper, Conditions: "servers=3 durable=on", Servers: 3, Independent: 1, FileSystem: "ext4", SyncTime: 2e6}),
+		"redis servers: 3 independent ones; the disk (file system not known) keeps a small write in 2 ms": site(result.Site{
+			Kind: harness.KindRedis, Servers: 1, Independent: 3, SyncTime: 2e6}),
+		"host b: 8 × C, linux arm64 6.1":                                              {Parts: []result.Part{{Rank: 1, Host: "b", OS: "linux", Arch: "arm64", Kernel: "6.1", CPU: "C", CPUs: 8}}},
+		"section map: 21.5 ns for a change of its data, by one worker without a lock": {Sections: map[harness.Section]float64{harness.SectionMap: 21.5}},
+	} {
+		facts := environment(&result.Run{Manifest: m})
+		if !slices.ContainsFunc(facts, func(f fact) bool { return numfmt.Plain(f.Name+": "+f.Value) == want }) {
+			t.Errorf("got %q, want %q", facts, want)
+		}
+	}
+}
+
+// vary returns copies of the results of run with another workload and factor times the rate.
+func vary(run *result.Run, set func(w *harness.Workload), factor float64) (out []*harness.Result) {
+	for _, r := range run.Results {
+		c := *r
+		set(&c.Workload)
+		c.Ops, c.Handovers = uint64(float64(c.Ops)*factor), uint64(float64(c.Handovers)*factor)
+		out = append(out, &c)
+	}
+	return out
+}
+
+var otherSettings = map[string]func(w *harness.Workload){
+	"pinning": func(w *harness.Workload) { w.Pin = harness.PinCPU },
+	"hold":    func(w *harness.Workload) { w.Hold.Mean = 10 * time.Microsecond },
+}
+
+func TestManyGroups(t *testing.T) {
+	run := &result.Run{}
+	for i := range 60 {
+		part := synthetic.Zoo(1)
+		for _, r := range part.Results {
+			r.Workload.Think.Mean = time.Duration(i) * time.Microsecond
+		}
+		run.Results = append(run.Results, part.Results...)
+	}
+	html := pageOf(t, run)
+	if n := len(html); n > 3<<20 {
+		t.Errorf("the page is %d bytes, want at most 3 MiB", n)
+	}
+	for _, want := range []string{`<details class="group">`, "Not drawn by themselves"} {
+		if !strings.Contains(html, want) {
+			t.Errorf("the page lacks %q", want)
 		}
 	}
 }

@@ -1,14 +1,20 @@
 package page
 
 import (
+	"cmp"
 	_ "embed"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"text/template"
 	"unicode/utf8"
 
+	"locklab/harness"
+	"locklab/harness/judge"
+	"locklab/harness/result"
 	"locklab/internal/numfmt"
+	"locklab/internal/table"
 	"locklab/reports/chart"
 	"locklab/reports/draw"
 )
@@ -41,22 +47,10 @@ func (d *Document) Text(w io.Writer, width int) error {
 	return execute(w, t, d.form, d.data)
 }
 
-// wrapped returns s in lines of at most width columns, after first and rest.
+// wrapped returns s in lines of at most width columns, after first and rest, which are as wide.
 func wrapped(first, rest, s string, width int) string {
-	var out strings.Builder
-	cur := first
-	for i, word := range draw.Words(s) {
-		switch {
-		case i == 0:
-			cur += word
-		case utf8.RuneCountInString(cur)+1+utf8.RuneCountInString(word) > width:
-			out.WriteString(cur + "\n")
-			cur = rest + word
-		default:
-			cur += " " + word
-		}
-	}
-	return out.String() + cur + "\n"
+	lines := draw.Wrap(s, func(line string) bool { return utf8.RuneCountInString(rest+line) <= width })
+	return first + strings.Join(lines, "\n"+rest) + "\n"
 }
 
 // mostWidth limits a table in a text, in columns.
@@ -91,4 +85,94 @@ func grid(head []string, rows [][]string, width int) string {
 		from = to
 	}
 	return out.String()
+}
+
+// WriteAgreement writes the decisions of runs. It reports whether the share of runs that
+// agree on each decision is at least least.
+func WriteAgreement(out io.Writer, runs []*result.Run, least float64) (agree bool, err error) {
+	rows := judge.Across(runs)
+	if len(rows) == 0 {
+		return false, fmt.Errorf("%w: the runs have no result to decide by", harness.ErrUsage)
+	}
+	lead := judge.Row{Situation: "headline"}
+	for _, run := range runs {
+		lead.Count(Headline(judge.Decisions(run)))
+	}
+	t := table.New(out, "situation", "workers", "workload", "agree", "chosen")
+	failed := false
+	for _, r := range append(rows, lead) {
+		mark := ""
+		if r.Runs < len(runs) || r.Share() < least {
+			mark, failed = "  FAILED", true
+		}
+		chosen := choices(r)
+		if r.Workload == "" {
+			chosen = numfmt.Plural(len(r.Tallies), "headline")
+		}
+		t.Row(r.Situation, r.Workers, r.Workload, fmt.Sprintf("%d of %d", r.Tallies[0].Runs, len(runs)), chosen+mark)
+	}
+	if err := t.Flush(); err != nil {
+		return false, err
+	}
+	for _, x := range lead.Tallies {
+		fmt.Fprintf(out, "%d of %d: %s\n", x.Runs, lead.Runs, numfmt.Plain(x.Choice))
+	}
+	for _, run := range runs {
+		p := judge.PowerOf(judge.Tables(run, ""))
+		fmt.Fprintf(out, "%s: %d of %d differences of 25 %% or more are significant\n", run.Dir, p.Significant, p.Large)
+	}
+	return !failed, nil
+}
+
+func choices(r judge.Row) string {
+	var parts []string
+	for _, t := range r.Tallies {
+		parts = append(parts, fmt.Sprintf("%s: %d", cmp.Or(t.Choice, "no recommendation"), t.Runs))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// WriteRanks writes a table with the work of each rank of run.
+func WriteRanks(out io.Writer, run *result.Run) error {
+	parts := run.Manifest.Parts
+	// A result of fewer ranks is of a lock that violated a promise in some rank.
+	merged := slices.DeleteFunc(slices.Clone(run.Results), func(r *harness.Result) bool { return len(r.Ranks) != len(parts) })
+	total := uint64(0)
+	for _, r := range merged {
+		for _, k := range r.Ranks {
+			total += k.Ops
+		}
+	}
+	t := table.New(out, "rank", "host", "workers", "acquisitions", "share", "opened late", "clock")
+	for i, part := range parts {
+		if len(merged) == 0 {
+			t.Row(i, part.Host, "-", "-", "-", "-", "-")
+			continue
+		}
+		var s harness.Rank
+		for _, r := range merged {
+			k := r.Ranks[i]
+			s.Host, s.Workers, s.Ops, s.Late, s.Error = k.Host, max(s.Workers, k.Workers), s.Ops+k.Ops, max(s.Late, k.Late), max(s.Error, k.Error)
+		}
+		share := "-"
+		if total > 0 {
+			share = numfmt.Percent(100 * float64(s.Ops) / float64(total))
+		}
+		t.Row(i, s.Host, s.Workers, s.Ops, share, numfmt.Nanos(float64(s.Late)), clockText(merged, i, s.Error))
+	}
+	return t.Flush()
+}
+
+// clockText describes the clock of rank i, whose offset has at most that error in ns.
+func clockText(rs []*harness.Result, i int, errorNs int64) string {
+	other := func(r *harness.Result) bool {
+		return slices.ContainsFunc(r.Ranks, func(k harness.Rank) bool { return k.Clock != r.Ranks[0].Clock })
+	}
+	switch {
+	case !slices.ContainsFunc(rs, other):
+		return "the same"
+	case slices.ContainsFunc(rs, func(r *harness.Result) bool { return r.Ranks[i].Error < 0 }):
+		return "not known"
+	}
+	return "±" + numfmt.Nanos(float64(errorNs))
 }

@@ -1,12 +1,18 @@
 package page
 
 import (
+	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"locklab/harness"
+	"locklab/harness/judge"
 	"locklab/harness/result"
+	"locklab/internal/numfmt"
+	"locklab/internal/synthetic"
 )
 
 func TestWarnings(t *testing.T) {
@@ -56,6 +62,157 @@ func TestTraces(t *testing.T) {
 		said := strings.Join(strings.Fields(got), " ")
 		if !strings.Contains(got, trace) || strings.Contains(got, "no tail\n") || !strings.Contains(said, "killed from outside: signal: killed") {
 			t.Errorf("%s lacks %q once, or the other try:\n%s", name, trace, got)
+		}
+	}
+}
+
+func TestWarningsInOrder(t *testing.T) {
+	run := synthetic.Run(1, 20, 4, []int{1, 2}, synthetic.With(synthetic.Fast("a", 1e6), noiseless), synthetic.With(synthetic.Fast("b", 5e5), noiseless))
+	warn := func(r *harness.Result, kind, text string) {
+		r.Warnings = append(r.Warnings, harness.Warning{Kind: kind, Text: text, Remedy: "mend " + kind})
+	}
+	aside := synthetic.Run(2, 10, 4, []int{1, 2}, synthetic.With(synthetic.Fast("kept", 1e6), func(m *synthetic.Model) { m.Lock.Status = harness.Historical }))
+	for i, r := range run.Results {
+		if i%10 == 3 {
+			warn(r, "harmless", "a note on some results") // that are hardly off
+		}
+		switch turn := (i/4 + 2*(i%4)) % 10; { // in other rounds of each of the four cases
+		case turn == 0: // a tenth, half its rate
+			warn(r, "strong", fmt.Sprintf("the host took %d %%", 10+i))
+			r.Ops /= 2
+		case turn == 1 || turn == 2: // twice as many, off by a quarter
+			warn(r, "weak", fmt.Sprintf("%d throttled", i))
+			r.Ops = r.Ops * 3 / 4
+		}
+	}
+	warn(run.Results[12], "strong", "the host took it in other words")
+	run.Results[12].Ops /= 2
+	for _, r := range aside.Results {
+		warn(r, "apart", "not behind the verdict")
+	}
+	run.Results = append(run.Results, aside.Results...)
+	run.Manifest.Warnings = []harness.Warning{{Kind: "guest", Text: "a guest"}}
+	q := assess(run, judge.Decisions(run))
+	var kinds []string
+	for _, w := range q.Warnings {
+		kinds = append(kinds, w.Kind)
+	}
+	if want := []string{"weak", "strong", "harmless", "guest", "apart"}; !slices.Equal(kinds, want) {
+		t.Fatalf("got the kinds %v, want %v", kinds, want)
+	}
+	first := q.Top()[0]
+	if got, want := numfmt.Plain(first.Where), "16 of the 80 results behind the decisions"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if !strings.HasSuffix(first.Text, " throttled.") {
+		t.Errorf("got %q", first.Text)
+	}
+	if len(q.Top()) != 3 || len(q.Rest()) != 2 || q.RestHead() != "2 more kinds of warning" {
+		t.Errorf("got %d first and %q", len(q.Top()), q.RestHead())
+	}
+	page := pageOf(t, run)
+	open := unfolded(page)
+	for text, shown := range map[string]bool{"throttled": true, "note on some": true, "A guest": false} {
+		if strings.Contains(open, text) != shown || !strings.Contains(page, text) {
+			t.Errorf("%q: shown is not %v, or it is not on the page", text, shown)
+		}
+	}
+}
+
+func runWithSpeed(rounds int, noise float64, speed func(round int) float64) *result.Run {
+	var models []synthetic.Model
+	for i := range 6 {
+		models = append(models, synthetic.With(synthetic.Fast(string(rune('a'+i)), 1e6*float64(1+i)), func(m *synthetic.Model) { m.Noise = noise }))
+	}
+	run := synthetic.Run(4, rounds, 2, []int{1, 2}, models...)
+	for _, r := range run.Results {
+		r.Elapsed = time.Duration(float64(r.Elapsed) / speed(r.Round))
+	}
+	return run
+}
+
+// TestDrift: a trend in the speed of the machine is reported, a steady machine is not. The
+// verdict is the same, because it compares within rounds.
+func TestDrift(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		speed func(round int) float64
+		want  string // of the only warning, "" for none
+	}{
+		{"steady", func(int) float64 { return 1 }, ""},
+		{"a little slower", func(r int) float64 { return 1 - 0.002*float64(r) }, ""},
+		{"slower", func(r int) float64 { return 1 - 0.015*float64(r) }, "Over the 10 rounds the machine got 15 % slower for local locks (Mann-Kendall test"},
+		{"faster", func(r int) float64 { return 1 + 0.015*float64(r) }, "Over the 10 rounds the machine got 12 % faster"},
+		{"to and fro", func(r int) float64 { return 1 + 0.1*math.Pow(-1, float64(r)) }, ""},
+		{"one slow round", func(r int) float64 { return map[bool]float64{true: 0.6, false: 1}[r == 3] }, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			run := runWithSpeed(10, 0.01, c.speed)
+			q := assess(run, nil)
+			var got []string
+			for _, w := range q.Warnings {
+				got = append(got, numfmt.Plain(w.Text))
+				if w.Remedy == "" || w.Kind != "drift" || w.Where != "the whole run" {
+					t.Errorf("%+v", w)
+				}
+			}
+			if text := strings.Join(got, "; "); (c.want == "") != (text == "") || !strings.Contains(text, c.want) || len(got) > 1 {
+				t.Errorf("got %q, want %q", text, c.want)
+			}
+			for _, check := range q.Checks {
+				if check.Kind == "drift" && (check.Bad != (c.want != "") || check.Found == "") {
+					t.Errorf("check %+v", check)
+				}
+			}
+			if ds := judge.Decisions(run); ds[0].Fastest != "f" {
+				t.Errorf("the fastest is %q", ds[0].Fastest)
+			}
+		})
+	}
+}
+
+// TestChecks: the report lists all checks, good or bad, and marks missing noise figures.
+func TestChecks(t *testing.T) {
+	run := synthetic.Run(1, 6, 2, []int{1, 2}, synthetic.Fast("a", 1e6))
+	requireChecks := func(want map[string]string) {
+		t.Helper()
+		for _, c := range assess(run, nil).Checks {
+			mark := "fine"
+			switch {
+			case c.Bad:
+				mark = "bad"
+			case c.Found == "":
+				mark = "unknown"
+			}
+			if w := want[c.Kind]; w != "" && w != mark {
+				t.Errorf("%s is %s, want %s", c.Kind, mark, w)
+			}
+			delete(want, c.Kind)
+		}
+		if len(want) > 0 {
+			t.Errorf("these checks are missing: %v", want)
+		}
+	}
+	requireChecks(map[string]string{"steal": "unknown", "guest": "fine", "overlap": "fine", "drift": "fine"})
+	run.Manifest.Machine.Virtual = "KVM"
+	for i, r := range run.Results {
+		r.Noise = &harness.Noise{Window: time.Second, CPUs: 2, Pressure: 0.02, Speed: 1}
+		if i == 3 {
+			r.Noise.Steal, r.Overlap = 0.3, 0.5
+		}
+	}
+	requireChecks(map[string]string{"steal": "bad", "pressure": "fine", "guest": "bad", "overlap": "bad", "governor": "unknown", "drift": "fine"})
+}
+
+// TestDisturbs: use of processors by others disturbs local locks only.
+func TestDisturbs(t *testing.T) {
+	run := synthetic.Run(1, 10, 2, []int{1, 8}, synthetic.Fast("a", 1e6), served("q", 900))
+	for _, d := range judge.Decisions(run) {
+		s := d.Situation
+		for kind, want := range map[string]bool{"others": !s.Distributed(), "pressure": !s.Distributed() && s.Workers < 2, "steal": true} {
+			if got := s.Disturbs(harness.Warning{Kind: kind}); got != want {
+				t.Errorf("%s, %s: %v, want %v", s.Name(), kind, got, want)
+			}
 		}
 	}
 }
