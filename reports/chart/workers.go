@@ -72,6 +72,10 @@ func (f workersFigure) draw(g *Group) Picture {
 	if len(l.Lines) == 0 {
 		return nothing("%s", f.none)
 	}
+	if first := slices.Index(l.Used(), true); !slices.Contains(l.Used()[first+1:], true) {
+		// The ranking and the tables show one number of workers better than dots.
+		return Picture{Answer: f.answer(g), Numbers: f.table(g), Data: g.source(f.metric)}
+	}
 	// With a herd on a linear axis, all other lines would lie on the axis.
 	if logs := workersChart(g, f.metric, draw.LogScale); f.y == draw.CountScale && logs.Spread() > wideSpread {
 		l.Y, l.Lines, l.YTitle = draw.LogScale, logs.Lines, l.YTitle+" (log scale)"

@@ -125,13 +125,19 @@ func (l *Lines) Spread() float64 {
 	return hi / lo
 }
 
-func (l *Lines) axes() *plot.Plot {
+// Used returns which stops have a figure.
+func (l *Lines) Used() []bool {
 	used := make([]bool, len(l.Stops))
 	for _, ln := range l.Lines {
 		for _, p := range ln.Points {
 			used[p.Stop] = true
 		}
 	}
+	return used
+}
+
+func (l *Lines) axes() *plot.Plot {
+	used := l.Used()
 	var stops, labelled []Stop
 	for i, s := range l.Stops {
 		if used[i] || s.Label == "" {
