@@ -21,17 +21,9 @@ status is 1 if less than --least of the runs agree on a situation or on the head
 		Example: "  locklab agree DIR DIR DIR          compare three runs",
 		Args:    needs(1, math.MaxInt, "agree needs the directories of runs"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := guarantees.load(); err != nil {
-				return err
-			}
-			runs, err := loadRuns(args)
+			runs, err := guarantees.loadRuns(args)
 			if err != nil {
 				return err
-			}
-			for _, run := range runs {
-				if err := guarantees.apply(run); err != nil {
-					return err
-				}
 			}
 			agree, err := page.WriteAgreement(cmd.OutOrStdout(), runs, *least.given)
 			if err == nil && !agree {

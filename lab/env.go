@@ -32,7 +32,7 @@ container, and watches for a second what else runs. Each warning has its remedy.
 			if err := demand.validate(machine.WarningKinds()); err != nil {
 				return err
 			}
-			s := lookAround(listening)
+			s := lookAround(time.Second)
 			show := s.print
 			if asJSON {
 				show = func(out io.Writer) error { return encodeJSON(out, s) }
@@ -66,7 +66,10 @@ type server struct {
 
 func lookAround(d time.Duration) surrounding {
 	env := machine.Capture()
-	s := surrounding{Environment: env, Topology: machine.ReadTopology(), Overhead: measure.Calibrate().Overhead(), Noise: listen(d)}
+	s := surrounding{Environment: env, Topology: machine.ReadTopology(), Overhead: measure.Calibrate().Overhead()}
+	w := machine.Watch()
+	time.Sleep(d) // much longer than the kernel's ticks of 10 ms
+	s.Noise = w.Stop()
 	s.Warnings = append(env.Warnings(), machine.NoiseWarnings(s.Noise)...)
 	for _, kind := range []string{harness.KindRedis, harness.KindZooKeeper} {
 		v := server{Kind: kind}

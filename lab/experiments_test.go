@@ -13,7 +13,7 @@ import (
 
 func TestExperimentInterrupt(t *testing.T) {
 	t.Parallel()
-	cmd := locklab(t, "hardware", "arbiter", "--repeats", "1000000")
+	cmd := locklab(t, "hardware", "arbiter", "--repeats", "10000")
 	if said, status := interruptAfter(t, cmd, 1, "arbiter: ", os.Interrupt); status != exitInterrupted || !strings.Contains(said, "interrupted: ") {
 		t.Errorf("exit status %d, said %q", status, said)
 	}

@@ -54,6 +54,20 @@ func (g *guarding) load() (err error) {
 	return err
 }
 
+// loadRuns returns the runs in dirs with the terms of the flags.
+func (g *guarding) loadRuns(dirs []string) ([]*result.Run, error) {
+	runs, err := loadRuns(dirs)
+	if err := errors.Join(err, g.load()); err != nil {
+		return nil, err
+	}
+	for _, run := range runs {
+		if err := errors.Join(g.apply(run), g.compares(locksOf(run))); err != nil {
+			return nil, err
+		}
+	}
+	return runs, nil
+}
+
 func loadFaults(dir string) (*result.Run, error) {
 	run, err := result.Load(dir)
 	if err == nil && len(run.Faults) == 0 {
@@ -114,19 +128,6 @@ func locksOf(runs ...*result.Run) (locks []harness.Lock) {
 		}
 	}
 	return locks
-}
-
-// applyAll is apply for each of runs. The runs of --chaos belong to a single run.
-func (g *guarding) applyAll(runs []*result.Run) error {
-	if len(g.runs) > 0 && len(runs) > 1 {
-		return usage("--chaos is for one run; of several, each takes its own from DIR/%s", chaosName)
-	}
-	for _, run := range runs {
-		if err := errors.Join(g.apply(run), g.compares(locksOf(run))); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 func sameDir(a, b string) bool {

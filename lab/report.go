@@ -87,8 +87,8 @@ func (p *Program) reportCommand() *cobra.Command {
 			if o.format != "" && o.format != "json" {
 				return usage("--format is %q: want json, or leave it out", o.format)
 			}
-			if err := o.guarantees.load(); err != nil {
-				return err
+			if len(o.guarantees.chaos) > 0 && len(dirs) > 1 {
+				return usage("--chaos is for one run; of several, each takes its own from DIR/%s", chaosName)
 			}
 			return interruptible(cmd.Context(), cmd.ErrOrStderr(), "the report", func(files *saver) error {
 				return o.report(p.Name, dirs, files, cmd.OutOrStdout(), cmd.ErrOrStderr())
@@ -109,10 +109,7 @@ func (p *Program) reportCommand() *cobra.Command {
 }
 
 func (o *reportOptions) report(program string, dirs []string, files *saver, stdout, stderr io.Writer) error {
-	runs, err := loadRuns(dirs)
-	if err == nil {
-		err = o.guarantees.applyAll(runs)
-	}
+	runs, err := o.guarantees.loadRuns(dirs)
 	if err == nil {
 		err = o.predict(runs)
 	}

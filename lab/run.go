@@ -62,16 +62,15 @@ const (
 
 const runHelp = `run measures every chosen lock under every combination of the axes, in rounds: each case
 once a round, in shuffled order and fresh processes. The locks of one workload share a
-process, in which they alternate in short blocks. Every run is also a test of the lock.
+process, in which they alternate in short blocks. Every run also tests the locks.
 It starts the servers that distributed locks need (redis-server and ZooKeeper, as child
 processes), or uses yours: set LOCKLAB_REDIS or LOCKLAB_ZOOKEEPER to host:port.
 
-Without flags it takes about two minutes: one lock for each idea, with the least and the
-greatest contention. --quick takes twenty seconds. With --budget, --rounds or other locks
-the default choice is measured at more numbers of workers, with mostly readers, with long
-holds and in open loops, and all locks on durable servers far away too, unless a flag
-selects more than the locks. --servers, --durable, --tls and --delay are axes of the
-servers that it starts; all of them live until the end of the run.
+Without flags it takes two minutes: one lock for each idea, with the least and the greatest
+contention. --quick takes twenty seconds. With --budget, --rounds or other locks the default
+choice has more numbers of workers, readers, long holds and open loops; --locks all also has
+durable servers far away. A flag of the workload or the servers replaces these conditions.
+--servers, --durable, --tls and --delay are axes of the servers that the run starts.
 
 It writes results.jsonl, bench.txt (for benchstat), wait.hlog and handover.hlog (for the
 tools of HdrHistogram), manifest.json, and the report as index.html, details.html and
@@ -79,11 +78,10 @@ report.md with its charts. Ctrl-C keeps the results and still writes the report;
 --resume --out DIR continues the run with its flags, also after a crash or a full disk.
 
 With --rate the loop is open: acquisitions are requested at times drawn before, and waits
-count from these times, so that a stall delays all later ones. --workers is then how many
-may be under way at once. --rate auto first finds the saturation point of each lock: the
-load at which it falls behind, or p99 of the waits exceeds ten times the p99 without load.
-Then it measures at 0.1, 0.25, 0.5, 0.75, 0.9, 1 and 1.1 times that load. It needs no
---workers. An interrupted search starts again.
+count from these times, so that a stall delays all later ones. --workers limits those under
+way. --rate auto first finds the saturation point of each lock: the load at which it falls
+behind, or p99 of the waits exceeds ten times the p99 without load. It measures at 0.1,
+0.25, 0.5, 0.75, 0.9, 1 and 1.1 times that load, and needs no --workers.
 
 With --ranks several processes share the workers of each case. --spawn starts them all
 here, and merges their parts. On many hosts start each with the same flags; --sync, or
@@ -106,7 +104,7 @@ const runExamples = `  locklab run                                       one loc
   locklab run --locks redis-queue --workers 64 --rate closed,500/s,1k/s,2k/s
   locklab run --locks sync-mutex,mcs --rate closed,auto    up to which load each goes
   locklab run --locks redis-queue,zk-handoff --ranks 4 --spawn
-  locklab run --out DIR --resume                    go on with an interrupted run`
+  locklab run --out DIR --resume                    continue an interrupted run`
 
 func (p *Program) runCommand() *cobra.Command {
 	o := runOptions{program: p}

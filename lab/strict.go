@@ -5,16 +5,11 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"locklab/harness"
-	"locklab/internal/machine"
 )
-
-// listening is the observation time, much longer than the kernel's ticks of 10 ms.
-const listening = time.Second
 
 // A strictness selects the warnings about the machine that stop a command.
 type strictness struct {
@@ -67,10 +62,4 @@ func (s *strictness) judge(program string, ws []harness.Warning, shown bool, std
 	}
 	fmt.Fprintf(stderr, "%s: %s, leave it out or add --accept %s\n", program, verdict, strings.Join(append(slices.Clone(s.accept), kinds...), ","))
 	return errUnfit
-}
-
-func listen(d time.Duration) harness.Noise {
-	w := machine.Watch()
-	time.Sleep(d)
-	return w.Stop()
 }
