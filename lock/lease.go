@@ -158,3 +158,25 @@ func Await[L any](ctx context.Context, spawn func(func()) bool, closed error, ac
 		return l, ctx.Err()
 	}
 }
+
+// The errors of every lock; each library wraps them in its own errors of the same names.
+var (
+	// ErrNotHeld is returned by Unlock if the lock was lost or was released before.
+	ErrNotHeld = errors.New("lock not held")
+
+	// ErrNotAcquired is returned while another client has the lock; Lock adds the error of ctx.
+	ErrNotAcquired = errors.New("lock not acquired")
+
+	// ErrLost is the cause of a lease that ended without Unlock.
+	ErrLost = errors.New("lock lost")
+
+	// ErrReleased is the cause of a lease that ended by Unlock.
+	ErrReleased = errors.New("lock released")
+)
+
+// A Contender is a client that holds a lock or waits for it.
+type Contender struct {
+	Name  string    // ClientOptions.Name of the client; without one, another name of the owner or ""
+	Since time.Time // when it got the lock or began to wait, by the server's clock; zero if unknown
+	Token uint64    // of its lease or of its place in the queue; 0 without one
+}

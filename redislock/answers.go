@@ -1,12 +1,18 @@
 package redislock
 
 import (
+	"cmp"
+	"context"
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"strings"
+	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"locklab/lock"
 )
 
 type verdict int
@@ -133,4 +139,218 @@ func explain(err error) error {
 		return err
 	}
 	return fmt.Errorf("%w (%s)", err, advice)
+}
+
+type outage struct {
+	failures int
+	began    time.Time // time of the first failure
+	last     error
+}
+
+const (
+	// retryPause is the mean pause after the first failure. It doubles up to retryMost.
+	retryPause = 10 * time.Millisecond
+	retryMost  = 250 * time.Millisecond
+
+	maxFailures = 3
+)
+
+// pause records a failure and returns a random pause, so that clients do not ask in step.
+func (f *outage) pause(err error) time.Duration {
+	if f.failures == 0 {
+		f.began = time.Now()
+	}
+	f.last = err
+	d := min(retryPause<<min(f.failures, 8), retryMost)
+	f.failures++
+	return d/2 + rand.N(d)
+}
+
+func (f *outage) over() { *f = outage{} }
+
+// ended returns the joined errs, or if all are nil, the last failure or ctx's error.
+func (f *outage) ended(ctx context.Context, errs ...error) error {
+	if err := errors.Join(errs...); err != nil || ctx.Err() == nil {
+		return err
+	}
+	return cmp.Or(f.last, ctx.Err())
+}
+
+func (f *outage) lasts(ctx context.Context, o Options, try bool) bool {
+	if ctx.Err() != nil {
+		return true
+	}
+	if try {
+		return f.failures >= maxFailures
+	}
+	_, bounded := ctx.Deadline()
+	return !bounded && time.Since(f.began) >= o.Outage
+}
+
+// persist calls f until the server answers or ctx ends. unsure: an earlier request may count.
+func (c *Client) persist(ctx context.Context, f func(ctx context.Context, unsure bool) error) error {
+	var o outage
+	for unsure := resent(ctx) != nil; ; {
+		err := f(ctx, unsure)
+		if err == nil || c.final(err) {
+			return err
+		}
+		unsure = unsure || !refused(err)
+		if v := judge(err); v == elsewhere || v == redirect {
+			ctx = by(ctx, nil) // the new connection leads to a server without the lock
+		}
+		if !c.pause(ctx, o.pause(err)) {
+			return err
+		}
+	}
+}
+
+const (
+	// maxLater bounds the requests that a client keeps for a silent server.
+	maxLater = 1024
+
+	// laterPause is the pause before the first such try. Each try lasts up to unlockWait.
+	laterPause = 100 * time.Millisecond
+	laterMost  = time.Second // the pause grows up to this
+)
+
+// later calls f in the background until it succeeds, until is past or c closes. Beyond maxLater,
+// f is dropped.
+func (c *Client) later(name string, until time.Time, f func(context.Context) error) {
+	d, all := c.owe(name)
+	if c.closedErr() == nil && all > maxLater || !c.task(func() {
+		pause := laterPause
+		for now := c.clock.Now(); now.Before(until) && c.pause(c.open, pause/2+rand.N(pause)); now = c.clock.Now() {
+			ctx, cancel := context.WithTimeout(c.open, min(unlockWait, until.Sub(now)))
+			err := f(ctx)
+			cancel()
+			c.pay(d, err)
+			if err == nil || c.final(err) && (c.closedErr() != nil || !refused(err)) {
+				break
+			}
+			pause = min(2*pause, laterMost)
+		}
+		if c.closedErr() == nil || !c.clock.Now().Before(until) {
+			c.pay(d, nil) // it has expired
+		}
+	}) {
+		if c.closedErr() == nil {
+			c.pay(d, nil)
+		}
+	}
+}
+
+const (
+	// undoWait is how long a failed Lock waits until its effects are undone. If its context
+	// has ended, undoWaitEnded bounds the caller's wait.
+	undoWait      = 250 * time.Millisecond
+	undoWaitEnded = 80 * time.Millisecond
+)
+
+var errUndoing = errors.New("the server has not answered")
+
+// attempts are the requests of one Lock or TryLock, and how to undo them.
+type attempts struct {
+	*base
+	outage
+	try   bool
+	doubt bool                        // a request may have had an effect
+	undo  func(context.Context) error // nil if ask does it
+	final func(error) bool            // reports whether to give up; nil is Client.final
+}
+
+// run asks until it has the lock, ctx ends or the server fails. It waits while the lock is taken.
+// Only a lease leaves anything.
+func (a *attempts) run(ctx context.Context, ask func() (*Lease, time.Duration, error), wait waitFunc) (*Lease, error) {
+	trace, queued := lock.TraceOf(ctx), false
+	for n := 1; ; n++ {
+		l, left, err := ask()
+		var end error // the reason not to ask again
+		switch {
+		case l != nil:
+			return l, nil
+		case err == nil && a.try:
+			return nil, ErrNotAcquired
+		case err == nil:
+			a.doubt = false
+			a.over()
+			if !queued {
+				trace.TellQueued(a.name, -1)
+			}
+			queued = true
+			var why lock.Wake
+			if why, end = wait(ctx, n, left); end == nil {
+				trace.TellWoken(a.name, why)
+			}
+		default:
+			pause, over := a.failed(ctx, err)
+			if over {
+				return a.giveUp(ctx, err)
+			}
+			if end = a.c.rest(ctx, pause); end != nil && a.c.closedErr() == nil {
+				end = err
+			}
+		}
+		if end != nil {
+			return a.giveUp(ctx, end)
+		}
+	}
+}
+
+// failed records a failure. It returns the pause before the next attempt, and over if that is
+// pointless.
+func (a *attempts) failed(ctx context.Context, err error) (pause time.Duration, over bool) {
+	a.doubt = a.doubt || !refused(err)
+	pause = a.pause(err)
+	final := a.final
+	if final == nil {
+		final = a.c.final
+	}
+	return pause, final(err) || a.lasts(ctx, a.o, a.try)
+}
+
+// giveUp returns the error of a Lock that fails for err, after it has undone unsure requests.
+func (a *attempts) giveUp(ctx context.Context, err error) (*Lease, error) {
+	err = gaveUp(ctx, a.name, err)
+	if !a.doubt || a.undo == nil {
+		return nil, err
+	}
+	if left := a.revert(ctx); left != nil && ctx.Err() == nil {
+		err = fmt.Errorf("%w (and what it left there may stay for %v, or until the server answers)", err, a.o.TTL)
+	}
+	return nil, err
+}
+
+// insist calls f, and after a failure in the background for as long as the server keeps its effect.
+func (b *base) insist(ctx context.Context, keeps time.Duration, f func(context.Context) error) error {
+	err := f(ctx)
+	if err != nil {
+		b.c.later(b.name, b.c.clock.Now().Add(keeps), f)
+	}
+	return err
+}
+
+// revert runs undo for up to unlockWait, which the Lock does not await.
+func (a *attempts) revert(ctx context.Context) error {
+	done, undo := make(chan error, 1), a.undo
+	if !a.c.task(func() {
+		detached, cancel := context.WithTimeout(context.WithoutCancel(ctx), unlockWait)
+		defer cancel()
+		done <- undo(detached)
+	}) {
+		return ErrClosed
+	}
+	patience := undoWait
+	switch {
+	case ctx.Err() != nil && a.failures > 0:
+		return errUndoing
+	case ctx.Err() != nil:
+		patience = undoWaitEnded
+	}
+	select {
+	case err := <-done:
+		return err
+	case <-time.After(patience):
+		return errUndoing
+	}
 }

@@ -4,13 +4,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
+	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
+	"locklab/internal/leaktest"
 	locks "locklab/lock"
 	"locklab/redislock"
 )
@@ -126,4 +130,134 @@ func TestCloseStuck(t *testing.T) {
 	case <-time.After(patience):
 		t.Error("Close does not return")
 	}
+}
+
+type drainRun struct {
+	kind  lockKind
+	name  string
+	locks []tryLocker // one for each client
+	times atomic.Int32
+}
+
+// TestDrain: after random faults no lock of any kind is free while it has waiters.
+func TestDrain(t *testing.T) {
+	r := startAll(t, deployments[0])[0]
+	t.Run("all kinds", func(t *testing.T) {
+		leaktest.All(t)
+		drainAll(t, r)
+	})
+}
+
+func drainAll(t *testing.T, r running) {
+	const window = 1500 * time.Millisecond
+	admin := r.connect(t)
+	var runs []*drainRun
+	for _, k := range lockKinds {
+		d := &drainRun{kind: k, name: newName()}
+		for range 2 {
+			d.locks = append(d.locks, k.make(r.client(t), d.name, redislock.Options{TTL: 2 * time.Second, HandoffTimeout: 100 * time.Millisecond}))
+		}
+		runs = append(runs, d)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), window)
+	defer cancel()
+	var all sync.WaitGroup
+	all.Go(func() { // connections break, all at once
+		for ctx.Err() == nil {
+			time.Sleep(window / 8)
+			admin.ClientKillByFilter(t.Context(), "TYPE", []string{"normal", "pubsub"}[rand.IntN(2)], "SKIPME", "yes")
+		}
+	})
+	for _, d := range runs {
+		for i := range 4 {
+			all.Go(func() {
+				for ctx.Err() == nil {
+					d.step(t, d.locks[i%2])
+				}
+			})
+		}
+	}
+	all.Wait()
+	for _, d := range runs {
+		began := time.Now()
+		if err := drained(t, admin, d.name, patience); err != nil {
+			t.Errorf("%s: %v", d.kind.name, err)
+		}
+		t.Logf("%s: %d acquisitions; drained %v later", d.kind.name, d.times.Load(), time.Since(began))
+		if d.times.Load() < 5 {
+			t.Errorf("%s: hardly anything happened", d.kind.name)
+		}
+	}
+}
+
+func (d *drainRun) step(t *testing.T, m tryLocker) {
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	if rand.IntN(4) == 0 {
+		ctx, cancel = context.WithTimeout(ctx, rand.N(10*time.Millisecond))
+		defer cancel()
+	}
+	began := time.Now()
+	l, err := m.Lock(ctx)
+	if err != nil {
+		if time.Since(began) > patience/2 {
+			t.Errorf("%s: a waiter was stuck: %v", d.kind.name, err)
+		}
+		return
+	}
+	time.Sleep(time.Millisecond)
+	d.times.Add(1)
+	l.Unlock(ctx) // it may have been lost with its connection
+}
+
+// drained waits until nothing is left of an unused lock. The error lists the rest.
+func drained(t *testing.T, rdb redis.UniversalClient, name string, most time.Duration) error {
+	for end := time.Now().Add(most); ; time.Sleep(5 * time.Millisecond) {
+		left := leftOf(t, rdb, name)
+		if len(left) == 0 {
+			return nil
+		}
+		if time.Now().After(end) {
+			held := slices.Contains(left, name)
+			return fmt.Errorf("after %v %v is left; held: %t", most, left, held)
+		}
+	}
+}
+
+// TestDrainRejects: the check fails for a lock whose release forgets the waiters.
+func TestDrainRejects(t *testing.T) {
+	r := startAll(t, deployments[0])[0]
+	admin := r.connect(t)
+	for _, k := range lockKinds {
+		if !k.fenced || k.name == "Cohort" {
+			continue // no queue in the server, or another kind's
+		}
+		name := newName()
+		lock(t, k.make(r.client(t), name, redislock.Options{}))
+		ctx, leave := context.WithCancel(t.Context())
+		failed := make(chan error, 1)
+		second := k.make(r.client(t), name, redislock.Options{})
+		go func() {
+			_, err := second.Lock(ctx)
+			failed <- err
+		}()
+		eventually(t, "there is a waiter", func() bool { return queueOf(t, admin, name) })
+		time.Sleep(100 * time.Millisecond)           // it listens, and does not ask again
+		for _, key := range keysOf(t, admin, name) { // a Multi has several
+			if !strings.HasSuffix(key, "~queue") {
+				admin.Del(t.Context(), key)
+			}
+		}
+		if err := drained(t, admin, name, 200*time.Millisecond); err == nil {
+			t.Errorf("%s: a lock that has a waiter is free, and the check does not see it", k.name)
+		}
+		leave()
+		if err := <-failed; !errors.Is(err, context.Canceled) {
+			t.Errorf("%s: %v", k.name, err)
+		}
+	}
+}
+
+func queueOf(t *testing.T, rdb redis.UniversalClient, name string) bool {
+	return slices.ContainsFunc(keysOf(t, rdb, name), func(key string) bool { return strings.HasSuffix(key, "~queue") })
 }

@@ -3,14 +3,19 @@ package redislock_test
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/alicebob/miniredis/v2"
 	"github.com/redis/go-redis/v9"
 
 	"locklab/harness"
+	"locklab/harness/locktest"
+	"locklab/internal/leaktest"
 	"locklab/redislock"
 )
 
@@ -133,5 +138,181 @@ func pubsubRequests(t *testing.T, at harness.Endpoint) {
 	unlock(t, take(t, got))
 	if n := w.Counts().Sub(before).Requests; n != 5 {
 		t.Errorf("a wait and a release cost %d requests, want 5", n)
+	}
+}
+
+// TestMaxHold: a stuck holder loses the lock when MaxHold is over, and the next has it.
+func TestMaxHold(t *testing.T) {
+	at := runParallel(t)
+	const most = 200 * time.Millisecond
+	for kind, lock := range lockables() {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			c, other, name := newClient(t, dial(t, at)), newClient(t, dial(t, at)), newKey()
+			ctx, cancel := context.WithTimeout(t.Context(), patience) // shorter than the lease
+			defer cancel()
+			m := lock(c, name, redislock.Options{MaxHold: most})
+			for range 2 { // in time
+				l, err := m.Lock(ctx)
+				requireNoError(t, err)
+				if until, ok := l.Deadline(); !ok || time.Until(until) > most {
+					t.Errorf("the deadline is in %v, %t; want %v at most", time.Until(until), ok, most)
+				}
+				unlock(t, l)
+			}
+			began := time.Now()
+			stuck, err := m.Lock(ctx)
+			requireNoError(t, err)
+			rival := lock(other, name, redislock.Options{})
+			if kind == "RLocker" {
+				rival = other.RWMutex(name, redislock.Options{})
+			}
+			next, err := rival.Lock(ctx)
+			if err != nil {
+				t.Fatalf("a rival does not get the lock: %v; its holder: %v", err, stuck.Err())
+			}
+			defer unlock(t, next)
+			if took := time.Since(began); took < most {
+				t.Errorf("the rival has the lock after %v of %v", took, most)
+			}
+			for what, err := range map[string]error{"Err": stuck.Err(), "Unlock": stuck.Unlock(ctx)} {
+				if !errors.Is(err, redislock.ErrLost) || !strings.Contains(err.Error(), "MaxHold") || errors.Is(err, redislock.ErrNotHeld) != (what == "Unlock") {
+					t.Errorf("%s = %v, want one that says that MaxHold is over", what, err)
+				}
+			}
+			if err := stuck.Unlock(ctx); !errors.Is(err, redislock.ErrNotHeld) {
+				t.Errorf("the second Unlock = %v, want ErrNotHeld", err)
+			}
+			select {
+			case <-stuck.Done():
+			default:
+				t.Error("Done is open")
+			}
+		})
+	}
+}
+
+func lockables() map[string]makeLock {
+	all := maps.Clone(kinds)
+	all["Owner"] = func(c *redislock.Client, name string, o redislock.Options) redislock.Lockable {
+		return c.Reentrant(name, o).Owner()
+	}
+	all["RLocker"] = func(c *redislock.Client, name string, o redislock.Options) redislock.Lockable {
+		return c.RWMutex(name, o).RLocker()
+	}
+	return all
+}
+
+// tokenless are the kinds that are documented to have no fencing tokens.
+var tokenless = []string{"PollMutex", "PubSubMutex", "Redlock", "Reentrant", "Owner"}
+
+// TestLockables: every kind has tokens as documented, works with Do, Locker, TokenOf and a nil
+// context, and costs two requests.
+func TestLockables(t *testing.T) {
+	at := locktest.Endpoint(t, harness.KindRedis)
+	leaktest.Own(t)
+	link := dial(t, at)
+	c, rival := newClient(t, link), newClient(t, dial(t, at)) // the rival may withdraw later
+	var none context.Context                                  // one that does not end
+	for kind, lock := range lockables() {
+		name := newKey()
+		m := lock(c, name, redislock.Options{})
+		if kind != "Redlock" { // it does not wait for the last of its replies
+			requireRequests(t, link, m, 2)
+		}
+		for range 2 { // the second of a Cohort has another token than the server gave
+			err := redislock.Do(none, m, func(ctx context.Context, l *redislock.Lease) error {
+				if got := l.TokenOf(name); got != l.Token() {
+					t.Errorf("%s: TokenOf(its name) = %d, Token() = %d", kind, got, l.Token())
+				}
+				if none := slices.Contains(tokenless, kind); none != (l.Token() == 0) {
+					t.Errorf("%s: Token() = %d, without tokens: %v", kind, l.Token(), none)
+				}
+				if got := l.TokenOf(name + "x"); got != 0 {
+					t.Errorf("%s: TokenOf(another name) = %d, want 0", kind, got)
+				}
+				return ctx.Err()
+			})
+			if err != nil {
+				t.Errorf("%s: Do = %v", kind, err)
+			}
+		}
+		tried, err := m.(tryLocker).TryLock(none)
+		requireNoError(t, err)
+		expectNoError(t, tried.Unlock(none))
+		if f, ok := m.(forcer); ok {
+			_, err := f.ForceUnlock(none)
+			expectNoError(t, err)
+		}
+		l := redislock.Locker(m)
+		l.Lock()
+		if again, err := lock(rival, name, redislock.Options{Wait: time.Millisecond}).Lock(t.Context()); err == nil && kind != "RLocker" {
+			t.Errorf("%s: two hold it: %v", kind, again.Unlock(t.Context()))
+		} else if err == nil {
+			unlock(t, again)
+		}
+		l.Unlock()
+	}
+}
+
+func TestServer(t *testing.T) {
+	runOnServer(t, []serverTest{
+		{"lost replies", lostReplies},
+		{"silent server", silentServer},
+		{"key of another program", foreignKey},
+		{"server gone", serverGone},
+		{"holders that were deleted", holdersDeleted},
+	})
+}
+
+func lock(t *testing.T, m redislock.Lockable) *redislock.Lease {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	l, err := m.Lock(ctx)
+	requireNoError(t, err)
+	return l
+}
+
+func unlock(t *testing.T, l *redislock.Lease) {
+	t.Helper()
+	requireNoError(t, l.Unlock(t.Context()))
+}
+
+func lost(t *testing.T, l *redislock.Lease) {
+	t.Helper()
+	err := l.Unlock(t.Context())
+	if !errors.Is(err, redislock.ErrNotHeld) {
+		t.Errorf("Unlock = %v, want ErrNotHeld", err)
+	}
+	select {
+	case <-l.Done():
+	default:
+		t.Error("Done is open")
+	}
+	if err := l.Err(); !errors.Is(err, redislock.ErrLost) {
+		t.Errorf("Err = %v, want ErrLost", err)
+	}
+}
+
+const noScriptHash = "0000000000000000000000000000000000000000"
+
+// TestMiniredis: every kind of lock works with miniredis.
+func TestMiniredis(t *testing.T) {
+	leaktest.Own(t)
+	server := miniredis.NewMiniRedis()
+	requireNoError(t, server.Start())
+	defer server.Close()
+	rdb := redis.NewClient(&redis.Options{Addr: server.Addr(), ContextTimeoutEnabled: true})
+	defer rdb.Close()
+	c := redislock.NewClient(rdb, redislock.ClientOptions{})
+	defer c.Close()
+	for _, make := range lockables() {
+		name := newKey()
+		m, rival := make(c, name, redislock.Options{}), make(c, name, redislock.Options{})
+		l := lock(t, m)
+		got := begun(t, rival)
+		unlock(t, l)
+		unlock(t, take(t, got))
 	}
 }

@@ -282,3 +282,48 @@ func sleep(ctx, other context.Context, d time.Duration) bool {
 	}
 	return false
 }
+
+// The states of a lease: how the holder's part of it ended.
+const (
+	stateHeld     = iota
+	stateUnlocked // Unlock was called, or the lease was given back as part of another
+	stateRevoked  // the client has ended it and given it back
+)
+
+// limited bounds l by MaxHold, unless err is the reason that there is no lease.
+func (o Options) limited(l *Lease, err error) (*Lease, error) {
+	if err != nil || o.MaxHold == 0 {
+		return l, err
+	}
+	overdue := func() { _ = l.revoke(l.limit.Err(ErrLost)) } // repeated in the background if it fails
+	l.c.mu.Lock()
+	defer l.c.mu.Unlock()
+	l.limit.Begin(l.alive, o.MaxHold, l.c.clock.Now, func() { l.c.task(overdue) })
+	return l, nil
+}
+
+// The errors of this package. Errors of the client library are wrapped unchanged.
+var (
+	// ErrNotHeld is returned by Unlock if the lock was, or may have been, lost or released.
+	ErrNotHeld = fmt.Errorf("redislock: %w", lock.ErrNotHeld)
+
+	// ErrNotAcquired is returned by TryLock while another client holds the lock or waits for
+	// it, and by Lock, with the error of its context, after ctx or Options.Wait has ended.
+	ErrNotAcquired = fmt.Errorf("redislock: %w", lock.ErrNotAcquired)
+
+	// ErrLost is the cause of a lease that ended without Unlock.
+	ErrLost = fmt.Errorf("redislock: %w", lock.ErrLost)
+
+	// ErrReleased is the cause of a lease that ended by Unlock.
+	ErrReleased = fmt.Errorf("redislock: %w", lock.ErrReleased)
+
+	// ErrUnanswered is returned by Unlock if the server has not answered in time or could not be
+	// reached. The lease is over for its owner; the client releases the lock in the background.
+	ErrUnanswered = errors.New("redislock: the server has not answered yet; still trying")
+
+	// ErrClosed is returned by the methods of a lock whose Client was closed or shut down.
+	ErrClosed = errors.New("redislock: the client is closed")
+
+	// ErrUsage is returned, without a request, for an invalid option or name.
+	ErrUsage = errors.New("redislock: invalid configuration")
+)

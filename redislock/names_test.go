@@ -2,9 +2,12 @@ package redislock
 
 import (
 	"errors"
+	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 )
@@ -102,4 +105,174 @@ func FuzzNames(f *testing.F) {
 			}
 		}
 	})
+}
+
+// slot returns a key's cluster slot: CRC-16/XMODEM of its hash tag.
+func slot(key string) uint16 {
+	if _, tail, ok := strings.Cut(key, "{"); ok {
+		if tag, _, ok := strings.Cut(tail, "}"); ok && tag != "" {
+			key = tag
+		}
+	}
+	var crc uint16
+	for _, b := range []byte(key) {
+		crc ^= uint16(b) << 8
+		for range 8 {
+			if crc&0x8000 != 0 {
+				crc = crc<<1 ^ 0x1021
+			} else {
+				crc <<= 1
+			}
+		}
+	}
+	return crc % 16384
+}
+
+// FuzzCompanionSlot: a lock and its companions are in one slot, unless no other key can be.
+func FuzzCompanionSlot(f *testing.F) {
+	if got := slot("123456789"); got != 0x31c3 {
+		f.Fatalf("the CRC of 123456789 is %#x, want 0x31c3", got)
+	}
+	for _, name := range []string{"locks:reindex", "a", "{a}b", "a{b}c{d}", "a{b", "{{a}}", "ä", "a b", "a:1"} {
+		f.Add(name)
+	}
+	f.Fuzz(func(t *testing.T, name string) {
+		queue, mail := companion(name, "queue"), companion(name, "mail:")+"ABC:1"
+		if name == "" || hashTag(name) == name && strings.Contains(name, "}") {
+			return // see companion
+		}
+		if slot(name) != slot(queue) || slot(name) != slot(mail) {
+			t.Errorf("%q, %q and %q are in different slots", name, queue, mail)
+		}
+	})
+}
+
+func TestParseNotification(t *testing.T) {
+	to, l, err := parseNotification("ABC:7 5 1000001 500")
+	if want := (notification{token: 5, time: time.Second + time.Microsecond, span: 500 * time.Millisecond}); err != nil || to != "ABC:7" || l != want {
+		t.Errorf("%q, %+v, %v", to, l, err)
+	}
+	for _, text := range []string{"", stopWord, "a", "a 1", "a 1 2", "a 1 2 3 4", "a -1 2 3", "a 1 -2 3", "a 1 2 -3", "a 1 2 1e3", "a 1 2 0x1", "a 1 9223372036854775807 1", "a 1 2 9223372036854775807", "a\n1 2 3", "a 1 2 3\n"} {
+		if to, l, err := parseNotification(text); err == nil {
+			t.Errorf("%q is taken for a notification: %q, %+v", text, to, l)
+		}
+	}
+}
+
+func FuzzParseNotification(f *testing.F) {
+	f.Add("ABC:7 5 1000001 500")
+	f.Add("stop")
+	f.Fuzz(func(t *testing.T, text string) {
+		to, l, err := parseNotification(text)
+		if err != nil {
+			return
+		}
+		if to == "" || strings.Contains(to, " ") || l.time < 0 || l.span < 0 || l.span > maxLease || l.again {
+			t.Errorf("%q gives %q, %+v", text, to, l)
+		}
+	})
+}
+
+// TestClock: the estimate is never after the true time, nor now, for any bounded drift.
+func TestClock(t *testing.T) {
+	sent := time.Now()
+	for _, test := range []struct {
+		name                    string
+		wait, ahead, step, want time.Duration // want: the estimate is at most that much too early
+	}{
+		{"at once", 0, 0, 0, 0},
+		{"a minute", time.Minute, 0, 0, 31 * time.Millisecond},
+		{"a server that runs fast", time.Minute, 30 * time.Millisecond, 0, 31 * time.Millisecond},
+		{"a server that runs slow", time.Minute, -30 * time.Millisecond, 0, 61 * time.Millisecond},
+		{"a server set back", time.Minute, 0, -time.Hour, 2 * time.Hour},
+	} {
+		c := clock{sent, 1000 * time.Hour}
+		truth := sent.Add(test.wait)
+		got := c.at(c.time+test.wait+test.ahead+test.step, truth.Add(time.Second))
+		if early := truth.Sub(got); early < 0 || early > test.want {
+			t.Errorf("%s: reckoned %v before it was", test.name, early)
+		}
+	}
+	now := sent.Add(time.Second)
+	if got := (clock{sent, 0}).at(time.Hour, now); !got.Equal(now) {
+		t.Errorf("a server set forward: %v after now", got.Sub(now))
+	}
+}
+
+// TestClockOfAnother: after a failover an old notification does not count as new by the
+// previous server's clock, but from when it was written, by the new one.
+func TestClockOfAnother(t *testing.T) {
+	const ahead, grant = 10 * time.Second, 500 * time.Millisecond
+	c := NewClient(redis.NewClient(&redis.Options{Addr: "127.0.0.1:1"}), ClientOptions{})
+	defer c.Close()
+	m := c.Mutex("a", Options{HandoffTimeout: grant})
+	w := m.enter(nil)
+	defer m.leave(w)
+	began := time.Now().Add(-time.Minute)
+	server := func(at time.Time) time.Duration { return 1000*time.Hour + at.Sub(began) } // its clock
+	text := func(at time.Duration) string {
+		return fmt.Sprintf("%s 7 %d %d", w.nonce, at.Microseconds(), grant.Milliseconds())
+	}
+	w.box.heard(clock{began, server(began)})
+	c.mail.Lock()
+	w.box.failWaiters(io.EOF) // the next connection leads to another server
+	c.mail.Unlock()
+	if l := <-w.notification; !l.again {
+		t.Errorf("when the connection broke the waiter heard %+v", l)
+	}
+	late := time.Now().Add(-2 * grant) // when it was written; it is read now
+	w.box.deliver(text(server(late)+ahead), time.Time{})
+	if l := <-w.notification; l.token > 0 {
+		t.Errorf("a notification by an unknown clock grants the lock from %v ago on", time.Since(l.written))
+	}
+	w.box.heard(clock{began, server(began)}) // the answer to an earlier request
+	w.box.deliver(text(server(late)+ahead), time.Time{})
+	if l := <-w.notification; l.token > 0 {
+		t.Error("a notification counts by the clock of the server before")
+	}
+	asked := time.Now()
+	w.box.heard(clock{asked, server(asked) + ahead})
+	w.box.deliver(text(server(late)+ahead), time.Time{})
+	if l := <-w.notification; l.token != 7 || l.written.After(late) || late.Sub(l.written) > 10*time.Millisecond {
+		t.Errorf("a notification that was written %v ago counts from %v ago: %+v", time.Since(late), time.Since(l.written), l)
+	}
+}
+
+// TestPut: a waiter reads the more important notification.
+func TestPut(t *testing.T) {
+	grant, news, again := notification{token: 1}, notification{span: 1}, notification{again: true}
+	for _, test := range []struct{ first, second, want notification }{
+		{grant, news, grant}, {news, grant, grant},
+		{grant, again, grant}, {again, grant, grant},
+		{again, news, again}, {news, again, again},
+		{news, notification{span: 2}, notification{span: 2}}, {grant, notification{token: 2}, notification{token: 2}},
+	} {
+		w := &queued{notification: make(chan notification, 1)}
+		w.put(test.first)
+		w.put(test.second)
+		if got := <-w.notification; got != test.want {
+			t.Errorf("%+v and then %+v: read %+v", test.first, test.second, got)
+		}
+	}
+}
+
+// TestDisband: a replaced reader lets its waiters ask, since its later messages may be late.
+func TestDisband(t *testing.T) {
+	c := NewClient(redis.NewClient(&redis.Options{Addr: "127.0.0.1:1"}), ClientOptions{})
+	defer c.Close()
+	m := c.Mutex("a", Options{})
+	w := m.enter(nil)
+	defer m.leave(w)
+	c.mail.Lock()
+	defer c.mail.Unlock()
+	r := &reader{c: c, boxes: []*mailbox{w.box}}
+	r.disband(c.rdb)
+	select {
+	case l := <-w.notification:
+		if !l.again {
+			t.Errorf("the waiter heard %+v", l)
+		}
+	default:
+		t.Error("the waiter does not ask")
+	}
 }

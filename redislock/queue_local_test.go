@@ -37,7 +37,7 @@ func localLostReply(t *testing.T, at harness.Endpoint) {
 		l := lock(t, hurt)
 		a, b, c := enqueue(t, watch, hurt), enqueue(t, watch, hurt), enqueue(t, watch, m)
 		p.lose.Store(1)
-		_ = l.Unlock(t.Context()) // see queueLostUnlock
+		_ = l.Unlock(t.Context()) // it fails if the library has repeated the request
 		left := time.Now()
 		for _, w := range []*waiter{a, b, c} { // in their order
 			l, came := w.lease(t)

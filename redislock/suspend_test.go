@@ -12,6 +12,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"locklab/harness"
+	"locklab/harness/locktest"
 	"locklab/redislock"
 )
 
@@ -213,4 +214,16 @@ func TestServerClockFromRequest(t *testing.T) {
 	}
 	unlock(t, l)
 	unlock(t, take(t, next))
+}
+
+// TestStopped: a process that was stopped for longer than its lease gets another one.
+func TestStopped(t *testing.T) {
+	at := locktest.Endpoint(t, harness.KindRedis)
+	for name, stop := range redislock.Stopped {
+		t.Run(name, func(t *testing.T) {
+			c := redislock.NewClient(dial(t, at), redislock.ClientOptions{})
+			t.Cleanup(func() { c.Close() })
+			stop(t, c)
+		})
+	}
 }

@@ -91,7 +91,7 @@ func (c *Client) Cohort(path string, o CohortOptions) *Cohort {
 // Lock waits for the lock until ctx ends, behind earlier goroutines of this client, like
 // [Mutex.Lock] except for the tokens: zxids times 256 plus the number of the handover, which
 // rise strictly among Cohorts and are not comparable with a Mutex's. They need zxids under
-// 2^55; after 2^23 elections Lock fails.
+// 2^55; after 2^23 elections Lock fails. All waiters of this client get an error of the servers.
 func (k *Cohort) Lock(ctx context.Context) (*Lease, error) {
 	return k.acquire(ctx, k.stand)
 }

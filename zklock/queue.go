@@ -2,12 +2,14 @@ package zklock
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/go-zookeeper/zk"
 
@@ -153,4 +155,174 @@ func (q *queue) createNode(path string) (err error) {
 		_, err = q.c.conn.Create(path, nil, zk.FlagPersistent, q.c.acl)
 	}
 	return err
+}
+
+// A server breaks the connection of each packet of 1 MiB (the default jute.maxbuffer) or more.
+// A request has the paths of up to three tickets, or one and an ACL.
+const (
+	maxPath = 256 << 10 // bytes of the path of a lock
+	maxACL  = 128 << 10 // bytes of an ACL
+)
+
+// ticketKinds are the parts of ticket names before their numbers.
+var ticketKinds = []string{fairQueue.kind, readKind, writeKind, permitKind, leaseKind}
+
+// checkPath returns an error that wraps ErrPath for an invalid path of a lock.
+func checkPath(path string) error {
+	if fault := pathFault(path); fault != "" {
+		return fmt.Errorf("%w %s: %s; want one such as /locks/reindex", ErrPath, quoted(path), fault)
+	}
+	return nil
+}
+
+func pathFault(path string) string {
+	switch {
+	case len(path) > maxPath:
+		return fmt.Sprintf("it has %d bytes, more than %d", len(path), maxPath)
+	case path == "":
+		return "it is empty"
+	case path[0] != '/':
+		return "it does not begin with /"
+	case path == "/":
+		return "the root cannot be a lock"
+	case strings.HasSuffix(path, "/"):
+		return "it ends with /"
+	case path == "/zookeeper" || strings.HasPrefix(path, "/zookeeper/"):
+		return "what is below /zookeeper belongs to the servers"
+	}
+	if i := strings.IndexFunc(path, unprintable); i >= 0 {
+		return fmt.Sprintf("it has an unprintable character at byte %d", i)
+	}
+	for _, name := range strings.Split(path[1:], "/") {
+		switch {
+		case name == "":
+			return "it has // in it"
+		case name == "." || name == "..":
+			return "names cannot be " + name
+		case isTicket(name): // a permanent one would block a lock at its parent forever
+			return quoted(name) + " is what a ticket of the lock above it would be called"
+		}
+	}
+	return ""
+}
+
+// isTicket reports whether a node of that name is a ticket of some lock.
+func isTicket(name string) bool {
+	return slices.ContainsFunc(ticketKinds, func(kind string) bool { _, ok := number(name, kind); return ok })
+}
+
+// unprintable reports whether the servers refuse names with r (PathUtils.validatePath): to them
+// a character above U+FFFF is two surrogates. Invalid UTF-8 arrives here as U+FFFD.
+func unprintable(r rune) bool {
+	return unicode.IsControl(r) || r >= 0xd800 && r <= 0xf8ff || r >= 0xfff0
+}
+
+func quoted(path string) string {
+	const most = 100
+	if len(path) <= 2*most {
+		return strconv.Quote(path)
+	}
+	return strconv.Quote(path[:most]) + "…" + strconv.Quote(path[len(path)-most:])
+}
+
+func explained(err error) error {
+	if errors.Is(err, zk.ErrNoAuth) && !errors.Is(err, ErrNoAuth) {
+		return fmt.Errorf("%w: %w", ErrNoAuth, err)
+	}
+	return err
+}
+
+// ErrExhausted is returned by Lock if the ticket numbers are nearly used up and the node of the
+// lock cannot be recreated, which would restart them at 0. Delete that node while no client
+// holds the lock or waits for it. See docs/decisions/0017-zk-numbers.md.
+var ErrExhausted = errors.New("zklock: the numbers of tickets are used up: delete the node of the lock while nobody holds it or waits for it")
+
+// A server numbers sequential children up to 2^31-1, and then repeats that, or negative ones.
+const (
+	renewFrom  = 1 << 30       // a release with a number from here on may recreate the node
+	renewEvery = 1 << 10       // if it is a multiple of this
+	refuseFrom = 1<<31 - 1<<24 // a ticket from here on never holds the lock
+	mostRenews = 3             // in one Lock
+	noHash     = ":x"          // suffix of an identity that servers hide
+)
+
+var overtaken = []error{zk.ErrNotEmpty, zk.ErrBadVersion, zk.ErrNoNode, zk.ErrNodeExists}
+
+func (t *ticket) exhausted() error {
+	if n, _ := number(t.node, t.p.kind); n < 0 || n >= refuseFrom {
+		return fmt.Errorf("%w: number %d at %s", ErrExhausted, n, t.q.path)
+	}
+	return nil
+}
+
+// renew recreates the node of the lock once it has no tickets; with try it does not wait.
+func (q *queue) renew(ctx context.Context, try bool) error {
+	var again pause
+	for {
+		err := q.remake()
+		switch {
+		case err == nil:
+			return nil
+		case try && errors.Is(err, zk.ErrNotEmpty):
+			return fmt.Errorf("%w: %w: lock %s", ErrNotAcquired, ErrExhausted, q.path)
+		case !transient(err) && !slices.ContainsFunc(overtaken, func(one error) bool { return errors.Is(err, one) }):
+			return fmt.Errorf("%w: lock %s: %w", ErrExhausted, q.path, err)
+		}
+		if ended := again.wait(ctx, q.c); ended != nil {
+			return fmt.Errorf("%w: lock %s: %w: %w", ErrExhausted, q.path, err, ended)
+		}
+	}
+}
+
+// remake recreates the node of the lock, with its data and ACL, in one transaction that fails
+// with zk.ErrNotEmpty if there is a ticket. It returns nil if that is no longer necessary.
+func (q *queue) remake() error {
+	conn := q.c.conn
+	data, stat, err := conn.Get(q.path)
+	switch {
+	case errors.Is(err, zk.ErrNoNode) || err == nil && issued(stat) < renewFrom:
+		return nil
+	case err != nil:
+		return err
+	case stat.NumChildren > 0:
+		return q.onlyTickets()
+	case stat.EphemeralOwner != 0: // a container, which servers also remove
+		return conn.Delete(q.path, stat.Version)
+	}
+	acl, _, err := conn.GetACL(q.path)
+	if err != nil {
+		return err
+	}
+	if slices.ContainsFunc(acl, func(a zk.ACL) bool { return a.Scheme == "digest" && strings.HasSuffix(a.ID, noHash) }) {
+		return fmt.Errorf("the ACL of %s is hidden from this client", q.path)
+	}
+	_, err = conn.Multi(
+		&zk.DeleteRequest{Path: q.path, Version: stat.Version},
+		&zk.CreateRequest{Path: q.path, Data: data, Acl: acl},
+	)
+	return err
+}
+
+// issued returns the number of sequential nodes made below the node, at most 2^31-1.
+func issued(stat *zk.Stat) uint32 { return uint32(stat.Cversion+stat.NumChildren) / 2 }
+
+// onlyTickets returns zk.ErrNotEmpty if all children of the node are temporary tickets.
+func (q *queue) onlyTickets() error {
+	names, _, err := q.c.conn.Children(q.path)
+	if err != nil && !errors.Is(err, zk.ErrNoNode) {
+		return err
+	}
+	for _, name := range names {
+		if !isTicket(name) {
+			return fmt.Errorf("%s has a child that is no ticket: %s", q.path, quoted(name))
+		}
+	}
+	return zk.ErrNotEmpty
+}
+
+// renewAfter recreates the free node after every renewEvery-th ticket from renewFrom on.
+func (q *queue) renewAfter(n int32) {
+	if n >= renewFrom && n%renewEvery == 0 {
+		q.c.spawn(func() { q.remake() }) // else after another one
+	}
 }

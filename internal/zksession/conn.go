@@ -5,10 +5,15 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
-	"locklab/internal/wire"
+	"math"
 	"net"
+	"slices"
 	"sync"
 	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"locklab/internal/wire"
 )
 
 const codeAuthentication = -124 // KeeperException.Code.SESSIONCLOSEDREQUIRESASLAUTH
@@ -197,5 +202,63 @@ func (c *conn) read(head []byte) {
 		if c.answered(xid, head) {
 			c.resume.answered(c) // without c.mu, which it locks
 		}
+	}
+}
+
+// linger keeps an unused connection's socket open until the session would time out, if the
+// server has not answered the request to end it, and reports whether it does. A closed socket
+// refuses answers: then the server drops the unread requests, and the session stays.
+func (c *conn) linger() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.lingers || !slices.ContainsFunc(c.pending, func(s sent) bool { return s.op == wire.OpCloseSession }) {
+		return c.lingers
+	}
+	c.lingers = true
+	time.AfterFunc(c.owner.SessionTimeout(), func() { c.Conn.Close() })
+	c.Conn.SetDeadline(time.Unix(1, 0)) // ends the library's reads and writes
+	return true
+}
+
+// A Link is one TCP connection of a [Conn], and so part of one session.
+type Link struct{ c *conn }
+
+// ErrOtherLink is returned by [Conn.DeleteOn] if the connection is gone. Nothing was deleted.
+var ErrOtherLink = errors.New("zksession: the request was for a connection that has gone")
+
+// Link returns the latest connection. Later requests use it or a later one.
+func (z *Conn) Link() Link {
+	z.mu.Lock()
+	defer z.mu.Unlock()
+	return Link{z.now}
+}
+
+// DeleteOn deletes the node at path, whatever its version, if the request is sent on that
+// connection. Without a connection the library keeps a request for the next one, perhaps of
+// another session, when the caller's view of the node may be outdated. Such a request is changed
+// to a version that no node has. No other DeleteOn of the same path may be in progress.
+func (z *Conn) DeleteOn(on Link, path string) error {
+	z.bound.Store(path, on.c)
+	defer z.bound.Delete(path)
+	err := z.Conn.Delete(path, -1)
+	if errors.Is(err, zk.ErrBadVersion) {
+		return ErrOtherLink
+	}
+	return err
+}
+
+// noVersion is a version that no node has: versions count from 0.
+const noVersion = math.MinInt32
+
+// checkBound makes packet harmless if it is a deletion that is bound to another connection than c.
+// Every Write of the library is one whole packet; DeleteRequest is a path and a version.
+func (c *conn) checkBound(packet []byte) {
+	path, end := requestPath(packet, wire.OpDelete)
+	if path == "" || len(packet) < end+4 {
+		return
+	}
+	if want, ok := c.owner.bound.Load(path); ok && want != c {
+		version := int32(noVersion)
+		binary.BigEndian.PutUint32(packet[end:], uint32(version))
 	}
 }

@@ -1,8 +1,15 @@
 package zksession
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"math/rand/v2"
+	"net"
+	"net/netip"
 	"slices"
+	"strconv"
+	"strings"
 	"sync"
 	"time"
 )
@@ -104,4 +111,121 @@ func (h *hosts) due() (to target, pause time.Duration) {
 	defer h.mu.Unlock()
 	pause, h.pause = h.pause, 0
 	return h.now, pause
+}
+
+// names resolves the servers, whose addresses may change.
+type names struct {
+	servers []server
+	find    func(ctx context.Context, host string) ([]string, error)
+	open    context.Context // ends with Close
+	known   [][]string      // addresses of each server by the latest lookup that succeeded
+}
+
+type target struct {
+	server  server // as given
+	address string // IP:port
+	err     error  // why there is no address
+}
+
+// lookupWait limits the lookups while no server has an address.
+const lookupWait = 10 * time.Second
+
+// targets resolves all servers and returns their addresses. For a name whose lookup fails or
+// takes longer than wait, it returns the previous addresses. It waits longer while no server
+// has an address. It must not be called concurrently.
+func (n *names) targets(wait time.Duration) (all []target) {
+	for i, s := range n.servers {
+		if !s.named() {
+			n.known[i] = []string{s.host}
+		}
+	}
+	if len(slices.Concat(n.known...)) == 0 {
+		wait = max(wait, lookupWait)
+	}
+	ctx, cancel := context.WithTimeout(n.open, wait)
+	defer cancel()
+	errs := make([]error, len(n.servers))
+	var work sync.WaitGroup
+	for i, s := range n.servers {
+		if s.named() {
+			work.Go(func() { errs[i] = n.lookUp(ctx, i) })
+		}
+	}
+	work.Wait()
+	for i, s := range n.servers {
+		for _, addr := range n.known[i] {
+			all = append(all, target{server: s, address: net.JoinHostPort(addr, s.port)})
+		}
+		if len(n.known[i]) == 0 {
+			all = append(all, target{server: s, err: errs[i]})
+		}
+	}
+	return all
+}
+
+func (n *names) lookUp(ctx context.Context, i int) error {
+	addrs, err := n.find(ctx, n.servers[i].host)
+	if len(addrs) > 0 {
+		n.known[i] = addrs
+	} else if err == nil {
+		err = &net.DNSError{Err: "no address", Name: n.servers[i].host}
+	}
+	return err
+}
+
+type server struct{ host, port string }
+
+func (s server) String() string { return net.JoinHostPort(s.host, s.port) }
+
+// named reports whether the host is a name, whose addresses may change.
+func (s server) named() bool {
+	_, err := netip.ParseAddr(s.host)
+	return err != nil
+}
+
+const defaultPort = "2181"
+
+// CheckServers returns an error if [Connect] would refuse the servers.
+func CheckServers(addrs []string) error {
+	_, err := parseServers(addrs)
+	return err
+}
+
+func parseServers(addrs []string) (all []server, err error) {
+	if len(addrs) == 0 {
+		return nil, errors.New("no server is named")
+	}
+	for _, addr := range addrs {
+		s, err := parseServer(addr)
+		if err != nil {
+			return nil, fmt.Errorf("server %.100q: %w", addr, err)
+		}
+		all = append(all, s)
+	}
+	return all, nil
+}
+
+// parseServer parses host:port, or a host with the default port.
+func parseServer(addr string) (server, error) {
+	switch {
+	case strings.Contains(addr, "://"):
+		return server{}, errors.New("want host:port, not a URL")
+	case strings.Contains(addr, "/"):
+		return server{}, errors.New("a path behind the port (chroot) is not supported: put it in front of the paths of the nodes")
+	case strings.Contains(addr, ","):
+		return server{}, errors.New("want one server in each string of the list")
+	case strings.ContainsAny(addr, " \t\r\n\x00@"):
+		return server{}, errors.New("want host:port")
+	}
+	if strings.HasSuffix(addr, "]") || !strings.Contains(addr, ":") {
+		addr += ":" + defaultPort
+	}
+	host, port, err := net.SplitHostPort(addr)
+	if err != nil || strings.Trim(host, ".") == "" {
+		return server{}, errors.New("want host:port, and [host]:port for an IPv6 address")
+	}
+	if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
+		return server{}, fmt.Errorf("port %q is not a number from 1 to 65535", port)
+	}
+	return server{host, port}, nil
 }

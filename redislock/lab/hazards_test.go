@@ -2,16 +2,20 @@ package lab
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"slices"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
 	"locklab/harness"
 	"locklab/harness/locktest"
+	"locklab/internal/faultproxy"
 	"locklab/internal/leaktest"
+	wireredis "locklab/internal/wire/redis"
 )
 
 type before struct {
@@ -76,5 +80,77 @@ func TestRenewalRound(t *testing.T) {
 	})
 	if !slices.Equal(asked, []int{16, 17, 8001}) {
 		t.Errorf("asked slots %v", asked)
+	}
+}
+
+// TestTokenSteps loses the connection at each request of redis-token. Lock or Unlock fails.
+// After a pop without a reply, or a push that never arrives, no client ever gets the lock again.
+func TestTokenSteps(t *testing.T) {
+	t.Parallel()
+	at := locktest.Endpoint(t, harness.KindRedis)
+	for _, c := range []struct {
+		op     string
+		do     faultproxy.Action
+		locks  bool // Lock succeeds
+		usable bool // the lock can be had afterwards
+	}{
+		{"evalsha", faultproxy.LoseRequest, false, true},
+		{"evalsha", faultproxy.LoseReply, false, true},
+		{"blpop", faultproxy.LoseRequest, false, true},
+		{"blpop", faultproxy.LoseReply, false, false},
+		{"rpush", faultproxy.LoseRequest, true, false},
+		{"rpush", faultproxy.LoseReply, true, true},
+	} {
+		t.Run(c.op+"/"+c.do.String(), func(t *testing.T) {
+			leaktest.Own(t)
+			p, through := newProxy(t, at)
+			key := "token-" + rand.Text()
+			join := func(at harness.Endpoint) harness.Session {
+				r, err := variant(t, "redis-token").Remote(t.Context(), at, key)
+				requireNoError(t, err)
+				t.Cleanup(func() { r.Close() })
+				s, err := r.Join(t.Context(), 0)
+				requireNoError(t, err)
+				return s
+			}
+			hurt, other := join(through), join(at)
+			if c.op != "evalsha" { // the list exists, and no element is lost
+				unlock(t, acquire(t, other))
+			}
+			hit := p.Inject(faultproxy.Fault{Do: c.do, Match: faultproxy.Op(c.op)})
+			ctx, cancel := context.WithTimeout(t.Context(), patience)
+			defer cancel()
+			l, err := hurt.Lock(ctx)
+			if (err == nil) != c.locks {
+				t.Fatalf("Lock = %v, want a lease: %t", err, c.locks)
+			}
+			if c.locks {
+				if err := l.Unlock(ctx); err == nil {
+					t.Error("Unlock = nil, without an answer")
+				}
+			}
+			select {
+			case <-hit.Done():
+			case <-time.After(time.Second):
+				t.Fatalf("the test shows nothing: no %s was lost", c.op)
+			}
+			short, cancel := context.WithTimeout(t.Context(), 1500*time.Millisecond)
+			defer cancel()
+			l, err = other.Lock(short)
+			if (err == nil) != c.usable {
+				t.Errorf("Lock of the other = %v, want a lease: %t", err, c.usable)
+			}
+			if err == nil {
+				unlock(t, l)
+			}
+			rdb, _, err := wireredis.Connect(at)
+			requireNoError(t, err)
+			defer rdb.Close()
+			name := "locklab:{" + key + "}"
+			if n := rdb.LLen(t.Context(), name).Val(); n > 1 {
+				t.Errorf("the list has %d elements", n)
+			}
+			rdb.Del(t.Context(), name, name+":~made")
+		})
 	}
 }

@@ -1,0 +1,203 @@
+package redislock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// TestReckoning: a lease or grant counts from before its request, less drift and margin.
+func TestReckoning(t *testing.T) {
+	const span, margin = 10 * time.Minute, 30 * time.Second
+	for _, c := range []struct{ given, less time.Duration }{
+		{span, span/100 + 2*time.Millisecond + margin},
+		{2 * time.Minute, 2*time.Minute/100 + 2*time.Millisecond + 12*time.Second},
+	} {
+		l := &Lease{c: NewClient(nil, ClientOptions{}), span: span, margin: margin}
+		sent := time.Now().Add(-time.Second)
+		if !l.begin(sent, c.given) {
+			t.Fatal("it is over at once")
+		}
+		if got := sent.Add(c.given).Sub(l.deadline); got != c.less {
+			t.Errorf("given for %v it is taken to last %v less, want %v", c.given, got, c.less)
+		}
+		l.c.mu.Lock()
+		if err := l.over(); !strings.Contains(err.Error(), c.given.String()) {
+			t.Errorf("a lease of %v: %v", c.given, err)
+		}
+		renewed := l.extend(sent.Add(time.Millisecond))
+		if want := sent.Add(time.Millisecond + span - l.reserve(span)); !renewed || !l.deadline.Equal(want) {
+			t.Errorf("renewed: %v, it ends %v late", renewed, l.deadline.Sub(want))
+		}
+		l.renewAt = sent.Add(time.Hour)
+		l.failed(sent.Add(time.Second), errors.New("no answer"))
+		if in := time.Until(l.renewAt); in > span/renewTries || !l.unanswered {
+			t.Errorf("a renewal that failed is sent again in %v, as unanswered %v", in, l.unanswered)
+		}
+		l.c.mu.Unlock()
+		l.c.Close()
+	}
+}
+
+// TestNotificationWithReply: it counts from before the request was sent.
+func TestNotificationWithReply(t *testing.T) {
+	c := NewClient(nil, ClientOptions{})
+	defer c.Close()
+	w := &queued{nonce: "w", notification: make(chan notification, 1)}
+	b := &mailbox{c: c, waiters: map[string]*queued{"w": w}, grant: time.Hour}
+	sent := time.Now().Add(-time.Minute)
+	b.deliver("w 7 1 5000", sent)
+	if got := <-w.notification; !got.written.Equal(sent) || got.token != 7 {
+		t.Errorf("%+v, %v after the request", got, got.written.Sub(sent))
+	}
+}
+
+// TestSoonest: a scheduled request is not postponed by another.
+func TestSoonest(t *testing.T) {
+	c := NewClient(nil, ClientOptions{})
+	defer c.Close()
+	now := time.Now()
+	past, soon, later := now.Add(-time.Second), now.Add(time.Hour), now.Add(2*time.Hour)
+	for _, test := range []struct{ old, at, want time.Time }{
+		{soon, later, soon}, {later, soon, soon}, {past, later, later}, {time.Time{}, soon, soon},
+	} {
+		if got := c.soonest(test.old, test.at); !got.Equal(test.want) {
+			t.Errorf("%v after one at %v: %v", test.at.Sub(now), test.old.Sub(now), got.Sub(now))
+		}
+	}
+}
+
+type reply string
+
+func (r reply) Error() string { return string(r) }
+func (reply) RedisError()     {}
+
+// TestAnswers: the table decides whether a Lock gives up, whether a renewal loses the lease, and
+// what an error advises.
+func TestAnswers(t *testing.T) {
+	for single, rdb := range map[bool]redis.UniversalClient{true: redis.NewClient(&redis.Options{}), false: redis.NewClusterClient(&redis.ClusterOptions{})} {
+		defer rdb.Close()
+		c := NewClient(rdb, ClientOptions{})
+		defer c.Close()
+		for _, admitted := range []bool{false, true} {
+			c.admitted.Store(admitted)
+			giveUp := map[verdict]bool{unlisted: true, foreign: true, redirect: single, final: true, password: !admitted}
+			for _, r := range append(refusals, refusal{"ERR another", unlisted, ""}) {
+				err := fmt.Errorf("a request: %w", reply(r.prefix+" for a reason"))
+				if got := judge(err); got != r.verdict {
+					t.Errorf("%v: verdict %d, want %d", err, got, r.verdict)
+				}
+				lost := giveUp[r.verdict] && r.verdict != unlisted && r.verdict != foreign
+				if c.final(err) != giveUp[r.verdict] || c.settled(err) != lost {
+					t.Errorf("%v: a Lock gives up: %t, a lease is lost: %t; want %t and %t", err, c.final(err), c.settled(err), giveUp[r.verdict], lost)
+				}
+				want := err.Error()
+				if r.advice != "" {
+					want += " (" + r.advice + ")"
+				}
+				if got := explain(err).Error(); got != want {
+					t.Errorf("%q, want %q", got, want)
+				}
+			}
+		}
+	}
+}
+
+// TestWatched: only connections whose server may be replaced are checked.
+func TestWatched(t *testing.T) {
+	dial := func(context.Context, string, string) (net.Conn, error) {
+		conn, _ := net.Pipe() // neither end writes
+		return conn, nil
+	}
+	for _, test := range []struct {
+		name string
+		rdb  redis.UniversalClient
+		want bool
+	}{
+		{"one server", redis.NewClient(&redis.Options{Addr: "redis:6379", Dialer: dial}), false},
+		{"by Sentinel", redis.NewClient(&redis.Options{Addr: byFailover, Dialer: dial}), true},
+		{"cluster", redis.NewClusterClient(&redis.ClusterOptions{Addrs: []string{"redis:6379"}, Dialer: dial}), true},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			defer test.rdb.Close()
+			c := NewClient(test.rdb, ClientOptions{})
+			defer c.Close()
+			listener, err := c.listener()
+			if err != nil {
+				t.Fatal(err)
+			}
+			var by dialFunc
+			switch l := listener.(type) {
+			case *redis.Client:
+				by = l.Options().Dialer
+			case *redis.ClusterClient:
+				by = l.Options().Dialer
+			}
+			conn, err := by(t.Context(), "tcp", "redis:6379")
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer conn.Close()
+			if _, got := conn.(*watched); got != test.want {
+				t.Errorf("a connection is checked: %t, want %t", got, test.want)
+			}
+		})
+	}
+}
+
+func TestSubscriptionWakes(t *testing.T) {
+	unlocked := &redis.Message{Payload: unlockMessage}
+	readUnlocked := &redis.Message{Payload: readUnlockMessage}
+	again := &redis.Subscription{Kind: "subscribe"}
+	type leaving struct {
+		waiter int
+		served bool
+	}
+	for _, test := range []struct {
+		name  string
+		every bool
+		hear  []any
+		leave []leaving
+		want  []bool // which of three are awake; false for waiters that have left
+	}{
+		{"nothing", false, nil, nil, []bool{false, false, false}},
+		{"one message, one waiter", false, []any{unlocked}, nil, []bool{true, false, false}},
+		{"two messages, two waiters", false, []any{unlocked, unlocked}, nil, []bool{true, true, false}},
+		{"more messages than waiters", false, []any{unlocked, unlocked, unlocked, unlocked}, nil, []bool{true, true, true}},
+		{"readers' message", false, []any{readUnlocked}, nil, []bool{true, true, true}},
+		{"subscribed", false, []any{again}, nil, []bool{true, true, true}},
+		{"a message of another kind", false, []any{&redis.Message{Payload: "2"}, &redis.Pong{}}, nil, []bool{false, false, false}},
+		{"served", false, []any{unlocked}, []leaving{{0, true}}, []bool{false, false, false}},
+		{"every waiter: one message", true, []any{unlocked}, nil, []bool{true, true, true}},
+		{"every waiter: the connection failed", true, []any{nil}, nil, []bool{true, true, true}},
+		{"every waiter: gives up", true, nil, []leaving{{0, false}}, []bool{false, false, false}},
+		{"the connection failed", false, []any{nil}, nil, []bool{false, false, false}},
+		{"gives up awake", false, []any{unlocked}, []leaving{{0, false}}, []bool{false, true, false}},
+		{"all give up", false, []any{unlocked}, []leaving{{0, false}, {1, false}, {2, false}}, []bool{false, false, false}},
+	} {
+		s := &subscription{c: new(Client), channel: "c", every: test.every}
+		waiters := []*listener{s.join(), s.join(), s.join()}
+		for _, m := range test.hear {
+			s.hear(m)
+		}
+		left := make(map[int]bool)
+		for _, l := range test.leave {
+			s.leave(waiters[l.waiter], l.served)
+			left[l.waiter] = true
+		}
+		got := make([]bool, len(waiters))
+		for i, w := range waiters {
+			got[i] = len(w.woken) > 0 && !left[i]
+		}
+		if !slices.Equal(got, test.want) {
+			t.Errorf("%s: awake %v, want %v", test.name, got, test.want)
+		}
+	}
+}
