@@ -196,7 +196,7 @@ func (c *workerSet) stuck(patience time.Duration) error {
 func liveness(ctx context.Context, s Subject) {
 	uses, stay := uint64(40), runtime.Gosched // so that waiters queue up
 	if isRemote(s.Variant) {
-		uses, stay = 10, func() { time.Sleep(time.Millisecond) }
+		uses, stay = 6, func() { time.Sleep(time.Millisecond) }
 	}
 	eachShape(ctx, s, func(r *rig) {
 		r.lim.uses = uses
