@@ -74,7 +74,7 @@ const (
 func benchmarkTwin(b *testing.B, inGo handOver, inC string) {
 	cpus := twoHopCPUs(b)
 	ctx := b.Context()
-	tw, err := twin.Start(ctx, twin.CoreToCore, twin.Options{})
+	tw, err := twin.Start(ctx, twin.CoreToCore)
 	if errors.Is(err, twin.ErrNoCompiler) {
 		b.Skip(err)
 	}

@@ -56,8 +56,6 @@ func TestSystematicMutexGivesUp(t *testing.T) {
 			t.Logf("a handover every %d acquisitions, gives up %v: %d schedules, %d states", mutexHandovers, plan.gives, r.Schedules, r.States)
 			if r.Failure != nil {
 				t.Error(r.Failure)
-			} else if !r.Complete {
-				t.Error("not all schedules were explored")
 			}
 		}
 	}
@@ -95,9 +93,6 @@ func TestSystematicRWMutex(t *testing.T) {
 				t.Logf("state %d at the start: %d schedules, %d states", state, r.Schedules, r.States)
 				if r.Failure != nil {
 					t.Fatal(r.Failure)
-				}
-				if !r.Complete {
-					t.Error("not all schedules were explored")
 				}
 			}
 		})

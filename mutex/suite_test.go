@@ -15,9 +15,7 @@ func TestUnderQEMU(t *testing.T) {
 	if testing.Short() {
 		t.Skip("make test-all runs it")
 	}
-	locktest.UnderQEMU(t, lab.Suite, map[string]string{
-		"bravo": "it needs a store and a later load in order, and qemu on amd64 does not keep STLR and LDAR in order",
-	})
+	locktest.UnderQEMU(t, lab.Suite, "bravo")
 }
 
 func TestMain(m *testing.M)      { lockbench.Main(m) }

@@ -1,7 +1,6 @@
 package peers
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -54,21 +53,13 @@ var bsmExp = newBSM(&harness.Variant{
 
 // newBSM takes a function because a strategy counts the attempts of one wait.
 func newBSM(v *harness.Variant, retry func() redislock.RetryStrategy) *harness.Variant {
-	v.Paper, v.Family, v.Status = "bsm/redislock v0.9.4, redislock.go", harness.Peer, harness.Correct
-	v.Traits.Needs = harness.KindRedis
-	v.Remote = func(ctx context.Context, at harness.Endpoint, key string) (harness.Remote, error) {
-		r, err := dialRedis(ctx, at, key)
-		if err != nil {
-			return nil, err
-		}
-		r.join = func(key string) redisLock {
-			scripts := &datedScripter{Scripter: r.rdb}
-			s := &bsmSession{scripts, redislock.New(scripts), key, cmp.Or(at.Lease, redisTTL), retry}
+	return newRedisPeer(v, "bsm/redislock v0.9.4, redislock.go", func(rdb redis.UniversalClient, ttl time.Duration) func(string) redisLock {
+		return func(key string) redisLock {
+			scripts := &datedScripter{Scripter: rdb}
+			s := &bsmSession{scripts, redislock.New(scripts), key, ttl, retry}
 			return s.lock
 		}
-		return r, nil
-	}
-	return v
+	})
 }
 
 type datedScripter struct {

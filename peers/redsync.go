@@ -1,7 +1,6 @@
 package peers
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"math"
@@ -9,6 +8,7 @@ import (
 
 	"github.com/go-redsync/redsync/v4"
 	"github.com/go-redsync/redsync/v4/redis/goredis/v9"
+	"github.com/redis/go-redis/v9"
 
 	"locklab/harness"
 	"locklab/internal/adapt"
@@ -49,25 +49,15 @@ var redsync1ms = newRedsync(&harness.Variant{
 }, redsync.WithRetryDelay(time.Millisecond))
 
 func newRedsync(v *harness.Variant, settings ...redsync.Option) *harness.Variant {
-	v.Paper, v.Family, v.Status = "go-redsync/redsync v4.15.0, mutex.go", harness.Peer, harness.Correct
-	v.Traits.Needs = harness.KindRedis
-	v.Remote = func(ctx context.Context, at harness.Endpoint, key string) (harness.Remote, error) {
-		r, err := dialRedis(ctx, at, key)
-		if err != nil {
-			return nil, err
-		}
-		rs := redsync.New(goredis.NewPool(r.rdb))
-		options := append([]redsync.Option{
-			redsync.WithTries(math.MaxInt), redsync.WithExpiry(cmp.Or(at.Lease, redisTTL)),
-		}, settings...)
-		r.join = func(key string) redisLock {
+	return newRedisPeer(v, "go-redsync/redsync v4.15.0, mutex.go", func(rdb redis.UniversalClient, ttl time.Duration) func(string) redisLock {
+		rs := redsync.New(goredis.NewPool(rdb))
+		options := append([]redsync.Option{redsync.WithTries(math.MaxInt), redsync.WithExpiry(ttl)}, settings...)
+		return func(key string) redisLock {
 			return func(ctx context.Context, try bool) (*adapt.Lease, error) {
 				return redsyncLock(ctx, rs.NewMutex(key, options...), try)
 			}
 		}
-		return r, nil
-	}
-	return v
+	})
 }
 
 func redsyncLock(ctx context.Context, m *redsync.Mutex, try bool) (*adapt.Lease, error) {

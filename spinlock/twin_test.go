@@ -21,7 +21,6 @@ import (
 // outside is testdata/outside: a separate module that calls locks by their types.
 var outside = &twin.Program{
 	Topic: "outside",
-	Doc:   "The locks of package spinlock, called by their types from another module.",
 	Cases: []string{"tas", "ttas", "ticket", "mcs", "clh", "sync-mutex"},
 	Build: buildOutside,
 }
@@ -80,7 +79,7 @@ func startTwin(t testing.TB, p *twin.Program) *twin.Twin {
 	if runtime.GOOS != "linux" {
 		t.Skip("needs Linux, to bind threads")
 	}
-	tw, err := twin.Start(t.Context(), p, twin.Options{})
+	tw, err := twin.Start(t.Context(), p)
 	if errors.Is(err, twin.ErrNoCompiler) || errors.Is(err, twin.ErrNoHeader) {
 		t.Skip(err)
 	}

@@ -52,7 +52,7 @@ func countShapes(v *harness.Variant) []shape {
 
 func (sh shape) gather(ctx context.Context, s Subject, rounds int) *gathering {
 	hs := sh.handles(ctx, s)
-	return &gathering{hs: hs, rounds: rounds, reads: sharesReads(s, hs), inside: new(rwInside)}
+	return &gathering{hs: hs, rounds: rounds, reads: sharesReads(s, hs), inside: new(inside)}
 }
 
 // sharesReads reports whether the handles of a lock that claims readers have RLock.
@@ -170,7 +170,7 @@ func wakeUpRemote(ctx context.Context, s Subject) {
 
 // gather makes all workers wait for one that holds the lock.
 func (r *fixture) gather() {
-	g := &gathering{hs: r.handles(), rounds: 1, inside: new(rwInside)}
+	g := &gathering{hs: r.handles(), rounds: 1, inside: new(inside)}
 	g.hold = func(int) { time.Sleep(soon / 8) }
 	g.run(r.ctx, r.s)
 }

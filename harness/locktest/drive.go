@@ -196,12 +196,12 @@ func (c *workerSet) stuck(patience time.Duration) error {
 func liveness(ctx context.Context, s Subject) {
 	uses, stay := uint64(40), runtime.Gosched // so that waiters queue up
 	if isRemote(s.Variant) {
-		uses, stay = 10, func() { time.Sleep(time.Millisecond) }
+		uses, stay = 6, func() { time.Sleep(time.Millisecond) }
 	}
 	eachShape(ctx, s, func(r *rig) {
 		r.lim.uses = uses
 		r.drive(ctx, func(_ context.Context, i int) {
-			r.visit(i, func() error { stay(); return nil })
+			r.visit(i, stay)
 		})
 	})
 	if isRemote(s.Variant) {
@@ -219,7 +219,8 @@ func exclusion(ctx context.Context, s Subject) {
 	eachRound(ctx, s, func(r *rig) {
 		var in inside
 		r.drive(ctx, func(_ context.Context, i int) {
-			r.visit(i, func() error { return in.visit(i, func() { r.hold(i) }) })
+			visit(r.hs[i], &in, i, false, func() { r.hold(i) })
+			r.p.think(i)
 		})
 	})
 }
@@ -228,11 +229,10 @@ func lostUpdate(ctx context.Context, s Subject) {
 	eachRound(ctx, s, func(r *rig) {
 		var n uint64 // plain memory, guarded only by the lock
 		uses := r.drive(ctx, func(_ context.Context, i int) {
-			r.visit(i, func() error {
+			r.visit(i, func() {
 				seen := n
 				r.hold(i)
 				n = seen + 1
-				return nil
 			})
 		})
 		compare(n, uses)
@@ -280,7 +280,8 @@ func checkPermits(ctx context.Context, s Subject) {
 	contend := func(r *rig) {
 		in := &limit{permits: permits}
 		r.drive(ctx, func(_ context.Context, i int) {
-			r.visit(i, func() error { return in.write(i, func() { r.hold(i) }) })
+			visit(r.hs[i], in, i, false, func() { r.hold(i) })
+			r.p.think(i)
 		})
 	}
 	sh := shape{workers: n, per: 2}

@@ -44,7 +44,7 @@ func encounters(hs []sync.Locker, readers bool) (es []encounter) {
 
 // newRound makes a gathering of one round. The waiters are in line before the holder leaves.
 func newRound(hs []sync.Locker, kind int) *gathering {
-	g := &gathering{hs: hs, rounds: kind + 1, reads: kind != writersOnly, inside: new(rwInside)}
+	g := &gathering{hs: hs, rounds: kind + 1, reads: kind != writersOnly, inside: new(inside)}
 	g.round, g.hold = kind, func(int) { time.Sleep(100 * time.Microsecond) }
 	return g
 }
@@ -108,7 +108,11 @@ func acquireRelease(h sync.Locker, reads bool) {
 
 func checkAged(ctx context.Context, s Subject, hs []sync.Locker) {
 	if len(hs) > 1 {
-		g := &gathering{hs: hs, rounds: 40, reads: sharesReads(s, hs), inside: new(rwInside)}
+		rounds := 40
+		if isRemote(s.Variant) {
+			rounds = 8 // two of each kind
+		}
+		g := &gathering{hs: hs, rounds: rounds, reads: sharesReads(s, hs), inside: new(inside)}
 		g.run(ctx, s)
 	}
 	if _, ok := hs[0].(harness.TryLocker); ok {
@@ -126,7 +130,7 @@ func busyLife(ctx context.Context, s Subject) {
 		if sh.workers < 2 {
 			return
 		}
-		var in rwInside
+		var in inside
 		sh.once(ctx, s, limits{window: lim.window, uses: longLife / lim.workers}, false, func(r *rig) {
 			rw := sharesReads(s, r.hs)
 			r.drive(ctx, func(_ context.Context, i int) {

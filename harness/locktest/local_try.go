@@ -48,7 +48,7 @@ func tryContended(ctx context.Context, r *rig) {
 		if i%2 == 0 || !r.hs[i].(harness.TryLocker).TryLock() {
 			r.hs[i].Lock()
 		}
-		err := in.visit(i, func() { r.p.hold(i) })
+		err := in.write(i, func() { r.p.hold(i) })
 		r.hs[i].Unlock()
 		r.p.think(i)
 		must(err)
@@ -146,7 +146,7 @@ func tryAmongWaiters(ctx context.Context, s Subject, hs []sync.Locker, take, lea
 			asked <- struct{}{}
 			hs[i].Lock()
 			defer hs[i].Unlock()
-			must(in.visit(i, func() {}))
+			must(in.write(i, func() {}))
 		}
 	})
 }

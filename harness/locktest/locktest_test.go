@@ -190,23 +190,6 @@ func TestSuiteResults(t *testing.T) {
 	}
 }
 
-func TestCheckBeyond(t *testing.T) {
-	suite := []*harness.Variant{{Name: "mcs"}}
-	for _, tc := range []struct {
-		beyond map[string]string
-		ok     bool
-	}{
-		{nil, true},
-		{map[string]string{"mcs": "the emulator lacks it"}, true},
-		{map[string]string{"mcs": ""}, false},
-		{map[string]string{"clh": "the emulator lacks it"}, false},
-	} {
-		if err := checkBeyond(suite, tc.beyond); (err == nil) != tc.ok {
-			t.Errorf("%v: %v, want an error: %t", tc.beyond, err, !tc.ok)
-		}
-	}
-}
-
 func TestMayStick(t *testing.T) {
 	v := newMemoryServer(none, lock).variant()
 	v.MayStick = map[string]string{"cancel-many": "its fault"}

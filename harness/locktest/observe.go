@@ -12,13 +12,15 @@ import (
 	"locklab/harness"
 )
 
-// inside records which worker is in the critical section.
+// inside records which writer is in the critical section, and the number of readers.
 type inside struct {
-	owner atomic.Int32 // worker + 1; 0: none
-	_     [128]byte
+	owner   atomic.Int32 // worker + 1; 0: none
+	_       [128]byte
+	readers atomic.Int32
+	_       [128]byte
 }
 
-func (in *inside) visit(i int, stay func()) error {
+func (in *inside) write(i int, stay func()) error {
 	me := int32(i) + 1
 	if other := in.owner.Swap(me); other != 0 {
 		return fmt.Errorf("worker %d got the lock while worker %d was inside", i, other-1)
@@ -28,6 +30,22 @@ func (in *inside) visit(i int, stay func()) error {
 		return fmt.Errorf("worker %d had the lock, and meanwhile worker %d was inside", i, other-1)
 	}
 	in.owner.Store(0)
+	if n := in.readers.Load(); n != 0 {
+		return fmt.Errorf("worker %d had the lock for writing while %d readers were inside", i, n)
+	}
+	return nil
+}
+
+func (in *inside) read(i int, stay func()) error {
+	in.readers.Add(1)
+	defer in.readers.Add(-1)
+	if w := in.owner.Load(); w != 0 {
+		return fmt.Errorf("worker %d got the lock for reading while writer %d was inside", i, w-1)
+	}
+	stay()
+	if w := in.owner.Load(); w != 0 {
+		return fmt.Errorf("worker %d had the lock for reading, and meanwhile writer %d was inside", i, w-1)
+	}
 	return nil
 }
 

@@ -2,7 +2,6 @@ package locktest
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"runtime"
 	"sync"
@@ -48,37 +47,6 @@ func read(h sync.Locker, load func()) {
 	}
 }
 
-// An rwInside records the writers inside, like inside, and the number of readers.
-type rwInside struct {
-	inside
-	readers atomic.Int32
-	_       [128]byte
-}
-
-func (a *rwInside) write(i int, stay func()) error {
-	return errors.Join(a.visit(i, func() { stay() }), a.noReaders(i))
-}
-
-func (a *rwInside) noReaders(i int) error {
-	if n := a.readers.Load(); n != 0 {
-		return fmt.Errorf("worker %d had the lock for writing while %d readers were inside", i, n)
-	}
-	return nil
-}
-
-func (a *rwInside) read(i int, stay func()) error {
-	a.readers.Add(1)
-	defer a.readers.Add(-1)
-	if w := a.owner.Load(); w != 0 {
-		return fmt.Errorf("worker %d got the lock for reading while writer %d was inside", i, w-1)
-	}
-	stay()
-	if w := a.owner.Load(); w != 0 {
-		return fmt.Errorf("worker %d had the lock for reading, and meanwhile writer %d was inside", i, w-1)
-	}
-	return nil
-}
-
 // visit takes h for reading or writing, calls stay, and releases it. It fails after that if
 // in shows another worker inside.
 func visit(h sync.Locker, in occupancy, i int, reads bool, stay func()) {
@@ -98,7 +66,7 @@ func visit(h sync.Locker, in occupancy, i int, reads bool, stay func()) {
 
 // mixedAccess makes workers write every fourth time, or always without excluding readers.
 func mixedAccess(ctx context.Context, r *rig) {
-	var a rwInside
+	var a inside
 	_, rw := r.hs[0].(harness.RWLocker)
 	r.drive(ctx, func(_ context.Context, i int) {
 		visit(r.hs[i], &a, i, rw && r.p.reads(i), func() { r.hold(i) })

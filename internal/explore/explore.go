@@ -3,7 +3,6 @@
 package explore
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 )
@@ -24,11 +23,13 @@ var ErrReplay = errors.New("explore: these decisions do not fit this program")
 // MaxWorkers bounds the workers of a program.
 const MaxWorkers = 8
 
-// Bounds and defaults of Limits.
+// Bounds of a schedule.
 const (
 	maxPreemptions = 200
 	maxReorderings = 7
-	defaultSteps   = 5000
+	// maxSteps is how many operations a schedule may have before it counts as a livelock. It is
+	// more than a worker may wait in vain, 1000.
+	maxSteps = 5000
 )
 
 // A Program is a set of workers and their shared state. It is built for each schedule, and must
@@ -55,19 +56,12 @@ type Limits struct {
 	// Reorderings is how often a schedule may run a worker while one of its StoreReleases is still
 	// invisible to others; at most 7.
 	Reorderings int
-	// Steps is how many operations a schedule may have before it counts as a
-	// livelock; 0 is 5000. It must be more than a worker may wait in vain, 1000.
-	Steps int
-	// Schedules ends the exploration early; 0 is no limit.
-	Schedules int
 }
 
 // A Report is the result of an exploration.
 type Report struct {
 	Schedules int      // how many were run, whole or until they met a known state
 	States    int      // how many different states were met
-	Steps     int      // operations in all schedules
-	Complete  bool     // all schedules within the limits are covered, or one has failed
 	Failure   *Failure // the first schedule that failed, one with the fewest preemptions and reorderings; or nil
 }
 
@@ -112,13 +106,12 @@ type item struct {
 func Explore(build func() Program, limits Limits) Report {
 	e := newExplorer(build, limits)
 	e.seen = make(map[uint64]budget)
-	return e.all()
+	return e.explore()
 }
 
 func newExplorer(build func() Program, limits Limits) *explorer {
 	limits.Preemptions = min(limits.Preemptions, maxPreemptions)
 	limits.Reorderings = min(limits.Reorderings, maxReorderings)
-	limits.Steps = cmp.Or(limits.Steps, defaultSteps)
 	return &explorer{
 		build:  build,
 		limits: limits,
@@ -127,27 +120,18 @@ func newExplorer(build func() Program, limits Limits) *explorer {
 	}
 }
 
-func (e *explorer) all() Report {
-	e.report.Complete = true
+func (e *explorer) explore() Report {
 	defer e.dismiss()
-	e.explore()
-	return e.report
-}
-
-func (e *explorer) explore() {
 	e.run(item{})
 	for cost := range e.todo {
 		for len(e.todo[cost]) > 0 && e.report.Failure == nil {
-			if e.limits.Schedules > 0 && e.report.Schedules >= e.limits.Schedules {
-				e.report.Complete = false
-				return
-			}
 			last := len(e.todo[cost]) - 1
 			next := e.todo[cost][last]
 			e.todo[cost] = e.todo[cost][:last]
 			e.run(next)
 		}
 	}
+	return e.report
 }
 
 // run runs one schedule with the first choice at every further point, and lists the others.
@@ -160,7 +144,6 @@ func (e *explorer) run(it item) {
 	r.known = it.sites
 	r.execute()
 	e.report.Schedules++
-	e.report.Steps += r.steps
 	e.report.States = len(e.seen)
 	if r.err != nil {
 		e.report.Failure = e.explain(r)
@@ -185,27 +168,27 @@ func (r *run) failure(err error) *Failure {
 }
 
 // Replay runs one schedule, such as [Failure.Decisions], and takes the first choices after the
-// decisions end. The error wraps ErrReplay if they do not fit.
-func Replay(build func() Program, limits Limits, decisions string) (Report, error) {
+// decisions end. It returns nil if the schedule passes. The error wraps ErrReplay if the decisions
+// do not fit.
+func Replay(build func() Program, limits Limits, decisions string) (*Failure, error) {
 	path, err := parse(decisions)
 	if err != nil {
-		return Report{}, err
+		return nil, err
 	}
 	e := newExplorer(build, limits)
 	defer e.dismiss()
 	r := newRun(e, path)
 	r.traced = true
 	r.execute()
-	report := Report{Schedules: 1, Steps: r.steps}
 	switch left := len(r.prefix) - len(r.path); {
 	case errors.Is(r.err, ErrReplay):
-		return report, r.err
+		return nil, r.err
 	case r.err != nil:
-		report.Failure = r.failure(r.err)
+		return r.failure(r.err), nil
 	case left > 0:
-		return report, fmt.Errorf("%w: all workers have finished, and %d decisions are left over", ErrReplay, left)
+		return nil, fmt.Errorf("%w: all workers have finished, and %d decisions are left over", ErrReplay, left)
 	}
-	return report, nil
+	return nil, nil
 }
 
 // A budget contains for each number of reorderings, from 0, the fewest preemptions of a schedule

@@ -169,7 +169,7 @@ func (w *Worker) halt(err error) {
 
 func (r *run) step(w *Worker) (before uint64) {
 	r.steps++
-	if r.steps > r.e.limits.Steps {
+	if r.steps > maxSteps {
 		w.halt(ErrLivelock)
 	}
 	r.section.begins(w)

@@ -80,7 +80,7 @@ func TestKnownStatesLoseNothing(t *testing.T) {
 			if !forget {
 				e.seen = make(map[uint64]budget)
 			}
-			r = e.all()
+			r = e.explore()
 			return slices.Sorted(maps.Keys(set)), r
 		}
 		known, r := outcomes(false)

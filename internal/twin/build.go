@@ -21,35 +21,24 @@ var ErrNoCompiler = errors.New("twin: no C compiler")
 // ErrNoHeader reports a missing header, with its name and source around it.
 var ErrNoHeader = errors.New("twin: missing C header")
 
-// Options configures the build of a twin. The zero value is ready to use.
-type Options struct {
-	Compiler string   // the command and its first arguments; "" is $CC, or else cc
-	Flags    []string // nil is -O2
-}
-
-func (o Options) command() []string {
-	for _, s := range []string{o.Compiler, os.Getenv("CC")} {
-		if words := strings.Fields(s); len(words) > 0 {
-			return words
-		}
+// compiler returns the command and its first arguments: of the variable CC, or else cc.
+func compiler() []string {
+	if words := strings.Fields(os.Getenv("CC")); len(words) > 0 {
+		return words
 	}
 	return []string{"cc"}
 }
 
-func build(ctx context.Context, dir string, p *Program, o Options) (string, error) {
+func build(ctx context.Context, dir string, p *Program, flags []string) (string, error) {
 	if p.Build != nil {
 		return p.Build(ctx, dir)
 	}
-	words := o.command()
+	words := compiler()
 	if _, err := exec.LookPath(words[0]); err != nil {
 		return "", fmt.Errorf("%w: %w: install gcc or clang, or name one in CC", ErrNoCompiler, err)
 	}
 	if err := unpack(dir); err != nil {
 		return "", err
-	}
-	flags := o.Flags
-	if flags == nil {
-		flags = []string{"-O2"}
 	}
 	out := filepath.Join(dir, "twin.exe") // Windows needs a suffix; other systems ignore it
 	said, err := compile(ctx, dir, words, flags, p.File, out)
@@ -111,7 +100,6 @@ func unpack(dir string) error {
 // A Program is a C source that measures one topic.
 type Program struct {
 	Topic string // name in the first line of the protocol
-	Doc   string
 	File  string // in the directory c
 	Cases []string
 	Needs string // a header in addition to C11 and POSIX, and how to get it; or ""
@@ -124,7 +112,6 @@ type Program struct {
 // CoreToCore passes a word between two threads. An operation is one way.
 var CoreToCore = &Program{
 	Topic: "core-to-core",
-	Doc:   "Two threads hand a word to and fro by compare-and-swap.",
 	File:  "core_to_core.c",
 	Cases: []string{"cas-spin", "load-then-cas"},
 }
@@ -133,7 +120,6 @@ var CoreToCore = &Program{
 // program ends if two threads were inside at once.
 var Locks = &Program{
 	Topic: "locks",
-	Doc:   "The textbook spin locks, step for step as package spinlock has them, and the mutex of the C library.",
 	File:  "locks.c",
 	Cases: []string{"tas", "tas-xchg", "ttas", "ticket", "mcs", "clh", "pthread-mutex"},
 }
@@ -141,14 +127,10 @@ var Locks = &Program{
 // ConcurrencyKit does the same as Locks, with locks written by others.
 var ConcurrencyKit = &Program{
 	Topic: "concurrency-kit",
-	Doc:   "The spin locks of Concurrency Kit, as shipped.",
 	File:  "ck.c",
 	Cases: []string{"ck-fas", "ck-cas", "ck-ticket", "ck-mcs", "ck-clh"},
 	Needs: "ck_spinlock.h: install libck-dev, see concurrencykit.org",
 }
-
-// Programs lists the available programs.
-var Programs = []*Program{CoreToCore, Locks, ConcurrencyKit}
 
 //go:embed c/*.c c/*.h
 var sources embed.FS

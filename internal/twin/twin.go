@@ -53,13 +53,16 @@ const Unbound = -1
 // ErrEnded reports that the child is gone.
 var ErrEnded = errors.New("twin: the C program has ended")
 
-// Start builds p and starts it until ctx ends. It wraps [ErrNoCompiler] without a compiler.
-func Start(ctx context.Context, p *Program, o Options) (*Twin, error) {
+// Start builds p by the compiler that the variable CC names, or cc, and starts it until ctx ends.
+// The error wraps [ErrNoCompiler] without a compiler.
+func Start(ctx context.Context, p *Program) (*Twin, error) { return start(ctx, p, "-O2") }
+
+func start(ctx context.Context, p *Program, flags ...string) (*Twin, error) {
 	dir, err := os.MkdirTemp("", "locklab-twin-")
 	if err != nil {
 		return nil, fmt.Errorf("twin: %w", err)
 	}
-	path, err := build(ctx, dir, p, o)
+	path, err := build(ctx, dir, p, flags)
 	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}

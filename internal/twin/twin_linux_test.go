@@ -20,7 +20,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv(ownerVariable) == "" {
 		os.Exit(m.Run())
 	}
-	tw, err := Start(context.Background(), CoreToCore, Options{})
+	tw, err := Start(context.Background(), CoreToCore)
 	if err != nil {
 		fmt.Println(err)
 		os.Exit(1)

@@ -19,8 +19,8 @@ import (
 	"locklab/internal/child"
 )
 
-var compiler = sync.OnceValue(func() error {
-	tw, err := Start(context.Background(), CoreToCore, Options{})
+var tryCompiler = sync.OnceValue(func() error {
+	tw, err := Start(context.Background(), CoreToCore)
 	if err != nil {
 		return err
 	}
@@ -29,17 +29,17 @@ var compiler = sync.OnceValue(func() error {
 
 func needCompiler(t *testing.T) {
 	t.Helper()
-	if err := compiler(); errors.Is(err, ErrNoCompiler) {
+	if err := tryCompiler(); errors.Is(err, ErrNoCompiler) {
 		t.Skip(err)
 	} else if err != nil {
 		t.Fatal(err)
 	}
 }
 
-func start(t *testing.T, p *Program) *Twin {
+func startTwin(t *testing.T, p *Program) *Twin {
 	t.Helper()
 	needCompiler(t)
-	tw, err := Start(t.Context(), p, Options{})
+	tw, err := Start(t.Context(), p)
 	if errors.Is(err, ErrNoHeader) {
 		t.Skip(err)
 	}
@@ -50,6 +50,9 @@ func start(t *testing.T, p *Program) *Twin {
 	return tw
 }
 
+// programs lists the available programs.
+var programs = []*Program{CoreToCore, Locks, ConcurrencyKit}
+
 func checkPrograms(ps []*Program) string {
 	topics, files := make(map[string]bool), make(map[string]bool)
 	for _, p := range ps {
@@ -57,8 +60,6 @@ func checkPrograms(ps []*Program) string {
 		switch _, err := fs.Stat(sources, "c/"+p.File); {
 		case !name.MatchString(p.Topic) || topics[p.Topic]:
 			return "bad topic " + p.Topic
-		case !strings.HasSuffix(p.Doc, "."):
-			return p.Topic + " has no doc"
 		case err != nil || files[p.File]:
 			return p.Topic + " has no source of its own"
 		case len(p.Cases) == 0 || !slices.ContainsFunc(p.Cases, name.MatchString):
@@ -71,21 +72,20 @@ func checkPrograms(ps []*Program) string {
 	case err != nil:
 		return err.Error()
 	case len(all) != len(ps):
-		return "a source is not listed in Programs"
+		return "a source is not listed in programs"
 	}
 	return ""
 }
 
 func TestPrograms(t *testing.T) {
-	if text := checkPrograms(Programs); text != "" {
+	if text := checkPrograms(programs); text != "" {
 		t.Error(text)
 	}
 	good := *CoreToCore
 	for name, bad := range map[string][]*Program{
-		"topic":   {{Topic: "Core", Doc: good.Doc, File: good.File, Cases: good.Cases}},
-		"doc":     {{Topic: good.Topic, File: good.File, Cases: good.Cases}},
-		"file":    {{Topic: good.Topic, Doc: good.Doc, File: "none.c", Cases: good.Cases}},
-		"cases":   {{Topic: good.Topic, Doc: good.Doc, File: good.File}},
+		"topic":   {{Topic: "Core", File: good.File, Cases: good.Cases}},
+		"file":    {{Topic: good.Topic, File: "none.c", Cases: good.Cases}},
+		"cases":   {{Topic: good.Topic, File: good.File}},
 		"twice":   {&good, &good},
 		"missing": {},
 	} {
@@ -96,9 +96,9 @@ func TestPrograms(t *testing.T) {
 }
 
 func TestCases(t *testing.T) {
-	for _, p := range Programs {
+	for _, p := range programs {
 		t.Run(p.Topic, func(t *testing.T) {
-			tw := start(t, p)
+			tw := startTwin(t, p)
 			if v, err := tw.Compiler(t.Context()); err != nil || v == "" {
 				t.Errorf("compiler %q, error %v", v, err)
 			}
@@ -123,14 +123,14 @@ func TestNoHeader(t *testing.T) {
 	needCompiler(t)
 	p := *ConcurrencyKit
 	p.Needs = "no-such-header.h: install nothing"
-	_, err := Start(t.Context(), &p, Options{Flags: []string{"-DTWIN_H"}}) // hides twin.h
+	_, err := start(t.Context(), &p, "-DTWIN_H") // hides twin.h
 	if !errors.Is(err, ErrNoHeader) || !strings.Contains(err.Error(), "install nothing") {
 		t.Errorf("error is %v", err)
 	}
 }
 
 func TestRejectedCommands(t *testing.T) {
-	tw := start(t, CoreToCore)
+	tw := startTwin(t, CoreToCore)
 	two := []int{Unbound, Unbound}
 	for _, test := range []struct {
 		name string
@@ -179,20 +179,17 @@ func TestNoCompiler(t *testing.T) {
 		tests = append(tests, struct{ cc, want string }{broken, "stdio.h is missing"})
 	}
 	for _, test := range tests {
-		_, err := Start(t.Context(), CoreToCore, Options{Compiler: test.cc})
-		if !errors.Is(err, ErrNoCompiler) || !strings.Contains(err.Error(), test.want) {
-			t.Errorf("%s: error is %v, want %q", test.cc, err, test.want)
-		}
 		t.Setenv("CC", test.cc+" -m64")
-		if _, err := Start(t.Context(), CoreToCore, Options{}); !errors.Is(err, ErrNoCompiler) {
-			t.Errorf("CC=%s: error is %v", test.cc, err)
+		_, err := Start(t.Context(), CoreToCore)
+		if !errors.Is(err, ErrNoCompiler) || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("CC=%s: error is %v, want %q", test.cc, err, test.want)
 		}
 	}
 }
 
 func TestBrokenSource(t *testing.T) {
 	needCompiler(t)
-	_, err := Start(t.Context(), CoreToCore, Options{Flags: []string{"-DTWIN_H"}}) // hides twin.h
+	_, err := start(t.Context(), CoreToCore, "-DTWIN_H") // hides twin.h
 	if err == nil || errors.Is(err, ErrNoCompiler) || !strings.Contains(err.Error(), "core_to_core.c") {
 		t.Errorf("error is %v", err)
 	}
@@ -202,7 +199,7 @@ func TestWrongProgram(t *testing.T) {
 	needCompiler(t)
 	p := *CoreToCore
 	p.Cases = []string{"other"}
-	if _, err := Start(t.Context(), &p, Options{}); err == nil || !strings.Contains(err.Error(), `want "twin 1 core-to-core other"`) {
+	if _, err := Start(t.Context(), &p); err == nil || !strings.Contains(err.Error(), `want "twin 1 core-to-core other"`) {
 		t.Errorf("error is %v", err)
 	}
 }
@@ -217,7 +214,7 @@ func TestLeavesNothing(t *testing.T) {
 	before := runtime.NumGoroutine()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	tw, err := Start(ctx, CoreToCore, Options{})
+	tw, err := Start(ctx, CoreToCore)
 	requireNoError(t, err)
 	if left, err := os.ReadDir(temp); err != nil || len(left) > 0 && runtime.GOOS != "windows" {
 		t.Errorf("while it runs: %v, %v", left, err)
@@ -250,7 +247,7 @@ func TestContexts(t *testing.T) {
 		defer cancelStart()
 		run, cancelRun := context.WithCancel(t.Context())
 		defer cancelRun()
-		tw, err := Start(begin, CoreToCore, Options{})
+		tw, err := Start(begin, CoreToCore)
 		requireNoError(t, err)
 		want := ErrEnded
 		end := cancelStart
@@ -267,8 +264,8 @@ func TestContexts(t *testing.T) {
 
 func TestCompilerWarnsOfNothing(t *testing.T) {
 	needCompiler(t)
-	for _, p := range Programs {
-		tw, err := Start(t.Context(), p, Options{Flags: []string{"-O1", "-Wall", "-Wextra", "-Werror"}})
+	for _, p := range programs {
+		tw, err := start(t.Context(), p, "-O1", "-Wall", "-Wextra", "-Werror")
 		if errors.Is(err, ErrNoHeader) {
 			continue // TestCases reports it
 		}

@@ -26,12 +26,6 @@ import (
 //
 // The Go standard library, package sync, rwmutex.go. golang.org/issue/17973 reports that the
 // shared counter does not scale.
-var rwMutex = &harness.Variant{
-	Name:       "sync-rwmutex",
-	Doc:        "the readers-writer lock of the Go standard library",
-	Paper:      "Go standard library, package sync",
-	Family:     harness.Blocking,
-	Complexity: harness.Standard,
-	Traits:     harness.Traits{Bounded: true, ReadWrite: true},
-	Local:      func(harness.Setup) harness.Local { return harness.Shared(new(sync.RWMutex)) },
-}
+var rwMutex = blocking("sync-rwmutex", "the readers-writer lock of the Go standard library",
+	"Go standard library, package sync", harness.Standard, harness.Traits{Bounded: true, ReadWrite: true},
+	func(harness.Setup) harness.Local { return harness.Shared(new(sync.RWMutex)) })

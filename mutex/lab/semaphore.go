@@ -27,14 +27,9 @@ import (
 // The Go project, golang.org/x/sync/semaphore, type Weighted (v0.24.0): service is in order,
 // since an arrival queues up behind all other waiters. The permits go back to Edsger W.
 // Dijkstra, "Over de sequentialiteit van procesbeschrijvingen" (EWD 35), 1962 or 1963.
-var weighted = &harness.Variant{
-	Name:   "semaphore",
-	Doc:    "golang.org/x/sync/semaphore with one permit",
-	Paper:  "golang.org/x/sync/semaphore",
-	Family: harness.Blocking,
-	Traits: harness.Traits{FIFO: true, Allocates: true},
-	Local:  func(harness.Setup) harness.Local { return harness.Shared(permit{semaphore.NewWeighted(1)}) },
-}
+var weighted = blocking("semaphore", "golang.org/x/sync/semaphore with one permit",
+	"golang.org/x/sync/semaphore", notJudged, harness.Traits{FIFO: true, Allocates: true},
+	func(harness.Setup) harness.Local { return harness.Shared(permit{semaphore.NewWeighted(1)}) })
 
 type permit struct{ s *semaphore.Weighted }
 

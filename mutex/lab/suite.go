@@ -11,24 +11,13 @@ import (
 // simplest first, then locks with readers, and last the controls that are broken on purpose.
 var Suite = []*harness.Variant{
 	empty,
-	{
-		Name:   "chan",
-		Doc:    "a channel with capacity one: the sender holds the lock",
-		Paper:  "Go memory model 2022",
-		Family: harness.Blocking,
-		Traits: harness.Traits{FIFO: true},
-		Local:  func(harness.Setup) harness.Local { return harness.Shared(mutex.NewChan()) },
-	},
+	blocking("chan", "a channel with capacity one: the sender holds the lock",
+		"Go memory model 2022", notJudged, harness.Traits{FIFO: true},
+		func(harness.Setup) harness.Local { return harness.Shared(mutex.NewChan()) }),
 	syncMutex,
-	{
-		Name:       "mutex",
-		Doc:        "used like sync-mutex: running workers go first, but at times the longest waiter is handed the lock",
-		Paper:      "nsync; parking_lot",
-		Family:     harness.Blocking,
-		Complexity: harness.Queued,
-		Traits:     harness.Traits{Bounded: true},
-		Local:      func(harness.Setup) harness.Local { return harness.Shared(new(mutex.Mutex)) },
-	},
+	blocking("mutex", "used like sync-mutex: running workers go first, but at times the longest waiter is handed the lock",
+		"nsync; parking_lot", harness.Queued, harness.Traits{Bounded: true},
+		func(harness.Setup) harness.Local { return harness.Shared(new(mutex.Mutex)) }),
 	weighted,
 	{
 		Name:        "futex",
@@ -38,37 +27,21 @@ var Suite = []*harness.Variant{
 		Unavailable: futexUnavailable,
 		Local:       newFutex,
 	},
-	{
-		Name:   "spin-then-park",
-		Doc:    "polls for as long as a wake-up would take, then sleeps",
-		Paper:  "Karlin et al. 1991",
-		Family: harness.Blocking,
-		Traits: harness.Traits{Handles: true},
-		Local: func(s harness.Setup) harness.Local {
+	blocking("spin-then-park", "polls for as long as a wake-up would take, then sleeps",
+		"Karlin et al. 1991", notJudged, harness.Traits{Handles: true},
+		func(s harness.Setup) harness.Local {
 			return harness.Handles(mutex.NewSpinPark(s.Workers, options(s)))
-		},
-	},
-	{
-		Name:   "mcs-park",
-		Doc:    "the queue of MCS with waiters that sleep at once",
-		Paper:  "Mellor-Crummey & Scott 1991",
-		Family: harness.Blocking,
-		Traits: harness.Traits{Handles: true, FIFO: true},
-		Local: func(s harness.Setup) harness.Local {
+		}),
+	blocking("mcs-park", "the queue of MCS with waiters that sleep at once",
+		"Mellor-Crummey & Scott 1991", notJudged, harness.Traits{Handles: true, FIFO: true},
+		func(s harness.Setup) harness.Local {
 			return harness.Handles(mutex.NewMCSPark(s.Workers, options(s)))
-		},
-	},
+		}),
 
 	rwMutex,
-	{
-		Name:       "rw-mutex",
-		Doc:        "used like sync-rwmutex: after collisions readers count themselves in a slot for each processor",
-		Paper:      "Dice & Kogan 2019; percpu_rw_semaphore",
-		Family:     harness.Blocking,
-		Complexity: harness.Composed,
-		Traits:     harness.Traits{Bounded: true, ReadWrite: true},
-		Local:      func(harness.Setup) harness.Local { return harness.Shared(new(mutex.RWMutex)) },
-	},
+	blocking("rw-mutex", "used like sync-rwmutex: after collisions readers count themselves in a slot for each processor",
+		"Dice & Kogan 2019; percpu_rw_semaphore", harness.Composed, harness.Traits{Bounded: true, ReadWrite: true},
+		func(harness.Setup) harness.Local { return harness.Shared(new(mutex.RWMutex)) }),
 	{
 		Name:   "phase-fair",
 		Doc:    "phases of readers and phases of one writer alternate, by four counters",
@@ -80,16 +53,11 @@ var Suite = []*harness.Variant{
 			return harness.Shared(&mutex.PhaseFair{Wait: o.Wait, Pin: o.Pin})
 		},
 	},
-	{
-		Name:   "bravo",
-		Doc:    "sync.RWMutex, which readers bypass by a word of their own while no writer comes",
-		Paper:  "Dice & Kogan 2019",
-		Family: harness.Blocking,
-		Traits: harness.Traits{Handles: true, Bounded: true, ReadWrite: true},
-		Local: func(s harness.Setup) harness.Local {
+	blocking("bravo", "sync.RWMutex, which readers bypass by a word of their own while no writer comes",
+		"Dice & Kogan 2019", notJudged, harness.Traits{Handles: true, Bounded: true, ReadWrite: true},
+		func(s harness.Setup) harness.Local {
 			return harness.Handles(mutex.NewBRAVO(s.Workers, new(sync.RWMutex), options(s)))
-		},
-	},
+		}),
 	rbMutex,
 	{
 		Name:   "seqlock",
@@ -107,6 +75,13 @@ var Suite = []*harness.Variant{
 	bustedHandoff,
 	bustedFIFO,
 	bustedRW,
+}
+
+// notJudged is the Complexity of locks for study.
+const notJudged = harness.Complexity(0)
+
+func blocking(name, doc, paper string, complexity harness.Complexity, traits harness.Traits, local func(harness.Setup) harness.Local) *harness.Variant {
+	return &harness.Variant{Name: name, Doc: doc, Paper: paper, Family: harness.Blocking, Complexity: complexity, Traits: traits, Local: local}
 }
 
 func options(s harness.Setup) mutex.Options {

@@ -24,12 +24,6 @@ import (
 //
 // The Go standard library, package sync; the policy is the comment "Mutex
 // fairness" in internal/sync/mutex.go (Go 1.24 and later).
-var syncMutex = &harness.Variant{
-	Name:       "sync-mutex",
-	Doc:        "the mutex of the Go standard library",
-	Paper:      "Go standard library, package sync",
-	Family:     harness.Blocking,
-	Complexity: harness.Standard,
-	Traits:     harness.Traits{Bounded: true},
-	Local:      func(harness.Setup) harness.Local { return harness.Shared(new(sync.Mutex)) },
-}
+var syncMutex = blocking("sync-mutex", "the mutex of the Go standard library",
+	"Go standard library, package sync", harness.Standard, harness.Traits{Bounded: true},
+	func(harness.Setup) harness.Local { return harness.Shared(new(sync.Mutex)) })

@@ -23,14 +23,9 @@ import (
 //
 // Andrei Pechkurov, xsync, type RBMutex (v4.5.0), https://github.com/puzpuzpuz/xsync, after
 // Dave Dice and Alex Kogan, "BRAVO - Biased Locking for Reader-Writer Locks", 2019.
-var rbMutex = &harness.Variant{
-	Name:   "xsync-rbmutex",
-	Doc:    "RBMutex of puzpuzpuz/xsync: readers bypass sync.RWMutex by a slot, and carry a token",
-	Paper:  "puzpuzpuz/xsync",
-	Family: harness.Blocking,
-	Traits: harness.Traits{Handles: true, Bounded: true, ReadWrite: true, Allocates: true},
-	Local:  func(harness.Setup) harness.Local { return harness.Handles(rbLock{xsync.NewRBMutex()}) },
-}
+var rbMutex = blocking("xsync-rbmutex", "RBMutex of puzpuzpuz/xsync: readers bypass sync.RWMutex by a slot, and carry a token",
+	"puzpuzpuz/xsync", notJudged, harness.Traits{Handles: true, Bounded: true, ReadWrite: true, Allocates: true},
+	func(harness.Setup) harness.Local { return harness.Handles(rbLock{xsync.NewRBMutex()}) })
 
 type rbLock struct{ *xsync.RBMutex }
 
