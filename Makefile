@@ -37,7 +37,7 @@ test race: export JAVA_TOOL_OPTIONS ?= -XX:TieredStopAtLevel=1
 # $(call but,a b) is all packages but these.
 empty :=
 comma := ,
-but    = $$($(GO) list ./... | grep -vE "^$$($(GO) list -m)/($(subst $(empty) $(empty),|,$(1)))\$$")
+but    = $$($(GO) list ./... | grep -vE "^$$($(GO) list -m)/($(subst $(empty) $(empty),|,$(1)))\$$" | tr '\n' ' ')
 
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 HUGO        := github.com/gohugoio/hugo@v0.152.2

@@ -175,7 +175,7 @@ func (s traceScene) wait(t *testing.T, h *heard) {
 func (s traceScene) failed(t *testing.T, h *heard) {
 	key := newKey()
 	first := lock(t, s.kind(s.a, key, redislock.Options{}))
-	if _, err := s.kind(s.b, key, redislock.Options{Wait: 200 * time.Millisecond}).Lock(redislock.WithTrace(t.Context(), h.trace())); err == nil {
+	if _, err := s.kind(s.b, key, redislock.Options{Wait: time.Second}).Lock(redislock.WithTrace(t.Context(), h.trace())); err == nil {
 		t.Error("two have it")
 	}
 	unlock(t, first)
