@@ -133,10 +133,12 @@ func held(line []recipe.Place) int {
 }
 
 // makeNode makes the node at path and its missing parents. It tries the lowest first: a client
-// may lack the right to create the upper ones, which exist.
+// may lack the right to create the upper ones, which exist. It tries again, up to five times, if
+// an empty parent was removed meanwhile.
 func (q *queue) makeNode(path string) error {
+	parent := path[:strings.LastIndexByte(path, '/')]
 	err := q.createNode(path)
-	if parent := path[:strings.LastIndexByte(path, '/')]; errors.Is(err, zk.ErrNoNode) && parent != "" {
+	for try := 0; try < 5 && errors.Is(err, zk.ErrNoNode) && parent != ""; try++ {
 		if err := q.makeNode(parent); err != nil {
 			return err
 		}
