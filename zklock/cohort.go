@@ -119,11 +119,24 @@ func (k *Cohort) TryLock(ctx context.Context) (*Lease, error) {
 }
 
 func (k *Cohort) tryOnce(ctx context.Context) (*Lease, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
 	if !k.turns.Try() {
 		return nil, busy(k.path)
 	}
-	l, err := k.await(ctx, func() (*Lease, error) { return k.fetch(ctx, true) })
-	if err != nil {
+	started := false
+	spawn := func(f func()) bool { started = k.c.spawn(f); return started }
+	l, err := lock.Await(ctx, spawn, ErrClosed,
+		func() (*Lease, error) {
+			l, err := k.fetch(ctx, true)
+			if err != nil {
+				k.next() // not before: the turn is taken until the servers have answered
+			}
+			return l, err
+		},
+		func(l *Lease) { l.release() })
+	if !started {
 		k.next()
 	}
 	return l, err
