@@ -107,7 +107,7 @@ type exchange struct {
 	pair    *pinnedThreads // both
 	span    time.Duration  // of a sample
 	hops    int            // round trips of the next sample
-	samples int            // taken, with those that do not count
+	samples int            // taken, including uncounted ones
 }
 
 func (r *hopRig) exchange(h handOver, cpus [2]int, span time.Duration) *exchange {

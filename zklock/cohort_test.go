@@ -16,6 +16,7 @@ func TestCohort(t *testing.T) {
 		{"others are not starved", othersNotStarved},
 		{"waiters give up", waitersGiveUp},
 		{"try", tryCohort},
+		{"try that is given up", tryGivenUp},
 		{"session expires before the handover", handsOverAfterExpiry},
 		{"lost but not over", cohortSuspects},
 		{"storm", cohortStorm},
@@ -35,6 +36,25 @@ func lines(t *testing.T, k *zklock.Cohort, n int) (waiters []<-chan result) {
 		waiters = append(waiters, inLine(t, t.Context(), k, i+1))
 	}
 	return waiters
+}
+
+// tryGivenUp: a Lock after a TryLock that was given up waits until the servers have answered it.
+func tryGivenUp(t *testing.T, at harness.Endpoint) {
+	p := newProxy(t, at)
+	k := dial(t, p.at, zklock.ClientOptions{}).Cohort(newPath(), zklock.CohortOptions{})
+	p.Partition(true)
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	expectError(t, lockError(ctx, k.TryLock), context.DeadlineExceeded)
+	s := newTimeline()
+	got := begins(zklock.WithTrace(t.Context(), s.trace()), k.Lock)
+	select {
+	case <-s.queued:
+	case <-time.After(patience):
+		t.Error("the lock does not wait for the answer")
+	}
+	p.Partition(false)
+	unlock(t, awaitLease(t, got))
 }
 
 func handoversAreFree(t *testing.T, at harness.Endpoint) {
