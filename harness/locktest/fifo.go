@@ -139,8 +139,8 @@ func (w *waitCount) fill(ctx context.Context, r *rig) {
 		seen[i] = make([]uint64, len(r.hs), len(r.hs)+16) // on separate cache lines
 	}
 	w.uses = r.drive(ctx, func(_ context.Context, i int) {
+		since := time.Now() // before ask: a worker may lose its processor between the two
 		w.ask(seen[i])
-		since := time.Now()
 		r.hs[i].Lock()
 		w.granted(i, seen[i], since)
 		r.p.hold(i)
