@@ -29,8 +29,11 @@ var parts = []part{
 	{"failures", 20 * time.Second, nil},
 }
 
-// hardwareTime is the time of each hardware experiment.
-const hardwareTime = time.Second
+// hardwareTime is the time of each hardware experiment, about, in hardwareRepeats repeats.
+const (
+	hardwareTime    = time.Second
+	hardwareRepeats = 3
+)
 
 func usual(v harness.Lock, w harness.Workload) bool {
 	return w.Rate == 0 && !sited(v, w) && (v.Traits.Needs != "" || w.Reads == 0 && !longHeld(w))

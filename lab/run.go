@@ -158,8 +158,8 @@ func (o *runOptions) run(ctx context.Context, flags *pflag.FlagSet, stdout, stde
 	m.violated = brokenSought(o.saturations)
 	err = m.run(ctx, earlier)
 	if o.hardware && err == nil && ctx.Err() == nil {
-		fmt.Fprintln(stderr, "hardware experiments: fifteen seconds")
-		h := hardwareRun{program: o.program, options: hardware.Options{Budget: hardwareTime}, store: store{file: out}, earlier: earlier, evidence: true}
+		fmt.Fprintln(stderr, "hardware experiments: ten seconds")
+		h := hardwareRun{program: o.program, options: hardware.Options{Repeats: hardwareRepeats, Budget: hardwareTime}, store: store{file: out}, earlier: earlier, evidence: true}
 		if err = h.runAll(ctx, hardware.Suite, io.Discard, stderr); errors.Is(err, errInterrupted) {
 			err = nil
 		}

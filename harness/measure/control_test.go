@@ -174,6 +174,9 @@ func TestSteady(t *testing.T) {
 	if most := 2*res.Ops + uint64(2*w.Workers); res.Wire.Requests > most {
 		t.Errorf("%d requests for %d acquisitions, want two each: at most %d", res.Wire.Requests, res.Ops, most)
 	}
+	if !rig.met {
+		t.Error("all workers have had the lock, and the next window would wait again until they have")
+	}
 	for _, c := range []struct {
 		name string
 		job  Job

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 
 	"locklab/harness"
@@ -173,7 +174,7 @@ func (o EnsembleOptions) command(p program, m member, all []member) (*exec.Cmd, 
 	if o.durable {
 		sync = forceSync
 	}
-	return exec.Command(p.path,
+	cmd := exec.Command(p.path,
 		"-Xmx128m", "-XX:+UseSerialGC",
 		"-XX:-UsePerfData",        // else a kill leaves a file in the machine's temporary directory
 		"-Djava.io.tmpdir="+m.dir, // where native libraries are unpacked
@@ -181,7 +182,11 @@ func (o EnsembleOptions) command(p program, m member, all []member) (*exec.Cmd, 
 		"-Dzookeeper.preAllocSize=1024", // KiB; the default of 64 MiB is slow to write
 		"-cp", m.dir+":"+p.classPath,
 		"org.apache.zookeeper.server.quorum.QuorumPeerMain", config,
-	), nil
+	)
+	if o.brief {
+		cmd.Args = slices.Insert(cmd.Args, 1, "-XX:TieredStopAtLevel=1")
+	}
+	return cmd, nil
 }
 
 // probeZooKeeper asks for the version and the data directory. A server that does not serve answers
