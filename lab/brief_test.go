@@ -92,10 +92,13 @@ func TestBrief(t *testing.T) {
 	}
 }
 
-func TestQuickWithoutSleepers(t *testing.T) {
+func TestQuickRefuses(t *testing.T) {
 	o := optionsOf(t, "--quick")
 	o.program = &Program{Name: "own", Locks: program().spinLocks()}
 	if _, err := o.plan(); !errors.Is(err, harness.ErrUsage) {
 		t.Errorf("got %v, want a usage error", err)
+	}
+	if _, err := optionsOf(t, "--quick --budget 1s").plan(); !errors.Is(err, harness.ErrUsage) {
+		t.Errorf("a budget that the report takes up: got %v, want a usage error", err)
 	}
 }

@@ -131,7 +131,7 @@ func TestCompareStatus(t *testing.T) {
 	requireRefusals(t, "compare", []refusal{
 		{"", "got 0 arguments"},
 		{unreadable + " " + unreadable, ""},
-		{base, "got 1 arguments"},
+		{base, "got 1 argument;"},
 		{base + " nowhere", "holds no run"},
 		{"nowhere " + base, "holds no run"},
 		{base + " " + other, "no case in common"},

@@ -23,6 +23,7 @@ import (
 	"locklab/harness/result"
 	"locklab/harness/simulate"
 	"locklab/internal/nearest"
+	"locklab/internal/numfmt"
 )
 
 // The exit statuses.
@@ -174,7 +175,7 @@ func usage(format string, args ...any) error {
 func needs(least, most int, what string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) < least || len(args) > most {
-			return usage("%s, got %d arguments; see '%s --help'", what, len(args), cmd.CommandPath())
+			return usage("%s, got %s; see '%s --help'", what, numfmt.Plural(len(args), "argument"), cmd.CommandPath())
 		}
 		return nil
 	}

@@ -293,7 +293,7 @@ func (o runOptions) plan() (*measure.Plan, error) {
 	if o.budget == 0 || len(cases) == 0 {
 		return p, nil
 	}
-	if err := o.fit(p, o.budget-reportTime); err != nil && !o.brief {
+	if err := o.fit(p, o.budget-reportTime); err != nil && (!o.brief || o.budget <= reportTime) {
 		return nil, err
 	}
 	if o.quick && p.Estimate() > o.budget {
