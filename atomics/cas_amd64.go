@@ -9,16 +9,8 @@ var archSuite = []*Primitive{{
 	Insn:      "LOCK CMPXCHG",
 	Available: always,
 
-	CompareAndSwap32: lockCmpxchg32,
-	CompareAndSwap64: lockCmpxchg64,
-	Swap32:           xchg32,
-	Swap64:           xchg64,
-	Add32:            lockXadd32,
-	Add64:            lockXadd64,
-	LoadAcquire32:    movLoad32,
-	LoadAcquire64:    movLoad64,
-	StoreRelease32:   movStore32,
-	StoreRelease64:   movStore64,
+	Word32: Operations[uint32]{lockCmpxchg32, xchg32, lockXadd32, movLoad32, movStore32},
+	Word64: Operations[uint64]{lockCmpxchg64, xchg64, lockXadd64, movLoad64, movStore64},
 }}
 
 //go:noescape

@@ -12,16 +12,8 @@ var archSuite = []*Primitive{{
 	Insn:      "LDAXR/STLXR",
 	Available: always,
 
-	CompareAndSwap32: ldaxrCAS32,
-	CompareAndSwap64: ldaxrCAS64,
-	Swap32:           ldaxrSwap32,
-	Swap64:           ldaxrSwap64,
-	Add32:            ldaxrAdd32,
-	Add64:            ldaxrAdd64,
-	LoadAcquire32:    ldar32,
-	LoadAcquire64:    ldar64,
-	StoreRelease32:   stlr32,
-	StoreRelease64:   stlr64,
+	Word32: Operations[uint32]{ldaxrCAS32, ldaxrSwap32, ldaxrAdd32, ldar32, stlr32},
+	Word64: Operations[uint64]{ldaxrCAS64, ldaxrSwap64, ldaxrAdd64, ldar64, stlr64},
 }, {
 	Name:      "casal",
 	Doc:       "arm64 single-instruction atomics (FEAT_LSE, Armv8.1)",
@@ -29,16 +21,8 @@ var archSuite = []*Primitive{{
 	Insn:      "CASAL",
 	Available: func() bool { return cpu.ARM64.HasATOMICS },
 
-	CompareAndSwap32: casal32,
-	CompareAndSwap64: casal64,
-	Swap32:           swpal32,
-	Swap64:           swpal64,
-	Add32:            ldaddal32,
-	Add64:            ldaddal64,
-	LoadAcquire32:    ldar32,
-	LoadAcquire64:    ldar64,
-	StoreRelease32:   stlr32,
-	StoreRelease64:   stlr64,
+	Word32: Operations[uint32]{casal32, swpal32, ldaddal32, ldar32, stlr32},
+	Word64: Operations[uint64]{casal64, swpal64, ldaddal64, ldar64, stlr64},
 }}
 
 //go:noescape

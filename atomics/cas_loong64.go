@@ -11,16 +11,8 @@ var archSuite = []*Primitive{{
 	Insn:      "LL/SC",
 	Available: always,
 
-	CompareAndSwap32: llscCAS32,
-	CompareAndSwap64: llscCAS64,
-	Swap32:           amswap32,
-	Swap64:           amswap64,
-	Add32:            amadd32,
-	Add64:            amadd64,
-	LoadAcquire32:    loadDbar32,
-	LoadAcquire64:    loadDbar64,
-	StoreRelease32:   dbarStore32,
-	StoreRelease64:   dbarStore64,
+	Word32: Operations[uint32]{llscCAS32, amswap32, amadd32, loadDbar32, dbarStore32},
+	Word64: Operations[uint64]{llscCAS64, amswap64, amadd64, loadDbar64, dbarStore64},
 }, {
 	Name:      "amcas-db",
 	Doc:       "loong64 single-instruction compare and swap (LAMCAS, LoongArch 1.10)",
@@ -28,16 +20,8 @@ var archSuite = []*Primitive{{
 	Insn:      "AMCAS_DB",
 	Available: func() bool { return cpu.Loong64.HasLAMCAS },
 
-	CompareAndSwap32: amcas32,
-	CompareAndSwap64: amcas64,
-	Swap32:           amswap32,
-	Swap64:           amswap64,
-	Add32:            amadd32,
-	Add64:            amadd64,
-	LoadAcquire32:    loadDbar32,
-	LoadAcquire64:    loadDbar64,
-	StoreRelease32:   dbarStore32,
-	StoreRelease64:   dbarStore64,
+	Word32: Operations[uint32]{amcas32, amswap32, amadd32, loadDbar32, dbarStore32},
+	Word64: Operations[uint64]{amcas64, amswap64, amadd64, loadDbar64, dbarStore64},
 }}
 
 //go:noescape

@@ -9,16 +9,8 @@ var archSuite = []*Primitive{{
 	Insn:      "LWARX/STWCX.",
 	Available: always,
 
-	CompareAndSwap32: larxCAS32,
-	CompareAndSwap64: larxCAS64,
-	Swap32:           larxSwap32,
-	Swap64:           larxSwap64,
-	Add32:            larxAdd32,
-	Add64:            larxAdd64,
-	LoadAcquire32:    loadIsync32,
-	LoadAcquire64:    loadIsync64,
-	StoreRelease32:   lwsyncStore32,
-	StoreRelease64:   lwsyncStore64,
+	Word32: Operations[uint32]{larxCAS32, larxSwap32, larxAdd32, loadIsync32, lwsyncStore32},
+	Word64: Operations[uint64]{larxCAS64, larxSwap64, larxAdd64, loadIsync64, lwsyncStore64},
 }}
 
 //go:noescape

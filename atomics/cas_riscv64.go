@@ -9,16 +9,8 @@ var archSuite = []*Primitive{{
 	Insn:      "LR/SC",
 	Available: always,
 
-	CompareAndSwap32: lrscCAS32,
-	CompareAndSwap64: lrscCAS64,
-	Swap32:           amoswap32,
-	Swap64:           amoswap64,
-	Add32:            amoadd32,
-	Add64:            amoadd64,
-	LoadAcquire32:    loadFence32,
-	LoadAcquire64:    loadFence64,
-	StoreRelease32:   fenceStore32,
-	StoreRelease64:   fenceStore64,
+	Word32: Operations[uint32]{lrscCAS32, amoswap32, amoadd32, loadFence32, fenceStore32},
+	Word64: Operations[uint64]{lrscCAS64, amoswap64, amoadd64, loadFence64, fenceStore64},
 }}
 
 //go:noescape

@@ -9,16 +9,8 @@ var archSuite = []*Primitive{{
 	Insn:      "CS",
 	Available: always,
 
-	CompareAndSwap32: cs32,
-	CompareAndSwap64: cs64,
-	Swap32:           csSwap32,
-	Swap64:           csSwap64,
-	Add32:            laa32,
-	Add64:            laa64,
-	LoadAcquire32:    plainLoad32,
-	LoadAcquire64:    plainLoad64,
-	StoreRelease32:   plainStore32,
-	StoreRelease64:   plainStore64,
+	Word32: Operations[uint32]{cs32, csSwap32, laa32, plainLoad32, plainStore32},
+	Word64: Operations[uint64]{cs64, csSwap64, laa64, plainLoad64, plainStore64},
 }}
 
 //go:noescape

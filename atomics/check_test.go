@@ -14,22 +14,6 @@ import (
 
 // TestPrimitive applies this checker to the Suite, TestCheckRejects to broken primitives.
 
-type ops[T uint32 | uint64] struct {
-	cas   func(p *T, old, new T) bool
-	swap  func(p *T, new T) T
-	add   func(p *T, delta T) T
-	load  func(p *T) T
-	store func(p *T, v T)
-}
-
-func ops32(p *Primitive) ops[uint32] {
-	return ops[uint32]{p.CompareAndSwap32, p.Swap32, p.Add32, p.LoadAcquire32, p.StoreRelease32}
-}
-
-func ops64(p *Primitive) ops[uint64] {
-	return ops[uint64]{p.CompareAndSwap64, p.Swap64, p.Add64, p.LoadAcquire64, p.StoreRelease64}
-}
-
 // check returns the faults of p: on one goroutine and then, if there are none, on several,
 // where a wrong primitive may do anything. visible: the race detector sees the order of p.
 func check(p *Primitive, visible bool) error {
@@ -41,15 +25,15 @@ func check(p *Primitive, visible bool) error {
 			return err
 		}
 	}
-	h32, h64 := hammer[uint32]{ops32(p), visible}, hammer[uint64]{ops64(p), visible}
+	h32, h64 := hammer[uint32]{p.Word32, visible}, hammer[uint64]{p.Word64, visible}
 	return errors.Join(h32.all(), h64.all())
 }
 
 func differ(p *Primitive, script []byte) error {
-	if err := differWidth(ops32(p), ops32(Reference), script); err != nil {
+	if err := differWidth(p.Word32, Reference.Word32, script); err != nil {
 		return fmt.Errorf("32 bits: %w", err)
 	}
-	if err := differWidth(ops64(p), ops64(Reference), script); err != nil {
+	if err := differWidth(p.Word64, Reference.Word64, script); err != nil {
 		return fmt.Errorf("64 bits: %w", err)
 	}
 	return nil
@@ -58,7 +42,7 @@ func differ(p *Primitive, script []byte) error {
 // stepSize is the bytes of a script's step: operation, choice of operands, 8 for them.
 const stepSize = 10
 
-func differWidth[T uint32 | uint64](got, want ops[T], script []byte) error {
+func differWidth[T uint32 | uint64](got, want Operations[T], script []byte) error {
 	// The word is in the middle. Its neighbours must stay as they are.
 	const guard = 0xA5A5A5A5
 	g, w := &[3]T{guard, 0, guard}, &[3]T{guard, 0, guard}
@@ -72,17 +56,17 @@ func differWidth[T uint32 | uint64](got, want ops[T], script []byte) error {
 		var rg, rw any
 		switch script[0] % 5 {
 		case 0:
-			name, rg, rw = "CompareAndSwap", got.cas(&g[1], a, b), want.cas(&w[1], a, b)
+			name, rg, rw = "CompareAndSwap", got.CompareAndSwap(&g[1], a, b), want.CompareAndSwap(&w[1], a, b)
 		case 1:
-			name, rg, rw = "Swap", got.swap(&g[1], b), want.swap(&w[1], b)
+			name, rg, rw = "Swap", got.Swap(&g[1], b), want.Swap(&w[1], b)
 		case 2:
-			name, rg, rw = "Add", got.add(&g[1], b), want.add(&w[1], b)
+			name, rg, rw = "Add", got.Add(&g[1], b), want.Add(&w[1], b)
 		case 3:
-			name, rg, rw = "LoadAcquire", got.load(&g[1]), want.load(&w[1])
+			name, rg, rw = "LoadAcquire", got.LoadAcquire(&g[1]), want.LoadAcquire(&w[1])
 		case 4:
 			name = "StoreRelease"
-			got.store(&g[1], b)
-			want.store(&w[1], b)
+			got.StoreRelease(&g[1], b)
+			want.StoreRelease(&w[1], b)
 		}
 		if rg != rw {
 			return fmt.Errorf("%s(%#x, %#x) returns %#x, want %#x", name, a, b, rg, rw)
@@ -119,7 +103,7 @@ func operands[T uint32 | uint64](now T, how byte, data []byte) (a, b T) {
 }
 
 type hammer[T uint32 | uint64] struct {
-	ops[T]
+	Operations[T]
 	visible bool
 }
 
@@ -154,20 +138,20 @@ func (h hammer[T]) casCounts() error {
 	word := new(T)
 	n := runWorkers(func(int) {
 		for {
-			if old := h.load(word); h.cas(word, old, old+1) {
+			if old := h.LoadAcquire(word); h.CompareAndSwap(word, old, old+1) {
 				return
 			}
 		}
 	})
-	return expect("sum", h.load(word), T(n))
+	return expect("sum", h.LoadAcquire(word), T(n))
 }
 
 func (h hammer[T]) addCounts() error {
 	word := new(T)
 	var sums [workers]T
-	n := runWorkers(func(i int) { sums[i] += h.add(word, 1) })
+	n := runWorkers(func(i int) { sums[i] += h.Add(word, 1) })
 	return errors.Join(
-		expect("sum", h.load(word), T(n)),
+		expect("sum", h.LoadAcquire(word), T(n)),
 		expect("sum of the results", total(sums), T(n*(n+1)/2)),
 	)
 }
@@ -178,9 +162,9 @@ func (h hammer[T]) swapKeeps() error {
 	runWorkers(func(i int) {
 		token[i] += workers
 		in[i] += token[i] + T(i)
-		out[i] += h.swap(word, token[i]+T(i))
+		out[i] += h.Swap(word, token[i]+T(i))
 	})
-	return expect("sum of the tokens that came out", total(out)+h.load(word), total(in))
+	return expect("sum of the tokens that came out", total(out)+h.LoadAcquire(word), total(in))
 }
 
 func (h hammer[T]) lockExcludes() error {
@@ -190,7 +174,7 @@ func (h hammer[T]) lockExcludes() error {
 	overlaps := 0         // guarded by word
 	together(func(i int) {
 		for k := range lockUses {
-			if stuck[i] = wait(func() bool { return h.cas(word, 0, 1) }); stuck[i] != nil {
+			if stuck[i] = wait(func() bool { return h.CompareAndSwap(word, 0, 1) }); stuck[i] != nil {
 				return
 			}
 			h.acquired(word)
@@ -204,7 +188,7 @@ func (h hammer[T]) lockExcludes() error {
 			}
 			inside--
 			h.releasing(word)
-			h.store(word, 0)
+			h.StoreRelease(word, 0)
 		}
 	})
 	return errors.Join(errors.Join(stuck[:]...),
@@ -222,14 +206,14 @@ func (h hammer[T]) releasePublishes() error {
 	for i := range 2 {
 		wg.Go(func() {
 			for k := T(i); k < lockUses; k += 2 {
-				if errs[i] = wait(func() bool { return h.load(word) == k }); errs[i] != nil {
+				if errs[i] = wait(func() bool { return h.LoadAcquire(word) == k }); errs[i] != nil {
 					return
 				}
 				h.acquired(word)
 				errs[i] = errors.Join(errs[i], expect("data", data, k))
 				data = k + 1
 				h.releasing(word)
-				h.store(word, k+1)
+				h.StoreRelease(word, k+1)
 			}
 		})
 	}

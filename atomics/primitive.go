@@ -31,23 +31,22 @@ type Primitive struct {
 	// of the Primitive ends the process.
 	Available func() bool
 
-	CompareAndSwap32 func(p *uint32, old, new uint32) (swapped bool)
-	CompareAndSwap64 func(p *uint64, old, new uint64) (swapped bool)
+	Word32 Operations[uint32]
+	Word64 Operations[uint64]
+}
 
-	Swap32 func(p *uint32, new uint32) (old uint32)
-	Swap64 func(p *uint64, new uint64) (old uint64)
-
-	Add32 func(p *uint32, delta uint32) (new uint32)
-	Add64 func(p *uint64, delta uint64) (new uint64)
+// Operations are those of a Primitive on words of type T.
+type Operations[T uint32 | uint64] struct {
+	CompareAndSwap func(p *T, old, new T) (swapped bool)
+	Swap           func(p *T, new T) (old T)
+	Add            func(p *T, delta T) (new T)
 
 	// LoadAcquire returns *p; memory accesses after it stay after it.
-	LoadAcquire32 func(p *uint32) uint32
-	LoadAcquire64 func(p *uint64) uint64
+	LoadAcquire func(p *T) T
 
 	// StoreRelease sets *p to v; memory accesses before it stay before it. A
 	// load after it may take its value earlier: see [Uint32.StoreRelease].
-	StoreRelease32 func(p *uint32, v uint32)
-	StoreRelease64 func(p *uint64, v uint64)
+	StoreRelease func(p *T, v T)
 }
 
 // Reference is sync/atomic, inlined by the compiler. The tests compare the others with it.
@@ -58,16 +57,8 @@ var Reference = &Primitive{
 	Insn:      CASName(),
 	Available: always,
 
-	CompareAndSwap32: atomic.CompareAndSwapUint32,
-	CompareAndSwap64: atomic.CompareAndSwapUint64,
-	Swap32:           atomic.SwapUint32,
-	Swap64:           atomic.SwapUint64,
-	Add32:            atomic.AddUint32,
-	Add64:            atomic.AddUint64,
-	LoadAcquire32:    atomic.LoadUint32,
-	LoadAcquire64:    atomic.LoadUint64,
-	StoreRelease32:   atomic.StoreUint32,
-	StoreRelease64:   atomic.StoreUint64,
+	Word32: Operations[uint32]{atomic.CompareAndSwapUint32, atomic.SwapUint32, atomic.AddUint32, atomic.LoadUint32, atomic.StoreUint32},
+	Word64: Operations[uint64]{atomic.CompareAndSwapUint64, atomic.SwapUint64, atomic.AddUint64, atomic.LoadUint64, atomic.StoreUint64},
 }
 
 // Suite lists every primitive of this build for its architecture, the reference first.

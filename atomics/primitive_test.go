@@ -24,10 +24,12 @@ func TestSuiteIsValid(t *testing.T) {
 			t.Errorf("the name %q is taken or malformed", p.Name)
 		}
 		seen[p.Name] = true
-		fields := reflect.ValueOf(*p)
-		for i := range fields.NumField() {
-			if fields.Field(i).IsZero() {
-				t.Errorf("%s has no %s", p.Name, fields.Type().Field(i).Name)
+		for _, part := range []any{*p, p.Word32, p.Word64} {
+			fields := reflect.ValueOf(part)
+			for i := range fields.NumField() {
+				if fields.Field(i).IsZero() {
+					t.Errorf("%s has no %s", p.Name, fields.Type().Field(i).Name)
+				}
 			}
 		}
 	}
@@ -66,31 +68,31 @@ var mutants = map[string]struct {
 	races  bool   // breaks the lock, which the race detector would report
 }{
 	"swap without comparing": {want: "CompareAndSwap", change: func(p *Primitive) {
-		p.CompareAndSwap32 = func(p *uint32, _, new uint32) bool { atomic.StoreUint32(p, new); return true }
+		p.Word32.CompareAndSwap = func(p *uint32, _, new uint32) bool { atomic.StoreUint32(p, new); return true }
 	}},
 	"compare half of the word": {want: "CompareAndSwap", change: func(p *Primitive) {
-		p.CompareAndSwap64 = func(p *uint64, old, new uint64) bool {
+		p.Word64.CompareAndSwap = func(p *uint64, old, new uint64) bool {
 			v := atomic.LoadUint64(p)
 			return uint32(v) == uint32(old) && atomic.CompareAndSwapUint64(p, v, new)
 		}
 	}},
 	"write the neighbour": {want: "StoreRelease", change: func(p *Primitive) {
-		p.StoreRelease32 = func(p *uint32, v uint32) { *p, *(*uint32)(unsafe.Add(unsafe.Pointer(p), 4)) = v, 0 }
+		p.Word32.StoreRelease = func(p *uint32, v uint32) { *p, *(*uint32)(unsafe.Add(unsafe.Pointer(p), 4)) = v, 0 }
 	}},
 	"drop the store": {want: "StoreRelease", change: func(p *Primitive) {
-		p.StoreRelease64 = func(*uint64, uint64) {}
+		p.Word64.StoreRelease = func(*uint64, uint64) {}
 	}},
 	"return the old sum": {want: "Add", change: func(p *Primitive) {
-		p.Add32 = func(p *uint32, delta uint32) uint32 { return atomic.AddUint32(p, delta) - delta }
+		p.Word32.Add = func(p *uint32, delta uint32) uint32 { return atomic.AddUint32(p, delta) - delta }
 	}},
 	"return the new value": {want: "Swap", change: func(p *Primitive) {
-		p.Swap64 = func(p *uint64, new uint64) uint64 { atomic.SwapUint64(p, new); return new }
+		p.Word64.Swap = func(p *uint64, new uint64) uint64 { atomic.SwapUint64(p, new); return new }
 	}},
 	"load half of the word": {want: "LoadAcquire", change: func(p *Primitive) {
-		p.LoadAcquire64 = func(p *uint64) uint64 { return uint64(uint32(atomic.LoadUint64(p))) }
+		p.Word64.LoadAcquire = func(p *uint64) uint64 { return uint64(uint32(atomic.LoadUint64(p))) }
 	}},
 	"compare, then swap": {want: "CompareAndSwap, 32 bits, 4 goroutines", races: true, change: func(p *Primitive) {
-		p.CompareAndSwap32 = func(p *uint32, old, new uint32) bool {
+		p.Word32.CompareAndSwap = func(p *uint32, old, new uint32) bool {
 			if atomic.LoadUint32(p) != old {
 				return false
 			}
@@ -100,7 +102,7 @@ var mutants = map[string]struct {
 		}
 	}},
 	"take a free lock without care": {want: "lock, 64 bits, 4 goroutines", races: true, change: func(p *Primitive) {
-		p.CompareAndSwap64 = func(p *uint64, old, new uint64) bool {
+		p.Word64.CompareAndSwap = func(p *uint64, old, new uint64) bool {
 			if old != 0 || new != 1 {
 				return atomic.CompareAndSwapUint64(p, old, new)
 			}
@@ -113,7 +115,7 @@ var mutants = map[string]struct {
 		}
 	}},
 	"load, then add": {want: "Add, 32 bits, 4 goroutines", change: func(p *Primitive) {
-		p.Add32 = func(p *uint32, delta uint32) uint32 {
+		p.Word32.Add = func(p *uint32, delta uint32) uint32 {
 			v := atomic.LoadUint32(p) + delta
 			runtime.Gosched()
 			atomic.StoreUint32(p, v)
@@ -121,7 +123,7 @@ var mutants = map[string]struct {
 		}
 	}},
 	"load, then store": {want: "Swap, 64 bits, 4 goroutines", change: func(p *Primitive) {
-		p.Swap64 = func(p *uint64, new uint64) uint64 {
+		p.Word64.Swap = func(p *uint64, new uint64) uint64 {
 			v := atomic.LoadUint64(p)
 			runtime.Gosched()
 			atomic.StoreUint64(p, new)

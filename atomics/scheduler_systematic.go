@@ -70,6 +70,13 @@ func (w Word) Set(v uint64) {
 	}
 }
 
+func (w Word) compareAndSwap(old, new uint64) bool {
+	if w.u32 != nil {
+		return w.u32.CompareAndSwap(uint32(old), uint32(new))
+	}
+	return w.u64.CompareAndSwap(old, new)
+}
+
 // Address returns the address of the word, also of its [Uint32] or [Uint64].
 func (w Word) Address() uintptr {
 	if w.u32 != nil {

@@ -15,16 +15,20 @@ func words(store32 func(*Uint32, uint32), store64 func(*Uint64, uint64)) *Primit
 	w32 := func(p *uint32) *Uint32 { return (*Uint32)(unsafe.Pointer(p)) }
 	w64 := func(p *uint64) *Uint64 { return (*Uint64)(unsafe.Pointer(p)) }
 	return &Primitive{
-		CompareAndSwap32: func(p *uint32, old, new uint32) bool { return w32(p).CompareAndSwap(old, new) },
-		CompareAndSwap64: func(p *uint64, old, new uint64) bool { return w64(p).CompareAndSwap(old, new) },
-		Swap32:           func(p *uint32, new uint32) uint32 { return w32(p).Swap(new) },
-		Swap64:           func(p *uint64, new uint64) uint64 { return w64(p).Swap(new) },
-		Add32:            func(p *uint32, delta uint32) uint32 { return w32(p).Add(delta) },
-		Add64:            func(p *uint64, delta uint64) uint64 { return w64(p).Add(delta) },
-		LoadAcquire32:    func(p *uint32) uint32 { return w32(p).Load() },
-		LoadAcquire64:    func(p *uint64) uint64 { return w64(p).Load() },
-		StoreRelease32:   func(p *uint32, v uint32) { store32(w32(p), v) },
-		StoreRelease64:   func(p *uint64, v uint64) { store64(w64(p), v) },
+		Word32: Operations[uint32]{
+			CompareAndSwap: func(p *uint32, old, new uint32) bool { return w32(p).CompareAndSwap(old, new) },
+			Swap:           func(p *uint32, new uint32) uint32 { return w32(p).Swap(new) },
+			Add:            func(p *uint32, delta uint32) uint32 { return w32(p).Add(delta) },
+			LoadAcquire:    func(p *uint32) uint32 { return w32(p).Load() },
+			StoreRelease:   func(p *uint32, v uint32) { store32(w32(p), v) },
+		},
+		Word64: Operations[uint64]{
+			CompareAndSwap: func(p *uint64, old, new uint64) bool { return w64(p).CompareAndSwap(old, new) },
+			Swap:           func(p *uint64, new uint64) uint64 { return w64(p).Swap(new) },
+			Add:            func(p *uint64, delta uint64) uint64 { return w64(p).Add(delta) },
+			LoadAcquire:    func(p *uint64) uint64 { return w64(p).Load() },
+			StoreRelease:   func(p *uint64, v uint64) { store64(w64(p), v) },
+		},
 	}
 }
 

@@ -1,4 +1,4 @@
-//go:build !race && !systematic
+//go:build !systematic
 
 package mutex
 

@@ -32,32 +32,40 @@ import (
 // # References
 //
 // github.com/bsm/redislock v0.9.4, redislock.go.
-var bsm100ms = newBSM(&harness.Variant{
-	Name: "bsm-redislock-100ms",
-	Doc:  "bsm/redislock v0.9.4, asks again after 100 ms, as in its README",
-}, func() redislock.RetryStrategy { return redislock.LinearBackoff(100 * time.Millisecond) })
+var bsm100ms = newBSM("bsm-redislock-100ms",
+	"bsm/redislock v0.9.4, asks again after 100 ms, as in its README",
+	func() redislock.RetryStrategy { return redislock.LinearBackoff(100 * time.Millisecond) })
 
 // bsm1ms uses the shortest pause of the library without a busy loop.
-var bsm1ms = newBSM(&harness.Variant{
-	Name: "bsm-redislock-1ms",
-	Doc:  "bsm/redislock v0.9.4, asks again after 1 ms",
-}, func() redislock.RetryStrategy { return redislock.LinearBackoff(time.Millisecond) })
+var bsm1ms = newBSM("bsm-redislock-1ms",
+	"bsm/redislock v0.9.4, asks again after 1 ms",
+	func() redislock.RetryStrategy { return redislock.LinearBackoff(time.Millisecond) })
 
 // bsmExp starts with 4 ms, the library's default; it recommends at least 16.
-var bsmExp = newBSM(&harness.Variant{
-	Name: "bsm-redislock-exp",
-	Doc:  "bsm/redislock v0.9.4, asks again after 4, 8, 16, 32 and from then on 64 ms",
-}, func() redislock.RetryStrategy {
-	return redislock.ExponentialBackoff(time.Millisecond, 64*time.Millisecond)
-})
+var bsmExp = newBSM("bsm-redislock-exp",
+	"bsm/redislock v0.9.4, asks again after 4, 8, 16, 32 and from then on 64 ms",
+	func() redislock.RetryStrategy {
+		return redislock.ExponentialBackoff(time.Millisecond, 64*time.Millisecond)
+	})
 
 // newBSM takes a function because a strategy counts the attempts of one wait.
-func newBSM(v *harness.Variant, retry func() redislock.RetryStrategy) *harness.Variant {
-	return newRedisPeer(v, "bsm/redislock v0.9.4, redislock.go", func(rdb redis.UniversalClient, ttl time.Duration) func(string) redisLock {
+func newBSM(name, doc string, retry func() redislock.RetryStrategy) *harness.Variant {
+	return newRedisPeer(name, doc, "bsm/redislock v0.9.4, redislock.go", func(rdb redis.UniversalClient, ttl time.Duration) func(string) redisLock {
 		return func(key string) redisLock {
 			scripts := &datedScripter{Scripter: rdb}
-			s := &bsmSession{scripts, redislock.New(scripts), key, ttl, retry}
-			return s.lock
+			client := redislock.New(scripts)
+			return func(ctx context.Context, try bool) (*adapt.Lease, error) {
+				options := new(redislock.Options) // one attempt
+				if !try {
+					options.RetryStrategy = retry()
+				}
+				l, err := obtain(ctx, client, key, ttl, options)
+				if err != nil {
+					return nil, err
+				}
+				// 1 % for clock differences, as in redsync.
+				return adapt.NewLease(context.Background(), scripts.sent.Add(ttl-ttl/100), freeBSM(l)), nil
+			}
 		}
 	})
 }
@@ -72,40 +80,28 @@ func (d *datedScripter) EvalSha(ctx context.Context, sha string, keys []string, 
 	return d.Scripter.EvalSha(ctx, sha, keys, args...)
 }
 
-type bsmSession struct {
-	scripts *datedScripter
-	client  *redislock.Client
-	key     string
-	ttl     time.Duration
-	retry   func() redislock.RetryStrategy
-}
-
 // farOff is a deadline that no wait reaches.
 const farOff = 1000 * time.Hour
 
-func (s *bsmSession) lock(ctx context.Context, try bool) (*adapt.Lease, error) {
-	options := new(redislock.Options) // one attempt
-	if !try {
-		options.RetryStrategy = s.retry()
-	}
+func obtain(ctx context.Context, client *redislock.Client, key string, ttl time.Duration, options *redislock.Options) (*redislock.Lock, error) {
 	if _, ok := ctx.Deadline(); !ok {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, farOff)
 		defer cancel()
 	}
-	l, err := s.client.Obtain(ctx, s.key, s.ttl, options)
+	l, err := client.Obtain(ctx, key, ttl, options)
 	if errors.Is(err, redislock.ErrNotObtained) {
-		return nil, errors.Join(harness.ErrNotAcquired, err)
-	} else if err != nil {
-		return nil, err
+		err = errors.Join(harness.ErrNotAcquired, err)
 	}
-	free := func(ctx context.Context) (bool, error) {
+	return l, err
+}
+
+func freeBSM(l *redislock.Lock) func(context.Context) (bool, error) {
+	return func(ctx context.Context) (bool, error) {
 		err := l.Release(ctx)
 		if errors.Is(err, redislock.ErrLockNotHeld) {
 			return false, nil
 		}
 		return err == nil, err
 	}
-	// 1 % for clock differences, as in redsync.
-	return adapt.NewLease(context.Background(), s.scripts.sent.Add(s.ttl-s.ttl/100), free), nil
 }

@@ -82,16 +82,11 @@ type curatorRecipe struct {
 }
 
 func newCurator(name, doc, paper string, traits harness.Traits, recipe curatorRecipe) *harness.Variant {
-	traits.Needs = harness.KindZooKeeper
-	return &harness.Variant{
-		Name: name, Doc: doc, Paper: paper,
-		Family: harness.Peer, Traits: traits,
-		Unavailable: curatorUnavailable,
-		Loop:        curatorLoop(recipe),
-		Remote: func(ctx context.Context, at harness.Endpoint, key string) (harness.Remote, error) {
-			return newCuratorClient(ctx, curatorJava, recipe, at, key)
-		},
-	}
+	v := newPeer(name, doc, paper, harness.KindZooKeeper, traits, func(ctx context.Context, at harness.Endpoint, key string) (harness.Remote, error) {
+		return newCuratorClient(ctx, curatorJava, recipe, at, key)
+	})
+	v.Unavailable, v.Loop = curatorUnavailable, curatorLoop(recipe)
+	return v
 }
 
 func mayStick(v *harness.Variant, why string, rules ...string) *harness.Variant {

@@ -207,11 +207,11 @@ func (j *javaProcess) kill() {
 	j.stdin.Close()
 }
 
-// suspect kills a process whose answer is late if it does not answer a clock request either.
+// suspect kills a process whose answer is late if it does not answer a ping either.
 func (j *javaProcess) suspect() {
 	ctx, cancel := context.WithTimeout(context.Background(), j.answer)
 	defer cancel()
-	l, _, err := j.dial(ctx, "clock")
+	l, _, err := j.dial(ctx, "ping")
 	if err != nil {
 		j.kill()
 		return

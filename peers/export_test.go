@@ -2,7 +2,6 @@ package peers
 
 import (
 	"context"
-	"time"
 
 	"locklab/harness"
 )
@@ -17,7 +16,10 @@ var (
 )
 
 func MeasureCurator(ctx context.Context, p *JavaPeer, at harness.Endpoint, key, recipe string, w harness.Workload, edge func()) error {
-	_, err := measureCurator(ctx, p, at, key, curatorRecipe{name: recipe}, w, time.Now(), edge)
+	_, err := measureCurator(ctx, p, at, key, curatorRecipe{name: recipe}, w, func() (harness.Counts, error) {
+		edge()
+		return harness.Counts{}, nil
+	})
 	return err
 }
 
@@ -36,14 +38,10 @@ func (p *javaPeer) Done() <-chan struct{} { return p.now.child.Done() }
 
 func (p *javaPeer) EndInput() { p.now.stdin.Close() }
 
-func (p *javaPeer) ClockOffset(ctx context.Context, base time.Time) (int64, error) {
-	return p.now.clockOffset(ctx, base)
-}
-
 // TakeLine parses a line about a cell of that many workers.
 func TakeLine(text string, workers int) (*harness.LoopLog, error) {
-	r := &cellRun{log: new(harness.LoopLog), workers: int64(workers), edge: func() {}}
-	return r.log, r.take(text)
+	r := &cellRun{workers: workers, count: func() (harness.Counts, error) { return harness.Counts{}, nil }}
+	return &r.log, r.take(text)
 }
 
 // CuratorVersion returns the version of the Curator that runs, or ran last.

@@ -35,14 +35,10 @@ import (
 // # References
 //
 // github.com/go-zookeeper/zk v1.0.4, lock.go.
-var goZooKeeper = &harness.Variant{
-	Name:   "go-zookeeper-lock",
-	Doc:    "zk.Lock of github.com/go-zookeeper/zk v1.0.4, unmodified",
-	Paper:  "go-zookeeper/zk v1.0.4, lock.go",
-	Family: harness.Peer,
-	Traits: harness.Traits{FIFO: true, Needs: harness.KindZooKeeper},
-	Remote: newZKClient,
-}
+var goZooKeeper = newPeer("go-zookeeper-lock",
+	"zk.Lock of github.com/go-zookeeper/zk v1.0.4, unmodified",
+	"go-zookeeper/zk v1.0.4, lock.go",
+	harness.KindZooKeeper, harness.Traits{FIFO: true}, newZKClient)
 
 type zkClient struct {
 	wirezk.Counter // of all sessions together

@@ -97,19 +97,22 @@ func cause(ctx context.Context, err error) error {
 	return err
 }
 
-// newRedisPeer completes v, a lock of a library on top of go-redis. setUp returns the function join of
-// a client.
-func newRedisPeer(v *harness.Variant, paper string, setUp func(rdb redis.UniversalClient, ttl time.Duration) func(key string) redisLock) *harness.Variant {
-	v.Paper, v.Family, v.Status, v.Traits.Needs = paper, harness.Peer, harness.Correct, harness.KindRedis
-	v.Remote = func(ctx context.Context, at harness.Endpoint, key string) (harness.Remote, error) {
+func newPeer(name, doc, paper, kind string, traits harness.Traits, remote func(context.Context, harness.Endpoint, string) (harness.Remote, error)) *harness.Variant {
+	traits.Needs = kind
+	return &harness.Variant{Name: name, Doc: doc, Paper: paper, Family: harness.Peer, Traits: traits, Remote: remote}
+}
+
+// newRedisPeer returns a lock of a library on top of go-redis. setUp returns the function join of a
+// client.
+func newRedisPeer(name, doc, paper string, setUp func(rdb redis.UniversalClient, ttl time.Duration) func(key string) redisLock) *harness.Variant {
+	return newPeer(name, doc, paper, harness.KindRedis, harness.Traits{}, func(ctx context.Context, at harness.Endpoint, key string) (harness.Remote, error) {
 		r, err := dialRedis(ctx, at, key)
 		if err != nil {
 			return nil, err
 		}
 		r.join = setUp(r.rdb, cmp.Or(at.Lease, redisTTL))
 		return r, nil
-	}
-	return v
+	})
 }
 
 // await runs f, a function of a library without contexts, until ctx ends.

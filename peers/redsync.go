@@ -37,19 +37,16 @@ import (
 // # References
 //
 // github.com/go-redsync/redsync v4.15.0, mutex.go and redsync.go.
-var redsyncDefault = newRedsync(&harness.Variant{
-	Name: "redsync",
-	Doc:  "redsync v4.15.0 over one server, asks again after 50 to 250 ms, its default",
-})
+var redsyncDefault = newRedsync("redsync",
+	"redsync v4.15.0 over one server, asks again after 50 to 250 ms, its default")
 
 // redsync1ms uses the shortest pause of the library without a busy loop.
-var redsync1ms = newRedsync(&harness.Variant{
-	Name: "redsync-1ms",
-	Doc:  "redsync v4.15.0 over one server, asks again after 1 ms",
-}, redsync.WithRetryDelay(time.Millisecond))
+var redsync1ms = newRedsync("redsync-1ms",
+	"redsync v4.15.0 over one server, asks again after 1 ms",
+	redsync.WithRetryDelay(time.Millisecond))
 
-func newRedsync(v *harness.Variant, settings ...redsync.Option) *harness.Variant {
-	return newRedisPeer(v, "go-redsync/redsync v4.15.0, mutex.go", func(rdb redis.UniversalClient, ttl time.Duration) func(string) redisLock {
+func newRedsync(name, doc string, settings ...redsync.Option) *harness.Variant {
+	return newRedisPeer(name, doc, "go-redsync/redsync v4.15.0, mutex.go", func(rdb redis.UniversalClient, ttl time.Duration) func(string) redisLock {
 		rs := redsync.New(goredis.NewPool(rdb))
 		options := append([]redsync.Option{redsync.WithTries(math.MaxInt), redsync.WithExpiry(ttl)}, settings...)
 		return func(key string) redisLock {

@@ -1,6 +1,7 @@
 package spinlock_test
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"os/exec"
@@ -12,6 +13,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"locklab/internal/machine"
 )
 
 // fastPaths bounds the instructions on amd64 for an acquisition of a free lock, an increment
@@ -46,13 +49,18 @@ func TestToolchainInstructions(t *testing.T) {
 	for _, f := range fastPaths {
 		t.Run(f.lock, func(t *testing.T) {
 			t.Parallel()
-			const batches, batch = 20, 64
 			out := filepath.Join(dir, f.lock+".callgrind")
 			cmd := exec.CommandContext(t.Context(), valgrind, "--tool=callgrind", "--callgrind-out-file="+out,
-				"--toggle-collect=main.counted", program, f.lock, strconv.Itoa(batches))
+				"--toggle-collect=main.counted", program)
+			cmd.Stdin = strings.NewReader("run " + f.lock + " " + strconv.Itoa(machine.CPUOrder()[0]) + " 20\n")
 			cmd.Env = append(os.Environ(), "GODEBUG=asyncpreemptoff=1", "GOGC=off") // nothing else runs in between
-			if text, err := cmd.CombinedOutput(); err != nil {
-				t.Fatalf("%v\n%s", err, text)
+			answer, err := cmd.Output()
+			if err != nil {
+				t.Fatalf("%v\n%s", err, answer)
+			}
+			var ops float64
+			if _, err := fmt.Sscanf(string(answer[bytes.IndexByte(answer, '\n')+1:]), "ok %d %g", new(int), &ops); err != nil {
+				t.Fatalf("%v\n%s", err, answer)
 			}
 			text, err := os.ReadFile(out)
 			if err != nil {
@@ -66,7 +74,7 @@ func TestToolchainInstructions(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			n := float64(sum) / (batches * batch)
+			n := float64(sum) / ops
 			t.Logf("%.1f instructions", n)
 			if n > f.most || n < f.most/2 {
 				t.Errorf("%.1f instructions for an acquisition with its release, want at most %v and not half of that", n, f.most)

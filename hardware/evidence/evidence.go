@@ -19,7 +19,7 @@ var ErrUnsupported = fmt.Errorf("evidence: %w", errors.ErrUnsupported)
 // A Listing is the machine code of one operation.
 type Listing struct {
 	Name      string
-	Operation string // the name of its field, such as "CompareAndSwap32"
+	Operation string // the name of its field, and the bits of its word: "CompareAndSwap32"
 	Source    string // the linker's name of the function with this text
 	Lines     []Line
 }
@@ -56,11 +56,11 @@ func capture(a *isa) ([]Listing, error) {
 			name string
 			fn   any
 		}{
-			{"CompareAndSwap32", p.CompareAndSwap32},
-			{"Swap32", p.Swap32},
-			{"Add32", p.Add32},
-			{"LoadAcquire32", p.LoadAcquire32},
-			{"StoreRelease32", p.StoreRelease32},
+			{"CompareAndSwap32", p.Word32.CompareAndSwap},
+			{"Swap32", p.Word32.Swap},
+			{"Add32", p.Word32.Add},
+			{"LoadAcquire32", p.Word32.LoadAcquire},
+			{"StoreRelease32", p.Word32.StoreRelease},
 		} {
 			fn := locate(op.fn)
 			ls = append(ls, Listing{Name: p.Name, Operation: op.name, Source: fn.Name(), Lines: a.disassemble(fn)})

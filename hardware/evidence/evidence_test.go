@@ -210,7 +210,7 @@ func FuzzLines(f *testing.F) {
 	if native == nil {
 		f.Skip("no decoder for this architecture")
 	}
-	f.Add(text(locate(atomics.Suite[len(atomics.Suite)-1].CompareAndSwap32)))
+	f.Add(text(locate(atomics.Suite[len(atomics.Suite)-1].Word32.CompareAndSwap)))
 	f.Add([]byte{0xf0, 0x0f, 0xb1})
 	f.Add([]byte{0x41, 0xfc, 0xe0, 0x88})
 	f.Fuzz(func(t *testing.T, code []byte) {

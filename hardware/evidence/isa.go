@@ -139,12 +139,14 @@ func register(n uint32, r31 string) string {
 
 // inlined is [atomics.Reference] as a lock uses it: the compiler inlines each call below.
 var inlined = &atomics.Primitive{
-	Name:             atomics.Reference.Name,
-	CompareAndSwap32: compareAndSwap,
-	Swap32:           swap,
-	Add32:            add,
-	LoadAcquire32:    load,
-	StoreRelease32:   store,
+	Name: atomics.Reference.Name,
+	Word32: atomics.Operations[uint32]{
+		CompareAndSwap: compareAndSwap,
+		Swap:           swap,
+		Add:            add,
+		LoadAcquire:    load,
+		StoreRelease:   store,
+	},
 }
 
 //go:noinline

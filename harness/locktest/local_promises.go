@@ -84,6 +84,9 @@ func asksAgain(ctx context.Context, s Subject, hold, ask func(sync.Locker) (take
 }
 
 func noAllocation(ctx context.Context, s Subject) {
+	if raceDetector {
+		must(NotApplicable("under the race detector a sync.Pool drops values at random"))
+	}
 	for _, wait := range sleepingPolicies(s.Variant) {
 		sh := shape{workers: atMost(s.Variant, 2), wait: wait}
 		sh.once(ctx, s, limits{}, false, func(r *rig) { allocations(ctx, r) })

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"strings"
 	"sync"
 	"testing"
@@ -176,17 +175,6 @@ func TestDriveNamesWaitingWorkers(t *testing.T) {
 	})
 	if err != boom {
 		t.Errorf("got %v, want the first failure", err)
-	}
-}
-
-func TestSuiteResults(t *testing.T) {
-	out := "=== RUN   TestSuite\n--- FAIL: TestSuite (1.00s)\n" +
-		"    --- PASS: TestSuite/mcs (0.40s)\n        --- PASS: TestSuite/mcs/liveness (0.25s)\n" +
-		"    --- FAIL: TestSuite/hapax (20.18s)\n        --- FAIL: TestSuite/hapax/liveness (20.18s)\n" +
-		"    --- SKIP: TestSuite/bakery-nofence (0.00s)\nFAIL\n"
-	want := map[string]string{"mcs": "PASS", "hapax": "FAIL", "bakery-nofence": "SKIP"}
-	if got := suiteResults(out); !maps.Equal(got, want) {
-		t.Errorf("results %v, want %v", got, want)
 	}
 }
 

@@ -127,15 +127,13 @@ func checkReadLease(ctx context.Context, s Subject) {
 	})
 }
 
-const leakPatience = 5 * time.Second
-
 func closes(ctx context.Context, s Subject) {
 	// A warm-up: goroutines that a library starts once per process are no leak.
 	useBriefly(ctx, s)
 	before, _ := goroutines("")
 	key := "close " + rand.Text()
 	must(labelled(ctx, key, func() { useBriefly(ctx, s) }))
-	leaked(key, before)
+	leaked(key, before, s.patience())
 }
 
 // labelled runs f in a new goroutine with a label, which goroutines inherit, to identify them.
@@ -174,8 +172,8 @@ func useBriefly(ctx context.Context, s Subject) {
 
 // leaked fails with the stacks of the goroutines of f in [labelled]: the labelled ones, and
 // unlabelled ones beyond before, since timers start such.
-func leaked(key string, before map[string]int) {
-	for deadline := time.Now().Add(leakPatience); ; time.Sleep(10 * time.Millisecond) {
+func leaked(key string, before map[string]int, patience time.Duration) {
+	for deadline := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
 		others, left := goroutines(key)
 		for stack, n := range others {
 			if n > before[stack] {
@@ -187,7 +185,7 @@ func leaked(key string, before map[string]int) {
 		}
 		if time.Now().After(deadline) {
 			slices.Sort(left)
-			fail("goroutines are left %v after Close, in %d places, the first:\n%s", leakPatience, len(left), left[0])
+			fail("goroutines are left %v after Close, in %d places, the first:\n%s", patience, len(left), left[0])
 		}
 	}
 }

@@ -6,7 +6,7 @@
 //	go test -tags systematic ./spinlock ./internal/explore
 //
 // [Explore] takes any [Program]; [Lock] makes one of a lock, with its claims. A [Failure] is a
-// readable trace and a line of decisions, which [Replay] repeats.
+// readable trace. A repeated exploration finds the same one.
 //
 // # What is covered
 //

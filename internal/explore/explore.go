@@ -17,9 +17,6 @@ var (
 	ErrPanic     = errors.New("explore: panic")
 )
 
-// ErrReplay means that a string of decisions does not fit a program.
-var ErrReplay = errors.New("explore: these decisions do not fit this program")
-
 // MaxWorkers bounds the workers of a program.
 const MaxWorkers = 8
 
@@ -67,8 +64,7 @@ type Report struct {
 
 // A Failure is a schedule that failed. Its error text is complete.
 type Failure struct {
-	Err         error  // wraps one of the errors of this package
-	Decisions   string // what Replay takes
+	Err         error // wraps one of the errors of this package
 	Preemptions int
 	Reorderings int
 	Trace       string // one line per operation
@@ -76,7 +72,7 @@ type Failure struct {
 
 // Error returns what went wrong, and each step that led there.
 func (f *Failure) Error() string {
-	return fmt.Sprintf("%v\nafter %d preemptions and %d reorderings:\n%sreplay: %s", f.Err, f.Preemptions, f.Reorderings, f.Trace, f.Decisions)
+	return fmt.Sprintf("%v\nafter %d preemptions and %d reorderings:\n%s", f.Err, f.Preemptions, f.Reorderings, f.Trace)
 }
 
 // Unwrap returns f.Err.
@@ -157,38 +153,7 @@ func (e *explorer) explain(r *run) *Failure {
 	if again.err == nil || again.err.Error() != r.err.Error() {
 		r.err = fmt.Errorf("%w (when run again: %v; the program does not repeat itself, or its workers race on memory outside words)", r.err, again.err)
 	}
-	return again.failure(r.err)
-}
-
-func (r *run) failure(err error) *Failure {
-	return &Failure{
-		Err: err, Decisions: encode(r.path), Trace: r.timeline,
-		Preemptions: r.preemptions, Reorderings: r.reorderings,
-	}
-}
-
-// Replay runs one schedule, such as [Failure.Decisions], and takes the first choices after the
-// decisions end. It returns nil if the schedule passes. The error wraps ErrReplay if the decisions
-// do not fit.
-func Replay(build func() Program, limits Limits, decisions string) (*Failure, error) {
-	path, err := parse(decisions)
-	if err != nil {
-		return nil, err
-	}
-	e := newExplorer(build, limits)
-	defer e.dismiss()
-	r := newRun(e, path)
-	r.traced = true
-	r.execute()
-	switch left := len(r.prefix) - len(r.path); {
-	case errors.Is(r.err, ErrReplay):
-		return nil, r.err
-	case r.err != nil:
-		return r.failure(r.err), nil
-	case left > 0:
-		return nil, fmt.Errorf("%w: all workers have finished, and %d decisions are left over", ErrReplay, left)
-	}
-	return nil, nil
+	return &Failure{Err: r.err, Trace: again.timeline, Preemptions: again.preemptions, Reorderings: again.reorderings}
 }
 
 // A budget contains for each number of reorderings, from 0, the fewest preemptions of a schedule

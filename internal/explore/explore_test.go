@@ -42,7 +42,7 @@ after 1 preemptions and 0 reorderings:
    3  worker 0  count.Load() = 0
    4  worker 0  count.Store(1), was 0
    5  worker 1  count.Store(1), was 1
-replay: 1 0*2 1`
+`
 	if got := r.Failure.Error(); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
@@ -176,31 +176,6 @@ func alternating() explore.Program {
 			}
 		},
 	}}
-}
-
-func TestReplayRefuses(t *testing.T) {
-	for decisions, want := range map[string]string{
-		"worker":  `"worker" is not a worker's number`,
-		"9":       `"9" is not a worker's number`,
-		"-1":      `"-1" is not a worker's number`,
-		"0*":      `"0*" must end in *n`,
-		"0*0":     `"0*0" must end in *n`,
-		"0*9e9":   `"0*9e9" must end in *n`,
-		"5":       "there is no worker 5",
-		"0*3":     `decision 3 is "0", which is not possible there`,
-		"out1":    `decision 1 is "out1", which is not possible`,
-		"flush0":  `decision 1 is "flush0", which is not possible`,
-		"late0":   `decision 1 is "late0", which is not possible`,
-		"0*2 1*3": "1 decisions are left over",
-	} {
-		_, err := explore.Replay(increments, limits, decisions)
-		if !errors.Is(err, explore.ErrReplay) || !strings.Contains(err.Error(), want) {
-			t.Errorf("%q: got %v, want %q", decisions, err, want)
-		}
-	}
-	if f, err := explore.Replay(increments, limits, "0*2 1*2"); err != nil || f != nil {
-		t.Errorf("a good schedule: got %v, %v", f, err)
-	}
 }
 
 // TestProgramMustRepeatItself explores one that changes from run to run.

@@ -225,19 +225,3 @@ func TestSilentWrite(t *testing.T) {
 	})()
 	word.Load()
 }
-
-func TestDecisionsAsText(t *testing.T) {
-	path := []decision{
-		decideStep, decideStep, decideStep | 1, decideLate | 1, decideFlush | 7, decideFlush | 7, decideOut | 2,
-	}
-	const text = "0*2 1 late1 flush7*2 out2"
-	if got := encode(path); got != text {
-		t.Errorf("got %q, want %q", got, text)
-	}
-	if got, err := parse(text); err != nil || !slices.Equal(got, path) {
-		t.Errorf("got %v, %v, want %v", got, err, path)
-	}
-	if got, err := parse(encode(nil)); err != nil || got != nil {
-		t.Errorf("no decisions: got %v, %v", got, err)
-	}
-}

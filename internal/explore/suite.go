@@ -51,8 +51,7 @@ type Suite struct {
 	More map[string][]Plan
 }
 
-// Run explores every lock by every plan it has workers for. A Failure ends with a line of
-// decisions, which [Replay] repeats. A lock with status Broken must fail.
+// Run explores every lock by every plan it has workers for. A lock with status Broken must fail.
 func (s Suite) Run(t *testing.T) {
 	for _, name := range slices.Sorted(maps.Keys(s.Unexplored)) {
 		if s.Unexplored[name] == "" || !slices.ContainsFunc(s.Locks, func(v *harness.Variant) bool { return v.Name == name }) {

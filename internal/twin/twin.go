@@ -25,11 +25,10 @@ type Twin struct {
 	stdin   io.WriteCloser
 	stderr  child.Output
 
-	lines  chan string   // from the child, closed at the end of its output
-	killed chan struct{} // closed when lines are no longer read
-	kill   func()
-	forget func() bool // stops the watch on the context
-	mu     sync.Mutex  // held from a command to its answer
+	stdout *io.PipeReader
+	lines  *bufio.Scanner // of stdout
+	forget func() bool    // stops the watch on the context
+	mu     sync.Mutex     // held from a command to its answer
 }
 
 // A Reading is the result of one measurement.
@@ -66,7 +65,7 @@ func start(ctx context.Context, p *Program, flags ...string) (*Twin, error) {
 	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
-	t := &Twin{program: p, dir: dir, lines: make(chan string), killed: make(chan struct{}), stderr: child.Output{Most: 4 << 10, End: true}}
+	t := &Twin{program: p, dir: dir, stderr: child.Output{Most: 4 << 10, End: true}}
 	if err := t.launch(path); err != nil {
 		return nil, errors.Join(fmt.Errorf("twin: start %s: %w", p.File, err), os.RemoveAll(dir))
 	}
@@ -85,33 +84,24 @@ func (t *Twin) launch(path string) (err error) {
 	if t.stdin, err = cmd.StdinPipe(); err != nil {
 		return err
 	}
-	out, in := io.Pipe()
+	var in *io.PipeWriter
+	t.stdout, in = io.Pipe()
+	t.lines = bufio.NewScanner(t.stdout)
 	cmd.Stdout = in
 	if t.child, err = child.Start(cmd); err != nil {
 		return err
 	}
-	t.kill = sync.OnceFunc(func() {
-		close(t.killed)
-		t.child.Kill()
-	})
 	go func() {
 		<-t.child.Done()
 		_ = in.Close() // never an error
 	}()
-	go t.scan(out)
 	return nil
 }
 
-func (t *Twin) scan(out *io.PipeReader) {
-	defer close(t.lines)
-	s := bufio.NewScanner(out)
-	for s.Scan() {
-		select {
-		case t.lines <- s.Text():
-		case <-t.killed:
-		}
-	}
-	_ = out.CloseWithError(s.Err()) // a line without end: nothing more is read
+// kill ends the child, and the copy of its output.
+func (t *Twin) kill() {
+	_ = t.stdout.Close() // never an error
+	t.child.Kill()
 }
 
 func (t *Twin) greet(ctx context.Context) error {
@@ -129,20 +119,15 @@ func (t *Twin) greet(ctx context.Context) error {
 // read returns the next line. A child that is late for ctx is killed: its answer would
 // otherwise count for the next command.
 func (t *Twin) read(ctx context.Context) (string, error) {
-	select {
-	case line, ok := <-t.lines:
-		if ok {
-			return line, nil
-		}
-		ended := t.child.Err()
-		if err := ctx.Err(); err != nil {
-			return "", err
-		}
-		return "", fmt.Errorf("%w: %v: %s", ErrEnded, ended, last(t.stderr.String()))
-	case <-ctx.Done():
-		t.kill()
-		return "", ctx.Err()
+	defer context.AfterFunc(ctx, t.kill)()
+	if t.lines.Scan() {
+		return t.lines.Text(), nil
 	}
+	t.kill()
+	if err := ctx.Err(); err != nil {
+		return "", err
+	}
+	return "", fmt.Errorf("%w: %v: %s", ErrEnded, t.child.Err(), last(t.stderr.String()))
 }
 
 func (t *Twin) ask(ctx context.Context, command string) ([]string, error) {

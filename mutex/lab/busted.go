@@ -16,36 +16,13 @@ import (
 // Paul E. McKenney and others, the Linux kernel, kernel/locking/locktorture.c, lock_busted: a
 // lock that does nothing, to prove that the torture test detects it.
 
-var bustedTAS = busted(&harness.Variant{
-	Name:  "busted-tas",
-	Doc:   "broken on purpose: sees that the lock is free, and takes it later without a check",
-	Local: func(harness.Setup) harness.Local { return harness.Shared(new(lateTaker)) },
-})
-
-var bustedHandoff = busted(&harness.Variant{
-	Name:  "busted-handoff",
-	Doc:   "broken on purpose: now and then a waiter gets the lock before its holder has left",
-	Local: func(harness.Setup) harness.Local { return harness.Shared(new(impatient)) },
-})
-
-var bustedFIFO = busted(&harness.Variant{
-	Name:   "busted-fifo",
-	Doc:    "broken on purpose: claims the order of arrival and serves the last one first",
-	Traits: harness.Traits{FIFO: true},
-	Local:  func(harness.Setup) harness.Local { return harness.Shared(new(stack)) },
-})
-
-// bustedRW makes readers wait for writers, but not writers for readers.
-var bustedRW = busted(&harness.Variant{
-	Name:   "busted-rw",
-	Doc:    "broken on purpose: writers do not wait for the readers inside",
-	Traits: harness.Traits{ReadWrite: true},
-	Local:  func(harness.Setup) harness.Local { return harness.Shared(new(rude)) },
-})
-
-func busted(v *harness.Variant) *harness.Variant {
-	v.Paper, v.Family, v.Status = "locktorture, lock_busted", harness.Blocking, harness.Broken
-	return v
+// busted returns a lock that is broken on purpose.
+func busted(name, doc string, traits harness.Traits, create func() sync.Locker) *harness.Variant {
+	return &harness.Variant{
+		Name: name, Doc: "broken on purpose: " + doc, Paper: "locktorture, lock_busted",
+		Family: harness.Blocking, Traits: traits, Status: harness.Broken,
+		Local: func(harness.Setup) harness.Local { return harness.Shared(create()) },
+	}
 }
 
 // A lateTaker is a test-and-set lock that checks, lets others run, and then takes.

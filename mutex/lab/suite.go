@@ -29,52 +29,34 @@ var Suite = []*harness.Variant{
 	},
 	blocking("spin-then-park", "polls for as long as a wake-up would take, then sleeps",
 		"Karlin et al. 1991", notJudged, harness.Traits{Handles: true},
-		func(s harness.Setup) harness.Local {
-			return harness.Handles(mutex.NewSpinPark(s.Workers, options(s)))
-		}),
+		handles(mutex.NewSpinPark)),
 	blocking("mcs-park", "the queue of MCS with waiters that sleep at once",
 		"Mellor-Crummey & Scott 1991", notJudged, harness.Traits{Handles: true, FIFO: true},
-		func(s harness.Setup) harness.Local {
-			return harness.Handles(mutex.NewMCSPark(s.Workers, options(s)))
-		}),
+		handles(mutex.NewMCSPark)),
 
 	rwMutex,
 	blocking("rw-mutex", "used like sync-rwmutex: after collisions readers count themselves in a slot for each processor",
 		"Dice & Kogan 2019; percpu_rw_semaphore", harness.Composed, harness.Traits{Bounded: true, ReadWrite: true},
 		func(harness.Setup) harness.Local { return harness.Shared(new(mutex.RWMutex)) }),
-	{
-		Name:   "phase-fair",
-		Doc:    "phases of readers and phases of one writer alternate, by four counters",
-		Paper:  "Brandenburg & Anderson 2010",
-		Family: harness.Spin,
-		Traits: harness.Traits{Bounded: true, ReadWrite: true, FollowsWait: true},
-		Local: func(s harness.Setup) harness.Local {
-			o := options(s)
-			return harness.Shared(&mutex.PhaseFair{Wait: o.Wait, Pin: o.Pin})
-		},
-	},
+	spin("phase-fair", "phases of readers and phases of one writer alternate, by four counters",
+		"Brandenburg & Anderson 2010", harness.Traits{Bounded: true, ReadWrite: true},
+		func(o mutex.Options) sync.Locker { return &mutex.PhaseFair{Wait: o.Wait, Pin: o.Pin} }),
 	blocking("bravo", "sync.RWMutex, which readers bypass by a word of their own while no writer comes",
 		"Dice & Kogan 2019", notJudged, harness.Traits{Handles: true, Bounded: true, ReadWrite: true},
-		func(s harness.Setup) harness.Local {
-			return harness.Handles(mutex.NewBRAVO(s.Workers, new(sync.RWMutex), options(s)))
-		}),
+		handles(func(workers int, o mutex.Options) *mutex.BRAVO { return mutex.NewBRAVO(workers, new(sync.RWMutex), o) })),
 	rbMutex,
-	{
-		Name:   "seqlock",
-		Doc:    "a version number; readers write nothing, and read again if it has changed",
-		Paper:  "Lameter 2005, Boehm 2012",
-		Family: harness.Spin,
-		Traits: harness.Traits{ReadWrite: true, FollowsWait: true},
-		Local: func(s harness.Setup) harness.Local {
-			o := options(s)
-			return harness.Shared(&mutex.SeqLock{Wait: o.Wait, Pin: o.Pin})
-		},
-	},
+	spin("seqlock", "a version number; readers write nothing, and read again if it has changed",
+		"Lameter 2005, Boehm 2012", harness.Traits{ReadWrite: true},
+		func(o mutex.Options) sync.Locker { return &mutex.SeqLock{Wait: o.Wait, Pin: o.Pin} }),
 
-	bustedTAS,
-	bustedHandoff,
-	bustedFIFO,
-	bustedRW,
+	busted("busted-tas", "sees that the lock is free, and takes it later without a check",
+		harness.Traits{}, func() sync.Locker { return new(lateTaker) }),
+	busted("busted-handoff", "now and then a waiter gets the lock before its holder has left",
+		harness.Traits{}, func() sync.Locker { return new(impatient) }),
+	busted("busted-fifo", "claims the order of arrival and serves the last one first",
+		harness.Traits{FIFO: true}, func() sync.Locker { return new(stack) }),
+	busted("busted-rw", "writers do not wait for the readers inside",
+		harness.Traits{ReadWrite: true}, func() sync.Locker { return new(rude) }),
 }
 
 // notJudged is the Complexity of locks for study.
@@ -82,6 +64,16 @@ const notJudged = harness.Complexity(0)
 
 func blocking(name, doc, paper string, complexity harness.Complexity, traits harness.Traits, local func(harness.Setup) harness.Local) *harness.Variant {
 	return &harness.Variant{Name: name, Doc: doc, Paper: paper, Family: harness.Blocking, Complexity: complexity, Traits: traits, Local: local}
+}
+
+func spin(name, doc, paper string, traits harness.Traits, create func(mutex.Options) sync.Locker) *harness.Variant {
+	traits.FollowsWait = true
+	return &harness.Variant{Name: name, Doc: doc, Paper: paper, Family: harness.Spin, Traits: traits,
+		Local: func(s harness.Setup) harness.Local { return harness.Shared(create(options(s))) }}
+}
+
+func handles[H sync.Locker, L interface{ Worker(i int) H }](create func(workers int, o mutex.Options) L) func(harness.Setup) harness.Local {
+	return func(s harness.Setup) harness.Local { return harness.Handles(create(s.Workers, options(s))) }
 }
 
 func options(s harness.Setup) mutex.Options {

@@ -104,10 +104,8 @@ public final class CuratorPeer {
             }
             try {
                 switch (first.verb) {
-                    case "clock":
-                        do {
-                            line.write("now " + System.nanoTime());
-                        } while (line.read() != null);
+                    case "ping":
+                        line.write("ok");
                         break;
                     case "client":
                         new Client(first, line).serve();

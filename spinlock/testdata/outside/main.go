@@ -168,7 +168,7 @@ func (r *run) drive(cpus []int, span time.Duration, work func(*run, int)) {
 				runtime.Gosched()
 			}
 			t.from = time.Now()
-			work(r, i)
+			counted(r, work, i)
 			t.to = time.Now()
 		})
 	}
@@ -239,42 +239,12 @@ func reply(words []string) (string, error) {
 	return "", errors.New("the commands are run and compiler")
 }
 
-// count takes and frees each lock n times on one goroutine, for a program that
-// counts instructions, one case a call of counted.
-func count(name string, n int) error {
-	for _, c := range cases {
-		if c.name == name {
-			r := &run{threads: make([]thread, 1)}
-			r.phase.Store(stop)
-			counted(r, c.lock(1, spinlock.Options{}), n)
-			return nil
-		}
-	}
-	return fmt.Errorf("there is no case %s", name)
-}
-
-// counted calls work, which does one batch, n times.
+// counted is the part of a thread's work whose instructions callgrind counts.
 //
 //go:noinline
-func counted(r *run, work func(*run, int), n int) {
-	for range n {
-		r.threads[0].batches = 0
-		work(r, 0)
-	}
-}
+func counted(r *run, work func(*run, int), i int) { work(r, i) }
 
 func main() {
-	if len(os.Args) == 3 { // a case, and how many batches
-		n, err := strconv.Atoi(os.Args[2])
-		if err == nil {
-			err = count(os.Args[1], n)
-		}
-		if err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(2)
-		}
-		return
-	}
 	fmt.Print("twin 1 outside")
 	for _, c := range cases {
 		fmt.Print(" ", c.name)
