@@ -33,8 +33,8 @@ type Kind struct {
 	// to serve.
 	probe func(ctx context.Context, at harness.Endpoint, addr string) (answer, error)
 
-	// prepare, if set, is called before any server starts, writes to dir and completes at.
-	prepare func(dir string, at *harness.Endpoint) error
+	// prepare, if set, is called before any server starts, and writes to dir.
+	prepare func(dir string) error
 
 	// settle, if set, is called when all servers answer, and returns when they serve together.
 	settle func(ctx context.Context, all []member) error

@@ -26,18 +26,18 @@ const (
 
 // FileSystem returns the file system type of the servers' directory, such as "ext4", or "".
 func (s *Server) FileSystem() string {
-	if s.group == nil {
+	if s.dir == nil {
 		return ""
 	}
-	return fileSystem(s.group.dir.path)
+	return fileSystem(s.dir.path)
 }
 
 // SyncTime returns the median time to persist a small append; 0 for the user's servers.
 func (s *Server) SyncTime() (time.Duration, error) {
-	if s.group == nil {
+	if s.dir == nil {
 		return 0, nil
 	}
-	f, err := os.CreateTemp(s.group.dir.path, "sync")
+	f, err := os.CreateTemp(s.dir.path, "sync")
 	if err != nil {
 		return 0, fmt.Errorf("backend: %w", err)
 	}

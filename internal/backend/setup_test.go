@@ -52,7 +52,7 @@ func TestSetup(t *testing.T) {
 				if len(list) != 1 {
 					t.Errorf("addresses %v: clients are to know one server of each", at.Addrs)
 				}
-				m := s.group.servers[i].member
+				m := s.servers[i].member
 				if m.clientAddr() != list[0] {
 					t.Errorf("%s is not server %d, %s", list[0], i, m.addr())
 				}
