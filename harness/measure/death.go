@@ -67,23 +67,15 @@ func (l *listener) Write(text []byte) (int, error) {
 		return 0, errors.New("it prints without end")
 	}
 	l.rest = append(l.rest, text...)
-	for len(l.rest) > 0 {
-		end := bytes.IndexByte(l.rest, '\n') + 1
-		if l.rest[0] != '{' {
-			if end = bytes.Index(l.rest, []byte("\n{")) + 1; end == 0 {
-				end = bytes.LastIndexByte(l.rest, '\n') + 1
-			}
-		}
-		if end == 0 {
-			break
-		}
-		l.hear(l.rest[:end])
-		l.rest = l.rest[end:]
+	end := bytes.LastIndexByte(l.rest, '\n') + 1
+	for line := range bytes.Lines(l.rest[:end]) {
+		l.hear(line)
 	}
+	l.rest = l.rest[end:]
 	return len(text), nil
 }
 
-// hear handles one line, or lines that do not begin with a brace.
+// hear handles one line.
 func (l *listener) hear(line []byte) {
 	var t told
 	if bytes.HasPrefix(line, []byte("{")) && len(line) < mostTold {

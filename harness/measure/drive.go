@@ -96,7 +96,7 @@ func (d *drive) window(ctx context.Context, back <-chan struct{}, timeout *time.
 	timeout.Reset(d.limit.Window)
 	left = d.await(ctx, back, timeout)
 	d.close(ctx, wire)
-	if d.rig.servers.gauge != nil {
+	if d.rig.servers.lists > 0 {
 		d.phase.Store(ramp)
 		d.rig.servers.peak = d.rig.servers.read(ctx) // while all workers still contend
 	}

@@ -45,8 +45,8 @@ type Kind struct {
 	// alone means that several servers of this kind are independent, and not one ensemble.
 	alone bool
 
-	// meter returns a meter of a server's resource usage: see Gauge.
-	meter func(at harness.Endpoint, addr string) (meter, error)
+	// usage returns a server's resource usage: see ReadUsage.
+	usage func(ctx context.Context, at harness.Endpoint, addr string) (Usage, error)
 
 	// owns reports whether the answer came from m, running as process pid, and not from a stranger
 	// that took the port first.

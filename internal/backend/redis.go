@@ -28,7 +28,7 @@ var redis = Kind{
 	},
 	probe: probeRedis,
 	alone: true,
-	meter: meterRedis,
+	usage: usageOfRedis,
 	owns: func(a answer, _ member, pid int) bool {
 		return a.identity == strconv.Itoa(pid)
 	},

@@ -22,7 +22,7 @@ var zooKeeper = Kind{
 	find:    findZooKeeper,
 	command: EnsembleOptions{}.command,
 	probe:   probeZooKeeper,
-	meter:   meterZooKeeper,
+	usage:   usageOfZooKeeper,
 	owns: func(a answer, m member, _ int) bool {
 		return strings.HasPrefix(a.identity, m.dir+string(filepath.Separator))
 	},
