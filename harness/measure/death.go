@@ -40,9 +40,7 @@ func tell(out io.Writer, t told) { _ = json.NewEncoder(out).Encode(t) }
 
 // heard is the output of a measuring process.
 type heard struct {
-	at     string
-	failed string
-	usage  bool
+	told          // the latest of each
 	answer []byte // all lines that are not told, such as results
 }
 
@@ -89,13 +87,13 @@ func (l *listener) hear(line []byte) {
 	case t == told{}:
 		l.answer = append(l.answer, line...)
 	case t.Failed != "":
-		l.failed, l.usage = t.Failed, t.Usage
+		l.Failed, l.Usage = t.Failed, t.Usage
 	case t.Meet != "":
 		if l.meet != nil {
 			l.meet()
 		}
 	default:
-		l.at = t.At
+		l.At = t.At
 	}
 }
 
@@ -109,7 +107,7 @@ func (l *listener) end() heard {
 
 func (h heard) silent() error {
 	err := errors.New("it ended with status 0 and gave no result")
-	if h.at == atLock || h.at == atWork {
+	if h.At == atLock || h.At == atWork {
 		return crashed(err, nil)
 	}
 	return &lostError{err: fmt.Errorf("measure: measuring process: %w", err)}
@@ -129,20 +127,20 @@ func fate(err error, h heard, said string) error {
 	if len(lines) > 0 {
 		first = result.OneLine(lines[0])
 	}
-	lost := fmt.Errorf("measure: measuring process: %w: %s", err, cmp.Or(result.OneLine(h.failed), first))
+	lost := fmt.Errorf("measure: measuring process: %w: %s", err, cmp.Or(result.OneLine(h.Failed), first))
 	var exit *exec.ExitError
 	if !errors.As(err, &exit) {
 		return &lostError{err: lost}
 	}
 	switch {
-	case h.usage:
-		text := strings.TrimPrefix(cmp.Or(result.OneLine(h.failed), first), harness.ErrUsage.Error()+": ")
+	case h.Usage:
+		text := strings.TrimPrefix(cmp.Or(result.OneLine(h.Failed), first), harness.ErrUsage.Error()+": ")
 		return fmt.Errorf("%w: %s", harness.ErrUsage, text)
-	case h.failed != "":
+	case h.Failed != "":
 		return &lostError{err: lost}
 	case fromOutside(exit, lines):
 		return &lostError{err: lost, again: true}
-	case h.at == atLock, h.at == atWork, h.at == "" && traced(lines):
+	case h.At == atLock, h.At == atWork, h.At == "" && traced(lines):
 		return crashed(err, trace(lines))
 	}
 	return &lostError{err: lost}
@@ -236,7 +234,7 @@ func crashed(err error, trace []string) error {
 // overdue returns the error for a process with the stages h that was killed after limit. If
 // its clients had not connected by then, it never requested the lock.
 func overdue(h heard, limit time.Duration) error {
-	if h.at == atCalibration || h.at == atLock {
+	if h.At == atCalibration || h.At == atLock {
 		return &lostError{err: fmt.Errorf("measure: the measuring process was not ready to take the lock within %v: the machine, or a server, is too busy", limit)}
 	}
 	return &lockError{fmt.Sprintf("measure: the measuring process could run for %v and did not end", limit),

@@ -116,11 +116,7 @@ func (b *meeting) beat(ctx context.Context, join bool) ([][]byte, error) {
 	for r := range keys {
 		keys[r] = b.claimKey(r)
 	}
-	how := ""
-	if join {
-		how = "join"
-	}
-	reply, err := b.script.Run(ctx, b.client, keys, b.rank+1, b.value, b.ttl.Milliseconds(), how).Slice()
+	reply, err := b.script.Run(ctx, b.client, keys, b.rank+1, b.value, b.ttl.Milliseconds(), join).Slice()
 	if err != nil {
 		return nil, refusal(err)
 	}

@@ -77,7 +77,7 @@ func (o RankOptions) complete() (RankOptions, error) {
 }
 
 func usage(format string, args ...any) error {
-	return fmt.Errorf("measure: %w: %w", harness.ErrUsage, fmt.Errorf(format, args...))
+	return fmt.Errorf("measure: %w", refuse(format, args...))
 }
 
 // A Ranks is a rank among all of its run. Every rank calls its barriers (Share and

@@ -96,11 +96,10 @@ func (p *Plan) Trim(ks []result.Saturation) {
 		if !c.Sought || float64(c.Workload.Rate)*c.Workload.Window.Seconds() >= 1 {
 			return false
 		}
-		for i, k := range ks {
-			load := timeless(c.Workload)
-			if load.Rate = 0; k.Lock == c.Lock.Name && k.Workload == load {
-				ks[i].Rates = slices.DeleteFunc(slices.Clone(k.Rates), func(r harness.Rate) bool { return r == c.Workload.Rate })
-			}
+		unknown := c
+		unknown.Workload.Rate = 0
+		if i := slices.IndexFunc(ks, unknown.hasSaturation); i >= 0 {
+			ks[i].Rates = slices.DeleteFunc(slices.Clone(ks[i].Rates), func(r harness.Rate) bool { return r == c.Workload.Rate })
 		}
 		return true
 	})

@@ -25,8 +25,8 @@ type Kind struct {
 	// find returns the program that starts a server; the error wraps harness.ErrUnavailable.
 	find func(s system) (program, error)
 
-	// command writes the configuration of the server m, which is one of all,
-	// and returns the command that starts it.
+	// command writes the configuration of the server m, which is one of all, the servers that work
+	// together, and returns the command that starts it.
 	command func(p program, m member, all []member) (*exec.Cmd, error)
 
 	// probe returns the server's version and identity; an error means that the server is not ready

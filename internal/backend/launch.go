@@ -66,8 +66,12 @@ func launchOnce(ctx context.Context, sys system, k *Kind, p program, n int) (_ *
 			return nil, err
 		}
 	}
-	for _, m := range members {
-		cmd, err := k.command(p, m, members)
+	for i, m := range members {
+		all := members
+		if k.alone {
+			all = members[i : i+1]
+		}
+		cmd, err := k.command(p, m, all)
 		if err != nil {
 			return nil, err
 		}

@@ -139,7 +139,7 @@ func TestSetupOfZooKeeper(t *testing.T) {
 		modes := make(map[string]int)
 		for i, addr := range at.Addrs[0] {
 			line, err := os.ReadFile("/proc/" + strconv.Itoa(at.PIDs[i]) + "/cmdline")
-			want := map[bool]string{false: noForceSync, true: forceSync}[setup.Durable]
+			want := map[bool]string{false: "-Dzookeeper.forceSync=no", true: "-Dzookeeper.forceSync=yes"}[setup.Durable]
 			if args := strings.Split(string(line), "\x00"); err != nil || !slices.Contains(args, want) {
 				t.Errorf("%+v: the arguments lack %s: %q, %v", setup, want, args, err)
 			}
