@@ -65,15 +65,23 @@ func (l *listener) Write(text []byte) (int, error) {
 		return 0, errors.New("it prints without end")
 	}
 	l.rest = append(l.rest, text...)
-	end := bytes.LastIndexByte(l.rest, '\n') + 1
-	for line := range bytes.Lines(l.rest[:end]) {
-		l.hear(line)
+	for len(l.rest) > 0 {
+		end := bytes.IndexByte(l.rest, '\n') + 1
+		if l.rest[0] != '{' { // all lines up to a brace at once: a program may print millions
+			if end = bytes.Index(l.rest, []byte("\n{")) + 1; end == 0 {
+				end = bytes.LastIndexByte(l.rest, '\n') + 1
+			}
+		}
+		if end == 0 {
+			break
+		}
+		l.hear(l.rest[:end])
+		l.rest = l.rest[end:]
 	}
-	l.rest = l.rest[end:]
 	return len(text), nil
 }
 
-// hear handles one line.
+// hear handles one line, or lines that do not begin with a brace.
 func (l *listener) hear(line []byte) {
 	var t told
 	if bytes.HasPrefix(line, []byte("{")) && len(line) < mostTold {
@@ -128,8 +136,8 @@ func fate(err error, h heard, said string) error {
 		first = result.OneLine(lines[0])
 	}
 	lost := fmt.Errorf("measure: measuring process: %w: %s", err, cmp.Or(result.OneLine(h.Failed), first))
-	var exit *exec.ExitError
-	if !errors.As(err, &exit) {
+	exit, ended := errors.AsType[*exec.ExitError](err)
+	if !ended {
 		return &lostError{err: lost}
 	}
 	switch {
@@ -209,8 +217,7 @@ func (e *lostError) Error() string { return e.err.Error() }
 func (e *lostError) Unwrap() error { return e.err }
 
 func lostBy(err error) error {
-	var lost *lostError
-	if errors.As(err, &lost) {
+	if lost, ok := errors.AsType[*lostError](err); ok {
 		return lost.err
 	}
 	return nil

@@ -174,8 +174,8 @@ func (b *meeting) leave(ctx context.Context) error {
 }
 
 func refusal(err error) error {
-	var reply redis.Error
-	if err == nil || errors.Is(err, redis.Nil) || !errors.As(err, &reply) {
+	reply, ok := errors.AsType[redis.Error](err)
+	if !ok || errors.Is(err, redis.Nil) {
 		return err
 	}
 	for _, passing := range []string{"LOADING", "BUSY", "MASTERDOWN", "READONLY", "TRYAGAIN", "NOREPLICAS", "CLUSTERDOWN"} {

@@ -198,8 +198,8 @@ func (p *Plan) has(c Case, round int) bool { return p.Done != nil && p.Done(c, r
 
 func (p *Plan) measureTwice(ctx context.Context, c Case, known calibration, round, serial int) (*harness.Result, error) {
 	res, err := p.measure(ctx, c, known, round, serial)
-	var first *lostError
-	if !errors.As(err, &first) || !first.again || ctx.Err() != nil || p.Together != nil {
+	first, lost := errors.AsType[*lostError](err)
+	if !lost || !first.again || ctx.Err() != nil || p.Together != nil {
 		return res, err
 	}
 	res, err = p.measure(ctx, c, known, round, serial)
@@ -229,8 +229,7 @@ func (p *Plan) measure(ctx context.Context, c Case, known calibration, round, se
 	}
 	s.Access = p.access(c)
 	res, err := spawn(ctx, s, 4*c.estimate(1)+cmp.Or(p.Patience, time.Minute))
-	var fault *lockError
-	if errors.As(err, &fault) {
+	if fault, ok := errors.AsType[*lockError](err); ok {
 		// A lock that hangs or ends its process is a finding, not the end of the run.
 		res, err = &harness.Result{Lock: c.Lock.Describe(), Workload: c.Workload, Round: round,
 			Started: time.Now(), Violations: []harness.Violation{fault.violation}}, nil
