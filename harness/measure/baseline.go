@@ -206,13 +206,13 @@ const (
 func roundTrips(ctx context.Context, clock machine.Clock, at harness.Endpoint) []float64 {
 	ctx, cancel := context.WithTimeout(ctx, tripsPatience)
 	defer cancel()
-	l, err := dial(ctx, at)
+	ask, end, err := dial(ctx, at)
 	if err != nil {
 		return nil
 	}
-	defer l.close()
+	defer end()
 	for range tripsSkipped {
-		if l.ask(ctx) != nil {
+		if ask(ctx) != nil {
 			return nil
 		}
 	}
@@ -220,12 +220,12 @@ func roundTrips(ctx context.Context, clock machine.Clock, at harness.Endpoint) [
 	begin := clock.Now()
 	for len(samples) < tripsMost {
 		start := clock.Now()
-		if l.ask(ctx) != nil {
+		if ask(ctx) != nil {
 			return nil
 		}
-		end := clock.Now()
-		samples = append(samples, float64(clock.Nanoseconds(end-start)))
-		if len(samples) >= tripsLeast && clock.Nanoseconds(end-begin) > int64(tripsSpan) {
+		now := clock.Now()
+		samples = append(samples, float64(clock.Nanoseconds(now-start)))
+		if len(samples) >= tripsLeast && clock.Nanoseconds(now-begin) > int64(tripsSpan) {
 			break
 		}
 	}
@@ -242,14 +242,11 @@ func RoundTrip(ctx context.Context, clock machine.Clock, at harness.Endpoint) fl
 	return stat.Median(samples)
 }
 
-type line struct {
-	ask   func(ctx context.Context) error // sends a bare request and waits for the answer
-	close func()
-}
-
-func dial(ctx context.Context, at harness.Endpoint) (line, error) {
+// dial returns a function that sends a bare request to the first server of at and waits for the
+// answer, and one that ends the connection.
+func dial(ctx context.Context, at harness.Endpoint) (ask func(context.Context) error, end func(), err error) {
 	if len(at.Addrs) == 0 || len(at.Addrs[0]) == 0 {
-		return line{}, fmt.Errorf("measure: %w: an endpoint of kind %q without an address", harness.ErrUsage, at.Kind)
+		return nil, nil, fmt.Errorf("measure: %w: an endpoint of kind %q without an address", harness.ErrUsage, at.Kind)
 	}
 	at.Addrs = [][]string{at.Addrs[0][:1]}
 	switch at.Kind {
@@ -258,16 +255,16 @@ func dial(ctx context.Context, at harness.Endpoint) (line, error) {
 	case harness.KindZooKeeper:
 		return dialZooKeeper(ctx, at)
 	}
-	return line{}, fmt.Errorf("measure: %w: no bare request to a server of kind %q is known", harness.ErrUsage, at.Kind)
+	return nil, nil, fmt.Errorf("measure: %w: no bare request to a server of kind %q is known", harness.ErrUsage, at.Kind)
 }
 
-func dialRedis(at harness.Endpoint) (line, error) {
+func dialRedis(at harness.Endpoint) (ask func(context.Context) error, end func(), err error) {
 	client, _, err := wireredis.Connect(at, func(o *redis.Options) { o.PoolSize = 1 })
 	if err != nil {
-		return line{}, err
+		return nil, nil, err
 	}
 	bare := func(ctx context.Context) error { return client.Ping(ctx).Err() }
-	ask := func(ctx context.Context) error {
+	ask = func(ctx context.Context) error {
 		err := bare(ctx)
 		if err != nil && strings.HasPrefix(err.Error(), "NOPERM ") {
 			// A user with rights only to locks of this lab may request the time. A refusal
@@ -277,19 +274,19 @@ func dialRedis(at harness.Endpoint) (line, error) {
 		}
 		return err
 	}
-	return line{ask, func() { client.Close() }}, nil
+	return ask, func() { client.Close() }, nil
 }
 
-func dialZooKeeper(ctx context.Context, at harness.Endpoint) (line, error) {
+func dialZooKeeper(ctx context.Context, at harness.Endpoint) (ask func(context.Context) error, end func(), err error) {
 	conn, err := wirezk.Connect(ctx, at, wirezk.Options{})
 	if err != nil {
-		return line{}, err
+		return nil, nil, err
 	}
 	// The library's requests take no context. Closing ends them.
 	keep := context.AfterFunc(ctx, conn.Close)
-	ask := func(context.Context) error {
+	ask = func(context.Context) error {
 		_, _, err := conn.Exists("/")
 		return err
 	}
-	return line{ask, func() { keep(); conn.Close() }}, nil
+	return ask, func() { keep(); conn.Close() }, nil
 }

@@ -185,7 +185,6 @@ func (x *sharer) open(ctx context.Context, in *Instruments, job Job, shared bool
 }
 
 func (x *sharer) close() error {
-	x.meter.close()
 	if x.rig == nil {
 		return nil
 	}

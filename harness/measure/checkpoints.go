@@ -1,6 +1,7 @@
 package measure
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -91,10 +92,8 @@ func (r *relay) end(ctx context.Context, failed error) error {
 		return err
 	}
 	if left {
-		why := failed
-		if why == nil { // it has a result anyway, such as a violation
-			why = errors.New("its process ended before the window")
-		}
+		// It may have a result anyway, such as a violation.
+		why := cmp.Or(failed, errors.New("its process ended before the window"))
 		_, _ = r.pass(ctx, why) // it passes on the reason, and nothing new for this rank
 	}
 	return failed

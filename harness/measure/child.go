@@ -348,30 +348,27 @@ const introduction = 10 * time.Second
 // AskBuild starts the program in file path and reads its description. The error wraps
 // harness.ErrUsage if it is not a build of the lab, or is incompatible with this program.
 func AskBuild(ctx context.Context, path string) (Build, error) {
-	refuse := func(format string, args ...any) (Build, error) {
-		return Build{}, fmt.Errorf("%w: %s "+format, append([]any{harness.ErrUsage, path}, args...)...)
-	}
 	abs, err := filepath.Abs(path)
 	if err != nil {
-		return refuse("cannot be found: %v", err)
+		return Build{}, refuse("%s cannot be found: %v", path, err)
 	}
 	if _, err := exec.LookPath(abs); err != nil {
-		return refuse("cannot be started: %v", errors.Unwrap(err))
+		return Build{}, refuse("%s cannot be started: %v", path, errors.Unwrap(err))
 	}
 	heard, err := ask(ctx, spec{Describe: true, exe: abs}, introduction)
 	if ctx.Err() != nil {
 		return Build{}, fmt.Errorf("measure: %w", context.Cause(ctx))
 	}
 	if err != nil {
-		return refuse("does not answer as a locklab of protocol %d does; a build from before there was --interleave cannot (%v)", protocol, err)
+		return Build{}, refuse("%s does not answer as a locklab of protocol %d does; a build from before there was --interleave cannot (%v)", path, protocol, err)
 	}
 	var b Build
 	if err := json.Unmarshal(heard.answer, &b); err != nil || b.Protocol == 0 {
-		return refuse("is not a build of locklab that can be commanded: it did not say which protocol it speaks")
+		return Build{}, refuse("%s is not a build of locklab that can be commanded: it did not say which protocol it speaks", path)
 	}
 	if b.Protocol != protocol || b.Schema != result.Schema {
-		return refuse("speaks protocol %d and schema %d, this program %d and %d: build both binaries and this one from commits that agree",
-			b.Protocol, b.Schema, protocol, result.Schema)
+		return Build{}, refuse("%s speaks protocol %d and schema %d, this program %d and %d: build both binaries and this one from commits that agree",
+			path, b.Protocol, b.Schema, protocol, result.Schema)
 	}
 	b.Path = abs
 	return b, nil

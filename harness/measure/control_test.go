@@ -64,7 +64,7 @@ func TestSlowIsNotStuck(t *testing.T) {
 
 // TestLeavesEarly: at the end of a drive no waiter takes the lock again, even in a batch.
 func TestLeavesEarly(t *testing.T) {
-	w := instruments().bench(bareLoop).w
+	w := instruments().bench(false).w
 	var s section
 	got := func(last int) uint64 {
 		s.last = last

@@ -40,9 +40,7 @@ func tell(out io.Writer, t told) { _ = json.NewEncoder(out).Encode(t) }
 
 // heard is the output of a measuring process.
 type heard struct {
-	at     string
-	failed string
-	usage  bool
+	told          // the latest of each
 	answer []byte // all lines that are not told, such as results
 }
 
@@ -69,7 +67,7 @@ func (l *listener) Write(text []byte) (int, error) {
 	l.rest = append(l.rest, text...)
 	for len(l.rest) > 0 {
 		end := bytes.IndexByte(l.rest, '\n') + 1
-		if l.rest[0] != '{' {
+		if l.rest[0] != '{' { // all lines up to a brace at once: a program may print millions
 			if end = bytes.Index(l.rest, []byte("\n{")) + 1; end == 0 {
 				end = bytes.LastIndexByte(l.rest, '\n') + 1
 			}
@@ -97,13 +95,13 @@ func (l *listener) hear(line []byte) {
 	case t == told{}:
 		l.answer = append(l.answer, line...)
 	case t.Failed != "":
-		l.failed, l.usage = t.Failed, t.Usage
+		l.Failed, l.Usage = t.Failed, t.Usage
 	case t.Meet != "":
 		if l.meet != nil {
 			l.meet()
 		}
 	default:
-		l.at = t.At
+		l.At = t.At
 	}
 }
 
@@ -117,7 +115,7 @@ func (l *listener) end() heard {
 
 func (h heard) silent() error {
 	err := errors.New("it ended with status 0 and gave no result")
-	if h.at == atLock || h.at == atWork {
+	if h.At == atLock || h.At == atWork {
 		return crashed(err, nil)
 	}
 	return &lostError{err: fmt.Errorf("measure: measuring process: %w", err)}
@@ -137,20 +135,20 @@ func fate(err error, h heard, said string) error {
 	if len(lines) > 0 {
 		first = result.OneLine(lines[0])
 	}
-	lost := fmt.Errorf("measure: measuring process: %w: %s", err, cmp.Or(result.OneLine(h.failed), first))
-	var exit *exec.ExitError
-	if !errors.As(err, &exit) {
+	lost := fmt.Errorf("measure: measuring process: %w: %s", err, cmp.Or(result.OneLine(h.Failed), first))
+	exit, ended := errors.AsType[*exec.ExitError](err)
+	if !ended {
 		return &lostError{err: lost}
 	}
 	switch {
-	case h.usage:
-		text := strings.TrimPrefix(cmp.Or(result.OneLine(h.failed), first), harness.ErrUsage.Error()+": ")
+	case h.Usage:
+		text := strings.TrimPrefix(cmp.Or(result.OneLine(h.Failed), first), harness.ErrUsage.Error()+": ")
 		return fmt.Errorf("%w: %s", harness.ErrUsage, text)
-	case h.failed != "":
+	case h.Failed != "":
 		return &lostError{err: lost}
 	case fromOutside(exit, lines):
 		return &lostError{err: lost, again: true}
-	case h.at == atLock, h.at == atWork, h.at == "" && traced(lines):
+	case h.At == atLock, h.At == atWork, h.At == "" && traced(lines):
 		return crashed(err, trace(lines))
 	}
 	return &lostError{err: lost}
@@ -219,8 +217,7 @@ func (e *lostError) Error() string { return e.err.Error() }
 func (e *lostError) Unwrap() error { return e.err }
 
 func lostBy(err error) error {
-	var lost *lostError
-	if errors.As(err, &lost) {
+	if lost, ok := errors.AsType[*lostError](err); ok {
 		return lost.err
 	}
 	return nil
@@ -244,7 +241,7 @@ func crashed(err error, trace []string) error {
 // overdue returns the error for a process with the stages h that was killed after limit. If
 // its clients had not connected by then, it never requested the lock.
 func overdue(h heard, limit time.Duration) error {
-	if h.at == atCalibration || h.at == atLock {
+	if h.At == atCalibration || h.At == atLock {
 		return &lostError{err: fmt.Errorf("measure: the measuring process was not ready to take the lock within %v: the machine, or a server, is too busy", limit)}
 	}
 	return &lockError{fmt.Sprintf("measure: the measuring process could run for %v and did not end", limit),

@@ -2,6 +2,7 @@ package measure
 
 import (
 	"context"
+	"math"
 	"os"
 	"runtime"
 	"runtime/metrics"
@@ -20,6 +21,8 @@ type drive struct {
 	tallies []*tally
 	tuning  tuning
 	load    *load // nil in a closed loop
+
+	limiters []*rateLimiter // of an open loop, by worker
 
 	t0, t1 snapshot // the window
 	usage  machine.Usage
@@ -96,7 +99,7 @@ func (d *drive) window(ctx context.Context, back <-chan struct{}, timeout *time.
 	timeout.Reset(d.limit.Window)
 	left = d.await(ctx, back, timeout)
 	d.close(ctx, wire)
-	if d.rig.servers.gauge != nil {
+	if d.rig.servers.lists > 0 {
 		d.phase.Store(ramp)
 		d.rig.servers.peak = d.rig.servers.read(ctx) // while all workers still contend
 	}
@@ -268,10 +271,8 @@ func (d *drive) result() *harness.Result {
 func (d *drive) overlap() float64 {
 	from, to := d.t0.at, d.t1.at
 	if d.limit.Ops > 0 { // from the first worker's begin to the last one's end
-		for i, t := range d.tallies {
-			if i == 0 {
-				from, to = t.begin, t.end
-			}
+		from, to = math.MaxInt64, 0
+		for _, t := range d.tallies {
 			from, to = min(from, t.begin), max(to, t.end)
 		}
 	}

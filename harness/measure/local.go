@@ -59,14 +59,12 @@ func (l *localLoop) drive(ctx context.Context, d *drive) *harness.Result {
 	s := newSection(d)
 	// All memory of a worker is allocated before the window, which counts objects.
 	workers, runs := make([]*localWorker, len(d.tallies)), make([]func(*section, sync.Locker), len(d.tallies))
-	var limiters []*rateLimiter
 	for i, t := range d.tallies {
 		w := newLocalWorker(d, i, t)
 		w.hold.guard(s.data, i)
 		workers[i], runs[i] = w, w.run
 		if d.load != nil {
 			p := newRateLimiter(d, i, func() int64 { return w.clock.Nanoseconds(w.clock.Now()-d.load.tick) - headstart }, spinOrYield(len(d.tallies)))
-			limiters = append(limiters, p)
 			runs[i] = func(s *section, lock sync.Locker) {
 				_ = p.run(func(at int64, timed bool) (got, left int64, err error) {
 					got, left = w.serve(p, s, lock, at, timed)
@@ -76,7 +74,7 @@ func (l *localLoop) drive(ctx context.Context, d *drive) *harness.Result {
 		}
 	}
 	d.run(ctx, func(i int) { runs[i](s, l.handles[i]) }, nil)
-	r := d.outcome(limiters)
+	r := d.outcome()
 	if len(d.stuck) > 0 {
 		return r
 	}

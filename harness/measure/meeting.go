@@ -116,11 +116,7 @@ func (b *meeting) beat(ctx context.Context, join bool) ([][]byte, error) {
 	for r := range keys {
 		keys[r] = b.claimKey(r)
 	}
-	how := ""
-	if join {
-		how = "join"
-	}
-	reply, err := b.script.Run(ctx, b.client, keys, b.rank+1, b.value, b.ttl.Milliseconds(), how).Slice()
+	reply, err := b.script.Run(ctx, b.client, keys, b.rank+1, b.value, b.ttl.Milliseconds(), join).Slice()
 	if err != nil {
 		return nil, refusal(err)
 	}
@@ -178,8 +174,8 @@ func (b *meeting) leave(ctx context.Context) error {
 }
 
 func refusal(err error) error {
-	var reply redis.Error
-	if err == nil || errors.Is(err, redis.Nil) || !errors.As(err, &reply) {
+	reply, ok := errors.AsType[redis.Error](err)
+	if !ok || errors.Is(err, redis.Nil) {
 		return err
 	}
 	for _, passing := range []string{"LOADING", "BUSY", "MASTERDOWN", "READONLY", "TRYAGAIN", "NOREPLICAS", "CLUSTERDOWN"} {

@@ -17,68 +17,60 @@ import (
 // called directly and through sync.Locker. Samples alternate, and each figure is a median.
 func (in *Instruments) Overhead() result.Overhead {
 	const samples = 31
-	var bare, log, timing, direct, locker []float64
-	kinds := []*bench{in.bench(bareLoop), in.bench(loggedLoop), in.bench(timedLoop), in.bench(directCalls), in.bench(lockerCalls)}
-	ns := make([]float64, len(kinds))
+	bare, logged, timed, word := in.bench(false), in.bench(false), in.bench(true), new(wordLock)
+	bursts := []func(){
+		func() { bare.burst(false) },
+		func() { logged.burst(true) },
+		func() { timed.burst(true) },
+		func() { callDirectly(word, result.BurstHolds) },
+		func() { callLocker(word, result.BurstHolds) },
+	}
+	ns, figures := make([]float64, len(bursts)), make([][]float64, len(bursts))
 	for i := range samples + 1 {
-		for j := range kinds {
-			k := (i + j) % len(kinds) // rotates, since the first pays for earlier work
-			ns[k] = kinds[k].sample(in)
+		for j := range bursts {
+			k := (i + j) % len(bursts) // rotates, since the first pays for earlier work
+			ns[k] = in.perAcquisition(bursts[k])
 		}
 		if i == 0 {
 			continue // touches memory for the first time
 		}
-		bare = append(bare, ns[bareLoop])
-		log = append(log, ns[loggedLoop]-ns[bareLoop])
-		timing = append(timing, ns[timedLoop]-ns[loggedLoop])
-		direct = append(direct, ns[directCalls])
-		locker = append(locker, ns[lockerCalls])
+		// Each of the first three includes the costs of the previous ones.
+		for k, x := range []float64{ns[0], ns[1] - ns[0], ns[2] - ns[1], ns[3], ns[4]} {
+			figures[k] = append(figures[k], x)
+		}
 	}
-	return result.Overhead{Loop: stat.Median(bare), Log: max(0, stat.Median(log)), Timing: max(0, stat.Median(timing)),
-		Direct: stat.Median(direct), Locker: stat.Median(locker)}
+	median := func(k int) float64 { return max(0, stat.Median(figures[k])) }
+	return result.Overhead{Loop: median(0), Log: median(1), Timing: median(2), Direct: median(3), Locker: median(4)}
 }
 
-// A benchKind is the subject of a measurement. The first three are iterations of the loop,
-// each including the costs of the previous ones; the others are acquisitions without the loop.
-type benchKind int
-
-const (
-	bareLoop benchKind = iota
-	loggedLoop
-	timedLoop
-	directCalls
-	lockerCalls
-)
-
-type bench struct {
-	kind benchKind
-	w    *localWorker
-	s    *section
-	lock sync.Locker
-	word wordLock
-}
-
-func (in *Instruments) bench(kind benchKind) *bench {
-	w := &localWorker{c: newControl(Limit{Ops: 1}, 1), t: new(tally), clock: in.Clock, sampler: samplerOf(1, 0), next: math.MaxUint64}
-	s := &section{log: result.NewOwnerLog(0, 0), next: math.MaxUint64}
-	if kind == timedLoop {
-		w.next, s.next = 0, 1
-	}
-	return &bench{kind: kind, w: w, s: s, lock: noLock{}}
-}
-
-func (b *bench) sample(in *Instruments) float64 {
-	b.s.base = b.s.n // so that the log keeps all acquisitions
+// perAcquisition returns the time of each acquisition of burst, in ns.
+func (in *Instruments) perAcquisition(burst func()) float64 {
 	start := in.Clock.Now()
-	switch b.kind {
-	case directCalls:
-		callDirectly(&b.word, result.BurstHolds)
-	case lockerCalls:
-		callLocker(&b.word, result.BurstHolds)
-	default:
-		b.w.batch(b.s, b.lock, result.BurstHolds, b.kind != bareLoop)
-	}
+	burst()
 	return float64(in.Clock.Nanoseconds(in.Clock.Now()-start)) / result.BurstHolds
+}
+
+// A bench is the loop of a worker around a lock that does nothing.
+type bench struct {
+	w *localWorker
+	s *section
+}
+
+// bench returns a loop that times each acquisition, or none.
+func (in *Instruments) bench(timed bool) *bench {
+	b := &bench{
+		w: &localWorker{c: newControl(Limit{Ops: 1}, 1), t: new(tally), clock: in.Clock, sampler: samplerOf(1, 0), next: math.MaxUint64},
+		s: &section{log: result.NewOwnerLog(0, 0), next: math.MaxUint64},
+	}
+	if timed {
+		b.w.next, b.s.next = 0, 1
+	}
+	return b
+}
+
+func (b *bench) burst(recorded bool) {
+	b.s.base = b.s.n // so that the log keeps all acquisitions
+	b.w.batch(b.s, noLock{}, result.BurstHolds, recorded)
 }
 
 type noLock struct{}
@@ -151,12 +143,12 @@ func (in *Instruments) sectionCost(data structure) float64 {
 	rng := machine.NewRandom(1)
 	var bursts []float64
 	for range samples {
-		start := in.Clock.Now()
-		for range result.BurstHolds {
-			at, value := data.find(rng)
-			data.write(0, at, value)
-		}
-		bursts = append(bursts, float64(in.Clock.Nanoseconds(in.Clock.Now()-start))/result.BurstHolds)
+		bursts = append(bursts, in.perAcquisition(func() {
+			for range result.BurstHolds {
+				at, value := data.find(rng)
+				data.write(0, at, value)
+			}
+		}))
 	}
 	return stat.Median(slices.Delete(bursts, 0, warmup))
 }

@@ -70,10 +70,10 @@ type Plan struct {
 // Validate reports the first mistake in p as an error that wraps harness.ErrUsage.
 func (p *Plan) Validate() error {
 	if len(p.Cases) == 0 {
-		return fmt.Errorf("%w: no case to measure: the locks and workers chosen leave none", harness.ErrUsage)
+		return refuse("no case to measure: the locks and workers chosen leave none")
 	}
 	if p.Rounds < 1 {
-		return fmt.Errorf("%w: rounds is %d: want 1 or more", harness.ErrUsage, p.Rounds)
+		return refuse("rounds is %d: want 1 or more", p.Rounds)
 	}
 	if p.Budget != 0 && (p.Least < 1 || p.Most < p.Least || p.Done != nil) {
 		return fmt.Errorf("measure: a plan with a budget needs bounds for its rounds, and nothing done before: %d to %d", p.Least, p.Most)
@@ -88,15 +88,15 @@ func (p *Plan) Validate() error {
 			return err
 		}
 		if p.Together != nil && w.Ranks < 2 {
-			return fmt.Errorf("%w: %s is not shared by ranks", harness.ErrUsage, c.Name())
+			return refuse("%s is not shared by ranks", c.Name())
 		}
 		if site := c.Site(); site.Kind != "" {
 			if _, ok := p.Endpoints[site]; !ok {
-				return fmt.Errorf("%w: %s needs a %s server", harness.ErrUsage, c.Name(), site.Kind)
+				return refuse("%s needs a %s server", c.Name(), site.Kind)
 			}
 		}
 		if seen[c.Name()] {
-			return fmt.Errorf("%w: %s is planned twice", harness.ErrUsage, c.Name())
+			return refuse("%s is planned twice", c.Name())
 		}
 		seen[c.Name()] = true
 	}
@@ -132,7 +132,7 @@ var ErrGaveUp = errors.New("measure: gave up")
 // its process has violated a promise, which is its result.
 func (p *Plan) Run(ctx context.Context, report func(Progress) error, builds ...Build) error {
 	if p.Unknown() {
-		return fmt.Errorf("%w: the rates of some cases are to be found yet", harness.ErrUsage)
+		return refuse("the rates of some cases are to be found yet")
 	}
 	if err := p.Validate(); err != nil {
 		return err
@@ -198,8 +198,8 @@ func (p *Plan) has(c Case, round int) bool { return p.Done != nil && p.Done(c, r
 
 func (p *Plan) measureTwice(ctx context.Context, c Case, known calibration, round, serial int) (*harness.Result, error) {
 	res, err := p.measure(ctx, c, known, round, serial)
-	var first *lostError
-	if !errors.As(err, &first) || !first.again || ctx.Err() != nil || p.Together != nil {
+	first, lost := errors.AsType[*lostError](err)
+	if !lost || !first.again || ctx.Err() != nil || p.Together != nil {
 		return res, err
 	}
 	res, err = p.measure(ctx, c, known, round, serial)
@@ -229,8 +229,7 @@ func (p *Plan) measure(ctx context.Context, c Case, known calibration, round, se
 	}
 	s.Access = p.access(c)
 	res, err := spawn(ctx, s, 4*c.estimate(1)+cmp.Or(p.Patience, time.Minute))
-	var fault *lockError
-	if errors.As(err, &fault) {
+	if fault, ok := errors.AsType[*lockError](err); ok {
 		// A lock that hangs or ends its process is a finding, not the end of the run.
 		res, err = &harness.Result{Lock: c.Lock.Describe(), Workload: c.Workload, Round: round,
 			Started: time.Now(), Violations: []harness.Violation{fault.violation}}, nil

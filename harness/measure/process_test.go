@@ -334,8 +334,8 @@ func TestListener(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if got := l.end(); got.at != atWork || string(got.answer) != "a {\n\nb\n{\"kind\":1}\nc\nd" {
-			t.Errorf("pieces of %d bytes: at %q, answer %q", size, got.at, got.answer)
+		if got := l.end(); got.At != atWork || string(got.answer) != "a {\n\nb\n{\"kind\":1}\nc\nd" {
+			t.Errorf("pieces of %d bytes: at %q, answer %q", size, got.At, got.answer)
 		}
 	}
 }

@@ -77,7 +77,7 @@ func (o RankOptions) complete() (RankOptions, error) {
 }
 
 func usage(format string, args ...any) error {
-	return fmt.Errorf("measure: %w: %w", harness.ErrUsage, fmt.Errorf(format, args...))
+	return fmt.Errorf("measure: %w", refuse(format, args...))
 }
 
 // A Ranks is a rank among all of its run. Every rank calls its barriers (Share and
@@ -211,8 +211,8 @@ var errLeft = errors.New("measure: this rank has left the group")
 // later calls do nothing. An error means that the others may not have been notified.
 func (g *Ranks) Leave(ctx context.Context, why string) (err error) {
 	g.leaving.Do(func() {
-		var lost *LostRankError
-		if errors.As(context.Cause(g.context), &lost) && why == "" {
+		lost, _ := errors.AsType[*LostRankError](context.Cause(g.context))
+		if lost != nil && why == "" {
 			why = lost.Error()
 		}
 		posting, cancel := context.WithTimeout(ctx, answerTime)

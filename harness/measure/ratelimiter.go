@@ -40,6 +40,7 @@ func newRateLimiter(d *drive, worker int, now func() int64, near func(ahead int6
 	p := &rateLimiter{load: d.load, c: d.control, t: d.tallies[worker], timer: time.NewTimer(time.Hour),
 		sampler: newSampler(d, worker), now: now, near: near}
 	p.timer.Stop()
+	d.limiters = append(d.limiters, p)
 	return p
 }
 
@@ -153,13 +154,12 @@ func (p *rateLimiter) sleep(ahead int64) {
 	}
 }
 
-// outcome returns the result of d, whose workers have returned or are stuck. limiters belong
-// to an open loop.
-func (d *drive) outcome(limiters []*rateLimiter) *harness.Result {
+// outcome returns the result of d, whose workers have returned or are stuck.
+func (d *drive) outcome() *harness.Result {
 	if d.load == nil || len(d.stuck) > 0 {
 		return d.result()
 	}
-	open := d.settle(limiters)
+	open := d.settle()
 	r := d.result()
 	r.Open = open
 	r.Warnings = append(r.Warnings, loadDoubts(r)...)
@@ -168,7 +168,7 @@ func (d *drive) outcome(limiters []*rateLimiter) *harness.Result {
 
 // settle returns the outcome of the arrivals of d, whose workers have returned. It adds the
 // waits of arrivals that no worker took to a tally, up to the end of the window.
-func (d *drive) settle(limiters []*rateLimiter) *harness.OpenLoop {
+func (d *drive) settle() *harness.OpenLoop {
 	l := d.load
 	end := d.t1.at - l.began
 	last, due := l.before(min(l.to, end)), l.before(end) // arrivals that count, and all
@@ -179,7 +179,7 @@ func (d *drive) settle(limiters []*rateLimiter) *harness.OpenLoop {
 	}
 	gone := int64(0)
 	var lag harness.Histogram
-	for _, p := range limiters {
+	for _, p := range d.limiters {
 		o.Late += p.late
 		o.Dropped += p.dropped
 		gone += p.passed
@@ -203,7 +203,7 @@ func (d *drive) settle(limiters []*rateLimiter) *harness.OpenLoop {
 			o.Dropped++
 		}
 	}
-	d.waiting(limiters, last, end)
+	d.waiting(last, end)
 	o.Backlog = uint64(max(0, due-int64(d.t1.acquisitions())-gone))
 	if len(lag) > 0 {
 		o.Lag50, o.Lag99 = lag.Quantile(0.5), lag.Quantile(0.99)
@@ -212,7 +212,7 @@ func (d *drive) settle(limiters []*rateLimiter) *harness.OpenLoop {
 }
 
 // waiting adds the waits before arrival last that had not begun, up to the window's end.
-func (d *drive) waiting(limiters []*rateLimiter, last, end int64) {
+func (d *drive) waiting(last, end int64) {
 	l := d.load
 	wait, gaps := &d.tallies[0].wait, newSampler(d, -1)
 	waits := func(at int64) {
@@ -227,7 +227,7 @@ func (d *drive) waiting(limiters []*rateLimiter, last, end int64) {
 			waits(at)
 		}
 	}
-	for _, p := range limiters {
+	for _, p := range d.limiters {
 		for _, at := range p.left {
 			if at < end {
 				waits(at)

@@ -1,6 +1,7 @@
 package measure
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -22,10 +23,7 @@ type remoteLoop struct {
 
 func newRemoteLoop(ctx context.Context, r *Rig) (*remoteLoop, error) {
 	w := r.job.Workload
-	clients := w.Clients
-	if clients == 0 {
-		clients = w.Workers
-	}
+	clients := cmp.Or(w.Clients, w.Workers)
 	l := &remoteLoop{remotes: make([]harness.Remote, clients), sessions: make([]harness.Session, w.Workers)}
 	var g errgroup.Group
 	for i := range clients {
@@ -82,7 +80,6 @@ func (l *remoteLoop) drive(ctx context.Context, d *drive) *harness.Result {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	workers, runs := make([]*remoteWorker, len(l.sessions)), make([]func() error, len(l.sessions))
-	var limiters []*rateLimiter
 	for i, t := range d.tallies {
 		w := newRemoteWorker(d, i, l.sessions[i])
 		workers[i], runs[i] = w, func() error { return w.run(ctx, t, s) }
@@ -90,7 +87,6 @@ func (l *remoteLoop) drive(ctx context.Context, d *drive) *harness.Result {
 			alarm := machine.NewAlarm()
 			defer alarm.Close()
 			p := newRateLimiter(d, i, func() int64 { return d.now() - d.load.began }, sleepOrYield(alarm))
-			limiters = append(limiters, p)
 			runs[i] = func() error {
 				return p.run(func(at int64, _ bool) (got, left int64, err error) { return w.serve(ctx, s, at) })
 			}
@@ -102,7 +98,7 @@ func (l *remoteLoop) drive(ctx context.Context, d *drive) *harness.Result {
 		}
 	}
 	d.run(ctx, run, func() harness.Counts { c, _ := l.counts(); return c })
-	r := d.outcome(limiters)
+	r := d.outcome()
 	if _, ok := l.counts(); ok {
 		r.Wire = &d.wire
 	}

@@ -71,12 +71,7 @@ type Job struct {
 	served func(step time.Duration) time.Duration // replaces countServed; may be nil
 }
 
-func (j *Job) patience() time.Duration {
-	if j.Patience == 0 {
-		return 10 * time.Second
-	}
-	return j.Patience
-}
+func (j *Job) patience() time.Duration { return cmp.Or(j.Patience, 10*time.Second) }
 
 // A Rig is a lock set up for one workload, used by one goroutine. Each drive tunes the next.
 type Rig struct {
@@ -145,11 +140,13 @@ func (r *Rig) newLoop(ctx context.Context) (loop, error) {
 	return newLocalLoop(r), nil
 }
 
+// refuse returns an error that wraps harness.ErrUsage.
+func refuse(format string, args ...any) error {
+	return fmt.Errorf("%w: %w", harness.ErrUsage, fmt.Errorf(format, args...))
+}
+
 // fits returns an error that wraps harness.ErrUsage, with the reason, if w cannot drive v.
 func fits(v *harness.Variant, w harness.Workload) error {
-	refuse := func(format string, args ...any) error {
-		return fmt.Errorf("%w: "+format, append([]any{harness.ErrUsage}, args...)...)
-	}
 	switch most := v.Traits.MaxWorkers; {
 	case v.Unavailable != "":
 		return refuse("%s cannot run here: %s", v.Name, v.Unavailable)

@@ -101,17 +101,17 @@ func TestTune(t *testing.T) {
 func TestOverhead(t *testing.T) {
 	in := instruments()
 	for _, x := range []struct {
-		kind          benchKind
-		logged, timed int64 // of the acquisitions of a sample
-	}{{bareLoop, 0, 0}, {loggedLoop, result.BurstHolds, 0}, {timedLoop, result.BurstHolds, result.BurstHolds}} {
-		b := in.bench(x.kind)
+		timed, recorded bool
+		holds           int64 // timed in a burst
+	}{{false, false, 0}, {false, true, 0}, {true, true, result.BurstHolds}} {
+		b := in.bench(x.timed)
 		for range 3 {
-			if ns := b.sample(in); !(ns > 0) || ns > 1e6 {
-				t.Errorf("kind %d: an acquisition takes %v ns", x.kind, ns)
+			if ns := in.perAcquisition(func() { b.burst(x.recorded) }); !(ns > 0) || ns > 1e6 {
+				t.Errorf("%+v: an acquisition takes %v ns", x, ns)
 			}
 		}
-		if b.s.n != 3*result.BurstHolds || b.s.base != 2*result.BurstHolds || b.s.logging != (x.logged > 0) || b.w.t.hold.N != 3*x.timed || b.w.t.wait.Snapshot().Count() != 3*x.timed {
-			t.Errorf("kind %d: %d acquisitions, logging %v, %d holds timed", x.kind, b.s.n, b.s.logging, b.w.t.hold.N)
+		if b.s.n != 3*result.BurstHolds || b.s.base != 2*result.BurstHolds || b.s.logging != x.recorded || b.w.t.hold.N != 3*x.holds || b.w.t.wait.Snapshot().Count() != 3*x.holds {
+			t.Errorf("%+v: %d acquisitions, logging %v, %d holds timed", x, b.s.n, b.s.logging, b.w.t.hold.N)
 		}
 	}
 	o := in.Overhead()
@@ -132,13 +132,13 @@ func TestOverhead(t *testing.T) {
 
 // TestWindowAllocatesNothing: allocations of the loop would count as the lock's.
 func TestWindowAllocatesNothing(t *testing.T) {
-	b := instruments().bench(timedLoop)
+	b := instruments().bench(true)
 	think := harness.Span{Mean: 10, Exp: true}
 	b.w.hold, b.w.think = newSpinner(instruments().Work, think, machine.NewRandom(1)), newSpinner(instruments().Work, think, machine.NewRandom(2))
 	tallies := []*tally{b.w.t}
 	s, heap, c := newSnapshot(1), newHeapCounter(), newControl(Limit{Window: 1}, 1)
 	if n := testing.AllocsPerRun(100, func() {
-		b.w.batch(b.s, b.lock, 64, true)
+		b.w.batch(b.s, noLock{}, 64, true)
 		b.w.t.publish(64, 0)
 		s.take(c, tallies)
 		heap.objects()

@@ -45,8 +45,10 @@ func (p *Plan) Seek(ctx context.Context, report func(Seeking)) ([]result.Saturat
 		if !c.Unknown() {
 			continue
 		}
-		s := &search{plan: p, c: c, known: known, serial: -saturationSerials * (len(ks) + 1), report: report}
-		s.Saturation = &result.Saturation{Lock: c.Lock.Name, Workload: timeless(c.Workload)}
+		s := &search{Saturation: &result.Saturation{Lock: c.Lock.Name, Workload: timeless(c.Workload)},
+			least: harness.Rate(fewArrivals / c.Workload.Window.Seconds()),
+			plan:  p, c: c, known: known, serial: -saturationSerials * (len(ks) + 1), report: report}
+		s.probe = func(rate harness.Rate) (result.Trial, error) { return s.measureAt(ctx, rate) }
 		if err := s.find(ctx); err != nil {
 			return nil, err
 		}
@@ -94,11 +96,10 @@ func (p *Plan) Trim(ks []result.Saturation) {
 		if !c.Sought || float64(c.Workload.Rate)*c.Workload.Window.Seconds() >= 1 {
 			return false
 		}
-		for i, k := range ks {
-			load := timeless(c.Workload)
-			if load.Rate = 0; k.Lock == c.Lock.Name && k.Workload == load {
-				ks[i].Rates = slices.DeleteFunc(slices.Clone(k.Rates), func(r harness.Rate) bool { return r == c.Workload.Rate })
-			}
+		unknown := c
+		unknown.Workload.Rate = 0
+		if i := slices.IndexFunc(ks, unknown.hasSaturation); i >= 0 {
+			ks[i].Rates = slices.DeleteFunc(slices.Clone(ks[i].Rates), func(r harness.Rate) bool { return r == c.Workload.Rate })
 		}
 		return true
 	})
@@ -115,6 +116,8 @@ const saturationSerials = 1000
 // A search is the search for the saturation point of one case.
 type search struct {
 	*result.Saturation
+	least  harness.Rate // with enough arrivals in a window
+	probe  func(rate harness.Rate) (result.Trial, error)
 	plan   *Plan
 	c      Case
 	known  calibration
@@ -129,9 +132,7 @@ func (s *search) find(ctx context.Context) error {
 	if err := s.unbounded(ctx); err != nil || s.Missing != "" {
 		return err
 	}
-	seeking := seeker{Saturation: s.Saturation, least: harness.Rate(fewArrivals / s.c.Workload.Window.Seconds())}
-	seeking.probe = func(rate harness.Rate) (probed, error) { return s.probe(ctx, rate) }
-	if err := seeking.seek(); !errors.Is(err, errBroken) {
+	if err := s.seek(); !errors.Is(err, errBroken) {
 		return s.missing(ctx, err)
 	}
 	return nil
@@ -167,8 +168,8 @@ func (s *search) missing(ctx context.Context, err error) error {
 	return err
 }
 
-// probe measures the lock at rate for a short time.
-func (s *search) probe(ctx context.Context, rate harness.Rate) (probed, error) {
+// measureAt measures the lock at rate for a short time.
+func (s *search) measureAt(ctx context.Context, rate harness.Rate) (t result.Trial, err error) {
 	w := s.c.Workload
 	w.Rate = rate
 	w.Window = probeWindowOf(w)
@@ -178,14 +179,14 @@ func (s *search) probe(ctx context.Context, rate harness.Rate) (probed, error) {
 		s.Rates = []harness.Rate{rate.Rounded(result.SaturationFigures)}
 	}
 	if err != nil {
-		return probed{}, err
+		return t, err
 	}
-	p, ok := probedBy(r)
+	t, ok := trialOf(r)
 	if !ok {
 		// No arrival was served, and hardly any was due: the rate is not the reason.
-		return probed{}, &lostError{err: fmt.Errorf("measure: no wait was timed in %v at %v", w.Window, rate)}
+		return t, &lostError{err: fmt.Errorf("measure: no wait was timed in %v at %v", w.Window, rate)}
 	}
-	return p, nil
+	return t, nil
 }
 
 // probeWindowOf returns the time of a thousand arrivals, limited to a range.
@@ -230,13 +231,16 @@ func (p *Plan) seekTime(c Case) time.Duration {
 	return SeekProbes * each
 }
 
-func probedBy(r *harness.Result) (p probed, ok bool) {
+// trialOf returns the trial of a probe with the result r, too high if the lock falls behind.
+func trialOf(r *harness.Result) (t result.Trial, ok bool) {
 	o := r.Open
 	if o == nil || o.Offered == 0 || o.Span <= 0 || r.Elapsed <= 0 || r.Wait.Count() == 0 {
-		return p, false
+		return t, false
 	}
-	p.granted, _ = result.Goodput.Of(r)
-	p.behind = p.granted < result.LeastGoodput && o.Backlog+o.Dropped > fewWaiting
-	p.p99, p.waits = max(1, result.Floor(r), r.Wait.Quantile(0.99)), r.Wait.Count()
-	return p, true
+	t.Granted, _ = result.Goodput.Of(r)
+	if t.Granted < result.LeastGoodput && o.Backlog+o.Dropped > fewWaiting {
+		t.Over = result.LimitGranted
+	}
+	t.P99, t.Waits = max(1, result.Floor(r), r.Wait.Quantile(0.99)), r.Wait.Count()
+	return t, true
 }

@@ -141,7 +141,11 @@ func newStructure(s harness.Section) structure {
 	case harness.SectionWork:
 		return nil
 	case harness.SectionMap:
-		return newTable()
+		t := make(table, structureKeys)
+		for key := range uint64(structureKeys) {
+			t[key] = 0
+		}
+		return t
 	case harness.SectionLRU:
 		return newCache()
 	case harness.SectionLog:
@@ -192,14 +196,6 @@ func drawKey(rng *machine.Random) uint64 { return rng.Uint64() % structureKeys }
 // A table counts the writes of each key. All keys are in it from the beginning, so that it
 // does not grow in a window.
 type table map[uint64]uint64
-
-func newTable() table {
-	t := make(table, structureKeys)
-	for key := range uint64(structureKeys) {
-		t[key] = 0
-	}
-	return t
-}
 
 func (t table) find(rng *machine.Random) (at, value uint64) {
 	at = drawKey(rng)

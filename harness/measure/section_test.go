@@ -43,9 +43,9 @@ func TestStructures(t *testing.T) {
 	}{
 		{"a line lost a write", newStructure("lines:4"), func(s structure) { s.(lines)[2].n-- }, "line 3 of 4 shows 4999 writes, the first 5000"},
 		{"the lines lost a write", newStructure("lines:1"), func(s structure) { s.(lines)[0].n-- }, ""},
-		{"the map lost a write", newTable(), func(s structure) { s.(table)[7]-- }, ""},
-		{"the map lost a key", newTable(), func(s structure) { delete(s.(table), 7) }, "1023 were found"},
-		{"the map has another key", newTable(), func(s structure) { delete(s.(table), 7); s.(table)[structureKeys] = 1 }, "key 1024"},
+		{"the map lost a write", newStructure(harness.SectionMap), func(s structure) { s.(table)[7]-- }, ""},
+		{"the map lost a key", newStructure(harness.SectionMap), func(s structure) { delete(s.(table), 7) }, "1023 were found"},
+		{"the map has another key", newStructure(harness.SectionMap), func(s structure) { delete(s.(table), 7); s.(table)[structureKeys] = 1 }, "key 1024"},
 		{"the cache lost an entry", newCache(), func(s structure) { s.(*cache).evicted-- }, ""},
 		{"the cache has an entry never written", newCache(), func(s structure) { c := s.(*cache); c.lru.Add(c.lru.Keys()[0], 0) }, "does not have it"},
 		{"the cache is larger", newCache(), func(s structure) {

@@ -29,29 +29,14 @@ const (
 // saturationShares are the measured loads relative to the saturation point, from unloaded to beyond.
 var saturationShares = []float64{restShare, 0.25, 0.5, 0.75, 0.9, 1, 1.1}
 
-// A probed is the result of one probe of a rate.
-type probed struct {
-	granted float64 // of the offered rate, percent
-	behind  bool    // significantly
-	p99     float64 // of the waits, ns; never 0
-	waits   int64
-}
-
 // errBroken ends a search: the lock violated a promise, which the probe has recorded.
 var errBroken = errors.New("measure: a lock broke a promise")
-
-// A seeker finds a saturation point by probes of rates.
-type seeker struct {
-	*result.Saturation
-	least harness.Rate // with enough arrivals in a window
-	probe func(rate harness.Rate) (probed, error)
-}
 
 // seek finds the greatest load that a lock sustains: it grants the rate, with p99 of the waits
 // at most ten times p99 unloaded, at a small load. It doubles the load until it is too high,
 // and bisects on a logarithmic scale. If the small load is too close to the point, it restarts
 // with a tenth of that.
-func (s *seeker) seek() error {
+func (s *search) seek() error {
 	rest := max(s.least, min(harness.MaxRate/climb, harness.Rate(restShare*s.Closed)))
 	found := false
 	for range mostRests {
@@ -87,21 +72,18 @@ func (s *seeker) seek() error {
 }
 
 // unloaded probes the unloaded lock, and reports whether it falls behind even there.
-func (s *seeker) unloaded() (behind bool, err error) {
+func (s *search) unloaded() (behind bool, err error) {
 	var p99 []float64
 	missed := 0
 	for range restProbes {
-		got, err := s.probe(s.Rest)
+		got, err := s.try(s.Rest, math.Inf(1))
 		if err != nil {
 			return false, err
 		}
-		over := result.Limit("")
-		if got.behind {
+		if got.Over != "" {
 			missed++
-			over = result.LimitGranted
 		}
-		s.note(s.Rest, got, over)
-		p99 = append(p99, got.p99)
+		p99 = append(p99, got.P99)
 		if missed == votes {
 			return true, nil
 		}
@@ -111,38 +93,36 @@ func (s *seeker) unloaded() (behind bool, err error) {
 }
 
 // bracket finds the closest sustained and excessive loads; Over is 0 without one.
-func (s *seeker) bracket() error {
+func (s *search) bracket() error {
 	s.UpTo = s.Rest
 	for s.Over == 0 {
 		next := s.UpTo * climb
 		if next > harness.MaxRate {
 			return nil
 		}
-		if err := s.try(next); err != nil {
+		if err := s.classify(next); err != nil {
 			return err
 		}
 	}
 	for s.Over > resolution*s.UpTo {
-		if err := s.try(between(s.UpTo, s.Over)); err != nil {
+		if err := s.classify(between(s.UpTo, s.Over)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// try classifies rate as sustained or excessive by a majority of at most three probes.
-func (s *seeker) try(rate harness.Rate) error {
+// classify records rate as sustained or excessive by a majority of at most three probes.
+func (s *search) classify(rate harness.Rate) error {
 	over, rule := 0, result.Limit("")
 	for n := 1; over < votes && n-over <= votes; n++ {
-		got, err := s.probe(rate)
+		got, err := s.try(rate, result.MostSlowdown*s.RestP99)
 		if err != nil {
 			return err
 		}
-		limit := s.limit(got)
-		s.note(rate, got, limit)
-		if limit != "" {
+		if got.Over != "" {
 			over++
-			rule = limit
+			rule = got.Over
 		}
 	}
 	if over == votes {
@@ -153,18 +133,18 @@ func (s *seeker) try(rate harness.Rate) error {
 	return nil
 }
 
-func (s *seeker) limit(got probed) result.Limit {
-	switch {
-	case got.behind:
-		return result.LimitGranted
-	case got.p99 > result.MostSlowdown*s.RestP99:
-		return result.LimitP99
+// try probes rate and records the trial. The rate is too high if the lock falls behind, or p99 of
+// the waits exceeds mostP99.
+func (s *search) try(rate harness.Rate, mostP99 float64) (result.Trial, error) {
+	got, err := s.probe(rate)
+	if err != nil {
+		return got, err
 	}
-	return ""
-}
-
-func (s *seeker) note(rate harness.Rate, got probed, over result.Limit) {
-	s.Trials = append(s.Trials, result.Trial{Rate: rate, Granted: got.granted, P99: got.p99, Waits: got.waits, Over: over})
+	if got.Rate = rate; got.Over == "" && got.P99 > mostP99 {
+		got.Over = result.LimitP99
+	}
+	s.Trials = append(s.Trials, got)
+	return got, nil
 }
 
 func between(a, b harness.Rate) harness.Rate {

@@ -26,7 +26,7 @@ type simulated struct {
 // capacity of a simulated lock, in arrivals per second.
 const capacity = 1e9 / serviceTime
 
-func (c *simulated) probe(rate harness.Rate, window time.Duration) (probed, error) {
+func (c *simulated) probe(rate harness.Rate, window time.Duration) (result.Trial, error) {
 	c.seed++
 	c.probes++
 	from := int64(lead * float64(window))
@@ -61,7 +61,7 @@ func (c *simulated) probe(rate harness.Rate, window time.Duration) (probed, erro
 		}
 	}
 	r.Wait = wait.Snapshot()
-	p, ok := probedBy(&r)
+	p, ok := trialOf(&r)
 	if !ok {
 		return p, errors.New("no wait")
 	}
@@ -70,8 +70,8 @@ func (c *simulated) probe(rate harness.Rate, window time.Duration) (probed, erro
 
 func (c *simulated) seekIn(t *testing.T, closed float64, window func(rate harness.Rate) time.Duration) *result.Saturation {
 	t.Helper()
-	s := seeker{Saturation: &result.Saturation{Closed: closed}, least: 1}
-	s.probe = func(rate harness.Rate) (probed, error) { return c.probe(rate, window(rate)) }
+	s := search{Saturation: &result.Saturation{Closed: closed}, least: 1}
+	s.probe = func(rate harness.Rate) (result.Trial, error) { return c.probe(rate, window(rate)) }
 	requireNoError(t, s.seek())
 	return s.Saturation
 }
@@ -198,10 +198,10 @@ func TestSeekShort(t *testing.T) {
 const remoteWindow = 750 * time.Millisecond
 
 func TestSeekEnds(t *testing.T) {
-	seek := func(closed float64, probe func(n int, rate harness.Rate) (probed, error)) (*result.Saturation, int, error) {
+	seek := func(closed float64, probe func(n int, rate harness.Rate) (result.Trial, error)) (*result.Saturation, int, error) {
 		n := 0
-		s := seeker{Saturation: &result.Saturation{Closed: closed}, least: 3}
-		s.probe = func(rate harness.Rate) (probed, error) {
+		s := search{Saturation: &result.Saturation{Closed: closed}, least: 3}
+		s.probe = func(rate harness.Rate) (result.Trial, error) {
 			n++
 			if n > 200 {
 				t.Fatal("it does not end")
@@ -211,17 +211,19 @@ func TestSeekEnds(t *testing.T) {
 		err := s.seek()
 		return s.Saturation, n, err
 	}
-	never := func(int, harness.Rate) (probed, error) { return probed{granted: 0, behind: true, p99: 1e9}, nil }
+	never := func(int, harness.Rate) (result.Trial, error) {
+		return result.Trial{Over: result.LimitGranted, P99: 1e9}, nil
+	}
 	if k, n, err := seek(1e6, never); err != nil || k.Rates != nil || !strings.Contains(k.Missing, "already at") || n > mostRests*votes {
 		t.Errorf("a lock that grants nothing: %+v, %v, %d probes", k, err, n)
 	}
-	always := func(int, harness.Rate) (probed, error) { return probed{granted: 100, p99: 100}, nil }
+	always := func(int, harness.Rate) (result.Trial, error) { return result.Trial{Granted: 100, P99: 100}, nil }
 	if k, _, err := seek(1000, always); err != nil || k.Rates != nil || !strings.Contains(k.Missing, "every load") {
 		t.Errorf("a lock that is up to all: %+v, %v", k, err)
 	}
-	broken := func(n int, _ harness.Rate) (probed, error) {
+	broken := func(n int, _ harness.Rate) (result.Trial, error) {
 		if n == 3 {
-			return probed{}, errBroken
+			return result.Trial{}, errBroken
 		}
 		return always(n, 0)
 	}
@@ -229,11 +231,11 @@ func TestSeekEnds(t *testing.T) {
 		t.Errorf("a lock that breaks a promise: %v after %d probes", err, n)
 	}
 	// Stalls in every fourth probe change nothing.
-	step := func(n int, rate harness.Rate) (probed, error) {
-		if p := (probed{granted: 100, p99: 100}); rate < 700 && n%4 != 0 {
+	step := func(n int, rate harness.Rate) (result.Trial, error) {
+		if p := (result.Trial{Granted: 100, P99: 100}); rate < 700 && n%4 != 0 {
 			return p, nil
 		}
-		return probed{granted: 100, p99: 1e9}, nil
+		return result.Trial{Granted: 100, P99: 1e9}, nil
 	}
 	if k, _, err := seek(1000, step); err != nil || k.UpTo >= 700 || k.Over < 700 || k.Over > resolution*k.UpTo {
 		t.Errorf("a machine that stalls: %+v, %v", k, err)

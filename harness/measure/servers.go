@@ -3,6 +3,7 @@ package measure
 import (
 	"context"
 	"math"
+	"slices"
 	"time"
 
 	"locklab/harness"
@@ -11,9 +12,10 @@ import (
 )
 
 // A serverMeter measures the cost of a window for a lock's servers, by its own connections,
-// which send nothing in the window.
+// none of which is open in the window.
 type serverMeter struct {
-	gauge *backend.Gauge // nil for a lock without such servers: all figures are unknown
+	at    harness.Endpoint
+	lists int // of at.Addrs that the lock uses; 0 if all figures are unknown
 	pids  []int
 
 	before backend.Usage // before the lock had a client, plus later changes by others
@@ -22,10 +24,8 @@ type serverMeter struct {
 	cpu    time.Duration // at the start of the window, later in the window; -1 if not known
 }
 
-var unknownUsage = backend.Usage{CPU: -1, Memory: -1, Connections: -1}
-
 func newUnknownMeter() *serverMeter {
-	return &serverMeter{before: unknownUsage, left: unknownUsage, peak: unknownUsage, cpu: -1}
+	return &serverMeter{before: backend.UnknownUsage, left: backend.UnknownUsage, peak: backend.UnknownUsage, cpu: -1}
 }
 
 // newServerMeter must be called before the lock has a client. If shared, it does not wait for
@@ -35,20 +35,14 @@ func newServerMeter(ctx context.Context, job Job, shared bool) *serverMeter {
 		return newUnknownMeter()
 	}
 	lists := min(max(1, job.Lock.Traits.Servers), len(job.At.Addrs))
-	servers := 0
-	for _, list := range job.At.Addrs[:lists] {
-		servers += len(list)
-	}
+	servers := len(slices.Concat(job.At.Addrs[:lists]...))
 	m := newUnknownMeter()
+	m.at, m.lists = job.At, lists
 	if len(job.At.PIDs) >= servers {
 		m.pids = job.At.PIDs[:servers]
 	}
 	if job.Lock.Traits.Site(job.Workload).Servers > 1 {
 		m.pids = job.At.PIDs // also replicas, which no client reaches
-	}
-	var err error
-	if m.gauge, err = backend.NewGauge(job.At, lists); err != nil {
-		return newUnknownMeter()
 	}
 	still := stillTime
 	if m.pids == nil {
@@ -57,9 +51,9 @@ func newServerMeter(ctx context.Context, job Job, shared bool) *serverMeter {
 	if shared {
 		still = 0
 	}
-	read := func() (backend.Usage, error) { return m.gauge.Read(ctx) }
+	var err error
+	read := func() (backend.Usage, error) { return backend.ReadUsage(ctx, m.at, m.lists) }
 	if m.before, err = quiet(read, int64(servers), still); err != nil {
-		m.close()
 		return newUnknownMeter()
 	}
 	return m
@@ -89,12 +83,6 @@ func quiet(read func() (backend.Usage, error), servers int64, still time.Duratio
 		if u.Connections <= servers || now.Sub(since) > still || now.Sub(begin) > quietTime {
 			return u, nil
 		}
-	}
-}
-
-func (m *serverMeter) close() {
-	if m.gauge != nil {
-		m.gauge.Close()
 	}
 }
 
@@ -147,10 +135,10 @@ func (m *serverMeter) end(ctx context.Context) {
 }
 
 func (m *serverMeter) read(ctx context.Context) backend.Usage {
-	if m.gauge == nil {
-		return unknownUsage
+	if m.lists == 0 {
+		return backend.UnknownUsage
 	}
-	u, _ := m.gauge.Read(ctx) // unknown after an error
+	u, _ := backend.ReadUsage(ctx, m.at, m.lists)
 	return u
 }
 

@@ -35,11 +35,8 @@ func contended(t *testing.T, at harness.Endpoint, name string) *harness.Result {
 // alone waits until the server at has no client but the caller.
 func alone(t *testing.T, at harness.Endpoint) {
 	t.Helper()
-	g, err := backend.NewGauge(at, 1)
-	requireNoError(t, err)
-	defer g.Close()
 	for begin := time.Now(); ; time.Sleep(quietPause) {
-		u, err := g.Read(t.Context())
+		u, err := backend.ReadUsage(t.Context(), at, 1)
 		switch {
 		case err != nil:
 			t.Fatal(err)

@@ -1,6 +1,7 @@
 package measure
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math/rand/v2"
@@ -113,19 +114,12 @@ func (w *warming) stretch(ctx context.Context) (map[string][]float64, error) {
 				ops += n
 			}
 		}
-		w.note(pass)
+		if len(pass) > 0 {
+			w.said.Last = stat.MidMean(pass)
+			w.said.First = cmp.Or(w.said.First, w.said.Last)
+		}
 	}
 	return costs, nil
-}
-
-func (w *warming) note(pass []float64) {
-	if len(pass) == 0 {
-		return
-	}
-	w.said.Last = stat.MidMean(pass)
-	if w.said.First == 0 {
-		w.said.First = w.said.Last
-	}
 }
 
 // measure drives c once and returns the cost and the number of its acquisitions. It returns

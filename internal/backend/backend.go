@@ -25,16 +25,16 @@ type Kind struct {
 	// find returns the program that starts a server; the error wraps harness.ErrUnavailable.
 	find func(s system) (program, error)
 
-	// command writes the configuration of the server m, which is one of all,
-	// and returns the command that starts it.
+	// command writes the configuration of the server m, which is one of all, the servers that work
+	// together, and returns the command that starts it.
 	command func(p program, m member, all []member) (*exec.Cmd, error)
 
 	// probe returns the server's version and identity; an error means that the server is not ready
 	// to serve.
 	probe func(ctx context.Context, at harness.Endpoint, addr string) (answer, error)
 
-	// prepare, if set, is called before any server starts, writes to dir and completes at.
-	prepare func(dir string, at *harness.Endpoint) error
+	// prepare, if set, is called before any server starts, and writes to dir.
+	prepare func(dir string) error
 
 	// settle, if set, is called when all servers answer, and returns when they serve together.
 	settle func(ctx context.Context, all []member) error
@@ -45,8 +45,8 @@ type Kind struct {
 	// alone means that several servers of this kind are independent, and not one ensemble.
 	alone bool
 
-	// meter returns a meter of a server's resource usage: see Gauge.
-	meter func(at harness.Endpoint, addr string) (meter, error)
+	// usage returns a server's resource usage: see ReadUsage.
+	usage func(ctx context.Context, at harness.Endpoint, addr string) (Usage, error)
 
 	// owns reports whether the answer came from m, running as process pid, and not from a stranger
 	// that took the port first.

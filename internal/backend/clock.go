@@ -68,16 +68,16 @@ func clockEnviron(m member) (string, error) {
 // plus offset, which survives a Restart. Its monotonic clock is unchanged. The server must
 // have been started with RedisOptions.Clock.
 func (s *Server) SetClock(i int, offset time.Duration) error {
-	g, err := s.hurt(i)
+	one, err := s.hurt(i)
 	if err != nil {
 		return err
 	}
-	err = context.Cause(g.open)
+	err = context.Cause(s.open)
 	if err == nil {
-		err = setClock(g.servers[i].dir, g.process(g.servers[i]).PID(), offset)
+		err = setClock(one.dir, s.process(one).PID(), offset)
 	}
 	if err != nil {
-		err = fmt.Errorf("backend: the clock of %s server %d: %w", g.kind.Name, i, err)
+		err = fmt.Errorf("backend: the clock of %s server %d: %w", s.kind.Name, i, err)
 	}
 	return err
 }

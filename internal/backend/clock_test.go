@@ -34,7 +34,7 @@ func needClock(t *testing.T, err error) {
 // aheadOf returns bounds on how far a server's clock is ahead of this machine's, to the second.
 func aheadOf(t *testing.T, s *Server, i int) (from, to time.Duration) {
 	t.Helper()
-	client, err := openRedis(harness.Endpoint{}, s.group.servers[i].addr())
+	client, err := openRedis(harness.Endpoint{}, s.servers[i].addr())
 	requireNoError(t, err)
 	defer client.Close()
 	requireNoError(t, client.Ping(t.Context()).Err())
@@ -71,7 +71,7 @@ func TestSetClock(t *testing.T) {
 		set(offset)
 		wantReply(t, s, 0, "keys=2", "INFO", "keyspace")
 	}
-	if err := setClock(s.group.servers[0].dir, pid+1, 0); !errors.Is(err, errClock) {
+	if err := setClock(s.servers[0].dir, pid+1, 0); !errors.Is(err, errClock) {
 		t.Errorf("setClock of a process that does not read it = %v, want errClock", err)
 	}
 	set(61 * time.Minute)

@@ -28,7 +28,7 @@ func mustStartRedisOf(t *testing.T, sys system, o RedisOptions) *Server {
 func ask(s *Server, i int, limit time.Duration, args ...any) (string, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
-	return tell(ctx, s.group.servers[i].member, args...)
+	return tell(ctx, s.servers[i].member, args...)
 }
 
 func wantReply(t *testing.T, s *Server, i int, want string, args ...any) {
@@ -55,17 +55,17 @@ func TestRedisOf(t *testing.T) {
 	}
 	wantReply(t, s, 0, "OK", "SET", "key", "value")
 	for i, addr := range at.Addrs[0] {
-		if got := s.group.servers[i].addr(); got != addr {
+		if got := s.servers[i].addr(); got != addr {
 			t.Errorf("server %d is at %s, and its address is %s", i, got, addr)
 		}
 		wantReply(t, s, i, "maxclients:123", "INFO", "clients")
 	}
-	for _, m := range s.group.servers[1:] {
+	for _, m := range s.servers[1:] {
 		expectNoError(t, until(t.Context(), m.member, 1, "value", "GET", "key"))
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
-	if err := until(ctx, s.group.servers[0].member, 1, "no such role", "INFO", "replication"); !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "INFO replication") {
+	if err := until(ctx, s.servers[0].member, 1, "no such role", "INFO", "replication"); !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "INFO replication") {
 		t.Errorf("error is %v, want the end of ctx with the request", err)
 	}
 	// A restarted replica is in sync when Settle returns.

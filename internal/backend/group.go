@@ -9,24 +9,10 @@ import (
 	"sync"
 	"time"
 
-	"locklab/harness"
 	"locklab/internal/child"
 )
 
-// A group is the servers that are started together, with the parent of their directories.
-type group struct {
-	kind *Kind
-	dir  *workdir
-	at   harness.Endpoint // how to reach any of them, without its address
-
-	open context.Context // ends with stop
-	shut context.CancelCauseFunc
-	stop func() error // ends all servers and returns when nothing is left of them; once
-
-	mu      sync.Mutex // guards their processes; none is started after stop
-	servers []*instance
-}
-
+// An instance is one of the servers that are started together.
 type instance struct {
 	member
 	cmd        *exec.Cmd  // as it was started first
@@ -36,77 +22,59 @@ type instance struct {
 
 var errStopped = errors.New("the servers were stopped")
 
-func newGroup(k *Kind, dir *workdir) *group {
-	g := &group{kind: k, dir: dir}
-	g.open, g.shut = context.WithCancelCause(context.Background())
-	g.stop = sync.OnceValue(g.end)
-	return g
-}
-
-func (g *group) add(m member, cmd *exec.Cmd) error {
-	s := &instance{member: m, cmd: cmd}
-	g.servers = append(g.servers, s) // before others know of g
-	_, err := g.spawn(s)
+// spawn starts the process of a server, whose previous process is gone.
+func (s *Server) spawn(one *instance) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := context.Cause(s.open); err != nil {
+		return err
+	}
+	out := &child.Output{Most: 64 << 10, End: true}
+	cmd := &exec.Cmd{Path: one.cmd.Path, Args: one.cmd.Args, Env: one.cmd.Env, Err: one.cmd.Err, Dir: one.dir, Stdout: out, Stderr: out}
+	cmd.WaitDelay = time.Second // for a child of a dead server that holds the output open
+	p, err := child.Start(cmd)
+	if err == nil {
+		one.proc = &process{p, out}
+	}
 	return err
 }
 
-// spawn starts the process of a server, whose previous process is gone.
-func (g *group) spawn(s *instance) (*process, error) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if err := context.Cause(g.open); err != nil {
-		return nil, err
-	}
-	p, err := spawn(&exec.Cmd{Path: s.cmd.Path, Args: s.cmd.Args, Env: s.cmd.Env, Err: s.cmd.Err}, s.dir)
-	if err == nil {
-		s.proc = p
-	}
-	return p, err
-}
-
 // end implements stop.
-func (g *group) end() error {
-	g.mu.Lock() // no process is being started
-	g.shut(errStopped)
-	g.mu.Unlock()
-	for _, s := range g.servers {
-		if p := g.process(s); p != nil {
+func (s *Server) end() error {
+	s.mu.Lock() // no process is being started
+	s.shut(errStopped)
+	s.mu.Unlock()
+	for _, one := range s.servers {
+		if p := s.process(one); p != nil {
 			p.Kill()
 		}
 	}
-	return g.dir.remove()
+	return s.dir.remove()
 }
 
-func (g *group) process(s *instance) *process {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return s.proc
+func (s *Server) process(one *instance) *process {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return one.proc
 }
 
-func (g *group) pids() (pids []int) {
-	for _, s := range g.servers {
-		pids = append(pids, g.process(s).PID())
-	}
-	return pids
-}
-
-func (g *group) settle(ctx context.Context) error {
-	if g.kind.settle == nil {
+func (s *Server) settle(ctx context.Context) error {
+	if s.kind.settle == nil {
 		return nil
 	}
 	var all []member
-	for _, s := range g.servers {
-		all = append(all, s.member)
+	for _, one := range s.servers {
+		all = append(all, one.member)
 	}
-	ctx, cancel := g.within(ctx)
+	ctx, cancel := s.within(ctx)
 	defer cancel()
-	return g.kind.settle(ctx, all)
+	return s.kind.settle(ctx, all)
 }
 
-func (g *group) within(ctx context.Context) (context.Context, context.CancelFunc) {
+func (s *Server) within(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, late := context.WithTimeoutCause(ctx, readyTime, fmt.Errorf("not ready within %v", readyTime))
 	ctx, cancel := context.WithCancelCause(ctx)
-	stop := context.AfterFunc(g.open, func() { cancel(context.Cause(g.open)) })
+	stop := context.AfterFunc(s.open, func() { cancel(context.Cause(s.open)) })
 	return ctx, func() {
 		stop()
 		cancel(nil)
@@ -114,31 +82,30 @@ func (g *group) within(ctx context.Context) (context.Context, context.CancelFunc
 	}
 }
 
-// restart kills server i if it runs, starts it again, and waits until it serves. Its port may
+// restart kills a server if it runs, starts it again, and waits until it serves. Its port may
 // temporarily belong to an outgoing connection.
-func (g *group) restart(ctx context.Context, i int) error {
-	ctx, cancel := g.within(ctx)
+func (s *Server) restart(ctx context.Context, one *instance) error {
+	ctx, cancel := s.within(ctx)
 	defer cancel()
-	s := g.servers[i]
-	s.restarting.Lock() // for readyTime at most
-	defer s.restarting.Unlock()
+	one.restarting.Lock() // for readyTime at most
+	defer one.restarting.Unlock()
 	for {
-		g.process(s).Kill()
-		p, err := g.spawn(s)
+		s.process(one).Kill()
+		err := s.spawn(one)
 		if err != nil {
 			return err
 		}
-		if _, err = ready(ctx, g.kind, g.at, s.member, p); err == nil {
+		if _, err = s.ready(ctx, one); err == nil {
 			return nil
 		}
 		if !errors.Is(err, errPortTaken) {
-			p.Kill()
+			s.process(one).Kill()
 			return err
 		}
 		select {
 		case <-time.After(20 * time.Millisecond):
 		case <-ctx.Done():
-			p.Kill()
+			s.process(one).Kill()
 			return errors.Join(context.Cause(ctx), err)
 		}
 	}
@@ -147,18 +114,6 @@ func (g *group) restart(ctx context.Context, i int) error {
 type process struct {
 	*child.Process
 	output *child.Output
-}
-
-// spawn starts cmd in dir.
-func spawn(cmd *exec.Cmd, dir string) (*process, error) {
-	out := &child.Output{Most: 64 << 10, End: true}
-	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, out, out
-	cmd.WaitDelay = time.Second // for a child of a dead server that holds the output open
-	p, err := child.Start(cmd)
-	if err != nil {
-		return nil, err
-	}
-	return &process{p, out}, nil
 }
 
 func (p *process) reason() error {

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"sync"
 	"time"
 
 	"locklab/harness"
@@ -48,67 +49,69 @@ func launchOnce(ctx context.Context, sys system, k *Kind, p program, n int) (_ *
 	if err != nil {
 		return nil, err
 	}
-	g := newGroup(k, dir)
+	s := &Server{endpoint: harness.Endpoint{Kind: k.Name}, kind: k, dir: dir}
+	s.open, s.shut = context.WithCancelCause(context.Background())
+	s.stop = sync.OnceValue(s.end)
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, g.stop())
+			err = errors.Join(err, s.stop())
 		}
 	}()
 	members, err := newMembers(sys, dir.path, n, k.secure)
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{endpoint: harness.Endpoint{Kind: k.Name}, group: g}
 	if k.prepare != nil {
-		if err := k.prepare(dir.path, &s.endpoint); err != nil {
+		if err := k.prepare(dir.path); err != nil {
 			return nil, err
 		}
 	}
-	for _, m := range members {
-		cmd, err := k.command(p, m, members)
+	for i, m := range members {
+		all := members
+		if k.alone {
+			all = members[i : i+1]
+		}
+		cmd, err := k.command(p, m, all)
 		if err != nil {
 			return nil, err
 		}
-		if err := g.add(m, cmd); err != nil {
+		one := &instance{member: m, cmd: cmd}
+		s.servers = append(s.servers, one)
+		if err := s.spawn(one); err != nil {
 			return nil, err
 		}
 	}
-	if err := g.serve(ctx, s, members); err != nil {
-		return nil, err
-	}
-	return s, nil
+	return s, s.serve(ctx)
 }
 
-// serve waits until all members serve, and completes s.
-func (g *group) serve(ctx context.Context, s *Server, members []member) (err error) {
-	k := g.kind
+// serve waits until all servers serve, and completes s.
+func (s *Server) serve(ctx context.Context) (err error) {
 	var addrs []string
-	for i, m := range members {
-		if s.version, err = ready(ctx, k, s.endpoint, m, g.servers[i].proc); err != nil {
+	for _, one := range s.servers {
+		if s.version, err = s.ready(ctx, one); err != nil {
 			return err
 		}
-		addrs = append(addrs, m.clientAddr())
+		addrs = append(addrs, one.clientAddr())
 	}
-	g.at = s.endpoint
 	s.endpoint.Addrs = [][]string{addrs}
-	if k.alone {
+	if s.kind.alone {
 		s.endpoint.Addrs = slices.Collect(slices.Chunk(addrs, 1))
 	}
-	return g.settle(ctx)
+	return s.settle(ctx)
 }
 
 // ready polls a server until it serves and returns its version. A starting server may accept a
 // connection and never answer, so each attempt has a limit, which grows for a busy machine.
-func ready(ctx context.Context, k *Kind, at harness.Endpoint, m member, p *process) (string, error) {
-	addr := m.addr()
+func (s *Server) ready(ctx context.Context, one *instance) (string, error) {
+	addr, p := one.addr(), s.process(one)
 	limit := 100 * time.Millisecond
 	for pause := time.Millisecond; ; pause = min(2*pause, 20*time.Millisecond) {
 		actx, cancel := context.WithTimeout(ctx, limit)
-		a, err := k.probe(actx, at, addr)
+		a, err := s.kind.probe(actx, harness.Endpoint{Kind: s.kind.Name}, addr)
 		unanswered := actx.Err() != nil
 		cancel()
 		switch {
-		case err == nil && k.owns(a, m, p.PID()):
+		case err == nil && s.kind.owns(a, one.member, p.PID()):
 			return a.version, nil
 		case err == nil:
 			return "", fmt.Errorf("%w: another server answers on %s", errPortTaken, addr)

@@ -19,16 +19,14 @@ import (
 )
 
 var redis = Kind{
-	Name:  harness.KindRedis,
-	Env:   "LOCKLAB_REDIS",
-	parse: parseRedis,
-	find:  findRedis,
-	command: func(p program, m member, _ []member) (*exec.Cmd, error) {
-		return redisWith(p, m), nil
-	},
-	probe: probeRedis,
-	alone: true,
-	meter: meterRedis,
+	Name:    harness.KindRedis,
+	Env:     "LOCKLAB_REDIS",
+	parse:   parseRedis,
+	find:    findRedis,
+	command: RedisOptions{}.command,
+	probe:   probeRedis,
+	alone:   true,
+	usage:   usageOfRedis,
 	owns: func(a answer, _ member, pid int) bool {
 		return a.identity == strconv.Itoa(pid)
 	},

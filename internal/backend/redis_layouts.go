@@ -239,7 +239,7 @@ func startRedisOf(ctx context.Context, sys system, o RedisOptions) (*Server, err
 	}
 	l := &Layout{Name: "redis", servers: 1 + o.Replicas, kind: layoutKind(o.command, settleReplicas)}
 	if o.Clock {
-		l.kind.prepare = func(dir string, _ *harness.Endpoint) error { return buildClockShim(ctx, dir) }
+		l.kind.prepare = func(dir string) error { return buildClockShim(ctx, dir) }
 	}
 	s, err := startLayout(ctx, sys, l)
 	if err != nil || !o.Clock {

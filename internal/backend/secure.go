@@ -28,7 +28,7 @@ import (
 // the other servers use. It sets the TLS fields of client when they serve.
 func (s Setup) secure(k *Kind, client *harness.Endpoint) {
 	k.secure = true
-	k.prepare = func(dir string, _ *harness.Endpoint) error { return makeCertificate(dir, client, s.ClientCertificate) }
+	k.prepare = func(dir string) error { return makeCertificate(dir, client, s.ClientCertificate) }
 	plain, settle := k.command, k.settle
 	k.command = func(p program, m member, all []member) (*exec.Cmd, error) {
 		p.classPath += NettyOfDebian(p.classPath)

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 	"syscall"
 	"time"
 
@@ -18,10 +19,21 @@ import (
 type Server struct {
 	endpoint harness.Endpoint
 	version  string
-	group    *group // nil for the user's
 
 	sentinels []string // of the layout Sentinel
 	replicas  int      // of a Setup, which have no address in endpoint
+
+	// The rest is zero for the user's servers.
+
+	kind *Kind
+	dir  *workdir // the parent of the servers' directories
+
+	open context.Context // ends with stop
+	shut context.CancelCauseFunc
+	stop func() error // ends all servers and returns when nothing is left of them; once
+
+	mu      sync.Mutex // guards their processes; none is started after stop
+	servers []*instance
 }
 
 // Endpoint returns the addresses and settings to reach the server.
@@ -31,10 +43,7 @@ func (s *Server) Endpoint() harness.Endpoint {
 	for i, list := range s.endpoint.Addrs {
 		at.Addrs[i] = slices.Clone(list)
 	}
-	addrs := 0
-	for _, list := range at.Addrs {
-		addrs += len(list)
-	}
+	addrs := len(slices.Concat(at.Addrs...))
 	if pids := s.PIDs(); len(pids) >= addrs {
 		at.PIDs = pids[:min(len(pids), addrs+s.replicas)]
 	}
@@ -49,7 +58,7 @@ func (s *Server) Version() string { return s.version }
 
 // Owned reports whether the lab started the server. On a server that is not owned the lab
 // touches only names under its own run id and never uses FLUSH, CONFIG, DEBUG or signals.
-func (s *Server) Owned() bool { return s.group != nil }
+func (s *Server) Owned() bool { return s.dir != nil }
 
 // Sentinels returns the addresses of the sentinels of the layout [Sentinel], nil of others.
 func (s *Server) Sentinels() []string { return slices.Clone(s.sentinels) }
@@ -58,38 +67,38 @@ func (s *Server) Sentinels() []string { return slices.Clone(s.sentinels) }
 // removed. A concurrent Restart fails. It does nothing to the user's server. Further calls return
 // the result of the first.
 func (s *Server) Stop() error {
-	if s.group == nil {
+	if s.dir == nil {
 		return nil
 	}
-	return s.group.stop()
+	return s.stop()
 }
 
 // Only servers that the lab started may be disturbed. Their numbers start at 0, in the order of the
 // addresses, sentinels last.
 
-func (s *Server) hurt(i int) (*group, error) {
-	if s.group == nil {
+func (s *Server) hurt(i int) (*instance, error) {
+	if s.dir == nil {
 		return nil, fmt.Errorf("%w: backend: the lab did not start this server, and so leaves its process alone", harness.ErrUsage)
 	}
-	if n := len(s.group.servers); i < 0 || i >= n {
+	if n := len(s.servers); i < 0 || i >= n {
 		return nil, fmt.Errorf("%w: backend: there is no server %d: they count from 0 to %d", harness.ErrUsage, i, n-1)
 	}
-	return s.group, nil
+	return s.servers[i], nil
 }
 
 // PIDs returns the process ids, nil for the user's servers. The id of a killed server may belong to
 // another process: see [Server.Signal].
-func (s *Server) PIDs() []int {
-	if s.group == nil {
-		return nil
+func (s *Server) PIDs() (pids []int) {
+	for _, one := range s.servers {
+		pids = append(pids, s.process(one).PID())
 	}
-	return s.group.pids()
+	return pids
 }
 
 // PID returns the process id of server i, and 0 for the user's.
 func (s *Server) PID(i int) int {
-	if g, err := s.hurt(i); err == nil {
-		return g.pids()[i]
+	if one, err := s.hurt(i); err == nil {
+		return s.process(one).PID()
 	}
 	return 0
 }
@@ -98,11 +107,11 @@ func (s *Server) PID(i int) int {
 // on Linux until the server has stopped. It never reaches a process that the lab did not start. If
 // the server is gone, the error wraps [os.ErrProcessDone].
 func (s *Server) Signal(i int, sig os.Signal) error {
-	g, err := s.hurt(i)
+	one, err := s.hurt(i)
 	if err != nil {
 		return err
 	}
-	if err := g.process(g.servers[i]).Signal(sig); err != nil {
+	if err := s.process(one).Signal(sig); err != nil {
 		return fmt.Errorf("backend: signal %v for server %d: %w", sig, i, err)
 	}
 	if sig == syscall.SIGSTOP {
@@ -114,9 +123,9 @@ func (s *Server) Signal(i int, sig os.Signal) error {
 // Kill ends server i, even if it is stopped, and returns when its process is gone. It does nothing
 // if the process is already gone. Its directory stays, for [Server.Restart].
 func (s *Server) Kill(i int) error {
-	g, err := s.hurt(i)
+	one, err := s.hurt(i)
 	if err == nil {
-		g.process(g.servers[i]).Kill()
+		s.process(one).Kill()
 	}
 	return err
 }
@@ -127,12 +136,12 @@ func (s *Server) Kill(i int) error {
 // restart missing members at the same time. If it does not serve before ctx ends, Restart
 // kills it; it may be restarted.
 func (s *Server) Restart(ctx context.Context, i int) error {
-	g, err := s.hurt(i)
+	one, err := s.hurt(i)
 	if err != nil {
 		return err
 	}
-	if err := g.restart(ctx, i); err != nil {
-		return fmt.Errorf("backend: restart %s server %d: %w", g.kind.Name, i, err)
+	if err := s.restart(ctx, one); err != nil {
+		return fmt.Errorf("backend: restart %s server %d: %w", s.kind.Name, i, err)
 	}
 	return nil
 }
@@ -141,11 +150,10 @@ func (s *Server) Restart(ctx context.Context, i int) error {
 // Redis replica has its copy. For independent servers and ZooKeeper ensembles it adds nothing to
 // Restart.
 func (s *Server) Settle(ctx context.Context) error {
-	g, err := s.hurt(0)
-	if err != nil {
+	if _, err := s.hurt(0); err != nil {
 		return err
 	}
-	if err := g.settle(ctx); err != nil {
+	if err := s.settle(ctx); err != nil {
 		return fmt.Errorf("backend: %w", err)
 	}
 	return nil

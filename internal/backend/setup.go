@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"os/exec"
 	"strconv"
 	"strings"
 
@@ -127,10 +126,8 @@ func (s Setup) kind(k *Kind) Kind {
 	if s.Durable {
 		o.Persistence = Always
 	}
-	if o.Replicas == 0 { // each is alone
-		out.command = func(p program, m member, _ []member) (*exec.Cmd, error) {
-			return o.command(p, m, []member{m})
-		}
+	if o.Replicas == 0 {
+		out.command = o.command
 		return out
 	}
 	o.Args = []string{"--min-replicas-to-write", strconv.Itoa(minReplicas)}

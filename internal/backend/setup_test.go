@@ -52,7 +52,7 @@ func TestSetup(t *testing.T) {
 				if len(list) != 1 {
 					t.Errorf("addresses %v: clients are to know one server of each", at.Addrs)
 				}
-				m := s.group.servers[i].member
+				m := s.servers[i].member
 				if m.clientAddr() != list[0] {
 					t.Errorf("%s is not server %d, %s", list[0], i, m.addr())
 				}
@@ -139,7 +139,7 @@ func TestSetupOfZooKeeper(t *testing.T) {
 		modes := make(map[string]int)
 		for i, addr := range at.Addrs[0] {
 			line, err := os.ReadFile("/proc/" + strconv.Itoa(at.PIDs[i]) + "/cmdline")
-			want := map[bool]string{false: noForceSync, true: forceSync}[setup.Durable]
+			want := map[bool]string{false: "-Dzookeeper.forceSync=no", true: "-Dzookeeper.forceSync=yes"}[setup.Durable]
 			if args := strings.Split(string(line), "\x00"); err != nil || !slices.Contains(args, want) {
 				t.Errorf("%+v: the arguments lack %s: %q, %v", setup, want, args, err)
 			}

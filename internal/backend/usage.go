@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	goredis "github.com/redis/go-redis/v9"
+
 	"locklab/harness"
 )
 
@@ -16,56 +18,28 @@ import (
 type Usage struct {
 	CPU         time.Duration // user and system
 	Memory      int64         // allocated bytes
-	Connections int64         // of clients, including the connection of the Gauge
+	Connections int64         // of clients, including the connection that asks
 }
 
-// A meter reads the usage of one server.
-type meter struct {
-	read  func(ctx context.Context) (Usage, error)
-	close func() error
-}
+// UnknownUsage is the usage of servers that do not report it.
+var UnknownUsage = Usage{-1, -1, -1}
 
-// gaugeTime is how long a server has to answer.
-const gaugeTime = 2 * time.Second
+// usageTime is how long the servers have to answer, all together.
+const usageTime = 2 * time.Second
 
-// A Gauge reads the resource usage of servers, for one goroutine, and changes nothing there. It
-// connects when it first reads.
-type Gauge struct{ all []meter }
-
-// NewGauge returns a Gauge of the first lists of at.Addrs. The caller closes it.
-func NewGauge(at harness.Endpoint, lists int) (*Gauge, error) {
+// ReadUsage asks every server of the first lists of at.Addrs, by a connection that it closes after
+// the answer. It changes nothing there. With an error the usage is [UnknownUsage].
+func ReadUsage(ctx context.Context, at harness.Endpoint, lists int) (u Usage, err error) {
 	k, err := lookup(at.Kind)
 	if err != nil {
-		return nil, err
+		return UnknownUsage, err
 	}
-	g := new(Gauge)
-	for _, addr := range slices.Concat(at.Addrs[:min(lists, len(at.Addrs))]...) {
-		m, err := k.meter(at, addr)
-		if err != nil {
-			g.Close()
-			return nil, err
-		}
-		g.all = append(g.all, m)
-	}
-	return g, nil
-}
-
-// Close ends the connections.
-func (g *Gauge) Close() {
-	for _, m := range g.all {
-		m.close()
-	}
-}
-
-// Read asks every server.
-func (g *Gauge) Read(ctx context.Context) (Usage, error) {
-	ctx, cancel := context.WithTimeout(ctx, gaugeTime)
+	ctx, cancel := context.WithTimeout(ctx, usageTime)
 	defer cancel()
-	var u Usage
-	for _, m := range g.all {
-		one, err := m.read(ctx)
+	for _, addr := range slices.Concat(at.Addrs[:min(lists, len(at.Addrs))]...) {
+		one, err := k.usage(ctx, at, addr)
 		if err != nil {
-			return Usage{-1, -1, -1}, err
+			return UnknownUsage, err
 		}
 		u = Usage{plus(u.CPU, one.CPU), plus(u.Memory, one.Memory), plus(u.Connections, one.Connections)}
 	}
@@ -102,38 +76,38 @@ func fieldsOf(text, sep string) map[string]string {
 	return fields
 }
 
-// meterRedis reads fields of INFO (https://redis.io/docs/latest/commands/info/).
-func meterRedis(at harness.Endpoint, addr string) (meter, error) {
+// usageOfRedis reads fields of INFO (https://redis.io/docs/latest/commands/info/).
+func usageOfRedis(ctx context.Context, at harness.Endpoint, addr string) (Usage, error) {
 	client, err := openRedis(at, addr)
 	if err != nil {
-		return meter{}, err
+		return UnknownUsage, err
 	}
-	read := func(ctx context.Context) (Usage, error) {
-		text := ""
+	defer client.Close()
+	text := ""
+	replies, err := client.Pipelined(ctx, func(p goredis.Pipeliner) error {
 		for _, section := range []string{"cpu", "clients", "memory"} { // INFO before Redis 7 takes one
-			part, err := client.Info(ctx, section).Result()
-			if err != nil {
-				return Usage{}, err
-			}
-			text += part
+			p.Info(ctx, section)
 		}
-		fields := fieldsOf(text, ":")
-		cpu := total(fields, float64(time.Second), "used_cpu_user", "used_cpu_sys") // getrusage(2) of the server
-		return Usage{time.Duration(cpu), total(fields, 1, "used_memory"), total(fields, 1, "connected_clients")}, nil
+		return nil
+	})
+	if err != nil {
+		return UnknownUsage, err
 	}
-	return meter{read, client.Close}, nil
+	for _, r := range replies {
+		text += r.(*goredis.StringCmd).Val()
+	}
+	fields := fieldsOf(text, ":")
+	cpu := total(fields, float64(time.Second), "used_cpu_user", "used_cpu_sys") // getrusage(2) of the server
+	return Usage{time.Duration(cpu), total(fields, 1, "used_memory"), total(fields, 1, "connected_clients")}, nil
 }
 
-// meterZooKeeper reads lines of srvr, the only command that a ZooKeeper server answers by default.
-// Each question has its own connection, which the server ends. A server reports neither its CPU
-// time nor its heap: the size in mntr is the size of the nodes.
-func meterZooKeeper(at harness.Endpoint, addr string) (meter, error) {
-	read := func(ctx context.Context) (Usage, error) {
-		text, err := FourLetters(ctx, at, addr, "srvr")
-		if err != nil {
-			return Usage{}, fmt.Errorf("ZooKeeper does not report its usage: %w", err)
-		}
-		return Usage{-1, -1, total(fieldsOf(text, ":"), 1, "Connections")}, nil
+// usageOfZooKeeper reads lines of srvr, the only command that a ZooKeeper server answers by
+// default. A server reports neither its CPU time nor its heap: the size in mntr is the size of the
+// nodes.
+func usageOfZooKeeper(ctx context.Context, at harness.Endpoint, addr string) (Usage, error) {
+	text, err := FourLetters(ctx, at, addr, "srvr")
+	if err != nil {
+		return UnknownUsage, fmt.Errorf("ZooKeeper does not report its usage: %w", err)
 	}
-	return meter{read, func() error { return nil }}, nil
+	return Usage{-1, -1, total(fieldsOf(text, ":"), 1, "Connections")}, nil
 }

@@ -22,7 +22,7 @@ var zooKeeper = Kind{
 	find:    findZooKeeper,
 	command: EnsembleOptions{}.command,
 	probe:   probeZooKeeper,
-	meter:   meterZooKeeper,
+	usage:   usageOfZooKeeper,
 	owns: func(a answer, m member, _ int) bool {
 		return strings.HasPrefix(a.identity, m.dir+string(filepath.Separator))
 	},
@@ -140,12 +140,6 @@ log4j.appender.C.layout.ConversionPattern=%m%n
 `,
 }
 
-// The values of forceSync: yes, the default, forces the log to disk before a write is answered.
-const (
-	noForceSync = "-Dzookeeper.forceSync=no"
-	forceSync   = "-Dzookeeper.forceSync=yes"
-)
-
 // command writes the configuration of m and returns the command that starts it.
 func (o EnsembleOptions) command(p program, m member, all []member) (*exec.Cmd, error) {
 	data := filepath.Join(m.dir, "data")
@@ -170,15 +164,15 @@ func (o EnsembleOptions) command(p program, m member, all []member) (*exec.Cmd, 
 			return nil, err
 		}
 	}
-	sync := noForceSync // measures the protocol, not the disk
+	forceSync := "no" // yes, the default, forces the log to disk before a write is answered
 	if o.durable {
-		sync = forceSync
+		forceSync = "yes"
 	}
 	cmd := exec.Command(p.path,
 		"-Xmx128m", "-XX:+UseSerialGC",
 		"-XX:-UsePerfData",        // else a kill leaves a file in the machine's temporary directory
 		"-Djava.io.tmpdir="+m.dir, // where native libraries are unpacked
-		sync,
+		"-Dzookeeper.forceSync="+forceSync,
 		"-Dzookeeper.preAllocSize=1024", // KiB; the default of 64 MiB is slow to write
 		"-cp", m.dir+":"+p.classPath,
 		"org.apache.zookeeper.server.quorum.QuorumPeerMain", config,

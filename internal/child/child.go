@@ -49,12 +49,8 @@ func (p *Process) Err() error {
 // Kill ends the child and its children, also if they are stopped, and returns when it is
 // gone. It does nothing if the child is gone: another process may have its id by now.
 func (p *Process) Kill() {
-	select {
-	case <-p.done:
-	default:
-		killGroup(p.proc)
-		<-p.done
-	}
+	_ = p.Signal(os.Kill)
+	<-p.done
 }
 
 // Signal sends the child a signal, and its children [os.Kill] too, without waiting. If the

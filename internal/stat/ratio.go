@@ -126,7 +126,7 @@ func (r Ratio) Inverse() Ratio {
 // Whether one of Two Random Variables is Stochastically Larger than the Other", same journal
 // 18(1), 1947.
 func Unpaired(a, b []float64, level float64) Ratio {
-	a, b = numbers(a), numbers(b)
+	a, b = sortedNumbers(a), sortedNumbers(b)
 	if len(a) == 0 || len(b) == 0 {
 		return Ratio{summarize(nil, level), level, 1}
 	}

@@ -38,22 +38,20 @@ const level95 = 0.95
 func Summarize(xs []float64) Summary { return summarize(xs, level95) }
 
 func summarize(xs []float64, level float64) Summary {
-	sorted := numbers(xs)
+	sorted := sortedNumbers(xs)
 	if len(sorted) == 0 {
 		return Summary{Median: math.NaN(), Lo: math.NaN(), Hi: math.NaN()}
 	}
-	slices.Sort(sorted)
 	rank, confidence := medianRank(len(sorted), level)
 	return between(sorted, rank, confidence)
 }
 
 // Median returns the middle of xs, or the mean of two, without NaN values; NaN without any.
 func Median(xs []float64) float64 {
-	sorted := numbers(xs)
+	sorted := sortedNumbers(xs)
 	if len(sorted) == 0 {
 		return math.NaN()
 	}
-	slices.Sort(sorted)
 	return middle(sorted)
 }
 
@@ -65,8 +63,7 @@ func middle(sorted []float64) float64 {
 // MidMean returns the mean of the middle half of xs: it ignores outliers, and uses more values
 // than the median. NaN values are left out; without values it is NaN.
 func MidMean(xs []float64) float64 {
-	sorted := numbers(xs)
-	slices.Sort(sorted)
+	sorted := sortedNumbers(xs)
 	quarter := len(sorted) / 4
 	half := sorted[quarter : len(sorted)-quarter]
 	if len(half) == 0 {
@@ -90,7 +87,10 @@ func between(sorted []float64, rank int, confidence float64) Summary {
 	}
 }
 
-func numbers(xs []float64) []float64 { return slices.DeleteFunc(slices.Clone(xs), math.IsNaN) }
+// sortedNumbers returns the values of xs that are not NaN, ascending.
+func sortedNumbers(xs []float64) []float64 {
+	return slices.Sorted(slices.Values(slices.DeleteFunc(slices.Clone(xs), math.IsNaN)))
+}
 
 // medianRank returns the greatest rank k such that the k-th least and greatest of n values
 // enclose the median with probability of at least level, and that probability, else rank 1 and
