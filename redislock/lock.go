@@ -325,5 +325,5 @@ var (
 	ErrClosed = errors.New("redislock: the client is closed")
 
 	// ErrUsage is returned, without a request, for an invalid option or name.
-	ErrUsage = errors.New("redislock: invalid configuration")
+	ErrUsage = fmt.Errorf("redislock: %w", lock.ErrUsage)
 )
