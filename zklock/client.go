@@ -64,7 +64,6 @@ type Client struct {
 	sessionState
 	heldLeases
 	contacts contacts
-	closed   bool
 	work     sync.WaitGroup // goroutines started by spawn
 	line     sync.WaitGroup // waiting tickets
 
@@ -198,7 +197,7 @@ func (c *Client) Stats() Stats {
 func (c *Client) spawn(f func()) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.closed {
+	if c.live.Err() != nil {
 		return false
 	}
 	c.work.Go(f)

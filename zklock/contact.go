@@ -76,7 +76,7 @@ func (c *Client) keepContact() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	k := &c.contacts
-	if c.closed || len(c.leases) == 0 && len(k.waits) == 0 {
+	if c.live.Err() != nil || len(c.leases) == 0 && len(k.waits) == 0 {
 		k.timer = nil
 		return
 	}
@@ -122,7 +122,7 @@ var errNoConnection = errors.New("zklock: no connection to a server that could c
 func (c *Client) contacted(err error) {
 	c.mu.Lock()
 	c.contacts.busy = false
-	if err != nil && !c.closed {
+	if err != nil && c.live.Err() == nil {
 		c.renewalFailed(fmt.Errorf("zklock: confirm the session: %w", err))
 	}
 	c.mu.Unlock()

@@ -54,38 +54,36 @@ import (
 // Apache ZooKeeper, "ZooKeeper Recipes and Solutions", Locks, and Hunt, Konar, Junqueira,
 // Reed, "ZooKeeper: Wait-free coordination for internet-scale systems", USENIX ATC 2010, §2.4,
 // have the queue. The handover by the event is in neither; we know of no earlier description.
-var handoffQueue = &protocol{kind: "lock-", enter: enterHandoff, remove: removeHandoff,
+var handoffQueue = &protocol{kind: "lock-", create: createHandoff, remove: removeHandoff,
 	look: func(t *ticket) (view, error) { return lookHandoff(t, recipe.Nearest, true, "lock-") }}
 
-// enterHandoff makes the ticket's node, sealed if possible and if its holder hands over.
-func enterHandoff(t *ticket) (view, error) {
+// createHandoff makes the ticket's node, sealed if possible and if its holder hands over.
+func createHandoff(t *ticket) (path string, err error) {
 	c := t.q.c
-	return view{}, t.made(func() (path string, err error) {
-		acl, data := c.acl, c.tag.nameData()
-		if t.p.remove != nil {
-			sealed, err := c.sealedACL(t.q.path)
-			if err != nil {
-				return "", err
-			}
-			if t.sealed = sealed != nil; t.sealed {
-				acl, data = sealed, t.data()
-				t.claim()
-			} else {
-				t.free()
-				t.plain = false
-			}
+	acl, data := c.acl, c.tag.nameData()
+	if t.p.remove != nil {
+		sealed, err := c.sealedACL(t.q.path)
+		if err != nil {
+			return "", err
 		}
-		if t.plain {
-			path, t.czxid, err = c.conn.CreateZxid(t.q.path+"/"+t.p.kind, data, zk.FlagEphemeralSequential, acl)
-			if !errors.Is(err, zk.ErrNodeExists) { // numbers restarted while an old ticket was left
-				return path, err
-			}
+		if t.sealed = sealed != nil; t.sealed {
+			acl, data = sealed, t.data()
+			t.claim()
+		} else {
 			t.free()
-			t.unnamed, t.plain = true, false
+			t.plain = false
 		}
-		path, t.czxid, err = c.conn.CreateZxid(t.q.path+"/"+t.unique, data, zk.FlagEphemeralSequential, acl)
-		return path, err
-	})
+	}
+	if t.plain {
+		path, t.czxid, err = c.conn.CreateZxid(t.q.path+"/"+t.p.kind, data, zk.FlagEphemeralSequential, acl)
+		if !errors.Is(err, zk.ErrNodeExists) { // numbers restarted while an old ticket was left
+			return path, err
+		}
+		t.free()
+		t.unnamed, t.plain = true, false
+	}
+	path, t.czxid, err = c.conn.CreateZxid(t.q.path+"/"+t.unique, data, zk.FlagEphemeralSequential, acl)
+	return path, err
 }
 
 // lookHandoff looks at the line of these kinds. The owner of the i-th ticket waits for the one

@@ -44,9 +44,9 @@ type protocol struct {
 	// kind is the part of a ticket's name between its unique part and its number.
 	kind string
 
-	// enter makes the ticket's node, by ticket.create (nil) or an equivalent request that may
-	// already show the queue. It returns the zero view if a look is needed.
-	enter func(t *ticket) (view, error)
+	// create is the request that makes the ticket's node. It returns its path, or zk.ErrNoNode if
+	// the node of the lock does not exist.
+	create func(t *ticket) (path string, err error)
 
 	look func(t *ticket) (view, error)
 

@@ -68,7 +68,7 @@ var heldMark = []byte("held")
 //
 // Acquire and release take three requests without waiters, and about six and two watch events
 // behind others, whatever the number of permits and waiters.
-var permitQueue = &protocol{kind: permitKind, look: lookPermits}
+var permitQueue = &protocol{kind: permitKind, create: createEphemeral, look: lookPermits}
 
 func lookPermits(t *ticket) (view, error) {
 	c := t.q.c
@@ -196,7 +196,7 @@ func (s *SemaphoreV2) take(ctx context.Context, try bool) (*Lease, error) {
 	return ls[1], nil
 }
 
-var leaseQueue = &protocol{kind: leaseKind, look: lookLeases}
+var leaseQueue = &protocol{kind: leaseKind, create: createEphemeral, look: lookLeases}
 
 func lookLeases(t *ticket) (view, error) {
 	t.near = true

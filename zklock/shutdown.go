@@ -79,7 +79,6 @@ func (c *Client) inQueues() (paths []string) {
 // twice. [Client.Shutdown] gives the locks back first, and reports failures.
 func (c *Client) Close() error {
 	c.mu.Lock()
-	c.closed = true
 	c.kill()
 	c.loseAll(fmt.Errorf("%w: %w", ErrLost, ErrClosed))
 	for _, timer := range []*time.Timer{c.watchdog, c.contacts.timer} {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/go-zookeeper/zk"
@@ -117,11 +116,7 @@ var persistent = &harness.Variant{
 	Paper:  "ZooKeeper Programmer's Guide",
 	Status: harness.Historical,
 	Traits: harness.Traits{FIFO: true, Fenced: true},
-	Remote: follows(recipe.Recipe{Kind: "lock-", Look: recipe.Fair.Look, Enter: func(t recipe.Ticket) error {
-		return t.Made(func() (string, error) {
-			return t.Conn().Create(t.Dir()+"/"+t.Unique(), nil, zk.FlagSequence, t.ACL())
-		})
-	}}),
+	Remote: follows(recipe.Recipe{Kind: "lock-", Look: recipe.Fair.Look, Persistent: true}),
 }
 
 // writeLock is the protocol of Apache's own recipe, org.apache.zookeeper.recipes.lock, with its
@@ -150,28 +145,19 @@ var writeLock = &harness.Variant{
 	Doc:    "Apache's recipe, mended: looks for its parent and for a ticket of its own in every acquisition",
 	Paper:  "zookeeper-recipes-lock",
 	Traits: harness.Traits{FIFO: true, Fenced: true},
-	Remote: follows(recipe.Recipe{Kind: "lock-", Enter: enterWriteLock, Look: lookExists}),
+	Remote: follows(recipe.Recipe{Kind: "lock-", Before: beforeWriteLock, Look: lookExists}),
 }
 
-func enterWriteLock(t recipe.Ticket) error {
-	exists, _, err := t.Conn().Exists(t.Dir())
-	if err == nil && !exists {
-		err = t.MakeParents()
+// beforeWriteLock sends the requests of steps 1 and 2. zklock makes a missing parent, and adopts
+// a ticket after a lost reply, for every recipe.
+func beforeWriteLock(t recipe.Ticket) error {
+	if _, _, err := t.Conn().Exists(t.Dir()); err != nil {
+		return err
 	}
-	if err != nil {
-		return fmt.Errorf("zklock: queue at %s: %w", t.Dir(), err)
+	if _, _, err := list(t); !gone(err) {
+		return err
 	}
-	names, _, err := t.Conn().Children(t.Dir())
-	if err != nil && !errors.Is(err, zk.ErrNoNode) {
-		return fmt.Errorf("zklock: look for own ticket at %s: %w", t.Dir(), err)
-	}
-	for _, name := range names {
-		if strings.HasPrefix(name, t.Unique()) {
-			t.Adopt(name)
-			return nil
-		}
-	}
-	return t.Create()
+	return nil
 }
 
 // lookExists is the Look of [recipe.Fair] with exists instead of getData.
