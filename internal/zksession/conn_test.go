@@ -141,7 +141,7 @@ func TestProof(t *testing.T) {
 				z, k := newConn(nil)
 				z.tick = c.tick
 				began := time.Now()
-				k.wrote(c.first, began, nil)
+				k.wrote(c.first, began, frame(c.first))
 				k.read(words(0, int32(timeout/time.Millisecond)))
 				if want := max(lag, c.tick/2+timeout/20); z.Lag() != want {
 					t.Fatalf("lag %v, want %v", z.Lag(), want)

@@ -1,8 +1,10 @@
 package zksession
 
 import (
-	"locklab/internal/wire"
+	"slices"
 	"time"
+
+	"locklab/internal/wire"
 )
 
 // A Proof is a client's lower bound for the time from which the servers count the timeout of its
@@ -114,11 +116,8 @@ func (z *Conn) Proof() Proof {
 	now.mu.Lock()
 	defer now.mu.Unlock()
 	p.Committed, p.Next = now.committed, now.touches.next(p.Since)
-	for _, s := range now.pending {
-		if isWrite(s.op) && !s.held {
-			p.Unanswered = s.at
-			break
-		}
+	if i := slices.IndexFunc(now.pending, func(s sent) bool { return isWrite(s.op) && !s.held }); i >= 0 {
+		p.Unanswered = now.pending[i].at
 	}
 	return p
 }
