@@ -118,15 +118,11 @@ func (c *Client) task(f func()) bool {
 		return false
 	}
 	c.tasks++
-	c.work.Add(1)
-	go c.run(f)
+	c.work.Go(func() {
+		defer c.taskEnds()
+		f()
+	})
 	return true
-}
-
-func (c *Client) run(f func()) {
-	defer c.work.Done()
-	defer c.taskEnds()
-	f()
 }
 
 func (c *Client) admit(f func()) bool { return c.closedErr() == nil && c.task(f) }

@@ -178,7 +178,7 @@ func (c *Client) base(name string, o Options) base {
 
 func (b *base) newLease(renewal call, free func(ctx context.Context) (held bool, err error)) *Lease {
 	return &Lease{c: b.c, name: b.name, renewal: renewal, span: b.o.TTL, margin: b.o.Margin, fixed: b.o.DisableRenewal,
-		free: free, again: func(ctx context.Context) error { _, err := free(ctx); return err }}
+		free: free, again: free}
 }
 
 // Name returns the key of the lock.
