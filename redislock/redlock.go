@@ -196,15 +196,20 @@ func (m *Redlock) ask(ctx context.Context, k *keyLock, nonce string, needed bool
 	}
 	short, cancel := context.WithTimeout(context.WithoutCancel(ctx), m.answer)
 	defer cancel()
-	sent, p := k.c.clock.Now(), u.await(m.answer)
+	sent, late := k.c.clock.Now(), time.AfterFunc(m.answer, func() { u.add(1, errNoAnswer) })
 	l, _, err := k.attempt(short, nonce)
+	counted := !late.Stop()
 	if err == nil || refused(err) {
-		p.end()
+		if counted {
+			u.add(-1, nil)
+		}
 		return ballot{l, err, err != nil && k.c.final(err)}
 	}
-	p.late(err)
-	if !k.c.task(func() { defer p.end(); k.undo(ctx, nonce, sent) }) {
-		p.end()
+	if !counted {
+		u.add(1, err)
+	}
+	if !k.c.task(func() { defer u.add(-1, nil); k.undo(ctx, nonce, sent) }) {
+		u.add(-1, nil)
 	}
 	return ballot{err: err, final: k.c.final(err)}
 }
@@ -280,47 +285,21 @@ func (u *unanswered) state() (none <-chan struct{}, last error) {
 	return u.none, u.last
 }
 
-// A pending is one attempt to set a key. It counts as unanswered from when its answer is
-// late until the key is known to be absent. u.mu guards it.
-type pending struct {
-	u             *unanswered
-	timer         *time.Timer
-	counted, over bool
-}
-
-func (u *unanswered) await(answer time.Duration) *pending {
+// add counts n more attempts to set a key, from when the answer is late until the key is known to
+// be absent. The two may come in either order.
+func (u *unanswered) add(n int, err error) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	p := &pending{u: u}
-	p.timer = time.AfterFunc(answer, func() { p.late(errNoAnswer) })
-	return p
-}
-
-func (p *pending) late(err error) {
-	p.u.mu.Lock()
-	defer p.u.mu.Unlock()
-	if p.counted || p.over {
-		return
+	u.n += n
+	switch {
+	case u.n > 0 && u.none == nil:
+		u.none = make(chan struct{})
+	case u.n <= 0 && u.none != nil:
+		close(u.none)
+		u.none = nil
 	}
-	p.counted = true
-	if p.u.n++; p.u.n == 1 {
-		p.u.none = make(chan struct{})
-	}
-	p.u.last = err
-}
-
-func (p *pending) end() {
-	p.u.mu.Lock()
-	defer p.u.mu.Unlock()
-	p.timer.Stop()
-	p.over = true
-	if !p.counted {
-		return
-	}
-	p.counted = false
-	if p.u.n--; p.u.n == 0 {
-		close(p.u.none)
-		p.u.none = nil
+	if n > 0 {
+		u.last = err
 	}
 }
 
