@@ -152,7 +152,11 @@ func dial(ctx context.Context, servers []string, o ClientOptions) (*Client, erro
 			guardMost: guardMost,
 		},
 		sessionState: sessionState{up: make(chan struct{})},
-		heldLeases:   heldLeases{leases: make(map[*Lease]bool)},
+		heldLeases:   heldLeases{leases: make(map[*Lease]bool), traced: make(map[*Lease]time.Time)},
+		contacts:     contacts{waits: make(map[*ticket]bool)},
+		tickets:      ticketWatches{on: make(map[string]*ticketWatch)},
+		lists:        lists{by: make(map[string]*listing)},
+		histories:    histories{by: make(map[string]*history)},
 	}
 	c.live, c.kill = context.WithCancel(context.Background())
 	c.open, c.shut = context.WithCancel(c.live)

@@ -44,9 +44,6 @@ func (c *Client) waiting(t *ticket) bool {
 	}
 	c.line.Add(1)
 	k := &c.contacts
-	if k.waits == nil {
-		k.waits = make(map[*ticket]bool)
-	}
 	k.waits[t] = true
 	if k.timer == nil {
 		k.timer = time.AfterFunc(c.conn.Lag()/4, c.keepContact) // after the ticket's own request

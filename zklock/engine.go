@@ -50,8 +50,8 @@ func (e entry) Conn() *zksession.Conn                 { return e.t.q.c.conn }
 func (e entry) Dir() string                           { return e.t.q.path }
 func (e entry) Children() ([]string, *zk.Stat, error) { return e.t.q.c.list(e.t.q.path) }
 
-func (e entry) Line(names []string, kinds ...string) (line []recipe.Place, i int) {
-	line = places(names, kinds...)
+func (e entry) Line(names []string) (line []recipe.Place, i int) {
+	line = places(names, e.t.q.kinds...)
 	i = e.t.index(line)
 	e.t.place = i - held(line)
 	return line, i

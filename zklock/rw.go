@@ -111,14 +111,10 @@ func (r rwReader) Lock(ctx context.Context) (*Lease, error) { return r.m.RLock(c
 // "Read/Write Locks".
 var (
 	writeQueue = &protocol{kind: writeKind, create: createHandoff, remove: removeHandoff,
-		look: func(t *ticket) (view, error) { return lookRW(t, recipe.Nearest) }}
+		look: func(t *ticket) (view, error) { return lookHandoff(t, recipe.Nearest, false) }}
 	readQueue = &protocol{kind: readKind, create: createHandoff,
-		look: func(t *ticket) (view, error) { return lookRW(t, lastWrite) }}
+		look: func(t *ticket) (view, error) { return lookHandoff(t, lastWrite, false) }}
 )
-
-func lookRW(t *ticket, obstacle func(line []recipe.Place, i int) int) (view, error) {
-	return lookHandoff(t, obstacle, false, readKind, writeKind) // a writer may read on between
-}
 
 func lastWrite(line []recipe.Place, i int) int {
 	for i--; i >= 0 && line[i].Kind != writeKind; i-- {

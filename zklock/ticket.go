@@ -224,25 +224,28 @@ func (t *ticket) make() error {
 
 // find determines whether a create with a lost reply took effect.
 func (t *ticket) find() error {
-	c := t.q.c
-	since := c.now()
-	// The connection may lead to another server now, which may lag behind.
-	if _, err := c.conn.Sync(t.q.path); err != nil {
+	if err := t.findNode(); err != nil && !errors.Is(err, zk.ErrNoNode) {
 		return fmt.Errorf("zklock: look for own ticket at %s: %w", t.q.path, err)
-	}
-	names, _, err := c.list(t.q.path)
-	if err != nil && !errors.Is(err, zk.ErrNoNode) {
-		return fmt.Errorf("zklock: look for own ticket at %s: %w", t.q.path, err)
-	}
-	if t.plain {
-		t.listed = true // earlier knowledge is useless
-		if err := t.findPlain(names, since); err != nil && !errors.Is(err, zk.ErrNoNode) {
-			return fmt.Errorf("zklock: look for own ticket at %s: %w", t.q.path, err)
-		}
-		t.doubt = false
-		return nil
 	}
 	t.doubt = false
+	return nil
+}
+
+func (t *ticket) findNode() error {
+	c := t.q.c
+	since := c.now()
+	t.listed = true // earlier knowledge is useless
+	// The connection may lead to another server now, which may lag behind.
+	if _, err := c.conn.Sync(t.q.path); err != nil {
+		return err
+	}
+	names, _, err := c.list(t.q.path)
+	switch {
+	case err != nil:
+		return err
+	case t.plain:
+		return t.findPlain(names, since)
+	}
 	for _, name := range names {
 		if strings.HasPrefix(name, t.unique) {
 			t.node, t.session = name, c.now().session // read after the reply, as in enter

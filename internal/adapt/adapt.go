@@ -51,6 +51,14 @@ func orNil[L harness.Lease](l L, err error) (harness.Lease, error) {
 	return l, nil
 }
 
+// OnServers sets the family of vs, and the kind of server that they need.
+func OnServers(family harness.Family, kind string, vs []*harness.Variant) []*harness.Variant {
+	for _, v := range vs {
+		v.Family, v.Traits.Needs = family, kind
+	}
+	return vs
+}
+
 // CloseAfter calls end when cleanup has returned or takes too long; end fails its hung request.
 func CloseAfter(cleanup func(), end func() error) error {
 	const cleanupWait = 2 * time.Second

@@ -70,13 +70,19 @@ func (p *process) spawn(f func()) bool {
 }
 
 func (p *process) pause(ctx context.Context, d time.Duration) bool {
+	return wait(ctx, p, time.After(d)) == nil
+}
+
+// wait returns nil when c fires, or an error if ctx or p ends before.
+func wait[E any](ctx context.Context, p *process, c <-chan E) error {
 	select {
-	case <-time.After(d):
-		return true
+	case <-c:
+		return nil
 	case <-ctx.Done():
+		return ctx.Err()
 	case <-p.open.Done():
+		return errClosed
 	}
-	return false
 }
 
 func (p *process) closed() error {

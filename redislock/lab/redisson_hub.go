@@ -82,7 +82,7 @@ func (h *hub) join(ctx context.Context, channel string) (*subscription, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := h.wait(ctx, s.ready); err != nil {
+	if err := wait(ctx, h.p, s.ready); err != nil {
 		h.leave(ctx, channel)
 		return nil, err
 	}
@@ -171,18 +171,7 @@ func (h *hub) sleep(ctx context.Context, s *subscription, left time.Duration) er
 		defer cancel()
 		ctx = short
 	}
-	return h.wait(ctx, s.latch)
-}
-
-func (h *hub) wait(ctx context.Context, c <-chan struct{}) error {
-	select {
-	case <-c:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-h.p.open.Done():
-		return errClosed
-	}
+	return wait(ctx, h.p, s.latch)
 }
 
 func (h *hub) read(pubsub *redis.PubSub) {

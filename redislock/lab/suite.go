@@ -2,11 +2,12 @@ package lab
 
 import (
 	"locklab/harness"
+	"locklab/internal/adapt"
 	"locklab/redislock"
 )
 
 // Suite lists the locks of package redislock and of this package.
-var Suite = onRedis([]*harness.Variant{
+var Suite = adapt.OnServers(harness.Redis, harness.KindRedis, []*harness.Variant{
 	{
 		Name:       "redis-queue",
 		Doc:        "queue in the server, a release hands over to the first waiter's mailbox",
@@ -100,13 +101,6 @@ var Suite = onRedis([]*harness.Variant{
 	},
 	token,
 })
-
-func onRedis(vs []*harness.Variant) []*harness.Variant {
-	for _, v := range vs {
-		v.Family, v.Traits.Needs = harness.Redis, harness.KindRedis
-	}
-	return vs
-}
 
 const semaphorePermits = 2
 

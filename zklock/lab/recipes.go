@@ -37,7 +37,7 @@ func look(list func(recipe.Ticket) ([]string, *zk.Stat, <-chan zk.Event, error),
 		if err != nil {
 			return recipe.View{}, fmt.Errorf("zklock: list %s: %w", t.Dir(), err)
 		}
-		_, i := t.Line(names, "lock-")
+		_, i := t.Line(names)
 		return recipe.View{Gone: i < 0, Head: i == 0, Token: uint64(stat.Pzxid), Wake: wake, Again: period}, nil
 	}
 }
@@ -161,7 +161,7 @@ func beforeWriteLock(t recipe.Ticket) error {
 }
 
 // lookExists is the Look of [recipe.Fair] with exists instead of getData.
-var lookExists = recipe.Behind(list, recipe.Nearest, watchExists, "lock-")
+var lookExists = recipe.Behind(list, recipe.Nearest, watchExists)
 
 func watchExists(t recipe.Ticket, name string) (<-chan zk.Event, error) {
 	exists, _, wake, err := t.Conn().ExistsW(t.Dir() + "/" + name)
@@ -283,8 +283,8 @@ const (
 // WatchFirst makes m follow Curator's rule for watches, and returns it.
 func WatchFirst(m *zklock.RWMutex) *zklock.RWMutex {
 	recipe.Engine.RWMutex(m,
-		recipe.Recipe{Kind: writeKind, Look: recipe.Behind(list, recipe.Nearest, recipe.Ticket.Watch, readKind, writeKind)},
-		recipe.Recipe{Kind: readKind, Look: recipe.Behind(list, firstWrite, recipe.Ticket.Watch, readKind, writeKind)})
+		recipe.Recipe{Kind: writeKind, Look: recipe.Behind(list, recipe.Nearest, recipe.Ticket.Watch)},
+		recipe.Recipe{Kind: readKind, Look: recipe.Behind(list, firstWrite, recipe.Ticket.Watch)})
 	return m
 }
 

@@ -61,8 +61,7 @@ func (r *client) Join(context.Context, int) (harness.Session, error) {
 
 // Counts returns the packets that the client has sent and received.
 func (r *client) Counts() harness.Counts {
-	s := r.c.Stats()
-	return harness.Counts{Requests: s.Requests, Notifications: s.Notifications}
+	return harness.Counts(r.c.Stats())
 }
 
 // Close removes the unneeded nodes above the tickets, and closes the client.

@@ -46,8 +46,8 @@ type Ticket interface {
 	// client share them and must not change them.
 	Children() (names []string, stat *zk.Stat, err error)
 
-	// Line returns the tickets of these kinds by their numbers, and this one's index or -1.
-	Line(names []string, kinds ...string) (line []Place, i int)
+	// Line returns the tickets among names by their numbers, and this one's index or -1.
+	Line(names []string) (line []Place, i int)
 
 	// Watch watches the data of a ticket, by a shared watch, or returns zk.ErrNoNode.
 	Watch(name string) (<-chan zk.Event, error)
