@@ -140,7 +140,11 @@ func (m *Redlock) vote(ctx context.Context) (l *Lease, final bool, err error) {
 	}
 	j := newJoint(m.c, m.name, n/2+1)
 	j.all.free = m.scatter(j)
-	wait, stop := context.WithTimeout(ctx, m.patience(needed)) // for client libraries that ignore contexts
+	patience := m.answer + retryPause
+	if needed { // an attempt may first wait for a silent server
+		patience += m.answer
+	}
+	wait, stop := context.WithTimeout(ctx, patience) // for client libraries that ignore contexts
 	defer stop()
 	granted, failed, lasting, pending := 0, 0, 0, n
 	var errs []error
@@ -175,14 +179,6 @@ func (m *Redlock) vote(ctx context.Context) (l *Lease, final bool, err error) {
 		return nil, lasting > n-j.need, fmt.Errorf("too few of %d servers answer: %w", n, errors.Join(errs...))
 	}
 	return nil, false, nil
-}
-
-// patience returns how long to wait for one vote; needed: silent servers may be needed.
-func (m *Redlock) patience(needed bool) time.Duration {
-	if needed {
-		return 2*m.answer + retryPause
-	}
-	return m.answer + retryPause
 }
 
 // ask asks one server, even if ctx ends: a late key is kept. An attempt with an unknown
