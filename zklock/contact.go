@@ -1,6 +1,7 @@
 package zklock
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -211,10 +212,7 @@ var ErrMargin = fmt.Errorf("%w: margin", ErrUsage)
 
 // term returns how long after a proof a session of that timeout is assumed to be alive.
 func term(timeout, margin time.Duration) time.Duration {
-	if margin == 0 {
-		margin = timeout / 10
-	}
-	return timeout - margin
+	return timeout - cmp.Or(margin, timeout/10)
 }
 
 // leastTerm returns the shortest term of a usable lease. A contact proves the state lag before

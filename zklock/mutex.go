@@ -86,7 +86,8 @@ func (q *queue) acquire(ctx context.Context, take func(ctx context.Context) (*Le
 		if q.c.pass(lockGranted); l.Err() == nil {
 			return a.end(l, nil)
 		}
-		l.drop()
+		l.state.Store(stateUnlocked) // an Owner does not count it any more
+		q.c.spawn(func() { l.release() })
 	}
 }
 

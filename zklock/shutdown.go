@@ -49,7 +49,12 @@ func (c *Client) Shutdown(ctx context.Context) error {
 	case <-ctx.Done():
 		why = ctx.Err()
 	}
-	left := c.inQueues()
+	var left []string
+	c.mu.Lock()
+	for t := range c.contacts.waits {
+		left = append(left, t.q.name)
+	}
+	c.mu.Unlock()
 	for i, l := range held {
 		if !released[i].Load() {
 			left = append(left, l.q.name)
@@ -62,15 +67,6 @@ func (c *Client) Shutdown(ctx context.Context) error {
 	}
 	slices.Sort(left)
 	return fmt.Errorf("zklock: not given back before the client was closed: %s: %w", strings.Join(slices.Compact(left), ", "), why)
-}
-
-func (c *Client) inQueues() (paths []string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for t := range c.contacts.waits {
-		paths = append(paths, t.q.name)
-	}
-	return paths
 }
 
 // Close ends the client's session, with every lock and every wait, and returns when all its

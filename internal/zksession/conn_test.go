@@ -38,7 +38,7 @@ func (s *script) SetReadDeadline(t time.Time) error { s.deadline = t; return nil
 
 // newConn returns a client and its TCP connection to the server.
 func newConn(to net.Conn) (*Conn, *conn) {
-	z := &Conn{counter: new(Counter), hosts: new(hosts)}
+	z := &Conn{counter: new(Counter), hosts: &hosts{hung: make(map[string]bool)}}
 	z.now = &conn{Conn: to, owner: z}
 	return z, z.now
 }

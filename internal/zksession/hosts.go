@@ -93,9 +93,6 @@ func (h *hosts) begin(all []target) (wait bool) {
 func (h *hosts) hangs(address string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.hung == nil {
-		h.hung = make(map[string]bool)
-	}
 	h.hung[address] = true
 }
 

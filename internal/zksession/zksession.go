@@ -146,6 +146,7 @@ func (z *Conn) newHosts(servers []server, lookup func(context.Context, string) (
 	return &hosts{
 		servers: servers, find: lookup, open: z.dialing, known: make([][]string, len(servers)),
 		patience: func() time.Duration { return handshakeWait(z.SessionTimeout(), 0) },
+		hung:     make(map[string]bool),
 	}
 }
 

@@ -28,14 +28,7 @@ var Suite = adapt.OnServers(harness.Redis, harness.KindRedis, []*harness.Variant
 	fairRedisson,
 	rwRedisson,
 	renewalsRedisson,
-	{
-		Name:  "redis-poll",
-		Doc:   "key with a nonce and a time to live, waiters poll in no order",
-		Paper: "Redis documentation, Distributed Locks",
-		Remote: remote(func(c *redislock.Client, name string, o redislock.Options) locker {
-			return c.PollMutex(name, redislock.PollOptions{Options: o})
-		}),
-	},
+	polls("redis-poll", "key with a nonce and a time to live, waiters poll in no order", "Redis documentation, Distributed Locks", nil),
 	poll1ms,
 	poll5ms,
 	poll20ms,
