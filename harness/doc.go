@@ -10,14 +10,15 @@
 //     after its lock has been deleted.
 package harness
 
-import "errors"
+import "locklab/lock"
 
-// Errors that every remote lock wraps, so that callers can handle any lock alike.
+// Errors that every remote lock wraps, so that callers can handle any lock alike. They are the
+// errors of package lock, which the libraries wrap.
 var (
-	ErrNotHeld     = errors.New("lock not held")         // Unlock of a lease that was lost or released
-	ErrNotAcquired = errors.New("lock not acquired")     // TryLock while another worker holds the lock
-	ErrLost        = errors.New("lock lost")             // Lease.Err: the lease ended without Unlock
-	ErrReleased    = errors.New("lock released")         // Lease.Err: Unlock was called
-	ErrUnavailable = errors.New("no server to talk to")  // no server, or no tool to start one: skip, and give the reason
-	ErrUsage       = errors.New("invalid configuration") // the user's input is wrong: one line, exit status 2
+	ErrNotHeld     = lock.ErrNotHeld     // Unlock of a lease that was lost or released
+	ErrNotAcquired = lock.ErrNotAcquired // TryLock while another worker holds the lock
+	ErrLost        = lock.ErrLost        // Lease.Err: the lease ended without Unlock
+	ErrReleased    = lock.ErrReleased    // Lease.Err: Unlock was called
+	ErrUnavailable = lock.ErrUnavailable // no server, or no tool to start one: skip, and give the reason
+	ErrUsage       = lock.ErrUsage       // the user's input is wrong: one line, exit status 2
 )

@@ -172,6 +172,12 @@ var (
 
 	// ErrReleased is the cause of a lease that ended by Unlock.
 	ErrReleased = errors.New("lock released")
+
+	// ErrUsage is returned for an invalid option, name or address.
+	ErrUsage = errors.New("invalid configuration")
+
+	// ErrUnavailable is returned if no server answers.
+	ErrUnavailable = errors.New("no server to talk to")
 )
 
 // A Contender is a client that holds a lock or waits for it.

@@ -40,16 +40,6 @@ func (t *Turns[G]) Join(start func() bool) (w *Waiter[G], ahead int) {
 	return w, ahead
 }
 
-// Rejoin makes a waiter that was served the first one again.
-func (t *Turns[G]) Rejoin(w *Waiter[G], start func() bool) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	w.place = t.line.PushFront(w)
-	if !t.busy {
-		t.busy = start()
-	}
-}
-
 // Await returns the value of w, or false if ctx or open ends before: then w has left.
 func (t *Turns[G]) Await(ctx, open context.Context, w *Waiter[G]) (g G, served bool) {
 	select {

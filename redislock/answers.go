@@ -216,13 +216,13 @@ const (
 
 // later calls f in the background until it succeeds, until is past or c closes. Beyond maxLater,
 // f is dropped.
-func (c *Client) later(name string, until time.Time, f func(context.Context) error) {
+func (c *Client) later(name string, until time.Time, f func(context.Context) (held bool, err error)) {
 	d, all := c.owe(name)
 	if c.closedErr() == nil && all > maxLater || !c.task(func() {
 		pause := laterPause
 		for now := c.clock.Now(); now.Before(until) && c.pause(c.open, pause/2+rand.N(pause)); now = c.clock.Now() {
 			ctx, cancel := context.WithTimeout(c.open, min(unlockWait, until.Sub(now)))
-			err := f(ctx)
+			_, err := f(ctx)
 			cancel()
 			c.pay(d, err)
 			if err == nil || c.final(err) && (c.closedErr() != nil || !refused(err)) {
@@ -254,9 +254,9 @@ type attempts struct {
 	*base
 	outage
 	try   bool
-	doubt bool                        // a request may have had an effect
-	undo  func(context.Context) error // nil if ask does it
-	final func(error) bool            // reports whether to give up; nil is Client.final
+	doubt bool                                         // a request may have had an effect
+	undo  func(context.Context) (held bool, err error) // nil if ask does it
+	final func(error) bool                             // reports whether to give up; nil is Client.final
 }
 
 // run asks until it has the lock, ctx ends or the server fails. It waits while the lock is taken.
@@ -322,12 +322,12 @@ func (a *attempts) giveUp(ctx context.Context, err error) (*Lease, error) {
 }
 
 // insist calls f, and after a failure in the background for as long as the server keeps its effect.
-func (b *base) insist(ctx context.Context, keeps time.Duration, f func(context.Context) error) error {
-	err := f(ctx)
+func (b *base) insist(ctx context.Context, keeps time.Duration, f func(context.Context) (held bool, err error)) (held bool, err error) {
+	held, err = f(ctx)
 	if err != nil {
 		b.c.later(b.name, b.c.clock.Now().Add(keeps), f)
 	}
-	return err
+	return held, err
 }
 
 // revert runs undo for up to unlockWait, which the Lock does not await.
@@ -336,7 +336,8 @@ func (a *attempts) revert(ctx context.Context) error {
 	if !a.c.task(func() {
 		detached, cancel := context.WithTimeout(context.WithoutCancel(ctx), unlockWait)
 		defer cancel()
-		done <- undo(detached)
+		_, err := undo(detached)
+		done <- err
 	}) {
 		return ErrClosed
 	}

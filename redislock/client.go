@@ -101,8 +101,8 @@ type renewals struct {
 }
 
 type activity struct {
-	tasks  int           // goroutines started by task
-	noTask chan struct{} // closed when there are none; nil unless somebody waits for it
+	tasks  int       // goroutines started by task
+	noTask sync.Cond // there are none
 	closed bool
 	work   sync.WaitGroup // goroutines started by spawn and task
 }
@@ -117,7 +117,7 @@ func NewClient(rdb redis.UniversalClient, o ClientOptions) *Client {
 	c := &Client{rdb: rdb, blocking: o.Blocking, owed: make(map[*debt]bool)}
 	c.clock, c.name, c.trace = cmp.Or(o.clock, boottime.New(nil)), o.Name, o.Trace
 	c.leases, c.separate = make(map[*Lease]bool), o.Blocking != nil
-	c.id = c.identity()
+	c.id, c.noTask.L = c.identity(), &c.mu
 	c.subs.all = make(map[string]*subscription)
 	c.mail.boxes, c.mail.readers = make(map[string]*mailbox), make(map[*reader]bool)
 	if b, ok := o.Blocking.(*redis.Client); ok && b.Options().MaxRetries > 0 {

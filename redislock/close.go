@@ -118,15 +118,11 @@ func (c *Client) task(f func()) bool {
 		return false
 	}
 	c.tasks++
-	c.work.Add(1)
-	go c.run(f)
+	c.work.Go(func() {
+		defer c.taskEnds()
+		f()
+	})
 	return true
-}
-
-func (c *Client) run(f func()) {
-	defer c.work.Done()
-	defer c.taskEnds()
-	f()
 }
 
 func (c *Client) admit(f func()) bool { return c.closedErr() == nil && c.task(f) }
@@ -134,30 +130,24 @@ func (c *Client) admit(f func()) bool { return c.closedErr() == nil && c.task(f)
 func (c *Client) taskEnds() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.tasks--; c.tasks == 0 && c.noTask != nil {
-		close(c.noTask)
-		c.noTask = nil
+	if c.tasks--; c.tasks == 0 {
+		c.noTask.Broadcast()
 	}
 }
 
 // idle waits until there are no tasks. It returns false if ctx ends before.
 func (c *Client) idle(ctx context.Context) bool {
 	c.mu.Lock()
-	if c.tasks == 0 {
-		c.mu.Unlock()
-		return true
+	defer c.mu.Unlock()
+	defer context.AfterFunc(ctx, func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.noTask.Broadcast()
+	})()
+	for c.tasks > 0 && ctx.Err() == nil {
+		c.noTask.Wait()
 	}
-	if c.noTask == nil {
-		c.noTask = make(chan struct{})
-	}
-	none := c.noTask
-	c.mu.Unlock()
-	select {
-	case <-none:
-		return true
-	case <-ctx.Done():
-		return false
-	}
+	return c.tasks == 0
 }
 
 type debt struct {

@@ -109,11 +109,11 @@ func (m *Cohort) stand(ctx context.Context) (*Lease, error) {
 	if ctx.Err() != nil {
 		return nil, ended(ctx, m.name)
 	}
-	w, ahead := m.turns.Join(m.start)
-	if ahead >= 0 {
-		lock.TraceOf(ctx).TellQueued(m.name, ahead)
-	}
 	for {
+		w, ahead := m.turns.Join(m.start)
+		if ahead >= 0 {
+			lock.TraceOf(ctx).TellQueued(m.name, ahead)
+		}
 		t, served := m.turns.Await(ctx, m.c.serving, w)
 		switch {
 		case !served && ctx.Err() != nil:
@@ -121,17 +121,12 @@ func (m *Cohort) stand(ctx context.Context) (*Lease, error) {
 		case !served:
 			return nil, fmt.Errorf("redislock: lock %s: %w", m.name, ErrClosed)
 		}
-		if l, err := m.begin(t); err != nil || l.Err() == nil {
+		l, err := m.begin(t)
+		if err != nil || l.Err() == nil {
 			return m.o.limited(l, err)
-		} else {
-			m.retake(w, l) // the process was stopped for longer than the lease
 		}
+		_ = l.discard(context.Background()) // it is over: the process was stopped for longer than the lease
 	}
-}
-
-func (m *Cohort) retake(w *lock.Waiter[acquisition], l *Lease) {
-	m.turns.Rejoin(w, m.start)
-	_ = l.discard(context.Background()) // it is over anyway
 }
 
 func (m *Cohort) try(ctx context.Context) (*Lease, error) {

@@ -214,17 +214,10 @@ func (m *queue) ForceUnlock(ctx context.Context) (freed bool, err error) {
 	})
 }
 
-// ForceUnlock deletes the key, see [Mutex.ForceUnlock]. Waiters notice at their next poll.
-func (m *PollMutex) ForceUnlock(ctx context.Context) (freed bool, err error) {
-	return m.force(ctx, func(ctx context.Context) (int, error) {
-		n, err := request(ctx, m.name, deleteAndPublish.op, func() *redis.IntCmd { return m.c.rdb.Del(ctx, m.name) }).Result()
-		return int(n), err
-	})
-}
-
-// ForceUnlock deletes the key of the lock and wakes the waiters, see [Mutex.ForceUnlock].
-func (m *PubSubMutex) ForceUnlock(ctx context.Context) (freed bool, err error) {
-	return m.delete(ctx, m.channel)
+// ForceUnlock deletes the key, see [Mutex.ForceUnlock]. It wakes the waiters of a PubSubMutex;
+// those of a PollMutex notice at their next poll.
+func (k *keyLock) ForceUnlock(ctx context.Context) (freed bool, err error) {
+	return k.delete(ctx, k.channel)
 }
 
 // ForceUnlock deletes the key and wakes a waiter per process, see [Mutex.ForceUnlock].

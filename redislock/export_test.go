@@ -62,7 +62,7 @@ func ReadNotification(text string) (to string, token uint64, span time.Duration,
 
 // Watch returns a dialer with health checks at that interval for the server of that name.
 func Watch(c *Client, server string, interval, timeout time.Duration, dial func(context.Context, string, string) (net.Conn, error)) func(context.Context, string, string) (net.Conn, error) {
-	return (&healthCheck{dial: dial, sentinel: server == byFailover, interval: interval, timeout: timeout}).dialer(c)
+	return (&healthCheck{c, dial, server == byFailover, interval, timeout}).connect
 }
 
 const ByFailover = byFailover

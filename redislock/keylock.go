@@ -17,11 +17,9 @@ type keyLock struct {
 	ask   *script
 	needs string // the needs of take
 
-	// free deletes the key if it has the nonce and reports whether it did.
-	free func(ctx context.Context, nonce string) (held bool, err error)
-
-	// strategy returns how one Lock waits, and a function to call at its end.
-	strategy func() (wait waitFunc, end func(served bool))
+	give    *script                   // deletes the key if it has the nonce; its answer is then 1
+	channel string                    // of the messages about releases; "" if the waiters poll
+	pause   func(n int) time.Duration // before attempt n+1 of a waiter that polls
 }
 
 // A waitFunc waits before attempt n+1 of one Lock and returns the reason for that attempt.
@@ -37,9 +35,7 @@ var (
 )
 
 func newKeyLock(c *Client, name string, o Options) *keyLock {
-	k := &keyLock{base: c.base(name, o), ask: pollAcquire, needs: pollNeeds}
-	k.free = func(ctx context.Context, nonce string) (bool, error) { return k.release(ctx, pollRelease, nonce) }
-	return k
+	return &keyLock{base: c.base(name, o), ask: pollAcquire, needs: pollNeeds, give: pollRelease}
 }
 
 // Lock waits for the lock until ctx ends.
@@ -53,11 +49,21 @@ func (k *keyLock) TryLock(ctx context.Context) (*Lease, error) { return k.lock(c
 
 func (k *keyLock) acquire(ctx context.Context, try bool) (*Lease, error) {
 	nonce := k.c.identity()
-	a := attempts{base: &k.base, try: try, undo: func(ctx context.Context) error { return k.withdraw(ctx, nonce) }}
+	a := attempts{base: &k.base, try: try, undo: func(ctx context.Context) (bool, error) { return k.withdraw(ctx, nonce) }}
 	wait, end := k.strategy()
 	l, err := a.run(ctx, func() (*Lease, time.Duration, error) { return k.attempt(ctx, nonce) }, wait)
 	end(l != nil)
 	return l, err
+}
+
+// strategy returns how one Lock waits, and a function to call at its end.
+func (k *keyLock) strategy() (wait waitFunc, end func(served bool)) {
+	if k.channel != "" {
+		return k.c.messages(k.channel, true, k.o.TTL)
+	}
+	return func(ctx context.Context, n int, _ time.Duration) (lock.Wake, error) {
+		return lock.WakeTime, k.c.rest(ctx, k.pause(n))
+	}, func(bool) {}
 }
 
 // attempt sends one request. It returns a lease, or the rest of another's, 0 if unknown.
@@ -77,15 +83,14 @@ func (k *keyLock) attempt(ctx context.Context, nonce string) (l *Lease, left tim
 func (k *keyLock) call(s *script, args ...any) call { return call{s, []string{k.name}, args} }
 
 // withdraw deletes the key if it has the nonce, in the background if there is no answer.
-func (k *keyLock) withdraw(ctx context.Context, nonce string) error {
-	again := func(ctx context.Context) error { _, err := k.free(ctx, nonce); return err }
-	return k.insist(ctx, k.o.TTL, again)
+func (k *keyLock) withdraw(ctx context.Context, nonce string) (held bool, err error) {
+	return k.insist(ctx, k.o.TTL, func(ctx context.Context) (bool, error) { return k.free(ctx, nonce) })
 }
 
-// release deletes the key if it has the nonce, by a script, and reports whether it had.
-func (k *keyLock) release(ctx context.Context, s *script, nonce string, args ...any) (held bool, err error) {
+// free deletes the key if it has the nonce, and reports whether it had.
+func (k *keyLock) free(ctx context.Context, nonce string) (held bool, err error) {
 	err = k.c.persist(ctx, func(ctx context.Context, again bool) error {
-		n, err := k.call(s, append([]any{nonce}, args...)...).run(ctx, k.c.rdb).Int()
+		n, err := k.call(k.give, nonce, k.channel).run(ctx, k.c.rdb).Int()
 		// If the key is gone after a failure, the failed request has deleted it.
 		held = err == nil && (n == 1 || again && k.c.inTime(ctx))
 		return err
@@ -127,14 +132,8 @@ type PollMutex struct{ *keyLock }
 // PollMutex returns the mutex with that name, its key in the server, such as "locks:reindex".
 func (c *Client) PollMutex(name string, o PollOptions) *PollMutex {
 	m := &PollMutex{newKeyLock(c, name, o.Options)}
-	pause := o.Pause
-	if pause == nil {
-		pause = func(int) time.Duration { return leastPause + rand.N(mostPause-leastPause+1) }
-	}
-	m.strategy = func() (waitFunc, func(bool)) {
-		return func(ctx context.Context, n int, _ time.Duration) (lock.Wake, error) {
-			return lock.WakeTime, c.rest(ctx, pause(n))
-		}, func(bool) {}
+	if m.pause = o.Pause; m.pause == nil {
+		m.pause = func(int) time.Duration { return leastPause + rand.N(mostPause-leastPause+1) }
 	}
 	return m
 }
@@ -178,10 +177,7 @@ func Backoff(first, most time.Duration) func(n int) time.Duration {
 // A PubSubMutex is a lock between all clients that use the same name on the same server, whose
 // waiters all wake up when it is released. It can be locked again after any error. It is not
 // reentrant, and has no fencing tokens. [Mutex] has them, is fairer, and cheaper with waiters.
-type PubSubMutex struct {
-	*keyLock
-	channel string
-}
+type PubSubMutex struct{ *keyLock }
 
 var (
 	pubsubAcquire = newScript("needs", "pubsub_acquire")
@@ -193,11 +189,7 @@ var (
 // Its channel is named as [Client.Mutex] describes, with ~released. It may be made for every
 // call: all locks of a name share one connection, until five seconds after their last waiter.
 func (c *Client) PubSubMutex(name string, o Options) *PubSubMutex {
-	m := &PubSubMutex{newKeyLock(c, name, o), companion(name, "released")}
-	m.ask, m.needs = pubsubAcquire, pubsubNeeds
-	m.free = func(ctx context.Context, nonce string) (bool, error) {
-		return m.release(ctx, pubsubRelease, nonce, m.channel)
-	}
-	m.strategy = func() (waitFunc, func(bool)) { return c.messages(m.channel, true, m.o.TTL) }
+	m := &PubSubMutex{newKeyLock(c, name, o)}
+	m.ask, m.needs, m.give, m.channel = pubsubAcquire, pubsubNeeds, pubsubRelease, companion(name, "released")
 	return m
 }

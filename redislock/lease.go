@@ -22,7 +22,7 @@ type Lease struct {
 	prompt bool // free ends with its context
 
 	// again repeats free after a failure; nil if that is pointless.
-	again func(ctx context.Context) error
+	again func(ctx context.Context) (held bool, err error)
 
 	// renewal extends the lease to a whole one. Its answer is 1 if the lock was held.
 	renewal call
@@ -103,7 +103,13 @@ func (l *Lease) reserve(span time.Duration) time.Duration {
 // request after from. It reports whether any of the lease is left.
 func (l *Lease) begin(from time.Time, span time.Duration) bool {
 	l.alive, l.cancel = context.WithCancelCause(context.Background())
-	l.from, l.term = from, span
+	l.last(from, span)
+	return l.c.keep(l)
+}
+
+// last sets until when l is held: the server has granted span to a request that was sent at from.
+func (l *Lease) last(from time.Time, span time.Duration) {
+	l.from, l.term, l.renewAt = from, span, time.Time{}
 	l.deadline = from.Add(span - l.reserve(span))
 	switch {
 	case span < l.span:
@@ -111,7 +117,6 @@ func (l *Lease) begin(from time.Time, span time.Duration) bool {
 	case !l.fixed:
 		l.renewAt = from.Add(span / 3)
 	}
-	return l.c.keep(l)
 }
 
 // granted begins a whole lease, which was asked for at sent.
@@ -127,12 +132,8 @@ func (l *Lease) extend(sent time.Time) bool {
 	if !sent.After(l.from) {
 		return false
 	}
-	l.from, l.term, l.unanswered, l.asking, l.refusal = sent, l.span, false, false, nil
-	l.deadline = sent.Add(l.span - l.reserve(l.span))
-	l.renewAt = time.Time{}
-	if !l.fixed {
-		l.renewAt = sent.Add(l.span / 3)
-	}
+	l.last(sent, l.span)
+	l.unanswered, l.asking, l.refusal = false, false, nil
 	return true
 }
 

@@ -178,7 +178,7 @@ func (c *Client) base(name string, o Options) base {
 
 func (b *base) newLease(renewal call, free func(ctx context.Context) (held bool, err error)) *Lease {
 	return &Lease{c: b.c, name: b.name, renewal: renewal, span: b.o.TTL, margin: b.o.Margin, fixed: b.o.DisableRenewal,
-		free: free, again: func(ctx context.Context) error { _, err := free(ctx); return err }}
+		free: free, again: free}
 }
 
 // Name returns the key of the lock.
@@ -325,5 +325,5 @@ var (
 	ErrClosed = errors.New("redislock: the client is closed")
 
 	// ErrUsage is returned, without a request, for an invalid option or name.
-	ErrUsage = errors.New("redislock: invalid configuration")
+	ErrUsage = fmt.Errorf("redislock: %w", lock.ErrUsage)
 )

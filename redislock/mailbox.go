@@ -3,7 +3,6 @@ package redislock
 import (
 	"fmt"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -60,17 +59,16 @@ type mailbox struct {
 	c   *Client
 	key string
 
-	users    int // waiters and running releases
-	waiters  map[string]*queued
-	releases []*outgoing   // without a reply
-	clock    clock         // of the server
-	broke    time.Time     // when notifications may last have been lost
-	late     bool          // the latest message read was as old as a grant
-	grant    time.Duration // shortest grant timeout of its waiters until now
-	again    time.Duration // shortest time after which one of them asks
-	reader   *reader       // nil while it is not read
-	alone    bool          // its reader must read no other mailbox
-	left     time.Time     // when the last waiter left
+	users   int // waiters and running releases
+	waiters map[string]*queued
+	clock   clock         // of the server
+	broke   time.Time     // when notifications may last have been lost
+	late    bool          // the latest message read was as old as a grant
+	grant   time.Duration // shortest grant timeout of its waiters until now
+	again   time.Duration // shortest time after which one of them asks
+	reader  *reader       // nil while it is not read
+	alone   bool          // its reader must read no other mailbox
+	left    time.Time     // when the last waiter left
 
 	guarded *queue      // to check the latest handover with; nil if done
 	guardAt time.Time   // when
@@ -121,9 +119,6 @@ func (m *queue) enter(t *Trace) *queued {
 	mail.numbers++
 	w := &queued{nonce: m.c.id + ":" + strconv.FormatUint(mail.numbers, 10) + m.kind.tag, box: b, notification: make(chan notification, 1), trace: t}
 	b.waiters[w.nonce] = w
-	for _, o := range b.releases {
-		o.hurry()
-	}
 	return w
 }
 
@@ -247,7 +242,7 @@ func answer(reply *redis.Cmd) (n int, notifications []string, err error) {
 type outgoing struct {
 	box   *mailbox
 	grant time.Duration
-	timer *time.Timer // nil while there are no waiters
+	timer *time.Timer
 	over  bool
 }
 
@@ -255,18 +250,8 @@ func (m *queue) sends() *outgoing {
 	m.c.mail.Lock()
 	defer m.c.mail.Unlock()
 	o := &outgoing{box: m.mailbox(), grant: m.o.HandoffTimeout}
-	o.box.releases = append(o.box.releases, o)
-	if len(o.box.waiters) > 0 {
-		o.hurry()
-	}
+	o.timer = time.AfterFunc(o.grant, o.late)
 	return o
-}
-
-// hurry makes the waiters ask after a grant timeout. The caller holds c.mail.
-func (o *outgoing) hurry() {
-	if o.timer == nil {
-		o.timer = time.AfterFunc(o.grant, o.late)
-	}
 }
 
 func (o *outgoing) late() {
@@ -279,15 +264,11 @@ func (o *outgoing) late() {
 }
 
 func (o *outgoing) end() {
-	b := o.box
-	b.c.mail.Lock()
-	defer b.c.mail.Unlock()
+	o.box.c.mail.Lock()
+	defer o.box.c.mail.Unlock()
 	o.over = true
-	if o.timer != nil {
-		o.timer.Stop()
-	}
-	b.releases = slices.DeleteFunc(b.releases, func(other *outgoing) bool { return other == o })
-	b.drop()
+	o.timer.Stop()
+	o.box.drop()
 }
 
 // failWaiters notifies every waiter that the connection ended with err, nil if another

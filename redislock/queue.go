@@ -135,7 +135,7 @@ func (c *Client) soonest(old, at time.Time) time.Time {
 func (m *queue) acquire(ctx context.Context, try bool) (*Lease, error) {
 	w := m.enter(lock.TraceOf(ctx))
 	defer m.leave(w)
-	a := attempts{base: &m.base, try: try, undo: func(ctx context.Context) error { return m.withdraw(ctx, w) }}
+	a := attempts{base: &m.base, try: try, undo: func(ctx context.Context) (bool, error) { return m.withdraw(ctx, w) }}
 	for {
 		l, watch, ahead, err := m.ask(ctx, w, try)
 		switch {
@@ -313,8 +313,8 @@ func (m *queue) release(ctx context.Context, w *queued, owned bool) (held bool, 
 // withdraw takes w's place or the lock away, in the background if the server does not answer:
 // the place would cost a grant timeout. It uses no new connection: if the library's are
 // silent, the cost is as if this process had died.
-func (m *queue) withdraw(ctx context.Context, w *queued) error {
-	return m.insist(ctx, placeStays, func(ctx context.Context) error { _, err := m.release(ctx, w, false); return err })
+func (m *queue) withdraw(ctx context.Context, w *queued) (held bool, err error) {
+	return m.insist(ctx, placeStays, func(ctx context.Context) (bool, error) { return m.release(ctx, w, false) })
 }
 
 // splitSlot reports whether err is about several keys of a migrating slot, on two nodes.
@@ -332,7 +332,7 @@ func (m *queue) free(ctx context.Context, w *queued, again bool) bool {
 	m.c.spawn(func() {
 		ctx, cancel := context.WithTimeout(m.c.open, unlockWait)
 		defer cancel()
-		_ = m.withdraw(ctx, w) // continues until the server answers
+		_, _ = m.withdraw(ctx, w) // continues until the server answers
 	})
 	return true
 }

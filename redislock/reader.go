@@ -53,30 +53,28 @@ func (b *mailbox) listen() error {
 	return nil
 }
 
-// readBy finds or starts a reader for each of bs. The caller holds c.mail.
-func (c *Client) readBy(rdb redis.UniversalClient, bs ...*mailbox) {
+// readBy finds or starts a reader for b. The caller holds c.mail.
+func (c *Client) readBy(rdb redis.UniversalClient, b *mailbox) {
 	_, single := rdb.(*redis.Client)
-	for _, b := range bs {
-		tag := ""
-		switch {
-		case b.alone:
-			tag = b.key
-		case c.mail.apart || !single:
-			tag = hashTag(b.key)
-		}
-		r := c.mail.withRoom(b, tag)
-		if r == nil {
-			r = &reader{c: c, tag: tag}
-			c.mail.readers[r] = true
-			c.spawn(func() { r.read(rdb) }) // else the client is closed, and has no waiters
-		}
-		r.boxes = append(r.boxes, b)
-		b.reader = r
-		r.call()
+	tag := ""
+	switch {
+	case b.alone:
+		tag = b.key
+	case c.mail.apart || !single:
+		tag = hashTag(b.key)
 	}
+	r := c.mail.withRoom(tag)
+	if r == nil {
+		r = &reader{c: c, tag: tag}
+		c.mail.readers[r] = true
+		c.spawn(func() { r.read(rdb) }) // else the client is closed, and has no waiters
+	}
+	r.boxes = append(r.boxes, b)
+	b.reader = r
+	r.call()
 }
 
-func (mail *mailboxes) withRoom(b *mailbox, tag string) *reader {
+func (mail *mailboxes) withRoom(tag string) *reader {
 	for r := range mail.readers {
 		if r.tag == tag && len(r.boxes) < readerBoxes {
 			return r

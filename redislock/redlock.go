@@ -140,7 +140,11 @@ func (m *Redlock) vote(ctx context.Context) (l *Lease, final bool, err error) {
 	}
 	j := newJoint(m.c, m.name, n/2+1)
 	j.all.free = m.scatter(j)
-	wait, stop := context.WithTimeout(ctx, m.patience(needed)) // for client libraries that ignore contexts
+	patience := m.answer + retryPause
+	if needed { // an attempt may first wait for a silent server
+		patience += m.answer
+	}
+	wait, stop := context.WithTimeout(ctx, patience) // for client libraries that ignore contexts
 	defer stop()
 	granted, failed, lasting, pending := 0, 0, 0, n
 	var errs []error
@@ -177,14 +181,6 @@ func (m *Redlock) vote(ctx context.Context) (l *Lease, final bool, err error) {
 	return nil, false, nil
 }
 
-// patience returns how long to wait for one vote; needed: silent servers may be needed.
-func (m *Redlock) patience(needed bool) time.Duration {
-	if needed {
-		return 2*m.answer + retryPause
-	}
-	return m.answer + retryPause
-}
-
 // ask asks one server, even if ctx ends: a late key is kept. An attempt with an unknown
 // outcome is undone before the next, in the time for an answer if the majority needs it.
 func (m *Redlock) ask(ctx context.Context, k *keyLock, nonce string, needed bool) ballot {
@@ -196,15 +192,20 @@ func (m *Redlock) ask(ctx context.Context, k *keyLock, nonce string, needed bool
 	}
 	short, cancel := context.WithTimeout(context.WithoutCancel(ctx), m.answer)
 	defer cancel()
-	sent, p := k.c.clock.Now(), u.await(m.answer)
+	sent, late := k.c.clock.Now(), time.AfterFunc(m.answer, func() { u.add(1, errNoAnswer) })
 	l, _, err := k.attempt(short, nonce)
+	counted := !late.Stop()
 	if err == nil || refused(err) {
-		p.end()
+		if counted {
+			u.add(-1, nil)
+		}
 		return ballot{l, err, err != nil && k.c.final(err)}
 	}
-	p.late(err)
-	if !k.c.task(func() { defer p.end(); k.undo(ctx, nonce, sent) }) {
-		p.end()
+	if !counted {
+		u.add(1, err)
+	}
+	if !k.c.task(func() { defer u.add(-1, nil); k.undo(ctx, nonce, sent) }) {
+		u.add(-1, nil)
 	}
 	return ballot{err: err, final: k.c.final(err)}
 }
@@ -280,47 +281,21 @@ func (u *unanswered) state() (none <-chan struct{}, last error) {
 	return u.none, u.last
 }
 
-// A pending is one attempt to set a key. It counts as unanswered from when its answer is
-// late until the key is known to be absent. u.mu guards it.
-type pending struct {
-	u             *unanswered
-	timer         *time.Timer
-	counted, over bool
-}
-
-func (u *unanswered) await(answer time.Duration) *pending {
+// add counts n more attempts to set a key, from when the answer is late until the key is known to
+// be absent. The two may come in either order.
+func (u *unanswered) add(n int, err error) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	p := &pending{u: u}
-	p.timer = time.AfterFunc(answer, func() { p.late(errNoAnswer) })
-	return p
-}
-
-func (p *pending) late(err error) {
-	p.u.mu.Lock()
-	defer p.u.mu.Unlock()
-	if p.counted || p.over {
-		return
+	u.n += n
+	switch {
+	case u.n > 0 && u.none == nil:
+		u.none = make(chan struct{})
+	case u.n <= 0 && u.none != nil:
+		close(u.none)
+		u.none = nil
 	}
-	p.counted = true
-	if p.u.n++; p.u.n == 1 {
-		p.u.none = make(chan struct{})
-	}
-	p.u.last = err
-}
-
-func (p *pending) end() {
-	p.u.mu.Lock()
-	defer p.u.mu.Unlock()
-	p.timer.Stop()
-	p.over = true
-	if !p.counted {
-		return
-	}
-	p.counted = false
-	if p.u.n--; p.u.n == 0 {
-		close(p.u.none)
-		p.u.none = nil
+	if n > 0 {
+		u.last = err
 	}
 }
 

@@ -140,7 +140,7 @@ func (o *Owner) acquire(ctx context.Context, try bool) (*Lease, error) {
 		}
 	}
 	fresh := &hold{field: m.id + ":" + strconv.FormatInt(m.threads.Add(1), 10), leases: make(map[*Lease]bool)}
-	a := attempts{base: &m.base, try: try, undo: func(ctx context.Context) error { return o.undo(ctx, fresh) }}
+	a := attempts{base: &m.base, try: try, undo: func(ctx context.Context) (bool, error) { return o.undo(ctx, fresh) }}
 	wait, end := m.c.messages(m.channel, false, m.o.TTL)
 	l, err := a.run(ctx, func() (*Lease, time.Duration, error) { return o.ask(ctx, fresh) }, wait)
 	end(l != nil)
@@ -186,7 +186,7 @@ func (o *Owner) lease(h *hold) *Lease {
 	var l *Lease
 	l = o.m.newLease(call{reentrantRenew, []string{o.m.name}, []any{h.field, o.m.o.TTL.Milliseconds()}},
 		func(ctx context.Context) (bool, error) { return o.release(ctx, h, l) })
-	l.again = func(ctx context.Context) error { return o.resettle(ctx, h) }
+	l.again = func(ctx context.Context) (bool, error) { return o.resettle(ctx, h) }
 	return l
 }
 
@@ -205,18 +205,17 @@ func (o *Owner) release(ctx context.Context, h *hold, l *Lease) (held bool, err 
 	return o.settle(ctx, h)
 }
 
-func (o *Owner) undo(ctx context.Context, fresh *hold) error {
+func (o *Owner) undo(ctx context.Context, fresh *hold) (held bool, err error) {
 	o.mu.Lock()
 	h := cmp.Or(o.hold, fresh)
 	o.mu.Unlock()
-	return o.m.insist(ctx, o.m.o.TTL, func(ctx context.Context) error { return o.resettle(ctx, h) })
+	return o.m.insist(ctx, o.m.o.TTL, func(ctx context.Context) (bool, error) { return o.resettle(ctx, h) })
 }
 
-func (o *Owner) resettle(ctx context.Context, h *hold) error {
+func (o *Owner) resettle(ctx context.Context, h *hold) (held bool, err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	_, err := o.settle(ctx, h)
-	return err
+	return o.settle(ctx, h)
 }
 
 // settle lowers the count in the server to h.count, and reports whether the owner had the

@@ -141,7 +141,7 @@ func (l *Lease) giveBack(ctx context.Context) (held bool, err error) {
 		defer cancel()
 		held, err = l.free(short)
 		if err != nil && short.Err() != nil && ctx.Err() == nil {
-			l.c.again(ctx, l.name, func(ctx context.Context) { held, err = l.repeat(ctx) })
+			l.c.again(ctx, l.name, func(ctx context.Context) { held, err = l.again(ctx) })
 		}
 		return held, err
 	}
@@ -167,7 +167,7 @@ func (l *Lease) giveBackTwice(ctx context.Context) (held bool, err error) {
 	}
 	two := ctx.Err() == nil && l.c.spawn(func() {
 		a := answer{false, fmt.Errorf("no answer for %v", unlockSilence)}
-		l.c.again(ctx, l.name, func(ctx context.Context) { a.held, a.err = l.repeat(ctx) })
+		l.c.again(ctx, l.name, func(ctx context.Context) { a.held, a.err = l.again(ctx) })
 		answers <- a
 	})
 	a := <-answers
@@ -175,11 +175,6 @@ func (l *Lease) giveBackTwice(ctx context.Context) (held bool, err error) {
 		a = <-answers
 	}
 	return a.held, a.err
-}
-
-func (l *Lease) repeat(ctx context.Context) (held bool, err error) {
-	err = l.again(ctx)
-	return err == nil, err
 }
 
 // again calls send with a context that sends requests to the server of the lock called name on

@@ -38,24 +38,19 @@ type call struct {
 	args   []any
 }
 
-// run sends the call: one request, and one more if the server does not have the script yet.
+// run sends the call, and reports it to ctx's trace: one request, and one more if the server does not have the script yet.
 func (c call) run(ctx context.Context, rdb redis.Scripter) *redis.Cmd {
 	if other := resent(ctx); other != nil {
 		rdb = other
 	}
-	return request(ctx, c.keys[0], c.script.op, func() *redis.Cmd { return c.script.Run(ctx, rdb, c.keys, c.args...) })
-}
-
-// request calls send, which sends one request about the lock, and reports it to ctx's trace.
-func request[C redis.Cmder](ctx context.Context, name, op string, send func() C) C {
 	t := lock.TraceOf(ctx)
 	if t == nil {
-		return send()
+		return c.script.Run(ctx, rdb, c.keys, c.args...)
 	}
-	lock.Tell(t.Sent, lock.SentInfo{Name: name, Op: op})
+	lock.Tell(t.Sent, lock.SentInfo{Name: c.keys[0], Op: c.script.op})
 	began := time.Now()
-	reply := send()
-	lock.Tell(t.Answered, lock.AnsweredInfo{Name: name, Op: op, Took: time.Since(began), Err: reply.Err()})
+	reply := c.script.Run(ctx, rdb, c.keys, c.args...)
+	lock.Tell(t.Answered, lock.AnsweredInfo{Name: c.keys[0], Op: c.script.op, Took: time.Since(began), Err: reply.Err()})
 	return reply
 }
 
@@ -99,12 +94,13 @@ func (c *Client) take(ctx context.Context, k call, needs string) *redis.Cmd {
 	return reply
 }
 
-// batch sends all calls at once and returns their replies. It sends a missing script once.
+// batch sends all calls at once and returns their replies. It sends a call again with its script
+// if the server does not have that.
 func batch(ctx context.Context, rdb redis.UniversalClient, calls []call) []*redis.Cmd {
 	if len(calls) == 1 {
 		return []*redis.Cmd{calls[0].run(ctx, rdb)}
 	}
-	replies := pipeline(ctx, rdb, calls)
+	replies := pipeline(ctx, rdb, calls, (*redis.Script).EvalSha)
 	var missing []call
 	var at []int // the places of missing
 	for i, reply := range replies {
@@ -112,24 +108,20 @@ func batch(ctx context.Context, rdb redis.UniversalClient, calls []call) []*redi
 			missing, at = append(missing, calls[i]), append(at, i)
 		}
 	}
-	if len(missing) == 0 {
-		return replies
-	}
-	replies[at[0]] = missing[0].run(ctx, rdb)
-	if len(missing) > 1 {
-		for i, reply := range batch(ctx, rdb, missing[1:]) {
-			replies[at[i+1]] = reply
-		}
+	for i, reply := range pipeline(ctx, rdb, missing, (*redis.Script).Eval) {
+		replies[at[i]] = reply
 	}
 	return replies
 }
 
-func pipeline(ctx context.Context, rdb redis.UniversalClient, calls []call) []*redis.Cmd {
+type sending = func(s *redis.Script, ctx context.Context, to redis.Scripter, keys []string, args ...any) *redis.Cmd
+
+func pipeline(ctx context.Context, rdb redis.UniversalClient, calls []call, send sending) []*redis.Cmd {
 	replies := make([]*redis.Cmd, len(calls))
 	// The reply has the error too.
 	_, _ = rdb.Pipelined(ctx, func(p redis.Pipeliner) error {
 		for i, c := range calls {
-			replies[i] = p.EvalSha(ctx, c.script.Hash(), c.keys, c.args...)
+			replies[i] = send(c.script.Script, ctx, p, c.keys, c.args...)
 		}
 		return nil
 	})

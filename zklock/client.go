@@ -64,7 +64,6 @@ type Client struct {
 	sessionState
 	heldLeases
 	contacts contacts
-	closed   bool
 	work     sync.WaitGroup // goroutines started by spawn
 	line     sync.WaitGroup // waiting tickets
 
@@ -153,7 +152,11 @@ func dial(ctx context.Context, servers []string, o ClientOptions) (*Client, erro
 			guardMost: guardMost,
 		},
 		sessionState: sessionState{up: make(chan struct{})},
-		heldLeases:   heldLeases{leases: make(map[*Lease]bool)},
+		heldLeases:   heldLeases{leases: make(map[*Lease]bool), traced: make(map[*Lease]time.Time)},
+		contacts:     contacts{waits: make(map[*ticket]bool)},
+		tickets:      ticketWatches{on: make(map[string]*ticketWatch)},
+		lists:        lists{by: make(map[string]*listing)},
+		histories:    histories{by: make(map[string]*history)},
 	}
 	c.live, c.kill = context.WithCancel(context.Background())
 	c.open, c.shut = context.WithCancel(c.live)
@@ -198,7 +201,7 @@ func (c *Client) Stats() Stats {
 func (c *Client) spawn(f func()) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.closed {
+	if c.live.Err() != nil {
 		return false
 	}
 	c.work.Go(f)

@@ -1,6 +1,7 @@
 package zklock
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"sync/atomic"
@@ -77,13 +78,9 @@ type granted struct {
 
 // Cohort returns the lock at path, as Mutex does, for many goroutines.
 func (c *Client) Cohort(path string, o CohortOptions) *Cohort {
-	most := o.Handovers
-	if most == 0 {
-		most = DefaultHandovers
-	}
 	return &Cohort{
 		queue:      newQueue(c, path, Options{Container: o.Container, Wait: o.Wait, MaxHold: o.MaxHold}),
-		most:       max(0, min(most, MaxHandovers)),
+		most:       max(0, min(cmp.Or(o.Handovers, DefaultHandovers), MaxHandovers)),
 		localFirst: o.LocalFirst,
 	}
 }

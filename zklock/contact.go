@@ -1,6 +1,7 @@
 package zklock
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -44,9 +45,6 @@ func (c *Client) waiting(t *ticket) bool {
 	}
 	c.line.Add(1)
 	k := &c.contacts
-	if k.waits == nil {
-		k.waits = make(map[*ticket]bool)
-	}
 	k.waits[t] = true
 	if k.timer == nil {
 		k.timer = time.AfterFunc(c.conn.Lag()/4, c.keepContact) // after the ticket's own request
@@ -76,7 +74,7 @@ func (c *Client) keepContact() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	k := &c.contacts
-	if c.closed || len(c.leases) == 0 && len(k.waits) == 0 {
+	if c.live.Err() != nil || len(c.leases) == 0 && len(k.waits) == 0 {
 		k.timer = nil
 		return
 	}
@@ -122,7 +120,7 @@ var errNoConnection = errors.New("zklock: no connection to a server that could c
 func (c *Client) contacted(err error) {
 	c.mu.Lock()
 	c.contacts.busy = false
-	if err != nil && !c.closed {
+	if err != nil && c.live.Err() == nil {
 		c.renewalFailed(fmt.Errorf("zklock: confirm the session: %w", err))
 	}
 	c.mu.Unlock()
@@ -214,10 +212,7 @@ var ErrMargin = fmt.Errorf("%w: margin", ErrUsage)
 
 // term returns how long after a proof a session of that timeout is assumed to be alive.
 func term(timeout, margin time.Duration) time.Duration {
-	if margin == 0 {
-		margin = timeout / 10
-	}
-	return timeout - margin
+	return timeout - cmp.Or(margin, timeout/10)
 }
 
 // leastTerm returns the shortest term of a usable lease. A contact proves the state lag before

@@ -20,15 +20,21 @@ func init() {
 }
 
 func follow(r recipe.Recipe) *protocol {
-	p := &protocol{kind: r.Kind, look: func(t *ticket) (view, error) {
+	return &protocol{kind: r.Kind, create: func(t *ticket) (string, error) {
+		if r.Before != nil {
+			if err := r.Before(&entry{t: t}); err != nil {
+				return "", err
+			}
+		}
+		if r.Persistent {
+			return t.create(t.unique, zk.FlagSequence)
+		}
+		return createEphemeral(t)
+	}, look: func(t *ticket) (view, error) {
 		e := &entry{t: t}
 		v, err := r.Look(e)
 		return view{gone: v.Gone, head: v.Head, token: v.Token, wake: v.Wake, again: v.Again, ticket: e.watch}, err
 	}}
-	if r.Enter != nil {
-		p.enter = func(t *ticket) (view, error) { return view{}, r.Enter(&entry{t: t}) }
-	}
-	return p
 }
 
 var fairQueue = follow(recipe.Fair)
@@ -40,22 +46,12 @@ type entry struct {
 
 var _ recipe.Ticket = (*entry)(nil)
 
-func (e entry) Conn() *zksession.Conn               { return e.t.q.c.conn }
-func (e entry) ACL() []zk.ACL                       { return e.t.q.c.acl }
-func (e entry) Dir() string                         { return e.t.q.path }
-func (e entry) Unique() string                      { return e.t.unique }
-func (e entry) Create() error                       { return e.t.create() }
-func (e entry) Made(f func() (string, error)) error { return e.t.made(f) }
-func (e entry) MakeParents() error                  { return e.t.q.makeNode(e.t.q.path) }
-
-func (e entry) Adopt(name string) {
-	e.t.node, e.t.session = name, e.t.q.c.now().session // read after the reply, as in made
-}
-
+func (e entry) Conn() *zksession.Conn                 { return e.t.q.c.conn }
+func (e entry) Dir() string                           { return e.t.q.path }
 func (e entry) Children() ([]string, *zk.Stat, error) { return e.t.q.c.list(e.t.q.path) }
 
-func (e entry) Line(names []string, kinds ...string) (line []recipe.Place, i int) {
-	line = places(names, kinds...)
+func (e entry) Line(names []string) (line []recipe.Place, i int) {
+	line = places(names, e.t.q.kinds...)
 	i = e.t.index(line)
 	e.t.place = i - held(line)
 	return line, i

@@ -42,7 +42,7 @@ func Expire(c *Client) { c.onEvent(zk.Event{Type: zk.EventSession, State: zk.Sta
 // GrantAfter reports whether a ticket of m gets the lock if happens runs after its look.
 func GrantAfter(m *Mutex, happens func(*Client)) (bool, error) {
 	t := newTicket(&m.queue, m.p)
-	if _, err := t.enter(); err != nil {
+	if err := t.enter(); err != nil {
 		return false, err
 	}
 	v, err := m.p.look(t)

@@ -204,9 +204,6 @@ func (s *ticketWatches) pending(path string) *ticketWatch {
 func (s *ticketWatches) add(path string, w *ticketWatch) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.on == nil {
-		s.on = make(map[string]*ticketWatch)
-	}
 	s.on[path] = w
 	if len(s.on) > s.sweepAt {
 		maps.DeleteFunc(s.on, func(_ string, w *ticketWatch) bool { return w.fired() })
@@ -289,9 +286,6 @@ func (c *Client) list(path string) ([]string, *zk.Stat, error) {
 		s.mu.Unlock()
 		<-sent.done
 	} else {
-		if s.by == nil {
-			s.by = make(map[string]*listing)
-		}
 		s.by[path] = l
 		s.mu.Unlock()
 	}

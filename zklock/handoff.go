@@ -54,44 +54,42 @@ import (
 // Apache ZooKeeper, "ZooKeeper Recipes and Solutions", Locks, and Hunt, Konar, Junqueira,
 // Reed, "ZooKeeper: Wait-free coordination for internet-scale systems", USENIX ATC 2010, §2.4,
 // have the queue. The handover by the event is in neither; we know of no earlier description.
-var handoffQueue = &protocol{kind: "lock-", enter: enterHandoff, remove: removeHandoff,
-	look: func(t *ticket) (view, error) { return lookHandoff(t, recipe.Nearest, true, "lock-") }}
+var handoffQueue = &protocol{kind: "lock-", create: createHandoff, remove: removeHandoff,
+	look: func(t *ticket) (view, error) { return lookHandoff(t, recipe.Nearest, true) }}
 
-// enterHandoff makes the ticket's node, sealed if possible and if its holder hands over.
-func enterHandoff(t *ticket) (view, error) {
+// createHandoff makes the ticket's node, sealed if possible and if its holder hands over.
+func createHandoff(t *ticket) (path string, err error) {
 	c := t.q.c
-	return view{}, t.made(func() (path string, err error) {
-		acl, data := c.acl, c.tag.nameData()
-		if t.p.remove != nil {
-			sealed, err := c.sealedACL(t.q.path)
-			if err != nil {
-				return "", err
-			}
-			if t.sealed = sealed != nil; t.sealed {
-				acl, data = sealed, t.data()
-				t.claim()
-			} else {
-				t.free()
-				t.plain = false
-			}
+	acl, data := c.acl, c.tag.nameData()
+	if t.p.remove != nil {
+		sealed, err := c.sealedACL(t.q.path)
+		if err != nil {
+			return "", err
 		}
-		if t.plain {
-			path, t.czxid, err = c.conn.CreateZxid(t.q.path+"/"+t.p.kind, data, zk.FlagEphemeralSequential, acl)
-			if !errors.Is(err, zk.ErrNodeExists) { // numbers restarted while an old ticket was left
-				return path, err
-			}
+		if t.sealed = sealed != nil; t.sealed {
+			acl, data = sealed, t.data()
+			t.claim()
+		} else {
 			t.free()
-			t.unnamed, t.plain = true, false
+			t.plain = false
 		}
-		path, t.czxid, err = c.conn.CreateZxid(t.q.path+"/"+t.unique, data, zk.FlagEphemeralSequential, acl)
-		return path, err
-	})
+	}
+	if t.plain {
+		path, t.czxid, err = c.conn.CreateZxid(t.q.path+"/"+t.p.kind, data, zk.FlagEphemeralSequential, acl)
+		if !errors.Is(err, zk.ErrNodeExists) { // numbers restarted while an old ticket was left
+			return path, err
+		}
+		t.free()
+		t.unnamed, t.plain = true, false
+	}
+	path, t.czxid, err = c.conn.CreateZxid(t.q.path+"/"+t.unique, data, zk.FlagEphemeralSequential, acl)
+	return path, err
 }
 
-// lookHandoff looks at the line of these kinds. The owner of the i-th ticket waits for the one
-// that obstacle returns, or holds the lock if that is -1. A sole ticket ahead may be gone: alone
-// means that no other can have come between it and t.
-func lookHandoff(t *ticket, obstacle func(line []recipe.Place, i int) int, alone bool, kinds ...string) (view, error) {
+// lookHandoff looks at the line. The owner of the i-th ticket waits for the one that obstacle
+// returns, or holds the lock if that is -1. A sole ticket ahead may be gone: alone means that no
+// other, such as the second ticket of a writer that reads on, can have come between it and t.
+func lookHandoff(t *ticket, obstacle func(line []recipe.Place, i int) int, alone bool) (view, error) {
 	c := t.q.c
 	if there, err := t.born(); !there {
 		return view{gone: err == nil}, err
@@ -100,7 +98,7 @@ func lookHandoff(t *ticket, obstacle func(line []recipe.Place, i int) int, alone
 		return v, err
 	}
 	for {
-		line, i, stat, err := t.line(kinds...)
+		line, i, stat, err := t.line()
 		if i < 0 || t.before(stat) {
 			return view{gone: err == nil}, err
 		}

@@ -169,11 +169,6 @@ func (l *Lease) expire() {
 	}
 }
 
-func (l *Lease) drop() {
-	l.state.Store(stateUnlocked)
-	l.q.c.spawn(func() { l.release() })
-}
-
 // Deadline returns until when the session is certainly alive, less the margin, as known now,
 // at most as [Options].MaxHold allows, and zero once the lease has ended. Commits of the
 // client's writes move it 0.3 to 0.6 of the session timeout ahead, with the default margin.

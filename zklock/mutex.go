@@ -86,7 +86,8 @@ func (q *queue) acquire(ctx context.Context, take func(ctx context.Context) (*Le
 		if q.c.pass(lockGranted); l.Err() == nil {
 			return a.end(l, nil)
 		}
-		l.drop()
+		l.state.Store(stateUnlocked) // an Owner does not count it any more
+		q.c.spawn(func() { l.release() })
 	}
 }
 
@@ -226,13 +227,13 @@ var (
 	ErrSessionTimeout = fmt.Errorf("%w: session timeout", ErrUsage)
 
 	// ErrUsage is in every error about an invalid option, path or server address.
-	ErrUsage = errors.New("zklock: invalid configuration")
+	ErrUsage = fmt.Errorf("zklock: %w", lock.ErrUsage)
 
 	// ErrPath is ErrUsage for an invalid path of a lock. No request was sent.
 	ErrPath = fmt.Errorf("%w: bad path", ErrUsage)
 
 	// ErrUnavailable is returned by Dial if it got no session before its context ended.
-	ErrUnavailable = errors.New("zklock: no server to talk to")
+	ErrUnavailable = fmt.Errorf("zklock: %w", lock.ErrUnavailable)
 
 	// ErrNoAuth is returned together with zk.ErrNoAuth and contains advice.
 	ErrNoAuth = errors.New("zklock: the ACL of a node refuses this client: set Username and Password, or ACL, in ClientOptions")

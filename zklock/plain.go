@@ -68,9 +68,6 @@ func (s *histories) take(key string) *history {
 	l := s.by[key]
 	switch {
 	case l == nil:
-		if s.by == nil {
-			s.by = make(map[string]*history)
-		}
 		if len(s.by) >= s.sweepAt {
 			s.sweep()
 		}

@@ -44,9 +44,9 @@ type protocol struct {
 	// kind is the part of a ticket's name between its unique part and its number.
 	kind string
 
-	// enter makes the ticket's node, by ticket.create (nil) or an equivalent request that may
-	// already show the queue. It returns the zero view if a look is needed.
-	enter func(t *ticket) (view, error)
+	// create is the request that makes the ticket's node. It returns its path, or zk.ErrNoNode if
+	// the node of the lock does not exist.
+	create func(t *ticket) (path string, err error)
 
 	look func(t *ticket) (view, error)
 
@@ -101,8 +101,8 @@ func places(names []string, kinds ...string) (line []recipe.Place) {
 	return line
 }
 
-// line returns the tickets of these kinds and the index of t, -1 without an error if it is gone.
-func (t *ticket) line(kinds ...string) (line []recipe.Place, i int, stat *zk.Stat, err error) {
+// line returns the tickets and the index of t, -1 without an error if it is gone.
+func (t *ticket) line() (line []recipe.Place, i int, stat *zk.Stat, err error) {
 	names, stat, err := t.q.c.list(t.q.path)
 	if errors.Is(err, zk.ErrNoNode) {
 		return nil, -1, nil, nil
@@ -110,7 +110,7 @@ func (t *ticket) line(kinds ...string) (line []recipe.Place, i int, stat *zk.Sta
 	if err != nil {
 		return nil, -1, nil, fmt.Errorf("zklock: list %s: %w", t.q.path, err)
 	}
-	line = places(names, kinds...)
+	line = places(names, t.q.kinds...)
 	return line, t.index(line), stat, nil
 }
 

@@ -110,15 +110,11 @@ func (r rwReader) Lock(ctx context.Context) (*Lease, error) { return r.m.RLock(c
 // Reed, "ZooKeeper: Wait-free coordination for internet-scale systems", USENIX ATC 2010, §2.4,
 // "Read/Write Locks".
 var (
-	writeQueue = &protocol{kind: writeKind, enter: enterHandoff, remove: removeHandoff,
-		look: func(t *ticket) (view, error) { return lookRW(t, recipe.Nearest) }}
-	readQueue = &protocol{kind: readKind, enter: enterHandoff,
-		look: func(t *ticket) (view, error) { return lookRW(t, lastWrite) }}
+	writeQueue = &protocol{kind: writeKind, create: createHandoff, remove: removeHandoff,
+		look: func(t *ticket) (view, error) { return lookHandoff(t, recipe.Nearest, false) }}
+	readQueue = &protocol{kind: readKind, create: createHandoff,
+		look: func(t *ticket) (view, error) { return lookHandoff(t, lastWrite, false) }}
 )
-
-func lookRW(t *ticket, obstacle func(line []recipe.Place, i int) int) (view, error) {
-	return lookHandoff(t, obstacle, false, readKind, writeKind) // a writer may read on between
-}
 
 func lastWrite(line []recipe.Place, i int) int {
 	for i--; i >= 0 && line[i].Kind != writeKind; i-- {
@@ -187,10 +183,7 @@ func (n *possession) downgrade() *protocol {
 		}
 		return view{head: true, token: n.outer.token}, nil
 	}
-	return &protocol{kind: readKind, look: look, enter: func(t *ticket) (view, error) {
-		c := t.q.c
-		return view{}, t.made(func() (string, error) {
-			return c.conn.Create(t.q.path+"/"+t.unique+number, c.tag.nameData(), zk.FlagEphemeral, c.acl)
-		})
+	return &protocol{kind: readKind, look: look, create: func(t *ticket) (string, error) {
+		return t.create(t.unique+number, zk.FlagEphemeral)
 	}}
 }

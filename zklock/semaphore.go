@@ -68,7 +68,7 @@ var heldMark = []byte("held")
 //
 // Acquire and release take three requests without waiters, and about six and two watch events
 // behind others, whatever the number of permits and waiters.
-var permitQueue = &protocol{kind: permitKind, look: lookPermits}
+var permitQueue = &protocol{kind: permitKind, create: createEphemeral, look: lookPermits}
 
 func lookPermits(t *ticket) (view, error) {
 	c := t.q.c
@@ -83,7 +83,8 @@ func lookPermits(t *ticket) (view, error) {
 			return view{gone: true}, nil
 		case i < t.q.permits:
 			if i+1 < len(line) {
-				c.spawn(t.markHeld(t.path()))
+				path := t.path()
+				c.spawn(func() { c.markHeld(path) })
 			}
 			return view{head: true, token: v.token}, nil
 		case i == t.q.permits && v.wake != nil:
@@ -125,15 +126,12 @@ func (t *ticket) listPermits() (v view, line []recipe.Place, err error) {
 }
 
 // markHeld marks the ticket at path as a holder's for the waiter behind, or else it is gone.
-func (t *ticket) markHeld(path string) func() {
-	c := t.q.c
-	return func() {
-		var again pause
-		for {
-			_, err := c.conn.Set(path, heldMark, -1)
-			if !transient(err) || again.wait(c.open, c) != nil {
-				return
-			}
+func (c *Client) markHeld(path string) {
+	var again pause
+	for {
+		_, err := c.conn.Set(path, heldMark, -1)
+		if !transient(err) || again.wait(c.open, c) != nil {
+			return
 		}
 	}
 }
@@ -196,7 +194,7 @@ func (s *SemaphoreV2) take(ctx context.Context, try bool) (*Lease, error) {
 	return ls[1], nil
 }
 
-var leaseQueue = &protocol{kind: leaseKind, look: lookLeases}
+var leaseQueue = &protocol{kind: leaseKind, create: createEphemeral, look: lookLeases}
 
 func lookLeases(t *ticket) (view, error) {
 	t.near = true

@@ -49,7 +49,12 @@ func (c *Client) Shutdown(ctx context.Context) error {
 	case <-ctx.Done():
 		why = ctx.Err()
 	}
-	left := c.inQueues()
+	var left []string
+	c.mu.Lock()
+	for t := range c.contacts.waits {
+		left = append(left, t.q.name)
+	}
+	c.mu.Unlock()
 	for i, l := range held {
 		if !released[i].Load() {
 			left = append(left, l.q.name)
@@ -64,22 +69,12 @@ func (c *Client) Shutdown(ctx context.Context) error {
 	return fmt.Errorf("zklock: not given back before the client was closed: %s: %w", strings.Join(slices.Compact(left), ", "), why)
 }
 
-func (c *Client) inQueues() (paths []string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for t := range c.contacts.waits {
-		paths = append(paths, t.q.name)
-	}
-	return paths
-}
-
 // Close ends the client's session, with every lock and every wait, and returns when all its
 // goroutines have ended, after a second or two if no server answers; the tickets then stay
 // until one does, or the session times out. The error is always nil. Close may be called
 // twice. [Client.Shutdown] gives the locks back first, and reports failures.
 func (c *Client) Close() error {
 	c.mu.Lock()
-	c.closed = true
 	c.kill()
 	c.loseAll(fmt.Errorf("%w: %w", ErrLost, ErrClosed))
 	for _, timer := range []*time.Timer{c.watchdog, c.contacts.timer} {

@@ -124,12 +124,12 @@ func (t *ticket) attempt(ctx context.Context, try bool) (*Lease, error) {
 		}
 		var err error
 		if v == (view{}) {
-			if v, err = t.enter(); err == nil {
+			if err = t.enter(); err == nil {
 				err = t.exhausted()
 			}
-		}
-		if err == nil && v == (view{}) {
-			v, err = t.p.look(t)
+			if err == nil {
+				v, err = t.p.look(t)
+			}
 		}
 		if err != nil {
 			return nil, err
@@ -164,37 +164,37 @@ func (t *ticket) attempt(ctx context.Context, try bool) (*Lease, error) {
 	}
 }
 
-// enter makes sure that the ticket has a node. It returns the zero view if a look is needed.
-func (t *ticket) enter() (view, error) {
+// enter makes sure that the ticket has a node.
+func (t *ticket) enter() error {
 	if t.doubt {
 		if err := t.find(); err != nil {
-			return view{}, err
+			return err
 		}
 	}
 	if t.node != "" && t.session != t.q.c.now().session {
 		t.anew() // the node went with its session
 	}
 	if t.node != "" {
-		return view{}, nil
+		return nil
 	}
-	if t.p.enter != nil {
-		return t.p.enter(t)
-	}
-	return view{}, t.create()
+	return t.make()
 }
 
-func (t *ticket) create() error {
+// createEphemeral makes the node of a ticket that ends with its session.
+func createEphemeral(t *ticket) (path string, err error) {
+	return t.create(t.unique, zk.FlagEphemeralSequential)
+}
+
+func (t *ticket) create(name string, flags int32) (path string, err error) {
 	c := t.q.c
-	return t.made(func() (string, error) {
-		return c.conn.Create(t.q.path+"/"+t.unique, c.tag.nameData(), zk.FlagEphemeralSequential, c.acl)
-	})
+	return c.conn.Create(t.q.path+"/"+name, c.tag.nameData(), flags, c.acl)
 }
 
-// made makes the ticket's node by request, which returns its path, and missing parents before.
-func (t *ticket) made(request func() (string, error)) error {
+// make makes the ticket's node, and missing parents before.
+func (t *ticket) make() error {
 	send := func() (string, error) {
 		t.at, t.after = t.q.c.now(), t.q.c.conn.Zxid()
-		return request()
+		return t.p.create(t)
 	}
 	path, err := send()
 	for tries := 0; errors.Is(err, zk.ErrNoNode) && tries < 10; tries++ {
@@ -224,25 +224,28 @@ func (t *ticket) made(request func() (string, error)) error {
 
 // find determines whether a create with a lost reply took effect.
 func (t *ticket) find() error {
-	c := t.q.c
-	since := c.now()
-	// The connection may lead to another server now, which may lag behind.
-	if _, err := c.conn.Sync(t.q.path); err != nil {
+	if err := t.findNode(); err != nil && !errors.Is(err, zk.ErrNoNode) {
 		return fmt.Errorf("zklock: look for own ticket at %s: %w", t.q.path, err)
-	}
-	names, _, err := c.list(t.q.path)
-	if err != nil && !errors.Is(err, zk.ErrNoNode) {
-		return fmt.Errorf("zklock: look for own ticket at %s: %w", t.q.path, err)
-	}
-	if t.plain {
-		t.listed = true // earlier knowledge is useless
-		if err := t.findPlain(names, since); err != nil && !errors.Is(err, zk.ErrNoNode) {
-			return fmt.Errorf("zklock: look for own ticket at %s: %w", t.q.path, err)
-		}
-		t.doubt = false
-		return nil
 	}
 	t.doubt = false
+	return nil
+}
+
+func (t *ticket) findNode() error {
+	c := t.q.c
+	since := c.now()
+	t.listed = true // earlier knowledge is useless
+	// The connection may lead to another server now, which may lag behind.
+	if _, err := c.conn.Sync(t.q.path); err != nil {
+		return err
+	}
+	names, _, err := c.list(t.q.path)
+	switch {
+	case err != nil:
+		return err
+	case t.plain:
+		return t.findPlain(names, since)
+	}
 	for _, name := range names {
 		if strings.HasPrefix(name, t.unique) {
 			t.node, t.session = name, c.now().session // read after the reply, as in enter

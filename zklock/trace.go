@@ -65,9 +65,6 @@ func (a attempt) end(l *Lease, err error) (*Lease, error) {
 	c := l.q.c
 	c.mu.Lock()
 	l.trace, l.since = a.t, now
-	if c.traced == nil {
-		c.traced = make(map[*Lease]time.Time)
-	}
 	c.traced[l] = until
 	c.mu.Unlock()
 	context.AfterFunc(l.alive, l.ended)

@@ -20,6 +20,7 @@
 package lockotel
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -47,74 +48,51 @@ type Options struct {
 	_ struct{}
 }
 
-type meter struct {
-	system attribute.KeyValue
-	name   func(string) string
-
-	acquire, hold         metric.Float64Histogram
-	waits, renewals, lost metric.Int64Counter
-	held                  metric.Int64UpDownCounter
-}
-
 // Metrics returns a Trace that records metrics. One serves any number of clients.
 func Metrics(o Options) (*lock.Trace, error) {
-	m, err := newMeter(o)
-	if err != nil {
+	var (
+		acquire, hold         metric.Float64Histogram
+		waits, renewals, lost metric.Int64Counter
+		held                  metric.Int64UpDownCounter
+		errs                  [6]error
+	)
+	ctx, provider := context.Background(), cmp.Or(o.MeterProvider, otel.GetMeterProvider())
+	from, seconds := provider.Meter("locklab/contrib/otel"), metric.WithUnit("s")
+	acquire, errs[0] = from.Float64Histogram("lock.acquire.duration", seconds, metric.WithDescription("Time from Lock or TryLock to its return."))
+	hold, errs[1] = from.Float64Histogram("lock.hold.duration", seconds, metric.WithDescription("Time from the return of Lock to Unlock, of leases that were released."))
+	waits, errs[2] = from.Int64Counter("lock.waits", metric.WithUnit("{wait}"), metric.WithDescription("Locks that had to wait for another holder."))
+	renewals, errs[3] = from.Int64Counter("lock.renewal.failures", metric.WithUnit("{renewal}"), metric.WithDescription("Renewals of a lease that were tried and failed."))
+	lost, errs[4] = from.Int64Counter("lock.lost", metric.WithUnit("{lease}"), metric.WithDescription("Leases that ended without Unlock."))
+	held, errs[5] = from.Int64UpDownCounter("lock.held", metric.WithUnit("{lease}"), metric.WithDescription("Leases that are held."))
+	if err := errors.Join(errs[:]...); err != nil {
 		return nil, err
 	}
-	ctx := context.Background()
+	attributes := func(name string, more ...attribute.KeyValue) metric.MeasurementOption {
+		if o.Name != nil {
+			name = o.Name(name)
+		}
+		return metric.WithAttributes(append(more, attribute.String("lock.system", o.System), attribute.String("lock.name", name))...)
+	}
+	returned := func(name string, wait time.Duration, outcome string) {
+		acquire.Record(ctx, wait.Seconds(), attributes(name, attribute.String("lock.outcome", outcome)))
+	}
 	return &lock.Trace{
-		Queued:        func(i lock.QueuedInfo) { m.waits.Add(ctx, 1, m.attributes(i.Name)) },
-		Granted:       m.granted,
-		Failed:        func(i lock.FailedInfo) { m.returned(i.Name, i.Wait, i.Outcome()) },
-		RenewalFailed: func(i lock.RenewalFailedInfo) { m.renewals.Add(ctx, 1, m.attributes(i.Name)) },
-		Released:      m.released,
-		Lost:          m.wasLost,
+		Queued:        func(i lock.QueuedInfo) { waits.Add(ctx, 1, attributes(i.Name)) },
+		Failed:        func(i lock.FailedInfo) { returned(i.Name, i.Wait, i.Outcome()) },
+		RenewalFailed: func(i lock.RenewalFailedInfo) { renewals.Add(ctx, 1, attributes(i.Name)) },
+		Granted: func(i lock.GrantedInfo) {
+			returned(i.Name, i.Wait, "granted")
+			held.Add(ctx, 1, attributes(i.Name))
+		},
+		Released: func(i lock.ReleasedInfo) {
+			hold.Record(ctx, i.Held.Seconds(), attributes(i.Name))
+			held.Add(ctx, -1, attributes(i.Name))
+		},
+		Lost: func(i lock.LostInfo) {
+			lost.Add(ctx, 1, attributes(i.Name))
+			held.Add(ctx, -1, attributes(i.Name))
+		},
 	}, nil
-}
-
-func newMeter(o Options) (*meter, error) {
-	provider := o.MeterProvider
-	if provider == nil {
-		provider = otel.GetMeterProvider()
-	}
-	from := provider.Meter("locklab/contrib/otel")
-	m := &meter{system: attribute.String("lock.system", o.System), name: o.Name}
-	var errs [6]error
-	seconds := metric.WithUnit("s")
-	m.acquire, errs[0] = from.Float64Histogram("lock.acquire.duration", seconds, metric.WithDescription("Time from Lock or TryLock to its return."))
-	m.hold, errs[1] = from.Float64Histogram("lock.hold.duration", seconds, metric.WithDescription("Time from the return of Lock to Unlock, of leases that were released."))
-	m.waits, errs[2] = from.Int64Counter("lock.waits", metric.WithUnit("{wait}"), metric.WithDescription("Locks that had to wait for another holder."))
-	m.renewals, errs[3] = from.Int64Counter("lock.renewal.failures", metric.WithUnit("{renewal}"), metric.WithDescription("Renewals of a lease that were tried and failed."))
-	m.lost, errs[4] = from.Int64Counter("lock.lost", metric.WithUnit("{lease}"), metric.WithDescription("Leases that ended without Unlock."))
-	m.held, errs[5] = from.Int64UpDownCounter("lock.held", metric.WithUnit("{lease}"), metric.WithDescription("Leases that are held."))
-	return m, errors.Join(errs[:]...)
-}
-
-func (m *meter) attributes(name string, more ...attribute.KeyValue) metric.MeasurementOption {
-	if m.name != nil {
-		name = m.name(name)
-	}
-	return metric.WithAttributes(append(more, m.system, attribute.String("lock.name", name))...)
-}
-
-func (m *meter) granted(i lock.GrantedInfo) {
-	m.returned(i.Name, i.Wait, "granted")
-	m.held.Add(context.Background(), 1, m.attributes(i.Name))
-}
-
-func (m *meter) returned(name string, wait time.Duration, outcome string) {
-	m.acquire.Record(context.Background(), wait.Seconds(), m.attributes(name, attribute.String("lock.outcome", outcome)))
-}
-
-func (m *meter) released(i lock.ReleasedInfo) {
-	m.hold.Record(context.Background(), i.Held.Seconds(), m.attributes(i.Name))
-	m.held.Add(context.Background(), -1, m.attributes(i.Name))
-}
-
-func (m *meter) wasLost(i lock.LostInfo) {
-	m.lost.Add(context.Background(), 1, m.attributes(i.Name))
-	m.held.Add(context.Background(), -1, m.attributes(i.Name))
 }
 
 // Events returns a context for Lock, TryLock and Do, whose steps become events of the span in

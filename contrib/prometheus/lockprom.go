@@ -18,6 +18,7 @@
 package lockprom
 
 import (
+	"cmp"
 	"errors"
 	"time"
 
@@ -48,88 +49,64 @@ type Options struct {
 // buckets are from a handover within a process to a wait of minutes, in seconds.
 var buckets = prometheus.ExponentialBucketsRange(0.0001, 100, 19)
 
-type collector struct {
-	system string
-	name   func(string) string
-
-	acquire, hold         *prometheus.HistogramVec
-	waits, renewals, lost *prometheus.CounterVec
-	held                  *prometheus.GaugeVec
-}
-
 // Metrics returns a Trace that records metrics. One serves any number of clients.
 func Metrics(o Options) (*lock.Trace, error) {
-	c, err := register(o)
-	if err != nil {
-		return nil, err
-	}
-	return &lock.Trace{
-		Queued:        func(i lock.QueuedInfo) { c.waits.WithLabelValues(c.labels(i.Name)...).Inc() },
-		Granted:       c.granted,
-		Failed:        func(i lock.FailedInfo) { c.returned(i.Name, i.Wait, i.Outcome()) },
-		RenewalFailed: func(i lock.RenewalFailedInfo) { c.renewals.WithLabelValues(c.labels(i.Name)...).Inc() },
-		Released:      c.released,
-		Lost:          c.wasLost,
-	}, nil
-}
-
-func register(o Options) (*collector, error) {
-	to := o.Registerer
-	if to == nil {
-		to = prometheus.DefaultRegisterer
-	}
+	to := cmp.Or(o.Registerer, prometheus.DefaultRegisterer)
 	if o.Buckets == nil {
 		o.Buckets = buckets
 	}
+	var failed error
 	histogram := func(name, help string, more ...string) *prometheus.HistogramVec {
-		return prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: o.Buckets}, append(more, "system", "lock"))
+		return register(to, &failed, prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: o.Buckets}, append(more, "system", "lock")))
 	}
 	counter := func(name, help string) *prometheus.CounterVec {
-		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, []string{"system", "lock"})
+		return register(to, &failed, prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, []string{"system", "lock"}))
 	}
-	c := &collector{system: o.System, name: o.Name}
-	var errs [6]error
-	c.acquire, errs[0] = registerOne(to, histogram("lock_acquire_duration_seconds", "Time from Lock or TryLock to its return.", "outcome"))
-	c.hold, errs[1] = registerOne(to, histogram("lock_hold_duration_seconds", "Time from the return of Lock to Unlock, of leases that were released."))
-	c.waits, errs[2] = registerOne(to, counter("lock_waits_total", "Locks that had to wait for another holder."))
-	c.renewals, errs[3] = registerOne(to, counter("lock_renewal_failures_total", "Renewals of a lease that were tried and failed."))
-	c.lost, errs[4] = registerOne(to, counter("lock_lost_total", "Leases that ended without Unlock."))
-	c.held, errs[5] = registerOne(to, prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "lock_held", Help: "Leases that are held."}, []string{"system", "lock"}))
-	return c, errors.Join(errs[:]...)
+	acquire := histogram("lock_acquire_duration_seconds", "Time from Lock or TryLock to its return.", "outcome")
+	hold := histogram("lock_hold_duration_seconds", "Time from the return of Lock to Unlock, of leases that were released.")
+	waits := counter("lock_waits_total", "Locks that had to wait for another holder.")
+	renewals := counter("lock_renewal_failures_total", "Renewals of a lease that were tried and failed.")
+	lost := counter("lock_lost_total", "Leases that ended without Unlock.")
+	held := register(to, &failed, prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "lock_held", Help: "Leases that are held."}, []string{"system", "lock"}))
+	if failed != nil {
+		return nil, failed
+	}
+	labels := func(name string) []string {
+		if o.Name != nil {
+			name = o.Name(name)
+		}
+		return []string{o.System, name}
+	}
+	returned := func(name string, wait time.Duration, outcome string) {
+		acquire.WithLabelValues(append([]string{outcome}, labels(name)...)...).Observe(wait.Seconds())
+	}
+	return &lock.Trace{
+		Queued:        func(i lock.QueuedInfo) { waits.WithLabelValues(labels(i.Name)...).Inc() },
+		Failed:        func(i lock.FailedInfo) { returned(i.Name, i.Wait, i.Outcome()) },
+		RenewalFailed: func(i lock.RenewalFailedInfo) { renewals.WithLabelValues(labels(i.Name)...).Inc() },
+		Granted: func(i lock.GrantedInfo) {
+			returned(i.Name, i.Wait, "granted")
+			held.WithLabelValues(labels(i.Name)...).Inc()
+		},
+		Released: func(i lock.ReleasedInfo) {
+			hold.WithLabelValues(labels(i.Name)...).Observe(i.Held.Seconds())
+			held.WithLabelValues(labels(i.Name)...).Dec()
+		},
+		Lost: func(i lock.LostInfo) {
+			lost.WithLabelValues(labels(i.Name)...).Inc()
+			held.WithLabelValues(labels(i.Name)...).Dec()
+		},
+	}, nil
 }
 
-func registerOne[C prometheus.Collector](to prometheus.Registerer, c C) (C, error) {
+// register returns c, or the equal collector that is registered already. It adds an error to failed.
+func register[C prometheus.Collector](to prometheus.Registerer, failed *error, c C) C {
 	err := to.Register(c)
 	if before, ok := errors.AsType[prometheus.AlreadyRegisteredError](err); ok {
 		if old, ok := before.ExistingCollector.(C); ok {
-			return old, nil
+			return old
 		}
 	}
-	return c, err
-}
-
-func (c *collector) labels(name string) []string {
-	if c.name != nil {
-		name = c.name(name)
-	}
-	return []string{c.system, name}
-}
-
-func (c *collector) granted(i lock.GrantedInfo) {
-	c.returned(i.Name, i.Wait, "granted")
-	c.held.WithLabelValues(c.labels(i.Name)...).Inc()
-}
-
-func (c *collector) returned(name string, wait time.Duration, outcome string) {
-	c.acquire.WithLabelValues(append([]string{outcome}, c.labels(name)...)...).Observe(wait.Seconds())
-}
-
-func (c *collector) released(i lock.ReleasedInfo) {
-	c.hold.WithLabelValues(c.labels(i.Name)...).Observe(i.Held.Seconds())
-	c.held.WithLabelValues(c.labels(i.Name)...).Dec()
-}
-
-func (c *collector) wasLost(i lock.LostInfo) {
-	c.lost.WithLabelValues(c.labels(i.Name)...).Inc()
-	c.held.WithLabelValues(c.labels(i.Name)...).Dec()
+	*failed = errors.Join(*failed, err)
+	return c
 }

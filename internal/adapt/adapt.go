@@ -2,56 +2,10 @@ package adapt
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"locklab/harness"
 )
-
-// Errors are the sentinels of a library. Each corresponds to the error of package harness
-// with the same name; a nil one does not exist in the library.
-type Errors struct {
-	NotHeld, NotAcquired, Lost, Released, Usage, Unavailable error
-}
-
-// Wrap returns an error for which errors.Is holds for err and for the corresponding
-// errors of package harness. It keeps the text; nil stays nil.
-func (e Errors) Wrap(err error) error {
-	if err == nil {
-		return nil
-	}
-	all := []error{err}
-	for _, pair := range [...]struct{ theirs, ours error }{
-		{e.NotHeld, harness.ErrNotHeld},
-		{e.NotAcquired, harness.ErrNotAcquired},
-		{e.Lost, harness.ErrLost},
-		{e.Released, harness.ErrReleased},
-		{e.Usage, harness.ErrUsage},
-		{e.Unavailable, harness.ErrUnavailable},
-	} {
-		if pair.theirs != nil && errors.Is(err, pair.theirs) && !errors.Is(err, pair.ours) {
-			all = append(all, pair.ours)
-		}
-	}
-	if len(all) == 1 {
-		return err
-	}
-	return both(all)
-}
-
-// both is the first error, and also the others.
-type both []error
-
-func (b both) Error() string   { return b[0].Error() }
-func (b both) Unwrap() []error { return b }
-
-type wrapped struct {
-	harness.Lease
-	e Errors
-}
-
-func (w wrapped) Unlock(ctx context.Context) error { return w.e.Wrap(w.Lease.Unlock(ctx)) }
-func (w wrapped) Err() error                       { return w.e.Wrap(w.Lease.Err()) }
 
 // A Locker is a lock of a library for one worker.
 type Locker[L harness.Lease] interface {
@@ -59,46 +13,51 @@ type Locker[L harness.Lease] interface {
 	TryLock(ctx context.Context) (L, error)
 }
 
-// NewSession adapts l to the lab: it wraps its leases and errors. The session is a
-// [harness.TrySession], and a [harness.RWSession] if l has RLock.
-func NewSession[L harness.Lease](e Errors, l Locker[L]) harness.Session {
-	s := session{adaptLock(e, l.Lock), adaptLock(e, l.TryLock)}
-	if rw, ok := l.(interface {
-		RLock(ctx context.Context) (L, error)
-	}); ok {
-		return rwSession{s, adaptLock(e, rw.RLock)}
+// NewSession adapts l to the lab. The session is a [harness.TrySession], and a
+// [harness.RWSession] if l has RLock.
+func NewSession[L harness.Lease](l Locker[L]) harness.Session {
+	if rw, ok := l.(reader[L]); ok {
+		return rwSession[L]{session[L]{l}, rw}
 	}
-	return s
+	return session[L]{l}
 }
 
-type lockFunc func(ctx context.Context) (harness.Lease, error)
+type session[L harness.Lease] struct{ l Locker[L] }
 
-func adaptLock[L harness.Lease](e Errors, lock func(context.Context) (L, error)) lockFunc {
-	return func(ctx context.Context) (harness.Lease, error) {
-		l, err := lock(ctx)
-		if err != nil {
-			return nil, e.Wrap(err) // not a Lease that contains a nil L
-		}
-		return wrapped{l, e}, nil
+func (s session[L]) Lock(ctx context.Context) (harness.Lease, error) { return orNil(s.l.Lock(ctx)) }
+func (s session[L]) TryLock(ctx context.Context) (harness.Lease, error) {
+	return orNil(s.l.TryLock(ctx))
+}
+func (session[L]) Close() error { return nil }
+
+type reader[L harness.Lease] interface {
+	RLock(ctx context.Context) (L, error)
+}
+
+type rwSession[L harness.Lease] struct {
+	session[L]
+	rw reader[L]
+}
+
+func (s rwSession[L]) RLock(ctx context.Context) (harness.Lease, error) {
+	return orNil(s.rw.RLock(ctx))
+}
+
+// orNil returns l, or with an error nil instead of a Lease that contains a nil L.
+func orNil[L harness.Lease](l L, err error) (harness.Lease, error) {
+	if err != nil {
+		return nil, err
 	}
+	return l, nil
 }
 
-type session struct{ lock, try lockFunc }
-
-var _ harness.TrySession = session{}
-
-func (s session) Lock(ctx context.Context) (harness.Lease, error)    { return s.lock(ctx) }
-func (s session) TryLock(ctx context.Context) (harness.Lease, error) { return s.try(ctx) }
-func (session) Close() error                                         { return nil }
-
-type rwSession struct {
-	session
-	rlock lockFunc
+// OnServers sets the family of vs, and the kind of server that they need.
+func OnServers(family harness.Family, kind string, vs []*harness.Variant) []*harness.Variant {
+	for _, v := range vs {
+		v.Family, v.Traits.Needs = family, kind
+	}
+	return vs
 }
-
-var _ harness.RWSession = rwSession{}
-
-func (s rwSession) RLock(ctx context.Context) (harness.Lease, error) { return s.rlock(ctx) }
 
 // CloseAfter calls end when cleanup has returned or takes too long; end fails its hung request.
 func CloseAfter(cleanup func(), end func() error) error {

@@ -3,65 +3,14 @@ package adapt
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
-	"slices"
 	"testing"
 	"time"
 
 	"locklab/harness"
 )
 
-var library = Errors{
-	NotHeld:     errors.New("library: not held"),
-	NotAcquired: errors.New("library: not acquired"),
-	Lost:        errors.New("library: lost"),
-	Released:    errors.New("library: released"),
-	Unavailable: errors.New("library: unavailable"),
-}
-
-var ours = []error{harness.ErrNotHeld, harness.ErrNotAcquired, harness.ErrLost, harness.ErrReleased,
-	harness.ErrUsage, harness.ErrUnavailable}
-
-func TestWrap(t *testing.T) {
-	for _, test := range []struct {
-		err  error
-		want []error // from package harness; no other may match
-	}{
-		{library.NotHeld, []error{harness.ErrNotHeld}},
-		{fmt.Errorf("lock /a: %w", library.NotAcquired), []error{harness.ErrNotAcquired}},
-		{fmt.Errorf("%w: %w", library.NotHeld, library.Lost), []error{harness.ErrNotHeld, harness.ErrLost}},
-		{library.Released, []error{harness.ErrReleased}},
-		{library.Unavailable, []error{harness.ErrUnavailable}},
-		{io.EOF, nil},
-		{harness.ErrUsage, []error{harness.ErrUsage}},
-	} {
-		got := library.Wrap(test.err)
-		if !errors.Is(got, test.err) || got.Error() != test.err.Error() {
-			t.Errorf("%v became %v", test.err, got)
-		}
-		for _, e := range ours {
-			if is := errors.Is(got, e); is != slices.Contains(test.want, e) {
-				t.Errorf("errors.Is(%v, %v) = %v", got, e, is)
-			}
-		}
-	}
-	if err := library.Wrap(nil); err != nil {
-		t.Errorf("nil became %v", err)
-	}
-	err := library.Wrap(library.NotHeld)
-	if again := library.Wrap(err); fmt.Sprintf("%T %p", again, again) != fmt.Sprintf("%T %p", err, err) {
-		t.Errorf("wrapped twice: %#v", again)
-	}
-}
-
-type fake struct{ unlock, end error }
-
-func (f *fake) Unlock(context.Context) error { return f.unlock }
-func (f *fake) Token() uint64                { return 7 }
-func (f *fake) Done() <-chan struct{}        { return nil }
-func (f *fake) Err() error                   { return f.end }
-func (f *fake) Deadline() (time.Time, bool)  { return time.Time{}, false }
+type fake struct{ harness.Lease }
 
 type fakeLock struct {
 	lease *fake
@@ -73,18 +22,11 @@ func (l fakeLock) TryLock(context.Context) (*fake, error) { return l.lease, l.er
 
 func TestSession(t *testing.T) {
 	f := &fake{}
-	l, err := NewSession(library, Locker[*fake](fakeLock{lease: f})).Lock(t.Context())
-	if err != nil || l.Token() != 7 || l.Err() != nil || l.Unlock(t.Context()) != nil {
-		t.Fatalf("%v, %v", l, err)
+	l, err := NewSession(Locker[*fake](fakeLock{lease: f})).Lock(t.Context())
+	if l != f || err != nil {
+		t.Errorf("%v, %v", l, err)
 	}
-	f.unlock, f.end = library.NotHeld, library.Lost
-	if err := l.Unlock(t.Context()); !errors.Is(err, harness.ErrNotHeld) || !errors.Is(err, library.NotHeld) {
-		t.Errorf("Unlock = %v", err)
-	}
-	if err := l.Err(); !errors.Is(err, harness.ErrLost) || !errors.Is(err, library.Lost) {
-		t.Errorf("Err = %v", err)
-	}
-	none := NewSession(library, Locker[*fake](fakeLock{err: library.NotAcquired}))
+	none := NewSession(Locker[*fake](fakeLock{err: harness.ErrNotAcquired}))
 	if l, err := none.Lock(t.Context()); l != nil || !errors.Is(err, harness.ErrNotAcquired) {
 		t.Errorf("%v, %v: want no lease at all, and ErrNotAcquired", l, err)
 	}

@@ -1,4 +1,3 @@
-// Package adapt converts the errors and leases of a library that is independent of the
-// lab to the lab's own: runner, oracle and conformance tests call errors.Is(err,
-// harness.ErrNotHeld) for the locks of every library.
+// Package adapt makes sessions and leases of the lab from the locks of a library that is
+// independent of it.
 package adapt

@@ -32,7 +32,7 @@ var (
 		{[]string{"spinlock", "mutex"}, []string{"net", "crypto/tls", "regexp"}, "a local lock needs none of it"},
 		{[]string{"redislock"}, []string{"github.com/go-zookeeper/zk", "internal/zksession"}, "it speaks to Redis only"},
 		{[]string{"zklock"}, []string{"github.com/redis/go-redis/v9"}, "it speaks to ZooKeeper only"},
-		{[]string{"harness"}, []string{"net/http", "golang.org/x/sys/unix", "internal/machine", "internal/backend", "internal/stat", "internal/numfmt"}, "the contract is made of the standard library"},
+		{[]string{"harness"}, []string{"net/http", "golang.org/x/sys/unix", "internal/machine", "internal/backend", "internal/stat", "internal/numfmt"}, "the contract needs the standard library and lock only"},
 		{[]string{"harness/result", "harness/judge", "reports/"}, append([]string{"harness/measure", "harness/chaos", "harness/locktest", "internal/backend"}, locks...), "a file is read, judged and drawn after its locks are gone"},
 		{[]string{"reports/draw"}, []string{"reports/chart", "reports/page", "harness/judge"}, "it draws what it is given"},
 		{[]string{"reports/chart"}, []string{"reports/page"}, "a chart does not know its page"},

@@ -123,9 +123,7 @@ func (c *conn) wrote(head []byte, at time.Time, packet []byte) {
 	xid, ok := word(head, 0)
 	op, ok2 := word(head, 1)
 	if c.outCount == 1 {
-		high, _ := word(head, 4) // of the session id, behind version, zxid and timeout
-		low, _ := word(head, 5)
-		c.greeting, c.begins = at, high == 0 && low == 0
+		c.greeting, c.begins = at, !resumes(packet)
 		c.owner.mu.Lock()
 		defer c.owner.mu.Unlock()
 		c.owner.debt.greet(packet, c.owner.Zxid(), at)
@@ -135,6 +133,7 @@ func (c *conn) wrote(head []byte, at time.Time, packet []byte) {
 	if !ok || !ok2 {
 		return
 	}
+	path, _ := requestPath(packet, wire.OpCreate)
 	more := false
 	switch op {
 	case wire.OpSetWatches, wire.OpSetWatches2:
@@ -151,7 +150,7 @@ func (c *conn) wrote(head []byte, at time.Time, packet []byte) {
 		}
 	}
 	c.mu.Lock()
-	c.pending = append(c.pending, sent{xid, op, at, c.touches.proves(at), createPath(packet), more, false})
+	c.pending = append(c.pending, sent{xid, op, at, c.touches.proves(at), path, more, false})
 	c.mu.Unlock()
 }
 

@@ -38,7 +38,7 @@ func (s *script) SetReadDeadline(t time.Time) error { s.deadline = t; return nil
 
 // newConn returns a client and its TCP connection to the server.
 func newConn(to net.Conn) (*Conn, *conn) {
-	z := &Conn{counter: new(Counter), hosts: new(hosts)}
+	z := &Conn{counter: new(Counter), hosts: &hosts{hung: make(map[string]bool)}}
 	z.now = &conn{Conn: to, owner: z}
 	return z, z.now
 }
@@ -141,7 +141,7 @@ func TestProof(t *testing.T) {
 				z, k := newConn(nil)
 				z.tick = c.tick
 				began := time.Now()
-				k.wrote(c.first, began, nil)
+				k.wrote(c.first, began, frame(c.first))
 				k.read(words(0, int32(timeout/time.Millisecond)))
 				if want := max(lag, c.tick/2+timeout/20); z.Lag() != want {
 					t.Fatalf("lag %v, want %v", z.Lag(), want)

@@ -38,11 +38,6 @@ func requestPath(packet []byte, kind int32) (path string, end int) {
 	return path, len(packet) - r.Left()
 }
 
-func createPath(packet []byte) string {
-	path, _ := requestPath(packet, wire.OpCreate)
-	return path
-}
-
 // created records the zxid of a reply, and a created node's czxid. The caller holds c.mu.
 func (c *conn) created(path string, head []byte) {
 	const at, code, end = 4, 12, 16 // ReplyHeader is xid, zxid, error

@@ -1,6 +1,7 @@
 package zksession
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -83,10 +84,7 @@ func (t target) dial(ctx context.Context, config *tls.Config) (net.Conn, error) 
 func (z *Conn) unavailable(ctx context.Context, servers []string) error {
 	z.mu.Lock()
 	defer z.mu.Unlock()
-	why := z.refused
-	if why == nil {
-		why = errors.New("no answer")
-	}
+	why := cmp.Or(z.refused, errors.New("no answer"))
 	return fmt.Errorf("zksession: ZooKeeper at %v: %w: %w: %w", servers, ErrNoSession, ctx.Err(), why)
 }
 

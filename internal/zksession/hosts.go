@@ -22,7 +22,10 @@ import (
 // leader long ago. So the first rounds end with shorter waits, in the dialer. In these rounds a
 // server with a late handshake is skipped if there is another.
 type hosts struct {
-	*names
+	servers  []server
+	find     func(ctx context.Context, host string) ([]string, error)
+	open     context.Context      // ends with Close
+	known    [][]string           // addresses of each server by the latest lookup that succeeded
 	patience func() time.Duration // for lookups
 
 	mu     sync.Mutex
@@ -90,9 +93,6 @@ func (h *hosts) begin(all []target) (wait bool) {
 func (h *hosts) hangs(address string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.hung == nil {
-		h.hung = make(map[string]bool)
-	}
 	h.hung[address] = true
 }
 
@@ -113,14 +113,6 @@ func (h *hosts) due() (to target, pause time.Duration) {
 	return h.now, pause
 }
 
-// names resolves the servers, whose addresses may change.
-type names struct {
-	servers []server
-	find    func(ctx context.Context, host string) ([]string, error)
-	open    context.Context // ends with Close
-	known   [][]string      // addresses of each server by the latest lookup that succeeded
-}
-
 type target struct {
 	server  server // as given
 	address string // IP:port
@@ -133,42 +125,42 @@ const lookupWait = 10 * time.Second
 // targets resolves all servers and returns their addresses. For a name whose lookup fails or
 // takes longer than wait, it returns the previous addresses. It waits longer while no server
 // has an address. It must not be called concurrently.
-func (n *names) targets(wait time.Duration) (all []target) {
-	for i, s := range n.servers {
+func (h *hosts) targets(wait time.Duration) (all []target) {
+	for i, s := range h.servers {
 		if !s.named() {
-			n.known[i] = []string{s.host}
+			h.known[i] = []string{s.host}
 		}
 	}
-	if len(slices.Concat(n.known...)) == 0 {
+	if len(slices.Concat(h.known...)) == 0 {
 		wait = max(wait, lookupWait)
 	}
-	ctx, cancel := context.WithTimeout(n.open, wait)
+	ctx, cancel := context.WithTimeout(h.open, wait)
 	defer cancel()
-	errs := make([]error, len(n.servers))
+	errs := make([]error, len(h.servers))
 	var work sync.WaitGroup
-	for i, s := range n.servers {
+	for i, s := range h.servers {
 		if s.named() {
-			work.Go(func() { errs[i] = n.lookUp(ctx, i) })
+			work.Go(func() { errs[i] = h.lookUp(ctx, i) })
 		}
 	}
 	work.Wait()
-	for i, s := range n.servers {
-		for _, addr := range n.known[i] {
+	for i, s := range h.servers {
+		for _, addr := range h.known[i] {
 			all = append(all, target{server: s, address: net.JoinHostPort(addr, s.port)})
 		}
-		if len(n.known[i]) == 0 {
+		if len(h.known[i]) == 0 {
 			all = append(all, target{server: s, err: errs[i]})
 		}
 	}
 	return all
 }
 
-func (n *names) lookUp(ctx context.Context, i int) error {
-	addrs, err := n.find(ctx, n.servers[i].host)
+func (h *hosts) lookUp(ctx context.Context, i int) error {
+	addrs, err := h.find(ctx, h.servers[i].host)
 	if len(addrs) > 0 {
-		n.known[i] = addrs
+		h.known[i] = addrs
 	} else if err == nil {
-		err = &net.DNSError{Err: "no address", Name: n.servers[i].host}
+		err = &net.DNSError{Err: "no address", Name: h.servers[i].host}
 	}
 	return err
 }

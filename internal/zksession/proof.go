@@ -1,8 +1,10 @@
 package zksession
 
 import (
-	"locklab/internal/wire"
+	"slices"
 	"time"
+
+	"locklab/internal/wire"
 )
 
 // A Proof is a client's lower bound for the time from which the servers count the timeout of its
@@ -114,11 +116,8 @@ func (z *Conn) Proof() Proof {
 	now.mu.Lock()
 	defer now.mu.Unlock()
 	p.Committed, p.Next = now.committed, now.touches.next(p.Since)
-	for _, s := range now.pending {
-		if isWrite(s.op) && !s.held {
-			p.Unanswered = s.at
-			break
-		}
+	if i := slices.IndexFunc(now.pending, func(s sent) bool { return isWrite(s.op) && !s.held }); i >= 0 {
+		p.Unanswered = now.pending[i].at
 	}
 	return p
 }
@@ -159,29 +158,27 @@ func (c *conn) greeted() {
 func (c *conn) answered(xid int32, head []byte) (watches bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for i, s := range c.pending {
-		if s.xid != xid {
-			continue
-		}
-		c.pending = append(c.pending[:i], c.pending[i+1:]...)
-		now := c.owner.time()
-		if s.op != wire.OpAuth { // the server does not count it
-			lag := c.owner.Lag()
-			c.touches = c.touches.add(touch{sent: s.at, ready: now.Add(lag)}, lag/8)
-		}
-		if watches = s.op == wire.OpSetWatches || s.op == wire.OpSetWatches2; watches {
-			c.owner.mu.Lock()
-			c.owner.debt.answered(s.more)
-			c.owner.mu.Unlock()
-		}
-		if xid >= 0 { // not a ping, whose zxid the library ignores too
-			c.created(s.path, head)
-		}
-		if committed(s.op, head) {
-			c.committed = now
-			c.owner.proven(s.proves)
-		}
-		return watches
+	i := slices.IndexFunc(c.pending, func(s sent) bool { return s.xid == xid })
+	if i < 0 {
+		return false
 	}
-	return false
+	s, now := c.pending[i], c.owner.time()
+	c.pending = slices.Delete(c.pending, i, i+1)
+	if s.op != wire.OpAuth { // the server does not count it
+		lag := c.owner.Lag()
+		c.touches = c.touches.add(touch{sent: s.at, ready: now.Add(lag)}, lag/8)
+	}
+	if watches = s.op == wire.OpSetWatches || s.op == wire.OpSetWatches2; watches {
+		c.owner.mu.Lock()
+		c.owner.debt.answered(s.more)
+		c.owner.mu.Unlock()
+	}
+	if xid >= 0 { // not a ping, whose zxid the library ignores too
+		c.created(s.path, head)
+	}
+	if committed(s.op, head) {
+		c.committed = now
+		c.owner.proven(s.proves)
+	}
+	return watches
 }

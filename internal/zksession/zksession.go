@@ -144,8 +144,9 @@ func (z *Conn) newHosts(servers []server, lookup func(context.Context, string) (
 		lookup = net.DefaultResolver.LookupHost
 	}
 	return &hosts{
-		names:    &names{servers: servers, find: lookup, open: z.dialing, known: make([][]string, len(servers))},
+		servers: servers, find: lookup, open: z.dialing, known: make([][]string, len(servers)),
 		patience: func() time.Duration { return handshakeWait(z.SessionTimeout(), 0) },
+		hung:     make(map[string]bool),
 	}
 }
 

@@ -93,17 +93,12 @@ func (t *fairThread) acquire(ctx context.Context, try bool) (*adapt.Lease, error
 }
 
 func (t *fairThread) ask(ctx context.Context, join bool) (*adapt.Lease, time.Duration, error) {
-	f := t.f
 	sent := time.Now()
-	left, err := t.run(ctx, fairAcquire, nil, join).Int64()
-	if err != redis.Nil {
-		return nil, time.Duration(left) * time.Millisecond, err
-	}
-	l, err := f.p.grant(sent, f.ttl, t.release, f.renewal(fairRenew, t.field))
-	if err == nil {
+	l, left, err := t.f.answer(sent, t.run(ctx, fairAcquire, nil, join), t.field, fairRenew, t.release)
+	if l != nil {
 		t.leases.Add(1)
 	}
-	return l, 0, err
+	return l, left, err
 }
 
 func (t *fairThread) run(ctx context.Context, s *redis.Script, latch []string, args ...any) *redis.Cmd {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -148,9 +149,11 @@ func leftOver(t *testing.T, s *scene) {
 	}
 	eventually(t, "three permits", func() bool { return len(e.latch) == 3 })
 	s.hold(h)
+	var sleeps atomic.Int32
+	q.before = count("sleep", &sleeps)
 	expectTimeout(t, time.Second, q.thread().hold)
-	if all, inVain := q.wakeups.Load(), q.inVain.Load(); all != 3 || inVain != 3 {
-		t.Errorf("%d wake-ups, %d in vain, want 3: the hazard is gone", all, inVain)
+	if n := sleeps.Load(); n != 4 {
+		t.Errorf("it slept %d times, want 4, after three wake-ups in vain: the hazard is gone", n)
 	}
 }
 
@@ -184,14 +187,11 @@ func herd12(t *testing.T, s *scene) {
 	h := s.process12().thread()
 	s.hold(h)
 	var all sync.WaitGroup
-	var views []*lock12
-	var slept sync.WaitGroup
+	var sleeps atomic.Int32
 	stay := make(chan struct{})
 	for range processes {
 		p := s.process12()
-		views = append(views, p)
-		slept.Add(1)
-		p.before = once("sleep", slept.Done)
+		p.before = count("sleep", &sleeps)
 		all.Go(func() {
 			w := p.thread()
 			if _, err := w.hold(t.Context()); err != nil {
@@ -201,18 +201,9 @@ func herd12(t *testing.T, s *scene) {
 			s.expectUnlock(w, true)
 		})
 	}
-	slept.Wait()
-	sum := func() (woken, inVain uint64) {
-		for _, p := range views {
-			woken, inVain = woken+p.wakeups.Load(), inVain+p.inVain.Load()
-		}
-		return woken, inVain
-	}
+	eventually(t, "all sleep", func() bool { return sleeps.Load() == processes })
 	s.expectUnlock(h, true)
-	eventually(t, "all but one have been woken in vain", func() bool {
-		woken, inVain := sum()
-		return woken == processes && inVain == processes-1
-	})
+	eventually(t, "all but one have been woken in vain", func() bool { return sleeps.Load() == 2*processes-1 })
 	close(stay)
 	all.Wait()
 	t.Logf("%d processes wait: one release wakes %d, %d of them in vain", processes, processes, processes-1)

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
-	"errors"
 	random "math/rand/v2"
 	"time"
 
@@ -57,8 +56,8 @@ func (m *nonceLock) poll(ctx context.Context, try bool) (*adapt.Lease, error) {
 		case try:
 			return nil, harness.ErrNotAcquired
 		}
-		if !m.p.pause(ctx, 5*time.Millisecond+random.N(10*time.Millisecond)) {
-			return nil, errors.Join(ctx.Err(), m.p.closed())
+		if err := wait(ctx, m.p, time.After(5*time.Millisecond+random.N(10*time.Millisecond))); err != nil {
+			return nil, err
 		}
 	}
 }

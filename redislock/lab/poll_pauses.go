@@ -27,20 +27,22 @@ import (
 // of 1 and 128 ms.
 
 var (
-	pollSpin   = polls("redis-spin", "redis-poll whose waiters do not pause", constant(0))
-	poll1ms    = polls("redis-poll-1ms", "redis-poll with pauses of 1 ms", constant(time.Millisecond))
-	poll5ms    = polls("redis-poll-5ms", "redis-poll with pauses of 5 ms", constant(5*time.Millisecond))
-	poll20ms   = polls("redis-poll-20ms", "redis-poll with pauses of 20 ms", constant(20*time.Millisecond))
-	poll100ms  = polls("redis-poll-100ms", "redis-poll with pauses of 100 ms", constant(100*time.Millisecond))
-	pollJitter = polls("redis-poll-jitter", "redis-poll with pauses from 0 to 40 ms, evenly spread", func(int) time.Duration { return rand.N(40*time.Millisecond + 1) })
-	pollExp    = polls("redis-poll-exp", "redis-poll with pauses that double from 1 to 128 ms, with full jitter", redislock.Backoff(time.Millisecond, 128*time.Millisecond))
+	pollSpin   = polls("redis-spin", "redis-poll whose waiters do not pause", brooker, constant(0))
+	poll1ms    = polls("redis-poll-1ms", "redis-poll with pauses of 1 ms", brooker, constant(time.Millisecond))
+	poll5ms    = polls("redis-poll-5ms", "redis-poll with pauses of 5 ms", brooker, constant(5*time.Millisecond))
+	poll20ms   = polls("redis-poll-20ms", "redis-poll with pauses of 20 ms", brooker, constant(20*time.Millisecond))
+	poll100ms  = polls("redis-poll-100ms", "redis-poll with pauses of 100 ms", brooker, constant(100*time.Millisecond))
+	pollJitter = polls("redis-poll-jitter", "redis-poll with pauses from 0 to 40 ms, evenly spread", brooker, func(int) time.Duration { return rand.N(40*time.Millisecond + 1) })
+	pollExp    = polls("redis-poll-exp", "redis-poll with pauses that double from 1 to 128 ms, with full jitter", brooker, redislock.Backoff(time.Millisecond, 128*time.Millisecond))
 )
 
-func polls(name, doc string, pause func(n int) time.Duration) *harness.Variant {
+const brooker = "Brooker 2015"
+
+func polls(name, doc, paper string, pause func(n int) time.Duration) *harness.Variant {
 	return &harness.Variant{
 		Name:  name,
 		Doc:   doc,
-		Paper: "Brooker 2015",
+		Paper: paper,
 		Remote: remote(func(c *redislock.Client, name string, o redislock.Options) locker {
 			return c.PollMutex(name, redislock.PollOptions{Options: o, Pause: pause})
 		}),

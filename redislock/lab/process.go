@@ -25,8 +25,7 @@ type process struct {
 	open context.Context // ends with Close
 	shut context.CancelCauseFunc
 
-	mu   sync.Mutex
-	over bool
+	mu   sync.Mutex     // held while open ends
 	work sync.WaitGroup // goroutines started by spawn
 }
 
@@ -47,9 +46,8 @@ func newProcess(rdb redis.UniversalClient) *process {
 // Close ends every wait and every lease, and every goroutine. Keys without Unlock stay.
 func (p *process) Close() error {
 	p.mu.Lock()
-	p.over = true
-	p.mu.Unlock()
 	p.shut(fmt.Errorf("%w: %w", harness.ErrLost, errClosed))
+	p.mu.Unlock()
 	var err error
 	if p.blocking != nil {
 		err = p.blocking.Close() // ends the commands that block
@@ -64,7 +62,7 @@ var errClosed = errors.New("redislock: the client is closed")
 func (p *process) spawn(f func()) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.over {
+	if p.open.Err() != nil {
 		return false
 	}
 	p.work.Go(f)
@@ -72,13 +70,19 @@ func (p *process) spawn(f func()) bool {
 }
 
 func (p *process) pause(ctx context.Context, d time.Duration) bool {
+	return wait(ctx, p, time.After(d)) == nil
+}
+
+// wait returns nil when c fires, or an error if ctx or p ends before.
+func wait[E any](ctx context.Context, p *process, c <-chan E) error {
 	select {
-	case <-time.After(d):
-		return true
+	case <-c:
+		return nil
 	case <-ctx.Done():
+		return ctx.Err()
 	case <-p.open.Done():
+		return errClosed
 	}
-	return false
 }
 
 func (p *process) closed() error {

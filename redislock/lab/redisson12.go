@@ -3,7 +3,6 @@ package lab
 import (
 	"context"
 	"encoding/json"
-	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -61,8 +60,6 @@ type lock12 struct {
 
 	// before is called with the name of the next step, for tests to interleave other clients.
 	before func(step string)
-
-	wakeups, inVain atomic.Uint64 // permits taken, and taken in vain
 }
 
 func newLock12(p *process, name string, lease time.Duration) *lock12 {
@@ -147,22 +144,18 @@ func (t *thread12) lock(ctx context.Context, wait, lease time.Duration) (ok bool
 	if err == nil {
 		defer t.r.hub.leave(ctx, t.r.channel)
 	}
-	woken := false
 	for left := wait; err == nil; {
 		var pttl time.Duration
 		ok, pttl, err = t.try(ctx, lease)
 		if ok || err != nil || left <= 0 {
 			return ok, err
 		}
-		if woken {
-			t.r.inVain.Add(1)
-		}
 		if pttl < 0 || pttl > left {
 			pttl = left
 		}
 		began := time.Now()
-		woken, err = t.sleep(ctx, s, pttl)
-		err = ignoreTimeout(ctx, err) // the lease of the holder is over
+		t.r.before("sleep")
+		err = ignoreTimeout(ctx, t.r.hub.sleep(ctx, s, pttl)) // the lease of the holder is over
 		left -= time.Since(began)
 	}
 	return false, ignoreTimeout(ctx, err)
@@ -173,15 +166,6 @@ func ignoreTimeout(ctx context.Context, err error) error {
 		return ctx.Err()
 	}
 	return err
-}
-
-func (t *thread12) sleep(ctx context.Context, s *subscription, pttl time.Duration) (woken bool, err error) {
-	t.r.before("sleep")
-	woken, err = t.r.hub.sleep(ctx, s, pttl)
-	if woken {
-		t.r.wakeups.Add(1)
-	}
-	return woken, err
 }
 
 func (t *thread12) unlock(ctx context.Context) (held bool, err error) {

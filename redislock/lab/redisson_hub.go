@@ -40,12 +40,18 @@ func newRedisson(p *process, name string, ttl time.Duration) *redisson {
 // owner returns the field of another owner.
 func (r *redisson) owner() string { return r.id + ":" + strconv.FormatInt(r.owners.Add(1), 10) }
 
-// renewal returns a request that runs s to renew the lease of an owner.
-func (r *redisson) renewal(s *redis.Script, owner string) func(context.Context) (held bool, err error) {
-	return func(ctx context.Context) (bool, error) {
-		n, err := s.Run(ctx, r.p.rdb, []string{r.name}, owner, r.ttl.Milliseconds()).Int()
-		return n == 1, err
+// answer returns the lease of owner that reply grants, or the time after which to ask again. The
+// request was sent at sent, and renew renews the lease.
+func (r *redisson) answer(sent time.Time, reply *redis.Cmd, owner string, renew *redis.Script, release func(context.Context) (held bool, err error)) (*adapt.Lease, time.Duration, error) {
+	left, err := reply.Int64()
+	if err != redis.Nil {
+		return nil, time.Duration(left) * time.Millisecond, err
 	}
+	l, err := r.p.grant(sent, r.ttl, release, func(ctx context.Context) (bool, error) {
+		n, err := renew.Run(ctx, r.p.rdb, []string{r.name}, owner, r.ttl.Milliseconds()).Int()
+		return n == 1, err
+	})
+	return l, 0, err
 }
 
 // A hub is the connection on which the locks of a process subscribe to channels. All waiters of
@@ -76,7 +82,7 @@ func (h *hub) join(ctx context.Context, channel string) (*subscription, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := h.wait(ctx, s.ready); err != nil {
+	if err := wait(ctx, h.p, s.ready); err != nil {
 		h.leave(ctx, channel)
 		return nil, err
 	}
@@ -152,31 +158,20 @@ func (h *hub) queue(ctx context.Context, channel string, ask ask) (*adapt.Lease,
 		if l != nil || err != nil {
 			return l, err
 		}
-		if _, err := h.sleep(ctx, s, left); err != nil && (ctx.Err() != nil || errors.Is(err, errClosed)) {
+		if err := h.sleep(ctx, s, left); err != nil && (ctx.Err() != nil || errors.Is(err, errClosed)) {
 			return nil, err
 		}
 	}
 }
 
 // sleep takes a permit of s, waiting for at most left; below zero without bound.
-func (h *hub) sleep(ctx context.Context, s *subscription, left time.Duration) (woken bool, err error) {
+func (h *hub) sleep(ctx context.Context, s *subscription, left time.Duration) error {
 	if left >= 0 {
 		short, cancel := context.WithTimeout(ctx, left)
 		defer cancel()
 		ctx = short
 	}
-	return h.wait(ctx, s.latch)
-}
-
-func (h *hub) wait(ctx context.Context, c <-chan struct{}) (bool, error) {
-	select {
-	case <-c:
-		return true, nil
-	case <-ctx.Done():
-		return false, ctx.Err()
-	case <-h.p.open.Done():
-		return false, errClosed
-	}
+	return wait(ctx, h.p, s.latch)
 }
 
 func (h *hub) read(pubsub *redis.PubSub) {

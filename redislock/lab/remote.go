@@ -16,15 +16,6 @@ import (
 
 type locker = adapt.Locker[*redislock.Lease]
 
-// library maps the errors of the library.
-var library = adapt.Errors{
-	NotHeld:     redislock.ErrNotHeld,
-	NotAcquired: redislock.ErrNotAcquired,
-	Lost:        redislock.ErrLost,
-	Released:    redislock.ErrReleased,
-	Usage:       redislock.ErrUsage,
-}
-
 func nameOf(key string) string { return "locklab:{" + key + "}" }
 
 type constructor = func(context.Context, harness.Endpoint, string) (harness.Remote, error)
@@ -105,9 +96,9 @@ func (named) Close() error { return nil }
 
 func (r *client) Join(context.Context, int) (harness.Session, error) {
 	if m, ok := r.lock.(*redislock.Reentrant); ok {
-		return adapt.NewSession(library, locker(m.Owner())), nil
+		return adapt.NewSession(locker(m.Owner())), nil
 	}
-	return adapt.NewSession(library, r.lock), nil
+	return adapt.NewSession(r.lock), nil
 }
 
 const (

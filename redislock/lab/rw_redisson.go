@@ -5,8 +5,6 @@ import (
 	"context"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
 	"locklab/harness"
 	"locklab/internal/adapt"
 	"locklab/redislock"
@@ -82,13 +80,8 @@ func (m *rwRedissonLock) acquire(ctx context.Context, mode string, try bool) (*a
 
 func (m *rwRedissonLock) ask(ctx context.Context, owner, mode string) (*adapt.Lease, time.Duration, error) {
 	sent := time.Now()
-	left, err := rwAcquire.Run(ctx, m.p.rdb, []string{m.name}, owner, m.r.ttl.Milliseconds(), mode).Int64()
-	if err != redis.Nil {
-		return nil, time.Duration(left) * time.Millisecond, err
-	}
-	release := func(ctx context.Context) (bool, error) { return m.free(ctx, owner) }
-	l, err := m.p.grant(sent, m.r.ttl, release, m.r.renewal(rwRenew, owner))
-	return l, 0, err
+	reply := rwAcquire.Run(ctx, m.p.rdb, []string{m.name}, owner, m.r.ttl.Milliseconds(), mode)
+	return m.r.answer(sent, reply, owner, rwRenew, func(ctx context.Context) (bool, error) { return m.free(ctx, owner) })
 }
 
 func (m *rwRedissonLock) free(ctx context.Context, owner string) (held bool, err error) {

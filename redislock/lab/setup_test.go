@@ -6,6 +6,7 @@ import (
 	"errors"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -193,6 +194,15 @@ func once(step string, f func()) func(string) {
 	return func(s string) {
 		if s == step {
 			first()
+		}
+	}
+}
+
+// count returns a hook that counts the steps of that name.
+func count(step string, n *atomic.Int32) func(string) {
+	return func(s string) {
+		if s == step {
+			n.Add(1)
 		}
 	}
 }

@@ -2,11 +2,12 @@ package lab
 
 import (
 	"locklab/harness"
+	"locklab/internal/adapt"
 	"locklab/redislock"
 )
 
 // Suite lists the locks of package redislock and of this package.
-var Suite = onRedis([]*harness.Variant{
+var Suite = adapt.OnServers(harness.Redis, harness.KindRedis, []*harness.Variant{
 	{
 		Name:       "redis-queue",
 		Doc:        "queue in the server, a release hands over to the first waiter's mailbox",
@@ -27,14 +28,7 @@ var Suite = onRedis([]*harness.Variant{
 	fairRedisson,
 	rwRedisson,
 	renewalsRedisson,
-	{
-		Name:  "redis-poll",
-		Doc:   "key with a nonce and a time to live, waiters poll in no order",
-		Paper: "Redis documentation, Distributed Locks",
-		Remote: remote(func(c *redislock.Client, name string, o redislock.Options) locker {
-			return c.PollMutex(name, redislock.PollOptions{Options: o})
-		}),
-	},
+	polls("redis-poll", "key with a nonce and a time to live, waiters poll in no order", "Redis documentation, Distributed Locks", nil),
 	poll1ms,
 	poll5ms,
 	poll20ms,
@@ -100,13 +94,6 @@ var Suite = onRedis([]*harness.Variant{
 	},
 	token,
 })
-
-func onRedis(vs []*harness.Variant) []*harness.Variant {
-	for _, v := range vs {
-		v.Family, v.Traits.Needs = harness.Redis, harness.KindRedis
-	}
-	return vs
-}
 
 const semaphorePermits = 2
 

@@ -42,6 +42,7 @@ var fairHistorical = &harness.Variant{
 	Remote: func(ctx context.Context, at harness.Endpoint, key string) (harness.Remote, error) {
 		return remoteRelic(func(r *relic) func() harness.Session {
 			thread := make(chan struct{}, 1)
+			thread <- struct{}{}
 			return func() harness.Session { return &oldFair{r: r, thread: thread} }
 		})(ctx, at, strings.ReplaceAll(key, "-", "_"))
 	},
@@ -49,7 +50,7 @@ var fairHistorical = &harness.Variant{
 
 type oldFair struct {
 	r      *relic
-	thread chan struct{} // full while the client's event thread is in a callback
+	thread chan struct{} // empty while the client's event thread is in a callback
 	own    string        // path of the ticket
 }
 
@@ -115,14 +116,10 @@ func (f *oldFair) listenNode(ctx context.Context) error {
 }
 
 func (f *oldFair) process(ctx context.Context) error {
-	select {
-	case f.thread <- struct{}{}:
-		defer func() { <-f.thread }()
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-f.r.open.Done():
-		return errClosed
+	if err := await(ctx, f.r, f.thread, nil); err != nil {
+		return err
 	}
+	defer func() { f.thread <- struct{}{} }()
 	for {
 		if first, err := f.checkState(); first || err != nil && !errors.Is(err, zk.ErrConnectionClosed) {
 			return err

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/go-zookeeper/zk"
@@ -14,6 +13,17 @@ import (
 	"locklab/zklock"
 	"locklab/zklock/internal/recipe"
 )
+
+// queued returns the variant of a recipe whose tickets are served in order.
+func queued(name, doc, paper string, r recipe.Recipe) *harness.Variant {
+	return &harness.Variant{
+		Name:   name,
+		Doc:    doc,
+		Paper:  paper,
+		Traits: harness.Traits{FIFO: true, Fenced: true},
+		Remote: follows(r),
+	}
+}
 
 // follows returns the constructor of a variant whose tickets follow r.
 func follows(r recipe.Recipe) func(context.Context, harness.Endpoint, string) (harness.Remote, error) {
@@ -38,7 +48,7 @@ func look(list func(recipe.Ticket) ([]string, *zk.Stat, <-chan zk.Event, error),
 		if err != nil {
 			return recipe.View{}, fmt.Errorf("zklock: list %s: %w", t.Dir(), err)
 		}
-		_, i := t.Line(names, "lock-")
+		_, i := t.Line(names)
 		return recipe.View{Gone: i < 0, Head: i == 0, Token: uint64(stat.Pzxid), Wake: wake, Again: period}, nil
 	}
 }
@@ -51,13 +61,8 @@ func gone(err error) bool { return errors.Is(err, zk.ErrNoNode) }
 //
 // Hunt, Konar, Junqueira, Reed, "ZooKeeper: Wait-free coordination for
 // internet-scale systems", USENIX ATC 2010, §2.4.
-var fair = &harness.Variant{
-	Name:   "zk-fair",
-	Doc:    "queue of ephemeral tickets, each waiter watches the one ahead",
-	Paper:  "Hunt, Konar, Junqueira & Reed 2010",
-	Traits: harness.Traits{FIFO: true, Fenced: true},
-	Remote: follows(recipe.Fair),
-}
+var fair = queued("zk-fair", "queue of ephemeral tickets, each waiter watches the one ahead",
+	"Hunt, Konar, Junqueira & Reed 2010", recipe.Fair)
 
 // herd is the same queue as [fair], but every waiter watches the list itself.
 //
@@ -72,15 +77,11 @@ var fair = &harness.Variant{
 //
 // Hunt, Konar, Junqueira, Reed, "ZooKeeper: Wait-free coordination for internet-scale systems",
 // USENIX ATC 2010, §2.4, which describes the herd effect and how to avoid it.
-var herd = &harness.Variant{
-	Name:   "zk-herd",
-	Doc:    "queue of ephemeral tickets, every waiter watches all of it",
-	Paper:  "Hunt, Konar, Junqueira & Reed 2010",
-	Traits: harness.Traits{FIFO: true, Fenced: true},
-	Remote: follows(recipe.Recipe{Kind: "lock-", Look: look(func(t recipe.Ticket) ([]string, *zk.Stat, <-chan zk.Event, error) {
+var herd = queued("zk-herd", "queue of ephemeral tickets, every waiter watches all of it",
+	"Hunt, Konar, Junqueira & Reed 2010",
+	recipe.Recipe{Kind: "lock-", Look: look(func(t recipe.Ticket) ([]string, *zk.Stat, <-chan zk.Event, error) {
 		return t.Conn().ChildrenW(t.Dir())
-	}, 0)}),
-}
+	}, 0)})
 
 // poll is the queue of [fair] without watches: every waiter lists it every 5 ms. A handover
 // takes up to a period, for a request per waiter and period.
@@ -92,16 +93,12 @@ var herd = &harness.Variant{
 // # References
 //
 // Apache ZooKeeper Programmer's Guide, "ZooKeeper Watches", on their purpose.
-var poll = &harness.Variant{
-	Name:   "zk-poll",
-	Doc:    "queue of ephemeral tickets, every waiter lists it every 5 ms instead of watching",
-	Paper:  "ZooKeeper Programmer's Guide",
-	Traits: harness.Traits{FIFO: true, Fenced: true},
-	Remote: follows(recipe.Recipe{Kind: "lock-", Look: look(func(t recipe.Ticket) ([]string, *zk.Stat, <-chan zk.Event, error) {
+var poll = queued("zk-poll", "queue of ephemeral tickets, every waiter lists it every 5 ms instead of watching",
+	"ZooKeeper Programmer's Guide",
+	recipe.Recipe{Kind: "lock-", Look: look(func(t recipe.Ticket) ([]string, *zk.Stat, <-chan zk.Event, error) {
 		names, stat, err := list(t)
 		return names, stat, nil, err
-	}, 5*time.Millisecond)}),
-}
+	}, 5*time.Millisecond)})
 
 // persistent is [fair] with tickets that do not end with their session. It is equivalent while
 // no client dies. The ticket of a client that crashes, or loses its session, stays until it is
@@ -117,11 +114,7 @@ var persistent = &harness.Variant{
 	Paper:  "ZooKeeper Programmer's Guide",
 	Status: harness.Historical,
 	Traits: harness.Traits{FIFO: true, Fenced: true},
-	Remote: follows(recipe.Recipe{Kind: "lock-", Look: recipe.Fair.Look, Enter: func(t recipe.Ticket) error {
-		return t.Made(func() (string, error) {
-			return t.Conn().Create(t.Dir()+"/"+t.Unique(), nil, zk.FlagSequence, t.ACL())
-		})
-	}}),
+	Remote: follows(recipe.Recipe{Kind: "lock-", Look: recipe.Fair.Look, Persistent: true}),
 }
 
 // writeLock is the protocol of Apache's own recipe, org.apache.zookeeper.recipes.lock, with its
@@ -145,37 +138,23 @@ var persistent = &harness.Variant{
 // # References
 //
 // Apache ZooKeeper 3.9, zookeeper-recipes-lock, WriteLock.java.
-var writeLock = &harness.Variant{
-	Name:   "zk-writelock",
-	Doc:    "Apache's recipe, mended: looks for its parent and for a ticket of its own in every acquisition",
-	Paper:  "zookeeper-recipes-lock",
-	Traits: harness.Traits{FIFO: true, Fenced: true},
-	Remote: follows(recipe.Recipe{Kind: "lock-", Enter: enterWriteLock, Look: lookExists}),
-}
+var writeLock = queued("zk-writelock", "Apache's recipe, mended: looks for its parent and for a ticket of its own in every acquisition",
+	"zookeeper-recipes-lock", recipe.Recipe{Kind: "lock-", Before: beforeWriteLock, Look: lookExists})
 
-func enterWriteLock(t recipe.Ticket) error {
-	exists, _, err := t.Conn().Exists(t.Dir())
-	if err == nil && !exists {
-		err = t.MakeParents()
+// beforeWriteLock sends the requests of steps 1 and 2. zklock makes a missing parent, and adopts
+// a ticket after a lost reply, for every recipe.
+func beforeWriteLock(t recipe.Ticket) error {
+	if _, _, err := t.Conn().Exists(t.Dir()); err != nil {
+		return err
 	}
-	if err != nil {
-		return fmt.Errorf("zklock: queue at %s: %w", t.Dir(), err)
+	if _, _, err := list(t); !gone(err) {
+		return err
 	}
-	names, _, err := t.Conn().Children(t.Dir())
-	if err != nil && !errors.Is(err, zk.ErrNoNode) {
-		return fmt.Errorf("zklock: look for own ticket at %s: %w", t.Dir(), err)
-	}
-	for _, name := range names {
-		if strings.HasPrefix(name, t.Unique()) {
-			t.Adopt(name)
-			return nil
-		}
-	}
-	return t.Create()
+	return nil
 }
 
 // lookExists is the Look of [recipe.Fair] with exists instead of getData.
-var lookExists = recipe.Behind(list, recipe.Nearest, watchExists, "lock-")
+var lookExists = recipe.Behind(list, recipe.Nearest, watchExists)
 
 func watchExists(t recipe.Ticket, name string) (<-chan zk.Event, error) {
 	exists, _, wake, err := t.Conn().ExistsW(t.Dir() + "/" + name)
@@ -202,17 +181,12 @@ func watchExists(t recipe.Ticket, name string) (<-chan zk.Event, error) {
 // # References
 //
 // Alibaba, otter, shared.arbitrate, DistributedLock.java and BooleanMutex.java.
-var booleanMutex = &harness.Variant{
-	Name:   "zk-boolean-mutex",
-	Doc:    "otter's lock, mended: waits at a gate that a watch opens, and looks once a minute in any case",
-	Paper:  "otter DistributedLock",
-	Traits: harness.Traits{FIFO: true, Fenced: true},
-	Remote: follows(recipe.Recipe{Kind: "lock-", Look: func(t recipe.Ticket) (recipe.View, error) {
+var booleanMutex = queued("zk-boolean-mutex", "otter's lock, mended: waits at a gate that a watch opens, and looks once a minute in any case",
+	"otter DistributedLock", recipe.Recipe{Kind: "lock-", Look: func(t recipe.Ticket) (recipe.View, error) {
 		v, err := lookExists(t)
 		v.Again = time.Minute // the gate opens in any case
 		return v, err
-	}}),
-}
+	}})
 
 // twoLevel is [zklock.Cohort] without handovers: the goroutines of a client queue in memory,
 // and the first takes a ticket at the servers, so the client has one ticket instead of one per
@@ -297,8 +271,8 @@ const (
 // WatchFirst makes m follow Curator's rule for watches, and returns it.
 func WatchFirst(m *zklock.RWMutex) *zklock.RWMutex {
 	recipe.Engine.RWMutex(m,
-		recipe.Recipe{Kind: writeKind, Look: recipe.Behind(list, recipe.Nearest, recipe.Ticket.Watch, readKind, writeKind)},
-		recipe.Recipe{Kind: readKind, Look: recipe.Behind(list, firstWrite, recipe.Ticket.Watch, readKind, writeKind)})
+		recipe.Recipe{Kind: writeKind, Look: recipe.Behind(list, recipe.Nearest, recipe.Ticket.Watch)},
+		recipe.Recipe{Kind: readKind, Look: recipe.Behind(list, firstWrite, recipe.Ticket.Watch)})
 	return m
 }
 

@@ -58,13 +58,12 @@ func remoteRelic(start func(*relic) (join func() harness.Session)) func(context.
 }
 
 func (r *relic) makeDir() error {
-	for i := 1; i <= len(r.dir); i++ {
-		if i < len(r.dir) && r.dir[i] != '/' {
-			continue
-		}
-		_, err := r.Create(r.dir[:i], nil, zk.FlagPersistent, zk.WorldACL(zk.PermAll))
+	path := ""
+	for _, name := range strings.Split(r.dir[1:], "/") {
+		path += "/" + name
+		_, err := r.Create(path, nil, zk.FlagPersistent, zk.WorldACL(zk.PermAll))
 		if err != nil && !errors.Is(err, zk.ErrNodeExists) {
-			return fmt.Errorf("zklock: make %s: %w", r.dir[:i], err)
+			return fmt.Errorf("zklock: make %s: %w", path, err)
 		}
 	}
 	return nil

@@ -13,15 +13,6 @@ import (
 
 const root = "/locklab"
 
-var errs = adapt.Errors{
-	NotHeld:     zklock.ErrNotHeld,
-	NotAcquired: zklock.ErrNotAcquired,
-	Lost:        zklock.ErrLost,
-	Released:    zklock.ErrReleased,
-	Usage:       zklock.ErrUsage,
-	Unavailable: zklock.ErrUnavailable,
-}
-
 type locker = adapt.Locker[*zklock.Lease]
 
 // remote returns the constructor of a variant whose workers share the lock that open makes.
@@ -42,7 +33,7 @@ func owners(open func(c *zklock.Client, path string) func() locker, below ...str
 			SessionTimeout: at.SessionTimeout, Username: at.Username, Password: at.Password, TLS: at.TLS,
 		})
 		if err != nil {
-			return nil, errs.Wrap(err)
+			return nil, err
 		}
 		path := root + "/" + key
 		r := &client{c: c, join: open(c, path)}
@@ -65,13 +56,12 @@ var (
 )
 
 func (r *client) Join(context.Context, int) (harness.Session, error) {
-	return adapt.NewSession(errs, r.join()), nil
+	return adapt.NewSession(r.join()), nil
 }
 
 // Counts returns the packets that the client has sent and received.
 func (r *client) Counts() harness.Counts {
-	s := r.c.Stats()
-	return harness.Counts{Requests: s.Requests, Notifications: s.Notifications}
+	return harness.Counts(r.c.Stats())
 }
 
 // Close removes the unneeded nodes above the tickets, and closes the client.

@@ -2,11 +2,12 @@ package lab
 
 import (
 	"locklab/harness"
+	"locklab/internal/adapt"
 	"locklab/zklock"
 )
 
 // Suite lists the locks of package zklock and of this package.
-var Suite = onZooKeeper([]*harness.Variant{
+var Suite = adapt.OnServers(harness.ZooKeeper, harness.KindZooKeeper, []*harness.Variant{
 	{
 		Name:       "zk-handoff",
 		Doc:        "queue of ephemeral tickets, the event of the release is the next one's lock",
@@ -84,12 +85,5 @@ var Suite = onZooKeeper([]*harness.Variant{
 	booleanMutexHistorical,
 	twoLevelHistorical,
 })
-
-func onZooKeeper(vs []*harness.Variant) []*harness.Variant {
-	for _, v := range vs {
-		v.Family, v.Traits.Needs = harness.ZooKeeper, harness.KindZooKeeper
-	}
-	return vs
-}
 
 const permits = 2

@@ -29,17 +29,16 @@ import (
 // Apache ZooKeeper, "ZooKeeper Recipes and Solutions", Locks. Hunt, Konar, Junqueira, Reed,
 // "ZooKeeper: Wait-free coordination for internet-scale systems", USENIX ATC 2010, §2.4,
 // "Simple Locks without Herd Effect".
-var Fair = Recipe{Kind: "lock-", Look: Behind(Ticket.Children, Nearest, Ticket.Watch, "lock-")}
+var Fair = Recipe{Kind: "lock-", Look: Behind(Ticket.Children, Nearest, Ticket.Watch)}
 
 // Nearest is the obstacle of a queue in which the first ticket has the lock.
 func Nearest(_ []Place, i int) int { return i - 1 }
 
-// Behind returns the Look of a recipe whose queue has tickets of these kinds. list lists the
-// queue. The owner of the i-th ticket waits for the one that obstacle returns, or holds the lock
+// Behind returns the Look of a recipe. list lists the queue. The owner of the i-th ticket waits for the one that obstacle returns, or holds the lock
 // if that is -1. watch watches that ticket, or returns zk.ErrNoNode if it is gone.
 func Behind(
 	list func(Ticket) ([]string, *zk.Stat, error), obstacle func(line []Place, i int) int,
-	watch func(t Ticket, name string) (<-chan zk.Event, error), kinds ...string,
+	watch func(t Ticket, name string) (<-chan zk.Event, error),
 ) func(Ticket) (View, error) {
 	return func(t Ticket) (View, error) {
 		for {
@@ -50,7 +49,7 @@ func Behind(
 			if err != nil {
 				return View{}, fmt.Errorf("zklock: list %s: %w", t.Dir(), err)
 			}
-			line, i := t.Line(names, kinds...)
+			line, i := t.Line(names)
 			if i < 0 {
 				return View{Gone: true}, nil
 			}

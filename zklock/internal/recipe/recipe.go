@@ -13,8 +13,11 @@ type Recipe struct {
 	// Kind is the part of a ticket's name between its unique part and its number.
 	Kind string
 
-	// Enter makes the ticket's node, by Ticket.Create (nil) or an equivalent request.
-	Enter func(t Ticket) error
+	// Persistent nodes do not end with their session.
+	Persistent bool
+
+	// Before, if not nil, sends the recipe's requests before the one that makes the node.
+	Before func(t Ticket) error
 
 	Look func(t Ticket) (View, error)
 }
@@ -37,22 +40,14 @@ type Place struct {
 // A Ticket is one place in the queue of a lock, for a recipe.
 type Ticket interface {
 	Conn() *zksession.Conn // the client's
-	ACL() []zk.ACL         // of nodes
 	Dir() string           // the node of the lock
-	Unique() string        // unique start of the node's name
-
-	// Create makes the node, and missing parents; Made, by a request that returns its path.
-	Create() error
-	Made(request func() (path string, err error)) error
-	MakeParents() error
-	Adopt(name string) // records that the node exists, from the request that was just answered
 
 	// Children returns the names below Dir by a request sent after the call. The tickets of a
 	// client share them and must not change them.
 	Children() (names []string, stat *zk.Stat, err error)
 
-	// Line returns the tickets of these kinds by their numbers, and this one's index or -1.
-	Line(names []string, kinds ...string) (line []Place, i int)
+	// Line returns the tickets among names by their numbers, and this one's index or -1.
+	Line(names []string) (line []Place, i int)
 
 	// Watch watches the data of a ticket, by a shared watch, or returns zk.ErrNoNode.
 	Watch(name string) (<-chan zk.Event, error)
