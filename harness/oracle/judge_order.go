@@ -120,12 +120,7 @@ func (j *Judgement) spans(readers bool) []pause {
 }
 
 func touches(spans []pause, from, to int64) bool {
-	i, _ := slices.BinarySearchFunc(spans, from, func(s pause, at int64) int {
-		if s.to < at {
-			return -1
-		}
-		return 1
-	})
+	i := sort.Search(len(spans), func(i int) bool { return spans[i].to >= from })
 	return i < len(spans) && spans[i].from <= to
 }
 
