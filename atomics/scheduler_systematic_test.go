@@ -189,6 +189,7 @@ func TestPollWhileIsTheSchedulers(t *testing.T) {
 		{4, 3, 2, []Op{OpLoad, OpSpin, OpLoad, OpSpin, OpLoad}},
 		{9, 3, 3, []Op{OpLoad, OpSpin, OpLoad, OpSpin, OpLoad, OpSpin}},
 		{9, 0, 1, []Op{OpLoad, OpSpin}},
+		{999, 65, 64, slices.Repeat([]Op{OpLoad, OpSpin}, 64)},
 	} {
 		var w32 Uint32
 		var w64 Uint64

@@ -149,13 +149,9 @@ func (h *Host) hear(m message) {
 	case m.Delay != nil:
 		h.delayed(m.Delay.From, m.Delay.To)
 	case m.Event != nil:
-		if w := h.worker(m.Worker); w != nil {
-			w.Lock.record(*m.Event)
-		}
+		h.worker(m.Worker).Lock.record(*m.Event)
 	case m.Write:
-		if w := h.worker(m.Worker); w != nil {
-			w.Lock.write(w.ID, m.Token, m.Shared)
-		}
+		h.worker(m.Worker).Lock.write(m.Worker, m.Token, m.Shared)
 		h.mu.Lock()
 		h.enc.Encode(command{Do: doJudged, Worker: m.Worker})
 		h.mu.Unlock()
@@ -173,10 +169,7 @@ func (h *Host) hear(m message) {
 func (h *Host) worker(id int) *Worker {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if i := slices.IndexFunc(h.workers, func(w *Worker) bool { return w.ID == id }); i >= 0 {
-		return h.workers[i]
-	}
-	return nil
+	return h.workers[slices.IndexFunc(h.workers, func(w *Worker) bool { return w.ID == id })]
 }
 
 func (h *Host) ask(ctx context.Context, c command) error {

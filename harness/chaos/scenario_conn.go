@@ -241,11 +241,12 @@ var waiterScenarios = table(Scenario{
 		Aims:   []Aim{{redisRecommended, result.FaultAim{Figure: "window", Quantile: 1, Limit: float64(TTL + TTL/10), Text: "lease + 10 %"}}},
 		Try: func(ctx context.Context, t *Try) {
 			hosts := t.Hosts(4)
-			of := gather(t, func(s *Subject) *line { return t.line(ctx, hosts, s) })
-			hosts[2].Kill()
-			t.Each(func(s *Subject) {
-				releaseAll(ctx, of[s].holders)
-				of[s].served(ctx, outlived(s.Variant)+2*TTL)
+			t.around(hosts[2].Kill, func(s *Subject) func() {
+				served := t.line(ctx, hosts, s)
+				return func() {
+					releaseAll(ctx, s.holders)
+					served(outlived(s.Variant) + 2*TTL)
+				}
 			})
 		},
 	},
@@ -296,32 +297,26 @@ var queueExpect = []Expectation{
 	{".*", []oracle.Anomaly{oracle.Stall}, "the ticket of the dead waiter goes with its session"},
 }
 
-type line struct {
-	holders, waiters []*Worker
-	granted          []<-chan error
-}
-
 // line makes clients of the first process hold a lock, and one of each other process wait
-// for it in order.
-func (t *Try) line(ctx context.Context, hosts []*Host, s *Subject) *line {
-	l := &line{holders: t.holders(ctx, hosts[0], s)}
+// for it in order. served lets each waiter have the lock, and waits for that.
+func (t *Try) line(ctx context.Context, hosts []*Host, s *Subject) (served func(most time.Duration)) {
+	s.holders = t.holders(ctx, hosts[0], s)
 	for _, h := range hosts[1:] {
-		l.waiters = append(l.waiters, t.plain(ctx, h, s))
+		s.all = append(s.all, t.plain(ctx, h, s))
 	}
-	acquireAll(ctx, l.holders)
-	for _, w := range l.waiters {
-		l.granted = append(l.granted, w.Begin(ctx, 0))
+	acquireAll(ctx, s.holders)
+	var granted []<-chan error
+	for _, w := range s.all {
+		granted = append(granted, w.Begin(ctx, 0))
 		t.Sleep(ctx, oracle.DefaultArrival+50*time.Millisecond)
 	}
-	return l
-}
-
-func (l *line) served(ctx context.Context, most time.Duration) {
-	done := make(chan bool, len(l.waiters))
-	for i, w := range l.waiters {
-		w.pass(ctx, l.granted[i], done)
+	return func(most time.Duration) {
+		done := make(chan bool, len(granted))
+		for i, w := range s.all {
+			w.pass(ctx, granted[i], done)
+		}
+		count(ctx, most, done, len(granted))
 	}
-	count(ctx, most, done, len(l.waiters))
 }
 
 // pass releases the lock when it is granted to w, and sends to done whether it was.

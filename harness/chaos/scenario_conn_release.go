@@ -64,63 +64,57 @@ var releaseScenarios = table(Scenario{
 		},
 		Try: func(ctx context.Context, t *Try) {
 			hosts := t.Hosts(2)
-			firsts := gather(t, func(s *Subject) *stale {
-				x := &stale{first: t.plain(ctx, hosts[0], s), others: t.holders(ctx, hosts[1], s), extra: t.plain(ctx, hosts[1], s)}
-				x.twice(ctx, s)
-				return x
+			t.Each(func(s *Subject) {
+				s.first, s.holders, s.late = t.plain(ctx, hosts[0], s), t.holders(ctx, hosts[1], s), t.plain(ctx, hosts[1], s)
+				s.all = s.holders
+				s.releaseTwice(ctx)
 			})
 			hosts[0].Pause()
-			t.Each(func(s *Subject) { firsts[s].lose(ctx, s) })
+			began := t.Now()
+			t.Each(func(s *Subject) {
+				for _, w := range s.holders {
+					w.Acquire(ctx, outlived(s.Variant))
+				}
+			})
 			hosts[0].Resume()
-			t.Each(func(s *Subject) { firsts[s].late(ctx, s) })
+			t.Each(func(s *Subject) { s.releaseLate(ctx, s.served(began)) })
 		},
 	},
 })
 
-// A stale is a client that releases a lock it does not hold, the current holders, and an
-// extra client that must not get the lock.
-type stale struct {
-	first  *Worker
-	others []*Worker
-	extra  *Worker
-	lost   bool
-}
-
-// intrusion is how long the extra client tries to get a lock that others hold.
+// intrusion is how long the late client tries to get a lock that others hold.
 const intrusion = 200 * time.Millisecond
 
-func (x *stale) twice(ctx context.Context, s *Subject) {
-	check(warm(ctx, x.first))
-	acquireAll(ctx, x.others)
+// releaseTwice makes the first client release the lock again while the others hold it, and
+// then take it again. The late client must not get the lock.
+func (s *Subject) releaseTwice(ctx context.Context) {
+	check(warm(ctx, s.first))
+	acquireAll(ctx, s.holders)
 	s.Fault("released again")
-	x.said(s, "a second release", x.first.ReleaseAgain(ctx))
-	x.extra.visit(ctx, intrusion)
-	for _, w := range x.others {
+	s.showAccepted("a second release", s.first.ReleaseAgain(ctx))
+	s.late.visit(ctx, intrusion)
+	for _, w := range s.holders {
 		check(w.Release(ctx))
 	}
-	check(x.first.Acquire(ctx, 0))
+	check(s.first.Acquire(ctx, 0))
 }
 
-func (x *stale) lose(ctx context.Context, s *Subject) {
-	for _, w := range x.others {
-		x.lost = w.Acquire(ctx, outlived(s.Variant)) == nil
-	}
-}
-
-func (x *stale) late(ctx context.Context, s *Subject) {
+// releaseLate makes the first client release the lock that it may have lost to the others.
+func (s *Subject) releaseLate(ctx context.Context, lost bool) {
 	wait, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
 	s.Fault("released late")
-	if err := x.first.Release(wait); x.lost && wait.Err() == nil {
-		x.said(s, "the release of a lost lock", err)
+	err := s.first.Release(wait)
+	if lost && wait.Err() == nil {
+		s.showAccepted("the release of a lost lock", err)
 	}
-	if x.lost {
-		x.extra.visit(ctx, intrusion)
+	if lost {
+		s.late.visit(ctx, intrusion)
 	}
 }
 
-// said reports a wrong result of a release of a lock that was not held.
-func (x *stale) said(s *Subject, what string, err error) {
+// showAccepted shows a wrong result of a release of a lock that was not held.
+func (s *Subject) showAccepted(what string, err error) {
 	if !errors.Is(err, harness.ErrNotHeld) {
 		s.Show(oracle.Misled, "%s said %v", what, err)
 	}

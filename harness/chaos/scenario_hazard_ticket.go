@@ -268,25 +268,18 @@ var hazardWatchScenarios = table(Scenario{
 		},
 		Try: func(ctx context.Context, t *Try) {
 			hosts := t.Hosts(2)
-			type last struct {
-				*queue
-				done <-chan error
-				had  int // tickets except the middle one's
-			}
-			lasts := gather(t, func(s *Subject) last {
+			t.around(hosts[1].Kill, func(s *Subject) func() {
 				q := t.queue(s, hosts[0], t.At(ctx, s))
 				q.hold(ctx)
 				q.waits(ctx, hosts[1].Open(ctx, s, q.at))
 				w, had := q.open(ctx), len(q.tickets())
-				return last{q, q.waits(ctx, w), had}
-			})
-			hosts[1].Kill()
-			t.Each(func(s *Subject) {
-				l := lasts[s]
-				poll(ctx, 2*SessionTimeout, func() bool { return len(l.tickets()) <= l.had }) // zk-persistent's ticket stays
-				t.Sleep(ctx, hazardDelay)
-				l.holders[0].Release(ctx)
-				l.ends(ctx, l.done, max(hazardPoll, l.wait()))
+				done := q.waits(ctx, w)
+				return func() {
+					poll(ctx, 2*SessionTimeout, func() bool { return len(q.tickets()) <= had }) // zk-persistent's ticket stays
+					t.Sleep(ctx, hazardDelay)
+					q.holders[0].Release(ctx)
+					q.ends(ctx, done, max(hazardPoll, q.wait()))
+				}
 			})
 		},
 	},

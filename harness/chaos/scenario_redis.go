@@ -179,21 +179,24 @@ var clusterScenarios = table(Scenario{
 			server := t.Shared(ctx, "redis cluster", startCluster)
 			nodes := server.Endpoint().Addrs[0]
 			hosts := t.Hosts(2)
-			others := gather(t, func(s *Subject) []*Subject { return useAllNodes(ctx, t, s, hosts, Short(server.Endpoint())) })
-			t.Sleep(ctx, TTL/2+time.Duration(t.Rand.Int64N(int64(TTL/2))))
-			began := t.Now()
-			t.Fault("node %s hangs", nodes[hungNode])
-			check(server.Signal(hungNode, syscall.SIGSTOP))
-			time.Sleep(4 * TTL) // not interrupted: the next try needs the node
-			over := t.Now()
-			check(server.Signal(hungNode, syscall.SIGCONT))
-			t.Over("node %s hangs", nodes[hungNode])
-			t.Each(func(s *Subject) {
-				long, hung := others[s][0], others[s][1]
-				s.showLost(append(s.events(), long.events()...), "leases lost on other nodes", "on a node that ran: ", func(e oracle.Event) bool { return e.At >= began && e.At <= over })
-				hung.AwaitGrant(ctx, 5*TTL, over)
-				s.checkSafety(long, "of a node that ran")
-				s.checkSafety(hung, "of the node that hung")
+			var began, over int64
+			t.around(func() {
+				t.Sleep(ctx, TTL/2+time.Duration(t.Rand.Int64N(int64(TTL/2))))
+				began = t.Now()
+				t.Fault("node %s hangs", nodes[hungNode])
+				check(server.Signal(hungNode, syscall.SIGSTOP))
+				time.Sleep(4 * TTL) // not interrupted: the next try needs the node
+				over = t.Now()
+				check(server.Signal(hungNode, syscall.SIGCONT))
+				t.Over("node %s hangs", nodes[hungNode])
+			}, func(s *Subject) func() {
+				long, hung := useAllNodes(ctx, t, s, hosts, Short(server.Endpoint()))
+				return func() {
+					s.showLost(append(s.events(), long.events()...), "leases lost on other nodes", "on a node that ran: ", func(e oracle.Event) bool { return e.At >= began && e.At <= over })
+					hung.AwaitGrant(ctx, 5*TTL, over)
+					s.checkSafety(long, "of a node that ran")
+					s.checkSafety(hung, "of the node that hung")
+				}
 			})
 		},
 	},
@@ -223,12 +226,11 @@ func startCluster(ctx context.Context) (*backend.Server, error) {
 }
 
 // useAllNodes makes one client per process use a lock of each node. The locks of s on the first
-// node are held briefly. It returns the others, the last of the node that will hang: the first client holds
-// them for longer than a lease when the node hangs, so that it renews there and elsewhere.
-func useAllNodes(ctx context.Context, t *Try, s *Subject, hosts []*Host, at harness.Endpoint) []*Subject {
+// node are held briefly. It returns the locks of the other nodes, which the clients hold for longer than a lease when the node hangs, so that it renews there and elsewhere.
+func useAllNodes(ctx context.Context, t *Try, s *Subject, hosts []*Host, at harness.Endpoint) (long, hung *Subject) {
 	name := s.Key
 	s.Key = keyOn(ctx, t, at, name, 0)
-	others := []*Subject{s.Another(keyOn(ctx, t, at, name, 1)), s.Another(keyOn(ctx, t, at, name, hungNode))}
+	long, hung = s.Another(keyOn(ctx, t, at, name, 1)), s.Another(keyOn(ctx, t, at, name, hungNode))
 	l := ordinary
 	if matches(renewing, s.Variant.Name) {
 		l = Loop{Hold: 3 * TTL, Think: 20 * time.Millisecond}
@@ -236,11 +238,10 @@ func useAllNodes(ctx context.Context, t *Try, s *Subject, hosts []*Host, at harn
 	for _, h := range hosts {
 		w := h.Open(ctx, s, at)
 		w.Loop(ctx, ordinary)
-		for _, o := range others {
-			w.JoinAs(ctx, o).Loop(ctx, l)
-		}
+		w.JoinAs(ctx, long).Loop(ctx, l)
+		w.JoinAs(ctx, hung).Loop(ctx, l)
 	}
-	return others
+	return long, hung
 }
 
 // checkSafety shows a violation of exclusion, or of the order of tokens, by another lock.

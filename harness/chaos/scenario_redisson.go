@@ -114,18 +114,18 @@ var redissonScenarios = table(Scenario{
 		},
 		Aims: []Aim{{redisRecommended, result.FaultAim{Figure: "requests", Quantile: 1, Limit: stormRate / 2, Text: "50 in a second"}}},
 		Try: perLock(3, func(ctx context.Context, t *Try, s *Subject, hosts []*Host) {
-			l := t.line(ctx, hosts, s)
+			served := t.line(ctx, hosts, s)
 			addr := t.At(ctx, s).Addrs[0][0]
 			hosts[1].Kill()
 			before := t.requests(ctx, addr)
-			releaseAll(ctx, l.holders)
+			releaseAll(ctx, s.holders)
 			t.Sleep(ctx, time.Second)
 			after := t.requests(ctx, addr)
 			s.Figure("requests", "1/s", float64(after-before))
 			if after-before > stormRate {
 				s.Show(oracle.Storm, "the server answered %d requests in a second", after-before)
 			}
-			l.served(ctx, 2*TTL)
+			served(2 * TTL)
 		}),
 	},
 })

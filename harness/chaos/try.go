@@ -54,6 +54,7 @@ type Subject struct {
 
 // clients are the workers of a lock that a scenario needs in more than one step.
 type clients struct {
+	first   *Worker   // has held the lock before the holders
 	holders []*Worker // one per permit
 	next    *Worker   // waits for the holders
 	late    *Worker   // arrives after the fault
@@ -164,17 +165,18 @@ func (t *Try) Each(f func(s *Subject)) {
 	check(errors.Join(errs...))
 }
 
-// gather calls f for every lock, like Each, and returns the results.
-func gather[T any](t *Try, f func(s *Subject) T) map[*Subject]T {
+// around calls f for every lock, like Each, then fault, and then the functions that f returned.
+func (t *Try) around(fault func(), f func(s *Subject) (rest func())) {
 	var mu sync.Mutex
-	of := make(map[*Subject]T)
+	rests := make(map[*Subject]func())
 	t.Each(func(s *Subject) {
-		v := f(s)
+		rest := f(s)
 		mu.Lock()
 		defer mu.Unlock()
-		of[s] = v
+		rests[s] = rest
 	})
-	return of
+	fault()
+	t.Each(func(s *Subject) { rests[s]() })
 }
 
 // perLock calls f for every lock, like Each, with processes that all locks share.

@@ -91,18 +91,10 @@ type Excuse struct {
 	Delayed  time.Duration // length of that delay
 }
 
-// Delays are the delays of a try, prepared for many queries.
+// Delays are the delays of a try, by process and time; delays of one process do not overlap.
 type Delays struct {
-	processes []delayed
-	excuse    []Anomaly
-}
-
-// delayed has the delays of one process: sorted, disjoint times, and the sum of the times
-// before each.
-type delayed struct {
-	name   string
-	times  []pause
-	before []int64
+	all    []Delay
+	excuse []Anomaly
 }
 
 // NewDelays returns all, in any order and with overlaps, as an excuse for anomalies, of
@@ -112,32 +104,14 @@ func NewDelays(all []Delay, anomalies ...Anomaly) *Delays {
 	slices.SortFunc(all, func(a, b Delay) int { return cmp.Or(cmp.Compare(a.Process, b.Process), cmp.Compare(a.From, b.From)) })
 	d := &Delays{excuse: anomalies}
 	for _, x := range all {
-		if n := len(d.processes); n == 0 || d.processes[n-1].name != x.Process {
-			d.processes = append(d.processes, delayed{name: x.Process})
+		if n := len(d.all); n > 0 && d.all[n-1].Process == x.Process {
+			x.From = max(x.From, d.all[n-1].To)
 		}
-		d.processes[len(d.processes)-1].add(x.From, x.To)
+		if x.From < x.To {
+			d.all = append(d.all, x)
+		}
 	}
 	return d
-}
-
-func (p *delayed) add(from, to int64) {
-	var sum int64
-	if n := len(p.times); n > 0 {
-		last := p.times[n-1]
-		from, sum = max(from, last.to), p.before[n-1]+last.to-last.from
-	}
-	if from < to {
-		p.times, p.before = append(p.times, pause{from, to}), append(p.before, sum)
-	}
-}
-
-func (p *delayed) until(at int64) int64 {
-	i, _ := slices.BinarySearchFunc(p.times, at, func(t pause, at int64) int { return cmp.Compare(t.from, at) })
-	if i == 0 {
-		return 0
-	}
-	last := p.times[i-1]
-	return p.before[i-1] + min(at, last.to) - last.from
 }
 
 // Between returns the longest total delay of a process between two moments, and its name. The
@@ -146,10 +120,14 @@ func (d *Delays) Between(from, to int64) (longest time.Duration, process string)
 	if d == nil {
 		return 0, ""
 	}
-	for i := range d.processes {
-		p := &d.processes[i]
-		if sum := time.Duration(p.until(to) - p.until(from)); sum > longest {
-			longest, process = sum, p.name
+	var sum time.Duration
+	for i, x := range d.all {
+		if i > 0 && d.all[i-1].Process != x.Process {
+			sum = 0
+		}
+		sum += time.Duration(max(0, min(to, x.To)-max(from, x.From)))
+		if sum > longest {
+			longest, process = sum, x.Process
 		}
 	}
 	return longest, process

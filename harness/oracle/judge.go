@@ -118,7 +118,7 @@ type Overlap struct {
 }
 
 // Judge returns the faults in h, which may be in any order and is not changed. It takes
-// time in O(n log n) and never fails: it ignores events that do not belong to a call.
+// time in O(n log n), and O(delays) for each anomaly that they excuse, and never fails: it ignores events that do not belong to a call.
 //
 // It reports only certain facts. A client that may hold the lock without knowing it,
 // because its attempt failed or its process was killed, is not a holder.

@@ -120,12 +120,7 @@ func (j *Judgement) spans(readers bool) []pause {
 }
 
 func touches(spans []pause, from, to int64) bool {
-	i, _ := slices.BinarySearchFunc(spans, from, func(s pause, at int64) int {
-		if s.to < at {
-			return -1
-		}
-		return 1
-	})
+	i := sort.Search(len(spans), func(i int) bool { return spans[i].to >= from })
 	return i < len(spans) && spans[i].from <= to
 }
 
@@ -236,21 +231,15 @@ type fall struct{ h, before *Hold }
 
 func fallen(holds []Hold, permits int) []fall {
 	var found []fall
-	if permits <= 1 {
-		var rise rising
-		for i := range holds {
-			if o := rise.next(&holds[i]); o != nil {
-				found = append(found, fall{&holds[i], o})
-			}
-		}
-		return found
-	}
 	// The holds with the greatest tokens among the first i, of all and of the writers.
 	greatest := make([]*Hold, len(holds)+1)
 	written := make([]*Hold, len(holds)+1)
 	for i := range holds {
 		h := &holds[i]
-		before := sort.Search(i, func(k int) bool { return holds[k].Acquired >= h.Requested })
+		before := i
+		if permits > 1 {
+			before = sort.Search(i, func(k int) bool { return holds[k].Acquired >= h.Requested })
+		}
 		if o := stale(h, greatest[before], written[before]); o != nil {
 			found = append(found, fall{h, o})
 		}
@@ -260,19 +249,6 @@ func fallen(holds []Hold, permits int) []fall {
 		}
 	}
 	return found
-}
-
-// rising has the sequential holds with the greatest token, of all and of writers.
-type rising struct{ greatest, written *Hold }
-
-// next adds h, and returns the earlier hold whose token h's should have exceeded, or nil.
-func (r *rising) next(h *Hold) *Hold {
-	before := stale(h, r.greatest, r.written)
-	r.greatest = greater(r.greatest, h)
-	if !h.Shared {
-		r.written = greater(r.written, h)
-	}
-	return before
 }
 
 // stale returns the hold before h whose token h's should have exceeded, or nil. all has

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"sort"
 	"time"
 )
 
@@ -122,12 +123,7 @@ func (j *Judgement) heldPoints(points []point, r Rules, c *collector) []point {
 }
 
 func (j *Judgement) grantAfter(at int64) int64 {
-	i, _ := slices.BinarySearchFunc(j.Holds, at, func(h Held, at int64) int {
-		if h.Acquired <= at {
-			return -1
-		}
-		return 1
-	})
+	i := sort.Search(len(j.Holds), func(i int) bool { return j.Holds[i].Acquired > at })
 	if i == len(j.Holds) {
 		return math.MaxInt64
 	}

@@ -34,7 +34,6 @@ type core struct {
 
 	storeBuffer
 	dozing
-	polling
 	lookahead
 }
 
@@ -73,10 +72,8 @@ func (c *core) resume(until int64) {
 	}
 	before := c.s.running
 	c.until, c.s.running = until, c
-	if c.phase == polled || c.polls() {
-		if _, more := c.run(); !more {
-			c.over = true
-		}
+	if _, more := c.run(); !more {
+		c.over = true
 	}
 	c.s.running = before
 }
@@ -89,19 +86,10 @@ func (c *core) wakes() {
 // polling thread leaves most units free: lh_swap_mutex and lh_ticket_spinlock with a section
 // of 1000 ns take no longer on both threads.
 func (c *core) works(ps int64) {
-	if c.slowed() {
+	if slices.ContainsFunc(c.siblings, func(d *core) bool { return d.busy > c.clock }) {
 		ps = int64(float64(ps) * max(c.s.m.Sibling, 1))
 	}
 	c.clock += ps
-}
-
-func (c *core) slowed() bool {
-	for _, d := range c.siblings {
-		if d.busy > c.clock {
-			return true
-		}
-	}
-	return false
 }
 
 func (c *core) spend(ps int64) {

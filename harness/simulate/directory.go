@@ -65,9 +65,9 @@ func (s *sim) favoured(l *line) int {
 	if l.owner == none || l.streak >= s.m.Favour {
 		return 0
 	}
-	near := s.socket(l.owner)
+	near := s.m.socket(l.owner)
 	for i, r := range l.queue {
-		if s.socket(r.core.cache) == near {
+		if s.m.socket(r.core.cache) == near {
 			return i
 		}
 	}
@@ -79,7 +79,7 @@ func (s *sim) nearHome(l *line) int {
 		if r.at != l.queue[0].at {
 			break
 		}
-		if s.socket(r.core.cache) == l.home {
+		if s.m.socket(r.core.cache) == l.home {
 			return i
 		}
 	}

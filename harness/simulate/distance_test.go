@@ -33,14 +33,14 @@ func TestFarAndNear(t *testing.T) {
 			if d, at := s.farthest(&l.copies, c); len(caches) == 0 && (d != sameCluster || at != c) {
 				t.Fatalf("%s: %d at distance %d is the farthest of none from %d", m.Name, at, d, c)
 			} else if len(caches) > 0 {
-				far := slices.MaxFunc(caches, func(a, b int) int { return 1000*(s.distance(c, a)-s.distance(c, b)) + a - b })
-				if at != far || d != s.distance(c, far) {
+				far := slices.MaxFunc(caches, func(a, b int) int { return 1000*(s.m.distance(c, a)-s.m.distance(c, b)) + a - b })
+				if at != far || d != s.m.distance(c, far) {
 					t.Fatalf("%s: %d at distance %d is the farthest from %d of %v, want %d", m.Name, at, d, c, caches, far)
 				}
-				near := slices.MinFunc(caches, func(a, b int) int { return 1000*(s.distance(c, a)-s.distance(c, b)) + a - b })
+				near := slices.MinFunc(caches, func(a, b int) int { return 1000*(s.m.distance(c, a)-s.m.distance(c, b)) + a - b })
 				before := s.counts.Remote
-				want := m.Shared[s.distance(c, near)] + s.detour(l, c, near)
-				if got := s.nearest(l, c); got != want || s.counts.Remote-before != int64(s.distance(c, near)/otherSocket) {
+				want := m.Shared[s.m.distance(c, near)] + s.detour(l, c, near)
+				if got := s.nearest(l, c); got != want || s.counts.Remote-before != int64(s.m.distance(c, near)/otherSocket) {
 					t.Fatalf("%s: %v ns from the nearest to %d of %v, want %v from %d", m.Name, got, c, caches, want, near)
 				}
 			}
@@ -59,16 +59,16 @@ func TestEventsInOrder(t *testing.T) {
 			e.seq = q.push(e)
 			want = append(want, e)
 		}
-		for n := rng.IntN(50); n > 0 && q.more(); n-- {
-			at := q.next()
+		for n := rng.IntN(50); n > 0 && len(q.heap) > 0; n-- {
+			at := q.heap[0].at
 			got := q.pop()
 			if least := slices.MinFunc(want, compare); got.seq != least.seq || at != got.at {
 				t.Fatalf("%+v comes, at %d, want %+v", got, at, least)
 			}
 			want = slices.DeleteFunc(want, func(e event) bool { return e.seq == got.seq })
 		}
-		if q.more() != (len(want) > 0) {
-			t.Fatalf("more is %t with %d events", q.more(), len(want))
+		if len(q.heap) != len(want) {
+			t.Fatalf("%d events remain, want %d", len(q.heap), len(want))
 		}
 	}
 }

@@ -11,7 +11,7 @@
 // Each rule of the model is in one file. The protocol and the order of grants are in
 // directory.go, the latency of a request in latency.go, and stores in storebuffer.go.
 // Overlapping misses are in lookahead.go, threads that share a core in core.go (works),
-// and waiters in doze.go and polling.go. A test specifies each rule to the nanosecond
+// and waiters in doze.go. A test specifies each rule to the nanosecond
 // (rules_test.go). Others check the protocol after every event and the order of loads and
 // stores of x86-TSO. A run ends with an error if the lock admits two holders, stops
 // making progress or panics.

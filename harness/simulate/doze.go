@@ -30,30 +30,19 @@ func (c *core) spin(a atomics.Access) uint64 {
 	if a.New == 0 {
 		cost = s.yield
 	}
-	if c.passes(cost) {
+	c.clock += cost
+	c.lag = 0               // later loads wait for it
+	if c.clock >= c.until { // events elsewhere may happen in that time
+		if !c.stale && len(c.looks) > 0 && s.dozing > 0 {
+			c.doze()
+		} else {
+			c.wakes()
+		}
 		c.suspend()
 	}
-	c.waited()
+	c.looks, c.stale, c.same = c.looks[:0], false, 0
 	return 0
 }
-
-// passes passes the time between two polls. It reports whether events elsewhere may
-// happen in that time: then c dozes, or has its own event.
-func (c *core) passes(ps int64) (more bool) {
-	c.clock += ps
-	c.lag = 0 // later loads wait for it
-	if c.clock < c.until {
-		return false
-	}
-	if idle := !c.stale && len(c.looks) > 0; idle && c.s.dozing > 0 {
-		c.doze()
-	} else {
-		c.wakes()
-	}
-	return true
-}
-
-func (c *core) waited() { c.looks, c.stale, c.same = c.looks[:0], false, 0 }
 
 func (c *core) napInLoop(a atomics.Access) {
 	if c.clock >= c.until && c.same > 2 && c.last == a.Word && !c.stale && c.s.dozing > 0 {

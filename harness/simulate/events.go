@@ -24,34 +24,15 @@ type event struct {
 func (a *event) before(b *event) bool { return a.at < b.at || a.at == b.at && a.seq < b.seq }
 
 // events is a heap with four children per node: half as deep as a binary one, and children
-// share a cache line. A popped event stays at the root until a new one replaces it.
+// share a cache line.
 type events struct {
-	heap  []event
-	taken bool // the root has been popped
-	seq   int64
-}
-
-func (q *events) more() bool { return len(q.heap) > 1 || len(q.heap) == 1 && !q.taken }
-
-func (q *events) next() int64 {
-	if !q.taken {
-		return q.heap[0].at
-	}
-	t := q.heap[1].at
-	for k := 2; k < min(5, len(q.heap)); k++ {
-		t = min(t, q.heap[k].at)
-	}
-	return t
+	heap []event
+	seq  int64
 }
 
 func (q *events) push(e event) int64 {
 	q.seq++
 	e.seq = q.seq
-	if q.taken {
-		q.taken = false
-		q.sink(e)
-		return e.seq
-	}
 	h := append(q.heap, e)
 	i := len(h) - 1
 	for i > 0 {
@@ -68,14 +49,12 @@ func (q *events) push(e event) int64 {
 }
 
 func (q *events) pop() event {
-	if q.taken {
-		n := len(q.heap) - 1
-		e := q.heap[n]
-		q.heap = q.heap[:n]
-		q.sink(e)
+	first, n := q.heap[0], len(q.heap)-1
+	last := q.heap[n]
+	if q.heap = q.heap[:n]; n > 0 {
+		q.sink(last)
 	}
-	q.taken = true
-	return q.heap[0]
+	return first
 }
 
 func (q *events) sink(e event) {
@@ -110,8 +89,8 @@ func (s *sim) done(t int64, r *request) { s.at(t, evDone, r.id) }
 // worker that waits forever does not run forever.
 func (s *sim) horizon() int64 {
 	h := s.now + longestDoze
-	if s.queue.more() {
-		h = min(h, s.queue.next())
+	if len(s.queue.heap) > 0 {
+		h = min(h, s.queue.heap[0].at)
 	}
 	return h
 }

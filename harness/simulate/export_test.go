@@ -13,11 +13,6 @@ func RunChecked(m *Machine, w Workload, lock func(harness.Setup) harness.Local) 
 	return run(m, w, lock, options{excludes: true, checked: newProtocol})
 }
 
-// RunSingle is Run with each load and each hint of a waiter made by the worker.
-func RunSingle(m *Machine, w Workload, lock func(harness.Setup) harness.Local) (Result, error) {
-	return run(m, w, lock, options{excludes: true, single: true})
-}
-
 // OneWay returns the result on m of a ping-pong by compare-and-swap between two threads,
 // per hop in ns. Machines are described by this benchmark.
 func OneWay(m *Machine, a, b int, seed uint64) float64 {

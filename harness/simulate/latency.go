@@ -6,7 +6,7 @@ package simulate
 // benchmarks, with the way to the directory if one of the sockets is the line's home.
 
 func (s *sim) transfer(l *line, to, from int) float64 {
-	d := s.distance(to, from)
+	d := s.m.distance(to, from)
 	if d == otherSocket {
 		s.counts.Remote++
 	}
@@ -20,7 +20,7 @@ func (s *sim) nearest(l *line, c int) float64 {
 		best, from = sameSocket, l.copies.first(socket)
 	}
 	if from == none {
-		best, from = otherSocket, l.copies.first(block{0, len(s.where)})
+		best, from = otherSocket, l.copies.first(block{0, s.m.Caches()})
 		s.counts.Remote++
 	}
 	return s.m.Shared[best] + s.detour(l, c, from)
@@ -42,7 +42,7 @@ func (s *sim) invalidation(l *line, c int) float64 {
 // distance: c itself if there are no others.
 func (s *sim) farthest(others *set, c int) (d, at int) {
 	cluster, socket := s.parts(c)
-	if at = max(others.last(block{socket.to, len(s.where)}), others.last(block{0, socket.from})); at != none {
+	if at = max(others.last(block{socket.to, s.m.Caches()}), others.last(block{0, socket.from})); at != none {
 		return otherSocket, at
 	}
 	if at = max(others.last(block{cluster.to, socket.to}), others.last(block{socket.from, cluster.from})); at != none {
@@ -62,14 +62,14 @@ func (s *sim) upgrade(l *line, c, at, d int) float64 {
 	if took == 0 {
 		return s.m.Transfer[d] + s.detour(l, c, at)
 	}
-	if d == sameCluster && took > s.m.Transfer[d] && l.home != s.socket(c) {
+	if d == sameCluster && took > s.m.Transfer[d] && l.home != s.m.socket(c) {
 		return took + s.m.Home
 	}
 	return took + s.detour(l, c, at)
 }
 
 func (s *sim) fromMemory(l *line, c int) float64 {
-	if l.home != s.socket(c) {
+	if l.home != s.m.socket(c) {
 		s.counts.Remote++
 		return s.m.Memory + s.m.Home
 	}
@@ -78,7 +78,7 @@ func (s *sim) fromMemory(l *line, c int) float64 {
 
 // detour returns the extra time via a directory on a third socket; clusters answer without it.
 func (s *sim) detour(l *line, to, from int) float64 {
-	if s.cluster(to) == s.cluster(from) || l.home == s.socket(to) || l.home == s.socket(from) {
+	if s.m.cluster(to) == s.m.cluster(from) || l.home == s.m.socket(to) || l.home == s.m.socket(from) {
 		return 0
 	}
 	return s.m.Home
@@ -94,34 +94,20 @@ const (
 func (m *Machine) cluster(cache int) int { return cache / m.Cores }
 func (m *Machine) socket(cache int) int  { return cache / (m.Cores * m.Clusters) }
 
-// A site is the location of a cache, computed in advance to avoid divisions.
-type site struct{ cluster, socket int32 }
-
-func sites(m *Machine) []site {
-	s := make([]site, m.Caches())
-	for i := range s {
-		s[i] = site{int32(m.cluster(i)), int32(m.socket(i))}
-	}
-	return s
-}
-
-func (s *sim) socket(cache int) int  { return int(s.where[cache].socket) }
-func (s *sim) cluster(cache int) int { return int(s.where[cache].cluster) }
-
-func (s *sim) distance(a, b int) int {
-	switch x, y := s.where[a], s.where[b]; {
+func (m *Machine) distance(a, b int) int {
+	switch {
 	case a == b:
 		return sameCore
-	case x.cluster == y.cluster:
+	case m.cluster(a) == m.cluster(b):
 		return sameCluster
-	case x.socket == y.socket:
+	case m.socket(a) == m.socket(b):
 		return sameSocket
 	}
 	return otherSocket
 }
 
 func (s *sim) parts(cache int) (cluster, socket block) {
-	c, k := s.cluster(cache)*s.m.Cores, s.socket(cache)*s.m.Cores*s.m.Clusters
+	c, k := s.m.cluster(cache)*s.m.Cores, s.m.socket(cache)*s.m.Cores*s.m.Clusters
 	return block{c, c + s.m.Cores}, block{k, k + s.m.Cores*s.m.Clusters}
 }
 

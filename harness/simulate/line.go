@@ -105,7 +105,7 @@ func (s *sim) line(w atomics.Word, c *core) *line {
 	}
 	l := s.lines[key]
 	if l == nil {
-		l = &line{id: len(s.order), key: key, owner: none, home: s.socket(c.cache)}
+		l = &line{id: len(s.order), key: key, owner: none, home: s.m.socket(c.cache)}
 		if s.m.Interleave {
 			l.home = l.id % s.m.Sockets
 		}

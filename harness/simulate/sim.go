@@ -22,7 +22,6 @@ type sim struct {
 	steps int64
 
 	cores    []*core
-	where    []site            // by cache
 	lines    map[uintptr]*line // by address
 	recent   [recentLines]*line
 	order    []*line    // by id
@@ -37,13 +36,12 @@ type sim struct {
 	stuck    int64 // longest time without an acquisition; 0 is no limit
 	counts   counters
 	check    checker // of the protocol, for tests
-	single   bool    // workers make their loads and hints one by one, for tests
 
 	hit, store, rmw, fence, pause, yield, dozing, reach, wakeUp int64
 }
 
 func newSim(m *Machine, seed uint64) *sim {
-	s := &sim{m: m, rng: rand.New(rand.NewPCG(seed, 1)), lines: make(map[uintptr]*line), sleepers: make(map[atomics.Word]*core), where: sites(m)}
+	s := &sim{m: m, rng: rand.New(rand.NewPCG(seed, 1)), lines: make(map[uintptr]*line), sleepers: make(map[atomics.Word]*core)}
 	s.hit, s.store, s.rmw, s.fence, s.pause, s.yield = s.ps(m.Hit), s.ps(m.Store), s.ps(m.RMW), s.ps(m.Fence), s.ps(m.Pause), s.ps(m.Yield)
 	if m.Yield == 0 {
 		s.yield = s.pause
@@ -67,14 +65,11 @@ func (s *sim) fail(err error) {
 
 func (s *sim) simulate() {
 	defer atomics.SetScheduler(s.schedule)()
-	if !s.single {
-		defer atomics.SetPoller(s.poll)()
-	}
 	defer s.stop()
 	for _, c := range s.cores {
 		c.wakes()
 	}
-	for s.queue.more() && !s.halted {
+	for len(s.queue.heap) > 0 && !s.halted {
 		e := s.queue.pop()
 		if s.now = e.at; s.stuck > 0 && s.now > s.progress+s.stuck {
 			return
@@ -155,7 +150,6 @@ func RunUnlocked(m *Machine, w Workload, lock func(harness.Setup) harness.Local)
 type options struct {
 	excludes bool                 // more than one holder is an error
 	checked  func(s *sim) checker // of the protocol after every event, or nil
-	single   bool                 // workers make their loads and hints one by one
 }
 
 // A checker is called at each change of a line, and after every event.
@@ -172,7 +166,7 @@ func run(m *Machine, w Workload, lock func(harness.Setup) harness.Local, o optio
 	}
 	w = w.withDefaults()
 	s := newSim(m, w.Seed)
-	s.single, s.wakeUp = o.single, s.ps(w.Wake)
+	s.wakeUp = s.ps(w.Wake)
 	if o.checked != nil {
 		s.check = o.checked(s)
 	}

@@ -56,7 +56,7 @@ func (t *tally) count(c *core, asked int64) {
 		return
 	}
 	t.moved++
-	if t.s.socket(c.cache) == t.s.socket(t.s.cores[t.last].cache) {
+	if t.s.m.socket(c.cache) == t.s.m.socket(t.s.cores[t.last].cache) {
 		t.near++
 	}
 	if asked < t.left {

@@ -3,6 +3,7 @@ package faultproxy
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"sync"
@@ -79,23 +80,25 @@ func (p *Proxy) Close() error {
 
 // Reset breaks every connection now: both sides see a reset (RST).
 func (p *Proxy) Reset() {
+	p.each(func(k *link) { k.end(resetBoth) })
+}
+
+func (p *Proxy) each(do func(k *link)) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for k := range p.links {
-		k.end(resetBoth)
+		do(k)
 	}
 }
 
 // HalfClose breaks every connection on the client's side, where it causes a reset. The server
 // does not notice: its side is half open until it closes it, or Reset or Close does.
 func (p *Proxy) HalfClose() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for k := range p.links {
+	p.each(func(k *link) {
 		k.half = true
 		k.client.SetLinger(0)
 		k.client.Close()
-	}
+	})
 }
 
 // Refuse breaks new connections at once, or stops doing so.
@@ -127,11 +130,7 @@ func (p *Proxy) Partition(on bool) {
 // has forgotten it; faults see none of its messages. New connections work. A silent connection
 // ends when both sides have closed it, or by Reset or Close.
 func (p *Proxy) Forget() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for k := range p.links {
-		k.forgotten = true
-	}
+	p.each(func(k *link) { k.forgotten = true })
 }
 
 // Redirect leads new connections to another server, like a name that moves after a failover.
@@ -188,15 +187,17 @@ func (p *Proxy) accept() {
 	}
 }
 
-func (p *Proxy) target() string {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.to
-}
+var errRefused = errors.New("faultproxy: connections are refused")
 
 func (p *Proxy) dial() (server net.Conn, to string, err error) {
 	for end := time.Now().Add(p.await); ; {
-		to = p.target()
+		p.mu.Lock()
+		to = p.to
+		refuse := p.refuse
+		p.mu.Unlock()
+		if refuse {
+			return nil, to, errRefused
+		}
 		server, err = new(net.Dialer).DialContext(p.open, "tcp", to)
 		if err == nil || p.open.Err() != nil || time.Now().After(end) {
 			return server, to, err
@@ -206,16 +207,8 @@ func (p *Proxy) dial() (server net.Conn, to string, err error) {
 }
 
 func (p *Proxy) serve(client *net.TCPConn) {
-	p.mu.Lock()
-	refuse := p.refuse
-	p.mu.Unlock()
-	var server net.Conn
-	var to string
-	var err error
-	if !refuse {
-		server, to, err = p.dial()
-	}
-	if refuse || err != nil {
+	server, to, err := p.dial()
+	if err != nil {
 		client.SetLinger(0)
 		client.Close()
 		return

@@ -14,29 +14,6 @@ import (
 	"locklab/spinlock/lab"
 )
 
-// TestPolls: batched polls change no figure and no number of events.
-func TestPolls(t *testing.T) {
-	base := section(12)
-	for _, change := range []func(m *simulate.Machine, w *simulate.Workload){
-		func(m *simulate.Machine, w *simulate.Workload) {},
-		func(m *simulate.Machine, w *simulate.Workload) { w.Hold, w.Think, w.Apart = 300, 500, true },
-		func(m *simulate.Machine, w *simulate.Workload) { m.SMT, m.Sibling, w.Hold = 2, 1.6, 150 },
-		func(m *simulate.Machine, w *simulate.Workload) { w.Exact = true },
-		func(m *simulate.Machine, w *simulate.Workload) { w.Wait = harness.WaitSpin },
-	} {
-		m, w := machine(t), base
-		w.Turns, w.Warm = 300, 30
-		change(m, &w)
-		locks(t, w.Workers, func(t *testing.T, v *harness.Variant) {
-			got, err := simulate.Run(m, w, v.Local)
-			want, errWant := simulate.RunSingle(m, w, v.Local)
-			if got != want || err != nil || errWant != nil {
-				t.Errorf("%+v: %+v, %v, and one by one %+v, %v", w, got, err, want, errWant)
-			}
-		})
-	}
-}
-
 func TestAllocations(t *testing.T) {
 	w := section(32)
 	w.Turns, w.Warm = 4000, 100
