@@ -17,6 +17,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"syscall"
+
+	"locklab/internal/numfmt"
 )
 
 // An event is a line of "go test -json"; see "go doc test2json".
@@ -245,18 +247,10 @@ func (t *tally) summary() {
 	for _, reason := range reasons {
 		tests := t.skipped[reason]
 		total += len(tests)
-		fmt.Fprintf(t.out, "skipped %d: %s (%s)\n", len(tests), reason, first(tests))
+		fmt.Fprintf(t.out, "skipped %d: %s (%s)\n", len(tests), reason, numfmt.List(tests, 4))
 	}
 	for _, test := range t.unsteady {
 		fmt.Fprintf(t.out, "unsteady: %s failed, and passed twice when it was run again\n", test)
 	}
 	fmt.Fprintf(t.out, "%d passed, %d failed, %d skipped\n", t.passed, t.failed, total)
-}
-
-func first(tests []string) string {
-	const few = 3
-	if len(tests) <= few {
-		return strings.Join(tests, ", ")
-	}
-	return strings.Join(tests[:few], ", ") + ", …"
 }
