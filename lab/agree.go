@@ -10,7 +10,7 @@ import (
 
 func (p *Program) agreeCommand() *cobra.Command {
 	usual := 0.9
-	least := tolerance{"90%", &usual}
+	least := &usual
 	var guarantees guarding
 	cmd := &cobra.Command{
 		Use:   "agree DIR [DIR]...",
@@ -25,14 +25,14 @@ status is 1 if less than --least of the runs agree on a situation or on the head
 			if err != nil {
 				return err
 			}
-			agree, err := page.WriteAgreement(cmd.OutOrStdout(), runs, *least.given)
+			agree, err := page.WriteAgreement(cmd.OutOrStdout(), runs, *least)
 			if err == nil && !agree {
 				err = errDisagree
 			}
 			return err
 		},
 	}
-	cmd.Flags().Var(&least, "least", "share of the runs that must agree")
+	cmd.Flags().Var(&valueFlag[*float64]{&least, "90%", parseMargin}, "least", "share of the runs that must agree")
 	guarantees.flags(cmd)
 	guarantees.runFlags(cmd)
 	return cmd

@@ -245,24 +245,25 @@ func localWorkers(cpus int) (ns []int) {
 	return append(ns, cpus, 2*cpus, 4*cpus, 8*cpus)
 }
 
-// A listFlag is a flag with a list of values, separated by commas. It implements pflag.Value.
-type listFlag[T any] struct {
-	to    *[]T
+// A valueFlag is a flag with the value that parse reads. It implements pflag.Value.
+type valueFlag[T any] struct {
+	to    *T
 	text  string
 	parse func(string) (T, error)
 }
 
-func list[T any](to *[]T, parse func(string) (T, error)) *listFlag[T] {
-	return &listFlag[T]{to: to, parse: parse}
+func (v *valueFlag[T]) String() string { return v.text }
+func (v *valueFlag[T]) Type() string   { return "string" }
+
+func (v *valueFlag[T]) Set(text string) (err error) {
+	v.text = text
+	*v.to, err = v.parse(text)
+	return err
 }
 
-func (l *listFlag[T]) String() string { return l.text }
-func (l *listFlag[T]) Type() string   { return "string" }
-
-func (l *listFlag[T]) Set(text string) (err error) {
-	l.text = text
-	*l.to, err = parseWords(text, l.parse)
-	return err
+// list returns a flag with a list of values, separated by commas.
+func list[T any](to *[]T, parse func(string) (T, error)) *valueFlag[[]T] {
+	return &valueFlag[[]T]{to: to, parse: func(text string) ([]T, error) { return parseWords(text, parse) }}
 }
 
 func parseWords[T any](text string, parse func(string) (T, error)) (out []T, err error) {

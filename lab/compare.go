@@ -28,7 +28,7 @@ func compared(err error) error {
 }
 
 type compareOptions struct {
-	margin              tolerance
+	margin              *float64 // nil without the flag
 	metric, format      string
 	to                  string // compare the locks of one run with this one
 	alpha               float64
@@ -193,7 +193,7 @@ func (o *compareOptions) options() (how judge.CompareOptions, err error) {
 	if err != nil {
 		return how, err
 	}
-	how = judge.CompareOptions{Metrics: metrics, Alpha: o.alpha, AnyHost: o.anyHost, Margin: o.margin.given}
+	how = judge.CompareOptions{Metrics: metrics, Alpha: o.alpha, AnyHost: o.anyHost, Margin: o.margin}
 	return how, nil
 }
 

@@ -22,7 +22,7 @@ const chaosName = "chaos"
 
 // A guarding is the terms of a verdict: required guarantees, and runs of failure scenarios.
 type guarding struct {
-	margin   tolerance
+	margin   *float64 // nil without the flag
 	baseline string
 	require  []result.Guarantee
 	chaos    []string
@@ -79,7 +79,7 @@ func loadFaults(dir string) (*result.Run, error) {
 // apply sets the flags' terms in run and adds the published outcomes of failure scenarios.
 func (g *guarding) apply(run *result.Run) error {
 	run.Require, run.Baseline = g.require, g.baseline
-	run.Manifest.Margin = cmp.Or(g.margin.given, run.Manifest.Margin)
+	run.Manifest.Margin = cmp.Or(g.margin, run.Manifest.Margin)
 	if err := g.addFaults(run); err != nil {
 		return err
 	}

@@ -165,17 +165,6 @@ func completeWith(cmd *cobra.Command, flag string, words func() []string) {
 	}
 }
 
-func (p *Program) versionCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:   "version",
-		Short: "Print the version, the commit and the Go version",
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			_, err := fmt.Fprintln(cmd.OutOrStdout(), p.Name, p.version())
-			return err
-		},
-	}
-}
-
 func (p *Program) version() string {
 	return fmt.Sprintf("%s (commit %s, %s %s/%s)", cmp.Or(p.Version, "0.0.0"), cmp.Or(machine.BuildCommit(), "unknown"), runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }

@@ -134,7 +134,7 @@ throughput, latency and fairness.`,
 	if slices.ContainsFunc(p.Locks, func(v *harness.Variant) bool { return v.Remote != nil }) {
 		root.AddCommand(p.chaosCommand(), p.traceCommand(), p.proxyCommand())
 	}
-	root.AddCommand(p.envCommand(), schemaCommand(), p.versionCommand(), manCommand())
+	root.AddCommand(p.envCommand(), schemaCommand(), manCommand())
 	setHelp(root)
 	p.completeNames(root)
 	p.complete(root)

@@ -24,7 +24,7 @@ func (o runOptions) open(p *measure.Plan, s *site.Servers, skipped []result.Skip
 	if o.ranks > 1 {
 		m.Rank, m.Ranks, m.Job, m.Machine.Host = o.rank, o.ranks, o.job, o.host
 	}
-	m.Margin = o.guarantees.margin.given
+	m.Margin = o.guarantees.margin
 	out, run, err := dir.open(m)
 	if err != nil || run == nil {
 		return dir.out, out, nil, err

@@ -64,7 +64,7 @@ func TestOwnName(t *testing.T) {
 			t.Errorf("run has lost its examples:\n%s", c.Example)
 		}
 	}
-	const want = "agree compare env export hardware history list man merge report run schema simulate version"
+	const want = "agree compare env export hardware history list man merge report run schema simulate"
 	if got := strings.Join(each(commands, (*cobra.Command).Name), " "); got != want {
 		t.Errorf("commands %s, want %s: none for locks that send messages", got, want)
 	}

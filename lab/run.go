@@ -115,9 +115,6 @@ func (p *Program) runCommand() *cobra.Command {
 		Example: runExamples,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			o.begin = time.Now()
-			if err := o.guarantees.load(); err != nil {
-				return err
-			}
 			err := o.resolve(cmd.Flags())
 			switch err = errors.Join(err, o.checkRanks(), o.check()); {
 			case err != nil:

@@ -4,7 +4,7 @@
 // continues: a killed mutant is skipped until its file or its entry changes. It exits
 // with 1 if a mutant survives, or no longer applies.
 //
-//	go run ./cmd/mutants [-n] [REGEXP]    # those whose DIR/NAME matches; -n only lists them
+//	go run ./cmd/mutants [REGEXP]    # those whose DIR/NAME matches
 //
 // Entries are in testdata/mutants.txt of the package whose files they change:
 //

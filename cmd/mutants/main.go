@@ -17,12 +17,11 @@ import (
 )
 
 func main() {
-	list := flag.Bool("n", false, "only list the mutants")
 	flag.Parse()
 	pattern, err := regexp.Compile(flag.Arg(0))
 	if err == nil {
 		c := campaign{root: ".", results: "build/mutants.txt", out: os.Stdout}
-		err = c.run(pattern, *list)
+		err = c.run(pattern)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "mutants:", err)
@@ -39,7 +38,7 @@ type campaign struct {
 	passes map[string]bool // whether a test passes without a mutant
 }
 
-func (c *campaign) run(pattern *regexp.Regexp, list bool) error {
+func (c *campaign) run(pattern *regexp.Regexp) error {
 	ms, err := readAll(c.root)
 	if err != nil {
 		return err
@@ -56,11 +55,7 @@ func (c *campaign) run(pattern *regexp.Regexp, list bool) error {
 	c.passes = make(map[string]bool)
 	var bad []string
 	for _, m := range ms {
-		switch {
-		case !pattern.MatchString(m.String()):
-			continue
-		case list:
-			fmt.Fprintln(c.out, m, "go test", strings.Join(m.test, " "))
+		if !pattern.MatchString(m.String()) {
 			continue
 		}
 		line, killed, err := c.try(m)

@@ -54,7 +54,7 @@ func TestCampaign(t *testing.T) {
 	c := campaign{root: root, results: "build/mutants.txt"}
 	var out strings.Builder
 	c.out = &out
-	err := c.run(regexp.MustCompile(""), false)
+	err := c.run(regexp.MustCompile(""))
 	if err == nil || err.Error() != "4 not killed: a/survives a/build a/gone a/none" {
 		t.Errorf("the error is %v", err)
 	}
@@ -68,7 +68,7 @@ func TestCampaign(t *testing.T) {
 		t.Errorf("wrote %q", written)
 	}
 	out.Reset()
-	if err := c.run(regexp.MustCompile("a/killed"), false); err != nil || out.String() != "killed before a/killed\n" {
+	if err := c.run(regexp.MustCompile("a/killed")); err != nil || out.String() != "killed before a/killed\n" {
 		t.Errorf("a second run: %v, %s", err, &out)
 	}
 }

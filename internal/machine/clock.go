@@ -147,8 +147,6 @@ func deltas() map[uint64]int {
 // are excluded.
 func stepTicks(seen map[uint64]int) float64 {
 	values := usual(seen)
-	type multiple struct{ ticks, count float64 }
-	var multiples []multiple
 	step, previous := math.Inf(1), 0.0
 	for len(values) > 0 {
 		run, count, sum := 0, 0.0, 0.0
@@ -162,22 +160,12 @@ func stepTicks(seen map[uint64]int) float64 {
 			return 1
 		}
 		values = values[run:]
-		m := multiple{sum / count, count}
-		step = min(step, m.ticks-previous)
-		previous = m.ticks
-		multiples = append(multiples, m)
+		step, previous = min(step, sum/count-previous), sum/count
 	}
-	// The smallest gap gives the number of steps of each multiple. All multiples together give a
-	// more exact step.
-	var ticks, steps float64
-	for _, m := range multiples {
-		ticks += m.count * m.ticks
-		steps += m.count * math.Round(m.ticks/step)
-	}
-	if steps == 0 {
+	if previous == 0 {
 		return 0
 	}
-	return ticks / steps
+	return step
 }
 
 func usual(seen map[uint64]int) []uint64 {

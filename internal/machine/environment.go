@@ -30,7 +30,7 @@ type Environment struct {
 	CPULimit    float64 `json:"cpu_limit,omitempty"`   // processors the cgroup allows; 0 is no limit
 	Governor    string  `json:"governor,omitempty"`    // cpufreq policy, "none" if the kernel offers none; several are joined by '+'
 	Turbo       string  `json:"turbo,omitempty"`       // "on", "off"
-	Capacities  string  `json:"capacities,omitempty"`  // speeds relative to the fastest processor, which is 1024, joined by '+', if they differ; or the names of the kinds
+	Capacities  string  `json:"capacities,omitempty"`  // speeds relative to the fastest processor, which is 1024, joined by '+', if they differ
 	Clocksource string  `json:"clocksource,omitempty"` // clock source of the kernel: "tsc", "arch_sys_counter", "hpet"
 	Clock       string  `json:"clock,omitempty"`       // clock that times the samples: "RDTSC", "CNTVCT_EL0", "monotonic"
 	ClockHz     float64 `json:"clock_hz,omitempty"`
@@ -38,7 +38,6 @@ type Environment struct {
 	ClockStep   float64 `json:"clock_step,omitempty"`      // ns
 	ClockRate   string  `json:"clock_rate,omitempty"`      // "measured", or "stated" by the machine
 	ClockError  float64 `json:"clock_error_ppm,omitempty"` // spread of the measured rates
-	Skew        Skew    `json:"clock_skew,omitzero"`       // disagreement between the clocks of the processors
 	Atomics     string  `json:"atomics,omitempty"`         // the CAS in use: "LOCK CMPXCHG", "CASAL", "LDAXR/STLXR"
 	GOMAXPROCS  int     `json:"gomaxprocs"`
 	Go          string  `json:"go"` // runtime.Version
@@ -65,7 +64,6 @@ func Capture() Environment {
 	if c.rating.Stated {
 		e.ClockRate = "stated"
 	}
-	e.Skew = MeasureSkew(c)
 	e.Atomics = atomics.CASName()
 	e.GOMAXPROCS, e.Go = runtime.GOMAXPROCS(0), runtime.Version()
 	return e

@@ -33,7 +33,7 @@ func hypervisorName(fsys fs.FS, kernel string) (name string, known bool) {
 		return "Hyper-V", true
 	}
 	const dmi = "sys/class/dmi/id/"
-	marks := strings.Join([]string{
+	marks := strings.ToLower(strings.Join([]string{
 		readText(fsys, "sys/hypervisor/type"),
 		readText(fsys, dmi+"sys_vendor"),
 		readText(fsys, dmi+"product_name"),
@@ -41,27 +41,24 @@ func hypervisorName(fsys fs.FS, kernel string) (name string, known bool) {
 		readText(fsys, "proc/device-tree/compatible"),
 		readText(fsys, "proc/device-tree/hypervisor/compatible"),
 		readText(fsys, "sys/devices/system/clocksource/clocksource0/available_clocksource"),
-	}, "\n")
+	}, "\n"))
 	for _, h := range []struct{ mark, name string }{
 		// More specific marks first: clouds report their own name, not the hypervisor's.
 		{".metal", ""},
-		{"VMware", "VMware"},
-		{"VirtualBox", "VirtualBox"},
+		{"vmware", "VMware"},
+		{"virtualbox", "VirtualBox"},
 		{"innotek", "VirtualBox"},
-		{"Parallels", "Parallels"},
+		{"parallels", "Parallels"},
 		{"hyperv_clocksource", "Hyper-V"},
-		{"Virtual Machine", "Hyper-V"},
-		{"kvm-clock", "KVM"},
-		{"linux,kvm", "KVM"},
-		{"KVM", "KVM"},
-		{"Google Compute Engine", "KVM"},
-		{"Amazon EC2", "KVM"},
-		{"Alibaba Cloud", "KVM"},
-		{"OpenStack", "KVM"},
-		{"Apple Virtualization", "Apple"},
+		{"virtual machine", "Hyper-V"},
+		{"kvm", "KVM"},
+		{"google compute engine", "KVM"},
+		{"amazon ec2", "KVM"},
+		{"alibaba cloud", "KVM"},
+		{"openstack", "KVM"},
+		{"apple virtualization", "Apple"},
 		{"xen", "Xen"},
-		{"Xen", "Xen"},
-		{"QEMU", "QEMU"},
+		{"qemu", "QEMU"},
 		{"linux,dummy-virt", "QEMU"},
 	} {
 		if strings.Contains(marks, h.mark) {

@@ -25,14 +25,12 @@ func kindsOf(ws []harness.Warning) (kinds []string) {
 	return kinds
 }
 
-func TestHybrid(t *testing.T) {
+func TestCapacities(t *testing.T) {
 	const sys = "sys/devices/system/cpu/cpu0/"
 	for name, tc := range map[string]struct {
 		files map[string]string
 		want  string
 	}{
-		"event sources":       {map[string]string{"sys/devices/cpu_core/cpus": "0-1", "sys/devices/cpu_atom/cpus": "2-3"}, "cpu_core+cpu_atom"},
-		"cores of one kind":   {map[string]string{"sys/devices/cpu_core/cpus": "0-3", "sys/devices/cpu_atom/cpus": "4-7"}, ""},
 		"capacity":            {map[string]string{sys + "cpu_capacity": "446", "sys/devices/system/cpu/cpu1/cpu_capacity": "1024"}, "446+1024"},
 		"greatest frequency":  {map[string]string{sys + "cpufreq/cpuinfo_max_freq": "4900000"}, "773+1024"},
 		"a favoured core":     {map[string]string{sys + "cpufreq/cpuinfo_max_freq": "3900000"}, ""},

@@ -140,15 +140,12 @@ func readGovernor(fsys fs.FS, cpus []int) string {
 	return strings.Join(all, "+")
 }
 
-// hybridKinds are the event sources of a hybrid x86 processor's cores, each with its CPUs.
-var hybridKinds = []string{"cpu_core", "cpu_atom", "cpu_lowpower"}
-
 // speedFiles contain a speed of each processor, the most direct first: see
 // https://docs.kernel.org/scheduler/sched-capacity.html, cpufreq and acpi_cppc.
 var speedFiles = []string{"cpu_capacity", "cpufreq/cpuinfo_max_freq", "acpi_cppc/highest_perf"}
 
-// readCapacities returns the relative speeds of cpus joined by '+' (the fastest is 1024), or
-// the names of their kinds, or "" if within 10 %, and whether there is evidence for each.
+// readCapacities returns the relative speeds of cpus joined by '+' (the fastest is 1024), or ""
+// if within 10 %, and whether there is evidence for each.
 func readCapacities(fsys fs.FS, cpus []int) (kinds string, known bool) {
 	known = len(cpus) == 1
 	for _, file := range speedFiles {
@@ -167,18 +164,7 @@ func readCapacities(fsys fs.FS, cpus []int) (kinds string, known bool) {
 		}
 		known = known || len(speeds) == len(cpus)
 	}
-	var hybrid []string
-	listed := 0
-	for _, name := range hybridKinds {
-		all := parseCPUList(readText(fsys, "sys/devices/%s/cpus", name))
-		if n := len(slices.DeleteFunc(slices.Clone(cpus), func(cpu int) bool { return !slices.Contains(all, cpu) })); n > 0 {
-			hybrid, listed = append(hybrid, name), listed+n
-		}
-	}
-	if kinds == "" && len(hybrid) > 1 {
-		kinds = strings.Join(hybrid, "+")
-	}
-	return kinds, known || kinds != "" || listed == len(cpus)
+	return kinds, known || kinds != ""
 }
 
 // unlike returns speeds relative to the greatest, 1024, joined by '+'; "" within 10 %.

@@ -45,7 +45,10 @@ func threadAffinity(tid int) []int {
 	return cpus
 }
 
-func pinThread(cpu int) error {
+// PinThread binds the calling thread to one processor, numbered as in [CPUOrder]. The caller must
+// have called runtime.LockOSThread and must never unlock: the thread stays bound, so it must end
+// with its goroutine. The error wraps errors.ErrUnsupported on systems other than Linux.
+func PinThread(cpu int) error {
 	if cpu < 0 {
 		return fmt.Errorf("machine: there is no processor %d", cpu)
 	}
@@ -57,8 +60,15 @@ func pinThread(cpu int) error {
 	return nil
 }
 
-// processCPU reads the process's CPU-time clock, by clock_getcpuclockid(3)'s id, unprivileged.
-func processCPU(pid int) (time.Duration, bool) {
+// ThreadUsage returns the usage of the calling thread (getrusage with RUSAGE_THREAD), in about 0.4
+// µs; false on systems other than Linux. The caller must have called runtime.LockOSThread;
+// otherwise the figures belong to an arbitrary thread.
+func ThreadUsage() (Usage, bool) { return usageOf(unix.RUSAGE_THREAD) }
+
+// ProcessCPU returns a process's CPU time over running and ended threads, without the last
+// timer tick. It returns false without such a process, and on systems other than Linux. It
+// reads the process's clock, by clock_getcpuclockid(3)'s id, without privileges.
+func ProcessCPU(pid int) (time.Duration, bool) {
 	const scheduled = 2 // CPUCLOCK_SCHED of linux/posix-timers_types.h, in ns
 	var t unix.Timespec
 	if pid <= 0 || pid > math.MaxInt32>>3 || unix.ClockGettime(int32(^pid<<3|scheduled), &t) != nil {

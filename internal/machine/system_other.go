@@ -12,11 +12,16 @@ import (
 
 func affinity() []int { return nil }
 
-func pinThread(cpu int) error {
+// PinThread returns an error that wraps errors.ErrUnsupported.
+func PinThread(cpu int) error {
 	return fmt.Errorf("machine: cannot bind a thread to processor %d on %s: %w", cpu, runtime.GOOS, errors.ErrUnsupported)
 }
 
-func processCPU(int) (time.Duration, bool) { return 0, false }
+// ThreadUsage returns false: the usage of a thread is unknown.
+func ThreadUsage() (Usage, bool) { return Usage{}, false }
+
+// ProcessCPU returns false: the CPU time of another process is unknown.
+func ProcessCPU(int) (time.Duration, bool) { return 0, false }
 
 func threadsWant(fs.FS, int) bool { return false }
 

@@ -15,11 +15,6 @@ import (
 // no core. It is never empty; unknown topologies are 0 to runtime.NumCPU()-1.
 func CPUOrder() []int { return ReadTopology().CPUs() }
 
-// PinThread binds the calling thread to one processor, numbered as in [CPUOrder]. The caller must
-// have called runtime.LockOSThread and must never unlock: the thread stays bound, so it must end
-// with its goroutine. The error wraps errors.ErrUnsupported on systems other than Linux.
-func PinThread(cpu int) error { return pinThread(cpu) }
-
 func hostFS() fs.FS { return os.DirFS("/") }
 
 func allowedCPUs() []int {

@@ -38,15 +38,6 @@ func usageOf(subject int) (Usage, bool) {
 	}, true
 }
 
-// ThreadUsage returns the usage of the calling thread (getrusage with RUSAGE_THREAD), in about 0.4
-// µs; false on systems other than Linux and FreeBSD. The caller must have called
-// runtime.LockOSThread; otherwise the figures belong to an arbitrary thread.
-func ThreadUsage() (u Usage, ok bool) { return threadUsage() }
-
-// ProcessCPU returns a process's CPU time over running and ended threads, without the last
-// timer tick. It returns false without such a process, and on systems other than Linux.
-func ProcessCPU(pid int) (time.Duration, bool) { return processCPU(pid) }
-
 // Sub returns u - v.
 func (u Usage) Sub(v Usage) Usage {
 	return Usage{

@@ -22,13 +22,6 @@ const maxStep = 5
 // maxRateError is the tolerated spread of the clock rate, in ppm, as of quartz.
 const maxRateError = 100
 
-// Both in ns: a proven disagreement between processors' clocks, and a possible one. A lesser
-// one is below the clock's resolution; see result.Floor.
-const (
-	maxSkew      = 100
-	maxSkewBound = 1000
-)
-
 // A property is a check of the idle machine, with its warning.
 type property struct {
 	Check               // one without a name adds another warning to the check before it
@@ -83,11 +76,6 @@ func (e Environment) properties() []property {
 
 func (e Environment) clockProperties() []property {
 	uncertain := 5 * (e.ClockFloor + e.ClockStep)
-	apart := e.Skew.Offset-e.Skew.Error > maxSkew
-	skew := fmt.Sprintf("the clocks of two processors may be up to %.0f ns apart: messages between them are too slow to tell", e.Skew.Bound)
-	if apart {
-		skew = fmt.Sprintf("the clocks of two processors are %.0f ns apart, give or take %.0f ns", e.Skew.Offset, e.Skew.Error)
-	}
 	return []property{
 		{Check{"clock", "clock of the samples", e.Clock, e.Clock == "monotonic"},
 			fmt.Sprintf("samples are timed by the system's clock, not by a cycle counter: one reading takes %.0f ns", e.ClockFloor),
@@ -107,8 +95,6 @@ func (e Environment) clockProperties() []property {
 		{Check{"clock-rate", "rate of the clock", found(e.ClockRate == "measured", "measurements differ by %.2g ppm", e.ClockError), e.ClockError > maxRateError},
 			fmt.Sprintf("measurements of the clock's rate differ by %.0f ppm, and so may all times", e.ClockError),
 			"stop other programs and run again"},
-		{Check{"clock-skew", "clocks of the processors", found(e.Skew.CPUs > 0, "within %.0f ns, %s", e.Skew.Bound, numfmt.Plural(e.Skew.Backward, "backward step")), apart || e.Skew.Bound > maxSkewBound},
-			skew, "read nothing from handover times shorter than that, or use processors of one package, by taskset -c"},
 	}
 }
 

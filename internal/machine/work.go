@@ -29,16 +29,7 @@ func CalibrateWork(c Clock) Work {
 		Do(iterations)
 		spans[i] = float64(c.Nanoseconds(c.Now() - start))
 	}
-	median := stat.Median(spans)
-	if median <= 0 {
-		// The clock is too coarse for one span (a browser's): time them together.
-		start := time.Now()
-		for range samples {
-			Do(iterations)
-		}
-		median = max(1, float64(time.Since(start))/samples)
-	}
-	return Work{perNs: iterations / median}
+	return Work{perNs: iterations / max(1, stat.Median(spans))}
 }
 
 // Iterations returns how many iterations of Do take d: 0 for d <= 0, else at least 1. It does not

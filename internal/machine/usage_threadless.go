@@ -1,5 +1,0 @@
-//go:build !linux && !freebsd
-
-package machine
-
-func threadUsage() (Usage, bool) { return Usage{}, false }
