@@ -70,9 +70,7 @@ func (v *Visit) Commit() string {
 	if c == "" {
 		return "unknown"
 	}
-	if r := []rune(c); len(r) > 9 {
-		c = string(r[:9])
-	}
+	c = fmt.Sprintf("%.9s", c)
 	if changed {
 		c += "+"
 	}

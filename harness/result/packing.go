@@ -192,7 +192,11 @@ func encodeHolds(holds []harness.Hold) (string, error) {
 		if h.Worker < 0 || h.Worker > math.MaxUint16 {
 			return bad(fmt.Errorf("one is of worker %d: want 0 to %d", h.Worker, math.MaxUint16))
 		}
-		raw = binary.AppendUvarint(raw, uint64(h.Worker)<<1|bit(h.Shared))
+		v := uint64(h.Worker) << 1
+		if h.Shared {
+			v |= 1
+		}
+		raw = binary.AppendUvarint(raw, v)
 	}
 	for _, c := range holdColumns {
 		var before harness.Hold
@@ -220,13 +224,6 @@ var holdColumns = []holdColumn{
 		func(h *harness.Hold, _ harness.Hold, d int64) { h.Releasing = h.Acquired + d }},
 	{func(h, before harness.Hold) int64 { return int64(h.Token - before.Token) },
 		func(h *harness.Hold, before harness.Hold, d int64) { h.Token = before.Token + uint64(d) }},
-}
-
-func bit(b bool) uint64 {
-	if b {
-		return 1
-	}
-	return 0
 }
 
 func (u *unpacker) holds(text string) ([]harness.Hold, error) {
