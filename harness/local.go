@@ -1,6 +1,7 @@
 package harness
 
 import (
+	"cmp"
 	"context"
 	"sync"
 	"time"
@@ -75,12 +76,7 @@ const (
 var WaitPolicies = []WaitPolicy{WaitAdaptive, WaitSpin, WaitPause, WaitYield, WaitSchedYield, WaitPark}
 
 // String returns the policy's name; "adaptive" for the zero value.
-func (p WaitPolicy) String() string {
-	if p == WaitAdaptive {
-		return "adaptive"
-	}
-	return string(p)
-}
+func (p WaitPolicy) String() string { return cmp.Or(string(p), "adaptive") }
 
 // Shared makes a Local of a lock that keeps nothing per worker: every worker
 // gets the lock itself.

@@ -1,6 +1,7 @@
 package harness
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"strconv"
@@ -96,12 +97,7 @@ const (
 var Arrivals = []Arrival{Poisson, Even}
 
 // String returns the name of a; "poisson" for the zero value.
-func (a Arrival) String() string {
-	if a == Poisson {
-		return "poisson"
-	}
-	return string(a)
-}
+func (a Arrival) String() string { return cmp.Or(string(a), "poisson") }
 
 func (w Workload) validateLoad(refuse func(mistake bool, format string, args ...any)) {
 	refuse(!(w.Rate >= 0 && w.Rate <= MaxRate), "rate is %s: want more than 0, up to %v, or 0 for workers that ask again at once", strings.TrimSuffix(w.Rate.name(), "-per-s"), MaxRate)

@@ -250,19 +250,15 @@ func (h Histogram) Count() int64 {
 // Quantile returns the smallest recorded value v such that at least a share q
 // of the observations, 0 <= q <= 1, is at most v; NaN if h is empty.
 func (h Histogram) Quantile(q float64) float64 {
-	total := h.Count()
-	if total == 0 {
-		return math.NaN()
-	}
 	// Without the factor the product of the two floats may round up: 0.07 of 100 is 7.
-	rank := max(1, int64(math.Ceil(q*float64(total)*(1-1e-15))))
+	rank := max(1, int64(math.Ceil(q*float64(h.Count())*(1-1e-15))))
 	var seen int64
 	for _, b := range h {
 		if seen += b.N; seen >= rank {
 			return float64(b.Value)
 		}
 	}
-	return float64(h[len(h)-1].Value)
+	return math.NaN()
 }
 
 // TimeQuantile returns the smallest recorded value v such that the observations up to v

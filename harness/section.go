@@ -1,6 +1,7 @@
 package harness
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -47,12 +48,7 @@ func (s Section) Lines() int {
 }
 
 // String returns the form that ParseSection reads; "work" for the zero value.
-func (s Section) String() string {
-	if s == SectionWork {
-		return "work"
-	}
-	return string(s)
-}
+func (s Section) String() string { return cmp.Or(string(s), "work") }
 
 // ParseSection reads "work", "lines:N" with N from 1 to 1024, "map", "lru" or "log".
 func ParseSection(text string) (Section, error) {

@@ -1,6 +1,7 @@
 package harness
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -98,18 +99,13 @@ const (
 )
 
 // String returns the complexity in words.
-func (c Complexity) String() string {
-	switch c {
-	case Standard:
-		return "in the standard library"
-	case Single:
-		return "one word or key"
-	case Queued:
-		return "one for each waiter"
-	case Composed:
-		return "several locks in one"
-	}
-	return "not judged"
+func (c Complexity) String() string { return cmp.Or(complexityTexts[c], "not judged") }
+
+var complexityTexts = map[Complexity]string{
+	Standard: "in the standard library",
+	Single:   "one word or key",
+	Queued:   "one for each waiter",
+	Composed: "several locks in one",
 }
 
 // Traits are claims. The conformance suite, the oracle and the failure scenarios check them.

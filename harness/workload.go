@@ -1,6 +1,7 @@
 package harness
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -129,12 +130,7 @@ const (
 var Pins = []Pin{PinNone, PinThread, PinCPU}
 
 // String returns the policy's name; "none" for the zero value.
-func (p Pin) String() string {
-	if p == PinNone {
-		return "none"
-	}
-	return string(p)
-}
+func (p Pin) String() string { return cmp.Or(string(p), "none") }
 
 // Limits that keep a typing mistake from overloading the machine.
 const (

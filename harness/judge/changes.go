@@ -56,22 +56,18 @@ func tablesOf(ss []HistorySeries, margin, level float64, begin func(site int) (T
 		metric *result.Metric
 		axes   string
 	}
-	out, at := []Table{}, make(map[key]int)
-	for i := range ss {
-		s := &ss[i]
-		k := key{s.Site, s.Lock.Traits.Needs != "", s.Metric, Axes(s.Workload)}
-		n, known := at[k]
-		if !known {
-			n = len(out)
-			at[k] = n
-			t, runs := begin(s.Site)
-			for _, run := range runs {
-				t.Columns = append(t.Columns, Column{Run: run, Metric: s.Title(), Unit: s.Metric.Unit, Better: s.Metric.Better, Level: level})
-			}
-			t.Distributed, t.Workload, t.Detail = k.remote, k.axes, noDetail
-			out = append(out, t)
+	out := []Table{}
+	for _, of := range result.GroupBy(ss, func(s HistorySeries) key { return key{s.Site, s.Lock.Traits.Needs != "", s.Metric, Axes(s.Workload)} }) {
+		s := of[0]
+		t, runs := begin(s.Site)
+		t.Distributed, t.Workload, t.Detail = s.Lock.Traits.Needs != "", Axes(s.Workload), noDetail
+		for _, run := range runs {
+			t.Columns = append(t.Columns, Column{Run: run, Metric: s.Title(), Unit: s.Metric.Unit, Better: s.Metric.Better, Level: level})
 		}
-		out[n].Rows = append(out[n].Rows, s.entry(margin, out[n].Machine != ""))
+		for _, s := range of {
+			t.Rows = append(t.Rows, s.entry(margin, t.Machine != ""))
+		}
+		out = append(out, t)
 	}
 	return out
 }

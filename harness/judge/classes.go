@@ -38,16 +38,9 @@ func (s Situation) classOf(c candidate) result.Class {
 }
 
 func (s Situation) byClass(pool []candidate) (out [][]candidate) {
-	by := make(map[result.Strength][]candidate)
-	for _, c := range pool {
-		strength := s.classOf(c).Strength
-		by[strength] = append(by[strength], c)
-	}
-	for strength := result.Strong; strength >= result.Unknown; strength-- {
-		if len(by[strength]) > 0 {
-			out = append(out, by[strength])
-		}
-	}
+	strength := func(c candidate) result.Strength { return s.classOf(c).Strength }
+	out = result.GroupBy(pool, strength)
+	slices.SortFunc(out, func(a, b []candidate) int { return cmp.Compare(strength(b[0]), strength(a[0])) })
 	return out
 }
 

@@ -14,10 +14,8 @@ const (
 	fitShare  = 10   // the law is fitted to points up to the most contenders divided by this
 	fewest    = 4    // points that a fit needs
 	preferred = 0.75 // a steeper law is taken if it multiplies the error by less than this
+	mostMiss  = 1.5  // a law that misses a point left out by a greater factor is refuted
 )
-
-// Refuted is the greatest factor by which a law may miss a left-out point and still predict.
-const Refuted = 1.5
 
 // A PredictedPoint is a measurement with some number of contenders.
 type PredictedPoint struct {
@@ -44,16 +42,12 @@ type Contenders struct {
 	Law    Law
 
 	fitted []PredictedPoint
-	refits []Law // each without one fitted point
-
-	miss  float64 // greatest factor at the points that were left out
-	worst int     // contenders there
 }
 
 // NewContenders fits a law to the lock of m, measured with these numbers of workers. If
 // why is not empty, it is the reason that there is no law; the points are there anyway.
 func NewContenders(m *Model, workers []int) (c *Contenders, why string) {
-	c = &Contenders{Lock: m.Lock, miss: 1}
+	c = &Contenders{Lock: m.Lock}
 	for _, n := range slices.Compact(slices.Sorted(slices.Values(workers))) {
 		p := PredictedPoint{n, result.Handovers.Summary(m.Rounds(n))}
 		if p.Rate.N > 0 && p.Rate.Median > 1e-6 && p.Rate.Median < 1e12 { // others are damage
@@ -80,12 +74,6 @@ func NewContenders(m *Model, workers []int) (c *Contenders, why string) {
 		return c, fmt.Sprintf("has %d points with a queue up to a tenth of the most contenders (%d); %d are needed", len(c.fitted), most, fewest)
 	}
 	c.Law = fit(c.fitted)
-	c.refits, _ = refit(c.fitted, c.Law.Power)
-	for _, p := range c.LeftOut() {
-		if e := 1 + c.Error(p); max(e, 1/e) > c.miss {
-			c.miss, c.worst = max(e, 1/e), p.Contenders
-		}
-	}
 	return c, ""
 }
 
@@ -101,28 +89,27 @@ func (c *Contenders) Fitted() int {
 // others clearly better.
 func fit(points []PredictedPoint) Law {
 	best, _ := leastSquares(points, 0)
-	_, least := refit(points, 0)
+	least := refitError(points, 0)
 	for power := 1; power <= 2; power++ {
 		l, ok := leastSquares(points, power)
-		if _, e := refit(points, power); ok && e < preferred*least {
+		if e := refitError(points, power); ok && e < preferred*least {
 			best, least = l, e
 		}
 	}
 	return best
 }
 
-// refit fits a law to all points but one, for each of them. It also returns the root mean
+// refitError fits a law to all points but one, for each of them. It returns the root mean
 // square of the relative errors at the points left out, or +Inf if a fit fails.
-func refit(points []PredictedPoint, power int) (laws []Law, e float64) {
+func refitError(points []PredictedPoint, power int) (e float64) {
 	for i, p := range points {
 		l, ok := leastSquares(slices.Concat(points[:i], points[i+1:]), power)
 		if !ok {
-			return laws, math.Inf(1)
+			return math.Inf(1)
 		}
-		laws = append(laws, l)
 		e += math.Pow(l.At(float64(p.Contenders))/p.period()-1, 2)
 	}
-	return laws, math.Sqrt(e / float64(len(points)))
+	return math.Sqrt(e / float64(len(points)))
 }
 
 // leastSquares minimizes the relative errors. It returns false if the time would fall.
@@ -148,24 +135,14 @@ func leastSquares(points []PredictedPoint, power int) (l Law, ok bool) {
 // Rate returns the handovers per second with n contenders by the law.
 func (c *Contenders) Rate(n int) float64 { return 1e9 / c.Law.At(float64(n)) }
 
-// At predicts the handovers per second with n contenders. If why is not empty, it is the
-// reason that there is no prediction. The range covers the laws without one fitted point,
-// widened by the greatest factor at a point that was left out.
-func (c *Contenders) At(n int) (rate PredictedTime, why string) {
-	if c.miss > Refuted {
-		return rate, fmt.Sprintf("refuted: off by a factor of %.2g with %d contenders", c.miss, c.worst)
+// Refuted returns the reason not to predict by the law, or "".
+func (c *Contenders) Refuted() string {
+	for _, p := range c.LeftOut() {
+		if e := 1 + c.Error(p); max(e, 1/e) > mostMiss {
+			return fmt.Sprintf("refuted: off by a factor of %.2g with %d contenders", max(e, 1/e), p.Contenders)
+		}
 	}
-	v := c.Rate(n)
-	rate = PredictedTime{v, v, v}
-	for _, l := range c.refits {
-		again := 1e9 / l.At(float64(n))
-		rate.Lo, rate.Hi = min(rate.Lo, again), max(rate.Hi, again)
-	}
-	rate.Lo, rate.Hi = rate.Lo/c.miss, rate.Hi*c.miss
-	if !(rate.Value > 1e-9 && rate.Hi < 1e12) {
-		return PredictedTime{}, contradict
-	}
-	return rate, ""
+	return ""
 }
 
 // LeftOut returns the points with more contenders than the fitted ones.

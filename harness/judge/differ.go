@@ -3,6 +3,7 @@ package judge
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"time"
 
 	"locklab/harness"
@@ -18,12 +19,7 @@ func warnings(base, next *result.Run, paired, anyHost bool, ms []*matched) (out 
 	if ds := differences(base.Manifest, next.Manifest, ms); len(ds) > 0 {
 		out = append(out, "the runs differ in more than the code, which may be what is seen here: "+numfmt.List(ds, len(ds)))
 	}
-	for _, s := range []struct {
-		name string
-		run  *result.Run
-	}{{"BASE", base}, {"NEW", next}} {
-		out = append(out, defects(s.name, s.run)...)
-	}
+	out = slices.Concat(out, defects("BASE", base), defects("NEW", next))
 	if sameRun(base.Manifest, next.Manifest) {
 		out = append(out, "BASE and NEW are the same run")
 	}

@@ -23,14 +23,9 @@ type Exclusion struct {
 // Exclusions returns the locks of the run that no decision may name, by name.
 func Exclusions(run *result.Run) (out []Exclusion) {
 	broken := Violations(run)
-	cases := make(map[string]int)
-	locks := make(map[string]harness.Lock)
-	for _, r := range run.Results {
-		cases[r.Lock.Name]++
-		locks[r.Lock.Name] = r.Lock
-	}
-	for name, lock := range locks {
-		x := Exclusion{Lock: lock, Violated: len(broken[name]), Results: cases[name]}
+	for _, rs := range result.GroupBy(run.Results, lockName) {
+		lock, name := rs[0].Lock, rs[0].Lock.Name
+		x := Exclusion{Lock: lock, Violated: len(broken[name]), Results: len(rs)}
 		if lock.Traits.Needs != "" && x.Violated == 0 && correct(lock) {
 			x.Class = result.ClassOf(run.Faults, name)
 			x.Lacks = Lacking(x.Class, run.Require)

@@ -49,39 +49,34 @@ func Groups(run *result.Run) []*Group {
 		remote bool
 		axes   string
 	}
-	byKey := make(map[key]*Group)
-	bySeries := make(map[*Group]map[string]*Series)
 	broken := Violations(run)
-	for _, r := range run.Results {
-		if r.Workload.Workers < 1 || broken[r.Lock.Name] != nil {
-			continue
+	sound := slices.DeleteFunc(slices.Clone(run.Results), func(r *harness.Result) bool {
+		return r.Workload.Workers < 1 || broken[r.Lock.Name] != nil
+	})
+	var out []*Group
+	for _, rs := range result.GroupBy(sound, func(r *harness.Result) key { return key{r.Lock.Traits.Needs != "", Axes(r.Workload)} }) {
+		w := rs[0].Workload
+		g := &Group{Remote: rs[0].Lock.Traits.Needs != "", Axes: Axes(w), Load: w, CPUs: processors(run, w), Limit: run.Manifest.Machine.CPULimit, Run: run}
+		for _, of := range result.GroupBy(rs, lockName) {
+			s := &Series{Lock: of[0].Lock, Cells: make(map[int]*Cell)}
+			for _, r := range of {
+				g.see(r)
+				if s.Cells[r.Workload.Workers] == nil {
+					s.Cells[r.Workload.Workers] = &Cell{Rounds: make(map[int]*harness.Result)}
+				}
+				s.Cells[r.Workload.Workers].Rounds[r.Round] = r
+			}
+			g.Series, g.Cases = append(g.Series, s), g.Cases+len(s.Cells)
+			g.Workers = slices.AppendSeq(g.Workers, maps.Keys(s.Cells))
 		}
-		k := key{r.Lock.Traits.Needs != "", Axes(r.Workload)}
-		g := byKey[k]
-		if g == nil {
-			g = &Group{Remote: k.remote, Axes: k.axes, Load: r.Workload, CPUs: processors(run, r.Workload), Limit: run.Manifest.Machine.CPULimit, Run: run}
-			byKey[k], bySeries[g] = g, make(map[string]*Series)
-		}
-		g.see(r)
-		s := bySeries[g][r.Lock.Name]
-		if s == nil {
-			s = &Series{Lock: r.Lock, Cells: make(map[int]*Cell)}
-			bySeries[g][r.Lock.Name] = s
-			g.Series = append(g.Series, s)
-		}
-		c := s.Cells[r.Workload.Workers]
-		if c == nil {
-			c = &Cell{Rounds: make(map[int]*harness.Result)}
-			s.Cells[r.Workload.Workers] = c
-			g.Cases++
-		}
-		c.Rounds[r.Round] = r
-		if i, known := slices.BinarySearch(g.Workers, r.Workload.Workers); !known {
-			g.Workers = slices.Insert(g.Workers, i, r.Workload.Workers)
-		}
+		slices.Sort(g.Workers)
+		g.Workers = slices.Compact(g.Workers)
+		out = append(out, g)
 	}
-	return arrange(slices.Collect(maps.Values(byKey)))
+	return arrange(out)
 }
+
+func lockName(r *harness.Result) string { return r.Lock.Name }
 
 func arrange(gs []*Group) []*Group {
 	for _, g := range gs {

@@ -70,9 +70,7 @@ func (v *Visit) Commit() string {
 	if c == "" {
 		return "unknown"
 	}
-	if r := []rune(c); len(r) > 9 {
-		c = string(r[:9])
-	}
+	c = fmt.Sprintf("%.9s", c)
 	if changed {
 		c += "+"
 	}
@@ -171,7 +169,7 @@ func NewHistory(runs []*result.Run, o HistoryOptions) (*History, error) {
 	if err != nil {
 		return nil, err
 	}
-	sites := bySite(runs, o.AnyHost)
+	sites := result.GroupBy(runs, func(r *result.Run) string { return siteKey(r, o.AnyHost) })
 	names := siteNames(sites)
 	var tests []test
 	for i, site := range sites {
@@ -208,20 +206,6 @@ func distinct(runs []*result.Run) error {
 }
 
 func siteKey(r *result.Run, anyHost bool) string { return r.Manifest.Machine.Identity(anyHost) }
-
-func bySite(runs []*result.Run, anyHost bool) (out [][]*result.Run) {
-	at := make(map[string]int)
-	for _, r := range runs {
-		key := siteKey(r, anyHost)
-		i, known := at[key]
-		if !known {
-			i = len(out)
-			at[key], out = i, append(out, nil)
-		}
-		out[i] = append(out[i], r)
-	}
-	return out
-}
 
 func siteNames(sites [][]*result.Run) (names []string) {
 	for _, runs := range sites {

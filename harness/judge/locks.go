@@ -46,22 +46,17 @@ func CompareLocks(run *result.Run, to string, o CompareOptions) (*Comparison, er
 
 func inPlaceOf(run *result.Run, to string) *result.Run {
 	out := &result.Run{Manifest: run.Manifest}
-	locks := make(map[string]map[string]harness.Lock) // by workload, then by name
-	for _, r := range run.Results {
-		w := r.Workload.Name()
-		if locks[w] == nil {
-			locks[w] = make(map[string]harness.Lock)
-		}
-		locks[w][r.Lock.Name] = r.Lock
-	}
-	for _, r := range run.Results {
-		if r.Lock.Name != to {
-			continue
-		}
-		for _, l := range locks[r.Workload.Name()] {
-			as := *r
-			as.Lock = l
-			out.Results = append(out.Results, &as)
+	for _, rs := range result.GroupBy(run.Results, func(r *harness.Result) string { return r.Workload.Name() }) {
+		locks := result.GroupBy(rs, lockName)
+		for _, r := range rs {
+			if r.Lock.Name != to {
+				continue
+			}
+			for _, of := range locks {
+				as := *r
+				as.Lock = of[0].Lock
+				out.Results = append(out.Results, &as)
+			}
 		}
 	}
 	out.Manifest.Lost, out.Manifest.Cases = nil, 0 // its rounds show the missing ones

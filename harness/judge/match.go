@@ -117,20 +117,12 @@ func shows(l harness.Lock) bool {
 }
 
 func violations(side string, rs []*harness.Result) string {
-	var first *harness.Violation
-	n := 0
-	for _, r := range rs {
-		if len(r.Violations) > 0 {
-			n++
-			if first == nil {
-				first = &r.Violations[0]
-			}
-		}
-	}
-	if first == nil {
+	broke := slices.DeleteFunc(slices.Clone(rs), func(r *harness.Result) bool { return len(r.Violations) == 0 })
+	if len(broke) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%s violated %s in %d of %s: %s", side, first.Rule, n, numfmt.Plural(len(rs), "round"), first.Detail)
+	first := broke[0].Violations[0]
+	return fmt.Sprintf("%s violated %s in %d of %s: %s", side, first.Rule, len(broke), numfmt.Plural(len(rs), "round"), first.Detail)
 }
 
 func (m *matched) missing(i int, is *plan) (GateVerdict, string) {

@@ -28,12 +28,8 @@ type Model struct {
 	Rounds func(workers int) []*harness.Result
 }
 
-// Near returns the time of a situation near the servers, with its interval; N is 0 without it.
-func (m *Model) Near(s *PredictedSituation, workers int) stat.Summary {
-	return m.near(s.Metric, workers)
-}
-
-func (m *Model) near(x *result.Metric, workers int) stat.Summary { return x.Summary(m.Rounds(workers)) }
+// Near returns the times by metric x near the servers, with their interval; N is 0 without them.
+func (m *Model) Near(x *result.Metric, workers int) stat.Summary { return x.Summary(m.Rounds(workers)) }
 
 func (m *Model) trip(workers int) float64 { return result.RoundTrip.Summary(m.Rounds(workers)).Median }
 
@@ -71,7 +67,7 @@ const (
 // alone returns the median wait of one worker: k round trips, which grow with the distance,
 // and the constant time of the lock and its server.
 func (m *Model) alone(trip float64) (PredictedTime, string) {
-	near, from := m.near(result.P50, 1), m.trip(1)
+	near, from := m.Near(result.P50, 1), m.trip(1)
 	switch {
 	case near.N == 0:
 		return PredictedTime{}, notAlone
@@ -99,7 +95,7 @@ func shifted(v stat.Summary, by float64) PredictedTime {
 // each waits as long as near the servers. It holds while the queue is never empty.
 func (m *Model) handover(workers int, trip float64) (PredictedTime, string) {
 	path, why := m.path(workers)
-	near := m.near(result.HandoverTime, workers)
+	near := m.Near(result.HandoverTime, workers)
 	switch {
 	case why != "":
 		return PredictedTime{}, why
@@ -126,7 +122,7 @@ type path struct {
 }
 
 func (m *Model) path(workers int) (p path, why string) {
-	b, one := m.Trips.Behind, m.near(result.P50, 1)
+	b, one := m.Trips.Behind, m.Near(result.P50, 1)
 	p = path{alone: m.trip(1), from: m.trip(workers)}
 	switch {
 	case b == nil:
@@ -176,7 +172,7 @@ func (p path) among(near stat.Summary, trip float64) PredictedTime {
 // since a sum of several is not their median times their number; distance adds to it alike.
 func (m *Model) behind(workers int, trip float64) (PredictedTime, string) {
 	path, why := m.path(workers)
-	near, turn := m.near(result.P50, workers), m.near(turn, workers)
+	near, turn := m.Near(result.P50, workers), m.Near(turn, workers)
 	switch {
 	case why != "":
 		return PredictedTime{}, why

@@ -190,12 +190,12 @@ func (t Table) entry(g *Group, s, base *Series) Entry {
 	for _, c := range t.Columns {
 		var ratio *Ratio
 		var ms []Mode
-		if a := s.Cells[c.Workers]; a != nil {
+		if a, b := s.Cells[c.Workers], base.Cells[c.Workers]; a != nil {
 			ms = modes(a.Figures(g.Metric(c.Workers)))
-		}
-		if a, b := s.Cells[c.Workers], base.Cells[c.Workers]; a != nil && b != nil {
-			xs, ys := Pairs(a, b, g.Metric(c.Workers))
-			ratio = compared(stat.Paired(xs, ys, c.Level), g.Run.Manifest.PracticalMargin())
+			if b != nil {
+				xs, ys := Pairs(a, b, g.Metric(c.Workers))
+				ratio = compared(stat.Paired(xs, ys, c.Level), g.Run.Manifest.PracticalMargin())
+			}
 		}
 		r.Ratios, r.Modes = append(r.Ratios, ratio), append(r.Modes, ms)
 	}

@@ -65,9 +65,7 @@ func wired(of func(c *harness.Counts) uint64) reader {
 // Source: clock_getcpuclockid(3) of the server's process; getrusage(2) as reported by
 // Redis INFO if the lab did not start the server.
 var ServerCPU = metric("server-cpu", "server-cpu-ns/op", "processor time of the servers per acquisition", "clock_getcpuclockid(3); Redis INFO", Lower,
-	func(r *harness.Result) (float64, bool) {
-		return onServers(r, func(c *harness.ServerCost) *time.Duration { return c.CPU }, float64(r.Ops))
-	})
+	onServers(func(c *harness.ServerCost) *time.Duration { return c.CPU }, func(r *harness.Result) int { return int(r.Ops) }))
 
 // ServerMemory is the growth of the memory of the servers since before the lock had a
 // client, per worker: for the connections, the lock and its queue.
@@ -76,24 +74,24 @@ var ServerCPU = metric("server-cpu", "server-cpu-ns/op", "processor time of the 
 // is mostly garbage at any moment.
 var ServerMemory = metric("server-memory", "server-bytes/worker",
 	"growth of the memory of the servers per worker, for its connections and its place in the lock", "Redis INFO, used_memory", Lower,
-	func(r *harness.Result) (float64, bool) {
-		return onServers(r, func(c *harness.ServerCost) *int64 { return c.Memory }, float64(len(r.Workers)))
-	})
+	onServers(func(c *harness.ServerCost) *int64 { return c.Memory }, countWorkers))
 
 // Connections is the number of connections to the servers per worker while all contend.
 //
 // Source: connected_clients of Redis INFO; Connections of ZooKeeper's srvr.
 var Connections = metric("connections", "conns/worker",
 	"connections to the servers per worker while all contend", "Redis INFO, connected_clients; ZooKeeper srvr", Lower,
-	func(r *harness.Result) (float64, bool) {
-		return onServers(r, func(c *harness.ServerCost) *int64 { return c.Connections }, float64(len(r.Workers)))
-	})
+	onServers(func(c *harness.ServerCost) *int64 { return c.Connections }, countWorkers))
 
-func onServers[N ~int64](r *harness.Result, of func(c *harness.ServerCost) *N, n float64) (float64, bool) {
-	if r.Servers == nil || of(r.Servers) == nil {
-		return 0, false
+func countWorkers(r *harness.Result) int { return len(r.Workers) }
+
+func onServers[N ~int64](of func(c *harness.ServerCost) *N, count func(r *harness.Result) int) reader {
+	return func(r *harness.Result) (float64, bool) {
+		if r.Servers == nil || of(r.Servers) == nil {
+			return 0, false
+		}
+		return ratio(float64(*of(r.Servers)), float64(count(r)))
 	}
-	return ratio(float64(*of(r.Servers)), n)
 }
 
 // Overlap is the share of the measured span during which all workers ran, in percent.
@@ -137,9 +135,7 @@ var Goodput = loaded("goodput", "goodput-%", "rate granted by the deadline, if t
 // Source: the balking and reneging customers of queueing theory; F. Haight, "Queueing
 // with Reneging", Metrika 2, 1959.
 var Dropped = loaded("dropped", "dropped-%", "share of the arrivals of an open loop that had not got the lock by the deadline", "Haight 1959", Lower,
-	func(r *harness.Result) (float64, bool) {
-		return ofArrivals(r, r.Open.Dropped)
-	})
+	func(r *harness.Result) (float64, bool) { return ofArrivals(r, r.Open.Dropped) })
 
 // Backlog is the number of arrivals of an open loop that were neither served nor dropped
 // at the end of the window: if the lock does not keep up, it grows with the window.

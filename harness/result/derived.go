@@ -75,35 +75,33 @@ func word(name string) string {
 	}, OneLine(name))
 }
 
-func logOf(what string, of func(r *harness.Result) harness.Histogram) func(out io.Writer, run *Run) error {
-	return func(out io.Writer, run *Run) error { return writeLog(out, run, what, of) }
-}
-
-// writeLog writes histograms in the log format of HdrHistogram, version 1.3, which its tools
+// writeLog returns a writer of histograms in the log format of HdrHistogram, version 1.3, which its tools
 // read (HistogramLogProcessor, HistogramLogAnalyzer). Each result is one interval, whose tag
 // is its benchmark name. Values are nanoseconds; by convention the greatest of an interval is
 // written in milliseconds. Source: HdrHistogram 2.2.2, HistogramLogWriter.
-func writeLog(out io.Writer, run *Run, what string, of func(r *harness.Result) harness.Histogram) error {
-	started := run.Manifest.Started
-	_, err := fmt.Fprintf(out, "#[Histogram log format version 1.3]\n#locklab: %s in ns; the tag is lock and workload; one interval a round\n"+
-		"#[StartTime: %.3f (seconds since epoch), %s]\n\"StartTimestamp\",\"Interval_Length\",\"Interval_Max\",\"Interval_Compressed_Histogram\"\n",
-		what, seconds(started), started.UTC().Format(time.RFC3339))
-	for _, r := range run.Results {
-		name, h := word(caseName(r)), of(r)
-		line := ""
-		switch {
-		case len(r.Violations) > 0:
-			line = OneLine(fmt.Sprintf("#%s violated %s", name, r.Violations[0].Rule)) + "\n"
-		case len(h) > 0:
-			packed, perr := encodeHistogram(h)
-			err = cmp.Or(err, perr)
-			line = fmt.Sprintf("Tag=%s,%.3f,%.3f,%.3f,%s\n", name, seconds(r.Started), r.Elapsed.Seconds(), float64(h[len(h)-1].Value)/1e6, packed)
+func writeLog(what string, of func(r *harness.Result) harness.Histogram) func(out io.Writer, run *Run) error {
+	return func(out io.Writer, run *Run) error {
+		started := run.Manifest.Started
+		_, err := fmt.Fprintf(out, "#[Histogram log format version 1.3]\n#locklab: %s in ns; the tag is lock and workload; one interval a round\n"+
+			"#[StartTime: %.3f (seconds since epoch), %s]\n\"StartTimestamp\",\"Interval_Length\",\"Interval_Max\",\"Interval_Compressed_Histogram\"\n",
+			what, seconds(started), started.UTC().Format(time.RFC3339))
+		for _, r := range run.Results {
+			name, h := word(caseName(r)), of(r)
+			line := ""
+			switch {
+			case len(r.Violations) > 0:
+				line = OneLine(fmt.Sprintf("#%s violated %s", name, r.Violations[0].Rule)) + "\n"
+			case len(h) > 0:
+				packed, perr := encodeHistogram(h)
+				err = cmp.Or(err, perr)
+				line = fmt.Sprintf("Tag=%s,%.3f,%.3f,%.3f,%s\n", name, seconds(r.Started), r.Elapsed.Seconds(), float64(h[len(h)-1].Value)/1e6, packed)
+			}
+			if _, werr := io.WriteString(out, line); cmp.Or(err, werr) != nil {
+				return wrapped(cmp.Or(err, werr))
+			}
 		}
-		if _, werr := io.WriteString(out, line); cmp.Or(err, werr) != nil {
-			return wrapped(cmp.Or(err, werr))
-		}
+		return wrapped(err)
 	}
-	return wrapped(err)
 }
 
 func seconds(t time.Time) float64 {

@@ -28,8 +28,8 @@ var Exports = []*Export{
 	{"published", "the counts of failure scenarios as the project ships them", writePublished, ""},
 	{"csv-simulations", "a row for each machine, lock and workload that a model simulated, nothing measured", rowsOf(simulationCells, func(run *Run) []*Simulation { return run.Simulations }), ""},
 	{"bench", "Go benchmark lines, for benchstat: bench.txt again", writeBench, BenchName},
-	{"hdr-wait", "waits as an HdrHistogram log: wait.hlog again", logOf("waits", func(r *harness.Result) harness.Histogram { return r.Wait }), WaitLogName},
-	{"hdr-handover", "handovers as an HdrHistogram log: handover.hlog again", logOf("handovers", func(r *harness.Result) harness.Histogram { return r.Handover }), HandoverLogName},
+	{"hdr-wait", "waits as an HdrHistogram log: wait.hlog again", writeLog("waits", func(r *harness.Result) harness.Histogram { return r.Wait }), WaitLogName},
+	{"hdr-handover", "handovers as an HdrHistogram log: handover.hlog again", writeLog("handovers", func(r *harness.Result) harness.Histogram { return r.Handover }), HandoverLogName},
 }
 
 // A cell is a column of a CSV file in one row.

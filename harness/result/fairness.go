@@ -219,22 +219,18 @@ var RankLeast = perRank("rank-least", "rank-least-%", "acquisitions per worker o
 func perRank(name, unit, doc, paper string, place func(k harness.Rank) any, of func(each []float64, all float64) float64) *Metric {
 	return closed(metric(name, unit, doc, paper, Higher, func(r *harness.Result) (float64, bool) {
 		type sum struct{ ops, workers float64 }
-		var places []any
-		at, all := make(map[any]sum), sum{}
-		for _, k := range r.Ranks {
-			if k.Workers < 1 {
-				return 0, false
-			}
-			p, ops, workers := place(k), float64(k.Ops), float64(k.Workers)
-			if _, seen := at[p]; !seen {
-				places = append(places, p)
-			}
-			at[p] = sum{at[p].ops + ops, at[p].workers + workers}
-			all = sum{all.ops + ops, all.workers + workers}
-		}
+		var all sum
 		var each []float64
-		for _, p := range places {
-			each = append(each, at[p].ops/at[p].workers)
+		for _, ks := range GroupBy(r.Ranks, place) {
+			var of sum
+			for _, k := range ks {
+				if k.Workers < 1 {
+					return 0, false
+				}
+				of = sum{of.ops + float64(k.Ops), of.workers + float64(k.Workers)}
+			}
+			all = sum{all.ops + of.ops, all.workers + of.workers}
+			each = append(each, of.ops/of.workers)
 		}
 		if len(each) < 2 || all.ops == 0 {
 			return 0, false

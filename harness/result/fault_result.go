@@ -24,17 +24,13 @@ const (
 var Guarantees = []Guarantee{Failover, Fencing, Ordered, Recovery}
 
 // Forbids returns the anomalies that break a guarantee.
-func (g Guarantee) Forbids() []oracle.Anomaly {
-	switch g {
-	case Failover:
-		return []oracle.Anomaly{oracle.TwoHolders, oracle.Stuck}
-	case Fencing:
-		return []oracle.Anomaly{oracle.StaleWrite, oracle.TokenFell}
-	case Ordered:
-		return []oracle.Anomaly{oracle.Overtaken}
-	default:
-		return []oracle.Anomaly{oracle.Stuck, oracle.LeftBehind}
-	}
+func (g Guarantee) Forbids() []oracle.Anomaly { return forbidden[g] }
+
+var forbidden = map[Guarantee][]oracle.Anomaly{
+	Failover: {oracle.TwoHolders, oracle.Stuck},
+	Fencing:  {oracle.StaleWrite, oracle.TokenFell},
+	Ordered:  {oracle.Overtaken},
+	Recovery: {oracle.Stuck, oracle.LeftBehind},
 }
 
 // A FaultResult is the outcome of some tries of one failure scenario on one lock. Like a
@@ -168,24 +164,16 @@ func (r *FaultResult) Add(s *FaultResult) {
 	r.Seen = seen
 	r.Together = slices.Clone(r.Together)
 	for _, t := range s.Together {
-		i := slices.IndexFunc(r.Together, func(u Together) bool { return slices.Equal(t.Anomalies, u.Anomalies) })
-		if i < 0 {
-			r.Together = append(r.Together, t)
-			continue
-		}
-		r.Together[i].Tries += t.Tries
+		same := func(u Together) bool { return slices.Equal(t.Anomalies, u.Anomalies) }
+		r.Together = addTo(r.Together, t, same, func(old *Together) { old.Tries += t.Tries })
 	}
 	r.Window = append(slices.Clip(r.Window), s.Window...)
 	r.Margin = append(slices.Clip(r.Margin), s.Margin...)
 	r.Overlap = append(slices.Clip(r.Overlap), s.Overlap...)
 	r.Figures = slices.Clone(r.Figures)
 	for _, f := range s.Figures {
-		i := slices.IndexFunc(r.Figures, func(g FaultFigure) bool { return g.Name == f.Name })
-		if i < 0 {
-			r.Figures = append(r.Figures, f)
-			continue
-		}
-		r.Figures[i].Values = append(slices.Clip(r.Figures[i].Values), f.Values...)
+		same := func(g FaultFigure) bool { return g.Name == f.Name }
+		r.Figures = addTo(r.Figures, f, same, func(old *FaultFigure) { old.Values = slices.Concat(old.Values, f.Values) })
 	}
 	r.Histories = append(slices.Clip(r.Histories), s.Histories...)
 	for _, n := range s.Notes {

@@ -24,11 +24,16 @@ type Source struct {
 
 // addFault appends f, or adds its tries to the result of the same scenario and lock.
 func addFault(to []*FaultResult, f *FaultResult) []*FaultResult {
-	if i := slices.IndexFunc(to, f.Same); i >= 0 {
-		to[i].Add(f)
-		return to
+	return addTo(to, f, f.Same, func(old **FaultResult) { (*old).Add(f) })
+}
+
+// addTo appends v to list, or calls add with the member that is the same.
+func addTo[T any](list []T, v T, same func(T) bool, add func(old *T)) []T {
+	if i := slices.IndexFunc(list, same); i >= 0 {
+		add(&list[i])
+		return list
 	}
-	return append(to, f)
+	return append(list, v)
 }
 
 // AddFaults adds the faults of other, a run of failure scenarios, and its source to r.

@@ -154,7 +154,8 @@ func (r *Run) add(record Record) bool {
 	case record.Fault != nil:
 		r.Faults = addFault(r.Faults, record.Fault)
 	case record.Simulation != nil:
-		r.addSimulation(record.Simulation)
+		s := record.Simulation
+		r.Simulations = addTo(r.Simulations, s, s.Same, func(old **Simulation) { *old = s })
 	case record.Machine != nil:
 		r.addMachine(record.Machine)
 	default:

@@ -86,7 +86,7 @@ const (
 	hdrFigures    = 3
 )
 
-var errHistogram = errors.New("damaged")
+var errDamaged = errors.New("damaged")
 
 // histogram reads a histogram in the V2 compressed encoding of HdrHistogram, of the layout
 // of a [Histogram]. Source: HdrHistogram 2.2.2, AbstractHistogram.
@@ -124,14 +124,14 @@ func (u *unpacker) histogram(text string) (harness.Histogram, error) {
 
 func (u *unpacker) parseHistogram(raw []byte) error {
 	if len(raw) < hdrHeader || binary.BigEndian.Uint32(raw) != hdrPlain || binary.BigEndian.Uint32(raw[8:]) != 0 {
-		return errHistogram
+		return errDamaged
 	}
 	if binary.BigEndian.Uint32(raw[12:]) != hdrFigures || binary.BigEndian.Uint64(raw[16:]) != 1 || binary.BigEndian.Uint64(raw[24:]) != MaxRecorded {
 		return errors.New("of another layout")
 	}
 	counts := raw[hdrHeader:]
 	if uint64(len(counts)) != uint64(binary.BigEndian.Uint32(raw[4:])) {
-		return errHistogram
+		return errDamaged
 	}
 	u.buckets = u.buckets[:0]
 	var index, total int64
@@ -139,7 +139,7 @@ func (u *unpacker) parseHistogram(raw []byte) error {
 		v, size := zigzag(counts)
 		switch {
 		case size == 0 || v == math.MinInt64 || -v > counters-index || v >= 0 && index >= counters || v > math.MaxInt64-total:
-			return errHistogram
+			return errDamaged
 		case v < 0: // stands for that many zeros
 			index -= v
 		default:
@@ -192,7 +192,11 @@ func encodeHolds(holds []harness.Hold) (string, error) {
 		if h.Worker < 0 || h.Worker > math.MaxUint16 {
 			return bad(fmt.Errorf("one is of worker %d: want 0 to %d", h.Worker, math.MaxUint16))
 		}
-		raw = binary.AppendUvarint(raw, uint64(h.Worker)<<1|bit(h.Shared))
+		v := uint64(h.Worker) << 1
+		if h.Shared {
+			v |= 1
+		}
+		raw = binary.AppendUvarint(raw, v)
 	}
 	for _, c := range holdColumns {
 		var before harness.Hold
@@ -222,15 +226,6 @@ var holdColumns = []holdColumn{
 		func(h *harness.Hold, before harness.Hold, d int64) { h.Token = before.Token + uint64(d) }},
 }
 
-func bit(b bool) uint64 {
-	if b {
-		return 1
-	}
-	return 0
-}
-
-var errHolds = errors.New("damaged")
-
 func (u *unpacker) holds(text string) ([]harness.Hold, error) {
 	bad := func(err error) ([]harness.Hold, error) { return nil, fmt.Errorf("holds: %w", err) }
 	if text == "" {
@@ -243,14 +238,14 @@ func (u *unpacker) holds(text string) ([]harness.Hold, error) {
 	n, size := binary.Uvarint(raw)
 	// A hold has at least five bytes: check the number before allocating.
 	if size <= 0 || n == 0 || n > MaxHolds || n > uint64(len(raw)-size)/5 {
-		return bad(errHolds)
+		return bad(errDamaged)
 	}
 	raw = raw[size:]
 	out := make([]harness.Hold, n)
 	for i := range out {
 		v, size := binary.Uvarint(raw)
 		if size <= 0 || v>>1 > math.MaxUint16 {
-			return bad(errHolds)
+			return bad(errDamaged)
 		}
 		out[i].Worker, out[i].Shared, raw = int(v>>1), v&1 == 1, raw[size:]
 	}
@@ -259,14 +254,14 @@ func (u *unpacker) holds(text string) ([]harness.Hold, error) {
 		for i := range out {
 			d, size := binary.Varint(raw)
 			if size <= 0 {
-				return bad(errHolds)
+				return bad(errDamaged)
 			}
 			c.add(&out[i], before, d)
 			before, raw = out[i], raw[size:]
 		}
 	}
 	if len(raw) > 0 {
-		return bad(errHolds)
+		return bad(errDamaged)
 	}
 	return out, nil
 }

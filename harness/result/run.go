@@ -319,3 +319,17 @@ func (k Saturation) String() string {
 	return numfmt.Plain(fmt.Sprintf("between %v and %v p99 of the waits exceeds %d times the unloaded p99, %s at %v",
 		up, over, MostSlowdown, numfmt.Nanos(k.RestP99), k.Rest.Rounded(SaturationFigures)))
 }
+
+// GroupBy returns vs in groups with one key, in the order of their first members.
+func GroupBy[K comparable, V any](vs []V, key func(V) K) (out [][]V) {
+	at := make(map[K]int)
+	for _, v := range vs {
+		i, known := at[key(v)]
+		if !known {
+			i = len(out)
+			at[key(v)], out = i, append(out, nil)
+		}
+		out[i] = append(out[i], v)
+	}
+	return out
+}

@@ -51,16 +51,11 @@ func stretch(name, doc, better string, lengths func(owners) []int, q float64) *M
 // weighted returns the least length such that stretches up to it have a share q of all time.
 func weighted(lengths []int, q float64) float64 {
 	slices.Sort(lengths)
-	var total, seen float64
+	var h harness.Histogram
 	for _, n := range lengths {
-		total += float64(n)
+		h = append(h, harness.Bucket{Value: int64(n), N: 1})
 	}
-	for _, n := range lengths {
-		if seen += float64(n); seen >= q*total {
-			return float64(n)
-		}
-	}
-	return math.NaN()
+	return h.TimeQuantile(q)
 }
 
 // The streaks are the numbers of consecutive acquisitions by one worker, weighted by time. A

@@ -5,14 +5,6 @@ import (
 	"slices"
 )
 
-func (r *Run) addSimulation(s *Simulation) {
-	if i := slices.IndexFunc(r.Simulations, s.Same); i >= 0 {
-		r.Simulations[i] = s
-		return
-	}
-	r.Simulations = append(r.Simulations, s)
-}
-
 // addMachine adds m, replacing a machine with its name. If that was different, its
 // simulations are removed.
 func (r *Run) addMachine(m *ModelMachine) {

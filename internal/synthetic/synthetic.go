@@ -14,13 +14,12 @@ import (
 
 // A Model is a synthetic lock for tests of reports. Its figures are never published.
 type Model struct {
-	Lock    harness.Lock
-	Rate    func(workers int) float64 // acquisitions per second
-	Skew    float64                   // worker i gets exp(-skew·i/workers) shares
-	Handed  float64                   // share of acquisitions that change owners
-	Noise   float64                   // of the rate, relative
-	Breaks  bool                      // exclusion, in its last round
-	Missing int                       // missing rounds
+	Lock   harness.Lock
+	Rate   func(workers int) float64 // acquisitions per second
+	Skew   float64                   // worker i gets exp(-skew·i/workers) shares
+	Handed float64                   // share of acquisitions that change owners
+	Noise  float64                   // of the rate, relative
+	Breaks bool                      // exclusion, in its last round
 }
 
 // Local returns a lock inside one process.
@@ -47,9 +46,6 @@ func Run(seed uint64, rounds, cpus int, workers []int, models ...Model) *result.
 	}}
 	for round := range rounds {
 		for _, m := range models {
-			if round >= rounds-m.Missing {
-				continue
-			}
 			for _, w := range workers {
 				run.Results = append(run.Results, m.result(rng, round, rounds, w))
 			}

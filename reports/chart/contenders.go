@@ -1,6 +1,7 @@
 package chart
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -25,6 +26,8 @@ type contendedLock struct {
 	fitted *judge.Contenders
 	why    string
 }
+
+func (l contendedLock) refusal() string { return cmp.Or(l.why, l.fitted.Refuted()) }
 
 // NewContention returns the first group of a run with a law, or else the first group that
 // could have one; nil if there is none.
@@ -81,27 +84,14 @@ func (d *Contention) Rows() Table {
 			t.Rows = append(t.Rows, row)
 		}
 		for _, n := range d.Asked {
-			row := []string{l.Lock.Name, strconv.Itoa(n), "computed", numfmt.Unknown, numfmt.Unknown, numfmt.Unknown, ""}
-			if rate, why := l.at(n); why != "" {
-				row[6] = why
-			} else {
-				row[4] = rateText(rate)
+			row := []string{l.Lock.Name, strconv.Itoa(n), "computed", numfmt.Unknown, numfmt.Unknown, numfmt.Unknown, l.refusal()}
+			if row[6] == "" {
+				row[4] = numfmt.SI(l.fitted.Rate(n))
 			}
 			t.Rows = append(t.Rows, row)
 		}
 	}
 	return t
-}
-
-func (l contendedLock) at(n int) (rate judge.PredictedTime, why string) {
-	if l.why != "" {
-		return rate, l.why
-	}
-	return l.fitted.At(n)
-}
-
-func rateText(r judge.PredictedTime) string {
-	return fmt.Sprintf("%s (%s–%s)", numfmt.SI(r.Value), numfmt.SI(r.Lo), numfmt.SI(r.Hi))
 }
 
 // Answer returns the highest requested rate and the errors at the points left out.
@@ -113,9 +103,9 @@ func (d *Contention) Answer() string {
 	text := fmt.Sprintf("No rate is predicted for %s contenders.", numfmt.SI(float64(n)))
 	most := 0.0
 	for _, l := range d.locks {
-		if rate, why := l.at(n); why == "" && rate.Value > most && l.Lock.Status.Competes() {
-			most = rate.Value
-			text = fmt.Sprintf("Highest predicted rate with %s contenders: %s, %s handovers per second.", numfmt.SI(float64(n)), l.Lock.Name, rateText(rate))
+		if l.refusal() == "" && l.Lock.Status.Competes() && l.fitted.Rate(n) > most {
+			most = l.fitted.Rate(n)
+			text = fmt.Sprintf("Highest predicted rate with %s contenders: %s, %s handovers per second.", numfmt.SI(float64(n)), l.Lock.Name, numfmt.SI(most))
 		}
 	}
 	return text + " " + d.Errors()
@@ -154,8 +144,7 @@ func (d *Contention) Laws() string {
 
 // Notes explains the section.
 func (d *Contention) Notes() string {
-	return "The time per handover is fitted to the points up to a tenth of the most contenders. It is a constant, or a constant and a part that grows with the waiters or with their square. Points with more contenders are left out of the fit and show its error. " +
-		fmt.Sprintf("In parentheses: the range of the fits without one point, widened by the greatest factor at a point left out. If that factor is more than %.1f, nothing is predicted. ", judge.Refuted) +
-		"The range does not cover limits that are reached only with more contenders, such as connections or memory. " +
+	return "The time per handover is fitted to the points up to a tenth of the most contenders. It is a constant, or a constant and a part that grows with the waiters or with their square. Points with more contenders are left out of the fit and show its error. A law that misses one by more than a factor of 1.5 predicts nothing. " +
+		"A prediction does not cover limits that are reached only with more contenders, such as connections or memory. " +
 		"Workload: " + d.Group.Axes + "."
 }

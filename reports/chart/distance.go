@@ -94,7 +94,7 @@ func (d *Distances) Costs() Table {
 	for _, l := range d.locks {
 		row := slices.Concat([]string{l.Lock.Name}, counts(l.Trips))
 		for _, s := range judge.PredictedSituations {
-			row = append(row, CellText(s.Metric, l.Near(s, d.contenders(s))))
+			row = append(row, CellText(s.Metric, l.Near(s.Metric, d.contenders(s))))
 		}
 		t.Rows = append(t.Rows, row)
 	}
@@ -152,7 +152,7 @@ func (d *Distances) Predictions() Table {
 					at = numfmt.Nanos(trip)
 				}
 				value, within := predicted(p)
-				t.Rows = append(t.Rows, []string{l.Lock.Name, s.Name, CellText(s.Metric, l.Near(s, d.contenders(s))), at, value, within, measured, off, why})
+				t.Rows = append(t.Rows, []string{l.Lock.Name, s.Name, CellText(s.Metric, l.Near(s.Metric, d.contenders(s))), at, value, within, measured, off, why})
 			}
 			for _, r := range d.Asked {
 				p, why := l.Predict(s, d.contenders(s), float64(r))
