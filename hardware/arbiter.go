@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"strings"
 	"time"
 
 	"locklab/harness/result"
@@ -302,19 +303,14 @@ func probabilityTable(cells []*arbiterCell) result.Table {
 }
 
 func arbiterAnswer(cells []*arbiterCell, all game) string {
-	text := ""
+	var parts []string
 	for _, c := range cells {
-		if text != "" {
-			text += "; "
-		}
-		text += c.name + ": "
+		part := fmt.Sprintf("%s: rounds for a grant %s, Jain index %s", c.name, number(summarize(c.rounds).Median), number(summarize(c.jain).Median))
 		if c.total.grants == 0 {
-			text += fmt.Sprintf("no grant in %s rounds", number(float64(c.total.rounds)))
-			continue
+			part = fmt.Sprintf("%s: no grant in %s rounds", c.name, number(float64(c.total.rounds)))
 		}
-		text += fmt.Sprintf("rounds for a grant %s, Jain index %s",
-			number(summarize(c.rounds).Median), number(summarize(c.jain).Median))
+		parts = append(parts, part)
 	}
 	return fmt.Sprintf("Two won at once in %d of %s rounds with 2 to %d contenders. With %d contenders, %s.",
-		all.double, number(float64(all.rounds)), arbiterSizes[len(arbiterSizes)-1], arbiterSize, text)
+		all.double, number(float64(all.rounds)), arbiterSizes[len(arbiterSizes)-1], arbiterSize, strings.Join(parts, "; "))
 }

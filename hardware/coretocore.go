@@ -69,11 +69,7 @@ func hopCPUs() ([]int, func(a, b int) machine.Relation) {
 		return cmp.Or(cmp.Compare(a.Package, b.Package), cmp.Compare(a.Node, b.Node), cmp.Compare(a.Cache, b.Cache),
 			cmp.Compare(a.Core, b.Core), cmp.Compare(a.Thread, b.Thread))
 	})
-	places := make(map[int]machine.Place)
-	for _, p := range t {
-		places[p.CPU] = p
-	}
-	return t.CPUs(), func(a, b int) machine.Relation { return places[a].Relation(places[b]) }
+	return t.CPUs(), t.Relation
 }
 
 func cpuName(cpu int) string {

@@ -9,6 +9,7 @@ import (
 
 	"locklab/harness/result"
 	"locklab/internal/machine"
+	"locklab/internal/numfmt"
 	"locklab/internal/stat"
 )
 
@@ -155,15 +156,11 @@ func hopNotes(cpus []int, pairs, shown []*hopPair, levels [][][]float64) []strin
 	if cpus[0] < 0 {
 		notes = append(notes, "threads are not bound: this system does not offer it, so it is not known between which CPUs the word went")
 	}
-	least, most := len(shown[0].cas), 0
+	var samples []int
 	for _, p := range shown {
-		least, most = min(least, len(p.cas)), max(most, len(p.cas))
+		samples = append(samples, len(p.cas))
 	}
-	counted := fmt.Sprint(least)
-	if most > least {
-		counted += fmt.Sprintf(" to %d", most)
-	}
-	notes = append(notes, fmt.Sprintf("%s samples of a pair; those of one visit resemble each other, so between two runs a median moves by more than its interval", counted))
+	notes = append(notes, fmt.Sprintf("%s of a pair; those of one visit resemble each other, so between two runs a median moves by more than its interval", numfmt.Range(samples, "sample")))
 	if n := len(pairs) - len(shown); n > 0 {
 		notes = append(notes, fmt.Sprintf("%d of %d pairs are not measured and empty in the field: give more time with a larger budget", n, len(pairs)))
 	}

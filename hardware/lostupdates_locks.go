@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -193,16 +194,9 @@ func (s *section) play(ctx context.Context, p placement, span, patience time.Dur
 }
 
 func (s *section) elapsed() time.Duration {
-	first, last := s.workers[0].began, s.workers[0].ended
-	for _, w := range s.workers {
-		if w.began.Before(first) {
-			first = w.began
-		}
-		if w.ended.After(last) {
-			last = w.ended
-		}
-	}
-	return last.Sub(first)
+	first := slices.MinFunc(s.workers, func(a, b sectionWorker) int { return a.began.Compare(b.began) })
+	last := slices.MaxFunc(s.workers, func(a, b sectionWorker) int { return a.ended.Compare(b.ended) })
+	return last.ended.Sub(first.began)
 }
 
 func (s *section) tally() (t tally) {

@@ -99,7 +99,7 @@ func lse(word uint32) string {
 	case word&casMask == casBits:
 		op, acquire, release = "CAS", bit(22), bit(15)
 	case word&memoryMask == memoryBits:
-		op, acquire, release = memoryOp(word>>12&15), bit(23), bit(22)
+		op, acquire, release = memoryOps[word>>12&15], bit(23), bit(22)
 	}
 	if op == "" {
 		return ""
@@ -114,21 +114,7 @@ func lse(word uint32) string {
 	return fmt.Sprintf("%s%c %s, (%s), %s", op, size, register(word>>16, "ZR"), register(word>>5, "RSP"), register(word, "ZR"))
 }
 
-func memoryOp(code uint32) string {
-	switch code {
-	case 0:
-		return "LDADD"
-	case 1:
-		return "LDCLR"
-	case 2:
-		return "LDEOR"
-	case 3:
-		return "LDOR"
-	case 8:
-		return "SWP"
-	}
-	return ""
-}
+var memoryOps = map[uint32]string{0: "LDADD", 1: "LDCLR", 2: "LDEOR", 3: "LDOR", 8: "SWP"}
 
 func register(n uint32, r31 string) string {
 	if n &= 31; n != 31 {

@@ -3,6 +3,7 @@ package numfmt
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -124,6 +125,19 @@ func Sentence(s string) string {
 // Plural returns "1 worker", "2 workers".
 func Plural(n int, noun string) string {
 	return fmt.Sprintf("%d %s", n, Noun(n, noun))
+}
+
+// Range returns the least and the greatest of ns: "5 to 10 rounds", or "10 rounds" if they are
+// equal.
+func Range(ns []int, noun string) string {
+	if len(ns) == 0 {
+		return Plural(0, noun)
+	}
+	least, most := slices.Min(ns), slices.Max(ns)
+	if least < most {
+		return fmt.Sprintf("%d to %s", least, Plural(most, noun))
+	}
+	return Plural(most, noun)
 }
 
 // Noun returns noun in the form for the number n: "worker", "workers".

@@ -2,7 +2,6 @@ package chart
 
 import (
 	"fmt"
-	"slices"
 
 	"locklab/harness/result"
 	"locklab/internal/numfmt"
@@ -107,11 +106,7 @@ func (s Source) end() string {
 	if len(s.Rounds) == 0 {
 		return text + "."
 	}
-	least, most := slices.Min(s.Rounds), slices.Max(s.Rounds)
-	if least == most {
-		return text + ", " + numfmt.Plural(most, "round") + "."
-	}
-	return text + ", " + numfmt.Number(float64(least)) + " to " + numfmt.Plural(most, "round") + "."
+	return text + ", " + numfmt.Range(s.Rounds, "round") + "."
 }
 
 // Texts returns the texts of ps.

@@ -128,18 +128,14 @@ func (s sheet) how(mark, interval string) string {
 
 // sampled describes a mark, such as "median of 5 samples", or returns "".
 func sampled(rs []stat.Summary) string {
-	if len(rs) == 0 {
+	var ns []int
+	for _, v := range rs {
+		ns = append(ns, v.N)
+	}
+	if len(ns) == 0 || slices.Max(ns) <= 1 {
 		return ""
 	}
-	by := func(a, b stat.Summary) int { return cmp.Compare(a.N, b.N) }
-	least, most := slices.MinFunc(rs, by).N, slices.MaxFunc(rs, by).N
-	switch {
-	case most <= 1:
-		return ""
-	case least == most:
-		return fmt.Sprintf("median of %d samples", most)
-	}
-	return fmt.Sprintf("median of %d to %d samples", least, most)
+	return "median of " + numfmt.Range(ns, "sample")
 }
 
 // cellFigure formats a cell as text for a table.

@@ -32,7 +32,7 @@ type ModelledLock struct {
 // ModelledOf returns the predictions of run, by machine and workload in the order of the file.
 // For each machine, the workload with the most simulations is first.
 func ModelledOf(run *result.Run) (out []*Modelled) {
-	n := make(map[*Modelled]int)
+	n, machines := make(map[*Modelled]int), make(map[string]int) // machines: by name, the place of the first model
 	for _, s := range run.Simulations {
 		i := slices.IndexFunc(out, func(m *Modelled) bool { return m.Like.Simulated == s.Simulated && WorkloadOf(m.Like) == WorkloadOf(s) })
 		if i < 0 {
@@ -43,15 +43,11 @@ func ModelledOf(run *result.Run) (out []*Modelled) {
 		out[i].add(s)
 		n[out[i]]++
 	}
-	var machines []string
-	for _, m := range out {
-		if !slices.Contains(machines, m.Like.Simulated) {
-			machines = append(machines, m.Like.Simulated)
-		}
-		m.finish()
+	for i, m := range slices.Backward(out) {
+		machines[m.Like.Simulated] = i
 	}
 	slices.SortStableFunc(out, func(a, b *Modelled) int {
-		return cmp.Or(cmp.Compare(slices.Index(machines, a.Like.Simulated), slices.Index(machines, b.Like.Simulated)), cmp.Compare(n[b], n[a]))
+		return cmp.Or(cmp.Compare(machines[a.Like.Simulated], machines[b.Like.Simulated]), cmp.Compare(n[b], n[a]))
 	})
 	return out
 }
@@ -76,20 +72,14 @@ func briefly(ns float64) string {
 }
 
 func (m *Modelled) add(s *result.Simulation) {
-	i := slices.IndexFunc(m.Locks, func(l *ModelledLock) bool { return l.Lock.Name == s.Lock.Name })
-	if i < 0 {
-		i = len(m.Locks)
-		m.Locks = append(m.Locks, &ModelledLock{Simulation: s, at: make(map[int]*result.Simulation)})
+	i, known := slices.BinarySearchFunc(m.Locks, s.Lock.Name, func(l *ModelledLock, name string) int { return cmp.Compare(l.Lock.Name, name) })
+	if !known {
+		m.Locks = slices.Insert(m.Locks, i, &ModelledLock{Simulation: s, at: make(map[int]*result.Simulation)})
 	}
 	m.Locks[i].at[s.Workers] = s
-	if !slices.Contains(m.workers, s.Workers) {
-		m.workers = append(m.workers, s.Workers)
+	if i, known := slices.BinarySearch(m.workers, s.Workers); !known {
+		m.workers = slices.Insert(m.workers, i, s.Workers)
 	}
-}
-
-func (m *Modelled) finish() {
-	slices.Sort(m.workers)
-	slices.SortFunc(m.Locks, func(a, b *ModelledLock) int { return cmp.Compare(a.Lock.Name, b.Lock.Name) })
 }
 
 // Name returns the name of the machine: "skylake-8x32 (hypothetical)".

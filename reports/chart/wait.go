@@ -156,14 +156,11 @@ func quantileName(q float64) string { return fmt.Sprintf("p%g", 100*q) }
 
 // quoted formats quantile q of h: "≤ floor" if it is unresolved, a dash without enough samples.
 func quoted(h harness.Histogram, q, floor float64) string {
-	switch f := judge.Quantile(h, q, floor); {
-	case f == nil:
+	f := judge.Quantile(h, q, floor)
+	if f == nil {
 		return numfmt.Unknown
-	case f.AtMost:
-		return "≤ " + numfmt.Nanos(f.Value)
-	default:
-		return numfmt.Nanos(f.Value)
 	}
+	return medianText(stat.Summary{N: 1, Median: f.Value, AtMost: f.AtMost}, numfmt.Nanos)
 }
 
 func waitTable(g *Group) Table {

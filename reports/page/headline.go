@@ -53,9 +53,7 @@ func sentenceOn(ds []judge.Decision, remote bool) (out []fragment) {
 		if len(names) > 1 {
 			add(" " + whenAll(of[name]))
 		}
-		if text := remark(of[name]); text != "" {
-			add(text)
-		}
+		add(remark(of[name]))
 	}
 	if open := slices.DeleteFunc(first, func(d judge.Decision) bool { return d.Use != "" }); len(open) > 0 {
 		add("; no recommendation " + whenAll(open))

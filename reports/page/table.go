@@ -153,23 +153,17 @@ func tableNotes(t judge.Table, missing []string) (notes []string) {
 }
 
 func roundsText(ts []judge.Table) string {
-	least, most := 0, 0
+	var rounds []int
 	for _, t := range ts {
 		for _, r := range t.Rows {
 			for _, x := range r.Ratios {
 				if x != nil {
-					most = max(most, x.N)
-					if least == 0 || x.N < least {
-						least = x.N
-					}
+					rounds = append(rounds, x.N)
 				}
 			}
 		}
 	}
-	if least != most {
-		return fmt.Sprintf("%d to %s", least, numfmt.Plural(most, "round"))
-	}
-	return numfmt.Plural(most, "round")
+	return numfmt.Range(rounds, "round")
 }
 
 const mostModes = 4

@@ -27,20 +27,14 @@ var terms = []term{
 	{"workers", nil, "how many workers took the lock; each is a contender with a handle of its own"},
 	{"rounds", nil, "how often the case was measured; each round has a new process, which the locks of one workload share; a figure is the median of its rounds"},
 	{"interval", nil, "where the median lies with 95 % confidence, by order statistics of the rounds; of a ratio by the paired t-test of logarithms; there is none with fewer than six"},
-	{"over the leader", []string{"ratio", "× "}, "one rate over another one of the same round; median of the rounds and interval of the t-test, at the level that keeps the chance of any false difference in the table under 5 %"},
 	{"ratio to the baseline", []string{"workers "}, "the rate of the lock divided by the rate of the baseline in the same rounds, with that many workers, and its interval; for the baseline its own rate"},
 	{"waiting", nil, "p99 of the wait of a worker at a random moment of its waiting: waits count by their length, so a lock that one worker keeps does not hide the others' waits"},
 	{"longest", nil, "the longest time of all rounds in which some worker finished no acquisition (metric unserved), or the longest timed wait, which may end after the window"},
 	{"samples", nil, "how many acquisitions were timed"},
 	{"quantile", []string{"p1", "p25", "p50", "p75", "p90", "p99", "p99.9"}, "so many of 100 samples of all rounds together lie below the figure; one with fewer than 10 samples beyond it is not quoted"},
-	{"at random", nil, "the figure if every owner were drawn uniformly at random"},
-	{"time", nil, "of one operation without contention: the median of the rounds"},
-	{"setting", []string{"hold", "think", "reads", "pin", "clients", "servers", "durable", "tls", "delay", "locks", "wait", "gomaxprocs"}, "of the workload: an option of locklab run"},
 	{"load", nil, "acquisitions a second that were meant to begin, over all workers (option --rate of locklab run)"},
 	{"closed loop", nil, "the rate that the same workers reach where each asks again at once"},
 	{"saturation point", nil, "the greatest load with 95 % granted and p99 waits at most ten times the unloaded p99; brackets have the neighbouring loads of the run"},
-	{"windows", []string{"with contenders"}, "measured windows, each of which was a test of its lock too; contenders are two workers or more"},
-	{"acquisitions", nil, "how often the lock was taken in all windows together"},
 	{"round", []string{"times"}, "the round of the run in which a rule was broken, and how often in it"},
 	{"faults", []string{"tries"}, "how often the fault was made, each time in a new try"},
 	{"violations in 1000", []string{"broken in 1000"}, "faults with two holders, a stale write or a token that fell, in 1000"},
@@ -55,23 +49,17 @@ var terms = []term{
 	{"range", nil, "of a prediction: from contenders that add nothing to some that add as much as near the servers"},
 	{"measured", nil, "the same part, as measured with that delay; the median of the rounds"},
 	{"error", nil, "what is predicted over what was measured, less one"},
-	{"median wait", nil, "half of the requests got the lock within this time (metric p50)"},
 	{"event", []string{"at", "worker", "token"}, "of one try: when it happened, of which worker, and the fencing token of that acquisition"},
 }
 
 // modelTerms are the terms of a page with simulations.
 var modelTerms = []term{
 	{"simulated", []string{"least of seeds", "greatest of seeds"}, "what a model of a machine expects, which was not measured: the median of its seeds, the least and the greatest"},
-	{"measured here", []string{"simulated over measured"}, "on the machine of the run, with the same lock, section, hold and think times and workers, none of which shared a processor; what is simulated over that"},
-	{"border of a socket", []string{"time within one socket", "time beyond it", "time on two sockets", "beyond over within", "two sockets over one"}, "simulated time per acquisition, of all workers together, with the most workers that one socket holds, with the fewest beyond, and with the most on two; and these over the first"},
-	{"beyond the border", []string{"handovers on the socket", "misses from another socket"}, "with the most workers on two sockets, simulated: the share of handovers to a worker of the same socket, and the cache misses per acquisition that another socket answers"},
 }
 
 // headMetrics are heads of columns that are a metric under another name.
 var headMetrics = map[string]*result.Metric{
-	"wait p99": result.P99,
 	"p99 wait": result.P99,
-	"fairness": result.Jain,
 	"CPU":      result.CPU,
 	"requests": result.Requests,
 	"Jain":     result.Jain,
