@@ -70,7 +70,7 @@ var (
 )
 
 // curatorJava is the one Java process of all clients: a JVM takes seconds to start and 100 MB.
-var curatorJava = newJavaPeer(5*time.Second, 3*time.Second, time.Second)
+var curatorJava = newJavaPeer(5*time.Second, 30*time.Second, time.Second)
 
 // curatorUnavailable is the reason why Curator cannot run here, "" if it can.
 var curatorUnavailable = whyNoCurator()

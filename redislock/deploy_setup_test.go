@@ -13,7 +13,6 @@ import (
 
 	"locklab/harness"
 	"locklab/internal/backend"
-	"locklab/internal/leaktest"
 	"locklab/redislock"
 )
 
@@ -84,9 +83,7 @@ func startAll(t *testing.T, ds ...deployment) (serving []running) {
 func startSingle(t *testing.T) running {
 	t.Helper()
 	t.Parallel()
-	r := startAll(t, deployments[0])[0]
-	leaktest.Own(t)
-	return r
+	return startAll(t, deployments[0])[0]
 }
 
 func (r running) connect(t *testing.T) redis.UniversalClient {

@@ -13,7 +13,6 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"locklab/internal/leaktest"
 	"locklab/redislock"
 )
 
@@ -26,7 +25,6 @@ func TestDeployments(t *testing.T) {
 				if testing.Short() && (i+j)%len(all) != 0 { // each kind somewhere, and some kind everywhere
 					t.Skip("make test-all runs it")
 				}
-				leaktest.Own(t)
 				alternate(t, r, k)
 			})
 		}
@@ -34,10 +32,7 @@ func TestDeployments(t *testing.T) {
 	for name, run := range map[string]func(*testing.T, []running){
 		"cluster rights": clusterRights, "a node of a cluster": clusterNode, "a slot that migrates": slotMigrates, "cluster names": clusterNames,
 	} {
-		t.Run(name, func(t *testing.T) {
-			leaktest.Own(t)
-			run(t, all)
-		})
+		t.Run(name, func(t *testing.T) { run(t, all) })
 	}
 }
 

@@ -14,7 +14,6 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/locktest"
-	"locklab/internal/leaktest"
 	locks "locklab/lock"
 	"locklab/redislock"
 )
@@ -288,7 +287,6 @@ func TestExamples(t *testing.T) {
 		{"force", ExampleMutex_ForceUnlock, "freed: true\ntold: true\n"},
 	} {
 		t.Run(e.name, func(t *testing.T) {
-			leaktest.All(t)
 			if got := printed(t, e.example); got != e.want {
 				t.Errorf("printed\n%swant\n%s", got, e.want)
 			}

@@ -15,7 +15,6 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/locktest"
-	"locklab/internal/leaktest"
 	"locklab/redislock"
 )
 
@@ -210,7 +209,6 @@ var tokenless = []string{"PollMutex", "PubSubMutex", "Redlock", "Reentrant", "Ow
 // context, and costs two requests.
 func TestLockables(t *testing.T) {
 	at := locktest.Endpoint(t, harness.KindRedis)
-	leaktest.Own(t)
 	link := dial(t, at)
 	c, rival := newClient(t, link), newClient(t, dial(t, at)) // the rival may withdraw later
 	var none context.Context                                  // one that does not end
@@ -299,7 +297,6 @@ const noScriptHash = "0000000000000000000000000000000000000000"
 
 // TestMiniredis: every kind of lock works with miniredis.
 func TestMiniredis(t *testing.T) {
-	leaktest.Own(t)
 	server := miniredis.NewMiniRedis()
 	requireNoError(t, server.Start())
 	defer server.Close()

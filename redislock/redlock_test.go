@@ -13,7 +13,6 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/locktest"
-	"locklab/internal/leaktest"
 	"locklab/redislock"
 )
 
@@ -42,10 +41,7 @@ func TestRedlock(t *testing.T) {
 		{"most renewals fail", redlockRenewalFails},
 		{"a suspend", redlockSuspended},
 	} {
-		t.Run(test.name, func(t *testing.T) {
-			leaktest.Own(t)
-			test.run(t, newTrio(t, at))
-		})
+		t.Run(test.name, func(t *testing.T) { test.run(t, newTrio(t, at)) })
 	}
 }
 

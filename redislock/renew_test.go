@@ -15,7 +15,6 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"locklab/harness"
-	"locklab/internal/leaktest"
 	locks "locklab/lock"
 	"locklab/redislock"
 )
@@ -40,12 +39,7 @@ func TestSilence(t *testing.T) {
 	}
 	var all sync.WaitGroup
 	for name, run := range rows { // they mostly wait
-		all.Go(func() {
-			t.Run(name, func(t *testing.T) {
-				leaktest.Own(t)
-				run(t)
-			})
-		})
+		all.Go(func() { t.Run(name, run) })
 	}
 	all.Wait()
 }

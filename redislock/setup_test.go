@@ -17,7 +17,6 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/locktest"
-	"locklab/internal/leaktest"
 	wireredis "locklab/internal/wire/redis"
 	"locklab/redislock"
 )
@@ -201,13 +200,11 @@ func requireDone(t *testing.T, l *redislock.Lease) {
 	}
 }
 
-// runParallel runs t in parallel with other tests, checks for leaks, and returns a server.
+// runParallel runs t in parallel with other tests, and returns a server.
 func runParallel(t *testing.T) harness.Endpoint {
 	t.Helper()
 	t.Parallel()
-	at := locktest.Endpoint(t, harness.KindRedis)
-	leaktest.Own(t)
-	return at
+	return locktest.Endpoint(t, harness.KindRedis)
 }
 
 type serverTest struct {
@@ -218,22 +215,13 @@ type serverTest struct {
 // runOnServer runs the tests one after another, in parallel with other tests.
 func runOnServer(t *testing.T, tests []serverTest) {
 	t.Parallel()
-	at := locktest.Endpoint(t, harness.KindRedis)
-	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) {
-			leaktest.Own(t)
-			test.run(t, at)
-		})
-	}
+	runAlone(t, locktest.Endpoint(t, harness.KindRedis), tests)
 }
 
 // runAlone runs the tests one after another while no other test runs.
 func runAlone(t *testing.T, at harness.Endpoint, tests []serverTest) {
 	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) {
-			leaktest.All(t)
-			test.run(t, at)
-		})
+		t.Run(test.name, func(t *testing.T) { test.run(t, at) })
 	}
 }
 

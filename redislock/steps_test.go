@@ -16,7 +16,6 @@ import (
 	"locklab/harness"
 	"locklab/harness/locktest"
 	"locklab/internal/faultproxy"
-	"locklab/internal/leaktest"
 	wireredis "locklab/internal/wire/redis"
 	"locklab/redislock/lab"
 )
@@ -58,7 +57,6 @@ const abreast = 8
 // the request and after it has executed it.
 func TestSteps(t *testing.T) {
 	at := locktest.Endpoints(t, harness.KindRedis, locktest.Servers(lab.Suite, harness.KindRedis))
-	leaktest.All(t)
 	var trials errgroup.Group
 	trials.SetLimit(abreast)
 	for _, v := range lab.Suite {
@@ -91,7 +89,6 @@ func (s step) name(v *harness.Variant, do faultproxy.Action) string {
 }
 
 func (s step) lose(t *testing.T, at harness.Endpoint, v *harness.Variant, do faultproxy.Action) {
-	leaktest.Own(t)
 	if lacks := v.Traits.Lacks(at); lacks != "" {
 		t.Skip(lacks)
 	}
@@ -264,7 +261,6 @@ func (tr *trial) exit(ctx context.Context, l harness.Lease) error {
 // TestStepsReject: the trials reject locks with each of the faults that they look for.
 func TestStepsReject(t *testing.T) {
 	at := locktest.Endpoint(t, harness.KindRedis)
-	leaktest.All(t)
 	for _, c := range []struct {
 		name string
 		naive

@@ -41,7 +41,6 @@ const parallelTests = 6
 func TestMain(m *testing.M) {
 	logging.Disable()
 	locktest.Parallel(parallelTests)
-	// Parallel tests cannot check their leftover timers.
 	lockbench.Main(leaktest.Process{Tests: m, Packages: []string{"locklab/redislock", "github.com/redis/go-redis/v9"}})
 }
 

@@ -52,7 +52,7 @@ func TestMixedVersions(t *testing.T) {
 	} {
 		tests = append(tests, serverTest{name, func(t *testing.T, at harness.Endpoint) { behindTicketWith(t, at, data) }})
 	}
-	atOnce(t, endpoint(t), tests)
+	together(t, endpoint(t), tests)
 }
 
 func behindTicketWith(t *testing.T, at harness.Endpoint, data string) {

@@ -13,7 +13,6 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
-	"locklab/internal/leaktest"
 	"locklab/zklock"
 )
 
@@ -70,7 +69,6 @@ func ExampleClient_Cohort() {
 // TestExamples runs alone: examples share one path and the standard output.
 func TestExamples(t *testing.T) {
 	at := endpoint(t)
-	leaktest.Own(t)
 	if at.Username != "" || at.TLS != nil {
 		t.Skip("the examples connect without credentials, which the server at hand wants")
 	}

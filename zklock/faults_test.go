@@ -123,7 +123,7 @@ func loseMessages(t *testing.T, faulty, other harness.Endpoint, all []turns) {
 			}
 		}
 	}
-	atOnce(t, other, tests)
+	together(t, other, tests)
 }
 
 // loseMessage requires that the turns come in order despite the fault, that both clients then

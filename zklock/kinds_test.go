@@ -163,7 +163,7 @@ func TestKinds(t *testing.T) {
 			}
 		}
 	}
-	atOnce(t, endpoint(t), tests)
+	together(t, endpoint(t), tests)
 }
 
 func acquire[L any](t *testing.T, f func(context.Context) (L, error)) L {

@@ -20,7 +20,7 @@ import (
 // TestLimits tests paths and ACLs at their limits, alone: long packets keep the server busy.
 func TestLimits(t *testing.T) {
 	at := endpoint(t)
-	atOnce(t, at, []serverTest{
+	together(t, at, []serverTest{
 		{"paths refused by every method", pathsRefused},
 		{"sizes refused by every kind", sizesRefused},
 		{"characters of a path", charsAccepted},

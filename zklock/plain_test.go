@@ -212,7 +212,7 @@ func TestPlainCost(t *testing.T) {
 			}})
 		}
 	}
-	atOnce(t, endpoint(t), tests)
+	together(t, endpoint(t), tests)
 }
 
 // costOfLostCreate: a search for a ticket costs no request per waiter ahead, except later ones.

@@ -238,7 +238,7 @@ func TestNumbersEnd(t *testing.T) {
 		}
 		tests = append(tests, serverTest{k.name, func(t *testing.T, at harness.Endpoint) { k.perform(t, at, path, endOfNumbers) }})
 	}
-	atOnce(t, startServer(t, backend.EnsembleOptions{Counters: counters}), tests)
+	together(t, startServer(t, backend.EnsembleOptions{Counters: counters}), tests)
 }
 
 func endOfNumbers(t *testing.T, s *stage) {

@@ -12,7 +12,6 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"locklab/harness"
-	"locklab/internal/leaktest"
 	wirezk "locklab/internal/wire/zookeeper"
 	"locklab/zklock"
 )
@@ -104,7 +103,6 @@ func (r *rush) stay(t *testing.T, token uint64, held func() bool) {
 func TestTokens(t *testing.T) {
 	t.Parallel()
 	at := endpoint(t)
-	leaktest.Own(t)
 	p := &tokenPath{at: at, see: raw(t, at), path: newPath()}
 	unsealed := dial(t, at, zklock.ClientOptions{})
 	zklock.Unseal(unsealed)

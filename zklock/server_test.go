@@ -20,6 +20,7 @@ import (
 	"locklab/harness/lockbench"
 	"locklab/harness/locktest"
 	"locklab/internal/backend"
+	"locklab/internal/leaktest"
 	wirezk "locklab/internal/wire/zookeeper"
 	"locklab/zklock"
 	"locklab/zklock/lab"
@@ -171,7 +172,7 @@ func TestMain(m *testing.M) {
 type tests struct{ *testing.M }
 
 func (ts tests) Run() int {
-	code := ts.M.Run()
+	code := leaktest.Process{Tests: ts.M, Packages: []string{"locklab/zklock", "locklab/internal/zksession", "github.com/go-zookeeper/zk"}}.Run()
 	if err := stopCommon(); err != nil {
 		fmt.Fprintln(os.Stderr, "the server of all tests:", err)
 		return 1

@@ -14,7 +14,6 @@ import (
 
 	"locklab/harness"
 	"locklab/internal/faultproxy"
-	"locklab/internal/leaktest"
 	wirezk "locklab/internal/wire/zookeeper"
 	"locklab/zklock"
 )
@@ -46,17 +45,11 @@ func together(t *testing.T, at harness.Endpoint, tests []serverTest) {
 	}
 }
 
-// runParallel is atOnce on the common server, next to other tests of the package.
+// runParallel is together on the common server, next to other tests of the package.
 func runParallel(t *testing.T, tests []serverTest) {
 	t.Helper()
 	t.Parallel()
-	atOnce(t, endpoint(t), tests)
-}
-
-func atOnce(t *testing.T, at harness.Endpoint, tests []serverTest) {
-	t.Helper()
-	leaktest.Own(t)
-	together(t, at, tests)
+	together(t, endpoint(t), tests)
 }
 
 // dial connects a client for the duration of t. With the default session timeout it does not

@@ -31,7 +31,7 @@ func TestTwoFaults(t *testing.T) {
 	for _, do := range []faultproxy.Action{faultproxy.HoldBack, faultproxy.LoseRequest, faultproxy.LoseReply} {
 		tests = append(tests, serverTest{"identity presented again, " + do.String(), func(t *testing.T, at harness.Endpoint) { identityLate(t, at, do) }})
 	}
-	atOnce(t, endpoint(t), tests)
+	together(t, endpoint(t), tests)
 }
 
 func mutexTakenBeforeLook(t *testing.T, at harness.Endpoint) {
@@ -187,7 +187,7 @@ func TestReusedNames(t *testing.T) {
 			tests = append(tests, serverTest{how.name + "/" + name, func(t *testing.T, at harness.Endpoint) { reuseName(t, at, how, name == "cancel", do) }})
 		}
 	}
-	atOnce(t, endpoint(t), tests)
+	together(t, endpoint(t), tests)
 }
 
 type loss struct {

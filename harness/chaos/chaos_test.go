@@ -18,7 +18,6 @@ import (
 	"locklab/harness/chaos"
 	"locklab/harness/oracle"
 	"locklab/harness/result"
-	"locklab/internal/leaktest"
 )
 
 // try runs scenario s on the specimens called names and returns their results.
@@ -67,7 +66,6 @@ func loops(ctx context.Context, t *chaos.Try, l chaos.Loop) {
 // TestSeen: the anomalies of a lock without exclusion are reported and its history is kept.
 func TestSeen(t *testing.T) {
 	t.Parallel()
-	leaktest.Own(t)
 	dir := t.TempDir()
 	r := try(t, chaos.Scenario{
 		Name: "together", Deadline: 10 * time.Second,
@@ -116,7 +114,6 @@ func TestTokenFell(t *testing.T) {
 // TestLongestFirst: of scenarios that run at the same time the longest begin first.
 func TestLongestFirst(t *testing.T) {
 	t.Parallel()
-	leaktest.Own(t)
 	var scenarios []*chaos.Scenario
 	var longest sync.WaitGroup
 	longest.Add(2)
@@ -140,7 +137,6 @@ func TestLongestFirst(t *testing.T) {
 
 func TestDeadline(t *testing.T) {
 	t.Parallel()
-	leaktest.Own(t)
 	const deadline = 3 * time.Second // a busy machine needs that long to start a process
 	began := time.Now()
 	r := try(t, chaos.Scenario{
@@ -168,7 +164,6 @@ func TestDeadline(t *testing.T) {
 // TestFaultNotMade: a try with a crashed worker process counts for no lock in it.
 func TestFaultNotMade(t *testing.T) {
 	t.Parallel()
-	leaktest.Own(t)
 	for _, c := range []struct {
 		want string
 		made int
@@ -194,7 +189,6 @@ func TestFaultNotMade(t *testing.T) {
 
 func TestInterrupted(t *testing.T) {
 	t.Parallel()
-	leaktest.Own(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	var seeds []uint64
@@ -251,7 +245,6 @@ func TestBudget(t *testing.T) {
 
 func TestPause(t *testing.T) {
 	t.Parallel()
-	leaktest.Own(t)
 	r := try(t, chaos.Scenario{
 		Name: "pause", Deadline: 20 * time.Second,
 		Try: func(ctx context.Context, t *chaos.Try) {
@@ -285,7 +278,6 @@ func TestPause(t *testing.T) {
 // TestStarved: a try does not count if the machine keeps a holder from running.
 func TestStarved(t *testing.T) {
 	t.Parallel()
-	leaktest.Own(t)
 	for _, expected := range []bool{false, true} {
 		starved := 0 // holders stopped before they were notified
 		s := chaos.Scenario{Name: "starved", Deadline: 20 * time.Second, Try: func(ctx context.Context, t *chaos.Try) {
@@ -350,7 +342,6 @@ func TestNothingLeft(t *testing.T) {
 	}
 	try(t, s, chaos.Plan{}, "free") // the first try leaves permanent resources
 	before := opened(t)
-	leaktest.All(t)
 	try(t, s, chaos.Plan{Tries: tries}, "free", "hang")
 	if after := opened(t); after > before {
 		t.Errorf("%d open files and child processes after %d tries, %d before", after, tries, before)
@@ -368,7 +359,6 @@ func opened(t *testing.T) int {
 // TestLoopTold: a looping holder whose lease ends early is recorded as notified.
 func TestLoopTold(t *testing.T) {
 	t.Parallel()
-	leaktest.Own(t)
 	told, released := 0, 0
 	try(t, chaos.Scenario{
 		Name: "told", Deadline: 10 * time.Second,

@@ -10,7 +10,6 @@ import (
 	"locklab/harness/chaos"
 	"locklab/harness/oracle"
 	"locklab/harness/result"
-	"locklab/internal/leaktest"
 )
 
 // TestDelayed: a delay caused only by the machine is no anomaly, and the try is repeated.
@@ -30,7 +29,6 @@ func TestDelayed(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			leaktest.Own(t)
 			s := chaos.Scenario{Name: "delayed", Deadline: 20 * time.Second, Prompt: prompt, Try: func(ctx context.Context, t *chaos.Try) {
 				if t.Number > 0 {
 					return
@@ -80,7 +78,6 @@ func starveAsking(ctx context.Context, t *chaos.Try) (h *chaos.Host, began int64
 // TestFirstGrant: a lock that is never granted does not spoil the tries of other locks.
 func TestFirstGrant(t *testing.T) {
 	t.Parallel()
-	leaktest.Own(t)
 	s := chaos.Scenario{Name: "first-grant", Deadline: 20 * time.Second, Try: func(ctx context.Context, t *chaos.Try) {
 		chaos.Pairs(ctx, t)
 		chaos.Check(ctx.Err())
@@ -97,7 +94,6 @@ func TestFirstGrant(t *testing.T) {
 func TestStuckOnBusyMachine(t *testing.T) {
 	t.Parallel()
 	for _, show := range []bool{false, true} {
-		leaktest.Own(t)
 		name, want := "hang", oracle.Stuck
 		if show {
 			name, want = "free", oracle.Lost

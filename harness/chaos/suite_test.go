@@ -18,13 +18,14 @@ import (
 	"locklab/harness/oracle"
 	"locklab/harness/result"
 	"locklab/internal/backend"
+	"locklab/internal/leaktest"
 )
 
 func TestMain(m *testing.M) {
 	chaos.Main(append(catalog.All(), specimens...))
 	flag.Parse()
 	locktest.Parallel(6)
-	os.Exit(m.Run())
+	os.Exit(leaktest.Process{Tests: m, Packages: []string{"locklab/harness/chaos", "locklab/internal/faultproxy"}}.Run())
 }
 
 func expects(s *chaos.Scenario, lock string) int {

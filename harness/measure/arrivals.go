@@ -87,6 +87,8 @@ type load struct {
 	began int64         // ns since the drive's epoch
 	tick  uint64        // the clock headstart earlier
 	over  chan struct{} // closed when workers must leave
+
+	limiters []*rateLimiter // by worker
 }
 
 // lead is the length of an open loop before its window, as a share, to form the queue.

@@ -22,8 +22,6 @@ type drive struct {
 	tuning  tuning
 	load    *load // nil in a closed loop
 
-	limiters []*rateLimiter // of an open loop, by worker
-
 	t0, t1 snapshot // the window
 	usage  machine.Usage
 	heap   heapCounter

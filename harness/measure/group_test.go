@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"locklab/harness"
-	"locklab/internal/leaktest"
 	"locklab/internal/machine"
 )
 
@@ -155,7 +154,6 @@ func TestRefused(t *testing.T) {
 	} {
 		t.Run(test.want, func(t *testing.T) {
 			t.Parallel()
-			leaktest.Own(t)
 			_, err := JoinRanks(t.Context(), test.o, Rank{})
 			refused(t, err, test.want)
 			if err != nil && strings.Contains(err.Error(), secret) {

@@ -34,13 +34,11 @@ var common struct {
 	server *backend.Server
 }
 
-// parallel makes t parallel and checked for leaks, and returns Sync of the common server.
+// parallel makes t parallel, and returns Sync of the common server.
 func parallel(t *testing.T) (sync string) {
 	t.Helper()
 	t.Parallel()
-	server := commonServer(t)
-	leaktest.Own(t)
-	return syncOf(server.Endpoint())
+	return syncOf(commonServer(t).Endpoint())
 }
 
 func commonServer(t *testing.T) *backend.Server {

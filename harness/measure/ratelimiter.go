@@ -40,7 +40,7 @@ func newRateLimiter(d *drive, worker int, now func() int64, near func(ahead int6
 	p := &rateLimiter{load: d.load, c: d.control, t: d.tallies[worker], timer: time.NewTimer(time.Hour),
 		sampler: newSampler(d, worker), now: now, near: near}
 	p.timer.Stop()
-	d.limiters = append(d.limiters, p)
+	d.load.limiters = append(d.load.limiters, p)
 	return p
 }
 
@@ -179,7 +179,7 @@ func (d *drive) settle() *harness.OpenLoop {
 	}
 	gone := int64(0)
 	var lag harness.Histogram
-	for _, p := range d.limiters {
+	for _, p := range d.load.limiters {
 		o.Late += p.late
 		o.Dropped += p.dropped
 		gone += p.passed
@@ -227,7 +227,7 @@ func (d *drive) waiting(last, end int64) {
 			waits(at)
 		}
 	}
-	for _, p := range d.limiters {
+	for _, p := range d.load.limiters {
 		for _, at := range p.left {
 			if at < end {
 				waits(at)

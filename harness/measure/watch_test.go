@@ -12,7 +12,6 @@ import (
 	"locklab/harness"
 	"locklab/internal/backend"
 	"locklab/internal/faultproxy"
-	"locklab/internal/leaktest"
 	wireredis "locklab/internal/wire/redis"
 )
 
@@ -115,7 +114,6 @@ func TestServer(t *testing.T) {
 	for name, do := range hurt {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			leaktest.Own(t)
 			server := startServer(t, harness.KindRedis, backend.Setup{})
 			all := mortalRanks(t, syncOf(server.Endpoint()), 2)
 			do(t, server)
@@ -137,7 +135,6 @@ func TestSecure(t *testing.T) {
 	t.Parallel()
 	const word = "s3cr3t-w0rd"
 	at := startServer(t, harness.KindRedis, backend.Setup{}).Endpoint()
-	leaktest.Own(t)
 	owner, _, err := wireredis.Connect(at)
 	requireNoError(t, err)
 	defer owner.Close()

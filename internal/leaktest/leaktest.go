@@ -1,13 +1,11 @@
 package leaktest
 
 import (
-	"bytes"
-	"context"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"runtime"
-	"runtime/pprof"
 	"slices"
 	"strings"
 	"testing"
@@ -26,14 +24,17 @@ func All(t testing.TB) {
 func all(t testing.TB, patience time.Duration) {
 	before := goroutines()
 	t.Cleanup(func() {
-		end(t, patience, func() (left []string) {
-			for id, stack := range goroutines() {
-				if _, ok := before[id]; !ok {
-					left = append(left, stack)
-				}
+		for deadline := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
+			left := goroutines()
+			maps.DeleteFunc(left, func(id, _ string) bool { return before[id] != "" })
+			if len(left) == 0 {
+				return
 			}
-			return left
-		})
+			if time.Now().After(deadline) {
+				t.Errorf("goroutines are left:\n%s", strings.Join(slices.Collect(maps.Values(left)), "\n\n"))
+				return
+			}
+		}
 	})
 }
 
@@ -54,37 +55,6 @@ func stacks() []string {
 		buf := make([]byte, size)
 		if n := runtime.Stack(buf, true); n < size {
 			return strings.Split(strings.TrimSpace(string(buf[:n])), "\n\n")
-		}
-	}
-}
-
-// Own fails t if at its end goroutines are left that t, its subtests or functions called
-// by them started. It finds them by a label, which goroutines inherit, so other tests may
-// run at the same time. Goroutines started by timers have no label; only [All] and
-// [Process] see them.
-func Own(t testing.TB) {
-	t.Helper()
-	own(t, patience)
-}
-
-func own(t testing.TB, patience time.Duration) {
-	label(t)
-	t.Cleanup(func() {
-		pprof.SetGoroutineLabels(context.Background())
-		end(t, patience, func() []string { return labelled(t, t.Name()) })
-	})
-}
-
-func end(t testing.TB, patience time.Duration, left func() []string) {
-	t.Helper()
-	for deadline := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
-		l := left()
-		if len(l) == 0 {
-			return
-		}
-		if time.Now().After(deadline) {
-			t.Errorf("goroutines are left:\n%s", strings.Join(l, "\n\n"))
-			return
 		}
 	}
 }
@@ -117,18 +87,4 @@ func running(packages []string) []string {
 	return slices.DeleteFunc(stacks(), func(s string) bool {
 		return !slices.ContainsFunc(packages, func(p string) bool { return strings.Contains(s, p+".") })
 	})
-}
-
-func label(t testing.TB) {
-	pprof.SetGoroutineLabels(pprof.WithLabels(context.Background(), pprof.Labels("test", t.Name())))
-}
-
-func labelled(t testing.TB, name string) []string {
-	t.Helper()
-	var out bytes.Buffer
-	if err := pprof.Lookup("goroutine").WriteTo(&out, 1); err != nil {
-		t.Fatal(err)
-	}
-	label := fmt.Sprintf("\n# labels: {\"test\":%q}\n", name)
-	return slices.DeleteFunc(strings.Split(out.String(), "\n\n"), func(s string) bool { return !strings.Contains(s, label) })
 }

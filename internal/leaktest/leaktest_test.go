@@ -1,33 +1,10 @@
 package leaktest
 
 import (
-	"context"
-	"runtime/pprof"
 	"strings"
 	"testing"
 	"time"
 )
-
-func TestOwn(t *testing.T) {
-	All(t)
-	stop := make(chan struct{})
-	defer close(stop)
-	t.Run("a", func(t *testing.T) {
-		label(t)
-		t.Run("sub", func(*testing.T) { go func() { go func() { <-stop }() }() })
-		pprof.SetGoroutineLabels(context.Background())
-	})
-	deadline := time.Now().Add(patience)
-	for len(labelled(t, t.Name()+"/a")) != 1 {
-		if time.Now().After(deadline) {
-			t.Fatal("want one goroutine left")
-		}
-		time.Sleep(time.Millisecond)
-	}
-	if left := labelled(t, t.Name()+"/b"); len(left) != 0 {
-		t.Errorf("another test is blamed:\n%s", left)
-	}
-}
 
 type witness struct {
 	testing.TB
@@ -40,23 +17,21 @@ func (w *witness) Errorf(string, ...any) { w.failed = true }
 
 func TestFound(t *testing.T) {
 	All(t)
-	for name, check := range map[string]func(testing.TB, time.Duration){"all": all, "own": own} {
-		for _, leaves := range []bool{true, false} {
-			w, stop := &witness{TB: t}, make(chan struct{})
-			if leaves {
-				check(w, 100*time.Millisecond)
-			} else {
-				check(w, patience)
-				time.AfterFunc(20*time.Millisecond, func() { close(stop) })
-			}
-			go func() { <-stop }()
-			w.cleanups[0]()
-			if w.failed != leaves {
-				t.Errorf("%s: a test that leaves a goroutine, %t, fails: %t", name, leaves, w.failed)
-			}
-			if leaves {
-				close(stop)
-			}
+	for _, leaves := range []bool{true, false} {
+		w, stop := &witness{TB: t}, make(chan struct{})
+		if leaves {
+			all(w, 100*time.Millisecond)
+		} else {
+			all(w, patience)
+			time.AfterFunc(20*time.Millisecond, func() { close(stop) })
+		}
+		go func() { <-stop }()
+		w.cleanups[0]()
+		if w.failed != leaves {
+			t.Errorf("a test that leaves a goroutine, %t, fails: %t", leaves, w.failed)
+		}
+		if leaves {
+			close(stop)
 		}
 	}
 }

@@ -14,7 +14,6 @@ import (
 	"locklab/harness"
 	"locklab/harness/locktest"
 	"locklab/internal/faultproxy"
-	"locklab/internal/leaktest"
 	wireredis "locklab/internal/wire/redis"
 )
 
@@ -42,7 +41,6 @@ func (b *before) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 // TestCareless: redis-unsafe deletes the lock of the next holder, and reports no error.
 func TestCareless(t *testing.T) {
 	at := locktest.Endpoint(t, harness.KindRedis)
-	leaktest.Own(t)
 	s := newScene(t, at)
 	link := newLink(t, at)
 	m, other := newCareless(newPlain(t, link), s.key, 0), newCareless(newPlain(t, newLink(t, at)), s.key, 0)
@@ -102,7 +100,6 @@ func TestTokenSteps(t *testing.T) {
 		{"rpush", faultproxy.LoseReply, true, true},
 	} {
 		t.Run(c.op+"/"+c.do.String(), func(t *testing.T) {
-			leaktest.Own(t)
 			p, through := newProxy(t, at)
 			key := "token-" + rand.Text()
 			join := func(at harness.Endpoint) harness.Session {

@@ -16,7 +16,6 @@ import (
 	"locklab/harness/locktest"
 	"locklab/internal/faultproxy"
 	"locklab/internal/layers"
-	"locklab/internal/leaktest"
 	wireredis "locklab/internal/wire/redis"
 )
 
@@ -119,7 +118,7 @@ func runScenes(t *testing.T, tests []sceneTest) {
 	t.Parallel()
 	at := locktest.Endpoint(t, harness.KindRedis)
 	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) { leaktest.Own(t); test.run(t, newScene(t, at)) })
+		t.Run(test.name, func(t *testing.T) { test.run(t, newScene(t, at)) })
 	}
 }
 
