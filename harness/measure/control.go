@@ -108,8 +108,6 @@ func (t *tally) done(ops, handovers uint64, recorded bool) {
 
 func (t *tally) counts() counts { return t.pub.get() }
 
-func (t *tally) idle() bool { return t.counts().ops == 0 }
-
 // published is a record of two words that one goroutine writes and others read consistently: a
 // sequence lock whose writer writes a second record and leaves the one being read. So a reader
 // waits for no writer without a processor, and retries only after a whole publication.

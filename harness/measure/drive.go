@@ -109,7 +109,8 @@ func (d *drive) window(ctx context.Context, back <-chan struct{}, timeout *time.
 }
 
 func (d *drive) steady(ctx context.Context) {
-	for end := time.Now().Add(d.limit.Steady); slices.ContainsFunc(d.tallies, (*tally).idle) && time.Now().Before(end) && ctx.Err() == nil; {
+	first := func(t *tally) bool { return t.counts().ops == 0 }
+	for end := time.Now().Add(d.limit.Steady); slices.ContainsFunc(d.tallies, first) && time.Now().Before(end) && ctx.Err() == nil; {
 		time.Sleep(100 * time.Microsecond)
 	}
 }

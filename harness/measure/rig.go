@@ -83,7 +83,6 @@ type Rig struct {
 	undo   func()
 	rate   float64 // acquisitions per ns in the last drive; 0 without any
 	dead   bool    // workers are stuck in it
-	met    bool    // each worker has had the lock
 	drives uint64  // number of drives with this rig
 
 	servers *serverMeter // of the next drive
@@ -186,9 +185,6 @@ func (r *Rig) drive(ctx context.Context, limit Limit) (*harness.Result, error) {
 	if r.dead {
 		return nil, fmt.Errorf("measure: workers are stuck in %s", r.job.Lock.Name)
 	}
-	if r.met {
-		limit.Steady = 0
-	}
 	t := r.tune(limit)
 	r.drives++
 	d := &drive{control: newControl(limit, t.batch), rig: r, tuning: t, load: newLoad(r, limit, r.job.Seed+r.drives)}
@@ -202,7 +198,6 @@ func (r *Rig) drive(ctx context.Context, limit Limit) (*harness.Result, error) {
 	}
 	res := r.loop.drive(ctx, d)
 	r.dead = len(d.stuck) > 0
-	r.met = r.met || !slices.ContainsFunc(d.tallies, (*tally).idle)
 	if d.alone != nil {
 		return nil, d.alone
 	}
@@ -227,8 +222,9 @@ func (r *Rig) Close() error {
 // leastWarmup is driven even without a warm-up, to tune the window.
 const leastWarmup = 2 * time.Millisecond
 
-// steady returns the greatest delay of the first windows until each worker has had the lock: a
-// remote client's first requests are special. A lock that starves workers is measured anyway after
+// steady returns the greatest delay of a window until each worker has had the lock: a remote
+// client's first requests are special, and at the begin of a drive all workers ask at once, which
+// adds to the requests of an acquisition. A lock that starves workers is measured anyway after
 // half of a window. In an open loop not every worker has work.
 func (j *Job) steady() time.Duration {
 	if j.Lock.Remote == nil || j.Workload.Rate > 0 {
