@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/plot/vg"
 
 	"locklab/harness"
+	"locklab/harness/result"
 	"locklab/internal/numfmt"
 	"locklab/internal/synthetic"
 	"locklab/reports/draw"
@@ -84,6 +85,18 @@ func TestCurveEnds(t *testing.T) {
 		if got := l.Stops[points[len(points)-1].Stop].At; got > want || (1-got)/(1-want) > 1.05 {
 			t.Errorf("%d samples: the curve ends at %v, want %v", n, got, want)
 		}
+	}
+}
+
+// TestZeroMedian: a logarithmic axis has no place for an interval from 0, so the label has its end.
+func TestZeroMedian(t *testing.T) {
+	pic, _ := DrawTable(result.Table{Chart: result.Bars, Log: true, Columns: []result.Column{{Name: "lost", Plot: true}}, Rows: []result.Row{
+		{Label: "now and then", Cells: []result.Cell{{Hi: 5000, N: 3}}},
+		{Label: "always", Cells: []result.Cell{{Median: 400, Lo: 300, Hi: 500, N: 3}}},
+	}})
+	svg, err := draw.Inline(pic.Picture, "x", "lost", "")
+	if err != nil || !strings.Contains(svg, "0 to 5") {
+		t.Errorf("no label has the range 0 to 5 k, or %v:\n%s", err, svg)
 	}
 }
 

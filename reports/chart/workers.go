@@ -175,7 +175,7 @@ var JainLocal, JainRemote = both(Chart{
 	Draw:  drawJain,
 }, "Does every worker of a distributed lock get its turn?")
 
-const jainDoc = lineDoc + " An index of 40 % reads: as if 40 % of the workers shared the lock equally. Dashed: one worker has it all. It is taken within slices of one length, the mean of those of the window, because it rises with the length; where the axis says over the window, the run has no slices, and it must not be compared with runs whose windows are longer or shorter."
+const jainDoc = lineDoc + " An index of 40 %: as if 40 % of the workers shared the lock equally. Dashed: one worker has it all. The figure is the mean of slices of one length, because the index rises with the length. If the axis has \"over the window\", the run has no slices, and its figures compare only with windows of the same length."
 
 // fair is the least Jain's index, in percent, of a lock that counts as fair.
 const fair = 95
