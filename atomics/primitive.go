@@ -35,7 +35,7 @@ type Primitive struct {
 	Word64 Operations[uint64]
 }
 
-// Operations are those of a Primitive on words of type T.
+// Operations are a Primitive's operations on words of type T.
 type Operations[T uint32 | uint64] struct {
 	CompareAndSwap func(p *T, old, new T) (swapped bool)
 	Swap           func(p *T, new T) (old T)

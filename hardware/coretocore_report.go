@@ -160,7 +160,7 @@ func hopNotes(cpus []int, pairs, shown []*hopPair, levels [][][]float64) []strin
 	for _, p := range shown {
 		samples = append(samples, len(p.cas))
 	}
-	notes = append(notes, fmt.Sprintf("%s of a pair; those of one visit resemble each other, so between two runs a median moves by more than its interval", numfmt.Range(samples, "sample")))
+	notes = append(notes, fmt.Sprintf("%s of a pair; the samples of one visit resemble each other, so between two runs a median moves by more than its interval", numfmt.Range(samples, "sample")))
 	if n := len(pairs) - len(shown); n > 0 {
 		notes = append(notes, fmt.Sprintf("%d of %d pairs are not measured and empty in the field: give more time with a larger budget", n, len(pairs)))
 	}

@@ -186,7 +186,7 @@ func (s *interruptStage) stuck(t *testing.T) bool {
 	case err != nil:
 		t.Fatal(err)
 	}
-	expectNoError(t, lease.Unlock(t.Context()))
+	requireNoError(t, lease.Unlock(t.Context()))
 	return false
 }
 
@@ -251,5 +251,5 @@ func refusedSecurely(t *testing.T, at harness.Endpoint) {
 			t.Errorf("%s: %v, want %v", c.what, err, c.want)
 		}
 	}
-	expectNoError(t, connect(at, time.Minute))
+	requireNoError(t, connect(at, time.Minute))
 }

@@ -16,7 +16,7 @@ import (
 const cellDrain = 10 * time.Second
 
 // measureCurator runs w on the lock called key in a cell, a closed loop inside the Java process.
-// Each worker is a thread that needs no message, so its times are those of a Java program, by its
+// Each worker is a thread that needs no message, so its times are the times of a Java program, by its
 // own clock. It calls count when the window opens and when it closes, to read the servers' counters.
 //
 // The error wraps [harness.ErrUnavailable] if Curator cannot run here. A cell that does not end

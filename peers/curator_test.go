@@ -100,9 +100,9 @@ func (s *javaStage) connect(t *testing.T) harness.Remote {
 func (s *javaStage) close(t *testing.T) {
 	t.Helper()
 	for _, w := range s.workers {
-		expectNoError(t, w.Close())
+		requireNoError(t, w.Close())
 	}
-	expectNoError(t, s.client.Close())
+	requireNoError(t, s.client.Close())
 }
 
 func mustLock(t *testing.T, s harness.Session) harness.Lease {
@@ -116,7 +116,7 @@ func mustLock(t *testing.T, s harness.Session) harness.Lease {
 
 func takeTurn(t *testing.T, s harness.Session) {
 	t.Helper()
-	expectNoError(t, mustLock(t, s).Unlock(t.Context()))
+	requireNoError(t, mustLock(t, s).Unlock(t.Context()))
 }
 
 func within(t *testing.T, d time.Duration, ch <-chan struct{}, what string) {
@@ -173,7 +173,7 @@ func javaEndsWithClients(t *testing.T, s *javaStage) {
 		t.Error("the process ended although it has a client")
 	case <-time.After(2 * javaLinger):
 	}
-	expectNoError(t, other.Close())
+	requireNoError(t, other.Close())
 	within(t, javaLinger+10*time.Second, s.java.Done(), "the process ends after its last client")
 }
 
@@ -246,12 +246,12 @@ func workerLeavesWaiting(t *testing.T, s *javaStage) {
 		failed <- err
 	}()
 	time.Sleep(200 * time.Millisecond) // it waits
-	expectNoError(t, s.workers[1].Close())
+	requireNoError(t, s.workers[1].Close())
 	cancel()
 	if err := <-failed; err == nil {
 		t.Error("a session that is closed gets the lock")
 	}
-	expectNoError(t, s.lease.Unlock(t.Context()))
+	requireNoError(t, s.lease.Unlock(t.Context()))
 	s.close(t)
 }
 
@@ -299,7 +299,7 @@ func TestCuratorLost(t *testing.T) {
 	if err := l.Err(); err != nil {
 		t.Errorf("a lease of the next session has Err %v", err)
 	}
-	expectNoError(t, l.Unlock(t.Context()))
+	requireNoError(t, l.Unlock(t.Context()))
 }
 
 // TestCuratorCredentials checks a ticket of a client with a password, which no other may remove.
@@ -320,7 +320,7 @@ func TestCuratorCredentials(t *testing.T) {
 	if want := zk.DigestACL(zk.PermAll, at.Username, at.Password); err != nil || !slices.Equal(acl, want) {
 		t.Errorf("the ticket's ACL is %+v, %v, want %+v", acl, err, want)
 	}
-	expectNoError(t, s.lease.Unlock(t.Context()))
+	requireNoError(t, s.lease.Unlock(t.Context()))
 	s.close(t)
 	if ok, _, err := look.conn.Exists(look.path); ok || err != nil {
 		t.Errorf("after Close the lock's node exists: %t, %v", ok, err)

@@ -126,13 +126,6 @@ func requireNoError(tb testing.TB, err error) {
 	}
 }
 
-func expectNoError(tb testing.TB, err error) {
-	tb.Helper()
-	if err != nil {
-		tb.Error(err)
-	}
-}
-
 func expectError(tb testing.TB, err, want error) {
 	tb.Helper()
 	if !errors.Is(err, want) {

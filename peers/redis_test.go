@@ -92,13 +92,13 @@ func (s *redisStage) join() (harness.Remote, harness.Session) {
 	requireNoError(s, err)
 	session, err := remote.Join(s.Context(), 0)
 	requireNoError(s, err)
-	s.Cleanup(func() { expectNoError(s, errors.Join(session.Close(), remote.Close())) })
+	s.Cleanup(func() { requireNoError(s, errors.Join(session.Close(), remote.Close())) })
 	return remote, session
 }
 
 func (s *redisStage) unlock(l harness.Lease) {
 	s.Helper()
-	expectNoError(s, l.Unlock(s.Context()))
+	requireNoError(s, l.Unlock(s.Context()))
 }
 
 func (s *redisStage) see() *redis.Client {

@@ -166,7 +166,7 @@ func TestRueidislockSlowServer(t *testing.T) {
 			if _, err := tryLate(t, p, tries); !errors.Is(err, harness.ErrNotAcquired) {
 				t.Errorf("TryLock of a held lock = %v, want ErrNotAcquired", err)
 			}
-			expectNoError(t, lease.Unlock(t.Context()))
+			requireNoError(t, lease.Unlock(t.Context()))
 			takeTurn(t, tries)
 		})
 	}

@@ -215,7 +215,7 @@ func (m *queue) ForceUnlock(ctx context.Context) (freed bool, err error) {
 }
 
 // ForceUnlock deletes the key, see [Mutex.ForceUnlock]. It wakes the waiters of a PubSubMutex;
-// those of a PollMutex notice at their next poll.
+// waiters of a PollMutex notice at their next poll.
 func (k *keyLock) ForceUnlock(ctx context.Context) (freed bool, err error) {
 	return k.delete(ctx, k.channel)
 }

@@ -38,9 +38,8 @@ func TestQueue(t *testing.T) {
 
 // runBeside runs some tests at a time.
 func runBeside(t *testing.T, at harness.Endpoint, tests []serverTest) {
-	const some = 4 // the longest waits for a quarter of the total
 	var all errgroup.Group
-	all.SetLimit(some)
+	all.SetLimit(4) // the longest waits for a quarter of the total
 	for _, test := range tests {
 		all.Go(func() error {
 			t.Run(test.name, func(t *testing.T) { test.run(t, at) })

@@ -32,7 +32,6 @@ type serverTest struct {
 // together runs up to 16 tests at once, more than t.Parallel would: they wait most of the time.
 // More would keep a server with one processor from renewing their sessions.
 func together(t *testing.T, at harness.Endpoint, tests []serverTest) {
-	t.Helper()
 	slots := make(chan struct{}, 16)
 	var wg sync.WaitGroup
 	defer wg.Wait()

@@ -174,7 +174,7 @@ func TestSteady(t *testing.T) {
 	if most := 2*res.Ops + uint64(2*w.Workers); res.Wire.Requests > most {
 		t.Errorf("%d requests for %d acquisitions, want two each: at most %d", res.Wire.Requests, res.Ops, most)
 	}
-	// In each further drive too: 40 acquisitions before the window, and those that wait at its end.
+	// In each further drive too: 40 acquisitions before the window, and all that wait at its end.
 	before := s.requests.Load()
 	_, err = rig.Drive(t.Context(), Limit{Window: time.Millisecond, Steady: 5 * time.Second})
 	if got := (s.requests.Load() - before) / 2; err != nil || got < 70 {

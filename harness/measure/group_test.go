@@ -207,17 +207,17 @@ func TestAbsent(t *testing.T) {
 func TestLeave(t *testing.T) {
 	sync := parallel(t)
 	all := groups(t, join(t, sync, 3, nil))
-	expectNoError(t, all[1].Leave(t.Context(), ""))
+	requireNoError(t, all[1].Leave(t.Context(), ""))
 	await(t, func() bool { return all[0].haveLeft()[1] && all[2].haveLeft()[1] }, "the others see that rank 1 has left")
 	if err := all[0].Context().Err(); err != nil {
 		t.Errorf("a rank has left regularly, and the run ended: %v", context.Cause(all[0].Context()))
 	}
 	_, err := all[0].Gather(t.Context(), "figures", nil)
 	lost(t, err, "rank 1 (host host1, pid ", "has left the run, while this rank waits for it at figures")
-	expectNoError(t, all[0].Leave(t.Context(), "the disk is full"))
+	requireNoError(t, all[0].Leave(t.Context(), "the disk is full"))
 	<-all[2].Context().Done()
 	lost(t, context.Cause(all[2].Context()), "rank 0 (host host0, pid ", "has stopped the run: the disk is full")
-	expectNoError(t, all[0].Leave(t.Context(), "again"))
+	requireNoError(t, all[0].Leave(t.Context(), "again"))
 }
 
 func TestRanksCancel(t *testing.T) {

@@ -53,7 +53,7 @@ func TestSetup(t *testing.T) {
 		if got.Workers != 3 || got.Wait != harness.WaitYield || got.Pin != pin || !slices.Equal(got.Nodes, want) {
 			t.Errorf("pin %v: the lock was told %+v, want nodes %v", pin, got, want)
 		}
-		expectNoError(t, rig.Close())
+		requireNoError(t, rig.Close())
 	}
 }
 

@@ -106,7 +106,7 @@ func openRig(t *testing.T, job Job) *Rig {
 	t.Helper()
 	rig, err := Open(t.Context(), instruments(), job)
 	requireNoError(t, err)
-	t.Cleanup(func() { expectNoError(t, rig.Close()) })
+	t.Cleanup(func() { requireNoError(t, rig.Close()) })
 	return rig
 }
 

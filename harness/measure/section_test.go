@@ -243,7 +243,7 @@ func TestAnswered(t *testing.T) {
 	s := spec{Workload: workload(2)}
 	s.Workload.Section = harness.SectionMap
 	r := &harness.Result{Workload: s.Workload}
-	expectNoError(t, s.answered(r))
+	requireNoError(t, s.answered(r))
 	r.Workload.Section = harness.SectionWork
 	if err := s.answered(r); lostBy(err) == nil || !strings.Contains(err.Error(), "not workers=2/section=map") {
 		t.Errorf("got %v", err)

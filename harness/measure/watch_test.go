@@ -69,9 +69,9 @@ func TestKilledRun(t *testing.T) {
 	if all[0].run == before[0].run {
 		t.Error("the second run has the name of the first")
 	}
-	expectNoError(t, all[0].Leave(t.Context(), ""))
+	requireNoError(t, all[0].Leave(t.Context(), ""))
 	b := all[1].meeting
-	expectNoError(t, b.client.Del(t.Context(), b.claimKey(1)).Err())
+	requireNoError(t, b.client.Del(t.Context(), b.claimKey(1)).Err())
 	keys, err := b.client.Keys(t.Context(), b.key("*")).Result()
 	if err != nil || len(keys) == 0 {
 		t.Errorf("keys %q, %v", keys, err)
@@ -106,9 +106,9 @@ func TestCutOff(t *testing.T) {
 
 func TestServer(t *testing.T) {
 	hurt := map[string]func(*testing.T, *backend.Server){
-		"hangs": func(t *testing.T, s *backend.Server) { expectNoError(t, s.Signal(0, syscall.SIGSTOP)) },
+		"hangs": func(t *testing.T, s *backend.Server) { requireNoError(t, s.Signal(0, syscall.SIGSTOP)) },
 		"restarted": func(t *testing.T, s *backend.Server) {
-			expectNoError(t, s.Restart(t.Context(), 0))
+			requireNoError(t, s.Restart(t.Context(), 0))
 		},
 	}
 	for name, do := range hurt {
@@ -143,7 +143,7 @@ func TestSecure(t *testing.T) {
 		{"acl", "setuser", "poor", "on", ">" + word, "~locklab:ranks:*", "+ping", "+hello"},
 		{"config", "set", "requirepass", "another"},
 	} {
-		expectNoError(t, owner.Do(t.Context(), command...).Err())
+		requireNoError(t, owner.Do(t.Context(), command...).Err())
 	}
 	for _, c := range []struct{ name, user, want string }{
 		{"password", "ranks:wrong-" + word + "@", "refuses this rank: the server refuses a request: WRONGPASS"},

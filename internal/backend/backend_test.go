@@ -26,14 +26,6 @@ func requireNoError(t testing.TB, err error) {
 	}
 }
 
-// expectNoError fails the test if err is not nil, and lets it continue.
-func expectNoError(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Error(err)
-	}
-}
-
 // need skips or fails the test unless servers of the kind can be started.
 func need(tb testing.TB, kind string) {
 	tb.Helper()
@@ -80,9 +72,7 @@ func mustStart(tb testing.TB, sys system, kind string) *Server {
 func stopAtEnd(tb testing.TB, s *Server, err error) *Server {
 	tb.Helper()
 	requireNoError(tb, err)
-	tb.Cleanup(func() {
-		expectNoError(tb, s.Stop())
-	})
+	tb.Cleanup(func() { requireNoError(tb, s.Stop()) })
 	return s
 }
 
@@ -129,9 +119,9 @@ func TestStartStop(t *testing.T) {
 			if s.Endpoint().Addrs[0][0] != addr {
 				t.Error("a caller can change the endpoint")
 			}
-			expectNoError(t, answers(k.Name, addr))
+			requireNoError(t, answers(k.Name, addr))
 			for range 2 {
-				expectNoError(t, s.Stop())
+				requireNoError(t, s.Stop())
 			}
 			if err := answers(k.Name, addr); err == nil {
 				t.Error("answers after Stop")
@@ -208,7 +198,7 @@ func TestNothingInstalled(t *testing.T) {
 }
 
 func TestAvailableReadsTheAddress(t *testing.T) {
-	expectNoError(t, available(lab(t, "LOCKLAB_REDIS", "host:1"), harness.KindRedis))
+	requireNoError(t, available(lab(t, "LOCKLAB_REDIS", "host:1"), harness.KindRedis))
 	if err := Available("etcd"); !errors.Is(err, harness.ErrUsage) || !strings.Contains(err.Error(), "redis, zookeeper") {
 		t.Errorf("an unknown kind: %v", err)
 	}

@@ -89,7 +89,7 @@ func TestSetClock(t *testing.T) {
 	requireNoError(t, s.Restart(t.Context(), 0))
 	ahead(61 * time.Minute)
 	set(-time.Hour)
-	expectNoError(t, s.Stop())
+	requireNoError(t, s.Stop())
 	wantEmpty(t, sys.temp)
 	if err := s.SetClock(0, 0); !errors.Is(err, errStopped) {
 		t.Errorf("SetClock after Stop = %v", err)

@@ -61,7 +61,7 @@ func TestRedisOf(t *testing.T) {
 		wantReply(t, s, i, "maxclients:123", "INFO", "clients")
 	}
 	for _, m := range s.servers[1:] {
-		expectNoError(t, until(t.Context(), m.member, 1, "value", "GET", "key"))
+		requireNoError(t, until(t.Context(), m.member, 1, "value", "GET", "key"))
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
@@ -73,7 +73,7 @@ func TestRedisOf(t *testing.T) {
 	requireNoError(t, s.Restart(t.Context(), 2))
 	requireNoError(t, s.Settle(t.Context()))
 	wantReply(t, s, 2, "value", "GET", "key")
-	expectNoError(t, s.Stop())
+	requireNoError(t, s.Stop())
 	wantEmpty(t, sys.temp)
 }
 
@@ -144,7 +144,7 @@ func TestHurtRefused(t *testing.T) {
 		t.Errorf("-1 replicas: %v, want ErrUsage", err)
 	}
 	wantReply(t, s, 0, "PONG", "PING")
-	expectNoError(t, s.Stop())
+	requireNoError(t, s.Stop())
 	if err := s.Restart(t.Context(), 0); !errors.Is(err, errStopped) {
 		t.Errorf("Restart after Stop = %v", err)
 	}
@@ -182,7 +182,7 @@ func TestRestartFails(t *testing.T) {
 	if !gone(s.PID(0)) {
 		t.Error("a server runs that nothing waits for")
 	}
-	expectNoError(t, s.Restart(t.Context(), 0))
+	requireNoError(t, s.Restart(t.Context(), 0))
 }
 
 // TestHurtTogether hurts servers from all sides at once, and stops them in the middle. Nothing is
@@ -222,7 +222,7 @@ func TestHurtTogether(t *testing.T) {
 		}
 	}
 	time.Sleep(300 * time.Millisecond)
-	expectNoError(t, s.Stop())
+	requireNoError(t, s.Stop())
 	wantEmpty(t, sys.temp)
 	for _, pid := range s.PIDs() {
 		if !gone(pid) {
@@ -314,9 +314,9 @@ func TestLayouts(t *testing.T) {
 				t.Errorf("addresses %v, sentinels %v, processes %v: want %d in one list", at.Addrs, s.Sentinels(), s.PIDs(), l.servers)
 			}
 			for _, addr := range at.Addrs[0] {
-				expectNoError(t, answers(at.Kind, addr))
+				requireNoError(t, answers(at.Kind, addr))
 			}
-			expectNoError(t, s.Stop())
+			requireNoError(t, s.Stop())
 			for _, addr := range at.Addrs[0] {
 				if err := answers(at.Kind, addr); err == nil {
 					t.Errorf("%s answers after Stop", addr)

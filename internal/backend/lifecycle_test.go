@@ -146,7 +146,7 @@ func TestOwnerEnds(t *testing.T) {
 				if !way.orderly {
 					sys := lab(t)
 					sys.temp = temp
-					expectNoError(t, mustStart(t, sys, real).Stop())
+					requireNoError(t, mustStart(t, sys, real).Stop())
 				}
 				wantEmpty(t, temp)
 			})

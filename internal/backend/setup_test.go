@@ -68,7 +68,7 @@ func TestSetup(t *testing.T) {
 					t.Errorf("replication: %v, want a master and %s:\n%s", err, want, info)
 				}
 			}
-			expectNoError(t, s.Stop())
+			requireNoError(t, s.Stop())
 			wantEmpty(t, sys.temp)
 		})
 	}
@@ -154,7 +154,7 @@ func TestSetupOfZooKeeper(t *testing.T) {
 		if took, err := s.SyncTime(); err != nil || took <= 0 {
 			t.Errorf("a small write takes %v, %v", took, err)
 		}
-		expectNoError(t, s.Stop())
+		requireNoError(t, s.Stop())
 	}
 	wantEmpty(t, sys.temp)
 }

@@ -29,7 +29,7 @@ func TestUserServer(t *testing.T) {
 			if got := s.Endpoint().Addrs; len(got) != 1 || !slices.Equal(got[0], []string{addr}) {
 				t.Errorf("addresses are %v, want %s", got, addr)
 			}
-			expectNoError(t, s.Stop())
+			requireNoError(t, s.Stop())
 			if err := answers(k.Name, addr); err != nil {
 				t.Errorf("Stop touched the user's server: %v", err)
 			}
@@ -40,7 +40,7 @@ func TestUserServer(t *testing.T) {
 					t.Errorf("three of one server: %+v, %v", several, err)
 				}
 			}
-			expectNoError(t, own.Stop())
+			requireNoError(t, own.Stop())
 			wantNoGoroutines(t)
 		})
 	}

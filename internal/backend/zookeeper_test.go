@@ -147,7 +147,7 @@ func hurtEnsemble(t *testing.T, s *Server) {
 	if third := leads(); third == second {
 		t.Error("the leader is stopped and leads")
 	}
-	expectNoError(t, s.Stop())
+	requireNoError(t, s.Stop())
 	for _, pid := range s.PIDs() {
 		if alive(pid) {
 			t.Errorf("process %d is still there", pid)

@@ -44,9 +44,7 @@ func startTwin(t *testing.T, p *Program) *Twin {
 		t.Skip(err)
 	}
 	requireNoError(t, err)
-	t.Cleanup(func() {
-		expectNoError(t, tw.Close())
-	})
+	t.Cleanup(func() { requireNoError(t, tw.Close()) })
 	return tw
 }
 
@@ -220,7 +218,7 @@ func TestLeavesNothing(t *testing.T) {
 		t.Errorf("while it runs: %v, %v", left, err)
 	}
 	for range 2 {
-		expectNoError(t, tw.Close())
+		requireNoError(t, tw.Close())
 	}
 	select {
 	case <-tw.child.Done():
@@ -258,7 +256,7 @@ func TestContexts(t *testing.T) {
 		if _, err := tw.Run(run, "cas-spin", []int{Unbound, Unbound}, time.Minute); !errors.Is(err, want) {
 			t.Errorf("context %s: error is %v, want %v", name, err, want)
 		}
-		expectNoError(t, tw.Close())
+		requireNoError(t, tw.Close())
 	}
 }
 
@@ -273,7 +271,7 @@ func TestCompilerWarnsOfNothing(t *testing.T) {
 			t.Error(err)
 			continue
 		}
-		expectNoError(t, tw.Close())
+		requireNoError(t, tw.Close())
 	}
 }
 
@@ -282,13 +280,5 @@ func requireNoError(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
-	}
-}
-
-// expectNoError fails the test if err is not nil, and lets it continue.
-func expectNoError(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Error(err)
 	}
 }

@@ -254,7 +254,7 @@ func drawBars(s sheet) (draw.Picture, string) {
 			m := draw.Mark{Mid: math.NaN(), Shape: style.Marker, Hue: &style.Hue, Text: words(s.Rows[i], j)}
 			if v := s.read(i, j); v.N > 0 {
 				m.Mid, m.Lo, m.Hi, m.Text = v.Median, v.Lo, v.Hi, write(v.Median)
-				if s.Log && v.Median == 0 && v.Hi > 0 { // the interval has no place either
+				if s.Log && v.Median == 0 && v.Hi > 0 && v.Hi <= draw.Beyond { // the interval has no place either
 					m.Text += " to " + write(v.Hi)
 				}
 			}
