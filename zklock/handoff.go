@@ -86,7 +86,7 @@ func createHandoff(t *ticket) (path string, err error) {
 	return path, err
 }
 
-// lookHandoff looks at the line. The owner of the i-th ticket waits for the one that obstacle
+// lookHandoff looks at the line. The owner of the i-th ticket waits for the ticket that obstacle
 // returns, or holds the lock if that is -1. A sole ticket ahead may be gone: alone means that no
 // other, such as the second ticket of a writer that reads on, can have come between it and t.
 func lookHandoff(t *ticket, obstacle func(line []recipe.Place, i int) int, alone bool) (view, error) {

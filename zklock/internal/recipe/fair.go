@@ -34,8 +34,9 @@ var Fair = Recipe{Kind: "lock-", Look: Behind(Ticket.Children, Nearest, Ticket.W
 // Nearest is the obstacle of a queue in which the first ticket has the lock.
 func Nearest(_ []Place, i int) int { return i - 1 }
 
-// Behind returns the Look of a recipe. list lists the queue. The owner of the i-th ticket waits for the one that obstacle returns, or holds the lock
-// if that is -1. watch watches that ticket, or returns zk.ErrNoNode if it is gone.
+// Behind returns the Look of a recipe. list lists the queue. The owner of the i-th ticket
+// waits for the ticket that obstacle returns, or holds the lock if that is -1. watch watches
+// that ticket, or returns zk.ErrNoNode if it is gone.
 func Behind(
 	list func(Ticket) ([]string, *zk.Stat, error), obstacle func(line []Place, i int) int,
 	watch func(t Ticket, name string) (<-chan zk.Event, error),

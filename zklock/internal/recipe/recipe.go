@@ -16,7 +16,7 @@ type Recipe struct {
 	// Persistent nodes do not end with their session.
 	Persistent bool
 
-	// Before, if not nil, sends the recipe's requests before the one that makes the node.
+	// Before, if not nil, sends the recipe's requests before the request that makes the node.
 	Before func(t Ticket) error
 
 	Look func(t Ticket) (View, error)
