@@ -11,8 +11,8 @@ import (
 	"locklab/internal/machine"
 )
 
-// A serverMeter measures the cost of a window for a lock's servers, by its own connections,
-// none of which is open in the window.
+// A serverMeter measures the cost of a window for a lock's servers, by its own connections.
+// All of them are closed in the window.
 type serverMeter struct {
 	at    harness.Endpoint
 	lists int // of at.Addrs that the lock uses; 0 if all figures are unknown

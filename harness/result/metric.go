@@ -37,7 +37,7 @@ type Reading struct {
 	Bound bool // it is at most Value
 }
 
-// Of returns the figure, and false if there is none, or only a bound.
+// Of returns the figure, and false without one or with only a bound.
 func (m *Metric) Of(r *harness.Result) (value float64, ok bool) {
 	x := m.Read(r)
 	return x.Value, x.Known && !x.Bound
@@ -85,7 +85,7 @@ var Metrics = []*Metric{
 	Offered, Goodput, Dropped, Backlog, Late,
 }
 
-// A reader returns a figure of r, and false if there is none.
+// A reader returns a figure of r, and false without one.
 type reader func(r *harness.Result) (value float64, ok bool)
 
 func metric(name, unit, doc, paper, better string, of reader) *Metric {

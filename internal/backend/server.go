@@ -32,7 +32,7 @@ type Server struct {
 	shut context.CancelCauseFunc
 	stop func() error // ends all servers and returns when nothing is left of them; once
 
-	mu      sync.Mutex // guards their processes; none is started after stop
+	mu      sync.Mutex // guards their processes; no process starts after stop
 	servers []*instance
 }
 
