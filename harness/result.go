@@ -139,14 +139,25 @@ type Result struct {
 // noise does not change. The last block is the window of the result.
 type Blocks struct {
 	Process   uint64   `json:"process"` // the same for all locks that took turns
-	Elapsed   []int64  `json:"elapsed"` // ns, by pass
+	Elapsed   []int64  `json:"elapsed"` // ns, by pass; 0 if the lock did not take part
 	Ops       []uint64 `json:"ops"`     // acquisitions
 	Handovers []uint64 `json:"handovers"`
 }
 
 // Valid reports whether b has all figures of each pass.
 func (b *Blocks) Valid() bool {
-	return len(b.Elapsed) == len(b.Ops) && len(b.Handovers) == len(b.Ops) && !slices.ContainsFunc(b.Elapsed, func(ns int64) bool { return ns <= 0 })
+	return len(b.Elapsed) == len(b.Ops) && len(b.Handovers) == len(b.Ops) && !slices.ContainsFunc(b.Elapsed, func(ns int64) bool { return ns < 0 })
+}
+
+// Ratios returns the rates of b divided by those of c in the passes of both, for the figures that
+// of selects. It omits passes without any.
+func (b *Blocks) Ratios(c *Blocks, of func(*Blocks) []uint64) (out []float64) {
+	for i := range min(len(b.Elapsed), len(c.Elapsed)) {
+		if x, y := float64(of(b)[i]), float64(of(c)[i]); b.Elapsed[i] > 0 && c.Elapsed[i] > 0 && x+y > 0 {
+			out = append(out, (x/float64(b.Elapsed[i]))/(y/float64(c.Elapsed[i])))
+		}
+	}
+	return out
 }
 
 // Spans is the number and total length of some spans.

@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -17,6 +18,7 @@ import (
 
 	"locklab/hardware"
 	"locklab/harness"
+	"locklab/harness/judge"
 	"locklab/harness/measure"
 	"locklab/harness/result"
 	"locklab/internal/site"
@@ -285,6 +287,9 @@ func (o runOptions) plan() (*measure.Plan, error) {
 	}
 	p := &measure.Plan{Cases: cases, OpenEvery: o.openEvery(), Seed: o.seed,
 		RunID: fmt.Sprintf("%x-%x", time.Now().Unix(), os.Getpid())}
+	p.Reference = func(l harness.Lock) bool {
+		return l.Family == harness.Peer || slices.Contains([]string{judge.DefaultBaseline, judge.DefaultOfReaders, o.guarantees.baseline}, l.Name)
+	}
 	p.Rounds = cmp.Or(o.rounds, defaultRounds)
 	o.setWindowsOf(p, every, cmp.Or(o.duration, defaultWindow))
 	if o.budget == 0 || len(cases) == 0 {

@@ -178,7 +178,7 @@ func (s Situation) tolerance() float64 { return s.group.Run.Manifest.PracticalMa
 // DefaultLock returns the name of the lock that a Go program uses without a report.
 func (s Situation) DefaultLock() string {
 	if s.group.Load.Reads >= mostlyReads {
-		return "sync-rwmutex"
+		return DefaultOfReaders
 	}
 	return DefaultBaseline
 }

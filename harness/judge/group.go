@@ -238,14 +238,18 @@ func blockRatio(a, b *harness.Result, m *result.Metric) (ratio float64, ok bool)
 	default:
 		return 0, false
 	}
-	var ratios []float64
-	for i := range x.Ops {
-		own, other := float64(of(x)[i])/float64(x.Elapsed[i]), float64(of(y)[i])/float64(y.Elapsed[i])
-		if own > 0 || other > 0 {
-			ratios = append(ratios, own/other)
+	ratios := x.Ratios(y, of)
+	return stat.Median(ratios), len(ratios) > 0
+}
+
+// blocks returns the number of blocks of c, in all rounds.
+func (c *Cell) blocks() (n int) {
+	for _, r := range c.Rounds {
+		if r.Blocks != nil {
+			n += len(slices.DeleteFunc(slices.Clone(r.Blocks.Elapsed), func(ns int64) bool { return ns == 0 }))
 		}
 	}
-	return stat.Median(ratios), len(ratios) > 0
+	return n
 }
 
 // Waits returns the waits of all rounds together, since quantiles cannot be averaged.

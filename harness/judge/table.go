@@ -11,7 +11,11 @@ import (
 )
 
 // DefaultBaseline is the default lock that locks of one process are compared with.
-const DefaultBaseline = "sync-mutex"
+// DefaultOfReaders is the one that a Go program uses if it mostly reads.
+const (
+	DefaultBaseline  = "sync-mutex"
+	DefaultOfReaders = "sync-rwmutex"
+)
 
 // A Table compares the cases of a workload with a baseline. In a table of locks, a column is
 // a number of workers, a row is a lock, and the comparisons of a column are one family. In a
@@ -77,7 +81,8 @@ type Ratio struct {
 	Median  float64 `json:"median"`
 	Lo      float64 `json:"lo"` // 0 if there are too few rounds for an interval
 	Hi      float64 `json:"hi"`
-	N       int     `json:"n"` // rounds
+	N       int     `json:"n"`                // rounds
+	Blocks  int     `json:"blocks,omitempty"` // of the lock, if the locks took turns
 	Reading Outcome `json:"reading"`
 
 	P *float64 `json:"p,omitempty"` // of two runs, corrected for all comparisons
@@ -194,7 +199,9 @@ func (t Table) entry(g *Group, s, base *Series) Entry {
 			ms = modes(a.Figures(g.Metric(c.Workers)))
 			if b != nil {
 				xs, ys := Pairs(a, b, g.Metric(c.Workers))
-				ratio = compared(stat.Paired(xs, ys, c.Level), g.Run.Manifest.PracticalMargin())
+				if ratio = compared(stat.Paired(xs, ys, c.Level), g.Run.Manifest.PracticalMargin()); ratio != nil {
+					ratio.Blocks = a.blocks()
+				}
 			}
 		}
 		r.Ratios, r.Modes = append(r.Ratios, ratio), append(r.Modes, ms)

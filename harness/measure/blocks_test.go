@@ -1,6 +1,7 @@
 package measure
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"slices"
@@ -60,6 +61,24 @@ func idle(ops []uint64) (n int) {
 		}
 	}
 	return n
+}
+
+// TestSkippedPass: a lock that left the race has only its first block and its window.
+func TestSkippedPass(t *testing.T) {
+	s := spec{Workload: harness.Workload{Workers: 1, Window: 5 * time.Millisecond}, Shared: []share{{Passes: 3}, {Passes: 1}}}
+	var out bytes.Buffer
+	requireNoError(t, measureShared(t.Context(), instruments(), []Job{{Lock: good, Workload: s.Workload}, {Lock: readers, Workload: s.Workload}}, s, &out))
+	all, err := results(out.Bytes())
+	requireNoError(t, err)
+	for _, r := range all {
+		b := r.Blocks
+		if skipped := slices.Equal(b.Elapsed[1:3], []int64{0, 0}); !b.Valid() || len(b.Ops) != 4 || skipped != (r.Lock.Name == readers.Name) {
+			t.Errorf("%s: blocks %+v", r.Lock.Name, b)
+		}
+		if n := len(b.Ratios(all[0].Blocks, func(b *harness.Blocks) []uint64 { return b.Ops })); r != all[0] && n != 2 {
+			t.Errorf("%d passes of both, want 2", n)
+		}
+	}
 }
 
 // TestBlameInSharedProcess: only the lock that breaks the process gets the blame.

@@ -140,15 +140,16 @@ func writeResult(out io.Writer, res *harness.Result, round int) error {
 }
 
 type share struct {
-	Lock string
-	Key  string
+	Lock   string
+	Key    string
+	Passes int // in which it takes part
 	Access
 }
 
 func (s *spec) jobs(suite []*harness.Variant) (jobs []Job, err error) {
 	shares := s.Shared
 	if shares == nil {
-		shares = []share{{s.Lock, s.Key, s.Access}}
+		shares = []share{{s.Lock, s.Key, 0, s.Access}}
 	}
 	for i, x := range shares {
 		k := slices.IndexFunc(suite, func(v *harness.Variant) bool { return v.Name == x.Lock })

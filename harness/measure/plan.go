@@ -64,7 +64,12 @@ type Plan struct {
 	// of the workers, clients and rates, which its results cover.
 	Together *Ranks
 
-	exe string // the program that measures; "" is this one
+	// Reference, if not nil, reports whether others are compared with a lock: it takes part in
+	// all passes, however slow it is.
+	Reference func(harness.Lock) bool
+
+	exe  string // the program that measures; "" is this one
+	race race
 }
 
 // Validate reports the first mistake in p as an error that wraps harness.ErrUsage.
@@ -141,7 +146,7 @@ func (p *Plan) Run(ctx context.Context, report func(Progress) error, builds ...B
 		builds = []Build{{Path: p.exe}}
 	}
 	by, known := *p, calibrate()
-	by.exe = builds[0].Path
+	by.exe, by.race = builds[0].Path, make(race)
 	r := by.progress(time.Now(), builds)
 	units, draw := by.units(), rand.New(rand.NewPCG(p.Seed, uint64(p.Rounds)))
 	for round := 0; round < r.rounds; round++ {
@@ -195,6 +200,8 @@ func (p *Plan) total(rounds int) (n int) {
 func (p *Plan) due(c Case, round int) bool { return p.RoundsOf(c, round+1) > p.RoundsOf(c, round) }
 
 func (p *Plan) has(c Case, round int) bool { return p.Done != nil && p.Done(c, round) }
+
+func (p *Plan) stays(l harness.Lock) bool { return p.Reference != nil && p.Reference(l) }
 
 func (p *Plan) measureTwice(ctx context.Context, c Case, known calibration, round, serial int) (*harness.Result, error) {
 	res, err := p.measure(ctx, c, known, round, serial)

@@ -113,14 +113,16 @@ func TestDistributedBlocks(t *testing.T) {
 func distributedBlocks(t *testing.T, at harness.Endpoint, names []string) []*harness.Result {
 	t.Helper()
 	w := harness.Workload{Workers: 8, Warmup: 10 * time.Millisecond, Window: 60 * time.Millisecond}
+	s := spec{Workload: w, Seed: 7}
 	var jobs []Job
 	for _, v := range redislab.Suite {
 		if slices.Contains(names, v.Name) {
 			jobs = append(jobs, Job{Lock: v, At: at, Key: t.Name() + v.Name, Workload: w})
+			s.Shared = append(s.Shared, share{Passes: remotePasses})
 		}
 	}
 	var out bytes.Buffer
-	requireNoError(t, measureShared(t.Context(), instruments(), jobs, spec{Workload: w, Seed: 7}, &out))
+	requireNoError(t, measureShared(t.Context(), instruments(), jobs, s, &out))
 	all, err := results(out.Bytes())
 	requireNoError(t, err)
 	return all

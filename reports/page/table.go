@@ -135,8 +135,8 @@ func ratioText(ratio *judge.Ratio) string {
 }
 
 func tableNotes(t judge.Table, missing []string) (notes []string) {
-	notes = append(notes, fmt.Sprintf("* significant, = equivalent. All intervals of a column hold together with 95 %% confidence; n = %s. Waits, fairness and cost of an acquisition: %s.",
-		roundsText([]judge.Table{t}), numfmt.Plural(t.Columns[t.Detail].Workers, "worker")))
+	notes = append(notes, fmt.Sprintf("* significant, = equivalent. All intervals of a column hold together with 95 %% confidence; n = %s%s. Waits, fairness and cost of an acquisition: %s.",
+		roundsText([]judge.Table{t}), blocksText(t), numfmt.Plural(t.Columns[t.Detail].Workers, "worker")))
 	if missing != nil {
 		slices.Sort(missing)
 		notes = append(notes, notAvailable+": "+strings.Join(slices.Compact(missing), "; ")+".")
@@ -164,6 +164,20 @@ func roundsText(ts []judge.Table) string {
 		}
 	}
 	return numfmt.Range(rounds, "round")
+}
+
+// blocksText returns the number of blocks of each lock, or "" if the locks took no turns.
+func blocksText(t judge.Table) string {
+	var blocks []int
+	for _, r := range t.Rows {
+		if x := r.Ratios[t.Detail]; x != nil && x.Blocks > 0 {
+			blocks = append(blocks, x.Blocks)
+		}
+	}
+	if blocks == nil {
+		return ""
+	}
+	return fmt.Sprintf(" (each lock in %s; far slower ones in fewer)", numfmt.Range(blocks, "block"))
 }
 
 const mostModes = 4

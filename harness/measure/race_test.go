@@ -1,0 +1,48 @@
+package measure
+
+import (
+	"testing"
+
+	"locklab/harness"
+)
+
+func TestRace(t *testing.T) {
+	w := harness.Workload{Workers: 2, Window: 120e6} // six passes
+	round := func(rates ...uint64) (all []*harness.Result) {
+		for i, rate := range rates {
+			b := &harness.Blocks{Elapsed: []int64{5, 0, 5}, Ops: []uint64{5 * rate, 0, 5 * rate}, Handovers: make([]uint64, 3)}
+			all = append(all, &harness.Result{Lock: harness.Lock{Name: string(rune('a' + i))}, Workload: w, Ops: rate, Elapsed: 1, Blocks: b})
+		}
+		return all
+	}
+	slow, control, remote, once := round(99, 49, 99, 99), round(99, 49, 99, 300), round(99, 49, 99, 99), round(99, 49, 99, 99)
+	control[3].Lock.Status = harness.Control
+	remote[1].Lock.Traits.Needs = harness.KindRedis
+	once[1].Blocks.Ops[2] = 5 * 50
+	for _, tt := range []struct {
+		name   string
+		rounds [][]*harness.Result
+		stays  string
+		want   [4]int
+	}{
+		{"too few rounds", [][]*harness.Result{slow, slow}, "", [4]int{6, 6, 6, 6}},
+		{"far slower", [][]*harness.Result{slow, slow, slow}, "", [4]int{7, 1, 7, 7}},
+		{"a reference", [][]*harness.Result{slow, slow, slow}, "b", [4]int{6, 6, 6, 6}},
+		{"a control is no lock", [][]*harness.Result{control, control, control}, "", [4]int{7, 1, 7, 7}},
+		{"distributed", [][]*harness.Result{remote, remote, remote}, "", [4]int{6, 6, 6, 6}},
+		{"half in one block", [][]*harness.Result{slow, slow, once, slow, slow}, "", [4]int{6, 6, 6, 6}},
+		{"again", [][]*harness.Result{slow, slow, slow, once}, "", [4]int{6, 6, 6, 6}},
+	} {
+		r := make(race)
+		var u unit
+		for _, x := range slow {
+			u = append(u, Case{&harness.Variant{Name: x.Lock.Name}, w, false})
+		}
+		for _, all := range tt.rounds {
+			r.count(all, func(l harness.Lock) bool { return l.Name == tt.stays })
+		}
+		if got := [4]int(r.passes(u)); got != tt.want {
+			t.Errorf("%s: passes %v, want %v", tt.name, got, tt.want)
+		}
+	}
+}
