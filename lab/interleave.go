@@ -14,7 +14,6 @@ import (
 
 	"locklab/harness/judge"
 	"locklab/harness/result"
-	"locklab/reports/page"
 
 	"locklab/harness/measure"
 	"locklab/internal/numfmt"
@@ -29,9 +28,9 @@ const defaultPairs = 20
 var sides = [2]string{"old", "new"}
 
 // builds measures two builds in alternating rounds and compares them, also if ctx ends.
-func (o *compareOptions) builds(ctx context.Context, how judge.CompareOptions, old, new string, stdout, stderr io.Writer) error {
+func (o *compareOptions) builds(ctx context.Context, how judge.CompareOptions, paths [2]string, stdout, stderr io.Writer) error {
 	var builds [2]measure.Build
-	for i, path := range []string{old, new} {
+	for i, path := range paths {
 		var err error
 		if builds[i], err = measure.AskBuild(ctx, path); err != nil {
 			return unbegun(ctx, err, stderr)
@@ -178,10 +177,7 @@ func (p *pairRun) conclude(o *compareOptions, how judge.CompareOptions, err erro
 		}
 	}
 	fmt.Fprintf(stderr, "kept in %s and %s\n", p.dirs[0], p.dirs[1])
-	c, cerr := judge.Compare(runs[0], runs[1], how)
-	if cerr == nil {
-		cerr = o.print(page.CompareChanges(c), c.Outcome(), stdout, stderr)
-	}
+	cerr := o.changes(how, runs[0], runs[1], stdout, stderr)
 	if err != nil {
 		if cerr != nil && !errors.As(cerr, new(statusError)) {
 			return err
