@@ -283,35 +283,24 @@ func parseWords[T any](text string, parse func(string) (T, error)) (out []T, err
 // mostCount limits the count axes, also for locks that ignore one.
 const mostCount = 1 << 16
 
-// parseInt returns a parser of whole numbers from low to high, which want describes.
-func parseInt(low, high int, want string) func(string) (int, error) {
-	return func(text string) (int, error) {
-		n, err := strconv.Atoi(text)
-		if err != nil || n < low || n > high {
+// within returns a parser of values from low to high, which want describes.
+func within[T int | time.Duration](low, high T, parse func(string) (T, error), want string) func(string) (T, error) {
+	return func(text string) (T, error) {
+		x, err := parse(text)
+		if err != nil || x < low || x > high {
 			return 0, usage("%q is not %s", text, want)
 		}
-		return n, nil
-	}
-}
-
-// parseTime returns a parser of durations from low to high, which want describes.
-func parseTime(low, high time.Duration, want string) func(string) (time.Duration, error) {
-	return func(text string) (time.Duration, error) {
-		d, err := time.ParseDuration(text)
-		if err != nil || d < low || d > high {
-			return 0, usage("%q is not %s", text, want)
-		}
-		return d, nil
+		return x, nil
 	}
 }
 
 var (
-	parseCount = parseInt(1, mostCount, fmt.Sprintf("a number of 1 or more, up to %d", mostCount))
-	parseDelay = parseTime(0, harness.MaxDelay, fmt.Sprintf("a delay: want 0 to %v, such as 500us", harness.MaxDelay))
+	parseCount = within(1, mostCount, strconv.Atoi, fmt.Sprintf("a number of 1 or more, up to %d", mostCount))
+	parseDelay = within(0, harness.MaxDelay, time.ParseDuration, fmt.Sprintf("a delay: want 0 to %v, such as 500us", harness.MaxDelay))
 )
 
 func parsePercent(text string) (int, error) {
-	return parseInt(0, 100, "a percentage from 0 to 100")(strings.TrimSuffix(text, "%"))
+	return within(0, 100, strconv.Atoi, "a percentage from 0 to 100")(strings.TrimSuffix(text, "%"))
 }
 
 func parseSwitch(text string) (bool, error) {

@@ -135,7 +135,7 @@ func (o *reportOptions) report(program string, dirs []string, files *saver, stdo
 	return o.judge(program, ws, false, stderr)
 }
 
-var parseRoundTrip = parseTime(1, harness.MaxDelay, fmt.Sprintf("a round trip: want more than 0 and %v at most, such as 1.5ms", harness.MaxDelay))
+var parseRoundTrip = within(1, harness.MaxDelay, time.ParseDuration, fmt.Sprintf("a round trip: want more than 0 and %v at most, such as 1.5ms", harness.MaxDelay))
 
 const mostContenders = 10_000_000
 

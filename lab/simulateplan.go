@@ -99,11 +99,11 @@ func steps(a, b int, m *simulate.Machine) []int {
 }
 
 func parseModelTime(text string) (float64, error) {
-	d, err := parseTime(0, simulate.MaxTime, fmt.Sprintf("a time from 0 to %v, such as 100ns", time.Duration(simulate.MaxTime)))(text)
+	d, err := within(0, simulate.MaxTime, time.ParseDuration, fmt.Sprintf("a time from 0 to %v, such as 100ns", time.Duration(simulate.MaxTime)))(text)
 	return float64(d), err
 }
 
-var parseLines = parseInt(0, simulate.MaxLines, fmt.Sprintf("a number of cache lines from 0 to %d", simulate.MaxLines))
+var parseLines = within(0, simulate.MaxLines, strconv.Atoi, fmt.Sprintf("a number of cache lines from 0 to %d", simulate.MaxLines))
 
 type simulateCase struct {
 	lock     *harness.Variant
