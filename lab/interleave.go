@@ -135,19 +135,11 @@ func (p *pairRun) create(o runOptions, s *site.Servers, skipped []result.Skip, s
 
 func (p *pairRun) measure(ctx context.Context) error {
 	show := p.runs[0].program.newProgress(p.runs[0].stderr)
+	show.builds = sides[:]
 	defer show.clear()
 	err := p.plan.Run(ctx, func(at measure.Progress) error {
-		if at.Result == nil && at.Lost == nil {
-			return nil
-		}
-		build := at.Build
-		for _, text := range oddities(at) {
-			show.lasting(fmt.Sprintf("%s (%s build)", text, sides[build]))
-		}
-		if at.Done%2 == 0 { // both builds
-			show.show(step{done: at.Done, total: at.Total, round: at.Round + 1, name: at.Case.Name(), left: at.Left})
-		}
-		return errors.Join(p.runs[build].keep(at), p.runs[build].out.Sync())
+		show.update(at)
+		return p.runs[at.Build].keep(at)
 	}, p.builds[:]...)
 	if ctx.Err() != nil {
 		return nil
