@@ -118,7 +118,7 @@ func TestHotPathsDoNotAllocate(t *testing.T) {
 	c, r := Calibrate(), NewRandom(1)
 	if n := testing.AllocsPerRun(100, func() {
 		start := c.Now()
-		Do(ExpIterations(r, 10))
+		Do(int(r.Exp(10)))
 		c.Nanoseconds(c.Now() - start)
 	}); n != 0 {
 		t.Errorf("%v allocations", n)

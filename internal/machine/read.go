@@ -39,7 +39,7 @@ func readEnvironment(e *Environment, fsys fs.FS, cpus []int) {
 	e.Clocksource = readText(fsys, "sys/devices/system/clocksource/clocksource0/current_clocksource")
 	t := readTopology(fsys, cpus)
 	if !slices.ContainsFunc(cpus, func(cpu int) bool { return readSiblings(fsys, cpu) == nil }) {
-		e.Cores = t.count(func(p Place) int { return p.Core })
+		e.Cores = t.parts(func(p Place) int { return p.Core })
 	}
 	e.Sockets = t.parts(func(p Place) int { return p.Package })
 	e.NUMANodes = t.parts(func(p Place) int { return p.Node })
