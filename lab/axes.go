@@ -56,25 +56,16 @@ const (
 )
 
 func (s scope) defaultWorkers(remote bool, cpus int) []int {
-	switch {
-	case remote && s == briefWorkers:
-		return []int{briefRemoteWorkers}
-	case remote && s == fewWorkers:
-		return []int{1, fewRemoteWorkers}
-	case remote: // contention does not depend on the client's processors
-		return []int{1, 2, 8, fewRemoteWorkers, mostRemoteWorkers}
-	case s == briefWorkers:
-		return slices.Compact([]int{1, 8 * cpus})
-	case s == fewWorkers:
-		return slices.Compact([]int{1, cpus, 8 * cpus})
+	if remote { // contention does not depend on the client's processors
+		return [][]int{allWorkers: {1, 2, 8, 16, 64}, fewWorkers: {1, fewRemoteWorkers}, briefWorkers: {briefRemoteWorkers}}[s]
 	}
-	return localWorkers(cpus)
+	counts := [][]int{allWorkers: localWorkers(cpus), fewWorkers: {1, cpus, 8 * cpus}, briefWorkers: {1, 8 * cpus}}
+	return slices.Compact(counts[s])
 }
 
 const (
 	briefRemoteWorkers = 8
 	fewRemoteWorkers   = 16
-	mostRemoteWorkers  = 64
 )
 
 // defaultHold is the hold time of a local lock: enough for a few cache misses.
@@ -105,32 +96,29 @@ const defaultLongHold = 10 * time.Microsecond
 // defaultCases returns the cases for the default locks. Unless the user sets the axis, it
 // adds, at the most workers, readers-writer locks and sync-mutex with mostly reads, and
 // recommended local locks, and ones that sleep, with a long hold.
-func (a axes) defaultCases(locks []*harness.Variant, cpus int) (cases []measure.Case) {
+func (a axes) defaultCases(locks []*harness.Variant, cpus int) []measure.Case {
 	if len(a.reads) > 0 {
 		return a.cases(locks, cpus)
 	}
-	plain := filter(locks, func(v *harness.Variant) bool { return !v.Traits.ReadWrite })
-	shared := filter(locks, func(v *harness.Variant) bool { return v.Traits.ReadWrite || v.Name == "sync-mutex" })
-	if a.open() { // one load is for one lock, held as the user set it
-		return a.cases(plain, cpus)
+	readWrite := func(v *harness.Variant) bool { return v.Traits.ReadWrite }
+	cases := a.cases(slices.DeleteFunc(slices.Clone(locks), readWrite), cpus)
+	if a.open() || a.scope == briefWorkers { // one load is for one lock, held as the user set it
+		return cases
 	}
-	if len(a.hold) == 0 && a.scope != briefWorkers {
-		defer func() { cases = append(cases, a.longHolds(locks, cpus)...) }()
+	busy := a
+	busy.workers = []int{slices.Max(or(a.workers, 8*cpus))}
+	if slices.ContainsFunc(locks, readWrite) {
+		readers := busy
+		readers.reads = []int{defaultReads}
+		shared := filter(locks, func(v *harness.Variant) bool { return readWrite(v) || v.Name == "sync-mutex" })
+		cases = append(cases, readers.cases(shared, cpus)...)
 	}
-	if a.scope == briefWorkers || !slices.ContainsFunc(shared, func(v *harness.Variant) bool { return v.Traits.ReadWrite }) {
-		return a.cases(plain, cpus)
+	if len(a.hold) == 0 {
+		busy.hold = []harness.Span{{Mean: defaultLongHold}}
+		cases = append(cases, busy.cases(sleepers(locks), cpus)...)
 	}
-	readers := a
-	readers.reads, readers.workers = []int{defaultReads}, most(or(a.workers, 8*cpus))
-	return append(a.cases(plain, cpus), readers.cases(shared, cpus)...)
+	return cases
 }
-
-func (a axes) longHolds(locks []*harness.Variant, cpus int) []measure.Case {
-	a.hold, a.workers = []harness.Span{{Mean: defaultLongHold}}, most(or(a.workers, 8*cpus))
-	return a.cases(sleepers(locks), cpus)
-}
-
-func most(workers []int) []int { return []int{slices.Max(workers)} }
 
 func (a axes) workloads(v *harness.Variant, cpus int) []harness.Workload {
 	remote := v.Traits.Needs != ""
