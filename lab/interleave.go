@@ -151,7 +151,6 @@ func (p *pairRun) measure(ctx context.Context) error {
 // missing results make the comparison inconclusive, unless it finds a regression.
 func (p *pairRun) conclude(o *compareOptions, how judge.CompareOptions, err error, interrupted bool, stdout, stderr io.Writer) error {
 	early := interrupted || err != nil
-	var runs [2]*result.Run
 	for i := range p.runs {
 		m := &p.runs[i]
 		err = errors.Join(err, finish(m.out, early, func(f *result.Manifest) {
@@ -162,11 +161,9 @@ func (p *pairRun) conclude(o *compareOptions, how judge.CompareOptions, err erro
 			m.noteLost(f)
 		}))
 	}
-	for i, dir := range p.dirs {
-		var lerr error
-		if runs[i], lerr = result.Load(dir); lerr != nil {
-			return errors.Join(err, lerr)
-		}
+	runs, lerr := readRuns(p.dirs[:], result.Load)
+	if lerr != nil {
+		return errors.Join(err, lerr)
 	}
 	fmt.Fprintf(stderr, "kept in %s and %s\n", p.dirs[0], p.dirs[1])
 	cerr := o.changes(how, runs[0], runs[1], stdout, stderr)
