@@ -76,13 +76,10 @@ func parseArmParts(text string) (parts []string) {
 // readModel returns the name of the processor from /proc/cpuinfo, from the part numbers of arm64,
 // or else the name of the board.
 func readModel(fsys fs.FS, info map[string]string, parts []string) string {
-	for _, key := range []string{"model name", "cpu model", "uarch"} {
+	for _, key := range []string{"model name", "cpu model", "uarch", "cpu"} { // POWER has cpu
 		if name := info[key]; name != "" {
 			return name
 		}
-	}
-	if name := info["cpu"]; name != "" { // POWER
-		return name
 	}
 	var names []string
 	for _, part := range parts {
