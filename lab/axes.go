@@ -56,25 +56,16 @@ const (
 )
 
 func (s scope) defaultWorkers(remote bool, cpus int) []int {
-	switch {
-	case remote && s == briefWorkers:
-		return []int{briefRemoteWorkers}
-	case remote && s == fewWorkers:
-		return []int{1, fewRemoteWorkers}
-	case remote: // contention does not depend on the client's processors
-		return []int{1, 2, 8, fewRemoteWorkers, mostRemoteWorkers}
-	case s == briefWorkers:
-		return slices.Compact([]int{1, 8 * cpus})
-	case s == fewWorkers:
-		return slices.Compact([]int{1, cpus, 8 * cpus})
+	if remote { // contention does not depend on the client's processors
+		return [][]int{allWorkers: {1, 2, 8, 16, 64}, fewWorkers: {1, fewRemoteWorkers}, briefWorkers: {briefRemoteWorkers}}[s]
 	}
-	return localWorkers(cpus)
+	counts := [][]int{allWorkers: localWorkers(cpus), fewWorkers: {1, cpus, 8 * cpus}, briefWorkers: {1, 8 * cpus}}
+	return slices.Compact(counts[s])
 }
 
 const (
 	briefRemoteWorkers = 8
 	fewRemoteWorkers   = 16
-	mostRemoteWorkers  = 64
 )
 
 // defaultHold is the hold time of a local lock: enough for a few cache misses.
@@ -105,32 +96,29 @@ const defaultLongHold = 10 * time.Microsecond
 // defaultCases returns the cases for the default locks. Unless the user sets the axis, it
 // adds, at the most workers, readers-writer locks and sync-mutex with mostly reads, and
 // recommended local locks, and ones that sleep, with a long hold.
-func (a axes) defaultCases(locks []*harness.Variant, cpus int) (cases []measure.Case) {
+func (a axes) defaultCases(locks []*harness.Variant, cpus int) []measure.Case {
 	if len(a.reads) > 0 {
 		return a.cases(locks, cpus)
 	}
-	plain := filter(locks, func(v *harness.Variant) bool { return !v.Traits.ReadWrite })
-	shared := filter(locks, func(v *harness.Variant) bool { return v.Traits.ReadWrite || v.Name == "sync-mutex" })
-	if a.open() { // one load is for one lock, held as the user set it
-		return a.cases(plain, cpus)
+	readWrite := func(v *harness.Variant) bool { return v.Traits.ReadWrite }
+	cases := a.cases(slices.DeleteFunc(slices.Clone(locks), readWrite), cpus)
+	if a.open() || a.scope == briefWorkers { // one load is for one lock, held as the user set it
+		return cases
 	}
-	if len(a.hold) == 0 && a.scope != briefWorkers {
-		defer func() { cases = append(cases, a.longHolds(locks, cpus)...) }()
+	busy := a
+	busy.workers = []int{slices.Max(or(a.workers, 8*cpus))}
+	if slices.ContainsFunc(locks, readWrite) {
+		readers := busy
+		readers.reads = []int{defaultReads}
+		shared := filter(locks, func(v *harness.Variant) bool { return readWrite(v) || v.Name == "sync-mutex" })
+		cases = append(cases, readers.cases(shared, cpus)...)
 	}
-	if a.scope == briefWorkers || !slices.ContainsFunc(shared, func(v *harness.Variant) bool { return v.Traits.ReadWrite }) {
-		return a.cases(plain, cpus)
+	if len(a.hold) == 0 {
+		busy.hold = []harness.Span{{Mean: defaultLongHold}}
+		cases = append(cases, busy.cases(sleepers(locks), cpus)...)
 	}
-	readers := a
-	readers.reads, readers.workers = []int{defaultReads}, most(or(a.workers, 8*cpus))
-	return append(a.cases(plain, cpus), readers.cases(shared, cpus)...)
+	return cases
 }
-
-func (a axes) longHolds(locks []*harness.Variant, cpus int) []measure.Case {
-	a.hold, a.workers = []harness.Span{{Mean: defaultLongHold}}, most(or(a.workers, 8*cpus))
-	return a.cases(sleepers(locks), cpus)
-}
-
-func most(workers []int) []int { return []int{slices.Max(workers)} }
 
 func (a axes) workloads(v *harness.Variant, cpus int) []harness.Workload {
 	remote := v.Traits.Needs != ""
@@ -283,35 +271,24 @@ func parseWords[T any](text string, parse func(string) (T, error)) (out []T, err
 // mostCount limits the count axes, also for locks that ignore one.
 const mostCount = 1 << 16
 
-// parseInt returns a parser of whole numbers from low to high, which want describes.
-func parseInt(low, high int, want string) func(string) (int, error) {
-	return func(text string) (int, error) {
-		n, err := strconv.Atoi(text)
-		if err != nil || n < low || n > high {
+// within returns a parser of values from low to high, which want describes.
+func within[T int | time.Duration](low, high T, parse func(string) (T, error), want string) func(string) (T, error) {
+	return func(text string) (T, error) {
+		x, err := parse(text)
+		if err != nil || x < low || x > high {
 			return 0, usage("%q is not %s", text, want)
 		}
-		return n, nil
-	}
-}
-
-// parseTime returns a parser of durations from low to high, which want describes.
-func parseTime(low, high time.Duration, want string) func(string) (time.Duration, error) {
-	return func(text string) (time.Duration, error) {
-		d, err := time.ParseDuration(text)
-		if err != nil || d < low || d > high {
-			return 0, usage("%q is not %s", text, want)
-		}
-		return d, nil
+		return x, nil
 	}
 }
 
 var (
-	parseCount = parseInt(1, mostCount, fmt.Sprintf("a number of 1 or more, up to %d", mostCount))
-	parseDelay = parseTime(0, harness.MaxDelay, fmt.Sprintf("a delay: want 0 to %v, such as 500us", harness.MaxDelay))
+	parseCount = within(1, mostCount, strconv.Atoi, fmt.Sprintf("a number of 1 or more, up to %d", mostCount))
+	parseDelay = within(0, harness.MaxDelay, time.ParseDuration, fmt.Sprintf("a delay: want 0 to %v, such as 500us", harness.MaxDelay))
 )
 
 func parsePercent(text string) (int, error) {
-	return parseInt(0, 100, "a percentage from 0 to 100")(strings.TrimSuffix(text, "%"))
+	return within(0, 100, strconv.Atoi, "a percentage from 0 to 100")(strings.TrimSuffix(text, "%"))
 }
 
 func parseSwitch(text string) (bool, error) {

@@ -1,7 +1,6 @@
 package lab
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -78,7 +77,7 @@ func (p *Program) compareCommand() *cobra.Command {
 			return needs(2, 2, "compare needs the directories of two runs, or two binaries with --interleave")(cmd, args)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return compared(o.compare(cmd, args[0], args[len(args)-1]))
+			return compared(o.compare(cmd, args))
 		},
 	}
 	o.flags(cmd)
@@ -115,7 +114,7 @@ func (o *compareOptions) changesFlags(f *pflag.FlagSet) {
 	anyHostFlag(f, &o.anyHost)
 }
 
-func (o *compareOptions) compare(cmd *cobra.Command, base, next string) error {
+func (o *compareOptions) compare(cmd *cobra.Command, args []string) error {
 	how, err := o.options()
 	if err != nil {
 		return err
@@ -131,7 +130,7 @@ func (o *compareOptions) compare(cmd *cobra.Command, base, next string) error {
 		if changed("rounds") && changed("budget") {
 			return usage("give --budget or --rounds, not both")
 		}
-		return o.builds(cmd.Context(), how, base, next, cmd.OutOrStdout(), cmd.ErrOrStderr())
+		return o.builds(cmd.Context(), how, [2]string(args), cmd.OutOrStdout(), cmd.ErrOrStderr())
 	}
 	cmd.Flags().Visit(func(f *pflag.Flag) {
 		if !slices.Contains(withoutMeasuring, f.Name) {
@@ -144,27 +143,49 @@ func (o *compareOptions) compare(cmd *cobra.Command, base, next string) error {
 	if !changed("locks") {
 		o.run.locks = "all"
 	}
-	if o.to != "" {
-		return o.locks(how, base, cmd.OutOrStdout(), cmd.ErrOrStderr())
+	var runs []*result.Run
+	for _, dir := range args {
+		run, err := loadRun(dir)
+		if err != nil {
+			return err
+		}
+		runs = append(runs, run)
 	}
-	return o.directories(how, base, next, cmd.OutOrStdout(), cmd.ErrOrStderr())
-}
-
-func (o *compareOptions) directories(how judge.CompareOptions, base, next string, stdout, stderr io.Writer) error {
-	old, oerr := loadRun(base)
-	new, nerr := loadRun(next)
-	err := cmp.Or(oerr, nerr)
-	if err == nil {
-		how.Locks, err = o.among(old, new)
-	}
-	if err != nil {
+	if how.Locks, err = o.among(runs...); err != nil {
 		return err
 	}
-	c, err := judge.Compare(old, new, how)
+	if o.to != "" {
+		return o.locks(how, runs[0], cmd.OutOrStdout(), cmd.ErrOrStderr())
+	}
+	return o.changes(how, runs[0], runs[1], cmd.OutOrStdout(), cmd.ErrOrStderr())
+}
+
+func (o *compareOptions) changes(how judge.CompareOptions, base, next *result.Run, stdout, stderr io.Writer) error {
+	c, err := judge.Compare(base, next, how)
 	if err != nil {
 		return err
 	}
 	return o.print(page.CompareChanges(c), c.Outcome(), stdout, stderr)
+}
+
+// locks compares the locks of run with one of them, with rates in text. A difference is no
+// regression and has no exit status.
+func (o *compareOptions) locks(how judge.CompareOptions, run *result.Run, stdout, stderr io.Writer) error {
+	c, err := judge.CompareLocks(run, o.to, how)
+	if err != nil {
+		return err
+	}
+	if o.format != "text" || o.metric != judge.Metrics[0].Name {
+		return o.print(page.CompareChanges(c), judge.Fine, stdout, stderr)
+	}
+	run.Baseline = o.to
+	if how.Margin != nil {
+		run.Manifest.Margin = how.Margin
+	}
+	run.Results = slices.DeleteFunc(run.Results, func(r *harness.Result) bool {
+		return how.Locks != nil && !how.Locks(r.Lock) && r.Lock.Name != o.to
+	})
+	return page.Tables(run).Text(stdout, width(stdout))
 }
 
 func (o *compareOptions) print(x *page.Changes, outcome judge.GateOutcome, stdout, stderr io.Writer) error {

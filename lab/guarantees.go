@@ -49,15 +49,13 @@ func parseGuarantee(name string) (result.Guarantee, error) {
 	return "", usage("there is no guarantee %q; there are %s", name, guarantees(result.Guarantees))
 }
 
-func (g *guarding) load() (err error) {
-	g.runs, err = readRuns(g.chaos, loadFaults)
-	return err
-}
-
 // loadRuns returns the runs in dirs with the terms of the flags.
 func (g *guarding) loadRuns(dirs []string) ([]*result.Run, error) {
 	runs, err := loadRuns(dirs)
-	if err := errors.Join(err, g.load()); err != nil {
+	if err == nil {
+		g.runs, err = readRuns(g.chaos, loadFaults)
+	}
+	if err != nil {
 		return nil, err
 	}
 	for _, run := range runs {

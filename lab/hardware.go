@@ -8,57 +8,46 @@ import (
 )
 
 func (p *Program) hardwareCommand() *cobra.Command {
-	h := hardwareRun{program: p}
-	cmd := &cobra.Command{
-		Use:   "hardware",
-		Short: "Measure and disassemble the atomic instructions of this machine",
-		Long: `hardware runs every experiment that need not be named, in half a minute. Each is also a
+	cmd := p.experimentsCommand(hardware.Suite, false)
+	cmd.Use, cmd.Short = "hardware", "Measure and disassemble the atomic instructions of this machine"
+	cmd.Long = `hardware runs every experiment that need not be named, in half a minute. Each is also a
 command, with its question and its method. With --out it keeps the findings, and the report
-with their charts, in a directory. Ctrl-C keeps the finished results; --resume continues.`,
-		Example: `  locklab hardware
+with their charts, in a directory. Ctrl-C keeps the finished results; --resume continues.`
+	cmd.Example = `  locklab hardware
   locklab hardware core-to-core -o DIR
   locklab hardware core-to-core -o DIR --resume
   locklab hardware waiting
-  locklab hardware evidence`,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			h.evidence = h.out != ""
-			return h.run(cmd.Context(), hardware.Suite, cmd.OutOrStdout(), cmd.ErrOrStderr())
-		},
-	}
-	h.flags(cmd)
+  locklab hardware evidence`
 	cmd.AddCommand(evidenceCommand())
 	for _, e := range hardware.Suite {
-		cmd.AddCommand(p.experimentCommand(e))
+		one := p.experimentsCommand([]*hardware.Experiment{e}, true)
+		one.Use, one.Short, one.Long = e.Name, e.Question, e.Question+"\n\n"+e.Method+"\n\nSource: "+e.Source
+		if e.OptIn != "" {
+			one.Long += "\n\nIt runs only when asked for by name: " + e.OptIn
+		}
+		cmd.AddCommand(one)
 	}
 	return cmd
 }
 
-func (h *hardwareRun) flags(cmd *cobra.Command) {
+// experimentsCommand returns a command that runs suite. An experiment that the user named must be
+// available.
+func (p *Program) experimentsCommand(suite []*hardware.Experiment, named bool) *cobra.Command {
+	h := hardwareRun{program: p, named: named}
+	cmd := &cobra.Command{
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := suite[0].Available(); named && err != nil {
+				return err
+			}
+			h.evidence = !named && h.out != ""
+			return h.run(cmd.Context(), suite, cmd.OutOrStdout(), cmd.ErrOrStderr())
+		},
+	}
 	f := cmd.Flags()
 	f.Var(count(&h.options.Repeats, 0, 1, mostRounds), "repeats", "number of repetitions (default 5)")
 	f.Var(span(&h.options.Budget, 0, 1, day), "budget", "approximate measuring time (default 3s, or the experiment's own)")
 	f.Uint64Var(&h.options.Seed, "seed", 0, "random seed")
 	h.store.flags(f, "only print")
-}
-
-func (p *Program) experimentCommand(e *hardware.Experiment) *cobra.Command {
-	h := hardwareRun{program: p, named: true}
-	long := e.Question + "\n\n" + e.Method + "\n\nSource: " + e.Source
-	if e.OptIn != "" {
-		long += "\n\nIt runs only when asked for by name: " + e.OptIn
-	}
-	cmd := &cobra.Command{
-		Use:   e.Name,
-		Short: e.Question,
-		Long:  long,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := e.Available(); err != nil {
-				return err
-			}
-			return h.run(cmd.Context(), []*hardware.Experiment{e}, cmd.OutOrStdout(), cmd.ErrOrStderr())
-		},
-	}
-	h.flags(cmd)
 	return cmd
 }
 

@@ -148,23 +148,6 @@ func gist(text string) string {
 	return cmp.Or(text[:end], text)
 }
 
-// completeWith completes the values of a flag, also after a comma or a '-'.
-func completeWith(cmd *cobra.Command, flag string, words func() []string) {
-	err := cmd.RegisterFlagCompletionFunc(flag, func(_ *cobra.Command, _ []string, typed string) (out []cobra.Completion, _ cobra.ShellCompDirective) {
-		last := strings.LastIndexAny(typed, ",|") + 1
-		if strings.HasPrefix(typed[last:], "-") {
-			last++
-		}
-		for _, word := range words() {
-			out = append(out, typed[:last]+word)
-		}
-		return out, cobra.ShellCompDirectiveNoFileComp
-	})
-	if err != nil {
-		panic(err) // there is no such flag
-	}
-}
-
 func (p *Program) version() string {
 	return fmt.Sprintf("%s (commit %s, %s %s/%s)", cmp.Or(p.Version, "0.0.0"), cmp.Or(machine.BuildCommit(), "unknown"), runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }
@@ -184,13 +167,21 @@ func manCommand() *cobra.Command {
 	}
 }
 
+// completeNames completes the values of flags with names, also after a comma or a '-'.
 func (p *Program) completeNames(root *cobra.Command) {
-	words := map[string]func() []string{"locks": p.words, "baseline": p.words, "scenario": scenarioNames, "metric": metricNames}
-	for _, cmd := range root.Commands() {
-		for flag, of := range words {
-			if cmd.Flags().Lookup(flag) != nil {
-				completeWith(cmd, flag, of)
+	for flag, words := range map[string]func() []string{"locks": p.words, "baseline": p.words, "scenario": scenarioNames, "metric": metricNames} {
+		complete := func(_ *cobra.Command, _ []string, typed string) (out []cobra.Completion, _ cobra.ShellCompDirective) {
+			last := strings.LastIndexAny(typed, ",|") + 1
+			if strings.HasPrefix(typed[last:], "-") {
+				last++
 			}
+			for _, word := range words() {
+				out = append(out, typed[:last]+word)
+			}
+			return out, cobra.ShellCompDirectiveNoFileComp
+		}
+		for _, cmd := range root.Commands() {
+			_ = cmd.RegisterFlagCompletionFunc(flag, complete) // it fails if cmd has no such flag
 		}
 	}
 }

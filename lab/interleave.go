@@ -14,7 +14,6 @@ import (
 
 	"locklab/harness/judge"
 	"locklab/harness/result"
-	"locklab/reports/page"
 
 	"locklab/harness/measure"
 	"locklab/internal/numfmt"
@@ -29,9 +28,9 @@ const defaultPairs = 20
 var sides = [2]string{"old", "new"}
 
 // builds measures two builds in alternating rounds and compares them, also if ctx ends.
-func (o *compareOptions) builds(ctx context.Context, how judge.CompareOptions, old, new string, stdout, stderr io.Writer) error {
+func (o *compareOptions) builds(ctx context.Context, how judge.CompareOptions, paths [2]string, stdout, stderr io.Writer) error {
 	var builds [2]measure.Build
-	for i, path := range []string{old, new} {
+	for i, path := range paths {
 		var err error
 		if builds[i], err = measure.AskBuild(ctx, path); err != nil {
 			return unbegun(ctx, err, stderr)
@@ -54,12 +53,12 @@ func (o *compareOptions) builds(ctx context.Context, how judge.CompareOptions, o
 	for _, text := range o.run.unheeded(plan) {
 		fmt.Fprintln(stderr, text)
 	}
-	p := pairRun{builds: builds, budget: o.run.budget}
-	if err := p.create(o.run, plan, servers, skipped, stderr); err != nil {
+	p := pairRun{builds: builds, plan: plan}
+	if err := p.create(o.run, servers, skipped, stderr); err != nil {
 		return err
 	}
 	fmt.Fprintf(stderr, "%s, %s, 2 builds, about %v\n", numfmt.Plural(len(plan.Cases), "case"), numfmt.Plural(plan.Rounds, "round"), (2 * plan.Estimate()).Round(time.Second))
-	err = p.measure(ctx, plan)
+	err = p.measure(ctx)
 	return p.conclude(o, how, err, ctx.Err() != nil, stdout, stderr)
 }
 
@@ -93,6 +92,7 @@ func (o *compareOptions) plan(builds [2]measure.Build) (*measure.Plan, []result.
 		if plan.Rounds = int(o.run.budget / round); plan.Rounds < stat.MinRounds {
 			return nil, nil, usage("a budget of %v is too small: %s take %d rounds of %v; choose fewer cases or a shorter --duration", o.run.budget, numfmt.Plural(len(plan.Cases), "case"), stat.MinRounds, round.Round(time.Millisecond))
 		}
+		plan.Budget, plan.Least, plan.Most = o.run.budget, stat.MinRounds, plan.Rounds
 	}
 	if plan.Rounds < stat.MinRounds {
 		return nil, nil, usage("--rounds is %d: want %d or more, for an interval", plan.Rounds, stat.MinRounds)
@@ -103,13 +103,12 @@ func (o *compareOptions) plan(builds [2]measure.Build) (*measure.Plan, []result.
 // A pairRun is two runs that are measured in the same rounds.
 type pairRun struct {
 	builds [2]measure.Build
+	plan   *measure.Plan
 	dirs   [2]string
 	runs   [2]measuring
-	rounds int           // complete
-	budget time.Duration // no round begins after it, after the first stat.MinRounds; 0 is unlimited
 }
 
-func (p *pairRun) create(o runOptions, plan *measure.Plan, s *site.Servers, skipped []result.Skip, stderr io.Writer) error {
+func (p *pairRun) create(o runOptions, s *site.Servers, skipped []result.Skip, stderr io.Writer) error {
 	root := cmp.Or(o.out, defaultDir())
 	for i, side := range sides {
 		p.dirs[i] = filepath.Join(root, side)
@@ -118,8 +117,8 @@ func (p *pairRun) create(o runOptions, plan *measure.Plan, s *site.Servers, skip
 		}
 	}
 	both := o.program.manifest(o.seed)
-	both.Binary, both.Pair, both.Rounds, both.Cases = "", plan.RunID, plan.Rounds, len(plan.Cases)
-	both.Sections, both.Sites, both.Skipped = measure.Calibrate().SectionCosts(plan.Cases), s.Sites, skipped
+	both.Binary, both.Pair, both.Rounds, both.Cases = "", p.plan.RunID, p.plan.Rounds, len(p.plan.Cases)
+	both.Sections, both.Sites, both.Skipped = measure.Calibrate().SectionCosts(p.plan.Cases), s.Sites, skipped
 	both.Warnings = append(both.Warnings, site.ColdWarnings(s.Sites)...)
 	for i, b := range p.builds {
 		m := both
@@ -129,41 +128,20 @@ func (p *pairRun) create(o runOptions, plan *measure.Plan, s *site.Servers, skip
 		if err != nil {
 			return err
 		}
-		p.runs[i] = o.measuring(plan, out, stderr)
+		p.runs[i] = o.measuring(p.plan, out, stderr)
 	}
 	return nil
 }
 
-// errEnough ends a comparison at the end of its budget.
-var errEnough = errors.New("the budget is spent")
-
-func (p *pairRun) measure(ctx context.Context, plan *measure.Plan) error {
+func (p *pairRun) measure(ctx context.Context) error {
 	show := p.runs[0].program.newProgress(p.runs[0].stderr)
+	show.builds = sides[:]
 	defer show.clear()
-	start := time.Now()
-	err := plan.Run(ctx, func(at measure.Progress) error {
-		if at.Result == nil && at.Lost == nil {
-			return nil
-		}
-		build := at.Build
-		for _, text := range oddities(at) {
-			show.lasting(fmt.Sprintf("%s (%s build)", text, sides[build]))
-		}
-		if at.Done%2 == 0 { // both builds
-			show.show(step{done: at.Done, total: at.Total, round: at.Round + 1, name: at.Case.Name(), left: at.Left})
-		}
-		if err := errors.Join(p.runs[build].keep(at), p.runs[build].out.Sync()); err != nil {
-			return err
-		}
-		if at.Done%(2*len(plan.Cases)) != 0 {
-			return nil
-		}
-		if p.rounds++; p.budget > 0 && p.rounds >= stat.MinRounds && time.Since(start) >= p.budget {
-			return errEnough
-		}
-		return nil
+	err := p.plan.Run(ctx, func(at measure.Progress) error {
+		show.update(at)
+		return p.runs[at.Build].keep(at)
 	}, p.builds[:]...)
-	if ctx.Err() != nil || errors.Is(err, errEnough) {
+	if ctx.Err() != nil {
 		return nil
 	}
 	return err
@@ -173,28 +151,22 @@ func (p *pairRun) measure(ctx context.Context, plan *measure.Plan) error {
 // missing results make the comparison inconclusive, unless it finds a regression.
 func (p *pairRun) conclude(o *compareOptions, how judge.CompareOptions, err error, interrupted bool, stdout, stderr io.Writer) error {
 	early := interrupted || err != nil
-	var runs [2]*result.Run
 	for i := range p.runs {
 		m := &p.runs[i]
 		err = errors.Join(err, finish(m.out, early, func(f *result.Manifest) {
 			if !f.Interrupted {
-				f.Rounds = p.rounds // fewer than planned if the budget was spent
+				f.Rounds = p.plan.Rounds // fewer than at the start if the budget was spent
 			}
 			m.total = f.Rounds * f.Cases
 			m.noteLost(f)
 		}))
 	}
-	for i, dir := range p.dirs {
-		var lerr error
-		if runs[i], lerr = result.Load(dir); lerr != nil {
-			return errors.Join(err, lerr)
-		}
+	runs, lerr := readRuns(p.dirs[:], result.Load)
+	if lerr != nil {
+		return errors.Join(err, lerr)
 	}
 	fmt.Fprintf(stderr, "kept in %s and %s\n", p.dirs[0], p.dirs[1])
-	c, cerr := judge.Compare(runs[0], runs[1], how)
-	if cerr == nil {
-		cerr = o.print(page.CompareChanges(c), c.Outcome(), stdout, stderr)
-	}
+	cerr := o.changes(how, runs[0], runs[1], stdout, stderr)
 	if err != nil {
 		if cerr != nil && !errors.As(cerr, new(statusError)) {
 			return err

@@ -108,7 +108,7 @@ func TestInterleaveInterrupt(t *testing.T) {
 	t.Parallel()
 	same, slow := testBuilds(t)
 	cmd := locklab(t, interleaved(same, slow, "--rounds", "1000")...)
-	if said, status := interruptAfter(t, cmd, 3, measuredLine, os.Interrupt); status != exitInterrupted || !strings.Contains(said, "t-test") {
+	if said, status := interruptAfter(t, cmd, 6, measuredLine, os.Interrupt); status != exitInterrupted || !strings.Contains(said, "t-test") {
 		t.Errorf("exit status %d\n%s", status, said)
 	}
 	for _, side := range sides {

@@ -77,19 +77,13 @@ func parseRate(text string) (harness.Rate, error) {
 }
 
 // cross returns every workload under every load; a closed one has no arrivals or deadline.
-func (l loading) cross(ws []harness.Workload) (out []harness.Workload) {
-	for _, w := range ws {
-		for _, w.Rate = range or(l.rates, 0) {
-			w.Arrivals, w.Deadline = harness.Poisson, 0
-			if w.Rate == 0 {
-				out = append(out, w)
-				continue
-			}
-			open := cross([]harness.Workload{w}, or(l.arrivals, harness.Poisson), func(w *harness.Workload, x harness.Arrival) { w.Arrivals = x })
-			out = append(out, cross(open, or(l.deadlines, 0), func(w *harness.Workload, x time.Duration) { w.Deadline = x })...)
-		}
-	}
-	return out
+func (l loading) cross(ws []harness.Workload) []harness.Workload {
+	ws = cross(ws, or(l.rates, 0), func(w *harness.Workload, x harness.Rate) { w.Rate = x })
+	open := func(w harness.Workload) bool { return w.Rate != 0 }
+	closed := slices.DeleteFunc(slices.Clone(ws), open)
+	ws = cross(filter(ws, open), or(l.arrivals, harness.Poisson), func(w *harness.Workload, x harness.Arrival) { w.Arrivals = x })
+	ws = cross(ws, or(l.deadlines, 0), func(w *harness.Workload, x time.Duration) { w.Deadline = x })
+	return append(closed, ws...)
 }
 
-var parseDeadline = parseTime(0, harness.MaxDeadline, fmt.Sprintf("a deadline: want a duration such as 10ms, up to %v, or 0 for none", harness.Span{Mean: harness.MaxDeadline}))
+var parseDeadline = within(0, harness.MaxDeadline, time.ParseDuration, fmt.Sprintf("a deadline: want a duration such as 10ms, up to %v, or 0 for none", harness.Span{Mean: harness.MaxDeadline}))

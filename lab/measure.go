@@ -62,11 +62,6 @@ func (m *measuring) run(ctx context.Context, earlier *result.Run) error {
 		if err := m.keep(p); err != nil {
 			return err
 		}
-		if p.Result != nil {
-			if err := m.out.Sync(); err != nil {
-				return err
-			}
-		}
 		show.update(p)
 		return nil
 	})
@@ -93,7 +88,7 @@ func (m *measuring) keep(p measure.Progress) error {
 		return nil
 	}
 	m.judge(p.Case.Name(), p.Result)
-	return m.out.Append(result.Record{Result: p.Result})
+	return errors.Join(m.out.Append(result.Record{Result: p.Result}), m.out.Sync())
 }
 
 func loss(p measure.Progress) result.Loss {

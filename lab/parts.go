@@ -54,7 +54,7 @@ func (t part) of(c measure.Case) bool {
 func (o runOptions) divide(p *measure.Plan, budget time.Duration) {
 	open := filter(parts, func(t part) bool { return p.EstimateOf(t.of) > 0 })
 	left := budget
-	for len(open) > 1 {
+	for len(open) > 0 {
 		at := -1
 		for i, t := range open {
 			window := o.windowFor(p, t.of, share(left, t, open))
@@ -68,9 +68,6 @@ func (o runOptions) divide(p *measure.Plan, budget time.Duration) {
 		}
 		left -= p.EstimateOf(open[at].of)
 		open = append(open[:at:at], open[at+1:]...)
-	}
-	for _, t := range open {
-		o.setWindowsOf(p, t.of, min(maxWindow, max(minWindow, o.windowFor(p, t.of, left))))
 	}
 }
 

@@ -28,6 +28,7 @@ func width(out io.Writer) int {
 // progress shows progress on a terminal in one line, elsewhere in one every ten seconds.
 type progress struct {
 	out     io.Writer
+	builds  []string   // names of the builds that measure; nil for one build
 	width   func() int // of the terminal; nil if out is not a terminal
 	rates   map[string][]float64
 	pause   time.Duration // between two lines, if not on a terminal
@@ -56,19 +57,24 @@ func (s *progress) add(name string, r *harness.Result) {
 }
 
 func (s *progress) update(p measure.Progress) {
-	name := p.Case.Name()
-	if p.Result == nil && p.Lost == nil {
+	name, build := p.Case.Name(), ""
+	if s.builds != nil {
+		build = fmt.Sprintf(" (%s build)", s.builds[p.Build])
+	}
+	switch {
+	case p.Lost != nil:
+		s.lasting("LOST " + loss(p).String() + build)
+		return
+	case p.Result == nil:
 		if s.width != nil && !s.shown {
 			s.line(step{done: p.Done, total: p.Total, name: name, left: p.Left})
 		}
 		return
 	}
-	for _, text := range oddities(p) {
-		s.lasting(text)
+	for _, why := range p.Result.Retries {
+		s.lasting(fmt.Sprintf("AGAIN %s, round %d: %s; it was measured again%s", name, p.Round+1, why, build))
 	}
-	if p.Lost != nil {
-		return
-	}
+	name += build
 	s.add(name, p.Result)
 	at := step{done: p.Done, total: p.Total, round: p.Round + 1, name: name, figure: figure(s.rates[name]), left: p.Left, noise: p.Result.Noise}
 	if len(p.Result.Violations) > 0 {
@@ -99,17 +105,6 @@ func (s *progress) parts(name string) func(done, total int) {
 			s.show(step{done: done, total: total, name: name, left: took * time.Duration(total-done) / time.Duration(max(1, done))})
 		}
 	}
-}
-
-func oddities(p measure.Progress) (lines []string) {
-	name := p.Case.Name()
-	if p.Lost != nil {
-		return []string{"LOST " + loss(p).String()}
-	}
-	for _, why := range p.Result.Retries {
-		lines = append(lines, fmt.Sprintf("AGAIN %s, round %d: %s; it was measured again", name, p.Round+1, why))
-	}
-	return lines
 }
 
 func (s *progress) lasting(text string) {

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
 	"path/filepath"
 	"runtime/debug"
 	"strconv"
@@ -135,7 +134,7 @@ func (o *reportOptions) report(program string, dirs []string, files *saver, stdo
 	return o.judge(program, ws, false, stderr)
 }
 
-var parseRoundTrip = parseTime(1, harness.MaxDelay, fmt.Sprintf("a round trip: want more than 0 and %v at most, such as 1.5ms", harness.MaxDelay))
+var parseRoundTrip = within(1, harness.MaxDelay, time.ParseDuration, fmt.Sprintf("a round trip: want more than 0 and %v at most, such as 1.5ms", harness.MaxDelay))
 
 const mostContenders = 10_000_000
 
@@ -194,22 +193,17 @@ func loadRun(dir string) (*result.Run, error) {
 
 func readRuns(dirs []string, load func(dir string) (*result.Run, error)) ([]*result.Run, error) {
 	var runs []*result.Run
-	var seen []os.FileInfo
-	for i, dir := range dirs {
+	for _, dir := range dirs {
 		run, err := load(dir)
 		if err != nil {
 			return nil, err
 		}
-		info, err := os.Stat(dir)
-		if err != nil {
-			return nil, usage("cannot read the run in %s: %v", dir, err)
-		}
-		for k, other := range seen {
-			if os.SameFile(info, other) {
-				return nil, usage("%s is given twice (also as %s): several runs must be different ones", dirs[i], dirs[k])
+		for _, other := range runs {
+			if sameDir(dir, other.Dir) {
+				return nil, usage("%s is given twice (also as %s): several runs must be different ones", dir, other.Dir)
 			}
 		}
-		runs, seen = append(runs, run), append(seen, info)
+		runs = append(runs, run)
 	}
 	return runs, nil
 }

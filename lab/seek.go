@@ -24,14 +24,13 @@ func (o *runOptions) settle(p *measure.Plan) error {
 	return p.Validate()
 }
 
-// fits reports whether the budget must still be spent; a run that measured has spent it.
-func (o *runOptions) fits() bool { return o.budget > 0 && !o.resume }
-
-// refit spends the rest of the budget; if too small, the least plan begins.
-func (o *runOptions) refit(p *measure.Plan) {
-	if o.fits() {
+// refit spends the rest of the budget, if there is one; if too small, the least plan begins. A run
+// that measured has spent it.
+func (o *runOptions) refit(p *measure.Plan) (done bool) {
+	if done = o.budget > 0 && !o.resume; done {
 		_ = o.fit(p, o.budget-time.Since(o.begin)-reportTime)
 	}
+	return done
 }
 
 // seek finds the missing rates of p and completes the manifest in dir, which out writes. If
@@ -71,8 +70,7 @@ func (o *runOptions) search(ctx context.Context, p *measure.Plan, out *result.Wr
 	if err != nil {
 		return err
 	}
-	if o.fits() {
-		o.refit(p)
+	if o.refit(p) {
 		p.Trim(o.saturations)
 	}
 	err = out.Edit(func(m *result.Manifest) {

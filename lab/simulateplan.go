@@ -29,31 +29,22 @@ func modelled(name string) (*simulate.Machine, error) {
 	return m, nil
 }
 
-// simulated returns the chosen locks that the model can run; a named one must be among them.
-func (o *simulateOptions) simulated() (locks []*harness.Variant, err error) {
+// chosen returns the locks to simulate. The model must be able to run a named one.
+func (o *simulateOptions) chosen() ([]*harness.Variant, error) {
+	if o.locks == "" {
+		return filter(o.program.Locks, func(v *harness.Variant) bool { return v.Status.Competes() }), nil
+	}
 	words := strings.Split(o.locks, ",")
-	chosen := slices.DeleteFunc(o.program.spinLocks(), func(v *harness.Variant) bool { return !v.Status.Competes() || v.Unavailable != "" })
-	if o.locks != "" {
-		if chosen, err = o.program.choose(words); err != nil {
-			return nil, err
-		}
+	chosen, err := o.program.choose(words)
+	if err != nil {
+		return nil, err
 	}
-	refused := errors.New("this program has no spin lock")
 	for _, v := range chosen {
-		err := simulate.CheckVariant(v, 1)
-		switch {
-		case err == nil:
-			locks = append(locks, v)
-		case slices.Contains(words, v.Name):
+		if err := simulate.CheckVariant(v, 1); err != nil && slices.Contains(words, v.Name) {
 			return nil, usage("%w; '%s list spin' shows the locks that it simulates", err, o.program.Name)
-		default:
-			refused = err
 		}
 	}
-	if len(locks) == 0 {
-		return nil, usage("no lock to simulate: %w", refused)
-	}
-	return locks, nil
+	return chosen, nil
 }
 
 const usualWorkers = 64
@@ -99,20 +90,20 @@ func steps(a, b int, m *simulate.Machine) []int {
 }
 
 func parseModelTime(text string) (float64, error) {
-	d, err := parseTime(0, simulate.MaxTime, fmt.Sprintf("a time from 0 to %v, such as 100ns", time.Duration(simulate.MaxTime)))(text)
+	d, err := within(0, simulate.MaxTime, time.ParseDuration, fmt.Sprintf("a time from 0 to %v, such as 100ns", time.Duration(simulate.MaxTime)))(text)
 	return float64(d), err
 }
 
-var parseLines = parseInt(0, simulate.MaxLines, fmt.Sprintf("a number of cache lines from 0 to %d", simulate.MaxLines))
+var parseLines = within(0, simulate.MaxLines, strconv.Atoi, fmt.Sprintf("a number of cache lines from 0 to %d", simulate.MaxLines))
 
 type simulateCase struct {
 	lock     *harness.Variant
 	workload simulate.Workload
 }
 
-// cases crosses the user's choices, without a lock at more workers than it serves.
+// cases crosses the user's choices, without locks that the model cannot run with the workers.
 func (o *simulateOptions) cases(m *simulate.Machine) ([]simulateCase, error) {
-	locks, err := o.simulated()
+	locks, err := o.chosen()
 	if err != nil {
 		return nil, err
 	}
@@ -132,7 +123,7 @@ func (o *simulateOptions) cases(m *simulate.Machine) ([]simulateCase, error) {
 	ws = cross(ws, or(o.wait, harness.WaitPause), func(w *simulate.Workload, x harness.WaitPolicy) { w.Wait = x })
 	ws = cross(ws, workers, func(w *simulate.Workload, x int) { w.Workers = x })
 	var cases []simulateCase
-	var refused error
+	refused := errors.New("this program has no spin lock")
 	for _, w := range ws {
 		if err := w.Validate(m); err != nil {
 			return nil, usage("%w", err)

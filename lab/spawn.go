@@ -48,12 +48,12 @@ func (o *runOptions) runSpawned(ctx context.Context, flags *pflag.FlagSet, stdou
 		return err
 	}
 	if at.Sync == "" {
-		sync, stop, err := startSync(ctx)
+		s, err := backend.StartRedisOf(ctx, backend.RedisOptions{})
 		if err != nil {
-			return err
+			return fmt.Errorf("ranks need a Redis server to meet at: %w", err)
 		}
-		defer stop()
-		at.Sync = sync
+		defer s.Stop()
+		at.Sync = "redis://" + s.Endpoint().Addrs[0][0]
 	}
 	command, err := json.Marshal(o.commandLine())
 	err = errors.Join(err, os.Setenv(commandVariable, string(command)), os.Setenv(syncVariable, at.Sync))
@@ -89,14 +89,6 @@ func (o *runOptions) room() (dir, parts string, err error) {
 		return "", "", usage("%v", err)
 	}
 	return dir, parts, nil
-}
-
-func startSync(ctx context.Context) (sync string, stop func(), err error) {
-	s, err := backend.StartRedisOf(ctx, backend.RedisOptions{})
-	if err != nil {
-		return "", nil, fmt.Errorf("ranks need a Redis server to meet at: %w", err)
-	}
-	return "redis://" + s.Endpoint().Addrs[0][0], func() { s.Stop() }, nil
 }
 
 // spawnRanks starts the ranks with the flags of the plan, and waits until all have ended. The end

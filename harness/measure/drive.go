@@ -232,7 +232,7 @@ func (d *drive) result() *harness.Result {
 		Elapsed:     time.Duration(d.t1.at - d.t0.at),
 		Workers:     make([]uint64, len(d.tallies)),
 		SampleEvery: d.tuning.sampleEvery,
-		Clock:       clock.Name(), ClockFloor: clock.Floor(), ClockStep: clock.Step(),
+		Clock:       clock.Name(), ClockFloor: clock.Floor, ClockStep: clock.Step,
 		CPU: harness.CPU{Time: d.usage.User + d.usage.System, Voluntary: d.usage.Voluntary,
 			Involuntary: d.usage.Involuntary, Allocs: d.allocs},
 		Violations: oracle.NotReturned(d.stuck, d.waited),

@@ -43,7 +43,7 @@ func measureLoop(ctx context.Context, in *Instruments, job Job) (*harness.Result
 func loopOnce(ctx context.Context, in *Instruments, job Job, w harness.Workload) (*harness.Result, error) {
 	r := &harness.Result{
 		Lock: job.Lock.Describe(), Workload: job.Workload, Started: time.Now(), Workers: make([]uint64, w.Workers),
-		SampleEvery: 1, Clock: in.Clock.Name(), ClockFloor: in.Clock.Floor(), ClockStep: in.Clock.Step(),
+		SampleEvery: 1, Clock: in.Clock.Name(), ClockFloor: in.Clock.Floor, ClockStep: in.Clock.Step,
 	}
 	log, err := job.Lock.Loop(ctx, job.At, job.Key, w)
 	switch {

@@ -28,20 +28,19 @@ func Calibrate() *Instruments { return calibrate().instruments() }
 
 // A calibration is shared by all measuring processes of a run; the first makes it.
 type calibration struct {
-	Clock    machine.Rating
+	Clock    machine.Clock
 	Topology machine.Topology
 	Start    machine.Conditions
 }
 
 func calibrate() calibration {
-	return calibration{Clock: machine.Calibrate().Rating(), Topology: machine.ReadTopology(), Start: machine.ReadConditions()}
+	return calibration{Clock: machine.Calibrate(), Topology: machine.ReadTopology(), Start: machine.ReadConditions()}
 }
 
 // instruments adds the calibrations of each process: a processor's speed changes.
 func (s calibration) instruments() *Instruments {
-	clock, ok := s.Clock.Clock()
-	if !ok {
-		clock = machine.Calibrate()
+	if !s.Clock.Valid() {
+		s.Clock = machine.Calibrate()
 	}
 	if len(s.Topology) == 0 {
 		s.Topology = machine.ReadTopology()
@@ -49,7 +48,7 @@ func (s calibration) instruments() *Instruments {
 	if s.Start.CPUs == 0 {
 		s.Start = machine.ReadConditions()
 	}
-	return &Instruments{Clock: clock, Work: machine.CalibrateWork(clock), Topology: s.Topology, Start: s.Start}
+	return &Instruments{Clock: s.Clock, Work: machine.CalibrateWork(s.Clock), Topology: s.Topology, Start: s.Start}
 }
 
 // A Job is one lock under one workload.

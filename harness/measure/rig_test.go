@@ -59,8 +59,8 @@ func TestSetup(t *testing.T) {
 
 // TestInstruments: a process uses its parent's calibration, if valid.
 func TestInstruments(t *testing.T) {
-	told := calibration{Clock: machine.Rating{Hz: 1e9, Floor: 123, Step: 4}, Topology: two}
-	if in := told.instruments(); in.Clock.Floor() != 123 || in.Clock.Step() != 4 || !slices.Equal(in.Topology, two) || in.Work.Iterations(time.Second) == 0 {
+	told := calibration{Clock: machine.Clock{Period: 1, Floor: 123, Step: 4}, Topology: two}
+	if in := told.instruments(); in.Clock.Floor != 123 || in.Clock.Step != 4 || !slices.Equal(in.Topology, two) || in.Work.Iterations(time.Second) == 0 {
 		t.Errorf("told %+v, it has %+v", told, in)
 	}
 	if in := (calibration{}).instruments(); in.Clock.Hz() <= 0 || len(in.Topology) == 0 || in.Work.Iterations(time.Second) == 0 {
@@ -69,7 +69,7 @@ func TestInstruments(t *testing.T) {
 }
 
 func TestTune(t *testing.T) {
-	clock, _ := machine.Rating{Hz: 1e9, Floor: 10, Step: 1}.Clock()
+	clock := machine.Clock{Period: 1, Floor: 10, Step: 1}
 	every := func(workers int, think time.Duration, period float64) int {
 		r := &Rig{in: &Instruments{Clock: clock}, rate: 1 / period, job: Job{Lock: good, Workload: harness.Workload{Workers: workers}}}
 		r.job.Workload.Think.Mean = think
@@ -125,8 +125,8 @@ func TestOverhead(t *testing.T) {
 		t.Errorf("%+v: an acquisition of a lock takes time", o)
 	}
 	// A timed acquisition reads the clock three times.
-	if o.Loop == 0 || o.Timing < in.Clock.Floor() {
-		t.Errorf("%+v with a clock that takes %v ns to read", o, in.Clock.Floor())
+	if o.Loop == 0 || o.Timing < in.Clock.Floor {
+		t.Errorf("%+v with a clock that takes %v ns to read", o, in.Clock.Floor)
 	}
 }
 

@@ -77,7 +77,7 @@ const draw = 5
 
 // timedInside returns the time, in ns, that timing adds to a hold: two readings of a sampled
 // acquisition and of a sampled handover, and a draw. It delays all workers.
-func (r *Rig) timedInside() float64 { return 4*r.in.Clock.Floor() + draw }
+func (r *Rig) timedInside() float64 { return 4*r.in.Clock.Floor + draw }
 
 // timedOutside returns the time, in ns, that timing adds outside the section, with readings
 // around think time. It delays one worker.
@@ -87,7 +87,7 @@ func (r *Rig) timedOutside() float64 {
 	if r.job.Workload.Think.Mean > 0 {
 		readings += 2
 	}
-	return readings*r.in.Clock.Floor() + bookkeeping
+	return readings*r.in.Clock.Floor + bookkeeping
 }
 
 func powerOfTwo(x float64) int {
@@ -186,5 +186,5 @@ const checkShare = 0.005
 // ns, as if the lock waited for each: about every 5 µs times the workers.
 func checkEvery(clock machine.Clock, rate float64, batch int64) int64 {
 	const bookkeeping = 5 // ns
-	return max(1, int64(math.Ceil((clock.Floor()+bookkeeping)*rate/checkShare/float64(batch))))
+	return max(1, int64(math.Ceil((clock.Floor+bookkeeping)*rate/checkShare/float64(batch))))
 }

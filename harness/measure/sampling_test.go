@@ -195,7 +195,7 @@ func TestSlicerReadsSeldom(t *testing.T) {
 		t.Errorf("before the rate is known: every %d batches, want 1", got)
 	}
 	// 20 ns per acquisition: readings of F+5 ns are half a percent after (F+5)·10.
-	want := int64(math.Ceil((clock.Floor() + 5) * 10 / 64))
+	want := int64(math.Ceil((clock.Floor + 5) * 10 / 64))
 	if got := checkEvery(clock, 1./20, 64); got != want {
 		t.Errorf("every %d batches, want %d", got, want)
 	}

@@ -10,15 +10,23 @@ import (
 )
 
 // A Clock times short spans with the fastest counter of the machine. Get one from [Calibrate]; the
-// zero value converts every delta to 0 ns. It is immutable and may be copied and shared.
+// zero value converts every delta to 0 ns. It is immutable and may be copied and shared, also with
+// other processes of the machine until a reboot.
 //
 // Two readings are ordered with the memory accesses around them only as [atomics.Ticks] documents.
 type Clock struct {
-	rating Rating
-	period float64 // ns per tick
+	Period float64 `json:"period"` // ns per tick
+	// Floor is the time between two back-to-back readings, in ns: part of every span, so one
+	// near it is unknown. It is the median over chains: a single pair shows the clock's step.
+	Floor float64 `json:"floor"`
+	// Step is the clock's step, in ns: the greatest number that divides every difference,
+	// within a tick. The TSC of some AMD machines moves every 10 ns.
+	Step float64 `json:"step"`
+	// Error is the spread of independent calibrations of the rate in ppm, greatest minus least, or
+	// 0 if the machine states the rate. It excludes shared errors, such as a slew.
+	Error  float64 `json:"error,omitempty"`
+	Stated bool    `json:"stated,omitempty"` // the machine states the rate; otherwise it was measured
 }
-
-func newClock(hz float64) Clock { return Clock{Rating{Hz: hz}, 1e9 / hz} }
 
 // Calibrate returns a clock whose rate is accurate to a few ppm. It takes less than 5 ms, or
 // about 40 ms if the rate must be measured, longer if the clock advances by microseconds.
@@ -32,9 +40,8 @@ func Calibrate() Clock {
 	if !stated {
 		hz, err = measureHz()
 	}
-	c := newClock(hz)
-	c.rating = Rating{hz, c.period * readingTicks(), c.period * stepTicks(deltas()), err, stated}
-	return c
+	period := 1e9 / hz
+	return Clock{period, period * readingTicks(), period * stepTicks(deltas()), err, stated}
 }
 
 // Now returns the counter, in ticks from an arbitrary start; only differences are meaningful. It
@@ -44,22 +51,17 @@ func (Clock) Now() uint64 { return atomics.Ticks() }
 // Nanoseconds converts the difference of two readings, later minus earlier, to the nearest ns,
 // in about 2 ns. A negative one, possible across cores, becomes 0.
 func (c Clock) Nanoseconds(ticks uint64) int64 {
-	return int64(float64(max(0, int64(ticks)))*c.period + 0.5)
+	return int64(float64(max(0, int64(ticks)))*c.Period + 0.5)
 }
 
 // Name returns the name of the counter: "RDTSC", "CNTVCT_EL0" or "monotonic".
 func (Clock) Name() string { return atomics.ClockName() }
 
 // Hz returns the rate of the clock in ticks per second.
-func (c Clock) Hz() float64 { return c.rating.Hz }
+func (c Clock) Hz() float64 { return math.Round(1e9 / c.Period) }
 
-// Floor returns the time between two back-to-back readings, in ns: part of every span, so one
-// near it is unknown. It is the median over chains: a single pair shows the clock's step.
-func (c Clock) Floor() float64 { return c.rating.Floor }
-
-// Step returns the clock's step, in ns: the greatest number that divides every difference,
-// within a tick. The TSC of some AMD machines moves every 10 ns.
-func (c Clock) Step() float64 { return c.rating.Step }
+// Valid reports whether c can be from [Calibrate], unlike the zero value.
+func (c Clock) Valid() bool { return c.Period > 0 && c.Floor >= 0 && c.Step >= 0 }
 
 // measureHz returns the result of [agree] for the rates of three spans.
 func measureHz() (hz, ppm float64) {
@@ -181,27 +183,4 @@ func usual(seen map[uint64]int) []uint64 {
 	}
 	slices.Sort(values)
 	return values
-}
-
-// A Rating is the result of [Calibrate] for another process of the machine, until a reboot.
-type Rating struct {
-	Hz    float64 `json:"hz"`    // ticks per second
-	Floor float64 `json:"floor"` // ns
-	Step  float64 `json:"step"`  // ns
-
-	// Error is the spread of independent calibrations of the rate in ppm, greatest minus least, or
-	// 0 if the machine states the rate. It excludes shared errors, such as a slew.
-	Error  float64 `json:"error,omitempty"`
-	Stated bool    `json:"stated,omitempty"` // the machine states the rate; otherwise it was measured
-}
-
-// Rating returns the rating of c.
-func (c Clock) Rating() Rating { return c.rating }
-
-// Clock returns the clock of r, and false if r is no valid rating, such as the zero value.
-func (r Rating) Clock() (Clock, bool) {
-	if !(r.Hz > 0) || math.IsInf(r.Hz, 1) || !(r.Floor >= 0) || !(r.Step >= 0) {
-		return Clock{}, false
-	}
-	return Clock{r, 1e9 / r.Hz}, true
 }

@@ -25,7 +25,7 @@ func eventually(t *testing.T, tries int, measure func() (ok bool, got string)) {
 
 func TestCalibrate(t *testing.T) {
 	c := Calibrate()
-	t.Logf("%s %.6g Hz, floor %.3g ns, step %.3g ns", c.Name(), c.Hz(), c.Floor(), c.Step())
+	t.Logf("%s %.6g Hz, floor %.3g ns, step %.3g ns", c.Name(), c.Hz(), c.Floor, c.Step)
 	eventually(t, 10, func() (bool, string) {
 		start, ticks := time.Now(), c.Now()
 		time.Sleep(50 * time.Millisecond)
@@ -38,11 +38,11 @@ func TestCalibrate(t *testing.T) {
 	if hz := atomics.ClockHz(); hz > 0 && math.Abs(c.Hz()/hz-1) > 1e-9 {
 		t.Errorf("%v Hz, though the machine says %v", c.Hz(), hz)
 	}
-	if stated := atomics.ClockHz() > 0; c.rating.Stated != stated || (c.rating.Error == 0) != stated {
-		t.Errorf("stated %v, though the machine says %v Hz; error %v ppm", c.rating.Stated, atomics.ClockHz(), c.rating.Error)
+	if stated := atomics.ClockHz() > 0; c.Stated != stated || (c.Error == 0) != stated {
+		t.Errorf("stated %v, though the machine says %v Hz; error %v ppm", c.Stated, atomics.ClockHz(), c.Error)
 	}
-	if c.Floor() <= 0 || c.Floor() > 1e6 || c.Step() <= 0 || c.Step() > 1e8 {
-		t.Errorf("floor %v ns, step %v ns", c.Floor(), c.Step())
+	if c.Floor <= 0 || c.Floor > 1e6 || c.Step <= 0 || c.Step > 1e8 {
+		t.Errorf("floor %v ns, step %v ns", c.Floor, c.Step)
 	}
 }
 
@@ -63,7 +63,7 @@ func TestAgree(t *testing.T) {
 }
 
 func TestNanoseconds(t *testing.T) {
-	c := newClock(2.5e9)
+	c := Clock{Period: 0.4}
 	for _, tc := range []struct {
 		ticks uint64
 		want  int64
@@ -81,7 +81,7 @@ func TestNanoseconds(t *testing.T) {
 			t.Errorf("Nanoseconds(%d) = %d, want %d", int64(tc.ticks), got, tc.want)
 		}
 	}
-	if got := newClock(24e6).Nanoseconds(24e6 * 86400 * 365); got != 365*86400e9 {
+	if got := (Clock{Period: 1e9 / 24e6}).Nanoseconds(24e6 * 86400 * 365); got != 365*86400e9 {
 		t.Errorf("a year of a 24 MHz clock is %d ns", got)
 	}
 	if got := (Clock{}).Nanoseconds(1 << 40); got != 0 {
@@ -118,31 +118,29 @@ func TestHotPathsDoNotAllocate(t *testing.T) {
 	c, r := Calibrate(), NewRandom(1)
 	if n := testing.AllocsPerRun(100, func() {
 		start := c.Now()
-		Do(ExpIterations(r, 10))
+		Do(int(r.Exp(10)))
 		c.Nanoseconds(c.Now() - start)
 	}); n != 0 {
 		t.Errorf("%v allocations", n)
 	}
 }
 
-func TestRating(t *testing.T) {
-	want := Clock{Rating{Hz: 3e9, Floor: 11.5, Step: 10, Error: 0.3, Stated: true}, 1e9 / 3e9}
-	text, err := json.Marshal(want.Rating())
+// TestShareClock: another process gets an equal clock, and refuses an invalid one.
+func TestShareClock(t *testing.T) {
+	want := Clock{Period: 1. / 3, Floor: 11.5, Step: 10, Error: 0.3, Stated: true}
+	text, err := json.Marshal(want)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var r Rating
-	if err := json.Unmarshal(text, &r); err != nil {
-		t.Fatal(err)
+	var got Clock
+	if err := json.Unmarshal(text, &got); err != nil || got != want || !got.Valid() {
+		t.Errorf("got %+v, %v; want %+v", got, err, want)
 	}
-	if got, ok := r.Clock(); !ok || got != want {
-		t.Errorf("got %+v, %v; want %+v", got, ok, want)
-	}
-	for _, r := range []Rating{
-		{}, {Hz: -1}, {Hz: math.NaN()}, {Hz: math.Inf(1)}, {Hz: 1e9, Floor: math.NaN()}, {Hz: 1e9, Floor: -1}, {Hz: 1e9, Step: -1},
+	for _, c := range []Clock{
+		{}, {Period: -1}, {Period: math.NaN()}, {Period: 1, Floor: math.NaN()}, {Period: 1, Floor: -1}, {Period: 1, Step: -1},
 	} {
-		if c, ok := r.Clock(); ok {
-			t.Errorf("%+v gave the clock %+v", r, c)
+		if c.Valid() {
+			t.Errorf("%+v is valid", c)
 		}
 	}
 }

@@ -59,9 +59,9 @@ func Capture() Environment {
 	e.Host, _ = os.Hostname()
 	readEnvironment(&e, hostFS(), allowedCPUs())
 	c := Calibrate()
-	e.Clock, e.ClockHz, e.ClockFloor, e.ClockStep = c.Name(), c.Hz(), c.Floor(), c.Step()
-	e.ClockRate, e.ClockError = "measured", c.rating.Error
-	if c.rating.Stated {
+	e.Clock, e.ClockHz, e.ClockFloor, e.ClockStep = c.Name(), c.Hz(), c.Floor, c.Step
+	e.ClockRate, e.ClockError = "measured", c.Error
+	if c.Stated {
 		e.ClockRate = "stated"
 	}
 	e.Atomics = atomics.CASName()

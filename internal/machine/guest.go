@@ -69,18 +69,11 @@ func hypervisorName(fsys fs.FS, kernel string) (name string, known bool) {
 }
 
 func inContainer(fsys fs.FS) bool {
-	for _, file := range []string{".dockerenv", "run/.containerenv", "run/systemd/container"} {
-		if _, err := fs.Stat(fsys, file); err == nil {
-			return true
-		}
-	}
 	groups := readText(fsys, "proc/1/cgroup") + readText(fsys, "proc/self/cgroup")
-	for _, mark := range []string{"docker", "kubepods", "containerd", "libpod", "lxc"} {
-		if strings.Contains(groups, mark) {
-			return true
-		}
-	}
-	return false
+	marked := func(mark string) bool { return strings.Contains(groups, mark) }
+	found := func(file string) bool { return exists(fsys, "%s", file) }
+	return slices.ContainsFunc([]string{".dockerenv", "run/.containerenv", "run/systemd/container"}, found) ||
+		slices.ContainsFunc([]string{"docker", "kubepods", "containerd", "libpod", "lxc"}, marked)
 }
 
 // cgroupDirs returns the directories of this process's CPU control groups and their parents,

@@ -137,8 +137,8 @@ func parseStat(text string, cpus []int) (busy, steal, total int64) {
 		}
 		found = true
 		for i, field := range fields[1 : 2+stolen] {
-			n, err := strconv.ParseInt(field, 10, 64)
-			if err != nil || n < 0 || n > math.MaxInt64>>20 {
+			n := parseCount(field)
+			if n < 0 {
 				return -1, -1, -1
 			}
 			total += n

@@ -39,7 +39,7 @@ func readEnvironment(e *Environment, fsys fs.FS, cpus []int) {
 	e.Clocksource = readText(fsys, "sys/devices/system/clocksource/clocksource0/current_clocksource")
 	t := readTopology(fsys, cpus)
 	if !slices.ContainsFunc(cpus, func(cpu int) bool { return readSiblings(fsys, cpu) == nil }) {
-		e.Cores = t.count(func(p Place) int { return p.Core })
+		e.Cores = t.parts(func(p Place) int { return p.Core })
 	}
 	e.Sockets = t.parts(func(p Place) int { return p.Package })
 	e.NUMANodes = t.parts(func(p Place) int { return p.Node })
@@ -76,13 +76,10 @@ func parseArmParts(text string) (parts []string) {
 // readModel returns the name of the processor from /proc/cpuinfo, from the part numbers of arm64,
 // or else the name of the board.
 func readModel(fsys fs.FS, info map[string]string, parts []string) string {
-	for _, key := range []string{"model name", "cpu model", "uarch"} {
+	for _, key := range []string{"model name", "cpu model", "uarch", "cpu"} { // POWER has cpu
 		if name := info[key]; name != "" {
 			return name
 		}
-	}
-	if name := info["cpu"]; name != "" { // POWER
-		return name
 	}
 	var names []string
 	for _, part := range parts {

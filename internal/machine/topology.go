@@ -1,7 +1,6 @@
 package machine
 
 import (
-	"cmp"
 	"io/fs"
 	"os"
 	"runtime"
@@ -58,17 +57,14 @@ func (t Topology) CPUs() []int {
 	return cpus
 }
 
+// parts returns the number of parts by key, or 0 if one is unknown.
 func (t Topology) parts(key func(Place) int) int {
-	if slices.ContainsFunc(t, func(p Place) bool { return key(p) == untold }) {
-		return 0
-	}
-	return t.count(key)
-}
-
-func (t Topology) count(key func(Place) int) int {
 	seen := make(map[int]bool)
 	for _, p := range t {
 		seen[key(p)] = true
+	}
+	if seen[untold] {
+		return 0
 	}
 	return len(seen)
 }
@@ -95,15 +91,8 @@ func readTopology(fsys fs.FS, cpus []int) Topology {
 		p.Package = max(untold, readInt(fsys, "sys/devices/system/cpu/cpu%d/topology/physical_package_id", cpu))
 		t = append(t, p)
 	}
-	slices.SortFunc(t, func(a, b Place) int {
-		return cmp.Or(
-			cmp.Compare(a.Thread, b.Thread),
-			cmp.Compare(a.Package, b.Package),
-			cmp.Compare(a.Node, b.Node),
-			cmp.Compare(a.Cache, b.Cache),
-			cmp.Compare(a.Core, b.Core),
-			cmp.Compare(a.CPU, b.CPU))
-	})
+	order := func(p Place) []int { return []int{p.Thread, p.Package, p.Node, p.Cache, p.Core, p.CPU} }
+	slices.SortFunc(t, func(a, b Place) int { return slices.Compare(order(a), order(b)) })
 	return t
 }
 

@@ -22,15 +22,15 @@ func TestCPUOrderRules(t *testing.T) {
 			if slices.Sort(order); !slices.Equal(order, cpus) {
 				t.Fatalf("%s: %v is not an order of %v", f.name, ps.CPUs(), cpus)
 			}
-			cores := ps.count(func(p Place) int { return p.Core })
-			if first := ps[:cores]; first.count(func(p Place) int { return p.Core }) != cores {
+			cores := ps.parts(func(p Place) int { return p.Core })
+			if first := ps[:cores]; first.parts(func(p Place) int { return p.Core }) != cores {
 				t.Errorf("%s: %v puts siblings before the last core", f.name, ps.CPUs())
 			}
 			for _, key := range []func(Place) int{
 				func(p Place) int { return p.Package },
 				func(p Place) int { return p.Cache },
 			} {
-				if n := changes(ps[:cores], key); n != ps[:cores].count(key)-1 {
+				if n := changes(ps[:cores], key); n != max(1, ps[:cores].parts(key))-1 {
 					t.Errorf("%s: %v leaves a socket or cache and comes back", f.name, ps.CPUs())
 				}
 			}

@@ -1,6 +1,7 @@
 package machine
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"io"
@@ -29,11 +30,8 @@ func Modules() map[string]string {
 }
 
 func buildCommit(info *debug.BuildInfo, linked string) string {
-	if info == nil {
-		return linked
-	}
 	revision, dirty := "", ""
-	for _, s := range info.Settings {
+	for _, s := range cmp.Or(info, new(debug.BuildInfo)).Settings {
 		switch s.Key {
 		case "vcs.revision":
 			revision = s.Value
@@ -51,10 +49,7 @@ func buildCommit(info *debug.BuildInfo, linked string) string {
 
 func modules(info *debug.BuildInfo) map[string]string {
 	versions := make(map[string]string)
-	if info == nil {
-		return versions
-	}
-	for _, m := range info.Deps {
+	for _, m := range cmp.Or(info, new(debug.BuildInfo)).Deps {
 		version := m.Version
 		if m.Replace != nil {
 			version = m.Replace.Version

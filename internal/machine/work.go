@@ -38,12 +38,7 @@ func (w Work) Iterations(d time.Duration) int {
 	if d <= 0 || w.perNs <= 0 {
 		return 0
 	}
-	return max(1, toInt(float64(d)*w.perNs))
-}
-
-// toInt returns the integer nearest to x >= 0, or a very large one beyond int.
-func toInt(x float64) int {
-	return int(min(x+0.5, math.MaxInt/2))
+	return int(max(1, min(float64(d)*w.perNs+0.5, math.MaxInt/2)))
 }
 
 // Do keeps the processor busy for n iterations of about 1 ns each, or none for n <= 0. It
@@ -96,8 +91,3 @@ func (r *Random) Uint64() uint64 {
 // Exp returns a positive number from the exponential distribution with the given mean. The ziggurat
 // of math/rand/v2 takes 5 ns, a logarithm 11 ns, and a worker spends it while it holds the lock.
 func (r *Random) Exp(mean float64) float64 { return mean * r.shape.ExpFloat64() }
-
-// ExpIterations returns an exponential number of iterations for [Do] of that mean, rounded.
-func ExpIterations(r *Random, mean int) int {
-	return toInt(r.Exp(float64(mean)))
-}

@@ -69,26 +69,24 @@ func TestRandomIsSplitMix64(t *testing.T) {
 	}
 }
 
-func TestExpIterations(t *testing.T) {
+func TestExp(t *testing.T) {
+	const mean, n = 100, 100_000
 	r := NewRandom(8)
-	for _, mean := range []int{0, 3, 100, 100_000} {
-		var sum, beyond int64 // beyond two means
-		const n = 100_000
-		for range n {
-			x := ExpIterations(r, mean)
-			if x < 0 {
-				t.Fatalf("%d iterations", x)
-			}
-			sum += int64(x)
-			if x > 2*mean {
-				beyond++
-			}
+	sum, beyond := 0.0, 0 // beyond two means
+	for range n {
+		x := r.Exp(mean)
+		if x < 0 {
+			t.Fatalf("%v is negative", x)
 		}
-		if got := float64(sum) / n; math.Abs(got-float64(mean)) > 0.05*float64(mean) {
-			t.Errorf("mean of %d iterations is %v", mean, got)
+		sum += x
+		if x > 2*mean {
+			beyond++
 		}
-		if share := float64(beyond) / n; mean >= 100 && math.Abs(share*math.Exp(2)-1) > 0.05 {
-			t.Errorf("%.3f of the numbers of mean %d are beyond two means", share, mean)
-		}
+	}
+	if got := sum / n; math.Abs(got-mean) > 0.05*mean {
+		t.Errorf("the mean is %v, want %v", got, mean)
+	}
+	if share := float64(beyond) / n; math.Abs(share*math.Exp(2)-1) > 0.05 {
+		t.Errorf("%.3f of the numbers are beyond two means", share)
 	}
 }

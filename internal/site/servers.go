@@ -68,23 +68,22 @@ func Start(ctx context.Context, p *measure.Plan, warm time.Duration, stderr io.W
 }
 
 func (s *Servers) start(ctx context.Context, p *measure.Plan, near harness.Site) ([]result.Skip, error) {
-	of := func(why func(c measure.Case) string) []result.Skip {
-		return Drop(p, func(c measure.Case) string {
-			if c.Site().Near() != near {
-				return ""
-			}
-			return why(c)
-		})
-	}
 	srv, err := backend.StartSetup(ctx, near.Kind, setup(p, near))
-	if errors.Is(err, harness.ErrUnavailable) && !backend.Required(near.Kind) {
-		return of(func(measure.Case) string { return err.Error() }), nil
-	}
-	if err != nil {
+	lacking := func(c measure.Case) string { return c.Lock.Traits.Lacks(srv.Endpoint()) }
+	switch {
+	case errors.Is(err, harness.ErrUnavailable) && !backend.Required(near.Kind):
+		lacking = func(measure.Case) string { return err.Error() }
+	case err != nil:
 		return nil, err
+	default:
+		s.Running[near] = srv
 	}
-	s.Running[near] = srv
-	return of(func(c measure.Case) string { return c.Lock.Traits.Lacks(srv.Endpoint()) }), nil
+	return Drop(p, func(c measure.Case) string {
+		if c.Site().Near() != near {
+			return ""
+		}
+		return lacking(c)
+	}), nil
 }
 
 // setup returns a site's configuration without delay, with as many servers as p's locks need.

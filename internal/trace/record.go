@@ -3,6 +3,7 @@ package trace
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"path"
 	"slices"
 	"strconv"
@@ -75,8 +76,6 @@ type event struct {
 	reply   any                // to a request; nil without one
 	replied time.Time
 }
-
-func newRecorder() *recorder { return &recorder{open: make(map[callID]*event)} }
 
 func (r *recorder) start(before snapshot) {
 	r.mu.Lock()
@@ -277,11 +276,7 @@ func (z *zooTree) nodes() (nodes []Node) {
 func number(name string) string { return name[max(0, len(name)-10):] }
 
 func (z *zooTree) check(names []string) error {
-	var own []string
-	for name := range z.owners {
-		own = append(own, name)
-	}
-	slices.Sort(own)
+	own := slices.Sorted(maps.Keys(z.owners))
 	slices.Sort(names)
 	if !slices.Equal(own, names) {
 		return fmt.Errorf("trace: the messages do not explain the nodes: they tell of %q, and the server has %q", own, names)

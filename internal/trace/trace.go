@@ -56,7 +56,7 @@ type cast struct {
 // recorder. The caller must call Close and away, also after an error.
 func newCast(ctx context.Context, v *harness.Variant, at harness.Endpoint, clients int) (*cast, error) {
 	key := fmt.Sprintf("trace-%x-%x", time.Now().Unix(), os.Getpid())
-	c := &cast{Clients: measure.Clients{Lock: v, At: at, Key: key}, path: key, record: newRecorder(), away: func() error { return nil }}
+	c := &cast{Clients: measure.Clients{Lock: v, At: at, Key: key}, path: key, record: &recorder{open: make(map[callID]*event)}, away: func() error { return nil }}
 	if err := c.observe(ctx); err != nil {
 		return c, err
 	}

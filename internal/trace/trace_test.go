@@ -17,7 +17,7 @@ func TestTraceDoubt(t *testing.T) {
 		{"one is missing", nil, false},
 		{"one is unexplained", []string{"x-0000000001", "x-0000000002"}, false},
 	} {
-		r := newRecorder()
+		r := &recorder{open: make(map[callID]*event)}
 		r.start(snapshot{})
 		at := time.Now()
 		create := &faultproxy.ZooRequest{Op: "create", Path: "/l/x-", Flags: 3}
