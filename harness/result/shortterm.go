@@ -183,7 +183,7 @@ var (
 
 func bypass(log owners, q float64) float64 {
 	passed := make([]int, log.burst+1) // stretches, by bypass
-	c := counter{times: make([]uint64, log.workers)}
+	times := make([]int, log.workers)
 	for burst := range log.bursts() {
 		last := make([]int, log.workers) // 1 + where each worker was last seen
 		distinct := 0                    // from here to i no worker occurs twice
@@ -191,7 +191,7 @@ func bypass(log owners, q float64) float64 {
 			if last[id] >= distinct { // usually true for a fair lock
 				passed[min(1, i-last[id])]++
 			} else {
-				passed[c.most(burst[last[id]:i])]++
+				passed[mostFrequent(times, burst[last[id]:i])]++
 			}
 			distinct = max(distinct, last[id])
 			last[id] = i + 1
@@ -201,10 +201,10 @@ func bypass(log owners, q float64) float64 {
 			if seen == 0 {
 				never++
 			} else {
-				passed[c.most(burst[seen:])]++
+				passed[mostFrequent(times, burst[seen:])]++
 			}
 		}
-		passed[c.most(burst)] += never
+		passed[mostFrequent(times, burst)] += never
 	}
 	passed[0] = 0 // no others in between
 	total := 0
@@ -220,21 +220,13 @@ func bypass(log owners, q float64) float64 {
 	return math.NaN()
 }
 
-// A counter finds how often the most frequent worker of a stretch occurs. It is fast for
-// many short stretches: nothing is cleared between them.
-type counter struct {
-	times []uint64 // by worker: the number of the stretch, and its occurrences there
-	now   uint64   // number of the stretch, in the upper half
-}
-
-func (c *counter) most(ids []uint16) int {
-	const half = 32
-	c.now += 1 << half
-	most := c.now
+// mostFrequent returns how often the most frequent worker occurs in ids. It uses times, which
+// has an element for each worker.
+func mostFrequent(times []int, ids []uint16) (most int) {
+	clear(times)
 	for _, id := range ids {
-		n := max(c.times[id], c.now) + 1
-		c.times[id] = n
-		most = max(most, n)
+		times[id]++
+		most = max(most, times[id])
 	}
-	return int(most - c.now)
+	return most
 }
