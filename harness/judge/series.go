@@ -120,7 +120,6 @@ func (s *HistorySeries) shortVerdict() GateVerdict {
 
 // A Level is the runs of a series between two changes.
 type Level struct {
-	From, To            int     // points, the last excluded
 	Runs                int     // number with a figure
 	Median, Least, Most float64 // runs off the level are neither least nor most
 	at                  []int   // the points of these runs
@@ -134,7 +133,7 @@ func (s *HistorySeries) Levels() (out []Level) {
 		if i < len(s.Changes) {
 			to = s.Changes[i].At
 		}
-		l := Level{From: from, To: to}
+		var l Level
 		var xs, together []float64
 		for k, p := range s.Points[from:to] {
 			if p.N == 0 {

@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
-	"time"
 
 	"locklab/harness"
 	"locklab/harness/oracle"
@@ -18,7 +17,6 @@ type Source struct {
 	Dir     string
 	Command []string
 	Commit  string
-	Started time.Time
 	Faults  int // results of a scenario and a lock
 }
 
@@ -47,7 +45,7 @@ func (r *Run) AddFaults(other *Run) {
 		r.Faults = addFault(r.Faults, &c)
 	}
 	m := other.Manifest
-	r.Chaos = append(r.Chaos, Source{Dir: other.Dir, Command: m.Command, Commit: m.Commit, Started: m.Started, Faults: len(other.Faults)})
+	r.Chaos = append(r.Chaos, Source{Dir: other.Dir, Command: m.Command, Commit: m.Commit, Faults: len(other.Faults)})
 }
 
 // AddPublished adds outcomes of the project's own campaign, which from describes.
