@@ -58,9 +58,6 @@ type Hold struct {
 	Token     uint64 // fencing token, 0 for none
 }
 
-// MaxRanks is the greatest number of ranks of a case.
-const MaxRanks = 1024
-
 // Share returns the first worker of rank and the number of its workers. Workers are spread as
 // evenly as possible; the ranks with one more come first. Without ranks, rank 0 has them all.
 func (w Workload) Share(rank int) (first, workers int) { return spread(w.Workers, w.Ranks, rank) }

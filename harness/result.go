@@ -19,10 +19,6 @@ type Lock struct {
 	Complexity Complexity `json:"complexity,omitempty"`
 }
 
-// SliceLength is the time scale of [Result.Slices]. It is the shortest window of a local
-// lock in a budget, so that every window has a slice.
-const SliceLength = 20 * time.Millisecond
-
 // Describe returns the Lock of v.
 func (v *Variant) Describe() Lock {
 	return Lock{v.Name, v.Doc, v.Paper, v.Family, v.Status, v.Traits, v.Complexity}
