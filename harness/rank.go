@@ -80,12 +80,8 @@ func (w Workload) Part(rank int) Workload {
 
 func spread(n, over, i int) (first, share int) {
 	over = max(1, over)
-	first = i*(n/over) + min(i, n%over)
-	share = n / over
-	if i < n%over {
-		share++
-	}
-	return first, share
+	start := func(i int) int { return i*(n/over) + min(i, n%over) }
+	return start(i), start(i+1) - start(i)
 }
 
 // mostWorkers limits typing mistakes, per rank. Owner logs have no room for more than

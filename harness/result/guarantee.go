@@ -43,7 +43,7 @@ const EnoughTries = 59
 func (s GuaranteeStatus) String() string {
 	switch {
 	case s.State == Broken:
-		return fmt.Sprintf("broken by %s (%s)", numfmt.List(s.Scenarios, 4), join(s.Anomalies))
+		return fmt.Sprintf("broken by %s (%s)", numfmt.List(s.Scenarios, 4), ListAnomalies(s.Anomalies))
 	case s.State == Untested && len(s.Scenarios) > 0:
 		return "not tested: " + numfmt.List(s.Scenarios, 4) + " was not tried"
 	case s.State == Open:

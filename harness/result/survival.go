@@ -233,11 +233,11 @@ func (row Survival) Reading() string {
 	case Refuted:
 		expected := "no anomaly was expected"
 		if hs := row.Fault.Expected.Anomalies; len(hs) > 0 {
-			expected = "only " + join(hs) + " was expected"
+			expected = "only " + ListAnomalies(hs) + " was expected"
 		}
 		return fmt.Sprintf("%s, where %s: %s", seen, expected, why)
 	case NotShown:
-		return fmt.Sprintf("%s not shown in %s, at most %s of them: %s", join(row.Fault.Expected.Anomalies), tries(row.N), numfmt.Percent(100*row.Bound), why)
+		return fmt.Sprintf("%s not shown in %s, at most %s of them: %s", ListAnomalies(row.Fault.Expected.Anomalies), tries(row.N), numfmt.Percent(100*row.Bound), why)
 	case Confirmed:
 		if len(row.Seen) == 0 {
 			return fmt.Sprintf("%s, at most %s of them: %s", seen, numfmt.Percent(100*row.Bound), why)
@@ -257,7 +257,8 @@ func (row Survival) counted(hs []oracle.Anomaly) string {
 
 func tries(n int) string { return fmt.Sprintf("%d %s", n, numfmt.Choose(n, "try", "tries")) }
 
-func join(hs []oracle.Anomaly) string { return numfmt.List(anomalyNames(hs), len(hs)) }
+// ListAnomalies names hs in a sentence; "" without any.
+func ListAnomalies(hs []oracle.Anomaly) string { return numfmt.List(anomalyNames(hs), len(hs)) }
 
 func anomalyNames(hs []oracle.Anomaly) (names []string) {
 	for _, h := range hs {
