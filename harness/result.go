@@ -282,9 +282,9 @@ func (h Histogram) Mean() float64 {
 	return sum / float64(h.Count())
 }
 
-// Merge returns the observations of h and g together.
+// Merge returns the observations of h and g together; nil if both are empty.
 func (h Histogram) Merge(g Histogram) Histogram {
-	out := make(Histogram, 0, max(len(h), len(g)))
+	out := slices.Grow(Histogram(nil), max(len(h), len(g)))
 	for len(h) > 0 && len(g) > 0 {
 		switch a, b := h[0], g[0]; {
 		case a.Value < b.Value:

@@ -264,15 +264,17 @@ func twice(all []oracle.Hold) []harness.Violation {
 	return []harness.Violation{v}
 }
 
-// unseen warns of overlaps that the clocks cannot show. Each end of an overlap may be wrong by
+// unseen warns of overlaps that the clocks, which are several, cannot show. Each end of an overlap may be wrong by
 // the errors of both clocks, and an overlap counts only if it is longer than that.
 func (g *group) unseen() {
-	if blind := g.clocks.unknown(); len(blind) > 0 {
-		var names []string
-		for _, i := range blind {
-			names = append(names, place(i, g.ranks[i].Host))
+	var blind []string
+	for i, e := range g.clocks.error {
+		if e < 0 {
+			blind = append(blind, place(i, g.ranks[i].Host))
 		}
-		g.warn(measureCloser, "the clock of %s differs from other clocks by an unknown time: no overlap of its holds with holds of other ranks could be found", numfmt.List(names, 4))
+	}
+	if len(blind) > 0 {
+		g.warn(measureCloser, "the clock of %s differs from other clocks by an unknown time: no overlap of its holds with holds of other ranks could be found", numfmt.List(blind, 4))
 	}
 	if e := g.clocks.worst(); e > 0 {
 		g.warn(measureCloser, "an overlap of holds of ranks with different clocks that is shorter than %v need not have been seen: by how much two of the clocks differ is known to ±%v", nanos(2*e), nanos(e))
