@@ -40,10 +40,7 @@ func (c *Comparison) Tables() []Table {
 // column is a run, and a ratio is to the last earlier run with a figure.
 func (h *History) Tables() []Table {
 	return tablesOf(h.Series, h.Margin, h.Level, func(site int) (Table, []string) {
-		var names []string
-		for _, v := range h.Sites[site].Runs {
-			names = append(names, v.Name)
-		}
+		names := result.Each(h.Sites[site].Runs, func(v Visit) string { return v.Name })
 		return Table{Baseline: "the run before", Machine: h.Sites[site].Name}, names
 	})
 }

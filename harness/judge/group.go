@@ -167,13 +167,7 @@ func (g *Group) MostWorkers() int {
 
 // At returns the series that were measured with w workers.
 func (g *Group) At(w int) []*Series {
-	var out []*Series
-	for _, s := range g.Series {
-		if s.Cells[w] != nil {
-			out = append(out, s)
-		}
-	}
-	return out
+	return slices.DeleteFunc(slices.Clone(g.Series), func(s *Series) bool { return s.Cells[w] == nil })
 }
 
 // Floor returns the latency, in nanoseconds, below which the quantiles of g are limited by

@@ -24,10 +24,7 @@ type group struct {
 }
 
 func newGroup(parts []*harness.Result) *group {
-	g := &group{parts: parts}
-	for _, p := range parts {
-		g.ranks = append(g.ranks, p.Ranks[0])
-	}
+	g := &group{parts: parts, ranks: Each(parts, func(p *harness.Result) harness.Rank { return p.Ranks[0] })}
 	g.clocks = newClocks(g.ranks)
 	g.windows = newWindows(g.ranks, g.clocks)
 	return g

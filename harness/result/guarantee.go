@@ -127,11 +127,5 @@ func status(rs []*FaultResult, g Guarantee) (s GuaranteeStatus) {
 
 // claims reports whether a lock with traits t can have g: fencing needs tokens, order a claim.
 func claims(t harness.Traits, g Guarantee) bool {
-	switch g {
-	case Fencing:
-		return t.Fenced
-	case Ordered:
-		return t.FIFO
-	}
-	return true
+	return (g != Fencing || t.Fenced) && (g != Ordered || t.FIFO)
 }

@@ -320,6 +320,15 @@ func (k Saturation) String() string {
 		up, over, MostSlowdown, numfmt.Nanos(k.RestP99), k.Rest.Rounded(SaturationFigures)))
 }
 
+// Each returns f of each member of vs.
+func Each[V, T any](vs []V, f func(V) T) []T {
+	out := make([]T, len(vs))
+	for i, v := range vs {
+		out[i] = f(v)
+	}
+	return out
+}
+
 // GroupBy returns vs in groups with one key, in the order of their first members.
 func GroupBy[K comparable, V any](vs []V, key func(V) K) (out [][]V) {
 	at := make(map[K]int)

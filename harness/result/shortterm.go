@@ -124,10 +124,7 @@ var Reacquire = short("reacquire", "mttr-acq",
 	"median number of acquisitions by others between two of the same worker",
 	"Dice 2014", "",
 	func(log owners) (float64, bool) {
-		var counts []float64
-		for _, n := range between(log, false) {
-			counts = append(counts, float64(n))
-		}
+		counts := Each(between(log, false), func(n int) float64 { return float64(n) })
 		return stat.Median(counts), len(counts) > 0
 	})
 

@@ -121,12 +121,7 @@ func (row *Survival) count(r *FaultResult) {
 	row.Violations = 1000 * float64(least) / float64(r.Tries)
 	row.AtLeast = least < most
 	row.Bound = stat.UpperBound(most, r.Tries)
-	var breaking []oracle.Anomaly
-	for _, h := range UnsafeAnomalies {
-		if breaks(r.Tests, h) {
-			breaking = append(breaking, h)
-		}
-	}
+	breaking := slices.DeleteFunc(slices.Clone(UnsafeAnomalies), func(h oracle.Anomaly) bool { return !breaks(r.Tests, h) })
 	least, _ = r.Hurt(breaking)
 	row.Broken = 1000 * float64(least) / float64(r.Tries)
 }
@@ -143,11 +138,7 @@ func (row *Survival) compare(e Expectation) SurvivalVerdict {
 	if e.Why == "" {
 		return Observed
 	}
-	for _, h := range row.Seen {
-		if !slices.Contains(e.Anomalies, h) {
-			row.Unexpected = append(row.Unexpected, h)
-		}
-	}
+	row.Unexpected = slices.DeleteFunc(slices.Clone(row.Seen), func(h oracle.Anomaly) bool { return slices.Contains(e.Anomalies, h) })
 	switch {
 	case len(row.Unexpected) > 0:
 		return Refuted
@@ -260,9 +251,6 @@ func tries(n int) string { return fmt.Sprintf("%d %s", n, numfmt.Choose(n, "try"
 // ListAnomalies names hs in a sentence; "" without any.
 func ListAnomalies(hs []oracle.Anomaly) string { return numfmt.List(anomalyNames(hs), len(hs)) }
 
-func anomalyNames(hs []oracle.Anomaly) (names []string) {
-	for _, h := range hs {
-		names = append(names, string(h))
-	}
-	return names
+func anomalyNames(hs []oracle.Anomaly) []string {
+	return Each(hs, func(h oracle.Anomaly) string { return string(h) })
 }
