@@ -38,10 +38,7 @@ func addTo[T any](list []T, v T, same func(T) bool, add func(old *T)) []T {
 func (r *Run) AddFaults(other *Run) {
 	for _, f := range other.Faults {
 		c := *f
-		c.Histories = nil
-		for _, name := range f.Histories {
-			c.Histories = append(c.Histories, other.HistoryFile(name))
-		}
+		c.Histories = Each(f.Histories, other.HistoryFile)
 		r.Faults = addFault(r.Faults, &c)
 	}
 	m := other.Manifest

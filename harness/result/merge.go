@@ -86,10 +86,9 @@ func partName(parts []*Run, rank int) string { return place(rank, parts[rank].Ma
 
 // mergeRound returns the result of a case and round from its shares, or why there is none.
 func mergeRound(of []share, parts []*Run) (result *harness.Result, why string) {
-	var rs []*harness.Result
+	rs := Each(of, func(x share) *harness.Result { return x.Result })
 	broke, times := false, make([]int, len(parts))
 	for _, x := range of {
-		rs = append(rs, x.Result)
 		broke = broke || len(x.Violations) > 0
 		times[x.rank]++
 	}

@@ -320,11 +320,10 @@ func (k Saturation) String() string {
 		up, over, MostSlowdown, numfmt.Nanos(k.RestP99), k.Rest.Rounded(SaturationFigures)))
 }
 
-// Each returns f of each member of vs.
-func Each[V, T any](vs []V, f func(V) T) []T {
-	out := make([]T, len(vs))
-	for i, v := range vs {
-		out[i] = f(v)
+// Each returns f of each member of vs; nil without one.
+func Each[V, T any](vs []V, f func(V) T) (out []T) {
+	for _, v := range vs {
+		out = append(out, f(v))
 	}
 	return out
 }

@@ -51,10 +51,7 @@ func stretch(name, doc, better string, lengths func(owners) []int, q float64) *M
 // weighted returns the least length such that stretches up to it have a share q of all time.
 func weighted(lengths []int, q float64) float64 {
 	slices.Sort(lengths)
-	var h harness.Histogram
-	for _, n := range lengths {
-		h = append(h, harness.Bucket{Value: int64(n), N: 1})
-	}
+	h := harness.Histogram(Each(lengths, func(n int) harness.Bucket { return harness.Bucket{Value: int64(n), N: 1} }))
 	return h.TimeQuantile(q)
 }
 

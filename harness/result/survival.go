@@ -89,9 +89,7 @@ func JudgeFault(r *FaultResult) Survival {
 	row.Verdict = row.compare(r.Expected)
 	stuck := r.Seen[oracle.Stuck]
 	row.Window, row.Margin, row.Overlap = times(r.Window, stuck), times(r.Margin, 0), times(r.Overlap, 0)
-	for _, a := range r.Aims {
-		row.Aims = append(row.Aims, reach(r, a))
-	}
+	row.Aims = Each(r.Aims, func(a FaultAim) Aim { return reach(r, a) })
 	return row
 }
 
@@ -157,10 +155,8 @@ func times(ns []int64, endless int) (t Times) {
 	return t
 }
 
-func values(ns []int64, endless int) (vs []float64) {
-	for _, v := range ns {
-		vs = append(vs, float64(v))
-	}
+func values(ns []int64, endless int) []float64 {
+	vs := Each(ns, func(v int64) float64 { return float64(v) })
 	for range endless {
 		vs = append(vs, math.Inf(1))
 	}
@@ -239,10 +235,7 @@ func (row Survival) Reading() string {
 }
 
 func (row Survival) counted(hs []oracle.Anomaly) string {
-	var parts []string
-	for _, h := range hs {
-		parts = append(parts, fmt.Sprintf("%s in %d", h, row.Fault.Seen[h]))
-	}
+	parts := Each(hs, func(h oracle.Anomaly) string { return fmt.Sprintf("%s in %d", h, row.Fault.Seen[h]) })
 	return numfmt.List(parts, len(parts)) + " of " + tries(row.N)
 }
 
