@@ -2,7 +2,6 @@ package harness
 
 import (
 	"cmp"
-	"context"
 	"sync"
 	"time"
 )
@@ -72,9 +71,6 @@ const (
 	WaitPark       WaitPolicy = "park"        // sleep until woken; a lock that cannot wake its waiters yields instead, and reports that
 )
 
-// WaitPolicies lists every policy, default first.
-var WaitPolicies = []WaitPolicy{WaitAdaptive, WaitSpin, WaitPause, WaitYield, WaitSchedYield, WaitPark}
-
 // String returns the policy's name; "adaptive" for the zero value.
 func (p WaitPolicy) String() string { return cmp.Or(string(p), "adaptive") }
 
@@ -93,14 +89,7 @@ type handles[H sync.Locker] struct{ l interface{ Worker(i int) H } }
 
 func (h handles[H]) Worker(i int) sync.Locker { return h.l.Worker(i) }
 
-// A Loop drives all workers of a measurement inside the process of the lock, such as
-// threads of a Java process. So no time includes a message between processes. It drives
-// the lock called key for w.Warmup, so that the queue forms, and then for w.Window, and
-// returns the acquisitions of both. Its error wraps ErrUsage if it cannot drive w: the
-// caller then uses the workers of Variant.Remote. It is never called for an open loop.
-type Loop func(ctx context.Context, at Endpoint, key string, w Workload) (*LoopLog, error)
-
-// A LoopLog records the work of the workers of a Loop. Times are ns since Began.
+// A LoopLog records the work of the workers of a [Variant.Loop]. Times are ns since Began.
 type LoopLog struct {
 	Began        time.Time
 	Open, Close  int64   // the window

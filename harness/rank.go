@@ -58,9 +58,6 @@ type Hold struct {
 	Token     uint64 // fencing token, 0 for none
 }
 
-// MaxRanks is the greatest number of ranks of a case.
-const MaxRanks = 1024
-
 // Share returns the first worker of rank and the number of its workers. Workers are spread as
 // evenly as possible; the ranks with one more come first. Without ranks, rank 0 has them all.
 func (w Workload) Share(rank int) (first, workers int) { return spread(w.Workers, w.Ranks, rank) }
@@ -83,12 +80,8 @@ func (w Workload) Part(rank int) Workload {
 
 func spread(n, over, i int) (first, share int) {
 	over = max(1, over)
-	first = i*(n/over) + min(i, n%over)
-	share = n / over
-	if i < n%over {
-		share++
-	}
-	return first, share
+	start := func(i int) int { return i*(n/over) + min(i, n%over) }
+	return start(i), start(i+1) - start(i)
 }
 
 // mostWorkers limits typing mistakes, per rank. Owner logs have no room for more than

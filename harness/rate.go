@@ -18,9 +18,6 @@ const closedLoop = "closed"
 // MaxRate is the greatest rate of a workload: an arrival every 10 ns.
 const MaxRate Rate = 1e8
 
-// MaxDeadline is the longest deadline of a workload.
-const MaxDeadline = maxSpan
-
 // String returns the form that ParseRate reads: "500/s", "1.5k/s", "2M/s".
 func (r Rate) String() string {
 	if r == 0 {
@@ -92,9 +89,6 @@ const (
 	Poisson Arrival = ""     // independent of each other, like arrivals from many clients
 	Even    Arrival = "even" // equally spaced, like the ticks of a timer
 )
-
-// Arrivals lists every kind, default first.
-var Arrivals = []Arrival{Poisson, Even}
 
 // String returns the name of a; "poisson" for the zero value.
 func (a Arrival) String() string { return cmp.Or(string(a), "poisson") }

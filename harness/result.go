@@ -19,10 +19,6 @@ type Lock struct {
 	Complexity Complexity `json:"complexity,omitempty"`
 }
 
-// SliceLength is the time scale of [Result.Slices]. It is the shortest window of a local
-// lock in a budget, so that every window has a slice.
-const SliceLength = 20 * time.Millisecond
-
 // Describe returns the Lock of v.
 func (v *Variant) Describe() Lock {
 	return Lock{v.Name, v.Doc, v.Paper, v.Family, v.Status, v.Traits, v.Complexity}
@@ -297,9 +293,9 @@ func (h Histogram) Mean() float64 {
 	return sum / float64(h.Count())
 }
 
-// Merge returns the observations of h and g together.
+// Merge returns the observations of h and g together; nil if both are empty.
 func (h Histogram) Merge(g Histogram) Histogram {
-	out := make(Histogram, 0, max(len(h), len(g)))
+	out := slices.Grow(Histogram(nil), max(len(h), len(g)))
 	for len(h) > 0 && len(g) > 0 {
 		switch a, b := h[0], g[0]; {
 		case a.Value < b.Value:

@@ -49,9 +49,12 @@ type Variant struct {
 	// lock called key. All clients with the same key contend for one lock.
 	Remote func(ctx context.Context, at Endpoint, key string) (Remote, error)
 
-	// Loop, which may be nil, measures a Remote lock of another process with workers
-	// inside that process.
-	Loop Loop
+	// Loop, which may be nil, drives all workers of a Remote lock inside the lock's process,
+	// such as threads of a Java process, so that no time includes a message between
+	// processes. It drives the lock called key for w.Warmup, so that the queue forms, and then
+	// for w.Window, and returns the acquisitions of both. Its error wraps ErrUsage if it cannot
+	// drive w: the caller then uses the workers of Remote. It is never called for an open loop.
+	Loop func(ctx context.Context, at Endpoint, key string, w Workload) (*LoopLog, error)
 }
 
 // Family groups locks by where they wait; charts give each family one hue.
@@ -65,9 +68,6 @@ const (
 	Redis     Family = "redis" // distributed, on Redis servers
 	Peer      Family = "peer"  // other people's locks, for comparison
 )
-
-// Families lists every family in the order charts draw them.
-var Families = []Family{Spin, Blocking, ZooKeeper, Redis, Peer}
 
 // Status marks a variant that does not compete with others.
 type Status string

@@ -126,25 +126,33 @@ const (
 	PinCPU    Pin = "cpu"    // each worker on a thread bound to one CPU, in topology order
 )
 
-// Pins lists every pinning policy, default first.
-var Pins = []Pin{PinNone, PinThread, PinCPU}
-
 // String returns the policy's name; "none" for the zero value.
 func (p Pin) String() string { return cmp.Or(string(p), "none") }
 
-// Limits that keep a typing mistake from overloading the machine.
+// Limits of a workload. They keep a typing mistake from overloading the machine.
 const (
+	MaxWindow   = time.Hour   // of the window and the warm-up
+	MaxDelay    = time.Second // leases and the timeouts for workers assume less
+	MaxDeadline = maxSpan
+	MaxRanks    = 1024
+
 	maxWorkers = 4096
 	maxLocks   = 1 << 16
 	maxProcs   = 4096
 	maxServers = 7
+
+	// SliceLength is the time scale of [Result.Slices]. It is the shortest window of a local
+	// lock in a budget, so that every window has a slice.
+	SliceLength = 20 * time.Millisecond
 )
 
-// MaxDelay is the longest Delay: leases and the timeouts for workers assume less.
-const MaxDelay = time.Second
-
-// MaxWindow is the longest window, and the longest warm-up, of a workload.
-const MaxWindow = time.Hour
+// The values of an axis, default first, and the families, in the order charts draw them.
+var (
+	WaitPolicies = []WaitPolicy{WaitAdaptive, WaitSpin, WaitPause, WaitYield, WaitSchedYield, WaitPark}
+	Pins         = []Pin{PinNone, PinThread, PinCPU}
+	Arrivals     = []Arrival{Poisson, Even}
+	Families     = []Family{Spin, Blocking, ZooKeeper, Redis, Peer}
+)
 
 // Validate reports the first mistake in w as an error that wraps ErrUsage.
 func (w Workload) Validate() (err error) {

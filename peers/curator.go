@@ -15,7 +15,7 @@ import (
 //
 //   - Two messages over loopback per acquisition and two per release if the workers are
 //     goroutines: in the conformance suite, and in a benchmark of package testing. A measurement
-//     of the lab has Java threads as workers and no messages, see [harness.Loop].
+//     of the lab has Java threads as workers and no messages, see [harness.Variant].
 //   - A context: a Lock that gives up interrupts its thread. Curator then removes the ticket,
 //     sometimes in the background a moment later.
 //   - A loss signal: Done closes at ConnectionState.LOST, when Curator finds or must assume that
@@ -85,7 +85,12 @@ func newCurator(name, doc, paper string, traits harness.Traits, recipe curatorRe
 	v := newPeer(name, doc, paper, harness.KindZooKeeper, traits, func(ctx context.Context, at harness.Endpoint, key string) (harness.Remote, error) {
 		return newCuratorClient(ctx, curatorJava, recipe, at, key)
 	})
-	v.Unavailable, v.Loop = curatorUnavailable, curatorLoop(recipe)
+	v.Unavailable = curatorUnavailable
+	// The servers count its requests, with pings, the readings (less than 1 %), and other
+	// clients of a user's server.
+	v.Loop = func(ctx context.Context, at harness.Endpoint, key string, w harness.Workload) (*harness.LoopLog, error) {
+		return measureCurator(ctx, curatorJava, at, key, recipe, w, func() (harness.Counts, error) { return served(ctx, at) })
+	}
 	return v
 }
 

@@ -156,14 +156,6 @@ func (r *cellRun) wire() *harness.Counts {
 	return &harness.Counts{Requests: scale(d.Requests), Notifications: scale(d.Notifications)}
 }
 
-// curatorLoop returns the Loop of a lock that recipe makes. The servers count its requests,
-// with pings, the readings (less than 1 %), and other clients of a user's server.
-func curatorLoop(recipe curatorRecipe) harness.Loop {
-	return func(ctx context.Context, at harness.Endpoint, key string, w harness.Workload) (*harness.LoopLog, error) {
-		return measureCurator(ctx, curatorJava, at, key, recipe, w, func() (harness.Counts, error) { return served(ctx, at) })
-	}
-}
-
 // cellMode returns what the workers of w share: nothing in mode "session", a session in mode
 // "object", and a lock object too in mode "instance". The error wraps [harness.ErrUsage] if a cell
 // cannot run w.

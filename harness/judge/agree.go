@@ -6,38 +6,18 @@ import (
 	"locklab/harness/result"
 )
 
-// A Tally is the number of runs with one decision.
-type Tally struct {
-	Choice string // "" is no recommendation
-	Runs   int
-}
-
 // A Row is the decisions of several runs on a situation.
 type Row struct {
 	Situation, Workload string
 	Workers             int
-	Tallies             []Tally // most frequent first
-	Runs                int     // with the situation
+	Choices             []string // of the runs with the situation; "" is no recommendation
 }
 
-// Share returns the share of the runs with the most frequent decision.
-func (r Row) Share() float64 {
-	if len(r.Tallies) == 0 {
-		return 0
-	}
-	return float64(r.Tallies[0].Runs) / float64(r.Runs)
-}
-
-// Count adds one more run.
-func (r *Row) Count(choice string) {
-	i := slices.IndexFunc(r.Tallies, func(t Tally) bool { return t.Choice == choice })
-	if i < 0 {
-		i = len(r.Tallies)
-		r.Tallies = append(r.Tallies, Tally{Choice: choice})
-	}
-	r.Tallies[i].Runs++
-	r.Runs++
-	slices.SortStableFunc(r.Tallies, func(a, b Tally) int { return b.Runs - a.Runs })
+// Tallies returns the choices in groups of equal ones, the most frequent first.
+func (r Row) Tallies() [][]string {
+	out := result.GroupBy(r.Choices, func(choice string) string { return choice })
+	slices.SortStableFunc(out, func(a, b []string) int { return len(b) - len(a) })
+	return out
 }
 
 // Across compares the decisions of several runs of the same cases: one row per situation.
@@ -45,7 +25,6 @@ func (r *Row) Count(choice string) {
 func Across(runs []*result.Run) (rows []Row) {
 	for _, run := range runs {
 		for _, s := range MainSituations(Groups(run)) {
-			d := Decide(s)[0]
 			i := slices.IndexFunc(rows, func(r Row) bool {
 				return r.Situation == s.Name() && r.Workload == s.Workload() && r.Workers == s.Workers
 			})
@@ -53,7 +32,7 @@ func Across(runs []*result.Run) (rows []Row) {
 				i = len(rows)
 				rows = append(rows, Row{Situation: s.Name(), Workload: s.Workload(), Workers: s.Workers})
 			}
-			rows[i].Count(d.Use)
+			rows[i].Choices = append(rows[i].Choices, Decide(s)[0].Use)
 		}
 	}
 	return rows

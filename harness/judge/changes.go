@@ -40,10 +40,7 @@ func (c *Comparison) Tables() []Table {
 // column is a run, and a ratio is to the last earlier run with a figure.
 func (h *History) Tables() []Table {
 	return tablesOf(h.Series, h.Margin, h.Level, func(site int) (Table, []string) {
-		var names []string
-		for _, v := range h.Sites[site].Runs {
-			names = append(names, v.Name)
-		}
+		names := result.Each(h.Sites[site].Runs, func(v Visit) string { return v.Name })
 		return Table{Baseline: "the run before", Machine: h.Sites[site].Name}, names
 	})
 }
@@ -61,12 +58,10 @@ func tablesOf(ss []HistorySeries, margin, level float64, begin func(site int) (T
 		s := of[0]
 		t, runs := begin(s.Site)
 		t.Distributed, t.Workload, t.Detail = s.Lock.Traits.Needs != "", Axes(s.Workload), noDetail
-		for _, run := range runs {
-			t.Columns = append(t.Columns, Column{Run: run, Metric: s.Title(), Unit: s.Metric.Unit, Better: s.Metric.Better, Level: level})
-		}
-		for _, s := range of {
-			t.Rows = append(t.Rows, s.entry(margin, t.Machine != ""))
-		}
+		t.Columns = result.Each(runs, func(run string) Column {
+			return Column{Run: run, Metric: s.Title(), Unit: s.Metric.Unit, Better: s.Metric.Better, Level: level}
+		})
+		t.Rows = result.Each(of, func(s HistorySeries) Entry { return s.entry(margin, t.Machine != "") })
 		out = append(out, t)
 	}
 	return out

@@ -61,11 +61,6 @@ func (s Situation) fastest(pool []candidate, base candidate) candidate {
 func complexity(l harness.Lock) harness.Complexity { return cmp.Or(l.Complexity, harness.Composed+1) }
 
 // Lacking returns the guarantees of wanted that c does not have.
-func Lacking(c result.Class, wanted []result.Guarantee) (out []result.Guarantee) {
-	for _, g := range wanted {
-		if c.Lacks(g) != "" {
-			out = append(out, g)
-		}
-	}
-	return out
+func Lacking(c result.Class, wanted []result.Guarantee) []result.Guarantee {
+	return slices.DeleteFunc(slices.Clone(wanted), func(g result.Guarantee) bool { return c.Lacks(g) == "" })
 }

@@ -5,7 +5,6 @@ import (
 	"math"
 	"slices"
 
-	"locklab/harness"
 	"locklab/harness/result"
 	"locklab/internal/stat"
 )
@@ -37,17 +36,15 @@ func (l Law) At(n float64) float64 { return l.Fixed + l.Growing*math.Pow(n-1, fl
 // Contenders predicts one lock with more contenders than were measured. Its law is fitted
 // to the points up to a tenth of the most contenders. The other points check the law.
 type Contenders struct {
-	Lock   harness.Lock
 	Points []PredictedPoint // ascending
 	Law    Law
-
-	fitted []PredictedPoint
+	Fitted int // the most contenders that the law is fitted to; 0 without a law
 }
 
 // NewContenders fits a law to the lock of m, measured with these numbers of workers. If
 // why is not empty, it is the reason that there is no law; the points are there anyway.
 func NewContenders(m *Model, workers []int) (c *Contenders, why string) {
-	c = &Contenders{Lock: m.Lock}
+	c = new(Contenders)
 	for _, n := range slices.Compact(slices.Sorted(slices.Values(workers))) {
 		p := PredictedPoint{n, result.Handovers.Summary(m.Rounds(n))}
 		if p.Rate.N > 0 && p.Rate.Median > 1e-6 && p.Rate.Median < 1e12 { // others are damage
@@ -65,24 +62,14 @@ func NewContenders(m *Model, workers []int) (c *Contenders, why string) {
 		return c, "no handover was measured without a delay"
 	}
 	most := c.Points[len(c.Points)-1].Contenders
-	for _, p := range c.Points {
-		if p.Contenders*fitShare <= most && !m.idle(p.Contenders) {
-			c.fitted = append(c.fitted, p)
-		}
+	fitted := slices.DeleteFunc(slices.Clone(c.Points), func(p PredictedPoint) bool {
+		return p.Contenders*fitShare > most || m.idle(p.Contenders)
+	})
+	if len(fitted) < fewest {
+		return c, fmt.Sprintf("has %d points with a queue up to a tenth of the most contenders (%d); %d are needed", len(fitted), most, fewest)
 	}
-	if len(c.fitted) < fewest {
-		return c, fmt.Sprintf("has %d points with a queue up to a tenth of the most contenders (%d); %d are needed", len(c.fitted), most, fewest)
-	}
-	c.Law = fit(c.fitted)
+	c.Law, c.Fitted = fit(fitted), fitted[len(fitted)-1].Contenders
 	return c, ""
-}
-
-// Fitted returns the most contenders that the law is fitted to.
-func (c *Contenders) Fitted() int {
-	if len(c.fitted) == 0 {
-		return 0
-	}
-	return c.fitted[len(c.fitted)-1].Contenders
 }
 
 // fit returns the law nearest to points. A steeper law must predict each point from the
@@ -147,7 +134,7 @@ func (c *Contenders) Refuted() string {
 
 // LeftOut returns the points with more contenders than the fitted ones.
 func (c *Contenders) LeftOut() []PredictedPoint {
-	return slices.DeleteFunc(slices.Clone(c.Points), func(p PredictedPoint) bool { return p.Contenders <= c.Fitted() })
+	return slices.DeleteFunc(slices.Clone(c.Points), func(p PredictedPoint) bool { return p.Contenders <= c.Fitted })
 }
 
 // Error returns the predicted rate over the measured one, less 1.

@@ -66,8 +66,8 @@ func TestLawRecovered(t *testing.T) {
 		{square, judge.Law{Fixed: 500e3, Growing: 700, Power: 2}},
 	} {
 		c := mustFit(t, test.lock, upTo(1000)[1:])
-		if c.Fitted() != 100 || c.Law.Power != test.law.Power || math.Abs(c.Law.Fixed-test.law.Fixed) > 500 || math.Abs(c.Law.Growing-test.law.Growing) > test.law.Growing/1000 {
-			t.Errorf("the law up to %d contenders is %+v, want %+v up to 100", c.Fitted(), c.Law, test.law)
+		if c.Fitted != 100 || c.Law.Power != test.law.Power || math.Abs(c.Law.Fixed-test.law.Fixed) > 500 || math.Abs(c.Law.Growing-test.law.Growing) > test.law.Growing/1000 {
+			t.Errorf("the law up to %d contenders is %+v, want %+v up to 100", c.Fitted, c.Law, test.law)
 		}
 		for _, n := range []int{7, 300, 1000, 10_000} {
 			if want := 1e9 / test.law.At(float64(n)); !near(c.Rate(n), want, 0.01) {

@@ -116,7 +116,10 @@ func Decide(s Situation) []Decision {
 func (s Situation) decideLocal(d *Decision, pool []candidate, base candidate) {
 	use := base
 	d.Rule = ByDefault
-	if faster := s.faster(s.order(pool, base), base); len(faster) > 0 {
+	faster := slices.DeleteFunc(s.order(pool, base), func(x candidate) bool {
+		return x.Series == base.Series || !(s.ratio(x, base).Lo > 1+s.tolerance()) // the whole interval must be above
+	})
+	if len(faster) > 0 {
 		d.Rule, use = BySpeed, s.cheapest(faster, base)
 		d.Fastest, d.Gain, d.Prices = use.Lock.Name, s.ratio(use, base), s.prices(use, base)
 	}
@@ -181,17 +184,6 @@ func (s Situation) DefaultLock() string {
 		return DefaultOfReaders
 	}
 	return DefaultBaseline
-}
-
-// faster returns the locks of pool whose whole interval of the ratio to base is above the tolerance.
-func (s Situation) faster(pool []candidate, base candidate) (out []candidate) {
-	for _, x := range pool {
-		r := s.ratio(x, base)
-		if x.Series != base.Series && r.Lo > 1+s.tolerance() {
-			out = append(out, x)
-		}
-	}
-	return out
 }
 
 // cheapest returns the first lock of pool with the least burden, compared with base, among those

@@ -33,7 +33,7 @@ func Exclusions(run *result.Run) (out []Exclusion) {
 		if x.Violated > 0 {
 			x.Violation = &broken[name][0].Violations[0]
 		}
-		if x.Violated > 0 || !correct(lock) || x.Lacks != nil {
+		if x.Violated > 0 || !correct(lock) || len(x.Lacks) > 0 {
 			out = append(out, x)
 		}
 	}

@@ -37,9 +37,5 @@ func FindMetrics(names []string) ([]*result.Metric, error) {
 }
 
 func metricNames(ms []*result.Metric) string {
-	var names []string
-	for _, m := range ms {
-		names = append(names, m.Name)
-	}
-	return strings.Join(names, ", ")
+	return strings.Join(result.Each(ms, func(m *result.Metric) string { return m.Name }), ", ")
 }

@@ -26,6 +26,8 @@ type Group struct {
 	Workers []int            // ascending
 	Series  []*Series        // by family, then by name
 	Cases   int
+
+	floor float64 // see Floor
 }
 
 // A Series is one lock in a group. A lock with a violation anywhere in the run has no
@@ -123,6 +125,9 @@ func (g *Group) see(r *harness.Result) {
 			g.Limit = n.Limit
 		}
 	}
+	if f := result.Floor(r); f < 1e12 { // 17 minutes: more is damage
+		g.floor = max(g.floor, f)
+	}
 	if g.Limit > 0 && g.CPUs > 0 {
 		g.CPUs = min(g.CPUs, max(1, int(g.Limit)))
 	}
@@ -162,29 +167,13 @@ func (g *Group) MostWorkers() int {
 
 // At returns the series that were measured with w workers.
 func (g *Group) At(w int) []*Series {
-	var out []*Series
-	for _, s := range g.Series {
-		if s.Cells[w] != nil {
-			out = append(out, s)
-		}
-	}
-	return out
+	return slices.DeleteFunc(slices.Clone(g.Series), func(s *Series) bool { return s.Cells[w] == nil })
 }
 
 // Floor returns the latency, in nanoseconds, below which the quantiles of g are limited by
 // the clock; 0 if unknown.
 func (g *Group) Floor() float64 {
-	var most float64
-	for _, s := range g.Series {
-		for _, c := range s.Cells {
-			for _, r := range c.Rounds {
-				if f := result.Floor(r); f > most && f < 1e12 { // 17 minutes: more is damage
-					most = f
-				}
-			}
-		}
-	}
-	return most
+	return g.floor
 }
 
 // Results returns the results of c, by round. A nil Cell has none.

@@ -258,11 +258,8 @@ func (h *History) steps(sites int) {
 }
 
 // values returns the figures of the points from from up to to; NaN is a missing one.
-func (s *HistorySeries) values(from, to int) (xs []float64) {
-	for _, p := range s.Points[from:to] {
-		xs = append(xs, p.value)
-	}
-	return xs
+func (s *HistorySeries) values(from, to int) []float64 {
+	return result.Each(s.Points[from:to], func(p HistoryPoint) float64 { return p.value })
 }
 
 // change keeps the steps to a level that differs from the last one by more than the

@@ -175,11 +175,8 @@ func gateReadings(g *result.Metric, rs []*harness.Result) (out []reading) {
 	return out
 }
 
-func floored(rs []reading, floor float64) (xs []float64) {
-	for _, r := range rs {
-		xs = append(xs, max(r.Value, floor))
-	}
-	return xs
+func floored(rs []reading, floor float64) []float64 {
+	return result.Each(rs, func(r reading) float64 { return max(r.Value, floor) })
 }
 
 func floorOf(readings ...[]reading) (floor float64) {

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"locklab/harness"
 	"locklab/harness/result"
 	"locklab/internal/numfmt"
 	"locklab/internal/stat"
@@ -21,10 +22,7 @@ func seriesOf(site, at int, runs []*result.Run, o HistoryOptions) (out []History
 	for _, k := range match(o.Locks, runs...) {
 		for _, g := range o.Metrics {
 			s := HistorySeries{Site: site, Lock: k.lock, Workload: k.workload, Metric: g, to: o.To}
-			var all [][]reading
-			for _, rs := range k.runs {
-				all = append(all, gateReadings(g, rs))
-			}
+			all := result.Each(k.runs, func(rs []*harness.Result) []reading { return gateReadings(g, rs) })
 			floor, before := floorOf(all...), -1
 			for i := range runs {
 				p := s.point(k, i, plans[i], floored(all[i], floor))
@@ -120,7 +118,6 @@ func (s *HistorySeries) shortVerdict() GateVerdict {
 
 // A Level is the runs of a series between two changes.
 type Level struct {
-	From, To            int     // points, the last excluded
 	Runs                int     // number with a figure
 	Median, Least, Most float64 // runs off the level are neither least nor most
 	at                  []int   // the points of these runs
@@ -134,7 +131,7 @@ func (s *HistorySeries) Levels() (out []Level) {
 		if i < len(s.Changes) {
 			to = s.Changes[i].At
 		}
-		l := Level{From: from, To: to}
+		var l Level
 		var xs, together []float64
 		for k, p := range s.Points[from:to] {
 			if p.N == 0 {

@@ -152,9 +152,7 @@ func (g *Group) table(baseline string) (Table, bool) {
 		m := g.Metric(w)
 		t.Columns = append(t.Columns, Column{Workers: w, Metric: m.Name, Unit: m.Unit, Better: m.Better, Level: baseLevel(len(g.At(w))), Rate: figure(base.Cells[w].Summary(m))})
 	}
-	for _, s := range g.Series {
-		t.Rows = append(t.Rows, t.entry(g, s, base))
-	}
+	t.Rows = result.Each(g.Series, func(s *Series) Entry { return t.entry(g, s, base) })
 	slices.SortStableFunc(t.Rows, func(a, b Entry) int { return cmp.Compare(b.ratio(t.Detail), a.ratio(t.Detail)) })
 	t.Rows = append(t.Rows, g.violators()...)
 	return t, true

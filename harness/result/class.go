@@ -24,7 +24,6 @@ const (
 
 // A Class is the guarantees of a lock, by observation.
 type Class struct {
-	Lock       string
 	Strength   Strength
 	Guarantees map[Guarantee]GuaranteeStatus
 	Tries      int
@@ -49,7 +48,7 @@ func (c Class) Lacks(g Guarantee) string {
 // ClassOf returns the class of the named lock by the results rs.
 func ClassOf(rs []*FaultResult, lock string) Class {
 	w := witness{rs: ofLock(rs, lock), got: GuaranteesOf(rs, lock)}
-	c := Class{Lock: lock, Guarantees: w.got}
+	c := Class{Guarantees: w.got}
 	for _, r := range w.rs {
 		if r.Skipped == "" {
 			c.Tries += max(0, r.Tries)

@@ -36,9 +36,6 @@ func printable(text string) bool {
 }
 
 func lines(text string) string {
-	if printable(text) {
-		return text
-	}
 	all := strings.Split(text, "\n")
 	for i, l := range all {
 		all[i] = OneLine(strings.ReplaceAll(l, "\t", "    "))

@@ -124,21 +124,14 @@ func writeCSV[T any](out io.Writer, cells func(row *T) []cell, rows []*T) error 
 	w := csv.NewWriter(out)
 	w.Write(columns(cells(new(T)))) // Error reports it
 	for _, r := range rows {
-		var texts []string
-		for _, c := range cells(r) {
-			texts = append(texts, OneCell(cellText(c.value)))
-		}
-		w.Write(texts)
+		w.Write(Each(cells(r), func(c cell) string { return OneCell(cellText(c.value)) }))
 	}
 	w.Flush()
 	return wrapped(w.Error())
 }
 
-func columns(cells []cell) (names []string) {
-	for _, c := range cells {
-		names = append(names, c.column)
-	}
-	return names
+func columns(cells []cell) []string {
+	return Each(cells, func(c cell) string { return c.column })
 }
 
 func cellText(v any) string {

@@ -15,10 +15,7 @@ import (
 // long returns a metric of the acquisitions of all workers in the window, in descending order.
 func long(name, unit, doc, paper, better string, of func(desc []float64, sum float64) float64) *Metric {
 	return closed(metric(name, unit, doc, paper, better, func(r *harness.Result) (float64, bool) {
-		desc := make([]float64, len(r.Workers))
-		for i, n := range r.Workers {
-			desc[i] = float64(n)
-		}
+		desc := Each(r.Workers, func(n uint64) float64 { return float64(n) })
 		slices.SortFunc(desc, func(a, b float64) int { return cmp.Compare(b, a) })
 		sum := sumOf(desc)
 		if len(desc) < 2 || sum == 0 {

@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
-	"time"
 
 	"locklab/harness"
 	"locklab/harness/oracle"
@@ -18,7 +17,6 @@ type Source struct {
 	Dir     string
 	Command []string
 	Commit  string
-	Started time.Time
 	Faults  int // results of a scenario and a lock
 }
 
@@ -40,14 +38,11 @@ func addTo[T any](list []T, v T, same func(T) bool, add func(old *T)) []T {
 func (r *Run) AddFaults(other *Run) {
 	for _, f := range other.Faults {
 		c := *f
-		c.Histories = nil
-		for _, name := range f.Histories {
-			c.Histories = append(c.Histories, other.HistoryFile(name))
-		}
+		c.Histories = Each(f.Histories, other.HistoryFile)
 		r.Faults = addFault(r.Faults, &c)
 	}
 	m := other.Manifest
-	r.Chaos = append(r.Chaos, Source{Dir: other.Dir, Command: m.Command, Commit: m.Commit, Started: m.Started, Faults: len(other.Faults)})
+	r.Chaos = append(r.Chaos, Source{Dir: other.Dir, Command: m.Command, Commit: m.Commit, Faults: len(other.Faults)})
 }
 
 // AddPublished adds outcomes of the project's own campaign, which from describes.

@@ -1,7 +1,9 @@
 package result
 
 import (
+	"cmp"
 	"fmt"
+	"math"
 	"slices"
 
 	"locklab/harness"
@@ -22,10 +24,7 @@ type group struct {
 }
 
 func newGroup(parts []*harness.Result) *group {
-	g := &group{parts: parts}
-	for _, p := range parts {
-		g.ranks = append(g.ranks, p.Ranks[0])
-	}
+	g := &group{parts: parts, ranks: Each(parts, func(p *harness.Result) harness.Rank { return p.Ranks[0] })}
 	g.clocks = newClocks(g.ranks)
 	g.windows = newWindows(g.ranks, g.clocks)
 	return g
@@ -146,10 +145,14 @@ func (g *group) noise() *harness.Noise {
 			continue
 		}
 		out.Window, out.CPUs = max(out.Window, n.Window), min(out.CPUs, n.CPUs)
-		out.Busy = fewer(out.Busy, n.Busy)
+		if n.Busy > 0 && (out.Busy == 0 || n.Busy < out.Busy) { // 0 is all
+			out.Busy = n.Busy
+		}
+		if out.Speed == 0 || n.Speed != 0 && math.Abs(n.Speed-1) > math.Abs(out.Speed-1) { // 0 is unknown
+			out.Speed = n.Speed
+		}
 		out.Steal, out.Others, out.Pressure = max(out.Steal, n.Steal), max(out.Others, n.Others), max(out.Pressure, n.Pressure)
 		out.Throttled, out.Hot, out.Migrations = max(out.Throttled, n.Throttled), max(out.Hot, n.Hot), max(out.Migrations, n.Migrations)
-		out.Speed = off(out.Speed, n.Speed)
 	}
 	if out != nil {
 		for _, w := range machine.NoiseWarnings(*out) {
@@ -159,23 +162,6 @@ func (g *group) noise() *harness.Noise {
 		}
 	}
 	return out
-}
-
-func fewer(a, b int) int {
-	if a == 0 || b == 0 {
-		return max(a, b)
-	}
-	return min(a, b)
-}
-
-func off(a, b float64) float64 {
-	switch {
-	case a == 0:
-		return b
-	case b == 0 || max(a-1, 1-a) >= max(b-1, 1-b):
-		return a
-	}
-	return b
 }
 
 // roundTrip returns the lower middle rank's, or 0 if the ranks are not about equally far away.
@@ -221,10 +207,7 @@ func newClocks(ranks []harness.Rank) clocks {
 	c := clocks{one: true, known: true}
 	best := make(map[string]harness.Rank)
 	for i, k := range ranks {
-		name := k.Clock
-		if name == "" {
-			name = fmt.Sprintf("rank %d", i)
-		}
+		name := cmp.Or(k.Clock, fmt.Sprintf("rank %d", i))
 		c.name = append(c.name, name)
 		if b, ok := best[name]; !ok || k.Error >= 0 && (b.Error < 0 || k.Error < b.Error) {
 			best[name] = k
@@ -262,15 +245,6 @@ func (c clocks) worst() (most int64) {
 		}
 	}
 	return most
-}
-
-func (c clocks) unknown() (ranks []int) {
-	for i, e := range c.error {
-		if e < 0 && !c.one {
-			ranks = append(ranks, i)
-		}
-	}
-	return ranks
 }
 
 // windows has the opening and closing of each rank's window, on the common clock if there

@@ -43,7 +43,7 @@ const EnoughTries = 59
 func (s GuaranteeStatus) String() string {
 	switch {
 	case s.State == Broken:
-		return fmt.Sprintf("broken by %s (%s)", numfmt.List(s.Scenarios, 4), join(s.Anomalies))
+		return fmt.Sprintf("broken by %s (%s)", numfmt.List(s.Scenarios, 4), ListAnomalies(s.Anomalies))
 	case s.State == Untested && len(s.Scenarios) > 0:
 		return "not tested: " + numfmt.List(s.Scenarios, 4) + " was not tried"
 	case s.State == Open:
@@ -127,11 +127,5 @@ func status(rs []*FaultResult, g Guarantee) (s GuaranteeStatus) {
 
 // claims reports whether a lock with traits t can have g: fencing needs tokens, order a claim.
 func claims(t harness.Traits, g Guarantee) bool {
-	switch g {
-	case Fencing:
-		return t.Fenced
-	case Ordered:
-		return t.FIFO
-	}
-	return true
+	return (g != Fencing || t.Fenced) && (g != Ordered || t.FIFO)
 }

@@ -32,15 +32,11 @@ var ErrForeign = fmt.Errorf("%w: not the files of a run", harness.ErrUsage)
 
 // Foreign returns an error that wraps [ErrForeign] if another program wrote files in dir.
 func Foreign(dir string) error {
-	if _, err := ReadManifest(dir); errors.Is(err, ErrForeign) {
-		return err
+	_, err := ReadManifest(dir)
+	if !errors.Is(err, ErrForeign) {
+		_, err = loadResults(dir, Manifest{})
 	}
-	f, err := os.Open(filepath.Join(dir, ResultsName))
-	if err != nil {
-		return nil
-	}
-	defer f.Close()
-	if err := (&Run{Dir: dir}).read(f); errors.Is(err, ErrForeign) {
+	if errors.Is(err, ErrForeign) {
 		return err
 	}
 	return nil
@@ -84,6 +80,10 @@ func Load(dir string) (*Run, error) {
 	if err != nil {
 		return nil, err
 	}
+	return loadResults(dir, m)
+}
+
+func loadResults(dir string, m Manifest) (*Run, error) {
 	run := &Run{Dir: dir, Manifest: m}
 	f, err := os.Open(filepath.Join(dir, ResultsName))
 	if errors.Is(err, fs.ErrNotExist) {

@@ -27,22 +27,39 @@ func Merge(parts []*Run) (*Run, error) {
 	run := &Run{Manifest: manifest(parts)}
 	for i, p := range parts {
 		for _, d := range p.Damage {
-			run.Damage = append(run.Damage, fmt.Sprintf("%s: %s", place(i, p.Manifest.Machine.Host), d))
+			run.Damage = append(run.Damage, fmt.Sprintf("%s: %s", partName(parts, i), d))
 		}
 	}
-	rounds, err := gather(parts)
-	if err != nil {
-		return nil, err
+	var all []share
+	for i, p := range parts {
+		for _, r := range p.Results {
+			all = append(all, share{r, i})
+		}
 	}
-	for _, r := range rounds {
-		result, why := r.merge(parts)
-		if result != nil {
+	seen := make(map[key]bool)
+	for _, of := range GroupBy(all, share.key) {
+		k := of[0].key()
+		for _, x := range of[1:] {
+			if of[0].Workload != x.Workload || of[0].Lock != x.Lock {
+				return nil, fmt.Errorf("%w: %s and %s are of different plans: %s is another case in each", harness.ErrUsage, parts[0].Dir, parts[x.rank].Dir, k.name)
+			}
+		}
+		seen[k] = true
+		if result, why := mergeRound(of, parts); result != nil {
 			run.Results = append(run.Results, result)
-			continue
+		} else {
+			run.Manifest.Lost = append(run.Manifest.Lost, Loss{Case: k.name, Round: k.round, Reason: why})
 		}
-		run.Manifest.Lost = append(run.Manifest.Lost, Loss{Case: r.name, Round: r.round, Reason: why})
 	}
-	run.Manifest.Lost = append(run.Manifest.Lost, lostByAll(parts, rounds)...)
+	for i, p := range parts {
+		for _, l := range p.Manifest.Lost {
+			if k := (key{l.Case, l.Round}); !seen[k] {
+				seen[k] = true
+				l.Reason = partName(parts, i) + " lost it: " + l.Reason
+				run.Manifest.Lost = append(run.Manifest.Lost, l)
+			}
+		}
+	}
 	return run, nil
 }
 
@@ -52,68 +69,43 @@ func place(rank int, host string) string {
 
 func caseName(r *harness.Result) string { return "lock=" + r.Lock.Name + "/" + r.Workload.Name() }
 
-type round struct {
-	key
-	of [][]*harness.Result // by rank
-}
-
 type key struct {
 	name  string
 	round int
 }
 
-func gather(parts []*Run) (out []*round, err error) {
-	at := make(map[key]*round)
-	for i, p := range parts {
-		for _, r := range p.Results {
-			k := key{caseName(r), r.Round}
-			c := at[k]
-			if c == nil {
-				c = &round{key: k, of: make([][]*harness.Result, len(parts))}
-				at[k], out = c, append(out, c)
-			}
-			if first := c.any(); first != nil && (first.Workload != r.Workload || first.Lock != r.Lock) {
-				return nil, fmt.Errorf("%w: %s and %s are of different plans: %s is another case in each", harness.ErrUsage, parts[0].Dir, p.Dir, k.name)
-			}
-			c.of[i] = append(c.of[i], r)
-		}
-	}
-	return out, nil
+// A share is the result of a rank.
+type share struct {
+	*harness.Result
+	rank int
 }
 
-func (r *round) any() *harness.Result {
-	for _, rs := range r.of {
-		if len(rs) > 0 {
-			return rs[0]
-		}
-	}
-	return nil
-}
+func (s share) key() key { return key{caseName(s.Result), s.Round} }
 
-func (r *round) merge(parts []*Run) (result *harness.Result, why string) {
-	var rs []*harness.Result
-	broke := false
-	for i, of := range r.of {
-		switch at := place(i, parts[i].Manifest.Machine.Host); {
-		case len(of) == 0:
-			why = cmp.Or(why, at+lacks(parts[i], r.key))
-		case len(of) > 1:
-			why = cmp.Or(why, fmt.Sprintf("%s has it %d times", at, len(of)))
-		}
-		for _, x := range of {
-			rs = append(rs, x)
-			broke = broke || len(x.Violations) > 0
-		}
+func partName(parts []*Run, rank int) string { return place(rank, parts[rank].Manifest.Machine.Host) }
+
+// mergeRound returns the result of a case and round from its shares, or why there is none.
+func mergeRound(of []share, parts []*Run) (result *harness.Result, why string) {
+	rs := Each(of, func(x share) *harness.Result { return x.Result })
+	broke, times := false, make([]int, len(parts))
+	for _, x := range of {
+		broke = broke || len(x.Violations) > 0
+		times[x.rank]++
 	}
 	if broke { // regardless of missing parts, the lock broke a promise
 		return broken(rs), ""
 	}
-	if why != "" {
-		return nil, why
+	for i, n := range times {
+		switch {
+		case n == 0:
+			return nil, partName(parts, i) + lacks(parts[i], of[0].key())
+		case n > 1:
+			return nil, fmt.Sprintf("%s has it %d times", partName(parts, i), n)
+		}
 	}
 	for i, x := range rs {
 		if flaw := flawOf(x, i); flaw != "" {
-			return nil, place(i, parts[i].Manifest.Machine.Host) + " " + flaw
+			return nil, partName(parts, i) + " " + flaw
 		}
 	}
 	g := newGroup(rs)
@@ -130,22 +122,6 @@ func lacks(p *Run, k key) string {
 		}
 	}
 	return " has no result of it"
-}
-
-func lostByAll(parts []*Run, rounds []*round) (out []Loss) {
-	seen := make(map[key]bool)
-	for _, r := range rounds {
-		seen[r.key] = true
-	}
-	for i, p := range parts {
-		for _, l := range p.Manifest.Lost {
-			if k := (key{l.Case, l.Round}); !seen[k] {
-				seen[k] = true
-				out = append(out, Loss{Case: l.Case, Round: l.Round, Reason: place(i, p.Manifest.Machine.Host) + " lost it: " + l.Reason})
-			}
-		}
-	}
-	return out
 }
 
 func manifest(parts []*Run) Manifest {
@@ -212,24 +188,21 @@ func check(parts []*Run) error {
 }
 
 func complete(parts []*Run, refuse func(string, ...any) error) error {
-	dirs := make([]string, parts[0].Manifest.Ranks)
-	there := make([]bool, len(dirs))
-	for _, p := range parts {
-		rank := p.Manifest.Rank
-		if there[rank] {
-			return refuse("rank %d is there twice, in %s and %s: give each part once", rank, dirs[rank], p.Dir)
+	for i, p := range parts[1:] {
+		if q := parts[i]; p.Manifest.Rank == q.Manifest.Rank {
+			return refuse("rank %d is there twice, in %s and %s: give each part once", p.Manifest.Rank, q.Dir, p.Dir)
 		}
-		dirs[rank], there[rank] = p.Dir, true
 	}
+	ranks := parts[0].Manifest.Ranks
 	var missing []string
-	for rank, ok := range there {
-		if !ok {
+	for rank := range ranks {
+		if !slices.ContainsFunc(parts, func(p *Run) bool { return p.Manifest.Rank == rank }) {
 			missing = append(missing, fmt.Sprint(rank))
 		}
 	}
 	if n := len(missing); n > 0 {
 		return refuse("the %s %s of %d %s missing: give the directories of all ranks", numfmt.Choose(n, "part of rank", "parts of ranks"),
-			numfmt.List(missing, 8), len(dirs), numfmt.Choose(n, "is", "are"))
+			numfmt.List(missing, 8), ranks, numfmt.Choose(n, "is", "are"))
 	}
 	return nil
 }

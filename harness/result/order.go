@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"locklab/harness"
 	"locklab/harness/oracle"
+	"locklab/internal/numfmt"
 )
 
 type heldSpan struct {
@@ -251,33 +251,30 @@ func twice(all []oracle.Hold) []harness.Violation {
 	slices.SortFunc(writers, func(a, b oracle.Hold) int {
 		return cmp.Or(cmp.Compare(a.Token, b.Token), cmp.Compare(a.Worker, b.Worker))
 	})
-	var n uint64
-	var detail string
+	v := harness.Violation{Rule: oracle.Fencing}
 	for i := 1; i < len(writers); i++ {
 		if a, b := writers[i-1], writers[i]; a.Token == b.Token {
-			if n++; n == 1 {
-				detail = fmt.Sprintf("workers %d and %d both got token %d", a.Worker, b.Worker, b.Token)
-			}
+			v.Detail = cmp.Or(v.Detail, fmt.Sprintf("workers %d and %d both got token %d", a.Worker, b.Worker, b.Token))
+			v.Count++
 		}
 	}
-	if n == 0 {
+	if v.Count == 0 {
 		return nil
 	}
-	return []harness.Violation{{Rule: oracle.Fencing, Detail: detail, Count: n}}
+	return []harness.Violation{v}
 }
 
-// unseen warns of overlaps that the clocks cannot show. Each end of an overlap may be wrong by
+// unseen warns of overlaps that the clocks, which are several, cannot show. Each end of an overlap may be wrong by
 // the errors of both clocks, and an overlap counts only if it is longer than that.
 func (g *group) unseen() {
-	if blind := g.clocks.unknown(); len(blind) > 0 {
-		var names []string
-		for _, i := range blind[:min(len(blind), 4)] {
-			names = append(names, place(i, g.ranks[i].Host))
+	var blind []string
+	for i, e := range g.clocks.error {
+		if e < 0 {
+			blind = append(blind, place(i, g.ranks[i].Host))
 		}
-		if len(blind) > 4 {
-			names = append(names, "…")
-		}
-		g.warn(measureCloser, "the clock of %s differs from other clocks by an unknown time: no overlap of its holds with holds of other ranks could be found", strings.Join(names, ", "))
+	}
+	if len(blind) > 0 {
+		g.warn(measureCloser, "the clock of %s differs from other clocks by an unknown time: no overlap of its holds with holds of other ranks could be found", numfmt.List(blind, 4))
 	}
 	if e := g.clocks.worst(); e > 0 {
 		g.warn(measureCloser, "an overlap of holds of ranks with different clocks that is shorter than %v need not have been seen: by how much two of the clocks differ is known to ±%v", nanos(2*e), nanos(e))

@@ -198,32 +198,20 @@ func encodeHolds(holds []harness.Hold) (string, error) {
 		}
 		raw = binary.AppendUvarint(raw, v)
 	}
-	for _, c := range holdColumns {
+	for c := range holdColumns {
 		var before harness.Hold
 		for _, h := range holds {
-			raw = binary.AppendVarint(raw, c.less(h, before))
+			raw = binary.AppendVarint(raw, differences(h, before)[c])
 			before = h
 		}
 	}
 	return deflate("holds", raw)
 }
 
-// A holdColumn encodes a number of a hold relative to the previous hold or to another
-// number of the same hold, and decodes it. Earlier columns are decoded first.
-type holdColumn struct {
-	less func(h, before harness.Hold) int64
-	add  func(h *harness.Hold, before harness.Hold, d int64)
-}
+const holdColumns = 4
 
-var holdColumns = []holdColumn{
-	{func(h, before harness.Hold) int64 { return h.Acquired - before.Acquired },
-		func(h *harness.Hold, before harness.Hold, d int64) { h.Acquired = before.Acquired + d }},
-	{func(h, _ harness.Hold) int64 { return h.Acquired - h.Requested },
-		func(h *harness.Hold, _ harness.Hold, d int64) { h.Requested = h.Acquired - d }},
-	{func(h, _ harness.Hold) int64 { return h.Releasing - h.Acquired },
-		func(h *harness.Hold, _ harness.Hold, d int64) { h.Releasing = h.Acquired + d }},
-	{func(h, before harness.Hold) int64 { return int64(h.Token - before.Token) },
-		func(h *harness.Hold, before harness.Hold, d int64) { h.Token = before.Token + uint64(d) }},
+func differences(h, before harness.Hold) [holdColumns]int64 {
+	return [...]int64{h.Acquired - before.Acquired, h.Acquired - h.Requested, h.Releasing - h.Acquired, int64(h.Token - before.Token)}
 }
 
 func (u *unpacker) holds(text string) ([]harness.Hold, error) {
@@ -249,16 +237,22 @@ func (u *unpacker) holds(text string) ([]harness.Hold, error) {
 		}
 		out[i].Worker, out[i].Shared, raw = int(v>>1), v&1 == 1, raw[size:]
 	}
-	for _, c := range holdColumns {
-		var before harness.Hold
-		for i := range out {
+	columns := make([][holdColumns]int64, n)
+	for c := range holdColumns {
+		for i := range columns {
 			d, size := binary.Varint(raw)
 			if size <= 0 {
 				return bad(errDamaged)
 			}
-			c.add(&out[i], before, d)
-			before, raw = out[i], raw[size:]
+			columns[i][c], raw = d, raw[size:]
 		}
+	}
+	var before harness.Hold
+	for i, d := range columns {
+		h := &out[i]
+		h.Acquired = before.Acquired + d[0]
+		h.Requested, h.Releasing, h.Token = h.Acquired-d[1], h.Acquired+d[2], before.Token+uint64(d[3])
+		before = *h
 	}
 	if len(raw) > 0 {
 		return bad(errDamaged)

@@ -30,7 +30,7 @@ var MergeRules = []*MergeRule{
 	{"Workers", "one after the other, in the order of ranks", fold(func(r *harness.Result) *[]uint64 { return &r.Workers },
 		func(a, b []uint64) []uint64 { return slices.Concat(a, b) })},
 	{"Handovers", "counted anew in the order of all holds, while all ranks measured; 0 if the order is not known", func(out *harness.Result, g *group) { out.Handovers = min(g.turns.handovers, out.Ops) }},
-	{"Wait", "histograms added up", fold(func(r *harness.Result) *harness.Histogram { return &r.Wait }, mergeCounts)},
+	{"Wait", "histograms added up", fold(func(r *harness.Result) *harness.Histogram { return &r.Wait }, harness.Histogram.Merge)},
 	{"Handover", "measured anew in the order of all holds, without those whose error is above a tenth; empty if the order is not known", func(out *harness.Result, g *group) { out.Handover = g.turns.handover }},
 	{"HandoverWait", "measured anew in the order of all holds; empty if the order is not known", func(out *harness.Result, g *group) { out.HandoverWait = g.turns.wait }},
 	{"Hold", "sums", fold(func(r *harness.Result) *harness.Spans { return &r.Hold }, harness.Spans.Merge)},
@@ -85,13 +85,6 @@ func earlier(a, b time.Time) time.Time {
 }
 
 func greater[N cmp.Ordered](a, b N) N { return max(a, b) }
-
-func mergeCounts(a, b harness.Histogram) harness.Histogram {
-	if len(a)+len(b) == 0 {
-		return nil
-	}
-	return a.Merge(b)
-}
 
 func addCounts(a, b *harness.Counts) *harness.Counts {
 	if a == nil || b == nil {

@@ -320,6 +320,14 @@ func (k Saturation) String() string {
 		up, over, MostSlowdown, numfmt.Nanos(k.RestP99), k.Rest.Rounded(SaturationFigures)))
 }
 
+// Each returns f of each member of vs; nil without one.
+func Each[V, T any](vs []V, f func(V) T) (out []T) {
+	for _, v := range vs {
+		out = append(out, f(v))
+	}
+	return out
+}
+
 // GroupBy returns vs in groups with one key, in the order of their first members.
 func GroupBy[K comparable, V any](vs []V, key func(V) K) (out [][]V) {
 	at := make(map[K]int)

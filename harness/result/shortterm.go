@@ -51,10 +51,7 @@ func stretch(name, doc, better string, lengths func(owners) []int, q float64) *M
 // weighted returns the least length such that stretches up to it have a share q of all time.
 func weighted(lengths []int, q float64) float64 {
 	slices.Sort(lengths)
-	var h harness.Histogram
-	for _, n := range lengths {
-		h = append(h, harness.Bucket{Value: int64(n), N: 1})
-	}
+	h := harness.Histogram(Each(lengths, func(n int) harness.Bucket { return harness.Bucket{Value: int64(n), N: 1} }))
 	return h.TimeQuantile(q)
 }
 
@@ -124,10 +121,7 @@ var Reacquire = short("reacquire", "mttr-acq",
 	"median number of acquisitions by others between two of the same worker",
 	"Dice 2014", "",
 	func(log owners) (float64, bool) {
-		var counts []float64
-		for _, n := range between(log, false) {
-			counts = append(counts, float64(n))
-		}
+		counts := Each(between(log, false), func(n int) float64 { return float64(n) })
 		return stat.Median(counts), len(counts) > 0
 	})
 
@@ -183,7 +177,7 @@ var (
 
 func bypass(log owners, q float64) float64 {
 	passed := make([]int, log.burst+1) // stretches, by bypass
-	c := counter{times: make([]uint64, log.workers)}
+	times := make([]int, log.workers)
 	for burst := range log.bursts() {
 		last := make([]int, log.workers) // 1 + where each worker was last seen
 		distinct := 0                    // from here to i no worker occurs twice
@@ -191,7 +185,7 @@ func bypass(log owners, q float64) float64 {
 			if last[id] >= distinct { // usually true for a fair lock
 				passed[min(1, i-last[id])]++
 			} else {
-				passed[c.most(burst[last[id]:i])]++
+				passed[mostFrequent(times, burst[last[id]:i])]++
 			}
 			distinct = max(distinct, last[id])
 			last[id] = i + 1
@@ -201,10 +195,10 @@ func bypass(log owners, q float64) float64 {
 			if seen == 0 {
 				never++
 			} else {
-				passed[c.most(burst[seen:])]++
+				passed[mostFrequent(times, burst[seen:])]++
 			}
 		}
-		passed[c.most(burst)] += never
+		passed[mostFrequent(times, burst)] += never
 	}
 	passed[0] = 0 // no others in between
 	total := 0
@@ -220,21 +214,13 @@ func bypass(log owners, q float64) float64 {
 	return math.NaN()
 }
 
-// A counter finds how often the most frequent worker of a stretch occurs. It is fast for
-// many short stretches: nothing is cleared between them.
-type counter struct {
-	times []uint64 // by worker: the number of the stretch, and its occurrences there
-	now   uint64   // number of the stretch, in the upper half
-}
-
-func (c *counter) most(ids []uint16) int {
-	const half = 32
-	c.now += 1 << half
-	most := c.now
+// mostFrequent returns how often the most frequent worker occurs in ids. It uses times, which
+// has an element for each worker.
+func mostFrequent(times []int, ids []uint16) (most int) {
+	clear(times)
 	for _, id := range ids {
-		n := max(c.times[id], c.now) + 1
-		c.times[id] = n
-		most = max(most, n)
+		times[id]++
+		most = max(most, times[id])
 	}
-	return int(most - c.now)
+	return most
 }

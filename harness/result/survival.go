@@ -89,9 +89,7 @@ func JudgeFault(r *FaultResult) Survival {
 	row.Verdict = row.compare(r.Expected)
 	stuck := r.Seen[oracle.Stuck]
 	row.Window, row.Margin, row.Overlap = times(r.Window, stuck), times(r.Margin, 0), times(r.Overlap, 0)
-	for _, a := range r.Aims {
-		row.Aims = append(row.Aims, reach(r, a))
-	}
+	row.Aims = Each(r.Aims, func(a FaultAim) Aim { return reach(r, a) })
 	return row
 }
 
@@ -121,12 +119,7 @@ func (row *Survival) count(r *FaultResult) {
 	row.Violations = 1000 * float64(least) / float64(r.Tries)
 	row.AtLeast = least < most
 	row.Bound = stat.UpperBound(most, r.Tries)
-	var breaking []oracle.Anomaly
-	for _, h := range UnsafeAnomalies {
-		if breaks(r.Tests, h) {
-			breaking = append(breaking, h)
-		}
-	}
+	breaking := slices.DeleteFunc(slices.Clone(UnsafeAnomalies), func(h oracle.Anomaly) bool { return !breaks(r.Tests, h) })
 	least, _ = r.Hurt(breaking)
 	row.Broken = 1000 * float64(least) / float64(r.Tries)
 }
@@ -143,11 +136,7 @@ func (row *Survival) compare(e Expectation) SurvivalVerdict {
 	if e.Why == "" {
 		return Observed
 	}
-	for _, h := range row.Seen {
-		if !slices.Contains(e.Anomalies, h) {
-			row.Unexpected = append(row.Unexpected, h)
-		}
-	}
+	row.Unexpected = slices.DeleteFunc(slices.Clone(row.Seen), func(h oracle.Anomaly) bool { return slices.Contains(e.Anomalies, h) })
 	switch {
 	case len(row.Unexpected) > 0:
 		return Refuted
@@ -166,10 +155,8 @@ func times(ns []int64, endless int) (t Times) {
 	return t
 }
 
-func values(ns []int64, endless int) (vs []float64) {
-	for _, v := range ns {
-		vs = append(vs, float64(v))
-	}
+func values(ns []int64, endless int) []float64 {
+	vs := Each(ns, func(v int64) float64 { return float64(v) })
 	for range endless {
 		vs = append(vs, math.Inf(1))
 	}
@@ -233,11 +220,11 @@ func (row Survival) Reading() string {
 	case Refuted:
 		expected := "no anomaly was expected"
 		if hs := row.Fault.Expected.Anomalies; len(hs) > 0 {
-			expected = "only " + join(hs) + " was expected"
+			expected = "only " + ListAnomalies(hs) + " was expected"
 		}
 		return fmt.Sprintf("%s, where %s: %s", seen, expected, why)
 	case NotShown:
-		return fmt.Sprintf("%s not shown in %s, at most %s of them: %s", join(row.Fault.Expected.Anomalies), tries(row.N), numfmt.Percent(100*row.Bound), why)
+		return fmt.Sprintf("%s not shown in %s, at most %s of them: %s", ListAnomalies(row.Fault.Expected.Anomalies), tries(row.N), numfmt.Percent(100*row.Bound), why)
 	case Confirmed:
 		if len(row.Seen) == 0 {
 			return fmt.Sprintf("%s, at most %s of them: %s", seen, numfmt.Percent(100*row.Bound), why)
@@ -248,20 +235,15 @@ func (row Survival) Reading() string {
 }
 
 func (row Survival) counted(hs []oracle.Anomaly) string {
-	var parts []string
-	for _, h := range hs {
-		parts = append(parts, fmt.Sprintf("%s in %d", h, row.Fault.Seen[h]))
-	}
+	parts := Each(hs, func(h oracle.Anomaly) string { return fmt.Sprintf("%s in %d", h, row.Fault.Seen[h]) })
 	return numfmt.List(parts, len(parts)) + " of " + tries(row.N)
 }
 
 func tries(n int) string { return fmt.Sprintf("%d %s", n, numfmt.Choose(n, "try", "tries")) }
 
-func join(hs []oracle.Anomaly) string { return numfmt.List(anomalyNames(hs), len(hs)) }
+// ListAnomalies names hs in a sentence; "" without any.
+func ListAnomalies(hs []oracle.Anomaly) string { return numfmt.List(anomalyNames(hs), len(hs)) }
 
-func anomalyNames(hs []oracle.Anomaly) (names []string) {
-	for _, h := range hs {
-		names = append(names, string(h))
-	}
-	return names
+func anomalyNames(hs []oracle.Anomaly) []string {
+	return Each(hs, func(h oracle.Anomaly) string { return string(h) })
 }

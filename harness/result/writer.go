@@ -74,7 +74,7 @@ func begin(dir string) (*tail, error) {
 // without a cut last line. It wraps harness.ErrUsage if dir has no such run, or it is being
 // written.
 func Resume(dir string, m Manifest) (*Writer, *Run, error) {
-	results, run, err := reopen(dir, "go on with", os.O_CREATE, func(run *Run) string {
+	w, run, err := reopen(dir, "go on with", os.O_CREATE, func(run *Run) string {
 		if len(run.Manifest.Parts) > 0 {
 			return "it was merged from parts, which cannot resume"
 		}
@@ -83,10 +83,9 @@ func Resume(dir string, m Manifest) (*Writer, *Run, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	w := &Writer{results, dir, run.Manifest}
 	w.manifest.Finished, w.manifest.Interrupted = time.Time{}, false
 	if err := w.writeManifest(); err != nil {
-		return nil, nil, errors.Join(err, results.Close())
+		return nil, nil, errors.Join(err, w.results.Close())
 	}
 	return w, run, nil
 }
@@ -96,16 +95,12 @@ func Resume(dir string, m Manifest) (*Writer, *Run, error) {
 // of the run unchanged. The error wraps harness.ErrUsage if dir has no run, cannot be written
 // or is being written by another process.
 func Extend(dir string) (*Writer, *Run, error) {
-	results, run, err := reopen(dir, "add simulations to", 0, func(*Run) string { return "" })
-	if err != nil {
-		return nil, nil, err
-	}
-	return &Writer{results, dir, run.Manifest}, run, nil
+	return reopen(dir, "add simulations to", 0, func(*Run) string { return "" })
 }
 
-// reopen opens the results in dir for more lines, without a cut last line, and returns the
+// reopen opens the run in dir for more lines, without a cut last line, and returns its
 // content. It refuses a run if refuses returns a reason; purpose is for errors.
-func reopen(dir, purpose string, flag int, refuses func(*Run) string) (*tail, *Run, error) {
+func reopen(dir, purpose string, flag int, refuses func(*Run) string) (*Writer, *Run, error) {
 	if _, err := ReadManifest(dir); err != nil {
 		return nil, nil, err
 	}
@@ -116,7 +111,7 @@ func reopen(dir, purpose string, flag int, refuses func(*Run) string) (*tail, *R
 	if err != nil {
 		return nil, nil, cannot(err)
 	}
-	fail := func(err error) (*tail, *Run, error) { return nil, nil, errors.Join(err, f.Close()) }
+	fail := func(err error) (*Writer, *Run, error) { return nil, nil, errors.Join(err, f.Close()) }
 	if err := lockFile(f); err != nil {
 		return fail(cannot(err))
 	}
@@ -131,7 +126,7 @@ func reopen(dir, purpose string, flag int, refuses func(*Run) string) (*tail, *R
 	if err := t.mend(run); err != nil {
 		return fail(fmt.Errorf("result: %w", err))
 	}
-	return t, run, nil
+	return &Writer{t, dir, run.Manifest}, run, nil
 }
 
 // Append adds a line by one write call: a crash can cut the last line, never mix two. A

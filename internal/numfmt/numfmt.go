@@ -43,16 +43,24 @@ func Number(v float64) string {
 
 // SI formats v >= 0 with an SI prefix: "28.9 M", "312 k", "4.2".
 func SI(v float64) string {
-	for _, p := range []struct {
-		least  float64
-		prefix string
-	}{{1e12, "T"}, {1e9, "G"}, {1e6, "M"}, {1e3, "k"}} {
-		// 999 950 becomes 1 M, not 1000 k.
-		if v >= p.least*0.9995 {
-			return Number(v/p.least) + Space + p.prefix
-		}
+	if v < 999.5 || math.IsNaN(v) {
+		return Number(v)
 	}
-	return Number(v)
+	return scaled(v, unit{1e12, "T"}, unit{1e9, "G"}, unit{1e6, "M"}, unit{1e3, "k"})
+}
+
+type unit struct {
+	size float64
+	name string
+}
+
+// scaled formats v in the first unit that it reaches, or else in the last.
+func scaled(v float64, units ...unit) string {
+	i := slices.IndexFunc(units, func(u unit) bool { return v >= u.size*0.9995 }) // 999 950 becomes 1 M, not 1000 k
+	if i < 0 {
+		i = len(units) - 1
+	}
+	return Number(v/units[i].size) + Space + units[i].name
 }
 
 // PerSecond formats a rate.
@@ -69,17 +77,10 @@ func PerSecond(v float64) string {
 
 // Nanos formats a time given in nanoseconds.
 func Nanos(ns float64) string {
-	switch {
-	case math.IsNaN(ns):
+	if math.IsNaN(ns) {
 		return Unknown
-	case ns >= 0.9995e9:
-		return Number(ns/1e9) + Space + "s"
-	case ns >= 0.9995e6:
-		return Number(ns/1e6) + Space + "ms"
-	case ns >= 0.9995e3:
-		return Number(ns/1e3) + Space + "µs"
 	}
-	return Number(ns) + Space + "ns"
+	return scaled(ns, unit{1e9, "s"}, unit{1e6, "ms"}, unit{1e3, "µs"}, unit{1, "ns"})
 }
 
 // Percent formats v, in percent, with enough precision that 99.6 does not become 100 or
@@ -115,11 +116,7 @@ func Sentence(s string) string {
 	if n == 0 {
 		return ""
 	}
-	s = string(unicode.ToUpper(r)) + s[n:]
-	if !strings.HasSuffix(s, ".") {
-		s += "."
-	}
-	return s
+	return strings.TrimSuffix(string(unicode.ToUpper(r))+s[n:], ".") + "."
 }
 
 // Plural returns "1 worker", "2 workers".
@@ -155,10 +152,8 @@ func Choose(n int, one, more string) string {
 // List joins names: "a, b and c", or "a, b and 5 more" if there are more than most.
 func List(names []string, most int) string {
 	switch n := len(names); {
-	case n == 0:
-		return ""
-	case n == 1:
-		return names[0]
+	case n < 2:
+		return strings.Join(names, "")
 	case n <= most:
 		return strings.Join(names[:n-1], ", ") + " and " + names[n-1]
 	default:

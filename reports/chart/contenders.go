@@ -78,7 +78,7 @@ func (d *Contention) Rows() Table {
 	for _, l := range d.locks {
 		for _, p := range l.fitted.Points {
 			row := []string{l.Lock.Name, strconv.Itoa(p.Contenders), "measured", CellText(result.Handovers, p.Rate), numfmt.Unknown, numfmt.Unknown, ""}
-			if l.why == "" && p.Contenders > l.fitted.Fitted() {
+			if l.why == "" && p.Contenders > l.fitted.Fitted {
 				row[2], row[4], row[5] = "measured and left out", numfmt.SI(l.fitted.Rate(p.Contenders)), signed(l.fitted.Error(p))
 			}
 			t.Rows = append(t.Rows, row)

@@ -340,12 +340,5 @@ func striking(r result.Survival) bool {
 
 // Anomalies names anomalies, or returns "safe" without any.
 func Anomalies(hs []oracle.Anomaly) string {
-	if len(hs) == 0 {
-		return "safe"
-	}
-	var names []string
-	for _, h := range hs {
-		names = append(names, string(h))
-	}
-	return numfmt.List(names, len(names))
+	return cmp.Or(result.ListAnomalies(hs), "safe")
 }

@@ -96,26 +96,27 @@ func WriteAgreement(out io.Writer, runs []*result.Run, least float64) (agree boo
 	}
 	lead := judge.Row{Situation: "headline"}
 	for _, run := range runs {
-		lead.Count(Headline(judge.Decisions(run)))
+		lead.Choices = append(lead.Choices, Headline(judge.Decisions(run)))
 	}
 	t := table.New(out, "situation", "workers", "workload", "agree", "chosen")
 	failed := false
 	for _, r := range append(rows, lead) {
-		mark := ""
-		if r.Runs < len(runs) || r.Share() < least {
+		mark, tallies := "", r.Tallies()
+		most := len(tallies[0])
+		if len(r.Choices) < len(runs) || float64(most)/float64(len(runs)) < least {
 			mark, failed = "  FAILED", true
 		}
-		chosen := choices(r)
+		chosen := choices(tallies)
 		if r.Workload == "" {
-			chosen = numfmt.Plural(len(r.Tallies), "headline")
+			chosen = numfmt.Plural(len(tallies), "headline")
 		}
-		t.Row(r.Situation, r.Workers, r.Workload, fmt.Sprintf("%d of %d", r.Tallies[0].Runs, len(runs)), chosen+mark)
+		t.Row(r.Situation, r.Workers, r.Workload, fmt.Sprintf("%d of %d", most, len(runs)), chosen+mark)
 	}
 	if err := t.Flush(); err != nil {
 		return false, err
 	}
-	for _, x := range lead.Tallies {
-		fmt.Fprintf(out, "%d of %d: %s\n", x.Runs, lead.Runs, numfmt.Plain(x.Choice))
+	for _, same := range lead.Tallies() {
+		fmt.Fprintf(out, "%d of %d: %s\n", len(same), len(runs), numfmt.Plain(same[0]))
 	}
 	for _, run := range runs {
 		p := judge.PowerOf(judge.Tables(run, ""))
@@ -124,10 +125,10 @@ func WriteAgreement(out io.Writer, runs []*result.Run, least float64) (agree boo
 	return !failed, nil
 }
 
-func choices(r judge.Row) string {
+func choices(tallies [][]string) string {
 	var parts []string
-	for _, t := range r.Tallies {
-		parts = append(parts, fmt.Sprintf("%s: %d", cmp.Or(t.Choice, "no recommendation"), t.Runs))
+	for _, same := range tallies {
+		parts = append(parts, fmt.Sprintf("%s: %d", cmp.Or(same[0], "no recommendation"), len(same)))
 	}
 	return strings.Join(parts, ", ")
 }
