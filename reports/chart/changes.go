@@ -55,11 +55,7 @@ func DrawChanges(h *judge.History, ss []*judge.HistorySeries, answer string) Pic
 			return stat.Summary{}
 		})
 	}
-	l.Own = func(name string) draw.Layer {
-		return func(c vgdraw.Canvas, p *plot.Plot) {
-			drawSteps(c, p, ss[slices.Index(names, name)])
-		}
-	}
+	l.Under = func(c vgdraw.Canvas, p *plot.Plot, name string) { drawSteps(c, p, ss[slices.Index(names, name)]) }
 	if len(l.Lines) == 0 {
 		return Picture{Answer: answer, Numbers: changesTable(h, ss), Data: data}
 	}

@@ -272,7 +272,7 @@ func (s *loadSweep) lines() *draw.Lines {
 		return s.Locks[slices.IndexFunc(s.Locks, func(x *loadedLock) bool { return x.S.Lock.Name == lock })]
 	}
 	l.End = func(lock string) string { return s.figure(of(lock), floor) }
-	l.Own = func(lock string) draw.Layer { return of(lock).saturation }
+	l.Under = func(c vgdraw.Canvas, p *plot.Plot, lock string) { of(lock).saturation(c, p) }
 	for _, x := range s.Locks {
 		for k, q := range loadQuantiles {
 			style := styleOf(x.S.Lock)

@@ -121,7 +121,7 @@ func waitLines(g *Group, curves []curve) *draw.Lines {
 	}
 	if least < floor {
 		l.Notes = []draw.Note{{Colour: draw.Shade, Text: fmt.Sprintf("≤ %s: below the resolution of the clock", numfmt.Nanos(floor))}}
-		l.Under = func(c vgdraw.Canvas, p *plot.Plot) {
+		l.Under = func(c vgdraw.Canvas, p *plot.Plot, _ string) {
 			_, trY := p.Transforms(&c)
 			c.FillPolygon(draw.Shade.RGBA(), draw.Rect(c.Min.X, c.Min.Y, c.Max.X, min(trY(floor), c.Max.Y)))
 		}
