@@ -31,6 +31,16 @@ func Sanitize(run *result.Run) *result.Run {
 }
 
 // edited returns copies of vs, changed by edit.
+// Distinct returns the different values of xs, in the order of their first occurrence.
+func Distinct[S any, T comparable](xs []S, of func(S) T) (out []T) {
+	for _, x := range xs {
+		if v := of(x); !slices.Contains(out, v) {
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
 func edited[T any](vs []*T, edit func(*T)) (out []*T) {
 	for _, v := range vs {
 		c := *v

@@ -237,11 +237,4 @@ func SimulatedCharts(ms []*Modelled) (out []Named) {
 	return out
 }
 
-func MachinesOf(ms []*Modelled) (names []string) {
-	for _, m := range ms {
-		if !slices.Contains(names, m.Name()) {
-			names = append(names, m.Name())
-		}
-	}
-	return names
-}
+func MachinesOf(ms []*Modelled) []string { return Distinct(ms, (*Modelled).Name) }

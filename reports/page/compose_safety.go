@@ -67,11 +67,7 @@ func composeSafety(run *result.Run) *safetySection {
 	if out.Locks == nil {
 		return nil
 	}
-	for _, f := range run.Faults {
-		if !slices.Contains(out.Columns, f.Scenario) {
-			out.Columns = append(out.Columns, f.Scenario)
-		}
-	}
+	out.Columns = chart.Distinct(run.Faults, func(f *result.FaultResult) string { return f.Scenario })
 	var refuted []string
 	for _, name := range out.Columns {
 		var rows []result.Survival
