@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"locklab/harness"
-	"locklab/harness/judge"
 	"locklab/harness/result"
 	"locklab/internal/numfmt"
 	"locklab/reports/chart"
@@ -100,17 +99,11 @@ func (doc *document) simulatedOnly(run *result.Run) {
 	doc.Facts = []fact{{"simulated", numfmt.List(chart.MachinesOf(models), len(models))}, {"locklab", run.Manifest.Commit}}
 }
 
-// CanPredict returns an error that wraps harness.ErrUsage if nothing can be predicted from
-// run. Its line gives the reason: no distributed lock, or missing input for a prediction.
+// CanPredict returns an error that wraps harness.ErrUsage, with the conditions, if nothing can
+// be predicted from run.
 func CanPredict(run *result.Run) error {
-	near := slices.DeleteFunc(slices.Clone(run.Results), func(r *harness.Result) bool {
-		return r.Lock.Traits.Needs == "" || r.Workload.Delay != 0 || !judge.FitsModel(r.Workload)
-	})
-	switch {
-	case len(near) == 0:
-		return fmt.Errorf("%w: a prediction needs a distributed lock in a closed loop without a delay, and the run has none", harness.ErrUsage)
-	case !slices.ContainsFunc(near, func(r *harness.Result) bool { return r.Trips != nil }):
-		return fmt.Errorf("%w: the run lacks the number of round trips of its locks: it is of an earlier version, or its servers spoke TLS; measure it again", harness.ErrUsage)
+	if chart.NewDistance(run, chart.Groups(run)) == nil {
+		return fmt.Errorf("%w: a prediction needs a distributed lock in a closed loop without a delay, whose round trips were counted; a run of an earlier version, or of servers that spoke TLS, has no count: measure it again", harness.ErrUsage)
 	}
 	return nil
 }
