@@ -31,14 +31,24 @@ func Sanitize(run *result.Run) *result.Run {
 }
 
 // edited returns copies of vs, changed by edit.
-// Distinct returns the different values of xs, in the order of their first occurrence.
-func Distinct[S any, T comparable](xs []S, of func(S) T) (out []T) {
+// GroupBy returns the different keys of xs, in the order of their first occurrence, and the
+// elements with each.
+func GroupBy[S any, K comparable](xs []S, key func(S) K) (keys []K, of map[K][]S) {
+	of = make(map[K][]S)
 	for _, x := range xs {
-		if v := of(x); !slices.Contains(out, v) {
-			out = append(out, v)
+		k := key(x)
+		if of[k] == nil {
+			keys = append(keys, k)
 		}
+		of[k] = append(of[k], x)
 	}
-	return out
+	return keys, of
+}
+
+// Distinct returns the different values of xs, in the order of their first occurrence.
+func Distinct[S any, K comparable](xs []S, value func(S) K) []K {
+	keys, _ := GroupBy(xs, value)
+	return keys
 }
 
 func edited[T any](vs []*T, edit func(*T)) (out []*T) {

@@ -3,7 +3,6 @@ package page
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"locklab/harness"
@@ -62,18 +61,17 @@ func methodText(f *result.Finding) string {
 }
 
 func composeSimulated(run *result.Run) (out []section) {
-	charts := chart.SimulatedCharts(chart.ModelledOf(run))
-	for i, c := range charts {
-		if i == 0 || c.Model != charts[i-1].Model {
-			n := strconv.Itoa(len(out) + 1)
-			out = append(out, section{ID: "simulated-" + n, Title: "What a model expects on " + c.Model.Name() + " (simulated)", Intro: about(c.Model)})
-			if i > 0 && c.Model.Like.Simulated == charts[i-1].Model.Like.Simulated {
-				out[len(out)-1].Title += ", " + chart.WorkloadOf(c.Model.Like)
-				out[len(out)-1].Folded = true
-			}
+	models, of := chart.GroupBy(chart.SimulatedCharts(chart.ModelledOf(run)), func(c chart.Named) *chart.Modelled { return c.Model })
+	for i, m := range models {
+		s := section{ID: fmt.Sprint("simulated-", i+1), Title: "What a model expects on " + m.Name() + " (simulated)", Intro: about(m)}
+		if i > 0 && m.Like.Simulated == models[i-1].Like.Simulated {
+			s.Title += ", " + chart.WorkloadOf(m.Like)
+			s.Folded = true
 		}
-		s := &out[len(out)-1]
-		s.Figures = append(s.Figures, newFigure(c, c.Name))
+		for _, c := range of[m] {
+			s.Figures = append(s.Figures, newFigure(c, c.Name))
+		}
+		out = append(out, s)
 	}
 	return out
 }
