@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -152,8 +153,6 @@ func play(rounds, n int, round func() (winner, closed int)) game {
 
 func (g game) roundsPerGrant() float64 { return float64(g.rounds) / float64(g.grants) }
 
-func (g game) jain() float64 { return stat.Jain(g.wins) }
-
 type arbiterCell struct {
 	policy
 	n            int
@@ -166,7 +165,7 @@ func (c *arbiterCell) measure(context.Context, time.Duration) error {
 	const rounds = 20_000
 	g := play(rounds, c.n, c.start(c.n, machine.NewRandom(c.seed^uint64(len(c.rounds))<<16)))
 	c.rounds = append(c.rounds, g.roundsPerGrant())
-	c.jain = append(c.jain, g.jain())
+	c.jain = append(c.jain, stat.Jain(g.wins))
 	c.total.rounds += g.rounds
 	c.total.grants += g.grants
 	c.total.double += g.double
@@ -215,20 +214,16 @@ func runArbiter(ctx context.Context, o Options) (*result.Finding, error) {
 
 // arbiterFinding shows the policies at one size, over all sizes, and the circuit.
 func arbiterFinding(bySize [][]*arbiterCell, byProbability []*arbiterCell, seed uint64) *result.Finding {
-	var eight []*arbiterCell
+	eight := bySize[slices.Index(arbiterSizes, arbiterSize)]
 	var all game
-	for _, row := range bySize {
-		if row[0].n == arbiterSize {
-			eight = row
-		}
-		for _, c := range row {
-			all.rounds += c.total.rounds
-			all.double += c.total.double
-		}
+	for _, c := range slices.Concat(bySize...) {
+		all.rounds += c.total.rounds
+		all.double += c.total.double
 	}
 	return &result.Finding{
 		Answer: arbiterAnswer(eight, all),
-		Tables: []result.Table{gameTable(fmt.Sprintf("%d contenders", arbiterSize), "policy", eight), roundsTable(bySize), jainTable(bySize), probabilityTable(byProbability)},
+		Tables: []result.Table{gameTable(fmt.Sprintf("%d contenders", arbiterSize), "policy", eight), roundsTable(bySize),
+			overSizes(bySize, "Fairness (Jain index), by the number of contenders", "", (*arbiterCell).jainCell), probabilityTable(byProbability)},
 		Notes: []string{
 			fmt.Sprintf("a simulation: it says nothing of this machine, and seed %d gives the same figures again", seed),
 			"the formula is 1/(N p (1-p)^(N-1)) rounds for N contenders that pull with probability p; at p = 1/N it rises to e = 2.72 with N",
@@ -272,10 +267,6 @@ func roundsTable(bySize [][]*arbiterCell) result.Table {
 		t.Rows[i].Cells = append(t.Rows[i].Cells, exact(expectedRounds(n, 1/float64(n))))
 	}
 	return t
-}
-
-func jainTable(bySize [][]*arbiterCell) result.Table {
-	return overSizes(bySize, "Fairness (Jain index), by the number of contenders", "", (*arbiterCell).jainCell)
 }
 
 func overSizes(bySize [][]*arbiterCell, caption, unit string, cell func(*arbiterCell) result.Cell) result.Table {

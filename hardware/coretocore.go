@@ -46,10 +46,7 @@ func runCoreToCore(ctx context.Context, o Options) (*result.Finding, error) {
 	}
 	defer rig.close()
 	sweep := &hopSweep{pairs: pairs, visits: o.Repeats, budget: o.Budget, seed: o.Seed,
-		visit: rig.visit, now: time.Now, advance: o.Progress}
-	if o.Keep != nil {
-		sweep.keep = func(p *hopPair) error { return keepPair(p, o.Keep) }
-	}
+		visit: rig.visit, now: time.Now, advance: o.Progress, keep: o.Keep}
 	err = sweep.run(ctx)
 	f := hopFinding(cpus, pairs)
 	if f == nil && err == nil {
@@ -220,8 +217,8 @@ type hopSweep struct {
 	seed    uint64
 	visit   func(ctx context.Context, p *hopPair, samples int, within time.Duration) error
 	now     func() time.Time
-	advance func(done, total int) // may be nil
-	keep    func(*hopPair) error  // may be nil; called once for each measured pair
+	advance func(done, total int)     // may be nil
+	keep    func(result.Sample) error // may be nil; called for each measured pair
 
 	skipped int // pairs for which there was no time
 }
@@ -239,7 +236,7 @@ func (s *hopSweep) run(ctx context.Context) error {
 	err := s.measureAll(ctx, todo, budget)
 	for _, p := range todo {
 		if p.measured() && s.keep != nil {
-			if kerr := s.keep(p); kerr != nil {
+			if kerr := keepPair(p, s.keep); kerr != nil {
 				return errors.Join(err, kerr)
 			}
 		}

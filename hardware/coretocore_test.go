@@ -236,7 +236,6 @@ func TestInterruptedAndResumed(t *testing.T) {
 	errStop := errors.New("stop")
 	for _, visits := range []int{1, 300, 700, 900} {
 		var kept []result.Sample
-		keep := func(s result.Sample) error { kept = append(kept, s); return nil }
 		first := &aMachine{perVisit: time.Millisecond, stop: func(v int) error {
 			if v == visits {
 				return errStop
@@ -244,7 +243,7 @@ func TestInterruptedAndResumed(t *testing.T) {
 			return nil
 		}}
 		s := first.sweep(24, 1)
-		s.keep = func(p *hopPair) error { return keepPair(p, keep) }
+		s.keep = func(s result.Sample) error { kept = append(kept, s); return nil }
 		if err := s.run(t.Context()); !errors.Is(err, errStop) {
 			t.Fatalf("error is %v", err)
 		}
@@ -293,7 +292,7 @@ func TestKeepEndsTheSweep(t *testing.T) {
 	s := m.sweep(16, 1)
 	errFull := errors.New("disk full")
 	calls := 0
-	s.keep = func(*hopPair) error { calls++; return errFull }
+	s.keep = func(result.Sample) error { calls++; return errFull }
 	if err := s.run(t.Context()); !errors.Is(err, errFull) || calls != 1 {
 		t.Errorf("error is %v after %d calls", err, calls)
 	}

@@ -94,10 +94,27 @@ func (a *arena) play(c *pinnedThreads, test litmusTest) (relaxed uint64) {
 	return relaxed
 }
 
+// A litmusCell counts an outcome of a litmus test or of a lock.
 type litmusCell struct {
+	name, unit string // of the outcome, and of what is counted
+	allowed    bool
 	step       func() (total, bad uint64)
 	total, bad uint64
 	rate       []float64
+}
+
+// litmusCells returns the cells of litmusTests and then of petersonLocks.
+func litmusCells(c *pinnedThreads) (cells []*litmusCell) {
+	meeting := new(arena)
+	for _, test := range litmusTests {
+		step := func() (uint64, uint64) { return iterationsPerStep, meeting.play(c, test) }
+		cells = append(cells, &litmusCell{name: test.name, unit: "iterations", allowed: test.allowed, step: step})
+	}
+	for _, lock := range petersonLocks {
+		step := func() (uint64, uint64) { return enterPeterson(c, lock) }
+		cells = append(cells, &litmusCell{name: "two inside " + lock.name, unit: "entries", allowed: !lock.sound, step: step})
+	}
+	return cells
 }
 
 func (c *litmusCell) measure(ctx context.Context, span time.Duration) error {
@@ -134,43 +151,30 @@ func runLitmus(ctx context.Context, o Options) (*result.Finding, error) {
 		return nil, err
 	}
 	defer pinned.close()
-	tests, locks := make([]litmusCell, len(litmusTests)), make([]litmusCell, len(petersonLocks))
-	var cells []cell
-	meeting := new(arena)
-	for i, test := range litmusTests {
-		tests[i].step = func() (uint64, uint64) { return iterationsPerStep, meeting.play(pinned, test) }
-		cells = append(cells, &tests[i])
-	}
-	for i, lock := range petersonLocks {
-		locks[i].step = func() (uint64, uint64) { return enterPeterson(pinned, lock) }
-		cells = append(cells, &locks[i])
-	}
-	notes := ranOn(place)
+	cells, notes := litmusCells(pinned), ranOn(place)
 	if translated(os.DirFS("/"), runtime.GOARCH) {
 		notes = append(notes, "an emulator runs this program: what is seen is the order of that and of the machine below, not of "+memoryModel)
 	}
-	return measureCells(ctx, o, len(cells), cells, func() *result.Finding {
-		return &result.Finding{Answer: litmusAnswer(tests, locks), Tables: litmusTables(tests, locks), Notes: notes}
+	return measureCells(ctx, o, len(cells), cellsOf(cells), func() *result.Finding {
+		return &result.Finding{Answer: litmusAnswer(cells), Tables: litmusTables(cells), Notes: notes}
 	})
 }
 
-func litmusTables(tests, locks []litmusCell) []result.Table {
+func litmusTables(cells []*litmusCell) []result.Table {
 	outcomes := result.Table{Caption: "Outcomes that no order of the accesses explains", Label: "test",
 		Chart: result.Bars, Log: true,
 		Columns: []result.Column{{Name: memoryModel}, {Name: "iterations"}, {Name: "seen", Unit: "per million", Plot: true}}}
-	for i, test := range litmusTests {
-		allowed := "forbids"
-		if test.allowed {
-			allowed = "allows"
-		}
-		outcomes.Rows = append(outcomes.Rows, result.Row{Label: test.name,
-			Cells: []result.Cell{{Text: allowed}, exact(float64(tests[i].total)), summarize(tests[i].rate)}})
+	tests := len(litmusTests)
+	for _, c := range cells[:tests] {
+		outcomes.Rows = append(outcomes.Rows, result.Row{Label: c.name,
+			Cells: []result.Cell{{Text: map[bool]string{false: "forbids", true: "allows"}[c.allowed]}, exact(float64(c.total)), summarize(c.rate)}})
 	}
 	entries := result.Table{Caption: "A lock of loads and stores", Label: "lock",
 		Chart: result.Bars, Log: true,
 		Columns: []result.Column{{Name: "entries"}, {Name: "two inside", Unit: "per million", Plot: true}}}
 	for i, lock := range petersonLocks {
-		entries.Rows = append(entries.Rows, result.Row{Label: lock.name, Cells: []result.Cell{exact(float64(locks[i].total)), summarize(locks[i].rate)}})
+		c := cells[tests+i]
+		entries.Rows = append(entries.Rows, result.Row{Label: lock.name, Cells: []result.Cell{exact(float64(c.total)), summarize(c.rate)}})
 	}
 	return []result.Table{outcomes, entries}
 }
@@ -190,27 +194,19 @@ func translated(fsys fs.FS, goarch string) bool {
 	return goarch != "amd64" && strings.Contains(readTrimmed(fsys, "proc/cpuinfo"), "vendor_id")
 }
 
-func litmusAnswer(tests, locks []litmusCell) string {
+func litmusAnswer(cells []*litmusCell) string {
 	var allowed, forbidden, never []string
 	least := uint64(math.MaxUint64) // iterations of the outcomes never seen
-	sift := func(name, unit string, may bool, c litmusCell) {
-		if c.bad == 0 {
-			never = append(never, name)
-			least = min(least, c.total)
-			return
+	for _, c := range cells {
+		seen := fmt.Sprintf("%s (%s in a million %s)", c.name, number(perMillion(c.bad, c.total)), c.unit)
+		switch {
+		case c.bad == 0:
+			never, least = append(never, c.name), min(least, c.total)
+		case c.allowed:
+			allowed = append(allowed, seen)
+		default:
+			forbidden = append(forbidden, seen)
 		}
-		said := fmt.Sprintf("%s (%s in a million %s)", name, number(perMillion(c.bad, c.total)), unit)
-		if may {
-			allowed = append(allowed, said)
-		} else {
-			forbidden = append(forbidden, said)
-		}
-	}
-	for i, test := range litmusTests {
-		sift(test.name, "iterations", test.allowed, tests[i])
-	}
-	for i, lock := range petersonLocks {
-		sift("two inside "+lock.name, "entries", !lock.sound, locks[i])
 	}
 	var parts []string
 	if len(forbidden) > 0 {

@@ -159,25 +159,21 @@ func TestLitmusAnswer(t *testing.T) {
 	if len(litmusTests) == 0 {
 		t.Skip(litmusAvailable())
 	}
-	cells := func(n int) []litmusCell {
-		cells := make([]litmusCell, n)
-		for i := range cells {
-			cells[i].total = 1e6
-		}
-		return cells
+	cells := litmusCells(nil)
+	for _, c := range cells {
+		c.total = 1e6
 	}
-	tests, locks := cells(len(litmusTests)), cells(len(petersonLocks))
-	tests[0].bad, locks[0].bad, tests[2].total = 5, 7, 4000
+	cells[0].bad, cells[len(litmusTests)].bad, cells[2].total = 5, 7, 4000
 	a, b := litmusTests[0].name+" (5 in a million iterations)", "two inside "+petersonLocks[0].name+" (7 in a million entries)"
-	got := litmusAnswer(tests, locks)
+	got := litmusAnswer(cells)
 	if want := "Seen, as " + memoryModel + " allows: " + a + "; " + b + ". Never seen in 4000 iterations or more: " + litmusTests[1].name + "; "; !strings.HasPrefix(got, want) {
 		t.Errorf("answer is %q, want %q", got, want)
 	}
 	if strings.Contains(got, "forbids") || !strings.HasSuffix(got, petersonLocks[len(petersonLocks)-1].name+".") {
 		t.Errorf("answer is %q", got)
 	}
-	tests[1].bad = 2
-	if got, want := litmusAnswer(tests, locks), "Seen although "+memoryModel+" forbids it: "+litmusTests[1].name+" (2 in a million iterations). Seen, "; !strings.HasPrefix(got, want) {
+	cells[1].bad = 2
+	if got, want := litmusAnswer(cells), "Seen although "+memoryModel+" forbids it: "+litmusTests[1].name+" (2 in a million iterations). Seen, "; !strings.HasPrefix(got, want) {
 		t.Errorf("answer is %q, want %q", got, want)
 	}
 }

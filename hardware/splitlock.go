@@ -1,6 +1,7 @@
 package hardware
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -65,13 +66,7 @@ func splitLockPlan() splitPlan {
 }
 
 func splitLockAvailable() error {
-	if err := splitLockAssembly(); err != nil {
-		return err
-	}
-	if err := needTwoCPUs(); err != nil {
-		return err
-	}
-	return splitLockTrap(os.DirFS("/"))
+	return cmp.Or(splitLockAssembly(), needTwoCPUs(), splitLockTrap(os.DirFS("/")))
 }
 
 type splitCell struct {

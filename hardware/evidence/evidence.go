@@ -4,9 +4,9 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"reflect"
 	"runtime"
+	"strings"
 	"unsafe"
 
 	"locklab/atomics"
@@ -69,22 +69,19 @@ func capture(a *isa) ([]Listing, error) {
 	return ls, nil
 }
 
-// Write prints listings as text: for each a line that names it, then one line for each
-// instruction with its offset and bytes in hexadecimal. An arrow marks atomic
-// instructions; the note follows a semicolon. It returns the error of w.
-func Write(w io.Writer, ls []Listing) error {
-	var out bytes.Buffer
-	for i, l := range ls {
-		if i > 0 {
-			out.WriteByte('\n')
-		}
-		writeListing(&out, l)
+// Text returns the listings with an empty line between them.
+func Text(ls []Listing) string {
+	var texts []string
+	for _, l := range ls {
+		texts = append(texts, l.String())
 	}
-	_, err := w.Write(out.Bytes())
-	return err
+	return strings.Join(texts, "\n")
 }
 
-func writeListing(out *bytes.Buffer, l Listing) {
+// String returns a line that names l, then one line for each instruction with its offset and
+// bytes in hexadecimal. An arrow marks atomic instructions; the note follows a semicolon.
+func (l Listing) String() string {
+	var out strings.Builder
 	var code, text int
 	for _, line := range l.Lines {
 		code = max(code, 2*len(line.Bytes))
@@ -92,19 +89,20 @@ func writeListing(out *bytes.Buffer, l Listing) {
 			text = max(text, len(line.Text))
 		}
 	}
-	fmt.Fprintf(out, "%s %s: %s\n", l.Name, l.Operation, l.Source)
+	fmt.Fprintf(&out, "%s %s: %s\n", l.Name, l.Operation, l.Source)
 	for _, line := range l.Lines {
 		arrow := "  "
 		if line.Atomic {
 			arrow = "->"
 		}
-		fmt.Fprintf(out, "%s %04x  %-*x  ", arrow, line.Offset, code, line.Bytes)
+		fmt.Fprintf(&out, "%s %04x  %-*x  ", arrow, line.Offset, code, line.Bytes)
 		if line.Note != "" {
-			fmt.Fprintf(out, "%-*s  ; %s\n", text, line.Text, line.Note)
+			fmt.Fprintf(&out, "%-*s  ; %s\n", text, line.Text, line.Note)
 		} else {
-			fmt.Fprintln(out, line.Text)
+			fmt.Fprintln(&out, line.Text)
 		}
 	}
+	return out.String()
 }
 
 // Bounds in bytes, far above the real sizes: the functions have less than 200 bytes, and
@@ -151,10 +149,6 @@ func Find() (*result.Finding, error) {
 	if err != nil {
 		return nil, err
 	}
-	var text bytes.Buffer
-	if err := Write(&text, ls); err != nil {
-		return nil, err
-	}
 	marked := 0
 	for _, l := range ls {
 		for _, line := range l.Lines {
@@ -171,6 +165,6 @@ func Find() (*result.Finding, error) {
 		Source: "the binary itself",
 		Answer: fmt.Sprintf("A compare-and-swap is %s here. The listing shows %d operations and marks %d atomic instructions in them.",
 			atomics.CASName(), len(ls), marked),
-		Listing: text.String(),
+		Listing: Text(ls),
 	}, nil
 }

@@ -104,7 +104,7 @@ func TestFacts(t *testing.T) {
 			}
 			l := find(t, ls, f.name, f.operation)
 			if got := marked(l); !regexp.MustCompile("^(" + f.marked + ")$").MatchString(got) {
-				t.Errorf("the marked instructions are %q, want %q:\n%s", got, f.marked, print(t, l))
+				t.Errorf("the marked instructions are %q, want %q:\n%s", got, f.marked, l)
 			}
 		})
 	}
@@ -128,18 +128,18 @@ func TestPrimitives(t *testing.T) {
 		switch l.Operation {
 		case "CompareAndSwap32", "Swap32", "Add32":
 			if marked(l) == "" {
-				t.Errorf("nothing is marked:\n%s", print(t, l))
+				t.Errorf("nothing is marked:\n%s", l)
 			}
 		}
 		if last := l.Lines[len(l.Lines)-1].Text; last != "RET" {
-			t.Errorf("it ends in %q, not in RET:\n%s", last, print(t, l))
+			t.Errorf("it ends in %q, not in RET:\n%s", last, l)
 		}
 		for _, line := range l.Lines {
 			if strings.HasPrefix(line.Text, "WORD") || strings.HasPrefix(line.Text, "BYTE") {
-				t.Errorf("%x is not decoded:\n%s", line.Bytes, print(t, l))
+				t.Errorf("%x is not decoded:\n%s", line.Bytes, l)
 			}
 			if strings.Contains(line.Text, l.Source+"(SB)") {
-				t.Errorf("this is a wrapper:\n%s", print(t, l))
+				t.Errorf("this is a wrapper:\n%s", l)
 			}
 			if line.Atomic && line.Note == "" {
 				t.Errorf("%s has no note", line.Text)
@@ -165,15 +165,6 @@ func marked(l Listing) string {
 		}
 	}
 	return strings.Join(ops, " ")
-}
-
-func print(t *testing.T, l Listing) string {
-	t.Helper()
-	var out strings.Builder
-	if err := Write(&out, []Listing{l}); err != nil {
-		t.Fatal(err)
-	}
-	return out.String()
 }
 
 func TestUnsupported(t *testing.T) {

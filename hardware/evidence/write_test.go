@@ -1,28 +1,21 @@
 package evidence_test
 
 import (
-	"errors"
 	"fmt"
-	"io"
-	"os"
-	"strings"
 	"testing"
 
 	"locklab/hardware/evidence"
 )
 
-func ExampleWrite() {
-	err := evidence.Write(os.Stdout, []evidence.Listing{{
+func ExampleText() {
+	fmt.Print(evidence.Text([]evidence.Listing{{
 		Name: "lock-cmpxchg", Operation: "Swap32", Source: "locklab/atomics.xchg32",
 		Lines: []evidence.Line{
 			{Offset: 0x00, Bytes: []byte{0x48, 0x8b, 0x5c, 0x24, 0x08}, Text: "MOVQ 0x8(SP), BX"},
 			{Offset: 0x05, Bytes: []byte{0x87, 0x0b}, Text: "XCHGL CX, 0(BX)", Atomic: true, Note: "locked without a prefix"},
 			{Offset: 0x07, Bytes: []byte{0xc3}, Text: "RET"},
 		},
-	}})
-	if err != nil {
-		fmt.Println(err)
-	}
+	}}))
 	// Output:
 	// lock-cmpxchg Swap32: locklab/atomics.xchg32
 	//    0000  488b5c2408  MOVQ 0x8(SP), BX
@@ -30,7 +23,7 @@ func ExampleWrite() {
 	//    0007  c3          RET
 }
 
-func TestWrite(t *testing.T) {
+func TestText(t *testing.T) {
 	for _, c := range []struct {
 		ls   []evidence.Listing
 		want string
@@ -38,20 +31,8 @@ func TestWrite(t *testing.T) {
 		{nil, ""},
 		{[]evidence.Listing{{Name: "a", Operation: "b", Source: "c"}, {Name: "d", Operation: "e", Source: "f"}}, "a b: c\n\nd e: f\n"},
 	} {
-		var out strings.Builder
-		if err := evidence.Write(&out, c.ls); err != nil || out.String() != c.want {
-			t.Errorf("wrote %q, %v, want %q", out.String(), err, c.want)
+		if got := evidence.Text(c.ls); got != c.want {
+			t.Errorf("text is %q, want %q", got, c.want)
 		}
-	}
-}
-
-func TestWriteReportsFailure(t *testing.T) {
-	r, w := io.Pipe()
-	broken := errors.New("broken")
-	if err := r.CloseWithError(broken); err != nil {
-		t.Fatal(err)
-	}
-	if err := evidence.Write(w, []evidence.Listing{{Name: "a"}}); !errors.Is(err, broken) {
-		t.Errorf("error %v, want %v", err, broken)
 	}
 }

@@ -216,13 +216,7 @@ func liveness(ctx context.Context, s Subject) {
 }
 
 func exclusion(ctx context.Context, s Subject) {
-	eachRound(ctx, s, func(r *rig) {
-		var in inside
-		r.drive(ctx, func(_ context.Context, i int) {
-			visit(r.hs[i], &in, i, false, func() { r.hold(i) })
-			r.p.think(i)
-		})
-	})
+	eachRound(ctx, s, func(r *rig) { contend(ctx, r, new(inside), false) })
 }
 
 func lostUpdate(ctx context.Context, s Subject) {
@@ -268,8 +262,6 @@ func nestTwoLocks(ctx context.Context, s Subject) {
 	}
 }
 
-func hasPermits(v *harness.Variant) bool { return v.Traits.Permits > 1 }
-
 // checkPermits takes all permits, refuses the next worker, and lets workers contend.
 func checkPermits(ctx context.Context, s Subject) {
 	permits := s.Variant.Traits.Permits
@@ -277,26 +269,15 @@ func checkPermits(ctx context.Context, s Subject) {
 	if most := s.Variant.Traits.MaxWorkers; most > 0 && most < n {
 		must(NotApplicable(fmt.Sprintf("no worker to refuse: the lock serves at most %d workers", most)))
 	}
-	contend := func(r *rig) {
-		in := &limit{permits: permits}
-		r.drive(ctx, func(_ context.Context, i int) {
-			visit(r.hs[i], in, i, false, func() { r.hold(i) })
-			r.p.think(i)
-		})
-	}
 	sh := shape{workers: n, per: 2}
 	within(sh, func() { countPermits(ctx, s, sh.all(ctx, s, n)) })
-	if isRemote(s.Variant) {
-		lim := s.limits(0)
-		lim.window = s.stress()
-		contend(&rig{hs: sh.all(ctx, s, n), remote: true, p: newPattern(n, false), lim: lim})
-		return
+	if !isRemote(s.Variant) {
+		permitsInBatches(ctx, s)
 	}
-	permitsInBatches(ctx, s)
 	// All permits are free here: the workers contend for them.
 	roundsOf(ctx, s, []shape{sh}, func(r *rig) {
 		r.hs = sh.all(ctx, s, n)
-		contend(r)
+		contend(ctx, r, &limit{permits: permits}, false)
 	})
 }
 

@@ -101,21 +101,10 @@ const (
 type waitCount struct {
 	most   uint64          // times that another worker may overtake a waiter
 	grants []atomic.Uint64 // granted acquisitions of each worker
-	uses   []uint64        // of each worker, at the end
+	uses   uint64          // acquisitions of all workers, after a round
 
 	waits, bad uint64 // waits with another worker ahead, and those with one too often; guarded by the lock
 	worst      uint64
-}
-
-func newWaitCount(workers int, most uint64) *waitCount {
-	return &waitCount{most: most, grants: make([]atomic.Uint64, workers)}
-}
-
-// ask copies the number of grants of each worker to seen, right before a request.
-func (w *waitCount) ask(seen []uint64) {
-	for j := range seen {
-		seen[j] = w.grants[j].Load()
-	}
 }
 
 func (w *waitCount) granted(i int, seen []uint64, since time.Time) {
@@ -133,20 +122,26 @@ func (w *waitCount) granted(i int, seen []uint64, since time.Time) {
 	}
 }
 
-func (w *waitCount) fill(ctx context.Context, r *rig) {
+// addRound adds a round of a new lock.
+func (w *waitCount) addRound(ctx context.Context, r *rig) {
 	seen := make([][]uint64, len(r.hs))
 	for i := range seen {
 		seen[i] = make([]uint64, len(r.hs), len(r.hs)+16) // on separate cache lines
 	}
-	w.uses = r.drive(ctx, func(_ context.Context, i int) {
-		since := time.Now() // before ask: a worker may lose its processor between the two
-		w.ask(seen[i])
+	uses := r.drive(ctx, func(_ context.Context, i int) {
+		since := time.Now() // before it looks: a worker may lose its processor between the two
+		for j := range seen[i] {
+			seen[i][j] = w.grants[j].Load()
+		}
 		r.hs[i].Lock()
 		w.granted(i, seen[i], since)
 		r.p.hold(i)
 		r.hs[i].Unlock()
 		r.p.think(i)
 	})
+	for _, k := range uses {
+		w.uses += k
+	}
 }
 
 // overtaking checks that after a worker asks, each other goes ahead of it at most once. If
@@ -158,25 +153,20 @@ func overtaking(ctx context.Context, s Subject) {
 	}
 	for _, n := range []int{few, many} {
 		sh := shape{workers: atMost(s.Variant, n)}
-		var uses, waits, bad, worst, enough uint64 = 0, 0, 0, 0, enoughWaits
-		end := time.Now().Add(s.stress())
-		for round := 0; waits < enough && time.Now().Before(end); round++ {
-			count := newWaitCount(sh.workers, most)
-			sh.once(ctx, s, limits{window: 10 * time.Millisecond}, round%2 == 1, func(r *rig) { count.fill(ctx, r) })
-			for _, k := range count.uses {
-				uses += k
-			}
-			bad, waits, worst = bad+count.bad, waits+count.waits, max(worst, count.worst)
-			if float64(bad) <= suspect*float64(uses) || waits < enough {
+		w := &waitCount{most: most, grants: make([]atomic.Uint64, sh.workers)}
+		end, enough := time.Now().Add(s.stress()), uint64(enoughWaits)
+		for round := 0; w.waits < enough && time.Now().Before(end); round++ {
+			sh.once(ctx, s, limits{window: 10 * time.Millisecond}, round%2 == 1, func(r *rig) { w.addRound(ctx, r) })
+			if float64(w.bad) <= suspect*float64(w.uses) || w.waits < enough {
 				continue
 			}
 			if enough > enoughWaits {
-				if float64(bad) <= tolerated*float64(waits) {
+				if float64(w.bad) <= tolerated*float64(w.waits) {
 					break
 				}
-				fail("%v: in %d of %d acquisitions, and %d waits, another worker had gone ahead more than %d times, up to %d: waiters are overtaken", sh, bad, uses, waits, most, worst)
+				fail("%v: in %d of %d acquisitions, and %d waits, another worker had gone ahead more than %d times, up to %d: waiters are overtaken", sh, w.bad, w.uses, w.waits, most, w.worst)
 			}
-			enough = 4 * waits
+			enough = 4 * w.waits
 		}
 	}
 }

@@ -231,21 +231,11 @@ func (r *fixture) handles() []sync.Locker {
 		_, reads := s.(harness.RWSession)
 		switch {
 		case tries && reads:
-			hs[i] = struct {
-				*remoteHandle
-				remoteTry
-				remoteRead
-			}{h, remoteTry{h}, remoteRead{h}}
+			hs[i] = remoteTryRead{remoteTry{h}}
 		case tries:
-			hs[i] = struct {
-				*remoteHandle
-				remoteTry
-			}{h, remoteTry{h}}
+			hs[i] = remoteTry{h}
 		case reads:
-			hs[i] = struct {
-				*remoteHandle
-				remoteRead
-			}{h, remoteRead{h}}
+			hs[i] = remoteRead{h}
 		default:
 			hs[i] = h
 		}
@@ -275,22 +265,26 @@ func (h *remoteHandle) Unlock() {
 	h.r.leave(lease)
 }
 
-type remoteRead struct{ of *remoteHandle }
+type remoteRead struct{ *remoteHandle }
 
-func (h remoteRead) RLock()   { h.of.enter(reading) }
-func (h remoteRead) RUnlock() { h.of.Unlock() }
+func (h remoteRead) RLock()   { h.enter(reading) }
+func (h remoteRead) RUnlock() { h.Unlock() }
 
-type remoteTry struct{ of *remoteHandle }
+type remoteTry struct{ *remoteHandle }
 
 func (h remoteTry) TryLock() bool {
-	r := h.of.r
-	lease, err := r.sessions[h.of.i].(harness.TrySession).TryLock(r.ctx)
+	lease, err := h.r.sessions[h.i].(harness.TrySession).TryLock(h.r.ctx)
 	switch {
-	case r.ctx.Err() == nil && errors.Is(err, harness.ErrNotAcquired):
+	case h.r.ctx.Err() == nil && errors.Is(err, harness.ErrNotAcquired):
 		return false
 	case err != nil:
-		fail("worker %d: TryLock returned %w, which does not wrap ErrNotAcquired", h.of.i, err)
+		fail("worker %d: TryLock returned %w, which does not wrap ErrNotAcquired", h.i, err)
 	}
-	h.of.leases = append(h.of.leases, lease)
+	h.leases = append(h.leases, lease)
 	return true
 }
+
+type remoteTryRead struct{ remoteTry }
+
+func (h remoteTryRead) RLock()   { h.enter(reading) }
+func (h remoteTryRead) RUnlock() { h.Unlock() }

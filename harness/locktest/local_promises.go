@@ -195,8 +195,6 @@ func checkReentrant(ctx context.Context, s Subject) {
 	})
 }
 
-func followsWait(v *harness.Variant) bool { return v.Traits.FollowsWait }
-
 // waitPolicy tries a lock under each policy. By WaitSpin a waiter keeps its processor until it is
 // preempted. By all others it yields within some polls, so that the holder can run.
 func waitPolicy(ctx context.Context, s Subject) {

@@ -64,14 +64,18 @@ func visit(h sync.Locker, in occupancy, i int, reads bool, stay func()) {
 	must(err)
 }
 
-// mixedAccess makes workers write every fourth time, or always without excluding readers.
-func mixedAccess(ctx context.Context, r *rig) {
-	var a inside
-	_, rw := r.hs[0].(harness.RWLocker)
+// contend makes all workers take the lock again and again. With readers they write every
+// fourth time.
+func contend(ctx context.Context, r *rig, in occupancy, readers bool) {
 	r.drive(ctx, func(_ context.Context, i int) {
-		visit(r.hs[i], &a, i, rw && r.p.reads(i), func() { r.hold(i) })
+		visit(r.hs[i], in, i, readers && r.p.reads(i), func() { r.hold(i) })
 		r.p.think(i)
 	})
+}
+
+func mixedAccess(ctx context.Context, r *rig) {
+	_, rw := r.hs[0].(harness.RWLocker)
+	contend(ctx, r, new(inside), rw)
 }
 
 func readExclusion(ctx context.Context, s Subject) {
@@ -97,47 +101,32 @@ func alternate(ctx context.Context, s Subject, first, reader harness.RWLocker, w
 	reader.RUnlock()
 }
 
-type pair interface {
-	write(stay func())
-	read(stay func()) (a, b uint64)
+// A pair is two words that every writer sets to one value.
+type pair struct {
+	a, b  uint64
+	load  func(p *uint64) uint64
+	store func(p *uint64, v uint64)
 }
 
-type plainPair struct{ a, b uint64 }
-
-func (p *plainPair) write(stay func()) {
-	n := p.a + 1
-	p.a = n
+func (p *pair) write(stay func()) {
+	n := p.load(&p.a) + 1
+	p.store(&p.a, n)
 	stay()
-	p.b = n
+	p.store(&p.b, n)
 }
 
-func (p *plainPair) read(stay func()) (a, b uint64) {
-	a = p.a
+func (p *pair) read(stay func()) (a, b uint64) {
+	a = p.load(&p.a)
 	stay()
-	return a, p.b
+	return a, p.load(&p.b)
 }
 
-// atomicPair is for readers that do not keep writers out.
-type atomicPair struct{ a, b atomic.Uint64 }
-
-func (p *atomicPair) write(stay func()) {
-	n := p.a.Load() + 1
-	p.a.Store(n)
-	stay()
-	p.b.Store(n)
-}
-
-func (p *atomicPair) read(stay func()) (a, b uint64) {
-	a = p.a.Load()
-	stay()
-	return a, p.b.Load()
-}
-
-func newPair(h sync.Locker) pair {
+// newPair returns a pair of plain words, or of atomic ones if readers do not keep writers out.
+func newPair(h sync.Locker) *pair {
 	if _, ok := h.(harness.RWLocker); ok {
-		return new(plainPair)
+		return &pair{load: func(p *uint64) uint64 { return *p }, store: func(p *uint64, v uint64) { *p = v }}
 	}
-	return new(atomicPair)
+	return &pair{load: atomic.LoadUint64, store: atomic.StoreUint64}
 }
 
 func readSnapshot(ctx context.Context, s Subject) {

@@ -157,13 +157,7 @@ func (sh shape) once(ctx context.Context, s Subject, lim limits, thinks bool, ch
 // queue that is never empty hides faults. A distributed lock has one round of each shape, which
 // takes all of the stress time.
 func eachRound(ctx context.Context, s Subject, check func(r *rig)) {
-	if !isRemote(s.Variant) {
-		roundsOf(ctx, s, shapes(s.Variant), check)
-		return
-	}
-	for _, sh := range shapes(s.Variant) {
-		sh.once(ctx, s, limits{window: s.stress()}, false, check)
-	}
+	roundsOf(ctx, s, shapes(s.Variant), check)
 }
 
 func roundsOf(ctx context.Context, s Subject, all []shape, check func(r *rig)) {
@@ -172,7 +166,10 @@ func roundsOf(ctx context.Context, s Subject, all []shape, check func(r *rig)) {
 	for _, sh := range all {
 		end := time.Now().Add(share)
 		lim := limits{window: window}
-		if sh.workers == 1 { // no contention, nothing to find by chance
+		switch {
+		case isRemote(s.Variant):
+			end, lim.window = time.Now(), s.stress()
+		case sh.workers == 1: // no contention, nothing to find by chance
 			end, lim.window = time.Now(), time.Millisecond
 		}
 		for round := 0; round == 0 || time.Now().Before(end); round++ {
@@ -200,25 +197,20 @@ func notStuck(why string, f func()) {
 // aMoment is how long a check of a local lock waits to see that something does not happen.
 const aMoment = 5 * time.Millisecond
 
-// moment is aMoment, or longer for a distributed lock.
-func (s Subject) moment() time.Duration {
-	if isRemote(s.Variant) {
-		return soon
-	}
-	return aMoment
-}
-
 // shutOut checks that enter returns only after leave, called after a moment. It returns once
 // both have, or fails with what.
 func shutOut(ctx context.Context, s Subject, what string, enter, leave func()) {
-	entered := make(chan struct{})
+	entered, moment := make(chan struct{}), aMoment
+	if isRemote(s.Variant) {
+		moment = soon
+	}
 	drive(ctx, 2, s.limits(1), func(_ context.Context, i int) {
 		if i == 1 {
 			enter()
 			close(entered)
 			return
 		}
-		early := opens(entered, s.moment())
+		early := opens(entered, moment)
 		leave()
 		if early {
 			must(errors.New(what))

@@ -13,6 +13,7 @@ import (
 	vgdraw "gonum.org/v1/plot/vg/draw"
 
 	"locklab/harness/judge"
+	"locklab/harness/result"
 	"locklab/internal/numfmt"
 	"locklab/internal/stat"
 	"locklab/reports/draw"
@@ -30,17 +31,12 @@ const mostChange = 4
 // DrawChanges draws each of ss in its own frame; ss must not be empty.
 func DrawChanges(h *judge.History, ss []*judge.HistorySeries, answer string) Picture {
 	l := &draw.Lines{XTitle: "run of the machine", YTitle: "ratio to the median of the runs (log scale)", Y: draw.LogScale, Format: times, Figure: times, Plain: true}
-	var data Source
-	longest := 0
+	data := Source{Metrics: Distinct(ss, func(s *judge.HistorySeries) *result.Metric { return s.Metric })}
 	var runs []int
 	for _, s := range ss {
-		longest = max(longest, len(s.Points))
-		if !slices.Contains(data.Metrics, s.Metric) {
-			data.Metrics = append(data.Metrics, s.Metric)
+		for len(runs) < len(s.Points) {
+			runs = append(runs, len(runs)+1)
 		}
-	}
-	for i := range longest {
-		runs = append(runs, i+1)
 	}
 	l.Stops = stopsAt(runs)
 	names := frameNames(h, ss)
@@ -55,11 +51,7 @@ func DrawChanges(h *judge.History, ss []*judge.HistorySeries, answer string) Pic
 			return stat.Summary{}
 		})
 	}
-	l.Own = func(name string) draw.Layer {
-		return func(c vgdraw.Canvas, p *plot.Plot) {
-			drawSteps(c, p, ss[slices.Index(names, name)])
-		}
-	}
+	l.Under = func(c vgdraw.Canvas, p *plot.Plot, name string) { drawSteps(c, p, ss[slices.Index(names, name)]) }
 	if len(l.Lines) == 0 {
 		return Picture{Answer: answer, Numbers: changesTable(h, ss), Data: data}
 	}

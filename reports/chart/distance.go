@@ -146,25 +146,22 @@ func (d *Distances) Predictions() Table {
 	t := Table{Head: slices.Concat(Titles("lock", "part", "near"), []Piece{{"round trip", result.RoundTrip}}, Titles("predicted", "range", "measured", "error", notPredicted))}
 	for _, l := range d.locks {
 		for _, s := range judge.PredictedSituations {
-			row := func(trip float64, p judge.PredictedTime, measured, off, why string) {
-				at := numfmt.Unknown
-				if trip > 0 && trip < 1e15 {
-					at = numfmt.Nanos(trip)
-				}
-				value, within := predicted(p)
-				t.Rows = append(t.Rows, []string{l.Lock.Name, s.Name, CellText(s.Metric, l.Near(s.Metric, d.contenders(s))), at, value, within, measured, off, why})
-			}
+			var asked []check // of which nothing was measured
 			for _, r := range d.Asked {
 				p, why := l.Predict(s, d.contenders(s), float64(r))
-				row(float64(r), p, numfmt.Unknown, numfmt.Unknown, why)
+				asked = append(asked, check{why: why, PredictionTest: judge.PredictionTest{Trip: float64(r), Predicted: p}})
 			}
-			for _, x := range d.checks(l, s) {
-				off := numfmt.Unknown
-				if x.why == "" {
+			for _, x := range slices.Concat(asked, d.checks(l, s)) {
+				at, off := numfmt.Unknown, numfmt.Unknown
+				if x.Trip > 0 && x.Trip < 1e15 {
+					at = numfmt.Nanos(x.Trip)
+				}
+				if x.why == "" && x.Measured.Value > 0 {
 					off = signed(x.Error())
 				}
+				value, within := predicted(x.Predicted)
 				measured, _ := predicted(x.Measured)
-				row(x.Trip, x.Predicted, measured, off, x.why)
+				t.Rows = append(t.Rows, []string{l.Lock.Name, s.Name, CellText(s.Metric, l.Near(s.Metric, d.contenders(s))), at, value, within, measured, off, x.why})
 			}
 		}
 	}

@@ -38,31 +38,26 @@ type loadedLock struct {
 // Loads returns the open loops for locks of g's kind, under the conditions with the most
 // rates, or nil.
 func (g *Group) Loads() *loadSweep {
-	var most *loadSweep
-	byRest := make(map[string]*loadSweep)
-	for _, o := range g.Both {
-		if !o.Open() || o.Remote != g.Remote || o.Load.Rate > harness.MaxRate {
-			continue
-		}
+	open := slices.DeleteFunc(slices.Clone(g.Both), func(o *Group) bool {
+		return !o.Open() || o.Remote != g.Remote || o.Load.Rate > harness.MaxRate
+	})
+	contexts, of := GroupBy(open, func(o *Group) string {
 		rest := o.Load
 		rest.Rate = 0
-		context := judge.Axes(rest)
-		s := byRest[context]
-		if s == nil {
-			s = &loadSweep{context: context}
-			byRest[context] = s
-		}
-		i, _ := slices.BinarySearch(s.Rates, o.Load.Rate)
-		s.Rates, s.groups = slices.Insert(s.Rates, i, o.Load.Rate), slices.Insert(s.groups, i, o)
-		if most == nil || len(s.Rates) > len(most.Rates) {
-			most = s
-		}
+		return judge.Axes(rest)
+	})
+	if len(open) == 0 {
+		return nil
 	}
-	if most != nil {
-		most.fill(g.closedLike(most.groups[0].Load))
-		most.findSaturations()
+	most := slices.MaxFunc(contexts, func(a, b string) int { return cmp.Compare(len(of[a]), len(of[b])) })
+	s := &loadSweep{context: most, groups: of[most]}
+	slices.SortFunc(s.groups, func(a, b *Group) int { return cmp.Compare(a.Load.Rate, b.Load.Rate) })
+	for _, o := range s.groups {
+		s.Rates = append(s.Rates, o.Load.Rate)
 	}
-	return most
+	s.fill(g.closedLike(s.groups[0].Load))
+	s.findSaturations()
+	return s
 }
 
 func (s *loadSweep) findSaturations() {
@@ -272,7 +267,7 @@ func (s *loadSweep) lines() *draw.Lines {
 		return s.Locks[slices.IndexFunc(s.Locks, func(x *loadedLock) bool { return x.S.Lock.Name == lock })]
 	}
 	l.End = func(lock string) string { return s.figure(of(lock), floor) }
-	l.Own = func(lock string) draw.Layer { return of(lock).saturation }
+	l.Under = func(c vgdraw.Canvas, p *plot.Plot, lock string) { of(lock).saturation(c, p) }
 	for _, x := range s.Locks {
 		for k, q := range loadQuantiles {
 			style := styleOf(x.S.Lock)

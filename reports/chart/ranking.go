@@ -35,9 +35,9 @@ const rankingDoc = "Sorted by median rate (distributed: handovers per second). "
 
 func drawRanking(g *Group) Picture {
 	r := newRanking(g)
-	title := fmt.Sprintf("How do the %s rank with %s?", map[bool]string{false: "locks", true: "distributed locks"}[g.Remote], r.setting())
+	title := fmt.Sprintf("How do the %s rank with %s?", map[bool]string{false: "locks", true: "distributed locks"}[g.Remote], settingOf(r.Situation))
 	if len(r.rows) == 0 {
-		pic := nothing("With %s, no lock has a rate to rank it by.", r.setting())
+		pic := nothing("With %s, no lock has a rate to rank it by.", settingOf(r.Situation))
 		pic.Title = title
 		return pic
 	}
@@ -59,7 +59,7 @@ func (r *ranking) answer() string {
 		}
 		parts = append(parts, text)
 	}
-	return fmt.Sprintf("With %s: %s.", r.setting(), strings.Join(parts, "; "))
+	return fmt.Sprintf("With %s: %s.", settingOf(r.Situation), strings.Join(parts, "; "))
 }
 
 // A ranking is the locks of a situation, sorted by median rate.
@@ -171,8 +171,6 @@ func offenders(g *Group) (out []string) {
 	}
 	return out
 }
-
-func (r *ranking) setting() string { return settingOf(r.Situation) }
 
 func settingOf(s judge.Situation) string {
 	text := numfmt.Plural(s.Workers, "worker")

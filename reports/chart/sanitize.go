@@ -31,6 +31,26 @@ func Sanitize(run *result.Run) *result.Run {
 }
 
 // edited returns copies of vs, changed by edit.
+// GroupBy returns the different keys of xs, in the order of their first occurrence, and the
+// elements with each.
+func GroupBy[S any, K comparable](xs []S, key func(S) K) (keys []K, of map[K][]S) {
+	of = make(map[K][]S)
+	for _, x := range xs {
+		k := key(x)
+		if of[k] == nil {
+			keys = append(keys, k)
+		}
+		of[k] = append(of[k], x)
+	}
+	return keys, of
+}
+
+// Distinct returns the different values of xs, in the order of their first occurrence.
+func Distinct[S any, K comparable](xs []S, value func(S) K) []K {
+	keys, _ := GroupBy(xs, value)
+	return keys
+}
+
 func edited[T any](vs []*T, edit func(*T)) (out []*T) {
 	for _, v := range vs {
 		c := *v

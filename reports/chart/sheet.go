@@ -24,12 +24,8 @@ type sheet struct {
 
 func newSheet(t result.Table) sheet {
 	s := sheet{Table: t, names: rowNames(t)}
-	plot := func(c result.Column) bool { return c.Plot }
-	if t.Chart == result.Heat && !slices.ContainsFunc(t.Columns, plot) {
-		plot = func(result.Column) bool { return true }
-	}
 	for i, c := range t.Columns {
-		if !plot(c) {
+		if !c.Plot {
 			continue
 		}
 		if len(s.drawn) == 0 {
@@ -50,13 +46,12 @@ func rowNames(t result.Table) []string {
 	}
 	names := make([]string, len(t.Rows))
 	for i, r := range t.Rows {
-		parts := []string{r.Label}
+		names[i] = r.Label
 		for j, c := range r.Cells {
 			if seen[r.Label] > 1 && c.Text != "" && j < len(t.Columns) && !t.Columns[j].Plot {
-				parts = append(parts, c.Text)
+				names[i] = strings.TrimPrefix(names[i]+", "+c.Text, ", ")
 			}
 		}
-		names[i] = strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), ", ")
 	}
 	return names
 }
@@ -110,7 +105,14 @@ func words(r result.Row, j int) string {
 	if j >= len(r.Cells) {
 		return numfmt.Unknown
 	}
-	return cellFigure(r.Cells[j])
+	c := r.Cells[j]
+	switch {
+	case c.Text == "-", c.Text == "" && (c.N <= 0 || !(math.Abs(c.Median) <= draw.Beyond)):
+		return numfmt.Unknown
+	case c.Text == "" && !(max(math.Abs(c.Median), math.Abs(c.Lo), math.Abs(c.Hi)) < 1e15):
+		return Quantity("")(c.Median) // without hundreds of digits
+	}
+	return c.String()
 }
 
 // how explains a mark and its interval.
@@ -136,17 +138,6 @@ func sampled(rs []stat.Summary) string {
 		return ""
 	}
 	return "median of " + numfmt.Range(ns, "sample")
-}
-
-// cellFigure formats a cell as text for a table.
-func cellFigure(c result.Cell) string {
-	switch {
-	case c.Text == "-", c.Text == "" && (c.N <= 0 || !(math.Abs(c.Median) <= draw.Beyond)):
-		return numfmt.Unknown
-	case c.Text == "" && !(max(math.Abs(c.Median), math.Abs(c.Lo), math.Abs(c.Hi)) < 1e15):
-		return Quantity("")(c.Median) // without hundreds of digits
-	}
-	return c.String()
 }
 
 // Quantity returns a formatter for figures of a unit: "1.34 µs", "412 k per million".
@@ -247,11 +238,11 @@ func drawBars(s sheet) (draw.Picture, string) {
 	}
 	write, _ := ticked(s.unit)
 	r := draw.Rows{Title: s.axisTitle(s.Log)}
-	for i := range s.Rows {
+	for i, cells := range s.Rows {
 		row := draw.Row{Name: s.names[i], Style: draw.Style{Hue: draw.Ink}}
 		for k, j := range s.drawn {
 			style := ColumnStyle(k)
-			m := draw.Mark{Mid: math.NaN(), Shape: style.Marker, Hue: &style.Hue, Text: words(s.Rows[i], j)}
+			m := draw.Mark{Mid: math.NaN(), Shape: style.Marker, Hue: &style.Hue, Text: words(cells, j)}
 			if v := s.read(i, j); v.N > 0 {
 				m.Mid, m.Lo, m.Hi, m.Text = v.Median, v.Lo, v.Hi, write(v.Median)
 				if s.Log && v.Median == 0 && v.Hi > 0 && v.Hi <= draw.Beyond { // the interval has no place either
@@ -275,19 +266,22 @@ func drawBars(s sheet) (draw.Picture, string) {
 const longRange = 8
 
 func drawCurves(s sheet) (draw.Picture, string) {
-	rows, nowhere := s.ordered()
 	write, _ := ticked(s.unit)
 	l := &draw.Lines{Place: "at", XTitle: s.Label, Format: write, Figure: write, YTitle: s.axisTitle(s.Log), Y: draw.CountScale}
 	if s.Log {
 		l.Y = draw.LogScale
 	}
+	var nowhere []string
 	at := make(map[float64]int) // the row of a stop
-	for _, i := range rows {
-		if x := s.Rows[i].X; len(l.Stops) == 0 || l.Stops[len(l.Stops)-1].At != x {
-			at[x] = i
-			l.Stops = append(l.Stops, draw.Stop{At: x, Label: Short(cmp.Or(s.Rows[i].Label, numfmt.Number(x)), 12)})
+	for i, r := range s.Rows {
+		if a := math.Abs(r.X); !(a > 0 && a <= draw.Beyond) {
+			nowhere = append(nowhere, s.names[i])
+		} else if _, known := at[r.X]; !known {
+			at[r.X] = i
+			l.Stops = append(l.Stops, draw.Stop{At: r.X, Label: Short(cmp.Or(r.Label, numfmt.Number(r.X)), 12)})
 		}
 	}
+	slices.SortFunc(l.Stops, func(a, b draw.Stop) int { return cmp.Compare(a.At, b.At) })
 	if n := len(l.Stops); n > 1 && l.Stops[0].At > 0 && l.Stops[n-1].At/l.Stops[0].At > longRange {
 		l.XScale, l.XTitle = draw.Logarithm, strings.TrimSpace(l.XTitle+" (log scale)")
 	}
@@ -302,17 +296,4 @@ func drawCurves(s sheet) (draw.Picture, string) {
 		text += " Only in the table: " + numfmt.List(nowhere, 4) + "."
 	}
 	return l.Drawn(), text
-}
-
-func (s sheet) ordered() (rows []int, nowhere []string) {
-	for i, r := range s.Rows {
-		switch a := math.Abs(r.X); {
-		case a > 0 && a <= draw.Beyond:
-			rows = append(rows, i)
-		default:
-			nowhere = append(nowhere, s.names[i])
-		}
-	}
-	slices.SortStableFunc(rows, func(a, b int) int { return cmp.Compare(s.Rows[a].X, s.Rows[b].X) })
-	return rows, nowhere
 }

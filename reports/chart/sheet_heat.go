@@ -28,6 +28,7 @@ type heatChart struct {
 	rows, cols int
 	cell       vg.Length // side
 	scale      draw.HeatScale
+	wide       vg.Length // of the longest name
 	top, left  vg.Length
 }
 
@@ -50,7 +51,10 @@ func drawHeat(s sheet) (draw.Picture, string) {
 	}
 	h.scale = draw.NewHeatScale(lo, hi)
 	h.cell = min(heatCell, cellSide(max(h.rows, h.cols)))
-	h.top, h.left = vg.Length(34), h.nameWidth()+8
+	for _, j := range h.drawn {
+		h.wide = max(h.wide, min(heatNames, heatName.Width(h.Columns[j].Name)))
+	}
+	h.top, h.left = vg.Length(34), h.wide+8
 	legend := h.top + vg.Length(h.scale.Classes())*swatch + 12
 	text := "Rows and columns are in the same order; the diagonal is empty. Colour: the " + cmp.Or(sampled(vs), "figure") + ", in classes on a logarithmic scale."
 	if missing > 0 {
@@ -83,20 +87,6 @@ func (h *heatChart) class(i, k int) int {
 
 var heatName = draw.Typeset(8, draw.Muted, vgdraw.XRight, vgdraw.YCenter)
 
-func (h *heatChart) nameWidth() (w vg.Length) {
-	for _, r := range h.Rows {
-		w = max(w, min(heatNames, heatName.Width(r.Label)))
-	}
-	return w
-}
-
-func (h *heatChart) columnName(k int) string {
-	if k < h.rows {
-		return h.Rows[k].Label
-	}
-	return h.Columns[h.drawn[k]].Name
-}
-
 func (h *heatChart) body(c vgdraw.Canvas) error {
 	// Whole coordinates keep the drawing of a large field short.
 	x0, y0 := vg.Length(math.Ceil(float64(c.Min.X+h.left))), vg.Length(math.Floor(float64(c.Max.Y-h.top)))
@@ -116,21 +106,17 @@ func (h *heatChart) names(c, field vgdraw.Canvas) {
 	st := draw.Typeset(9, draw.Ink, vgdraw.XLeft, vgdraw.YTop)
 	c.FillText(st, vg.Point{X: c.Min.X, Y: c.Max.Y}, draw.Shorten(st, strings.TrimSpace(h.Label+" × "+h.Label), c.Size().X/2))
 	over := draw.Typeset(8, draw.Muted, vgdraw.XCenter, vgdraw.YBottom)
-	wide := vg.Length(0)
-	for k := range h.cols {
-		wide = max(wide, min(heatNames, over.Width(h.columnName(k))))
-	}
 	every := 1 // neighbours that share a label
-	for vg.Length(every)*h.cell < max(heatLine, wide+8) {
+	for vg.Length(every)*h.cell < max(heatLine, h.wide+8) {
 		every *= 2
 	}
 	for i := 0; i < h.rows; i += every {
 		y := field.Max.Y - (vg.Length(i)+0.5)*h.cell
-		c.FillText(heatName, vg.Point{X: field.Min.X - 5, Y: y}, draw.Shorten(heatName, h.Rows[i].Label, heatNames))
+		c.FillText(heatName, vg.Point{X: field.Min.X - 5, Y: y}, draw.Shorten(heatName, h.Rows[i].Label, h.wide))
 	}
 	for k := 0; k < h.cols; k += every {
 		x := field.Min.X + (vg.Length(k)+0.5)*h.cell
-		c.FillText(over, vg.Point{X: x, Y: field.Max.Y + 5}, draw.Shorten(over, h.columnName(k), heatNames))
+		c.FillText(over, vg.Point{X: x, Y: field.Max.Y + 5}, draw.Shorten(over, h.Columns[h.drawn[k]].Name, h.wide))
 	}
 }
 

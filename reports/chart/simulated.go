@@ -32,23 +32,19 @@ type ModelledLock struct {
 // ModelledOf returns the predictions of run, by machine and workload in the order of the file.
 // For each machine, the workload with the most simulations is first.
 func ModelledOf(run *result.Run) (out []*Modelled) {
-	n, machines := make(map[*Modelled]int), make(map[string]int) // machines: by name, the place of the first model
-	for _, s := range run.Simulations {
-		i := slices.IndexFunc(out, func(m *Modelled) bool { return m.Like.Simulated == s.Simulated && WorkloadOf(m.Like) == WorkloadOf(s) })
-		if i < 0 {
-			i = len(out)
-			file := slices.ContainsFunc(run.Machines, func(m *result.ModelMachine) bool { return m.Name == s.Simulated })
-			out = append(out, &Modelled{Like: s, File: file})
+	machines, on := GroupBy(run.Simulations, func(s *result.Simulation) string { return s.Simulated })
+	for _, machine := range machines {
+		file := slices.ContainsFunc(run.Machines, func(m *result.ModelMachine) bool { return m.Name == machine })
+		workloads, of := GroupBy(on[machine], WorkloadOf)
+		slices.SortStableFunc(workloads, func(a, b string) int { return cmp.Compare(len(of[b]), len(of[a])) })
+		for _, w := range workloads {
+			m := &Modelled{Like: of[w][0], File: file}
+			for _, s := range of[w] {
+				m.add(s)
+			}
+			out = append(out, m)
 		}
-		out[i].add(s)
-		n[out[i]]++
 	}
-	for i, m := range slices.Backward(out) {
-		machines[m.Like.Simulated] = i
-	}
-	slices.SortStableFunc(out, func(a, b *Modelled) int {
-		return cmp.Or(cmp.Compare(machines[a.Like.Simulated], machines[b.Like.Simulated]), cmp.Compare(n[b], n[a]))
-	})
 	return out
 }
 
@@ -105,21 +101,16 @@ func (m *Modelled) Shape() string {
 
 // Accuracy describes the model's error, once for all locks with the same text.
 func (m *Modelled) Accuracy() string {
-	var texts []string
-	of := make(map[string][]string)
-	for _, l := range m.Locks {
-		text := numfmt.Sentence(cmp.Or(l.Accuracy, "no measurement is known that this was held against"))
-		if of[text] == nil {
-			texts = append(texts, text)
-		}
-		of[text] = append(of[text], l.Lock.Name)
-	}
+	texts, of := GroupBy(m.Locks, func(l *ModelledLock) string {
+		return numfmt.Sentence(cmp.Or(l.Accuracy, "no measurement is known that this was held against"))
+	})
 	if len(texts) == 1 {
 		return "Accuracy: " + texts[0]
 	}
 	out := "Accuracy."
 	for _, text := range texts {
-		out += " For " + numfmt.List(of[text], 5) + ": " + text
+		names := Distinct(of[text], func(l *ModelledLock) string { return l.Lock.Name })
+		out += " For " + numfmt.List(names, 5) + ": " + text
 	}
 	return out
 }
@@ -237,11 +228,4 @@ func SimulatedCharts(ms []*Modelled) (out []Named) {
 	return out
 }
 
-func MachinesOf(ms []*Modelled) (names []string) {
-	for _, m := range ms {
-		if !slices.Contains(names, m.Name()) {
-			names = append(names, m.Name())
-		}
-	}
-	return names
-}
+func MachinesOf(ms []*Modelled) []string { return Distinct(ms, (*Modelled).Name) }

@@ -34,7 +34,6 @@ var tabled = []float64{0.5, 0.9, 0.99, 0.999}
 type curve struct {
 	s *judge.Series
 	h harness.Histogram
-	n int64
 }
 
 func DrawWait(g *Group) Picture {
@@ -42,7 +41,7 @@ func DrawWait(g *Group) Picture {
 	var curves []curve
 	for _, s := range g.At(w) {
 		if h := s.Cells[w].Waits(); h.Count() > 0 {
-			curves = append(curves, curve{s, h, h.Count()})
+			curves = append(curves, curve{s, h})
 		}
 	}
 	if len(curves) == 0 {
@@ -60,7 +59,7 @@ func DrawWait(g *Group) Picture {
 func shared(curves []curve) float64 {
 	least := 1.0
 	for _, c := range curves {
-		least = min(least, result.Resolved(c.n))
+		least = min(least, result.Resolved(c.h.Count()))
 	}
 	for _, q := range []float64{0.99, 0.9} {
 		if q <= least {
@@ -110,7 +109,7 @@ func waitAnswer(g *Group, w int, curves []curve) string {
 func waitLines(g *Group, curves []curve) *draw.Lines {
 	floor, least, most := g.Floor(), math.Inf(1), 0.0
 	for _, cv := range curves {
-		least, most = min(least, cv.h.Quantile(0)), max(most, result.Resolved(cv.n))
+		least, most = min(least, cv.h.Quantile(0)), max(most, result.Resolved(cv.h.Count()))
 	}
 	q := shared(curves)
 	l := &draw.Lines{XTitle: "share of the acquisitions that waited no longer (log scale of the rest)", XScale: draw.Tail, Stops: quantileStops(most),
@@ -121,7 +120,7 @@ func waitLines(g *Group, curves []curve) *draw.Lines {
 	}
 	if least < floor {
 		l.Notes = []draw.Note{{Colour: draw.Shade, Text: fmt.Sprintf("≤ %s: below the resolution of the clock", numfmt.Nanos(floor))}}
-		l.Under = func(c vgdraw.Canvas, p *plot.Plot) {
+		l.Under = func(c vgdraw.Canvas, p *plot.Plot, _ string) {
 			_, trY := p.Transforms(&c)
 			c.FillPolygon(draw.Shade.RGBA(), draw.Rect(c.Min.X, c.Min.Y, c.Max.X, min(trY(floor), c.Max.Y)))
 		}
@@ -129,7 +128,7 @@ func waitLines(g *Group, curves []curve) *draw.Lines {
 	for _, cv := range curves {
 		l.Add(cv.s.Lock.Name, styleOf(cv.s.Lock), func(i int) stat.Summary {
 			q := l.Stops[i].At
-			if q > result.Resolved(cv.n) {
+			if q > result.Resolved(cv.h.Count()) {
 				return stat.Summary{}
 			}
 			v := max(cv.h.Quantile(q), floor, 1)

@@ -190,7 +190,7 @@ func drawJain(g *Group) Picture {
 	return ofLines(l, jainAnswer(g, m), jainTable(g, m), g.source(m))
 }
 
-func oneOwner(c vgdraw.Canvas, p *plot.Plot) {
+func oneOwner(c vgdraw.Canvas, p *plot.Plot, _ string) {
 	trX, trY := p.Transforms(&c)
 	var pts []vg.Point
 	for i := range 101 {

@@ -10,9 +10,6 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// A Layer draws a part of a frame.
-type Layer func(c draw.Canvas, p *plot.Plot)
-
 // A Warp is an increasing function as a plot.Normalizer. plot.LogScale panics outside its
 // domain; a warp never does.
 type Warp func(x float64) float64

@@ -15,6 +15,7 @@ const (
 	panelHead    = vg.Length(17) // name and figure, over the frame
 	panelFoot    = vg.Length(10) // between the frame and the next name
 	panelScale   = vg.Length(42) // left of the first column
+	legend       = vg.Length(18) // over a plain drawing
 )
 
 // panelStep returns the height of each row of frames.
@@ -24,14 +25,11 @@ func panelStep(rows int) vg.Length { return max(107, 280/vg.Length(rows)) }
 // all others, or those of one frame together if the drawing is plain.
 func (l *Lines) Drawn() Picture {
 	rows := panelRows(len(l.split()))
-	return Picture{vg.Length(rows)*panelStep(rows) + 40 + l.legend(), l.panels}
-}
-
-func (l *Lines) legend() vg.Length {
+	height := vg.Length(rows)*panelStep(rows) + 40
 	if l.Plain {
-		return 18
+		height += legend
 	}
-	return 0
+	return Picture{height, l.panels}
 }
 
 // split returns the lines of each frame.
@@ -46,19 +44,6 @@ func (l *Lines) split() (out [][]line) {
 		out[i] = append(out[i], ln)
 	}
 	return out
-}
-
-func (l *Lines) notes(p *plot.Plot) []Note {
-	if !l.zoned(p) {
-		return l.Notes
-	}
-	return append(slices.Clone(l.Notes), Note{Colour: Warm, Text: l.ZoneText})
-}
-
-// titles draws the titles of the axes: above the y axis, and below the data in b.
-func (l *Lines) titles(c, b draw.Canvas) {
-	c.FillText(Typeset(9, Ink, draw.XLeft, draw.YTop), vg.Point{X: c.Min.X, Y: c.Max.Y}, l.YTitle)
-	c.FillText(Typeset(9, Ink, draw.XCenter, draw.YBottom), vg.Point{X: b.Center().X, Y: c.Min.Y + 4}, l.XTitle)
 }
 
 // A Note explains a colour by a sample of it.
@@ -91,19 +76,21 @@ func panelRows(n int) int { return (n + panelColumns - 1) / panelColumns }
 
 func (l *Lines) panels(c draw.Canvas) error {
 	top := c
-	c.Max.Y -= l.legend()
+	if l.Plain {
+		c.Max.Y -= legend
+	}
 	panels := l.split()
-	left := panelScale
 	rows := panelRows(len(panels))
 	step := panelStep(rows)
 	columns := vg.Length(min(panelColumns, len(panels)))
-	wide := (c.Size().X - left - panelGap*(columns-1) - 4) / columns
-	l.titles(c, draw.Crop(c, left, 0, 0, 0))
+	wide := (c.Size().X - panelScale - panelGap*(columns-1) - 4) / columns
+	c.FillText(Typeset(9, Ink, draw.XLeft, draw.YTop), vg.Point{X: c.Min.X, Y: c.Max.Y}, l.YTitle)
+	c.FillText(Typeset(9, Ink, draw.XCenter, draw.YBottom), vg.Point{X: (c.Min.X + panelScale + c.Max.X) / 2, Y: c.Min.Y + 4}, l.XTitle)
 
 	box := func(i int) draw.Canvas {
 		col, row := i%panelColumns, i/panelColumns
 		b := c
-		b.Min.X = c.Min.X + left + vg.Length(col)*(wide+panelGap)
+		b.Min.X = c.Min.X + panelScale + vg.Length(col)*(wide+panelGap)
 		b.Max.X = b.Min.X + wide
 		b.Max.Y = c.Max.Y - 18 - vg.Length(row)*step - panelHead
 		b.Min.Y = b.Max.Y - step + panelHead + panelFoot
@@ -112,21 +99,21 @@ func (l *Lines) panels(c draw.Canvas) error {
 	// All frames have one size, so each line is traced once and moved. It is also thinned:
 	// in grey no reader sees the difference, and a page has n² of these lines.
 	p, origin := l.axes(), box(0)
-	notes := l.notes(p)
+	notes := slices.Clone(l.Notes)
+	if l.zoned(p) {
+		notes = append(notes, Note{Colour: Warm, Text: l.ZoneText})
+	}
 	var traces [][]vg.Point
 	if !l.Plain && len(panels) > 1 {
 		for _, lines := range panels {
 			traces = append(traces, Thin(l.trace(lines[0], origin, p), 0.45))
 		}
-		notes = append(slices.Clone(notes), Note{Colour: Ghost, Line: true, Text: "the others"})
+		notes = append(notes, Note{Colour: Ghost, Line: true, Text: "the others"})
 	}
 	DrawNotes(top, notes)
 	for i, lines := range panels {
 		b := box(i)
-		l.under(b, p)
-		if l.Own != nil {
-			l.Own(lines[0].frame)(b, p)
-		}
+		l.under(b, p, lines[0].frame)
 		drawAxes(b, p, i%panelColumns == 0, i+panelColumns >= len(panels) || i/panelColumns == rows-1)
 		ghosts(b, traces, i, vg.Point{X: b.Min.X - origin.Min.X, Y: b.Min.Y - origin.Min.Y})
 		l.over(b, p, lines)

@@ -27,8 +27,7 @@ type Lines struct {
 	Figure func(v float64) string    // of the value at the line's end
 	End    func(frame string) string // the text at the line's end instead; may be nil
 
-	Under Layer                    // drawn before the lines; may be nil
-	Own   func(frame string) Layer // drawn before the lines of that frame, if drawn apart; may be nil
+	Under func(c draw.Canvas, p *plot.Plot, frame string) // draws in a frame before the lines; may be nil
 	Lines []line
 
 	Notes []Note // meaning of shades and marks
@@ -174,11 +173,11 @@ func (l *Lines) axes() *plot.Plot {
 }
 
 // under draws what is behind all lines.
-func (l *Lines) under(c draw.Canvas, p *plot.Plot) {
+func (l *Lines) under(c draw.Canvas, p *plot.Plot, frame string) {
 	l.shade(c, p)
 	gridlines(c, p)
 	if l.Under != nil {
-		l.Under(c, p)
+		l.Under(c, p, frame)
 	}
 }
 

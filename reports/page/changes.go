@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"locklab/harness/judge"
+	"locklab/harness/result"
 	"locklab/internal/numfmt"
 	"locklab/reports/chart"
 )
@@ -193,22 +194,13 @@ func (doc *historyDocument) draw(h *judge.History, ss []*judge.HistorySeries, na
 }
 
 func caseList(ss []*judge.HistorySeries) string {
-	var names []string
-	for _, s := range ss {
-		if !slices.Contains(names, s.Title()) {
-			names = append(names, s.Title())
-		}
-	}
+	names := chart.Distinct(ss, (*judge.HistorySeries).Title)
 	return "How did " + numfmt.List(names, len(names)) + " go from run to run?"
 }
 
 func (doc *historyDocument) define(h *judge.History) {
 	doc.Terms = terms
-	for i := range h.Series {
-		if m := h.Series[i].Metric; !slices.Contains(doc.Metrics, m) {
-			doc.Metrics = append(doc.Metrics, m)
-		}
-	}
+	doc.Metrics = chart.Distinct(h.Series, func(s judge.HistorySeries) *result.Metric { return s.Metric })
 	if len(h.Series) > 0 {
 		s := &h.Series[0]
 		doc.Lines = linesOf(s.Lock.Name, s.Workload.Workers)

@@ -3,11 +3,9 @@ package page
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"locklab/harness"
-	"locklab/harness/judge"
 	"locklab/harness/result"
 	"locklab/internal/numfmt"
 	"locklab/reports/chart"
@@ -63,18 +61,17 @@ func methodText(f *result.Finding) string {
 }
 
 func composeSimulated(run *result.Run) (out []section) {
-	charts := chart.SimulatedCharts(chart.ModelledOf(run))
-	for i, c := range charts {
-		if i == 0 || c.Model != charts[i-1].Model {
-			n := strconv.Itoa(len(out) + 1)
-			out = append(out, section{ID: "simulated-" + n, Title: "What a model expects on " + c.Model.Name() + " (simulated)", Intro: about(c.Model)})
-			if i > 0 && c.Model.Like.Simulated == charts[i-1].Model.Like.Simulated {
-				out[len(out)-1].Title += ", " + chart.WorkloadOf(c.Model.Like)
-				out[len(out)-1].Folded = true
-			}
+	models, of := chart.GroupBy(chart.SimulatedCharts(chart.ModelledOf(run)), func(c chart.Named) *chart.Modelled { return c.Model })
+	for i, m := range models {
+		s := section{ID: fmt.Sprint("simulated-", i+1), Title: "What a model expects on " + m.Name() + " (simulated)", Intro: about(m)}
+		if i > 0 && m.Like.Simulated == models[i-1].Like.Simulated {
+			s.Title += ", " + chart.WorkloadOf(m.Like)
+			s.Folded = true
 		}
-		s := &out[len(out)-1]
-		s.Figures = append(s.Figures, newFigure(c, c.Name))
+		for _, c := range of[m] {
+			s.Figures = append(s.Figures, newFigure(c, c.Name))
+		}
+		out = append(out, s)
 	}
 	return out
 }
@@ -100,17 +97,11 @@ func (doc *document) simulatedOnly(run *result.Run) {
 	doc.Facts = []fact{{"simulated", numfmt.List(chart.MachinesOf(models), len(models))}, {"locklab", run.Manifest.Commit}}
 }
 
-// CanPredict returns an error that wraps harness.ErrUsage if nothing can be predicted from
-// run. Its line gives the reason: no distributed lock, or missing input for a prediction.
+// CanPredict returns an error that wraps harness.ErrUsage, with the conditions, if nothing can
+// be predicted from run.
 func CanPredict(run *result.Run) error {
-	near := slices.DeleteFunc(slices.Clone(run.Results), func(r *harness.Result) bool {
-		return r.Lock.Traits.Needs == "" || r.Workload.Delay != 0 || !judge.FitsModel(r.Workload)
-	})
-	switch {
-	case len(near) == 0:
-		return fmt.Errorf("%w: a prediction needs a distributed lock in a closed loop without a delay, and the run has none", harness.ErrUsage)
-	case !slices.ContainsFunc(near, func(r *harness.Result) bool { return r.Trips != nil }):
-		return fmt.Errorf("%w: the run lacks the number of round trips of its locks: it is of an earlier version, or its servers spoke TLS; measure it again", harness.ErrUsage)
+	if chart.NewDistance(run, chart.Groups(run)) == nil {
+		return fmt.Errorf("%w: a prediction needs a distributed lock in a closed loop without a delay, whose round trips were counted; a run of an earlier version, or of servers that spoke TLS, has no count: measure it again", harness.ErrUsage)
 	}
 	return nil
 }

@@ -67,11 +67,7 @@ func composeSafety(run *result.Run) *safetySection {
 	if out.Locks == nil {
 		return nil
 	}
-	for _, f := range run.Faults {
-		if !slices.Contains(out.Columns, f.Scenario) {
-			out.Columns = append(out.Columns, f.Scenario)
-		}
-	}
+	out.Columns = chart.Distinct(run.Faults, func(f *result.FaultResult) string { return f.Scenario })
 	var refuted []string
 	for _, name := range out.Columns {
 		var rows []result.Survival
@@ -303,21 +299,18 @@ func aimText(a result.Aim) string {
 	return fmt.Sprintf("Aim missed: %s (%s)", a.Text, format(a.Value))
 }
 
-// WriteFaults writes a table for each scenario, and the details of unexpected outcomes. Rows
-// of one scenario are neighbours. No line is wider than width columns, at least 60.
+// WriteFaults writes a table for each scenario, and the details of unexpected outcomes. No
+// line is wider than width columns, at least 60.
 func WriteFaults(out io.Writer, rows []result.Survival, width int) error {
 	type scenario struct {
 		figure
 		Striking []string
 	}
 	var all []scenario
-	for len(rows) > 0 {
-		n := 1
-		for n < len(rows) && rows[n].Fault.Scenario == rows[0].Fault.Scenario {
-			n++
-		}
-		s := scenario{figure: scenarioFigure(rows[:n])}
-		for i, r := range rows[:n] {
+	names, of := chart.GroupBy(rows, func(r result.Survival) string { return r.Fault.Scenario })
+	for _, name := range names {
+		s := scenario{figure: scenarioFigure(of[name])}
+		for i, r := range of[name] {
 			s.Rows[i] = s.Rows[i][:len(s.Rows[i])-1] // the observations are below
 			if striking(r) {
 				s.Striking = append(append(s.Striking, r.Fault.Lock.Name+": "+seen(r)[0]), seen(r)[1:]...)
@@ -327,7 +320,7 @@ func WriteFaults(out io.Writer, rows []result.Survival, width int) error {
 			}
 		}
 		s.Head = s.Head[:len(s.Head)-1]
-		all, rows = append(all, s), rows[n:]
+		all = append(all, s)
 	}
 	return (&Document{form: "faults", data: all}).Text(out, width)
 }

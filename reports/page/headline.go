@@ -258,15 +258,6 @@ func heldMark(tries int) string {
 }
 
 func uses(ds []judge.Decision) (names []string, of map[string][]judge.Decision) {
-	of = make(map[string][]judge.Decision)
-	for _, d := range ds {
-		if d.Use == "" {
-			continue
-		}
-		if !slices.Contains(names, d.Use) {
-			names = append(names, d.Use)
-		}
-		of[d.Use] = append(of[d.Use], d)
-	}
-	return names, of
+	used := slices.DeleteFunc(slices.Clone(ds), func(d judge.Decision) bool { return d.Use == "" })
+	return chart.GroupBy(used, func(d judge.Decision) string { return d.Use })
 }

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"slices"
 
 	"locklab/harness"
 	"locklab/harness/judge"
@@ -72,16 +71,11 @@ func WriteJSON(w io.Writer, run *result.Run) error {
 	for _, x := range q.Warnings {
 		out.Warnings = append(out.Warnings, x.Warning)
 	}
-	var locks []string
-	for _, f := range run.Faults {
-		if slices.Contains(locks, f.Lock.Name) {
-			continue
-		}
-		locks = append(locks, f.Lock.Name)
-		class := result.ClassOf(run.Faults, f.Lock.Name)
+	for _, lock := range chart.Distinct(run.Faults, func(f *result.FaultResult) string { return f.Lock.Name }) {
+		class := result.ClassOf(run.Faults, lock)
 		for _, g := range result.Guarantees {
 			s := class.Guarantees[g]
-			out.Guarantees = append(out.Guarantees, jsonGuarantee{f.Lock.Name, g, s.State, s.Tries, s.Published, append([]string{}, s.Scenarios...), append([]oracle.Anomaly{}, s.Anomalies...)})
+			out.Guarantees = append(out.Guarantees, jsonGuarantee{lock, g, s.State, s.Tries, s.Published, append([]string{}, s.Scenarios...), append([]oracle.Anomaly{}, s.Anomalies...)})
 		}
 	}
 	enc := json.NewEncoder(w)

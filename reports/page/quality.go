@@ -53,16 +53,12 @@ func (q quality) Items() (out []string) {
 
 // skips names the locks that were not measured, by reason.
 func skips(ss []result.Skip) (out []string) {
-	locks := make(map[string][]string)
-	var reasons []string
-	for _, s := range ss {
-		if locks[s.Reason] == nil {
-			reasons = append(reasons, s.Reason)
-		}
-		locks[s.Reason] = append(locks[s.Reason], s.Name())
-	}
+	reasons, of := chart.GroupBy(ss, func(s result.Skip) string { return s.Reason })
 	for _, reason := range reasons {
-		names := locks[reason]
+		var names []string
+		for _, s := range of[reason] {
+			names = append(names, s.Name())
+		}
 		out = append(out, numfmt.List(names, 6)+" "+numfmt.Choose(len(names), "was", "were")+" not measured: "+reason)
 	}
 	return out
