@@ -132,8 +132,5 @@ func (h *Host) answers(ctx context.Context) {
 	if err := h.ask(ctx, command{Do: doPing}); err == nil || ctx.Err() == nil {
 		return
 	}
-	h.mu.Lock()
-	heard := h.heard
-	h.mu.Unlock()
-	h.delayed(heard, now())
+	h.delayed(h.heard.Load(), now())
 }

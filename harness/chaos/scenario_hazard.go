@@ -115,14 +115,12 @@ func (q *queue) until(ctx context.Context, what string, done func() bool) {
 	}
 }
 
-func (q *queue) ends(ctx context.Context, done <-chan error, wait time.Duration) (err error, came bool) {
-	timer := time.NewTimer(wait)
-	defer timer.Stop()
+func ends(ctx context.Context, done <-chan error, wait time.Duration) (err error, came bool) {
+	ctx, cancel := context.WithTimeout(ctx, wait)
+	defer cancel()
 	select {
 	case err := <-done:
 		return err, true
-	case <-timer.C:
-		return nil, false
 	case <-ctx.Done():
 		return nil, false
 	}
@@ -131,7 +129,7 @@ func (q *queue) ends(ctx context.Context, done <-chan error, wait time.Duration)
 // passes waits until w, which began with done, has the lock and releases it after a
 // moment. It reports whether w had it.
 func (q *queue) passes(ctx context.Context, w *Worker, done <-chan error) bool {
-	if err, came := q.ends(ctx, done, q.wait()); !came || err != nil {
+	if err, came := ends(ctx, done, q.wait()); !came || err != nil {
 		return false
 	}
 	q.t.Sleep(ctx, 20*time.Millisecond)
@@ -141,7 +139,7 @@ func (q *queue) passes(ctx context.Context, w *Worker, done <-chan error) bool {
 
 func (q *queue) insists(ctx context.Context, w *Worker) (had bool, err error) {
 	for end := time.Now().Add(q.wait()); time.Now().Before(end) && ctx.Err() == nil; {
-		again, came := q.ends(ctx, w.Begin(ctx, 0), time.Until(end))
+		again, came := ends(ctx, w.Begin(ctx, 0), time.Until(end))
 		switch {
 		case came && again == nil:
 			q.t.Sleep(ctx, 20*time.Millisecond)
@@ -293,7 +291,7 @@ var hazardClientScenarios = table(Scenario{
 			q.s.Fault("the holder is cut off")
 			p.Refuse(true)
 			p.Partition(true)
-			err, came := q.ends(ctx, done, 2*SessionTimeout+q.wait())
+			err, came := ends(ctx, done, 2*SessionTimeout+q.wait())
 			connects := p.Seen("connect")
 			p.Refuse(false)
 			p.Partition(false)
@@ -302,7 +300,7 @@ var hazardClientScenarios = table(Scenario{
 			}
 			q.back(ctx, p, connects)
 			again := w.Begin(ctx, 0) // while the next one holds the lock
-			err, came = q.ends(ctx, again, time.Second)
+			err, came = ends(ctx, again, time.Second)
 			next.Release(ctx)
 			if came && err != nil {
 				_, err = q.insists(ctx, w)

@@ -57,7 +57,7 @@ var hazardNestedScenarios = table(Scenario{
 
 // outlast releases what w still has while other waits, and then other has the lock.
 func (q *queue) outlast(ctx context.Context, w, other *Worker, done <-chan error) {
-	err, came := q.ends(ctx, done, 2*hazardDelay)
+	err, came := ends(ctx, done, 2*hazardDelay)
 	q.t.Sleep(ctx, 20*time.Millisecond)
 	w.Release(ctx)
 	if !came {

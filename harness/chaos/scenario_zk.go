@@ -127,7 +127,7 @@ func (s *Subject) served(after int64) bool {
 func (h *Host) runs() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.gone == nil && !h.stopped
+	return !closed(h.done) && !h.stopped
 }
 
 // zooLeft is how long an unneeded ticket may remain: a client that was without a server
