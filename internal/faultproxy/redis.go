@@ -25,14 +25,15 @@ func (*redis) Cut(d Direction, stream []byte) (int, error) {
 		}
 		return i + 1, nil
 	}
-	return wire.CutValue(stream)
+	_, n, err := wire.ParseValue(stream)
+	return n, err
 }
 
 func (r *redis) Read(d Direction, raw []byte) Message {
 	if d == Request {
 		return r.command(raw)
 	}
-	v := wire.ParseValue(raw)
+	v, _, _ := wire.ParseValue(raw)
 	var word string
 	if (v.Type == '*' || v.Type == '>') && len(v.Items) > 0 {
 		word = strings.ToLower(v.Items[0].Text)
@@ -61,7 +62,8 @@ func (r *redis) Read(d Direction, raw []byte) Message {
 func (r *redis) command(raw []byte) Message {
 	var words []string
 	if len(raw) > 0 && raw[0] == '*' {
-		for _, item := range wire.ParseValue(raw).Items {
+		v, _, _ := wire.ParseValue(raw)
+		for _, item := range v.Items {
 			words = append(words, item.Text)
 		}
 	} else {
